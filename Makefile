@@ -1,0 +1,199 @@
+# kvtrace: one library, four programs. The lists below are the map of the project.
+#   make            programs in build/bin       make check      all tests
+#   make asan tsan  all tests under sanitizers  make lint       formatting, cppcheck, shell, man pages
+#   make bench      benchmarks (they print ratios, they judge nothing)
+#   make fuzz       fuzzers, FUZZ_SECONDS each  make coverage   lines reached by the tests
+#   make install PREFIX= DESTDIR=               make static     a tarball that needs only glibc
+# BUILD=DIR builds elsewhere, WERROR=1 makes warnings errors, CUDA_HOME=none builds without CUDA.
+
+VERSION := 0.1.0
+BUILD   ?= build
+PREFIX  ?= /usr/local
+CC      ?= cc
+
+# ---- the library, by level: a file includes its own level or below ----
+LIB_0 := err units clock rng hash hist nearest opt opt_help progress stop bell spsc
+LIB_1 := conf conf_keys conf_store conf_table conf_value frame frame_source frame_table csv csv_scan jsonin jsonout model model_hf trace trace_parse trace_read trace_cursor trace_format trace_write \
+         data data_avx2 data_avx512
+LIB_2 := io io_uring io_psync extent target target_device layout_files tier_arena \
+         tier_storage storage_worker storage_place tier_host tier_gpu tier_sim tier_null
+
+# ---- the programs: the data's way through each ----
+KVGEN     := kvgen options models workload population population_file source_users source_blocks \
+             queue heap sim serve hierarchy policy_lru objects ident output summary summary_text
+KVREPLAY  := kvreplay options replay survey capacity tiers populate reader objects plan order timers sched \
+             worker results stats notices show residency summary summary_text
+KVSTAT    := kvstat options scan agg groups order occupancy requests_run requests run figures \
+             report_text report_cells report_json output
+KVPRECOND := kvprecond options place fill report
+
+PROGRAMS :=
+MANPAGES :=
+
+# ---- flags ----
+WARN := -Wall -Wextra -Wshadow -Wvla -Wformat=2 -Wundef -Wstrict-prototypes -Wmissing-prototypes \
+        -Wconversion
+ifeq ($(WERROR),1)
+WARN += -Werror
+endif
+OPTIM    ?= -O2 -g
+PKGS     := libzstd json-c liburing yaml-0.1 libxxhash
+PKG_OK   := $(shell pkg-config --exists $(PKGS) 2>/dev/null && echo yes)
+CPPFLAGS += -D_GNU_SOURCE -DKVTRACE_VERSION='"$(VERSION)"' -I. $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+BASEFLAGS := -std=c17 -pthread -ffp-contract=off -fno-strict-aliasing $(WARN)
+LDLIBS   += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lcsv -lm
+
+# CUDA is optional: headers and the static runtime; no driver is needed to build or to start.
+CUDA_HOME ?= /usr/local/cuda
+CUDART    := $(firstword $(wildcard $(addprefix $(CUDA_HOME)/,lib64/libcudart_static.a \
+               targets/x86_64-linux/lib/libcudart_static.a lib/libcudart_static.a)))
+ifneq ($(and $(CUDART),$(wildcard $(CUDA_HOME)/include/cuda_runtime_api.h)),)
+CUDA      := yes
+GPU_FLAGS := -DKVTRACE_CUDA=1 -isystem $(CUDA_HOME)/include
+LDLIBS    += $(CUDART) -ldl -lrt
+else
+CUDA      := no
+GPU_FLAGS := -DKVTRACE_CUDA=0
+endif
+
+# ---- objects ----
+LIB_OBJS := $(patsubst %,$(BUILD)/lib/%.o,$(LIB_0) $(LIB_1) $(LIB_2))
+LIB      := $(BUILD)/libkvtrace.a
+objs      = $(patsubst %,$(BUILD)/$(1)/%.o,$(2))
+BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
+
+.PHONY: all check unit asan tsan lint bench fuzz coverage install uninstall dist static deps clean options
+.DELETE_ON_ERROR:
+.SECONDARY:
+all: options $(BINS)
+
+# What the host allows, said once, and a build that starts anew when the flags change.
+options:
+ifneq ($(PKG_OK),yes)
+	@echo "kvtrace: a library is missing (needed: $(PKGS) libcsv); run ./install-deps.sh" >&2; exit 1
+endif
+	@echo "optional parts: CUDA: $(CUDA)$(if $(CUDART), ($(CUDA_HOME)))"
+FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(GPU_FLAGS)
+$(shell mkdir -p $(BUILD) && { printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $(BUILD)/flags || \
+        printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $(BUILD)/flags; })
+
+$(BUILD)/bin/kvgen:     $(call objs,kvgen,$(KVGEN)) $(LIB)
+$(BUILD)/bin/kvreplay:  $(call objs,kvreplay,$(KVREPLAY)) $(LIB)
+$(BUILD)/bin/kvstat:    $(call objs,kvstat,$(KVSTAT)) $(LIB)
+$(BUILD)/bin/kvprecond: $(call objs,kvprecond,$(KVPRECOND)) $(LIB)
+$(BINS):
+	@mkdir -p $(@D)
+	$(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS)
+
+$(LIB): $(LIB_OBJS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+# Vector code is compiled for its instruction set and chosen at run time.
+$(BUILD)/lib/data_avx2.o:   ISA := -mavx2
+$(BUILD)/lib/data_avx512.o: ISA := -mavx512f -mavx512bw -mavx512dq -mavx512vl
+$(BUILD)/lib/tier_gpu.o $(BUILD)/tests/unit/test_tier_gpu.o: ISA := $(GPU_FLAGS)
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(ISA) -MMD -MP -c -o $@ $<
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+# ---- tests: one program per file of tests/unit, run by prove together with tests/cli ----
+UNITS    := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
+BENCHES  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
+FUZZERS  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
+CMOCKA   := $(shell pkg-config --libs cmocka 2>/dev/null || echo -lcmocka)
+# Parts of the programs that unit tests reach: everything but the files that hold main.
+PARTS     = $(call objs,kvgen,$(filter-out kvgen,$(KVGEN))) $(call objs,kvreplay,$(filter-out kvreplay,$(KVREPLAY))) \
+            $(call objs,kvstat,$(filter-out kvstat,$(KVSTAT))) $(call objs,kvprecond,$(filter-out kvprecond,$(KVPRECOND)))
+
+$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
+	$(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS) $(CMOCKA)
+$(BUILD)/tests/unit/test_kvgen_%: $(BUILD)/tests/unit/test_kvgen_%.o $(call objs,kvgen,$(filter-out kvgen,$(KVGEN))) $(LIB)
+	$(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS) $(CMOCKA)
+$(BUILD)/tests/unit/test_kvreplay_%: $(BUILD)/tests/unit/test_kvreplay_%.o $(call objs,kvreplay,$(filter-out kvreplay,$(KVREPLAY))) $(LIB)
+	$(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS) $(CMOCKA)
+$(BUILD)/tests/unit/test_kvstat_%: $(BUILD)/tests/unit/test_kvstat_%.o $(call objs,kvstat,$(filter-out kvstat,$(KVSTAT))) $(LIB)
+	$(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS) $(CMOCKA)
+$(BUILD)/tests/unit/test_kvprecond_%: $(BUILD)/tests/unit/test_kvprecond_%.o $(call objs,kvprecond,$(filter-out kvprecond,$(KVPRECOND))) $(LIB)
+	$(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS) $(CMOCKA)
+$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
+	$(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS)
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+unit: $(UNITS)
+check: all $(UNITS)
+	BUILD=$(BUILD) tests/run --built
+asan:
+	$(MAKE) check BUILD=build/asan OPTIM='-O1 -g -fno-omit-frame-pointer' \
+	    CFLAGS='$(CFLAGS) -fsanitize=address,undefined -fno-sanitize-recover=undefined'
+tsan:
+	$(MAKE) check BUILD=build/tsan OPTIM='-O1 -g -fno-omit-frame-pointer' CFLAGS='$(CFLAGS) -fsanitize=thread'
+
+FUZZ_SECONDS ?= 60
+fuzz:
+	$(MAKE) fuzzers BUILD=build/fuzz CC=clang OPTIM='-O1 -g' \
+	    CFLAGS='-fsanitize=address,undefined -fno-sanitize-recover=undefined' LDFLAGS='-fsanitize=fuzzer'
+	@for f in build/fuzz/tests/fuzz/fuzz_*; do [ -x $$f ] || continue; case $$f in *.*) continue;; esac; \
+	    c=build/fuzz/corpus/$${f##*/}; mkdir -p $$c; echo "== $$f"; \
+	    $$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 -verbosity=0 $$c || exit 1; done
+.PHONY: fuzzers
+fuzzers: $(FUZZERS)
+
+bench: all $(BENCHES)
+	@for b in tests/bench/*.sh; do [ -x $$b ] && { echo "== $$b"; BUILD=$(BUILD) $$b || exit 1; }; done
+	@for b in $(BENCHES); do echo "== $$b"; $$b || exit 1; done
+
+coverage:
+	$(MAKE) check BUILD=build/coverage OPTIM='-O0 -g' CFLAGS='--coverage'
+	@tests/coverage build/coverage
+
+# ---- lint ----
+C_FILES := $(sort $(wildcard lib/*.[ch] kvgen/*.[ch] kvreplay/*.[ch] kvstat/*.[ch] kvprecond/*.[ch] \
+             tests/unit/*.[ch] tests/bench/*.[ch] tests/fuzz/*.[ch]))
+SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/run tests/run tests/lib.sh \
+              tests/coverage tests/cli/* tests/bench/*.sh examples/*.sh tests/gpu/* 2>/dev/null)
+lint:
+	clang-format --dry-run -Werror $(C_FILES)
+	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
+	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 '-DKVTRACE_VERSION="x"' \
+	    -I. lib kvgen kvreplay kvstat kvprecond
+	shellcheck -x $(SH_FILES)
+	mandoc -Tlint -W warning $(addprefix man/,$(MANPAGES))
+
+# ---- install, distribution ----
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/doc/kvtrace/examples
+	install -m 755 $(BINS) $(DESTDIR)$(PREFIX)/bin
+	for p in $(MANPAGES); do d=$(DESTDIR)$(PREFIX)/share/man/man$${p##*.}; install -d $$d && \
+	    install -m 644 man/$$p $$d || exit 1; done
+	install -m 644 README.md CHANGELOG.md LICENSE $(DESTDIR)$(PREFIX)/share/doc/kvtrace
+	cp -R examples/. $(DESTDIR)$(PREFIX)/share/doc/kvtrace/examples
+uninstall:
+	cd $(DESTDIR)$(PREFIX)/bin && rm -f $(PROGRAMS)
+	for p in $(MANPAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/kvtrace
+
+dist:
+	@mkdir -p build
+	git archive --format=tar.gz --prefix=kvtrace-$(VERSION)/ -o build/kvtrace-$(VERSION).tar.gz HEAD
+	@echo build/kvtrace-$(VERSION).tar.gz
+
+# Third-party libraries linked in, only glibc dynamic.
+STATIC_DIR := build/static/kvtrace-$(VERSION)-$(shell uname -m)
+static:
+	$(MAKE) all BUILD=build/static LDLIBS='$(patsubst %,-l:lib%.a,zstd json-c uring yaml xxhash csv) $(CUDART) -ldl -lrt -lm'
+	rm -rf $(STATIC_DIR) && mkdir -p $(STATIC_DIR)/bin $(STATIC_DIR)/man
+	cp $(addprefix build/static/bin/,$(PROGRAMS)) $(STATIC_DIR)/bin && strip $(STATIC_DIR)/bin/*
+	cp $(addprefix man/,$(MANPAGES)) $(STATIC_DIR)/man
+	cp -R examples README.md LICENSE $(STATIC_DIR)
+	tar -C build/static -czf $(STATIC_DIR).tar.gz $(notdir $(STATIC_DIR))
+	@echo $(STATIC_DIR).tar.gz
+
+deps:
+	./install-deps.sh
+clean:
+	rm -rf build

@@ -1,0 +1,130 @@
+#!/bin/sh
+# install-deps.sh - installs the packages that kvtrace needs and that this machine lacks, and no others.
+#
+#   ./install-deps.sh            to build: a C compiler, make, pkg-config and the libraries
+#   ./install-deps.sh --tests    and to run tests/run
+#   ./install-deps.sh --lint     and for make lint, make fuzz and a build with clang
+#   ./install-deps.sh --list     only prints the names of the packages (with --tests, --lint: those too)
+#
+# Debian and Ubuntu (apt), Fedora (dnf), Arch (pacman). Asks for root through sudo, and only when
+# something is missing. Exit status: 0 all is there; 1 could not install; 2 usage, or a system it does not know.
+set -eu
+
+die() {
+    status=$1
+    shift
+    echo "install-deps.sh: $*" >&2
+    exit "$status"
+}
+
+list=no tests=no lint=no
+for arg; do
+    case $arg in
+    --tests) tests=yes ;;
+    --lint) lint=yes ;;
+    --list) list=yes ;;
+    -h | --help)
+        sed -n '2,/^set /s/^# \{0,1\}//p' "$0"
+        exit 0
+        ;;
+    *) die 2 "$arg: unknown option (try --help)" ;;
+    esac
+done
+
+# pick BUILD TESTS LINT: the names to consider, by what was asked.
+pick() {
+    names=$1
+    if [ "$tests" = yes ]; then names="$names $2"; fi
+    if [ "$lint" = yes ]; then names="$names $3"; fi
+}
+
+# libclang-rt-dev (Debian) is a package of its own only in newer releases; older ones have it in clang.
+if command -v apt-get >/dev/null; then
+    system=apt
+    pick "gcc libc6-dev make pkg-config zstd libzstd-dev libcsv-dev libjson-c-dev liburing-dev libyaml-dev libxxhash-dev" \
+        "libcmocka-dev perl mandoc shellcheck python3 mawk" \
+        "clang clang-format libclang-rt-dev cppcheck mandoc shellcheck"
+elif command -v dnf >/dev/null; then
+    system=dnf
+    pick "gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel liburing-devel libyaml-devel xxhash-devel" \
+        "libcmocka-devel perl-Test-Harness mandoc ShellCheck python3 libasan libubsan libtsan" \
+        "clang clang-tools-extra compiler-rt cppcheck mandoc ShellCheck"
+elif command -v pacman >/dev/null; then
+    system=pacman
+    # No mandoc: on Arch it would replace man-db. The tests that want it skip themselves.
+    pick "gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash" \
+        "cmocka perl shellcheck python" \
+        "clang compiler-rt cppcheck shellcheck"
+else
+    die 2 "neither apt, dnf nor pacman here; needed: a C17 compiler, make, pkg-config, zstd, and the" \
+        "development files of libzstd, libcsv, json-c, liburing, libyaml, xxHash; for the tests cmocka and prove"
+fi
+
+# has NAME: is the package installed?
+has() {
+    case $system in
+    apt) [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ] ;;
+    dnf) rpm -q --whatprovides "$1" >/dev/null 2>&1 ;;
+    pacman) pacman -T "$1" >/dev/null 2>&1 ;;
+    esac
+}
+
+# known NAME: do the configured repositories have it?
+known() {
+    case $system in
+    apt) apt-cache show --no-all-versions "$1" >/dev/null 2>&1 ;;
+    dnf) dnf -q info "$1" >/dev/null 2>&1 ;;
+    pacman) pacman -Si "$1" >/dev/null 2>&1 ;;
+    esac
+}
+
+if [ "$list" = yes ]; then
+    printf '%s\n' "$names" | tr ' ' '\n' | sort -u
+    exit 0
+fi
+
+missing=
+for name in $names; do
+    case " $missing " in *" $name "*) continue ;; esac
+    has "$name" || missing="${missing:+$missing }$name"
+done
+[ -n "$missing" ] || exit 0
+
+case $system in
+apt) refresh="apt-get -q update" install="apt-get -q install -y --no-install-recommends" ;;
+dnf) refresh="" install="dnf -q install -y" ;;
+# A partial upgrade (pacman -Sy NAME) is what Arch warns of, so the lists must be fresh or a full upgrade.
+pacman) refresh="" install="pacman -S --needed --noconfirm" ;;
+esac
+
+root=
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || die 1 "sudo is not here; run as root: $install $missing"
+    if [ -t 0 ]; then root=sudo; else root="sudo -n"; fi
+fi
+
+# as_root COMMAND: $root and the command are lists of words by intent.
+as_root() {
+    # shellcheck disable=SC2086
+    $root env DEBIAN_FRONTEND=noninteractive $1 ||
+        die 1 "\"$1\" failed; run it as root, then start again"
+}
+
+if [ -n "$refresh" ]; then as_root "$refresh"; fi
+
+wanted=
+for name in $missing; do
+    if known "$name"; then
+        wanted="${wanted:+$wanted }$name"
+        continue
+    fi
+    case $system/$name in
+    apt/libclang-rt-dev) ;; # part of clang itself there
+    pacman/*) die 1 "$name is not in the configured repositories of pacman (run pacman -Sy; else build it from the AUR)" ;;
+    apt/*) die 1 "$name is not in the configured repositories of apt (on Ubuntu: enable universe)" ;;
+    *) die 1 "$name is not in the configured repositories of $system" ;;
+    esac
+done
+[ -n "$wanted" ] || exit 0
+echo "install-deps.sh: installing $wanted" >&2
+as_root "$install $wanted"

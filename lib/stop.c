@@ -1,0 +1,80 @@
+/* stop.c - how a program learns that it shall end: the first SIGINT or SIGTERM sets a flag that
+ * loops look at and wakes a sleeper; the second one finds the default action. Draining and cleaning
+ * up are the program's. */
+#include "lib/stop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Written by the signal handler, which can be given nothing else to write to. */
+static struct {
+    atomic_int signal;
+    atomic_int wake_fd_plus_1; /* 0: none, so that zeroed memory is right from the start */
+} stop;
+
+static void wake(void)
+{
+    int fd = atomic_load(&stop.wake_fd_plus_1) - 1;
+    uint64_t one = 1;
+    if (fd < 0)
+        return;
+    /* A full pipe has woken its reader already; a signal handler could not do more anyway. */
+    if (write(fd, &one, sizeof one) < 0)
+        return;
+}
+
+static void on_signal(int sig)
+{
+    int saved = errno;
+    struct sigaction dfl = {.sa_handler = SIG_DFL};
+    sigaction(SIGINT, &dfl, NULL);
+    sigaction(SIGTERM, &dfl, NULL);
+    int none = 0;
+    atomic_compare_exchange_strong(&stop.signal, &none, sig);
+    wake();
+    errno = saved;
+}
+
+static int install(int sig, void (*handler)(int))
+{
+    /* No SA_RESTART: whoever waits in the kernel shall return with EINTR and look at the flag. */
+    struct sigaction sa = {.sa_handler = handler};
+    sigaddset(&sa.sa_mask, SIGINT);
+    sigaddset(&sa.sa_mask, SIGTERM);
+    return sigaction(sig, &sa, NULL) ? -errno : 0;
+}
+
+int stop_install(struct err *e)
+{
+    int rc = install(SIGINT, on_signal);
+    if (!rc)
+        rc = install(SIGTERM, on_signal);
+    if (!rc)
+        rc = install(SIGPIPE, SIG_IGN);
+    if (rc)
+        return err_errno(e, rc, ERR_FAILED, "", "cannot install signal handlers");
+    return 0;
+}
+
+int stop_signal(void)
+{
+    return atomic_load(&stop.signal);
+}
+
+void stop_set_wake_fd(int fd)
+{
+    atomic_store(&stop.wake_fd_plus_1, fd + 1);
+    /* The signal may have come before there was anyone to wake. */
+    if (stop_signal())
+        wake();
+}
+
+int stop_exit_status(int status)
+{
+    int sig = stop_signal();
+    return sig ? 128 + sig : status;
+}

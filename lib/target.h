@@ -1,0 +1,55 @@
+/* target.h - a place on storage that we may write to: guards, marker and lock, room, and what the
+ * kernel counted there. Shared by kvreplay and kvprecond. */
+#ifndef KVTRACE_TARGET_H
+#define KVTRACE_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/err.h"
+
+struct target;
+
+/*
+ * Takes a directory: created if missing (parents must exist); taken only if we created it, found it
+ * empty, or it carries our marker file (".kvtrace"). Refused with class ERR_TARGET: system
+ * directories (/, /etc, /usr, /bin, /boot, /dev, /proc, /sys, /root itself, /home itself, $HOME
+ * itself, /tmp itself, /var and the like, after resolving links), a directory with foreign files,
+ * one locked by a living process. After a dead process the directory's kvtrace files are removed
+ * first. program is written into the marker.
+ */
+int target_open_dir(struct target **out, const char *path, const char *program, struct err *e);
+/* The directory's descriptor (O_PATH is not used: openat and fsync work), the target's. */
+int target_fd(const struct target *t);
+const char *target_path(const struct target *t);
+/* The marker said "kept": objects of an earlier run are still there. */
+bool target_was_kept(const struct target *t);
+/* Removes every file that kvtrace made (xx/HEX.kv, *.kv) and its xx folders. */
+int target_empty(struct target *t, struct err *e);
+/* Releases lock; keep: marks "kept" and leaves files; else empties, removes the marker, and the
+ * directory if we created it. Frees t. */
+int target_close(struct target *t, bool keep, struct err *e);
+
+/* -EACCES with class ERR_TARGET when path resolves to a directory that no test data may go to. */
+int target_refuse_system_path(const char *path, struct err *e);
+
+/* Free bytes for us on the file system, less reserve_share (0.05) of its size; 0 if none. */
+int target_room(int fd, double reserve_share, uint64_t *bytes, struct err *e);
+
+/* Device under a file or directory. */
+struct target_device {
+    char name[64];  /* "nvme0n1", the whole disk, "" when there is none (tmpfs, overlay) */
+    char model[64]; /* "" unknown */
+    bool counted;   /* kernel counters exist */
+};
+void target_device(int fd, struct target_device *d);
+/* Bytes and I/Os that the device has read and written since boot (/sys/block/NAME/stat). */
+struct target_counters {
+    uint64_t read_ios, read_bytes, write_ios, write_bytes;
+};
+int target_counters(const struct target_device *d, struct target_counters *c);
+
+/* Can O_DIRECT be used in this directory (tried with a scratch file; never on tmpfs)? */
+bool target_direct_io(int dirfd);
+
+#endif

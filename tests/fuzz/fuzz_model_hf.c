@@ -1,0 +1,39 @@
+/* Any JSON as a model's config.json: refused by name of the field, or a model whose bytes follow
+ * the formula without overflow at any context that a trace can have. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "lib/jsonin.h"
+#include "lib/model_hf.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const struct model *m)
+{
+    uint64_t one = 0, many = 0;
+
+    if (m->layers == 0 || m->windowed_layers > m->layers)
+        abort();
+    if ((m->windowed_layers > 0) != (m->window > 0))
+        abort();
+    if (model_bytes(m, 1, &one) < 0 || one == 0 || one != model_bytes_per_token(m))
+        abort();
+    if (model_bytes(m, 1000, &many) < 0 || many < one || many > one * 1000)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct jsonin *d;
+    struct model m;
+    struct err e = {0};
+
+    if (jsonin_parse(&d, (const char *)data, size, "text", &e) < 0)
+        return 0;
+    if (model_hf_parse(&m, jsonin_root(d), "text", &e) == 0)
+        check(&m);
+    else if (e.code == 0 || e.what[0] == '\0')
+        abort();
+    jsonin_free(d);
+    return 0;
+}

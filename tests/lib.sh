@@ -1,0 +1,139 @@
+# shellcheck shell=sh disable=SC2034
+# lib.sh - what every tests/cli/*.t sources first:  . "$(dirname "$0")/../lib.sh"
+#
+# Variables:  TOP   root of the repository        BIN   folder of the programs (BUILD is respected)
+#             DATA  tests/data                    TMP   scratch folder of this script, removed at its end
+# Helpers, each one TAP line on standard output:
+#   plan N                   says how many tests follow (or call done_testing at the end instead)
+#   ok "name" cmd args...    passes when the command succeeds; shows what it printed when not
+#   not_ok "name" cmd ...    passes when the command fails (by itself: a death by signal is no failure)
+#   exits "name" N cmd ...   passes when the command's exit status is N; its output is left in
+#                            $TMP/stdout and $TMP/stderr
+#   is "name" got want       passes when the texts are equal
+#   isnt "name" got other    passes when they differ
+#   like "name" text ere     passes when a line of text matches the extended regular expression
+#   unlike "name" text ere   passes when none does
+#   skip_all "why"           ends the script as skipped, at its start
+#   diag "text"              a remark for people
+#   done_testing             the plan, when none was given
+# The script exits non-zero when a test failed or fewer ran than planned.
+
+TOP=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
+case ${BUILD:=build} in
+/*) BIN=$BUILD/bin ;;
+*) BIN=$TOP/$BUILD/bin ;;
+esac
+DATA=$TOP/tests/data
+TMP=$(mktemp -d "${TMPDIR:-/tmp}/kvtrace-test.XXXXXX") || exit 1
+
+tap_run=0
+tap_failed=0
+tap_planned=
+
+tap_exit() {
+    tap_status=$?
+    chmod -R u+rwX "$TMP" 2>/dev/null
+    rm -rf "$TMP"
+    [ "$tap_failed" -eq 0 ] || exit 1
+    if [ -n "$tap_planned" ] && [ "$tap_planned" -ne "$tap_run" ]; then exit 1; fi
+    exit "$tap_status"
+}
+trap tap_exit EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+plan() {
+    tap_planned=$1
+    echo "1..$1"
+}
+
+skip_all() {
+    echo "1..0 # SKIP $1"
+    exit 0
+}
+
+diag() { printf '%s\n' "$1" | sed 's/^/# /'; }
+
+# tap_line STATUS NAME: the TAP line itself; returns STATUS so that a helper can add diagnostics.
+tap_line() {
+    tap_run=$((tap_run + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $tap_run - $2"
+    else
+        tap_failed=$((tap_failed + 1))
+        echo "not ok $tap_run - $2"
+    fi
+    return "$1"
+}
+
+# Diagnostics are cut at 40 lines and 2,000 characters a line: a trace may be what went wrong.
+tap_show() { printf '%s\n' "$2" | cut -c 1-2000 | head -n 40 | sed "s/^/#   $1/"; }
+
+ok() {
+    tap_name=$1
+    shift
+    tap_rc=0
+    "$@" >"$TMP/.tap" 2>&1 || tap_rc=$?
+    tap_line "$tap_rc" "$tap_name" && return 0
+    diag "exit status $tap_rc: $*"
+    tap_show '' "$(cat "$TMP/.tap")"
+    return 0
+}
+
+not_ok() {
+    tap_name=$1
+    shift
+    tap_rc=0
+    "$@" >"$TMP/.tap" 2>&1 || tap_rc=$?
+    [ "$tap_rc" -gt 0 ] && [ "$tap_rc" -lt 128 ]
+    tap_line $? "$tap_name" && return 0
+    diag "should have failed, exit status $tap_rc: $*"
+    tap_show '' "$(cat "$TMP/.tap")"
+    return 0
+}
+
+exits() {
+    tap_name=$1
+    tap_want=$2
+    shift 2
+    tap_rc=0
+    "$@" >"$TMP/stdout" 2>"$TMP/stderr" || tap_rc=$?
+    [ "$tap_rc" -eq "$tap_want" ]
+    tap_line $? "$tap_name" && return 0
+    diag "exit status $tap_rc, wanted $tap_want: $*"
+    tap_show '' "$(tail -n 20 "$TMP/stderr")"
+    return 0
+}
+
+is() {
+    [ "$2" = "$3" ]
+    tap_line $? "$1" && return 0
+    tap_show 'got:    ' "$2"
+    tap_show 'wanted: ' "$3"
+    return 0
+}
+
+isnt() {
+    [ "$2" != "$3" ]
+    tap_line $? "$1" && return 0
+    tap_show 'should differ from: ' "$3"
+    return 0
+}
+
+like() {
+    printf '%s\n' "$2" | grep -Eq -- "$3"
+    tap_line $? "$1" && return 0
+    tap_show 'got:    ' "$2"
+    tap_show 'wanted: ' "$3"
+    return 0
+}
+
+unlike() {
+    ! printf '%s\n' "$2" | grep -Eq -- "$3"
+    tap_line $? "$1" && return 0
+    tap_show 'got:      ' "$2"
+    tap_show 'unwanted: ' "$3"
+    return 0
+}
+
+done_testing() { [ -n "$tap_planned" ] || plan "$tap_run"; }

@@ -1,0 +1,127 @@
+/* Extents: what is free can always be had, no byte is given twice, and freed neighbours merge so
+ * that age costs nothing. A bug looked like overlapping objects, or ENOSPC with room left. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/extent.h"
+#include "lib/rng.h"
+
+enum {
+    UNIT = 4096,
+    UNITS = 2000,
+    OBJECTS = 300
+};
+
+/* Marks list's units in owner with mark; each must have held from before. */
+static uint64_t mark(struct extent_pool *p, uint32_t list, int *owner, int from, int to)
+{
+    uint64_t units = 0;
+    struct extent x;
+    while (extent_walk(p, &list, &x)) {
+        assert_int_equal(x.offset % UNIT, 0);
+        assert_true(x.offset / UNIT + x.len / UNIT <= UNITS);
+        for (uint64_t u = x.offset / UNIT; u < (x.offset + x.len) / UNIT; u++, units++) {
+            assert_int_equal(owner[u], from);
+            owner[u] = to;
+        }
+    }
+    return units;
+}
+
+static void random_life_never_overlaps_and_never_fails_early(void **state)
+{
+    (void)state;
+    struct extent_pool *p = extent_pool_create((uint64_t)UNITS * UNIT + 17, UNIT);
+    uint32_t list[OBJECTS] = {0};
+    int owner[UNITS] = {0};
+    uint64_t live = 0;
+    struct rng r;
+    rng_seed(&r, 7, 0);
+    for (int step = 0; step < 60000; step++) {
+        size_t i = (size_t)rng_below(&r, OBJECTS);
+        if (list[i]) {
+            live -= mark(p, list[i], owner, (int)i + 1, 0);
+            extent_release(p, list[i]);
+            list[i] = 0;
+        } else {
+            uint64_t bytes = rng_below(&r, 40 * UNIT), want = bytes ? (bytes + UNIT - 1) / UNIT : 1;
+            int rc = extent_alloc(p, bytes, &list[i]);
+            assert_int_equal(rc, want <= UNITS - live ? 0 : -ENOSPC);
+            if (rc == 0) {
+                assert_int_equal(extent_bytes(p, list[i]), want * UNIT);
+                live += mark(p, list[i], owner, 0, (int)i + 1);
+            }
+        }
+        assert_int_equal(extent_free_bytes(p), (UNITS - live) * UNIT);
+    }
+    extent_pool_free(p);
+}
+
+static void freed_neighbours_become_one_extent_again(void **state)
+{
+    (void)state;
+    struct extent_pool *p = extent_pool_create((uint64_t)UNITS * UNIT, UNIT);
+    uint32_t list[UNITS], all;
+    for (int i = 0; i < UNITS; i++)
+        assert_int_equal(extent_alloc(p, UNIT, &list[i]), 0);
+    assert_int_equal(extent_alloc(p, 1, &all), -ENOSPC);
+    for (int i = 0; i < UNITS; i += 2)
+        extent_release(p, list[i]);
+    for (int i = 1; i < UNITS; i += 2)
+        extent_release(p, list[i]);
+    assert_int_equal(extent_alloc(p, (uint64_t)UNITS * UNIT, &all), 0);
+    struct extent x;
+    uint32_t pos = all;
+    assert_true(extent_walk(p, &pos, &x));
+    assert_int_equal(x.len, (uint64_t)UNITS * UNIT);
+    assert_false(extent_walk(p, &pos, &x));
+    extent_pool_free(p);
+}
+
+static void largest_free_extent_goes_first(void **state)
+{
+    (void)state;
+    struct extent_pool *p = extent_pool_create(100 * UNIT, UNIT);
+    uint32_t a, b, c, d;
+    struct extent x;
+    assert_int_equal(extent_alloc(p, 10 * UNIT, &a), 0);
+    assert_int_equal(extent_alloc(p, 1 * UNIT, &b), 0);
+    assert_int_equal(extent_alloc(p, 89 * UNIT, &c), 0);
+    extent_release(p, a);
+    extent_release(p, c);
+    assert_int_equal(extent_alloc(p, 95 * UNIT, &d), 0);
+    assert_true(extent_walk(p, &d, &x));
+    assert_int_equal(x.len, 89 * UNIT);
+    assert_true(extent_walk(p, &d, &x));
+    assert_int_equal(x.len, 6 * UNIT);
+    extent_pool_free(p);
+}
+
+static void nothing_fits_in_nothing(void **state)
+{
+    (void)state;
+    struct extent_pool *p = extent_pool_create(UNIT - 1, UNIT);
+    uint32_t list;
+    assert_int_equal(extent_free_bytes(p), 0);
+    assert_int_equal(extent_alloc(p, 1, &list), -ENOSPC);
+    extent_release(p, 0);
+    extent_pool_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_life_never_overlaps_and_never_fails_early),
+        cmocka_unit_test(freed_neighbours_become_one_extent_again),
+        cmocka_unit_test(largest_free_extent_goes_first),
+        cmocka_unit_test(nothing_fits_in_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

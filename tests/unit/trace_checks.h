@@ -1,0 +1,151 @@
+/* trace_checks.h - scratch files and whole-trace reading for the tests of the trace format. */
+#ifndef TRACE_CHECKS_H
+#define TRACE_CHECKS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/trace.h"
+
+struct scratch {
+    char dir[64];
+    char path[4][96];
+};
+
+/* A fresh folder with names for four files. */
+static inline int scratch_open(void **state)
+{
+    struct scratch *s = calloc(1, sizeof(*s));
+    char dir[64] = "/tmp/kvtrace-test-XXXXXX";
+    if (!s || !mkdtemp(dir))
+        return -1;
+    memcpy(s->dir, dir, sizeof(dir));
+    static const char *const names[] = {"a.csv", "b.csv.zst", "c.csv", "d.csv.zst"};
+    for (int i = 0; i < 4; i++)
+        snprintf(s->path[i], sizeof(s->path[i]), "%s/%s", dir, names[i]);
+    *state = s;
+    return 0;
+}
+
+static inline int scratch_close(void **state)
+{
+    struct scratch *s = *state;
+    for (int i = 0; i < 4; i++)
+        unlink(s->path[i]);
+    int rc = rmdir(s->dir); /* fails when a test left a file of another name */
+    free(s);
+    return rc;
+}
+
+static inline void put_file(const char *path, const void *p, size_t len)
+{
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(p, 1, len, f) != len || fclose(f))
+        abort();
+}
+
+static inline char *get_file(const char *path, size_t *len)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f || fseek(f, 0, SEEK_END))
+        abort();
+    *len = (size_t)ftell(f);
+    rewind(f);
+    char *p = malloc(*len + 1);
+    if (!p || fread(p, 1, *len, f) != *len)
+        abort();
+    p[*len] = '\0';
+    fclose(f);
+    return p;
+}
+
+/* What reading a trace to its end gave. Rows of several cursors are those of all, in order of sum
+ * only. */
+struct outcome {
+    int rc; /* 0: end reached */
+    uint64_t rows;
+    uint64_t sum; /* of all values, whatever the order */
+    uint64_t bad;
+    char first_bad[700];
+    struct err e;
+};
+
+static inline uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 29;
+}
+
+static inline uint64_t mix_str(uint64_t h, const struct trace_str *s)
+{
+    h = mix(h, s->len);
+    for (uint32_t i = 0; i < s->len; i++)
+        h = mix(h, (unsigned char)s->p[i]);
+    return h;
+}
+
+/* A number for everything in a row. */
+static inline uint64_t row_mix(const struct trace_row *r)
+{
+    uint64_t h = mix(1, (uint64_t)r->time_ns);
+    h = mix_str(mix_str(mix(h, r->size), &r->key), &r->user);
+    h = mix(mix(mix(mix(mix(h, r->op), r->tier), r->phase), r->qos), r->class);
+    h = mix(mix(mix(h, (uint64_t)r->status), (uint64_t)r->request), (uint64_t)r->tokens);
+    h = mix(mix(h, (uint64_t)r->arrival_ns), (uint64_t)r->duration_ns);
+    h = mix(mix(mix(h, (uint64_t)r->due_ns), (uint64_t)r->eligible_ns), (uint64_t)r->start_ns);
+    return mix_str(mix(mix(h, (uint64_t)r->latency_ns), (uint64_t)r->device_ns), &r->line);
+}
+
+static inline struct outcome read_cursors(struct trace_reader *r, unsigned cursors)
+{
+    struct outcome o = {0};
+    struct trace_cursor *c[8] = {0};
+    bool over[8] = {false};
+    unsigned left = cursors;
+    for (unsigned i = 0; i < cursors; i++)
+        if (trace_cursor_open(&c[i], r, &o.e))
+            abort();
+    for (unsigned i = 0; left; i = (i + 1) % cursors) { /* interleaved in one thread */
+        const struct trace_row *rows;
+        size_t n;
+        struct err e = {0};
+        if (over[i])
+            continue;
+        int rc = trace_cursor_next(c[i], &rows, &n, &e);
+        for (size_t k = 0; rc == 1 && k < n; k++)
+            o.sum += row_mix(&rows[k]);
+        if (rc == 1) {
+            o.rows += n;
+            continue;
+        }
+        over[i] = true;
+        left--;
+        if (rc < 0 && o.rc == 0) {
+            o.rc = rc;
+            o.e = e;
+        }
+    }
+    for (unsigned i = 0; i < cursors; i++)
+        trace_cursor_close(c[i]);
+    const char *first = "";
+    o.bad = trace_bad_rows(r, &first);
+    snprintf(o.first_bad, sizeof(o.first_bad), "%s", first);
+    return o;
+}
+
+static inline struct outcome read_trace(const char *path, const struct trace_read_opts *opts,
+                                        unsigned cursors)
+{
+    struct outcome o = {0};
+    struct trace_reader *r;
+    o.rc = trace_open(&r, path, opts, &o.e);
+    if (o.rc)
+        return o;
+    o = read_cursors(r, cursors);
+    trace_close(r);
+    return o;
+}
+
+#endif
