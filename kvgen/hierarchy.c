@@ -1,0 +1,284 @@
+/* hierarchy.c - the waterfall over the tiers: a new object goes to the fastest tier that can take
+ * it, upper tiers make room by demoting their victims one tier down, the last by deleting. The
+ * simulator asks, the policy orders, the sink hears of every operation; nothing here knows time or
+ * files. */
+#include "kvgen/hierarchy.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+    NO_TIER = -1
+};
+
+struct tier {
+    uint64_t capacity, used, peak, objects;
+    uint64_t large;  /* (a) refuses objects above this: large_entry_limit_ratio */
+    uint64_t target; /* (b) fills up to this: target_usage_ratio */
+    uint64_t low;    /* (c) takes what it did not refuse while less is used: 5 % */
+    uint64_t roomy;  /* (d) refuses instead of demoting while less is used (20 %)... */
+    uint64_t big;    /* ... objects above this (40 %) */
+    uint64_t evicted, deleted, oversized;
+    int below; /* next tier that is present, NO_TIER for the last */
+    struct policy *order;
+};
+
+struct hierarchy {
+    struct tier tier[TRACE_TIERS];
+    int top; /* fastest tier that is present */
+    const struct policy_ops *policy;
+    struct objects *objects;
+    hierarchy_sink sink;
+    void *ctx;
+    uint64_t dropped, dropped_bytes;
+};
+
+/* Limits in bytes: usage is compared with "less than" the rounded-up, sizes with "more than" the
+ * rounded-down share, which for integers is the same as comparing with the exact one. */
+static uint64_t share_floor(uint64_t capacity, double ratio)
+{
+    return (uint64_t)((double)capacity * ratio);
+}
+
+static uint64_t share_ceil(uint64_t capacity, double ratio)
+{
+    uint64_t floor = share_floor(capacity, ratio);
+    return (double)floor < (double)capacity * ratio ? floor + 1 : floor;
+}
+
+static int tier_init(struct hierarchy *h, int i, const struct hierarchy_opts *o, int below)
+{
+    struct tier *t = &h->tier[i];
+    uint64_t capacity = o->capacity[i];
+    *t = (struct tier){
+        .capacity = capacity,
+        .large = share_floor(capacity, o->large_entry_limit_ratio),
+        .target = share_floor(capacity, o->target_usage_ratio),
+        .low = share_ceil(capacity, 0.05),
+        .roomy = share_ceil(capacity, 0.20),
+        .big = share_floor(capacity, 0.40),
+        .below = below,
+        .order = o->policy->create(h->objects),
+    };
+    return t->order == NULL ? -ENOMEM : 0;
+}
+
+static int tiers_init(struct hierarchy *h, const struct hierarchy_opts *o)
+{
+    h->top = NO_TIER;
+    for (int i = TRACE_TIERS - 1; i >= 0; i--) {
+        if (o->capacity[i] == HIERARCHY_ABSENT)
+            continue;
+        if (tier_init(h, i, o, h->top) < 0)
+            return -ENOMEM;
+        h->top = i;
+    }
+    assert(h->top != NO_TIER);
+    return 0;
+}
+
+struct hierarchy *hierarchy_create(const struct hierarchy_opts *o, hierarchy_sink sink, void *ctx)
+{
+    struct hierarchy *h = calloc(1, sizeof *h);
+    if (h == NULL)
+        return NULL;
+    h->policy = o->policy;
+    h->sink = sink;
+    h->ctx = ctx;
+    h->objects = objects_create();
+    if (h->objects == NULL || tiers_init(h, o) < 0) {
+        hierarchy_free(h);
+        return NULL;
+    }
+    return h;
+}
+
+void hierarchy_free(struct hierarchy *h)
+{
+    if (h == NULL)
+        return;
+    for (int i = 0; i < TRACE_TIERS; i++)
+        h->policy->free(h->tier[i].order);
+    objects_free(h->objects);
+    free(h);
+}
+
+static void tell(const struct hierarchy *h, enum trace_op op, enum trace_phase phase,
+                 enum trace_class class, const struct object *o)
+{
+    struct hierarchy_op what = {.op = op,
+                                .tier = (enum trace_tier)o->tier,
+                                .phase = phase,
+                                .class = class,
+                                .id = o->id,
+                                .size = o->size,
+                                .tokens = o->tokens};
+    h->sink(h->ctx, &what);
+}
+
+static void enter(struct hierarchy *h, int tier, uint32_t number)
+{
+    struct tier *t = &h->tier[tier];
+    struct object *o = objects_at(h->objects, number);
+    o->tier = (uint8_t)tier;
+    t->used += o->size;
+    t->objects++;
+    if (t->used > t->peak)
+        t->peak = t->used;
+    if (o->size > t->capacity)
+        t->oversized++;
+    h->policy->insert(t->order, number);
+}
+
+static void leave(struct hierarchy *h, uint32_t number)
+{
+    const struct object *o = objects_at(h->objects, number);
+    struct tier *t = &h->tier[o->tier];
+    h->policy->remove(t->order, number);
+    t->used -= o->size;
+    t->objects--;
+}
+
+static void delete_victim(struct hierarchy *h, struct tier *t)
+{
+    uint32_t number = h->policy->victim(t->order);
+    tell(h, TRACE_DELETE, TRACE_EVICT, TRACE_CLASS_EVICT, objects_at(h->objects, number));
+    leave(h, number);
+    objects_remove(h->objects, number);
+    t->deleted++;
+}
+
+static bool room_in_last(struct hierarchy *h, int tier, uint64_t size)
+{
+    struct tier *t = &h->tier[tier];
+    if (size > t->capacity && tier != TRACE_STORAGE)
+        return false;
+    while (t->objects > 0 && (t->used > t->capacity || size > t->capacity - t->used))
+        delete_victim(h, t);
+    return true;
+}
+
+static bool make_room(struct hierarchy *h, int tier, uint64_t size);
+
+/* Moves the victim of tier one tier down; false when that cannot take it. At most as deep as there
+ * are tiers. */
+static bool demote_victim(struct hierarchy *h, int tier)
+{
+    struct tier *t = &h->tier[tier];
+    uint32_t number = h->policy->victim(t->order);
+    const struct object *o = objects_at(h->objects, number);
+    if (!make_room(h, t->below, o->size))
+        return false;
+    tell(h, TRACE_READ, TRACE_EVICT, TRACE_CLASS_EVICT, o);
+    leave(h, number);
+    enter(h, t->below, number);
+    tell(h, TRACE_WRITE, TRACE_EVICT, TRACE_CLASS_EVICT, o);
+    t->evicted++;
+    return true;
+}
+
+/* Room for size bytes in a tier, by its rules (a) to (e); false: refused. */
+static bool make_room(struct hierarchy *h, int tier, uint64_t size)
+{
+    const struct tier *t = &h->tier[tier];
+    if (t->below == NO_TIER)
+        return room_in_last(h, tier, size);
+    if (size > t->large)
+        return false;
+    for (bool first = true;; first = false) {
+        if (size <= t->target && t->used <= t->target - size)
+            return true;
+        if (t->used < t->low)
+            return true;
+        if (first && t->used < t->roomy && size > t->big)
+            return false;
+        if (!demote_victim(h, tier))
+            return false;
+    }
+}
+
+int hierarchy_write(struct hierarchy *h, struct ident id, uint64_t size, uint32_t tokens,
+                    enum trace_class class)
+{
+    int tier = h->top;
+    while (tier != NO_TIER && !make_room(h, tier, size))
+        tier = h->tier[tier].below;
+    if (tier == NO_TIER) {
+        h->dropped++;
+        h->dropped_bytes += size;
+        return 0;
+    }
+    uint32_t number;
+    if (objects_add(h->objects, id, &number) < 0)
+        return -ENOMEM;
+    struct object *o = objects_at(h->objects, number);
+    o->size = size;
+    o->tokens = tokens;
+    enter(h, tier, number);
+    tell(h, TRACE_WRITE, TRACE_PREFILL, class, o);
+    return 1;
+}
+
+static bool touch(struct hierarchy *h, uint32_t number)
+{
+    if (number == OBJECT_NONE)
+        return false;
+    h->policy->touch(h->tier[objects_at(h->objects, number)->tier].order, number);
+    return true;
+}
+
+bool hierarchy_touch(struct hierarchy *h, struct ident id)
+{
+    return touch(h, objects_find(h->objects, id));
+}
+
+bool hierarchy_has(const struct hierarchy *h, struct ident id)
+{
+    return objects_find(h->objects, id) != OBJECT_NONE;
+}
+
+void hierarchy_miss(struct hierarchy *h, struct ident id, enum trace_class class)
+{
+    struct object nothing = {.id = id, .tier = TRACE_NO_TIER};
+    tell(h, TRACE_MISS, TRACE_NO_PHASE, class, &nothing);
+}
+
+bool hierarchy_read(struct hierarchy *h, struct ident id, enum trace_class class)
+{
+    uint32_t number = objects_find(h->objects, id);
+    if (!touch(h, number)) {
+        hierarchy_miss(h, id, class);
+        return false;
+    }
+    tell(h, TRACE_READ, TRACE_DECODE, class, objects_at(h->objects, number));
+    return true;
+}
+
+void hierarchy_prefetch(const struct hierarchy *h, struct ident id, int step)
+{
+    if (step == 1)
+        objects_prefetch(h->objects, id);
+    else
+        objects_prefetch_object(h->objects, id);
+}
+
+void hierarchy_stats(const struct hierarchy *h, enum trace_tier tier,
+                     struct hierarchy_tier_stats *out)
+{
+    const struct tier *t = &h->tier[tier];
+    *out = (struct hierarchy_tier_stats){.present = t->capacity != HIERARCHY_ABSENT,
+                                         .capacity = t->capacity,
+                                         .bytes = t->used,
+                                         .objects = t->objects,
+                                         .peak_bytes = t->peak,
+                                         .evicted = t->evicted,
+                                         .deleted = t->deleted,
+                                         .oversized = t->oversized};
+}
+
+void hierarchy_dropped(const struct hierarchy *h, uint64_t *writes, uint64_t *bytes)
+{
+    *writes = h->dropped;
+    *bytes = h->dropped_bytes;
+}

@@ -1,0 +1,73 @@
+/* hierarchy.h - where objects live: up to three tiers with capacities, a waterfall of demotions and
+ * deletion in the last. Knows neither time nor files: every operation is told to a sink. */
+#ifndef KVGEN_HIERARCHY_H
+#define KVGEN_HIERARCHY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvgen/ident.h"
+#include "kvgen/policy.h"
+#include "lib/trace.h"
+
+#define HIERARCHY_ABSENT    UINT64_C(0) /* no such tier */
+#define HIERARCHY_UNLIMITED ((uint64_t)INT64_MAX)
+
+struct hierarchy_opts {
+    uint64_t capacity[TRACE_TIERS]; /* bytes, or one of the two above; at least one tier */
+    double large_entry_limit_ratio; /* of a tier's capacity; larger objects go further down */
+    double target_usage_ratio;      /* up to which a tier that can demote is filled */
+    const struct policy_ops *policy;
+};
+
+/* One operation on one object, as it will stand in a row. */
+struct hierarchy_op {
+    enum trace_op op;
+    enum trace_tier tier;
+    enum trace_phase phase;
+    enum trace_class class;
+    struct ident id;
+    uint64_t size;
+    uint32_t tokens;
+};
+typedef void (*hierarchy_sink)(void *ctx, const struct hierarchy_op *op);
+
+struct hierarchy_tier_stats {
+    bool present;
+    uint64_t capacity;
+    uint64_t bytes, objects;   /* now */
+    uint64_t peak_bytes;       /* over capacity only through oversized objects */
+    uint64_t evicted, deleted; /* objects demoted from here, objects deleted here */
+    uint64_t oversized;        /* objects larger than the whole tier that the last tier took */
+};
+
+struct hierarchy;
+
+/* NULL: no memory. Operations are told to sink(ctx, ...) in the order in which they happen. */
+struct hierarchy *hierarchy_create(const struct hierarchy_opts *o, hierarchy_sink sink, void *ctx);
+void hierarchy_free(struct hierarchy *h);
+
+/* Reads the object for class where it is (true; a Read), or notes that it is nowhere (false; a
+ * Miss). */
+bool hierarchy_read(struct hierarchy *h, struct ident id, enum trace_class class);
+/* Counts as used without being read; false: not there. No operation. */
+bool hierarchy_touch(struct hierarchy *h, struct ident id);
+/* A lookup that may not hit, whatever is there: a Miss. */
+void hierarchy_miss(struct hierarchy *h, struct ident id, enum trace_class class);
+bool hierarchy_has(const struct hierarchy *h, struct ident id);
+/*
+ * Writes a new object (no such identity may be there; size at most INT64_MAX) to the fastest tier
+ * that takes it, after the demotions and deletions that make room. 1: written; 0: dropped, since it
+ * is larger than the last tier and that is not storage; -ENOMEM.
+ */
+int hierarchy_write(struct hierarchy *h, struct ident id, uint64_t size, uint32_t tokens,
+                    enum trace_class class);
+/* Hints for lookups to come: first step well ahead, second step some lookups later. */
+void hierarchy_prefetch(const struct hierarchy *h, struct ident id, int step);
+
+void hierarchy_stats(const struct hierarchy *h, enum trace_tier tier,
+                     struct hierarchy_tier_stats *out);
+/* Writes that were dropped, and their bytes. */
+void hierarchy_dropped(const struct hierarchy *h, uint64_t *writes, uint64_t *bytes);
+
+#endif

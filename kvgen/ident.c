@@ -1,0 +1,81 @@
+/* ident.c - identities of objects and the keys that are made of them. Sources name what a request
+ * needs, the hierarchy compares identities, the output asks here for the text. */
+#include "kvgen/ident.h"
+
+#include <string.h>
+
+#include "lib/units.h"
+
+static struct ident make(enum ident_kind kind, uint32_t user, uint32_t turn, uint64_t lo)
+{
+    uint64_t hi = (uint64_t)kind << 60 | (uint64_t)user << 32 | turn;
+    return (struct ident){.hi = hi, .lo = lo};
+}
+
+struct ident ident_block(uint64_t id)
+{
+    return make(IDENT_BLOCK, 0, 0, id);
+}
+
+struct ident ident_turn(uint32_t user, uint64_t start_ms, uint32_t turn)
+{
+    return make(IDENT_TURN, user, turn, start_ms);
+}
+
+struct ident ident_request(uint32_t user, uint64_t request)
+{
+    return make(IDENT_REQUEST, user, 0, request);
+}
+
+struct ident ident_system(uint32_t i)
+{
+    return make(IDENT_SYSTEM, 0, 0, i);
+}
+
+bool ident_equal(struct ident a, struct ident b)
+{
+    return a.lo == b.lo && a.hi == b.hi;
+}
+
+enum ident_kind ident_kind(struct ident id)
+{
+    return (enum ident_kind)(id.hi >> 60);
+}
+
+uint32_t ident_user(struct ident id)
+{
+    return (uint32_t)(id.hi >> 32) & (uint32_t)(IDENT_MAX_USERS - 1);
+}
+
+static char *put(char *p, const char *text, size_t len)
+{
+    memcpy(p, text, len);
+    return p + len;
+}
+
+size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf)
+{
+    char *p = buf;
+    switch (ident_kind(id)) {
+    case IDENT_BLOCK:
+        p = put(p, "block_", 6);
+        break;
+    case IDENT_SYSTEM:
+        p = put(p, "system_prompt_", 14);
+        break;
+    case IDENT_REQUEST:
+        p = put(p, user, user_len);
+        p = put(p, "_req_", 5);
+        break;
+    case IDENT_TURN:
+        p = put(p, "conv_", 5);
+        p = put(p, user, user_len);
+        p = put(p, "_", 1);
+        p += units_put_u64(p, id.lo);
+        p = put(p, "_turn_", 6);
+        p += units_put_u64(p, (uint32_t)id.hi);
+        return (size_t)(p - buf);
+    }
+    p += units_put_u64(p, id.lo);
+    return (size_t)(p - buf);
+}

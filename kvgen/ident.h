@@ -1,0 +1,46 @@
+/* ident.h - what names an object inside the simulator: two numbers, from which its key is written
+ * when (and only when) a row is. Equal identities give equal keys and the other way round. */
+#ifndef KVGEN_IDENT_H
+#define KVGEN_IDENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum ident_kind {
+    IDENT_BLOCK = 1,
+    IDENT_TURN,
+    IDENT_REQUEST,
+    IDENT_SYSTEM
+};
+
+#define IDENT_MAX_USERS     ((uint64_t)1 << 28)
+#define IDENT_MAX_KEY       160 /* bytes of a key, for user names of up to IDENT_MAX_USER_NAME */
+#define IDENT_MAX_USER_NAME 64
+
+/* A plain value. hi: kind (4 bits), user (28 bits), turn (32 bits); lo: the number that is left. */
+struct ident {
+    uint64_t hi, lo;
+};
+
+struct ident ident_block(uint64_t id);
+/* Turn number turn (from 1) of the conversation that user began at start_ms. */
+struct ident ident_turn(uint32_t user, uint64_t start_ms, uint32_t turn);
+/* The object of one request without a conversation. */
+struct ident ident_request(uint32_t user, uint64_t request);
+/* Shared system prompt number i (from 0). */
+struct ident ident_system(uint32_t i);
+
+bool ident_equal(struct ident a, struct ident b);
+enum ident_kind ident_kind(struct ident id);
+/* The user of a turn or request, 0 for others. */
+uint32_t ident_user(struct ident id);
+
+/*
+ * Writes the key without NUL into buf (IDENT_MAX_KEY bytes) and returns its length. user is the
+ * name of ident_user(id), used by turns and requests only:
+ *   block_<id>, conv_<user>_<start ms>_turn_<n>, <user>_req_<number>, system_prompt_<i>
+ */
+size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf);
+
+#endif

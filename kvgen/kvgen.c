@@ -1,0 +1,256 @@
+/* kvgen.c - the pipeline: options, configuration, model, source, simulation, trace, summary. Each
+ * stage is a file of its own; here they are opened, joined and released, and the one error is
+ * printed. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kvgen/models.h"
+#include "kvgen/options.h"
+#include "kvgen/output.h"
+#include "kvgen/population.h"
+#include "kvgen/sim.h"
+#include "kvgen/source_blocks.h"
+#include "kvgen/source_users.h"
+#include "kvgen/summary.h"
+#include "lib/clock.h"
+#include "lib/stop.h"
+#include "lib/units.h"
+
+enum {
+    MAX_WORKERS = 500,
+    MAX_DEFAULT_THREADS = 16
+};
+
+/* One run; every pointer is owned. */
+struct run {
+    int argc;
+    char **argv;
+    struct options o;
+    struct opt_parser *parser;
+    struct conf *conf;
+    struct workload workload;
+    struct model model;
+    uint64_t capacity[TRACE_TIERS];
+    struct population *population; /* NULL without synthetic users */
+    struct source *source;
+    struct progress *progress;
+    struct jsonout *provenance;
+    struct output *output;
+    struct sim *sim;
+    int64_t started_wall_ns, started_ns;
+};
+
+static void warn_model(const struct run *r)
+{
+    uint64_t n = r->o.tensor_parallel;
+    if ((n & (n - 1)) != 0)
+        fprintf(stderr, "kvgen: --tensor-parallel: %llu is not a power of two\n",
+                (unsigned long long)n);
+    if (n > 1 && r->model.attention == MODEL_MLA)
+        fprintf(stderr,
+                "kvgen: --tensor-parallel: %s has one latent for all ranks, which real engines "
+                "replicate; here it is divided\n",
+                r->model.id);
+}
+
+static int read_configuration(struct run *r, struct err *e)
+{
+    const char *warning;
+    int rc = conf_open(&r->conf, r->o.config, e);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; (warning = conf_warning(r->conf, i)) != NULL; i++)
+        fprintf(stderr, "kvgen: %s\n", warning);
+    rc = workload_read(&r->workload, r->conf, e);
+    if (rc == 0)
+        rc = model_find(&r->model, r->o.model, r->conf, e);
+    if (rc == 0 && r->o.kv_dtype != NULL)
+        rc = model_set_dtype(&r->model, r->o.kv_dtype, e);
+    return rc;
+}
+
+static int open_users(struct run *r, struct err *e)
+{
+    const struct options *o = &r->o;
+    int rc = o->users_file != NULL
+                 ? population_load(&r->population, o->users_file, o->num_users, e)
+                 : population_draw(&r->population, &r->workload, o->num_users, o->seed, e);
+    if (rc == 0 && o->dump_users != NULL)
+        rc = population_save(r->population, o->dump_users, e);
+    if (rc < 0)
+        return rc;
+    struct source_users_opts users = {.workload = &r->workload,
+                                      .population = r->population,
+                                      .seed = o->seed,
+                                      .arrival = (enum source_users_arrival)o->arrival,
+                                      .request_rate = o->request_rate,
+                                      .multi_turn = !o->disable_multi_turn};
+    return source_users_open(&r->source, &users, e);
+}
+
+static int open_source(struct run *r, struct err *e)
+{
+    if (r->o.source == OPTIONS_USERS)
+        return open_users(r, e);
+    return source_blocks_open(&r->source, r->o.input, (enum trace_qos)r->o.qos, e);
+}
+
+static unsigned thread_count(const struct options *o)
+{
+    if (o->threads > 0)
+        return (unsigned)o->threads;
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > MAX_DEFAULT_THREADS ? MAX_DEFAULT_THREADS : (unsigned)n;
+}
+
+static int open_output(struct run *r, struct err *e)
+{
+    const struct options *o = &r->o;
+    struct output_opts out = {.six_columns = o->format == OPTIONS_MLPERF, .limit = o->limit};
+    out.path = strcmp(o->output, "none") == 0 ? NULL : o->output;
+    out.trace = (struct trace_write_opts){
+        .columns = out.six_columns ? TRACE_CORE : TRACE_CORE | TRACE_EXTENDED,
+        .zstd = o->zstd ? 1 : -1,
+        .level = (int)o->level,
+        .one_frame = o->frames == 1,
+        .threads = thread_count(o),
+    };
+    int rc = options_tiers(o, &out.tiers, e);
+    if (rc == 0)
+        rc = options_epoch(o, &out.trace.epoch_ns, e);
+    if (rc < 0)
+        return rc;
+    r->progress = progress_open(stderr, "kvgen", (enum progress_mode)o->progress, UNITS_NS_PER_S);
+    r->provenance = summary_provenance(r->parser, o->seed, &r->model, r->capacity);
+    if (r->progress == NULL || r->provenance == NULL)
+        return err_nomem(e, "output");
+    out.trace.provenance = jsonout_text(r->provenance, false);
+    if (out.trace.provenance == NULL)
+        return err_nomem(e, "provenance");
+    return output_open(&r->output, &out, r->source, r->progress, e);
+}
+
+static uint32_t worker_count(const struct run *r)
+{
+    if (r->o.workers > 0)
+        return (uint32_t)r->o.workers;
+    bool fewer = r->population != NULL && r->o.num_users < MAX_WORKERS;
+    return fewer ? (uint32_t)r->o.num_users : MAX_WORKERS;
+}
+
+static int open_simulation(struct run *r, struct err *e)
+{
+    const struct options *o = &r->o;
+    struct sim_opts sim = {.workload = &r->workload,
+                           .model = &r->model,
+                           .tensor_parallel = (uint32_t)o->tensor_parallel,
+                           .token_ns = r->workload.token_ns[o->generation_mode],
+                           .workers = worker_count(r),
+                           .max_requests = o->max_requests,
+                           .duration_ns = o->duration_ns,
+                           .prefix = !o->disable_prefix_caching,
+                           .decode_reads = (enum sim_decode_reads)o->decode_reads,
+                           .block_any = o->block_reuse == 1,
+                           .partial_blocks = o->partial_blocks};
+    struct hierarchy_opts tiers = {
+        .large_entry_limit_ratio = r->workload.large_entry_limit_ratio,
+        .target_usage_ratio = r->workload.target_usage_ratio,
+        .policy = &policy_lru,
+    };
+    memcpy(tiers.capacity, r->capacity, sizeof tiers.capacity);
+    return sim_create(&r->sim, &sim, &tiers, r->source, output_row, r->output, e);
+}
+
+static int finish(struct run *r, struct err *e)
+{
+    struct trace_totals totals;
+    int rc = output_finish(r->output, &totals, e);
+    r->output = NULL;
+    if (rc < 0)
+        return rc;
+    struct summary s = {.argc = r->argc,
+                        .argv = r->argv,
+                        .started_wall_ns = r->started_wall_ns,
+                        .wall_ns = clock_now_ns() - r->started_ns,
+                        .seed = r->o.seed,
+                        .model = &r->model,
+                        .source = r->source,
+                        .stats = sim_stats(r->sim),
+                        .hierarchy = sim_hierarchy(r->sim),
+                        .trace = &totals};
+    progress_clear(r->progress);
+    summary_print(stderr, &s);
+    return r->o.summary != NULL ? summary_save(&s, r->o.summary, e) : 0;
+}
+
+static int simulate(struct run *r, struct err *e)
+{
+    warn_model(r);
+    int rc = options_capacities(&r->o, r->capacity, e);
+    if (rc == 0)
+        rc = open_source(r, e);
+    if (rc == 0)
+        rc = open_output(r, e);
+    if (rc == 0)
+        rc = open_simulation(r, e);
+    if (rc == 0)
+        rc = sim_run(r->sim, e);
+    return rc == 0 ? finish(r, e) : rc;
+}
+
+static int work(struct run *r, struct err *e)
+{
+    int rc = opt_parse(r->parser, r->argc, r->argv, e);
+    if (rc > 0) {
+        fputs(opt_answer(r->parser), stdout);
+        return fflush(stdout) == 0 ? 0 : err_errno(e, -errno, ERR_OUTPUT, "", "standard output");
+    }
+    if (rc == 0)
+        rc = options_check(&r->o, r->parser, e);
+    if (rc == 0)
+        rc = stop_install(e);
+    if (rc == 0)
+        rc = read_configuration(r, e);
+    if (rc < 0)
+        return rc;
+    if (r->o.list_models)
+        return models_list(stdout, r->conf, e);
+    if (r->o.show_model)
+        return models_show(&r->model, e);
+    return simulate(r, e);
+}
+
+static void release(struct run *r)
+{
+    sim_free(r->sim);
+    output_abandon(r->output);
+    jsonout_free(r->provenance);
+    if (r->progress != NULL)
+        progress_close(r->progress);
+    if (r->source != NULL)
+        r->source->ops->close(r->source);
+    population_free(r->population);
+    conf_free(r->conf);
+    opt_close(r->parser);
+}
+
+int main(int argc, char **argv)
+{
+    struct run r = {.argc = argc,
+                    .argv = argv,
+                    .started_wall_ns = clock_wall_ns(),
+                    .started_ns = clock_now_ns()};
+    struct err e = {0};
+    r.parser = options_open(&r.o);
+    int rc = r.parser == NULL ? err_nomem(&e, "options") : work(&r, &e);
+    release(&r);
+    if (rc < 0 && rc != -EPIPE) { /* a reader that went away wants no more words */
+        char line[1024];
+        err_format(&e, "kvgen", line, sizeof line);
+        fprintf(stderr, "%s\n", line);
+    }
+    return stop_exit_status(rc < 0 ? err_exit_status(&e) : 0);
+}

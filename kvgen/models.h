@@ -1,0 +1,17 @@
+/* models.h - what kvgen says about models without simulating anything. */
+#ifndef KVGEN_MODELS_H
+#define KVGEN_MODELS_H
+
+#include <stdio.h>
+
+#include "lib/conf.h"
+#include "lib/err.h"
+#include "lib/model.h"
+
+/* The built-in models and those of the configuration with the size of 1k, 8k, 32k and 128k tokens.
+ */
+int models_list(FILE *f, const struct conf *conf, struct err *e);
+/* One model as JSON on standard output. */
+int models_show(const struct model *m, struct err *e);
+
+#endif

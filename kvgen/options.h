@@ -1,0 +1,58 @@
+/* options.h - the options of kvgen, parsed and checked. */
+#ifndef KVGEN_OPTIONS_H
+#define KVGEN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvgen/hierarchy.h"
+#include "lib/err.h"
+#include "lib/model.h"
+#include "lib/opt.h"
+
+enum options_source {
+    OPTIONS_AUTO,
+    OPTIONS_USERS,
+    OPTIONS_MOONCAKE
+};
+enum options_format {
+    OPTIONS_KVTRACE,
+    OPTIONS_MLPERF
+};
+
+/* Fields in the order of the table in options.c; enums are indices into its choices. */
+struct options {
+    int source;
+    const char *input;
+    uint64_t num_users, max_requests, seed, workers;
+    const char *users_file, *dump_users;
+    int arrival;
+    double request_rate;
+    int64_t duration_ns;
+    bool disable_multi_turn, disable_prefix_caching, partial_blocks;
+    int block_reuse, qos, generation_mode, decode_reads;
+    const char *model, *kv_dtype, *config;
+    uint64_t tensor_parallel, num_gpus;
+    double gpu_mem_gb, cpu_mem_gb;
+    const char *storage_capacity_gb;
+    const char *output, *summary, *only_tier;
+    int format, frames, progress;
+    bool zstd;
+    uint64_t level, limit, threads;
+    const char *epoch;
+    bool list_models, show_model;
+};
+
+/* The parser over *o, with defaults set; NULL: no memory. Close with opt_close. */
+struct opt_parser *options_open(struct options *o);
+/* Chooses the source (OPTIONS_AUTO becomes what it stands for) and refuses what does not go
+ * together. */
+int options_check(struct options *o, const struct opt_parser *p, struct err *e);
+/* Capacities in bytes of the tiers that the options give. */
+int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], struct err *e);
+/* Tiers that --only-tier names as a mask of bits (1 << tier), 0: all. */
+int options_tiers(const struct options *o, unsigned *mask, struct err *e);
+/* --epoch in ns, or the default of the format. */
+int options_epoch(const struct options *o, int64_t *epoch_ns, struct err *e);
+
+#endif

@@ -1,0 +1,153 @@
+/* output.c - the last stage: a row of the simulation becomes a record of the trace. Keys and user
+ * names are written from numbers here and only here; formatting and compression are lib/trace.h's.
+ */
+#include "kvgen/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/clock.h"
+#include "lib/stop.h"
+#include "lib/units.h"
+
+enum {
+    ROWS_PER_LOOK = 256
+}; /* between looks at signals and progress */
+
+struct output {
+    struct output_opts o;
+    const struct source *source;
+    struct progress *progress;
+    struct trace_writer *writer; /* NULL: nothing is written */
+    int64_t started_ns;
+    uint64_t seen, written;
+    struct ident key_id; /* whose key stands in key: decode reads repeat it */
+    uint64_t user_of;    /* request whose user stands in user */
+    struct trace_row row;
+    char key[IDENT_MAX_KEY];
+    char user[IDENT_MAX_USER_NAME];
+};
+
+int output_open(struct output **result, const struct output_opts *o, const struct source *source,
+                struct progress *progress, struct err *e)
+{
+    struct output *out = calloc(1, sizeof *out);
+    if (out == NULL)
+        return err_nomem(e, "output");
+    out->o = *o;
+    out->source = source;
+    out->progress = progress;
+    out->started_ns = clock_now_ns();
+    out->row = (struct trace_row){.status = TRACE_NO_STATUS,
+                                  .due_ns = TRACE_NONE,
+                                  .eligible_ns = TRACE_NONE,
+                                  .start_ns = TRACE_NONE,
+                                  .latency_ns = TRACE_NONE,
+                                  .device_ns = TRACE_NONE};
+    int rc = o->path == NULL ? 0 : trace_create(&out->writer, o->path, &o->trace, e);
+    if (rc < 0) {
+        free(out);
+        out = NULL;
+    }
+    *result = out;
+    return rc;
+}
+
+static bool wanted(const struct output_opts *o, const struct hierarchy_op *op)
+{
+    if (o->six_columns && op->op != TRACE_READ && op->op != TRACE_WRITE)
+        return false;
+    return o->tiers == 0 || (op->tier != TRACE_NO_TIER && (o->tiers >> op->tier & 1) != 0);
+}
+
+static void set_user(struct output *out, const struct request *r)
+{
+    if (out->user_of == r->number)
+        return;
+    out->user_of = r->number;
+    out->row.user.p = out->user;
+    out->row.user.len = (uint32_t)out->source->ops->user_name(out->source, r->user, out->user);
+    out->row.request = (int64_t)r->number;
+    out->row.qos = r->qos;
+    out->row.arrival_ns = r->arrival_ns;
+}
+
+static void set_key(struct output *out, struct ident id)
+{
+    if (ident_equal(id, out->key_id) && out->row.key.len > 0)
+        return;
+    char name[IDENT_MAX_USER_NAME];
+    size_t len = 0;
+    if (ident_kind(id) == IDENT_TURN || ident_kind(id) == IDENT_REQUEST)
+        len = out->source->ops->user_name(out->source, ident_user(id), name);
+    out->row.key.p = out->key;
+    out->row.key.len = (uint32_t)ident_key(id, name, len, out->key);
+    out->key_id = id;
+}
+
+static int write_row(struct output *out, const struct sim_row *row, struct err *e)
+{
+    const struct hierarchy_op *op = &row->what;
+    struct trace_row *t = &out->row;
+    bool generate = op->op == TRACE_GENERATE;
+    set_user(out, row->request);
+    if (generate)
+        t->key = (struct trace_str){0};
+    else
+        set_key(out, op->id);
+    t->time_ns = row->time_ns;
+    t->size = op->size;
+    t->op = (uint8_t)op->op;
+    t->tier = (uint8_t)op->tier;
+    t->phase = (uint8_t)op->phase;
+    t->class = (uint8_t)op->class;
+    t->tokens = op->op == TRACE_MISS ? TRACE_NONE : (int64_t)op->tokens;
+    t->duration_ns = generate ? row->duration_ns : TRACE_NONE;
+    out->written++;
+    return trace_write(out->writer, t, e);
+}
+
+static void show_progress(const struct output *out, int64_t virtual_ns)
+{
+    char text[160], json[160], simulated[32], rows[32];
+    int64_t real_ns = clock_now_ns() - out->started_ns;
+    double rate = (double)out->seen * 1e9 / (double)(real_ns > 0 ? real_ns : 1);
+    snprintf(text, sizeof text, "%s simulated, %s rows, %.2f million a second",
+             units_format_duration(simulated, sizeof simulated, (double)virtual_ns),
+             units_format_count(rows, sizeof rows, out->seen), rate / 1e6);
+    snprintf(json, sizeof json, "{\"simulated_s\":%.3f,\"rows\":%llu,\"rows_per_s\":%.0f}",
+             (double)virtual_ns / 1e9, (unsigned long long)out->seen, rate);
+    progress_show(out->progress, text, json);
+}
+
+int output_row(void *ctx, const struct sim_row *row, struct err *e)
+{
+    struct output *out = ctx;
+    if (out->seen++ % ROWS_PER_LOOK == 0) {
+        if (stop_signal() != 0)
+            return 1;
+        if (out->progress != NULL && progress_due(out->progress))
+            show_progress(out, row->time_ns);
+    }
+    if (out->writer == NULL || !wanted(&out->o, &row->what))
+        return 0;
+    int rc = write_row(out, row, e);
+    if (rc < 0)
+        return rc;
+    return out->o.limit > 0 && out->written >= out->o.limit;
+}
+
+int output_finish(struct output *out, struct trace_totals *totals, struct err *e)
+{
+    *totals = (struct trace_totals){0};
+    int rc = out->writer == NULL ? 0 : trace_finish(out->writer, NULL, totals, e);
+    free(out);
+    return rc;
+}
+
+void output_abandon(struct output *out)
+{
+    if (out != NULL && out->writer != NULL)
+        trace_abandon(out->writer);
+    free(out);
+}

@@ -1,0 +1,34 @@
+/* output.h - the simulator's rows into the trace: filters, keys and names, the file. */
+#ifndef KVGEN_OUTPUT_H
+#define KVGEN_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvgen/sim.h"
+#include "kvgen/source.h"
+#include "lib/err.h"
+#include "lib/progress.h"
+#include "lib/trace.h"
+
+struct output_opts {
+    const char *path; /* "-": standard output; NULL: nothing is written */
+    bool six_columns; /* core columns, Read and Write rows only */
+    unsigned tiers;   /* mask of (1 << tier) whose rows are written; 0: all rows */
+    uint64_t limit;   /* rows written; 0: no limit */
+    struct trace_write_opts trace;
+};
+
+struct output;
+
+/* source names the users and stays the caller's, as does progress (may be NULL). */
+int output_open(struct output **out, const struct output_opts *o, const struct source *source,
+                struct progress *progress, struct err *e);
+/* A sim_sink; ctx is the output. Ends the run at the limit and when a signal came. */
+int output_row(void *ctx, const struct sim_row *row, struct err *e);
+/* Completes the file. Frees out also on failure. *totals is zero when nothing was to be written. */
+int output_finish(struct output *out, struct trace_totals *totals, struct err *e);
+/* Gives up: no file is left behind. NULL is fine. */
+void output_abandon(struct output *out);
+
+#endif

@@ -1,0 +1,25 @@
+/* policy.h - which object a full tier gives up: a table of functions, one policy a file. */
+#ifndef KVGEN_POLICY_H
+#define KVGEN_POLICY_H
+
+#include <stdint.h>
+
+#include "kvgen/objects.h"
+
+struct policy; /* the order of one tier's objects */
+
+/* Every function takes O(1) or O(log n); ties go by age, so that runs repeat. */
+struct policy_ops {
+    const char *name;
+    /* An empty order over objects of that store, which stays the caller's. NULL: no memory. */
+    struct policy *(*create)(struct objects *objects);
+    void (*free)(struct policy *p);                    /* takes NULL */
+    void (*insert)(struct policy *p, uint32_t object); /* new in this tier */
+    void (*touch)(struct policy *p, uint32_t object);  /* read */
+    void (*remove)(struct policy *p, uint32_t object); /* leaves this tier */
+    uint32_t (*victim)(struct policy *p); /* who goes next, left in place; OBJECT_NONE: empty */
+};
+
+extern const struct policy_ops policy_lru; /* least recently used */
+
+#endif

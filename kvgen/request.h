@@ -1,0 +1,26 @@
+/* request.h - one inference request on its way from a source through the queue to a worker. */
+#ifndef KVGEN_REQUEST_H
+#define KVGEN_REQUEST_H
+
+#include <stdint.h>
+
+#include "kvgen/ident.h"
+
+#define REQUEST_MAX_TOKENS ((int64_t)1 << 31)
+
+/* A plain value; blocks is lent by the source until source_ops.release. */
+struct request {
+    uint64_t number;    /* from 1, in order of submission */
+    int64_t arrival_ns; /* when it was submitted */
+    uint32_t user;      /* number of the user in its source */
+    uint8_t qos;        /* enum trace_qos */
+    int32_t prompt;     /* shared system prompt it starts with, -1: none */
+    uint32_t turn;      /* of its conversation, from 1; 0: no conversation */
+    int64_t context_tokens, generated_tokens;
+    struct ident object;    /* sources that name one object a request */
+    const uint64_t *blocks; /* block-hash sources: identifiers in order; else NULL */
+    uint32_t block_count;
+    uint32_t slot; /* the source's own */
+};
+
+#endif

@@ -1,0 +1,176 @@
+/* sim.c - the event loop on a virtual clock: arrivals go into the queue, idle workers take from it,
+ * a worker is busy for the time of generation. What serving does to the cache is in serve.c. */
+#include "kvgen/sim.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "kvgen/serve.h"
+
+static void free_slots(struct sim *s)
+{
+    heap_free(&s->ends);
+    free(s->busy);
+    free(s->idle);
+}
+
+static int take_slots(struct sim *s)
+{
+    uint32_t n = s->o.workers;
+    s->busy = calloc(n, sizeof *s->busy);
+    s->idle = calloc(n, sizeof *s->idle);
+    if (s->busy == NULL || s->idle == NULL || heap_init(&s->ends, n) < 0)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < n; i++)
+        s->idle[s->idle_count++] = n - 1 - i;
+    return 0;
+}
+
+int sim_create(struct sim **out, const struct sim_opts *o, const struct hierarchy_opts *tiers,
+               struct source *source, sim_sink sink, void *ctx, struct err *e)
+{
+    struct sim *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return err_nomem(e, "simulation");
+    s->o = *o;
+    s->source = source;
+    s->sink = sink;
+    s->ctx = ctx;
+    s->err = e;
+    s->hierarchy = hierarchy_create(tiers, serve_operation, s);
+    s->queue = queue_create(o->workload->qos_priority);
+    int rc = s->hierarchy == NULL || s->queue == NULL || take_slots(s) < 0
+                 ? err_nomem(e, "simulation")
+                 : serve_prepare(s);
+    if (rc < 0) {
+        sim_free(s);
+        s = NULL;
+    }
+    *out = s;
+    return rc;
+}
+
+void sim_free(struct sim *s)
+{
+    if (s == NULL)
+        return;
+    hierarchy_free(s->hierarchy);
+    queue_free(s->queue);
+    free_slots(s);
+    free(s);
+}
+
+static void complete(struct sim *s, const struct request *r)
+{
+    s->stats.completed++;
+    s->stats.completed_by_qos[r->qos]++;
+    s->stats.generated_tokens += (uint64_t)r->generated_tokens;
+    s->source->ops->done(s->source, r, s->stats.now_ns);
+}
+
+static void complete_due(struct sim *s)
+{
+    const struct heap_event *top;
+    while ((top = heap_top(&s->ends)) != NULL && top->time_ns == s->stats.now_ns) {
+        uint32_t worker = heap_pop(&s->ends).item;
+        s->idle[s->idle_count++] = worker;
+        complete(s, &s->busy[worker]);
+    }
+}
+
+/* The next arrival: 1, 0 when there is none (now, or by a limit), negative errno. */
+static int peek(struct sim *s, int64_t *arrival_ns)
+{
+    if (s->o.max_requests > 0 && s->stats.issued >= s->o.max_requests)
+        return 0;
+    return s->source->ops->peek(s->source, arrival_ns, s->err);
+}
+
+static int submit_due(struct sim *s)
+{
+    int64_t arrival_ns;
+    int rc;
+    while ((rc = peek(s, &arrival_ns)) > 0 && arrival_ns <= s->stats.now_ns) {
+        struct request r;
+        s->source->ops->take(s->source, &r);
+        s->stats.issued++;
+        if (queue_push(s->queue, &r) < 0)
+            return err_nomem(s->err, "waiting requests");
+    }
+    return rc < 0 ? rc : 0;
+}
+
+static void start(struct sim *s, const struct request *r)
+{
+    s->stats.served++;
+    s->stats.context_tokens += (uint64_t)r->context_tokens;
+    int64_t busy_ns = serve_request(s, r);
+    s->source->ops->release(s->source, r);
+    if (s->status != 0)
+        return;
+    if (busy_ns == 0) {
+        complete(s, r);
+        return;
+    }
+    uint32_t worker = s->idle[--s->idle_count];
+    s->busy[worker] = *r;
+    heap_push(&s->ends, (struct heap_event){.time_ns = s->stats.now_ns + busy_ns,
+                                            .tie = r->number,
+                                            .item = worker});
+}
+
+static void dispatch(struct sim *s)
+{
+    struct request r;
+    while (s->status == 0 && s->idle_count > 0 && queue_pop(s->queue, &r))
+        start(s, &r);
+}
+
+/* Moves the clock to the next event: 1; 0 at the end of the run; negative errno. */
+static int advance(struct sim *s)
+{
+    int64_t next_ns = INT64_MAX;
+    int rc = peek(s, &next_ns);
+    if (rc < 0)
+        return rc;
+    const struct heap_event *end = heap_top(&s->ends);
+    if (rc == 0 && end == NULL)
+        return 0;
+    if (end != NULL && (rc == 0 || end->time_ns < next_ns))
+        next_ns = end->time_ns;
+    if (next_ns >= SIM_LAST_NS && s->o.duration_ns == 0)
+        return err_set(s->err, -EOVERFLOW, ERR_INPUT, "", "virtual time passes 146 years");
+    bool over = s->o.duration_ns > 0 && next_ns >= s->o.duration_ns;
+    s->stats.now_ns = over ? s->o.duration_ns : next_ns;
+    return !over;
+}
+
+int sim_run(struct sim *s, struct err *e)
+{
+    s->err = e;
+    int rc;
+    while ((rc = advance(s)) > 0) {
+        complete_due(s);
+        rc = submit_due(s);
+        if (rc < 0)
+            break;
+        dispatch(s);
+        if (s->status != 0)
+            break;
+    }
+    s->stats.waiting = queue_length(s->queue);
+    if (rc < 0)
+        return rc;
+    return s->status < 0 ? s->status : 0;
+}
+
+const struct sim_stats *sim_stats(const struct sim *s)
+{
+    return &s->stats;
+}
+
+const struct hierarchy *sim_hierarchy(const struct sim *s)
+{
+    return s->hierarchy;
+}

@@ -1,0 +1,76 @@
+/* sim.h - the event loop: takes requests from a source, queues them, serves them by workers on a
+ * virtual clock, and tells every row to a sink. Knows neither files nor formats. */
+#ifndef KVGEN_SIM_H
+#define KVGEN_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvgen/hierarchy.h"
+#include "kvgen/source.h"
+#include "kvgen/workload.h"
+#include "lib/err.h"
+#include "lib/model.h"
+
+enum sim_decode_reads {
+    SIM_DECODE_BATCH,
+    SIM_DECODE_ONCE,
+    SIM_DECODE_NONE
+};
+enum {
+    SIM_PREFILL_ONLY_TOKENS = 10000,
+    SIM_BLOCK_TOKENS = 512
+};
+
+struct sim_opts {
+    const struct workload *workload;
+    const struct model *model;
+    uint32_t tensor_parallel; /* objects are 1/N of the model's bytes, rounded down */
+    int64_t token_ns;         /* generation time of one token */
+    uint32_t workers;
+    uint64_t max_requests; /* submitted; 0: no limit */
+    int64_t duration_ns;   /* ends the run; 0: no limit */
+    bool prefix;           /* shared system prompts are looked up */
+    enum sim_decode_reads decode_reads;
+    bool block_any;      /* each block by itself; else only while all earlier ones hit */
+    bool partial_blocks; /* the last block of a request is sized by its tokens */
+};
+
+/* One row to be. */
+struct sim_row {
+    int64_t time_ns;
+    const struct request *request; /* that caused it */
+    struct hierarchy_op what;
+    int64_t duration_ns; /* of a TRACE_GENERATE, else 0 */
+};
+/* 0: go on; 1: end the run here; negative errno with *e (ends it too). */
+typedef int (*sim_sink)(void *ctx, const struct sim_row *row, struct err *e);
+
+struct sim_count {
+    uint64_t rows, bytes;
+};
+struct sim_stats {
+    /* Every operation, written or filtered out; tier and phase may be TRACE_NO_TIER,
+     * TRACE_NO_PHASE. */
+    struct sim_count by[TRACE_OPS][TRACE_TIERS + 1][TRACE_PHASES + 1];
+    uint64_t hits[TRACE_CLASSES], misses[TRACE_CLASSES];
+    uint64_t issued, served, completed, completed_by_qos[TRACE_QOSES];
+    uint64_t context_tokens;   /* of requests served */
+    uint64_t generated_tokens; /* of requests completed */
+    uint64_t waiting;          /* in the queue at the end */
+    int64_t now_ns;            /* virtual time reached */
+};
+
+struct sim;
+
+/* o, what it points to and source stay the caller's. */
+int sim_create(struct sim **out, const struct sim_opts *o, const struct hierarchy_opts *tiers,
+               struct source *source, sim_sink sink, void *ctx, struct err *e);
+void sim_free(struct sim *s);
+/* Runs to the end: of the source, by a limit, or by the sink. 0, or the sink's or source's error.
+ */
+int sim_run(struct sim *s, struct err *e);
+const struct sim_stats *sim_stats(const struct sim *s);
+const struct hierarchy *sim_hierarchy(const struct sim *s);
+
+#endif

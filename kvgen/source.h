@@ -1,0 +1,37 @@
+/* source.h - where requests come from: a table of functions, one kind of source a file. */
+#ifndef KVGEN_SOURCE_H
+#define KVGEN_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kvgen/request.h"
+#include "lib/err.h"
+
+struct source; /* begins with its ops */
+
+struct source_ops {
+    const char *name;
+    bool blocks; /* requests are lists of blocks, not one object */
+    /* When the next request arrives, never earlier than the last: 1 and *arrival_ns; 0: none,
+     * unless a completion brings one; negative errno with *e. May be asked repeatedly. */
+    int (*peek)(struct source *s, int64_t *arrival_ns, struct err *e);
+    /* The request that peek announced. */
+    void (*take)(struct source *s, struct request *out);
+    /* That request was answered at now_ns. */
+    void (*done)(struct source *s, const struct request *r, int64_t now_ns);
+    /* r->blocks is not needed any more. */
+    void (*release)(struct source *s, const struct request *r);
+    /* Name of a user without NUL into buf of IDENT_MAX_USER_NAME bytes; returns its length. */
+    size_t (*user_name)(const struct source *s, uint32_t user, char *buf);
+    /* Conversations begun so far and their turns. */
+    void (*conversations)(const struct source *s, uint64_t *count, uint64_t *turns);
+    void (*close)(struct source *s);
+};
+
+struct source {
+    const struct source_ops *ops;
+};
+
+#endif

@@ -1,0 +1,229 @@
+/* summary.c - the end of a run: totals of the simulation and of the file as JSON and as provenance.
+ * Counting was done on the way; text for people is in summary_text.c. */
+#include "kvgen/summary.h"
+
+#include <errno.h>
+
+#include "lib/units.h"
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / (double)UNITS_NS_PER_S;
+}
+
+static void put_text(struct jsonout *j, const char *key, const char *text)
+{
+    jsonout_text_value(j, key, text[0] != '\0' ? text : NULL);
+}
+
+static void put_model(struct jsonout *j, const struct model *m)
+{
+    jsonout_object(j, "model");
+    jsonout_text_value(j, "name", m->id);
+    jsonout_u64(j, "bytes_per_token", model_bytes_per_token(m));
+    jsonout_end(j);
+}
+
+static uint64_t rows_of(const struct sim_stats *st)
+{
+    uint64_t n = 0;
+    for (int op = 0; op < TRACE_OPS; op++)
+        for (int t = 0; t <= TRACE_TIERS; t++)
+            for (int ph = 0; ph <= TRACE_PHASES; ph++)
+                n += st->by[op][t][ph].rows;
+    return n;
+}
+
+static void put_trace(struct jsonout *j, const struct summary *s)
+{
+    double wall_s = seconds(s->wall_ns);
+    jsonout_object(j, "trace");
+    jsonout_u64(j, "rows", s->trace->rows);
+    put_text(j, "digest", s->trace->digest);
+    jsonout_f64(j, "simulated_s", seconds(s->stats->now_ns));
+    jsonout_f64(j, "wall_s", wall_s);
+    jsonout_f64(j, "rows_per_s", wall_s > 0 ? (double)rows_of(s->stats) / wall_s : 0);
+    jsonout_end(j);
+}
+
+static void put_requests(struct jsonout *j, const struct sim_stats *st)
+{
+    jsonout_object(j, "requests");
+    jsonout_u64(j, "issued", st->issued);
+    jsonout_u64(j, "served", st->served);
+    jsonout_u64(j, "completed", st->completed);
+    jsonout_u64(j, "waiting", st->waiting);
+    jsonout_u64(j, "context_tokens", st->context_tokens);
+    jsonout_u64(j, "generated_tokens", st->generated_tokens);
+    jsonout_object(j, "by_qos");
+    for (int q = 0; q < TRACE_QOSES; q++)
+        jsonout_u64(j, trace_qos_text((enum trace_qos)q), st->completed_by_qos[q]);
+    jsonout_end(j);
+    jsonout_end(j);
+}
+
+static void put_conversations(struct jsonout *j, const struct source *source)
+{
+    uint64_t count, turns;
+    source->ops->conversations(source, &count, &turns);
+    jsonout_object(j, "conversations");
+    jsonout_u64(j, "count", count);
+    if (count > 0)
+        jsonout_f64(j, "turns_mean", (double)turns / (double)count);
+    else
+        jsonout_null(j, "turns_mean");
+    jsonout_end(j);
+}
+
+static void put_rows_by(struct jsonout *j, const struct sim_stats *st)
+{
+    jsonout_array(j, "rows_by");
+    for (int op = 0; op < TRACE_OPS; op++)
+        for (int t = 0; t <= TRACE_TIERS; t++)
+            for (int ph = 0; ph <= TRACE_PHASES; ph++) {
+                const struct sim_count *c = &st->by[op][t][ph];
+                if (c->rows == 0)
+                    continue;
+                jsonout_object(j, NULL);
+                jsonout_text_value(j, "op", trace_op_text((enum trace_op)op));
+                put_text(j, "tier", trace_tier_text((enum trace_tier)t));
+                put_text(j, "phase", trace_phase_text((enum trace_phase)ph));
+                jsonout_u64(j, "rows", c->rows);
+                jsonout_u64(j, "bytes", c->bytes);
+                jsonout_end(j);
+            }
+    jsonout_end(j);
+}
+
+static void put_lookups(struct jsonout *j, const char *key, uint64_t hits, uint64_t misses)
+{
+    jsonout_object(j, key);
+    jsonout_u64(j, "lookups", hits + misses);
+    jsonout_u64(j, "hits", hits);
+    jsonout_u64(j, "misses", misses);
+    if (hits + misses > 0)
+        jsonout_f64(j, "hit_rate", (double)hits / (double)(hits + misses));
+    else
+        jsonout_null(j, "hit_rate");
+    jsonout_end(j);
+}
+
+static void put_all_lookups(struct jsonout *j, const struct sim_stats *st)
+{
+    static const enum trace_class shown[] = {TRACE_USER, TRACE_MULTI_TURN, TRACE_SYSTEM, TRACE_RAG,
+                                             TRACE_BLOCK};
+    uint64_t hits = 0, misses = 0;
+    for (int c = 0; c < TRACE_CLASSES; c++) {
+        hits += st->hits[c];
+        misses += st->misses[c];
+    }
+    jsonout_object(j, "lookups");
+    put_lookups(j, "all", hits, misses);
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        put_lookups(j, trace_class_text(shown[i]), st->hits[shown[i]], st->misses[shown[i]]);
+    jsonout_end(j);
+}
+
+static void put_capacity(struct jsonout *j, uint64_t capacity)
+{
+    if (capacity == HIERARCHY_UNLIMITED)
+        jsonout_null(j, "capacity_bytes");
+    else
+        jsonout_u64(j, "capacity_bytes", capacity);
+}
+
+static struct sim_count sum_phases(const struct sim_stats *st, enum trace_op op, int tier)
+{
+    struct sim_count sum = {0};
+    for (int ph = 0; ph <= TRACE_PHASES; ph++) {
+        sum.rows += st->by[op][tier][ph].rows;
+        sum.bytes += st->by[op][tier][ph].bytes;
+    }
+    return sum;
+}
+
+static void put_tier(struct jsonout *j, const struct summary *s, int tier)
+{
+    struct hierarchy_tier_stats t;
+    hierarchy_stats(s->hierarchy, (enum trace_tier)tier, &t);
+    if (!t.present)
+        return;
+    struct sim_count reads = sum_phases(s->stats, TRACE_READ, tier);
+    struct sim_count writes = sum_phases(s->stats, TRACE_WRITE, tier);
+    jsonout_object(j, NULL);
+    jsonout_text_value(j, "tier", trace_tier_text((enum trace_tier)tier));
+    put_capacity(j, t.capacity);
+    jsonout_u64(j, "read_ops", reads.rows);
+    jsonout_u64(j, "read_bytes", reads.bytes);
+    jsonout_u64(j, "write_ops", writes.rows);
+    jsonout_u64(j, "write_bytes", writes.bytes);
+    jsonout_u64(j, "evict_ops", t.evicted);
+    jsonout_u64(j, "delete_ops", t.deleted);
+    jsonout_u64(j, "peak_bytes", t.peak_bytes);
+    jsonout_u64(j, "final_bytes", t.bytes);
+    jsonout_u64(j, "final_objects", t.objects);
+    jsonout_u64(j, "oversized_objects", t.oversized);
+    jsonout_u64(j, "excess_bytes", t.peak_bytes > t.capacity ? t.peak_bytes - t.capacity : 0);
+    jsonout_end(j);
+}
+
+static void put_tiers(struct jsonout *j, const struct summary *s)
+{
+    jsonout_array(j, "tiers");
+    for (int t = 0; t < TRACE_TIERS; t++)
+        put_tier(j, s, t);
+    jsonout_end(j);
+    uint64_t writes, bytes;
+    hierarchy_dropped(s->hierarchy, &writes, &bytes);
+    jsonout_object(j, "dropped");
+    jsonout_u64(j, "writes", writes);
+    jsonout_u64(j, "bytes", bytes);
+    jsonout_end(j);
+}
+
+int summary_save(const struct summary *s, const char *path, struct err *e)
+{
+    struct jsonout *j = jsonout_create();
+    if (j == NULL)
+        return err_nomem(e, "summary");
+    jsonout_identity(j, "kvgen", s->argc, s->argv, s->started_wall_ns);
+    jsonout_text_value(j, "source", s->source->ops->name);
+    jsonout_u64(j, "seed", s->seed);
+    put_model(j, s->model);
+    put_trace(j, s);
+    put_requests(j, s->stats);
+    put_conversations(j, s->source);
+    put_rows_by(j, s->stats);
+    put_all_lookups(j, s->stats);
+    put_tiers(j, s);
+    int rc = jsonout_save(j, path, e);
+    jsonout_free(j);
+    return rc;
+}
+
+struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
+                                   const struct model *model, const uint64_t capacity[TRACE_TIERS])
+{
+    struct jsonout *j = jsonout_create();
+    if (j == NULL)
+        return NULL;
+    jsonout_text_value(j, "program", "kvgen");
+    jsonout_text_value(j, "version", KVTRACE_VERSION);
+    jsonout_u64(j, "format", TRACE_FORMAT_VERSION);
+    jsonout_u64(j, "seed", seed);
+    put_model(j, model);
+    jsonout_object(j, "options");
+    jsonout_options(j, p);
+    jsonout_end(j);
+    jsonout_array(j, "tiers");
+    for (int t = 0; t < TRACE_TIERS; t++) {
+        if (capacity[t] == HIERARCHY_ABSENT)
+            continue;
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "tier", trace_tier_text((enum trace_tier)t));
+        put_capacity(j, capacity[t]);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    return j;
+}

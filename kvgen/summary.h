@@ -1,0 +1,37 @@
+/* summary.h - what a run did, for people and as JSON, and what decides its rows. */
+#ifndef KVGEN_SUMMARY_H
+#define KVGEN_SUMMARY_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "kvgen/sim.h"
+#include "lib/jsonout.h"
+#include "lib/model.h"
+#include "lib/opt.h"
+#include "lib/trace.h"
+
+/* Everything lent. */
+struct summary {
+    int argc;
+    char *const *argv;
+    int64_t started_wall_ns, wall_ns; /* when, and how long in real time */
+    uint64_t seed;
+    const struct model *model;
+    const struct source *source;
+    const struct sim_stats *stats;
+    const struct hierarchy *hierarchy;
+    const struct trace_totals *trace; /* digest "": nothing was written */
+};
+
+/* A short table. */
+void summary_print(FILE *f, const struct summary *s);
+/* The JSON of json.md ("kvgen --summary"); "-": standard output. */
+int summary_save(const struct summary *s, const char *path, struct err *e);
+
+/* Provenance of a .zst file: program, version, format, seed, model, options, capacities. NULL: no
+ * memory; the document is the caller's, its text that of jsonout_text(..., false). */
+struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
+                                   const struct model *model, const uint64_t capacity[TRACE_TIERS]);
+
+#endif

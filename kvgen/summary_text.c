@@ -1,0 +1,96 @@
+/* summary_text.c - the end of a run, for people, on standard error. The same numbers in full are in
+ * the JSON of summary.c. */
+#include "kvgen/summary.h"
+#include "lib/units.h"
+
+struct text {
+    char s[40];
+};
+
+static struct text count(uint64_t n)
+{
+    struct text t = {""};
+    units_format_count(t.s, sizeof t.s, n);
+    return t;
+}
+
+static struct text bytes(uint64_t n)
+{
+    struct text t = {""};
+    units_format_bytes(t.s, sizeof t.s, (double)n);
+    return t;
+}
+
+static struct text duration(int64_t ns)
+{
+    struct text t = {""};
+    units_format_duration(t.s, sizeof t.s, (double)ns);
+    return t;
+}
+
+static void print_requests(FILE *f, const struct summary *s)
+{
+    const struct sim_stats *st = s->stats;
+    fprintf(f, "requests   %s issued, %s completed, %s waiting at the end\n", count(st->issued).s,
+            count(st->completed).s, count(st->waiting).s);
+    fprintf(f, "tokens     %s of context, %s generated; %s, %s a token\n",
+            count(st->context_tokens).s, count(st->generated_tokens).s, s->model->name,
+            bytes(model_bytes_per_token(s->model)).s);
+}
+
+static void print_tier(FILE *f, const struct summary *s, int tier)
+{
+    struct hierarchy_tier_stats t;
+    hierarchy_stats(s->hierarchy, (enum trace_tier)tier, &t);
+    if (!t.present)
+        return;
+    struct sim_count reads = {0}, writes = {0};
+    for (int ph = 0; ph <= TRACE_PHASES; ph++) {
+        reads.rows += s->stats->by[TRACE_READ][tier][ph].rows;
+        reads.bytes += s->stats->by[TRACE_READ][tier][ph].bytes;
+        writes.rows += s->stats->by[TRACE_WRITE][tier][ph].rows;
+        writes.bytes += s->stats->by[TRACE_WRITE][tier][ph].bytes;
+    }
+    fprintf(f, "%-10s %12s %12s %12s %12s %11s %11s %12s %12s\n",
+            trace_tier_text((enum trace_tier)tier), count(reads.rows).s, bytes(reads.bytes).s,
+            count(writes.rows).s, bytes(writes.bytes).s, count(t.evicted).s, count(t.deleted).s,
+            bytes(t.peak_bytes).s, t.capacity == HIERARCHY_UNLIMITED ? "-" : bytes(t.capacity).s);
+    if (t.oversized > 0)
+        fprintf(f, "           %s objects were larger than all of %s; most over its capacity: %s\n",
+                count(t.oversized).s, trace_tier_text((enum trace_tier)tier),
+                bytes(t.peak_bytes - t.capacity).s);
+}
+
+static void print_hits(FILE *f, const struct sim_stats *st)
+{
+    const char *separator = "hit rates  ";
+    for (int c = 0; c < TRACE_CLASSES; c++) {
+        uint64_t lookups = st->hits[c] + st->misses[c];
+        if (lookups == 0)
+            continue;
+        fprintf(f, "%s%s %.4f of %s", separator, trace_class_text((enum trace_class)c),
+                (double)st->hits[c] / (double)lookups, count(lookups).s);
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        fputc('\n', f);
+}
+
+void summary_print(FILE *f, const struct summary *s)
+{
+    uint64_t dropped, dropped_bytes;
+    print_requests(f, s);
+    fprintf(f, "%-10s %12s %12s %12s %12s %11s %11s %12s %12s\n", "tier", "reads", "bytes",
+            "writes", "bytes", "demoted", "deleted", "peak", "capacity");
+    for (int t = 0; t < TRACE_TIERS; t++)
+        print_tier(f, s, t);
+    hierarchy_dropped(s->hierarchy, &dropped, &dropped_bytes);
+    if (dropped > 0)
+        fprintf(f, "dropped    %s objects (%s) that no tier could hold\n", count(dropped).s,
+                bytes(dropped_bytes).s);
+    print_hits(f, s->stats);
+    fprintf(f, "time       %s simulated in %s\n", duration(s->stats->now_ns).s,
+            duration(s->wall_ns).s);
+    if (s->trace->digest[0] != '\0')
+        fprintf(f, "trace      %s rows, digest %s\n", count(s->trace->rows).s, s->trace->digest);
+}

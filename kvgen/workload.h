@@ -1,0 +1,42 @@
+/* workload.h - the numbers of the workload that come from the configuration file. */
+#ifndef KVGEN_WORKLOAD_H
+#define KVGEN_WORKLOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/conf.h"
+#include "lib/err.h"
+
+enum {
+    WORKLOAD_PERSONAS = 3,
+    WORKLOAD_QOS = 3
+};
+
+struct workload_persona {
+    int64_t context[2], generation[2]; /* tokens, both included */
+    double think_s[2];
+};
+
+struct workload {
+    struct workload_persona persona[WORKLOAD_PERSONAS];
+    double interactive;      /* share of users */
+    double responsive_below; /* share that is interactive or responsive; the rest is batch */
+    int64_t qos_priority[WORKLOAD_QOS]; /* by enum trace_qos; higher goes first */
+    double end_conversation;            /* probability before each further turn */
+    uint32_t max_turns, max_conversations;
+    bool reload_all;      /* every earlier turn is looked up, not only the one before */
+    double prompt_chance; /* probability that a request starts with a shared system prompt */
+    const int64_t *prompt_tokens; /* of each shared system prompt; lent by the configuration */
+    size_t prompts;
+    int64_t decode_batch; /* generated tokens per further read */
+    double large_entry_limit_ratio, target_usage_ratio;
+    int64_t token_ns[3]; /* generation time of one token: modes none, fast, realistic */
+};
+
+/* Reads them from c, which must live as long as w. -EINVAL with *e when numbers contradict one
+ * another. */
+int workload_read(struct workload *w, const struct conf *c, struct err *e);
+
+#endif

@@ -1,0 +1,91 @@
+#!/bin/sh
+# Bad input and bad options: one line "kvgen: where: what", exit status 2 (1 when output fails), and no
+# file that looks whole. A bug looked like a default used in silence, an option without effect, or a
+# trace that just ends.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+bad() { # name status regex arguments
+    bad_name=$1 bad_status=$2 bad_like=$3
+    shift 3
+    exits "$bad_name: status $bad_status" "$bad_status" "$BIN/kvgen" -o "$TMP/out.csv" "$@"
+    like "$bad_name: says so" "$(cat "$TMP/stderr")" "^kvgen: $bad_like"
+    is "$bad_name: in one line" "$(wc -l <"$TMP/stderr" | tr -d ' ')" 1
+    ok "$bad_name: no file" test ! -e "$TMP/out.csv"
+}
+J=$TMP/in.jsonl
+good='{"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": [1, 2]}'
+
+bad "missing file" 2 ".*nothing.jsonl" --input "$TMP/nothing.jsonl"
+: >"$J"
+bad "empty file" 2 ".*in.jsonl" --input "$J"
+echo '{"chat_id": 1}' >"$J"
+bad "unknown kind of file" 2 ".*in.jsonl:1: .*timestamp" --input "$J"
+echo '<xml/>' >"$J"
+bad "no JSON at all" 2 ".*in.jsonl" --input "$J"
+printf '%s\n%s\n' "$good" "$good" | sed '2s/600/"x"/' >"$J"
+bad "bad number" 2 ".*in.jsonl:2: input_length" --input "$J"
+printf '%s\n%s\n' "$good" "$good" | sed '2s/600/-600/' >"$J"
+bad "negative size" 2 ".*in.jsonl:2: input_length" --input "$J"
+printf '%s\n%s\n' "$good" "$good" | sed '2s/2\]/-2]/' >"$J"
+bad "negative block" 2 ".*in.jsonl:2: hash_ids" --input "$J"
+printf '%s\n%s\n' "$good" "$good" | sed '1s/"timestamp": 0/"timestamp": 9/' >"$J"
+bad "time goes back" 2 ".*in.jsonl:2: timestamp" --input "$J"
+printf '%s\n{"timestamp": 1, ' "$good" >"$J"
+bad "cut line" 2 ".*in.jsonl:2" --input "$J"
+head -c 100000 "$DATA/mooncake_first4000.jsonl.zst" >"$TMP/cut.zst"
+bad "cut zstd" 2 ".*cut.zst" --input "$TMP/cut.zst"
+
+bad "unknown model" 2 ".*gpt-17.*" --model gpt-17
+printf 'decode:\n  batch_sise: 3\n' >"$TMP/c.yaml"
+bad "unknown key" 2 ".*c.yaml:2: .*batch_sise" --config "$TMP/c.yaml"
+printf 'qos_distribution:\n  interactive_probability: 0.9\n' >"$TMP/c.yaml"
+bad "contradicting shares" 2 ".*c.yaml: .*responsive_threshold" --config "$TMP/c.yaml"
+bad "unknown option" 2 "--num-user" --num-user 3
+bad "operand" 2 "trace.csv: " trace.csv
+bad "bad number in an option" 2 "--num-users" --num-users many
+bad "unknown type" 2 ".*float7" --kv-dtype float7
+bad "no tier" 2 "--storage-capacity-gb" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb none
+bad "bad capacity" 2 "--storage-capacity-gb" --storage-capacity-gb -3
+bad "no such place" 2 "--storage-capacity-gb" --storage-capacity-gb "auto:$TMP/nowhere"
+bad "more ranks than GPUs" 2 "--tensor-parallel" --tensor-parallel 2
+bad "bad tiers" 2 "--only-tier" --only-tier 3
+bad "bad epoch" 2 "--epoch" --epoch yesterday
+bad "no end" 2 "--duration" --duration 0
+bad "no rate" 2 "--arrival poisson" --arrival poisson
+bad "rate without Poisson" 2 "--request-rate" --request-rate 3
+bad "block option for users" 2 "--block-reuse" --block-reuse any
+bad "users option for blocks" 2 "--num-users" --input "$DATA/mooncake_first200.jsonl" --num-users 3
+bad "mooncake without input" 2 "--source mooncake" --source mooncake
+bad "two for standard output" 2 "standard output" --summary - --dump-users -
+bad "level of a plain file" 2 "--level" --level 5
+
+U=$TMP/users.csv
+head='User,Context_Tokens,Generation_Tokens,Think_s,QoS'
+printf '%s\nann,100,10,0.5,batch\n' "$head" >"$U"
+ok "a users file" "$BIN/kvgen" --users-file "$U" --num-users 1 --duration 1 -o none
+bad "too few users" 2 ".*users.csv: 2 users are wanted" --users-file "$U" --num-users 2
+printf '%s\nann,100,10,0.5,batch\nbob,0,10,0.5,batch\n' "$head" >"$U"
+bad "bad user" 2 ".*users.csv:3: Context_Tokens" --users-file "$U" --num-users 2
+printf '%s\nann,100,10,0.5,batch\nann,100,10,0.5,batch\n' "$head" >"$U"
+bad "user twice" 2 ".*users.csv: user \"ann\"" --users-file "$U" --num-users 2
+printf 'User,QoS\nann,batch\n' >"$U"
+bad "missing column" 2 ".*users.csv: .*Context_Tokens" --users-file "$U" --num-users 1
+
+exits "a folder that is not there: status 1" 1 "$BIN/kvgen" --duration 1 -o "$TMP/no/where.csv"
+if [ -w /dev/full ]; then
+    exits "a full disk: status 1" 1 "$BIN/kvgen" --num-users 50 --duration 60 -o /dev/full
+    like "a full disk: says so" "$(cat "$TMP/stderr")" '^kvgen: .*(No space|ENOSPC|full)'
+fi
+"$BIN/kvgen" --num-users 500 --duration 600 --generation-mode none 2>"$TMP/pipe.err" | head -n 1 >/dev/null
+is "a reader that goes away: no words" "$(cat "$TMP/pipe.err")" ""
+
+# SIGINT: the file is finished.
+"$BIN/kvgen" --num-users 1000 --duration 100h --generation-mode none -o "$TMP/int.csv.zst" 2>/dev/null &
+pid=$!
+sleep 1
+kill -INT $pid
+wait $pid
+is "SIGINT: status 130" $? 130
+ok "SIGINT: the file is whole" zstd -qt "$TMP/int.csv.zst"
+done_testing

@@ -1,0 +1,399 @@
+/* The waterfall: each rule of a tier at its exact limit, the rows that it tells, and the invariants
+ * on random small hierarchies and workloads, kept by a second, naive book from the rows alone. A
+ * bug looked like bytes counted twice after a demotion, an object in two tiers, a tier over its
+ * capacity, or a demotion whose two rows named different objects. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvgen/hierarchy.h"
+#include "lib/rng.h"
+
+enum {
+    MAX_IDS = 200,
+    MAX_OPS = 64
+};
+
+/* The naive book: what the rows say. */
+struct book {
+    const struct hierarchy_opts *o;
+    int tier[MAX_IDS]; /* TRACE_NO_TIER: nowhere */
+    uint64_t size[MAX_IDS];
+    uint64_t used[TRACE_TIERS];
+    uint64_t written, deleted; /* bytes */
+    bool moving;               /* between the rows of a demotion */
+    struct hierarchy_op from;
+    struct hierarchy_op op[MAX_OPS]; /* of the call under way */
+    size_t ops;
+    int last; /* last tier */
+};
+
+static void book_enter(struct book *b, const struct hierarchy_op *op)
+{
+    int i = (int)op->id.lo;
+    assert_int_equal(b->tier[i], TRACE_NO_TIER);
+    b->tier[i] = (int)op->tier;
+    b->size[i] = op->size;
+    b->used[op->tier] += op->size;
+}
+
+static void book_leave(struct book *b, const struct hierarchy_op *op)
+{
+    int i = (int)op->id.lo;
+    assert_int_equal(b->tier[i], op->tier);
+    assert_int_equal(b->size[i], op->size);
+    b->tier[i] = TRACE_NO_TIER;
+    b->used[op->tier] -= op->size;
+}
+
+static void book_write(struct book *b, const struct hierarchy_op *op)
+{
+    if (op->phase == TRACE_EVICT) {
+        assert_true(b->moving);
+        assert_true(ident_equal(b->from.id, op->id));
+        assert_int_equal(b->from.size, op->size);
+        assert_int_equal(b->from.tokens, op->tokens);
+        assert_true(op->tier > b->from.tier);
+        b->moving = false;
+    } else {
+        assert_int_equal(op->phase, TRACE_PREFILL);
+        b->written += op->size;
+    }
+    book_enter(b, op);
+}
+
+static void book_row(void *ctx, const struct hierarchy_op *op)
+{
+    struct book *b = ctx;
+    if (b->ops < MAX_OPS)
+        b->op[b->ops++] = *op;
+    assert_true(!b->moving || op->op == TRACE_WRITE);
+    switch (op->op) {
+    case TRACE_WRITE:
+        book_write(b, op);
+        break;
+    case TRACE_READ:
+        if (op->phase == TRACE_EVICT) {
+            book_leave(b, op);
+            b->moving = true;
+            b->from = *op;
+        } else {
+            assert_int_equal(b->tier[op->id.lo], op->tier);
+            assert_int_equal(b->size[op->id.lo], op->size);
+        }
+        break;
+    case TRACE_DELETE:
+        assert_int_equal(op->tier, b->last);
+        book_leave(b, op);
+        b->deleted += op->size;
+        break;
+    default:
+        assert_int_equal(op->op, TRACE_MISS);
+        assert_int_equal(op->size, 0);
+        assert_int_equal(op->tier, TRACE_NO_TIER);
+    }
+}
+
+static void book_open(struct book *b, const struct hierarchy_opts *o)
+{
+    *b = (struct book){.o = o};
+    for (int i = 0; i < MAX_IDS; i++)
+        b->tier[i] = TRACE_NO_TIER;
+    for (int t = 0; t < TRACE_TIERS; t++)
+        if (o->capacity[t] != HIERARCHY_ABSENT)
+            b->last = t;
+}
+
+static void check_capacity(const struct book *b, int tier)
+{
+    if (b->used[tier] > b->o->capacity[tier]) {
+        assert_int_equal(tier, TRACE_STORAGE); /* only there, and only one object alone... */
+        uint64_t with_bytes = 0;
+        for (int i = 0; i < MAX_IDS; i++)
+            with_bytes += b->tier[i] == tier && b->size[i] > 0;
+        assert_int_equal(with_bytes, 1);
+    }
+}
+
+static void check_books(const struct book *b, const struct hierarchy *h)
+{
+    uint64_t live = 0;
+    for (int t = 0; t < TRACE_TIERS; t++) {
+        struct hierarchy_tier_stats s;
+        uint64_t bytes = 0, objects = 0;
+        for (int i = 0; i < MAX_IDS; i++)
+            if (b->tier[i] == t) {
+                bytes += b->size[i];
+                objects++;
+            }
+        hierarchy_stats(h, (enum trace_tier)t, &s);
+        assert_int_equal(s.bytes, bytes);
+        assert_int_equal(s.objects, objects);
+        assert_int_equal(s.bytes, b->used[t]);
+        assert_true(s.peak_bytes >= s.bytes);
+        assert_int_equal(s.present, b->o->capacity[t] != HIERARCHY_ABSENT);
+        check_capacity(b, t);
+        live += bytes;
+    }
+    assert_false(b->moving);
+    assert_int_equal(b->written, live + b->deleted);
+}
+
+static struct hierarchy_opts tiers(uint64_t gpu, uint64_t cpu, uint64_t storage)
+{
+    return (struct hierarchy_opts){.capacity = {gpu, cpu, storage},
+                                   .large_entry_limit_ratio = 0.95,
+                                   .target_usage_ratio = 0.8,
+                                   .policy = &policy_lru};
+}
+
+static struct hierarchy *begin(struct book *b, const struct hierarchy_opts *o)
+{
+    book_open(b, o);
+    struct hierarchy *h = hierarchy_create(o, book_row, b);
+    assert_non_null(h);
+    return h;
+}
+
+static int write_size(struct hierarchy *h, struct book *b, uint64_t id, uint64_t size)
+{
+    b->ops = 0;
+    int rc = hierarchy_write(h, ident_block(id), size, (uint32_t)id, TRACE_BLOCK);
+    check_books(b, h);
+    return rc;
+}
+
+static bool read_id(struct hierarchy *h, struct book *b, uint64_t id)
+{
+    b->ops = 0;
+    bool hit = hierarchy_read(h, ident_block(id), TRACE_USER);
+    assert_int_equal(b->ops, 1);
+    assert_int_equal(hit, b->tier[id] != TRACE_NO_TIER);
+    assert_int_equal(b->op[0].op, hit ? TRACE_READ : TRACE_MISS);
+    assert_int_equal(b->op[0].class, TRACE_USER);
+    check_books(b, h);
+    return hit;
+}
+
+/* (a): 95 of 100 stays up, 96 goes down at once, although nothing is used. */
+static void large_objects_go_down(void **state)
+{
+    (void)state;
+    struct hierarchy_opts o = tiers(100, 0, HIERARCHY_UNLIMITED);
+    struct book b;
+    struct hierarchy *h = begin(&b, &o);
+    assert_int_equal(write_size(h, &b, 1, 96), 1);
+    assert_int_equal(b.tier[1], TRACE_STORAGE);
+    assert_int_equal(write_size(h, &b, 2, 95), 1); /* (c): empty, so it may pass 80 % */
+    assert_int_equal(b.tier[2], TRACE_GPU);
+    hierarchy_free(h);
+}
+
+/* (b): exactly 80 % is reached without a demotion, one byte more demotes the oldest. */
+static void fills_to_target(void **state)
+{
+    (void)state;
+    struct hierarchy_opts o = tiers(100, 0, HIERARCHY_UNLIMITED);
+    struct book b;
+    struct hierarchy *h = begin(&b, &o);
+    for (uint64_t i = 0; i < 4; i++)
+        write_size(h, &b, i, 20);
+    assert_int_equal(b.used[TRACE_GPU], 80);
+    assert_true(read_id(h, &b, 0)); /* 1 is the oldest now */
+    assert_int_equal(write_size(h, &b, 4, 1), 1);
+    assert_int_equal(b.ops, 3);
+    assert_int_equal(b.op[0].op, TRACE_READ);
+    assert_int_equal(b.op[0].tier, TRACE_GPU);
+    assert_int_equal(b.op[0].id.lo, 1);
+    assert_int_equal(b.op[0].class, TRACE_CLASS_EVICT);
+    assert_int_equal(b.op[1].op, TRACE_WRITE);
+    assert_int_equal(b.op[1].tier, TRACE_STORAGE);
+    assert_int_equal(b.op[2].op, TRACE_WRITE);
+    assert_int_equal(b.op[2].class, TRACE_BLOCK);
+    assert_int_equal(b.tier[0], TRACE_GPU);
+    hierarchy_free(h);
+}
+
+/* (c): with 4 of 100 used 95 are taken, with 5 used they are not (and (d) refuses, undemoted). */
+static void nearly_empty_passes_target(void **state)
+{
+    (void)state;
+    for (uint64_t used = 4; used <= 5; used++) {
+        struct hierarchy_opts o = tiers(100, 0, HIERARCHY_UNLIMITED);
+        struct book b;
+        struct hierarchy *h = begin(&b, &o);
+        write_size(h, &b, 1, used);
+        write_size(h, &b, 2, 95);
+        assert_int_equal(b.tier[2], used == 4 ? TRACE_GPU : TRACE_STORAGE);
+        assert_int_equal(b.tier[1], TRACE_GPU);
+        hierarchy_free(h);
+    }
+}
+
+/* (d): an object of over 40 % that finds under 20 % used goes down; with 20 % used it demotes. */
+static void roomy_refuses_big(void **state)
+{
+    (void)state;
+    for (uint64_t used = 19; used <= 20; used++) {
+        struct hierarchy_opts o = tiers(100, 0, HIERARCHY_UNLIMITED);
+        struct book b;
+        struct hierarchy *h = begin(&b, &o);
+        write_size(h, &b, 1, used);
+        write_size(h, &b, 2, 62); /* 62 + 19 passes 80 */
+        assert_int_equal(b.tier[1], used == 19 ? TRACE_GPU : TRACE_STORAGE);
+        assert_int_equal(b.tier[2], used == 19 ? TRACE_STORAGE : TRACE_GPU);
+        hierarchy_free(h);
+    }
+}
+
+/* (e): a demotion makes room below first: rows come from the bottom up. */
+static void waterfall_over_three(void **state)
+{
+    (void)state;
+    struct hierarchy_opts o = tiers(100, 100, 100);
+    struct book b;
+    struct hierarchy *h = begin(&b, &o);
+    for (uint64_t i = 0; i < 13; i++) /* 4 + 4 + 5 of 20 fill all three */
+        write_size(h, &b, i, 20);
+    assert_int_equal(b.used[TRACE_GPU], 80);
+    assert_int_equal(b.used[TRACE_CPU], 80);
+    assert_int_equal(b.used[TRACE_STORAGE], 100);
+    assert_int_equal(write_size(h, &b, 13, 20), 1);
+    static const enum trace_op op[] = {TRACE_DELETE, TRACE_READ,  TRACE_WRITE,
+                                       TRACE_READ,   TRACE_WRITE, TRACE_WRITE};
+    static const int tier[] = {TRACE_STORAGE, TRACE_CPU, TRACE_STORAGE,
+                               TRACE_GPU,     TRACE_CPU, TRACE_GPU};
+    static const uint64_t id[] = {0, 5, 5, 9, 9, 13};
+    assert_int_equal(b.ops, 6);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(b.op[i].op, op[i]);
+        assert_int_equal(b.op[i].tier, tier[i]);
+        assert_int_equal(b.op[i].id.lo, id[i]);
+    }
+    hierarchy_free(h);
+}
+
+/* A victim that the tier below refuses makes its own tier refuse: the new object goes further down.
+ */
+static void failed_demotion_refuses(void **state)
+{
+    (void)state;
+    struct hierarchy_opts o = tiers(100, 10, HIERARCHY_UNLIMITED);
+    struct book b;
+    struct hierarchy *h = begin(&b, &o);
+    write_size(h, &b, 1, 70);
+    assert_int_equal(write_size(h, &b, 2, 30), 1);
+    assert_int_equal(b.tier[1], TRACE_GPU);
+    assert_int_equal(b.tier[2], TRACE_STORAGE);
+    assert_int_equal(b.ops, 1);
+    hierarchy_free(h);
+}
+
+/* Storage takes an object larger than itself, alone; a CPU tier that is the last drops it. */
+static void oversized(void **state)
+{
+    (void)state;
+    struct hierarchy_tier_stats s;
+    struct hierarchy_opts o = tiers(0, 0, 100);
+    struct book b;
+    struct hierarchy *h = begin(&b, &o);
+    write_size(h, &b, 1, 60);
+    assert_int_equal(write_size(h, &b, 2, 150), 1);
+    assert_int_equal(b.tier[1], TRACE_NO_TIER);
+    assert_int_equal(b.tier[2], TRACE_STORAGE);
+    hierarchy_stats(h, TRACE_STORAGE, &s);
+    assert_int_equal(s.oversized, 1);
+    assert_int_equal(s.peak_bytes, 150);
+    write_size(h, &b, 3, 1);
+    assert_int_equal(b.tier[2], TRACE_NO_TIER);
+    hierarchy_free(h);
+
+    uint64_t writes, bytes;
+    o = tiers(0, 100, 0);
+    h = begin(&b, &o);
+    assert_int_equal(write_size(h, &b, 1, 100), 1); /* the last is filled to 100 % */
+    assert_int_equal(write_size(h, &b, 2, 101), 0);
+    assert_int_equal(b.ops, 0);
+    assert_int_equal(b.tier[1], TRACE_CPU);
+    hierarchy_dropped(h, &writes, &bytes);
+    assert_int_equal(writes, 1);
+    assert_int_equal(bytes, 101);
+    hierarchy_free(h);
+}
+
+/* A touch counts as use without a row. */
+static void touch_renews(void **state)
+{
+    (void)state;
+    struct hierarchy_opts o = tiers(0, 0, 2);
+    struct book b;
+    struct hierarchy *h = begin(&b, &o);
+    write_size(h, &b, 1, 1);
+    write_size(h, &b, 2, 1);
+    b.ops = 0;
+    assert_true(hierarchy_touch(h, ident_block(1)));
+    assert_false(hierarchy_touch(h, ident_block(9)));
+    assert_int_equal(b.ops, 0);
+    write_size(h, &b, 3, 1);
+    assert_true(hierarchy_has(h, ident_block(1)));
+    assert_false(hierarchy_has(h, ident_block(2)));
+    hierarchy_free(h);
+}
+
+static uint64_t random_capacity(struct rng *r)
+{
+    static const uint64_t choice[] = {0, 1, 2, 7, 20, 100, 333, 1000};
+    return choice[rng_below(r, sizeof choice / sizeof *choice)];
+}
+
+static void random_run(struct rng *r)
+{
+    struct hierarchy_opts o = tiers(random_capacity(r), random_capacity(r), random_capacity(r));
+    if (rng_chance(r, 0.3))
+        o.capacity[TRACE_STORAGE] = HIERARCHY_UNLIMITED;
+    if (o.capacity[0] + o.capacity[1] + o.capacity[2] == 0)
+        o.capacity[rng_below(r, 3)] = 50;
+    o.target_usage_ratio = rng_chance(r, 0.5) ? 0.8 : rng_unit(r);
+    o.large_entry_limit_ratio = rng_chance(r, 0.5) ? 0.95 : rng_unit(r);
+    uint64_t most = 1 + rng_below(r, 400);
+    struct book b;
+    struct hierarchy *h = begin(&b, &o);
+    for (int step = 0; step < 300; step++) {
+        uint64_t id = rng_below(r, MAX_IDS);
+        if (b.tier[id] != TRACE_NO_TIER || rng_chance(r, 0.1))
+            read_id(h, &b, id);
+        else
+            write_size(h, &b, id, rng_below(r, most + 1));
+    }
+    hierarchy_free(h);
+}
+
+static void invariants_on_random_runs(void **state)
+{
+    (void)state;
+    struct rng r;
+    rng_seed(&r, 1, 0);
+    for (int run = 0; run < 1500; run++)
+        random_run(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(large_objects_go_down),
+        cmocka_unit_test(fills_to_target),
+        cmocka_unit_test(nearly_empty_passes_target),
+        cmocka_unit_test(roomy_refuses_big),
+        cmocka_unit_test(waterfall_over_three),
+        cmocka_unit_test(failed_demotion_refuses),
+        cmocka_unit_test(oversized),
+        cmocka_unit_test(touch_renews),
+        cmocka_unit_test(invariants_on_random_runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
