@@ -1,0 +1,146 @@
+/* Before anything is written: how much room each tier has. From the options, else from what the
+ * trace says of itself or is known to need, held against what the host has. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvreplay/tiers.h"
+#include "lib/jsonin.h"
+#include "lib/units.h"
+
+#define NO_LIMIT (UINT64_MAX / 4)
+enum {
+    SPARE_OBJECTS = 1024
+};
+
+static uint64_t memory_available(void)
+{
+    unsigned long long kib = 0;
+    char line[128];
+    FILE *f = fopen("/proc/meminfo", "r");
+    while (f && fgets(line, sizeof(line), f)) {
+        if (sscanf(line, "MemAvailable: %llu", &kib) == 1)
+            break;
+    }
+    if (f)
+        fclose(f);
+    return kib ? kib * 1024 : UNITS_GIB;
+}
+
+/* Capacity of the tier that the trace was made for; 0: not known. */
+static uint64_t provenance_capacity(const char *provenance, unsigned tier)
+{
+    struct jsonin *doc = NULL;
+    uint64_t bytes = 0;
+
+    if (!provenance || jsonin_parse(&doc, provenance, strlen(provenance), "", NULL) < 0)
+        return 0;
+    const struct jsonin_v *tiers = jsonin_get(jsonin_root(doc), "tiers");
+    for (size_t i = 0; i < jsonin_count(tiers); i++) {
+        const struct jsonin_v *v = jsonin_at(tiers, i);
+        const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
+        if (name && strcmp(name, trace_tier_text((enum trace_tier)tier)) == 0)
+            jsonin_u64(jsonin_get(v, "capacity_bytes"), &bytes);
+    }
+    jsonin_free(doc);
+    return bytes;
+}
+
+static int too_small(struct err *e, unsigned tier, uint64_t peak, uint64_t has, const char *of)
+{
+    char need[32], room[32];
+    return err_set(e, -ENOSPC, ERR_TARGET, trace_tier_text((enum trace_tier)tier),
+                   "the trace needs %s (%llu bytes) at its peak, and %s has %s",
+                   units_format_bytes(need, sizeof(need), (double)peak), (unsigned long long)peak,
+                   of, units_format_bytes(room, sizeof(room), (double)has));
+}
+
+static double capacity_option(const struct options *o, unsigned tier)
+{
+    const double gb[TRACE_TIERS] = {o->gpu_mem_gb, o->cpu_mem_gb, o->storage_gb};
+    return gb[tier];
+}
+
+/* Memory for an engine without an option. */
+static int size_memory(struct tiers *t, unsigned i, const struct survey *s, uint64_t known,
+                       struct err *e)
+{
+    bool host = t->choice[i].kind == TIERS_HOST;
+    uint64_t limit = host ? memory_available() / 2 : 8 * UNITS_GIB;
+    uint64_t peak = s ? s->room[i].peak : 0;
+
+    if (host && peak > limit)
+        return too_small(e, i, peak, limit, "half of the memory available");
+    t->room[i].capacity = known >= peak && known > 0 ? known : s ? peak : limit;
+    if (host && t->room[i].capacity > limit)
+        t->room[i].capacity = limit;
+    return 0;
+}
+
+/* An arena no larger than a replay can use: the peak, and what may be reserved ahead of it. */
+static void size_arena(struct tiers *t, unsigned i, const struct survey *s, uint64_t inflight)
+{
+    struct room *room = &t->room[i];
+    uint64_t useful =
+        s ? s->room[i].peak + s->room[i].peak / 8 + inflight * s->largest[i] : NO_LIMIT;
+
+    if (s && useful < room->capacity)
+        room->capacity = useful;
+    room->max_objects = s ? s->room[i].peak_objects + s->room[i].peak_objects / 8 + SPARE_OBJECTS
+                          : room->capacity / 16384 + SPARE_OBJECTS;
+    t->arena[i] = room->capacity;
+    t->exact[i] |= s != NULL;
+}
+
+static int size_one(struct tiers *t, unsigned i, const struct options *o, const struct survey *s,
+                    uint64_t known, struct err *e)
+{
+    enum tiers_kind kind = t->choice[i].kind;
+    uint64_t asked = (uint64_t)(capacity_option(o, i) * (double)UNITS_GIB);
+    bool memory = kind == TIERS_HOST || kind == TIERS_GPU;
+    int rc = 0;
+
+    t->room[i] = (struct room){.capacity = asked ? asked : NO_LIMIT, .max_objects = NO_LIMIT};
+    t->exact[i] = asked > 0;
+    if (asked && s && s->room[i].peak > asked)
+        return too_small(e, i, s->room[i].peak, asked, "the tier as asked for");
+    if (memory && !asked)
+        rc = size_memory(t, i, s, known, e);
+    if (rc == 0 && memory)
+        size_arena(t, i, s, o->inflight < 64 ? o->inflight : 64);
+    return rc;
+}
+
+int tiers_size(struct tiers *t, const struct options *o, const struct survey *surveyed,
+               const char *provenance, struct err *e)
+{
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        uint64_t known = provenance_capacity(provenance, i);
+        int rc = t->choice[i].kind == TIERS_NONE ? 0 : size_one(t, i, o, surveyed, known, e);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+int tiers_storage_room(struct tiers *t, const struct options *o, const struct survey *surveyed,
+                       uint64_t kept_bytes, struct err *e)
+{
+    unsigned i = TRACE_STORAGE;
+    uint64_t bytes;
+
+    if (!t->target)
+        return 0;
+    int rc = target_room(target_fd(t->target), o->reserve_percent / 100, &bytes, e);
+    if (rc < 0)
+        return rc;
+    bytes += kept_bytes;
+    uint64_t need =
+        surveyed ? surveyed->room[i].peak + surveyed->room[i].peak_objects * DATA_BLOCK : 0;
+    if (need > bytes)
+        return too_small(e, i, need, bytes, o->nvme);
+    if (t->room[i].capacity > bytes)
+        t->room[i].capacity = bytes;
+    return 0;
+}

@@ -1,0 +1,53 @@
+/* options.h - the one table of kvreplay's options, and the checks that need no input. */
+#ifndef KVREPLAY_OPTIONS_H
+#define KVREPLAY_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/err.h"
+#include "lib/opt.h"
+
+enum {
+    TIMING_ASAP,
+    TIMING_TRACE
+};
+enum {
+    FRAMES_MANY,
+    FRAMES_ONE
+};
+enum {
+    SYNC_NONE,
+    SYNC_END,
+    SYNC_OBJECT
+};
+enum {
+    ONLY_ALL,
+    ONLY_TIER_0,
+    ONLY_TIER_1,
+    ONLY_TIER_2
+};
+enum {
+    OPTIONS_ORDER_AUTO
+}; /* then enum order_mode + 1 */
+
+struct options {
+    const char *nvme, *output, *summary, *gpu;
+    double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_percent;
+    uint64_t gpu_bandwidth, chunk_bytes, level, inflight, iodepth, limit, threads;
+    int64_t gpu_latency_ns, lag_limit_ns, lateness_budget_ns;
+    int frames, timing, order, verify, on_absent, on_error, ioengine, sync, only_tier, on_lag,
+        progress;
+    bool zstd, keep, sqpoll, iopoll, buffered, null, skip_bad_rows, long_window;
+    struct opt_list tier_engine;
+};
+
+extern const struct opt options_table[];
+
+/* The parser over options_table; NULL: no memory. */
+struct opt_parser *options_open(struct options *o);
+/* Options that contradict each other or have no meaning in the mode: -EINVAL. *trace: the operand.
+ */
+int options_check(const struct opt_parser *p, struct options *o, const char **trace, struct err *e);
+
+#endif

@@ -1,0 +1,173 @@
+/* Between survey and run. The objects' sizes come from the survey; order does not matter here,
+ * since each object is written once, so this is a plain loop that keeps a number of writes in
+ * flight. */
+#include "kvreplay/populate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvreplay/reader.h"
+#include "lib/clock.h"
+#include "lib/stop.h"
+
+static struct tier_op populate_op(const struct object *want, uint64_t generation)
+{
+    return (struct tier_op){.verb = TIER_WRITE,
+                            .name = reader_copy_name(want->key, want->tier),
+                            .id = {.key = want->key, .generation = generation},
+                            .size = want->size};
+}
+
+static struct object *populate_put(struct objects *objects, const struct object *want,
+                                   const struct tier_op *op)
+{
+    struct object *o = objects_get(objects, want->key, want->tier);
+    if (!o)
+        return NULL;
+    o->live = o->planned = 1;
+    o->size = o->planned_size = want->size;
+    o->place = op->place;
+    o->generation = op->id.generation;
+    return o;
+}
+
+int populate_adopt(struct populated *p, const struct survey *s, struct tiers *t,
+                   struct objects *objects, struct err *e)
+{
+    struct object *want;
+
+    if (!t->target || !target_was_kept(t->target))
+        return 0;
+    for (size_t pos = 0; (want = objects_next(s->objects, &pos));) {
+        struct tier *tier = t->tier[want->tier];
+        uint64_t size, generation;
+        if (!want->initial || want->tier != TRACE_STORAGE)
+            continue;
+        struct tier_op op = populate_op(want, 0);
+        if (tier->ops->adopt(tier, &op, &size, &generation) < 0 ||
+            DATA_PADDED(size) != DATA_PADDED(want->size))
+            continue;
+        op.id.generation = generation;
+        if (!populate_put(objects, want, &op))
+            return err_nomem(e, "table of objects");
+        p->adopted_objects++;
+        p->adopted_bytes += want->size;
+    }
+    return 0;
+}
+
+/* The writes in flight. */
+struct populate_pool {
+    struct tier_op *op, *spare; /* spare: linked by next */
+    unsigned in_flight;
+    int failed; /* first failure, negative errno */
+};
+
+static void populate_poll(struct populate_pool *pool, struct populated *p, struct tiers *t,
+                          struct objects *objects)
+{
+    struct tier_op *done[32];
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        size_t n = t->tier[i] ? t->tier[i]->ops->poll(t->tier[i], done, 32) : 0;
+        for (size_t k = 0; k < n; k++) {
+            const struct object *want = done[k]->owner;
+            int rc = done[k]->status;
+            if (rc == 0 && !populate_put(objects, want, done[k]))
+                rc = -ENOMEM;
+            if (rc < 0 && pool->failed == 0)
+                pool->failed = rc;
+            p->objects += rc == 0;
+            p->bytes += rc == 0 ? want->size : 0;
+            done[k]->next = pool->spare;
+            pool->spare = done[k];
+            pool->in_flight--;
+        }
+    }
+}
+
+/* Waits until a write is done. */
+static void populate_wait(struct populate_pool *pool, struct populated *p, struct tiers *t,
+                          struct objects *objects, struct bell *bell)
+{
+    enum {
+        LOOK_NS = 20000000
+    };
+    unsigned before = pool->in_flight;
+    for (;;) {
+        uint32_t seen = bell_seen(bell);
+        int64_t until = clock_now_ns() + LOOK_NS;
+        populate_poll(pool, p, t, objects);
+        if (pool->in_flight < before || before == 0)
+            return;
+        for (unsigned i = 0; i < TRACE_TIERS; i++) {
+            int64_t next = t->tier[i] ? t->tier[i]->ops->next_ns(t->tier[i]) : INT64_MAX;
+            until = next < until ? next : until;
+        }
+        bell_wait(bell, seen, until);
+    }
+}
+
+static void populate_one(struct populate_pool *pool, struct populated *p, struct tiers *t,
+                         struct objects *objects, struct object *want, uint64_t generation,
+                         struct bell *bell)
+{
+    struct tier *tier = t->tier[want->tier];
+
+    while (!pool->spare)
+        populate_wait(pool, p, t, objects, bell);
+    struct tier_op *op = pool->spare;
+    pool->spare = op->next;
+    *op = populate_op(want, generation);
+    op->owner = want;
+    pool->in_flight++;
+    while (tier->ops->submit(tier, op) < 0)
+        populate_wait(pool, p, t, objects, bell);
+    tier->ops->kick(tier);
+}
+
+static void populate_room(struct tiers *t, const struct object *want)
+{
+    struct room *room = &t->room[want->tier];
+    room->planned += want->size;
+    room->reserved += want->size;
+    room->planned_objects++;
+    room->reserved_objects++;
+}
+
+static int populate_result(const struct populate_pool *pool, struct err *e)
+{
+    if (pool->failed)
+        return err_errno(e, pool->failed, ERR_TARGET, "populate",
+                         "cannot write the objects that the trace reads before it writes them");
+    if (stop_signal())
+        return err_set(e, -EINTR, ERR_FAILED, "populate", "interrupted");
+    return 0;
+}
+
+int populate_write(struct populated *p, const struct survey *s, struct tiers *t,
+                   struct objects *objects, unsigned inflight, uint64_t *generation,
+                   struct bell *bell, struct err *e)
+{
+    struct populate_pool pool = {0};
+    struct object *want;
+
+    pool.op = calloc(inflight, sizeof(*pool.op));
+    if (!pool.op)
+        return err_nomem(e, "populate");
+    for (unsigned i = 0; i < inflight; i++) {
+        pool.op[i].next = pool.spare;
+        pool.spare = &pool.op[i];
+    }
+    for (size_t pos = 0; (want = objects_next(s->objects, &pos));) {
+        if (!want->initial)
+            continue;
+        populate_room(t, want);
+        if (!objects_find(objects, want->key, want->tier) && !pool.failed && !stop_signal())
+            populate_one(&pool, p, t, objects, want, (*generation)++, bell);
+    }
+    while (pool.in_flight > 0)
+        populate_wait(&pool, p, t, objects, bell);
+    free(pool.op);
+    return populate_result(&pool, e);
+}

@@ -1,0 +1,27 @@
+/* populate.h - brings the tiers into the state in which the trace expects them: objects that it
+ * reads before it writes them are adopted from an earlier run or written, before the clock starts.
+ */
+#ifndef KVREPLAY_POPULATE_H
+#define KVREPLAY_POPULATE_H
+
+#include <stdint.h>
+
+#include "kvreplay/objects.h"
+#include "kvreplay/survey.h"
+#include "kvreplay/tiers.h"
+
+struct populated {
+    uint64_t objects, bytes;                 /* written */
+    uint64_t adopted_objects, adopted_bytes; /* found */
+};
+
+/* Objects of the survey that an earlier run left with the right size enter objects as live. */
+int populate_adopt(struct populated *p, const struct survey *s, struct tiers *t,
+                   struct objects *objects, struct err *e);
+/* Writes the others, inflight at a time, with generations from *generation on; accounts for room of
+ * all of them. -EINTR: a signal came. */
+int populate_write(struct populated *p, const struct survey *s, struct tiers *t,
+                   struct objects *objects, unsigned inflight, uint64_t *generation,
+                   struct bell *bell, struct err *e);
+
+#endif

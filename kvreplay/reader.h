@@ -1,0 +1,50 @@
+/* reader.h - the thread that reads the trace ahead: rows in recycled slots, a window bounded in
+ * rows and in bytes. The reader's thread fills rows; the scheduler's thread takes and gives them
+ * back. */
+#ifndef KVREPLAY_READER_H
+#define KVREPLAY_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kvreplay/row.h"
+#include "lib/bell.h"
+#include "lib/err.h"
+#include "lib/trace.h"
+
+enum {
+    READER_BATCH = 64
+};
+/* Rows longer than a slot's own text may hold so many bytes in all. */
+#define READER_MAX_TEXT ((size_t)64 << 20)
+
+struct reader_opts {
+    size_t rows;       /* window, multiple of READER_BATCH */
+    uint64_t limit;    /* rows at most, 0: all */
+    int only_tier;     /* enum trace_tier, or -1: all */
+    bool want_line;    /* keep the text of the row */
+    struct bell *bell; /* rung when rows are there, and at the end */
+};
+
+struct reader;
+
+/* Name of a copy: hash of (tier, hash of the key). */
+struct hash128 reader_copy_name(struct hash128 key, unsigned tier);
+
+/* Starts reading trace (which stays the caller's) with one cursor. */
+int reader_open(struct reader **out, struct trace_reader *trace, const struct reader_opts *o,
+                struct err *e);
+/* Scheduler: the next rows in the order of the trace, their number; 0: none now. Each is the
+ * caller's until reader_give. */
+size_t reader_take(struct reader *r, struct row *rows[READER_BATCH]);
+/* Scheduler: a finished row goes back. */
+void reader_give(struct reader *r, struct row *row);
+/* Scheduler: everything was taken and the input is at its end (or failed: negative errno and *e).
+ * 0: not yet; 1: the end. */
+int reader_ended(const struct reader *r, struct err *e);
+/* Ends the thread; *skipped: rows that --only-tier left out. False: it is stuck in a read of its
+ * input; then r and the trace must be left alone. */
+bool reader_close(struct reader *r, uint64_t *skipped);
+
+#endif

@@ -1,0 +1,348 @@
+/* The sequence of a replay: survey, tiers, populate, run, summary, and the clean-up of whatever of
+ * these was begun. Decides which failure becomes which exit status; the parts only report. */
+#include "kvreplay/replay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kvreplay/populate.h"
+#include "kvreplay/residency.h"
+#include "kvreplay/sched.h"
+#include "kvreplay/show.h"
+#include "kvreplay/summary.h"
+#include "lib/stop.h"
+#include "lib/units.h"
+
+enum {
+    WINDOW_ASAP = 8192,
+    WINDOW_TIMED = 65536
+};
+
+struct replay {
+    const struct replay_input *in;
+    struct options *o;
+    struct trace_reader *trace;
+    struct survey survey;
+    bool surveyed;
+    struct bell *bell;
+    struct tiers tiers;
+    struct objects *objects;
+    struct populated populated;
+    uint64_t generation;
+    struct trace_writer *writer;
+    struct results *results;
+    struct stats stats;
+    struct progress *progress;
+    struct notices notices;
+    struct reader *reader;
+    bool reader_stuck; /* left behind in a read of its input */
+    struct show show;
+    struct sched_outcome outcome;
+    struct target_counters before, after;
+    bool counted;
+    double resident_share;
+    int64_t started_wall_ns, cpu_before_ns, cpu_ns;
+    uint64_t skipped;
+};
+
+static int replay_only_tier(const struct options *o)
+{
+    return o->only_tier == ONLY_ALL ? -1 : o->only_tier - ONLY_TIER_0;
+}
+
+static int replay_open_trace(struct replay *r, struct err *e)
+{
+    struct trace_read_opts t = {.want = TRACE_CORE | TRACE_BIT(TRACE_COL_REQUEST) |
+                                        TRACE_BIT(TRACE_COL_CLASS) | TRACE_BIT(TRACE_COL_DURATION),
+                                .want_line = true,
+                                .skip_bad_rows = r->o->skip_bad_rows,
+                                .long_window = r->o->long_window,
+                                .want_digest = true};
+    int rc = trace_open(&r->trace, r->in->trace, &t, e);
+    if (rc < 0)
+        return rc;
+    bool requests = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_REQUEST);
+    if (r->o->order == 1 + ORDER_REQUEST && !requests)
+        return err_set(e, -EINVAL, ERR_INPUT, "--order request", "the trace has no column Request");
+    if (r->o->order == OPTIONS_ORDER_AUTO)
+        r->o->order = 1 + (requests ? ORDER_REQUEST : ORDER_KEY);
+    return 0;
+}
+
+/* A cut file is said again, and decides the exit status, when the run comes to the cut. */
+static int replay_survey(struct replay *r, struct err *e)
+{
+    bool create = r->o->on_absent == SCHED_ABSENT_CREATE;
+
+    if (!trace_can_rewind(r->trace))
+        return 0;
+    int rc = survey_run(&r->survey, r->trace, r->o->limit, replay_only_tier(r->o), create, e);
+    if (rc < 0 && rc != -EBADMSG)
+        return rc;
+    *e = (struct err){0};
+    r->surveyed = true;
+    return trace_rewind(r->trace, e);
+}
+
+static int replay_targets(struct replay *r, struct err *e)
+{
+    const struct survey *s = r->surveyed ? &r->survey : NULL;
+
+    int rc = tiers_choose(&r->tiers, r->o, s, e);
+    if (rc == 0)
+        rc = tiers_size(&r->tiers, r->o, s, trace_provenance(r->trace), e);
+    if (rc == 0)
+        rc = tiers_open(&r->tiers, r->o, r->bell, e);
+    return rc;
+}
+
+/* Generations never repeat, over kept runs neither: those begin at the time of day. */
+static int replay_populate(struct replay *r, struct err *e)
+{
+    bool kept = r->tiers.target && target_was_kept(r->tiers.target);
+    int rc = 0;
+
+    r->generation = kept ? (uint64_t)clock_wall_ns() : 1;
+    if (r->surveyed)
+        rc = populate_adopt(&r->populated, &r->survey, &r->tiers, r->objects, e);
+    if (rc == 0)
+        rc = tiers_storage_room(&r->tiers, r->o, r->surveyed ? &r->survey : NULL,
+                                r->populated.adopted_bytes, e);
+    if (rc == 0 && r->surveyed)
+        rc = populate_write(&r->populated, &r->survey, &r->tiers, r->objects,
+                            (unsigned)r->o->inflight, &r->generation, r->bell, e);
+    survey_release(&r->survey);
+    return rc;
+}
+
+static int replay_open_results(struct replay *r, struct err *e)
+{
+    const char *path = r->o->output ? r->o->output : isatty(STDOUT_FILENO) ? NULL : "-";
+    struct trace_str header = trace_header(r->trace);
+    struct trace_write_opts w = {.columns = trace_columns(r->trace) | TRACE_RESULT,
+                                 .header = header.p,
+                                 .header_len = header.len,
+                                 .zstd = r->o->zstd ? 1 : -1,
+                                 .level = (int)r->o->level,
+                                 .one_frame = r->o->frames == FRAMES_ONE,
+                                 .threads = (unsigned)r->o->threads,
+                                 .provenance = trace_provenance(r->trace)};
+    int rc = 0;
+    if (!path)
+        rc = opt_refuse(r->in->parser, e,
+                        "standard output is a terminal: there are no result rows without -o",
+                        "zstd", "level", "frames", "threads", (char *)NULL);
+    else
+        rc = trace_create(&r->writer, path, &w, e);
+    return rc < 0 ? rc : results_open(&r->results, r->writer, e);
+}
+
+static int replay_open_reader(struct replay *r, size_t window, struct err *e)
+{
+    struct reader_opts o = {.rows = window,
+                            .limit = r->o->limit,
+                            .only_tier = replay_only_tier(r->o),
+                            .want_line = r->writer != NULL,
+                            .bell = r->bell};
+    return reader_open(&r->reader, r->trace, &o, e);
+}
+
+static void replay_began(void *ctx, int64_t zero_ns)
+{
+    struct replay *r = ctx;
+    show_began(&r->show, zero_ns);
+}
+
+static void replay_tick(void *ctx)
+{
+    struct replay *r = ctx;
+    show_tick(&r->show, r->trace, &r->stats);
+}
+
+static int replay_schedule(struct replay *r, size_t window, struct err *e)
+{
+    struct sched *s = NULL;
+    struct sched_opts o = {.clock = clock_real(),
+                           .timed = r->o->timing == TIMING_TRACE,
+                           .speed = r->o->speed,
+                           .order = (enum order_mode)(r->o->order - 1),
+                           .inflight = (unsigned)r->o->inflight,
+                           .window = window,
+                           .verify = (enum tier_verify)r->o->verify,
+                           .on_absent = (enum sched_on_absent)r->o->on_absent,
+                           .create_in_run = !r->surveyed,
+                           .stop_on_error = r->o->on_error == 1,
+                           .lag_limit_ns = r->o->lag_limit_ns,
+                           .on_lag = (enum sched_on_lag)r->o->on_lag,
+                           .first_generation = r->generation,
+                           .began = replay_began,
+                           .tick = replay_tick,
+                           .ctx = r};
+    struct sched_env env = {.reader = r->reader,
+                            .objects = r->objects,
+                            .room = r->tiers.room,
+                            .tier = r->tiers.tier,
+                            .verifies = r->tiers.verifies,
+                            .results = r->results,
+                            .stats = &r->stats,
+                            .notices = &r->notices,
+                            .bell = r->bell};
+    int rc = sched_create(&s, &o, &env, e);
+    if (rc == 0)
+        rc = sched_run(s, &r->outcome, e);
+    sched_free(s);
+    return rc;
+}
+
+/* The timed part, with the kernel's counters on both sides of it. */
+static int replay_execute(struct replay *r, struct err *e)
+{
+    size_t window = r->o->timing == TIMING_TRACE ? WINDOW_TIMED : WINDOW_ASAP;
+
+    int rc = replay_open_reader(r, window, e);
+    if (rc < 0)
+        return rc;
+    r->counted = r->tiers.target && r->tiers.device.counted &&
+                 target_counters(&r->tiers.device, &r->before) == 0;
+    r->cpu_before_ns = clock_process_cpu_ns();
+    rc = replay_schedule(r, window, e);
+    if (r->o->sync == SYNC_END && r->tiers.target && syncfs(target_fd(r->tiers.target)) < 0 &&
+        rc == 0)
+        rc = err_errno(e, errno, ERR_FAILED, r->o->nvme, "cannot sync");
+    r->cpu_ns = clock_process_cpu_ns() - r->cpu_before_ns;
+    r->counted = r->counted && target_counters(&r->tiers.device, &r->after) == 0;
+    if (r->tiers.target)
+        r->resident_share = residency_share(target_fd(r->tiers.target));
+    r->reader_stuck = !reader_close(r->reader, &r->skipped);
+    r->reader = NULL;
+    return rc;
+}
+
+static int replay_outcome_status(const struct replay *r)
+{
+    const struct stats *st = &r->stats;
+    bool failed = st->failed || st->corrupt || st->reads_before_write || st->errors;
+    return failed || r->outcome.end == SCHED_ERROR || r->outcome.end == SCHED_LAGGED ||
+           r->outcome.end == SCHED_EPIPE;
+}
+
+static void replay_summary(const struct replay *r, struct summary *s)
+{
+    bool whole = r->outcome.end == SCHED_DONE;
+    int64_t elapsed = r->stats.last_done_ns - r->outcome.zero_ns;
+
+    *s = (struct summary){.argc = r->in->argc,
+                          .argv = r->in->argv,
+                          .started_wall_ns = r->started_wall_ns,
+                          .input = r->reader_stuck ? "standard input" : trace_name(r->trace),
+                          .digest = r->reader_stuck ? "" : trace_digest(r->trace),
+                          .options = r->in->parser,
+                          .stats = &r->stats,
+                          .tiers = &r->tiers,
+                          .populated = r->populated,
+                          .skipped = r->skipped,
+                          .bad_rows = r->reader_stuck ? 0 : trace_bad_rows(r->trace, NULL),
+                          .zero_ns = r->outcome.zero_ns,
+                          .elapsed_ns = elapsed > 0 ? elapsed : 0,
+                          .cpu_ns = r->cpu_ns,
+                          .timed = r->o->timing == TIMING_TRACE,
+                          .interrupted = !whole,
+                          .lagged = r->outcome.lagged,
+                          .lateness_budget_ns = r->o->lateness_budget_ns,
+                          .counted = r->counted,
+                          .before = r->before,
+                          .after = r->after,
+                          .resident_share = r->resident_share};
+    summary_judge(s);
+}
+
+/* Result file, summary file and text. The first failure counts; the text comes last and always. */
+static int replay_report(struct replay *r, struct err *e)
+{
+    struct summary s;
+    int rc = 0;
+
+    replay_summary(r, &s);
+    struct jsonout *j = summary_json(&s);
+    if (!j)
+        rc = err_nomem(e, "summary");
+    if (r->writer) {
+        int finished =
+            trace_finish(r->writer, j ? jsonout_text(j, false) : NULL, NULL, rc ? NULL : e);
+        rc = rc ? rc : finished;
+        r->writer = NULL;
+    }
+    if (j && r->o->summary) {
+        int saved = jsonout_save(j, r->o->summary, rc ? NULL : e);
+        rc = rc ? rc : saved;
+    }
+    jsonout_free(j);
+    progress_clear(r->progress);
+    notices_end(&r->notices);
+    if (r->outcome.end != SCHED_EPIPE)
+        summary_text(&s, stderr);
+    return rc;
+}
+
+/* Before a row runs. */
+static int replay_prepare(struct replay *r, struct err *e)
+{
+    r->bell = bell_create();
+    r->objects = objects_create();
+    r->progress =
+        progress_open(stderr, "kvreplay", (enum progress_mode)r->o->progress, UNITS_NS_PER_S);
+    if (!r->bell || !r->objects || !r->progress || stats_init(&r->stats) < 0)
+        return err_nomem(e, "replay");
+    r->notices.progress = r->show.progress = r->progress;
+    int rc = replay_open_trace(r, e);
+    if (rc == 0)
+        rc = replay_survey(r, e);
+    if (rc == 0)
+        rc = replay_targets(r, e);
+    if (rc == 0)
+        rc = replay_populate(r, e);
+    if (rc == 0)
+        rc = replay_open_results(r, e);
+    return rc;
+}
+
+static void replay_release(struct replay *r)
+{
+    results_close(r->results);
+    if (r->writer)
+        trace_abandon(r->writer);
+    survey_release(&r->survey);
+    stats_release(&r->stats);
+    progress_close(r->progress);
+    objects_free(r->objects);
+    if (r->reader_stuck) /* its thread may still look at these until the process ends */
+        return;
+    trace_close(r->trace);
+    bell_free(r->bell);
+}
+
+int replay_run(const struct replay_input *in, int *status, struct err *e)
+{
+    struct replay r = {
+        .in = in, .o = in->options, .resident_share = -1, .started_wall_ns = clock_wall_ns()};
+
+    int rc = replay_prepare(&r, e);
+    bool ran = rc == 0;
+    if (ran)
+        rc = replay_execute(&r, e);
+    bool keep = r.o->keep && (ran || (r.tiers.target && target_was_kept(r.tiers.target)));
+    int closed = tiers_close(&r.tiers, keep, rc ? NULL : e);
+    if (rc == 0)
+        rc = closed;
+    /* Whole rows before a cut in the input are results; a run that failed otherwise leaves none. */
+    if (ran && (rc == 0 || rc == -EBADMSG)) {
+        int reported = replay_report(&r, rc ? NULL : e);
+        rc = rc ? rc : reported;
+    }
+    *status = replay_outcome_status(&r);
+    replay_release(&r);
+    return rc;
+}

@@ -1,0 +1,66 @@
+/* row.h - a row of the trace on its way through the replay: filled by the reader's thread, then the
+ * scheduler's until it is finished, then the reader's again. Rows are recycled, never allocated on
+ * the way. */
+#ifndef KVREPLAY_ROW_H
+#define KVREPLAY_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kvreplay/plan.h"
+#include "lib/hash.h"
+#include "lib/trace.h"
+
+struct chain; /* order.c */
+
+enum row_wait {
+    ROW_WAIT_KEY = 1,
+    ROW_WAIT_REQUEST = 2,
+    ROW_WAIT_ROOM = 4
+};
+
+/* What is being done for the row. */
+enum row_stage {
+    ROW_CREATE, /* writing an object that the trace reads before it writes it (from a pipe) */
+    ROW_MAIN,   /* the row's own operation */
+    ROW_CLEAN   /* removing what a failed operation may have left */
+};
+
+enum {
+    ROW_TEXT_INLINE = 208
+};
+
+struct row {
+    struct trace_row t;       /* the result columns are filled here; line and key point into text */
+    struct hash128 key, name; /* of the key; of the copy: (tier, key) */
+    uint64_t number;          /* in the trace, from 0 */
+
+    /* order.c: one chain by key, one by request */
+    struct chain *chain[2];
+    struct row *chain_next[2];
+    struct row *woken;      /* list that order_leave returns */
+    uint64_t writes_before; /* of this key, entered before this row */
+
+    struct plan plan;
+    uint64_t generation; /* of what this row writes */
+    struct row *next;    /* in the room, ready or free list */
+    int64_t wake_ns;     /* in the timers: due, or the end of a Generate row */
+    int64_t start_mono_ns;
+    uint8_t waits; /* enum row_wait */
+    uint8_t stage; /* enum row_stage */
+    bool head;     /* runs before the clock starts */
+    bool held;     /* a Generate row that holds its request until wake_ns */
+
+    char *text; /* inline_text, or allocated when the row is longer */
+    size_t text_bytes;
+    char inline_text[ROW_TEXT_INLINE];
+};
+
+/* A Read that the cache makes to move or remove the object: the copy is gone when it completes. */
+static inline bool row_drops(const struct trace_row *t)
+{
+    return t->op == TRACE_READ && t->phase == TRACE_EVICT;
+}
+
+#endif

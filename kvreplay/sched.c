@@ -1,0 +1,566 @@
+/* The heart of a replay, one thread: rows come from the reader in the order of the trace, wait for
+ * other rows (order), room (plan), their time (timers) and a slot in flight, go to their tier, and
+ * leave when it is done.
+ *
+ * Why it cannot get stuck: the earliest unfinished row is always inside the window. It waits for no
+ * other row, since chains are first come first served; for no room, since room is granted in the
+ * order of the trace, all earlier rows have given back theirs, and a row that would not fit then
+ * was marked at admission; for a slot only while others run, since slots are held by running
+ * operations and nothing else. So some row can always run. */
+#include "kvreplay/sched.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "kvreplay/timers.h"
+#include "kvreplay/worker.h"
+#include "lib/stop.h"
+
+enum {
+    SCHED_POLL = 64,
+    SCHED_TICK = 256,
+    SCHED_SPIN_NS = 100000,
+    SCHED_LOOK_NS = 50000000
+};
+
+#define SCHED_FAR_NS INT64_C(4000000000000000000)
+
+/* A slot in flight. */
+struct flight {
+    struct tier_op op;
+    struct flight *next;
+    int64_t freed_ns; /* when the operation before was done */
+};
+
+struct row_list {
+    struct row *head, *tail;
+};
+
+struct sched {
+    struct sched_opts o;
+    struct sched_env env;
+    struct order *order;
+    struct timers *timers;
+    struct flight *flights, *free_head, *free_tail; /* longest free first */
+    struct row_list ready, no_room[TRACE_TIERS];
+    struct row *taken[READER_BATCH]; /* from the reader, not admitted yet */
+    size_t taken_count, taken_next;
+    size_t in_flight, inside; /* operations; rows admitted and not finished */
+    bool submitted[TRACE_TIERS];
+    uint64_t generation;
+    bool head, zero_known, stopping, behind, skip_waits;
+    unsigned loops;
+    int64_t zero_ns, zero_time_ns; /* monotonic; Timestamp */
+    struct sched_outcome outcome;
+    int rc;
+    struct err *e;
+};
+
+static int64_t sched_now(const struct sched *s)
+{
+    return s->o.clock->now_ns(s->o.clock->ctx);
+}
+
+static void list_append(struct row_list *l, struct row *r)
+{
+    r->next = NULL;
+    if (l->tail)
+        l->tail->next = r;
+    else
+        l->head = r;
+    l->tail = r;
+}
+
+static struct row *list_pop(struct row_list *l)
+{
+    struct row *r = l->head;
+    l->head = r->next;
+    if (!l->head)
+        l->tail = NULL;
+    return r;
+}
+
+/* ns of the trace in ns of the replay, within 126 years: times are untrusted. */
+static int64_t sched_scaled(const struct sched *s, double trace_ns)
+{
+    double ns = trace_ns / s->o.speed;
+    return ns > (double)SCHED_FAR_NS    ? SCHED_FAR_NS
+           : ns < -(double)SCHED_FAR_NS ? -SCHED_FAR_NS
+                                        : (int64_t)ns;
+}
+
+static void sched_stop(struct sched *s, enum sched_end why)
+{
+    if (!s->stopping)
+        s->outcome.end = why;
+    s->stopping = true;
+}
+
+static void sched_fail(struct sched *s, int rc)
+{
+    if (s->rc == 0)
+        s->rc = rc;
+    sched_stop(s, SCHED_ERROR);
+}
+
+/* ---- from waiting to ready ---- */
+
+/* Everything the row waits for was there at when_ns; now only its time and a slot may be missing.
+ */
+static void sched_eligible(struct sched *s, struct row *r, int64_t when_ns)
+{
+    r->t.eligible_ns = when_ns;
+    if (r->stage == ROW_MAIN && r->t.due_ns != TRACE_NONE && r->t.due_ns > when_ns) {
+        r->wake_ns = r->t.due_ns;
+        timers_add(s->timers, r);
+        return;
+    }
+    list_append(&s->ready, r);
+}
+
+/* Room is granted in the order of the trace, to the head of the line only. */
+static void sched_grant(struct sched *s, unsigned tier, int64_t when_ns)
+{
+    struct row_list *line = &s->no_room[tier];
+    while (line->head && room_reserve(&s->env.room[tier], &line->head->plan)) {
+        struct row *r = list_pop(line);
+        r->waits &= (uint8_t)~ROW_WAIT_ROOM;
+        if (r->waits == 0)
+            sched_eligible(s, r, when_ns);
+    }
+}
+
+/* ---- finishing ---- */
+
+static void sched_judge(struct sched *s, const struct row *r)
+{
+    if (r->t.status == TRACE_OK || r->t.status == TRACE_CORRUPT) {
+        if (r->t.status == TRACE_CORRUPT && s->o.stop_on_error)
+            sched_stop(s, SCHED_ERROR);
+        return;
+    }
+    if (r->t.status == TRACE_ABSENT) {
+        if (s->o.on_absent != SCHED_ABSENT_FAIL)
+            return;
+        notices_line(s->env.notices, "row %llu: the object is not there",
+                     (unsigned long long)r->number + 1);
+        sched_stop(s, SCHED_ERROR);
+        return;
+    }
+    notices_failed(s->env.notices, r);
+    if (s->o.stop_on_error)
+        sched_stop(s, SCHED_ERROR);
+}
+
+static void sched_emit(struct sched *s, struct row *r)
+{
+    stats_add(s->env.stats, r);
+    int rc = results_put(s->env.results, &r->t, s->e);
+    if (rc == -EPIPE)
+        sched_stop(s, SCHED_EPIPE);
+    else if (rc < 0)
+        sched_fail(s, rc);
+    sched_judge(s, r);
+}
+
+/* The row is finished at done_ns, its result columns set: lets others go on. */
+static void sched_finish(struct sched *s, struct row *r, int64_t done_ns)
+{
+    sched_emit(s, r);
+    if (r->t.op == TRACE_WRITE)
+        order_wrote(r, done_ns);
+    for (struct row *w = order_leave(s->order, r), *next; w; w = next) {
+        next = w->woken;
+        if (w->waits == 0)
+            sched_eligible(s, w, done_ns);
+    }
+    if (r->plan.give || r->plan.give_objects) {
+        room_release(&s->env.room[r->t.tier], &r->plan);
+        sched_grant(s, r->t.tier, done_ns);
+    }
+    s->inside--;
+    reader_give(s->env.reader, r);
+}
+
+/* ---- issuing ---- */
+
+static void sched_lag(struct sched *s, const struct row *r)
+{
+    if (r->t.due_ns == TRACE_NONE)
+        return;
+    int64_t lag = r->t.start_ns - r->t.due_ns;
+    if (lag < SCHED_LOOK_NS / 10)
+        s->skip_waits = false; /* caught up */
+    if (lag <= s->o.lag_limit_ns)
+        return;
+    s->skip_waits = s->o.on_lag == SCHED_LAG_SKIP_WAIT;
+    if (s->behind)
+        return;
+    s->behind = s->outcome.lagged = true;
+    notices_line(s->env.notices,
+                 "row %llu is %.3f s behind its time: the target is slower than the trace",
+                 (unsigned long long)r->number + 1, (double)lag / 1e9);
+    if (s->o.on_lag == SCHED_LAG_STOP)
+        sched_stop(s, SCHED_LAGGED);
+}
+
+static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t slot_ns)
+{
+    if (slot_ns > r->t.eligible_ns)
+        r->t.eligible_ns = slot_ns;
+    r->t.start_ns = now;
+    r->t.latency_ns = 0;
+    r->t.device_ns = TRACE_NONE;
+    sched_lag(s, r);
+    if (r->t.op == TRACE_READ && order_reads_early(r, now))
+        s->env.stats->reads_before_write++;
+}
+
+/* A Generate row holds its request for its time; in a run as fast as possible it takes none. */
+static void sched_no_io(struct sched *s, struct row *r)
+{
+    int64_t now = sched_now(s);
+
+    sched_started(s, r, now, INT64_MIN);
+    r->t.status = TRACE_OK;
+    if (r->t.op == TRACE_GENERATE && s->o.timed && !r->head && !s->skip_waits &&
+        r->t.duration_ns > 0) {
+        r->held = true;
+        r->wake_ns = now + sched_scaled(s, (double)r->t.duration_ns);
+        timers_add(s->timers, r);
+        return;
+    }
+    sched_finish(s, r, now);
+}
+
+/* False: it must stay in line, for want of a slot. */
+static bool sched_issue(struct sched *s, struct row *r)
+{
+    struct flight *f = s->free_head;
+
+    if (r->t.tier == TRACE_NO_TIER) {
+        list_pop(&s->ready);
+        sched_no_io(s, r);
+        return true;
+    }
+    if (!f)
+        return false;
+    bool main_stage = r->stage == ROW_MAIN;
+    if (!worker_prepare(s->env.objects, r, s->o.verify, &f->op)) {
+        int64_t now = sched_now(s);
+        list_pop(&s->ready);
+        sched_started(s, r, now, f->freed_ns);
+        sched_finish(s, r, now);
+        return true;
+    }
+    f->op.owner = r;
+    f->op.state = NULL;
+    int64_t now = sched_now(s);
+    if (s->env.tier[r->t.tier]->ops->submit(s->env.tier[r->t.tier], &f->op) < 0)
+        return false;
+    list_pop(&s->ready);
+    if (main_stage)
+        sched_started(s, r, now, f->freed_ns);
+    s->free_head = f->next;
+    if (!s->free_head)
+        s->free_tail = NULL;
+    s->submitted[r->t.tier] = true;
+    s->in_flight++;
+    return true;
+}
+
+/* Releases what is ready and what has come due. True: something was. */
+static bool sched_release(struct sched *s)
+{
+    bool any = false;
+    struct row *r;
+
+    while (timers_next_ns(s->timers) != INT64_MAX && (r = timers_pop(s->timers, sched_now(s)))) {
+        any = true;
+        if (!r->held) {
+            list_append(&s->ready, r);
+            continue;
+        }
+        int64_t now = sched_now(s);
+        r->t.latency_ns = now - r->t.start_ns;
+        sched_finish(s, r, now);
+    }
+    while (!s->stopping && s->ready.head && sched_issue(s, s->ready.head))
+        any = true;
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        if (s->submitted[i])
+            s->env.tier[i]->ops->kick(s->env.tier[i]);
+        s->submitted[i] = false;
+    }
+    return any;
+}
+
+/* ---- completions ---- */
+
+static void sched_free_flight(struct sched *s, struct flight *f, int64_t done_ns)
+{
+    f->freed_ns = done_ns;
+    f->next = NULL;
+    if (s->free_tail)
+        s->free_tail->next = f;
+    else
+        s->free_head = f;
+    s->free_tail = f;
+    s->in_flight--;
+}
+
+static void sched_created(struct sched *s, struct row *r, int64_t done_ns)
+{
+    order_wrote(r, done_ns);
+    if (r->stage != ROW_MAIN)
+        return;
+    s->env.stats->created_objects++;
+    s->env.stats->created_bytes += r->t.size;
+    s->env.stats->write_bytes[r->t.tier] += r->t.size;
+}
+
+static void sched_complete(struct sched *s, struct flight *f)
+{
+    struct row *r = f->op.owner;
+    enum row_stage was = r->stage;
+    int64_t done_ns = f->op.done_ns;
+    bool more = worker_complete(s->env.objects, r, &f->op);
+
+    if (was == ROW_MAIN) {
+        r->t.latency_ns = done_ns - r->t.start_ns;
+        r->t.device_ns = f->op.device_ns;
+        if (r->t.status == TRACE_CORRUPT)
+            notices_corrupt(s->env.notices, r, &f->op.fault);
+        s->env.stats->unverified_reads +=
+            f->op.verb == TIER_READ &&
+            (s->o.verify == TIER_VERIFY_NONE || !s->env.verifies[r->t.tier]);
+    } else if (was == ROW_CREATE) {
+        sched_created(s, r, done_ns);
+        if (r->stage != ROW_MAIN || !more) /* it failed, and the row with it */
+            sched_started(s, r, done_ns, INT64_MIN);
+    }
+    sched_free_flight(s, f, done_ns);
+    if (!more) {
+        sched_finish(s, r, done_ns);
+    } else if (r->stage == ROW_MAIN) {
+        sched_eligible(s, r, done_ns);
+    } else {
+        list_append(&s->ready, r);
+    }
+}
+
+static bool sched_poll(struct sched *s)
+{
+    struct tier_op *done[SCHED_POLL];
+    bool any = false;
+
+    for (unsigned i = 0; i < TRACE_TIERS && s->in_flight > 0; i++) {
+        struct tier *t = s->env.tier[i];
+        size_t n = t ? t->ops->poll(t, done, SCHED_POLL) : 0;
+        any |= n > 0;
+        for (size_t k = 0; k < n; k++)
+            sched_complete(s, (struct flight *)((char *)done[k] - offsetof(struct flight, op)));
+    }
+    return any;
+}
+
+/* ---- admission ---- */
+
+static void sched_set_zero(struct sched *s, const struct trace_row *first)
+{
+    s->head = false;
+    s->zero_known = true;
+    s->zero_ns = s->outcome.zero_ns = sched_now(s);
+    s->zero_time_ns = first ? first->time_ns : 0;
+    if (s->o.began)
+        s->o.began(s->o.ctx, s->zero_ns);
+    int rc = results_zero(s->env.results, s->zero_ns, s->e);
+    if (rc == -EPIPE)
+        sched_stop(s, SCHED_EPIPE);
+    else if (rc < 0)
+        sched_fail(s, rc);
+}
+
+static int64_t sched_due(const struct sched *s, const struct trace_row *t)
+{
+    int64_t after;
+
+    if (!s->o.timed)
+        return TRACE_NONE;
+    if (s->o.speed != 1.0 || __builtin_sub_overflow(t->time_ns, s->zero_time_ns, &after))
+        after = sched_scaled(s, (double)t->time_ns - (double)s->zero_time_ns);
+    if (after > SCHED_FAR_NS)
+        after = SCHED_FAR_NS;
+    return s->zero_ns + (after < -SCHED_FAR_NS ? -SCHED_FAR_NS : after);
+}
+
+static void sched_plan(struct sched *s, struct row *r)
+{
+    bool create = s->o.create_in_run && s->o.on_absent == SCHED_ABSENT_CREATE;
+
+    r->plan = (struct plan){.verdict = PLAN_GO};
+    r->stage = ROW_MAIN;
+    if (r->t.tier == TRACE_NO_TIER)
+        return;
+    if (!s->env.tier[r->t.tier]) {
+        sched_fail(s, err_set(s->e, -EINVAL, ERR_INPUT, trace_tier_text(r->t.tier),
+                              "the trace has rows of this tier, and no target for it was given"));
+        return;
+    }
+    int rc = plan_row(s->env.objects, &s->env.room[r->t.tier], &r->t, r->key, create, &r->plan);
+    if (rc < 0)
+        sched_fail(s, err_nomem(s->e, "table of objects"));
+    if (r->plan.create)
+        r->stage = ROW_CREATE;
+    if (r->t.op == TRACE_WRITE || r->plan.create)
+        r->generation = s->generation++;
+}
+
+static void sched_admit(struct sched *s, struct row *r)
+{
+    r->head = s->head;
+    r->held = false;
+    r->t.due_ns = r->head ? TRACE_NONE : sched_due(s, &r->t);
+    s->inside++;
+    sched_plan(s, r);
+    order_enter(s->order, r);
+    if (r->plan.take || r->plan.take_objects) {
+        r->waits |= ROW_WAIT_ROOM;
+        list_append(&s->no_room[r->t.tier], r);
+        sched_grant(s, r->t.tier, sched_now(s));
+    } else if (r->waits == 0) {
+        sched_eligible(s, r, sched_now(s));
+    }
+}
+
+static bool row_in_head(const struct trace_row *t)
+{
+    return t->class == TRACE_PREPOP || t->class == TRACE_INGEST;
+}
+
+/* Admits rows that the reader has; one batch, so that completions do not wait. True: something was.
+ */
+static bool sched_intake(struct sched *s)
+{
+    bool any = false;
+
+    if (s->taken_next == s->taken_count) {
+        s->taken_next = 0;
+        s->taken_count = reader_take(s->env.reader, s->taken);
+    }
+    while (s->taken_next < s->taken_count && !s->stopping) {
+        struct row *r = s->taken[s->taken_next];
+        if (s->head && !row_in_head(&r->t)) {
+            if (s->inside > 0)
+                break; /* the clock starts when the rows of the head are done */
+            sched_set_zero(s, &r->t);
+        }
+        s->taken_next++;
+        sched_admit(s, r);
+        any = true;
+    }
+    return any;
+}
+
+/* ---- the loop ---- */
+
+static int64_t sched_sleep_until(const struct sched *s, int64_t now)
+{
+    int64_t until = timers_next_ns(s->timers);
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        int64_t next = s->env.tier[i] ? s->env.tier[i]->ops->next_ns(s->env.tier[i]) : INT64_MAX;
+        until = next < until ? next : until;
+    }
+    if (s->o.clock != clock_real())
+        return until;
+    if (until != INT64_MAX)
+        until -= SCHED_SPIN_NS;
+    return until < now + SCHED_LOOK_NS ? until : now + SCHED_LOOK_NS;
+}
+
+/* Nothing can be done at the moment: until something rings, or the next time comes (the last of it
+ * is spun). */
+static void sched_wait(struct sched *s, uint32_t seen)
+{
+    int64_t now = sched_now(s), until = sched_sleep_until(s, now);
+
+    if (s->o.clock != clock_real() && until != INT64_MAX)
+        s->o.clock->sleep_until(s->o.clock->ctx, until);
+    else if (until > now)
+        bell_wait(s->env.bell, seen, until);
+}
+
+static bool sched_finished(struct sched *s)
+{
+    if (s->in_flight > 0)
+        return false;
+    if (s->stopping)
+        return true;
+    if (s->inside > 0 || s->taken_next < s->taken_count)
+        return false;
+    int rc = reader_ended(s->env.reader, s->e);
+    if (rc < 0)
+        sched_fail(s, rc);
+    return rc != 0;
+}
+
+int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
+{
+    s->e = e;
+    if (s->o.clock == clock_real())
+        prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+    while (!sched_finished(s)) {
+        uint32_t seen = bell_seen(s->env.bell);
+        bool any = sched_intake(s);
+        any |= sched_release(s);
+        any |= sched_poll(s);
+        if (stop_signal())
+            sched_stop(s, SCHED_SIGNAL);
+        if (s->o.tick && (!any || ++s->loops % SCHED_TICK == 0))
+            s->o.tick(s->o.ctx);
+        if (!any)
+            sched_wait(s, seen);
+    }
+    if (!s->zero_known)
+        sched_set_zero(s, NULL);
+    *out = s->outcome;
+    return s->rc;
+}
+
+int sched_create(struct sched **out, const struct sched_opts *o, const struct sched_env *env,
+                 struct err *e)
+{
+    struct sched *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return err_nomem(e, "scheduler");
+    s->o = *o;
+    s->env = *env;
+    s->head = true;
+    s->generation = o->first_generation;
+    s->order = order_create(o->order, o->window);
+    s->timers = timers_create(o->window);
+    s->flights = calloc(o->inflight, sizeof(*s->flights));
+    if (!s->order || !s->timers || !s->flights) {
+        sched_free(s);
+        return err_nomem(e, "scheduler");
+    }
+    s->in_flight = o->inflight;
+    for (unsigned i = 0; i < o->inflight; i++)
+        sched_free_flight(s, &s->flights[i], INT64_MIN);
+    *out = s;
+    return 0;
+}
+
+void sched_free(struct sched *s)
+{
+    if (!s)
+        return;
+    free(s->flights);
+    timers_free(s->timers);
+    order_free(s->order);
+    free(s);
+}

@@ -1,0 +1,133 @@
+/* Behind the scheduler: every finished row is counted here once, for the summary. */
+#include "kvreplay/stats.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int group_init(struct stats_group *g)
+{
+    *g = (struct stats_group){.first_start_ns = INT64_MAX, .last_done_ns = INT64_MIN};
+    g->service = hist_create();
+    g->wait = hist_create();
+    g->response = hist_create();
+    g->device = hist_create();
+    return g->service && g->wait && g->response && g->device ? 0 : -ENOMEM;
+}
+
+void stats_group_release(struct stats_group *g)
+{
+    hist_free(g->service);
+    hist_free(g->wait);
+    hist_free(g->response);
+    hist_free(g->device);
+}
+
+int stats_init(struct stats *s)
+{
+    int rc = 0;
+    memset(s, 0, sizeof(*s));
+    for (unsigned i = 0; i < TRACE_TIERS * STATS_OPS * STATS_PHASES; i++) {
+        if (group_init(&s->group[i / (STATS_OPS * STATS_PHASES)][i / STATS_PHASES % STATS_OPS]
+                                [i % STATS_PHASES]) < 0)
+            rc = -ENOMEM;
+    }
+    s->lateness = hist_create();
+    s->last_done_ns = INT64_MIN;
+    return s->lateness ? rc : -ENOMEM;
+}
+
+void stats_release(struct stats *s)
+{
+    for (unsigned i = 0; i < TRACE_TIERS * STATS_OPS * STATS_PHASES; i++)
+        stats_group_release(&s->group[i / (STATS_OPS * STATS_PHASES)][i / STATS_PHASES % STATS_OPS]
+                                     [i % STATS_PHASES]);
+    hist_free(s->lateness);
+}
+
+static void stats_record(struct stats *s, struct hist *h, int64_t value)
+{
+    if (hist_record(h, value) < 0)
+        s->errors = -ENOMEM;
+}
+
+static void group_add(struct stats *s, struct stats_group *g, const struct trace_row *t)
+{
+    if (t->status != TRACE_OK) {
+        g->failed++;
+        return;
+    }
+    g->ops++;
+    g->bytes += t->op == TRACE_DELETE ? 0 : t->size;
+    if (t->start_ns < g->first_start_ns)
+        g->first_start_ns = t->start_ns;
+    if (t->start_ns + t->latency_ns > g->last_done_ns)
+        g->last_done_ns = t->start_ns + t->latency_ns;
+    stats_record(s, g->service, t->latency_ns);
+    if (t->device_ns != TRACE_NONE)
+        stats_record(s, g->device, t->device_ns);
+    if (t->due_ns != TRACE_NONE) {
+        stats_record(s, g->wait, t->start_ns - t->due_ns);
+        stats_record(s, g->response, t->start_ns + t->latency_ns - t->due_ns);
+    }
+}
+
+static void stats_count(struct stats *s, const struct row *r)
+{
+    const struct trace_row *t = &r->t;
+    s->rows++;
+    s->ok += t->status == TRACE_OK;
+    s->absent += t->status == TRACE_ABSENT;
+    s->corrupt += t->status == TRACE_CORRUPT;
+    s->failed += t->status > 0 && t->status < TRACE_ABSENT;
+    if (r->head) {
+        s->head_rows++;
+        s->head_bytes += t->status == TRACE_OK ? t->size : 0;
+    }
+    if (t->status != TRACE_OK || t->tier == TRACE_NO_TIER)
+        return;
+    s->read_bytes[t->tier] += t->op == TRACE_READ ? t->size : 0;
+    s->write_bytes[t->tier] += t->op == TRACE_WRITE ? t->size : 0;
+}
+
+void stats_add(struct stats *s, const struct row *r)
+{
+    const struct trace_row *t = &r->t;
+    int64_t ready = t->due_ns > t->eligible_ns ? t->due_ns : t->eligible_ns;
+
+    stats_count(s, r);
+    if (t->start_ns + t->latency_ns > s->last_done_ns)
+        s->last_done_ns = t->start_ns + t->latency_ns;
+    if (r->head)
+        return;
+    stats_record(s, s->lateness, t->start_ns - ready);
+    if (t->due_ns != TRACE_NONE && t->start_ns - t->due_ns > s->lag_max_ns)
+        s->lag_max_ns = t->start_ns - t->due_ns;
+    if (t->tier != TRACE_NO_TIER && t->op < STATS_OPS)
+        group_add(s, &s->group[t->tier][t->op][t->phase], t);
+}
+
+int stats_sum(const struct stats *s, unsigned tier, unsigned op, struct stats_group *sum)
+{
+    int rc = group_init(sum);
+    for (unsigned phase = 0; rc == 0 && phase < STATS_PHASES; phase++) {
+        const struct stats_group *g = &s->group[tier][op][phase];
+        sum->ops += g->ops;
+        sum->bytes += g->bytes;
+        sum->failed += g->failed;
+        if (g->first_start_ns < sum->first_start_ns)
+            sum->first_start_ns = g->first_start_ns;
+        if (g->last_done_ns > sum->last_done_ns)
+            sum->last_done_ns = g->last_done_ns;
+        if (hist_merge(sum->service, g->service) < 0 || hist_merge(sum->wait, g->wait) < 0 ||
+            hist_merge(sum->response, g->response) < 0 || hist_merge(sum->device, g->device) < 0)
+            rc = -ENOMEM;
+    }
+    return rc;
+}
+
+double stats_rate(const struct stats_group *g)
+{
+    if (g->ops == 0 || g->last_done_ns <= g->first_start_ns)
+        return 0;
+    return (double)g->bytes * 1e9 / (double)(g->last_done_ns - g->first_start_ns);
+}

@@ -1,0 +1,48 @@
+/* stats.h - what a replay counts and times, by tier, operation and phase. One thread. */
+#ifndef KVREPLAY_STATS_H
+#define KVREPLAY_STATS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvreplay/row.h"
+#include "lib/hist.h"
+
+enum {
+    STATS_OPS = 3,
+    STATS_PHASES = TRACE_PHASES + 1
+}; /* Read, Write, Delete; all phases and none */
+
+struct stats_group {
+    uint64_t ops, bytes; /* that ended ok */
+    uint64_t failed;     /* that did not */
+    int64_t first_start_ns, last_done_ns;
+    struct hist *service, *wait, *response, *device; /* ns; wait and response: rows with a Due */
+};
+
+struct stats {
+    struct stats_group group[TRACE_TIERS][STATS_OPS][STATS_PHASES];
+    uint64_t rows, ok, absent, corrupt, failed;
+    uint64_t head_rows, head_bytes;
+    uint64_t read_bytes[TRACE_TIERS],
+        write_bytes[TRACE_TIERS];            /* with the head's and created ones */
+    uint64_t created_objects, created_bytes; /* in the run, met by the look-ahead */
+    uint64_t unverified_reads;
+    uint64_t reads_before_write;
+    struct hist *lateness; /* ns, client lateness */
+    int64_t lag_max_ns;
+    int64_t last_done_ns; /* of all rows, monotonic */
+    int errors;           /* a histogram had no memory: negative errno */
+};
+
+int stats_init(struct stats *s); /* 0 or -ENOMEM */
+void stats_release(struct stats *s);
+/* A finished row, its result columns set (times monotonic). */
+void stats_add(struct stats *s, const struct row *r);
+/* Sum over the phases of a tier and operation into *sum (stats_group_release it). 0 or -ENOMEM. */
+int stats_sum(const struct stats *s, unsigned tier, unsigned op, struct stats_group *sum);
+void stats_group_release(struct stats_group *g);
+/* Bytes per second from the first start to the last completion; 0 when there was none. */
+double stats_rate(const struct stats_group *g);
+
+#endif

@@ -1,0 +1,275 @@
+/* End of a replay: judges whether the run is valid and writes it down as JSON, for kvstat and for
+ * machines. The text for people is summary_text.c's. */
+#include "kvreplay/summary.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "lib/units.h"
+
+static void summary_why(struct summary *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void summary_why(struct summary *s, const char *format, ...)
+{
+    va_list args;
+    s->valid = false;
+    if (s->whys == SUMMARY_WHY)
+        return;
+    va_start(args, format);
+    vsnprintf(s->why[s->whys++], sizeof(s->why[0]), format, args);
+    va_end(args);
+}
+
+/* A direct run moves every byte of the application over the device. */
+static void judge_device(struct summary *s)
+{
+    const struct stats *st = s->stats;
+    const char *fallbacks = s->tiers->info[TRACE_STORAGE].fallbacks;
+    double app = (double)st->read_bytes[TRACE_STORAGE],
+           seen = (double)(s->after.read_bytes - s->before.read_bytes);
+
+    if (!s->counted || app < 64e6 || seen >= 0.9 * app)
+        return;
+    snprintf(s->note[s->notes++], sizeof(s->note[0]),
+             "the device read %.0f %% of the bytes that Tier-2 reads asked for: the rest came from "
+             "a cache%s%s",
+             100 * seen / app, fallbacks[0] ? "; " : "", fallbacks[0] ? "see fallbacks" : "");
+}
+
+void summary_judge(struct summary *s)
+{
+    const struct stats *st = s->stats;
+    int64_t p99 = hist_percentile(st->lateness, 990000);
+    char late[32], budget[32];
+
+    s->valid = true;
+    s->whys = s->notes = 0;
+    if (s->timed && p99 > s->lateness_budget_ns)
+        summary_why(s, "the tool itself was late: P99 of client lateness %s, budget %s",
+                    units_format_duration(late, sizeof(late), (double)p99),
+                    units_format_duration(budget, sizeof(budget), (double)s->lateness_budget_ns));
+    if (st->corrupt)
+        summary_why(s, "%llu corrupt rows", (unsigned long long)st->corrupt);
+    if (st->failed)
+        summary_why(s, "%llu failed rows", (unsigned long long)st->failed);
+    if (st->reads_before_write)
+        summary_why(s, "%llu reads before their write", (unsigned long long)st->reads_before_write);
+    if (s->interrupted)
+        summary_why(s, "the run was stopped before the end of the trace");
+    judge_device(s);
+}
+
+double summary_cpu_per_gib(const struct summary *s)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < TRACE_TIERS; i++)
+        bytes += s->stats->read_bytes[i] + s->stats->write_bytes[i];
+    return bytes ? (double)s->cpu_ns / 1e9 / ((double)bytes / (double)UNITS_GIB) : -1;
+}
+
+/* ---- JSON ---- */
+
+static void json_hist(struct jsonout *j, const char *key, const struct hist *h)
+{
+    static const struct {
+        const char *name;
+        uint32_t ppm;
+    } rank[] = {{"p50", 500000}, {"p90", 900000},  {"p95", 950000},
+                {"p99", 990000}, {"p999", 999000}, {"p9999", 999900}};
+
+    if (hist_count(h) == 0) {
+        jsonout_null(j, key);
+        return;
+    }
+    jsonout_object(j, key);
+    jsonout_u64(j, "count", hist_count(h));
+    jsonout_f64(j, "mean", hist_mean(h) / 1e3);
+    jsonout_f64(j, "min", (double)hist_min(h) / 1e3);
+    for (size_t i = 0; i < sizeof(rank) / sizeof(rank[0]); i++)
+        jsonout_f64(j, rank[i].name, (double)hist_percentile(h, rank[i].ppm) / 1e3);
+    jsonout_f64(j, "max", (double)hist_max(h) / 1e3);
+    jsonout_end(j);
+}
+
+static void json_group(struct jsonout *j, const struct stats_group *g)
+{
+    jsonout_u64(j, "ops", g->ops);
+    jsonout_u64(j, "bytes", g->bytes);
+    jsonout_u64(j, "failed", g->failed);
+    jsonout_f64(j, "gib_per_s", g->ops ? stats_rate(g) / (double)UNITS_GIB : NAN);
+    json_hist(j, "service_us", g->service);
+    json_hist(j, "wait_us", g->wait);
+    json_hist(j, "response_us", g->response);
+    json_hist(j, "device_us", g->device);
+}
+
+/* The pieces of "a; b; c". */
+static void json_fallbacks(struct jsonout *j, const char *text)
+{
+    char piece[512];
+    jsonout_array(j, "fallbacks");
+    while (*text) {
+        const char *end = strstr(text, "; ");
+        size_t n = end ? (size_t)(end - text) : strlen(text);
+        n = n < sizeof(piece) - 1 ? n : sizeof(piece) - 1;
+        memcpy(piece, text, n);
+        piece[n] = '\0';
+        jsonout_text_value(j, NULL, piece);
+        text = end ? end + 2 : text + strlen(text);
+    }
+    jsonout_end(j);
+}
+
+static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
+{
+    static const char *const name[STATS_OPS] = {"read", "write", "delete"};
+    const struct tier_info *info = &s->tiers->info[i];
+    const struct room *room = &s->tiers->room[i];
+
+    jsonout_object(j, NULL);
+    jsonout_text_value(j, "tier", trace_tier_text((enum trace_tier)i));
+    jsonout_text_value(j, "engine", info->engine);
+    jsonout_bool(j, "simulated", info->simulated);
+    jsonout_bool(j, "verifies", info->verifies);
+    jsonout_text_value(j, "target", info->target[0] ? info->target : NULL);
+    jsonout_text_value(j, "device", info->device[0] ? info->device : NULL);
+    json_fallbacks(j, info->fallbacks);
+    if (room->capacity < UINT64_MAX / 4)
+        jsonout_u64(j, "capacity_bytes", room->capacity);
+    else
+        jsonout_null(j, "capacity_bytes");
+    jsonout_u64(j, "peak_bytes", room->peak);
+    for (unsigned op = 0; op < STATS_OPS; op++) {
+        struct stats_group sum;
+        jsonout_object(j, name[op]);
+        if (stats_sum(s->stats, i, op, &sum) == 0)
+            json_group(j, &sum);
+        stats_group_release(&sum);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}
+
+static void json_groups(struct jsonout *j, const struct stats *st)
+{
+    jsonout_array(j, "groups");
+    for (unsigned i = 0; i < TRACE_TIERS * STATS_OPS * STATS_PHASES; i++) {
+        unsigned tier = i / (STATS_OPS * STATS_PHASES), op = i / STATS_PHASES % STATS_OPS;
+        unsigned phase = i % STATS_PHASES;
+        const struct stats_group *g = &st->group[tier][op][phase];
+        if (g->ops + g->failed == 0)
+            continue;
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "tier", trace_tier_text((enum trace_tier)tier));
+        jsonout_text_value(j, "op", trace_op_text((enum trace_op)op));
+        jsonout_text_value(
+            j, "phase", phase == TRACE_NO_PHASE ? NULL : trace_phase_text((enum trace_phase)phase));
+        json_group(j, g);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}
+
+static void json_rows(struct jsonout *j, const struct summary *s)
+{
+    const struct stats *st = s->stats;
+    jsonout_object(j, "rows");
+    jsonout_u64(j, "total", st->rows + s->skipped);
+    jsonout_u64(j, "ok", st->ok);
+    jsonout_u64(j, "absent", st->absent);
+    jsonout_u64(j, "corrupt", st->corrupt);
+    jsonout_u64(j, "failed", st->failed);
+    jsonout_u64(j, "skipped", s->skipped);
+    jsonout_u64(j, "bad", s->bad_rows);
+    jsonout_u64(j, "unverified_reads", st->unverified_reads);
+    jsonout_end(j);
+    jsonout_object(j, "populated");
+    jsonout_u64(j, "objects", s->populated.objects);
+    jsonout_u64(j, "bytes", s->populated.bytes);
+    jsonout_u64(j, "adopted_objects", s->populated.adopted_objects);
+    jsonout_u64(j, "adopted_bytes", s->populated.adopted_bytes);
+    jsonout_u64(j, "in_run_objects", st->created_objects);
+    jsonout_u64(j, "in_run_bytes", st->created_bytes);
+    jsonout_end(j);
+    jsonout_object(j, "head");
+    jsonout_u64(j, "rows", st->head_rows);
+    jsonout_u64(j, "bytes", st->head_bytes);
+    jsonout_end(j);
+}
+
+static void json_times(struct jsonout *j, const struct summary *s)
+{
+    const struct stats *st = s->stats;
+    double per_gib = summary_cpu_per_gib(s);
+
+    jsonout_f64(j, "elapsed_s", (double)s->elapsed_ns / 1e9);
+    jsonout_f64(j, "rows_per_s",
+                s->elapsed_ns ? (double)st->rows * 1e9 / (double)s->elapsed_ns : NAN);
+    jsonout_f64(j, "cpu_s", (double)s->cpu_ns / 1e9);
+    jsonout_f64(j, "cpu_s_per_gib", per_gib >= 0 ? per_gib : NAN);
+    jsonout_object(j, "lateness_us");
+    jsonout_f64(j, "p50", (double)hist_percentile(st->lateness, 500000) / 1e3);
+    jsonout_f64(j, "p99", (double)hist_percentile(st->lateness, 990000) / 1e3);
+    jsonout_f64(j, "max", (double)hist_max(st->lateness) / 1e3);
+    jsonout_end(j);
+    jsonout_object(j, "lag_s");
+    jsonout_f64(j, "max", s->timed ? (double)st->lag_max_ns / 1e9 : NAN);
+    jsonout_end(j);
+    jsonout_u64(j, "reads_before_write", st->reads_before_write);
+}
+
+static void json_kernel(struct jsonout *j, const struct summary *s)
+{
+    jsonout_object(j, "kernel");
+    if (s->counted) {
+        jsonout_u64(j, "device_read_bytes", s->after.read_bytes - s->before.read_bytes);
+        jsonout_u64(j, "device_write_bytes", s->after.write_bytes - s->before.write_bytes);
+        jsonout_u64(j, "device_read_ios", s->after.read_ios - s->before.read_ios);
+        jsonout_u64(j, "device_write_ios", s->after.write_ios - s->before.write_ios);
+    } else {
+        jsonout_null(j, "device_read_bytes");
+        jsonout_null(j, "device_write_bytes");
+    }
+    jsonout_u64(j, "application_read_bytes", s->stats->read_bytes[TRACE_STORAGE]);
+    jsonout_u64(j, "application_write_bytes", s->stats->write_bytes[TRACE_STORAGE]);
+    jsonout_f64(j, "page_cache_resident_share", s->resident_share >= 0 ? s->resident_share : NAN);
+    jsonout_end(j);
+}
+
+struct jsonout *summary_json(const struct summary *s)
+{
+    struct jsonout *j = jsonout_create();
+    if (!j)
+        return NULL;
+    jsonout_identity(j, "kvreplay", s->argc, s->argv, s->started_wall_ns);
+    jsonout_object(j, "trace");
+    jsonout_text_value(j, "name", s->input);
+    jsonout_text_value(j, "digest", s->digest[0] ? s->digest : NULL);
+    jsonout_u64(j, "rows", s->stats->rows + s->skipped);
+    jsonout_end(j);
+    jsonout_bool(j, "valid", s->valid);
+    jsonout_array(j, "why_invalid");
+    for (unsigned i = 0; i < s->whys; i++)
+        jsonout_text_value(j, NULL, s->why[i]);
+    jsonout_end(j);
+    jsonout_array(j, "notes");
+    for (unsigned i = 0; i < s->notes; i++)
+        jsonout_text_value(j, NULL, s->note[i]);
+    jsonout_end(j);
+    json_rows(j, s);
+    json_times(j, s);
+    jsonout_array(j, "tiers");
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        if (s->tiers->info[i].engine)
+            json_tier(j, s, i);
+    }
+    jsonout_end(j);
+    json_groups(j, s->stats);
+    json_kernel(j, s);
+    jsonout_object(j, "options");
+    jsonout_options(j, s->options);
+    jsonout_end(j);
+    return j;
+}

@@ -1,0 +1,55 @@
+/* summary.h - what a replay has to say at its end: as JSON (json.md's names) and as text for
+ * people. */
+#ifndef KVREPLAY_SUMMARY_H
+#define KVREPLAY_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "kvreplay/populate.h"
+#include "kvreplay/sched.h"
+#include "kvreplay/stats.h"
+#include "kvreplay/tiers.h"
+#include "lib/jsonout.h"
+#include "lib/target.h"
+
+enum {
+    SUMMARY_WHY = 6
+};
+
+/* All that a summary is made of; plain values and borrowed pointers. */
+struct summary {
+    int argc;
+    char *const *argv;
+    int64_t started_wall_ns;
+    const char *input;  /* name of the trace */
+    const char *digest; /* "" not known */
+    const struct opt_parser *options;
+    const struct stats *stats;
+    const struct tiers *tiers;
+    struct populated populated;
+    uint64_t skipped, bad_rows;
+    int64_t zero_ns, elapsed_ns, cpu_ns;
+    bool timed, interrupted, lagged;
+    int64_t lateness_budget_ns;
+    bool counted; /* the kernel counted for the device under the target */
+    struct target_counters before, after;
+    double resident_share; /* negative: not known */
+    /* set by summary_judge */
+    bool valid;
+    unsigned whys;
+    char why[SUMMARY_WHY][160]; /* why invalid */
+    unsigned notes;
+    char note[SUMMARY_WHY][200]; /* figures that look impossible */
+};
+
+/* Decides validity and what looks impossible. */
+void summary_judge(struct summary *s);
+/* CPU seconds per GiB moved by all tiers; negative: nothing was moved. */
+double summary_cpu_per_gib(const struct summary *s);
+/* The document; NULL: no memory. The caller frees it. */
+struct jsonout *summary_json(const struct summary *s);
+void summary_text(const struct summary *s, FILE *out);
+
+#endif

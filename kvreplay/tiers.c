@@ -1,0 +1,226 @@
+/* Opens and closes what a replay runs against, in the right order: target, engines; engines,
+ * target. How much room each has was decided in capacity.c before. */
+#include "kvreplay/tiers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/io.h"
+#include "lib/units.h"
+
+static int engine_error(struct err *e, const char *text, const char *why)
+{
+    return err_set(e, -EINVAL, ERR_INPUT, "--tier-engine", "%s: %s", text, why);
+}
+
+static int engine_sim(struct tiers_choice *c, const char *text, const char *args, struct err *e)
+{
+    char buf[128], *save = NULL;
+    if (snprintf(buf, sizeof(buf), "%s", args) >= (int)sizeof(buf))
+        return engine_error(e, text, "too long");
+    for (char *part = strtok_r(buf, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
+        int rc = -EINVAL;
+        if (strncmp(part, "bw=", 3) == 0)
+            rc = units_parse_bandwidth(part + 3, &c->bytes_per_s);
+        else if (strncmp(part, "lat=", 4) == 0)
+            rc = units_parse_duration(part + 4, &c->latency_ns);
+        if (rc < 0)
+            return engine_error(e, text, "expected bw=RATE and lat=TIME behind sim:");
+    }
+    return 0;
+}
+
+/* "N=sim:bw=2GB/s,lat=100us", "N=null", "N=mem". */
+static int engine_parse(struct tiers *t, const char *text, struct err *e)
+{
+    if (text[0] < '0' || text[0] > '2' || text[1] != '=')
+        return engine_error(e, text, "expected 0=, 1= or 2= and an engine");
+    struct tiers_choice *c = &t->choice[text[0] - '0'];
+    const char *engine = text + 2;
+    *c = (struct tiers_choice){.label = "simulated"};
+    if (strcmp(engine, "null") == 0)
+        c->kind = TIERS_NULL;
+    else if (strcmp(engine, "mem") == 0)
+        c->kind = TIERS_HOST;
+    else if (strcmp(engine, "sim") == 0 || strncmp(engine, "sim:", 4) == 0)
+        c->kind = TIERS_SIM;
+    else
+        return engine_error(e, text, "expected sim, null or mem");
+    return c->kind == TIERS_SIM && engine[3] ? engine_sim(c, text, engine + 4, e) : 0;
+}
+
+static int choose_gpu(struct tiers_choice *c, const struct options *o, struct err *e)
+{
+    char why[200] = "--gpu off";
+    uint64_t number = 0;
+    bool automatic = strcmp(o->gpu, "auto") == 0, off = strcmp(o->gpu, "off") == 0;
+    bool require = strcmp(o->gpu, "require") == 0;
+
+    if (!automatic && !off && !require && (units_parse_u64(o->gpu, &number) < 0 || number > 1023))
+        return err_set(e, -EINVAL, ERR_INPUT, "--gpu",
+                       "%s: expected a device number, auto, off or require", o->gpu);
+    int count = off ? 0 : tier_gpu_count(why, sizeof(why));
+    if ((uint64_t)count > number) {
+        c->kind = TIERS_GPU;
+        c->gpu = (int)number;
+        return 0;
+    }
+    if (!automatic && !off)
+        return err_set(e, -ENODEV, ERR_TARGET, "--gpu", "%s: no such GPU (%d seen%s%s)", o->gpu,
+                       count, count ? "" : "; ", count ? "" : why);
+    c->kind = TIERS_SIM;
+    c->bytes_per_s = o->gpu_bandwidth;
+    c->latency_ns = o->gpu_latency_ns;
+    c->label = "simulated GPU";
+    snprintf(c->instead, sizeof(c->instead), "no GPU used (%s): Tier-0 is simulated", why);
+    return 0;
+}
+
+static int choose_one(struct tiers *t, const struct options *o, unsigned i, struct err *e)
+{
+    struct tiers_choice *c = &t->choice[i];
+    if (o->null)
+        c->kind = TIERS_NULL;
+    if (c->kind != TIERS_NONE) /* by --null or --tier-engine */
+        return 0;
+    if (i == TRACE_GPU)
+        return choose_gpu(c, o, e);
+    if (i == TRACE_CPU)
+        c->kind = TIERS_HOST;
+    else if (o->nvme)
+        c->kind = TIERS_STORAGE;
+    return 0;
+}
+
+int tiers_choose(struct tiers *t, const struct options *o, const struct survey *surveyed,
+                 struct err *e)
+{
+    for (size_t i = 0; i < o->tier_engine.count; i++) {
+        int rc = engine_parse(t, o->tier_engine.item[i], e);
+        if (rc < 0)
+            return rc;
+    }
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        bool rows = !surveyed || surveyed->tier_rows[i] > 0;
+        int rc = rows ? choose_one(t, o, i, e) : 0;
+        if (rc < 0)
+            return rc;
+        if (!rows)
+            t->choice[i].kind = TIERS_NONE;
+        else if (surveyed && t->choice[i].kind == TIERS_NONE)
+            return err_set(e, -EINVAL, ERR_INPUT, "--nvme",
+                           "the trace has Tier-2 rows: a directory for them is needed");
+    }
+    return 0;
+}
+
+/* ---- opening ---- */
+
+static int open_storage(struct tiers *t, const struct options *o, struct bell *bell, unsigned i,
+                        struct err *e)
+{
+    int rc = target_open_dir(&t->target, o->nvme, "kvreplay", e);
+    if (rc < 0)
+        return rc;
+    target_device(target_fd(t->target), &t->device);
+    struct tier_storage_opts s = {.dirfd = target_fd(t->target),
+                                  .path = o->nvme,
+                                  .engine = o->ioengine,
+                                  .chunk_bytes = o->chunk_bytes,
+                                  .iodepth = (unsigned)o->iodepth,
+                                  .sqpoll = o->sqpoll,
+                                  .iopoll = o->iopoll,
+                                  .buffered = o->buffered,
+                                  .sync_objects = o->sync == SYNC_OBJECT,
+                                  .max_ops = (unsigned)o->inflight};
+    return tier_storage_open(&t->tier[i], &s, bell, e);
+}
+
+static unsigned host_threads(void)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    return cpus < 2 ? 1 : cpus > 8 ? 4 : (unsigned)cpus / 2;
+}
+
+static int open_one(struct tiers *t, const struct options *o, struct bell *bell, unsigned i,
+                    struct err *e)
+{
+    const struct tiers_choice *c = &t->choice[i];
+    struct tier_host_opts host = {.capacity = t->arena[i],
+                                  .max_objects = t->room[i].max_objects,
+                                  .threads = host_threads(),
+                                  .prefault = t->exact[i],
+                                  .max_ops = (unsigned)o->inflight};
+    struct tier_gpu_opts gpu = {.gpu = c->gpu,
+                                .capacity = t->arena[i],
+                                .max_objects = t->room[i].max_objects,
+                                .chunk_bytes = o->chunk_bytes,
+                                .max_ops = (unsigned)o->inflight};
+    struct tier_sim_opts sim = {
+        .bytes_per_s = c->bytes_per_s, .latency_ns = c->latency_ns, .label = c->label};
+    switch (c->kind) {
+    case TIERS_STORAGE:
+        return open_storage(t, o, bell, i, e);
+    case TIERS_HOST:
+        return tier_host_open(&t->tier[i], &host, bell, e);
+    case TIERS_GPU:
+        return tier_gpu_open(&t->tier[i], &gpu, bell, e);
+    case TIERS_SIM:
+        return tier_sim_open(&t->tier[i], &sim, bell, e);
+    case TIERS_NULL:
+        return tier_null_open(&t->tier[i], bell, e);
+    case TIERS_NONE:
+        break;
+    }
+    return 0;
+}
+
+static void tiers_describe(struct tiers *t, unsigned i)
+{
+    struct tier_info *info = &t->info[i];
+    size_t len;
+
+    t->tier[i]->ops->describe(t->tier[i], info);
+    t->verifies[i] = info->verifies;
+    len = strlen(info->fallbacks);
+    if (t->choice[i].instead[0])
+        snprintf(info->fallbacks + len, sizeof(info->fallbacks) - len, "%s%s", len ? "; " : "",
+                 t->choice[i].instead);
+    if (t->choice[i].kind == TIERS_STORAGE && !info->device[0])
+        snprintf(info->device, sizeof(info->device), "%.63s%s%.63s", t->device.name,
+                 t->device.model[0] ? " " : "", t->device.model);
+}
+
+int tiers_open(struct tiers *t, const struct options *o, struct bell *bell, struct err *e)
+{
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        int rc = open_one(t, o, bell, i, e);
+        if (rc < 0) {
+            if (e->class == ERR_FAILED)
+                e->class = ERR_TARGET;
+            return rc;
+        }
+        if (t->tier[i])
+            tiers_describe(t, i);
+    }
+    return 0;
+}
+
+int tiers_close(struct tiers *t, bool keep, struct err *e)
+{
+    int first = 0;
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        int rc = t->tier[i] ? t->tier[i]->ops->close(t->tier[i], first ? NULL : e) : 0;
+        first = first ? first : rc;
+        t->tier[i] = NULL;
+    }
+    if (t->target) {
+        int rc = target_close(t->target, keep, first ? NULL : e);
+        first = first ? first : rc;
+    }
+    t->target = NULL;
+    return first;
+}

@@ -1,0 +1,64 @@
+/* tiers.h - the three tiers of a replay: which engine stands under each, how much room it has,
+ * opening and closing them and the storage target. */
+#ifndef KVREPLAY_TIERS_H
+#define KVREPLAY_TIERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvreplay/options.h"
+#include "kvreplay/plan.h"
+#include "kvreplay/survey.h"
+#include "lib/bell.h"
+#include "lib/target.h"
+#include "lib/tier.h"
+
+enum tiers_kind {
+    TIERS_NONE,
+    TIERS_STORAGE,
+    TIERS_HOST,
+    TIERS_GPU,
+    TIERS_SIM,
+    TIERS_NULL
+};
+
+struct tiers_choice {
+    enum tiers_kind kind;
+    int gpu;              /* device number */
+    uint64_t bytes_per_s; /* simulated */
+    int64_t latency_ns;   /* simulated */
+    const char *label;    /* simulated */
+    char instead[320];    /* why not what was meant; "" */
+};
+
+/* All public: plain state, filled by the verbs below in their order. Zero it first. */
+struct tiers {
+    struct tiers_choice choice[TRACE_TIERS];
+    struct room room[TRACE_TIERS];
+    uint64_t arena[TRACE_TIERS]; /* bytes of objects that memory and GPU engines are opened with */
+    bool exact[TRACE_TIERS];     /* room is known from a survey or an option */
+    struct tier *tier[TRACE_TIERS];
+    struct tier_info info[TRACE_TIERS];
+    bool verifies[TRACE_TIERS];
+    struct target *target; /* NULL: no storage tier */
+    struct target_device device;
+};
+
+/* Decides the engines. surveyed: NULL from a pipe, else tiers without rows get none. */
+int tiers_choose(struct tiers *t, const struct options *o, const struct survey *surveyed,
+                 struct err *e);
+/* Decides capacities: option, else provenance (JSON or NULL), else what the trace needs. Class
+ * ERR_TARGET with the peak when a tier is too small. Storage without an option is settled by
+ * tiers_storage_room. */
+int tiers_size(struct tiers *t, const struct options *o, const struct survey *surveyed,
+               const char *provenance, struct err *e);
+/* Opens target and engines. */
+int tiers_open(struct tiers *t, const struct options *o, struct bell *bell, struct err *e);
+/* Room on the target, of which kept_bytes are held by adopted objects; refuses a target too small
+ * for the peak. */
+int tiers_storage_room(struct tiers *t, const struct options *o, const struct survey *surveyed,
+                       uint64_t kept_bytes, struct err *e);
+/* Closes what is open, the target last (keep: objects stay). First failure in *e. Idempotent. */
+int tiers_close(struct tiers *t, bool keep, struct err *e);
+
+#endif

@@ -1,0 +1,29 @@
+#!/bin/sh
+# replay-null.sh [ROWS] - rows per second that kvreplay itself can do: --null, a .csv.zst in and a .csv.zst out, order by
+# request, and the memory that it takes. Prints; judges nothing.
+set -eu
+TOP=$(cd "$(dirname "$0")/../.." && pwd)
+case ${BUILD:=build} in
+/*) BIN=$BUILD/bin ;;
+*) BIN=$TOP/$BUILD/bin ;;
+esac
+ROWS=${1:-2000000}
+TMP=$(mktemp -d)
+trap 'rm -rf "$TMP"' EXIT
+
+awk -v n="$ROWS" 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,Tokens,Arrival,Duration_us"
+    for (i = 0; i < n; i++) {
+        k = i % 50000
+        printf "%.6f,%s,131072,Tier-%d,user_%d_turn,%s,%d,u%d,interactive,user,64,%.6f,\n", i / 1e5,
+            i < 50000 ? "Write" : "Read", k % 3, k, i < 50000 ? "Prefill" : "Decode", i / 10, k % 100, i / 1e5
+    }
+}' | zstd -q -3 -o "$TMP/t.csv.zst"
+for pass in 1 2 3; do
+    "$BIN/kvreplay" --null --progress none -o "$TMP/r.csv.zst" --summary "$TMP/s.json" "$TMP/t.csv.zst" 2>/dev/null
+    awk -v pass="$pass" -F'[:,]' '
+        /"elapsed_s"/ { elapsed = $2 }
+        /"cpu_s"/ { cpu = $2 }
+        /"rows_per_s"/ { rate = $2 }
+        END { printf "pass %d: %.0f rows/s, %.3f s elapsed, %.3f CPU s\n", pass, rate, elapsed, cpu }' "$TMP/s.json"
+done

@@ -1,0 +1,44 @@
+#!/bin/sh
+# kvreplay_timing.t - --timing trace: rows at their Timestamps over --speed, Generate holds its request, a slow target shows
+# in response time while service time stays, and being behind is said once. Bounds are wide, for busy machines.
+# A bug looked like this: a schedule that slipped with the target, so that queueing vanished from the figures.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# elapsed FILE: ms from zero to the last completion.
+elapsed() { awk -F, 'NR > 1 { e = $9 + $10 / 1e6; if (e > m) m = e } END { printf "%d", m * 1000 }' "$1"; }
+
+plan 10
+awk 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
+    for (i = 0; i < 200; i++) printf "%.3f,Write,4096,Tier-1,k%d,Prefill\n", 100 + i * 0.005, i
+}' >"$TMP/t.csv"
+"$BIN/kvreplay" --timing trace --lateness-budget 1s -o "$TMP/r.csv" "$TMP/t.csv" 2>/dev/null
+ms=$(elapsed "$TMP/r.csv")
+ok "995 ms of trace take about that ($ms ms)" test "$ms" -ge 990 -a "$ms" -le 1300
+is "Due is the Timestamp from the first row on" "$(awk -F, 'NR > 1 && sprintf("%.6f", $7) != sprintf("%.6f", $1 - 100) { print }' "$TMP/r.csv" | wc -l | tr -d ' ')" 0
+is "no row starts before it is due" "$(awk -F, 'NR > 1 && $9 < $7' "$TMP/r.csv" | wc -l | tr -d ' ')" 0
+"$BIN/kvreplay" --timing trace --speed 4 --lateness-budget 1s -o "$TMP/r.csv" "$TMP/t.csv" 2>/dev/null
+ms=$(elapsed "$TMP/r.csv")
+ok "four times as fast ($ms ms)" test "$ms" -ge 245 -a "$ms" -le 600
+
+cat >"$TMP/g.csv" <<'END'
+Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Duration_us
+0.0,Generate,0,,,,7,400000
+0.1,Write,4096,Tier-1,a,Prefill,7,
+0.1,Write,4096,Tier-1,b,Prefill,8,
+END
+"$BIN/kvreplay" --timing trace --speed 2 --lateness-budget 1s -o "$TMP/g.out" "$TMP/g.csv" 2>/dev/null
+is "the held row's own request waits, another does not" \
+    "$(awk -F, 'NR > 1 && $2 == "Write" { printf "%s%d ", $5, ($11 >= 0.2) }' "$TMP/g.out")" "b0 a1 "
+is "Due stays" "$(awk -F, '$5 == "a" { print $9 + 0 }' "$TMP/g.out")" 0.05
+
+# One server that takes 10 ms an operation, rows 5 ms apart: the last of 100 is about 500 ms late.
+head -n 101 "$TMP/t.csv" >"$TMP/s.csv"
+exits "behind by more than the limit" 0 "$BIN/kvreplay" --timing trace --tier-engine 1=sim:lat=10ms --inflight 1 \
+    --lag-limit 100ms --lateness-budget 1s -o "$TMP/r.csv" "$TMP/s.csv"
+is "said once" "$(grep -c 'behind its time' "$TMP/stderr")" 1
+late=$(awk -F, 'END { printf "%d", ($9 + $10 / 1e6 - $7) * 1000 }' "$TMP/r.csv")
+ok "response time shows the queue ($late ms)" test "$late" -ge 450
+service=$(awk -F, 'NR > 1 { print int($10) }' "$TMP/r.csv" | sort -n | sed -n 50p)
+ok "service time does not ($service us)" test "$service" -ge 9900 -a "$service" -lt 40000
