@@ -1,0 +1,216 @@
+/* kvstat: reports on traces and result files. Here is only the order of work: options,
+ * configuration, for every input scan -> run -> figures -> report, and the exit status. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvstat/figures.h"
+#include "kvstat/options.h"
+#include "kvstat/output.h"
+#include "kvstat/report.h"
+#include "kvstat/run.h"
+#include "kvstat/scan.h"
+#include "lib/clock.h"
+#include "lib/conf.h"
+#include "lib/jsonout.h"
+#include "lib/progress.h"
+#include "lib/stop.h"
+
+struct kvstat {
+    struct options options;
+    struct scan_opts scan;
+    struct figures_targets targets[TRACE_QOSES];
+    struct jsonout *json; /* one of these two is used */
+    struct output *text;
+    bool several; /* reports in one output */
+    int status;
+};
+
+/* Prints the error, once; the exit status that it has. */
+static int complain(const struct err *e)
+{
+    char line[1100];
+    err_format(e, "kvstat", line, sizeof(line));
+    fprintf(stderr, "%s\n", line);
+    return err_exit_status(e);
+}
+
+static int read_targets(struct kvstat *k, struct err *e)
+{
+    static const char *const percentiles[] = {"p95", "p99", "p999", "p9999"};
+    struct conf *conf = NULL;
+    const char *warning;
+    int rc = conf_open(&conf, k->options.config, e);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; (warning = conf_warning(conf, i)) != NULL; i++)
+        fprintf(stderr, "kvstat: %s\n", warning);
+    for (unsigned q = 0; q < TRACE_QOSES; q++) {
+        for (unsigned p = 0; p < 4; p++) {
+            char path[96];
+            snprintf(path, sizeof(path), "qos_profiles.%s.target_latency_%s_ms", trace_qos_text(q),
+                     percentiles[p]);
+            k->targets[q].ms[p] = conf_f64(conf, path);
+        }
+        k->scan.target_ns[q] = llround(k->targets[q].ms[0] * 1e6);
+    }
+    conf_free(conf);
+    return 0;
+}
+
+static int add_report(struct kvstat *k, const struct scan *scan, const char *const *files, size_t n,
+                      struct err *e)
+{
+    struct figures f;
+    struct run run;
+    /* Pooled files were made by several runs: what one of them tells is not true of all. */
+    bool one = scan->files == 1;
+    int rc = run_read(&run, k->options.run, one ? scan->summary : NULL,
+                      one ? scan->provenance : NULL, e);
+    if (rc == 0) {
+        figures_compute(&f, files, n, scan, &run, k->targets);
+        if (k->json) {
+            if (k->several)
+                jsonout_object(k->json, NULL);
+            report_json(k->json, &f);
+            if (k->several)
+                jsonout_end(k->json);
+        } else {
+            report_text(output_stream(k->text), &f);
+        }
+    }
+    run_free(&run);
+    return rc;
+}
+
+static void tell_bad_rows(const struct scan *s)
+{
+    if (s->bad_rows > 0)
+        fprintf(stderr, "kvstat: %llu bad rows skipped, the first: %s\n",
+                (unsigned long long)s->bad_rows, s->first_bad ? s->first_bad : "");
+}
+
+/* Scans one file; a cut one is reported as far as it goes, and remembered in the exit status. */
+static int scan_one(struct kvstat *k, struct scan **scan, const char *path, struct err *e)
+{
+    int rc = scan_file(scan, path, &k->scan, e);
+    if (k->scan.progress)
+        progress_clear(k->scan.progress);
+    if (rc == -EBADMSG && *scan) {
+        k->status = complain(e);
+        rc = 0;
+    }
+    if (rc == 0)
+        tell_bad_rows(*scan);
+    return rc;
+}
+
+static int report_each(struct kvstat *k, const char *const *files, size_t n, struct err *e)
+{
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        struct scan *scan = NULL;
+        rc = scan_one(k, &scan, files[i], e);
+        if (rc == 0 && i > 0 && !k->json)
+            fputs("\n\n", output_stream(k->text));
+        if (rc == 0)
+            rc = add_report(k, scan, &files[i], 1, e);
+        scan_free(scan);
+    }
+    return rc;
+}
+
+static int report_pooled(struct kvstat *k, const char *const *files, size_t n, struct err *e)
+{
+    struct scan *pool = NULL;
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        struct scan *scan = NULL;
+        rc = scan_one(k, &scan, files[i], e);
+        if (rc == 0 && pool) {
+            rc = scan_merge(pool, scan, e);
+        } else if (rc == 0) {
+            pool = scan;
+            scan = NULL;
+        }
+        scan_free(scan);
+    }
+    if (rc == 0 && pool)
+        rc = add_report(k, pool, files, n, e);
+    scan_free(pool);
+    return rc;
+}
+
+static int report_all(struct kvstat *k, const struct opt_parser *p, struct err *e)
+{
+    static const char *const standard_input[] = {"-"};
+    const char *const *files;
+    size_t n = opt_operands(p, &files);
+    if (n == 0) {
+        files = standard_input;
+        n = 1;
+    }
+    if (k->options.merge)
+        return report_pooled(k, files, n, e);
+    k->several = n > 1;
+    if (k->json && k->several)
+        jsonout_array(k->json, "reports");
+    int rc = report_each(k, files, n, e);
+    if (k->json && k->several)
+        jsonout_end(k->json);
+    return rc;
+}
+
+static int run(struct kvstat *k, const struct opt_parser *p, int argc, char **argv, struct err *e)
+{
+    int64_t started = clock_wall_ns();
+    int rc = read_targets(k, e);
+    if (rc < 0)
+        return rc;
+    k->scan.by = k->options.by;
+    k->scan.threads = (unsigned)k->options.threads;
+    k->scan.skip_bad_rows = k->options.skip_bad_rows;
+    k->scan.progress = progress_open(stderr, "kvstat", (enum progress_mode)k->options.progress,
+                                     INT64_C(1000000000));
+    k->text = k->options.json ? NULL : output_open();
+    k->json = k->options.json ? jsonout_create() : NULL;
+    if (!k->scan.progress || (!k->text && !k->json)) {
+        rc = err_nomem(e, "report");
+        goto out;
+    }
+    if (k->json)
+        jsonout_identity(k->json, "kvstat", argc, argv, started);
+    rc = report_all(k, p, e);
+    if (rc == 0)
+        rc = k->json ? jsonout_save(k->json, k->options.output, e)
+                     : output_save(k->text, k->options.output, e);
+out:
+    jsonout_free(k->json);
+    output_free(k->text);
+    progress_close(k->scan.progress);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct kvstat k = {0};
+    struct err e = {0};
+    struct opt_parser *p = options_open(&k.options);
+    int rc = p ? options_parse(p, &k.options, argc, argv, &e) : err_nomem(&e, "options");
+    if (rc == 1)
+        fputs(opt_answer(p), stdout);
+    if (rc == 0)
+        rc = stop_install(&e);
+    if (rc == 0)
+        rc = run(&k, p, argc, argv, &e);
+    if (rc < 0 && !(rc == -EINTR && stop_signal()))
+        k.status = complain(&e);
+    opt_close(p);
+    if (fflush(stdout) != 0 && k.status == 0) {
+        fprintf(stderr, "kvstat: standard output: %s\n", strerror(errno));
+        k.status = 1;
+    }
+    return stop_exit_status(k.status);
+}

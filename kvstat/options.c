@@ -1,0 +1,108 @@
+/* kvstat's options: the table that the parser, --help and the test of the man page read, and the
+ * checks of what they mean together. */
+#include "kvstat/options.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "kvstat/groups.h"
+#include "lib/progress.h"
+
+#define THREADS_MAX 256
+/* More threads than this would wait for the one that reads, and each costs memory. */
+#define THREADS_AUTO_MAX 8
+
+#define FIELD(name) offsetof(struct options, name)
+
+static const struct opt table[] = {
+    {.type = OPT_HEADING, .help = "Report"},
+    {.name = "json",
+     .type = OPT_FLAG,
+     .offset = FIELD(json),
+     .help = "Print JSON with the same numbers instead of text."},
+    {.name = "by",
+     .type = OPT_TEXT,
+     .offset = FIELD(by_text),
+     .arg = "LIST",
+     .def = "tier,op,phase",
+     .help = "Columns whose combinations make the groups: any of tier, op, phase, qos, class, "
+             "user, status, separated by commas."},
+    {.name = "output",
+     .letter = 'o',
+     .type = OPT_TEXT,
+     .offset = FIELD(output),
+     .arg = "FILE",
+     .def = "-",
+     .flags = OPT_NO_EFFECT,
+     .help = "Write the report here; - is standard output. A file appears whole or not at all."},
+    {.name = "merge",
+     .type = OPT_FLAG,
+     .offset = FIELD(merge),
+     .help = "Pool all files into one report instead of one for each."},
+    {.type = OPT_HEADING, .help = "Input"},
+    {.name = "run",
+     .type = OPT_TEXT,
+     .offset = FIELD(run),
+     .arg = "FILE",
+     .help =
+         "Summary (JSON) of the kvreplay or kvgen that made the input, for files that carry none."},
+    {.name = "config",
+     .type = OPT_TEXT,
+     .offset = FIELD(config),
+     .arg = "FILE",
+     .help = "Configuration in YAML; its qos_profiles give the targets of the QoS classes."},
+    {.name = "skip-bad-rows",
+     .type = OPT_FLAG,
+     .offset = FIELD(skip_bad_rows),
+     .help = "Count bad rows and report them at the end instead of stopping at the first."},
+    {.type = OPT_HEADING, .help = "Running"},
+    {.name = "threads",
+     .type = OPT_U64,
+     .offset = FIELD(threads),
+     .arg = "N",
+     .def = "0",
+     .max = THREADS_MAX,
+     .flags = OPT_NO_EFFECT,
+     .help = "Threads that read and count; 0: as many as processors, at most 8. The report is the "
+             "same with any number."},
+    {.name = "progress",
+     .type = OPT_ENUM,
+     .offset = FIELD(progress),
+     .arg = "WHEN",
+     .def = "auto",
+     .choices = "auto|none|text|json",
+     .flags = OPT_NO_EFFECT,
+     .help = "A line a second on standard error: auto shows it on a terminal."},
+    {0},
+};
+
+struct opt_parser *options_open(struct options *o)
+{
+    return opt_open("kvstat", "[options] [FILE|- ...]", table, o);
+}
+
+static uint64_t threads_auto(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    if (n < 1)
+        return 1;
+    return n < THREADS_AUTO_MAX ? (uint64_t)n : THREADS_AUTO_MAX;
+}
+
+int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv, struct err *e)
+{
+    const char *const *files;
+    int rc = opt_parse(p, argc, argv, e);
+    if (rc != 0)
+        return rc;
+    size_t n = opt_operands(p, &files);
+    if (n == 0 && isatty(STDIN_FILENO))
+        return err_set(e, -EINVAL, ERR_INPUT, "",
+                       "no input: name a trace or result file, or pipe one in");
+    if (n > 1 && opt_given(p, "run"))
+        return err_set(e, -EINVAL, ERR_INPUT, "--run", "describes one input, not %zu", n);
+    if (o->threads == 0)
+        o->threads = threads_auto();
+    return groups_parse_by(o->by_text, &o->by, e);
+}

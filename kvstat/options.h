@@ -1,0 +1,25 @@
+/* options.h - the command line of kvstat. */
+#ifndef KVSTAT_OPTIONS_H
+#define KVSTAT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/err.h"
+#include "lib/opt.h"
+
+/* Plain values; texts point into argv. */
+struct options {
+    bool json, merge, skip_bad_rows;
+    const char *by_text, *output, *config, *run;
+    uint64_t threads;
+    int progress; /* enum progress_mode */
+    unsigned by;  /* enum groups_by, from by_text */
+};
+
+/* A parser that fills o; opt.h. NULL: no memory. */
+struct opt_parser *options_open(struct options *o);
+/* opt_parse, and what options mean together: the same return codes. Threads are then at least 1. */
+int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv, struct err *e);
+
+#endif

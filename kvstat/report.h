@@ -1,0 +1,18 @@
+/* report.h - figures as text for people and as JSON for programs. Nothing is computed or read here.
+ */
+#ifndef KVSTAT_REPORT_H
+#define KVSTAT_REPORT_H
+
+#include <stdio.h>
+
+#include "kvstat/figures.h"
+#include "lib/jsonout.h"
+
+/* Writes the report to out, 110 columns at most; errors stay in out. Groups other than the default
+ * ones add a table. */
+void report_text(FILE *out, const struct figures *f);
+
+/* Adds the members of the report (files, elapsed_s, rows, groups...) to the object that is open. */
+void report_json(struct jsonout *j, const struct figures *f);
+
+#endif

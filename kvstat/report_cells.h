@@ -1,0 +1,25 @@
+/* report_cells.h - one figure as text for a column of the text report. Each fills and returns buf
+ * (CELL or LABEL bytes); NAN is "-". */
+#ifndef KVSTAT_REPORT_CELLS_H
+#define KVSTAT_REPORT_CELLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvstat/groups.h"
+
+enum {
+    CELL = 40,
+    LABEL = 160
+};
+
+const char *cell_count(char *buf, uint64_t count); /* "1,234,567" */
+const char *cell_number(char *buf, double v);      /* three or more digits: "0.123", "1,234" */
+const char *cell_bytes(char *buf, double bytes);   /* "1.50 GiB" */
+const char *cell_seconds(char *buf, double s);     /* "12.3 s" */
+/* At most 8 characters: "12.3 us"; marked with * when too few samples support it. */
+const char *cell_time(char *buf, double ns, bool supported);
+/* "Tier-2 Read Decode": the texts of the columns in by; "-" for an empty one. */
+const char *cell_label(char *buf, const struct group_key *key, unsigned by);
+
+#endif

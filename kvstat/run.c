@@ -1,0 +1,166 @@
+/* Reads the JSON that comes with the rows: provenance and summary frames, or --run FILE. Everything
+ * in it is optional, since files of other programs and older versions have less. */
+#include "kvstat/run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/jsonin.h"
+#include "lib/jsonout.h"
+
+#define MAX_SUMMARY_BYTES ((size_t)64 << 20)
+
+/* The first of the NULL-terminated paths that is there. */
+static const struct jsonin_v *first_of(const struct jsonin_v *root, const char *const *paths)
+{
+    const struct jsonin_v *v = NULL;
+    for (; !v && *paths; paths++)
+        v = jsonin_get(root, *paths);
+    return v;
+}
+
+#define PATHS(...)                                                                                 \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+
+static void take_i64(int64_t *out, const struct jsonin_v *root, const char *const *paths)
+{
+    int64_t v;
+    if (*out < 0 && jsonin_i64(first_of(root, paths), &v) == 0)
+        *out = v;
+}
+
+static void take_text(char *out, size_t n, const struct jsonin_v *root, const char *const *paths)
+{
+    const char *text = jsonin_text(first_of(root, paths), NULL);
+    if (!out[0] && text)
+        snprintf(out, n, "%s", text);
+}
+
+static int tier_index(const struct jsonin_v *tier)
+{
+    const char *name = jsonin_text(jsonin_get(tier, "tier"), NULL);
+    for (unsigned t = 0; name && t < TRACE_TIERS; t++)
+        if (strcmp(name, trace_tier_text((enum trace_tier)t)) == 0)
+            return (int)t;
+    return -1;
+}
+
+static void take_tiers(struct run *r, const struct jsonin_v *tiers)
+{
+    for (size_t i = 0; i < jsonin_count(tiers); i++) {
+        const struct jsonin_v *v = jsonin_at(tiers, i);
+        int t = tier_index(v);
+        bool simulated;
+        if (t < 0)
+            continue;
+        take_i64(&r->capacity_bytes[t], v, PATHS("capacity_bytes"));
+        if (r->simulated[t] < 0 && jsonin_bool(jsonin_get(v, "simulated"), &simulated) == 0)
+            r->simulated[t] = simulated;
+    }
+}
+
+static void take_validity(struct run *r, const struct jsonin_v *root)
+{
+    const struct jsonin_v *why = jsonin_get(root, "why_invalid");
+    bool valid;
+    if (r->valid >= 0 || jsonin_bool(jsonin_get(root, "valid"), &valid) < 0)
+        return;
+    r->valid = valid;
+    for (size_t i = 0; i < jsonin_count(why); i++) {
+        const char *text = jsonin_text(jsonin_at(why, i), NULL);
+        size_t len = strlen(r->why_invalid);
+        snprintf(r->why_invalid + len, sizeof(r->why_invalid) - len, "%s%s", len ? "; " : "",
+                 text ? text : "");
+    }
+}
+
+/* The part of a replay's answer to "how many users": kept as it is. */
+static int take_autoscaling(struct run *r, const struct jsonin_v *root)
+{
+    const struct jsonin_v *v = jsonin_get(root, "autoscaling");
+    double throughput;
+    int64_t users;
+    if (!v || r->autoscaling)
+        return 0;
+    struct jsonout *j = jsonout_create();
+    if (!j)
+        return -ENOMEM;
+    jsonout_text_value(j, "mode", jsonin_text(jsonin_get(v, "mode"), NULL));
+    if (jsonin_i64(jsonin_get(v, "users"), &users) == 0)
+        jsonout_i64(j, "users", users);
+    if (jsonin_f64(jsonin_get(v, "throughput_tokens_per_s"), &throughput) == 0)
+        jsonout_f64(j, "throughput_tokens_per_s", throughput);
+    jsonout_text_value(j, "reason", jsonin_text(jsonin_get(v, "reason"), NULL));
+    const char *text = jsonout_text(j, false);
+    r->autoscaling = text ? strdup(text) : NULL;
+    jsonout_free(j);
+    return r->autoscaling ? 0 : -ENOMEM;
+}
+
+static int take_document(struct run *r, const struct jsonin_v *root, struct err *e)
+{
+    r->known = true;
+    take_i64(&r->seed, root, PATHS("seed"));
+    take_text(r->model, sizeof(r->model), root, PATHS("model.name", "model", "options.model"));
+    take_i64(&r->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));
+    take_i64(&r->users, root, PATHS("options.num-users", "users"));
+    take_i64(&r->tensor_parallel, root, PATHS("options.tensor-parallel", "tensor_parallel"));
+    take_i64(&r->num_gpus, root, PATHS("options.num-gpus", "num_gpus"));
+    take_text(r->generation_mode, sizeof(r->generation_mode), root,
+              PATHS("options.generation-mode", "generation_mode"));
+    take_tiers(r, jsonin_get(root, "tiers"));
+    take_validity(r, root);
+    return take_autoscaling(r, root) < 0 ? err_nomem(e, "summary") : 0;
+}
+
+static int take_json(struct run *r, const char *json, const char *where, struct err *e)
+{
+    struct jsonin *doc = NULL;
+    if (!json)
+        return 0;
+    int rc = jsonin_parse(&doc, json, strlen(json), where, e);
+    if (rc == 0)
+        rc = take_document(r, jsonin_root(doc), e);
+    jsonin_free(doc);
+    return rc;
+}
+
+static int take_file(struct run *r, const char *path, struct err *e)
+{
+    struct jsonin *doc = NULL;
+    int rc = jsonin_load(&doc, path, MAX_SUMMARY_BYTES, e);
+    if (rc == 0)
+        rc = take_document(r, jsonin_root(doc), e);
+    jsonin_free(doc);
+    return rc;
+}
+
+int run_read(struct run *r, const char *summary_path, const char *summary, const char *provenance,
+             struct err *e)
+{
+    *r = (struct run){.seed = -1,
+                      .users = -1,
+                      .tensor_parallel = -1,
+                      .num_gpus = -1,
+                      .bytes_per_token = -1,
+                      .valid = -1};
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        r->capacity_bytes[t] = r->simulated[t] = -1;
+    int rc = summary_path ? take_file(r, summary_path, e) : 0;
+    if (rc == 0)
+        rc = take_json(r, summary, "summary frame", e);
+    if (rc == 0)
+        rc = take_json(r, provenance, "provenance frame", e);
+    return rc;
+}
+
+void run_free(struct run *r)
+{
+    free(r->autoscaling);
+    r->autoscaling = NULL;
+}

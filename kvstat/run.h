@@ -1,0 +1,31 @@
+/* run.h - what was run: the figures that a file's frames, or the summary given with --run, tell
+ * about the program and options that made it. */
+#ifndef KVSTAT_RUN_H
+#define KVSTAT_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/err.h"
+#include "lib/trace.h"
+
+/* Plain values. Numbers are -1 and texts empty where nothing is known. */
+struct run {
+    bool known; /* anything at all */
+    char model[96], generation_mode[32];
+    char why_invalid[256]; /* the reasons, separated by "; " */
+    int64_t seed, users, tensor_parallel, num_gpus, bytes_per_token;
+    int64_t capacity_bytes[TRACE_TIERS]; /* 0: unlimited storage or no such tier */
+    int valid;                           /* 1, 0, -1: not a replay */
+    int simulated[TRACE_TIERS];          /* 1, 0, -1 */
+    char *autoscaling;                   /* JSON, NULL: none; freed by run_free */
+};
+
+/* Reads summary_path (NULL: none; a summary that kvreplay or kvgen wrote), then the JSON of the
+ * frames (NULL: none): what is found first counts. 0, or -EINVAL... with *e; r is to be freed
+ * either way. */
+int run_read(struct run *r, const char *summary_path, const char *summary, const char *provenance,
+             struct err *e);
+void run_free(struct run *r);
+
+#endif

@@ -1,0 +1,253 @@
+/* The middle of kvstat: each thread takes batches of rows from its cursor, counts them in its own
+ * aggregate and hands the order-dependent sums to order; in the end the aggregates are merged. */
+#include "kvstat/scan.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvstat/order.h"
+#include "lib/stop.h"
+#include "lib/trace.h"
+#include "lib/units.h"
+
+struct worker {
+    unsigned number;
+    bool started;
+    pthread_t thread;
+    struct trace_reader *reader;
+    struct order *order;
+    struct progress *progress; /* the first worker's only */
+    struct agg *agg;
+    int rc;
+    struct err err;
+};
+
+static void show_progress(struct worker *w)
+{
+    uint64_t done, total;
+    char text[96], json[96], amount[32];
+    if (!w->progress || !progress_due(w->progress))
+        return;
+    trace_progress(w->reader, &done, &total);
+    units_format_bytes(amount, sizeof(amount), (double)done);
+    if (total > 0)
+        snprintf(text, sizeof(text), "%.0f %% of the file, %s",
+                 100.0 * (double)done / (double)total, amount);
+    else
+        snprintf(text, sizeof(text), "%s read", amount);
+    snprintf(json, sizeof(json), "{\"read_bytes\": %llu, \"total_bytes\": %llu}",
+             (unsigned long long)done, (unsigned long long)total);
+    progress_show(w->progress, text, json);
+}
+
+static int count_batches(struct worker *w, struct trace_cursor *cursor, struct order_run **run)
+{
+    const struct trace_row *rows;
+    uint64_t piece = UINT64_MAX;
+    size_t n;
+    int rc;
+    while ((rc = trace_cursor_next(cursor, &rows, &n, &w->err)) == 1) {
+        if (stop_signal())
+            return -EINTR;
+        if (trace_cursor_piece(cursor) != piece) {
+            piece = trace_cursor_piece(cursor);
+            *run = order_next(w->order, w->number, *run, piece);
+            if (!*run)
+                return err_nomem(&w->err, "requests");
+        }
+        rc = agg_add(w->agg, rows, n, &w->err);
+        if (rc == 0)
+            rc = order_run_add(*run, rows, n, &w->err);
+        if (rc < 0)
+            return rc;
+        show_progress(w);
+    }
+    return rc;
+}
+
+static void *worker_run(void *arg)
+{
+    struct worker *w = arg;
+    struct trace_cursor *cursor = NULL;
+    struct order_run *run = NULL;
+    w->rc = trace_cursor_open(&cursor, w->reader, &w->err);
+    if (w->rc == 0)
+        w->rc = count_batches(w, cursor, &run);
+    order_next(w->order, w->number, run, UINT64_MAX);
+    trace_cursor_close(cursor);
+    return NULL;
+}
+
+static void run_workers(struct worker *w, unsigned n)
+{
+    for (unsigned i = 1; i < n; i++) {
+        w[i].started = pthread_create(&w[i].thread, NULL, worker_run, &w[i]) == 0;
+        if (!w[i].started) /* the others do its work */
+            order_next(w[i].order, i, NULL, UINT64_MAX);
+    }
+    worker_run(&w[0]);
+    for (unsigned i = 1; i < n; i++)
+        if (w[i].started)
+            pthread_join(w[i].thread, NULL);
+}
+
+/* The workers' first error, but a cut only when there is no other. */
+static int first_error(const struct worker *w, unsigned n, struct err *e)
+{
+    const struct worker *worst = NULL;
+    for (unsigned i = 0; i < n; i++)
+        if (w[i].rc < 0 && (!worst || (worst->rc == -EBADMSG && w[i].rc != -EBADMSG)))
+            worst = &w[i];
+    if (!worst)
+        return 0;
+    *e = worst->err;
+    return worst->rc;
+}
+
+static int create_workers(struct worker *w, const struct scan_opts *o, const struct scan *s,
+                          struct trace_reader *reader, struct order *order, struct err *e)
+{
+    for (unsigned i = 0; i < o->threads; i++) {
+        w[i].number = i;
+        w[i].reader = reader;
+        w[i].order = order;
+        w[i].progress = i == 0 ? o->progress : NULL;
+        w[i].agg = i == 0 ? s->agg : agg_create(o->by, s->columns);
+        if (!w[i].agg)
+            return err_nomem(e, "groups");
+    }
+    return 0;
+}
+
+static void free_workers(struct worker *w, unsigned n)
+{
+    for (unsigned i = 1; w && i < n; i++)
+        agg_free(w[i].agg);
+    free(w);
+}
+
+static int count_file(struct scan *s, struct trace_reader *reader, const struct scan_opts *o,
+                      struct err *e)
+{
+    bool result = agg_is_result(s->columns);
+    struct order *order = NULL;
+    struct err late = {0};
+    int rc = -ENOMEM;
+    struct worker *w = calloc(o->threads, sizeof(*w));
+    s->agg = agg_create(o->by, s->columns);
+    s->requests = requests_create(result, o->target_ns);
+    if (s->requests)
+        order = order_create(o->threads, result, s->requests);
+    if (!w || !s->agg || !order) {
+        err_nomem(e, "counters");
+        goto out;
+    }
+    rc = create_workers(w, o, s, reader, order, e);
+    if (rc < 0)
+        goto out;
+    run_workers(w, o->threads);
+    rc = first_error(w, o->threads, e);
+    if (rc < 0 && rc != -EBADMSG)
+        goto out;
+    s->cut = rc == -EBADMSG;
+    int end = order_finish(order, &s->occupancy, &late);
+    for (unsigned i = 1; i < o->threads && end == 0; i++)
+        end = agg_merge(s->agg, w[i].agg, &late);
+    if (end == 0)
+        end = agg_end_file(s->agg, &late);
+    if (end == 0 && requests_end_file(s->requests) < 0)
+        end = err_nomem(&late, "requests");
+    if (end < 0) {
+        rc = end;
+        *e = late;
+    }
+out:
+    order_free(order);
+    free_workers(w, o->threads);
+    return rc;
+}
+
+static int copy_text(char **out, const char *text, struct err *e)
+{
+    *out = text ? strdup(text) : NULL;
+    return text && !*out ? err_nomem(e, "text of the file's frames") : 0;
+}
+
+static int keep_frames(struct scan *s, const struct trace_reader *reader, struct err *e)
+{
+    const char *first = NULL;
+    s->bad_rows = trace_bad_rows(reader, &first);
+    int rc = copy_text(&s->first_bad, s->bad_rows ? first : NULL, e);
+    if (rc == 0)
+        rc = copy_text(&s->provenance, trace_provenance(reader), e);
+    if (rc == 0)
+        rc = copy_text(&s->summary, trace_summary(reader), e);
+    return rc;
+}
+
+int scan_file(struct scan **out, const char *path, const struct scan_opts *o, struct err *e)
+{
+    struct trace_read_opts read = {.want = AGG_COLUMNS, .skip_bad_rows = o->skip_bad_rows};
+    struct trace_reader *reader = NULL;
+    struct err late = {0};
+    if (o->by & GROUPS_USER)
+        read.want |= TRACE_BIT(TRACE_COL_USER);
+    struct scan *s = calloc(1, sizeof(*s));
+    if (!s)
+        return err_nomem(e, "counters");
+    int rc = trace_open(&reader, path, &read, e);
+    if (rc < 0)
+        goto out;
+    s->files = 1;
+    s->columns = trace_columns(reader);
+    rc = count_file(s, reader, o, e);
+    if ((rc == 0 || rc == -EBADMSG) && s->requests && keep_frames(s, reader, &late) < 0) {
+        rc = late.code;
+        *e = late;
+    }
+out:
+    trace_close(reader);
+    if (rc == 0 || (rc == -EBADMSG && s->cut))
+        *out = s;
+    else
+        scan_free(s);
+    return rc;
+}
+
+int scan_merge(struct scan *into, const struct scan *from, struct err *e)
+{
+    if (agg_result(into->agg) != agg_result(from->agg))
+        return err_set(e, -EINVAL, ERR_INPUT, "--merge",
+                       "traces and result files cannot be pooled: their times differ");
+    int rc = agg_merge(into->agg, from->agg, e);
+    if (rc == 0 && requests_merge(into->requests, from->requests) < 0)
+        rc = err_nomem(e, "requests");
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < TRACE_TIERS; i++) {
+        if (from->occupancy.tier[i].peak_bytes > into->occupancy.tier[i].peak_bytes)
+            into->occupancy.tier[i].peak_bytes = from->occupancy.tier[i].peak_bytes;
+        if (from->occupancy.tier[i].peak_objects > into->occupancy.tier[i].peak_objects)
+            into->occupancy.tier[i].peak_objects = from->occupancy.tier[i].peak_objects;
+    }
+    into->files += from->files;
+    into->columns &= from->columns;
+    into->cut |= from->cut;
+    into->bad_rows += from->bad_rows;
+    return 0;
+}
+
+void scan_free(struct scan *s)
+{
+    if (!s)
+        return;
+    agg_free(s->agg);
+    requests_free(s->requests);
+    free(s->first_bad);
+    free(s->provenance);
+    free(s->summary);
+    free(s);
+}

@@ -1,0 +1,42 @@
+/* scan.h - reads one file with several threads and counts it. */
+#ifndef KVSTAT_SCAN_H
+#define KVSTAT_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvstat/agg.h"
+#include "kvstat/occupancy.h"
+#include "kvstat/requests.h"
+#include "lib/err.h"
+#include "lib/progress.h"
+
+struct scan_opts {
+    unsigned by;      /* enum groups_by */
+    unsigned threads; /* >= 1, the caller's included */
+    bool skip_bad_rows;
+    int64_t target_ns[TRACE_QOSES]; /* of requests_create */
+    struct progress *progress;      /* NULL: none */
+};
+
+/* What is known of one file, or of several that were pooled. Owns its members. */
+struct scan {
+    struct agg *agg;
+    struct requests *requests;
+    struct occupancy occupancy;
+    uint32_t columns; /* mask of those that the file has */
+    unsigned files;
+    bool cut;                   /* truncated or damaged: counted up to there */
+    uint64_t bad_rows;          /* skipped */
+    char *first_bad;            /* what was wrong with the first; NULL: none */
+    char *provenance, *summary; /* JSON from the file's frames; NULL: none */
+};
+
+/* 0; -EBADMSG with *e when the file is cut (*out then holds what was counted before the cut);
+ * -EINTR after a signal (stop.h); else a negative errno with *e and *out untouched. */
+int scan_file(struct scan **out, const char *path, const struct scan_opts *o, struct err *e);
+/* Pools from into into. -EINVAL: one is a trace and the other a result file. */
+int scan_merge(struct scan *into, const struct scan *from, struct err *e);
+void scan_free(struct scan *s);
+
+#endif

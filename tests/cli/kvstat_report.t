@@ -1,0 +1,153 @@
+#!/bin/sh
+# kvstat_report.t - the figures of a replay of twelve requests equal what is added up on paper, in text and JSON,
+# with any number of threads, from a file, a pipe or several files.
+#
+# tests/data/kvstat_dozen.csv: request i (0..11) arrives at 100 i ms, waits 1 ms (request 0: 11 ms), writes 1 MiB to
+# Tier-0 in 2 ms (1.5 on the device; 100 tokens), reads 2 MiB of Tier-2 from 2 ms after its start on, in 10 ms
+# (even i, interactive; 6 on the device) or 20 ms (odd i, batch; 15) (200 tokens), and then generates 10 tokens in 30 ms.
+# Requests 1, 2 and 3 miss a multi-turn lookup first; reads from 4 on are multi-turn. Request 5 moves 1 MiB from
+# Tier-0 to Tier-1 (1 ms each), which is deleted later. One 2 MiB object was written before the start.
+#
+# End to end: 43 ms for five interactive requests, 53 for the first and for six batch ones: 586 ms in all.
+# Storage: 12 ms for six, 22 for five, 24 for request 5: 206 ms. Bugs looked like these figures being others.
+. "$(dirname "$0")/../lib.sh"
+kvstat=$BIN/kvstat
+dozen=tests/data/kvstat_dozen.csv
+cd "$TOP" || exit 1
+
+# report FILE: the JSON without what tells the host and the time.
+report() { sed '/"program":/,/"started":/d' "$1"; }
+# member NAME [AFTER]: the first value of the JSON member behind the first line that holds AFTER.
+member() { sed -n "/${2:-.}/,\$ s/^ *\"$1\": \(.*[^,]\),*\$/\1/p" "$TMP/json" | head -n 1; }
+
+exits 'text' 0 "$kvstat" "$dozen"
+cp "$TMP/stdout" "$TMP/text"
+ok 'the text is as expected' diff -u tests/golden/kvstat_dozen.txt "$TMP/text"
+is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/text")" ''
+exits 'JSON' 0 "$kvstat" --json "$dozen"
+cp "$TMP/stdout" "$TMP/json"
+report "$TMP/json" >"$TMP/report"
+ok 'the JSON is as expected' diff -u tests/golden/kvstat_dozen.json "$TMP/report"
+
+# ---- on paper ----
+
+is 'rows: 12 x 3, 3 misses, 2 of the move, 1 deletion, 1 before the start' "$(member rows)" 43
+is 'elapsed: 1.1 s + 53 ms' "$(member elapsed_s)" 1.153
+is 'tokens generated' "$(member generated_tokens)" 120
+like '120 tokens / 1.153 s' "$(member generated_tokens_per_s wall)" '^104\.0763'
+like '120 tokens / 0.206 s' "$(member generated_tokens_per_s '"storage"')" '^582\.5242'
+is 'storage time of the requests' "$(member busy_s)" 0.206
+like '12 x 200 tokens / 1.153 s' "$(member tokens_per_s tier2)" '^2081\.5264'
+is '12 x 2 MiB decoded' "$(member decode_bytes_read)" 25165824
+like '(25 + 13) MiB / 1.153 s' "$(member bytes_per_s)" '^34558445\.7'
+like '26 reads and writes / 1.153 s' "$(member ops_per_s)" '^22\.5498'
+is 'the bottleneck' "$(member what)" '"generation"'
+like '360 / 586' "$(member share)" '^0\.614334'
+like 'queue 22 / 586' "$(member queue shares)" '^0\.037542'
+like 'GPU 25 / 586' "$(member gpu shares)" '^0\.042662'
+like 'CPU 1 / 586' "$(member cpu shares)" '^0\.001706'
+like 'storage host 54 / 586' "$(member storage_host shares)" '^0\.092150'
+like 'storage device 126 / 586' "$(member storage_device shares)" '^0\.215017'
+is 'all lookups' "$(member lookups '"cache"')" 15
+is 'hit rate 12 / 15' "$(member hit_rate '"cache"')" 0.8
+is 'multi-turn hits' "$(member hits multi_turn)" 8
+is 'multi-turn misses' "$(member misses multi_turn)" 3
+is 'hit rate of a class without lookups is not known' "$(member hit_rate '"rag"')" null
+like 'bytes read / written: 25 / 13' "$(member read_write_ratio)" '^1\.92307'
+is 'tokens read / generated: 2400 / 120' "$(member read_amplification)" 20
+like 'end to end 586 / 12 ms' "$(member mean end_to_end_ms)" '^48\.8333'
+is 'queue, longest' "$(member max queue_ms)" 11
+like 'storage 206 / 12 ms' "$(member mean storage_ms)" '^17\.1666'
+is 'generation' "$(member min generation_ms)" 30
+like 'interactive: 5 of 6 within 50 ms' "$(member compliance interactive)" '^0\.8333'
+is 'is not met' "$(member met interactive)" false
+is 'batch: all within 1 s' "$(member compliance '"batch"')" 1
+is 'is met' "$(member met '"batch"')" true
+is 'Tier-0 peak' "$(member peak_bytes '"cache"')" 11534336
+is 'Tier-1 is empty again' "$(sed -n '/"tiers": \[/,$p' "$TMP/json" | sed -n 's/.*"final_bytes": \([0-9]*\),*/\1/p' | sed -n 2p)" 0
+# 24 MiB between 13 ms (request 0 starts to read) and 1,123 ms (request 11 has read).
+like 'GiB/s of Tier-2 reads' "$(sed -n '/"tier": "Tier-2"/,$p' "$TMP/json" | sed -n 's/.*"gib_per_s": \(.*\),/\1/p' | head -n 1)" '^0\.02111'
+
+# ---- the same by other ways ----
+
+same() { report "$TMP/stdout" >"$TMP/other" && sed 's/"tests.data.kvstat_dozen[^"]*"/"X"/; s/"-"/"X"/' "$TMP/other" >"$TMP/other.x" &&
+    sed 's/"tests.data.kvstat_dozen[^"]*"/"X"/' "$TMP/report" | cmp - "$TMP/other.x"; }
+for threads in 1 2 7; do
+    exits "$threads threads" 0 "$kvstat" --json --threads "$threads" "$dozen"
+    ok 'give the same report' same
+done
+piped() { sed "" "$dozen" | "$kvstat" --json; }
+exits 'from a pipe' 0 piped
+ok 'the same' same
+zstd -q -c "$dozen" >"$TMP/dozen.zst"
+compressed() { "$kvstat" --json - <"$TMP/dozen.zst"; }
+exits 'compressed, whatever its name' 0 compressed
+ok 'the same' same
+exits '-o' 0 "$kvstat" -o "$TMP/out" "$dozen"
+ok 'writes the same text' cmp "$TMP/out" "$TMP/text"
+
+# CRLF, quotes, other columns, another order.
+awk -F, -v OFS=, '{ $5 = "\"" $5 "\""; print "\"a,b\"", $19, $18, $17, $16, $15, $14, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 "\r" }' \
+    "$dozen" >"$TMP/order.csv"
+sed '1s/"a,b"/Other/; 1s/"Key"/Key/' "$TMP/order.csv" |
+    awk -F, -v OFS=, '{ sub(/\r$/, ""); other = $1; n = 2; if (NR > 1) { n = 3; other = $1 "," $2 }
+        line = other; for (i = n + 6; i <= NF; i++) line = line OFS $i
+        for (i = n + 5; i >= n; i--) line = line OFS $i
+        print line "\r" }' >"$TMP/foreign.csv"
+exits 'foreign CSV' 0 "$kvstat" --json "$TMP/foreign.csv"
+sed "s|$TMP/foreign.csv|X|" "$TMP/stdout" >"$TMP/x" && cp "$TMP/x" "$TMP/stdout"
+ok 'reads the same' same
+
+# ---- several files ----
+
+exits 'two files' 0 "$kvstat" "$dozen" "$dozen"
+is 'give two reports' "$(grep -c 'replay results' "$TMP/stdout")" 2
+exits 'as JSON' 0 "$kvstat" --json "$dozen" "$dozen"
+is 'too' "$(grep -c '"kind": "result"' "$TMP/stdout")" 2
+exits 'pooled' 0 "$kvstat" --json --merge "$dozen" "$dozen"
+cp "$TMP/stdout" "$TMP/json"
+is 'rows add up' "$(member rows)" 86
+is 'elapsed times add up' "$(member elapsed_s)" 2.306
+like 'so rates are those of one' "$(member generated_tokens_per_s wall)" '^104\.0763'
+is 'requests add up, though numbers are the same' "$(member count '"requests"')" 24
+is 'peaks do not' "$(member peak_bytes '"cache"')" 11534336
+like 'nor does bandwidth' "$(sed -n '/"tier": "Tier-2"/,$p' "$TMP/json" | sed -n 's/.*"gib_per_s": \(.*\),/\1/p' | head -n 1)" '^0\.02111'
+
+# ---- groups ----
+
+exits 'by user and operation' 0 "$kvstat" --json --by user,op "$dozen"
+cp "$TMP/stdout" "$TMP/json"
+is '3 users x 3 operations, misses of two, moves and deletion' "$(grep -c '"by":' "$TMP/json")" 13
+exits 'by class' 0 "$kvstat" --by class,qos "$dozen"
+like 'in the text' "$(cat "$TMP/stdout")" '^  multi_turn interactive|^  interactive multi_turn'
+
+# ---- targets and run ----
+
+printf 'qos_profiles:\n  interactive:\n    target_latency_p95_ms: 60\n' >"$TMP/conf.yaml"
+exits '--config' 0 "$kvstat" --config "$TMP/conf.yaml" --json "$dozen"
+cp "$TMP/stdout" "$TMP/json"
+is 'gives the target' "$(member target_p95_ms interactive)" 60
+is 'which is met' "$(member met interactive)" true
+cat >"$TMP/run.json" <<'EOF'
+{"program": "kvreplay", "valid": false, "why_invalid": ["late", "lag"], "seed": 7,
+ "model": {"name": "tiny-1b", "bytes_per_token": 24576}, "options": {"num-users": 50},
+ "tiers": [{"tier": "Tier-0", "simulated": true}, {"tier": "Tier-2", "simulated": false}]}
+EOF
+exits '--run' 0 "$kvstat" --run "$TMP/run.json" "$dozen"
+like 'what was simulated is marked' "$(cat "$TMP/stdout")" '^Tiers +Tier-0 SIMULATED$'
+like 'what is known is told' "$(cat "$TMP/stdout")" '^Run +tiny-1b, 24576 bytes a token; 50 users; seed 7$'
+like 'a run that is not valid too' "$(cat "$TMP/stdout")" '^Validity +NOT VALID: late; lag'
+
+# ---- the benchmark's own trace ----
+
+trace=tests/data/mlperf_trace_first400.csv.zst
+exits "the benchmark's trace" 0 "$kvstat" --json "$trace"
+cp "$TMP/stdout" "$TMP/json"
+zstd -dcq "$trace" | awk -F, '$2 == "Read" { n++; b += $3 } END { printf "%d %.0f\n", n, b }' >"$TMP/reads"
+is 'reads and their bytes' "$(member read_ops) $(member read_bytes)" "$(cat "$TMP/reads")"
+is 'it has no requests' "$(member requests)" null
+is 'and no known hit rate' "$(member hit_rate)" null
+is 'no latency' "$(member service_us)" null
+exits 'as text' 0 "$kvstat" "$trace"
+unlike 'no table of latencies' "$(cat "$TMP/stdout")" 'p99'
+done_testing
