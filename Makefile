@@ -27,8 +27,8 @@ KVSTAT    := kvstat options scan agg groups order occupancy requests_run request
              report_text report_cells report_json output
 KVPRECOND := kvprecond options place fill report
 
-PROGRAMS := kvgen kvreplay kvstat
-MANPAGES := kvgen.1 kvreplay.1 kvstat.1 kvtrace.5
+PROGRAMS := kvgen kvreplay kvstat kvprecond
+MANPAGES := kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.5 kvtrace.7
 
 # ---- flags ----
 WARN := -Wall -Wextra -Wshadow -Wvla -Wformat=2 -Wundef -Wstrict-prototypes -Wmissing-prototypes \

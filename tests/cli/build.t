@@ -1,0 +1,49 @@
+#!/bin/sh
+# build.t - what the Makefile and the scripts around it promise besides a build: one version everywhere,
+# an install that uninstall takes back whole, a package list. A bug looked like this: a man page that
+# install forgot, or files that stayed behind.
+. "$(dirname "$0")/../lib.sh"
+cd "$TOP" || exit 1
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+version=$(sed -n 's/^VERSION := //p' Makefile)
+for program in kvgen kvreplay kvstat kvprecond; do
+    is "$program has the Makefile's version" "$("$BIN/$program" --version)" "$program $version"
+done
+like 'the change log knows it' "$(sed -n '/^## /p' CHANGELOG.md | head -n 1)" "^## $version"
+
+# A build folder that holds the programs under test, so that nothing is compiled here.
+mkdir "$TMP/build"
+ln -s "$BIN" "$TMP/build/bin"
+install() { make -s -o all BUILD="$TMP/build" DESTDIR="$TMP/root" PREFIX=/usr "$@" >"$TMP/log" 2>&1 || cat "$TMP/log"; }
+
+is 'install says nothing' "$(install install)" ''
+for program in kvgen kvreplay kvstat kvprecond; do
+    ok "$program is installed" test -x "$TMP/root/usr/bin/$program"
+    ok "with its man page" cmp "man/$program.1" "$TMP/root/usr/share/man/man1/$program.1"
+done
+ok 'the format' test -s "$TMP/root/usr/share/man/man5/kvtrace.5"
+ok 'the overview' test -s "$TMP/root/usr/share/man/man7/kvtrace.7"
+ok 'the licence' test -s "$TMP/root/usr/share/doc/kvtrace/LICENSE"
+ok 'the examples' test -x "$TMP/root/usr/share/doc/kvtrace/examples/quickstart.sh"
+is 'uninstall says nothing' "$(install uninstall)" ''
+is 'and leaves no file' "$(find "$TMP/root" ! -type d)" ''
+
+# Every man page that is there is installed, and every page in the list is there.
+is 'the list of man pages is whole' \
+    "$(cd man && for f in *.[1-9]; do echo "$f"; done | sort | tr '\n' ' ')" \
+    "$(sed -n 's/^MANPAGES := //p' Makefile | tr ' ' '\n' | sort | tr '\n' ' ')"
+
+if command -v apt-get >/dev/null || command -v dnf >/dev/null || command -v pacman >/dev/null; then
+    exits 'install-deps.sh lists the packages' 0 ./install-deps.sh --list
+    cp "$TMP/stdout" "$TMP/base"
+    like 'a library among them' "$(cat "$TMP/base")" '^liburing'
+    exits 'and those of the tests' 0 ./install-deps.sh --list --tests
+    is 'besides' "$(comm -23 "$TMP/base" "$TMP/stdout")" ''
+    ok 'more' test "$(wc -l <"$TMP/stdout")" -gt "$(wc -l <"$TMP/base")"
+fi
+exits 'an option that it does not know' 2 ./install-deps.sh --everything
+exits 'nor tests/run' 2 tests/run --everything
+exits 'a test that is not there' 2 tests/run --built no-such-test
+
+done_testing
