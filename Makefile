@@ -12,8 +12,9 @@ PREFIX  ?= /usr/local
 CC      ?= cc
 
 # ---- the library, by level: a file includes its own level or below ----
-LIB_0 := err units clock rng hash hist nearest opt opt_help progress stop bell spsc
-LIB_1 := conf conf_keys conf_store conf_table conf_value frame frame_source frame_table csv csv_scan jsonin jsonout model model_hf trace trace_parse trace_read trace_cursor trace_format trace_write \
+LIB_0 := err units clock rng hash hist nearest opt opt_help progress stop save bell spsc
+LIB_1 := conf conf_keys conf_store conf_table conf_value frame frame_source frame_table csv csv_scan \
+         jsonin jsonout model model_hf trace trace_parse trace_read trace_cursor trace_format trace_write \
          data data_avx2 data_avx512
 LIB_2 := io io_uring io_psync extent target target_device layout_files tier_arena \
          tier_storage storage_worker storage_place tier_host tier_gpu tier_sim tier_null
@@ -60,6 +61,9 @@ endif
 LIB_OBJS := $(patsubst %,$(BUILD)/lib/%.o,$(LIB_0) $(LIB_1) $(LIB_2))
 LIB      := $(BUILD)/libkvtrace.a
 objs      = $(patsubst %,$(BUILD)/$(1)/%.o,$(2))
+# What a program's tests, benchmarks and fuzzers link: all of it but the file that holds main.
+parts     = $(call objs,$(1),$(filter-out $(1),$(2)))
+LINK      = $(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS)
 BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 
 .PHONY: all check unit asan tsan lint bench fuzz coverage install uninstall dist static deps clean options
@@ -83,7 +87,7 @@ $(BUILD)/bin/kvstat:    $(call objs,kvstat,$(KVSTAT)) $(LIB)
 $(BUILD)/bin/kvprecond: $(call objs,kvprecond,$(KVPRECOND)) $(LIB)
 $(BINS):
 	@mkdir -p $(@D)
-	$(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS)
+	$(LINK)
 
 $(LIB): $(LIB_OBJS)
 	@rm -f $@
@@ -104,23 +108,25 @@ UNITS    := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 BENCHES  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 FUZZERS  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 CMOCKA   := $(shell pkg-config --libs cmocka 2>/dev/null || echo -lcmocka)
-# Parts of the programs that unit tests reach: everything but the files that hold main.
-PARTS     = $(call objs,kvgen,$(filter-out kvgen,$(KVGEN))) $(call objs,kvreplay,$(filter-out kvreplay,$(KVREPLAY))) \
-            $(call objs,kvstat,$(filter-out kvstat,$(KVSTAT))) $(call objs,kvprecond,$(filter-out kvprecond,$(KVPRECOND)))
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
-	$(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS) $(CMOCKA)
-$(BUILD)/tests/unit/test_kvgen_%: $(BUILD)/tests/unit/test_kvgen_%.o $(call objs,kvgen,$(filter-out kvgen,$(KVGEN))) $(LIB)
-	$(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS) $(CMOCKA)
-$(BUILD)/tests/unit/test_kvreplay_%: $(BUILD)/tests/unit/test_kvreplay_%.o $(call objs,kvreplay,$(filter-out kvreplay,$(KVREPLAY))) $(LIB)
-	$(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS) $(CMOCKA)
-$(BUILD)/tests/unit/test_kvstat_%: $(BUILD)/tests/unit/test_kvstat_%.o $(call objs,kvstat,$(filter-out kvstat,$(KVSTAT))) $(LIB)
-	$(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS) $(CMOCKA)
-$(BUILD)/tests/unit/test_kvprecond_%: $(BUILD)/tests/unit/test_kvprecond_%.o $(call objs,kvprecond,$(filter-out kvprecond,$(KVPRECOND))) $(LIB)
-	$(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS) $(CMOCKA)
+	$(LINK) $(CMOCKA)
+$(BUILD)/tests/unit/test_kvgen_%: $(BUILD)/tests/unit/test_kvgen_%.o $(call parts,kvgen,$(KVGEN)) $(LIB)
+	$(LINK) $(CMOCKA)
+$(BUILD)/tests/unit/test_kvreplay_%: $(BUILD)/tests/unit/test_kvreplay_%.o $(call parts,kvreplay,$(KVREPLAY)) $(LIB)
+	$(LINK) $(CMOCKA)
+$(BUILD)/tests/unit/test_kvstat_%: $(BUILD)/tests/unit/test_kvstat_%.o $(call parts,kvstat,$(KVSTAT)) $(LIB)
+	$(LINK) $(CMOCKA)
+$(BUILD)/tests/unit/test_kvprecond_%: $(BUILD)/tests/unit/test_kvprecond_%.o $(call parts,kvprecond,$(KVPRECOND)) $(LIB)
+	$(LINK) $(CMOCKA)
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
-	$(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS)
+	$(LINK)
+$(BUILD)/tests/bench/bench_kvgen_%: $(BUILD)/tests/bench/bench_kvgen_%.o $(call parts,kvgen,$(KVGEN)) $(LIB)
+	$(LINK)
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(BUILD)/tests/fuzz/fuzz_kvgen_%: tests/fuzz/fuzz_kvgen_%.c $(call parts,kvgen,$(KVGEN)) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -136,7 +142,7 @@ tsan:
 FUZZ_SECONDS ?= 60
 fuzz:
 	$(MAKE) fuzzers BUILD=build/fuzz CC=clang OPTIM='-O1 -g' \
-	    CFLAGS='-fsanitize=address,undefined -fno-sanitize-recover=undefined' LDFLAGS='-fsanitize=fuzzer'
+	    CFLAGS='-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined' LDFLAGS='-fsanitize=fuzzer'
 	@for f in build/fuzz/tests/fuzz/fuzz_*; do [ -x $$f ] || continue; case $$f in *.*) continue;; esac; \
 	    c=build/fuzz/corpus/$${f##*/}; mkdir -p $$c; echo "== $$f"; \
 	    $$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 -verbosity=0 $$c || exit 1; done
@@ -154,7 +160,7 @@ coverage:
 # ---- lint ----
 C_FILES := $(sort $(wildcard lib/*.[ch] kvgen/*.[ch] kvreplay/*.[ch] kvstat/*.[ch] kvprecond/*.[ch] \
              tests/unit/*.[ch] tests/bench/*.[ch] tests/fuzz/*.[ch]))
-SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/run tests/run tests/lib.sh \
+SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/run tests/run tests/exec tests/lib.sh \
               tests/coverage tests/cli/* tests/bench/*.sh examples/*.sh tests/gpu/* 2>/dev/null)
 lint:
 	clang-format --dry-run -Werror $(C_FILES)

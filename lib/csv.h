@@ -1,6 +1,6 @@
-/* csv.h - splitting CSV (RFC 4180) into fields. Text without quotes goes through a vectorised scanner;
- * from the first quote on, rows go through libcsv. One interface: no caller knows which one ran,
- * and a fuzzer holds them against each other. */
+/* csv.h - splitting CSV (RFC 4180) into fields. Text without quotes goes through a vectorised
+ * scanner; from the first quote on, rows go through libcsv. One interface: no caller knows which
+ * one ran, and a fuzzer holds them against each other. */
 #ifndef KVTRACE_CSV_H
 #define KVTRACE_CSV_H
 
@@ -10,7 +10,7 @@
 
 #include "lib/err.h"
 
-#define CSV_MAX_ROW ((size_t)1 << 20) /* bytes of a row */
+#define CSV_MAX_ROW    ((size_t)1 << 20) /* bytes of a row */
 #define CSV_MAX_FIELDS 256
 
 struct csv_field {
@@ -29,15 +29,15 @@ struct csv_row {
 };
 
 struct csv;
-struct csv *csv_create(void); /* NULL: no memory */
+struct csv *csv_create(void);  /* NULL: no memory */
 void csv_close(struct csv *c); /* csv_free is libcsv's */
 
 /* Sets the text to split: whole rows (the last may lack its newline). It stays the caller's and in
  * place until the last csv_next. */
 void csv_set(struct csv *c, const char *text, size_t len);
 /* 1 and *row; 0 at the end; -EINVAL (stray or unclosed quote), -E2BIG (row or field count over the
- * limits) with *e and row->number set: the row is skipped, and the next call goes on behind it. Empty lines are
- * skipped and counted. */
+ * limits) with *e and row->number set: the row is skipped, and the next call goes on behind it.
+ * Empty lines are skipped and counted. */
 int csv_next(struct csv *c, struct csv_row *row, struct err *e);
 
 /* Where text[0..len) may be cut so that the first part holds whole rows: the offset behind the last

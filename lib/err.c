@@ -156,9 +156,8 @@ static size_t cut_tail(const char *s, size_t len)
     return 0;
 }
 
-/* Text may hold a key of a hostile trace: no byte of it may steer the terminal that shows it, so
- * C0, DEL and the C1 controls (U+0080..U+009F, in UTF-8 c2 80..c2 9f) go. */
-static void make_harmless(char *s)
+/* C0, DEL and the C1 controls (U+0080..U+009F, in UTF-8 c2 80..c2 9f) go. */
+void err_make_harmless(char *s)
 {
     for (unsigned char *p = (unsigned char *)s; *p; p++) {
         if (*p < 0x20 || *p == 0x7f)
@@ -177,7 +176,7 @@ static void put_text(char *dst, size_t cap, const char *src)
     }
     memcpy(dst, src, len);
     dst[len] = '\0';
-    make_harmless(dst);
+    err_make_harmless(dst);
 }
 
 /* where and the arguments may point into *e itself, so all text is made before *e is touched. */

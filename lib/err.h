@@ -33,6 +33,10 @@ int err_nomem(struct err *e, const char *what);
 int err_errno(struct err *e, int code, enum err_class class, const char *where, const char *fmt,
               ...) __attribute__((format(printf, 5, 6)));
 
+/* Replaces control characters of s by '?'. Text may come from a hostile trace: no byte of it may
+ * steer the terminal that shows it. */
+void err_make_harmless(char *s);
+
 /* Exit status that style.md gives to e->class: 2, 1, 1 or 3. */
 int err_exit_status(const struct err *e);
 

@@ -38,7 +38,8 @@ int frame_in_rewind(struct frame_in *in, struct err *e);
 void frame_in_progress(const struct frame_in *in, uint64_t *consumed, uint64_t *total);
 
 /* Up to cap bytes of decompressed data into buf: count, 0 at the end, negative errno. A cut or
- * damaged zstd stream is -EBADMSG after all bytes before the cut were returned. */
+ * damaged zstd stream is -EBADMSG after all bytes before the cut were returned; a pipe is -EINTR
+ * once lib/stop.h has a signal. */
 int64_t frame_in_read(struct frame_in *in, void *buf, size_t cap, struct err *e);
 
 /* JSON of the provenance frame that begins the file, NULL if none; known after open. */

@@ -5,14 +5,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/frame.h"
+#include "lib/stop.h"
 
-#define SEEK_FOOTER 9 /* bytes that end a seek table: count, descriptor, magic */
+#define SEEK_FOOTER  9   /* bytes that end a seek table: count, descriptor, magic */
+#define STOP_LOOK_MS 100 /* between looks for a signal while a pipe is silent */
 
 int frame_source_fail(const struct frame_source *s, struct err *e)
 {
@@ -21,9 +24,29 @@ int frame_source_fail(const struct frame_source *s, struct err *e)
     return s->error.code;
 }
 
+/* A read of a pipe may block for ever: waits until it would not, or a signal wants the end. A
+ * signal need not come to this thread, nor during the wait, so EINTR alone would not tell. */
+static int wait_readable(struct frame_source *s, struct err *e)
+{
+    struct pollfd fd = {.fd = s->fd, .events = POLLIN};
+    int n = s->regular ? 1 : 0;
+    while (n == 0 && !stop_signal()) {
+        n = poll(&fd, 1, STOP_LOOK_MS);
+        if (n < 0 && errno == EINTR)
+            n = 0;
+    }
+    if (n != 0)
+        return 0; /* what else poll has to say, read says better */
+    err_set(&s->error, -EINTR, ERR_FAILED, s->name, "reading was interrupted");
+    return frame_source_fail(s, e);
+}
+
 int64_t frame_source_pull(struct frame_source *s, void *p, size_t cap, struct err *e)
 {
     for (;;) {
+        int rc = wait_readable(s, e);
+        if (rc < 0)
+            return rc;
         ssize_t n = read(s->fd, p, cap);
         if (n < 0 && errno == EINTR)
             continue;

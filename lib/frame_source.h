@@ -29,7 +29,8 @@ void frame_source_close(struct frame_source *s);
 int frame_source_rewind(struct frame_source *s, struct err *e);
 /* Gives s->error, which is set. */
 int frame_source_fail(const struct frame_source *s, struct err *e);
-/* Reads once into p; sets eof. Bytes or negative errno. */
+/* Reads once into p; sets eof. Bytes or negative errno; -EINTR when lib/stop.h has a signal and the
+ * input is no regular file. */
 int64_t frame_source_pull(struct frame_source *s, void *p, size_t cap, struct err *e);
 /* Makes at least need bytes available at buf[at], fewer only at the end of the file. */
 int frame_source_fill(struct frame_source *s, size_t need, struct err *e);

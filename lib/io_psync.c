@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@ struct psync {
     bool woken, stop;
     unsigned threads;
     pthread_t thread[PSYNC_THREADS_MAX];
+    char fallbacks[64]; /* constant after open */
 };
 
 static void queue_init(struct psync_queue *q)
@@ -172,6 +174,8 @@ static int psync_open(struct io **out, const struct io_opts *o, struct err *e)
         psync_close(&p->io);
         return err_errno(e, ret, ERR_FAILED, "", "cannot start %u I/O threads", threads);
     }
+    if (threads < o->depth)
+        snprintf(p->fallbacks, sizeof p->fallbacks, "%u I/Os at the device at most", threads);
     *out = &p->io;
     return 0;
 }
@@ -249,8 +253,7 @@ static void psync_wake(struct io *io)
 
 static const char *psync_fallbacks(const struct io *io)
 {
-    (void)io;
-    return "";
+    return ((const struct psync *)io)->fallbacks;
 }
 
 const struct io_ops io_psync_ops = {

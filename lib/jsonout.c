@@ -4,18 +4,17 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "lib/clock.h"
+#include "lib/save.h"
 
 enum {
     JSONOUT_DEPTH = 32,
@@ -369,90 +368,9 @@ const char *jsonout_text(struct jsonout *j, bool pretty)
     return j->text;
 }
 
-static int write_all(int fd, const char *text, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, text, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        text += n;
-        len -= (size_t)n;
-    }
-    return 0;
-}
-
-/* Into what is no regular file (a device, a pipe): nothing to rename. */
-static int save_direct(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    int rc;
-
-    if (fd < 0)
-        return -errno;
-    rc = write_all(fd, text, strlen(text));
-    if (close(fd) != 0 && rc == 0)
-        rc = -errno;
-    return rc;
-}
-
-/* Into a new file beside path, which it then replaces. */
-static int save_beside(const char *path, const char *text)
-{
-    char *beside = NULL;
-    int fd, rc;
-
-    if (asprintf(&beside, "%s.%ld.tmp", path, (long)getpid()) < 0)
-        return -ENOMEM;
-    fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    rc = fd < 0 ? -errno : write_all(fd, text, strlen(text));
-    if (fd >= 0 && close(fd) != 0 && rc == 0)
-        rc = -errno;
-    if (rc == 0 && rename(beside, path) != 0)
-        rc = -errno;
-    if (rc < 0 && fd >= 0)
-        unlink(beside);
-    free(beside);
-    return rc;
-}
-
-/* /dev/stdout may lead to a regular file that is open elsewhere: it must not be replaced. */
-static bool is_direct(const char *path)
-{
-    struct stat st;
-
-    if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
-        return true;
-    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-}
-
-static int save_file(const char *path, const char *text)
-{
-    char *real;
-    int rc;
-
-    if (is_direct(path))
-        return save_direct(path, text);
-    real = realpath(path, NULL); /* a link stays, the file that it names is replaced */
-    rc = save_beside(real ? real : path, text);
-    free(real);
-    return rc;
-}
-
 int jsonout_save(struct jsonout *j, const char *path, struct err *e)
 {
-    bool is_stdout = strcmp(path, "-") == 0;
     const char *text = jsonout_text(j, true);
-    int rc;
 
-    if (!text)
-        return err_nomem(e, "JSON document");
-    if (is_stdout)
-        rc = fflush(stdout) != 0 ? -errno : write_all(STDOUT_FILENO, text, strlen(text));
-    else
-        rc = save_file(path, text);
-    if (rc < 0)
-        return err_errno(e, rc, ERR_OUTPUT, is_stdout ? "standard output" : path, "cannot write");
-    return 0;
+    return text ? save_text(path, text, strlen(text), e) : err_nomem(e, "JSON document");
 }

@@ -44,8 +44,7 @@ void jsonout_options(struct jsonout *j, const struct opt_parser *p);
 /* The document as text (pretty: indented, with a final newline; else one line without). Lent until
  * the next call; NULL: no memory. */
 const char *jsonout_text(struct jsonout *j, bool pretty);
-/* Writes it pretty to path ("-": standard output); a file appears whole or not at all (written
- * beside and renamed). 0 or negative errno, class ERR_OUTPUT. */
+/* Writes it pretty to path as lib/save.h does ("-": standard output). */
 int jsonout_save(struct jsonout *j, const char *path, struct err *e);
 
 #endif

@@ -135,11 +135,20 @@ static bool name_is_object(const char *name)
            strcmp(name + TARGET_HEX_LEN, ".kv") == 0;
 }
 
+/* slab.kv, fill-000001.kv (kvprecond), probe-1234.kv (target_device.c). */
 static bool name_is_top_file(const char *name)
 {
-    size_t len = strlen(name);
+    static const char *const numbered[] = {"fill-", "probe-"};
 
-    return len > 3 && strcmp(name + len - 3, ".kv") == 0;
+    for (size_t i = 0; i < sizeof numbered / sizeof numbered[0]; i++) {
+        size_t len = strlen(numbered[i]), digits;
+
+        if (strncmp(name, numbered[i], len) != 0)
+            continue;
+        digits = strspn(name + len, "0123456789");
+        return digits > 0 && strcmp(name + len + digits, ".kv") == 0;
+    }
+    return strcmp(name, "slab.kv") == 0;
 }
 
 static bool name_is_dots(const char *name)

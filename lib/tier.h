@@ -107,7 +107,8 @@ struct tier_host_opts {
     uint64_t capacity;    /* bytes of objects */
     uint64_t max_objects; /* live at once; slack */
     unsigned threads;     /* 0: 1 */
-    bool prefault;        /* touch the arena now, so that page faults stay out of latencies */
+    bool prefault; /* touch all of the arena now, so that page faults stay out of latencies; else a
+                      thread touches it ahead of use */
     unsigned max_ops;
 };
 int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bell *bell,

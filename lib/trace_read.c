@@ -116,6 +116,14 @@ static int frame_rows(struct trace_piece *p, size_t from, struct err *e)
     return 0;
 }
 
+static void note_progress(struct trace_reader *r)
+{
+    uint64_t consumed, total;
+    frame_in_progress(r->in, &consumed, &total);
+    r->consumed = consumed;
+    r->total = total;
+}
+
 static void input_ended(struct trace_reader *r)
 {
     r->ended = true;
@@ -139,6 +147,7 @@ int trace_take(struct trace_reader *r, struct trace_piece *p, struct err *e)
             r->next_piece++;
         else if (rc == 0)
             input_ended(r);
+        note_progress(r);
     }
     pthread_mutex_unlock(&r->lock);
     if (rc == 1 && whole) {
@@ -276,6 +285,7 @@ static int start(struct trace_reader *r, bool first_time, struct err *e)
     if (rc == 0) {
         drop_head(r);
         reset_state(r);
+        note_progress(r);
     }
     csv_close(c);
     return rc;
@@ -368,10 +378,8 @@ bool trace_can_rewind(const struct trace_reader *r)
 
 void trace_progress(const struct trace_reader *r, uint64_t *consumed, uint64_t *total)
 {
-    pthread_mutex_t *lock = (pthread_mutex_t *)&r->lock;
-    pthread_mutex_lock(lock);
-    frame_in_progress(r->in, consumed, total);
-    pthread_mutex_unlock(lock);
+    *consumed = r->consumed;
+    *total = r->total;
 }
 
 uint64_t trace_bad_rows(const struct trace_reader *r, const char **first)

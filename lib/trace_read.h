@@ -36,6 +36,10 @@ struct trace_reader {
     uint32_t header_len;
     uint64_t header_lines; /* lines up to the end of the header */
 
+    /* As frame_in_progress after the last take: read without the lock, which is held while a pipe
+     * is silent. */
+    _Atomic uint64_t consumed, total;
+
     pthread_mutex_t lock;      /* all below */
     pthread_cond_t told;       /* a tally or stop_piece changed */
     struct frame_piece *first; /* whole-row inputs: holds the header, rows begin at first_at */

@@ -325,7 +325,7 @@ static int open_output(struct trace_writer *w, struct err *e)
 static int open_batches(struct trace_writer *w, unsigned threads, struct err *e)
 {
     /* A packed row is at most three times its estimate, and one row may pass the limit. */
-    size_t cap = w->batch_bytes * 3 + 4 * MAX_ROW;
+    size_t cap = w->batch_bytes * 3 + 2 * MAX_ROW;
     w->batch_count = threads + 2;
     w->batches = calloc(w->batch_count, sizeof(*w->batches));
     for (unsigned i = 0; w->batches && i < w->batch_count; i++) {

@@ -260,6 +260,8 @@ static void test_dead_owner(void **state)
     put(f, "d/ab/notes.kv", "not ours: no hash");
     put(f, "d/ab/" HEX ".txt", "not ours");
     put(f, "d/slab.kv", "ours");
+    put(f, "d/notes.kv", "not ours");
+    put(f, "d/fill-a.kv", "not ours: no number");
     put(f, "d/readme", "not ours");
     put(f, "outside", "not ours");
     assert_int_equal(symlink("../outside", in(f, "d/link.kv")), 0);
@@ -276,6 +278,8 @@ static void test_dead_owner(void **state)
     assert_int_equal(unlink(in(f, "d/link.kv")), 0);
     assert_int_equal(unlink(in(f, "d/ef")), 0);
     assert_int_equal(unlink(in(f, "d/readme")), 0);
+    assert_int_equal(unlink(in(f, "d/notes.kv")), 0);
+    assert_int_equal(unlink(in(f, "d/fill-a.kv")), 0);
     assert_int_equal(unlink(in(f, "d/ab/notes.kv")), 0);
     assert_int_equal(unlink(in(f, "d/ab/" HEX ".txt")), 0);
     assert_int_equal(rmdir(in(f, "d/ab")), 0);

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -77,6 +79,43 @@ static void more_than_max_ops_is_refused_until_polled(void **state)
     bell_free(b);
 }
 
+static uint64_t resident_bytes(void)
+{
+    unsigned long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%*u %lu", &pages), 1);
+    fclose(f);
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* An arena whose use is not known beforehand is touched neither as a whole nor only when written:
+ * 128 MiB in use end with 256 MiB more than that resident, and no write met a page fault. */
+static void pages_are_touched_ahead_of_use(void **state)
+{
+    (void)state;
+    const uint64_t mib = 1 << 20;
+    uint64_t before = resident_bytes(), more = 0;
+    struct bell *b = bell_create();
+    struct tier *t = open_tier(b, 8192 * mib, 1, false);
+    struct tier_op op[16];
+    struct tier_info info;
+    for (unsigned i = 0; i < 16; i++) {
+        op[i] = checks_op(i, 1, 8 * mib);
+        op[i].verb = TIER_WRITE;
+        assert_int_equal(checks_run(t, b, &op[i]), 0);
+    }
+    for (int i = 0; i < 200 && more < 370 * mib; i++) { /* 20 s at most */
+        clock_sleep_until(clock_now_ns() + 100000000, 0);
+        more = resident_bytes() - before;
+    }
+    assert_in_range(more, 370 * mib, 4096 * mib); /* a sanitizer's shadow is in it */
+    t->ops->describe(t, &info);
+    assert_null(strstr(info.fallbacks, "page faults"));
+    assert_int_equal(t->ops->close(t, NULL), 0);
+    bell_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -84,6 +123,7 @@ int main(void)
         cmocka_unit_test(many_objects_at_once_fill_the_arena),
         cmocka_unit_test(an_object_over_the_capacity_is_enospc),
         cmocka_unit_test(more_than_max_ops_is_refused_until_polled),
+        cmocka_unit_test(pages_are_touched_ahead_of_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

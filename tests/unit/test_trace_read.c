@@ -1,5 +1,5 @@
 /* Expected: whatever wrote the file, the reader gives its rows, finds columns by name, and says
- * FILE:LINE for what is wrong; a cut file gives every whole row before the cut, then an error. A
+ * FILE:LINE for what is wrong. A
  * bug looks like a row that is lost, doubled or read from the wrong column, a wrong line number, or
  * a cut that passes for an end. */
 #include <setjmp.h>
@@ -14,10 +14,7 @@
 #include <sys/stat.h>
 
 #include "lib/csv.h"
-#include "lib/frame.h"
 #include "tests/unit/trace_checks.h"
-
-#define HEADER "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n"
 
 /* Reads a text of one row and gives that row; the reader stays open. */
 struct single {
@@ -263,23 +260,6 @@ static void test_bad_headers(void **state)
     check_open_fails(t, "\"Timestamp,Operation", -EINVAL, "header");
 }
 
-/* Enough rows for several blocks and cursors, some with quoted newlines. */
-static char *make_rows(size_t count, bool quotes, size_t *len)
-{
-    char *text = malloc(count * 96 + 128);
-    size_t n = (size_t)sprintf(text, HEADER);
-    for (size_t i = 0; i < count; i++) {
-        if (quotes && i % 977 == 5)
-            n += (size_t)sprintf(text + n, "%zu.5,Write,%zu,Tier-1,\"key\n,%zu\"\"\",Prefill\n", i,
-                                 i * 3, i);
-        else
-            n += (size_t)sprintf(text + n, "%zu.25,Read,%zu,Tier-2,user_%zu_ctx,Decode\n", i, i * 7,
-                                 i);
-    }
-    *len = n;
-    return text;
-}
-
 static void test_cursors_agree(void **state)
 {
     struct scratch *t = *state;
@@ -297,55 +277,6 @@ static void test_cursors_agree(void **state)
         assert_true(one.sum == three.sum);
         free(text);
     }
-}
-
-struct reading {
-    struct trace_reader *r;
-    uint64_t rows, sum;
-    int rc;
-    struct err e;
-};
-
-static void *read_thread(void *arg)
-{
-    struct reading *x = arg;
-    struct trace_cursor *c;
-    const struct trace_row *rows;
-    size_t n;
-    x->rc = trace_cursor_open(&c, x->r, &x->e);
-    if (x->rc)
-        return NULL;
-    while ((x->rc = trace_cursor_next(c, &rows, &n, &x->e)) == 1) {
-        for (size_t i = 0; i < n; i++)
-            x->sum += row_mix(&rows[i]);
-        x->rows += n;
-    }
-    trace_cursor_close(c);
-    return NULL;
-}
-
-/* The error of three threads that read one file, if any. */
-static struct err read_threads(const char *path, uint64_t *rows, uint64_t *sum)
-{
-    struct reading x[3] = {{0}};
-    pthread_t id[3];
-    struct trace_reader *r;
-    struct err e = {0};
-    assert_int_equal(trace_open(&r, path, NULL, &e), 0);
-    for (int i = 0; i < 3; i++) {
-        x[i].r = r;
-        assert_int_equal(pthread_create(&id[i], NULL, read_thread, &x[i]), 0);
-    }
-    *rows = *sum = 0;
-    for (int i = 0; i < 3; i++) {
-        pthread_join(id[i], NULL);
-        *rows += x[i].rows;
-        *sum += x[i].sum;
-        if (x[i].rc < 0)
-            e = x[i].e;
-    }
-    trace_close(r);
-    return e;
 }
 
 static void test_threads(void **state)
@@ -498,177 +429,6 @@ static void test_from_a_pipe(void **state)
     free(text);
 }
 
-/* Frames of any length, cut anywhere, with skippable ones between. */
-static size_t to_frames(const char *text, size_t len, size_t frame, bool skippable, char **out)
-{
-    struct frame_encoder *c = frame_encoder_create(3);
-    struct err e = {0};
-    size_t n = 0, cap = 1024;
-    for (size_t at = 0; at < len; at += frame)
-        cap += frame_bound(frame) + 16;
-    *out = malloc(cap);
-    for (size_t at = 0; at < len; at += frame) {
-        size_t part = len - at < frame ? len - at : frame, got;
-        if (skippable)
-            n += frame_put_skippable(*out + n, 0x184D2A50, "junk", 4);
-        assert_int_equal(frame_encode(c, text + at, part, *out + n, cap - n, &got, &e), 0);
-        n += got;
-    }
-    frame_encoder_free(c);
-    return n;
-}
-
-static void test_any_frames(void **state)
-{
-    static const size_t frames[] = {1, 7, 100, 5000, 1 << 20};
-    struct scratch *t = *state;
-    size_t len;
-    char *text = make_rows(500, true, &len);
-    put_file(t->path[0], text, len);
-    struct outcome plain = read_trace(t->path[0], NULL, 1);
-    for (size_t i = 0; i < sizeof(frames) / sizeof(*frames); i++) {
-        char *z;
-        size_t n = to_frames(text, len, frames[i], i % 2, &z);
-        put_file(t->path[1], z, n);
-        for (unsigned cursors = 1; cursors <= 2; cursors++) {
-            struct outcome o = read_trace(t->path[1], NULL, cursors);
-            assert_int_equal(o.rc, 0);
-            assert_int_equal(o.rows, 500);
-            assert_true(o.sum == plain.sum);
-        }
-        free(z);
-    }
-    free(text);
-}
-
-/* Rows of text whose newline is among the first len bytes, the header not counted. */
-static uint64_t whole_rows(const char *text, size_t len)
-{
-    uint64_t n = 0;
-    for (size_t i = 0; i < len; i++)
-        n += text[i] == '\n';
-    return n ? n - 1 : 0;
-}
-
-/* Every cut of a file is told, with the number of the rows that were given. */
-static void check_cuts(struct scratch *t, const char *z, size_t len, uint64_t rows,
-                       unsigned cursors)
-{
-    for (size_t cut = 1; cut < len; cut++) {
-        char after[64];
-        put_file(t->path[3], z, cut);
-        struct outcome o = read_trace(t->path[3], NULL, cursors);
-        if (cut < 4 && o.rc == -EINVAL)
-            continue; /* too short to be told from text: no header */
-        if (o.rc != -EBADMSG)
-            print_error("cut at %zu of %zu: %d %s\n", cut, len, o.rc, o.e.what);
-        assert_int_equal(o.rc, -EBADMSG);
-        assert_int_equal(o.e.class, ERR_INPUT);
-        assert_true(o.rows <= rows);
-        snprintf(after, sizeof(after), "cut after row %llu ", (unsigned long long)o.rows);
-        if (o.rows && !strstr(o.e.what, after))
-            print_error("cut at %zu: %s\n", cut, o.e.what);
-        assert_true(o.rows == 0 || strstr(o.e.what, after));
-    }
-}
-
-static void test_cut_one_frame(void **state)
-{
-    size_t len;
-    char *text = make_rows(40, false, &len), *z;
-    size_t n = to_frames(text, len, len, false, &z);
-    check_cuts(*state, z, n, whole_rows(text, len), 1);
-    free(z);
-    free(text);
-}
-
-/* Our own file: frames that end at row ends, a seek table. */
-static char *own_file(const struct scratch *t, size_t rows, size_t key_len, size_t *len)
-{
-    struct err e = {0};
-    struct trace_writer *w;
-    char *key = malloc(key_len);
-    const struct trace_write_opts o = {.columns = TRACE_CORE, .zstd = 1, .provenance = "{\"a\":1}"};
-    assert_int_equal(trace_create(&w, t->path[1], &o, &e), 0);
-    for (size_t i = 0; i < rows; i++) {
-        memset(key, 'a' + (int)(i % 26), key_len);
-        struct trace_row row = {.time_ns = (int64_t)i,
-                                .size = i,
-                                .key = {key, (uint32_t)key_len},
-                                .op = TRACE_WRITE,
-                                .tier = TRACE_STORAGE};
-        assert_int_equal(trace_write(w, &row, &e), 0);
-    }
-    assert_int_equal(trace_finish(w, "{\"s\":2}", NULL, &e), 0);
-    free(key);
-    return get_file(t->path[1], len);
-}
-
-static void test_cut_own_file(void **state)
-{
-    struct scratch *t = *state;
-    size_t len;
-    char *z = own_file(t, 100, 65000, &len); /* two frames */
-    check_cuts(t, z, len, 100, 1);
-    free(z);
-}
-
-static void test_threads_on_frames(void **state)
-{
-    struct scratch *t = *state;
-    size_t len;
-    uint64_t rows, sum;
-    char *z = own_file(t, 400, 65000, &len);
-    uint64_t want = read_trace(t->path[1], NULL, 1).sum;
-    assert_int_equal(read_threads(t->path[1], &rows, &sum).code, 0);
-    assert_int_equal(rows, 400);
-    assert_true(sum == want);
-    put_file(t->path[1], z, len / 2);
-    struct err e = read_threads(t->path[1], &rows, &sum);
-    assert_int_equal(e.code, -EBADMSG);
-    assert_true(rows > 0 && rows < 400);
-    free(z);
-}
-
-static void test_provenance_and_summary(void **state)
-{
-    struct scratch *t = *state;
-    struct err e = {0};
-    struct trace_reader *r;
-    size_t len;
-    free(own_file(t, 10, 10, &len));
-    assert_int_equal(trace_open(&r, t->path[1], NULL, &e), 0);
-    assert_string_equal(trace_provenance(r), "{\"a\":1}");
-    assert_string_equal(trace_summary(r), "{\"s\":2}");
-    assert_true(trace_can_rewind(r));
-    struct outcome first = read_cursors(r, 1);
-    assert_int_equal(trace_rewind(r, &e), 0);
-    struct outcome again = read_cursors(r, 2);
-    assert_int_equal(first.rows, 10);
-    assert_int_equal(again.rows, 10);
-    assert_true(first.sum == again.sum);
-    trace_close(r);
-}
-
-/* No flipped bit gives other rows without an error, but in bytes that hold no rows. */
-static void test_flipped_bits(void **state)
-{
-    struct scratch *t = *state;
-    size_t len;
-    char *z = own_file(t, 50, 20, &len);
-    uint64_t sum = read_trace(t->path[1], NULL, 1).sum;
-    for (size_t bit = 0; bit < len * 8; bit++) {
-        z[bit / 8] = (char)(z[bit / 8] ^ 1 << bit % 8);
-        put_file(t->path[3], z, len);
-        struct outcome o = read_trace(t->path[3], NULL, 1);
-        z[bit / 8] = (char)(z[bit / 8] ^ 1 << bit % 8);
-        if (o.rc == 0 && o.sum != sum)
-            print_error("bit %zu of %zu: %llu rows\n", bit, len * 8, (unsigned long long)o.rows);
-        assert_true(o.rc < 0 || o.sum == sum);
-    }
-    free(z);
-}
-
 static void test_row_numbers(void **state)
 {
     struct scratch *t = *state;
@@ -687,6 +447,10 @@ static void test_row_numbers(void **state)
         seen += n;
     }
     assert_int_equal(seen, 20000);
+    uint64_t consumed, total;
+    trace_progress(r, &consumed, &total);
+    assert_int_equal(consumed, len);
+    assert_int_equal(total, len);
     trace_cursor_close(c);
     trace_close(r);
     free(text);
@@ -704,17 +468,11 @@ int main(void)
         TEST(test_bad_headers),
         TEST(test_cursors_agree),
         TEST(test_threads),
-        TEST(test_threads_on_frames),
         TEST(test_line_numbers_with_cursors),
         TEST(test_instruction_sets_agree),
         TEST(test_long_rows),
         TEST(test_longest_key_is_read),
         TEST(test_from_a_pipe),
-        TEST(test_any_frames),
-        TEST(test_cut_one_frame),
-        TEST(test_cut_own_file),
-        TEST(test_provenance_and_summary),
-        TEST(test_flipped_bits),
         TEST(test_row_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

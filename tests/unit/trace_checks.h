@@ -2,12 +2,15 @@
 #ifndef TRACE_CHECKS_H
 #define TRACE_CHECKS_H
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/trace.h"
+
+#define HEADER "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n"
 
 struct scratch {
     char dir[64];
@@ -146,6 +149,74 @@ static inline struct outcome read_trace(const char *path, const struct trace_rea
     o = read_cursors(r, cursors);
     trace_close(r);
     return o;
+}
+
+/* Enough rows for several blocks and cursors, some with quoted newlines. */
+static inline char *make_rows(size_t count, bool quotes, size_t *len)
+{
+    char *text = malloc(count * 96 + 128);
+    size_t n = (size_t)sprintf(text, HEADER);
+    for (size_t i = 0; i < count; i++) {
+        if (quotes && i % 977 == 5)
+            n += (size_t)sprintf(text + n, "%zu.5,Write,%zu,Tier-1,\"key\n,%zu\"\"\",Prefill\n", i,
+                                 i * 3, i);
+        else
+            n += (size_t)sprintf(text + n, "%zu.25,Read,%zu,Tier-2,user_%zu_ctx,Decode\n", i, i * 7,
+                                 i);
+    }
+    *len = n;
+    return text;
+}
+
+struct reading {
+    struct trace_reader *r;
+    uint64_t rows, sum;
+    int rc;
+    struct err e;
+};
+
+static inline void *read_thread(void *arg)
+{
+    struct reading *x = arg;
+    struct trace_cursor *c;
+    const struct trace_row *rows;
+    size_t n;
+    x->rc = trace_cursor_open(&c, x->r, &x->e);
+    if (x->rc)
+        return NULL;
+    while ((x->rc = trace_cursor_next(c, &rows, &n, &x->e)) == 1) {
+        for (size_t i = 0; i < n; i++)
+            x->sum += row_mix(&rows[i]);
+        x->rows += n;
+    }
+    trace_cursor_close(c);
+    return NULL;
+}
+
+/* The error of three threads that read one file, if any. */
+static inline struct err read_threads(const char *path, uint64_t *rows, uint64_t *sum)
+{
+    struct reading x[3] = {{0}};
+    pthread_t id[3];
+    struct trace_reader *r;
+    struct err e = {0};
+    if (trace_open(&r, path, NULL, &e))
+        abort();
+    for (int i = 0; i < 3; i++) {
+        x[i].r = r;
+        if (pthread_create(&id[i], NULL, read_thread, &x[i]))
+            abort();
+    }
+    *rows = *sum = 0;
+    for (int i = 0; i < 3; i++) {
+        pthread_join(id[i], NULL);
+        *rows += x[i].rows;
+        *sum += x[i].sum;
+        if (x[i].rc < 0)
+            e = x[i].e;
+    }
+    trace_close(r);
+    return e;
 }
 
 #endif
