@@ -16,7 +16,7 @@ struct tier {
     uint64_t capacity, used, peak, objects;
     uint64_t large;  /* (a) refuses objects above this: large_entry_limit_ratio */
     uint64_t target; /* (b) fills up to this: target_usage_ratio */
-    uint64_t low;    /* (c) takes what it did not refuse while less is used: 5 % */
+    uint64_t low;    /* (c) takes what fits while less is used: 5 % */
     uint64_t roomy;  /* (d) refuses instead of demoting while less is used (20 %)... */
     uint64_t big;    /* ... objects above this (40 %) */
     uint64_t evicted, deleted, oversized;
@@ -189,7 +189,7 @@ static bool make_room(struct hierarchy *h, int tier, uint64_t size)
     for (bool first = true;; first = false) {
         if (size <= t->target && t->used <= t->target - size)
             return true;
-        if (t->used < t->low)
+        if (t->used < t->low && size <= t->capacity - t->used)
             return true;
         if (first && t->used < t->roomy && size > t->big)
             return false;

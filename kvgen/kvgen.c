@@ -186,6 +186,12 @@ static int finish(struct run *r, struct err *e)
     return r->o.summary != NULL ? summary_save(&s, r->o.summary, e) : 0;
 }
 
+/* A signal came while the input was silent. */
+static bool interrupted(int rc)
+{
+    return rc == -EINTR && stop_signal() != 0;
+}
+
 static int simulate(struct run *r, struct err *e)
 {
     warn_model(r);
@@ -196,8 +202,10 @@ static int simulate(struct run *r, struct err *e)
         rc = open_output(r, e);
     if (rc == 0)
         rc = open_simulation(r, e);
-    if (rc == 0)
+    if (rc == 0) {
         rc = sim_run(r->sim, e);
+        rc = interrupted(rc) ? 0 : rc; /* the trace is whole up to here */
+    }
     return rc == 0 ? finish(r, e) : rc;
 }
 
@@ -247,7 +255,8 @@ int main(int argc, char **argv)
     r.parser = options_open(&r.o);
     int rc = r.parser == NULL ? err_nomem(&e, "options") : work(&r, &e);
     release(&r);
-    if (rc < 0 && rc != -EPIPE) { /* a reader that went away wants no more words */
+    /* A reader that went away wants no more words, nor does who sent a signal. */
+    if (rc < 0 && rc != -EPIPE && !interrupted(rc)) {
         char line[1024];
         err_format(&e, "kvgen", line, sizeof line);
         fprintf(stderr, "%s\n", line);

@@ -61,6 +61,8 @@ int models_list(FILE *f, const struct conf *conf, struct err *e)
         if (rc == 0)
             rc = list_model(f, &m, e);
     }
+    if (fflush(f) != 0 && rc == 0)
+        rc = err_errno(e, -errno, ERR_OUTPUT, "standard output", "cannot write");
     return rc;
 }
 

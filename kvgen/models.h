@@ -8,8 +8,8 @@
 #include "lib/err.h"
 #include "lib/model.h"
 
-/* The built-in models and those of the configuration with the size of 1k, 8k, 32k and 128k tokens.
- */
+/* The built-in models and those of the configuration with the size of 1k, 8k, 32k and 128k tokens;
+ * f is standard output. */
 int models_list(FILE *f, const struct conf *conf, struct err *e);
 /* One model as JSON on standard output. */
 int models_show(const struct model *m, struct err *e);

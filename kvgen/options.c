@@ -353,6 +353,26 @@ static int check_output(const struct options *o, const struct opt_parser *p, str
     return 0;
 }
 
+/* --list-models and --show-model tell of models and end: what would simulate has no meaning. */
+static int check_answer(const struct options *o, const struct opt_parser *p, struct err *e)
+{
+    static const char *const fit[] = {"list-models", "show-model", "model", "config", "kv-dtype"};
+    if (!o->list_models && !o->show_model)
+        return 0;
+    if (o->list_models &&
+        opt_refuse(p, e, "not together with --list-models", "show-model", "kv-dtype", NULL) < 0)
+        return -EINVAL;
+    for (const struct opt *t = table; t->name != NULL || t->help != NULL; t++) {
+        bool fits = t->type == OPT_HEADING;
+        for (size_t i = 0; !fits && i < sizeof fit / sizeof *fit; i++)
+            fits = strcmp(t->name, fit[i]) == 0;
+        if (!fits && opt_refuse(p, e, "nothing is simulated with --list-models or --show-model",
+                                t->name, NULL) < 0)
+            return -EINVAL;
+    }
+    return 0;
+}
+
 int options_check(struct options *o, const struct opt_parser *p, struct err *e)
 {
     const char *const *operand;
@@ -363,7 +383,9 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--tensor-parallel",
                        "%llu ranks need as many GPUs, --num-gpus is %llu",
                        (unsigned long long)o->tensor_parallel, (unsigned long long)o->num_gpus);
-    int rc = check_source(o, p, e);
+    int rc = check_answer(o, p, e);
+    if (rc == 0)
+        rc = check_source(o, p, e);
     if (rc == 0)
         rc = check_users(o, p, e);
     if (rc == 0)

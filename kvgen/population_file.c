@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kvgen/ident.h"
 #include "kvgen/request.h"
 #include "lib/csv.h"
 #include "lib/frame.h"
+#include "lib/save.h"
 #include "lib/trace.h"
 #include "lib/units.h"
 
@@ -142,7 +142,7 @@ static int add_row(struct population *p, const struct csv_row *row, const size_t
 
 static int add_rows(struct population *p, struct csv *csv, const char *path, struct err *e)
 {
-    struct csv_row row;
+    struct csv_row row = {0};
     size_t at[COLUMNS];
     int rc = csv_next(csv, &row, e);
     if (rc == 0)
@@ -224,45 +224,24 @@ static int write_rows(FILE *f, const struct population *p)
         char field[2 * IDENT_MAX_USER_NAME + 2], think[25];
         len = csv_put_field(field, name, len);
         size_t think_len = units_put_decimal(think, u->think_ns, 9, 6);
-        fprintf(f, "%.*s,%lld,%lld,%.*s,%s\n", (int)len, field, (long long)u->context_tokens,
+        fwrite(field, 1, len, f);
+        fprintf(f, ",%lld,%lld,%.*s,%s\n", (long long)u->context_tokens,
                 (long long)u->generated_tokens, (int)think_len, think,
                 trace_qos_text((enum trace_qos)u->qos));
     }
-    return ferror(f) ? -EIO : 0;
-}
-
-/* Written beside and renamed, so that the file appears whole or not at all. */
-static int save_file(const struct population *p, const char *path, struct err *e)
-{
-    size_t n = strlen(path) + 32;
-    char *temporary = malloc(n);
-    if (temporary == NULL)
-        return err_nomem(e, "file name");
-    snprintf(temporary, n, "%s.%ld.part", path, (long)getpid());
-    int rc = 0;
-    FILE *f = fopen(temporary, "we");
-    if (f == NULL) {
-        rc = err_errno(e, -errno, ERR_OUTPUT, path, "cannot be written");
-        goto out;
-    }
-    errno = 0;
-    bool bad = write_rows(f, p) < 0;
-    bad |= fclose(f) != 0;
-    if (bad || rename(temporary, path) != 0) {
-        rc = err_errno(e, errno ? -errno : -EIO, ERR_OUTPUT, path, "cannot be written");
-        unlink(temporary);
-    }
-out:
-    free(temporary);
-    return rc;
+    return ferror(f) ? -ENOMEM : 0;
 }
 
 int population_save(const struct population *p, const char *path, struct err *e)
 {
-    if (strcmp(path, "-") != 0)
-        return save_file(p, path, e);
-    errno = 0;
-    if (write_rows(stdout, p) == 0 && fflush(stdout) == 0)
-        return 0;
-    return err_errno(e, errno ? -errno : -EIO, ERR_OUTPUT, "standard output", "cannot be written");
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+    if (f == NULL)
+        return err_nomem(e, "users file");
+    bool bad = write_rows(f, p) < 0;
+    bad |= fclose(f) != 0;
+    int rc = bad ? err_nomem(e, "users file") : save_text(path, text, len, e);
+    free(text);
+    return rc;
 }

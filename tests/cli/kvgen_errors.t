@@ -58,6 +58,9 @@ bad "block option for users" 2 "--block-reuse" --block-reuse any
 bad "users option for blocks" 2 "--num-users" --input "$DATA/mooncake_first200.jsonl" --num-users 3
 bad "mooncake without input" 2 "--source mooncake" --source mooncake
 bad "two for standard output" 2 "standard output" --summary - --dump-users -
+exits "--list-models with what simulates: status 2" 2 "$BIN/kvgen" --list-models --num-users 3
+like "--list-models with what simulates: says so" "$(cat "$TMP/stderr")" '^kvgen: --num-users: '
+exits "--list-models with --kv-dtype: status 2" 2 "$BIN/kvgen" --list-models --kv-dtype int4
 bad "level of a plain file" 2 "--level" --level 5
 
 U=$TMP/users.csv
@@ -88,4 +91,46 @@ kill -INT $pid
 wait $pid
 is "SIGINT: status 130" $? 130
 ok "SIGINT: the file is whole" zstd -qt "$TMP/int.csv.zst"
+
+# The same while standard input is silent: what was served so far is written.
+mkfifo "$TMP/pipe"
+for how in "INT 130" "TERM 143"; do
+    sig=${how% *}
+    rm -f "$TMP/silent.csv.zst"
+    "$BIN/kvgen" --input - -m tiny-1b -o "$TMP/silent.csv.zst" <"$TMP/pipe" 2>"$TMP/silent.err" &
+    pid=$!
+    exec 9>"$TMP/pipe"
+    head -n 20 "$DATA/mooncake_first200.jsonl" >&9
+    sleep 1
+    kill "-$sig" $pid
+    (sleep 10 && kill -KILL $pid) 2>/dev/null &
+    wait $pid
+    is "SIG$sig, blocked: status" $? "${how#* }"
+    exec 9>&-
+    ok "SIG$sig, blocked: the file is whole" zstd -qt "$TMP/silent.csv.zst"
+    like "SIG$sig, blocked: requests are in it" "$(zstd -qdc "$TMP/silent.csv.zst")" ',Generate,'
+    unlike "SIG$sig, blocked: no error" "$(cat "$TMP/silent.err")" '^kvgen:'
+done
+
+if [ -w /dev/full ]; then
+    exits "--list-models, a full disk: status 1" 1 sh -c '"$1" --list-models >/dev/full' - "$BIN/kvgen"
+fi
+if [ -d /dev/shm ] && [ -w /dev/shm ]; then # files there are files
+    shm=/dev/shm/kvtrace-test-$$.json
+    printf '%9999s' '' >"$shm"
+    "$BIN/kvgen" --num-users 3 --duration 1 --summary "$shm" -o none 2>/dev/null
+    is "--summary in /dev: replaces a file, all of it" "$(tail -c 3 "$shm" | tr -d '\n')" "}"
+    rm -f "$shm"
+    "$BIN/kvgen" --num-users 3 --duration 1 --summary "$shm" -o none 2>/dev/null
+    ok "--summary in /dev: makes one" test -s "$shm"
+    rm -f "$shm"
+fi
+# What is no regular file is written to, never replaced.
+rm -f "$TMP/pipe"
+mkfifo "$TMP/pipe"
+cat "$TMP/pipe" >"$TMP/piped.csv" &
+"$BIN/kvgen" --num-users 3 --duration 1 --dump-users "$TMP/pipe" -o none 2>/dev/null
+ok "--dump-users into a pipe: it stays one" test -p "$TMP/pipe"
+[ -p "$TMP/pipe" ] && wait $!
+is "--dump-users into a pipe: the users come" "$(wc -l <"$TMP/piped.csv" | tr -d ' ')" 4
 done_testing

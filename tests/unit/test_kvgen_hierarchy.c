@@ -235,6 +235,21 @@ static void nearly_empty_passes_target(void **state)
     }
 }
 
+/* (c) passes 80 %, never 100: with a limit of large objects above 95 % they need not fit. */
+static void nearly_empty_stays_within_capacity(void **state)
+{
+    (void)state;
+    struct hierarchy_opts o = tiers(100, 0, HIERARCHY_UNLIMITED);
+    o.large_entry_limit_ratio = 1;
+    struct book b;
+    struct hierarchy *h = begin(&b, &o);
+    write_size(h, &b, 1, 4);
+    write_size(h, &b, 2, 97);
+    assert_int_equal(b.tier[1], TRACE_GPU);
+    assert_int_equal(b.tier[2], TRACE_STORAGE);
+    hierarchy_free(h);
+}
+
 /* (d): an object of over 40 % that finds under 20 % used goes down; with 20 % used it demotes. */
 static void roomy_refuses_big(void **state)
 {
@@ -388,6 +403,7 @@ int main(void)
         cmocka_unit_test(large_objects_go_down),
         cmocka_unit_test(fills_to_target),
         cmocka_unit_test(nearly_empty_passes_target),
+        cmocka_unit_test(nearly_empty_stays_within_capacity),
         cmocka_unit_test(roomy_refuses_big),
         cmocka_unit_test(waterfall_over_three),
         cmocka_unit_test(failed_demotion_refuses),
