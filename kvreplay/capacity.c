@@ -56,6 +56,15 @@ static int too_small(struct err *e, unsigned tier, uint64_t peak, uint64_t has, 
                    of, units_format_bytes(room, sizeof(room), (double)has));
 }
 
+static int too_large(struct err *e, unsigned tier, uint64_t asked)
+{
+    char want[32], room[32];
+    return err_set(e, -ENOMEM, ERR_TARGET, trace_tier_text((enum trace_tier)tier),
+                   "%s asked for, and %s of memory are available",
+                   units_format_bytes(want, sizeof(want), (double)asked),
+                   units_format_bytes(room, sizeof(room), (double)memory_available()));
+}
+
 static double capacity_option(const struct options *o, unsigned tier)
 {
     const double gb[TRACE_TIERS] = {o->gpu_mem_gb, o->cpu_mem_gb, o->storage_gb};
@@ -109,6 +118,8 @@ static int size_one(struct tiers *t, unsigned i, const struct options *o, const 
         rc = size_memory(t, i, s, known, e);
     if (rc == 0 && memory)
         size_arena(t, i, s, o->inflight < 64 ? o->inflight : 64);
+    if (rc == 0 && kind == TIERS_HOST && t->arena[i] > memory_available())
+        return too_large(e, i, t->arena[i]);
     return rc;
 }
 

@@ -56,6 +56,37 @@ void notices_failed(struct notices *n, const struct row *r)
                  trace_status_text(r->t.status), strerror(r->t.status));
 }
 
+/* ": 300 bytes needed, 200 free ...". */
+static void notices_space(const struct row *r, const struct room *room, uint64_t target_free,
+                          char *buf, size_t n)
+{
+    unsigned long long needed = r->plan.needed, left = r->plan.room_left;
+
+    if (r->plan.verdict == PLAN_NO_ROOM && needed <= left)
+        snprintf(buf, n, "one object more than the %llu that fit",
+                 (unsigned long long)room->max_objects);
+    else if (r->plan.verdict == PLAN_NO_ROOM)
+        snprintf(buf, n, "%llu bytes needed, %llu free in the tier of %llu", needed, left,
+                 (unsigned long long)room->capacity);
+    else if (target_free != UINT64_MAX)
+        snprintf(buf, n, "%llu bytes needed, %llu free on the target",
+                 (unsigned long long)r->t.size, (unsigned long long)target_free);
+    else
+        snprintf(buf, n, "%llu bytes needed", (unsigned long long)r->t.size);
+}
+
+void notices_no_space(struct notices *n, const struct row *r, const struct room *room,
+                      uint64_t target_free)
+{
+    char key[NOTICES_KEY], space[120];
+    if (n->failed++ >= NOTICES_MAX)
+        return;
+    notices_space(r, room, target_free, space, sizeof(space));
+    notices_line(n, "row %llu (%s %s, key %s): ENOSPC: no room: %s",
+                 (unsigned long long)r->number + 1, trace_tier_text(r->t.tier),
+                 trace_op_text(r->t.op), notices_key(r, key), space);
+}
+
 void notices_end(struct notices *n)
 {
     if (n->corrupt > NOTICES_MAX)

@@ -22,6 +22,10 @@ struct notices {
 void notices_corrupt(struct notices *n, const struct row *r, const struct data_fault *fault);
 /* A row that ended with an errno. */
 void notices_failed(struct notices *n, const struct row *r);
+/* A row that ended with ENOSPC: what was needed and what is free, in its tier or on the target
+ * under it (target_free; UINT64_MAX: not known). */
+void notices_no_space(struct notices *n, const struct row *r, const struct room *room,
+                      uint64_t target_free);
 void notices_line(struct notices *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What was not said line by line. */
 void notices_end(struct notices *n);

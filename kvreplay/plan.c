@@ -46,7 +46,9 @@ static int plan_put(struct objects *objects, struct room *room, const struct tra
                     struct hash128 key, struct plan *p)
 {
     if (t->size > OBJECT_SIZE_MAX || !room_plan(room, p)) {
-        *p = (struct plan){.verdict = PLAN_NO_ROOM};
+        *p = (struct plan){.verdict = PLAN_NO_ROOM,
+                           .needed = p->take,
+                           .room_left = room->capacity - room->planned};
         return 0;
     }
     struct object *o = objects_get(objects, key, t->tier);

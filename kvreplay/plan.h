@@ -27,7 +27,8 @@ struct plan {
     uint64_t take, give; /* bytes of room: needed before the row runs, free when it is done */
     uint8_t take_objects, give_objects; /* 0 or 1 */
     uint8_t verdict;                    /* enum plan_verdict */
-    bool create; /* write the object first: it is read before it was written */
+    bool create;                /* write the object first: it is read before it was written */
+    uint64_t needed, room_left; /* PLAN_NO_ROOM: bytes, after every earlier row */
 };
 
 /*

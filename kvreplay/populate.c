@@ -10,6 +10,7 @@
 #include "kvreplay/reader.h"
 #include "lib/clock.h"
 #include "lib/stop.h"
+#include "lib/units.h"
 
 static struct tier_op populate_op(const struct object *want, uint64_t generation)
 {
@@ -135,8 +136,26 @@ static void populate_room(struct tiers *t, const struct object *want)
     room->reserved_objects++;
 }
 
-static int populate_result(const struct populate_pool *pool, struct err *e)
+static int populate_no_space(const struct survey *s, const struct tiers *t, struct err *e)
 {
+    char need[32], room[32];
+    uint64_t bytes;
+
+    if (!t->target || target_room(target_fd(t->target), 0, &bytes, NULL) < 0)
+        bytes = 0;
+    return err_set(
+        e, -ENOSPC, ERR_TARGET, "populate",
+        "the target is full: the objects that the trace reads before it writes them need "
+        "%s in Tier-2, and %s are free now",
+        units_format_bytes(need, sizeof(need), (double)s->initial_bytes[TRACE_STORAGE]),
+        units_format_bytes(room, sizeof(room), (double)bytes));
+}
+
+static int populate_result(const struct populate_pool *pool, const struct survey *s,
+                           const struct tiers *t, struct err *e)
+{
+    if (pool->failed == -ENOSPC)
+        return populate_no_space(s, t, e);
     if (pool->failed)
         return err_errno(e, pool->failed, ERR_TARGET, "populate",
                          "cannot write the objects that the trace reads before it writes them");
@@ -169,5 +188,5 @@ int populate_write(struct populated *p, const struct survey *s, struct tiers *t,
     while (pool.in_flight > 0)
         populate_wait(&pool, p, t, objects, bell);
     free(pool.op);
-    return populate_result(&pool, e);
+    return populate_result(&pool, s, t, e);
 }

@@ -3,6 +3,7 @@
 #include "kvreplay/replay.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,9 @@ static int replay_survey(struct replay *r, struct err *e)
         return rc;
     *e = (struct err){0};
     r->surveyed = true;
+    r->show.total_rows = r->survey.run_rows;
+    if (r->o->timing == TIMING_TRACE)
+        r->show.total_ns = (int64_t)fmin((double)r->survey.span_ns / r->o->speed, 9e18);
     return trace_rewind(r->trace, e);
 }
 
@@ -99,6 +103,19 @@ static int replay_targets(struct replay *r, struct err *e)
     return rc;
 }
 
+/* What an earlier run left, and whether the rest has room. */
+static int replay_adopt(struct replay *r, struct err *e)
+{
+    int rc = 0;
+
+    if (r->surveyed)
+        rc = populate_adopt(&r->populated, &r->survey, &r->tiers, r->objects, e);
+    if (rc == 0)
+        rc = tiers_storage_room(&r->tiers, r->o, r->surveyed ? &r->survey : NULL,
+                                r->populated.adopted_bytes, e);
+    return rc;
+}
+
 /* Generations never repeat, over kept runs neither: those begin at the time of day. */
 static int replay_populate(struct replay *r, struct err *e)
 {
@@ -107,11 +124,6 @@ static int replay_populate(struct replay *r, struct err *e)
 
     r->generation = kept ? (uint64_t)clock_wall_ns() : 1;
     if (r->surveyed)
-        rc = populate_adopt(&r->populated, &r->survey, &r->tiers, r->objects, e);
-    if (rc == 0)
-        rc = tiers_storage_room(&r->tiers, r->o, r->surveyed ? &r->survey : NULL,
-                                r->populated.adopted_bytes, e);
-    if (rc == 0 && r->surveyed)
         rc = populate_write(&r->populated, &r->survey, &r->tiers, r->objects,
                             (unsigned)r->o->inflight, &r->generation, r->bell, e);
     survey_release(&r->survey);
@@ -156,10 +168,26 @@ static void replay_began(void *ctx, int64_t zero_ns)
     show_began(&r->show, zero_ns);
 }
 
-static void replay_tick(void *ctx)
+static void replay_tick(void *ctx, struct sched *s)
 {
     struct replay *r = ctx;
-    show_tick(&r->show, r->trace, &r->stats);
+    size_t in_flight, waiting;
+
+    if (!show_due(&r->show))
+        return;
+    sched_queue(s, &in_flight, &waiting);
+    show_line(&r->show, &r->stats, in_flight, waiting);
+}
+
+static uint64_t replay_target_free(void *ctx, unsigned tier)
+{
+    const struct replay *r = ctx;
+    uint64_t bytes;
+
+    if (tier != TRACE_STORAGE || !r->tiers.target ||
+        target_room(target_fd(r->tiers.target), 0, &bytes, NULL) < 0)
+        return UINT64_MAX;
+    return bytes;
 }
 
 static int replay_schedule(struct replay *r, size_t window, struct err *e)
@@ -180,6 +208,7 @@ static int replay_schedule(struct replay *r, size_t window, struct err *e)
                            .first_generation = r->generation,
                            .began = replay_began,
                            .tick = replay_tick,
+                           .target_free = replay_target_free,
                            .ctx = r};
     struct sched_env env = {.reader = r->reader,
                             .objects = r->objects,
@@ -213,6 +242,7 @@ static int replay_execute(struct replay *r, struct err *e)
         rc == 0)
         rc = err_errno(e, errno, ERR_FAILED, r->o->nvme, "cannot sync");
     r->cpu_ns = clock_process_cpu_ns() - r->cpu_before_ns;
+    tiers_describe(&r->tiers);
     r->counted = r->counted && target_counters(&r->tiers.device, &r->after) == 0;
     if (r->tiers.target)
         r->resident_share = residency_share(target_fd(r->tiers.target));
@@ -303,9 +333,11 @@ static int replay_prepare(struct replay *r, struct err *e)
     if (rc == 0)
         rc = replay_targets(r, e);
     if (rc == 0)
-        rc = replay_populate(r, e);
-    if (rc == 0)
+        rc = replay_adopt(r, e);
+    if (rc == 0) /* before minutes are spent on populating */
         rc = replay_open_results(r, e);
+    if (rc == 0)
+        rc = replay_populate(r, e);
     return rc;
 }
 
@@ -333,15 +365,16 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     bool ran = rc == 0;
     if (ran)
         rc = replay_execute(&r, e);
-    bool keep = r.o->keep && (ran || (r.tiers.target && target_was_kept(r.tiers.target)));
-    int closed = tiers_close(&r.tiers, keep, rc ? NULL : e);
-    if (rc == 0)
-        rc = closed;
     /* Whole rows before a cut in the input are results; a run that failed otherwise leaves none. */
     if (ran && (rc == 0 || rc == -EBADMSG)) {
         int reported = replay_report(&r, rc ? NULL : e);
         rc = rc ? rc : reported;
     }
+    /* After the results are safe: removing many objects takes a while, and a second signal ends it.
+     * What was kept stays when nothing was run. */
+    bool keep = ran ? r.o->keep : r.tiers.target && target_was_kept(r.tiers.target);
+    int closed = tiers_close(&r.tiers, keep, rc ? NULL : e);
+    rc = rc ? rc : closed;
     *status = replay_outcome_status(&r);
     replay_release(&r);
     return rc;

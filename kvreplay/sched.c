@@ -49,6 +49,7 @@ struct sched {
     struct row *taken[READER_BATCH]; /* from the reader, not admitted yet */
     size_t taken_count, taken_next;
     size_t in_flight, inside; /* operations; rows admitted and not finished */
+    uint64_t started;         /* rows */
     bool submitted[TRACE_TIERS];
     uint64_t generation;
     bool head, zero_known, stopping, behind, skip_waits;
@@ -135,6 +136,13 @@ static void sched_grant(struct sched *s, unsigned tier, int64_t when_ns)
 
 /* ---- finishing ---- */
 
+static void sched_no_space(struct sched *s, const struct row *r)
+{
+    const struct room *room = &s->env.room[r->t.tier];
+    uint64_t target_free = s->o.target_free ? s->o.target_free(s->o.ctx, r->t.tier) : UINT64_MAX;
+    notices_no_space(s->env.notices, r, room, target_free);
+}
+
 static void sched_judge(struct sched *s, const struct row *r)
 {
     if (r->t.status == TRACE_OK || r->t.status == TRACE_CORRUPT) {
@@ -150,7 +158,10 @@ static void sched_judge(struct sched *s, const struct row *r)
         sched_stop(s, SCHED_ERROR);
         return;
     }
-    notices_failed(s->env.notices, r);
+    if (r->t.status == ENOSPC)
+        sched_no_space(s, r);
+    else
+        notices_failed(s->env.notices, r);
     if (s->o.stop_on_error)
         sched_stop(s, SCHED_ERROR);
 }
@@ -209,6 +220,7 @@ static void sched_lag(struct sched *s, const struct row *r)
 
 static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t slot_ns)
 {
+    s->started++;
     if (slot_ns > r->t.eligible_ns)
         r->t.eligible_ns = slot_ns;
     r->t.start_ns = now;
@@ -425,6 +437,7 @@ static void sched_admit(struct sched *s, struct row *r)
     r->held = false;
     r->t.due_ns = r->head ? TRACE_NONE : sched_due(s, &r->t);
     s->inside++;
+    timers_expect(s->timers, r->t.due_ns, sched_now(s));
     sched_plan(s, r);
     order_enter(s->order, r);
     if (r->plan.take || r->plan.take_objects) {
@@ -502,6 +515,8 @@ static bool sched_finished(struct sched *s)
     if (s->inside > 0 || s->taken_next < s->taken_count)
         return false;
     int rc = reader_ended(s->env.reader, s->e);
+    if (rc == -EINTR && stop_signal())
+        return false; /* the reader saw the signal first: sched_run is about to */
     if (rc < 0)
         sched_fail(s, rc);
     return rc != 0;
@@ -520,7 +535,7 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
         if (stop_signal())
             sched_stop(s, SCHED_SIGNAL);
         if (s->o.tick && (!any || ++s->loops % SCHED_TICK == 0))
-            s->o.tick(s->o.ctx);
+            s->o.tick(s->o.ctx, s);
         if (!any)
             sched_wait(s, seen);
     }
@@ -528,6 +543,13 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
         sched_set_zero(s, NULL);
     *out = s->outcome;
     return s->rc;
+}
+
+void sched_queue(struct sched *s, size_t *in_flight, size_t *waiting)
+{
+    uint64_t arrived = timers_arrived(s->timers, sched_now(s));
+    *in_flight = s->in_flight;
+    *waiting = arrived > s->started ? (size_t)(arrived - s->started) : 0;
 }
 
 int sched_create(struct sched **out, const struct sched_opts *o, const struct sched_env *env,

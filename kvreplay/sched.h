@@ -29,6 +29,8 @@ enum sched_on_absent {
     SCHED_ABSENT_FAIL
 };
 
+struct sched;
+
 struct sched_opts {
     const struct clock *clock;
     bool timed; /* rows at their Timestamps; else as fast as possible */
@@ -45,7 +47,9 @@ struct sched_opts {
     enum sched_on_lag on_lag;
     uint64_t first_generation;
     void (*began)(void *ctx, int64_t zero_ns); /* the clock has started; may be NULL */
-    void (*tick)(void *ctx);                   /* now and then, for progress; may be NULL */
+    void (*tick)(void *ctx, struct sched *s);  /* now and then, for progress; may be NULL */
+    /* Bytes free now on what lies under a tier, UINT64_MAX: not known; may be NULL */
+    uint64_t (*target_free)(void *ctx, unsigned tier);
     void *ctx;
 };
 
@@ -76,7 +80,6 @@ struct sched_outcome {
     bool lagged;
 };
 
-struct sched;
 /* Takes all memory that a run needs. */
 int sched_create(struct sched **out, const struct sched_opts *o, const struct sched_env *env,
                  struct err *e);
@@ -84,5 +87,8 @@ void sched_free(struct sched *s);
 /* Runs until the trace has ended or something stops it; nothing is in flight then. Negative errno
  * with *e: bad input (rows before it were executed), output not writable, no memory. */
 int sched_run(struct sched *s, struct sched_outcome *out, struct err *e);
+/* Right now: operations in flight, and rows whose time has come that have not been started. For
+ * tick. */
+void sched_queue(struct sched *s, size_t *in_flight, size_t *waiting);
 
 #endif

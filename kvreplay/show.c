@@ -1,12 +1,19 @@
 /* Beside the scheduler: once a second, how far the replay is and how fast just now. */
 #include "kvreplay/show.h"
 
+#include <stdio.h>
+
 #include "lib/clock.h"
 #include "lib/units.h"
 
 void show_began(struct show *s, int64_t zero_ns)
 {
     s->zero_ns = s->last_ns = zero_ns;
+}
+
+bool show_due(struct show *s)
+{
+    return progress_due(s->progress);
 }
 
 static uint64_t show_bytes(const struct stats *st)
@@ -17,31 +24,49 @@ static uint64_t show_bytes(const struct stats *st)
     return bytes;
 }
 
-void show_tick(struct show *s, const struct trace_reader *trace, const struct stats *st)
+/* Share of the run that is done, 0: not known. A schedule says it by time, until the run is behind.
+ */
+static double show_share(const struct show *s, const struct stats *st, int64_t elapsed_ns)
 {
-    char text[200], json[300], rows[32], moved[32], rate[32], left[16];
-    uint64_t consumed, total;
+    uint64_t done = st->rows - st->head_rows, total = s->total_rows - st->head_rows;
 
-    if (!progress_due(s->progress))
-        return;
-    int64_t now = clock_now_ns();
+    if (s->zero_ns == 0)
+        return 0;
+    if (s->total_ns > 0 && elapsed_ns < s->total_ns)
+        return (double)elapsed_ns / (double)s->total_ns;
+    return s->total_rows > st->head_rows ? (double)done / (double)total : 0;
+}
+
+void show_line(struct show *s, struct stats *st, size_t in_flight, size_t waiting)
+{
+    char text[256], json[400], rows[32], p99[32] = "-", left[16], p99_us[32] = "null",
+                                         left_s[32] = "null";
+    int64_t now = clock_now_ns(), elapsed = s->zero_ns ? now - s->zero_ns : 0;
     uint64_t bytes = show_bytes(st);
     double seconds = (double)(now - s->last_ns) / 1e9;
     double per_s = s->last_ns && seconds > 0 ? (double)(bytes - s->last_bytes) / seconds : 0;
-    trace_progress(trace, &consumed, &total);
-    double share = total ? (double)consumed / (double)total : 0;
-    progress_time_left(left, share, s->zero_ns ? now - s->zero_ns : 0);
-    snprintf(text, sizeof(text), "%s rows, %s, %s now%s%s%s",
-             units_format_count(rows, sizeof(rows), st->rows),
-             units_format_bytes(moved, sizeof(moved), (double)bytes),
-             units_format_rate(rate, sizeof(rate), per_s), left[0] ? ", " : "", left,
-             left[0] ? " left" : "");
-    snprintf(json, sizeof(json),
-             "{\"rows\": %llu, \"bytes\": %llu, \"bytes_per_s_now\": %.0f, \"elapsed_s\": %.3f, "
-             "\"done_share\": %.4f}",
-             (unsigned long long)st->rows, (unsigned long long)bytes, per_s,
-             s->zero_ns ? (double)(now - s->zero_ns) / 1e9 : 0.0, share);
+    double share = show_share(s, st, elapsed), gib = (double)UNITS_GIB;
+
+    if (hist_count(st->recent) > 0) {
+        int64_t ns = hist_percentile(st->recent, 990000);
+        units_format_duration(p99, sizeof(p99), (double)ns);
+        snprintf(p99_us, sizeof(p99_us), "%.3f", (double)ns / 1e3);
+    }
+    if (share > 0)
+        snprintf(left_s, sizeof(left_s), "%.1f", (double)elapsed / 1e9 * (1 - share) / share);
+    progress_time_left(left, share, elapsed);
+    snprintf(text, sizeof(text),
+             "%s rows, %.2f GiB, %.2f GiB/s now, P99 %s now, queue %zu/%zu%s%s%s",
+             units_format_count(rows, sizeof(rows), st->rows), (double)bytes / gib, per_s / gib,
+             p99, in_flight, waiting, left[0] ? ", " : "", left, left[0] ? " left" : "");
+    snprintf(
+        json, sizeof(json),
+        "{\"rows\": %llu, \"gib\": %.6f, \"gib_per_s_now\": %.6f, \"p99_now_us\": %s, "
+        "\"queue\": {\"in_flight\": %zu, \"waiting\": %zu}, \"elapsed_s\": %.3f, \"left_s\": %s}",
+        (unsigned long long)st->rows, (double)bytes / gib, per_s / gib, p99_us, in_flight, waiting,
+        (double)elapsed / 1e9, left_s);
     progress_show(s->progress, text, json);
+    stats_recent_reset(st);
     s->last_ns = now;
     s->last_bytes = bytes;
 }

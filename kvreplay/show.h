@@ -2,22 +2,28 @@
 #ifndef KVREPLAY_SHOW_H
 #define KVREPLAY_SHOW_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "kvreplay/stats.h"
 #include "lib/progress.h"
-#include "lib/trace.h"
 
-/* Zero it, then set progress. */
+/* Zero it, then set progress and what is known of the end. */
 struct show {
     struct progress *progress;
+    uint64_t total_rows; /* that will run; 0: not known */
+    int64_t
+        total_ns; /* that the schedule takes from zero on; 0: not known, or as fast as possible */
     int64_t zero_ns; /* 0: the clock has not started */
     int64_t last_ns;
     uint64_t last_bytes;
 };
 
 void show_began(struct show *s, int64_t zero_ns);
-/* Shows a line when one is due. */
-void show_tick(struct show *s, const struct trace_reader *trace, const struct stats *st);
+/* True when a line is due: then show_line must follow. */
+bool show_due(struct show *s);
+/* Shows the line and resets st->recent. in_flight, waiting: of sched_queue. */
+void show_line(struct show *s, struct stats *st, size_t in_flight, size_t waiting);
 
 #endif

@@ -32,8 +32,9 @@ int stats_init(struct stats *s)
             rc = -ENOMEM;
     }
     s->lateness = hist_create();
+    s->recent = hist_create();
     s->last_done_ns = INT64_MIN;
-    return s->lateness ? rc : -ENOMEM;
+    return s->lateness && s->recent ? rc : -ENOMEM;
 }
 
 void stats_release(struct stats *s)
@@ -42,6 +43,18 @@ void stats_release(struct stats *s)
         stats_group_release(&s->group[i / (STATS_OPS * STATS_PHASES)][i / STATS_PHASES % STATS_OPS]
                                      [i % STATS_PHASES]);
     hist_free(s->lateness);
+    hist_free(s->recent);
+}
+
+void stats_recent_reset(struct stats *s)
+{
+    struct hist *empty = hist_create();
+    if (!empty) { /* the figure covers more than the last second then */
+        s->errors = -ENOMEM;
+        return;
+    }
+    hist_free(s->recent);
+    s->recent = empty;
 }
 
 static void stats_record(struct stats *s, struct hist *h, int64_t value)
@@ -97,6 +110,8 @@ void stats_add(struct stats *s, const struct row *r)
     stats_count(s, r);
     if (t->start_ns + t->latency_ns > s->last_done_ns)
         s->last_done_ns = t->start_ns + t->latency_ns;
+    if (t->tier != TRACE_NO_TIER && t->status == TRACE_OK)
+        stats_record(s, s->recent, t->latency_ns);
     if (r->head)
         return;
     stats_record(s, s->lateness, t->start_ns - ready);

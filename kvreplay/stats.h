@@ -30,6 +30,7 @@ struct stats {
     uint64_t unverified_reads;
     uint64_t reads_before_write;
     struct hist *lateness; /* ns, client lateness */
+    struct hist *recent;   /* ns, service time of operations since stats_recent_reset */
     int64_t lag_max_ns;
     int64_t last_done_ns; /* of all rows, monotonic */
     int errors;           /* a histogram had no memory: negative errno */
@@ -39,6 +40,7 @@ int stats_init(struct stats *s); /* 0 or -ENOMEM */
 void stats_release(struct stats *s);
 /* A finished row, its result columns set (times monotonic). */
 void stats_add(struct stats *s, const struct row *r);
+void stats_recent_reset(struct stats *s);
 /* Sum over the phases of a tier and operation into *sum (stats_group_release it). 0 or -ENOMEM. */
 int stats_sum(const struct stats *s, unsigned tier, unsigned op, struct stats_group *sum);
 void stats_group_release(struct stats_group *g);

@@ -97,7 +97,7 @@ static void json_group(struct jsonout *j, const struct stats_group *g)
 {
     jsonout_u64(j, "ops", g->ops);
     jsonout_u64(j, "bytes", g->bytes);
-    jsonout_u64(j, "failed", g->failed);
+    jsonout_u64(j, "not_ok", g->failed);
     jsonout_f64(j, "gib_per_s", g->ops ? stats_rate(g) / (double)UNITS_GIB : NAN);
     json_hist(j, "service_us", g->service);
     json_hist(j, "wait_us", g->wait);
@@ -206,7 +206,8 @@ static void json_times(struct jsonout *j, const struct summary *s)
 
     jsonout_f64(j, "elapsed_s", (double)s->elapsed_ns / 1e9);
     jsonout_f64(j, "rows_per_s",
-                s->elapsed_ns ? (double)st->rows * 1e9 / (double)s->elapsed_ns : NAN);
+                s->elapsed_ns ? (double)(st->rows - st->head_rows) * 1e9 / (double)s->elapsed_ns
+                              : NAN);
     jsonout_f64(j, "cpu_s", (double)s->cpu_ns / 1e9);
     jsonout_f64(j, "cpu_s_per_gib", per_gib >= 0 ? per_gib : NAN);
     jsonout_object(j, "lateness_us");

@@ -22,7 +22,7 @@ static void text_group(FILE *out, unsigned tier, unsigned op, unsigned phase,
         text_time(p99, g->service, 990000), text_time(max, g->service, 1000000),
         text_time(device, g->device, 990000), text_time(response, g->response, 990000));
     if (g->failed)
-        fprintf(out, "  %llu failed", (unsigned long long)g->failed);
+        fprintf(out, "  %llu not ok", (unsigned long long)g->failed);
     fputc('\n', out);
 }
 
@@ -44,8 +44,14 @@ static void text_tiers(FILE *out, const struct tiers *t)
         const struct tier_info *info = &t->info[i];
         if (!info->engine)
             continue;
-        fprintf(out, "%s: %s%s%s%s%s%s%s\n", trace_tier_text((enum trace_tier)i), info->engine,
-                info->simulated ? ", SIMULATED: nothing was moved" : "",
+        if (info->simulated) {
+            bool why = info->fallbacks[0];
+            fprintf(out, "%s: %s, nothing was moved or verified%s%s%s\n",
+                    trace_tier_text((enum trace_tier)i), info->target, why ? " (" : "",
+                    info->fallbacks, why ? ")" : "");
+            continue;
+        }
+        fprintf(out, "%s: %s%s%s%s%s%s\n", trace_tier_text((enum trace_tier)i), info->engine,
                 info->target[0] ? ", " : "", info->target, info->device[0] ? ", " : "",
                 info->device, info->verifies ? "" : ", reads not verified");
         if (info->fallbacks[0])
@@ -61,7 +67,8 @@ static void text_rows(FILE *out, const struct summary *s)
     fprintf(out, "%s rows in %s (%.0f rows/s): %llu ok, %llu absent, %llu corrupt, %llu failed",
             units_format_count(rows, sizeof(rows), st->rows),
             units_format_duration(took, sizeof(took), (double)s->elapsed_ns),
-            s->elapsed_ns > 0 ? (double)st->rows * 1e9 / (double)s->elapsed_ns : 0.0,
+            s->elapsed_ns > 0 ? (double)(st->rows - st->head_rows) * 1e9 / (double)s->elapsed_ns
+                              : 0.0,
             (unsigned long long)st->ok, (unsigned long long)st->absent,
             (unsigned long long)st->corrupt, (unsigned long long)st->failed);
     if (s->skipped)

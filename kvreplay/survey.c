@@ -37,12 +37,17 @@ static int survey_add_initial(struct survey *s, const struct trace_row *t, struc
 /* A later read wants more of an object that is still as it was at the start. */
 static void survey_enlarge(struct survey *s, const struct trace_row *t, struct object *o)
 {
+    struct room *room = &s->room[t->tier];
     uint64_t more = t->size - o->size;
     if (t->size <= o->size)
         return;
+    if (room->planned > room->capacity - more) { /* no tier is that large: the peak says it */
+        room->peak = room->capacity;
+        return;
+    }
     o->size = o->planned_size = t->size & OBJECT_SIZE_MAX;
-    s->room[t->tier].planned += more;
-    s->room[t->tier].peak += more;
+    room->planned += more;
+    room->peak += more;
     s->initial_bytes[t->tier] += more;
 }
 
@@ -74,10 +79,26 @@ static bool survey_wants(const struct trace_row *t, int only_tier)
            (only_tier < 0 || t->tier == only_tier);
 }
 
+/* What progress is measured by. */
+static void survey_count(struct survey *s, const struct trace_row *t, int only_tier,
+                         int64_t *zero_ns)
+{
+    int64_t span;
+
+    s->rows++;
+    s->run_rows += only_tier < 0 || t->tier == TRACE_NO_TIER || t->tier == only_tier;
+    if (*zero_ns == TRACE_NONE && t->class != TRACE_PREPOP && t->class != TRACE_INGEST)
+        *zero_ns = t->time_ns;
+    if (*zero_ns != TRACE_NONE && !__builtin_sub_overflow(t->time_ns, *zero_ns, &span) &&
+        span > s->span_ns)
+        s->span_ns = span;
+}
+
 static int survey_pass(struct survey *s, struct trace_cursor *c, uint64_t limit, int only_tier,
                        bool create, struct err *e)
 {
     const struct trace_row *t;
+    int64_t zero_ns = TRACE_NONE;
     size_t n;
     int rc;
 
@@ -85,7 +106,7 @@ static int survey_pass(struct survey *s, struct trace_cursor *c, uint64_t limit,
         if (stop_signal())
             return err_set(e, -EINTR, ERR_FAILED, "", "interrupted");
         for (size_t i = 0; i < n && (!limit || s->rows < limit); i++, t++) {
-            s->rows++;
+            survey_count(s, t, only_tier, &zero_ns);
             if (survey_wants(t, only_tier) && survey_row(s, t, create) < 0)
                 return err_nomem(e, "table of objects");
         }

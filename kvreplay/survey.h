@@ -16,6 +16,9 @@ struct survey {
         *objects; /* entries with .initial: to be there, with .size bytes, before the first row */
     struct room room[TRACE_TIERS]; /* peak and peak_objects are what the trace needs */
     uint64_t rows;                 /* in the trace, up to the limit */
+    uint64_t run_rows;             /* of those, not left out by only_tier */
+    int64_t span_ns; /* of the Timestamps, from the first row that is not prepop or ingest at the
+                        head */
     uint64_t tier_rows[TRACE_TIERS];
     uint64_t largest[TRACE_TIERS]; /* object, bytes */
     uint64_t initial_objects[TRACE_TIERS], initial_bytes[TRACE_TIERS];

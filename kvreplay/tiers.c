@@ -52,7 +52,8 @@ static int engine_parse(struct tiers *t, const char *text, struct err *e)
     return c->kind == TIERS_SIM && engine[3] ? engine_sim(c, text, engine + 4, e) : 0;
 }
 
-static int choose_gpu(struct tiers_choice *c, const struct options *o, struct err *e)
+/* A GPU that was asked for must be there, whether the trace has rows for it or not. */
+static int choose_gpu(struct tiers_choice *c, const struct options *o, bool rows, struct err *e)
 {
     char why[200] = "--gpu off";
     uint64_t number = 0;
@@ -62,6 +63,11 @@ static int choose_gpu(struct tiers_choice *c, const struct options *o, struct er
     if (!automatic && !off && !require && (units_parse_u64(o->gpu, &number) < 0 || number > 1023))
         return err_set(e, -EINVAL, ERR_INPUT, "--gpu",
                        "%s: expected a device number, auto, off or require", o->gpu);
+    if (c->kind != TIERS_NONE && !automatic && !off)
+        return err_set(e, -EINVAL, ERR_INPUT, "--gpu",
+                       "%s: has no meaning with another engine under tier 0", o->gpu);
+    if (c->kind != TIERS_NONE || ((automatic || off) && !rows))
+        return 0;
     int count = off ? 0 : tier_gpu_count(why, sizeof(why));
     if ((uint64_t)count > number) {
         c->kind = TIERS_GPU;
@@ -75,24 +81,21 @@ static int choose_gpu(struct tiers_choice *c, const struct options *o, struct er
     c->bytes_per_s = o->gpu_bandwidth;
     c->latency_ns = o->gpu_latency_ns;
     c->label = "simulated GPU";
-    snprintf(c->instead, sizeof(c->instead), "no GPU used (%s): Tier-0 is simulated", why);
+    snprintf(c->instead, sizeof(c->instead), "no GPU used: %s", why);
     return 0;
 }
 
-static int choose_one(struct tiers *t, const struct options *o, unsigned i, struct err *e)
+static void choose_one(struct tiers *t, const struct options *o, unsigned i)
 {
     struct tiers_choice *c = &t->choice[i];
     if (o->null)
         c->kind = TIERS_NULL;
-    if (c->kind != TIERS_NONE) /* by --null or --tier-engine */
-        return 0;
-    if (i == TRACE_GPU)
-        return choose_gpu(c, o, e);
+    if (c->kind != TIERS_NONE) /* by --null, --tier-engine or choose_gpu */
+        return;
     if (i == TRACE_CPU)
         c->kind = TIERS_HOST;
     else if (o->nvme)
         c->kind = TIERS_STORAGE;
-    return 0;
 }
 
 int tiers_choose(struct tiers *t, const struct options *o, const struct survey *surveyed,
@@ -103,11 +106,16 @@ int tiers_choose(struct tiers *t, const struct options *o, const struct survey *
         if (rc < 0)
             return rc;
     }
+    if (o->nvme && t->choice[TRACE_STORAGE].kind != TIERS_NONE)
+        return err_set(e, -EINVAL, ERR_INPUT, "--nvme",
+                       "has no meaning with another engine under tier 2");
+    bool gpu_rows = !surveyed || surveyed->tier_rows[TRACE_GPU] > 0;
+    int rc = o->null ? 0 : choose_gpu(&t->choice[TRACE_GPU], o, gpu_rows, e);
+    if (rc < 0)
+        return rc;
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         bool rows = !surveyed || surveyed->tier_rows[i] > 0;
-        int rc = rows ? choose_one(t, o, i, e) : 0;
-        if (rc < 0)
-            return rc;
+        choose_one(t, o, i);
         if (!rows)
             t->choice[i].kind = TIERS_NONE;
         else if (surveyed && t->choice[i].kind == TIERS_NONE)
@@ -178,7 +186,7 @@ static int open_one(struct tiers *t, const struct options *o, struct bell *bell,
     return 0;
 }
 
-static void tiers_describe(struct tiers *t, unsigned i)
+static void describe_one(struct tiers *t, unsigned i)
 {
     struct tier_info *info = &t->info[i];
     size_t len;
@@ -194,6 +202,14 @@ static void tiers_describe(struct tiers *t, unsigned i)
                  t->device.model[0] ? " " : "", t->device.model);
 }
 
+void tiers_describe(struct tiers *t)
+{
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        if (t->tier[i])
+            describe_one(t, i);
+    }
+}
+
 int tiers_open(struct tiers *t, const struct options *o, struct bell *bell, struct err *e)
 {
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
@@ -203,9 +219,8 @@ int tiers_open(struct tiers *t, const struct options *o, struct bell *bell, stru
                 e->class = ERR_TARGET;
             return rc;
         }
-        if (t->tier[i])
-            tiers_describe(t, i);
     }
+    tiers_describe(t);
     return 0;
 }
 

@@ -8,6 +8,10 @@
 
 struct timers {
     size_t count, room;
+    /* due times of rows admitted and not come due yet, first in first out */
+    int64_t *expected;
+    size_t expected_first, expected_count;
+    uint64_t arrived;
     struct row *heap[];
 };
 
@@ -16,14 +20,39 @@ struct timers *timers_create(size_t rows)
     struct timers *t = malloc(sizeof(*t) + rows * sizeof(struct row *));
     if (!t)
         return NULL;
-    t->count = 0;
-    t->room = rows;
+    *t = (struct timers){.room = rows, .expected = calloc(rows, sizeof(int64_t))};
+    if (!t->expected) {
+        free(t);
+        return NULL;
+    }
     return t;
 }
 
 void timers_free(struct timers *t)
 {
+    if (t)
+        free(t->expected);
     free(t);
+}
+
+uint64_t timers_arrived(struct timers *t, int64_t now_ns)
+{
+    while (t->expected_count > 0 && t->expected[t->expected_first] <= now_ns) {
+        t->expected_first = (t->expected_first + 1) % t->room;
+        t->expected_count--;
+        t->arrived++;
+    }
+    return t->arrived;
+}
+
+void timers_expect(struct timers *t, int64_t due_ns, int64_t now_ns)
+{
+    timers_arrived(t, now_ns);
+    if (due_ns <= now_ns || t->expected_count == t->room) { /* full: the times are out of order */
+        t->arrived++;
+        return;
+    }
+    t->expected[(t->expected_first + t->expected_count++) % t->room] = due_ns;
 }
 
 static bool timers_before(const struct row *a, const struct row *b)

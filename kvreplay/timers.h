@@ -17,4 +17,10 @@ void timers_add(struct timers *t, struct row *r); /* r->wake_ns is set and stays
 int64_t timers_next_ns(const struct timers *t);
 struct row *timers_pop(struct timers *t, int64_t now_ns); /* NULL: none is due */
 
+/* A row was admitted that is due at due_ns (TRACE_NONE: at once); at most rows of them lie ahead.
+ */
+void timers_expect(struct timers *t, int64_t due_ns, int64_t now_ns);
+/* Rows admitted whose time has come so far, near enough where times are out of order. */
+uint64_t timers_arrived(struct timers *t, int64_t now_ns);
+
 #endif

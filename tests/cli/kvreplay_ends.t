@@ -14,12 +14,12 @@ awk 'BEGIN {
 interrupted() {
     "$BIN/kvreplay" --nvme "$TMP/d" --timing trace -o "$TMP/r.csv.zst" --progress none "$TMP/t.csv" 2>"$TMP/stderr" &
     pid=$!
-    sleep 1
+    sleep 2
     kill -s "$1" "$pid"
     wait "$pid"
 }
 
-plan 25
+plan 46
 interrupted INT
 is "SIGINT: exit 130" $? 130
 ok "the result file is whole" zstd -tq "$TMP/r.csv.zst"
@@ -54,3 +54,68 @@ exits "bad rows skipped" 0 "$BIN/kvreplay" --null --skip-bad-rows -o "$TMP/out" 
 like "and counted" "$(cat "$TMP/stderr")" ' 1 bad rows skipped'
 mkdir "$TMP/foreign" && echo mine >"$TMP/foreign/file"
 exits "a directory with foreign files" 3 "$BIN/kvreplay" --nvme "$TMP/foreign" -o /dev/null "$TMP/t.csv"
+
+# A GPU that was asked for must be there even when no row needs it.
+if ! nvidia-smi >/dev/null 2>&1 && [ ! -e /dev/nvidia0 ]; then
+    fails "--gpu require without a GPU" 3 '--gpu: require: no such GPU' --gpu require --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
+else
+    exits "--gpu require with a GPU" 0 "$BIN/kvreplay" --gpu require --nvme "$TMP/g" --limit 10 -o /dev/null "$TMP/t.csv"
+    unlike "is not simulated" "$(cat "$TMP/stderr")" 'simulated'
+fi
+not_ok "and nothing was made" test -e "$TMP/g"
+fails "a word that is no GPU" 2 '--gpu: some: expected' --gpu some --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
+fails "two things under one tier" 2 '--nvme: has no meaning' --nvme "$TMP/g" --tier-engine 2=null -o /dev/null "$TMP/t.csv"
+
+# No room: what was needed and what is free, from a pipe where the peak is not known.
+tail -n +1 "$TMP/t.csv" | "$BIN/kvreplay" --nvme "$TMP/d" --storage-capacity-gb 0.0001 --limit 40 -o /dev/null 2>"$TMP/stderr"
+is "no room in the tier: exit 1" $? 1
+like "says what was needed and what is free" "$(cat "$TMP/stderr")" \
+    'ENOSPC: no room: 65536 bytes needed, 41838 free in the tier of 107374'
+tail -n +1 "$TMP/t.csv" | "$BIN/kvreplay" --cpu-mem-gb 1000000 --null -o /dev/null 2>/dev/null
+is "a null tier may be of any size" $? 0
+tail -n +1 "$TMP/t.csv" | "$BIN/kvreplay" --cpu-mem-gb 1000000 --nvme "$TMP/d" -o /dev/null 2>"$TMP/stderr"
+is "more memory than there is: exit 3" $? 3
+like "and said so" "$(cat "$TMP/stderr")" 'Tier-1: .* asked for, and .* available'
+
+# Interrupted in the first pass, and while objects are written that the trace reads first: both before any row.
+awk 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
+    for (i = 0; i < 6000; i++) printf "0,Read,67108864,Tier-1,k%d,Decode\n", i
+}' >"$TMP/reads.csv"
+"$BIN/kvreplay" --nvme "$TMP/d" --tier-engine 1=sim:lat=100ms -o "$TMP/out" "$TMP/reads.csv" 2>"$TMP/stderr" &
+pid=$!
+sleep 1
+kill -s INT $pid
+wait $pid
+is "SIGINT while populating: exit 130" $? 130
+is "without a word" "$(cat "$TMP/stderr")" ""
+not_ok "and without a result" test -e "$TMP/out"
+sed 's/Tier-2/Tier-1/' "$TMP/t.csv" | "$BIN/kvreplay" --tier-engine 1=sim:lat=1h -o "$TMP/out" 2>/dev/null &
+pid=$!
+sleep 1
+kill -s INT $pid
+sleep 0.3
+ok "one signal waits for what is in flight" kill -s 0 $pid
+kill -s TERM $pid
+wait $pid
+is "a second signal ends it at once" $? 143
+
+# Interrupted while it still waits for its input, before the header and behind it.
+mkfifo "$TMP/fifo"
+for header in no yes; do
+    sleep 20 >"$TMP/fifo" &
+    writer=$!
+    { [ $header = no ] || head -n 2 "$TMP/t.csv"; sleep 20 & echo $! >"$TMP/sleeper"; wait; } >"$TMP/fifo" &
+    shell=$!
+    "$BIN/kvreplay" --null -o /dev/null "$TMP/fifo" 2>/dev/null &
+    pid=$!
+    sleep 0.5
+    kill -s INT $pid
+    start=$(date +%s)
+    wait $pid
+    is "SIGINT while nothing comes in, header $header: exit 130" $? 130
+    [ $(($(date +%s) - start)) -lt 5 ]
+    is "at once" $? 0
+    kill "$writer" "$(cat "$TMP/sleeper")" "$shell" 2>/dev/null
+    wait "$writer" "$shell" 2>/dev/null || :
+done
