@@ -169,13 +169,14 @@ static int add_row(struct agg *a, const struct trace_row *row)
         t->first_ns = row->time_ns;
     if (row->time_ns > t->last_ns)
         t->last_ns = row->time_ns;
+    count_status(t, row->status);
     if (agg_is_populating(a->result, row)) {
+        bool done = row->status == TRACE_OK || row->status == TRACE_NO_STATUS;
         t->populated_rows++;
-        return add_u64(&t->populated_bytes, row->size) ? -EOVERFLOW : 0;
+        return done && add_u64(&t->populated_bytes, row->size) ? -EOVERFLOW : 0;
     }
     struct group_sample s = sample_of(a, row);
     bool over = false;
-    count_status(t, row->status);
     if (row->op == TRACE_MISS || (row->op == TRACE_READ && row->phase != TRACE_EVICT))
         count_lookup(t, row);
     if (s.ok)

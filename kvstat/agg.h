@@ -30,8 +30,8 @@ int64_t agg_add_ns(int64_t a, int64_t b);
 /* Sums over the rows of the measurement, those that failed left out unless said. Sizes in bytes. */
 struct agg_totals {
     uint64_t rows;                            /* all rows, also failed and populating ones */
-    uint64_t ok, absent, corrupt, failed;     /* rows with a Status, failed: an errno */
-    uint64_t populated_rows, populated_bytes; /* of agg_is_populating */
+    uint64_t ok, absent, corrupt, failed;     /* all rows with a Status, failed: an errno */
+    uint64_t populated_rows, populated_bytes; /* of agg_is_populating; bytes: those not failed */
     uint64_t hits[TRACE_NO_CLASS + 1];        /* Read rows that are not Evict, by class */
     uint64_t misses[TRACE_NO_CLASS + 1];      /* Miss rows, and such Read rows that are absent */
     uint64_t generate_rows, generated_tokens; /* Generate rows */

@@ -207,6 +207,8 @@ int groups_add(struct groups *g, const struct trace_row *row, const struct group
         p->failed++;
         return 0;
     }
+    if (row->tier == TRACE_NO_TIER && !(g->by & (GROUPS_TIER | GROUPS_OP | GROUPS_PHASE)))
+        return 0; /* Generate and Miss rows: their times are no operation's */
     if (s->start_ns != TRACE_NONE && s->start_ns < p->first_ns)
         p->first_ns = s->start_ns;
     if (s->end_ns != TRACE_NONE && s->end_ns > p->last_ns)

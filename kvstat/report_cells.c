@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kvstat/figures.h"
 #include "lib/units.h"
 
 const char *cell_count(char *buf, uint64_t count)
@@ -60,11 +61,21 @@ const char *cell_time(char *buf, double ns, bool supported)
     return buf;
 }
 
+const char *cell_percentile(char *buf, const struct hist *h, uint32_t ppm)
+{
+    if (hist_count(h) * (uint64_t)(1000000 - ppm) < 1000000) {
+        snprintf(buf, CELL, "-");
+        return buf;
+    }
+    return cell_time(buf, (double)hist_percentile(h, ppm), figures_supported(h, ppm));
+}
+
 const char *cell_label(char *buf, const struct group_key *k, unsigned by)
 {
     char user[80];
     snprintf(user, sizeof(user), "%.*s", (int)(k->user.len < 79 ? k->user.len : 79),
              k->user.len ? k->user.p : "");
+    err_make_harmless(user);
     const struct {
         unsigned bit;
         const char *text;

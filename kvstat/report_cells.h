@@ -19,6 +19,8 @@ const char *cell_bytes(char *buf, double bytes);   /* "1.50 GiB" */
 const char *cell_seconds(char *buf, double s);     /* "12.3 s" */
 /* At most 8 characters: "12.3 us"; marked with * when too few samples support it. */
 const char *cell_time(char *buf, double ns, bool supported);
+/* The same of a percentile; "-" when its rank is the last one: that is the maximum, not more. */
+const char *cell_percentile(char *buf, const struct hist *h, uint32_t ppm);
 /* "Tier-2 Read Decode": the texts of the columns in by; "-" for an empty one. */
 const char *cell_label(char *buf, const struct group_key *key, unsigned by);
 

@@ -1,4 +1,5 @@
 /* The figures as JSON, under the names that kvstat(1) documents. Not known is null, never 0. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,6 +100,13 @@ static void put_run_tiers(struct jsonout *j, const struct run *r)
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         put_known(j, trace_tier_text(t), r->capacity_bytes[t]);
     jsonout_end(j);
+    bool known = false;
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        known |= r->simulated[t] >= 0;
+    if (!known) { /* a trace's run: nothing was executed */
+        jsonout_null(j, "simulated");
+        return;
+    }
     jsonout_array(j, "simulated");
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         if (r->simulated[t] == 1)
@@ -113,7 +121,10 @@ static void put_run(struct jsonout *j, const struct run *r)
         return;
     }
     jsonout_object(j, "run");
-    put_known(j, "seed", r->seed);
+    if (r->seed_known)
+        jsonout_u64(j, "seed", r->seed);
+    else
+        jsonout_null(j, "seed");
     put_word(j, "model", r->model);
     put_known(j, "bytes_per_token", r->bytes_per_token);
     put_known(j, "users", r->users);
@@ -192,7 +203,8 @@ static void put_tier(struct jsonout *j, const struct figures *f, unsigned t)
 {
     jsonout_object(j, NULL);
     jsonout_text_value(j, "tier", trace_tier_text(t));
-    jsonout_f64(j, "capacity_bytes", f->tier[t].capacity_bytes);
+    put_known(j, "capacity_bytes",
+              isnan(f->tier[t].capacity_bytes) ? -1 : f->run->capacity_bytes[t]);
     jsonout_u64(j, "read_ops", f->tier[t].read_ops);
     jsonout_u64(j, "read_bytes", f->tier[t].read_bytes);
     jsonout_u64(j, "write_ops", f->tier[t].write_ops);
@@ -203,16 +215,23 @@ static void put_tier(struct jsonout *j, const struct figures *f, unsigned t)
     jsonout_u64(j, "delete_ops", f->tier[t].delete_ops);
     jsonout_i64(j, "peak_bytes", f->scan->occupancy.tier[t].peak_bytes);
     jsonout_i64(j, "peak_objects", f->scan->occupancy.tier[t].peak_objects);
-    jsonout_f64(j, "final_bytes", f->tier[t].final_bytes);
-    jsonout_f64(j, "final_objects", f->tier[t].final_objects);
+    if (isnan(f->tier[t].final_bytes)) {
+        jsonout_null(j, "final_bytes");
+        jsonout_null(j, "final_objects");
+    } else {
+        jsonout_i64(j, "final_bytes", f->scan->occupancy.tier[t].bytes);
+        jsonout_i64(j, "final_objects", f->scan->occupancy.tier[t].objects);
+    }
     jsonout_end(j);
 }
 
 static void put_cache(struct jsonout *j, const struct figures *f)
 {
     jsonout_object(j, "cache");
+    jsonout_object(j, "lookups");
     for (unsigned i = 0; i < FIGURES_LOOKUPS; i++)
         put_lookup(j, f, i);
+    jsonout_end(j);
     jsonout_f64(j, "read_write_ratio", f->read_write_ratio);
     jsonout_f64(j, "read_amplification", f->read_amplification);
     jsonout_array(j, "tiers");

@@ -58,8 +58,8 @@ static void put_run(FILE *out, const struct run *r)
             fprintf(out, "; %lld users", (long long)r->users);
         if (r->generation_mode[0])
             fprintf(out, "; generation %s", r->generation_mode);
-        if (r->seed >= 0)
-            fprintf(out, "; seed %lld", (long long)r->seed);
+        if (r->seed_known)
+            fprintf(out, "; seed %llu", (unsigned long long)r->seed);
         fputc('\n', out);
     }
     put_run_tiers(out, r);
@@ -184,13 +184,14 @@ static void put_times(FILE *out, const char *label, int width, const struct hist
     char a[CELL], b[CELL], c[CELL];
     if (!h || hist_count(h) == 0)
         return;
+    if (hist_max(h) == 0) {
+        fprintf(out, "  %-*s %11s %8s\n", width, label, cell_count(a, hist_count(h)), "all 0");
+        return;
+    }
     fprintf(out, "  %-*s %11s %8s %8s", width, label, cell_count(a, hist_count(h)),
             cell_time(b, hist_mean(h), true), cell_time(c, (double)hist_min(h), true));
-    for (unsigned i = 0; i < FIGURES_PERCENTILES; i++) {
-        uint32_t ppm = figures_percentiles[i].ppm;
-        fprintf(out, " %8s",
-                cell_time(a, (double)hist_percentile(h, ppm), figures_supported(h, ppm)));
-    }
+    for (unsigned i = 0; i < FIGURES_PERCENTILES; i++)
+        fprintf(out, " %8s", cell_percentile(a, h, figures_percentiles[i].ppm));
     fprintf(out, " %8s\n", cell_time(a, (double)hist_max(h), true));
 }
 
@@ -299,7 +300,7 @@ static void put_tiers(FILE *out, const struct figures *f)
                 cell_bytes(a, f->tier[t].capacity_bytes),
                 cell_bytes(b, (double)f->scan->occupancy.tier[t].peak_bytes),
                 cell_bytes(c, f->tier[t].final_bytes),
-                cell_number(d, (double)f->scan->occupancy.tier[t].peak_objects),
+                cell_count(d, (uint64_t)f->scan->occupancy.tier[t].peak_objects),
                 cell_count(e, f->totals->evict_ops[t]), cell_count(g, f->totals->offload_ops[t]),
                 cell_count(h, f->tier[t].delete_ops));
     }
@@ -317,7 +318,7 @@ static void put_sla_columns(FILE *out, const struct figures *f, unsigned q)
     double count = (double)f->requests->qos[q].count;
     double share = (double)f->requests->qos[q].within_target / count;
     if (f->requests->with_arrival < f->requests->count)
-        fprintf(out, " %11s %10s  %s\n", "-", "-", "arrivals are not known");
+        fprintf(out, " %11s %10s  %s\n", "-", "-", "not known");
     else
         fprintf(out, " %8.0f ms %8.2f %%  %s\n", f->targets[q].ms[0], 100 * share,
                 share >= FIGURES_COMPLIANCE ? "met" : "NOT MET");
@@ -332,16 +333,16 @@ static void put_qos(FILE *out, const struct figures *f)
         if (!h)
             continue;
         if (!any)
-            fprintf(out, "  %-13s %11s %8s %8s %8s %8s %11s %10s\n", "end to end by", "requests",
-                    "p50", "p95", "p99", "p99.9", "target p95", "within it");
+            fprintf(out, "  %-13s %11s %8s %8s %8s %8s %8s %11s %10s\n", "end to end by",
+                    "requests", "p50", "p95", "p99", "p99.9", "max", "target p95", "within it");
         any = true;
         fprintf(out, "  %-13s %11s", trace_qos_text(q), cell_count(a, hist_count(h)));
         for (unsigned i = 0; i < FIGURES_PERCENTILES - 1; i++) {
             uint32_t ppm = figures_percentiles[i].ppm;
             if (ppm != 900000)
-                fprintf(out, " %8s",
-                        cell_time(a, (double)hist_percentile(h, ppm), figures_supported(h, ppm)));
+                fprintf(out, " %8s", cell_percentile(a, h, ppm));
         }
+        fprintf(out, " %8s", cell_time(a, (double)hist_max(h), true));
         put_sla_columns(out, f, q);
     }
 }
@@ -380,7 +381,9 @@ static void put_legend(FILE *out, const struct figures *f)
     fprintf(out, "\nSizes are powers of two (1 GiB = 2^30 bytes).%s\n",
             f->result ? " Latencies cover whole objects: their sizes stand beside." : "");
     if (f->result || f->requests_known)
-        fprintf(out, "* fewer than ten samples lie above this percentile.\n");
+        fprintf(
+            out,
+            "* fewer than ten samples lie above this percentile; - none does: it is the max.\n");
 }
 
 void report_text(FILE *out, const struct figures *f)

@@ -118,9 +118,12 @@ static int64_t arrival_of(const struct requests *r, const struct requests_sums *
     int64_t before_ns = agg_add_ns(s->due_time_ns, -s->arrival_ns);
     double speed = speed_of(&r->clock);
     /* A whole speed is the rule; dividing by exactly 1 keeps nanoseconds exact. */
-    int64_t scaled_ns =
-        speed > 0.999999 && speed < 1.000001 ? before_ns : (int64_t)((double)before_ns / speed);
-    return agg_add_ns(s->due_ns, -scaled_ns);
+    if (speed > 0.999999 && speed < 1.000001)
+        return agg_add_ns(s->due_ns, -before_ns);
+    double scaled_ns = (double)before_ns / speed;
+    if (!(scaled_ns > -9e18 && scaled_ns < 9e18))
+        return TRACE_NONE; /* no clock of a replay */
+    return agg_add_ns(s->due_ns, -(int64_t)scaled_ns);
 }
 
 static int record(struct requests_totals *t, uint8_t qos, enum requests_metric m, int64_t ns)

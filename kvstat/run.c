@@ -37,8 +37,10 @@ static void take_i64(int64_t *out, const struct jsonin_v *root, const char *cons
 static void take_text(char *out, size_t n, const struct jsonin_v *root, const char *const *paths)
 {
     const char *text = jsonin_text(first_of(root, paths), NULL);
-    if (!out[0] && text)
-        snprintf(out, n, "%s", text);
+    if (out[0] || !text)
+        return;
+    snprintf(out, n, "%s", text);
+    err_make_harmless(out);
 }
 
 static int tier_index(const struct jsonin_v *tier)
@@ -77,6 +79,7 @@ static void take_validity(struct run *r, const struct jsonin_v *root)
         snprintf(r->why_invalid + len, sizeof(r->why_invalid) - len, "%s%s", len ? "; " : "",
                  text ? text : "");
     }
+    err_make_harmless(r->why_invalid);
 }
 
 /* The part of a replay's answer to "how many users": kept as it is. */
@@ -105,7 +108,7 @@ static int take_autoscaling(struct run *r, const struct jsonin_v *root)
 static int take_document(struct run *r, const struct jsonin_v *root, struct err *e)
 {
     r->known = true;
-    take_i64(&r->seed, root, PATHS("seed"));
+    r->seed_known = r->seed_known || jsonin_u64(jsonin_get(root, "seed"), &r->seed) == 0;
     take_text(r->model, sizeof(r->model), root, PATHS("model.name", "model", "options.model"));
     take_i64(&r->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));
     take_i64(&r->users, root, PATHS("options.num-users", "users"));
@@ -143,12 +146,8 @@ static int take_file(struct run *r, const char *path, struct err *e)
 int run_read(struct run *r, const char *summary_path, const char *summary, const char *provenance,
              struct err *e)
 {
-    *r = (struct run){.seed = -1,
-                      .users = -1,
-                      .tensor_parallel = -1,
-                      .num_gpus = -1,
-                      .bytes_per_token = -1,
-                      .valid = -1};
+    *r = (struct run){
+        .users = -1, .tensor_parallel = -1, .num_gpus = -1, .bytes_per_token = -1, .valid = -1};
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         r->capacity_bytes[t] = r->simulated[t] = -1;
     int rc = summary_path ? take_file(r, summary_path, e) : 0;

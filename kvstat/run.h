@@ -14,7 +14,9 @@ struct run {
     bool known; /* anything at all */
     char model[96], generation_mode[32];
     char why_invalid[256]; /* the reasons, separated by "; " */
-    int64_t seed, users, tensor_parallel, num_gpus, bytes_per_token;
+    uint64_t seed;
+    bool seed_known; /* any number is a seed */
+    int64_t users, tensor_parallel, num_gpus, bytes_per_token;
     int64_t capacity_bytes[TRACE_TIERS]; /* 0: unlimited storage or no such tier */
     int valid;                           /* 1, 0, -1: not a replay */
     int simulated[TRACE_TIERS];          /* 1, 0, -1 */

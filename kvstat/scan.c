@@ -18,6 +18,7 @@ struct worker {
     bool started;
     pthread_t thread;
     struct trace_reader *reader;
+    struct trace_cursor *cursor; /* all are open before one reads: trace.h */
     struct order *order;
     struct progress *progress; /* the first worker's only */
     struct agg *agg;
@@ -43,17 +44,17 @@ static void show_progress(struct worker *w)
     progress_show(w->progress, text, json);
 }
 
-static int count_batches(struct worker *w, struct trace_cursor *cursor, struct order_run **run)
+static int count_batches(struct worker *w, struct order_run **run)
 {
     const struct trace_row *rows;
     uint64_t piece = UINT64_MAX;
     size_t n;
     int rc;
-    while ((rc = trace_cursor_next(cursor, &rows, &n, &w->err)) == 1) {
+    while ((rc = trace_cursor_next(w->cursor, &rows, &n, &w->err)) == 1) {
         if (stop_signal())
             return -EINTR;
-        if (trace_cursor_piece(cursor) != piece) {
-            piece = trace_cursor_piece(cursor);
+        if (trace_cursor_piece(w->cursor) != piece) {
+            piece = trace_cursor_piece(w->cursor);
             *run = order_next(w->order, w->number, *run, piece);
             if (!*run)
                 return err_nomem(&w->err, "requests");
@@ -71,13 +72,11 @@ static int count_batches(struct worker *w, struct trace_cursor *cursor, struct o
 static void *worker_run(void *arg)
 {
     struct worker *w = arg;
-    struct trace_cursor *cursor = NULL;
     struct order_run *run = NULL;
-    w->rc = trace_cursor_open(&cursor, w->reader, &w->err);
-    if (w->rc == 0)
-        w->rc = count_batches(w, cursor, &run);
+    w->rc = count_batches(w, &run);
     order_next(w->order, w->number, run, UINT64_MAX);
-    trace_cursor_close(cursor);
+    trace_cursor_close(w->cursor);
+    w->cursor = NULL;
     return NULL;
 }
 
@@ -118,14 +117,20 @@ static int create_workers(struct worker *w, const struct scan_opts *o, const str
         w[i].agg = i == 0 ? s->agg : agg_create(o->by, s->columns);
         if (!w[i].agg)
             return err_nomem(e, "groups");
+        int rc = trace_cursor_open(&w[i].cursor, reader, e);
+        if (rc < 0)
+            return rc;
     }
     return 0;
 }
 
 static void free_workers(struct worker *w, unsigned n)
 {
-    for (unsigned i = 1; w && i < n; i++)
-        agg_free(w[i].agg);
+    for (unsigned i = 0; w && i < n; i++) {
+        trace_cursor_close(w[i].cursor);
+        if (i > 0)
+            agg_free(w[i].agg);
+    }
     free(w);
 }
 

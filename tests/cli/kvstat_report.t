@@ -48,7 +48,7 @@ like 'GPU 25 / 586' "$(member gpu shares)" '^0\.042662'
 like 'CPU 1 / 586' "$(member cpu shares)" '^0\.001706'
 like 'storage host 54 / 586' "$(member storage_host shares)" '^0\.092150'
 like 'storage device 126 / 586' "$(member storage_device shares)" '^0\.215017'
-is 'all lookups' "$(member lookups '"cache"')" 15
+is 'all lookups' "$(member lookups '"all"')" 15
 is 'hit rate 12 / 15' "$(member hit_rate '"cache"')" 0.8
 is 'multi-turn hits' "$(member hits multi_turn)" 8
 is 'multi-turn misses' "$(member misses multi_turn)" 3
@@ -119,7 +119,14 @@ exits 'by user and operation' 0 "$kvstat" --json --by user,op "$dozen"
 cp "$TMP/stdout" "$TMP/json"
 is '3 users x 3 operations, misses of two, moves and deletion' "$(grep -c '"by":' "$TMP/json")" 13
 exits 'by class' 0 "$kvstat" --by class,qos "$dozen"
+like 'Generate and Miss rows are counted' "$(cat "$TMP/stdout")" '^  interactive user +14 '
+like 'but not as latencies of operations' "$(cat "$TMP/stdout")" '^  interactive user +8 +4\.00 ms '
 like 'in the text' "$(cat "$TMP/stdout")" '^  multi_turn interactive|^  interactive multi_turn'
+
+# A user's name goes to the terminal, too.
+awk -F, -v OFS=, 'NR == 3 { $8 = "a\033[31mb" } { print }' "$dozen" >"$TMP/steer.csv"
+exits 'a name with control characters' 0 "$kvstat" --by user "$TMP/steer.csv"
+like 'is shown without' "$(cat "$TMP/stdout")" '^  a\?\[31mb '
 
 # ---- targets and run ----
 
@@ -137,6 +144,9 @@ exits '--run' 0 "$kvstat" --run "$TMP/run.json" "$dozen"
 like 'what was simulated is marked' "$(cat "$TMP/stdout")" '^Tiers +Tier-0 SIMULATED$'
 like 'what is known is told' "$(cat "$TMP/stdout")" '^Run +tiny-1b, 24576 bytes a token; 50 users; seed 7$'
 like 'a run that is not valid too' "$(cat "$TMP/stdout")" '^Validity +NOT VALID: late; lag'
+sed 's/"seed": 7/"seed": 18446744073709551614/; s/tiny-1b/tiny\\u001b[31m/' "$TMP/run.json" >"$TMP/odd.json"
+exits 'a great seed and an odd name' 0 "$kvstat" --run "$TMP/odd.json" "$dozen"
+like 'are told, and no terminal is steered' "$(cat "$TMP/stdout")" '^Run +tiny\?\[31m, .*; seed 18446744073709551614$'
 
 # ---- the benchmark's own trace ----
 

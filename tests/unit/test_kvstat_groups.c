@@ -162,6 +162,52 @@ static void parts_are_the_whole(void **state)
     }
 }
 
+/* A lookup that missed takes no time and a generation takes seconds: neither is an operation's
+ * latency, where nothing keeps them apart. */
+static void only_operations_are_timed(void **state)
+{
+    (void)state;
+    static const unsigned by[] = {GROUPS_CLASS, GROUPS_CLASS | GROUPS_OP};
+    for (int i = 0; i < 2; i++) {
+        struct err e = {0};
+        struct agg *a = agg_create(by[i], COLUMNS);
+        struct trace_row r[] = {row(TRACE_READ, TRACE_STORAGE, TRACE_DECODE, 100),
+                                row(TRACE_GENERATE, TRACE_NO_TIER, TRACE_NO_PHASE, 0),
+                                row(TRACE_MISS, TRACE_NO_TIER, TRACE_NO_PHASE, 0)};
+        r[0].latency_ns = 1000;
+        r[1].latency_ns = INT64_C(3000000000);
+        r[2].latency_ns = 0;
+        assert_int_equal(agg_add(a, r, 3, &e), 0);
+        assert_int_equal(agg_end_file(a, &e), 0);
+        assert_int_equal(groups_sort(agg_groups(a)), i ? 3 : 1);
+        const struct group *g = groups_at(agg_groups(a), 0);
+        assert_int_equal(g->ops, i ? 1 : 3);
+        assert_int_equal(hist_count(g->metric[GROUP_SERVICE]), 1);
+        assert_int_equal(hist_max(g->metric[GROUP_SERVICE]), 1000);
+        assert_int_equal(g->span_ns, 1000);
+        agg_free(a);
+    }
+}
+
+/* Rows before the replay's zero are no measurement, but one that failed is not hidden. */
+static void populating_rows_have_a_status(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct agg *a = agg_create(GROUPS_DEFAULT, COLUMNS);
+    struct trace_row r[] = {row(TRACE_WRITE, TRACE_STORAGE, TRACE_PREFILL, 100),
+                            row(TRACE_WRITE, TRACE_STORAGE, TRACE_PREFILL, 30)};
+    r[0].start_ns = r[1].start_ns = -5000;
+    r[1].status = ENOSPC;
+    assert_int_equal(agg_add(a, r, 2, &e), 0);
+    assert_int_equal(agg_totals(a)->populated_rows, 2);
+    assert_int_equal(agg_totals(a)->populated_bytes, 100);
+    assert_int_equal(agg_totals(a)->ok, 1);
+    assert_int_equal(agg_totals(a)->failed, 1);
+    assert_int_equal(agg_totals(a)->io_ops, 0);
+    agg_free(a);
+}
+
 static void overflow_is_an_error(void **state)
 {
     (void)state;
@@ -180,6 +226,8 @@ int main(void)
         cmocka_unit_test(parses_by),
         cmocka_unit_test(percentiles_of_ok_rows),
         cmocka_unit_test(parts_are_the_whole),
+        cmocka_unit_test(only_operations_are_timed),
+        cmocka_unit_test(populating_rows_have_a_status),
         cmocka_unit_test(overflow_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

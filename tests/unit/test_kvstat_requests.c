@@ -106,6 +106,25 @@ static void unscheduled_counts_from_the_first_start(void **state)
     requests_free(r);
 }
 
+/* Times that no replay has: the arrival does not fit the clock, and is not known. */
+static void absurd_clock_is_unknown(void **state)
+{
+    (void)state;
+    struct trace_row rows[] = {row(1, TRACE_READ, TRACE_STORAGE, 1 * MS, 5 * MS),
+                               row(2, TRACE_READ, TRACE_STORAGE, 2 * MS, 5 * MS)};
+    rows[0].due_ns = 0;
+    rows[0].time_ns = 0;
+    rows[0].arrival_ns = -INT64_MAX / 2;
+    rows[1].due_ns = INT64_MAX / 2;
+    rows[1].time_ns = 1;
+    struct requests *r = requests_create(true, targets);
+    add(r, rows, 2);
+    assert_int_equal(requests_end_file(r), 0);
+    assert_int_equal(requests_totals(r)->count, 2);
+    assert_int_equal(requests_totals(r)->with_arrival, 1);
+    requests_free(r);
+}
+
 /* Numbers beyond the window are counted in parts, and said to be. */
 static void window_is_bounded(void **state)
 {
@@ -223,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_by_hand),
         cmocka_unit_test(unscheduled_counts_from_the_first_start),
+        cmocka_unit_test(absurd_clock_is_unknown),
         cmocka_unit_test(window_is_bounded),
         cmocka_unit_test(threads_make_no_difference),
     };
