@@ -1,5 +1,5 @@
 /* Free space as two treaps over the same nodes, one by offset (neighbours merge) and one by length
- * (largest first). Space in use is chains of 16-byte records. Records live in chunks that never
+ * (best fit). Space in use is chains of 16-byte records. Records live in chunks that never
  * move, so engine threads may walk a list while the owner allocates others. */
 #include "lib/extent.h"
 
@@ -157,12 +157,19 @@ static void tree_remove(struct extent_pool *p, enum tree t, uint32_t i)
     *at = join(p, t, n->child[t][0], n->child[t][1]);
 }
 
-static uint32_t tree_last(const struct extent_pool *p, enum tree t)
+/* The shortest free extent of at least want units, else the longest. */
+static uint32_t best_fit(const struct extent_pool *p, uint64_t want)
 {
-    uint32_t i = p->root[t];
-    while (i && node_at(p, i)->child[t][1])
-        i = node_at(p, i)->child[t][1];
-    return i;
+    uint32_t best = 0, longest = 0;
+    for (uint32_t i = p->root[BY_LENGTH]; i;) {
+        const struct node *n = node_at(p, i);
+        bool fits = n->len >= want;
+        if (fits)
+            best = i;
+        longest = i;
+        i = n->child[BY_LENGTH][!fits];
+    }
+    return best ? best : longest;
 }
 
 /* The free extent that ends (side 0) or begins (side 1) at offset; 0: none. */
@@ -243,11 +250,11 @@ static uint32_t record_insert(struct extent_pool *p, uint64_t offset, uint32_t l
     return i;
 }
 
-/* Takes up to want units from the largest free extent; its first units, so that what is left
- * stays one piece. Returns how many. */
-static uint32_t take_largest(struct extent_pool *p, uint64_t want, uint64_t *offset)
+/* Takes up to want units from where they fit best; the first ones, so that what is left stays
+ * one piece. Returns how many. */
+static uint32_t take_best(struct extent_pool *p, uint64_t want, uint64_t *offset)
 {
-    uint32_t i = tree_last(p, BY_LENGTH);
+    uint32_t i = best_fit(p, want);
     struct node *n = node_at(p, i);
     uint64_t len = n->len, take = want < len ? want : len;
     if (take > UINT32_MAX)
@@ -272,7 +279,7 @@ int extent_alloc(struct extent_pool *p, uint64_t len, uint32_t *list)
             extent_release(p, first);
             return -ENOMEM;
         }
-        uint32_t got = take_largest(p, want, &offset);
+        uint32_t got = take_best(p, want, &offset);
         uint32_t i = record_insert(p, offset, got, 0);
         if (last)
             record_at(p, last)->next = i;

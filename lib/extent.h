@@ -1,6 +1,8 @@
-/* extent.h - space in an arena or slab as lists of extents. An object takes the largest free
- * extents first, so a request that fits in the free bytes never fails from fragmentation;
- * neighbours merge when freed; O(log n) an extent whatever the age. One thread at a time. */
+/* extent.h - space in an arena or slab as lists of extents. An object takes the shortest free
+ * extent that holds it, so that freed (and already touched) space is used again before new; when
+ * none does, the longest ones until it fits, so that a request that fits in the free bytes never
+ * fails from fragmentation. Neighbours merge when freed; O(log n) an extent whatever the age. One
+ * thread at a time. */
 #ifndef KVTRACE_EXTENT_H
 #define KVTRACE_EXTENT_H
 

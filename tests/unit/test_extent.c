@@ -85,7 +85,7 @@ static void freed_neighbours_become_one_extent_again(void **state)
     extent_pool_free(p);
 }
 
-static void largest_free_extent_goes_first(void **state)
+static void an_object_that_fits_nowhere_takes_the_longest_extents(void **state)
 {
     (void)state;
     struct extent_pool *p = extent_pool_create(100 * UNIT, UNIT);
@@ -101,6 +101,29 @@ static void largest_free_extent_goes_first(void **state)
     assert_int_equal(x.len, 89 * UNIT);
     assert_true(extent_walk(p, &d, &x));
     assert_int_equal(x.len, 6 * UNIT);
+    extent_pool_free(p);
+}
+
+/* A bug looked like memory that grows to the whole arena while little is live. */
+static void freed_space_is_used_before_new(void **state)
+{
+    (void)state;
+    struct extent_pool *p = extent_pool_create((uint64_t)UNITS * UNIT, UNIT);
+    uint32_t list[4];
+    struct extent x;
+    struct rng r;
+    rng_seed(&r, 11, 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(extent_alloc(p, 7 * UNIT, &list[i]), 0);
+    for (int step = 0; step < 1000; step++) {
+        size_t i = (size_t)rng_below(&r, 4);
+        extent_release(p, list[i]);
+        assert_int_equal(extent_alloc(p, 7 * UNIT, &list[i]), 0);
+        uint32_t pos = list[i];
+        assert_true(extent_walk(p, &pos, &x));
+        assert_true(x.offset + x.len <= 28 * UNIT);
+        assert_int_equal(pos, 0);
+    }
     extent_pool_free(p);
 }
 
@@ -120,7 +143,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_life_never_overlaps_and_never_fails_early),
         cmocka_unit_test(freed_neighbours_become_one_extent_again),
-        cmocka_unit_test(largest_free_extent_goes_first),
+        cmocka_unit_test(an_object_that_fits_nowhere_takes_the_longest_extents),
+        cmocka_unit_test(freed_space_is_used_before_new),
         cmocka_unit_test(nothing_fits_in_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
