@@ -108,9 +108,11 @@ static int size_one(struct tiers *t, unsigned i, const struct options *o, const 
     enum tiers_kind kind = t->choice[i].kind;
     uint64_t asked = (uint64_t)(capacity_option(o, i) * (double)UNITS_GIB);
     bool memory = kind == TIERS_HOST || kind == TIERS_GPU;
+    uint64_t trusted = s && known >= s->room[i].peak ? known : 0;
     int rc = 0;
 
-    t->room[i] = (struct room){.capacity = asked ? asked : NO_LIMIT, .max_objects = NO_LIMIT};
+    t->room[i] = (struct room){.capacity = asked ? asked : trusted ? trusted : NO_LIMIT,
+                               .max_objects = NO_LIMIT};
     t->exact[i] = asked > 0;
     if (asked && s && s->room[i].peak > asked)
         return too_small(e, i, s->room[i].peak, asked, "the tier as asked for");

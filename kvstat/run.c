@@ -105,13 +105,21 @@ static int take_autoscaling(struct run *r, const struct jsonin_v *root)
     return r->autoscaling ? 0 : -ENOMEM;
 }
 
+/* A recorded trace has its own users; the option then stands at a default without meaning. */
+static bool users_simulated(const struct jsonin_v *root)
+{
+    const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
+    return !source || strcmp(source, "users") == 0;
+}
+
 static int take_document(struct run *r, const struct jsonin_v *root, struct err *e)
 {
     r->known = true;
     r->seed_known = r->seed_known || jsonin_u64(jsonin_get(root, "seed"), &r->seed) == 0;
     take_text(r->model, sizeof(r->model), root, PATHS("model.name", "model", "options.model"));
     take_i64(&r->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));
-    take_i64(&r->users, root, PATHS("options.num-users", "users"));
+    if (users_simulated(root))
+        take_i64(&r->users, root, PATHS("options.num-users", "users"));
     take_i64(&r->tensor_parallel, root, PATHS("options.tensor-parallel", "tensor_parallel"));
     take_i64(&r->num_gpus, root, PATHS("options.num-gpus", "num_gpus"));
     take_text(r->generation_mode, sizeof(r->generation_mode), root,
