@@ -19,7 +19,7 @@ struct tier {
     uint64_t low;    /* (c) takes what fits while less is used: 5 % */
     uint64_t roomy;  /* (d) refuses instead of demoting while less is used (20 %)... */
     uint64_t big;    /* ... objects above this (40 %) */
-    uint64_t evicted, deleted, oversized;
+    uint64_t evicted, deleted, promoted, oversized;
     int below; /* next tier that is present, NO_TIER for the last */
     struct policy *order;
 };
@@ -27,6 +27,7 @@ struct tier {
 struct hierarchy {
     struct tier tier[TRACE_TIERS];
     int top; /* fastest tier that is present */
+    bool promote;
     const struct policy_ops *policy;
     struct objects *objects;
     hierarchy_sink sink;
@@ -84,6 +85,7 @@ struct hierarchy *hierarchy_create(const struct hierarchy_opts *o, hierarchy_sin
     if (h == NULL)
         return NULL;
     h->policy = o->policy;
+    h->promote = o->promote;
     h->sink = sink;
     h->ctx = ctx;
     h->objects = objects_create();
@@ -178,6 +180,12 @@ static bool demote_victim(struct hierarchy *h, int tier)
     return true;
 }
 
+/* Rule (d): no demotion for an object that is large for a tier that has room for others. */
+static bool too_big_for_roomy(const struct tier *t, uint64_t size)
+{
+    return t->used < t->roomy && size > t->big;
+}
+
 /* Room for size bytes in a tier, by its rules (a) to (e); false: refused. */
 static bool make_room(struct hierarchy *h, int tier, uint64_t size)
 {
@@ -191,25 +199,41 @@ static bool make_room(struct hierarchy *h, int tier, uint64_t size)
             return true;
         if (t->used < t->low && size <= t->capacity - t->used)
             return true;
-        if (first && t->used < t->roomy && size > t->big)
+        if (first && too_big_for_roomy(t, size))
             return false;
         if (!demote_victim(h, tier))
             return false;
     }
 }
 
+/* The fastest tier, from that one down, that makes room; NO_TIER: none. */
+static int find_tier(struct hierarchy *h, int tier, uint64_t size)
+{
+    while (tier != NO_TIER && !make_room(h, tier, size))
+        tier = h->tier[tier].below;
+    return tier;
+}
+
+static int reserve(struct hierarchy *h)
+{
+    for (int i = h->top; i != NO_TIER && h->policy->reserve != NULL; i = h->tier[i].below)
+        if (h->policy->reserve(h->tier[i].order, objects_count(h->objects) + 1) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
 int hierarchy_write(struct hierarchy *h, struct ident id, uint64_t size, uint32_t tokens,
                     enum trace_class class)
 {
-    int tier = h->top;
-    while (tier != NO_TIER && !make_room(h, tier, size))
-        tier = h->tier[tier].below;
+    int tier = find_tier(h, h->top, size);
     if (tier == NO_TIER) {
         h->dropped++;
         h->dropped_bytes += size;
         return 0;
     }
     uint32_t number;
+    if (reserve(h) < 0)
+        return -ENOMEM;
     if (objects_add(h->objects, id, &number) < 0)
         return -ENOMEM;
     struct object *o = objects_at(h->objects, number);
@@ -244,6 +268,36 @@ void hierarchy_miss(struct hierarchy *h, struct ident id, enum trace_class class
     tell(h, TRACE_MISS, TRACE_NO_PHASE, class, &nothing);
 }
 
+/* Would a tier, as it is, take that many bytes or demote for them? Rules (a) to (d). */
+static bool may_take(const struct tier *t, uint64_t size)
+{
+    if (size > t->large)
+        return false;
+    return t->used < t->low || (size <= t->target && t->used <= t->target - size) ||
+           !too_big_for_roomy(t, size);
+}
+
+/* The object leaves its tier before room is made above, so that what is demoted finds its place: an
+ * exchange between full tiers deletes nothing. From the tier above on one takes it, if not another
+ * then the one that it came from, or the last. */
+static void promote(struct hierarchy *h, uint32_t number)
+{
+    struct object *o = objects_at(h->objects, number);
+    int from = o->tier, to = h->top;
+    while (to < from && !may_take(&h->tier[to], o->size))
+        to = h->tier[to].below;
+    if (to == from)
+        return;
+    tell(h, TRACE_READ, TRACE_EVICT, TRACE_PROMOTE, o);
+    leave(h, number);
+    to = find_tier(h, to, o->size);
+    assert(to != NO_TIER);
+    enter(h, to, number);
+    tell(h, TRACE_WRITE, TRACE_EVICT, TRACE_PROMOTE, o);
+    if (to < from)
+        h->tier[from].promoted++;
+}
+
 bool hierarchy_read(struct hierarchy *h, struct ident id, enum trace_class class)
 {
     uint32_t number = objects_find(h->objects, id);
@@ -252,6 +306,8 @@ bool hierarchy_read(struct hierarchy *h, struct ident id, enum trace_class class
         return false;
     }
     tell(h, TRACE_READ, TRACE_DECODE, class, objects_at(h->objects, number));
+    if (h->promote)
+        promote(h, number);
     return true;
 }
 
@@ -274,6 +330,7 @@ void hierarchy_stats(const struct hierarchy *h, enum trace_tier tier,
                                          .peak_bytes = t->peak,
                                          .evicted = t->evicted,
                                          .deleted = t->deleted,
+                                         .promoted = t->promoted,
                                          .oversized = t->oversized};
 }
 

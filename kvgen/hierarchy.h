@@ -18,6 +18,7 @@ struct hierarchy_opts {
     double large_entry_limit_ratio; /* of a tier's capacity; larger objects go further down */
     double target_usage_ratio;      /* up to which a tier that can demote is filled */
     const struct policy_ops *policy;
+    bool promote; /* a read moves the object up */
 };
 
 /* One operation on one object, as it will stand in a row. */
@@ -38,6 +39,7 @@ struct hierarchy_tier_stats {
     uint64_t bytes, objects;   /* now */
     uint64_t peak_bytes;       /* over capacity only through oversized objects */
     uint64_t evicted, deleted; /* objects demoted from here, objects deleted here */
+    uint64_t promoted;         /* objects moved up from here */
     uint64_t oversized;        /* objects larger than the whole tier that the last tier took */
 };
 
@@ -48,7 +50,9 @@ struct hierarchy *hierarchy_create(const struct hierarchy_opts *o, hierarchy_sin
 void hierarchy_free(struct hierarchy *h);
 
 /* Reads the object for class where it is (true; a Read), or notes that it is nowhere (false; a
- * Miss). */
+ * Miss). With promotion it then moves to the fastest tier above that takes it: a Read that takes it
+ * out, the demotions that make room above, a Write. Should a demotion fail there, it goes one tier
+ * further down, at worst back. */
 bool hierarchy_read(struct hierarchy *h, struct ident id, enum trace_class class);
 /* Counts as used without being read; false: not there. No operation. */
 bool hierarchy_touch(struct hierarchy *h, struct ident id);

@@ -158,7 +158,8 @@ static int open_simulation(struct run *r, struct err *e)
     struct hierarchy_opts tiers = {
         .large_entry_limit_ratio = r->workload.large_entry_limit_ratio,
         .target_usage_ratio = r->workload.target_usage_ratio,
-        .policy = &policy_lru,
+        .policy = policies[o->eviction],
+        .promote = o->promote == 1,
     };
     memcpy(tiers.capacity, r->capacity, sizeof tiers.capacity);
     return sim_create(&r->sim, &sim, &tiers, r->source, output_row, r->output, e);

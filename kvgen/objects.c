@@ -157,6 +157,19 @@ static int take_place(struct objects *o, uint32_t *number)
     return 0;
 }
 
+int objects_reserve(struct objects *o, uint64_t count)
+{
+    if (count > MAX_OBJECTS)
+        return -ENOMEM;
+    while (count * 2 > o->mask + 1)
+        if (grow_table(o) < 0)
+            return -ENOMEM;
+    while (count > (uint64_t)o->slabs * SLAB_OBJECTS)
+        if (grow_slabs(o) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
 int objects_add(struct objects *o, struct ident id, uint32_t *number)
 {
     if ((uint64_t)o->count * 2 > o->mask && grow_table(o) < 0)

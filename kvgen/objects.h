@@ -31,6 +31,8 @@ struct object *objects_at(const struct objects *o, uint32_t number);
 /* Adds an object whose identity is not there yet; its fields but id are zero. 0, or -ENOMEM (also
  * for more than 2^31 objects). */
 int objects_add(struct objects *o, struct ident id, uint32_t *number);
+/* Makes sure that no objects_add fails while there are at most count objects; 0 or -ENOMEM. */
+int objects_reserve(struct objects *o, uint64_t count);
 void objects_remove(struct objects *o, uint32_t number);
 uint64_t objects_count(const struct objects *o);
 /* Asks the processor to fetch what a later objects_find of id will look at. */

@@ -196,6 +196,21 @@ static const struct opt table[] = {
      .def = "unlimited",
      .help = "Tier-2: GiB, unlimited (or 0), none (no such tier), or auto:PATH (90 % of the space "
              "free there)."},
+    {.name = "eviction",
+     .type = OPT_ENUM,
+     .offset = AT(eviction),
+     .arg = "POLICY",
+     .def = "lru",
+     .choices = "lru|fifo|lfu|s3fifo|sieve",
+     .help = "Which object a tier demotes or deletes to make room."},
+    {.name = "promote",
+     .type = OPT_ENUM,
+     .offset = AT(promote),
+     .arg = "WHEN",
+     .def = "none",
+     .choices = "none|on-hit",
+     .help = "Leave an object that is read where it is, or move it to the fastest tier that takes "
+             "it."},
 
     {.type = OPT_HEADING, .help = "Output"},
     {.name = "output",

@@ -35,6 +35,7 @@ struct options {
     uint64_t tensor_parallel, num_gpus;
     double gpu_mem_gb, cpu_mem_gb;
     const char *storage_capacity_gb;
+    int eviction, promote;
     const char *output, *summary, *only_tier;
     int format, frames, progress;
     bool zstd;

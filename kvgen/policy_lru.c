@@ -3,17 +3,18 @@
 #include <stdlib.h>
 
 #include "kvgen/policy.h"
+#include "kvgen/policy_list.h"
 
 struct policy {
     struct objects *objects;
-    uint32_t newest, oldest;
+    struct policy_list list; /* by last use */
 };
 
 static struct policy *lru_create(struct objects *objects)
 {
     struct policy *p = malloc(sizeof *p);
     if (p != NULL)
-        *p = (struct policy){.objects = objects, .newest = OBJECT_NONE, .oldest = OBJECT_NONE};
+        *p = (struct policy){.objects = objects, .list = POLICY_LIST_EMPTY};
     return p;
 }
 
@@ -24,40 +25,25 @@ static void lru_free(struct policy *p)
 
 static void lru_insert(struct policy *p, uint32_t number)
 {
-    struct object *o = objects_at(p->objects, number);
-    o->prev = OBJECT_NONE;
-    o->next = p->newest;
-    if (p->newest == OBJECT_NONE)
-        p->oldest = number;
-    else
-        objects_at(p->objects, p->newest)->prev = number;
-    p->newest = number;
+    policy_list_add(&p->list, p->objects, number);
 }
 
 static void lru_remove(struct policy *p, uint32_t number)
 {
-    const struct object *o = objects_at(p->objects, number);
-    if (o->prev == OBJECT_NONE)
-        p->newest = o->next;
-    else
-        objects_at(p->objects, o->prev)->next = o->next;
-    if (o->next == OBJECT_NONE)
-        p->oldest = o->prev;
-    else
-        objects_at(p->objects, o->next)->prev = o->prev;
+    policy_list_remove(&p->list, p->objects, number);
 }
 
 static void lru_touch(struct policy *p, uint32_t number)
 {
-    if (p->newest == number)
+    if (p->list.newest == number)
         return;
-    lru_remove(p, number);
-    lru_insert(p, number);
+    policy_list_remove(&p->list, p->objects, number);
+    policy_list_add(&p->list, p->objects, number);
 }
 
 static uint32_t lru_victim(struct policy *p)
 {
-    return p->oldest;
+    return p->list.oldest;
 }
 
 const struct policy_ops policy_lru = {

@@ -159,6 +159,7 @@ static void put_tier(struct jsonout *j, const struct summary *s, int tier)
     jsonout_u64(j, "write_bytes", writes.bytes);
     jsonout_u64(j, "evict_ops", t.evicted);
     jsonout_u64(j, "delete_ops", t.deleted);
+    jsonout_u64(j, "promote_ops", t.promoted);
     jsonout_u64(j, "peak_bytes", t.peak_bytes);
     jsonout_u64(j, "final_bytes", t.bytes);
     jsonout_u64(j, "final_objects", t.objects);

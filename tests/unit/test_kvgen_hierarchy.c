@@ -28,6 +28,8 @@ struct book {
     uint64_t written, deleted; /* bytes */
     bool moving;               /* between the rows of a demotion */
     struct hierarchy_op from;
+    bool lifted; /* between the rows of a promotion, which demotions may part */
+    struct hierarchy_op lift;
     struct hierarchy_op op[MAX_OPS]; /* of the call under way */
     size_t ops;
     int last; /* last tier */
@@ -51,9 +53,26 @@ static void book_leave(struct book *b, const struct hierarchy_op *op)
     b->used[op->tier] -= op->size;
 }
 
+static void check_capacity(const struct book *b, int tier)
+{
+    if (b->used[tier] > b->o->capacity[tier]) {
+        assert_int_equal(tier, TRACE_STORAGE); /* only there, and only one object alone... */
+        uint64_t with_bytes = 0;
+        for (int i = 0; i < MAX_IDS; i++)
+            with_bytes += b->tier[i] == tier && b->size[i] > 0;
+        assert_int_equal(with_bytes, 1);
+    }
+}
+
 static void book_write(struct book *b, const struct hierarchy_op *op)
 {
-    if (op->phase == TRACE_EVICT) {
+    if (op->phase == TRACE_EVICT && op->class == TRACE_PROMOTE) {
+        assert_true(b->lifted);
+        assert_true(ident_equal(b->lift.id, op->id));
+        assert_int_equal(b->lift.size, op->size);
+        assert_int_equal(b->lift.tokens, op->tokens);
+        b->lifted = false;
+    } else if (op->phase == TRACE_EVICT) {
         assert_true(b->moving);
         assert_true(ident_equal(b->from.id, op->id));
         assert_int_equal(b->from.size, op->size);
@@ -65,6 +84,20 @@ static void book_write(struct book *b, const struct hierarchy_op *op)
         b->written += op->size;
     }
     book_enter(b, op);
+    check_capacity(b, (int)op->tier);
+}
+
+static void book_read(struct book *b, const struct hierarchy_op *op)
+{
+    assert_int_equal(b->tier[op->id.lo], op->tier);
+    assert_int_equal(b->size[op->id.lo], op->size);
+    if (op->phase != TRACE_EVICT)
+        return;
+    book_leave(b, op);
+    bool *under_way = op->class == TRACE_PROMOTE ? &b->lifted : &b->moving;
+    assert_false(*under_way);
+    *under_way = true;
+    *(op->class == TRACE_PROMOTE ? &b->lift : &b->from) = *op;
 }
 
 static void book_row(void *ctx, const struct hierarchy_op *op)
@@ -78,14 +111,7 @@ static void book_row(void *ctx, const struct hierarchy_op *op)
         book_write(b, op);
         break;
     case TRACE_READ:
-        if (op->phase == TRACE_EVICT) {
-            book_leave(b, op);
-            b->moving = true;
-            b->from = *op;
-        } else {
-            assert_int_equal(b->tier[op->id.lo], op->tier);
-            assert_int_equal(b->size[op->id.lo], op->size);
-        }
+        book_read(b, op);
         break;
     case TRACE_DELETE:
         assert_int_equal(op->tier, b->last);
@@ -109,17 +135,6 @@ static void book_open(struct book *b, const struct hierarchy_opts *o)
             b->last = t;
 }
 
-static void check_capacity(const struct book *b, int tier)
-{
-    if (b->used[tier] > b->o->capacity[tier]) {
-        assert_int_equal(tier, TRACE_STORAGE); /* only there, and only one object alone... */
-        uint64_t with_bytes = 0;
-        for (int i = 0; i < MAX_IDS; i++)
-            with_bytes += b->tier[i] == tier && b->size[i] > 0;
-        assert_int_equal(with_bytes, 1);
-    }
-}
-
 static void check_books(const struct book *b, const struct hierarchy *h)
 {
     uint64_t live = 0;
@@ -141,6 +156,7 @@ static void check_books(const struct book *b, const struct hierarchy *h)
         live += bytes;
     }
     assert_false(b->moving);
+    assert_false(b->lifted);
     assert_int_equal(b->written, live + b->deleted);
 }
 
@@ -172,7 +188,7 @@ static bool read_id(struct hierarchy *h, struct book *b, uint64_t id)
 {
     b->ops = 0;
     bool hit = hierarchy_read(h, ident_block(id), TRACE_USER);
-    assert_int_equal(b->ops, 1);
+    assert_true(b->ops == 1 || (b->o->promote && hit));
     assert_int_equal(hit, b->tier[id] != TRACE_NO_TIER);
     assert_int_equal(b->op[0].op, hit ? TRACE_READ : TRACE_MISS);
     assert_int_equal(b->op[0].class, TRACE_USER);
@@ -360,6 +376,87 @@ static void touch_renews(void **state)
     hierarchy_free(h);
 }
 
+static struct hierarchy_opts promoting(uint64_t gpu, uint64_t cpu, uint64_t storage)
+{
+    struct hierarchy_opts o = tiers(gpu, cpu, storage);
+    o.promote = true;
+    return o;
+}
+
+/* A read takes its object to the top: out of its tier first, so that the demotion that makes room
+ * finds it there, and nothing is deleted. */
+static void hit_exchanges(void **state)
+{
+    (void)state;
+    struct hierarchy_opts o = promoting(100, 0, 80);
+    struct book b;
+    struct hierarchy *h = begin(&b, &o);
+    for (uint64_t i = 0; i < 4; i++)
+        write_size(h, &b, i, 40);
+    assert_int_equal(b.tier[0], TRACE_STORAGE);
+    assert_true(read_id(h, &b, 0));
+    static const enum trace_op op[] = {TRACE_READ, TRACE_READ, TRACE_READ, TRACE_WRITE,
+                                       TRACE_WRITE};
+    static const enum trace_class class[] = {TRACE_USER, TRACE_PROMOTE, TRACE_CLASS_EVICT,
+                                             TRACE_CLASS_EVICT, TRACE_PROMOTE};
+    static const int tier[] = {TRACE_STORAGE, TRACE_STORAGE, TRACE_GPU, TRACE_STORAGE, TRACE_GPU};
+    static const uint64_t id[] = {0, 0, 2, 2, 0};
+    assert_int_equal(b.ops, 5);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(b.op[i].op, op[i]);
+        assert_int_equal(b.op[i].class, class[i]);
+        assert_int_equal(b.op[i].tier, tier[i]);
+        assert_int_equal(b.op[i].id.lo, id[i]);
+    }
+    struct hierarchy_tier_stats s;
+    hierarchy_stats(h, TRACE_STORAGE, &s);
+    assert_int_equal(s.promoted, 1);
+    assert_true(read_id(h, &b, 0)); /* at the top already: one row */
+    assert_int_equal(b.ops, 1);
+    hierarchy_free(h);
+}
+
+/* Too large for every tier above: stays, without a row. */
+static void hit_stays(void **state)
+{
+    (void)state;
+    struct hierarchy_opts o = promoting(100, 50, HIERARCHY_UNLIMITED);
+    struct book b;
+    struct hierarchy *h = begin(&b, &o);
+    write_size(h, &b, 1, 96);
+    assert_true(read_id(h, &b, 1));
+    assert_int_equal(b.ops, 1);
+    assert_int_equal(b.tier[1], TRACE_STORAGE);
+    hierarchy_free(h);
+}
+
+/* The second victim above is too large for the tier between, and so is the object: it is written
+ * back where it was, and nothing counts as promoted. */
+static void hit_returns(void **state)
+{
+    (void)state;
+    struct hierarchy_opts o = promoting(100, 10, HIERARCHY_UNLIMITED);
+    struct book b;
+    struct hierarchy *h = begin(&b, &o);
+    write_size(h, &b, 1, 5);
+    write_size(h, &b, 2, 60);
+    write_size(h, &b, 3, 30);
+    assert_int_equal(b.tier[3], TRACE_STORAGE);
+    assert_int_equal(b.tier[1], TRACE_CPU); /* demoted for 3, in vain */
+    assert_true(read_id(h, &b, 1));
+    assert_int_equal(b.tier[1], TRACE_GPU);
+    assert_true(read_id(h, &b, 2)); /* 1 is the oldest again */
+    assert_true(read_id(h, &b, 3));
+    assert_int_equal(b.ops, 5);
+    assert_int_equal(b.op[4].class, TRACE_PROMOTE);
+    assert_int_equal(b.op[4].tier, TRACE_STORAGE);
+    assert_int_equal(b.tier[1], TRACE_CPU);
+    struct hierarchy_tier_stats s;
+    hierarchy_stats(h, TRACE_STORAGE, &s);
+    assert_int_equal(s.promoted, 0);
+    hierarchy_free(h);
+}
+
 static uint64_t random_capacity(struct rng *r)
 {
     static const uint64_t choice[] = {0, 1, 2, 7, 20, 100, 333, 1000};
@@ -375,6 +472,8 @@ static void random_run(struct rng *r)
         o.capacity[rng_below(r, 3)] = 50;
     o.target_usage_ratio = rng_chance(r, 0.5) ? 0.8 : rng_unit(r);
     o.large_entry_limit_ratio = rng_chance(r, 0.5) ? 0.95 : rng_unit(r);
+    o.policy = policies[rng_below(r, POLICIES)];
+    o.promote = rng_chance(r, 0.5);
     uint64_t most = 1 + rng_below(r, 400);
     struct book b;
     struct hierarchy *h = begin(&b, &o);
@@ -393,7 +492,7 @@ static void invariants_on_random_runs(void **state)
     (void)state;
     struct rng r;
     rng_seed(&r, 1, 0);
-    for (int run = 0; run < 1500; run++)
+    for (int run = 0; run < 6000; run++)
         random_run(&r);
 }
 
@@ -409,6 +508,9 @@ int main(void)
         cmocka_unit_test(failed_demotion_refuses),
         cmocka_unit_test(oversized),
         cmocka_unit_test(touch_renews),
+        cmocka_unit_test(hit_exchanges),
+        cmocka_unit_test(hit_stays),
+        cmocka_unit_test(hit_returns),
         cmocka_unit_test(invariants_on_random_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
