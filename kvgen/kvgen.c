@@ -7,12 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kvgen/inputs.h"
 #include "kvgen/models.h"
 #include "kvgen/options.h"
 #include "kvgen/output.h"
 #include "kvgen/population.h"
 #include "kvgen/sim.h"
 #include "kvgen/source_blocks.h"
+#include "kvgen/source_burst.h"
 #include "kvgen/source_users.h"
 #include "kvgen/summary.h"
 #include "lib/clock.h"
@@ -35,6 +37,7 @@ struct run {
     struct model model;
     uint64_t capacity[TRACE_TIERS];
     struct population *population; /* NULL without synthetic users */
+    struct inputs *inputs;         /* of a file source, until that takes it */
     struct source *source;
     struct progress *progress;
     struct jsonout *provenance;
@@ -91,11 +94,54 @@ static int open_users(struct run *r, struct err *e)
     return source_users_open(&r->source, &users, e);
 }
 
+static const enum inputs_kind kind_of_source[] = {[OPTIONS_MOONCAKE] = INPUTS_MOONCAKE,
+                                                  [OPTIONS_BURST] = INPUTS_BURST,
+                                                  [OPTIONS_AZURE] = INPUTS_AZURE};
+
+/* Opens the files of --input and, unless --source says it, looks what they hold. */
+static int open_inputs(struct run *r, struct err *e)
+{
+    struct options *o = &r->o;
+    enum inputs_kind kind;
+    int rc = options_check_input(o, r->parser, e);
+    if (rc < 0 || o->input == NULL || o->source == OPTIONS_USERS)
+        return rc;
+    rc = inputs_open(&r->inputs, o->input, e);
+    if (rc < 0 || o->source != OPTIONS_AUTO)
+        return rc;
+    rc = inputs_recognise(r->inputs, &kind, e);
+    for (int i = OPTIONS_MOONCAKE; rc == 0 && i <= OPTIONS_AZURE; i++)
+        if (kind_of_source[i] == kind)
+            o->source = i;
+    if (rc == 0 && (o->source == OPTIONS_AUTO || (o->use_burst_trace && kind == INPUTS_MOONCAKE)))
+        rc = err_set(e, -EINVAL, ERR_INPUT, o->input, "not an input that kvgen knows (%s)",
+                     o->use_burst_trace ? "wanted: BurstGPT CSV, Azure LLM CSV"
+                                        : "known: Mooncake JSONL, BurstGPT CSV, Azure LLM CSV");
+    return rc;
+}
+
+static int open_file_source(struct run *r, struct err *e)
+{
+    const struct options *o = &r->o;
+    struct inputs *in = r->inputs;
+    struct pace_opts pace = {.speedup = o->trace_speedup, .cycles = o->replay_cycles};
+    if (pace.cycles != 1 && !inputs_repeatable(in))
+        return err_set(e, -ESPIPE, ERR_INPUT, "--replay-cycles", "%s can be read only once",
+                       o->input);
+    r->inputs = NULL; /* the source takes it */
+    if (o->source == OPTIONS_MOONCAKE)
+        return source_blocks_open(&r->source, in, &pace, (enum trace_qos)o->qos, e);
+    struct source_burst_opts burst = {.workload = &r->workload,
+                                      .kind = kind_of_source[o->source],
+                                      .pace = pace,
+                                      .seed = o->seed,
+                                      .qos = o->qos_given ? o->qos : -1};
+    return source_burst_open(&r->source, in, &burst, e);
+}
+
 static int open_source(struct run *r, struct err *e)
 {
-    if (r->o.source == OPTIONS_USERS)
-        return open_users(r, e);
-    return source_blocks_open(&r->source, r->o.input, (enum trace_qos)r->o.qos, e);
+    return r->o.source == OPTIONS_USERS ? open_users(r, e) : open_file_source(r, e);
 }
 
 static unsigned thread_count(const struct options *o)
@@ -165,6 +211,17 @@ static int open_simulation(struct run *r, struct err *e)
     return sim_create(&r->sim, &sim, &tiers, r->source, output_row, r->output, e);
 }
 
+static void warn_skipped(const struct source *source)
+{
+    const struct source_skips *skips =
+        source->ops->skips != NULL ? source->ops->skips(source) : NULL;
+    if (skips == NULL || skips->rows == 0)
+        return;
+    char line[1024];
+    err_format(&skips->first, "kvgen", line, sizeof line);
+    fprintf(stderr, "%s; rows skipped: %llu\n", line, (unsigned long long)skips->rows);
+}
+
 static int finish(struct run *r, struct err *e)
 {
     struct trace_totals totals;
@@ -183,6 +240,7 @@ static int finish(struct run *r, struct err *e)
                         .hierarchy = sim_hierarchy(r->sim),
                         .trace = &totals};
     progress_clear(r->progress);
+    warn_skipped(r->source);
     summary_print(stderr, &s);
     return r->o.summary != NULL ? summary_save(&s, r->o.summary, e) : 0;
 }
@@ -218,6 +276,8 @@ static int work(struct run *r, struct err *e)
         return fflush(stdout) == 0 ? 0 : err_errno(e, -errno, ERR_OUTPUT, "", "standard output");
     }
     if (rc == 0)
+        rc = open_inputs(r, e);
+    if (rc == 0)
         rc = options_check(&r->o, r->parser, e);
     if (rc == 0)
         rc = stop_install(e);
@@ -241,6 +301,7 @@ static void release(struct run *r)
         progress_close(r->progress);
     if (r->source != NULL)
         r->source->ops->close(r->source);
+    inputs_close(r->inputs);
     population_free(r->population);
     conf_free(r->conf);
     opt_close(r->parser);

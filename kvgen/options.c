@@ -24,14 +24,37 @@ static const struct opt table[] = {
      .offset = AT(source),
      .arg = "NAME",
      .def = "auto",
-     .choices = "auto|users|mooncake",
+     .choices = "auto|users|mooncake|burst|azure",
      .help = "Where requests come from; auto: told by the content of --input, without it "
              "synthetic users."},
     {.name = "input",
      .type = OPT_TEXT,
      .offset = AT(input),
      .arg = "FILE",
-     .help = "The trace of a file source, plain or zstd; - is standard input."},
+     .help = "The trace of a file source, plain or zstd: a file, a folder, a quoted pattern, or - "
+             "for standard input."},
+    {.name = "use-burst-trace",
+     .type = OPT_FLAG,
+     .offset = AT(use_burst_trace),
+     .help = "Take requests from the BurstGPT or Azure CSV of --burst-trace-path."},
+    {.name = "burst-trace-path",
+     .type = OPT_TEXT,
+     .offset = AT(burst_trace_path),
+     .arg = "FILE",
+     .help = "With --use-burst-trace: what --input is otherwise."},
+    {.name = "trace-speedup",
+     .type = OPT_F64,
+     .offset = AT(trace_speedup),
+     .arg = "F",
+     .def = "1",
+     .max = 1e9,
+     .help = "Divide the times of a file source; 0: no time between its requests."},
+    {.name = "replay-cycles",
+     .type = OPT_U64,
+     .offset = AT(replay_cycles),
+     .arg = "N",
+     .def = "1",
+     .help = "Read a file source this many times, one after the other; 0: until the run ends."},
     {.name = "num-users",
      .type = OPT_U64,
      .offset = AT(num_users),
@@ -95,7 +118,7 @@ static const struct opt table[] = {
      .arg = "CLASS",
      .def = "batch",
      .choices = "interactive|responsive|batch",
-     .help = "Service class of a file's requests."},
+     .help = "Service class of a file's requests; BurstGPT and Azure: drawn unless given."},
 
     {.type = OPT_HEADING, .help = "Serving"},
     {.name = "generation-mode",
@@ -305,21 +328,56 @@ struct opt_parser *options_open(struct options *o)
     return opt_open("kvgen", "[options]", table, o);
 }
 
+int options_check_input(struct options *o, const struct opt_parser *p, struct err *e)
+{
+    if (o->use_burst_trace != (o->burst_trace_path != NULL))
+        return err_set(e, -EINVAL, ERR_INPUT,
+                       o->use_burst_trace ? "--use-burst-trace" : "--burst-trace-path",
+                       "--use-burst-trace and --burst-trace-path FILE go together");
+    if (o->use_burst_trace) {
+        if (opt_refuse(p, e, "--use-burst-trace says it already", "source", "input", NULL) < 0)
+            return -EINVAL;
+        o->input = o->burst_trace_path;
+    }
+    if (o->source == OPTIONS_AUTO && o->input == NULL)
+        o->source = OPTIONS_USERS;
+    if (o->source != OPTIONS_AUTO && o->source != OPTIONS_USERS && o->input == NULL)
+        return err_set(e, -EINVAL, ERR_INPUT, "--source", "this one needs --input FILE");
+    return 0;
+}
+
+static int check_cycles(const struct options *o, struct err *e)
+{
+    if (o->replay_cycles != 0)
+        return 0;
+    if (o->trace_speedup == 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--replay-cycles",
+                       "0 would never end: --trace-speedup 0 leaves no time between requests");
+    if (o->duration_ns == 0 && o->max_requests == 0 && o->limit == 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--replay-cycles",
+                       "0 never ends: give a duration, --max-requests or --limit");
+    return 0;
+}
+
 static int check_source(struct options *o, const struct opt_parser *p, struct err *e)
 {
-    if (o->source == OPTIONS_AUTO)
-        o->source = o->input == NULL ? OPTIONS_USERS : OPTIONS_MOONCAKE;
-    if (o->source == OPTIONS_MOONCAKE) {
-        if (o->input == NULL)
-            return err_set(e, -EINVAL, ERR_INPUT, "--source mooncake", "needs --input FILE");
-        return opt_refuse(p, e, "only synthetic users (--source users) have a meaning for it",
-                          "num-users", "users-file", "dump-users", "arrival", "request-rate",
-                          "disable-multi-turn", "disable-prefix-caching", "decode-reads", NULL);
+    if (o->source == OPTIONS_USERS) {
+        if (!opt_given(p, "duration"))
+            o->duration_ns = 60 * UNITS_NS_PER_S;
+        return opt_refuse(p, e, "only traces (--input FILE) have a meaning for it", "input",
+                          "block-reuse", "partial-blocks", "qos", "trace-speedup", "replay-cycles",
+                          NULL);
     }
-    if (!opt_given(p, "duration"))
-        o->duration_ns = 60 * UNITS_NS_PER_S;
-    return opt_refuse(p, e, "only block traces (--source mooncake) have a meaning for it", "input",
-                      "block-reuse", "partial-blocks", "qos", NULL);
+    int rc = opt_refuse(p, e, "only synthetic users (--source users) have a meaning for it",
+                        "num-users", "users-file", "dump-users", "arrival", "request-rate",
+                        "disable-multi-turn", NULL);
+    if (rc == 0 && o->source == OPTIONS_MOONCAKE)
+        rc = opt_refuse(p, e, "requests of blocks have no meaning for it", "disable-prefix-caching",
+                        "decode-reads", NULL);
+    if (rc == 0 && o->source != OPTIONS_MOONCAKE)
+        rc = opt_refuse(p, e, "only requests of blocks have a meaning for it", "block-reuse",
+                        "partial-blocks", NULL);
+    return rc == 0 ? check_cycles(o, e) : rc;
 }
 
 static int check_users(const struct options *o, const struct opt_parser *p, struct err *e)
@@ -398,6 +456,7 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--tensor-parallel",
                        "%llu ranks need as many GPUs, --num-gpus is %llu",
                        (unsigned long long)o->tensor_parallel, (unsigned long long)o->num_gpus);
+    o->qos_given = opt_given(p, "qos");
     int rc = check_answer(o, p, e);
     if (rc == 0)
         rc = check_source(o, p, e);

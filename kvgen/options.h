@@ -13,7 +13,9 @@
 enum options_source {
     OPTIONS_AUTO,
     OPTIONS_USERS,
-    OPTIONS_MOONCAKE
+    OPTIONS_MOONCAKE,
+    OPTIONS_BURST,
+    OPTIONS_AZURE
 };
 enum options_format {
     OPTIONS_KVTRACE,
@@ -23,7 +25,10 @@ enum options_format {
 /* Fields in the order of the table in options.c; enums are indices into its choices. */
 struct options {
     int source;
-    const char *input;
+    const char *input, *burst_trace_path;
+    bool use_burst_trace, qos_given;
+    double trace_speedup;
+    uint64_t replay_cycles;
     uint64_t num_users, max_requests, seed, workers;
     const char *users_file, *dump_users;
     int arrival;
@@ -46,8 +51,9 @@ struct options {
 
 /* The parser over *o, with defaults set; NULL: no memory. Close with opt_close. */
 struct opt_parser *options_open(struct options *o);
-/* Chooses the source (OPTIONS_AUTO becomes what it stands for) and refuses what does not go
- * together. */
+/* Settles what is read (--input or what stands for it); before the source is known. */
+int options_check_input(struct options *o, const struct opt_parser *p, struct err *e);
+/* Refuses what does not go together; o->source is not OPTIONS_AUTO any more. */
 int options_check(struct options *o, const struct opt_parser *p, struct err *e);
 /* Capacities in bytes of the tiers that the options give. */
 int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], struct err *e);

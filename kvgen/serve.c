@@ -125,6 +125,8 @@ static void serve_decode(struct sim *s, const struct request *r, int64_t tokens)
 
 static void serve_object(struct sim *s, const struct request *r)
 {
+    if (r->context_tokens == 0)
+        return; /* BurstGPT has such: requests that failed */
     int64_t tokens = serve_prompt(s, r);
     serve_earlier_turns(s, r);
     if (!hierarchy_has(s->hierarchy, r->object))

@@ -11,6 +11,12 @@
 
 struct source; /* begins with its ops */
 
+/* Rows of the input that were no request. */
+struct source_skips {
+    uint64_t rows;
+    struct err first; /* why the first was skipped */
+};
+
 struct source_ops {
     const char *name;
     bool blocks; /* requests are lists of blocks, not one object */
@@ -27,6 +33,8 @@ struct source_ops {
     size_t (*user_name)(const struct source *s, uint32_t user, char *buf);
     /* Conversations begun so far and their turns. */
     void (*conversations)(const struct source *s, uint64_t *count, uint64_t *turns);
+    /* Rows skipped so far; NULL: this kind skips none. */
+    const struct source_skips *(*skips)(const struct source *s);
     void (*close)(struct source *s);
 };
 

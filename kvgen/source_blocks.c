@@ -27,14 +27,15 @@ struct list {
 
 struct blocks {
     struct source base;
-    struct frame_in *in;
+    struct inputs *in;
+    struct frame_in *file;
     struct jsonin_stream *stream;
+    struct pace pace;
     enum trace_qos qos;
     bool ready; /* ahead holds the next request */
     bool ended;
     struct request ahead;
     uint64_t read;
-    int64_t first_ms, last_ms;
     struct list *list;
     uint32_t lists, free;
 };
@@ -49,7 +50,7 @@ static struct blocks *blocks_of(struct source *s)
 static int bad_line(const struct blocks *s, struct err *e, const char *what)
 {
     char where[320];
-    snprintf(where, sizeof where, "%s:%llu", frame_in_name(s->in),
+    snprintf(where, sizeof where, "%s:%llu", frame_in_name(s->file),
              (unsigned long long)jsonin_stream_line(s->stream));
     return err_set(e, -EINVAL, ERR_INPUT, where, "%s", what);
 }
@@ -119,13 +120,10 @@ static int read_time(struct blocks *s, const struct jsonin_v *line, struct err *
     int64_t ms;
     if (jsonin_i64(jsonin_get(line, "timestamp"), &ms) < 0 || ms < -MAX_MS || ms > MAX_MS)
         return bad_line(s, e, "timestamp is not a whole number of milliseconds");
-    if (s->read == 0)
-        s->first_ms = s->last_ms = ms;
-    if (ms < s->last_ms)
+    int rc = pace_row(&s->pace, ms * NS_PER_MS, &s->ahead.arrival_ns);
+    if (rc == -EINVAL)
         return bad_line(s, e, "timestamp goes back; requests must be in order of arrival");
-    s->last_ms = ms;
-    s->ahead.arrival_ns = (ms - s->first_ms) * NS_PER_MS;
-    return 0;
+    return rc < 0 ? bad_line(s, e, "timestamp lies after the end of virtual time (146 years)") : 0;
 }
 
 static int read_request(struct blocks *s, const struct jsonin_v *line, struct err *e)
@@ -146,15 +144,68 @@ static int read_request(struct blocks *s, const struct jsonin_v *line, struct er
     return rc;
 }
 
+/* The first line tells what the file is. */
+static int check_first(const struct blocks *s, const struct jsonin_v *line, struct err *e)
+{
+    static const char *const wanted[] = {"timestamp", "input_length", "output_length", "hash_ids"};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (jsonin_get(line, wanted[i]) == NULL) {
+            char what[160];
+            snprintf(what, sizeof what,
+                     "not an input that kvgen knows: no %s (known: Mooncake JSONL with timestamp, "
+                     "input_length, output_length, hash_ids)",
+                     wanted[i]);
+            return bad_line(s, e, what);
+        }
+    return 0;
+}
+
+/* The next file, in the next cycle if it must be: 1; 0 at the end; negative errno. */
+static int next_file(struct blocks *s, struct err *e)
+{
+    int rc = inputs_next(s->in, &s->file, e);
+    if (rc == 0) {
+        rc = pace_again(&s->pace, inputs_path(s->in), e);
+        if (rc <= 0)
+            return rc;
+        inputs_rewind(s->in);
+        rc = inputs_next(s->in, &s->file, e);
+    }
+    if (rc <= 0)
+        return rc;
+    jsonin_stream_close(s->stream);
+    s->stream = NULL;
+    pace_new_file(&s->pace);
+    rc = jsonin_stream_open(&s->stream, s->file, MAX_LINE, e);
+    return rc < 0 ? rc : 1;
+}
+
+/* 1 and the next line, of whichever file; 0 at the end; negative errno. */
+static int next_line(struct blocks *s, const struct jsonin_v **line, struct err *e)
+{
+    for (;;) {
+        int rc = s->stream == NULL ? 0 : jsonin_stream_next(s->stream, line, e);
+        if (rc == 0) {
+            rc = next_file(s, e);
+            if (rc <= 0)
+                return rc;
+            continue;
+        }
+        return rc;
+    }
+}
+
 static int read_ahead(struct blocks *s, struct err *e)
 {
     const struct jsonin_v *line;
-    int rc = jsonin_stream_next(s->stream, &line, e);
+    int rc = next_line(s, &line, e);
     if (rc == 0)
         s->ended = true;
     if (rc <= 0)
         return rc;
-    rc = read_request(s, line, e);
+    rc = s->read == 0 ? check_first(s, line, e) : 0;
+    if (rc == 0)
+        rc = read_request(s, line, e);
     if (rc < 0)
         return rc;
     s->read++;
@@ -209,7 +260,7 @@ static void blocks_close(struct source *base)
 {
     struct blocks *s = blocks_of(base);
     jsonin_stream_close(s->stream);
-    frame_in_close(s->in);
+    inputs_close(s->in);
     for (uint32_t i = 0; i < s->lists; i++)
         free(s->list[i].id);
     free(s->list);
@@ -228,46 +279,22 @@ static const struct source_ops blocks_ops = {
     .close = blocks_close,
 };
 
-/* The first line tells what the file is. */
-static int recognise(struct blocks *s, struct err *e)
-{
-    static const char *const wanted[] = {"timestamp", "input_length", "output_length", "hash_ids"};
-    const struct jsonin_v *line;
-    int rc = jsonin_stream_next(s->stream, &line, e);
-    if (rc < 0)
-        return rc;
-    if (rc == 0)
-        return err_set(e, -EINVAL, ERR_INPUT, frame_in_name(s->in), "holds no request");
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (jsonin_get(line, wanted[i]) == NULL) {
-            char what[160];
-            snprintf(what, sizeof what,
-                     "not an input that kvgen knows: no %s (known: Mooncake JSONL with timestamp, "
-                     "input_length, output_length, hash_ids)",
-                     wanted[i]);
-            return bad_line(s, e, what);
-        }
-    rc = read_request(s, line, e);
-    if (rc < 0)
-        return rc;
-    s->read = 1;
-    s->ready = true;
-    return 0;
-}
-
-int source_blocks_open(struct source **out, const char *path, enum trace_qos qos, struct err *e)
+int source_blocks_open(struct source **out, struct inputs *in, const struct pace_opts *pace,
+                       enum trace_qos qos, struct err *e)
 {
     struct blocks *s = calloc(1, sizeof *s);
-    if (s == NULL)
+    if (s == NULL) {
+        inputs_close(in);
         return err_nomem(e, "source");
+    }
     s->base.ops = &blocks_ops;
+    s->in = in;
+    s->pace.o = *pace;
     s->qos = qos;
     s->free = NO_LIST;
-    int rc = frame_in_open(&s->in, path, NULL, e);
+    int rc = read_ahead(s, e);
     if (rc == 0)
-        rc = jsonin_stream_open(&s->stream, s->in, MAX_LINE, e);
-    if (rc == 0)
-        rc = recognise(s, e);
+        rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no request");
     if (rc < 0) {
         blocks_close(&s->base);
         return rc;

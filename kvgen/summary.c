@@ -46,13 +46,16 @@ static void put_trace(struct jsonout *j, const struct summary *s)
     jsonout_end(j);
 }
 
-static void put_requests(struct jsonout *j, const struct sim_stats *st)
+static void put_requests(struct jsonout *j, const struct sim_stats *st, const struct source *source)
 {
+    const struct source_skips *skips =
+        source->ops->skips != NULL ? source->ops->skips(source) : NULL;
     jsonout_object(j, "requests");
     jsonout_u64(j, "issued", st->issued);
     jsonout_u64(j, "served", st->served);
     jsonout_u64(j, "completed", st->completed);
     jsonout_u64(j, "waiting", st->waiting);
+    jsonout_u64(j, "skipped_rows", skips != NULL ? skips->rows : 0);
     jsonout_u64(j, "context_tokens", st->context_tokens);
     jsonout_u64(j, "generated_tokens", st->generated_tokens);
     jsonout_object(j, "by_qos");
@@ -192,7 +195,7 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
     jsonout_u64(j, "seed", s->seed);
     put_model(j, s->model);
     put_trace(j, s);
-    put_requests(j, s->stats);
+    put_requests(j, s->stats, s->source);
     put_conversations(j, s->source);
     put_rows_by(j, s->stats);
     put_all_lookups(j, s->stats);

@@ -25,6 +25,8 @@ struct frame_in {
     size_t hint;     /* bytes that the decompressor wants next */
     char *provenance, *summary;
     ZSTD_DCtx *dctx;
+    char *back; /* given back; back[back_at..back_len) comes before the rest */
+    size_t back_at, back_len;
 };
 
 struct frame_piece {
@@ -172,6 +174,7 @@ void frame_in_close(struct frame_in *in)
     ZSTD_freeDCtx(in->dctx);
     free(in->provenance);
     free(in->summary);
+    free(in->back);
     free(in);
 }
 
@@ -196,6 +199,7 @@ int frame_in_rewind(struct frame_in *in, struct err *e)
     if (rc)
         return rc;
     in->in_frame = in->table_last = false;
+    in->back_at = in->back_len;
     free(in->provenance);
     in->provenance = NULL;
     return in_recognise(in, e);
@@ -294,8 +298,32 @@ static int64_t in_read_zstd(struct frame_in *in, char *buf, size_t cap, struct e
     return (int64_t)o.pos;
 }
 
+int frame_in_unread(struct frame_in *in, const void *buf, size_t len)
+{
+    char *back = malloc(len ? len : 1);
+    if (!back)
+        return -ENOMEM;
+    memcpy(back, buf, len);
+    free(in->back);
+    in->back = back;
+    in->back_at = 0;
+    in->back_len = len;
+    return 0;
+}
+
+static int64_t in_read_back(struct frame_in *in, void *buf, size_t cap)
+{
+    size_t n = in->back_len - in->back_at;
+    n = n < cap ? n : cap;
+    memcpy(buf, in->back + in->back_at, n);
+    in->back_at += n;
+    return (int64_t)n;
+}
+
 int64_t frame_in_read(struct frame_in *in, void *buf, size_t cap, struct err *e)
 {
+    if (in->back_at < in->back_len)
+        return in_read_back(in, buf, cap);
     if (in->s.error.code)
         return frame_source_fail(&in->s, e);
     return in->zstd ? in_read_zstd(in, buf, cap, e) : in_read_plain(in, buf, cap, e);

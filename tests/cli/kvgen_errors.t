@@ -20,7 +20,8 @@ bad "missing file" 2 ".*nothing.jsonl" --input "$TMP/nothing.jsonl"
 : >"$J"
 bad "empty file" 2 ".*in.jsonl" --input "$J"
 echo '{"chat_id": 1}' >"$J"
-bad "unknown kind of file" 2 ".*in.jsonl:1: .*timestamp" --input "$J"
+bad "unknown kind of file" 2 ".*in.jsonl: not an input" --input "$J"
+bad "not the kind that was said" 2 ".*in.jsonl:1: .*timestamp" --source mooncake --input "$J"
 echo '<xml/>' >"$J"
 bad "no JSON at all" 2 ".*in.jsonl" --input "$J"
 printf '%s\n%s\n' "$good" "$good" | sed '2s/600/"x"/' >"$J"
@@ -56,7 +57,35 @@ bad "no rate" 2 "--arrival poisson" --arrival poisson
 bad "rate without Poisson" 2 "--request-rate" --request-rate 3
 bad "block option for users" 2 "--block-reuse" --block-reuse any
 bad "users option for blocks" 2 "--num-users" --input "$DATA/mooncake_first200.jsonl" --num-users 3
-bad "mooncake without input" 2 "--source mooncake" --source mooncake
+bad "mooncake without input" 2 "--source" --source mooncake
+bad "block option for arrivals" 2 "--partial-blocks" --input "$DATA/burstgpt_30rows.csv" --partial-blocks
+bad "burst without path" 2 "--use-burst-trace" --use-burst-trace
+bad "path without burst" 2 "--burst-trace-path" --burst-trace-path "$DATA/burstgpt_30rows.csv"
+bad "no burst trace" 2 ".*first200.jsonl: not an input" --use-burst-trace \
+    --burst-trace-path "$DATA/mooncake_first200.jsonl"
+bad "endless cycles" 2 "--replay-cycles" --input "$DATA/burstgpt_30rows.csv" --replay-cycles 0
+bad "cycles without time" 2 "--replay-cycles" --input "$DATA/burstgpt_30rows.csv" --replay-cycles 0 \
+    --trace-speedup 0 --duration 5
+bad "cycles of users" 2 "--replay-cycles" --replay-cycles 2
+bad "nothing matches" 2 ".*none" --input "$TMP/none*.csv"
+mkdir "$TMP/empty"
+bad "folder without data" 2 ".*empty: holds no file" --input "$TMP/empty"
+B=$TMP/burst.csv
+printf 'Timestamp,Request tokens,Response tokens\n5,10,1\n4,10,1\n' >"$B"
+bad "burst time goes back" 2 ".*burst.csv:3: Timestamp goes back" --input "$B"
+printf 'Timestamp,Request tokens,Response tokens\n5,ten,1\n6,-1,1\n' >"$B"
+bad "no good row" 2 ".*burst.csv:2: Request tokens is \"ten\"" --input "$B"
+{
+    printf 'Timestamp,Request tokens,Response tokens\n5,10,1\n'
+    head -c 3000000 /dev/zero | tr '\0' 7
+} >"$B"
+bad "endless row" 2 ".*burst.csv:3: a row of more" --input "$B"
+head -c 30000 "$DATA/azure_code_2023.csv.zst" >"$TMP/cut.zst"
+bad "cut CSV" 2 ".*cut.zst" --input "$TMP/cut.zst"
+printf 'Timestamp,Request tokens,Response tokens\n5,10,1\n' >"$B"
+bad "time stands still" 2 ".*burst.csv: .*never end" --input "$B" --replay-cycles 0 --duration 5
+bad "azure is no burst" 2 ".*burst.csv: .*TIMESTAMP" --source azure --input "$B"
+
 bad "two for standard output" 2 "standard output" --summary - --dump-users -
 exits "--list-models with what simulates: status 2" 2 "$BIN/kvgen" --list-models --num-users 3
 like "--list-models with what simulates: says so" "$(cat "$TMP/stderr")" '^kvgen: --num-users: '

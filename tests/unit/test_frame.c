@@ -269,10 +269,34 @@ static void test_claims_are_not_believed(void **state)
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_open, scratch_close)
+/* What is given back comes first, in any steps, then the rest; a rewind forgets it. */
+static void test_unread(void **state)
+{
+    struct scratch *t = *state;
+    struct frame_in *in;
+    struct err e = {0};
+    char buf[16];
+    put_file(t->path[0], "abcdefgh", 8);
+    assert_int_equal(frame_in_open(&in, t->path[0], NULL, &e), 0);
+    assert_int_equal(frame_in_read(in, buf, 5, &e), 5);
+    assert_int_equal(frame_in_unread(in, buf, 5), 0);
+    assert_int_equal(frame_in_read(in, buf, 2, &e), 2);
+    assert_int_equal(frame_in_read(in, buf + 2, 9, &e), 3);
+    assert_int_equal(frame_in_read(in, buf + 5, 9, &e), 3);
+    assert_memory_equal(buf, "abcdefgh", 8);
+    assert_int_equal(frame_in_read(in, buf, 9, &e), 0);
+    assert_int_equal(frame_in_unread(in, "xyz", 3), 0);
+    assert_int_equal(frame_in_rewind(in, &e), 0);
+    assert_int_equal(frame_in_read(in, buf, 9, &e), 8);
+    assert_memory_equal(buf, "abcdefgh", 8);
+    frame_in_close(in);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_plain),
+        TEST(test_unread),
         TEST(test_open_errors),
         TEST(test_one_frame_in_parts),
         TEST(test_pieces_of_our_own_file),

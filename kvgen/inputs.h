@@ -1,0 +1,40 @@
+/* inputs.h - the files of a file source, one after the other: a file, those of a folder or of a
+ * pattern in name order, or standard input; and what kind of data the first one holds. */
+#ifndef KVGEN_INPUTS_H
+#define KVGEN_INPUTS_H
+
+#include <stdbool.h>
+
+#include "lib/err.h"
+#include "lib/frame.h"
+
+enum inputs_kind {
+    INPUTS_UNKNOWN,
+    INPUTS_MOONCAKE,
+    INPUTS_BURST,
+    INPUTS_AZURE,
+    INPUTS_KINDS
+};
+
+struct inputs;
+
+/*
+ * path: a file, a folder (its files whose names end in .csv, .json, .jsonl, with or without .zst),
+ * a pattern as in glob(7) when no file is named so, or "-". Opens the first. Nothing there, or a
+ * folder without such files: -ENOENT.
+ */
+int inputs_open(struct inputs **out, const char *path, struct err *e);
+void inputs_close(struct inputs *in);
+/* Looks at the beginning of the first file, which is read from its start all the same.
+ * INPUTS_UNKNOWN when nothing known is there. 0 or negative errno (empty, unreadable). */
+int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e);
+/* The next file from its start, lent until the next call: 1; 0 after the last; negative errno. */
+int inputs_next(struct inputs *in, struct frame_in **file, struct err *e);
+/* Can all of it be read again? Not standard input, nor a pipe. */
+bool inputs_repeatable(const struct inputs *in);
+/* From the first file again. */
+void inputs_rewind(struct inputs *in);
+/* What inputs_open was given. */
+const char *inputs_path(const struct inputs *in);
+
+#endif

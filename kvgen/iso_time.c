@@ -1,0 +1,116 @@
+/* iso_time.c - ISO 8601 times into nanoseconds. Used by sources whose traces have wall-clock times.
+ */
+#include "kvgen/iso_time.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "lib/units.h"
+
+/* What is left of the text. */
+struct text {
+    const char *p;
+    size_t len;
+};
+
+static bool take_char(struct text *t, char c)
+{
+    if (t->len == 0 || *t->p != c)
+        return false;
+    t->p++;
+    t->len--;
+    return true;
+}
+
+/* Exactly n digits, a number from lo to hi. */
+static bool take_number(struct text *t, size_t n, int64_t lo, int64_t hi, int64_t *out)
+{
+    uint64_t v;
+    if (t->len < n || units_parse_digits(t->p, n, &v) < 0 || (int64_t)v < lo || (int64_t)v > hi)
+        return false;
+    t->p += n;
+    t->len -= n;
+    *out = (int64_t)v;
+    return true;
+}
+
+static int64_t days_since_1970(int64_t year, int64_t month, int64_t day)
+{
+    int64_t a = (month - 14) / 12;
+    return 1461 * (year + 4800 + a) / 4 + 367 * (month - 2 - 12 * a) / 12 -
+           3 * ((year + 4900 + a) / 100) / 4 + day - 32075 - 2440588;
+}
+
+static int64_t days_of_month(int64_t year, int64_t month)
+{
+    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    return month == 2 ? 28 + leap : 30 + (month + month / 8) % 2;
+}
+
+static bool take_date(struct text *t, int64_t *days)
+{
+    int64_t year, month, day;
+    if (!take_number(t, 4, 1970, 2199, &year) || !take_char(t, '-') ||
+        !take_number(t, 2, 1, 12, &month) || !take_char(t, '-') ||
+        !take_number(t, 2, 1, days_of_month(year, month), &day))
+        return false;
+    *days = days_since_1970(year, month, day);
+    return true;
+}
+
+/* Decimals after the point, as ns. */
+static bool take_fraction(struct text *t, int64_t *ns)
+{
+    int64_t digit, place = UNITS_NS_PER_S;
+    *ns = 0;
+    if (!take_char(t, '.'))
+        return true;
+    while (take_number(t, 1, 0, 9, &digit)) {
+        place /= 10;
+        if (place == 0)
+            return false;
+        *ns += digit * place;
+    }
+    return place < UNITS_NS_PER_S;
+}
+
+static bool take_clock(struct text *t, int64_t *s, int64_t *ns)
+{
+    int64_t hour, minute, second;
+    if (!take_number(t, 2, 0, 23, &hour) || !take_char(t, ':') ||
+        !take_number(t, 2, 0, 59, &minute) || !take_char(t, ':') ||
+        !take_number(t, 2, 0, 60, &second))
+        return false;
+    *s = (hour * 60 + minute) * 60 + second;
+    return take_fraction(t, ns);
+}
+
+/* Seconds that the zone is ahead of UTC. */
+static bool take_zone(struct text *t, int64_t *s)
+{
+    int64_t hours, minutes;
+    *s = 0;
+    if (t->len == 0 || take_char(t, 'Z'))
+        return true;
+    bool west = take_char(t, '-');
+    if (!west && !take_char(t, '+'))
+        return false;
+    if (!take_number(t, 2, 0, 23, &hours))
+        return false;
+    take_char(t, ':');
+    if (!take_number(t, 2, 0, 59, &minutes))
+        return false;
+    *s = (hours * 60 + minutes) * (west ? -60 : 60);
+    return true;
+}
+
+int iso_time_parse(const char *text, size_t len, int64_t *ns)
+{
+    struct text t = {text, len};
+    int64_t days, second, fraction, zone;
+    if (!take_date(&t, &days) || (!take_char(&t, ' ') && !take_char(&t, 'T')) ||
+        !take_clock(&t, &second, &fraction) || !take_zone(&t, &zone) || t.len != 0)
+        return -EINVAL;
+    *ns = (days * 86400 + second - zone) * UNITS_NS_PER_S + fraction;
+    return 0;
+}

@@ -1,0 +1,86 @@
+/* Any bytes as the input of a file source: what is recognised is read to its end, every request is
+ * within its bounds and none arrives before another, and what ends with an error says where. The
+ * first byte picks speed and cycles. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kvgen/inputs.h"
+#include "kvgen/source_blocks.h"
+#include "kvgen/source_burst.h"
+#include "lib/conf.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int open_source(struct source **out, struct inputs *in, enum inputs_kind kind, uint8_t how,
+                       struct err *e)
+{
+    static struct workload w;
+    static struct conf *c;
+    if (c == NULL && (conf_open(&c, NULL, e) < 0 || workload_read(&w, c, e) < 0))
+        abort();
+    struct pace_opts pace = {.speedup = how % 3, .cycles = 1 + how / 3 % 2};
+    if (kind == INPUTS_BURST || kind == INPUTS_AZURE) {
+        struct source_burst_opts o = {.workload = &w, .kind = kind, .pace = pace, .qos = -1};
+        return source_burst_open(out, in, &o, e);
+    }
+    return source_blocks_open(out, in, &pace, TRACE_BATCH, e);
+}
+
+static int read_all(struct source *s, struct err *e)
+{
+    struct request r;
+    int64_t at, last = 0;
+    int rc;
+    while ((rc = s->ops->peek(s, &at, e)) > 0) {
+        s->ops->take(s, &r);
+        if (at < last || r.arrival_ns != at || r.context_tokens < 0 ||
+            r.context_tokens > REQUEST_MAX_TOKENS || r.generated_tokens < 0)
+            abort();
+        for (uint32_t i = 0; i < r.block_count; i++)
+            if (r.blocks[i] == UINT64_MAX)
+                abort();
+        last = at;
+        s->ops->release(s, &r);
+        s->ops->done(s, &r, at);
+    }
+    return rc;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    int fd = memfd_create("input", MFD_CLOEXEC);
+    struct inputs *in = NULL;
+    struct source *s = NULL;
+    struct err e = {0};
+    enum inputs_kind kind;
+    char path[64];
+
+    if (size == 0 || fd < 0 || write(fd, data + 1, size - 1) != (ssize_t)(size - 1))
+        goto out;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int rc = inputs_open(&in, path, &e);
+    if (rc == 0)
+        rc = inputs_recognise(in, &kind, &e);
+    if (rc == 0 && kind == INPUTS_UNKNOWN) {
+        inputs_close(in);
+        goto out;
+    }
+    if (rc < 0) {
+        inputs_close(in);
+    } else {
+        rc = open_source(&s, in, kind, data[0], &e);
+        if (rc == 0) {
+            rc = read_all(s, &e);
+            s->ops->close(s);
+        }
+    }
+    if (rc < 0 && (e.code == 0 || e.what[0] == '\0'))
+        abort();
+out:
+    if (fd >= 0)
+        close(fd);
+    return 0;
+}
