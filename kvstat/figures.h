@@ -40,6 +40,8 @@ struct figures_targets {
 /* Share of a class's requests that must lie within its p95 target. */
 #define FIGURES_COMPLIANCE 0.95
 
+struct assess;
+
 /* One report's numbers. NAN: not known. Lends what it points at. */
 struct figures {
     const char *const *files;
@@ -48,6 +50,7 @@ struct figures {
     const struct agg_totals *totals;
     const struct requests_totals *requests;
     const struct run *run;
+    const struct assess *assess; /* the verdict, set by the caller; NULL: not asked for */
     struct figures_targets targets[TRACE_QOSES];
     bool result;         /* a replay's; else times are those of the simulation */
     bool requests_known; /* the file says which request a row is of */

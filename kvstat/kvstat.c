@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvstat/assess.h"
 #include "kvstat/figures.h"
 #include "kvstat/options.h"
 #include "kvstat/output.h"
@@ -22,6 +23,7 @@ struct kvstat {
     struct options options;
     struct scan_opts scan;
     struct figures_targets targets[TRACE_QOSES];
+    struct assess_limits limits;
     struct jsonout *json; /* one of these two is used */
     struct output *text;
     bool several; /* reports in one output */
@@ -56,14 +58,29 @@ static int read_targets(struct kvstat *k, struct err *e)
         }
         k->scan.target_ns[q] = llround(k->targets[q].ms[0] * 1e6);
     }
+    k->limits.write_device_p95_ms = conf_f64(conf, "storage_health.write_device_p95_ms");
+    k->limits.read_device_p95_ms = conf_f64(conf, "storage_health.read_device_p95_ms");
+    k->limits.cpu_p95_ms = conf_f64(conf, "storage_health.cpu_p95_ms");
+    k->limits.hit_rate = conf_f64(conf, "storage_health.hit_rate");
     conf_free(conf);
     return 0;
+}
+
+static void judge(struct kvstat *k, struct figures *f, struct assess *verdict)
+{
+    if (k->options.profile == ASSESS_NONE)
+        return;
+    assess_figures(verdict, (enum assess_profile)k->options.profile, &k->limits, f);
+    f->assess = verdict;
+    if (k->options.check && verdict->verdict != ASSESS_PASS && k->status == 0)
+        k->status = 1;
 }
 
 static int add_report(struct kvstat *k, const struct scan *scan, const char *const *files, size_t n,
                       struct err *e)
 {
     struct figures f;
+    struct assess verdict;
     struct run run;
     /* Pooled files were made by several runs: what one of them tells is not true of all. */
     bool one = scan->files == 1;
@@ -71,6 +88,7 @@ static int add_report(struct kvstat *k, const struct scan *scan, const char *con
                       one ? scan->provenance : NULL, e);
     if (rc == 0) {
         figures_compute(&f, files, n, scan, &run, k->targets);
+        judge(k, &f, &verdict);
         if (k->json) {
             if (k->several)
                 jsonout_object(k->json, NULL);

@@ -40,6 +40,17 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = FIELD(merge),
      .help = "Pool all files into one report instead of one for each."},
+    {.name = "profile",
+     .type = OPT_ENUM,
+     .offset = FIELD(profile),
+     .arg = "NAME",
+     .def = "none",
+     .choices = "none|latency|throughput",
+     .help = "Judge the run: PASS or FAIL by latencies and hit rate, or by bandwidth."},
+    {.name = "check",
+     .type = OPT_FLAG,
+     .offset = FIELD(check),
+     .help = "Exit with status 1 unless the verdict of --profile is PASS."},
     {.type = OPT_HEADING, .help = "Input"},
     {.name = "run",
      .type = OPT_TEXT,
@@ -51,7 +62,8 @@ static const struct opt table[] = {
      .type = OPT_TEXT,
      .offset = FIELD(config),
      .arg = "FILE",
-     .help = "Configuration in YAML; its qos_profiles give the targets of the QoS classes."},
+     .help = "Configuration in YAML; its qos_profiles give the targets of the QoS classes, its "
+             "storage_health the limits of --profile latency."},
     {.name = "skip-bad-rows",
      .type = OPT_FLAG,
      .offset = FIELD(skip_bad_rows),
@@ -102,6 +114,9 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
                        "no input: name a trace or result file, or pipe one in");
     if (n > 1 && opt_given(p, "run"))
         return err_set(e, -EINVAL, ERR_INPUT, "--run", "describes one input, not %zu", n);
+    if (o->check && !o->profile)
+        return err_set(e, -EINVAL, ERR_INPUT, "--check",
+                       "needs --profile, which gives the verdict");
     if (o->threads == 0)
         o->threads = threads_auto();
     return groups_parse_by(o->by_text, &o->by, e);

@@ -10,10 +10,11 @@
 
 /* Plain values; texts point into argv. */
 struct options {
-    bool json, merge, skip_bad_rows;
+    bool json, merge, check, skip_bad_rows;
     const char *by_text, *output, *config, *run;
     uint64_t threads;
     int progress; /* enum progress_mode */
+    int profile;  /* enum assess_profile */
     unsigned by;  /* enum groups_by, from by_text */
 };
 

@@ -15,4 +15,9 @@ void report_text(FILE *out, const struct figures *f);
 /* Adds the members of the report (files, elapsed_s, rows, groups...) to the object that is open. */
 void report_json(struct jsonout *j, const struct figures *f);
 
+/* The verdict: a section of the text, the member assessment of the JSON. */
+struct assess;
+void report_assess_text(FILE *out, const struct assess *a);
+void report_assess_json(struct jsonout *j, const struct assess *a);
+
 #endif

@@ -338,4 +338,8 @@ void report_json(struct jsonout *j, const struct figures *f)
     put_groups(j, f);
     put_cache(j, f);
     put_requests(j, f);
+    if (f->assess)
+        report_assess_json(j, f->assess);
+    else
+        jsonout_null(j, "assessment");
 }

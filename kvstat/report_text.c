@@ -393,6 +393,8 @@ void report_text(FILE *out, const struct figures *f)
     put_run(out, f->run);
     put_bottleneck(out, f);
     put_failures(out, f);
+    if (f->assess)
+        report_assess_text(out, f->assess);
     put_throughput(out, f);
     put_groups(out, f, agg_by_tier_op(f->scan->agg), "Tiers and operations", GROUP_DEVICE);
     put_groups(out, f, agg_by_phase(f->scan->agg), "Phases", GROUP_SERVICE);

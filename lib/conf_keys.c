@@ -149,12 +149,12 @@ const struct conf_key conf_keys[] = {
     NOTHING("validation_limits.*"),
 
     {"storage_health.write_device_p95_ms", CONF_F64, "500", 0, MS_MAX, NULL,
-     "P95 of storage writes on the device that passes, in ms.", CONF_LATER},
+     "P95 of storage writes on the device that passes, in ms.", 0},
     {"storage_health.read_device_p95_ms", CONF_F64, "200", 0, MS_MAX, NULL,
-     "P95 of storage reads on the device that passes, in ms.", CONF_LATER},
+     "P95 of storage reads on the device that passes, in ms.", 0},
     {"storage_health.cpu_p95_ms", CONF_F64, "150", 0, MS_MAX, NULL,
-     "P95 of the CPU tier that passes, in ms.", CONF_LATER},
-    {"storage_health.hit_rate", CONF_F64, "0.30", 0, 1, NULL, "Hit rate that passes.", CONF_LATER},
+     "P95 of the CPU tier that passes, in ms.", 0},
+    {"storage_health.hit_rate", CONF_F64, "0.30", 0, 1, NULL, "Hit rate that passes.", 0},
 
     {"model_configs.*.name", CONF_TEXT, NULL, 0, 0, NULL, "The model's name for people.", 0},
     {"model_configs.*.num_layers", CONF_I64, NULL, 1, 10000, NULL, "Layers.", 0},
