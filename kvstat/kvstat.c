@@ -8,10 +8,12 @@
 
 #include "kvstat/assess.h"
 #include "kvstat/figures.h"
+#include "kvstat/hgrm.h"
 #include "kvstat/options.h"
 #include "kvstat/output.h"
 #include "kvstat/report.h"
 #include "kvstat/run.h"
+#include "kvstat/runs.h"
 #include "kvstat/scan.h"
 #include "lib/clock.h"
 #include "lib/conf.h"
@@ -26,7 +28,8 @@ struct kvstat {
     struct assess_limits limits;
     struct jsonout *json; /* one of these two is used */
     struct output *text;
-    bool several; /* reports in one output */
+    struct runs *runs; /* with --csv */
+    bool several;      /* reports in one output */
     int status;
 };
 
@@ -76,6 +79,20 @@ static void judge(struct kvstat *k, struct figures *f, struct assess *verdict)
         k->status = 1;
 }
 
+static int put_report(struct kvstat *k, const struct figures *f, struct err *e)
+{
+    if (k->json && k->several)
+        jsonout_object(k->json, NULL);
+    if (k->json)
+        report_json(k->json, f);
+    if (k->json && k->several)
+        jsonout_end(k->json);
+    if (!k->json && !k->runs)
+        report_text(output_stream(k->text), f);
+    int rc = k->runs ? runs_add(k->runs, f, e) : 0;
+    return rc == 0 && k->options.hgrm ? hgrm_save(k->options.hgrm, f, e) : rc;
+}
+
 static int add_report(struct kvstat *k, const struct scan *scan, const char *const *files, size_t n,
                       struct err *e)
 {
@@ -89,15 +106,7 @@ static int add_report(struct kvstat *k, const struct scan *scan, const char *con
     if (rc == 0) {
         figures_compute(&f, files, n, scan, &run, k->targets);
         judge(k, &f, &verdict);
-        if (k->json) {
-            if (k->several)
-                jsonout_object(k->json, NULL);
-            report_json(k->json, &f);
-            if (k->several)
-                jsonout_end(k->json);
-        } else {
-            report_text(output_stream(k->text), &f);
-        }
+        rc = put_report(k, &f, e);
     }
     run_free(&run);
     return rc;
@@ -131,7 +140,7 @@ static int report_each(struct kvstat *k, const char *const *files, size_t n, str
     for (size_t i = 0; i < n && rc == 0; i++) {
         struct scan *scan = NULL;
         rc = scan_one(k, &scan, files[i], e);
-        if (rc == 0 && i > 0 && !k->json)
+        if (rc == 0 && i > 0 && !k->json && !k->runs)
             fputs("\n\n", output_stream(k->text));
         if (rc == 0)
             rc = add_report(k, scan, &files[i], 1, e);
@@ -194,19 +203,23 @@ static int run(struct kvstat *k, const struct opt_parser *p, int argc, char **ar
                                      INT64_C(1000000000));
     k->text = k->options.json ? NULL : output_open();
     k->json = k->options.json ? jsonout_create() : NULL;
-    if (!k->scan.progress || (!k->text && !k->json)) {
+    k->runs = k->options.csv ? runs_create() : NULL;
+    if (!k->scan.progress || (!k->text && !k->json) || (k->options.csv && !k->runs)) {
         rc = err_nomem(e, "report");
         goto out;
     }
     if (k->json)
         jsonout_identity(k->json, "kvstat", argc, argv, started);
     rc = report_all(k, p, e);
+    if (rc == 0 && k->runs)
+        report_csv(output_stream(k->text), k->runs);
     if (rc == 0)
         rc = k->json ? jsonout_save(k->json, k->options.output, e)
                      : output_save(k->text, k->options.output, e);
 out:
     jsonout_free(k->json);
     output_free(k->text);
+    runs_free(k->runs);
     progress_close(k->scan.progress);
     return rc;
 }

@@ -21,6 +21,16 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = FIELD(json),
      .help = "Print JSON with the same numbers instead of text."},
+    {.name = "csv",
+     .type = OPT_FLAG,
+     .offset = FIELD(csv),
+     .help = "Print CSV instead of text: a header with the names of the JSON, and a row a run."},
+    {.name = "hgrm",
+     .type = OPT_TEXT,
+     .offset = FIELD(hgrm),
+     .arg = "DIR",
+     .flags = OPT_NO_EFFECT,
+     .help = "Write each distribution of times to this folder as percentile text of HdrHistogram."},
     {.name = "by",
      .type = OPT_TEXT,
      .offset = FIELD(by_text),
@@ -94,6 +104,20 @@ struct opt_parser *options_open(struct options *o)
     return opt_open("kvstat", "[options] [FILE|- ...]", table, o);
 }
 
+/* What means nothing together. */
+static int check_forms(const struct options *o, size_t files, struct err *e)
+{
+    if (o->json && o->csv)
+        return err_set(e, -EINVAL, ERR_INPUT, "--csv", "is another form than --json: give one");
+    if (o->hgrm && files > 1 && !o->merge)
+        return err_set(e, -EINVAL, ERR_INPUT, "--hgrm",
+                       "writes the distributions of one report: give one file, or --merge");
+    /* Names of users are the trace's: they never become paths. */
+    if (o->hgrm && o->by & GROUPS_USER)
+        return err_set(e, -EINVAL, ERR_INPUT, "--hgrm", "writes no files by user");
+    return 0;
+}
+
 static uint64_t threads_auto(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -119,5 +143,6 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
                        "needs --profile, which gives the verdict");
     if (o->threads == 0)
         o->threads = threads_auto();
-    return groups_parse_by(o->by_text, &o->by, e);
+    rc = groups_parse_by(o->by_text, &o->by, e);
+    return rc < 0 ? rc : check_forms(o, n, e);
 }

@@ -10,8 +10,8 @@
 
 /* Plain values; texts point into argv. */
 struct options {
-    bool json, merge, check, skip_bad_rows;
-    const char *by_text, *output, *config, *run;
+    bool json, csv, merge, check, skip_bad_rows;
+    const char *by_text, *output, *hgrm, *config, *run;
     uint64_t threads;
     int progress; /* enum progress_mode */
     int profile;  /* enum assess_profile */

@@ -15,6 +15,10 @@ void report_text(FILE *out, const struct figures *f);
 /* Adds the members of the report (files, elapsed_s, rows, groups...) to the object that is open. */
 void report_json(struct jsonout *j, const struct figures *f);
 
+/* CSV: a header and a row a run; errors stay in out. */
+struct runs;
+void report_csv(FILE *out, const struct runs *r);
+
 /* The verdict: a section of the text, the member assessment of the JSON. */
 struct assess;
 void report_assess_text(FILE *out, const struct assess *a);

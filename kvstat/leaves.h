@@ -1,0 +1,29 @@
+/* leaves.h - the single figures of a JSON report by their names, for forms of it that are flat. */
+#ifndef KVSTAT_LEAVES_H
+#define KVSTAT_LEAVES_H
+
+#include "lib/jsonin.h"
+
+enum leaf_kind {
+    LEAF_UNKNOWN, /* null */
+    LEAF_NUMBER,
+    LEAF_TEXT /* also true, false, and texts of an array, separated by "; " */
+};
+
+/*
+ * path: the members' names from the root, separated by dots; an element of an array goes by the
+ * text of its first member, or by the texts of that member's members, separated by slashes:
+ * "groups.Tier-2/Read/Decode.service_us.p95", "cache.tiers.Tier-0.read_ops". Lent.
+ */
+struct leaf {
+    const char *path, *text; /* text: as in the JSON, without quotes; "" when unknown */
+    enum leaf_kind kind;
+    double number;
+};
+/* 0, or a negative errno, which ends the walk. */
+typedef int (*leaf_fn)(void *arg, const struct leaf *leaf);
+
+/* Calls fn for every leaf in the document's order. 0, or what fn returned. */
+int leaves_walk(const struct jsonin_v *root, leaf_fn fn, void *arg);
+
+#endif

@@ -1,0 +1,27 @@
+/* runs.h - the figures of several runs side by side, by the names that they have in the JSON. */
+#ifndef KVSTAT_RUNS_H
+#define KVSTAT_RUNS_H
+
+#include <stddef.h>
+
+#include "kvstat/figures.h"
+#include "lib/err.h"
+
+struct runs;
+struct runs *runs_create(void); /* NULL: no memory */
+void runs_free(struct runs *r);
+
+/* Adds a run. 0; -EINVAL: it is a trace and the others are results, or the reverse; -ENOMEM. */
+int runs_add(struct runs *r, const struct figures *f, struct err *e);
+
+size_t runs_count(const struct runs *r);
+/* Figures in the order in which they were first met; names as leaves.h says. Lent. */
+size_t runs_figures(const struct runs *r);
+const char *runs_name(const struct runs *r, size_t figure);
+/* The figure in that run: its text ("" when the run lacks it), its number (NAN when it is none). */
+const char *runs_text(const struct runs *r, size_t run, size_t figure);
+double runs_number(const struct runs *r, size_t run, size_t figure);
+/* The figure of that name, or runs_figures when there is none. */
+size_t runs_find(const struct runs *r, const char *name);
+
+#endif
