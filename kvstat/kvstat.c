@@ -89,7 +89,9 @@ static int put_report(struct kvstat *k, const struct figures *f, struct err *e)
         jsonout_end(k->json);
     if (!k->json && !k->runs)
         report_text(output_stream(k->text), f);
-    int rc = k->runs ? runs_add(k->runs, f, e) : 0;
+    int rc = 0;
+    if (k->runs)
+        rc = f->scan->series ? runs_add_series(k->runs, f, e) : runs_add(k->runs, f, e);
     return rc == 0 && k->options.hgrm ? hgrm_save(k->options.hgrm, f, e) : rc;
 }
 
@@ -197,6 +199,7 @@ static int run(struct kvstat *k, const struct opt_parser *p, int argc, char **ar
     if (rc < 0)
         return rc;
     k->scan.by = k->options.by;
+    k->scan.interval_ns = k->options.interval_ns;
     k->scan.threads = (unsigned)k->options.threads;
     k->scan.skip_bad_rows = k->options.skip_bad_rows;
     k->scan.progress = progress_open(stderr, "kvstat", (enum progress_mode)k->options.progress,

@@ -25,6 +25,13 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = FIELD(csv),
      .help = "Print CSV instead of text: a header with the names of the JSON, and a row a run."},
+    {.name = "interval",
+     .type = OPT_DURATION,
+     .offset = FIELD(interval_ns),
+     .arg = "TIME",
+     .def = "0",
+     .help = "Add a time series with intervals of this length, as 1s or 100ms; 0: none. The CSV is "
+             "then that series."},
     {.name = "hgrm",
      .type = OPT_TEXT,
      .offset = FIELD(hgrm),
@@ -109,6 +116,8 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
 {
     if (o->json && o->csv)
         return err_set(e, -EINVAL, ERR_INPUT, "--csv", "is another form than --json: give one");
+    if (o->interval_ns > 0 && files > 1)
+        return err_set(e, -EINVAL, ERR_INPUT, "--interval", "is for one file, not %zu", files);
     if (o->hgrm && files > 1 && !o->merge)
         return err_set(e, -EINVAL, ERR_INPUT, "--hgrm",
                        "writes the distributions of one report: give one file, or --merge");

@@ -13,6 +13,7 @@ struct options {
     bool json, csv, merge, check, skip_bad_rows;
     const char *by_text, *output, *hgrm, *config, *run;
     uint64_t threads;
+    int64_t interval_ns;
     int progress; /* enum progress_mode */
     int profile;  /* enum assess_profile */
     unsigned by;  /* enum groups_by, from by_text */

@@ -15,6 +15,14 @@ void report_text(FILE *out, const struct figures *f);
 /* Adds the members of the report (files, elapsed_s, rows, groups...) to the object that is open. */
 void report_json(struct jsonout *j, const struct figures *f);
 
+/* The time series: a table of the text, the member series of the JSON, and the members of its i-th
+ * interval in the object that is open. contents: bytes in the tiers before it, 0 before the first;
+ * moved on by the call. */
+void report_series_text(FILE *out, const struct figures *f);
+void report_series_json(struct jsonout *j, const struct figures *f);
+void report_series_interval(struct jsonout *j, const struct figures *f, size_t i,
+                            int64_t contents[TRACE_TIERS]);
+
 /* CSV: a header and a row a run; errors stay in out. */
 struct runs;
 void report_csv(FILE *out, const struct runs *r);

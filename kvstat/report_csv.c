@@ -1,5 +1,5 @@
-/* The figures as CSV for spreadsheets: a header with the names of the JSON, and a row a run. What is
- * not known is an empty field. */
+/* The figures as CSV for spreadsheets: a header with the names of the JSON, and a row a run. What
+ * is not known is an empty field. */
 #include <string.h>
 
 #include "kvstat/report.h"

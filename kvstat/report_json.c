@@ -342,4 +342,8 @@ void report_json(struct jsonout *j, const struct figures *f)
         report_assess_json(j, f->assess);
     else
         jsonout_null(j, "assessment");
+    if (f->scan->series)
+        report_series_json(j, f);
+    else
+        jsonout_null(j, "series");
 }

@@ -403,5 +403,7 @@ void report_text(FILE *out, const struct figures *f)
     put_hit_rates(out, f);
     put_tiers(out, f);
     put_requests(out, f);
+    if (f->scan->series)
+        report_series_text(out, f);
     put_legend(out, f);
 }

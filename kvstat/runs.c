@@ -121,17 +121,10 @@ static int add_leaf(void *arg, const struct leaf *leaf)
     return cell[r->count].text ? 0 : -ENOMEM;
 }
 
-int runs_add(struct runs *r, const struct figures *f, struct err *e)
+/* Adds the document as a run, and frees it; NULL is one for which there was no memory. */
+static int add_document(struct runs *r, struct jsonout *j, struct err *e)
 {
     struct jsonin *doc = NULL;
-    if (r->count > 0 && r->result != f->result)
-        return err_set(e, -EINVAL, ERR_INPUT, f->files[0],
-                       "is a %s, the files before are not: their times cannot be compared",
-                       f->result ? "result file" : "trace");
-    r->result = f->result;
-    struct jsonout *j = jsonout_create();
-    if (j)
-        report_json(j, f);
     const char *text = j ? jsonout_text(j, false) : NULL;
     int rc = text ? jsonin_parse(&doc, text, strlen(text), "report", e) : err_nomem(e, "report");
     if (rc == 0 && leaves_walk(jsonin_root(doc), add_leaf, r) < 0)
@@ -140,6 +133,32 @@ int runs_add(struct runs *r, const struct figures *f, struct err *e)
         r->count++;
     jsonin_free(doc);
     jsonout_free(j);
+    return rc;
+}
+
+int runs_add(struct runs *r, const struct figures *f, struct err *e)
+{
+    if (r->count > 0 && r->result != f->result)
+        return err_set(e, -EINVAL, ERR_INPUT, f->files[0],
+                       "is a %s, the files before are not: their times cannot be compared",
+                       f->result ? "result file" : "trace");
+    r->result = f->result;
+    struct jsonout *j = jsonout_create();
+    if (j)
+        report_json(j, f);
+    return add_document(r, j, e);
+}
+
+int runs_add_series(struct runs *r, const struct figures *f, struct err *e)
+{
+    int64_t contents[TRACE_TIERS] = {0};
+    int rc = 0;
+    for (size_t i = 0; i < series_count(f->scan->series) && rc == 0; i++) {
+        struct jsonout *j = jsonout_create();
+        if (j)
+            report_series_interval(j, f, i, contents);
+        rc = add_document(r, j, e);
+    }
     return rc;
 }
 

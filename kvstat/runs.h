@@ -14,6 +14,9 @@ void runs_free(struct runs *r);
 /* Adds a run. 0; -EINVAL: it is a trace and the others are results, or the reverse; -ENOMEM. */
 int runs_add(struct runs *r, const struct figures *f, struct err *e);
 
+/* Adds each interval of its time series as a run. */
+int runs_add_series(struct runs *r, const struct figures *f, struct err *e);
+
 size_t runs_count(const struct runs *r);
 /* Figures in the order in which they were first met; names as leaves.h says. Lent. */
 size_t runs_figures(const struct runs *r);

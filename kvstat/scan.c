@@ -22,6 +22,7 @@ struct worker {
     struct order *order;
     struct progress *progress; /* the first worker's only */
     struct agg *agg;
+    struct series *series; /* NULL: not asked for */
     int rc;
     struct err err;
 };
@@ -62,6 +63,8 @@ static int count_batches(struct worker *w, struct order_run **run)
         rc = agg_add(w->agg, rows, n, &w->err);
         if (rc == 0)
             rc = order_run_add(*run, rows, n, &w->err);
+        if (rc == 0 && w->series)
+            rc = series_add(w->series, rows, n, &w->err);
         if (rc < 0)
             return rc;
         show_progress(w);
@@ -120,6 +123,11 @@ static int create_workers(struct worker *w, const struct scan_opts *o, const str
         int rc = trace_cursor_open(&w[i].cursor, reader, e);
         if (rc < 0)
             return rc;
+        if (!s->series)
+            continue;
+        w[i].series = i == 0 ? s->series : series_create(agg_is_result(s->columns), o->interval_ns);
+        if (!w[i].series)
+            return err_nomem(e, "time series");
     }
     return 0;
 }
@@ -128,8 +136,10 @@ static void free_workers(struct worker *w, unsigned n)
 {
     for (unsigned i = 0; w && i < n; i++) {
         trace_cursor_close(w[i].cursor);
-        if (i > 0)
-            agg_free(w[i].agg);
+        if (i == 0)
+            continue;
+        agg_free(w[i].agg);
+        series_free(w[i].series);
     }
     free(w);
 }
@@ -144,9 +154,11 @@ static int count_file(struct scan *s, struct trace_reader *reader, const struct 
     struct worker *w = calloc(o->threads, sizeof(*w));
     s->agg = agg_create(o->by, s->columns);
     s->requests = requests_create(result, o->target_ns);
+    if (o->interval_ns > 0)
+        s->series = series_create(result, o->interval_ns);
     if (s->requests)
         order = order_create(o->threads, result, s->requests);
-    if (!w || !s->agg || !order) {
+    if (!w || !s->agg || !order || (o->interval_ns > 0 && !s->series)) {
         err_nomem(e, "counters");
         goto out;
     }
@@ -161,6 +173,8 @@ static int count_file(struct scan *s, struct trace_reader *reader, const struct 
     int end = order_finish(order, &s->occupancy, &late);
     for (unsigned i = 1; i < o->threads && end == 0; i++)
         end = agg_merge(s->agg, w[i].agg, &late);
+    for (unsigned i = 1; i < o->threads && end == 0 && s->series; i++)
+        end = series_merge(s->series, w[i].series, &late);
     if (end == 0)
         end = agg_end_file(s->agg, &late);
     if (end == 0 && requests_end_file(s->requests) < 0)
@@ -250,6 +264,7 @@ void scan_free(struct scan *s)
     if (!s)
         return;
     agg_free(s->agg);
+    series_free(s->series);
     requests_free(s->requests);
     free(s->first_bad);
     free(s->provenance);

@@ -8,6 +8,7 @@
 #include "kvstat/agg.h"
 #include "kvstat/occupancy.h"
 #include "kvstat/requests.h"
+#include "kvstat/series.h"
 #include "lib/err.h"
 #include "lib/progress.h"
 
@@ -15,6 +16,7 @@ struct scan_opts {
     unsigned by;      /* enum groups_by */
     unsigned threads; /* >= 1, the caller's included */
     bool skip_bad_rows;
+    int64_t interval_ns;            /* of the time series, 0: none */
     int64_t target_ns[TRACE_QOSES]; /* of requests_create */
     struct progress *progress;      /* NULL: none */
 };
@@ -24,7 +26,8 @@ struct scan {
     struct agg *agg;
     struct requests *requests;
     struct occupancy occupancy;
-    uint32_t columns; /* mask of those that the file has */
+    struct series *series; /* NULL: not asked for */
+    uint32_t columns;      /* mask of those that the file has */
     unsigned files;
     bool cut;                   /* truncated or damaged: counted up to there */
     uint64_t bad_rows;          /* skipped */
