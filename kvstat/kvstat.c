@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kvstat/assess.h"
+#include "kvstat/compare.h"
 #include "kvstat/figures.h"
 #include "kvstat/hgrm.h"
 #include "kvstat/options.h"
@@ -28,7 +29,7 @@ struct kvstat {
     struct assess_limits limits;
     struct jsonout *json; /* one of these two is used */
     struct output *text;
-    struct runs *runs; /* with --csv */
+    struct runs *runs; /* what reports are gathered in: for CSV, trials, comparisons */
     bool several;      /* reports in one output */
     int status;
 };
@@ -81,17 +82,19 @@ static void judge(struct kvstat *k, struct figures *f, struct assess *verdict)
 
 static int put_report(struct kvstat *k, const struct figures *f, struct err *e)
 {
-    if (k->json && k->several)
+    int rc = 0;
+    bool alone = k->options.compare.count == 0;
+    if (k->json && alone && k->several)
         jsonout_object(k->json, NULL);
-    if (k->json)
+    if (k->json && alone)
         report_json(k->json, f);
-    if (k->json && k->several)
+    if (k->json && alone && k->several)
         jsonout_end(k->json);
     if (!k->json && !k->runs)
         report_text(output_stream(k->text), f);
-    int rc = 0;
     if (k->runs)
-        rc = f->scan->series ? runs_add_series(k->runs, f, e) : runs_add(k->runs, f, e);
+        rc = f->scan->series && k->options.csv ? runs_add_series(k->runs, f, e)
+                                               : runs_add(k->runs, f, e);
     return rc == 0 && k->options.hgrm ? hgrm_save(k->options.hgrm, f, e) : rc;
 }
 
@@ -136,17 +139,20 @@ static int scan_one(struct kvstat *k, struct scan **scan, const char *path, stru
     return rc;
 }
 
-static int report_each(struct kvstat *k, const char *const *files, size_t n, struct err *e)
+/* The scan of a file that is the only one goes to *only, unless that is NULL. */
+static int report_each(struct kvstat *k, const char *const *files, size_t n, struct scan **only,
+                       struct err *e)
 {
     int rc = 0;
     for (size_t i = 0; i < n && rc == 0; i++) {
         struct scan *scan = NULL;
         rc = scan_one(k, &scan, files[i], e);
-        if (rc == 0 && i > 0 && !k->json && !k->runs)
-            fputs("\n\n", output_stream(k->text));
         if (rc == 0)
             rc = add_report(k, scan, &files[i], 1, e);
-        scan_free(scan);
+        if (rc == 0 && only && n == 1)
+            *only = scan;
+        else
+            scan_free(scan);
     }
     return rc;
 }
@@ -172,6 +178,61 @@ static int report_pooled(struct kvstat *k, const char *const *files, size_t n, s
     return rc;
 }
 
+static int report_trials(struct kvstat *k, const char *const *files, size_t n, struct err *e)
+{
+    k->several = n > 1;
+    if (k->several && !k->runs)
+        k->runs = runs_create();
+    if (k->several && !k->runs)
+        return err_nomem(e, "trials");
+    if (k->json && k->several)
+        jsonout_array(k->json, "reports");
+    int rc = report_each(k, files, n, NULL, e);
+    if (k->json && k->several) {
+        jsonout_end(k->json);
+        report_trials_json(k->json, k->runs);
+    } else if (rc == 0 && k->several && !k->options.csv) {
+        report_trials_text(output_stream(k->text), k->runs);
+    }
+    return rc;
+}
+
+static int put_comparison(struct kvstat *k, const struct compare_side *base,
+                          const struct compare_side *new, struct err *e)
+{
+    struct compare *c = NULL;
+    int rc = compare_sides(&c, base, new, e);
+    if (rc == 0 && k->json)
+        report_compare_json(k->json, c, base->runs, new->runs);
+    if (rc == 0 && !k->json)
+        report_compare_text(output_stream(k->text), c, base->runs, new->runs);
+    free(c);
+    return rc;
+}
+
+static int report_comparison(struct kvstat *k, const char *const *files, size_t n, struct err *e)
+{
+    const struct opt_list *bases = &k->options.compare;
+    struct runs *base = runs_create(), *new = runs_create();
+    struct scan *base_scan = NULL, *new_scan = NULL;
+    int rc = base && new ? 0 : err_nomem(e, "comparison");
+    k->runs = base;
+    if (rc == 0)
+        rc = report_each(k, bases->item, bases->count, &base_scan, e);
+    k->runs = new;
+    if (rc == 0)
+        rc = report_each(k, files, n, &new_scan, e);
+    k->runs = NULL;
+    if (rc == 0)
+        rc = put_comparison(k, &(struct compare_side){base, base_scan},
+                            &(struct compare_side){new, new_scan}, e);
+    scan_free(base_scan);
+    scan_free(new_scan);
+    runs_free(base);
+    runs_free(new);
+    return rc;
+}
+
 static int report_all(struct kvstat *k, const struct opt_parser *p, struct err *e)
 {
     static const char *const standard_input[] = {"-"};
@@ -181,15 +242,9 @@ static int report_all(struct kvstat *k, const struct opt_parser *p, struct err *
         files = standard_input;
         n = 1;
     }
-    if (k->options.merge)
-        return report_pooled(k, files, n, e);
-    k->several = n > 1;
-    if (k->json && k->several)
-        jsonout_array(k->json, "reports");
-    int rc = report_each(k, files, n, e);
-    if (k->json && k->several)
-        jsonout_end(k->json);
-    return rc;
+    if (k->options.compare.count > 0)
+        return report_comparison(k, files, n, e);
+    return k->options.merge ? report_pooled(k, files, n, e) : report_trials(k, files, n, e);
 }
 
 static int run(struct kvstat *k, const struct opt_parser *p, int argc, char **argv, struct err *e)
@@ -214,7 +269,7 @@ static int run(struct kvstat *k, const struct opt_parser *p, int argc, char **ar
     if (k->json)
         jsonout_identity(k->json, "kvstat", argc, argv, started);
     rc = report_all(k, p, e);
-    if (rc == 0 && k->runs)
+    if (rc == 0 && k->options.csv)
         report_csv(output_stream(k->text), k->runs);
     if (rc == 0)
         rc = k->json ? jsonout_save(k->json, k->options.output, e)

@@ -56,7 +56,13 @@ static const struct opt table[] = {
     {.name = "merge",
      .type = OPT_FLAG,
      .offset = FIELD(merge),
-     .help = "Pool all files into one report instead of one for each."},
+     .help = "Pool all files into one report instead of taking them for trials."},
+    {.name = "compare",
+     .type = OPT_LIST,
+     .offset = FIELD(compare),
+     .arg = "BASE",
+     .help = "Tell which figures of the files differ from this one's by more than the noise; "
+             "repeated: from those of several trials."},
     {.name = "profile",
      .type = OPT_ENUM,
      .offset = FIELD(profile),
@@ -127,6 +133,20 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
     return 0;
 }
 
+static int check_compare(const struct opt_parser *p, const struct options *o, size_t files,
+                         struct err *e)
+{
+    if (o->compare.count == 0)
+        return 0;
+    if (files == 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--compare",
+                       "needs a base and a new file: kvstat --compare BASE NEW");
+    if (o->by & GROUPS_USER)
+        return err_set(e, -EINVAL, ERR_INPUT, "--compare", "does not compare single users");
+    return opt_refuse(p, e, "means nothing with --compare", "csv", "interval", "hgrm", "merge",
+                      "profile", "check", "run", NULL);
+}
+
 static uint64_t threads_auto(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -142,7 +162,7 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
     if (rc != 0)
         return rc;
     size_t n = opt_operands(p, &files);
-    if (n == 0 && isatty(STDIN_FILENO))
+    if (n == 0 && o->compare.count == 0 && isatty(STDIN_FILENO))
         return err_set(e, -EINVAL, ERR_INPUT, "",
                        "no input: name a trace or result file, or pipe one in");
     if (n > 1 && opt_given(p, "run"))
@@ -153,5 +173,7 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
     if (o->threads == 0)
         o->threads = threads_auto();
     rc = groups_parse_by(o->by_text, &o->by, e);
+    if (rc == 0)
+        rc = check_compare(p, o, n, e);
     return rc < 0 ? rc : check_forms(o, n, e);
 }

@@ -14,6 +14,7 @@ struct options {
     const char *by_text, *output, *hgrm, *config, *run;
     uint64_t threads;
     int64_t interval_ns;
+    struct opt_list compare;
     int progress; /* enum progress_mode */
     int profile;  /* enum assess_profile */
     unsigned by;  /* enum groups_by, from by_text */

@@ -23,8 +23,17 @@ void report_series_json(struct jsonout *j, const struct figures *f);
 void report_series_interval(struct jsonout *j, const struct figures *f, size_t i,
                             int64_t contents[TRACE_TIERS]);
 
-/* CSV: a header and a row a run; errors stay in out. */
 struct runs;
+/* Several runs as trials; two sides compared. */
+void report_trials_text(FILE *out, const struct runs *r);
+void report_trials_json(struct jsonout *j, const struct runs *r);
+struct compare;
+void report_compare_text(FILE *out, const struct compare *c, const struct runs *base,
+                         const struct runs *new);
+void report_compare_json(struct jsonout *j, const struct compare *c, const struct runs *base,
+                         const struct runs *new);
+
+/* CSV: a header and a row a run; errors stay in out. */
 void report_csv(FILE *out, const struct runs *r);
 
 /* The verdict: a section of the text, the member assessment of the JSON. */

@@ -31,6 +31,7 @@ struct runs {
     size_t count;
     void *tree; /* figures by name */
     bool result;
+    double *sample; /* room for a value of every run */
 };
 
 struct runs *runs_create(void)
@@ -56,6 +57,7 @@ void runs_free(struct runs *r)
         free(r->figure[i]);
     }
     free(r->figure);
+    free(r->sample);
     free(r);
 }
 
@@ -129,8 +131,13 @@ static int add_document(struct runs *r, struct jsonout *j, struct err *e)
     int rc = text ? jsonin_parse(&doc, text, strlen(text), "report", e) : err_nomem(e, "report");
     if (rc == 0 && leaves_walk(jsonin_root(doc), add_leaf, r) < 0)
         rc = err_nomem(e, "figures of runs");
-    if (rc == 0)
+    double *sample = rc == 0 ? realloc(r->sample, (r->count + 1) * sizeof(*sample)) : NULL;
+    if (sample) {
+        r->sample = sample;
         r->count++;
+    } else if (rc == 0) {
+        rc = err_nomem(e, "figures of runs");
+    }
     jsonin_free(doc);
     jsonout_free(j);
     return rc;
@@ -140,7 +147,7 @@ int runs_add(struct runs *r, const struct figures *f, struct err *e)
 {
     if (r->count > 0 && r->result != f->result)
         return err_set(e, -EINVAL, ERR_INPUT, f->files[0],
-                       "is a %s, the files before are not: their times cannot be compared",
+                       "is a %s, the files before are not: they are no trials of one load",
                        f->result ? "result file" : "trace");
     r->result = f->result;
     struct jsonout *j = jsonout_create();
@@ -160,6 +167,11 @@ int runs_add_series(struct runs *r, const struct figures *f, struct err *e)
         rc = add_document(r, j, e);
     }
     return rc;
+}
+
+bool runs_is_result(const struct runs *r)
+{
+    return r->result;
 }
 
 size_t runs_count(const struct runs *r)
@@ -193,6 +205,16 @@ const char *runs_text(const struct runs *r, size_t run, size_t figure)
 double runs_number(const struct runs *r, size_t run, size_t figure)
 {
     return cell_at(r, run, figure)->number;
+}
+
+struct stats_sample runs_sample(const struct runs *r, size_t figure)
+{
+    size_t n = 0;
+    for (size_t run = 0; run < r->count; run++) {
+        r->sample[n] = runs_number(r, run, figure);
+        n += isnan(r->sample[n]) ? 0 : 1;
+    }
+    return stats_of(r->sample, n);
 }
 
 size_t runs_find(const struct runs *r, const char *name)

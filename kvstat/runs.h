@@ -2,9 +2,11 @@
 #ifndef KVSTAT_RUNS_H
 #define KVSTAT_RUNS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "kvstat/figures.h"
+#include "kvstat/stats.h"
 #include "lib/err.h"
 
 struct runs;
@@ -17,6 +19,8 @@ int runs_add(struct runs *r, const struct figures *f, struct err *e);
 /* Adds each interval of its time series as a run. */
 int runs_add_series(struct runs *r, const struct figures *f, struct err *e);
 
+/* Whether the runs are replays; else they are traces. */
+bool runs_is_result(const struct runs *r);
 size_t runs_count(const struct runs *r);
 /* Figures in the order in which they were first met; names as leaves.h says. Lent. */
 size_t runs_figures(const struct runs *r);
@@ -24,6 +28,8 @@ const char *runs_name(const struct runs *r, size_t figure);
 /* The figure in that run: its text ("" when the run lacks it), its number (NAN when it is none). */
 const char *runs_text(const struct runs *r, size_t run, size_t figure);
 double runs_number(const struct runs *r, size_t run, size_t figure);
+/* The figure over the runs that have it as a number. */
+struct stats_sample runs_sample(const struct runs *r, size_t figure);
 /* The figure of that name, or runs_figures when there is none. */
 size_t runs_find(const struct runs *r, const char *name);
 

@@ -1,0 +1,41 @@
+/* compare.h - which figures of new runs differ from those of base runs by more than the noise. */
+#ifndef KVSTAT_COMPARE_H
+#define KVSTAT_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "kvstat/runs.h"
+#include "kvstat/scan.h"
+#include "lib/err.h"
+
+/* Share of false changes among those found, and the probability of finding one where there is
+ * none: 1 - 99 %. */
+#define COMPARE_ALPHA 0.01
+
+/* One side. scan: of the run when it is the only one, else NULL. All lent. */
+struct compare_side {
+    const struct runs *runs;
+    const struct scan *scan;
+};
+
+struct compare_figure {
+    const char *name; /* as in runs.h; lent by the base */
+    double base, new; /* means over the runs */
+    double change;    /* (new - base) / |base|; NAN when base is 0 */
+    double p;         /* p-value of stats.h; NAN: the noise is not known */
+    bool changed;
+};
+
+struct compare {
+    size_t base_runs, new_runs;
+    size_t count, tested;
+    struct compare_figure figure[]; /* those of headline.h that both sides have */
+};
+
+/* One run on each side: the noise is that of the operations in it. Else that between the runs.
+ * Freed with free(). -EINVAL: a trace and a result; -ENOMEM. */
+int compare_sides(struct compare **out, const struct compare_side *base,
+                  const struct compare_side *new, struct err *e);
+
+#endif

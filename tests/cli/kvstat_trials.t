@@ -1,0 +1,113 @@
+#!/bin/sh
+# kvstat_trials.t - several files are trials of one load: mean, deviation and confidence interval of each figure are
+# those computed by hand. --compare finds a planted difference of 10 % in noise of 3 %, between single runs and
+# between trials, and finds nothing in at least 95 of 100 pairs drawn from one distribution.
+# Bugs looked like a false alarm in every third pair, one of the forty figures tested being by chance beyond 99 %.
+. "$(dirname "$0")/../lib.sh"
+kvstat=$BIN/kvstat
+dozen=tests/data/kvstat_dozen.csv
+cd "$TOP" || exit 1
+
+# member NAME AFTER: the first value of that JSON member behind the line that holds AFTER.
+member() { sed -n "/$2/,\$ s/^ *\"$1\": \(.*[^,]\),*\$/\1/p" "$TMP/stdout" | head -n 1; }
+
+# ---- trials: reads of 10, 12 and 14 ms ----
+
+for ms in 10 12 14; do
+    { head -n 1 "$dozen" && awk -v us="${ms}000" 'BEGIN { for (i = 0; i < 20; i++) printf "%d.0,Read,4096,Tier-2,k%d,Decode,%d,u,batch,user,1,%d.0,,%d.0,%d.0,%d.0,%d,%d,ok\n", i, i, i, i, i, i, i, us, us / 2 }'; } >"$TMP/$ms.csv"
+done
+exits 'three files' 0 "$kvstat" "$TMP/10.csv" "$TMP/12.csv" "$TMP/14.csv"
+like 'are trials' "$(cat "$TMP/stdout")" '^3 trials$'
+is 'each is named' "$(grep -c '\.csv: 20 rows over 19\.01[24]* s$' "$TMP/stdout")" 3
+like 'mean 12, deviation 2, 17 %, 12 +- 4.303 x 2 / sqrt 3' "$(cat "$TMP/stdout")" \
+    '^groups\.Tier-2/Read/Decode\.service_us\.mean +3 +12,000 +2,000 +16\.7 % +7,032 +16,968$'
+like 'device time' "$(cat "$TMP/stdout")" '^groups\.Tier-2/Read/Decode\.device_us\.mean +3 +6,000 +1,000 '
+is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/stdout")" ''
+exits 'as JSON' 0 "$kvstat" --json "$TMP/10.csv" "$TMP/12.csv" "$TMP/14.csv"
+is 'with each report' "$(grep -c '"kind": "result"' "$TMP/stdout")" 3
+at='"name": "groups.Tier-2.Read.Decode.service_us.mean"'
+is 'count, mean, deviation' "$(member count "$at") $(member mean "$at") $(member sd "$at")" '3 12000 2000'
+like 'variation' "$(member cv "$at")" '^0\.16666'
+like 'interval' "$(member ci95_low "$at") $(member ci95_high "$at")" '^7031\.7[0-9]* 16968\.2'
+exits 'two' 0 "$kvstat" "$TMP/10.csv" "$TMP/14.csv"
+like '12.706 x 2.828 / sqrt 2' "$(cat "$TMP/stdout")" '^groups.*\.service_us\.mean +2 +12,000 +2,828 +23\.6 % +-?13,412 +37,412$'
+exits 'a figure that one lacks' 0 "$kvstat" "$TMP/10.csv" "$dozen"
+like 'is of the other' "$(cat "$TMP/stdout")" '^throughput\.wall\.generated_tokens_per_s +1 +104 +- +- +- +-$'
+exits 'with a profile' 1 "$kvstat" --profile latency --check "$TMP/10.csv" "$dozen" "$TMP/12.csv" --config /dev/stdin <<'EOC'
+storage_health: {read_device_p95_ms: 5.5}
+EOC
+is 'each has its verdict' "$(grep -o 'latency: .*' "$TMP/stdout" | tr '\n' ' ')" 'latency: PASS latency: FAIL latency: FAIL '
+exits 'a trace among them' 2 "$kvstat" "$dozen" "$DATA/mlperf_trace_first400.csv.zst"
+like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: .*: is a trace, the files before are not'
+
+# ---- planted differences ----
+
+# draw FILE SEED FACTOR RUN: 400 reads and 400 writes with 3 % noise each around FACTOR x 10 ms (writes: 5 ms), and
+# noise of the run itself, RUN %. Park and Miller's generator, exact in doubles; Box and Muller's normals.
+draw() {
+    { head -n 1 "$dozen" && awk -v seed="$2" -v factor="$3" -v own="$4" '
+        function uniform() { s = s * 16807 % 2147483647; return s / 2147483647 }
+        function normal() { return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform()) }
+        BEGIN {
+            s = seed * 7919 + 1; for (i = 0; i < 10; i++) uniform()
+            factor *= 1 + own / 100 * normal()
+            for (i = 0; i < 400; i++) {
+                r = 10000 * factor * (1 + 0.03 * normal()); w = 5000 * factor * (1 + 0.03 * normal())
+                printf "%d.0,Read,4096,Tier-2,k%d,Decode,%d,u,batch,user,1,%d.0,,%d.0,%d.0,%d.0,%.3f,%.3f,ok\n", i, i, i, i, i, i, i, r, r * 0.9
+                printf "%d.0,Write,4096,Tier-2,w%d,Prefill,%d,u,batch,user,1,%d.0,,%d.0,%d.0,%d.0,%.3f,%.3f,ok\n", i, i, i, i, i, i, i, w, w * 0.9
+            }
+        }'; } >"$TMP/$1"
+}
+draw base 1 1 0
+draw slower 2 1.1 0
+exits '10 % in 3 %' 0 "$kvstat" --compare "$TMP/base" "$TMP/slower"
+for figure in Read/Decode.service_us.mean Read/Decode.service_us.p50 Read/Decode.service_us.p95 Write/Prefill.device_us.mean; do
+    like "$figure has changed" "$(cat "$TMP/stdout")" "^groups\.Tier-2/$figure .* (9\.[0-9]|1[01]\.[0-9]) % .*CHANGED$"
+done
+like 'what 400 rows do not tell is not told' "$(cat "$TMP/stdout")" '^groups\.Tier-2/Read/Decode\.service_us\.p99 .* not known$'
+like 'nor rates of single runs' "$(cat "$TMP/stdout")" '^throughput\.wall\.ops_per_s .* not known$'
+like 'the end says so' "$(cat "$TMP/stdout")" '^One run on each side'
+is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/stdout")" ''
+exits 'JSON' 0 "$kvstat" --json --compare "$TMP/base" "$TMP/slower"
+at='"name": "groups.Tier-2.Read.Decode.service_us.mean"'
+is 'changed' "$(member changed "$at")" true
+like 'by' "$(member change "$at")" '^0\.(09|10)'
+is 'not known is null' "$(member changed '"name": "throughput.wall.ops_per_s"')" null
+
+alarms=0 i=0
+while [ $i -lt 100 ]; do
+    draw one $((1000 + 2 * i)) 1 0
+    draw other $((1001 + 2 * i)) 1 0
+    "$kvstat" --compare "$TMP/one" "$TMP/other" --threads 1 >"$TMP/compared" || alarms=1000
+    ! grep -q 'CHANGED' "$TMP/compared" || alarms=$((alarms + 1))
+    i=$((i + 1))
+done
+diag "$alarms of 100 pairs of one distribution with a change"
+ok 'no change in at least 95 of 100 pairs' test "$alarms" -le 5
+
+for i in 1 2 3 4 5; do
+    draw "base$i" $((20 + i)) 1 3
+    draw "new$i" $((30 + i)) 1.1 3
+    draw "same$i" $((40 + i)) 1 3
+done
+five() { "$kvstat" --compare "$TMP/base1" --compare "$TMP/base2" --compare "$TMP/base3" --compare "$TMP/base4" --compare "$TMP/base5" "$TMP/$1"1 "$TMP/$1"2 "$TMP/$1"3 "$TMP/$1"4 "$TMP/$1"5; }
+exits 'five trials each' 0 five new
+like 'have changed' "$(cat "$TMP/stdout")" '^groups\.Tier-2/Read/Decode\.service_us\.mean .*CHANGED$'
+like 'p99 too: the noise is that between trials' "$(cat "$TMP/stdout")" '^groups\.Tier-2/Write/Prefill\.service_us\.p99 .*CHANGED$'
+exits 'five trials of the same' 0 five same
+unlike 'have not' "$(cat "$TMP/stdout")" 'CHANGED'
+exits 'one new run' 0 "$kvstat" --compare "$TMP/base1" --compare "$TMP/base2" --compare "$TMP/base3" "$TMP/same1"
+like "is judged by the others' noise" "$(cat "$TMP/stdout")" '^groups\.Tier-2/Read/Decode\.service_us\.mean .*noise$'
+
+# ---- refusals ----
+
+exits '--compare alone' 2 "$kvstat" --compare "$dozen"
+like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: --compare: needs a base and a new file'
+exits 'a trace with a result' 2 "$kvstat" --compare "$dozen" "$DATA/mlperf_trace_first400.csv.zst"
+for option in --csv --merge '--interval=1s' "--hgrm=$TMP/h" '--profile=latency' '--run=x'; do
+    exits "$option" 2 "$kvstat" --compare "$dozen" "$option" "$dozen"
+    like 'is refused' "$(cat "$TMP/stderr")" "^kvstat: ${option%%=*}: "
+done
+exits 'users' 2 "$kvstat" --compare "$dozen" --by user "$dozen"
+exits 'a base that is not there' 2 "$kvstat" --compare "$TMP/none" "$dozen"
+done_testing
