@@ -212,6 +212,16 @@ static enum inputs_kind kind_of(const char *text, size_t len)
     return kind_of_csv(text, len);
 }
 
+/* Enough to tell the kind by? A pipe may give no more for a long time. */
+static bool is_enough(const char *text, size_t len)
+{
+    size_t blank = 0;
+    while (blank < len && strchr(" \t\r\n", text[blank]) != NULL)
+        blank++;
+    return kind_of(text, len) != INPUTS_UNKNOWN ||
+           (blank < len && text[blank] != '{' && memchr(text + blank, '\n', len - blank) != NULL);
+}
+
 int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e)
 {
     char *text = malloc(LOOK);
@@ -219,7 +229,7 @@ int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e)
         return err_nomem(e, "input");
     size_t len = 0;
     int64_t n = 1;
-    while (n > 0 && len < LOOK) {
+    while (n > 0 && len < LOOK && !is_enough(text, len)) {
         n = frame_in_read(in->file, text + len, LOOK - len, e);
         len += n > 0 ? (size_t)n : 0;
     }

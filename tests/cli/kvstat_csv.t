@@ -20,7 +20,7 @@ is 'a percentile of a group' "$(figure groups.Tier-2/Read/Decode.service_us.max)
 is 'what few samples support' "$(figure groups.Tier-2/Read/Decode.service_us.few_samples)" 'p50; p90; p95; p99; p999; p9999'
 is 'a tier' "$(figure cache.tiers.Tier-0.peak_bytes)" 11534336
 is 'a target met' "$(figure requests.by_qos.batch.sla.met)" true
-is 'not known is empty' "$(figure cache.rag.hit_rate)" ''
+is 'not known is empty' "$(figure cache.lookups.rag.hit_rate)" ''
 is 'the verdict' "$(figure assessment.status) $(figure assessment.criteria.cpu_p95.actual)" 'PASS 1'
 # Every number of the JSON, in its order.
 "$kvstat" --json --profile latency "$dozen" | sed '/"program":/,/"started":/d' |
