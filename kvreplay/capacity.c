@@ -111,7 +111,9 @@ static int size_one(struct tiers *t, unsigned i, const struct options *o, const 
     uint64_t trusted = s && known >= s->room[i].peak ? known : 0;
     int rc = 0;
 
-    t->room[i] = (struct room){.capacity = asked ? asked : trusted ? trusted : NO_LIMIT,
+    t->room[i] = (struct room){.capacity = asked     ? asked
+                                           : trusted ? trusted
+                                                     : NO_LIMIT,
                                .max_objects = NO_LIMIT};
     t->exact[i] = asked > 0;
     if (asked && s && s->room[i].peak > asked)

@@ -32,7 +32,7 @@ static double p_within(const struct compare_side *base, const struct compare_sid
                        const struct compare_figure *f)
 {
     uint32_t ppm;
-    if (strcmp(f->name, "cache.all.hit_rate") == 0)
+    if (strcmp(f->name, "cache.lookups.all.hit_rate") == 0)
         return p_of_shares(base, new);
     const struct hist *a = headline_hist(base->scan, f->name, &ppm);
     const struct hist *b = headline_hist(new->scan, f->name, &ppm);

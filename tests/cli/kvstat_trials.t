@@ -109,5 +109,12 @@ for option in --csv --merge '--interval=1s' "--hgrm=$TMP/h" '--profile=latency' 
     like 'is refused' "$(cat "$TMP/stderr")" "^kvstat: ${option%%=*}: "
 done
 exits 'users' 2 "$kvstat" --compare "$dozen" --by user "$dozen"
+# A figure whose place in the JSON changes drops out of trials without a word: so each is asked for.
+"$kvstat" "$dozen" "$dozen" >"$TMP/stdout"
+for name in throughput.wall.generated_tokens_per_s throughput.storage.generated_tokens_per_s throughput.tier2.tokens_per_s \
+    throughput.wall.bytes_per_s throughput.wall.ops_per_s cache.lookups.all.hit_rate cache.read_amplification \
+    requests.end_to_end_ms.p95; do
+    like "$name is among the figures of trials" "$(cat "$TMP/stdout")" "^$name  *2 "
+done
 exits 'a base that is not there' 2 "$kvstat" --compare "$TMP/none" "$dozen"
 done_testing
