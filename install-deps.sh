@@ -42,18 +42,18 @@ pick() {
 if command -v apt-get >/dev/null; then
     system=apt
     pick "gcc libc6-dev make pkg-config zstd libzstd-dev libcsv-dev libjson-c-dev liburing-dev libyaml-dev libxxhash-dev" \
-        "libcmocka-dev perl mandoc shellcheck python3 mawk" \
+        "libcmocka-dev perl mandoc shellcheck python3 mawk gnuplot-nox" \
         "clang clang-format libclang-rt-dev cppcheck mandoc shellcheck"
 elif command -v dnf >/dev/null; then
     system=dnf
     pick "gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel liburing-devel libyaml-devel xxhash-devel" \
-        "libcmocka-devel perl-Test-Harness mandoc ShellCheck python3 libasan libubsan libtsan" \
+        "libcmocka-devel perl-Test-Harness mandoc ShellCheck python3 gnuplot libasan libubsan libtsan" \
         "clang clang-tools-extra compiler-rt cppcheck mandoc ShellCheck"
 elif command -v pacman >/dev/null; then
     system=pacman
     # No mandoc: on Arch it would replace man-db. The tests that want it skip themselves.
     pick "gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash" \
-        "cmocka perl shellcheck python" \
+        "cmocka perl shellcheck python gnuplot" \
         "clang compiler-rt cppcheck shellcheck"
 else
     die 2 "neither apt, dnf nor pacman here; needed: a C17 compiler, make, pkg-config, zstd, and the" \

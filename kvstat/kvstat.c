@@ -12,6 +12,7 @@
 #include "kvstat/hgrm.h"
 #include "kvstat/options.h"
 #include "kvstat/output.h"
+#include "kvstat/plot.h"
 #include "kvstat/report.h"
 #include "kvstat/run.h"
 #include "kvstat/runs.h"
@@ -93,9 +94,10 @@ static int put_report(struct kvstat *k, const struct figures *f, struct err *e)
     if (!k->json && !k->runs)
         report_text(output_stream(k->text), f);
     if (k->runs)
-        rc = f->scan->series && k->options.csv ? runs_add_series(k->runs, f, e)
-                                               : runs_add(k->runs, f, e);
-    return rc == 0 && k->options.hgrm ? hgrm_save(k->options.hgrm, f, e) : rc;
+        rc = k->options.interval_ns > 0 ? runs_add_series(k->runs, f, e) : runs_add(k->runs, f, e);
+    if (rc == 0 && k->options.hgrm)
+        rc = hgrm_save(k->options.hgrm, f, e);
+    return rc == 0 && k->options.plot ? plot_save(k->options.plot, f, e) : rc;
 }
 
 static int add_report(struct kvstat *k, const struct scan *scan, const char *const *files, size_t n,
@@ -255,6 +257,8 @@ static int run(struct kvstat *k, const struct opt_parser *p, int argc, char **ar
         return rc;
     k->scan.by = k->options.by;
     k->scan.interval_ns = k->options.interval_ns;
+    if (k->options.plot && k->scan.interval_ns == 0)
+        k->scan.interval_ns = -1;
     k->scan.threads = (unsigned)k->options.threads;
     k->scan.skip_bad_rows = k->options.skip_bad_rows;
     k->scan.progress = progress_open(stderr, "kvstat", (enum progress_mode)k->options.progress,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "kvstat/groups.h"
+#include "kvstat/plot.h"
 #include "lib/progress.h"
 
 #define THREADS_MAX 256
@@ -38,6 +39,13 @@ static const struct opt table[] = {
      .arg = "DIR",
      .flags = OPT_NO_EFFECT,
      .help = "Write each distribution of times to this folder as percentile text of HdrHistogram."},
+    {.name = "plot",
+     .type = OPT_TEXT,
+     .offset = FIELD(plot),
+     .arg = "FILE",
+     .flags = OPT_NO_EFFECT,
+     .help = "Draw latencies, throughput, contents of the tiers and hit rate to this .svg or .png, "
+             "with gnuplot."},
     {.name = "by",
      .type = OPT_TEXT,
      .offset = FIELD(by_text),
@@ -124,6 +132,10 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--csv", "is another form than --json: give one");
     if (o->interval_ns > 0 && files > 1)
         return err_set(e, -EINVAL, ERR_INPUT, "--interval", "is for one file, not %zu", files);
+    if (o->plot && files > 1)
+        return err_set(e, -EINVAL, ERR_INPUT, "--plot", "draws one file, not %zu", files);
+    if (o->plot && !plot_is_drawable(o->plot))
+        return err_set(e, -EINVAL, ERR_INPUT, "--plot", "the file's name must end in .svg or .png");
     if (o->hgrm && files > 1 && !o->merge)
         return err_set(e, -EINVAL, ERR_INPUT, "--hgrm",
                        "writes the distributions of one report: give one file, or --merge");
@@ -143,8 +155,8 @@ static int check_compare(const struct opt_parser *p, const struct options *o, si
                        "needs a base and a new file: kvstat --compare BASE NEW");
     if (o->by & GROUPS_USER)
         return err_set(e, -EINVAL, ERR_INPUT, "--compare", "does not compare single users");
-    return opt_refuse(p, e, "means nothing with --compare", "csv", "interval", "hgrm", "merge",
-                      "profile", "check", "run", NULL);
+    return opt_refuse(p, e, "means nothing with --compare", "csv", "interval", "hgrm", "plot",
+                      "merge", "profile", "check", "run", NULL);
 }
 
 static uint64_t threads_auto(void)

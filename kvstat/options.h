@@ -11,7 +11,7 @@
 /* Plain values; texts point into argv. */
 struct options {
     bool json, csv, merge, check, skip_bad_rows;
-    const char *by_text, *output, *hgrm, *config, *run;
+    const char *by_text, *output, *hgrm, *plot, *config, *run;
     uint64_t threads;
     int64_t interval_ns;
     struct opt_list compare;

@@ -3,6 +3,7 @@
 #ifndef KVSTAT_REPORT_H
 #define KVSTAT_REPORT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "kvstat/figures.h"
@@ -32,6 +33,10 @@ void report_compare_text(FILE *out, const struct compare *c, const struct runs *
                          const struct runs *new);
 void report_compare_json(struct jsonout *j, const struct compare *c, const struct runs *base,
                          const struct runs *new);
+
+/* A script for gnuplot that draws four panels, 1200 x 800, to its standard output; needs
+ * scan->series. */
+void report_plot(FILE *out, const struct figures *f, bool svg);
 
 /* CSV: a header and a row a run; errors stay in out. */
 void report_csv(FILE *out, const struct runs *r);

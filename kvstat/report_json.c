@@ -342,7 +342,7 @@ void report_json(struct jsonout *j, const struct figures *f)
         report_assess_json(j, f->assess);
     else
         jsonout_null(j, "assessment");
-    if (f->scan->series)
+    if (f->scan->series && !series_is_auto(f->scan->series))
         report_series_json(j, f);
     else
         jsonout_null(j, "series");

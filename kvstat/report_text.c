@@ -403,7 +403,7 @@ void report_text(FILE *out, const struct figures *f)
     put_hit_rates(out, f);
     put_tiers(out, f);
     put_requests(out, f);
-    if (f->scan->series)
+    if (f->scan->series && !series_is_auto(f->scan->series))
         report_series_text(out, f);
     put_legend(out, f);
 }

@@ -109,6 +109,13 @@ static int first_error(const struct worker *w, unsigned n, struct err *e)
     return worst->rc;
 }
 
+static struct series *new_series(const struct scan_opts *o, bool result)
+{
+    if (o->interval_ns == 0)
+        return NULL;
+    return o->interval_ns < 0 ? series_create_auto(result) : series_create(result, o->interval_ns);
+}
+
 static int create_workers(struct worker *w, const struct scan_opts *o, const struct scan *s,
                           struct trace_reader *reader, struct order *order, struct err *e)
 {
@@ -125,7 +132,7 @@ static int create_workers(struct worker *w, const struct scan_opts *o, const str
             return rc;
         if (!s->series)
             continue;
-        w[i].series = i == 0 ? s->series : series_create(agg_is_result(s->columns), o->interval_ns);
+        w[i].series = i == 0 ? s->series : new_series(o, agg_is_result(s->columns));
         if (!w[i].series)
             return err_nomem(e, "time series");
     }
@@ -154,11 +161,10 @@ static int count_file(struct scan *s, struct trace_reader *reader, const struct 
     struct worker *w = calloc(o->threads, sizeof(*w));
     s->agg = agg_create(o->by, s->columns);
     s->requests = requests_create(result, o->target_ns);
-    if (o->interval_ns > 0)
-        s->series = series_create(result, o->interval_ns);
+    s->series = new_series(o, result);
     if (s->requests)
         order = order_create(o->threads, result, s->requests);
-    if (!w || !s->agg || !order || (o->interval_ns > 0 && !s->series)) {
+    if (!w || !s->agg || !order || (o->interval_ns && !s->series)) {
         err_nomem(e, "counters");
         goto out;
     }

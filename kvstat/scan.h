@@ -16,7 +16,7 @@ struct scan_opts {
     unsigned by;      /* enum groups_by */
     unsigned threads; /* >= 1, the caller's included */
     bool skip_bad_rows;
-    int64_t interval_ns;            /* of the time series, 0: none */
+    int64_t interval_ns;            /* of the time series, 0: none, -1: a series that chooses it */
     int64_t target_ns[TRACE_QOSES]; /* of requests_create */
     struct progress *progress;      /* NULL: none */
 };

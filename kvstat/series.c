@@ -21,7 +21,8 @@ struct series_hist {
 };
 
 struct series {
-    bool result;
+    bool result, chooses;
+    size_t most;
     int64_t interval_ns;
     int64_t first; /* number of the first interval, in intervals from 0 */
     size_t count, room;
@@ -36,7 +37,23 @@ struct series *series_create(bool result, int64_t interval_ns)
         return NULL;
     s->result = result;
     s->interval_ns = interval_ns;
+    s->most = SERIES_MAX;
     return s;
+}
+
+struct series *series_create_auto(bool result)
+{
+    struct series *s = series_create(result, INT64_C(1000000));
+    if (!s)
+        return NULL;
+    s->chooses = true;
+    s->most = SERIES_AUTO_MAX;
+    return s;
+}
+
+bool series_is_auto(const struct series *s)
+{
+    return s->chooses;
 }
 
 static void hist_drop(struct series_hist *h)
@@ -182,7 +199,7 @@ static int slot_of(struct series *s, int64_t number, struct series_slot **slot)
     first = number < first ? number : first;
     last = number > last ? number : last;
     /* Numbers are quotients of 63-bit times by at least 1: their difference may not fit. */
-    if ((uint64_t)last - (uint64_t)first >= SERIES_MAX)
+    if ((uint64_t)last - (uint64_t)first >= s->most)
         return -ERANGE;
     size_t count = (size_t)(last - first) + 1;
     if (count > s->count) {
@@ -195,6 +212,51 @@ static int slot_of(struct series *s, int64_t number, struct series_slot **slot)
         *at = calloc(1, sizeof(**at));
     *slot = *at;
     return *at ? 0 : -ENOMEM;
+}
+
+static int slot_merge(struct series_slot *into, const struct series_slot *from)
+{
+    int rc = 0;
+    for (size_t t = 0; t < TRACE_TIERS; t++) {
+        add_i64(&into->change_bytes[t], from->change_bytes[t]);
+        for (size_t d = 0; d < SERIES_DIRECTIONS && rc == 0; d++) {
+            into->io[t][d].ops += from->io[t][d].ops;
+            into->io[t][d].bytes += from->io[t][d].bytes;
+            rc = times_merge(&into->io[t][d].times, from->io[t][d].times);
+        }
+    }
+    into->hits += from->hits;
+    into->misses += from->misses;
+    into->generated_tokens += from->generated_tokens;
+    into->failed += from->failed;
+    return rc;
+}
+
+/* Makes one interval of every two. */
+static int coarsen(struct series *s)
+{
+    int64_t first = s->first >= 0 ? s->first / 2 : (s->first - 1) / 2;
+    size_t odd = (size_t)(s->first - 2 * first), count = (s->count + odd + 1) / 2;
+    if (s->interval_ns > INT64_MAX / 2)
+        return -ERANGE;
+    for (size_t i = 0; i < s->count; i++) {
+        struct series_slot *slot = s->slot[i], **into = &s->slot[(i + odd) / 2];
+        if (!slot || into == &s->slot[i])
+            continue;
+        s->slot[i] = NULL;
+        if ((i + odd) % 2 == 0 || !*into) {
+            *into = slot;
+            continue;
+        }
+        int rc = slot_merge(*into, slot);
+        slot_free(slot);
+        if (rc < 0)
+            return rc;
+    }
+    s->first = first;
+    s->count = count < s->count ? count : s->count;
+    s->interval_ns *= 2;
+    return 0;
 }
 
 static int64_t number_of(const struct series *s, int64_t ns)
@@ -253,6 +315,11 @@ static int add_row(struct series *s, const struct trace_row *row)
         at = row->latency_ns == TRACE_NONE ? row->start_ns
                                            : agg_add_ns(row->start_ns, row->latency_ns);
     int rc = slot_of(s, number_of(s, at), &slot);
+    while (rc == -ERANGE && s->chooses) {
+        rc = coarsen(s);
+        if (rc == 0)
+            rc = slot_of(s, number_of(s, at), &slot);
+    }
     return rc < 0 ? rc : count_row(s, slot, row, &change);
 }
 
@@ -275,37 +342,32 @@ int series_add(struct series *s, const struct trace_row *rows, size_t n, struct 
     return 0;
 }
 
-static int slot_merge(struct series_slot *into, const struct series_slot *from)
+/* Adds a slot of a series whose intervals are as long, or shorter by a power of two. */
+static int merge_slot(struct series *into, const struct series *from, size_t i)
 {
-    int rc = 0;
-    for (size_t t = 0; t < TRACE_TIERS; t++) {
-        add_i64(&into->change_bytes[t], from->change_bytes[t]);
-        for (size_t d = 0; d < SERIES_DIRECTIONS && rc == 0; d++) {
-            into->io[t][d].ops += from->io[t][d].ops;
-            into->io[t][d].bytes += from->io[t][d].bytes;
-            rc = times_merge(&into->io[t][d].times, from->io[t][d].times);
-        }
+    struct series_slot *slot = NULL;
+    int64_t number = from->first + (int64_t)i;
+    int rc = -ERANGE;
+    while (rc == -ERANGE) {
+        int64_t longer = into->interval_ns / from->interval_ns;
+        int64_t at = number / longer - (number % longer < 0);
+        rc = slot_of(into, at, &slot);
+        if (rc == -ERANGE && (!into->chooses || coarsen(into) < 0))
+            return rc;
     }
-    into->hits += from->hits;
-    into->misses += from->misses;
-    into->generated_tokens += from->generated_tokens;
-    into->failed += from->failed;
-    return rc;
+    return rc < 0 ? rc : slot_merge(slot, from->slot[i]);
 }
 
 int series_merge(struct series *into, const struct series *from, struct err *e)
 {
     int rc = 0;
+    while (into->interval_ns < from->interval_ns && rc == 0)
+        rc = coarsen(into);
     for (size_t t = 0; t < TRACE_TIERS; t++)
         add_i64(&into->base[t], from->base[t]);
-    for (size_t i = 0; i < from->count && rc == 0; i++) {
-        struct series_slot *slot;
-        if (!from->slot[i])
-            continue;
-        rc = slot_of(into, from->first + (int64_t)i, &slot);
-        if (rc == 0)
-            rc = slot_merge(slot, from->slot[i]);
-    }
+    for (size_t i = 0; i < from->count && rc == 0; i++)
+        if (from->slot[i])
+            rc = merge_slot(into, from, i);
     return rc < 0 ? fail(into, rc, e) : 0;
 }
 

@@ -16,7 +16,8 @@ enum {
     SERIES_DIRECTIONS
 };
 /* More intervals than this are refused: each costs memory. */
-#define SERIES_MAX 10000
+#define SERIES_MAX      10000
+#define SERIES_AUTO_MAX 240
 
 /* Of one interval. Rows count when they complete, those of a trace at their Timestamp. */
 struct series_slot {
@@ -31,6 +32,9 @@ struct series_slot {
 struct series;
 /* result: agg_is_result of the file. interval_ns > 0. NULL: no memory. */
 struct series *series_create(bool result, int64_t interval_ns);
+/* One that chooses its interval: 1 ms, doubled whenever more than SERIES_AUTO_MAX were needed. */
+struct series *series_create_auto(bool result);
+bool series_is_auto(const struct series *s);
 void series_free(struct series *s);
 /* 0; -ENOMEM; -ERANGE: more than SERIES_MAX intervals. */
 int series_add(struct series *s, const struct trace_row *rows, size_t n, struct err *e);

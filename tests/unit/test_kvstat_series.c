@@ -82,6 +82,43 @@ static void parts_are_the_whole(void **state)
     }
 }
 
+/* A series that chooses its interval ends with the same one however its rows were dealt. */
+static void intervals_grow(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct rng r;
+    uint64_t ops = 0;
+    struct series *whole = series_create_auto(false), *part[2];
+    for (int p = 0; p < 2; p++)
+        part[p] = series_create_auto(false);
+    rng_seed(&r, 5, 0);
+    for (int i = 0; i < 5000; i++) {
+        int64_t at = (int64_t)rng_below(&r, 3000 * (uint64_t)SECOND) - 777 * SECOND;
+        struct trace_row x = row(TRACE_READ, at, 0, 1);
+        assert_int_equal(series_add(whole, &x, 1, &e), 0);
+        assert_int_equal(series_add(part[at > 0], &x, 1, &e), 0);
+    }
+    assert_int_equal(series_merge(part[0], part[1], &e), 0);
+    assert_int_equal(series_interval_ns(whole), 16384000000);
+    assert_int_equal(series_interval_ns(part[0]), series_interval_ns(whole));
+    same(part[0], whole);
+    assert_in_range(series_count(whole), SERIES_AUTO_MAX / 2, SERIES_AUTO_MAX);
+    for (size_t i = 0; i < series_count(whole); i++)
+        ops += series_at(whole, i)->io[TRACE_STORAGE][SERIES_READ].ops;
+    assert_int_equal(ops, 5000);
+    /* The finer one into the coarser one. */
+    struct series *fine = series_create_auto(false);
+    struct trace_row first = row(TRACE_READ, -777 * SECOND, 0, 1);
+    assert_int_equal(series_add(fine, &first, 1, &e), 0);
+    assert_int_equal(series_merge(whole, fine, &e), 0);
+    assert_int_equal(series_interval_ns(whole), 16384000000);
+    series_free(fine);
+    series_free(whole);
+    for (int p = 0; p < 2; p++)
+        series_free(part[p]);
+}
+
 static int by_value(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -148,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_the_whole),
+        cmocka_unit_test(intervals_grow),
         cmocka_unit_test(percentiles_are_near),
         cmocka_unit_test(ends_of_the_range),
     };

@@ -1,0 +1,113 @@
+/* Runs gnuplot on the script of report_plot: the script is its standard input and the picture its
+ * standard output, so that no file's name ever stands in the script as a command. */
+#include "kvstat/plot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kvstat/report.h"
+
+extern char **environ;
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text), tail = strlen(end);
+    return len > tail && strcmp(text + len - tail, end) == 0;
+}
+
+bool plot_is_drawable(const char *path)
+{
+    return ends_with(path, ".svg") || ends_with(path, ".png");
+}
+
+/* What gnuplot complained of, in one line. */
+static void first_words(FILE *complaints, char *buf, size_t n)
+{
+    rewind(complaints);
+    size_t len = fread(buf, 1, n - 1, complaints);
+    buf[len] = '\0';
+    for (char *p = buf; *p; p++)
+        if (*p == '\n' || *p == '\t')
+            *p = ' ';
+}
+
+static int spawn_gnuplot(pid_t *pid, int script, int picture, int complaints)
+{
+    char program[] = "gnuplot", plain[] = "--default-settings";
+    char *const argv[] = {program, plain, NULL};
+    posix_spawn_file_actions_t actions;
+    int rc = posix_spawn_file_actions_init(&actions);
+    if (rc != 0)
+        return -rc;
+    rc = posix_spawn_file_actions_adddup2(&actions, script, STDIN_FILENO);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_adddup2(&actions, picture, STDOUT_FILENO);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_adddup2(&actions, complaints, STDERR_FILENO);
+    if (rc == 0)
+        rc = posix_spawnp(pid, program, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return -rc;
+}
+
+static int draw(FILE *script, FILE *complaints, int picture, struct err *e)
+{
+    char words[256];
+    pid_t pid;
+    int status = 0;
+    if (fflush(script) != 0 || ferror(script) || lseek(fileno(script), 0, SEEK_SET) < 0)
+        return err_errno(e, errno ? -errno : -EIO, ERR_OUTPUT, "--plot", "script for gnuplot");
+    int rc = spawn_gnuplot(&pid, fileno(script), picture, fileno(complaints));
+    if (rc < 0)
+        return err_errno(e, rc, ERR_OUTPUT, "--plot", "gnuplot cannot be started");
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return err_errno(e, -errno, ERR_OUTPUT, "--plot", "gnuplot");
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    first_words(complaints, words, sizeof(words));
+    return err_set(e, -EIO, ERR_OUTPUT, "--plot", "gnuplot failed: %s", words);
+}
+
+static int save_beside(const char *path, FILE *script, FILE *complaints, struct err *e)
+{
+    char *beside = NULL;
+    if (asprintf(&beside, "%s.%ld.tmp", path, (long)getpid()) < 0)
+        return err_nomem(e, "plot");
+    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int rc = fd < 0 ? err_errno(e, -errno, ERR_OUTPUT, path, "cannot be written") : 0;
+    if (rc == 0) {
+        rc = draw(script, complaints, fd, e);
+        if (close(fd) != 0 && rc == 0)
+            rc = err_errno(e, -errno, ERR_OUTPUT, path, "cannot be written");
+        if (rc == 0 && rename(beside, path) != 0)
+            rc = err_errno(e, -errno, ERR_OUTPUT, path, "cannot be written");
+        if (rc < 0)
+            unlink(beside);
+    }
+    free(beside);
+    return rc;
+}
+
+int plot_save(const char *path, const struct figures *f, struct err *e)
+{
+    FILE *script = tmpfile(), *complaints = tmpfile();
+    int rc;
+    if (script && complaints) {
+        report_plot(script, f, ends_with(path, ".svg"));
+        rc = save_beside(path, script, complaints, e);
+    } else {
+        rc = err_errno(e, -errno, ERR_OUTPUT, "--plot", "no temporary file");
+    }
+    if (script)
+        fclose(script);
+    if (complaints)
+        fclose(complaints);
+    return rc;
+}

@@ -1,0 +1,16 @@
+/* plot.h - a report's picture, drawn by gnuplot. */
+#ifndef KVSTAT_PLOT_H
+#define KVSTAT_PLOT_H
+
+#include <stdbool.h>
+
+#include "kvstat/figures.h"
+#include "lib/err.h"
+
+/* Whether the name ends in .svg or .png. */
+bool plot_is_drawable(const char *path);
+/* Draws f, whose scan has a series, to path, which appears whole or not at all. 0, or a negative
+ * errno, class ERR_OUTPUT: also when gnuplot is not there or fails. */
+int plot_save(const char *path, const struct figures *f, struct err *e);
+
+#endif

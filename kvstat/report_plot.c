@@ -1,0 +1,316 @@
+/* The report as a picture: a script with its data for gnuplot. Texts from outside stand in single
+ * quotes, in which gnuplot neither expands nor runs anything. */
+#include <math.h>
+#include <string.h>
+
+#include "kvstat/report.h"
+#include "kvstat/report_cells.h"
+
+/* Okabe and Ito's colours, which colour-blind readers tell apart: blue, orange and green for the
+ * tiers, light for reads, dark for writes. */
+static const char *const colours[TRACE_TIERS][SERIES_DIRECTIONS] = {
+    {"#e69f00", "#a85d00"}, {"#009e73", "#00563f"}, {"#56b4e9", "#0072b2"}};
+static const char *const directions[SERIES_DIRECTIONS] = {"Read", "Write"};
+static const uint8_t ops[SERIES_DIRECTIONS] = {TRACE_READ, TRACE_WRITE};
+
+/* The unit of an axis of time, and what of sizes. */
+struct scale {
+    double time;
+    const char *time_unit;
+    double rate, size;
+    const char *rate_unit, *size_unit;
+};
+
+static const struct series_slot *slot_at(const struct series *s, size_t i)
+{
+    static const struct series_slot idle;
+    const struct series_slot *slot = series_at(s, i);
+    return slot ? slot : &idle;
+}
+
+static double seconds(const struct series *s)
+{
+    return (double)series_interval_ns(s) / 1e9;
+}
+
+static void choose_bytes(double most, double *divisor, const char **unit)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+    size_t i = 0;
+    *divisor = 1024;
+    while (most >= *divisor * 1024 && i + 1 < sizeof(units) / sizeof(units[0])) {
+        *divisor *= 1024;
+        i++;
+    }
+    *unit = units[i];
+}
+
+static struct scale scale_of(const struct series *s)
+{
+    int64_t held[TRACE_TIERS] = {0};
+    double rate = 0, size = 0, last = seconds(s) * (double)series_count(s);
+    for (size_t i = 0; i < series_count(s); i++)
+        for (unsigned t = 0; t < TRACE_TIERS; t++) {
+            const struct series_slot *slot = slot_at(s, i);
+            held[t] += slot->change_bytes[t] + (i == 0 ? series_base_bytes(s, t) : 0);
+            size = fmax(size, (double)held[t]);
+            for (unsigned d = 0; d < SERIES_DIRECTIONS; d++)
+                rate = fmax(rate, (double)slot->io[t][d].bytes / seconds(s));
+        }
+    struct scale c = {.time = 1, .time_unit = "s"};
+    if (last > 4 * 3600)
+        c = (struct scale){.time = 3600, .time_unit = "h"};
+    else if (last > 600)
+        c = (struct scale){.time = 60, .time_unit = "min"};
+    else if (last < 1)
+        c = (struct scale){.time = 1e-3, .time_unit = "ms"};
+    choose_bytes(rate, &c.rate, &c.rate_unit);
+    choose_bytes(size, &c.size, &c.size_unit);
+    return c;
+}
+
+static void put_quoted(FILE *out, const char *text)
+{
+    fputc('\'', out);
+    for (; *text; text++)
+        fprintf(out, "%s%c", *text == '\'' ? "'" : "",
+                (unsigned char)*text < 32 || *text == 127 ? '?' : *text);
+    fputc('\'', out);
+}
+
+static void put_start(FILE *out, const struct figures *f, bool svg)
+{
+    const char *name = strcmp(f->files[0], "-") == 0 ? "standard input" : f->files[0];
+    const char *base = strrchr(name, '/');
+    char title[256], rows[CELL], elapsed[CELL];
+    /* gnuplot draws what fits: the end of the path says most. */
+    snprintf(title, sizeof(title), "%.90s: %s, %s rows over %s of %s time", base ? base + 1 : name,
+             f->result ? "replay" : "trace", cell_count(rows, f->totals->rows),
+             cell_seconds(elapsed, f->elapsed_s), f->result ? "replay" : "simulated");
+    fprintf(out, "set terminal %s size 1200,800 noenhanced font 'Sans,11' background '#ffffff'\n",
+            svg ? "svg" : "pngcairo");
+    fprintf(out, "set encoding utf8\nset multiplot layout 2,2 title ");
+    put_quoted(out, title);
+    fprintf(out, " font 'Sans,14'\n"
+                 "set grid lt 1 lw 1 lc '#d8d8d8'\nset border 3\nset tics nomirror\n"
+                 "set key outside top center horizontal samplen 3\nset xlabel offset 0,0.3\n");
+}
+
+/* ---- percentiles ---- */
+
+static const struct hist *curve(const struct figures *f, unsigned t, unsigned d)
+{
+    const struct group *g = groups_find(agg_by_tier_op(f->scan->agg), (uint8_t)t, ops[d]);
+    const struct hist *h = g ? g->metric[f->result ? GROUP_SERVICE : GROUP_SIZE] : NULL;
+    return h && hist_count(h) > 0 ? h : NULL;
+}
+
+/* Points at 1 / (1 - p), twenty for each nine, as far as there are samples. */
+static void put_curve(FILE *out, const struct hist *h, double unit)
+{
+    for (int i = 0; i <= 120; i++) {
+        double x = pow(10, i / 20.0);
+        uint32_t ppm = (uint32_t)lround(1e6 * (1 - 1 / x));
+        double v = (double)hist_percentile(h, ppm) / unit;
+        if (x > (double)hist_count(h) && i > 0)
+            break;
+        fprintf(out, "%.6g %.6g\n", x, v > 0 ? v : 1 / unit); /* a log axis has no 0 */
+    }
+    fprintf(out, "e\n");
+}
+
+static bool put_curves(FILE *out, const struct figures *f, bool data)
+{
+    const char *separator = "plot";
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        for (unsigned d = 0; d < SERIES_DIRECTIONS; d++) {
+            const struct hist *h = curve(f, t, d);
+            if (h && data)
+                put_curve(out, h, f->result ? 1e6 : 1 << 20);
+            else if (h)
+                fprintf(out, "%s '-' with lines lw 2 lc '%s' title '%s %s'", separator,
+                        colours[t][d], trace_tier_text(t), directions[d]);
+            separator = h ? "," : separator;
+        }
+    return separator[0] == ',';
+}
+
+/* An empty panel that says so, since the layout goes on by plots. */
+static void put_nothing(FILE *out, const char *why)
+{
+    fprintf(out,
+            "set label 1 '%s' at graph 0.5,0.5 center\nset xrange [0:1]\nset yrange [0:1]\n"
+            "plot '-' with points notitle\n-1 -1\ne\nunset label 1\n",
+            why);
+}
+
+/* Leaves axes of linear time behind, up to last. */
+static void put_percentiles(FILE *out, const struct figures *f, double last)
+{
+    fprintf(out,
+            "set key title '%s' font 'Sans,12'\nset xlabel 'percentile [%%]'\nset ylabel '%s'\n",
+            f->result ? "Service time of whole objects" : "Size of objects",
+            f->result ? "service time [ms]" : "size [MiB]");
+    fprintf(out, "set logscale xy\nset format y '%%g'\nset xrange [1:*]\n"
+                 "set xtics ('0' 1, '50' 2, '90' 10, '99' 100, '99.9' 1e3, '99.99' 1e4, "
+                 "'99.999' 1e5, '99.9999' 1e6)\n");
+    if (put_curves(out, f, false)) {
+        fputc('\n', out);
+        put_curves(out, f, true);
+    } else {
+        fprintf(out, "unset logscale\n");
+        put_nothing(out, "no reads and writes");
+    }
+    fprintf(out,
+            "unset logscale\nset xtics auto\nset format '%%g'\nset xrange [0:%.9g]\n"
+            "set yrange [0:*]\n",
+            last);
+}
+
+/* ---- over time ---- */
+
+struct line {
+    const char *title, *colour, *style;
+    unsigned tier, direction;
+    double (*value)(const struct figures *f, const struct scale *c, const struct line *l, size_t i,
+                    double *sums);
+};
+
+static double rate_at(const struct figures *f, const struct scale *c, const struct line *l,
+                      size_t i, double *sums)
+{
+    const struct series *s = f->scan->series;
+    (void)sums;
+    return (double)slot_at(s, i)->io[l->tier][l->direction].bytes / seconds(s) / c->rate;
+}
+
+static double contents_at(const struct figures *f, const struct scale *c, const struct line *l,
+                          size_t i, double *sums)
+{
+    const struct series *s = f->scan->series;
+    if (i == 0)
+        sums[0] = (double)series_base_bytes(s, l->tier);
+    sums[0] += (double)slot_at(s, i)->change_bytes[l->tier];
+    return sums[0] / c->size;
+}
+
+static double hits_at(const struct figures *f, const struct scale *c, const struct line *l,
+                      size_t i, double *sums)
+{
+    const struct series_slot *slot = slot_at(f->scan->series, i);
+    double hits = (double)slot->hits, lookups = hits + (double)slot->misses;
+    (void)c;
+    sums[0] += hits;
+    sums[1] += lookups;
+    if (l->direction == 0)
+        return lookups > 0 ? 100 * hits / lookups : NAN;
+    return sums[1] > 0 ? 100 * sums[0] / sums[1] : NAN;
+}
+
+static double ops_at(const struct figures *f, const struct scale *c, const struct line *l, size_t i,
+                     double *sums)
+{
+    const struct series *s = f->scan->series;
+    double n = 0;
+    (void)c;
+    (void)sums;
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        n += (double)slot_at(s, i)->io[t][l->direction].ops;
+    return n / seconds(s);
+}
+
+/* Points at the middles of the intervals. */
+static void put_line(FILE *out, const struct figures *f, const struct scale *c,
+                     const struct line *l)
+{
+    double sums[2] = {0};
+    for (size_t i = 0; i < series_count(f->scan->series); i++) {
+        double v = l->value(f, c, l, i, sums);
+        double at = ((double)i + 0.5) * seconds(f->scan->series) / c->time;
+        if (isnan(v))
+            continue;
+        fprintf(out, "%.9g %.6g\n", at, v);
+    }
+    fprintf(out, "e\n");
+}
+
+static void put_lines(FILE *out, const struct figures *f, const struct scale *c,
+                      const struct line *lines, size_t n)
+{
+    /* A run of a single interval is a point. */
+    const char *mark = series_count(f->scan->series) < 40 ? "linespoints pt 7 ps 0.5" : "lines";
+    if (n == 0 || series_count(f->scan->series) == 0) {
+        put_nothing(out, "no reads and writes");
+        fprintf(out, "set xrange [0:*]\nset yrange [0:*]\n");
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "%s '-' with %s lw 2 lc '%s' %s title '%s'", i ? "," : "plot", mark,
+                lines[i].colour, lines[i].style, lines[i].title);
+    fputc('\n', out);
+    for (size_t i = 0; i < n; i++)
+        put_line(out, f, c, &lines[i]);
+}
+
+static void put_throughput(FILE *out, const struct figures *f, const struct scale *c)
+{
+    struct line lines[TRACE_TIERS * SERIES_DIRECTIONS];
+    char titles[TRACE_TIERS * SERIES_DIRECTIONS][32];
+    size_t n = 0;
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        for (unsigned d = 0; d < SERIES_DIRECTIONS; d++) {
+            if (!groups_find(agg_by_tier_op(f->scan->agg), (uint8_t)t, ops[d]))
+                continue;
+            snprintf(titles[n], sizeof(titles[n]), "%s %s", trace_tier_text(t), directions[d]);
+            lines[n] = (struct line){titles[n], colours[t][d], "", t, d, rate_at};
+            n++;
+        }
+    fprintf(out,
+            "set key title 'Throughput%s' font 'Sans,12'\nset xlabel 'time [%s]'\nset ylabel "
+            "'throughput [%s/s]'\n",
+            f->result ? "" : " asked for", c->time_unit, c->rate_unit);
+    put_lines(out, f, c, lines, n);
+}
+
+static void put_contents(FILE *out, const struct figures *f, const struct scale *c)
+{
+    struct line lines[TRACE_TIERS];
+    size_t n = 0;
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        if (f->tier[t].used)
+            lines[n++] = (struct line){trace_tier_text(t), colours[t][0], "", t, 0, contents_at};
+    fprintf(out,
+            "set key title 'Contents of the tiers' font 'Sans,12'\nset xlabel 'time [%s]'\nset "
+            "ylabel 'contents [%s]'\n",
+            c->time_unit, c->size_unit);
+    put_lines(out, f, c, lines, n);
+}
+
+static void put_last(FILE *out, const struct figures *f, const struct scale *c)
+{
+    static const struct line hits[] = {
+        {"in the interval", "#cc79a7", "", 0, 0, hits_at},
+        {"since the start", "#000000", "dt 2", 0, 1, hits_at},
+    };
+    static const struct line operations[] = {
+        {"Read", "#56b4e9", "", 0, 0, ops_at},
+        {"Write", "#0072b2", "", 0, 1, ops_at},
+    };
+    bool known = f->lookup[FIGURES_ALL].known && f->lookup[FIGURES_ALL].lookups > 0;
+    fprintf(out, "set key title '%s' font 'Sans,12'\nset xlabel 'time [%s]'\nset ylabel '%s'\n%s",
+            known ? "Hit rate of all lookups" : "Operations, all tiers", c->time_unit,
+            known ? "hit rate [%]" : "operations [1/s]", known ? "set yrange [0:105]\n" : "");
+    put_lines(out, f, c, known ? hits : operations, 2);
+}
+
+void report_plot(FILE *out, const struct figures *f, bool svg)
+{
+    struct scale c = scale_of(f->scan->series);
+    put_start(out, f, svg);
+    double last = seconds(f->scan->series) * (double)series_count(f->scan->series);
+    put_percentiles(out, f, last > 0 ? last / c.time : 1);
+    put_throughput(out, f, &c);
+    put_contents(out, f, &c);
+    put_last(out, f, &c);
+    fprintf(out, "unset multiplot\n");
+}

@@ -1,0 +1,62 @@
+#!/bin/sh
+# kvstat_plot.t - --plot draws four panels of 1200 x 800 as SVG or PNG, of results, traces and files without rows, whatever
+# the file is called, and leaves nothing behind when gnuplot is not there. Bugs looked like a title that ran a command,
+# or an empty picture for a file of one row.
+. "$(dirname "$0")/../lib.sh"
+kvstat=$BIN/kvstat
+dozen=$DATA/kvstat_dozen.csv
+echo 'set terminal' | gnuplot 2>&1 | grep -q pngcairo || skip_all 'gnuplot with svg and pngcairo is not installed'
+
+# size FILE: width and height of a PNG.
+size() { od -An -tu1 -j16 -N8 "$1" | awk '{ print $3 * 256 + $4, $7 * 256 + $8 }'; }
+
+exits 'SVG' 0 "$kvstat" --plot "$TMP/a.svg" "$dozen"
+like 'beside the report' "$(cat "$TMP/stdout")" '^Bottleneck'
+unlike 'without a series in it' "$(cat "$TMP/stdout")" '^Each '
+is 'nothing is complained of' "$(cat "$TMP/stderr")" ''
+like 'size' "$(cat "$TMP/a.svg")" 'width="1200" height="800"'
+for text in 'kvstat_dozen.csv: replay, 43 rows over 1.15 s' 'Service time of whole objects' 'service time \[ms\]' 'percentile \[%\]' \
+    Throughput 'throughput \[MiB/s\]' 'Contents of the tiers' 'contents \[MiB\]' 'Hit rate of all lookups' 'hit rate \[%\]' \
+    'since the start' 'time \[s\]' 'Tier-2 Read' 'Tier-0 Write'; do
+    like "$text" "$(cat "$TMP/a.svg")" "$text"
+done
+unlike 'nothing of tiers that were not written' "$(cat "$TMP/a.svg")" 'Tier-2 Write'
+ok 'it is small' test "$(wc -c <"$TMP/a.svg")" -lt 200000
+exits 'PNG' 0 "$kvstat" --json --plot "$TMP/a.png" "$dozen"
+is 'size' "$(size "$TMP/a.png")" '1200 800'
+like 'the series that it chose is not reported' "$(cat "$TMP/stdout")" '^  "series": null'
+exits 'intervals of its own' 0 "$kvstat" --csv --interval 500ms --plot "$TMP/b.svg" "$dozen"
+is 'which are reported' "$(wc -l <"$TMP/stdout")" 4
+not_ok 'make another picture' cmp -s "$TMP/a.svg" "$TMP/b.svg"
+
+exits 'a trace' 0 "$kvstat" --plot "$TMP/t.svg" "$DATA/mlperf_trace_first400.csv.zst"
+for text in 'Size of objects' 'Throughput asked for' 'Operations, all tiers'; do like "$text" "$(cat "$TMP/t.svg")" "$text"; done
+head -n 1 "$dozen" >"$TMP/header"
+exits 'no rows' 0 "$kvstat" --plot "$TMP/h.svg" "$TMP/header"
+like 'says so' "$(cat "$TMP/h.svg")" 'no reads and writes'
+sed -n '1p; 3p' "$dozen" >"$TMP/row"
+exits 'one row' 0 "$kvstat" --plot "$TMP/r.svg" "$TMP/row"
+awk -F, -v OFS=, 'NR > 1 { $17 = 0 } { print }' "$dozen" >"$TMP/zero"
+exits 'times of 0 on a log axis' 0 "$kvstat" --plot "$TMP/z.svg" "$TMP/zero"
+exits 'from a pipe' 0 "$kvstat" --plot "$TMP/p.svg" - <"$dozen"
+like 'named so' "$(cat "$TMP/p.svg")" 'standard input: replay'
+
+cp "$dozen" "$TMP/a'b\"\`touch $(basename "$TMP")\`\$(x)_{y}.csv"
+exits 'a name with all sorts of quotes' 0 "$kvstat" --plot "$TMP/q'\`q\`.svg" "$TMP/a'b\"\`touch $(basename "$TMP")\`\$(x)_{y}.csv"
+not_ok 'runs nothing' test -e "$(basename "$TMP")"
+like 'and is drawn as it is' "$(cat "$TMP/q'\`q\`.svg")" '\$\(x\)_\{y\}\.csv'
+
+# ---- refusals ----
+
+mkdir "$TMP/bin" "$TMP/out"
+exits 'without gnuplot' 1 env PATH="$TMP/bin" "$kvstat" --plot "$TMP/out/n.svg" "$dozen"
+like 'is said' "$(cat "$TMP/stderr")" '^kvstat: --plot: gnuplot cannot be started: '
+printf '#!/bin/sh\necho "no terminal today" >&2\nexit 1\n' >"$TMP/bin/gnuplot" && chmod +x "$TMP/bin/gnuplot"
+exits 'a gnuplot that fails' 1 env PATH="$TMP/bin:$PATH" "$kvstat" --plot "$TMP/out/n.svg" "$dozen"
+like 'is quoted' "$(cat "$TMP/stderr")" '^kvstat: --plot: gnuplot failed: no terminal today'
+is 'nothing is left behind' "$(ls "$TMP/out")" ''
+exits 'a folder that is not there' 1 "$kvstat" --plot "$TMP/none/n.svg" "$dozen"
+exits 'another kind of file' 2 "$kvstat" --plot "$TMP/x.jpg" "$dozen"
+like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: --plot: .*\.svg or \.png'
+exits 'several files' 2 "$kvstat" --plot "$TMP/x.svg" "$dozen" "$dozen"
+done_testing
