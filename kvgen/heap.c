@@ -13,6 +13,18 @@ int heap_init(struct heap *h, size_t cap)
     return h->event == NULL ? -ENOMEM : 0;
 }
 
+int heap_reserve(struct heap *h, size_t cap)
+{
+    if (cap <= h->cap)
+        return 0;
+    struct heap_event *grown = realloc(h->event, cap * 2 * sizeof *grown);
+    if (grown == NULL)
+        return -ENOMEM;
+    h->event = grown;
+    h->cap = cap * 2;
+    return 0;
+}
+
 void heap_free(struct heap *h)
 {
     free(h->event);

@@ -19,6 +19,8 @@ struct heap {
 
 /* Room for cap events, never more; 0 or -ENOMEM. */
 int heap_init(struct heap *h, size_t cap);
+/* Makes the room for at least cap events. */
+int heap_reserve(struct heap *h, size_t cap);
 void heap_free(struct heap *h);
 /* The heap must have room. */
 void heap_push(struct heap *h, struct heap_event e);

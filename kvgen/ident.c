@@ -17,6 +17,11 @@ struct ident ident_block(uint64_t id)
     return make(IDENT_BLOCK, 0, 0, id);
 }
 
+struct ident ident_scoped_block(uint32_t scope, uint64_t id)
+{
+    return make(scope == 0 ? IDENT_BLOCK : IDENT_SCOPED_BLOCK, scope, 0, id);
+}
+
 struct ident ident_turn(uint32_t user, uint64_t start_ms, uint32_t turn)
 {
     return make(IDENT_TURN, user, turn, start_ms);
@@ -59,6 +64,11 @@ size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf)
     switch (ident_kind(id)) {
     case IDENT_BLOCK:
         p = put(p, "block_", 6);
+        break;
+    case IDENT_SCOPED_BLOCK:
+        p = put(p, "session_", 8);
+        p += units_put_u64(p, ident_user(id));
+        p = put(p, "_block_", 7);
         break;
     case IDENT_SYSTEM:
         p = put(p, "system_prompt_", 14);

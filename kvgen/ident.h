@@ -11,7 +11,8 @@ enum ident_kind {
     IDENT_BLOCK = 1,
     IDENT_TURN,
     IDENT_REQUEST,
-    IDENT_SYSTEM
+    IDENT_SYSTEM,
+    IDENT_SCOPED_BLOCK
 };
 
 #define IDENT_MAX_USERS     ((uint64_t)1 << 28)
@@ -24,6 +25,9 @@ struct ident {
 };
 
 struct ident ident_block(uint64_t id);
+/* A block whose identifier means something within a scope (below IDENT_MAX_USERS) only; 0: as
+ * ident_block. */
+struct ident ident_scoped_block(uint32_t scope, uint64_t id);
 /* Turn number turn (from 1) of the conversation that user began at start_ms. */
 struct ident ident_turn(uint32_t user, uint64_t start_ms, uint32_t turn);
 /* The object of one request without a conversation. */
@@ -39,7 +43,8 @@ uint32_t ident_user(struct ident id);
 /*
  * Writes the key without NUL into buf (IDENT_MAX_KEY bytes) and returns its length. user is the
  * name of ident_user(id), used by turns and requests only:
- *   block_<id>, conv_<user>_<start ms>_turn_<n>, <user>_req_<number>, system_prompt_<i>
+ *   block_<id>, session_<scope>_block_<id>, conv_<user>_<start ms>_turn_<n>, <user>_req_<number>,
+ * system_prompt_<i>
  */
 size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf);
 

@@ -188,7 +188,13 @@ static bool has(const char *text, size_t len, const char *what)
 
 static enum inputs_kind kind_of_json(const char *text, size_t len)
 {
-    return has(text, len, "\"hash_ids\"") ? INPUTS_MOONCAKE : INPUTS_UNKNOWN;
+    if (has(text, len, "\"block_size\"") && has(text, len, "\"requests\""))
+        return INPUTS_AGENTIC;
+    if (has(text, len, "\"chunk_hashes\""))
+        return INPUTS_LMCACHE;
+    if (!has(text, len, "\"hash_ids\""))
+        return INPUTS_UNKNOWN;
+    return has(text, len, "\"chat_id\"") ? INPUTS_BAILIAN : INPUTS_MOONCAKE;
 }
 
 static enum inputs_kind kind_of_csv(const char *text, size_t len)
@@ -203,6 +209,8 @@ static enum inputs_kind kind_of_csv(const char *text, size_t len)
 
 static enum inputs_kind kind_of(const char *text, size_t len)
 {
+    if (len > 262 && memcmp(text + 257, "ustar", 5) == 0)
+        return INPUTS_AGENTIC; /* of what kvgen reads only sessions come as an archive */
     while (len > 0 && strchr(" \t\r\n", *text) != NULL) {
         text++;
         len--;

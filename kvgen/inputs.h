@@ -13,6 +13,9 @@ enum inputs_kind {
     INPUTS_MOONCAKE,
     INPUTS_BURST,
     INPUTS_AZURE,
+    INPUTS_BAILIAN,
+    INPUTS_LMCACHE,
+    INPUTS_AGENTIC,
     INPUTS_KINDS
 };
 

@@ -13,6 +13,7 @@
 #include "kvgen/output.h"
 #include "kvgen/population.h"
 #include "kvgen/sim.h"
+#include "kvgen/source_agentic.h"
 #include "kvgen/source_blocks.h"
 #include "kvgen/source_burst.h"
 #include "kvgen/source_users.h"
@@ -94,9 +95,15 @@ static int open_users(struct run *r, struct err *e)
     return source_users_open(&r->source, &users, e);
 }
 
-static const enum inputs_kind kind_of_source[] = {[OPTIONS_MOONCAKE] = INPUTS_MOONCAKE,
-                                                  [OPTIONS_BURST] = INPUTS_BURST,
-                                                  [OPTIONS_AZURE] = INPUTS_AZURE};
+static const enum inputs_kind kind_of_source[OPTIONS_SOURCES] = {
+    [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE, [OPTIONS_BURST] = INPUTS_BURST,
+    [OPTIONS_AZURE] = INPUTS_AZURE,       [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
+    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,   [OPTIONS_AGENTIC] = INPUTS_AGENTIC};
+
+static bool is_arrivals(const struct options *o)
+{
+    return o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE;
+}
 
 /* Opens the files of --input and, unless --source says it, looks what they hold. */
 static int open_inputs(struct run *r, struct err *e)
@@ -110,13 +117,15 @@ static int open_inputs(struct run *r, struct err *e)
     if (rc < 0 || o->source != OPTIONS_AUTO)
         return rc;
     rc = inputs_recognise(r->inputs, &kind, e);
-    for (int i = OPTIONS_MOONCAKE; rc == 0 && i <= OPTIONS_AZURE; i++)
+    for (int i = OPTIONS_MOONCAKE; rc == 0 && i < OPTIONS_SOURCES; i++)
         if (kind_of_source[i] == kind)
             o->source = i;
-    if (rc == 0 && (o->source == OPTIONS_AUTO || (o->use_burst_trace && kind == INPUTS_MOONCAKE)))
+    if (rc == 0 && (o->source == OPTIONS_AUTO || (o->use_burst_trace && !is_arrivals(o))))
         rc = err_set(e, -EINVAL, ERR_INPUT, o->input, "not an input that kvgen knows (%s)",
-                     o->use_burst_trace ? "wanted: BurstGPT CSV, Azure LLM CSV"
-                                        : "known: Mooncake JSONL, BurstGPT CSV, Azure LLM CSV");
+                     o->use_burst_trace
+                         ? "wanted: BurstGPT CSV, Azure LLM CSV"
+                         : "known: JSON lines of Mooncake, Qwen-Bailian and LMCache, agentic "
+                           "sessions, CSV of BurstGPT and Azure");
     return rc;
 }
 
@@ -129,8 +138,14 @@ static int open_file_source(struct run *r, struct err *e)
         return err_set(e, -ESPIPE, ERR_INPUT, "--replay-cycles", "%s can be read only once",
                        o->input);
     r->inputs = NULL; /* the source takes it */
-    if (o->source == OPTIONS_MOONCAKE)
-        return source_blocks_open(&r->source, in, &pace, (enum trace_qos)o->qos, e);
+    if (o->source == OPTIONS_AGENTIC) {
+        struct source_agentic_opts agentic = {
+            .pace = pace, .users = (uint32_t)o->num_users, .qos = (enum trace_qos)o->qos};
+        return source_agentic_open(&r->source, in, &agentic, e);
+    }
+    if (!is_arrivals(o))
+        return source_blocks_open(&r->source, in, kind_of_source[o->source], &pace,
+                                  (enum trace_qos)o->qos, e);
     struct source_burst_opts burst = {.workload = &r->workload,
                                       .kind = kind_of_source[o->source],
                                       .pace = pace,

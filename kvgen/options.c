@@ -24,7 +24,7 @@ static const struct opt table[] = {
      .offset = AT(source),
      .arg = "NAME",
      .def = "auto",
-     .choices = "auto|users|mooncake|burst|azure",
+     .choices = "auto|users|mooncake|burst|azure|bailian|lmcache|agentic",
      .help = "Where requests come from; auto: told by the content of --input, without it "
              "synthetic users."},
     {.name = "input",
@@ -62,7 +62,7 @@ static const struct opt table[] = {
      .def = "100",
      .min = 1,
      .max = 1e7,
-     .help = "Synthetic users."},
+     .help = "Synthetic users; with agentic sessions, how many are under way at once."},
     {.name = "users-file",
      .type = OPT_TEXT,
      .offset = AT(users_file),
@@ -368,13 +368,17 @@ static int check_source(struct options *o, const struct opt_parser *p, struct er
                           "block-reuse", "partial-blocks", "qos", "trace-speedup", "replay-cycles",
                           NULL);
     }
+    bool arrivals = o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE;
     int rc = opt_refuse(p, e, "only synthetic users (--source users) have a meaning for it",
-                        "num-users", "users-file", "dump-users", "arrival", "request-rate",
-                        "disable-multi-turn", NULL);
-    if (rc == 0 && o->source == OPTIONS_MOONCAKE)
+                        "users-file", "dump-users", "arrival", "request-rate", "disable-multi-turn",
+                        NULL);
+    if (rc == 0 && o->source != OPTIONS_AGENTIC)
+        rc = opt_refuse(p, e, "only synthetic users and agentic sessions have a meaning for it",
+                        "num-users", NULL);
+    if (rc == 0 && !arrivals)
         rc = opt_refuse(p, e, "requests of blocks have no meaning for it", "disable-prefix-caching",
                         "decode-reads", NULL);
-    if (rc == 0 && o->source != OPTIONS_MOONCAKE)
+    if (rc == 0 && arrivals)
         rc = opt_refuse(p, e, "only requests of blocks have a meaning for it", "block-reuse",
                         "partial-blocks", NULL);
     return rc == 0 ? check_cycles(o, e) : rc;

@@ -19,8 +19,9 @@ struct request {
     int64_t context_tokens, generated_tokens;
     struct ident object;    /* sources that name one object a request */
     const uint64_t *blocks; /* block-hash sources: identifiers in order; else NULL */
-    uint32_t block_count;
-    uint32_t slot; /* the source's own */
+    uint32_t block_count, block_tokens;
+    uint32_t block_scope; /* within which identifiers mean the same; 0: everywhere */
+    uint32_t slot;        /* the source's own */
 };
 
 #endif

@@ -45,11 +45,6 @@ static int object_size(const struct sim *s, int64_t tokens, uint64_t *size)
                    "an object of %lld tokens does not fit 63 bits of bytes", (long long)tokens);
 }
 
-int serve_prepare(struct sim *s)
-{
-    return object_size(s, SIM_BLOCK_TOKENS, &s->block_size);
-}
-
 static void fail(struct sim *s, int code)
 {
     if (s->status >= 0)
@@ -135,30 +130,47 @@ static void serve_object(struct sim *s, const struct request *r)
         serve_decode(s, r, tokens);
 }
 
+static struct ident block(const struct request *r, uint32_t i)
+{
+    return ident_scoped_block(r->block_scope, r->blocks[i]);
+}
+
 /* Block i of the request is not there: all of a block, unless the last is sized by its tokens. */
 static void write_block(struct sim *s, const struct request *r, uint32_t i)
 {
-    struct ident id = ident_block(r->blocks[i]);
-    int64_t left = r->context_tokens - (int64_t)i * SIM_BLOCK_TOKENS;
-    if (s->o.partial_blocks && i + 1 == r->block_count && left > 0 && left < SIM_BLOCK_TOKENS)
+    struct ident id = block(r, i);
+    int64_t left = r->context_tokens - (int64_t)i * r->block_tokens;
+    if (s->o.partial_blocks && i + 1 == r->block_count && left > 0 && left < r->block_tokens)
         write_object(s, id, left, TRACE_BLOCK);
     else
-        write_sized(s, id, s->block_size, SIM_BLOCK_TOKENS, TRACE_BLOCK);
+        write_sized(s, id, s->block_size, r->block_tokens, TRACE_BLOCK);
 }
 
 static void look_ahead(const struct sim *s, const struct request *r, uint32_t i)
 {
     if (r->block_count > i + LOOK_AHEAD)
-        hierarchy_prefetch(s->hierarchy, ident_block(r->blocks[i + LOOK_AHEAD]), 1);
+        hierarchy_prefetch(s->hierarchy, block(r, i + LOOK_AHEAD), 1);
     if (r->block_count > i + LOOK_AHEAD_OBJECT)
-        hierarchy_prefetch(s->hierarchy, ident_block(r->blocks[i + LOOK_AHEAD_OBJECT]), 2);
+        hierarchy_prefetch(s->hierarchy, block(r, i + LOOK_AHEAD_OBJECT), 2);
+}
+
+/* Most sources have blocks of one size. */
+static void set_block_size(struct sim *s, int64_t tokens)
+{
+    if (tokens == s->block_tokens)
+        return;
+    int rc = object_size(s, tokens, &s->block_size);
+    if (rc < 0)
+        fail(s, rc);
+    s->block_tokens = tokens;
 }
 
 static void serve_blocks(struct sim *s, const struct request *r)
 {
+    set_block_size(s, r->block_tokens);
     bool may_hit = true; /* under prefix reuse: while every earlier block hit */
     for (uint32_t i = 0; i < r->block_count && s->status == 0; i++) {
-        struct ident id = ident_block(r->blocks[i]);
+        struct ident id = block(r, i);
         look_ahead(s, r, i);
         if (may_hit) {
             if (hierarchy_read(s->hierarchy, id, TRACE_BLOCK))

@@ -22,13 +22,12 @@ struct sim {
     struct request *busy; /* by worker: what it generates for */
     uint32_t *idle;       /* stack of idle workers */
     uint32_t idle_count;
-    struct heap ends; /* of generation, by worker */
-    uint64_t block_size;
+    struct heap ends;     /* of generation, by worker */
+    int64_t block_tokens; /* of the blocks last served, ... */
+    uint64_t block_size;  /* ... and their bytes */
     struct sim_stats stats;
 };
 
-/* Once, before the first request: sizes that do not change. 0, or -EINVAL with *s->err. */
-int serve_prepare(struct sim *s);
 /* Does r's operations at the present instant; returns how long its worker is busy from now on. */
 int64_t serve_request(struct sim *s, const struct request *r);
 /* The hierarchy's sink; ctx is the simulation. */

@@ -42,7 +42,7 @@ int sim_create(struct sim **out, const struct sim_opts *o, const struct hierarch
     s->queue = queue_create(o->workload->qos_priority);
     int rc = s->hierarchy == NULL || s->queue == NULL || take_slots(s) < 0
                  ? err_nomem(e, "simulation")
-                 : serve_prepare(s);
+                 : 0;
     if (rc < 0) {
         sim_free(s);
         s = NULL;

@@ -18,8 +18,7 @@ enum sim_decode_reads {
     SIM_DECODE_NONE
 };
 enum {
-    SIM_PREFILL_ONLY_TOKENS = 10000,
-    SIM_BLOCK_TOKENS = 512
+    SIM_PREFILL_ONLY_TOKENS = 10000
 };
 
 struct sim_opts {

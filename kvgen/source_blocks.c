@@ -4,11 +4,13 @@
 #include "kvgen/source_blocks.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/frame.h"
+#include "lib/hash.h"
 #include "lib/jsonin.h"
 #include "lib/units.h"
 
@@ -17,7 +19,44 @@ enum {
     USERS = 1000,
     NS_PER_MS = 1000000
 };
-#define MAX_MS (INT64_C(1) << 42) /* 139 years */
+#define MAX_MS           (INT64_C(1) << 42) /* 139 years */
+#define MAX_SECONDS      4.4e9
+#define MAX_BLOCK_TOKENS (1 << 20)
+
+/* One kind of trace. */
+struct layout {
+    const char *wanted[6]; /* fields that a first line has */
+    const char *context, *generated, *ids;
+    const char *block_tokens; /* field, or NULL: always the number below */
+    int64_t tokens;
+    bool seconds; /* timestamp is one of seconds, with decimals; else whole ms */
+    bool chats;   /* parent_chat_id tells first turns */
+    const char *known_as;
+};
+
+static const struct layout layouts[INPUTS_KINDS] = {
+    [INPUTS_MOONCAKE] = {.wanted = {"timestamp", "input_length", "output_length", "hash_ids"},
+                         .context = "input_length",
+                         .generated = "output_length",
+                         .ids = "hash_ids",
+                         .tokens = 512,
+                         .known_as = "Mooncake"},
+    [INPUTS_BAILIAN] = {.wanted = {"chat_id", "timestamp", "input_length", "output_length",
+                                   "hash_ids"},
+                        .context = "input_length",
+                        .generated = "output_length",
+                        .ids = "hash_ids",
+                        .tokens = 16,
+                        .seconds = true,
+                        .chats = true,
+                        .known_as = "Qwen-Bailian"},
+    [INPUTS_LMCACHE] = {.wanted = {"timestamp", "seq_len", "chunk_size", "chunk_hashes"},
+                        .context = "seq_len",
+                        .ids = "chunk_hashes",
+                        .block_tokens = "chunk_size",
+                        .seconds = true,
+                        .known_as = "LMCache lookup log"},
+};
 
 struct list {
     uint64_t *id;
@@ -31,7 +70,9 @@ struct blocks {
     struct frame_in *file;
     struct jsonin_stream *stream;
     struct pace pace;
+    const struct layout *layout;
     enum trace_qos qos;
+    uint64_t chats;
     bool ready; /* ahead holds the next request */
     bool ended;
     struct request ahead;
@@ -88,6 +129,23 @@ static int list_room(struct list *l, size_t count)
     return 0;
 }
 
+/* A number, or a hash in hexadecimal, of which more than 64 bits are hashed again. */
+static int read_id(const struct jsonin_v *v, uint64_t *id)
+{
+    size_t len;
+    const char *text = jsonin_text(v, &len);
+    if (text == NULL)
+        return jsonin_u64(v, id);
+    if (len > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+        text += 2;
+        len -= 2;
+    }
+    if (len == 0 || strspn(text, "0123456789abcdefABCDEF") != len)
+        return -EINVAL;
+    *id = len <= 16 ? strtoull(text, NULL, 16) : hash_64(text, len);
+    return 0;
+}
+
 static int read_ids(struct blocks *s, const struct jsonin_v *ids, struct err *e)
 {
     size_t count = jsonin_count(ids);
@@ -97,8 +155,13 @@ static int read_ids(struct blocks *s, const struct jsonin_v *ids, struct err *e)
     if (list_room(l, count) < 0)
         return err_nomem(e, "blocks of a request");
     for (size_t i = 0; i < count; i++)
-        if (jsonin_u64(jsonin_at(ids, i), &l->id[i]) < 0)
-            return bad_line(s, e, "hash_ids holds something that is not a number from 0 on");
+        if (read_id(jsonin_at(ids, i), &l->id[i]) < 0) {
+            char what[96];
+            snprintf(what, sizeof what,
+                     "%s holds something that is neither a number from 0 on nor hexadecimal",
+                     s->layout->ids);
+            return bad_line(s, e, what);
+        }
     s->ahead.blocks = l->id;
     s->ahead.block_count = (uint32_t)count;
     return 0;
@@ -115,46 +178,89 @@ static int read_tokens(const struct blocks *s, const struct jsonin_v *line, cons
     return bad_line(s, e, what);
 }
 
-static int read_time(struct blocks *s, const struct jsonin_v *line, struct err *e)
+/* Whole ms, or seconds to the microsecond, which doubles of the present have. */
+static int parse_time(const struct layout *l, const struct jsonin_v *v, int64_t *ns)
 {
     int64_t ms;
-    if (jsonin_i64(jsonin_get(line, "timestamp"), &ms) < 0 || ms < -MAX_MS || ms > MAX_MS)
-        return bad_line(s, e, "timestamp is not a whole number of milliseconds");
-    int rc = pace_row(&s->pace, ms * NS_PER_MS, &s->ahead.arrival_ns);
+    double seconds;
+    if (l->seconds) {
+        if (jsonin_f64(v, &seconds) < 0 || seconds < -MAX_SECONDS || seconds > MAX_SECONDS)
+            return -EINVAL;
+        *ns = (int64_t)floor(seconds * 1e6 + 0.5) * 1000;
+        return 0;
+    }
+    if (jsonin_i64(v, &ms) < 0 || ms < -MAX_MS || ms > MAX_MS)
+        return -EINVAL;
+    *ns = ms * NS_PER_MS;
+    return 0;
+}
+
+static int read_time(struct blocks *s, const struct jsonin_v *line, struct err *e)
+{
+    int64_t ns;
+    if (parse_time(s->layout, jsonin_get(line, "timestamp"), &ns) < 0)
+        return bad_line(s, e,
+                        s->layout->seconds ? "timestamp is not a number of seconds"
+                                           : "timestamp is not a whole number of milliseconds");
+    int rc = pace_row(&s->pace, ns, &s->ahead.arrival_ns);
     if (rc == -EINVAL)
         return bad_line(s, e, "timestamp goes back; requests must be in order of arrival");
     return rc < 0 ? bad_line(s, e, "timestamp lies after the end of virtual time (146 years)") : 0;
 }
 
+static int read_block_tokens(struct blocks *s, const struct jsonin_v *line, struct err *e)
+{
+    int64_t tokens = s->layout->tokens;
+    if (s->layout->block_tokens != NULL &&
+        (jsonin_i64(jsonin_get(line, s->layout->block_tokens), &tokens) < 0 || tokens < 1 ||
+         tokens > MAX_BLOCK_TOKENS))
+        return bad_line(s, e, "chunk_size is not a number of tokens from 1 to 2^20");
+    s->ahead.block_tokens = (uint32_t)tokens;
+    return 0;
+}
+
+static void count_chat(struct blocks *s, const struct jsonin_v *line)
+{
+    int64_t parent = -1;
+    if (s->layout->chats &&
+        (jsonin_i64(jsonin_get(line, "parent_chat_id"), &parent) < 0 || parent < 0))
+        s->chats++;
+}
+
 static int read_request(struct blocks *s, const struct jsonin_v *line, struct err *e)
 {
+    const struct layout *l = s->layout;
     s->ahead =
         (struct request){.number = s->read + 1, .user = (uint32_t)(s->read % USERS), .prompt = -1};
     s->ahead.qos = (uint8_t)s->qos;
     int rc = read_time(s, line, e);
     if (rc == 0)
-        rc = read_tokens(s, line, "input_length", &s->ahead.context_tokens, e);
+        rc = read_tokens(s, line, l->context, &s->ahead.context_tokens, e);
+    if (rc == 0 && l->generated != NULL)
+        rc = read_tokens(s, line, l->generated, &s->ahead.generated_tokens, e);
     if (rc == 0)
-        rc = read_tokens(s, line, "output_length", &s->ahead.generated_tokens, e);
-    const struct jsonin_v *ids = jsonin_get(line, "hash_ids");
-    if (rc == 0 && ids == NULL)
-        rc = bad_line(s, e, "no hash_ids");
+        rc = read_block_tokens(s, line, e);
+    const struct jsonin_v *ids = jsonin_get(line, l->ids);
+    if (rc == 0 && ids == NULL) {
+        char what[40];
+        snprintf(what, sizeof what, "no %s", l->ids);
+        rc = bad_line(s, e, what);
+    }
     if (rc == 0)
         rc = read_ids(s, ids, e);
+    if (rc == 0)
+        count_chat(s, line);
     return rc;
 }
 
 /* The first line tells what the file is. */
 static int check_first(const struct blocks *s, const struct jsonin_v *line, struct err *e)
 {
-    static const char *const wanted[] = {"timestamp", "input_length", "output_length", "hash_ids"};
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (jsonin_get(line, wanted[i]) == NULL) {
+    for (size_t i = 0; s->layout->wanted[i] != NULL; i++)
+        if (jsonin_get(line, s->layout->wanted[i]) == NULL) {
             char what[160];
-            snprintf(what, sizeof what,
-                     "not an input that kvgen knows: no %s (known: Mooncake JSONL with timestamp, "
-                     "input_length, output_length, hash_ids)",
-                     wanted[i]);
+            snprintf(what, sizeof what, "not a %s trace: no %s", s->layout->known_as,
+                     s->layout->wanted[i]);
             return bad_line(s, e, what);
         }
     return 0;
@@ -252,8 +358,9 @@ static size_t blocks_user_name(const struct source *base, uint32_t user, char *b
 
 static void blocks_conversations(const struct source *base, uint64_t *count, uint64_t *turns)
 {
-    (void)base;
-    *count = *turns = 0;
+    const struct blocks *s = (const struct blocks *)base;
+    *count = s->chats;
+    *turns = s->chats > 0 ? s->read : 0;
 }
 
 static void blocks_close(struct source *base)
@@ -267,27 +374,28 @@ static void blocks_close(struct source *base)
     free(s);
 }
 
-static const struct source_ops blocks_ops = {
-    .name = "mooncake",
-    .blocks = true,
-    .peek = blocks_peek,
-    .take = blocks_take,
-    .done = blocks_done,
-    .release = blocks_release,
-    .user_name = blocks_user_name,
-    .conversations = blocks_conversations,
-    .close = blocks_close,
+#define BLOCKS_OPS(kind_name)                                                                      \
+    {                                                                                              \
+        .name = (kind_name), .blocks = true, .peek = blocks_peek, .take = blocks_take,             \
+        .done = blocks_done, .release = blocks_release, .user_name = blocks_user_name,             \
+        .conversations = blocks_conversations, .close = blocks_close                               \
+    }
+static const struct source_ops blocks_ops[INPUTS_KINDS] = {
+    [INPUTS_MOONCAKE] = BLOCKS_OPS("mooncake"),
+    [INPUTS_BAILIAN] = BLOCKS_OPS("bailian"),
+    [INPUTS_LMCACHE] = BLOCKS_OPS("lmcache"),
 };
 
-int source_blocks_open(struct source **out, struct inputs *in, const struct pace_opts *pace,
-                       enum trace_qos qos, struct err *e)
+int source_blocks_open(struct source **out, struct inputs *in, enum inputs_kind kind,
+                       const struct pace_opts *pace, enum trace_qos qos, struct err *e)
 {
     struct blocks *s = calloc(1, sizeof *s);
     if (s == NULL) {
         inputs_close(in);
         return err_nomem(e, "source");
     }
-    s->base.ops = &blocks_ops;
+    s->base.ops = &blocks_ops[kind];
+    s->layout = &layouts[kind];
     s->in = in;
     s->pace.o = *pace;
     s->qos = qos;

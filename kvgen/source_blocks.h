@@ -1,4 +1,5 @@
-/* source_blocks.h - block-hash traces: Mooncake's JSONL. */
+/* source_blocks.h - block-hash traces in JSON lines: Mooncake, Qwen-Bailian, LMCache lookup logs.
+ */
 #ifndef KVGEN_SOURCE_BLOCKS_H
 #define KVGEN_SOURCE_BLOCKS_H
 
@@ -10,12 +11,14 @@
 #include "lib/trace.h"
 
 /*
- * Takes in (closes it, also on failure) and reads the first request. Wanted fields:
- * timestamp (ms, never going back within a file), input_length, output_length (tokens), hash_ids
- * (numbers). A first line without them is not a Mooncake trace: -EINVAL that says so. Every request
- * has the given qos.
+ * Takes in (closes it, also on failure) and reads the first request. kind gives the fields:
+ * INPUTS_MOONCAKE: timestamp (whole ms), input_length, output_length (tokens), hash_ids (numbers);
+ * INPUTS_BAILIAN: the same with timestamp in s, and chat_id, parent_chat_id;
+ * INPUTS_LMCACHE: timestamp (s), seq_len (tokens), chunk_size, chunk_hashes (hexadecimal texts).
+ * Times never go back within a file. A first line without these: -EINVAL that says so. Every
+ * request has the given qos.
  */
-int source_blocks_open(struct source **out, struct inputs *in, const struct pace_opts *pace,
-                       enum trace_qos qos, struct err *e);
+int source_blocks_open(struct source **out, struct inputs *in, enum inputs_kind kind,
+                       const struct pace_opts *pace, enum trace_qos qos, struct err *e);
 
 #endif

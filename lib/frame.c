@@ -300,14 +300,17 @@ static int64_t in_read_zstd(struct frame_in *in, char *buf, size_t cap, struct e
 
 int frame_in_unread(struct frame_in *in, const void *buf, size_t len)
 {
-    char *back = malloc(len ? len : 1);
+    size_t left = in->back_len - in->back_at;
+    char *back = malloc(len + left + 1);
     if (!back)
         return -ENOMEM;
     memcpy(back, buf, len);
+    if (left)
+        memcpy(back + len, in->back + in->back_at, left);
     free(in->back);
     in->back = back;
     in->back_at = 0;
-    in->back_len = len;
+    in->back_len = len + left;
     return 0;
 }
 

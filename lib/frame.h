@@ -43,8 +43,7 @@ void frame_in_progress(const struct frame_in *in, uint64_t *consumed, uint64_t *
 int64_t frame_in_read(struct frame_in *in, void *buf, size_t cap, struct err *e);
 
 /* Gives bytes back: the next frame_in_read calls (not frame_in_take) return a copy of them first,
- * then what follows, or the error that did. For looking at how an input begins, once. 0 or -ENOMEM.
- */
+ * then what follows, or the error that did. For looking at how an input begins. 0 or -ENOMEM. */
 int frame_in_unread(struct frame_in *in, const void *buf, size_t len);
 
 /* JSON of the provenance frame that begins the file, NULL if none; known after open. */

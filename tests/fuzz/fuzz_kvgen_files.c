@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "kvgen/inputs.h"
+#include "kvgen/source_agentic.h"
 #include "kvgen/source_blocks.h"
 #include "kvgen/source_burst.h"
 #include "lib/conf.h"
@@ -26,26 +27,34 @@ static int open_source(struct source **out, struct inputs *in, enum inputs_kind 
         struct source_burst_opts o = {.workload = &w, .kind = kind, .pace = pace, .qos = -1};
         return source_burst_open(out, in, &o, e);
     }
-    return source_blocks_open(out, in, &pace, TRACE_BATCH, e);
+    if (kind == INPUTS_AGENTIC) {
+        struct source_agentic_opts o = {.pace = pace, .users = 1 + how % 4, .qos = TRACE_BATCH};
+        return source_agentic_open(out, in, &o, e);
+    }
+    return source_blocks_open(out, in, kind, &pace, TRACE_BATCH, e);
 }
 
 static int read_all(struct source *s, struct err *e)
 {
-    struct request r;
+    struct request r = {0};
     int64_t at, last = 0;
+    uint64_t sum = 0; /* every identifier is there to be read */
     int rc;
     while ((rc = s->ops->peek(s, &at, e)) > 0) {
         s->ops->take(s, &r);
         if (at < last || r.arrival_ns != at || r.context_tokens < 0 ||
             r.context_tokens > REQUEST_MAX_TOKENS || r.generated_tokens < 0)
             abort();
+        if (s->ops->blocks && r.block_tokens == 0)
+            abort();
         for (uint32_t i = 0; i < r.block_count; i++)
-            if (r.blocks[i] == UINT64_MAX)
-                abort();
+            sum += r.blocks[i];
         last = at;
         s->ops->release(s, &r);
         s->ops->done(s, &r, at);
     }
+    if (sum == 1 && r.number == 0) /* never: the sum is used, so that it is made */
+        abort();
     return rc;
 }
 

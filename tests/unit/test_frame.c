@@ -281,6 +281,8 @@ static void test_unread(void **state)
     assert_int_equal(frame_in_read(in, buf, 5, &e), 5);
     assert_int_equal(frame_in_unread(in, buf, 5), 0);
     assert_int_equal(frame_in_read(in, buf, 2, &e), 2);
+    assert_int_equal(frame_in_unread(in, buf, 2), 0); /* before what is left of the five */
+    assert_int_equal(frame_in_read(in, buf, 2, &e), 2);
     assert_int_equal(frame_in_read(in, buf + 2, 9, &e), 3);
     assert_int_equal(frame_in_read(in, buf + 5, 9, &e), 3);
     assert_memory_equal(buf, "abcdefgh", 8);

@@ -258,7 +258,10 @@ static void block_reuse(void **state)
         r[0].blocks = first;
         r[1].blocks = second;
         r[2].blocks = third;
-        r[0].block_count = r[1].block_count = r[2].block_count = 3;
+        for (int i = 0; i < 3; i++) {
+            r[i].block_count = 3;
+            r[i].block_tokens = 512;
+        }
         struct script p = {.base.ops = &blocks_ops, .request = r, .count = 3};
         prepare(&s);
         s.o.block_any = any;
