@@ -220,14 +220,15 @@ static enum inputs_kind kind_of(const char *text, size_t len)
     return kind_of_csv(text, len);
 }
 
-/* Enough to tell the kind by? A pipe may give no more for a long time. */
+/* Is the first line whole (half of one may look like another kind), and tells it the kind? A pipe
+ * may give no more for a long time. */
 static bool is_enough(const char *text, size_t len)
 {
     size_t blank = 0;
     while (blank < len && strchr(" \t\r\n", text[blank]) != NULL)
         blank++;
-    return kind_of(text, len) != INPUTS_UNKNOWN ||
-           (blank < len && text[blank] != '{' && memchr(text + blank, '\n', len - blank) != NULL);
+    return memchr(text + blank, '\n', len - blank) != NULL &&
+           (text[blank] != '{' || kind_of(text, len) != INPUTS_UNKNOWN);
 }
 
 int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e)
