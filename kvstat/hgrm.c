@@ -21,14 +21,7 @@ static double next_level(double level)
 
 static double deviation(const struct hist *h)
 {
-    double mean = hist_mean(h), sum = 0;
-    int64_t low, high;
-    uint64_t n;
-    for (size_t pos = 0; hist_next(h, &pos, &low, &high, &n);) {
-        double from_mean = (double)low + (double)(high - low) / 2 - mean;
-        sum += from_mean * from_mean * (double)n;
-    }
-    return sqrt(sum / (double)hist_count(h));
+    return sqrt(hist_squares(h) / (double)hist_count(h));
 }
 
 void hgrm_write(FILE *out, const struct hist *h, double unit)

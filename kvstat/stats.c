@@ -118,14 +118,7 @@ double stats_welch(const struct stats_sample *a, const struct stats_sample *b)
 
 static double variance(const struct hist *h)
 {
-    double mean = hist_mean(h), sum = 0;
-    int64_t low, high;
-    uint64_t n;
-    for (size_t pos = 0; hist_next(h, &pos, &low, &high, &n);) {
-        double from_mean = (double)low + (double)(high - low) / 2 - mean;
-        sum += from_mean * from_mean * (double)n;
-    }
-    return sum / ((double)hist_count(h) - 1);
+    return hist_squares(h) / ((double)hist_count(h) - 1);
 }
 
 double stats_hist_mean(const struct hist *a, const struct hist *b)

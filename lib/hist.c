@@ -173,3 +173,15 @@ int64_t hist_percentile(const struct hist *h, uint32_t ppm)
     }
     return 0;
 }
+
+double hist_squares(const struct hist *h)
+{
+    double mean = hist_mean(h), sum = 0;
+    int64_t low, high;
+    uint64_t n;
+    for (size_t pos = 0; hist_next(h, &pos, &low, &high, &n);) {
+        double from_mean = (double)low + (double)(high - low) / 2 - mean;
+        sum += from_mean * from_mean * (double)n;
+    }
+    return sum;
+}

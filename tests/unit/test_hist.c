@@ -197,6 +197,17 @@ static void buckets_join_without_gaps(void **state)
     }
 }
 
+static void squares_are_those_of_the_values(void **state)
+{
+    (void)state;
+    struct hist *h = hist_create();
+    assert_true(hist_squares(h) == 0);
+    for (int64_t v = 1; v <= 5; v++) /* buckets of one value: exact */
+        hist_record_n(h, v, 2);
+    assert_true(hist_squares(h) == 20);
+    hist_free(h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +216,7 @@ int main(void)
         cmocka_unit_test(empty_and_odd_values),
         cmocka_unit_test(large_counts_keep_exact_ranks),
         cmocka_unit_test(buckets_join_without_gaps),
+        cmocka_unit_test(squares_are_those_of_the_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
