@@ -17,6 +17,7 @@
 #include "kvstat/run.h"
 #include "kvstat/runs.h"
 #include "kvstat/scan.h"
+#include "kvstat/verify.h"
 #include "lib/clock.h"
 #include "lib/conf.h"
 #include "lib/jsonout.h"
@@ -235,6 +236,33 @@ static int report_comparison(struct kvstat *k, const char *const *files, size_t 
     return rc;
 }
 
+static int verify_each(struct kvstat *k, const char *const *files, size_t n, struct err *e)
+{
+    int rc = 0;
+    struct verify *v = malloc(sizeof(*v));
+    if (!v)
+        return err_nomem(e, "findings");
+    if (k->json)
+        jsonout_array(k->json, "verify");
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        rc = verify_file(v, files[i], k->options.run, k->options.skip_bad_rows, e);
+        if (rc == -EBADMSG && v->cut) {
+            k->status = complain(e);
+            rc = 0;
+        }
+        if (rc == 0 && v->findings > 0 && k->status == 0)
+            k->status = 1;
+        if (rc == 0 && k->json)
+            report_verify_json(k->json, files[i], v);
+        if (rc == 0 && !k->json)
+            report_verify_text(output_stream(k->text), files[i], v);
+    }
+    if (k->json)
+        jsonout_end(k->json);
+    free(v);
+    return rc;
+}
+
 static int report_all(struct kvstat *k, const struct opt_parser *p, struct err *e)
 {
     static const char *const standard_input[] = {"-"};
@@ -244,6 +272,8 @@ static int report_all(struct kvstat *k, const struct opt_parser *p, struct err *
         files = standard_input;
         n = 1;
     }
+    if (k->options.verify_trace)
+        return verify_each(k, files, n, e);
     if (k->options.compare.count > 0)
         return report_comparison(k, files, n, e);
     return k->options.merge ? report_pooled(k, files, n, e) : report_trials(k, files, n, e);

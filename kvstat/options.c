@@ -82,6 +82,12 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = FIELD(check),
      .help = "Exit with status 1 unless the verdict of --profile is PASS."},
+    {.name = "verify-trace",
+     .type = OPT_FLAG,
+     .offset = FIELD(verify_trace),
+     .help =
+         "Check traces instead of reporting: order of time, sizes, reads of what is not there or "
+         "elsewhere, capacities. Exit status 1 when something is found."},
     {.type = OPT_HEADING, .help = "Input"},
     {.name = "run",
      .type = OPT_TEXT,
@@ -145,6 +151,14 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
     return 0;
 }
 
+static int check_verify(const struct opt_parser *p, const struct options *o, struct err *e)
+{
+    if (!o->verify_trace)
+        return 0;
+    return opt_refuse(p, e, "means nothing with --verify-trace", "csv", "by", "interval", "hgrm",
+                      "plot", "merge", "compare", "profile", "check", "config", NULL);
+}
+
 static int check_compare(const struct opt_parser *p, const struct options *o, size_t files,
                          struct err *e)
 {
@@ -187,5 +201,7 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
     rc = groups_parse_by(o->by_text, &o->by, e);
     if (rc == 0)
         rc = check_compare(p, o, n, e);
+    if (rc == 0)
+        rc = check_verify(p, o, e);
     return rc < 0 ? rc : check_forms(o, n, e);
 }

@@ -34,6 +34,11 @@ void report_compare_text(FILE *out, const struct compare *c, const struct runs *
 void report_compare_json(struct jsonout *j, const struct compare *c, const struct runs *base,
                          const struct runs *new);
 
+/* What --verify-trace found in a file. */
+struct verify;
+void report_verify_text(FILE *out, const char *file, const struct verify *v);
+void report_verify_json(struct jsonout *j, const char *file, const struct verify *v);
+
 /* A script for gnuplot that draws four panels, 1200 x 800, to its standard output; needs
  * scan->series. */
 void report_plot(FILE *out, const struct figures *f, bool svg);
