@@ -82,6 +82,19 @@ static void judge(struct kvstat *k, struct figures *f, struct assess *verdict)
         k->status = 1;
 }
 
+static int save_fio_job(const char *path, const struct figures *f, struct err *e)
+{
+    struct output *job = output_open();
+    if (!job)
+        return err_nomem(e, "fio job");
+    int rc = report_fio(output_stream(job), f)
+                 ? output_save(job, path, e)
+                 : err_set(e, -EINVAL, ERR_INPUT, "--fio-job",
+                           "%s holds no replayed reads or writes of Tier-2", f->files[0]);
+    output_free(job);
+    return rc;
+}
+
 static int put_report(struct kvstat *k, const struct figures *f, struct err *e)
 {
     int rc = 0;
@@ -98,7 +111,9 @@ static int put_report(struct kvstat *k, const struct figures *f, struct err *e)
         rc = k->options.interval_ns > 0 ? runs_add_series(k->runs, f, e) : runs_add(k->runs, f, e);
     if (rc == 0 && k->options.hgrm)
         rc = hgrm_save(k->options.hgrm, f, e);
-    return rc == 0 && k->options.plot ? plot_save(k->options.plot, f, e) : rc;
+    if (rc == 0 && k->options.plot)
+        rc = plot_save(k->options.plot, f, e);
+    return rc == 0 && k->options.fio_job ? save_fio_job(k->options.fio_job, f, e) : rc;
 }
 
 static int add_report(struct kvstat *k, const struct scan *scan, const char *const *files, size_t n,

@@ -46,6 +46,12 @@ static const struct opt table[] = {
      .flags = OPT_NO_EFFECT,
      .help = "Draw latencies, throughput, contents of the tiers and hit rate to this .svg or .png, "
              "with gnuplot."},
+    {.name = "fio-job",
+     .type = OPT_TEXT,
+     .offset = FIELD(fio_job),
+     .arg = "FILE",
+     .flags = OPT_NO_EFFECT,
+     .help = "Distil the replay's storage tier into a job for fio: mix, sizes, depth, pauses."},
     {.name = "by",
      .type = OPT_TEXT,
      .offset = FIELD(by_text),
@@ -142,6 +148,9 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--plot", "draws one file, not %zu", files);
     if (o->plot && !plot_is_drawable(o->plot))
         return err_set(e, -EINVAL, ERR_INPUT, "--plot", "the file's name must end in .svg or .png");
+    if (o->fio_job && files > 1 && !o->merge)
+        return err_set(e, -EINVAL, ERR_INPUT, "--fio-job",
+                       "is made of one report: give one file, or --merge");
     if (o->hgrm && files > 1 && !o->merge)
         return err_set(e, -EINVAL, ERR_INPUT, "--hgrm",
                        "writes the distributions of one report: give one file, or --merge");
@@ -156,7 +165,7 @@ static int check_verify(const struct opt_parser *p, const struct options *o, str
     if (!o->verify_trace)
         return 0;
     return opt_refuse(p, e, "means nothing with --verify-trace", "csv", "by", "interval", "hgrm",
-                      "plot", "merge", "compare", "profile", "check", "config", NULL);
+                      "plot", "fio-job", "merge", "compare", "profile", "check", "config", NULL);
 }
 
 static int check_compare(const struct opt_parser *p, const struct options *o, size_t files,
@@ -170,7 +179,7 @@ static int check_compare(const struct opt_parser *p, const struct options *o, si
     if (o->by & GROUPS_USER)
         return err_set(e, -EINVAL, ERR_INPUT, "--compare", "does not compare single users");
     return opt_refuse(p, e, "means nothing with --compare", "csv", "interval", "hgrm", "plot",
-                      "merge", "profile", "check", "run", NULL);
+                      "fio-job", "merge", "profile", "check", "run", NULL);
 }
 
 static uint64_t threads_auto(void)

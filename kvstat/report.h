@@ -39,6 +39,10 @@ struct verify;
 void report_verify_text(FILE *out, const char *file, const struct verify *v);
 void report_verify_json(struct jsonout *j, const char *file, const struct verify *v);
 
+/* A job for fio like the run's storage tier; false, and nothing written, when f is no result file
+ * or has no reads and writes there. */
+bool report_fio(FILE *out, const struct figures *f);
+
 /* A script for gnuplot that draws four panels, 1200 x 800, to its standard output; needs
  * scan->series. */
 void report_plot(FILE *out, const struct figures *f, bool svg);
