@@ -26,7 +26,7 @@ KVGEN     := kvgen options models workload population population_file source_use
 KVREPLAY  := kvreplay options replay survey capacity tiers populate reader objects plan order timers sched \
              worker results stats notices show residency summary summary_text
 KVSTAT    := kvstat options scan agg groups order occupancy requests_run requests series run figures assess \
-             report_text report_assess report_series report_cells report_json leaves runs report_csv hgrm stats report_plot report_fio plot headline compare report_compare verify report_verify output
+             report_text report_assess report_series report_cells report_json leaves runs report_csv hgrm stats report_plot report_fio report_mlperf plot headline compare report_compare verify report_verify output
 KVPRECOND := kvprecond options place fill report
 
 PROGRAMS := kvgen kvreplay kvstat kvprecond

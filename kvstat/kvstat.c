@@ -95,6 +95,19 @@ static int save_fio_job(const char *path, const struct figures *f, struct err *e
     return rc;
 }
 
+static int save_mlperf(const char *path, const struct figures *f, struct err *e)
+{
+    struct jsonout *j = jsonout_create();
+    if (!j)
+        return err_nomem(e, "results");
+    int rc = report_mlperf(j, f)
+                 ? jsonout_save(j, path, e)
+                 : err_set(e, -EINVAL, ERR_INPUT, "--mlperf",
+                           "%s is a trace: results are those of a replay", f->files[0]);
+    jsonout_free(j);
+    return rc;
+}
+
 static int put_report(struct kvstat *k, const struct figures *f, struct err *e)
 {
     int rc = 0;
@@ -113,7 +126,9 @@ static int put_report(struct kvstat *k, const struct figures *f, struct err *e)
         rc = hgrm_save(k->options.hgrm, f, e);
     if (rc == 0 && k->options.plot)
         rc = plot_save(k->options.plot, f, e);
-    return rc == 0 && k->options.fio_job ? save_fio_job(k->options.fio_job, f, e) : rc;
+    if (rc == 0 && k->options.fio_job)
+        rc = save_fio_job(k->options.fio_job, f, e);
+    return rc == 0 && k->options.mlperf ? save_mlperf(k->options.mlperf, f, e) : rc;
 }
 
 static int add_report(struct kvstat *k, const struct scan *scan, const char *const *files, size_t n,

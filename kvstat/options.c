@@ -52,6 +52,13 @@ static const struct opt table[] = {
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
      .help = "Distil the replay's storage tier into a job for fio: mix, sizes, depth, pauses."},
+    {.name = "mlperf",
+     .type = OPT_TEXT,
+     .offset = FIELD(mlperf),
+     .arg = "FILE",
+     .flags = OPT_NO_EFFECT,
+     .help = "Write the replay's figures as a results file of the MLPerf Storage KV-cache "
+             "benchmark. Not an official result."},
     {.name = "by",
      .type = OPT_TEXT,
      .offset = FIELD(by_text),
@@ -151,6 +158,8 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
     if (o->fio_job && files > 1 && !o->merge)
         return err_set(e, -EINVAL, ERR_INPUT, "--fio-job",
                        "is made of one report: give one file, or --merge");
+    if (o->mlperf && files > 1)
+        return err_set(e, -EINVAL, ERR_INPUT, "--mlperf", "is of one run: give one file");
     if (o->hgrm && files > 1 && !o->merge)
         return err_set(e, -EINVAL, ERR_INPUT, "--hgrm",
                        "writes the distributions of one report: give one file, or --merge");
@@ -165,7 +174,8 @@ static int check_verify(const struct opt_parser *p, const struct options *o, str
     if (!o->verify_trace)
         return 0;
     return opt_refuse(p, e, "means nothing with --verify-trace", "csv", "by", "interval", "hgrm",
-                      "plot", "fio-job", "merge", "compare", "profile", "check", "config", NULL);
+                      "plot", "fio-job", "mlperf", "merge", "compare", "profile", "check", "config",
+                      NULL);
 }
 
 static int check_compare(const struct opt_parser *p, const struct options *o, size_t files,
@@ -179,7 +189,7 @@ static int check_compare(const struct opt_parser *p, const struct options *o, si
     if (o->by & GROUPS_USER)
         return err_set(e, -EINVAL, ERR_INPUT, "--compare", "does not compare single users");
     return opt_refuse(p, e, "means nothing with --compare", "csv", "interval", "hgrm", "plot",
-                      "fio-job", "merge", "profile", "check", "run", NULL);
+                      "fio-job", "mlperf", "merge", "profile", "check", "run", NULL);
 }
 
 static uint64_t threads_auto(void)

@@ -43,6 +43,10 @@ void report_verify_json(struct jsonout *j, const char *file, const struct verify
  * or has no reads and writes there. */
 bool report_fio(FILE *out, const struct figures *f);
 
+/* Adds the members of a results file of the MLPerf Storage KV-cache benchmark that its aggregator
+ * reads; false, and nothing added, when f is no result file. */
+bool report_mlperf(struct jsonout *j, const struct figures *f);
+
 /* A script for gnuplot that draws four panels, 1200 x 800, to its standard output; needs
  * scan->series. */
 void report_plot(FILE *out, const struct figures *f, bool svg);
