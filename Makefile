@@ -21,7 +21,8 @@ LIB_2 := io io_uring io_psync extent target target_device layout_files tier_aren
 
 # ---- the programs: the data's way through each ----
 KVGEN     := kvgen options models workload population population_file source_users inputs pace rows iso_time \
-             source_blocks source_burst documents session source_agentic queue heap sim serve hierarchy policy policy_lru policy_fifo policy_lfu policy_s3fifo \
+             source_blocks source_burst documents session source_agentic \
+             draw source_sharegpt queue heap sim serve hierarchy policy policy_lru policy_fifo policy_lfu policy_s3fifo \
              policy_sieve objects ident output summary summary_text
 KVREPLAY  := kvreplay options replay survey capacity tiers populate reader objects plan order timers sched \
              worker results stats notices show residency summary summary_text

@@ -27,6 +27,16 @@ struct ident ident_turn(uint32_t user, uint64_t start_ms, uint32_t turn)
     return make(IDENT_TURN, user, turn, start_ms);
 }
 
+struct ident ident_dataset_turn(uint64_t conversation, uint32_t turn)
+{
+    return make(IDENT_DATASET_TURN, 0, turn, conversation);
+}
+
+struct ident ident_other_turn(struct ident id, uint32_t turn)
+{
+    return (struct ident){.hi = (id.hi & ~(uint64_t)UINT32_MAX) | turn, .lo = id.lo};
+}
+
 struct ident ident_request(uint32_t user, uint64_t request)
 {
     return make(IDENT_REQUEST, user, 0, request);
@@ -77,6 +87,12 @@ size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf)
         p = put(p, user, user_len);
         p = put(p, "_req_", 5);
         break;
+    case IDENT_DATASET_TURN:
+        p = put(p, "conversation_", 13);
+        p += units_put_u64(p, id.lo);
+        p = put(p, "_turn_", 6);
+        p += units_put_u64(p, (uint32_t)id.hi);
+        return (size_t)(p - buf);
     case IDENT_TURN:
         p = put(p, "conv_", 5);
         p = put(p, user, user_len);

@@ -12,7 +12,8 @@ enum ident_kind {
     IDENT_TURN,
     IDENT_REQUEST,
     IDENT_SYSTEM,
-    IDENT_SCOPED_BLOCK
+    IDENT_SCOPED_BLOCK,
+    IDENT_DATASET_TURN
 };
 
 #define IDENT_MAX_USERS     ((uint64_t)1 << 28)
@@ -30,6 +31,10 @@ struct ident ident_block(uint64_t id);
 struct ident ident_scoped_block(uint32_t scope, uint64_t id);
 /* Turn number turn (from 1) of the conversation that user began at start_ms. */
 struct ident ident_turn(uint32_t user, uint64_t start_ms, uint32_t turn);
+/* Turn of conversation number conversation of a dataset. */
+struct ident ident_dataset_turn(uint64_t conversation, uint32_t turn);
+/* Another turn of the conversation of id, which is of one of the two kinds above. */
+struct ident ident_other_turn(struct ident id, uint32_t turn);
 /* The object of one request without a conversation. */
 struct ident ident_request(uint32_t user, uint64_t request);
 /* Shared system prompt number i (from 0). */
@@ -43,7 +48,8 @@ uint32_t ident_user(struct ident id);
 /*
  * Writes the key without NUL into buf (IDENT_MAX_KEY bytes) and returns its length. user is the
  * name of ident_user(id), used by turns and requests only:
- *   block_<id>, session_<scope>_block_<id>, conv_<user>_<start ms>_turn_<n>, <user>_req_<number>,
+ *   block_<id>, session_<scope>_block_<id>, conversation_<number>_turn_<n>,
+ *   conv_<user>_<start ms>_turn_<n>, <user>_req_<number>,
  * system_prompt_<i>
  */
 size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf);

@@ -163,6 +163,12 @@ int inputs_next(struct inputs *in, struct frame_in **file, struct err *e)
     return 1;
 }
 
+void inputs_skip_rest(struct inputs *in)
+{
+    in->next = in->count;
+    in->opened = false;
+}
+
 bool inputs_repeatable(const struct inputs *in)
 {
     return in->repeatable;
@@ -190,6 +196,8 @@ static enum inputs_kind kind_of_json(const char *text, size_t len)
 {
     if (has(text, len, "\"block_size\"") && has(text, len, "\"requests\""))
         return INPUTS_AGENTIC;
+    if (has(text, len, "\"input_toks\"") || has(text, len, "\"conversations\""))
+        return INPUTS_SHAREGPT;
     if (has(text, len, "\"chunk_hashes\""))
         return INPUTS_LMCACHE;
     if (!has(text, len, "\"hash_ids\""))
@@ -215,6 +223,8 @@ static enum inputs_kind kind_of(const char *text, size_t len)
         text++;
         len--;
     }
+    if (len > 0 && *text == '[')
+        return INPUTS_SHAREGPT;
     if (len > 0 && *text == '{')
         return kind_of_json(text, len);
     return kind_of_csv(text, len);

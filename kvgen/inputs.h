@@ -16,6 +16,7 @@ enum inputs_kind {
     INPUTS_BAILIAN,
     INPUTS_LMCACHE,
     INPUTS_AGENTIC,
+    INPUTS_SHAREGPT,
     INPUTS_KINDS
 };
 
@@ -33,6 +34,8 @@ void inputs_close(struct inputs *in);
 int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e);
 /* The next file from its start, lent until the next call: 1; 0 after the last; negative errno. */
 int inputs_next(struct inputs *in, struct frame_in **file, struct err *e);
+/* The next call of inputs_next finds no more. */
+void inputs_skip_rest(struct inputs *in);
 /* Can all of it be read again? Not standard input, nor a pipe. */
 bool inputs_repeatable(const struct inputs *in);
 /* From the first file again. */

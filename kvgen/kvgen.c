@@ -16,6 +16,7 @@
 #include "kvgen/source_agentic.h"
 #include "kvgen/source_blocks.h"
 #include "kvgen/source_burst.h"
+#include "kvgen/source_sharegpt.h"
 #include "kvgen/source_users.h"
 #include "kvgen/summary.h"
 #include "lib/clock.h"
@@ -98,7 +99,8 @@ static int open_users(struct run *r, struct err *e)
 static const enum inputs_kind kind_of_source[OPTIONS_SOURCES] = {
     [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE, [OPTIONS_BURST] = INPUTS_BURST,
     [OPTIONS_AZURE] = INPUTS_AZURE,       [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
-    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,   [OPTIONS_AGENTIC] = INPUTS_AGENTIC};
+    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,   [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
+    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT};
 
 static bool is_arrivals(const struct options *o)
 {
@@ -125,8 +127,24 @@ static int open_inputs(struct run *r, struct err *e)
                      o->use_burst_trace
                          ? "wanted: BurstGPT CSV, Azure LLM CSV"
                          : "known: JSON lines of Mooncake, Qwen-Bailian and LMCache, agentic "
-                           "sessions, CSV of BurstGPT and Azure");
+                           "sessions, ShareGPT conversations, CSV of BurstGPT and Azure");
     return rc;
+}
+
+static int open_dataset(struct run *r, struct inputs *in, struct err *e)
+{
+    const struct options *o = &r->o;
+    struct source_sharegpt_opts dataset = {
+        .workload = &r->workload,
+        .chars_per_token =
+            o->chars_per_token > 0 ? o->chars_per_token : r->workload.dataset_chars_per_token,
+        .request_rate = o->request_rate,
+        .max_conversations = o->max_conversations,
+        .cycles = o->replay_cycles,
+        .seed = o->seed,
+        .users = (uint32_t)o->num_users,
+        .qos = o->qos_given ? o->qos : -1};
+    return source_sharegpt_open(&r->source, in, &dataset, e);
 }
 
 static int open_file_source(struct run *r, struct err *e)
@@ -143,6 +161,8 @@ static int open_file_source(struct run *r, struct err *e)
             .pace = pace, .users = (uint32_t)o->num_users, .qos = (enum trace_qos)o->qos};
         return source_agentic_open(&r->source, in, &agentic, e);
     }
+    if (o->source == OPTIONS_SHAREGPT)
+        return open_dataset(r, in, e);
     if (!is_arrivals(o))
         return source_blocks_open(&r->source, in, kind_of_source[o->source], &pace,
                                   (enum trace_qos)o->qos, e);

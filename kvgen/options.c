@@ -24,7 +24,7 @@ static const struct opt table[] = {
      .offset = AT(source),
      .arg = "NAME",
      .def = "auto",
-     .choices = "auto|users|mooncake|burst|azure|bailian|lmcache|agentic",
+     .choices = "auto|users|mooncake|burst|azure|bailian|lmcache|agentic|sharegpt",
      .help = "Where requests come from; auto: told by the content of --input, without it "
              "synthetic users."},
     {.name = "input",
@@ -42,6 +42,24 @@ static const struct opt table[] = {
      .offset = AT(burst_trace_path),
      .arg = "FILE",
      .help = "With --use-burst-trace: what --input is otherwise."},
+    {.name = "dataset-path",
+     .type = OPT_TEXT,
+     .offset = AT(dataset_path),
+     .arg = "FILE",
+     .help = "Take requests from the conversations of this ShareGPT file."},
+    {.name = "max-conversations",
+     .type = OPT_U64,
+     .offset = AT(max_conversations),
+     .arg = "N",
+     .help = "Read at most this many conversations of a dataset; 0: all."},
+    {.name = "chars-per-token",
+     .type = OPT_F64,
+     .offset = AT(chars_per_token),
+     .arg = "F",
+     .min = 0.01,
+     .max = 1000,
+     .help = "Characters taken for one token of a dataset's texts; 4 unless given here or in "
+             "--config."},
     {.name = "trace-speedup",
      .type = OPT_F64,
      .offset = AT(trace_speedup),
@@ -62,7 +80,8 @@ static const struct opt table[] = {
      .def = "100",
      .min = 1,
      .max = 1e7,
-     .help = "Synthetic users; with agentic sessions, how many are under way at once."},
+     .help = "Synthetic users; with agentic sessions, how many are under way at once; with "
+             "datasets, how many names there are."},
     {.name = "users-file",
      .type = OPT_TEXT,
      .offset = AT(users_file),
@@ -85,9 +104,9 @@ static const struct opt table[] = {
      .type = OPT_F64,
      .offset = AT(request_rate),
      .arg = "R",
-     .min = 1e-6,
      .max = 1e9,
-     .help = "Requests a second of all users with --arrival poisson."},
+     .help = "Requests a second: of all users with --arrival poisson; of a dataset, evenly spaced "
+             "(0: all at once)."},
     {.name = "duration",
      .type = OPT_DURATION,
      .offset = AT(duration_ns),
@@ -118,7 +137,7 @@ static const struct opt table[] = {
      .arg = "CLASS",
      .def = "batch",
      .choices = "interactive|responsive|batch",
-     .help = "Service class of a file's requests; BurstGPT and Azure: drawn unless given."},
+     .help = "Service class of a file's requests; datasets, BurstGPT, Azure: drawn unless given."},
 
     {.type = OPT_HEADING, .help = "Serving"},
     {.name = "generation-mode",
@@ -339,6 +358,13 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
             return -EINVAL;
         o->input = o->burst_trace_path;
     }
+    if (o->dataset_path != NULL) {
+        if (opt_refuse(p, e, "--dataset-path says it already", "source", "input", "use-burst-trace",
+                       NULL) < 0)
+            return -EINVAL;
+        o->input = o->dataset_path;
+        o->source = OPTIONS_SHAREGPT;
+    }
     if (o->source == OPTIONS_AUTO && o->input == NULL)
         o->source = OPTIONS_USERS;
     if (o->source != OPTIONS_AUTO && o->source != OPTIONS_USERS && o->input == NULL)
@@ -350,38 +376,52 @@ static int check_cycles(const struct options *o, struct err *e)
 {
     if (o->replay_cycles != 0)
         return 0;
-    if (o->trace_speedup == 0)
+    if (o->source == OPTIONS_SHAREGPT ? o->request_rate == 0 : o->trace_speedup == 0)
         return err_set(e, -EINVAL, ERR_INPUT, "--replay-cycles",
-                       "0 would never end: --trace-speedup 0 leaves no time between requests");
+                       "0 would never end: %s leaves no time between requests",
+                       o->source == OPTIONS_SHAREGPT ? "--request-rate 0" : "--trace-speedup 0");
     if (o->duration_ns == 0 && o->max_requests == 0 && o->limit == 0)
         return err_set(e, -EINVAL, ERR_INPUT, "--replay-cycles",
                        "0 never ends: give a duration, --max-requests or --limit");
     return 0;
 }
 
-static int check_source(struct options *o, const struct opt_parser *p, struct err *e)
+static int check_synthetic(struct options *o, const struct opt_parser *p, struct err *e)
 {
-    if (o->source == OPTIONS_USERS) {
-        if (!opt_given(p, "duration"))
-            o->duration_ns = 60 * UNITS_NS_PER_S;
-        return opt_refuse(p, e, "only traces (--input FILE) have a meaning for it", "input",
-                          "block-reuse", "partial-blocks", "qos", "trace-speedup", "replay-cycles",
-                          NULL);
-    }
-    bool arrivals = o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE;
+    if (!opt_given(p, "duration"))
+        o->duration_ns = 60 * UNITS_NS_PER_S;
+    return opt_refuse(p, e, "only traces (--input FILE) have a meaning for it", "input",
+                      "block-reuse", "partial-blocks", "qos", "trace-speedup", "replay-cycles",
+                      "max-conversations", "chars-per-token", NULL);
+}
+
+/* Options that mean something for some kinds of files only. */
+static int check_file(const struct options *o, const struct opt_parser *p, struct err *e)
+{
+    bool dataset = o->source == OPTIONS_SHAREGPT;
+    bool blocks = !dataset && o->source != OPTIONS_BURST && o->source != OPTIONS_AZURE;
     int rc = opt_refuse(p, e, "only synthetic users (--source users) have a meaning for it",
-                        "users-file", "dump-users", "arrival", "request-rate", "disable-multi-turn",
-                        NULL);
-    if (rc == 0 && o->source != OPTIONS_AGENTIC)
-        rc = opt_refuse(p, e, "only synthetic users and agentic sessions have a meaning for it",
+                        "users-file", "dump-users", "arrival", "disable-multi-turn", NULL);
+    if (rc == 0 && !dataset)
+        rc = opt_refuse(p, e, "only datasets (--dataset-path) have a meaning for it",
+                        "request-rate", "max-conversations", "chars-per-token", NULL);
+    if (rc == 0 && dataset)
+        rc = opt_refuse(p, e, "a dataset has no times", "trace-speedup", NULL);
+    if (rc == 0 && !dataset && o->source != OPTIONS_AGENTIC)
+        rc = opt_refuse(p, e, "only users, agentic sessions and datasets have a meaning for it",
                         "num-users", NULL);
-    if (rc == 0 && !arrivals)
+    if (rc == 0 && blocks)
         rc = opt_refuse(p, e, "requests of blocks have no meaning for it", "disable-prefix-caching",
                         "decode-reads", NULL);
-    if (rc == 0 && arrivals)
+    if (rc == 0 && !blocks)
         rc = opt_refuse(p, e, "only requests of blocks have a meaning for it", "block-reuse",
                         "partial-blocks", NULL);
     return rc == 0 ? check_cycles(o, e) : rc;
+}
+
+static int check_source(struct options *o, const struct opt_parser *p, struct err *e)
+{
+    return o->source == OPTIONS_USERS ? check_synthetic(o, p, e) : check_file(o, p, e);
 }
 
 static int check_users(const struct options *o, const struct opt_parser *p, struct err *e)

@@ -19,6 +19,7 @@ enum options_source {
     OPTIONS_BAILIAN,
     OPTIONS_LMCACHE,
     OPTIONS_AGENTIC,
+    OPTIONS_SHAREGPT,
     OPTIONS_SOURCES
 };
 enum options_format {
@@ -29,7 +30,9 @@ enum options_format {
 /* Fields in the order of the table in options.c; enums are indices into its choices. */
 struct options {
     int source;
-    const char *input, *burst_trace_path;
+    const char *input, *burst_trace_path, *dataset_path;
+    uint64_t max_conversations;
+    double chars_per_token;
     bool use_burst_trace, qos_given;
     double trace_speedup;
     uint64_t replay_cycles;

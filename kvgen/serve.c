@@ -90,7 +90,7 @@ static void serve_earlier_turns(struct sim *s, const struct request *r)
         return;
     uint32_t first = s->o.workload->reload_all ? 1 : r->turn - 1;
     for (uint32_t turn = first; turn < r->turn; turn++)
-        hierarchy_read(s->hierarchy, ident_turn(r->user, r->object.lo, turn), TRACE_MULTI_TURN);
+        hierarchy_read(s->hierarchy, ident_other_turn(r->object, turn), TRACE_MULTI_TURN);
 }
 
 /* How often the request's object is read: once, and with batched decoding once more for each batch

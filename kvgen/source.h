@@ -35,6 +35,8 @@ struct source_ops {
     void (*conversations)(const struct source *s, uint64_t *count, uint64_t *turns);
     /* Rows skipped so far; NULL: this kind skips none. */
     const struct source_skips *(*skips)(const struct source *s);
+    /* Were numbers of tokens estimated from texts? NULL: never. */
+    bool (*estimated)(const struct source *s);
     void (*close)(struct source *s);
 };
 

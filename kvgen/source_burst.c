@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/draw.h"
 #include "kvgen/iso_time.h"
 #include "kvgen/rows.h"
 #include "lib/rng.h"
-#include "lib/trace.h"
 #include "lib/units.h"
 
 enum {
@@ -172,20 +172,6 @@ static enum column parse_row(struct burst *s, const struct csv_row *row, int64_t
     return read_tokens(s, row, GENERATED, &s->ahead.generated_tokens) ? COLUMNS : GENERATED;
 }
 
-static void draw(struct burst *s)
-{
-    const struct workload *w = s->o.workload;
-    double u = rng_unit(&s->rng);
-    s->ahead.qos = u < w->interactive        ? TRACE_INTERACTIVE
-                   : u < w->responsive_below ? TRACE_RESPONSIVE
-                                             : TRACE_BATCH;
-    if (s->o.qos >= 0)
-        s->ahead.qos = (uint8_t)s->o.qos;
-    s->ahead.prompt = -1;
-    if (rng_chance(&s->rng, w->prompt_chance) && w->prompts > 0)
-        s->ahead.prompt = (int32_t)rng_below(&s->rng, w->prompts);
-}
-
 /* 1: ahead is a request; 0: the row was skipped; negative errno. */
 static int read_row(struct burst *s, const struct csv_row *row, struct err *e)
 {
@@ -206,7 +192,7 @@ static int read_row(struct burst *s, const struct csv_row *row, struct err *e)
     s->ahead.number = ++s->read;
     s->ahead.user = (uint32_t)((s->read - 1) % USERS);
     s->ahead.object = ident_request(s->ahead.user, s->read);
-    draw(s);
+    draw_request(&s->ahead, &s->rng, s->o.workload, s->o.qos);
     return 1;
 }
 

@@ -46,6 +46,11 @@ static void put_trace(struct jsonout *j, const struct summary *s)
     jsonout_end(j);
 }
 
+static bool is_estimated(const struct source *source)
+{
+    return source->ops->estimated != NULL && source->ops->estimated(source);
+}
+
 static void put_requests(struct jsonout *j, const struct sim_stats *st, const struct source *source)
 {
     const struct source_skips *skips =
@@ -58,6 +63,7 @@ static void put_requests(struct jsonout *j, const struct sim_stats *st, const st
     jsonout_u64(j, "skipped_rows", skips != NULL ? skips->rows : 0);
     jsonout_u64(j, "context_tokens", st->context_tokens);
     jsonout_u64(j, "generated_tokens", st->generated_tokens);
+    jsonout_bool(j, "tokens_estimated", is_estimated(source));
     jsonout_object(j, "by_qos");
     for (int q = 0; q < TRACE_QOSES; q++)
         jsonout_u64(j, trace_qos_text((enum trace_qos)q), st->completed_by_qos[q]);

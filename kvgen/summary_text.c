@@ -33,9 +33,11 @@ static void print_requests(FILE *f, const struct summary *s)
     const struct sim_stats *st = s->stats;
     fprintf(f, "requests   %s issued, %s completed, %s waiting at the end\n", count(st->issued).s,
             count(st->completed).s, count(st->waiting).s);
-    fprintf(f, "tokens     %s of context, %s generated; %s, %s a token\n",
-            count(st->context_tokens).s, count(st->generated_tokens).s, s->model->name,
-            bytes(model_bytes_per_token(s->model)).s);
+    const struct source_ops *ops = s->source->ops;
+    fprintf(f, "tokens     %s of context, %s generated%s; %s, %s a token\n",
+            count(st->context_tokens).s, count(st->generated_tokens).s,
+            ops->estimated != NULL && ops->estimated(s->source) ? " (estimated)" : "",
+            s->model->name, bytes(model_bytes_per_token(s->model)).s);
 }
 
 static void print_tier(FILE *f, const struct summary *s, int tier)

@@ -26,7 +26,9 @@ struct workload {
     int64_t qos_priority[WORKLOAD_QOS]; /* by enum trace_qos; higher goes first */
     double end_conversation;            /* probability before each further turn */
     uint32_t max_turns, max_conversations;
-    bool reload_all;      /* every earlier turn is looked up, not only the one before */
+    bool reload_all; /* every earlier turn is looked up, not only the one before */
+    int64_t dataset_max_context, dataset_max_generated; /* tokens that are estimated from texts */
+    double dataset_chars_per_token;
     double prompt_chance; /* probability that a request starts with a shared system prompt */
     const int64_t *prompt_tokens; /* of each shared system prompt; lent by the configuration */
     size_t prompts;

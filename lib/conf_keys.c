@@ -132,11 +132,11 @@ const struct conf_key conf_keys[] = {
      "Generated tokens between two reads of the request's object.", 0},
 
     {"sharegpt.max_context_tokens", CONF_I64, "16384", 1, TOKENS_MAX, NULL,
-     "Most tokens of context that a turn of the dataset may have.", CONF_LATER},
+     "Most tokens of context that a turn of the dataset may have.", 0},
     {"sharegpt.max_generation_tokens", CONF_I64, "2048", 1, TOKENS_MAX, NULL,
-     "Most tokens that a turn of the dataset may have generated.", CONF_LATER},
+     "Most tokens that a turn of the dataset may have generated.", 0},
     {"sharegpt.chars_per_token_estimate", CONF_F64, "4", 0.01, 1000, NULL,
-     "Characters taken for one token.", CONF_LATER},
+     "Characters taken for one token.", 0},
 
     {"saturation_detection.read_latency_p95_threshold_ms", CONF_F64, "100", 0, MS_MAX, NULL,
      "P95 of storage reads above which the target is saturated, in ms.", CONF_LATER},

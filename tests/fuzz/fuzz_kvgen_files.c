@@ -11,6 +11,7 @@
 #include "kvgen/source_agentic.h"
 #include "kvgen/source_blocks.h"
 #include "kvgen/source_burst.h"
+#include "kvgen/source_sharegpt.h"
 #include "lib/conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -26,6 +27,16 @@ static int open_source(struct source **out, struct inputs *in, enum inputs_kind 
     if (kind == INPUTS_BURST || kind == INPUTS_AZURE) {
         struct source_burst_opts o = {.workload = &w, .kind = kind, .pace = pace, .qos = -1};
         return source_burst_open(out, in, &o, e);
+    }
+    if (kind == INPUTS_SHAREGPT) {
+        struct source_sharegpt_opts o = {.workload = &w,
+                                         .chars_per_token = 4,
+                                         .request_rate = how % 3,
+                                         .max_conversations = how / 6 % 3,
+                                         .cycles = pace.cycles,
+                                         .users = 3,
+                                         .qos = -1};
+        return source_sharegpt_open(out, in, &o, e);
     }
     if (kind == INPUTS_AGENTIC) {
         struct source_agentic_opts o = {.pace = pace, .users = 1 + how % 4, .qos = TRACE_BATCH};
