@@ -25,8 +25,8 @@ int64_t hist_max(const struct hist *h); /* exact; 0 when empty */
 double hist_mean(const struct hist *h); /* exact sum / count; 0 when empty */
 double hist_sum(const struct hist *h);  /* from an exact 128-bit sum */
 
-/* Sum over all values of (middle of the value's bucket - mean)^2: divided by the count the variance of
- * the values, by the count less one that of what they are drawn from. 0 when empty. */
+/* Sum over all values of (middle of the value's bucket - mean)^2: divided by the count the variance
+ * of the values, by the count less one that of what they are drawn from. 0 when empty. */
 double hist_squares(const struct hist *h);
 
 /*
