@@ -4,6 +4,7 @@
 #   make bench      benchmarks (they print ratios, they judge nothing)
 #   make fuzz       fuzzers, FUZZ_SECONDS each  make coverage   lines reached by the tests
 #   make install PREFIX= DESTDIR=               make static     a tarball that needs only glibc
+#   make completions  for bash, zsh and fish
 # BUILD=DIR builds elsewhere, WERROR=1 makes warnings errors, CUDA_HOME=none builds without CUDA.
 
 VERSION := 0.1.0
@@ -68,7 +69,7 @@ parts     = $(call objs,$(1),$(filter-out $(1),$(2)))
 LINK      = $(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS)
 BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 
-.PHONY: all check unit asan tsan lint bench fuzz coverage install uninstall dist static deps clean options
+.PHONY: all check unit asan tsan lint bench fuzz coverage completions install uninstall dist static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: options $(BINS)
@@ -162,7 +163,7 @@ coverage:
 # ---- lint ----
 C_FILES := $(sort $(wildcard lib/*.[ch] kvgen/*.[ch] kvreplay/*.[ch] kvstat/*.[ch] kvprecond/*.[ch] \
              tests/unit/*.[ch] tests/bench/*.[ch] tests/fuzz/*.[ch]))
-SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/run tests/run tests/exec tests/lib.sh \
+SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/run packaging/* tests/run tests/exec tests/lib.sh \
               tests/coverage tests/cli/* tests/bench/*.sh examples/*.sh tests/gpu/* 2>/dev/null)
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
@@ -173,17 +174,27 @@ lint:
 	mandoc -Tlint -W warning $(addprefix man/,$(MANPAGES))
 
 # ---- install, distribution ----
-install: all
+completions: all
+	@packaging/completions $(BUILD)/bin $(BUILD)/completions $(PROGRAMS)
+
+# Where each shell looks: DIR/PROGRAM, with the shell's own prefix and suffix.
+COMPLETIONS := bash-completion/completions/ zsh/site-functions/_ fish/vendor_completions.d/
+complete_as  = $(foreach p,$(PROGRAMS),$(addprefix $(DESTDIR)$(PREFIX)/share/,$(join $(COMPLETIONS),$(p) $(p) $(p).fish)))
+
+install: completions
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/doc/kvtrace/examples
 	install -m 755 $(BINS) $(DESTDIR)$(PREFIX)/bin
 	for p in $(MANPAGES); do d=$(DESTDIR)$(PREFIX)/share/man/man$${p##*.}; install -d $$d && \
 	    install -m 644 man/$$p $$d || exit 1; done
+	for f in $(complete_as); do case $$f in */bash-*) s=bash;; */zsh/*) s=zsh;; *) s=fish;; esac; \
+	    install -D -m 644 $(BUILD)/completions/$$s/$${f##*/} $$f || exit 1; done
 	install -m 644 README.md CHANGELOG.md LICENSE $(DESTDIR)$(PREFIX)/share/doc/kvtrace
 	cp -R examples/. $(DESTDIR)$(PREFIX)/share/doc/kvtrace/examples
 uninstall:
 	cd $(DESTDIR)$(PREFIX)/bin && rm -f $(PROGRAMS)
 	for p in $(MANPAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/kvtrace
+	rm -f $(complete_as)
 
 dist:
 	@mkdir -p build

@@ -83,8 +83,9 @@ int opt_refuse(const struct opt_parser *p, struct err *e, const char *why, ...);
  * jsonout_options. */
 const struct opt *opt_effective(const struct opt_parser *p, size_t i, const void **value);
 
-/* One line an option, "NAME<TAB>LETTER<TAB>TYPE<TAB>ARG<TAB>DEFAULT<TAB>HELP", for tests and
- * completions (every program has the undocumented --list-options that prints it). */
+/* One line an option, "NAME<TAB>LETTER<TAB>TYPE<TAB>ARG<TAB>DEFAULT<TAB>HELP", ARG of an enum being
+ * its choices, for tests and completions (every program has the undocumented --list-options that
+ * prints it). */
 const char *opt_listing(struct opt_parser *p);
 
 #endif

@@ -221,9 +221,10 @@ static void put_listing(FILE *f, const struct opt *table)
 {
     for (const struct opt *o = table; o->name || o->help; o++) {
         char letter[2] = {o->letter, '\0'};
+        const char *arg = o->type == OPT_ENUM ? o->choices : opt_help_arg(o);
         if (o->type != OPT_HEADING)
-            fprintf(f, "%s\t%s\t%s\t%s\t%s\t%s\n", o->name, letter, type_word(o->type),
-                    opt_help_arg(o), o->def ? o->def : "", o->help);
+            fprintf(f, "%s\t%s\t%s\t%s\t%s\t%s\n", o->name, letter, type_word(o->type), arg,
+                    o->def ? o->def : "", o->help);
     }
 }
 

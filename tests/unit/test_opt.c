@@ -288,6 +288,8 @@ static void version_and_listing(void **state)
     r = PARSE("--list-options");
     assert_int_equal(r->rc, 1);
     assert_non_null(strstr(opt_answer(r->p), "gpu-mem-gb\t\tf64\tGiB\t16\tMemory of a GPU.\n"));
+    assert_non_null(
+        strstr(opt_answer(r->p), "mode\tm\tenum\tnone|fast|realistic\tfast\tHow fast.\n"));
     assert_null(strstr(opt_answer(r->p), "Numbers"));
     done(r);
 }
