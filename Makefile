@@ -4,7 +4,7 @@
 #   make bench      benchmarks (they print ratios, they judge nothing)
 #   make fuzz       fuzzers, FUZZ_SECONDS each  make coverage   lines reached by the tests
 #   make install PREFIX= DESTDIR=               make static     a tarball that needs only glibc
-#   make completions  for bash, zsh and fish
+#   make completions                            for bash, zsh and fish
 # BUILD=DIR builds elsewhere, WERROR=1 makes warnings errors, CUDA_HOME=none builds without CUDA.
 
 VERSION := 0.1.0
@@ -68,6 +68,7 @@ objs      = $(patsubst %,$(BUILD)/$(1)/%.o,$(2))
 parts     = $(call objs,$(1),$(filter-out $(1),$(2)))
 LINK      = $(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS)
 BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
+STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 
 .PHONY: all check unit asan tsan lint bench fuzz coverage completions install uninstall dist static deps clean options
 .DELETE_ON_ERROR:
@@ -84,11 +85,11 @@ FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(GPU_
 $(shell mkdir -p $(BUILD) && { printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $(BUILD)/flags || \
         printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $(BUILD)/flags; })
 
-$(BUILD)/bin/kvgen:     $(call objs,kvgen,$(KVGEN)) $(LIB)
-$(BUILD)/bin/kvreplay:  $(call objs,kvreplay,$(KVREPLAY)) $(LIB)
-$(BUILD)/bin/kvstat:    $(call objs,kvstat,$(KVSTAT)) $(LIB)
-$(BUILD)/bin/kvprecond: $(call objs,kvprecond,$(KVPRECOND)) $(LIB)
-$(BINS):
+$(BUILD)/bin/kvgen $(BUILD)/static/bin/kvgen: $(call objs,kvgen,$(KVGEN)) $(LIB)
+$(BUILD)/bin/kvreplay $(BUILD)/static/bin/kvreplay: $(call objs,kvreplay,$(KVREPLAY)) $(LIB)
+$(BUILD)/bin/kvstat $(BUILD)/static/bin/kvstat: $(call objs,kvstat,$(KVSTAT)) $(LIB)
+$(BUILD)/bin/kvprecond $(BUILD)/static/bin/kvprecond: $(call objs,kvprecond,$(KVPRECOND)) $(LIB)
+$(BINS) $(STATIC):
 	@mkdir -p $(@D)
 	$(LINK)
 
@@ -201,15 +202,17 @@ dist:
 	git archive --format=tar.gz --prefix=kvtrace-$(VERSION)/ -o build/kvtrace-$(VERSION).tar.gz HEAD
 	@echo build/kvtrace-$(VERSION).tar.gz
 
-# Third-party libraries linked in, only glibc dynamic.
-STATIC_DIR := build/static/kvtrace-$(VERSION)-$(shell uname -m)
-static:
-	$(MAKE) all BUILD=build/static LDLIBS='$(patsubst %,-l:lib%.a,zstd json-c uring yaml xxhash csv) $(CUDART) -ldl -lrt -lm'
-	rm -rf $(STATIC_DIR) && mkdir -p $(STATIC_DIR)/bin $(STATIC_DIR)/man
-	cp $(addprefix build/static/bin/,$(PROGRAMS)) $(STATIC_DIR)/bin && strip $(STATIC_DIR)/bin/*
+# The same objects with the third-party libraries linked in: only glibc is dynamic.
+$(STATIC): LDLIBS := $(patsubst %,-l:lib%.a,zstd json-c uring yaml xxhash csv) $(CUDART) -ldl -lrt -lm
+STATIC_NAME := kvtrace-$(VERSION)-$(shell uname -m)
+STATIC_DIR  := $(BUILD)/static/$(STATIC_NAME)
+static: completions $(STATIC)
+	rm -rf $(STATIC_DIR) && mkdir -p $(STATIC_DIR)/man
+	cp -R $(BUILD)/static/bin $(STATIC_DIR) && strip $(STATIC_DIR)/bin/*
 	cp $(addprefix man/,$(MANPAGES)) $(STATIC_DIR)/man
-	cp -R examples README.md LICENSE $(STATIC_DIR)
-	tar -C build/static -czf $(STATIC_DIR).tar.gz $(notdir $(STATIC_DIR))
+	cp -R $(BUILD)/completions examples README.md LICENSE $(STATIC_DIR)
+	rm $(STATIC_DIR)/examples/quickstart.sh # it builds from the sources
+	tar -C $(BUILD)/static --owner=0 --group=0 --numeric-owner -czf $(STATIC_DIR).tar.gz $(STATIC_NAME)
 	@echo $(STATIC_DIR).tar.gz
 
 deps:
