@@ -4,7 +4,7 @@
 #   make bench      benchmarks (they print ratios, they judge nothing)
 #   make fuzz       fuzzers, FUZZ_SECONDS each  make coverage   lines reached by the tests
 #   make install PREFIX= DESTDIR=               make static     a tarball that needs only glibc
-#   make completions                            for bash, zsh and fish
+#   make completions  for bash, zsh and fish    make dist deb   a source tarball, a Debian package
 # BUILD=DIR builds elsewhere, WERROR=1 makes warnings errors, CUDA_HOME=none builds without CUDA.
 
 VERSION := 0.1.0
@@ -70,7 +70,7 @@ LINK      = $(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS)
 BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 
-.PHONY: all check unit asan tsan lint bench fuzz coverage completions install uninstall dist static deps clean options
+.PHONY: all check unit asan tsan lint bench fuzz coverage completions install uninstall dist deb static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: options $(BINS)
@@ -105,7 +105,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(ISA) -MMD -MP -c -o $@ $<
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
 # ---- tests: one program per file of tests/unit, run by prove together with tests/cli ----
 UNITS    := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
@@ -201,6 +201,18 @@ dist:
 	@mkdir -p build
 	git archive --format=tar.gz --prefix=kvtrace-$(VERSION)/ -o build/kvtrace-$(VERSION).tar.gz HEAD
 	@echo build/kvtrace-$(VERSION).tar.gz
+
+# A copy of the sources as they are here, Debian's files generated into it; the package comes to lie beside it.
+DEB_DIR := build/deb/kvtrace-$(VERSION)
+deb:
+	@command -v dpkg-buildpackage >/dev/null && command -v dh >/dev/null || \
+	    { echo "kvtrace: make deb needs dpkg-dev and debhelper; run ./install-deps.sh --packaging" >&2; exit 1; }
+	rm -rf build/deb && mkdir -p $(DEB_DIR)
+	tar --exclude=./build --exclude=./.git -cf - . | tar -C $(DEB_DIR) -xf -
+	packaging/debian $(VERSION) $(DEB_DIR)
+	cd $(DEB_DIR) && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS dpkg-buildpackage -b -us -uc
+	rm -rf $(DEB_DIR)
+	@echo build/deb/kvtrace_*.deb
 
 # The same objects with the third-party libraries linked in: only glibc is dynamic.
 $(STATIC): LDLIBS := $(patsubst %,-l:lib%.a,zstd json-c uring yaml xxhash csv) $(CUDART) -ldl -lrt -lm

@@ -1,10 +1,11 @@
 #!/bin/sh
 # install-deps.sh - installs the packages that kvtrace needs and that this machine lacks, and no others.
 #
-#   ./install-deps.sh            to build: a C compiler, make, pkg-config and the libraries
-#   ./install-deps.sh --tests    and to run tests/run
-#   ./install-deps.sh --lint     and for make lint, make fuzz and a build with clang
-#   ./install-deps.sh --list     only prints the names of the packages (with --tests, --lint: those too)
+#   ./install-deps.sh              to build: a C compiler, make, pkg-config and the libraries
+#   ./install-deps.sh --tests      and to run tests/run
+#   ./install-deps.sh --lint       and for make lint, make fuzz and a build with clang
+#   ./install-deps.sh --packaging  and for make deb (Debian and Ubuntu)
+#   ./install-deps.sh --list       only prints the names of the packages (with --tests, --lint... those too)
 #
 # Debian and Ubuntu (apt), Fedora (dnf), Arch (pacman). Asks for root through sudo, and only when
 # something is missing. Exit status: 0 all is there; 1 could not install; 2 usage, or a system it does not know.
@@ -17,11 +18,12 @@ die() {
     exit "$status"
 }
 
-list=no tests=no lint=no
+list=no tests=no lint=no packaging=no
 for arg; do
     case $arg in
     --tests) tests=yes ;;
     --lint) lint=yes ;;
+    --packaging) packaging=yes ;;
     --list) list=yes ;;
     -h | --help)
         sed -n '2,/^set /s/^# \{0,1\}//p' "$0"
@@ -31,11 +33,12 @@ for arg; do
     esac
 done
 
-# pick BUILD TESTS LINT: the names to consider, by what was asked.
+# pick BUILD TESTS LINT PACKAGING: the names to consider, by what was asked.
 pick() {
     names=$1
     if [ "$tests" = yes ]; then names="$names $2"; fi
     if [ "$lint" = yes ]; then names="$names $3"; fi
+    if [ "$packaging" = yes ]; then names="$names $4"; fi
 }
 
 # libclang-rt-dev (Debian) is a package of its own only in newer releases; older ones have it in clang.
@@ -43,18 +46,21 @@ if command -v apt-get >/dev/null; then
     system=apt
     pick "gcc libc6-dev make pkg-config zstd libzstd-dev libcsv-dev libjson-c-dev liburing-dev libyaml-dev libxxhash-dev" \
         "libcmocka-dev perl mandoc shellcheck python3 mawk gnuplot-nox" \
-        "clang clang-format libclang-rt-dev cppcheck mandoc shellcheck"
+        "clang clang-format libclang-rt-dev cppcheck mandoc shellcheck" \
+        "dpkg-dev debhelper fakeroot lintian"
 elif command -v dnf >/dev/null; then
     system=dnf
     pick "gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel liburing-devel libyaml-devel xxhash-devel" \
         "libcmocka-devel perl-Test-Harness mandoc ShellCheck python3 gnuplot libasan libubsan libtsan" \
-        "clang clang-tools-extra compiler-rt cppcheck mandoc ShellCheck"
+        "clang clang-tools-extra compiler-rt cppcheck mandoc ShellCheck" \
+        ""
 elif command -v pacman >/dev/null; then
     system=pacman
     # No mandoc: on Arch it would replace man-db. The tests that want it skip themselves.
     pick "gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash" \
         "cmocka perl shellcheck python gnuplot" \
-        "clang compiler-rt cppcheck shellcheck"
+        "clang compiler-rt cppcheck shellcheck" \
+        ""
 else
     die 2 "neither apt, dnf nor pacman here; needed: a C17 compiler, make, pkg-config, zstd, and the" \
         "development files of libzstd, libcsv, json-c, liburing, libyaml, xxHash; for the tests cmocka and prove"

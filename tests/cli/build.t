@@ -29,6 +29,9 @@ ok 'the examples' test -x "$TMP/root/usr/share/doc/kvtrace/examples/quickstart.s
 for file in bash-completion/completions/kvgen zsh/site-functions/_kvgen fish/vendor_completions.d/kvgen.fish; do
     ok "$file" test -s "$TMP/root/usr/share/$file"
 done
+is 'nor does an install below the build folder stop make' \
+    "$(install install DESTDIR="$TMP/build/below" && install install DESTDIR="$TMP/build/below")" ''
+rm -rf "$TMP/build/below"
 is 'uninstall says nothing' "$(install uninstall)" ''
 is 'and leaves no file' "$(find "$TMP/root" ! -type d)" ''
 
