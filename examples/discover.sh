@@ -1,0 +1,139 @@
+#!/bin/sh
+# discover.sh - what this machine has for a KV cache, and sizes to begin with.
+#
+#   examples/discover.sh          for people
+#   examples/discover.sh --json   for programs: one line, sizes in bytes, the proposal in GiB
+#
+# Shows GPUs (by nvidia-smi), memory, NVMe devices, and the file systems on disks that can be written
+# to, and proposes --gpu-mem-gb, --cpu-mem-gb, --storage-capacity-gb and a directory for --nvme:
+#   GPU       half of what is free on the first one: the model's weights want the rest; 0 without a GPU
+#   memory    half of what is available: the serving engine and the system want the rest
+#   storage   three quarters of the free space of one file system: one that you may write to, of these
+#             on NVMe if there is one, of these the one with most space
+# It changes nothing. DISCOVER_ROOT=DIR reads DIR/proc and DIR/sys instead, for tests.
+set -eu
+
+form=text
+case ${1-} in
+'') ;;
+--json) form=json ;;
+-h | --help)
+    sed -n '2,/^set /s/^# \{0,1\}//p' "$0"
+    exit 0
+    ;;
+*)
+    echo "discover.sh: $1: unknown option (try --help)" >&2
+    exit 2
+    ;;
+esac
+root=${DISCOVER_ROOT-}
+tab=$(printf '\t')
+
+# Each of these writes lines of fields between tabs, the kind of thing first.
+
+gpus() { # gpu NAME BYTES FREE
+    command -v nvidia-smi >/dev/null || return 0
+    { nvidia-smi --query-gpu=name,memory.total,memory.free --format=csv,noheader,nounits 2>/dev/null || :; } |
+        awk -F ', *' -v OFS='\t' 'NF == 3 && $3 ~ /^[0-9]+$/ {
+            print "gpu", $1, sprintf("%.0f", $2 * 1048576), sprintf("%.0f", $3 * 1048576)
+        }'
+}
+
+memory() { # memory BYTES AVAILABLE
+    awk -v OFS='\t' '
+        $1 == "MemTotal:" { total = $2 }
+        $1 == "MemAvailable:" { free = $2 }
+        END { print "memory", sprintf("%.0f", total * 1024), sprintf("%.0f", free * 1024) }' "$root/proc/meminfo"
+}
+
+nvmes() { # nvme DEVICE BYTES MODEL
+    for device in "$root"/sys/block/nvme*; do
+        [ -r "$device/size" ] || continue
+        model=unknown
+        if [ -r "$device/device/model" ]; then model=$(sed 's/[[:space:]]*$//' "$device/device/model"); fi
+        printf 'nvme\t%s\t%s\t%s\n' "/dev/${device##*/}" $(($(cat "$device/size") * 512)) "$model"
+    done
+}
+
+file_systems() { # fs DEVICE TYPE BYTES FREE NVME WRITABLE TARGET MOUNT
+    seen=' '
+    while read -r device mount type options _; do
+        # Disks only, each once, none that is read-only or that holds the firmware.
+        case $device in /dev/*) ;; *) continue ;; esac
+        case $type in squashfs | iso9660 | vfat) continue ;; esac
+        case ,$options, in *,ro,*) continue ;; esac
+        case $seen in *" $device "*) continue ;; esac
+        seen="$seen$device "
+        mount=$(printf '%s\n' "$mount" | sed 's/\\040/ /g') # as /proc/mounts writes a blank
+        space=$(df -Pk "$mount" 2>/dev/null | awk -v OFS='\t' 'NR == 2 {
+            for (i = 2; i < NF && $i !~ /^[0-9]+$/; i++) {}
+            print sprintf("%.0f", $i * 1024), sprintf("%.0f", $(i + 2) * 1024)
+        }')
+        [ -n "$space" ] || continue
+        # At the root of a system the place for large passing files is /var/tmp.
+        place=$mount
+        if [ "$place" = / ]; then place=/var/tmp; fi
+        nvme=0 writable=0
+        case $device in /dev/nvme*) nvme=1 ;; esac
+        if [ -w "$place" ]; then writable=1; fi
+        printf 'fs\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' \
+            "$device" "$type" "$space" "$nvme" "$writable" "$place/kvtrace" "$mount"
+    done <"$root/proc/mounts"
+}
+
+{
+    gpus
+    memory
+    nvmes
+    file_systems
+} | awk -F "$tab" -v form="$form" '
+function gib(bytes) { return sprintf("%.1f GiB", bytes / 1073741824) }
+# A share of it in GiB, whole when there is more than one, never more than it is.
+function share(bytes, part, g) {
+    g = bytes * part / 1073741824
+    if (g < 0.01) return 0
+    return g >= 1 ? sprintf("%.0f", int(g)) : sprintf("%.2f", int(g * 100) / 100)
+}
+function text(s) { gsub(/\\/, "\\\\&", s); gsub(/"/, "\\\"", s); return "\"" s "\"" }
+function truth(n) { return n ? "true" : "false" }
+function add(list, item) { return list == "" ? item : list "," item }
+
+$1 == "gpu" {
+    if (gpu == "") gpu = share($4, 0.5)
+    shown["gpu"] = shown["gpu"] sprintf("GPU          %s, %s, %s of it free\n", $2, gib($3), gib($4))
+    json["gpu"] = add(json["gpu"], "{\"name\":" text($2) ",\"bytes\":" $3 ",\"free_bytes\":" $4 "}")
+}
+$1 == "memory" {
+    host = share($3, 0.5)
+    shown["memory"] = sprintf("memory       %s, %s of it available\n", gib($2), gib($3))
+    json["memory"] = "{\"bytes\":" $2 ",\"available_bytes\":" $3 "}"
+}
+$1 == "nvme" {
+    shown["nvme"] = shown["nvme"] sprintf("NVMe         %s, %s, %s\n", $2, gib($3), $4)
+    json["nvme"] = add(json["nvme"], "{\"device\":" text($2) ",\"bytes\":" $3 ",\"model\":" text($4) "}")
+}
+$1 == "fs" {
+    shown["fs"] = shown["fs"] sprintf("file system  %s, %s on %s, %s, %s of it free%s\n", $9, $3, $2, gib($4), gib($5),
+        $7 ? "" : ", not yours to write")
+    json["fs"] = add(json["fs"], "{\"mount\":" text($9) ",\"device\":" text($2) ",\"type\":" text($3) ",\"bytes\":" $4 \
+        ",\"free_bytes\":" $5 ",\"nvme\":" truth($6) ",\"writable\":" truth($7) "}")
+    rank = $7 * 2 + $6
+    if (target == "" || rank > best || (rank == best && $5 > free)) { best = rank; free = $5 + 0; target = $8 }
+}
+END {
+    if (gpu == "") gpu = 0
+    if (form == "json") {
+        print "{\"gpus\":[" json["gpu"] "],\"memory\":" json["memory"] ",\"nvme\":[" json["nvme"] \
+            "],\"file_systems\":[" json["fs"] "],\"proposal\":{\"gpu_mem_gb\":" gpu ",\"cpu_mem_gb\":" host \
+            ",\"storage_capacity_gb\":" share(free, 0.75) ",\"target\":" (target == "" ? "null" : text(target)) "}}"
+        exit
+    }
+    printf "%s", shown["gpu"] == "" ? "GPU          none seen\n" : shown["gpu"]
+    printf "%s", shown["memory"]
+    printf "%s", shown["nvme"] == "" ? "NVMe         none seen\n" : shown["nvme"]
+    printf "%s", shown["fs"] == "" ? "file system  none that can be written to\n" : shown["fs"]
+    print ""
+    print "To begin with (kvgen takes the sizes, kvreplay the sizes and the directory):"
+    print "  --gpu-mem-gb " gpu " --cpu-mem-gb " host " --storage-capacity-gb " share(free, 0.75)
+    if (target != "") print "  --nvme " target
+}'
