@@ -44,7 +44,7 @@ struct requests *requests_create(bool result, const int64_t target_ns[TRACE_QOSE
         return NULL;
     r->result = result;
     memcpy(r->target_ns, target_ns, sizeof(r->target_ns));
-    r->clock = (struct requests_clock){TRACE_NONE, TRACE_NONE, TRACE_NONE, TRACE_NONE};
+    r->clock = (struct requests_clock){TRACE_NONE, TRACE_NONE, TRACE_NONE, TRACE_NONE, false};
     r->free_head = r->oldest = r->newest = NOBODY;
     r->open = malloc(REQUESTS_OPEN_MAX * sizeof(*r->open));
     r->bucket = malloc(BUCKETS * sizeof(*r->bucket));
@@ -113,7 +113,7 @@ static int64_t arrival_of(const struct requests *r, const struct requests_sums *
         return s->arrival_ns;
     if (s->due_ns == TRACE_NONE)
         return TRACE_NONE;
-    if (s->arrival_ns == TRACE_NONE)
+    if (s->arrival_ns == TRACE_NONE || r->clock.served)
         return s->due_ns;
     int64_t before_ns = agg_add_ns(s->due_time_ns, -s->arrival_ns);
     double speed = speed_of(&r->clock);

@@ -20,7 +20,8 @@ struct requests_run {
     size_t count, cap, last;
 };
 
-static const struct requests_clock clock_none = {TRACE_NONE, TRACE_NONE, TRACE_NONE, TRACE_NONE};
+static const struct requests_clock clock_none = {TRACE_NONE, TRACE_NONE, TRACE_NONE, TRACE_NONE,
+                                                 false};
 
 struct requests_run *requests_run_create(bool result)
 {
@@ -133,7 +134,7 @@ static void add_times(struct requests_sums *s, int64_t first_ns, int64_t length_
 
 static void clock_add(struct requests_clock *c, int64_t due_ns, int64_t time_ns)
 {
-    requests_clock_merge(c, &(struct requests_clock){due_ns, time_ns, due_ns, time_ns});
+    requests_clock_merge(c, &(struct requests_clock){due_ns, time_ns, due_ns, time_ns, false});
 }
 
 static void add_result_row(struct requests_run *r, struct requests_sums *s,
@@ -146,8 +147,10 @@ static void add_result_row(struct requests_run *r, struct requests_sums *s,
         add_part(s, REQUESTS_PART_GENERATION, length_ns);
     else if (row->tier != TRACE_NO_TIER && row->latency_ns != TRACE_NONE)
         add_service(s, row);
-    if (row->due_ns == TRACE_NONE)
+    if (row->due_ns == TRACE_NONE) {
+        r->clock.served |= row->start_ns != TRACE_NONE;
         return;
+    }
     if (s->due_ns == TRACE_NONE || row->due_ns < s->due_ns) {
         s->due_ns = row->due_ns;
         s->due_time_ns = row->time_ns;
@@ -210,6 +213,7 @@ void requests_sums_merge(struct requests_sums *into, const struct requests_sums 
 
 void requests_clock_merge(struct requests_clock *into, const struct requests_clock *from)
 {
+    into->served |= from->served;
     if (from->low_due_ns == TRACE_NONE)
         return;
     if (into->low_due_ns == TRACE_NONE || from->low_due_ns < into->low_due_ns) {

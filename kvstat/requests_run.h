@@ -23,6 +23,8 @@ struct requests_sums {
  * the replay's (its speed). TRACE_NONE: no row with Due. */
 struct requests_clock {
     int64_t low_due_ns, low_time_ns, high_due_ns, high_time_ns;
+    bool served; /* rows of requests ran without a Due: only a request's first row has one, its
+                    arrival (kvreplay --timing served) */
 };
 
 void requests_sums_merge(struct requests_sums *into, const struct requests_sums *from);

@@ -106,6 +106,32 @@ static void unscheduled_counts_from_the_first_start(void **state)
     requests_free(r);
 }
 
+/* kvreplay --timing served: the first row's Due is the arrival itself, the other rows have none; at
+ * any speed, and wherever the Timestamp of the first row lies. */
+static void served_due_is_the_arrival(void **state)
+{
+    (void)state;
+    struct trace_row rows[] = {row(1, TRACE_READ, TRACE_STORAGE, 10 * MS, 5 * MS),
+                               row(1, TRACE_GENERATE, TRACE_NO_TIER, 15 * MS, 15 * MS),
+                               row(2, TRACE_READ, TRACE_STORAGE, 40 * MS, 1 * MS)};
+    rows[0].due_ns = 2 * MS;
+    rows[2].due_ns = 39 * MS;
+    for (size_t i = 0; i < 3; i++) {
+        rows[i].arrival_ns = i < 2 ? 20 * MS : 390 * MS;
+        rows[i].time_ns = rows[i].arrival_ns + 7 * MS; /* queued when the trace was made */
+    }
+    struct requests *r = requests_create(true, targets);
+    add(r, rows, 3);
+    assert_int_equal(requests_end_file(r), 0);
+    const struct requests_totals *t = requests_totals(r);
+    assert_int_equal(t->with_arrival, 2);
+    assert_int_equal(hist_max(t->metric[REQUESTS_QUEUE]), 8 * MS);
+    assert_int_equal(hist_min(t->metric[REQUESTS_QUEUE]), 1 * MS);
+    assert_int_equal(hist_max(t->metric[REQUESTS_END_TO_END]), 28 * MS);
+    assert_int_equal(hist_min(t->metric[REQUESTS_END_TO_END]), 2 * MS);
+    requests_free(r);
+}
+
 /* Times that no replay has: the arrival does not fit the clock, and is not known. */
 static void absurd_clock_is_unknown(void **state)
 {
@@ -242,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_by_hand),
         cmocka_unit_test(unscheduled_counts_from_the_first_start),
+        cmocka_unit_test(served_due_is_the_arrival),
         cmocka_unit_test(absurd_clock_is_unknown),
         cmocka_unit_test(window_is_bounded),
         cmocka_unit_test(threads_make_no_difference),
