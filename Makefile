@@ -21,14 +21,16 @@ LIB_2 := io io_uring io_psync extent target target_device layout_files tier_aren
          tier_storage storage_worker storage_place tier_host tier_gpu tier_sim tier_null
 
 # ---- the programs: the data's way through each ----
-KVGEN     := kvgen options models workload population population_file source_users inputs pace rows iso_time \
-             source_blocks source_burst documents session source_agentic \
-             draw source_sharegpt queue heap sim serve hierarchy policy policy_lru policy_fifo policy_lfu policy_s3fifo \
-             policy_sieve objects ident output summary summary_text
-KVREPLAY  := kvreplay options replay survey capacity tiers populate reader objects plan order timers sched \
-             worker results stats notices show residency summary summary_text
-KVSTAT    := kvstat options scan agg groups order occupancy requests_run requests series run figures assess \
-             report_text report_assess report_series report_cells report_json leaves runs report_csv hgrm stats report_plot report_fio report_mlperf plot headline compare report_compare verify report_verify output
+KVGEN     := kvgen options models workload population population_file inputs pace rows iso_time documents session \
+             draw source_users source_blocks source_burst source_agentic source_sharegpt queue heap sim serve \
+             hierarchy policy policy_lru policy_fifo policy_lfu policy_s3fifo policy_sieve objects ident \
+             output summary summary_text
+KVREPLAY  := kvreplay options replay survey capacity tiers populate reader objects plan order timers \
+             schedule lag admit sched worker results stats notices show residency summary summary_text
+KVSTAT    := kvstat options scan agg groups order occupancy requests_run requests series run \
+             figures assess leaves runs stats headline compare verify hgrm plot report_text report_cells \
+             report_assess report_series report_compare report_verify report_json report_csv report_plot \
+             report_fio report_mlperf output
 KVPRECOND := kvprecond options place fill report
 
 PROGRAMS := kvgen kvreplay kvstat kvprecond

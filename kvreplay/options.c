@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "kvreplay/order.h"
+
 #define AT(field) offsetof(struct options, field)
 #define MIB       (1024.0 * 1024.0)
 
@@ -81,9 +83,17 @@ const struct opt options_table[] = {
     {.name = "timing",
      .type = OPT_ENUM,
      .offset = AT(timing),
-     .choices = "asap|trace",
+     .choices = "asap|trace|served",
      .def = "asap",
-     .help = "As fast as possible, or each row at its Timestamp."},
+     .help =
+         "As fast as possible, each row at its Timestamp, or each request when it has arrived and "
+         "a worker is free."},
+    {.name = "workers",
+     .type = OPT_U64,
+     .offset = AT(workers),
+     .arg = "N",
+     .max = 4096,
+     .help = "Requests that are served at once (with --timing served, which needs it)."},
     {.name = "speed",
      .type = OPT_F64,
      .offset = AT(speed),
@@ -91,13 +101,13 @@ const struct opt options_table[] = {
      .def = "1",
      .min = 1e-6,
      .max = 1e9,
-     .help = "Divides all times of the trace (with --timing trace)."},
+     .help = "Divides all times of the trace (with --timing trace or served)."},
     {.name = "inflight",
      .type = OPT_U64,
      .offset = AT(inflight),
      .arg = "N",
      .max = 4096,
-     .help = "Objects in flight at most. 0: 64, and 1024 with --timing trace."},
+     .help = "Objects in flight at most. 0: 64, and 1024 with --timing trace or served."},
     {.name = "order",
      .type = OPT_ENUM,
      .offset = AT(order),
@@ -117,6 +127,12 @@ const struct opt options_table[] = {
      .offset = AT(limit),
      .arg = "ROWS",
      .help = "Ends after so many rows of the trace. 0: all."},
+    {.name = "duration",
+     .type = OPT_DURATION,
+     .offset = AT(duration_ns),
+     .arg = "TIME",
+     .help = "Ends that long after the clock has started, with what was done by then. 0: with the "
+             "trace."},
     {.name = "on-absent",
      .type = OPT_ENUM,
      .offset = AT(on_absent),
@@ -147,7 +163,8 @@ const struct opt options_table[] = {
      .offset = AT(lateness_budget_ns),
      .arg = "TIME",
      .def = "1ms",
-     .help = "P99 of client lateness above which the run is marked invalid (with --timing trace)."},
+     .help = "P99 of client lateness above which the run is marked invalid (with --timing trace or "
+             "served)."},
     {.type = OPT_HEADING, .help = "Storage"},
     {.name = "chunk-size",
      .type = OPT_SIZE,
@@ -264,13 +281,30 @@ struct opt_parser *options_open(struct options *o)
     return opt_open("kvreplay", "[options] [TRACE|-]", options_table, o);
 }
 
+static int options_check_served(const struct opt_parser *p, const struct options *o, struct err *e)
+{
+    if (o->timing != TIMING_SERVED)
+        return opt_refuse(p, e, "has a meaning only with --timing served", "workers", (char *)NULL);
+    if (o->workers == 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--timing served", "needs --workers N");
+    if (o->order != OPTIONS_ORDER_AUTO && o->order != 1 + ORDER_REQUEST)
+        return err_set(e, -EINVAL, ERR_INPUT, "--order",
+                       "with --timing served the rows of a request run one after another");
+    return 0;
+}
+
 static int options_check_mode(const struct opt_parser *p, const struct options *o, struct err *e)
 {
     int rc = 0;
 
-    if (o->timing != TIMING_TRACE)
-        rc = opt_refuse(p, e, "has a meaning only with --timing trace", "speed", "lag-limit",
-                        "on-lag", "lateness-budget", (char *)NULL);
+    if (o->timing == TIMING_ASAP)
+        rc = opt_refuse(p, e, "has a meaning only with --timing trace or served", "speed",
+                        "lateness-budget", (char *)NULL);
+    if (rc == 0 && o->timing != TIMING_TRACE)
+        rc = opt_refuse(p, e, "has a meaning only with --timing trace", "lag-limit", "on-lag",
+                        (char *)NULL);
+    if (rc == 0)
+        rc = options_check_served(p, o, e);
     if (rc == 0 && o->null)
         rc = opt_refuse(p, e, "has no meaning with --null", "nvme", "tier-engine", "keep", "gpu",
                         "gpu-bandwidth", "gpu-latency", "reserve", "chunk-size", "iodepth",
@@ -298,6 +332,6 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
     if (o->chunk_bytes % 4096)
         return err_set(e, -EINVAL, ERR_INPUT, "--chunk-size", "not a multiple of 4 KiB");
     if (o->inflight == 0)
-        o->inflight = o->timing == TIMING_TRACE ? 1024 : 64;
+        o->inflight = o->timing == TIMING_ASAP ? 64 : o->workers > 1024 ? o->workers : 1024;
     return options_check_mode(p, o, e);
 }

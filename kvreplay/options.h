@@ -10,7 +10,8 @@
 
 enum {
     TIMING_ASAP,
-    TIMING_TRACE
+    TIMING_TRACE,
+    TIMING_SERVED
 };
 enum {
     FRAMES_MANY,
@@ -34,8 +35,8 @@ enum {
 struct options {
     const char *nvme, *output, *summary, *gpu;
     double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_percent;
-    uint64_t gpu_bandwidth, chunk_bytes, level, inflight, iodepth, limit, threads;
-    int64_t gpu_latency_ns, lag_limit_ns, lateness_budget_ns;
+    uint64_t workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, limit, threads;
+    int64_t duration_ns, gpu_latency_ns, lag_limit_ns, lateness_budget_ns;
     int frames, timing, order, verify, on_absent, on_error, ioengine, sync, only_tier, on_lag,
         progress;
     bool zstd, keep, sqpoll, iopoll, buffered, null, skip_bad_rows, long_window;

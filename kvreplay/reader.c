@@ -31,7 +31,7 @@ struct reader {
     struct spsc *full, *empty;
     struct bell *given; /* rung when rows or bytes came back, and to stop */
     atomic_int state;
-    atomic_bool stop;
+    atomic_bool stop, starved;
     atomic_size_t text_outside; /* bytes of allocated texts */
     /* reader's thread; the scheduler reads them after state is READER_ENDED */
     int rc;
@@ -59,7 +59,11 @@ static bool reader_wait(struct reader *r, uint32_t seen)
 {
     if (atomic_load(&r->stop))
         return false;
+    atomic_store(&r->starved, true);
+    if (r->o.tell_starved)
+        bell_ring(r->o.bell);
     bell_wait(r->given, seen, INT64_MAX);
+    atomic_store(&r->starved, false);
     return !atomic_load(&r->stop);
 }
 
@@ -302,6 +306,11 @@ size_t reader_take(struct reader *r, struct row *rows[READER_BATCH])
     for (size_t i = 0; i < READER_BATCH - count; i++)
         reader_give(r, unused[i]);
     return count;
+}
+
+bool reader_starved(const struct reader *r)
+{
+    return atomic_load(&r->starved) && spsc_count(r->full) == 0;
 }
 
 int reader_ended(const struct reader *r, struct err *e)

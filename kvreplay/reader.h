@@ -24,6 +24,7 @@ struct reader_opts {
     uint64_t limit;    /* rows at most, 0: all */
     int only_tier;     /* enum trace_tier, or -1: all */
     bool want_line;    /* keep the text of the row */
+    bool tell_starved; /* ring as well when reader_starved becomes true */
     struct bell *bell; /* rung when rows are there, and at the end */
 };
 
@@ -40,6 +41,8 @@ int reader_open(struct reader **out, struct trace_reader *trace, const struct re
 size_t reader_take(struct reader *r, struct row *rows[READER_BATCH]);
 /* Scheduler: a finished row goes back. */
 void reader_give(struct reader *r, struct row *row);
+/* Scheduler: it can read no further until rows are given back. */
+bool reader_starved(const struct reader *r);
 /* Scheduler: everything was taken and the input is at its end (or failed: negative errno and *e).
  * 0: not yet; 1: the end. */
 int reader_ended(const struct reader *r, struct err *e);

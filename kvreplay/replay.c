@@ -57,7 +57,8 @@ static int replay_only_tier(const struct options *o)
 static int replay_open_trace(struct replay *r, struct err *e)
 {
     struct trace_read_opts t = {.want = TRACE_CORE | TRACE_BIT(TRACE_COL_REQUEST) |
-                                        TRACE_BIT(TRACE_COL_CLASS) | TRACE_BIT(TRACE_COL_DURATION),
+                                        TRACE_BIT(TRACE_COL_CLASS) | TRACE_BIT(TRACE_COL_DURATION) |
+                                        TRACE_BIT(TRACE_COL_ARRIVAL),
                                 .want_line = true,
                                 .skip_bad_rows = r->o->skip_bad_rows,
                                 .long_window = r->o->long_window,
@@ -66,6 +67,8 @@ static int replay_open_trace(struct replay *r, struct err *e)
     if (rc < 0)
         return rc;
     bool requests = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_REQUEST);
+    if (r->o->timing == TIMING_SERVED && !requests)
+        return err_set(e, -EINVAL, ERR_INPUT, "--timing served", "the trace has no column Request");
     if (r->o->order == 1 + ORDER_REQUEST && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--order request", "the trace has no column Request");
     if (r->o->order == OPTIONS_ORDER_AUTO)
@@ -78,6 +81,7 @@ static int replay_survey(struct replay *r, struct err *e)
 {
     bool create = r->o->on_absent == SCHED_ABSENT_CREATE;
 
+    r->show.total_ns = r->o->timing == TIMING_ASAP ? 0 : r->o->duration_ns;
     if (!trace_can_rewind(r->trace))
         return 0;
     int rc = survey_run(&r->survey, r->trace, r->o->limit, replay_only_tier(r->o), create, e);
@@ -87,7 +91,8 @@ static int replay_survey(struct replay *r, struct err *e)
     r->surveyed = true;
     r->show.total_rows = r->survey.run_rows;
     if (r->o->timing == TIMING_TRACE)
-        r->show.total_ns = (int64_t)fmin((double)r->survey.span_ns / r->o->speed, 9e18);
+        r->show.total_ns = (int64_t)fmin((double)r->survey.span_ns / r->o->speed,
+                                         r->o->duration_ns ? (double)r->o->duration_ns : 9e18);
     return trace_rewind(r->trace, e);
 }
 
@@ -158,6 +163,7 @@ static int replay_open_reader(struct replay *r, size_t window, struct err *e)
                             .limit = r->o->limit,
                             .only_tier = replay_only_tier(r->o),
                             .want_line = r->writer != NULL,
+                            .tell_starved = r->o->timing == TIMING_SERVED,
                             .bell = r->bell};
     return reader_open(&r->reader, r->trace, &o, e);
 }
@@ -194,7 +200,8 @@ static int replay_schedule(struct replay *r, size_t window, struct err *e)
 {
     struct sched *s = NULL;
     struct sched_opts o = {.clock = clock_real(),
-                           .timed = r->o->timing == TIMING_TRACE,
+                           .timed = r->o->timing != TIMING_ASAP,
+                           .workers = (unsigned)r->o->workers,
                            .speed = r->o->speed,
                            .order = (enum order_mode)(r->o->order - 1),
                            .inflight = (unsigned)r->o->inflight,
@@ -203,6 +210,7 @@ static int replay_schedule(struct replay *r, size_t window, struct err *e)
                            .on_absent = (enum sched_on_absent)r->o->on_absent,
                            .create_in_run = !r->surveyed,
                            .stop_on_error = r->o->on_error == 1,
+                           .duration_ns = r->o->duration_ns,
                            .lag_limit_ns = r->o->lag_limit_ns,
                            .on_lag = (enum sched_on_lag)r->o->on_lag,
                            .first_generation = r->generation,
@@ -229,7 +237,7 @@ static int replay_schedule(struct replay *r, size_t window, struct err *e)
 /* The timed part, with the kernel's counters on both sides of it. */
 static int replay_execute(struct replay *r, struct err *e)
 {
-    size_t window = r->o->timing == TIMING_TRACE ? WINDOW_TIMED : WINDOW_ASAP;
+    size_t window = r->o->timing == TIMING_ASAP ? WINDOW_ASAP : WINDOW_TIMED;
 
     int rc = replay_open_reader(r, window, e);
     if (rc < 0)
@@ -261,7 +269,7 @@ static int replay_outcome_status(const struct replay *r)
 
 static void replay_summary(const struct replay *r, struct summary *s)
 {
-    bool whole = r->outcome.end == SCHED_DONE;
+    bool whole = r->outcome.end == SCHED_DONE || r->outcome.end == SCHED_DURATION;
     int64_t elapsed = r->stats.last_done_ns - r->outcome.zero_ns;
 
     *s = (struct summary){.argc = r->in->argc,
@@ -278,8 +286,10 @@ static void replay_summary(const struct replay *r, struct summary *s)
                           .zero_ns = r->outcome.zero_ns,
                           .elapsed_ns = elapsed > 0 ? elapsed : 0,
                           .cpu_ns = r->cpu_ns,
-                          .timed = r->o->timing == TIMING_TRACE,
+                          .timed = r->o->timing != TIMING_ASAP,
+                          .workers = r->o->workers,
                           .interrupted = !whole,
+                          .by_duration = r->outcome.end == SCHED_DURATION,
                           .lagged = r->outcome.lagged,
                           .lateness_budget_ns = r->o->lateness_budget_ns,
                           .counted = r->counted,

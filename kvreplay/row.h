@@ -12,12 +12,14 @@
 #include "lib/hash.h"
 #include "lib/trace.h"
 
-struct chain; /* order.c */
+struct chain;  /* order.c */
+struct served; /* admit.c */
 
 enum row_wait {
     ROW_WAIT_KEY = 1,
     ROW_WAIT_REQUEST = 2,
-    ROW_WAIT_ROOM = 4
+    ROW_WAIT_ROOM = 4,
+    ROW_WAIT_WORKER = 8
 };
 
 /* What is being done for the row. */
@@ -42,6 +44,8 @@ struct row {
     struct row *woken;      /* list that order_leave returns */
     uint64_t writes_before; /* of this key, entered before this row */
 
+    struct served *served; /* its request, with --timing served; else NULL */
+
     struct plan plan;
     uint64_t generation; /* of what this row writes */
     struct row *next;    /* in the room, ready or free list */
@@ -61,6 +65,12 @@ struct row {
 static inline bool row_drops(const struct trace_row *t)
 {
     return t->op == TRACE_READ && t->phase == TRACE_EVICT;
+}
+
+/* Such rows before all others run before the clock starts. */
+static inline bool row_in_head(const struct trace_row *t)
+{
+    return t->class == TRACE_PREPOP || t->class == TRACE_INGEST;
 }
 
 #endif

@@ -6,7 +6,8 @@
  * other row, since chains are first come first served; for no room, since room is granted in the
  * order of the trace, all earlier rows have given back theirs, and a row that would not fit then
  * was marked at admission; for a slot only while others run, since slots are held by running
- * operations and nothing else. So some row can always run. */
+ * operations and nothing else; for a worker (served) as the first in line only, and that is let in
+ * when all workers wait. So some row can always run. */
 #include "kvreplay/sched.h"
 
 #include <assert.h>
@@ -15,6 +16,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "kvreplay/admit.h"
+#include "kvreplay/lag.h"
+#include "kvreplay/row_list.h"
+#include "kvreplay/schedule.h"
 #include "kvreplay/timers.h"
 #include "kvreplay/worker.h"
 #include "lib/stop.h"
@@ -26,8 +31,6 @@ enum {
     SCHED_LOOK_NS = 50000000
 };
 
-#define SCHED_FAR_NS INT64_C(4000000000000000000)
-
 /* A slot in flight. */
 struct flight {
     struct tier_op op;
@@ -35,26 +38,27 @@ struct flight {
     int64_t freed_ns; /* when the operation before was done */
 };
 
-struct row_list {
-    struct row *head, *tail;
-};
-
 struct sched {
     struct sched_opts o;
     struct sched_env env;
     struct order *order;
     struct timers *timers;
+    struct admit *admit;                            /* NULL: not served */
     struct flight *flights, *free_head, *free_tail; /* longest free first */
     struct row_list ready, no_room[TRACE_TIERS];
     struct row *taken[READER_BATCH]; /* from the reader, not admitted yet */
     size_t taken_count, taken_next;
     size_t in_flight, inside; /* operations; rows admitted and not finished */
+    size_t held;              /* of these, Generate rows that hold their request */
     uint64_t started;         /* rows */
     bool submitted[TRACE_TIERS];
     uint64_t generation;
-    bool head, zero_known, stopping, behind, skip_waits;
+    bool head, zero_known, stopping;
+    struct lag lag;
     unsigned loops;
-    int64_t zero_ns, zero_time_ns; /* monotonic; Timestamp */
+    struct schedule schedule;
+    int64_t end_ns;  /* --duration is over then; INT64_MAX: never */
+    uint64_t newest; /* number of the last row admitted */
     struct sched_outcome outcome;
     int rc;
     struct err *e;
@@ -63,34 +67,6 @@ struct sched {
 static int64_t sched_now(const struct sched *s)
 {
     return s->o.clock->now_ns(s->o.clock->ctx);
-}
-
-static void list_append(struct row_list *l, struct row *r)
-{
-    r->next = NULL;
-    if (l->tail)
-        l->tail->next = r;
-    else
-        l->head = r;
-    l->tail = r;
-}
-
-static struct row *list_pop(struct row_list *l)
-{
-    struct row *r = l->head;
-    l->head = r->next;
-    if (!l->head)
-        l->tail = NULL;
-    return r;
-}
-
-/* ns of the trace in ns of the replay, within 126 years: times are untrusted. */
-static int64_t sched_scaled(const struct sched *s, double trace_ns)
-{
-    double ns = trace_ns / s->o.speed;
-    return ns > (double)SCHED_FAR_NS    ? SCHED_FAR_NS
-           : ns < -(double)SCHED_FAR_NS ? -SCHED_FAR_NS
-                                        : (int64_t)ns;
 }
 
 static void sched_stop(struct sched *s, enum sched_end why)
@@ -193,27 +169,19 @@ static void sched_finish(struct sched *s, struct row *r, int64_t done_ns)
         sched_grant(s, r->t.tier, done_ns);
     }
     s->inside--;
+    if (s->admit)
+        admit_leave(s->admit, r, done_ns);
     reader_give(s->env.reader, r);
 }
 
 /* ---- issuing ---- */
 
+/* A line of requests that grows (served) is a result, no lag. */
 static void sched_lag(struct sched *s, const struct row *r)
 {
-    if (r->t.due_ns == TRACE_NONE)
+    if (r->t.due_ns == TRACE_NONE || s->admit || !lag_started(&s->lag, r, s->env.notices))
         return;
-    int64_t lag = r->t.start_ns - r->t.due_ns;
-    if (lag < SCHED_LOOK_NS / 10)
-        s->skip_waits = false; /* caught up */
-    if (lag <= s->o.lag_limit_ns)
-        return;
-    s->skip_waits = s->o.on_lag == SCHED_LAG_SKIP_WAIT;
-    if (s->behind)
-        return;
-    s->behind = s->outcome.lagged = true;
-    notices_line(s->env.notices,
-                 "row %llu is %.3f s behind its time: the target is slower than the trace",
-                 (unsigned long long)r->number + 1, (double)lag / 1e9);
+    s->outcome.lagged = true;
     if (s->o.on_lag == SCHED_LAG_STOP)
         sched_stop(s, SCHED_LAGGED);
 }
@@ -238,10 +206,11 @@ static void sched_no_io(struct sched *s, struct row *r)
 
     sched_started(s, r, now, INT64_MIN);
     r->t.status = TRACE_OK;
-    if (r->t.op == TRACE_GENERATE && s->o.timed && !r->head && !s->skip_waits &&
+    if (r->t.op == TRACE_GENERATE && s->o.timed && !r->head && !s->lag.skip_waits &&
         r->t.duration_ns > 0) {
         r->held = true;
-        r->wake_ns = now + sched_scaled(s, (double)r->t.duration_ns);
+        r->wake_ns = now + schedule_scaled(&s->schedule, (double)r->t.duration_ns);
+        s->held++;
         timers_add(s->timers, r);
         return;
     }
@@ -297,6 +266,7 @@ static bool sched_release(struct sched *s)
             continue;
         }
         int64_t now = sched_now(s);
+        s->held--;
         r->t.latency_ns = now - r->t.start_ns;
         sched_finish(s, r, now);
     }
@@ -385,28 +355,17 @@ static void sched_set_zero(struct sched *s, const struct trace_row *first)
 {
     s->head = false;
     s->zero_known = true;
-    s->zero_ns = s->outcome.zero_ns = sched_now(s);
-    s->zero_time_ns = first ? first->time_ns : 0;
+    s->schedule.zero_ns = s->outcome.zero_ns = sched_now(s);
+    s->schedule.zero_time_ns = first ? schedule_begins_ns(&s->schedule, first) : 0;
+    if (s->o.duration_ns)
+        s->end_ns = s->schedule.zero_ns + s->o.duration_ns;
     if (s->o.began)
-        s->o.began(s->o.ctx, s->zero_ns);
-    int rc = results_zero(s->env.results, s->zero_ns, s->e);
+        s->o.began(s->o.ctx, s->schedule.zero_ns);
+    int rc = results_zero(s->env.results, s->schedule.zero_ns, s->e);
     if (rc == -EPIPE)
         sched_stop(s, SCHED_EPIPE);
     else if (rc < 0)
         sched_fail(s, rc);
-}
-
-static int64_t sched_due(const struct sched *s, const struct trace_row *t)
-{
-    int64_t after;
-
-    if (!s->o.timed)
-        return TRACE_NONE;
-    if (s->o.speed != 1.0 || __builtin_sub_overflow(t->time_ns, s->zero_time_ns, &after))
-        after = sched_scaled(s, (double)t->time_ns - (double)s->zero_time_ns);
-    if (after > SCHED_FAR_NS)
-        after = SCHED_FAR_NS;
-    return s->zero_ns + (after < -SCHED_FAR_NS ? -SCHED_FAR_NS : after);
 }
 
 static void sched_plan(struct sched *s, struct row *r)
@@ -435,11 +394,17 @@ static void sched_admit(struct sched *s, struct row *r)
 {
     r->head = s->head;
     r->held = false;
-    r->t.due_ns = r->head ? TRACE_NONE : sched_due(s, &r->t);
+    r->t.due_ns = r->head || !s->o.timed
+                      ? TRACE_NONE
+                      : schedule_at(&s->schedule, schedule_begins_ns(&s->schedule, &r->t));
     s->inside++;
+    s->newest = r->number;
     timers_expect(s->timers, r->t.due_ns, sched_now(s));
     sched_plan(s, r);
     order_enter(s->order, r);
+    r->served = NULL;
+    if (s->admit && !r->head && r->t.request != TRACE_NONE)
+        admit_enter(s->admit, r, r->t.due_ns, sched_now(s));
     if (r->plan.take || r->plan.take_objects) {
         r->waits |= ROW_WAIT_ROOM;
         list_append(&s->no_room[r->t.tier], r);
@@ -447,11 +412,6 @@ static void sched_admit(struct sched *s, struct row *r)
     } else if (r->waits == 0) {
         sched_eligible(s, r, sched_now(s));
     }
-}
-
-static bool row_in_head(const struct trace_row *t)
-{
-    return t->class == TRACE_PREPOP || t->class == TRACE_INGEST;
 }
 
 /* Admits rows that the reader has; one batch, so that completions do not wait. True: something was.
@@ -478,11 +438,44 @@ static bool sched_intake(struct sched *s)
     return any;
 }
 
+static void sched_serve(struct sched *s, struct row *r, int64_t when_ns)
+{
+    stats_admitted(s->env.stats, when_ns - r->t.due_ns);
+    if (r->waits == 0)
+        sched_eligible(s, r, when_ns);
+}
+
+/* Lets requests in. When all workers wait for rows of requests in line, as a trace of more workers
+ * may have it, the first in line comes in beyond them: nothing else could go on. True: one was. */
+static bool sched_let_in(struct sched *s)
+{
+    int64_t now = sched_now(s), when_ns;
+    bool no_more = s->taken_next == s->taken_count &&
+                   (reader_starved(s->env.reader) || reader_ended(s->env.reader, NULL) != 0);
+    struct row *r;
+
+    if (s->stopping)
+        return false;
+    bool any = admit_settle(s->admit, s->newest, no_more);
+    while ((r = admit_next(s->admit, now, &when_ns))) {
+        sched_serve(s, r, when_ns);
+        any = true;
+    }
+    if (any || s->in_flight || s->held || s->ready.head || admit_lingers(s->admit) ||
+        !(r = admit_beyond(s->admit, now, &when_ns)))
+        return any;
+    s->env.stats->admitted_beyond++;
+    sched_serve(s, r, when_ns);
+    return true;
+}
+
 /* ---- the loop ---- */
 
 static int64_t sched_sleep_until(const struct sched *s, int64_t now)
 {
-    int64_t until = timers_next_ns(s->timers);
+    int64_t timer = timers_next_ns(s->timers), until = timer < s->end_ns ? timer : s->end_ns;
+    if (s->admit && admit_next_ns(s->admit) < until)
+        until = admit_next_ns(s->admit);
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         int64_t next = s->env.tier[i] ? s->env.tier[i]->ops->next_ns(s->env.tier[i]) : INT64_MAX;
         until = next < until ? next : until;
@@ -530,10 +523,13 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
     while (!sched_finished(s)) {
         uint32_t seen = bell_seen(s->env.bell);
         bool any = sched_intake(s);
+        any |= s->admit && sched_let_in(s);
         any |= sched_release(s);
         any |= sched_poll(s);
         if (stop_signal())
             sched_stop(s, SCHED_SIGNAL);
+        if (s->end_ns != INT64_MAX && sched_now(s) >= s->end_ns)
+            sched_stop(s, SCHED_DURATION);
         if (s->o.tick && (!any || ++s->loops % SCHED_TICK == 0))
             s->o.tick(s->o.ctx, s);
         if (!any)
@@ -549,7 +545,10 @@ void sched_queue(struct sched *s, size_t *in_flight, size_t *waiting)
 {
     uint64_t arrived = timers_arrived(s->timers, sched_now(s));
     *in_flight = s->in_flight;
-    *waiting = arrived > s->started ? (size_t)(arrived - s->started) : 0;
+    if (s->admit)
+        *waiting = admit_waiting(s->admit, sched_now(s));
+    else
+        *waiting = arrived > s->started ? (size_t)(arrived - s->started) : 0;
 }
 
 int sched_create(struct sched **out, const struct sched_opts *o, const struct sched_env *env,
@@ -566,7 +565,12 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
     s->order = order_create(o->order, o->window);
     s->timers = timers_create(o->window);
     s->flights = calloc(o->inflight, sizeof(*s->flights));
-    if (!s->order || !s->timers || !s->flights) {
+    s->schedule = (struct schedule){.speed = o->speed, .served = o->workers > 0};
+    s->end_ns = INT64_MAX;
+    s->lag = (struct lag){.limit_ns = o->lag_limit_ns, .skips = o->on_lag == SCHED_LAG_SKIP_WAIT};
+    if (o->workers)
+        s->admit = admit_create(o->workers, o->window);
+    if (!s->order || !s->timers || !s->flights || (o->workers && !s->admit)) {
         sched_free(s);
         return err_nomem(e, "scheduler");
     }
@@ -582,6 +586,7 @@ void sched_free(struct sched *s)
     if (!s)
         return;
     free(s->flights);
+    admit_free(s->admit);
     timers_free(s->timers);
     order_free(s->order);
     free(s);

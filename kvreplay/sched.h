@@ -33,7 +33,9 @@ struct sched;
 
 struct sched_opts {
     const struct clock *clock;
-    bool timed; /* rows at their Timestamps; else as fast as possible */
+    bool timed;       /* rows at their Timestamps; else as fast as possible */
+    unsigned workers; /* timed: that many requests are served at once (order by request); 0: rows
+                         come at their own times */
     double speed;
     enum order_mode order;
     unsigned inflight; /* objects */
@@ -43,6 +45,7 @@ struct sched_opts {
     bool create_in_run; /* no survey was possible: objects are created when the look-ahead meets
                            them */
     bool stop_on_error;
+    int64_t duration_ns; /* from the start of the clock; 0: until the trace ends */
     int64_t lag_limit_ns;
     enum sched_on_lag on_lag;
     uint64_t first_generation;
@@ -67,11 +70,12 @@ struct sched_env {
 };
 
 enum sched_end {
-    SCHED_DONE,
-    SCHED_SIGNAL, /* stopped by a signal */
-    SCHED_ERROR,  /* a row failed and stop_on_error, or absent and fail */
-    SCHED_LAGGED, /* behind by more than the limit, and on_lag says stop */
-    SCHED_EPIPE   /* the reader of the results went away */
+    SCHED_DONE,     /* the trace has ended */
+    SCHED_DURATION, /* its time was over */
+    SCHED_SIGNAL,   /* stopped by a signal */
+    SCHED_ERROR,    /* a row failed and stop_on_error, or absent and fail */
+    SCHED_LAGGED,   /* behind by more than the limit, and on_lag says stop */
+    SCHED_EPIPE     /* the reader of the results went away */
 };
 
 struct sched_outcome {
@@ -87,8 +91,8 @@ void sched_free(struct sched *s);
 /* Runs until the trace has ended or something stops it; nothing is in flight then. Negative errno
  * with *e: bad input (rows before it were executed), output not writable, no memory. */
 int sched_run(struct sched *s, struct sched_outcome *out, struct err *e);
-/* Right now: operations in flight, and rows whose time has come that have not been started. For
- * tick. */
+/* Right now: operations in flight, and rows whose time has come that have not been started
+ * (served: requests in line that have arrived). For tick. */
 void sched_queue(struct sched *s, size_t *in_flight, size_t *waiting);
 
 #endif

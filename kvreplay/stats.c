@@ -33,8 +33,9 @@ int stats_init(struct stats *s)
     }
     s->lateness = hist_create();
     s->recent = hist_create();
+    s->queue = hist_create();
     s->last_done_ns = INT64_MIN;
-    return s->lateness && s->recent ? rc : -ENOMEM;
+    return s->lateness && s->recent && s->queue ? rc : -ENOMEM;
 }
 
 void stats_release(struct stats *s)
@@ -43,6 +44,7 @@ void stats_release(struct stats *s)
         stats_group_release(&s->group[i / (STATS_OPS * STATS_PHASES)][i / STATS_PHASES % STATS_OPS]
                                      [i % STATS_PHASES]);
     hist_free(s->lateness);
+    hist_free(s->queue);
     hist_free(s->recent);
 }
 
@@ -61,6 +63,11 @@ static void stats_record(struct stats *s, struct hist *h, int64_t value)
 {
     if (hist_record(h, value) < 0)
         s->errors = -ENOMEM;
+}
+
+void stats_admitted(struct stats *s, int64_t queue_ns)
+{
+    stats_record(s, s->queue, queue_ns);
 }
 
 static void group_add(struct stats *s, struct stats_group *g, const struct trace_row *t)

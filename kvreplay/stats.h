@@ -29,8 +29,10 @@ struct stats {
     uint64_t created_objects, created_bytes; /* in the run, met by the look-ahead */
     uint64_t unverified_reads;
     uint64_t reads_before_write;
-    struct hist *lateness; /* ns, client lateness */
-    struct hist *recent;   /* ns, service time of operations since stats_recent_reset */
+    uint64_t admitted_beyond; /* requests let in without a free worker */
+    struct hist *queue;       /* ns from arrival to admission, of requests */
+    struct hist *lateness;    /* ns, client lateness */
+    struct hist *recent;      /* ns, service time of operations since stats_recent_reset */
     int64_t lag_max_ns;
     int64_t last_done_ns; /* of all rows, monotonic */
     int errors;           /* a histogram had no memory: negative errno */
@@ -40,6 +42,8 @@ int stats_init(struct stats *s); /* 0 or -ENOMEM */
 void stats_release(struct stats *s);
 /* A finished row, its result columns set (times monotonic). */
 void stats_add(struct stats *s, const struct row *r);
+/* A request was let in, so long after its arrival. */
+void stats_admitted(struct stats *s, int64_t queue_ns);
 void stats_recent_reset(struct stats *s);
 /* Sum over the phases of a tier and operation into *sum (stats_group_release it). 0 or -ENOMEM. */
 int stats_sum(const struct stats *s, unsigned tier, unsigned op, struct stats_group *sum);

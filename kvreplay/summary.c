@@ -204,6 +204,10 @@ static void json_times(struct jsonout *j, const struct summary *s)
     const struct stats *st = s->stats;
     double per_gib = summary_cpu_per_gib(s);
 
+    jsonout_text_value(j, "ended_by",
+                       s->interrupted   ? "interruption"
+                       : s->by_duration ? "duration"
+                                        : "trace");
     jsonout_f64(j, "elapsed_s", (double)s->elapsed_ns / 1e9);
     jsonout_f64(j, "rows_per_s",
                 s->elapsed_ns ? (double)(st->rows - st->head_rows) * 1e9 / (double)s->elapsed_ns
@@ -216,9 +220,30 @@ static void json_times(struct jsonout *j, const struct summary *s)
     jsonout_f64(j, "max", (double)hist_max(st->lateness) / 1e3);
     jsonout_end(j);
     jsonout_object(j, "lag_s");
-    jsonout_f64(j, "max", s->timed ? (double)st->lag_max_ns / 1e9 : NAN);
+    jsonout_f64(j, "max", s->timed && !s->workers ? (double)st->lag_max_ns / 1e9 : NAN);
     jsonout_end(j);
     jsonout_u64(j, "reads_before_write", st->reads_before_write);
+}
+
+static void json_served(struct jsonout *j, const struct summary *s)
+{
+    const struct hist *queue = s->stats->queue;
+
+    if (!s->workers) {
+        jsonout_null(j, "served");
+        return;
+    }
+    jsonout_object(j, "served");
+    jsonout_u64(j, "workers", s->workers);
+    jsonout_u64(j, "admitted", hist_count(queue));
+    jsonout_u64(j, "admitted_beyond_workers", s->stats->admitted_beyond);
+    jsonout_object(j, "queue_ms");
+    jsonout_f64(j, "p50", (double)hist_percentile(queue, 500000) / 1e6);
+    jsonout_f64(j, "p95", (double)hist_percentile(queue, 950000) / 1e6);
+    jsonout_f64(j, "p99", (double)hist_percentile(queue, 990000) / 1e6);
+    jsonout_f64(j, "max", (double)hist_max(queue) / 1e6);
+    jsonout_end(j);
+    jsonout_end(j);
 }
 
 static void json_kernel(struct jsonout *j, const struct summary *s)
@@ -261,6 +286,7 @@ struct jsonout *summary_json(const struct summary *s)
     jsonout_end(j);
     json_rows(j, s);
     json_times(j, s);
+    json_served(j, s);
     jsonout_array(j, "tiers");
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         if (s->tiers->info[i].engine)

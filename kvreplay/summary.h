@@ -31,7 +31,8 @@ struct summary {
     struct populated populated;
     uint64_t skipped, bad_rows;
     int64_t zero_ns, elapsed_ns, cpu_ns;
-    bool timed, interrupted, lagged;
+    uint64_t workers; /* 0: not served */
+    bool timed, interrupted, by_duration, lagged;
     int64_t lateness_budget_ns;
     bool counted; /* the kernel counted for the device under the target */
     struct target_counters before, after;

@@ -75,7 +75,8 @@ static void text_rows(FILE *out, const struct summary *s)
         fprintf(out, ", %llu left out", (unsigned long long)s->skipped);
     if (s->bad_rows)
         fprintf(out, ", %llu bad rows skipped", (unsigned long long)s->bad_rows);
-    fprintf(out, "; reads before their write: %llu\n", (unsigned long long)st->reads_before_write);
+    fprintf(out, "; reads before their write: %llu%s\n", (unsigned long long)st->reads_before_write,
+            s->by_duration ? "; ended by --duration" : "");
     if (st->head_rows)
         fprintf(out, "before the clock: %llu rows of prepop and ingest, %s\n",
                 (unsigned long long)st->head_rows,
@@ -113,7 +114,7 @@ static void text_honesty(FILE *out, const struct summary *s)
         fprintf(out, "page cache holds %.2f %% of the objects\n", 100 * s->resident_share);
     fprintf(out, "client lateness P50 %s, P99 %s, max %s", text_time(a, st->lateness, 500000),
             text_time(b, st->lateness, 990000), text_time(c, st->lateness, 1000000));
-    if (s->timed)
+    if (s->timed && !s->workers)
         fprintf(out, "; furthest behind %s",
                 units_format_duration(a, sizeof(a), (double)st->lag_max_ns));
     fprintf(out, "; CPU %.2f s", (double)s->cpu_ns / 1e9);
@@ -126,10 +127,30 @@ static void text_honesty(FILE *out, const struct summary *s)
         fprintf(out, "%s%s\n", i ? "         " : "INVALID: ", s->why[i]);
 }
 
+static void text_served(FILE *out, const struct summary *s)
+{
+    const struct hist *queue = s->stats->queue;
+    char a[32], b[32], c[32];
+
+    if (!s->workers)
+        return;
+    fprintf(out, "%llu requests were let in to %llu workers", (unsigned long long)hist_count(queue),
+            (unsigned long long)s->workers);
+    if (hist_count(queue))
+        fprintf(out, "; queue wait P50 %s, P95 %s, max %s", text_time(a, queue, 500000),
+                text_time(b, queue, 950000), text_time(c, queue, 1000000));
+    fputc('\n', out);
+    if (s->stats->admitted_beyond)
+        fprintf(out,
+                "%llu of them beyond the workers, which all waited for rows of later requests\n",
+                (unsigned long long)s->stats->admitted_beyond);
+}
+
 void summary_text(const struct summary *s, FILE *out)
 {
     text_rows(out, s);
     text_tiers(out, s->tiers);
     text_groups(out, s->stats);
+    text_served(out, s);
     text_honesty(out, s);
 }
