@@ -83,7 +83,7 @@ const struct opt options_table[] = {
     {.name = "timing",
      .type = OPT_ENUM,
      .offset = AT(timing),
-     .choices = "asap|trace|served",
+     .choices = "asap|trace|served|closed",
      .def = "asap",
      .help =
          "As fast as possible, each row at its Timestamp, or each request when it has arrived and "
@@ -101,13 +101,13 @@ const struct opt options_table[] = {
      .def = "1",
      .min = 1e-6,
      .max = 1e9,
-     .help = "Divides all times of the trace (with --timing trace or served)."},
+     .help = "Divides all times of the trace (unless --timing asap)."},
     {.name = "inflight",
      .type = OPT_U64,
      .offset = AT(inflight),
      .arg = "N",
      .max = 4096,
-     .help = "Objects in flight at most. 0: 64, and 1024 with --timing trace or served."},
+     .help = "Objects in flight at most. 0: 64, and 1024 unless --timing asap."},
     {.name = "order",
      .type = OPT_ENUM,
      .offset = AT(order),
@@ -163,8 +163,8 @@ const struct opt options_table[] = {
      .offset = AT(lateness_budget_ns),
      .arg = "TIME",
      .def = "1ms",
-     .help = "P99 of client lateness above which the run is marked invalid (with --timing trace or "
-             "served)."},
+     .help = "P99 of client lateness above which the run is marked invalid (unless --timing "
+             "asap)."},
     {.type = OPT_HEADING, .help = "Storage"},
     {.name = "chunk-size",
      .type = OPT_SIZE,
@@ -298,8 +298,8 @@ static int options_check_mode(const struct opt_parser *p, const struct options *
     int rc = 0;
 
     if (o->timing == TIMING_ASAP)
-        rc = opt_refuse(p, e, "has a meaning only with --timing trace or served", "speed",
-                        "lateness-budget", (char *)NULL);
+        rc = opt_refuse(p, e, "has no meaning with --timing asap", "speed", "lateness-budget",
+                        (char *)NULL);
     if (rc == 0 && o->timing != TIMING_TRACE)
         rc = opt_refuse(p, e, "has a meaning only with --timing trace", "lag-limit", "on-lag",
                         (char *)NULL);

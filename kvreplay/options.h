@@ -11,7 +11,8 @@
 enum {
     TIMING_ASAP,
     TIMING_TRACE,
-    TIMING_SERVED
+    TIMING_SERVED,
+    TIMING_CLOSED
 };
 enum {
     FRAMES_MANY,

@@ -126,6 +126,9 @@ static int reader_fill(struct reader *r, struct row *row, const struct trace_row
         memcpy(row->text + line.len, t->key.p, t->key.len);
     row->t.line = (struct trace_str){row->text, line.len};
     row->t.key.p = shared ? row->text + (t->key.p - line.p) : row->text + line.len;
+    row->has_user = r->o.want_user && t->user.len > 0;
+    if (row->has_user)
+        row->user = hash_128(t->user.p, t->user.len);
     row->t.user = (struct trace_str){NULL, 0};
     if (t->op == TRACE_GENERATE || t->op == TRACE_MISS)
         row->t.tier = TRACE_NO_TIER;

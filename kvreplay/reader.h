@@ -24,6 +24,7 @@ struct reader_opts {
     uint64_t limit;    /* rows at most, 0: all */
     int only_tier;     /* enum trace_tier, or -1: all */
     bool want_line;    /* keep the text of the row */
+    bool want_user;    /* hash the name of the user */
     bool tell_starved; /* ring as well when reader_starved becomes true */
     struct bell *bell; /* rung when rows are there, and at the end */
 };

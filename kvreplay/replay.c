@@ -58,7 +58,7 @@ static int replay_open_trace(struct replay *r, struct err *e)
 {
     struct trace_read_opts t = {.want = TRACE_CORE | TRACE_BIT(TRACE_COL_REQUEST) |
                                         TRACE_BIT(TRACE_COL_CLASS) | TRACE_BIT(TRACE_COL_DURATION) |
-                                        TRACE_BIT(TRACE_COL_ARRIVAL),
+                                        TRACE_BIT(TRACE_COL_ARRIVAL) | TRACE_BIT(TRACE_COL_USER),
                                 .want_line = true,
                                 .skip_bad_rows = r->o->skip_bad_rows,
                                 .long_window = r->o->long_window,
@@ -67,6 +67,8 @@ static int replay_open_trace(struct replay *r, struct err *e)
     if (rc < 0)
         return rc;
     bool requests = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_REQUEST);
+    if (r->o->timing == TIMING_CLOSED && !(trace_columns(r->trace) & TRACE_BIT(TRACE_COL_USER)))
+        return err_set(e, -EINVAL, ERR_INPUT, "--timing closed", "the trace has no column User");
     if (r->o->timing == TIMING_SERVED && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--timing served", "the trace has no column Request");
     if (r->o->order == 1 + ORDER_REQUEST && !requests)
@@ -163,6 +165,7 @@ static int replay_open_reader(struct replay *r, size_t window, struct err *e)
                             .limit = r->o->limit,
                             .only_tier = replay_only_tier(r->o),
                             .want_line = r->writer != NULL,
+                            .want_user = r->o->timing == TIMING_CLOSED,
                             .tell_starved = r->o->timing == TIMING_SERVED,
                             .bell = r->bell};
     return reader_open(&r->reader, r->trace, &o, e);
@@ -202,6 +205,7 @@ static int replay_schedule(struct replay *r, size_t window, struct err *e)
     struct sched_opts o = {.clock = clock_real(),
                            .timed = r->o->timing != TIMING_ASAP,
                            .workers = (unsigned)r->o->workers,
+                           .closed = r->o->timing == TIMING_CLOSED,
                            .speed = r->o->speed,
                            .order = (enum order_mode)(r->o->order - 1),
                            .inflight = (unsigned)r->o->inflight,

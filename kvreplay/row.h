@@ -19,7 +19,8 @@ enum row_wait {
     ROW_WAIT_KEY = 1,
     ROW_WAIT_REQUEST = 2,
     ROW_WAIT_ROOM = 4,
-    ROW_WAIT_WORKER = 8
+    ROW_WAIT_WORKER = 8,
+    ROW_WAIT_USER = 16
 };
 
 /* What is being done for the row. */
@@ -45,6 +46,12 @@ struct row {
     uint64_t writes_before; /* of this key, entered before this row */
 
     struct served *served; /* its request, with --timing served; else NULL */
+
+    /* --timing closed: pace.c */
+    struct hash128 user;
+    bool has_user;
+    struct row *user_next;
+    int64_t pause_ns;
 
     struct plan plan;
     uint64_t generation; /* of what this row writes */

@@ -18,6 +18,7 @@
 
 #include "kvreplay/admit.h"
 #include "kvreplay/lag.h"
+#include "kvreplay/pace.h"
 #include "kvreplay/row_list.h"
 #include "kvreplay/schedule.h"
 #include "kvreplay/timers.h"
@@ -55,6 +56,7 @@ struct sched {
     uint64_t generation;
     bool head, zero_known, stopping;
     struct lag lag;
+    struct pace *pace; /* NULL: not closed */
     unsigned loops;
     struct schedule schedule;
     int64_t end_ns;  /* --duration is over then; INT64_MAX: never */
@@ -78,9 +80,9 @@ static void sched_stop(struct sched *s, enum sched_end why)
 
 static void sched_fail(struct sched *s, int rc)
 {
-    if (s->rc == 0)
+    if (s->rc == 0 && rc != -EPIPE) /* a reader that goes away is a quiet end */
         s->rc = rc;
-    sched_stop(s, SCHED_ERROR);
+    sched_stop(s, rc == -EPIPE ? SCHED_EPIPE : SCHED_ERROR);
 }
 
 /* ---- from waiting to ready ---- */
@@ -112,13 +114,6 @@ static void sched_grant(struct sched *s, unsigned tier, int64_t when_ns)
 
 /* ---- finishing ---- */
 
-static void sched_no_space(struct sched *s, const struct row *r)
-{
-    const struct room *room = &s->env.room[r->t.tier];
-    uint64_t target_free = s->o.target_free ? s->o.target_free(s->o.ctx, r->t.tier) : UINT64_MAX;
-    notices_no_space(s->env.notices, r, room, target_free);
-}
-
 static void sched_judge(struct sched *s, const struct row *r)
 {
     if (r->t.status == TRACE_OK || r->t.status == TRACE_CORRUPT) {
@@ -135,7 +130,8 @@ static void sched_judge(struct sched *s, const struct row *r)
         return;
     }
     if (r->t.status == ENOSPC)
-        sched_no_space(s, r);
+        notices_no_space(s->env.notices, r, &s->env.room[r->t.tier],
+                         s->o.target_free ? s->o.target_free(s->o.ctx, r->t.tier) : UINT64_MAX);
     else
         notices_failed(s->env.notices, r);
     if (s->o.stop_on_error)
@@ -146,9 +142,7 @@ static void sched_emit(struct sched *s, struct row *r)
 {
     stats_add(s->env.stats, r);
     int rc = results_put(s->env.results, &r->t, s->e);
-    if (rc == -EPIPE)
-        sched_stop(s, SCHED_EPIPE);
-    else if (rc < 0)
+    if (rc < 0)
         sched_fail(s, rc);
     sched_judge(s, r);
 }
@@ -171,6 +165,11 @@ static void sched_finish(struct sched *s, struct row *r, int64_t done_ns)
     s->inside--;
     if (s->admit)
         admit_leave(s->admit, r, done_ns);
+    struct row *after = s->pace && !r->head && r->has_user ? pace_leave(s->pace, r, done_ns) : NULL;
+    if (after)
+        timers_expect(s->timers, after->t.due_ns, done_ns);
+    if (after && after->waits == 0)
+        sched_eligible(s, after, done_ns);
     reader_give(s->env.reader, r);
 }
 
@@ -179,7 +178,8 @@ static void sched_finish(struct sched *s, struct row *r, int64_t done_ns)
 /* A line of requests that grows (served) is a result, no lag. */
 static void sched_lag(struct sched *s, const struct row *r)
 {
-    if (r->t.due_ns == TRACE_NONE || s->admit || !lag_started(&s->lag, r, s->env.notices))
+    if (r->t.due_ns == TRACE_NONE || s->admit || s->pace ||
+        !lag_started(&s->lag, r, s->env.notices))
         return;
     s->outcome.lagged = true;
     if (s->o.on_lag == SCHED_LAG_STOP)
@@ -362,9 +362,7 @@ static void sched_set_zero(struct sched *s, const struct trace_row *first)
     if (s->o.began)
         s->o.began(s->o.ctx, s->schedule.zero_ns);
     int rc = results_zero(s->env.results, s->schedule.zero_ns, s->e);
-    if (rc == -EPIPE)
-        sched_stop(s, SCHED_EPIPE);
-    else if (rc < 0)
+    if (rc < 0)
         sched_fail(s, rc);
 }
 
@@ -399,10 +397,13 @@ static void sched_admit(struct sched *s, struct row *r)
                       : schedule_at(&s->schedule, schedule_begins_ns(&s->schedule, &r->t));
     s->inside++;
     s->newest = r->number;
-    timers_expect(s->timers, r->t.due_ns, sched_now(s));
     sched_plan(s, r);
     order_enter(s->order, r);
     r->served = NULL;
+    if (s->pace && !r->head && r->has_user)
+        pace_enter(s->pace, r);
+    if (!(r->waits & ROW_WAIT_USER))
+        timers_expect(s->timers, r->t.due_ns, sched_now(s));
     if (s->admit && !r->head && r->t.request != TRACE_NONE)
         admit_enter(s->admit, r, r->t.due_ns, sched_now(s));
     if (r->plan.take || r->plan.take_objects) {
@@ -545,10 +546,9 @@ void sched_queue(struct sched *s, size_t *in_flight, size_t *waiting)
 {
     uint64_t arrived = timers_arrived(s->timers, sched_now(s));
     *in_flight = s->in_flight;
-    if (s->admit)
-        *waiting = admit_waiting(s->admit, sched_now(s));
-    else
-        *waiting = arrived > s->started ? (size_t)(arrived - s->started) : 0;
+    *waiting = s->admit               ? admit_waiting(s->admit, sched_now(s))
+               : arrived > s->started ? (size_t)(arrived - s->started)
+                                      : 0;
 }
 
 int sched_create(struct sched **out, const struct sched_opts *o, const struct sched_env *env,
@@ -570,7 +570,10 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
     s->lag = (struct lag){.limit_ns = o->lag_limit_ns, .skips = o->on_lag == SCHED_LAG_SKIP_WAIT};
     if (o->workers)
         s->admit = admit_create(o->workers, o->window);
-    if (!s->order || !s->timers || !s->flights || (o->workers && !s->admit)) {
+    if (o->closed)
+        s->pace = pace_create(&s->schedule, o->window);
+    if (!s->order || !s->timers || !s->flights || (o->workers && !s->admit) ||
+        (o->closed && !s->pace)) {
         sched_free(s);
         return err_nomem(e, "scheduler");
     }
@@ -587,6 +590,7 @@ void sched_free(struct sched *s)
         return;
     free(s->flights);
     admit_free(s->admit);
+    pace_free(s->pace);
     timers_free(s->timers);
     order_free(s->order);
     free(s);

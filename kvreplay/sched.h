@@ -36,6 +36,7 @@ struct sched_opts {
     bool timed;       /* rows at their Timestamps; else as fast as possible */
     unsigned workers; /* timed: that many requests are served at once (order by request); 0: rows
                          come at their own times */
+    bool closed;      /* timed: each user's rows one after another, with the trace's pauses */
     double speed;
     enum order_mode order;
     unsigned inflight; /* objects */

@@ -8,7 +8,7 @@
 # elapsed FILE: ms from zero to the last completion.
 elapsed() { awk -F, 'NR > 1 { e = $9 + $10 / 1e6; if (e > m) m = e } END { printf "%d", m * 1000 }' "$1"; }
 
-plan 10
+plan 13
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 200; i++) printf "%.3f,Write,4096,Tier-1,k%d,Prefill\n", 100 + i * 0.005, i
@@ -42,3 +42,14 @@ late=$(awk -F, 'END { printf "%d", ($9 + $10 / 1e6 - $7) * 1000 }' "$TMP/r.csv")
 ok "response time shows the queue ($late ms)" test "$late" -ge 450
 service=$(awk -F, 'NR > 1 { print int($10) }' "$TMP/r.csv" | sort -n | sed -n 50p)
 ok "service time does not ($service us)" test "$service" -ge 9900 -a "$service" -lt 40000
+
+# Closed: two users on that server. A row every 10 ms of each, and 10 ms of service: rounds of 20 ms, not of 10.
+awk 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,User"
+    for (i = 0; i < 20; i++) for (u = 0; u < 2; u++) printf "%.3f,Write,4096,Tier-1,k%d-%d,Prefill,user%d\n", i * 0.01, u, i, u
+}' >"$TMP/u.csv"
+"$BIN/kvreplay" --timing closed --tier-engine 1=sim:lat=10ms --lateness-budget 1s -o "$TMP/r.csv" "$TMP/u.csv" 2>/dev/null
+is "a user's rows come after each other's pause" "$(awk -F, 'NR > 1 { if ($7 in end && $8 < end[$7] + 0.01 - 1e-6) print; end[$7] = $10 + $11 / 1e6 }' "$TMP/r.csv")" ""
+ms=$(awk -F, 'NR > 1 { e = $10 + $11 / 1e6; if (e > m) m = e } END { printf "%d", m * 1000 }' "$TMP/r.csv")
+ok "a slow target slows its users down ($ms ms)" test "$ms" -ge 395 -a "$ms" -le 900
+exits "a trace without users cannot be closed" 2 "$BIN/kvreplay" --timing closed --null "$TMP/t.csv"

@@ -101,7 +101,8 @@ static void replay(const char *rows, struct sched_opts *o, struct stats *st, str
     struct results *results;
     struct reader *reader;
     assert_int_equal(results_open(&results, w, &e), 0);
-    struct reader_opts rdo = {.rows = 1024,
+    struct reader_opts rdo = {.want_user = o->closed,
+                              .rows = 1024,
                               .only_tier = -1,
                               .want_line = true,
                               .tell_starved = o->workers > 0,
@@ -405,6 +406,38 @@ static void served_without_generate(void **state)
     stats_release(&st);
 }
 
+/* Each user's pauses start when the row before is done; users do not wait for each other. */
+static void closed_keeps_pauses(void **state)
+{
+    (void)state;
+    struct sched_opts o = {
+        .order = ORDER_KEY, .inflight = 8, .speed = 1, .timed = true, .closed = true};
+    struct stats st;
+    struct fake fake;
+    char text[4096];
+    const char *rows = "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,User,Duration_us\n"
+                       "7,Write,10,Tier-1,a1,Prefill,ann,\n7.002,Write,10,Tier-1,b1,Prefill,bob,\n"
+                       "7.004,Write,10,Tier-1,a2,Prefill,ann,\n7.008,Generate,0,,,,ann,30000\n"
+                       "7.040,Write,10,Tier-1,a3,Prefill,ann,\n7.100,Write,10,Tier-1,b2,Prefill,"
+                       "bob,\n7.100,Write,10,Tier-1,x,Prefill,,\n";
+
+    replay(rows, &o, &st, &fake, text, sizeof(text));
+    assert_near(number(text, "a1", 2), 0);
+    assert_near(number(text, "b1", 2), 0.002);
+    assert_near(number(text, "a2", 0), 0.014); /* done at 10, 4 ms of pause */
+    assert_near(number(text, "a2", 2), 0.014);
+    assert_near(number(text, "a3", 2), 0.060); /* 24 + 4, 30 of generation, 40 - 38 of pause */
+    assert_near(number(text, "b2", 2), 0.110); /* 12 + 98 */
+    assert_near(number(text, "x", 2), 0.100);  /* nobody's: at its Timestamp */
+    assert_int_equal(hist_max(st.lateness), 0);
+    stats_release(&st);
+    o.speed = 2;
+    replay(rows, &o, &st, &fake, text, sizeof(text));
+    assert_near(number(text, "a2", 2), 0.012);
+    assert_near(number(text, "b2", 2), 0.060);
+    stats_release(&st);
+}
+
 static void duration_ends_the_run(void **state)
 {
     (void)state;
@@ -436,6 +469,7 @@ int main(void)
                                        cmocka_unit_test(served_as_on_paper),
                                        cmocka_unit_test(served_never_gets_stuck),
                                        cmocka_unit_test(served_without_generate),
+                                       cmocka_unit_test(closed_keeps_pauses),
                                        cmocka_unit_test(duration_ends_the_run)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
