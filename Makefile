@@ -25,7 +25,7 @@ KVGEN     := kvgen options models workload population population_file inputs pac
              draw source_users source_blocks source_burst source_agentic source_sharegpt queue heap sim serve \
              hierarchy policy policy_lru policy_fifo policy_lfu policy_s3fifo policy_sieve objects ident \
              output summary summary_text
-KVREPLAY  := kvreplay options replay survey capacity tiers populate reader objects plan order timers \
+KVREPLAY  := kvreplay options replay survey capacity tiers populate gate reader objects plan order timers \
              schedule lag admit pace sched worker results stats notices show residency summary summary_text
 KVSTAT    := kvstat options scan agg groups order occupancy requests_run requests series run \
              figures assess leaves runs stats headline compare verify hgrm plot report_text report_cells \

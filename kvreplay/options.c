@@ -122,6 +122,13 @@ const struct opt options_table[] = {
      .choices = "all|0|1|2",
      .def = "all",
      .help = "Executes the rows of one tier and leaves the others out."},
+    {.name = "users",
+     .type = OPT_U64,
+     .offset = AT(users),
+     .arg = "N",
+     .max = 1 << 24,
+     .help = "Executes the rows of the first N users of the trace and of nobody, and leaves the "
+             "others out. 0: all."},
     {.name = "limit",
      .type = OPT_U64,
      .offset = AT(limit),

@@ -36,7 +36,7 @@ enum {
 struct options {
     const char *nvme, *output, *summary, *gpu;
     double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_percent;
-    uint64_t workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, limit, threads;
+    uint64_t users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, limit, threads;
     int64_t duration_ns, gpu_latency_ns, lag_limit_ns, lateness_budget_ns;
     int frames, timing, order, verify, on_absent, on_error, ioengine, sync, only_tier, on_lag,
         progress;

@@ -151,7 +151,8 @@ static int reader_rows(struct reader *r, const struct trace_row *t, size_t n, ui
 {
     for (size_t i = 0; i < n; i++, t++) {
         uint64_t mine = (*number)++;
-        if (r->o.only_tier >= 0 && t->tier != TRACE_NO_TIER && t->tier != r->o.only_tier) {
+        bool other = r->o.only_tier >= 0 && t->tier != TRACE_NO_TIER && t->tier != r->o.only_tier;
+        if ((r->o.gate && !gate_passes(r->o.gate, t)) || other) {
             r->skipped++;
             continue;
         }

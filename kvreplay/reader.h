@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kvreplay/gate.h"
 #include "kvreplay/row.h"
 #include "lib/bell.h"
 #include "lib/err.h"
@@ -22,6 +23,7 @@ enum {
 struct reader_opts {
     size_t rows;       /* window, multiple of READER_BATCH */
     uint64_t limit;    /* rows at most, 0: all */
+    struct gate *gate; /* of users; NULL: all. The reader's thread's */
     int only_tier;     /* enum trace_tier, or -1: all */
     bool want_line;    /* keep the text of the row */
     bool want_user;    /* hash the name of the user */

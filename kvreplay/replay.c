@@ -39,6 +39,7 @@ struct replay {
     struct progress *progress;
     struct notices notices;
     struct reader *reader;
+    struct gate *gate; /* the reader's */
     bool reader_stuck; /* left behind in a read of its input */
     struct show show;
     struct sched_outcome outcome;
@@ -67,8 +68,10 @@ static int replay_open_trace(struct replay *r, struct err *e)
     if (rc < 0)
         return rc;
     bool requests = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_REQUEST);
-    if (r->o->timing == TIMING_CLOSED && !(trace_columns(r->trace) & TRACE_BIT(TRACE_COL_USER)))
-        return err_set(e, -EINVAL, ERR_INPUT, "--timing closed", "the trace has no column User");
+    bool users = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_USER);
+    if ((r->o->timing == TIMING_CLOSED || r->o->users) && !users)
+        return err_set(e, -EINVAL, ERR_INPUT, r->o->users ? "--users" : "--timing closed",
+                       "the trace has no column User");
     if (r->o->timing == TIMING_SERVED && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--timing served", "the trace has no column Request");
     if (r->o->order == 1 + ORDER_REQUEST && !requests)
@@ -86,7 +89,11 @@ static int replay_survey(struct replay *r, struct err *e)
     r->show.total_ns = r->o->timing == TIMING_ASAP ? 0 : r->o->duration_ns;
     if (!trace_can_rewind(r->trace))
         return 0;
-    int rc = survey_run(&r->survey, r->trace, r->o->limit, replay_only_tier(r->o), create, e);
+    struct gate *gate = r->o->users ? gate_create(r->o->users) : NULL;
+    if (r->o->users && !gate)
+        return err_nomem(e, "table of users");
+    int rc = survey_run(&r->survey, r->trace, r->o->limit, replay_only_tier(r->o), gate, create, e);
+    gate_free(gate);
     if (rc < 0 && rc != -EBADMSG)
         return rc;
     *e = (struct err){0};
@@ -161,13 +168,17 @@ static int replay_open_results(struct replay *r, struct err *e)
 
 static int replay_open_reader(struct replay *r, size_t window, struct err *e)
 {
+    r->gate = r->o->users ? gate_create(r->o->users) : NULL;
     struct reader_opts o = {.rows = window,
                             .limit = r->o->limit,
+                            .gate = r->gate,
                             .only_tier = replay_only_tier(r->o),
                             .want_line = r->writer != NULL,
                             .want_user = r->o->timing == TIMING_CLOSED,
                             .tell_starved = r->o->timing == TIMING_SERVED,
                             .bell = r->bell};
+    if (r->o->users && !r->gate)
+        return err_nomem(e, "table of users");
     return reader_open(&r->reader, r->trace, &o, e);
 }
 
@@ -367,6 +378,7 @@ static void replay_release(struct replay *r)
     if (r->reader_stuck) /* its thread may still look at these until the process ends */
         return;
     trace_close(r->trace);
+    gate_free(r->gate);
     bell_free(r->bell);
 }
 

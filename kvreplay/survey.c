@@ -85,7 +85,6 @@ static void survey_count(struct survey *s, const struct trace_row *t, int only_t
 {
     int64_t span;
 
-    s->rows++;
     s->run_rows += only_tier < 0 || t->tier == TRACE_NO_TIER || t->tier == only_tier;
     if (*zero_ns == TRACE_NONE && t->class != TRACE_PREPOP && t->class != TRACE_INGEST)
         *zero_ns = t->time_ns;
@@ -95,7 +94,7 @@ static void survey_count(struct survey *s, const struct trace_row *t, int only_t
 }
 
 static int survey_pass(struct survey *s, struct trace_cursor *c, uint64_t limit, int only_tier,
-                       bool create, struct err *e)
+                       struct gate *gate, bool create, struct err *e)
 {
     const struct trace_row *t;
     int64_t zero_ns = TRACE_NONE;
@@ -106,6 +105,9 @@ static int survey_pass(struct survey *s, struct trace_cursor *c, uint64_t limit,
         if (stop_signal())
             return err_set(e, -EINTR, ERR_FAILED, "", "interrupted");
         for (size_t i = 0; i < n && (!limit || s->rows < limit); i++, t++) {
+            s->rows++;
+            if (gate && !gate_passes(gate, t))
+                continue;
             survey_count(s, t, only_tier, &zero_ns);
             if (survey_wants(t, only_tier) && survey_row(s, t, create) < 0)
                 return err_nomem(e, "table of objects");
@@ -117,7 +119,7 @@ static int survey_pass(struct survey *s, struct trace_cursor *c, uint64_t limit,
 }
 
 int survey_run(struct survey *s, struct trace_reader *trace, uint64_t limit, int only_tier,
-               bool create, struct err *e)
+               struct gate *gate, bool create, struct err *e)
 {
     struct trace_cursor *c = NULL;
 
@@ -129,7 +131,7 @@ int survey_run(struct survey *s, struct trace_reader *trace, uint64_t limit, int
         return err_nomem(e, "table of objects");
     int rc = trace_cursor_open(&c, trace, e);
     if (rc == 0)
-        rc = survey_pass(s, c, limit, only_tier, create, e);
+        rc = survey_pass(s, c, limit, only_tier, gate, create, e);
     trace_cursor_close(c);
     return rc;
 }

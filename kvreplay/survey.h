@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvreplay/gate.h"
 #include "kvreplay/objects.h"
 #include "kvreplay/plan.h"
 #include "lib/err.h"
@@ -25,12 +26,12 @@ struct survey {
 };
 
 /*
- * Reads the whole trace (limit rows; only_tier or -1) with a cursor of its own; rewind it
- * afterwards. create: objects read before they were written are to be there at the start. -EINTR: a
- * signal came. survey_release also after a failure.
+ * Reads the whole trace (limit rows; only_tier or -1; gate may be NULL) with a cursor of its own;
+ * rewind it afterwards. create: objects read before they were written are to be there at the start.
+ * -EINTR: a signal came. survey_release also after a failure.
  */
 int survey_run(struct survey *s, struct trace_reader *trace, uint64_t limit, int only_tier,
-               bool create, struct err *e);
+               struct gate *gate, bool create, struct err *e);
 void survey_release(struct survey *s);
 
 #endif

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib.sh"
 result='Due,Eligible,Start,Latency_us,Device_us,Status'
 
-plan 19
+plan 23
 cat >"$TMP/t.csv" <<'END'
 Key,Operation,Tier,Object_Size_Bytes,Note,Timestamp,Phase
 "a,""b",Write,Tier-1,5000,"x, y",0.0,Prefill
@@ -61,3 +61,23 @@ like "a pipe creates them on the way" "$(tail -n +1 "$TMP/a.csv" | "$BIN/kvrepla
 exits "--on-absent skip" 0 "$BIN/kvreplay" --nvme "$TMP/d" --on-absent skip -o "$TMP/o" "$TMP/a.csv"
 like "counts them" "$(cat "$TMP/stderr")" '0 ok, 3 absent'
 exits "--on-absent fail stops" 1 "$BIN/kvreplay" --nvme "$TMP/d" --on-absent fail -o "$TMP/o" "$TMP/a.csv"
+
+# The first users only, with what was there before them and without what only the others read.
+cat >"$TMP/u.csv" <<'END'
+Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,User
+0.0,Write,4096,Tier-1,a,Prefill,ann
+0.0,Write,4096,Tier-1,n,Prefill,
+0.1,Read,4096,Tier-1,b,Decode,bob
+0.2,Read,8192,Tier-1,c,Decode,cid
+0.3,Read,4096,Tier-1,a,Decode,ann
+0.4,Write,4096,Tier-1,d,Prefill,dan
+0.5,Read,4096,Tier-1,b,Decode,bob
+END
+exits "--users 2" 0 "$BIN/kvreplay" --users 2 --inflight 1 -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/u.csv"
+is "rows of the first two and of nobody" "$(sed 1d "$TMP/r.csv" | cut -d, -f5,7 | sort | tr '\n' ' ')" "a,ann a,ann b,bob b,bob n, "
+is "one object was there before, two rows were left out" "$(python3 -c '
+import json, sys
+s = json.load(open(sys.argv[1]))
+print(s["populated"]["bytes"], s["rows"]["skipped"])' "$TMP/s.json")" "4096 2"
+cut -d, -f1-6 "$TMP/u.csv" >"$TMP/core.csv"
+exits "without a column User there are no users" 2 "$BIN/kvreplay" --users 2 --null "$TMP/core.csv"

@@ -93,7 +93,7 @@ static void survey_finds_peak_and_missing(void **state)
     struct err e = {0};
     struct survey s;
     assert_int_equal(trace_open(&trace, path, &o, &e), 0);
-    assert_int_equal(survey_run(&s, trace, 0, -1, true, &e), 0);
+    assert_int_equal(survey_run(&s, trace, 0, -1, NULL, true, &e), 0);
     assert_int_equal(s.rows, 8);
     assert_int_equal(s.room[TRACE_STORAGE].peak, 170);
     assert_int_equal(s.room[TRACE_STORAGE].planned, 40);
