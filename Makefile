@@ -166,7 +166,7 @@ coverage:
 # ---- lint ----
 C_FILES := $(sort $(wildcard lib/*.[ch] kvgen/*.[ch] kvreplay/*.[ch] kvstat/*.[ch] kvprecond/*.[ch] \
              tests/unit/*.[ch] tests/bench/*.[ch] tests/fuzz/*.[ch]))
-SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/run packaging/* tests/run tests/exec tests/lib.sh \
+SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/run .ci/packaging/* tests/run tests/exec tests/lib.sh \
               tests/coverage tests/cli/* tests/bench/*.sh examples/*.sh tests/gpu/* 2>/dev/null)
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
@@ -178,7 +178,7 @@ lint:
 
 # ---- install, distribution ----
 completions: all
-	@packaging/completions $(BUILD)/bin $(BUILD)/completions $(PROGRAMS)
+	@.ci/packaging/completions $(BUILD)/bin $(BUILD)/completions $(PROGRAMS)
 
 # Where each shell looks: DIR/PROGRAM, with the shell's own prefix and suffix.
 COMPLETIONS := bash-completion/completions/ zsh/site-functions/_ fish/vendor_completions.d/
@@ -211,7 +211,7 @@ deb:
 	    { echo "kvtrace: make deb needs dpkg-dev and debhelper; run ./install-deps.sh --packaging" >&2; exit 1; }
 	rm -rf build/deb && mkdir -p $(DEB_DIR)
 	tar --exclude=./build --exclude=./.git -cf - . | tar -C $(DEB_DIR) -xf -
-	packaging/debian $(VERSION) $(DEB_DIR)
+	.ci/packaging/debian $(VERSION) $(DEB_DIR)
 	cd $(DEB_DIR) && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS dpkg-buildpackage -b -us -uc
 	rm -rf $(DEB_DIR)
 	@echo build/deb/kvtrace_*.deb

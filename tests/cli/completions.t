@@ -10,7 +10,7 @@ command -v bash >/dev/null || skip_all 'bash is not here'
 made=$TMP/completions
 programs='kvgen kvreplay kvstat kvprecond'
 # shellcheck disable=SC2086 # a list of words
-ok 'the completions are made' "$TOP/packaging/completions" "$BIN" "$made" $programs
+ok 'the completions are made' "$TOP/.ci/packaging/completions" "$BIN" "$made" $programs
 
 # What bash would offer for the words of a command line, the last of which is being typed.
 cat >"$TMP/ask" <<'END'
@@ -72,9 +72,9 @@ case $1 in
 esac
 END
 chmod +x "$TMP/bin/tool"
-ok 'a table with every kind of sign' "$TOP/packaging/completions" "$TMP/bin" "$made" tool
+ok 'a table with every kind of sign' "$TOP/.ci/packaging/completions" "$TMP/bin" "$made" tool
 is 'bash' "$(offers tool --)" "$(printf -- '--fast\n--name\n--no-fast')"
 like 'zsh' "$(cat "$made/zsh/_tool")" "'--no-fast\[It'.''s .\[quick.\].: a.b\]'"
 like 'fish' "$(cat "$made/fish/tool.fish")" "^complete -c tool -l no-fast -d 'Not: It.'s \[quick\]: a..b'"
-exits 'a program that is not there' 1 "$TOP/packaging/completions" "$TMP/bin" "$made" nothing
+exits 'a program that is not there' 1 "$TOP/.ci/packaging/completions" "$TMP/bin" "$made" nothing
 done_testing

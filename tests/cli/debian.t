@@ -1,5 +1,5 @@
 #!/bin/sh
-# debian.t - what packaging/debian generates is what Debian's own tools accept: one version and date, the
+# debian.t - what .ci/packaging/debian generates is what Debian's own tools accept: one version and date, the
 # build dependencies of install-deps.sh, rules that run. The build itself is make deb. A bug looked like
 # this: a library added to install-deps.sh and not to the package.
 . "$(dirname "$0")/../lib.sh"
@@ -10,7 +10,7 @@ command -v apt-get >/dev/null || skip_all 'install-deps.sh names the packages of
 made=$TMP/debian
 DEBFULLNAME='A Name' DEBEMAIL=a@example.org SOURCE_DATE_EPOCH=86400
 export DEBFULLNAME DEBEMAIL SOURCE_DATE_EPOCH
-ok 'the files are written' packaging/debian 1.2.3 "$TMP"
+ok 'the files are written' .ci/packaging/debian 1.2.3 "$TMP"
 
 field() { dpkg-parsechangelog -l "$made/changelog" -S "$1"; }
 is 'the version' "$(field Version)" 1.2.3-1
@@ -27,5 +27,5 @@ is 'the libraries that it is built with' \
     "$(./install-deps.sh --list | grep -e '-dev$' | grep -vx libc6-dev)"
 ok 'make reads the rules' make -n -f "$made/rules" override_dh_auto_test
 
-exits 'a folder is wanted' 2 packaging/debian 1.2.3
+exits 'a folder is wanted' 2 .ci/packaging/debian 1.2.3
 done_testing
