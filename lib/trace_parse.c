@@ -9,9 +9,10 @@
 
 #include "lib/units.h"
 
-#define BYTES(b) (UINT64_C(0x0101010101010101) * (b))
-#define BAD_WORD 0xff
-#define INLINE   static inline __attribute__((always_inline))
+#define BYTES(b)   (UINT64_C(0x0101010101010101) * (b))
+#define BAD_WORD   0xff
+#define BAD_LENGTH "is not a length of time in us with at most 3 decimals"
+#define INLINE     static inline __attribute__((always_inline))
 
 static const int64_t pow10_table[] = {1,      10,      100,      1000,      10000,
                                       100000, 1000000, 10000000, 100000000, 1000000000};
@@ -271,6 +272,12 @@ INLINE bool parse_core(const struct trace_layout *l, const struct source *s, str
            (row->phase <= TRACE_NO_PHASE) & core_fits(row);
 }
 
+/* Moments may lie before the zero, lengths of time may not. */
+INLINE bool is_length(int64_t ns)
+{
+    return ns >= 0 || ns == TRACE_NONE;
+}
+
 INLINE bool parse_extended(const struct trace_layout *l, const struct source *s,
                            struct trace_row *row)
 {
@@ -303,6 +310,7 @@ INLINE bool parse_extended(const struct trace_layout *l, const struct source *s,
     if (l->parsed & TRACE_BIT(TRACE_COL_DURATION)) {
         f = source_field(s, l->at[TRACE_COL_DURATION]);
         ok &= parse_decimal_or_none(f.p, f.len, 3, &row->duration_ns);
+        ok &= is_length(row->duration_ns);
     }
     return ok;
 }
@@ -320,6 +328,7 @@ INLINE bool parse_result(const struct trace_layout *l, const struct source *s,
         struct span f = source_field(s, l->at[TRACE_COL_DUE + i]);
         ok &= parse_decimal_or_none(f.p, f.len, scale[i], slot[i]);
     }
+    ok &= is_length(row->latency_ns) & is_length(row->device_ns);
     if (l->parsed & TRACE_BIT(TRACE_COL_STATUS)) {
         struct span f = source_field(s, l->at[TRACE_COL_STATUS]);
         ok &= parse_status(f.p, f.len, &row->status);
@@ -475,8 +484,10 @@ static const char *column_fault(const struct trace_layout *l, int c, const struc
         return parse_extended(&one, &s, &row) ? NULL
                                               : "is not a time in seconds with at most 9 decimals";
     case TRACE_COL_DURATION:
-        return parse_extended(&one, &s, &row) ? NULL
-                                              : "is not a time in us with at most 3 decimals";
+        return parse_extended(&one, &s, &row) ? NULL : BAD_LENGTH;
+    case TRACE_COL_LATENCY:
+    case TRACE_COL_DEVICE:
+        return parse_result(&one, &s, &row) ? NULL : BAD_LENGTH;
     default:
         return parse_result(&one, &s, &row) ? NULL : "is not a decimal number that fits";
     }

@@ -205,6 +205,28 @@ static void test_bad_rows(void **state)
     }
 }
 
+/* A negative latency counted as 0 in every percentile. */
+static void test_lengths_of_time_are_not_negative(void **state)
+{
+    struct scratch *t = *state;
+    static const char *const bad[][2] = {
+        {"-1,,,,1,1,ok", "Duration_us '-1' is not a length"},
+        {"1,,,,-0.001,1,ok", "Latency_us '-0.001' is not a length"},
+        {"1,-1,-1,-1,1,-2,ok", "Device_us '-2' is not a length"}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        char text[512];
+        snprintf(
+            text, sizeof(text),
+            "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Duration_us,Due,Eligible,Start,"
+            "Latency_us,Device_us,Status\n1,Read,5,Tier-2,k,Decode,%s\n",
+            bad[i][0]);
+        put_file(t->path[0], text, strlen(text));
+        struct outcome o = read_trace(t->path[0], NULL, 1);
+        assert_int_equal(o.rc, -EINVAL);
+        assert_non_null(strstr(o.e.what, bad[i][1]));
+    }
+}
+
 static void test_extreme_values_are_taken(void **state)
 {
     struct scratch *t = *state;
@@ -464,6 +486,7 @@ int main(void)
         TEST(test_foreign_writer),
         TEST(test_extended_and_result_columns),
         TEST(test_bad_rows),
+        TEST(test_lengths_of_time_are_not_negative),
         TEST(test_extreme_values_are_taken),
         TEST(test_bad_headers),
         TEST(test_cursors_agree),
