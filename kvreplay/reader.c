@@ -317,6 +317,11 @@ bool reader_starved(const struct reader *r)
     return atomic_load(&r->starved) && spsc_count(r->full) == 0;
 }
 
+bool reader_quiet(const struct reader *r)
+{
+    return atomic_load(&r->starved) || atomic_load(&r->state) == READER_ENDED;
+}
+
 int reader_ended(const struct reader *r, struct err *e)
 {
     if (atomic_load(&r->state) != READER_ENDED || spsc_count(r->full) > 0)

@@ -46,6 +46,9 @@ size_t reader_take(struct reader *r, struct row *rows[READER_BATCH]);
 void reader_give(struct reader *r, struct row *row);
 /* Scheduler: it can read no further until rows are given back. */
 bool reader_starved(const struct reader *r);
+/* It has read all that it can for now: it waits for free rows, or is at its end. Any thread; for
+ * whoever must know that time does not run ahead of reading (a clock that jumps). */
+bool reader_quiet(const struct reader *r);
 /* Scheduler: everything was taken and the input is at its end (or failed: negative errno and *e).
  * 0: not yet; 1: the end. */
 int reader_ended(const struct reader *r, struct err *e);
