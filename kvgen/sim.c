@@ -66,7 +66,8 @@ static void complete(struct sim *s, const struct request *r)
     s->stats.completed++;
     s->stats.completed_by_qos[r->qos]++;
     s->stats.generated_tokens += (uint64_t)r->generated_tokens;
-    s->source->ops->done(s->source, r, s->stats.now_ns);
+    if (s->source->ops->done)
+        s->source->ops->done(s->source, r, s->stats.now_ns);
 }
 
 static void complete_due(struct sim *s)
@@ -106,7 +107,8 @@ static void start(struct sim *s, const struct request *r)
     s->stats.served++;
     s->stats.context_tokens += (uint64_t)r->context_tokens;
     int64_t busy_ns = serve_request(s, r);
-    s->source->ops->release(s->source, r);
+    if (s->source->ops->release)
+        s->source->ops->release(s->source, r);
     if (s->status != 0)
         return;
     if (busy_ns == 0) {

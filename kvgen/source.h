@@ -25,9 +25,9 @@ struct source_ops {
     int (*peek)(struct source *s, int64_t *arrival_ns, struct err *e);
     /* The request that peek announced. */
     void (*take)(struct source *s, struct request *out);
-    /* That request was answered at now_ns. */
+    /* That request was answered at now_ns; NULL: nothing follows from it. */
     void (*done)(struct source *s, const struct request *r, int64_t now_ns);
-    /* r->blocks is not needed any more. */
+    /* r->blocks is not needed any more; NULL: none are lent. */
     void (*release)(struct source *s, const struct request *r);
     /* Name of a user without NUL into buf of IDENT_MAX_USER_NAME bytes; returns its length. */
     size_t (*user_name)(const struct source *s, uint32_t user, char *buf);

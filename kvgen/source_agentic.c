@@ -235,12 +235,6 @@ static void agentic_done(struct source *base, const struct request *r, int64_t n
     proceed(a, r->user, r->slot, now_ns);
 }
 
-static void agentic_release(struct source *base, const struct request *r)
-{
-    (void)base;
-    (void)r;
-}
-
 static size_t agentic_user_name(const struct source *base, uint32_t user, char *buf)
 {
     (void)base;
@@ -276,7 +270,6 @@ static const struct source_ops agentic_ops = {
     .peek = agentic_peek,
     .take = agentic_take,
     .done = agentic_done,
-    .release = agentic_release,
     .user_name = agentic_user_name,
     .conversations = agentic_conversations,
     .close = agentic_close,

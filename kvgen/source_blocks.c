@@ -337,13 +337,6 @@ static void blocks_take(struct source *base, struct request *out)
     s->ready = false;
 }
 
-static void blocks_done(struct source *base, const struct request *r, int64_t now_ns)
-{
-    (void)base;
-    (void)r;
-    (void)now_ns;
-}
-
 static void blocks_release(struct source *base, const struct request *r)
 {
     give_list(blocks_of(base), r->slot);
@@ -377,7 +370,7 @@ static void blocks_close(struct source *base)
 #define BLOCKS_OPS(kind_name)                                                                      \
     {                                                                                              \
         .name = (kind_name), .blocks = true, .peek = blocks_peek, .take = blocks_take,             \
-        .done = blocks_done, .release = blocks_release, .user_name = blocks_user_name,             \
+        .release = blocks_release, .user_name = blocks_user_name,                                  \
         .conversations = blocks_conversations, .close = blocks_close                               \
     }
 static const struct source_ops blocks_ops[INPUTS_KINDS] = {

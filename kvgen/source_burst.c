@@ -244,19 +244,6 @@ static void burst_take(struct source *base, struct request *out)
     s->ready = false;
 }
 
-static void burst_done(struct source *base, const struct request *r, int64_t now_ns)
-{
-    (void)base;
-    (void)r;
-    (void)now_ns;
-}
-
-static void burst_release(struct source *base, const struct request *r)
-{
-    (void)base;
-    (void)r;
-}
-
 static size_t burst_user_name(const struct source *base, uint32_t user, char *buf)
 {
     (void)base;
@@ -285,8 +272,7 @@ static void burst_close(struct source *base)
 
 #define BURST_OPS(kind_name)                                                                       \
     {                                                                                              \
-        .name = (kind_name), .peek = burst_peek, .take = burst_take, .done = burst_done,           \
-        .release = burst_release, .user_name = burst_user_name,                                    \
+        .name = (kind_name), .peek = burst_peek, .take = burst_take, .user_name = burst_user_name, \
         .conversations = burst_conversations, .skips = burst_skips, .close = burst_close           \
     }
 static const struct source_ops burst_ops = BURST_OPS("burst");

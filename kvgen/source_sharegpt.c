@@ -259,19 +259,6 @@ static void sharegpt_take(struct source *base, struct request *out)
     }
 }
 
-static void sharegpt_done(struct source *base, const struct request *r, int64_t now_ns)
-{
-    (void)base;
-    (void)r;
-    (void)now_ns;
-}
-
-static void sharegpt_release(struct source *base, const struct request *r)
-{
-    (void)base;
-    (void)r;
-}
-
 static size_t sharegpt_user_name(const struct source *base, uint32_t user, char *buf)
 {
     (void)base;
@@ -311,8 +298,6 @@ static const struct source_ops sharegpt_ops = {
     .name = "sharegpt",
     .peek = sharegpt_peek,
     .take = sharegpt_take,
-    .done = sharegpt_done,
-    .release = sharegpt_release,
     .user_name = sharegpt_user_name,
     .conversations = sharegpt_conversations,
     .skips = sharegpt_skips,

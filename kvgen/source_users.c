@@ -185,12 +185,6 @@ static void users_done(struct source *base, const struct request *r, int64_t now
         think(s, r->user, now_ns);
 }
 
-static void users_release(struct source *base, const struct request *r)
-{
-    (void)base;
-    (void)r;
-}
-
 static size_t users_name(const struct source *base, uint32_t user, char *buf)
 {
     size_t len;
@@ -219,7 +213,6 @@ static const struct source_ops users_ops = {
     .peek = users_peek,
     .take = users_take,
     .done = users_done,
-    .release = users_release,
     .user_name = users_name,
     .conversations = users_conversations,
     .close = users_close,

@@ -61,8 +61,10 @@ static int read_all(struct source *s, struct err *e)
         for (uint32_t i = 0; i < r.block_count; i++)
             sum += r.blocks[i];
         last = at;
-        s->ops->release(s, &r);
-        s->ops->done(s, &r, at);
+        if (s->ops->release)
+            s->ops->release(s, &r);
+        if (s->ops->done)
+            s->ops->done(s, &r, at);
     }
     if (sum == 1 && r.number == 0) /* never: the sum is used, so that it is made */
         abort();
