@@ -328,7 +328,8 @@ INLINE bool parse_result(const struct trace_layout *l, const struct source *s,
         struct span f = source_field(s, l->at[TRACE_COL_DUE + i]);
         ok &= parse_decimal_or_none(f.p, f.len, scale[i], slot[i]);
     }
-    ok &= is_length(row->latency_ns) & is_length(row->device_ns);
+    ok &= is_length(row->latency_ns);
+    ok &= is_length(row->device_ns);
     if (l->parsed & TRACE_BIT(TRACE_COL_STATUS)) {
         struct span f = source_field(s, l->at[TRACE_COL_STATUS]);
         ok &= parse_status(f.p, f.len, &row->status);
