@@ -21,7 +21,8 @@ LIB_2 := io io_uring io_psync extent target target_device layout_files tier_aren
          tier_storage storage_worker storage_place tier_host tier_gpu tier_sim tier_null
 
 # ---- the programs: the data's way through each ----
-KVGEN     := kvgen options models workload population population_file inputs pace rows iso_time documents session \
+KVGEN     := kvgen option_table options models workload population population_file inputs pace rows iso_time \
+             documents session \
              draw source_users source_blocks source_burst source_agentic source_sharegpt queue heap sim serve \
              hierarchy policy policy_lru policy_fifo policy_lfu policy_s3fifo policy_sieve objects ident \
              output summary summary_text

@@ -10,6 +10,10 @@
 #include "lib/model.h"
 #include "lib/opt.h"
 
+/* Most that --gpu-mem-gb (all GPUs together) and --cpu-mem-gb can be. */
+#define OPTIONS_GPU_GIB 65536.0
+#define OPTIONS_CPU_GIB 131072.0
+
 enum options_source {
     OPTIONS_AUTO,
     OPTIONS_USERS,
@@ -27,7 +31,7 @@ enum options_format {
     OPTIONS_MLPERF
 };
 
-/* Fields in the order of the table in options.c; enums are indices into its choices. */
+/* Fields in the order of the table in option_table.c; enums are indices into its choices. */
 struct options {
     int source;
     const char *input, *burst_trace_path, *dataset_path;
@@ -55,6 +59,9 @@ struct options {
     const char *epoch;
     bool list_models, show_model;
 };
+
+/* Every option, ended by an empty row (option_table.c). */
+extern const struct opt options_table[];
 
 /* The parser over *o, with defaults set; NULL: no memory. Close with opt_close. */
 struct opt_parser *options_open(struct options *o);
