@@ -62,7 +62,7 @@ const struct opt options_table[] = {
     {.name = "tier-engine",
      .type = OPT_LIST,
      .offset = AT(tier_engine),
-     .arg = "N=sim:bw=RATE,lat=TIME|null|mem",
+     .arg = "N=sim:bw=RATE,lat=TIME,servers=N,stall=AT+TIME|null|mem",
      .help = "Puts a simulated, empty or memory engine under tier N (0, 1 or 2)."},
     {.name = "null",
      .type = OPT_FLAG,

@@ -16,31 +16,60 @@ static int engine_error(struct err *e, const char *text, const char *why)
     return err_set(e, -EINVAL, ERR_INPUT, "--tier-engine", "%s: %s", text, why);
 }
 
+static int sim_stall(struct tier_sim_opts *sim, char *text)
+{
+    char *plus = strchr(text, '+');
+    if (!plus)
+        return -EINVAL;
+    *plus = '\0';
+    int rc = units_parse_duration(text, &sim->stall_at_ns);
+    return rc < 0 ? rc : units_parse_duration(plus + 1, &sim->stall_ns);
+}
+
+static int sim_servers(struct tier_sim_opts *sim, const char *text)
+{
+    uint64_t n;
+    if (units_parse_u64(text, &n) < 0 || n < 1 || n > TIER_SIM_SERVERS_MAX)
+        return -EINVAL;
+    sim->servers = (unsigned)n;
+    return 0;
+}
+
+static int sim_part(struct tier_sim_opts *sim, char *part)
+{
+    if (strncmp(part, "bw=", 3) == 0)
+        return units_parse_bandwidth(part + 3, &sim->bytes_per_s);
+    if (strncmp(part, "lat=", 4) == 0)
+        return units_parse_duration(part + 4, &sim->latency_ns);
+    if (strncmp(part, "servers=", 8) == 0)
+        return sim_servers(sim, part + 8);
+    if (strncmp(part, "stall=", 6) == 0)
+        return sim_stall(sim, part + 6);
+    return -EINVAL;
+}
+
 static int engine_sim(struct tiers_choice *c, const char *text, const char *args, struct err *e)
 {
     char buf[128], *save = NULL;
     if (snprintf(buf, sizeof(buf), "%s", args) >= (int)sizeof(buf))
         return engine_error(e, text, "too long");
     for (char *part = strtok_r(buf, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
-        int rc = -EINVAL;
-        if (strncmp(part, "bw=", 3) == 0)
-            rc = units_parse_bandwidth(part + 3, &c->bytes_per_s);
-        else if (strncmp(part, "lat=", 4) == 0)
-            rc = units_parse_duration(part + 4, &c->latency_ns);
-        if (rc < 0)
-            return engine_error(e, text, "expected bw=RATE and lat=TIME behind sim:");
+        if (sim_part(&c->sim, part) < 0)
+            return engine_error(
+                e, text,
+                "expected bw=RATE, lat=TIME, servers=N (1 to 256) and stall=AT+TIME behind sim:");
     }
     return 0;
 }
 
-/* "N=sim:bw=2GB/s,lat=100us", "N=null", "N=mem". */
+/* "N=sim:bw=2GB/s,lat=100us,servers=8,stall=1s+500ms", "N=null", "N=mem". */
 static int engine_parse(struct tiers *t, const char *text, struct err *e)
 {
     if (text[0] < '0' || text[0] > '2' || text[1] != '=')
         return engine_error(e, text, "expected 0=, 1= or 2= and an engine");
     struct tiers_choice *c = &t->choice[text[0] - '0'];
     const char *engine = text + 2;
-    *c = (struct tiers_choice){.label = "simulated"};
+    *c = (struct tiers_choice){.sim.label = "simulated"};
     if (strcmp(engine, "null") == 0)
         c->kind = TIERS_NULL;
     else if (strcmp(engine, "mem") == 0)
@@ -78,9 +107,8 @@ static int choose_gpu(struct tiers_choice *c, const struct options *o, bool rows
         return err_set(e, -ENODEV, ERR_TARGET, "--gpu", "%s: no such GPU (%d seen%s%s)", o->gpu,
                        count, count ? "" : "; ", count ? "" : why);
     c->kind = TIERS_SIM;
-    c->bytes_per_s = o->gpu_bandwidth;
-    c->latency_ns = o->gpu_latency_ns;
-    c->label = "simulated GPU";
+    c->sim = (struct tier_sim_opts){
+        .bytes_per_s = o->gpu_bandwidth, .latency_ns = o->gpu_latency_ns, .label = "simulated GPU"};
     snprintf(c->instead, sizeof(c->instead), "no GPU used: %s", why);
     return 0;
 }
@@ -167,8 +195,6 @@ static int open_one(struct tiers *t, const struct options *o, struct bell *bell,
                                 .max_objects = t->room[i].max_objects,
                                 .chunk_bytes = o->chunk_bytes,
                                 .max_ops = (unsigned)o->inflight};
-    struct tier_sim_opts sim = {
-        .bytes_per_s = c->bytes_per_s, .latency_ns = c->latency_ns, .label = c->label};
     switch (c->kind) {
     case TIERS_STORAGE:
         return open_storage(t, o, bell, i, e);
@@ -177,7 +203,7 @@ static int open_one(struct tiers *t, const struct options *o, struct bell *bell,
     case TIERS_GPU:
         return tier_gpu_open(&t->tier[i], &gpu, bell, e);
     case TIERS_SIM:
-        return tier_sim_open(&t->tier[i], &sim, bell, e);
+        return tier_sim_open(&t->tier[i], &c->sim, bell, e);
     case TIERS_NULL:
         return tier_null_open(&t->tier[i], bell, e);
     case TIERS_NONE:

@@ -24,11 +24,9 @@ enum tiers_kind {
 
 struct tiers_choice {
     enum tiers_kind kind;
-    int gpu;              /* device number */
-    uint64_t bytes_per_s; /* simulated */
-    int64_t latency_ns;   /* simulated */
-    const char *label;    /* simulated */
-    char instead[320];    /* why not what was meant; "" */
+    int gpu;                  /* device number */
+    struct tier_sim_opts sim; /* simulated */
+    char instead[320];        /* why not what was meant; "" */
 };
 
 /* All public: plain state, filled by the verbs below in their order. Zero it first. */

@@ -127,12 +127,18 @@ int tier_gpu_open(struct tier **out, const struct tier_gpu_opts *o, struct bell 
 /* Number of GPUs that the CUDA runtime sees; 0 with the reason in why (cap bytes). */
 int tier_gpu_count(char *why, size_t cap);
 
-/* Simulated: one server, operations queue for it; each takes latency + size / bandwidth. Nothing
- * is stored; reads are not verified. */
+/* Simulated: operations queue for the server that is free first; each takes latency + size /
+ * bandwidth of one server. Nothing is stored; reads are not verified. */
+enum {
+    TIER_SIM_SERVERS_MAX = 256
+};
 struct tier_sim_opts {
     uint64_t bytes_per_s; /* 0: infinite */
     int64_t latency_ns;
-    const char *label; /* for describe: "simulated GPU" */
+    unsigned servers;              /* 0: 1 */
+    int64_t stall_at_ns, stall_ns; /* does nothing for stall_ns, stall_at_ns after its first
+                                      operation came; 0, 0: never stalls */
+    const char *label;             /* for describe: "simulated GPU" */
 };
 int tier_sim_open(struct tier **out, const struct tier_sim_opts *o, struct bell *bell,
                   struct err *e);

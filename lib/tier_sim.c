@@ -1,6 +1,7 @@
 /* tier_sim.c - a tier that takes the time of a device without having one: a GPU where there is
- * none, or any drive in planning. One server works off operations in order of submission; the
- * scheduler asks next_ns when the first will be done, so neither thread nor bell is needed. */
+ * none, any drive in planning, a drive that stops for a while in tests. Each of its servers works
+ * off operations in order of submission; the scheduler asks next_ns when the first will be done, so
+ * neither thread nor bell is needed. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +10,20 @@
 #include "lib/tier.h"
 #include "lib/units.h"
 
+struct sim_server {
+    struct tier_op *first, *last; /* inside, in order of done_ns: a server never overtakes */
+    int64_t free_ns;              /* busy until then */
+};
+
 struct tier_sim {
-    struct tier base;             /* first: the scheduler sees only this */
-    struct tier_op *first, *last; /* inside, in order of done_ns: one server never overtakes */
-    int64_t free_ns;              /* the server is busy until then */
+    struct tier base; /* first: the scheduler sees only this */
     uint64_t bytes_per_s;
-    int64_t latency_ns;
+    int64_t latency_ns, stall_at_ns, stall_ns;
+    int64_t
+        stall_begin_ns; /* monotonic; INT64_MAX before the first operation, or without a stall */
     char label[64];
+    unsigned servers;
+    struct sim_server server[];
 };
 
 static struct tier_sim *self(struct tier *t)
@@ -39,20 +47,58 @@ static int64_t service_ns(const struct tier_sim *s, const struct tier_op *op)
     return add_clamped(transfer > INT64_MAX ? INT64_MAX : (int64_t)transfer, s->latency_ns);
 }
 
+/* The end of work that begins at start_ns: while it stalls, the tier neither begins nor goes on. */
+static int64_t end_ns(const struct tier_sim *s, int64_t start_ns, int64_t work_ns)
+{
+    int64_t stall_end = add_clamped(s->stall_begin_ns, s->stall_ns);
+    int64_t end = add_clamped(start_ns, work_ns);
+
+    if (end < s->stall_begin_ns || start_ns >= stall_end)
+        return end;
+    return start_ns < s->stall_begin_ns ? add_clamped(end, s->stall_ns)
+                                        : add_clamped(stall_end, work_ns);
+}
+
+static struct sim_server *first_free(struct tier_sim *s)
+{
+    struct sim_server *best = &s->server[0];
+    for (unsigned i = 1; i < s->servers; i++) {
+        if (s->server[i].free_ns < best->free_ns)
+            best = &s->server[i];
+    }
+    return best;
+}
+
+/* The server whose operation is done first; NULL: nothing is inside. */
+static struct sim_server *first_done(struct tier_sim *s)
+{
+    struct sim_server *best = NULL;
+    for (unsigned i = 0; i < s->servers; i++) {
+        struct sim_server *v = &s->server[i];
+        if (v->first && (!best || v->first->done_ns < best->first->done_ns))
+            best = v;
+    }
+    return best;
+}
+
 static int sim_submit(struct tier *t, struct tier_op *op)
 {
     struct tier_sim *s = self(t);
+    struct sim_server *v = first_free(s);
     int64_t now = clock_now_ns();
+
+    if (s->stall_begin_ns == INT64_MAX && s->stall_ns > 0)
+        s->stall_begin_ns = add_clamped(now, s->stall_at_ns);
     op->status = 0;
-    op->start_ns = s->free_ns > now ? s->free_ns : now;
-    op->device_ns = service_ns(s, op);
-    op->done_ns = s->free_ns = add_clamped(op->start_ns, op->device_ns);
+    op->start_ns = v->free_ns > now ? v->free_ns : now;
+    op->done_ns = v->free_ns = end_ns(s, op->start_ns, service_ns(s, op));
+    op->device_ns = op->done_ns - op->start_ns;
     op->next = NULL;
-    if (s->first)
-        s->last->next = op;
+    if (v->first)
+        v->last->next = op;
     else
-        s->first = op;
-    s->last = op;
+        v->first = op;
+    v->last = op;
     return 0;
 }
 
@@ -63,22 +109,22 @@ static void sim_kick(struct tier *t)
 
 static size_t sim_poll(struct tier *t, struct tier_op **done, size_t max)
 {
-    struct tier_sim *s = self(t);
+    struct sim_server *v = first_done(self(t));
     size_t count = 0;
-    if (!s->first)
+    if (!v)
         return 0;
     int64_t now = clock_now_ns();
-    while (count < max && s->first && s->first->done_ns <= now) {
-        done[count++] = s->first;
-        s->first = s->first->next;
+    for (; count < max && v && v->first->done_ns <= now; v = first_done(self(t))) {
+        done[count++] = v->first;
+        v->first = v->first->next;
     }
     return count;
 }
 
 static int64_t sim_next(struct tier *t)
 {
-    const struct tier_sim *s = self(t);
-    return s->first ? s->first->done_ns : INT64_MAX;
+    const struct sim_server *v = first_done(self(t));
+    return v ? v->first->done_ns : INT64_MAX;
 }
 
 static int sim_adopt(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation)
@@ -112,15 +158,23 @@ static const struct tier_ops sim_ops = {.submit = sim_submit,
 int tier_sim_open(struct tier **out, const struct tier_sim_opts *o, struct bell *bell,
                   struct err *e)
 {
+    unsigned servers = o->servers ? o->servers : 1;
     (void)bell; /* completions come with time, not with work: see next_ns */
-    if (o->latency_ns < 0)
-        return err_set(e, -EINVAL, ERR_INPUT, o->label, "latency is negative");
-    struct tier_sim *s = calloc(1, sizeof *s);
+    if (o->latency_ns < 0 || o->stall_at_ns < 0 || o->stall_ns < 0)
+        return err_set(e, -EINVAL, ERR_INPUT, o->label, "a time is negative");
+    if (servers > TIER_SIM_SERVERS_MAX)
+        return err_set(e, -EINVAL, ERR_INPUT, o->label, "more than %d servers",
+                       TIER_SIM_SERVERS_MAX);
+    struct tier_sim *s = calloc(1, sizeof *s + servers * sizeof(struct sim_server));
     if (!s)
         return err_nomem(e, "simulated tier");
     s->base.ops = &sim_ops;
     s->bytes_per_s = o->bytes_per_s;
     s->latency_ns = o->latency_ns;
+    s->stall_at_ns = o->stall_at_ns;
+    s->stall_ns = o->stall_ns;
+    s->stall_begin_ns = INT64_MAX;
+    s->servers = servers;
     snprintf(s->label, sizeof s->label, "%s", o->label ? o->label : "simulated");
     *out = &s->base;
     return 0;

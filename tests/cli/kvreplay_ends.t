@@ -19,7 +19,7 @@ interrupted() {
     wait "$pid"
 }
 
-plan 46
+plan 50
 interrupted INT
 is "SIGINT: exit 130" $? 130
 ok "the result file is whole" zstd -tq "$TMP/r.csv.zst"
@@ -64,6 +64,8 @@ else
 fi
 not_ok "and nothing was made" test -e "$TMP/g"
 fails "a word that is no GPU" 2 '--gpu: some: expected' --gpu some --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
+fails "a simulated tier without servers" 2 '--tier-engine: .*expected' --tier-engine 2=sim:servers=0 -o /dev/null "$TMP/t.csv"
+fails "a stall without a length" 2 '--tier-engine: .*expected' --tier-engine 2=sim:stall=1s -o /dev/null "$TMP/t.csv"
 fails "two things under one tier" 2 '--nvme: has no meaning' --nvme "$TMP/g" --tier-engine 2=null -o /dev/null "$TMP/t.csv"
 
 # No room: what was needed and what is free, from a pipe where the peak is not known.
