@@ -17,7 +17,7 @@ LIB_0 := err units clock rng hash hist nearest opt opt_help progress stop save b
 LIB_1 := conf conf_keys conf_store conf_table conf_value frame frame_source frame_table csv csv_scan \
          jsonin jsonout model model_hf trace trace_parse trace_read trace_cursor trace_format trace_write \
          data data_avx2 data_avx512
-LIB_2 := io io_uring io_psync extent target target_device layout_files tier_arena \
+LIB_2 := io io_uring io_psync extent target target_guard target_file target_device layout_files tier_arena \
          tier_storage storage_worker storage_place tier_host tier_gpu tier_sim tier_null
 
 # ---- the programs: the data's way through each ----

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/hash.h"
@@ -19,7 +17,6 @@
 #include "lib/units.h"
 
 #define PLACE_NAME_CAP 32
-#define PLACE_SECTOR   512u /* unit of st_blocks */
 
 struct place_file {
     int fd; /* -1: this slot is free */
@@ -91,88 +88,42 @@ static int open_dir(struct place *p, struct err *e)
 
 /* ---- a regular file ---- */
 
-/* The guards know directories by their resolved names; O_NOFOLLOW has seen to the last part. */
-static int refuse_system_file(const char *path, struct err *e)
+static bool is_ours(const void *block)
 {
-    char *resolved = realpath(path, NULL);
-    int ret;
-
-    if (!resolved)
-        return err_errno(e, -errno, ERR_TARGET, path, "cannot be resolved");
-    ret = target_refuse_system_path(resolved, e);
-    free(resolved);
-    return ret;
-}
-
-/* A file that holds data is taken when its first block is one of ours. */
-static int refuse_foreign_data(const struct place *p, const struct stat *st, struct err *e)
-{
-    unsigned char block[DATA_BLOCK];
     struct data_id id;
     uint64_t index;
-    ssize_t n;
 
-    if (st->st_size == 0 || p->o.destroy_data)
-        return 0;
-    n = pread(p->file_fd, block, sizeof block, 0);
-    if (n == (ssize_t)sizeof block && data_identify(block, &id, &index) == 0)
-        return 0;
-    return err_set(e, EEXIST, ERR_TARGET, p->o.path,
-                   "holds data that is not kvtrace's; --destroy-data overwrites it");
-}
-
-static int set_direct(struct place *p)
-{
-    int flags = fcntl(p->file_fd, F_GETFL);
-
-    return flags >= 0 && fcntl(p->file_fd, F_SETFL, flags | O_DIRECT) == 0;
+    return data_identify(block, &id, &index) == 0;
 }
 
 static int open_file(struct place *p, struct err *e)
 {
-    struct stat st;
-    int ret;
+    const struct target_file_opts o = {.destroy_data = p->o.destroy_data, .is_ours = is_ours};
+    struct target_file f;
+    int ret = target_open_file(&f, p->o.path, &o, e);
 
-    p->file_fd = open(p->o.path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (p->file_fd < 0)
-        return err_errno(e, -errno, ERR_TARGET, p->o.path, "cannot be opened for writing");
-    if (fstat(p->file_fd, &st) < 0)
-        return err_errno(e, -errno, ERR_TARGET, p->o.path, "cannot be examined");
-    if (!S_ISREG(st.st_mode))
-        return err_set(e, EINVAL, ERR_TARGET, p->o.path, "is not a regular file any more");
-    ret = refuse_system_file(p->o.path, e);
     if (ret < 0)
         return ret;
-    if (flock(p->file_fd, LOCK_EX | LOCK_NB) < 0)
-        return err_errno(e, -errno, ERR_TARGET, p->o.path, "is in use by another process");
-    ret = refuse_foreign_data(p, &st, e);
-    if (ret < 0)
-        return ret;
-    p->former_bytes = (uint64_t)st.st_size;
+    p->file_fd = f.fd;
+    p->former_bytes = f.bytes;
     p->file_bytes = p->o.size;
-    p->direct = set_direct(p);
-    return check_room(p, (uint64_t)st.st_blocks * PLACE_SECTOR, e);
+    p->direct = f.direct;
+    return check_room(p, f.allocated_bytes, e);
 }
 
 /* ---- both ---- */
 
 static int open_kind(struct place *p, struct err *e)
 {
-    struct stat st;
+    enum target_kind kind;
+    int ret = target_kind(p->o.path, &kind, e);
 
-    if (stat(p->o.path, &st) < 0) {
-        if (errno != ENOENT)
-            return err_errno(e, -errno, ERR_TARGET, p->o.path, "cannot be examined");
-        return open_dir(p, e);
-    }
-    if (S_ISDIR(st.st_mode))
-        return open_dir(p, e);
-    if (S_ISREG(st.st_mode))
-        return open_file(p, e);
-    if (S_ISBLK(st.st_mode))
+    if (ret < 0)
+        return ret;
+    if (kind == TARGET_DEVICE)
         return err_set(e, ENOTSUP, ERR_TARGET, p->o.path,
                        "is a block device; kvprecond fills directories and regular files");
-    return err_set(e, EINVAL, ERR_TARGET, p->o.path, "is neither a directory nor a regular file");
+    return kind == TARGET_DIR ? open_dir(p, e) : open_file(p, e);
 }
 
 int place_open(struct place **out, const struct place_opts *o, struct err *e)

@@ -30,6 +30,39 @@ int target_empty(struct target *t, struct err *e);
  * directory if we created it. Frees t. */
 int target_close(struct target *t, bool keep, struct err *e);
 
+/* What a path names, links followed; what is not there will be a directory. Other kinds: -EINVAL.
+ */
+enum target_kind {
+    TARGET_DIR,
+    TARGET_FILE,
+    TARGET_DEVICE
+};
+int target_kind(const char *path, enum target_kind *kind, struct err *e);
+
+/* One regular file or block device that is written over as a whole. */
+struct target_file {
+    int fd; /* read and write; the caller's to close, which releases lock or claim */
+    bool is_device;
+    bool direct;              /* O_DIRECT is set on fd */
+    uint64_t bytes;           /* length of the file; capacity of the device in whole 4 KiB */
+    uint64_t allocated_bytes; /* what the file occupies on its file system; a device: bytes */
+};
+struct target_file_opts {
+    bool destroy_data;
+    /* Is this the first 4 KiB of what kvtrace wrote? Such a file needs no destroy_data. May be
+     * NULL: nothing is recognised. Not asked for devices. */
+    bool (*is_ours)(const void *first_block);
+};
+/*
+ * Takes path. A regular file: must exist, no link, not below a system directory, locked by nobody
+ * (flock), and empty, ours or free to destroy. A block device (links are followed): not mounted,
+ * held, partitioned or read-only (target_guard.h), claimed with O_EXCL, and only with destroy_data.
+ * Nothing is written. 0, or negative errno of class ERR_TARGET and *out untouched. The room for a
+ * file to grow is target_room's to tell; a device has its bytes.
+ */
+int target_open_file(struct target_file *out, const char *path, const struct target_file_opts *o,
+                     struct err *e);
+
 /* -EACCES with class ERR_TARGET when path resolves to a directory that no test data may go to. */
 int target_refuse_system_path(const char *path, struct err *e);
 
@@ -49,6 +82,9 @@ struct target_counters {
 };
 int target_counters(const struct target_device *d, struct target_counters *c);
 
+/* Does fd lie on a file system in memory? Newer kernels take O_DIRECT there, but the data never
+ * leaves memory. */
+bool target_in_memory(int fd);
 /* Can O_DIRECT be used in this directory (tried with a scratch file; never on tmpfs)? */
 bool target_direct_io(int dirfd);
 

@@ -106,8 +106,7 @@ int target_counters(const struct target_device *d, struct target_counters *c)
     return 0;
 }
 
-/* Newer kernels take O_DIRECT there, but the data never leaves memory. */
-static bool is_memory(int fd)
+bool target_in_memory(int fd)
 {
     struct statfs fs;
 
@@ -122,7 +121,7 @@ bool target_direct_io(int dirfd)
     bool works;
     int fd;
 
-    if (is_memory(dirfd))
+    if (target_in_memory(dirfd))
         return false;
     snprintf(name, sizeof name, "probe-%ld.kv", (long)getpid());
     fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_DIRECT, 0600);
