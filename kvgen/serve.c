@@ -1,5 +1,6 @@
 /* serve.c - the request path: prefix, earlier turns, prefill, decode, generation, or the blocks of
- * a block-hash request. All of it happens at the instant at which a worker takes the request. */
+ * a block-hash request, as steps that the event loop resumes. What an operation does to the tiers
+ * is the hierarchy's. */
 #include "kvgen/serve.h"
 
 #include <errno.h>
@@ -72,63 +73,107 @@ static bool write_object(struct sim *s, struct ident id, int64_t tokens, enum tr
     return write_sized(s, id, size, tokens, class);
 }
 
-/* The shared system prompt that the request starts with; returns the tokens that remain. */
-static int64_t serve_prompt(struct sim *s, const struct request *r)
+/* Has the job to wait before its next operation? For ever, once the run has ended. */
+static bool has_to_wait(const struct sim *s, const struct job *j)
 {
-    if (!s->o.prefix || r->prompt < 0)
-        return r->context_tokens;
-    struct ident id = ident_system((uint32_t)r->prompt);
-    int64_t tokens = s->o.workload->prompt_tokens[r->prompt];
-    if (!hierarchy_read(s->hierarchy, id, TRACE_SYSTEM))
-        write_object(s, id, tokens, TRACE_SYSTEM);
-    return r->context_tokens > tokens ? r->context_tokens - tokens : 1;
+    return j->until_ns > s->stats.now_ns || s->status != 0;
 }
 
-static void serve_earlier_turns(struct sim *s, const struct request *r)
+/* ---- verbs ---- */
+
+enum serve_progress serve_read(struct sim *s, struct job *j, struct ident id, int64_t tokens,
+                               enum trace_class class)
 {
+    (void)tokens;
+    if (has_to_wait(s, j))
+        return SERVE_AGAIN;
+    hierarchy_read(s->hierarchy, id, class);
+    return SERVE_ON;
+}
+
+enum serve_progress serve_fetch(struct sim *s, struct job *j, struct ident id, int64_t tokens,
+                                enum trace_class class)
+{
+    if (has_to_wait(s, j))
+        return SERVE_AGAIN;
+    if (!hierarchy_read(s->hierarchy, id, class) && !write_object(s, id, tokens, class))
+        j->dropped = true;
+    return SERVE_ON;
+}
+
+enum serve_progress serve_store(struct sim *s, struct job *j, struct ident id, int64_t tokens,
+                                enum trace_class class)
+{
+    if (has_to_wait(s, j))
+        return SERVE_AGAIN;
+    if (!hierarchy_has(s->hierarchy, id) && !write_object(s, id, tokens, class))
+        j->dropped = true;
+    return SERVE_ON;
+}
+
+/* ---- steps of a request with an object of its own ---- */
+
+/* Does the request start with a shared system prompt? */
+static bool has_prompt(const struct sim *s, const struct request *r)
+{
+    return s->o.prefix && r->prompt >= 0;
+}
+
+static enum serve_progress step_prompt(struct sim *s, struct job *j)
+{
+    if (!has_prompt(s, &j->r))
+        return SERVE_ON;
+    uint32_t prompt = (uint32_t)j->r.prompt;
+    return serve_fetch(s, j, ident_system(prompt), s->o.workload->prompt_tokens[prompt],
+                       TRACE_SYSTEM);
+}
+
+static enum serve_progress step_earlier_turns(struct sim *s, struct job *j)
+{
+    const struct request *r = &j->r;
     if (r->turn <= 1)
-        return;
+        return SERVE_ON;
     uint32_t first = s->o.workload->reload_all ? 1 : r->turn - 1;
-    for (uint32_t turn = first; turn < r->turn; turn++)
-        hierarchy_read(s->hierarchy, ident_other_turn(r->object, turn), TRACE_MULTI_TURN);
+    for (; first + j->round < r->turn; j->round++) {
+        struct ident id = ident_other_turn(r->object, first + (uint32_t)j->round);
+        if (serve_read(s, j, id, 0, TRACE_MULTI_TURN) == SERVE_AGAIN)
+            return SERVE_AGAIN;
+    }
+    return SERVE_ON;
+}
+
+static enum serve_progress step_prefill(struct sim *s, struct job *j)
+{
+    return serve_store(s, j, j->r.object, j->tokens, TRACE_USER);
 }
 
 /* How often the request's object is read: once, and with batched decoding once more for each batch
  * of generated tokens, at least once more. */
-static int64_t decode_reads(const struct sim *s, const struct request *r)
+static uint64_t decode_reads(const struct sim *s, const struct request *r)
 {
-    if (s->o.decode_reads == SIM_DECODE_NONE)
+    if (s->o.decode_reads == SIM_DECODE_NONE || r->context_tokens >= SIM_PREFILL_ONLY_TOKENS)
         return 0;
     if (s->o.decode_reads == SIM_DECODE_ONCE)
         return 1;
     int64_t batch = s->o.workload->decode_batch;
     int64_t batches = (r->generated_tokens + batch - 1) / batch;
-    return 1 + (batches > 1 ? batches : 1);
+    return 1 + (uint64_t)(batches > 1 ? batches : 1);
 }
 
-static void serve_decode(struct sim *s, const struct request *r, int64_t tokens)
+static enum serve_progress step_decode(struct sim *s, struct job *j)
 {
-    int64_t reads = decode_reads(s, r);
-    if (reads == 0)
-        return;
-    if (!hierarchy_read(s->hierarchy, r->object, TRACE_USER) &&
-        !write_object(s, r->object, tokens, TRACE_USER))
-        return;
-    for (int64_t i = 1; i < reads && s->status == 0; i++)
-        hierarchy_read(s->hierarchy, r->object, TRACE_USER);
+    uint64_t reads = decode_reads(s, &j->r);
+    for (; j->round < reads && !j->dropped; j->round++) {
+        enum serve_progress p = j->round == 0
+                                    ? serve_fetch(s, j, j->r.object, j->tokens, TRACE_USER)
+                                    : serve_read(s, j, j->r.object, j->tokens, TRACE_USER);
+        if (p == SERVE_AGAIN)
+            return SERVE_AGAIN;
+    }
+    return SERVE_ON;
 }
 
-static void serve_object(struct sim *s, const struct request *r)
-{
-    if (r->context_tokens == 0)
-        return; /* BurstGPT has such: requests that failed */
-    int64_t tokens = serve_prompt(s, r);
-    serve_earlier_turns(s, r);
-    if (!hierarchy_has(s->hierarchy, r->object))
-        write_object(s, r->object, tokens, TRACE_USER);
-    if (r->context_tokens < SIM_PREFILL_ONLY_TOKENS)
-        serve_decode(s, r, tokens);
-}
+/* ---- the step of a request of blocks ---- */
 
 static struct ident block(const struct request *r, uint32_t i)
 {
@@ -165,23 +210,58 @@ static void set_block_size(struct sim *s, int64_t tokens)
     s->block_tokens = tokens;
 }
 
-static void serve_blocks(struct sim *s, const struct request *r)
+/* A block behind one that was not there cannot hit (under prefix reuse): a miss, whatever is there.
+ */
+static enum serve_progress step_blocks(struct sim *s, struct job *j)
 {
+    const struct request *r = &j->r;
     set_block_size(s, r->block_tokens);
-    bool may_hit = true; /* under prefix reuse: while every earlier block hit */
-    for (uint32_t i = 0; i < r->block_count && s->status == 0; i++) {
+    for (; j->round < r->block_count; j->round++) {
+        if (has_to_wait(s, j))
+            return SERVE_AGAIN;
+        uint32_t i = (uint32_t)j->round;
         struct ident id = block(r, i);
         look_ahead(s, r, i);
-        if (may_hit) {
+        if (!j->missed) {
             if (hierarchy_read(s->hierarchy, id, TRACE_BLOCK))
                 continue;
-            may_hit = s->o.block_any;
+            j->missed = !s->o.block_any;
             write_block(s, r, i);
         } else {
             hierarchy_miss(s->hierarchy, id, TRACE_BLOCK);
             if (!hierarchy_touch(s->hierarchy, id))
                 write_block(s, r, i);
         }
+    }
+    return SERVE_ON;
+}
+
+/* ---- a request from its beginning to its generation ---- */
+
+static const serve_step object_steps[] = {step_prompt, step_earlier_turns, step_prefill,
+                                          step_decode, NULL};
+static const serve_step block_steps[] = {step_blocks, NULL};
+static const serve_step no_steps[] = {NULL};
+
+static const serve_step *steps_of(const struct sim *s, const struct request *r)
+{
+    if (s->source->ops->blocks)
+        return block_steps;
+    return r->context_tokens > 0 ? object_steps
+                                 : no_steps; /* BurstGPT has such: requests that failed */
+}
+
+void serve_begin(struct sim *s, struct job *j)
+{
+    const struct request *r = &j->r;
+    j->step = steps_of(s, r);
+    j->until_ns = s->stats.now_ns;
+    j->round = 0;
+    j->missed = j->dropped = j->generating = false;
+    j->tokens = r->context_tokens;
+    if (has_prompt(s, r)) {
+        int64_t tokens = s->o.workload->prompt_tokens[r->prompt];
+        j->tokens = r->context_tokens > tokens ? r->context_tokens - tokens : 1;
     }
 }
 
@@ -192,23 +272,45 @@ static int64_t generation_ns(const struct sim *s, const struct request *r)
     return rc < 0 || ns > SIM_LAST_NS ? SIM_LAST_NS : (int64_t)ns;
 }
 
-int64_t serve_request(struct sim *s, const struct request *r)
+static void generate(struct sim *s, struct job *j)
 {
-    int64_t busy_ns = generation_ns(s, r);
-    s->serving = r;
-    if (s->source->ops->blocks)
-        serve_blocks(s, r);
-    else
-        serve_object(s, r);
-    struct sim_row generate = {.time_ns = s->stats.now_ns,
-                               .request = r,
-                               .what = {.op = TRACE_GENERATE,
-                                        .tier = TRACE_NO_TIER,
-                                        .phase = TRACE_NO_PHASE,
-                                        .class = TRACE_NO_CLASS,
-                                        .tokens = (uint32_t)r->generated_tokens},
-                               .duration_ns = busy_ns};
-    emit(s, &generate);
-    s->serving = NULL;
-    return busy_ns;
+    int64_t busy_ns = generation_ns(s, &j->r);
+    struct sim_row row = {.time_ns = s->stats.now_ns,
+                          .request = &j->r,
+                          .what = {.op = TRACE_GENERATE,
+                                   .tier = TRACE_NO_TIER,
+                                   .phase = TRACE_NO_PHASE,
+                                   .class = TRACE_NO_CLASS,
+                                   .tokens = (uint32_t)j->r.generated_tokens},
+                          .duration_ns = busy_ns};
+    emit(s, &row);
+    j->generating = true;
+    j->until_ns = s->stats.now_ns + busy_ns;
+}
+
+/* Runs the job's steps as far as they go now; false: they are over. */
+static bool run_steps(struct sim *s, struct job *j)
+{
+    for (; *j->step != NULL; j->step++) {
+        if ((*j->step)(s, j) == SERVE_AGAIN)
+            return true;
+        j->round = 0;
+        j->missed = j->dropped = false;
+    }
+    return has_to_wait(s, j);
+}
+
+bool serve_go_on(struct sim *s, struct job *j)
+{
+    if (!j->generating) {
+        s->serving = &j->r;
+        bool waits = run_steps(s, j);
+        s->serving = NULL;
+        if (waits)
+            return true;
+        generate(s, j);
+        if (s->source->ops->release)
+            s->source->ops->release(s->source, &j->r);
+    }
+    return j->until_ns > s->stats.now_ns;
 }

@@ -1,5 +1,5 @@
 /* sim.c - the event loop on a virtual clock: arrivals go into the queue, idle workers take from it,
- * a worker is busy for the time of generation. What serving does to the cache is in serve.c. */
+ * a worker's job is resumed when it may go on. What serving does to the cache is in serve.c. */
 #include "kvgen/sim.h"
 
 #include <assert.h>
@@ -10,17 +10,17 @@
 
 static void free_slots(struct sim *s)
 {
-    heap_free(&s->ends);
-    free(s->busy);
+    heap_free(&s->wakes);
+    free(s->job);
     free(s->idle);
 }
 
 static int take_slots(struct sim *s)
 {
     uint32_t n = s->o.workers;
-    s->busy = calloc(n, sizeof *s->busy);
+    s->job = calloc(n, sizeof *s->job);
     s->idle = calloc(n, sizeof *s->idle);
-    if (s->busy == NULL || s->idle == NULL || heap_init(&s->ends, n) < 0)
+    if (s->job == NULL || s->idle == NULL || heap_init(&s->wakes, n) < 0)
         return -ENOMEM;
     for (uint32_t i = 0; i < n; i++)
         s->idle[s->idle_count++] = n - 1 - i;
@@ -70,14 +70,25 @@ static void complete(struct sim *s, const struct request *r)
         s->source->ops->done(s->source, r, s->stats.now_ns);
 }
 
-static void complete_due(struct sim *s)
+/* The worker's job goes on, at the present time, until it sleeps or is over and the worker idle. */
+static void go_on(struct sim *s, uint32_t worker)
+{
+    struct job *j = &s->job[worker];
+    if (serve_go_on(s, j)) {
+        heap_push(&s->wakes,
+                  (struct heap_event){.time_ns = j->until_ns, .tie = j->r.number, .item = worker});
+        return;
+    }
+    s->idle[s->idle_count++] = worker;
+    if (s->status == 0)
+        complete(s, &j->r);
+}
+
+static void wake_due(struct sim *s)
 {
     const struct heap_event *top;
-    while ((top = heap_top(&s->ends)) != NULL && top->time_ns == s->stats.now_ns) {
-        uint32_t worker = heap_pop(&s->ends).item;
-        s->idle[s->idle_count++] = worker;
-        complete(s, &s->busy[worker]);
-    }
+    while (s->status == 0 && (top = heap_top(&s->wakes)) != NULL && top->time_ns == s->stats.now_ns)
+        go_on(s, heap_pop(&s->wakes).item);
 }
 
 /* The next arrival: 1, 0 when there is none (now, or by a limit), negative errno. */
@@ -102,31 +113,19 @@ static int submit_due(struct sim *s)
     return rc < 0 ? rc : 0;
 }
 
-static void start(struct sim *s, const struct request *r)
-{
-    s->stats.served++;
-    s->stats.context_tokens += (uint64_t)r->context_tokens;
-    int64_t busy_ns = serve_request(s, r);
-    if (s->source->ops->release)
-        s->source->ops->release(s->source, r);
-    if (s->status != 0)
-        return;
-    if (busy_ns == 0) {
-        complete(s, r);
-        return;
-    }
-    uint32_t worker = s->idle[--s->idle_count];
-    s->busy[worker] = *r;
-    heap_push(&s->ends, (struct heap_event){.time_ns = s->stats.now_ns + busy_ns,
-                                            .tie = r->number,
-                                            .item = worker});
-}
-
 static void dispatch(struct sim *s)
 {
-    struct request r;
-    while (s->status == 0 && s->idle_count > 0 && queue_pop(s->queue, &r))
-        start(s, &r);
+    while (s->status == 0 && s->idle_count > 0) {
+        uint32_t worker = s->idle[s->idle_count - 1];
+        struct job *j = &s->job[worker];
+        if (!queue_pop(s->queue, &j->r))
+            return;
+        s->idle_count--;
+        s->stats.served++;
+        s->stats.context_tokens += (uint64_t)j->r.context_tokens;
+        serve_begin(s, j);
+        go_on(s, worker);
+    }
 }
 
 /* Moves the clock to the next event: 1; 0 at the end of the run; negative errno. */
@@ -136,7 +135,7 @@ static int advance(struct sim *s)
     int rc = peek(s, &next_ns);
     if (rc < 0)
         return rc;
-    const struct heap_event *end = heap_top(&s->ends);
+    const struct heap_event *end = heap_top(&s->wakes);
     if (rc == 0 && end == NULL)
         return 0;
     if (end != NULL && (rc == 0 || end->time_ns < next_ns))
@@ -153,7 +152,7 @@ int sim_run(struct sim *s, struct err *e)
     s->err = e;
     int rc;
     while ((rc = advance(s)) > 0) {
-        complete_due(s);
+        wake_due(s);
         rc = submit_due(s);
         if (rc < 0)
             break;
