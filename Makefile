@@ -168,7 +168,7 @@ coverage:
 C_FILES := $(sort $(wildcard lib/*.[ch] kvgen/*.[ch] kvreplay/*.[ch] kvstat/*.[ch] kvprecond/*.[ch] \
              tests/unit/*.[ch] tests/bench/*.[ch] tests/fuzz/*.[ch]))
 SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/run .ci/packaging/* tests/run tests/exec tests/lib.sh \
-              tests/coverage tests/cli/* tests/bench/*.sh examples/*.sh tests/gpu/* 2>/dev/null)
+              tests/coverage tests/cli/* tests/bench/*.sh examples/* tests/gpu/* 2>/dev/null)
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
@@ -194,6 +194,7 @@ install: completions
 	    install -D -m 644 $(BUILD)/completions/$$s/$${f##*/} $$f || exit 1; done
 	install -m 644 README.md CHANGELOG.md LICENSE $(DESTDIR)$(PREFIX)/share/doc/kvtrace
 	cp -R examples/. $(DESTDIR)$(PREFIX)/share/doc/kvtrace/examples
+	rm $(DESTDIR)$(PREFIX)/share/doc/kvtrace/examples/quickstart.sh # it builds from the sources
 uninstall:
 	cd $(DESTDIR)$(PREFIX)/bin && rm -f $(PROGRAMS)
 	for p in $(MANPAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done

@@ -1,0 +1,171 @@
+# shellcheck shell=sh disable=SC2034,SC2154
+# common.sh - what the suites of this folder share. It is sourced, not run:
+#   . "$(dirname "$0")/common.sh"
+# Besides the functions below it sets suite (the name of the script that runs) and puts the programs of
+# this source tree, when they are built here, at the head of PATH.
+set -eu
+
+suite=${0##*/}
+examples=$(cd "$(dirname "$0")" && pwd)
+for folder in "${BUILD:-$examples/../build}/bin" "$examples/../bin"; do
+    if [ -x "$folder/kvgen" ]; then
+        PATH=$(cd "$folder" && pwd):$PATH
+        break
+    fi
+done
+
+# say TEXT...: progress and explanations go to standard error, answers to standard output.
+say() { printf '%s\n' "$*" >&2; }
+
+# die STATUS TEXT...: ends the suite.
+die() {
+    status=$1
+    shift
+    say "$suite: $*"
+    exit "$status"
+}
+
+# usage FILE: prints the comment at the head of a script.
+usage() { sed -n '2,/^[^#]/s/^#\{1,2\} \{0,1\}//p' "$1"; }
+
+# need PROGRAM...: ends the suite when one is missing.
+need() {
+    for program; do
+        command -v "$program" >/dev/null ||
+            die 3 "$program is not here; build (make) or install kvtrace first"
+    done
+}
+
+# value OPTION ARGS: the value that stands behind an option, or the end of the suite.
+value() {
+    if [ $# -lt 2 ]; then die 2 "$1 needs a value (try --help)"; fi
+    printf '%s\n' "$2"
+}
+
+# number OPTION TEXT: ends the suite unless TEXT is a whole number above 0.
+number() {
+    case $2 in
+    '' | *[!0-9]* | 0) die 2 "$1: \"$2\" is not a whole number above 0" ;;
+    esac
+}
+
+# What most suites can be told, and the defaults; a suite changes some, and names in $takes which it has.
+model=llama3.1-8b users=50 seconds=60 trials=1 target='' out=kvtrace-${suite%.sh} gpu='' cpu='' storage=''
+takes=''
+
+# option OPTION ARGS...: takes one of those options with its value; any other ends the suite.
+option() {
+    case " $takes " in
+    *" $1 "*) ;;
+    *) die 2 "$1: unknown option (try --help)" ;;
+    esac
+    text=$(value "$@") || exit 2
+    case $1 in
+    -m) model=$text ;;
+    -u) number "$1" "$text" && users=$text ;;
+    -d) target=$text ;;
+    -o) out=$text ;;
+    -t) number "$1" "$text" && seconds=$text ;;
+    --trials) number "$1" "$text" && trials=$text ;;
+    --gpu-mem-gb) gpu=$text ;;
+    --cpu-mem-gb) cpu=$text ;;
+    --storage-capacity-gb) storage=$text ;;
+    esac
+}
+
+# propose: sets gpu, cpu and storage (GiB) and target (a directory) to what discover.sh proposes for
+# this machine, where they are still empty.
+propose() {
+    proposal=$("$examples/discover.sh")
+    set -- "$(printf '%s\n' "$proposal" | sed -n 's/^ *--gpu-mem-gb \([^ ]*\) .*/\1/p')" \
+        "$(printf '%s\n' "$proposal" | sed -n 's/.* --cpu-mem-gb \([^ ]*\) .*/\1/p')" \
+        "$(printf '%s\n' "$proposal" | sed -n 's/.* --storage-capacity-gb \(.*\)/\1/p')" \
+        "$(printf '%s\n' "$proposal" | sed -n 's/^ *--nvme \(.*\)/\1/p')"
+    : "${gpu:=$1}" "${cpu:=$2}" "${storage:=$3}" "${target:=$4}"
+}
+
+# workers USERS: requests that a server of so many users takes at once, as kvgen has it.
+workers() { if [ "$1" -lt 500 ]; then echo "$1"; else echo 500; fi; }
+
+# serve NAME USERS SECONDS KVGEN-OPTIONS...: a workload and its replay as an inference server does it.
+# Leaves in $out: NAME.trace.csv.zst, NAME.result.csv.zst, NAME.kvgen.json, NAME.kvreplay.json and
+# NAME.json (kvstat's report). kvreplay's own options come from $replay_options, words between blanks.
+serve() {
+    served=$1 served_users=$2 served_s=$3
+    shift 3
+    kvgen "$@" --num-users "$served_users" --duration "$served_s" --progress none \
+        --summary "$out/$served.kvgen.json" -o "$out/$served.trace.csv.zst" 2>"$out/$served.log" ||
+        die 1 "$served: kvgen failed: $(tail -1 "$out/$served.log")"
+    execute "$served" "$served" --timing served --workers "$(workers "$served_users")" --duration "$served_s"
+}
+
+# execute NAME TRACE KVREPLAY-OPTIONS...: replays $out/TRACE.trace.csv.zst as NAME. A run that kvreplay
+# itself calls invalid is told as such and kept.
+execute() {
+    executed=$1 executed_trace=$2
+    shift 2
+    # shellcheck disable=SC2086 # words between blanks
+    kvreplay --nvme "$target" "$@" ${replay_options-} --progress none \
+        --summary "$out/$executed.kvreplay.json" -o "$out/$executed.result.csv.zst" \
+        "$out/$executed_trace.trace.csv.zst" 2>>"$out/$executed.log" ||
+        die 1 "$executed: kvreplay failed: $(tail -1 "$out/$executed.log")"
+    sed -n "s|^INVALID: |$suite: $executed: not valid: |p" "$out/$executed.log" >&2
+    kvstat --json "$out/$executed.result.csv.zst" >"$out/$executed.json"
+}
+
+# figure FILE MEMBER: a number, text or null out of a JSON file of ours: the first MEMBER in it.
+figure() { tr -d '\n' <"$1" | sed 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\).*/\1/'; }
+
+# compare FOLDER1 FOLDER2: the results of two folders against each other, each file a trial.
+compare() {
+    folder=$2
+    set -- "$1"/*.result.csv.zst
+    for file; do
+        shift
+        set -- "$@" --compare "$file"
+    done
+    kvstat "$@" "$folder"/*.result.csv.zst
+}
+
+# pick NAME... : from one run's CSV (kvstat --csv) on standard input, the values of the named columns in
+# this order, one a line; "-" for a column that is not there or empty. Texts in quotes may hold commas.
+pick() {
+    awk -v names="$*" '
+        function split_csv(line, into,   n, c, i, text, quoted) {
+            n = 1; text = ""; quoted = 0
+            for (i = 1; i <= length(line); i++) {
+                c = substr(line, i, 1)
+                if (c == "\"") quoted = !quoted
+                else if (c == "," && !quoted) { into[n++] = text; text = "" }
+                else text = text c
+            }
+            into[n] = text
+            return n
+        }
+        NR == 1 { n = split_csv($0, head); for (i = 1; i <= n; i++) at[head[i]] = i; next }
+        NR == 2 {
+            split_csv($0, field)
+            n = split(names, want, " ")
+            for (i = 1; i <= n; i++) print want[i] in at && field[at[want[i]]] != "" ? field[at[want[i]]] : "-"
+        }'
+}
+
+# scenario_row NAME FILE...: one line of the comparison table, below $row_head. Several files are trials:
+# the line gives their means (kvstat FILE... gives the spread).
+row_head='scenario              GiB/s  Tier-2 read  P95 ms  device ms  hit rate  tokens/s  answer P95 s  bottleneck'
+scenario_row() {
+    label=$1
+    shift
+    for file; do
+        kvstat --by tier,op --csv "$file" | pick throughput.wall.bytes_per_s groups.Tier-2/Read.gib_per_s \
+            groups.Tier-2/Read.service_us.p95 groups.Tier-2/Read.device_us.p95 cache.lookups.all.hit_rate \
+            throughput.wall.generated_tokens_per_s requests.end_to_end_ms.p95 bottleneck.what | tr '\n' ' '
+        echo
+    done | awk -v label="$label" '
+        function mean(i, scale, digits) { return count[i] ? sprintf("%.*f", digits, sum[i] / count[i] * scale) : "-" }
+        { for (i = 1; i <= 7; i++) if ($i != "-") { sum[i] += $i; count[i]++ } what = $8 }
+        END {
+            printf "%-20s %6s %12s %7s %10s %9s %9s %13s  %s\n", label, mean(1, 1 / 1073741824, 2), mean(2, 1, 2),
+                mean(3, 0.001, 1), mean(4, 0.001, 1), mean(5, 1, 3), mean(6, 1, 0), mean(7, 0.001, 2), what
+        }'
+}

@@ -1,0 +1,103 @@
+#!/bin/sh
+# suite.sh - nine scenarios on this machine, and one table that compares them: what each part of the memory
+# hierarchy is worth for this model.
+#
+#   examples/suite.sh [-m MODEL] [-w NAMES] [-d DIR] [-o OUT] [--trials N] [--xlsx]
+#
+#   -m MODEL     llama3.1-8b unless given (kvgen --list-models, or a Hugging Face config.json)
+#   -w NAMES     only these, with commas between: gpu-only cpu-only storage-only gpu-cpu cpu-storage
+#                gpu-cpu-storage storage-saturation production autoscale
+#   -d DIR       where the objects of storage go; chosen by discover.sh unless given
+#   -o OUT       the folder for traces, results and reports; default kvtrace-suite
+#   --trials N   each scenario so often; storage varies much from run to run, three to five are the rule
+#   --xlsx       the table of all runs as OUT/suite.xlsx besides
+#   -u USERS     people who talk at once: 50; -t SECONDS of each run: 60
+#   --gpu-mem-gb, --cpu-mem-gb, --storage-capacity-gb GiB   sizes instead of discover.sh's proposal
+#
+# What to look at: "answer P95 s" is what users feel, from question to last token; "Tier-2 read" and
+# "device ms" are the drive. A tier is worth its money when the rows with it answer sooner than the
+# rows without. Where the bottleneck is the queue, the machine is overloaded: its latencies say little,
+# its GiB/s much. Where it is generation, storage is fast enough for this load.
+# Without a GPU its tier is simulated, and kvreplay's reports say so.
+. "$(dirname "$0")/common.sh"
+
+takes='-m -u -d -o -t --trials --gpu-mem-gb --cpu-mem-gb --storage-capacity-gb'
+names='' xlsx=no
+while [ $# -gt 0 ]; do
+    case $1 in
+    -h | --help) usage "$0" && exit 0 ;;
+    --xlsx) xlsx=yes && shift && continue ;;
+    -w) names=$(value "$@") ;;
+    *) option "$@" ;;
+    esac
+    shift 2
+done
+need kvgen kvreplay kvstat
+propose
+: "${names:=gpu-only,cpu-only,storage-only,gpu-cpu,cpu-storage,gpu-cpu-storage,storage-saturation,production,autoscale}"
+# A machine without a GPU still has its scenarios: a tier of 16 GiB, simulated.
+if [ "$gpu" = 0 ]; then gpu=16; fi
+mkdir -p "$out"
+
+# scenario NAME: the sizes, and how long a token takes to generate. "none" for storage takes it away:
+# what fits nowhere is then deleted and has to be written anew. Generation "none" leaves only the moving
+# of data, "realistic" (30 ms a token) is a server at work.
+scenario() {
+    g=$gpu c=$cpu s=$storage generation=none crowd=$users
+    case $1 in
+    gpu-only) c=0 s=none ;;
+    cpu-only) g=0 s=none ;;
+    storage-only) g=0 c=0 ;;
+    gpu-cpu) s=none ;;
+    cpu-storage) g=0 ;;
+    gpu-cpu-storage) ;;
+    storage-saturation) g=0 c=0 crowd=$((users * 4)) ;;
+    production) generation=realistic ;;
+    autoscale) generation=realistic ;;
+    *) die 2 "-w $1: no such scenario (try --help)" ;;
+    esac
+}
+options() { echo --model "$model" --gpu-mem-gb "$g" --cpu-mem-gb "$c" --storage-capacity-gb "$s" \
+    --generation-mode "$generation"; }
+
+table=$out/table.txt
+echo "$row_head" >"$table"
+results=''
+for name in $(echo "$names" | tr , ' '); do
+    scenario "$name"
+    say "$suite: $name"
+    if [ "$name" = autoscale ]; then
+        # How many users before a read of storage takes 100 ms at the 95th percentile.
+        kvreplay --nvme "$target" --autoscale qos --start-users 2 --max-users "$((users * 8))" \
+            --step-duration "$((seconds / 6 + 1))" --progress none --summary "$out/autoscale.json" \
+            --each "kvgen $(options) --duration $((seconds + 30)) --num-users {N} --progress none" 2>"$out/autoscale.log" ||
+            die 1 "autoscale: $(tail -1 "$out/autoscale.log")"
+        continue
+    fi
+    files=''
+    trial=1
+    while [ "$trial" -le "$trials" ]; do
+        if [ "$trial" = 1 ]; then
+            # shellcheck disable=SC2046 # words between blanks
+            serve "$name" "$crowd" "$seconds" $(options)
+            files=$out/$name.result.csv.zst
+        else
+            execute "$name-$trial" "$name" --timing served --workers "$(workers "$crowd")" --duration "$seconds"
+            files="$files $out/$name-$trial.result.csv.zst"
+        fi
+        trial=$((trial + 1))
+    done
+    # shellcheck disable=SC2086 # file names between blanks, as made here
+    scenario_row "$name" $files >>"$table"
+    # shellcheck disable=SC2086
+    if [ "$trials" -gt 1 ]; then kvstat $files >"$out/$name.trials.txt"; fi
+    results="$results $files"
+done
+
+cat "$table"
+if [ -s "$out/autoscale.json" ]; then
+    echo "autoscale: $(sed -n 's/^autoscale: *//p' "$out/autoscale.log" | tail -1)"
+fi
+if [ "$trials" -gt 1 ]; then echo "mean of $trials trials each; their spread is in $out/*.trials.txt"; fi
+# shellcheck disable=SC2086
+if [ "$xlsx" = yes ] && [ -n "$results" ]; then kvstat --xlsx "$out/suite.xlsx" $results >/dev/null; fi

@@ -1,0 +1,101 @@
+#!/bin/sh
+# suites.t - the scripts of examples/, each for real on a tiny size: they end with status 0, their tables
+# have the lines they should, and what they say is what the programs say when asked directly. A bug looked
+# like this: a scenario that reused the trace of another, a PASS for a run without reads, an option of a suite that
+# did nothing.
+. "$(dirname "$0")/../lib.sh"
+PATH=$BIN:$PATH
+cd "$TMP" || exit 1
+examples=$TOP/examples
+
+# tiny SUITE ARGS...: on the small model, few users, a second or two, a folder of its own.
+tiny() {
+    tiny_suite=$1
+    shift
+    "$examples/$tiny_suite" -m tiny-1b -o "$tiny_suite.out" "$@"
+}
+
+for suite in "$examples"/*.sh "$examples/kvbench"; do
+    case $suite in */common.sh | */quickstart.sh) continue ;; esac
+    name=${suite##*/}
+    exits "$name --help" 0 "$suite" --help
+    like "$name: the help begins with its name" "$(head -1 "$TMP/stdout")" "^$name - "
+    exits "$name: an unknown option" 2 "$suite" --no-such-option 1
+done
+
+# ---- fast-enough: the verdict and the bandwidth are kvstat's own, the bandwidth is kvreplay's own ----
+exits 'fast-enough: ends' 0 tiny fast-enough.sh -u 3 -t 2 -d objects -g fast
+like 'fast-enough: the verdict' "$(cat stdout)" '^Profile latency: (PASS|FAIL)'
+kvstat --by tier,op --json fast-enough.sh.out/run.result.csv.zst >run.json
+ok 'fast-enough: the read bandwidth is that of kvreplay' python3 -c '
+import json
+own = json.load(open("fast-enough.sh.out/run.kvreplay.json"))["tiers"][0]["read"]["gib_per_s"]
+said = [g["gib_per_s"] for g in json.load(open("run.json"))["groups"] if g["by"] == {"tier": "Tier-2", "op": "Read"}][0]
+assert own > 0 and abs(own / said - 1) < 0.001, (own, said)'
+not_ok 'fast-enough: nothing stays on the drive' test -e objects/00
+exits 'fast-enough: a user count that is none' 2 tiny fast-enough.sh -u none
+exits 'fast-enough: an option of another suite' 2 tiny fast-enough.sh --trials 2
+
+# ---- suite.sh ----
+exits 'suite: all scenarios but the search' 0 tiny suite.sh -u 2 -t 1 -d objects --gpu-mem-gb 0.2 \
+    --cpu-mem-gb 0.3 --storage-capacity-gb 8 \
+    -w gpu-only,cpu-only,storage-only,gpu-cpu,cpu-storage,gpu-cpu-storage,storage-saturation,production
+is 'suite: a line for each' "$(awk 'NR > 1 && NF > 5 { print $1 }' stdout | paste -sd ' ' -)" \
+    'gpu-only cpu-only storage-only gpu-cpu cpu-storage gpu-cpu-storage storage-saturation production'
+is 'suite: storage works where it is all there is, and not where there is none' \
+    "$(awk '$1 == "storage-only" { print ($3 > 0) } $1 == "gpu-only" { print $3 }' stdout | paste -sd ' ' -)" '- 1'
+exits 'suite: trials' 0 tiny suite.sh -w storage-only --trials 2 -u 2 -t 1 -d objects --storage-capacity-gb 8
+ok 'suite: the spread of the trials' grep -q '^ *2 trials' suite.sh.out/storage-only.trials.txt
+is 'suite: four times the users saturate' "$(sed -n 's/.*"users": *\([0-9]*\).*/\1/p' suite.sh.out/storage-saturation.json)" 8
+exits 'suite: an unknown scenario' 2 tiny suite.sh -d objects -w nothing
+
+# ---- what compares ----
+exits 'sharegpt-vs-synthetic' 0 tiny sharegpt-vs-synthetic.sh -u 2 -t 1 -d objects --cpu-mem-gb 0.1 \
+    -f "$DATA/sharegpt_dummy_250.json.zst"
+is 'sharegpt-vs-synthetic: two lines' "$(awk '{ print $1 }' stdout | paste -sd ' ' -)" 'scenario synthetic sharegpt'
+exits 'sharegpt-vs-synthetic: needs its file' 2 tiny sharegpt-vs-synthetic.sh
+exits 'compare-drives' 0 tiny compare-drives.sh -u 2 -t 1 --trials 2 --storage-capacity-gb 8 one two
+like 'compare-drives: a line for each drive' "$(cat stdout)" '^two '
+like 'compare-drives: the verdict of kvstat' "$(cat stdout)" '^[0-9]+ of [0-9]+ figures that could be tested'
+exits 'compare-drives: needs two folders' 2 tiny compare-drives.sh one
+exits 'precondition-then-measure' 0 tiny precondition-then-measure.sh -s 16M -u 2 -t 1 --trials 2 -d objects \
+    --storage-capacity-gb 8
+like 'precondition-then-measure: both lines' "$(awk '{ print $1 }' stdout | paste -sd ' ' -)" '^scenario before after'
+not_ok 'precondition-then-measure: the fill is gone' test -e objects.fill
+
+# ---- kvbench: the Python program's command line ----
+exits 'kvbench: a run' 0 "$examples/kvbench" --model tiny-1b --num-users 3 --duration 2 --gpu-mem-gb 0 \
+    --cpu-mem-gb=0.1 --generation-mode none --performance-profile throughput --storage-capacity-gb 8 --seed 7 \
+    --cache-dir objects --log-level INFO --output all.json
+like 'kvbench: the pipeline is shown' "$(cat stderr)" '^  kvreplay --nvme objects --timing served --workers 3 --duration 2 '
+like 'kvbench: what means nothing says why' "$(cat stderr)" 'log-level: '
+ok 'kvbench: one document with everything' python3 -c '
+import json, sys
+d = json.load(open("all.json"))
+assert d["kvgen"]["seed"] == 7 and d["kvreplay"]["valid"] in (True, False)
+assert d["kvstat"]["assessment"]["profile"] == "throughput" and d["kvprecond"] is None
+assert [p.split()[0] for p in d["pipeline"]] == ["kvgen", "kvreplay", "kvstat"]'
+exits 'kvbench: trace mode' 0 "$examples/kvbench" --model tiny-1b --num-users 3 --duration 2 --gpu-mem-gb 0 \
+    --cpu-mem-gb 0 --generation-mode none --seed 7 --io-trace-log io.csv --output trace.json
+is 'kvbench: trace mode writes that columns' "$(head -1 io.csv)" 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase'
+exits 'kvbench: both kinds of node at once' 2 "$examples/kvbench" --prefill-only --decode-only
+exits 'kvbench: a value for a flag' 2 "$examples/kvbench" --enable-rag=yes
+exits 'kvbench: an endless run' 2 "$examples/kvbench" --dry-run --use-burst-trace --burst-trace-path x --trace-speedup 0
+
+# Every option of that program, in one command line that is only shown (facts of its mid-2026 version).
+exits 'kvbench: every option' 0 "$examples/kvbench" --dry-run --log-level INFO --model llama3.1-8b --num-users 10 \
+    --duration 60 --gpu-mem-gb 16 --num-gpus 2 --tensor-parallel 2 --cpu-mem-gb 32 --cache-dir "$TMP/new/k v" \
+    --generation-mode fast --performance-profile latency --disable-multi-turn --disable-prefix-caching \
+    --enable-rag --rag-num-docs 5 --enable-autoscaling --autoscaler-mode capacity --target-saturation 0.7 \
+    --burst-trace-path x.csv --validation-trace v.csv --max-conversations 10 --output o.json --seed 1 \
+    --max-concurrent-allocs 4 --request-rate 3 --max-requests 100 --xlsx-output o.xlsx --config c.yaml \
+    --storage-capacity-gb 64 --precondition --precondition-size-gb 10 --precondition-threads 2 \
+    --trace-speedup 2 --replay-cycles 1 --prefill-only --enable-latency-tracing
+for word in --model\ llama3.1-8b '--each' '{N}' --enable-rag '--rag-num-docs 5' '--tensor-parallel 2' \
+    '--max-concurrent-allocs 4' '--target-saturation 0.7' '--autoscale capacity' '--max-requests 100' \
+    '--config c.yaml' '--prefill-only' '--disable-multi-turn' '--disable-prefix-caching' \
+    "--size 10GiB" '--threads 2' "'$TMP/new/k v'"; do
+    like "kvbench: $word is in the pipeline" "$(cat stderr)" "$(printf '%s' "$word" | sed 's/[{}.]/\\&/g')"
+done
+
+done_testing
