@@ -13,14 +13,13 @@ enum {
 };
 
 struct tier {
-    uint64_t capacity, used, peak, objects;
+    uint64_t capacity, used, objects;
     uint64_t large;  /* (a) refuses objects above this: large_entry_limit_ratio */
     uint64_t target; /* (b) fills up to this: target_usage_ratio */
     uint64_t low;    /* (c) takes what fits while less is used: 5 % */
     uint64_t roomy;  /* (d) refuses instead of demoting while less is used (20 %)... */
     uint64_t big;    /* ... objects above this (40 %) */
-    uint64_t evicted, deleted, promoted, oversized;
-    int below; /* next tier that is present, NO_TIER for the last */
+    int below;       /* next tier that is present, NO_TIER for the last */
     struct policy *order;
 };
 
@@ -106,17 +105,31 @@ void hierarchy_free(struct hierarchy *h)
     free(h);
 }
 
-static void tell(const struct hierarchy *h, enum trace_op op, enum trace_phase phase,
-                 enum trace_class class, const struct object *o)
+static void tell_of(const struct hierarchy *h, enum trace_op op, enum trace_phase phase,
+                    enum trace_class class, const struct object *o, int from)
 {
     struct hierarchy_op what = {.op = op,
                                 .tier = (enum trace_tier)o->tier,
+                                .from = (enum trace_tier)from,
                                 .phase = phase,
                                 .class = class,
                                 .id = o->id,
                                 .size = o->size,
                                 .tokens = o->tokens};
     h->sink(h->ctx, &what);
+}
+
+static void tell(const struct hierarchy *h, enum trace_op op, enum trace_phase phase,
+                 enum trace_class class, const struct object *o)
+{
+    tell_of(h, op, phase, class, o, TRACE_NO_TIER);
+}
+
+/* A Write to the tier that the object is in now, from another or from nowhere. */
+static void tell_arrival(const struct hierarchy *h, enum trace_phase phase, enum trace_class class,
+                         const struct object *o, int from)
+{
+    tell_of(h, TRACE_WRITE, phase, class, o, from);
 }
 
 static void enter(struct hierarchy *h, int tier, uint32_t number)
@@ -126,10 +139,6 @@ static void enter(struct hierarchy *h, int tier, uint32_t number)
     o->tier = (uint8_t)tier;
     t->used += o->size;
     t->objects++;
-    if (t->used > t->peak)
-        t->peak = t->used;
-    if (o->size > t->capacity)
-        t->oversized++;
     h->policy->insert(t->order, number);
 }
 
@@ -148,7 +157,6 @@ static void delete_victim(struct hierarchy *h, struct tier *t)
     tell(h, TRACE_DELETE, TRACE_EVICT, TRACE_CLASS_EVICT, objects_at(h->objects, number));
     leave(h, number);
     objects_remove(h->objects, number);
-    t->deleted++;
 }
 
 static bool room_in_last(struct hierarchy *h, int tier, uint64_t size)
@@ -175,8 +183,7 @@ static bool demote_victim(struct hierarchy *h, int tier)
     tell(h, TRACE_READ, TRACE_EVICT, TRACE_CLASS_EVICT, o);
     leave(h, number);
     enter(h, t->below, number);
-    tell(h, TRACE_WRITE, TRACE_EVICT, TRACE_CLASS_EVICT, o);
-    t->evicted++;
+    tell_arrival(h, TRACE_EVICT, TRACE_CLASS_EVICT, o, tier);
     return true;
 }
 
@@ -240,7 +247,7 @@ int hierarchy_write(struct hierarchy *h, struct ident id, uint64_t size, uint32_
     o->size = size;
     o->tokens = tokens;
     enter(h, tier, number);
-    tell(h, TRACE_WRITE, TRACE_PREFILL, class, o);
+    tell_arrival(h, TRACE_PREFILL, class, o, TRACE_NO_TIER);
     return 1;
 }
 
@@ -293,9 +300,7 @@ static void promote(struct hierarchy *h, uint32_t number)
     to = find_tier(h, to, o->size);
     assert(to != NO_TIER);
     enter(h, to, number);
-    tell(h, TRACE_WRITE, TRACE_EVICT, TRACE_PROMOTE, o);
-    if (to < from)
-        h->tier[from].promoted++;
+    tell_arrival(h, TRACE_EVICT, TRACE_PROMOTE, o, from);
 }
 
 bool hierarchy_read(struct hierarchy *h, struct ident id, enum trace_class class)
@@ -326,12 +331,7 @@ void hierarchy_stats(const struct hierarchy *h, enum trace_tier tier,
     *out = (struct hierarchy_tier_stats){.present = t->capacity != HIERARCHY_ABSENT,
                                          .capacity = t->capacity,
                                          .bytes = t->used,
-                                         .objects = t->objects,
-                                         .peak_bytes = t->peak,
-                                         .evicted = t->evicted,
-                                         .deleted = t->deleted,
-                                         .promoted = t->promoted,
-                                         .oversized = t->oversized};
+                                         .objects = t->objects};
 }
 
 void hierarchy_dropped(const struct hierarchy *h, uint64_t *writes, uint64_t *bytes)

@@ -25,6 +25,7 @@ struct hierarchy_opts {
 struct hierarchy_op {
     enum trace_op op;
     enum trace_tier tier;
+    enum trace_tier from; /* of a Write of phase Evict: the tier that the object left */
     enum trace_phase phase;
     enum trace_class class;
     struct ident id;
@@ -36,11 +37,7 @@ typedef void (*hierarchy_sink)(void *ctx, const struct hierarchy_op *op);
 struct hierarchy_tier_stats {
     bool present;
     uint64_t capacity;
-    uint64_t bytes, objects;   /* now */
-    uint64_t peak_bytes;       /* over capacity only through oversized objects */
-    uint64_t evicted, deleted; /* objects demoted from here, objects deleted here */
-    uint64_t promoted;         /* objects moved up from here */
-    uint64_t oversized;        /* objects larger than the whole tier that the last tier took */
+    uint64_t bytes, objects; /* now; bytes over capacity only by one object larger than the tier */
 };
 
 struct hierarchy;

@@ -15,16 +15,9 @@ enum {
 /* Counts a row and hands it on, until the sink has ended the run. */
 static void emit(struct sim *s, const struct sim_row *row)
 {
-    const struct hierarchy_op *op = &row->what;
     if (s->status != 0)
         return;
-    struct sim_count *c = &s->stats.by[op->op][op->tier][op->phase];
-    c->rows++;
-    c->bytes += op->size;
-    if (op->op == TRACE_MISS)
-        s->stats.misses[op->class]++;
-    else if (op->op == TRACE_READ && op->phase != TRACE_EVICT)
-        s->stats.hits[op->class]++;
+    tally_row(&s->stats.rows, &row->what);
     s->status = s->sink(s->ctx, row, s->err);
 }
 

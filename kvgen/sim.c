@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kvgen/serve.h"
 
@@ -38,6 +39,7 @@ int sim_create(struct sim **out, const struct sim_opts *o, const struct hierarch
     s->sink = sink;
     s->ctx = ctx;
     s->err = e;
+    memcpy(s->stats.rows.capacity, tiers->capacity, sizeof s->stats.rows.capacity);
     s->hierarchy = hierarchy_create(tiers, serve_operation, s);
     s->queue = queue_create(o->workload->qos_priority);
     int rc = s->hierarchy == NULL || s->queue == NULL || take_slots(s) < 0

@@ -8,6 +8,7 @@
 
 #include "kvgen/hierarchy.h"
 #include "kvgen/source.h"
+#include "kvgen/tally.h"
 #include "kvgen/workload.h"
 #include "lib/err.h"
 #include "lib/model.h"
@@ -45,14 +46,8 @@ struct sim_row {
 /* 0: go on; 1: end the run here; negative errno with *e (ends it too). */
 typedef int (*sim_sink)(void *ctx, const struct sim_row *row, struct err *e);
 
-struct sim_count {
-    uint64_t rows, bytes;
-};
 struct sim_stats {
-    /* Every operation, written or filtered out; tier and phase may be TRACE_NO_TIER,
-     * TRACE_NO_PHASE. */
-    struct sim_count by[TRACE_OPS][TRACE_TIERS + 1][TRACE_PHASES + 1];
-    uint64_t hits[TRACE_CLASSES], misses[TRACE_CLASSES];
+    struct tally rows; /* that the sink was told, written or filtered out */
     uint64_t issued, served, completed, completed_by_qos[TRACE_QOSES];
     uint64_t context_tokens;   /* of requests served */
     uint64_t generated_tokens; /* of requests completed */

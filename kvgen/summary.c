@@ -30,7 +30,7 @@ static uint64_t rows_of(const struct sim_stats *st)
     for (int op = 0; op < TRACE_OPS; op++)
         for (int t = 0; t <= TRACE_TIERS; t++)
             for (int ph = 0; ph <= TRACE_PHASES; ph++)
-                n += st->by[op][t][ph].rows;
+                n += st->rows.by[op][t][ph].rows;
     return n;
 }
 
@@ -90,7 +90,7 @@ static void put_rows_by(struct jsonout *j, const struct sim_stats *st)
     for (int op = 0; op < TRACE_OPS; op++)
         for (int t = 0; t <= TRACE_TIERS; t++)
             for (int ph = 0; ph <= TRACE_PHASES; ph++) {
-                const struct sim_count *c = &st->by[op][t][ph];
+                const struct tally_count *c = &st->rows.by[op][t][ph];
                 if (c->rows == 0)
                     continue;
                 jsonout_object(j, NULL);
@@ -123,13 +123,14 @@ static void put_all_lookups(struct jsonout *j, const struct sim_stats *st)
                                              TRACE_BLOCK};
     uint64_t hits = 0, misses = 0;
     for (int c = 0; c < TRACE_CLASSES; c++) {
-        hits += st->hits[c];
-        misses += st->misses[c];
+        hits += st->rows.hits[c];
+        misses += st->rows.misses[c];
     }
     jsonout_object(j, "lookups");
     put_lookups(j, "all", hits, misses);
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        put_lookups(j, trace_class_text(shown[i]), st->hits[shown[i]], st->misses[shown[i]]);
+        put_lookups(j, trace_class_text(shown[i]), st->rows.hits[shown[i]],
+                    st->rows.misses[shown[i]]);
     jsonout_end(j);
 }
 
@@ -141,12 +142,12 @@ static void put_capacity(struct jsonout *j, uint64_t capacity)
         jsonout_u64(j, "capacity_bytes", capacity);
 }
 
-static struct sim_count sum_phases(const struct sim_stats *st, enum trace_op op, int tier)
+static struct tally_count sum_phases(const struct sim_stats *st, enum trace_op op, int tier)
 {
-    struct sim_count sum = {0};
+    struct tally_count sum = {0};
     for (int ph = 0; ph <= TRACE_PHASES; ph++) {
-        sum.rows += st->by[op][tier][ph].rows;
-        sum.bytes += st->by[op][tier][ph].bytes;
+        sum.rows += st->rows.by[op][tier][ph].rows;
+        sum.bytes += st->rows.by[op][tier][ph].bytes;
     }
     return sum;
 }
@@ -157,8 +158,9 @@ static void put_tier(struct jsonout *j, const struct summary *s, int tier)
     hierarchy_stats(s->hierarchy, (enum trace_tier)tier, &t);
     if (!t.present)
         return;
-    struct sim_count reads = sum_phases(s->stats, TRACE_READ, tier);
-    struct sim_count writes = sum_phases(s->stats, TRACE_WRITE, tier);
+    const struct tally_tier *rows = &s->stats->rows.tier[tier];
+    struct tally_count reads = sum_phases(s->stats, TRACE_READ, tier);
+    struct tally_count writes = sum_phases(s->stats, TRACE_WRITE, tier);
     jsonout_object(j, NULL);
     jsonout_text_value(j, "tier", trace_tier_text((enum trace_tier)tier));
     put_capacity(j, t.capacity);
@@ -166,14 +168,15 @@ static void put_tier(struct jsonout *j, const struct summary *s, int tier)
     jsonout_u64(j, "read_bytes", reads.bytes);
     jsonout_u64(j, "write_ops", writes.rows);
     jsonout_u64(j, "write_bytes", writes.bytes);
-    jsonout_u64(j, "evict_ops", t.evicted);
-    jsonout_u64(j, "delete_ops", t.deleted);
-    jsonout_u64(j, "promote_ops", t.promoted);
-    jsonout_u64(j, "peak_bytes", t.peak_bytes);
-    jsonout_u64(j, "final_bytes", t.bytes);
-    jsonout_u64(j, "final_objects", t.objects);
-    jsonout_u64(j, "oversized_objects", t.oversized);
-    jsonout_u64(j, "excess_bytes", t.peak_bytes > t.capacity ? t.peak_bytes - t.capacity : 0);
+    jsonout_u64(j, "evict_ops", rows->evicted);
+    jsonout_u64(j, "delete_ops", rows->deleted);
+    jsonout_u64(j, "promote_ops", rows->promoted);
+    jsonout_u64(j, "peak_bytes", rows->peak_bytes);
+    jsonout_u64(j, "final_bytes", rows->bytes);
+    jsonout_u64(j, "final_objects", rows->objects);
+    jsonout_u64(j, "oversized_objects", rows->oversized);
+    jsonout_u64(j, "excess_bytes",
+                rows->peak_bytes > t.capacity ? rows->peak_bytes - t.capacity : 0);
     jsonout_end(j);
 }
 

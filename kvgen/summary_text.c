@@ -46,32 +46,34 @@ static void print_tier(FILE *f, const struct summary *s, int tier)
     hierarchy_stats(s->hierarchy, (enum trace_tier)tier, &t);
     if (!t.present)
         return;
-    struct sim_count reads = {0}, writes = {0};
+    const struct tally_tier *rows = &s->stats->rows.tier[tier];
+    struct tally_count reads = {0}, writes = {0};
     for (int ph = 0; ph <= TRACE_PHASES; ph++) {
-        reads.rows += s->stats->by[TRACE_READ][tier][ph].rows;
-        reads.bytes += s->stats->by[TRACE_READ][tier][ph].bytes;
-        writes.rows += s->stats->by[TRACE_WRITE][tier][ph].rows;
-        writes.bytes += s->stats->by[TRACE_WRITE][tier][ph].bytes;
+        reads.rows += s->stats->rows.by[TRACE_READ][tier][ph].rows;
+        reads.bytes += s->stats->rows.by[TRACE_READ][tier][ph].bytes;
+        writes.rows += s->stats->rows.by[TRACE_WRITE][tier][ph].rows;
+        writes.bytes += s->stats->rows.by[TRACE_WRITE][tier][ph].bytes;
     }
     fprintf(f, "%-10s %12s %12s %12s %12s %11s %11s %12s %12s\n",
             trace_tier_text((enum trace_tier)tier), count(reads.rows).s, bytes(reads.bytes).s,
-            count(writes.rows).s, bytes(writes.bytes).s, count(t.evicted).s, count(t.deleted).s,
-            bytes(t.peak_bytes).s, t.capacity == HIERARCHY_UNLIMITED ? "-" : bytes(t.capacity).s);
-    if (t.oversized > 0)
+            count(writes.rows).s, bytes(writes.bytes).s, count(rows->evicted).s,
+            count(rows->deleted).s, bytes(rows->peak_bytes).s,
+            t.capacity == HIERARCHY_UNLIMITED ? "-" : bytes(t.capacity).s);
+    if (rows->oversized > 0)
         fprintf(f, "           %s objects were larger than all of %s; most over its capacity: %s\n",
-                count(t.oversized).s, trace_tier_text((enum trace_tier)tier),
-                bytes(t.peak_bytes - t.capacity).s);
+                count(rows->oversized).s, trace_tier_text((enum trace_tier)tier),
+                bytes(rows->peak_bytes - t.capacity).s);
 }
 
 static void print_hits(FILE *f, const struct sim_stats *st)
 {
     const char *separator = "hit rates  ";
     for (int c = 0; c < TRACE_CLASSES; c++) {
-        uint64_t lookups = st->hits[c] + st->misses[c];
+        uint64_t lookups = st->rows.hits[c] + st->rows.misses[c];
         if (lookups == 0)
             continue;
         fprintf(f, "%s%s %.4f of %s", separator, trace_class_text((enum trace_class)c),
-                (double)st->hits[c] / (double)lookups, count(lookups).s);
+                (double)st->rows.hits[c] / (double)lookups, count(lookups).s);
         separator = ", ";
     }
     if (separator[0] == ',')

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kvgen/hierarchy.h"
+#include "kvgen/tally.h"
 #include "lib/rng.h"
 
 enum {
@@ -33,6 +34,7 @@ struct book {
     struct hierarchy_op op[MAX_OPS]; /* of the call under way */
     size_t ops;
     int last; /* last tier */
+    struct tally tally;
 };
 
 static void book_enter(struct book *b, const struct hierarchy_op *op)
@@ -68,12 +70,14 @@ static void book_write(struct book *b, const struct hierarchy_op *op)
 {
     if (op->phase == TRACE_EVICT && op->class == TRACE_PROMOTE) {
         assert_true(b->lifted);
+        assert_int_equal(op->from, b->lift.tier);
         assert_true(ident_equal(b->lift.id, op->id));
         assert_int_equal(b->lift.size, op->size);
         assert_int_equal(b->lift.tokens, op->tokens);
         b->lifted = false;
     } else if (op->phase == TRACE_EVICT) {
         assert_true(b->moving);
+        assert_int_equal(op->from, b->from.tier);
         assert_true(ident_equal(b->from.id, op->id));
         assert_int_equal(b->from.size, op->size);
         assert_int_equal(b->from.tokens, op->tokens);
@@ -103,6 +107,7 @@ static void book_read(struct book *b, const struct hierarchy_op *op)
 static void book_row(void *ctx, const struct hierarchy_op *op)
 {
     struct book *b = ctx;
+    tally_row(&b->tally, op);
     if (b->ops < MAX_OPS)
         b->op[b->ops++] = *op;
     assert_true(!b->moving || op->op == TRACE_WRITE);
@@ -130,6 +135,7 @@ static void book_open(struct book *b, const struct hierarchy_opts *o)
     *b = (struct book){.o = o};
     for (int i = 0; i < MAX_IDS; i++)
         b->tier[i] = TRACE_NO_TIER;
+    memcpy(b->tally.capacity, o->capacity, sizeof b->tally.capacity);
     for (int t = 0; t < TRACE_TIERS; t++)
         if (o->capacity[t] != HIERARCHY_ABSENT)
             b->last = t;
@@ -150,7 +156,9 @@ static void check_books(const struct book *b, const struct hierarchy *h)
         assert_int_equal(s.bytes, bytes);
         assert_int_equal(s.objects, objects);
         assert_int_equal(s.bytes, b->used[t]);
-        assert_true(s.peak_bytes >= s.bytes);
+        assert_int_equal(b->tally.tier[t].bytes, bytes);
+        assert_int_equal(b->tally.tier[t].objects, objects);
+        assert_true(b->tally.tier[t].peak_bytes >= bytes);
         assert_int_equal(s.present, b->o->capacity[t] != HIERARCHY_ABSENT);
         check_capacity(b, t);
         live += bytes;
@@ -329,7 +337,6 @@ static void failed_demotion_refuses(void **state)
 static void oversized(void **state)
 {
     (void)state;
-    struct hierarchy_tier_stats s;
     struct hierarchy_opts o = tiers(0, 0, 100);
     struct book b;
     struct hierarchy *h = begin(&b, &o);
@@ -337,9 +344,8 @@ static void oversized(void **state)
     assert_int_equal(write_size(h, &b, 2, 150), 1);
     assert_int_equal(b.tier[1], TRACE_NO_TIER);
     assert_int_equal(b.tier[2], TRACE_STORAGE);
-    hierarchy_stats(h, TRACE_STORAGE, &s);
-    assert_int_equal(s.oversized, 1);
-    assert_int_equal(s.peak_bytes, 150);
+    assert_int_equal(b.tally.tier[TRACE_STORAGE].oversized, 1);
+    assert_int_equal(b.tally.tier[TRACE_STORAGE].peak_bytes, 150);
     write_size(h, &b, 3, 1);
     assert_int_equal(b.tier[2], TRACE_NO_TIER);
     hierarchy_free(h);
@@ -408,9 +414,7 @@ static void hit_exchanges(void **state)
         assert_int_equal(b.op[i].tier, tier[i]);
         assert_int_equal(b.op[i].id.lo, id[i]);
     }
-    struct hierarchy_tier_stats s;
-    hierarchy_stats(h, TRACE_STORAGE, &s);
-    assert_int_equal(s.promoted, 1);
+    assert_int_equal(b.tally.tier[TRACE_STORAGE].promoted, 1);
     assert_true(read_id(h, &b, 0)); /* at the top already: one row */
     assert_int_equal(b.ops, 1);
     hierarchy_free(h);
@@ -451,9 +455,7 @@ static void hit_returns(void **state)
     assert_int_equal(b.op[4].class, TRACE_PROMOTE);
     assert_int_equal(b.op[4].tier, TRACE_STORAGE);
     assert_int_equal(b.tier[1], TRACE_CPU);
-    struct hierarchy_tier_stats s;
-    hierarchy_stats(h, TRACE_STORAGE, &s);
-    assert_int_equal(s.promoted, 0);
+    assert_int_equal(b.tally.tier[TRACE_STORAGE].promoted, 0);
     hierarchy_free(h);
 }
 

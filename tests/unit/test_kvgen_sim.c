@@ -208,8 +208,8 @@ static void request_path(void **state)
         bool moves = want[i].op == TRACE_READ || want[i].op == TRACE_WRITE;
         assert_int_equal(op(&s, i)->size, moves ? want[i].tokens * UINT64_C(24576) : 0);
     }
-    assert_int_equal(st.hits[TRACE_USER], 6);
-    assert_int_equal(st.misses[TRACE_MULTI_TURN], 1);
+    assert_int_equal(st.rows.hits[TRACE_USER], 6);
+    assert_int_equal(st.rows.misses[TRACE_MULTI_TURN], 1);
     finish(&s);
 }
 
@@ -224,7 +224,7 @@ static void reload_all_looks_every_turn_up(void **state)
     prepare(&s);
     s.workload.reload_all = true;
     struct sim_stats st = run(&s, &p.base, 0);
-    assert_int_equal(st.misses[TRACE_MULTI_TURN], 3);
+    assert_int_equal(st.rows.misses[TRACE_MULTI_TURN], 3);
     for (uint32_t i = 0; i < 3; i++)
         assert_true(ident_equal(op(&s, i)->id, ident_turn(0, 5, i + 1)));
     finish(&s);
@@ -241,7 +241,7 @@ static void fewer_decode_reads(void **state)
         struct script p = {.base.ops = &objects_ops, .request = &r, .count = 1};
         prepare(&s);
         s.o.decode_reads = (enum sim_decode_reads)mode;
-        assert_int_equal(run(&s, &p.base, 0).hits[TRACE_USER], mode == SIM_DECODE_ONCE);
+        assert_int_equal(run(&s, &p.base, 0).rows.hits[TRACE_USER], mode == SIM_DECODE_ONCE);
         finish(&s);
     }
 }
@@ -266,10 +266,10 @@ static void block_reuse(void **state)
         prepare(&s);
         s.o.block_any = any;
         struct sim_stats st = run(&s, &p.base, 0);
-        assert_int_equal(st.hits[TRACE_BLOCK], any ? 4 : 2);
-        assert_int_equal(st.misses[TRACE_BLOCK], any ? 5 : 7);
-        assert_int_equal(st.by[TRACE_WRITE][TRACE_STORAGE][TRACE_PREFILL].rows, 5);
-        assert_int_equal(st.by[TRACE_WRITE][TRACE_STORAGE][TRACE_PREFILL].bytes,
+        assert_int_equal(st.rows.hits[TRACE_BLOCK], any ? 4 : 2);
+        assert_int_equal(st.rows.misses[TRACE_BLOCK], any ? 5 : 7);
+        assert_int_equal(st.rows.by[TRACE_WRITE][TRACE_STORAGE][TRACE_PREFILL].rows, 5);
+        assert_int_equal(st.rows.by[TRACE_WRITE][TRACE_STORAGE][TRACE_PREFILL].bytes,
                          5 * 512 * UINT64_C(24576));
         finish(&s);
     }
@@ -355,7 +355,7 @@ static void closed_users(void **state)
         }
     }
     assert_int_equal(generated, 200);
-    assert_int_equal(st.misses[TRACE_MULTI_TURN], 0);
+    assert_int_equal(st.rows.misses[TRACE_MULTI_TURN], 0);
     source->ops->close(source);
     population_free(people);
     finish(&s);

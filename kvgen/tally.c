@@ -1,0 +1,42 @@
+/* tally.c - counts what leaves the simulation, row by row, so that a summary says what the trace
+ * says wherever the run is cut. The simulation calls it for every row before any filter. */
+#include "kvgen/tally.h"
+
+static void came(struct tally *t, const struct hierarchy_op *op)
+{
+    struct tally_tier *tier = &t->tier[op->tier];
+    tier->bytes += op->size;
+    tier->objects++;
+    if (tier->bytes > tier->peak_bytes)
+        tier->peak_bytes = tier->bytes;
+    if (op->size > t->capacity[op->tier])
+        tier->oversized++;
+    if (op->class == TRACE_PROMOTE && op->tier < op->from)
+        t->tier[op->from].promoted++;
+}
+
+static void left(struct tally *t, const struct hierarchy_op *op)
+{
+    struct tally_tier *tier = &t->tier[op->tier];
+    tier->bytes -= op->size;
+    tier->objects--;
+    if (op->op == TRACE_DELETE)
+        tier->deleted++;
+    else if (op->class != TRACE_PROMOTE)
+        tier->evicted++;
+}
+
+void tally_row(struct tally *t, const struct hierarchy_op *op)
+{
+    struct tally_count *c = &t->by[op->op][op->tier][op->phase];
+    c->rows++;
+    c->bytes += op->size;
+    if (op->op == TRACE_MISS)
+        t->misses[op->class]++;
+    else if (op->op == TRACE_READ && op->phase != TRACE_EVICT)
+        t->hits[op->class]++;
+    else if (op->op == TRACE_WRITE)
+        came(t, op);
+    else if (op->op != TRACE_GENERATE)
+        left(t, op);
+}

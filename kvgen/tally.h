@@ -1,0 +1,35 @@
+/* tally.h - what the rows of a run say in all: counts, hits, and what each tier holds. */
+#ifndef KVGEN_TALLY_H
+#define KVGEN_TALLY_H
+
+#include <stdint.h>
+
+#include "kvgen/hierarchy.h"
+#include "lib/trace.h"
+
+struct tally_count {
+    uint64_t rows, bytes;
+};
+
+/* What a tier's rows say of it so far. */
+struct tally_tier {
+    uint64_t bytes, objects; /* now */
+    uint64_t peak_bytes;
+    uint64_t evicted, deleted,
+        promoted;       /* objects demoted from here, deleted, moved up from here */
+    uint64_t oversized; /* objects written here that are larger than the tier */
+};
+
+/* A plain value; zero it and set capacity. */
+struct tally {
+    uint64_t capacity[TRACE_TIERS]; /* bytes */
+    /* tier and phase may be TRACE_NO_TIER, TRACE_NO_PHASE. */
+    struct tally_count by[TRACE_OPS][TRACE_TIERS + 1][TRACE_PHASES + 1];
+    uint64_t hits[TRACE_CLASSES], misses[TRACE_CLASSES];
+    struct tally_tier tier[TRACE_TIERS];
+};
+
+/* Counts one row. The rows must come in their order. */
+void tally_row(struct tally *t, const struct hierarchy_op *op);
+
+#endif
