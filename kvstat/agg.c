@@ -105,6 +105,9 @@ static bool count_read(struct agg_totals *t, const struct trace_row *row)
         t->reads_without_tokens++;
     else
         over |= add_u64(&t->read_tokens, (uint64_t)row->tokens);
+    /* Each block of a prompt is looked up once; other objects are read again while decoding. */
+    if (row->class == TRACE_BLOCK && row->phase != TRACE_EVICT && row->tokens != TRACE_NONE)
+        over |= add_u64(&t->context_tokens, (uint64_t)row->tokens);
     return over;
 }
 
@@ -115,7 +118,10 @@ static bool count_write(struct agg_totals *t, const struct trace_row *row)
         t->promote_ops[row->tier]++;
     else if (row->phase == TRACE_EVICT)
         t->offload_ops[row->tier]++;
-    return add_u64(&t->write_bytes, row->size);
+    bool over = add_u64(&t->write_bytes, row->size);
+    if (row->phase == TRACE_PREFILL && row->class != TRACE_INGEST && row->tokens != TRACE_NONE)
+        over |= add_u64(&t->context_tokens, (uint64_t)row->tokens);
+    return over;
 }
 
 static bool count_ok(struct agg_totals *t, const struct trace_row *row)

@@ -36,6 +36,7 @@ struct agg_totals {
     uint64_t misses[TRACE_NO_CLASS + 1];      /* Miss rows, and such Read rows that are absent */
     uint64_t generate_rows, generated_tokens; /* Generate rows */
     uint64_t read_tokens;                     /* Tokens of Read rows that are not Evict */
+    uint64_t context_tokens;                  /* of Prefill writes, and of blocks that hit */
     uint64_t reads_without_tokens;            /* such rows whose Tokens are empty */
     uint64_t tier2_tokens;                    /* Tokens of Read and Write rows of Tier-2 */
     uint64_t tier2_bare_bytes;                /* bytes of those whose Tokens are empty */

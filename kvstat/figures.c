@@ -85,6 +85,18 @@ static void compute_throughput(struct figures *f)
     f->tier2_tokens_per_s = ratio(tier2, f->elapsed_s);
 }
 
+/* Requests of a file cut into parts are counted more than once, which no mean survives. */
+static void compute_token_means(struct figures *f)
+{
+    const struct agg_totals *t = f->totals;
+    f->context_tokens_mean = f->generated_tokens_mean = NAN;
+    if (!has(f, TRACE_COL_TOKENS) || f->requests->cut > 0)
+        return;
+    f->context_tokens_mean =
+        t->context_tokens > 0 ? ratio((double)t->context_tokens, (double)f->requests->count) : NAN;
+    f->generated_tokens_mean = ratio((double)t->generated_tokens, (double)t->generate_rows);
+}
+
 static void compute_tier(struct figures *f, enum trace_tier tier)
 {
     const struct groups *g = agg_by_tier_op(f->scan->agg);
@@ -149,6 +161,7 @@ void figures_compute(struct figures *f, const char *const *files, size_t file_co
     f->elapsed_s = (double)f->totals->elapsed_ns / 1e9;
     compute_throughput(f);
     compute_cache(f);
+    compute_token_means(f);
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         compute_tier(f, t);
     compute_bottleneck(f);

@@ -64,6 +64,7 @@ struct figures {
         double hit_rate;
     } lookup[FIGURES_LOOKUPS];
     double read_write_ratio, read_amplification;
+    double context_tokens_mean, generated_tokens_mean; /* of a request */
     struct {
         bool used;
         double capacity_bytes;

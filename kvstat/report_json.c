@@ -62,6 +62,21 @@ static void put_key(struct jsonout *j, const struct group_key *k, unsigned by)
     jsonout_end(j);
 }
 
+/* What is counted and measured of a group, as members of the object that is open. */
+static void put_group(struct jsonout *j, const struct figures *f, const struct group *g,
+                      unsigned by)
+{
+    jsonout_u64(j, "ops", g->ops);
+    jsonout_u64(j, "failed", g->failed);
+    jsonout_u64(j, "bytes", g->bytes);
+    jsonout_f64(j, "gib_per_s", figures_gib_per_s(f, g, by));
+    put_hist(j, "size_bytes", g->metric[GROUP_SIZE], 1);
+    put_hist(j, "service_us", g->metric[GROUP_SERVICE], 1e3);
+    put_hist(j, "wait_us", g->metric[GROUP_WAIT], 1e3);
+    put_hist(j, "response_us", g->metric[GROUP_RESPONSE], 1e3);
+    put_hist(j, "device_us", g->metric[GROUP_DEVICE], 1e3);
+}
+
 static void put_groups(struct jsonout *j, const struct figures *f)
 {
     struct groups *groups = agg_groups(f->scan->agg);
@@ -72,15 +87,54 @@ static void put_groups(struct jsonout *j, const struct figures *f)
         const struct group *g = groups_at(groups, i);
         jsonout_object(j, NULL);
         put_key(j, &g->key, by);
-        jsonout_u64(j, "ops", g->ops);
-        jsonout_u64(j, "failed", g->failed);
-        jsonout_u64(j, "bytes", g->bytes);
-        jsonout_f64(j, "gib_per_s", figures_gib_per_s(f, g, by));
-        put_hist(j, "size_bytes", g->metric[GROUP_SIZE], 1);
-        put_hist(j, "service_us", g->metric[GROUP_SERVICE], 1e3);
-        put_hist(j, "wait_us", g->metric[GROUP_WAIT], 1e3);
-        put_hist(j, "response_us", g->metric[GROUP_RESPONSE], 1e3);
-        put_hist(j, "device_us", g->metric[GROUP_DEVICE], 1e3);
+        put_group(j, f, g, by);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}
+
+static void put_direction(struct jsonout *j, const struct figures *f, const char *name,
+                          unsigned tier, enum trace_op op)
+{
+    const struct group *g =
+        groups_find(agg_by_tier_op(f->scan->agg), (uint8_t)tier, (uint8_t)op);
+    if (!g) {
+        jsonout_null(j, name);
+        return;
+    }
+    jsonout_object(j, name);
+    put_group(j, f, g, GROUPS_TIER | GROUPS_OP);
+    jsonout_end(j);
+}
+
+/* All phases together: the shape and names of kvreplay's summary. */
+static void put_directions(struct jsonout *j, const struct figures *f)
+{
+    jsonout_array(j, "tiers");
+    for (unsigned t = 0; t < TRACE_TIERS; t++) {
+        if (!f->tier[t].used)
+            continue;
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "tier", trace_tier_text(t));
+        put_direction(j, f, "read", t, TRACE_READ);
+        put_direction(j, f, "write", t, TRACE_WRITE);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}
+
+static void put_phases(struct jsonout *j, const struct figures *f)
+{
+    struct groups *phases = agg_by_phase(f->scan->agg);
+    size_t n = groups_sort(phases);
+    jsonout_array(j, "phases");
+    for (size_t i = 0; i < n; i++) {
+        const struct group *g = groups_at(phases, i);
+        if (g->key.phase == TRACE_NO_PHASE)
+            continue;
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "phase", trace_phase_text(g->key.phase));
+        put_group(j, f, g, GROUPS_PHASE);
         jsonout_end(j);
     }
     jsonout_end(j);
@@ -295,6 +349,8 @@ static void put_requests(struct jsonout *j, const struct figures *f)
     jsonout_u64(j, "count", f->requests->count);
     jsonout_u64(j, "counted_in_parts", f->requests->cut);
     jsonout_text_value(j, "end_to_end_from", f->requests->with_arrival ? "arrival" : "first_start");
+    jsonout_f64(j, "context_tokens_mean", f->context_tokens_mean);
+    jsonout_f64(j, "generated_tokens_mean", f->generated_tokens_mean);
     put_request_times(j, f->requests->metric);
     put_by_qos(j, f);
     jsonout_end(j);
@@ -338,6 +394,8 @@ void report_json(struct jsonout *j, const struct figures *f)
     put_groups(j, f);
     put_cache(j, f);
     put_requests(j, f);
+    put_directions(j, f);
+    put_phases(j, f);
     if (f->assess)
         report_assess_json(j, f->assess);
     else
