@@ -28,9 +28,9 @@ KVGEN     := kvgen option_table options models workload population population_fi
              output summary summary_text
 KVREPLAY  := kvreplay options replay survey capacity tiers populate gate reader objects plan order timers \
              schedule lag admit pace sched worker results stats notices show residency summary summary_text
-KVSTAT    := kvstat options scan agg groups order occupancy requests_run requests series run \
-             figures assess leaves runs stats headline compare verify hgrm plot report_text report_cells \
-             report_assess report_series report_compare report_verify report_json report_csv report_plot \
+KVSTAT    := kvstat options inputs scan agg groups order occupancy requests_run requests series run \
+             figures assess leaves runs document stats headline compare reference verify hgrm plot report_text report_cells \
+             report_assess report_series report_compare report_table report_verify report_json report_csv report_plot \
              report_fio report_mlperf output
 KVPRECOND := kvprecond options place fill report
 
@@ -134,6 +134,10 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/tests/fuzz/fuzz_kvgen_%: tests/fuzz/fuzz_kvgen_%.c $(call parts,kvgen,$(KVGEN)) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/tests/fuzz/fuzz_kvstat_%: tests/fuzz/fuzz_kvstat_%.c $(call parts,kvstat,$(KVSTAT)) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 

@@ -8,11 +8,14 @@
 
 #include "kvstat/assess.h"
 #include "kvstat/compare.h"
+#include "kvstat/document.h"
 #include "kvstat/figures.h"
 #include "kvstat/hgrm.h"
+#include "kvstat/inputs.h"
 #include "kvstat/options.h"
 #include "kvstat/output.h"
 #include "kvstat/plot.h"
+#include "kvstat/reference.h"
 #include "kvstat/report.h"
 #include "kvstat/run.h"
 #include "kvstat/runs.h"
@@ -31,8 +34,10 @@ struct kvstat {
     struct assess_limits limits;
     struct jsonout *json; /* one of these two is used */
     struct output *text;
-    struct runs *runs; /* what reports are gathered in: for CSV, trials, comparisons */
-    bool several;      /* reports in one output */
+    struct runs *runs;   /* what reports are gathered in: for CSV, trials, comparisons, tables */
+    struct runs *series; /* the intervals of one report, for CSV */
+    bool several;        /* reports in one output */
+    bool hidden;         /* reports are gathered only */
     int status;
 };
 
@@ -111,17 +116,18 @@ static int save_mlperf(const char *path, const struct figures *f, struct err *e)
 static int put_report(struct kvstat *k, const struct figures *f, struct err *e)
 {
     int rc = 0;
-    bool alone = k->options.compare.count == 0;
-    if (k->json && alone && k->several)
+    if (k->json && !k->hidden && k->several)
         jsonout_object(k->json, NULL);
-    if (k->json && alone)
+    if (k->json && !k->hidden)
         report_json(k->json, f);
-    if (k->json && alone && k->several)
+    if (k->json && !k->hidden && k->several)
         jsonout_end(k->json);
-    if (!k->json && !k->runs)
+    if (!k->json && !k->hidden && !k->several && !k->options.csv)
         report_text(output_stream(k->text), f);
     if (k->runs)
-        rc = k->options.interval_ns > 0 ? runs_add_series(k->runs, f, e) : runs_add(k->runs, f, e);
+        rc = runs_add(k->runs, f, e);
+    if (rc == 0 && k->series)
+        rc = runs_add_series(k->series, f, e);
     if (rc == 0 && k->options.hgrm)
         rc = hgrm_save(k->options.hgrm, f, e);
     if (rc == 0 && k->options.plot)
@@ -214,10 +220,6 @@ static int report_pooled(struct kvstat *k, const char *const *files, size_t n, s
 static int report_trials(struct kvstat *k, const char *const *files, size_t n, struct err *e)
 {
     k->several = n > 1;
-    if (k->several && !k->runs)
-        k->runs = runs_create();
-    if (k->several && !k->runs)
-        return err_nomem(e, "trials");
     if (k->json && k->several)
         jsonout_array(k->json, "reports");
     int rc = report_each(k, files, n, NULL, e);
@@ -249,6 +251,7 @@ static int report_comparison(struct kvstat *k, const char *const *files, size_t 
     struct runs *base = runs_create(), *new = runs_create();
     struct scan *base_scan = NULL, *new_scan = NULL;
     int rc = base && new ? 0 : err_nomem(e, "comparison");
+    k->hidden = true;
     k->runs = base;
     if (rc == 0)
         rc = report_each(k, bases->item, bases->count, &base_scan, e);
@@ -293,6 +296,145 @@ static int verify_each(struct kvstat *k, const char *const *files, size_t n, str
     return rc;
 }
 
+/* ---- folders and documents ---- */
+
+static int gather_document(struct runs *runs, const struct input *in, struct err *e)
+{
+    const struct document_sink sink = {runs_put, runs_end, runs};
+    int rc = document_read(in->path, &sink, e);
+    if (rc == -ENOTSUP && in->found) {
+        fprintf(stderr, "kvstat: %s: left out: no run that kvstat knows\n", in->path);
+        return 0;
+    }
+    return rc;
+}
+
+/* Documents carry their verdicts, or none; rows are judged as they are counted. */
+static void check_documents(struct kvstat *k, size_t from)
+{
+    size_t status = runs_find(k->runs, "assessment.status");
+    if (!k->options.check || k->options.profile == ASSESS_NONE)
+        return;
+    for (size_t run = from; run < runs_count(k->runs); run++)
+        if (status == runs_figures(k->runs) || strcmp(runs_text(k->runs, run, status), "PASS") != 0)
+            k->status = 1;
+}
+
+/* A file of rows in a folder may be anything: only traces and results are runs. */
+static int gather_rows(struct kvstat *k, const struct input *in, struct err *e)
+{
+    const struct leaf name = {"run", in->path, LEAF_TEXT, NAN};
+    const char *const files[] = {in->path};
+    if (in->found && !scan_is_readable(in->path)) {
+        fprintf(stderr, "kvstat: %s: left out: neither trace nor result\n", in->path);
+        return 0;
+    }
+    if (runs_put(k->runs, &name) < 0)
+        return err_nomem(e, "figures of runs");
+    return report_each(k, files, 1, NULL, e);
+}
+
+static int report_table(struct kvstat *k, const struct opt_parser *p, const struct inputs *in,
+                        struct err *e)
+{
+    int rc = opt_refuse(p, e, "means nothing with folders and JSON documents", "interval", "hgrm",
+                        "plot", "fio-job", "mlperf", "merge", "run", NULL);
+    k->hidden = true;
+    runs_allow_mixed(k->runs);
+    if (rc == 0 && (runs_reserve(k->runs, "run") < 0 || runs_reserve(k->runs, "kind") < 0))
+        rc = err_nomem(e, "figures of runs");
+    for (size_t i = 0; i < in->count && rc == 0; i++) {
+        size_t from = runs_count(k->runs);
+        if (in->item[i].kind == INPUT_ROWS) {
+            rc = gather_rows(k, &in->item[i], e);
+            continue;
+        }
+        rc = gather_document(k->runs, &in->item[i], e);
+        check_documents(k, from);
+    }
+    if (rc == 0 && runs_count(k->runs) == 0)
+        rc = err_set(e, -ENOENT, ERR_INPUT, "", "no run in any of the files");
+    if (rc == 0 && k->json)
+        report_table_json(k->json, k->runs);
+    if (rc == 0 && k->text && !k->options.csv)
+        report_table_text(output_stream(k->text), k->runs);
+    return rc;
+}
+
+/* ---- reference ---- */
+
+static int gather_reference(struct kvstat *k, struct runs *runs, const struct input *in,
+                            struct err *e)
+{
+    struct scan_opts opts = k->scan;
+    struct scan *scan = NULL;
+    struct figures f;
+    struct run run;
+    const char *const files[] = {in->path};
+    opts.interval_ns = 0;
+    int rc = scan_file(&scan, in->path, &opts, e);
+    if (k->scan.progress)
+        progress_clear(k->scan.progress);
+    if (rc < 0) {
+        scan_free(rc == -EBADMSG ? scan : NULL);
+        return rc;
+    }
+    rc = run_read(&run, NULL, scan->summary, scan->provenance, e);
+    if (rc == 0) {
+        figures_compute(&f, files, 1, scan, &run, k->targets);
+        rc = runs_add(runs, &f, e);
+    }
+    run_free(&run);
+    scan_free(scan);
+    return rc;
+}
+
+/* Holds what was gathered against the reference. */
+static int report_reference(struct kvstat *k, struct err *e)
+{
+    struct runs *runs = runs_create();
+    struct inputs in = {0};
+    struct reference result;
+    int rc = runs ? inputs_add(&in, k->options.reference, e) : err_nomem(e, "reference");
+    if (rc == 0)
+        runs_allow_mixed(runs);
+    for (size_t i = 0; i < in.count && rc == 0; i++)
+        rc = in.item[i].kind == INPUT_DOCUMENT ? gather_document(runs, &in.item[i], e)
+                                               : gather_reference(k, runs, &in.item[i], e);
+    if (rc == 0) {
+        reference_compare(&result, runs, k->runs);
+        if (k->options.check && result.verdict != REFERENCE_WITHIN && k->status == 0)
+            k->status = 1;
+        if (k->json)
+            report_reference_json(k->json, k->options.reference, &result);
+        else
+            report_reference_text(output_stream(k->text), k->options.reference, &result);
+    }
+    inputs_free(&in);
+    runs_free(runs);
+    return rc;
+}
+
+static int report_inputs(struct kvstat *k, const struct opt_parser *p, const char *const *files,
+                         size_t n, struct err *e)
+{
+    struct inputs in = {0};
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = inputs_add(&in, files[i], e);
+    k->runs = runs_create();
+    if (rc == 0 && !k->runs)
+        rc = err_nomem(e, "report");
+    if (rc == 0 && in.table)
+        rc = report_table(k, p, &in, e);
+    else if (rc == 0)
+        rc = k->options.merge ? report_pooled(k, files, n, e) : report_trials(k, files, n, e);
+    if (rc == 0 && k->options.reference)
+        rc = report_reference(k, e);
+    inputs_free(&in);
+    return rc;
+}
+
 static int report_all(struct kvstat *k, const struct opt_parser *p, struct err *e)
 {
     static const char *const standard_input[] = {"-"};
@@ -306,7 +448,7 @@ static int report_all(struct kvstat *k, const struct opt_parser *p, struct err *
         return verify_each(k, files, n, e);
     if (k->options.compare.count > 0)
         return report_comparison(k, files, n, e);
-    return k->options.merge ? report_pooled(k, files, n, e) : report_trials(k, files, n, e);
+    return report_inputs(k, p, files, n, e);
 }
 
 static int run(struct kvstat *k, const struct opt_parser *p, int argc, char **argv, struct err *e)
@@ -325,8 +467,9 @@ static int run(struct kvstat *k, const struct opt_parser *p, int argc, char **ar
                                      INT64_C(1000000000));
     k->text = k->options.json ? NULL : output_open();
     k->json = k->options.json ? jsonout_create() : NULL;
-    k->runs = k->options.csv ? runs_create() : NULL;
-    if (!k->scan.progress || (!k->text && !k->json) || (k->options.csv && !k->runs)) {
+    k->series = k->options.csv && k->options.interval_ns > 0 ? runs_create() : NULL;
+    if (!k->scan.progress || (!k->text && !k->json) ||
+        (k->options.csv && k->options.interval_ns > 0 && !k->series)) {
         rc = err_nomem(e, "report");
         goto out;
     }
@@ -334,7 +477,7 @@ static int run(struct kvstat *k, const struct opt_parser *p, int argc, char **ar
         jsonout_identity(k->json, "kvstat", argc, argv, started);
     rc = report_all(k, p, e);
     if (rc == 0 && k->options.csv)
-        report_csv(output_stream(k->text), k->runs);
+        report_csv(output_stream(k->text), k->series ? k->series : k->runs);
     if (rc == 0)
         rc = k->json ? jsonout_save(k->json, k->options.output, e)
                      : output_save(k->text, k->options.output, e);
@@ -342,6 +485,7 @@ out:
     jsonout_free(k->json);
     output_free(k->text);
     runs_free(k->runs);
+    runs_free(k->series);
     progress_close(k->scan.progress);
     return rc;
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/jsonin.h"
+
 enum {
     PATH_LEN = 2048,
     TEXT_LEN = 4096
@@ -25,7 +27,20 @@ static void append(char *buf, size_t n, const char *separator, const char *text)
     snprintf(buf + len, n - len, "%s%s", len ? separator : "", text);
 }
 
-/* Whole numbers as such, others in the fewest digits that read back the same. */
+void leaf_format_number(char text[LEAF_NUMBER_LEN], double number)
+{
+    if (number == trunc(number) && fabs(number) < 9007199254740992.0) {
+        snprintf(text, LEAF_NUMBER_LEN, "%.0f", number);
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, LEAF_NUMBER_LEN, "%.*g", digits, number);
+        if (strtod(text, NULL) == number)
+            break;
+    }
+}
+
+/* Integers beyond a double's 53 bits keep their digits. */
 static void format_number(char *buf, size_t n, const struct jsonin_v *v, double number)
 {
     int64_t i;
@@ -34,12 +49,11 @@ static void format_number(char *buf, size_t n, const struct jsonin_v *v, double 
         snprintf(buf, n, "%lld", (long long)i);
     else if (jsonin_u64(v, &u) == 0)
         snprintf(buf, n, "%llu", (unsigned long long)u);
-    else
-        for (int digits = 15; digits <= 17; digits++) {
-            snprintf(buf, n, "%.*g", digits, number);
-            if (strtod(buf, NULL) == number)
-                break;
-        }
+    else {
+        char text[LEAF_NUMBER_LEN];
+        leaf_format_number(text, number);
+        snprintf(buf, n, "%s", text);
+    }
 }
 
 /* Text and kind of a scalar; anything else is unknown. */

@@ -2,8 +2,6 @@
 #ifndef KVSTAT_LEAVES_H
 #define KVSTAT_LEAVES_H
 
-#include "lib/jsonin.h"
-
 enum leaf_kind {
     LEAF_UNKNOWN, /* null */
     LEAF_NUMBER,
@@ -22,6 +20,14 @@ struct leaf {
 };
 /* 0, or a negative errno, which ends the walk. */
 typedef int (*leaf_fn)(void *arg, const struct leaf *leaf);
+
+/* A number's text: whole ones as such, others in the fewest digits that read back the same. */
+enum {
+    LEAF_NUMBER_LEN = 32
+};
+void leaf_format_number(char text[LEAF_NUMBER_LEN], double number);
+
+struct jsonin_v; /* lib/jsonin.h */
 
 /* Calls fn for every leaf in the document's order. 0, or what fn returned. */
 int leaves_walk(const struct jsonin_v *root, leaf_fn fn, void *arg);

@@ -84,6 +84,12 @@ static const struct opt table[] = {
      .arg = "BASE",
      .help = "Tell which figures of the files differ from this one's by more than the noise; "
              "repeated: from those of several trials."},
+    {.name = "reference",
+     .type = OPT_TEXT,
+     .offset = FIELD(reference),
+     .arg = "FILE",
+     .help = "Say whether hit rate, read/write ratio, tokens a request and tokens a second are "
+             "within 5 % of this trace's, result's or benchmark's (JSON)."},
     {.name = "profile",
      .type = OPT_ENUM,
      .offset = FIELD(profile),
@@ -94,7 +100,8 @@ static const struct opt table[] = {
     {.name = "check",
      .type = OPT_FLAG,
      .offset = FIELD(check),
-     .help = "Exit with status 1 unless the verdict of --profile is PASS."},
+     .help = "Exit with status 1 unless the verdict of --profile is PASS and --reference finds all "
+             "that is known within 5 %."},
     {.name = "verify-trace",
      .type = OPT_FLAG,
      .offset = FIELD(verify_trace),
@@ -141,7 +148,7 @@ static const struct opt table[] = {
 
 struct opt_parser *options_open(struct options *o)
 {
-    return opt_open("kvstat", "[options] [FILE|- ...]", table, o);
+    return opt_open("kvstat", "[options] [FILE|FOLDER|- ...]", table, o);
 }
 
 /* What means nothing together. */
@@ -149,6 +156,8 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
 {
     if (o->json && o->csv)
         return err_set(e, -EINVAL, ERR_INPUT, "--csv", "is another form than --json: give one");
+    if (o->csv && o->reference)
+        return err_set(e, -EINVAL, ERR_INPUT, "--reference", "has no CSV: give --json or neither");
     if (o->interval_ns > 0 && files > 1)
         return err_set(e, -EINVAL, ERR_INPUT, "--interval", "is for one file, not %zu", files);
     if (o->plot && files > 1)
@@ -174,8 +183,8 @@ static int check_verify(const struct opt_parser *p, const struct options *o, str
     if (!o->verify_trace)
         return 0;
     return opt_refuse(p, e, "means nothing with --verify-trace", "csv", "by", "interval", "hgrm",
-                      "plot", "fio-job", "mlperf", "merge", "compare", "profile", "check", "config",
-                      NULL);
+                      "plot", "fio-job", "mlperf", "merge", "compare", "reference", "profile",
+                      "check", "config", NULL);
 }
 
 static int check_compare(const struct opt_parser *p, const struct options *o, size_t files,
@@ -189,7 +198,7 @@ static int check_compare(const struct opt_parser *p, const struct options *o, si
     if (o->by & GROUPS_USER)
         return err_set(e, -EINVAL, ERR_INPUT, "--compare", "does not compare single users");
     return opt_refuse(p, e, "means nothing with --compare", "csv", "interval", "hgrm", "plot",
-                      "fio-job", "mlperf", "merge", "profile", "check", "run", NULL);
+                      "fio-job", "mlperf", "merge", "reference", "profile", "check", "run", NULL);
 }
 
 static uint64_t threads_auto(void)
@@ -212,9 +221,9 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
                        "no input: name a trace or result file, or pipe one in");
     if (n > 1 && opt_given(p, "run"))
         return err_set(e, -EINVAL, ERR_INPUT, "--run", "describes one input, not %zu", n);
-    if (o->check && !o->profile)
+    if (o->check && !o->profile && !o->reference)
         return err_set(e, -EINVAL, ERR_INPUT, "--check",
-                       "needs --profile, which gives the verdict");
+                       "needs --profile or --reference, which give the verdict");
     if (o->threads == 0)
         o->threads = threads_auto();
     rc = groups_parse_by(o->by_text, &o->by, e);

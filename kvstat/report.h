@@ -28,6 +28,13 @@ struct runs;
 /* Several runs as trials; two sides compared. */
 void report_trials_text(FILE *out, const struct runs *r);
 void report_trials_json(struct jsonout *j, const struct runs *r);
+/* Runs of any kind: a line a run with the figures that are looked at first; all figures. */
+void report_table_text(FILE *out, const struct runs *r);
+void report_table_json(struct jsonout *j, const struct runs *r);
+/* Runs held against a reference, file its name. */
+struct reference;
+void report_reference_text(FILE *out, const char *file, const struct reference *f);
+void report_reference_json(struct jsonout *j, const char *file, const struct reference *f);
 struct compare;
 void report_compare_text(FILE *out, const struct compare *c, const struct runs *base,
                          const struct runs *new);

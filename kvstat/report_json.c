@@ -96,8 +96,7 @@ static void put_groups(struct jsonout *j, const struct figures *f)
 static void put_direction(struct jsonout *j, const struct figures *f, const char *name,
                           unsigned tier, enum trace_op op)
 {
-    const struct group *g =
-        groups_find(agg_by_tier_op(f->scan->agg), (uint8_t)tier, (uint8_t)op);
+    const struct group *g = groups_find(agg_by_tier_op(f->scan->agg), (uint8_t)tier, (uint8_t)op);
     if (!g) {
         jsonout_null(j, name);
         return;

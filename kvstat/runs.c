@@ -30,7 +30,7 @@ struct runs {
     size_t figures, room;
     size_t count;
     void *tree; /* figures by name */
-    bool result;
+    bool result, mixed;
     double *sample; /* room for a value of every run */
 };
 
@@ -101,10 +101,10 @@ static struct figure *find(const struct runs *r, const char *name)
     return found ? *found : NULL;
 }
 
-/* Fills the cells up to the run that is being added; a name met twice keeps its first value. */
-static int add_leaf(void *arg, const struct leaf *leaf)
+/* Fills the cells up to the run that is being added. */
+int runs_put(void *runs, const struct leaf *leaf)
 {
-    struct runs *r = arg;
+    struct runs *r = runs;
     struct figure *f = find(r, leaf->path);
     if (!f)
         f = new_figure(r, leaf->path);
@@ -123,21 +123,35 @@ static int add_leaf(void *arg, const struct leaf *leaf)
     return cell[r->count].text ? 0 : -ENOMEM;
 }
 
+int runs_end(void *runs)
+{
+    struct runs *r = runs;
+    double *sample = realloc(r->sample, (r->count + 1) * sizeof(*sample));
+    if (!sample)
+        return -ENOMEM;
+    r->sample = sample;
+    r->count++;
+    return 0;
+}
+
+int runs_reserve(struct runs *r, const char *name)
+{
+    return new_figure(r, name) ? 0 : -ENOMEM;
+}
+
+void runs_allow_mixed(struct runs *r)
+{
+    r->mixed = true;
+}
+
 /* Adds the document as a run, and frees it; NULL is one for which there was no memory. */
 static int add_document(struct runs *r, struct jsonout *j, struct err *e)
 {
     struct jsonin *doc = NULL;
     const char *text = j ? jsonout_text(j, false) : NULL;
     int rc = text ? jsonin_parse(&doc, text, strlen(text), "report", e) : err_nomem(e, "report");
-    if (rc == 0 && leaves_walk(jsonin_root(doc), add_leaf, r) < 0)
+    if (rc == 0 && (leaves_walk(jsonin_root(doc), runs_put, r) < 0 || runs_end(r) < 0))
         rc = err_nomem(e, "figures of runs");
-    double *sample = rc == 0 ? realloc(r->sample, (r->count + 1) * sizeof(*sample)) : NULL;
-    if (sample) {
-        r->sample = sample;
-        r->count++;
-    } else if (rc == 0) {
-        rc = err_nomem(e, "figures of runs");
-    }
     jsonin_free(doc);
     jsonout_free(j);
     return rc;
@@ -145,7 +159,7 @@ static int add_document(struct runs *r, struct jsonout *j, struct err *e)
 
 int runs_add(struct runs *r, const struct figures *f, struct err *e)
 {
-    if (r->count > 0 && r->result != f->result)
+    if (r->count > 0 && !r->mixed && r->result != f->result)
         return err_set(e, -EINVAL, ERR_INPUT, f->files[0],
                        "is a %s, the files before are not: they are no trials of one load",
                        f->result ? "result file" : "trace");

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "kvstat/figures.h"
+#include "kvstat/leaves.h"
 #include "kvstat/stats.h"
 #include "lib/err.h"
 
@@ -15,6 +16,16 @@ void runs_free(struct runs *r);
 
 /* Adds a run. 0; -EINVAL: it is a trace and the others are results, or the reverse; -ENOMEM. */
 int runs_add(struct runs *r, const struct figures *f, struct err *e);
+
+/* A figure of the run that is being added, and its end: a leaf_fn, and what document.h wants. A
+ * name given twice keeps its first value. Figures of runs_add may have others put before them.
+ * 0 or -ENOMEM. */
+int runs_put(void *runs, const struct leaf *leaf);
+int runs_end(void *runs);
+/* The next figure of all runs: so that it comes first. 0 or -ENOMEM. */
+int runs_reserve(struct runs *r, const char *name);
+/* Traces and results may stand side by side from here on: a table, not trials. */
+void runs_allow_mixed(struct runs *r);
 
 /* Adds each interval of its time series as a run. */
 int runs_add_series(struct runs *r, const struct figures *f, struct err *e);

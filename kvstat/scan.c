@@ -242,6 +242,16 @@ out:
     return rc;
 }
 
+bool scan_is_readable(const char *path)
+{
+    struct trace_read_opts read = {.want = AGG_COLUMNS};
+    struct trace_reader *reader = NULL;
+    if (trace_open(&reader, path, &read, NULL) < 0)
+        return false;
+    trace_close(reader);
+    return true;
+}
+
 int scan_merge(struct scan *into, const struct scan *from, struct err *e)
 {
     if (agg_result(into->agg) != agg_result(from->agg))

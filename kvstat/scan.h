@@ -38,6 +38,8 @@ struct scan {
 /* 0; -EBADMSG with *e when the file is cut (*out then holds what was counted before the cut);
  * -EINTR after a signal (stop.h); else a negative errno with *e and *out untouched. */
 int scan_file(struct scan **out, const char *path, const struct scan_opts *o, struct err *e);
+/* Whether path can be opened as a trace or result file: its header is one. */
+bool scan_is_readable(const char *path);
 /* Pools from into into. -EINVAL: one is a trace and the other a result file. */
 int scan_merge(struct scan *into, const struct scan *from, struct err *e);
 void scan_free(struct scan *s);

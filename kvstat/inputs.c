@@ -1,0 +1,124 @@
+/* The operands in front of everything: folders become their files, and each file is told to be rows
+ * or a document by its name or first byte, so that the rest of kvstat knows how to read it. */
+#include "kvstat/inputs.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Deeper folders than these are refused: a loop of links ends here. */
+#define DEPTH_MAX 16
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text), tail = strlen(end);
+    return len > tail && strcmp(text + len - tail, end) == 0;
+}
+
+static bool is_json(const char *path)
+{
+    return ends_with(path, ".json") || ends_with(path, ".jsonl") || ends_with(path, ".json.zst");
+}
+
+/* Of a file whose name does not say: rows never begin with a brace. */
+static bool begins_with_brace(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    int c;
+    if (!f)
+        return false;
+    do
+        c = fgetc(f);
+    while (c != EOF && isspace(c));
+    fclose(f);
+    return c == '{';
+}
+
+static int add_file(struct inputs *in, const char *path, bool regular, bool found)
+{
+    if (in->count == in->room) {
+        size_t room = in->room ? 2 * in->room : 16;
+        struct input *grown = realloc(in->item, room * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        in->item = grown;
+        in->room = room;
+    }
+    bool document = is_json(path) || (regular && begins_with_brace(path));
+    struct input *i = &in->item[in->count];
+    *i = (struct input){strdup(path), document ? INPUT_DOCUMENT : INPUT_ROWS, found};
+    if (!i->path)
+        return -ENOMEM;
+    in->count++;
+    in->table |= document;
+    return 0;
+}
+
+static int skip_hidden(const struct dirent *d)
+{
+    return d->d_name[0] != '.';
+}
+
+static int add_folder(struct inputs *in, const char *path, int depth, struct err *e);
+
+static int add_entry(struct inputs *in, const char *path, int depth, struct err *e)
+{
+    struct stat st;
+    if (stat(path, &st) < 0) /* a link into nowhere */
+        return 0;
+    if (S_ISDIR(st.st_mode))
+        return add_folder(in, path, depth, e);
+    if (!S_ISREG(st.st_mode) ||
+        (!is_json(path) && !ends_with(path, ".csv") && !ends_with(path, ".csv.zst")))
+        return 0;
+    return add_file(in, path, true, true) < 0 ? err_nomem(e, "list of files") : 0;
+}
+
+static int add_folder(struct inputs *in, const char *path, int depth, struct err *e)
+{
+    struct dirent **entry = NULL;
+    if (depth > DEPTH_MAX)
+        return err_set(e, -ELOOP, ERR_INPUT, path, "more than %d folders deep", DEPTH_MAX);
+    int n = scandir(path, &entry, skip_hidden, alphasort);
+    if (n < 0)
+        return err_errno(e, -errno, ERR_INPUT, path, "cannot be read");
+    int rc = 0;
+    for (int i = 0; i < n; i++) {
+        char *inside = NULL;
+        if (rc == 0 && asprintf(&inside, "%s/%s", path, entry[i]->d_name) < 0)
+            rc = err_nomem(e, "list of files");
+        if (rc == 0)
+            rc = add_entry(in, inside, depth + 1, e);
+        free(inside);
+        free(entry[i]);
+    }
+    free(entry);
+    return rc;
+}
+
+int inputs_add(struct inputs *in, const char *path, struct err *e)
+{
+    struct stat st;
+    size_t before = in->count;
+    bool there = strcmp(path, "-") != 0 && stat(path, &st) == 0;
+    if (!there || !S_ISDIR(st.st_mode))
+        return add_file(in, path, there && S_ISREG(st.st_mode), false) < 0
+                   ? err_nomem(e, "list of files")
+                   : 0;
+    in->table = true;
+    int rc = add_folder(in, path, 1, e);
+    if (rc == 0 && in->count == before)
+        rc = err_set(e, -ENOENT, ERR_INPUT, path, "holds no .csv, .csv.zst, .json or .jsonl file");
+    return rc;
+}
+
+void inputs_free(struct inputs *in)
+{
+    for (size_t i = 0; i < in->count; i++)
+        free(in->item[i].path);
+    free(in->item);
+}
