@@ -24,6 +24,7 @@ LIB_2 := io io_uring io_psync extent target target_guard target_file target_devi
 KVGEN     := kvgen option_table options models workload population population_file inputs pace rows iso_time \
              documents session \
              draw source_users source_blocks source_burst source_agentic source_sharegpt queue heap sim serve \
+             lru_stack cache optimal curve curve_result \
              hierarchy tally policy policy_lru policy_fifo policy_lfu policy_s3fifo policy_sieve objects ident \
              output summary summary_text
 KVREPLAY  := kvreplay options replay survey capacity tiers populate gate reader objects plan order timers \

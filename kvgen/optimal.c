@@ -1,0 +1,239 @@
+/* optimal.c - the bound of the hit-rate curve: all uses are kept, and when the last is in, each
+ * capacity is answered by going through them again with the next use of every object known. */
+#include "kvgen/optimal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNTED  ((uint32_t)1 << 31) /* the other bits of a use: its object */
+#define NEVER    UINT32_MAX
+#define MAX_USES ((size_t)NEVER - 1)
+
+enum {
+    LEVELS = 6 /* 64^6 > 2^32 */
+};
+
+struct optimal {
+    uint32_t *use;
+    size_t uses, uses_cap;
+    uint64_t *size; /* by object */
+    size_t objects, objects_cap;
+    bool sizes_differ;
+    uint32_t *next;         /* of each use: the counted use to come of its object, or NEVER */
+    uint64_t *held;         /* by object: bytes of it in the cache */
+    uint64_t *bits[LEVELS]; /* uses whose objects are held for them; above it, words not zero */
+    double *cost;           /* of each interval up to its own and of all cheaper: PFOO-L */
+    size_t intervals;
+};
+
+struct optimal *optimal_create(void)
+{
+    return calloc(1, sizeof(struct optimal));
+}
+
+void optimal_free(struct optimal *o)
+{
+    if (o == NULL)
+        return;
+    for (int l = 0; l < LEVELS; l++)
+        free(o->bits[l]);
+    free(o->use);
+    free(o->size);
+    free(o->next);
+    free(o->held);
+    free(o->cost);
+    free(o);
+}
+
+static int room(void **array, size_t *cap, size_t count, size_t element)
+{
+    if (count < *cap)
+        return 0;
+    size_t want = *cap ? *cap * 2 : 4096;
+    void *grown = realloc(*array, want * element);
+    if (grown == NULL)
+        return -ENOMEM;
+    *array = grown;
+    *cap = want;
+    return 0;
+}
+
+int optimal_use(struct optimal *o, uint32_t object, uint64_t size, bool counted)
+{
+    if (o->uses == MAX_USES || object >= COUNTED)
+        return -EFBIG;
+    if (room((void **)&o->use, &o->uses_cap, o->uses, sizeof *o->use) < 0)
+        return -ENOMEM;
+    if (object == o->objects) {
+        if (room((void **)&o->size, &o->objects_cap, o->objects, sizeof *o->size) < 0)
+            return -ENOMEM;
+        o->size[o->objects++] = size > 0 ? size : 1; /* what takes no room cannot be placed */
+        o->sizes_differ |= o->size[object] != o->size[0];
+    }
+    o->use[o->uses++] = object | (counted ? COUNTED : 0);
+    return 0;
+}
+
+static uint32_t object_of(const struct optimal *o, size_t use)
+{
+    return o->use[use] & ~COUNTED;
+}
+
+/* ---- a set of uses: a tree of words, 64 children each ---- */
+
+static int make_bits(struct optimal *o)
+{
+    size_t words = o->uses / 64 + 1;
+    for (int l = 0; l < LEVELS; l++, words = words / 64 + 1)
+        if ((o->bits[l] = calloc(words, sizeof **o->bits)) == NULL)
+            return -ENOMEM;
+    return 0;
+}
+
+static void set_add(struct optimal *o, size_t i)
+{
+    for (int l = 0; l < LEVELS; l++, i /= 64)
+        o->bits[l][i / 64] |= UINT64_C(1) << i % 64;
+}
+
+static bool set_has(const struct optimal *o, size_t i)
+{
+    return (o->bits[0][i / 64] >> i % 64 & 1) != 0;
+}
+
+static void set_remove(struct optimal *o, size_t i)
+{
+    for (int l = 0; l < LEVELS; l++, i /= 64) {
+        o->bits[l][i / 64] &= ~(UINT64_C(1) << i % 64);
+        if (o->bits[l][i / 64] != 0)
+            return;
+    }
+}
+
+/* The set is not empty. */
+static size_t set_last(const struct optimal *o)
+{
+    size_t i = 0;
+    for (int l = LEVELS - 1; l >= 0; l--)
+        i = i * 64 + 63 - (size_t)__builtin_clzll(o->bits[l][i]);
+    return i;
+}
+
+/* ---- once, after the last use ---- */
+
+/* Keeping an object for a use that does not count gains nothing. */
+static void find_next(struct optimal *o)
+{
+    uint32_t *coming = (uint32_t *)o->held; /* by object; held is not in use yet */
+    memset(coming, 0xff, o->objects * sizeof *coming);
+    for (size_t i = o->uses; i-- > 0;) {
+        uint32_t object = object_of(o, i);
+        uint32_t next = coming[object];
+        o->next[i] = next != NEVER && (o->use[next] & COUNTED) != 0 ? next : NEVER;
+        o->intervals += o->next[i] != NEVER;
+        coming[object] = (uint32_t)i;
+    }
+}
+
+static int compare_costs(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Bytes times uses over which each hit needs its object held, cheapest first, summed up. */
+static int sum_costs(struct optimal *o)
+{
+    size_t n = 0;
+    o->cost = malloc((o->intervals + 1) * sizeof *o->cost);
+    if (o->cost == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < o->uses; i++)
+        if (o->next[i] != NEVER)
+            o->cost[n++] = (double)o->size[object_of(o, i)] * (double)(o->next[i] - i);
+    qsort(o->cost, n, sizeof *o->cost, compare_costs);
+    for (size_t i = 1; i < n; i++)
+        o->cost[i] += o->cost[i - 1];
+    return 0;
+}
+
+int optimal_begin(struct optimal *o)
+{
+    o->next = malloc((o->uses + 1) * sizeof *o->next);
+    o->held = malloc((o->objects + 1) * sizeof *o->held);
+    if (o->next == NULL || o->held == NULL || make_bits(o) < 0)
+        return -ENOMEM;
+    find_next(o);
+    return o->sizes_differ ? sum_costs(o) : 0;
+}
+
+/* ---- one capacity ---- */
+
+/* The bytes whose next use is furthest away go until the rest fits. */
+static uint64_t drop_excess(struct optimal *o, uint64_t used, uint64_t capacity)
+{
+    while (used > capacity) {
+        size_t last = set_last(o);
+        uint64_t *held = &o->held[object_of(o, last)];
+        if (*held > used - capacity) {
+            *held -= used - capacity;
+            return capacity;
+        }
+        used -= *held;
+        *held = 0;
+        set_remove(o, last);
+    }
+    return used;
+}
+
+/* Hits of whole objects and of bytes; sizes below 2^63 each, of which two are never added up here
+ * unless they fit: used passes capacity by at most one object. */
+static void replay(struct optimal *o, uint64_t capacity, uint64_t *hits, uint64_t *hit_bytes)
+{
+    uint64_t used = 0;
+    *hits = *hit_bytes = 0;
+    memset(o->held, 0, o->objects * sizeof *o->held);
+    for (size_t i = 0; i < o->uses; i++) {
+        uint32_t object = object_of(o, i);
+        uint64_t *held = &o->held[object];
+        if (set_has(o, i)) {
+            set_remove(o, i);
+            *hits += *held == o->size[object];
+            *hit_bytes += *held;
+            used -= *held;
+            *held = 0;
+        }
+        if (o->next[i] == NEVER)
+            continue;
+        set_add(o, o->next[i]);
+        *held = o->size[object];
+        used = drop_excess(o, used + *held, capacity);
+    }
+}
+
+/* Intervals that fit into capacity bytes over all uses, when they need not fit at each. */
+static uint64_t cheapest(const struct optimal *o, uint64_t capacity)
+{
+    double space = (double)capacity * (double)o->uses;
+    size_t low = 0, high = o->intervals;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (o->cost[middle] <= space)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void optimal_hits(struct optimal *o, uint64_t capacity, uint64_t *hits, uint64_t *hit_bytes)
+{
+    if (capacity > (uint64_t)INT64_MAX)
+        capacity = (uint64_t)INT64_MAX;
+    if (o->uses > 0 && !o->sizes_differ)
+        capacity -= capacity % o->size[0];
+    replay(o, capacity, hits, hit_bytes);
+    if (o->sizes_differ)
+        *hits = cheapest(o, capacity);
+}
