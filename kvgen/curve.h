@@ -44,8 +44,8 @@ struct curve_result {
     const struct curve_point *point;
     size_t points;
     uint64_t need; /* least capacity that reaches the ceiling (simulated: one that is enough) */
-    /* Place of the knee, CURVE_NO_KNEE without hits: where the share of the ceiling's hits is
-     * furthest above the share of its capacity. Satopaa et al., "Finding a 'Kneedle' in a
+    /* Place of the knee, CURVE_NO_KNEE without hits: where, from the first point to the ceiling,
+     * hits are furthest ahead of capacity. Satopaa et al., "Finding a 'Kneedle' in a
      * haystack", ICDCSW 2011, of the points as they are. */
     size_t knee;
 };

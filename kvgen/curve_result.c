@@ -75,18 +75,24 @@ static void choose(const struct curve *c, uint64_t need, size_t *first, size_t *
         ++*end;
 }
 
+/* How far x has come from low to high. */
+static double way(uint64_t x, uint64_t low, uint64_t high)
+{
+    return high > low ? (double)(x - low) / (double)(high - low) : 0;
+}
+
 /* Kneedle without its smoothing and its threshold: one curve, one knee. */
 static size_t find_knee(const struct curve_result *r)
 {
-    const struct curve_point *top = &r->point[r->points - 1];
-    size_t knee = CURVE_NO_KNEE;
+    const struct curve_point *first = &r->point[0], *top = &r->point[r->points - 1];
+    size_t knee = 0;
     double best = 0;
-    for (size_t i = 0; i < r->points && top->hits > 0 && r->need > 0; i++) {
-        if (i > 0 && r->point[i].capacity > r->need)
-            break;
-        double above = (double)r->point[i].hits / (double)top->hits -
-                       (double)r->point[i].capacity / (double)r->need;
-        if (knee == CURVE_NO_KNEE || above > best) {
+    if (top->hits == 0)
+        return CURVE_NO_KNEE;
+    for (size_t i = 1; i < r->points && r->point[i].capacity <= r->need; i++) {
+        double above = way(r->point[i].hits, first->hits, top->hits) -
+                       way(r->point[i].capacity, first->capacity, r->need);
+        if (above > best) {
             best = above;
             knee = i;
         }
@@ -111,8 +117,10 @@ int curve_result(struct curve *c, const struct curve_result **out, struct err *e
         c->point[n].capacity = need;
         set_point(c, &s, &c->point[n++], c->hits[c->sizes], c->hit_bytes[c->sizes]);
     }
-    c->result = (struct curve_result){
-        .lookups = s.lookups, .lookup_bytes = s.lookup_bytes, .point = c->point, .points = n,
+    c->result = (struct curve_result){.lookups = s.lookups,
+                                      .lookup_bytes = s.lookup_bytes,
+                                      .point = c->point,
+                                      .points = n,
                                       .need = need};
     c->result.knee = find_knee(&c->result);
     *out = &c->result;

@@ -44,6 +44,7 @@ struct run {
     struct progress *progress;
     struct jsonout *provenance;
     struct output *output;
+    struct curve *curve; /* NULL: none is asked for */
     struct sim *sim;
     int64_t started_wall_ns, started_ns;
 };
@@ -222,6 +223,23 @@ static uint32_t worker_count(const struct run *r)
     return fewer ? (uint32_t)r->o.num_users : MAX_WORKERS;
 }
 
+static int open_curve(struct run *r, struct err *e)
+{
+    const struct options *o = &r->o;
+    uint64_t size[CURVE_MAX_SIZES];
+    if (o->curve == NULL)
+        return 0;
+    bool blocks = r->source->ops->blocks;
+    struct curve_opts curve = {.policy = policies[o->eviction],
+                               .refills = blocks, /* turns that are gone are not written again */
+                               .prefix = blocks && o->block_reuse == 0,
+                               .sample = o->curve_sample,
+                               .optimal = o->curve_optimal};
+    int rc = options_curve_sizes(o, size, &curve.sizes, e);
+    curve.size = curve.sizes > 0 ? size : NULL;
+    return rc == 0 ? curve_create(&r->curve, &curve, e) : rc;
+}
+
 static int open_simulation(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
@@ -235,7 +253,8 @@ static int open_simulation(struct run *r, struct err *e)
                            .prefix = !o->disable_prefix_caching,
                            .decode_reads = (enum sim_decode_reads)o->decode_reads,
                            .block_any = o->block_reuse == 1,
-                           .partial_blocks = o->partial_blocks};
+                           .partial_blocks = o->partial_blocks,
+                           .curve = r->curve};
     struct hierarchy_opts tiers = {
         .large_entry_limit_ratio = r->workload.large_entry_limit_ratio,
         .target_usage_ratio = r->workload.target_usage_ratio,
@@ -273,7 +292,17 @@ static int finish(struct run *r, struct err *e)
                         .source = r->source,
                         .stats = sim_stats(r->sim),
                         .hierarchy = sim_hierarchy(r->sim),
+                        .curve_policy = policies[r->o.eviction]->name,
+                        .curve_sample = r->o.curve_sample,
+                        .curve_optimal = r->o.curve_optimal,
                         .trace = &totals};
+    if (r->curve != NULL) {
+        rc = curve_result(r->curve, &s.curve, e);
+        if (rc == 0)
+            rc = curve_save(s.curve, r->o.curve_optimal, r->o.curve, e);
+        if (rc < 0)
+            return rc;
+    }
     progress_clear(r->progress);
     warn_skipped(r->source);
     summary_print(stderr, &s);
@@ -292,6 +321,8 @@ static int simulate(struct run *r, struct err *e)
     int rc = options_capacities(&r->o, r->capacity, e);
     if (rc == 0)
         rc = open_source(r, e);
+    if (rc == 0)
+        rc = open_curve(r, e);
     if (rc == 0)
         rc = open_output(r, e);
     if (rc == 0)
@@ -330,6 +361,7 @@ static int work(struct run *r, struct err *e)
 static void release(struct run *r)
 {
     sim_free(r->sim);
+    curve_free(r->curve);
     output_abandon(r->output);
     jsonout_free(r->provenance);
     if (r->progress != NULL)

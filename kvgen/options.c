@@ -3,6 +3,8 @@
 #include "kvgen/options.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -131,11 +133,15 @@ static int check_output(const struct options *o, const struct opt_parser *p, str
         opt_refuse(p, e, "the trace is not compressed (-z, or a name ending in .zst)", "level",
                    "frames", NULL) < 0)
         return -EINVAL;
-    int to_stdout = is_stdout(o->output) + is_stdout(o->summary) + is_stdout(o->dump_users);
+    if (o->curve == NULL && opt_refuse(p, e, "no curve is asked for (--curve FILE)", "curve-sizes",
+                                       "curve-sample", "curve-optimal", NULL) < 0)
+        return -EINVAL;
+    int to_stdout = is_stdout(o->output) + is_stdout(o->summary) + is_stdout(o->dump_users) +
+                    is_stdout(o->curve);
     if (to_stdout > 1)
         return err_set(e, -EINVAL, ERR_INPUT, "standard output",
-                       "only one of --output (which is there unless given), --summary and "
-                       "--dump-users can go to it");
+                       "only one of --output (which is there unless given), --summary, "
+                       "--dump-users and --curve can go to it");
     if (o->zstd && is_stdout(o->output) && isatty(STDOUT_FILENO))
         return err_set(e, -EINVAL, ERR_INPUT, "--zstd", "not to a terminal");
     return 0;
@@ -247,6 +253,39 @@ int options_tiers(const struct options *o, unsigned *mask, struct err *e)
                            "\"%s\" is not a list of tiers such as 0,2", o->only_tier);
         *mask |= 1u << (*p - '0');
     }
+    return 0;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+int options_curve_sizes(const struct options *o, uint64_t *size, size_t *count, struct err *e)
+{
+    *count = 0;
+    for (const char *p = o->curve_sizes; p != NULL; p += *p == ',') {
+        char one[64];
+        size_t len = strcspn(p, ",");
+        snprintf(one, sizeof one, "%.*s", len < sizeof one ? (int)len : 0, p);
+        if (*count == CURVE_MAX_SIZES)
+            return err_set(e, -E2BIG, ERR_INPUT, "--curve-sizes", "more than %d capacities",
+                           CURVE_MAX_SIZES);
+        if (units_parse_size(one, &size[*count]) < 0 || size[*count] > (uint64_t)INT64_MAX)
+            return err_set(e, -EINVAL, ERR_INPUT, "--curve-sizes",
+                           "\"%.*s\" is not a capacity such as 64GiB", (int)(len & 0xfff), p);
+        ++*count;
+        p += len;
+        if (*p == '\0')
+            break;
+    }
+    qsort(size, *count, sizeof *size, compare_sizes);
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++)
+        if (kept == 0 || size[i] != size[kept - 1])
+            size[kept++] = size[i];
+    *count = kept;
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvgen/curve.h"
 #include "kvgen/hierarchy.h"
 #include "lib/err.h"
 #include "lib/model.h"
@@ -52,7 +53,9 @@ struct options {
     double gpu_mem_gb, cpu_mem_gb;
     const char *storage_capacity_gb;
     int eviction, promote;
-    const char *output, *summary, *only_tier;
+    const char *output, *summary, *only_tier, *curve, *curve_sizes;
+    double curve_sample;
+    bool curve_optimal;
     int format, frames, progress;
     bool zstd;
     uint64_t level, limit, threads;
@@ -73,6 +76,9 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e);
 int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], struct err *e);
 /* Tiers that --only-tier names as a mask of bits (1 << tier), 0: all. */
 int options_tiers(const struct options *o, unsigned *mask, struct err *e);
+/* Capacities that --curve-sizes names, rising, each once: *count of at most CURVE_MAX_SIZES; 0:
+ * none are named. */
+int options_curve_sizes(const struct options *o, uint64_t *size, size_t *count, struct err *e);
 /* --epoch in ns, or the default of the format. */
 int options_epoch(const struct options *o, int64_t *epoch_ns, struct err *e);
 

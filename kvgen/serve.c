@@ -66,6 +66,34 @@ static bool write_object(struct sim *s, struct ident id, int64_t tokens, enum tr
     return write_sized(s, id, size, tokens, class);
 }
 
+/* ---- what the curve is told: what a request looks up and writes in a cache of any size ---- */
+
+static void check_curve(struct sim *s, int rc)
+{
+    if (rc == -EOVERFLOW)
+        fail(s, err_set(s->err, rc, ERR_INPUT, "--curve",
+                        "the objects looked up have more than 2^63 bytes"));
+    else if (rc == -EFBIG)
+        fail(s, err_set(s->err, rc, ERR_INPUT, "--curve-optimal",
+                        "more than 2^32 lookups; --curve-sample follows a part of them"));
+    else if (rc < 0)
+        fail(s, err_nomem(s->err, "curve"));
+}
+
+/* by: curve_lookup or curve_write. */
+static void tell_curve(struct sim *s, int (*by)(struct curve *, struct ident, uint64_t),
+                       struct ident id, int64_t tokens)
+{
+    uint64_t size;
+    if (s->o.curve == NULL)
+        return;
+    int rc = object_size(s, tokens, &size);
+    if (rc < 0)
+        fail(s, rc);
+    else
+        check_curve(s, by(s->o.curve, id, size));
+}
+
 /* Has the job to wait before its next operation? For ever, once the run has ended. */
 static bool has_to_wait(const struct sim *s, const struct job *j)
 {
@@ -80,6 +108,8 @@ enum serve_progress serve_read(struct sim *s, struct job *j, struct ident id, in
     (void)tokens;
     if (has_to_wait(s, j))
         return SERVE_AGAIN;
+    if (s->o.curve != NULL)
+        check_curve(s, curve_probe(s->o.curve, id));
     hierarchy_read(s->hierarchy, id, class);
     return SERVE_ON;
 }
@@ -89,6 +119,7 @@ enum serve_progress serve_fetch(struct sim *s, struct job *j, struct ident id, i
 {
     if (has_to_wait(s, j))
         return SERVE_AGAIN;
+    tell_curve(s, curve_lookup, id, tokens);
     if (!hierarchy_read(s->hierarchy, id, class) && !write_object(s, id, tokens, class))
         j->dropped = true;
     return SERVE_ON;
@@ -99,6 +130,7 @@ enum serve_progress serve_store(struct sim *s, struct job *j, struct ident id, i
 {
     if (has_to_wait(s, j))
         return SERVE_AGAIN;
+    tell_curve(s, curve_write, id, tokens);
     if (!hierarchy_has(s->hierarchy, id) && !write_object(s, id, tokens, class))
         j->dropped = true;
     return SERVE_ON;
@@ -173,15 +205,32 @@ static struct ident block(const struct request *r, uint32_t i)
     return ident_scoped_block(r->block_scope, r->blocks[i]);
 }
 
-/* Block i of the request is not there: all of a block, unless the last is sized by its tokens. */
+/* Tokens of block i: all of a block, unless the last is sized by what is left for it. */
+static int64_t tokens_of_block(const struct sim *s, const struct request *r, uint32_t i)
+{
+    int64_t left = r->context_tokens - (int64_t)i * r->block_tokens;
+    bool partial = s->o.partial_blocks && i + 1 == r->block_count;
+    return partial && left > 0 && left < r->block_tokens ? left : r->block_tokens;
+}
+
 static void write_block(struct sim *s, const struct request *r, uint32_t i)
 {
     struct ident id = block(r, i);
-    int64_t left = r->context_tokens - (int64_t)i * r->block_tokens;
-    if (s->o.partial_blocks && i + 1 == r->block_count && left > 0 && left < r->block_tokens)
-        write_object(s, id, left, TRACE_BLOCK);
+    int64_t tokens = tokens_of_block(s, r, i);
+    if (tokens < r->block_tokens)
+        write_object(s, id, tokens, TRACE_BLOCK);
     else
-        write_sized(s, id, s->block_size, r->block_tokens, TRACE_BLOCK);
+        write_sized(s, id, s->block_size, tokens, TRACE_BLOCK);
+}
+
+/* All blocks at once: requests that are served side by side do not mix in the curve. */
+static void tell_curve_blocks(struct sim *s, const struct request *r)
+{
+    if (s->o.curve == NULL)
+        return;
+    curve_request(s->o.curve);
+    for (uint32_t i = 0; i < r->block_count && s->status == 0; i++)
+        tell_curve(s, curve_lookup, block(r, i), tokens_of_block(s, r, i));
 }
 
 static void look_ahead(const struct sim *s, const struct request *r, uint32_t i)
@@ -214,6 +263,8 @@ static enum serve_progress step_blocks(struct sim *s, struct job *j)
             return SERVE_AGAIN;
         uint32_t i = (uint32_t)j->round;
         struct ident id = block(r, i);
+        if (i == 0)
+            tell_curve_blocks(s, r);
         look_ahead(s, r, i);
         if (!j->missed) {
             if (hierarchy_read(s->hierarchy, id, TRACE_BLOCK))

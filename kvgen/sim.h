@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvgen/curve.h"
 #include "kvgen/hierarchy.h"
 #include "kvgen/source.h"
 #include "kvgen/tally.h"
@@ -34,6 +35,7 @@ struct sim_opts {
     enum sim_decode_reads decode_reads;
     bool block_any;      /* each block by itself; else only while all earlier ones hit */
     bool partial_blocks; /* the last block of a request is sized by its tokens */
+    struct curve *curve; /* is told every lookup; NULL: none */
 };
 
 /* One row to be. */

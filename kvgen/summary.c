@@ -194,6 +194,43 @@ static void put_tiers(struct jsonout *j, const struct summary *s)
     jsonout_end(j);
 }
 
+static void put_point(struct jsonout *j, const char *key, const struct summary *s, size_t i)
+{
+    const struct curve_result *r = s->curve;
+    const struct curve_point *p = &r->point[i];
+    jsonout_object(j, key);
+    jsonout_u64(j, "capacity_bytes", i + 1 == r->points ? r->need : p->capacity);
+    jsonout_u64(j, "hits", p->hits);
+    jsonout_f64(j, "object_hit_rate", (double)p->hits / (double)r->lookups);
+    jsonout_f64(j, "byte_hit_rate", (double)p->hit_bytes / (double)r->lookup_bytes);
+    if (s->curve_optimal) {
+        jsonout_u64(j, "optimal_hits", p->optimal_hits);
+        jsonout_f64(j, "optimal_object_hit_rate", (double)p->optimal_hits / (double)r->lookups);
+        jsonout_f64(j, "optimal_byte_hit_rate",
+                    (double)p->optimal_hit_bytes / (double)r->lookup_bytes);
+    }
+    jsonout_end(j);
+}
+
+static void put_curve(struct jsonout *j, const struct summary *s)
+{
+    if (s->curve == NULL) {
+        jsonout_null(j, "curve");
+        return;
+    }
+    jsonout_object(j, "curve");
+    jsonout_text_value(j, "eviction", s->curve_policy);
+    jsonout_f64(j, "sample", s->curve_sample);
+    jsonout_u64(j, "lookups", s->curve->lookups);
+    jsonout_u64(j, "lookup_bytes", s->curve->lookup_bytes);
+    put_point(j, "ceiling", s, s->curve->points - 1);
+    if (s->curve->knee != CURVE_NO_KNEE)
+        put_point(j, "knee", s, s->curve->knee);
+    else
+        jsonout_null(j, "knee");
+    jsonout_end(j);
+}
+
 int summary_save(const struct summary *s, const char *path, struct err *e)
 {
     struct jsonout *j = jsonout_create();
@@ -209,6 +246,7 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
     put_rows_by(j, s->stats);
     put_all_lookups(j, s->stats);
     put_tiers(j, s);
+    put_curve(j, s);
     int rc = jsonout_save(j, path, e);
     jsonout_free(j);
     return rc;

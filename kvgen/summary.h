@@ -21,6 +21,10 @@ struct summary {
     const struct source *source;
     const struct sim_stats *stats;
     const struct hierarchy *hierarchy;
+    const struct curve_result *curve; /* NULL: none was asked for */
+    const char *curve_policy;
+    double curve_sample;
+    bool curve_optimal;
     const struct trace_totals *trace; /* digest "": nothing was written */
 };
 

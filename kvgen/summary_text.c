@@ -80,6 +80,18 @@ static void print_hits(FILE *f, const struct sim_stats *st)
         fputc('\n', f);
 }
 
+static void print_curve(FILE *f, const struct summary *s)
+{
+    const struct curve_result *r = s->curve;
+    if (r == NULL || r->knee == CURVE_NO_KNEE)
+        return;
+    const struct curve_point *top = &r->point[r->points - 1], *knee = &r->point[r->knee];
+    fprintf(f, "curve      %s: knee %.4f at %s, ceiling %.4f from %s on%s\n", s->curve_policy,
+            (double)knee->hits / (double)r->lookups, bytes(knee->capacity).s,
+            (double)top->hits / (double)r->lookups, bytes(r->need).s,
+            s->curve_sample < 1 ? " (sampled)" : "");
+}
+
 void summary_print(FILE *f, const struct summary *s)
 {
     uint64_t dropped, dropped_bytes;
@@ -93,6 +105,7 @@ void summary_print(FILE *f, const struct summary *s)
         fprintf(f, "dropped    %s objects (%s) that no tier could hold\n", count(dropped).s,
                 bytes(dropped_bytes).s);
     print_hits(f, s->stats);
+    print_curve(f, s);
     fprintf(f, "time       %s simulated in %s\n", duration(s->stats->now_ns).s,
             duration(s->wall_ns).s);
     if (s->trace->digest[0] != '\0')
