@@ -48,6 +48,10 @@ void notices_corrupt(struct notices *n, const struct row *r, const struct data_f
 void notices_failed(struct notices *n, const struct row *r)
 {
     char key[NOTICES_KEY];
+    if (r->t.status == TRACE_ABSENT) {
+        notices_line(n, "row %llu: the object is not there", (unsigned long long)r->number + 1);
+        return;
+    }
     if (n->failed++ >= NOTICES_MAX)
         return;
     notices_line(n, "row %llu (%s %s, key %s, %llu bytes): %s: %s",

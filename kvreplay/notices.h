@@ -20,7 +20,7 @@ struct notices {
 
 /* kvreplay: row 7 (Tier-2 Read, key K): corrupt: block B at offset O: why */
 void notices_corrupt(struct notices *n, const struct row *r, const struct data_fault *fault);
-/* A row that ended with an errno. */
+/* A row that ended with an errno, or absent where that ends the run. */
 void notices_failed(struct notices *n, const struct row *r);
 /* A row that ended with ENOSPC: what was needed and what is free, in its tier or on the target
  * under it (target_free; UINT64_MAX: not known). */

@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 
 #include "kvreplay/admit.h"
+#include "kvreplay/flights.h"
 #include "kvreplay/lag.h"
 #include "kvreplay/pace.h"
 #include "kvreplay/row_list.h"
@@ -32,26 +33,19 @@ enum {
     SCHED_LOOK_NS = 50000000
 };
 
-/* A slot in flight. */
-struct flight {
-    struct tier_op op;
-    struct flight *next;
-    int64_t freed_ns; /* when the operation before was done */
-};
-
 struct sched {
     struct sched_opts o;
     struct sched_env env;
     struct order *order;
     struct timers *timers;
-    struct admit *admit;                            /* NULL: not served */
-    struct flight *flights, *free_head, *free_tail; /* longest free first */
+    struct admit *admit; /* NULL: not served */
+    struct flights *flights;
     struct row_list ready, no_room[TRACE_TIERS];
     struct row *taken[READER_BATCH]; /* from the reader, not admitted yet */
     size_t taken_count, taken_next;
-    size_t in_flight, inside; /* operations; rows admitted and not finished */
-    size_t held;              /* of these, Generate rows that hold their request */
-    uint64_t started;         /* rows */
+    size_t inside;    /* rows admitted and not finished */
+    size_t held;      /* of these, Generate rows that hold their request */
+    uint64_t started; /* rows */
     bool submitted[TRACE_TIERS];
     uint64_t generation;
     bool head, zero_known, stopping;
@@ -116,25 +110,16 @@ static void sched_grant(struct sched *s, unsigned tier, int64_t when_ns)
 
 static void sched_judge(struct sched *s, const struct row *r)
 {
-    if (r->t.status == TRACE_OK || r->t.status == TRACE_CORRUPT) {
-        if (r->t.status == TRACE_CORRUPT && s->o.stop_on_error)
-            sched_stop(s, SCHED_ERROR);
+    bool absent = r->t.status == TRACE_ABSENT;
+
+    if (r->t.status == TRACE_OK || (absent && s->o.on_absent != SCHED_ABSENT_FAIL))
         return;
-    }
-    if (r->t.status == TRACE_ABSENT) {
-        if (s->o.on_absent != SCHED_ABSENT_FAIL)
-            return;
-        notices_line(s->env.notices, "row %llu: the object is not there",
-                     (unsigned long long)r->number + 1);
-        sched_stop(s, SCHED_ERROR);
-        return;
-    }
     if (r->t.status == ENOSPC)
         notices_no_space(s->env.notices, r, &s->env.room[r->t.tier],
                          s->o.target_free ? s->o.target_free(s->o.ctx, r->t.tier) : UINT64_MAX);
-    else
+    else if (r->t.status != TRACE_CORRUPT) /* which was said when it was found */
         notices_failed(s->env.notices, r);
-    if (s->o.stop_on_error)
+    if (absent || s->o.stop_on_error)
         sched_stop(s, SCHED_ERROR);
 }
 
@@ -220,7 +205,7 @@ static void sched_no_io(struct sched *s, struct row *r)
 /* False: it must stay in line, for want of a slot. */
 static bool sched_issue(struct sched *s, struct row *r)
 {
-    struct flight *f = s->free_head;
+    struct flight *f = flights_next(s->flights);
 
     if (r->t.tier == TRACE_NO_TIER) {
         list_pop(&s->ready);
@@ -229,27 +214,25 @@ static bool sched_issue(struct sched *s, struct row *r)
     }
     if (!f)
         return false;
+    struct tier_op *op = flight_op(f);
     bool main_stage = r->stage == ROW_MAIN;
-    if (!worker_prepare(s->env.objects, r, s->o.verify, &f->op)) {
+    if (!worker_prepare(s->env.objects, r, s->o.verify, op)) {
         int64_t now = sched_now(s);
         list_pop(&s->ready);
-        sched_started(s, r, now, f->freed_ns);
+        sched_started(s, r, now, flight_freed_ns(f));
         sched_finish(s, r, now);
         return true;
     }
-    f->op.owner = r;
-    f->op.state = NULL;
+    op->owner = r;
+    op->state = NULL;
     int64_t now = sched_now(s);
-    if (s->env.tier[r->t.tier]->ops->submit(s->env.tier[r->t.tier], &f->op) < 0)
+    if (s->env.tier[r->t.tier]->ops->submit(s->env.tier[r->t.tier], op) < 0)
         return false;
     list_pop(&s->ready);
     if (main_stage)
-        sched_started(s, r, now, f->freed_ns);
-    s->free_head = f->next;
-    if (!s->free_head)
-        s->free_tail = NULL;
+        sched_started(s, r, now, flight_freed_ns(f));
+    flights_take(s->flights);
     s->submitted[r->t.tier] = true;
-    s->in_flight++;
     return true;
 }
 
@@ -282,18 +265,6 @@ static bool sched_release(struct sched *s)
 
 /* ---- completions ---- */
 
-static void sched_free_flight(struct sched *s, struct flight *f, int64_t done_ns)
-{
-    f->freed_ns = done_ns;
-    f->next = NULL;
-    if (s->free_tail)
-        s->free_tail->next = f;
-    else
-        s->free_head = f;
-    s->free_tail = f;
-    s->in_flight--;
-}
-
 static void sched_created(struct sched *s, struct row *r, int64_t done_ns)
 {
     order_wrote(r, done_ns);
@@ -304,27 +275,27 @@ static void sched_created(struct sched *s, struct row *r, int64_t done_ns)
     s->env.stats->write_bytes[r->t.tier] += r->t.size;
 }
 
-static void sched_complete(struct sched *s, struct flight *f)
+static void sched_complete(struct sched *s, struct tier_op *op)
 {
-    struct row *r = f->op.owner;
+    struct row *r = op->owner;
     enum row_stage was = r->stage;
-    int64_t done_ns = f->op.done_ns;
-    bool more = worker_complete(s->env.objects, r, &f->op);
+    int64_t done_ns = op->done_ns;
+    bool more = worker_complete(s->env.objects, r, op);
 
     if (was == ROW_MAIN) {
         r->t.latency_ns = done_ns - r->t.start_ns;
-        r->t.device_ns = f->op.device_ns;
+        r->t.device_ns = op->device_ns;
         if (r->t.status == TRACE_CORRUPT)
-            notices_corrupt(s->env.notices, r, &f->op.fault);
+            notices_corrupt(s->env.notices, r, &op->fault);
         s->env.stats->unverified_reads +=
-            f->op.verb == TIER_READ &&
+            op->verb == TIER_READ &&
             (s->o.verify == TIER_VERIFY_NONE || !s->env.verifies[r->t.tier]);
     } else if (was == ROW_CREATE) {
         sched_created(s, r, done_ns);
         if (r->stage != ROW_MAIN || !more) /* it failed, and the row with it */
             sched_started(s, r, done_ns, INT64_MIN);
     }
-    sched_free_flight(s, f, done_ns);
+    flights_give(s->flights, flight_of(op), done_ns);
     if (!more) {
         sched_finish(s, r, done_ns);
     } else if (r->stage == ROW_MAIN) {
@@ -339,12 +310,12 @@ static bool sched_poll(struct sched *s)
     struct tier_op *done[SCHED_POLL];
     bool any = false;
 
-    for (unsigned i = 0; i < TRACE_TIERS && s->in_flight > 0; i++) {
+    for (unsigned i = 0; i < TRACE_TIERS && flights_busy(s->flights) > 0; i++) {
         struct tier *t = s->env.tier[i];
         size_t n = t ? t->ops->poll(t, done, SCHED_POLL) : 0;
         any |= n > 0;
         for (size_t k = 0; k < n; k++)
-            sched_complete(s, (struct flight *)((char *)done[k] - offsetof(struct flight, op)));
+            sched_complete(s, done[k]);
     }
     return any;
 }
@@ -462,7 +433,7 @@ static bool sched_let_in(struct sched *s)
         sched_serve(s, r, when_ns);
         any = true;
     }
-    if (any || s->in_flight || s->held || s->ready.head || admit_lingers(s->admit) ||
+    if (any || flights_busy(s->flights) || s->held || s->ready.head || admit_lingers(s->admit) ||
         !(r = admit_beyond(s->admit, now, &when_ns)))
         return any;
     s->env.stats->admitted_beyond++;
@@ -502,7 +473,7 @@ static void sched_wait(struct sched *s, uint32_t seen)
 
 static bool sched_finished(struct sched *s)
 {
-    if (s->in_flight > 0)
+    if (flights_busy(s->flights) > 0)
         return false;
     if (s->stopping)
         return true;
@@ -545,7 +516,7 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
 void sched_queue(struct sched *s, size_t *in_flight, size_t *waiting)
 {
     uint64_t arrived = timers_arrived(s->timers, sched_now(s));
-    *in_flight = s->in_flight;
+    *in_flight = flights_busy(s->flights);
     *waiting = s->admit               ? admit_waiting(s->admit, sched_now(s))
                : arrived > s->started ? (size_t)(arrived - s->started)
                                       : 0;
@@ -564,7 +535,7 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
     s->generation = o->first_generation;
     s->order = order_create(o->order, o->window);
     s->timers = timers_create(o->window);
-    s->flights = calloc(o->inflight, sizeof(*s->flights));
+    s->flights = flights_create(o->inflight);
     s->schedule = (struct schedule){.speed = o->speed, .served = o->workers > 0};
     s->end_ns = INT64_MAX;
     s->lag = (struct lag){.limit_ns = o->lag_limit_ns, .skips = o->on_lag == SCHED_LAG_SKIP_WAIT};
@@ -577,9 +548,6 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
         sched_free(s);
         return err_nomem(e, "scheduler");
     }
-    s->in_flight = o->inflight;
-    for (unsigned i = 0; i < o->inflight; i++)
-        sched_free_flight(s, &s->flights[i], INT64_MIN);
     *out = s;
     return 0;
 }
@@ -588,7 +556,7 @@ void sched_free(struct sched *s)
 {
     if (!s)
         return;
-    free(s->flights);
+    flights_free(s->flights);
     admit_free(s->admit);
     pace_free(s->pace);
     timers_free(s->timers);
