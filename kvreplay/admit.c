@@ -16,6 +16,7 @@ struct served {
     size_t inside;
     uint64_t newest; /* number of its last row */
     int64_t done_ns;
+    uint8_t qos;
 };
 
 struct admit {
@@ -30,9 +31,11 @@ struct admit {
     struct served **lingering;
     size_t lingering_count;
     uint64_t look_ahead; /* rows */
+    admit_ended_fn ended;
+    void *ctx;
 };
 
-struct admit *admit_create(unsigned workers, size_t rows)
+struct admit *admit_create(unsigned workers, size_t rows, admit_ended_fn ended, void *ctx)
 {
     size_t entries = rows + workers, buckets = 16;
     struct admit *a = calloc(1, sizeof(*a));
@@ -44,6 +47,8 @@ struct admit *admit_create(unsigned workers, size_t rows)
     a->mask = buckets - 1;
     a->workers = a->idle_count = workers;
     a->look_ahead = rows / 2;
+    a->ended = ended;
+    a->ctx = ctx;
     a->bucket = calloc(buckets, sizeof(struct served *));
     a->pool = calloc(entries, sizeof(*a->pool));
     a->idle = calloc(workers, sizeof(*a->idle));
@@ -104,6 +109,7 @@ static void admit_end(struct admit *a, struct served *s)
     while (*at != s)
         at = &(*at)->next;
     *at = s->next;
+    a->ended(a->ctx, s->qos, s->arrival_ns, s->done_ns);
     if (a->busy <= a->workers)
         a->idle[(a->idle_first + a->idle_count++) % a->workers] = s->done_ns;
     a->busy--;
@@ -131,6 +137,7 @@ void admit_enter(struct admit *a, struct row *r, int64_t arrival_ns, int64_t now
         s = admit_add(a, r->t.request);
         s->arrival_ns = r->t.due_ns = arrival_ns;
         s->entered_ns = now_ns;
+        s->qos = r->t.qos;
         s->first = r;
         r->waits |= ROW_WAIT_WORKER;
         *(a->tail ? &a->tail->behind : &a->head) = s;

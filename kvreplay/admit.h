@@ -11,8 +11,11 @@
 
 struct admit;
 
+/* Told of every request that ends: of that QoS, arrived and done at those moments. */
+typedef void (*admit_ended_fn)(void *ctx, uint8_t qos, int64_t arrival_ns, int64_t done_ns);
+
 /* For at most rows rows inside. NULL: no memory. */
-struct admit *admit_create(unsigned workers, size_t rows);
+struct admit *admit_create(unsigned workers, size_t rows, admit_ended_fn ended, void *ctx);
 void admit_free(struct admit *a);
 /* The next row of the trace, after order_enter, with a Request: it joins its request, which arrives
  * at arrival_ns. Sets ROW_WAIT_WORKER and Due when it is the first row of a request. */

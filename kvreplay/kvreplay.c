@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kvreplay/autoscale.h"
 #include "kvreplay/options.h"
 #include "kvreplay/replay.h"
 #include "lib/err.h"
@@ -38,7 +39,7 @@ int main(int argc, char **argv)
     if (rc == 0)
         rc = stop_install(&e);
     if (rc == 0)
-        rc = replay_run(
+        rc = (o.autoscale ? autoscale_run : replay_run)(
             &(struct replay_input){
                 .options = &o, .parser = p, .trace = trace, .argc = argc, .argv = argv},
             &status, &e);

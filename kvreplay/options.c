@@ -140,6 +140,12 @@ const struct opt options_table[] = {
      .arg = "TIME",
      .help = "Ends that long after the clock has started, with what was done by then. 0: with the "
              "trace."},
+    {.name = "warmup",
+     .type = OPT_DURATION,
+     .offset = AT(warmup_ns),
+     .arg = "TIME",
+     .help = "Rows that start within that time after the clock has started are executed, and left "
+             "out of the summary's statistics."},
     {.name = "on-absent",
      .type = OPT_ENUM,
      .offset = AT(on_absent),
@@ -172,6 +178,70 @@ const struct opt options_table[] = {
      .def = "1ms",
      .help = "P99 of client lateness above which the run is marked invalid (unless --timing "
              "asap)."},
+    {.type = OPT_HEADING, .help = "Finding the limit"},
+    {.name = "autoscale",
+     .type = OPT_ENUM,
+     .offset = AT(autoscale),
+     .choices = "off|qos|capacity",
+     .def = "off",
+     .help = "Serves one trace after another, each for a number of users, to find the most users "
+             "that are served within the limits, or the fewest that reach the highest throughput."},
+    {.name = "each",
+     .type = OPT_TEXT,
+     .offset = AT(each),
+     .arg = "COMMAND",
+     .help = "A shell command that writes the trace of {N} users to its standard output."},
+    {.name = "step-warmup",
+     .type = OPT_DURATION,
+     .offset = AT(step_warmup_ns),
+     .arg = "TIME",
+     .def = "10s",
+     .help = "Time to settle before each measurement."},
+    {.name = "step-duration",
+     .type = OPT_DURATION,
+     .offset = AT(step_duration_ns),
+     .arg = "TIME",
+     .def = "60s",
+     .min = 1e6,
+     .max = 1e15,
+     .help = "Length of each measurement."},
+    {.name = "start-users",
+     .type = OPT_U64,
+     .offset = AT(start_users),
+     .arg = "N",
+     .def = "10",
+     .min = 1,
+     .max = 1 << 24,
+     .help = "Users of the first step."},
+    {.name = "max-users",
+     .type = OPT_U64,
+     .offset = AT(max_users),
+     .arg = "N",
+     .def = "10000",
+     .min = 1,
+     .max = 1 << 24,
+     .help = "Most users that are tried."},
+    {.name = "storage-p95",
+     .type = OPT_DURATION,
+     .offset = AT(storage_p95_ns),
+     .arg = "TIME",
+     .def = "100ms",
+     .min = 1,
+     .max = 1e15,
+     .help = "Limit of the 95th percentile of the service time of Tier-2 reads."},
+    {.name = "qos-p95",
+     .type = OPT_LIST,
+     .offset = AT(qos_p95),
+     .arg = "CLASS=TIME",
+     .help = "Limit of the 95th percentile of the end-to-end time of the requests of a QoS class "
+             "(with --autoscale qos)."},
+    {.name = "target-saturation",
+     .type = OPT_F64,
+     .offset = AT(target_saturation),
+     .arg = "SHARE",
+     .def = "0.8",
+     .max = 1,
+     .help = "Saturation from which on a step is recorded as saturated."},
     {.type = OPT_HEADING, .help = "Storage"},
     {.name = "chunk-size",
      .type = OPT_SIZE,
@@ -328,6 +398,33 @@ static int options_check_mode(const struct opt_parser *p, const struct options *
     return rc;
 }
 
+static int options_check_autoscale(const struct opt_parser *p, struct options *o, struct err *e)
+{
+    size_t n;
+    const char *const *operand;
+    int rc;
+
+    if (o->autoscale == AUTOSCALE_OFF)
+        return opt_refuse(p, e, "has a meaning only with --autoscale", "each", "step-warmup",
+                          "step-duration", "start-users", "max-users", "storage-p95", "qos-p95",
+                          "target-saturation", (char *)NULL);
+    rc = opt_refuse(p, e, "has no meaning with --autoscale", "timing", "workers", "users", "limit",
+                    "duration", "warmup", "keep", (char *)NULL);
+    if (rc < 0)
+        return rc;
+    n = opt_operands(p, &operand);
+    if (n > 0)
+        return err_set(e, -EINVAL, ERR_INPUT, operand[0],
+                       "with --autoscale the traces come from the command of --each");
+    if (!o->each)
+        return err_set(e, -EINVAL, ERR_INPUT, "--autoscale", "needs --each COMMAND");
+    if (o->start_users > o->max_users)
+        return err_set(e, -EINVAL, ERR_INPUT, "--start-users", "more than --max-users");
+    o->timing = TIMING_SERVED;
+    o->workers = 1; /* until a step says how many */
+    return 0;
+}
+
 int options_check(const struct opt_parser *p, struct options *o, const char **trace, struct err *e)
 {
     const char *const *items;
@@ -338,6 +435,11 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
     *trace = n ? items[0] : "-";
     if (o->chunk_bytes % 4096)
         return err_set(e, -EINVAL, ERR_INPUT, "--chunk-size", "not a multiple of 4 KiB");
+    int rc = options_check_autoscale(p, o, e);
+    if (rc < 0)
+        return rc;
+    if (o->warmup_ns && o->duration_ns && o->warmup_ns >= o->duration_ns)
+        return err_set(e, -EINVAL, ERR_INPUT, "--warmup", "not shorter than --duration");
     if (o->inflight == 0)
         o->inflight = o->timing == TIMING_ASAP ? 64 : o->workers > 1024 ? o->workers : 1024;
     return options_check_mode(p, o, e);

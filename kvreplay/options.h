@@ -30,6 +30,9 @@ enum {
     ONLY_TIER_2
 };
 enum {
+    AUTOSCALE_OFF
+}; /* then enum search_mode + 1 */
+enum {
     OPTIONS_ORDER_AUTO
 }; /* then enum order_mode + 1 */
 
@@ -37,11 +40,17 @@ struct options {
     const char *nvme, *output, *summary, *gpu;
     double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_percent;
     uint64_t users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, limit, threads;
-    int64_t duration_ns, gpu_latency_ns, lag_limit_ns, lateness_budget_ns;
+    int64_t warmup_ns, duration_ns, gpu_latency_ns, lag_limit_ns, lateness_budget_ns;
     int frames, timing, order, verify, on_absent, on_error, ioengine, sync, only_tier, on_lag,
         progress;
     bool zstd, keep, sqpoll, iopoll, buffered, null, skip_bad_rows, long_window;
     struct opt_list tier_engine;
+    int autoscale;
+    const char *each;
+    int64_t step_warmup_ns, step_duration_ns, storage_p95_ns;
+    uint64_t start_users, max_users;
+    double target_saturation;
+    struct opt_list qos_p95;
 };
 
 extern const struct opt options_table[];

@@ -57,9 +57,11 @@ static int replay_only_tier(const struct options *o)
 
 static int replay_open_trace(struct replay *r, struct err *e)
 {
+    uint32_t served = TRACE_BIT(TRACE_COL_QOS) | TRACE_BIT(TRACE_COL_TOKENS);
     struct trace_read_opts t = {.want = TRACE_CORE | TRACE_BIT(TRACE_COL_REQUEST) |
                                         TRACE_BIT(TRACE_COL_CLASS) | TRACE_BIT(TRACE_COL_DURATION) |
-                                        TRACE_BIT(TRACE_COL_ARRIVAL) | TRACE_BIT(TRACE_COL_USER),
+                                        TRACE_BIT(TRACE_COL_ARRIVAL) | TRACE_BIT(TRACE_COL_USER) |
+                                        (r->o->timing == TIMING_SERVED ? served : 0),
                                 .want_line = true,
                                 .skip_bad_rows = r->o->skip_bad_rows,
                                 .long_window = r->o->long_window,
@@ -146,7 +148,10 @@ static int replay_populate(struct replay *r, struct err *e)
 
 static int replay_open_results(struct replay *r, struct err *e)
 {
-    const char *path = r->o->output ? r->o->output : isatty(STDOUT_FILENO) ? NULL : "-";
+    const char *path = r->in->silent           ? NULL
+                       : r->o->output          ? r->o->output
+                       : isatty(STDOUT_FILENO) ? NULL
+                                               : "-";
     struct trace_str header = trace_header(r->trace);
     struct trace_write_opts w = {.columns = trace_columns(r->trace) | TRACE_RESULT,
                                  .header = header.p,
@@ -157,11 +162,11 @@ static int replay_open_results(struct replay *r, struct err *e)
                                  .threads = (unsigned)r->o->threads,
                                  .provenance = trace_provenance(r->trace)};
     int rc = 0;
-    if (!path)
+    if (!path && !r->in->silent)
         rc = opt_refuse(r->in->parser, e,
                         "standard output is a terminal: there are no result rows without -o",
                         "zstd", "level", "frames", "threads", (char *)NULL);
-    else
+    else if (path)
         rc = trace_create(&r->writer, path, &w, e);
     return rc < 0 ? rc : results_open(&r->results, r->writer, e);
 }
@@ -226,6 +231,7 @@ static int replay_schedule(struct replay *r, size_t window, struct err *e)
                            .create_in_run = !r->surveyed,
                            .stop_on_error = r->o->on_error == 1,
                            .duration_ns = r->o->duration_ns,
+                           .warmup_ns = r->o->warmup_ns,
                            .lag_limit_ns = r->o->lag_limit_ns,
                            .on_lag = (enum sched_on_lag)r->o->on_lag,
                            .first_generation = r->generation,
@@ -269,6 +275,8 @@ static int replay_execute(struct replay *r, struct err *e)
     r->counted = r->counted && target_counters(&r->tiers.device, &r->after) == 0;
     if (r->tiers.target)
         r->resident_share = residency_share(target_fd(r->tiers.target));
+    if (r->in->read)
+        r->in->read(r->in->ctx, rc == 0 && r->outcome.end == SCHED_DONE);
     r->reader_stuck = !reader_close(r->reader, &r->skipped);
     r->reader = NULL;
     return rc;
@@ -280,6 +288,44 @@ static int replay_outcome_status(const struct replay *r)
     bool failed = st->failed || st->corrupt || st->reads_before_write || st->errors;
     return failed || r->outcome.end == SCHED_ERROR || r->outcome.end == SCHED_LAGGED ||
            r->outcome.end == SCHED_EPIPE;
+}
+
+static int64_t replay_p95(const struct hist *h)
+{
+    return h && hist_count(h) ? hist_percentile(h, 950000) : TRACE_NONE;
+}
+
+/* 95th percentile of the service times of Tier-2 operations. */
+static int64_t replay_service_p95(const struct replay *r, unsigned op)
+{
+    struct stats_group sum;
+    bool known = stats_sum(&r->stats, TRACE_STORAGE, op, &sum) == 0;
+    int64_t p95 = known ? replay_p95(sum.service) : TRACE_NONE;
+    stats_group_release(&sum);
+    return p95;
+}
+
+static void replay_measure(const struct replay *r, struct replay_figures *f)
+{
+    const struct stats *st = &r->stats;
+    enum sched_end end = r->outcome.end;
+    int64_t until = st->until_ns < st->last_done_ns ? st->until_ns : st->last_done_ns;
+
+    *f = (struct replay_figures){.interrupted = end == SCHED_SIGNAL,
+                                 .stopped = end == SCHED_ERROR || end == SCHED_EPIPE,
+                                 .trace_ended = end == SCHED_DONE,
+                                 .seconds =
+                                     until > st->from_ns ? (double)(until - st->from_ns) / 1e9 : 0,
+                                 .tokens = st->tokens,
+                                 .bytes = st->done_bytes,
+                                 .failed = st->failed + st->corrupt,
+                                 .read_p95_ns = replay_service_p95(r, TRACE_READ),
+                                 .write_p95_ns = replay_service_p95(r, TRACE_WRITE),
+                                 .queue_p95_ns = replay_p95(st->queue)};
+    if (end == SCHED_DURATION) /* nothing need have ended just then */
+        f->seconds = (double)(st->until_ns - st->from_ns) / 1e9;
+    for (unsigned i = 0; i < TRACE_QOSES; i++)
+        f->end_to_end_p95_ns[i] = replay_p95(st->end_to_end[i]);
 }
 
 static void replay_summary(const struct replay *r, struct summary *s)
@@ -300,6 +346,7 @@ static void replay_summary(const struct replay *r, struct summary *s)
                           .bad_rows = r->reader_stuck ? 0 : trace_bad_rows(r->trace, NULL),
                           .zero_ns = r->outcome.zero_ns,
                           .elapsed_ns = elapsed > 0 ? elapsed : 0,
+                          .warmup_ns = r->o->warmup_ns,
                           .cpu_ns = r->cpu_ns,
                           .timed = r->o->timing != TIMING_ASAP,
                           .workers = r->o->workers,
@@ -324,6 +371,8 @@ static int replay_report(struct replay *r, struct err *e)
     struct jsonout *j = summary_json(&s);
     if (!j)
         rc = err_nomem(e, "summary");
+    if (j && r->in->more)
+        r->in->more(r->in->ctx, j, r->in->figures);
     if (r->writer) {
         int finished =
             trace_finish(r->writer, j ? jsonout_text(j, false) : NULL, NULL, rc ? NULL : e);
@@ -391,8 +440,13 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     bool ran = rc == 0;
     if (ran)
         rc = replay_execute(&r, e);
+    if (ran && in->figures)
+        replay_measure(&r, in->figures);
     /* Whole rows before a cut in the input are results; a run that failed otherwise leaves none. */
-    if (ran && (rc == 0 || rc == -EBADMSG)) {
+    if (ran && in->silent) {
+        progress_clear(r.progress);
+        notices_end(&r.notices);
+    } else if (ran && (rc == 0 || rc == -EBADMSG)) {
         int reported = replay_report(&r, rc ? NULL : e);
         rc = rc ? rc : reported;
     }

@@ -4,6 +4,23 @@
 
 #include "kvreplay/options.h"
 #include "lib/err.h"
+#include "lib/jsonout.h"
+#include "lib/trace.h"
+
+/* What autoscale wants to know of a run: over the time from --warmup to --duration, or to the last
+ * completion when that was earlier. */
+struct replay_figures {
+    bool interrupted;       /* by a signal */
+    bool stopped;           /* by a failed row, an absent object, or a reader that went away */
+    bool trace_ended;       /* before --duration */
+    double seconds;         /* measured; 0: the run did not get past --warmup */
+    uint64_t tokens, bytes; /* generated; moved by all tiers */
+    uint64_t failed;        /* rows, corrupt ones too */
+    /* 95th percentiles in ns, TRACE_NONE: nothing was there to measure */
+    int64_t read_p95_ns, write_p95_ns;      /* service time of Tier-2 */
+    int64_t queue_p95_ns;                   /* arrival to admission */
+    int64_t end_to_end_p95_ns[TRACE_QOSES]; /* of requests, by QoS */
+};
 
 struct replay_input {
     struct options *options;
@@ -11,6 +28,13 @@ struct replay_input {
     const char *trace; /* path or "-" */
     int argc;
     char *const *argv;
+    bool silent; /* no result rows, no summary */
+    void *ctx;
+    /* Rows are read no more; at_end: all were. May be NULL. */
+    void (*read)(void *ctx, bool at_end);
+    /* Adds to the summary, the object that is open. May be NULL. */
+    void (*more)(void *ctx, struct jsonout *j, const struct replay_figures *figures);
+    struct replay_figures *figures; /* filled when rows were executed; may be NULL */
 };
 
 /* 0 and *status, the exit status that the rows' outcome asks for; or negative errno with *e

@@ -330,6 +330,8 @@ static void sched_set_zero(struct sched *s, const struct trace_row *first)
     s->schedule.zero_time_ns = first ? schedule_begins_ns(&s->schedule, first) : 0;
     if (s->o.duration_ns)
         s->end_ns = s->schedule.zero_ns + s->o.duration_ns;
+    s->env.stats->from_ns = s->schedule.zero_ns + s->o.warmup_ns;
+    s->env.stats->until_ns = s->end_ns;
     if (s->o.began)
         s->o.began(s->o.ctx, s->schedule.zero_ns);
     int rc = results_zero(s->env.results, s->schedule.zero_ns, s->e);
@@ -412,7 +414,7 @@ static bool sched_intake(struct sched *s)
 
 static void sched_serve(struct sched *s, struct row *r, int64_t when_ns)
 {
-    stats_admitted(s->env.stats, when_ns - r->t.due_ns);
+    stats_admitted(s->env.stats, r->t.due_ns, when_ns);
     if (r->waits == 0)
         sched_eligible(s, r, when_ns);
 }
@@ -509,8 +511,16 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
     }
     if (!s->zero_known)
         sched_set_zero(s, NULL);
+    if (s->admit && s->outcome.end == SCHED_DONE) /* requests without a Generate row */
+        admit_settle(s->admit, s->newest, true);
     *out = s->outcome;
     return s->rc;
+}
+
+static void sched_request_ended(void *ctx, uint8_t qos, int64_t arrival_ns, int64_t done_ns)
+{
+    struct sched *s = ctx;
+    stats_ended(s->env.stats, qos, arrival_ns, done_ns);
 }
 
 void sched_queue(struct sched *s, size_t *in_flight, size_t *waiting)
@@ -540,7 +550,7 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
     s->end_ns = INT64_MAX;
     s->lag = (struct lag){.limit_ns = o->lag_limit_ns, .skips = o->on_lag == SCHED_LAG_SKIP_WAIT};
     if (o->workers)
-        s->admit = admit_create(o->workers, o->window);
+        s->admit = admit_create(o->workers, o->window, sched_request_ended, s);
     if (o->closed)
         s->pace = pace_create(&s->schedule, o->window);
     if (!s->order || !s->timers || !s->flights || (o->workers && !s->admit) ||

@@ -47,6 +47,7 @@ struct sched_opts {
                            them */
     bool stop_on_error;
     int64_t duration_ns; /* from the start of the clock; 0: until the trace ends */
+    int64_t warmup_ns;   /* so long after it statistics begin */
     int64_t lag_limit_ns;
     enum sched_on_lag on_lag;
     uint64_t first_generation;

@@ -34,7 +34,12 @@ int stats_init(struct stats *s)
     s->lateness = hist_create();
     s->recent = hist_create();
     s->queue = hist_create();
-    s->last_done_ns = INT64_MIN;
+    s->last_done_ns = s->from_ns = INT64_MIN;
+    s->until_ns = INT64_MAX;
+    for (unsigned i = 0; i <= TRACE_QOSES; i++) {
+        s->end_to_end[i] = hist_create();
+        rc = s->end_to_end[i] ? rc : -ENOMEM;
+    }
     return s->lateness && s->recent && s->queue ? rc : -ENOMEM;
 }
 
@@ -46,6 +51,8 @@ void stats_release(struct stats *s)
     hist_free(s->lateness);
     hist_free(s->queue);
     hist_free(s->recent);
+    for (unsigned i = 0; i <= TRACE_QOSES; i++)
+        hist_free(s->end_to_end[i]);
 }
 
 void stats_recent_reset(struct stats *s)
@@ -65,9 +72,16 @@ static void stats_record(struct stats *s, struct hist *h, int64_t value)
         s->errors = -ENOMEM;
 }
 
-void stats_admitted(struct stats *s, int64_t queue_ns)
+void stats_admitted(struct stats *s, int64_t arrival_ns, int64_t when_ns)
 {
-    stats_record(s, s->queue, queue_ns);
+    if (when_ns >= s->from_ns)
+        stats_record(s, s->queue, when_ns - arrival_ns);
+}
+
+void stats_ended(struct stats *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns)
+{
+    if (done_ns >= s->from_ns)
+        stats_record(s, s->end_to_end[qos], done_ns - arrival_ns);
 }
 
 static void group_add(struct stats *s, struct stats_group *g, const struct trace_row *t)
@@ -109,18 +123,33 @@ static void stats_count(struct stats *s, const struct row *r)
     s->write_bytes[t->tier] += t->op == TRACE_WRITE ? t->size : 0;
 }
 
+/* What was achieved between from_ns and until_ns, whenever it was begun. */
+static void stats_achieved(struct stats *s, const struct trace_row *t, int64_t done_ns)
+{
+    if (done_ns < s->from_ns || done_ns > s->until_ns || t->status != TRACE_OK)
+        return;
+    s->tokens += t->op == TRACE_GENERATE && t->tokens > 0 ? (uint64_t)t->tokens : 0;
+    s->done_bytes += t->op == TRACE_READ || t->op == TRACE_WRITE ? t->size : 0;
+}
+
 void stats_add(struct stats *s, const struct row *r)
 {
     const struct trace_row *t = &r->t;
     int64_t ready = t->due_ns > t->eligible_ns ? t->due_ns : t->eligible_ns;
+    int64_t done_ns = t->start_ns + t->latency_ns;
 
     stats_count(s, r);
-    if (t->start_ns + t->latency_ns > s->last_done_ns)
-        s->last_done_ns = t->start_ns + t->latency_ns;
+    if (done_ns > s->last_done_ns)
+        s->last_done_ns = done_ns;
     if (t->tier != TRACE_NO_TIER && t->status == TRACE_OK)
         stats_record(s, s->recent, t->latency_ns);
     if (r->head)
         return;
+    stats_achieved(s, t, done_ns);
+    if (t->start_ns < s->from_ns) {
+        s->warmup_rows++;
+        return;
+    }
     stats_record(s, s->lateness, t->start_ns - ready);
     if (t->due_ns != TRACE_NONE && t->start_ns - t->due_ns > s->lag_max_ns)
         s->lag_max_ns = t->start_ns - t->due_ns;

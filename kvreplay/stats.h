@@ -24,15 +24,21 @@ struct stats {
     struct stats_group group[TRACE_TIERS][STATS_OPS][STATS_PHASES];
     uint64_t rows, ok, absent, corrupt, failed;
     uint64_t head_rows, head_bytes;
+    /* Of rows started before from_ns only the counts and bytes above are kept. */
+    int64_t from_ns, until_ns; /* monotonic; INT64_MIN and INT64_MAX: the whole run */
+    uint64_t warmup_rows;
+    uint64_t tokens,
+        done_bytes; /* generated, and moved by all tiers: done from from_ns to until_ns */
     uint64_t read_bytes[TRACE_TIERS],
         write_bytes[TRACE_TIERS];            /* with the head's and created ones */
     uint64_t created_objects, created_bytes; /* in the run, met by the look-ahead */
     uint64_t unverified_reads;
     uint64_t reads_before_write;
-    uint64_t admitted_beyond; /* requests let in without a free worker */
-    struct hist *queue;       /* ns from arrival to admission, of requests */
-    struct hist *lateness;    /* ns, client lateness */
-    struct hist *recent;      /* ns, service time of operations since stats_recent_reset */
+    uint64_t admitted_beyond;                 /* requests let in without a free worker */
+    struct hist *queue;                       /* ns from arrival to admission, of requests */
+    struct hist *end_to_end[TRACE_QOSES + 1]; /* ns from arrival to the last row's end, served */
+    struct hist *lateness;                    /* ns, client lateness */
+    struct hist *recent; /* ns, service time of operations since stats_recent_reset */
     int64_t lag_max_ns;
     int64_t last_done_ns; /* of all rows, monotonic */
     int errors;           /* a histogram had no memory: negative errno */
@@ -42,8 +48,10 @@ int stats_init(struct stats *s); /* 0 or -ENOMEM */
 void stats_release(struct stats *s);
 /* A finished row, its result columns set (times monotonic). */
 void stats_add(struct stats *s, const struct row *r);
-/* A request was let in, so long after its arrival. */
-void stats_admitted(struct stats *s, int64_t queue_ns);
+/* A request was let in at when_ns. */
+void stats_admitted(struct stats *s, int64_t arrival_ns, int64_t when_ns);
+/* A served request of that QoS (TRACE_NO_QOS: none) has ended. */
+void stats_ended(struct stats *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns);
 void stats_recent_reset(struct stats *s);
 /* Sum over the phases of a tier and operation into *sum (stats_group_release it). 0 or -ENOMEM. */
 int stats_sum(const struct stats *s, unsigned tier, unsigned op, struct stats_group *sum);

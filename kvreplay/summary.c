@@ -69,6 +69,13 @@ double summary_cpu_per_gib(const struct summary *s)
     return bytes ? (double)s->cpu_ns / 1e9 / ((double)bytes / (double)UNITS_GIB) : -1;
 }
 
+double summary_rows_per_s(const struct summary *s)
+{
+    const struct stats *st = s->stats;
+    int64_t ns = s->elapsed_ns - s->warmup_ns;
+    return ns > 0 ? (double)(st->rows - st->head_rows - st->warmup_rows) * 1e9 / (double)ns : -1;
+}
+
 /* ---- JSON ---- */
 
 static void json_hist(struct jsonout *j, const char *key, const struct hist *h)
@@ -197,21 +204,23 @@ static void json_rows(struct jsonout *j, const struct summary *s)
     jsonout_u64(j, "rows", st->head_rows);
     jsonout_u64(j, "bytes", st->head_bytes);
     jsonout_end(j);
+    jsonout_object(j, "warmup");
+    jsonout_f64(j, "seconds", (double)s->warmup_ns / 1e9);
+    jsonout_u64(j, "rows", st->warmup_rows);
+    jsonout_end(j);
 }
 
 static void json_times(struct jsonout *j, const struct summary *s)
 {
     const struct stats *st = s->stats;
-    double per_gib = summary_cpu_per_gib(s);
+    double per_gib = summary_cpu_per_gib(s), per_s = summary_rows_per_s(s);
 
     jsonout_text_value(j, "ended_by",
                        s->interrupted   ? "interruption"
                        : s->by_duration ? "duration"
                                         : "trace");
     jsonout_f64(j, "elapsed_s", (double)s->elapsed_ns / 1e9);
-    jsonout_f64(j, "rows_per_s",
-                s->elapsed_ns ? (double)(st->rows - st->head_rows) * 1e9 / (double)s->elapsed_ns
-                              : NAN);
+    jsonout_f64(j, "rows_per_s", per_s >= 0 ? per_s : NAN);
     jsonout_f64(j, "cpu_s", (double)s->cpu_ns / 1e9);
     jsonout_f64(j, "cpu_s_per_gib", per_gib >= 0 ? per_gib : NAN);
     jsonout_object(j, "lateness_us");
@@ -223,6 +232,22 @@ static void json_times(struct jsonout *j, const struct summary *s)
     jsonout_f64(j, "max", s->timed && !s->workers ? (double)st->lag_max_ns / 1e9 : NAN);
     jsonout_end(j);
     jsonout_u64(j, "reads_before_write", st->reads_before_write);
+}
+
+/* null: nothing was there to measure. */
+static void json_ms(struct jsonout *j, const char *key, const struct hist *h)
+{
+    if (hist_count(h) == 0) {
+        jsonout_null(j, key);
+        return;
+    }
+    jsonout_object(j, key);
+    jsonout_u64(j, "count", hist_count(h));
+    jsonout_f64(j, "p50", (double)hist_percentile(h, 500000) / 1e6);
+    jsonout_f64(j, "p95", (double)hist_percentile(h, 950000) / 1e6);
+    jsonout_f64(j, "p99", (double)hist_percentile(h, 990000) / 1e6);
+    jsonout_f64(j, "max", (double)hist_max(h) / 1e6);
+    jsonout_end(j);
 }
 
 static void json_served(struct jsonout *j, const struct summary *s)
@@ -237,11 +262,11 @@ static void json_served(struct jsonout *j, const struct summary *s)
     jsonout_u64(j, "workers", s->workers);
     jsonout_u64(j, "admitted", hist_count(queue));
     jsonout_u64(j, "admitted_beyond_workers", s->stats->admitted_beyond);
-    jsonout_object(j, "queue_ms");
-    jsonout_f64(j, "p50", (double)hist_percentile(queue, 500000) / 1e6);
-    jsonout_f64(j, "p95", (double)hist_percentile(queue, 950000) / 1e6);
-    jsonout_f64(j, "p99", (double)hist_percentile(queue, 990000) / 1e6);
-    jsonout_f64(j, "max", (double)hist_max(queue) / 1e6);
+    json_ms(j, "queue_ms", queue);
+    jsonout_object(j, "end_to_end_ms");
+    for (unsigned i = 0; i <= TRACE_QOSES; i++)
+        json_ms(j, i < TRACE_QOSES ? trace_qos_text((enum trace_qos)i) : "none",
+                s->stats->end_to_end[i]);
     jsonout_end(j);
     jsonout_end(j);
 }

@@ -30,7 +30,7 @@ struct summary {
     const struct tiers *tiers;
     struct populated populated;
     uint64_t skipped, bad_rows;
-    int64_t zero_ns, elapsed_ns, cpu_ns;
+    int64_t zero_ns, elapsed_ns, warmup_ns, cpu_ns;
     uint64_t workers; /* 0: not served */
     bool timed, interrupted, by_duration, lagged;
     int64_t lateness_budget_ns;
@@ -49,6 +49,9 @@ struct summary {
 void summary_judge(struct summary *s);
 /* CPU seconds per GiB moved by all tiers; negative: nothing was moved. */
 double summary_cpu_per_gib(const struct summary *s);
+/* Rows in a second from the end of the warm-up to the last completion; negative: no time went by.
+ */
+double summary_rows_per_s(const struct summary *s);
 /* The document; NULL: no memory. The caller frees it. */
 struct jsonout *summary_json(const struct summary *s);
 void summary_text(const struct summary *s, FILE *out);

@@ -63,13 +63,12 @@ static void text_rows(FILE *out, const struct summary *s)
 {
     const struct stats *st = s->stats;
     char rows[32], took[32], bytes[32];
+    double per_s = summary_rows_per_s(s);
 
     fprintf(out, "%s rows in %s (%.0f rows/s): %llu ok, %llu absent, %llu corrupt, %llu failed",
             units_format_count(rows, sizeof(rows), st->rows),
             units_format_duration(took, sizeof(took), (double)s->elapsed_ns),
-            s->elapsed_ns > 0 ? (double)(st->rows - st->head_rows) * 1e9 / (double)s->elapsed_ns
-                              : 0.0,
-            (unsigned long long)st->ok, (unsigned long long)st->absent,
+            per_s >= 0 ? per_s : 0.0, (unsigned long long)st->ok, (unsigned long long)st->absent,
             (unsigned long long)st->corrupt, (unsigned long long)st->failed);
     if (s->skipped)
         fprintf(out, ", %llu left out", (unsigned long long)s->skipped);
@@ -81,6 +80,10 @@ static void text_rows(FILE *out, const struct summary *s)
         fprintf(out, "before the clock: %llu rows of prepop and ingest, %s\n",
                 (unsigned long long)st->head_rows,
                 units_format_bytes(bytes, sizeof(bytes), (double)st->head_bytes));
+    if (s->warmup_ns)
+        fprintf(out, "left out of what follows: %llu rows that started in the first %s\n",
+                (unsigned long long)st->warmup_rows,
+                units_format_duration(took, sizeof(took), (double)s->warmup_ns));
     if (s->populated.objects + s->populated.adopted_objects)
         fprintf(out, "populated: %llu objects written, %s; %llu adopted from an earlier run\n",
                 (unsigned long long)s->populated.objects,

@@ -1,0 +1,380 @@
+/* Around the sequence of a replay: each step makes a trace for its number of users (each.c), serves
+ * it without results (replay.c), and leaves the next number to search.c. The answer is run once
+ * more, with results and summary, so that what was found is also confirmed. */
+#include "kvreplay/autoscale.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvreplay/each.h"
+#include "kvreplay/search.h"
+#include "lib/clock.h"
+#include "lib/stop.h"
+#include "lib/units.h"
+
+enum {
+    AUTOSCALE_WORKERS = 500 /* at most, as the MLPerf storage benchmark has it */
+};
+#define AUTOSCALE_DAMPED 0.5 /* saturation counts half while throughput still rises */
+
+struct step {
+    double time_s; /* since the search began */
+    uint64_t users;
+    struct replay_figures f;
+    double saturation; /* NAN: no Tier-2 reads */
+    char action[16], reason[120];
+};
+
+struct autoscale {
+    const struct replay_input *in;
+    const struct options *o;
+    struct search search;
+    struct each each;
+    int64_t qos_limit_ns[TRACE_QOSES]; /* 0: none */
+    int64_t began_ns, began_wall_ns;
+    struct step step[SEARCH_STEPS + 1]; /* the last: the answer, confirmed */
+    unsigned steps;
+    bool bytes; /* the traces carry no tokens: throughput is bytes moved */
+    bool failed, interrupted;
+};
+
+/* ---- limits ---- */
+
+static int autoscale_qos(struct autoscale *a, const char *text, struct err *e)
+{
+    const char *equals = strchr(text, '=');
+    size_t len = equals ? (size_t)(equals - text) : strlen(text);
+
+    for (unsigned i = 0; equals && i < TRACE_QOSES; i++) {
+        const char *name = trace_qos_text((enum trace_qos)i);
+        if (strlen(name) == len && strncmp(name, text, len) == 0 &&
+            units_parse_duration(equals + 1, &a->qos_limit_ns[i]) == 0 && a->qos_limit_ns[i] > 0)
+            return 0;
+    }
+    return err_set(e, -EINVAL, ERR_INPUT, "--qos-p95",
+                   "%s: expected interactive, responsive or batch, = and a time", text);
+}
+
+static int autoscale_limits(struct autoscale *a, struct err *e)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < a->o->qos_p95.count; i++)
+        rc = autoscale_qos(a, a->o->qos_p95.item[i], e);
+    return rc;
+}
+
+static bool autoscale_within(const struct autoscale *a, const struct replay_figures *f)
+{
+    bool within = f->failed == 0 && f->read_p95_ns <= a->o->storage_p95_ns;
+    for (unsigned i = 0; i < TRACE_QOSES; i++)
+        within &= a->qos_limit_ns[i] == 0 || f->end_to_end_p95_ns[i] <= a->qos_limit_ns[i];
+    return within;
+}
+
+static double autoscale_throughput(const struct autoscale *a, const struct replay_figures *f)
+{
+    return (double)(a->bytes ? f->bytes : f->tokens) / f->seconds;
+}
+
+/* P95 over its limit, damped unless throughput has flattened. */
+static double autoscale_saturation(const struct autoscale *a, const struct replay_figures *f)
+{
+    double share = (double)f->read_p95_ns / (double)a->o->storage_p95_ns;
+    if (f->read_p95_ns == TRACE_NONE)
+        return NAN;
+    return a->search.flattened ? share : share * AUTOSCALE_DAMPED;
+}
+
+/* ---- what is said ---- */
+
+static const char *autoscale_unit(const struct autoscale *a, char *buf, size_t n, double throughput)
+{
+    char text[32];
+    if (a->bytes)
+        snprintf(buf, n, "%s", units_format_rate(text, sizeof(text), throughput));
+    else
+        snprintf(buf, n, "%.*f tokens/s", throughput < 1000 ? 1 : 0, throughput);
+    return buf;
+}
+
+static void autoscale_say(const struct autoscale *a, const struct step *s)
+{
+    char throughput[48], p95[32] = "-";
+
+    if (s->f.read_p95_ns != TRACE_NONE)
+        units_format_duration(p95, sizeof(p95), (double)s->f.read_p95_ns);
+    autoscale_unit(a, throughput, sizeof(throughput), autoscale_throughput(a, &s->f));
+    fprintf(stderr, "kvreplay: step %u: %" PRIu64 " users: %s, storage read P95 %s", a->steps,
+            s->users, throughput, p95);
+    if (!isnan(s->saturation))
+        fprintf(stderr, ", saturation %.2f", s->saturation);
+    if (s->f.failed)
+        fprintf(stderr, ", %" PRIu64 " rows failed", s->f.failed);
+    fprintf(stderr, "; %s: %s\n", s->action, s->reason);
+}
+
+static const char *autoscale_reason(const struct autoscale *a, char *buf, size_t n)
+{
+    const struct search_point *found = a->search.next ? NULL : search_answer(&a->search);
+
+    if (a->search.next)
+        snprintf(buf, n, "interrupted before the end of the search");
+    else if (a->search.mode == SEARCH_QOS && !found)
+        snprintf(buf, n, "not even one user is served within the limits");
+    else if (found->users == a->search.max)
+        snprintf(buf, n, "the most users allowed: %s", a->search.reason);
+    else
+        snprintf(buf, n, "%s",
+                 a->search.mode == SEARCH_CAPACITY ? "peak capacity found"
+                                                   : "largest number of users within the limits");
+    return buf;
+}
+
+static void autoscale_result(const struct autoscale *a)
+{
+    const struct search_point *found = a->search.next ? NULL : search_answer(&a->search);
+    char reason[160], throughput[48];
+
+    fprintf(stderr, "kvreplay: %s", autoscale_reason(a, reason, sizeof(reason)));
+    if (found)
+        fprintf(stderr, ": %" PRIu64 " users, %s", found->users,
+                autoscale_unit(a, throughput, sizeof(throughput), found->throughput));
+    fputc('\n', stderr);
+}
+
+static double autoscale_ms(int64_t ns)
+{
+    return ns == TRACE_NONE ? NAN : (double)ns / 1e6;
+}
+
+static void json_step(const struct autoscale *a, struct jsonout *j, const struct step *s)
+{
+    const struct replay_figures *f = &s->f;
+    double seconds = f->seconds > 0 ? f->seconds : NAN;
+
+    jsonout_object(j, NULL);
+    jsonout_f64(j, "time_s", s->time_s);
+    jsonout_u64(j, "users", s->users);
+    jsonout_f64(j, "measured_s", f->seconds);
+    jsonout_f64(j, "throughput_tokens_per_s", a->bytes ? NAN : (double)f->tokens / seconds);
+    jsonout_f64(j, "throughput_bytes_per_s", (double)f->bytes / seconds);
+    jsonout_f64(j, "storage_read_p95_ms", autoscale_ms(f->read_p95_ns));
+    jsonout_f64(j, "storage_write_p95_ms", autoscale_ms(f->write_p95_ns));
+    jsonout_f64(j, "queue_p95_ms", autoscale_ms(f->queue_p95_ns));
+    jsonout_object(j, "end_to_end_p95_ms");
+    for (unsigned i = 0; i < TRACE_QOSES; i++)
+        jsonout_f64(j, trace_qos_text((enum trace_qos)i), autoscale_ms(f->end_to_end_p95_ns[i]));
+    jsonout_end(j);
+    jsonout_u64(j, "failed_rows", f->failed);
+    jsonout_f64(j, "saturation", s->saturation);
+    if (isnan(s->saturation))
+        jsonout_null(j, "saturated");
+    else
+        jsonout_bool(j, "saturated", s->saturation >= a->o->target_saturation);
+    jsonout_text_value(j, "action", s->action);
+    jsonout_text_value(j, "reason", s->reason);
+    jsonout_end(j);
+}
+
+static void autoscale_json(const struct autoscale *a, struct jsonout *j)
+{
+    const struct search_point *found = a->search.next ? NULL : search_answer(&a->search);
+    char reason[160];
+
+    jsonout_array(j, "autoscaling_stats");
+    for (unsigned i = 0; i < a->steps; i++)
+        json_step(a, j, &a->step[i]);
+    jsonout_end(j);
+    jsonout_object(j, "autoscaling");
+    jsonout_text_value(j, "mode", a->search.mode == SEARCH_QOS ? "qos" : "capacity");
+    if (found)
+        jsonout_u64(j, "users", found->users);
+    else
+        jsonout_null(j, "users");
+    jsonout_f64(j, "throughput_tokens_per_s", found && !a->bytes ? found->throughput : NAN);
+    jsonout_text_value(j, "reason", autoscale_reason(a, reason, sizeof(reason)));
+    jsonout_end(j);
+}
+
+/* ---- steps ---- */
+
+static void autoscale_read(void *ctx, bool at_end)
+{
+    struct autoscale *a = ctx;
+    each_stop(&a->each, at_end);
+}
+
+/* A failure says which step it was of, and the command's own comes first. */
+static int autoscale_failed(struct autoscale *a, uint64_t users, int rc, struct err *e)
+{
+    size_t path = strlen(a->each.path);
+    struct err was = *e;
+    char where[160];
+
+    if (rc < 0)
+        each_stop(&a->each, true);
+    if (a->each.failed && !stop_signal())
+        return err_set(e, -EINVAL, ERR_INPUT, "--each",
+                       "the command for %" PRIu64 " users ended with status %d", users,
+                       a->each.status >> 8 ? a->each.status >> 8 : 128 + (a->each.status & 127));
+    if (rc == 0 || strncmp(was.where, a->each.path, path) != 0)
+        return rc;
+    snprintf(where, sizeof(where), "--each (%" PRIu64 " users)%.100s", users, was.where + path);
+    return err_set(e, rc, was.class, where, "%s", was.what);
+}
+
+/* Serves users with what in says beyond the step's own. */
+static int autoscale_serve(struct autoscale *a, uint64_t users, struct replay_input *in,
+                           int *status, struct err *e)
+{
+    struct options o = *a->o;
+
+    o.workers = users < AUTOSCALE_WORKERS ? users : AUTOSCALE_WORKERS;
+    o.warmup_ns = o.step_warmup_ns;
+    o.duration_ns = o.step_warmup_ns + o.step_duration_ns;
+    int rc = each_start(&a->each, o.each, users, e);
+    if (rc < 0)
+        return rc;
+    in->options = &o;
+    in->trace = a->each.path;
+    in->read = autoscale_read;
+    in->ctx = a;
+    rc = replay_run(in, status, e);
+    rc = autoscale_failed(a, users, rc, e);
+    each_close(&a->each);
+    a->failed |= *status != 0;
+    a->interrupted |= in->figures->interrupted || stop_signal();
+    return a->interrupted ? 0 : rc;
+}
+
+/* Was enough measured? */
+static int autoscale_check(const struct autoscale *a, uint64_t users,
+                           const struct replay_figures *f, struct err *e)
+{
+    double want = (double)a->o->step_duration_ns / 1e9, settle = (double)a->o->step_warmup_ns / 1e9;
+
+    if (f->stopped)
+        return err_set(e, -EIO, ERR_FAILED, "--autoscale",
+                       "the step of %" PRIu64 " users was stopped by a row", users);
+    if (f->seconds < want / 2)
+        return err_set(e, -EINVAL, ERR_INPUT, "--each",
+                       "the trace of %" PRIu64 " users ended too early: a step needs %g s of it "
+                       "(--step-warmup and --step-duration)",
+                       users, (want + settle) * a->o->speed);
+    return 0;
+}
+
+static void autoscale_keep(struct autoscale *a, uint64_t users, const struct replay_figures *f,
+                           const char *action, const char *reason)
+{
+    struct step *s = &a->step[a->steps++];
+
+    *s = (struct step){.time_s = (double)(clock_now_ns() - a->began_ns) / 1e9,
+                       .users = users,
+                       .f = *f,
+                       .saturation = autoscale_saturation(a, f)};
+    snprintf(s->action, sizeof(s->action), "%s", action);
+    snprintf(s->reason, sizeof(s->reason), "%s", reason);
+}
+
+static int autoscale_step(struct autoscale *a, struct err *e)
+{
+    struct replay_figures f = {0};
+    struct replay_input in = *a->in;
+    uint64_t users = a->search.next;
+    int status = 0;
+
+    in.silent = true;
+    in.figures = &f;
+    int rc = autoscale_serve(a, users, &in, &status, e);
+    if (rc == 0 && !a->interrupted)
+        rc = autoscale_check(a, users, &f, e);
+    if (rc < 0 || a->interrupted)
+        return rc;
+    if (a->steps == 0)
+        a->bytes = f.tokens == 0;
+    search_take(&a->search, f.failed ? 0 : autoscale_throughput(a, &f), autoscale_within(a, &f));
+    autoscale_keep(a, users, &f, a->search.action, a->search.reason);
+    autoscale_say(a, &a->step[a->steps - 1]);
+    return 0;
+}
+
+/* ---- the end ---- */
+
+/* The answer's own run is the last entry. */
+static void autoscale_more(void *ctx, struct jsonout *j, const struct replay_figures *figures)
+{
+    struct autoscale *a = ctx;
+    if (figures->seconds > 0)
+        autoscale_keep(a, search_answer(&a->search)->users, figures, "confirm", "the answer again");
+    autoscale_json(a, j);
+}
+
+static int autoscale_confirm(struct autoscale *a, int *status, struct err *e)
+{
+    struct replay_figures f = {0};
+    struct replay_input in = *a->in;
+
+    in.silent = false;
+    in.figures = &f;
+    in.more = autoscale_more;
+    return autoscale_serve(a, search_answer(&a->search)->users, &in, status, e);
+}
+
+/* Without an answer there is no last run to write the summary. */
+static int autoscale_summary(const struct autoscale *a, struct err *e)
+{
+    if (!a->o->summary)
+        return 0;
+    struct jsonout *j = jsonout_create();
+    if (!j)
+        return err_nomem(e, "summary");
+    jsonout_identity(j, "kvreplay", a->in->argc, a->in->argv, a->began_wall_ns);
+    autoscale_json(a, j);
+    jsonout_object(j, "options");
+    jsonout_options(j, a->in->parser);
+    jsonout_end(j);
+    int rc = jsonout_save(j, a->o->summary, e);
+    jsonout_free(j);
+    return rc;
+}
+
+static int autoscale_search(struct autoscale *a, int *status, struct err *e)
+{
+    int rc = autoscale_limits(a, e);
+
+    search_begin(&a->search, (enum search_mode)(a->o->autoscale - 1), a->o->start_users,
+                 a->o->max_users);
+    while (rc == 0 && a->search.next && !a->interrupted)
+        rc = autoscale_step(a, e);
+    if (rc < 0)
+        return rc;
+    if (a->interrupted || !search_answer(&a->search))
+        rc = autoscale_summary(a, e);
+    else
+        rc = autoscale_confirm(a, status, e);
+    autoscale_result(a);
+    if (a->failed || (!a->search.next && !search_answer(&a->search)))
+        *status = 1;
+    return rc;
+}
+
+int autoscale_run(const struct replay_input *in, int *status, struct err *e)
+{
+    struct autoscale *a = calloc(1, sizeof(*a));
+
+    if (!a)
+        return err_nomem(e, "autoscale");
+    a->in = in;
+    a->o = in->options;
+    a->each.fd = -1;
+    a->began_ns = clock_now_ns();
+    a->began_wall_ns = clock_wall_ns();
+    int rc = autoscale_search(a, status, e);
+    free(a);
+    return rc;
+}

@@ -1,0 +1,179 @@
+/* Behind autoscale.c: capacity looks for the knee of throughput over users, qos for the most users
+ * that keep the limits. Both bracket the answer in steps that grow with the number, then halve the
+ * bracket until its ends are within 5 %. */
+#include "kvreplay/search.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define RISES  1.05 /* throughput that is no more than this above the best does not rise */
+#define LEVEL  0.97 /* of the highest level of throughput: it is reached */
+#define WITHIN 1.05 /* ends of the bracket, one by the other, where the search ends */
+
+void search_begin(struct search *s, enum search_mode mode, uint64_t start, uint64_t max)
+{
+    *s = (struct search){.mode = mode, .max = max, .next = start, .action = "start"};
+}
+
+static void search_decide(struct search *s, const char *action, uint64_t next, const char *format,
+                          ...) __attribute__((format(printf, 4, 5)));
+static void search_decide(struct search *s, const char *action, uint64_t next, const char *format,
+                          ...)
+{
+    va_list args;
+    s->action = next == 0 || s->points == SEARCH_STEPS ? "stop" : action;
+    s->next = s->points == SEARCH_STEPS ? 0 : next;
+    va_start(args, format);
+    vsnprintf(s->reason, sizeof(s->reason), format, args);
+    va_end(args);
+}
+
+static uint64_t search_times(const struct search *s, uint64_t users, double factor)
+{
+    double next = (double)users * factor + 0.5;
+    uint64_t n = next >= (double)s->max ? s->max : (uint64_t)next;
+    return n > users || users == s->max ? n : users + 1;
+}
+
+/* A number between two that are more than 5 % apart; 0: none is. */
+static uint64_t search_between(uint64_t low, uint64_t high)
+{
+    if (high - low <= 1 || (double)high <= WITHIN * (double)low)
+        return 0;
+    return low + (high - low) / 2;
+}
+
+/* ---- capacity ---- */
+
+static double search_best(const struct search *s, unsigned points)
+{
+    double best = 0;
+    for (unsigned i = 0; i < points; i++)
+        best = s->point[i].throughput > best ? s->point[i].throughput : best;
+    return best;
+}
+
+/* The plateau: the mean of what comes near the highest, so that one lucky step does not set it. */
+static double search_level(const struct search *s)
+{
+    double best = search_best(s, s->points), sum = 0;
+    unsigned n = 0;
+    for (unsigned i = 0; i < s->points; i++) {
+        if (s->point[i].throughput * RISES >= best) {
+            sum += s->point[i].throughput;
+            n++;
+        }
+    }
+    return sum / n; /* the highest itself is among them */
+}
+
+/* Fewest users on the plateau. */
+static const struct search_point *search_knee(const struct search *s)
+{
+    const struct search_point *knee = NULL;
+    double level = search_level(s);
+    for (unsigned i = 0; i < s->points; i++) {
+        const struct search_point *p = &s->point[i];
+        if (p->throughput >= LEVEL * level && (!knee || p->users < knee->users))
+            knee = p;
+    }
+    return knee;
+}
+
+/* Most users of those measured below the number; 0: none. */
+static uint64_t search_below(const struct search *s, uint64_t users)
+{
+    uint64_t below = 0;
+    for (unsigned i = 0; i < s->points; i++) {
+        if (s->point[i].users < users && s->point[i].users > below)
+            below = s->point[i].users;
+    }
+    return below;
+}
+
+static void search_refine(struct search *s)
+{
+    uint64_t knee = search_knee(s)->users, below = search_below(s, knee);
+
+    s->phase = SEARCH_REFINE;
+    search_decide(s, "refine", search_between(below, knee),
+                  "the peak is reached with %llu users, not with %llu", (unsigned long long)knee,
+                  (unsigned long long)below);
+}
+
+static void search_capacity(struct search *s, const struct search_point *p)
+{
+    double before = search_best(s, s->points - 1);
+    double factor = s->phase == SEARCH_DOUBLE ? 2 : 1.5;
+
+    if (s->phase == SEARCH_REFINE) {
+        search_refine(s);
+    } else if (!s->flattened && p->users == s->max) {
+        search_decide(s, "stop", 0, "throughput still rose at the most users allowed");
+    } else if (!s->flattened) {
+        search_decide(s, s->phase == SEARCH_DOUBLE ? "double" : "scale by 1.5",
+                      search_times(s, p->users, factor), "throughput rose by %.1f %%",
+                      before > 0 ? 100 * (p->throughput / before - 1) : 100.0);
+    } else if (s->phase == SEARCH_DOUBLE) {
+        uint64_t below = search_below(s, p->users), next = search_times(s, below, 1.5);
+        s->phase = SEARCH_HALF_MORE;
+        if (below == 0 || next >= p->users)
+            search_refine(s);
+        else
+            search_decide(s, "scale by 1.5", next, "throughput rose no more");
+    } else {
+        search_refine(s);
+    }
+}
+
+/* ---- qos ---- */
+
+static void search_qos(struct search *s, const struct search_point *p)
+{
+    uint64_t low = 0, high = 0;
+
+    for (unsigned i = 0; i < s->points; i++) {
+        const struct search_point *at = &s->point[i];
+        if (at->within && at->users > low)
+            low = at->users;
+        if (!at->within && (high == 0 || at->users < high))
+            high = at->users;
+    }
+    const char *limits = p->within ? "the limits are kept" : "a limit is passed";
+    if (high == 0 && low == s->max)
+        search_decide(s, "stop", 0, "%s at the most users allowed", limits);
+    else if (high == 0)
+        search_decide(s, "scale up", search_times(s, low, 1.2), "%s", limits);
+    else if (low == 0)
+        search_decide(s, "scale down", (uint64_t)((double)high * 0.8), "%s", limits);
+    else
+        search_decide(s, "bisect", low < high ? search_between(low, high) : 0, "%s", limits);
+}
+
+void search_take(struct search *s, double throughput, bool within)
+{
+    struct search_point *p = &s->point[s->points];
+    double before = search_best(s, s->points);
+
+    *p = (struct search_point){.users = s->next, .throughput = throughput, .within = within};
+    s->flattened = s->points > 0 && throughput < RISES * before;
+    s->points++;
+    if (s->mode == SEARCH_CAPACITY)
+        search_capacity(s, p);
+    else
+        search_qos(s, p);
+}
+
+const struct search_point *search_answer(const struct search *s)
+{
+    const struct search_point *answer = NULL;
+
+    if (s->mode == SEARCH_CAPACITY)
+        return search_knee(s);
+    for (unsigned i = 0; i < s->points; i++) {
+        const struct search_point *p = &s->point[i];
+        if (p->within && (!answer || p->users > answer->users))
+            answer = p;
+    }
+    return answer;
+}
