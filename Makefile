@@ -32,7 +32,7 @@ KVREPLAY  := kvreplay options autoscale search each replay survey capacity tiers
 KVSTAT    := kvstat options inputs scan agg groups order occupancy requests_run requests series run \
              figures assess leaves runs document stats headline compare reference verify hgrm plot report_text report_cells \
              report_assess report_series report_compare report_table report_verify report_json report_csv report_plot \
-             report_fio report_mlperf output
+             report_fio report_mlperf report_xlsx xlsx output
 KVPRECOND := kvprecond options place fill report
 
 PROGRAMS := kvgen kvreplay kvstat kvprecond
@@ -64,6 +64,15 @@ CUDA      := no
 GPU_FLAGS := -DKVTRACE_CUDA=0
 endif
 
+# Spreadsheets are optional too: XLSX=no builds without.
+XLSX      ?= $(shell pkg-config --exists xlsxwriter 2>/dev/null && echo yes || echo no)
+ifeq ($(XLSX),yes)
+XLSX_FLAGS := -DKVTRACE_XLSX=1 $(shell pkg-config --cflags xlsxwriter)
+XLSX_LIBS  := $(shell pkg-config --libs xlsxwriter)
+else
+XLSX_FLAGS := -DKVTRACE_XLSX=0
+endif
+
 # ---- objects ----
 LIB_OBJS := $(patsubst %,$(BUILD)/lib/%.o,$(LIB_0) $(LIB_1) $(LIB_2))
 LIB      := $(BUILD)/libkvtrace.a
@@ -77,7 +86,7 @@ STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 .PHONY: all check unit asan tsan lint bench fuzz coverage completions install uninstall dist deb static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: options $(BINS)
+all: options $(BINS) $(BUILD)/kvstat/xlsx_none.o
 
 # What the host allows, said once, and a build that starts anew when the flags change.
 options:
@@ -85,13 +94,16 @@ ifneq ($(PKG_OK),yes)
 	@echo "kvtrace: a library is missing (needed: $(PKGS) libcsv); run ./install-deps.sh" >&2; exit 1
 endif
 	@echo "optional parts: CUDA: $(CUDA)$(if $(CUDART), ($(CUDA_HOME)))"
-FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(GPU_FLAGS)
+	@echo "optional parts: spreadsheets (libxlsxwriter): $(XLSX)"
+FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(GPU_FLAGS) $(XLSX_FLAGS)
 $(shell mkdir -p $(BUILD) && { printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $(BUILD)/flags || \
         printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $(BUILD)/flags; })
 
 $(BUILD)/bin/kvgen $(BUILD)/static/bin/kvgen: $(call objs,kvgen,$(KVGEN)) $(LIB)
 $(BUILD)/bin/kvreplay $(BUILD)/static/bin/kvreplay: $(call objs,kvreplay,$(KVREPLAY)) $(LIB)
-$(BUILD)/bin/kvstat $(BUILD)/static/bin/kvstat: $(call objs,kvstat,$(KVSTAT)) $(LIB)
+$(BUILD)/bin/kvstat: $(call objs,kvstat,$(KVSTAT)) $(LIB)
+# libxlsxwriter would bring libraries of its own into the tarball.
+$(BUILD)/static/bin/kvstat: $(call objs,kvstat,$(filter-out xlsx,$(KVSTAT)) xlsx_none) $(LIB)
 $(BUILD)/bin/kvprecond $(BUILD)/static/bin/kvprecond: $(call objs,kvprecond,$(KVPRECOND)) $(LIB)
 $(BINS) $(STATIC):
 	@mkdir -p $(@D)
@@ -105,6 +117,11 @@ $(LIB): $(LIB_OBJS)
 $(BUILD)/lib/data_avx2.o:   ISA := -mavx2
 $(BUILD)/lib/data_avx512.o: ISA := -mavx512f -mavx512bw -mavx512dq -mavx512vl
 $(BUILD)/lib/tier_gpu.o $(BUILD)/tests/unit/test_tier_gpu.o: ISA := $(GPU_FLAGS)
+$(BUILD)/kvstat/xlsx.o: ISA := $(XLSX_FLAGS)
+$(BUILD)/bin/kvstat $(BUILD)/tests/unit/test_kvstat_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)
+$(BUILD)/kvstat/xlsx_none.o: kvstat/xlsx.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_XLSX=0 -MMD -MP -c -o $@ $<
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(ISA) -MMD -MP -c -o $@ $<
@@ -177,7 +194,7 @@ SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' ins
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
-	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 '-DKVTRACE_VERSION="x"' \
+	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 -DKVTRACE_XLSX=0 '-DKVTRACE_VERSION="x"' \
 	    -I. lib kvgen kvreplay kvstat kvprecond
 	shellcheck -x $(SH_FILES)
 	mandoc -Tlint -W warning $(addprefix man/,$(MANPAGES))

@@ -44,20 +44,20 @@ pick() {
 # libclang-rt-dev (Debian) is a package of its own only in newer releases; older ones have it in clang.
 if command -v apt-get >/dev/null; then
     system=apt
-    pick "gcc libc6-dev make pkg-config zstd libzstd-dev libcsv-dev libjson-c-dev liburing-dev libyaml-dev libxxhash-dev" \
+    pick "gcc libc6-dev make pkg-config zstd libzstd-dev libcsv-dev libjson-c-dev liburing-dev libyaml-dev libxxhash-dev libxlsxwriter-dev" \
         "libcmocka-dev perl mandoc shellcheck python3 mawk gnuplot-nox" \
         "clang clang-format libclang-rt-dev cppcheck mandoc shellcheck" \
         "dpkg-dev debhelper fakeroot lintian"
 elif command -v dnf >/dev/null; then
     system=dnf
-    pick "gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel liburing-devel libyaml-devel xxhash-devel" \
+    pick "gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel liburing-devel libyaml-devel xxhash-devel libxlsxwriter-devel" \
         "libcmocka-devel perl-Test-Harness mandoc ShellCheck python3 gnuplot libasan libubsan libtsan" \
         "clang clang-tools-extra compiler-rt cppcheck mandoc ShellCheck" \
         ""
 elif command -v pacman >/dev/null; then
     system=pacman
     # No mandoc: on Arch it would replace man-db. The tests that want it skip themselves.
-    pick "gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash" \
+    pick "gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash libxlsxwriter" \
         "cmocka perl shellcheck python gnuplot" \
         "clang compiler-rt cppcheck shellcheck" \
         ""

@@ -21,6 +21,7 @@
 #include "kvstat/runs.h"
 #include "kvstat/scan.h"
 #include "kvstat/verify.h"
+#include "kvstat/xlsx.h"
 #include "lib/clock.h"
 #include "lib/conf.h"
 #include "lib/jsonout.h"
@@ -415,6 +416,43 @@ static int report_reference(struct kvstat *k, struct err *e)
     return rc;
 }
 
+/* ---- spreadsheet ---- */
+
+/* A build without the library: FILE.xlsx would not open in anything, so FILE.csv it is. */
+static int save_csv_instead(struct kvstat *k, struct err *e)
+{
+    const char *xlsx = k->options.xlsx;
+    struct output *csv = output_open();
+    char *path = NULL;
+    int rc = csv && asprintf(&path, "%.*s.csv", (int)(strlen(xlsx) - strlen(".xlsx")), xlsx) >= 0
+                 ? 0
+                 : err_nomem(e, "report");
+    if (rc == 0) {
+        report_csv(output_stream(csv), k->series ? k->series : k->runs);
+        rc = output_save(csv, path, e);
+    }
+    if (rc == 0)
+        fprintf(stderr, "kvstat: --xlsx: this build has no libxlsxwriter: %s is CSV instead\n",
+                path);
+    free(path);
+    output_free(csv);
+    return rc;
+}
+
+static int save_xlsx(struct kvstat *k, struct err *e)
+{
+    struct xlsx *x = NULL;
+    if (!xlsx_is_built())
+        return save_csv_instead(k, e);
+    int rc = xlsx_create(&x, k->options.xlsx, e);
+    if (rc < 0)
+        return rc;
+    rc = report_xlsx(x, k->runs, k->series, k->several) ? xlsx_save(x, e)
+                                                        : err_nomem(e, "spreadsheet");
+    xlsx_free(x);
+    return rc;
+}
+
 static int report_inputs(struct kvstat *k, const struct opt_parser *p, const char *const *files,
                          size_t n, struct err *e)
 {
@@ -431,6 +469,8 @@ static int report_inputs(struct kvstat *k, const struct opt_parser *p, const cha
         rc = k->options.merge ? report_pooled(k, files, n, e) : report_trials(k, files, n, e);
     if (rc == 0 && k->options.reference)
         rc = report_reference(k, e);
+    if (rc == 0 && k->options.xlsx)
+        rc = save_xlsx(k, e);
     inputs_free(&in);
     return rc;
 }
@@ -467,9 +507,9 @@ static int run(struct kvstat *k, const struct opt_parser *p, int argc, char **ar
                                      INT64_C(1000000000));
     k->text = k->options.json ? NULL : output_open();
     k->json = k->options.json ? jsonout_create() : NULL;
-    k->series = k->options.csv && k->options.interval_ns > 0 ? runs_create() : NULL;
-    if (!k->scan.progress || (!k->text && !k->json) ||
-        (k->options.csv && k->options.interval_ns > 0 && !k->series)) {
+    bool series = (k->options.csv || k->options.xlsx) && k->options.interval_ns > 0;
+    k->series = series ? runs_create() : NULL;
+    if (!k->scan.progress || (!k->text && !k->json) || (series && !k->series)) {
         rc = err_nomem(e, "report");
         goto out;
     }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "kvstat/groups.h"
@@ -26,6 +27,13 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = FIELD(csv),
      .help = "Print CSV instead of text: a header with the names of the JSON, and a row a run."},
+    {.name = "xlsx",
+     .type = OPT_TEXT,
+     .offset = FIELD(xlsx),
+     .arg = "FILE",
+     .flags = OPT_NO_EFFECT,
+     .help = "Write a spreadsheet (.xlsx) with the numbers of the JSON too; a build without "
+             "libxlsxwriter writes FILE as .csv and says so."},
     {.name = "interval",
      .type = OPT_DURATION,
      .offset = FIELD(interval_ns),
@@ -151,6 +159,12 @@ struct opt_parser *options_open(struct options *o)
     return opt_open("kvstat", "[options] [FILE|FOLDER|- ...]", table, o);
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text), tail = strlen(end);
+    return len > tail && strcmp(text + len - tail, end) == 0;
+}
+
 /* What means nothing together. */
 static int check_forms(const struct options *o, size_t files, struct err *e)
 {
@@ -158,6 +172,8 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--csv", "is another form than --json: give one");
     if (o->csv && o->reference)
         return err_set(e, -EINVAL, ERR_INPUT, "--reference", "has no CSV: give --json or neither");
+    if (o->xlsx && !ends_with(o->xlsx, ".xlsx"))
+        return err_set(e, -EINVAL, ERR_INPUT, "--xlsx", "the file's name must end in .xlsx");
     if (o->interval_ns > 0 && files > 1)
         return err_set(e, -EINVAL, ERR_INPUT, "--interval", "is for one file, not %zu", files);
     if (o->plot && files > 1)
@@ -184,7 +200,7 @@ static int check_verify(const struct opt_parser *p, const struct options *o, str
         return 0;
     return opt_refuse(p, e, "means nothing with --verify-trace", "csv", "by", "interval", "hgrm",
                       "plot", "fio-job", "mlperf", "merge", "compare", "reference", "profile",
-                      "check", "config", NULL);
+                      "check", "xlsx", "config", NULL);
 }
 
 static int check_compare(const struct opt_parser *p, const struct options *o, size_t files,
@@ -198,7 +214,8 @@ static int check_compare(const struct opt_parser *p, const struct options *o, si
     if (o->by & GROUPS_USER)
         return err_set(e, -EINVAL, ERR_INPUT, "--compare", "does not compare single users");
     return opt_refuse(p, e, "means nothing with --compare", "csv", "interval", "hgrm", "plot",
-                      "fio-job", "mlperf", "merge", "reference", "profile", "check", "run", NULL);
+                      "fio-job", "mlperf", "merge", "reference", "xlsx", "profile", "check", "run",
+                      NULL);
 }
 
 static uint64_t threads_auto(void)

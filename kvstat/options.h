@@ -11,7 +11,7 @@
 /* Plain values; texts point into argv. */
 struct options {
     bool json, csv, merge, verify_trace, check, skip_bad_rows;
-    const char *by_text, *output, *hgrm, *plot, *fio_job, *mlperf, *reference, *config, *run;
+    const char *by_text, *output, *xlsx, *hgrm, *plot, *fio_job, *mlperf, *reference, *config, *run;
     uint64_t threads;
     int64_t interval_ns;
     struct opt_list compare;

@@ -58,6 +58,11 @@ bool report_mlperf(struct jsonout *j, const struct figures *f);
  * scan->series. */
 void report_plot(FILE *out, const struct figures *f, bool svg);
 
+/* The sheets of a spreadsheet: summary, tiers, phases, groups; trials when asked for, and series
+ * unless it is NULL. False: no memory. */
+struct xlsx;
+bool report_xlsx(struct xlsx *x, const struct runs *r, const struct runs *series, bool trials);
+
 /* CSV: a header and a row a run; errors stay in out. */
 void report_csv(FILE *out, const struct runs *r);
 

@@ -105,6 +105,8 @@ static struct figure *find(const struct runs *r, const char *name)
 int runs_put(void *runs, const struct leaf *leaf)
 {
     struct runs *r = runs;
+    if (strncmp(leaf->path, "series.", 7) == 0) /* a row an interval: runs_add_series */
+        return 0;
     struct figure *f = find(r, leaf->path);
     if (!f)
         f = new_figure(r, leaf->path);
@@ -229,6 +231,13 @@ struct stats_sample runs_sample(const struct runs *r, size_t figure)
         n += isnan(r->sample[n]) ? 0 : 1;
     }
     return stats_of(r->sample, n);
+}
+
+const char *runs_label(const struct runs *r, size_t run)
+{
+    const struct figure *own = find(r, "run"), *files = find(r, "files");
+    const char *text = own ? runs_text(r, run, own->index) : "";
+    return text[0] || !files ? text : runs_text(r, run, files->index);
 }
 
 size_t runs_find(const struct runs *r, const char *name)

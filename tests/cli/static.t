@@ -50,4 +50,10 @@ pipeline() {
         bin/kvreplay --nvme "$TMP/objects" | bin/kvstat >"$TMP/report" && grep -q Tier-2 "$TMP/report"
 }
 ok 'the four programs work' pipeline
+
+# Spreadsheets are left out of the tarball: CSV comes instead, and that is said.
+exits '--xlsx' 0 bin/kvstat --xlsx "$TMP/sheet.xlsx" "$DATA/kvstat_dozen.csv"
+like 'says so' "$(cat "$TMP/stderr")" "^kvstat: --xlsx: this build has no libxlsxwriter: $TMP/sheet[.]csv is CSV instead$"
+ok 'and writes the CSV' sh -c "bin/kvstat --csv '$DATA/kvstat_dozen.csv' | cmp - '$TMP/sheet.csv'"
+not_ok 'not the spreadsheet' test -e "$TMP/sheet.xlsx"
 done_testing

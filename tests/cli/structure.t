@@ -136,6 +136,7 @@ xxhash\.h|xxh3\.h lib/hash.c
 liburing\.h|liburing/.*|linux/io_uring\.h lib/io_uring.c
 yaml\.h lib/conf.c
 cuda.* lib/tier_gpu.c
+xlsxwriter.* kvstat/xlsx.c
 END
 }
 external_includes() {
@@ -149,7 +150,7 @@ external_includes() {
 }
 is 'each external library enters at its file' "$(external_includes)" ''
 
-types='ZSTD_|json_object|json_tokener|XXH[0-9]|XXH_|io_uring_(sqe|cqe|params)|struct io_uring[^_]|yaml_|csv_parser|cuda[A-Z]|CU[a-z]'
+types='ZSTD_|json_object|json_tokener|XXH[0-9]|XXH_|io_uring_(sqe|cqe|params)|struct io_uring[^_]|yaml_|csv_parser|cuda[A-Z]|CU[a-z]|lxw_|LXW_'
 external_types() {
     # shellcheck disable=SC2086
     for f in $(files .h $folders); do
