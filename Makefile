@@ -26,7 +26,8 @@ KVGEN     := kvgen option_table options models workload population population_fi
              draw source_users source_blocks source_burst source_agentic source_sharegpt queue heap sim serve \
              lru_stack cache optimal curve curve_result \
              hierarchy tally policy policy_lru policy_fifo policy_lfu policy_s3fifo policy_sieve objects ident \
-             output summary summary_text
+             output export export_file export_sort keymap lanes export_mlperf export_oplog export_fio \
+             export_cachesim summary summary_text
 KVREPLAY  := kvreplay options autoscale search each replay survey capacity tiers populate gate reader objects plan order timers \
              schedule lag admit pace flights sched worker results stats notices show residency summary summary_text
 KVSTAT    := kvstat options inputs scan agg groups order occupancy requests_run requests series run \

@@ -1,5 +1,5 @@
-/* iso_time.c - ISO 8601 times into nanoseconds. Used by sources whose traces have wall-clock times.
- */
+/* iso_time.c - ISO 8601 times into nanoseconds and back. Used by sources and exports whose traces
+ * have wall-clock times. */
 #include "kvgen/iso_time.h"
 
 #include <errno.h>
@@ -113,4 +113,39 @@ int iso_time_parse(const char *text, size_t len, int64_t *ns)
         return -EINVAL;
     *ns = (days * 86400 + second - zone) * UNITS_NS_PER_S + fraction;
     return 0;
+}
+
+/* digits of v and the character behind them. */
+static char *put_part(char *p, int64_t v, int digits, char behind)
+{
+    for (int i = digits - 1; i >= 0; i--, v /= 10)
+        p[i] = (char)('0' + v % 10);
+    p[digits] = behind;
+    return p + digits + 1;
+}
+
+static char *put_date(char *p, int64_t days)
+{
+    int64_t l = days + 2440588 + 68569;
+    int64_t n = 4 * l / 146097;
+    l -= (146097 * n + 3) / 4;
+    int64_t i = 4000 * (l + 1) / 1461001;
+    l -= 1461 * i / 4 - 31;
+    int64_t j = 80 * l / 2447;
+    int64_t day = l - 2447 * j / 80;
+    l = j / 11;
+    p = put_part(p, 100 * (n - 49) + i + l, 4, '-');
+    p = put_part(p, j + 2 - 12 * l, 2, '-');
+    return put_part(p, day, 2, 'T');
+}
+
+size_t iso_time_put(char *buf, int64_t ns)
+{
+    int64_t s = ns / UNITS_NS_PER_S;
+    char *p = put_date(buf, s / 86400);
+    p = put_part(p, s / 3600 % 24, 2, ':');
+    p = put_part(p, s / 60 % 60, 2, ':');
+    p = put_part(p, s % 60, 2, '.');
+    put_part(p, ns % UNITS_NS_PER_S, 9, 'Z');
+    return ISO_TIME_LEN;
 }

@@ -13,4 +13,12 @@
  */
 int iso_time_parse(const char *text, size_t len, int64_t *ns);
 
+#define ISO_TIME_MAX INT64_C(7258118399999999999) /* the last nanosecond of 2199 */
+enum {
+    ISO_TIME_LEN = 30
+};
+/* YYYY-MM-DDTHH:MM:SS.nnnnnnnnnZ (RFC 3339) without NUL into buf of ISO_TIME_LEN bytes, for 0 <= ns
+ * <= ISO_TIME_MAX; returns ISO_TIME_LEN. The date from the days: Fliegel and Van Flandern. */
+size_t iso_time_put(char *buf, int64_t ns);
+
 #endif

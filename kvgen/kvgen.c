@@ -46,6 +46,7 @@ struct run {
     struct output *output;
     struct curve *curve; /* NULL: none is asked for */
     struct sim *sim;
+    bool lossy; /* --lint found what another tool would lose */
     int64_t started_wall_ns, started_ns;
 };
 
@@ -188,11 +189,30 @@ static unsigned thread_count(const struct options *o)
     return n < 1 ? 1 : n > MAX_DEFAULT_THREADS ? MAX_DEFAULT_THREADS : (unsigned)n;
 }
 
+static const enum export_format format_of[] = {
+    [OPTIONS_MLPERF] = EXPORT_MLPERF,
+    [OPTIONS_SAI3] = EXPORT_SAI3,
+    [OPTIONS_WARP] = EXPORT_WARP,
+    [OPTIONS_FIO] = EXPORT_FIO,
+    [OPTIONS_LIBCACHESIM] = EXPORT_LIBCACHESIM,
+    [OPTIONS_ORACLE] = EXPORT_ORACLE,
+};
+
 static int open_output(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
     struct output_opts out = {.six_columns = o->format == OPTIONS_MLPERF, .limit = o->limit};
-    out.path = strcmp(o->output, "none") == 0 ? NULL : o->output;
+    const char *path = strcmp(o->output, "none") == 0 ? NULL : o->output;
+    bool foreign = o->format > OPTIONS_MLPERF;
+    out.path = foreign ? NULL : path;
+    out.exported = foreign || o->lint;
+    out.format = format_of[o->format];
+    out.export = (struct export_opts){.path = foreign ? path : NULL,
+                                      .endpoint = o->endpoint,
+                                      .segment_bytes = o->segment_bytes,
+                                      .zstd = options_write_zstd(o),
+                                      .one_frame = o->frames == 1,
+                                      .level = (int)o->level};
     out.trace = (struct trace_write_opts){
         .columns = out.six_columns ? TRACE_CORE : TRACE_CORE | TRACE_EXTENDED,
         .zstd = o->zstd ? 1 : -1,
@@ -205,6 +225,7 @@ static int open_output(struct run *r, struct err *e)
         rc = options_epoch(o, &out.trace.epoch_ns, e);
     if (rc < 0)
         return rc;
+    out.export.epoch_ns = out.trace.epoch_ns;
     r->progress = progress_open(stderr, "kvgen", (enum progress_mode)o->progress, UNITS_NS_PER_S);
     r->provenance = summary_provenance(r->parser, o->seed, &r->model, r->capacity);
     if (r->progress == NULL || r->provenance == NULL)
@@ -276,11 +297,20 @@ static void warn_skipped(const struct source *source)
     fprintf(stderr, "%s; rows skipped: %llu\n", line, (unsigned long long)skips->rows);
 }
 
+static void print_lint(struct run *r)
+{
+    char line[512];
+    bool loss;
+    for (size_t i = 0; output_remark(r->output, i, line, sizeof line, &loss); i++) {
+        r->lossy = r->lossy || loss;
+        fprintf(stderr, "kvgen: --lint: %s%s\n", line, loss ? "" : " (no loss)");
+    }
+}
+
 static int finish(struct run *r, struct err *e)
 {
     struct trace_totals totals;
     int rc = output_finish(r->output, &totals, e);
-    r->output = NULL;
     if (rc < 0)
         return rc;
     struct summary s = {.argc = r->argc,
@@ -305,6 +335,8 @@ static int finish(struct run *r, struct err *e)
     }
     progress_clear(r->progress);
     warn_skipped(r->source);
+    if (r->o.lint)
+        print_lint(r);
     summary_print(stderr, &s);
     return r->o.summary != NULL ? summary_save(&s, r->o.summary, e) : 0;
 }
@@ -362,7 +394,7 @@ static void release(struct run *r)
 {
     sim_free(r->sim);
     curve_free(r->curve);
-    output_abandon(r->output);
+    output_free(r->output);
     jsonout_free(r->provenance);
     if (r->progress != NULL)
         progress_close(r->progress);
@@ -390,5 +422,5 @@ int main(int argc, char **argv)
         err_format(&e, "kvgen", line, sizeof line);
         fprintf(stderr, "%s\n", line);
     }
-    return stop_exit_status(rc < 0 ? err_exit_status(&e) : 0);
+    return stop_exit_status(rc < 0 ? err_exit_status(&e) : r.lossy);
 }

@@ -112,10 +112,15 @@ static int check_users(const struct options *o, const struct opt_parser *p, stru
     return 0;
 }
 
-static bool writes_zstd(const struct options *o)
+static bool ends_with(const char *text, const char *end)
 {
-    size_t n = strlen(o->output);
-    return o->zstd || (n > 4 && strcmp(o->output + n - 4, ".zst") == 0);
+    size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+bool options_write_zstd(const struct options *o)
+{
+    return o->zstd || o->format == OPTIONS_WARP || ends_with(o->output, ".zst");
 }
 
 static bool is_stdout(const char *path)
@@ -123,13 +128,65 @@ static bool is_stdout(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
+static bool is_none(const struct options *o)
+{
+    return strcmp(o->output, "none") == 0;
+}
+
+/* Names by which the other tool knows what it reads; "-" and none have none. */
+static int check_name(const struct options *o, struct err *e)
+{
+    const char *want = NULL;
+    if (is_none(o) || (is_stdout(o->output) && o->format != OPTIONS_FIO))
+        return 0;
+    if (o->format == OPTIONS_SAI3 && !ends_with(o->output, o->zstd ? ".tsv.zst" : ".tsv") &&
+        !ends_with(o->output, ".tsv.zst"))
+        want = o->zstd ? ".tsv.zst" : ".tsv or .tsv.zst";
+    if (o->format == OPTIONS_WARP && !ends_with(o->output, ".csv.zst"))
+        want = ".csv.zst";
+    if (o->format == OPTIONS_FIO && !ends_with(o->output, ".iolog"))
+        want = ".iolog (the job file is beside it)";
+    return want == NULL ? 0
+                        : err_set(e, -EINVAL, ERR_INPUT, "--output",
+                                  "this format wants a name ending in %s", want);
+}
+
+/* Formats of other tools: what each has a meaning for. */
+static int check_format(const struct options *o, const struct opt_parser *p, struct err *e)
+{
+    bool has_objects = o->format == OPTIONS_SAI3 || o->format == OPTIONS_WARP;
+    int rc = 0;
+    if (o->format == OPTIONS_KVTRACE)
+        rc = opt_refuse(p, e, "only formats of other tools (--format) lose anything", "lint", NULL);
+    if (rc == 0 && !has_objects)
+        rc = opt_refuse(p, e, "only --format sai3 and warp have one", "endpoint", NULL);
+    if (rc == 0 && o->format != OPTIONS_FIO)
+        rc = opt_refuse(p, e, "only --format fio cuts objects", "segment-size", NULL);
+    if (rc == 0 && o->format == OPTIONS_FIO)
+        rc = opt_refuse(p, e, "times of an iolog count from its start", "epoch", NULL);
+    if (rc == 0 && o->format >= OPTIONS_SAI3)
+        rc =
+            opt_refuse(p, e, "--format kvtrace and mlperf have frames, others one", "frames", NULL);
+    if (rc == 0 && o->segment_bytes % 4096 != 0)
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--segment-size", "not a multiple of 4096 bytes");
+    if (rc == 0 && (o->format == OPTIONS_FIO || o->format == OPTIONS_LIBCACHESIM) &&
+        options_write_zstd(o))
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--format", "%s reads no compressed files",
+                     o->format == OPTIONS_FIO ? "fio" : "libCacheSim's CSV reader");
+    return rc == 0 ? check_name(o, e) : rc;
+}
+
 static int check_output(const struct options *o, const struct opt_parser *p, struct err *e)
 {
-    if (strcmp(o->output, "none") == 0 &&
-        opt_refuse(p, e, "no trace is written (-o none)", "format", "only-tier", "limit", "epoch",
-                   "zstd", "level", "frames", NULL) < 0)
+    if (is_none(o) && opt_refuse(p, e, "no trace is written (-o none)", "zstd", "level", NULL) < 0)
         return -EINVAL;
-    if (!writes_zstd(o) &&
+    if (is_none(o) && !o->lint &&
+        opt_refuse(p, e, "no trace is written (-o none)", "format", "only-tier", "limit", "epoch",
+                   "frames", "endpoint", "segment-size", NULL) < 0)
+        return -EINVAL;
+    if (check_format(o, p, e) < 0)
+        return -EINVAL;
+    if (!is_none(o) && !options_write_zstd(o) &&
         opt_refuse(p, e, "the trace is not compressed (-z, or a name ending in .zst)", "level",
                    "frames", NULL) < 0)
         return -EINVAL;
@@ -246,7 +303,9 @@ int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], 
 
 int options_tiers(const struct options *o, unsigned *mask, struct err *e)
 {
-    *mask = 0;
+    bool of_storage =
+        o->format == OPTIONS_SAI3 || o->format == OPTIONS_WARP || o->format == OPTIONS_FIO;
+    *mask = of_storage && o->only_tier == NULL ? 1u << TRACE_STORAGE : 0;
     for (const char *p = o->only_tier; p != NULL; p = p[1] == ',' ? p + 2 : NULL) {
         if (*p < '0' || *p > '2' || (p[1] != ',' && p[1] != '\0'))
             return err_set(e, -EINVAL, ERR_INPUT, "--only-tier",

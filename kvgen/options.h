@@ -29,7 +29,12 @@ enum options_source {
 };
 enum options_format {
     OPTIONS_KVTRACE,
-    OPTIONS_MLPERF
+    OPTIONS_MLPERF,
+    OPTIONS_SAI3,
+    OPTIONS_WARP,
+    OPTIONS_FIO,
+    OPTIONS_LIBCACHESIM,
+    OPTIONS_ORACLE
 };
 
 /* Fields in the order of the table in option_table.c; enums are indices into its choices. */
@@ -58,8 +63,9 @@ struct options {
     bool curve_optimal;
     int format, frames, progress;
     bool zstd;
-    uint64_t level, limit, threads;
-    const char *epoch;
+    bool lint;
+    uint64_t level, limit, threads, segment_bytes;
+    const char *epoch, *endpoint;
     bool list_models, show_model;
 };
 
@@ -74,11 +80,14 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
 int options_check(struct options *o, const struct opt_parser *p, struct err *e);
 /* Capacities in bytes of the tiers that the options give. */
 int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], struct err *e);
-/* Tiers that --only-tier names as a mask of bits (1 << tier), 0: all. */
+/* Tiers that --only-tier names as a mask of bits (1 << tier), or the default of the format; 0: all.
+ */
 int options_tiers(const struct options *o, unsigned *mask, struct err *e);
 /* Capacities that --curve-sizes names, rising, each once: *count of at most CURVE_MAX_SIZES; 0:
  * none are named. */
 int options_curve_sizes(const struct options *o, uint64_t *size, size_t *count, struct err *e);
+/* Is the output one zstd stream or a trace in zstd frames? */
+bool options_write_zstd(const struct options *o);
 /* --epoch in ns, or the default of the format. */
 int options_epoch(const struct options *o, int64_t *epoch_ns, struct err *e);
 

@@ -1,6 +1,6 @@
 /* output.c - the last stage: a row of the simulation becomes a record of the trace. Keys and user
- * names are written from numbers here and only here; formatting and compression are lib/trace.h's.
- */
+ * names are written from numbers here and only here; formatting and compression are lib/trace.h's,
+ * the formats of other tools export.h's. */
 #include "kvgen/output.h"
 
 #include <stdio.h>
@@ -18,7 +18,8 @@ struct output {
     struct output_opts o;
     const struct source *source;
     struct progress *progress;
-    struct trace_writer *writer; /* NULL: nothing is written */
+    struct trace_writer *writer; /* NULL: no trace is written */
+    struct export *export;       /* NULL: rows go to no other format */
     int64_t started_ns;
     uint64_t seen, written;
     struct ident key_id; /* whose key stands in key: decode reads repeat it */
@@ -45,18 +46,23 @@ int output_open(struct output **result, const struct output_opts *o, const struc
                                   .latency_ns = TRACE_NONE,
                                   .device_ns = TRACE_NONE};
     int rc = o->path == NULL ? 0 : trace_create(&out->writer, o->path, &o->trace, e);
+    if (rc == 0 && o->exported)
+        rc = export_open(&out->export, o->format, &o->export, e);
     if (rc < 0) {
-        free(out);
+        output_free(out);
         out = NULL;
     }
     *result = out;
     return rc;
 }
 
-static bool wanted(const struct output_opts *o, const struct hierarchy_op *op)
+static bool in_columns(const struct output_opts *o, const struct trace_row *row)
 {
-    if (o->six_columns && op->op != TRACE_READ && op->op != TRACE_WRITE)
-        return false;
+    return !o->six_columns || row->op == TRACE_READ || row->op == TRACE_WRITE;
+}
+
+static bool in_tiers(const struct output_opts *o, const struct hierarchy_op *op)
+{
     return o->tiers == 0 || (op->tier != TRACE_NO_TIER && (o->tiers >> op->tier & 1) != 0);
 }
 
@@ -85,7 +91,7 @@ static void set_key(struct output *out, struct ident id)
     out->key_id = id;
 }
 
-static int write_row(struct output *out, const struct sim_row *row, struct err *e)
+static void set_row(struct output *out, const struct sim_row *row)
 {
     const struct hierarchy_op *op = &row->what;
     struct trace_row *t = &out->row;
@@ -103,8 +109,16 @@ static int write_row(struct output *out, const struct sim_row *row, struct err *
     t->class = (uint8_t)op->class;
     t->tokens = op->op == TRACE_MISS ? TRACE_NONE : (int64_t)op->tokens;
     t->duration_ns = generate ? row->duration_ns : TRACE_NONE;
-    out->written++;
-    return trace_write(out->writer, t, e);
+}
+
+static int write_row(struct output *out, struct err *e)
+{
+    const struct trace_row *t = &out->row;
+    bool moves = t->op != TRACE_MISS && t->op != TRACE_GENERATE;
+    bool traced = out->writer != NULL && in_columns(&out->o, t);
+    int rc = out->export != NULL ? export_row(out->export, t, out->seen, e) : 0;
+    out->written += traced || (out->writer == NULL && moves);
+    return rc == 0 && traced ? trace_write(out->writer, t, e) : rc;
 }
 
 static void show_progress(const struct output *out, int64_t virtual_ns)
@@ -129,9 +143,15 @@ int output_row(void *ctx, const struct sim_row *row, struct err *e)
         if (out->progress != NULL && progress_due(out->progress))
             show_progress(out, row->time_ns);
     }
-    if (out->writer == NULL || !wanted(&out->o, &row->what))
+    if (out->writer == NULL && out->export == NULL)
         return 0;
-    int rc = write_row(out, row, e);
+    if (!in_tiers(&out->o, &row->what)) {
+        if (out->export != NULL)
+            export_skip(out->export, out->seen);
+        return 0;
+    }
+    set_row(out, row);
+    int rc = write_row(out, e);
     if (rc < 0)
         return rc;
     return out->o.limit > 0 && out->written >= out->o.limit;
@@ -139,15 +159,26 @@ int output_row(void *ctx, const struct sim_row *row, struct err *e)
 
 int output_finish(struct output *out, struct trace_totals *totals, struct err *e)
 {
+    struct trace_writer *writer = out->writer;
     *totals = (struct trace_totals){0};
-    int rc = out->writer == NULL ? 0 : trace_finish(out->writer, NULL, totals, e);
-    free(out);
-    return rc;
+    int rc = out->export != NULL ? export_finish(out->export, totals, e) : 0;
+    if (rc < 0 || writer == NULL)
+        return rc;
+    out->writer = NULL;
+    return trace_finish(writer, NULL, totals, e);
 }
 
-void output_abandon(struct output *out)
+bool output_remark(const struct output *out, size_t i, char *buf, size_t n, bool *loss)
 {
-    if (out != NULL && out->writer != NULL)
+    return out->export != NULL && export_remark(out->export, i, buf, n, loss);
+}
+
+void output_free(struct output *out)
+{
+    if (out == NULL)
+        return;
+    if (out->writer != NULL)
         trace_abandon(out->writer);
+    export_free(out->export);
     free(out);
 }

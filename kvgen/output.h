@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvgen/export.h"
 #include "kvgen/sim.h"
 #include "kvgen/source.h"
 #include "lib/err.h"
@@ -17,6 +18,10 @@ struct output_opts {
     unsigned tiers;   /* mask of (1 << tier) whose rows are written; 0: all rows */
     uint64_t limit;   /* rows written; 0: no limit */
     struct trace_write_opts trace;
+    bool
+        exported; /* rows go to a format of another tool too, or (unless written as a trace) only */
+    enum export_format format;
+    struct export_opts export;
 };
 
 struct output;
@@ -26,9 +31,11 @@ int output_open(struct output **out, const struct output_opts *o, const struct s
                 struct progress *progress, struct err *e);
 /* A sim_sink; ctx is the output. Ends the run at the limit and when a signal came. */
 int output_row(void *ctx, const struct sim_row *row, struct err *e);
-/* Completes the file. Frees out also on failure. *totals is zero when nothing was to be written. */
+/* Completes the file. *totals is zero when nothing was to be written. */
 int output_finish(struct output *out, struct trace_totals *totals, struct err *e);
-/* Gives up: no file is left behind. NULL is fine. */
-void output_abandon(struct output *out);
+/* After that: what is to be said about the rows, as export_remark. */
+bool output_remark(const struct output *out, size_t i, char *buf, size_t n, bool *loss);
+/* Frees out; a file that is not finished is removed. NULL is fine. */
+void output_free(struct output *out);
 
 #endif

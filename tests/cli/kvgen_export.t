@@ -1,0 +1,141 @@
+#!/bin/sh
+# kvgen_export.t - files for other programs hold the operations of the trace: same kinds, keys, sizes and order. The readers
+# here know only what those programs know of their formats. A bug looked like an operation that got lost, times out of
+# order, a file that is silently read as empty, or an object that is read before anybody wrote it.
+. "$(dirname "$0")/../lib.sh"
+cd "$TMP" || exit 1
+
+gen() {
+    "$BIN/kvgen" --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast --gpu-mem-gb 1 \
+        --cpu-mem-gb 2 --storage-capacity-gb 3 "$@"
+}
+gen -o all.csv 2>/dev/null
+tab=$(printf '\t')
+
+# ---- sai3: the op-log ----
+
+# oplog FILE: "OP BYTES KEY SECONDS" of each line of an op-log of 13 columns; complains of what the reader would not take.
+oplog() {
+    awk -F '\t' '
+        NR == 1 { if (NF != 13) print "columns: " NF; next }
+        NF != 13 { print "line " NR ": " NF " fields" }
+        $1 != NR - 2 { print "line " NR ": index " $1 }
+        $2 !~ /^[0-9]+$/ || $5 != 1 || $6 !~ /^[0-9]+$/ { print "line " NR ": numbers" }
+        $3 !~ /^(GET|PUT|DELETE)$/ { print "line " NR ": " $3 }
+        $7 $8 !~ /^file:\/\/\/.*[^\/]$/ { print "line " NR ": address " $7 $8 }
+        $10 !~ /^[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\.[0-9]+Z$/ || length($10) != 30 { print "line " NR ": start " $10 }
+        $11 != "" && $11 !~ /Z$/ { print "line " NR ": first byte " $11 }
+        $10 < last { print "line " NR ": before the line above" }
+        $3 == "GET" && !($8 in put) { print "line " NR ": read before written" }
+        { last = $10; if ($3 == "PUT") put[$8] = 1 }
+        { split(substr($10, 12), t, /[:Z]/); printf "%s %s %s %.9f\n", $3, $6, $8, t[1] * 3600 + t[2] * 60 + t[3] }' "$1"
+}
+# tiers REGEX FILE: the same of the rows of a trace.
+tiers() {
+    awk -F, -v tier="$1" '
+        NR > 1 && $4 ~ tier { op = $2 == "Read" ? "GET" : $2 == "Write" ? "PUT" : "DELETE"
+            printf "%s %s %s %.9f\n", op, op == "DELETE" ? 0 : $3, $5, $1 }' "$2"
+}
+exits 'sai3: storage' 0 gen --format sai3 -o kv.tsv
+is 'sai3: the columns of s3dlio, byte for byte' "$(head -n 1 kv.tsv)" "$(head -n 1 "$DATA/s3dlio_oplog_example.tsv")"
+oplog kv.tsv >got
+tiers Tier-2 all.csv >want
+ok 'sai3: the rows of Tier-2, in order' cmp got want
+is 'sai3: the summary counts them' "$(sed -n 's/^trace *\([0-9,]*\) rows.*/\1/p' stderr | tr -d ,)" "$(wc -l <want | tr -d ' ')"
+exits 'sai3: compressed' 0 gen --format sai3 -o kv.tsv.zst
+is 'sai3: one frame' "$(zstd -lv kv.tsv.zst 2>&1 | sed -n 's/.*Frames: \([0-9]*\).*/\1/p; s/^# Zstandard Frames: //p' | head -n 1)" 1
+ok 'sai3: the same file' sh -c 'zstd -dcq kv.tsv.zst | cmp - kv.tsv'
+gen --format sai3 -o - 2>/dev/null >pipe.tsv
+ok 'sai3: the same on standard output' cmp pipe.tsv kv.tsv
+exits 'sai3: all tiers' 0 gen --format sai3 --only-tier 0,1,2 -o kv.tsv
+oplog kv.tsv >got
+tiers Tier all.csv >want
+ok 'sai3: the rows of all tiers' cmp got want
+exits 'sai3: epoch and endpoint' 0 gen --format sai3 --epoch 1700000000.25 --endpoint s3://bucket/kv/ --limit 3 -o kv.tsv
+is 'sai3: date and address' "$(sed -n 2p kv.tsv | cut -f 7,10)" \
+    "s3://bucket/kv/${tab}$(awk -F, '$4 == "Tier-2" { printf "2023-11-14T22:13:%012.9fZ", 20.25 + $1; exit }' all.csv)"
+is 'sai3: limit' "$(wc -l <kv.tsv | tr -d ' ')" 4
+exits 'sai3: nothing to write' 0 gen --format sai3 --storage-capacity-gb none -o kv.tsv
+is 'sai3: is the header' "$(cat kv.tsv)" "$(head -n 1 "$DATA/s3dlio_oplog_example.tsv")"
+exits 'sai3: another name' 2 gen --format sai3 -o kv.csv
+like 'sai3: is refused' "$(cat stderr)" '^kvgen: --output: .*\.tsv'
+exits 'sai3: endpoint in two lines' 2 gen --format sai3 --endpoint "s3://a${tab}b" -o kv.tsv
+like 'sai3: is refused too' "$(cat stderr)" '^kvgen: --endpoint: '
+
+# ---- warp ----
+
+exits 'warp: a simulation' 2 gen --format warp -o kv.csv.zst
+like 'warp: has no latencies' "$(cat stderr)" '^kvgen: row 334: .*latency.*kvreplay'
+ok 'warp: no file is left' test ! -e kv.csv.zst
+exits 'warp: another name' 2 gen --format warp -o kv.csv
+
+# ---- libCacheSim ----
+
+exits 'libcachesim' 0 gen --format libcachesim -o kv.lcs.csv
+is 'libcachesim: header' "$(head -n 1 kv.lcs.csv)" time,id,size
+tail -n +2 kv.lcs.csv | cut -d, -f1,3 >got
+awk -F, 'NR > 1 && ($2 == "Read" || $2 == "Write") && $6 != "Evict" { printf "%d,%s\n", int($1), $3 }' all.csv >want
+ok 'libcachesim: times and sizes of all accesses' cmp got want
+# keys FILE: the number of the line where each line's key stood first.
+keys() { awk '!($0 in first) { first[$0] = NR } { print first[$0] }' "$1"; }
+awk -F, 'NR > 1 && ($2 == "Read" || $2 == "Write") && $6 != "Evict" { print $5 }' all.csv >names
+tail -n +2 kv.lcs.csv | cut -d, -f2 >ids
+keys names >want
+keys ids >got
+ok 'libcachesim: an id a key' cmp got want
+exits 'libcachesim: not compressed' 2 gen --format libcachesim -o kv.csv.zst
+
+exits 'oracle' 0 gen --format oracle -o kv.oracleGeneral
+# Bytes of one record a line: u32 time, u64 id, u32 size, i64 next.
+od -An -v -tu1 -w24 kv.oracleGeneral | awk '
+    function number(from, n, v) { v = 0; while (n-- > 0) v = v * 256 + $(from + n); return v }
+    { print number(1, 4) "," number(13, 4) "," ($24 == 255 ? -1 : number(17, 8)) }' >records
+cut -d, -f1,2 records >got
+tail -n +2 kv.lcs.csv | cut -d, -f1,3 >want
+ok 'oracle: the same accesses' cmp got want
+tail -n +2 kv.lcs.csv | cut -d, -f2 | awk '{ id[NR] = $1 } END { for (i = NR; i > 0; i--) {
+    next_[i] = id[i] in at ? at[id[i]] : -1; at[id[i]] = i } for (i = 1; i <= NR; i++) print next_[i] }' >want
+cut -d, -f3 records >got
+ok 'oracle: the next access of each' cmp got want
+od -An -v -tu8 -w24 -j4 kv.oracleGeneral | awk '{ print $1 }' | head -n 1000 >got
+head -n 1000 ids >want
+ok 'oracle: the same ids' cmp got want
+exits 'oracle: compressed' 0 gen --format oracle -o kv.oracleGeneral.zst
+ok 'oracle: the same file' sh -c 'zstd -dcq kv.oracleGeneral.zst | cmp - kv.oracleGeneral'
+exits 'oracle: an object of 8 GiB' 2 "$BIN/kvgen" --model llama3.1-70b-instruct --num-users 9 --duration 30 --format oracle -o big
+like 'oracle: is refused' "$(cat stderr)" '^kvgen: row [0-9]+: .*4 GiB'
+ok 'oracle: no file is left' test ! -e big
+exits 'blocks: each lookup is one access' 0 "$BIN/kvgen" --input "$DATA/mooncake_first200.jsonl" --block-reuse any \
+    --gpu-mem-gb 1 --cpu-mem-gb 1 --format libcachesim -o kv.lcs.csv
+is 'blocks: as many as ids' "$(tail -n +2 kv.lcs.csv | wc -l | tr -d ' ')" \
+    "$(sed 's/.*hash_ids": \[//; s/\].*//' "$DATA/mooncake_first200.jsonl" | tr ',' '\n' | grep -c .)"
+
+# ---- lint ----
+
+exits 'lint: nothing is lost' 0 gen --format sai3 --lint -o none
+like 'lint: other tiers are no loss' "$(cat stderr)" '^kvgen: --lint: sai3: .* rows \(first: 1\) of other tiers.*no loss'
+exits 'lint: warp' 1 gen --format warp --lint -o none
+like 'lint: rows and the first of them' "$(cat stderr)" '^kvgen: --lint: warp: [0-9,]+ rows \(first: 334\) without latency'
+exits 'lint: mlperf' 1 gen --format mlperf --lint -o none
+like 'lint: deletions' "$(cat stderr)" '^kvgen: --lint: mlperf: 1,329 rows \(first: [0-9]+\) of Delete'
+exits 'lint: many frames' 1 gen --format mlperf --storage-capacity-gb 0 --lint -o kv.csv.zst
+like 'lint: frames' "$(cat stderr)" '^kvgen: --lint: mlperf: .*--frames one'
+exits 'lint: one frame' 0 gen --format mlperf --storage-capacity-gb 0 --frames one --lint -o kv.csv.zst
+exits 'lint: of our own format' 2 gen --lint -o kv.csv
+exits 'lint: large objects' 1 "$BIN/kvgen" --model llama3.1-70b-instruct --num-users 9 --duration 30 --format oracle --lint -o none
+like 'lint: sizes' "$(cat stderr)" '^kvgen: --lint: oracle: 1 row \(first: 112\) of more than 4 GiB'
+
+# ---- what has no meaning ----
+
+refused() { # name regex arguments
+    refused_name=$1 refused_like=$2
+    shift 2
+    exits "$refused_name" 2 gen "$@"
+    like "$refused_name: says so" "$(cat stderr)" "^kvgen: $refused_like"
+}
+refused 'endpoint without objects' '--endpoint' --format fio --endpoint s3://x/ -o kv.iolog
+refused 'segments without fio' '--segment-size' --format sai3 --segment-size 1M -o kv.tsv
+refused 'frames of an op-log' '--frames' --format sai3 --frames one -o kv.tsv.zst
+refused 'epoch of an iolog' '--epoch' --format fio --epoch 5 -o kv.iolog
+refused 'compressed iolog' '--format' --format fio -z -o kv.iolog
+done_testing
