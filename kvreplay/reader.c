@@ -5,14 +5,13 @@
 #include "kvreplay/reader.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/clock.h"
 #include "lib/spsc.h"
+#include "lib/thread.h"
 
 enum {
     READER_RUNNING,
@@ -251,7 +250,6 @@ static void reader_free(struct reader *r)
 int reader_open(struct reader **out, struct trace_reader *trace, const struct reader_opts *o,
                 struct err *e)
 {
-    sigset_t all, old;
     struct reader *r = calloc(1, sizeof(*r));
 
     if (!r)
@@ -262,11 +260,7 @@ int reader_open(struct reader **out, struct trace_reader *trace, const struct re
         reader_free(r);
         return err_nomem(e, "reader's window");
     }
-    /* Signals are the scheduler's: they end its sleep. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int rc = pthread_create(&r->thread, NULL, reader_main, r);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    int rc = thread_start(&r->thread, reader_main, r);
     if (rc != 0) {
         reader_free(r);
         return err_errno(e, rc, ERR_FAILED, "", "cannot start the reader's thread");

@@ -292,6 +292,54 @@ int extent_alloc(struct extent_pool *p, uint64_t len, uint32_t *list)
     return 0;
 }
 
+/* The free extent that offset lies in; 0: none. */
+static uint32_t covering(const struct extent_pool *p, uint64_t offset)
+{
+    uint32_t i = p->root[BY_OFFSET];
+    while (i) {
+        const struct node *n = node_at(p, i);
+        if (offset >= n->offset && offset - n->offset < n->len)
+            return i;
+        i = n->child[BY_OFFSET][n->offset < offset];
+    }
+    return 0;
+}
+
+/* Cuts len units at offset out of the free extent i around them. Nodes must have been reserved. */
+static void cut_out(struct extent_pool *p, uint32_t i, uint64_t offset, uint64_t len)
+{
+    const struct node *n = node_at(p, i);
+    uint64_t begin = n->offset, end = n->offset + n->len;
+    free_remove(p, i);
+    if (begin < offset)
+        free_insert(p, begin, offset - begin);
+    if (offset + len < end)
+        free_insert(p, offset + len, end - offset - len);
+    p->free_units -= len;
+}
+
+int extent_claim(struct extent_pool *p, uint64_t offset, uint64_t len, uint32_t *list,
+                 uint32_t *last)
+{
+    uint64_t unit = (uint64_t)1 << p->shift, units = len >> p->shift;
+    uint32_t i = covering(p, offset >> p->shift);
+    if (offset % unit || len % unit || units == 0 || units > UINT32_MAX || !i)
+        return -EEXIST;
+    const struct node *n = node_at(p, i);
+    if (n->len - ((offset >> p->shift) - n->offset) < units)
+        return -EEXIST;
+    if (slab_reserve(&p->records) < 0 || slab_reserve(&p->nodes) < 0)
+        return -ENOMEM;
+    cut_out(p, i, offset >> p->shift, units);
+    uint32_t r = record_insert(p, offset >> p->shift, (uint32_t)units, 0);
+    if (*last)
+        record_at(p, *last)->next = r;
+    else
+        *list = r;
+    *last = r;
+    return 0;
+}
+
 /* Gives one extent back, merged with its free neighbours. When no node can be had and there
  * is no neighbour, the units are lost to the pool: never an error on the way out. */
 static void give_back(struct extent_pool *p, uint64_t offset, uint64_t len)

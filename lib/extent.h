@@ -23,6 +23,10 @@ void extent_pool_free(struct extent_pool *p); /* and everything allocated from i
 /* Allocates len bytes, rounded up to units; 0 takes one unit. 0; -ENOSPC or -ENOMEM, nothing taken.
  */
 int extent_alloc(struct extent_pool *p, uint64_t len, uint32_t *list);
+/* Takes just this space (multiples of the unit), behind what *list has; *last is the end of the
+ * list, both 0 before the first. 0; -EEXIST: not all free, or outside; -ENOMEM. */
+int extent_claim(struct extent_pool *p, uint64_t offset, uint64_t len, uint32_t *list,
+                 uint32_t *last);
 void extent_release(struct extent_pool *p, uint32_t list); /* takes 0 */
 uint64_t extent_free_bytes(const struct extent_pool *p);
 /* Bytes of all extents of list. */

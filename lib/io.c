@@ -1,13 +1,16 @@
-/* Chooses the I/O engine for storage tiers and kvprecond, and maps the buffers that engines
- * transfer from and to. The engines themselves are io_uring.c and io_psync.c. */
+/* Chooses the I/O engine for storage tiers and kvprecond, maps the buffers that engines transfer
+ * from and to, and makes the plain calls where an engine has nothing better. The engines themselves
+ * are io_uring.c and io_psync.c. */
 #include "lib/io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-#define IO_DEPTH_MAX  4096u
+#define IO_DEPTH_MAX  16384u
 #define IO_HUGE_BYTES ((size_t)2 << 20)
 
 static int io_check_opts(const struct io_opts *o, struct err *e)
@@ -43,6 +46,50 @@ int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, cha
     if (why && cap)
         snprintf(why, cap, "io_uring refused (%s)", name ? name : strerror(-ret));
     return io_psync_ops.open(out, o, e);
+}
+
+static int call_open(struct io_req *r)
+{
+    r->fd = openat(r->dirfd, r->path, r->flags | O_CLOEXEC, 0644);
+    return r->fd;
+}
+
+static int call_close(const struct io_req *r)
+{
+    /* Interrupted or not, the descriptor is gone. */
+    return close(r->fd) < 0 && errno != EINTR ? -1 : 0;
+}
+
+static int call_make(struct io_req *r)
+{
+    switch (r->call) {
+    case IO_OPENAT:
+        return call_open(r);
+    case IO_CLOSE:
+        return call_close(r);
+    case IO_ALLOCATE:
+        return fallocate(r->fd, 0, 0, (off_t)r->offset);
+    case IO_SYNC:
+        return fdatasync(r->fd);
+    case IO_DROP:
+        return posix_fadvise(r->fd, 0, 0, POSIX_FADV_DONTNEED) ? -1 : 0;
+    case IO_UNLINKAT:
+        return unlinkat(r->dirfd, r->path, 0);
+    case IO_TRANSFER:
+        break;
+    }
+    errno = EINVAL;
+    return -1;
+}
+
+int io_call_now(struct io_req *r)
+{
+    int ret;
+
+    do
+        ret = call_make(r) < 0 ? -errno : 0;
+    while (ret == -EINTR);
+    return ret;
 }
 
 static size_t io_buffers_rounded(size_t bytes)

@@ -1,5 +1,6 @@
-/* io.h - asynchronous reads and writes of whole buffers at offsets of open files: io_uring, or
- * pread/pwrite threads where io_uring is refused. One thread owns an engine. */
+/* io.h - asynchronous reads and writes of whole buffers at offsets of open files, and the calls
+ * that open and close these: io_uring, or threads that make plain calls where io_uring is refused.
+ * One thread owns an engine. */
 #ifndef KVTRACE_IO_H
 #define KVTRACE_IO_H
 
@@ -9,14 +10,29 @@
 
 #include "lib/err.h"
 
-/* One I/O; the caller's, in place until reaped. Short transfers are continued by the engine. */
+enum io_call {
+    IO_TRANSFER, /* reads or writes buf */
+    IO_OPENAT,   /* path below dirfd with flags: fd is set, or the slot fd filled */
+    IO_CLOSE,    /* fd */
+    IO_ALLOCATE, /* blocks for the first offset bytes of fd; not all file systems can */
+    IO_SYNC,     /* fdatasync of fd */
+    IO_DROP,     /* fd's clean pages leave the page cache */
+    IO_UNLINKAT  /* path below dirfd */
+};
+
+/* One I/O or call; the caller's, in place until reaped. Short transfers are continued by the
+ * engine. */
 struct io_req {
+    enum io_call call;
     int fd;
+    bool slot; /* fd is a slot of the engine's own table, not a descriptor (see open_slots) */
     bool write;
     void *buf;     /* aligned as O_DIRECT wants (4 KiB) */
     uint32_t len;  /* bytes, multiple of 4 KiB on O_DIRECT */
     int buf_index; /* index of the registered buffer that holds buf, -1: none */
     uint64_t offset;
+    int dirfd, flags; /* of IO_OPENAT (O_CLOEXEC is added), IO_UNLINKAT; mode 0644 */
+    const char *path;
     void *owner;      /* the caller's */
     int64_t start_ns; /* out: when it was handed to the kernel (or a worker thread began it) */
     int64_t done_ns;  /* out: when its completion was seen */
@@ -26,10 +42,12 @@ struct io_req {
 };
 
 struct io_opts {
-    unsigned depth;   /* requests in flight at most, 1..4096 */
+    unsigned depth;   /* requests in flight at most, 1..16384 */
     void *pool;       /* buffers to register, NULL: none */
     size_t buf_bytes; /* size of each buffer in pool */
     unsigned bufs;    /* number of buffers in pool */
+    const int *file;  /* a descriptor to register: most transfers are on it; NULL: none */
+    unsigned slots;   /* table entries for IO_OPENAT to fill; not together with file */
     bool sqpoll, iopoll;
 };
 
@@ -51,6 +69,8 @@ struct io_ops {
     /* Text of what could not be had (", " separated), "" if all: "buffers not registered (ENOMEM)".
      */
     const char *(*fallbacks)(const struct io *io);
+    /* Slots 0.. that requests may name; 0: plain descriptors only. */
+    unsigned (*open_slots)(const struct io *io);
     void (*close)(struct io *io); /* no request may be in flight */
 };
 /* struct io begins with its table: io->ops->submit(io, req). */
@@ -60,6 +80,10 @@ struct io {
 
 extern const struct io_ops io_uring_ops; /* io_uring.c */
 extern const struct io_ops io_psync_ops; /* io_psync.c */
+
+/* Makes the call of r, which is no IO_TRANSFER and has no slot, here and now: 0 or negative errno.
+ */
+int io_call_now(struct io_req *r);
 
 enum io_engine {
     IO_AUTO,

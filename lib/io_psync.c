@@ -1,8 +1,7 @@
-/* I/O engine of last resort: a pool of threads that call pread and pwrite, for kernels and
- * containers that refuse io_uring. Same behaviour as io_uring.c behind the same table. */
+/* I/O engine of last resort: a pool of threads that make plain calls (pread, pwrite, openat), for
+ * kernels and containers that refuse io_uring. Same behaviour as io_uring.c behind the same table.
+ */
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "lib/clock.h"
 #include "lib/io.h"
+#include "lib/thread.h"
 
 #define PSYNC_THREADS_MAX 64u
 #define PSYNC_NS_PER_S    1000000000LL
@@ -104,7 +104,7 @@ static void *psync_run(void *arg)
         }
         pthread_mutex_unlock(&p->lock);
         r->start_ns = clock_now_ns();
-        r->result = psync_transfer(r);
+        r->result = r->call == IO_TRANSFER ? psync_transfer(r) : io_call_now(r);
         r->done_ns = clock_now_ns();
         pthread_mutex_lock(&p->lock);
         queue_push(&p->done, r);
@@ -132,21 +132,16 @@ static void psync_close(struct io *io)
     free(p);
 }
 
-/* Threads take no signals: those are for the program's main thread. */
 static int psync_start(struct psync *p, unsigned threads)
 {
-    sigset_t all, before;
     int ret = 0;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     while (p->threads < threads && ret == 0) {
-        ret = pthread_create(&p->thread[p->threads], NULL, psync_run, p);
+        ret = thread_start(&p->thread[p->threads], psync_run, p);
         if (ret == 0)
             p->threads++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -ret;
+    return ret;
 }
 
 static int psync_open(struct io **out, const struct io_opts *o, struct err *e)
@@ -256,6 +251,12 @@ static const char *psync_fallbacks(const struct io *io)
     return ((const struct psync *)io)->fallbacks;
 }
 
+static unsigned psync_open_slots(const struct io *io)
+{
+    (void)io;
+    return 0;
+}
+
 const struct io_ops io_psync_ops = {
     .name = "psync",
     .open = psync_open,
@@ -264,5 +265,6 @@ const struct io_ops io_psync_ops = {
     .reap = psync_reap,
     .wake = psync_wake,
     .fallbacks = psync_fallbacks,
+    .open_slots = psync_open_slots,
     .close = psync_close,
 };

@@ -2,6 +2,7 @@
  * entries, pushed in batches by kick or reap, and continued here until whole; a wake from another
  * thread comes in through an eventfd that the ring polls while its owner sleeps. */
 #include <errno.h>
+#include <fcntl.h>
 #include <liburing.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -32,6 +33,10 @@ struct uring {
     /* Dekker's pair: the waker sets woken then reads sleeping, the owner the other way round. */
     atomic_bool woken, sleeping;
     struct io_req *unstamped; /* queued since the last push to the kernel */
+    int file;                 /* the registered descriptor, slot 0; -1: none */
+    unsigned slots;           /* for IO_OPENAT */
+    bool calls;               /* the ring takes calls; else they are made at submit */
+    struct io_req *made;      /* such calls, waiting to be reaped */
     char fallbacks[URING_TEXT_CAP];
 };
 
@@ -111,6 +116,36 @@ static int uring_register(struct uring *u, const struct io_opts *o)
     return 0;
 }
 
+/* Calls that this kernel's rings know; a ring that polls for completions takes none. */
+static bool uring_knows_calls(struct uring *u)
+{
+    static const int ops[] = {IORING_OP_OPENAT, IORING_OP_CLOSE,   IORING_OP_FALLOCATE,
+                              IORING_OP_FSYNC,  IORING_OP_FADVISE, IORING_OP_UNLINKAT};
+    struct io_uring_probe *p = u->iopoll ? NULL : io_uring_get_probe_ring(&u->ring);
+    bool all = p != NULL;
+
+    for (size_t i = 0; all && i < sizeof ops / sizeof ops[0]; i++)
+        all = io_uring_opcode_supported(p, ops[i]);
+    io_uring_free_probe(p);
+    return all;
+}
+
+/* Registered files save the kernel a look-up per I/O, slots besides that a place in the process's
+ * table of descriptors. Both can be done without. */
+static void uring_register_files(struct uring *u, const struct io_opts *o)
+{
+    u->calls = uring_knows_calls(u);
+    if (o->file) {
+        int ret = io_uring_register_files(&u->ring, o->file, 1);
+
+        u->file = ret == 0 ? *o->file : -1;
+        if (ret < 0)
+            uring_note(u, "file not registered", -ret);
+    } else if (o->slots && u->calls && io_uring_register_files_sparse(&u->ring, o->slots) == 0) {
+        u->slots = o->slots;
+    }
+}
+
 static void uring_close(struct io *io)
 {
     struct uring *u = (struct uring *)io;
@@ -134,6 +169,7 @@ static int uring_open(struct io **out, const struct io_opts *o, struct err *e)
         return err_nomem(e, "I/O ring");
     u->io.ops = &io_uring_ops;
     u->depth = o->depth;
+    u->file = -1;
     u->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (u->wake_fd < 0) {
         ret = err_errno(e, -errno, ERR_FAILED, "", "cannot create an event descriptor");
@@ -152,6 +188,7 @@ static int uring_open(struct io **out, const struct io_opts *o, struct err *e)
         uring_close(&u->io);
         return err_nomem(e, "table of buffers");
     }
+    uring_register_files(u, o);
     *out = &u->io;
     return 0;
 }
@@ -186,24 +223,79 @@ static struct io_uring_sqe *uring_sqe(struct uring *u)
     return sqe;
 }
 
-static void uring_prepare(struct uring *u, struct io_req *r)
+static void uring_prepare_transfer(const struct uring *u, struct io_uring_sqe *sqe,
+                                   const struct io_req *r, int fd)
 {
-    struct io_uring_sqe *sqe = uring_sqe(u);
     void *buf = (char *)r->buf + r->moved;
     unsigned len = r->len - r->moved;
     uint64_t at = r->offset + r->moved;
 
     if (u->fixed && r->buf_index >= 0) {
         if (r->write)
-            io_uring_prep_write_fixed(sqe, r->fd, buf, len, at, r->buf_index);
+            io_uring_prep_write_fixed(sqe, fd, buf, len, at, r->buf_index);
         else
-            io_uring_prep_read_fixed(sqe, r->fd, buf, len, at, r->buf_index);
+            io_uring_prep_read_fixed(sqe, fd, buf, len, at, r->buf_index);
     } else if (r->write) {
-        io_uring_prep_write(sqe, r->fd, buf, len, at);
+        io_uring_prep_write(sqe, fd, buf, len, at);
     } else {
-        io_uring_prep_read(sqe, r->fd, buf, len, at);
+        io_uring_prep_read(sqe, fd, buf, len, at);
     }
+}
+
+static void uring_prepare_open(struct io_uring_sqe *sqe, const struct io_req *r)
+{
+    /* A slot is not inherited by other programs anyway, and the kernel refuses to hear it. */
+    if (r->slot)
+        io_uring_prep_openat_direct(sqe, r->dirfd, r->path, r->flags, 0644, (unsigned)r->fd);
+    else
+        io_uring_prep_openat(sqe, r->dirfd, r->path, r->flags | O_CLOEXEC, 0644);
+}
+
+static void uring_prepare(struct uring *u, struct io_req *r)
+{
+    struct io_uring_sqe *sqe = uring_sqe(u);
+    bool registered = r->fd == u->file && !r->slot;
+    int fd = registered ? 0 : r->fd;
+
+    switch (r->call) {
+    case IO_TRANSFER:
+        uring_prepare_transfer(u, sqe, r, fd);
+        break;
+    case IO_OPENAT:
+        uring_prepare_open(sqe, r);
+        break;
+    case IO_CLOSE:
+        if (r->slot)
+            io_uring_prep_close_direct(sqe, (unsigned)fd);
+        else
+            io_uring_prep_close(sqe, r->fd);
+        break;
+    case IO_ALLOCATE:
+        io_uring_prep_fallocate(sqe, fd, 0, 0, (off_t)r->offset);
+        break;
+    case IO_SYNC:
+        io_uring_prep_fsync(sqe, fd, IORING_FSYNC_DATASYNC);
+        break;
+    case IO_DROP:
+        io_uring_prep_fadvise(sqe, fd, 0, 0, POSIX_FADV_DONTNEED);
+        break;
+    case IO_UNLINKAT:
+        io_uring_prep_unlinkat(sqe, r->dirfd, r->path, 0);
+        break;
+    }
+    if ((registered || r->slot) && r->call != IO_OPENAT && r->call != IO_CLOSE &&
+        r->call != IO_UNLINKAT)
+        sqe->flags |= IOSQE_FIXED_FILE;
     io_uring_sqe_set_data(sqe, r);
+}
+
+/* On a ring that takes no calls. */
+static void uring_call_now(struct uring *u, struct io_req *r)
+{
+    r->start_ns = clock_now_ns();
+    r->result = io_call_now(r);
+    r->next = u->made;
+    u->made = r;
 }
 
 static int uring_submit(struct io *io, struct io_req *r)
@@ -217,10 +309,14 @@ static int uring_submit(struct io *io, struct io_req *r)
         return -EAGAIN;
     r->moved = 0;
     r->result = 0;
+    u->in_flight++;
+    if (r->call != IO_TRANSFER && !u->calls) {
+        uring_call_now(u, r);
+        return 0;
+    }
     uring_prepare(u, r);
     r->next = u->unstamped;
     u->unstamped = r;
-    u->in_flight++;
     return 0;
 }
 
@@ -258,6 +354,12 @@ static bool uring_finish(struct uring *u, struct io_req *r, int res)
         uring_prepare(u, r);
         return false;
     }
+    if (r->call != IO_TRANSFER) {
+        if (r->call == IO_OPENAT && !r->slot)
+            r->fd = res;
+        r->result = res < 0 ? res : 0;
+        return true;
+    }
     if (res > 0) {
         r->moved += (uint32_t)res;
         if (r->moved < r->len) {
@@ -289,6 +391,8 @@ static int uring_take(struct uring *u, struct io_req **done, int max)
     struct io_uring_cqe *cqe;
     int n = 0;
 
+    for (; n < max && u->made; u->made = u->made->next)
+        done[n++] = u->made;
     while (n < max && io_uring_peek_cqe(&u->ring, &cqe) == 0) {
         void *data = io_uring_cqe_get_data(cqe);
         int res = cqe->res;
@@ -415,6 +519,11 @@ static const char *uring_fallbacks(const struct io *io)
     return ((const struct uring *)io)->fallbacks;
 }
 
+static unsigned uring_open_slots(const struct io *io)
+{
+    return ((const struct uring *)io)->slots;
+}
+
 const struct io_ops io_uring_ops = {
     .name = "io_uring",
     .open = uring_open,
@@ -423,5 +532,6 @@ const struct io_ops io_uring_ops = {
     .reap = uring_reap,
     .wake = uring_wake,
     .fallbacks = uring_fallbacks,
+    .open_slots = uring_open_slots,
     .close = uring_close,
 };

@@ -1,20 +1,19 @@
-/* A thread of the storage tier. Chunks of the oldest object go first, those of the next ones fill
- * up the device's queue; more buffers than I/O slots let it fill the next chunk while the device
- * works and check the last one after its slot is taken again. tier_storage.c spreads operations
- * over workers. */
+/* A thread of the storage tier. Calls that open and close objects go through the engine beside the
+ * I/Os. Chunks of the object opened first go first, those of the next ones fill up the device's
+ * queue; more buffers than I/O slots let it fill the next chunk while the device works and check
+ * the last one after its slot is taken again. tier_storage.c spreads operations over workers. */
 #include "lib/storage_worker.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/clock.h"
 #include "lib/spsc.h"
-#include "lib/storage_place.h"
+#include "lib/thread.h"
 
 #define WORKER_TEXT_CAP  320
 #define WORKER_BROKEN_NS 1000000
@@ -22,11 +21,15 @@
 /* Buffers beyond the I/O slots, so that filling and checking never leave a slot empty. */
 #define WORKER_AHEAD_MIN 2u
 #define WORKER_AHEAD_MAX 64u
+/* Objects open at once, however small: 4 an I/O slot, and these. */
+#define WORKER_OBJECTS 64u
+/* Bytes filled or checked between two looks at the device: small chunks go in batches. */
+#define WORKER_SLICE (128u << 10)
 
 /* A chunk's buffer and its I/O. */
 struct slot {
     struct io_req req;
-    struct object *object;
+    struct storage_object *object;
     uint64_t at; /* offset in the object */
     struct slot *next;
 };
@@ -37,27 +40,16 @@ struct slot_list {
     unsigned count;
 };
 
-/* An operation being served. */
-struct object {
-    struct tier_op *op;
-    struct layout_place place;
-    uint64_t bytes;  /* to move, whole blocks */
-    uint64_t issued; /* of those, given to a slot */
-    unsigned slots;  /* that it holds now */
-    unsigned in_flight;
-    int64_t busy_since_ns;
-    struct object *next;
-};
-
 struct storage_worker {
     /* constant after open */
     struct storage_worker_opts o;
     struct io *io;
     void *pool;
     size_t pool_bytes;
-    unsigned slot_count;
+    unsigned slot_count, object_count;
     struct slot *slots;
-    struct object *objects;
+    struct storage_object *objects;
+    bool file_slots; /* objects are opened into slots of the engine's table */
     char fallbacks[WORKER_TEXT_CAP];
     pthread_t thread;
     /* between threads */
@@ -73,10 +65,11 @@ struct storage_worker {
     struct slot *free_slots;
     struct slot_list ready;   /* filled or to be read, waiting for the device */
     struct slot_list arrived; /* read, waiting to be checked */
-    struct object *free_objects;
-    struct object *first, **last; /* active, oldest first */
-    struct object *cursor;        /* the oldest with bytes not issued */
-    unsigned in_flight;
+    struct storage_object *free_objects;
+    struct storage_object *moving, **moving_last; /* with bytes not issued, first opened first */
+    uint64_t left;                                /* bytes not issued of all active objects */
+    unsigned in_flight, calls;
+    bool queued;       /* something for the engine since the last kick */
     unsigned finished; /* operations since the bell was rung */
     int broken;        /* the engine failed: negative errno */
 };
@@ -109,7 +102,7 @@ static struct slot *list_pop(struct slot_list *l)
     return s;
 }
 
-/* ---- an operation's end ---- */
+/* ---- the life of an object ---- */
 
 static void op_finish(struct storage_worker *w, struct tier_op *op)
 {
@@ -118,186 +111,209 @@ static void op_finish(struct storage_worker *w, struct tier_op *op)
     w->finished++;
 }
 
-/* The first fault in the object wins, in whatever order chunks are checked. */
-static void op_fault(struct tier_op *op, const struct data_fault *fault)
+static void object_free(struct storage_worker *w, struct storage_object *ob)
 {
-    if (op->status == -EBADMSG && op->fault.offset <= fault->offset)
-        return;
-    if (op->status == 0 || op->status == -EBADMSG) {
-        op->status = -EBADMSG;
-        op->fault = *fault;
-    }
-}
-
-static void object_unlink(struct storage_worker *w, struct object *ob)
-{
-    struct object **p = &w->first;
-
-    while (*p != ob)
-        p = &(*p)->next;
-    *p = ob->next;
-    if (!*p)
-        w->last = p;
+    ob->op = NULL;
     ob->next = w->free_objects;
     w->free_objects = ob;
 }
 
-/* Finishes ob if nothing of it is left to do. */
-static void object_check_end(struct storage_worker *w, struct object *ob)
+/* The engine is gone: whatever is in flight may still write to its buffer, so no buffer and no
+ * object is used again. */
+static void worker_break(struct storage_worker *w, int status)
 {
-    struct storage_place_end how = {.buffered = w->o.buffered, .sync = w->o.sync_objects};
-    struct tier_op *op = ob->op;
+    w->broken = status;
+    w->free_slots = NULL;
+    w->free_objects = w->moving = NULL;
+    list_init(&w->ready);
+    list_init(&w->arrived);
+    w->in_flight = w->calls = 0;
+    for (unsigned i = 0; i < w->object_count; i++) {
+        struct storage_object *ob = &w->objects[i];
 
-    if (ob->issued < ob->bytes || ob->slots > 0)
-        return;
-    op->status = storage_place_end(w->o.layout, op, &ob->place, how, op->status);
-    op_finish(w, op);
-    object_unlink(w, ob);
+        if (!ob->op)
+            continue;
+        if (ob->opened && !ob->slot && ob->stage <= STORAGE_CLOSE)
+            close(ob->fd);
+        ob->op->status = status;
+        op_finish(w, ob->op);
+        ob->op = NULL;
+    }
 }
 
-/* After an error nothing more of the object is moved. */
-static void object_fail(struct storage_worker *w, struct object *ob, int status)
+static void moving_push(struct storage_worker *w, struct storage_object *ob)
+{
+    ob->next = NULL;
+    if (w->moving)
+        *w->moving_last = ob;
+    else
+        w->moving = ob;
+    w->moving_last = &ob->next;
+}
+
+/* The head of the line, which is asked for most, goes at once; after an error any may go. */
+static void moving_remove(struct storage_worker *w, struct storage_object *ob)
+{
+    struct storage_object **at = &w->moving;
+
+    while (*at && *at != ob)
+        at = &(*at)->next;
+    if (!*at)
+        return;
+    *at = ob->next;
+    if (!*at)
+        w->moving_last = at;
+}
+
+/* On to the next thing that ob needs. */
+static void object_go_on(struct storage_worker *w, struct storage_object *ob)
+{
+    int ret;
+
+    switch (storage_object_next(ob, &w->o.policy)) {
+    case STORAGE_MOVE:
+        moving_push(w, ob);
+        return;
+    case STORAGE_DONE:
+        op_finish(w, ob->op);
+        object_free(w, ob);
+        return;
+    default:
+        w->calls++;
+        w->queued = true;
+        ret = w->io->ops->submit(w->io, &ob->call);
+        if (ret < 0)
+            worker_break(w, ret);
+        return;
+    }
+}
+
+/* Nothing more of the object is moved. */
+static void object_skip_rest(struct storage_worker *w, struct storage_object *ob)
+{
+    w->left -= ob->bytes - ob->issued;
+    ob->issued = ob->bytes;
+}
+
+static void call_done(struct storage_worker *w, struct storage_object *ob)
+{
+    w->calls--;
+    storage_object_called(ob);
+    if (ob->op->status < 0)
+        object_skip_rest(w, ob);
+    object_go_on(w, ob);
+}
+
+/* A chunk of ob has left its buffer: was it the last? */
+static void object_moved(struct storage_worker *w, struct storage_object *ob)
+{
+    ob->moving--;
+    if (ob->issued < ob->bytes || ob->moving > 0)
+        return;
+    ob->stage = STORAGE_MOVE + 1;
+    object_go_on(w, ob);
+}
+
+static void object_fail(struct storage_worker *w, struct storage_object *ob, int status)
 {
     if (ob->op->status == 0 || ob->op->status == -EBADMSG)
         ob->op->status = status;
-    ob->issued = ob->bytes;
-    if (w->cursor == ob)
-        w->cursor = ob->next;
+    if (ob->issued < ob->bytes)
+        moving_remove(w, ob);
+    object_skip_rest(w, ob);
 }
 
-/* ---- an operation's begin ---- */
-
-/* Takes op up: what moves no bytes is finished here. */
-static void op_begin(struct storage_worker *w, struct tier_op *op)
-{
-    struct object *ob = w->free_objects;
-
-    op->status = w->broken;
-    op->device_ns = 0;
-    if (op->status == 0 && op->verb == TIER_DELETE)
-        op->status = w->o.layout->ops->remove(w->o.layout, op->name);
-    if (op->status < 0 || op->verb == TIER_DELETE) {
-        op_finish(w, op);
-        return;
-    }
-    *ob = (struct object){.op = op, .bytes = DATA_PADDED(op->size), .next = ob->next};
-    op->status = storage_place_begin(w->o.layout, op, &ob->place);
-    if (op->status < 0) {
-        op_finish(w, op);
-        return;
-    }
-    w->free_objects = ob->next;
-    ob->next = NULL;
-    *w->last = ob;
-    w->last = &ob->next;
-    if (!w->cursor)
-        w->cursor = ob;
-    while (w->cursor && w->cursor->issued == w->cursor->bytes)
-        w->cursor = w->cursor->next;
-    object_check_end(w, ob);
-}
-
-/* One more operation, if what the active ones have left may not keep the device busy. */
+/* Takes up operations while what the active ones have left may not keep the device busy. */
 static bool work_begin(struct storage_worker *w)
 {
-    uint64_t left = 0, enough = (uint64_t)w->o.depth * w->o.chunk_bytes;
-    struct tier_op *op;
+    uint64_t enough = (uint64_t)w->o.depth * w->o.policy.chunk_bytes;
+    bool any = false;
 
-    for (struct object *ob = w->cursor; ob && left < enough; ob = ob->next)
-        left += ob->bytes - ob->issued;
-    if (left >= enough || !w->free_objects)
-        return false;
-    op = spsc_pop(w->in);
-    if (!op)
-        return false;
-    op_begin(w, op);
-    return true;
+    while (w->free_objects && w->left < enough) {
+        struct storage_object *ob = w->free_objects;
+        struct tier_op *op = spsc_pop(w->in);
+
+        if (!op)
+            break;
+        any = true;
+        w->free_objects = ob->next;
+        storage_object_begin(ob, &w->o.policy, op, w->file_slots ? (int)(ob - w->objects) : -1);
+        w->left += ob->bytes;
+        if (op->status < 0)
+            object_skip_rest(w, ob);
+        object_go_on(w, ob);
+    }
+    return any;
 }
 
 /* ---- chunks ---- */
 
 static void slot_release(struct storage_worker *w, struct slot *s)
 {
-    struct object *ob = s->object;
-
     s->next = w->free_slots;
     w->free_slots = s;
-    ob->slots--;
-    object_check_end(w, ob);
+    object_moved(w, s->object);
 }
 
 /* Gives the next chunk a buffer; to write, it is filled here. */
-static bool work_prepare(struct storage_worker *w)
+static void slot_prepare(struct storage_worker *w)
 {
-    struct object *ob = w->cursor;
+    struct storage_object *ob = w->moving;
     struct slot *s = w->free_slots;
-    uint64_t left;
 
-    if (!ob || !s)
-        return false;
     w->free_slots = s->next;
-    left = ob->bytes - ob->issued;
     s->object = ob;
     s->at = ob->issued;
-    s->req.fd = ob->place.fd;
-    s->req.write = ob->op->verb == TIER_WRITE;
-    s->req.offset = ob->place.offset + s->at;
-    s->req.len = left < w->o.chunk_bytes ? (uint32_t)left : w->o.chunk_bytes;
-    ob->issued += s->req.len;
-    ob->slots++;
-    while (w->cursor && w->cursor->issued == w->cursor->bytes)
-        w->cursor = w->cursor->next;
+    storage_object_chunk(ob, &w->o.policy, &s->req);
+    w->left -= s->req.len;
+    ob->moving++;
+    if (ob->issued == ob->bytes)
+        w->moving = ob->next;
     if (s->req.write)
-        data_fill(s->req.buf, s->req.len, &ob->op->id, s->at / DATA_BLOCK);
+        storage_object_fill(ob, &s->req, s->at);
     list_push(&w->ready, s);
-    return true;
+}
+
+/* Reads cost nothing before they are sent: all empty places at the device at once. Writes are
+ * filled, ahead of what the device takes too. */
+static bool work_prepare(struct storage_worker *w)
+{
+    uint32_t filled = 0;
+    bool any = false;
+
+    while (w->moving && w->free_slots && filled < WORKER_SLICE) {
+        bool write = w->moving->op->verb == TIER_WRITE;
+
+        if (!write && w->in_flight + w->ready.count >= w->o.depth)
+            break;
+        slot_prepare(w);
+        if (write)
+            filled +=
+                w->o.policy.chunk_bytes < WORKER_SLICE ? w->o.policy.chunk_bytes : WORKER_SLICE;
+        any = true;
+    }
+    return any;
 }
 
 static bool work_check(struct storage_worker *w)
 {
-    struct slot *s = list_pop(&w->arrived);
-    struct data_fault fault;
-    struct tier_op *op;
-    int ret;
+    uint32_t checked = 0;
+    struct slot *s;
 
-    if (!s)
-        return false;
-    op = s->object->op;
-    ret = op->verify == TIER_VERIFY_FULL
-              ? data_check_full(s->req.buf, s->req.len, &op->id, s->at / DATA_BLOCK, &fault)
-              : data_check_headers(s->req.buf, s->req.len, &op->id, s->at / DATA_BLOCK, &fault);
-    if (ret < 0)
-        op_fault(op, &fault);
-    slot_release(w, s);
-    return true;
-}
-
-/* The engine is gone: whatever is in flight may still write to its buffer, so no buffer is used
- * again. */
-static void worker_break(struct storage_worker *w, int status)
-{
-    w->broken = status;
-    w->free_slots = NULL;
-    w->cursor = NULL;
-    list_init(&w->ready);
-    list_init(&w->arrived);
-    w->in_flight = 0;
-    while (w->first) {
-        struct object *ob = w->first;
-
-        ob->op->status = status;
-        ob->issued = ob->bytes;
-        ob->slots = 0;
-        object_check_end(w, ob);
+    while (checked < WORKER_SLICE && (s = list_pop(&w->arrived))) {
+        checked += s->req.len;
+        storage_object_check(s->object, &s->req, s->at);
+        slot_release(w, s);
     }
+    return checked > 0;
 }
 
 static void work_submit(struct storage_worker *w)
 {
     int64_t now = 0;
-    int ret;
+    int ret = 0;
 
-    while (w->in_flight < w->o.depth && w->ready.head) {
+    while (w->in_flight < w->o.depth && w->ready.head && ret == 0) {
         struct slot *s = list_pop(&w->ready);
 
         if (now == 0)
@@ -305,38 +321,27 @@ static void work_submit(struct storage_worker *w)
         if (s->object->in_flight++ == 0)
             s->object->busy_since_ns = now;
         w->in_flight++;
+        w->queued = true;
         ret = w->io->ops->submit(w->io, &s->req);
-        if (ret < 0) {
-            worker_break(w, ret);
-            return;
-        }
     }
-    if (now == 0)
-        return;
-    ret = w->io->ops->kick(w->io);
+    if (ret == 0 && w->queued)
+        ret = w->io->ops->kick(w->io);
+    w->queued = false;
     if (ret < 0)
         worker_break(w, ret);
 }
 
-static void count(struct storage_worker *w, const struct io_req *r)
-{
-    int64_t ns = atomic_load_explicit(&w->io_ns, memory_order_relaxed) + r->done_ns - r->start_ns;
-    uint64_t ios = atomic_load_explicit(&w->ios, memory_order_relaxed) + 1;
-
-    atomic_store_explicit(&w->io_ns, ns, memory_order_relaxed);
-    atomic_store_explicit(&w->ios, ios, memory_order_relaxed);
-}
-
 static void slot_done(struct storage_worker *w, struct slot *s)
 {
-    struct object *ob = s->object;
+    struct storage_object *ob = s->object;
 
     w->in_flight--;
     if (--ob->in_flight == 0)
         ob->op->device_ns += s->req.done_ns - ob->busy_since_ns;
-    count(w, &s->req);
-    if (s->req.result < 0)
-        object_fail(w, ob, s->req.result);
+    atomic_fetch_add_explicit(&w->io_ns, s->req.done_ns - s->req.start_ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&w->ios, 1, memory_order_relaxed);
+    if (s->req.result < 0) /* past the end of a file: more was asked than is stored */
+        object_fail(w, ob, s->req.result == -ENODATA ? -EINVAL : s->req.result);
     if (ob->op->verb == TIER_READ && ob->op->verify != TIER_VERIFY_NONE && s->req.result == 0)
         list_push(&w->arrived, s);
     else
@@ -351,8 +356,12 @@ static void work_reap(struct storage_worker *w, bool wait)
 
     if (n < 0 && w->broken == 0)
         worker_break(w, n);
-    for (int i = 0; i < n && w->broken == 0; i++)
-        slot_done(w, done[i]->owner);
+    for (int i = 0; i < n && w->broken == 0; i++) {
+        if (done[i]->call == IO_TRANSFER)
+            slot_done(w, done[i]->owner);
+        else
+            call_done(w, done[i]->owner);
+    }
 }
 
 static void ring_bell(struct storage_worker *w)
@@ -363,26 +372,35 @@ static void ring_bell(struct storage_worker *w)
     bell_ring(w->o.bell);
 }
 
+/* A broken engine serves nothing any more. */
+static bool worker_refuse(struct storage_worker *w)
+{
+    struct tier_op *op = spsc_pop(w->in);
+
+    if (!op)
+        return false;
+    op->status = w->broken;
+    op->device_ns = 0;
+    op_finish(w, op);
+    return true;
+}
+
 /*
  * One step of whatever is to do, the device first: its slots are refilled after every piece of work
  * of ours, so none stays empty for longer than a chunk takes to fill or check.
  */
 static bool worker_step(struct storage_worker *w)
 {
-    if (w->in_flight > 0)
+    bool any;
+
+    if (w->broken < 0)
+        return worker_refuse(w);
+    if (w->in_flight + w->calls > 0)
         work_reap(w, false);
-    /* Reads cost nothing before they are sent: all empty slots at once. */
-    while (w->cursor && w->cursor->op->verb == TIER_READ &&
-           w->in_flight + w->ready.count < w->o.depth && work_prepare(w))
-        ;
+    any = work_begin(w);
+    any |= work_prepare(w);
     work_submit(w);
-    if (w->in_flight < w->o.depth) {
-        /* A slot is empty: a chunk for it, of the active objects or a new one. */
-        if (work_prepare(w) || work_begin(w))
-            return true;
-        return work_check(w);
-    }
-    return work_check(w) || work_begin(w) || work_prepare(w);
+    return work_check(w) || any;
 }
 
 /* For a completion or for more to do. A broken engine cannot wait. */
@@ -418,16 +436,20 @@ static void *worker_run(void *arg)
 static int worker_memory(struct storage_worker *w)
 {
     unsigned ahead = w->o.depth * 3 / 4;
+    uint32_t chunk_bytes = w->o.policy.chunk_bytes;
 
     if (ahead < WORKER_AHEAD_MIN)
         ahead = WORKER_AHEAD_MIN;
     if (ahead > WORKER_AHEAD_MAX)
         ahead = WORKER_AHEAD_MAX;
     w->slot_count = w->o.depth + ahead;
-    w->pool_bytes = (size_t)w->slot_count * w->o.chunk_bytes;
+    w->object_count = w->o.depth * 4 + WORKER_OBJECTS;
+    if (w->object_count > w->o.max_ops)
+        w->object_count = w->o.max_ops;
+    w->pool_bytes = (size_t)w->slot_count * chunk_bytes;
     w->pool = io_buffers_map(w->pool_bytes);
     w->slots = calloc(w->slot_count, sizeof *w->slots);
-    w->objects = calloc(w->slot_count, sizeof *w->objects);
+    w->objects = calloc(w->object_count, sizeof *w->objects);
     w->in = spsc_create(w->o.max_ops);
     w->done = spsc_create(w->o.max_ops);
     return w->pool && w->slots && w->objects && w->in && w->done ? 0 : -ENOMEM;
@@ -437,26 +459,28 @@ static void worker_lists(struct storage_worker *w)
 {
     list_init(&w->ready);
     list_init(&w->arrived);
-    w->last = &w->first;
     for (unsigned i = w->slot_count; i-- > 0;) {
         struct slot *s = &w->slots[i];
 
-        s->req.buf = (char *)w->pool + (size_t)i * w->o.chunk_bytes;
+        s->req.buf = (char *)w->pool + (size_t)i * w->o.policy.chunk_bytes;
         s->req.buf_index = (int)i;
         s->req.owner = s;
         s->next = w->free_slots;
         w->free_slots = s;
-        w->objects[i].next = w->free_objects;
-        w->free_objects = &w->objects[i];
     }
+    for (unsigned i = w->object_count; i-- > 0;)
+        object_free(w, &w->objects[i]);
 }
 
 static int worker_engine(struct storage_worker *w, struct err *e)
 {
-    struct io_opts io = {.depth = w->o.depth,
+    const struct storage_policy *p = &w->o.policy;
+    struct io_opts io = {.depth = w->o.depth + w->object_count,
                          .pool = w->pool,
-                         .buf_bytes = w->o.chunk_bytes,
+                         .buf_bytes = p->chunk_bytes,
                          .bufs = w->slot_count,
+                         .file = p->files ? NULL : &p->slab_fd,
+                         .slots = p->files ? w->object_count : 0,
                          .sqpoll = w->o.sqpoll,
                          .iopoll = w->o.iopoll};
     char why[WORKER_TEXT_CAP / 2];
@@ -465,23 +489,11 @@ static int worker_engine(struct storage_worker *w, struct err *e)
 
     if (ret < 0)
         return ret;
+    w->file_slots = w->io->ops->open_slots(w->io) >= w->object_count;
     more = w->io->ops->fallbacks(w->io);
     snprintf(w->fallbacks, sizeof w->fallbacks, "%s%s%.*s", why, why[0] && more[0] ? ", " : "",
              WORKER_TEXT_CAP / 2 - 4, more);
     return 0;
-}
-
-/* Threads take no signals: those are for the program's main thread. */
-static int worker_start(struct storage_worker *w)
-{
-    sigset_t all, before;
-    int ret;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    ret = pthread_create(&w->thread, NULL, worker_run, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -ret;
 }
 
 static void worker_free(struct storage_worker *w)
@@ -513,7 +525,7 @@ int storage_worker_open(struct storage_worker **out, const struct storage_worker
     ret = worker_engine(w, e);
     if (ret < 0)
         goto fail;
-    ret = worker_start(w);
+    ret = thread_start(&w->thread, worker_run, w);
     if (ret < 0) {
         w->io->ops->close(w->io);
         err_errno(e, ret, ERR_FAILED, "", "cannot start a storage thread");

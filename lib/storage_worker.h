@@ -10,21 +10,18 @@
 #include "lib/bell.h"
 #include "lib/err.h"
 #include "lib/io.h"
-#include "lib/layout.h"
+#include "lib/storage_object.h"
 #include "lib/tier.h"
 
 struct storage_worker;
 
 struct storage_worker_opts {
-    struct layout *layout; /* the caller's; shared by workers */
-    struct bell *bell;     /* rung when operations are done */
+    struct storage_policy policy; /* what it points to is the caller's; shared by workers */
+    struct bell *bell;            /* rung when operations are done */
     enum io_engine engine;
-    unsigned depth; /* I/Os in flight at most */
-    uint32_t chunk_bytes;
+    unsigned depth;   /* I/Os in flight at most */
     unsigned max_ops; /* operations inside at most */
     bool sqpoll, iopoll;
-    bool buffered; /* files are not opened with O_DIRECT: drop them from the page cache */
-    bool sync_objects;
 };
 
 /* Takes memory and engine and starts the thread. */

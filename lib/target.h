@@ -82,6 +82,8 @@ struct target_counters {
 };
 int target_counters(const struct target_device *d, struct target_counters *c);
 
+/* Is fd a block device that takes discards? */
+bool target_discards(int fd);
 /* Does fd lie on a file system in memory? Newer kernels take O_DIRECT there, but the data never
  * leaves memory. */
 bool target_in_memory(int fd);

@@ -106,6 +106,18 @@ int target_counters(const struct target_device *d, struct target_counters *c)
     return 0;
 }
 
+bool target_discards(int fd)
+{
+    char real[PATH_MAX], path[PATH_MAX + 32], line[32];
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) || device_folder(st.st_rdev, real) < 0)
+        return false;
+    snprintf(path, sizeof path, "%s/queue/discard_max_bytes", real);
+    read_line(path, line, sizeof line);
+    return strtoull(line, NULL, 10) > 0;
+}
+
 bool target_in_memory(int fd)
 {
     struct statfs fs;

@@ -73,7 +73,7 @@ struct tier_ops {
     /* Monotonic time at which a poll will find something although no bell rings (simulated tiers);
      * INT64_MAX: none. */
     int64_t (*next_ns)(struct tier *t);
-    /* Size and generation of an object left by an earlier run (directories only): 0 with *size,
+    /* Size and generation of an object left by an earlier run (storage only): 0 with *size,
      * *generation and op->place, or -ENOENT. Synchronous, before the run. A first block that is not
      * ours gives generation 0. */
     int (*adopt)(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation);
@@ -85,16 +85,18 @@ struct tier {
     const struct tier_ops *ops;
 };
 
-/* Storage: objects as files in a directory (dirfd stays the caller's). */
+/* Storage: objects as files in a directory (dirfd stays the caller's) or in a slab. */
+struct layout_slab;
 struct tier_storage_opts {
     int dirfd;
-    const char *path;     /* for describe */
-    int engine;           /* enum io_engine */
-    uint64_t chunk_bytes; /* multiple of 4 KiB, 4 KiB..64 MiB */
-    unsigned iodepth;     /* I/Os in flight in all */
-    unsigned threads;     /* rings, each with its thread; 0: 1 */
+    struct layout_slab *slab; /* the caller's; NULL: files in dirfd */
+    const char *path;         /* for describe */
+    int engine;               /* enum io_engine */
+    uint64_t chunk_bytes;     /* multiple of 4 KiB, 4 KiB..64 MiB */
+    unsigned iodepth;         /* I/Os in flight in all */
+    unsigned threads;         /* rings, each with its thread; 0: 1 */
     bool sqpoll, iopoll;
-    bool buffered;     /* do not even try O_DIRECT */
+    bool buffered;     /* do not even try O_DIRECT; a slab was opened accordingly */
     bool sync_objects; /* fdatasync each object when written */
     unsigned max_ops;  /* operations inside at most */
 };

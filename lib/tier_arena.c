@@ -4,14 +4,13 @@
 #include "lib/tier_arena.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/clock.h"
 #include "lib/spsc.h"
+#include "lib/thread.h"
 
 struct arena_worker {
     struct arena *arena;
@@ -258,22 +257,11 @@ static const struct tier_ops arena_ops = {
     .close = arena_close,
 };
 
-/* Threads take no signals: those are for the program's main thread. */
-static int start_thread(pthread_t *thread, void *(*run)(void *), void *arg)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(thread, NULL, run, arg);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 static int start_workers(struct arena *a, struct err *e)
 {
     for (unsigned i = 0; i < a->workers; i++) {
         struct arena_worker *w = &a->worker[i];
-        int rc = start_thread(&w->thread, worker_main, w);
+        int rc = thread_start(&w->thread, worker_main, w);
         if (rc) {
             stop_workers(a, i);
             return err_errno(e, rc, ERR_FAILED, "", "cannot start a memory thread");

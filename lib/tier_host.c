@@ -2,8 +2,6 @@
  * cached buffer and copies it into the arena, a read copies it out and checks it there, so that the
  * copy (device time) and the making and checking of data (host time) are told apart. */
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +11,7 @@
 
 #include "lib/clock.h"
 #include "lib/stop.h"
+#include "lib/thread.h"
 #include "lib/tier_arena.h"
 
 #ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
@@ -190,17 +189,12 @@ static void *grow_main(void *arg)
     return NULL;
 }
 
-/* Threads take no signals: those are for the program's main thread. */
 static int grow_start(struct host *h, struct err *e)
 {
-    sigset_t all, before;
     h->grow = bell_create();
     if (!h->grow)
         return err_nomem(e, "host memory tier");
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&h->grower, NULL, grow_main, h);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int rc = thread_start(&h->grower, grow_main, h);
     h->growing = rc == 0;
     return rc ? err_errno(e, rc, ERR_FAILED, "", "cannot start a memory thread") : 0;
 }

@@ -1,7 +1,8 @@
-/* The storage tier: objects as files in a directory, each served by one of several workers that its
- * name chooses. Here stand the tier's table and what is found out about the target at the start;
- * storage_worker.c moves the bytes. */
+/* The storage tier: objects as files in a directory or as extents of a slab, each served by one of
+ * several workers that its name chooses. Here stand the tier's table, the giving out of a slab's
+ * space, and what is found out about the target at the start; storage_worker.c moves the bytes. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #include "lib/clock.h"
+#include "lib/layout_slab.h"
+#include "lib/storage_trim.h"
 #include "lib/storage_worker.h"
 #include "lib/target.h"
 
@@ -19,8 +22,12 @@
 
 struct tier_storage {
     struct tier tier;
-    struct layout *layout;
-    void *block; /* for adopt */
+    struct layout_files *files; /* or: */
+    struct layout_slab *slab;
+    struct extent_pool *space; /* of the slab */
+    struct storage_trim *trim; /* a slab on a device; else NULL */
+    struct tier_op *ready;     /* completed without a worker */
+    void *block;               /* for adopt */
     unsigned threads, next_poll;
     unsigned inside, max_ops;
     struct storage_worker *worker[STORAGE_THREADS_MAX];
@@ -44,15 +51,83 @@ static void storage_note(struct tier_storage *t, const char *fmt, ...)
 
 /* ---- operations ---- */
 
+static void complete_now(struct tier_storage *t, struct tier_op *op, int status)
+{
+    op->status = status;
+    op->done_ns = clock_now_ns();
+    op->device_ns = 0;
+    op->next = t->ready;
+    t->ready = op;
+}
+
+static uint32_t place_list(const struct tier_op *op)
+{
+    return (uint32_t)(uintptr_t)op->place;
+}
+
+static void space_release(struct tier_storage *t, struct tier_op *op)
+{
+    extent_release(t->space, place_list(op));
+    op->place = NULL;
+}
+
+/* Space for a write: what the object has, if that is the size, else anew. */
+static int space_make(struct tier_storage *t, struct tier_op *op)
+{
+    uint64_t need = op->size ? DATA_PADDED(op->size) : DATA_BLOCK;
+    uint32_t list = place_list(op);
+    int ret;
+
+    if (list && extent_bytes(t->space, list) == need)
+        return 0;
+    space_release(t, op);
+    ret = extent_alloc(t->space, need, &list);
+    if (ret == 0)
+        op->place = (void *)(uintptr_t)list;
+    return ret;
+}
+
+/* 1: a worker must serve it, 2: it is to be discarded; else the status it completes with at once.
+ */
+static int slab_prepare(struct tier_storage *t, struct tier_op *op)
+{
+    int ret;
+
+    if (op->verb == TIER_READ && op->place && !op->drop)
+        return op->size > extent_bytes(t->space, place_list(op)) ? -EINVAL : 1;
+    ret = layout_slab_use(t->slab);
+    if (ret < 0)
+        return ret;
+    if (op->verb == TIER_WRITE) {
+        ret = space_make(t, op);
+        return ret < 0 ? ret : 1;
+    }
+    if (!op->place)
+        return -ENOENT;
+    if (op->verb == TIER_READ)
+        return op->size > extent_bytes(t->space, place_list(op)) ? -EINVAL : 1;
+    if (t->trim)
+        return 2;
+    space_release(t, op);
+    return 0;
+}
+
 static int storage_submit(struct tier *tier, struct tier_op *op)
 {
     struct tier_storage *t = (struct tier_storage *)tier;
+    int how;
 
     if (t->inside == t->max_ops)
         return -EAGAIN;
     op->start_ns = clock_now_ns();
-    if (!storage_worker_push(t->worker[op->name.lo % t->threads], op))
-        return -EAGAIN;
+    op->device_ns = 0;
+    how = t->slab ? slab_prepare(t, op) : 1;
+    if (how == 1)
+        storage_worker_push(t->worker[op->name.lo % t->threads], op); /* has room for max_ops */
+    else if (how == 2)
+        storage_trim_push(t->trim, op);
+    else
+        complete_now(t, op, how);
     t->inside++;
     return 0;
 }
@@ -65,18 +140,56 @@ static void storage_kick(struct tier *tier)
         storage_worker_kick(t->worker[i]);
 }
 
+/* A read that drops gives its space back; one that failed leaves it for a delete. True: op is on
+ * its way to be discarded first. */
+static bool slab_finish(struct tier_storage *t, struct tier_op *op)
+{
+    if (!t->slab || op->verb != TIER_READ || !op->drop || op->status < 0)
+        return false;
+    if (t->trim)
+        storage_trim_push(t->trim, op);
+    else
+        space_release(t, op);
+    return t->trim != NULL;
+}
+
+static size_t poll_worker(struct tier_storage *t, struct storage_worker *w, struct tier_op **done,
+                          size_t max)
+{
+    struct tier_op *op;
+    size_t n = 0;
+
+    while (n < max && (op = storage_worker_pop(w)) != NULL) {
+        if (!slab_finish(t, op))
+            done[n++] = op;
+    }
+    return n;
+}
+
+/* What completed without a worker. */
+static size_t poll_others(struct tier_storage *t, struct tier_op **done, size_t max)
+{
+    struct tier_op *op;
+    size_t n = 0;
+
+    for (; n < max && t->ready; t->ready = t->ready->next)
+        done[n++] = t->ready;
+    while (n < max && t->trim && (op = storage_trim_pop(t->trim)) != NULL) {
+        op->status = 0;
+        space_release(t, op);
+        done[n++] = op;
+    }
+    return n;
+}
+
 static size_t storage_poll(struct tier *tier, struct tier_op **done, size_t max)
 {
     struct tier_storage *t = (struct tier_storage *)tier;
-    size_t n = 0;
+    size_t n = poll_others(t, done, max);
 
     /* Begins with another worker each time, so that none waits behind a busy one. */
-    for (unsigned i = 0; i < t->threads && n < max; i++) {
-        struct storage_worker *w = t->worker[(t->next_poll + i) % t->threads];
-
-        while (n < max && (done[n] = storage_worker_pop(w)) != NULL)
-            n++;
-    }
+    for (unsigned i = 0; i < t->threads && n < max; i++)
+        n += poll_worker(t, t->worker[(t->next_poll + i) % t->threads], done + n, max - n);
     t->next_poll = (t->next_poll + 1) % t->threads;
     t->inside -= (unsigned)n;
     return n;
@@ -84,34 +197,52 @@ static size_t storage_poll(struct tier *tier, struct tier_op **done, size_t max)
 
 static int64_t storage_next_ns(struct tier *tier)
 {
-    (void)tier;
-    return INT64_MAX;
+    return ((struct tier_storage *)tier)->ready ? 0 : INT64_MAX;
 }
 
-static uint64_t storage_generation(struct tier_storage *t, const struct layout_place *p,
-                                   const struct tier_op *op)
+static uint64_t read_generation(struct tier_storage *t, int fd, uint64_t offset,
+                                const struct tier_op *op)
 {
     struct data_id id;
     uint64_t index;
 
-    if (pread(p->fd, t->block, DATA_BLOCK, (off_t)p->offset) != (ssize_t)DATA_BLOCK ||
+    if (pread(fd, t->block, DATA_BLOCK, (off_t)offset) != (ssize_t)DATA_BLOCK ||
         data_identify(t->block, &id, &index) < 0 || index != 0 || id.key.lo != op->id.key.lo ||
         id.key.hi != op->id.key.hi)
         return 0;
     return id.generation;
 }
 
+static int adopt_file(struct tier_storage *t, struct tier_op *op, uint64_t *size,
+                      uint64_t *generation)
+{
+    int fd = layout_files_find(t->files, op->name, size);
+
+    if (fd < 0)
+        return fd;
+    *generation = *size >= DATA_BLOCK ? read_generation(t, fd, 0, op) : 0;
+    op->place = (void *)(uintptr_t)*size;
+    close(fd);
+    return 0;
+}
+
 static int storage_adopt(struct tier *tier, struct tier_op *op, uint64_t *size,
                          uint64_t *generation)
 {
     struct tier_storage *t = (struct tier_storage *)tier;
-    struct layout_place p;
-    int ret = t->layout->ops->open(t->layout, op->name, &p, size);
+    uint32_t list, pos;
+    struct extent first;
 
-    if (ret < 0)
-        return ret;
-    *generation = *size >= DATA_BLOCK ? storage_generation(t, &p, op) : 0;
-    return t->layout->ops->release(t->layout, &p, false);
+    if (t->files)
+        return adopt_file(t, op, size, generation);
+    list = pos = layout_slab_adopt(t->slab, op->name);
+    if (!extent_walk(t->space, &pos, &first))
+        return -ENOENT;
+    *size = extent_bytes(t->space, list);
+    *generation =
+        read_generation(t, layout_slab_fd(t->slab), layout_slab_begin(t->slab) + first.offset, op);
+    op->place = (void *)(uintptr_t)list;
+    return 0;
 }
 
 static void storage_describe(const struct tier *tier, struct tier_info *info)
@@ -143,8 +274,8 @@ static int storage_close(struct tier *tier, struct err *e)
         if (ret == 0)
             ret = one;
     }
-    if (t->layout)
-        t->layout->ops->close(t->layout);
+    storage_trim_close(t->trim);
+    layout_files_close(t->files);
     free(t->block);
     free(t);
     return ret;
@@ -190,11 +321,11 @@ static int storage_check_memory(const struct tier_storage_opts *o, struct err *e
     return 0;
 }
 
-static void storage_name_device(struct tier_storage *t, int dirfd)
+static void storage_name_device(struct tier_storage *t, int fd)
 {
     struct target_device d;
 
-    target_device(dirfd, &d);
+    target_device(fd, &d);
     if (d.model[0])
         snprintf(t->device, sizeof t->device, "%s (%s)", d.model, d.name);
     else
@@ -208,18 +339,19 @@ static int storage_layout(struct tier_storage *t, const struct tier_storage_opts
         t->block = NULL;
         return err_nomem(e, "storage tier");
     }
-    return layout_files_open(&t->layout, o->dirfd, direct, e);
+    if (!o->slab)
+        return layout_files_open(&t->files, o->dirfd, direct, e);
+    t->slab = o->slab;
+    t->space = layout_slab_pool(o->slab);
+    return 0;
 }
 
-static int probe_move(struct tier_storage *t, struct io *ring, const struct layout_place *p,
-                      bool write)
+/* A block there and back on a polled ring of its own: the first write to a new block is not polled
+ * and works everywhere, the read tells. 0 or why it failed. */
+static int probe_move(struct tier_storage *t, struct io *ring, int fd, bool write)
 {
-    struct io_req r = {.fd = p->fd,
-                       .write = write,
-                       .buf = t->block,
-                       .len = DATA_BLOCK,
-                       .buf_index = -1,
-                       .offset = p->offset};
+    struct io_req r = {
+        .fd = fd, .write = write, .buf = t->block, .len = DATA_BLOCK, .buf_index = -1};
     struct io_req *done[1];
     int ret = ring->ops->submit(ring, &r);
 
@@ -230,9 +362,7 @@ static int probe_move(struct tier_storage *t, struct io *ring, const struct layo
     return ret == 1 ? r.result : -ETIMEDOUT;
 }
 
-/* A block there and back through an engine of its own: the first write to a new block is not polled
- * and works everywhere, the read tells. 0 or why it failed. */
-static int storage_probe(struct tier_storage *t, const struct layout_place *p)
+static int storage_probe(struct tier_storage *t, int fd, bool write)
 {
     struct io_opts io = {.depth = 1, .iopoll = true};
     struct io *ring;
@@ -240,36 +370,67 @@ static int storage_probe(struct tier_storage *t, const struct layout_place *p)
 
     if (ret < 0)
         return ret;
-    ret = probe_move(t, ring, p, true);
+    if (write)
+        ret = probe_move(t, ring, fd, true);
     if (ret == 0)
-        ret = probe_move(t, ring, p, false);
+        ret = probe_move(t, ring, fd, false);
     ring->ops->close(ring);
+    return ret;
+}
+
+static int probe_file(struct tier_storage *t)
+{
+    struct layout_name n;
+    int ret = layout_files_name(t->files, hash_128("iopoll", sizeof "iopoll"), true, &n), fd;
+
+    if (ret < 0)
+        return ret;
+    fd = openat(n.dirfd, n.text, layout_files_flags(t->files, true, true) | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return -errno;
+    memset(t->block, 0, DATA_BLOCK);
+    ret = storage_probe(t, fd, true);
+    close(fd);
+    unlinkat(n.dirfd, n.text, 0);
     return ret;
 }
 
 /* Devices without polled queues refuse polled I/O one by one: found out before the run. */
 static bool storage_iopoll_works(struct tier_storage *t)
 {
-    const struct hash128 name = hash_128("iopoll", sizeof "iopoll");
-    struct layout_place p;
-    int ret = t->layout->ops->create(t->layout, name, DATA_BLOCK, &p);
+    int ret = t->slab ? storage_probe(t, layout_slab_fd(t->slab), false) : probe_file(t);
 
-    if (ret == 0) {
-        memset(t->block, 0, DATA_BLOCK);
-        ret = storage_probe(t, &p);
-        t->layout->ops->release(t->layout, &p, false);
-        t->layout->ops->remove(t->layout, name);
-    }
     if (ret < 0)
         storage_note(t, "no iopoll (%s)", err_errno_name(-ret) ? err_errno_name(-ret) : "refused");
     return ret == 0;
+}
+
+static bool storage_is_direct(const struct tier_storage_opts *o)
+{
+    if (o->buffered)
+        return false;
+    return o->slab ? fcntl(layout_slab_fd(o->slab), F_GETFL) & O_DIRECT
+                   : target_direct_io(o->dirfd);
+}
+
+/* Devices without discards need none. */
+static int storage_open_trim(struct tier_storage *t, const struct tier_storage_opts *o,
+                             struct bell *bell, struct err *e)
+{
+    struct storage_trim_opts trim = {.max_ops = o->max_ops, .space = t->space, .bell = bell};
+
+    if (!o->slab || !target_discards(layout_slab_fd(o->slab)))
+        return 0;
+    trim.fd = layout_slab_fd(o->slab);
+    trim.begin = layout_slab_begin(o->slab);
+    return storage_trim_open(&t->trim, &trim, e);
 }
 
 /* Settles what the target and the host allow of what o asks. */
 static int storage_prepare(struct tier_storage *t, const struct tier_storage_opts *o,
                            struct storage_worker_opts *w, struct err *e)
 {
-    bool direct = !o->buffered && target_direct_io(o->dirfd);
+    bool direct = storage_is_direct(o);
     int ret = storage_layout(t, o, direct, e);
 
     if (ret < 0)
@@ -277,11 +438,16 @@ static int storage_prepare(struct tier_storage *t, const struct tier_storage_opt
     if (!direct && !o->buffered)
         storage_note(t, "no O_DIRECT: buffered I/O, page cache dropped after each object");
     *w = (struct storage_worker_opts){.engine = (enum io_engine)o->engine,
-                                      .chunk_bytes = (uint32_t)o->chunk_bytes,
-                                      .layout = t->layout,
                                       .max_ops = o->max_ops,
-                                      .buffered = !direct,
-                                      .sync_objects = o->sync_objects};
+                                      .policy = {.files = t->files,
+                                                 .space = t->space,
+                                                 .chunk_bytes = (uint32_t)o->chunk_bytes,
+                                                 .buffered = !direct,
+                                                 .sync_objects = o->sync_objects}};
+    if (t->slab) {
+        w->policy.slab_fd = layout_slab_fd(t->slab);
+        w->policy.slab_begin = layout_slab_begin(t->slab);
+    }
     if (o->engine == IO_PSYNC) {
         if (o->sqpoll || o->iopoll)
             storage_note(t, "no sqpoll, no iopoll (psync)");
@@ -336,9 +502,11 @@ int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, stru
     t->tier.ops = &storage_ops;
     t->max_ops = o->max_ops;
     snprintf(t->target, sizeof t->target, "%s", o->path ? o->path : "");
-    storage_name_device(t, o->dirfd);
+    storage_name_device(t, o->slab ? layout_slab_fd(o->slab) : o->dirfd);
     ret = storage_prepare(t, o, &w, e);
     w.bell = bell;
+    if (ret == 0)
+        ret = storage_open_trim(t, o, bell, e);
     if (ret == 0)
         ret = storage_start(t, o, &w, e);
     if (ret < 0) {

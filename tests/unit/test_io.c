@@ -260,7 +260,7 @@ static void test_open(void **state)
 
     (void)state;
     assert_int_equal(io_open(&io, IO_AUTO, &o, why, sizeof why, &e), -EINVAL);
-    o.depth = 5000;
+    o.depth = 20000;
     assert_int_equal(io_open(&io, IO_AUTO, &o, why, sizeof why, &e), -EINVAL);
     o.depth = 200; /* more than psync has threads */
     assert_int_equal(io_open(&io, IO_AUTO, &o, why, sizeof why, &e), 0);

@@ -1,6 +1,6 @@
-/* One file per object: created, grown, cut, opened, removed, by names that come from hashes alone.
- * Bugs looked like: a link in place of a file or a folder that was followed out of the target, a
- * file left at its old size after a rewrite, two threads making the same folder. */
+/* One file per object: names that come from hashes alone, in folders that are made when needed.
+ * Bugs looked like: a link in place of a file or a folder that was followed out of the target, two
+ * threads making the same folder. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,15 +16,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/layout.h"
+#include "lib/layout_files.h"
 #include "lib/target.h"
 
-static const struct hash128 name = {.lo = 0x1122334455667788u, .hi = 0xab00000000000001u};
-#define NAME_FILE "ab/ab000000000000011122334455667788.kv"
+static const struct hash128 object = {.lo = 0x1122334455667788u, .hi = 0xab00000000000001u};
+#define OBJECT_FILE "ab/ab000000000000011122334455667788.kv"
 
 struct fixture {
     struct target *target;
-    struct layout *layout;
+    struct layout_files *files;
     int dir;
 };
 
@@ -39,7 +39,7 @@ static int set_up(void **state)
     snprintf(path, sizeof path, "%s/kvtrace-layout-%ld", tmp ? tmp : "/tmp", (long)getpid());
     assert_int_equal(target_open_dir(&f->target, path, "test", &e), 0);
     f->dir = target_fd(f->target);
-    assert_int_equal(layout_files_open(&f->layout, f->dir, false, &e), 0);
+    assert_int_equal(layout_files_open(&f->files, f->dir, false, &e), 0);
     *state = f;
     return 0;
 }
@@ -49,81 +49,77 @@ static int tear_down(void **state)
     struct fixture *f = *state;
     struct err e = {0};
 
-    f->layout->ops->close(f->layout);
+    layout_files_close(f->files);
     assert_int_equal(target_close(f->target, false, &e), 0);
     free(f);
     return 0;
 }
 
-static void create(struct fixture *f, struct hash128 h, uint64_t bytes)
+/* Writes bytes to the object's file; the descriptor is closed again. 0 or negative errno. */
+static int create(struct fixture *f, struct hash128 h, bool cut, uint64_t bytes)
 {
-    struct layout_place p = {.fd = -1};
+    struct layout_name n;
+    int ret = layout_files_name(f->files, h, true, &n), fd;
 
-    assert_int_equal(f->layout->ops->create(f->layout, h, bytes, &p), 0);
-    assert_true(p.fd >= 0);
-    assert_int_equal(p.offset, 0);
-    assert_int_equal(f->layout->ops->release(f->layout, &p, true), 0);
+    if (ret < 0)
+        return ret;
+    fd = openat(n.dirfd, n.text, layout_files_flags(f->files, true, cut) | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return -errno;
+    if (bytes && pwrite(fd, "x", 1, (off_t)bytes - 1) != 1)
+        ret = -errno;
+    close(fd);
+    return ret;
 }
 
 static int stored(struct fixture *f, struct hash128 h, uint64_t *bytes)
 {
-    struct layout_place p;
-    int ret = f->layout->ops->open(f->layout, h, &p, bytes);
+    int fd = layout_files_find(f->files, h, bytes);
 
-    if (ret == 0)
-        assert_int_equal(f->layout->ops->release(f->layout, &p, false), 0);
-    return ret;
+    if (fd < 0)
+        return fd;
+    close(fd);
+    return 0;
 }
 
-static void test_sizes(void **state)
+static void test_names(void **state)
 {
-    static const uint64_t sizes[] = {4096, 1 << 20, 8192, 0, 3 << 20, 3 << 20};
     struct fixture *f = *state;
+    struct layout_name n;
     uint64_t bytes;
     struct stat st;
 
-    assert_int_equal(stored(f, name, &bytes), -ENOENT);
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        create(f, name, sizes[i]);
-        assert_int_equal(stored(f, name, &bytes), 0);
-        assert_int_equal(bytes, sizes[i]);
-    }
-    assert_int_equal(fstatat(f->dir, NAME_FILE, &st, 0), 0);
-    assert_int_equal(f->layout->ops->remove(f->layout, name), 0);
-    assert_int_equal(f->layout->ops->remove(f->layout, name), -ENOENT);
-    assert_int_equal(fstatat(f->dir, NAME_FILE, &st, 0), -1);
-    assert_int_equal(stored(f, name, &bytes), -ENOENT);
-}
-
-static void test_too_large(void **state)
-{
-    struct fixture *f = *state;
-    struct layout_place p;
-    uint64_t bytes;
-
-    assert_true(f->layout->ops->create(f->layout, name, UINT64_MAX - 4095, &p) < 0);
-    assert_true(f->layout->ops->create(f->layout, name, (uint64_t)INT64_MAX / 4096 * 4096, &p) < 0);
-    assert_int_equal(stored(f, name, &bytes), -ENOENT); /* no empty file left behind */
+    assert_int_equal(layout_files_name(f->files, object, false, &n), -ENOENT);
+    assert_int_equal(stored(f, object, &bytes), -ENOENT);
+    assert_int_equal(create(f, object, true, 5000), 0);
+    assert_int_equal(fstatat(f->dir, OBJECT_FILE, &st, 0), 0);
+    assert_int_equal(stored(f, object, &bytes), 0);
+    assert_int_equal(bytes, 5000);
+    assert_int_equal(create(f, object, false, 100), 0); /* written over */
+    assert_int_equal(stored(f, object, &bytes), 0);
+    assert_int_equal(bytes, 5000);
+    assert_int_equal(create(f, object, true, 100), 0);
+    assert_int_equal(stored(f, object, &bytes), 0);
+    assert_int_equal(bytes, 100);
 }
 
 static void test_links(void **state)
 {
     struct fixture *f = *state;
-    struct layout_place p;
     struct stat st;
     uint64_t bytes;
 
     assert_int_equal(mkdirat(f->dir, "elsewhere", 0755), 0);
     assert_int_equal(symlinkat("elsewhere", f->dir, "ab"), 0);
-    assert_true(f->layout->ops->create(f->layout, name, 4096, &p) < 0);
+    assert_true(create(f, object, true, 1) < 0);
     assert_int_equal(unlinkat(f->dir, "elsewhere", AT_REMOVEDIR), 0); /* still empty */
     assert_int_equal(unlinkat(f->dir, "ab", 0), 0);
     assert_int_equal(mkdirat(f->dir, "ab", 0755), 0);
-    assert_int_equal(symlinkat("../victim", f->dir, NAME_FILE), 0);
-    assert_int_equal(f->layout->ops->create(f->layout, name, 4096, &p), -ELOOP);
-    assert_int_equal(stored(f, name, &bytes), -ELOOP);
+    assert_int_equal(symlinkat("../victim", f->dir, OBJECT_FILE), 0);
+    assert_int_equal(create(f, object, true, 1), -ELOOP);
+    assert_int_equal(stored(f, object, &bytes), -ELOOP);
     assert_int_equal(fstatat(f->dir, "victim", &st, 0), -1);
-    assert_int_equal(unlinkat(f->dir, NAME_FILE, 0), 0);
+    assert_int_equal(unlinkat(f->dir, OBJECT_FILE, 0), 0);
 }
 
 static void *create_many(void *arg)
@@ -132,13 +128,9 @@ static void *create_many(void *arg)
 
     for (uint64_t i = 0; i < 300; i++) {
         struct hash128 h = {.hi = i << 56, .lo = i + ((uint64_t)(uintptr_t)pthread_self() << 16)};
-        struct layout_place p;
         uint64_t bytes = 0;
 
-        if (f->layout->ops->create(f->layout, h, 4096, &p) < 0)
-            return f;
-        f->layout->ops->release(f->layout, &p, false);
-        if (stored(f, h, &bytes) < 0 || bytes != 4096 || f->layout->ops->remove(f->layout, h) < 0)
+        if (create(f, h, true, 4096) < 0 || stored(f, h, &bytes) < 0 || bytes != 4096)
             return f;
     }
     return NULL;
@@ -160,8 +152,7 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_too_large, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
     };

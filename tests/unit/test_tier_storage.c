@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "lib/io.h"
+#include "lib/layout_slab.h"
 #include "lib/target.h"
 #include "tests/unit/tier_checks.h"
 
@@ -28,6 +29,8 @@ struct fixture {
     struct target *target;
     struct bell *bell;
     struct tier *tier;
+    struct layout_slab *slab; /* NULL: files */
+    int slab_fd;
 };
 
 static int set_up(void **state)
@@ -62,11 +65,33 @@ static struct tier_storage_opts ordinary(void)
         .engine = IO_AUTO, .chunk_bytes = 65536, .iodepth = 16, .max_ops = 64};
 }
 
+/* The slab of the directory, opened as kvreplay does; kept tells whether objects are in it. */
+static void open_slab(struct fixture *f, uint64_t space_bytes, bool resizes)
+{
+    struct layout_slab_opts o = {.space_bytes = space_bytes, .resizes = resizes};
+    struct err e = {0};
+
+    f->slab_fd = openat(target_fd(f->target), "slab.kv", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(f->slab_fd >= 0);
+    assert_int_equal(ftruncate(f->slab_fd, (off_t)layout_slab_bytes(space_bytes, 0)), 0);
+    o.fd = f->slab_fd;
+    o.index_bytes = 1 << 20;
+    assert_int_equal(layout_slab_open(&f->slab, &o, &e), 0);
+}
+
+static void close_slab(struct fixture *f)
+{
+    layout_slab_close(f->slab);
+    close(f->slab_fd);
+    f->slab = NULL;
+}
+
 static void open_tier(struct fixture *f, struct tier_storage_opts o)
 {
     struct err e = {0};
 
     o.dirfd = target_fd(f->target);
+    o.slab = f->slab;
     o.path = target_path(f->target);
     assert_int_equal(tier_storage_open(&f->tier, &o, f->bell, &e), 0);
 }
@@ -363,6 +388,134 @@ static void test_bad_options(void **state)
     refused(*state, o);
 }
 
+static void test_slab(void **state)
+{
+    static const enum io_engine engine[] = {IO_AUTO, IO_PSYNC};
+    struct fixture *f = *state;
+    struct tier_storage_opts o = ordinary();
+
+    open_slab(f, 64 << 20, true);
+    for (size_t i = 0; i < 2; i++) {
+        o.engine = engine[i];
+        o.threads = 1;
+        lives(f, o, 32, 400);
+        o.threads = 3;
+        o.chunk_bytes = 4096;
+        lives(f, o, 16, 200);
+        o.chunk_bytes = 65536;
+    }
+    o.buffered = o.sync_objects = true;
+    lives(f, o, 8, 60);
+    close_slab(f);
+}
+
+/* Every block of a slab can be in use, in however many pieces, and none is lost. */
+static void test_slab_full(void **state)
+{
+    struct fixture *f = *state;
+    struct tier_op op[64], whole = checks_op(100, 1, 32 * DATA_BLOCK), more = whole;
+
+    more.name.lo++;
+    open_slab(f, 64 * DATA_BLOCK, true);
+    open_tier(f, ordinary());
+    for (unsigned i = 0; i < 64; i++) {
+        op[i] = checks_op(i, 1, DATA_BLOCK - i);
+        assert_int_equal(run(f, &op[i], TIER_WRITE), 0);
+    }
+    assert_int_equal(run(f, &whole, TIER_WRITE), -ENOSPC);
+    for (unsigned i = 0; i < 64; i += 2)
+        assert_int_equal(run(f, &op[i], TIER_DELETE), 0);
+    assert_int_equal(run(f, &whole, TIER_WRITE), 0); /* 32 pieces */
+    assert_int_equal(run(f, &more, TIER_WRITE), -ENOSPC);
+    assert_int_equal(run(f, &whole, TIER_READ), 0);
+    for (unsigned i = 1; i < 64; i += 2)
+        assert_int_equal(run(f, &op[i], TIER_READ), 0);
+    whole.drop = true;
+    assert_int_equal(run(f, &whole, TIER_READ), 0);
+    assert_null(whole.place);
+    assert_int_equal(run(f, &more, TIER_WRITE), 0);
+    close_tier(f);
+    close_slab(f);
+}
+
+/* A block of one object in place of another's, and one of an earlier write, found by header. */
+static void test_slab_swapped_and_stale(void **state)
+{
+    struct fixture *f = *state;
+    struct tier_op a = checks_op(1, 1, 100000), b = checks_op(2, 1, 100000);
+    unsigned char block[DATA_BLOCK];
+
+    open_slab(f, 1 << 20, true);
+    open_tier(f, ordinary());
+    assert_int_equal(run(f, &a, TIER_WRITE), 0);
+    assert_int_equal(run(f, &b, TIER_WRITE), 0);
+    struct extent x;
+    uint32_t pos = (uint32_t)(uintptr_t)a.place;
+    assert_true(extent_walk(layout_slab_pool(f->slab), &pos, &x));
+    off_t at = (off_t)(layout_slab_begin(f->slab) + x.offset);
+    pos = (uint32_t)(uintptr_t)b.place;
+    assert_true(extent_walk(layout_slab_pool(f->slab), &pos, &x));
+    assert_int_equal(pread(f->slab_fd, block, DATA_BLOCK, at + DATA_BLOCK), DATA_BLOCK);
+    a.verify = TIER_VERIFY_HEADER;
+    assert_int_equal(pwrite(f->slab_fd, block, DATA_BLOCK, at + 5 * DATA_BLOCK), DATA_BLOCK);
+    assert_int_equal(run(f, &a, TIER_READ), -EBADMSG);
+    assert_int_equal(a.fault.kind, DATA_FAULT_INDEX);
+    assert_int_equal(a.fault.block, 5);
+    a.id.generation = 2;
+    assert_int_equal(run(f, &a, TIER_WRITE), 0);
+    assert_int_equal(pwrite(f->slab_fd, block, DATA_BLOCK, at + DATA_BLOCK), DATA_BLOCK);
+    assert_int_equal(run(f, &a, TIER_READ), -EBADMSG);
+    assert_int_equal(a.fault.kind, DATA_FAULT_GENERATION);
+    close_tier(f);
+    close_slab(f);
+}
+
+static void keep(struct fixture *f, const struct tier_op *op)
+{
+    assert_int_equal(layout_slab_keep(f->slab, op->name, (uint32_t)(uintptr_t)op->place), 0);
+}
+
+static void test_slab_adopt(void **state)
+{
+    struct fixture *f = *state;
+    struct tier_op a = checks_op(80, 77, 100000), b = checks_op(81, 78, 5000);
+    uint64_t size = 0, generation = 0;
+
+    open_slab(f, 1 << 20, true);
+    open_tier(f, ordinary());
+    assert_int_equal(run(f, &a, TIER_WRITE), 0);
+    assert_int_equal(run(f, &b, TIER_WRITE), 0);
+    close_tier(f);
+    keep(f, &a);
+    keep(f, &b);
+    assert_int_equal(layout_slab_kept(f->slab), 0);
+    close_slab(f);
+
+    a.place = b.place = NULL;
+    open_slab(f, 2 << 20, true);
+    open_tier(f, ordinary());
+    assert_int_equal(layout_slab_found(f->slab), 2);
+    assert_int_equal(f->tier->ops->adopt(f->tier, &a, &size, &generation), 0);
+    assert_int_equal(size, DATA_PADDED(100000));
+    assert_int_equal(generation, 77);
+    assert_int_equal(f->tier->ops->adopt(f->tier, &a, &size, &generation), -ENOENT); /* taken */
+    assert_int_equal(run(f, &a, TIER_READ), 0);
+    close_tier(f);
+    close_slab(f);
+
+    open_slab(f, 2 << 20, true); /* reading alone gives nothing up */
+    open_tier(f, ordinary());
+    assert_int_equal(f->tier->ops->adopt(f->tier, &a, &size, &generation), 0);
+    assert_int_equal(run(f, &a, TIER_DELETE), 0);
+    assert_int_equal(layout_slab_found(f->slab), 0); /* what was not adopted went with it */
+    assert_int_equal(extent_free_bytes(layout_slab_pool(f->slab)), 2 << 20);
+    close_tier(f);
+    close_slab(f);
+    open_slab(f, 2 << 20, true);
+    assert_int_equal(layout_slab_found(f->slab), 0); /* nor is it found again */
+    close_slab(f);
+}
+
 /* A container that forbids io_uring: psync takes over and says why. Last test: a filter stays for
  * ever. */
 static void test_uring_refused(void **state)
@@ -409,6 +562,10 @@ int main(void)
         TEST(test_failed_write),
         TEST(test_max_ops),
         TEST(test_bad_options),
+        TEST(test_slab),
+        TEST(test_slab_full),
+        TEST(test_slab_swapped_and_stale),
+        TEST(test_slab_adopt),
         TEST(test_uring_refused),
     };
 
