@@ -51,7 +51,9 @@ static int too_small(struct err *e, unsigned tier, uint64_t peak, uint64_t has, 
 {
     char need[32], room[32];
     return err_set(e, -ENOSPC, ERR_TARGET, trace_tier_text((enum trace_tier)tier),
-                   "the trace needs %s (%llu bytes) at its peak, and %s has %s",
+                   "the trace needs %s (%llu bytes) at its peak, and %s has %s "
+                   "(--tier-map runs its rows elsewhere, --overflow wrap uses the space of memory "
+                   "again)",
                    units_format_bytes(need, sizeof(need), (double)peak), (unsigned long long)peak,
                    of, units_format_bytes(room, sizeof(room), (double)has));
 }
@@ -79,7 +81,7 @@ static int size_memory(struct tiers *t, unsigned i, const struct survey *s, uint
     uint64_t limit = host ? memory_available() / 2 : 8 * UNITS_GIB;
     uint64_t peak = s ? s->room[i].peak : 0;
 
-    if (host && peak > limit)
+    if (host && peak > limit && !t->wrap[i])
         return too_small(e, i, peak, limit, "half of the memory available");
     t->room[i].capacity = known >= peak && known > 0 ? known : s ? peak : limit;
     if (host && t->room[i].capacity > limit)
@@ -102,6 +104,19 @@ static void size_arena(struct tiers *t, unsigned i, const struct survey *s, uint
     t->exact[i] |= s != NULL;
 }
 
+/* Any amount fits; what the arena has was decided before. */
+static void size_endless(struct tiers *t, unsigned i, const struct survey *s)
+{
+    char has[32], need[32] = "an amount not known beforehand";
+
+    if (s)
+        units_format_bytes(need, sizeof(need), (double)s->room[i].peak);
+    snprintf(t->choice[i].instead, sizeof(t->choice[i].instead),
+             "space of %s used again for %s, contents not kept",
+             units_format_bytes(has, sizeof(has), (double)t->room[i].capacity), need);
+    t->room[i].capacity = t->room[i].max_objects = NO_LIMIT;
+}
+
 static int size_one(struct tiers *t, unsigned i, const struct options *o, const struct survey *s,
                     uint64_t known, struct err *e)
 {
@@ -116,12 +131,16 @@ static int size_one(struct tiers *t, unsigned i, const struct options *o, const 
                                                      : NO_LIMIT,
                                .max_objects = NO_LIMIT};
     t->exact[i] = asked > 0;
-    if (asked && s && s->room[i].peak > asked)
+    t->wrap[i] = o->overflow == OVERFLOW_WRAP && kind != TIERS_STORAGE;
+    if (asked && s && s->room[i].peak > asked && !t->wrap[i])
         return too_small(e, i, s->room[i].peak, asked, "the tier as asked for");
     if (memory && !asked)
         rc = size_memory(t, i, s, known, e);
+    t->wrap[i] = t->wrap[i] && (!s || s->room[i].peak > t->room[i].capacity);
     if (rc == 0 && memory)
         size_arena(t, i, s, o->inflight < 64 ? o->inflight : 64);
+    if (t->wrap[i])
+        size_endless(t, i, s);
     if (rc == 0 && kind == TIERS_HOST && t->arena[i] > memory_available())
         return too_large(e, i, t->arena[i]);
     return rc;

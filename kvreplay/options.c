@@ -64,6 +64,18 @@ const struct opt options_table[] = {
      .offset = AT(tier_engine),
      .arg = "N=sim:bw=RATE,lat=TIME,servers=N,stall=AT+TIME|null|mem",
      .help = "Puts a simulated, empty or memory engine under tier N (0, 1 or 2)."},
+    {.name = "tier-map",
+     .type = OPT_LIST,
+     .offset = AT(tier_map),
+     .arg = "N=M",
+     .help = "Runs the rows of tier N on tier M."},
+    {.name = "overflow",
+     .type = OPT_ENUM,
+     .offset = AT(overflow),
+     .choices = "fail|wrap",
+     .def = "fail",
+     .help = "A memory tier too small for its objects is an error, or its space is used again: the "
+             "cost of the copies is real, the contents are not kept."},
     {.name = "null",
      .type = OPT_FLAG,
      .offset = AT(null),
@@ -108,6 +120,12 @@ const struct opt options_table[] = {
      .arg = "N",
      .max = 4096,
      .help = "Objects in flight at most. 0: 64, and 1024 unless --timing asap."},
+    {.name = "max-concurrent-allocs",
+     .type = OPT_U64,
+     .offset = AT(max_writes),
+     .arg = "N",
+     .max = 4096,
+     .help = "Objects that are being written at once, at most. 0: as many as are in flight."},
     {.name = "order",
      .type = OPT_ENUM,
      .offset = AT(order),
@@ -134,6 +152,14 @@ const struct opt options_table[] = {
      .offset = AT(limit),
      .arg = "ROWS",
      .help = "Ends after so many rows of the trace. 0: all."},
+    {.name = "loops",
+     .type = OPT_U64,
+     .offset = AT(loops),
+     .arg = "N",
+     .def = "1",
+     .min = 1,
+     .max = 1 << 20,
+     .help = "Runs the trace (or its first --limit rows) so many times, one after another."},
     {.name = "duration",
      .type = OPT_DURATION,
      .offset = AT(duration_ns),
@@ -409,7 +435,7 @@ static int options_check_autoscale(const struct opt_parser *p, struct options *o
                           "step-duration", "start-users", "max-users", "storage-p95", "qos-p95",
                           "target-saturation", (char *)NULL);
     rc = opt_refuse(p, e, "has no meaning with --autoscale", "timing", "workers", "users", "limit",
-                    "duration", "warmup", "keep", (char *)NULL);
+                    "loops", "duration", "warmup", "keep", (char *)NULL);
     if (rc < 0)
         return rc;
     n = opt_operands(p, &operand);

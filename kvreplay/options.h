@@ -30,6 +30,10 @@ enum {
     ONLY_TIER_2
 };
 enum {
+    OVERFLOW_FAIL,
+    OVERFLOW_WRAP
+};
+enum {
     AUTOSCALE_OFF
 }; /* then enum search_mode + 1 */
 enum {
@@ -44,7 +48,9 @@ struct options {
     int frames, timing, order, verify, on_absent, on_error, ioengine, sync, only_tier, on_lag,
         progress;
     bool zstd, keep, sqpoll, iopoll, buffered, null, skip_bad_rows, long_window;
-    struct opt_list tier_engine;
+    struct opt_list tier_engine, tier_map;
+    int overflow;
+    uint64_t max_writes, loops;
     int autoscale;
     const char *each;
     int64_t step_warmup_ns, step_duration_ns, storage_p95_ns;

@@ -23,6 +23,14 @@ struct row_batch {
     struct row *row[READER_BATCH];
 };
 
+/* One pass over the trace; a later one begins where the one before ended. */
+struct reader_pass {
+    uint64_t number;
+    bool begun;
+    int64_t first_ns, last_ns; /* of the trace: first Timestamp, end of the last row */
+    int64_t shift_ns;          /* added to its times */
+};
+
 struct reader {
     struct trace_reader *trace;
     struct reader_opts o;
@@ -36,6 +44,8 @@ struct reader {
     int rc;
     struct err err;
     uint64_t skipped;
+    struct reader_pass pass;
+    uint64_t done; /* rows read, of all passes */
     /* scheduler's thread */
     struct row_batch *giving; /* being filled with free rows */
     size_t giving_count;
@@ -110,6 +120,34 @@ static bool text_inside(const struct trace_str *part, const struct trace_str *wh
     return part->p >= whole->p && part->p + part->len <= whole->p + whole->len;
 }
 
+static int64_t add_clamped(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? INT64_MIN + 1 : INT64_MAX) : sum;
+}
+
+static void pass_saw(struct reader_pass *p, const struct trace_row *t)
+{
+    int64_t ends = t->duration_ns > 0 ? add_clamped(t->time_ns, t->duration_ns) : t->time_ns;
+    if (!p->begun) {
+        p->begun = true;
+        p->first_ns = p->last_ns = t->time_ns;
+    }
+    p->last_ns = ends > p->last_ns ? ends : p->last_ns;
+}
+
+/* Times and requests of a later pass are others than those of the passes before. */
+static void pass_apply(const struct reader_pass *p, struct trace_row *t)
+{
+    if (p->number == 0)
+        return;
+    t->time_ns = add_clamped(t->time_ns, p->shift_ns);
+    if (t->arrival_ns != TRACE_NONE)
+        t->arrival_ns = add_clamped(t->arrival_ns, p->shift_ns);
+    if (t->request != TRACE_NONE)
+        t->request = (int64_t)(hash_mix((uint64_t)t->request + (p->number << 40)) >> 1);
+}
+
 static int reader_fill(struct reader *r, struct row *row, const struct trace_row *t)
 {
     struct trace_str line = r->o.want_line ? t->line : (struct trace_str){NULL, 0};
@@ -133,7 +171,9 @@ static int reader_fill(struct reader *r, struct row *row, const struct trace_row
         row->t.tier = TRACE_NO_TIER;
     if (row->t.tier != TRACE_NO_TIER) {
         row->key = hash_128(t->key.p, t->key.len);
-        row->name = reader_copy_name(row->key, t->tier);
+        row->copy = tier_map_copy(&r->o.map, row->key, t->tier);
+        row->t.tier = tier_map_to(&r->o.map, t->tier);
+        row->name = reader_copy_name(row->copy, row->t.tier);
     }
     return 0;
 }
@@ -145,11 +185,11 @@ static void reader_push(struct reader *r, struct row_batch *b)
 }
 
 /* Copies one batch of the cursor; *b is the batch being filled, NULL: none. */
-static int reader_rows(struct reader *r, const struct trace_row *t, size_t n, uint64_t *number,
-                       struct row_batch **b)
+static int reader_rows(struct reader *r, const struct trace_row *t, size_t n, struct row_batch **b)
 {
     for (size_t i = 0; i < n; i++, t++) {
-        uint64_t mine = (*number)++;
+        uint64_t mine = r->done++;
+        pass_saw(&r->pass, t);
         bool other = r->o.only_tier >= 0 && t->tier != TRACE_NO_TIER && t->tier != r->o.only_tier;
         if ((r->o.gate && !gate_passes(r->o.gate, t)) || other) {
             r->skipped++;
@@ -162,6 +202,7 @@ static int reader_rows(struct reader *r, const struct trace_row *t, size_t n, ui
         if (rc < 0)
             return rc;
         row->number = mine;
+        pass_apply(&r->pass, &row->t);
         if (++(*b)->count == READER_BATCH) {
             reader_push(r, *b);
             *b = NULL;
@@ -185,13 +226,30 @@ static int reader_read(struct reader *r, struct trace_cursor *c)
     while (!atomic_load(&r->stop) && (rc = trace_cursor_next(c, &t, &n, &r->err)) > 0) {
         if (r->o.limit && n > r->o.limit - number)
             n = (size_t)(r->o.limit - number);
-        rc = reader_rows(r, t, n, &number, &b);
+        rc = reader_rows(r, t, n, &b);
         if (rc < 0)
             break;
+        number += n;
         if (r->o.limit && number == r->o.limit)
             return 0;
     }
     return atomic_load(&r->stop) ? 0 : rc;
+}
+
+static int reader_again(struct reader *r, struct trace_cursor **c)
+{
+    struct reader_pass *p = &r->pass;
+
+    trace_cursor_close(*c);
+    *c = NULL;
+    if (!p->begun) /* no rows: further passes have none either */
+        p->number = r->o.loops;
+    p->number++;
+    p->shift_ns = add_clamped(p->shift_ns, add_clamped(p->last_ns, -p->first_ns));
+    int rc = trace_rewind(r->trace, &r->err);
+    if (rc == 0)
+        rc = trace_cursor_open(c, r->trace, &r->err);
+    return rc < 0 ? rc : reader_read(r, *c);
 }
 
 static void *reader_main(void *arg)
@@ -202,6 +260,8 @@ static void *reader_main(void *arg)
     int rc = trace_cursor_open(&c, r->trace, &r->err);
     if (rc == 0)
         rc = reader_read(r, c);
+    while (rc == 0 && !atomic_load(&r->stop) && r->pass.number + 1 < r->o.loops)
+        rc = reader_again(r, &c);
     trace_cursor_close(c);
     r->rc = rc;
     atomic_store(&r->state, READER_ENDED);

@@ -10,6 +10,7 @@
 
 #include "kvreplay/gate.h"
 #include "kvreplay/row.h"
+#include "kvreplay/tier_map.h"
 #include "lib/bell.h"
 #include "lib/err.h"
 #include "lib/trace.h"
@@ -21,8 +22,10 @@ enum {
 #define READER_MAX_TEXT ((size_t)64 << 20)
 
 struct reader_opts {
-    size_t rows;       /* window, multiple of READER_BATCH */
-    uint64_t limit;    /* rows at most, 0: all */
+    size_t rows;    /* window, multiple of READER_BATCH */
+    uint64_t limit; /* rows at most, 0: all */
+    uint64_t loops; /* passes over them; above 1 the trace must rewind. 0: 1 */
+    struct tier_map map;
     struct gate *gate; /* of users; NULL: all. The reader's thread's */
     int only_tier;     /* enum trace_tier, or -1: all */
     bool want_line;    /* keep the text of the row */

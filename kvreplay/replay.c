@@ -28,6 +28,7 @@ struct replay {
     struct trace_reader *trace;
     struct survey survey;
     bool surveyed;
+    struct tier_map map;
     struct bell *bell;
     struct tiers tiers;
     struct objects *objects;
@@ -86,24 +87,38 @@ static int replay_open_trace(struct replay *r, struct err *e)
 /* A cut file is said again, and decides the exit status, when the run comes to the cut. */
 static int replay_survey(struct replay *r, struct err *e)
 {
-    bool create = r->o->on_absent == SCHED_ABSENT_CREATE;
+    bool timed = r->o->timing != TIMING_ASAP;
+    struct survey_opts s = {.limit = r->o->limit,
+                            .loops = r->o->loops,
+                            .only_tier = replay_only_tier(r->o),
+                            .map = r->map,
+                            .create = r->o->on_absent == SCHED_ABSENT_CREATE,
+                            .until_ns = INT64_MAX,
+                            .served = r->o->timing == TIMING_SERVED,
+                            .look_ahead = WINDOW_TIMED};
 
     r->show.total_ns = r->o->timing == TIMING_ASAP ? 0 : r->o->duration_ns;
+    if (!trace_can_rewind(r->trace) && r->o->loops > 1)
+        return err_set(e, -EINVAL, ERR_INPUT, "--loops",
+                       "the trace is no regular file: it can be read once only");
     if (!trace_can_rewind(r->trace))
         return 0;
-    struct gate *gate = r->o->users ? gate_create(r->o->users) : NULL;
-    if (r->o->users && !gate)
+    if (timed && r->o->duration_ns)
+        s.until_ns = (int64_t)fmin((double)r->o->duration_ns * r->o->speed, 4e18);
+    s.gate = r->o->users ? gate_create(r->o->users) : NULL;
+    if (r->o->users && !s.gate)
         return err_nomem(e, "table of users");
-    int rc = survey_run(&r->survey, r->trace, r->o->limit, replay_only_tier(r->o), gate, create, e);
-    gate_free(gate);
+    int rc = survey_run(&r->survey, r->trace, &s, e);
+    gate_free(s.gate);
     if (rc < 0 && rc != -EBADMSG)
         return rc;
     *e = (struct err){0};
     r->surveyed = true;
     r->show.total_rows = r->survey.run_rows;
     if (r->o->timing == TIMING_TRACE)
-        r->show.total_ns = (int64_t)fmin((double)r->survey.span_ns / r->o->speed,
-                                         r->o->duration_ns ? (double)r->o->duration_ns : 9e18);
+        r->show.total_ns =
+            (int64_t)fmin((double)r->survey.span_ns * (double)r->o->loops / r->o->speed,
+                          r->o->duration_ns ? (double)r->o->duration_ns : 9e18);
     return trace_rewind(r->trace, e);
 }
 
@@ -136,12 +151,16 @@ static int replay_adopt(struct replay *r, struct err *e)
 static int replay_populate(struct replay *r, struct err *e)
 {
     bool kept = r->tiers.target && target_was_kept(r->tiers.target);
+    uint64_t writes = r->o->inflight;
     int rc = 0;
+
+    if (r->o->max_writes && r->o->max_writes < writes)
+        writes = r->o->max_writes;
 
     r->generation = kept ? (uint64_t)clock_wall_ns() : 1;
     if (r->surveyed)
-        rc = populate_write(&r->populated, &r->survey, &r->tiers, r->objects,
-                            (unsigned)r->o->inflight, &r->generation, r->bell, e);
+        rc = populate_write(&r->populated, &r->survey, &r->tiers, r->objects, (unsigned)writes,
+                            &r->generation, r->bell, e);
     survey_release(&r->survey);
     return rc;
 }
@@ -176,6 +195,8 @@ static int replay_open_reader(struct replay *r, size_t window, struct err *e)
     r->gate = r->o->users ? gate_create(r->o->users) : NULL;
     struct reader_opts o = {.rows = window,
                             .limit = r->o->limit,
+                            .loops = r->o->loops,
+                            .map = r->map,
                             .gate = r->gate,
                             .only_tier = replay_only_tier(r->o),
                             .want_line = r->writer != NULL,
@@ -225,6 +246,7 @@ static int replay_schedule(struct replay *r, size_t window, struct err *e)
                            .speed = r->o->speed,
                            .order = (enum order_mode)(r->o->order - 1),
                            .inflight = (unsigned)r->o->inflight,
+                           .max_writes = (unsigned)r->o->max_writes,
                            .window = window,
                            .verify = (enum tier_verify)r->o->verify,
                            .on_absent = (enum sched_on_absent)r->o->on_absent,
@@ -401,7 +423,9 @@ static int replay_prepare(struct replay *r, struct err *e)
     if (!r->bell || !r->objects || !r->progress || stats_init(&r->stats) < 0)
         return err_nomem(e, "replay");
     r->notices.progress = r->show.progress = r->progress;
-    int rc = replay_open_trace(r, e);
+    int rc = tier_map_parse(&r->map, &r->o->tier_map, e);
+    if (rc == 0)
+        rc = replay_open_trace(r, e);
     if (rc == 0)
         rc = replay_survey(r, e);
     if (rc == 0)

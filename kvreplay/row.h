@@ -35,9 +35,11 @@ enum {
 };
 
 struct row {
-    struct trace_row t;       /* the result columns are filled here; line and key point into text */
-    struct hash128 key, name; /* of the key; of the copy: (tier, key) */
-    uint64_t number;          /* in the trace, from 0 */
+    struct trace_row t;  /* the result columns are filled here; line and key point into text */
+    struct hash128 key;  /* hash of the key */
+    struct hash128 copy; /* the same, of one copy of those that a mapped tier may hold */
+    struct hash128 name; /* hash of (tier, copy) */
+    uint64_t number;     /* in the trace, from 0 */
 
     /* order.c: one chain by key, one by request */
     struct chain *chain[2];

@@ -24,6 +24,7 @@
 #include "kvreplay/schedule.h"
 #include "kvreplay/timers.h"
 #include "kvreplay/worker.h"
+#include "kvreplay/write_gate.h"
 #include "lib/stop.h"
 
 enum {
@@ -41,6 +42,7 @@ struct sched {
     struct admit *admit; /* NULL: not served */
     struct flights *flights;
     struct row_list ready, no_room[TRACE_TIERS];
+    struct write_gate writes;
     struct row *taken[READER_BATCH]; /* from the reader, not admitted yet */
     size_t taken_count, taken_next;
     size_t inside;    /* rows admitted and not finished */
@@ -86,7 +88,8 @@ static void sched_fail(struct sched *s, int rc)
 static void sched_eligible(struct sched *s, struct row *r, int64_t when_ns)
 {
     r->t.eligible_ns = when_ns;
-    if (r->stage == ROW_MAIN && r->t.due_ns != TRACE_NONE && r->t.due_ns > when_ns) {
+    if (r->stage == ROW_MAIN && r->t.due_ns != TRACE_NONE &&
+        (r->t.due_ns > when_ns || r->t.due_ns >= s->end_ns)) {
         r->wake_ns = r->t.due_ns;
         timers_add(s->timers, r);
         return;
@@ -202,6 +205,11 @@ static void sched_no_io(struct sched *s, struct row *r)
     sched_finish(s, r, now);
 }
 
+static bool sched_writes(const struct row *r)
+{
+    return r->stage == ROW_CREATE || (r->stage == ROW_MAIN && r->t.op == TRACE_WRITE);
+}
+
 /* False: it must stay in line, for want of a slot. */
 static bool sched_issue(struct sched *s, struct row *r)
 {
@@ -212,11 +220,17 @@ static bool sched_issue(struct sched *s, struct row *r)
         sched_no_io(s, r);
         return true;
     }
+    if (write_gate_shut(&s->writes) && sched_writes(r)) {
+        list_pop(&s->ready);
+        list_append(&s->writes.line, r);
+        return true;
+    }
     if (!f)
         return false;
     struct tier_op *op = flight_op(f);
     bool main_stage = r->stage == ROW_MAIN;
-    if (!worker_prepare(s->env.objects, r, s->o.verify, op)) {
+    if (!worker_prepare(s->env.objects, r,
+                        s->env.verifies[r->t.tier] ? s->o.verify : TIER_VERIFY_NONE, op)) {
         int64_t now = sched_now(s);
         list_pop(&s->ready);
         sched_started(s, r, now, flight_freed_ns(f));
@@ -232,6 +246,7 @@ static bool sched_issue(struct sched *s, struct row *r)
     if (main_stage)
         sched_started(s, r, now, flight_freed_ns(f));
     flights_take(s->flights);
+    s->writes.writing += sched_writes(r);
     s->submitted[r->t.tier] = true;
     return true;
 }
@@ -242,7 +257,7 @@ static bool sched_release(struct sched *s)
     bool any = false;
     struct row *r;
 
-    while (timers_next_ns(s->timers) != INT64_MAX && (r = timers_pop(s->timers, sched_now(s)))) {
+    while (timers_next_ns(s->timers) < s->end_ns && (r = timers_pop(s->timers, sched_now(s)))) {
         any = true;
         if (!r->held) {
             list_append(&s->ready, r);
@@ -280,6 +295,7 @@ static void sched_complete(struct sched *s, struct tier_op *op)
     struct row *r = op->owner;
     enum row_stage was = r->stage;
     int64_t done_ns = op->done_ns;
+    bool wrote = sched_writes(r);
     bool more = worker_complete(s->env.objects, r, op);
 
     if (was == ROW_MAIN) {
@@ -296,6 +312,9 @@ static void sched_complete(struct sched *s, struct tier_op *op)
             sched_started(s, r, done_ns, INT64_MIN);
     }
     flights_give(s->flights, flight_of(op), done_ns);
+    struct row *writer = wrote ? write_gate_leave(&s->writes, done_ns) : NULL;
+    if (writer)
+        list_append(&s->ready, writer);
     if (!more) {
         sched_finish(s, r, done_ns);
     } else if (r->stage == ROW_MAIN) {
@@ -352,7 +371,7 @@ static void sched_plan(struct sched *s, struct row *r)
                               "the trace has rows of this tier, and no target for it was given"));
         return;
     }
-    int rc = plan_row(s->env.objects, &s->env.room[r->t.tier], &r->t, r->key, create, &r->plan);
+    int rc = plan_row(s->env.objects, &s->env.room[r->t.tier], &r->t, r->copy, create, &r->plan);
     if (rc < 0)
         sched_fail(s, err_nomem(s->e, "table of objects"));
     if (r->plan.create)
@@ -543,6 +562,7 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
     s->env = *env;
     s->head = true;
     s->generation = o->first_generation;
+    s->writes.max = o->max_writes;
     s->order = order_create(o->order, o->window);
     s->timers = timers_create(o->window);
     s->flights = flights_create(o->inflight);

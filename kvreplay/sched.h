@@ -39,8 +39,9 @@ struct sched_opts {
     bool closed;      /* timed: each user's rows one after another, with the trace's pauses */
     double speed;
     enum order_mode order;
-    unsigned inflight; /* objects */
-    size_t window;     /* rows inside */
+    unsigned inflight;   /* objects */
+    unsigned max_writes; /* of them, objects that are being written; 0: no bound */
+    size_t window;       /* rows inside */
     enum tier_verify verify;
     enum sched_on_absent on_absent;
     bool create_in_run; /* no survey was possible: objects are created when the look-ahead meets

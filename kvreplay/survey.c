@@ -51,25 +51,28 @@ static void survey_enlarge(struct survey *s, const struct trace_row *t, struct o
     s->initial_bytes[t->tier] += more;
 }
 
-static int survey_row(struct survey *s, const struct trace_row *t, bool create)
+static int survey_row(struct survey *s, const struct survey_opts *o, const struct trace_row *row,
+                      bool runs)
 {
-    struct hash128 key = hash_128(t->key.p, t->key.len);
+    struct hash128 key = tier_map_copy(&o->map, hash_128(row->key.p, row->key.len), row->tier);
+    struct trace_row t = *row;
     struct plan p;
     int rc = 0;
 
-    s->tier_rows[t->tier]++;
-    if (t->size > s->largest[t->tier])
-        s->largest[t->tier] = t->size;
-    if (t->op == TRACE_READ && create && t->size > 0 && t->size <= OBJECT_SIZE_MAX) {
-        struct object *o = objects_find(s->objects, key, t->tier);
-        if (!o || (!o->planned && !o->initial))
-            rc = survey_add_initial(s, t, key);
-        else if (o->initial && !o->replaced)
-            survey_enlarge(s, t, o);
+    t.tier = tier_map_to(&o->map, row->tier);
+    s->tier_rows[t.tier]++;
+    if (t.size > s->largest[t.tier])
+        s->largest[t.tier] = t.size;
+    if (t.op == TRACE_READ && o->create && runs && t.size > 0 && t.size <= OBJECT_SIZE_MAX) {
+        struct object *have = objects_find(s->objects, key, t.tier);
+        if (!have || (!have->planned && !have->initial))
+            rc = survey_add_initial(s, &t, key);
+        else if (have->initial && !have->replaced)
+            survey_enlarge(s, &t, have);
     }
     if (rc == 0)
-        rc = plan_row(s->objects, &s->room[t->tier], t, key, false, &p);
-    objects_settle(s->objects, objects_find(s->objects, key, t->tier));
+        rc = plan_row(s->objects, &s->room[t.tier], &t, key, false, &p);
+    objects_settle(s->objects, objects_find(s->objects, key, t.tier));
     return rc;
 }
 
@@ -79,49 +82,94 @@ static bool survey_wants(const struct trace_row *t, int only_tier)
            (only_tier < 0 || t->tier == only_tier);
 }
 
-/* What progress is measured by. */
-static void survey_count(struct survey *s, const struct trace_row *t, int only_tier,
-                         int64_t *zero_ns)
-{
-    int64_t span;
+/* Where the survey is in its pass. */
+struct survey_at {
+    uint64_t rows;
+    int64_t zero_ns; /* Timestamp of the first row that is not at the head; TRACE_NONE: not yet */
+    size_t late;     /* rows due after until_ns */
+};
 
-    s->run_rows += only_tier < 0 || t->tier == TRACE_NO_TIER || t->tier == only_tier;
-    if (*zero_ns == TRACE_NONE && t->class != TRACE_PREPOP && t->class != TRACE_INGEST)
-        *zero_ns = t->time_ns;
-    if (*zero_ns != TRACE_NONE && !__builtin_sub_overflow(t->time_ns, *zero_ns, &span) &&
-        span > s->span_ns)
-        s->span_ns = span;
+/* What progress is measured by. False: the row is due after the end of the run. */
+static bool survey_count(struct survey *s, const struct survey_opts *o, struct survey_at *at,
+                         const struct trace_row *t)
+{
+    bool arrives = o->served && t->request != TRACE_NONE && t->arrival_ns != TRACE_NONE;
+    int64_t span, begins_ns = arrives ? t->arrival_ns : t->time_ns;
+
+    s->run_rows += o->only_tier < 0 || t->tier == TRACE_NO_TIER || t->tier == o->only_tier;
+    if (at->zero_ns == TRACE_NONE && !row_in_head(t))
+        at->zero_ns = begins_ns;
+    if (at->zero_ns == TRACE_NONE || __builtin_sub_overflow(begins_ns, at->zero_ns, &span))
+        return true;
+    s->span_ns = span > s->span_ns ? span : s->span_ns;
+    at->late += span > o->until_ns;
+    return span <= o->until_ns;
 }
 
-static int survey_pass(struct survey *s, struct trace_cursor *c, uint64_t limit, int only_tier,
-                       struct gate *gate, bool create, struct err *e)
+static bool survey_over(const struct survey_opts *o, const struct survey_at *at)
 {
-    const struct trace_row *t;
-    int64_t zero_ns = TRACE_NONE;
-    size_t n;
-    int rc;
+    return (o->limit && at->rows >= o->limit) || (o->look_ahead && at->late >= o->look_ahead);
+}
 
-    while ((rc = trace_cursor_next(c, &t, &n, e)) > 0) {
+static int survey_batch(struct survey *s, const struct survey_opts *o, struct survey_at *at,
+                        const struct trace_row *t, size_t n)
+{
+    for (size_t i = 0; i < n && !survey_over(o, at); i++, t++) {
+        at->rows++;
+        if (o->gate && !gate_passes(o->gate, t))
+            continue;
+        bool runs = survey_count(s, o, at, t);
+        if (survey_wants(t, o->only_tier) && survey_row(s, o, t, runs) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int survey_pass(struct survey *s, struct trace_cursor *c, const struct survey_opts *o,
+                       bool *late, struct err *e)
+{
+    struct survey_at at = {.zero_ns = TRACE_NONE};
+    const struct trace_row *t;
+    size_t n;
+    int rc = 0;
+
+    while (!survey_over(o, &at) && (rc = trace_cursor_next(c, &t, &n, e)) > 0) {
         if (stop_signal())
             return err_set(e, -EINTR, ERR_FAILED, "", "interrupted");
-        for (size_t i = 0; i < n && (!limit || s->rows < limit); i++, t++) {
-            s->rows++;
-            if (gate && !gate_passes(gate, t))
-                continue;
-            survey_count(s, t, only_tier, &zero_ns);
-            if (survey_wants(t, only_tier) && survey_row(s, t, create) < 0)
-                return err_nomem(e, "table of objects");
-        }
-        if (limit && s->rows >= limit)
-            return 0;
+        if (survey_batch(s, o, &at, t, n) < 0)
+            return err_nomem(e, "table of objects");
     }
+    s->rows += at.rows;
+    *late = at.late > 0;
+    return rc < 0 ? rc : 0;
+}
+
+/* After one pass what is in the tiers depends on nothing but the trace, so that a second one shows
+ * all that any later one can need. */
+static int survey_again(struct survey *s, struct trace_reader *trace, const struct survey_opts *o,
+                        struct err *e)
+{
+    struct survey_opts all = *o;
+    struct trace_cursor *c = NULL;
+    bool late;
+
+    all.until_ns = INT64_MAX;
+    int rc = trace_rewind(trace, e);
+    if (rc == 0)
+        rc = trace_cursor_open(&c, trace, e);
+    if (rc == 0)
+        rc = survey_pass(s, c, &all, &late, e);
+    trace_cursor_close(c);
+    s->rows = s->rows / 2 * o->loops;
+    s->run_rows = s->run_rows / 2 * o->loops;
     return rc;
 }
 
-int survey_run(struct survey *s, struct trace_reader *trace, uint64_t limit, int only_tier,
-               struct gate *gate, bool create, struct err *e)
+int survey_run(struct survey *s, struct trace_reader *trace, const struct survey_opts *o,
+               struct err *e)
 {
     struct trace_cursor *c = NULL;
+    bool late = false;
 
     memset(s, 0, sizeof(*s));
     for (unsigned i = 0; i < TRACE_TIERS; i++)
@@ -131,9 +179,9 @@ int survey_run(struct survey *s, struct trace_reader *trace, uint64_t limit, int
         return err_nomem(e, "table of objects");
     int rc = trace_cursor_open(&c, trace, e);
     if (rc == 0)
-        rc = survey_pass(s, c, limit, only_tier, gate, create, e);
+        rc = survey_pass(s, c, o, &late, e);
     trace_cursor_close(c);
-    return rc;
+    return rc == 0 && o->loops > 1 && !late ? survey_again(s, trace, o, e) : rc;
 }
 
 void survey_release(struct survey *s)

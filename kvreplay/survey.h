@@ -9,6 +9,7 @@
 #include "kvreplay/gate.h"
 #include "kvreplay/objects.h"
 #include "kvreplay/plan.h"
+#include "kvreplay/tier_map.h"
 #include "lib/err.h"
 #include "lib/trace.h"
 
@@ -25,13 +26,27 @@ struct survey {
     uint64_t initial_objects[TRACE_TIERS], initial_bytes[TRACE_TIERS];
 };
 
+/* Which rows will run. */
+struct survey_opts {
+    uint64_t limit, loops; /* as the reader's */
+    int only_tier;         /* of the trace, or -1 */
+    struct gate *gate;     /* may be NULL */
+    struct tier_map map;
+    bool create; /* objects read before they were written are to be there at the start */
+    /* Times of the trace after the first row that is not at the head; INT64_MAX: no end. Rows that
+     * are due later need no objects, and once as many of them as the run looks ahead were read, no
+     * row behind them can run. */
+    int64_t until_ns;
+    bool served; /* by Arrival */
+    size_t look_ahead;
+};
+
 /*
- * Reads the whole trace (limit rows; only_tier or -1; gate may be NULL) with a cursor of its own;
- * rewind it afterwards. create: objects read before they were written are to be there at the start.
- * -EINTR: a signal came. survey_release also after a failure.
+ * Reads the trace with a cursor of its own; rewind it afterwards. -EINTR: a signal came.
+ * survey_release also after a failure.
  */
-int survey_run(struct survey *s, struct trace_reader *trace, uint64_t limit, int only_tier,
-               struct gate *gate, bool create, struct err *e);
+int survey_run(struct survey *s, struct trace_reader *trace, const struct survey_opts *o,
+               struct err *e);
 void survey_release(struct survey *s);
 
 #endif

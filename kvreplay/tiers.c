@@ -185,14 +185,17 @@ static int open_one(struct tiers *t, const struct options *o, struct bell *bell,
                     struct err *e)
 {
     const struct tiers_choice *c = &t->choice[i];
+    uint64_t objects = t->wrap[i] ? 1 : t->room[i].max_objects;
     struct tier_host_opts host = {.capacity = t->arena[i],
-                                  .max_objects = t->room[i].max_objects,
+                                  .max_objects = objects,
                                   .threads = host_threads(),
                                   .prefault = t->exact[i],
+                                  .wrap = t->wrap[i],
                                   .max_ops = (unsigned)o->inflight};
     struct tier_gpu_opts gpu = {.gpu = c->gpu,
                                 .capacity = t->arena[i],
-                                .max_objects = t->room[i].max_objects,
+                                .max_objects = objects,
+                                .wrap = t->wrap[i],
                                 .chunk_bytes = o->chunk_bytes,
                                 .max_ops = (unsigned)o->inflight};
     switch (c->kind) {

@@ -34,6 +34,7 @@ struct tiers {
     struct tiers_choice choice[TRACE_TIERS];
     struct room room[TRACE_TIERS];
     uint64_t arena[TRACE_TIERS]; /* bytes of objects that memory and GPU engines are opened with */
+    bool wrap[TRACE_TIERS];      /* the arena's space is used again: capacity has no end */
     bool exact[TRACE_TIERS];     /* room is known from a survey or an option */
     struct tier *tier[TRACE_TIERS];
     struct tier_info info[TRACE_TIERS];

@@ -22,7 +22,7 @@ static int worker_status(int rc)
 static void worker_op(struct tier_op *op, enum tier_verb verb, const struct row *r,
                       const struct object *o)
 {
-    *op = (struct tier_op){.verb = verb, .name = r->name, .id = {.key = r->key}};
+    *op = (struct tier_op){.verb = verb, .name = r->name, .id = {.key = r->copy}};
     if (o) {
         op->place = o->place;
         op->size = o->size;
@@ -32,14 +32,14 @@ static void worker_op(struct tier_op *op, enum tier_verb verb, const struct row 
 
 static bool worker_write(struct objects *objects, struct row *r, struct tier_op *op)
 {
-    struct object *o = objects_find(objects, r->key, r->t.tier);
+    struct object *o = objects_find(objects, r->copy, r->t.tier);
 
     if (r->t.size == 0) { /* nothing to store, but perhaps something to remove */
         if (o && o->live && o->size > 0) {
             worker_op(op, TIER_DELETE, r, o);
             return true;
         }
-        o = objects_get(objects, r->key, r->t.tier);
+        o = objects_get(objects, r->copy, r->t.tier);
         r->t.status = o ? TRACE_OK : ENOMEM;
         if (o) {
             o->live = 1;
@@ -56,7 +56,7 @@ static bool worker_write(struct objects *objects, struct row *r, struct tier_op 
 static bool worker_read(struct objects *objects, struct row *r, enum tier_verify verify,
                         struct tier_op *op)
 {
-    struct object *o = objects_find(objects, r->key, r->t.tier);
+    struct object *o = objects_find(objects, r->copy, r->t.tier);
     bool drops = row_drops(&r->t), too_long;
 
     if (!o || !o->live) {
@@ -86,7 +86,7 @@ static bool worker_read(struct objects *objects, struct row *r, enum tier_verify
 
 static bool worker_delete(struct objects *objects, struct row *r, struct tier_op *op)
 {
-    struct object *o = objects_find(objects, r->key, r->t.tier);
+    struct object *o = objects_find(objects, r->copy, r->t.tier);
 
     if (!o || !o->live) {
         r->t.status = TRACE_ABSENT;
@@ -115,7 +115,7 @@ bool worker_prepare(struct objects *objects, struct row *r, enum tier_verify ver
         return false;
     }
     if (r->stage == ROW_CLEAN) {
-        worker_op(op, TIER_DELETE, r, objects_find(objects, r->key, r->t.tier));
+        worker_op(op, TIER_DELETE, r, objects_find(objects, r->copy, r->t.tier));
         return true;
     }
     if (r->stage == ROW_CREATE || r->t.op == TRACE_WRITE)
@@ -128,7 +128,7 @@ bool worker_prepare(struct objects *objects, struct row *r, enum tier_verify ver
 /* The object after a write: true when something must be cleaned away. */
 static bool worker_written(struct objects *objects, struct row *r, const struct tier_op *op)
 {
-    struct object *o = objects_get(objects, r->key, r->t.tier);
+    struct object *o = objects_get(objects, r->copy, r->t.tier);
 
     if (!o) { /* no memory to remember it: it stays on the tier, unknown, and the row failed */
         r->t.status = ENOMEM;
@@ -144,7 +144,7 @@ static bool worker_written(struct objects *objects, struct row *r, const struct 
 /* The copy is gone, or must be cleaned away: true. */
 static bool worker_removed(struct objects *objects, struct row *r, const struct tier_op *op)
 {
-    struct object *o = objects_find(objects, r->key, r->t.tier);
+    struct object *o = objects_find(objects, r->copy, r->t.tier);
 
     if (!o)
         return false;
@@ -156,7 +156,7 @@ static bool worker_removed(struct objects *objects, struct row *r, const struct 
 
 static void worker_settle(struct objects *objects, const struct row *r)
 {
-    objects_settle(objects, objects_find(objects, r->key, r->t.tier));
+    objects_settle(objects, objects_find(objects, r->copy, r->t.tier));
 }
 
 bool worker_complete(struct objects *objects, struct row *r, const struct tier_op *op)

@@ -111,6 +111,7 @@ struct tier_host_opts {
     unsigned threads;     /* 0: 1 */
     bool prefault; /* touch all of the arena now, so that page faults stay out of latencies; else a
                       thread touches it ahead of use */
+    bool wrap; /* any amount of objects, over each other in capacity bytes; reads not verified */
     unsigned max_ops;
 };
 int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bell *bell,
@@ -121,6 +122,7 @@ int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bel
 struct tier_gpu_opts {
     int gpu;
     uint64_t capacity, max_objects;
+    bool wrap; /* as the host's */
     uint64_t chunk_bytes;
     unsigned max_ops;
 };

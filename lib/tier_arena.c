@@ -12,6 +12,8 @@
 #include "lib/spsc.h"
 #include "lib/thread.h"
 
+#define ARENA_ENDLESS (UINT64_C(1) << 60)
+
 struct arena_worker {
     struct arena *arena;
     unsigned index;
@@ -28,6 +30,7 @@ struct arena {
     const struct arena_engine *engine;
     void *state;
     struct extent_pool *space;
+    uint64_t wrap_bytes; /* of the memory when space has no end; 0: space is the memory */
     struct bell *bell;
     struct tier_op *ready; /* completed without a worker */
     unsigned workers, inside, max_ops;
@@ -81,6 +84,7 @@ void arena_done(struct arena_worker *w, struct tier_op *op)
 void arena_walk_start(struct arena_walk *k, const struct arena_worker *w, const struct tier_op *op)
 {
     k->space = w->arena->space;
+    k->wrap_bytes = w->arena->wrap_bytes;
     k->pos = (uint32_t)(uintptr_t)op->place;
     k->at = (struct extent){0, 0};
 }
@@ -91,6 +95,11 @@ uint64_t arena_walk_next(struct arena_walk *k, uint64_t max, uint64_t *offset)
         return 0;
     uint64_t len = k->at.len < max ? k->at.len : max;
     *offset = k->at.offset;
+    if (k->wrap_bytes) {
+        *offset %= k->wrap_bytes;
+        if (len > k->wrap_bytes - *offset)
+            len = k->wrap_bytes - *offset;
+    }
     k->at.offset += len;
     k->at.len -= len;
     return len;
@@ -213,7 +222,7 @@ static int arena_adopt(struct tier *t, struct tier_op *op, uint64_t *size, uint6
 static void arena_describe(const struct tier *t, struct tier_info *info)
 {
     const struct arena *a = (const struct arena *)t;
-    *info = (struct tier_info){.verifies = true};
+    *info = (struct tier_info){.verifies = !((const struct arena *)t)->wrap_bytes};
     a->engine->describe(a->state, info);
 }
 
@@ -285,7 +294,7 @@ static int make_queues(struct arena *a)
     return 0;
 }
 
-int arena_open(struct tier **out, uint64_t bytes, unsigned workers, unsigned max_ops,
+int arena_open(struct tier **out, uint64_t bytes, bool wrap, unsigned workers, unsigned max_ops,
                const struct arena_engine *engine, void *state, struct bell *bell, struct err *e)
 {
     struct arena *a = calloc(1, sizeof *a);
@@ -297,7 +306,8 @@ int arena_open(struct tier **out, uint64_t bytes, unsigned workers, unsigned max
     a->bell = bell;
     a->workers = workers < 1 ? 1 : workers > ARENA_MAX_WORKERS ? ARENA_MAX_WORKERS : workers;
     a->max_ops = max_ops ? max_ops : 1;
-    a->space = extent_pool_create(bytes, DATA_BLOCK);
+    a->wrap_bytes = wrap ? bytes / DATA_BLOCK * DATA_BLOCK : 0;
+    a->space = extent_pool_create(wrap ? ARENA_ENDLESS : bytes, DATA_BLOCK);
     int rc = a->space && make_queues(a) == 0 ? 0 : err_nomem(e, "memory tier");
     if (rc == 0)
         rc = start_workers(a, e);

@@ -27,11 +27,14 @@ struct arena_engine {
     void (*close)(void *engine); /* after the workers have ended; frees engine */
 };
 
+/* wrap: space given out has no end and comes round in the engine's memory; what was there before is
+ * written over, so contents do not last, and operations may touch the same bytes. */
+
 /* A tier of capacity bytes plus a block of slack for each of max_objects; arena_bytes gives the
  * size that the engine's memory must have. workers threads run engine->run. On failure engine is
  * not closed. */
 uint64_t arena_bytes(uint64_t capacity, uint64_t max_objects);
-int arena_open(struct tier **out, uint64_t bytes, unsigned workers, unsigned max_ops,
+int arena_open(struct tier **out, uint64_t bytes, bool wrap, unsigned workers, unsigned max_ops,
                const struct arena_engine *engine, void *state, struct bell *bell, struct err *e);
 
 /* For workers, in their own thread. */
@@ -45,6 +48,7 @@ void arena_done(struct arena_worker *w, struct tier_op *op); /* op's outputs are
 /* An object's bytes in pieces of the arena. */
 struct arena_walk {
     const struct extent_pool *space;
+    uint64_t wrap_bytes; /* 0: offsets do not come round */
     uint32_t pos;
     struct extent at;
 };

@@ -261,7 +261,7 @@ int tier_gpu_open(struct tier **out, const struct tier_gpu_opts *o, struct bell 
     g->chunk_bytes = DATA_PADDED(o->chunk_bytes ? o->chunk_bytes : 1);
     int rc = gpu_prepare(g, e);
     if (rc == 0)
-        rc = arena_open(out, g->bytes, WORKERS, o->max_ops, &gpu_engine, g, bell, e);
+        rc = arena_open(out, g->bytes, o->wrap, WORKERS, o->max_ops, &gpu_engine, g, bell, e);
     if (rc < 0)
         gpu_close(g);
     return rc;

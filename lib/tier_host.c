@@ -249,7 +249,7 @@ int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bel
     h->stage = aligned_alloc(DATA_BLOCK, (size_t)h->workers * STAGE_BYTES);
     int rc = h->stage ? host_map(h, o->prefault, e) : err_nomem(e, "host memory tier");
     if (rc == 0)
-        rc = arena_open(out, h->bytes, h->workers, o->max_ops, &host_engine, h, bell, e);
+        rc = arena_open(out, h->bytes, o->wrap, h->workers, o->max_ops, &host_engine, h, bell, e);
     if (rc < 0)
         host_close(h);
     return rc;

@@ -93,7 +93,11 @@ static void survey_finds_peak_and_missing(void **state)
     struct err e = {0};
     struct survey s;
     assert_int_equal(trace_open(&trace, path, &o, &e), 0);
-    assert_int_equal(survey_run(&s, trace, 0, -1, NULL, true, &e), 0);
+    assert_int_equal(
+        survey_run(&s, trace,
+                   &(struct survey_opts){.only_tier = -1, .create = true, .until_ns = INT64_MAX},
+                   &e),
+        0);
     assert_int_equal(s.rows, 8);
     assert_int_equal(s.room[TRACE_STORAGE].peak, 170);
     assert_int_equal(s.room[TRACE_STORAGE].planned, 40);
@@ -111,10 +115,10 @@ static void failed_write_is_cleaned_and_absent(void **state)
     (void)state;
     struct objects *o = objects_create();
     struct row w = {.t = row_of(TRACE_WRITE, TRACE_PREFILL, 10),
-                    .key = key,
+                    .copy = key,
                     .stage = ROW_MAIN,
                     .generation = 5};
-    struct row r = {.t = row_of(TRACE_READ, TRACE_DECODE, 10), .key = key, .stage = ROW_MAIN};
+    struct row r = {.t = row_of(TRACE_READ, TRACE_DECODE, 10), .copy = key, .stage = ROW_MAIN};
     struct tier_op op;
     int stored;
 
@@ -142,7 +146,7 @@ static void corrupt_move_is_gone_all_the_same(void **state)
     struct object *e = objects_get(o, key, TRACE_STORAGE);
     e->live = 1;
     e->size = 10;
-    struct row r = {.t = row_of(TRACE_READ, TRACE_EVICT, 10), .key = key, .stage = ROW_MAIN};
+    struct row r = {.t = row_of(TRACE_READ, TRACE_EVICT, 10), .copy = key, .stage = ROW_MAIN};
     struct tier_op op;
 
     assert_true(worker_prepare(o, &r, TIER_VERIFY_FULL, &op));

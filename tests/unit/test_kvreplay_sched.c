@@ -193,6 +193,29 @@ static void slots_delay_eligible(void **state)
     stats_release(&st);
 }
 
+/* Two writes at once; the read, which needs none of their places, goes beside them. */
+static void writes_are_bounded(void **state)
+{
+    (void)state;
+    struct sched_opts o = {.order = ORDER_KEY, .inflight = 8, .max_writes = 2, .speed = 1};
+    struct stats st;
+    struct fake fake;
+    char text[4096];
+
+    replay("0,Write,10,Tier-1,a,Prefill,,\n0,Write,10,Tier-1,b,Prefill,,\n0,Write,10,Tier-1,c,"
+           "Prefill,,\n0,Write,10,Tier-1,d,Prefill,,\n0,Read,10,Tier-1,a,Decode,,\n"
+           "0,Write,0,Tier-1,e,Prefill,,\n",
+           &o, &st, &fake, text, sizeof(text));
+    assert_int_equal(fake.most, 3);
+    assert_float_equal(number(text, "b", 2), 0, 1e-9);
+    assert_float_equal(number(text, "c", 1), 0.010, 1e-9);
+    assert_float_equal(number(text, "c", 2), 0.010, 1e-9);
+    assert_float_equal(number(text, "d", 2), 0.010, 1e-9);
+    assert_int_equal(hist_max(st.lateness), 0);
+    assert_int_equal(st.ok, 6);
+    stats_release(&st);
+}
+
 static void due_stays_when_the_target_is_slow(void **state)
 {
     (void)state;
@@ -467,6 +490,7 @@ static void duration_ends_the_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(slots_delay_eligible),
+                                       cmocka_unit_test(writes_are_bounded),
                                        cmocka_unit_test(due_stays_when_the_target_is_slow),
                                        cmocka_unit_test(generate_holds_its_request),
                                        cmocka_unit_test(room_is_waited_for),
