@@ -475,6 +475,22 @@ static int report_inputs(struct kvstat *k, const struct opt_parser *p, const cha
     return rc;
 }
 
+/* A file that is no trace but can be drawn: the picture is all there is of it. */
+static int plot_columns(struct kvstat *k, const struct opt_parser *p, const char *file,
+                        enum columns_kind kind, struct err *e)
+{
+    struct columns *c = NULL;
+    int rc = opt_refuse(p, e, "means nothing with --plot of a curve or rounds", "json", "csv",
+                        "xlsx", "interval", "hgrm", "fio-job", "mlperf", "by", "merge", "reference",
+                        "profile", "check", "run", "output", NULL);
+    if (rc == 0)
+        rc = columns_load(&c, file, e);
+    if (rc == 0)
+        rc = plot_save_columns(k->options.plot, c, kind, e);
+    columns_free(c);
+    return rc;
+}
+
 static int report_all(struct kvstat *k, const struct opt_parser *p, struct err *e)
 {
     static const char *const standard_input[] = {"-"};
@@ -484,6 +500,9 @@ static int report_all(struct kvstat *k, const struct opt_parser *p, struct err *
         files = standard_input;
         n = 1;
     }
+    enum columns_kind kind = k->options.plot ? columns_kind_of(files[0]) : COLUMNS_NONE;
+    if (kind != COLUMNS_NONE)
+        return plot_columns(k, p, files[0], kind, e);
     if (k->options.verify_trace)
         return verify_each(k, files, n, e);
     if (k->options.compare.count > 0)

@@ -53,7 +53,7 @@ static const struct opt table[] = {
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
      .help = "Draw latencies, throughput, contents of the tiers and hit rate to this .svg or .png, "
-             "with gnuplot."},
+             "with gnuplot; also a curve of kvgen or the rounds of kvprecond (CSV)."},
     {.name = "fio-job",
      .type = OPT_TEXT,
      .offset = FIELD(fio_job),

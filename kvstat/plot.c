@@ -95,19 +95,46 @@ static int save_beside(const char *path, FILE *script, FILE *complaints, struct 
     return rc;
 }
 
-int plot_save(const char *path, const struct figures *f, struct err *e)
+struct picture {
+    const struct figures *figures; /* or: */
+    const struct columns *columns;
+    enum columns_kind kind;
+};
+
+static bool write_script(FILE *script, const struct picture *p, bool svg)
+{
+    if (p->kind == COLUMNS_CURVE)
+        return report_curve_plot(script, p->columns, svg);
+    if (p->kind == COLUMNS_ROUNDS)
+        return report_rounds_plot(script, p->columns, svg);
+    report_plot(script, p->figures, svg);
+    return true;
+}
+
+static int save(const char *path, const struct picture *p, struct err *e)
 {
     FILE *script = tmpfile(), *complaints = tmpfile();
     int rc;
-    if (script && complaints) {
-        report_plot(script, f, ends_with(path, ".svg"));
-        rc = save_beside(path, script, complaints, e);
-    } else {
+    if (!script || !complaints)
         rc = err_errno(e, -errno, ERR_OUTPUT, "--plot", "no temporary file");
-    }
+    else if (!write_script(script, p, ends_with(path, ".svg")))
+        rc = err_set(e, -EINVAL, ERR_INPUT, columns_file(p->columns), "holds nothing to draw");
+    else
+        rc = save_beside(path, script, complaints, e);
     if (script)
         fclose(script);
     if (complaints)
         fclose(complaints);
     return rc;
+}
+
+int plot_save(const char *path, const struct figures *f, struct err *e)
+{
+    return save(path, &(struct picture){.figures = f}, e);
+}
+
+int plot_save_columns(const char *path, const struct columns *c, enum columns_kind kind,
+                      struct err *e)
+{
+    return save(path, &(struct picture){.columns = c, .kind = kind}, e);
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "kvstat/columns.h"
 #include "kvstat/figures.h"
 #include "lib/err.h"
 
@@ -12,5 +13,9 @@ bool plot_is_drawable(const char *path);
 /* Draws f, whose scan has a series, to path, which appears whole or not at all. 0, or a negative
  * errno, class ERR_OUTPUT: also when gnuplot is not there or fails. */
 int plot_save(const char *path, const struct figures *f, struct err *e);
+/* The same of a file of that kind; -EINVAL, class ERR_INPUT, when there is nothing in it to draw.
+ */
+int plot_save_columns(const char *path, const struct columns *c, enum columns_kind kind,
+                      struct err *e);
 
 #endif

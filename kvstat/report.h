@@ -58,6 +58,11 @@ bool report_mlperf(struct jsonout *j, const struct figures *f);
  * scan->series. */
 void report_plot(FILE *out, const struct figures *f, bool svg);
 
+/* Scripts for what kvgen --curve and the rounds of kvprecond are; false: nothing to draw. */
+struct columns;
+bool report_curve_plot(FILE *out, const struct columns *c, bool svg);
+bool report_rounds_plot(FILE *out, const struct columns *c, bool svg);
+
 /* The sheets of a spreadsheet: summary, tiers, phases, groups; trials when asked for, and series
  * unless it is NULL. False: no memory. */
 struct xlsx;

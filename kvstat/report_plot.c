@@ -1,8 +1,8 @@
-/* The report as a picture: a script with its data for gnuplot. Texts from outside stand in single
- * quotes, in which gnuplot neither expands nor runs anything. */
+/* The report as a picture: a script with its data for gnuplot. */
 #include <math.h>
 #include <string.h>
 
+#include "kvstat/gnuplot.h"
 #include "kvstat/report.h"
 #include "kvstat/report_cells.h"
 
@@ -19,6 +19,7 @@ struct scale {
     const char *time_unit;
     double rate, size;
     const char *rate_unit, *size_unit;
+    size_t together; /* intervals that make a point */
 };
 
 static const struct series_slot *slot_at(const struct series *s, size_t i)
@@ -33,6 +34,53 @@ static double seconds(const struct series *s)
     return (double)series_interval_ns(s) / 1e9;
 }
 
+/* A point of a few operations is noise: where the interval was chosen, points have so many. */
+#define POINT_OPS 16
+
+static size_t choose_together(const struct figures *f)
+{
+    const struct series *s = f->scan->series;
+    size_t n = series_count(s), together = 1;
+    uint64_t moved = f->totals->io_ops;
+    if (!series_is_auto(s))
+        return 1;
+    while (together * 12 < n && moved * together < (uint64_t)POINT_OPS * n)
+        together++;
+    return together;
+}
+
+static size_t points(const struct figures *f, const struct scale *c)
+{
+    size_t n = series_count(f->scan->series);
+    return n > 0 && n < c->together ? 1 : n / c->together;
+}
+
+/* What happened in the intervals of a point, the last one having those that are left, too;
+ * *length_s: how long they are. Times are left out. */
+static struct series_slot sum_of(const struct figures *f, const struct scale *c, size_t point,
+                                 double *length_s)
+{
+    const struct series *s = f->scan->series;
+    size_t from = point * c->together, to = from + c->together;
+    struct series_slot sum = {0};
+    if (point + 1 == points(f, c))
+        to = series_count(s);
+    for (size_t i = from; i < to; i++) {
+        const struct series_slot *slot = slot_at(s, i);
+        for (unsigned t = 0; t < TRACE_TIERS; t++) {
+            sum.change_bytes[t] += slot->change_bytes[t];
+            for (unsigned d = 0; d < SERIES_DIRECTIONS; d++) {
+                sum.io[t][d].ops += slot->io[t][d].ops;
+                sum.io[t][d].bytes += slot->io[t][d].bytes;
+            }
+        }
+        sum.hits += slot->hits;
+        sum.misses += slot->misses;
+    }
+    *length_s = (double)(to - from) * seconds(s);
+    return sum;
+}
+
 static void choose_bytes(double most, double *divisor, const char **unit)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
@@ -45,18 +93,11 @@ static void choose_bytes(double most, double *divisor, const char **unit)
     *unit = units[i];
 }
 
-static struct scale scale_of(const struct series *s)
+static struct scale scale_of(const struct figures *f)
 {
+    const struct series *s = f->scan->series;
     int64_t held[TRACE_TIERS] = {0};
     double rate = 0, size = 0, last = seconds(s) * (double)series_count(s);
-    for (size_t i = 0; i < series_count(s); i++)
-        for (unsigned t = 0; t < TRACE_TIERS; t++) {
-            const struct series_slot *slot = slot_at(s, i);
-            held[t] += slot->change_bytes[t] + (i == 0 ? series_base_bytes(s, t) : 0);
-            size = fmax(size, (double)held[t]);
-            for (unsigned d = 0; d < SERIES_DIRECTIONS; d++)
-                rate = fmax(rate, (double)slot->io[t][d].bytes / seconds(s));
-        }
     struct scale c = {.time = 1, .time_unit = "s"};
     if (last > 4 * 3600)
         c = (struct scale){.time = 3600, .time_unit = "h"};
@@ -64,36 +105,31 @@ static struct scale scale_of(const struct series *s)
         c = (struct scale){.time = 60, .time_unit = "min"};
     else if (last < 1)
         c = (struct scale){.time = 1e-3, .time_unit = "ms"};
+    c.together = choose_together(f);
+    for (size_t i = 0; i < points(f, &c); i++) {
+        double length_s;
+        struct series_slot sum = sum_of(f, &c, i, &length_s);
+        for (unsigned t = 0; t < TRACE_TIERS; t++) {
+            held[t] += sum.change_bytes[t] + (i == 0 ? series_base_bytes(s, t) : 0);
+            size = fmax(size, (double)held[t]);
+            for (unsigned d = 0; d < SERIES_DIRECTIONS; d++)
+                rate = fmax(rate, (double)sum.io[t][d].bytes / length_s);
+        }
+    }
     choose_bytes(rate, &c.rate, &c.rate_unit);
     choose_bytes(size, &c.size, &c.size_unit);
     return c;
 }
 
-static void put_quoted(FILE *out, const char *text)
-{
-    fputc('\'', out);
-    for (; *text; text++)
-        fprintf(out, "%s%c", *text == '\'' ? "'" : "",
-                (unsigned char)*text < 32 || *text == 127 ? '?' : *text);
-    fputc('\'', out);
-}
-
 static void put_start(FILE *out, const struct figures *f, bool svg)
 {
-    const char *name = strcmp(f->files[0], "-") == 0 ? "standard input" : f->files[0];
-    const char *base = strrchr(name, '/');
     char title[256], rows[CELL], elapsed[CELL];
     /* gnuplot draws what fits: the end of the path says most. */
-    snprintf(title, sizeof(title), "%.90s: %s, %s rows over %s of %s time", base ? base + 1 : name,
-             f->result ? "replay" : "trace", cell_count(rows, f->totals->rows),
-             cell_seconds(elapsed, f->elapsed_s), f->result ? "replay" : "simulated");
-    fprintf(out, "set terminal %s size 1200,800 noenhanced font 'Sans,11' background '#ffffff'\n",
-            svg ? "svg" : "pngcairo");
-    fprintf(out, "set encoding utf8\nset multiplot layout 2,2 title ");
-    put_quoted(out, title);
-    fprintf(out, " font 'Sans,14'\n"
-                 "set grid lt 1 lw 1 lc '#d8d8d8'\nset border 3\nset tics nomirror\n"
-                 "set key outside top center horizontal samplen 3\nset xlabel offset 0,0.3\n");
+    snprintf(title, sizeof(title), "%.90s: %s, %s rows over %s of %s time",
+             gnuplot_name(f->files[0]), f->result ? "replay" : "trace",
+             cell_count(rows, f->totals->rows), cell_seconds(elapsed, f->elapsed_s),
+             f->result ? "replay" : "simulated");
+    gnuplot_begin(out, svg, 2, 2, title);
 }
 
 /* ---- percentiles ---- */
@@ -169,37 +205,34 @@ static void put_percentiles(FILE *out, const struct figures *f, double last)
 
 /* ---- over time ---- */
 
+/* sum: what happened in a point's intervals, length_s long. sums: kept from point to point. */
 struct line {
     const char *title, *colour, *style;
     unsigned tier, direction;
-    double (*value)(const struct figures *f, const struct scale *c, const struct line *l, size_t i,
-                    double *sums);
+    double (*value)(const struct scale *c, const struct line *l, const struct series_slot *sum,
+                    double length_s, double *sums);
 };
 
-static double rate_at(const struct figures *f, const struct scale *c, const struct line *l,
-                      size_t i, double *sums)
+static double rate_at(const struct scale *c, const struct line *l, const struct series_slot *sum,
+                      double length_s, double *sums)
 {
-    const struct series *s = f->scan->series;
     (void)sums;
-    return (double)slot_at(s, i)->io[l->tier][l->direction].bytes / seconds(s) / c->rate;
+    return (double)sum->io[l->tier][l->direction].bytes / length_s / c->rate;
 }
 
-static double contents_at(const struct figures *f, const struct scale *c, const struct line *l,
-                          size_t i, double *sums)
+static double contents_at(const struct scale *c, const struct line *l,
+                          const struct series_slot *sum, double length_s, double *sums)
 {
-    const struct series *s = f->scan->series;
-    if (i == 0)
-        sums[0] = (double)series_base_bytes(s, l->tier);
-    sums[0] += (double)slot_at(s, i)->change_bytes[l->tier];
+    (void)length_s;
+    sums[0] += (double)sum->change_bytes[l->tier];
     return sums[0] / c->size;
 }
 
-static double hits_at(const struct figures *f, const struct scale *c, const struct line *l,
-                      size_t i, double *sums)
+static double hits_at(const struct scale *c, const struct line *l, const struct series_slot *sum,
+                      double length_s, double *sums)
 {
-    const struct series_slot *slot = slot_at(f->scan->series, i);
-    double hits = (double)slot->hits, lookups = hits + (double)slot->misses;
-    (void)c;
+    double hits = (double)sum->hits, lookups = hits + (double)sum->misses;
+    (void)c, (void)length_s;
     sums[0] += hits;
     sums[1] += lookups;
     if (l->direction == 0)
@@ -207,29 +240,31 @@ static double hits_at(const struct figures *f, const struct scale *c, const stru
     return sums[1] > 0 ? 100 * sums[0] / sums[1] : NAN;
 }
 
-static double ops_at(const struct figures *f, const struct scale *c, const struct line *l, size_t i,
-                     double *sums)
+static double ops_at(const struct scale *c, const struct line *l, const struct series_slot *sum,
+                     double length_s, double *sums)
 {
-    const struct series *s = f->scan->series;
     double n = 0;
-    (void)c;
-    (void)sums;
+    (void)c, (void)sums;
     for (unsigned t = 0; t < TRACE_TIERS; t++)
-        n += (double)slot_at(s, i)->io[t][l->direction].ops;
-    return n / seconds(s);
+        n += (double)sum->io[t][l->direction].ops;
+    return n / length_s;
 }
 
-/* Points at the middles of the intervals. */
+/* Points at the middles of their intervals; contents are those at the end. */
 static void put_line(FILE *out, const struct figures *f, const struct scale *c,
                      const struct line *l)
 {
-    double sums[2] = {0};
-    for (size_t i = 0; i < series_count(f->scan->series); i++) {
-        double v = l->value(f, c, l, i, sums);
-        double at = ((double)i + 0.5) * seconds(f->scan->series) / c->time;
-        if (isnan(v))
-            continue;
-        fprintf(out, "%.9g %.6g\n", at, v);
+    double at = 0, sums[2] = {0};
+    if (l->value == contents_at)
+        sums[0] = (double)series_base_bytes(f->scan->series, l->tier);
+    for (size_t i = 0; i < points(f, c); i++) {
+        double length_s;
+        struct series_slot sum = sum_of(f, c, i, &length_s);
+        double v = l->value(c, l, &sum, length_s, sums);
+        if (!isnan(v))
+            fprintf(out, "%.9g %.6g\n",
+                    (at + (l->value == contents_at ? 1 : 0.5) * length_s) / c->time, v);
+        at += length_s;
     }
     fprintf(out, "e\n");
 }
@@ -238,7 +273,7 @@ static void put_lines(FILE *out, const struct figures *f, const struct scale *c,
                       const struct line *lines, size_t n)
 {
     /* A run of a single interval is a point. */
-    const char *mark = series_count(f->scan->series) < 40 ? "linespoints pt 7 ps 0.5" : "lines";
+    const char *mark = points(f, c) < 40 ? "linespoints pt 7 ps 0.5" : "lines";
     if (n == 0 || series_count(f->scan->series) == 0) {
         put_nothing(out, "no reads and writes");
         fprintf(out, "set xrange [0:*]\nset yrange [0:*]\n");
@@ -305,7 +340,7 @@ static void put_last(FILE *out, const struct figures *f, const struct scale *c)
 
 void report_plot(FILE *out, const struct figures *f, bool svg)
 {
-    struct scale c = scale_of(f->scan->series);
+    struct scale c = scale_of(f);
     put_start(out, f, svg);
     double last = seconds(f->scan->series) * (double)series_count(f->scan->series);
     put_percentiles(out, f, last > 0 ? last / c.time : 1);

@@ -46,6 +46,44 @@ exits 'a name with all sorts of quotes' 0 "$kvstat" --plot "$TMP/q'\`q\`.svg" "$
 not_ok 'runs nothing' test -e "$(basename "$TMP")"
 like 'and is drawn as it is' "$(cat "$TMP/q'\`q\`.svg")" '\$\(x\)_\{y\}\.csv'
 
+# ---- what the other programs measure ----
+
+"$BIN/kvgen" --input "$DATA/mooncake_first200.jsonl" --curve "$TMP/curve.csv" --curve-optimal -o none 2>/dev/null
+exits 'a hit-rate curve' 0 "$kvstat" --plot "$TMP/c.svg" "$TMP/curve.csv"
+is 'is drawn, not reported' "$(cat "$TMP/stdout" "$TMP/stderr")" ''
+for text in 'curve\.csv: hit rate by capacity, [0-9,]+ lookups' 'hit rate \[%\]' 'capacity of the cache' 'of objects' 'of bytes at best' ' [MG]iB'; do
+    like "$text" "$(cat "$TMP/c.svg")" "$text"
+done
+cut -d, -f1-5 "$TMP/curve.csv" >"$TMP/bare.csv"
+exits 'without the bound' 0 "$kvstat" --plot "$TMP/c.svg" "$TMP/bare.csv"
+unlike 'there is no line of it' "$(cat "$TMP/c.svg")" 'at best'
+cat >"$TMP/rounds.csv" <<'EOF'
+Round,Start_s,Seconds,Bytes,Bandwidth_GiB_s,IOPS,Latency_mean_us,Latency_p99_us,Steady
+1,0.000,60.000,100,3.1,3208.5,9974.1,15120.3,0
+2,60.000,60.000,100,2.0,2000.5,9974.1,15120.3,0
+3,120.000,60.000,100,1.9,1900.5,9974.1,15120.3,0
+4,180.000,60.000,100,1.9,1900.5,9974.1,15120.3,0
+5,240.000,60.000,100,1.9,1900.5,9974.1,15120.3,0
+6,300.000,60.000,100,1.9,1900.5,9974.1,15120.3,1
+EOF
+exits 'rounds' 0 "$kvstat" --plot "$TMP/r.png" "$TMP/rounds.csv"
+is 'size' "$(size "$TMP/r.png")" '1200 800'
+exits 'as SVG' 0 "$kvstat" --plot "$TMP/r.svg" "$TMP/rounds.csv"
+for text in 'rounds\.csv: 6 rounds of 60 s, steady' 'bandwidth \[GiB/s\]' 'writes \[1/s\]' 'latency \[ms\]' 'p99' 'mean of the last 5' 'steady from here'; do
+    like "$text" "$(cat "$TMP/r.svg")" "$text"
+done
+sed '6,$d' "$TMP/rounds.csv" >"$TMP/few.csv"
+exits 'fewer than five' 0 "$kvstat" --plot "$TMP/r.svg" "$TMP/few.csv"
+like 'are not steady' "$(cat "$TMP/r.svg")" 'few\.csv: 4 rounds of 60 s, not steady'
+sed '2,$d' "$TMP/rounds.csv" >"$TMP/none.csv"
+exits 'no round' 2 "$kvstat" --plot "$TMP/n.svg" "$TMP/none.csv"
+like 'is said' "$(cat "$TMP/stderr")" '^kvstat: .*none\.csv: holds nothing to draw'
+echo '7,1' >>"$TMP/few.csv"
+exits 'a row too short' 2 "$kvstat" --plot "$TMP/n.svg" "$TMP/few.csv"
+like 'is named' "$(cat "$TMP/stderr")" '^kvstat: .*few\.csv:6: 2 fields, the header has 9'
+exits 'a report of it' 2 "$kvstat" --json --plot "$TMP/n.svg" "$TMP/rounds.csv"
+like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: --json: means nothing with --plot of'
+
 # ---- refusals ----
 
 mkdir "$TMP/bin" "$TMP/out"
