@@ -61,9 +61,17 @@ static bool in_columns(const struct output_opts *o, const struct trace_row *row)
     return !o->six_columns || row->op == TRACE_READ || row->op == TRACE_WRITE;
 }
 
-static bool in_tiers(const struct output_opts *o, const struct hierarchy_op *op)
+/* Is a row of that tier written? If not, it is noted where that matters. */
+static bool wanted(struct output *out, unsigned tier)
 {
-    return o->tiers == 0 || (op->tier != TRACE_NO_TIER && (o->tiers >> op->tier & 1) != 0);
+    unsigned tiers = out->o.tiers;
+    if (out->writer == NULL && out->export == NULL)
+        return false;
+    if (tiers == 0 || (tier != TRACE_NO_TIER && (tiers >> tier & 1) != 0))
+        return true;
+    if (out->export != NULL)
+        export_skip(out->export, out->seen);
+    return false;
 }
 
 static void set_user(struct output *out, const struct request *r)
@@ -111,14 +119,15 @@ static void set_row(struct output *out, const struct sim_row *row)
     t->duration_ns = generate ? row->duration_ns : TRACE_NONE;
 }
 
-static int write_row(struct output *out, struct err *e)
+static int write_record(struct output *out, const struct trace_row *row, struct err *e)
 {
-    const struct trace_row *t = &out->row;
-    bool moves = t->op != TRACE_MISS && t->op != TRACE_GENERATE;
-    bool traced = out->writer != NULL && in_columns(&out->o, t);
-    int rc = out->export != NULL ? export_row(out->export, t, out->seen, e) : 0;
+    bool moves = row->op != TRACE_MISS && row->op != TRACE_GENERATE;
+    bool traced = out->writer != NULL && in_columns(&out->o, row);
+    int rc = out->export != NULL ? export_row(out->export, row, out->seen, e) : 0;
     out->written += traced || (out->writer == NULL && moves);
-    return rc == 0 && traced ? trace_write(out->writer, t, e) : rc;
+    if (rc == 0 && traced)
+        rc = trace_write(out->writer, row, e);
+    return rc < 0 ? rc : out->o.limit > 0 && out->written >= out->o.limit;
 }
 
 static void show_progress(const struct output *out, int64_t virtual_ns)
@@ -134,27 +143,32 @@ static void show_progress(const struct output *out, int64_t virtual_ns)
     progress_show(out->progress, text, json);
 }
 
+/* Counts a row; true: a signal wants the end. */
+static bool look(struct output *out, int64_t virtual_ns)
+{
+    if (out->seen++ % ROWS_PER_LOOK != 0)
+        return false;
+    if (out->progress != NULL && progress_due(out->progress))
+        show_progress(out, virtual_ns);
+    return stop_signal() != 0;
+}
+
 int output_row(void *ctx, const struct sim_row *row, struct err *e)
 {
     struct output *out = ctx;
-    if (out->seen++ % ROWS_PER_LOOK == 0) {
-        if (stop_signal() != 0)
-            return 1;
-        if (out->progress != NULL && progress_due(out->progress))
-            show_progress(out, row->time_ns);
-    }
-    if (out->writer == NULL && out->export == NULL)
+    if (look(out, row->time_ns))
+        return 1;
+    if (!wanted(out, row->what.tier))
         return 0;
-    if (!in_tiers(&out->o, &row->what)) {
-        if (out->export != NULL)
-            export_skip(out->export, out->seen);
-        return 0;
-    }
     set_row(out, row);
-    int rc = write_row(out, e);
-    if (rc < 0)
-        return rc;
-    return out->o.limit > 0 && out->written >= out->o.limit;
+    return write_record(out, &out->row, e);
+}
+
+int output_record(struct output *out, const struct trace_row *row, struct err *e)
+{
+    if (look(out, row->time_ns))
+        return 1;
+    return wanted(out, row->tier) ? write_record(out, row, e) : 0;
 }
 
 int output_finish(struct output *out, struct trace_totals *totals, struct err *e)

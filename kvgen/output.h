@@ -31,6 +31,8 @@ int output_open(struct output **out, const struct output_opts *o, const struct s
                 struct progress *progress, struct err *e);
 /* A sim_sink; ctx is the output. Ends the run at the limit and when a signal came. */
 int output_row(void *ctx, const struct sim_row *row, struct err *e);
+/* The same for a record that is whole. */
+int output_record(struct output *out, const struct trace_row *row, struct err *e);
 /* Completes the file. *totals is zero when nothing was to be written. */
 int output_finish(struct output *out, struct trace_totals *totals, struct err *e);
 /* After that: what is to be said about the rows, as export_remark. */
