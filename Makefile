@@ -75,7 +75,7 @@ XLSX_FLAGS := -DKVTRACE_XLSX=0
 endif
 
 # ---- objects ----
-LIB_OBJS := $(patsubst %,$(BUILD)/lib/%.o,$(LIB_0) $(LIB_1) $(LIB_2))
+LIB_OBJS := $(patsubst %,$(BUILD)/lib/%.o,$(LIB_0) $(LIB_1) $(LIB_2)) $(BUILD)/opt_owners.o
 LIB      := $(BUILD)/libkvtrace.a
 objs      = $(patsubst %,$(BUILD)/$(1)/%.o,$(2))
 # What a program's tests, benchmarks and fuzzers link: all of it but the file that holds main.
@@ -113,6 +113,15 @@ $(BINS) $(STATIC):
 $(LIB): $(LIB_OBJS)
 	@rm -f $@
 	$(AR) rcs $@ $^
+
+# Whose every option is (lib/opt_owners.h), read from the tables of options.
+$(BUILD)/opt_owners.c: Makefile $(foreach p,$(PROGRAMS),$(wildcard $(p)/option*.c))
+	@mkdir -p $(@D)
+	@{ echo '#include "lib/opt_owners.h"'; echo 'const struct opt_owner opt_owners[] = {'; \
+	    for p in $(PROGRAMS); do sed -nE 's/.*\.(name|alias) = ("[^"]+").*/    {\2, "'$$p'"},/p' $$p/option*.c; done; \
+	    echo '    {0}};'; } > $@
+$(BUILD)/opt_owners.o: $(BUILD)/opt_owners.c $(BUILD)/flags
+	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
 # Vector code is compiled for its instruction set and chosen at run time.
 $(BUILD)/lib/data_avx2.o:   ISA := -mavx2

@@ -12,6 +12,7 @@
 
 #include "lib/nearest.h"
 #include "lib/opt_help.h"
+#include "lib/opt_owners.h"
 #include "lib/units.h"
 
 struct opt_parser {
@@ -301,13 +302,34 @@ static const struct opt *find_letter(const struct opt_parser *p, char letter)
     return NULL;
 }
 
+/* "kvgen", "kvgen and kvstat", "kvgen, kvreplay and kvstat": whose option name is; false: nobody's.
+ */
+static bool find_owners(const char *name, char *buf, size_t n)
+{
+    const char *owner[8];
+    size_t count = 0, at = 0;
+
+    for (const struct opt_owner *o = opt_owners; o->name; o++)
+        if (strcmp(o->name, name) == 0 && count < sizeof(owner) / sizeof(*owner))
+            owner[count++] = o->program;
+    for (size_t i = 0; i < count && at < n; i++)
+        at += (size_t)snprintf(buf + at, n - at, "%s%s",
+                               i == 0           ? ""
+                               : i + 1 == count ? " and "
+                                                : ", ",
+                               owner[i]);
+    return count > 0;
+}
+
 static int fail_unknown(const struct opt_parser *p, const char *text, size_t len, struct err *e)
 {
-    char name[96], where[100];
+    char name[96], where[100], owners[96];
     struct nearest near = {.typed = name};
 
     snprintf(name, sizeof(name), "%.*s", (int)(len < sizeof(name) ? len : sizeof(name)), text);
     snprintf(where, sizeof(where), "--%s", name);
+    if (find_owners(name, owners, sizeof(owners)))
+        return err_set(e, -EINVAL, ERR_INPUT, where, "an option of %s", owners);
     for (size_t i = 0; i < p->count; i++) {
         if (p->table[i].type == OPT_HEADING)
             continue;

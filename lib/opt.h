@@ -63,7 +63,8 @@ void opt_close(struct opt_parser *p);
  * Parses argv[1..argc) as getopt_long does: --name value, --name=value, -nvalue, -abc, "--" ends
  * options, "-" is an operand. Long names may not be abbreviated (scripts outlive abbreviations).
  * Returns 0; 1 when --help or --version was asked (opt_answer gives the text); -EINVAL with *e
- * (unknown option with the nearest name suggested, missing or bad value with its range).
+ * (unknown option with the programs of ours that have it, or else the nearest name suggested;
+ * missing or bad value with its range).
  */
 int opt_parse(struct opt_parser *p, int argc, char **argv, struct err *e);
 /* The text that --help or --version asks for; valid until opt_close. */
