@@ -1,195 +1,222 @@
-/* The loop of kvprecond: buffers go from empty to filled to in flight and back. One thread does it
- * all, and the queue stays full because filled buffers wait for a place in it: a block is made
- * several times faster than a device takes it. */
+/* A fill from the outside: starts its threads, watches over them in the caller's thread (progress,
+ * the ends of rounds, a wish to stop), and adds up what they counted. The writing is worker.c's. */
 #include "kvprecond/fill.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 
+#include "kvprecond/worker.h"
 #include "lib/clock.h"
-#include "lib/data.h"
+#include "lib/units.h"
 
-#define FILL_BATCH   64
-#define FILL_WAIT_NS 100000000    /* how long a stop may go unseen */
-#define FILL_SLICE   (256u << 10) /* bytes made between two looks at the queue */
-#define FILL_AHEAD   (8u << 20)   /* bytes made ahead of the queue */
-
-struct slot {
-    struct io_req req;
-    struct place_part part;
-    struct place_file *file;
-    struct slot *next;
-};
+#define FILL_AHEAD    (8u << 20)        /* bytes made ahead of a queue */
+#define FILL_WATCH_NS INT64_C(20000000) /* between two looks at the threads */
 
 struct fill {
-    const struct fill_opts *o;
+    struct work work;
+    struct worker **workers;
+    pthread_t *threads;
+    unsigned started;
+    unsigned rounds; /* that have ended */
     struct fill_result *r;
-    struct hist *service;
-    struct err *e;
-    struct slot *slots;
-    struct slot *empty;                /* a stack */
-    struct slot *filled, **filled_end; /* in order of offset */
-    uint64_t made, begun;              /* bytes of the fill */
-    unsigned in_flight;
-    int64_t start_ns;
-    int failed; /* the first failure */
 };
 
-unsigned fill_buffers(unsigned depth, uint32_t block_bytes)
+unsigned fill_buffers(unsigned depth, uint32_t write_bytes)
 {
-    unsigned ahead = FILL_AHEAD / block_bytes;
+    unsigned ahead = FILL_AHEAD / write_bytes;
 
     return depth + (ahead < 2 ? 2 : ahead);
 }
 
-static void fail(struct fill *f, int ret)
+/* ---- adding up ---- */
+
+/* One tally of all threads; last_ns: of the last completion in it. */
+static int gather(const struct fill *f, unsigned which, struct fill_span *span,
+                  struct hist *service, int64_t *last_ns)
 {
-    if (f->failed == 0)
-        f->failed = ret;
-}
+    int ret = 0;
 
-static bool ending(const struct fill *f)
-{
-    return f->failed != 0 || f->r->stopped;
-}
+    for (unsigned i = 0; i < f->work.o->threads && ret == 0; i++) {
+        const struct tally *t = worker_tally(f->workers[i], which);
 
-/* Fills empty buffers, for about as long as a completion may wait to be seen. */
-static void make_blocks(struct fill *f)
-{
-    uint64_t until = f->made + FILL_SLICE;
-
-    while (f->empty && f->made < f->o->size && f->made < until) {
-        struct slot *s = f->empty;
-
-        f->empty = s->next;
-        s->part = place_part(f->o->place, f->made, f->o->block_bytes);
-        data_fill(s->req.buf, s->part.len, &s->part.id, s->part.offset / DATA_BLOCK);
-        f->made += s->part.len;
-        s->next = NULL;
-        *f->filled_end = s;
-        f->filled_end = &s->next;
+        span->bytes += t->bytes;
+        span->writes += t->writes;
+        if (t->last_ns > *last_ns)
+            *last_ns = t->last_ns;
+        ret = service ? hist_merge(service, t->service) : 0;
     }
-}
-
-static int begin_one(struct fill *f, struct slot *s)
-{
-    struct err ignored = {0};
-    int ret = place_begin(f->o->place, &s->part, &s->file, &s->req.fd, f->failed ? &ignored : f->e);
-
-    if (ret < 0)
-        return ret;
-    s->req.offset = s->part.offset;
-    s->req.len = s->part.len;
-    ret = f->o->io->ops->submit(f->o->io, &s->req);
-    if (ret < 0)
-        err_errno(f->e, ret, ERR_FAILED, "", "a write could not be queued");
+    span->service = service;
     return ret;
 }
 
-static void begin_filled(struct fill *f)
+static bool counted_to(const struct fill *f, int64_t ns)
 {
-    bool any = false;
-    int ret = 0;
-
-    while (f->filled && f->in_flight < f->o->depth && ret == 0) {
-        struct slot *s = f->filled;
-
-        ret = begin_one(f, s);
-        if (ret < 0)
-            break;
-        f->filled = s->next;
-        if (!f->filled)
-            f->filled_end = &f->filled;
-        f->begun += s->part.len;
-        f->in_flight++;
-        any = true;
-    }
-    if (ret < 0)
-        fail(f, ret);
-    if (!any)
-        return;
-    ret = f->o->io->ops->kick(f->o->io);
-    if (ret < 0)
-        fail(f, err_errno(f->e, ret, ERR_FAILED, "", "writes could not be started"));
+    for (unsigned i = 0; i < f->work.o->threads; i++)
+        if (worker_counted_to(f->workers[i]) < ns)
+            return false;
+    return true;
 }
 
-static void end_one(struct fill *f, struct slot *s)
+/* Tells of one round; true: of no more. */
+static bool tell_round(struct fill *f, unsigned which)
 {
-    struct err *e = f->failed ? NULL : f->e;
-    int ret = s->req.result;
+    struct fill_span span = {.elapsed_ns = f->work.o->round_ns};
+    struct hist *service = hist_create();
+    struct err e = {0};
+    int64_t last_ns = 0;
+    bool end = true;
 
-    f->in_flight--;
-    if (ret < 0)
-        err_errno(e, ret, ERR_FAILED, "", "write of %u bytes at offset %llu of file %llu",
-                  s->part.len, (unsigned long long)s->part.offset,
-                  (unsigned long long)s->part.file);
+    if (!service || gather(f, which, &span, service, &last_ns) < 0)
+        worker_fail(&f->work, err_nomem(&e, "histogram"), &e);
     else
-        ret = place_done(f->o->place, s->file, s->part.len, e);
-    if (ret < 0) {
-        fail(f, ret);
-        return;
+        end = f->work.o->round(f->work.o->ctx, &span) || which == STEADY_ROUNDS;
+    hist_free(service);
+    return end;
+}
+
+/* ---- watching ---- */
+
+static void watch_rounds(struct fill *f)
+{
+    const int64_t from_ns = atomic_load(&f->work.rounds_from_ns);
+
+    while (f->work.o->round_ns > 0 && from_ns != 0 && !atomic_load(&f->work.stop) &&
+           counted_to(f, from_ns + (f->rounds + 1) * f->work.o->round_ns)) {
+        f->rounds++;
+        if (tell_round(f, f->rounds))
+            atomic_store(&f->work.stop, true);
     }
-    f->r->bytes += s->part.len;
-    f->r->writes++;
-    if (hist_record(f->service, s->req.done_ns - s->req.start_ns) < 0)
-        fail(f, err_nomem(e, "histogram"));
-    s->next = f->empty;
-    f->empty = s;
 }
 
-static int end_some(struct fill *f, int64_t until_ns)
+static void watch(struct fill *f)
 {
-    struct io_req *done[FILL_BATCH];
-    int n = f->o->io->ops->reap(f->o->io, done, FILL_BATCH, until_ns);
+    uint64_t bytes = 0;
 
-    for (int i = 0; i < n; i++)
-        end_one(f, done[i]->owner);
-    if (n > 0)
-        f->r->elapsed_ns = clock_now_ns() - f->start_ns;
-    return n < 0
-               ? err_errno(f->failed ? NULL : f->e, n, ERR_FAILED, "", "completions cannot be had")
-               : 0;
+    watch_rounds(f);
+    for (unsigned i = 0; i < f->work.o->threads; i++)
+        bytes += worker_bytes(f->workers[i]);
+    if (!atomic_load(&f->work.stop) && f->work.o->tick(f->work.o->ctx, bytes)) {
+        f->r->stopped = true;
+        atomic_store(&f->work.stop, true);
+    }
 }
 
-static int fill_loop(struct fill *f)
+static void watch_all(struct fill *f)
 {
+    pthread_mutex_lock(&f->work.lock);
+    while (f->work.running > 0) {
+        int64_t until_ns = clock_now_ns() + FILL_WATCH_NS;
+        struct timespec until = {.tv_sec = until_ns / UNITS_NS_PER_S,
+                                 .tv_nsec = until_ns % UNITS_NS_PER_S};
+
+        pthread_cond_timedwait(&f->work.ended, &f->work.lock, &until);
+        pthread_mutex_unlock(&f->work.lock);
+        watch(f);
+        pthread_mutex_lock(&f->work.lock);
+    }
+    pthread_mutex_unlock(&f->work.lock);
+}
+
+/* ---- threads ---- */
+
+/* Threads take no signals: those are for the program's main thread. */
+static int start_threads(struct fill *f)
+{
+    sigset_t all, before;
     int ret = 0;
 
-    while (ret == 0 && (f->in_flight > 0 || (!ending(f) && f->begun < f->o->size))) {
-        bool more = f->empty && f->made < f->o->size;
-
-        if (!ending(f) && more)
-            make_blocks(f);
-        if (!ending(f))
-            begin_filled(f);
-        more = !ending(f) && f->empty && f->made < f->o->size;
-        if (f->in_flight > 0)
-            ret = end_some(f, more ? 0 : clock_now_ns() + FILL_WAIT_NS);
-        if (!ending(f) && f->o->tick(f->o->ctx, f->r->bytes))
-            f->r->stopped = true;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (f->started < f->work.o->threads && ret == 0) {
+        pthread_mutex_lock(&f->work.lock);
+        f->work.running++;
+        pthread_mutex_unlock(&f->work.lock);
+        ret = pthread_create(&f->threads[f->started], NULL, worker_run, f->workers[f->started]);
+        if (ret == 0)
+            f->started++;
     }
-    return ret < 0 ? ret : f->failed;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (ret != 0) {
+        struct err e = {0};
+
+        pthread_mutex_lock(&f->work.lock);
+        f->work.running--;
+        pthread_mutex_unlock(&f->work.lock);
+        worker_fail(
+            &f->work,
+            err_errno(&e, -ret, ERR_FAILED, "", "cannot start %u threads", f->work.o->threads), &e);
+    }
+    return -ret;
+}
+
+static int create_workers(struct fill *f)
+{
+    const unsigned n = f->work.o->threads;
+
+    f->workers = calloc(n, sizeof *f->workers);
+    f->threads = calloc(n, sizeof *f->threads);
+    if (!f->workers || !f->threads)
+        return -ENOMEM;
+    for (unsigned i = 0; i < n; i++) {
+        f->workers[i] = worker_create(&f->work, &f->work.o->queues[i]);
+        if (!f->workers[i])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static void work_init(struct work *w, const struct fill_opts *o, struct err *e)
+{
+    pthread_condattr_t attr;
+
+    w->o = o;
+    w->e = e;
+    atomic_init(&w->writes_left, o->plan->units * o->plan->writes_per_unit);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->ended, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+static void run_threads(struct fill *f, struct hist *service)
+{
+    struct fill_span span = {0};
+    int64_t start_ns = clock_now_ns(), last_ns = start_ns;
+    struct err e = {0};
+
+    start_threads(f);
+    watch_all(f);
+    for (unsigned i = 0; i < f->started; i++)
+        pthread_join(f->threads[i], NULL);
+    if (gather(f, WORKER_FILL, &span, service, &last_ns) < 0)
+        worker_fail(&f->work, err_nomem(&e, "histogram"), &e);
+    f->r->bytes = span.bytes;
+    f->r->writes = span.writes;
+    f->r->elapsed_ns = last_ns - start_ns;
+    f->r->complete = atomic_load(&f->work.writes_left) == 0;
+    for (unsigned i = 0; i < f->work.o->threads; i++)
+        f->r->total_bytes += worker_bytes(f->workers[i]);
 }
 
 int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *service, struct err *e)
 {
-    struct fill f = {.o = o, .r = r, .service = service, .e = e, .filled_end = &f.filled};
+    struct fill f = {.r = r};
     int ret;
 
     *r = (struct fill_result){0};
-    f.slots = calloc(o->bufs, sizeof *f.slots);
-    if (!f.slots)
-        return err_nomem(e, "writes");
-    for (unsigned i = o->bufs; i-- > 0;) {
-        struct slot *s = &f.slots[i];
-
-        s->req = (struct io_req){.fd = -1, .write = true, .buf_index = (int)i, .owner = s};
-        s->req.buf = (char *)o->pool + (size_t)i * o->block_bytes;
-        s->next = f.empty;
-        f.empty = s;
-    }
-    f.start_ns = clock_now_ns();
-    ret = fill_loop(&f);
-    free(f.slots);
-    return ret;
+    work_init(&f.work, o, e);
+    ret = create_workers(&f);
+    if (ret == 0)
+        run_threads(&f, service);
+    else
+        err_nomem(e, "writes");
+    for (unsigned i = 0; f.workers && i < o->threads; i++)
+        worker_free(f.workers[i]);
+    free(f.workers);
+    free(f.threads);
+    pthread_cond_destroy(&f.work.ended);
+    pthread_mutex_destroy(&f.work.lock);
+    return ret < 0 ? ret : f.work.failed;
 }

@@ -1,15 +1,20 @@
-/* kvprecond fills a directory or file with unique data at the speed of the device, so that a
- * measurement starts from a known state: options, place, fill, report, in that order. */
+/* kvprecond brings a directory, file or device to a known state before a measurement: options,
+ * place, plan, fill, rounds, report, in that order. This file opens and closes what one run holds.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kvprecond/fill.h"
 #include "kvprecond/options.h"
 #include "kvprecond/place.h"
+#include "kvprecond/plan.h"
 #include "kvprecond/report.h"
+#include "kvprecond/rounds.h"
+#include "kvprecond/show.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/progress.h"
@@ -23,14 +28,13 @@ struct run {
     struct options o;
     struct report report;
     struct place *place;
-    struct io *io;
-    void *pool;
-    size_t pool_bytes;
-    unsigned bufs;
+    struct plan plan;
+    struct fill_queue *queues; /* o.threads of them */
+    unsigned bufs;             /* of each */
+    size_t pool_bytes;         /* of each */
     struct hist *service;
-    struct progress *progress;
-    int64_t begun_ns, shown_ns;
-    uint64_t shown_bytes;
+    struct show show;
+    bool written; /* the fill has begun */
 };
 
 static void print_error(const struct err *e)
@@ -41,34 +45,23 @@ static void print_error(const struct err *e)
     fprintf(stderr, "%s\n", line);
 }
 
-static void show_progress(struct run *r, uint64_t written)
-{
-    char text[256], json[256], left[16], done[32], size[32], rate[32];
-    int64_t now = clock_now_ns();
-    double share = (double)written / (double)r->o.size;
-    double now_rate = (double)(written - r->shown_bytes) * 1e9 / (double)(now - r->shown_ns + 1);
-
-    progress_time_left(left, share, now - r->begun_ns);
-    snprintf(text, sizeof text, "%3.0f %%  %s of %s  %s  %s%s", share * 100,
-             units_format_bytes(done, sizeof done, (double)written),
-             units_format_bytes(size, sizeof size, (double)r->o.size),
-             units_format_rate(rate, sizeof rate, now_rate), left, *left ? " left" : "");
-    snprintf(json, sizeof json,
-             "{\"written_bytes\": %llu, \"size_bytes\": %llu, \"gib_per_s\": %.3f, "
-             "\"elapsed_s\": %.3f}",
-             (unsigned long long)written, (unsigned long long)r->o.size,
-             now_rate / (double)UNITS_GIB, (double)(now - r->begun_ns) / 1e9);
-    progress_show(r->progress, text, json);
-    r->shown_ns = now;
-    r->shown_bytes = written;
-}
-
 static bool tick(void *ctx, uint64_t written)
 {
     struct run *r = ctx;
 
-    if (progress_due(r->progress))
-        show_progress(r, written);
+    show_tick(&r->show, written);
+    return stop_signal() != 0;
+}
+
+static bool end_round(void *ctx, const struct fill_span *span)
+{
+    struct run *r = ctx;
+
+    return rounds_add(&r->report.rounds, span);
+}
+
+static bool stopped(void)
+{
     return stop_signal() != 0;
 }
 
@@ -80,20 +73,19 @@ static void add_fallback(struct report *r, const char *text)
         snprintf(r->fallbacks + len, sizeof r->fallbacks - len, "%s%s", len ? "; " : "", text);
 }
 
+/* ---- opening ---- */
+
 static int open_place(struct run *r, struct err *e)
 {
-    struct place_opts o = {.path = r->o.path,
-                           .size = r->o.size,
-                           .file_bytes = r->o.file_bytes,
-                           .seed = r->o.seed,
-                           .reserve_share = r->o.reserve_percent / 100,
-                           .depth = (unsigned)r->o.iodepth,
-                           .destroy_data = r->o.destroy_data};
+    const struct place_opts o = {.path = r->o.path,
+                                 .kind = r->o.kind,
+                                 .reserve_share = r->o.reserve_percent / 100,
+                                 .destroy_data = r->o.destroy_data};
     int ret = place_open(&r->place, &o, e);
 
     if (ret < 0)
         return ret;
-    r->report.is_dir = place_is_dir(r->place);
+    r->report.capacity = place_capacity(r->place);
     r->report.direct = place_direct(r->place);
     if (!r->report.direct)
         add_fallback(&r->report, "O_DIRECT refused by the file system");
@@ -101,30 +93,107 @@ static int open_place(struct run *r, struct err *e)
     return 0;
 }
 
-static int open_engine(struct run *r, struct err *e)
+/* A device is written over from its beginning; of the others the region is what was asked for. */
+static int make_plan(struct run *r, struct err *e)
 {
-    struct io_opts o = {.depth = (unsigned)r->o.iodepth, .buf_bytes = r->o.block_bytes};
+    const uint64_t object = DATA_PADDED(r->o.object_bytes), capacity = r->report.capacity;
+    struct plan_opts p = {.mode = (enum plan_mode)r->o.mode,
+                          .region = capacity ? capacity : r->o.size,
+                          .volume = r->o.size ? r->o.size : 2 * capacity,
+                          .object_bytes = object,
+                          .file_per_object = r->o.kind == TARGET_DIR,
+                          .write_bytes = (uint32_t)r->o.block_bytes,
+                          .seed = r->o.seed};
+
+    if (p.mode == PLAN_KV) {
+        if (capacity && capacity < object)
+            return err_set(e, ENOSPC, ERR_TARGET, r->o.path, "is smaller than an object of %s",
+                           r->o.model.id);
+        p.region =
+            capacity ? capacity / object * object : (p.volume + object - 1) / object * object;
+        p.volume = r->o.size ? p.volume : 2 * p.region;
+    }
+    p.file_bytes = r->o.kind == TARGET_DIR ? r->o.file_bytes : p.region;
+    plan_init(&r->plan, &p);
+    r->report.plan = &r->plan;
+    r->report.size_bytes = plan_volume_bytes(&r->plan);
+    r->bufs = fill_buffers((unsigned)r->o.iodepth, p.write_bytes);
+    return place_plan(r->place, &r->plan, (r->bufs + 1) * (unsigned)r->o.threads, e);
+}
+
+/* What cannot be discarded is filled as it is: that is said, and nothing else is lost. */
+static int purge(struct run *r, struct err *e)
+{
+    struct err why = {0};
+    int ret = place_purge(r->place, stopped, &r->report.purged_bytes, &why);
+
+    if (ret == 0)
+        return 0;
+    if (stop_signal() != 0)
+        return err_set(e, EINTR, ERR_FAILED, r->o.path, "stopped while it was purged");
+    r->report.purge_failed = err_errno_name(-ret) ? err_errno_name(-ret) : "error";
+    print_error(&why);
+    return 0;
+}
+
+static int open_queue(struct run *r, struct fill_queue *q, struct err *e)
+{
+    struct io_opts o = {
+        .depth = (unsigned)r->o.iodepth, .buf_bytes = r->o.block_bytes, .bufs = r->bufs};
+    bool first = q == r->queues;
     char why[256];
     int ret;
 
-    r->bufs = fill_buffers(o.depth, (uint32_t)r->o.block_bytes);
-    r->pool_bytes = (size_t)r->bufs * r->o.block_bytes;
-    r->pool = io_buffers_map(r->pool_bytes);
-    r->service = hist_create();
-    r->progress = progress_open(stderr, PROGRAM, (enum progress_mode)r->o.progress, UNITS_NS_PER_S);
-    if (!r->pool || !r->service || !r->progress)
+    q->pool = o.pool = io_buffers_map(r->pool_bytes);
+    if (!q->pool)
         return err_nomem(e, "buffers");
-    o.pool = r->pool;
-    o.bufs = r->bufs;
-    ret = io_open(&r->io, (enum io_engine)r->o.engine, &o, why, sizeof why, e);
+    ret = io_open(&q->io, (enum io_engine)r->o.engine, &o, why, sizeof why, e);
     if (ret < 0)
         return ret;
-    add_fallback(&r->report, why);
-    add_fallback(&r->report, r->io->ops->fallbacks(r->io));
-    r->report.engine = r->io->ops->name;
-    r->report.service = r->service;
+    /* What the first could not have, the others could not have either. */
+    if (first)
+        add_fallback(&r->report, why);
+    if (first || !*r->report.fallbacks)
+        add_fallback(&r->report, q->io->ops->fallbacks(q->io));
+    r->report.engine = q->io->ops->name;
     return 0;
 }
+
+static int check_memory(const struct run *r, struct err *e)
+{
+    const double need = (double)r->pool_bytes * (double)r->o.threads;
+    const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    char a[32], b[32];
+
+    if (need <= have / 2)
+        return 0;
+    return err_set(e, ENOMEM, ERR_INPUT, "--threads",
+                   "%s of buffers for all queues, and the host has %s: take fewer, or a smaller "
+                   "--iodepth or --block-size",
+                   units_format_bytes(a, sizeof a, need), units_format_bytes(b, sizeof b, have));
+}
+
+static int open_queues(struct run *r, struct err *e)
+{
+    int ret;
+
+    r->pool_bytes = (size_t)r->bufs * r->o.block_bytes;
+    ret = check_memory(r, e);
+    if (ret < 0)
+        return ret;
+    r->queues = calloc(r->o.threads, sizeof *r->queues);
+    r->service = hist_create();
+    r->show.progress =
+        progress_open(stderr, PROGRAM, (enum progress_mode)r->o.progress, UNITS_NS_PER_S);
+    if (!r->queues || !r->service || !r->show.progress)
+        return err_nomem(e, "buffers");
+    r->report.service = r->service;
+    for (uint64_t i = 0; i < r->o.threads && ret == 0; i++)
+        ret = open_queue(r, &r->queues[i], e);
+    return ret;
+}
+
+/* ---- running ---- */
 
 static const char *why_short(const struct run *r, int ret)
 {
@@ -135,29 +204,55 @@ static const char *why_short(const struct run *r, int ret)
     return NULL;
 }
 
+static int not_steady(const struct run *r, struct err *e)
+{
+    const struct rounds *rounds = &r->report.rounds;
+
+    if (!r->o.until_steady || r->report.fill.stopped || rounds_steady(rounds))
+        return 0;
+    return err_set(e, EAGAIN, ERR_FAILED, r->o.path,
+                   "steady state was not reached in %u rounds (by %s)", rounds->count,
+                   rounds_track_name(rounds->track));
+}
+
+static int fill(struct run *r, struct err *e)
+{
+    const struct fill_opts o = {.plan = &r->plan,
+                                .place = r->place,
+                                .queues = r->queues,
+                                .threads = (unsigned)r->o.threads,
+                                .bufs = r->bufs,
+                                .depth = (unsigned)r->o.iodepth,
+                                .round_ns = r->o.until_steady ? r->o.round_ns : 0,
+                                .round = end_round,
+                                .tick = tick,
+                                .ctx = r};
+    int64_t cpu_ns = clock_process_cpu_ns();
+    int ret;
+
+    r->written = true;
+    r->report.rounds.track = (enum rounds_track)r->o.track;
+    r->show.rounds = &r->report.rounds;
+    r->show.size = r->report.size_bytes;
+    r->show.round_ns = o.round_ns;
+    r->show.begun_ns = r->show.shown_ns = clock_now_ns();
+    ret = fill_run(&o, &r->report.fill, r->service, e);
+    r->report.cpu_ns = clock_process_cpu_ns() - cpu_ns;
+    progress_clear(r->show.progress);
+    r->report.why_short = why_short(r, ret);
+    return ret;
+}
+
 /* The fill and what is measured around it. */
 static int run_fill(struct run *r, struct err *e)
 {
-    struct fill_opts o = {.io = r->io,
-                          .place = r->place,
-                          .pool = r->pool,
-                          .bufs = r->bufs,
-                          .depth = (unsigned)r->o.iodepth,
-                          .size = r->o.size,
-                          .block_bytes = (uint32_t)r->o.block_bytes,
-                          .tick = tick,
-                          .ctx = r};
     struct target_counters before = {0}, after = {0};
-    int64_t cpu_ns = clock_process_cpu_ns(), sync_ns;
+    int64_t sync_ns;
     int ret;
 
     r->report.device.counted =
         r->report.device.counted && target_counters(&r->report.device, &before) == 0;
-    r->begun_ns = r->shown_ns = clock_now_ns();
-    ret = fill_run(&o, &r->report.fill, r->service, e);
-    r->report.cpu_ns = clock_process_cpu_ns() - cpu_ns;
-    progress_clear(r->progress);
-    r->report.why_short = why_short(r, ret);
+    ret = fill(r, e);
     sync_ns = clock_now_ns();
     if (ret == 0)
         ret = place_sync(r->place, e);
@@ -165,7 +260,7 @@ static int run_fill(struct run *r, struct err *e)
     if (r->report.device.counted && target_counters(&r->report.device, &after) == 0)
         r->report.device_write_bytes = after.write_bytes - before.write_bytes;
     r->report.files = place_files(r->place);
-    return ret;
+    return ret < 0 ? ret : not_steady(r, e);
 }
 
 static int run_report(struct run *r, int argc, char **argv, struct err *e)
@@ -175,6 +270,8 @@ static int run_report(struct run *r, int argc, char **argv, struct err *e)
 
     if (ret == 0 && r->o.summary)
         ret = report_json(&r->report, r->o.summary, argc, argv, e);
+    if (ret == 0 && r->o.rounds)
+        ret = rounds_save(&r->report.rounds, r->o.rounds, e);
     return ret;
 }
 
@@ -183,12 +280,15 @@ static int run_close(struct run *r, struct err *e)
 {
     int ret;
 
-    progress_close(r->progress);
-    if (r->io)
-        r->io->ops->close(r->io);
-    if (r->pool)
-        io_buffers_unmap(r->pool, r->pool_bytes);
-    ret = place_close(r->place, r->o.keep, e);
+    progress_close(r->show.progress);
+    for (uint64_t i = 0; r->queues && i < r->o.threads; i++) {
+        if (r->queues[i].io)
+            r->queues[i].io->ops->close(r->queues[i].io);
+        if (r->queues[i].pool)
+            io_buffers_unmap(r->queues[i].pool, r->pool_bytes);
+    }
+    free(r->queues);
+    ret = place_close(r->place, r->o.keep && r->written, e);
     hist_free(r->service);
     return ret;
 }
@@ -208,13 +308,19 @@ static int run(struct run *r, int argc, char **argv)
     int status, ret;
 
     r->report.o = &r->o;
-    r->report.kept = r->o.keep;
+    r->report.kept = r->o.keep || r->o.kind == TARGET_DEVICE;
     r->report.started_wall_ns = clock_wall_ns();
     ret = stop_install(&e);
     if (ret == 0)
         ret = open_place(r, &e);
     if (ret == 0)
-        ret = open_engine(r, &e);
+        ret = make_plan(r, &e);
+    if (ret == 0)
+        ret = open_queues(r, &e);
+    if (ret == 0 && r->o.purge)
+        ret = purge(r, &e);
+    if (ret == 0)
+        ret = place_start(r->place, &e);
     status = note(0, ret, &e);
     if (ret == 0) {
         ret = run_fill(r, &e);

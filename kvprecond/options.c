@@ -1,10 +1,12 @@
-/* The one table of kvprecond's options and what must hold between them. Everything else that is
- * known of an option, its range, default and help, stands in its row. */
+/* The one table of kvprecond's options, what must hold between them, and the defaults that depend
+ * on mode and target. Everything else that is known of an option stands in its row. */
 #include "kvprecond/options.h"
 
 #include <errno.h>
 #include <stddef.h>
 
+#include "kvprecond/plan.h"
+#include "kvprecond/rounds.h"
 #include "lib/data.h"
 #include "lib/io.h"
 #include "lib/progress.h"
@@ -12,6 +14,10 @@
 
 #define BLOCK_MAX      (64 * UNITS_MIB)
 #define SIZE_MAX_BYTES (UNITS_GIB << 30) /* an EiB: sums of offsets stay far from overflow */
+#define THREADS_MAX    256
+#define KV_THREADS     4
+#define ROUND_MIN_NS   (10 * INT64_C(1000000))
+#define ROUND_MAX_NS   (24 * 3600 * UNITS_NS_PER_S)
 
 static const struct opt table[] = {
     {.type = OPT_HEADING, .help = "What is written"},
@@ -21,14 +27,34 @@ static const struct opt table[] = {
      .offset = offsetof(struct options, size),
      .min = DATA_BLOCK,
      .max = (double)SIZE_MAX_BYTES,
-     .help = "Bytes to write, rounded up to whole 4 KiB blocks. Required."},
+     .help = "Bytes to write. Required but for a device, which is written over twice."},
+    {.name = "mode",
+     .type = OPT_ENUM,
+     .offset = offsetof(struct options, mode),
+     .arg = "MODE",
+     .def = "sequential",
+     .choices = "sequential|random|kv",
+     .help =
+         "sequential: from first to last; random: each block once, in random order; kv: objects "
+         "of 2,048 tokens of a model."},
     {.name = "block-size",
      .type = OPT_SIZE,
      .offset = offsetof(struct options, block_bytes),
-     .def = "1M",
      .min = DATA_BLOCK,
      .max = (double)BLOCK_MAX,
-     .help = "Bytes of one write, a multiple of 4 KiB."},
+     .help = "Bytes of one write, a multiple of 4 KiB. Default: 1M; with --mode random 4K."},
+    {.name = "model",
+     .letter = 'm',
+     .type = OPT_TEXT,
+     .offset = offsetof(struct options, model_id),
+     .arg = "NAME",
+     .def = "llama3.1-8b",
+     .help = "With --mode kv: a built-in model or a Hugging Face config.json (FILE.json)."},
+    {.name = "kv-dtype",
+     .type = OPT_TEXT,
+     .offset = offsetof(struct options, kv_dtype),
+     .arg = "TYPE",
+     .help = "With --mode kv: element type, float32, float16, bfloat16, fp8, int8, int4."},
     {.name = "file-size",
      .type = OPT_SIZE,
      .offset = offsetof(struct options, file_bytes),
@@ -42,13 +68,24 @@ static const struct opt table[] = {
      .def = "42",
      .help = "Decides the contents: two fills with different seeds share no block."},
     {.type = OPT_HEADING, .help = "How it is written"},
+    {.name = "purge",
+     .type = OPT_FLAG,
+     .offset = offsetof(struct options, purge),
+     .help = "First discard what the target holds; in a directory, trim the free space."},
+    {.name = "threads",
+     .type = OPT_U64,
+     .offset = offsetof(struct options, threads),
+     .arg = "N",
+     .min = 1,
+     .max = THREADS_MAX,
+     .help = "Threads that write, each with a queue of its own. Default: 1; with --mode kv 4."},
     {.name = "iodepth",
      .type = OPT_U64,
      .offset = offsetof(struct options, iodepth),
      .def = "32",
      .min = 1,
      .max = 4096,
-     .help = "Writes in flight."},
+     .help = "Writes in flight of each thread."},
     {.name = "ioengine",
      .type = OPT_ENUM,
      .offset = offsetof(struct options, engine),
@@ -56,6 +93,32 @@ static const struct opt table[] = {
      .def = "auto",
      .choices = "auto|uring|psync",
      .help = "auto takes io_uring, and threads that write where it is refused."},
+    {.type = OPT_HEADING, .help = "Steady state"},
+    {.name = "until-steady",
+     .type = OPT_FLAG,
+     .offset = offsetof(struct options, until_steady),
+     .help = "Then write on in rounds until 5 of them agree as SNIA's PTS asks; 25 at most."},
+    {.name = "round",
+     .type = OPT_DURATION,
+     .offset = offsetof(struct options, round_ns),
+     .arg = "TIME",
+     .def = "60s",
+     .min = (double)ROUND_MIN_NS,
+     .max = (double)ROUND_MAX_NS,
+     .help = "Length of a round."},
+    {.name = "track",
+     .type = OPT_ENUM,
+     .offset = offsetof(struct options, track),
+     .arg = "FIGURE",
+     .def = "bandwidth",
+     .choices = "bandwidth|iops|latency",
+     .help = "What must be steady; latency is the mean of the writes of a round."},
+    {.name = "rounds",
+     .type = OPT_TEXT,
+     .offset = offsetof(struct options, rounds),
+     .arg = "FILE",
+     .flags = OPT_NO_EFFECT,
+     .help = "Write the rounds as CSV to FILE, for kvstat --plot."},
     {.type = OPT_HEADING, .help = "The target"},
     {.name = "reserve",
      .type = OPT_F64,
@@ -68,7 +131,8 @@ static const struct opt table[] = {
     {.name = "destroy-data",
      .type = OPT_FLAG,
      .offset = offsetof(struct options, destroy_data),
-     .help = "Overwrite a file, or remove kept objects from a directory, that holds data."},
+     .help =
+         "Overwrite a device, or a file that holds data; remove from a directory what was kept."},
     {.name = "keep",
      .type = OPT_FLAG,
      .offset = offsetof(struct options, keep),
@@ -105,7 +169,48 @@ static int check_blocks(const struct options *o, struct err *e)
     return 0;
 }
 
-static int check(struct options *o, const struct opt_parser *p, struct err *e)
+static int check_mode(struct options *o, const struct opt_parser *p, struct err *e)
+{
+    int ret;
+
+    if (o->mode != PLAN_KV)
+        return opt_refuse(p, e, "only --mode kv has a meaning for it", "model", "kv-dtype", NULL);
+    ret = opt_refuse(p, e, "with --mode kv each object is a file", "file-size", NULL);
+    if (ret == 0)
+        ret = model_find(&o->model, o->model_id, NULL, e);
+    if (ret == 0 && o->kv_dtype)
+        ret = model_set_dtype(&o->model, o->kv_dtype, e);
+    if (ret == 0 && (model_bytes(&o->model, OPTIONS_OBJECT_TOKENS, &o->object_bytes) < 0 ||
+                     o->object_bytes > SIZE_MAX_BYTES))
+        ret = err_set(e, EOVERFLOW, ERR_INPUT, "--model", "an object of %u tokens is too large",
+                      OPTIONS_OBJECT_TOKENS);
+    if (ret == 0 && o->object_bytes == 0)
+        ret = err_set(e, EINVAL, ERR_INPUT, "--model", "its objects are empty");
+    return ret;
+}
+
+static int check_steady(const struct options *o, const struct opt_parser *p, struct err *e)
+{
+    if (o->until_steady)
+        return 0;
+    return opt_refuse(p, e, "only --until-steady has rounds", "round", "track", "rounds", NULL);
+}
+
+/* What a directory, a file and a device can each be told. */
+static int check_kind(const struct options *o, const struct opt_parser *p, struct err *e)
+{
+    if (o->kind != TARGET_DEVICE && !opt_given(p, "size"))
+        return err_set(e, EINVAL, ERR_INPUT, "--size", "required: how much to write to %s",
+                       o->path);
+    if (o->kind == TARGET_DEVICE)
+        return opt_refuse(p, e, "has no meaning for a block device", "file-size", "reserve", "keep",
+                          NULL);
+    if (o->kind == TARGET_FILE)
+        return opt_refuse(p, e, "has no meaning for a single file", "file-size", NULL);
+    return 0;
+}
+
+static int take_operand(struct options *o, const struct opt_parser *p, struct err *e)
 {
     const char *const *operand;
     size_t n = opt_operands(p, &operand);
@@ -117,11 +222,33 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
     o->path = operand[0];
     if (!*o->path)
         return err_set(e, EINVAL, ERR_INPUT, "", "the target's name is empty");
-    if (!opt_given(p, "size"))
-        return err_set(e, EINVAL, ERR_INPUT, "--size", "required: how much to write to %s",
-                       o->path);
+    return target_kind(o->path, &o->kind, e);
+}
+
+static void put_defaults(struct options *o)
+{
+    if (o->block_bytes == 0)
+        o->block_bytes = o->mode == PLAN_RANDOM ? DATA_BLOCK : UNITS_MIB;
+    if (o->threads == 0)
+        o->threads = o->mode == PLAN_KV ? KV_THREADS : 1;
     o->size = DATA_PADDED(o->size);
-    return check_blocks(o, e);
+}
+
+static int check(struct options *o, const struct opt_parser *p, struct err *e)
+{
+    int ret = take_operand(o, p, e);
+
+    if (ret == 0)
+        ret = check_kind(o, p, e);
+    if (ret == 0)
+        ret = check_mode(o, p, e);
+    if (ret == 0)
+        ret = check_steady(o, p, e);
+    if (ret == 0)
+        ret = check_blocks(o, e);
+    if (ret == 0)
+        put_defaults(o);
+    return ret;
 }
 
 int options_parse(struct options *o, struct opt_parser **parser, const char **answer, int argc,

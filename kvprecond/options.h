@@ -6,20 +6,37 @@
 #include <stdint.h>
 
 #include "lib/err.h"
+#include "lib/model.h"
 #include "lib/opt.h"
+#include "lib/target.h"
 
 struct options {
-    const char *path; /* the operand, lent from argv */
-    uint64_t size, block_bytes, file_bytes, iodepth, seed;
+    const char *path;      /* the operand, lent from argv */
+    enum target_kind kind; /* of path */
+    int mode;              /* enum plan_mode */
+    uint64_t size;         /* 0: twice the device */
+    uint64_t block_bytes, file_bytes, iodepth, threads, seed;
+    const char *model_id, *kv_dtype;
+    struct model model;    /* of mode kv */
+    uint64_t object_bytes; /* of mode kv: exact */
     double reserve_percent;
-    int engine;   /* enum io_engine */
-    int progress; /* enum progress_mode */
+    int engine; /* enum io_engine */
+    bool purge, until_steady;
+    int64_t round_ns;
+    int track;          /* enum rounds_track */
+    const char *rounds; /* FILE of --rounds, NULL: none */
+    int progress;       /* enum progress_mode */
     const char *summary;
     bool keep, destroy_data, json;
 };
 
-/* Parses argv into *o. 0 with *parser open (the caller closes it), 1 with *answer (what --help or
- * --version asks for, lent until the parser is closed), or -EINVAL with *e. */
+enum {
+    OPTIONS_OBJECT_TOKENS = 2048 /* of the benchmark's preconditioning (MLPerf Storage, kv_cache) */
+};
+
+/* Parses argv into *o, looks at the kind of the target and puts in what depends on mode and kind.
+ * 0 with *parser open (the caller closes it), 1 with *answer (what --help or --version asks for,
+ * lent until the parser is closed), or negative errno with *e. */
 int options_parse(struct options *o, struct opt_parser **parser, const char **answer, int argc,
                   char **argv, struct err *e);
 

@@ -1,71 +1,56 @@
-/* The target of a fill. Directories are taken, emptied and released by lib/target.c; what a regular
- * file needs (lock, recognising our own data, its former length) is here. Files are opened when the
- * first write for them leaves and closed when the last one has ended. */
+/* The target of a fill. Directories are taken, emptied and released by lib/target.c, files and
+ * devices opened by lib/target_file.c. In a directory a file is opened when the first write for it
+ * leaves and closed when the last one of a pass has ended; under random writes all stay open. */
 #include "kvprecond/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/fs.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-#include "lib/hash.h"
-#include "lib/target.h"
+#include "lib/data.h"
 #include "lib/units.h"
 
 #define PLACE_NAME_CAP 32
+#define PLACE_DISCARD  (4 * UNITS_GIB) /* at a time, so that a stop need not wait for all of it */
+#define PLACE_SPARE    64u             /* descriptors beside those of files */
 
 struct place_file {
-    int fd; /* -1: this slot is free */
-    uint64_t number, bytes, done;
+    int fd;
+    uint64_t number, pass, bytes, done;
+    struct place_file *next;
 };
 
 struct place {
     struct place_opts o;
-    struct target *target; /* NULL: a regular file */
-    int file_fd;           /* -1: a directory */
-    uint64_t former_bytes; /* length of the regular file before */
-    uint64_t file_bytes, begun;
-    bool direct;
-    unsigned slots;
-    struct place_file *last; /* the file that parts are begun in now */
-    struct place_file open[];
+    const struct plan *plan;
+    struct target *target;   /* NULL: a file or device */
+    struct target_file file; /* fd -1: a directory */
+    bool direct, grown;      /* grown: the regular file may be longer than it was */
+    _Atomic int *fds;        /* random writes in a directory: by number of file, -1: not yet */
+    pthread_mutex_t lock;    /* of what follows */
+    struct place_file *slots, *unused, *open;
+    uint64_t files, beyond; /* files made; above the highest number of them */
 };
 
-static const char *file_name(char buf[PLACE_NAME_CAP], uint64_t number)
+/* ---- opening ---- */
+
+static bool is_ours(const void *block)
 {
-    snprintf(buf, PLACE_NAME_CAP, "fill-%06" PRIu64 ".kv", number);
-    return buf;
+    struct data_id id;
+    uint64_t index;
+
+    return data_identify(block, &id, &index) == 0;
 }
-
-static uint64_t file_size(const struct place *p, uint64_t number)
-{
-    uint64_t left = p->o.size - number * p->file_bytes;
-
-    return left < p->file_bytes ? left : p->file_bytes;
-}
-
-static int check_room(const struct place *p, uint64_t own_bytes, struct err *e)
-{
-    char need[32], have[32];
-    uint64_t room;
-    int ret = target_room(place_fd(p), p->o.reserve_share, &room, e);
-
-    if (ret < 0)
-        return ret;
-    if (p->o.size <= own_bytes || p->o.size - own_bytes <= room)
-        return 0;
-    return err_set(e, ENOSPC, ERR_TARGET, p->o.path,
-                   "%s asked for, %s free beside the reserve (%g %%)",
-                   units_format_bytes(need, sizeof need, (double)p->o.size),
-                   units_format_bytes(have, sizeof have, (double)(room + own_bytes)),
-                   p->o.reserve_share * 100);
-}
-
-/* ---- a directory ---- */
 
 static int open_dir(struct place *p, struct err *e)
 {
@@ -81,65 +66,34 @@ static int open_dir(struct place *p, struct err *e)
         if (ret < 0)
             return ret;
     }
-    p->file_bytes = p->o.file_bytes;
     p->direct = target_direct_io(target_fd(p->target));
-    return check_room(p, 0, e);
-}
-
-/* ---- a regular file ---- */
-
-static bool is_ours(const void *block)
-{
-    struct data_id id;
-    uint64_t index;
-
-    return data_identify(block, &id, &index) == 0;
+    return 0;
 }
 
 static int open_file(struct place *p, struct err *e)
 {
     const struct target_file_opts o = {.destroy_data = p->o.destroy_data, .is_ours = is_ours};
-    struct target_file f;
-    int ret = target_open_file(&f, p->o.path, &o, e);
+    int ret = target_open_file(&p->file, p->o.path, &o, e);
 
     if (ret < 0)
         return ret;
-    p->file_fd = f.fd;
-    p->former_bytes = f.bytes;
-    p->file_bytes = p->o.size;
-    p->direct = f.direct;
-    return check_room(p, f.allocated_bytes, e);
-}
-
-/* ---- both ---- */
-
-static int open_kind(struct place *p, struct err *e)
-{
-    enum target_kind kind;
-    int ret = target_kind(p->o.path, &kind, e);
-
-    if (ret < 0)
-        return ret;
-    if (kind == TARGET_DEVICE)
-        return err_set(e, ENOTSUP, ERR_TARGET, p->o.path,
-                       "is a block device; kvprecond fills directories and regular files");
-    return kind == TARGET_DIR ? open_dir(p, e) : open_file(p, e);
+    p->direct = p->file.direct;
+    if (p->file.is_device != (p->o.kind == TARGET_DEVICE))
+        return err_set(e, EAGAIN, ERR_TARGET, p->o.path, "is not what it was a moment ago");
+    return 0;
 }
 
 int place_open(struct place **out, const struct place_opts *o, struct err *e)
 {
-    unsigned slots = o->depth + 1;
-    struct place *p = calloc(1, sizeof *p + slots * sizeof p->open[0]);
+    struct place *p = calloc(1, sizeof *p);
     int ret;
 
     if (!p)
         return err_nomem(e, "target");
     p->o = *o;
-    p->file_fd = -1;
-    p->slots = slots;
-    for (unsigned i = 0; i < slots; i++)
-        p->open[i].fd = -1;
-    ret = open_kind(p, e);
+    p->file.fd = -1;
+    pthread_mutex_init(&p->lock, NULL);
+    ret = o->kind == TARGET_DIR ? open_dir(p, e) : open_file(p, e);
     if (ret < 0) {
         /* What was there before stays: a refused target is released as it was found. */
         place_close(p, p->target && target_was_kept(p->target), NULL);
@@ -149,18 +103,122 @@ int place_open(struct place **out, const struct place_opts *o, struct err *e)
     return 0;
 }
 
-struct place_part place_part(const struct place *p, uint64_t at, uint32_t max)
+uint64_t place_capacity(const struct place *p)
 {
-    struct place_part part = {.file = at / p->file_bytes, .offset = at % p->file_bytes, .len = max};
-    uint64_t left = file_size(p, part.file) - part.offset;
-    uint64_t name[2] = {part.file, p->o.seed};
-
-    if (left < max)
-        part.len = (uint32_t)left;
-    part.id.key = hash_128(name, sizeof name);
-    part.id.generation = p->o.seed;
-    return part;
+    return p->file.is_device ? p->file.bytes : 0;
 }
+
+/* ---- getting ready ---- */
+
+static int check_room(const struct place *p, struct err *e)
+{
+    const uint64_t need = plan_pass_bytes(p->plan), own = p->target ? 0 : p->file.allocated_bytes;
+    char need_text[32], have_text[32];
+    uint64_t room;
+    int ret = target_room(place_fd(p), p->o.reserve_share, &room, e);
+
+    if (ret < 0)
+        return ret;
+    if (need <= own || need - own <= room)
+        return 0;
+    return err_set(e, ENOSPC, ERR_TARGET, p->o.path,
+                   "%s asked for, %s free beside the reserve (%g %%)",
+                   units_format_bytes(need_text, sizeof need_text, (double)need),
+                   units_format_bytes(have_text, sizeof have_text, (double)(room + own)),
+                   p->o.reserve_share * 100);
+}
+
+/* Advice to the kernel: where the limit cannot be raised, opening says so. */
+static void want_descriptors(uint64_t files)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= files + PLACE_SPARE)
+        return;
+    limit.rlim_cur = files + PLACE_SPARE < limit.rlim_max ? files + PLACE_SPARE : limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int plan_random_files(struct place *p, struct err *e)
+{
+    const uint64_t files = plan_files(p->plan);
+
+    p->fds = malloc(files * sizeof *p->fds);
+    if (!p->fds)
+        return err_nomem(e, "table of files");
+    for (uint64_t i = 0; i < files; i++)
+        atomic_init(&p->fds[i], -1);
+    want_descriptors(files);
+    return 0;
+}
+
+static int plan_open_files(struct place *p, unsigned outstanding, struct err *e)
+{
+    p->slots = calloc((size_t)outstanding + 1, sizeof *p->slots);
+    if (!p->slots)
+        return err_nomem(e, "table of files");
+    for (unsigned i = 0; i <= outstanding; i++) {
+        p->slots[i].next = p->unused;
+        p->unused = &p->slots[i];
+    }
+    want_descriptors(outstanding < plan_files(p->plan) ? outstanding : plan_files(p->plan));
+    return 0;
+}
+
+int place_plan(struct place *p, const struct plan *plan, unsigned outstanding, struct err *e)
+{
+    int ret;
+
+    p->plan = plan;
+    ret = p->file.is_device ? 0 : check_room(p, e);
+    if (ret < 0 || !p->target)
+        return ret;
+    return plan->o.mode == PLAN_RANDOM ? plan_random_files(p, e)
+                                       : plan_open_files(p, outstanding, e);
+}
+
+/* ---- purge ---- */
+
+static int trim_free_space(struct place *p, uint64_t *bytes)
+{
+    struct fstrim_range range = {.len = UINT64_MAX};
+
+    if (ioctl(target_fd(p->target), FITRIM, &range) < 0)
+        return errno == ENOTTY ? -EOPNOTSUPP : -errno;
+    *bytes = range.len;
+    return 0;
+}
+
+static int discard(struct place *p, uint64_t at, uint64_t len)
+{
+    uint64_t range[2] = {at, len};
+    int ret;
+
+    if (p->file.is_device)
+        ret = ioctl(p->file.fd, BLKDISCARD, range);
+    else
+        ret = fallocate(p->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
+                        (off_t)len);
+    return ret < 0 ? -errno : 0;
+}
+
+int place_purge(struct place *p, bool (*stopped)(void), uint64_t *bytes, struct err *e)
+{
+    int ret = 0;
+
+    *bytes = 0;
+    if (p->target)
+        ret = trim_free_space(p, bytes);
+    while (!p->target && *bytes < p->file.bytes && ret == 0) {
+        uint64_t left = p->file.bytes - *bytes, len = left < PLACE_DISCARD ? left : PLACE_DISCARD;
+
+        ret = stopped() ? -EINTR : discard(p, *bytes, len);
+        *bytes += ret == 0 ? len : 0;
+    }
+    return ret < 0 ? err_errno(e, ret, ERR_TARGET, p->o.path, "cannot be purged") : 0;
+}
+
+/* ---- starting ---- */
 
 /* Space is taken at once: writes into allocated space run side by side, while writes that grow a
  * file wait for each other in most file systems. */
@@ -174,51 +232,147 @@ static int allocate(int fd, uint64_t bytes)
     return ret == 0 || errno == EOPNOTSUPP ? 0 : -errno;
 }
 
-static int begin_file(struct place *p, struct place_file *f, const char *where, struct err *e)
+int place_start(struct place *p, struct err *e)
 {
-    char name[PLACE_NAME_CAP];
-    int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | (p->direct ? O_DIRECT : 0);
     int ret;
 
-    if (p->target)
-        f->fd = openat(target_fd(p->target), file_name(name, f->number), flags, 0600);
-    else
-        f->fd = fcntl(p->file_fd, F_DUPFD_CLOEXEC, 0);
-    if (f->fd < 0)
-        return err_errno(e, -errno, ERR_FAILED, where, "cannot be created");
-    ret = allocate(f->fd, f->bytes);
+    if (p->target || p->file.is_device)
+        return 0;
+    p->grown = true;
+    ret = allocate(p->file.fd, plan_pass_bytes(p->plan));
+    return ret < 0 ? err_errno(e, ret, ERR_TARGET, p->o.path, "no space could be allocated") : 0;
+}
+
+/* ---- files of a directory ---- */
+
+static const char *file_name(char buf[PLACE_NAME_CAP], uint64_t number)
+{
+    snprintf(buf, PLACE_NAME_CAP, "fill-%06" PRIu64 ".kv", number);
+    return buf;
+}
+
+static int fail_file(const struct place *p, uint64_t number, int code, const char *what,
+                     struct err *e)
+{
+    char where[PATH_MAX + PLACE_NAME_CAP], name[PLACE_NAME_CAP];
+
+    snprintf(where, sizeof where, "%s/%s", p->o.path, file_name(name, number));
+    return err_errno(e, code, ERR_FAILED, where, "%s", what);
+}
+
+/* A cache writes no object twice in place: in later passes an object is a new file. Others are made
+ * once, in whichever pass comes to them first. *made: the file is new. */
+static int open_named(struct place *p, uint64_t number, bool *made)
+{
+    const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (p->direct ? O_DIRECT : 0);
+    const bool known = number < p->beyond;
+    char name[PLACE_NAME_CAP];
+    int fd, dir = target_fd(p->target);
+
+    file_name(name, number);
+    if (known && p->plan->o.mode == PLAN_KV && unlinkat(dir, name, 0) < 0 && errno != ENOENT)
+        return -errno;
+    fd = openat(dir, name, flags | O_CREAT | O_EXCL, 0600);
+    *made = fd >= 0;
+    if (fd < 0 && errno == EEXIST && known)
+        fd = openat(dir, name, flags);
+    return fd < 0 ? -errno : fd;
+}
+
+/* With the lock held. */
+static int take_file(struct place *p, uint64_t number, uint64_t pass, struct err *e)
+{
+    bool made = false;
+    int fd = open_named(p, number, &made), ret;
+
+    if (fd < 0)
+        return fail_file(p, number, fd, "cannot be opened for writing", e);
+    if (!made)
+        return fd;
+    ret = allocate(fd, plan_file_bytes(p->plan, number));
     if (ret < 0) {
-        close(f->fd);
-        f->fd = -1;
-        return err_errno(e, ret, ERR_FAILED, where, "no space could be allocated");
+        close(fd);
+        return fail_file(p, number, ret, "no space could be allocated", e);
     }
-    p->begun++;
-    p->last = f;
+    p->files += pass == 0;
+    if (number >= p->beyond)
+        p->beyond = number + 1;
+    return fd;
+}
+
+static int begin_random(struct place *p, uint64_t number, struct err *e)
+{
+    int fd = atomic_load(&p->fds[number]);
+
+    if (fd >= 0)
+        return fd;
+    pthread_mutex_lock(&p->lock);
+    fd = atomic_load(&p->fds[number]);
+    if (fd < 0)
+        fd = take_file(p, number, 0, e);
+    if (fd >= 0)
+        atomic_store(&p->fds[number], fd);
+    pthread_mutex_unlock(&p->lock);
+    return fd;
+}
+
+/* With the lock held. The file that is found moves to the front: the next part is likely its. */
+static struct place_file *find_open(struct place *p, uint64_t number, uint64_t pass)
+{
+    struct place_file **at = &p->open, *f;
+
+    while (*at && ((*at)->number != number || (*at)->pass != pass))
+        at = &(*at)->next;
+    f = *at;
+    if (!f)
+        return NULL;
+    *at = f->next;
+    f->next = p->open;
+    p->open = f;
+    return f;
+}
+
+/* With the lock held. */
+static int open_next(struct place *p, const struct plan_part *part, struct place_file **out,
+                     struct err *e)
+{
+    struct place_file *f = p->unused;
+    int fd = take_file(p, part->file, part->pass, e);
+
+    if (fd < 0)
+        return fd;
+    p->unused = f->next;
+    *f = (struct place_file){.fd = fd,
+                             .number = part->file,
+                             .pass = part->pass,
+                             .bytes = plan_file_bytes(p->plan, part->file),
+                             .next = p->open};
+    p->open = f;
+    *out = f;
     return 0;
 }
 
-int place_begin(struct place *p, const struct place_part *part, struct place_file **file, int *fd,
+int place_begin(struct place *p, const struct plan_part *part, struct place_file **file, int *fd,
                 struct err *e)
 {
-    char where[PATH_MAX + PLACE_NAME_CAP], name[PLACE_NAME_CAP];
-    unsigned i = 0;
     int ret = 0;
 
-    if (!p->last || p->last->fd < 0 || p->last->number != part->file) {
-        /* depth + 1 slots: there is always a free one beside the files with writes in flight. */
-        while (p->open[i].fd >= 0)
-            i++;
-        p->open[i] =
-            (struct place_file){.fd = -1, .number = part->file, .bytes = file_size(p, part->file)};
-        snprintf(where, sizeof where, "%s%s%s", p->o.path, p->target ? "/" : "",
-                 p->target ? file_name(name, part->file) : "");
-        ret = begin_file(p, &p->open[i], where, e);
+    *file = NULL;
+    *fd = p->file.fd;
+    if (!p->target)
+        return 0;
+    if (p->fds) {
+        *fd = begin_random(p, part->file, e);
+        return *fd < 0 ? *fd : 0;
     }
-    if (ret < 0)
-        return ret;
-    *file = p->last;
-    *fd = p->last->fd;
-    return 0;
+    pthread_mutex_lock(&p->lock);
+    *file = find_open(p, part->file, part->pass);
+    if (!*file)
+        ret = open_next(p, part, file, e);
+    if (ret == 0)
+        *fd = (*file)->fd;
+    pthread_mutex_unlock(&p->lock);
+    return ret;
 }
 
 /* Without O_DIRECT the page cache must not keep, or keep back, what was written. */
@@ -230,21 +384,40 @@ static int flush_buffered(int fd)
     return 0;
 }
 
-int place_done(struct place *p, struct place_file *f, uint32_t len, struct err *e)
+static int close_file(const struct place *p, int fd)
 {
-    int ret = 0;
+    int ret = p->direct ? 0 : flush_buffered(fd);
 
-    f->done += len;
-    if (f->done < f->bytes)
-        return 0;
-    if (!p->direct)
-        ret = flush_buffered(f->fd);
-    if (close(f->fd) < 0 && ret == 0)
+    if (close(fd) < 0 && ret == 0)
         ret = -errno;
-    f->fd = -1;
-    return ret < 0 ? err_errno(e, ret, ERR_FAILED, p->o.path, "cannot be written") : 0;
+    return ret;
 }
 
+int place_done(struct place *p, struct place_file *f, uint32_t len, struct err *e)
+{
+    uint64_t number;
+    int fd = -1, ret;
+
+    if (!f)
+        return 0;
+    pthread_mutex_lock(&p->lock);
+    f->done += len;
+    number = f->number;
+    if (f->done == f->bytes) {
+        fd = f->fd;
+        find_open(p, f->number, f->pass);
+        p->open = f->next;
+        f->next = p->unused;
+        p->unused = f;
+    }
+    pthread_mutex_unlock(&p->lock);
+    ret = fd < 0 ? 0 : close_file(p, fd);
+    return ret < 0 ? fail_file(p, number, ret, "cannot be written", e) : 0;
+}
+
+/* ---- the end ---- */
+
+/* A file that was never made, for its turn did not come, is none to be synced. */
 static int sync_named(const struct place *p, uint64_t number)
 {
     char name[PLACE_NAME_CAP];
@@ -252,29 +425,41 @@ static int sync_named(const struct place *p, uint64_t number)
                              O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
     if (fd < 0)
-        return -errno;
+        return errno == ENOENT ? 0 : -errno;
     if (fdatasync(fd) < 0)
         ret = -errno;
     close(fd);
     return ret;
 }
 
-int place_sync(struct place *p, struct err *e)
+static int sync_file(const struct place *p)
+{
+    if (!p->direct)
+        return flush_buffered(p->file.fd);
+    return fdatasync(p->file.fd) < 0 ? -errno : 0;
+}
+
+static int sync_directory(const struct place *p)
 {
     int ret = 0;
 
-    if (!p->target && fdatasync(p->file_fd) < 0)
-        ret = -errno;
-    for (uint64_t i = 0; p->target && i < p->begun && ret == 0; i++)
+    for (uint64_t i = 0; i < p->beyond && ret == 0; i++)
         ret = sync_named(p, i);
-    if (p->target && ret == 0 && fsync(target_fd(p->target)) < 0)
+    if (ret == 0 && fsync(target_fd(p->target)) < 0)
         ret = -errno;
+    return ret;
+}
+
+int place_sync(struct place *p, struct err *e)
+{
+    int ret = p->target ? sync_directory(p) : sync_file(p);
+
     return ret < 0 ? err_errno(e, ret, ERR_FAILED, p->o.path, "cannot be made durable") : 0;
 }
 
 int place_fd(const struct place *p)
 {
-    return p->target ? target_fd(p->target) : p->file_fd;
+    return p->target ? target_fd(p->target) : p->file.fd;
 }
 
 bool place_direct(const struct place *p)
@@ -282,25 +467,20 @@ bool place_direct(const struct place *p)
     return p->direct;
 }
 
-bool place_is_dir(const struct place *p)
-{
-    return p->target != NULL;
-}
-
 uint64_t place_files(const struct place *p)
 {
-    return p->begun;
+    return p->target ? p->files : 1;
 }
 
-static int close_file(struct place *p, bool keep, struct err *e)
+static int release_file(struct place *p, bool keep, struct err *e)
 {
     int ret = 0;
 
-    if (p->file_fd < 0)
+    if (p->file.fd < 0)
         return 0;
-    if (!keep && p->begun && ftruncate(p->file_fd, (off_t)p->former_bytes) < 0)
+    if (!keep && p->grown && ftruncate(p->file.fd, (off_t)p->file.bytes) < 0)
         ret = err_errno(e, -errno, ERR_FAILED, p->o.path, "cannot be cut to its former length");
-    if (close(p->file_fd) < 0 && ret == 0)
+    if (close(p->file.fd) < 0 && ret == 0)
         ret = err_errno(e, -errno, ERR_FAILED, p->o.path, "cannot be closed");
     return ret;
 }
@@ -311,10 +491,15 @@ int place_close(struct place *p, bool keep, struct err *e)
 
     if (!p)
         return 0;
-    for (unsigned i = 0; i < p->slots; i++)
-        if (p->open[i].fd >= 0)
-            close(p->open[i].fd);
-    ret = p->target ? target_close(p->target, keep, e) : close_file(p, keep, e);
+    for (struct place_file *f = p->open; f; f = f->next)
+        close(f->fd);
+    for (uint64_t i = 0; p->fds && i < plan_files(p->plan); i++)
+        if (atomic_load(&p->fds[i]) >= 0)
+            close(atomic_load(&p->fds[i]));
+    ret = p->target ? target_close(p->target, keep, e) : release_file(p, keep, e);
+    pthread_mutex_destroy(&p->lock);
+    free(p->slots);
+    free(p->fds);
     free(p);
     return ret;
 }

@@ -1,4 +1,4 @@
-/* report.h - what a fill came to, for people and for machines. */
+/* report.h - what a fill and its rounds came to, for people and for machines. */
 #ifndef KVTRACE_KVPRECOND_REPORT_H
 #define KVTRACE_KVPRECOND_REPORT_H
 
@@ -8,9 +8,9 @@
 
 #include "kvprecond/fill.h"
 #include "kvprecond/options.h"
+#include "kvprecond/rounds.h"
 #include "lib/err.h"
 #include "lib/hist.h"
-#include "lib/jsonout.h"
 #include "lib/target.h"
 
 enum {
@@ -19,16 +19,22 @@ enum {
 
 struct report {
     const struct options *o;
+    const struct plan *plan;
     struct fill_result fill;
-    const struct hist *service;
+    struct rounds rounds;
+    const struct hist *service;           /* of the fill */
     const char *engine;                   /* name of the I/O engine */
     char fallbacks[REPORT_FALLBACKS_CAP]; /* "; " between, "" none */
-    bool is_dir, direct;
+    bool direct;
+    uint64_t size_bytes; /* of the fill */
+    uint64_t capacity;   /* of a device, else 0 */
     uint64_t files;
+    uint64_t purged_bytes;
+    const char *purge_failed; /* name of an errno, NULL: it was done, or not asked for */
     int64_t sync_ns, cpu_ns, started_wall_ns;
     struct target_device device;
     uint64_t device_write_bytes; /* by the kernel's count; only with device.counted */
-    const char *why_short;       /* "ENOSPC", "SIGINT", NULL: all was written */
+    const char *why_short;       /* "ENOSPC", "SIGINT"; NULL: it ended by itself */
     bool kept;
 };
 
@@ -37,5 +43,10 @@ int report_text(const struct report *r, FILE *out, struct err *e);
 /* JSON to path ("-": standard output). */
 int report_json(const struct report *r, const char *path, int argc, char *const *argv,
                 struct err *e);
+
+/* Figures that both show. */
+double report_bytes_per_s(const struct report *r);
+double report_cpu_s_per_gib(const struct report *r);
+const char *report_mode(const struct report *r);
 
 #endif

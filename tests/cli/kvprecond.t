@@ -1,6 +1,6 @@
 #!/bin/sh
-# kvprecond.t - fills of directories and files: what is written, what is removed, what is refused, and
-# how a fill ends early. A bug looked like this: a foreign file overwritten, a directory left behind
+# kvprecond.t - sequential fills of directories and files: what is written, what is removed, what is
+# refused, and how a fill ends early. Other modes: kvprecond_modes.t; devices: kvprecond_device.t. A bug looked like this: a foreign file overwritten, a directory left behind
 # after SIGINT, a full file system reported as success.
 . "$(dirname "$0")/../lib.sh"
 kvprecond=$BIN/kvprecond
@@ -90,11 +90,6 @@ for path in / /etc /usr/bin /tmp /proc /etc/kvprecond-test; do
     exits "$path is refused" 3 "$kvprecond" --size 1M --destroy-data "$path"
 done
 exits 'a device file is refused' 3 "$kvprecond" --size 1M /dev/null
-disk=$(find /dev -maxdepth 1 -type b 2>/dev/null | head -n 1)
-if [ -n "$disk" ]; then
-    exits 'a block device is refused' 3 "$kvprecond" --size 1M --destroy-data "$disk"
-    like 'with the reason' "$(cat "$TMP/stderr")" 'is a block device'
-fi
 exits 'more than there is room for is refused' 3 "$kvprecond" --size 900000T "$TMP/dir"
 like 'with what was asked and what is free' "$(cat "$TMP/stderr")" '^kvprecond: .*: .* asked for, .* free'
 not_ok 'and nothing is left' test -e "$TMP/dir"
@@ -106,6 +101,13 @@ exits 'no size' 2 "$kvprecond" "$TMP/dir"
 like 'says so' "$(cat "$TMP/stderr")" '^kvprecond: --size: required'
 exits 'two targets' 2 "$kvprecond" --size 1M "$TMP/dir" "$TMP/other"
 exits 'a block that is no multiple of 4 KiB' 2 "$kvprecond" --size 1M --block-size 5000 "$TMP/dir"
+exits 'a file size for a single file' 2 "$kvprecond" --size 1M --file-size 1M "$TMP/file"
+exits 'a model in a sequential fill' 2 "$kvprecond" --size 1M --model llama3.1-8b "$TMP/dir"
+like 'with the reason' "$(cat "$TMP/stderr")" '^kvprecond: --model: only --mode kv has a meaning for it$'
+exits 'rounds without --until-steady' 2 "$kvprecond" --size 1M --round 1s "$TMP/dir"
+exits 'a file size for objects' 2 "$kvprecond" --size 1M --mode kv --file-size 1M "$TMP/dir"
+exits 'an unknown model' 2 "$kvprecond" --size 1M --mode kv --model none "$TMP/dir"
+exits 'more buffers than memory' 2 "$kvprecond" --size 1M --threads 256 --iodepth 4096 --block-size 64M "$TMP/dir"
 exits 'a negative size' 2 "$kvprecond" --size -1 "$TMP/dir"
 is 'is one line of error' "$(wc -l <"$TMP/stderr" | tr -d ' ')" 1
 not_ok 'and none of these made anything' test -e "$TMP/dir"

@@ -1,0 +1,44 @@
+/* rounds.h - the rounds of a run and the verdict after each. */
+#ifndef KVTRACE_KVPRECOND_ROUNDS_H
+#define KVTRACE_KVPRECOND_ROUNDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvprecond/fill.h"
+#include "kvprecond/steady.h"
+#include "lib/err.h"
+
+enum rounds_track {
+    ROUNDS_BANDWIDTH, /* bytes a second */
+    ROUNDS_IOPS,      /* writes a second */
+    ROUNDS_LATENCY    /* mean ns of a write */
+};
+const char *rounds_track_name(enum rounds_track track);
+
+struct round {
+    int64_t start_ns, elapsed_ns; /* start: from that of the first round */
+    uint64_t bytes, writes;
+    double bytes_per_s, iops, mean_ns;
+    int64_t p99_ns;
+    struct steady verdict; /* on this round and those before */
+};
+
+/* Plain values; zeroed but for track before the first round. */
+struct rounds {
+    enum rounds_track track;
+    unsigned count;
+    struct round round[STEADY_ROUNDS];
+    double value[STEADY_ROUNDS]; /* what is tracked, by round */
+};
+
+/* Adds the next round (fewer than STEADY_ROUNDS so far) and judges; true: steady. */
+bool rounds_add(struct rounds *r, const struct fill_span *span);
+/* Is the last round the end of a steady window? */
+bool rounds_steady(const struct rounds *r);
+
+/* CSV to path ("-": standard output): the columns of kvtrace(5), section Rounds. Class ERR_OUTPUT.
+ */
+int rounds_save(const struct rounds *r, const char *path, struct err *e);
+
+#endif

@@ -1,0 +1,42 @@
+/* The verdict at the end of each round. Knows numbers only: which figure is tracked is decided by
+ * whoever calls, so that a recorded series can be judged without a device. */
+#include "kvprecond/steady.h"
+
+#include <math.h>
+
+/* Rise of the least-squares line from the first to the last value of the window. */
+static double rise(const double y[STEADY_WINDOW], double average)
+{
+    const double middle = (STEADY_WINDOW - 1) / 2.0;
+    double xy = 0, xx = 0;
+
+    for (int x = 0; x < STEADY_WINDOW; x++) {
+        xy += (x - middle) * (y[x] - average);
+        xx += (x - middle) * (x - middle);
+    }
+    return xy / xx * (STEADY_WINDOW - 1);
+}
+
+struct steady steady_judge(const double *values, size_t n)
+{
+    struct steady s = {0};
+    const double *y;
+    double low, high;
+
+    if (n < STEADY_WINDOW)
+        return s;
+    y = values + (n - STEADY_WINDOW);
+    low = high = y[0];
+    for (int i = 0; i < STEADY_WINDOW; i++) {
+        s.average += y[i];
+        low = fmin(low, y[i]);
+        high = fmax(high, y[i]);
+    }
+    s.average /= STEADY_WINDOW;
+    if (!(s.average > 0))
+        return s;
+    s.range_share = (high - low) / s.average;
+    s.slope_share = fabs(rise(y, s.average)) / s.average;
+    s.steady = s.range_share <= STEADY_RANGE_MAX && s.slope_share <= STEADY_SLOPE_MAX;
+    return s;
+}
