@@ -6,7 +6,7 @@
 #   -m MODEL   llama3.1-8b; -d DIR where objects go and the sizes of the tiers (--gpu-mem-gb, --cpu-mem-gb,
 #              --storage-capacity-gb GiB): discover.sh's proposal unless given
 #   -l LIMIT   what a read of storage may take at the 95th percentile: 100ms
-#   -x MAX     users to try at most: 1000; -t SECONDS of each step: 20
+#   -x MAX     users to try at most: 1000; -t SECONDS of each step: 20, a quarter of it more to settle
 #   -o OUT     the folder for the summary of all steps; default kvtrace-how-many-users
 #
 # kvreplay tries numbers of users, a fresh trace for each, and closes in on the largest that keeps the
@@ -29,8 +29,9 @@ need kvgen kvreplay
 propose
 mkdir -p "$out"
 
+settle=$((seconds / 4 + 1))
 # The trace of each step is longer than the step: no run ends for want of requests.
-kvreplay --nvme "$target" --autoscale qos --qos-limit "$limit" --start-users 2 --max-users "$most" \
-    --step-warmup 5 --step-duration "$seconds" --summary "$out/autoscale.json" \
+kvreplay --nvme "$target" --autoscale qos --storage-p95 "$limit" --start-users 2 --max-users "$most" \
+    --step-warmup "$settle" --step-duration "$seconds" --summary "$out/autoscale.json" \
     --each "kvgen --model $model --gpu-mem-gb $gpu --cpu-mem-gb $cpu --storage-capacity-gb $storage \
-        --duration $((seconds + 30)) --num-users {N} --progress none"
+        --duration $((seconds + settle + 30)) --num-users {N} --progress none 2>>'$out/kvgen.log'" >/dev/null

@@ -69,8 +69,8 @@ for name in $(echo "$names" | tr , ' '); do
     if [ "$name" = autoscale ]; then
         # How many users before a read of storage takes 100 ms at the 95th percentile.
         kvreplay --nvme "$target" --autoscale qos --start-users 2 --max-users "$((users * 8))" \
-            --step-duration "$((seconds / 6 + 1))" --progress none --summary "$out/autoscale.json" \
-            --each "kvgen $(options) --duration $((seconds + 30)) --num-users {N} --progress none" 2>"$out/autoscale.log" ||
+            --step-warmup "$((seconds / 12 + 1))" --step-duration "$((seconds / 6 + 1))" --progress none --summary "$out/autoscale.json" \
+            --each "kvgen $(options) --duration $((seconds + 30)) --num-users {N} --progress none" 2>"$out/autoscale.log" >/dev/null ||
             die 1 "autoscale: $(tail -1 "$out/autoscale.log")"
         continue
     fi
@@ -96,7 +96,7 @@ done
 
 cat "$table"
 if [ -s "$out/autoscale.json" ]; then
-    echo "autoscale: $(sed -n 's/^autoscale: *//p' "$out/autoscale.log" | tail -1)"
+    echo "autoscale: $(sed -n 's/^kvreplay: //p' "$out/autoscale.log" | tail -1)"
 fi
 if [ "$trials" -gt 1 ]; then echo "mean of $trials trials each; their spread is in $out/*.trials.txt"; fi
 # shellcheck disable=SC2086

@@ -24,8 +24,8 @@ for suite in "$examples"/*.sh "$examples/kvbench"; do
 done
 
 # ---- fast-enough: the verdict and the bandwidth are kvstat's own, the bandwidth is kvreplay's own ----
-exits 'fast-enough: ends' 0 tiny fast-enough.sh -u 3 -t 2 -d objects -g fast
-like 'fast-enough: the verdict' "$(cat stdout)" '^Profile latency: (PASS|FAIL)'
+tiny fast-enough.sh -u 3 -t 2 -d objects -g fast >stdout 2>stderr
+is 'fast-enough: the exit status is the verdict' "$?" "$(sed -n 's/^Profile latency: PASS.*/0/p; s/^Profile latency: FAIL.*/1/p' stdout)"
 kvstat --by tier,op --json fast-enough.sh.out/run.result.csv.zst >run.json
 ok 'fast-enough: the read bandwidth is that of kvreplay' python3 -c '
 import json
@@ -62,6 +62,23 @@ exits 'precondition-then-measure' 0 tiny precondition-then-measure.sh -s 16M -u 
     --storage-capacity-gb 8
 like 'precondition-then-measure: both lines' "$(awk '{ print $1 }' stdout | paste -sd ' ' -)" '^scenario before after'
 not_ok 'precondition-then-measure: the fill is gone' test -e objects.fill
+
+# ---- autoscale ----
+exits 'how-many-users' 0 tiny how-many-users.sh -d objects -t 1 -x 3 --gpu-mem-gb 0 --cpu-mem-gb 0 \
+    --storage-capacity-gb 8
+like 'how-many-users: the answer' "$(tail -1 stderr)" ': [0-9]+ users, [0-9.]+ tokens/s$'
+exits 'how-many-users: no time' 2 tiny how-many-users.sh -d objects -l soon
+
+# ---- smoke: a line for each check, and none that failed ----
+# Whether two users are served within 100 ms is the machine's affair, that it is told truly is ours.
+tiny smoke.sh -d objects -u 2 -t 2 --storage-capacity-gb 8 \
+    -w storage-only,three-tiers,autoscale-qos,autoscale-capacity,saturation-8b,saturation-70b,sharegpt >stdout 2>stderr
+is 'smoke: the exit status says whether a check failed' "$?" "$(awk '$2 == "FAILED" { bad = 1 } END { print bad + 0 }' stdout)"
+is 'smoke: a line for each check' "$(awk '{ print $1 }' stdout | paste -sd ' ' -)" \
+    'storage-only three-tiers autoscale-qos autoscale-capacity saturation-8b saturation-70b sharegpt'
+is 'smoke: those that no slow drive can fail' \
+    "$(awk '/^(storage-only|three-tiers|saturation|sharegpt)/ && $2 == "ok"' stdout | wc -l | tr -d ' ')" 5
+exits 'smoke: a check that is none' 2 tiny smoke.sh -d objects -w nothing
 
 # ---- kvbench: the Python program's command line ----
 exits 'kvbench: a run' 0 "$examples/kvbench" --model tiny-1b --num-users 3 --duration 2 --gpu-mem-gb 0 \
