@@ -176,17 +176,23 @@ static int use_stack(struct curve *c, struct ident id, uint64_t size, bool count
 
 /* ---- simulated capacities ---- */
 
-static int use_cache(struct curve *c, size_t i, struct ident id, uint64_t size)
+/* Is it there? A hit counts while the prefix is whole. */
+static bool probe_cache(struct curve *c, size_t i, struct ident id, uint64_t size)
 {
     if (!cache_touch(c->cache[i], id)) {
         c->broken[i] = c->o.prefix;
-        return cache_write(c->cache[i], id, size);
+        return false;
     }
     if (!c->broken[i]) {
         c->hits[i]++;
         c->hit_bytes[i] += size;
     }
-    return 0;
+    return true;
+}
+
+static int use_cache(struct curve *c, size_t i, struct ident id, uint64_t size)
+{
+    return probe_cache(c, i, id, size) ? 0 : cache_write(c->cache[i], id, size);
 }
 
 /* Of an object that the endless cache holds. */
@@ -230,14 +236,16 @@ int curve_probe(struct curve *c, struct ident id)
 {
     uint64_t size;
     assert(curve_simulates(c));
-    if (!count_lookup(c, id) || !cache_find(c->cache[c->sizes], id, &size, NULL))
+    if (!count_lookup(c, id))
         return 0;
+    if (!cache_find(c->cache[c->sizes], id, &size, NULL)) {
+        for (size_t i = 0; i <= c->sizes; i++)
+            c->broken[i] = c->o.prefix;
+        return 0;
+    }
     c->followed_bytes += size;
     for (size_t i = 0; i <= c->sizes; i++)
-        if (cache_touch(c->cache[i], id)) {
-            c->hits[i]++;
-            c->hit_bytes[i] += size;
-        }
+        probe_cache(c, i, id, size);
     return note_optimal(c, id, true);
 }
 
@@ -252,4 +260,15 @@ int curve_write(struct curve *c, struct ident id, uint64_t size)
         if (!cache_find(c->cache[i], id, NULL, NULL))
             rc = cache_write(c->cache[i], id, size);
     return rc == 0 ? note_optimal(c, id, false) : rc;
+}
+
+int curve_failed(int code, struct err *e)
+{
+    if (code == -EOVERFLOW)
+        return err_set(e, code, ERR_INPUT, "--curve",
+                       "the objects looked up have more than 2^63 bytes");
+    if (code == -EFBIG)
+        return err_set(e, code, ERR_INPUT, "--curve-optimal",
+                       "more than 2^32 lookups; --curve-sample follows a part of them");
+    return err_nomem(e, "curve");
 }

@@ -56,7 +56,8 @@ struct curve;
 int curve_create(struct curve **out, const struct curve_opts *o, struct err *e);
 void curve_free(struct curve *c);
 
-/* The stream, in its order. Each gives 0, -ENOMEM, or -EOVERFLOW (see lru_stack.h). */
+/* The stream, in its order. Each gives 0, -ENOMEM, -EOVERFLOW (see lru_stack.h), or -EFBIG
+ * (optimal.h). */
 void curve_request(struct curve *c); /* a new request: the prefix begins anew */
 /* A lookup whose object, should it miss, is written with that size. */
 int curve_lookup(struct curve *c, struct ident id, uint64_t size);
@@ -64,6 +65,9 @@ int curve_lookup(struct curve *c, struct ident id, uint64_t size);
 int curve_probe(struct curve *c, struct ident id);
 /* The object is written unless it is there, which is no lookup. */
 int curve_write(struct curve *c, struct ident id, uint64_t size);
+
+/* Puts one of those errors into words: for --curve. Returns code. */
+int curve_failed(int code, struct err *e);
 
 /* The answer so far, lent until the curve is freed; call it once, at the end. */
 int curve_result(struct curve *c, const struct curve_result **out, struct err *e);

@@ -47,6 +47,12 @@ struct ident ident_system(uint32_t i)
     return make(IDENT_SYSTEM, 0, 0, i);
 }
 
+struct ident ident_text(uint64_t hash_hi, uint64_t hash_lo)
+{
+    uint64_t kind = (uint64_t)IDENT_TEXT << 60;
+    return (struct ident){.hi = kind | (hash_hi & ((UINT64_C(1) << 60) - 1)), .lo = hash_lo};
+}
+
 bool ident_equal(struct ident a, struct ident b)
 {
     return a.lo == b.lo && a.hi == b.hi;
@@ -86,6 +92,8 @@ size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf)
     case IDENT_REQUEST:
         p = put(p, user, user_len);
         p = put(p, "_req_", 5);
+        break;
+    case IDENT_TEXT:
         break;
     case IDENT_DATASET_TURN:
         p = put(p, "conversation_", 13);

@@ -13,7 +13,8 @@ enum ident_kind {
     IDENT_REQUEST,
     IDENT_SYSTEM,
     IDENT_SCOPED_BLOCK,
-    IDENT_DATASET_TURN
+    IDENT_DATASET_TURN,
+    IDENT_TEXT = 15
 };
 
 #define IDENT_MAX_USERS     ((uint64_t)1 << 28)
@@ -40,6 +41,9 @@ struct ident ident_request(uint32_t user, uint64_t request);
 /* Shared system prompt number i (from 0). */
 struct ident ident_system(uint32_t i);
 
+/* Any key, by 124 bits of its hash: its text is kept elsewhere (keys.h). */
+struct ident ident_text(uint64_t hash_hi, uint64_t hash_lo);
+
 bool ident_equal(struct ident a, struct ident b);
 enum ident_kind ident_kind(struct ident id);
 /* The user of a turn or request, 0 for others. */
@@ -51,6 +55,7 @@ uint32_t ident_user(struct ident id);
  *   block_<id>, session_<scope>_block_<id>, conversation_<number>_turn_<n>,
  *   conv_<user>_<start ms>_turn_<n>, <user>_req_<number>,
  * system_prompt_<i>
+ * Not for those of ident_text.
  */
 size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf);
 

@@ -169,6 +169,19 @@ void inputs_skip_rest(struct inputs *in)
     in->opened = false;
 }
 
+struct frame_in *inputs_take(struct inputs *in)
+{
+    struct frame_in *file = in->file;
+    in->file = NULL;
+    in->opened = false;
+    return file;
+}
+
+size_t inputs_count(const struct inputs *in)
+{
+    return in->count;
+}
+
 bool inputs_repeatable(const struct inputs *in)
 {
     return in->repeatable;
@@ -210,19 +223,33 @@ static enum inputs_kind kind_of_csv(const char *text, size_t len)
     const char *end = memchr(text, '\n', len);
     if (end != NULL)
         len = (size_t)(end - text);
+    if (len >= 12 && memcmp(text, "fio version ", 12) == 0)
+        return INPUTS_FIO;
+    if (has(text, len, "\top\t") && has(text, len, "\tstart"))
+        return INPUTS_OPLOG;
+    if (has(text, len, "Operation") && has(text, len, "Object_Size_Bytes"))
+        return INPUTS_TRACE;
     if (has(text, len, "ContextTokens"))
         return INPUTS_AZURE;
     return has(text, len, "Request tokens") ? INPUTS_BURST : INPUTS_UNKNOWN;
+}
+
+/* Bytes of white space that text begins with, a byte-order mark included. */
+static size_t blank_length(const char *text, size_t len)
+{
+    size_t n = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    while (n < len && text[n] != '\0' && strchr(" \t\r\n", text[n]) != NULL)
+        n++;
+    return n;
 }
 
 static enum inputs_kind kind_of(const char *text, size_t len)
 {
     if (len > 262 && memcmp(text + 257, "ustar", 5) == 0)
         return INPUTS_AGENTIC; /* of what kvgen reads only sessions come as an archive */
-    while (len > 0 && strchr(" \t\r\n", *text) != NULL) {
-        text++;
-        len--;
-    }
+    size_t blank = blank_length(text, len);
+    text += blank;
+    len -= blank;
     if (len > 0 && *text == '[')
         return INPUTS_SHAREGPT;
     if (len > 0 && *text == '{')
@@ -234,15 +261,16 @@ static enum inputs_kind kind_of(const char *text, size_t len)
  * may give no more for a long time. */
 static bool is_enough(const char *text, size_t len)
 {
-    size_t blank = 0;
-    while (blank < len && strchr(" \t\r\n", text[blank]) != NULL)
-        blank++;
+    size_t blank = blank_length(text, len);
     return memchr(text + blank, '\n', len - blank) != NULL &&
            (text[blank] != '{' || kind_of(text, len) != INPUTS_UNKNOWN);
 }
 
 int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e)
 {
+    *kind = INPUTS_TRACE;
+    if (frame_in_whole_rows(in->file))
+        return 0; /* only our own are marked so, and what is read of them does not go back */
     char *text = malloc(LOOK);
     if (text == NULL)
         return err_nomem(e, "input");

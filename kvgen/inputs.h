@@ -4,6 +4,7 @@
 #define KVGEN_INPUTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "lib/err.h"
 #include "lib/frame.h"
@@ -17,6 +18,9 @@ enum inputs_kind {
     INPUTS_LMCACHE,
     INPUTS_AGENTIC,
     INPUTS_SHAREGPT,
+    INPUTS_TRACE, /* ours */
+    INPUTS_FIO,   /* an iolog */
+    INPUTS_OPLOG, /* of s3dlio, or warp's benchdata */
     INPUTS_KINDS
 };
 
@@ -36,6 +40,9 @@ int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e);
 int inputs_next(struct inputs *in, struct frame_in **file, struct err *e);
 /* The next call of inputs_next finds no more. */
 void inputs_skip_rest(struct inputs *in);
+/* The first file, from its start, which becomes the caller's; inputs_next is not asked before. */
+struct frame_in *inputs_take(struct inputs *in);
+size_t inputs_count(const struct inputs *in); /* files */
 /* Can all of it be read again? Not standard input, nor a pipe. */
 bool inputs_repeatable(const struct inputs *in);
 /* From the first file again. */

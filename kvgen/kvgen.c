@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kvgen/convert.h"
+#include "kvgen/feed.h"
 #include "kvgen/inputs.h"
 #include "kvgen/models.h"
 #include "kvgen/options.h"
@@ -40,13 +42,17 @@ struct run {
     uint64_t capacity[TRACE_TIERS];
     struct population *population; /* NULL without synthetic users */
     struct inputs *inputs;         /* of a file source, until that takes it */
+    enum inputs_kind kind;         /* of them, where that was looked at */
     struct source *source;
+    struct feed *feed; /* the source, when it is an existing trace (not owned); else NULL */
     struct progress *progress;
     struct jsonout *provenance;
+    char *copied; /* provenance of a copy */
     struct output *output;
     struct curve *curve; /* NULL: none is asked for */
     struct sim *sim;
-    bool lossy; /* --lint found what another tool would lose */
+    bool lossy;              /* --lint found what another tool would lose */
+    struct convert *convert; /* in place of sim */
     int64_t started_wall_ns, started_ns;
 };
 
@@ -104,6 +110,12 @@ static const enum inputs_kind kind_of_source[OPTIONS_SOURCES] = {
     [OPTIONS_LMCACHE] = INPUTS_LMCACHE,   [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
     [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT};
 
+/* Traces, ours and others', are one source: each reader finds out what it is given. */
+static bool is_trace(enum inputs_kind kind)
+{
+    return kind == INPUTS_TRACE || kind == INPUTS_FIO || kind == INPUTS_OPLOG;
+}
+
 static bool is_arrivals(const struct options *o)
 {
     return o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE;
@@ -113,23 +125,28 @@ static bool is_arrivals(const struct options *o)
 static int open_inputs(struct run *r, struct err *e)
 {
     struct options *o = &r->o;
-    enum inputs_kind kind;
     int rc = options_check_input(o, r->parser, e);
     if (rc < 0 || o->input == NULL || o->source == OPTIONS_USERS)
         return rc;
     rc = inputs_open(&r->inputs, o->input, e);
-    if (rc < 0 || o->source != OPTIONS_AUTO)
+    if (rc < 0 || (o->source != OPTIONS_AUTO && o->source != OPTIONS_TRACE))
         return rc;
-    rc = inputs_recognise(r->inputs, &kind, e);
-    for (int i = OPTIONS_MOONCAKE; rc == 0 && i < OPTIONS_SOURCES; i++)
-        if (kind_of_source[i] == kind)
+    rc = inputs_recognise(r->inputs, &r->kind, e);
+    if (rc == 0 && o->source == OPTIONS_TRACE && !is_trace(r->kind))
+        rc = err_set(e, -EINVAL, ERR_INPUT, o->input,
+                     "not a trace (known: kvtrace and MLPerf CSV, fio iolog, s3dlio op-log, warp "
+                     "benchdata)");
+    for (int i = OPTIONS_MOONCAKE; rc == 0 && o->source == OPTIONS_AUTO && i < OPTIONS_TRACE; i++)
+        if (kind_of_source[i] == r->kind)
             o->source = i;
+    if (rc == 0 && is_trace(r->kind))
+        o->source = OPTIONS_TRACE;
     if (rc == 0 && (o->source == OPTIONS_AUTO || (o->use_burst_trace && !is_arrivals(o))))
         rc = err_set(e, -EINVAL, ERR_INPUT, o->input, "not an input that kvgen knows (%s)",
                      o->use_burst_trace
                          ? "wanted: BurstGPT CSV, Azure LLM CSV"
                          : "known: JSON lines of Mooncake, Qwen-Bailian and LMCache, agentic "
-                           "sessions, ShareGPT conversations, CSV of BurstGPT and Azure");
+                           "sessions, ShareGPT conversations, CSV of BurstGPT and Azure, traces");
     return rc;
 }
 
@@ -158,6 +175,11 @@ static int open_file_source(struct run *r, struct err *e)
         return err_set(e, -ESPIPE, ERR_INPUT, "--replay-cycles", "%s can be read only once",
                        o->input);
     r->inputs = NULL; /* the source takes it */
+    if (o->source == OPTIONS_TRACE) {
+        int rc = feed_open(&r->feed, in, r->kind, e);
+        r->source = rc == 0 ? feed_source(r->feed) : NULL;
+        return rc;
+    }
     if (o->source == OPTIONS_AGENTIC) {
         struct source_agentic_opts agentic = {
             .pace = pace, .users = (uint32_t)o->num_users, .qos = (enum trace_qos)o->qos};
@@ -197,6 +219,40 @@ static const enum export_format format_of[] = {
     [OPTIONS_LIBCACHESIM] = EXPORT_LIBCACHESIM,
     [OPTIONS_ORACLE] = EXPORT_ORACLE,
 };
+/* Does the trace carry dates (from 1973 on)? */
+#define DATES_FROM_NS (INT64_C(100000000) * UNITS_NS_PER_S)
+
+/* What is added to times: those of a trace that are dates stay, or move with the first. */
+static int find_epoch(struct run *r, int64_t *epoch_ns, struct err *e)
+{
+    int64_t first_ns = 0;
+    int rc = options_epoch(&r->o, epoch_ns, e);
+    if (rc == 0 && r->feed != NULL)
+        rc = feed_first_ns(r->feed, &first_ns, e);
+    if (rc == 0 && first_ns >= DATES_FROM_NS)
+        *epoch_ns = r->o.epoch != NULL ? *epoch_ns - first_ns : 0;
+    return rc;
+}
+
+static uint32_t columns_of(const struct run *r, bool six)
+{
+    uint32_t all = TRACE_CORE | TRACE_EXTENDED;
+    if (six)
+        return TRACE_CORE;
+    if (r->feed == NULL)
+        return all;
+    return TRACE_CORE | (feed_columns(r->feed) & (r->o.retier ? all : all | TRACE_RESULT));
+}
+
+static const char *make_provenance(struct run *r)
+{
+    const char *input = r->feed != NULL ? feed_provenance(r->feed) : NULL;
+    if (r->feed != NULL && !r->o.retier)
+        return r->copied = summary_copied(r->parser, input);
+    const struct model *model = r->feed != NULL ? NULL : &r->model;
+    r->provenance = summary_provenance(r->parser, r->o.seed, model, r->capacity, input);
+    return r->provenance != NULL ? jsonout_text(r->provenance, false) : NULL;
+}
 
 static int open_output(struct run *r, struct err *e)
 {
@@ -212,9 +268,10 @@ static int open_output(struct run *r, struct err *e)
                                       .segment_bytes = o->segment_bytes,
                                       .zstd = options_write_zstd(o),
                                       .one_frame = o->frames == 1,
-                                      .level = (int)o->level};
+                                      .level = (int)o->level,
+                                      .reorder = r->feed != NULL};
     out.trace = (struct trace_write_opts){
-        .columns = out.six_columns ? TRACE_CORE : TRACE_CORE | TRACE_EXTENDED,
+        .columns = columns_of(r, out.six_columns),
         .zstd = o->zstd ? 1 : -1,
         .level = (int)o->level,
         .one_frame = o->frames == 1,
@@ -222,17 +279,14 @@ static int open_output(struct run *r, struct err *e)
     };
     int rc = options_tiers(o, &out.tiers, e);
     if (rc == 0)
-        rc = options_epoch(o, &out.trace.epoch_ns, e);
+        rc = find_epoch(r, &out.trace.epoch_ns, e);
     if (rc < 0)
         return rc;
     out.export.epoch_ns = out.trace.epoch_ns;
     r->progress = progress_open(stderr, "kvgen", (enum progress_mode)o->progress, UNITS_NS_PER_S);
-    r->provenance = summary_provenance(r->parser, o->seed, &r->model, r->capacity);
-    if (r->progress == NULL || r->provenance == NULL)
+    out.trace.provenance = make_provenance(r);
+    if (r->progress == NULL || out.trace.provenance == NULL)
         return err_nomem(e, "output");
-    out.trace.provenance = jsonout_text(r->provenance, false);
-    if (out.trace.provenance == NULL)
-        return err_nomem(e, "provenance");
     return output_open(&r->output, &out, r->source, r->progress, e);
 }
 
@@ -250,15 +304,36 @@ static int open_curve(struct run *r, struct err *e)
     uint64_t size[CURVE_MAX_SIZES];
     if (o->curve == NULL)
         return 0;
-    bool blocks = r->source->ops->blocks;
+    bool blocks = r->source->ops->blocks, trace = r->feed != NULL;
     struct curve_opts curve = {.policy = policies[o->eviction],
                                .refills = blocks, /* turns that are gone are not written again */
-                               .prefix = blocks && o->block_reuse == 0,
+                               .prefix = (blocks || trace) && o->block_reuse == 0,
                                .sample = o->curve_sample,
                                .optimal = o->curve_optimal};
     int rc = options_curve_sizes(o, size, &curve.sizes, e);
     curve.size = curve.sizes > 0 ? size : NULL;
     return rc == 0 ? curve_create(&r->curve, &curve, e) : rc;
+}
+
+static struct hierarchy_opts hierarchy_of(const struct run *r)
+{
+    struct hierarchy_opts tiers = {
+        .large_entry_limit_ratio = r->workload.large_entry_limit_ratio,
+        .target_usage_ratio = r->workload.target_usage_ratio,
+        .policy = policies[r->o.eviction],
+        .promote = r->o.promote == 1,
+    };
+    memcpy(tiers.capacity, r->capacity, sizeof tiers.capacity);
+    return tiers;
+}
+
+static int open_conversion(struct run *r, struct err *e)
+{
+    struct convert_opts o = {.retier = r->o.retier,
+                             .tiers = hierarchy_of(r),
+                             .block_any = r->o.block_reuse == 1,
+                             .curve = r->curve};
+    return convert_create(&r->convert, &o, r->feed, r->output, e);
 }
 
 static int open_simulation(struct run *r, struct err *e)
@@ -276,13 +351,7 @@ static int open_simulation(struct run *r, struct err *e)
                            .block_any = o->block_reuse == 1,
                            .partial_blocks = o->partial_blocks,
                            .curve = r->curve};
-    struct hierarchy_opts tiers = {
-        .large_entry_limit_ratio = r->workload.large_entry_limit_ratio,
-        .target_usage_ratio = r->workload.target_usage_ratio,
-        .policy = policies[o->eviction],
-        .promote = o->promote == 1,
-    };
-    memcpy(tiers.capacity, r->capacity, sizeof tiers.capacity);
+    struct hierarchy_opts tiers = hierarchy_of(r);
     return sim_create(&r->sim, &sim, &tiers, r->source, output_row, r->output, e);
 }
 
@@ -318,10 +387,11 @@ static int finish(struct run *r, struct err *e)
                         .started_wall_ns = r->started_wall_ns,
                         .wall_ns = clock_now_ns() - r->started_ns,
                         .seed = r->o.seed,
-                        .model = &r->model,
+                        .model = r->feed != NULL ? NULL : &r->model,
                         .source = r->source,
-                        .stats = sim_stats(r->sim),
-                        .hierarchy = sim_hierarchy(r->sim),
+                        .stats = r->sim != NULL ? sim_stats(r->sim) : convert_stats(r->convert),
+                        .hierarchy =
+                            r->sim != NULL ? sim_hierarchy(r->sim) : convert_hierarchy(r->convert),
                         .curve_policy = policies[r->o.eviction]->name,
                         .curve_sample = r->o.curve_sample,
                         .curve_optimal = r->o.curve_optimal,
@@ -349,7 +419,8 @@ static bool interrupted(int rc)
 
 static int simulate(struct run *r, struct err *e)
 {
-    warn_model(r);
+    if (r->o.source != OPTIONS_TRACE)
+        warn_model(r);
     int rc = options_capacities(&r->o, r->capacity, e);
     if (rc == 0)
         rc = open_source(r, e);
@@ -358,9 +429,9 @@ static int simulate(struct run *r, struct err *e)
     if (rc == 0)
         rc = open_output(r, e);
     if (rc == 0)
-        rc = open_simulation(r, e);
+        rc = r->feed != NULL ? open_conversion(r, e) : open_simulation(r, e);
     if (rc == 0) {
-        rc = sim_run(r->sim, e);
+        rc = r->sim != NULL ? sim_run(r->sim, e) : convert_run(r->convert, e);
         rc = interrupted(rc) ? 0 : rc; /* the trace is whole up to here */
     }
     return rc == 0 ? finish(r, e) : rc;
@@ -393,9 +464,11 @@ static int work(struct run *r, struct err *e)
 static void release(struct run *r)
 {
     sim_free(r->sim);
+    convert_free(r->convert);
     curve_free(r->curve);
     output_free(r->output);
     jsonout_free(r->provenance);
+    free(r->copied);
     if (r->progress != NULL)
         progress_close(r->progress);
     if (r->source != NULL)

@@ -13,7 +13,7 @@ const struct opt options_table[] = {
      .offset = AT(source),
      .arg = "NAME",
      .def = "auto",
-     .choices = "auto|users|mooncake|burst|azure|bailian|lmcache|agentic|sharegpt",
+     .choices = "auto|users|mooncake|burst|azure|bailian|lmcache|agentic|sharegpt|trace",
      .help = "Where requests come from; auto: told by the content of --input, without it "
              "synthetic users."},
     {.name = "input",
@@ -206,6 +206,12 @@ const struct opt options_table[] = {
      .help = "Print --model as JSON, and end."},
 
     {.type = OPT_HEADING, .help = "Tiers"},
+    {.name = "retier",
+     .type = OPT_FLAG,
+     .offset = AT(retier),
+     .help =
+         "Do the reads and writes of an existing trace anew in the tiers given here, instead of "
+         "copying its rows."},
     {.name = "gpu-mem-gb",
      .type = OPT_F64,
      .offset = AT(gpu_mem_gb),

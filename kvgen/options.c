@@ -92,8 +92,36 @@ static int check_file(const struct options *o, const struct opt_parser *p, struc
     return rc == 0 ? check_cycles(o, e) : rc;
 }
 
+/* The rows of a trace are there: nothing decides them but, with --retier, the tiers. */
+static int check_trace(const struct options *o, const struct opt_parser *p, struct err *e)
+{
+    const char *heading = "";
+    for (const struct opt *t = options_table; t->name != NULL || t->help != NULL; t++) {
+        if (t->type == OPT_HEADING) {
+            heading = t->help;
+            continue;
+        }
+        bool tiers = strcmp(heading, "Tiers") == 0 || strncmp(t->name, "curve", 5) == 0 ||
+                     strcmp(t->name, "block-reuse") == 0 || strcmp(t->name, "num-gpus") == 0;
+        if (strcmp(heading, "Output") == 0 || strcmp(t->name, "source") == 0 ||
+            strcmp(t->name, "input") == 0 || strcmp(t->name, "retier") == 0 || (tiers && o->retier))
+            continue;
+        if (opt_refuse(p, e,
+                       tiers ? "a trace keeps its tiers (--retier puts it through others)"
+                             : "a trace has its rows: nothing is generated",
+                       t->name, NULL) < 0)
+            return -EINVAL;
+    }
+    return 0;
+}
+
 static int check_source(struct options *o, const struct opt_parser *p, struct err *e)
 {
+    if (o->source == OPTIONS_TRACE)
+        return check_trace(o, p, e);
+    if (opt_refuse(p, e, "only an existing trace (--source trace) has a meaning for it", "retier",
+                   NULL) < 0)
+        return -EINVAL;
     return o->source == OPTIONS_USERS ? check_synthetic(o, p, e) : check_file(o, p, e);
 }
 

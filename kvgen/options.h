@@ -25,6 +25,7 @@ enum options_source {
     OPTIONS_LMCACHE,
     OPTIONS_AGENTIC,
     OPTIONS_SHAREGPT,
+    OPTIONS_TRACE,
     OPTIONS_SOURCES
 };
 enum options_format {
@@ -66,7 +67,7 @@ struct options {
     bool lint;
     uint64_t level, limit, threads, segment_bytes;
     const char *epoch, *endpoint;
-    bool list_models, show_model;
+    bool list_models, show_model, retier;
 };
 
 /* Every option, ended by an empty row (option_table.c). */

@@ -70,14 +70,8 @@ static bool write_object(struct sim *s, struct ident id, int64_t tokens, enum tr
 
 static void check_curve(struct sim *s, int rc)
 {
-    if (rc == -EOVERFLOW)
-        fail(s, err_set(s->err, rc, ERR_INPUT, "--curve",
-                        "the objects looked up have more than 2^63 bytes"));
-    else if (rc == -EFBIG)
-        fail(s, err_set(s->err, rc, ERR_INPUT, "--curve-optimal",
-                        "more than 2^32 lookups; --curve-sample follows a part of them"));
-    else if (rc < 0)
-        fail(s, err_nomem(s->err, "curve"));
+    if (rc < 0)
+        fail(s, curve_failed(rc, s->err));
 }
 
 /* by: curve_lookup or curve_write. */

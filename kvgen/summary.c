@@ -3,7 +3,11 @@
 #include "kvgen/summary.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "lib/jsonin.h"
 #include "lib/units.h"
 
 static double seconds(int64_t ns)
@@ -16,8 +20,15 @@ static void put_text(struct jsonout *j, const char *key, const char *text)
     jsonout_text_value(j, key, text[0] != '\0' ? text : NULL);
 }
 
-static void put_model(struct jsonout *j, const struct model *m)
+/* What made the rows; null for both where that was not done here. */
+static void put_origin(struct jsonout *j, uint64_t seed, const struct model *m)
 {
+    if (m == NULL) {
+        jsonout_null(j, "seed");
+        jsonout_null(j, "model");
+        return;
+    }
+    jsonout_u64(j, "seed", seed);
     jsonout_object(j, "model");
     jsonout_text_value(j, "name", m->id);
     jsonout_u64(j, "bytes_per_token", model_bytes_per_token(m));
@@ -182,11 +193,15 @@ static void put_tier(struct jsonout *j, const struct summary *s, int tier)
 
 static void put_tiers(struct jsonout *j, const struct summary *s)
 {
+    uint64_t writes, bytes;
     jsonout_array(j, "tiers");
-    for (int t = 0; t < TRACE_TIERS; t++)
+    for (int t = 0; t < TRACE_TIERS && s->hierarchy != NULL; t++)
         put_tier(j, s, t);
     jsonout_end(j);
-    uint64_t writes, bytes;
+    if (s->hierarchy == NULL) {
+        jsonout_null(j, "dropped");
+        return;
+    }
     hierarchy_dropped(s->hierarchy, &writes, &bytes);
     jsonout_object(j, "dropped");
     jsonout_u64(j, "writes", writes);
@@ -238,8 +253,7 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
         return err_nomem(e, "summary");
     jsonout_identity(j, "kvgen", s->argc, s->argv, s->started_wall_ns);
     jsonout_text_value(j, "source", s->source->ops->name);
-    jsonout_u64(j, "seed", s->seed);
-    put_model(j, s->model);
+    put_origin(j, s->seed, s->model);
     put_trace(j, s);
     put_requests(j, s->stats, s->source);
     put_conversations(j, s->source);
@@ -253,7 +267,8 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
 }
 
 struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
-                                   const struct model *model, const uint64_t capacity[TRACE_TIERS])
+                                   const struct model *model, const uint64_t capacity[TRACE_TIERS],
+                                   const char *input)
 {
     struct jsonout *j = jsonout_create();
     if (j == NULL)
@@ -261,8 +276,7 @@ struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
     jsonout_text_value(j, "program", "kvgen");
     jsonout_text_value(j, "version", KVTRACE_VERSION);
     jsonout_u64(j, "format", TRACE_FORMAT_VERSION);
-    jsonout_u64(j, "seed", seed);
-    put_model(j, model);
+    put_origin(j, seed, model);
     jsonout_object(j, "options");
     jsonout_options(j, p);
     jsonout_end(j);
@@ -276,5 +290,46 @@ struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
         jsonout_end(j);
     }
     jsonout_end(j);
+    if (input != NULL && jsonout_raw(j, "input", input, strlen(input)) < 0)
+        jsonout_null(j, "input");
     return j;
+}
+
+/* Root members of a provenance that a copy can be added to. */
+static bool can_add(const char *input)
+{
+    struct jsonin *d;
+    if (input == NULL || jsonin_parse(&d, input, strlen(input), "", NULL) < 0)
+        return false;
+    const char *first;
+    const struct jsonin_v *root = jsonin_root(d);
+    bool can = jsonin_member(root, 0, &first) != NULL && jsonin_get(root, "converted") == NULL;
+    jsonin_free(d);
+    return can;
+}
+
+char *summary_copied(const struct opt_parser *p, const char *input)
+{
+    static const uint64_t no_tiers[TRACE_TIERS];
+    struct jsonout *j =
+        can_add(input) ? jsonout_create() : summary_provenance(p, 0, NULL, no_tiers, input);
+    char *text = NULL;
+    if (j == NULL)
+        return NULL;
+    if (can_add(input)) {
+        jsonout_text_value(j, "version", KVTRACE_VERSION);
+        jsonout_object(j, "options");
+        jsonout_options(j, p);
+        jsonout_end(j);
+    }
+    const char *own = jsonout_text(j, false);
+    if (own != NULL && can_add(input)) {
+        int old = (int)(strrchr(input, '}') - input);
+        if (asprintf(&text, "%.*s,\"converted\":%s}", old, input, own) < 0)
+            text = NULL;
+    } else if (own != NULL) {
+        text = strdup(own);
+    }
+    jsonout_free(j);
+    return text;
 }

@@ -17,11 +17,11 @@ struct summary {
     char *const *argv;
     int64_t started_wall_ns, wall_ns; /* when, and how long in real time */
     uint64_t seed;
-    const struct model *model;
+    const struct model *model; /* NULL: the rows were not made here */
     const struct source *source;
     const struct sim_stats *stats;
-    const struct hierarchy *hierarchy;
-    const struct curve_result *curve; /* NULL: none was asked for */
+    const struct hierarchy *hierarchy; /* NULL: nothing was simulated */
+    const struct curve_result *curve;  /* NULL: none was asked for */
     const char *curve_policy;
     double curve_sample;
     bool curve_optimal;
@@ -33,9 +33,17 @@ void summary_print(FILE *f, const struct summary *s);
 /* The JSON of json.md ("kvgen --summary"); "-": standard output. */
 int summary_save(const struct summary *s, const char *path, struct err *e);
 
-/* Provenance of a .zst file: program, version, format, seed, model, options, capacities. NULL: no
- * memory; the document is the caller's, its text that of jsonout_text(..., false). */
+/* Provenance of a .zst file: program, version, format, seed, model, options, capacities. model
+ * NULL: of rows that were not made here, without a seed; input, unless NULL, is their own
+ * provenance (JSON). NULL: no memory; the document is the caller's, its text that of
+ * jsonout_text(..., false).
+ */
 struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
-                                   const struct model *model, const uint64_t capacity[TRACE_TIERS]);
+                                   const struct model *model, const uint64_t capacity[TRACE_TIERS],
+                                   const char *input);
+
+/* Provenance of a copy: input with a member "converted" (version and options) added to it; where
+ * that is there already, or no input, as above. malloc'ed; NULL: no memory. */
+char *summary_copied(const struct opt_parser *p, const char *input);
 
 #endif

@@ -34,6 +34,10 @@ static void print_requests(FILE *f, const struct summary *s)
     fprintf(f, "requests   %s issued, %s completed, %s waiting at the end\n", count(st->issued).s,
             count(st->completed).s, count(st->waiting).s);
     const struct source_ops *ops = s->source->ops;
+    if (s->model == NULL) {
+        fprintf(f, "tokens     %s generated\n", count(st->generated_tokens).s);
+        return;
+    }
     fprintf(f, "tokens     %s of context, %s generated%s; %s, %s a token\n",
             count(st->context_tokens).s, count(st->generated_tokens).s,
             ops->estimated != NULL && ops->estimated(s->source) ? " (estimated)" : "",
@@ -42,10 +46,7 @@ static void print_requests(FILE *f, const struct summary *s)
 
 static void print_tier(FILE *f, const struct summary *s, int tier)
 {
-    struct hierarchy_tier_stats t;
-    hierarchy_stats(s->hierarchy, (enum trace_tier)tier, &t);
-    if (!t.present)
-        return;
+    struct hierarchy_tier_stats t = {0};
     const struct tally_tier *rows = &s->stats->rows.tier[tier];
     struct tally_count reads = {0}, writes = {0};
     for (int ph = 0; ph <= TRACE_PHASES; ph++) {
@@ -54,6 +55,15 @@ static void print_tier(FILE *f, const struct summary *s, int tier)
         writes.rows += s->stats->rows.by[TRACE_WRITE][tier][ph].rows;
         writes.bytes += s->stats->rows.by[TRACE_WRITE][tier][ph].bytes;
     }
+    if (s->hierarchy == NULL) {
+        fprintf(f, "%-10s %12s %12s %12s %12s\n", trace_tier_text((enum trace_tier)tier),
+                count(reads.rows).s, bytes(reads.bytes).s, count(writes.rows).s,
+                bytes(writes.bytes).s);
+        return;
+    }
+    hierarchy_stats(s->hierarchy, (enum trace_tier)tier, &t);
+    if (!t.present)
+        return;
     fprintf(f, "%-10s %12s %12s %12s %12s %11s %11s %12s %12s\n",
             trace_tier_text((enum trace_tier)tier), count(reads.rows).s, bytes(reads.bytes).s,
             count(writes.rows).s, bytes(writes.bytes).s, count(rows->evicted).s,
@@ -94,13 +104,16 @@ static void print_curve(FILE *f, const struct summary *s)
 
 void summary_print(FILE *f, const struct summary *s)
 {
-    uint64_t dropped, dropped_bytes;
+    uint64_t dropped = 0, dropped_bytes = 0;
     print_requests(f, s);
-    fprintf(f, "%-10s %12s %12s %12s %12s %11s %11s %12s %12s\n", "tier", "reads", "bytes",
-            "writes", "bytes", "demoted", "deleted", "peak", "capacity");
+    fprintf(f, "%-10s %12s %12s %12s %12s", "tier", "reads", "bytes", "writes", "bytes");
+    if (s->hierarchy != NULL)
+        fprintf(f, " %11s %11s %12s %12s", "demoted", "deleted", "peak", "capacity");
+    fputc('\n', f);
     for (int t = 0; t < TRACE_TIERS; t++)
         print_tier(f, s, t);
-    hierarchy_dropped(s->hierarchy, &dropped, &dropped_bytes);
+    if (s->hierarchy != NULL)
+        hierarchy_dropped(s->hierarchy, &dropped, &dropped_bytes);
     if (dropped > 0)
         fprintf(f, "dropped    %s objects (%s) that no tier could hold\n", count(dropped).s,
                 bytes(dropped_bytes).s);

@@ -137,6 +137,7 @@ struct trace_read_opts {
     bool want_digest;   /* keep trace_digest; one cursor only */
 };
 
+struct frame_in;
 struct trace_reader; /* the input; shared by its cursors, locks itself */
 struct trace_cursor; /* one thread's place in it */
 
@@ -147,6 +148,10 @@ struct trace_cursor; /* one thread's place in it */
  */
 int trace_open(struct trace_reader **out, const char *path, const struct trace_read_opts *o,
                struct err *e);
+/* The same of an input that was opened, looked at and given back to its start (frame_in_unread),
+ * which the reader takes, also on failure. o->long_window means nothing here. */
+int trace_open_in(struct trace_reader **out, struct frame_in *in, const struct trace_read_opts *o,
+                  struct err *e);
 void trace_close(struct trace_reader *r);
 uint32_t trace_columns(const struct trace_reader *r); /* mask of the known columns present */
 /* Header line verbatim, without newline and without trailing result columns. */

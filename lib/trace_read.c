@@ -294,9 +294,21 @@ static int start(struct trace_reader *r, bool first_time, struct err *e)
 int trace_open(struct trace_reader **out, const char *path, const struct trace_read_opts *o,
                struct err *e)
 {
+    struct frame_in *in;
+    int rc =
+        frame_in_open(&in, path, &(struct frame_in_opts){.long_window = o && o->long_window}, e);
+    return rc ? rc : trace_open_in(out, in, o, e);
+}
+
+int trace_open_in(struct trace_reader **out, struct frame_in *in, const struct trace_read_opts *o,
+                  struct err *e)
+{
     struct trace_reader *r = calloc(1, sizeof(*r));
-    if (!r)
+    if (!r) {
+        frame_in_close(in);
         return err_nomem(e, "trace");
+    }
+    r->in = in;
     if (o)
         r->opts = *o;
     pthread_mutex_init(&r->lock, NULL);
@@ -306,9 +318,6 @@ int trace_open(struct trace_reader **out, const char *path, const struct trace_r
     r->digest = r->opts.want_digest ? hash_stream_create() : NULL;
     int rc =
         !r->carry || !r->first || (r->opts.want_digest && !r->digest) ? err_nomem(e, "trace") : 0;
-    if (rc == 0)
-        rc = frame_in_open(&r->in, path,
-                           &(struct frame_in_opts){.long_window = r->opts.long_window}, e);
     if (rc == 0)
         rc = start(r, true, e);
     if (rc)

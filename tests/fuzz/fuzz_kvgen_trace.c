@@ -1,0 +1,62 @@
+/* Any bytes as an existing trace: what is recognised as one, ours or another tool's, is read to its
+ * end, rows are within their bounds, and what ends with an error says where. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kvgen/feed.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_row(const struct trace_row *row)
+{
+    if (row->op >= TRACE_OPS || row->tier > TRACE_TIERS || row->phase > TRACE_PHASES ||
+        row->size > (uint64_t)INT64_MAX || row->key.len > TRACE_MAX_KEY)
+        abort();
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < row->key.len; i++)
+        sum += (unsigned char)row->key.p[i];
+    if (sum == 1 && row->key.len > 1) /* never: the sum is used, so that it is made */
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    int fd = memfd_create("input", MFD_CLOEXEC);
+    struct inputs *in = NULL;
+    struct feed *f = NULL;
+    struct err e = {0};
+    enum inputs_kind kind = INPUTS_UNKNOWN;
+    const struct trace_row *row;
+    int64_t first_ns;
+    char path[64];
+
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+        goto out;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int rc = inputs_open(&in, path, &e);
+    if (rc == 0)
+        rc = inputs_recognise(in, &kind, &e);
+    if (rc == 0 && kind != INPUTS_TRACE && kind != INPUTS_FIO && kind != INPUTS_OPLOG)
+        goto out;
+    if (rc == 0) {
+        rc = feed_open(&f, in, kind, &e);
+        in = NULL;
+    }
+    if (rc == 0)
+        rc = feed_first_ns(f, &first_ns, &e);
+    while (rc == 0 && (rc = feed_next(f, &row, &e)) > 0) {
+        check_row(row);
+        rc = 0;
+    }
+    if (rc < 0 && (e.code == 0 || e.what[0] == '\0'))
+        abort();
+out:
+    feed_close(f);
+    inputs_close(in);
+    if (fd >= 0)
+        close(fd);
+    return 0;
+}
