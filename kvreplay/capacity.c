@@ -164,9 +164,9 @@ int tiers_storage_room(struct tiers *t, const struct options *o, const struct su
     unsigned i = TRACE_STORAGE;
     uint64_t bytes;
 
-    if (!t->target)
+    if (!t->storage.open || t->storage.slab) /* a slab was sized when it was opened */
         return 0;
-    int rc = target_room(target_fd(t->target), o->reserve_percent / 100, &bytes, e);
+    int rc = target_room(t->storage.fd, o->reserve_percent / 100, &bytes, e);
     if (rc < 0)
         return rc;
     bytes += kept_bytes;

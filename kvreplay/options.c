@@ -15,10 +15,20 @@ const struct opt options_table[] = {
     {.name = "nvme",
      .type = OPT_TEXT,
      .offset = AT(nvme),
-     .arg = "DIR",
+     .arg = "DIR|FILE|DEVICE",
      .alias = "cache-dir",
-     .help = "Directory for Tier-2 objects: created, or empty, or ours. Needed when the trace has "
-             "Tier-2 rows."},
+     .help = "Where Tier-2 objects go: a directory (created, or empty, or ours), a file or a block "
+             "device. Needed when the trace has Tier-2 rows."},
+    {.name = "layout",
+     .type = OPT_ENUM,
+     .offset = AT(layout),
+     .choices = "auto|files|slab",
+     .def = "auto",
+     .help = "One file per object, or all in one slab. auto: files in a directory, else a slab."},
+    {.name = "destroy-data",
+     .type = OPT_FLAG,
+     .offset = AT(destroy_data),
+     .help = "Writes over a device, or a file that holds what kvreplay did not write."},
     {.name = "gpu-mem-gb",
      .type = OPT_F64,
      .offset = AT(gpu_mem_gb),
@@ -285,6 +295,14 @@ const struct opt options_table[] = {
      .min = 1,
      .max = 1024,
      .help = "I/Os in flight."},
+    {.name = "rings",
+     .type = OPT_U64,
+     .offset = AT(rings),
+     .arg = "N",
+     .def = "1",
+     .min = 1,
+     .max = 64,
+     .help = "Threads with a ring of their own; they share --iodepth."},
     {.name = "ioengine",
      .type = OPT_ENUM,
      .offset = AT(ioengine),
@@ -409,13 +427,14 @@ static int options_check_mode(const struct opt_parser *p, const struct options *
     if (rc == 0)
         rc = options_check_served(p, o, e);
     if (rc == 0 && o->null)
-        rc = opt_refuse(p, e, "has no meaning with --null", "nvme", "tier-engine", "keep", "gpu",
-                        "gpu-bandwidth", "gpu-latency", "reserve", "chunk-size", "iodepth",
-                        "ioengine", "sqpoll", "iopoll", "buffered", "sync", "verify", (char *)NULL);
+        rc = opt_refuse(p, e, "has no meaning with --null", "nvme", "layout", "destroy-data",
+                        "tier-engine", "keep", "gpu", "gpu-bandwidth", "gpu-latency", "reserve",
+                        "chunk-size", "iodepth", "rings", "ioengine", "sqpoll", "iopoll",
+                        "buffered", "sync", "verify", (char *)NULL);
     if (rc == 0 && !o->nvme)
-        rc =
-            opt_refuse(p, e, "has a meaning only with --nvme", "keep", "reserve", "chunk-size",
-                       "iodepth", "ioengine", "sqpoll", "iopoll", "buffered", "sync", (char *)NULL);
+        rc = opt_refuse(p, e, "has a meaning only with --nvme", "layout", "destroy-data", "rings",
+                        "keep", "reserve", "chunk-size", "iodepth", "ioengine", "sqpoll", "iopoll",
+                        "buffered", "sync", (char *)NULL);
     if (rc == 0 && o->ioengine == 2)
         rc = opt_refuse(p, e, "has no meaning with --ioengine psync", "sqpoll", "iopoll",
                         (char *)NULL);

@@ -19,6 +19,11 @@ enum {
     FRAMES_ONE
 };
 enum {
+    LAYOUT_AUTO,
+    LAYOUT_FILES,
+    LAYOUT_SLAB
+};
+enum {
     SYNC_NONE,
     SYNC_END,
     SYNC_OBJECT
@@ -43,11 +48,12 @@ enum {
 struct options {
     const char *nvme, *output, *summary, *gpu;
     double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_percent;
-    uint64_t users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, limit, threads;
+    uint64_t users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, rings, limit,
+        threads;
     int64_t warmup_ns, duration_ns, gpu_latency_ns, lag_limit_ns, lateness_budget_ns;
-    int frames, timing, order, verify, on_absent, on_error, ioengine, sync, only_tier, on_lag,
-        progress;
-    bool zstd, keep, sqpoll, iopoll, buffered, null, skip_bad_rows, long_window;
+    int frames, timing, order, verify, on_absent, on_error, ioengine, layout, sync, only_tier,
+        on_lag, progress;
+    bool zstd, keep, destroy_data, sqpoll, iopoll, buffered, null, skip_bad_rows, long_window;
     struct opt_list tier_engine, tier_map;
     int overflow;
     uint64_t max_writes, loops;

@@ -38,7 +38,7 @@ int populate_adopt(struct populated *p, const struct survey *s, struct tiers *t,
 {
     struct object *want;
 
-    if (!t->target || !target_was_kept(t->target))
+    if (!t->storage.was_kept)
         return 0;
     for (size_t pos = 0; (want = objects_next(s->objects, &pos));) {
         struct tier *tier = t->tier[want->tier];
@@ -139,10 +139,8 @@ static void populate_room(struct tiers *t, const struct object *want)
 static int populate_no_space(const struct survey *s, const struct tiers *t, struct err *e)
 {
     char need[32], room[32];
-    uint64_t bytes;
+    uint64_t bytes = storage_free(&t->storage);
 
-    if (!t->target || target_room(target_fd(t->target), 0, &bytes, NULL) < 0)
-        bytes = 0;
     return err_set(
         e, -ENOSPC, ERR_TARGET, "populate",
         "the target is full: the objects that the trace reads before it writes them need "

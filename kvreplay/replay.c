@@ -47,7 +47,7 @@ struct replay {
     struct target_counters before, after;
     bool counted;
     double resident_share;
-    int64_t started_wall_ns, cpu_before_ns, cpu_ns;
+    int64_t started_wall_ns, cpu_before_ns, cpu_ns, sync_ns;
     uint64_t skipped;
 };
 
@@ -130,7 +130,7 @@ static int replay_targets(struct replay *r, struct err *e)
     if (rc == 0)
         rc = tiers_size(&r->tiers, r->o, s, trace_provenance(r->trace), e);
     if (rc == 0)
-        rc = tiers_open(&r->tiers, r->o, r->bell, e);
+        rc = tiers_open(&r->tiers, r->o, s, r->bell, e);
     return rc;
 }
 
@@ -147,10 +147,11 @@ static int replay_adopt(struct replay *r, struct err *e)
     return rc;
 }
 
-/* Generations never repeat, over kept runs neither: those begin at the time of day. */
+/* Generations never repeat, over kept runs neither, nor over those whose blocks still lie in a
+ * slab: these begin at the time of day. */
 static int replay_populate(struct replay *r, struct err *e)
 {
-    bool kept = r->tiers.target && target_was_kept(r->tiers.target);
+    bool kept = r->tiers.storage.was_kept || r->tiers.storage.slab;
     uint64_t writes = r->o->inflight;
     int rc = 0;
 
@@ -228,12 +229,8 @@ static void replay_tick(void *ctx, struct sched *s)
 static uint64_t replay_target_free(void *ctx, unsigned tier)
 {
     const struct replay *r = ctx;
-    uint64_t bytes;
 
-    if (tier != TRACE_STORAGE || !r->tiers.target ||
-        target_room(target_fd(r->tiers.target), 0, &bytes, NULL) < 0)
-        return UINT64_MAX;
-    return bytes;
+    return tier == TRACE_STORAGE ? storage_free(&r->tiers.storage) : UINT64_MAX;
 }
 
 static int replay_schedule(struct replay *r, size_t window, struct err *e)
@@ -277,6 +274,15 @@ static int replay_schedule(struct replay *r, size_t window, struct err *e)
     return rc;
 }
 
+static int replay_sync(struct replay *r, struct err *e)
+{
+    int64_t start = clock_now_ns();
+    int rc = storage_sync(&r->tiers.storage, e);
+
+    r->sync_ns = clock_now_ns() - start;
+    return rc;
+}
+
 /* The timed part, with the kernel's counters on both sides of it. */
 static int replay_execute(struct replay *r, struct err *e)
 {
@@ -285,18 +291,17 @@ static int replay_execute(struct replay *r, struct err *e)
     int rc = replay_open_reader(r, window, e);
     if (rc < 0)
         return rc;
-    r->counted = r->tiers.target && r->tiers.device.counted &&
-                 target_counters(&r->tiers.device, &r->before) == 0;
+    r->counted = r->tiers.storage.open && r->tiers.storage.device.counted &&
+                 target_counters(&r->tiers.storage.device, &r->before) == 0;
     r->cpu_before_ns = clock_process_cpu_ns();
     rc = replay_schedule(r, window, e);
-    if (r->o->sync == SYNC_END && r->tiers.target && syncfs(target_fd(r->tiers.target)) < 0 &&
-        rc == 0)
-        rc = err_errno(e, errno, ERR_FAILED, r->o->nvme, "cannot sync");
+    if (r->o->sync == SYNC_END && r->tiers.storage.open && rc == 0)
+        rc = replay_sync(r, e);
     r->cpu_ns = clock_process_cpu_ns() - r->cpu_before_ns;
     tiers_describe(&r->tiers);
-    r->counted = r->counted && target_counters(&r->tiers.device, &r->after) == 0;
-    if (r->tiers.target)
-        r->resident_share = residency_share(target_fd(r->tiers.target));
+    r->counted = r->counted && target_counters(&r->tiers.storage.device, &r->after) == 0;
+    if (r->tiers.storage.open)
+        r->resident_share = residency_share(r->tiers.storage.fd);
     if (r->in->read)
         r->in->read(r->in->ctx, rc == 0 && r->outcome.end == SCHED_DONE);
     r->reader_stuck = !reader_close(r->reader, &r->skipped);
@@ -370,6 +375,7 @@ static void replay_summary(const struct replay *r, struct summary *s)
                           .elapsed_ns = elapsed > 0 ? elapsed : 0,
                           .warmup_ns = r->o->warmup_ns,
                           .cpu_ns = r->cpu_ns,
+                          .sync_ns = r->sync_ns,
                           .timed = r->o->timing != TIMING_ASAP,
                           .workers = r->o->workers,
                           .interrupted = !whole,
@@ -457,8 +463,11 @@ static void replay_release(struct replay *r)
 
 int replay_run(const struct replay_input *in, int *status, struct err *e)
 {
-    struct replay r = {
-        .in = in, .o = in->options, .resident_share = -1, .started_wall_ns = clock_wall_ns()};
+    struct replay r = {.in = in,
+                       .o = in->options,
+                       .resident_share = -1,
+                       .sync_ns = -1,
+                       .started_wall_ns = clock_wall_ns()};
 
     int rc = replay_prepare(&r, e);
     bool ran = rc == 0;
@@ -476,8 +485,8 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     }
     /* After the results are safe: removing many objects takes a while, and a second signal ends it.
      * What was kept stays when nothing was run. */
-    bool keep = ran ? r.o->keep : r.tiers.target && target_was_kept(r.tiers.target);
-    int closed = tiers_close(&r.tiers, keep, rc ? NULL : e);
+    bool keep = ran ? r.o->keep : r.tiers.storage.was_kept;
+    int closed = tiers_close(&r.tiers, keep, r.objects, rc ? NULL : e);
     rc = rc ? rc : closed;
     *status = replay_outcome_status(&r);
     replay_release(&r);

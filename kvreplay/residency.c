@@ -67,16 +67,18 @@ static void residency_folder(struct residency *r, int dirfd, const char *name)
     closedir(d);
 }
 
-double residency_share(int dirfd)
+double residency_share(int target)
 {
     struct residency r = {.vec = malloc(RESIDENCY_PAGES)};
-    int fd = r.vec ? openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int fd = r.vec ? openat(target, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
 
+    if (r.vec && !d)
+        residency_file(&r, target);
     while (d && (entry = readdir(d))) {
         if (strlen(entry->d_name) == 2 && entry->d_name[0] != '.')
-            residency_folder(&r, dirfd, entry->d_name);
+            residency_folder(&r, target, entry->d_name);
     }
     if (d)
         closedir(d);

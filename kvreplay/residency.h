@@ -2,8 +2,9 @@
 #ifndef KVREPLAY_RESIDENCY_H
 #define KVREPLAY_RESIDENCY_H
 
-/* Share (0..1) of the objects' bytes below dirfd (xx/NAME.kv) that mincore(2) sees in the page
- * cache; looks at no more than some thousand files. -1: there are none, or it cannot be told. */
-double residency_share(int dirfd);
+/* Share (0..1) of the objects' bytes that mincore(2) sees in the page cache, below the directory
+ * target (xx/NAME.kv; no more than some thousand files are looked at) or in the slab that it is.
+ * -1: there are none, or it cannot be told. */
+double residency_share(int target);
 
 #endif

@@ -221,6 +221,7 @@ static void json_times(struct jsonout *j, const struct summary *s)
                                         : "trace");
     jsonout_f64(j, "elapsed_s", (double)s->elapsed_ns / 1e9);
     jsonout_f64(j, "rows_per_s", per_s >= 0 ? per_s : NAN);
+    jsonout_f64(j, "sync_s", s->sync_ns >= 0 ? (double)s->sync_ns / 1e9 : NAN);
     jsonout_f64(j, "cpu_s", (double)s->cpu_ns / 1e9);
     jsonout_f64(j, "cpu_s_per_gib", per_gib >= 0 ? per_gib : NAN);
     jsonout_object(j, "lateness_us");

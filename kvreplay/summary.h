@@ -31,6 +31,7 @@ struct summary {
     struct populated populated;
     uint64_t skipped, bad_rows;
     int64_t zero_ns, elapsed_ns, warmup_ns, cpu_ns;
+    int64_t sync_ns;  /* of --sync end, behind elapsed_ns; negative: none */
     uint64_t workers; /* 0: not served */
     bool timed, interrupted, by_duration, lagged;
     int64_t lateness_budget_ns;

@@ -105,7 +105,7 @@ static void text_honesty(FILE *out, const struct summary *s)
 
     if (s->counted) {
         fprintf(
-            out, "device %s: read %s, wrote %s", s->tiers->device.name,
+            out, "device %s: read %s, wrote %s", s->tiers->storage.device.name,
             units_format_bytes(a, sizeof(a), (double)(s->after.read_bytes - s->before.read_bytes)),
             units_format_bytes(b, sizeof(b),
                                (double)(s->after.write_bytes - s->before.write_bytes)));
@@ -113,6 +113,9 @@ static void text_honesty(FILE *out, const struct summary *s)
                 units_format_bytes(a, sizeof(a), (double)st->read_bytes[TRACE_STORAGE]),
                 units_format_bytes(b, sizeof(b), (double)st->write_bytes[TRACE_STORAGE]));
     }
+    if (s->sync_ns >= 0)
+        fprintf(out, "data forced to the device in %s after the run\n",
+                units_format_duration(a, sizeof(a), (double)s->sync_ns));
     if (s->resident_share >= 0)
         fprintf(out, "page cache holds %.2f %% of the objects\n", 100 * s->resident_share);
     fprintf(out, "client lateness P50 %s, P99 %s, max %s", text_time(a, st->lateness, 500000),

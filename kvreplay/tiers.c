@@ -147,26 +147,28 @@ int tiers_choose(struct tiers *t, const struct options *o, const struct survey *
         if (!rows)
             t->choice[i].kind = TIERS_NONE;
         else if (surveyed && t->choice[i].kind == TIERS_NONE)
-            return err_set(e, -EINVAL, ERR_INPUT, "--nvme",
-                           "the trace has Tier-2 rows: a directory for them is needed");
+            return err_set(
+                e, -EINVAL, ERR_INPUT, "--nvme",
+                "the trace has Tier-2 rows: a directory, file or device for them is needed");
     }
     return 0;
 }
 
 /* ---- opening ---- */
 
-static int open_storage(struct tiers *t, const struct options *o, struct bell *bell, unsigned i,
-                        struct err *e)
+static int open_storage(struct tiers *t, const struct options *o, const struct survey *surveyed,
+                        struct bell *bell, unsigned i, struct err *e)
 {
-    int rc = target_open_dir(&t->target, o->nvme, "kvreplay", e);
+    int rc = storage_open(&t->storage, o, surveyed, &t->room[i], e);
     if (rc < 0)
         return rc;
-    target_device(target_fd(t->target), &t->device);
-    struct tier_storage_opts s = {.dirfd = target_fd(t->target),
-                                  .path = o->nvme,
+    struct tier_storage_opts s = {.dirfd = t->storage.fd,
+                                  .slab = t->storage.slab,
+                                  .path = t->storage.path,
                                   .engine = o->ioengine,
                                   .chunk_bytes = o->chunk_bytes,
                                   .iodepth = (unsigned)o->iodepth,
+                                  .threads = (unsigned)o->rings,
                                   .sqpoll = o->sqpoll,
                                   .iopoll = o->iopoll,
                                   .buffered = o->buffered,
@@ -181,8 +183,8 @@ static unsigned host_threads(void)
     return cpus < 2 ? 1 : cpus > 8 ? 4 : (unsigned)cpus / 2;
 }
 
-static int open_one(struct tiers *t, const struct options *o, struct bell *bell, unsigned i,
-                    struct err *e)
+static int open_one(struct tiers *t, const struct options *o, const struct survey *surveyed,
+                    struct bell *bell, unsigned i, struct err *e)
 {
     const struct tiers_choice *c = &t->choice[i];
     uint64_t objects = t->wrap[i] ? 1 : t->room[i].max_objects;
@@ -200,7 +202,7 @@ static int open_one(struct tiers *t, const struct options *o, struct bell *bell,
                                 .max_ops = (unsigned)o->inflight};
     switch (c->kind) {
     case TIERS_STORAGE:
-        return open_storage(t, o, bell, i, e);
+        return open_storage(t, o, surveyed, bell, i, e);
     case TIERS_HOST:
         return tier_host_open(&t->tier[i], &host, bell, e);
     case TIERS_GPU:
@@ -227,8 +229,8 @@ static void describe_one(struct tiers *t, unsigned i)
         snprintf(info->fallbacks + len, sizeof(info->fallbacks) - len, "%s%s", len ? "; " : "",
                  t->choice[i].instead);
     if (t->choice[i].kind == TIERS_STORAGE && !info->device[0])
-        snprintf(info->device, sizeof(info->device), "%.63s%s%.63s", t->device.name,
-                 t->device.model[0] ? " " : "", t->device.model);
+        snprintf(info->device, sizeof(info->device), "%.63s%s%.63s", t->storage.device.name,
+                 t->storage.device.model[0] ? " " : "", t->storage.device.model);
 }
 
 void tiers_describe(struct tiers *t)
@@ -239,10 +241,11 @@ void tiers_describe(struct tiers *t)
     }
 }
 
-int tiers_open(struct tiers *t, const struct options *o, struct bell *bell, struct err *e)
+int tiers_open(struct tiers *t, const struct options *o, const struct survey *surveyed,
+               struct bell *bell, struct err *e)
 {
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        int rc = open_one(t, o, bell, i, e);
+        int rc = open_one(t, o, surveyed, bell, i, e);
         if (rc < 0) {
             if (e->class == ERR_FAILED)
                 e->class = ERR_TARGET;
@@ -253,7 +256,7 @@ int tiers_open(struct tiers *t, const struct options *o, struct bell *bell, stru
     return 0;
 }
 
-int tiers_close(struct tiers *t, bool keep, struct err *e)
+int tiers_close(struct tiers *t, bool keep, const struct objects *objects, struct err *e)
 {
     int first = 0;
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
@@ -261,10 +264,6 @@ int tiers_close(struct tiers *t, bool keep, struct err *e)
         first = first ? first : rc;
         t->tier[i] = NULL;
     }
-    if (t->target) {
-        int rc = target_close(t->target, keep, first ? NULL : e);
-        first = first ? first : rc;
-    }
-    t->target = NULL;
-    return first;
+    int rc = storage_close(&t->storage, keep, objects, first ? NULL : e);
+    return first ? first : rc;
 }

@@ -8,9 +8,9 @@
 
 #include "kvreplay/options.h"
 #include "kvreplay/plan.h"
+#include "kvreplay/storage.h"
 #include "kvreplay/survey.h"
 #include "lib/bell.h"
-#include "lib/target.h"
 #include "lib/tier.h"
 
 enum tiers_kind {
@@ -39,8 +39,7 @@ struct tiers {
     struct tier *tier[TRACE_TIERS];
     struct tier_info info[TRACE_TIERS];
     bool verifies[TRACE_TIERS];
-    struct target *target; /* NULL: no storage tier */
-    struct target_device device;
+    struct storage storage;
 };
 
 /* Decides the engines. surveyed: NULL from a pipe, else tiers without rows get none. */
@@ -51,8 +50,9 @@ int tiers_choose(struct tiers *t, const struct options *o, const struct survey *
  * tiers_storage_room. */
 int tiers_size(struct tiers *t, const struct options *o, const struct survey *surveyed,
                const char *provenance, struct err *e);
-/* Opens target and engines. */
-int tiers_open(struct tiers *t, const struct options *o, struct bell *bell, struct err *e);
+/* Opens target and engines. surveyed: NULL from a pipe. */
+int tiers_open(struct tiers *t, const struct options *o, const struct survey *surveyed,
+               struct bell *bell, struct err *e);
 /* Asks the open engines again what they are and what they had to do without. */
 void tiers_describe(struct tiers *t);
 /* Room on the target, of which kept_bytes are held by adopted objects; refuses a target too small
@@ -60,6 +60,6 @@ void tiers_describe(struct tiers *t);
 int tiers_storage_room(struct tiers *t, const struct options *o, const struct survey *surveyed,
                        uint64_t kept_bytes, struct err *e);
 /* Closes what is open, the target last (keep: objects stay). First failure in *e. Idempotent. */
-int tiers_close(struct tiers *t, bool keep, struct err *e);
+int tiers_close(struct tiers *t, bool keep, const struct objects *objects, struct err *e);
 
 #endif

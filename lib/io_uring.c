@@ -152,9 +152,12 @@ static void uring_close(struct io *io)
 
     if (!u)
         return;
-    /* By hand because the kernel would return the locked memory only some time after the exit. */
+    /* By hand because the kernel would return the locked memory, and the claim that a registered
+     * descriptor has on a file or device, only some time after the exit. */
     if (u->fixed)
         io_uring_unregister_buffers(&u->ring);
+    if (u->file >= 0 || u->slots)
+        io_uring_unregister_files(&u->ring);
     io_uring_queue_exit(&u->ring);
     close(u->wake_fd);
     free(u);

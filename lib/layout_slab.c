@@ -320,9 +320,8 @@ int layout_slab_fd(const struct layout_slab *s)
     return s->o.fd;
 }
 
-uint64_t layout_slab_begin(const struct layout_slab *s)
+uint64_t layout_slab_begin(void)
 {
-    (void)s;
     return SLAB_BEGIN;
 }
 
@@ -351,6 +350,11 @@ int layout_slab_use(struct layout_slab *s)
     int ret = header_write(s, false);
     s->used = ret == 0;
     return ret;
+}
+
+bool layout_slab_used(const struct layout_slab *s)
+{
+    return s->used;
 }
 
 /* ---- writing the index ---- */

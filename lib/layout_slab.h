@@ -49,7 +49,7 @@ void layout_slab_close(struct layout_slab *s);
 
 struct extent_pool *layout_slab_pool(struct layout_slab *s);
 int layout_slab_fd(const struct layout_slab *s);
-uint64_t layout_slab_begin(const struct layout_slab *s); /* offset of the space */
+uint64_t layout_slab_begin(void); /* offset of the space */
 /* Objects of the kept index that were not adopted. */
 uint64_t layout_slab_found(const struct layout_slab *s);
 
@@ -58,6 +58,7 @@ uint32_t layout_slab_adopt(struct layout_slab *s, struct hash128 name);
 /* Before the first change: what was not adopted is given up, the header says so. Cheap when done
  * before. 0 or negative errno. */
 int layout_slab_use(struct layout_slab *s);
+bool layout_slab_used(const struct layout_slab *s);
 /* At the end: adds an object to the index, then writes its end and the header. -ENOSPC: it does not
  * fit behind the space. After a failure the slab counts as not kept. */
 int layout_slab_keep(struct layout_slab *s, struct hash128 name, uint32_t list);

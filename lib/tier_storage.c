@@ -240,7 +240,7 @@ static int storage_adopt(struct tier *tier, struct tier_op *op, uint64_t *size,
         return -ENOENT;
     *size = extent_bytes(t->space, list);
     *generation =
-        read_generation(t, layout_slab_fd(t->slab), layout_slab_begin(t->slab) + first.offset, op);
+        read_generation(t, layout_slab_fd(t->slab), layout_slab_begin() + first.offset, op);
     op->place = (void *)(uintptr_t)list;
     return 0;
 }
@@ -422,7 +422,7 @@ static int storage_open_trim(struct tier_storage *t, const struct tier_storage_o
     if (!o->slab || !target_discards(layout_slab_fd(o->slab)))
         return 0;
     trim.fd = layout_slab_fd(o->slab);
-    trim.begin = layout_slab_begin(o->slab);
+    trim.begin = layout_slab_begin();
     return storage_trim_open(&t->trim, &trim, e);
 }
 
@@ -446,7 +446,7 @@ static int storage_prepare(struct tier_storage *t, const struct tier_storage_opt
                                                  .sync_objects = o->sync_objects}};
     if (t->slab) {
         w->policy.slab_fd = layout_slab_fd(t->slab);
-        w->policy.slab_begin = layout_slab_begin(t->slab);
+        w->policy.slab_begin = layout_slab_begin();
     }
     if (o->engine == IO_PSYNC) {
         if (o->sqpoll || o->iopoll)

@@ -452,7 +452,7 @@ static void test_slab_swapped_and_stale(void **state)
     struct extent x;
     uint32_t pos = (uint32_t)(uintptr_t)a.place;
     assert_true(extent_walk(layout_slab_pool(f->slab), &pos, &x));
-    off_t at = (off_t)(layout_slab_begin(f->slab) + x.offset);
+    off_t at = (off_t)(layout_slab_begin() + x.offset);
     pos = (uint32_t)(uintptr_t)b.place;
     assert_true(extent_walk(layout_slab_pool(f->slab), &pos, &x));
     assert_int_equal(pread(f->slab_fd, block, DATA_BLOCK, at + DATA_BLOCK), DATA_BLOCK);

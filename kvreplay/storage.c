@@ -1,0 +1,279 @@
+/* Opens and closes the target under Tier-2, before and behind the engine that works on it
+ * (tiers.c): the directory and its marker, or the slab and its size. */
+#include "kvreplay/storage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kvreplay/reader.h"
+#include "lib/data.h"
+#include "lib/units.h"
+
+#define SLAB_NAME          "slab.kv" /* in a directory */
+#define SLAB_SPARE_OBJECTS 1024u
+#define SLAB_INFLIGHT_MAX  64u
+
+/* ---- the file of a slab ---- */
+
+static int slab_in_dir(struct storage *s, const struct options *o, struct err *e)
+{
+    int fd = target_fd(s->target);
+    bool direct = !o->buffered && target_direct_io(fd);
+
+    s->fd = openat(fd, SLAB_NAME,
+                   O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (direct ? O_DIRECT : 0), 0600);
+    if (s->fd < 0)
+        return err_errno(e, -errno, ERR_TARGET, o->nvme, "its " SLAB_NAME " cannot be opened");
+    s->own_fd = true;
+    s->resizes = true;
+    snprintf(s->path, sizeof(s->path), "%.240s/" SLAB_NAME, target_path(s->target));
+    return 0;
+}
+
+static int slab_on_file(struct storage *s, const struct options *o, struct err *e)
+{
+    struct target_file_opts how = {.destroy_data = o->destroy_data, .is_ours = layout_slab_is_ours};
+    struct layout_slab_header h = {0};
+    struct target_file f;
+    int rc = target_open_file(&f, o->nvme, &how, e);
+
+    if (rc < 0)
+        return rc;
+    s->fd = f.fd;
+    s->own_fd = true;
+    if (o->buffered && f.direct && fcntl(f.fd, F_SETFL, fcntl(f.fd, F_GETFL) & ~O_DIRECT) < 0)
+        return err_errno(e, -errno, ERR_TARGET, o->nvme, "cannot be used without O_DIRECT");
+    rc = f.bytes > 0 ? layout_slab_read_header(f.fd, &h) : 0;
+    if (rc < 0 && rc != -ENOENT)
+        return err_errno(e, rc, ERR_TARGET, o->nvme, "cannot be read");
+    s->resizes = !f.is_device && (f.bytes == 0 || h.resizes);
+    return 0;
+}
+
+/* ---- its size ---- */
+
+static uint64_t file_bytes(int fd, uint64_t *allocated)
+{
+    struct stat st;
+    off_t end = lseek(fd, 0, SEEK_END);
+
+    *allocated = fstat(fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
+    return end > 0 ? (uint64_t)end : 0;
+}
+
+static int slab_too_small(struct err *e, const struct survey *surveyed, uint64_t need, uint64_t has,
+                          const char *of)
+{
+    char peak[32], want[32], room[32];
+
+    return err_set(
+        e, -ENOSPC, ERR_TARGET, trace_tier_text(TRACE_STORAGE),
+        "the trace needs %s at its peak, a slab of %s (%llu bytes), and %s has %s",
+        units_format_bytes(peak, sizeof(peak), (double)surveyed->room[TRACE_STORAGE].peak),
+        units_format_bytes(want, sizeof(want), (double)need), (unsigned long long)need, of,
+        units_format_bytes(room, sizeof(room), (double)has));
+}
+
+/* Objects that may be there at once, for their blocks of slack. */
+static uint64_t slab_objects(const struct survey *surveyed)
+{
+    uint64_t peak = surveyed ? surveyed->room[TRACE_STORAGE].peak_objects : 0;
+
+    return surveyed ? peak + peak / 8 + SLAB_SPARE_OBJECTS : 0;
+}
+
+/* What a replay can use: the peak, and what may be reserved ahead of it. */
+static uint64_t slab_useful(const struct options *o, const struct survey *surveyed)
+{
+    uint64_t ahead = o->inflight < SLAB_INFLIGHT_MAX ? o->inflight : SLAB_INFLIGHT_MAX;
+    uint64_t peak = surveyed->room[TRACE_STORAGE].peak, more;
+
+    if (__builtin_mul_overflow(ahead, surveyed->largest[TRACE_STORAGE], &more) ||
+        __builtin_add_overflow(more, peak / 8, &more) || peak > UINT64_MAX - more)
+        return UINT64_MAX;
+    return peak + more;
+}
+
+/* A file that may grow: as large as is useful, as far as there is room. */
+static int slab_grow(struct storage *s, const struct options *o, const struct survey *surveyed,
+                     uint64_t *bytes, struct err *e)
+{
+    uint64_t asked = (uint64_t)(o->storage_gb * (double)UNITS_GIB), room, allocated;
+    uint64_t now = file_bytes(s->fd, &allocated), want = UINT64_MAX;
+    int rc = target_room(s->fd, o->reserve_percent / 100, &room, e);
+
+    if (rc < 0)
+        return rc;
+    room += allocated;
+    if (surveyed)
+        want = slab_useful(o, surveyed);
+    if (asked && asked < want)
+        want = asked;
+    want = layout_slab_bytes(want, slab_objects(surveyed));
+    *bytes = want < room ? want : room;
+    if (*bytes < now)
+        *bytes = now;
+    /* From a pipe nobody knows how much of it will be used. */
+    rc = !surveyed && !asked ? -1 : fallocate(s->fd, 0, 0, (off_t)*bytes);
+    if (rc < 0 && errno == ENOSPC)
+        return err_errno(e, -ENOSPC, ERR_TARGET, o->nvme, "has no room for a slab of %llu bytes",
+                         (unsigned long long)*bytes);
+    if (rc < 0 && *bytes > now && ftruncate(s->fd, (off_t)*bytes) < 0)
+        return err_errno(e, -errno, ERR_TARGET, o->nvme, "cannot be made %llu bytes long",
+                         (unsigned long long)*bytes);
+    return 0;
+}
+
+/* Exact bytes of objects fit whatever their sizes: each may need a block of slack. */
+static int slab_room(struct room *room, const struct survey *surveyed, uint64_t bytes,
+                     const char *name, struct err *e)
+{
+    uint64_t space = layout_slab_space(bytes), objects = 0;
+
+    if (surveyed) {
+        const struct room *need = &surveyed->room[TRACE_STORAGE];
+        uint64_t least = layout_slab_bytes(need->peak, need->peak_objects);
+        if (need->peak > space || need->peak_objects * DATA_BLOCK > space - need->peak)
+            return slab_too_small(e, surveyed, least, bytes, name);
+        objects = slab_objects(surveyed);
+        if (objects > (space - need->peak) / DATA_BLOCK)
+            objects = (space - need->peak) / DATA_BLOCK;
+        room->max_objects = objects;
+    }
+    if (room->capacity > space - objects * DATA_BLOCK)
+        room->capacity = space - objects * DATA_BLOCK;
+    return 0;
+}
+
+static int slab_open(struct storage *s, const struct options *o, const struct survey *surveyed,
+                     struct room *room, struct err *e)
+{
+    uint64_t allocated, bytes;
+    int rc = 0;
+
+    if (s->resizes)
+        rc = slab_grow(s, o, surveyed, &bytes, e);
+    else
+        bytes = file_bytes(s->fd, &allocated) / DATA_BLOCK * DATA_BLOCK;
+    if (rc == 0)
+        rc = slab_room(room, surveyed, bytes, o->nvme, e);
+    if (rc < 0)
+        return rc;
+    struct layout_slab_opts slab = {.fd = s->fd, .resizes = s->resizes};
+    slab.space_bytes = layout_slab_space(bytes);
+    slab.index_bytes = bytes - slab.space_bytes - layout_slab_begin();
+    rc = layout_slab_open(&s->slab, &slab, e);
+    if (rc == 0)
+        s->was_kept = layout_slab_found(s->slab) > 0;
+    return rc;
+}
+
+/* ---- opening and closing ---- */
+
+static int open_directory(struct storage *s, const struct options *o, struct err *e)
+{
+    int rc = target_open_dir(&s->target, o->nvme, "kvreplay", e);
+
+    if (rc < 0)
+        return rc;
+    s->fd = target_fd(s->target);
+    s->was_kept = target_was_kept(s->target);
+    return o->layout == LAYOUT_SLAB ? slab_in_dir(s, o, e) : 0;
+}
+
+int storage_open(struct storage *s, const struct options *o, const struct survey *surveyed,
+                 struct room *room, struct err *e)
+{
+    enum target_kind kind;
+    int rc = target_kind(o->nvme, &kind, e);
+
+    if (rc < 0)
+        return rc;
+    if (kind != TARGET_DIR && o->layout == LAYOUT_FILES)
+        return err_set(e, -EINVAL, ERR_INPUT, "--layout files", "%s is no directory", o->nvme);
+    if (kind == TARGET_DIR && o->destroy_data)
+        return err_set(e, -EINVAL, ERR_INPUT, "--destroy-data",
+                       "%s is a directory: only what kvtrace made there is ever removed", o->nvme);
+    snprintf(s->path, sizeof(s->path), "%s", o->nvme);
+    s->open = true;
+    rc = kind == TARGET_DIR ? open_directory(s, o, e) : slab_on_file(s, o, e);
+    if (rc == 0 && s->own_fd)
+        rc = slab_open(s, o, surveyed, room, e);
+    if (rc == 0)
+        target_device(s->fd, &s->device);
+    return rc;
+}
+
+uint64_t storage_free(const struct storage *s)
+{
+    uint64_t bytes;
+
+    if (!s->open)
+        return UINT64_MAX;
+    if (s->slab)
+        return extent_free_bytes(layout_slab_pool(s->slab));
+    return target_room(s->fd, 0, &bytes, NULL) < 0 ? UINT64_MAX : bytes;
+}
+
+int storage_sync(const struct storage *s, struct err *e)
+{
+    if ((s->slab ? fdatasync(s->fd) : syncfs(s->fd)) < 0)
+        return err_errno(e, -errno, ERR_FAILED, s->path, "cannot sync");
+    return 0;
+}
+
+static int slab_keep(struct storage *s, const struct objects *objects, struct err *e)
+{
+    const struct object *o;
+    int rc = 0;
+
+    for (size_t pos = 0; rc == 0 && (o = objects_next(objects, &pos));) {
+        if (o->tier == TRACE_STORAGE && o->live && o->place)
+            rc = layout_slab_keep(s->slab, reader_copy_name(o->key, TRACE_STORAGE),
+                                  (uint32_t)(uintptr_t)o->place);
+    }
+    if (rc == 0)
+        rc = layout_slab_kept(s->slab);
+    return rc < 0 ? err_errno(e, rc, ERR_OUTPUT, s->path,
+                              "the index cannot be written: its objects are not kept")
+                  : 0;
+}
+
+/* What is left of a slab. One that was not touched is as it was found. */
+static int slab_leave(struct storage *s, bool keep, const struct objects *objects, struct err *e)
+{
+    int rc = 0;
+
+    if (keep && layout_slab_used(s->slab))
+        rc = slab_keep(s, objects, e);
+    else if (!keep && s->was_kept && layout_slab_use(s->slab) < 0)
+        rc = err_errno(e, -EIO, ERR_OUTPUT, s->path, "its header cannot be written");
+    if (!keep && s->resizes && !s->target && ftruncate(s->fd, 0) < 0 && rc == 0)
+        rc = err_errno(e, -errno, ERR_OUTPUT, s->path, "cannot be emptied");
+    return rc;
+}
+
+int storage_close(struct storage *s, bool keep, const struct objects *objects, struct err *e)
+{
+    int rc = 0;
+
+    if (!s->open)
+        return 0;
+    if (s->slab)
+        rc = slab_leave(s, keep, objects, e);
+    layout_slab_close(s->slab);
+    if (s->own_fd && s->fd >= 0) {
+        flock(s->fd, LOCK_UN); /* should a ring still hold the file for a moment */
+        close(s->fd);
+    }
+    if (s->target) {
+        int closed = target_close(s->target, keep, rc ? NULL : e);
+        rc = rc ? rc : closed;
+    }
+    *s = (struct storage){0};
+    return rc;
+}

@@ -1,0 +1,102 @@
+#!/bin/sh
+# kvreplay_slab.t - objects in a slab: in a directory, in a regular file, on a block device where the tests may make one;
+# what is taken and what is refused, what is left behind, kept objects adopted, damage found as in files.
+# A bug looked like this: a file that we did not make removed or written over, or a block of the run before
+# taken for one of this run.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# flip FILE OFFSET: inverts one byte.
+flip() {
+    byte=$(dd if="$1" bs=1 skip="$2" count=1 2>/dev/null | od -An -tu1 | tr -d ' ')
+    # shellcheck disable=SC2059
+    printf "$(printf '\\%03o' $((255 - byte)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+bytes() { wc -c <"$1" | tr -d ' '; }
+replay() { "$BIN/kvreplay" --progress none -o /dev/null "$@"; }
+
+cat >"$TMP/w.csv" <<'END'
+Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+0,Write,100000,Tier-2,a,Prefill
+0,Write,5000,Tier-2,b,Prefill
+0,Read,100000,Tier-2,a,Decode
+0,Write,200000,Tier-2,c,Prefill
+0,Delete,0,Tier-2,c,Evict
+END
+cat >"$TMP/r.csv" <<'END'
+Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+0,Read,100000,Tier-2,a,Decode
+0,Read,5000,Tier-2,b,Decode
+END
+
+exits "a slab in a directory" 0 replay --nvme "$TMP/d" --layout slab --keep --verify full "$TMP/w.csv"
+ok "is slab.kv" test -f "$TMP/d/slab.kv"
+like "and named" "$(cat "$TMP/stderr")" '^Tier-2: .*/d/slab\.kv'
+exits "adopted" 0 replay --nvme "$TMP/d" --layout slab --keep --verify full --summary "$TMP/s.json" "$TMP/r.csv"
+like "both objects" "$(cat "$TMP/s.json")" '"adopted_objects": *2'
+exits "and again, as nothing was changed" 0 replay --nvme "$TMP/d" --layout slab --keep --summary "$TMP/s.json" "$TMP/r.csv"
+like "both objects still" "$(cat "$TMP/s.json")" '"adopted_objects": *2'
+exits "without --keep" 0 replay --nvme "$TMP/d" --layout slab "$TMP/r.csv"
+not_ok "nothing is left" test -e "$TMP/d"
+
+printf 'precious' >"$TMP/foreign"
+exits "a file with foreign data is refused" 3 replay --nvme "$TMP/foreign" "$TMP/w.csv"
+like "and why" "$(cat "$TMP/stderr")" 'foreign: .*--destroy-data'
+is "and untouched" "$(cat "$TMP/foreign")" precious
+exits "a directory needs no --destroy-data" 2 replay --nvme "$TMP/d" --destroy-data "$TMP/w.csv"
+not_ok "and none was made" test -e "$TMP/d"
+: >"$TMP/f"
+exits "files in a file" 2 replay --nvme "$TMP/f" --layout files "$TMP/w.csv"
+
+exits "an empty file grows" 0 replay --nvme "$TMP/f" --keep --verify full "$TMP/w.csv"
+ok "and holds the objects" test "$(bytes "$TMP/f")" -gt 300000
+# Objects lie from 1 MiB on, in the order of their writing, as nothing else is in the slab.
+flip "$TMP/f" $((1048576 + 4096 * 3 + 1000))
+exits "a flipped byte of the body passes the headers" 0 replay --nvme "$TMP/f" --keep "$TMP/r.csv"
+exits "full verification finds it" 1 replay --nvme "$TMP/f" --keep --verify full "$TMP/r.csv"
+like "key, block and offset are named" "$(cat "$TMP/stderr")" 'key a\): corrupt: block 3 at offset 13288'
+dd if="$TMP/f" bs=4096 skip=258 count=1 2>/dev/null | dd of="$TMP/f" bs=4096 seek=261 conv=notrunc 2>/dev/null
+exits "a block in another's place is found by its header" 1 replay --nvme "$TMP/f" --keep "$TMP/r.csv"
+like "and named" "$(cat "$TMP/stderr")" 'block 5 .*another block of this object'
+cp "$TMP/f" "$TMP/old"
+exits "written anew" 0 replay --nvme "$TMP/f" --keep "$TMP/w.csv"
+dd if="$TMP/old" bs=4096 skip=260 count=1 2>/dev/null | dd of="$TMP/f" bs=4096 seek=260 conv=notrunc 2>/dev/null
+exits "a block of an earlier run is found by its header" 1 replay --nvme "$TMP/f" --keep "$TMP/r.csv"
+like "as such" "$(cat "$TMP/stderr")" 'block 4 .*another write of this object'
+flip "$TMP/f" 0
+exits "without its header it is a foreign file" 3 replay --nvme "$TMP/f" "$TMP/r.csv"
+flip "$TMP/f" 0
+exits "the last run" 0 replay --nvme "$TMP/f" --verify full "$TMP/w.csv"
+is "empties it again" "$(bytes "$TMP/f")" 0
+
+dd if=/dev/zero of="$TMP/fixed" bs=1048576 count=6 2>/dev/null
+exits "a file of zeros is foreign" 3 replay --nvme "$TMP/fixed" "$TMP/w.csv"
+exits "taken with --destroy-data" 0 replay --nvme "$TMP/fixed" --destroy-data --verify full "$TMP/w.csv"
+is "it keeps its size" "$(bytes "$TMP/fixed")" 6291456
+exits "and is ours now" 0 replay --nvme "$TMP/fixed" --verify full --ioengine psync "$TMP/w.csv"
+printf '%s\n' 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase' '0,Write,6000000,Tier-2,a,Prefill' >"$TMP/big.csv"
+exits "too small for the peak" 3 replay --nvme "$TMP/fixed" "$TMP/big.csv"
+like "which is named" "$(cat "$TMP/stderr")" 'needs 5.72 MiB at its peak, a slab of .* and .*fixed has 6.00 MiB'
+tail -n +1 "$TMP/w.csv" | replay --nvme "$TMP/fixed" --verify full 2>"$TMP/stderr"
+is "from a pipe" $? 0
+tail -n +1 "$TMP/w.csv" | replay --nvme "$TMP/d" --layout slab --verify full --buffered 2>"$TMP/stderr"
+is "from a pipe, in a directory, buffered" $? 0
+for how in '--rings 3' '--sync object' '--iopoll' '--sqpoll' '--ioengine psync --rings 2' '--chunk-size 4KiB'; do
+    # shellcheck disable=SC2086
+    exits "with $how" 0 replay --nvme "$TMP/fixed" $how --verify full "$TMP/w.csv"
+done
+exits "synced at the end" 0 replay --nvme "$TMP/fixed" --sync end --summary "$TMP/s.json" "$TMP/w.csv"
+like "with its time" "$(cat "$TMP/s.json")" '"sync_s": *[0-9]'
+
+# A block device, where one can be had.
+if [ "$(id -u)" -eq 0 ] && loop=$(losetup --show -f "$TMP/fixed" 2>/dev/null); then
+    exits "a device needs --destroy-data" 3 replay --nvme "$loop" "$TMP/w.csv"
+    like "and says so" "$(cat "$TMP/stderr")" '--destroy-data'
+    exits "and works" 0 replay --nvme "$loop" --destroy-data --keep --verify full "$TMP/w.csv"
+    exits "kept" 0 replay --nvme "$loop" --destroy-data --verify full --summary "$TMP/s.json" "$TMP/r.csv"
+    like "and adopted" "$(cat "$TMP/s.json")" '"adopted_objects": *2'
+    losetup -d "$loop"
+else
+    diag "no loop device: a device as target is not tried"
+fi
+done_testing
