@@ -46,7 +46,8 @@ is 'behind an equals sign too' "$(offers kvreplay --on-lag = sk)" skip-wait
 is 'the words that a text can be' "$(offers kvreplay --gpu r)" require
 is 'a file, its name as one word' "$(offers kvreplay --output some)" "$(printf 'some dir\nsome file')"
 is 'behind the short name' "$(offers kvreplay -o some)" "$(printf 'some dir\nsome file')"
-is 'a folder' "$(offers kvreplay --nvme '')" 'some dir'
+is 'a folder' "$(offers kvstat --hgrm '')" 'some dir'
+is 'a file or a folder' "$(offers kvreplay --nvme some)" "$(printf 'some dir\nsome file')"
 is 'nothing for a number' "$(offers kvreplay --limit '')" ''
 is 'an operand' "$(offers kvstat --json some)" "$(printf 'some dir\nsome file')"
 is 'an operand behind --' "$(offers kvstat -- --)" ''
