@@ -25,12 +25,12 @@ struct hierarchy_opts {
 struct hierarchy_op {
     enum trace_op op;
     enum trace_tier tier;
-    enum trace_tier from; /* of a Write of phase Evict: the tier that the object left */
     enum trace_phase phase;
     enum trace_class class;
     struct ident id;
     uint64_t size;
     uint32_t tokens;
+    enum trace_tier from; /* of a Write of phase Evict: the tier that the object left */
 };
 typedef void (*hierarchy_sink)(void *ctx, const struct hierarchy_op *op);
 

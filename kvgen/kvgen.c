@@ -40,6 +40,7 @@ struct run {
     struct workload workload;
     struct model model;
     uint64_t capacity[TRACE_TIERS];
+    struct tier_model speed[TRACE_TIERS];
     struct population *population; /* NULL without synthetic users */
     struct inputs *inputs;         /* of a file source, until that takes it */
     enum inputs_kind kind;         /* of them, where that was looked at */
@@ -250,7 +251,7 @@ static const char *make_provenance(struct run *r)
     if (r->feed != NULL && !r->o.retier)
         return r->copied = summary_copied(r->parser, input);
     const struct model *model = r->feed != NULL ? NULL : &r->model;
-    r->provenance = summary_provenance(r->parser, r->o.seed, model, r->capacity, input);
+    r->provenance = summary_provenance(r->parser, r->o.seed, model, r->capacity, r->speed, input);
     return r->provenance != NULL ? jsonout_text(r->provenance, false) : NULL;
 }
 
@@ -350,7 +351,9 @@ static int open_simulation(struct run *r, struct err *e)
                            .decode_reads = (enum sim_decode_reads)o->decode_reads,
                            .block_any = o->block_reuse == 1,
                            .partial_blocks = o->partial_blocks,
-                           .curve = r->curve};
+                           .curve = r->curve,
+                           .speed = o->tier_model.count > 0 ? r->speed : NULL,
+                           .max_writers = (uint32_t)o->max_concurrent_allocs};
     struct hierarchy_opts tiers = hierarchy_of(r);
     return sim_create(&r->sim, &sim, &tiers, r->source, output_row, r->output, e);
 }
@@ -395,6 +398,7 @@ static int finish(struct run *r, struct err *e)
                         .curve_policy = policies[r->o.eviction]->name,
                         .curve_sample = r->o.curve_sample,
                         .curve_optimal = r->o.curve_optimal,
+                        .timing = r->sim != NULL ? sim_timing(r->sim) : NULL,
                         .trace = &totals};
     if (r->curve != NULL) {
         rc = curve_result(r->curve, &s.curve, e);
@@ -422,6 +426,8 @@ static int simulate(struct run *r, struct err *e)
     if (r->o.source != OPTIONS_TRACE)
         warn_model(r);
     int rc = options_capacities(&r->o, r->capacity, e);
+    if (rc == 0)
+        rc = options_speed(&r->o, r->capacity, r->speed, e);
     if (rc == 0)
         rc = open_source(r, e);
     if (rc == 0)

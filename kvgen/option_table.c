@@ -248,6 +248,18 @@ const struct opt options_table[] = {
      .choices = "none|on-hit",
      .help = "Leave an object that is read where it is, or move it to the fastest tier that takes "
              "it."},
+    {.name = "tier-model",
+     .type = OPT_LIST,
+     .offset = AT(tier_model),
+     .arg = "N=PROFILE|N=read:RATE,write:RATE,lat:TIME|FILE.json",
+     .help = "Operations on tier N queue and take time: as a profile (hbm3, ddr5, pcie-gen5, "
+             "nvme-gen4, nvme-gen5), by numbers, or as a kvreplay summary measured."},
+    {.name = "max-concurrent-allocs",
+     .type = OPT_U64,
+     .offset = AT(max_concurrent_allocs),
+     .arg = "N",
+     .max = 1e6,
+     .help = "With --tier-model: requests that write at once; 0: no limit."},
 
     {.type = OPT_HEADING, .help = "Hit rate against capacity"},
     {.name = "curve",

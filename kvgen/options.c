@@ -96,6 +96,9 @@ static int check_file(const struct options *o, const struct opt_parser *p, struc
 static int check_trace(const struct options *o, const struct opt_parser *p, struct err *e)
 {
     const char *heading = "";
+    if (opt_refuse(p, e, "the rows of a trace keep their times", "tier-model",
+                   "max-concurrent-allocs", NULL) < 0)
+        return -EINVAL;
     for (const struct opt *t = options_table; t->name != NULL || t->help != NULL; t++) {
         if (t->type == OPT_HEADING) {
             heading = t->help;
@@ -262,6 +265,9 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--tensor-parallel",
                        "%llu ranks need as many GPUs, --num-gpus is %llu",
                        (unsigned long long)o->tensor_parallel, (unsigned long long)o->num_gpus);
+    if (o->max_concurrent_allocs > 0 && o->tier_model.count == 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--max-concurrent-allocs",
+                       "writes take no time without --tier-model, so none waits for another");
     o->qos_given = opt_given(p, "qos");
     int rc = check_answer(o, p, e);
     if (rc == 0)
@@ -326,6 +332,22 @@ int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], 
         capacity[TRACE_STORAGE] == 0)
         return err_set(e, -EINVAL, ERR_INPUT, "--storage-capacity-gb",
                        "none leaves no tier at all: --gpu-mem-gb and --cpu-mem-gb are 0");
+    return rc;
+}
+
+int options_speed(const struct options *o, const uint64_t capacity[TRACE_TIERS],
+                  struct tier_model speed[TRACE_TIERS], struct err *e)
+{
+    int rc = 0;
+    memset(speed, 0, TRACE_TIERS * sizeof *speed);
+    for (size_t i = 0; rc == 0 && i < o->tier_model.count; i++) {
+        const char *text = o->tier_model.item[i];
+        bool one = text[0] >= '0' && text[0] <= '2' && text[1] == '=';
+        rc = tier_model_set(speed, text, e);
+        if (rc == 0 && one && capacity[text[0] - '0'] == HIERARCHY_ABSENT)
+            rc = err_set(e, -EINVAL, ERR_INPUT, "--tier-model", "\"%s\": there is no such tier",
+                         text);
+    }
     return rc;
 }
 

@@ -7,6 +7,7 @@
 
 #include "kvgen/curve.h"
 #include "kvgen/hierarchy.h"
+#include "kvgen/tier_model.h"
 #include "lib/err.h"
 #include "lib/model.h"
 #include "lib/opt.h"
@@ -59,6 +60,8 @@ struct options {
     double gpu_mem_gb, cpu_mem_gb;
     const char *storage_capacity_gb;
     int eviction, promote;
+    struct opt_list tier_model;
+    uint64_t max_concurrent_allocs;
     const char *output, *summary, *only_tier, *curve, *curve_sizes;
     double curve_sample;
     bool curve_optimal;
@@ -81,6 +84,9 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
 int options_check(struct options *o, const struct opt_parser *p, struct err *e);
 /* Capacities in bytes of the tiers that the options give. */
 int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], struct err *e);
+/* What --tier-model says of the tiers, none of it about one that is absent. */
+int options_speed(const struct options *o, const uint64_t capacity[TRACE_TIERS],
+                  struct tier_model speed[TRACE_TIERS], struct err *e);
 /* Tiers that --only-tier names as a mask of bits (1 << tier), or the default of the format; 0: all.
  */
 int options_tiers(const struct options *o, unsigned *mask, struct err *e);

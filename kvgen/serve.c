@@ -1,9 +1,7 @@
 /* serve.c - the request path: prefix, earlier turns, prefill, decode, generation, or the blocks of
- * a block-hash request, as steps that the event loop resumes. What an operation does to the tiers
- * is the hierarchy's. */
+ * a block-hash request, as steps that the event loop resumes. The operations themselves are in
+ * verbs.c. */
 #include "kvgen/serve.h"
-
-#include <errno.h>
 
 #include "lib/units.h"
 
@@ -11,124 +9,6 @@ enum {
     LOOK_AHEAD = 16,
     LOOK_AHEAD_OBJECT = 8
 };
-
-/* Counts a row and hands it on, until the sink has ended the run. */
-static void emit(struct sim *s, const struct sim_row *row)
-{
-    if (s->status != 0)
-        return;
-    tally_row(&s->stats.rows, &row->what);
-    s->status = s->sink(s->ctx, row, s->err);
-}
-
-void serve_operation(void *ctx, const struct hierarchy_op *op)
-{
-    struct sim *s = ctx;
-    struct sim_row row = {.time_ns = s->stats.now_ns, .request = s->serving, .what = *op};
-    emit(s, &row);
-}
-
-static int object_size(const struct sim *s, int64_t tokens, uint64_t *size)
-{
-    int rc = model_bytes(s->o.model, (uint64_t)tokens, size);
-    if (rc == 0 && *size <= (uint64_t)INT64_MAX) {
-        *size /= s->o.tensor_parallel;
-        return 0;
-    }
-    return err_set(s->err, -EOVERFLOW, ERR_INPUT, s->o.model->id,
-                   "an object of %lld tokens does not fit 63 bits of bytes", (long long)tokens);
-}
-
-static void fail(struct sim *s, int code)
-{
-    if (s->status >= 0)
-        s->status = code;
-}
-
-/* Writes an object of tokens tokens; true when a tier took it. */
-static bool write_sized(struct sim *s, struct ident id, uint64_t size, int64_t tokens,
-                        enum trace_class class)
-{
-    int rc = hierarchy_write(s->hierarchy, id, size, (uint32_t)tokens, class);
-    if (rc < 0)
-        fail(s, err_nomem(s->err, "live objects"));
-    return rc > 0;
-}
-
-static bool write_object(struct sim *s, struct ident id, int64_t tokens, enum trace_class class)
-{
-    uint64_t size;
-    int rc = object_size(s, tokens, &size);
-    if (rc < 0) {
-        fail(s, rc);
-        return false;
-    }
-    return write_sized(s, id, size, tokens, class);
-}
-
-/* ---- what the curve is told: what a request looks up and writes in a cache of any size ---- */
-
-static void check_curve(struct sim *s, int rc)
-{
-    if (rc < 0)
-        fail(s, curve_failed(rc, s->err));
-}
-
-/* by: curve_lookup or curve_write. */
-static void tell_curve(struct sim *s, int (*by)(struct curve *, struct ident, uint64_t),
-                       struct ident id, int64_t tokens)
-{
-    uint64_t size;
-    if (s->o.curve == NULL)
-        return;
-    int rc = object_size(s, tokens, &size);
-    if (rc < 0)
-        fail(s, rc);
-    else
-        check_curve(s, by(s->o.curve, id, size));
-}
-
-/* Has the job to wait before its next operation? For ever, once the run has ended. */
-static bool has_to_wait(const struct sim *s, const struct job *j)
-{
-    return j->until_ns > s->stats.now_ns || s->status != 0;
-}
-
-/* ---- verbs ---- */
-
-enum serve_progress serve_read(struct sim *s, struct job *j, struct ident id, int64_t tokens,
-                               enum trace_class class)
-{
-    (void)tokens;
-    if (has_to_wait(s, j))
-        return SERVE_AGAIN;
-    if (s->o.curve != NULL)
-        check_curve(s, curve_probe(s->o.curve, id));
-    hierarchy_read(s->hierarchy, id, class);
-    return SERVE_ON;
-}
-
-enum serve_progress serve_fetch(struct sim *s, struct job *j, struct ident id, int64_t tokens,
-                                enum trace_class class)
-{
-    if (has_to_wait(s, j))
-        return SERVE_AGAIN;
-    tell_curve(s, curve_lookup, id, tokens);
-    if (!hierarchy_read(s->hierarchy, id, class) && !write_object(s, id, tokens, class))
-        j->dropped = true;
-    return SERVE_ON;
-}
-
-enum serve_progress serve_store(struct sim *s, struct job *j, struct ident id, int64_t tokens,
-                                enum trace_class class)
-{
-    if (has_to_wait(s, j))
-        return SERVE_AGAIN;
-    tell_curve(s, curve_write, id, tokens);
-    if (!hierarchy_has(s->hierarchy, id) && !write_object(s, id, tokens, class))
-        j->dropped = true;
-    return SERVE_ON;
-}
 
 /* ---- steps of a request with an object of its own ---- */
 
@@ -207,14 +87,14 @@ static int64_t tokens_of_block(const struct sim *s, const struct request *r, uin
     return partial && left > 0 && left < r->block_tokens ? left : r->block_tokens;
 }
 
-static void write_block(struct sim *s, const struct request *r, uint32_t i)
+static bool put_block(struct sim *s, struct job *j, uint32_t i)
 {
-    struct ident id = block(r, i);
+    const struct request *r = &j->r;
+    uint64_t size = s->block_size;
     int64_t tokens = tokens_of_block(s, r, i);
-    if (tokens < r->block_tokens)
-        write_object(s, id, tokens, TRACE_BLOCK);
-    else
-        write_sized(s, id, s->block_size, tokens, TRACE_BLOCK);
+    if (tokens < r->block_tokens && !serve_size(s, tokens, &size))
+        return false;
+    return serve_put(s, j, block(r, i), size, tokens, TRACE_BLOCK);
 }
 
 /* All blocks at once: requests that are served side by side do not mix in the curve. */
@@ -224,7 +104,7 @@ static void tell_curve_blocks(struct sim *s, const struct request *r)
         return;
     curve_request(s->o.curve);
     for (uint32_t i = 0; i < r->block_count && s->status == 0; i++)
-        tell_curve(s, curve_lookup, block(r, i), tokens_of_block(s, r, i));
+        serve_tell_curve(s, curve_lookup, block(r, i), tokens_of_block(s, r, i));
 }
 
 static void look_ahead(const struct sim *s, const struct request *r, uint32_t i)
@@ -238,38 +118,43 @@ static void look_ahead(const struct sim *s, const struct request *r, uint32_t i)
 /* Most sources have blocks of one size. */
 static void set_block_size(struct sim *s, int64_t tokens)
 {
-    if (tokens == s->block_tokens)
-        return;
-    int rc = object_size(s, tokens, &s->block_size);
-    if (rc < 0)
-        fail(s, rc);
-    s->block_tokens = tokens;
+    if (tokens != s->block_tokens && serve_size(s, tokens, &s->block_size))
+        s->block_tokens = tokens;
 }
 
-/* A block behind one that was not there cannot hit (under prefix reuse): a miss, whatever is there.
- */
+/* Looks the block up; one behind another that was not there cannot hit (under prefix reuse): a
+ * miss, whatever is there. */
+static enum serve_look look_block(struct sim *s, struct job *j, struct ident id)
+{
+    if (!j->behind)
+        return serve_look(s, j, id, TRACE_BLOCK);
+    if (serve_has_to_wait(s, j))
+        return SERVE_WAIT;
+    hierarchy_miss(s->hierarchy, id, TRACE_BLOCK);
+    return hierarchy_touch(s->hierarchy, id) ? SERVE_HIT : SERVE_MISS;
+}
+
 static enum serve_progress step_blocks(struct sim *s, struct job *j)
 {
     const struct request *r = &j->r;
     set_block_size(s, r->block_tokens);
     for (; j->round < r->block_count; j->round++) {
-        if (has_to_wait(s, j))
-            return SERVE_AGAIN;
         uint32_t i = (uint32_t)j->round;
-        struct ident id = block(r, i);
-        if (i == 0)
-            tell_curve_blocks(s, r);
-        look_ahead(s, r, i);
         if (!j->missed) {
-            if (hierarchy_read(s->hierarchy, id, TRACE_BLOCK))
+            look_ahead(s, r, i);
+            enum serve_look found = look_block(s, j, block(r, i));
+            if (found == SERVE_WAIT)
+                return SERVE_AGAIN;
+            if (i == 0)
+                tell_curve_blocks(s, r);
+            if (found == SERVE_HIT)
                 continue;
-            j->missed = !s->o.block_any;
-            write_block(s, r, i);
-        } else {
-            hierarchy_miss(s->hierarchy, id, TRACE_BLOCK);
-            if (!hierarchy_touch(s->hierarchy, id))
-                write_block(s, r, i);
+            j->missed = true;
         }
+        if (!put_block(s, j, i))
+            return SERVE_AGAIN;
+        j->missed = false;
+        j->behind = !s->o.block_any;
     }
     return SERVE_ON;
 }
@@ -295,7 +180,9 @@ void serve_begin(struct sim *s, struct job *j)
     j->step = steps_of(s, r);
     j->until_ns = s->stats.now_ns;
     j->round = 0;
-    j->missed = j->dropped = j->generating = false;
+    j->missed = j->behind = j->dropped = j->generating = false;
+    j->place = SERVE_NO_PLACE;
+    j->taken_ns = s->stats.now_ns;
     j->tokens = r->context_tokens;
     if (has_prompt(s, r)) {
         int64_t tokens = s->o.workload->prompt_tokens[r->prompt];
@@ -321,8 +208,9 @@ static void generate(struct sim *s, struct job *j)
                                    .class = TRACE_NO_CLASS,
                                    .tokens = (uint32_t)j->r.generated_tokens},
                           .duration_ns = busy_ns};
-    emit(s, &row);
+    serve_row(s, &row);
     j->generating = true;
+    j->served_ns = s->stats.now_ns;
     j->until_ns = s->stats.now_ns + busy_ns;
 }
 
@@ -333,9 +221,9 @@ static bool run_steps(struct sim *s, struct job *j)
         if ((*j->step)(s, j) == SERVE_AGAIN)
             return true;
         j->round = 0;
-        j->missed = j->dropped = false;
+        j->missed = j->behind = j->dropped = false;
     }
-    return has_to_wait(s, j);
+    return serve_has_to_wait(s, j);
 }
 
 bool serve_go_on(struct sim *s, struct job *j)

@@ -3,11 +3,12 @@
 #define KVGEN_SERVE_H
 
 #include "kvgen/heap.h"
+#include "kvgen/later.h"
 #include "kvgen/queue.h"
 #include "kvgen/sim.h"
 
-/* The clock may not pass this (146 years): sums of two times then fit. */
-#define SIM_LAST_NS (INT64_C(1) << 62)
+/* until_ns of a job that another one will wake. */
+#define SERVE_PARKED INT64_MAX
 
 enum serve_progress {
     SERVE_ON,   /* done: whatever comes next */
@@ -36,6 +37,13 @@ struct job;
  */
 typedef enum serve_progress (*serve_step)(struct sim *s, struct job *j);
 
+/* --max-concurrent-allocs: what a job has of the places for writers. */
+enum serve_place {
+    SERVE_NO_PLACE,
+    SERVE_MAY_WRITE, /* it was handed one while it was parked */
+    SERVE_WRITES     /* until its write is complete */
+};
+
 /* One request that a worker has in hand. */
 struct job {
     struct request r;
@@ -43,9 +51,18 @@ struct job {
     int64_t until_ns;       /* it may go on at this time */
     int64_t tokens;         /* of the request's own object: those behind the shared prompt */
     uint64_t round;         /* a step's own: verbs done */
-    bool missed;            /* a verb's own: the object was not there */
+    bool missed;            /* a verb's own: the object was not there and is to be written */
+    bool behind;            /* a step's own: blocks behind one that was not there */
     bool dropped;           /* a step's: no tier could hold what it wrote */
     bool generating;        /* operations are over; until_ns is the end */
+    enum serve_place place;
+    int64_t taken_ns, served_ns; /* when a worker took it, and its operations were over */
+};
+
+/* Requests in a row that took the same time. */
+struct sim_run {
+    int64_t ns;
+    uint64_t count;
 };
 
 struct sim {
@@ -61,9 +78,16 @@ struct sim {
     struct job *job; /* by worker */
     uint32_t *idle;  /* stack of idle workers */
     uint32_t idle_count;
-    struct heap wakes;    /* of the others: when their jobs go on */
+    struct heap wakes;     /* of the others: when their jobs go on */
+    struct timing *timing; /* NULL: operations take no time */
+    struct later *later;   /* rows of operations that are issued later */
+    int64_t complete_ns;   /* of the read or write that was told last */
+    uint32_t writers;      /* places for writers that are taken */
+    uint32_t *parked;      /* ring of workers that wait for one */
+    uint32_t parked_first, parked_count;
     int64_t block_tokens; /* of the blocks last served, ... */
     uint64_t block_size;  /* ... and their bytes */
+    struct sim_run run[SIM_TIMES];
     struct sim_stats stats;
 };
 
@@ -72,8 +96,53 @@ void serve_begin(struct sim *s, struct job *j);
 /* Goes on at the present instant: until the job has to wait (until_ns lies ahead), its generation
  * included, or is over (false). */
 bool serve_go_on(struct sim *s, struct job *j);
+/* Hands on the rows that were kept for times up to until_ns; the clock follows them. */
+void serve_later(struct sim *s, int64_t until_ns);
 /* The hierarchy's sink; ctx is the simulation. */
 void serve_operation(void *ctx, const struct hierarchy_op *op);
+
+/* The parts that verbs are made of, on one object. */
+
+enum serve_look {
+    SERVE_WAIT, /* call again at until_ns */
+    SERVE_MISS,
+    SERVE_HIT
+};
+/* The job's write is complete: its place goes to the next. */
+void serve_free_place(struct sim *s, struct job *j);
+/* Has the job to wait before its next operation? For ever, once the run has ended. */
+static inline bool serve_has_to_wait(struct sim *s, struct job *j)
+{
+    if (j->until_ns > s->stats.now_ns || s->status != 0)
+        return true;
+    if (j->place == SERVE_WRITES)
+        serve_free_place(s, j);
+    return false;
+}
+/* The same where operations take time. */
+enum serve_look serve_look_timed(struct sim *s, struct job *j, struct ident id,
+                                 enum trace_class class);
+/* Looks an object up, which reads it, when nothing has to be waited for. */
+static inline enum serve_look serve_look(struct sim *s, struct job *j, struct ident id,
+                                         enum trace_class class)
+{
+    if (serve_has_to_wait(s, j))
+        return SERVE_WAIT;
+    if (s->timing != NULL)
+        return serve_look_timed(s, j, id, class);
+    return hierarchy_read(s->hierarchy, id, class) ? SERVE_HIT : SERVE_MISS;
+}
+/* Writes an object of size bytes; false: call again at until_ns. */
+bool serve_put(struct sim *s, struct job *j, struct ident id, uint64_t size, int64_t tokens,
+               enum trace_class class);
+/* Tells the curve, if there is one, of an object of tokens tokens; by: curve_lookup or curve_write.
+ */
+void serve_tell_curve(struct sim *s, int (*by)(struct curve *, struct ident, uint64_t),
+                      struct ident id, int64_t tokens);
+/* Bytes of an object of tokens tokens; false: too many, which ends the run. */
+bool serve_size(struct sim *s, int64_t tokens, uint64_t *size);
+/* Counts a row and hands it on, until the sink has ended the run. */
+void serve_row(struct sim *s, const struct sim_row *row);
 
 /* Verbs of a step, on an entry of the cache that holds tokens tokens. */
 

@@ -13,6 +13,7 @@ static void free_slots(struct sim *s)
 {
     heap_free(&s->wakes);
     free(s->job);
+    free(s->parked);
     free(s->idle);
 }
 
@@ -21,11 +22,24 @@ static int take_slots(struct sim *s)
     uint32_t n = s->o.workers;
     s->job = calloc(n, sizeof *s->job);
     s->idle = calloc(n, sizeof *s->idle);
-    if (s->job == NULL || s->idle == NULL || heap_init(&s->wakes, n) < 0)
+    s->parked = calloc(n, sizeof *s->parked);
+    if (s->job == NULL || s->parked == NULL || s->idle == NULL || heap_init(&s->wakes, n) < 0)
         return -ENOMEM;
     for (uint32_t i = 0; i < n; i++)
         s->idle[s->idle_count++] = n - 1 - i;
     return 0;
+}
+
+static int take_times(struct sim *s)
+{
+    for (int i = 0; i < SIM_TIMES; i++)
+        if ((s->stats.time_ns[i] = hist_create()) == NULL)
+            return -ENOMEM;
+    if (s->o.speed == NULL)
+        return 0;
+    s->timing = timing_create(s->o.speed);
+    s->later = later_create();
+    return s->timing == NULL || s->later == NULL ? -ENOMEM : 0;
 }
 
 int sim_create(struct sim **out, const struct sim_opts *o, const struct hierarchy_opts *tiers,
@@ -42,7 +56,7 @@ int sim_create(struct sim **out, const struct sim_opts *o, const struct hierarch
     memcpy(s->stats.rows.capacity, tiers->capacity, sizeof s->stats.rows.capacity);
     s->hierarchy = hierarchy_create(tiers, serve_operation, s);
     s->queue = queue_create(o->workload->qos_priority);
-    int rc = s->hierarchy == NULL || s->queue == NULL || take_slots(s) < 0
+    int rc = s->hierarchy == NULL || s->queue == NULL || take_slots(s) < 0 || take_times(s) < 0
                  ? err_nomem(e, "simulation")
                  : 0;
     if (rc < 0) {
@@ -60,11 +74,44 @@ void sim_free(struct sim *s)
     hierarchy_free(s->hierarchy);
     queue_free(s->queue);
     free_slots(s);
+    timing_free(s->timing);
+    later_free(s->later);
+    for (int i = 0; i < SIM_TIMES; i++)
+        hist_free(s->stats.time_ns[i]);
     free(s);
 }
 
-static void complete(struct sim *s, const struct request *r)
+/* Equal times come in long runs, such as the 0 of a tier that takes none: each run is recorded at
+ * once. */
+static void record_run(struct sim *s, enum sim_time i)
 {
+    struct sim_run *run = &s->run[i];
+    if (run->count > 0 && hist_record_n(s->stats.time_ns[i], run->ns, run->count) < 0)
+        s->status = err_nomem(s->err, "latencies");
+    run->count = 0;
+}
+
+static void record_time(struct sim *s, enum sim_time i, int64_t ns)
+{
+    struct sim_run *run = &s->run[i];
+    if (run->ns != ns)
+        record_run(s, i);
+    run->ns = ns;
+    run->count++;
+}
+
+static void record_times(struct sim *s, const struct job *j)
+{
+    record_time(s, SIM_QUEUE, j->taken_ns - j->r.arrival_ns);
+    record_time(s, SIM_STORAGE, j->served_ns - j->taken_ns);
+    record_time(s, SIM_GENERATION, s->stats.now_ns - j->served_ns);
+    record_time(s, SIM_END_TO_END, s->stats.now_ns - j->r.arrival_ns);
+}
+
+static void complete(struct sim *s, const struct job *j)
+{
+    const struct request *r = &j->r;
+    record_times(s, j);
     s->stats.completed++;
     s->stats.completed_by_qos[r->qos]++;
     s->stats.generated_tokens += (uint64_t)r->generated_tokens;
@@ -77,13 +124,15 @@ static void go_on(struct sim *s, uint32_t worker)
 {
     struct job *j = &s->job[worker];
     if (serve_go_on(s, j)) {
+        if (j->until_ns == SERVE_PARKED)
+            return;
         heap_push(&s->wakes,
                   (struct heap_event){.time_ns = j->until_ns, .tie = j->r.number, .item = worker});
         return;
     }
     s->idle[s->idle_count++] = worker;
     if (s->status == 0)
-        complete(s, &j->r);
+        complete(s, j);
 }
 
 static void wake_due(struct sim *s)
@@ -130,6 +179,13 @@ static void dispatch(struct sim *s)
     }
 }
 
+/* Nothing happens any more, but rows may still be to come. */
+static int end_of_rows(struct sim *s)
+{
+    serve_later(s, s->o.duration_ns > 0 ? s->o.duration_ns - 1 : SIM_LAST_NS);
+    return 0;
+}
+
 /* Moves the clock to the next event: 1; 0 at the end of the run; negative errno. */
 static int advance(struct sim *s)
 {
@@ -139,12 +195,13 @@ static int advance(struct sim *s)
         return rc;
     const struct heap_event *end = heap_top(&s->wakes);
     if (rc == 0 && end == NULL)
-        return 0;
+        return end_of_rows(s);
     if (end != NULL && (rc == 0 || end->time_ns < next_ns))
         next_ns = end->time_ns;
     if (next_ns >= SIM_LAST_NS && s->o.duration_ns == 0)
         return err_set(s->err, -EOVERFLOW, ERR_INPUT, "", "virtual time passes 146 years");
     bool over = s->o.duration_ns > 0 && next_ns >= s->o.duration_ns;
+    serve_later(s, over ? s->o.duration_ns - 1 : next_ns);
     s->stats.now_ns = over ? s->o.duration_ns : next_ns;
     return !over;
 }
@@ -153,7 +210,7 @@ int sim_run(struct sim *s, struct err *e)
 {
     s->err = e;
     int rc;
-    while ((rc = advance(s)) > 0) {
+    while ((rc = advance(s)) > 0 && s->status == 0) {
         wake_due(s);
         rc = submit_due(s);
         if (rc < 0)
@@ -163,6 +220,8 @@ int sim_run(struct sim *s, struct err *e)
             break;
     }
     s->stats.waiting = queue_length(s->queue);
+    for (int i = 0; i < SIM_TIMES; i++)
+        record_run(s, (enum sim_time)i);
     if (rc < 0)
         return rc;
     return s->status < 0 ? s->status : 0;
@@ -171,6 +230,11 @@ int sim_run(struct sim *s, struct err *e)
 const struct sim_stats *sim_stats(const struct sim *s)
 {
     return &s->stats;
+}
+
+const struct timing *sim_timing(const struct sim *s)
+{
+    return s->timing;
 }
 
 const struct hierarchy *sim_hierarchy(const struct sim *s)

@@ -8,10 +8,14 @@
 
 #include "kvgen/curve.h"
 #include "kvgen/hierarchy.h"
+#include "kvgen/row.h"
 #include "kvgen/source.h"
 #include "kvgen/tally.h"
+#include "kvgen/tier_model.h"
+#include "kvgen/timing.h"
 #include "kvgen/workload.h"
 #include "lib/err.h"
+#include "lib/hist.h"
 #include "lib/model.h"
 
 enum sim_decode_reads {
@@ -22,6 +26,8 @@ enum sim_decode_reads {
 enum {
     SIM_PREFILL_ONLY_TOKENS = 10000
 };
+/* The clock may not pass this (146 years): sums of two times then fit. */
+#define SIM_LAST_NS (INT64_C(1) << 62)
 
 struct sim_opts {
     const struct workload *workload;
@@ -33,28 +39,33 @@ struct sim_opts {
     int64_t duration_ns;   /* ends the run; 0: no limit */
     bool prefix;           /* shared system prompts are looked up */
     enum sim_decode_reads decode_reads;
-    bool block_any;      /* each block by itself; else only while all earlier ones hit */
-    bool partial_blocks; /* the last block of a request is sized by its tokens */
-    struct curve *curve; /* is told every lookup; NULL: none */
+    bool block_any;                 /* each block by itself; else only while all earlier ones hit */
+    bool partial_blocks;            /* the last block of a request is sized by its tokens */
+    struct curve *curve;            /* is told every lookup; NULL: none */
+    const struct tier_model *speed; /* of TRACE_TIERS tiers; NULL: operations take no time */
+    uint32_t max_writers;           /* requests that write at once; 0: no limit */
 };
 
-/* One row to be. */
-struct sim_row {
-    int64_t time_ns;
-    const struct request *request; /* that caused it */
-    struct hierarchy_op what;
-    int64_t duration_ns; /* of a TRACE_GENERATE, else 0 */
-};
 /* 0: go on; 1: end the run here; negative errno with *e (ends it too). */
 typedef int (*sim_sink)(void *ctx, const struct sim_row *row, struct err *e);
+
+/* Where a request's time goes. */
+enum sim_time {
+    SIM_QUEUE, /* it waits for a worker */
+    SIM_STORAGE,
+    SIM_GENERATION,
+    SIM_END_TO_END,
+    SIM_TIMES
+};
 
 struct sim_stats {
     struct tally rows; /* that the sink was told, written or filtered out */
     uint64_t issued, served, completed, completed_by_qos[TRACE_QOSES];
-    uint64_t context_tokens;   /* of requests served */
-    uint64_t generated_tokens; /* of requests completed */
-    uint64_t waiting;          /* in the queue at the end */
-    int64_t now_ns;            /* virtual time reached */
+    uint64_t context_tokens;         /* of requests served */
+    uint64_t generated_tokens;       /* of requests completed */
+    uint64_t waiting;                /* in the queue at the end */
+    struct hist *time_ns[SIM_TIMES]; /* of requests completed; NULL where nothing is served */
+    int64_t now_ns;                  /* virtual time reached */
 };
 
 struct sim;
@@ -68,5 +79,7 @@ void sim_free(struct sim *s);
 int sim_run(struct sim *s, struct err *e);
 const struct sim_stats *sim_stats(const struct sim *s);
 const struct hierarchy *sim_hierarchy(const struct sim *s);
+/* NULL: operations take no time. */
+const struct timing *sim_timing(const struct sim *s);
 
 #endif

@@ -62,6 +62,36 @@ static bool is_estimated(const struct source *source)
     return source->ops->estimated != NULL && source->ops->estimated(source);
 }
 
+/* Of durations in ns, as so many of a unit; NULL: none were taken. */
+static void put_times(struct jsonout *j, const char *key, const struct hist *h, double unit_ns)
+{
+    static const struct {
+        const char *name;
+        uint32_t ppm;
+    } rank[] = {{"p50", 500000}, {"p90", 900000},  {"p95", 950000},
+                {"p99", 990000}, {"p999", 999000}, {"p9999", 999900}};
+    if (h == NULL || hist_count(h) == 0) {
+        jsonout_null(j, key);
+        return;
+    }
+    jsonout_object(j, key);
+    jsonout_u64(j, "count", hist_count(h));
+    jsonout_f64(j, "mean", hist_mean(h) / unit_ns);
+    jsonout_f64(j, "min", (double)hist_min(h) / unit_ns);
+    for (size_t i = 0; i < sizeof rank / sizeof *rank; i++)
+        jsonout_f64(j, rank[i].name, (double)hist_percentile(h, rank[i].ppm) / unit_ns);
+    jsonout_f64(j, "max", (double)hist_max(h) / unit_ns);
+    jsonout_end(j);
+}
+
+static void put_latencies(struct jsonout *j, const struct sim_stats *st)
+{
+    put_times(j, "end_to_end_ms", st->time_ns[SIM_END_TO_END], 1e6);
+    put_times(j, "queue_ms", st->time_ns[SIM_QUEUE], 1e6);
+    put_times(j, "storage_ms", st->time_ns[SIM_STORAGE], 1e6);
+    put_times(j, "generation_ms", st->time_ns[SIM_GENERATION], 1e6);
+}
+
 static void put_requests(struct jsonout *j, const struct sim_stats *st, const struct source *source)
 {
     const struct source_skips *skips =
@@ -79,6 +109,7 @@ static void put_requests(struct jsonout *j, const struct sim_stats *st, const st
     for (int q = 0; q < TRACE_QOSES; q++)
         jsonout_u64(j, trace_qos_text((enum trace_qos)q), st->completed_by_qos[q]);
     jsonout_end(j);
+    put_latencies(j, st);
     jsonout_end(j);
 }
 
@@ -163,6 +194,23 @@ static struct tally_count sum_phases(const struct sim_stats *st, enum trace_op o
     return sum;
 }
 
+/* What a tier's operations took, where they take time. */
+static void put_use(struct jsonout *j, const char *key, const struct timing_use *use,
+                    int64_t elapsed_ns)
+{
+    if (use == NULL) {
+        jsonout_null(j, key);
+        return;
+    }
+    jsonout_object(j, key);
+    put_times(j, "latency_us", use->latency_ns, 1e3);
+    if (elapsed_ns > 0)
+        jsonout_f64(j, "busy_share", (double)use->transfer_ns / (double)elapsed_ns);
+    else
+        jsonout_null(j, "busy_share");
+    jsonout_end(j);
+}
+
 static void put_tier(struct jsonout *j, const struct summary *s, int tier)
 {
     struct hierarchy_tier_stats t;
@@ -188,6 +236,11 @@ static void put_tier(struct jsonout *j, const struct summary *s, int tier)
     jsonout_u64(j, "oversized_objects", rows->oversized);
     jsonout_u64(j, "excess_bytes",
                 rows->peak_bytes > t.capacity ? rows->peak_bytes - t.capacity : 0);
+    if (s->timing != NULL) {
+        int64_t ns = s->stats->now_ns;
+        put_use(j, "read", timing_reads(s->timing, (enum trace_tier)tier), ns);
+        put_use(j, "write", timing_writes(s->timing, (enum trace_tier)tier), ns);
+    }
     jsonout_end(j);
 }
 
@@ -266,9 +319,30 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
     return rc;
 }
 
+static void put_path(struct jsonout *j, const char *key, const struct tier_model_path *path)
+{
+    jsonout_object(j, key);
+    jsonout_u64(j, "bytes_per_s", path->bytes_per_s);
+    jsonout_i64(j, "latency_ns", path->latency_ns);
+    jsonout_end(j);
+}
+
+static void put_place(struct jsonout *j, int tier, uint64_t capacity,
+                      const struct tier_model *speed)
+{
+    jsonout_object(j, NULL);
+    jsonout_text_value(j, "tier", trace_tier_text((enum trace_tier)tier));
+    put_capacity(j, capacity);
+    if (speed->given) {
+        put_path(j, "read", &speed->read);
+        put_path(j, "write", &speed->write);
+    }
+    jsonout_end(j);
+}
+
 struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
                                    const struct model *model, const uint64_t capacity[TRACE_TIERS],
-                                   const char *input)
+                                   const struct tier_model speed[TRACE_TIERS], const char *input)
 {
     struct jsonout *j = jsonout_create();
     if (j == NULL)
@@ -281,14 +355,9 @@ struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
     jsonout_options(j, p);
     jsonout_end(j);
     jsonout_array(j, "tiers");
-    for (int t = 0; t < TRACE_TIERS; t++) {
-        if (capacity[t] == HIERARCHY_ABSENT)
-            continue;
-        jsonout_object(j, NULL);
-        jsonout_text_value(j, "tier", trace_tier_text((enum trace_tier)t));
-        put_capacity(j, capacity[t]);
-        jsonout_end(j);
-    }
+    for (int t = 0; t < TRACE_TIERS; t++)
+        if (capacity[t] != HIERARCHY_ABSENT)
+            put_place(j, t, capacity[t], &speed[t]);
     jsonout_end(j);
     if (input != NULL && jsonout_raw(j, "input", input, strlen(input)) < 0)
         jsonout_null(j, "input");
@@ -311,8 +380,9 @@ static bool can_add(const char *input)
 char *summary_copied(const struct opt_parser *p, const char *input)
 {
     static const uint64_t no_tiers[TRACE_TIERS];
-    struct jsonout *j =
-        can_add(input) ? jsonout_create() : summary_provenance(p, 0, NULL, no_tiers, input);
+    static const struct tier_model no_speed[TRACE_TIERS];
+    struct jsonout *j = can_add(input) ? jsonout_create()
+                                       : summary_provenance(p, 0, NULL, no_tiers, no_speed, input);
     char *text = NULL;
     if (j == NULL)
         return NULL;

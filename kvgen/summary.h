@@ -25,6 +25,7 @@ struct summary {
     const char *curve_policy;
     double curve_sample;
     bool curve_optimal;
+    const struct timing *timing;      /* NULL: operations took no time */
     const struct trace_totals *trace; /* digest "": nothing was written */
 };
 
@@ -33,14 +34,14 @@ void summary_print(FILE *f, const struct summary *s);
 /* The JSON of json.md ("kvgen --summary"); "-": standard output. */
 int summary_save(const struct summary *s, const char *path, struct err *e);
 
-/* Provenance of a .zst file: program, version, format, seed, model, options, capacities. model
- * NULL: of rows that were not made here, without a seed; input, unless NULL, is their own
+/* Provenance of a .zst file: program, version, format, seed, model, options, capacities, speeds.
+ * model NULL: of rows that were not made here, without a seed; input, unless NULL, is their own
  * provenance (JSON). NULL: no memory; the document is the caller's, its text that of
  * jsonout_text(..., false).
  */
 struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
                                    const struct model *model, const uint64_t capacity[TRACE_TIERS],
-                                   const char *input);
+                                   const struct tier_model speed[TRACE_TIERS], const char *input);
 
 /* Provenance of a copy: input with a member "converted" (version and options) added to it; where
  * that is there already, or no input, as above. malloc'ed; NULL: no memory. */

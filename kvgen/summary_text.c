@@ -102,6 +102,22 @@ static void print_curve(FILE *f, const struct summary *s)
             s->curve_sample < 1 ? " (sampled)" : "");
 }
 
+static void print_latency(FILE *f, const char *name, const struct hist *h)
+{
+    fprintf(f, "%s P50 %s, P95 %s, P99 %s", name, duration(hist_percentile(h, 500000)).s,
+            duration(hist_percentile(h, 950000)).s, duration(hist_percentile(h, 990000)).s);
+}
+
+static void print_latencies(FILE *f, const struct sim_stats *st)
+{
+    if (st->time_ns[SIM_END_TO_END] == NULL || hist_count(st->time_ns[SIM_END_TO_END]) == 0)
+        return;
+    print_latency(f, "latency    end to end", st->time_ns[SIM_END_TO_END]);
+    print_latency(f, "; in the queue", st->time_ns[SIM_QUEUE]);
+    print_latency(f, "; in the tiers", st->time_ns[SIM_STORAGE]);
+    fputc('\n', f);
+}
+
 void summary_print(FILE *f, const struct summary *s)
 {
     uint64_t dropped = 0, dropped_bytes = 0;
@@ -119,6 +135,7 @@ void summary_print(FILE *f, const struct summary *s)
                 bytes(dropped_bytes).s);
     print_hits(f, s->stats);
     print_curve(f, s);
+    print_latencies(f, s->stats);
     fprintf(f, "time       %s simulated in %s\n", duration(s->stats->now_ns).s,
             duration(s->wall_ns).s);
     if (s->trace->digest[0] != '\0')

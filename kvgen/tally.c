@@ -2,7 +2,7 @@
  * says wherever the run is cut. The simulation calls it for every row before any filter. */
 #include "kvgen/tally.h"
 
-static void came(struct tally *t, const struct hierarchy_op *op)
+void tally_came(struct tally *t, const struct hierarchy_op *op)
 {
     struct tally_tier *tier = &t->tier[op->tier];
     tier->bytes += op->size;
@@ -15,7 +15,7 @@ static void came(struct tally *t, const struct hierarchy_op *op)
         t->tier[op->from].promoted++;
 }
 
-static void left(struct tally *t, const struct hierarchy_op *op)
+void tally_left(struct tally *t, const struct hierarchy_op *op)
 {
     struct tally_tier *tier = &t->tier[op->tier];
     tier->bytes -= op->size;
@@ -24,19 +24,4 @@ static void left(struct tally *t, const struct hierarchy_op *op)
         tier->deleted++;
     else if (op->class != TRACE_PROMOTE)
         tier->evicted++;
-}
-
-void tally_row(struct tally *t, const struct hierarchy_op *op)
-{
-    struct tally_count *c = &t->by[op->op][op->tier][op->phase];
-    c->rows++;
-    c->bytes += op->size;
-    if (op->op == TRACE_MISS)
-        t->misses[op->class]++;
-    else if (op->op == TRACE_READ && op->phase != TRACE_EVICT)
-        t->hits[op->class]++;
-    else if (op->op == TRACE_WRITE)
-        came(t, op);
-    else if (op->op != TRACE_GENERATE)
-        left(t, op);
 }

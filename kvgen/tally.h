@@ -29,7 +29,24 @@ struct tally {
     struct tally_tier tier[TRACE_TIERS];
 };
 
-/* Counts one row. The rows must come in their order. */
-void tally_row(struct tally *t, const struct hierarchy_op *op);
+/* A Write; a Read of phase Evict or a Delete. */
+void tally_came(struct tally *t, const struct hierarchy_op *op);
+void tally_left(struct tally *t, const struct hierarchy_op *op);
+
+/* Counts one row. The rows must come in their order. Inline: every row passes here. */
+static inline void tally_row(struct tally *t, const struct hierarchy_op *op)
+{
+    struct tally_count *c = &t->by[op->op][op->tier][op->phase];
+    c->rows++;
+    c->bytes += op->size;
+    if (op->op == TRACE_READ && op->phase != TRACE_EVICT)
+        t->hits[op->class]++;
+    else if (op->op == TRACE_MISS)
+        t->misses[op->class]++;
+    else if (op->op == TRACE_WRITE)
+        tally_came(t, op);
+    else if (op->op != TRACE_GENERATE)
+        tally_left(t, op);
+}
 
 #endif

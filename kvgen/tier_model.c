@@ -1,0 +1,208 @@
+/* tier_model.c - reads --tier-model into plain numbers for the simulator, which never sees a file.
+ * The profiles stand here, each with where its numbers come from. */
+#include "kvgen/tier_model.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/jsonin.h"
+#include "lib/units.h"
+
+#define GB ((uint64_t)1000000000)
+#define MB ((uint64_t)1000000)
+#define US ((int64_t)1000)
+
+enum {
+    MAX_TEXT = 256
+};
+#define MAX_SUMMARY ((size_t)16 << 20)
+#define MAX_RATE    1e15 /* bytes/s of a measured tier */
+
+static const struct {
+    const char *name;
+    struct tier_model_path read, write;
+} profile[] = {
+    /* NVIDIA H100 SXM5: 3,352 GB/s and 400 clock cycles of 1,755 MHz to global memory (table 3 of
+     * the article PMC10448217; the data sheet says 3.35 TB/s). */
+    {"hbm3", {3352 * GB, 228}, {3352 * GB, 228}},
+    /* JEDEC JESD79-5: 4,800 MT/s of 8 bytes on 8 channels are 307.2 GB/s; latency 112 ns, measured
+     * with AIDA64 on DDR5-4800 CL40 (Longsys, 2021). */
+    {"ddr5", {307200 * MB, 112}, {307200 * MB, 112}},
+    /* Host memory as a GPU reaches it: 32 GT/s on 16 lanes with 128b/130b (PCI Express 5.0 base
+     * specification) are 63.0 GB/s each way; a round trip takes some 900 ns (Neugebauer et al.,
+     * SIGCOMM 2018). */
+    {"pcie-gen5", {63 * GB, 900}, {63 * GB, 900}},
+    /* Micron 7450 PRO 7.68 TB, product brief: 6,800 and 5,600 MB/s in sequence; typical latency 80
+     * and 15 us. */
+    {"nvme-gen4", {6800 * MB, 80 * US}, {5600 * MB, 15 * US}},
+    /* Micron 9550 MAX, product brief: 14,000 and 10,000 MB/s in sequence; typical latency 60 and 15
+     * us. */
+    {"nvme-gen5", {14000 * MB, 60 * US}, {10000 * MB, 15 * US}},
+};
+#define PROFILES (sizeof profile / sizeof *profile)
+
+static int bad(struct err *e, const char *text, const char *why)
+{
+    return err_set(e, -EINVAL, ERR_INPUT, "--tier-model", "\"%s\": %s", text, why);
+}
+
+static int bad_part(struct err *e, const char *text, bool number)
+{
+    char why[MAX_TEXT] = "profiles are:";
+    if (number)
+        return bad(e, text,
+                   "expected read:RATE, write:RATE, bw:RATE, lat:TIME, read-lat:TIME or "
+                   "write-lat:TIME (such as read:7GB/s, lat:80us)");
+    for (size_t i = 0; i < PROFILES; i++) {
+        size_t n = strlen(why);
+        snprintf(why + n, sizeof why - n, " %s", profile[i].name);
+    }
+    return bad(e, text, why);
+}
+
+/* "NAME:VALUE" */
+static bool set_number(struct tier_model *m, const char *name, const char *value)
+{
+    bool both = strcmp(name, "bw") == 0 || strcmp(name, "lat") == 0;
+    bool latency =
+        strcmp(name, "lat") == 0 || strcmp(name, "read-lat") == 0 || strcmp(name, "write-lat") == 0;
+    bool read = both || strncmp(name, "read", 4) == 0;
+    struct tier_model_path number = {0};
+    if (!both && !latency && strcmp(name, "read") != 0 && strcmp(name, "write") != 0)
+        return false;
+    if (latency ? units_parse_duration(value, &number.latency_ns) < 0 || number.latency_ns < 0
+                : units_parse_bandwidth(value, &number.bytes_per_s) < 0 || number.bytes_per_s == 0)
+        return false;
+    struct tier_model_path *path[] = {read ? &m->read : &m->write, both ? &m->write : NULL};
+    for (int i = 0; i < 2 && path[i] != NULL; i++)
+        if (latency)
+            path[i]->latency_ns = number.latency_ns;
+        else
+            path[i]->bytes_per_s = number.bytes_per_s;
+    return true;
+}
+
+static bool set_profile(struct tier_model *m, const char *name)
+{
+    for (size_t i = 0; i < PROFILES; i++)
+        if (strcmp(profile[i].name, name) == 0) {
+            m->read = profile[i].read;
+            m->write = profile[i].write;
+            return true;
+        }
+    return false;
+}
+
+static int set_parts(struct tier_model *m, const char *text, const char *parts, struct err *e)
+{
+    char copy[MAX_TEXT];
+    char *rest = NULL;
+    if (strlen(parts) >= sizeof copy)
+        return bad(e, text, "too long");
+    strcpy(copy, parts);
+    *m = (struct tier_model){.given = true};
+    char *part = strtok_r(copy, ",", &rest);
+    if (part == NULL)
+        return bad(e, text, "nothing behind the =");
+    for (; part != NULL; part = strtok_r(NULL, ",", &rest)) {
+        char *value = strchr(part, ':');
+        if (value != NULL)
+            *value++ = '\0';
+        if (!(value != NULL ? set_number(m, part, value) : set_profile(m, part)))
+            return bad_part(e, text, value != NULL);
+    }
+    return 0;
+}
+
+/* One direction as measured: the rate of the whole run, and the time of the operation that waited
+ * least. false: the run has none. */
+static bool measured_path(struct tier_model_path *path, const struct jsonin_v *v)
+{
+    double gib_per_s, min_us;
+    if (jsonin_f64(jsonin_get(v, "gib_per_s"), &gib_per_s) < 0 ||
+        jsonin_f64(jsonin_get(v, "service_us.min"), &min_us) < 0)
+        return false;
+    double rate = gib_per_s * (double)UNITS_GIB;
+    if (!(rate >= 1) || rate > MAX_RATE || !(min_us >= 0) || min_us > 1e12)
+        return false;
+    path->bytes_per_s = (uint64_t)rate;
+    path->latency_ns = (int64_t)(min_us * 1e3 + 0.5);
+    return true;
+}
+
+/* A direction that the run did not use is taken to be as the other. */
+static bool measured_tier(struct tier_model *m, const struct jsonin_v *v)
+{
+    struct tier_model found = {.given = true};
+    bool read = measured_path(&found.read, jsonin_get(v, "read"));
+    bool write = measured_path(&found.write, jsonin_get(v, "write"));
+    if (!read && !write)
+        return false;
+    if (!read)
+        found.read = found.write;
+    if (!write)
+        found.write = found.read;
+    *m = found;
+    return true;
+}
+
+static enum trace_tier tier_of(const struct jsonin_v *v)
+{
+    const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
+    for (int t = 0; name != NULL && t < TRACE_TIERS; t++)
+        if (strcmp(name, trace_tier_text((enum trace_tier)t)) == 0)
+            return (enum trace_tier)t;
+    return TRACE_NO_TIER;
+}
+
+int tier_model_measured(struct tier_model model[TRACE_TIERS], enum trace_tier only,
+                        const struct jsonin_v *summary, const char *where, struct err *e)
+{
+    const char *program = jsonin_text(jsonin_get(summary, "program"), NULL);
+    const struct jsonin_v *tiers = jsonin_get(summary, "tiers");
+    bool found = false;
+    if (program == NULL || strcmp(program, "kvreplay") != 0)
+        return err_set(e, -EINVAL, ERR_INPUT, where, "not a summary of kvreplay");
+    for (size_t i = 0; i < jsonin_count(tiers); i++) {
+        const struct jsonin_v *v = jsonin_at(tiers, i);
+        enum trace_tier t = tier_of(v);
+        if (t != TRACE_NO_TIER && (only == TRACE_NO_TIER || t == only))
+            found |= measured_tier(&model[t], v);
+    }
+    if (found)
+        return 0;
+    return err_set(e, -EINVAL, ERR_INPUT, where, "has no measured rates of %s",
+                   only == TRACE_NO_TIER ? "any tier" : trace_tier_text(only));
+}
+
+static bool is_file(const char *text)
+{
+    size_t n = strlen(text);
+    return n > 5 && strcmp(text + n - 5, ".json") == 0;
+}
+
+static int set_file(struct tier_model model[TRACE_TIERS], enum trace_tier only, const char *path,
+                    struct err *e)
+{
+    struct jsonin *d;
+    int rc = jsonin_load(&d, path, MAX_SUMMARY, e);
+    if (rc < 0)
+        return rc;
+    rc = tier_model_measured(model, only, jsonin_root(d), path, e);
+    jsonin_free(d);
+    return rc;
+}
+
+int tier_model_set(struct tier_model model[TRACE_TIERS], const char *text, struct err *e)
+{
+    if (text[0] >= '0' && text[0] <= '2' && text[1] == '=') {
+        int tier = text[0] - '0';
+        if (is_file(text + 2))
+            return set_file(model, (enum trace_tier)tier, text + 2, e);
+        return set_parts(&model[tier], text, text + 2, e);
+    }
+    if (is_file(text))
+        return set_file(model, TRACE_NO_TIER, text, e);
+    return bad(e, text, "expected N=... with a tier from 0 to 2, or the .json of a kvreplay run");
+}

@@ -1,0 +1,208 @@
+/* verbs.c - what steps do to the cache, one operation after the other: looking up, reading,
+ * writing, with the waiting between them; and the rows that come of it on their way to the sink. */
+#include <errno.h>
+
+#include "kvgen/serve.h"
+
+/* ---- rows ---- */
+
+/* Counts a row and hands it on, until the sink has ended the run. */
+void serve_row(struct sim *s, const struct sim_row *row)
+{
+    if (s->status != 0)
+        return;
+    tally_row(&s->stats.rows, &row->what);
+    s->status = s->sink(s->ctx, row, s->err);
+}
+
+static void fail(struct sim *s, int code)
+{
+    if (s->status >= 0)
+        s->status = code;
+}
+
+/* With tiers that take time a row may have to wait for its own. */
+static void emit_timed(struct sim *s, struct sim_row *row)
+{
+    struct timing_span span;
+    if (timing_lay(s->timing, &row->what, s->stats.now_ns, &span) < 0) {
+        fail(s, err_nomem(s->err, "operations under way"));
+        return;
+    }
+    if (row->what.phase != TRACE_EVICT)
+        s->complete_ns = span.complete_ns;
+    row->time_ns = span.issue_ns;
+    if (row->time_ns == s->stats.now_ns)
+        serve_row(s, row);
+    else if (later_add(s->later, row) < 0)
+        fail(s, err_nomem(s->err, "rows to come"));
+}
+
+void serve_operation(void *ctx, const struct hierarchy_op *op)
+{
+    struct sim *s = ctx;
+    struct sim_row row = {.time_ns = s->stats.now_ns, .request = s->serving, .what = *op};
+    if (s->timing != NULL)
+        emit_timed(s, &row);
+    else
+        serve_row(s, &row);
+}
+
+void serve_later(struct sim *s, int64_t until_ns)
+{
+    const struct sim_row *row;
+    while (s->later != NULL && (row = later_take(s->later, until_ns)) != NULL) {
+        s->stats.now_ns = row->time_ns;
+        serve_row(s, row);
+    }
+}
+
+/* ---- places for writers ---- */
+
+/* To the job that has waited longest. */
+void serve_free_place(struct sim *s, struct job *j)
+{
+    j->place = SERVE_NO_PLACE;
+    s->writers--;
+    if (s->parked_count == 0)
+        return;
+    uint32_t worker = s->parked[s->parked_first];
+    s->parked_first = (s->parked_first + 1) % s->o.workers;
+    s->parked_count--;
+    s->writers++;
+    struct job *next = &s->job[worker];
+    next->place = SERVE_MAY_WRITE;
+    next->until_ns = s->stats.now_ns;
+    heap_push(&s->wakes, (struct heap_event){
+                             .time_ns = next->until_ns, .tie = next->r.number, .item = worker});
+}
+
+/* false: the job is parked until a place is free. */
+static bool take_place(struct sim *s, struct job *j)
+{
+    if (s->o.max_writers == 0)
+        return true;
+    if (j->place == SERVE_NO_PLACE && s->writers == s->o.max_writers) {
+        s->parked[(s->parked_first + s->parked_count++) % s->o.workers] = (uint32_t)(j - s->job);
+        j->until_ns = SERVE_PARKED;
+        return false;
+    }
+    if (j->place == SERVE_NO_PLACE)
+        s->writers++;
+    j->place = SERVE_WRITES;
+    return true;
+}
+
+/* ---- objects ---- */
+
+bool serve_size(struct sim *s, int64_t tokens, uint64_t *size)
+{
+    int rc = model_bytes(s->o.model, (uint64_t)tokens, size);
+    if (rc == 0 && *size <= (uint64_t)INT64_MAX) {
+        *size /= s->o.tensor_parallel;
+        return true;
+    }
+    fail(s, err_set(s->err, -EOVERFLOW, ERR_INPUT, s->o.model->id,
+                    "an object of %lld tokens does not fit 63 bits of bytes", (long long)tokens));
+    return false;
+}
+
+enum serve_look serve_look_timed(struct sim *s, struct job *j, struct ident id,
+                                 enum trace_class class)
+{
+    j->until_ns = timing_ready_ns(s->timing, id, s->stats.now_ns);
+    if (j->until_ns > s->stats.now_ns)
+        return SERVE_WAIT;
+    bool hit = hierarchy_read(s->hierarchy, id, class);
+    j->until_ns = s->complete_ns;
+    return hit ? SERVE_HIT : SERVE_MISS;
+}
+
+bool serve_put(struct sim *s, struct job *j, struct ident id, uint64_t size, int64_t tokens,
+               enum trace_class class)
+{
+    if (serve_has_to_wait(s, j) || !take_place(s, j))
+        return false;
+    /* Another one may have written it while this one waited. */
+    if (s->timing != NULL && hierarchy_has(s->hierarchy, id))
+        return true;
+    int rc = hierarchy_write(s->hierarchy, id, size, (uint32_t)tokens, class);
+    if (rc < 0)
+        fail(s, err_nomem(s->err, "live objects"));
+    if (rc <= 0)
+        j->dropped = true;
+    else if (s->timing != NULL)
+        j->until_ns = s->complete_ns;
+    return true;
+}
+
+/* ---- what the curve is told: what a request looks up and writes in a cache of any size ---- */
+
+static void check_curve(struct sim *s, int rc)
+{
+    if (rc < 0)
+        fail(s, curve_failed(rc, s->err));
+}
+
+void serve_tell_curve(struct sim *s, int (*by)(struct curve *, struct ident, uint64_t),
+                      struct ident id, int64_t tokens)
+{
+    uint64_t size;
+    if (s->o.curve != NULL && serve_size(s, tokens, &size))
+        check_curve(s, by(s->o.curve, id, size));
+}
+
+/* ---- entries ---- */
+
+static bool put(struct sim *s, struct job *j, struct ident id, int64_t tokens,
+                enum trace_class class)
+{
+    uint64_t size;
+    return serve_size(s, tokens, &size) && serve_put(s, j, id, size, tokens, class);
+}
+
+enum serve_progress serve_read(struct sim *s, struct job *j, struct ident id, int64_t tokens,
+                               enum trace_class class)
+{
+    (void)tokens;
+    if (serve_look(s, j, id, class) == SERVE_WAIT)
+        return SERVE_AGAIN;
+    if (s->o.curve != NULL)
+        check_curve(s, curve_probe(s->o.curve, id));
+    return SERVE_ON;
+}
+
+enum serve_progress serve_fetch(struct sim *s, struct job *j, struct ident id, int64_t tokens,
+                                enum trace_class class)
+{
+    if (!j->missed) {
+        enum serve_look found = serve_look(s, j, id, class);
+        if (found == SERVE_WAIT)
+            return SERVE_AGAIN;
+        serve_tell_curve(s, curve_lookup, id, tokens);
+        if (found == SERVE_HIT)
+            return SERVE_ON;
+        j->missed = true;
+    }
+    if (!put(s, j, id, tokens, class))
+        return SERVE_AGAIN;
+    j->missed = false;
+    return SERVE_ON;
+}
+
+enum serve_progress serve_store(struct sim *s, struct job *j, struct ident id, int64_t tokens,
+                                enum trace_class class)
+{
+    if (serve_has_to_wait(s, j))
+        return SERVE_AGAIN;
+    if (!j->missed) {
+        serve_tell_curve(s, curve_write, id, tokens);
+        if (hierarchy_has(s->hierarchy, id))
+            return SERVE_ON;
+        j->missed = true;
+    }
+    if (!put(s, j, id, tokens, class))
+        return SERVE_AGAIN;
+    j->missed = false;
+    return SERVE_ON;
+}
