@@ -25,7 +25,8 @@ done
 ok 'the format' test -s "$TMP/root/usr/share/man/man5/kvtrace.5"
 ok 'the overview' test -s "$TMP/root/usr/share/man/man7/kvtrace.7"
 ok 'the licence' test -s "$TMP/root/usr/share/doc/kvtrace/LICENSE"
-ok 'the examples' test -x "$TMP/root/usr/share/doc/kvtrace/examples/quickstart.sh"
+ok 'the examples' test -x "$TMP/root/usr/share/doc/kvtrace/examples/suite.sh"
+ok 'but the one that builds from the sources' test ! -e "$TMP/root/usr/share/doc/kvtrace/examples/quickstart.sh"
 for file in bash-completion/completions/kvgen zsh/site-functions/_kvgen fish/vendor_completions.d/kvgen.fish; do
     ok "$file" test -s "$TMP/root/usr/share/$file"
 done
