@@ -115,7 +115,11 @@ int export_open(struct export **out, enum export_format format, const struct exp
 static struct export_op op_of(const struct export *x, const struct trace_row *row, uint64_t number)
 {
     bool started = x->ops->started && row->start_ns != TRACE_NONE;
-    return (struct export_op){.time_ns = started ? row->start_ns : row->time_ns,
+    int64_t time_ns = started ? row->start_ns : row->time_ns;
+    if (__builtin_add_overflow(time_ns, started ? x->o.start_epoch_ns : x->o.epoch_ns, &time_ns) ||
+        time_ns == INT64_MIN)
+        time_ns = INT64_MAX;
+    return (struct export_op){.time_ns = time_ns,
                               .latency_ns = started ? row->latency_ns : TRACE_NONE,
                               .size = row->size,
                               .number = number,

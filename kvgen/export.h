@@ -25,7 +25,8 @@ struct export_opts {
     const char *path; /* "-": standard output; NULL: nothing is written, rows are looked at */
     const char *endpoint;
     uint64_t segment_bytes; /* fio: an object is read and written in pieces of this */
-    int64_t epoch_ns;       /* added to all times */
+    int64_t epoch_ns;       /* added to times of rows */
+    int64_t start_epoch_ns; /* added to those of a replay, which count from its start */
     bool zstd, one_frame;
     int level;    /* of zstd, 0: 3 */
     bool reorder; /* rows may not come in order of time */

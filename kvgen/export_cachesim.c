@@ -44,19 +44,17 @@ struct access {
 /* 1: *a is an access; 0: the row is none, or was noted; negative errno with *e. */
 static int access_of(struct export *x, const struct export_op *op, struct access *a, struct err *e)
 {
-    int64_t ns;
     if (op->op == TRACE_DELETE || op->phase == TRACE_EVICT) {
         export_note(x, CACHE_MOVES, op->number);
         return 0;
     }
-    if (__builtin_add_overflow(op->time_ns, x->o.epoch_ns, &ns) || ns < 0 ||
-        ns / UNITS_NS_PER_S > UINT32_MAX)
+    int64_t s = op->time_ns / UNITS_NS_PER_S;
+    if (op->time_ns < 0 || s > UINT32_MAX)
         return export_refuse(x, CACHE_TIME, op, e);
     if (op->size == 0)
         export_note(x, CACHE_ZERO, op->number);
-    *a = (struct access){.time_s = (uint32_t)(ns / UNITS_NS_PER_S),
-                         .id = hash_64(op->key.p, op->key.len),
-                         .size = op->size};
+    *a = (struct access){
+        .time_s = (uint32_t)s, .id = hash_64(op->key.p, op->key.len), .size = op->size};
     return 1;
 }
 

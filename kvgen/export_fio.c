@@ -55,7 +55,7 @@ static int put_line(struct export *x, int64_t time_ns, const char *action,
 {
     const struct fio *f = x->state;
     char line[MAX_NAME + 128];
-    char *p = line + units_put_u64(line, (uint64_t)(time_ns - f->first_ns) / 1000);
+    char *p = line + units_put_u64(line, ((uint64_t)time_ns - (uint64_t)f->first_ns) / 1000);
     *p++ = ' ';
     p = put_text(p, f->name, f->name_len);
     *p++ = ' ';

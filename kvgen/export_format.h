@@ -7,7 +7,7 @@
 
 /* One row, as far as exports want to know it. */
 struct export_op {
-    int64_t time_ns;    /* issued, or in a result started; without the epoch */
+    int64_t time_ns;    /* issued, or in a result started; INT64_MAX: out of range */
     int64_t latency_ns; /* TRACE_NONE: unknown */
     uint64_t size, number;
     struct trace_str key; /* lent */

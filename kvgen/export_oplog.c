@@ -254,10 +254,8 @@ static int write_op(struct export *x, const struct export_op *op, int64_t start_
 static int write_all(struct export *x, struct err *e)
 {
     struct oplog *l = x->state;
-    /* A replay's rows before its zero have negative times. */
-    int64_t shift_ns;
-    if (__builtin_sub_overflow(x->o.epoch_ns, l->first_ns < 0 ? l->first_ns : 0, &shift_ns))
-        shift_ns = INT64_MAX; /* no row can be written then */
+    /* Rows before the start of a replay have negative times. */
+    int64_t shift_ns = l->first_ns < 0 ? -l->first_ns : 0;
     const char *header = columns[is_sai3(x) ? 0 : 1];
     int rc = export_put(x, header, strlen(header), e);
     const void *p;

@@ -12,6 +12,24 @@ gen() {
 gen -o all.csv 2>/dev/null
 tab=$(printf '\t')
 
+# ---- mlperf: the six columns ----
+
+# values: of a six-column trace its header, the pairs of operation and phase, the tiers and the form of times and keys.
+values() {
+    awk -F, '
+        { sub(/\r$/, "") } # the benchmark ends lines with CR LF
+        NR == 1 { print; next }
+        NF != 6 || $3 !~ /^[0-9]+$/ { print "line " NR ": " $0 }
+        { seen[$2 " " $6] = seen[$4] = 1
+          key = $5; gsub(/[0-9]+/, "N", key); if (key !~ /^system_/) seen[key] = 1
+          time = $1; gsub(/[0-9]/, "9", time); sub(/\.9+/, ".9", time); seen[time] = 1 }
+        END { for (v in seen) print v | "sort" }'
+}
+zstd -dcq "$DATA/mlperf_trace_first400.csv.zst" | values >want
+"$BIN/kvgen" --format mlperf --model llama3.1-8b --num-users 20 --duration 5 --gpu-mem-gb 0 --cpu-mem-gb 0 --seed 1 2>/dev/null |
+    values >got
+ok 'mlperf: the columns and values of the benchmark itself' cmp got want
+
 # ---- sai3: the op-log ----
 
 # oplog FILE: "OP BYTES KEY SECONDS" of each line of an op-log of 13 columns; complains of what the reader would not take.
