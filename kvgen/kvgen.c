@@ -281,6 +281,8 @@ static int open_output(struct run *r, struct err *e)
     int rc = options_tiers(o, &out.tiers, e);
     if (rc == 0)
         rc = find_epoch(r, &out.trace.epoch_ns, e);
+    if (rc == 0)
+        rc = options_epoch(o, &out.export.start_epoch_ns, e);
     if (rc < 0)
         return rc;
     out.export.epoch_ns = out.trace.epoch_ns;

@@ -87,6 +87,71 @@ like 'warp: has no latencies' "$(cat stderr)" '^kvgen: row 334: .*latency.*kvrep
 ok 'warp: no file is left' test ! -e kv.csv.zst
 exits 'warp: another name' 2 gen --format warp -o kv.csv
 
+# A result: twelve requests whose storage did thirteen operations, in the order of their completion. The reader takes the
+# columns that warp needs: op, start, end, bytes, thread, n_objects, file, error.
+benchdata() {
+    zstd -dcq "$1" | awk -F '\t' '
+        /^#/ { next }
+        NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; if (NF != 15) print "columns: " NF; next }
+        NF != 15 { print "line " NR ": " NF " fields" }
+        { thread = $column["thread"]; end = $column["end"]; start = $column["start"] }
+        thread !~ /^[0-9]+$/ || thread > 65535 || $column["n_objects"] != 1 || $column["cat"] != 0 { print "line " NR ": numbers" }
+        length(start) != 30 || length(end) != 30 || start < last || end < start { print "line " NR ": times" }
+        thread in busy && busy[thread] > start { print "line " NR ": thread " thread " does two things" }
+        { last = start; busy[thread] = end
+          print $column["op"], $column["bytes"], $column["file"], $column["error"] "." , substr(start, 12), $column["duration_ns"] }'
+}
+exits 'warp: a result' 0 "$BIN/kvgen" --input "$DATA/kvstat_dozen.csv" --format warp --lint -o kv.csv.zst
+benchdata kv.csv.zst >got
+# The first write is a second before the replay's zero: that second is added to all.
+awk -F, 'NR > 1 && $4 == "Tier-2" { s = $16 + 1; printf "%s %d %s . 00:00:%012.9fZ %d\n", $2 == "Read" ? "GET" : "PUT", $3, $5, s, $17 * 1000 }' \
+    "$DATA/kvstat_dozen.csv" | sort -k 5 >want
+ok 'warp: its operations, starts and latencies' cmp got want
+is 'warp: thirteen of them' "$(wc -l <got | tr -d ' ')" 13
+exits 'warp: read as a trace' 0 "$BIN/kvgen" --input kv.csv.zst -o again.csv
+tail -n +2 again.csv | cut -d, -f 2,3,5 >got
+sed 's/^GET/Read/; s/^PUT/Write/' want | awk '{ print $1 "," $2 "," $3 }' >want2
+ok 'warp: gives the same operations, sizes and order' cmp got want2
+
+# ---- traces of others ----
+
+exits 'sai3: of a result' 0 "$BIN/kvgen" --input "$DATA/kvstat_dozen.csv" --format sai3 --epoch 86400 -o kv.tsv
+oplog kv.tsv >got
+awk '{ split($5, t, /[:Z]/); printf "%s %s %s %.9f\n", $1, $2, $3, t[3] - 1 + ($3 == "base" && $1 == "PUT" ? 86400 : 0) }' want >want2
+is 'sai3: has the starts of the replay, not of its rows' "$(tail -n 12 got)" "$(tail -n 12 want2)"
+like 'sai3: and their dates' "$(sed -n 2p kv.tsv)" '1970-01-01T23:59:59\.000000000Z'
+exits 'sai3: an op-log of our own' 0 gen --format sai3 --epoch 1700000000 -o kv.tsv
+exits 'sai3: read as a trace and written again' 0 "$BIN/kvgen" --input kv.tsv --format sai3 -o again.tsv
+cut -f 3,6,8,10 kv.tsv >want
+cut -f 3,6,8,10 again.tsv >got
+ok 'sai3: is the same' cmp got want
+exits 'sai3: of the benchmark' 0 "$BIN/kvgen" --input "$DATA/mlperf_trace_first400.csv.zst" --format sai3 -o kv.tsv
+like 'sai3: dates stay' "$(sed -n 2p kv.tsv)" '2026-11-20T20:12:11\.045148000Z'
+
+# Keys as nobody should name objects, and an object that is read before it is written.
+printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase '5.5,Read,10,Tier-2,"a ""b"", c",Decode' \
+    "6,Write,20,Tier-2,d'e,Prefill" "7.000000001,Read,20,Tier-2,d'e,Decode" >odd.csv
+exits 'sai3: quotes and commas' 0 "$BIN/kvgen" --input odd.csv --format sai3 -o kv.tsv
+oplog kv.tsv >got
+printf '%s\n' 'PUT 10 a "b", c 5.500000000' 'GET 10 a "b", c 5.500000000' "PUT 20 d'e 6.000000000" "GET 20 d'e 7.000000001" >want
+ok 'sai3: stand as they are, behind what they need' cmp got want
+for bad in 'a\tb' 'a\nb' '../x'; do
+    {
+        cat odd.csv
+        printf '8,Read,1,Tier-2,"%b",Decode\n' "$bad"
+    } >bad.csv
+    bad=$(printf %s "$bad" | tr -d '[:punct:]') # for the names of tests
+    exits "sai3: a key $bad" 2 "$BIN/kvgen" --input bad.csv --format sai3 -o kv.tsv
+    like "sai3: $bad is refused with its row" "$(cat stderr)" '^kvgen: row 4: cannot be written as sai3: .*'
+    exits "sai3: $bad is found" 1 "$BIN/kvgen" --input bad.csv --format sai3 --lint -o none
+    like "sai3: $bad is counted" "$(cat stderr)" '^kvgen: --lint: sai3: 1 row \(first: 4\) with a '
+done
+ok 'sai3: no file is left' test ! -e kv.tsv
+# Rows that go back in time.
+{ head -n 1 odd.csv; grep '^7' odd.csv; grep '^5' odd.csv; } >back.csv
+exits 'libcachesim: rows out of order' 0 "$BIN/kvgen" --input back.csv --format libcachesim -o kv.lcs.csv
+is 'libcachesim: come in order' "$(tail -n +2 kv.lcs.csv | cut -d, -f 1,3 | tr '\n' ' ')" '5,10 7,20 '
+
 # ---- libCacheSim ----
 
 exits 'libcachesim' 0 gen --format libcachesim -o kv.lcs.csv
