@@ -13,7 +13,7 @@ PREFIX  ?= /usr/local
 CC      ?= cc
 
 # ---- the library, by level: a file includes its own level or below ----
-LIB_0 := err units clock rng hash hist nearest opt opt_help progress stop save bell spsc thread
+LIB_0 := err units clock rng hash keymap lru_stack hist nearest opt opt_help progress stop save bell spsc thread
 LIB_1 := conf conf_keys conf_store conf_table conf_value frame frame_source frame_table csv csv_scan \
          jsonin jsonout model model_hf trace trace_parse trace_read trace_cursor trace_format trace_write \
          data data_avx2 data_avx512
@@ -24,10 +24,10 @@ LIB_2 := io io_uring io_psync extent target target_guard target_file target_devi
 KVGEN     := kvgen option_table options models workload population population_file inputs pace rows iso_time \
              documents session \
              draw source_users source_blocks source_burst source_agentic source_sharegpt queue heap sim serve \
-             verbs tier_model timing later lru_stack cache optimal curve curve_result lines import_fio \
+             verbs tier_model timing later cache optimal curve curve_result lines import_fio \
              import_oplog feed keys convert \
              hierarchy tally policy policy_lru policy_fifo policy_lfu policy_s3fifo policy_sieve objects ident \
-             output export export_file export_sort keymap lanes export_mlperf export_oplog export_fio \
+             output export export_file export_sort lanes export_mlperf export_oplog export_fio \
              export_cachesim summary summary_text
 KVREPLAY  := kvreplay options autoscale search each replay survey capacity tiers populate storage gate reader objects plan order \
              timers tier_map \

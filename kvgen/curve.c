@@ -162,11 +162,17 @@ static void count_distance(struct curve *c, uint64_t distance, uint64_t size)
         c->need = distance;
 }
 
+/* Identities are counted up: one to one, but mixed. */
+static struct hash128 mixed(struct ident id)
+{
+    return (struct hash128){.lo = hash_mix(id.lo ^ hash_mix(id.hi)), .hi = id.hi};
+}
+
 static int use_stack(struct curve *c, struct ident id, uint64_t size, bool counted)
 {
     uint64_t distance;
     uint32_t number;
-    int rc = lru_stack_use(c->stack, id, size, &distance, &number);
+    int rc = lru_stack_use(c->stack, mixed(id), size, &distance, &number);
     if (rc == 0 && counted)
         count_distance(c, distance, size);
     if (rc == 0 && c->optimal != NULL)

@@ -5,8 +5,8 @@
 
 #include "kvgen/cache.h"
 #include "kvgen/curve.h"
-#include "kvgen/lru_stack.h"
 #include "kvgen/optimal.h"
+#include "lib/lru_stack.h"
 
 struct curve {
     struct curve_opts o;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "kvgen/export_format.h"
-#include "kvgen/keymap.h"
+#include "lib/keymap.h"
 #include "lib/units.h"
 
 enum {

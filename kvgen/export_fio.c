@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "kvgen/export_format.h"
-#include "kvgen/keymap.h"
 #include "lib/extent.h"
+#include "lib/keymap.h"
 #include "lib/save.h"
 #include "lib/units.h"
 

@@ -10,8 +10,8 @@
 #include "kvgen/export_format.h"
 #include "kvgen/export_sort.h"
 #include "kvgen/iso_time.h"
-#include "kvgen/keymap.h"
 #include "kvgen/lanes.h"
+#include "lib/keymap.h"
 #include "lib/units.h"
 
 #define PRELOAD_TIME INT64_MIN  /* sorts before everything */

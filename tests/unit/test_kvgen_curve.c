@@ -14,7 +14,6 @@
 
 #include "kvgen/curve.h"
 #include "kvgen/hierarchy.h"
-#include "kvgen/lru_stack.h"
 #include "kvgen/optimal.h"
 #include "lib/rng.h"
 
@@ -152,49 +151,6 @@ static void lru_is_exact_for_any_sizes(void **state)
     (void)state;
     check_lru(5, false);
     check_lru(100, true);
-}
-
-/* Distances over more uses than the stack has places, with objects that come and stay. */
-static void stack_survives_its_growth(void **state)
-{
-    (void)state;
-    enum {
-        OBJECTS = 9000
-    };
-    struct rng rng;
-    rng_seed(&rng, 1, 1);
-    struct lru_stack *s = lru_stack_create();
-    uint64_t *last = calloc(OBJECTS, sizeof *last), distance, when = 0;
-    assert_true(s != NULL && last != NULL);
-    for (int i = 0; i < 60000; i++) {
-        uint64_t most = i < 10000 ? 100 : OBJECTS;
-        uint64_t id = rng_below(&rng, most), expected = 0;
-        uint32_t number;
-        assert_int_equal(lru_stack_use(s, ident_block(id), id + 1, &distance, &number), 0);
-        if (i % 500 == 0) { /* by hand: all used since */
-            for (uint64_t o = 0; o < OBJECTS; o++)
-                expected += last[o] >= last[id] && last[o] > 0 ? o + 1 : 0;
-            if (last[id] == 0)
-                expected = LRU_STACK_NEW;
-            else if (last[id] == when)
-                expected = 0;
-            assert_int_equal(distance, expected);
-        }
-        last[id] = ++when;
-    }
-    free(last);
-    lru_stack_free(s);
-}
-
-static void stack_refuses_what_does_not_fit_63_bits(void **state)
-{
-    (void)state;
-    uint64_t distance;
-    uint32_t number;
-    struct lru_stack *s = lru_stack_create();
-    assert_int_equal(lru_stack_use(s, ident_block(1), INT64_MAX, &distance, &number), 0);
-    assert_int_equal(lru_stack_use(s, ident_block(2), 1, &distance, &number), -EOVERFLOW);
-    lru_stack_free(s);
 }
 
 static void no_rows(void *ctx, const struct hierarchy_op *op)
@@ -491,8 +447,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lru_is_exact_for_equal_sizes),
         cmocka_unit_test(lru_is_exact_for_any_sizes),
-        cmocka_unit_test(stack_survives_its_growth),
-        cmocka_unit_test(stack_refuses_what_does_not_fit_63_bits),
         cmocka_unit_test(every_policy_is_the_hierarchys),
         cmocka_unit_test(probes_are_the_hierarchys),
         cmocka_unit_test(prefixes_agree),

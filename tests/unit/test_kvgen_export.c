@@ -18,9 +18,9 @@
 #include "kvgen/export.h"
 #include "kvgen/export_sort.h"
 #include "kvgen/iso_time.h"
-#include "kvgen/keymap.h"
 #include "kvgen/lanes.h"
 #include "lib/frame.h"
+#include "lib/keymap.h"
 #include "lib/rng.h"
 #include "lib/units.h"
 

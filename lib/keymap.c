@@ -1,6 +1,7 @@
 /* keymap.c - an open-addressing table (linear probing, backward-shift deletion) from the hash of a
- * key to a number. Exports keep in it what a row means for the rows behind it. */
-#include "kvgen/keymap.h"
+ * key to a number. Exports and stack distances keep in it what a row means for the rows behind it.
+ */
+#include "lib/keymap.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
-/* keymap.h - a number for each key, the key by its 128-bit hash: what an export has to know of the
- * objects there are. 24 bytes a key, at most half of the places taken. */
-#ifndef KVGEN_KEYMAP_H
-#define KVGEN_KEYMAP_H
+/* keymap.h - a number for each key, the key by its 128-bit hash: for what has to know the objects
+ * there are. 24 bytes a place, at most half of the places taken. */
+#ifndef KVTRACE_KEYMAP_H
+#define KVTRACE_KEYMAP_H
 
 #include <stddef.h>
 #include <stdint.h>

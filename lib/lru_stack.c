@@ -1,23 +1,29 @@
 /* lru_stack.c - the stack of all objects ever used, as a sequence of places in time with the bytes
  * of the objects that were last used there: a distance is a sum over places, which a Fenwick tree
- * gives in O(log n). Fed by the curve; nothing here counts hits. */
-#include "kvgen/lru_stack.h"
+ * gives in O(log n). Fed by curves and reports; nothing here counts hits. */
+#include "lib/lru_stack.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/objects.h"
+#include "lib/keymap.h"
 
-enum {
-    FIRST_PLACES = 1 << 12
+#define FIRST_PLACES (1u << 12)
+#define NONE         UINT32_MAX
+
+/* Of an object that was used. */
+struct object {
+    uint64_t size;
+    uint32_t place;
 };
 
-/* The place of an object is in its .prev. */
 struct lru_stack {
-    struct objects *objects;
+    struct keymap *numbers; /* by key the index into object */
+    struct object *object;
+    uint32_t objects, room;
     uint64_t *tree;       /* Fenwick (1994): tree[i] sums i's lowest set bit of places up to i */
-    uint32_t *owner;      /* of each place the object, OBJECT_NONE: used again since */
+    uint32_t *owner;      /* of each place the object, NONE: used again since */
     uint32_t places, now; /* places is a power of two; place now is the next to be used */
     uint32_t last;        /* object used last */
     uint64_t bytes;
@@ -29,11 +35,11 @@ struct lru_stack *lru_stack_create(void)
     if (s == NULL)
         return NULL;
     s->places = FIRST_PLACES;
-    s->last = OBJECT_NONE;
-    s->objects = objects_create();
+    s->last = NONE;
+    s->numbers = keymap_create();
     s->tree = calloc((size_t)s->places + 1, sizeof *s->tree);
     s->owner = calloc(s->places, sizeof *s->owner);
-    if (s->objects == NULL || s->tree == NULL || s->owner == NULL) {
+    if (s->numbers == NULL || s->tree == NULL || s->owner == NULL) {
         lru_stack_free(s);
         return NULL;
     }
@@ -44,7 +50,8 @@ void lru_stack_free(struct lru_stack *s)
 {
     if (s == NULL)
         return;
-    objects_free(s->objects);
+    keymap_free(s->numbers);
+    free(s->object);
     free(s->tree);
     free(s->owner);
     free(s);
@@ -68,6 +75,8 @@ static uint64_t tree_before(const struct lru_stack *s, uint32_t place)
 
 static int grow(struct lru_stack *s)
 {
+    if (s->places > NONE / 2)
+        return -ENOMEM;
     uint32_t places = s->places * 2;
     uint64_t *tree = realloc(s->tree, ((size_t)places + 1) * sizeof *tree);
     if (tree == NULL)
@@ -86,7 +95,7 @@ static void build(struct lru_stack *s)
 {
     memset(s->tree, 0, ((size_t)s->places + 1) * sizeof *s->tree);
     for (uint32_t i = 0; i < s->now; i++)
-        s->tree[i + 1] = objects_at(s->objects, s->owner[i])->size;
+        s->tree[i + 1] = s->object[s->owner[i]].size;
     for (uint64_t i = 1; i <= s->places; i++)
         if (i + (i & -i) <= s->places)
             s->tree[i + (i & -i)] += s->tree[i];
@@ -96,12 +105,12 @@ static void build(struct lru_stack *s)
  * of them become free, so this costs O(1) a use. */
 static int compact(struct lru_stack *s)
 {
-    if (objects_count(s->objects) > s->places / 2 && grow(s) < 0)
+    if (s->objects > s->places / 2 && grow(s) < 0)
         return -ENOMEM;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < s->now; i++)
-        if (s->owner[i] != OBJECT_NONE) {
-            objects_at(s->objects, s->owner[i])->prev = kept;
+        if (s->owner[i] != NONE) {
+            s->object[s->owner[i]].place = kept;
             s->owner[kept++] = s->owner[i];
         }
     s->now = kept;
@@ -110,21 +119,39 @@ static int compact(struct lru_stack *s)
 }
 
 /* The object leaves its place. */
-static uint64_t lift(struct lru_stack *s, uint32_t number)
+static uint64_t lift(struct lru_stack *s, const struct object *o)
 {
-    struct object *o = objects_at(s->objects, number);
-    uint64_t distance = s->bytes - tree_before(s, o->prev);
-    tree_add(s, o->prev, -o->size);
-    s->owner[o->prev] = OBJECT_NONE;
+    uint64_t distance = s->bytes - tree_before(s, o->place);
+    tree_add(s, o->place, -o->size);
+    s->owner[o->place] = NONE;
     s->bytes -= o->size;
     return distance;
 }
 
-int lru_stack_use(struct lru_stack *s, struct ident id, uint64_t size, uint64_t *distance,
+static int add_object(struct lru_stack *s, struct hash128 key, uint32_t *number)
+{
+    if (s->objects == NONE)
+        return -EOVERFLOW;
+    if (s->objects == s->room) {
+        uint32_t room = s->room == 0 ? FIRST_PLACES : s->room > NONE / 2 ? NONE : 2 * s->room;
+        struct object *grown = realloc(s->object, room * sizeof *grown);
+        if (grown == NULL)
+            return -ENOMEM;
+        s->object = grown;
+        s->room = room;
+    }
+    if (keymap_get(s->numbers, key, s->objects) == NULL)
+        return -ENOMEM;
+    *number = s->objects++;
+    return 0;
+}
+
+int lru_stack_use(struct lru_stack *s, struct hash128 key, uint64_t size, uint64_t *distance,
                   uint32_t *number)
 {
-    *number = objects_find(s->objects, id);
-    if (*number != OBJECT_NONE && *number == s->last) {
+    const uint64_t *known = keymap_find(s->numbers, key);
+    if (known != NULL && *known == s->last) {
+        *number = s->last;
         *distance = 0;
         return 0;
     }
@@ -133,13 +160,15 @@ int lru_stack_use(struct lru_stack *s, struct ident id, uint64_t size, uint64_t 
     if (size > (uint64_t)INT64_MAX - s->bytes)
         return -EOVERFLOW;
     *distance = LRU_STACK_NEW;
-    if (*number != OBJECT_NONE)
-        *distance = lift(s, *number);
-    else if (objects_add(s->objects, id, number) < 0)
-        return -ENOMEM;
-    struct object *o = objects_at(s->objects, *number);
-    o->size = size;
-    o->prev = s->now;
+    if (known != NULL) {
+        *number = (uint32_t)*known;
+        *distance = lift(s, &s->object[*number]);
+    } else {
+        int rc = add_object(s, key, number);
+        if (rc < 0)
+            return rc;
+    }
+    s->object[*number] = (struct object){size, s->now};
     s->owner[s->now] = *number;
     tree_add(s, s->now++, size);
     s->bytes += size;
@@ -147,18 +176,9 @@ int lru_stack_use(struct lru_stack *s, struct ident id, uint64_t size, uint64_t 
     return 0;
 }
 
-bool lru_stack_find(const struct lru_stack *s, struct ident id, uint64_t *size)
-{
-    uint32_t number = objects_find(s->objects, id);
-    if (number == OBJECT_NONE)
-        return false;
-    *size = objects_at(s->objects, number)->size;
-    return true;
-}
-
 uint64_t lru_stack_objects(const struct lru_stack *s)
 {
-    return objects_count(s->objects);
+    return s->objects;
 }
 
 uint64_t lru_stack_bytes(const struct lru_stack *s)
