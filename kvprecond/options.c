@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "kvprecond/plan.h"
 #include "kvprecond/rounds.h"
@@ -196,6 +197,16 @@ static int check_steady(const struct options *o, const struct opt_parser *p, str
     return opt_refuse(p, e, "only --until-steady has rounds", "round", "track", "rounds", NULL);
 }
 
+/* Standard output is the report's. */
+static int check_outputs(const struct options *o, struct err *e)
+{
+    if (o->summary && strcmp(o->summary, "-") == 0)
+        return err_set(e, EINVAL, ERR_INPUT, "--summary", "needs a file; --json prints it");
+    if (o->rounds && strcmp(o->rounds, "-") == 0)
+        return err_set(e, EINVAL, ERR_INPUT, "--rounds", "needs a file; the report is printed");
+    return 0;
+}
+
 /* What a directory, a file and a device can each be told. */
 static int check_kind(const struct options *o, const struct opt_parser *p, struct err *e)
 {
@@ -244,6 +255,8 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
         ret = check_mode(o, p, e);
     if (ret == 0)
         ret = check_steady(o, p, e);
+    if (ret == 0)
+        ret = check_outputs(o, e);
     if (ret == 0)
         ret = check_blocks(o, e);
     if (ret == 0)

@@ -156,6 +156,12 @@ if mkfs.ext4 -q -m 0 -N 128 "$loop" 2>/dev/null && mount "$loop" "$TMP/mount" 2>
     is 'the summary says so' "$(json ended_by) $(json complete)" 'ENOSPC False'
     like 'and what was written' "$(cat "$TMP/stdout")" 'written +[67]\.[0-9]* MiB of 10\.00 MiB, ended by ENOSPC'
     is 'the files are removed' "$(ls -A "$TMP/mount")" lost+found
+    exits 'a directory is purged' 0 "$kvprecond" --purge --size 1M --summary "$TMP/summary.json" "$TMP/mount"
+    if [ "$(json purge.error)" = None ]; then
+        is 'the free space of its file system is trimmed' "$(($(json purge.discarded_bytes) > 10 * 1048576))" 1
+    else
+        like 'what is not possible is said' "$(cat "$TMP/stdout")" 'purge +not possible'
+    fi
     umount "$TMP/mount"
 fi
 

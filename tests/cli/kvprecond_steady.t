@@ -104,6 +104,7 @@ like 'the text says why it ended' "$(cat "$TMP/stdout")" 'ended by SIGINT'
 not_ok 'nothing is left' test -e "$TMP/dir"
 
 exits 'rounds that cannot be written' 1 "$kvprecond" --size 1M --until-steady --round 10ms --rounds "$TMP/none/r.csv" "$TMP/dir"
+exits 'rounds on standard output, where the report is' 2 "$kvprecond" --size 1M --until-steady --rounds - "$TMP/dir"
 exits 'a round of no length' 2 "$kvprecond" --size 1M --until-steady --round 0 "$TMP/dir"
 
 done_testing
