@@ -8,7 +8,7 @@
 # elapsed FILE: ms from zero to the last completion.
 elapsed() { awk -F, 'NR > 1 { e = $9 + $10 / 1e6; if (e > m) m = e } END { printf "%d", m * 1000 }' "$1"; }
 
-plan 13
+plan 17
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 200; i++) printf "%.3f,Write,4096,Tier-1,k%d,Prefill\n", 100 + i * 0.005, i
@@ -42,6 +42,16 @@ late=$(awk -F, 'END { printf "%d", ($9 + $10 / 1e6 - $7) * 1000 }' "$TMP/r.csv")
 ok "response time shows the queue ($late ms)" test "$late" -ge 450
 service=$(awk -F, 'NR > 1 { print int($10) }' "$TMP/r.csv" | sort -n | sed -n 50p)
 ok "service time does not ($service us)" test "$service" -ge 9900 -a "$service" -lt 40000
+
+# The engine stalls from 300 to 500 ms after its first operation: every row due in that time ends behind it, and none is lost.
+for inflight in 1 64; do
+    "$BIN/kvreplay" --timing trace --tier-engine 1=sim:lat=100us,stall=300ms+200ms --inflight $inflight --lag-limit 1h \
+        --lateness-budget 1s -o "$TMP/r.csv" "$TMP/t.csv" 2>/dev/null
+    is "a stall is seen by all rows due in it, $inflight in flight" \
+        "$(awk -F, 'NR > 1 && $7 > 0.35 && $7 < 0.5 { n++; if ($9 + $10 / 1e6 < 0.5) print } END { print n }' "$TMP/r.csv")" 29
+    is "in what was due from the schedule on, $inflight in flight" \
+        "$(awk -F, 'NR > 1 && sprintf("%.6f", $7) != sprintf("%.6f", $1 - 100) { print }' "$TMP/r.csv")" ""
+done
 
 # Closed: two users on that server. A row every 10 ms of each, and 10 ms of service: rounds of 20 ms, not of 10.
 awk 'BEGIN {
