@@ -1,0 +1,89 @@
+#!/bin/sh
+# kvreplay_interrupt.t - runs stopped at random moments. By SIGINT and SIGTERM: the result file reads whole, its rows are all
+# finished operations, the directory is gone, the exit status is the signal's. By SIGKILL: the next run clears what was left, and
+# the result file reads to its last whole frame. KVTRACE_RUNS=50 does more of it, KVTRACE_SEED others.
+# A bug looked like this: a result that ended within a frame, a row without its result, a file that outlived its run.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+runs=${KVTRACE_RUNS:-8} seed=${KVTRACE_SEED:-1}
+# Rewrites, reads, moves and deletes of objects of odd sizes, without end as far as a run here goes; some are read first.
+awk 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Arrival,Duration_us"
+    for (i = 0; i < 80000; i++) {
+        size = 1 + i * 7919 % 200000; t = i / 20000
+        printf "%.4f,Write,%d,Tier-2,k%d,Prefill,%d,%.4f,\n", t, size, i, i, t
+        printf "%.4f,Read,%d,Tier-2,k%d,Decode,%d,%.4f,\n", t, size, i, i, t
+        if (i % 3 == 0) printf "%.4f,Delete,%d,Tier-2,k%d,Evict,%d,%.4f,\n", t, size, i, i, t
+        else printf "%.4f,Read,%d,Tier-2,k%d,Evict,%d,%.4f,\n", t, size, i, i, t
+        if (i % 10 == 0) printf "%.4f,Read,100,Tier-2,old%d,Evict,%d,%.4f,\n", t, i % 1000, i, t
+    }
+}' >"$TMP/t.csv"
+# Moments from 0.05 s on, the first ones of them before the first row.
+moments() { awk -v n="$1" -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i < n; i++) printf "%.2f\n", 0.05 + rand() * 0.8 }'; }
+replay() { exec "$BIN/kvreplay" --nvme "$TMP/d" --iodepth 8 --frames many -o "$TMP/r.csv.zst" --progress none "$@" "$TMP/t.csv" 2>"$TMP/stderr"; }
+
+# judged STATUS: what is wrong with a run that ended with that status; nothing: nothing.
+judged() {
+    [ "$1" -eq "$want" ] || echo "exit status $1, wanted $want: $(cat "$TMP/stderr")"
+    [ ! -e "$TMP/d" ] || echo "the directory is still there"
+    if [ -e "$TMP/r.csv.zst" ]; then
+        zstd -tq "$TMP/r.csv.zst" 2>&1
+        zstd -dcq "$TMP/r.csv.zst" | awk -F, 'NR == 1 { n = NF } NF != n || (NR > 1 && $NF != "ok") || $14 == "" { bad++ }
+            END { if (bad || !NR) print bad + 0 " bad rows of " NR - 1 }'
+    else
+        grep -q . "$TMP/stderr" && echo "no result, and: $(cat "$TMP/stderr")"
+    fi
+}
+
+plan $((runs + 8))
+run=0 rows=0
+for moment in $(moments "$runs"); do
+    run=$((run + 1))
+    case $((run % 4)) in
+    0) how='--timing served --workers 20' ;;
+    1) how='--inflight 64' ;;
+    2) how='--timing trace --ioengine psync' ;;
+    3) how='--inflight 1 --verify full' ;;
+    esac
+    if [ $((run % 2)) -eq 0 ]; then signal=INT want=130; else signal=TERM want=143; fi
+    rm -f "$TMP/r.csv.zst"
+    # shellcheck disable=SC2086
+    replay --limit 50000 $how &
+    pid=$!
+    sleep "$moment"
+    kill -s $signal $pid
+    status=0
+    wait $pid || status=$?
+    is "run $run: SIG$signal after $moment s, $how" "$(judged $status)" ""
+    [ ! -e "$TMP/r.csv.zst" ] || rows=$((rows + $(zstd -dcq "$TMP/r.csv.zst" | wc -l)))
+done
+ok "rows were done in them ($rows)" test "$rows" -gt $((runs * 5))
+
+# Killed: with the objects kept in place, one frame and more behind it.
+frames() { python3 -c '
+import struct, sys
+b, at, n = open(sys.argv[1], "rb").read(), 0, 0
+while (at := b.find(struct.pack("<I", 0xFD2FB528), at)) >= 0: at, n = at + 1, n + 1
+print(n)' "$1"; }
+rm -f "$TMP/r.csv.zst"
+"$BIN/kvreplay" --nvme "$TMP/d" --tier-engine 1=null --loops 100 -o "$TMP/r.csv.zst" --progress none "$(
+    { head -n 1 "$TMP/t.csv"; sed 1d "$TMP/t.csv" | awk -F, -v OFS=, '{ if (NR % 2000) $4 = "Tier-1"; print }'; } >"$TMP/k.csv"; echo "$TMP/k.csv")" \
+    2>"$TMP/stderr" &
+pid=$!
+for _ in $(seq 800); do
+    [ -s "$TMP/r.csv.zst" ] && [ "$(frames "$TMP/r.csv.zst")" -ge 2 ] && break
+    sleep 0.01
+done
+kill -s KILL $pid
+wait $pid 2>/dev/null
+is "SIGKILL: the marker and objects are left" "$(find "$TMP/d" -type f | wc -l | awk '{ print ($1 > 1) }')" 1
+"$BIN/kvstat" --json -o "$TMP/k.json" "$TMP/r.csv.zst" 2>"$TMP/stderr"
+isnt "the result is cut" $? 0
+like "is said" "$(cat "$TMP/stderr")" 'r.csv.zst'
+whole=$(zstd -dcq "$TMP/r.csv.zst" 2>/dev/null | grep -c ',ok$')
+ok "its whole frames read ($whole rows)" test "$whole" -gt 1000
+is "no row of them is unfinished" "$(zstd -dcq "$TMP/r.csv.zst" 2>/dev/null | sed '1d;$d' | grep -Evc ',(ok|absent)$')" 0
+(replay --limit 500)
+is "the next run is well" $? 0
+not_ok "and clears what was left" test -e "$TMP/d"
