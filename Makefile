@@ -31,7 +31,8 @@ KVGEN     := kvgen option_table options models workload population population_fi
              export_cachesim summary summary_text
 KVREPLAY  := kvreplay options autoscale search each replay survey capacity tiers populate storage gate reader objects plan order \
              timers tier_map \
-             schedule lag admit pace flights sched worker results stats notices show residency summary summary_text
+             schedule lag admit pace flights sched worker results stats notices show residency link ceiling summary \
+             summary_text
 KVSTAT    := kvstat options inputs scan agg groups order occupancy requests_run requests series run figures \
              assess leaves runs document stats headline compare reference verify hgrm columns gnuplot plot \
              report_text report_cells report_assess report_series report_compare report_table report_verify \

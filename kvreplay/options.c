@@ -369,6 +369,13 @@ const struct opt options_table[] = {
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
      .help = "Writes the summary as JSON."},
+    {.name = "ceiling",
+     .type = OPT_TEXT,
+     .offset = AT(ceiling),
+     .arg = "FILE",
+     .flags = OPT_NO_EFFECT,
+     .help = "Summary of a run with --null over the same trace on this host: a run that comes "
+             "within 70 % of it says so."},
     {.name = "progress",
      .type = OPT_ENUM,
      .offset = AT(progress),
@@ -427,10 +434,10 @@ static int options_check_mode(const struct opt_parser *p, const struct options *
     if (rc == 0)
         rc = options_check_served(p, o, e);
     if (rc == 0 && o->null)
-        rc = opt_refuse(p, e, "has no meaning with --null", "nvme", "layout", "destroy-data",
-                        "tier-engine", "keep", "gpu", "gpu-bandwidth", "gpu-latency", "reserve",
-                        "chunk-size", "iodepth", "rings", "ioengine", "sqpoll", "iopoll",
-                        "buffered", "sync", "verify", (char *)NULL);
+        rc = opt_refuse(p, e, "has no meaning with --null", "ceiling", "nvme", "layout",
+                        "destroy-data", "tier-engine", "keep", "gpu", "gpu-bandwidth",
+                        "gpu-latency", "reserve", "chunk-size", "iodepth", "rings", "ioengine",
+                        "sqpoll", "iopoll", "buffered", "sync", "verify", (char *)NULL);
     if (rc == 0 && !o->nvme)
         rc = opt_refuse(p, e, "has a meaning only with --nvme", "layout", "destroy-data", "rings",
                         "keep", "reserve", "chunk-size", "iodepth", "ioengine", "sqpoll", "iopoll",
@@ -453,8 +460,8 @@ static int options_check_autoscale(const struct opt_parser *p, struct options *o
         return opt_refuse(p, e, "has a meaning only with --autoscale", "each", "step-warmup",
                           "step-duration", "start-users", "max-users", "storage-p95", "qos-p95",
                           "target-saturation", (char *)NULL);
-    rc = opt_refuse(p, e, "has no meaning with --autoscale", "timing", "workers", "users", "limit",
-                    "loops", "duration", "warmup", "keep", (char *)NULL);
+    rc = opt_refuse(p, e, "has no meaning with --autoscale", "ceiling", "timing", "workers",
+                    "users", "limit", "loops", "duration", "warmup", "keep", (char *)NULL);
     if (rc < 0)
         return rc;
     n = opt_operands(p, &operand);

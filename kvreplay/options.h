@@ -46,7 +46,7 @@ enum {
 }; /* then enum order_mode + 1 */
 
 struct options {
-    const char *nvme, *output, *summary, *gpu;
+    const char *nvme, *output, *summary, *ceiling, *gpu;
     double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_percent;
     uint64_t users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, rings, limit,
         threads;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kvreplay/link.h"
 #include "kvreplay/populate.h"
 #include "kvreplay/residency.h"
 #include "kvreplay/sched.h"
@@ -29,6 +30,7 @@ struct replay {
     struct survey survey;
     bool surveyed;
     struct tier_map map;
+    struct ceiling ceiling;
     struct bell *bell;
     struct tiers tiers;
     struct objects *objects;
@@ -360,32 +362,35 @@ static void replay_summary(const struct replay *r, struct summary *s)
     bool whole = r->outcome.end == SCHED_DONE || r->outcome.end == SCHED_DURATION;
     int64_t elapsed = r->stats.last_done_ns - r->outcome.zero_ns;
 
-    *s = (struct summary){.argc = r->in->argc,
-                          .argv = r->in->argv,
-                          .started_wall_ns = r->started_wall_ns,
-                          .input = r->reader_stuck ? "standard input" : trace_name(r->trace),
-                          .digest = r->reader_stuck ? "" : trace_digest(r->trace),
-                          .options = r->in->parser,
-                          .stats = &r->stats,
-                          .tiers = &r->tiers,
-                          .populated = r->populated,
-                          .skipped = r->skipped,
-                          .bad_rows = r->reader_stuck ? 0 : trace_bad_rows(r->trace, NULL),
-                          .zero_ns = r->outcome.zero_ns,
-                          .elapsed_ns = elapsed > 0 ? elapsed : 0,
-                          .warmup_ns = r->o->warmup_ns,
-                          .cpu_ns = r->cpu_ns,
-                          .sync_ns = r->sync_ns,
-                          .timed = r->o->timing != TIMING_ASAP,
-                          .workers = r->o->workers,
-                          .interrupted = !whole,
-                          .by_duration = r->outcome.end == SCHED_DURATION,
-                          .lagged = r->outcome.lagged,
-                          .lateness_budget_ns = r->o->lateness_budget_ns,
-                          .counted = r->counted,
-                          .before = r->before,
-                          .after = r->after,
-                          .resident_share = r->resident_share};
+    *s =
+        (struct summary){.argc = r->in->argc,
+                         .argv = r->in->argv,
+                         .started_wall_ns = r->started_wall_ns,
+                         .input = r->reader_stuck ? "standard input" : trace_name(r->trace),
+                         .digest = r->reader_stuck ? "" : trace_digest(r->trace),
+                         .options = r->in->parser,
+                         .stats = &r->stats,
+                         .tiers = &r->tiers,
+                         .populated = r->populated,
+                         .skipped = r->skipped,
+                         .bad_rows = r->reader_stuck ? 0 : trace_bad_rows(r->trace, NULL),
+                         .zero_ns = r->outcome.zero_ns,
+                         .elapsed_ns = elapsed > 0 ? elapsed : 0,
+                         .warmup_ns = r->o->warmup_ns,
+                         .cpu_ns = r->cpu_ns,
+                         .sync_ns = r->sync_ns,
+                         .timed = r->o->timing != TIMING_ASAP,
+                         .workers = r->o->workers,
+                         .interrupted = !whole,
+                         .by_duration = r->outcome.end == SCHED_DURATION,
+                         .lagged = r->outcome.lagged,
+                         .lateness_budget_ns = r->o->lateness_budget_ns,
+                         .counted = r->counted,
+                         .before = r->before,
+                         .after = r->after,
+                         .resident_share = r->resident_share,
+                         .link_bytes_per_s = link_bytes_per_s("/sys", r->tiers.storage.device.name),
+                         .ceiling = r->ceiling};
     summary_judge(s);
 }
 
@@ -430,6 +435,8 @@ static int replay_prepare(struct replay *r, struct err *e)
         return err_nomem(e, "replay");
     r->notices.progress = r->show.progress = r->progress;
     int rc = tier_map_parse(&r->map, &r->o->tier_map, e);
+    if (rc == 0 && r->o->ceiling)
+        rc = ceiling_load(&r->ceiling, r->o->ceiling, e);
     if (rc == 0)
         rc = replay_open_trace(r, e);
     if (rc == 0)

@@ -9,6 +9,9 @@
 
 #include "lib/units.h"
 
+#define SUMMARY_ENOUGH       64e6 /* bytes, to judge a share or a rate by */
+#define SUMMARY_NEAR_CEILING 0.7
+
 static void summary_why(struct summary *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void summary_why(struct summary *s, const char *format, ...)
@@ -22,20 +25,85 @@ static void summary_why(struct summary *s, const char *format, ...)
     va_end(args);
 }
 
+static void summary_note(struct summary *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void summary_note(struct summary *s, const char *format, ...)
+{
+    va_list args;
+    if (s->notes == SUMMARY_WHY)
+        return;
+    va_start(args, format);
+    vsnprintf(s->note[s->notes++], sizeof(s->note[0]), format, args);
+    va_end(args);
+}
+
 /* A direct run moves every byte of the application over the device. */
+static void judge_moved(struct summary *s, const char *did, uint64_t app, uint64_t seen,
+                        const char *instead)
+{
+    const char *fallbacks = s->tiers->info[TRACE_STORAGE].fallbacks;
+
+    if (s->counted && (double)app >= SUMMARY_ENOUGH && (double)seen < 0.9 * (double)app)
+        summary_note(s, "the device %s %.0f %% of the bytes that Tier-2 asked for: the rest %s%s",
+                     did, 100 * (double)seen / (double)app, instead,
+                     fallbacks[0] ? "; see fallbacks" : "");
+}
+
+/* No drive is faster than its link. */
+static void judge_link(struct summary *s, unsigned op)
+{
+    struct stats_group sum;
+    char rate[32], link[32];
+
+    if (s->link_bytes_per_s && stats_sum(s->stats, TRACE_STORAGE, op, &sum) == 0 &&
+        (double)sum.bytes >= SUMMARY_ENOUGH && stats_rate(&sum) > (double)s->link_bytes_per_s)
+        summary_note(s,
+                     "Tier-2 %s at %s are more than the device's link carries (%s): a cache was "
+                     "measured",
+                     op == TRACE_READ ? "reads" : "writes",
+                     units_format_rate(rate, sizeof(rate), stats_rate(&sum)),
+                     units_format_rate(link, sizeof(link), (double)s->link_bytes_per_s));
+    if (s->link_bytes_per_s)
+        stats_group_release(&sum);
+}
+
 static void judge_device(struct summary *s)
 {
     const struct stats *st = s->stats;
-    const char *fallbacks = s->tiers->info[TRACE_STORAGE].fallbacks;
-    double app = (double)st->read_bytes[TRACE_STORAGE],
-           seen = (double)(s->after.read_bytes - s->before.read_bytes);
 
-    if (!s->counted || app < 64e6 || seen >= 0.9 * app)
+    judge_moved(s, "read", st->read_bytes[TRACE_STORAGE],
+                s->after.read_bytes - s->before.read_bytes, "came from a cache");
+    judge_moved(s, "wrote", st->write_bytes[TRACE_STORAGE],
+                s->after.write_bytes - s->before.write_bytes,
+                "stayed in one, or was never written");
+    judge_link(s, TRACE_READ);
+    judge_link(s, TRACE_WRITE);
+}
+
+double summary_of_ceiling(const struct summary *s)
+{
+    const struct ceiling *c = &s->ceiling;
+    bool same = c->same_host && s->digest[0] && strcmp(s->digest, c->digest) == 0;
+    return c->rows_per_s > 0 && same ? summary_rows_per_s(s) / c->rows_per_s : -1;
+}
+
+static void judge_ceiling(struct summary *s)
+{
+    const struct ceiling *c = &s->ceiling;
+    double share = summary_of_ceiling(s);
+
+    if (c->rows_per_s <= 0)
         return;
-    snprintf(s->note[s->notes++], sizeof(s->note[0]),
-             "the device read %.0f %% of the bytes that Tier-2 reads asked for: the rest came from "
-             "a cache%s%s",
-             100 * seen / app, fallbacks[0] ? "; " : "", fallbacks[0] ? "see fallbacks" : "");
+    if (!c->same_host)
+        summary_note(s, "the ceiling was measured on another host: not compared");
+    else if (share < 0)
+        summary_note(s, "the ceiling was measured with another trace, or a trace was not read to "
+                        "its end: not compared");
+    else if (share >= SUMMARY_NEAR_CEILING)
+        summary_note(s,
+                     "%.0f %% of the client's own ceiling (%.0f rows/s): this is the speed of the "
+                     "client as much as of the target",
+                     100 * share, c->rows_per_s);
 }
 
 void summary_judge(struct summary *s)
@@ -59,6 +127,7 @@ void summary_judge(struct summary *s)
     if (s->interrupted)
         summary_why(s, "the run was stopped before the end of the trace");
     judge_device(s);
+    judge_ceiling(s);
 }
 
 double summary_cpu_per_gib(const struct summary *s)
@@ -286,6 +355,10 @@ static void json_kernel(struct jsonout *j, const struct summary *s)
     }
     jsonout_u64(j, "application_read_bytes", s->stats->read_bytes[TRACE_STORAGE]);
     jsonout_u64(j, "application_write_bytes", s->stats->write_bytes[TRACE_STORAGE]);
+    if (s->link_bytes_per_s)
+        jsonout_u64(j, "link_bytes_per_s", s->link_bytes_per_s);
+    else
+        jsonout_null(j, "link_bytes_per_s");
     jsonout_f64(j, "page_cache_resident_share", s->resident_share >= 0 ? s->resident_share : NAN);
     jsonout_end(j);
 }
@@ -321,6 +394,7 @@ struct jsonout *summary_json(const struct summary *s)
     jsonout_end(j);
     json_groups(j, s->stats);
     json_kernel(j, s);
+    jsonout_f64(j, "share_of_ceiling", summary_of_ceiling(s) >= 0 ? summary_of_ceiling(s) : NAN);
     jsonout_object(j, "options");
     jsonout_options(j, s->options);
     jsonout_end(j);

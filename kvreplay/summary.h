@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "kvreplay/ceiling.h"
 #include "kvreplay/populate.h"
 #include "kvreplay/sched.h"
 #include "kvreplay/stats.h"
@@ -37,7 +38,9 @@ struct summary {
     int64_t lateness_budget_ns;
     bool counted; /* the kernel counted for the device under the target */
     struct target_counters before, after;
-    double resident_share; /* negative: not known */
+    double resident_share;     /* negative: not known */
+    uint64_t link_bytes_per_s; /* of the device under the target; 0: not known */
+    struct ceiling ceiling;
     /* set by summary_judge */
     bool valid;
     unsigned whys;
@@ -48,6 +51,8 @@ struct summary {
 
 /* Decides validity and what looks impossible. */
 void summary_judge(struct summary *s);
+/* Rows in a second by the ceiling's; negative: there is none, or it is of another trace or host. */
+double summary_of_ceiling(const struct summary *s);
 /* CPU seconds per GiB moved by all tiers; negative: nothing was moved. */
 double summary_cpu_per_gib(const struct summary *s);
 /* Rows in a second from the end of the warm-up to the last completion; negative: no time went by.
