@@ -42,8 +42,13 @@ sees() {
     printf '%-20s %-6s %s\n' "$check" "$verdict" "$seen"
 }
 
-# reads NAME TIER: reads of that tier in a check's result. bad NAME: rows that were not honoured.
-reads() { kvstat --by tier,op --csv "$out/$1.result.csv.zst" | pick "groups.$2/Read.ops" | sed 's/^-$/0/'; }
+# uses NAME TIER: reads and writes of that tier in a check's result.
+uses() {
+    kvstat --by tier,op --csv "$out/$1.result.csv.zst" | pick "groups.$2/Read.ops" "groups.$2/Write.ops" |
+        awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# bad NAME: rows that were not honoured.
 bad() {
     kvstat --csv "$out/$1.result.csv.zst" | pick status.absent status.corrupt status.failed |
         awk '{ sum += $1 } END { print sum + 0 }'
@@ -65,14 +70,14 @@ for name in $(echo "$names" | tr , ' '); do
     storage-only) # no memory tiers: everything goes to the drive
         serve "$name" "$users" "$seconds" --model "$small" --gpu-mem-gb 0 --cpu-mem-gb 0 \
             --storage-capacity-gb "$storage" --generation-mode none
-        n=$(reads "$name" Tier-2)
-        sees "$name" "$n reads from storage, $(bad "$name") rows not honoured" "$n" -gt 0 -a "$(bad "$name")" -eq 0
+        n=$(uses "$name" Tier-2)
+        sees "$name" "$n reads and writes of storage, $(bad "$name") rows not honoured" "$n" -gt 0 -a "$(bad "$name")" -eq 0
         ;;
     three-tiers) # memory for two requests each, so that all three are in use
         serve "$name" "$users" "$seconds" --model tiny-1b --gpu-mem-gb 0.1 --cpu-mem-gb 0.1 \
             --storage-capacity-gb "$storage" --generation-mode none
-        sees "$name" "reads: $(reads "$name" Tier-0) GPU, $(reads "$name" Tier-1) CPU, $(reads "$name" Tier-2) storage" \
-            "$(reads "$name" Tier-0)" -gt 0 -a "$(reads "$name" Tier-1)" -gt 0 -a "$(reads "$name" Tier-2)" -gt 0
+        sees "$name" "reads and writes: $(uses "$name" Tier-0) GPU, $(uses "$name" Tier-1) CPU, $(uses "$name" Tier-2) storage" \
+            "$(uses "$name" Tier-0)" -gt 0 -a "$(uses "$name" Tier-1)" -gt 0 -a "$(uses "$name" Tier-2)" -gt 0
         ;;
     autoscale-qos) # the most users whose reads stay within 100 ms
         n=$(autoscale "$name" qos --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage")
