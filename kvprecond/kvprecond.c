@@ -115,7 +115,6 @@ static int make_plan(struct run *r, struct err *e)
     }
     p.file_bytes = r->o.kind == TARGET_DIR ? r->o.file_bytes : p.region;
     plan_init(&r->plan, &p);
-    r->report.plan = &r->plan;
     r->report.size_bytes = plan_volume_bytes(&r->plan);
     r->bufs = fill_buffers((unsigned)r->o.iodepth, p.write_bytes);
     return place_plan(r->place, &r->plan, (r->bufs + 1) * (unsigned)r->o.threads, e);

@@ -19,7 +19,6 @@ enum {
 
 struct report {
     const struct options *o;
-    const struct plan *plan;
     struct fill_result fill;
     struct rounds rounds;
     const struct hist *service;           /* of the fill */

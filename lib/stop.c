@@ -55,6 +55,8 @@ int stop_install(struct err *e)
         rc = install(SIGTERM, on_signal);
     if (!rc)
         rc = install(SIGPIPE, SIG_IGN);
+    if (!rc)
+        rc = install(SIGXFSZ, SIG_IGN);
     if (rc)
         return err_errno(e, rc, ERR_FAILED, "", "cannot install signal handlers");
     return 0;

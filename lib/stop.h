@@ -5,8 +5,9 @@
 #include "lib/err.h"
 
 /* Installs handlers for SIGINT and SIGTERM (the first sets the flag, a second one ends the process
- * at once by the signal's default action) and ignores SIGPIPE. Without SA_RESTART: blocking calls
- * that a signal interrupts fail with EINTR. 0 or negative errno. */
+ * at once by the signal's default action) and ignores SIGPIPE and SIGXFSZ: a write that cannot be
+ * done fails with EPIPE or EFBIG instead. Without SA_RESTART: blocking calls that a signal
+ * interrupts fail with EINTR. 0 or negative errno. */
 int stop_install(struct err *e);
 /* 0, or the signal that was received first. Async-signal-safe, any thread. */
 int stop_signal(void);

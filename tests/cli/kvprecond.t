@@ -121,6 +121,19 @@ not_ok 'does not leave the files' test -e "$TMP/dir"
 
 # ---- ended early ----
 
+# limited COMMAND...: with files of 1 MiB at most.
+limited() (
+    ulimit -f 2048
+    exec "$@"
+)
+exits 'a limit to the size of files ends a fill' 1 limited "$kvprecond" --size 9M --file-size 3M --ioengine psync "$TMP/dir"
+like 'with the reason' "$(cat "$TMP/stderr")" '^kvprecond: .*/fill-000000\.kv: .*File too large'
+like 'the report says what ended it' "$(cat "$TMP/stdout")" 'written +0 B of 9\.00 MiB, ended by EFBIG'
+not_ok 'and nothing is left' test -e "$TMP/dir"
+: >"$TMP/small"
+exits 'a single file is unusable under it' 3 limited "$kvprecond" --size 9M "$TMP/small"
+is 'and stays as it was' "$(stat -c %s "$TMP/small")" 0
+
 # A long fill is stopped as soon as it has begun to write.
 stopped() { # stopped SIGNAL [OPTION...]
     signal=$1

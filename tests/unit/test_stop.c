@@ -1,7 +1,7 @@
 /* test_stop.c - signals: the first SIGINT or SIGTERM sets the flag and wakes a sleeper, the second
- * of either kind kills, SIGPIPE does nothing, and the exit status tells which came first. Each case
- * runs in a child, because the flag cannot be lowered again. A bug here is a program that Ctrl-C
- * cannot end, or a lost wake-up. */
+ * of either kind kills, SIGPIPE and SIGXFSZ do nothing, and the exit status tells which came first.
+ * Each case runs in a child, because the flag cannot be lowered again. A bug here is a program that
+ * Ctrl-C cannot end, or a lost wake-up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,6 +39,7 @@ static int first_signal(void)
     if (stop_install(&e) || stop_signal() != 0 || stop_exit_status(5) != 5)
         return 1;
     raise(SIGPIPE);
+    raise(SIGXFSZ);
     if (stop_signal() != 0)
         return 2;
     raise(SIGTERM);
