@@ -1,0 +1,56 @@
+#!/bin/sh
+# small-objects.sh [DIR] [PAIRS] - random reads of objects of 16 KiB in a slab, 64 in flight, headers verified, against
+# fio's random reads of that size from the same file (io_uring, O_DIRECT, registered file and buffers, depth 64).
+# ABBA pairs (fio, kvreplay, kvreplay, fio), and fio against itself in the same rhythm for the noise. Prints IOPS
+# ratios and their geometric mean; judges nothing. Skips without fio. OBJECTS and READS change the load.
+set -eu
+TOP=$(cd "$(dirname "$0")/../.." && pwd)
+case ${BUILD:=build} in
+/*) BIN=$BUILD/bin ;;
+*) BIN=$TOP/$BUILD/bin ;;
+esac
+command -v fio >/dev/null 2>&1 || { echo "small-objects: skipped, fio is not installed"; exit 0; }
+DIR=${1:-${TMPDIR:-/tmp}}
+PAIRS=${2:-6}
+OBJECTS=${OBJECTS:-65536}
+READS=${READS:-100000}
+TMP=$(mktemp -d "$DIR/small-objects.XXXXXX")
+trap 'rm -rf "$TMP"' EXIT
+
+# trace OP ROWS: rows on random objects; writes go through them in order.
+trace() {
+    awk -v op="$1" -v rows="$2" -v n="$OBJECTS" 'BEGIN {
+        srand(1)
+        print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
+        for (i = 0; i < rows; i++)
+            printf "0,%s,16384,Tier-2,k%d,%s\n", op, op == "Write" ? i : int(rand() * n), op == "Read" ? "Decode" : "Prefill"
+    }'
+}
+trace Write "$OBJECTS" >"$TMP/Write.csv"
+trace Read "$READS" >"$TMP/Read.csv"
+: >"$TMP/slab"
+
+# replay OP: reads per second.
+replay() {
+    "$BIN/kvreplay" --nvme "$TMP/slab" --keep --inflight 64 --iodepth 64 --chunk-size "${CHUNK:-64KiB}" --ioengine uring \
+        --rings "${RINGS:-1}" --progress none -o /dev/null --summary "$TMP/s.json" "$TMP/$1.csv" 2>/dev/null
+    awk -F'[:,]' '/"elapsed_s"/ { e = $2 } /"ok"/ { n = $2 } END { printf "%.0f\n", n / e }' "$TMP/s.json"
+}
+
+# plain: fio's, from the part of the file that holds the objects.
+plain() {
+    fio --name=f --filename="$TMP/slab" --rw=randread --bs=16k --iodepth=64 --direct=1 --ioengine=io_uring --registerfiles=1 \
+        --fixedbufs=1 --norandommap=1 --offset=1m --size=$((OBJECTS * 16))k --io_size=$((READS * 16))k \
+        --output-format=terse --terse-version=3 --readonly 2>/dev/null | awk -F';' '{ print $8 }'
+}
+
+replay Write >/dev/null
+replay Read >/dev/null
+i=0
+while [ "$i" -lt "$PAIRS" ]; do
+    echo "$(plain) $(replay Read) $(replay Read) $(plain) $(plain) $(plain)"
+    i=$((i + 1))
+done | awk '{
+    r1 = $2 / $1; r2 = $3 / $4; lr += log(r1) + log(r2); ls += log($5 / $6); n++
+    printf "pair %d: kvreplay/fio %.3f %.3f (fio %d IOPS), fio/fio %.3f\n", n, r1, r2, $1, $5 / $6
+} END { printf "geometric means of %d pairs: kvreplay/fio %.3f, fio/fio %.3f\n", n, exp(lr / 2 / n), exp(ls / n) }'
