@@ -333,6 +333,22 @@ const struct opt options_table[] = {
      .choices = "none|header|full",
      .def = "header",
      .help = "What is checked of each block that is read."},
+    {.name = "compress-ratio",
+     .type = OPT_F64,
+     .offset = AT(compress_ratio),
+     .arg = "R",
+     .def = "1",
+     .min = 1,
+     .max = 64,
+     .help = "Tier-2 objects that a compressor makes R times smaller."},
+    {.name = "dedup-ratio",
+     .type = OPT_F64,
+     .offset = AT(dedup_ratio),
+     .arg = "R",
+     .def = "1",
+     .min = 1,
+     .max = 255,
+     .help = "Tier-2 objects of which R blocks one after another are alike."},
     {.type = OPT_HEADING, .help = "Output"},
     {.name = "output",
      .letter = 'o',
@@ -434,14 +450,15 @@ static int options_check_mode(const struct opt_parser *p, const struct options *
     if (rc == 0)
         rc = options_check_served(p, o, e);
     if (rc == 0 && o->null)
-        rc = opt_refuse(p, e, "has no meaning with --null", "ceiling", "nvme", "layout",
-                        "destroy-data", "tier-engine", "keep", "gpu", "gpu-bandwidth",
-                        "gpu-latency", "reserve", "chunk-size", "iodepth", "rings", "ioengine",
-                        "sqpoll", "iopoll", "buffered", "sync", "verify", (char *)NULL);
+        rc = opt_refuse(p, e, "has no meaning with --null", "ceiling", "nvme", "compress-ratio",
+                        "dedup-ratio", "layout", "destroy-data", "tier-engine", "keep", "gpu",
+                        "gpu-bandwidth", "gpu-latency", "reserve", "chunk-size", "iodepth", "rings",
+                        "ioengine", "sqpoll", "iopoll", "buffered", "sync", "verify", (char *)NULL);
     if (rc == 0 && !o->nvme)
-        rc = opt_refuse(p, e, "has a meaning only with --nvme", "layout", "destroy-data", "rings",
-                        "keep", "reserve", "chunk-size", "iodepth", "ioengine", "sqpoll", "iopoll",
-                        "buffered", "sync", (char *)NULL);
+        rc =
+            opt_refuse(p, e, "has a meaning only with --nvme", "compress-ratio", "dedup-ratio",
+                       "layout", "destroy-data", "rings", "keep", "reserve", "chunk-size",
+                       "iodepth", "ioengine", "sqpoll", "iopoll", "buffered", "sync", (char *)NULL);
     if (rc == 0 && o->ioengine == 2)
         rc = opt_refuse(p, e, "has no meaning with --ioengine psync", "sqpoll", "iopoll",
                         (char *)NULL);

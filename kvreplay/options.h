@@ -47,7 +47,7 @@ enum {
 
 struct options {
     const char *nvme, *output, *summary, *ceiling, *gpu;
-    double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_percent;
+    double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_percent, compress_ratio, dedup_ratio;
     uint64_t users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, rings, limit,
         threads;
     int64_t warmup_ns, duration_ns, gpu_latency_ns, lag_limit_ns, lateness_budget_ns;

@@ -379,6 +379,7 @@ static void replay_summary(const struct replay *r, struct summary *s)
                          .warmup_ns = r->o->warmup_ns,
                          .cpu_ns = r->cpu_ns,
                          .sync_ns = r->sync_ns,
+                         .dedup_ratio = r->tiers.storage.open ? r->o->dedup_ratio : 1,
                          .timed = r->o->timing != TIMING_ASAP,
                          .workers = r->o->workers,
                          .interrupted = !whole,

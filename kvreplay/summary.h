@@ -46,7 +46,8 @@ struct summary {
     unsigned whys;
     char why[SUMMARY_WHY][160]; /* why invalid */
     unsigned notes;
-    char note[SUMMARY_WHY][200]; /* figures that look impossible */
+    double dedup_ratio;          /* of Tier-2 contents */
+    char note[SUMMARY_WHY][200]; /* figures that look impossible, and what checks could not see */
 };
 
 /* Decides validity and what looks impossible. */

@@ -174,6 +174,9 @@ static int open_storage(struct tiers *t, const struct options *o, const struct s
                                   .buffered = o->buffered,
                                   .sync_objects = o->sync == SYNC_OBJECT,
                                   .max_ops = (unsigned)o->inflight};
+    rc = data_shape(o->compress_ratio, o->dedup_ratio, &s.shape);
+    if (rc < 0)
+        return err_set(e, rc, ERR_INPUT, "--compress-ratio", "out of range");
     return tier_storage_open(&t->tier[i], &s, bell, e);
 }
 

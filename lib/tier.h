@@ -74,8 +74,8 @@ struct tier_ops {
      * INT64_MAX: none. */
     int64_t (*next_ns)(struct tier *t);
     /* Size and generation of an object left by an earlier run (storage only): 0 with *size,
-     * *generation and op->place, or -ENOENT. Synchronous, before the run. A first block that is not
-     * ours gives generation 0. */
+     * *generation and op->place, or -ENOENT. Synchronous, before the run; a slab's must be of op's
+     * size. A first block that is not ours gives generation 0. */
     int (*adopt)(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation);
     void (*describe)(const struct tier *t, struct tier_info *info);
     /* Nothing may be in flight. First failure in *e. Frees t. */
@@ -98,6 +98,7 @@ struct tier_storage_opts {
     bool sqpoll, iopoll;
     bool buffered;     /* do not even try O_DIRECT; a slab was opened accordingly */
     bool sync_objects; /* fdatasync each object when written */
+    uint32_t shape;    /* of all contents (data_shape) */
     unsigned max_ops;  /* operations inside at most */
 };
 int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, struct bell *bell,

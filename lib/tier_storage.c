@@ -28,6 +28,7 @@ struct tier_storage {
     struct storage_trim *trim; /* a slab on a device; else NULL */
     struct tier_op *ready;     /* completed without a worker */
     void *block;               /* for adopt */
+    uint32_t shape;
     unsigned threads, next_poll;
     unsigned inside, max_ops;
     struct storage_worker *worker[STORAGE_THREADS_MAX];
@@ -121,6 +122,7 @@ static int storage_submit(struct tier *tier, struct tier_op *op)
         return -EAGAIN;
     op->start_ns = clock_now_ns();
     op->device_ns = 0;
+    op->id.shape = t->shape;
     how = t->slab ? slab_prepare(t, op) : 1;
     if (how == 1)
         storage_worker_push(t->worker[op->name.lo % t->threads], op); /* has room for max_ops */
@@ -200,49 +202,66 @@ static int64_t storage_next_ns(struct tier *tier)
     return ((struct tier_storage *)tier)->ready ? 0 : INT64_MAX;
 }
 
-static uint64_t read_generation(struct tier_storage *t, int fd, uint64_t offset,
-                                const struct tier_op *op)
+/* 0 with the generation of the object that begins at offset, 0 if it is not that; -ENOENT: it is of
+ * another shape, so that it must be written anew. */
+static int read_generation(struct tier_storage *t, int fd, uint64_t offset,
+                           const struct tier_op *op, uint64_t *generation)
 {
     struct data_id id;
     uint64_t index;
 
+    *generation = 0;
     if (pread(fd, t->block, DATA_BLOCK, (off_t)offset) != (ssize_t)DATA_BLOCK ||
         data_identify(t->block, &id, &index) < 0 || index != 0 || id.key.lo != op->id.key.lo ||
         id.key.hi != op->id.key.hi)
         return 0;
-    return id.generation;
+    if (id.shape != t->shape)
+        return -ENOENT;
+    *generation = id.generation;
+    return 0;
 }
 
 static int adopt_file(struct tier_storage *t, struct tier_op *op, uint64_t *size,
                       uint64_t *generation)
 {
-    int fd = layout_files_find(t->files, op->name, size);
+    int fd = layout_files_find(t->files, op->name, size), ret;
 
     if (fd < 0)
         return fd;
-    *generation = *size >= DATA_BLOCK ? read_generation(t, fd, 0, op) : 0;
-    op->place = (void *)(uintptr_t)*size;
+    ret = read_generation(t, fd, 0, op, generation);
     close(fd);
-    return 0;
+    if (ret == 0)
+        op->place = (void *)(uintptr_t)*size;
+    return ret;
+}
+
+static int adopt_extents(struct tier_storage *t, struct tier_op *op, uint64_t *size,
+                         uint64_t *generation)
+{
+    uint32_t list = layout_slab_adopt(t->slab, op->name), pos = list;
+    struct extent first;
+    int ret;
+
+    if (!extent_walk(t->space, &pos, &first))
+        return -ENOENT;
+    *size = extent_bytes(t->space, list);
+    ret = *size != DATA_PADDED(op->size)
+              ? -ENOENT
+              : read_generation(t, layout_slab_fd(t->slab), layout_slab_begin() + first.offset, op,
+                                generation);
+    if (ret < 0)
+        extent_release(t->space, list);
+    else
+        op->place = (void *)(uintptr_t)list;
+    return ret;
 }
 
 static int storage_adopt(struct tier *tier, struct tier_op *op, uint64_t *size,
                          uint64_t *generation)
 {
     struct tier_storage *t = (struct tier_storage *)tier;
-    uint32_t list, pos;
-    struct extent first;
 
-    if (t->files)
-        return adopt_file(t, op, size, generation);
-    list = pos = layout_slab_adopt(t->slab, op->name);
-    if (!extent_walk(t->space, &pos, &first))
-        return -ENOENT;
-    *size = extent_bytes(t->space, list);
-    *generation =
-        read_generation(t, layout_slab_fd(t->slab), layout_slab_begin() + first.offset, op);
-    op->place = (void *)(uintptr_t)list;
-    return 0;
+    return t->files ? adopt_file(t, op, size, generation) : adopt_extents(t, op, size, generation);
 }
 
 static void storage_describe(const struct tier *tier, struct tier_info *info)
@@ -501,6 +520,7 @@ int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, stru
         return err_nomem(e, "storage tier");
     t->tier.ops = &storage_ops;
     t->max_ops = o->max_ops;
+    t->shape = o->shape;
     snprintf(t->target, sizeof t->target, "%s", o->path ? o->path : "");
     storage_name_device(t, o->slab ? layout_slab_fd(o->slab) : o->dirfd);
     ret = storage_prepare(t, o, &w, e);

@@ -163,13 +163,57 @@ static void identify_reads_headers(void **state)
     unsigned char *b = buffer(DATA_BLOCK);
     struct data_id got = {0};
     uint64_t index = 0;
-    data_fill(b, DATA_BLOCK, &id, UINT64_C(1) << 40);
+    data_fill(b, DATA_BLOCK, &id, UINT64_C(1) << 39);
     assert_int_equal(data_identify(b, &got, &index), 0);
     assert_true(got.key.lo == id.key.lo && got.key.hi == id.key.hi);
-    assert_true(got.generation == 7 && index == UINT64_C(1) << 40);
+    assert_true(got.generation == 7 && index == UINT64_C(1) << 39);
     b[20] ^= 1;
     assert_int_equal(data_identify(b, &got, &index), -EBADMSG);
     free(b);
+}
+
+/* Every byte of a shaped block is checked, zeros included; blocks alike share their bytes; a shape
+ * is in the header. */
+static void shapes_are_checked(void **state)
+{
+    static const double ratio[][2] = {{2, 1}, {1, 2}, {1.5, 3}, {64, 1}, {1, 2.5}};
+    enum {
+        BLOCKS = 20
+    };
+    unsigned char *buf = aligned_alloc(DATA_BLOCK, BLOCKS * DATA_BLOCK);
+    (void)state;
+    assert_non_null(buf);
+    for (size_t i = 0; i < sizeof ratio / sizeof ratio[0]; i++) {
+        struct data_id mine = {.key = {1, 2}, .generation = 3}, plain = mine, got;
+        struct data_fault fault;
+        uint64_t index;
+        unsigned alike = 0;
+        assert_int_equal(data_shape(ratio[i][0], ratio[i][1], &mine.shape), 0);
+        data_fill(buf, BLOCKS * DATA_BLOCK, &mine, 0);
+        assert_int_equal(data_check_headers(buf, BLOCKS * DATA_BLOCK, &mine, 0, &fault), 0);
+        assert_int_equal(data_check_full(buf, BLOCKS * DATA_BLOCK, &mine, 0, &fault), 0);
+        assert_int_equal(data_check_headers(buf, DATA_BLOCK, &plain, 0, &fault), -EBADMSG);
+        assert_int_equal(data_identify(buf, &got, &index), 0);
+        assert_true(got.shape == mine.shape && index == 0 && got.generation == 3);
+        for (unsigned k = 1; k < BLOCKS; k++)
+            alike += memcmp(buf + (k - 1) * DATA_BLOCK, buf + k * DATA_BLOCK, DATA_BLOCK) == 0;
+        assert_int_equal(alike, BLOCKS - (unsigned)(BLOCKS / ratio[i][1] + 0.999));
+        for (unsigned at = 0; at < DATA_BLOCK; at += 7) {
+            buf[5 * DATA_BLOCK + at] ^= 1;
+            assert_int_equal(data_check_full(buf, BLOCKS * DATA_BLOCK, &mine, 0, &fault), -EBADMSG);
+            assert_int_equal(fault.block, 5);
+            buf[5 * DATA_BLOCK + at] ^= 1;
+        }
+        /* The object's other end in place of its beginning. */
+        assert_int_equal(data_check_headers(buf + 10 * DATA_BLOCK, DATA_BLOCK, &mine, 0, &fault),
+                         -EBADMSG);
+    }
+    uint32_t shape = 7;
+    assert_int_equal(data_shape(1, 1, &shape), 0);
+    assert_int_equal(shape, 0);
+    assert_int_equal(data_shape(0.5, 1, &shape), -ERANGE);
+    assert_int_equal(data_shape(1, 256, &shape), -ERANGE);
+    free(buf);
 }
 
 static void an_empty_buffer_is_right(void **state)
@@ -269,8 +313,9 @@ int main(void)
         cmocka_unit_test(layout_and_golden_bytes),   cmocka_unit_test(all_instruction_sets_agree),
         cmocka_unit_test(pieces_equal_the_whole),    cmocka_unit_test(any_flipped_bit_is_found),
         cmocka_unit_test(misplaced_blocks_are_told), cmocka_unit_test(identify_reads_headers),
-        cmocka_unit_test(an_empty_buffer_is_right),  cmocka_unit_test(zstd_cannot_compress_it),
-        cmocka_unit_test(no_run_occurs_twice),       cmocka_unit_test(bits_are_balanced),
+        cmocka_unit_test(shapes_are_checked),        cmocka_unit_test(an_empty_buffer_is_right),
+        cmocka_unit_test(zstd_cannot_compress_it),   cmocka_unit_test(no_run_occurs_twice),
+        cmocka_unit_test(bits_are_balanced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
