@@ -1,6 +1,6 @@
 /* documents.c - from files to whole documents, one in memory at a time. A file that begins with a
- * header of POSIX ustar (IEEE 1003.1, pax) is an archive, told by its magic and checksum; anything
- * else is a document. What stands in a document is the source's business. */
+ * header of POSIX ustar (IEEE 1003.1, pax; GNU tar's too) is an archive, told by its magic and
+ * checksum; anything else is a document. What stands in a document is the source's business. */
 #include "kvgen/documents.h"
 
 #include <errno.h>
@@ -15,7 +15,10 @@ enum {
     SIZE_AT = 124,
     SUM_AT = 148,
     TYPE_AT = 156,
-    MAGIC_AT = 257
+    MAGIC_AT = 257,
+    PREFIX_AT = 345,
+    PREFIX = 155,
+    MAX_NAME = 4096 /* of a member whose name has a header of its own */
 };
 
 struct documents {
@@ -24,6 +27,7 @@ struct documents {
     char *text;
     size_t cap;
     char name[320];
+    char member[MAX_NAME + 1]; /* name of the next member, told before its header; "": not */
 };
 
 struct documents *documents_create(struct inputs *in)
@@ -129,18 +133,63 @@ static uint64_t padding(uint64_t size)
     return (BLOCK - size % BLOCK) % BLOCK;
 }
 
-static bool is_wanted(const char *header)
+/* The name of the member behind header, unless it was told before. GNU's magic is "ustar " and its
+ * prefix something else. */
+static void set_member(struct documents *d, const char *header)
 {
-    size_t len = strnlen(header, NAME);
-    return (header[TYPE_AT] == '0' || header[TYPE_AT] == '\0') && len > 5 &&
-           memcmp(header + len - 5, ".json", 5) == 0;
+    int prefix = header[MAGIC_AT + 5] == '\0' ? (int)strnlen(header + PREFIX_AT, PREFIX) : 0;
+    if (d->member[0] == '\0')
+        snprintf(d->member, sizeof d->member, "%.*s%s%.*s", prefix, header + PREFIX_AT,
+                 prefix > 0 ? "/" : "", (int)strnlen(header, NAME), header);
 }
 
-/* The member behind header, a document: 1. */
-static int read_member(struct documents *d, const char *header, uint64_t size, struct err *e)
+static bool is_wanted(const struct documents *d, const char *header)
 {
-    snprintf(d->name, sizeof d->name, "%.200s(%.*s)", frame_in_name(d->file),
-             (int)strnlen(header, NAME), header);
+    size_t len = strlen(d->member);
+    return (header[TYPE_AT] == '0' || header[TYPE_AT] == '\0') && len > 5 &&
+           memcmp(d->member + len - 5, ".json", 5) == 0;
+}
+
+/* Sets the name from the records "LENGTH KEYWORD=VALUE\n" of a pax header. */
+static void read_pax(struct documents *d, const char *p, size_t len)
+{
+    while (len > 0) {
+        char *value;
+        unsigned long long record = strtoull(p, &value, 10);
+        if (*value != ' ' || record > len || record < (size_t)(value - p) + 2)
+            return;
+        const char *end = p + record - 1;
+        if ((size_t)(end - value) > 6 && memcmp(value, " path=", 6) == 0)
+            snprintf(d->member, sizeof d->member, "%.*s", (int)(end - value - 6), value + 6);
+        p += record;
+        len -= record;
+    }
+}
+
+/* A header that only tells the name of the next member: GNU's 'L' or pax's 'x'. */
+static int read_name(struct documents *d, char type, uint64_t size, struct err *e)
+{
+    char text[MAX_NAME * 2];
+    if (size >= sizeof text)
+        return damaged(d, e, "a name of more than 8 KiB");
+    int64_t n = read_up_to(d->file, text, (size_t)size, e);
+    if (n < 0)
+        return (int)n;
+    if ((uint64_t)n < size)
+        return damaged(d, e, "it ends inside a file");
+    text[size] = '\0';
+    if (type == 'L')
+        snprintf(d->member, sizeof d->member, "%s", text);
+    else
+        read_pax(d, text, (size_t)size);
+    return pass_over(d, padding(size), e);
+}
+
+/* The member under way, a document: 1. */
+static int read_member(struct documents *d, uint64_t size, struct err *e)
+{
+    snprintf(d->name, sizeof d->name, "%.150s(%.150s)", frame_in_name(d->file), d->member);
+    d->member[0] = '\0';
     if (size > DOCUMENT_MAX)
         return too_large(d, e);
     int rc = make_room(d, (size_t)size, e);
@@ -169,11 +218,17 @@ static int next_member(struct documents *d, size_t *len, struct err *e)
         if (n < BLOCK || !is_header(header) || !read_octal(header + SIZE_AT, 12, &size) ||
             size > (uint64_t)INT64_MAX / 2)
             return damaged(d, e, "no header where one should be");
-        if (is_wanted(header)) {
+        bool named = header[TYPE_AT] == 'L' || header[TYPE_AT] == 'x';
+        if (!named)
+            set_member(d, header);
+        if (is_wanted(d, header)) {
             *len = (size_t)size;
-            return read_member(d, header, size, e);
+            return read_member(d, size, e);
         }
-        int rc = pass_over(d, size + padding(size), e);
+        if (!named)
+            d->member[0] = '\0';
+        int rc =
+            named ? read_name(d, header[TYPE_AT], size, e) : pass_over(d, size + padding(size), e);
         if (rc < 0)
             return rc;
     }
@@ -232,7 +287,9 @@ int documents_next(struct documents *d, const char **text, size_t *len, const ch
             rc = next_file(d, len, e);
         }
     }
-    *text = d->text;
+    bool mark = rc == 1 && *len >= 3 && memcmp(d->text, "\xef\xbb\xbf", 3) == 0;
+    *text = d->text + (mark ? 3 : 0);
+    *len -= mark ? 3 : 0;
     *name = d->name;
     return rc;
 }

@@ -225,7 +225,8 @@ static enum inputs_kind kind_of_csv(const char *text, size_t len)
         len = (size_t)(end - text);
     if (len >= 12 && memcmp(text, "fio version ", 12) == 0)
         return INPUTS_FIO;
-    if (has(text, len, "\top\t") && has(text, len, "\tstart"))
+    if ((has(text, len, "\top\t") || (len > 3 && memcmp(text, "op\t", 3) == 0)) &&
+        has(text, len, "\tstart"))
         return INPUTS_OPLOG;
     if (has(text, len, "Operation") && has(text, len, "Object_Size_Bytes"))
         return INPUTS_TRACE;

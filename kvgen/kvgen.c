@@ -160,7 +160,8 @@ static int open_dataset(struct run *r, struct inputs *in, struct err *e)
             o->chars_per_token > 0 ? o->chars_per_token : r->workload.dataset_chars_per_token,
         .request_rate = o->request_rate,
         .max_conversations = o->max_conversations,
-        .cycles = o->replay_cycles,
+        .pace = {.speedup = o->trace_speedup, .cycles = o->replay_cycles},
+        .speedup_given = opt_given(r->parser, "trace-speedup"),
         .seed = o->seed,
         .users = (uint32_t)o->num_users,
         .qos = o->qos_given ? o->qos : -1};

@@ -49,10 +49,9 @@ static int check_cycles(const struct options *o, struct err *e)
 {
     if (o->replay_cycles != 0)
         return 0;
-    if (o->source == OPTIONS_SHAREGPT ? o->request_rate == 0 : o->trace_speedup == 0)
+    if (o->trace_speedup == 0 && !(o->source == OPTIONS_SHAREGPT && o->request_rate > 0))
         return err_set(e, -EINVAL, ERR_INPUT, "--replay-cycles",
-                       "0 would never end: %s leaves no time between requests",
-                       o->source == OPTIONS_SHAREGPT ? "--request-rate 0" : "--trace-speedup 0");
+                       "0 would never end: --trace-speedup 0 leaves no time between requests");
     if (o->duration_ns == 0 && o->max_requests == 0 && o->limit == 0)
         return err_set(e, -EINVAL, ERR_INPUT, "--replay-cycles",
                        "0 never ends: give a duration, --max-requests or --limit");
@@ -78,8 +77,6 @@ static int check_file(const struct options *o, const struct opt_parser *p, struc
     if (rc == 0 && !dataset)
         rc = opt_refuse(p, e, "only datasets (--dataset-path) have a meaning for it",
                         "request-rate", "max-conversations", "chars-per-token", NULL);
-    if (rc == 0 && dataset)
-        rc = opt_refuse(p, e, "a dataset has no times", "trace-speedup", NULL);
     if (rc == 0 && !dataset && o->source != OPTIONS_AGENTIC)
         rc = opt_refuse(p, e, "only users, agentic sessions and datasets have a meaning for it",
                         "num-users", NULL);

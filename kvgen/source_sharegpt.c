@@ -26,6 +26,7 @@ struct talk {
     uint64_t number; /* from 1 */
     struct turn *turn;
     size_t turns, next, cap;
+    int64_t arrival_ns; /* in a dataset of arrivals */
 };
 
 struct sharegpt {
@@ -38,6 +39,8 @@ struct sharegpt {
     struct talk *talk; /* talk[0..live) are under way; the others keep their memory */
     size_t live, talks_cap;
     bool ended, estimated;
+    bool timed; /* a dataset of arrivals; known with the first element */
+    struct pace pace;
     uint64_t cycles, cycle_talks, begun, issued;
     struct source_skips skips;
 };
@@ -126,28 +129,57 @@ static int read_element(struct sharegpt *s, struct talk *t, const struct jsonin_
     return read_texts(s, t, jsonin_get(v, "conversations"));
 }
 
+static int bad_element(const struct sharegpt *s, struct err *e, const char *what)
+{
+    char where[320];
+    snprintf(where, sizeof where, "%s:%llu", frame_in_name(s->file),
+             (unsigned long long)jsonin_stream_line(s->stream));
+    return err_set(e, -EINVAL, ERR_INPUT, where, "%s", what);
+}
+
+static int read_arrival(struct sharegpt *s, struct talk *t, const struct jsonin_v *v, struct err *e)
+{
+    int64_t ns;
+    if (s->begun == 0)
+        s->timed = s->o.request_rate == 0 && jsonin_get(v, "arrival_time_ns") != NULL;
+    if (!s->timed)
+        return 0;
+    if (jsonin_i64(jsonin_get(v, "arrival_time_ns"), &ns) < 0)
+        return bad_element(s, e, "arrival_time_ns is not a whole number of ns");
+    int rc = pace_row(&s->pace, ns, &t->arrival_ns);
+    if (rc == -EINVAL)
+        return bad_element(s, e, "arrival_time_ns goes back; requests must be in order of arrival");
+    return rc < 0 ? bad_element(s, e, "arrival_time_ns lies outside virtual time (146 years)") : 0;
+}
+
 static void skip(struct sharegpt *s)
 {
     if (s->skips.rows++ > 0)
         return;
-    char where[320];
-    snprintf(where, sizeof where, "%s:%llu", frame_in_name(s->file),
-             (unsigned long long)jsonin_stream_line(s->stream));
-    err_set(
-        &s->skips.first, -EINVAL, ERR_INPUT, where,
+    bad_element(
+        s, &s->skips.first,
         "no turn: neither input_toks and output_toks nor a human text with an answer behind it");
 }
 
 /* ---- files ---- */
+
+/* All files were read: 1 when they are to be read again. */
+static int again(struct sharegpt *s, struct err *e)
+{
+    if (s->timed)
+        return pace_again(&s->pace, inputs_path(s->in), e);
+    s->cycles++;
+    return s->cycles != s->o.pace.cycles && s->cycle_talks > 0;
+}
 
 /* 1: the next file, in the next cycle if it must be; 0 at the end; negative errno. */
 static int next_file(struct sharegpt *s, struct err *e)
 {
     int rc = inputs_next(s->in, &s->file, e);
     if (rc == 0) {
-        s->cycles++;
-        if (s->cycles == s->o.cycles || s->cycle_talks == 0)
-            return 0;
+        rc = again(s, e);
+        if (rc <= 0)
+            return rc;
         s->cycle_talks = 0;
         inputs_rewind(s->in);
         rc = inputs_next(s->in, &s->file, e);
@@ -156,6 +188,7 @@ static int next_file(struct sharegpt *s, struct err *e)
         return rc;
     jsonin_stream_close(s->stream);
     s->stream = NULL;
+    pace_new_file(&s->pace);
     rc = jsonin_stream_open(&s->stream, s->file, MAX_ELEMENT, e);
     return rc < 0 ? rc : 1;
 }
@@ -198,7 +231,7 @@ static struct talk *free_place(struct sharegpt *s)
 /* As many conversations as may be held, while there are any. 0 or negative errno. */
 static int fill(struct sharegpt *s, struct err *e)
 {
-    while (!s->ended && s->live < s->o.workload->max_conversations) {
+    while (!s->ended && s->live < (s->timed ? 1 : s->o.workload->max_conversations)) {
         const struct jsonin_v *v;
         int rc = next_element(s, &v, e);
         s->ended = rc == 0;
@@ -211,6 +244,9 @@ static int fill(struct sharegpt *s, struct err *e)
             skip(s);
             continue;
         }
+        rc = read_arrival(s, t, v, e);
+        if (rc < 0)
+            return rc;
         t->number = ++s->begun;
         s->cycle_talks++;
         s->live++;
@@ -222,6 +258,8 @@ static int fill(struct sharegpt *s, struct err *e)
 
 static int64_t next_arrival_ns(const struct sharegpt *s)
 {
+    if (s->timed)
+        return s->talk[0].arrival_ns;
     if (s->o.request_rate == 0)
         return 0;
     double ns = (double)s->issued * (double)UNITS_NS_PER_S / s->o.request_rate;
@@ -234,14 +272,15 @@ static int sharegpt_peek(struct source *base, int64_t *arrival_ns, struct err *e
     int rc = fill(s, e);
     if (rc < 0)
         return rc;
-    *arrival_ns = next_arrival_ns(s);
+    if (s->live > 0)
+        *arrival_ns = next_arrival_ns(s);
     return s->live > 0;
 }
 
 static void sharegpt_take(struct source *base, struct request *out)
 {
     struct sharegpt *s = sharegpt_of(base);
-    size_t i = rng_below(&s->rng, s->live);
+    size_t i = s->timed ? 0 : rng_below(&s->rng, s->live);
     struct talk *t = &s->talk[i];
     const struct turn *turn = &t->turn[t->next++];
     *out = (struct request){.arrival_ns = next_arrival_ns(s),
@@ -308,8 +347,16 @@ static const struct source_ops sharegpt_ops = {
 static int first_ones(struct sharegpt *s, struct err *e)
 {
     int rc = fill(s, e);
-    if (rc < 0 || s->live > 0)
+    if (rc < 0)
         return rc;
+    if (s->live > 0 && !s->timed && s->o.speedup_given)
+        return err_set(e, -EINVAL, ERR_INPUT, "--trace-speedup", "this dataset has no times%s",
+                       s->o.request_rate > 0 ? " but those of --request-rate" : "");
+    if (s->live > 0 && !s->timed && s->o.pace.cycles == 0 && s->o.request_rate == 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--replay-cycles",
+                       "0 would never end: --request-rate 0 leaves no time between requests");
+    if (s->live > 0)
+        return 0;
     if (s->skips.rows == 0)
         return err_set(e, -EINVAL, ERR_INPUT, inputs_path(s->in), "holds no conversation");
     *e = s->skips.first;
@@ -327,6 +374,7 @@ int source_sharegpt_open(struct source **out, struct inputs *in,
     s->base.ops = &sharegpt_ops;
     s->o = *o;
     s->in = in;
+    s->pace.o = o->pace;
     rng_seed(&s->rng, o->seed, DRAW_STREAM);
     int rc = first_ones(s, e);
     if (rc < 0) {

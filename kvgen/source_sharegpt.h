@@ -2,18 +2,21 @@
 #ifndef KVGEN_SOURCE_SHAREGPT_H
 #define KVGEN_SOURCE_SHAREGPT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kvgen/inputs.h"
+#include "kvgen/pace.h"
 #include "kvgen/source.h"
 #include "kvgen/workload.h"
 
 struct source_sharegpt_opts {
     const struct workload *workload;
     double chars_per_token;     /* for texts; above 0 */
-    double request_rate;        /* requests a second; 0: all at once */
+    double request_rate;        /* requests a second; 0: all at once, or at their own times */
     uint64_t max_conversations; /* of each cycle; 0: all */
-    uint64_t cycles;            /* how often the input is read; 0: without end */
+    struct pace_opts pace;      /* speedup: of a dataset that has times */
+    bool speedup_given;         /* refused where there are none */
     uint64_t seed;
     uint32_t users; /* whose names the conversations get in turn */
     int qos;        /* enum trace_qos of every request; negative: drawn per request */
@@ -26,6 +29,10 @@ struct source_sharegpt_opts {
  * {"input_toks": n, "output_toks": n}, one turn of just these lengths. An element without a turn is
  * skipped and counted; an input without any turn is -EINVAL. At most workload->max_conversations
  * are held at once; the next turn is that of any of them, by the seed.
+ *
+ * Where the first element has an arrival_time_ns and there is no request_rate, the dataset is one
+ * of arrivals: every element has one, none earlier than the one before in its file (else -EINVAL),
+ * and its turns are asked then, in the order of the file.
  */
 int source_sharegpt_open(struct source **out, struct inputs *in,
                          const struct source_sharegpt_opts *o, struct err *e);

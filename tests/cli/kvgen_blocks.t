@@ -8,6 +8,7 @@
 S=$TMP/s.json
 A=$TMP/a.csv
 gen() { "$BIN/kvgen" --model tiny-1b --generation-mode none "$@" --summary "$S" -o "$A" 2>"$TMP/err" || diag "$(cat "$TMP/err")"; }
+conversations() { sed -n '/"conversations": *{/,/}/s/.*"count": *\([0-9]*\).*/\1/p' "$S"; }
 number() { sed -n "s/.*\"$1\": *\([0-9.]*\).*/\1/p" "$S" | head -n 1; }
 block() { sed -n '/"block": *{/,/}/p' "$S" | sed -n "s/.*\"$1\": *\([0-9.]*\).*/\1/p"; }
 source_name() { sed -n 's/.*"source": *"\(.*\)".*/\1/p' "$S"; }
@@ -26,7 +27,7 @@ is "Bailian: blocks of 16 tokens" "$(writes)" \
     "block_0:393216 block_1:393216 block_2:393216 block_9:393216 block_3:393216 block_4:393216 "
 is "Bailian: hits" "$(block hits) of $(block lookups)" "2 of 8"
 is "Bailian: tokens" "$(number context_tokens) $(number generated_tokens)" "116 10"
-is "Bailian: chats and turns" "$(number count) $(number turns_mean)" "2 1.5"
+is "Bailian: chats and turns" "$(conversations) $(number turns_mean)" "2 1.5"
 gen --input "$TMP/b.jsonl" --partial-blocks
 like "Bailian: the last block by its tokens" "$(writes)" 'block_2:196608 '
 

@@ -10,6 +10,7 @@ S=$TMP/s.json
 A=$TMP/a.csv
 D=$TMP/d.json
 gen() { "$BIN/kvgen" --model tiny-1b --generation-mode none "$@" --summary "$S" 2>"$TMP/err" || diag "$(cat "$TMP/err")"; }
+conversations() { sed -n '/"conversations": *{/,/}/s/.*"count": *\([0-9]*\).*/\1/p' "$S"; }
 number() { sed -n "s/.*\"$1\": *\([0-9.a-z]*\).*/\1/p" "$S" | head -n 1; }
 arrivals() { awk -F, '$2 == "Generate" {print $1}' "$1" | tr '\n' ' '; }
 say() { awk -v n="$1" 'BEGIN { while (n-- > 0) printf "a" }'; }
@@ -29,7 +30,7 @@ cat >"$D" <<END
 END
 gen --dataset-path "$D" -o "$A"
 is "source" "$(sed -n 's/.*"source": *"\(.*\)".*/\1/p' "$S")" sharegpt
-is "turns and conversations" "$(number completed) $(number count)" "4 3"
+is "turns and conversations" "$(number completed) $(conversations)" "4 3"
 is "tokens are characters / 4, at least 1, at most 16,384 and 2,048" \
     "$(number context_tokens) $(number generated_tokens)" "$((10 + 1 + 20 + 16384)) $((2 + 5 + 2048 + 1))"
 is "and marked as estimated" "$(number tokens_estimated)" true
@@ -46,7 +47,7 @@ is "limits of the configuration" "$(number context_tokens)" "$((20 + 1 + 30 + 30
 gen --dataset-path "$D" --request-rate 4 --max-conversations 2 -o "$A"
 is "evenly spaced" "$(arrivals "$A")" "0.000000 0.250000 0.500000 "
 gen --dataset-path "$D" --replay-cycles 2 --max-conversations 2 --num-users 3 --qos interactive -o "$A"
-is "cycles: new conversations" "$(number count) $(number completed) $(number interactive)" "4 6 6"
+is "cycles: new conversations" "$(conversations) $(number completed) $(number interactive)" "4 6 6"
 is "names in turn" "$(awk -F, '{print $8}' "$A" | grep dataset | sort -u | tr '\n' ' ')" "dataset_user_0 dataset_user_1 dataset_user_2 "
 gen --dataset-path "$D" --replay-cycles 0 --request-rate 10 --duration 3 -o none
 is "until the duration" "$(number issued)" 30
@@ -60,6 +61,28 @@ for i in 1 2 3; do echo "{\"input_toks\": $((i * 20000)), \"output_toks\": $i, \
 gen --input - -o none <"$TMP/t.zst"
 is "given counts are neither capped nor estimated" \
     "$(number context_tokens) $(number generated_tokens) $(number tokens_estimated)" "120000 6 false"
+
+# With arrival times a dataset is a trace: its order, its times from the first on, faster, again, or at a rate after all.
+timed() {
+    for ns in "$@"; do printf '{"input_toks": 100, "output_toks": 1, "arrival_time_ns": %s}\n' "$ns"; done
+}
+timed 1000000000 1500000000 1500000000 4000000000 >"$D.times"
+gen --input "$D.times" --qos batch -o "$A"
+is "arrivals of a dataset" "$(arrivals "$A")" "0.000000 0.500000 0.500000 3.000000 "
+is "in their order" "$(awk -F, '$2 == "Write" && $5 ~ /^conv/ {print $5}' "$A" | tr '\n' ' ')" \
+    "conversation_1_turn_1 conversation_2_turn_1 conversation_3_turn_1 conversation_4_turn_1 "
+gen --input "$D.times" --trace-speedup 2 --replay-cycles 2 -o "$A"
+is "faster, twice" "$(arrivals "$A")" "0.000000 0.250000 0.250000 1.500000 1.500000 1.750000 1.750000 3.000000 "
+gen --input "$D.times" --replay-cycles 0 --duration 10 -o none
+is "until the duration, by their times" "$(number issued)" 15
+gen --input "$D.times" --request-rate 10 -o "$A"
+is "a rate given goes first" "$(arrivals "$A")" "0.000000 0.100000 0.200000 0.300000 "
+timed 5 4 >"$D.back"
+exits "arrivals that go back: status 2" 2 "$BIN/kvgen" --input "$D.back" -o none
+like "arrivals that go back: says so" "$(cat "$TMP/stderr")" '^kvgen: .*back:2: arrival_time_ns goes back'
+timed 5 '"six"' >"$D.back"
+exits "an arrival that is none: status 2" 2 "$BIN/kvgen" --input "$D.back" -o none
+like "an arrival that is none: says so" "$(cat "$TMP/stderr")" '^kvgen: .*back:2: arrival_time_ns is not'
 
 # Many conversations: their order mixes by the seed, turns keep theirs; memory is that of those held.
 many() { # conversations
@@ -95,7 +118,8 @@ bad() { # name regex text
 bad "cut" '' '[{"conversations": [{"from": "human", "value": "a'
 bad "no turn at all" 'no turn' '[{"conversations": [1, 2]}, 3]'
 bad "nothing" 'holds no conversation' '[]'
-exits "speedup has no meaning" 2 "$BIN/kvgen" --dataset-path "$D" --trace-speedup 2 -o none
+exits "speedup without times" 2 "$BIN/kvgen" --dataset-path "$D" --trace-speedup 2 -o none
+like "speedup without times: says so" "$(cat "$TMP/stderr")" '^kvgen: --trace-speedup: this dataset has no times'
 exits "endless at one time" 2 "$BIN/kvgen" --dataset-path "$D" --replay-cycles 0 --duration 5 -o none
 exits "said twice" 2 "$BIN/kvgen" --dataset-path "$D" --input "$D" -o none
 done_testing

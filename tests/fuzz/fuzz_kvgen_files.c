@@ -33,7 +33,7 @@ static int open_source(struct source **out, struct inputs *in, enum inputs_kind 
                                          .chars_per_token = 4,
                                          .request_rate = how % 3,
                                          .max_conversations = how / 6 % 3,
-                                         .cycles = pace.cycles,
+                                         .pace = pace,
                                          .users = 3,
                                          .qos = -1};
         return source_sharegpt_open(out, in, &o, e);
