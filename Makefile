@@ -33,10 +33,10 @@ KVREPLAY  := kvreplay options autoscale search each replay survey capacity tiers
              timers tier_map \
              schedule lag admit pace flights sched worker results stats notices show residency link ceiling summary \
              summary_text
-KVSTAT    := kvstat options inputs scan agg groups order occupancy requests_run requests series run figures \
+KVSTAT    := kvstat options inputs scan agg groups order occupancy requests_run requests series reuse run figures \
              assess leaves runs document stats headline compare reference verify hgrm columns gnuplot plot \
-             report_text report_cells report_assess report_series report_compare report_table report_verify \
-             report_json report_csv report_plot report_columns report_fio report_mlperf report_xlsx xlsx output
+             report_text report_cells report_assess report_series report_reuse report_compare report_table \
+             report_verify report_json report_csv report_plot report_columns report_fio report_mlperf report_xlsx xlsx output
 KVPRECOND := kvprecond options place plan fill worker steady rounds show report_text report_json
 
 PROGRAMS := kvgen kvreplay kvstat kvprecond

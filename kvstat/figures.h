@@ -41,6 +41,7 @@ struct figures_targets {
 #define FIGURES_COMPLIANCE 0.95
 
 struct assess;
+struct reuse;
 
 /* One report's numbers. NAN: not known. Lends what it points at. */
 struct figures {
@@ -51,6 +52,7 @@ struct figures {
     const struct requests_totals *requests;
     const struct run *run;
     const struct assess *assess; /* the verdict, set by the caller; NULL: not asked for */
+    const struct reuse *reuse;   /* the same */
     struct figures_targets targets[TRACE_QOSES];
     bool result;         /* a replay's; else times are those of the simulation */
     bool requests_known; /* the file says which request a row is of */

@@ -17,6 +17,7 @@
 #include "kvstat/plot.h"
 #include "kvstat/reference.h"
 #include "kvstat/report.h"
+#include "kvstat/reuse.h"
 #include "kvstat/run.h"
 #include "kvstat/runs.h"
 #include "kvstat/scan.h"
@@ -138,21 +139,38 @@ static int put_report(struct kvstat *k, const struct figures *f, struct err *e)
     return rc == 0 && k->options.mlperf ? save_mlperf(k->options.mlperf, f, e) : rc;
 }
 
+/* A second pass over what the first has found readable; a cut was complained of then. */
+static int add_reuse(const struct kvstat *k, struct reuse **reuse, const char *file, struct err *e)
+{
+    if (!k->options.reuse)
+        return 0;
+    if (strcmp(file, "-") == 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--reuse",
+                       "reads its file twice: give one instead of standard input");
+    int rc = reuse_file(reuse, file, k->options.skip_bad_rows, e);
+    return rc == -EBADMSG && *reuse ? 0 : rc;
+}
+
 static int add_report(struct kvstat *k, const struct scan *scan, const char *const *files, size_t n,
                       struct err *e)
 {
     struct figures f;
     struct assess verdict;
+    struct reuse *reuse = NULL;
     struct run run;
     /* Pooled files were made by several runs: what one of them tells is not true of all. */
     bool one = scan->files == 1;
     int rc = run_read(&run, k->options.run, one ? scan->summary : NULL,
                       one ? scan->provenance : NULL, e);
+    if (rc == 0)
+        rc = add_reuse(k, &reuse, files[0], e);
     if (rc == 0) {
         figures_compute(&f, files, n, scan, &run, k->targets);
         judge(k, &f, &verdict);
+        f.reuse = reuse;
         rc = put_report(k, &f, e);
     }
+    reuse_free(reuse);
     run_free(&run);
     return rc;
 }
@@ -481,8 +499,8 @@ static int plot_columns(struct kvstat *k, const struct opt_parser *p, const char
 {
     struct columns *c = NULL;
     int rc = opt_refuse(p, e, "means nothing with --plot of a curve or rounds", "json", "csv",
-                        "xlsx", "interval", "hgrm", "fio-job", "mlperf", "by", "merge", "reference",
-                        "profile", "check", "run", "output", NULL);
+                        "xlsx", "interval", "hgrm", "fio-job", "mlperf", "by", "merge", "reuse",
+                        "reference", "profile", "check", "run", "output", NULL);
     if (rc == 0)
         rc = columns_load(&c, file, e);
     if (rc == 0)

@@ -41,6 +41,12 @@ static const struct opt table[] = {
      .def = "0",
      .help = "Add a time series with intervals of this length, as 1s or 100ms; 0: none. The CSV is "
              "then that series."},
+    {.name = "reuse",
+     .type = OPT_FLAG,
+     .offset = FIELD(reuse),
+     .help =
+         "Add reuse distances: the bytes, objects and time between two uses of an object. Reads "
+         "the file twice; memory grows with its keys."},
     {.name = "hgrm",
      .type = OPT_TEXT,
      .offset = FIELD(hgrm),
@@ -174,6 +180,8 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--reference", "has no CSV: give --json or neither");
     if (o->xlsx && !ends_with(o->xlsx, ".xlsx"))
         return err_set(e, -EINVAL, ERR_INPUT, "--xlsx", "the file's name must end in .xlsx");
+    if (o->reuse && o->merge)
+        return err_set(e, -EINVAL, ERR_INPUT, "--reuse", "means nothing with --merge");
     if (o->interval_ns > 0 && files > 1)
         return err_set(e, -EINVAL, ERR_INPUT, "--interval", "is for one file, not %zu", files);
     if (o->plot && files > 1)
@@ -200,7 +208,7 @@ static int check_verify(const struct opt_parser *p, const struct options *o, str
         return 0;
     return opt_refuse(p, e, "means nothing with --verify-trace", "csv", "by", "interval", "hgrm",
                       "plot", "fio-job", "mlperf", "merge", "compare", "reference", "profile",
-                      "check", "xlsx", "config", NULL);
+                      "check", "reuse", "xlsx", "config", NULL);
 }
 
 static int check_compare(const struct opt_parser *p, const struct options *o, size_t files,
@@ -214,8 +222,8 @@ static int check_compare(const struct opt_parser *p, const struct options *o, si
     if (o->by & GROUPS_USER)
         return err_set(e, -EINVAL, ERR_INPUT, "--compare", "does not compare single users");
     return opt_refuse(p, e, "means nothing with --compare", "csv", "interval", "hgrm", "plot",
-                      "fio-job", "mlperf", "merge", "reference", "xlsx", "profile", "check", "run",
-                      NULL);
+                      "fio-job", "mlperf", "merge", "reference", "xlsx", "reuse", "profile",
+                      "check", "run", NULL);
 }
 
 static uint64_t threads_auto(void)

@@ -10,7 +10,7 @@
 
 /* Plain values; texts point into argv. */
 struct options {
-    bool json, csv, merge, verify_trace, check, skip_bad_rows;
+    bool json, csv, merge, reuse, verify_trace, check, skip_bad_rows;
     const char *by_text, *output, *xlsx, *hgrm, *plot, *fio_job, *mlperf, *reference, *config, *run;
     uint64_t threads;
     int64_t interval_ns;

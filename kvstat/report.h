@@ -16,6 +16,9 @@ void report_text(FILE *out, const struct figures *f);
 /* Adds the members of the report (files, elapsed_s, rows, groups...) to the object that is open. */
 void report_json(struct jsonout *j, const struct figures *f);
 
+/* Reuse distances: a section of the text. */
+void report_reuse_text(FILE *out, const struct reuse *r);
+
 /* The time series: a table of the text, the member series of the JSON, and the members of its i-th
  * interval in the object that is open. contents: bytes in the tiers before it, 0 before the first;
  * moved on by the call. */

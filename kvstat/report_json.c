@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kvstat/report.h"
+#include "kvstat/reuse.h"
 
 /* {count, mean, min, p50 ... p9999, max, few_samples} with values divided by unit; null when empty.
  */
@@ -355,6 +356,23 @@ static void put_requests(struct jsonout *j, const struct figures *f)
     jsonout_end(j);
 }
 
+static void put_reuse(struct jsonout *j, const struct reuse *r)
+{
+    if (!r) {
+        jsonout_null(j, "reuse");
+        return;
+    }
+    jsonout_object(j, "reuse");
+    jsonout_u64(j, "keys", r->keys);
+    jsonout_u64(j, "bytes", r->bytes);
+    jsonout_u64(j, "uses", r->uses);
+    jsonout_u64(j, "reuses", r->reuses);
+    put_hist(j, "distance_bytes", r->bytes_hist, 1);
+    put_hist(j, "distance_objects", r->objects_hist, 1);
+    put_hist(j, "time_s", r->time_ns, 1e9);
+    jsonout_end(j);
+}
+
 static void put_rows(struct jsonout *j, const struct figures *f)
 {
     const struct agg_totals *t = f->totals;
@@ -395,6 +413,7 @@ void report_json(struct jsonout *j, const struct figures *f)
     put_requests(j, f);
     put_directions(j, f);
     put_phases(j, f);
+    put_reuse(j, f->reuse);
     if (f->assess)
         report_assess_json(j, f->assess);
     else

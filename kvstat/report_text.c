@@ -402,6 +402,8 @@ void report_text(FILE *out, const struct figures *f)
         put_groups(out, f, asked, "Groups of --by", GROUP_DEVICE);
     put_hit_rates(out, f);
     put_tiers(out, f);
+    if (f->reuse)
+        report_reuse_text(out, f->reuse);
     put_requests(out, f);
     if (f->scan->series && !series_is_auto(f->scan->series))
         report_series_text(out, f);

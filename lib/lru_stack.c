@@ -146,6 +146,20 @@ static int add_object(struct lru_stack *s, struct hash128 key, uint32_t *number)
     return 0;
 }
 
+/* The object used last keeps its place, but its size may be another. */
+static int resize_last(struct lru_stack *s, uint64_t size)
+{
+    struct object *o = &s->object[s->last];
+    uint64_t others = s->bytes - o->size;
+    if (size > (uint64_t)INT64_MAX - others)
+        return -EOVERFLOW;
+    if (size != o->size)
+        tree_add(s, o->place, size - o->size);
+    s->bytes = others + size;
+    o->size = size;
+    return 0;
+}
+
 int lru_stack_use(struct lru_stack *s, struct hash128 key, uint64_t size, uint64_t *distance,
                   uint32_t *number)
 {
@@ -153,7 +167,7 @@ int lru_stack_use(struct lru_stack *s, struct hash128 key, uint64_t size, uint64
     if (known != NULL && *known == s->last) {
         *number = s->last;
         *distance = 0;
-        return 0;
+        return resize_last(s, size);
     }
     if (s->now == s->places && compact(s) < 0)
         return -ENOMEM;
@@ -174,6 +188,15 @@ int lru_stack_use(struct lru_stack *s, struct hash128 key, uint64_t size, uint64
     s->bytes += size;
     s->last = *number;
     return 0;
+}
+
+bool lru_stack_find(const struct lru_stack *s, struct hash128 key, uint64_t *size)
+{
+    const uint64_t *number = keymap_find(s->numbers, key);
+    if (number == NULL)
+        return false;
+    *size = s->object[*number].size;
+    return true;
 }
 
 uint64_t lru_stack_objects(const struct lru_stack *s)

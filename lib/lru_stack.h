@@ -5,6 +5,7 @@
 #ifndef KVTRACE_LRU_STACK_H
 #define KVTRACE_LRU_STACK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/hash.h"
@@ -24,10 +25,12 @@ void lru_stack_free(struct lru_stack *s);
  *
  * An LRU cache of C bytes that takes objects of any size, as the last tier does, holds the object
  * exactly when *distance <= C, whatever the sizes, as long as each object keeps its own. 0,
- * -ENOMEM, or -EOVERFLOW when all sizes together pass 2^63. Memory: some 90 bytes an object.
+ * -ENOMEM, or -EOVERFLOW when all sizes together pass 2^63. Memory: some 130 bytes an object.
  */
 int lru_stack_use(struct lru_stack *s, struct hash128 key, uint64_t size, uint64_t *distance,
                   uint32_t *number);
+/* Was the object ever used? Then its size at its last use, too. */
+bool lru_stack_find(const struct lru_stack *s, struct hash128 key, uint64_t *size);
 /* Objects ever used, and their bytes: the largest distance there can be. */
 uint64_t lru_stack_objects(const struct lru_stack *s);
 uint64_t lru_stack_bytes(const struct lru_stack *s);

@@ -78,8 +78,18 @@ static void sizes_count_as_they_were_last(void **state)
     assert_int_equal(distance, 0);
     assert_int_equal(lru_stack_use(s, key_of(2), 5, &distance, &number), 0);
     assert_int_equal(distance, 25);
+    uint64_t size = 0;
+    assert_int_equal(lru_stack_use(s, key_of(2), 7, &distance, &number), 0);
+    assert_int_equal(distance, 0);
+    assert_int_equal(lru_stack_bytes(s), 27);
+    assert_int_equal(lru_stack_use(s, key_of(1), 20, &distance, &number), 0);
+    assert_int_equal(distance, 27);
+    assert_int_equal(lru_stack_use(s, key_of(1), INT64_MAX, &distance, &number), -EOVERFLOW);
+    assert_true(lru_stack_find(s, key_of(1), &size));
+    assert_int_equal(size, 20);
+    assert_false(lru_stack_find(s, key_of(3), &size));
     assert_int_equal(lru_stack_objects(s), 2);
-    assert_int_equal(lru_stack_bytes(s), 25);
+    assert_int_equal(lru_stack_bytes(s), 27);
     lru_stack_free(s);
 }
 
