@@ -202,8 +202,9 @@ static int save_job(const struct export *x, struct err *e)
         text, sizeof text,
         "; Replays %s, made by kvgen. Run it in its own folder: fio %s\n"
         "; Objects lie in one file; for a device: replay_redirect=/dev/..., without exec_prerun.\n"
-        "; As fast as it goes: replay_no_stall=1; at twice the speed: replay_time_scale=50.\n"
+        "; As fast as it goes: replay_no_stall=1; at twice the speed: replay_time_scale=200.\n"
         "; One job: several would each replay the whole log.\n"
+        "; direct=0 where the file system has no O_DIRECT, or a size is no multiple of 4096.\n"
         "[kvtrace]\n"
         "ioengine=psync\n"
         "direct=%d\n"

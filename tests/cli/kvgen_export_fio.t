@@ -74,17 +74,39 @@ if ! command -v fio >/dev/null || ! command -v python3 >/dev/null; then
 fi
 # Neither pauses nor O_DIRECT are looked at here: a test's file system may not know the latter.
 sed 's/^direct=1/direct=0\nreplay_no_stall=1/' log.fio >fast.fio
-exits 'fio runs it to the end' 0 fio --output-format=json --output=fio.json fast.fio
-is 'fio read and wrote the bytes of the trace' "$(python3 - <<'END'
+# moved: what fio says of its run, against the bytes of the rows.
+moved() {
+    python3 - <<'END'
 import json
 text = open("fio.json").read()
 job = json.loads(text[text.index("{"):])["jobs"][0]
 print(job["error"], job["read"]["io_bytes"], job["write"]["io_bytes"])
 END
-)" "0 $(awk '{ b[$1] += $2 } END { printf "%.0f %.0f", b["Read"], b["Write"] }' rows)"
+}
+bytes() { awk '{ b[$1] += $2 } END { printf "0 %.0f %.0f", b["Read"], b["Write"] }' rows; }
+exits 'fio runs it to the end' 0 fio --output-format=json --output=fio.json fast.fio
+is 'fio read and wrote the bytes of the trace' "$(moved)" "$(bytes)"
 sed 's/^direct=1/direct=0/' log.fio >timed.fio
 exits 'fio keeps its times' 0 fio --output-format=json --output=fio.json timed.fio
 took=$(python3 -c 'import json; text = open("fio.json").read(); print(json.loads(text[text.index("{"):])["jobs"][0]["job_runtime"])')
 wanted=$(awk -v f="$(head -n 1 rows | cut -d ' ' -f 5)" -v l="$(tail -n 1 rows | cut -d ' ' -f 5)" 'BEGIN { printf "%d", (l - f) * 900 }')
 ok "which take $wanted ms or a little more ($took)" test "$took" -ge "$wanted"
+
+# Objects of up to 8 GB, 28 GB in all, on 12 GB of space: only when asked for.
+if [ -n "${KVTRACE_LARGE:-}" ]; then
+    printf 'User,Context_Tokens,Generation_Tokens,Think_s,QoS\na,25000,8,1,batch\n' >users.csv
+    large() {
+        "$BIN/kvgen" --model llama3.1-70b-instruct --users-file users.csv --num-users 1 --duration 4 --seed 2 --gpu-mem-gb 0 \
+            --generation-mode fast --cpu-mem-gb 0 --storage-capacity-gb 12 --disable-prefix-caching --decode-reads once "$@"
+    }
+    large -o all.csv 2>/dev/null
+    awk -F, 'NR > 1 && $4 == "Tier-2" { print $2, $3, $5, $6, $1 }' all.csv >rows
+    ok 'objects of more than 4 GiB are read and written' awk '$2 > 4294967296 { n[$1]++ } END { exit !(n["Read"] && n["Write"]) }' rows
+    for size in 1M 1G; do
+        exits "an iolog of large objects in pieces of $size" 0 large --format fio --segment-size $size -o log.iolog
+        exits "fio runs it" 0 fio --output-format=json --output=fio.json log.fio
+        is "with the bytes of the trace" "$(moved)" "$(bytes)"
+        rm -f log.slab
+    done
+fi
 done_testing
