@@ -164,7 +164,7 @@ static void put_all_lookups(struct jsonout *j, const struct sim_stats *st)
     static const enum trace_class shown[] = {TRACE_USER, TRACE_MULTI_TURN, TRACE_SYSTEM, TRACE_RAG,
                                              TRACE_BLOCK};
     uint64_t hits = 0, misses = 0;
-    for (int c = 0; c < TRACE_CLASSES; c++) {
+    for (int c = 0; c <= TRACE_CLASSES; c++) {
         hits += st->rows.hits[c];
         misses += st->rows.misses[c];
     }

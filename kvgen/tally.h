@@ -25,7 +25,8 @@ struct tally {
     uint64_t capacity[TRACE_TIERS]; /* bytes */
     /* tier and phase may be TRACE_NO_TIER, TRACE_NO_PHASE. */
     struct tally_count by[TRACE_OPS][TRACE_TIERS + 1][TRACE_PHASES + 1];
-    uint64_t hits[TRACE_CLASSES], misses[TRACE_CLASSES];
+    /* class may be TRACE_NO_CLASS. */
+    uint64_t hits[TRACE_CLASSES + 1], misses[TRACE_CLASSES + 1];
     struct tally_tier tier[TRACE_TIERS];
 };
 

@@ -87,6 +87,12 @@ is "by hand" "$(tail -n +2 "$TMP/b.csv" | cut -d , -f 1,2,5- | tr '\n' ' ')" \
     '0.000000,Write,"a,""b",Prefill,1,user 1.000000,Delete,"a,""b",Evict,2,evict 1.000000,Write,c,Prefill,2,user 2.000000,Miss,"a,""b",,3,user 2.000000,Delete,c,Evict,3,evict 2.000000,Write,"a,""b",Prefill,3,user 3.000000,Miss,c,,4,multi_turn 4.000000,Miss,d,,5,user '
 
 # What means nothing is refused; bad rows are one line.
+# Rows without a class are lookups of none: the first 400 rows of the benchmark have 337 reads and no misses.
+is "no class: counted as such" "$("$BIN/kvgen" --input "$DATA/mlperf_trace_first400.csv.zst" -o none --summary - 2>"$TMP/err" |
+    tr -d ' \n' | sed 's/.*"lookups":{"all":{\([^}]*\)},"user":{\([^}]*\)}.*/\1 \2/')" \
+    '"lookups":337,"hits":337,"misses":0,"hit_rate":1 "lookups":0,"hits":0,"misses":0,"hit_rate":null'
+unlike "no class: no hit rate of users" "$(cat "$TMP/err")" '^hit rates'
+
 bad() { # name regex arguments
     bad_name=$1 bad_like=$2
     shift 2
