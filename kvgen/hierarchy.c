@@ -151,10 +151,10 @@ static void leave(struct hierarchy *h, uint32_t number)
     t->objects--;
 }
 
-static void delete_victim(struct hierarchy *h, struct tier *t)
+static void delete_object(struct hierarchy *h, uint32_t number)
 {
-    uint32_t number = h->policy->victim(t->order);
-    tell(h, TRACE_DELETE, TRACE_EVICT, TRACE_CLASS_EVICT, objects_at(h->objects, number));
+    const struct object *o = objects_at(h->objects, number);
+    tell(h, TRACE_DELETE, TRACE_EVICT, TRACE_CLASS_EVICT, o);
     leave(h, number);
     objects_remove(h->objects, number);
 }
@@ -165,7 +165,7 @@ static bool room_in_last(struct hierarchy *h, int tier, uint64_t size)
     if (size > t->capacity && tier != TRACE_STORAGE)
         return false;
     while (t->objects > 0 && (t->used > t->capacity || size > t->capacity - t->used))
-        delete_victim(h, t);
+        delete_object(h, h->policy->victim(t->order));
     return true;
 }
 
@@ -314,6 +314,13 @@ bool hierarchy_read(struct hierarchy *h, struct ident id, enum trace_class class
     if (h->promote)
         promote(h, number);
     return true;
+}
+
+void hierarchy_delete(struct hierarchy *h, struct ident id)
+{
+    uint32_t number = objects_find(h->objects, id);
+    if (number != OBJECT_NONE)
+        delete_object(h, number);
 }
 
 void hierarchy_prefetch(const struct hierarchy *h, struct ident id, int step)

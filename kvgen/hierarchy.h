@@ -63,6 +63,8 @@ bool hierarchy_has(const struct hierarchy *h, struct ident id);
  */
 int hierarchy_write(struct hierarchy *h, struct ident id, uint64_t size, uint32_t tokens,
                     enum trace_class class);
+/* Drops the object from where it is, if it is anywhere: a Delete. */
+void hierarchy_delete(struct hierarchy *h, struct ident id);
 /* Hints for lookups to come: first step well ahead, second step some lookups later. */
 void hierarchy_prefetch(const struct hierarchy *h, struct ident id, int step);
 

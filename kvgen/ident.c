@@ -53,6 +53,21 @@ struct ident ident_text(uint64_t hash_hi, uint64_t hash_lo)
     return (struct ident){.hi = kind | (hash_hi & ((UINT64_C(1) << 60) - 1)), .lo = hash_lo};
 }
 
+struct ident ident_document(uint32_t document)
+{
+    return make(IDENT_DOCUMENT, document, 0, 0);
+}
+
+struct ident ident_chunk(uint32_t document, uint32_t chunk)
+{
+    return make(IDENT_CHUNK, document, chunk, 0);
+}
+
+struct ident ident_prepop(uint64_t i)
+{
+    return make(IDENT_PREPOP, 0, 0, i);
+}
+
 bool ident_equal(struct ident a, struct ident b)
 {
     return a.lo == b.lo && a.hi == b.hi;
@@ -74,6 +89,15 @@ static char *put(char *p, const char *text, size_t len)
     return p + len;
 }
 
+/* Documents are numbered with at least four digits. */
+static char *put_document(char *p, struct ident id)
+{
+    p = put(p, "rag_doc_", 8);
+    for (uint32_t least = 1000; least > 1 && ident_user(id) < least; least /= 10)
+        *p++ = '0';
+    return p + units_put_u64(p, ident_user(id));
+}
+
 size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf)
 {
     char *p = buf;
@@ -88,6 +112,15 @@ size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf)
         break;
     case IDENT_SYSTEM:
         p = put(p, "system_prompt_", 14);
+        break;
+    case IDENT_DOCUMENT:
+        return (size_t)(put_document(p, id) - buf);
+    case IDENT_CHUNK:
+        p = put(put_document(p, id), "_chunk_", 7);
+        p += units_put_u64(p, (uint32_t)id.hi);
+        return (size_t)(p - buf);
+    case IDENT_PREPOP:
+        p = put(p, "prepop_", 7);
         break;
     case IDENT_REQUEST:
         p = put(p, user, user_len);

@@ -14,6 +14,9 @@ enum ident_kind {
     IDENT_SYSTEM,
     IDENT_SCOPED_BLOCK,
     IDENT_DATASET_TURN,
+    IDENT_DOCUMENT,
+    IDENT_CHUNK,
+    IDENT_PREPOP,
     IDENT_TEXT = 15
 };
 
@@ -40,21 +43,26 @@ struct ident ident_other_turn(struct ident id, uint32_t turn);
 struct ident ident_request(uint32_t user, uint64_t request);
 /* Shared system prompt number i (from 0). */
 struct ident ident_system(uint32_t i);
+/* A document for retrieval (below IDENT_MAX_USERS) as one object, and one chunk of it. */
+struct ident ident_document(uint32_t document);
+struct ident ident_chunk(uint32_t document, uint32_t chunk);
+/* Object number i of those written before the first request. */
+struct ident ident_prepop(uint64_t i);
 
 /* Any key, by 124 bits of its hash: its text is kept elsewhere (keys.h). */
 struct ident ident_text(uint64_t hash_hi, uint64_t hash_lo);
 
 bool ident_equal(struct ident a, struct ident b);
 enum ident_kind ident_kind(struct ident id);
-/* The user of a turn or request, 0 for others. */
+/* The user of a turn or request; the scope of a block, the document of a chunk; 0 for others. */
 uint32_t ident_user(struct ident id);
 
 /*
  * Writes the key without NUL into buf (IDENT_MAX_KEY bytes) and returns its length. user is the
  * name of ident_user(id), used by turns and requests only:
  *   block_<id>, session_<scope>_block_<id>, conversation_<number>_turn_<n>,
- *   conv_<user>_<start ms>_turn_<n>, <user>_req_<number>,
- * system_prompt_<i>
+ *   conv_<user>_<start ms>_turn_<n>, <user>_req_<number>, system_prompt_<i>,
+ *   rag_doc_<document, four digits or more>, rag_doc_<...>_chunk_<n>, prepop_<i>
  * Not for those of ident_text.
  */
 size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf);

@@ -27,7 +27,8 @@
 
 enum {
     MAX_WORKERS = 500,
-    MAX_DEFAULT_THREADS = 16
+    MAX_DEFAULT_THREADS = 16,
+    PREPOP_OF_USER = 10 /* objects of a decode node */
 };
 
 /* One run; every pointer is owned. */
@@ -42,6 +43,7 @@ struct run {
     uint64_t capacity[TRACE_TIERS];
     struct tier_model speed[TRACE_TIERS];
     struct population *population; /* NULL without synthetic users */
+    struct rag *rag;               /* NULL without --enable-rag */
     struct inputs *inputs;         /* of a file source, until that takes it */
     enum inputs_kind kind;         /* of them, where that was looked at */
     struct source *source;
@@ -63,11 +65,28 @@ static void warn_model(const struct run *r)
     if ((n & (n - 1)) != 0)
         fprintf(stderr, "kvgen: --tensor-parallel: %llu is not a power of two\n",
                 (unsigned long long)n);
-    if (n > 1 && r->model.attention == MODEL_MLA)
+    if (n > 1 && r->model.attention == MODEL_MLA && r->o.mla_tp == OPTIONS_MLA_SHARD)
         fprintf(stderr,
                 "kvgen: --tensor-parallel: %s has one latent for all ranks, which real engines "
-                "replicate; here it is divided\n",
+                "replicate; here it is divided (--mla-tp)\n",
                 r->model.id);
+}
+
+static int check_model(const struct run *r, struct err *e)
+{
+    if (r->model.attention != MODEL_MLA &&
+        opt_refuse(r->parser, e, "only multi-head latent attention has a meaning for it", "mla-tp",
+                   NULL) < 0)
+        return -EINVAL;
+    warn_model(r);
+    return 0;
+}
+
+/* Ranks that divide an object among them. */
+static uint32_t sharing_ranks(const struct run *r)
+{
+    bool whole = r->model.attention == MODEL_MLA && r->o.mla_tp == OPTIONS_MLA_REPLICATE;
+    return whole ? 1 : (uint32_t)r->o.tensor_parallel;
 }
 
 static int read_configuration(struct run *r, struct err *e)
@@ -86,6 +105,11 @@ static int read_configuration(struct run *r, struct err *e)
     return rc;
 }
 
+static bool is_mlperf(const struct options *o)
+{
+    return o->compat == OPTIONS_COMPAT_MLPERF;
+}
+
 static int open_users(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
@@ -101,7 +125,12 @@ static int open_users(struct run *r, struct err *e)
                                       .seed = o->seed,
                                       .arrival = (enum source_users_arrival)o->arrival,
                                       .request_rate = o->request_rate,
-                                      .multi_turn = !o->disable_multi_turn};
+                                      .multi_turn = !o->disable_multi_turn,
+                                      .remembered =
+                                          is_mlperf(o) ? r->workload.max_conversations : 0,
+                                      .rag = r->rag,
+                                      .input_tokens = (int64_t)o->input_len,
+                                      .output_tokens = (int64_t)o->output_len};
     return source_users_open(&r->source, &users, e);
 }
 
@@ -202,6 +231,11 @@ static int open_file_source(struct run *r, struct err *e)
 
 static int open_source(struct run *r, struct err *e)
 {
+    int rc = 0;
+    if (r->o.enable_rag)
+        rc = rag_create(&r->rag, &r->workload.rag, &r->model, r->o.rag_num_docs, r->o.seed, e);
+    if (rc < 0)
+        return rc;
     return r->o.source == OPTIONS_USERS ? open_users(r, e) : open_file_source(r, e);
 }
 
@@ -259,7 +293,8 @@ static const char *make_provenance(struct run *r)
 static int open_output(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
-    struct output_opts out = {.six_columns = o->format == OPTIONS_MLPERF, .limit = o->limit};
+    struct output_opts out = {
+        .six_columns = o->format == OPTIONS_MLPERF, .no_deletes = is_mlperf(o), .limit = o->limit};
     const char *path = strcmp(o->output, "none") == 0 ? NULL : o->output;
     bool foreign = o->format > OPTIONS_MLPERF;
     out.path = foreign ? NULL : path;
@@ -340,18 +375,28 @@ static int open_conversion(struct run *r, struct err *e)
     return convert_create(&r->convert, &o, r->feed, r->output, e);
 }
 
+static enum sim_node node_of(const struct options *o)
+{
+    return o->prefill_only ? SIM_NODE_PREFILL : o->decode_only ? SIM_NODE_DECODE : SIM_NODE_BOTH;
+}
+
 static int open_simulation(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
     struct sim_opts sim = {.workload = &r->workload,
                            .model = &r->model,
-                           .tensor_parallel = (uint32_t)o->tensor_parallel,
+                           .tensor_parallel = sharing_ranks(r),
                            .token_ns = r->workload.token_ns[o->generation_mode],
                            .workers = worker_count(r),
                            .max_requests = o->max_requests,
                            .duration_ns = o->duration_ns,
                            .prefix = !o->disable_prefix_caching,
                            .decode_reads = (enum sim_decode_reads)o->decode_reads,
+                           .node = node_of(o),
+                           .prepopulated = o->num_users * PREPOP_OF_USER,
+                           .rag = r->rag,
+                           .mlperf = is_mlperf(o),
+                           .seed = o->seed,
                            .block_any = o->block_reuse == 1,
                            .partial_blocks = o->partial_blocks,
                            .curve = r->curve,
@@ -426,9 +471,9 @@ static bool interrupted(int rc)
 
 static int simulate(struct run *r, struct err *e)
 {
-    if (r->o.source != OPTIONS_TRACE)
-        warn_model(r);
-    int rc = options_capacities(&r->o, r->capacity, e);
+    int rc = r->o.source != OPTIONS_TRACE ? check_model(r, e) : 0;
+    if (rc == 0)
+        rc = options_capacities(&r->o, r->capacity, e);
     if (rc == 0)
         rc = options_speed(&r->o, r->capacity, r->speed, e);
     if (rc == 0)
@@ -484,6 +529,7 @@ static void release(struct run *r)
         r->source->ops->close(r->source);
     inputs_close(r->inputs);
     population_free(r->population);
+    rag_free(r->rag);
     conf_free(r->conf);
     opt_close(r->parser);
 }

@@ -58,6 +58,24 @@ static int check_cycles(const struct options *o, struct err *e)
     return 0;
 }
 
+/* What requests of blocks cannot do. */
+static int check_blocks(const struct opt_parser *p, struct err *e)
+{
+    return opt_refuse(p, e, "requests of blocks have no meaning for it", "disable-prefix-caching",
+                      "decode-reads", "prefill-only", "decode-only", "enable-rag", "compat", NULL);
+}
+
+static int check_serving(const struct options *o, const struct opt_parser *p, struct err *e)
+{
+    int rc = 0;
+    if (!o->enable_rag)
+        rc = opt_refuse(p, e, "only --enable-rag has documents", "rag-num-docs", NULL);
+    if (rc == 0 && o->prefill_only)
+        rc = opt_refuse(p, e, "--prefill-only leaves no decode reads", "decode-only",
+                        "decode-reads", NULL);
+    return rc;
+}
+
 static int check_synthetic(struct options *o, const struct opt_parser *p, struct err *e)
 {
     if (!opt_given(p, "duration"))
@@ -73,16 +91,16 @@ static int check_file(const struct options *o, const struct opt_parser *p, struc
     bool dataset = o->source == OPTIONS_SHAREGPT;
     bool blocks = !dataset && o->source != OPTIONS_BURST && o->source != OPTIONS_AZURE;
     int rc = opt_refuse(p, e, "only synthetic users (--source users) have a meaning for it",
-                        "users-file", "dump-users", "arrival", "disable-multi-turn", NULL);
+                        "users-file", "dump-users", "arrival", "disable-multi-turn", "input-len",
+                        "output-len", NULL);
     if (rc == 0 && !dataset)
         rc = opt_refuse(p, e, "only datasets (--dataset-path) have a meaning for it",
                         "request-rate", "max-conversations", "chars-per-token", NULL);
-    if (rc == 0 && !dataset && o->source != OPTIONS_AGENTIC)
+    if (rc == 0 && !dataset && o->source != OPTIONS_AGENTIC && !o->decode_only)
         rc = opt_refuse(p, e, "only users, agentic sessions and datasets have a meaning for it",
                         "num-users", NULL);
     if (rc == 0 && blocks)
-        rc = opt_refuse(p, e, "requests of blocks have no meaning for it", "disable-prefix-caching",
-                        "decode-reads", NULL);
+        rc = check_blocks(p, e);
     if (rc == 0 && !blocks)
         rc = opt_refuse(p, e, "only requests of blocks have a meaning for it", "block-reuse",
                         "partial-blocks", NULL);
@@ -271,6 +289,8 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
         rc = check_source(o, p, e);
     if (rc == 0)
         rc = check_users(o, p, e);
+    if (rc == 0)
+        rc = check_serving(o, p, e);
     if (rc == 0)
         rc = check_output(o, p, e);
     return rc;

@@ -29,6 +29,14 @@ enum options_source {
     OPTIONS_TRACE,
     OPTIONS_SOURCES
 };
+enum options_mla_tp {
+    OPTIONS_MLA_SHARD,
+    OPTIONS_MLA_REPLICATE
+};
+enum options_compat {
+    OPTIONS_COMPAT_NONE,
+    OPTIONS_COMPAT_MLPERF
+};
 enum options_format {
     OPTIONS_KVTRACE,
     OPTIONS_MLPERF,
@@ -54,7 +62,9 @@ struct options {
     double request_rate;
     int64_t duration_ns;
     bool disable_multi_turn, disable_prefix_caching, partial_blocks;
-    int block_reuse, qos, generation_mode, decode_reads;
+    bool enable_rag, prefill_only, decode_only;
+    uint64_t rag_num_docs, input_len, output_len;
+    int block_reuse, qos, generation_mode, decode_reads, compat, mla_tp;
     const char *model, *kv_dtype, *config;
     uint64_t tensor_parallel, num_gpus;
     double gpu_mem_gb, cpu_mem_gb;

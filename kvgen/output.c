@@ -61,11 +61,13 @@ static bool in_columns(const struct output_opts *o, const struct trace_row *row)
     return !o->six_columns || row->op == TRACE_READ || row->op == TRACE_WRITE;
 }
 
-/* Is a row of that tier written? If not, it is noted where that matters. */
-static bool wanted(struct output *out, unsigned tier)
+/* Is such a row of that tier written? If not, it is noted where that matters. */
+static bool wanted(struct output *out, unsigned op, unsigned tier)
 {
     unsigned tiers = out->o.tiers;
     if (out->writer == NULL && out->export == NULL)
+        return false;
+    if (out->o.no_deletes && op == TRACE_DELETE)
         return false;
     if (tiers == 0 || (tier != TRACE_NO_TIER && (tiers >> tier & 1) != 0))
         return true;
@@ -74,8 +76,21 @@ static bool wanted(struct output *out, unsigned tier)
     return false;
 }
 
+/* Number 0 is no request's: what is written before the first. */
+static void set_nobody(struct output *out)
+{
+    out->user_of = 0;
+    out->row.user = (struct trace_str){0};
+    out->row.request = out->row.arrival_ns = TRACE_NONE;
+    out->row.qos = TRACE_NO_QOS;
+}
+
 static void set_user(struct output *out, const struct request *r)
 {
+    if (r == NULL) {
+        set_nobody(out);
+        return;
+    }
     if (out->user_of == r->number)
         return;
     out->user_of = r->number;
@@ -158,7 +173,7 @@ int output_row(void *ctx, const struct sim_row *row, struct err *e)
     struct output *out = ctx;
     if (look(out, row->time_ns))
         return 1;
-    if (!wanted(out, row->what.tier))
+    if (!wanted(out, row->what.op, row->what.tier))
         return 0;
     set_row(out, row);
     return write_record(out, &out->row, e);
@@ -168,7 +183,7 @@ int output_record(struct output *out, const struct trace_row *row, struct err *e
 {
     if (look(out, row->time_ns))
         return 1;
-    return wanted(out, row->tier) ? write_record(out, row, e) : 0;
+    return wanted(out, row->op, row->tier) ? write_record(out, row, e) : 0;
 }
 
 int output_finish(struct output *out, struct trace_totals *totals, struct err *e)

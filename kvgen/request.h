@@ -22,6 +22,8 @@ struct request {
     uint32_t block_count, block_tokens;
     uint32_t block_scope; /* within which identifiers mean the same; 0: everywhere */
     uint32_t slot;        /* the source's own */
+    uint32_t document;    /* 1 + the document that this query is about; 0: no query */
+    uint64_t picks;       /* of a query: seed of which chunks it reads */
 };
 
 #endif

@@ -9,7 +9,7 @@
 
 struct sim_row {
     int64_t time_ns;
-    const struct request *request; /* that caused it */
+    const struct request *request; /* that caused it; NULL: written before the first */
     struct hierarchy_op what;
     int64_t duration_ns; /* of a TRACE_GENERATE, else 0 */
 };

@@ -3,7 +3,10 @@
  * verbs.c. */
 #include "kvgen/serve.h"
 
+#include "lib/hash.h"
 #include "lib/units.h"
+
+#define DECODE_STREAM UINT64_C(0x6465636f6465) /* of a request's draws: what it decodes */
 
 enum {
     LOOK_AHEAD = 16,
@@ -12,19 +15,44 @@ enum {
 
 /* ---- steps of a request with an object of its own ---- */
 
-/* Does the request start with a shared system prompt? */
-static bool has_prompt(const struct sim *s, const struct request *r)
+void serve_stream(const struct sim *s, const struct request *r, uint64_t purpose, struct rng *rng)
 {
-    return s->o.prefix && r->prompt >= 0;
+    uint64_t name = r->document > 0 ? r->picks : hash_mix(r->object.hi ^ hash_mix(r->object.lo));
+    rng_seed(rng, s->o.seed, hash_mix(name ^ purpose));
 }
 
+/* Does the request start with a shared system prompt? Queries and decode nodes write none. */
+static bool has_prompt(const struct sim *s, const struct request *r)
+{
+    if (!s->o.prefix || r->prompt < 0)
+        return false;
+    return s->o.mlperf || (r->document == 0 && s->o.node != SIM_NODE_DECODE);
+}
+
+/* The benchmark's program looks a prompt up and never writes it. */
 static enum serve_progress step_prompt(struct sim *s, struct job *j)
 {
     if (!has_prompt(s, &j->r))
         return SERVE_ON;
-    uint32_t prompt = (uint32_t)j->r.prompt;
-    return serve_fetch(s, j, ident_system(prompt), s->o.workload->prompt_tokens[prompt],
-                       TRACE_SYSTEM);
+    struct ident id = ident_system((uint32_t)j->r.prompt);
+    int64_t tokens = s->o.workload->prompt_tokens[j->r.prompt];
+    return s->o.mlperf ? serve_read(s, j, id, tokens, TRACE_SYSTEM)
+                       : serve_fetch(s, j, id, tokens, TRACE_SYSTEM);
+}
+
+/* The benchmark's program looks up all other turns that it knows of, also those that still wait. */
+static enum serve_progress step_other_turns(struct sim *s, struct job *j)
+{
+    const struct request *r = &j->r;
+    const struct source_ops *ops = s->source->ops;
+    uint32_t turns = ops->turns != NULL ? ops->turns(s->source, r) : r->turn;
+    for (; j->round + 1 < turns; j->round++) {
+        uint32_t turn = (uint32_t)j->round + 1;
+        struct ident id = ident_other_turn(r->object, turn < r->turn ? turn : turn + 1);
+        if (serve_read(s, j, id, 0, TRACE_MULTI_TURN) == SERVE_AGAIN)
+            return SERVE_AGAIN;
+    }
+    return SERVE_ON;
 }
 
 static enum serve_progress step_earlier_turns(struct sim *s, struct job *j)
@@ -32,6 +60,8 @@ static enum serve_progress step_earlier_turns(struct sim *s, struct job *j)
     const struct request *r = &j->r;
     if (r->turn <= 1)
         return SERVE_ON;
+    if (s->o.mlperf)
+        return step_other_turns(s, j);
     uint32_t first = s->o.workload->reload_all ? 1 : r->turn - 1;
     for (; first + j->round < r->turn; j->round++) {
         struct ident id = ident_other_turn(r->object, first + (uint32_t)j->round);
@@ -46,11 +76,19 @@ static enum serve_progress step_prefill(struct sim *s, struct job *j)
     return serve_store(s, j, j->r.object, j->tokens, TRACE_USER);
 }
 
-/* How often the request's object is read: once, and with batched decoding once more for each batch
- * of generated tokens, at least once more. */
-static uint64_t decode_reads(const struct sim *s, const struct request *r)
+/* A long context leaves decoding to another node, but not on a node that only decodes: the
+ * benchmark's program does nothing there. */
+static bool is_prefill_only(const struct sim *s, const struct request *r)
 {
-    if (s->o.decode_reads == SIM_DECODE_NONE || r->context_tokens >= SIM_PREFILL_ONLY_TOKENS)
+    return r->context_tokens >= SIM_PREFILL_ONLY_TOKENS && r->document == 0 &&
+           (s->o.mlperf || s->o.node != SIM_NODE_DECODE);
+}
+
+/* Once, and with batched decoding once more for each batch of generated tokens, at least once more.
+ */
+uint64_t serve_decode_reads(const struct sim *s, const struct request *r)
+{
+    if (s->o.decode_reads == SIM_DECODE_NONE || is_prefill_only(s, r))
         return 0;
     if (s->o.decode_reads == SIM_DECODE_ONCE)
         return 1;
@@ -59,16 +97,30 @@ static uint64_t decode_reads(const struct sim *s, const struct request *r)
     return 1 + (uint64_t)(batches > 1 ? batches : 1);
 }
 
+/* When the benchmark's program misses and writes, it does not read what it wrote. */
 static enum serve_progress step_decode(struct sim *s, struct job *j)
 {
-    uint64_t reads = decode_reads(s, &j->r);
-    for (; j->round < reads && !j->dropped; j->round++) {
-        enum serve_progress p = j->round == 0
-                                    ? serve_fetch(s, j, j->r.object, j->tokens, TRACE_USER)
-                                    : serve_read(s, j, j->r.object, j->tokens, TRACE_USER);
+    uint64_t reads = serve_decode_reads(s, &j->r);
+    enum trace_class class = j->r.document > 0 ? TRACE_RAG : TRACE_USER;
+    for (; j->round < reads && !j->dropped && !(s->o.mlperf && j->absent); j->round++) {
+        enum serve_progress p = j->round == 0 ? serve_fetch(s, j, j->r.object, j->tokens, class)
+                                              : serve_read(s, j, j->r.object, j->tokens, class);
         if (p == SERVE_AGAIN)
             return SERVE_AGAIN;
     }
+    return SERVE_ON;
+}
+
+/* On a decode node: one of the objects written before the first request, until it is gone. */
+static enum serve_progress step_decode_prepopulated(struct sim *s, struct job *j)
+{
+    struct rng rng;
+    serve_stream(s, &j->r, DECODE_STREAM, &rng);
+    struct ident id = ident_prepop(rng_below(&rng, s->o.prepopulated));
+    uint64_t reads = serve_decode_reads(s, &j->r);
+    for (; j->round < reads && !j->absent; j->round++)
+        if (serve_read(s, j, id, SIM_PREPOP_TOKENS, TRACE_USER) == SERVE_AGAIN)
+            return SERVE_AGAIN;
     return SERVE_ON;
 }
 
@@ -161,8 +213,17 @@ static enum serve_progress step_blocks(struct sim *s, struct job *j)
 
 /* ---- a request from its beginning to its generation ---- */
 
-static const serve_step object_steps[] = {step_prompt, step_earlier_turns, step_prefill,
-                                          step_decode, NULL};
+/* By enum sim_node. */
+static const serve_step object_steps[][6] = {
+    {step_prompt, step_earlier_turns, step_prefill, serve_step_retrieve, step_decode},
+    {step_prompt, step_earlier_turns, step_prefill, serve_step_retrieve},
+    {step_prompt, serve_step_retrieve, step_decode_prepopulated}};
+static const serve_step query_steps[][2] = {{serve_step_query}, {NULL}, {serve_step_query}};
+/* The benchmark's program takes the document of a query as one object. */
+static const serve_step mlperf_query_steps[][4] = {
+    {step_prompt, serve_step_retrieve, step_decode},
+    {step_prompt, serve_step_retrieve},
+    {step_prompt, serve_step_retrieve, step_decode_prepopulated}};
 static const serve_step block_steps[] = {step_blocks, NULL};
 static const serve_step no_steps[] = {NULL};
 
@@ -170,8 +231,11 @@ static const serve_step *steps_of(const struct sim *s, const struct request *r)
 {
     if (s->source->ops->blocks)
         return block_steps;
-    return r->context_tokens > 0 ? object_steps
-                                 : no_steps; /* BurstGPT has such: requests that failed */
+    if (r->context_tokens == 0)
+        return no_steps; /* BurstGPT has such: requests that failed */
+    if (r->document == 0)
+        return object_steps[s->o.node];
+    return s->o.mlperf ? mlperf_query_steps[s->o.node] : query_steps[s->o.node];
 }
 
 void serve_begin(struct sim *s, struct job *j)
@@ -180,7 +244,7 @@ void serve_begin(struct sim *s, struct job *j)
     j->step = steps_of(s, r);
     j->until_ns = s->stats.now_ns;
     j->round = 0;
-    j->missed = j->behind = j->dropped = j->generating = false;
+    j->missed = j->behind = j->absent = j->dropped = j->generating = false;
     j->place = SERVE_NO_PLACE;
     j->taken_ns = s->stats.now_ns;
     j->tokens = r->context_tokens;
@@ -221,7 +285,7 @@ static bool run_steps(struct sim *s, struct job *j)
         if ((*j->step)(s, j) == SERVE_AGAIN)
             return true;
         j->round = 0;
-        j->missed = j->behind = j->dropped = false;
+        j->missed = j->behind = j->absent = j->dropped = false;
     }
     return serve_has_to_wait(s, j);
 }

@@ -53,6 +53,7 @@ struct job {
     uint64_t round;         /* a step's own: verbs done */
     bool missed;            /* a verb's own: the object was not there and is to be written */
     bool behind;            /* a step's own: blocks behind one that was not there */
+    bool absent;            /* a step's: what it looked up last was not there */
     bool dropped;           /* a step's: no tier could hold what it wrote */
     bool generating;        /* operations are over; until_ns is the end */
     enum serve_place place;
@@ -72,11 +73,12 @@ struct sim {
     struct queue *queue;
     sim_sink sink;
     void *ctx;
-    struct err *err; /* of the sim_run under way */
-    int status;      /* of the sink: 0, 1 (end here) or negative */
-    const struct request *serving;
-    struct job *job; /* by worker */
-    uint32_t *idle;  /* stack of idle workers */
+    struct err *err;               /* of the sim_run under way */
+    int status;                    /* of the sink: 0, 1 (end here) or negative */
+    const struct request *serving; /* NULL: before the first */
+    enum trace_class before;       /* class of what is written and moved before the first */
+    struct job *job;               /* by worker */
+    uint32_t *idle;                /* stack of idle workers */
     uint32_t idle_count;
     struct heap wakes;     /* of the others: when their jobs go on */
     struct timing *timing; /* NULL: operations take no time */
@@ -96,6 +98,11 @@ void serve_begin(struct sim *s, struct job *j);
 /* Goes on at the present instant: until the job has to wait (until_ns lies ahead), its generation
  * included, or is over (false). */
 bool serve_go_on(struct sim *s, struct job *j);
+/* Writes what a decode node and retrievals find there, at the present instant, before the first
+ * request. */
+void serve_populate(struct sim *s);
+/* Writes an object before the first request, unless the run has ended. */
+void serve_write(struct sim *s, struct ident id, int64_t tokens, enum trace_class class);
 /* Hands on the rows that were kept for times up to until_ns; the clock follows them. */
 void serve_later(struct sim *s, int64_t until_ns);
 /* The hierarchy's sink; ctx is the simulation. */
@@ -155,5 +162,13 @@ enum serve_progress serve_fetch(struct sim *s, struct job *j, struct ident id, i
 /* Writes it, unless it is there. */
 enum serve_progress serve_store(struct sim *s, struct job *j, struct ident id, int64_t tokens,
                                 enum trace_class class);
+
+/* Steps around documents (serve_rag.c): a request retrieves chunks; a query decodes over them. */
+enum serve_progress serve_step_retrieve(struct sim *s, struct job *j);
+enum serve_progress serve_step_query(struct sim *s, struct job *j);
+/* A stream of the run's seed for one request and purpose, the same whoever serves it and when. */
+void serve_stream(const struct sim *s, const struct request *r, uint64_t purpose, struct rng *rng);
+/* How often the request reads while it decodes. */
+uint64_t serve_decode_reads(const struct sim *s, const struct request *r);
 
 #endif

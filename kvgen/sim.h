@@ -8,6 +8,7 @@
 
 #include "kvgen/curve.h"
 #include "kvgen/hierarchy.h"
+#include "kvgen/rag.h"
 #include "kvgen/row.h"
 #include "kvgen/source.h"
 #include "kvgen/tally.h"
@@ -23,8 +24,15 @@ enum sim_decode_reads {
     SIM_DECODE_ONCE,
     SIM_DECODE_NONE
 };
+/* What of a request's path a node does. */
+enum sim_node {
+    SIM_NODE_BOTH,
+    SIM_NODE_PREFILL, /* no decode reads */
+    SIM_NODE_DECODE   /* decode reads, of objects written before the first request */
+};
 enum {
-    SIM_PREFILL_ONLY_TOKENS = 10000
+    SIM_PREFILL_ONLY_TOKENS = 10000,
+    SIM_PREPOP_TOKENS = 2048 /* of an object written before the first request */
 };
 /* The clock may not pass this (146 years): sums of two times then fit. */
 #define SIM_LAST_NS (INT64_C(1) << 62)
@@ -39,6 +47,11 @@ struct sim_opts {
     int64_t duration_ns;   /* ends the run; 0: no limit */
     bool prefix;           /* shared system prompts are looked up */
     enum sim_decode_reads decode_reads;
+    enum sim_node node;
+    uint64_t prepopulated; /* such objects of a decode node, at least 1 there */
+    struct rag *rag;       /* documents; NULL: none */
+    bool mlperf; /* as that benchmark's program does where it differs from its documentation */
+    uint64_t seed;
     bool block_any;                 /* each block by itself; else only while all earlier ones hit */
     bool partial_blocks;            /* the last block of a request is sized by its tokens */
     struct curve *curve;            /* is told every lookup; NULL: none */

@@ -27,10 +27,13 @@ struct source_ops {
     void (*take)(struct source *s, struct request *out);
     /* That request was answered at now_ns; NULL: nothing follows from it. */
     void (*done)(struct source *s, const struct request *r, int64_t now_ns);
-    /* r->blocks is not needed any more; NULL: none are lent. */
+    /* Neither r->blocks nor turns of r is asked for any more; NULL: nothing is lent. */
     void (*release)(struct source *s, const struct request *r);
     /* Name of a user without NUL into buf of IDENT_MAX_USER_NAME bytes; returns its length. */
     size_t (*user_name)(const struct source *s, uint32_t user, char *buf);
+    /* Turns of r's conversation that were asked so far, r among them, 0 if nobody knows any more;
+     * until r is released. NULL: r->turn. */
+    uint32_t (*turns)(const struct source *s, const struct request *r);
     /* Conversations begun so far and their turns. */
     void (*conversations)(const struct source *s, uint64_t *count, uint64_t *turns);
     /* Rows skipped so far; NULL: this kind skips none. */

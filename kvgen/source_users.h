@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "kvgen/population.h"
+#include "kvgen/rag.h"
 #include "kvgen/source.h"
 #include "kvgen/workload.h"
 
@@ -22,6 +23,9 @@ struct source_users_opts {
     enum source_users_arrival arrival;
     double request_rate; /* requests a second, for POISSON */
     bool multi_turn;     /* else every request stands alone */
+    uint32_t remembered; /* conversations whose turns source_ops.turns knows; 0: none */
+    struct rag *rag;     /* documents that users ask about; NULL: none */
+    int64_t input_tokens, output_tokens; /* of every request; 0: by its user */
 };
 
 /* What o points to stays the caller's and must outlive the source. 0 or -ENOMEM. */

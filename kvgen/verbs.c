@@ -42,7 +42,9 @@ void serve_operation(void *ctx, const struct hierarchy_op *op)
 {
     struct sim *s = ctx;
     struct sim_row row = {.time_ns = s->stats.now_ns, .request = s->serving, .what = *op};
-    if (s->timing != NULL)
+    if (s->serving == NULL)
+        row.what.class = s->before; /* done, whatever time it took, when the clock begins */
+    if (s->timing != NULL && s->serving != NULL)
         emit_timed(s, &row);
     else
         serve_row(s, &row);
@@ -165,8 +167,10 @@ enum serve_progress serve_read(struct sim *s, struct job *j, struct ident id, in
                                enum trace_class class)
 {
     (void)tokens;
-    if (serve_look(s, j, id, class) == SERVE_WAIT)
+    enum serve_look found = serve_look(s, j, id, class);
+    if (found == SERVE_WAIT)
         return SERVE_AGAIN;
+    j->absent = found == SERVE_MISS;
     if (s->o.curve != NULL)
         check_curve(s, curve_probe(s->o.curve, id));
     return SERVE_ON;
@@ -180,6 +184,7 @@ enum serve_progress serve_fetch(struct sim *s, struct job *j, struct ident id, i
         if (found == SERVE_WAIT)
             return SERVE_AGAIN;
         serve_tell_curve(s, curve_lookup, id, tokens);
+        j->absent = found == SERVE_MISS;
         if (found == SERVE_HIT)
             return SERVE_ON;
         j->missed = true;
@@ -205,4 +210,16 @@ enum serve_progress serve_store(struct sim *s, struct job *j, struct ident id, i
         return SERVE_AGAIN;
     j->missed = false;
     return SERVE_ON;
+}
+
+/* ---- before the first request ---- */
+
+void serve_write(struct sim *s, struct ident id, int64_t tokens, enum trace_class class)
+{
+    uint64_t size;
+    s->before = class;
+    serve_tell_curve(s, curve_write, id, tokens);
+    if (s->status == 0 && serve_size(s, tokens, &size) &&
+        hierarchy_write(s->hierarchy, id, size, (uint32_t)tokens, class) < 0)
+        fail(s, err_nomem(s->err, "live objects"));
 }

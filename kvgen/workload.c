@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/trace.h"
 #include "lib/units.h"
@@ -38,6 +39,34 @@ static int read_qos(struct workload *w, const struct conf *c, struct err *e)
     return 0;
 }
 
+static int read_document_range(int64_t range[2], const struct conf *c, const char *size,
+                               struct err *e)
+{
+    char path[96];
+    snprintf(path, sizeof path, "rag.%s_model_doc_tokens_min", size);
+    range[0] = conf_i64(c, path);
+    snprintf(path, sizeof path, "rag.%s_model_doc_tokens_max", size);
+    range[1] = conf_i64(c, path);
+    if (range[0] > range[1])
+        return err_set(e, -EINVAL, ERR_INPUT, conf_path(c), "%s (%lld) is below the minimum (%lld)",
+                       path, (long long)range[1], (long long)range[0]);
+    return 0;
+}
+
+static int read_rag(struct workload_rag *r, const struct conf *c, struct err *e)
+{
+    *r = (struct workload_rag){
+        .chunk_tokens = conf_i64(c, "rag.chunk_size_tokens"),
+        .max_chunk_bytes = conf_i64(c, "rag.max_chunk_bytes"),
+        .top_k = (uint32_t)conf_i64(c, "rag.top_k_chunks"),
+        .max_documents = (uint32_t)conf_i64(c, "rag.max_documents"),
+        .chance = conf_f64(c, "rag.request_probability"),
+        .zipfian = strcmp(conf_text(c, "rag.retrieval_distribution"), "zipfian") == 0,
+    };
+    int rc = read_document_range(r->large_model_tokens, c, "large", e);
+    return rc == 0 ? read_document_range(r->small_model_tokens, c, "small", e) : rc;
+}
+
 static int64_t seconds_as_ns(double s)
 {
     return (int64_t)(s * (double)UNITS_NS_PER_S + 0.5);
@@ -64,5 +93,6 @@ int workload_read(struct workload *w, const struct conf *c, struct err *e)
     w->prompt_tokens = conf_i64_list(c, "prefix_cache.system_prompt_tokens", &w->prompts);
     for (int i = 0; i < WORKLOAD_PERSONAS; i++)
         read_persona(&w->persona[i], c, persona_names[i]);
-    return read_qos(w, c, e);
+    int rc = read_rag(&w->rag, c, e);
+    return rc == 0 ? read_qos(w, c, e) : rc;
 }

@@ -19,6 +19,16 @@ struct workload_persona {
     double think_s[2];
 };
 
+/* Retrieval-augmented generation. */
+struct workload_rag {
+    int64_t chunk_tokens, max_chunk_bytes; /* the most that a chunk has, by both */
+    uint32_t top_k;                        /* chunks read in a retrieval */
+    uint32_t max_documents;                /* kept; 0: all */
+    double chance;                         /* that a request retrieves, that a query follows it */
+    bool zipfian;                          /* chunks by weights 1/rank; else equal */
+    int64_t large_model_tokens[2], small_model_tokens[2]; /* of a document, both included */
+};
+
 struct workload {
     struct workload_persona persona[WORKLOAD_PERSONAS];
     double interactive;      /* share of users */
@@ -33,6 +43,7 @@ struct workload {
     const int64_t *prompt_tokens; /* of each shared system prompt; lent by the configuration */
     size_t prompts;
     int64_t decode_batch; /* generated tokens per further read */
+    struct workload_rag rag;
     double large_entry_limit_ratio, target_usage_ratio;
     int64_t token_ns[3]; /* generation time of one token: modes none, fast, realistic */
 };
