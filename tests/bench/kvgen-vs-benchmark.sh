@@ -1,0 +1,144 @@
+#!/bin/sh
+# kvgen-vs-benchmark.sh - kvgen --compat mlperf beside measured runs of the MLPerf Storage KV-cache benchmark.
+#   kvgen-vs-benchmark.sh [-n SEEDS] [-p] [-x OPTIONS] FOLDER [CONFIG...]
+# FOLDER holds CONFIG.json (the arguments of a run, and for each seed what it counted) and users_seedN.csv (the users
+# which that seed drew). For each configuration and seed kvgen runs SEEDS (10) times with the same users and seeds of
+# its own; the mean of these runs stands beside the measured run, with the limit and whether it is within. The last
+# column is the difference in standard deviations of kvgen's own runs: those of the benchmark, of which there is one a
+# seed, scatter as much. -p: plain kvgen, without --compat; -x: further options of kvgen. Ends with a line
+# "within: N of M"; it judges nothing itself.
+# Where the benchmark's workers keep up everything is compared, in b, d and i (they do not) what is completed and where
+# decode reads went. In e the benchmark reserves some of the middle tier twice, a defect that kvgen does not copy: see
+# what less of that tier does with  -x '--cpu-mem-gb 18' FOLDER e.
+set -eu
+TOP=$(cd "$(dirname "$0")/../.." && pwd)
+case ${BUILD:=build} in
+/*) BIN=$BUILD/bin ;;
+*) BIN=$TOP/$BUILD/bin ;;
+esac
+seeds=10 compat='--compat mlperf' extra=
+while getopts n:px: option; do
+    case $option in
+    n) seeds=$OPTARG ;;
+    p) compat= ;;
+    x) extra=$OPTARG ;;
+    *) exit 2 ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# -gt 0 ] || { echo "kvgen-vs-benchmark.sh: skipped (give the folder of the measured runs)"; exit 0; }
+command -v jq >/dev/null || { echo "kvgen-vs-benchmark.sh: skipped (needs jq)"; exit 0; }
+folder=$1
+shift
+[ $# -gt 0 ] || set -- a b c d e g h i j k
+TMP=$(mktemp -d "${TMPDIR:-/tmp}/kvgen-vs.XXXXXX")
+trap 'rm -rf "$TMP"' EXIT
+trap 'exit 130' INT TERM
+
+# What a run counted, as lines "NAME VALUE". Sizes are in tokens.
+measured() { # config seed
+    jq -r --arg seed "$2" '.seeds[$seed] | . as $r |
+        "issued \(.requests_issued)", "completed \(.requests_completed)",
+        (.rows_by_op_tier_phase | to_entries[] | "rows/\(.key) \(.value)"),
+        (.bytes_by_op_tier_phase | to_entries[] | "bytes/\(.key) \(.value)"),
+        (.rows_by_op_tier_phase | with_entries(select(.key | test("^Read/.*/Decode$"))) | add as $all |
+            to_entries[] | "share/\(.key) \(100 * .value / $all)"),
+        (.prefill_write_tokens | select(.n > 0) | "size_mean \(.mean)", "size_p50 \(.p50)", "size_p95 \(.p95)"),
+        (.turns_per_conversation_begun_first_half | select(. != null) | "turns_mean \(.mean)"),
+        "hit_rate_all \(.cache_hit_rate)",
+        (select(.multi_turn_hit_rate > 0) | "hit_rate_multi_turn \(.multi_turn_hit_rate)")' "$folder/$1.json"
+}
+simulated() { # summary, rows on standard input
+    jq -r '"issued \(.requests.issued)", "completed \(.requests.completed)",
+        (.rows_by[] | select(.op == "Read" or .op == "Write") |
+            "rows/\(.op)/\(.tier)/\(.phase) \(.rows)", "bytes/\(.op)/\(.tier)/\(.phase) \(.bytes)"),
+        ([.rows_by[] | select(.op == "Read" and .phase == "Decode")] | (map(.rows) | add) as $all | .[] |
+            "share/Read/\(.tier)/Decode \(100 * .rows / $all)"),
+        (.lookups | "hit_rate_all \(.all.hit_rate)",
+            (.multi_turn.hit_rate | select(. != null) | "hit_rate_multi_turn \(.)"))' "$1"
+    # The sizes of what requests wrote, and the turns of conversations begun (by their key) in the first half.
+    sort -n | awk -F '[ _]' -v half="$half_ms" '
+        $1 >= 0 {size[++n] = $1; sum += $1}
+        $2 == "conv" && $(NF - 2) < half {turns++; if (!($0 in seen)) {key = $0; sub(/^[0-9]+ /, "", key)
+            sub(/_turn_[0-9]+$/, "", key); if (!(key in begun)) {begun[key] = 1; conversations++}}}
+        function percentile(p,  at, low) {
+            at = 1 + (n - 1) * p / 100; low = int(at)
+            return low < n ? size[low] + (at - low) * (size[low + 1] - size[low]) : size[n]
+        }
+        END {
+            if (n > 0) print "size_mean", sum / n "\nsize_p50", percentile(50) "\nsize_p95", percentile(95)
+            if (conversations > 0) print "turns_mean", turns / conversations
+        }'
+}
+run() { # config users seed: one run of kvgen
+    # shellcheck disable=SC2046,SC2086
+    "$BIN/kvgen" $(jq -r '.arguments | sub(" *--config [^ ]*"; "")' "$folder/$1.json") $compat $extra --users-file "$2" \
+        --seed "$3" --summary "$TMP/summary.json" --progress none --format mlperf --epoch 0 -o - 2>"$TMP/err" |
+        awk -F, -v unit="$token_bytes" '$6 == "Prefill" && $5 !~ /^(prepop|kv_system|system)_/ {
+            printf "%.0f %s\n", $3 / unit, $5}' >"$TMP/writes"
+    [ -s "$TMP/summary.json" ] || { cat "$TMP/err" >&2; exit 1; }
+    simulated "$TMP/summary.json" <"$TMP/writes"
+    rm "$TMP/summary.json"
+}
+
+# Beside one another: lines "NAME VALUE" of the measured run, then those of all runs of kvgen.
+beside() { # config seed
+    awk -v config="$1" -v seed="$2" -v runs="$seeds" '
+        FNR == 1 {file++}
+        file == 1 {want[$1] = $2; order[++names] = $1; next}
+        {if (!($1 in got) && !($1 in want)) {want[$1] = 0; order[++names] = $1}
+         got[$1] += $2; square[$1] += $2 * $2}
+        function mean(name) {return got[name] / runs}
+        function spread(name,  m, v) {
+            m = mean(name); v = square[name] / runs - m * m
+            return v > 0 ? sqrt(v) : 0
+        }
+        function line(name, difference, limit, unit,  a, b, sd, places) {
+            a = want[name]; b = mean(name); sd = spread(name); places = a < 100 ? 4 : 0
+            printf "%-2s %4s  %-26s %19.*f %19.*f %+8.*f%-2s %6g%-2s  %-3s  %8.1f\n", config, seed, name, places, a,
+                places, b, unit == "" ? 4 : 2, difference, unit, limit, unit,
+                (difference <= limit && difference >= -limit ? "yes" : "NO"), (sd > 0 ? (b - a) / sd : 0)
+        }
+        function relative(name, limit) {
+            if (want[name] != 0) line(name, 100 * (mean(name) / want[name] - 1), limit, "%")
+            else line(name, 100, limit, "%")
+        }
+        function absolute(name, limit, unit) {line(name, mean(name) - want[name], limit, unit)}
+        # Not one row in a hundred, here as there: left aside.
+        function small(name,  rows) {
+            rows = name; sub(/^[a-z]*/, "rows", rows)
+            return want[rows] < all / 100 && mean(rows) < all / 100
+        }
+        END {
+            overloaded = config ~ /^[bdi]$/
+            for (i = 1; i <= names; i++) if (order[i] ~ /^rows/) all += want[order[i]]
+            for (i = 1; i <= names; i++) {
+                name = order[i]
+                if (overloaded) {
+                    if (name == "completed") relative(name, 10)
+                    else if (name ~ /^share/) absolute(name, 5, "pt")
+                } else if (name ~ /^(issued|completed)$/) relative(name, 3)
+                else if (name ~ /^(rows|bytes)/ && !small(name)) relative(name, 6)
+                else if (name ~ /^size/) relative(name, 5)
+                else if (name ~ /^turns/) relative(name, 10)
+                else if (name ~ /^hit_rate/) absolute(name, 0.02, "")
+            }
+        }' "$TMP/measured" "$TMP/simulated"
+}
+
+printf '%-2s %4s  %-26s %19s %19s %10s %8s  %-4s %8s\n' '' seed quantity benchmark "kvgen, mean of $seeds" \
+    difference limit within 'in sigma'
+for config; do
+    token_bytes=$(jq -r '.bytes_per_token / .tensor_parallel' "$folder/$config.json")
+    half_ms=$(jq -r '.arguments | capture("--duration (?<s>[0-9]+)").s | tonumber * 500' "$folder/$config.json")
+    for seed in $(jq -r '.seeds | keys[]' "$folder/$config.json"); do
+        measured "$config" "$seed" >"$TMP/measured"
+        : >"$TMP/simulated"
+        i=0
+        while [ $((i += 1)) -le "$seeds" ]; do
+            run "$config" "$folder/users_seed$seed.csv" $i >>"$TMP/simulated"
+        done
+        beside "$config" "$seed"
+    done
+done | tee "$TMP/table"
+awk '{n++; if ($(NF - 1) == "yes") yes++} END {print "within: " yes + 0 " of " n}' "$TMP/table"
