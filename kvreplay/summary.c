@@ -128,11 +128,11 @@ void summary_judge(struct summary *s)
         summary_why(s, "the run was stopped before the end of the trace");
     judge_device(s);
     judge_ceiling(s);
-    if (s->dedup_ratio > 1 && s->notes < SUMMARY_WHY)
-        snprintf(s->note[s->notes++], sizeof(s->note[0]),
-                 "--dedup-ratio %g: header checks of Tier-2 cannot tell the blocks of an object "
-                 "apart that are alike",
-                 s->dedup_ratio);
+    if (s->dedup_ratio > 1)
+        summary_note(s,
+                     "--dedup-ratio %g: header checks of Tier-2 cannot tell the blocks of an "
+                     "object apart that are alike",
+                     s->dedup_ratio);
 }
 
 double summary_cpu_per_gib(const struct summary *s)

@@ -381,7 +381,7 @@ static int probe_move(struct tier_storage *t, struct io *ring, int fd, bool writ
     return ret == 1 ? r.result : -ETIMEDOUT;
 }
 
-static int storage_probe(struct tier_storage *t, int fd, bool write)
+static int storage_probe(struct tier_storage *t, int fd)
 {
     struct io_opts io = {.depth = 1, .iopoll = true};
     struct io *ring;
@@ -389,8 +389,7 @@ static int storage_probe(struct tier_storage *t, int fd, bool write)
 
     if (ret < 0)
         return ret;
-    if (write)
-        ret = probe_move(t, ring, fd, true);
+    ret = probe_move(t, ring, fd, true);
     if (ret == 0)
         ret = probe_move(t, ring, fd, false);
     ring->ops->close(ring);
@@ -408,16 +407,26 @@ static int probe_file(struct tier_storage *t)
     if (fd < 0)
         return -errno;
     memset(t->block, 0, DATA_BLOCK);
-    ret = storage_probe(t, fd, true);
+    ret = storage_probe(t, fd);
     close(fd);
     unlinkat(n.dirfd, n.text, 0);
     return ret;
 }
 
+/* The first block, whatever it is: what was never written is read without the device. */
+static int probe_slab(struct tier_storage *t)
+{
+    int fd = layout_slab_fd(t->slab);
+
+    if (pread(fd, t->block, DATA_BLOCK, 0) != (ssize_t)DATA_BLOCK)
+        return -EIO;
+    return storage_probe(t, fd);
+}
+
 /* Devices without polled queues refuse polled I/O one by one: found out before the run. */
 static bool storage_iopoll_works(struct tier_storage *t)
 {
-    int ret = t->slab ? storage_probe(t, layout_slab_fd(t->slab), false) : probe_file(t);
+    int ret = t->slab ? probe_slab(t) : probe_file(t);
 
     if (ret < 0)
         storage_note(t, "no iopoll (%s)", err_errno_name(-ret) ? err_errno_name(-ret) : "refused");
