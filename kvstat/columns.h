@@ -10,7 +10,7 @@
 enum columns_kind {
     COLUMNS_NONE,  /* neither: a trace, say */
     COLUMNS_CURVE, /* kvgen --curve */
-    COLUMNS_ROUNDS /* kvprecond --rounds-csv */
+    COLUMNS_ROUNDS /* kvprecond --rounds */
 };
 
 /* By the header of the file; COLUMNS_NONE when it cannot be read. */

@@ -171,15 +171,31 @@ static void put_volume(FILE *out, const struct figures *f, const char *label, in
     fputc('\n', out);
 }
 
-static void put_times_header(FILE *out, const char *label, int width)
+/* Percentiles of a table whose longest row has so many samples: the higher ones would be dashes. */
+static unsigned told_percentiles(uint64_t most)
+{
+    unsigned n = 1;
+    while (n < FIGURES_PERCENTILES &&
+           (double)most * (1000000.0 - figures_percentiles[n].ppm) >= 1e6)
+        n++;
+    return n;
+}
+
+static uint64_t more(uint64_t most, const struct hist *h)
+{
+    return h && hist_count(h) > most ? hist_count(h) : most;
+}
+
+static void put_times_header(FILE *out, const char *label, int width, unsigned percentiles)
 {
     fprintf(out, "  %-*s %11s %8s %8s", width, label, "samples", "mean", "min");
-    for (unsigned i = 0; i < FIGURES_PERCENTILES; i++)
+    for (unsigned i = 0; i < percentiles; i++)
         fprintf(out, " %8s", figures_percentiles[i].label);
     fprintf(out, " %8s\n", "max");
 }
 
-static void put_times(FILE *out, const char *label, int width, const struct hist *h)
+static void put_times(FILE *out, const char *label, int width, const struct hist *h,
+                      unsigned percentiles)
 {
     char a[CELL], b[CELL], c[CELL];
     if (!h || hist_count(h) == 0)
@@ -190,7 +206,7 @@ static void put_times(FILE *out, const char *label, int width, const struct hist
     }
     fprintf(out, "  %-*s %11s %8s %8s", width, label, cell_count(a, hist_count(h)),
             cell_time(b, hist_mean(h), true), cell_time(c, (double)hist_min(h), true));
-    for (unsigned i = 0; i < FIGURES_PERCENTILES; i++)
+    for (unsigned i = 0; i < percentiles; i++)
         fprintf(out, " %8s", cell_percentile(a, h, figures_percentiles[i].ppm));
     fprintf(out, " %8s\n", cell_time(a, (double)hist_max(h), true));
 }
@@ -206,16 +222,20 @@ static void put_metric_table(FILE *out, struct groups *groups, enum group_metric
 {
     size_t n = groups_sort(groups);
     unsigned by = groups_by(groups);
+    uint64_t most = 0;
     bool any = false;
+    for (size_t i = 0; i < n; i++)
+        if (is_shown(groups_at(groups, i)))
+            most = more(most, groups_at(groups, i)->metric[m]);
     for (size_t i = 0; i < n; i++) {
         const struct group *g = groups_at(groups, i);
         char label[LABEL];
         if (!g->metric[m] || !is_shown(g))
             continue;
         if (!any)
-            put_times_header(out, title, width);
+            put_times_header(out, title, width, told_percentiles(most));
         any = true;
-        put_times(out, cell_label(label, &g->key, by), width, g->metric[m]);
+        put_times(out, cell_label(label, &g->key, by), width, g->metric[m], told_percentiles(most));
     }
 }
 
@@ -364,10 +384,11 @@ static void put_requests(FILE *out, const struct figures *f)
                 cell_count(a, f->requests->count));
         return;
     }
-    put_times_header(out, "time", 13);
+    unsigned percentiles = told_percentiles(hist_count(whole));
+    put_times_header(out, "time", 13, percentiles);
     for (unsigned m = 0; m < REQUESTS_METRICS; m++)
         if (f->requests->metric[m] && hist_max(f->requests->metric[m]) > 0)
-            put_times(out, labels[m], 13, f->requests->metric[m]);
+            put_times(out, labels[m], 13, f->requests->metric[m], percentiles);
     put_qos(out, f);
     if (f->requests->cut > 0)
         fprintf(out, "  %s requests had rows too far apart and are counted in parts.\n",

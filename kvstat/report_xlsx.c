@@ -79,8 +79,10 @@ static struct place *add_name(struct names *n, const char *name)
     if (n->count == n->room && p) {
         size_t room = n->room ? 2 * n->room : 64;
         char **grown = realloc(n->name, room * sizeof(*grown));
-        n->name = grown ? grown : n->name;
-        n->room = grown ? room : n->room;
+        if (grown) {
+            n->name = grown;
+            n->room = room;
+        }
     }
     char *copy = n->count < n->room ? strdup(name) : NULL;
     if (p)
