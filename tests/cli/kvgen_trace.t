@@ -105,7 +105,7 @@ bad "a model" "--model: .*nothing is generated" --input "$A" -m tiny-1b
 bad "tiers" "--gpu-mem-gb: .*--retier" --input "$A" --gpu-mem-gb 1
 bad "a curve" "--curve: .*--retier" --input "$A" --curve "$TMP/c.csv"
 bad "--retier of users" "--retier: .*--source trace" --retier
-bad "a folder of traces" ".*several files" --input "$TMP"/'?.csv'
+bad "a folder of traces" ".*several files" --input "$TMP"/'*.csv'
 bad "no trace" ".*not a trace" --source trace --input "$DATA/mooncake_first200.jsonl"
 head -c 3000 "$A" >"$TMP/cut.zst"
 bad "a cut trace" ".*cut.zst: .*cut" --input "$TMP/cut.zst"
