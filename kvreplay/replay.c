@@ -360,7 +360,8 @@ static void replay_measure(const struct replay *r, struct replay_figures *f)
 static void replay_summary(const struct replay *r, struct summary *s)
 {
     bool whole = r->outcome.end == SCHED_DONE || r->outcome.end == SCHED_DURATION;
-    int64_t elapsed = r->stats.last_done_ns - r->outcome.zero_ns;
+    int64_t last = r->stats.last_done_ns; /* before zero when there were no rows behind the head */
+    int64_t elapsed = last > r->outcome.zero_ns ? last - r->outcome.zero_ns : 0;
 
     *s =
         (struct summary){.argc = r->in->argc,
@@ -375,7 +376,7 @@ static void replay_summary(const struct replay *r, struct summary *s)
                          .skipped = r->skipped,
                          .bad_rows = r->reader_stuck ? 0 : trace_bad_rows(r->trace, NULL),
                          .zero_ns = r->outcome.zero_ns,
-                         .elapsed_ns = elapsed > 0 ? elapsed : 0,
+                         .elapsed_ns = elapsed,
                          .warmup_ns = r->o->warmup_ns,
                          .cpu_ns = r->cpu_ns,
                          .sync_ns = r->sync_ns,

@@ -110,6 +110,8 @@ static void search_capacity(struct search *s, const struct search_point *p)
         search_refine(s);
     } else if (!s->flattened && p->users == s->max) {
         search_decide(s, "stop", 0, "throughput still rose at the most users allowed");
+    } else if (s->points == 1) {
+        search_decide(s, "double", search_times(s, p->users, factor), "there is more to try");
     } else if (!s->flattened) {
         search_decide(s, s->phase == SEARCH_DOUBLE ? "double" : "scale by 1.5",
                       search_times(s, p->users, factor), "throughput rose by %.1f %%",
