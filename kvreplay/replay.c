@@ -387,6 +387,7 @@ static void replay_summary(const struct replay *r, struct summary *s)
                          .by_duration = r->outcome.end == SCHED_DURATION,
                          .lagged = r->outcome.lagged,
                          .lateness_budget_ns = r->o->lateness_budget_ns,
+                         .lag_limit_ns = r->o->lag_limit_ns,
                          .counted = r->counted,
                          .before = r->before,
                          .after = r->after,

@@ -87,6 +87,16 @@ double summary_of_ceiling(const struct summary *s)
     return c->rows_per_s > 0 && same ? summary_rows_per_s(s) / c->rows_per_s : -1;
 }
 
+static void judge_lag(struct summary *s)
+{
+    char most[32], limit[32];
+
+    if (s->lagged)
+        summary_note(s, "the target was slower than the trace: furthest behind %s, limit %s",
+                     units_format_duration(most, sizeof(most), (double)s->stats->lag_max_ns),
+                     units_format_duration(limit, sizeof(limit), (double)s->lag_limit_ns));
+}
+
 static void judge_ceiling(struct summary *s)
 {
     const struct ceiling *c = &s->ceiling;
@@ -126,6 +136,7 @@ void summary_judge(struct summary *s)
         summary_why(s, "%llu reads before their write", (unsigned long long)st->reads_before_write);
     if (s->interrupted)
         summary_why(s, "the run was stopped before the end of the trace");
+    judge_lag(s);
     judge_device(s);
     judge_ceiling(s);
     if (s->dedup_ratio > 1)
@@ -178,6 +189,7 @@ static void json_group(struct jsonout *j, const struct stats_group *g)
 {
     jsonout_u64(j, "ops", g->ops);
     jsonout_u64(j, "bytes", g->bytes);
+    jsonout_f64(j, "object_bytes_mean", g->ops ? (double)g->bytes / (double)g->ops : NAN);
     jsonout_u64(j, "not_ok", g->failed);
     jsonout_f64(j, "gib_per_s", g->ops ? stats_rate(g) / (double)UNITS_GIB : NAN);
     json_hist(j, "service_us", g->service);
@@ -305,6 +317,7 @@ static void json_times(struct jsonout *j, const struct summary *s)
     jsonout_end(j);
     jsonout_object(j, "lag_s");
     jsonout_f64(j, "max", s->timed && !s->workers ? (double)st->lag_max_ns / 1e9 : NAN);
+    jsonout_bool(j, "limit_passed", s->lagged);
     jsonout_end(j);
     jsonout_u64(j, "reads_before_write", st->reads_before_write);
 }

@@ -35,7 +35,7 @@ struct summary {
     int64_t sync_ns;  /* of --sync end, behind elapsed_ns; negative: none */
     uint64_t workers; /* 0: not served */
     bool timed, interrupted, by_duration, lagged;
-    int64_t lateness_budget_ns;
+    int64_t lateness_budget_ns, lag_limit_ns;
     bool counted; /* the kernel counted for the device under the target */
     struct target_counters before, after;
     double resident_share;     /* negative: not known */

@@ -8,7 +8,7 @@
 # elapsed FILE: ms from zero to the last completion.
 elapsed() { awk -F, 'NR > 1 { e = $9 + $10 / 1e6; if (e > m) m = e } END { printf "%d", m * 1000 }' "$1"; }
 
-plan 17
+plan 18
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 200; i++) printf "%.3f,Write,4096,Tier-1,k%d,Prefill\n", 100 + i * 0.005, i
@@ -38,6 +38,7 @@ head -n 101 "$TMP/t.csv" >"$TMP/s.csv"
 exits "behind by more than the limit" 0 "$BIN/kvreplay" --timing trace --tier-engine 1=sim:lat=10ms --inflight 1 \
     --lag-limit 100ms --lateness-budget 1s -o "$TMP/r.csv" "$TMP/s.csv"
 is "said once" "$(grep -c 'behind its time' "$TMP/stderr")" 1
+like "in the summary too" "$(cat "$TMP/stderr")" '^note: the target was slower than the trace: furthest behind .*, limit 100 ms'
 late=$(awk -F, 'END { printf "%d", ($9 + $10 / 1e6 - $7) * 1000 }' "$TMP/r.csv")
 ok "response time shows the queue ($late ms)" test "$late" -ge 450
 service=$(awk -F, 'NR > 1 { print int($10) }' "$TMP/r.csv" | sort -n | sed -n 50p)
