@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kvreplay/reader.h"
+#include "kvreplay/show.h"
 #include "lib/clock.h"
 #include "lib/stop.h"
 #include "lib/units.h"
@@ -63,6 +64,9 @@ struct populate_pool {
     struct tier_op *op, *spare; /* spare: linked by next */
     unsigned in_flight;
     int failed; /* first failure, negative errno */
+    struct progress *progress;
+    int64_t began_ns;
+    uint64_t total_bytes;
 };
 
 static void populate_poll(struct populate_pool *pool, struct populated *p, struct tiers *t,
@@ -99,6 +103,7 @@ static void populate_wait(struct populate_pool *pool, struct populated *p, struc
         uint32_t seen = bell_seen(bell);
         int64_t until = clock_now_ns() + LOOK_NS;
         populate_poll(pool, p, t, objects);
+        show_populate(pool->progress, p->objects, p->bytes, pool->total_bytes, pool->began_ns);
         if (pool->in_flight < before || before == 0)
             return;
         for (unsigned i = 0; i < TRACE_TIERS; i++) {
@@ -164,11 +169,13 @@ static int populate_result(const struct populate_pool *pool, const struct survey
 
 int populate_write(struct populated *p, const struct survey *s, struct tiers *t,
                    struct objects *objects, unsigned inflight, uint64_t *generation,
-                   struct bell *bell, struct err *e)
+                   struct progress *progress, struct bell *bell, struct err *e)
 {
-    struct populate_pool pool = {0};
+    struct populate_pool pool = {.progress = progress, .began_ns = clock_now_ns()};
     struct object *want;
 
+    for (unsigned i = 0; i < TRACE_TIERS; i++)
+        pool.total_bytes += s->initial_bytes[i];
     pool.op = calloc(inflight, sizeof(*pool.op));
     if (!pool.op)
         return err_nomem(e, "populate");

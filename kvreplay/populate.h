@@ -9,6 +9,7 @@
 #include "kvreplay/objects.h"
 #include "kvreplay/survey.h"
 #include "kvreplay/tiers.h"
+#include "lib/progress.h"
 
 struct populated {
     uint64_t objects, bytes;                 /* written */
@@ -22,6 +23,6 @@ int populate_adopt(struct populated *p, const struct survey *s, struct tiers *t,
  * all of them. -EINTR: a signal came. */
 int populate_write(struct populated *p, const struct survey *s, struct tiers *t,
                    struct objects *objects, unsigned inflight, uint64_t *generation,
-                   struct bell *bell, struct err *e);
+                   struct progress *progress, struct bell *bell, struct err *e);
 
 #endif

@@ -95,6 +95,7 @@ static int replay_survey(struct replay *r, struct err *e)
                             .only_tier = replay_only_tier(r->o),
                             .map = r->map,
                             .create = r->o->on_absent == SCHED_ABSENT_CREATE,
+                            .progress = r->progress,
                             .until_ns = INT64_MAX,
                             .served = r->o->timing == TIMING_SERVED,
                             .look_ahead = WINDOW_TIMED};
@@ -163,7 +164,7 @@ static int replay_populate(struct replay *r, struct err *e)
     r->generation = kept ? (uint64_t)clock_wall_ns() : 1;
     if (r->surveyed)
         rc = populate_write(&r->populated, &r->survey, &r->tiers, r->objects, (unsigned)writes,
-                            &r->generation, r->bell, e);
+                            &r->generation, r->progress, r->bell, e);
     survey_release(&r->survey);
     return rc;
 }

@@ -70,3 +70,36 @@ void show_line(struct show *s, struct stats *st, size_t in_flight, size_t waitin
     s->last_ns = now;
     s->last_bytes = bytes;
 }
+
+void show_survey(struct progress *p, uint64_t rows)
+{
+    char text[96], json[96], count[32];
+
+    if (!progress_due(p))
+        return;
+    snprintf(text, sizeof(text), "reading the trace: %s rows",
+             units_format_count(count, sizeof(count), rows));
+    snprintf(json, sizeof(json), "{\"phase\": \"survey\", \"rows\": %llu}",
+             (unsigned long long)rows);
+    progress_show(p, text, json);
+}
+
+void show_populate(struct progress *p, uint64_t objects, uint64_t bytes, uint64_t total_bytes,
+                   int64_t began_ns)
+{
+    char text[160], json[200], count[32], left[16];
+    double gib = (double)bytes / (double)UNITS_GIB, total = (double)total_bytes / (double)UNITS_GIB;
+    int64_t elapsed = clock_now_ns() - began_ns;
+
+    if (!progress_due(p))
+        return;
+    progress_time_left(left, total > 0 ? gib / total : 0, elapsed);
+    snprintf(text, sizeof(text), "populating: %s objects, %.2f of %.2f GiB, %.2f GiB/s%s%s%s",
+             units_format_count(count, sizeof(count), objects), gib, total,
+             gib / ((double)elapsed / 1e9), left[0] ? ", " : "", left, left[0] ? " left" : "");
+    snprintf(json, sizeof(json),
+             "{\"phase\": \"populate\", \"objects\": %llu, \"gib\": %.6f, \"of_gib\": %.6f, "
+             "\"elapsed_s\": %.3f}",
+             (unsigned long long)objects, gib, total, (double)elapsed / 1e9);
+    progress_show(p, text, json);
+}

@@ -26,4 +26,10 @@ bool show_due(struct show *s);
 /* Shows the line and resets st->recent. in_flight, waiting: of sched_queue. */
 void show_line(struct show *s, struct stats *st, size_t in_flight, size_t waiting);
 
+/* Before the clock starts, if a line is due: rows that the first pass has read; objects that were
+ * populated, their bytes of how many, and since when. */
+void show_survey(struct progress *p, uint64_t rows);
+void show_populate(struct progress *p, uint64_t objects, uint64_t bytes, uint64_t total_bytes,
+                   int64_t began_ns);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kvreplay/row.h"
+#include "kvreplay/show.h"
 #include "lib/hash.h"
 #include "lib/stop.h"
 
@@ -138,6 +139,7 @@ static int survey_pass(struct survey *s, struct trace_cursor *c, const struct su
             return err_set(e, -EINTR, ERR_FAILED, "", "interrupted");
         if (survey_batch(s, o, &at, t, n) < 0)
             return err_nomem(e, "table of objects");
+        show_survey(o->progress, at.rows);
     }
     s->rows += at.rows;
     *late = at.late > 0;

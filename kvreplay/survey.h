@@ -11,6 +11,7 @@
 #include "kvreplay/plan.h"
 #include "kvreplay/tier_map.h"
 #include "lib/err.h"
+#include "lib/progress.h"
 #include "lib/trace.h"
 
 struct survey {
@@ -31,6 +32,7 @@ struct survey_opts {
     uint64_t limit, loops; /* as the reader's */
     int only_tier;         /* of the trace, or -1 */
     struct gate *gate;     /* may be NULL */
+    struct progress *progress;
     struct tier_map map;
     bool create; /* objects read before they were written are to be there at the start */
     /* Times of the trace after the first row that is not at the head; INT64_MAX: no end. Rows that

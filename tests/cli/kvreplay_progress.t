@@ -12,7 +12,7 @@ awk 'BEGIN {
 }' >"$TMP/t.csv"
 engine='1=sim:lat=50ms'
 
-plan 6
+plan 8
 "$BIN/kvreplay" --tier-engine "$engine" --inflight 8 --progress text -o /dev/null "$TMP/t.csv" 2>"$TMP/err"
 line=$(grep 'queue' "$TMP/err" | head -n 1)
 like "rows, GiB, GiB/s, P99, queue" "$line" \
@@ -25,6 +25,18 @@ like "JSON: the same names" "$line" \
 # number NAME: that number of the line.
 number() { echo "$line" | sed "s/.*\"$1\": \([0-9.]*\).*/\1/"; }
 is "every row is done, in flight or waiting" $(($(number rows) + $(number in_flight) + $(number waiting))) 60
+
+# Before the clock starts: what is written first, at 20 objects a second.
+awk 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
+    for (i = 0; i < 50; i++) printf "0,Read,1048576,Tier-1,k%d,Decode\n", i
+}' >"$TMP/p.csv"
+"$BIN/kvreplay" --tier-engine "$engine" --progress text -o /dev/null "$TMP/p.csv" 2>"$TMP/err"
+like "populating" "$(grep 'populating' "$TMP/err" | head -n 1)" \
+    '^kvreplay: populating: [0-9]+ objects, 0\.0[0-9] of 0\.05 GiB, 0\.0[0-9] GiB/s, 0:0[123] left$'
+"$BIN/kvreplay" --tier-engine "$engine" --progress json -o /dev/null "$TMP/p.csv" 2>"$TMP/err"
+like "in JSON" "$(grep '^{"phase"' "$TMP/err" | tail -n 1)" \
+    '^\{"phase": "populate", "objects": [0-9]+, "gib": [0-9.]+, "of_gib": 0\.048828, "elapsed_s": [0-9.]+\}$'
 
 # A schedule: what is not due yet does not wait, and the time left is the schedule's.
 awk 'BEGIN {
