@@ -103,6 +103,12 @@ ok "questions write what is gone" awk -F, '$2 == "Write" && $10 == "rag" && $5 ~
 like "misses are counted" "$(cat "$TMP/lost.csv")" ',Miss,0,,rag_doc_[0-9]+_chunk_[0-9]+,,[0-9]+,user_[0-9]+,[a-z]+,rag,'
 ok "consistent too" "$BIN/kvstat" --verify-trace "$TMP/lost.csv"
 
+# Tiers that take time: what is written before the first request is there when the clock begins.
+gen "$TMP/timed.csv" --gpu-mem-gb 0 --tier-model 2=nvme-gen4
+is "documents take no time" "$(awk -F, '$10 == "ingest" {print $1}' "$TMP/timed.csv" | sort -u)" 0.000000
+ok "requests do" awk -F, '$2 == "Read" && $10 == "rag" && $1 - $12 > 0.001 {n++} END {exit !n}' "$TMP/timed.csv"
+ok "consistent with time, too" "$BIN/kvstat" --verify-trace "$TMP/timed.csv"
+
 # Datasets retrieve, too; blocks cannot.
 gen "$TMP/d.csv" --dataset-path "$DATA/sharegpt_dummy_250.json.zst" --duration 0
 like "a dataset's requests retrieve" "$(cat "$TMP/d.csv")" ',Read,.*,dataset_user_[0-9]+,[a-z]+,rag,'

@@ -47,4 +47,21 @@ zstd -qdc "$DATA/mlperf_trace_first400.csv.zst" >"$TMP/theirs.csv"
     -o "$TMP/ours.csv" 2>/dev/null
 is "the same columns and kinds of values" "$(shape "$TMP/ours.csv")" "$(shape "$TMP/theirs.csv")"
 like "(there are some)" "$(shape "$TMP/ours.csv")" '^Key conv_user_N_N_turn_N$'
+
+# The names of the summary, which other programs read.
+"$BIN/kvgen" --enable-rag --num-users 20 --duration 20 --generation-mode none -o "$TMP/t.csv" --summary "$TMP/s.json" 2>/dev/null
+jq -r 'paths | map(if type == "number" then "*" else . end) | join(".")' "$TMP/s.json" | sort -u >"$TMP/names"
+for name in program version command host started seed model.name model.bytes_per_token trace.rows trace.digest \
+    trace.simulated_s trace.wall_s trace.rows_per_s requests.issued requests.completed requests.context_tokens \
+    requests.generated_tokens requests.by_qos.interactive requests.by_qos.responsive requests.by_qos.batch \
+    conversations.count conversations.turns_mean 'rows_by.*.op' 'rows_by.*.tier' 'rows_by.*.phase' 'rows_by.*.rows' \
+    'rows_by.*.bytes' lookups.all lookups.user lookups.multi_turn lookups.system lookups.rag lookups.block \
+    lookups.rag.lookups lookups.rag.hits lookups.rag.misses lookups.rag.hit_rate 'tiers.*.tier' 'tiers.*.capacity_bytes' \
+    'tiers.*.read_ops' 'tiers.*.read_bytes' 'tiers.*.write_ops' 'tiers.*.write_bytes' 'tiers.*.evict_ops' \
+    'tiers.*.delete_ops' 'tiers.*.peak_bytes' 'tiers.*.final_bytes' 'tiers.*.final_objects'; do
+    grep -Fqx "$name" "$TMP/names" || echo "$name"
+done >"$TMP/missing"
+is "every name of the summary is there" "$(cat "$TMP/missing")" ""
+is "turns_mean is turns by conversations" "$(jq '.conversations | .turns_mean * .count + 0.5 | floor' "$TMP/s.json")" \
+    "$(awk -F, '$5 ~ /^conv_/ && $6 == "Prefill"' "$TMP/t.csv" | wc -l | tr -d ' ')"
 done_testing
