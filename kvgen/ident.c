@@ -98,51 +98,71 @@ static char *put_document(char *p, struct ident id)
     return p + units_put_u64(p, ident_user(id));
 }
 
-size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf)
+#define NUMBER_BITS 44
+#define NUMBER(lo)  ((lo) & ((UINT64_C(1) << NUMBER_BITS) - 1))
+
+struct ident ident_part(struct ident id, uint32_t i, bool last)
 {
-    char *p = buf;
+    uint64_t part = (uint64_t)(i + 1) << NUMBER_BITS | (uint64_t)last << 63;
+    return (struct ident){.hi = id.hi, .lo = id.lo | part};
+}
+
+/* "<number>_turn_<n>" */
+static char *put_turn(char *p, struct ident id)
+{
+    p += units_put_u64(p, NUMBER(id.lo));
+    p = put(p, "_turn_", 6);
+    return p + units_put_u64(p, (uint32_t)id.hi);
+}
+
+/* The key of the entry that an object other than a block is, or is a part of. */
+static char *put_entry(char *p, struct ident id, const char *user, size_t user_len)
+{
     switch (ident_kind(id)) {
-    case IDENT_BLOCK:
-        p = put(p, "block_", 6);
-        break;
-    case IDENT_SCOPED_BLOCK:
-        p = put(p, "session_", 8);
-        p += units_put_u64(p, ident_user(id));
-        p = put(p, "_block_", 7);
-        break;
     case IDENT_SYSTEM:
         p = put(p, "system_prompt_", 14);
-        break;
+        return p + units_put_u64(p, NUMBER(id.lo));
     case IDENT_DOCUMENT:
-        return (size_t)(put_document(p, id) - buf);
+        return put_document(p, id);
     case IDENT_CHUNK:
         p = put(put_document(p, id), "_chunk_", 7);
-        p += units_put_u64(p, (uint32_t)id.hi);
-        return (size_t)(p - buf);
+        return p + units_put_u64(p, (uint32_t)id.hi);
     case IDENT_PREPOP:
         p = put(p, "prepop_", 7);
-        break;
+        return p + units_put_u64(p, NUMBER(id.lo));
     case IDENT_REQUEST:
         p = put(p, user, user_len);
         p = put(p, "_req_", 5);
-        break;
-    case IDENT_TEXT:
-        break;
+        return p + units_put_u64(p, NUMBER(id.lo));
     case IDENT_DATASET_TURN:
-        p = put(p, "conversation_", 13);
-        p += units_put_u64(p, id.lo);
-        p = put(p, "_turn_", 6);
-        p += units_put_u64(p, (uint32_t)id.hi);
-        return (size_t)(p - buf);
-    case IDENT_TURN:
+        return put_turn(put(p, "conversation_", 13), id);
+    default:
         p = put(p, "conv_", 5);
         p = put(p, user, user_len);
-        p = put(p, "_", 1);
-        p += units_put_u64(p, id.lo);
-        p = put(p, "_turn_", 6);
-        p += units_put_u64(p, (uint32_t)id.hi);
-        return (size_t)(p - buf);
+        return put_turn(put(p, "_", 1), id);
     }
-    p += units_put_u64(p, id.lo);
+}
+
+static char *put_block(char *p, struct ident id)
+{
+    if (ident_kind(id) == IDENT_SCOPED_BLOCK) {
+        p = put(p, "session_", 8);
+        p += units_put_u64(p, ident_user(id));
+        p = put(p, "_", 1);
+    }
+    p = put(p, "block_", 6);
+    return p + units_put_u64(p, id.lo);
+}
+
+size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf)
+{
+    if (ident_kind(id) == IDENT_BLOCK || ident_kind(id) == IDENT_SCOPED_BLOCK)
+        return (size_t)(put_block(buf, id) - buf);
+    char *p = put_entry(buf, id, user, user_len);
+    uint64_t part = id.lo >> NUMBER_BITS & (uint64_t)IDENT_MAX_PARTS;
+    if (part > 0) {
+        p = put(p, "/", 1);
+        p += units_put_u64(p, part - 1);
+    }
     return (size_t)(p - buf);
 }

@@ -21,10 +21,12 @@ enum ident_kind {
 };
 
 #define IDENT_MAX_USERS     ((uint64_t)1 << 28)
+#define IDENT_MAX_PARTS     ((1 << 19) - 1)
 #define IDENT_MAX_KEY       160 /* bytes of a key, for user names of up to IDENT_MAX_USER_NAME */
 #define IDENT_MAX_USER_NAME 64
 
-/* A plain value. hi: kind (4 bits), user (28 bits), turn (32 bits); lo: the number that is left. */
+/* A plain value. hi: kind (4 bits), user (28 bits), turn (32 bits); lo: the number that is left; of
+ * kinds other than blocks it has 44 bits, above it the part + 1 (19 bits) and "last" (1 bit). */
 struct ident {
     uint64_t hi, lo;
 };
@@ -52,6 +54,10 @@ struct ident ident_prepop(uint64_t i);
 /* Any key, by 124 bits of its hash: its text is kept elsewhere (keys.h). */
 struct ident ident_text(uint64_t hash_hi, uint64_t hash_lo);
 
+/* Part i (below IDENT_MAX_PARTS) of an entry, which is no block. The last part is told apart, so
+ * that an entry's length need not be known to read it; both have the same key. */
+struct ident ident_part(struct ident id, uint32_t i, bool last);
+
 bool ident_equal(struct ident a, struct ident b);
 enum ident_kind ident_kind(struct ident id);
 /* The user of a turn or request; the scope of a block, the document of a chunk; 0 for others. */
@@ -62,7 +68,8 @@ uint32_t ident_user(struct ident id);
  * name of ident_user(id), used by turns and requests only:
  *   block_<id>, session_<scope>_block_<id>, conversation_<number>_turn_<n>,
  *   conv_<user>_<start ms>_turn_<n>, <user>_req_<number>, system_prompt_<i>,
- *   rag_doc_<document, four digits or more>, rag_doc_<...>_chunk_<n>, prepop_<i>
+ *   rag_doc_<document, four digits or more>, rag_doc_<...>_chunk_<n>, prepop_<i>;
+ * and of a part of an entry, <key>/<i>.
  * Not for those of ident_text.
  */
 size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf);

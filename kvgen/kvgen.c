@@ -42,6 +42,7 @@ struct run {
     struct model model;
     uint64_t capacity[TRACE_TIERS];
     struct tier_model speed[TRACE_TIERS];
+    int64_t granularity;           /* tokens, or 0 */
     struct population *population; /* NULL without synthetic users */
     struct rag *rag;               /* NULL without --enable-rag */
     struct inputs *inputs;         /* of a file source, until that takes it */
@@ -399,6 +400,7 @@ static int open_simulation(struct run *r, struct err *e)
                            .seed = o->seed,
                            .block_any = o->block_reuse == 1,
                            .partial_blocks = o->partial_blocks,
+                           .granularity = r->granularity,
                            .curve = r->curve,
                            .speed = o->tier_model.count > 0 ? r->speed : NULL,
                            .max_writers = (uint32_t)o->max_concurrent_allocs};
@@ -476,6 +478,8 @@ static int simulate(struct run *r, struct err *e)
         rc = options_capacities(&r->o, r->capacity, e);
     if (rc == 0)
         rc = options_speed(&r->o, r->capacity, r->speed, e);
+    if (rc == 0)
+        rc = options_granularity(&r->o, &r->granularity, e);
     if (rc == 0)
         rc = open_source(r, e);
     if (rc == 0)

@@ -207,7 +207,7 @@ const struct opt options_table[] = {
     {.name = "partial-blocks",
      .type = OPT_FLAG,
      .offset = AT(partial_blocks),
-     .help = "Size the last block of a request by its tokens."},
+     .help = "Size the last block of a request, or of an entry, by its tokens."},
 
     {.type = OPT_HEADING, .help = "Model"},
     {.name = "model",
@@ -300,6 +300,12 @@ const struct opt options_table[] = {
      .choices = "none|on-hit",
      .help = "Leave an object that is read where it is, or move it to the fastest tier that takes "
              "it."},
+    {.name = "granularity",
+     .type = OPT_TEXT,
+     .offset = AT(granularity),
+     .arg = "request|block:N",
+     .def = "request",
+     .help = "Keep an entry as one object, or as objects of N tokens."},
     {.name = "tier-model",
      .type = OPT_LIST,
      .offset = AT(tier_model),

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "kvgen/ident.h"
+#include "kvgen/request.h"
 #include "lib/units.h"
 
 /* 2025-01-01: that benchmark's tools expect a date. */
@@ -59,10 +60,11 @@ static int check_cycles(const struct options *o, struct err *e)
 }
 
 /* What requests of blocks cannot do. */
-static int check_blocks(const struct opt_parser *p, struct err *e)
+static int check_block_trace(const struct opt_parser *p, struct err *e)
 {
     return opt_refuse(p, e, "requests of blocks have no meaning for it", "disable-prefix-caching",
-                      "decode-reads", "prefill-only", "decode-only", "enable-rag", "compat", NULL);
+                      "decode-reads", "granularity", "prefill-only", "decode-only", "enable-rag",
+                      "compat", NULL);
 }
 
 static int check_serving(const struct options *o, const struct opt_parser *p, struct err *e)
@@ -81,8 +83,8 @@ static int check_synthetic(struct options *o, const struct opt_parser *p, struct
     if (!opt_given(p, "duration"))
         o->duration_ns = 60 * UNITS_NS_PER_S;
     return opt_refuse(p, e, "only traces (--input FILE) have a meaning for it", "input",
-                      "block-reuse", "partial-blocks", "qos", "trace-speedup", "replay-cycles",
-                      "max-conversations", "chars-per-token", NULL);
+                      "block-reuse", "qos", "trace-speedup", "replay-cycles", "max-conversations",
+                      "chars-per-token", NULL);
 }
 
 /* Options that mean something for some kinds of files only. */
@@ -100,10 +102,9 @@ static int check_file(const struct options *o, const struct opt_parser *p, struc
         rc = opt_refuse(p, e, "only users, agentic sessions and datasets have a meaning for it",
                         "num-users", NULL);
     if (rc == 0 && blocks)
-        rc = check_blocks(p, e);
+        rc = check_block_trace(p, e);
     if (rc == 0 && !blocks)
-        rc = opt_refuse(p, e, "only requests of blocks have a meaning for it", "block-reuse",
-                        "partial-blocks", NULL);
+        rc = opt_refuse(p, e, "only requests of blocks have a meaning for it", "block-reuse", NULL);
     return rc == 0 ? check_cycles(o, e) : rc;
 }
 
@@ -112,7 +113,8 @@ static int check_trace(const struct options *o, const struct opt_parser *p, stru
 {
     const char *heading = "";
     if (opt_refuse(p, e, "the rows of a trace keep their times", "tier-model",
-                   "max-concurrent-allocs", NULL) < 0)
+                   "max-concurrent-allocs", NULL) < 0 ||
+        opt_refuse(p, e, "a trace has its objects", "granularity", NULL) < 0)
         return -EINVAL;
     for (const struct opt *t = options_table; t->name != NULL || t->help != NULL; t++) {
         if (t->type == OPT_HEADING) {
@@ -130,6 +132,22 @@ static int check_trace(const struct options *o, const struct opt_parser *p, stru
                        t->name, NULL) < 0)
             return -EINVAL;
     }
+    return 0;
+}
+
+/* What is kept in blocks: the requests of block traces, or every entry on demand. */
+static int check_blocks(const struct options *o, const struct opt_parser *p, struct err *e)
+{
+    bool whole = strcmp(o->granularity, "request") == 0;
+    bool objects = o->source == OPTIONS_USERS || o->source == OPTIONS_SHAREGPT ||
+                   o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE;
+    if (objects && whole &&
+        opt_refuse(p, e, "nothing is kept in blocks (--granularity block:N)", "partial-blocks",
+                   NULL) < 0)
+        return -EINVAL;
+    if (!whole && o->curve != NULL)
+        return err_set(e, -EINVAL, ERR_INPUT, "--granularity",
+                       "--curve follows entries as one object each");
     return 0;
 }
 
@@ -288,6 +306,8 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
     if (rc == 0)
         rc = check_source(o, p, e);
     if (rc == 0)
+        rc = check_blocks(o, p, e);
+    if (rc == 0)
         rc = check_users(o, p, e);
     if (rc == 0)
         rc = check_serving(o, p, e);
@@ -350,6 +370,19 @@ int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], 
         return err_set(e, -EINVAL, ERR_INPUT, "--storage-capacity-gb",
                        "none leaves no tier at all: --gpu-mem-gb and --cpu-mem-gb are 0");
     return rc;
+}
+
+int options_granularity(const struct options *o, int64_t *tokens, struct err *e)
+{
+    *tokens = 0;
+    if (strcmp(o->granularity, "request") == 0)
+        return 0;
+    if (strncmp(o->granularity, "block:", 6) == 0 &&
+        units_parse_i64(o->granularity + 6, tokens) == 0 && *tokens >= 1 &&
+        *tokens <= REQUEST_MAX_TOKENS)
+        return 0;
+    return err_set(e, -EINVAL, ERR_INPUT, "--granularity",
+                   "\"%s\" is neither request nor block:N with N tokens from 1 on", o->granularity);
 }
 
 int options_speed(const struct options *o, const uint64_t capacity[TRACE_TIERS],

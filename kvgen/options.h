@@ -70,6 +70,7 @@ struct options {
     double gpu_mem_gb, cpu_mem_gb;
     const char *storage_capacity_gb;
     int eviction, promote;
+    const char *granularity;
     struct opt_list tier_model;
     uint64_t max_concurrent_allocs;
     const char *output, *summary, *only_tier, *curve, *curve_sizes;
@@ -94,6 +95,8 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
 int options_check(struct options *o, const struct opt_parser *p, struct err *e);
 /* Capacities in bytes of the tiers that the options give. */
 int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], struct err *e);
+/* --granularity in tokens of a block, 0: request. */
+int options_granularity(const struct options *o, int64_t *tokens, struct err *e);
 /* What --tier-model says of the tiers, none of it about one that is absent. */
 int options_speed(const struct options *o, const uint64_t capacity[TRACE_TIERS],
                   struct tier_model speed[TRACE_TIERS], struct err *e);

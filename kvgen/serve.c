@@ -243,7 +243,7 @@ void serve_begin(struct sim *s, struct job *j)
     const struct request *r = &j->r;
     j->step = steps_of(s, r);
     j->until_ns = s->stats.now_ns;
-    j->round = 0;
+    j->round = j->part = 0;
     j->missed = j->behind = j->absent = j->dropped = j->generating = false;
     j->place = SERVE_NO_PLACE;
     j->taken_ns = s->stats.now_ns;

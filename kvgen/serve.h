@@ -51,6 +51,7 @@ struct job {
     int64_t until_ns;       /* it may go on at this time */
     int64_t tokens;         /* of the request's own object: those behind the shared prompt */
     uint64_t round;         /* a step's own: verbs done */
+    uint32_t part;          /* a verb's own: objects of the entry done */
     bool missed;            /* a verb's own: the object was not there and is to be written */
     bool behind;            /* a step's own: blocks behind one that was not there */
     bool absent;            /* a step's: what it looked up last was not there */
@@ -103,6 +104,8 @@ bool serve_go_on(struct sim *s, struct job *j);
 void serve_populate(struct sim *s);
 /* Writes an object before the first request, unless the run has ended. */
 void serve_write(struct sim *s, struct ident id, int64_t tokens, enum trace_class class);
+/* Deletes it there, where it is. */
+void serve_drop(struct sim *s, struct ident id, int64_t tokens, enum trace_class class);
 /* Hands on the rows that were kept for times up to until_ns; the clock follows them. */
 void serve_later(struct sim *s, int64_t until_ns);
 /* The hierarchy's sink; ctx is the simulation. */
@@ -142,18 +145,23 @@ static inline enum serve_look serve_look(struct sim *s, struct job *j, struct id
 /* Writes an object of size bytes; false: call again at until_ns. */
 bool serve_put(struct sim *s, struct job *j, struct ident id, uint64_t size, int64_t tokens,
                enum trace_class class);
+/* Ends the run with an error, unless it has one. */
+void serve_fail(struct sim *s, int code);
 /* Tells the curve, if there is one, of an object of tokens tokens; by: curve_lookup or curve_write.
  */
 void serve_tell_curve(struct sim *s, int (*by)(struct curve *, struct ident, uint64_t),
                       struct ident id, int64_t tokens);
+void serve_probe_curve(struct sim *s, struct ident id);
 /* Bytes of an object of tokens tokens; false: too many, which ends the run. */
 bool serve_size(struct sim *s, int64_t tokens, uint64_t *size);
 /* Counts a row and hands it on, until the sink has ended the run. */
 void serve_row(struct sim *s, const struct sim_row *row);
 
-/* Verbs of a step, on an entry of the cache that holds tokens tokens. */
+/* Verbs of a step, on an entry of the cache that holds tokens tokens. One identity has always the
+ * same tokens. */
 
-/* Reads it; what is not there is a miss. tokens 0: not known here. */
+/* Reads it; what is not there is a miss. tokens 0: not known here; then reading ends with the first
+ * part that is not there. */
 enum serve_progress serve_read(struct sim *s, struct job *j, struct ident id, int64_t tokens,
                                enum trace_class class);
 /* Reads it, and writes what is not there. */

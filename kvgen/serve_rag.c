@@ -10,9 +10,9 @@
 static void drop_document(struct sim *s, uint32_t document)
 {
     uint32_t chunks = rag_chunks(s->o.rag, document);
-    s->before = TRACE_INGEST;
     for (uint32_t i = 0; i < chunks && s->status == 0; i++)
-        hierarchy_delete(s->hierarchy, ident_chunk(document, i));
+        serve_drop(s, ident_chunk(document, i), rag_chunk_tokens(s->o.rag, document, i),
+                   TRACE_INGEST);
 }
 
 /* The oldest one makes room first, so that no more are there than are kept. */

@@ -54,6 +54,7 @@ struct sim_opts {
     uint64_t seed;
     bool block_any;                 /* each block by itself; else only while all earlier ones hit */
     bool partial_blocks;            /* the last block of a request is sized by its tokens */
+    int64_t granularity;            /* tokens of the objects of an entry; 0: it is one object */
     struct curve *curve;            /* is told every lookup; NULL: none */
     const struct tier_model *speed; /* of TRACE_TIERS tiers; NULL: operations take no time */
     uint32_t max_writers;           /* requests that write at once; 0: no limit */

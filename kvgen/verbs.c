@@ -15,7 +15,7 @@ void serve_row(struct sim *s, const struct sim_row *row)
     s->status = s->sink(s->ctx, row, s->err);
 }
 
-static void fail(struct sim *s, int code)
+void serve_fail(struct sim *s, int code)
 {
     if (s->status >= 0)
         s->status = code;
@@ -26,7 +26,7 @@ static void emit_timed(struct sim *s, struct sim_row *row)
 {
     struct timing_span span;
     if (timing_lay(s->timing, &row->what, s->stats.now_ns, &span) < 0) {
-        fail(s, err_nomem(s->err, "operations under way"));
+        serve_fail(s, err_nomem(s->err, "operations under way"));
         return;
     }
     if (row->what.phase != TRACE_EVICT)
@@ -35,7 +35,7 @@ static void emit_timed(struct sim *s, struct sim_row *row)
     if (row->time_ns == s->stats.now_ns)
         serve_row(s, row);
     else if (later_add(s->later, row) < 0)
-        fail(s, err_nomem(s->err, "rows to come"));
+        serve_fail(s, err_nomem(s->err, "rows to come"));
 }
 
 void serve_operation(void *ctx, const struct hierarchy_op *op)
@@ -104,8 +104,9 @@ bool serve_size(struct sim *s, int64_t tokens, uint64_t *size)
         *size /= s->o.tensor_parallel;
         return true;
     }
-    fail(s, err_set(s->err, -EOVERFLOW, ERR_INPUT, s->o.model->id,
-                    "an object of %lld tokens does not fit 63 bits of bytes", (long long)tokens));
+    serve_fail(s, err_set(s->err, -EOVERFLOW, ERR_INPUT, s->o.model->id,
+                          "an object of %lld tokens does not fit 63 bits of bytes",
+                          (long long)tokens));
     return false;
 }
 
@@ -130,7 +131,7 @@ bool serve_put(struct sim *s, struct job *j, struct ident id, uint64_t size, int
         return true;
     int rc = hierarchy_write(s->hierarchy, id, size, (uint32_t)tokens, class);
     if (rc < 0)
-        fail(s, err_nomem(s->err, "live objects"));
+        serve_fail(s, err_nomem(s->err, "live objects"));
     if (rc <= 0)
         j->dropped = true;
     else if (s->timing != NULL)
@@ -143,7 +144,13 @@ bool serve_put(struct sim *s, struct job *j, struct ident id, uint64_t size, int
 static void check_curve(struct sim *s, int rc)
 {
     if (rc < 0)
-        fail(s, curve_failed(rc, s->err));
+        serve_fail(s, curve_failed(rc, s->err));
+}
+
+void serve_probe_curve(struct sim *s, struct ident id)
+{
+    if (s->o.curve != NULL)
+        check_curve(s, curve_probe(s->o.curve, id));
 }
 
 void serve_tell_curve(struct sim *s, int (*by)(struct curve *, struct ident, uint64_t),
@@ -152,74 +159,4 @@ void serve_tell_curve(struct sim *s, int (*by)(struct curve *, struct ident, uin
     uint64_t size;
     if (s->o.curve != NULL && serve_size(s, tokens, &size))
         check_curve(s, by(s->o.curve, id, size));
-}
-
-/* ---- entries ---- */
-
-static bool put(struct sim *s, struct job *j, struct ident id, int64_t tokens,
-                enum trace_class class)
-{
-    uint64_t size;
-    return serve_size(s, tokens, &size) && serve_put(s, j, id, size, tokens, class);
-}
-
-enum serve_progress serve_read(struct sim *s, struct job *j, struct ident id, int64_t tokens,
-                               enum trace_class class)
-{
-    (void)tokens;
-    enum serve_look found = serve_look(s, j, id, class);
-    if (found == SERVE_WAIT)
-        return SERVE_AGAIN;
-    j->absent = found == SERVE_MISS;
-    if (s->o.curve != NULL)
-        check_curve(s, curve_probe(s->o.curve, id));
-    return SERVE_ON;
-}
-
-enum serve_progress serve_fetch(struct sim *s, struct job *j, struct ident id, int64_t tokens,
-                                enum trace_class class)
-{
-    if (!j->missed) {
-        enum serve_look found = serve_look(s, j, id, class);
-        if (found == SERVE_WAIT)
-            return SERVE_AGAIN;
-        serve_tell_curve(s, curve_lookup, id, tokens);
-        j->absent = found == SERVE_MISS;
-        if (found == SERVE_HIT)
-            return SERVE_ON;
-        j->missed = true;
-    }
-    if (!put(s, j, id, tokens, class))
-        return SERVE_AGAIN;
-    j->missed = false;
-    return SERVE_ON;
-}
-
-enum serve_progress serve_store(struct sim *s, struct job *j, struct ident id, int64_t tokens,
-                                enum trace_class class)
-{
-    if (serve_has_to_wait(s, j))
-        return SERVE_AGAIN;
-    if (!j->missed) {
-        serve_tell_curve(s, curve_write, id, tokens);
-        if (hierarchy_has(s->hierarchy, id))
-            return SERVE_ON;
-        j->missed = true;
-    }
-    if (!put(s, j, id, tokens, class))
-        return SERVE_AGAIN;
-    j->missed = false;
-    return SERVE_ON;
-}
-
-/* ---- before the first request ---- */
-
-void serve_write(struct sim *s, struct ident id, int64_t tokens, enum trace_class class)
-{
-    uint64_t size;
-    s->before = class;
-    serve_tell_curve(s, curve_write, id, tokens);
-    if (s->status == 0 && serve_size(s, tokens, &size) &&
-        hierarchy_write(s->hierarchy, id, size, (uint32_t)tokens, class) < 0)
-        fail(s, err_nomem(s->err, "live objects"));
 }

@@ -70,6 +70,7 @@ struct world {
 
 static struct thing *thing_of(struct world *w, struct ident id)
 {
+    id.lo &= ~(UINT64_C(1) << 63); /* the mark of a last part, which is not in the key */
     uint64_t i =
         (id.lo * UINT64_C(0x9e3779b97f4a7c15) ^ id.hi * UINT64_C(0xc2b2ae3d27d4eb4f)) >> 40;
     for (i %= SLOTS; w->thing[i].known && !ident_equal(w->thing[i].id, id); i = (i + 1) % SLOTS)
@@ -299,8 +300,13 @@ static void random_request(struct rng *r, struct world *w, size_t i, int64_t now
                           .generated_tokens = rng_range(r, 0, 100),
                           .turn = turn,
                           .object = turn > 0 ? ident_turn(user, 5, turn) : ident_request(user, i)};
-    if (rng_chance(r, 0.02))
+    if (w->o.granularity == 0 && rng_chance(r, 0.02))
         q->context_tokens = SIM_PREFILL_ONLY_TOKENS;
+    for (size_t k = 0; k < i; k++) /* a turn that is asked again is the same */
+        if (ident_equal(w->request[k].object, q->object)) {
+            q->context_tokens = w->request[k].context_tokens;
+            q->prompt = w->request[k].prompt;
+        }
     q->blocks = w->block[i];
     q->block_count = (uint32_t)rng_below(r, MAX_BLOCKS + 1);
     q->block_tokens = 16;
@@ -339,6 +345,7 @@ static void random_world(struct rng *r, struct world *w, const struct workload *
                              .decode_reads = (enum sim_decode_reads)rng_below(r, 3),
                              .block_any = rng_chance(r, 0.5),
                              .partial_blocks = rng_chance(r, 0.5),
+                             .granularity = rng_chance(r, 0.4) ? rng_range(r, 10, 60) : 0,
                              .speed = rng_chance(r, 0.7) ? w->speed : NULL};
     if (w->o.speed != NULL && rng_chance(r, 0.5))
         w->o.max_writers = (uint32_t)rng_range(r, 1, 3);
