@@ -14,6 +14,7 @@
 #include "kvgen/options.h"
 #include "kvgen/output.h"
 #include "kvgen/population.h"
+#include "kvgen/print_config.h"
 #include "kvgen/sim.h"
 #include "kvgen/source_agentic.h"
 #include "kvgen/source_blocks.h"
@@ -317,6 +318,8 @@ static int open_output(struct run *r, struct err *e)
     };
     int rc = options_tiers(o, &out.tiers, e);
     if (rc == 0)
+        rc = options_ops(o, &out.ops, e);
+    if (rc == 0)
         rc = find_epoch(r, &out.trace.epoch_ns, e);
     if (rc == 0)
         rc = options_epoch(o, &out.export.start_epoch_ns, e);
@@ -512,6 +515,8 @@ static int work(struct run *r, struct err *e)
         rc = read_configuration(r, e);
     if (rc < 0)
         return rc;
+    if (r->o.print_config)
+        return print_config(stdout, e);
     if (r->o.list_models)
         return models_list(stdout, r->conf, e);
     if (r->o.show_model)

@@ -245,8 +245,8 @@ static int check_output(const struct options *o, const struct opt_parser *p, str
     if (is_none(o) && opt_refuse(p, e, "no trace is written (-o none)", "zstd", "level", NULL) < 0)
         return -EINVAL;
     if (is_none(o) && !o->lint &&
-        opt_refuse(p, e, "no trace is written (-o none)", "format", "only-tier", "limit", "epoch",
-                   "frames", "endpoint", "segment-size", NULL) < 0)
+        opt_refuse(p, e, "no trace is written (-o none)", "format", "only-tier", "ops", "limit",
+                   "epoch", "frames", "endpoint", "segment-size", NULL) < 0)
         return -EINVAL;
     if (check_format(o, p, e) < 0)
         return -EINVAL;
@@ -265,6 +265,16 @@ static int check_output(const struct options *o, const struct opt_parser *p, str
                        "--dump-users and --curve can go to it");
     if (o->zstd && is_stdout(o->output) && isatty(STDOUT_FILENO))
         return err_set(e, -EINVAL, ERR_INPUT, "--zstd", "not to a terminal");
+    return 0;
+}
+
+static int check_print_config(const struct options *o, const struct opt_parser *p, struct err *e)
+{
+    for (const struct opt *t = options_table;
+         o->print_config && (t->name != NULL || t->help != NULL); t++)
+        if (t->type != OPT_HEADING && strcmp(t->name, "print-config") != 0 &&
+            opt_refuse(p, e, "--print-config prints the defaults only", t->name, NULL) < 0)
+            return -EINVAL;
     return 0;
 }
 
@@ -302,7 +312,9 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--max-concurrent-allocs",
                        "writes take no time without --tier-model, so none waits for another");
     o->qos_given = opt_given(p, "qos");
-    int rc = check_answer(o, p, e);
+    int rc = check_print_config(o, p, e);
+    if (rc == 0)
+        rc = check_answer(o, p, e);
     if (rc == 0)
         rc = check_source(o, p, e);
     if (rc == 0)
@@ -411,6 +423,32 @@ int options_tiers(const struct options *o, unsigned *mask, struct err *e)
             return err_set(e, -EINVAL, ERR_INPUT, "--only-tier",
                            "\"%s\" is not a list of tiers such as 0,2", o->only_tier);
         *mask |= 1u << (*p - '0');
+    }
+    return 0;
+}
+
+/* The operation with that name; TRACE_OPS: none. */
+static int op_named(const char *name, size_t len)
+{
+    int op = 0;
+    while (op < TRACE_OPS && (strlen(trace_op_text((enum trace_op)op)) != len ||
+                              memcmp(trace_op_text((enum trace_op)op), name, len) != 0))
+        op++;
+    return op;
+}
+
+int options_ops(const struct options *o, unsigned *mask, struct err *e)
+{
+    *mask = 0;
+    for (const char *p = o->ops; p != NULL; p = *p == ',' ? p + 1 : NULL) {
+        size_t len = strcspn(p, ",");
+        int op = op_named(p, len);
+        if (op == TRACE_OPS)
+            return err_set(e, -EINVAL, ERR_INPUT, "--ops",
+                           "\"%.*s\" is none of Read, Write, Delete, Generate and Miss",
+                           len < 40 ? (int)len : 40, p);
+        *mask |= 1u << op;
+        p += len;
     }
     return 0;
 }

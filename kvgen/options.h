@@ -70,7 +70,7 @@ struct options {
     double gpu_mem_gb, cpu_mem_gb;
     const char *storage_capacity_gb;
     int eviction, promote;
-    const char *granularity;
+    const char *granularity, *ops;
     struct opt_list tier_model;
     uint64_t max_concurrent_allocs;
     const char *output, *summary, *only_tier, *curve, *curve_sizes;
@@ -81,7 +81,7 @@ struct options {
     bool lint;
     uint64_t level, limit, threads, segment_bytes;
     const char *epoch, *endpoint;
-    bool list_models, show_model, retier;
+    bool list_models, show_model, print_config, retier;
 };
 
 /* Every option, ended by an empty row (option_table.c). */
@@ -97,6 +97,8 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e);
 int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], struct err *e);
 /* --granularity in tokens of a block, 0: request. */
 int options_granularity(const struct options *o, int64_t *tokens, struct err *e);
+/* Operations that --ops names as a mask of bits (1 << operation), 0: all. */
+int options_ops(const struct options *o, unsigned *mask, struct err *e);
 /* What --tier-model says of the tiers, none of it about one that is absent. */
 int options_speed(const struct options *o, const uint64_t capacity[TRACE_TIERS],
                   struct tier_model speed[TRACE_TIERS], struct err *e);

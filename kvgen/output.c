@@ -61,15 +61,16 @@ static bool in_columns(const struct output_opts *o, const struct trace_row *row)
     return !o->six_columns || row->op == TRACE_READ || row->op == TRACE_WRITE;
 }
 
-/* Is such a row of that tier written? If not, it is noted where that matters. */
+/* Is such a row written? If not, it is noted where that matters. */
 static bool wanted(struct output *out, unsigned op, unsigned tier)
 {
-    unsigned tiers = out->o.tiers;
+    unsigned tiers = out->o.tiers, ops = out->o.ops;
     if (out->writer == NULL && out->export == NULL)
         return false;
     if (out->o.no_deletes && op == TRACE_DELETE)
         return false;
-    if (tiers == 0 || (tier != TRACE_NO_TIER && (tiers >> tier & 1) != 0))
+    if ((tiers == 0 || (tier != TRACE_NO_TIER && (tiers >> tier & 1) != 0)) &&
+        (ops == 0 || (ops >> op & 1) != 0))
         return true;
     if (out->export != NULL)
         export_skip(out->export, out->seen);

@@ -17,6 +17,7 @@ struct output_opts {
     bool six_columns; /* core columns, Read and Write rows only */
     bool no_deletes;  /* Delete rows are left out */
     unsigned tiers;   /* mask of (1 << tier) whose rows are written; 0: all rows */
+    unsigned ops;     /* mask of (1 << operation) likewise */
     uint64_t limit;   /* rows written; 0: no limit */
     struct trace_write_opts trace;
     bool
