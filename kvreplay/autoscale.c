@@ -228,7 +228,7 @@ static int autoscale_failed(struct autoscale *a, uint64_t users, int rc, struct 
 }
 
 /* Serves users with what in says beyond the step's own. */
-static int autoscale_serve(struct autoscale *a, uint64_t users, struct replay_input *in,
+static int autoscale_serve(struct autoscale *a, uint64_t users, const struct replay_input *in,
                            int *status, struct err *e)
 {
     struct options o = *a->o;
@@ -239,11 +239,12 @@ static int autoscale_serve(struct autoscale *a, uint64_t users, struct replay_in
     int rc = each_start(&a->each, o.each, users, e);
     if (rc < 0)
         return rc;
-    in->options = &o;
-    in->trace = a->each.path;
-    in->read = autoscale_read;
-    in->ctx = a;
-    rc = replay_run(in, status, e);
+    struct replay_input step = *in;
+    step.options = &o;
+    step.trace = a->each.path;
+    step.read = autoscale_read;
+    step.ctx = a;
+    rc = replay_run(&step, status, e);
     rc = autoscale_failed(a, users, rc, e);
     each_close(&a->each);
     a->failed |= *status != 0;
