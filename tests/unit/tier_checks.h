@@ -35,7 +35,7 @@ static inline int checks_run(struct tier *t, struct bell *b, struct tier_op *op)
 static inline struct tier_op checks_op(uint64_t key, uint64_t generation, uint64_t size)
 {
     return (struct tier_op){.name = {key * 0x9E3779B97F4A7C15u, key},
-                            .id = {{key, ~key}, generation},
+                            .id = {.key = {key, ~key}, .generation = generation},
                             .size = size,
                             .verify = TIER_VERIFY_FULL};
 }
