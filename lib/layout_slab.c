@@ -216,8 +216,8 @@ static int extents_read(struct layout_slab *s, uint64_t count, uint32_t *list)
 
 static int object_read(struct layout_slab *s)
 {
-    struct hash128 name;
-    uint64_t extents;
+    struct hash128 name = {0};
+    uint64_t extents = 0;
     uint32_t list = 0;
     int ret = word_read(s, &name.lo);
 
