@@ -262,18 +262,6 @@ static int run_fill(struct run *r, struct err *e)
     return ret < 0 ? ret : not_steady(r, e);
 }
 
-static int run_report(struct run *r, int argc, char **argv, struct err *e)
-{
-    int ret = r->o.json ? report_json(&r->report, "-", argc, argv, e)
-                        : report_text(&r->report, stdout, e);
-
-    if (ret == 0 && r->o.summary)
-        ret = report_json(&r->report, r->o.summary, argc, argv, e);
-    if (ret == 0 && r->o.rounds)
-        ret = rounds_save(&r->report.rounds, r->o.rounds, e);
-    return ret;
-}
-
 /* Releases everything; what was written is removed unless it is to be kept. */
 static int run_close(struct run *r, struct err *e)
 {
@@ -301,9 +289,23 @@ static int note(int status, int ret, const struct err *e)
     return status != 0 ? status : err_exit_status(e);
 }
 
+/* Each output is tried, whatever became of those before: a fill may have taken hours. */
+static int run_report(struct run *r, int argc, char **argv, int status)
+{
+    struct err e = {0};
+    int ret = r->o.json ? report_json(&r->report, "-", argc, argv, &e)
+                        : report_text(&r->report, stdout, &e);
+
+    status = note(status, ret, &e);
+    ret = r->o.summary ? report_json(&r->report, r->o.summary, argc, argv, &e) : 0;
+    status = note(status, ret, &e);
+    ret = r->o.rounds ? rounds_save(&r->report.rounds, r->o.rounds, &e) : 0;
+    return note(status, ret, &e);
+}
+
 static int run(struct run *r, int argc, char **argv)
 {
-    struct err e = {0}, reporting = {0}, closing = {0};
+    struct err e = {0}, closing = {0};
     int status, ret;
 
     r->report.o = &r->o;
@@ -323,9 +325,7 @@ static int run(struct run *r, int argc, char **argv)
     status = note(0, ret, &e);
     if (ret == 0) {
         ret = run_fill(r, &e);
-        status = note(status, ret, &e);
-        ret = run_report(r, argc, argv, &reporting);
-        status = note(status, ret, &reporting);
+        status = run_report(r, argc, argv, note(status, ret, &e));
     }
     ret = run_close(r, &closing);
     return stop_exit_status(note(status, ret, &closing));

@@ -11,6 +11,7 @@
 #include "lib/data.h"
 #include "lib/io.h"
 #include "lib/progress.h"
+#include "lib/save.h"
 #include "lib/units.h"
 
 #define BLOCK_MAX      (64 * UNITS_MIB)
@@ -197,14 +198,29 @@ static int check_steady(const struct options *o, const struct opt_parser *p, str
     return opt_refuse(p, e, "only --until-steady has rounds", "round", "track", "rounds", NULL);
 }
 
-/* Standard output is the report's. */
+/* Standard output is the report's, and the target holds no results. */
+static int check_output(const struct options *o, const char *option, const char *path,
+                        struct err *e)
+{
+    if (!path)
+        return 0;
+    if (strcmp(path, "-") == 0)
+        return err_set(e, EINVAL, ERR_INPUT, option,
+                       "needs a file; the report is printed, with --json as JSON");
+    if (save_is_same(path, o->path))
+        return err_set(e, EINVAL, ERR_INPUT, option, "is the target itself");
+    return save_check(path, e);
+}
+
 static int check_outputs(const struct options *o, struct err *e)
 {
-    if (o->summary && strcmp(o->summary, "-") == 0)
-        return err_set(e, EINVAL, ERR_INPUT, "--summary", "needs a file; --json prints it");
-    if (o->rounds && strcmp(o->rounds, "-") == 0)
-        return err_set(e, EINVAL, ERR_INPUT, "--rounds", "needs a file; the report is printed");
-    return 0;
+    int ret = check_output(o, "--summary", o->summary, e);
+
+    if (ret == 0)
+        ret = check_output(o, "--rounds", o->rounds, e);
+    if (ret == 0 && o->summary && o->rounds && save_is_same(o->summary, o->rounds))
+        ret = err_set(e, EINVAL, ERR_INPUT, "--rounds", "is the file of --summary");
+    return ret;
 }
 
 /* What a directory, a file and a device can each be told. */

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,4 +96,79 @@ int save_text(const char *path, const char *text, size_t len, struct err *e)
     if (rc < 0)
         return err_errno(e, rc, ERR_OUTPUT, is_stdout ? "standard output" : path, "cannot write");
     return 0;
+}
+
+/* ---- before anything is written ---- */
+
+/* The folder that path lies in, and its name there. */
+static int split_path(const char *path, char folder[PATH_MAX], const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    size_t len = slash ? (size_t)(slash - path) + 1 : 0;
+
+    if (len >= PATH_MAX - 1)
+        return -ENAMETOOLONG;
+    memcpy(folder, path, len);
+    strcpy(folder + len, len ? "" : ".");
+    *name = path + len;
+    return 0;
+}
+
+static int check_file(const char *path)
+{
+    char folder[PATH_MAX], *real = realpath(path, NULL);
+    const char *name;
+    int rc = split_path(real ? real : path, folder, &name);
+
+    if (rc == 0 && !*name)
+        rc = -EISDIR;
+    if (rc == 0 && faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
+        rc = -errno;
+    free(real);
+    return rc;
+}
+
+int save_check(const char *path, struct err *e)
+{
+    struct stat st;
+    int rc = 0;
+
+    if (strcmp(path, "-") == 0)
+        return 0;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        rc = -EISDIR;
+    else if (!is_direct(path))
+        rc = check_file(path);
+    else if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
+        rc = -errno;
+    return rc < 0 ? err_errno(e, rc, ERR_OUTPUT, path, "cannot write") : 0;
+}
+
+static bool is_same_inode(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool is_same_place(const char *a, const char *b)
+{
+    char folder_a[PATH_MAX], folder_b[PATH_MAX];
+    const char *name_a, *name_b;
+    struct stat st_a, st_b;
+
+    return split_path(a, folder_a, &name_a) == 0 && split_path(b, folder_b, &name_b) == 0 &&
+           strcmp(name_a, name_b) == 0 && stat(folder_a, &st_a) == 0 &&
+           stat(folder_b, &st_b) == 0 && is_same_inode(&st_a, &st_b);
+}
+
+bool save_is_same(const char *a, const char *b)
+{
+    struct stat st_a, st_b;
+
+    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0)
+        return false;
+    if (stat(a, &st_a) != 0 || stat(b, &st_b) != 0)
+        return is_same_place(a, b);
+    if (S_ISBLK(st_a.st_mode) && S_ISBLK(st_b.st_mode))
+        return st_a.st_rdev == st_b.st_rdev;
+    return S_ISREG(st_a.st_mode) && is_same_inode(&st_a, &st_b);
 }

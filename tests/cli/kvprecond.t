@@ -134,6 +134,23 @@ not_ok 'and nothing is left' test -e "$TMP/dir"
 exits 'a single file is unusable under it' 3 limited "$kvprecond" --size 9M "$TMP/small"
 is 'and stays as it was' "$(stat -c %s "$TMP/small")" 0
 
+# ---- outputs ----
+
+# A fill may take hours: what cannot be written is said before, and one output that fails is no loss of the others.
+exits 'a summary into a folder that is not there' 1 "$kvprecond" --size 1M --summary "$TMP/none/s.json" "$TMP/out"
+like 'is refused' "$(cat "$TMP/stderr")" '^kvprecond: .*/none/s\.json: cannot write: No such file'
+is 'before anything is written' "$(cat "$TMP/stdout")$(ls -d "$TMP/out" 2>/dev/null)" ''
+: >"$TMP/image"
+ln -s image "$TMP/alias"
+exits 'a summary onto the target' 2 "$kvprecond" --size 1M --keep --summary "$TMP/./alias" "$TMP/image"
+like 'is refused' "$(cat "$TMP/stderr")" '^kvprecond: --summary: is the target itself$'
+exits 'rounds onto the summary' 2 "$kvprecond" --size 1M --until-steady --round 10ms --summary "$TMP/one" --rounds "$TMP/./one" "$TMP/image"
+like 'are refused' "$(cat "$TMP/stderr")" '^kvprecond: --rounds: is the file of --summary$'
+rm -f "$TMP/summary.json"
+exits 'a closed standard output' 1 sh -c 'exec "$@" >&-' - "$kvprecond" --size 1M --until-steady --round 10ms --summary "$TMP/summary.json" --rounds "$TMP/rounds.csv" "$TMP/image"
+is 'loses no summary' "$(json written_bytes)" 1048576
+ok 'and no rounds' test -s "$TMP/rounds.csv"
+
 # A long fill is stopped as soon as it has begun to write.
 stopped() { # stopped SIGNAL [OPTION...]
     signal=$1
