@@ -247,14 +247,16 @@ static int run_fill(struct run *r, struct err *e)
 {
     struct target_counters before = {0}, after = {0};
     int64_t sync_ns;
-    int ret;
+    int ret, sync = 0;
 
     r->report.device.counted =
         r->report.device.counted && target_counters(&r->report.device, &before) == 0;
     ret = fill(r, e);
     sync_ns = clock_now_ns();
-    if (ret == 0)
-        ret = place_sync(r->place, e);
+    /* What fits on a full file system may be kept, and is then to last. */
+    if (ret == 0 || ret == -ENOSPC)
+        sync = place_sync(r->place, ret == 0 ? e : NULL);
+    ret = ret < 0 ? ret : sync;
     r->report.sync_ns = clock_now_ns() - sync_ns;
     if (r->report.device.counted && target_counters(&r->report.device, &after) == 0)
         r->report.device_write_bytes = after.write_bytes - before.write_bytes;
