@@ -36,6 +36,6 @@ echo "$row_head"
 for node in prefill-node decode-node both; do scenario_row "$node" "$out/$node.result.csv.zst"; done
 for node in prefill-node decode-node both; do
     kvstat --csv "$out/$node.result.csv.zst" | pick throughput.wall.bytes_per_s cache.read_write_ratio | tr '\n' ' ' |
-        awk -v node="$node" '{ printf "%s: %.2f GiB/s, %s bytes read for each written\n", node, $1 / 1073741824,
-            $2 == "-" ? "no" : sprintf("%.1f", $2) }'
+        awk -v node="$node" '{ printf "%s: %.2f GiB/s, %s\n", node, $1 / 1073741824,
+            $2 == "-" ? "nothing written" : sprintf("%.1f bytes read for each written", $2) }'
 done

@@ -63,6 +63,27 @@ exits 'precondition-then-measure' 0 tiny precondition-then-measure.sh -s 16M -u 
 like 'precondition-then-measure: both lines' "$(awk '{ print $1 }' stdout | paste -sd ' ' -)" '^scenario before after'
 not_ok 'precondition-then-measure: the fill is gone' test -e objects.fill
 
+exits 'disaggregated' 0 tiny disaggregated.sh -u 2 -t 1 -d objects --storage-capacity-gb 8
+like 'disaggregated: a prefill node writes, and reads only what was there' "$(cat stdout)" '^prefill-node: [0-9.]+ GiB/s, '
+like 'disaggregated: a decode node only reads' "$(cat stdout)" '^decode-node: [0-9.]+ GiB/s, nothing written$'
+
+# ---- cache-size: the table ends at the ceiling, and agrees with a run at that size ----
+exits 'cache-size' 0 tiny cache-size.sh -i "$DATA/mooncake_first200.jsonl"
+like 'cache-size: the knee and the ceiling' "$(cat stdout)" 'knee .* ceiling '
+kvgen --input "$DATA/mooncake_first200.jsonl" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 -o none --summary whole.json \
+    2>whole.log
+is 'cache-size: the ceiling is the hit rate of an endless tier' \
+    "$(tail -1 cache-size.sh.out/curve.csv | awk -F , '{ printf "%.6f", $4 }')" \
+    "$(python3 -c 'import json; print("%.6f" % json.load(open("whole.json"))["lookups"]["block"]["hit_rate"])')"
+
+# ---- mlperf: the tree that the benchmark's aggregator reads ----
+exits 'mlperf' 0 tiny mlperf.sh -u 2 -t 1 --trials 2 -d objects --storage-capacity-gb 8 -w option_1,option_2,8b-cpu4
+is 'mlperf: a file for each trial' \
+    "$(cd mlperf.sh.out && find option_1 option_2 -name 'kvcache_results_*.json' | sed 's/kvcache_.*//' | sort | paste -sd ' ' -)" \
+    'option_1/trial_0/rank_0/ option_1/trial_1/rank_0/ option_2/trial_0/rank_0/ option_2/trial_1/rank_0/'
+like 'mlperf: not official' "$(cat stdout)" 'not an official MLPerf result'
+exits 'mlperf: an unknown workload' 2 tiny mlperf.sh -d objects -w option_9
+
 # ---- autoscale ----
 exits 'how-many-users' 0 tiny how-many-users.sh -d objects -t 1 -x 3 --gpu-mem-gb 0 --cpu-mem-gb 0 \
     --storage-capacity-gb 8
@@ -72,12 +93,12 @@ exits 'how-many-users: no time' 2 tiny how-many-users.sh -d objects -l soon
 # ---- smoke: a line for each check, and none that failed ----
 # Whether two users are served within 100 ms is the machine's affair, that it is told truly is ours.
 tiny smoke.sh -d objects -u 2 -t 2 --storage-capacity-gb 8 \
-    -w storage-only,three-tiers,autoscale-qos,autoscale-capacity,saturation-8b,saturation-70b,sharegpt >stdout 2>stderr
+    -w storage-only,three-tiers,autoscale-qos,autoscale-capacity,saturation-8b,saturation-70b,rag,everything,sharegpt >stdout 2>stderr
 is 'smoke: the exit status says whether a check failed' "$?" "$(awk '$2 == "FAILED" { bad = 1 } END { print bad + 0 }' stdout)"
 is 'smoke: a line for each check' "$(awk '{ print $1 }' stdout | paste -sd ' ' -)" \
-    'storage-only three-tiers autoscale-qos autoscale-capacity saturation-8b saturation-70b sharegpt'
+    'storage-only three-tiers autoscale-qos autoscale-capacity saturation-8b saturation-70b rag everything sharegpt'
 is 'smoke: those that no slow drive can fail' \
-    "$(awk '/^(storage-only|three-tiers|saturation|sharegpt)/ && $2 == "ok"' stdout | wc -l | tr -d ' ')" 5
+    "$(awk '/^(storage-only|three-tiers|saturation|everything|sharegpt)/ && $2 == "ok"' stdout | wc -l | tr -d ' ')" 6
 exits 'smoke: a check that is none' 2 tiny smoke.sh -d objects -w nothing
 
 # ---- kvbench: the Python program's command line ----
