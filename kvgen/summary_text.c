@@ -102,20 +102,24 @@ static void print_curve(FILE *f, const struct summary *s)
             s->curve_sample < 1 ? " (sampled)" : "");
 }
 
-static void print_latency(FILE *f, const char *name, const struct hist *h)
-{
-    fprintf(f, "%s P50 %s, P95 %s, P99 %s", name, duration(hist_percentile(h, 500000)).s,
-            duration(hist_percentile(h, 950000)).s, duration(hist_percentile(h, 990000)).s);
-}
-
+/* Times that are zero throughout, as those in tiers that take none, are left out. */
 static void print_latencies(FILE *f, const struct sim_stats *st)
 {
-    if (st->time_ns[SIM_END_TO_END] == NULL || hist_count(st->time_ns[SIM_END_TO_END]) == 0)
-        return;
-    print_latency(f, "latency    end to end", st->time_ns[SIM_END_TO_END]);
-    print_latency(f, "; in the queue", st->time_ns[SIM_QUEUE]);
-    print_latency(f, "; in the tiers", st->time_ns[SIM_STORAGE]);
-    fputc('\n', f);
+    static const char *const name[] = {[SIM_END_TO_END] = "end to end",
+                                       [SIM_QUEUE] = "in the queue",
+                                       [SIM_STORAGE] = "in the tiers"};
+    const char *before = "latency    ";
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        const struct hist *h = st->time_ns[i];
+        if (name[i] == NULL || h == NULL || hist_max(h) == 0)
+            continue;
+        fprintf(f, "%s%s P50 %s, P95 %s, P99 %s", before, name[i],
+                duration(hist_percentile(h, 500000)).s, duration(hist_percentile(h, 950000)).s,
+                duration(hist_percentile(h, 990000)).s);
+        before = "; ";
+    }
+    if (before[0] == ';')
+        fputc('\n', f);
 }
 
 void summary_print(FILE *f, const struct summary *s)
