@@ -176,7 +176,7 @@ static int use_stack(struct curve *c, struct ident id, uint64_t size, bool count
     if (rc == 0 && counted)
         count_distance(c, distance, size);
     if (rc == 0 && c->optimal != NULL)
-        rc = optimal_use(c->optimal, number, size, counted);
+        rc = optimal_use(c->optimal, number, size, counted ? OPTIMAL_LOOKUP : OPTIMAL_WRITE);
     return rc;
 }
 
@@ -202,13 +202,13 @@ static int use_cache(struct curve *c, size_t i, struct ident id, uint64_t size)
 }
 
 /* Of an object that the endless cache holds. */
-static int note_optimal(struct curve *c, struct ident id, bool counted)
+static int note_optimal(struct curve *c, struct ident id, enum optimal_kind kind)
 {
     uint64_t size;
     uint32_t number;
     if (c->optimal == NULL || !cache_find(c->cache[c->sizes], id, &size, &number))
         return 0;
-    return optimal_use(c->optimal, number, size, counted);
+    return optimal_use(c->optimal, number, size, kind);
 }
 
 static int use_caches(struct curve *c, struct ident id, uint64_t size)
@@ -216,7 +216,7 @@ static int use_caches(struct curve *c, struct ident id, uint64_t size)
     int rc = 0;
     for (size_t i = 0; rc == 0 && i <= c->sizes; i++)
         rc = use_cache(c, i, id, size);
-    return rc == 0 ? note_optimal(c, id, true) : rc;
+    return rc == 0 ? note_optimal(c, id, OPTIMAL_LOOKUP) : rc;
 }
 
 /* ---- the stream ---- */
@@ -252,7 +252,7 @@ int curve_probe(struct curve *c, struct ident id)
     c->followed_bytes += size;
     for (size_t i = 0; i <= c->sizes; i++)
         probe_cache(c, i, id, size);
-    return note_optimal(c, id, true);
+    return note_optimal(c, id, OPTIMAL_PROBE);
 }
 
 int curve_write(struct curve *c, struct ident id, uint64_t size)
@@ -265,7 +265,7 @@ int curve_write(struct curve *c, struct ident id, uint64_t size)
     for (size_t i = 0; rc == 0 && i <= c->sizes; i++)
         if (!cache_find(c->cache[i], id, NULL, NULL))
             rc = cache_write(c->cache[i], id, size);
-    return rc == 0 ? note_optimal(c, id, false) : rc;
+    return rc == 0 ? note_optimal(c, id, OPTIMAL_WRITE) : rc;
 }
 
 int curve_failed(int code, struct err *e)

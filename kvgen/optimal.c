@@ -3,10 +3,13 @@
 #include "kvgen/optimal.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNTED  ((uint32_t)1 << 31) /* the other bits of a use: its object */
+#define COUNTED  ((uint32_t)1 << 31) /* of a use: a lookup */
+#define FILLS    ((uint32_t)1 << 30) /* the object is there behind it; the other bits: its number */
+#define OBJECT   (FILLS - 1)
 #define NEVER    UINT32_MAX
 #define MAX_USES ((size_t)NEVER - 1)
 
@@ -59,25 +62,26 @@ static int room(void **array, size_t *cap, size_t count, size_t element)
     return 0;
 }
 
-int optimal_use(struct optimal *o, uint32_t object, uint64_t size, bool counted)
+int optimal_use(struct optimal *o, uint32_t object, uint64_t size, enum optimal_kind kind)
 {
-    if (o->uses == MAX_USES || object >= COUNTED)
+    if (o->uses == MAX_USES || object > OBJECT)
         return -EFBIG;
     if (room((void **)&o->use, &o->uses_cap, o->uses, sizeof *o->use) < 0)
         return -ENOMEM;
     if (object == o->objects) {
         if (room((void **)&o->size, &o->objects_cap, o->objects, sizeof *o->size) < 0)
             return -ENOMEM;
-        o->size[o->objects++] = size > 0 ? size : 1; /* what takes no room cannot be placed */
+        o->size[o->objects++] = size;
         o->sizes_differ |= o->size[object] != o->size[0];
     }
-    o->use[o->uses++] = object | (counted ? COUNTED : 0);
+    o->use[o->uses++] =
+        object | (kind != OPTIMAL_WRITE ? COUNTED : 0) | (kind != OPTIMAL_PROBE ? FILLS : 0);
     return 0;
 }
 
 static uint32_t object_of(const struct optimal *o, size_t use)
 {
-    return o->use[use] & ~COUNTED;
+    return o->use[use] & OBJECT;
 }
 
 /* ---- a set of uses: a tree of words, 64 children each ---- */
@@ -187,29 +191,53 @@ static uint64_t drop_excess(struct optimal *o, uint64_t used, uint64_t capacity)
     return used;
 }
 
-/* Hits of whole objects and of bytes; sizes below 2^63 each, of which two are never added up here
- * unless they fit: used passes capacity by at most one object. */
-static void replay(struct optimal *o, uint64_t capacity, uint64_t *hits, uint64_t *hit_bytes)
+struct hits {
+    uint64_t whole, bytes; /* of objects that fit, or take no room */
+    uint64_t alone, alone_bytes;
+};
+
+/* The object that is used i-th fits: a hit as far as it was held, and held for the next. */
+static void use_held(struct optimal *o, size_t i, uint64_t capacity, uint64_t *used, struct hits *h)
 {
+    uint32_t object = object_of(o, i);
+    uint64_t *held = &o->held[object];
+    if (set_has(o, i)) {
+        set_remove(o, i);
+        h->whole += *held == o->size[object];
+        h->bytes += *held;
+        *used -= *held;
+        *held = 0;
+    }
+    if (o->next[i] == NEVER)
+        return;
+    set_add(o, o->next[i]);
+    *held = o->size[object];
+    *used = drop_excess(o, *used + *held, capacity);
+}
+
+/* Sizes are below 2^63 each, of which two are never added up here unless they fit: used passes
+ * capacity by at most one object. */
+static struct hits replay(struct optimal *o, uint64_t capacity)
+{
+    struct hits h = {0};
     uint64_t used = 0;
-    *hits = *hit_bytes = 0;
+    uint32_t latest = NEVER; /* object brought in or hit last */
     memset(o->held, 0, o->objects * sizeof *o->held);
     for (size_t i = 0; i < o->uses; i++) {
         uint32_t object = object_of(o, i);
-        uint64_t *held = &o->held[object];
-        if (set_has(o, i)) {
-            set_remove(o, i);
-            *hits += *held == o->size[object];
-            *hit_bytes += *held;
-            used -= *held;
-            *held = 0;
+        uint64_t size = o->size[object];
+        if (size == 0) {
+            h.whole += o->next[i] != NEVER; /* no reason to let it go */
+        } else if (size <= capacity) {
+            use_held(o, i, capacity, &used, &h);
+        } else if (object == latest && (o->use[i] & COUNTED) != 0) {
+            h.alone++;
+            h.alone_bytes += size;
         }
-        if (o->next[i] == NEVER)
-            continue;
-        set_add(o, o->next[i]);
-        *held = o->size[object];
-        used = drop_excess(o, used + *held, capacity);
+        if ((o->use[i] & FILLS) != 0)
+            latest = object;
     }
+    return h;
 }
 
 /* Intervals that fit into capacity bytes over all uses, when they need not fit at each. */
@@ -231,9 +259,10 @@ void optimal_hits(struct optimal *o, uint64_t capacity, uint64_t *hits, uint64_t
 {
     if (capacity > (uint64_t)INT64_MAX)
         capacity = (uint64_t)INT64_MAX;
-    if (o->uses > 0 && !o->sizes_differ)
+    if (o->uses > 0 && !o->sizes_differ && o->size[0] > 0)
         capacity -= capacity % o->size[0];
-    replay(o, capacity, hits, hit_bytes);
-    if (o->sizes_differ)
-        *hits = cheapest(o, capacity);
+    struct hits h = replay(o, capacity);
+    uint64_t whole = o->sizes_differ ? cheapest(o, capacity) : h.whole;
+    *hits = h.alone < o->intervals - whole ? whole + h.alone : o->intervals;
+    *hit_bytes = h.bytes + h.alone_bytes;
 }
