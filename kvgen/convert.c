@@ -187,9 +187,11 @@ static void tell_curve(struct convert *c, const struct trace_row *row)
 {
     if (c->o.curve == NULL || settle_miss(c, row))
         return;
-    if (row->request != c->curve_request)
+    /* What is no block of a request stands alone: no lookup before it decides whether it hits. */
+    int64_t request = has_prefix(c, row) ? row->request : TRACE_NONE;
+    if (request == TRACE_NONE || request != c->curve_request)
         curve_request(c->o.curve);
-    c->curve_request = row->request;
+    c->curve_request = request;
     if (row->op == TRACE_MISS) {
         c->miss_waits = true;
         c->missed = c->id;
