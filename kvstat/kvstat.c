@@ -436,15 +436,11 @@ static int report_reference(struct kvstat *k, struct err *e)
 
 /* ---- spreadsheet ---- */
 
-/* A build without the library: FILE.xlsx would not open in anything, so FILE.csv it is. */
 static int save_csv_instead(struct kvstat *k, struct err *e)
 {
-    const char *xlsx = k->options.xlsx;
     struct output *csv = output_open();
-    char *path = NULL;
-    int rc = csv && asprintf(&path, "%.*s.csv", (int)(strlen(xlsx) - strlen(".xlsx")), xlsx) >= 0
-                 ? 0
-                 : err_nomem(e, "report");
+    char *path = options_csv_path(k->options.xlsx);
+    int rc = csv && path ? 0 : err_nomem(e, "report");
     if (rc == 0) {
         report_csv(output_stream(csv), k->series ? k->series : k->runs);
         rc = output_save(csv, path, e);

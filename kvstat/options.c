@@ -4,12 +4,16 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "kvstat/groups.h"
 #include "kvstat/plot.h"
+#include "kvstat/xlsx.h"
 #include "lib/progress.h"
+#include "lib/save.h"
 
 #define THREADS_MAX 256
 /* More threads than this would wait for the one that reads, and each costs memory. */
@@ -202,6 +206,60 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
     return 0;
 }
 
+/* ---- outputs that are inputs ---- */
+
+char *options_csv_path(const char *xlsx)
+{
+    char *path = NULL;
+    int len = (int)(strlen(xlsx) - strlen(".xlsx"));
+    return asprintf(&path, "%.*s.csv", len, xlsx) < 0 ? NULL : path;
+}
+
+/* The option that writes to path; NULL: none. */
+static const char *output_option(const struct options *o, const char *path)
+{
+    const struct {
+        const char *option, *file;
+    } outputs[] = {{"--output", o->output},
+                   {"--xlsx", o->xlsx},
+                   {"--plot", o->plot},
+                   {"--fio-job", o->fio_job},
+                   {"--mlperf", o->mlperf}};
+    char *csv = o->xlsx && !xlsx_is_built() ? options_csv_path(o->xlsx) : NULL;
+    const char *found = csv && save_is_same(csv, path) ? "--xlsx" : NULL;
+    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]) && !found; i++)
+        if (outputs[i].file && save_is_same(outputs[i].file, path))
+            found = outputs[i].option;
+    free(csv);
+    return found;
+}
+
+bool options_is_output(const struct options *o, const char *path)
+{
+    return output_option(o, path) != NULL;
+}
+
+static int refuse_output(const struct options *o, const char *input, struct err *e)
+{
+    const char *option = input ? output_option(o, input) : NULL;
+    return option
+               ? err_set(e, -EINVAL, ERR_INPUT, option, "would overwrite %s, which is read", input)
+               : 0;
+}
+
+static int check_outputs(const struct options *o, const char *const *files, size_t n, struct err *e)
+{
+    const char *const others[] = {o->reference, o->run, o->config};
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = refuse_output(o, files[i], e);
+    for (size_t i = 0; i < o->compare.count && rc == 0; i++)
+        rc = refuse_output(o, o->compare.item[i], e);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && rc == 0; i++)
+        rc = refuse_output(o, others[i], e);
+    return rc;
+}
+
 static int check_verify(const struct opt_parser *p, const struct options *o, struct err *e)
 {
     if (!o->verify_trace)
@@ -256,5 +314,7 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
         rc = check_compare(p, o, n, e);
     if (rc == 0)
         rc = check_verify(p, o, e);
+    if (rc == 0)
+        rc = check_outputs(o, files, n, e);
     return rc < 0 ? rc : check_forms(o, n, e);
 }

@@ -25,4 +25,10 @@ struct opt_parser *options_open(struct options *o);
 /* opt_parse, and what options mean together: the same return codes. Threads are then at least 1. */
 int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv, struct err *e);
 
+/* Is path a file that the report, the spreadsheet, the picture... will be written to? */
+bool options_is_output(const struct options *o, const char *path);
+/* What a build without libxlsxwriter writes instead of FILE.xlsx, which would not open in anything:
+ * FILE.csv. The caller's to free; NULL: no memory. */
+char *options_csv_path(const char *xlsx);
+
 #endif

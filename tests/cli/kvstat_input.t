@@ -39,6 +39,15 @@ like 'also in the report' "$(cat "$TMP/stdout")" '^1 bad rows were skipped'
 awk -F, -v OFS=, 'NR > 1 { $3 = "9223372036854775807" } { print }' "$dozen" >"$TMP/huge.csv"
 complains 'sizes whose sum is no number' 2 '.*64 bits.*|.*63 bits.*' "$TMP/huge.csv"
 
+# What is read is never written over, under whatever name.
+cp "$dozen" "$TMP/mine.csv"
+ln -s mine.csv "$TMP/alias.svg"
+complains 'a report over its input' 2 '--output: would overwrite .*mine\.csv, which is read' --json -o "$TMP/./mine.csv" "$TMP/mine.csv"
+complains 'a picture over its input' 2 '--plot: would overwrite ' --plot "$TMP/alias.svg" "$TMP/mine.csv"
+complains 'a comparison over its base' 2 '--output: would overwrite ' --compare "$TMP/mine.csv" -o "$TMP/mine.csv" "$dozen"
+complains 'a report over its reference' 2 '--output: would overwrite ' --reference "$TMP/mine.csv" -o "$TMP/mine.csv" "$dozen"
+ok 'it is as it was' cmp "$dozen" "$TMP/mine.csv"
+
 exits 'a header without rows' 0 "$kvstat" "$TMP/header"
 like 'is a report of nothing' "$(cat "$TMP/stdout")" ' 0 rows'
 

@@ -56,4 +56,7 @@ exits '--xlsx' 0 bin/kvstat --xlsx "$TMP/sheet.xlsx" "$DATA/kvstat_dozen.csv"
 like 'says so' "$(cat "$TMP/stderr")" "^kvstat: --xlsx: this build has no libxlsxwriter: $TMP/sheet[.]csv is CSV instead$"
 ok 'and writes the CSV' sh -c "bin/kvstat --csv '$DATA/kvstat_dozen.csv' | cmp - '$TMP/sheet.csv'"
 not_ok 'not the spreadsheet' test -e "$TMP/sheet.xlsx"
+cp "$DATA/kvstat_dozen.csv" "$TMP/own.csv"
+exits 'which is never the input' 2 bin/kvstat --xlsx "$TMP/own.xlsx" "$TMP/own.csv"
+ok 'that is as it was' cmp "$DATA/kvstat_dozen.csv" "$TMP/own.csv"
 done_testing
