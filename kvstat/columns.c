@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "lib/csv.h"
 #include "lib/frame.h"
@@ -149,7 +150,9 @@ static bool has_name(const char *line, const char *name)
 enum columns_kind columns_kind_of(const char *path)
 {
     char line[1024] = "";
-    FILE *f = fopen(path, "re");
+    struct stat st;
+    /* What is looked at here is read again: a pipe would have lost its first rows. */
+    FILE *f = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
     if (!f)
         return COLUMNS_NONE;
     char *got = fgets(line, sizeof(line), f);

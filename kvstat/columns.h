@@ -13,7 +13,7 @@ enum columns_kind {
     COLUMNS_ROUNDS /* kvprecond --rounds */
 };
 
-/* By the header of the file; COLUMNS_NONE when it cannot be read. */
+/* By the header of the file; COLUMNS_NONE when it cannot be read, or is no regular file. */
 enum columns_kind columns_kind_of(const char *path);
 
 struct columns;

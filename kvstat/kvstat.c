@@ -144,9 +144,6 @@ static int add_reuse(const struct kvstat *k, struct reuse **reuse, const char *f
 {
     if (!k->options.reuse)
         return 0;
-    if (strcmp(file, "-") == 0)
-        return err_set(e, -EINVAL, ERR_INPUT, "--reuse",
-                       "reads its file twice: give one instead of standard input");
     int rc = reuse_file(reuse, file, k->options.skip_bad_rows, e);
     return rc == -EBADMSG && *reuse ? 0 : rc;
 }
@@ -494,9 +491,10 @@ static int plot_columns(struct kvstat *k, const struct opt_parser *p, const char
                         enum columns_kind kind, struct err *e)
 {
     struct columns *c = NULL;
-    int rc = opt_refuse(p, e, "means nothing with --plot of a curve or rounds", "json", "csv",
-                        "xlsx", "interval", "hgrm", "fio-job", "mlperf", "by", "merge", "reuse",
-                        "reference", "profile", "check", "run", "output", NULL);
+    int rc =
+        opt_refuse(p, e, "means nothing with --plot of a curve or rounds", "json", "csv", "xlsx",
+                   "interval", "hgrm", "fio-job", "mlperf", "by", "merge", "reuse", "reference",
+                   "profile", "check", "run", "output", "config", "skip-bad-rows", NULL);
     if (rc == 0)
         rc = columns_load(&c, file, e);
     if (rc == 0)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kvstat/groups.h"
@@ -260,6 +261,18 @@ static int check_outputs(const struct options *o, const char *const *files, size
     return rc;
 }
 
+static int check_reuse(const struct options *o, const char *const *files, size_t n, struct err *e)
+{
+    struct stat st;
+    bool once = n == 0;
+    for (size_t i = 0; i < n && !once; i++)
+        once = strcmp(files[i], "-") == 0 ||
+               (stat(files[i], &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+    return o->reuse && once ? err_set(e, -EINVAL, ERR_INPUT, "--reuse",
+                                      "reads its file twice: give one, not a pipe")
+                            : 0;
+}
+
 static int check_verify(const struct opt_parser *p, const struct options *o, struct err *e)
 {
     if (!o->verify_trace)
@@ -314,6 +327,8 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
         rc = check_compare(p, o, n, e);
     if (rc == 0)
         rc = check_verify(p, o, e);
+    if (rc == 0)
+        rc = check_reuse(o, files, n, e);
     if (rc == 0)
         rc = check_outputs(o, files, n, e);
     return rc < 0 ? rc : check_forms(o, n, e);

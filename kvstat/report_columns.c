@@ -155,7 +155,8 @@ bool report_rounds_plot(FILE *out, const struct columns *c, bool svg)
         {"Latency_p99_us", "p99", "linespoints pt 7 ps 0.6 lw 2 lc '#7a3e5f'", 1e-3}};
     size_t n = columns_rows(c);
     char title[256];
-    if (n == 0 || !has_values(c, "Bandwidth_GiB_s"))
+    if (!has_values(c, bandwidth.column) || !has_values(c, iops.column) ||
+        !has_values(c, latency[0].column) || !has_values(c, latency[1].column))
         return false;
     snprintf(title, sizeof(title), "%.90s: %zu round%s of %.3g s, %s",
              gnuplot_name(columns_file(c)), n, n == 1 ? "" : "s", columns_at(c, 0, "Seconds"),

@@ -25,6 +25,12 @@ ok 'it is small' test "$(wc -c <"$TMP/a.svg")" -lt 200000
 exits 'PNG' 0 "$kvstat" --json --plot "$TMP/a.png" "$dozen"
 is 'size' "$(size "$TMP/a.png")" '1200 800'
 like 'the series that it chose is not reported' "$(cat "$TMP/stdout")" '^  "series": null'
+exits 'a pipe with a name' 0 sh -c 'cat "$2" | "$1" --plot "$3" /dev/fd/0' - "$kvstat" "$dozen" "$TMP/pipe.svg"
+ok 'is drawn too' test -s "$TMP/pipe.svg"
+printf 'Round,Bandwidth_GiB_s\n1,1\n' >"$TMP/few.csv"
+exits 'rounds that lack columns' 2 "$kvstat" --plot "$TMP/few.svg" "$TMP/few.csv"
+like 'are refused' "$(cat "$TMP/stderr")" '^kvstat: .*few\.csv: holds nothing to draw$'
+exits 'rounds with an option that means nothing' 2 "$kvstat" --skip-bad-rows --plot "$TMP/few.svg" "$TMP/few.csv"
 exits 'intervals of its own' 0 "$kvstat" --csv --interval 500ms --plot "$TMP/b.svg" "$dozen"
 is 'which are reported' "$(wc -l <"$TMP/stdout")" 4
 not_ok 'make another picture' cmp -s "$TMP/a.svg" "$TMP/b.svg"

@@ -61,6 +61,9 @@ exits 'a result file' 0 "$kvstat" --reuse "$DATA/kvstat_dozen.csv"
 exits 'no rows' 0 sh -c "head -n 1 '$TMP/hand' >'$TMP/none' && '$kvstat' --reuse '$TMP/none'"
 exits 'standard input' 2 "$kvstat" --reuse - <"$TMP/hand"
 like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: --reuse: reads its file twice'
+mkfifo "$TMP/pipe"
+exits 'a pipe' 2 timeout 20 "$kvstat" --reuse "$TMP/pipe"
+like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: --reuse: reads its file twice'
 for option in --merge --verify-trace "--compare=$TMP/hand"; do
     exits "$option" 2 "$kvstat" --reuse "$option" "$TMP/hand"
 done
