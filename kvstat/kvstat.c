@@ -314,37 +314,41 @@ static int verify_each(struct kvstat *k, const char *const *files, size_t n, str
 
 /* ---- folders and documents ---- */
 
+/* A file in a folder may be anything: what is no run, or is cut, is passed over. */
 static int gather_document(struct runs *runs, const struct input *in, struct err *e)
 {
     const struct document_sink sink = {runs_put, runs_end, runs};
     int rc = document_read(in->path, &sink, e);
-    if (rc == -ENOTSUP && in->found) {
-        fprintf(stderr, "kvstat: %s: left out: no run that kvstat knows\n", in->path);
-        return 0;
-    }
-    return rc;
+    if (rc == 0 || !in->found || e->class != ERR_INPUT)
+        return rc;
+    fprintf(stderr, "kvstat: %s: left out: %s\n", e->where, e->what);
+    return 0;
+}
+
+static bool is_left_out(const struct input *in)
+{
+    bool out = in->found && !scan_is_readable(in->path);
+    if (out)
+        fprintf(stderr, "kvstat: %s: left out: neither trace nor result\n", in->path);
+    return out;
 }
 
 /* Documents carry their verdicts, or none; rows are judged as they are counted. */
 static void check_documents(struct kvstat *k, size_t from)
 {
-    size_t status = runs_find(k->runs, "assessment.status");
+    const char *profile = assess_profile_names[k->options.profile];
     if (!k->options.check || k->options.profile == ASSESS_NONE)
         return;
     for (size_t run = from; run < runs_count(k->runs); run++)
-        if (status == runs_figures(k->runs) || strcmp(runs_text(k->runs, run, status), "PASS") != 0)
+        if (strcmp(runs_text_of(k->runs, run, "assessment.profile"), profile) != 0 ||
+            strcmp(runs_text_of(k->runs, run, "assessment.status"), "PASS") != 0)
             k->status = 1;
 }
 
-/* A file of rows in a folder may be anything: only traces and results are runs. */
 static int gather_rows(struct kvstat *k, const struct input *in, struct err *e)
 {
     const struct leaf name = {"run", in->path, LEAF_TEXT, NAN};
     const char *const files[] = {in->path};
-    if (in->found && !scan_is_readable(in->path)) {
-        fprintf(stderr, "kvstat: %s: left out: neither trace nor result\n", in->path);
-        return 0;
-    }
     if (runs_put(k->runs, &name) < 0)
         return err_nomem(e, "figures of runs");
     return report_each(k, files, 1, NULL, e);
@@ -360,13 +364,17 @@ static int report_table(struct kvstat *k, const struct opt_parser *p, const stru
     if (rc == 0 && (runs_reserve(k->runs, "run") < 0 || runs_reserve(k->runs, "kind") < 0))
         rc = err_nomem(e, "figures of runs");
     for (size_t i = 0; i < in->count && rc == 0; i++) {
+        const struct input *item = &in->item[i];
         size_t from = runs_count(k->runs);
-        if (in->item[i].kind == INPUT_ROWS) {
-            rc = gather_rows(k, &in->item[i], e);
+        /* The report of a run before this one is none of the runs. */
+        if (item->found && options_is_output(&k->options, item->path))
             continue;
+        if (item->kind == INPUT_DOCUMENT) {
+            rc = gather_document(k->runs, item, e);
+            check_documents(k, from);
+        } else if (!is_left_out(item)) {
+            rc = gather_rows(k, item, e);
         }
-        rc = gather_document(k->runs, &in->item[i], e);
-        check_documents(k, from);
     }
     if (rc == 0 && runs_count(k->runs) == 0)
         rc = err_set(e, -ENOENT, ERR_INPUT, "", "no run in any of the files");
@@ -387,6 +395,8 @@ static int gather_reference(struct kvstat *k, struct runs *runs, const struct in
     struct figures f;
     struct run run;
     const char *const files[] = {in->path};
+    if (is_left_out(in))
+        return 0;
     opts.interval_ns = 0;
     int rc = scan_file(&scan, in->path, &opts, e);
     if (k->scan.progress)
@@ -417,6 +427,8 @@ static int report_reference(struct kvstat *k, struct err *e)
     for (size_t i = 0; i < in.count && rc == 0; i++)
         rc = in.item[i].kind == INPUT_DOCUMENT ? gather_document(runs, &in.item[i], e)
                                                : gather_reference(k, runs, &in.item[i], e);
+    if (rc == 0 && runs_count(runs) == 0)
+        rc = err_set(e, -ENOENT, ERR_INPUT, k->options.reference, "holds no run");
     if (rc == 0) {
         reference_compare(&result, runs, k->runs);
         if (k->options.check && result.verdict != REFERENCE_WITHIN && k->status == 0)

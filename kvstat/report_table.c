@@ -60,12 +60,6 @@ enum {
     COLUMNS = sizeof(columns) / sizeof(columns[0])
 };
 
-static const char *text_of(const struct runs *r, size_t run, const char *name)
-{
-    size_t figure = runs_find(r, name);
-    return figure < runs_figures(r) ? runs_text(r, run, figure) : "";
-}
-
 static double value(const struct runs *r, size_t run, const struct column *c)
 {
     for (size_t i = 0; i < 3 && c->figure[i]; i++) {
@@ -89,10 +83,10 @@ static bool filled(const struct runs *r, const struct column *c)
 /* Length of the folders that all names begin with. */
 static size_t common_folder(const struct runs *r)
 {
-    const char *first = text_of(r, 0, "run");
+    const char *first = runs_text_of(r, 0, "run");
     size_t len = strrchr(first, '/') ? (size_t)(strrchr(first, '/') - first) + 1 : 0;
     for (size_t run = 1; run < runs_count(r); run++)
-        while (len > 0 && strncmp(first, text_of(r, run, "run"), len) != 0)
+        while (len > 0 && strncmp(first, runs_text_of(r, run, "run"), len) != 0)
             do
                 len--;
             while (len > 0 && first[len - 1] != '/');
@@ -112,16 +106,18 @@ static void put_name(FILE *out, const char *name)
 static void put_row(FILE *out, const struct runs *r, size_t run, size_t folder,
                     const bool shown[COLUMNS])
 {
-    char cell[CELL];
-    put_name(out, text_of(r, run, "run") + folder);
-    fprintf(out, " %-9s", text_of(r, run, "kind"));
+    char cell[CELL], kind[16];
+    put_name(out, runs_text_of(r, run, "run") + folder);
+    snprintf(kind, sizeof(kind), "%s", runs_text_of(r, run, "kind"));
+    err_make_harmless(kind);
+    fprintf(out, " %-9s", kind);
     for (size_t i = 0; i < COLUMNS; i++) {
         double v = value(r, run, &columns[i]);
         if (shown[i])
             fprintf(out, " %*s", columns[i].width, isnan(v) ? "-" : columns[i].cell(cell, v));
     }
-    if (strcmp(text_of(r, run, "valid"), "false") == 0 ||
-        strcmp(text_of(r, run, "run.valid"), "false") == 0)
+    if (strcmp(runs_text_of(r, run, "valid"), "false") == 0 ||
+        strcmp(runs_text_of(r, run, "run.valid"), "false") == 0)
         fprintf(out, "  NOT VALID");
     fputc('\n', out);
 }
@@ -134,7 +130,7 @@ void report_table_text(FILE *out, const struct runs *r)
     size_t folder = common_folder(r);
     char where[512];
     snprintf(where, sizeof(where), "%.*s", (int)(folder < 400 ? folder : 400),
-             text_of(r, 0, "run"));
+             runs_text_of(r, 0, "run"));
     err_make_harmless(where);
     fprintf(out, "%zu run%s%s%s\n\n%-*s %-9s", runs_count(r), runs_count(r) == 1 ? "" : "s",
             folder ? " in " : "", where, NAME_WIDTH, "", "");

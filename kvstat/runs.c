@@ -218,6 +218,12 @@ const char *runs_text(const struct runs *r, size_t run, size_t figure)
     return text ? text : "";
 }
 
+const char *runs_text_of(const struct runs *r, size_t run, const char *name)
+{
+    const struct figure *f = find(r, name);
+    return f ? runs_text(r, run, f->index) : "";
+}
+
 double runs_number(const struct runs *r, size_t run, size_t figure)
 {
     return cell_at(r, run, figure)->number;

@@ -39,6 +39,8 @@ const char *runs_name(const struct runs *r, size_t figure);
 /* The figure in that run: its text ("" when the run lacks it), its number (NAN when it is none). */
 const char *runs_text(const struct runs *r, size_t run, size_t figure);
 double runs_number(const struct runs *r, size_t run, size_t figure);
+/* The figure of that name: "" also when no run has it. */
+const char *runs_text_of(const struct runs *r, size_t run, const char *name);
 /* What the run is called: its figure "run", or its files. */
 const char *runs_label(const struct runs *r, size_t run);
 /* The figure over the runs that have it as a number. */

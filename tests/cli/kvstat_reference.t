@@ -74,6 +74,13 @@ is 'null where not known' "$(sed -n '/"reference": {/,$ s/^ *"within": null$/x/p
 exits 'a reference that is not there' 2 "$kvstat" --reference "$TMP/none" "$dozen"
 echo '{"a": 1}' >"$TMP/other.json"
 exits 'one that is none' 2 "$kvstat" --reference "$TMP/other.json" "$dozen"
+mkdir "$TMP/folder"
+echo 'a,b' >"$TMP/folder/other.csv"
+exits 'a folder without a run' 2 "$kvstat" --reference "$TMP/folder" "$dozen"
+like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: .*/folder: holds no run$'
+cp "$dozen" "$TMP/folder"
+exits 'a folder with a run and a foreign file' 0 "$kvstat" --check --reference "$TMP/folder" "$dozen"
+is 'is a reference' "$(grep -c '  yes$' "$TMP/stdout")" 5
 exits 'with --csv' 2 "$kvstat" --csv --reference "$dozen" "$dozen"
 exits 'with --compare' 2 "$kvstat" --compare "$dozen" --reference "$dozen" "$dozen"
 done_testing

@@ -101,10 +101,30 @@ cp "$TMP/runs/vllm.json" "$TMP/plain"
 exits 'is known by its first byte' 0 "$kvstat" "$TMP/plain"
 like 'as what it is' "$(cat "$TMP/stdout")" '^plain +engine '
 
+# ---- foreign files ----
+
+mkdir "$TMP/mixed"
+cp "$dozen" "$TMP/mixed/result.csv"
+: >"$TMP/mixed/empty.json"
+printf '{"program": "kvrep' >"$TMP/mixed/half.json"
+cat "$TMP/runs/sglang.jsonl" "$TMP/mixed/half.json" >"$TMP/mixed/log.jsonl"
+exits 'a folder with documents that are cut' 0 "$kvstat" --csv "$TMP/mixed"
+is 'has the runs that are whole' "$(cut -d, -f1 "$TMP/stdout" | sed "s|$TMP/mixed/||" | tr '\n' ' ')" 'run log.jsonl:1 log.jsonl:2 result.csv '
+for file in 'empty\.json:1' 'half\.json:1' 'log\.jsonl:3'; do
+    like "$file is left out" "$(cat "$TMP/stderr")" "^kvstat: $TMP/mixed/$file: left out: not JSON"
+done
+exits 'a report into the folder' 0 "$kvstat" --json -o "$TMP/mixed/table.json" "$TMP/mixed"
+exits 'and once more' 0 "$kvstat" --json -o "$TMP/mixed/table.json" "$TMP/mixed"
+is 'does not report itself' "$(grep -c '"kind"' "$TMP/mixed/table.json")" 3
+printf '{"program": "kvstat", "kind": "\\u001b[31m", "files": ["a"], "throughput": {"a": 1}}' >"$TMP/steer.json"
+exits 'a kind that would steer the terminal' 0 "$kvstat" "$TMP/steer.json"
+is 'does not' "$(tr -d '\n -~' <"$TMP/stdout" | wc -c)" 0
+
 # ---- verdicts, refusals ----
 
 exits 'a folder with a profile' 0 "$kvstat" --profile latency --check "$TMP/runs/deeper" "$TMP/runs/report.json"
 exits 'and one without a verdict' 1 "$kvstat" --profile latency --check "$TMP/runs/deeper" "$TMP/runs/vllm.json"
+exits "another profile's verdict" 1 "$kvstat" --profile throughput --check "$TMP/runs/report.json"
 exits 'JSON of something else' 2 "$kvstat" "$TMP/runs/other.json"
 like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: .*other\.json: is JSON, but no '
 exits 'broken JSON' 2 "$kvstat" "$TMP/runs/.hidden.json"
