@@ -15,7 +15,7 @@ CC      ?= cc
 # ---- the library, by level: a file includes its own level or below ----
 LIB_0 := err units clock rng hash keymap lru_stack hist nearest opt opt_help progress stop save bell spsc thread
 LIB_1 := conf conf_keys conf_store conf_table conf_value frame frame_source frame_table csv csv_scan \
-         jsonin jsonout model model_hf trace trace_parse trace_read trace_cursor trace_format trace_write \
+         jsoncut jsonin jsonout model model_hf trace trace_parse trace_read trace_cursor trace_format trace_write \
          data data_avx2 data_avx512
 LIB_2 := io io_uring io_psync extent target target_guard target_file target_device layout_files layout_slab tier_arena \
          tier_storage storage_worker storage_object storage_trim tier_host tier_gpu tier_sim tier_null
@@ -23,7 +23,7 @@ LIB_2 := io io_uring io_psync extent target target_guard target_file target_devi
 # ---- the programs: the data's way through each ----
 KVGEN     := kvgen option_table options print_config models workload population population_file inputs pace rows iso_time \
              documents session rag turn_table \
-             draw source_users source_blocks source_burst source_agentic source_sharegpt queue heap sim serve \
+             draw source_users block_line source_blocks source_burst source_agentic source_sharegpt queue heap sim serve \
              serve_rag entries verbs tier_model timing later cache optimal curve curve_result lines import_fio \
              import_oplog feed keys convert \
              hierarchy tally policy policy_lru policy_fifo policy_lfu policy_s3fifo policy_sieve objects ident \

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/block_line.h"
 #include "lib/frame.h"
-#include "lib/hash.h"
 #include "lib/jsonin.h"
 #include "lib/units.h"
 
@@ -69,6 +69,8 @@ struct blocks {
     struct inputs *in;
     struct frame_in *file;
     struct jsonin_stream *stream;
+    const struct jsonin_v *tree; /* the line, or NULL: flat is */
+    struct block_line flat;
     struct pace pace;
     const struct layout *layout;
     enum trace_qos qos;
@@ -129,76 +131,109 @@ static int list_room(struct list *l, size_t count)
     return 0;
 }
 
-/* A number, or a hash in hexadecimal, of which more than 64 bits are hashed again. */
-static int read_id(const struct jsonin_v *v, uint64_t *id)
+/* ---- the line, from wherever it is ---- */
+
+static bool line_has(const struct blocks *s, const char *name)
+{
+    return s->tree != NULL ? jsonin_get(s->tree, name) != NULL
+                           : block_line_get(&s->flat, name) != NULL;
+}
+
+static int line_i64(const struct blocks *s, const char *name, int64_t *out)
+{
+    return s->tree != NULL ? jsonin_i64(jsonin_get(s->tree, name), out)
+                           : block_line_i64(block_line_get(&s->flat, name), out);
+}
+
+static int line_f64(const struct blocks *s, const char *name, double *out)
+{
+    return s->tree != NULL ? jsonin_f64(jsonin_get(s->tree, name), out)
+                           : block_line_f64(block_line_get(&s->flat, name), out);
+}
+
+static size_t line_count(const struct blocks *s, const char *name)
+{
+    return s->tree != NULL ? jsonin_count(jsonin_get(s->tree, name))
+                           : block_line_get(&s->flat, name)->count;
+}
+
+/* A number, or a hash in hexadecimal. */
+static int tree_id(const struct jsonin_v *v, uint64_t *id)
 {
     size_t len;
     const char *text = jsonin_text(v, &len);
-    if (text == NULL)
-        return jsonin_u64(v, id);
-    if (len > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-        text += 2;
-        len -= 2;
+    return text == NULL ? jsonin_u64(v, id) : block_line_hash(text, len, id);
+}
+
+static int line_ids(const struct blocks *s, const char *name, uint64_t *id, size_t count)
+{
+    if (s->tree == NULL) {
+        if (count > 0)
+            memcpy(id, s->flat.id + block_line_get(&s->flat, name)->first, count * sizeof *id);
+        return 0;
     }
-    if (len == 0 || strspn(text, "0123456789abcdefABCDEF") != len)
-        return -EINVAL;
-    *id = len <= 16 ? strtoull(text, NULL, 16) : hash_64(text, len);
+    const struct jsonin_v *ids = jsonin_get(s->tree, name);
+    for (size_t i = 0; i < count; i++)
+        if (tree_id(jsonin_at(ids, i), &id[i]) < 0)
+            return -EINVAL;
     return 0;
 }
 
-static int read_ids(struct blocks *s, const struct jsonin_v *ids, struct err *e)
+static int read_ids(struct blocks *s, struct err *e)
 {
-    size_t count = jsonin_count(ids);
+    char what[96];
+    if (!line_has(s, s->layout->ids)) {
+        snprintf(what, sizeof what, "no %s", s->layout->ids);
+        return bad_line(s, e, what);
+    }
+    size_t count = line_count(s, s->layout->ids);
     if (take_list(s, &s->ahead.slot) < 0)
         return err_nomem(e, "blocks of a request");
     struct list *l = &s->list[s->ahead.slot];
     if (list_room(l, count) < 0)
         return err_nomem(e, "blocks of a request");
-    for (size_t i = 0; i < count; i++)
-        if (read_id(jsonin_at(ids, i), &l->id[i]) < 0) {
-            char what[96];
-            snprintf(what, sizeof what,
-                     "%s holds something that is neither a number from 0 on nor hexadecimal",
-                     s->layout->ids);
-            return bad_line(s, e, what);
-        }
+    if (line_ids(s, s->layout->ids, l->id, count) < 0) {
+        snprintf(what, sizeof what,
+                 "%s holds something that is neither a number from 0 on nor hexadecimal",
+                 s->layout->ids);
+        return bad_line(s, e, what);
+    }
     s->ahead.blocks = l->id;
     s->ahead.block_count = (uint32_t)count;
     return 0;
 }
 
-static int read_tokens(const struct blocks *s, const struct jsonin_v *line, const char *name,
-                       int64_t *tokens, struct err *e)
+static int read_tokens(const struct blocks *s, const char *name, int64_t *tokens, struct err *e)
 {
     char what[96];
-    if (jsonin_i64(jsonin_get(line, name), tokens) == 0 && *tokens >= 0 &&
-        *tokens <= REQUEST_MAX_TOKENS)
+    if (line_i64(s, name, tokens) == 0 && *tokens >= 0 && *tokens <= REQUEST_MAX_TOKENS)
         return 0;
     snprintf(what, sizeof what, "%s is not a number of tokens from 0 to 2^31", name);
     return bad_line(s, e, what);
 }
 
 /* Whole ms, or seconds to the microsecond, which doubles of the present have. */
-static int parse_time(const struct layout *l, const struct jsonin_v *v, int64_t *ns)
+static int parse_time(const struct blocks *s, int64_t *ns)
 {
     int64_t ms;
     double seconds;
-    if (l->seconds) {
-        if (jsonin_f64(v, &seconds) < 0 || seconds < -MAX_SECONDS || seconds > MAX_SECONDS)
+    if (s->layout->seconds) {
+        if (line_f64(s, "timestamp", &seconds) < 0 || seconds < -MAX_SECONDS ||
+            seconds > MAX_SECONDS)
             return -EINVAL;
         *ns = (int64_t)floor(seconds * 1e6 + 0.5) * 1000;
         return 0;
     }
-    if (jsonin_i64(v, &ms) < 0 || ms < -MAX_MS || ms > MAX_MS)
+    if (line_i64(s, "timestamp", &ms) < 0 || ms < -MAX_MS || ms > MAX_MS)
         return -EINVAL;
     *ns = ms * NS_PER_MS;
     return 0;
 }
 
-static int read_time(struct blocks *s, const struct jsonin_v *line, struct err *e)
+static int read_time(struct blocks *s, struct err *e)
 {
     int64_t ns;
-    if (parse_time(s->layout, jsonin_get(line, "timestamp"), &ns) < 0)
+    if (parse_time(s, &ns) < 0)
         return bad_line(s, e,
                         s->layout->seconds ? "timestamp is not a number of seconds"
                                            : "timestamp is not a whole number of milliseconds");
@@ -208,56 +243,48 @@ static int read_time(struct blocks *s, const struct jsonin_v *line, struct err *
     return rc < 0 ? bad_line(s, e, "timestamp lies after the end of virtual time (146 years)") : 0;
 }
 
-static int read_block_tokens(struct blocks *s, const struct jsonin_v *line, struct err *e)
+static int read_block_tokens(struct blocks *s, struct err *e)
 {
     int64_t tokens = s->layout->tokens;
-    if (s->layout->block_tokens != NULL &&
-        (jsonin_i64(jsonin_get(line, s->layout->block_tokens), &tokens) < 0 || tokens < 1 ||
-         tokens > MAX_BLOCK_TOKENS))
+    if (s->layout->block_tokens != NULL && (line_i64(s, s->layout->block_tokens, &tokens) < 0 ||
+                                            tokens < 1 || tokens > MAX_BLOCK_TOKENS))
         return bad_line(s, e, "chunk_size is not a number of tokens from 1 to 2^20");
     s->ahead.block_tokens = (uint32_t)tokens;
     return 0;
 }
 
-static void count_chat(struct blocks *s, const struct jsonin_v *line)
+static void count_chat(struct blocks *s)
 {
     int64_t parent = -1;
-    if (s->layout->chats &&
-        (jsonin_i64(jsonin_get(line, "parent_chat_id"), &parent) < 0 || parent < 0))
+    if (s->layout->chats && (line_i64(s, "parent_chat_id", &parent) < 0 || parent < 0))
         s->chats++;
 }
 
-static int read_request(struct blocks *s, const struct jsonin_v *line, struct err *e)
+static int read_request(struct blocks *s, struct err *e)
 {
     const struct layout *l = s->layout;
     s->ahead =
         (struct request){.number = s->read + 1, .user = (uint32_t)(s->read % USERS), .prompt = -1};
     s->ahead.qos = (uint8_t)s->qos;
-    int rc = read_time(s, line, e);
+    int rc = read_time(s, e);
     if (rc == 0)
-        rc = read_tokens(s, line, l->context, &s->ahead.context_tokens, e);
+        rc = read_tokens(s, l->context, &s->ahead.context_tokens, e);
     if (rc == 0 && l->generated != NULL)
-        rc = read_tokens(s, line, l->generated, &s->ahead.generated_tokens, e);
+        rc = read_tokens(s, l->generated, &s->ahead.generated_tokens, e);
     if (rc == 0)
-        rc = read_block_tokens(s, line, e);
-    const struct jsonin_v *ids = jsonin_get(line, l->ids);
-    if (rc == 0 && ids == NULL) {
-        char what[40];
-        snprintf(what, sizeof what, "no %s", l->ids);
-        rc = bad_line(s, e, what);
-    }
+        rc = read_block_tokens(s, e);
     if (rc == 0)
-        rc = read_ids(s, ids, e);
+        rc = read_ids(s, e);
     if (rc == 0)
-        count_chat(s, line);
+        count_chat(s);
     return rc;
 }
 
 /* The first line tells what the file is. */
-static int check_first(const struct blocks *s, const struct jsonin_v *line, struct err *e)
+static int check_first(const struct blocks *s, struct err *e)
 {
     for (size_t i = 0; s->layout->wanted[i] != NULL; i++)
-        if (jsonin_get(line, s->layout->wanted[i]) == NULL) {
+        if (!line_has(s, s->layout->wanted[i])) {
             char what[160];
             snprintf(what, sizeof what, "not a %s trace: no %s", s->layout->known_as,
                      s->layout->wanted[i]);
@@ -286,32 +313,46 @@ static int next_file(struct blocks *s, struct err *e)
     return rc < 0 ? rc : 1;
 }
 
-/* 1 and the next line, of whichever file; 0 at the end; negative errno. */
-static int next_line(struct blocks *s, const struct jsonin_v **line, struct err *e)
+/* The next line of the present file: 1; 0 at its end; negative errno. */
+static int take_line(struct blocks *s, struct err *e)
+{
+    const char *text;
+    size_t len;
+    int rc = jsonin_stream_cut(s->stream, &text, &len, e);
+    if (rc <= 0)
+        return rc;
+    s->tree = NULL;
+    rc = block_line_scan(&s->flat, text, len);
+    if (rc < 0)
+        return err_nomem(e, "a line of blocks");
+    if (rc == 0)
+        rc = jsonin_stream_parse(s->stream, &s->tree, e);
+    return rc < 0 ? rc : 1;
+}
+
+/* The next line of whichever file: 1; 0 at the end; negative errno. */
+static int next_line(struct blocks *s, struct err *e)
 {
     for (;;) {
-        int rc = s->stream == NULL ? 0 : jsonin_stream_next(s->stream, line, e);
-        if (rc == 0) {
-            rc = next_file(s, e);
-            if (rc <= 0)
-                return rc;
-            continue;
-        }
-        return rc;
+        int rc = s->stream == NULL ? 0 : take_line(s, e);
+        if (rc != 0)
+            return rc;
+        rc = next_file(s, e);
+        if (rc <= 0)
+            return rc;
     }
 }
 
 static int read_ahead(struct blocks *s, struct err *e)
 {
-    const struct jsonin_v *line;
-    int rc = next_line(s, &line, e);
+    int rc = next_line(s, e);
     if (rc == 0)
         s->ended = true;
     if (rc <= 0)
         return rc;
-    rc = s->read == 0 ? check_first(s, line, e) : 0;
+    rc = s->read == 0 ? check_first(s, e) : 0;
     if (rc == 0)
-        rc = read_request(s, line, e);
+        rc = read_request(s, e);
     if (rc < 0)
         return rc;
     s->read++;
@@ -360,6 +401,7 @@ static void blocks_close(struct source *base)
 {
     struct blocks *s = blocks_of(base);
     jsonin_stream_close(s->stream);
+    block_line_free(&s->flat);
     inputs_close(s->in);
     for (uint32_t i = 0; i < s->lists; i++)
         free(s->list[i].id);

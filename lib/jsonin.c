@@ -1,6 +1,6 @@
 /* Reading JSON: configuration of models, summaries, and datasets of any length. json-c builds a
- * tree of whatever it is given, so streams are cut into elements here and handed to it one at a
- * time. */
+ * tree of whatever it is given, so streams, cut into elements by jsoncut.c, are handed to it one at
+ * a time. */
 #include "lib/jsonin.h"
 
 #include <errno.h>
@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "lib/jsoncut.h"
 
 enum {
     JSONIN_DEPTH = 64,
@@ -36,15 +38,6 @@ static const struct jsonin_v *value_of(struct json_object *o)
 }
 
 /* ---- parsing ---- */
-
-static size_t space_length(const char *text, size_t len)
-{
-    size_t n = 0;
-
-    while (n < len && (text[n] == ' ' || text[n] == '\t' || text[n] == '\r' || text[n] == '\n'))
-        n++;
-    return n;
-}
 
 static struct json_tokener *new_tokener(void)
 {
@@ -74,33 +67,12 @@ static const char *parse_text(struct json_tokener *t, const char *text, size_t l
         return "it ends too early";
     if (error != json_tokener_success)
         return json_tokener_error_desc(error);
-    *at += space_length(text + *at, len - *at);
+    *at += jsoncut_space(text + *at, len - *at);
     if (*at == len)
         return NULL;
     json_object_put(*out);
     *out = NULL;
     return "text follows its end";
-}
-
-static uint64_t count_lines(const char *text, size_t len)
-{
-    uint64_t n = 0;
-
-    for (const char *end = text + len; text < end; n++) {
-        text = memchr(text, '\n', (size_t)(end - text));
-        if (!text)
-            break;
-        text++;
-    }
-    return n;
-}
-
-static int fail_line(struct err *e, const char *name, uint64_t line, const char *why)
-{
-    char where[320];
-
-    snprintf(where, sizeof(where), "%.280s:%llu", name, (unsigned long long)line);
-    return err_set(e, -EINVAL, ERR_INPUT, where, "not JSON: %s", why);
 }
 
 int jsonin_parse(struct jsonin **out, const char *text, size_t len, const char *where,
@@ -124,7 +96,7 @@ int jsonin_parse(struct jsonin **out, const char *text, size_t len, const char *
         return 0;
     }
     free(d);
-    return fail_line(e, where, 1 + count_lines(text, at < len ? at : len), why);
+    return jsoncut_fail(e, where, 1 + jsoncut_lines(text, at < len ? at : len), why);
 }
 
 static int fail_size(struct err *e, const char *where, const char *what, size_t max)
@@ -321,43 +293,30 @@ const char *jsonin_text(const struct jsonin_v *v, size_t *len)
 
 /* ---- streams ---- */
 
-enum stream_kind {
-    STREAM_UNKNOWN,
-    STREAM_LINES,
-    STREAM_ARRAY
-};
-
 struct jsonin_stream {
+    struct jsoncut *cut;
     struct frame_in *in;
     struct json_tokener *tokener;
     struct json_object *current; /* what the last call lent */
-    char *buf;
-    size_t pos, len, room; /* buf[pos..len) is unread */
-    size_t max;            /* bytes of an element */
-    uint64_t line;         /* of buf[pos] */
-    uint64_t element_line; /* of the element returned last */
-    enum stream_kind kind;
-    bool ended;   /* the input */
-    bool done;    /* the array was closed, or an error was returned */
-    bool started; /* an element of the array was returned */
+    const char *text;            /* the element cut out last */
+    size_t len;
+    bool failed;
 };
 
 int jsonin_stream_open(struct jsonin_stream **out, struct frame_in *in, size_t max_element_bytes,
                        struct err *e)
 {
     struct jsonin_stream *s = calloc(1, sizeof(*s));
+    int rc;
 
     if (!s)
         return err_nomem(e, "JSON stream");
     s->in = in;
-    s->line = 1;
-    s->max = max_element_bytes < INT_MAX / 2 ? max_element_bytes : INT_MAX / 2;
     s->tokener = new_tokener();
-    s->buf = malloc(JSONIN_BLOCK);
-    s->room = JSONIN_BLOCK;
-    if (!s->tokener || !s->buf) {
+    rc = s->tokener ? jsoncut_open(&s->cut, in, max_element_bytes, e) : err_nomem(e, "JSON stream");
+    if (rc < 0) {
         jsonin_stream_close(s);
-        return err_nomem(e, "JSON stream");
+        return rc;
     }
     *out = s;
     return 0;
@@ -369,225 +328,49 @@ void jsonin_stream_close(struct jsonin_stream *s)
         return;
     json_object_put(s->current);
     json_tokener_free(s->tokener);
-    free(s->buf);
+    jsoncut_close(s->cut);
     free(s);
 }
 
 uint64_t jsonin_stream_line(const struct jsonin_stream *s)
 {
-    return s->element_line;
+    return jsoncut_line(s->cut);
 }
 
-/* Reads more behind len, moving what is unread to the front. 1, 0 at the end, negative errno. */
-static int refill(struct jsonin_stream *s, struct err *e)
+int jsonin_stream_cut(struct jsonin_stream *s, const char **text, size_t *len, struct err *e)
 {
-    int64_t n;
-
-    if (s->ended)
-        return 0;
-    memmove(s->buf, s->buf + s->pos, s->len - s->pos);
-    s->len -= s->pos;
-    s->pos = 0;
-    if (s->len == s->room) {
-        char *grown = realloc(s->buf, s->room * 2);
-        if (!grown)
-            return err_nomem(e, "JSON stream");
-        s->buf = grown;
-        s->room *= 2;
-    }
-    n = frame_in_read(s->in, s->buf + s->len, s->room - s->len, e);
-    if (n < 0)
-        return (int)n;
-    s->ended = n == 0;
-    s->len += (size_t)n;
-    return n > 0;
-}
-
-/* Moves over white space, counting lines. 1: *c is what follows; 0 at the end. */
-static int skip_space(struct jsonin_stream *s, char *c, struct err *e)
-{
-    for (;;) {
-        size_t n = space_length(s->buf + s->pos, s->len - s->pos);
-        int rc;
-        s->line += count_lines(s->buf + s->pos, n);
-        s->pos += n;
-        if (s->pos < s->len) {
-            *c = s->buf[s->pos];
-            return 1;
-        }
-        rc = refill(s, e);
-        if (rc <= 0)
-            return rc;
-    }
-}
-
-static int fail_stream(struct jsonin_stream *s, uint64_t line, const char *why, struct err *e)
-{
-    s->done = true;
-    return fail_line(e, frame_in_name(s->in), line, why);
-}
-
-/* How far a cut has come within an element of an array. */
-struct cut {
-    size_t scanned; /* bytes from pos on */
-    unsigned depth;
-    bool quoted, escaped;
-    bool whole; /* its closing bracket was met */
-};
-
-/* Takes one byte; true when it lies behind the element. */
-static bool cut_byte(struct cut *c, char byte)
-{
-    if (c->escaped) {
-        c->escaped = false;
-    } else if (c->quoted) {
-        c->escaped = byte == '\\';
-        c->quoted = byte != '"';
-    } else if (byte == '"') {
-        c->quoted = true;
-    } else if (byte == '{' || byte == '[') {
-        c->depth++;
-    } else if (c->depth == 0) {
-        return byte == ',' || byte == ']' || byte == '}';
-    } else if (byte == '}' || byte == ']') {
-        c->whole = --c->depth == 0;
-    }
-    return false;
-}
-
-/* Scans what is in the buffer: true when the element's end was found. */
-static bool cut_element(const struct jsonin_stream *s, struct cut *c)
-{
-    size_t have = s->len - s->pos;
-
-    if (s->kind == STREAM_LINES) {
-        const char *at = s->buf + s->pos + c->scanned;
-        const char *end = memchr(at, '\n', have - c->scanned);
-        c->scanned = end ? (size_t)(end - s->buf) - s->pos : have;
-        return end != NULL;
-    }
-    for (; c->scanned < have && !c->whole; c->scanned++)
-        if (cut_byte(c, s->buf[s->pos + c->scanned]))
-            return true;
-    return c->whole;
-}
-
-/* Finds the end of the element at pos: *len its bytes. 0 or negative errno. */
-static int find_element(struct jsonin_stream *s, size_t *len, struct err *e)
-{
-    struct cut c = {0};
-    char where[320];
-
-    for (;;) {
-        bool found = cut_element(s, &c);
-        int rc;
-        if (c.scanned > s->max) {
-            s->done = true;
-            snprintf(where, sizeof(where), "%.280s:%llu", frame_in_name(s->in),
-                     (unsigned long long)s->line);
-            return fail_size(e, where, "an element", s->max);
-        }
-        *len = c.scanned;
-        if (found)
-            return 0;
-        rc = refill(s, e);
-        if (rc < 0)
-            return rc;
-        if (rc == 0 && s->kind == STREAM_ARRAY)
-            return fail_stream(s, s->line, "the input ends within the array", e);
-        if (rc == 0)
-            return 0;
-    }
-}
-
-/* Cuts out and parses the element at pos. */
-static int take_element(struct jsonin_stream *s, const struct jsonin_v **v, struct err *e)
-{
-    const char *why;
-    size_t len, at;
-    int rc = find_element(s, &len, e);
-
-    if (rc < 0)
-        return rc;
-    why = parse_text(s->tokener, s->buf + s->pos, len, &s->current, &at);
-    if (why)
-        return fail_stream(s, s->line + count_lines(s->buf + s->pos, at < len ? at : len), why, e);
-    s->element_line = s->line;
-    s->line += count_lines(s->buf + s->pos, len);
-    s->pos += len;
-    *v = value_of(s->current);
-    return 1;
-}
-
-/* The first byte tells the kind; a byte-order mark before it is skipped. */
-static int begin(struct jsonin_stream *s, struct err *e)
-{
-    char c = 0;
-    int rc = 1;
-
-    while (rc > 0 && s->len < 3)
-        rc = refill(s, e);
-    if (rc < 0)
-        return rc;
-    if (s->len >= 3 && memcmp(s->buf, "\xEF\xBB\xBF", 3) == 0)
-        s->pos = 3;
-    rc = skip_space(s, &c, e);
-    if (rc <= 0)
-        return rc;
-    s->kind = c == '[' ? STREAM_ARRAY : STREAM_LINES;
-    s->pos += s->kind == STREAM_ARRAY;
-    return 1;
-}
-
-static int end_array(struct jsonin_stream *s, struct err *e)
-{
-    char c;
     int rc;
 
-    s->pos++;
-    rc = skip_space(s, &c, e);
-    if (rc > 0)
-        return fail_stream(s, s->line, "text follows the end of the array", e);
-    s->done = true;
+    json_object_put(s->current);
+    s->current = NULL;
+    rc = s->failed ? 0 : jsoncut_next(s->cut, &s->text, &s->len, e);
+    *text = s->text;
+    *len = s->len;
     return rc;
 }
 
-static int next_in_array(struct jsonin_stream *s, const struct jsonin_v **v, struct err *e)
+int jsonin_stream_parse(struct jsonin_stream *s, const struct jsonin_v **v, struct err *e)
 {
-    static const char cut_off[] = "the input ends within the array";
-    char c;
-    int rc = skip_space(s, &c, e);
+    size_t at;
+    const char *why = parse_text(s->tokener, s->text, s->len, &s->current, &at);
 
-    if (rc <= 0)
-        return rc < 0 ? rc : fail_stream(s, s->line, cut_off, e);
-    if (c == ']')
-        return end_array(s, e);
-    if (s->started) {
-        if (c != ',')
-            return fail_stream(s, s->line, "a comma is missing between elements", e);
-        s->pos++;
-        rc = skip_space(s, &c, e);
-        if (rc <= 0)
-            return rc < 0 ? rc : fail_stream(s, s->line, cut_off, e);
+    if (why) {
+        s->failed = true;
+        return jsoncut_fail(
+            e, frame_in_name(s->in),
+            jsoncut_line(s->cut) + jsoncut_lines(s->text, at < s->len ? at : s->len), why);
     }
-    s->started = true;
-    return take_element(s, v, e);
+    *v = value_of(s->current);
+    return 0;
 }
 
 int jsonin_stream_next(struct jsonin_stream *s, const struct jsonin_v **v, struct err *e)
 {
-    char c;
-    int rc = 1;
+    const char *text;
+    size_t len;
+    int rc = jsonin_stream_cut(s, &text, &len, e);
 
-    json_object_put(s->current);
-    s->current = NULL;
-    if (s->done)
-        return 0;
-    if (s->kind == STREAM_UNKNOWN)
-        rc = begin(s, e);
-    if (rc > 0 && s->kind == STREAM_ARRAY)
-        return next_in_array(s, v, e);
-    if (rc > 0)
-        rc = skip_space(s, &c, e);
-    return rc > 0 ? take_element(s, v, e) : rc;
+    if (rc > 0 && jsonin_stream_parse(s, v, e) < 0)
+        rc = -EINVAL;
+    return rc;
 }

@@ -44,6 +44,11 @@ int jsonin_stream_open(struct jsonin_stream **out, struct frame_in *in, size_t m
                        struct err *e);
 /* 1 and *v (lent until the next call), 0 at the end, negative errno with FILE:LINE in *e. */
 int jsonin_stream_next(struct jsonin_stream *s, const struct jsonin_v **v, struct err *e);
+/* The two halves of it, for a reader that can do without a tree of most elements: 1 and the bytes
+ * of the next element (lent until the next call), 0 at the end, negative errno; the value of the
+ * element cut out last, 0 or -EINVAL. */
+int jsonin_stream_cut(struct jsonin_stream *s, const char **text, size_t *len, struct err *e);
+int jsonin_stream_parse(struct jsonin_stream *s, const struct jsonin_v **v, struct err *e);
 /* Line on which the element last returned begins, from 1. */
 uint64_t jsonin_stream_line(const struct jsonin_stream *s);
 void jsonin_stream_close(struct jsonin_stream *s);
