@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/save.h"
+
 enum {
     LOOK = 64 << 10 /* bytes that a kind is told by */
 };
@@ -191,6 +193,14 @@ void inputs_rewind(struct inputs *in)
 {
     in->next = 0;
     in->opened = false;
+}
+
+bool inputs_hold(const struct inputs *in, const char *path)
+{
+    for (size_t i = 0; i < in->count; i++)
+        if (save_is_same(path, in->path[i]))
+            return true;
+    return false;
 }
 
 const char *inputs_path(const struct inputs *in)

@@ -47,6 +47,8 @@ size_t inputs_count(const struct inputs *in); /* files */
 bool inputs_repeatable(const struct inputs *in);
 /* From the first file again. */
 void inputs_rewind(struct inputs *in);
+/* Is that one of the files? See save_is_same. */
+bool inputs_hold(const struct inputs *in, const char *path);
 /* What inputs_open was given. */
 const char *inputs_path(const struct inputs *in);
 

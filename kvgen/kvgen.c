@@ -23,6 +23,7 @@
 #include "kvgen/source_users.h"
 #include "kvgen/summary.h"
 #include "lib/clock.h"
+#include "lib/save.h"
 #include "lib/stop.h"
 #include "lib/units.h"
 
@@ -180,6 +181,23 @@ static int open_inputs(struct run *r, struct err *e)
                          : "known: JSON lines of Mooncake, Qwen-Bailian and LMCache, agentic "
                            "sessions, ShareGPT conversations, CSV of BurstGPT and Azure, traces");
     return rc;
+}
+
+/* What is read must not be written at the same time, nor one file by two. */
+static int check_outputs(const struct run *r, struct err *e)
+{
+    const struct options *o = &r->o;
+    const char *trace = strcmp(o->output, "none") == 0 ? NULL : o->output;
+    const char *path[] = {trace, o->curve, o->summary, o->dump_users};
+    for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
+        if (path[i] != NULL && r->inputs != NULL && inputs_hold(r->inputs, path[i]))
+            return err_set(e, -EINVAL, ERR_INPUT, path[i],
+                           "is the input: it would be overwritten while it is read");
+        for (size_t k = 0; path[i] != NULL && k < i; k++)
+            if (path[k] != NULL && save_is_same(path[k], path[i]))
+                return err_set(e, -EINVAL, ERR_INPUT, path[i], "is to hold two outputs");
+    }
+    return 0;
 }
 
 static int open_dataset(struct run *r, struct inputs *in, struct err *e)
@@ -509,6 +527,8 @@ static int work(struct run *r, struct err *e)
         rc = open_inputs(r, e);
     if (rc == 0)
         rc = options_check(&r->o, r->parser, e);
+    if (rc == 0)
+        rc = check_outputs(r, e);
     if (rc == 0)
         rc = stop_install(e);
     if (rc == 0)

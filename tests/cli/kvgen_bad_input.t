@@ -123,4 +123,18 @@ good bailian | sed 's/"timestamp": 0.5/"timestamp": 1e300/' >"$TMP/bad"
 fails "a time beyond the clock" bailian
 printf '[{"conversations": [{"from": 7, "value": {}}]}, 5, "x", null]' >"$TMP/bad"
 fails "sharegpt: nothing but wrong types" sharegpt
+
+# An output that is the input is refused, and the input stays as it was.
+good trace >"$TMP/in.csv"
+cp "$TMP/in.csv" "$TMP/same.csv"
+ln -s same.csv "$TMP/link.csv"
+for how in "-o $TMP/same.csv" "-o $TMP/link.csv" "-o none --retier --curve $TMP/same.csv" "-o none --summary $TMP/same.csv" \
+    "--format libcachesim -o $TMP/same.csv"; do
+    # shellcheck disable=SC2086
+    exits "the input as output, $how: status 2" 2 "$BIN/kvgen" --input "$TMP/same.csv" $how
+    like "$how: says so" "$(cat "$TMP/stderr")" '^kvgen: .*(same|link).csv: is the input'
+    ok "$how: nothing happened to it" cmp "$TMP/in.csv" "$TMP/same.csv"
+done
+exits "one file for two outputs: status 2" 2 "$BIN/kvgen" --input "$TMP/in.csv" -o "$TMP/two.csv" --summary "$TMP/./two.csv"
+like "one file for two outputs: says so" "$(cat "$TMP/stderr")" '^kvgen: .*two.csv: is to hold two outputs'
 done_testing

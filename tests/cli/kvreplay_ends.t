@@ -19,7 +19,7 @@ interrupted() {
     wait "$pid"
 }
 
-plan 50
+plan 55
 interrupted INT
 is "SIGINT: exit 130" $? 130
 ok "the result file is whole" zstd -tq "$TMP/r.csv.zst"
@@ -46,6 +46,10 @@ sed '100s/65536/-5/' "$TMP/t.csv" >"$TMP/bad.csv"
 fails "missing file" 2 '.*missing.csv: .*No such file' "$TMP/missing.csv"
 fails "bad row" 2 '.*bad.csv:100: .*-5' --null -o "$TMP/out" "$TMP/bad.csv"
 not_ok "no result is left" test -e "$TMP/out"
+cp "$TMP/t.csv" "$TMP/same.csv"
+fails "results over the trace" 2 '.*same.csv: is the trace' --null -o "$TMP/same.csv" "$TMP/same.csv"
+fails "the summary over the trace" 2 '.*same.csv: is the trace' --null -o /dev/null --summary "$TMP/same.csv" "$TMP/same.csv"
+ok "nothing happened to the trace" cmp "$TMP/t.csv" "$TMP/same.csv"
 fails "no target" 2 '--nvme: ' "$TMP/t.csv"
 fails "system directory" 3 '/etc: ' --nvme /etc "$TMP/t.csv"
 fails "options without meaning" 2 '--speed: ' --null --speed 2 "$TMP/t.csv"
