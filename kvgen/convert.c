@@ -27,7 +27,6 @@ struct convert {
     struct objects *broken;        /* requests of whose blocks one missed */
     const struct trace_row *cause; /* the row that is being done */
     struct ident id;               /* of its key */
-    int64_t curve_request;         /* whose lookups the curve gets */
     bool miss_waits;               /* of the object missed */
     struct ident missed;
 };
@@ -155,15 +154,6 @@ static void break_prefix(struct convert *c, const struct trace_row *row)
         fail(c, err_nomem(c->err, "requests"));
 }
 
-/* A request that was answered looks nothing up any more. */
-static void forget_request(struct convert *c, const struct trace_row *row)
-{
-    uint32_t number =
-        row->request == TRACE_NONE ? OBJECT_NONE : objects_find(c->broken, request_of(row));
-    if (number != OBJECT_NONE)
-        objects_remove(c->broken, number);
-}
-
 static void check_curve(struct convert *c, int rc)
 {
     if (rc < 0)
@@ -183,15 +173,28 @@ static bool settle_miss(struct convert *c, const struct trace_row *row)
     return stored;
 }
 
+/* A request that was answered looks nothing up any more. */
+static void forget_request(struct convert *c, const struct trace_row *row)
+{
+    uint32_t number =
+        row->request == TRACE_NONE ? OBJECT_NONE : objects_find(c->broken, request_of(row));
+    if (number != OBJECT_NONE)
+        objects_remove(c->broken, number);
+    if (c->o.curve == NULL || row->request == TRACE_NONE)
+        return;
+    settle_miss(c, NULL);
+    curve_end_request(c->o.curve, row->request);
+}
+
 static void tell_curve(struct convert *c, const struct trace_row *row)
 {
     if (c->o.curve == NULL || settle_miss(c, row))
         return;
     /* What is no block of a request stands alone: no lookup before it decides whether it hits. */
-    int64_t request = has_prefix(c, row) ? row->request : TRACE_NONE;
-    if (request == TRACE_NONE || request != c->curve_request)
+    if (has_prefix(c, row))
+        check_curve(c, curve_resume(c->o.curve, row->request));
+    else
         curve_request(c->o.curve);
-    c->curve_request = request;
     if (row->op == TRACE_MISS) {
         c->miss_waits = true;
         c->missed = c->id;
@@ -263,7 +266,6 @@ int convert_create(struct convert **result, const struct convert_opts *o, struct
     c->o = *o;
     c->feed = feed;
     c->out = out;
-    c->curve_request = TRACE_NONE;
     int rc = prepare(c, e);
     if (rc < 0) {
         convert_free(c);

@@ -58,8 +58,8 @@ static void set_sizes(struct curve *c, const struct curve_opts *o)
 static bool make_caches(struct curve *c)
 {
     c->cache = calloc(c->sizes + 1, sizeof *c->cache);
-    c->broken = calloc(c->sizes + 1, sizeof *c->broken);
-    if (c->cache == NULL || c->broken == NULL)
+    c->broken = c->unnamed = calloc(c->sizes + 1, sizeof *c->unnamed);
+    if (c->cache == NULL || c->unnamed == NULL)
         return false;
     for (size_t i = 0; i <= c->sizes; i++) {
         c->cache[i] = cache_create(c->o.policy, i < c->sizes ? c->limit[i] : UINT64_MAX);
@@ -98,7 +98,8 @@ void curve_free(struct curve *c)
     for (size_t i = 0; c->cache != NULL && i <= c->sizes; i++)
         cache_free(c->cache[i]);
     free(c->cache);
-    free(c->broken);
+    free(c->unnamed);
+    prefixes_free(c->prefixes);
     lru_stack_free(c->stack);
     optimal_free(c->optimal);
     free(c->size);
@@ -126,8 +127,28 @@ static bool is_followed(const struct curve *c, struct ident id)
 void curve_request(struct curve *c)
 {
     c->furthest = 0;
+    c->broken = c->unnamed;
     for (size_t i = 0; c->broken != NULL && i <= c->sizes; i++)
         c->broken[i] = false;
+}
+
+int curve_resume(struct curve *c, int64_t request)
+{
+    assert(curve_simulates(c));
+    if (c->prefixes == NULL)
+        c->prefixes = prefixes_create(c->sizes + 1);
+    bool *broken = c->prefixes != NULL ? prefixes_of(c->prefixes, request) : NULL;
+    if (broken == NULL)
+        return -ENOMEM;
+    c->broken = broken;
+    return 0;
+}
+
+void curve_end_request(struct curve *c, int64_t request)
+{
+    curve_request(c);
+    if (c->prefixes != NULL)
+        prefixes_forget(c->prefixes, request);
 }
 
 /* ---- stack distances ---- */

@@ -59,6 +59,10 @@ void curve_free(struct curve *c);
 /* The stream, in its order. Each gives 0, -ENOMEM, -EOVERFLOW (see lru_stack.h), or -EFBIG
  * (optimal.h). */
 void curve_request(struct curve *c); /* a new request: the prefix begins anew */
+/* What comes is of that request, whose prefix goes on from where it was: for requests that mix. The
+ * curve simulates. Until curve_end_request. */
+int curve_resume(struct curve *c, int64_t request);
+void curve_end_request(struct curve *c, int64_t request); /* it looks nothing up any more */
 /* A lookup whose object, should it miss, is written with that size. */
 int curve_lookup(struct curve *c, struct ident id, uint64_t size);
 /* A lookup after which, should it miss, nothing is written. */

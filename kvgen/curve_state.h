@@ -6,6 +6,7 @@
 #include "kvgen/cache.h"
 #include "kvgen/curve.h"
 #include "kvgen/optimal.h"
+#include "kvgen/prefixes.h"
 #include "lib/lru_stack.h"
 
 struct curve {
@@ -22,6 +23,8 @@ struct curve {
     uint64_t need;                     /* furthest distance of a hit */
     struct cache **cache;              /* by capacity, the endless one last */
     bool *broken;                      /* by capacity: the prefix missed */
+    bool *unnamed;                     /* the same of requests that do not mix */
+    struct prefixes *prefixes;         /* and of those that do; NULL: none yet */
     struct optimal *optimal;           /* NULL: not wanted */
     struct curve_point *point;
     struct curve_result result;

@@ -86,17 +86,19 @@ gen --input "$TMP/hand.csv" --retier --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-cap
 is "by hand" "$(tail -n +2 "$TMP/b.csv" | cut -d , -f 1,2,5- | tr '\n' ' ')" \
     '0.000000,Write,"a,""b",Prefill,1,user 1.000000,Delete,"a,""b",Evict,2,evict 1.000000,Write,c,Prefill,2,user 2.000000,Miss,"a,""b",,3,user 2.000000,Delete,c,Evict,3,evict 2.000000,Write,"a,""b",Prefill,3,user 3.000000,Miss,c,,4,multi_turn 4.000000,Miss,d,,5,user '
 
-# The curve of rows that are no blocks, with and without requests: as a run with that much storage. A bug looked like
-# no hits behind the first miss.
+# The curve of rows that are no blocks, with and without requests, and of requests that are served side by side: as a
+# run with that much storage. A bug looked like no hits behind the first miss, or a miss forgotten for another request.
 run_hits() { # trace, GiB of storage
     gen --input "$1" --retier --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$2" -o none --summary "$TMP/s.json"
     sed -n '/"all": *{/,/}/p' "$TMP/s.json" | sed -n 's/.*"hits": *\([0-9]*\).*/\1/p'
 }
 gen --num-users 20 --duration 60 --generation-mode none -m tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 -o "$TMP/all.csv"
 grep -v ,Miss, "$TMP/all.csv" | cut -d , -f 1-6 >"$TMP/six.csv"
-for trace in all six; do
+gen --input "$DATA/mooncake_first200.jsonl" -m tiny-1b --tier-model 0=hbm3 --tier-model 1=ddr5 --tier-model 2=nvme-gen4 \
+    --gpu-mem-gb 0.5 --cpu-mem-gb 1 --trace-speedup 50 -o "$TMP/timed.csv"
+for trace in all six timed; do
     gen --input "$TMP/$trace.csv" --retier --curve "$TMP/c.csv" --curve-sizes 1G,4G -o none
-    is "no blocks, $trace: the curve is that of runs" "$(tail -n +2 "$TMP/c.csv" | cut -d , -f 3 | tr '\n' ' ')" \
+    is "$trace: the curve is that of runs" "$(tail -n +2 "$TMP/c.csv" | cut -d , -f 3 | tr '\n' ' ')" \
         "$(for gib in 1 4 0; do run_hits "$TMP/$trace.csv" $gib; done | tr '\n' ' ')"
 done
 

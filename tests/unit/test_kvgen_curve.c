@@ -283,6 +283,34 @@ static void writes_count_for_nothing(void **state)
     }
 }
 
+/* Of a thousand requests under way each knows its own prefix, and one that is over begins anew. */
+static void prefixes_of_requests_that_mix(void **state)
+{
+    (void)state;
+    uint64_t size[1] = {1 << 20};
+    const struct curve_result *r;
+    struct curve_opts o = {
+        .policy = &policy_lru, .sample = 1, .prefix = true, .size = size, .sizes = 1};
+    struct curve *c;
+    assert_int_equal(curve_create(&c, &o, NULL), 0);
+    assert_int_equal(curve_lookup(c, ident_block(0), 1), 0);
+    for (int64_t request = 0; request < 1000; request++) { /* the even ones miss */
+        assert_int_equal(curve_resume(c, request), 0);
+        if (request % 2 == 0)
+            assert_int_equal(curve_lookup(c, ident_block((uint64_t)request + 1), 1), 0);
+    }
+    for (int64_t request = 0; request < 1000; request++) {
+        assert_int_equal(curve_resume(c, request), 0);
+        assert_int_equal(curve_lookup(c, ident_block(0), 1), 0);
+        curve_end_request(c, request);
+    }
+    assert_int_equal(curve_resume(c, 0), 0);
+    assert_int_equal(curve_lookup(c, ident_block(0), 1), 0);
+    assert_int_equal(curve_result(c, &r, NULL), 0);
+    assert_int_equal(r->point[0].hits, 501);
+    curve_free(c);
+}
+
 /* ---- the bound ---- */
 
 /* The most hits (or bytes) from use i on, over all choices of what to keep: sets as bits. */
@@ -448,6 +476,7 @@ int main(void)
         cmocka_unit_test(every_policy_is_the_hierarchys),
         cmocka_unit_test(probes_are_the_hierarchys),
         cmocka_unit_test(prefixes_agree),
+        cmocka_unit_test(prefixes_of_requests_that_mix),
         cmocka_unit_test(writes_count_for_nothing),
         cmocka_unit_test(bound_of_equal_sizes_is_the_best),
         cmocka_unit_test(bound_of_other_sizes_is_one),
