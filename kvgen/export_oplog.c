@@ -113,7 +113,7 @@ static int preload(struct oplog *l, const struct export_op *op, struct err *e)
     return keep(l, PRELOAD_TIME, &put, e);
 }
 
-/* Follows what is stored, so that a replay finds what it reads. */
+/* Follows what is stored, so that a replay finds what it reads: rows come in order of start. */
 static int follow(struct export *x, const struct export_op *op, struct err *e)
 {
     struct oplog *l = x->state;
@@ -325,7 +325,6 @@ static void oplog_free(struct export *x)
 const struct export_ops export_sai3 = {.name = "sai3",
                                        .rules = sai3_rules,
                                        .started = true,
-                                       .sorts = true,
                                        .open = oplog_open,
                                        .row = oplog_row,
                                        .finish = oplog_finish,

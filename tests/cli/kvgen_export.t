@@ -80,6 +80,13 @@ like 'sai3: is refused' "$(cat stderr)" '^kvgen: --output: .*\.tsv'
 exits 'sai3: endpoint in two lines' 2 gen --format sai3 --endpoint "s3://a${tab}b" -o kv.tsv
 like 'sai3: is refused too' "$(cat stderr)" '^kvgen: --endpoint: '
 
+# What is written late in the day may stand early in the file.
+printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase 5,Write,4096,Tier-2,a,Prefill 1,Read,4096,Tier-2,a,Decode \
+    3,Delete,4096,Tier-2,a,Evict >late.csv
+"$BIN/kvgen" --input late.csv --format sai3 -o - 2>/dev/null >late.tsv
+is 'sai3: rows out of order' "$(oplog late.tsv | cut -d ' ' -f 1,4 | tr '\n' ' ')" \
+    'PUT 1.000000000 GET 1.000000000 DELETE 3.000000000 PUT 5.000000000 '
+
 # ---- warp ----
 
 exits 'warp: a simulation' 2 gen --format warp -o kv.csv.zst
