@@ -139,10 +139,26 @@ static void want_descriptors(uint64_t files)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Under random writes every file is open at once. */
+static int refuse_many_files(const struct place *p, uint64_t files, struct err *e)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || files + PLACE_SPARE <= limit.rlim_max)
+        return 0;
+    return err_set(e, EMFILE, ERR_TARGET, p->o.path,
+                   "%" PRIu64 " files would be open at once, and %" PRIu64 " can be: take a larger "
+                   "--file-size",
+                   files, (uint64_t)limit.rlim_max);
+}
+
 static int plan_random_files(struct place *p, struct err *e)
 {
     const uint64_t files = plan_files(p->plan);
+    int ret = refuse_many_files(p, files, e);
 
+    if (ret < 0)
+        return ret;
     p->fds = malloc(files * sizeof *p->fds);
     if (!p->fds)
         return err_nomem(e, "table of files");
