@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kvstat/output.h"
 #include "kvstat/report.h"
 
 extern char **environ;
@@ -56,42 +57,62 @@ static int spawn_gnuplot(pid_t *pid, int script, int picture, int complaints)
     return -rc;
 }
 
-static int draw(FILE *script, FILE *complaints, int picture, struct err *e)
+/* What gnuplot draws; it does not look whether its writes succeed, and a pipe cannot be full. */
+static int read_picture(int from, FILE *picture)
+{
+    char part[65536];
+    ssize_t n;
+    while ((n = read(from, part, sizeof(part))) != 0) {
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n > 0 && fwrite(part, 1, (size_t)n, picture) != (size_t)n)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int run_gnuplot(FILE *script, FILE *complaints, FILE *picture, int *status)
+{
+    int ends[2], rc, ended;
+    pid_t pid;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -errno;
+    rc = spawn_gnuplot(&pid, fileno(script), ends[1], fileno(complaints));
+    close(ends[1]);
+    if (rc == 0) {
+        rc = read_picture(ends[0], picture);
+        while ((ended = waitpid(pid, status, 0)) < 0 && errno == EINTR)
+            ;
+        rc = rc == 0 && ended < 0 ? -errno : rc;
+    }
+    close(ends[0]);
+    return rc;
+}
+
+static int draw(FILE *script, FILE *complaints, FILE *picture, struct err *e)
 {
     char words[256];
-    pid_t pid;
     int status = 0;
     if (fflush(script) != 0 || ferror(script) || lseek(fileno(script), 0, SEEK_SET) < 0)
         return err_errno(e, errno ? -errno : -EIO, ERR_OUTPUT, "--plot", "script for gnuplot");
-    int rc = spawn_gnuplot(&pid, fileno(script), picture, fileno(complaints));
+    int rc = run_gnuplot(script, complaints, picture, &status);
     if (rc < 0)
         return err_errno(e, rc, ERR_OUTPUT, "--plot", "gnuplot cannot be started");
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return err_errno(e, -errno, ERR_OUTPUT, "--plot", "gnuplot");
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     first_words(complaints, words, sizeof(words));
     return err_set(e, -EIO, ERR_OUTPUT, "--plot", "gnuplot failed: %s", words);
 }
 
-static int save_beside(const char *path, FILE *script, FILE *complaints, struct err *e)
+static int save_picture(const char *path, FILE *script, FILE *complaints, struct err *e)
 {
-    char *beside = NULL;
-    if (asprintf(&beside, "%s.%ld.tmp", path, (long)getpid()) < 0)
+    struct output *picture = output_open();
+    if (!picture)
         return err_nomem(e, "plot");
-    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    int rc = fd < 0 ? err_errno(e, -errno, ERR_OUTPUT, path, "cannot be written") : 0;
-    if (rc == 0) {
-        rc = draw(script, complaints, fd, e);
-        if (close(fd) != 0 && rc == 0)
-            rc = err_errno(e, -errno, ERR_OUTPUT, path, "cannot be written");
-        if (rc == 0 && rename(beside, path) != 0)
-            rc = err_errno(e, -errno, ERR_OUTPUT, path, "cannot be written");
-        if (rc < 0)
-            unlink(beside);
-    }
-    free(beside);
+    int rc = draw(script, complaints, output_stream(picture), e);
+    if (rc == 0)
+        rc = output_save(picture, path, e);
+    output_free(picture);
     return rc;
 }
 
@@ -120,7 +141,7 @@ static int save(const char *path, const struct picture *p, struct err *e)
     else if (!write_script(script, p, ends_with(path, ".svg")))
         rc = err_set(e, -EINVAL, ERR_INPUT, columns_file(p->columns), "holds nothing to draw");
     else
-        rc = save_beside(path, script, complaints, e);
+        rc = save_picture(path, script, complaints, e);
     if (script)
         fclose(script);
     if (complaints)

@@ -98,6 +98,8 @@ like 'is said' "$(cat "$TMP/stderr")" '^kvstat: --plot: gnuplot cannot be starte
 printf '#!/bin/sh\necho "no terminal today" >&2\nexit 1\n' >"$TMP/bin/gnuplot" && chmod +x "$TMP/bin/gnuplot"
 exits 'a gnuplot that fails' 1 env PATH="$TMP/bin:$PATH" "$kvstat" --plot "$TMP/out/n.svg" "$dozen"
 like 'is quoted' "$(cat "$TMP/stderr")" '^kvstat: --plot: gnuplot failed: no terminal today'
+exits 'a disk that is full' 1 sh -c 'ulimit -f 40; exec "$1" --plot "$2" "$3"' - "$kvstat" "$TMP/out/n.svg" "$dozen"
+like 'is said' "$(cat "$TMP/stderr")" '^kvstat: .*/out/n\.svg: cannot write: '
 is 'nothing is left behind' "$(ls "$TMP/out")" ''
 exits 'a folder that is not there' 1 "$kvstat" --plot "$TMP/none/n.svg" "$dozen"
 exits 'another kind of file' 2 "$kvstat" --plot "$TMP/x.jpg" "$dozen"
