@@ -31,10 +31,12 @@ int xlsx_create(struct xlsx **out, const char *path, struct err *e)
     struct xlsx *x = calloc(1, sizeof(*x));
     if (!x)
         return err_nomem(e, "spreadsheet");
-    x->path = strdup(path);
-    if (asprintf(&x->beside, "%s.%ld.tmp", path, (long)getpid()) < 0)
+    x->path = realpath(path, NULL); /* a link stays, the file that it names is replaced */
+    if (!x->path)
+        x->path = strdup(path);
+    if (!x->path || asprintf(&x->beside, "%s.%ld.tmp", x->path, (long)getpid()) < 0)
         x->beside = NULL;
-    if (x->path && x->beside)
+    if (x->beside)
         x->book = workbook_new(x->beside);
     x->bold = x->book ? workbook_add_format(x->book) : NULL;
     if (!x->bold) {

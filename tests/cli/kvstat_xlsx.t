@@ -81,6 +81,13 @@ exits 'a folder' 0 "$kvstat" --xlsx "$TMP/e.xlsx" "$TMP/runs"
 cells "$TMP/e.xlsx" >"$TMP/cells"
 is 'is a row a run' "$(at summary kind 3) $(at summary cache.lookups.all.hit_rate 3 | awk '{ printf "%.9f", $2 }')" "s mlperf $(sed -n 's/.*"cache_hit_rate": \([0-9.]*\),.*/\1/p' "$DATA/mlperf_measured_k.json" | head -n 1)"
 
+mkdir "$TMP/other"
+ln -s other/linked.xlsx "$TMP/link.xlsx"
+: >"$TMP/other/linked.xlsx"
+exits 'a link' 0 "$kvstat" --xlsx "$TMP/link.xlsx" "$dozen"
+is 'stays one' "$(readlink "$TMP/link.xlsx")" other/linked.xlsx
+ok 'and what it names is the spreadsheet' cells "$TMP/other/linked.xlsx"
+
 exits 'a folder that is not there' 1 "$kvstat" --xlsx "$TMP/none/a.xlsx" "$dozen"
 like 'is said' "$(cat "$TMP/stderr")" '^kvstat: .*none/a\.xlsx: '
 is 'and no report printed' "$(wc -c <"$TMP/stdout")" 0
