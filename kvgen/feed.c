@@ -23,24 +23,15 @@ struct trace_row import_row(enum trace_op op, int64_t time_ns, uint64_t size, co
 {
     static const enum trace_phase phase[TRACE_OPS] = {
         [TRACE_READ] = TRACE_DECODE, [TRACE_WRITE] = TRACE_PREFILL, [TRACE_DELETE] = TRACE_EVICT};
-    return (struct trace_row){.time_ns = time_ns,
-                              .size = size,
-                              .key = {key, (uint32_t)key_len},
-                              .op = (uint8_t)op,
-                              .tier = TRACE_STORAGE,
-                              .phase = (uint8_t)phase[op],
-                              .qos = TRACE_NO_QOS,
-                              .class = TRACE_NO_CLASS,
-                              .status = TRACE_NO_STATUS,
-                              .request = TRACE_NONE,
-                              .tokens = TRACE_NONE,
-                              .arrival_ns = TRACE_NONE,
-                              .duration_ns = TRACE_NONE,
-                              .due_ns = TRACE_NONE,
-                              .eligible_ns = TRACE_NONE,
-                              .start_ns = TRACE_NONE,
-                              .latency_ns = TRACE_NONE,
-                              .device_ns = TRACE_NONE};
+    struct trace_row row;
+    trace_row_clear(&row);
+    row.time_ns = time_ns;
+    row.size = size;
+    row.key = (struct trace_str){key, (uint32_t)key_len};
+    row.op = (uint8_t)op;
+    row.tier = TRACE_STORAGE;
+    row.phase = (uint8_t)phase[op];
+    return row;
 }
 
 static const struct source_skips *feed_skips(const struct source *s)

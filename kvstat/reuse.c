@@ -47,7 +47,7 @@ static int use(struct pass *p, const struct trace_row *row, int64_t now_ns)
 {
     struct hash128 key = hash_128(row->key.p, row->key.len);
     bool reads = row->op != TRACE_WRITE;
-    uint64_t size = row->size, bytes, objects;
+    uint64_t size = row->size, bytes = LRU_STACK_NEW, objects = LRU_STACK_NEW;
     uint32_t number;
     if (row->op == TRACE_MISS || row->status == TRACE_ABSENT)
         lru_stack_find(p->bytes, key, &size);

@@ -87,3 +87,23 @@ int trace_status_parse(const char *p, size_t len, int *status)
     *status = value;
     return 0;
 }
+
+void trace_row_clear(struct trace_row *row)
+{
+    *row = (struct trace_row){.time_ns = 0,
+                              .op = TRACE_READ,
+                              .tier = TRACE_NO_TIER,
+                              .phase = TRACE_NO_PHASE,
+                              .qos = TRACE_NO_QOS,
+                              .class = TRACE_NO_CLASS,
+                              .status = TRACE_NO_STATUS,
+                              .request = TRACE_NONE,
+                              .tokens = TRACE_NONE,
+                              .arrival_ns = TRACE_NONE,
+                              .duration_ns = TRACE_NONE,
+                              .due_ns = TRACE_NONE,
+                              .eligible_ns = TRACE_NONE,
+                              .start_ns = TRACE_NONE,
+                              .latency_ns = TRACE_NONE,
+                              .device_ns = TRACE_NONE};
+}

@@ -127,6 +127,9 @@ struct trace_row {
         line; /* reader: the row verbatim, without newline and without trailing result columns */
 };
 
+/* A row with every field empty, to be filled in. */
+void trace_row_clear(struct trace_row *row);
+
 /* ---- reader ---- */
 
 struct trace_read_opts {

@@ -363,26 +363,6 @@ bool trace_parse_fields(const struct trace_layout *l, const struct csv_field *fi
     return parse_row(l, &s, row);
 }
 
-void trace_row_clear(struct trace_row *row)
-{
-    *row = (struct trace_row){.time_ns = 0,
-                              .op = TRACE_READ,
-                              .tier = TRACE_NO_TIER,
-                              .phase = TRACE_NO_PHASE,
-                              .qos = TRACE_NO_QOS,
-                              .class = TRACE_NO_CLASS,
-                              .status = TRACE_NO_STATUS,
-                              .request = TRACE_NONE,
-                              .tokens = TRACE_NONE,
-                              .arrival_ns = TRACE_NONE,
-                              .duration_ns = TRACE_NONE,
-                              .due_ns = TRACE_NONE,
-                              .eligible_ns = TRACE_NONE,
-                              .start_ns = TRACE_NONE,
-                              .latency_ns = TRACE_NONE,
-                              .device_ns = TRACE_NONE};
-}
-
 /* ---- the header ---- */
 
 static int column_find(const struct csv_field *f)

@@ -33,8 +33,6 @@ struct trace_layout {
 /* Reads the header; -EINVAL with *e (where: name). want as in trace_read_opts. */
 int trace_layout_init(struct trace_layout *l, const struct csv_row *header, uint32_t want,
                       bool want_line, const char *name, struct err *e);
-/* A row with every field empty: what is not parsed stays so. */
-void trace_row_clear(struct trace_row *row);
 /*
  * The row text[begin..) whose l->fields fields end at text[end[0]], text[end[1]]...; false: a bad
  * row. Strings point into the text.
