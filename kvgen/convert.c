@@ -29,6 +29,7 @@ struct convert {
     struct ident id;               /* of its key */
     bool miss_waits;               /* of the object missed */
     struct ident missed;
+    bool missed_refills;
 };
 
 static void note_time(struct convert *c, const struct trace_row *row)
@@ -119,10 +120,10 @@ static void write_object(struct convert *c)
         fail(c, err_nomem(c->err, "live objects"));
 }
 
-/* Does that row's object come back when it is gone? */
+/* Is an object that such a row looks up written when it is gone? */
 static bool refills(const struct trace_row *row)
 {
-    return row->op == TRACE_READ && row->class != TRACE_MULTI_TURN && row->class != TRACE_RAG;
+    return row->class != TRACE_MULTI_TURN && row->class != TRACE_RAG;
 }
 
 static bool has_prefix(const struct convert *c, const struct trace_row *row)
@@ -160,16 +161,17 @@ static void check_curve(struct convert *c, int rc)
         fail(c, curve_failed(rc, c->err));
 }
 
-/* A lookup that missed waits for the write right behind it, which tells its size. True: row is that
- * write. */
+/* A lookup that missed waits for the write right behind it, which tells its size; where requests
+ * mix, the write comes later. True: row is that write. */
 static bool settle_miss(struct convert *c, const struct trace_row *row)
 {
     if (!c->miss_waits)
         return false;
     c->miss_waits = false;
     bool stored = row != NULL && row->op == TRACE_WRITE && ident_equal(c->missed, c->id);
-    check_curve(c, stored ? curve_lookup(c->o.curve, c->missed, row->size)
-                          : curve_probe(c->o.curve, c->missed));
+    check_curve(c, stored              ? curve_lookup(c->o.curve, c->missed, row->size)
+                   : c->missed_refills ? curve_await(c->o.curve, c->missed)
+                                       : curve_probe(c->o.curve, c->missed));
     return stored;
 }
 
@@ -198,6 +200,7 @@ static void tell_curve(struct convert *c, const struct trace_row *row)
     if (row->op == TRACE_MISS) {
         c->miss_waits = true;
         c->missed = c->id;
+        c->missed_refills = refills(row);
         return;
     }
     check_curve(c, row->op == TRACE_WRITE ? curve_write(c->o.curve, c->id, row->size)
@@ -217,7 +220,7 @@ static void look_up(struct convert *c, const struct trace_row *row)
         if (!there)
             break_prefix(c, row);
     }
-    if (!there && refills(row) && c->status == 0)
+    if (!there && row->op == TRACE_READ && refills(row) && c->status == 0)
         write_object(c);
 }
 

@@ -100,6 +100,7 @@ void curve_free(struct curve *c)
     free(c->cache);
     free(c->unnamed);
     prefixes_free(c->prefixes);
+    keymap_free(c->awaited);
     lru_stack_free(c->stack);
     optimal_free(c->optimal);
     free(c->size);
@@ -232,9 +233,20 @@ static int note_optimal(struct curve *c, struct ident id, enum optimal_kind kind
     return optimal_use(c->optimal, number, size, kind);
 }
 
+/* The first that is known of its size: the bytes of lookups before. */
+static void settle_awaited(struct curve *c, struct ident id, uint64_t size)
+{
+    const uint64_t *lookups = c->awaited != NULL ? keymap_find(c->awaited, mixed(id)) : NULL;
+    if (lookups == NULL)
+        return;
+    c->followed_bytes += *lookups * size;
+    keymap_remove(c->awaited, mixed(id));
+}
+
 static int use_caches(struct curve *c, struct ident id, uint64_t size)
 {
     int rc = 0;
+    settle_awaited(c, id, size);
     for (size_t i = 0; rc == 0 && i <= c->sizes; i++)
         rc = use_cache(c, i, id, size);
     return rc == 0 ? note_optimal(c, id, OPTIMAL_LOOKUP) : rc;
@@ -276,6 +288,19 @@ int curve_probe(struct curve *c, struct ident id)
     return note_optimal(c, id, OPTIMAL_PROBE);
 }
 
+int curve_await(struct curve *c, struct ident id)
+{
+    if (is_followed(c, id) && !cache_find(c->cache[c->sizes], id, NULL, NULL)) {
+        if (c->awaited == NULL)
+            c->awaited = keymap_create();
+        uint64_t *lookups = c->awaited != NULL ? keymap_get(c->awaited, mixed(id), 0) : NULL;
+        if (lookups == NULL)
+            return -ENOMEM;
+        ++*lookups;
+    }
+    return curve_probe(c, id);
+}
+
 int curve_write(struct curve *c, struct ident id, uint64_t size)
 {
     if (!is_followed(c, id))
@@ -283,6 +308,7 @@ int curve_write(struct curve *c, struct ident id, uint64_t size)
     if (!curve_simulates(c))
         return use_stack(c, id, size, false);
     int rc = 0;
+    settle_awaited(c, id, size);
     for (size_t i = 0; rc == 0 && i <= c->sizes; i++)
         if (!cache_find(c->cache[i], id, NULL, NULL))
             rc = cache_write(c->cache[i], id, size);

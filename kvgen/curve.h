@@ -39,7 +39,7 @@ struct curve_point {
 };
 
 struct curve_result {
-    uint64_t lookups, lookup_bytes; /* an object never written before is looked up with 0 bytes */
+    uint64_t lookups, lookup_bytes; /* an object never written is looked up with 0 bytes */
     /* Rising; the last is at the ceiling: it has the hits of an endless cache. */
     const struct curve_point *point;
     size_t points;
@@ -67,6 +67,9 @@ void curve_end_request(struct curve *c, int64_t request); /* it looks nothing up
 int curve_lookup(struct curve *c, struct ident id, uint64_t size);
 /* A lookup after which, should it miss, nothing is written. */
 int curve_probe(struct curve *c, struct ident id);
+/* A lookup whose object, should it miss, is written by a curve_write to come: that tells the bytes
+ * of an object that was never written before. The curve simulates. */
+int curve_await(struct curve *c, struct ident id);
 /* The object is written unless it is there, which is no lookup. */
 int curve_write(struct curve *c, struct ident id, uint64_t size);
 

@@ -7,6 +7,7 @@
 #include "kvgen/curve.h"
 #include "kvgen/optimal.h"
 #include "kvgen/prefixes.h"
+#include "lib/keymap.h"
 #include "lib/lru_stack.h"
 
 struct curve {
@@ -22,6 +23,7 @@ struct curve {
     uint64_t furthest;                 /* distance in the request's prefix so far */
     uint64_t need;                     /* furthest distance of a hit */
     struct cache **cache;              /* by capacity, the endless one last */
+    struct keymap *awaited;            /* objects without a size: lookups; NULL: none yet */
     bool *broken;                      /* by capacity: the prefix missed */
     bool *unnamed;                     /* the same of requests that do not mix */
     struct prefixes *prefixes;         /* and of those that do; NULL: none yet */

@@ -95,7 +95,11 @@ run_hits() { # trace, GiB of storage
 gen --num-users 20 --duration 60 --generation-mode none -m tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 -o "$TMP/all.csv"
 grep -v ,Miss, "$TMP/all.csv" | cut -d , -f 1-6 >"$TMP/six.csv"
 gen --input "$DATA/mooncake_first200.jsonl" -m tiny-1b --tier-model 0=hbm3 --tier-model 1=ddr5 --tier-model 2=nvme-gen4 \
-    --gpu-mem-gb 0.5 --cpu-mem-gb 1 --trace-speedup 50 -o "$TMP/timed.csv"
+    --gpu-mem-gb 0.5 --cpu-mem-gb 1 --trace-speedup 50 -o "$TMP/timed.csv" --summary "$TMP/s.json" --curve "$TMP/c.csv"
+asked() { sed -n 's/.*"lookup_bytes": *\([0-9]*\).*/\1/p' "$TMP/s.json"; }
+want=$(asked)
+gen --input "$TMP/timed.csv" --retier --curve "$TMP/c.csv" -o none --summary "$TMP/s.json"
+is "requests that mix: the bytes asked for" "$(asked)" "$want"
 for trace in all six timed; do
     gen --input "$TMP/$trace.csv" --retier --curve "$TMP/c.csv" --curve-sizes 1G,4G -o none
     is "$trace: the curve is that of runs" "$(tail -n +2 "$TMP/c.csv" | cut -d , -f 3 | tr '\n' ' ')" \

@@ -311,6 +311,28 @@ static void prefixes_of_requests_that_mix(void **state)
     curve_free(c);
 }
 
+/* Lookups of an object that is written later have its bytes, whoever writes it. */
+static void awaited_objects_have_a_size(void **state)
+{
+    (void)state;
+    uint64_t size[1] = {10};
+    const struct curve_result *r;
+    struct curve *c = make(&policy_fifo, size, 1, false, true);
+    assert_int_equal(curve_await(c, ident_block(1)), 0);
+    assert_int_equal(curve_await(c, ident_block(1)), 0);
+    assert_int_equal(curve_await(c, ident_block(2)), 0);
+    assert_int_equal(curve_await(c, ident_block(3)), 0);
+    assert_int_equal(curve_write(c, ident_block(1), 5), 0);
+    assert_int_equal(curve_lookup(c, ident_block(2), 7), 0);
+    assert_int_equal(curve_await(c, ident_block(1)), 0);
+    assert_int_equal(curve_result(c, &r, NULL), 0);
+    assert_int_equal(r->lookups, 6);
+    assert_int_equal(r->lookup_bytes, 5 + 5 + 7 + 7 + 5);
+    assert_int_equal(r->point[0].hits, 0);
+    assert_int_equal(r->point[1].hits, 1);
+    curve_free(c);
+}
+
 /* ---- the bound ---- */
 
 /* The most hits (or bytes) from use i on, over all choices of what to keep: sets as bits. */
@@ -477,6 +499,7 @@ int main(void)
         cmocka_unit_test(probes_are_the_hierarchys),
         cmocka_unit_test(prefixes_agree),
         cmocka_unit_test(prefixes_of_requests_that_mix),
+        cmocka_unit_test(awaited_objects_have_a_size),
         cmocka_unit_test(writes_count_for_nothing),
         cmocka_unit_test(bound_of_equal_sizes_is_the_best),
         cmocka_unit_test(bound_of_other_sizes_is_one),
