@@ -18,7 +18,7 @@ enum {
     MAGIC_AT = 257,
     PREFIX_AT = 345,
     PREFIX = 155,
-    MAX_NAME = 4096 /* of a member whose name has a header of its own */
+    MAX_NAME = 8192 /* of a member whose name has a header of its own, which is read whole */
 };
 
 struct documents {
@@ -27,7 +27,7 @@ struct documents {
     char *text;
     size_t cap;
     char name[320];
-    char member[MAX_NAME + 1]; /* name of the next member, told before its header; "": not */
+    char member[MAX_NAME]; /* name of the next member, told before its header; "": not */
 };
 
 struct documents *documents_create(struct inputs *in)
@@ -169,7 +169,7 @@ static void read_pax(struct documents *d, const char *p, size_t len)
 /* A header that only tells the name of the next member: GNU's 'L' or pax's 'x'. */
 static int read_name(struct documents *d, char type, uint64_t size, struct err *e)
 {
-    char text[MAX_NAME * 2];
+    char text[MAX_NAME];
     if (size >= sizeof text)
         return damaged(d, e, "a name of more than 8 KiB");
     int64_t n = read_up_to(d->file, text, (size_t)size, e);

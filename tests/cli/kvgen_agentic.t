@@ -92,6 +92,10 @@ for format in gnu pax ustar; do
     tar -C "$TMP/long" --format=$format -cf "$TMP/t.tar" a.json "$long.json"
     gen --input "$TMP/t.tar" -o none
     is "$format: a long name's session is there" "$(conversations)" 2
+    tar -C "$TMP/long" --format=$format --transform "s,^$long,$(printf '%06000d' 7)," -cf "$TMP/t.tar" a.json "$long.json" \
+        2>/dev/null || continue
+    gen --input "$TMP/t.tar" -o none
+    is "$format: a name of 6,000 bytes, too" "$(conversations)" 2
 done
 session "" >"$TMP/b.json"
 exits "sessions without requests end" 0 "$BIN/kvgen" --input "$TMP/b.json" -o none
