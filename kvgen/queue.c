@@ -1,88 +1,193 @@
-/* queue.c - between the source and the workers: one ring per quality of service. Requests enter in
- * order of arrival, so the ring of the highest priority that holds any has the next one in front.
+/* queue.c - between the source and the workers: one line per quality of service. Requests enter in
+ * order of arrival, so the line of the highest priority that holds any has the next one in front.
+ * Millions may wait where users do not: each takes 64 bytes, and memory goes back as they leave.
  */
 #include "kvgen/queue.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     CLASSES = 3,
-    FIRST_RING = 64
+    SEGMENT = 256
 };
 
-struct ring {
-    struct request *item;
-    uint64_t head, count, cap; /* cap is a power of two, or 0 */
+/* A request without what its line and kind say of it. */
+struct waiting {
+    uint64_t number;
+    int64_t arrival_ns;
+    union {
+        struct ident object; /* of a request that is no query */
+        uint64_t picks;      /* of a query, whose object is its document */
+        struct {
+            const uint64_t *blocks;
+            uint32_t block_count, block_tokens;
+        };
+    };
+    uint32_t context_tokens, generated_tokens;
+    uint32_t user, turn, slot;
+    int32_t prompt;
+    union {
+        uint32_t document;
+        uint32_t block_scope;
+    };
+    bool of_blocks;
+};
+_Static_assert(sizeof(struct waiting) == 64, "a waiting request");
+_Static_assert(REQUEST_MAX_TOKENS <= UINT32_MAX, "tokens of a waiting request");
+
+struct segment {
+    struct segment *next;
+    struct waiting item[SEGMENT];
+};
+
+struct line {
+    struct segment *first, *last;
+    uint32_t head, tail; /* the next out of first, the next free of last */
+    uint64_t count;
     int64_t priority;
 };
 
 struct queue {
-    struct ring ring[CLASSES]; /* by enum trace_qos */
+    struct line line[CLASSES]; /* by enum trace_qos */
+    struct segment *spare;     /* or NULL */
 };
+
+static struct waiting pack(const struct request *r)
+{
+    struct waiting w = {.number = r->number,
+                        .arrival_ns = r->arrival_ns,
+                        .context_tokens = (uint32_t)r->context_tokens,
+                        .generated_tokens = (uint32_t)r->generated_tokens,
+                        .user = r->user,
+                        .turn = r->turn,
+                        .slot = r->slot,
+                        .prompt = r->prompt,
+                        .of_blocks = r->blocks != NULL};
+    assert(w.context_tokens == r->context_tokens && w.generated_tokens == r->generated_tokens);
+    if (w.of_blocks) {
+        w.blocks = r->blocks;
+        w.block_count = r->block_count;
+        w.block_tokens = r->block_tokens;
+        w.block_scope = r->block_scope;
+        return w;
+    }
+    w.document = r->document;
+    if (r->document > 0)
+        w.picks = r->picks;
+    else
+        w.object = r->object;
+    return w;
+}
+
+static struct request unpack(const struct waiting *w, uint8_t qos)
+{
+    struct request r = {.number = w->number,
+                        .arrival_ns = w->arrival_ns,
+                        .user = w->user,
+                        .qos = qos,
+                        .prompt = w->prompt,
+                        .turn = w->turn,
+                        .context_tokens = w->context_tokens,
+                        .generated_tokens = w->generated_tokens,
+                        .slot = w->slot};
+    if (w->of_blocks) {
+        r.blocks = w->blocks;
+        r.block_count = w->block_count;
+        r.block_tokens = w->block_tokens;
+        r.block_scope = w->block_scope;
+        return r;
+    }
+    r.document = w->document;
+    if (w->document > 0) {
+        r.picks = w->picks;
+        r.object = ident_document(w->document - 1);
+    } else {
+        r.object = w->object;
+    }
+    return r;
+}
 
 struct queue *queue_create(const int64_t priority[3])
 {
     struct queue *q = calloc(1, sizeof *q);
     for (int i = 0; q != NULL && i < CLASSES; i++)
-        q->ring[i].priority = priority[i];
+        q->line[i].priority = priority[i];
     return q;
 }
 
 void queue_free(struct queue *q)
 {
-    for (int i = 0; q != NULL && i < CLASSES; i++)
-        free(q->ring[i].item);
+    if (q == NULL)
+        return;
+    free(q->spare);
+    for (int i = 0; i < CLASSES; i++)
+        for (struct segment *s = q->line[i].first, *next; s != NULL; s = next) {
+            next = s->next;
+            free(s);
+        }
     free(q);
 }
 
-static int ring_grow(struct ring *r)
+static int add_segment(struct queue *q, struct line *l)
 {
-    uint64_t cap = r->cap ? r->cap * 2 : FIRST_RING;
-    struct request *item = malloc(cap * sizeof *item);
-    if (item == NULL)
+    struct segment *s = q->spare != NULL ? q->spare : malloc(sizeof *s);
+    if (s == NULL)
         return -ENOMEM;
-    uint64_t to_end = r->cap - r->head < r->count ? r->cap - r->head : r->count;
-    if (r->count > 0) {
-        memcpy(item, r->item + r->head, to_end * sizeof *item);
-        memcpy(item + to_end, r->item, (r->count - to_end) * sizeof *item);
-    }
-    free(r->item);
-    r->item = item;
-    r->head = 0;
-    r->cap = cap;
+    q->spare = NULL;
+    s->next = NULL;
+    if (l->last != NULL)
+        l->last->next = s;
+    else
+        l->first = s;
+    l->last = s;
+    l->tail = 0;
     return 0;
 }
 
-int queue_push(struct queue *q, const struct request *request)
+static void drop_segment(struct queue *q, struct line *l)
 {
-    struct ring *r = &q->ring[request->qos];
-    if (r->count == r->cap && ring_grow(r) < 0)
+    struct segment *s = l->first;
+    l->first = s->next;
+    l->head = 0;
+    if (q->spare == NULL)
+        q->spare = s;
+    else
+        free(s);
+}
+
+int queue_push(struct queue *q, const struct request *r)
+{
+    struct line *l = &q->line[r->qos];
+    if ((l->last == NULL || l->tail == SEGMENT) && add_segment(q, l) < 0)
         return -ENOMEM;
-    r->item[(r->head + r->count++) & (r->cap - 1)] = *request;
+    l->last->item[l->tail++] = pack(r);
+    l->count++;
     return 0;
 }
 
-/* Rings of equal priority share it: the earlier submission goes first. */
-static bool goes_before(const struct ring *a, const struct ring *b)
+/* Lines of equal priority share it: the earlier submission goes first. */
+static bool goes_before(const struct line *a, const struct line *b)
 {
     if (a->priority != b->priority)
         return a->priority > b->priority;
-    return a->item[a->head].number < b->item[b->head].number;
+    return a->first->item[a->head].number < b->first->item[b->head].number;
 }
 
 bool queue_pop(struct queue *q, struct request *out)
 {
-    struct ring *best = NULL;
+    struct line *best = NULL;
     for (int i = 0; i < CLASSES; i++)
-        if (q->ring[i].count > 0 && (best == NULL || goes_before(&q->ring[i], best)))
-            best = &q->ring[i];
+        if (q->line[i].count > 0 && (best == NULL || goes_before(&q->line[i], best)))
+            best = &q->line[i];
     if (best == NULL)
         return false;
-    *out = best->item[best->head];
-    best->head = (best->head + 1) & (best->cap - 1);
-    best->count--;
+    *out = unpack(&best->first->item[best->head++], (uint8_t)(best - q->line));
+    if (--best->count == 0)
+        best->head = best->tail = 0;
+    else if (best->head == SEGMENT)
+        drop_segment(q, best);
     return true;
 }
 
@@ -90,6 +195,6 @@ uint64_t queue_length(const struct queue *q)
 {
     uint64_t n = 0;
     for (int i = 0; i < CLASSES; i++)
-        n += q->ring[i].count;
+        n += q->line[i].count;
     return n;
 }

@@ -58,7 +58,64 @@ static void equal_priorities_share(void **state)
     queue_free(q);
 }
 
-/* Rings wrap and grow in any state. */
+static void assert_comes_back(const struct request *r)
+{
+    static const int64_t priority[3] = {3, 2, 1};
+    struct queue *q = queue_create(priority);
+    struct request out;
+    assert_int_equal(queue_push(q, r), 0);
+    assert_true(queue_pop(q, &out));
+    assert_int_equal(out.number, r->number);
+    assert_int_equal(out.arrival_ns, r->arrival_ns);
+    assert_int_equal(out.user, r->user);
+    assert_int_equal(out.qos, r->qos);
+    assert_int_equal(out.prompt, r->prompt);
+    assert_int_equal(out.turn, r->turn);
+    assert_int_equal(out.slot, r->slot);
+    assert_int_equal(out.context_tokens, r->context_tokens);
+    assert_int_equal(out.generated_tokens, r->generated_tokens);
+    assert_true(ident_equal(out.object, r->object));
+    assert_ptr_equal(out.blocks, r->blocks);
+    assert_int_equal(out.block_count, r->block_count);
+    assert_int_equal(out.block_tokens, r->block_tokens);
+    assert_int_equal(out.block_scope, r->block_scope);
+    assert_int_equal(out.document, r->document);
+    assert_int_equal(out.picks, r->picks);
+    queue_free(q);
+}
+
+/* What waits is packed by its kind. */
+static void requests_come_back_whole(void **state)
+{
+    (void)state;
+    static const uint64_t id[2] = {7, UINT64_MAX};
+    struct request any = {.number = UINT64_C(1) << 40,
+                          .arrival_ns = INT64_C(1) << 61,
+                          .user = UINT32_MAX,
+                          .qos = TRACE_RESPONSIVE,
+                          .prompt = -1,
+                          .turn = UINT32_MAX - 1,
+                          .slot = UINT32_MAX - 2,
+                          .context_tokens = REQUEST_MAX_TOKENS,
+                          .generated_tokens = REQUEST_MAX_TOKENS - 1};
+    struct request object = any, blocks = any, none = any, query = any;
+    object.object = ident_turn(5, 123456789, 3);
+    object.prompt = 2;
+    assert_comes_back(&object);
+    blocks.blocks = id;
+    blocks.block_count = 2;
+    blocks.block_tokens = 512;
+    blocks.block_scope = 9;
+    assert_comes_back(&blocks);
+    assert_comes_back(&none);
+    query.document = 4;
+    query.object = ident_document(3);
+    query.picks = UINT64_MAX - 3;
+    query.turn = query.slot = 0;
+    assert_comes_back(&query);
+}
+
+/* Lines grow and shrink in any state. */
 static void long_queues_keep_order(void **state)
 {
     (void)state;
@@ -105,9 +162,8 @@ static void events_by_time_then_tie(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(priority_then_arrival),
-        cmocka_unit_test(equal_priorities_share),
-        cmocka_unit_test(long_queues_keep_order),
+        cmocka_unit_test(priority_then_arrival),    cmocka_unit_test(equal_priorities_share),
+        cmocka_unit_test(requests_come_back_whole), cmocka_unit_test(long_queues_keep_order),
         cmocka_unit_test(events_by_time_then_tie),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
