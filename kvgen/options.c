@@ -148,6 +148,9 @@ static int check_blocks(const struct options *o, const struct opt_parser *p, str
     if (!whole && o->curve != NULL)
         return err_set(e, -EINVAL, ERR_INPUT, "--granularity",
                        "--curve follows entries as one object each");
+    if (!whole && o->compat == OPTIONS_COMPAT_MLPERF && o->enable_rag)
+        return err_set(e, -EINVAL, ERR_INPUT, "--granularity",
+                       "a document of --compat mlperf is one object");
     return 0;
 }
 

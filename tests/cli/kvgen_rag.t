@@ -120,6 +120,9 @@ refused() { # name regex options
 }
 refused "documents without retrieval" '^kvgen: --rag-num-docs: .*--enable-rag' --rag-num-docs 3
 refused "blocks" '^kvgen: --enable-rag: ' --enable-rag --input "$DATA/mooncake_first200.jsonl"
+# Such a document is as long as the chunks that were asked for: in parts, one key would have two lengths.
+refused "blocks of a document that is one object" '^kvgen: --granularity: .*one object' --enable-rag --compat mlperf \
+    --granularity block:300
 printf 'rag:\n  small_model_doc_tokens_min: 20000\n' >"$TMP/c.yaml"
 refused "a range that goes down" '^kvgen: .*c.yaml: .*small_model_doc_tokens_max' --enable-rag --config "$TMP/c.yaml"
 done_testing
