@@ -81,7 +81,6 @@ static const struct same of_engine[] = {
 
 static const struct same of_kvgen[] = {
     {"elapsed_s", "trace.simulated_s", 1},
-    {"throughput.wall.generated_tokens", "requests.generated_tokens", 1},
     {"cache.lookups.all.hit_rate", "lookups.all.hit_rate", 1},
     {"cache.lookups.multi_turn.hit_rate", "lookups.multi_turn.hit_rate", 1},
     {"requests.count", "requests.served", 1},
@@ -259,8 +258,12 @@ static double bytes_of(const struct jsonin_v *rows_by, const char *op)
 static int derive_kvgen(const struct reading *r, const struct jsonin_v *v)
 {
     const struct jsonin_v *rows = jsonin_get(v, "rows_by");
-    double generated = number(v, "requests.generated_tokens");
-    int rc = put_rate(r, generated, number(v, "trace.simulated_s"));
+    /* Counted when they are done, in a trace when they begin. */
+    bool all_done = number(v, "requests.completed") == number(v, "requests.served");
+    double generated = all_done ? number(v, "requests.generated_tokens") : NAN;
+    int rc = put_number(r, "throughput.wall.generated_tokens", generated);
+    if (rc == 0)
+        rc = put_rate(r, generated, number(v, "trace.simulated_s"));
     if (rc == 0)
         rc = put_number(r, "requests.context_tokens_mean",
                         ratio(number(v, "requests.context_tokens"), number(v, "requests.served")));

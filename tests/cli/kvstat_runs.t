@@ -87,6 +87,18 @@ exits 'a trace and its summary' 0 "$kvstat" --csv "$TMP/trace.csv" "$TMP/runs/kv
 for name in cache.lookups.all.hit_rate cache.read_write_ratio requests.context_tokens_mean; do
     is "$name" "$(figure $name kvgen.json | cut -c 1-9)" "$(figure $name trace.csv | cut -c 1-9)"
 done
+# Tokens, too, unless the end of time cut requests short.
+cuts() {
+    "$BIN/kvgen" --num-users 5 --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 "$@" -o "$TMP/cuts.csv" --summary "$TMP/cuts.json" 2>/dev/null
+    "$kvstat" --csv "$TMP/cuts.csv" "$TMP/cuts.json" >"$TMP/stdout"
+}
+cuts --duration 300 --max-requests 10
+isnt 'of requests that all were done: tokens' "$(figure throughput.wall.generated_tokens cuts.csv)" ''
+for name in throughput.wall.generated_tokens requests.generated_tokens_mean; do
+    is "$name" "$(figure $name cuts.json)" "$(figure $name cuts.csv)"
+done
+cuts --duration 30
+is 'and of others not' "$(figure throughput.wall.generated_tokens cuts.json)$(figure requests.generated_tokens_mean cuts.json)" ''
 # kvreplay's and kvstat's of the same replay.
 exits 'a result and its summary' 0 "$kvstat" --csv "$TMP/replay.csv" "$TMP/runs/kvreplay.json"
 for name in tiers.Tier-2.read.ops tiers.Tier-2.read.bytes tiers.Tier-2.write.bytes; do
