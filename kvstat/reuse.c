@@ -140,7 +140,6 @@ int reuse_file(struct reuse **out, const char *path, bool skip_bad_rows, struct 
     if (rc == 0)
         rc = read_file(&p, path, skip_bad_rows, e);
     if (rc == 0 || rc == -EBADMSG) {
-        p.r->cut = rc == -EBADMSG;
         p.r->keys = lru_stack_objects(p.bytes);
         p.r->bytes = lru_stack_bytes(p.bytes);
         *out = p.r;

@@ -19,7 +19,6 @@ struct reuse {
     uint64_t keys, bytes; /* objects used, and their bytes at their last use */
     uint64_t uses, reuses;
     struct hist *objects_hist, *bytes_hist, *time_ns; /* of the reuses; owned */
-    bool cut;
 };
 
 /* Reads the file. 0; -EBADMSG with *e: cut, *out holds what stood before; -EINTR after a signal;
