@@ -18,7 +18,7 @@ static const struct export_ops *const formats[EXPORT_FORMATS] = {
     [EXPORT_ORACLE] = &export_oracle, [EXPORT_LIBCACHESIM] = &export_libcachesim};
 
 static const struct export_rule common[EXPORT_OWN_RULES] = {
-    [EXPORT_OTHER_TIER] = {EXPORT_REMARK, "of other tiers, left out (see --only-tier)"},
+    [EXPORT_FILTERED] = {EXPORT_REMARK, "filtered out (see --only-tier, --ops)"},
     [EXPORT_NO_IO] = {EXPORT_REMARK, "without I/O (Miss, Generate), left out"}};
 
 static const struct export_rule *rule_of(const struct export *x, unsigned rule)
@@ -145,7 +145,7 @@ int export_row(struct export *x, const struct trace_row *row, uint64_t number, s
 
 void export_skip(struct export *x, uint64_t number)
 {
-    export_note(x, EXPORT_OTHER_TIER, number);
+    export_note(x, EXPORT_FILTERED, number);
 }
 
 uint64_t export_rows(const struct export *x)

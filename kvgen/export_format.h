@@ -24,7 +24,7 @@ void export_unpack(struct export_op *op, const char *src);
 
 /* What can be remarked about rows: the first two of every format, then its own. */
 enum {
-    EXPORT_OTHER_TIER,
+    EXPORT_FILTERED,
     EXPORT_NO_IO,
     EXPORT_OWN_RULES,
     EXPORT_MAX_RULES = 16

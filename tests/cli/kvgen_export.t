@@ -203,7 +203,9 @@ is 'blocks: as many as ids' "$(tail -n +2 kv.lcs.csv | wc -l | tr -d ' ')" \
 # ---- lint ----
 
 exits 'lint: nothing is lost' 0 gen --format sai3 --lint -o none
-like 'lint: other tiers are no loss' "$(cat stderr)" '^kvgen: --lint: sai3: .* rows \(first: 1\) of other tiers.*no loss'
+like 'lint: other tiers are no loss' "$(cat stderr)" '^kvgen: --lint: sai3: .* rows \(first: 1\) filtered out \(see --only-tier, --ops\).*no loss'
+gen --format sai3 --only-tier 0,1,2 --ops Write --lint -o none 2>stderr
+like 'lint: nor are other operations' "$(cat stderr)" '^kvgen: --lint: sai3: .* filtered out \(see --only-tier, --ops\).*no loss'
 exits 'lint: warp' 1 gen --format warp --lint -o none
 like 'lint: rows and the first of them' "$(cat stderr)" '^kvgen: --lint: warp: [0-9,]+ rows \(first: 334\) without latency'
 exits 'lint: mlperf' 1 gen --format mlperf --lint -o none
