@@ -1,7 +1,6 @@
 /* export_cachesim.c - the accesses of a trace for cache simulators: libCacheSim's CSV and its
  * binary oracleGeneral. Which objects stay is what such a program decides, so moves and deletions
  * are left out, and a lookup is one access: the Read that hit, or the Write after a Miss. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -141,17 +140,7 @@ static int oracle_open(struct export *x, struct err *e)
 static int write_at(const struct export *x, const char *p, size_t len, uint64_t at, struct err *e)
 {
     const struct oracle *o = x->state;
-    while (len > 0) {
-        ssize_t n = pwrite(o->fd, p, len, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_errno(e, -errno, ERR_OUTPUT, x->folder, "cannot write the temporary file");
-        p += n;
-        len -= (size_t)n;
-        at += (uint64_t)n;
-    }
-    return 0;
+    return export_temp_write(o->fd, x->folder, p, len, at, e);
 }
 
 static int set_next(struct export *x, uint64_t number, int64_t next, struct err *e)
@@ -206,12 +195,9 @@ static int oracle_finish(struct export *x, struct err *e)
     struct oracle *o = x->state;
     int rc = file_block(x, e);
     for (uint64_t at = 0, end = o->filed * RECORD; rc == 0 && at < end;) {
-        ssize_t n = pread(o->fd, o->block, (size_t)BLOCK * RECORD, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return err_errno(e, n < 0 ? -errno : -EIO, ERR_OUTPUT, x->folder,
-                             "cannot read the temporary file");
+        int64_t n = export_temp_read(o->fd, x->folder, o->block, (size_t)BLOCK * RECORD, at, e);
+        if (n < 0)
+            return (int)n;
         rc = export_put(x, o->block, (size_t)n, e);
         at += (uint64_t)n;
     }

@@ -180,3 +180,32 @@ int export_temp_open(const char *dir, struct err *e)
     unlink(name);
     return fd;
 }
+
+int export_temp_write(int fd, const char *dir, const void *p, size_t len, uint64_t at,
+                      struct err *e)
+{
+    const char *from = p;
+    while (len > 0) {
+        ssize_t n = pwrite(fd, from, len, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_errno(e, -errno, ERR_OUTPUT, dir, "cannot write the temporary file");
+        from += n;
+        len -= (size_t)n;
+        at += (uint64_t)n;
+    }
+    return 0;
+}
+
+int64_t export_temp_read(int fd, const char *dir, void *p, size_t len, uint64_t at, struct err *e)
+{
+    ssize_t n;
+    do
+        n = pread(fd, p, len, (off_t)at);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        return err_errno(e, n < 0 ? -errno : -EIO, ERR_OUTPUT, dir,
+                         "cannot read the temporary file");
+    return n;
+}

@@ -27,5 +27,10 @@ void export_file_abandon(struct export_file *f);
 /* A temporary file in folder dir that has no name and goes with its descriptor: that, or negative
  * errno with *e (class ERR_OUTPUT). */
 int export_temp_open(const char *dir, struct err *e);
+/* Writes p[0..len) at byte at of such a file; dir is for the words of *e (class ERR_OUTPUT). */
+int export_temp_write(int fd, const char *dir, const void *p, size_t len, uint64_t at,
+                      struct err *e);
+/* Reads up to len bytes at byte at, which is not the end: how many, or negative errno with *e. */
+int64_t export_temp_read(int fd, const char *dir, void *p, size_t len, uint64_t at, struct err *e);
 
 #endif

@@ -108,17 +108,9 @@ static void sort_memory(struct export_sort *s)
 
 static int write_file(struct export_sort *s, const char *p, size_t len, struct err *e)
 {
-    while (len > 0) {
-        ssize_t n = pwrite(s->fd, p, len, (off_t)s->file_end);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_errno(e, -errno, ERR_OUTPUT, s->dir, "cannot write the temporary file");
-        p += n;
-        len -= (size_t)n;
-        s->file_end += (uint64_t)n;
-    }
-    return 0;
+    int rc = export_temp_write(s->fd, s->dir, p, len, s->file_end, e);
+    s->file_end += len;
+    return rc;
 }
 
 static int write_sorted(struct export_sort *s, struct err *e)
@@ -210,12 +202,9 @@ static int fill(const struct export_sort *s, struct run *r, struct err *e)
         size_t want = RUN_BUFFER - r->filled;
         if (want > r->end - r->at)
             want = (size_t)(r->end - r->at);
-        ssize_t n = pread(s->fd, r->buffer + r->filled, want, (off_t)r->at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return err_errno(e, n < 0 ? -errno : -EIO, ERR_OUTPUT, s->dir,
-                             "cannot read the temporary file");
+        int64_t n = export_temp_read(s->fd, s->dir, r->buffer + r->filled, want, r->at, e);
+        if (n < 0)
+            return (int)n;
         r->filled += (size_t)n;
         r->at += (uint64_t)n;
     }
