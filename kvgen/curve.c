@@ -321,7 +321,8 @@ int curve_failed(int code, struct err *e)
         return err_set(e, code, ERR_INPUT, "--curve",
                        "the objects looked up have more than 2^63 bytes");
     if (code == -EFBIG)
-        return err_set(e, code, ERR_INPUT, "--curve-optimal",
-                       "more than 2^32 lookups; --curve-sample follows a part of them");
+        return err_set(
+            e, code, ERR_INPUT, "--curve-optimal",
+            "more than 2^32 lookups or 2^30 objects; --curve-sample follows a part of them");
     return err_nomem(e, "curve");
 }
