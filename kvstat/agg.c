@@ -144,7 +144,8 @@ static bool count_ok(struct agg_totals *t, const struct trace_row *row)
 
 static struct group_sample sample_of(const struct agg *a, const struct trace_row *row)
 {
-    struct group_sample s = {.ok = row->status == TRACE_OK || row->status == TRACE_NO_STATUS,
+    struct group_sample s = {.row = row,
+                             .ok = row->status == TRACE_OK || row->status == TRACE_NO_STATUS,
                              .start_ns = TRACE_NONE,
                              .end_ns = TRACE_NONE};
     for (size_t m = 0; m < GROUP_METRICS; m++)
@@ -166,8 +167,8 @@ static struct group_sample sample_of(const struct agg *a, const struct trace_row
     return s;
 }
 
-/* 0 or a negative errno. */
-static int add_row(struct agg *a, const struct trace_row *row)
+/* Counts what is no group's: 1 and the sample for the groups, 0: none, negative errno. */
+static int value_row(struct agg *a, const struct trace_row *row, struct group_sample *sample)
 {
     struct agg_totals *t = &a->t;
     t->rows++;
@@ -181,21 +182,33 @@ static int add_row(struct agg *a, const struct trace_row *row)
         t->populated_rows++;
         return done && add_u64(&t->populated_bytes, row->size) ? -EOVERFLOW : 0;
     }
-    struct group_sample s = sample_of(a, row);
+    *sample = sample_of(a, row);
     bool over = false;
     if (row->op == TRACE_MISS || (row->op == TRACE_READ && row->phase != TRACE_EVICT))
         count_lookup(t, row);
-    if (s.ok)
+    if (sample->ok)
         over = count_ok(t, row);
-    if (s.end_ns != TRACE_NONE && s.end_ns > t->end_ns)
-        t->end_ns = s.end_ns;
+    if (sample->end_ns != TRACE_NONE && sample->end_ns > t->end_ns)
+        t->end_ns = sample->end_ns;
     if (a->result && row->request != TRACE_NONE && row->tier != TRACE_NO_TIER &&
         row->latency_ns > 0)
         over |= add_u64(&t->busy_ns, (uint64_t)row->latency_ns);
-    if (over)
-        return -EOVERFLOW;
-    int rc = groups_add(a->base, row, &s);
-    return rc < 0 || a->groups == a->base ? rc : groups_add(a->groups, row, &s);
+    return over ? -EOVERFLOW : 1;
+}
+
+/* At most GROUPS_BLOCK rows. */
+static int add_rows(struct agg *a, const struct trace_row *rows, size_t n)
+{
+    struct group_sample sample[GROUPS_BLOCK];
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        int rc = value_row(a, &rows[i], &sample[count]);
+        if (rc < 0)
+            return rc;
+        count += (size_t)rc;
+    }
+    int rc = groups_add(a->base, sample, count);
+    return rc < 0 || a->groups == a->base ? rc : groups_add(a->groups, sample, count);
 }
 
 static int fail(int rc, struct err *e)
@@ -208,8 +221,8 @@ static int fail(int rc, struct err *e)
 
 int agg_add(struct agg *a, const struct trace_row *rows, size_t n, struct err *e)
 {
-    for (size_t i = 0; i < n; i++) {
-        int rc = add_row(a, &rows[i]);
+    for (size_t i = 0; i < n; i += GROUPS_BLOCK) {
+        int rc = add_rows(a, rows + i, n - i < GROUPS_BLOCK ? n - i : GROUPS_BLOCK);
         if (rc < 0)
             return fail(rc, e);
     }

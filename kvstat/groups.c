@@ -190,7 +190,7 @@ static int metric_record(struct hist **h, int64_t value)
     return hist_record(*h, value);
 }
 
-int groups_add(struct groups *g, const struct trace_row *row, const struct group_sample *s)
+static struct group *group_of_row(struct groups *g, const struct trace_row *row)
 {
     struct group_key k = {.tier = row->tier,
                           .op = row->op,
@@ -199,9 +199,12 @@ int groups_add(struct groups *g, const struct trace_row *row, const struct group
                           .class = row->class,
                           .status = row->status,
                           .user = row->user};
-    struct group *p = group_of(g, &k);
-    if (!p)
-        return -ENOMEM;
+    return group_of(g, &k);
+}
+
+static int group_add(const struct groups *g, struct group *p, const struct group_sample *s)
+{
+    const struct trace_row *row = s->row;
     p->ops++;
     if (!s->ok) {
         p->failed++;
@@ -221,6 +224,24 @@ int groups_add(struct groups *g, const struct trace_row *row, const struct group
     if (row->op == TRACE_READ || row->op == TRACE_WRITE)
         p->moved += row->size; /* not more than bytes, which is checked */
     return __builtin_add_overflow(p->bytes, row->size, &p->bytes) ? -EOVERFLOW : 0;
+}
+
+/* All groups are found, and their histograms' buckets asked for, before the first row is added. */
+int groups_add(struct groups *g, const struct group_sample *s, size_t n)
+{
+    struct group *p[GROUPS_BLOCK];
+    for (size_t i = 0; i < n; i++) {
+        p[i] = group_of_row(g, s[i].row);
+        if (!p[i])
+            return -ENOMEM;
+        for (size_t m = 0; m < GROUP_METRICS; m++)
+            if (s[i].value[m] != TRACE_NONE)
+                hist_prefetch(p[i]->metric[m], s[i].value[m]);
+    }
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = group_add(g, p[i], &s[i]);
+    return rc;
 }
 
 static int group_merge(struct group *into, const struct group *from)

@@ -53,6 +53,7 @@ struct group {
 
 /* What a row is worth, computed once for all tables that it goes into. */
 struct group_sample {
+    const struct trace_row *row;
     bool ok;                      /* no status, or "ok": only these enter bytes and histograms */
     int64_t start_ns, end_ns;     /* TRACE_NONE: unknown */
     int64_t value[GROUP_METRICS]; /* TRACE_NONE: unknown */
@@ -65,8 +66,9 @@ struct groups *groups_create(unsigned by);
 void groups_free(struct groups *g);
 unsigned groups_by(const struct groups *g);
 
-/* Adds a row. 0, -ENOMEM, or -EOVERFLOW (bytes do not fit 64 bits). */
-int groups_add(struct groups *g, const struct trace_row *row, const struct group_sample *s);
+/* Adds n rows, at most GROUPS_BLOCK. 0, -ENOMEM, or -EOVERFLOW (bytes do not fit 64 bits). */
+#define GROUPS_BLOCK 16
+int groups_add(struct groups *g, const struct group_sample *s, size_t n);
 /* Adds all groups of from; into may be by fewer columns, which pools groups. Same errors. */
 int groups_merge(struct groups *into, const struct groups *from);
 /* Ends a file: moves last - first of every group to span_ns. */

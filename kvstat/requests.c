@@ -183,9 +183,10 @@ static int count_request(struct requests *r, struct requests_sums *s)
 
 /* ---- the table ---- */
 
+/* Numbers that follow each other lie beside each other, which spares a cache miss a request. */
 static uint32_t *bucket_of(struct requests *r, int64_t id)
 {
-    return &r->bucket[hash_mix((uint64_t)id) & (BUCKETS - 1)];
+    return &r->bucket[((uint64_t)id ^ hash_mix((uint64_t)id / BUCKETS)) % BUCKETS];
 }
 
 static void unlink_age(struct requests *r, uint32_t i)

@@ -92,6 +92,14 @@ int hist_record(struct hist *h, int64_t value)
     return hist_record_n(h, value, 1);
 }
 
+void hist_prefetch(const struct hist *h, int64_t value)
+{
+    int64_t v = value < 0 ? 0 : value;
+    size_t c = chunk_of(v);
+    if (h && h->chunk[c])
+        __builtin_prefetch(&h->chunk[c][slot_of(c, v)], 1);
+}
+
 int hist_merge(struct hist *into, const struct hist *from)
 {
     for (size_t c = 0; c < CHUNKS; c++) {

@@ -16,6 +16,9 @@ void hist_free(struct hist *h);
 /* Adds value once (n times). Negative values count as 0. 0, or -ENOMEM (value not added). */
 int hist_record(struct hist *h, int64_t value);
 int hist_record_n(struct hist *h, int64_t value, uint64_t n);
+/* Says that value is recorded soon: several values ahead this hides the cache miss that a recording
+ * mostly is. h may be NULL. */
+void hist_prefetch(const struct hist *h, int64_t value);
 /* Adds all of from to into; 0 or -ENOMEM (into then partly merged). */
 int hist_merge(struct hist *into, const struct hist *from);
 

@@ -9,7 +9,7 @@
 #include "lib/csv_scan.h"
 #include "lib/trace_read.h"
 
-#define BATCH     1024u
+#define BATCH     128u
 #define ARENA_CAP (2 * CSV_MAX_ROW)
 
 struct trace_cursor {
