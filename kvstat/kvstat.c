@@ -327,10 +327,12 @@ static int gather_document(struct runs *runs, const struct input *in, struct err
 
 static bool is_left_out(const struct input *in)
 {
-    bool out = in->found && !scan_is_readable(in->path);
-    if (out)
-        fprintf(stderr, "kvstat: %s: left out: neither trace nor result\n", in->path);
-    return out;
+    struct err why = {0};
+    if (!in->found || scan_is_readable(in->path))
+        return false;
+    err_set(&why, -EINVAL, ERR_INPUT, in->path, "left out: neither trace nor result");
+    complain(&why);
+    return true;
 }
 
 /* Documents carry their verdicts, or none; rows are judged as they are counted. */

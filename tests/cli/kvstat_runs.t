@@ -129,7 +129,12 @@ exits 'a report into the folder' 0 "$kvstat" --json -o "$TMP/mixed/table.json" "
 exits 'and once more' 0 "$kvstat" --json -o "$TMP/mixed/table.json" "$TMP/mixed"
 is 'does not report itself' "$(grep -c '"kind"' "$TMP/mixed/table.json")" 3
 printf '{"program": "kvstat", "kind": "\\u001b[31m", "files": ["a"], "throughput": {"a": 1}}' >"$TMP/steer.json"
-exits 'a kind that would steer the terminal' 0 "$kvstat" "$TMP/steer.json"
+mkdir "$TMP/steer"
+cp "$dozen" "$TMP/runs/other.csv" "$TMP/steer"
+mv "$TMP/steer/other.csv" "$TMP/steer/$(printf '\033[31m').csv"
+exits 'a name that would steer the terminal' 0 "$kvstat" "$TMP/steer"
+is 'does not' "$(tr -d '\n -~' <"$TMP/stderr" | wc -c)" 0
+exits 'a kind that would' 0 "$kvstat" "$TMP/steer.json"
 is 'does not' "$(tr -d '\n -~' <"$TMP/stdout" | wc -c)" 0
 
 # ---- verdicts, refusals ----
