@@ -34,11 +34,14 @@ struct convert {
 
 static void note_time(struct convert *c, const struct trace_row *row)
 {
+    int64_t now_ns;
     if (!c->begun)
         c->first_ns = row->time_ns;
     c->begun = true;
-    if (row->time_ns - c->first_ns > c->stats.now_ns)
-        c->stats.now_ns = row->time_ns - c->first_ns;
+    if (__builtin_sub_overflow(row->time_ns, c->first_ns, &now_ns))
+        now_ns = row->time_ns > c->first_ns ? INT64_MAX : 0;
+    if (now_ns > c->stats.now_ns)
+        c->stats.now_ns = now_ns;
 }
 
 static void note_request(struct convert *c, const struct trace_row *row)

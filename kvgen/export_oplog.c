@@ -281,7 +281,8 @@ static int write_all(struct export *x, struct err *e)
 static int oplog_finish(struct export *x, struct err *e)
 {
     struct oplog *l = x->state;
-    if (!is_sai3(x) && (x->rows < 10 || l->last_ns - l->first_ns < 2 * UNITS_NS_PER_S))
+    uint64_t span_ns = (uint64_t)l->last_ns - (uint64_t)l->first_ns;
+    if (!is_sai3(x) && (x->rows < 10 || span_ns < 2 * UNITS_NS_PER_S))
         export_note(x, WARP_FEW, 0);
     int rc = export_sort_finish(l->sort, e);
     return rc == 0 ? write_all(x, e) : rc;

@@ -3,6 +3,7 @@
  * the formats of other tools export.h's. */
 #include "kvgen/output.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -180,11 +181,28 @@ int output_row(void *ctx, const struct sim_row *row, struct err *e)
     return write_record(out, &out->row, e);
 }
 
+/* Times that were read are not bounded as those of the simulation are. */
+static int check_times(const struct output *out, const struct trace_row *row, struct err *e)
+{
+    int64_t sum, epoch_ns = out->o.trace.epoch_ns;
+    char where[64];
+    if (out->writer == NULL || (!__builtin_add_overflow(row->time_ns, epoch_ns, &sum) &&
+                                (row->arrival_ns == TRACE_NONE ||
+                                 !__builtin_add_overflow(row->arrival_ns, epoch_ns, &sum))))
+        return 0;
+    snprintf(where, sizeof where, "row %llu", (unsigned long long)out->seen);
+    return err_set(e, -ERANGE, ERR_INPUT, where,
+                   "its time and the epoch (--epoch) are together out of range");
+}
+
 int output_record(struct output *out, const struct trace_row *row, struct err *e)
 {
     if (look(out, row->time_ns))
         return 1;
-    return wanted(out, row->op, row->tier) ? write_record(out, row, e) : 0;
+    if (!wanted(out, row->op, row->tier))
+        return 0;
+    int rc = check_times(out, row, e);
+    return rc == 0 ? write_record(out, row, e) : rc;
 }
 
 int output_finish(struct output *out, struct trace_totals *totals, struct err *e)

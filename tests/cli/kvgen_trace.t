@@ -130,6 +130,12 @@ bad "no trace" ".*not a trace" --source trace --input "$DATA/mooncake_first200.j
 head -c 3000 "$A" >"$TMP/cut.zst"
 bad "a cut trace" ".*cut.zst: .*cut" --input "$TMP/cut.zst"
 zstd -qdc "$A" | sed '5s/Tier-[0-9]/Tier-7/;5s/^/x/' >"$TMP/row.csv"
+printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase -9223372036,Write,4096,Tier-2,a,Prefill \
+    9223372036,Read,4096,Tier-2,a,Decode >"$TMP/ages.csv"
+gen --input "$TMP/ages.csv" -o "$TMP/b.csv"
+is "times 584 years apart" "$(tail -n +2 "$TMP/b.csv" | cut -d , -f 1 | tr '\n' ' ')" "-9223372036.000000 9223372036.000000 "
+like "simulated time stops at what a clock can hold" "$(cat "$TMP/err")" '^time +2562047 h'
+bad "times that --epoch moves out of range" "row 2: its time and the epoch" --input "$TMP/ages.csv" --epoch 1
 bad "a bad row" ".*row.csv:5: " --input "$TMP/row.csv"
 bad "a bad row to be put elsewhere" ".*row.csv:5: " --input "$TMP/row.csv" --retier
 done_testing
