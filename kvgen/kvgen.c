@@ -482,6 +482,10 @@ static int finish(struct run *r, struct err *e)
     warn_skipped(r->source);
     if (r->o.lint)
         print_lint(r);
+    else if (output_is_filtered_out(r->output))
+        fputs("kvgen: --output: no row is written: all were filtered out (--only-tier, --ops; "
+              "sai3, warp and fio take Tier-2 alone unless told otherwise)\n",
+              stderr);
     summary_print(stderr, &s);
     return r->o.summary != NULL ? summary_save(&s, r->o.summary, e) : 0;
 }

@@ -23,6 +23,7 @@ struct output {
     struct export *export;       /* NULL: rows go to no other format */
     int64_t started_ns;
     uint64_t seen, written;
+    bool filtered;       /* a row was not wanted */
     struct ident key_id; /* whose key stands in key: decode reads repeat it */
     uint64_t user_of;    /* request whose user stands in user */
     struct trace_row row;
@@ -73,6 +74,7 @@ static bool wanted(struct output *out, unsigned op, unsigned tier)
     if ((tiers == 0 || (tier != TRACE_NO_TIER && (tiers >> tier & 1) != 0)) &&
         (ops == 0 || (ops >> op & 1) != 0))
         return true;
+    out->filtered = true;
     if (out->export != NULL)
         export_skip(out->export, out->seen);
     return false;
@@ -214,6 +216,11 @@ int output_finish(struct output *out, struct trace_totals *totals, struct err *e
         return rc;
     out->writer = NULL;
     return trace_finish(writer, NULL, totals, e);
+}
+
+bool output_is_filtered_out(const struct output *out)
+{
+    return out->written == 0 && out->filtered;
 }
 
 bool output_remark(const struct output *out, size_t i, char *buf, size_t n, bool *loss)

@@ -37,7 +37,9 @@ int output_row(void *ctx, const struct sim_row *row, struct err *e);
 int output_record(struct output *out, const struct trace_row *row, struct err *e);
 /* Completes the file. *totals is zero when nothing was to be written. */
 int output_finish(struct output *out, struct trace_totals *totals, struct err *e);
-/* After that: what is to be said about the rows, as export_remark. */
+/* Was no row written because the filters (--only-tier, --ops) wanted none? */
+bool output_is_filtered_out(const struct output *out);
+/* After output_finish: what is to be said about the rows, as export_remark. */
 bool output_remark(const struct output *out, size_t i, char *buf, size_t n, bool *loss);
 /* Frees out; a file that is not finished is removed. NULL is fine. */
 void output_free(struct output *out);

@@ -217,6 +217,14 @@ exits 'lint: of our own format' 2 gen --lint -o kv.csv
 exits 'lint: large objects' 1 "$BIN/kvgen" --model llama3.1-70b-instruct --num-users 9 --duration 30 --format oracle --lint -o none
 like 'lint: sizes' "$(cat stderr)" '^kvgen: --lint: oracle: 1 row \(first: 112\) of more than 4 GiB'
 
+# ---- nothing to write ----
+
+"$BIN/kvgen" --model tiny-1b --num-users 2 --duration 3 --format sai3 -o none.tsv 2>stderr
+is 'no row of Tier-2: the header' "$(wc -l <none.tsv)" 1
+like 'no row of Tier-2: is said' "$(cat stderr)" '^kvgen: --output: no row is written: all were filtered out .*--only-tier'
+gen --format sai3 -o some.tsv 2>stderr
+unlike 'some rows: nothing to say' "$(cat stderr)" '^kvgen:'
+
 # ---- what has no meaning ----
 
 refused() { # name regex arguments
