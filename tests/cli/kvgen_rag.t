@@ -120,6 +120,12 @@ refused() { # name regex options
 }
 refused "documents without retrieval" '^kvgen: --rag-num-docs: .*--enable-rag' --rag-num-docs 3
 refused "blocks" '^kvgen: --enable-rag: ' --enable-rag --input "$DATA/mooncake_first200.jsonl"
+# Chunks are entries, too.
+gen "$TMP/parts.csv" --granularity block:200
+like "chunks are kept in blocks" "$(awk -F, '$10 == "ingest" {print $5, $11; exit}' "$TMP/parts.csv")" '^rag_doc_0000_chunk_0/0 200$'
+like "and read in blocks" "$(awk -F, '$2 == "Read" && $10 == "rag" {print $5, $11}' "$TMP/parts.csv" | sort -u | tail -n 1)" '/[0-9] 200$'
+ok "consistent in blocks, too" "$BIN/kvstat" --verify-trace "$TMP/parts.csv"
+
 # Such a document is as long as the chunks that were asked for: in parts, one key would have two lengths.
 refused "blocks of a document that is one object" '^kvgen: --granularity: .*one object' --enable-rag --compat mlperf \
     --granularity block:300
