@@ -54,59 +54,58 @@ struct queue {
     struct segment *spare;     /* or NULL */
 };
 
-static struct waiting pack(const struct request *r)
+static void pack(struct waiting *restrict w, const struct request *restrict r)
 {
-    struct waiting w = {.number = r->number,
-                        .arrival_ns = r->arrival_ns,
-                        .context_tokens = (uint32_t)r->context_tokens,
-                        .generated_tokens = (uint32_t)r->generated_tokens,
-                        .user = r->user,
-                        .turn = r->turn,
-                        .slot = r->slot,
-                        .prompt = r->prompt,
-                        .of_blocks = r->blocks != NULL};
-    assert(w.context_tokens == r->context_tokens && w.generated_tokens == r->generated_tokens);
-    if (w.of_blocks) {
-        w.blocks = r->blocks;
-        w.block_count = r->block_count;
-        w.block_tokens = r->block_tokens;
-        w.block_scope = r->block_scope;
-        return w;
+    assert(r->context_tokens >= 0 && r->context_tokens <= REQUEST_MAX_TOKENS);
+    assert(r->generated_tokens >= 0 && r->generated_tokens <= REQUEST_MAX_TOKENS);
+    w->number = r->number;
+    w->arrival_ns = r->arrival_ns;
+    w->context_tokens = (uint32_t)r->context_tokens;
+    w->generated_tokens = (uint32_t)r->generated_tokens;
+    w->user = r->user;
+    w->turn = r->turn;
+    w->slot = r->slot;
+    w->prompt = r->prompt;
+    w->of_blocks = r->blocks != NULL;
+    if (w->of_blocks) {
+        w->blocks = r->blocks;
+        w->block_count = r->block_count;
+        w->block_tokens = r->block_tokens;
+        w->block_scope = r->block_scope;
+        return;
     }
-    w.document = r->document;
+    w->document = r->document;
     if (r->document > 0)
-        w.picks = r->picks;
+        w->picks = r->picks;
     else
-        w.object = r->object;
-    return w;
+        w->object = r->object;
 }
 
-static struct request unpack(const struct waiting *w, uint8_t qos)
+static void unpack(struct request *restrict r, const struct waiting *restrict w, uint8_t qos)
 {
-    struct request r = {.number = w->number,
-                        .arrival_ns = w->arrival_ns,
-                        .user = w->user,
-                        .qos = qos,
-                        .prompt = w->prompt,
-                        .turn = w->turn,
-                        .context_tokens = w->context_tokens,
-                        .generated_tokens = w->generated_tokens,
-                        .slot = w->slot};
+    *r = (struct request){.number = w->number,
+                          .arrival_ns = w->arrival_ns,
+                          .user = w->user,
+                          .qos = qos,
+                          .prompt = w->prompt,
+                          .turn = w->turn,
+                          .context_tokens = w->context_tokens,
+                          .generated_tokens = w->generated_tokens,
+                          .slot = w->slot};
     if (w->of_blocks) {
-        r.blocks = w->blocks;
-        r.block_count = w->block_count;
-        r.block_tokens = w->block_tokens;
-        r.block_scope = w->block_scope;
-        return r;
+        r->blocks = w->blocks;
+        r->block_count = w->block_count;
+        r->block_tokens = w->block_tokens;
+        r->block_scope = w->block_scope;
+        return;
     }
-    r.document = w->document;
+    r->document = w->document;
     if (w->document > 0) {
-        r.picks = w->picks;
-        r.object = ident_document(w->document - 1);
+        r->picks = w->picks;
+        r->object = ident_document(w->document - 1);
     } else {
-        r.object = w->object;
+        r->object = w->object;
     }
-    return r;
 }
 
 struct queue *queue_create(const int64_t priority[3])
@@ -162,7 +161,7 @@ int queue_push(struct queue *q, const struct request *r)
     struct line *l = &q->line[r->qos];
     if ((l->last == NULL || l->tail == SEGMENT) && add_segment(q, l) < 0)
         return -ENOMEM;
-    l->last->item[l->tail++] = pack(r);
+    pack(&l->last->item[l->tail++], r);
     l->count++;
     return 0;
 }
@@ -183,7 +182,7 @@ bool queue_pop(struct queue *q, struct request *out)
             best = &q->line[i];
     if (best == NULL)
         return false;
-    *out = unpack(&best->first->item[best->head++], (uint8_t)(best - q->line));
+    unpack(out, &best->first->item[best->head++], (uint8_t)(best - q->line));
     if (--best->count == 0)
         best->head = best->tail = 0;
     else if (best->head == SEGMENT)

@@ -88,9 +88,10 @@ struct sim {
     uint32_t writers;      /* places for writers that are taken */
     uint32_t *parked;      /* ring of workers that wait for one */
     uint32_t parked_first, parked_count;
-    int64_t block_tokens; /* of the blocks last served, ... */
-    uint64_t block_size;  /* ... and their bytes */
-    struct sim_run run[SIM_TIMES];
+    int64_t block_tokens;          /* of the blocks last served, ... */
+    uint64_t block_size;           /* ... and their bytes */
+    struct sim_run run[SIM_TIMES]; /* the last, which may go on */
+    struct sim_run due[SIM_TIMES]; /* the one before, to be recorded */
     struct sim_stats stats;
 };
 

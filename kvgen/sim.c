@@ -82,20 +82,22 @@ void sim_free(struct sim *s)
 }
 
 /* Equal times come in long runs, such as the 0 of a tier that takes none: each run is recorded at
- * once. */
-static void record_run(struct sim *s, enum sim_time i)
+ * once, when the next one has ended, so that its place in memory has been fetched by then. */
+static void end_run(struct sim *s, enum sim_time i)
 {
-    struct sim_run *run = &s->run[i];
-    if (run->count > 0 && hist_record_n(s->stats.time_ns[i], run->ns, run->count) < 0)
+    struct sim_run *due = &s->due[i], *run = &s->run[i];
+    if (due->count > 0 && hist_record_n(s->stats.time_ns[i], due->ns, due->count) < 0)
         s->status = err_nomem(s->err, "latencies");
+    *due = *run;
     run->count = 0;
+    hist_prefetch(s->stats.time_ns[i], due->ns);
 }
 
 static void record_time(struct sim *s, enum sim_time i, int64_t ns)
 {
     struct sim_run *run = &s->run[i];
     if (run->ns != ns)
-        record_run(s, i);
+        end_run(s, i);
     run->ns = ns;
     run->count++;
 }
@@ -233,8 +235,8 @@ int sim_run(struct sim *s, struct err *e)
     if (rc == 0 && s->o.mlperf)
         finish_jobs(s);
     s->stats.waiting = queue_length(s->queue);
-    for (int i = 0; i < SIM_TIMES; i++)
-        record_run(s, (enum sim_time)i);
+    for (int i = 0; i < 2 * SIM_TIMES; i++)
+        end_run(s, (enum sim_time)(i % SIM_TIMES));
     if (rc < 0)
         return rc;
     return s->status < 0 ? s->status : 0;
