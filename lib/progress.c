@@ -41,7 +41,7 @@ struct progress *progress_open(FILE *out, const char *program, enum progress_mod
 
 bool progress_due(struct progress *p)
 {
-    if (p->mode == PROGRESS_NONE)
+    if (p == NULL || p->mode == PROGRESS_NONE)
         return false;
     int64_t now = clock_now_ns();
     if (now < p->next_ns)

@@ -19,7 +19,8 @@ struct progress;
 /* NULL when there is no memory. first_ns: nothing is shown before this long (1 s is usual). */
 struct progress *progress_open(FILE *out, const char *program, enum progress_mode mode,
                                int64_t first_ns);
-/* True when a line is due (at most once a second); cheap enough to ask every thousand rows. */
+/* True when a line is due (at most once a second; never with NULL); cheap enough to ask every
+ * thousand rows. */
 bool progress_due(struct progress *p);
 /* Shows text (without newline); in JSON mode json (an object without newline) is shown instead. */
 void progress_show(struct progress *p, const char *text, const char *json);

@@ -15,6 +15,7 @@
 #   unlike "name" text ere   passes when none does
 #   skip_all "why"           ends the script as skipped, at its start
 #   diag "text"              a remark for people
+#   sanitized                succeeds when the programs were built with a sanitizer or for coverage
 #   done_testing             the plan, when none was given
 # The script exits non-zero when a test failed or fewer ran than planned.
 
@@ -51,6 +52,8 @@ skip_all() {
     echo "1..0 # SKIP $1"
     exit 0
 }
+
+sanitized() { grep -qE 'fsanitize|coverage' "${BIN%/bin}/flags" 2>/dev/null; }
 
 diag() { printf '%s\n' "$1" | sed 's/^/# /'; }
 

@@ -55,7 +55,7 @@ steps, a = s["autoscaling_stats"], s["autoscaling"]
 print([x["users"] for x in steps[:3]], [x["action"] for x in steps[:2]], steps[-2]["action"], steps[-1]["action"],
       steps[-1]["users"] == a["users"], a["mode"], a["reason"], sorted(x["time_s"] for x in steps) == [x["time_s"] for x in steps])
 print(set(steps[0]) >= {"time_s", "users", "throughput_tokens_per_s", "storage_read_p95_ms", "saturation", "action", "reason"},
-      abs(steps[0]["throughput_tokens_per_s"] - 4000) < 500, steps[0]["saturation"] < 0.5, s["served"]["workers"] == a["users"])
+      2000 < steps[0]["throughput_tokens_per_s"] < 4500, steps[0]["saturation"] < 0.5, s["served"]["workers"] == a["users"])
 ' "$TMP/s.json")" "[20, 40, 80] ['double', 'double'] stop confirm True capacity peak capacity found True
 True True True True"
 ok "the rows of the answer are results" sh -c "zstd -dcq '$TMP/r.csv.zst' | tail -n 1 | grep -q ',ok$'"
