@@ -123,8 +123,9 @@ static const char *autoscale_reason(const struct autoscale *a, char *buf, size_t
 
     if (a->search.next)
         snprintf(buf, n, "interrupted before the end of the search");
-    else if (a->search.mode == SEARCH_QOS && !found)
-        snprintf(buf, n, "not even one user is served within the limits");
+    else if (!found)
+        snprintf(buf, n, "not even one user is served %s",
+                 a->search.mode == SEARCH_QOS ? "within the limits" : "without failed rows");
     else if (found->users == a->search.max)
         snprintf(buf, n, "the most users allowed: %s", a->search.reason);
     else

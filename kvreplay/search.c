@@ -45,6 +45,18 @@ static uint64_t search_between(uint64_t low, uint64_t high)
 
 /* ---- capacity ---- */
 
+/* The next number above users, below all that had no throughput; 0: there is none. */
+static uint64_t search_up(const struct search *s, uint64_t users, double factor)
+{
+    uint64_t next = search_times(s, users, factor);
+    for (unsigned i = 0; i < s->points; i++) {
+        const struct search_point *p = &s->point[i];
+        if (p->throughput <= 0 && p->users > users && p->users <= next)
+            next = search_between(users, p->users);
+    }
+    return next;
+}
+
 static double search_best(const struct search *s, unsigned points)
 {
     double best = 0;
@@ -101,21 +113,34 @@ static void search_refine(struct search *s)
                   (unsigned long long)below);
 }
 
+static void search_rose(struct search *s, const struct search_point *p, double before, uint64_t up)
+{
+    const char *action = s->phase == SEARCH_DOUBLE ? "double" : "scale by 1.5";
+    if (before > 0)
+        search_decide(s, action, up, "throughput rose by %.1f %%",
+                      100 * (p->throughput / before - 1));
+    else
+        search_decide(s, action, up, "more users were not served");
+}
+
 static void search_capacity(struct search *s, const struct search_point *p)
 {
     double before = search_best(s, s->points - 1);
-    double factor = s->phase == SEARCH_DOUBLE ? 2 : 1.5;
+    uint64_t up = search_up(s, p->users, s->phase == SEARCH_DOUBLE ? 2 : 1.5);
+    uint64_t between = search_between(search_below(s, p->users), p->users);
 
-    if (s->phase == SEARCH_REFINE) {
+    if (search_best(s, s->points) <= 0) {
+        search_decide(s, "halve", p->users / 2, "nothing was served");
+    } else if (s->phase == SEARCH_REFINE || (!s->flattened && up == 0)) {
         search_refine(s);
     } else if (!s->flattened && p->users == s->max) {
         search_decide(s, "stop", 0, "throughput still rose at the most users allowed");
+    } else if (p->throughput <= 0 && between > 0) {
+        search_decide(s, "bisect", between, "nothing was served");
     } else if (s->points == 1) {
-        search_decide(s, "double", search_times(s, p->users, factor), "there is more to try");
+        search_decide(s, "double", up, "there is more to try");
     } else if (!s->flattened) {
-        search_decide(s, s->phase == SEARCH_DOUBLE ? "double" : "scale by 1.5",
-                      search_times(s, p->users, factor), "throughput rose by %.1f %%",
-                      before > 0 ? 100 * (p->throughput / before - 1) : 100.0);
+        search_rose(s, p, before, up);
     } else if (s->phase == SEARCH_DOUBLE) {
         uint64_t below = search_below(s, p->users), next = search_times(s, below, 1.5);
         s->phase = SEARCH_HALF_MORE;
@@ -171,7 +196,7 @@ const struct search_point *search_answer(const struct search *s)
     const struct search_point *answer = NULL;
 
     if (s->mode == SEARCH_CAPACITY)
-        return search_knee(s);
+        return search_best(s, s->points) > 0 ? search_knee(s) : NULL;
     for (unsigned i = 0; i < s->points; i++) {
         const struct search_point *p = &s->point[i];
         if (p->within && (!answer || p->users > answer->users))

@@ -18,7 +18,7 @@ enum {
 /* One number of users as it was measured. */
 struct search_point {
     uint64_t users;
-    double throughput;
+    double throughput; /* 0: nothing was served, or rows failed */
     bool within; /* every limit was kept */
 };
 
@@ -42,7 +42,7 @@ struct search {
 void search_begin(struct search *s, enum search_mode mode, uint64_t start, uint64_t max);
 /* What s->next users did. Sets s->next, action, reason and flattened. */
 void search_take(struct search *s, double throughput, bool within);
-/* The answer, once s->next is 0; NULL: not even one user keeps the limits. */
+/* The answer, once s->next is 0; NULL: not even one user keeps the limits, or is served at all. */
 const struct search_point *search_answer(const struct search *s);
 
 #endif

@@ -7,7 +7,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-plan 32
+plan 36
 # The trace of N users over SECONDS: objects are there before the clock starts; then each user reads one every 50 ms.
 cat >"$TMP/gen" <<'END'
 #!/bin/sh
@@ -71,6 +71,26 @@ exits "not even one user" 1 "$BIN/kvreplay" --autoscale qos --each "$TMP/gen {N}
     --start-users 2 --storage-p95 1us --tier-engine 0=null --tier-engine 1=null --tier-engine 2=sim:bw=100MB/s --summary "$TMP/s.json"
 like "is said too" "$(cat "$TMP/stderr")" 'not even one user is served within the limits'
 is "and in the summary" "$(users)" None
+# Every read asks for more than was written.
+cat >"$TMP/failing" <<'END'
+#!/bin/sh
+awk 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Arrival"
+    for (i = 0; i < 2000; i++) {
+        printf "%.3f,Write,5000,Tier-2,k%d,Prefill,%d,%.3f\n", i / 1000, i, i, i / 1000
+        printf "%.3f,Read,50000,Tier-2,k%d,Decode,%d,%.3f\n", i / 1000, i, i, i / 1000
+    }
+}'
+END
+chmod +x "$TMP/failing"
+exits "capacity without a step that serves" 1 "$BIN/kvreplay" --autoscale capacity --each "$TMP/failing" --step-warmup 0 \
+    --step-duration 50ms --start-users 3 --tier-engine 2=mem --summary "$TMP/s.json" -o /dev/null
+like "is said" "$(cat "$TMP/stderr")" 'not even one user is served without failed rows'
+is "and tries fewer, not more" "$(python3 -c '
+import json, sys
+print([(x["users"], x["action"]) for x in json.load(open(sys.argv[1]))["autoscaling_stats"]])' "$TMP/s.json")" \
+    "[(3, 'halve'), (1, 'stop')]"
+is "no number is the answer" "$(users)" None
 is "the most users allowed end the search" "$("$BIN/kvreplay" --autoscale capacity --each "$TMP/gen {N} 1" --step-warmup 0 \
     --step-duration 100ms --start-users 3 --max-users 5 --null 2>&1 >/dev/null | grep -c 'the most users allowed: throughput still rose.*: 5 users')" 1
 

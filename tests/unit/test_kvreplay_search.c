@@ -134,6 +134,40 @@ static void says_why(void **state)
     assert_int_equal(s.next, 15);
 }
 
+/* A step whose rows failed has no throughput: more users are not tried, fewer are. */
+static uint64_t capacity_up_to(uint64_t start, uint64_t most, unsigned *steps)
+{
+    struct search s;
+
+    search_begin(&s, SEARCH_CAPACITY, start, 10000);
+    while (s.next) {
+        for (unsigned i = 0; i < s.points; i++) {
+            assert_int_not_equal(s.next, s.point[i].users); /* known already */
+            assert_false(s.point[i].throughput <= 0 && s.next > s.point[i].users);
+        }
+        search_take(&s, s.next <= most ? (double)s.next : 0, s.next <= most);
+    }
+    *steps = s.points;
+    return search_answer(&s) ? search_answer(&s)->users : 0;
+}
+
+static void failures_end_the_rise(void **state)
+{
+    (void)state;
+    unsigned steps;
+
+    assert_int_equal(capacity_up_to(10, 0, &steps), 0);
+    assert_int_equal(steps, 4); /* 10, 5, 2, 1 */
+    assert_int_equal(capacity_up_to(10, 1, &steps), 1);
+    for (uint64_t most = 2; most < 9000; most += most / 7 + 1) {
+        for (uint64_t start = 1; start < 10000; start = start * 3 + 1) {
+            double users = (double)capacity_up_to(start, most, &steps);
+            assert_true(users <= (double)most && users >= 0.9 * (double)most - 1);
+            assert_true(steps < 40);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +177,7 @@ int main(void)
         cmocka_unit_test(qos_finds_the_limit),
         cmocka_unit_test(the_ends),
         cmocka_unit_test(says_why),
+        cmocka_unit_test(failures_end_the_rise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
