@@ -495,15 +495,22 @@ static int options_check_autoscale(const struct opt_parser *p, struct options *o
     return 0;
 }
 
-/* The trace is read while results are written. */
+/* The trace is read, and a slab written, while results are written. */
 static int options_check_outputs(const struct options *o, const char *trace, struct err *e)
 {
     const char *path[] = {o->output, o->summary};
 
-    for (size_t i = 0; i < sizeof path / sizeof *path; i++)
-        if (path[i] && save_is_same(path[i], trace))
+    if (o->nvme && trace && save_is_same(o->nvme, trace))
+        return err_set(e, -EINVAL, ERR_INPUT, o->nvme,
+                       "is the trace: objects would overwrite it while it is read");
+    for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
+        if (path[i] && trace && save_is_same(path[i], trace))
             return err_set(e, -EINVAL, ERR_INPUT, path[i],
                            "is the trace: it would be overwritten while it is read");
+        if (path[i] && o->nvme && save_is_same(path[i], o->nvme))
+            return err_set(e, -EINVAL, ERR_INPUT, path[i],
+                           "is the target: results and objects would overwrite each other");
+    }
     return 0;
 }
 
@@ -518,8 +525,8 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
     if (o->chunk_bytes % 4096)
         return err_set(e, -EINVAL, ERR_INPUT, "--chunk-size", "not a multiple of 4 KiB");
     int rc = options_check_autoscale(p, o, e);
-    if (rc == 0 && !o->autoscale)
-        rc = options_check_outputs(o, *trace, e);
+    if (rc == 0)
+        rc = options_check_outputs(o, o->autoscale ? NULL : *trace, e);
     if (rc < 0)
         return rc;
     if (o->warmup_ns && o->duration_ns && o->warmup_ns >= o->duration_ns)

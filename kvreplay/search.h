@@ -19,7 +19,7 @@ enum {
 struct search_point {
     uint64_t users;
     double throughput; /* 0: nothing was served, or rows failed */
-    bool within; /* every limit was kept */
+    bool within;       /* every limit was kept */
 };
 
 /* All public: plain state, for search_begin and search_take to fill. */

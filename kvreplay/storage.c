@@ -29,6 +29,10 @@ static int slab_in_dir(struct storage *s, const struct options *o, struct err *e
     if (s->fd < 0)
         return err_errno(e, -errno, ERR_TARGET, o->nvme, "its " SLAB_NAME " cannot be opened");
     s->own_fd = true;
+    /* The directory's marker keeps out who names the directory, this who names the file. */
+    if (flock(s->fd, LOCK_EX | LOCK_NB) < 0)
+        return err_errno(e, -errno, ERR_TARGET, o->nvme,
+                         "its " SLAB_NAME " is in use by another process");
     s->resizes = true;
     snprintf(s->path, sizeof(s->path), "%.240s/" SLAB_NAME, target_path(s->target));
     return 0;
@@ -98,9 +102,9 @@ static uint64_t slab_useful(const struct options *o, const struct survey *survey
     return peak + more;
 }
 
-/* A file that may grow: as large as is useful, as far as there is room. */
-static int slab_grow(struct storage *s, const struct options *o, const struct survey *surveyed,
-                     uint64_t *bytes, struct err *e)
+/* Of a file that may grow: as large as is useful, as far as there is room. */
+static int slab_size(const struct storage *s, const struct options *o,
+                     const struct survey *surveyed, uint64_t *bytes, struct err *e)
 {
     uint64_t asked = (uint64_t)(o->storage_gb * (double)UNITS_GIB), room, allocated;
     uint64_t now = file_bytes(s->fd, &allocated), want = UINT64_MAX;
@@ -114,17 +118,28 @@ static int slab_grow(struct storage *s, const struct options *o, const struct su
     if (asked && asked < want)
         want = asked;
     want = layout_slab_bytes(want, slab_objects(surveyed));
-    *bytes = want < room ? want : room;
+    *bytes = (want < room ? want : room) / DATA_BLOCK * DATA_BLOCK;
     if (*bytes < now)
         *bytes = now;
-    /* From a pipe nobody knows how much of it will be used. */
-    rc = !surveyed && !asked ? -1 : fallocate(s->fd, 0, 0, (off_t)*bytes);
-    if (rc < 0 && errno == ENOSPC)
-        return err_errno(e, -ENOSPC, ERR_TARGET, o->nvme, "has no room for a slab of %llu bytes",
-                         (unsigned long long)*bytes);
-    if (rc < 0 && *bytes > now && ftruncate(s->fd, (off_t)*bytes) < 0)
+    return 0;
+}
+
+/* After a failure the file is as long as it was. From a pipe nobody knows how much of it will be
+ * used: then nothing is allocated ahead. */
+static int slab_grow(const struct storage *s, const struct options *o, bool allocate,
+                     uint64_t bytes, struct err *e)
+{
+    uint64_t allocated, now = file_bytes(s->fd, &allocated);
+    int rc = allocate ? fallocate(s->fd, 0, 0, (off_t)bytes) : -1;
+
+    if (allocate && rc < 0 && errno == ENOSPC) {
+        err_errno(e, -ENOSPC, ERR_TARGET, o->nvme, "has no room for a slab of %llu bytes",
+                  (unsigned long long)bytes);
+        return ftruncate(s->fd, (off_t)now) < 0 ? -errno : -ENOSPC;
+    }
+    if (rc < 0 && bytes > now && ftruncate(s->fd, (off_t)bytes) < 0)
         return err_errno(e, -errno, ERR_TARGET, o->nvme, "cannot be made %llu bytes long",
-                         (unsigned long long)*bytes);
+                         (unsigned long long)bytes);
     return 0;
 }
 
@@ -152,21 +167,22 @@ static int slab_room(struct room *room, const struct survey *surveyed, uint64_t 
 static int slab_open(struct storage *s, const struct options *o, const struct survey *surveyed,
                      struct room *room, struct err *e)
 {
-    uint64_t allocated, bytes;
-    int rc = 0;
+    uint64_t allocated, had = file_bytes(s->fd, &allocated), bytes = had / DATA_BLOCK * DATA_BLOCK;
+    int rc = s->resizes ? slab_size(s, o, surveyed, &bytes, e) : 0;
 
-    if (s->resizes)
-        rc = slab_grow(s, o, surveyed, &bytes, e);
-    else
-        bytes = file_bytes(s->fd, &allocated) / DATA_BLOCK * DATA_BLOCK;
     if (rc == 0)
         rc = slab_room(room, surveyed, bytes, o->nvme, e);
+    if (rc == 0 && s->resizes)
+        rc = slab_grow(s, o, surveyed || o->storage_gb > 0, bytes, e);
     if (rc < 0)
         return rc;
     struct layout_slab_opts slab = {.fd = s->fd, .resizes = s->resizes};
     slab.space_bytes = layout_slab_space(bytes);
     slab.index_bytes = bytes - slab.space_bytes - layout_slab_begin();
     rc = layout_slab_open(&s->slab, &slab, e);
+    /* What was empty is ours from now on, also if this run is killed before its first write. */
+    if (rc == 0 && had == 0 && (rc = layout_slab_use(s->slab)) < 0)
+        err_errno(e, rc, ERR_TARGET, s->path, "cannot be written");
     if (rc == 0)
         s->was_kept = layout_slab_found(s->slab) > 0;
     return rc;

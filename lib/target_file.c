@@ -85,6 +85,9 @@ static int open_regular(struct target_file *f, const char *path, const struct ta
     f->fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (f->fd < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be opened for writing");
+    if (flock(f->fd, LOCK_EX | LOCK_NB) < 0)
+        return err_errno(e, -errno, ERR_TARGET, path, "is in use by another process");
+    /* Examined under the lock: who had it before may have written. */
     if (fstat(f->fd, &st) < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");
     if (!S_ISREG(st.st_mode))
@@ -92,8 +95,6 @@ static int open_regular(struct target_file *f, const char *path, const struct ta
     ret = refuse_system_file(path, e);
     if (ret < 0)
         return ret;
-    if (flock(f->fd, LOCK_EX | LOCK_NB) < 0)
-        return err_errno(e, -errno, ERR_TARGET, path, "is in use by another process");
     f->bytes = (uint64_t)st.st_size;
     f->allocated_bytes = (uint64_t)st.st_blocks * FILE_SECTOR;
     ret = refuse_foreign_data(f, path, o, e);

@@ -68,6 +68,38 @@ exits "without its header it is a foreign file" 3 replay --nvme "$TMP/f" "$TMP/r
 flip "$TMP/f" 0
 exits "the last run" 0 replay --nvme "$TMP/f" --verify full "$TMP/w.csv"
 is "empties it again" "$(bytes "$TMP/f")" 0
+printf '%s\n' 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase' '0,Write,200000000000000,Tier-2,a,Prefill' >"$TMP/vast.csv"
+exits "an empty file that may not grow as far as is needed" 3 replay --nvme "$TMP/f" "$TMP/vast.csv"
+is "stays empty" "$(bytes "$TMP/f")" 0
+exits "the slab's file is no place for results" 2 "$BIN/kvreplay" --nvme "$TMP/f" -o "$TMP/f" "$TMP/w.csv"
+like "and why" "$(cat "$TMP/stderr")" 'f: is the target'
+exits "nor for the summary" 2 replay --nvme "$TMP/f" --summary "$TMP/f" "$TMP/w.csv"
+exits "the trace is no target" 2 replay --nvme "$TMP/vast.csv" --destroy-data "$TMP/vast.csv"
+exits "kept in a directory again" 0 replay --nvme "$TMP/d" --layout slab --keep "$TMP/w.csv"
+exits "a slab in use by its name is not taken by its directory's" 3 \
+    flock "$TMP/d/slab.kv" "$BIN/kvreplay" --nvme "$TMP/d" --keep --layout slab -o /dev/null "$TMP/w.csv"
+like "and why" "$(cat "$TMP/stderr")" 'slab\.kv is in use'
+exits "and is as it was" 0 replay --nvme "$TMP/d" --layout slab --summary "$TMP/s.json" "$TMP/r.csv"
+like "kept" "$(cat "$TMP/s.json")" '"adopted_objects": *2'
+
+# Killed before its first write to Tier-2: the file that grew is known as ours.
+printf '%s\n' 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase' '0,Write,5000,Tier-1,b,Prefill' \
+    '60,Write,9000,Tier-2,a,Prefill' >"$TMP/late.csv"
+"$BIN/kvreplay" --progress none --nvme "$TMP/f" --timing trace -o "$TMP/late.out" "$TMP/late.csv" 2>"$TMP/stderr" &
+pid=$!
+for _ in $(seq 500); do
+    [ -e "$TMP/late.out" ] && break
+    sleep 0.02
+done
+kill -s KILL $pid
+wait $pid 2>/dev/null
+for _ in $(seq 500); do # the kernel may close its ring a moment later
+    flock -n "$TMP/f" true && break
+    sleep 0.02
+done
+ok "a run was killed with its slab" test "$(bytes "$TMP/f")" -gt 0
+exits "the next one takes the file" 0 replay --nvme "$TMP/f" --verify full "$TMP/w.csv"
+is "and empties it" "$(bytes "$TMP/f")" 0
 
 dd if=/dev/zero of="$TMP/fixed" bs=1048576 count=6 2>/dev/null
 exits "a file of zeros is foreign" 3 replay --nvme "$TMP/fixed" "$TMP/w.csv"
