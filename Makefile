@@ -25,7 +25,7 @@ KVGEN     := kvgen option_table options print_config models workload population 
              documents session rag turn_table \
              draw source_users block_line source_blocks source_burst source_agentic source_sharegpt queue heap sim serve \
              serve_rag entries verbs tier_model timing later cache optimal prefixes curve curve_result lines \
-             import_fio \
+             import import_fio \
              import_oplog feed keys convert \
              hierarchy tally policy policy_lru policy_fifo policy_lfu policy_s3fifo policy_sieve objects ident \
              output export export_file export_sort lanes export_mlperf export_oplog export_fio \
