@@ -307,6 +307,8 @@ static void random_request(struct rng *r, struct world *w, size_t i, int64_t now
             q->context_tokens = w->request[k].context_tokens;
             q->prompt = w->request[k].prompt;
         }
+    if (!w->blocks)
+        return; /* a request names one object or blocks */
     q->blocks = w->block[i];
     q->block_count = (uint32_t)rng_below(r, MAX_BLOCKS + 1);
     q->block_tokens = 16;
