@@ -16,7 +16,7 @@ awk 'BEGIN {
         printf "%.4f,Read,%d,Tier-2,k%d,Decode,%d,%.4f,\n", t, size, i, i, t
         if (i % 3 == 0) printf "%.4f,Delete,%d,Tier-2,k%d,Evict,%d,%.4f,\n", t, size, i, i, t
         else printf "%.4f,Read,%d,Tier-2,k%d,Evict,%d,%.4f,\n", t, size, i, i, t
-        if (i % 10 == 0) printf "%.4f,Read,100,Tier-2,old%d,Evict,%d,%.4f,\n", t, i % 1000, i, t
+        if (i % 100 == 0) printf "%.4f,Read,100,Tier-2,old%d,Evict,%d,%.4f,\n", t, i, i, t
     }
 }' >"$TMP/t.csv"
 # Moments from 0.05 s on, the first ones of them before the first row.
