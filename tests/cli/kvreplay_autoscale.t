@@ -84,7 +84,7 @@ awk 'BEGIN {
 END
 chmod +x "$TMP/failing"
 exits "capacity without a step that serves" 1 "$BIN/kvreplay" --autoscale capacity --each "$TMP/failing" --step-warmup 0 \
-    --step-duration 50ms --start-users 3 --tier-engine 2=mem --summary "$TMP/s.json" -o /dev/null
+    --step-duration 400ms --start-users 3 --tier-engine 2=mem --summary "$TMP/s.json" -o /dev/null
 like "is said" "$(cat "$TMP/stderr")" 'not even one user is served without failed rows'
 is "and tries fewer, not more" "$(python3 -c '
 import json, sys
