@@ -13,11 +13,15 @@ static void note_absent(struct job *j, enum serve_look found)
     j->absent = found == SERVE_MISS || (j->part > 0 && j->absent);
 }
 
-static bool put(struct sim *s, struct job *j, struct ident id, int64_t tokens,
-                enum trace_class class)
+/* Stores what was found missing. */
+static enum serve_progress fill(struct sim *s, struct job *j, struct ident id, int64_t tokens,
+                                enum trace_class class)
 {
     uint64_t size;
-    return serve_size(s, tokens, &size) && serve_put(s, j, id, size, tokens, class);
+    if (!serve_size(s, tokens, &size) || !serve_put(s, j, id, size, tokens, class))
+        return SERVE_AGAIN;
+    j->missed = false;
+    return SERVE_ON;
 }
 
 static enum serve_progress read_one(struct sim *s, struct job *j, struct ident id, int64_t tokens,
@@ -45,10 +49,7 @@ static enum serve_progress fetch_one(struct sim *s, struct job *j, struct ident 
             return SERVE_ON;
         j->missed = true;
     }
-    if (!put(s, j, id, tokens, class))
-        return SERVE_AGAIN;
-    j->missed = false;
-    return SERVE_ON;
+    return fill(s, j, id, tokens, class);
 }
 
 static enum serve_progress store_one(struct sim *s, struct job *j, struct ident id, int64_t tokens,
@@ -62,10 +63,7 @@ static enum serve_progress store_one(struct sim *s, struct job *j, struct ident 
             return SERVE_ON;
         j->missed = true;
     }
-    if (!put(s, j, id, tokens, class))
-        return SERVE_AGAIN;
-    j->missed = false;
-    return SERVE_ON;
+    return fill(s, j, id, tokens, class);
 }
 
 /* ---- all objects of an entry ---- */
