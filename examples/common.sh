@@ -87,16 +87,22 @@ propose() {
 # workers USERS: requests that a server of so many users takes at once, as kvgen has it.
 workers() { if [ "$1" -lt 500 ]; then echo "$1"; else echo 500; fi; }
 
-# serve NAME USERS SECONDS KVGEN-OPTIONS...: a workload and its replay as an inference server does it.
-# Leaves in $out: NAME.trace.csv.zst, NAME.result.csv.zst, NAME.kvgen.json, NAME.kvreplay.json and
-# NAME.json (kvstat's report). kvreplay's own options come from $replay_options, words between blanks.
-serve() {
-    served=$1 served_users=$2 served_s=$3
+# load NAME USERS SECONDS KVGEN-OPTIONS...: a workload. Leaves in $out: NAME.trace.csv.zst, NAME.kvgen.json and
+# NAME.log.
+load() {
+    loaded=$1 loaded_users=$2 loaded_s=$3
     shift 3
-    kvgen "$@" --num-users "$served_users" --duration "$served_s" --progress none \
-        --summary "$out/$served.kvgen.json" -o "$out/$served.trace.csv.zst" 2>"$out/$served.log" ||
-        die 1 "$served: kvgen failed: $(tail -1 "$out/$served.log")"
-    execute "$served" "$served" --timing served --workers "$(workers "$served_users")" --duration "$served_s"
+    kvgen "$@" --num-users "$loaded_users" --duration "$loaded_s" --progress none \
+        --summary "$out/$loaded.kvgen.json" -o "$out/$loaded.trace.csv.zst" 2>"$out/$loaded.log" ||
+        die 1 "$loaded: kvgen failed: $(tail -1 "$out/$loaded.log")"
+}
+
+# serve NAME USERS SECONDS KVGEN-OPTIONS...: a workload and its replay as an inference server does it.
+# Besides what load leaves: NAME.result.csv.zst, NAME.kvreplay.json and NAME.json (kvstat's report).
+# kvreplay's own options come from $replay_options, words between blanks.
+serve() {
+    load "$@"
+    execute "$1" "$1" --timing served --workers "$(workers "$2")" --duration "$3"
 }
 
 # execute NAME TRACE KVREPLAY-OPTIONS...: replays $out/TRACE.trace.csv.zst as NAME. A run that kvreplay

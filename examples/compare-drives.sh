@@ -31,8 +31,8 @@ need kvgen kvreplay kvstat
 propose
 mkdir -p "$out/1" "$out/2"
 
-kvgen --model "$model" --num-users "$users" --duration "$seconds" --gpu-mem-gb 0 --cpu-mem-gb 0 \
-    --storage-capacity-gb "$storage" --generation-mode none --progress none -o "$out/trace.trace.csv.zst" 2>"$out/kvgen.log"
+load trace "$users" "$seconds" --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage" \
+    --generation-mode none
 # on N TRIAL: one replay on drive N.
 on() {
     if [ "$1" = 1 ]; then target=$first; else target=$second; fi

@@ -37,8 +37,8 @@ rounds() {
         trial=$((trial + 1))
     done
 }
-kvgen --model "$model" --num-users "$users" --duration "$seconds" --gpu-mem-gb 0 --cpu-mem-gb 0 \
-    --storage-capacity-gb "$storage" --generation-mode none --progress none -o "$out/trace.trace.csv.zst" 2>"$out/kvgen.log"
+load trace "$users" "$seconds" --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage" \
+    --generation-mode none
 say "$suite: before"
 rounds before
 say "$suite: writing $size"
