@@ -15,6 +15,7 @@
 #   unlike "name" text ere   passes when none does
 #   skip_all "why"           ends the script as skipped, at its start
 #   diag "text"              a remark for people
+#   member PATH              one member of $TMP/summary.json ("target.kept"), as Python prints it
 #   sanitized                succeeds when the programs were built with a sanitizer or for coverage
 #   done_testing             the plan, when none was given
 # The script exits non-zero when a test failed or fewer ran than planned.
@@ -51,6 +52,14 @@ plan() {
 skip_all() {
     echo "1..0 # SKIP $1"
     exit 0
+}
+
+member() {
+    python3 -c '
+import json, sys
+v = json.load(open(sys.argv[1]))
+for k in sys.argv[2].split("."): v = v[k]
+print(v)' "$TMP/summary.json" "$1"
 }
 
 sanitized() { grep -qE 'fsanitize|coverage' "${BIN%/bin}/flags" 2>/dev/null; }

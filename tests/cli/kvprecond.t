@@ -1,18 +1,10 @@
 #!/bin/sh
 # kvprecond.t - sequential fills of directories and files: what is written, what is removed, what is
-# refused, and how a fill ends early. Other modes: kvprecond_modes.t; devices: kvprecond_device.t. A bug looked like this: a foreign file overwritten, a directory left behind
-# after SIGINT, a full file system reported as success.
+# refused, and how a fill ends early. Other modes: kvprecond_modes.t; devices: kvprecond_device.t. A bug
+# looked like this: a foreign file overwritten, a directory left behind after SIGINT, a full file system
+# reported as success.
 . "$(dirname "$0")/../lib.sh"
 kvprecond=$BIN/kvprecond
-
-# json PATH: one member of $TMP/summary.json ("target.kept"), as Python prints it.
-json() {
-    python3 -c '
-import json, sys
-v = json.load(open(sys.argv[1]))
-for k in sys.argv[2].split("."): v = v[k]
-print(v)' "$TMP/summary.json" "$1"
-}
 
 # blocks FILE...: number of 4 KiB blocks, and of different ones.
 blocks() {
@@ -37,11 +29,11 @@ is 'in three files' "$(cd "$TMP/dir" && stat -c '%n %s' fill-* | tr '\n' ' ')" \
     'fill-000000.kv 20971520 fill-000001.kv 20971520 fill-000002.kv 10485760 '
 is 'no two blocks are alike' "$(blocks "$TMP"/dir/fill-*)" '12800 12800'
 is 'and none compresses' "$(($(zstd -q -c "$TMP/dir/fill-000000.kv" | wc -c) * 100 / 20971520 >= 99))" 1
-is 'JSON: written_bytes' "$(json written_bytes)" 52428800
-is 'JSON: complete' "$(json complete)" True
-is 'JSON: kept' "$(json target.kept)" True
-is 'JSON: a latency for each write' "$(json service_us.count)" 50
-is 'JSON: the program' "$(json program)" kvprecond
+is 'JSON: written_bytes' "$(member written_bytes)" 52428800
+is 'JSON: complete' "$(member complete)" True
+is 'JSON: kept' "$(member target.kept)" True
+is 'JSON: a latency for each write' "$(member service_us.count)" 50
+is 'JSON: the program' "$(member program)" kvprecond
 
 cp "$TMP/dir/fill-000001.kv" "$TMP/same"
 exits 'what was kept is not taken again' 3 "$kvprecond" --size 1M "$TMP/dir"
@@ -148,7 +140,7 @@ exits 'rounds onto the summary' 2 "$kvprecond" --size 1M --until-steady --round 
 like 'are refused' "$(cat "$TMP/stderr")" '^kvprecond: --rounds: is the file of --summary$'
 rm -f "$TMP/summary.json"
 exits 'a closed standard output' 1 sh -c 'exec "$@" >&-' - "$kvprecond" --size 1M --until-steady --round 10ms --summary "$TMP/summary.json" --rounds "$TMP/rounds.csv" "$TMP/image"
-is 'loses no summary' "$(json written_bytes)" 1048576
+is 'loses no summary' "$(member written_bytes)" 1048576
 ok 'and no rounds' test -s "$TMP/rounds.csv"
 
 # A long fill is stopped as soon as it has begun to write.
@@ -182,12 +174,12 @@ sys.exit(p.wait(60))
 END
 }
 exits 'SIGINT ends a fill with 130' 130 interrupted
-is 'its summary says so' "$(json ended_by)" SIGINT
-is 'and that it is not complete' "$(json complete)" False
+is 'its summary says so' "$(member ended_by)" SIGINT
+is 'and that it is not complete' "$(member complete)" False
 not_ok 'nothing is left' test -e "$TMP/dir"
 stopped TERM --keep
 is 'SIGTERM ends it with 143' "$rc" 143
-is 'with --keep what was written stays' "$(json target.kept)" True
+is 'with --keep what was written stays' "$(member target.kept)" True
 ok 'in its files' test -s "$TMP/dir/fill-000000.kv"
 
 # A file system of our own that runs out of files before it runs out of bytes; needs a user namespace.
@@ -203,10 +195,10 @@ if unshare -rm true 2>/dev/null && unshare -rm mount -t tmpfs none "$TMP/mount" 
     exits 'a full file system ends it' 1 unshare -rm sh "$TMP/full.sh" "$TMP" "$kvprecond"
     like 'with what failed and why' "$(cat "$TMP/err")" '^kvprecond: .*/fill-00000.\.kv: .*No space left'
     like 'what was written is said' "$(cat "$TMP/out")" 'written +[1-9]\.00 MiB of 20\.00 MiB, ended by ENOSPC'
-    is 'in the summary too' "$(json ended_by)" ENOSPC
+    is 'in the summary too' "$(member ended_by)" ENOSPC
     is 'and the files are removed' "$(cat "$TMP/left")" ''
     # Opening and syncing files takes a microsecond at least; two looks at the clock take less.
-    is 'what fitted was made durable' "$(json sync_s | awk '{ print ($1 >= 1e-6) }')" 1
+    is 'what fitted was made durable' "$(member sync_s | awk '{ print ($1 >= 1e-6) }')" 1
 else
     diag 'no user namespaces here: the full file system is left to test_kvprecond_fill'
 fi

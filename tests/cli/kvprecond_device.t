@@ -20,14 +20,6 @@ release() {
 }
 trap 'rc=$?; release; (exit $rc); tap_exit' EXIT
 
-json() {
-    python3 -c '
-import json, sys
-v = json.load(open(sys.argv[1]))
-for k in sys.argv[2].split("."): v = v[k]
-print(v)' "$TMP/summary.json" "$1"
-}
-
 # blocks: whole 4 KiB blocks of the image, different ones, those that kvtrace wrote.
 blocks() {
     python3 -c '
@@ -120,15 +112,15 @@ exits 'nor --file-size' 2 "$kvprecond" --destroy-data --file-size 1M "$loop"
 # ---- fills ----
 
 exits 'a device is filled' 0 "$kvprecond" --destroy-data --summary "$TMP/summary.json" "$loop"
-is 'twice' "$(json written_bytes) $(json complete)" '41943040 True'
-is 'JSON: capacity in whole blocks' "$(json target.capacity_bytes)" 20971520
-is 'JSON: kind' "$(json target.kind)" device
+is 'twice' "$(member written_bytes) $(member complete)" '41943040 True'
+is 'JSON: capacity in whole blocks' "$(member target.capacity_bytes)" 20971520
+is 'JSON: kind' "$(member target.kind)" device
 like 'text: how often' "$(cat "$TMP/stdout")" 'written +40\.00 MiB of 40\.00 MiB, 2\.00 times the device'
 is 'every whole block of it' "$(blocks)" '5120 5120 5120'
 
 exits 'it is purged' 0 "$kvprecond" --destroy-data --purge --size 1M --summary "$TMP/summary.json" "$loop"
-if [ "$(json purge.error)" = None ]; then
-    is 'whole' "$(json purge.discarded_bytes)" 20971520
+if [ "$(member purge.error)" = None ]; then
+    is 'whole' "$(member purge.discarded_bytes)" 20971520
     is 'and holds the fill only' "$(blocks)" '5120 257 256'
 else
     like 'what is not possible is said' "$(cat "$TMP/stderr")" '^kvprecond: .*: cannot be purged: '
@@ -142,7 +134,7 @@ cat >"$TMP/model.json" <<'END'
  "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 64, "torch_dtype": "bfloat16"}
 END
 exits 'by a link, with objects' 0 "$kvprecond" --destroy-data --mode kv --model "$TMP/model.json" --summary "$TMP/summary.json" "$TMP/link"
-is 'twice, in whole objects: 13 of 1.5 MiB' "$(json object_bytes) $(json written_bytes)" "1572864 $((2 * 13 * 1572864))"
+is 'twice, in whole objects: 13 of 1.5 MiB' "$(member object_bytes) $(member written_bytes)" "1572864 $((2 * 13 * 1572864))"
 exits 'an object larger than the device is refused' 3 "$kvprecond" --destroy-data --mode kv --model llama3.1-8b "$loop"
 like 'with the reason' "$(cat "$TMP/stderr")" 'is smaller than an object'
 
@@ -153,12 +145,12 @@ if mkfs.ext4 -q -m 0 -N 128 "$loop" 2>/dev/null && mount "$loop" "$TMP/mount" 2>
     exits 'a full file system ends it' 1 "$kvprecond" --size 10M --reserve 0 --file-size 64K --block-size 64K \
         --summary "$TMP/summary.json" "$TMP/mount"
     like 'with what failed and why' "$(cat "$TMP/stderr")" '^kvprecond: .*/fill-[0-9]*\.kv: .*No space left'
-    is 'the summary says so' "$(json ended_by) $(json complete)" 'ENOSPC False'
+    is 'the summary says so' "$(member ended_by) $(member complete)" 'ENOSPC False'
     like 'and what was written' "$(cat "$TMP/stdout")" 'written +[67]\.[0-9]* MiB of 10\.00 MiB, ended by ENOSPC'
     is 'the files are removed' "$(ls -A "$TMP/mount")" lost+found
     exits 'a directory is purged' 0 "$kvprecond" --purge --size 1M --summary "$TMP/summary.json" "$TMP/mount"
-    if [ "$(json purge.error)" = None ]; then
-        is 'the free space of its file system is trimmed' "$(($(json purge.discarded_bytes) > 10 * 1048576))" 1
+    if [ "$(member purge.error)" = None ]; then
+        is 'the free space of its file system is trimmed' "$(($(member purge.discarded_bytes) > 10 * 1048576))" 1
     else
         like 'what is not possible is said' "$(cat "$TMP/stdout")" 'purge +not possible'
     fi

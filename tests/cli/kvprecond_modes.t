@@ -5,15 +5,6 @@
 . "$(dirname "$0")/../lib.sh"
 kvprecond=$BIN/kvprecond
 
-# json PATH: one member of $TMP/summary.json ("target.kept"), as Python prints it.
-json() {
-    python3 -c '
-import json, sys
-v = json.load(open(sys.argv[1]))
-for k in sys.argv[2].split("."): v = v[k]
-print(v)' "$TMP/summary.json" "$1"
-}
-
 # blocks FILE...: number of 4 KiB blocks, of different ones, and of those that kvtrace wrote.
 blocks() {
     python3 -c '
@@ -34,9 +25,9 @@ exits 'a directory is filled at random' 0 "$kvprecond" --mode random --size 5M -
     --iodepth 8 --keep --summary "$TMP/summary.json" "$TMP/dir"
 is 'every block once' "$(blocks "$TMP"/dir/fill-*)" '1280 1280 1280'
 is 'in files of the size asked for' "$(cd "$TMP/dir" && stat -c %s fill-* | tr '\n' ' ')" '2097152 2097152 1048576 '
-is 'by writes of 4 KiB' "$(json block_bytes) $(json writes)" '4096 1280'
-is 'JSON: mode' "$(json mode)" random
-is 'JSON: threads' "$(json threads)" 3
+is 'by writes of 4 KiB' "$(member block_bytes) $(member writes)" '4096 1280'
+is 'JSON: mode' "$(member mode)" random
+is 'JSON: threads' "$(member threads)" 3
 like 'text: mode' "$(cat "$TMP/stdout")" 'mode +random, 4\.00 KiB at a time, up to 8 in flight of each of 3 threads'
 
 "$kvprecond" --size 5M --file-size 2M --destroy-data --keep "$TMP/dir" >/dev/null
@@ -51,7 +42,7 @@ is 'before anything is written' "$(cat "$TMP/stdout")" ''
 exits 'a file, with writes of 64 KiB that do not divide it' 0 "$kvprecond" --mode random --size 1000K --block-size 64K \
     --keep --summary "$TMP/summary.json" "$TMP/file"
 is 'every block once' "$(blocks "$TMP/file")" '250 250 250'
-is 'in sixteen writes' "$(json writes)" 16
+is 'in sixteen writes' "$(member writes)" 16
 exits 'two threads, the other engine' 0 "$kvprecond" --mode random --size 1M --threads 2 --ioengine psync "$TMP/file"
 
 # ---- objects of a model ----
@@ -65,22 +56,22 @@ exits 'objects of a model' 0 "$kvprecond" --mode kv --model "$TMP/model.json" --
     --summary "$TMP/summary.json" "$TMP/kv"
 is 'each is a file, the last one whole' "$(cd "$TMP/kv" && stat -c %s fill-* | sort | uniq -c | tr -s ' ')" ' 5 1048576'
 is 'every block once' "$(blocks "$TMP"/kv/fill-*)" '1280 1280 1280'
-is 'JSON: object_bytes' "$(json object_bytes)" 1048576
-is 'JSON: size_bytes in whole objects' "$(json size_bytes) $(json complete)" '5242880 True'
-is 'JSON: writes of --block-size' "$(json writes)" 20
-is 'four threads unless told' "$(json threads)" 4
+is 'JSON: object_bytes' "$(member object_bytes)" 1048576
+is 'JSON: size_bytes in whole objects' "$(member size_bytes) $(member complete)" '5242880 True'
+is 'JSON: writes of --block-size' "$(member writes)" 20
+is 'four threads unless told' "$(member threads)" 4
 like 'text: the objects' "$(cat "$TMP/stdout")" 'mode +kv, objects of 1\.00 MiB \(.*, 2048 tokens\), 256\.00 KiB at a time'
 exits 'of half the width' 0 "$kvprecond" --mode kv --model "$TMP/model.json" --kv-dtype fp8 --size 1M --destroy-data \
     --summary "$TMP/summary.json" "$TMP/kv"
-is 'are half the size' "$(json object_bytes) $(json target.files)" '524288 2'
+is 'are half the size' "$(member object_bytes) $(member target.files)" '524288 2'
 exits 'objects in a file' 0 "$kvprecond" --mode kv --model "$TMP/model.json" --size 2M --threads 2 --keep "$TMP/file"
 is 'lie one after the other' "$(blocks "$TMP/file")" '512 512 512'
 
 # ---- purge ----
 
 exits 'a file is purged and filled' 0 "$kvprecond" --size 1M --purge --keep --summary "$TMP/summary.json" "$TMP/file"
-if [ "$(json purge.error)" = None ]; then
-    is 'its old length was discarded' "$(json purge.discarded_bytes)" 2097152
+if [ "$(member purge.error)" = None ]; then
+    is 'its old length was discarded' "$(member purge.discarded_bytes)" 2097152
     is 'only what was written is there' "$(blocks "$TMP/file")" '512 257 256' # the rest: zeros, one block
     like 'text: purge' "$(cat "$TMP/stdout")" 'purge +2\.00 MiB discarded before'
 else
@@ -88,6 +79,6 @@ else
     like 'on standard error too' "$(cat "$TMP/stderr")" '^kvprecond: .*/file: cannot be purged: '
 fi
 exits 'without --purge' 0 "$kvprecond" --size 1M --summary "$TMP/summary.json" "$TMP/file"
-is 'JSON: purge is null' "$(json purge)" None
+is 'JSON: purge is null' "$(member purge)" None
 
 done_testing
