@@ -73,7 +73,8 @@ endif
 XLSX      ?= $(shell pkg-config --exists xlsxwriter 2>/dev/null && echo yes || echo no)
 ifeq ($(XLSX),yes)
 XLSX_FLAGS := -DKVTRACE_XLSX=1 $(shell pkg-config --cflags xlsxwriter)
-XLSX_LIBS  := $(shell pkg-config --libs xlsxwriter)
+# Debian's .pc file names zlib, whose development files its package does not bring and the shared library does not need.
+XLSX_LIBS  := $(filter-out -lz,$(shell pkg-config --libs xlsxwriter))
 else
 XLSX_FLAGS := -DKVTRACE_XLSX=0
 endif
