@@ -31,7 +31,7 @@ KVGEN     := kvgen option_table options print_config models workload population 
              output export export_file export_sort lanes export_mlperf export_oplog export_fio \
              export_cachesim summary summary_text
 KVREPLAY  := kvreplay options autoscale search each replay survey capacity tiers populate storage gate reader objects plan order \
-             timers tier_map \
+             timers waiter tier_map \
              schedule lag admit pace flights sched worker results stats notices show residency link ceiling summary \
              summary_text
 KVSTAT    := kvstat options inputs scan agg groups order occupancy requests_run requests series reuse run figures \

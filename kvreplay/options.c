@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "kvreplay/order.h"
+#include "kvreplay/waiter.h"
 #include "lib/save.h"
+#include "lib/units.h"
 
 #define AT(field) offsetof(struct options, field)
 #define MIB       (1024.0 * 1024.0)
@@ -215,6 +218,14 @@ const struct opt options_table[] = {
      .def = "1ms",
      .help = "P99 of client lateness above which the run is marked invalid (unless --timing "
              "asap)."},
+    {.name = "spin",
+     .type = OPT_TEXT,
+     .offset = AT(spin),
+     .arg = "TIME|auto",
+     .def = "auto",
+     .help =
+         "The last of each wait for a row's time that is spent spinning, to be awake then. auto: "
+         "as much as sleeps end late, up to 2 ms."},
     {.type = OPT_HEADING, .help = "Finding the limit"},
     {.name = "autoscale",
      .type = OPT_ENUM,
@@ -438,13 +449,22 @@ static int options_check_served(const struct opt_parser *p, const struct options
     return 0;
 }
 
+static int options_check_spin(struct options *o, struct err *e)
+{
+    o->spin_ns = WAITER_AUTO;
+    if (strcmp(o->spin, "auto") == 0 || units_parse_duration(o->spin, &o->spin_ns) == 0)
+        return 0;
+    return err_set(e, -EINVAL, ERR_INPUT, "--spin", "%s: expected auto or a time, such as 200us",
+                   o->spin);
+}
+
 static int options_check_mode(const struct opt_parser *p, const struct options *o, struct err *e)
 {
     int rc = 0;
 
     if (o->timing == TIMING_ASAP)
         rc = opt_refuse(p, e, "has no meaning with --timing asap", "speed", "lateness-budget",
-                        (char *)NULL);
+                        "spin", (char *)NULL);
     if (rc == 0 && o->timing != TIMING_TRACE)
         rc = opt_refuse(p, e, "has a meaning only with --timing trace", "lag-limit", "on-lag",
                         (char *)NULL);
@@ -525,6 +545,8 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
     if (o->chunk_bytes % 4096)
         return err_set(e, -EINVAL, ERR_INPUT, "--chunk-size", "not a multiple of 4 KiB");
     int rc = options_check_autoscale(p, o, e);
+    if (rc == 0)
+        rc = options_check_spin(o, e);
     if (rc == 0)
         rc = options_check_outputs(o, o->autoscale ? NULL : *trace, e);
     if (rc < 0)

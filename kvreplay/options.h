@@ -46,11 +46,12 @@ enum {
 }; /* then enum order_mode + 1 */
 
 struct options {
-    const char *nvme, *output, *summary, *ceiling, *gpu;
+    const char *nvme, *output, *summary, *ceiling, *gpu, *spin;
     double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_percent, compress_ratio, dedup_ratio;
     uint64_t users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, rings, limit,
         threads;
-    int64_t warmup_ns, duration_ns, gpu_latency_ns, lag_limit_ns, lateness_budget_ns;
+    int64_t warmup_ns, duration_ns, gpu_latency_ns, lag_limit_ns, lateness_budget_ns,
+        spin_ns; /* of --spin: TIME, or WAITER_AUTO */
     int frames, timing, order, verify, on_absent, on_error, ioengine, layout, sync, only_tier,
         on_lag, progress;
     bool zstd, keep, destroy_data, sqpoll, iopoll, buffered, null, skip_bad_rows, long_window;

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "kvreplay/admit.h"
 #include "kvreplay/flights.h"
@@ -23,15 +22,14 @@
 #include "kvreplay/row_list.h"
 #include "kvreplay/schedule.h"
 #include "kvreplay/timers.h"
+#include "kvreplay/waiter.h"
 #include "kvreplay/worker.h"
 #include "kvreplay/write_gate.h"
 #include "lib/stop.h"
 
 enum {
     SCHED_POLL = 64,
-    SCHED_TICK = 256,
-    SCHED_SPIN_NS = 100000,
-    SCHED_LOOK_NS = 50000000
+    SCHED_TICK = 256
 };
 
 struct sched {
@@ -53,6 +51,7 @@ struct sched {
     bool head, zero_known, stopping;
     struct lag lag;
     struct pace *pace; /* NULL: not closed */
+    struct waiter waiter;
     unsigned loops;
     struct schedule schedule;
     int64_t end_ns;  /* --duration is over then; INT64_MAX: never */
@@ -464,7 +463,8 @@ static bool sched_let_in(struct sched *s)
 
 /* ---- the loop ---- */
 
-static int64_t sched_sleep_until(const struct sched *s, int64_t now)
+/* The next time at which something is to do; INT64_MAX: there is none. */
+static int64_t sched_next_ns(const struct sched *s)
 {
     int64_t timer = timers_next_ns(s->timers), until = timer < s->end_ns ? timer : s->end_ns;
     if (s->admit && admit_next_ns(s->admit) < until)
@@ -473,23 +473,18 @@ static int64_t sched_sleep_until(const struct sched *s, int64_t now)
         int64_t next = s->env.tier[i] ? s->env.tier[i]->ops->next_ns(s->env.tier[i]) : INT64_MAX;
         until = next < until ? next : until;
     }
-    if (s->o.clock != clock_real())
-        return until;
-    if (until != INT64_MAX)
-        until -= SCHED_SPIN_NS;
-    return until < now + SCHED_LOOK_NS ? until : now + SCHED_LOOK_NS;
+    return until;
 }
 
-/* Nothing can be done at the moment: until something rings, or the next time comes (the last of it
- * is spun). */
+/* Nothing can be done at the moment. */
 static void sched_wait(struct sched *s, uint32_t seen)
 {
-    int64_t now = sched_now(s), until = sched_sleep_until(s, now);
+    int64_t until = sched_next_ns(s);
 
-    if (s->o.clock != clock_real() && until != INT64_MAX)
+    if (s->o.clock == clock_real() || until == INT64_MAX)
+        waiter_wait(&s->waiter, s->env.bell, seen, until, flights_busy(s->flights));
+    else
         s->o.clock->sleep_until(s->o.clock->ctx, until);
-    else if (until > now)
-        bell_wait(s->env.bell, seen, until);
 }
 
 static bool sched_finished(struct sched *s)
@@ -511,8 +506,6 @@ static bool sched_finished(struct sched *s)
 int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
 {
     s->e = e;
-    if (s->o.clock == clock_real())
-        prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     while (!sched_finished(s)) {
         uint32_t seen = bell_seen(s->env.bell);
         bool any = sched_intake(s);
@@ -532,6 +525,7 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
         sched_set_zero(s, NULL);
     if (s->admit && s->outcome.end == SCHED_DONE) /* requests without a Generate row */
         admit_settle(s->admit, s->newest, true);
+    s->outcome.spun_ns = s->waiter.spun_ns;
     *out = s->outcome;
     return s->rc;
 }
@@ -568,6 +562,7 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
     s->flights = flights_create(o->inflight);
     s->schedule = (struct schedule){.speed = o->speed, .served = o->workers > 0};
     s->end_ns = INT64_MAX;
+    waiter_init(&s->waiter, o->spin_ns, o->engine_threads);
     s->lag = (struct lag){.limit_ns = o->lag_limit_ns, .skips = o->on_lag == SCHED_LAG_SKIP_WAIT};
     if (o->workers)
         s->admit = admit_create(o->workers, o->window, sched_request_ended, s);

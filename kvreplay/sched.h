@@ -51,6 +51,8 @@ struct sched_opts {
     int64_t warmup_ns;   /* so long after it statistics begin */
     int64_t lag_limit_ns;
     enum sched_on_lag on_lag;
+    int64_t spin_ns;         /* the last of every wait that is spun; WAITER_AUTO: learned */
+    unsigned engine_threads; /* that serve operations in flight */
     uint64_t first_generation;
     void (*began)(void *ctx, int64_t zero_ns); /* the clock has started; may be NULL */
     void (*tick)(void *ctx, struct sched *s);  /* now and then, for progress; may be NULL */
@@ -84,6 +86,7 @@ enum sched_end {
 struct sched_outcome {
     enum sched_end end;
     int64_t zero_ns; /* monotonic */
+    int64_t spun_ns; /* that the scheduler spun, waiting */
     bool lagged;
 };
 

@@ -151,7 +151,8 @@ double summary_cpu_per_gib(const struct summary *s)
     uint64_t bytes = 0;
     for (unsigned i = 0; i < TRACE_TIERS; i++)
         bytes += s->stats->read_bytes[i] + s->stats->write_bytes[i];
-    return bytes ? (double)s->cpu_ns / 1e9 / ((double)bytes / (double)UNITS_GIB) : -1;
+    return bytes ? (double)(s->cpu_ns - s->spun_ns) / 1e9 / ((double)bytes / (double)UNITS_GIB)
+                 : -1;
 }
 
 double summary_rows_per_s(const struct summary *s)
@@ -309,6 +310,7 @@ static void json_times(struct jsonout *j, const struct summary *s)
     jsonout_f64(j, "rows_per_s", per_s >= 0 ? per_s : NAN);
     jsonout_f64(j, "sync_s", s->sync_ns >= 0 ? (double)s->sync_ns / 1e9 : NAN);
     jsonout_f64(j, "cpu_s", (double)s->cpu_ns / 1e9);
+    jsonout_f64(j, "spin_s", (double)s->spun_ns / 1e9);
     jsonout_f64(j, "cpu_s_per_gib", per_gib >= 0 ? per_gib : NAN);
     jsonout_object(j, "lateness_us");
     jsonout_f64(j, "p50", (double)hist_percentile(st->lateness, 500000) / 1e3);

@@ -32,6 +32,7 @@ struct summary {
     struct populated populated;
     uint64_t skipped, bad_rows;
     int64_t zero_ns, elapsed_ns, warmup_ns, cpu_ns;
+    int64_t spun_ns;  /* of cpu_ns, spent spinning until a row was due */
     int64_t sync_ns;  /* of --sync end, behind elapsed_ns; negative: none */
     uint64_t workers; /* 0: not served */
     bool timed, interrupted, by_duration, lagged;
@@ -54,7 +55,7 @@ struct summary {
 void summary_judge(struct summary *s);
 /* Rows in a second by the ceiling's; negative: there is none, or it is of another trace or host. */
 double summary_of_ceiling(const struct summary *s);
-/* CPU seconds per GiB moved by all tiers; negative: nothing was moved. */
+/* CPU seconds, without those spun, per GiB moved by all tiers; negative: nothing was moved. */
 double summary_cpu_per_gib(const struct summary *s);
 /* Rows in a second from the end of the warm-up to the last completion; negative: no time went by.
  */

@@ -128,8 +128,10 @@ static void text_honesty(FILE *out, const struct summary *s)
         fprintf(out, "; furthest behind %s",
                 units_format_duration(a, sizeof(a), (double)st->lag_max_ns));
     fprintf(out, "; CPU %.2f s", (double)s->cpu_ns / 1e9);
+    if (s->spun_ns > 0)
+        fprintf(out, " (%.2f s of it spun until rows were due)", (double)s->spun_ns / 1e9);
     if (per_gib >= 0)
-        fprintf(out, ", %.3f s/GiB", per_gib);
+        fprintf(out, ", %.3f s/GiB%s", per_gib, s->spun_ns > 0 ? " without that" : "");
     fputc('\n', out);
     for (unsigned i = 0; i < s->notes; i++)
         fprintf(out, "note: %s\n", s->note[i]);

@@ -244,6 +244,14 @@ void tiers_describe(struct tiers *t)
     }
 }
 
+unsigned tiers_threads(const struct tiers *t)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < TRACE_TIERS; i++)
+        n += t->info[i].threads;
+    return n;
+}
+
 int tiers_open(struct tiers *t, const struct options *o, const struct survey *surveyed,
                struct bell *bell, struct err *e)
 {

@@ -55,6 +55,8 @@ int tiers_open(struct tiers *t, const struct options *o, const struct survey *su
                struct bell *bell, struct err *e);
 /* Asks the open engines again what they are and what they had to do without. */
 void tiers_describe(struct tiers *t);
+/* Threads that serve operations, of all engines. */
+unsigned tiers_threads(const struct tiers *t);
 /* Room on the target, of which kept_bytes are held by adopted objects; refuses a target too small
  * for the peak. */
 int tiers_storage_room(struct tiers *t, const struct options *o, const struct survey *surveyed,

@@ -32,7 +32,7 @@ int64_t clock_process_cpu_ns(void)
     return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static void relax(void)
+void clock_relax(void)
 {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -59,7 +59,7 @@ int clock_sleep_until(int64_t until_ns, int64_t spin_ns)
             return rc;
     }
     while (clock_now_ns() < until_ns)
-        relax();
+        clock_relax();
     return 0;
 }
 

@@ -21,6 +21,8 @@ int64_t clock_now_ns(void);
 /* Sleeps until until_ns on that clock with a timer slack of 1 ns, spinning through the last
  * spin_ns; 0, or -EINTR early (a signal came while it slept; the spinning is not interrupted). */
 int clock_sleep_until(int64_t until_ns, int64_t spin_ns);
+/* Once in every round of a loop that spins: tells the CPU so. */
+void clock_relax(void);
 /* CLOCK_REALTIME ns since 1970. */
 int64_t clock_wall_ns(void);
 /* CPU time of this process (user + system) in ns. */

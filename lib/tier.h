@@ -54,6 +54,7 @@ struct tier_info {
     const char *engine;  /* "io_uring", "psync", "memory", "cuda", "simulated", "null" */
     bool simulated;      /* times are modelled, nothing was moved */
     bool verifies;       /* reads check what they got */
+    unsigned threads;    /* that serve operations; 0: none of its own */
     char target[256];    /* directory, "host memory", "GPU 0" */
     char device[160];    /* model of drive or GPU; "" unknown */
     char fallbacks[512]; /* what was asked and could not be had, "; " between; "" none */

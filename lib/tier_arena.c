@@ -222,7 +222,7 @@ static int arena_adopt(struct tier *t, struct tier_op *op, uint64_t *size, uint6
 static void arena_describe(const struct tier *t, struct tier_info *info)
 {
     const struct arena *a = (const struct arena *)t;
-    *info = (struct tier_info){.verifies = !((const struct arena *)t)->wrap_bytes};
+    *info = (struct tier_info){.verifies = !a->wrap_bytes, .threads = a->workers};
     a->engine->describe(a->state, info);
 }
 

@@ -268,7 +268,8 @@ static void storage_describe(const struct tier *tier, struct tier_info *info)
 {
     const struct tier_storage *t = (const struct tier_storage *)tier;
 
-    *info = (struct tier_info){.engine = storage_worker_engine(t->worker[0]), .verifies = true};
+    *info = (struct tier_info){
+        .engine = storage_worker_engine(t->worker[0]), .verifies = true, .threads = t->threads};
     memcpy(info->target, t->target, sizeof t->target);
     memcpy(info->device, t->device, sizeof t->device);
     memcpy(info->fallbacks, t->fallbacks, sizeof t->fallbacks);

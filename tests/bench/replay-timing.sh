@@ -1,7 +1,8 @@
 #!/bin/sh
 # replay-timing.sh - how exactly kvreplay keeps the times of a trace: 10,000 rows 1 ms apart at several --inflight and --speed
-# (elapsed against the schedule, client lateness), a target that is too slow, a stall of 500 ms in the engine. Wants an idle
-# machine; prints and judges nothing.
+# (elapsed against the schedule, client lateness, CPU seconds and those of them spun), the lateness of a bare timer loop before and
+# behind that (the machine's own, where bench_timer is built), a target that is too slow, a stall of 500 ms in the engine. Wants an
+# idle machine; prints and judges nothing. SPIN is kvreplay's --spin (auto).
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$(cd "$(dirname "$0")/../.." && pwd)/$BUILD ;; esac
 replay=$BUILD/bin/kvreplay
@@ -19,13 +20,17 @@ rows() {
 }
 field() { python3 -c "import json; s = json.load(open('$work/s.json')); print($1)"; }
 
+# timer: how late a loop of 2,000 sleeps of 1 ms comes out of them, with nothing, 100 us and all of them spun.
+timer() { [ ! -x "$BUILD/tests/bench/bench_timer" ] || "$BUILD/tests/bench/bench_timer" 2000 1000; }
+
 rows 10000 1000 >"$work/t.csv"
-printf '%-9s %-6s %11s %11s %9s %12s %12s\n' inflight speed schedule elapsed off 'late P50' 'late P99'
+timer
+printf '%-9s %-6s %11s %11s %9s %12s %12s %8s %8s\n' inflight speed schedule elapsed off 'late P50' 'late P99' CPU spun
 while read -r inflight speed; do
-    "$replay" --timing trace --inflight "$inflight" --speed "$speed" --lateness-budget 1h --progress none -o "$work/r.csv" \
+    "$replay" --timing trace --inflight "$inflight" --speed "$speed" --spin "${SPIN:-auto}" --lateness-budget 1h --progress none -o "$work/r.csv" \
         --summary "$work/s.json" "$work/t.csv" 2>/dev/null || exit 1
-    field "'%-9s %-6s %9.3f s %9.3f s %7.3f %% %9.1f us %9.1f us' % ('$inflight', '$speed', 9.999 / $speed, s['elapsed_s'],
-        100 * (s['elapsed_s'] * $speed / 9.999 - 1), s['lateness_us']['p50'], s['lateness_us']['p99'])"
+    field "'%-9s %-6s %9.3f s %9.3f s %7.3f %% %9.1f us %9.1f us %6.2f s %6.2f s' % ('$inflight', '$speed', 9.999 / $speed, s['elapsed_s'],
+        100 * (s['elapsed_s'] * $speed / 9.999 - 1), s['lateness_us']['p50'], s['lateness_us']['p99'], s['cpu_s'], s['spin_s'])"
 done <<END
 1 1
 64 1
@@ -35,6 +40,7 @@ done <<END
 64 10
 1 10
 END
+timer
 
 echo 'a target that takes 2 ms for a row each ms: 1,000 rows'
 rows 1000 1000 >"$work/s.csv"

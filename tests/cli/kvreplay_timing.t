@@ -8,7 +8,7 @@
 # elapsed FILE: ms from zero to the last completion.
 elapsed() { awk -F, 'NR > 1 { e = $9 + $10 / 1e6; if (e > m) m = e } END { printf "%d", m * 1000 }' "$1"; }
 
-plan 18
+plan 23
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 200; i++) printf "%.3f,Write,4096,Tier-1,k%d,Prefill\n", 100 + i * 0.005, i
@@ -64,3 +64,14 @@ is "a user's rows come after each other's pause" "$(awk -F, 'NR > 1 { if ($7 in 
 ms=$(awk -F, 'NR > 1 { e = $10 + $11 / 1e6; if (e > m) m = e } END { printf "%d", m * 1000 }' "$TMP/r.csv")
 ok "a slow target slows its users down ($ms ms)" test "$ms" -ge 395 -a "$ms" -le 900
 exits "a trace without users cannot be closed" 2 "$BIN/kvreplay" --timing closed --null "$TMP/t.csv"
+
+# Spinning: none when told so, all of the time when told so, and its CPU time stands apart.
+head -n 41 "$TMP/t.csv" >"$TMP/w.csv"
+"$BIN/kvreplay" --timing trace --spin 0 --lateness-budget 1s -o "$TMP/r.csv" --summary "$TMP/summary.json" "$TMP/w.csv" 2>/dev/null
+is "--spin 0 spins nothing" "$(member spin_s)" 0
+"$BIN/kvreplay" --timing trace --spin 1s --lateness-budget 1s -o "$TMP/r.csv" --summary "$TMP/summary.json" "$TMP/w.csv" 2>"$TMP/stderr"
+spun=$(member spin_s)
+ok "--spin 1s spins ($spun s), within the CPU time" awk "BEGIN { exit !($spun > 0 && $spun <= $(member cpu_s) + 0.002) }"
+like "and says so" "$(cat "$TMP/stderr")" 'CPU .* of it spun until rows were due'
+exits "a wrong time" 2 "$BIN/kvreplay" --timing trace --spin soon "$TMP/w.csv"
+exits "nothing to spin for" 2 "$BIN/kvreplay" --spin 1ms "$TMP/w.csv"

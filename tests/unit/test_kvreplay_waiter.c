@@ -1,0 +1,184 @@
+/* How kvreplay waits: it is awake when the time comes, at once when something rings, spins no more
+ * than it was told or has learned, and gives way where no CPU is to spare. A bug looked like this:
+ * rows half a millisecond late because the CPU had to be woken first, or spinning that once learned
+ * was never forgotten. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <time.h>
+
+#include "kvreplay/waiter.h"
+#include "lib/clock.h"
+
+enum {
+    MS = 1000000
+};
+
+static int64_t cpu_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return (int64_t)ts.tv_sec * 1000 * MS + ts.tv_nsec;
+}
+
+static void what_was_told_is_spun(void **state)
+{
+    (void)state;
+    struct waiter w;
+    waiter_init(&w, 300000, 4);
+    w.cpus = 1;
+    waiter_learn(&w, 5 * MS);
+    assert_int_equal(waiter_spin_ns(&w, 64), 300000);
+}
+
+static void late_sleeps_are_learned_and_forgotten(void **state)
+{
+    (void)state;
+    struct waiter w;
+    waiter_init(&w, WAITER_AUTO, 1);
+    w.cpus = 4;
+    for (int i = 0; i < 100000; i++)
+        waiter_learn(&w, 1000);
+    assert_int_equal(waiter_spin_ns(&w, 0), WAITER_MIN_NS);
+    waiter_learn(&w, 400000);
+    assert_int_equal(waiter_spin_ns(&w, 0), 600000);
+    for (int i = 0; i < 400; i++) /* still enough for another such one */
+        waiter_learn(&w, 0);
+    assert_in_range(waiter_spin_ns(&w, 0), 400000, 420000);
+    waiter_learn(&w, 50 * MS);
+    assert_int_equal(waiter_spin_ns(&w, 0), WAITER_MAX_NS);
+    for (int i = 0; i < 100000; i++)
+        waiter_learn(&w, 0);
+    assert_int_equal(waiter_spin_ns(&w, 0), WAITER_MIN_NS);
+}
+
+static void those_who_work_keep_their_cpu(void **state)
+{
+    (void)state;
+    struct waiter w;
+    waiter_init(&w, WAITER_AUTO, 2);
+    assert_true(w.cpus >= 1);
+    waiter_learn(&w, 50 * MS);
+    w.cpus = 1;
+    assert_int_equal(waiter_spin_ns(&w, 0), WAITER_BUSY_NS);
+    w.cpus = 2;
+    assert_int_equal(waiter_spin_ns(&w, 1), WAITER_MAX_NS);
+    assert_int_equal(waiter_spin_ns(&w, 2), WAITER_BUSY_NS);
+    w.cpus = 3;
+    assert_int_equal(waiter_spin_ns(&w, 64), WAITER_MAX_NS); /* two threads serve them all */
+}
+
+static void others_who_want_the_cpu_get_it(void **state)
+{
+    (void)state;
+    struct waiter w;
+    waiter_init(&w, WAITER_AUTO, 0);
+    w.cpus = 2;
+    waiter_learn(&w, 50 * MS);
+    for (int i = 0; i < 1000; i++)
+        waiter_yield(&w, i % 10 == 0);
+    assert_true(waiter_spin_ns(&w, 0) < WAITER_BUSY_NS);
+    for (int i = 0; i < 1000; i++)
+        waiter_yield(&w, false);
+    assert_int_equal(waiter_spin_ns(&w, 0), WAITER_MAX_NS);
+    for (int i = 0; i < 1000; i++) /* now and then is no reason */
+        waiter_yield(&w, i % 200 == 0);
+    assert_int_equal(waiter_spin_ns(&w, 0), WAITER_MAX_NS);
+}
+
+static void waits_end_on_time(void **state)
+{
+    static const int64_t spins[] = {WAITER_AUTO, 0, MS, 1000 * MS};
+    (void)state;
+    struct bell *b = bell_create();
+    for (size_t i = 0; i < sizeof spins / sizeof *spins; i++) {
+        struct waiter w;
+        waiter_init(&w, spins[i], 0);
+        int64_t until = clock_now_ns() + 3 * MS;
+        waiter_wait(&w, b, bell_seen(b), until, 0);
+        assert_true(clock_now_ns() >= until);
+        assert_true(spins[i] == 0 ? w.spun_ns < MS / 10 : w.spun_ns > 0 || spins[i] == WAITER_AUTO);
+        waiter_wait(&w, b, bell_seen(b), 0, 0); /* long past */
+    }
+    bell_free(b);
+}
+
+static void what_is_spun_is_counted(void **state)
+{
+    (void)state;
+    struct bell *b = bell_create();
+    struct waiter w;
+    waiter_init(&w, 1000 * MS, 0);
+    int64_t cpu = cpu_ns();
+    waiter_wait(&w, b, bell_seen(b), clock_now_ns() + 20 * MS, 0);
+    assert_in_range(w.spun_ns, 1, cpu_ns() - cpu + MS);
+    bell_free(b);
+}
+
+/* No time comes: it looks up again soon, since a signal may have come in between. */
+static void waits_without_a_time_end_too(void **state)
+{
+    static const int64_t spins[] = {WAITER_AUTO, INT64_MAX};
+    (void)state;
+    struct bell *b = bell_create();
+    for (size_t i = 0; i < 2; i++) {
+        struct waiter w;
+        waiter_init(&w, spins[i], 0);
+        int64_t begin = clock_now_ns();
+        waiter_wait(&w, b, bell_seen(b), INT64_MAX, 0);
+        assert_true(clock_now_ns() - begin >= 40 * MS);
+    }
+    bell_free(b);
+}
+
+struct ringer {
+    struct bell *bell;
+    int64_t after_ns;
+};
+
+static void *ring(void *arg)
+{
+    const struct ringer *r = arg;
+    clock_sleep_until(clock_now_ns() + r->after_ns, 0);
+    bell_ring(r->bell);
+    return NULL;
+}
+
+static void a_ring_ends_sleep_and_spin(void **state)
+{
+    static const int64_t spins[] = {0, 3600000 * (int64_t)MS};
+    (void)state;
+    struct bell *b = bell_create();
+    for (size_t i = 0; i < 2; i++) {
+        struct ringer r = {.bell = b, .after_ns = 5 * MS};
+        uint32_t seen = bell_seen(b);
+        struct waiter w;
+        pthread_t t;
+        waiter_init(&w, spins[i], 0);
+        assert_int_equal(pthread_create(&t, NULL, ring, &r), 0);
+        while (bell_seen(b) == seen) /* a wait may also end to look at signals */
+            waiter_wait(&w, b, seen, clock_now_ns() + 60000 * (int64_t)MS, 0);
+        assert_int_equal(pthread_join(t, NULL), 0);
+    }
+    bell_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_told_is_spun),
+        cmocka_unit_test(late_sleeps_are_learned_and_forgotten),
+        cmocka_unit_test(those_who_work_keep_their_cpu),
+        cmocka_unit_test(others_who_want_the_cpu_get_it),
+        cmocka_unit_test(waits_end_on_time),
+        cmocka_unit_test(what_is_spun_is_counted),
+        cmocka_unit_test(waits_without_a_time_end_too),
+        cmocka_unit_test(a_ring_ends_sleep_and_spin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
