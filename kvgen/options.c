@@ -21,6 +21,11 @@ struct opt_parser *options_open(struct options *o)
     return opt_open("kvgen", "[options]", options_table, o);
 }
 
+static bool is_dash(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
 int options_check_input(struct options *o, const struct opt_parser *p, struct err *e)
 {
     if (o->use_burst_trace != (o->burst_trace_path != NULL))
@@ -39,6 +44,9 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
         o->input = o->dataset_path;
         o->source = OPTIONS_SHAREGPT;
     }
+    if (is_dash(o->config) + is_dash(o->input) + is_dash(o->users_file) > 1)
+        return err_set(e, -EINVAL, ERR_INPUT, "standard input",
+                       "only one of --config, --input and --users-file can come from it");
     if (o->source == OPTIONS_AUTO && o->input == NULL)
         o->source = OPTIONS_USERS;
     if (o->source != OPTIONS_AUTO && o->source != OPTIONS_USERS && o->input == NULL)
@@ -190,11 +198,6 @@ bool options_write_zstd(const struct options *o)
     return o->zstd || o->format == OPTIONS_WARP || ends_with(o->output, ".zst");
 }
 
-static bool is_stdout(const char *path)
-{
-    return path != NULL && strcmp(path, "-") == 0;
-}
-
 static bool is_none(const struct options *o)
 {
     return strcmp(o->output, "none") == 0;
@@ -204,7 +207,7 @@ static bool is_none(const struct options *o)
 static int check_name(const struct options *o, struct err *e)
 {
     const char *want = NULL;
-    if (is_none(o) || (is_stdout(o->output) && o->format != OPTIONS_FIO))
+    if (is_none(o) || (is_dash(o->output) && o->format != OPTIONS_FIO))
         return 0;
     if (o->format == OPTIONS_SAI3 && !ends_with(o->output, o->zstd ? ".tsv.zst" : ".tsv") &&
         !ends_with(o->output, ".tsv.zst"))
@@ -260,13 +263,13 @@ static int check_output(const struct options *o, const struct opt_parser *p, str
     if (o->curve == NULL && opt_refuse(p, e, "no curve is asked for (--curve FILE)", "curve-sizes",
                                        "curve-sample", "curve-optimal", NULL) < 0)
         return -EINVAL;
-    int to_stdout = is_stdout(o->output) + is_stdout(o->summary) + is_stdout(o->dump_users) +
-                    is_stdout(o->curve);
+    int to_stdout =
+        is_dash(o->output) + is_dash(o->summary) + is_dash(o->dump_users) + is_dash(o->curve);
     if (to_stdout > 1)
         return err_set(e, -EINVAL, ERR_INPUT, "standard output",
                        "only one of --output (which is there unless given), --summary, "
                        "--dump-users and --curve can go to it");
-    if (o->zstd && is_stdout(o->output) && isatty(STDOUT_FILENO))
+    if (o->zstd && is_dash(o->output) && isatty(STDOUT_FILENO))
         return err_set(e, -EINVAL, ERR_INPUT, "--zstd", "not to a terminal");
     return 0;
 }

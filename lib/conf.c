@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -416,15 +417,22 @@ static int read_all(int fd, unsigned char **text, size_t *len)
     }
 }
 
+static bool is_input(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
 static int load_file(const char *path, unsigned char **text, size_t *len, struct err *e)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    bool input = is_input(path);
+    int fd = input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     int rc;
 
     if (fd < 0)
         return fail_read(path, -errno, e);
     rc = read_all(fd, text, len);
-    close(fd);
+    if (!input)
+        close(fd);
     return rc < 0 ? fail_read(path, rc, e) : 0;
 }
 
@@ -448,7 +456,7 @@ static int read_file(struct conf *c, const char *path, struct err *e)
 
 int conf_open(struct conf **out, const char *path, struct err *e)
 {
-    struct conf *c = conf_store_create(path ? path : "");
+    struct conf *c = conf_store_create(!path ? "" : is_input(path) ? "standard input" : path);
     int rc;
 
     if (!c)

@@ -38,10 +38,10 @@ extern const struct conf_key conf_keys[];
 struct conf;
 
 /*
- * Reads and checks the file; path NULL gives a conf with only defaults. Errors: -ENOENT...,
- * -EINVAL with FILE:LINE for bad YAML, an unknown key (nearest one suggested), a value of the
- * wrong type or out of range, a key given twice. The structure must be mappings down to the keys.
- * Anchors and aliases are refused; depth, size (16 MiB) and counts are bounded.
+ * Reads and checks the file ("-": standard input); NULL gives a conf with only defaults. Errors:
+ * -ENOENT..., -EINVAL with FILE:LINE for bad YAML, an unknown key (nearest one suggested), a value
+ * of the wrong type or out of range, a key given twice. The structure must be mappings down to the
+ * keys. Anchors and aliases are refused; depth, size (16 MiB) and counts are bounded.
  */
 int conf_open(struct conf **out, const char *path, struct err *e);
 void conf_free(struct conf *c);

@@ -24,6 +24,16 @@ without=$(digest)
 exits "with it" 0 "$BIN/kvgen" $run --config "$TMP/c.yaml"
 is "the same trace" "$(digest)" "$without"
 unlike "and no warning" "$(cat "$TMP/stderr")" 'ignored|not used'
+# shellcheck disable=SC2086
+exits "from standard input" 0 "$BIN/kvgen" $run --config - <"$TMP/c.yaml"
+is "the same again" "$(digest)" "$without"
+printf 'decode:\n  batch_siz: 3\n' >"$TMP/wrong.yaml"
+exits "a wrong key there" 2 "$BIN/kvgen" --config - --num-users 2 <"$TMP/wrong.yaml"
+like "has its line" "$(cat "$TMP/stderr")" '^kvgen: standard input:2: decode.batch_siz: unknown key'
+for two in --input --users-file; do
+    exits "with $two from there too" 2 "$BIN/kvgen" --config - $two - <"$TMP/c.yaml"
+    like "is said" "$(cat "$TMP/stderr")" '^kvgen: standard input: only one of --config, --input and --users-file'
+done
 sed 's/^  batch_size: 32/  batch_size: 8/' "$TMP/c.yaml" >"$TMP/other.yaml"
 # shellcheck disable=SC2086
 exits "another batch size" 0 "$BIN/kvgen" $run --config "$TMP/other.yaml"
