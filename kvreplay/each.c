@@ -6,22 +6,21 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lib/clock.h"
+#include "lib/units.h"
 
 enum {
     EACH_MOMENT_NS = 2000000000, /* for a command to end by itself, or by SIGTERM */
     EACH_LOOK_NS = 2000000
 };
-
-extern char **environ;
 
 /* command with every {N} replaced; the caller frees it. */
 static char *each_command(const char *command, uint64_t users)
@@ -43,38 +42,68 @@ static char *each_command(const char *command, uint64_t users)
     return text;
 }
 
-/* The shell in a group of its own, with the signals that we ignore or block back in place. */
-static int each_spawn(pid_t *pid, char *text, int output)
+/* With the signals that we ignore or block back in place. */
+static _Noreturn void each_shell(const char *text)
 {
-    char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, text, NULL};
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    sigset_t usual, none;
+    sigset_t none;
 
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
     sigemptyset(&none);
-    sigemptyset(&usual);
-    sigaddset(&usual, SIGPIPE);
-    sigaddset(&usual, SIGINT);
-    sigaddset(&usual, SIGTERM);
-    int rc = posix_spawn_file_actions_init(&files);
-    if (rc)
-        return -rc;
-    rc = posix_spawnattr_init(&how);
-    if (rc) {
-        posix_spawn_file_actions_destroy(&files);
-        return -rc;
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execl("/bin/sh", "sh", "-c", text, (char *)NULL);
+    _exit(127);
+}
+
+/* The shell has ended, or all of the group is told to. */
+static _Noreturn void each_guard_wait(pid_t shell, const sigset_t *set)
+{
+    const struct timespec moment = {.tv_sec = EACH_MOMENT_NS / UNITS_NS_PER_S};
+    int status;
+
+    while (waitpid(shell, &status, WNOHANG) == 0) {
+        if (sigwaitinfo(set, NULL) != SIGTERM)
+            continue;
+        signal(SIGTERM, SIG_IGN); /* the guard's own share of what follows */
+        sigset_t child = *set;
+        sigdelset(&child, SIGTERM);
+        sigprocmask(SIG_SETMASK, &child, NULL);
+        kill(0, SIGTERM);
+        sigtimedwait(&child, NULL, &moment);
+        if (waitpid(shell, &status, WNOHANG) == 0)
+            kill(0, SIGKILL);
+        break;
     }
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
-                                       POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setpgroup(&how, 0);
-    posix_spawnattr_setsigdefault(&how, &usual);
-    posix_spawnattr_setsigmask(&how, &none);
-    rc = posix_spawn(pid, "/bin/sh", &files, &how, argv, environ);
-    posix_spawnattr_destroy(&how);
-    posix_spawn_file_actions_destroy(&files);
-    return -rc;
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+/* Leads the group of the shell, and ends it when kvreplay is gone: killed, it could not do that
+ * itself. Between fork and exec of a program with threads: plain system calls only. */
+static _Noreturn void each_guard(const char *text, int output, pid_t parent)
+{
+    int input = open("/dev/null", O_RDONLY);
+    sigset_t set;
+
+    setpgid(0, 0);
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_SETMASK, &set, NULL);
+    signal(SIGCHLD, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent || dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0)
+        _exit(127);
+    close_range(STDERR_FILENO + 1, ~0U, 0); /* targets and their locks are not the command's */
+    pid_t shell = fork();
+    if (shell == 0)
+        each_shell(text);
+    if (shell < 0)
+        _exit(127);
+    close(STDOUT_FILENO); /* its end is the end of the trace */
+    each_guard_wait(shell, &set);
 }
 
 int each_start(struct each *c, const char *command, uint64_t users, struct err *e)
@@ -89,7 +118,11 @@ int each_start(struct each *c, const char *command, uint64_t users, struct err *
         free(text);
         return err_errno(e, -errno, ERR_FAILED, "--each", "cannot make a pipe");
     }
-    int rc = each_spawn(&c->pid, text, ends[1]);
+    pid_t self = getpid();
+    c->pid = fork();
+    if (c->pid == 0)
+        each_guard(text, ends[1], self);
+    int rc = c->pid < 0 ? -errno : 0;
     free(text);
     close(ends[1]);
     if (rc < 0) {
@@ -97,6 +130,7 @@ int each_start(struct each *c, const char *command, uint64_t users, struct err *
         c->pid = 0;
         return err_errno(e, rc, ERR_FAILED, "--each", "cannot start a shell");
     }
+    setpgid(c->pid, c->pid); /* as the child does: whoever comes first */
     c->fd = ends[0];
     snprintf(c->path, sizeof(c->path), "/dev/fd/%d", c->fd);
     return 0;

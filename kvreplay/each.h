@@ -1,5 +1,6 @@
 /* each.h - the command that makes the trace of a step: a shell whose standard output is read as the
- * trace, in a process group of its own. One thread. */
+ * trace, in a process group of its own that ends when the calling process does, however. The main
+ * thread's. */
 #ifndef KVREPLAY_EACH_H
 #define KVREPLAY_EACH_H
 

@@ -7,7 +7,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-plan 36
+plan 38
 # The trace of N users over SECONDS: objects are there before the clock starts; then each user reads one every 50 ms.
 cat >"$TMP/gen" <<'END'
 #!/bin/sh
@@ -126,3 +126,22 @@ like "with what was known" "$(cat "$TMP/stderr")" 'interrupted before the end of
 not_ok "the command is gone" kill -s 0 "$(cat "$TMP/pid")"
 is "the summary is whole" "$(users)" None
 not_ok "no result is left" test -e "$TMP/never.csv"
+
+# Killed: what the command started ends as well, whether it writes or not.
+"$BIN/kvreplay" --autoscale capacity --each "echo \$\$ >'$TMP/shell'; sleep 61 & echo \$! >'$TMP/sleep'; wait; true" --step-duration 20s \
+    --null -o "$TMP/never.csv" 2>"$TMP/stderr" &
+pid=$!
+until [ -s "$TMP/sleep" ]; do sleep 0.05; done
+kill -s KILL $pid
+wait $pid
+# gone PID: soon, or reaped soon.
+gone() {
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        kill -s 0 "$1" 2>/dev/null || return 0
+        grep -q '^State:.Z' "/proc/$1/status" && return 0
+        sleep 0.3
+    done
+    return 1
+}
+ok "killed: the shell of the command is gone" gone "$(cat "$TMP/shell")"
+ok "and what it started" gone "$(cat "$TMP/sleep")"
