@@ -18,7 +18,7 @@ LIB_1 := conf conf_keys conf_store conf_table conf_value frame frame_source fram
          jsoncut jsonin jsonout model model_hf trace trace_parse trace_read trace_cursor trace_format trace_write \
          data data_avx2 data_avx512
 LIB_2 := io io_uring io_psync extent target target_guard target_file target_device layout_files layout_slab tier_arena \
-         tier_storage storage_worker storage_object storage_trim tier_host tier_gpu tier_sim tier_null
+         tier_storage storage_worker storage_thread storage_object storage_trim tier_host tier_gpu tier_sim tier_null
 
 # ---- the programs: the data's way through each ----
 KVGEN     := kvgen option_table options print_config models workload population population_file inputs pace rows iso_time \

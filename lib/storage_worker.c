@@ -1,437 +1,20 @@
-/* A thread of the storage tier. Calls that open and close objects go through the engine beside the
- * I/Os. Chunks of the object opened first go first, those of the next ones fill up the device's
- * queue; more buffers than I/O slots let it fill the next chunk while the device works and check
- * the last one after its slot is taken again. tier_storage.c spreads operations over workers. */
+/* A worker of the storage tier: takes memory and an I/O engine, starts the thread that serves
+ * operations (storage_thread.c), and hands these over and back. tier_storage.c spreads operations
+ * over workers. */
 #include "lib/storage_worker.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/spsc.h"
+#include "lib/storage_thread.h"
 #include "lib/thread.h"
 
-#define WORKER_TEXT_CAP  320
-#define WORKER_BROKEN_NS 1000000
-#define WORKER_REAP_MAX  64
 /* Buffers beyond the I/O slots, so that filling and checking never leave a slot empty. */
 #define WORKER_AHEAD_MIN 2u
 #define WORKER_AHEAD_MAX 64u
 /* Objects open at once, however small: 4 an I/O slot, and these. */
 #define WORKER_OBJECTS 64u
-/* Bytes filled or checked between two looks at the device: small chunks go in batches. */
-#define WORKER_SLICE (128u << 10)
-
-/* A chunk's buffer and its I/O. */
-struct slot {
-    struct io_req req;
-    struct storage_object *object;
-    uint64_t at; /* offset in the object */
-    struct slot *next;
-};
-
-/* First in, first out. */
-struct slot_list {
-    struct slot *head, **tail;
-    unsigned count;
-};
-
-struct storage_worker {
-    /* constant after open */
-    struct storage_worker_opts o;
-    struct io *io;
-    void *pool;
-    size_t pool_bytes;
-    unsigned slot_count, object_count;
-    struct slot *slots;
-    struct storage_object *objects;
-    bool file_slots; /* objects are opened into slots of the engine's table */
-    char fallbacks[WORKER_TEXT_CAP];
-    pthread_t thread;
-    /* between threads */
-    struct spsc *in, *done;
-    atomic_bool stop;
-    pthread_mutex_t
-        stop_lock; /* held while the engine is woken to see stop: it must still be there */
-    atomic_uint_least64_t ios;
-    atomic_int_least64_t io_ns;
-    /* the tier's owner's */
-    bool pushed;
-    /* the thread's */
-    struct slot *free_slots;
-    struct slot_list ready;   /* filled or to be read, waiting for the device */
-    struct slot_list arrived; /* read, waiting to be checked */
-    struct storage_object *free_objects;
-    struct storage_object *moving, **moving_last; /* with bytes not issued, first opened first */
-    uint64_t left;                                /* bytes not issued of all active objects */
-    unsigned in_flight, calls;
-    bool queued;       /* something for the engine since the last kick */
-    unsigned finished; /* operations since the bell was rung */
-    int broken;        /* the engine failed: negative errno */
-};
-
-static void list_init(struct slot_list *l)
-{
-    l->head = NULL;
-    l->tail = &l->head;
-    l->count = 0;
-}
-
-static void list_push(struct slot_list *l, struct slot *s)
-{
-    s->next = NULL;
-    *l->tail = s;
-    l->tail = &s->next;
-    l->count++;
-}
-
-static struct slot *list_pop(struct slot_list *l)
-{
-    struct slot *s = l->head;
-
-    if (!s)
-        return NULL;
-    l->head = s->next;
-    if (!l->head)
-        l->tail = &l->head;
-    l->count--;
-    return s;
-}
-
-/* ---- the life of an object ---- */
-
-static void op_finish(struct storage_worker *w, struct tier_op *op)
-{
-    op->done_ns = clock_now_ns();
-    spsc_push(w->done, op); /* has room for max_ops */
-    w->finished++;
-}
-
-static void object_free(struct storage_worker *w, struct storage_object *ob)
-{
-    ob->op = NULL;
-    ob->next = w->free_objects;
-    w->free_objects = ob;
-}
-
-/* The engine is gone: whatever is in flight may still write to its buffer, so no buffer and no
- * object is used again. */
-static void worker_break(struct storage_worker *w, int status)
-{
-    w->broken = status;
-    w->free_slots = NULL;
-    w->free_objects = w->moving = NULL;
-    list_init(&w->ready);
-    list_init(&w->arrived);
-    w->in_flight = w->calls = 0;
-    for (unsigned i = 0; i < w->object_count; i++) {
-        struct storage_object *ob = &w->objects[i];
-
-        if (!ob->op)
-            continue;
-        if (ob->opened && !ob->slot && ob->stage <= STORAGE_CLOSE)
-            close(ob->fd);
-        ob->op->status = status;
-        op_finish(w, ob->op);
-        ob->op = NULL;
-    }
-}
-
-static void moving_push(struct storage_worker *w, struct storage_object *ob)
-{
-    ob->next = NULL;
-    if (w->moving)
-        *w->moving_last = ob;
-    else
-        w->moving = ob;
-    w->moving_last = &ob->next;
-}
-
-/* The head of the line, which is asked for most, goes at once; after an error any may go. */
-static void moving_remove(struct storage_worker *w, struct storage_object *ob)
-{
-    struct storage_object **at = &w->moving;
-
-    while (*at && *at != ob)
-        at = &(*at)->next;
-    if (!*at)
-        return;
-    *at = ob->next;
-    if (!*at)
-        w->moving_last = at;
-}
-
-/* On to the next thing that ob needs. */
-static void object_go_on(struct storage_worker *w, struct storage_object *ob)
-{
-    int ret;
-
-    switch (storage_object_next(ob, &w->o.policy)) {
-    case STORAGE_MOVE:
-        moving_push(w, ob);
-        return;
-    case STORAGE_DONE:
-        op_finish(w, ob->op);
-        object_free(w, ob);
-        return;
-    default:
-        w->calls++;
-        w->queued = true;
-        ret = w->io->ops->submit(w->io, &ob->call);
-        if (ret < 0)
-            worker_break(w, ret);
-        return;
-    }
-}
-
-/* Nothing more of the object is moved. */
-static void object_skip_rest(struct storage_worker *w, struct storage_object *ob)
-{
-    w->left -= ob->bytes - ob->issued;
-    ob->issued = ob->bytes;
-}
-
-static void call_done(struct storage_worker *w, struct storage_object *ob)
-{
-    w->calls--;
-    storage_object_called(ob);
-    if (ob->op->status < 0)
-        object_skip_rest(w, ob);
-    object_go_on(w, ob);
-}
-
-/* A chunk of ob has left its buffer: was it the last? */
-static void object_moved(struct storage_worker *w, struct storage_object *ob)
-{
-    ob->moving--;
-    if (ob->issued < ob->bytes || ob->moving > 0)
-        return;
-    ob->stage = STORAGE_MOVE + 1;
-    object_go_on(w, ob);
-}
-
-static void object_fail(struct storage_worker *w, struct storage_object *ob, int status)
-{
-    if (ob->op->status == 0 || ob->op->status == -EBADMSG)
-        ob->op->status = status;
-    if (ob->issued < ob->bytes)
-        moving_remove(w, ob);
-    object_skip_rest(w, ob);
-}
-
-/* Takes up operations while what the active ones have left may not keep the device busy. */
-static bool work_begin(struct storage_worker *w)
-{
-    uint64_t enough = (uint64_t)w->o.depth * w->o.policy.chunk_bytes;
-    bool any = false;
-
-    while (w->free_objects && w->left < enough) {
-        struct storage_object *ob = w->free_objects;
-        struct tier_op *op = spsc_pop(w->in);
-
-        if (!op)
-            break;
-        any = true;
-        w->free_objects = ob->next;
-        storage_object_begin(ob, &w->o.policy, op, w->file_slots ? (int)(ob - w->objects) : -1);
-        w->left += ob->bytes;
-        if (op->status < 0)
-            object_skip_rest(w, ob);
-        object_go_on(w, ob);
-    }
-    return any;
-}
-
-/* ---- chunks ---- */
-
-static void slot_release(struct storage_worker *w, struct slot *s)
-{
-    s->next = w->free_slots;
-    w->free_slots = s;
-    object_moved(w, s->object);
-}
-
-/* Gives the next chunk a buffer; to write, it is filled here. */
-static void slot_prepare(struct storage_worker *w)
-{
-    struct storage_object *ob = w->moving;
-    struct slot *s = w->free_slots;
-
-    w->free_slots = s->next;
-    s->object = ob;
-    s->at = ob->issued;
-    storage_object_chunk(ob, &w->o.policy, &s->req);
-    w->left -= s->req.len;
-    ob->moving++;
-    if (ob->issued == ob->bytes)
-        w->moving = ob->next;
-    if (s->req.write)
-        storage_object_fill(ob, &s->req, s->at);
-    list_push(&w->ready, s);
-}
-
-/* Reads cost nothing before they are sent: all empty places at the device at once. Writes are
- * filled, ahead of what the device takes too. */
-static bool work_prepare(struct storage_worker *w)
-{
-    uint32_t filled = 0;
-    bool any = false;
-
-    while (w->moving && w->free_slots && filled < WORKER_SLICE) {
-        bool write = w->moving->op->verb == TIER_WRITE;
-
-        if (!write && w->in_flight + w->ready.count >= w->o.depth)
-            break;
-        slot_prepare(w);
-        if (write)
-            filled +=
-                w->o.policy.chunk_bytes < WORKER_SLICE ? w->o.policy.chunk_bytes : WORKER_SLICE;
-        any = true;
-    }
-    return any;
-}
-
-static bool work_check(struct storage_worker *w)
-{
-    uint32_t checked = 0;
-    struct slot *s;
-
-    while (checked < WORKER_SLICE && (s = list_pop(&w->arrived))) {
-        checked += s->req.len;
-        storage_object_check(s->object, &s->req, s->at);
-        slot_release(w, s);
-    }
-    return checked > 0;
-}
-
-static void work_submit(struct storage_worker *w)
-{
-    int64_t now = 0;
-    int ret = 0;
-
-    while (w->in_flight < w->o.depth && w->ready.head && ret == 0) {
-        struct slot *s = list_pop(&w->ready);
-
-        if (now == 0)
-            now = clock_now_ns();
-        if (s->object->in_flight++ == 0)
-            s->object->busy_since_ns = now;
-        w->in_flight++;
-        w->queued = true;
-        ret = w->io->ops->submit(w->io, &s->req);
-    }
-    if (ret == 0 && w->queued)
-        ret = w->io->ops->kick(w->io);
-    w->queued = false;
-    if (ret < 0)
-        worker_break(w, ret);
-}
-
-static void slot_done(struct storage_worker *w, struct slot *s)
-{
-    struct storage_object *ob = s->object;
-
-    w->in_flight--;
-    if (--ob->in_flight == 0)
-        ob->op->device_ns += s->req.done_ns - ob->busy_since_ns;
-    atomic_fetch_add_explicit(&w->io_ns, s->req.done_ns - s->req.start_ns, memory_order_relaxed);
-    atomic_fetch_add_explicit(&w->ios, 1, memory_order_relaxed);
-    if (s->req.result < 0) /* past the end of a file: more was asked than is stored */
-        object_fail(w, ob, s->req.result == -ENODATA ? -EINVAL : s->req.result);
-    if (ob->op->verb == TIER_READ && ob->op->verify != TIER_VERIFY_NONE && s->req.result == 0)
-        list_push(&w->arrived, s);
-    else
-        slot_release(w, s);
-}
-
-/* Completions that are there, or, with wait, the first that comes. */
-static void work_reap(struct storage_worker *w, bool wait)
-{
-    struct io_req *done[WORKER_REAP_MAX];
-    int n = w->io->ops->reap(w->io, done, WORKER_REAP_MAX, wait ? INT64_MAX : 0);
-
-    if (n < 0 && w->broken == 0)
-        worker_break(w, n);
-    for (int i = 0; i < n && w->broken == 0; i++) {
-        if (done[i]->call == IO_TRANSFER)
-            slot_done(w, done[i]->owner);
-        else
-            call_done(w, done[i]->owner);
-    }
-}
-
-static void ring_bell(struct storage_worker *w)
-{
-    if (w->finished == 0)
-        return;
-    w->finished = 0;
-    bell_ring(w->o.bell);
-}
-
-/* A broken engine serves nothing any more. */
-static bool worker_refuse(struct storage_worker *w)
-{
-    struct tier_op *op = spsc_pop(w->in);
-
-    if (!op)
-        return false;
-    op->status = w->broken;
-    op->device_ns = 0;
-    op_finish(w, op);
-    return true;
-}
-
-/*
- * One step of whatever is to do, the device first: its slots are refilled after every piece of work
- * of ours, so none stays empty for longer than a chunk takes to fill or check.
- */
-static bool worker_step(struct storage_worker *w)
-{
-    bool any;
-
-    if (w->broken < 0)
-        return worker_refuse(w);
-    if (w->in_flight + w->calls > 0)
-        work_reap(w, false);
-    any = work_begin(w);
-    any |= work_prepare(w);
-    work_submit(w);
-    return work_check(w) || any;
-}
-
-/* For a completion or for more to do. A broken engine cannot wait. */
-static void worker_wait(struct storage_worker *w)
-{
-    if (w->broken < 0)
-        clock_sleep_until(clock_now_ns() + WORKER_BROKEN_NS, 0);
-    else
-        work_reap(w, true);
-}
-
-static void *worker_run(void *arg)
-{
-    struct storage_worker *w = arg;
-
-    while (!atomic_load_explicit(&w->stop, memory_order_acquire)) {
-        bool busy = worker_step(w);
-
-        ring_bell(w);
-        if (!busy && !atomic_load_explicit(&w->stop, memory_order_acquire)) {
-            worker_wait(w);
-            ring_bell(w);
-        }
-    }
-    pthread_mutex_lock(&w->stop_lock);
-    pthread_mutex_unlock(&w->stop_lock);
-    w->io->ops->close(w->io); /* here: a ring belongs to the thread that used it */
-    return NULL;
-}
-
-/* ---- opening and closing, the owner's side ---- */
 
 static int worker_memory(struct storage_worker *w)
 {
@@ -455,23 +38,6 @@ static int worker_memory(struct storage_worker *w)
     return w->pool && w->slots && w->objects && w->in && w->done ? 0 : -ENOMEM;
 }
 
-static void worker_lists(struct storage_worker *w)
-{
-    list_init(&w->ready);
-    list_init(&w->arrived);
-    for (unsigned i = w->slot_count; i-- > 0;) {
-        struct slot *s = &w->slots[i];
-
-        s->req.buf = (char *)w->pool + (size_t)i * w->o.policy.chunk_bytes;
-        s->req.buf_index = (int)i;
-        s->req.owner = s;
-        s->next = w->free_slots;
-        w->free_slots = s;
-    }
-    for (unsigned i = w->object_count; i-- > 0;)
-        object_free(w, &w->objects[i]);
-}
-
 static int worker_engine(struct storage_worker *w, struct err *e)
 {
     const struct storage_policy *p = &w->o.policy;
@@ -483,7 +49,7 @@ static int worker_engine(struct storage_worker *w, struct err *e)
                          .slots = p->files ? w->object_count : 0,
                          .sqpoll = w->o.sqpoll,
                          .iopoll = w->o.iopoll};
-    char why[WORKER_TEXT_CAP / 2];
+    char why[STORAGE_TEXT_CAP / 2];
     const char *more;
     int ret = io_open(&w->io, w->o.engine, &io, why, sizeof why, e);
 
@@ -492,7 +58,7 @@ static int worker_engine(struct storage_worker *w, struct err *e)
     w->file_slots = w->io->ops->open_slots(w->io) >= w->object_count;
     more = w->io->ops->fallbacks(w->io);
     snprintf(w->fallbacks, sizeof w->fallbacks, "%s%s%.*s", why, why[0] && more[0] ? ", " : "",
-             WORKER_TEXT_CAP / 2 - 4, more);
+             STORAGE_TEXT_CAP / 2 - 4, more);
     return 0;
 }
 
@@ -521,11 +87,11 @@ int storage_worker_open(struct storage_worker **out, const struct storage_worker
         ret = err_nomem(e, "storage buffers");
         goto fail;
     }
-    worker_lists(w);
+    storage_thread_prepare(w);
     ret = worker_engine(w, e);
     if (ret < 0)
         goto fail;
-    ret = thread_start(&w->thread, worker_run, w);
+    ret = thread_start(&w->thread, storage_thread_run, w);
     if (ret < 0) {
         w->io->ops->close(w->io);
         err_errno(e, ret, ERR_FAILED, "", "cannot start a storage thread");
