@@ -14,6 +14,9 @@ enum {
 
 struct tier {
     uint64_t capacity, used, objects;
+    uint64_t twice;  /* reserved by races and for nobody, until the tier is empty */
+    uint64_t moved;  /* demoted since the last write began */
+    uint64_t raced;  /* of that what the write under way takes for its own victims */
     uint64_t large;  /* (a) refuses objects above this: large_entry_limit_ratio */
     uint64_t target; /* (b) fills up to this: target_usage_ratio */
     uint64_t low;    /* (c) takes what fits while less is used: 5 % */
@@ -33,6 +36,21 @@ struct hierarchy {
     void *ctx;
     uint64_t dropped, dropped_bytes;
 };
+
+/* What the limits are compared with. */
+static uint64_t taken(const struct tier *t)
+{
+    return t->used + t->twice;
+}
+
+/* A tier that looks full and is empty is counted anew: true, it was. */
+static bool recount(struct tier *t)
+{
+    if (t->objects > 0)
+        return false;
+    t->twice = 0;
+    return true;
+}
 
 /* Limits in bytes: usage is compared with "less than" the rounded-up, sizes with "more than" the
  * rounded-down share, which for integers is the same as comparing with the exact one. */
@@ -164,7 +182,7 @@ static bool room_in_last(struct hierarchy *h, int tier, uint64_t size)
     struct tier *t = &h->tier[tier];
     if (size > t->capacity && tier != TRACE_STORAGE)
         return false;
-    while (t->objects > 0 && (t->used > t->capacity || size > t->capacity - t->used))
+    while ((taken(t) > t->capacity || size > t->capacity - taken(t)) && !recount(t))
         delete_object(h, h->policy->victim(t->order));
     return true;
 }
@@ -184,7 +202,27 @@ static bool demote_victim(struct hierarchy *h, int tier)
     leave(h, number);
     enter(h, t->below, number);
     tell_arrival(h, TRACE_EVICT, TRACE_CLASS_EVICT, o, tier);
+    t->moved += o->size;
     return true;
+}
+
+/* The other write's victims once more: room is made for them below, and nothing comes. */
+static bool demote_raced(struct hierarchy *h, int tier)
+{
+    struct tier *t = &h->tier[tier], *below = &h->tier[t->below];
+    uint64_t size = t->raced;
+    t->raced = 0;
+    if (below->capacity == HIERARCHY_UNLIMITED)
+        return true;
+    if (!make_room(h, t->below, size))
+        return false;
+    below->twice += size;
+    return true;
+}
+
+static bool demote(struct hierarchy *h, int tier)
+{
+    return h->tier[tier].raced > 0 ? demote_raced(h, tier) : demote_victim(h, tier);
 }
 
 /* Rule (d): no demotion for an object that is large for a tier that has room for others. */
@@ -196,19 +234,21 @@ static bool too_big_for_roomy(const struct tier *t, uint64_t size)
 /* Room for size bytes in a tier, by its rules (a) to (e); false: refused. */
 static bool make_room(struct hierarchy *h, int tier, uint64_t size)
 {
-    const struct tier *t = &h->tier[tier];
+    struct tier *t = &h->tier[tier];
     if (t->below == NO_TIER)
         return room_in_last(h, tier, size);
     if (size > t->large)
         return false;
     for (bool first = true;; first = false) {
-        if (size <= t->target && t->used <= t->target - size)
+        if (size <= t->target && taken(t) <= t->target - size)
             return true;
-        if (t->used < t->low && size <= t->capacity - t->used)
+        if (taken(t) < t->low && size <= t->capacity - taken(t))
             return true;
+        if (recount(t))
+            continue;
         if (first && too_big_for_roomy(t, size))
             return false;
-        if (!demote_victim(h, tier))
+        if (!demote(h, tier))
             return false;
     }
 }
@@ -229,10 +269,27 @@ static int reserve(struct hierarchy *h)
     return 0;
 }
 
+void hierarchy_race(struct hierarchy *h)
+{
+    for (int i = 0; i < TRACE_TIERS; i++)
+        h->tier[i].raced = h->tier[i].moved;
+}
+
+/* What the new object finds room in, or NO_TIER. */
+static int find_tier_for_new(struct hierarchy *h, uint64_t size)
+{
+    for (int i = 0; i < TRACE_TIERS; i++)
+        h->tier[i].moved = 0;
+    int tier = find_tier(h, h->top, size);
+    for (int i = 0; i < TRACE_TIERS; i++)
+        h->tier[i].raced = 0;
+    return tier;
+}
+
 int hierarchy_write(struct hierarchy *h, struct ident id, uint64_t size, uint32_t tokens,
                     enum trace_class class)
 {
-    int tier = find_tier(h, h->top, size);
+    int tier = find_tier_for_new(h, size);
     if (tier == NO_TIER) {
         h->dropped++;
         h->dropped_bytes += size;
@@ -280,7 +337,7 @@ static bool may_take(const struct tier *t, uint64_t size)
 {
     if (size > t->large)
         return false;
-    return t->used < t->low || (size <= t->target && t->used <= t->target - size) ||
+    return taken(t) < t->low || (size <= t->target && taken(t) <= t->target - size) ||
            !too_big_for_roomy(t, size);
 }
 

@@ -63,6 +63,13 @@ bool hierarchy_has(const struct hierarchy *h, struct ident id);
  */
 int hierarchy_write(struct hierarchy *h, struct ident id, uint64_t size, uint32_t tokens,
                     enum trace_class class);
+/*
+ * The next write comes before the last one is done and takes the same objects for its victims: of
+ * each tier that has to demote for it, what was demoted for the last write is reserved below once
+ * more, for objects that do not come. The tier below looks fuller by it until it is empty. Without
+ * this call every reservation is made once.
+ */
+void hierarchy_race(struct hierarchy *h);
 /* Drops the object from where it is, if it is anywhere: a Delete. */
 void hierarchy_delete(struct hierarchy *h, struct ident id);
 /* Hints for lookups to come: first step well ahead, second step some lookups later. */

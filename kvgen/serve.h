@@ -88,6 +88,8 @@ struct sim {
     uint32_t writers;      /* places for writers that are taken */
     uint32_t *parked;      /* ring of workers that wait for one */
     uint32_t parked_first, parked_count;
+    uint64_t writer;               /* the request that wrote last, ... */
+    int64_t written_ns;            /* ... and when; kept where writers race */
     int64_t block_tokens;          /* of the blocks last served, ... */
     uint64_t block_size;           /* ... and their bytes */
     struct sim_run run[SIM_TIMES]; /* the last, which may go on */

@@ -79,6 +79,19 @@ is "all reads of a request come before it generates" "$(awk -F, '$2 == "Generate
 is "the phases" "$(awk -F, 'NR > 1 && $6 != "" {print $6}' "$TMP/busy.compat.csv" "$TMP/small.compat.csv" "$TMP/decode.compat.csv" |
     grep -v Phase | sort -u | tr '\n' ' ')" "Decode Evict Prefill "
 
+# Requests that make room at once reserve it twice below: of host memory under a GPU less is used; without another tier
+# above, or with one worker, nothing is different.
+held() { # options...: objects that Tier-1 serves to decode reads
+    "$BIN/kvgen" --model deepseek-v3 --num-users 200 --duration 60 --generation-mode none --gpu-mem-gb 16 --cpu-mem-gb 32 \
+        --disable-prefix-caching "$@" -o - 2>/dev/null | grep -c ',Tier-1,.*,Decode,'
+}
+one=$(held --compat mlperf --workers 1)
+many=$(held --compat mlperf)
+ok "compat: host memory under a GPU holds about half ($many reads, with one worker $one)" test \
+    $((100 * many)) -lt $((60 * one)) -a $((100 * many)) -gt $((15 * one))
+is "not where nothing lies above" "$(held --compat mlperf --gpu-mem-gb 0)" "$(held --compat mlperf --gpu-mem-gb 0 --workers 1)"
+is "plain: each reservation is made once" "$(held)" "$(held --workers 1)"
+
 # At the end the program waits for what its workers have in hand; what waits in the queue is lost.
 requests() { sed -n '/"requests"/,/}/s/.*"'"$2"'": \([0-9]*\),.*/\1/p' "$TMP/$1.csv.json"; }
 ok "plain: requests under way are not completed" test "$(requests busy completed)" -lt "$(requests busy served)"

@@ -10,7 +10,7 @@ command -v jq >/dev/null || skip_all "needs jq"
 # a: conversations in host memory and storage; h: a decode node; i: documents, with a queue that grows.
 compare() { "$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 4 "$@" "$DATA/mlperf_reference" a h i 2>&1; }
 table=$(compare)
-like "everything is compared" "$table" '^within: [0-9]+ of 3[0-9]$'
+like "everything is compared" "$table" '^within: [0-9]+ of 3[0-9]; '
 is "and within its limit" "$(echo "$table" | grep ' NO ')" ""
 for quantity in issued completed rows/Read/Tier-2/Decode bytes/Write/Tier-1/Prefill size_p95 turns_mean hit_rate_all; do
     like "$quantity among it" "$table" "^a +1  $quantity "

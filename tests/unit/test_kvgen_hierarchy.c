@@ -459,6 +459,59 @@ static void hit_returns(void **state)
     hierarchy_free(h);
 }
 
+/* A GPU tier that holds one object and a CPU tier that holds four, of 20 bytes: write i moves i - 1
+ * down. Write 6 races with 5, which moved 4 down: 20 bytes below are reserved for nobody, room for
+ * which 1 leaves, and again 2 for what 6 moves. */
+static void race_reserves_twice(void **state)
+{
+    (void)state;
+    struct hierarchy_opts o = tiers(30, 100, HIERARCHY_UNLIMITED);
+    struct book b;
+    struct hierarchy *h = begin(&b, &o);
+    for (uint64_t i = 1; i <= 5; i++)
+        write_size(h, &b, i, 20);
+    assert_int_equal(b.used[TRACE_CPU], 80);
+    hierarchy_race(h);
+    write_size(h, &b, 6, 20);
+    assert_int_equal(b.used[TRACE_CPU], 60);
+    assert_int_equal(b.tier[2], TRACE_STORAGE);
+    assert_int_equal(b.tier[3], TRACE_CPU);
+    for (uint64_t i = 7; i <= 10; i++) { /* it stays so, one out and one in... */
+        write_size(h, &b, i, 20);
+        assert_int_equal(b.used[TRACE_CPU], 60);
+    }
+    for (uint64_t i = 11; i <= 13; i++) { /* ... and adds up, until nothing is left... */
+        hierarchy_race(h);
+        write_size(h, &b, i, 20);
+    }
+    assert_int_equal(b.used[TRACE_CPU], 20);
+    for (uint64_t i = 14; i <= 16; i++) /* ... and the tier is counted anew */
+        write_size(h, &b, i, 20);
+    assert_int_equal(b.used[TRACE_CPU], 80);
+    hierarchy_free(h);
+}
+
+/* No demotion, no race: neither for the one nor for the other. Nor does one last. */
+static void race_of_one_that_fits(void **state)
+{
+    (void)state;
+    struct hierarchy_opts o = tiers(100, 100, HIERARCHY_UNLIMITED);
+    struct book b;
+    struct hierarchy *h = begin(&b, &o);
+    for (uint64_t i = 1; i <= 5; i++) { /* 5 moves 1 down */
+        hierarchy_race(h);
+        write_size(h, &b, i, 20);
+    }
+    assert_int_equal(b.used[TRACE_CPU], 20);
+    hierarchy_race(h);
+    write_size(h, &b, 6, 0); /* needs no room */
+    hierarchy_race(h);
+    for (uint64_t i = 7; i <= 20; i++) /* 6 moved nothing */
+        write_size(h, &b, i, 20);
+    assert_int_equal(b.used[TRACE_CPU], 80);
+    hierarchy_free(h);
+}
+
 static uint64_t random_capacity(struct rng *r)
 {
     static const uint64_t choice[] = {0, 1, 2, 7, 20, 100, 333, 1000};
@@ -477,14 +530,18 @@ static void random_run(struct rng *r)
     o.policy = policies[rng_below(r, POLICIES)];
     o.promote = rng_chance(r, 0.5);
     uint64_t most = 1 + rng_below(r, 400);
+    double races = rng_chance(r, 0.3) ? rng_unit(r) : 0;
     struct book b;
     struct hierarchy *h = begin(&b, &o);
     for (int step = 0; step < 300; step++) {
         uint64_t id = rng_below(r, MAX_IDS);
         if (b.tier[id] != TRACE_NO_TIER || rng_chance(r, 0.1))
             read_id(h, &b, id);
-        else
+        else {
+            if (rng_chance(r, races))
+                hierarchy_race(h);
             write_size(h, &b, id, rng_below(r, most + 1));
+        }
     }
     hierarchy_free(h);
 }
@@ -513,6 +570,8 @@ int main(void)
         cmocka_unit_test(hit_exchanges),
         cmocka_unit_test(hit_stays),
         cmocka_unit_test(hit_returns),
+        cmocka_unit_test(race_reserves_twice),
+        cmocka_unit_test(race_of_one_that_fits),
         cmocka_unit_test(invariants_on_random_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
