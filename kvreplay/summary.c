@@ -200,10 +200,10 @@ static void json_group(struct jsonout *j, const struct stats_group *g)
 }
 
 /* The pieces of "a; b; c". */
-static void json_fallbacks(struct jsonout *j, const char *text)
+static void json_pieces(struct jsonout *j, const char *key, const char *text)
 {
     char piece[512];
-    jsonout_array(j, "fallbacks");
+    jsonout_array(j, key);
     while (*text) {
         const char *end = strstr(text, "; ");
         size_t n = end ? (size_t)(end - text) : strlen(text);
@@ -229,7 +229,8 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
     jsonout_bool(j, "verifies", info->verifies);
     jsonout_text_value(j, "target", info->target[0] ? info->target : NULL);
     jsonout_text_value(j, "device", info->device[0] ? info->device : NULL);
-    json_fallbacks(j, info->fallbacks);
+    json_pieces(j, "flags", info->flags);
+    json_pieces(j, "fallbacks", info->fallbacks);
     if (room->capacity < UINT64_MAX / 4)
         jsonout_u64(j, "capacity_bytes", room->capacity);
     else

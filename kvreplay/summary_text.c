@@ -58,6 +58,8 @@ static void text_tiers(FILE *out, const struct tiers *t)
         fprintf(out, "%s: %s%s%s%s%s%s\n", trace_tier_text((enum trace_tier)i), info->engine,
                 info->target[0] ? ", " : "", info->target, info->device[0] ? ", " : "",
                 info->device, info->verifies ? "" : ", reads not verified");
+        if (info->flags[0])
+            fprintf(out, "  in force: %s\n", info->flags);
         if (info->fallbacks[0])
             fprintf(out, "  fallbacks: %s\n", info->fallbacks);
     }

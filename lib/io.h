@@ -43,6 +43,7 @@ struct io_req {
 
 struct io_opts {
     unsigned depth;   /* requests in flight at most, 1..16384 */
+    unsigned data;    /* of these, transfers at most; 0: all */
     void *pool;       /* buffers to register, NULL: none */
     size_t buf_bytes; /* size of each buffer in pool */
     unsigned bufs;    /* number of buffers in pool */
@@ -69,6 +70,8 @@ struct io_ops {
     /* Text of what could not be had (", " separated), "" if all: "buffers not registered (ENOMEM)".
      */
     const char *(*fallbacks)(const struct io *io);
+    /* Text of what is in force: "registered buffers; sqpoll". */
+    const char *(*flags)(const struct io *io);
     /* Slots 0.. that requests may name; 0: plain descriptors only. */
     unsigned (*open_slots)(const struct io *io);
     void (*close)(struct io *io); /* no request may be in flight */

@@ -30,7 +30,7 @@ struct psync {
     bool woken, stop;
     unsigned threads;
     pthread_t thread[PSYNC_THREADS_MAX];
-    char fallbacks[64]; /* constant after open */
+    char fallbacks[64], flags[32]; /* constant after open */
 };
 
 static void queue_init(struct psync_queue *q)
@@ -169,7 +169,8 @@ static int psync_open(struct io **out, const struct io_opts *o, struct err *e)
         psync_close(&p->io);
         return err_errno(e, ret, ERR_FAILED, "", "cannot start %u I/O threads", threads);
     }
-    if (threads < o->depth)
+    snprintf(p->flags, sizeof p->flags, "%u threads", threads);
+    if (threads < (o->data ? o->data : o->depth))
         snprintf(p->fallbacks, sizeof p->fallbacks, "%u I/Os at the device at most", threads);
     *out = &p->io;
     return 0;
@@ -251,6 +252,11 @@ static const char *psync_fallbacks(const struct io *io)
     return ((const struct psync *)io)->fallbacks;
 }
 
+static const char *psync_flags(const struct io *io)
+{
+    return ((const struct psync *)io)->flags;
+}
+
 static unsigned psync_open_slots(const struct io *io)
 {
     (void)io;
@@ -265,6 +271,7 @@ const struct io_ops io_psync_ops = {
     .reap = psync_reap,
     .wake = psync_wake,
     .fallbacks = psync_fallbacks,
+    .flags = psync_flags,
     .open_slots = psync_open_slots,
     .close = psync_close,
 };

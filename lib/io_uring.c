@@ -37,7 +37,7 @@ struct uring {
     unsigned slots;           /* for IO_OPENAT */
     bool calls;               /* the ring takes calls; else they are made at submit */
     struct io_req *made;      /* such calls, waiting to be reaped */
-    char fallbacks[URING_TEXT_CAP];
+    char fallbacks[URING_TEXT_CAP], flags[URING_TEXT_CAP];
 };
 
 static void uring_note(struct uring *u, const char *what, int errnum)
@@ -163,6 +163,24 @@ static void uring_close(struct io *io)
     free(u);
 }
 
+static void uring_set_flags(struct uring *u)
+{
+    const struct {
+        bool on;
+        const char *what;
+    } flag[] = {{u->fixed, "registered buffers"},
+                {u->file >= 0 || u->slots, "registered files"},
+                {u->sqpoll, "sqpoll"},
+                {u->iopoll, "iopoll"}};
+    size_t len = 0;
+
+    for (size_t i = 0; i < sizeof flag / sizeof flag[0]; i++) {
+        if (flag[i].on)
+            len += (size_t)snprintf(u->flags + len, sizeof u->flags - len, "%s%s", len ? "; " : "",
+                                    flag[i].what);
+    }
+}
+
 static int uring_open(struct io **out, const struct io_opts *o, struct err *e)
 {
     struct uring *u = calloc(1, sizeof *u);
@@ -192,6 +210,7 @@ static int uring_open(struct io **out, const struct io_opts *o, struct err *e)
         return err_nomem(e, "table of buffers");
     }
     uring_register_files(u, o);
+    uring_set_flags(u);
     *out = &u->io;
     return 0;
 }
@@ -522,6 +541,11 @@ static const char *uring_fallbacks(const struct io *io)
     return ((const struct uring *)io)->fallbacks;
 }
 
+static const char *uring_flags(const struct io *io)
+{
+    return ((const struct uring *)io)->flags;
+}
+
 static unsigned uring_open_slots(const struct io *io)
 {
     return ((const struct uring *)io)->slots;
@@ -535,6 +559,7 @@ const struct io_ops io_uring_ops = {
     .reap = uring_reap,
     .wake = uring_wake,
     .fallbacks = uring_fallbacks,
+    .flags = uring_flags,
     .open_slots = uring_open_slots,
     .close = uring_close,
 };

@@ -42,6 +42,7 @@ static int worker_engine(struct storage_worker *w, struct err *e)
 {
     const struct storage_policy *p = &w->o.policy;
     struct io_opts io = {.depth = w->o.depth + w->object_count,
+                         .data = w->o.depth,
                          .pool = w->pool,
                          .buf_bytes = p->chunk_bytes,
                          .bufs = w->slot_count,
@@ -133,6 +134,11 @@ const char *storage_worker_engine(const struct storage_worker *w)
 const char *storage_worker_fallbacks(const struct storage_worker *w)
 {
     return w->fallbacks;
+}
+
+const char *storage_worker_flags(const struct storage_worker *w)
+{
+    return w->io->ops->flags(w->io);
 }
 
 uint64_t storage_worker_ios(const struct storage_worker *w, int64_t *io_ns)

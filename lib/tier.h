@@ -58,6 +58,7 @@ struct tier_info {
     char target[256];    /* directory, "host memory", "GPU 0" */
     char device[160];    /* model of drive or GPU; "" unknown */
     char fallbacks[512]; /* what was asked and could not be had, "; " between; "" none */
+    char flags[256];     /* what is in force, "; " between; "" nothing to tell */
     uint64_t ios;        /* I/Os finished so far; 0: not counted */
     int64_t io_ns; /* sum of their times in flight: by elapsed time, the mean number in flight */
 };

@@ -131,6 +131,7 @@ static void host_describe(void *state, struct tier_info *info)
     const struct host *h = state;
     info->engine = "memory";
     strcpy(info->target, "host memory");
+    strcpy(info->flags, h->huge ? "huge pages" : "");
     int n = snprintf(info->fallbacks, sizeof info->fallbacks, "%s", h->huge ? "" : "no huge pages");
     uint64_t late = atomic_load(&h->late);
     if (late > 0)

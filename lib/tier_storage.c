@@ -32,7 +32,7 @@ struct tier_storage {
     unsigned threads, next_poll;
     unsigned inside, max_ops;
     struct storage_worker *worker[STORAGE_THREADS_MAX];
-    char target[256], device[160], fallbacks[512];
+    char target[256], device[160], fallbacks[512], flags[256];
 };
 
 static void storage_note(struct tier_storage *t, const char *fmt, ...)
@@ -273,6 +273,7 @@ static void storage_describe(const struct tier *tier, struct tier_info *info)
     memcpy(info->target, t->target, sizeof t->target);
     memcpy(info->device, t->device, sizeof t->device);
     memcpy(info->fallbacks, t->fallbacks, sizeof t->fallbacks);
+    memcpy(info->flags, t->flags, sizeof t->flags);
     for (unsigned i = 0; i < t->threads; i++) {
         int64_t io_ns;
 
@@ -490,27 +491,38 @@ static int storage_prepare(struct tier_storage *t, const struct tier_storage_opt
     return 0;
 }
 
+static void storage_set_flags(struct tier_storage *t, const struct tier_storage_opts *o,
+                              const struct storage_worker_opts *w)
+{
+    const char *engine = storage_worker_flags(t->worker[0]);
+
+    snprintf(t->flags, sizeof t->flags, "%s; %u I/Os of %u KiB; %u ring%s%s%s%s",
+             w->policy.buffered ? "buffered" : "O_DIRECT", o->iodepth, w->policy.chunk_bytes / 1024,
+             t->threads, t->threads > 1 ? "s" : "", engine[0] ? "; " : "", engine,
+             o->sync_objects ? "; objects synced" : "");
+}
+
 /* The I/O slots are split among the workers, never more than iodepth in all. */
 static int storage_start(struct tier_storage *t, const struct tier_storage_opts *o,
                          struct storage_worker_opts *w, struct err *e)
 {
     unsigned threads = o->threads ? o->threads : 1;
-    const char *more;
 
     if (threads > o->iodepth)
         threads = o->iodepth;
     while (t->threads < threads) {
+        const char *more;
         int ret;
 
         w->depth = o->iodepth / threads + (t->threads < o->iodepth % threads);
         ret = storage_worker_open(&t->worker[t->threads], w, e);
         if (ret < 0)
             return ret;
-        t->threads++;
+        more = storage_worker_fallbacks(t->worker[t->threads++]);
+        if (more[0] && !strstr(t->fallbacks, more)) /* a later one may lack what is short */
+            storage_note(t, "%s", more);
     }
-    more = storage_worker_fallbacks(t->worker[0]);
-    if (more[0])
-        storage_note(t, "%s", more);
+    storage_set_flags(t, o, w);
     return 0;
 }
 

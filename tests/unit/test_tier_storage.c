@@ -156,13 +156,32 @@ static void test_uring(void **state)
     lives(*state, o, 16, 200);
 }
 
+/* What an open tier says of fallbacks besides that of O_DIRECT, which some file systems lack; NULL:
+ * nothing. */
+static void is_said(struct fixture *f, struct tier_storage_opts o, const char *what)
+{
+    struct tier_info info;
+
+    open_tier(f, o);
+    f->tier->ops->describe(f->tier, &info);
+    if (what)
+        assert_non_null(strstr(info.fallbacks, what));
+    else
+        assert_null(strstr(info.fallbacks, "at most"));
+    assert_non_null(strstr(info.flags, strncmp(info.fallbacks, "no O_DIRECT", 11) ? "O_DIRECT; "
+                                                                                  : "buffered; "));
+    close_tier(f);
+}
+
 static void test_psync(void **state)
 {
     struct tier_storage_opts o = ordinary();
 
     o.engine = IO_PSYNC;
     lives(*state, o, 32, 400);
+    is_said(*state, o, NULL); /* as many threads as I/Os, though calls need more */
     o.iodepth = 100;
+    is_said(*state, o, "64 I/Os at the device at most");
     o.threads = 3;
     lives(*state, o, 32, 200);
 }
@@ -221,6 +240,7 @@ static void test_large(void **state)
     assert_false(after.simulated);
     assert_true(after.verifies);
     assert_string_equal(after.target, target_path(f->target));
+    assert_non_null(strstr(after.flags, " I/Os of 1024 KiB; 1 ring"));
     close_tier(f);
 }
 
