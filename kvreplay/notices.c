@@ -49,7 +49,9 @@ void notices_failed(struct notices *n, const struct row *r)
 {
     char key[NOTICES_KEY];
     if (r->t.status == TRACE_ABSENT) {
-        notices_line(n, "row %llu: the object is not there", (unsigned long long)r->number + 1);
+        notices_line(n, "row %llu (%s %s, key %s): the object is not there",
+                     (unsigned long long)r->number + 1, trace_tier_text(r->t.tier),
+                     trace_op_text(r->t.op), notices_key(r, key));
         return;
     }
     if (n->failed++ >= NOTICES_MAX)

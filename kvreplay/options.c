@@ -458,6 +458,22 @@ static int options_check_spin(struct options *o, struct err *e)
                    o->spin);
 }
 
+/* --gpu-bandwidth and --gpu-latency are those of a GPU that is simulated. */
+static int options_check_gpu(const struct opt_parser *p, const struct options *o, struct err *e)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < o->tier_engine.count && rc == 0; i++) {
+        if (o->tier_engine.item[i][0] == '0')
+            rc = opt_refuse(p, e, "has no meaning with another engine under tier 0",
+                            "gpu-bandwidth", "gpu-latency", (char *)NULL);
+    }
+    if (rc == 0 && strcmp(o->gpu, "auto") != 0 && strcmp(o->gpu, "off") != 0)
+        rc = opt_refuse(p, e, "is of a simulated GPU, and a real one is required (--gpu)",
+                        "gpu-bandwidth", "gpu-latency", (char *)NULL);
+    return rc;
+}
+
 static int options_check_mode(const struct opt_parser *p, const struct options *o, struct err *e)
 {
     int rc = 0;
@@ -470,6 +486,8 @@ static int options_check_mode(const struct opt_parser *p, const struct options *
                         (char *)NULL);
     if (rc == 0)
         rc = options_check_served(p, o, e);
+    if (rc == 0)
+        rc = options_check_gpu(p, o, e);
     if (rc == 0 && o->null)
         rc = opt_refuse(p, e, "has no meaning with --null", "ceiling", "nvme", "compress-ratio",
                         "dedup-ratio", "layout", "destroy-data", "tier-engine", "keep", "gpu",

@@ -37,8 +37,10 @@ static int sim_servers(struct tier_sim_opts *sim, const char *text)
 
 static int sim_part(struct tier_sim_opts *sim, char *part)
 {
-    if (strncmp(part, "bw=", 3) == 0)
-        return units_parse_bandwidth(part + 3, &sim->bytes_per_s);
+    if (strncmp(part, "bw=", 3) == 0) {
+        int rc = units_parse_bandwidth(part + 3, &sim->bytes_per_s);
+        return rc == 0 && sim->bytes_per_s == 0 ? -ERANGE : rc;
+    }
     if (strncmp(part, "lat=", 4) == 0)
         return units_parse_duration(part + 4, &sim->latency_ns);
     if (strncmp(part, "servers=", 8) == 0)

@@ -19,7 +19,7 @@ interrupted() {
     wait "$pid"
 }
 
-plan 55
+plan 66
 interrupted INT
 is "SIGINT: exit 130" $? 130
 ok "the result file is whole" zstd -tq "$TMP/r.csv.zst"
@@ -70,6 +70,17 @@ not_ok "and nothing was made" test -e "$TMP/g"
 fails "a word that is no GPU" 2 '--gpu: some: expected' --gpu some --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
 fails "a simulated tier without servers" 2 '--tier-engine: .*expected' --tier-engine 2=sim:servers=0 -o /dev/null "$TMP/t.csv"
 fails "a stall without a length" 2 '--tier-engine: .*expected' --tier-engine 2=sim:stall=1s -o /dev/null "$TMP/t.csv"
+fails "a simulated tier that never ends" 2 '--tier-engine: .*expected' --tier-engine 2=sim:bw=0 -o /dev/null "$TMP/t.csv"
+fails "the speed of a GPU that is none" 2 '--gpu-bandwidth: has no meaning with another engine' --gpu-bandwidth 1GB/s \
+    --tier-engine 0=mem --tier-engine 2=null -o /dev/null "$TMP/t.csv"
+fails "the speed of a real GPU" 2 '--gpu-latency: is of a simulated GPU' --gpu-latency 1us --gpu require \
+    --tier-engine 2=null -o /dev/null "$TMP/t.csv"
+printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Read,5,Tier-2,nobody,Decode\n' >"$TMP/absent.csv"
+fails "an object that is not there" 1 'row 1 \(Tier-2 Read, key nobody\): the object is not there' --on-absent fail \
+    --tier-engine 2=mem -o /dev/null "$TMP/absent.csv"
+exits "threads instead of a ring" 0 "$BIN/kvreplay" --nvme "$TMP/d" --ioengine psync --iodepth 8 --limit 10 --sync object -o /dev/null "$TMP/t.csv"
+like "what is in force" "$(cat "$TMP/stderr")" 'in force: .*; 8 I/Os of 1024 KiB; 1 ring; [0-9]+ threads; objects synced'
+unlike "is no fallback" "$(cat "$TMP/stderr")" 'I/Os at the device at most'
 fails "two things under one tier" 2 '--nvme: has no meaning' --nvme "$TMP/g" --tier-engine 2=null -o /dev/null "$TMP/t.csv"
 
 # No room: what was needed and what is free, from a pipe where the peak is not known.
