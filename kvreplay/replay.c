@@ -215,6 +215,7 @@ static int replay_open_reader(struct replay *r, size_t window, struct err *e)
 static void replay_began(void *ctx, int64_t zero_ns)
 {
     struct replay *r = ctx;
+    tiers_began(&r->tiers);
     show_began(&r->show, zero_ns);
 }
 

@@ -216,6 +216,21 @@ static void json_pieces(struct jsonout *j, const char *key, const char *text)
     jsonout_end(j);
 }
 
+/* Of the engine: I/Os from when it gave them to the kernel until it saw that they were done. */
+static void json_ios(struct jsonout *j, const struct summary *s, unsigned i)
+{
+    const struct tiers *t = s->tiers;
+
+    if (t->info[i].ios == 0 || s->elapsed_ns <= 0) {
+        jsonout_null(j, "ios");
+        jsonout_null(j, "mean_ios_in_flight");
+        return;
+    }
+    jsonout_u64(j, "ios", t->info[i].ios - t->ios_before[i]);
+    jsonout_f64(j, "mean_ios_in_flight",
+                (double)(t->info[i].io_ns - t->io_ns_before[i]) / (double)s->elapsed_ns);
+}
+
 static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
 {
     static const char *const name[STATS_OPS] = {"read", "write", "delete"};
@@ -236,6 +251,7 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
     else
         jsonout_null(j, "capacity_bytes");
     jsonout_u64(j, "peak_bytes", room->peak);
+    json_ios(j, s, i);
     for (unsigned op = 0; op < STATS_OPS; op++) {
         struct stats_group sum;
         jsonout_object(j, name[op]);
@@ -370,6 +386,7 @@ static void json_kernel(struct jsonout *j, const struct summary *s)
         jsonout_u64(j, "device_write_bytes", s->after.write_bytes - s->before.write_bytes);
         jsonout_u64(j, "device_read_ios", s->after.read_ios - s->before.read_ios);
         jsonout_u64(j, "device_write_ios", s->after.write_ios - s->before.write_ios);
+        jsonout_f64(j, "device_queue_s", (double)(s->after.queue_ms - s->before.queue_ms) / 1e3);
     } else {
         jsonout_null(j, "device_read_bytes");
         jsonout_null(j, "device_write_bytes");

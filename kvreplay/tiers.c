@@ -246,6 +246,15 @@ void tiers_describe(struct tiers *t)
     }
 }
 
+void tiers_began(struct tiers *t)
+{
+    tiers_describe(t);
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        t->ios_before[i] = t->info[i].ios;
+        t->io_ns_before[i] = t->info[i].io_ns;
+    }
+}
+
 unsigned tiers_threads(const struct tiers *t)
 {
     unsigned n = 0;

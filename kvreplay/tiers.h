@@ -38,6 +38,8 @@ struct tiers {
     bool exact[TRACE_TIERS];     /* room is known from a survey or an option */
     struct tier *tier[TRACE_TIERS];
     struct tier_info info[TRACE_TIERS];
+    uint64_t ios_before[TRACE_TIERS]; /* of info, when the clock started */
+    int64_t io_ns_before[TRACE_TIERS];
     bool verifies[TRACE_TIERS];
     struct storage storage;
 };
@@ -55,6 +57,8 @@ int tiers_open(struct tiers *t, const struct options *o, const struct survey *su
                struct bell *bell, struct err *e);
 /* Asks the open engines again what they are and what they had to do without. */
 void tiers_describe(struct tiers *t);
+/* The clock starts: what the engines have moved so far is no part of the run. */
+void tiers_began(struct tiers *t);
 /* Threads that serve operations, of all engines. */
 unsigned tiers_threads(const struct tiers *t);
 /* Room on the target, of which kept_bytes are held by adopted objects; refuses a target too small

@@ -337,6 +337,8 @@ static bool worker_step(struct storage_worker *w)
         return worker_refuse(w);
     if (w->in_flight + w->calls > 0)
         work_reap(w, false);
+    if (w->ready.head) /* what was filled ahead, before more is */
+        work_submit(w);
     any = work_begin(w);
     any |= work_prepare(w);
     work_submit(w);

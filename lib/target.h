@@ -76,9 +76,10 @@ struct target_device {
     bool counted;   /* kernel counters exist */
 };
 void target_device(int fd, struct target_device *d);
-/* Bytes and I/Os that the device has read and written since boot (/sys/block/NAME/stat). */
+/* Bytes and I/Os that the device has read and written since boot, and the sum of the times that
+ * these were in its queue (/sys/block/NAME/stat). */
 struct target_counters {
-    uint64_t read_ios, read_bytes, write_ios, write_bytes;
+    uint64_t read_ios, read_bytes, write_ios, write_bytes, queue_ms;
 };
 int target_counters(const struct target_device *d, struct target_counters *c);
 

@@ -98,8 +98,9 @@ int target_counters(const struct target_device *d, struct target_counters *c)
         return -ENODEV;
     snprintf(path, sizeof path, "/sys/block/%s/stat", d->name);
     read_line(path, line, sizeof line);
-    if (sscanf(line, "%" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64, &c->read_ios,
-               &read_sectors, &c->write_ios, &write_sectors) != 4)
+    if (sscanf(line,
+               "%" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %*u %*u %" SCNu64,
+               &c->read_ios, &read_sectors, &c->write_ios, &write_sectors, &c->queue_ms) != 5)
         return -ENODEV;
     c->read_bytes = read_sectors * DEVICE_SECTOR;
     c->write_bytes = write_sectors * DEVICE_SECTOR;

@@ -1,0 +1,29 @@
+#!/bin/sh
+# kvreplay_ios.t - what the summary says of the I/Os beneath Tier-2: as many as the objects have chunks, those of populating left
+# out, never more in flight than --iodepth, nearly as many when there is enough to do, and one by one where the load is so.
+# A bug looked like this: a depth that was asked for and not held, which no figure showed.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+tier2() { python3 -c 'import json, sys; print([t for t in json.load(open(sys.argv[1]))["tiers"] if t["tier"] == "Tier-2"][0][sys.argv[2]])' "$TMP/summary.json" "$1"; }
+# rows OP N: N operations on objects of 4 MiB.
+rows() { awk -v op="$1" -v n="$2" 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"; for (i = 0; i < n; i++) printf "0,%s,4194304,Tier-2,k%d,Decode\n", op, i % 8 }'; }
+rows Write 8 >"$TMP/w.csv"
+rows Read 64 >"$TMP/r.csv"
+
+plan 12
+for layout in files slab; do
+    exits "$layout: reads" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --chunk-size 512KiB --iodepth 4 -o "$TMP/o.csv" \
+        --summary "$TMP/summary.json" "$TMP/r.csv"
+    is "$layout: an I/O for each chunk, of the reads only" "$(tier2 ios)" 512
+    q=$(tier2 mean_ios_in_flight)
+    ok "$layout: some in flight, 4 at most ($q)" awk "BEGIN { exit !($q > 0.5 && $q <= 4) }"
+done
+exits "object by object, chunk by chunk" 0 "$BIN/kvreplay" --nvme "$TMP/d" --inflight 1 --chunk-size 4MiB --iodepth 4 -o "$TMP/o.csv" \
+    --summary "$TMP/summary.json" "$TMP/w.csv"
+is "one I/O for each" "$(tier2 ios)" 8
+q=$(tier2 mean_ios_in_flight)
+ok "one in flight at most ($q)" awk "BEGIN { exit !($q > 0 && $q <= 1) }"
+exits "an engine without I/Os" 0 "$BIN/kvreplay" --tier-engine 2=null -o "$TMP/o.csv" --summary "$TMP/summary.json" "$TMP/w.csv"
+is "counts none" "$(tier2 ios)" None
+is "and has none in flight" "$(tier2 mean_ios_in_flight)" None
