@@ -36,8 +36,9 @@ KVREPLAY  := kvreplay options autoscale search each replay survey capacity tiers
              summary_text
 KVSTAT    := kvstat options inputs scan agg groups order occupancy requests_run requests series reuse run figures \
              assess leaves runs document answer folders stats headline compare reference verify hgrm columns gnuplot plot \
-             report_text report_cells report_assess report_series report_reuse report_compare report_table \
-             report_verify report_json report_csv report_plot report_columns report_fio report_mlperf report_xlsx xlsx output
+             report_text report_cells report_times report_requests report_assess report_series report_reuse report_compare \
+             report_table report_verify report_json report_csv report_plot report_columns report_fio report_mlperf report_xlsx \
+             xlsx output
 KVPRECOND := kvprecond options place plan fill worker steady rounds show report_text report_json
 
 PROGRAMS := kvgen kvreplay kvstat kvprecond

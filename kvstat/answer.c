@@ -139,7 +139,6 @@ static int add_report(struct answer *a, const struct scan *scan, const char *con
         rc = put_report(a, &f, e);
     }
     reuse_free(reuse);
-    run_free(&run);
     return rc;
 }
 

@@ -110,7 +110,6 @@ static int gather_reference(struct answer *a, struct runs *runs, const struct in
         figures_compute(&f, files, 1, scan, &run, a->targets);
         rc = runs_add(runs, &f, e);
     }
-    run_free(&run);
     scan_free(scan);
     return rc;
 }

@@ -8,20 +8,41 @@
 #include "kvstat/figures.h"
 #include "kvstat/report_cells.h"
 
-static const char *const whole[] = {"throughput.wall.generated_tokens_per_s",
-                                    "throughput.storage.generated_tokens_per_s",
-                                    "throughput.tier2.tokens_per_s",
-                                    "throughput.wall.bytes_per_s",
-                                    "throughput.wall.ops_per_s",
-                                    "cache.lookups.all.hit_rate",
-                                    "cache.read_amplification",
-                                    "requests.end_to_end_ms.mean",
-                                    "requests.end_to_end_ms.p50",
-                                    "requests.end_to_end_ms.p95",
-                                    "requests.end_to_end_ms.p99"};
-static const char *const of_group[] = {".gib_per_s",      ".service_us.mean", ".service_us.p50",
-                                       ".service_us.p95", ".service_us.p99",  ".device_us.mean",
-                                       ".device_us.p95",  ".device_us.p99"};
+#define GROUPS "groups."
+
+struct entry {
+    const char *name; /* of a group's figure: how it ends */
+    struct headline headline;
+};
+
+static const struct entry whole[] = {
+    {"throughput.wall.generated_tokens_per_s",
+     {"generated, wall clock", "Throughput and cache", " tok/s", HEADLINE_NUMBER, false}},
+    {"throughput.storage.generated_tokens_per_s",
+     {"generated, storage time", "Throughput and cache", " tok/s", HEADLINE_NUMBER, false}},
+    {"throughput.tier2.tokens_per_s",
+     {"KV through Tier-2", "Throughput and cache", " tok/s", HEADLINE_NUMBER, false}},
+    {"throughput.wall.bytes_per_s",
+     {"bytes moved", "Throughput and cache", "/s", HEADLINE_BYTES, false}},
+    {"throughput.wall.ops_per_s",
+     {"operations", "Throughput and cache", "/s", HEADLINE_NUMBER, false}},
+    {"cache.lookups.all.hit_rate",
+     {"hit rate of all lookups", "Throughput and cache", "", HEADLINE_SHARE, false}},
+    {"cache.read_amplification",
+     {"tokens read per generated", "Throughput and cache", "", HEADLINE_NUMBER, false}},
+    {"requests.end_to_end_ms.mean", {"end to end, mean", "Requests", "", HEADLINE_MS, false}},
+    {"requests.end_to_end_ms.p50", {"end to end, p50", "Requests", "", HEADLINE_MS, false}},
+    {"requests.end_to_end_ms.p95", {"end to end, p95", "Requests", "", HEADLINE_MS, false}},
+    {"requests.end_to_end_ms.p99", {"end to end, p99", "Requests", "", HEADLINE_MS, false}}};
+static const struct entry of_group[] = {
+    {".gib_per_s", {"bandwidth", "", "/s", HEADLINE_GIB, true}},
+    {".service_us.mean", {"service, mean", "", "", HEADLINE_US, true}},
+    {".service_us.p50", {"service, p50", "", "", HEADLINE_US, true}},
+    {".service_us.p95", {"service, p95", "", "", HEADLINE_US, true}},
+    {".service_us.p99", {"service, p99", "", "", HEADLINE_US, true}},
+    {".device_us.mean", {"device, mean", "", "", HEADLINE_US, true}},
+    {".device_us.p95", {"device, p95", "", "", HEADLINE_US, true}},
+    {".device_us.p99", {"device, p99", "", "", HEADLINE_US, true}}};
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -29,19 +50,37 @@ static bool ends_with(const char *text, const char *end)
     return len >= tail && strcmp(text + len - tail, end) == 0;
 }
 
-bool headline_is(const char *name)
+static const struct entry *find(const char *name)
 {
     for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
-        if (strcmp(name, whole[i]) == 0)
-            return true;
+        if (strcmp(name, whole[i].name) == 0)
+            return &whole[i];
     /* Generate, Miss and Delete rows move nothing. */
-    if (strncmp(name, "groups.", 7) != 0 || strstr(name, "/Generate/") || strstr(name, "/Miss/") ||
-        strstr(name, "/Delete/"))
-        return false;
+    if (strncmp(name, GROUPS, strlen(GROUPS)) != 0 || strstr(name, "/Generate/") ||
+        strstr(name, "/Miss/") || strstr(name, "/Delete/"))
+        return NULL;
     for (size_t i = 0; i < sizeof(of_group) / sizeof(of_group[0]); i++)
-        if (ends_with(name, of_group[i]))
-            return true;
-    return false;
+        if (ends_with(name, of_group[i].name))
+            return &of_group[i];
+    return NULL;
+}
+
+bool headline_is(const char *name)
+{
+    return find(name) != NULL;
+}
+
+void headline_of(struct headline *h, const char *name)
+{
+    const struct entry *entry = find(name);
+    *h = entry->headline;
+    if (!h->of_group)
+        return;
+    snprintf(h->section, sizeof(h->section), "%.*s",
+             (int)(strlen(name) - strlen(GROUPS) - strlen(entry->name)), name + strlen(GROUPS));
+    for (char *p = h->section; *p; p++)
+        if (*p == '/')
+            *p = ' ';
 }
 
 /* The percentile that the name ends with; 0: the mean, UINT32_MAX: something else. */
@@ -88,5 +127,6 @@ const struct hist *headline_hist(const struct scan *scan, const char *name, uint
         return NULL;
     if (strncmp(name, "requests.end_to_end_ms.", 23) == 0)
         return requests_totals(scan->requests)->metric[REQUESTS_END_TO_END];
-    return strncmp(name, "groups.", 7) == 0 ? group_hist(scan, name + 7) : NULL;
+    return strncmp(name, GROUPS, strlen(GROUPS)) == 0 ? group_hist(scan, name + strlen(GROUPS))
+                                                      : NULL;
 }

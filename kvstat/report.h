@@ -16,7 +16,8 @@ void report_text(FILE *out, const struct figures *f);
 /* Adds the members of the report (files, elapsed_s, rows, groups...) to the object that is open. */
 void report_json(struct jsonout *j, const struct figures *f);
 
-/* Reuse distances: a section of the text. */
+/* Sections of the text: requests, reuse distances. */
+void report_requests_text(FILE *out, const struct figures *f);
 void report_reuse_text(FILE *out, const struct reuse *r);
 
 /* The time series: a table of the text, the member series of the JSON, and the members of its i-th
@@ -74,9 +75,9 @@ bool report_xlsx(struct xlsx *x, const struct runs *r, const struct runs *series
 /* CSV: a header and a row a run; errors stay in out. */
 void report_csv(FILE *out, const struct runs *r);
 
-/* The verdict: a section of the text, the member assessment of the JSON. */
+/* The verdict: a section of the text, the member assessment of the JSON. valid: of the run. */
 struct assess;
-void report_assess_text(FILE *out, const struct assess *a);
+void report_assess_text(FILE *out, const struct assess *a, bool valid);
 void report_assess_json(struct jsonout *j, const struct assess *a);
 
 #endif

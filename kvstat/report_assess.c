@@ -22,10 +22,11 @@ static const char *value(char *buf, const struct assess_criterion *c, double v)
     return buf;
 }
 
-void report_assess_text(FILE *out, const struct assess *a)
+void report_assess_text(FILE *out, const struct assess *a, bool valid)
 {
     char target[CELL], actual[CELL], service[CELL], rate[CELL];
-    fprintf(out, "\nProfile %s: %s\n", assess_profile_names[a->profile], word(a->verdict));
+    fprintf(out, "\nProfile %s: %s%s\n", assess_profile_names[a->profile], word(a->verdict),
+            valid ? "" : " - of a run that is NOT VALID");
     if (a->count == 0)
         fprintf(out, "  nothing in the file that it judges\n");
     else

@@ -14,13 +14,23 @@ const char *cell_count(char *buf, uint64_t count)
     return units_format_count(buf, CELL, count);
 }
 
+const char *cell_rows(char *buf, uint64_t count)
+{
+    char number[32];
+    snprintf(buf, CELL, "%s row%s", units_format_count(number, sizeof(number), count),
+             count == 1 ? "" : "s");
+    return buf;
+}
+
 const char *cell_number(char *buf, double v)
 {
     double a = fabs(v);
+    char count[32];
     if (!isfinite(v))
         snprintf(buf, CELL, "-");
     else if (a >= 999.5 && a < 1e18)
-        units_format_count(buf, CELL, (uint64_t)llround(a));
+        snprintf(buf, CELL, "%s%s", v < 0 ? "-" : "",
+                 units_format_count(count, sizeof(count), (uint64_t)llround(a)));
     else if (v == 0)
         snprintf(buf, CELL, "0");
     else if (a < 0.0005 || a >= 1e18)

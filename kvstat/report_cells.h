@@ -14,6 +14,7 @@ enum {
 };
 
 const char *cell_count(char *buf, uint64_t count); /* "1,234,567" */
+const char *cell_rows(char *buf, uint64_t count);  /* "1 row", "1,234 rows" */
 const char *cell_number(char *buf, double v);      /* three or more digits: "0.123", "1,234" */
 const char *cell_bytes(char *buf, double bytes);   /* "1.50 GiB" */
 const char *cell_seconds(char *buf, double s);     /* "12.3 s" */

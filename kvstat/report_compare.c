@@ -9,7 +9,8 @@
 #include "kvstat/report_cells.h"
 #include "kvstat/stats.h"
 
-#define NAME_WIDTH 46
+#define NAME_WIDTH    26
+#define CHANGED_WIDTH 46
 
 static const char *share(char *buf, double v)
 {
@@ -20,46 +21,98 @@ static const char *share(char *buf, double v)
     return buf;
 }
 
+/* A value of the figure, with its unit. */
+static const char *cell(char *buf, const struct headline *h, double v)
+{
+    static const double scale[] = {[HEADLINE_BYTES] = 1,
+                                   [HEADLINE_GIB] = 1024.0 * 1024 * 1024,
+                                   [HEADLINE_US] = 1e3,
+                                   [HEADLINE_MS] = 1e6};
+    size_t len;
+    if (h->kind == HEADLINE_SHARE)
+        snprintf(buf, CELL, "%.2f %%", 100 * v);
+    else if (h->kind == HEADLINE_NUMBER)
+        cell_number(buf, v);
+    else if (h->kind == HEADLINE_BYTES || h->kind == HEADLINE_GIB)
+        cell_bytes(buf, v * scale[h->kind]);
+    else
+        cell_time(buf, v * scale[h->kind], true);
+    if (!isfinite(v))
+        snprintf(buf, CELL, "-");
+    len = strlen(buf);
+    if (isfinite(v))
+        snprintf(buf + len, CELL - len, "%s", h->unit);
+    return buf;
+}
+
 static const char *text_of(const struct runs *r, size_t run, const char *name)
 {
     size_t figure = runs_find(r, name);
     return figure < runs_figures(r) ? runs_text(r, run, figure) : "";
 }
 
+static double number_of(const struct runs *r, size_t run, const char *name)
+{
+    size_t figure = runs_find(r, name);
+    return figure < runs_figures(r) ? runs_number(r, run, figure) : NAN;
+}
+
 static void put_runs(FILE *out, const struct runs *r)
 {
+    char rows[CELL], elapsed[CELL];
     for (size_t run = 0; run < runs_count(r); run++) {
         const char *status = text_of(r, run, "assessment.status");
         const char *profile = text_of(r, run, "assessment.profile");
-        fprintf(out, "  %s: %s rows over %s s%s%s%s%s%s%s\n", text_of(r, run, "files"),
-                text_of(r, run, "rows"), text_of(r, run, "elapsed_s"), profile[0] ? "; " : "",
-                profile, profile[0] ? ": " : "",
-                status[0]    ? status
-                : profile[0] ? "NOT KNOWN"
-                             : "",
-                strcmp(text_of(r, run, "cut"), "true") == 0 ? "; CUT" : "",
-                strcmp(text_of(r, run, "run.valid"), "false") == 0 ? "; NOT VALID" : "");
+        fprintf(out, "  %s: %s over %s", text_of(r, run, "files"),
+                cell_rows(rows, (uint64_t)number_of(r, run, "rows")),
+                cell_seconds(elapsed, number_of(r, run, "elapsed_s")));
+        if (profile[0])
+            fprintf(out, "; %s: %s", profile, status[0] ? status : "NOT KNOWN");
+        if (strcmp(text_of(r, run, "cut"), "true") == 0)
+            fprintf(out, "; CUT");
+        if (strcmp(text_of(r, run, "run.valid"), "false") == 0)
+            fprintf(out, "; NOT VALID");
+        fputc('\n', out);
+    }
+}
+
+/* ---- trials ---- */
+
+static void put_trials_header(FILE *out, const char *section)
+{
+    fprintf(out, "\n%-*s %6s %14s %14s %8s %28s\n", NAME_WIDTH + 2, section, "trials", "mean",
+            "deviation", "cv", "95 % interval");
+}
+
+static void put_trial_figures(FILE *out, const struct runs *r, bool of_group)
+{
+    struct headline h = {0}, last = {0};
+    char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL];
+    for (size_t i = 0; i < runs_figures(r); i++) {
+        struct stats_sample s = runs_sample(r, i);
+        if (!headline_is(runs_name(r, i)) || s.n == 0)
+            continue;
+        headline_of(&h, runs_name(r, i));
+        if (h.of_group != of_group)
+            continue;
+        if (strcmp(last.section, h.section) != 0)
+            put_trials_header(out, h.section);
+        last = h;
+        fprintf(out, "  %-*s %6zu %14s %14s %8s %13s  %13s\n", NAME_WIDTH, h.label, s.n,
+                cell(a, &h, s.mean), cell(b, &h, s.sd), share(c, s.cv), cell(d, &h, s.low),
+                cell(e, &h, s.high));
     }
 }
 
 void report_trials_text(FILE *out, const struct runs *r)
 {
-    char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL];
     fprintf(out, "%zu trials\n", runs_count(r));
     put_runs(out, r);
-    fprintf(out, "\n%-*s %6s %11s %10s %8s %23s\n", NAME_WIDTH, "figure", "trials", "mean",
-            "deviation", "cv", "95 % interval");
-    for (size_t i = 0; i < runs_figures(r); i++) {
-        struct stats_sample s = runs_sample(r, i);
-        if (!headline_is(runs_name(r, i)) || s.n == 0)
-            continue;
-        fprintf(out, "%-*s %6zu %11s %10s %8s %11s %11s\n", NAME_WIDTH, runs_name(r, i), s.n,
-                cell_number(a, s.mean), cell_number(b, s.sd), share(c, s.cv), cell_number(d, s.low),
-                cell_number(e, s.high));
-    }
+    put_trial_figures(out, r, false);
+    put_trial_figures(out, r, true);
     fprintf(out,
             "\nMean, standard deviation, coefficient of variation and 95 %% confidence interval "
-            "of the mean over trials.\nThe unit is in the name; all figures: --json.\n");
+            "of the mean over trials.\nAll figures: --json.\n");
 }
 
 void report_trials_json(struct jsonout *j, const struct runs *r)
@@ -109,22 +162,63 @@ static void put_conclusion(FILE *out, const struct compare *c)
             "of each, the base's by repeating --compare.\n");
 }
 
+static void put_figure_header(FILE *out, const char *section, int width)
+{
+    fprintf(out, "\n%-*s %14s %14s %10s %9s  %s\n", width + 2, section, "base", "new", "change",
+            "p", "verdict");
+}
+
+static void put_figure(FILE *out, const struct compare_figure *f, const struct headline *h,
+                       const char *label, int width)
+{
+    char a[CELL], b[CELL], d[CELL], p[CELL];
+    fprintf(out, "  %-*.*s %14s %14s %10s %9s  %s\n", width, width, label, cell(a, h, f->base),
+            cell(b, h, f->new), share(d, f->change), cell_number(p, f->p), verdict(f));
+}
+
+/* What a reader looks for, in one place. */
+static void put_changed(FILE *out, const struct compare *c)
+{
+    bool any = false;
+    for (size_t i = 0; i < c->count; i++) {
+        struct headline h;
+        char label[sizeof(h.section) + sizeof(h.label) + 2];
+        if (!c->figure[i].changed)
+            continue;
+        if (!any)
+            put_figure_header(out, "Changed", CHANGED_WIDTH);
+        any = true;
+        headline_of(&h, c->figure[i].name);
+        snprintf(label, sizeof(label), "%s: %s", h.section, h.label);
+        put_figure(out, &c->figure[i], &h, label, CHANGED_WIDTH);
+    }
+}
+
+static void put_figures(FILE *out, const struct compare *c, bool of_group)
+{
+    struct headline h = {0}, last = {0};
+    for (size_t i = 0; i < c->count; i++) {
+        headline_of(&h, c->figure[i].name);
+        if (h.of_group != of_group)
+            continue;
+        if (strcmp(last.section, h.section) != 0)
+            put_figure_header(out, h.section, NAME_WIDTH);
+        last = h;
+        put_figure(out, &c->figure[i], &h, h.label, NAME_WIDTH);
+    }
+}
+
 void report_compare_text(FILE *out, const struct compare *c, const struct runs *base,
                          const struct runs *new)
 {
-    char a[CELL], b[CELL], d[CELL], p[CELL];
     fprintf(out, "Base:\n");
     put_runs(out, base);
     fprintf(out, "New:\n");
     put_runs(out, new);
-    fprintf(out, "\n%-*s %12s %12s %10s %9s  %s\n", NAME_WIDTH, "figure", "base", "new", "change",
-            "p", "verdict");
-    for (size_t i = 0; i < c->count; i++) {
-        const struct compare_figure *f = &c->figure[i];
-        fprintf(out, "%-*s %12s %12s %10s %9s  %s\n", NAME_WIDTH, f->name, cell_number(a, f->base),
-                cell_number(b, f->new), share(d, f->change), cell_number(p, f->p), verdict(f));
-    }
     put_conclusion(out, c);
+    put_changed(out, c);
+    put_figures(out, c, false);
+    put_figures(out, c, true);
 }
 
 static void put_files(struct jsonout *j, const char *key, const struct runs *r)

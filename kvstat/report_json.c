@@ -168,6 +168,33 @@ static void put_run_tiers(struct jsonout *j, const struct run *r)
     jsonout_end(j);
 }
 
+static void put_kernel(struct jsonout *j, const struct run *r)
+{
+    if (r->device_read_bytes < 0 && r->device_write_bytes < 0 && isnan(r->page_cache_share)) {
+        jsonout_null(j, "kernel");
+        return;
+    }
+    jsonout_object(j, "kernel");
+    put_known(j, "device_read_bytes", r->device_read_bytes);
+    put_known(j, "device_write_bytes", r->device_write_bytes);
+    jsonout_f64(j, "page_cache_resident_share", r->page_cache_share);
+    jsonout_end(j);
+}
+
+static void put_autoscaling(struct jsonout *j, const struct run_autoscaling *a)
+{
+    if (!a->known) {
+        jsonout_null(j, "autoscaling");
+        return;
+    }
+    jsonout_object(j, "autoscaling");
+    put_word(j, "mode", a->mode);
+    put_known(j, "users", a->users);
+    jsonout_f64(j, "throughput_tokens_per_s", a->tokens_per_s);
+    put_word(j, "reason", a->reason);
+    jsonout_end(j);
+}
+
 static void put_run(struct jsonout *j, const struct run *r)
 {
     if (!r->known) {
@@ -191,10 +218,8 @@ static void put_run(struct jsonout *j, const struct run *r)
     else
         jsonout_bool(j, "valid", r->valid == 1);
     put_word(j, "why_invalid", r->why_invalid);
-    if (r->autoscaling)
-        jsonout_raw(j, "autoscaling", r->autoscaling, strlen(r->autoscaling));
-    else
-        jsonout_null(j, "autoscaling");
+    put_kernel(j, r);
+    put_autoscaling(j, &r->autoscaling);
     jsonout_end(j);
 }
 
@@ -347,6 +372,7 @@ static void put_requests(struct jsonout *j, const struct figures *f)
     }
     jsonout_object(j, "requests");
     jsonout_u64(j, "count", f->requests->count);
+    jsonout_u64(j, "failed", f->requests->failed);
     jsonout_u64(j, "counted_in_parts", f->requests->cut);
     jsonout_text_value(j, "end_to_end_from", f->requests->with_arrival ? "arrival" : "first_start");
     jsonout_f64(j, "context_tokens_mean", f->context_tokens_mean);

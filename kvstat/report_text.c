@@ -1,16 +1,13 @@
-/* The figures for reading: the run and what bounds it first, then rates, tiers, cache and requests.
- * Sections without anything to say are left out; what is not known is a dash. */
+/* The figures for reading: the run and what bounds it first, then rates and requests, then tiers
+ * and cache in detail. Sections without anything to say are left out; what is not known is a dash.
+ */
 #include <math.h>
 #include <string.h>
 
 #include "kvstat/report.h"
 #include "kvstat/report_cells.h"
+#include "kvstat/report_times.h"
 #include "lib/units.h"
-
-static void heading(FILE *out, const char *title, const char *note)
-{
-    fprintf(out, "\n%s%s%s\n", title, note[0] ? " - " : "", note);
-}
 
 static void put_title(FILE *out, const struct figures *f)
 {
@@ -18,8 +15,8 @@ static void put_title(FILE *out, const struct figures *f)
     for (size_t i = 0; i < f->file_count; i++)
         fprintf(out, "%s%s", i ? ", " : "",
                 strcmp(f->files[i], "-") == 0 ? "standard input" : f->files[i]);
-    fprintf(out, ": %s%s, %s rows over %s of %s time\n", f->file_count > 1 ? "pooled, " : "",
-            f->result ? "replay results" : "trace", cell_count(rows, f->totals->rows),
+    fprintf(out, ": %s%s, %s over %s of %s time\n", f->file_count > 1 ? "pooled, " : "",
+            f->result ? "replay results" : "trace", cell_rows(rows, f->totals->rows),
             cell_seconds(elapsed, f->elapsed_s), f->result ? "replay" : "simulated");
     if (f->scan->cut)
         fprintf(out, "The file is CUT: this is what stands before the cut.\n");
@@ -45,6 +42,34 @@ static void put_run_tiers(FILE *out, const struct run *r)
         fputc('\n', out);
 }
 
+static void put_kernel(FILE *out, const struct run *r)
+{
+    char read[CELL], written[CELL];
+    if (r->device_read_bytes < 0 && r->device_write_bytes < 0)
+        return;
+    fprintf(out, "Device       %s read and %s written, by the kernel's count",
+            cell_bytes(read, r->device_read_bytes < 0 ? NAN : (double)r->device_read_bytes),
+            cell_bytes(written, r->device_write_bytes < 0 ? NAN : (double)r->device_write_bytes));
+    if (!isnan(r->page_cache_share))
+        fprintf(out, "; page cache holds %.1f %% of the objects", 100 * r->page_cache_share);
+    fputc('\n', out);
+}
+
+static void put_autoscaling(FILE *out, const struct run_autoscaling *a)
+{
+    char users[CELL], rate[CELL];
+    if (!a->known)
+        return;
+    fprintf(out, "Autoscaling  %s: ", a->mode);
+    if (a->users < 0)
+        fprintf(out, "no number of users found");
+    else
+        fprintf(out, "%s users", cell_count(users, (uint64_t)a->users));
+    if (!isnan(a->tokens_per_s))
+        fprintf(out, ", %s tokens/s", cell_number(rate, a->tokens_per_s));
+    fprintf(out, "%s%s\n", a->reason[0] ? "; " : "", a->reason);
+}
+
 static void put_run(FILE *out, const struct run *r)
 {
     if (!r->known)
@@ -66,6 +91,8 @@ static void put_run(FILE *out, const struct run *r)
     if (r->valid >= 0)
         fprintf(out, "Validity     %s%s%s\n", r->valid ? "valid" : "NOT VALID",
                 r->why_invalid[0] ? ": " : "", r->why_invalid);
+    put_kernel(out, r);
+    put_autoscaling(out, &r->autoscaling);
 }
 
 static void put_bottleneck(FILE *out, const struct figures *f)
@@ -122,7 +149,7 @@ static void put_throughput(FILE *out, const struct figures *f)
     char a[CELL], b[CELL], c[CELL], note[96];
     if (t->io_ops == 0 && t->generate_rows == 0)
         return;
-    heading(out, "Throughput", f->result ? "" : "in simulated time: what the load asks for");
+    times_heading(out, "Throughput", f->result ? "" : "in simulated time: what the load asks for");
     fprintf(out, "  %-28s %14s/s         %s read, %s written\n", "bytes moved",
             cell_bytes(a, f->bytes_per_s), cell_bytes(b, (double)t->read_bytes),
             cell_bytes(c, (double)t->write_bytes));
@@ -171,71 +198,49 @@ static void put_volume(FILE *out, const struct figures *f, const char *label, in
     fputc('\n', out);
 }
 
-/* Percentiles of a table whose longest row has so many samples: the higher ones would be dashes. */
-static unsigned told_percentiles(uint64_t most)
-{
-    unsigned n = 1;
-    while (n < FIGURES_PERCENTILES &&
-           (double)most * (1000000.0 - figures_percentiles[n].ppm) >= 1e6)
-        n++;
-    return n;
-}
-
-static uint64_t more(uint64_t most, const struct hist *h)
-{
-    return h && hist_count(h) > most ? hist_count(h) : most;
-}
-
-static void put_times_header(FILE *out, const char *label, int width, unsigned percentiles)
-{
-    fprintf(out, "  %-*s %11s %8s %8s", width, label, "samples", "mean", "min");
-    for (unsigned i = 0; i < percentiles; i++)
-        fprintf(out, " %8s", figures_percentiles[i].label);
-    fprintf(out, " %8s\n", "max");
-}
-
-static void put_times(FILE *out, const char *label, int width, const struct hist *h,
-                      unsigned percentiles)
-{
-    char a[CELL], b[CELL], c[CELL];
-    if (!h || hist_count(h) == 0)
-        return;
-    if (hist_max(h) == 0) {
-        fprintf(out, "  %-*s %11s %8s\n", width, label, cell_count(a, hist_count(h)), "all 0");
-        return;
-    }
-    fprintf(out, "  %-*s %11s %8s %8s", width, label, cell_count(a, hist_count(h)),
-            cell_time(b, hist_mean(h), true), cell_time(c, (double)hist_min(h), true));
-    for (unsigned i = 0; i < percentiles; i++)
-        fprintf(out, " %8s", cell_percentile(a, h, figures_percentiles[i].ppm));
-    fprintf(out, " %8s\n", cell_time(a, (double)hist_max(h), true));
-}
-
 /* Generate and Miss rows move nothing: requests and cache tell of them. */
 static bool is_shown(const struct group *g)
 {
     return g->metric[GROUP_SIZE] || g->failed > 0;
 }
 
+/* What the groups of a table are, for its headings. */
+struct table {
+    const char *title, *label, *by;
+    enum group_metric last; /* of those that have a table of times */
+};
+
 static void put_metric_table(FILE *out, struct groups *groups, enum group_metric m,
-                             const char *title, int width)
+                             const struct table *t, int width)
 {
+    static const struct {
+        const char *title, *note;
+    } times[GROUP_METRICS] = {
+        [GROUP_SERVICE] = {"Service time", "of a whole object, from its start to its completion"},
+        [GROUP_WAIT] = {"Wait", "from when the schedule wanted it to its start"},
+        [GROUP_RESPONSE] = {"Response time", "wait and service: what a user would have felt"},
+        [GROUP_DEVICE] = {"Device time", "the part of service in which I/O or copy was in flight"}};
     size_t n = groups_sort(groups);
     unsigned by = groups_by(groups);
     uint64_t most = 0;
     bool any = false;
     for (size_t i = 0; i < n; i++)
         if (is_shown(groups_at(groups, i)))
-            most = more(most, groups_at(groups, i)->metric[m]);
+            most = times_most(most, groups_at(groups, i)->metric[m]);
     for (size_t i = 0; i < n; i++) {
         const struct group *g = groups_at(groups, i);
         char label[LABEL];
         if (!g->metric[m] || !is_shown(g))
             continue;
-        if (!any)
-            put_times_header(out, title, width, told_percentiles(most));
+        if (!any) {
+            char title[64];
+            snprintf(title, sizeof(title), "%s%s", times[m].title, t->by);
+            times_heading(out, title, times[m].note);
+            times_header(out, t->label, width, times_percentiles(most));
+        }
         any = true;
-        put_times(out, cell_label(label, &g->key, by), width, g->metric[m], told_percentiles(most));
+        times_row(out, cell_label(label, &g->key, by), width, g->metric[m],
+                  times_percentiles(most));
     }
 }
 
@@ -250,17 +255,13 @@ static int label_width(struct groups *groups, const char *title)
     return (int)width;
 }
 
-/* A table of volumes, and one of times for each metric up to last. */
-static void put_groups(FILE *out, const struct figures *f, struct groups *groups, const char *title,
-                       enum group_metric last)
+/* A table of volumes, and one of each metric's times. */
+static void put_groups(FILE *out, const struct figures *f, struct groups *groups,
+                       const struct table *t)
 {
-    static const char *const times[] = {[GROUP_SERVICE] = "service",
-                                        [GROUP_WAIT] = "wait",
-                                        [GROUP_RESPONSE] = "response",
-                                        [GROUP_DEVICE] = "device"};
     size_t n = groups_sort(groups);
     unsigned by = groups_by(groups);
-    int width = label_width(groups, "response");
+    int width = label_width(groups, t->label);
     bool any = false;
     for (size_t i = 0; i < n; i++) {
         const struct group *g = groups_at(groups, i);
@@ -268,14 +269,14 @@ static void put_groups(FILE *out, const struct figures *f, struct groups *groups
         if (!is_shown(g))
             continue;
         if (!any) {
-            heading(out, title, "");
-            put_volume_header(out, "volume", width);
+            times_heading(out, t->title, "");
+            put_volume_header(out, t->label, width);
         }
         any = true;
         put_volume(out, f, cell_label(label, &g->key, by), width, g, by);
     }
-    for (unsigned m = GROUP_SERVICE; any && m <= last; m++)
-        put_metric_table(out, groups, (enum group_metric)m, times[m], width);
+    for (unsigned m = GROUP_SERVICE; any && m <= t->last; m++)
+        put_metric_table(out, groups, (enum group_metric)m, t, width);
 }
 
 static void put_hit_rates(FILE *out, const struct figures *f)
@@ -285,9 +286,10 @@ static void put_hit_rates(FILE *out, const struct figures *f)
     char a[CELL], b[CELL], c[CELL];
     if (f->lookup[FIGURES_ALL].lookups == 0)
         return;
-    heading(out, "Cache hits",
-            f->lookup[FIGURES_ALL].known ? "reads that are no eviction, and misses"
-                                         : "the file records no misses: hit rates are not known");
+    times_heading(out, "Cache hits",
+                  f->lookup[FIGURES_ALL].known
+                      ? "reads that are no eviction, and misses"
+                      : "the file records no misses: hit rates are not known");
     fprintf(out, "  %-16s %13s %13s %13s %10s\n", "class", "lookups", "hits", "misses", "hit rate");
     for (unsigned i = 0; i < FIGURES_LOOKUPS; i++) {
         if (f->lookup[i].lookups == 0)
@@ -302,28 +304,9 @@ static void put_hit_rates(FILE *out, const struct figures *f)
     }
 }
 
-static void put_tiers(FILE *out, const struct figures *f)
+static void put_ratios(FILE *out, const struct figures *f)
 {
-    char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL], g[CELL], h[CELL];
-    bool any = false;
-    for (unsigned t = 0; t < TRACE_TIERS; t++) {
-        if (!f->tier[t].used)
-            continue;
-        if (!any) {
-            heading(out, "Tier contents",
-                    "from the sizes of rows: writes less deletions and moves");
-            fprintf(out, "  %-8s %11s %11s %11s %12s %12s %12s %12s\n", "tier", "capacity", "peak",
-                    "at the end", "objects peak", "moved down", "taken in", "deleted");
-        }
-        any = true;
-        fprintf(out, "  %-8s %11s %11s %11s %12s %12s %12s %12s\n", trace_tier_text(t),
-                cell_bytes(a, f->tier[t].capacity_bytes),
-                cell_bytes(b, (double)f->scan->occupancy.tier[t].peak_bytes),
-                cell_bytes(c, f->tier[t].final_bytes),
-                cell_count(d, (uint64_t)f->scan->occupancy.tier[t].peak_objects),
-                cell_count(e, f->totals->evict_ops[t]), cell_count(g, f->totals->offload_ops[t]),
-                cell_count(h, f->tier[t].delete_ops));
-    }
+    char a[CELL];
     if (!isnan(f->read_write_ratio))
         fprintf(out, "  read/write ratio %s (bytes)", cell_number(a, f->read_write_ratio));
     if (!isnan(f->read_amplification))
@@ -333,66 +316,66 @@ static void put_tiers(FILE *out, const struct figures *f)
         fputc('\n', out);
 }
 
-static void put_sla_columns(FILE *out, const struct figures *f, unsigned q)
+enum {
+    MOVED_DOWN,
+    TAKEN_IN,
+    MOVED_UP,
+    DELETED,
+    MOVES
+};
+
+static uint64_t moves_of(const struct figures *f, unsigned tier, unsigned move)
 {
-    double count = (double)f->requests->qos[q].count;
-    double share = (double)f->requests->qos[q].within_target / count;
-    if (f->requests->with_arrival < f->requests->count)
-        fprintf(out, " %11s %10s  %s\n", "-", "-", "not known");
-    else
-        fprintf(out, " %8.0f ms %8.2f %%  %s\n", f->targets[q].ms[0], 100 * share,
-                share >= FIGURES_COMPLIANCE ? "met" : "NOT MET");
+    const struct agg_totals *t = f->totals;
+    return move == MOVED_DOWN ? t->evict_ops[tier]
+           : move == TAKEN_IN ? t->offload_ops[tier]
+           : move == MOVED_UP ? t->promote_ops[tier]
+                              : f->tier[tier].delete_ops;
 }
 
-static void put_qos(FILE *out, const struct figures *f)
+static bool has_contents(const struct figures *f, unsigned tier)
 {
+    bool any = f->scan->occupancy.tier[tier].peak_objects > 0;
+    for (unsigned m = 0; m < MOVES; m++)
+        any |= moves_of(f, tier, m) > 0;
+    return f->tier[tier].used && any;
+}
+
+/* Columns of moves that no tier saw are left out. */
+static void put_tiers(FILE *out, const struct figures *f)
+{
+    static const char *const titles[MOVES] = {"moved down", "taken in", "promoted in", "deleted"};
+    uint64_t moves[MOVES] = {0};
+    char a[CELL], b[CELL], c[CELL], d[CELL];
     bool any = false;
-    for (unsigned q = 0; q < TRACE_QOSES; q++) {
-        const struct hist *h = f->requests->qos[q].metric[REQUESTS_END_TO_END];
-        char a[CELL];
-        if (!h)
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        for (unsigned m = 0; m < MOVES; m++)
+            moves[m] += moves_of(f, t, m);
+    for (unsigned t = 0; t < TRACE_TIERS; t++) {
+        if (!has_contents(f, t))
             continue;
-        if (!any)
-            fprintf(out, "  %-13s %11s %8s %8s %8s %8s %8s %11s %10s\n", "end to end by",
-                    "requests", "p50", "p95", "p99", "p99.9", "max", "target p95", "within it");
-        any = true;
-        fprintf(out, "  %-13s %11s", trace_qos_text(q), cell_count(a, hist_count(h)));
-        for (unsigned i = 0; i < FIGURES_PERCENTILES - 1; i++) {
-            uint32_t ppm = figures_percentiles[i].ppm;
-            if (ppm != 900000)
-                fprintf(out, " %8s", cell_percentile(a, h, ppm));
+        if (!any) {
+            times_heading(out, "Tier contents",
+                          "from the sizes of rows: writes less deletions and moves");
+            fprintf(out, "  %-8s %11s %11s %11s %12s", "tier", "capacity", "peak", "at the end",
+                    "objects peak");
+            for (unsigned m = 0; m < MOVES; m++)
+                if (moves[m])
+                    fprintf(out, " %11s", titles[m]);
+            fputc('\n', out);
         }
-        fprintf(out, " %8s", cell_time(a, (double)hist_max(h), true));
-        put_sla_columns(out, f, q);
+        any = true;
+        fprintf(out, "  %-8s %11s %11s %11s %12s", trace_tier_text(t),
+                cell_bytes(a, f->tier[t].capacity_bytes),
+                cell_bytes(b, (double)f->scan->occupancy.tier[t].peak_bytes),
+                cell_bytes(c, f->tier[t].final_bytes),
+                cell_count(d, (uint64_t)f->scan->occupancy.tier[t].peak_objects));
+        for (unsigned m = 0; m < MOVES; m++)
+            if (moves[m])
+                fprintf(out, " %11s", cell_count(a, moves_of(f, t, m)));
+        fputc('\n', out);
     }
-}
-
-static void put_requests(FILE *out, const struct figures *f)
-{
-    static const char *const labels[REQUESTS_METRICS] = {"end to end", "queue", "storage",
-                                                         "generation"};
-    char a[CELL];
-    if (!f->requests_known)
-        return;
-    heading(out, "Requests",
-            !f->result                      ? "in simulated time, from arrival"
-            : f->requests->with_arrival > 0 ? "from arrival, on the replay's clock"
-                                            : "unscheduled: from their first start");
-    const struct hist *whole = f->requests->metric[REQUESTS_END_TO_END];
-    if (!whole || hist_max(whole) == 0) {
-        fprintf(out, "  %s requests, none of which takes any time here\n",
-                cell_count(a, f->requests->count));
-        return;
-    }
-    unsigned percentiles = told_percentiles(hist_count(whole));
-    put_times_header(out, "time", 13, percentiles);
-    for (unsigned m = 0; m < REQUESTS_METRICS; m++)
-        if (f->requests->metric[m] && hist_max(f->requests->metric[m]) > 0)
-            put_times(out, labels[m], 13, f->requests->metric[m], percentiles);
-    put_qos(out, f);
-    if (f->requests->cut > 0)
-        fprintf(out, "  %s requests had rows too far apart and are counted in parts.\n",
-                cell_count(a, f->requests->cut));
+    put_ratios(out, f);
 }
 
 static void put_legend(FILE *out, const struct figures *f)
@@ -400,7 +383,7 @@ static void put_legend(FILE *out, const struct figures *f)
     if (f->totals->rows == 0)
         return;
     fprintf(out, "\nSizes are powers of two (1 GiB = 2^30 bytes).%s\n",
-            f->result ? " Latencies cover whole objects: their sizes stand beside." : "");
+            f->result ? " Latencies are of whole objects, whose sizes stand above them." : "");
     if (f->result || f->requests_known)
         fprintf(
             out,
@@ -409,23 +392,26 @@ static void put_legend(FILE *out, const struct figures *f)
 
 void report_text(FILE *out, const struct figures *f)
 {
+    static const struct table operations = {"Tiers and operations", "operation", "", GROUP_DEVICE},
+                              phases = {"Phases", "phase", " by phase", GROUP_SERVICE},
+                              groups = {"Groups of --by", "group", " by group", GROUP_DEVICE};
     struct groups *asked = agg_groups(f->scan->agg);
     put_title(out, f);
     put_run(out, f->run);
     put_bottleneck(out, f);
     put_failures(out, f);
     if (f->assess)
-        report_assess_text(out, f->assess);
+        report_assess_text(out, f->assess, f->run->valid != 0);
     put_throughput(out, f);
-    put_groups(out, f, agg_by_tier_op(f->scan->agg), "Tiers and operations", GROUP_DEVICE);
-    put_groups(out, f, agg_by_phase(f->scan->agg), "Phases", GROUP_SERVICE);
-    if (groups_by(asked) != GROUPS_DEFAULT)
-        put_groups(out, f, asked, "Groups of --by", GROUP_DEVICE);
+    report_requests_text(out, f);
+    put_groups(out, f, agg_by_tier_op(f->scan->agg), &operations);
     put_hit_rates(out, f);
     put_tiers(out, f);
     if (f->reuse)
         report_reuse_text(out, f->reuse);
-    put_requests(out, f);
+    put_groups(out, f, agg_by_phase(f->scan->agg), &phases);
+    if (groups_by(asked) != GROUPS_DEFAULT)
+        put_groups(out, f, asked, &groups);
     if (f->scan->series && !series_is_auto(f->scan->series))
         report_series_text(out, f);
     put_legend(out, f);

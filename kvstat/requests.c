@@ -156,10 +156,11 @@ static int count_request(struct requests *r, struct requests_sums *s)
     t->count++;
     t->cut += mark_closed(r, s->id);
     t->qos[s->qos].count++;
-    if (s->last_ns < s->first_ns)
-        return 0; /* none of its rows was started */
+    t->with_arrival += arrival != TRACE_NONE;
+    t->failed += s->failed;
+    if (s->failed || s->last_ns < s->first_ns)
+        return 0; /* nothing that a user got, or none of its rows was started */
     if (arrival != TRACE_NONE) {
-        t->with_arrival++;
         value[REQUESTS_QUEUE] = s->first_ns > arrival ? agg_add_ns(s->first_ns, -arrival) : 0;
         s->part_ns[REQUESTS_PART_QUEUE] = value[REQUESTS_QUEUE];
     }
@@ -291,6 +292,7 @@ int requests_merge(struct requests *into, const struct requests *from)
     const struct requests_totals *f = &from->t;
     t->count += f->count;
     t->cut += f->cut;
+    t->failed += f->failed;
     t->with_arrival += f->with_arrival;
     t->end_to_end_ns += f->end_to_end_ns;
     for (unsigned p = 0; p < REQUESTS_PARTS; p++)

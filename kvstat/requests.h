@@ -46,8 +46,9 @@ enum requests_part {
 };
 
 struct requests_totals {
-    uint64_t count;        /* requests, or what was seen of them */
-    uint64_t cut;          /* counted again after a gap beyond the window */
+    uint64_t count;  /* requests, or what was seen of them */
+    uint64_t cut;    /* counted again after a gap beyond the window */
+    uint64_t failed; /* with a row that is corrupt or an errno: in no time and within no target */
     uint64_t with_arrival; /* whose arrival on the clock of the rows is known */
     double end_to_end_ns, part_ns[REQUESTS_PARTS]; /* sums */
     struct {

@@ -182,6 +182,8 @@ int requests_run_add(struct requests_run *r, const struct trace_row *rows, size_
             (s->arrival_ns == TRACE_NONE || row->arrival_ns < s->arrival_ns))
             s->arrival_ns = row->arrival_ns;
         s->generated |= row->op == TRACE_GENERATE;
+        s->failed |= row->status != TRACE_OK && row->status != TRACE_ABSENT &&
+                     row->status != TRACE_NO_STATUS;
         if (r->result)
             add_result_row(r, s, row);
         else
@@ -209,6 +211,7 @@ void requests_sums_merge(struct requests_sums *into, const struct requests_sums 
         into->qos = from->qos;
     into->generated |= from->generated;
     into->served |= from->served;
+    into->failed |= from->failed;
 }
 
 void requests_clock_merge(struct requests_clock *into, const struct requests_clock *from)

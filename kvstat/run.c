@@ -2,13 +2,11 @@
  * in it is optional, since files of other programs and older versions have less. */
 #include "kvstat/run.h"
 
-#include <errno.h>
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/jsonin.h"
-#include "lib/jsonout.h"
 
 #define MAX_SUMMARY_BYTES ((size_t)64 << 20)
 
@@ -82,27 +80,23 @@ static void take_validity(struct run *r, const struct jsonin_v *root)
     err_make_harmless(r->why_invalid);
 }
 
-/* The part of a replay's answer to "how many users": kept as it is. */
-static int take_autoscaling(struct run *r, const struct jsonin_v *root)
+static void take_f64(double *out, const struct jsonin_v *root, const char *path)
 {
-    const struct jsonin_v *v = jsonin_get(root, "autoscaling");
-    double throughput;
-    int64_t users;
-    if (!v || r->autoscaling)
-        return 0;
-    struct jsonout *j = jsonout_create();
-    if (!j)
-        return -ENOMEM;
-    jsonout_text_value(j, "mode", jsonin_text(jsonin_get(v, "mode"), NULL));
-    if (jsonin_i64(jsonin_get(v, "users"), &users) == 0)
-        jsonout_i64(j, "users", users);
-    if (jsonin_f64(jsonin_get(v, "throughput_tokens_per_s"), &throughput) == 0)
-        jsonout_f64(j, "throughput_tokens_per_s", throughput);
-    jsonout_text_value(j, "reason", jsonin_text(jsonin_get(v, "reason"), NULL));
-    const char *text = jsonout_text(j, false);
-    r->autoscaling = text ? strdup(text) : NULL;
-    jsonout_free(j);
-    return r->autoscaling ? 0 : -ENOMEM;
+    double v;
+    if (isnan(*out) && jsonin_f64(jsonin_get(root, path), &v) == 0)
+        *out = v;
+}
+
+/* A replay's answer to "how many users". */
+static void take_autoscaling(struct run_autoscaling *a, const struct jsonin_v *v)
+{
+    if (!v || a->known)
+        return;
+    a->known = true;
+    take_text(a->mode, sizeof(a->mode), v, PATHS("mode"));
+    take_text(a->reason, sizeof(a->reason), v, PATHS("reason"));
+    take_i64(&a->users, v, PATHS("users"));
+    take_f64(&a->tokens_per_s, v, "throughput_tokens_per_s");
 }
 
 /* A recorded trace has its own users; the option then stands at a default without meaning. */
@@ -112,7 +106,7 @@ static bool users_simulated(const struct jsonin_v *root)
     return !source || strcmp(source, "users") == 0;
 }
 
-static int take_document(struct run *r, const struct jsonin_v *root, struct err *e)
+static void take_document(struct run *r, const struct jsonin_v *root)
 {
     r->known = true;
     r->seed_known = r->seed_known || jsonin_u64(jsonin_get(root, "seed"), &r->seed) == 0;
@@ -126,7 +120,10 @@ static int take_document(struct run *r, const struct jsonin_v *root, struct err 
               PATHS("options.generation-mode", "generation_mode"));
     take_tiers(r, jsonin_get(root, "tiers"));
     take_validity(r, root);
-    return take_autoscaling(r, root) < 0 ? err_nomem(e, "summary") : 0;
+    take_i64(&r->device_read_bytes, root, PATHS("kernel.device_read_bytes"));
+    take_i64(&r->device_write_bytes, root, PATHS("kernel.device_write_bytes"));
+    take_f64(&r->page_cache_share, root, "kernel.page_cache_resident_share");
+    take_autoscaling(&r->autoscaling, jsonin_get(root, "autoscaling"));
 }
 
 static int take_json(struct run *r, const char *json, const char *where, struct err *e)
@@ -136,7 +133,7 @@ static int take_json(struct run *r, const char *json, const char *where, struct 
         return 0;
     int rc = jsonin_parse(&doc, json, strlen(json), where, e);
     if (rc == 0)
-        rc = take_document(r, jsonin_root(doc), e);
+        take_document(r, jsonin_root(doc));
     jsonin_free(doc);
     return rc;
 }
@@ -146,7 +143,7 @@ static int take_file(struct run *r, const char *path, struct err *e)
     struct jsonin *doc = NULL;
     int rc = jsonin_load(&doc, path, MAX_SUMMARY_BYTES, e);
     if (rc == 0)
-        rc = take_document(r, jsonin_root(doc), e);
+        take_document(r, jsonin_root(doc));
     jsonin_free(doc);
     return rc;
 }
@@ -154,8 +151,15 @@ static int take_file(struct run *r, const char *path, struct err *e)
 int run_read(struct run *r, const char *summary_path, const char *summary, const char *provenance,
              struct err *e)
 {
-    *r = (struct run){
-        .users = -1, .tensor_parallel = -1, .num_gpus = -1, .bytes_per_token = -1, .valid = -1};
+    *r = (struct run){.users = -1,
+                      .tensor_parallel = -1,
+                      .num_gpus = -1,
+                      .bytes_per_token = -1,
+                      .valid = -1,
+                      .device_read_bytes = -1,
+                      .device_write_bytes = -1,
+                      .page_cache_share = NAN,
+                      .autoscaling = {.users = -1, .tokens_per_s = NAN}};
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         r->capacity_bytes[t] = r->simulated[t] = -1;
     int rc = summary_path ? take_file(r, summary_path, e) : 0;
@@ -164,10 +168,4 @@ int run_read(struct run *r, const char *summary_path, const char *summary, const
     if (rc == 0)
         rc = take_json(r, provenance, "provenance frame", e);
     return rc;
-}
-
-void run_free(struct run *r)
-{
-    free(r->autoscaling);
-    r->autoscaling = NULL;
 }

@@ -9,6 +9,14 @@
 #include "lib/err.h"
 #include "lib/trace.h"
 
+/* What kvreplay --autoscale found. */
+struct run_autoscaling {
+    bool known;
+    char mode[16], reason[160];
+    int64_t users;       /* -1: none found */
+    double tokens_per_s; /* NAN: not known */
+};
+
 /* Plain values. Numbers are -1 and texts empty where nothing is known. */
 struct run {
     bool known; /* anything at all */
@@ -17,17 +25,17 @@ struct run {
     uint64_t seed;
     bool seed_known; /* any number is a seed */
     int64_t users, tensor_parallel, num_gpus, bytes_per_token;
-    int64_t capacity_bytes[TRACE_TIERS]; /* 0: unlimited storage or no such tier */
-    int valid;                           /* 1, 0, -1: not a replay */
-    int simulated[TRACE_TIERS];          /* 1, 0, -1 */
-    char *autoscaling;                   /* JSON, NULL: none; freed by run_free */
+    int64_t capacity_bytes[TRACE_TIERS];           /* 0: unlimited storage or no such tier */
+    int valid;                                     /* 1, 0, -1: not a replay */
+    int simulated[TRACE_TIERS];                    /* 1, 0, -1 */
+    int64_t device_read_bytes, device_write_bytes; /* counted by the kernel during the replay */
+    double page_cache_share; /* of the objects' bytes, at the end; NAN: not known */
+    struct run_autoscaling autoscaling;
 };
 
 /* Reads summary_path (NULL: none; a summary that kvreplay or kvgen wrote), then the JSON of the
- * frames (NULL: none): what is found first counts. 0, or -EINVAL... with *e; r is to be freed
- * either way. */
+ * frames (NULL: none): what is found first counts. 0, or -EINVAL... with *e. */
 int run_read(struct run *r, const char *summary_path, const char *summary, const char *provenance,
              struct err *e);
-void run_free(struct run *r);
 
 #endif

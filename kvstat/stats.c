@@ -83,6 +83,9 @@ struct stats_sample stats_of(const double *value, size_t n)
     for (size_t i = 0; i < n; i++)
         squares += (value[i] - s.mean) * (value[i] - s.mean);
     s.sd = sqrt(squares / (double)(n - 1));
+    /* What the mean of equal values is rounded by is no deviation. */
+    if (s.sd <= 1e-14 * fabs(s.mean))
+        s.sd = 0;
     s.cv = s.mean != 0 ? s.sd / fabs(s.mean) : NAN;
     double half = stats_t_quantile(0.05, (double)(n - 1)) * s.sd / sqrt((double)n);
     s.low = s.mean - half;

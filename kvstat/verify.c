@@ -241,7 +241,6 @@ static int read_capacities(struct verify *v, const struct trace_reader *reader, 
     int rc = run_read(&run, summary, trace_summary(reader), trace_provenance(reader), e);
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         v->tier[t].capacity_bytes = run.capacity_bytes[t];
-    run_free(&run);
     return rc;
 }
 

@@ -23,6 +23,9 @@ member() { sed -n "/${2:-.}/,\$ s/^ *\"$1\": \(.*[^,]\),*\$/\1/p" "$TMP/json" | 
 exits 'text' 0 "$kvstat" "$dozen"
 cp "$TMP/stdout" "$TMP/text"
 ok 'the text is as expected' diff -u tests/golden/kvstat_dozen.txt "$TMP/text"
+is 'what matters most comes first' "$(grep -oE '^(Bottleneck|Throughput|Requests|Tiers and operations|Service time|Cache hits|Phases)( |$)' "$TMP/text" | tr -d ' ' | tr '\n' ' ')" \
+    'Bottleneck Throughput Requests Tiersandoperations Servicetime Cachehits Phases Servicetime '
+is 'every section fits a screen' "$(awk 'BEGIN { RS = "" } { if (split($0, line, "\n") > 24) print }' "$TMP/text")" ''
 is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/text")" ''
 exits 'JSON' 0 "$kvstat" --json "$dozen"
 cp "$TMP/stdout" "$TMP/json"
@@ -147,6 +150,48 @@ like 'a run that is not valid too' "$(cat "$TMP/stdout")" '^Validity +NOT VALID:
 sed 's/"seed": 7/"seed": 18446744073709551614/; s/tiny-1b/tiny\\u001b[31m/' "$TMP/run.json" >"$TMP/odd.json"
 exits 'a great seed and an odd name' 0 "$kvstat" --run "$TMP/odd.json" "$dozen"
 like 'are told, and no terminal is steered' "$(cat "$TMP/stdout")" '^Run +tiny\?\[31m, .*; seed 18446744073709551614$'
+
+# What a replay's summary tells of the device and of --autoscale.
+cat >"$TMP/run.json" <<'EOF'
+{"program": "kvreplay", "valid": false, "why_invalid": ["late"],
+ "kernel": {"device_read_bytes": 3145728, "device_write_bytes": 1048576, "page_cache_resident_share": 0.125},
+ "autoscaling": {"mode": "qos", "users": 1200, "throughput_tokens_per_s": 5000.4, "reason": "limit of Tier-2 reads"}}
+EOF
+exits 'counters of the kernel, autoscaling' 0 "$kvstat" --run "$TMP/run.json" --profile throughput "$dozen"
+like 'the device' "$(cat "$TMP/stdout")" '^Device +3\.00 MiB read and 1\.00 MiB written, .*; page cache holds 12\.5 % of the objects$'
+like 'how many users' "$(cat "$TMP/stdout")" '^Autoscaling +qos: 1,200 users, 5,000 tokens/s; limit of Tier-2 reads$'
+like 'a verdict on an invalid run says so' "$(cat "$TMP/stdout")" '^Profile throughput: PASS - of a run that is NOT VALID$'
+exits 'as JSON' 0 "$kvstat" --run "$TMP/run.json" --json "$dozen"
+cp "$TMP/stdout" "$TMP/json"
+is 'members of run.kernel' "$(member device_read_bytes kernel) $(member device_write_bytes kernel) $(member page_cache_resident_share kernel)" '3145728 1048576 0.125'
+is 'members of run.autoscaling' "$(member mode autoscaling) $(member users autoscaling) $(member throughput_tokens_per_s autoscaling)" '"qos" 1200 5000.4'
+echo '{"autoscaling": {"mode": "capacity", "users": null, "throughput_tokens_per_s": null, "reason": "no trace"}}' >"$TMP/run.json"
+exits 'a replay that found no users' 0 "$kvstat" --run "$TMP/run.json" --json "$dozen"
+cp "$TMP/stdout" "$TMP/json"
+is 'has null for them' "$(member users autoscaling) $(member throughput_tokens_per_s autoscaling) $(member kernel '"run"')" 'null null null'
+
+# ---- failures ----
+
+# The read of request 3 (batch) fails early, that of request 5 is corrupt, that of 7 finds nothing.
+awk -F, -v OFS=, '$2 == "Read" && $6 == "Decode" && $7 == 3 { $17 = 5; $19 = "EIO" }
+    $2 == "Read" && $6 == "Decode" && $7 == 5 { $19 = "corrupt" }
+    $2 == "Read" && $6 == "Decode" && $7 == 7 { $19 = "absent" } { print }' "$dozen" >"$TMP/failed.csv"
+exits 'requests of which a row failed' 0 "$kvstat" --json "$TMP/failed.csv"
+cp "$TMP/stdout" "$TMP/json"
+is 'two, as a miss is no failure' "$(member failed '"requests"')" 2
+is 'are requests' "$(member count '"requests"')" 12
+is 'in no time of requests' "$(member count end_to_end_ms)" 10
+like 'and within no target' "$(member compliance '"batch"')" '^0\.6666'
+exits 'as text' 0 "$kvstat" "$TMP/failed.csv"
+like 'are told' "$(cat "$TMP/stdout")" '^  2 of 12 requests FAILED'
+like 'and count in their class' "$(cat "$TMP/stdout")" '^  batch +6 .* 66\.67 %  NOT MET$'
+sed '2,$s/,ok$/,EIO/' "$dozen" >"$TMP/all.csv"
+exits 'nothing but failures' 0 "$kvstat" "$TMP/all.csv"
+like 'has its section of requests' "$(cat "$TMP/stdout")" '^  12 of 12 requests FAILED'
+unlike 'no bottleneck, no rates, no tiers that hold nothing' "$(cat "$TMP/stdout")" '^(Bottleneck|Throughput|Tier contents)'
+head -n 2 "$dozen" >"$TMP/one.csv"
+exits 'one row' 0 "$kvstat" "$TMP/one.csv"
+like 'is one row' "$(cat "$TMP/stdout")" ': replay results, 1 row over '
 
 # ---- the benchmark's own trace ----
 

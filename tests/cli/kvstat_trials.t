@@ -11,6 +11,13 @@ cd "$TOP" || exit 1
 # member NAME AFTER: the first value of that JSON member behind the line that holds AFTER.
 member() { sed -n "/$2/,\$ s/^ *\"$1\": \(.*[^,]\),*\$/\1/p" "$TMP/stdout" | head -n 1; }
 
+# figure SECTION LABEL: the line of that figure.
+figure() {
+    awk -v section="$1 " -v label="  $2 " '
+        !/^  / { in_section = index($0, section) == 1 }
+        in_section && index($0, label) == 1' "$TMP/stdout"
+}
+
 # ---- trials: reads of 10, 12 and 14 ms ----
 
 for ms in 10 12 14; do
@@ -18,10 +25,11 @@ for ms in 10 12 14; do
 done
 exits 'three files' 0 "$kvstat" "$TMP/10.csv" "$TMP/12.csv" "$TMP/14.csv"
 like 'are trials' "$(cat "$TMP/stdout")" '^3 trials$'
-is 'each is named' "$(grep -c '\.csv: 20 rows over 19\.01[24]* s$' "$TMP/stdout")" 3
-like 'mean 12, deviation 2, 17 %, 12 +- 4.303 x 2 / sqrt 3' "$(cat "$TMP/stdout")" \
-    '^groups\.Tier-2/Read/Decode\.service_us\.mean +3 +12,000 +2,000 +16\.7 % +7,032 +16,968$'
-like 'device time' "$(cat "$TMP/stdout")" '^groups\.Tier-2/Read/Decode\.device_us\.mean +3 +6,000 +1,000 '
+is 'each is named' "$(grep -c '\.csv: 20 rows over 19\.0 s$' "$TMP/stdout")" 3
+like 'mean 12, deviation 2, 17 %, 12 +- 4.303 x 2 / sqrt 3' "$(figure 'Tier-2 Read Decode' 'service, mean')" \
+    ' 3 +12\.0 ms +2\.00 ms +16\.7 % +7\.03 ms +17\.0 ms$'
+like 'device time' "$(figure 'Tier-2 Read Decode' 'device, mean')" ' 3 +6\.00 ms +1\.00 ms '
+is 'throughput and requests come first' "$(sed -n 's/  *trials .*//p' "$TMP/stdout" | tr '\n' ';')" 'Throughput and cache;Requests;Tier-2 Read Decode;'
 is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/stdout")" ''
 exits 'as JSON' 0 "$kvstat" --json "$TMP/10.csv" "$TMP/12.csv" "$TMP/14.csv"
 is 'with each report' "$(grep -c '"kind": "result"' "$TMP/stdout")" 3
@@ -30,9 +38,11 @@ is 'count, mean, deviation' "$(member count "$at") $(member mean "$at") $(member
 like 'variation' "$(member cv "$at")" '^0\.16666'
 like 'interval' "$(member ci95_low "$at") $(member ci95_high "$at")" '^7031\.7[0-9]* 16968\.2'
 exits 'two' 0 "$kvstat" "$TMP/10.csv" "$TMP/14.csv"
-like '12.706 x 2.828 / sqrt 2' "$(cat "$TMP/stdout")" '^groups.*\.service_us\.mean +2 +12,000 +2,828 +23\.6 % +-?13,412 +37,412$'
+like '12.706 x 2.828 / sqrt 2' "$(figure 'Tier-2 Read Decode' 'service, mean')" ' 2 +12\.0 ms +2\.83 ms +23\.6 % +-13\.4 ms +37\.4 ms$'
 exits 'a figure that one lacks' 0 "$kvstat" "$TMP/10.csv" "$dozen"
-like 'is of the other' "$(cat "$TMP/stdout")" '^throughput\.wall\.generated_tokens_per_s +1 +104 +- +- +- +-$'
+like 'is of the other' "$(figure 'Throughput and cache' 'generated, wall clock')" ' 1 +104 tok/s +- +- +- +-$'
+# Its 2,082 tokens a second and 1.05 of the other: the interval reaches far below zero.
+like 'a number below -1,000 keeps its sign' "$(figure 'Throughput and cache' 'KV through Tier-2')" ' -12,1[0-9][0-9] tok/s +14,2[0-9][0-9] tok/s$'
 exits 'with a profile' 1 "$kvstat" --profile latency --check "$TMP/10.csv" "$dozen" "$TMP/12.csv" --config /dev/stdin <<'EOC'
 storage_health: {read_device_p95_ms: 5.5}
 EOC
@@ -61,12 +71,15 @@ draw() {
 draw base 1 1 0
 draw slower 2 1.1 0
 exits '10 % in 3 %' 0 "$kvstat" --compare "$TMP/base" "$TMP/slower"
-for figure in Read/Decode.service_us.mean Read/Decode.service_us.p50 Read/Decode.service_us.p95 Write/Prefill.device_us.mean; do
-    like "$figure has changed" "$(cat "$TMP/stdout")" "^groups\.Tier-2/$figure .* (9\.[0-9]|1[01]\.[0-9]) % .*CHANGED$"
+for label in 'service, mean' 'service, p50' 'service, p95'; do
+    like "$label of reads has changed" "$(figure 'Tier-2 Read Decode' "$label")" ' (9\.[0-9]|1[01]\.[0-9]) % .*CHANGED$'
+    like 'which stands in front too' "$(figure Changed "Tier-2 Read Decode: $label")" ' ms +1?[0-9.]+ ms +(9\.[0-9]|1[01]\.[0-9]) % .*CHANGED$'
 done
-like 'what 400 rows do not tell is not told' "$(cat "$TMP/stdout")" '^groups\.Tier-2/Read/Decode\.service_us\.p99 .* not known$'
-like 'nor rates of single runs' "$(cat "$TMP/stdout")" '^throughput\.wall\.ops_per_s .* not known$'
-like 'the end says so' "$(cat "$TMP/stdout")" '^One run on each side'
+like 'so has the device time of writes' "$(figure 'Tier-2 Write Prefill' 'device, mean')" ' (9\.[0-9]|1[01]\.[0-9]) % .*CHANGED$'
+is 'only what changed stands in front' "$(awk '/^Changed/ { on = 1; next } on && !/^  / { exit } on && !/CHANGED$/' "$TMP/stdout")" ''
+like 'what 400 rows do not tell is not told' "$(figure 'Tier-2 Read Decode' 'service, p99')" ' not known$'
+like 'nor rates of single runs' "$(figure 'Throughput and cache' 'operations')" ' not known$'
+like 'it says so' "$(cat "$TMP/stdout")" '^One run on each side'
 is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/stdout")" ''
 exits 'JSON' 0 "$kvstat" --json --compare "$TMP/base" "$TMP/slower"
 at='"name": "groups.Tier-2.Read.Decode.service_us.mean"'
@@ -92,12 +105,12 @@ for i in 1 2 3 4 5; do
 done
 five() { "$kvstat" --compare "$TMP/base1" --compare "$TMP/base2" --compare "$TMP/base3" --compare "$TMP/base4" --compare "$TMP/base5" "$TMP/$1"1 "$TMP/$1"2 "$TMP/$1"3 "$TMP/$1"4 "$TMP/$1"5; }
 exits 'five trials each' 0 five new
-like 'have changed' "$(cat "$TMP/stdout")" '^groups\.Tier-2/Read/Decode\.service_us\.mean .*CHANGED$'
-like 'p99 too: the noise is that between trials' "$(cat "$TMP/stdout")" '^groups\.Tier-2/Write/Prefill\.service_us\.p99 .*CHANGED$'
+like 'have changed' "$(figure 'Tier-2 Read Decode' 'service, mean')" 'CHANGED$'
+like 'p99 too: the noise is that between trials' "$(figure 'Tier-2 Write Prefill' 'service, p99')" 'CHANGED$'
 exits 'five trials of the same' 0 five same
 unlike 'have not' "$(cat "$TMP/stdout")" 'CHANGED'
 exits 'one new run' 0 "$kvstat" --compare "$TMP/base1" --compare "$TMP/base2" --compare "$TMP/base3" "$TMP/same1"
-like "is judged by the others' noise" "$(cat "$TMP/stdout")" '^groups\.Tier-2/Read/Decode\.service_us\.mean .*noise$'
+like "is judged by the others' noise" "$(figure 'Tier-2 Read Decode' 'service, mean')" 'noise$'
 
 # ---- refusals ----
 
@@ -111,10 +124,10 @@ done
 exits 'users' 2 "$kvstat" --compare "$dozen" --by user "$dozen"
 # A figure whose place in the JSON changes drops out of trials without a word: so each is asked for.
 "$kvstat" "$dozen" "$dozen" >"$TMP/stdout"
-for name in throughput.wall.generated_tokens_per_s throughput.storage.generated_tokens_per_s throughput.tier2.tokens_per_s \
-    throughput.wall.bytes_per_s throughput.wall.ops_per_s cache.lookups.all.hit_rate cache.read_amplification \
-    requests.end_to_end_ms.p95; do
-    like "$name is among the figures of trials" "$(cat "$TMP/stdout")" "^$name  *2 "
+for label in 'generated, wall clock' 'generated, storage time' 'KV through Tier-2' 'bytes moved' 'operations' \
+    'hit rate of all lookups' 'tokens read per generated'; do
+    like "$label is among the figures of trials" "$(figure 'Throughput and cache' "$label")" ' 2 '
 done
+like 'requests too' "$(figure Requests 'end to end, p95')" ' 2 +53\.0 ms +0 ns '
 exits 'a base that is not there' 2 "$kvstat" --compare "$TMP/none" "$dozen"
 done_testing
