@@ -142,29 +142,27 @@ static bool count_ok(struct agg_totals *t, const struct trace_row *row)
     return over;
 }
 
-static struct group_sample sample_of(const struct agg *a, const struct trace_row *row)
+static void sample_of(const struct agg *a, const struct trace_row *row, struct group_sample *s)
 {
-    struct group_sample s = {.row = row,
-                             .ok = row->status == TRACE_OK || row->status == TRACE_NO_STATUS,
-                             .start_ns = TRACE_NONE,
-                             .end_ns = TRACE_NONE};
+    s->row = row;
+    s->ok = row->status == TRACE_OK || row->status == TRACE_NO_STATUS;
+    s->start_ns = s->end_ns = TRACE_NONE;
     for (size_t m = 0; m < GROUP_METRICS; m++)
-        s.value[m] = TRACE_NONE;
+        s->value[m] = TRACE_NONE;
     if (row->tier != TRACE_NO_TIER)
-        s.value[GROUP_SIZE] = row->size > INT64_MAX ? INT64_MAX : (int64_t)row->size;
+        s->value[GROUP_SIZE] = row->size > INT64_MAX ? INT64_MAX : (int64_t)row->size;
     if (!a->result || row->start_ns == TRACE_NONE)
-        return s;
-    s.start_ns = s.end_ns = row->start_ns;
+        return;
+    s->start_ns = s->end_ns = row->start_ns;
     if (row->latency_ns != TRACE_NONE)
-        s.end_ns = agg_add_ns(row->start_ns, row->latency_ns);
-    s.value[GROUP_SERVICE] = row->latency_ns;
-    s.value[GROUP_DEVICE] = row->device_ns;
+        s->end_ns = agg_add_ns(row->start_ns, row->latency_ns);
+    s->value[GROUP_SERVICE] = row->latency_ns;
+    s->value[GROUP_DEVICE] = row->device_ns;
     if (row->due_ns != TRACE_NONE) {
-        s.value[GROUP_WAIT] = agg_add_ns(row->start_ns, -row->due_ns);
+        s->value[GROUP_WAIT] = agg_add_ns(row->start_ns, -row->due_ns);
         if (row->latency_ns != TRACE_NONE)
-            s.value[GROUP_RESPONSE] = agg_add_ns(s.value[GROUP_WAIT], row->latency_ns);
+            s->value[GROUP_RESPONSE] = agg_add_ns(s->value[GROUP_WAIT], row->latency_ns);
     }
-    return s;
 }
 
 /* Counts what is no group's: 1 and the sample for the groups, 0: none, negative errno. */
@@ -182,7 +180,7 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
         t->populated_rows++;
         return done && add_u64(&t->populated_bytes, row->size) ? -EOVERFLOW : 0;
     }
-    *sample = sample_of(a, row);
+    sample_of(a, row, sample);
     bool over = false;
     if (row->op == TRACE_MISS || (row->op == TRACE_READ && row->phase != TRACE_EVICT))
         count_lookup(t, row);

@@ -23,6 +23,8 @@ struct trace_cursor {
     bool counted;       /* the piece's lines were told at its begin */
     bool lines_known;   /* lines_base: lines of the file before the piece */
     uint64_t lines_base;
+    _Atomic bool rows_known; /* rows_base: rows of the file before the piece, set before this */
+    uint64_t rows_base;
     uint64_t row_number; /* of the batch, UINT64_MAX: unknown */
     csv_scan_fn scan;
     struct csv_index *index; /* of the piece from index_at on */
@@ -68,16 +70,27 @@ int trace_cursor_open(struct trace_cursor **out, struct trace_reader *r, struct 
 
 /* ---- numbers of lines and rows ---- */
 
-/* Moves the sum over pieces that are in; a cursor in a piece learns what stands before it. Under
- * the lock. */
-static void tally_advance(struct trace_reader *r, struct trace_tally *t, bool lines)
+/* Tells the cursor in the next piece to be summed what stands before it. */
+static void tally_tell(struct trace_reader *r, const struct trace_tally *t)
+{
+    for (struct trace_cursor *c = r->cursors; c; c = c->next) {
+        if (!c->in_piece || c->piece.number != t->next)
+            continue;
+        if (t == &r->lines) {
+            c->lines_base = t->sum;
+            c->lines_known = true;
+        } else if (!t->lost && !c->rows_known) {
+            c->rows_base = t->sum;
+            c->rows_known = true;
+        }
+    }
+}
+
+/* Moves the sum over pieces that are in. Under the lock. */
+static void tally_advance(struct trace_reader *r, struct trace_tally *t)
 {
     for (;;) {
-        for (struct trace_cursor *c = r->cursors; lines && c; c = c->next)
-            if (c->in_piece && c->piece.number == t->next) {
-                c->lines_base = t->sum;
-                c->lines_known = true;
-            }
+        tally_tell(r, t);
         size_t slot = t->next % TRACE_MAX_CURSORS;
         if (!t->in[slot])
             break;
@@ -97,7 +110,7 @@ static void tell_lines(struct trace_cursor *c, uint64_t lines)
     while (c->piece.number - r->lines.next >= TRACE_MAX_CURSORS && r->stop_piece >= c->piece.number)
         pthread_cond_wait(&r->told, &r->lock);
     trace_tally_add(&r->lines, c->piece.number, lines);
-    tally_advance(r, &r->lines, true);
+    tally_advance(r, &r->lines);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -136,9 +149,10 @@ static void piece_begin(struct trace_cursor *c)
     c->rows_done = 0;
     pthread_mutex_lock(&r->lock);
     c->in_piece = true;
-    c->lines_known = false;
+    c->lines_known = c->rows_known = false;
     c->counted = r->cursor_count > 1;
-    tally_advance(r, &r->lines, true);
+    tally_tell(r, &r->lines);
+    tally_tell(r, &r->rows);
     pthread_mutex_unlock(&r->lock);
     if (c->counted)
         tell_lines(c, c->lines + csv_scan_count_lines(c->piece.text, c->piece.len));
@@ -152,7 +166,7 @@ static void piece_end(struct trace_cursor *c)
     pthread_mutex_lock(&r->lock);
     c->in_piece = false;
     trace_tally_add(&r->rows, c->piece.number, c->rows_done);
-    tally_advance(r, &r->rows, false);
+    tally_advance(r, &r->rows);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -447,14 +461,10 @@ static void fill_batch(struct trace_cursor *c)
 /* 1: a batch; 0: the piece, or all parsing, is over. */
 static int batch_from_piece(struct trace_cursor *c, const struct trace_row **rows, size_t *n)
 {
-    uint64_t base = rows_before(c), before = c->rows_done;
-    pthread_mutex_lock(&c->r->lock);
-    bool stopped = c->r->stop_piece < c->piece.number;
-    pthread_mutex_unlock(&c->r->lock);
-    if (stopped)
+    c->row_number = c->rows_known ? c->rows_base + c->rows_done : UINT64_MAX;
+    if (c->r->stop_piece < c->piece.number)
         return 0;
     fill_batch(c);
-    c->row_number = base == UINT64_MAX ? base : base + before;
     *rows = c->rows;
     *n = c->count;
     return c->count > 0;

@@ -137,7 +137,7 @@ int trace_take(struct trace_reader *r, struct trace_piece *p, struct err *e)
     size_t from = 0;
     int rc = 0;
     p->lines_before = 0;
-    pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->input);
     p->number = r->next_piece;
     if (r->next_piece <= r->stop_piece && !r->ended) {
         if (whole && r->first_waits)
@@ -149,7 +149,7 @@ int trace_take(struct trace_reader *r, struct trace_piece *p, struct err *e)
             input_ended(r);
         note_progress(r);
     }
-    pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&r->input);
     if (rc == 1 && whole) {
         int bad = frame_rows(p, from, e);
         rc = bad ? bad : 1;
@@ -311,6 +311,7 @@ int trace_open_in(struct trace_reader **out, struct frame_in *in, const struct t
     r->in = in;
     if (o)
         r->opts = *o;
+    pthread_mutex_init(&r->input, NULL);
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->told, NULL);
     r->carry = malloc(TRACE_BLOCK_CAP);
@@ -336,6 +337,7 @@ void trace_close(struct trace_reader *r)
     hash_stream_free(r->digest);
     pthread_cond_destroy(&r->told);
     pthread_mutex_destroy(&r->lock);
+    pthread_mutex_destroy(&r->input);
     free(r->carry);
     free(r->header);
     free(r);

@@ -36,20 +36,24 @@ struct trace_reader {
     uint32_t header_len;
     uint64_t header_lines; /* lines up to the end of the header */
 
-    /* As frame_in_progress after the last take: read without the lock, which is held while a pipe
-     * is silent. */
+    /* As frame_in_progress after the last take: read without the lock of the input, which is held
+     * while a pipe is silent. */
     _Atomic uint64_t consumed, total;
 
-    pthread_mutex_t lock;      /* all below */
-    pthread_cond_t told;       /* a tally or stop_piece changed */
+    pthread_mutex_t input;     /* held while reading, so for long: in and the next ones */
     struct frame_piece *first; /* whole-row inputs: holds the header, rows begin at first_at */
     size_t first_at;
     bool first_waits; /* first, or carry, holds whole rows that nobody took yet */
     char *carry;
     size_t carry_len;
-    bool drop_line;                  /* an endless row was given up: its rest is skipped */
-    uint64_t next_piece, stop_piece; /* pieces after stop_piece are not parsed any more */
+    bool drop_line; /* an endless row was given up: its rest is skipped */
+    uint64_t next_piece;
     bool ended;
+
+    pthread_mutex_t lock; /* all below; never taken before input */
+    pthread_cond_t told;  /* a tally or stop_piece changed */
+    _Atomic uint64_t
+        stop_piece; /* pieces after it are not parsed any more; read without the lock */
     struct trace_tally lines, rows;
     struct trace_cursor *cursors;
     unsigned cursor_count;
