@@ -147,12 +147,14 @@ static void sample_of(const struct agg *a, const struct trace_row *row, struct g
     s->row = row;
     s->ok = row->status == TRACE_OK || row->status == TRACE_NO_STATUS;
     s->start_ns = s->end_ns = TRACE_NONE;
-    for (size_t m = 0; m < GROUP_METRICS; m++)
-        s->value[m] = TRACE_NONE;
+    s->value[GROUP_SIZE] = TRACE_NONE;
     if (row->tier != TRACE_NO_TIER)
         s->value[GROUP_SIZE] = row->size > INT64_MAX ? INT64_MAX : (int64_t)row->size;
+    s->metrics = GROUP_SIZE + 1;
     if (!a->result || row->start_ns == TRACE_NONE)
         return;
+    s->metrics = GROUP_METRICS;
+    s->value[GROUP_WAIT] = s->value[GROUP_RESPONSE] = TRACE_NONE;
     s->start_ns = s->end_ns = row->start_ns;
     if (row->latency_ns != TRACE_NONE)
         s->end_ns = agg_add_ns(row->start_ns, row->latency_ns);

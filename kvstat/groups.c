@@ -3,6 +3,7 @@
  * row; only users, whose number is not known, go through a hash table. */
 #include "kvstat/groups.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,15 +184,14 @@ static struct group *group_of(struct groups *g, const struct group_key *k)
     return g->slot[i];
 }
 
-static int metric_record(struct hist **h, int64_t value)
+static inline struct group *group_of_row(struct groups *g, const struct trace_row *row)
 {
-    if (!*h && !(*h = hist_create()))
-        return -ENOMEM;
-    return hist_record(*h, value);
-}
-
-static struct group *group_of_row(struct groups *g, const struct trace_row *row)
-{
+    if (g->by == GROUPS_DEFAULT) { /* so common that its index is computed right here */
+        struct group *p =
+            g->slot[((size_t)row->tier * TRACE_OPS + row->op) * (TRACE_NO_PHASE + 1) + row->phase];
+        if (__builtin_expect(p != NULL, 1))
+            return p;
+    }
     struct group_key k = {.tier = row->tier,
                           .op = row->op,
                           .phase = row->phase,
@@ -202,7 +202,25 @@ static struct group *group_of_row(struct groups *g, const struct trace_row *row)
     return group_of(g, &k);
 }
 
-static int group_add(const struct groups *g, struct group *p, const struct group_sample *s)
+/* Values that wait for their histograms. */
+struct pending {
+    struct hist *hist[GROUPS_BLOCK * GROUP_METRICS];
+    int64_t value[GROUPS_BLOCK * GROUP_METRICS];
+    size_t count;
+};
+static_assert(GROUPS_BLOCK * GROUP_METRICS <= HIST_BATCH, "a block is one batch");
+
+static int metric_record(struct pending *w, struct hist **h, int64_t value)
+{
+    if (!*h && !(*h = hist_create()))
+        return -ENOMEM;
+    w->hist[w->count] = *h;
+    w->value[w->count++] = value;
+    return 0;
+}
+
+static int group_add(const struct groups *g, struct group *p, const struct group_sample *s,
+                     struct pending *w)
 {
     const struct trace_row *row = s->row;
     p->ops++;
@@ -216,8 +234,8 @@ static int group_add(const struct groups *g, struct group *p, const struct group
         p->first_ns = s->start_ns;
     if (s->end_ns != TRACE_NONE && s->end_ns > p->last_ns)
         p->last_ns = s->end_ns;
-    for (size_t m = 0; m < GROUP_METRICS; m++) {
-        int rc = s->value[m] == TRACE_NONE ? 0 : metric_record(&p->metric[m], s->value[m]);
+    for (size_t m = 0; m < s->metrics; m++) {
+        int rc = s->value[m] == TRACE_NONE ? 0 : metric_record(w, &p->metric[m], s->value[m]);
         if (rc < 0)
             return rc;
     }
@@ -226,22 +244,17 @@ static int group_add(const struct groups *g, struct group *p, const struct group
     return __builtin_add_overflow(p->bytes, row->size, &p->bytes) ? -EOVERFLOW : 0;
 }
 
-/* All groups are found, and their histograms' buckets asked for, before the first row is added. */
 int groups_add(struct groups *g, const struct group_sample *s, size_t n)
 {
-    struct group *p[GROUPS_BLOCK];
+    struct pending w;
+    w.count = 0;
     for (size_t i = 0; i < n; i++) {
-        p[i] = group_of_row(g, s[i].row);
-        if (!p[i])
-            return -ENOMEM;
-        for (size_t m = 0; m < GROUP_METRICS; m++)
-            if (s[i].value[m] != TRACE_NONE)
-                hist_prefetch(p[i]->metric[m], s[i].value[m]);
+        struct group *p = group_of_row(g, s[i].row);
+        int rc = p ? group_add(g, p, &s[i], &w) : -ENOMEM;
+        if (rc < 0)
+            return rc;
     }
-    int rc = 0;
-    for (size_t i = 0; i < n && rc == 0; i++)
-        rc = group_add(g, p[i], &s[i]);
-    return rc;
+    return hist_record_batch(w.hist, w.value, w.count);
 }
 
 static int group_merge(struct group *into, const struct group *from)

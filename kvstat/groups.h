@@ -55,6 +55,7 @@ struct group {
 struct group_sample {
     const struct trace_row *row;
     bool ok;                      /* no status, or "ok": only these enter bytes and histograms */
+    unsigned metrics;             /* how many of value[] were looked at, the rest is unknown */
     int64_t start_ns, end_ns;     /* TRACE_NONE: unknown */
     int64_t value[GROUP_METRICS]; /* TRACE_NONE: unknown */
 };

@@ -69,6 +69,17 @@ static bool have_chunk(struct hist *h, size_t c)
     return h->chunk[c] != NULL;
 }
 
+/* All but the bucket. */
+static void count_value(struct hist *h, int64_t v, uint64_t n)
+{
+    h->count += n;
+    h->sum += (unsigned __int128)(uint64_t)v * n;
+    if (v < h->min)
+        h->min = v;
+    if (v > h->max)
+        h->max = v;
+}
+
 int hist_record_n(struct hist *h, int64_t value, uint64_t n)
 {
     int64_t v = value < 0 ? 0 : value;
@@ -78,12 +89,7 @@ int hist_record_n(struct hist *h, int64_t value, uint64_t n)
     if (__builtin_expect(!h->chunk[c], 0) && !have_chunk(h, c))
         return -ENOMEM;
     h->chunk[c][slot_of(c, v)] += n;
-    h->count += n;
-    h->sum += (unsigned __int128)(uint64_t)v * n;
-    if (v < h->min)
-        h->min = v;
-    if (v > h->max)
-        h->max = v;
+    count_value(h, v, n);
     return 0;
 }
 
@@ -98,6 +104,24 @@ void hist_prefetch(const struct hist *h, int64_t value)
     size_t c = chunk_of(v);
     if (h && h->chunk[c])
         __builtin_prefetch(&h->chunk[c][slot_of(c, v)], 1);
+}
+
+int hist_record_batch(struct hist *const h[], const int64_t value[], size_t n)
+{
+    uint64_t *place[HIST_BATCH];
+    for (size_t i = 0; i < n; i++) {
+        int64_t v = value[i] < 0 ? 0 : value[i];
+        size_t c = chunk_of(v);
+        if (__builtin_expect(!h[i]->chunk[c], 0) && !have_chunk(h[i], c))
+            return -ENOMEM;
+        place[i] = &h[i]->chunk[c][slot_of(c, v)];
+        __builtin_prefetch(place[i], 1);
+    }
+    for (size_t i = 0; i < n; i++) {
+        ++*place[i];
+        count_value(h[i], value[i] < 0 ? 0 : value[i], 1);
+    }
+    return 0;
 }
 
 int hist_merge(struct hist *into, const struct hist *from)

@@ -19,6 +19,10 @@ int hist_record_n(struct hist *h, int64_t value, uint64_t n);
 /* Says that value is recorded soon: several values ahead this hides the cache miss that a recording
  * mostly is. h may be NULL. */
 void hist_prefetch(const struct hist *h, int64_t value);
+/* Adds value[i] to h[i] for i < n <= HIST_BATCH, with the misses of all overlapped. -ENOMEM: none
+ * was added. */
+#define HIST_BATCH 80
+int hist_record_batch(struct hist *const h[], const int64_t value[], size_t n);
 /* Adds all of from to into; 0 or -ENOMEM (into then partly merged). */
 int hist_merge(struct hist *into, const struct hist *from);
 

@@ -27,6 +27,7 @@ struct trace_cursor {
     uint64_t rows_base;
     uint64_t row_number; /* of the batch, UINT64_MAX: unknown */
     csv_scan_fn scan;
+    trace_parse_fn parse;
     struct csv_index *index; /* of the piece from index_at on */
     size_t index_at, index_next;
     struct csv *slow;
@@ -50,6 +51,7 @@ int trace_cursor_open(struct trace_cursor **out, struct trace_reader *r, struct 
     c->slow = csv_create();
     c->rows = malloc(BATCH * sizeof(*c->rows));
     c->scan = csv_scan_pick();
+    c->parse = trace_parse_pick();
     pthread_mutex_lock(&r->lock);
     bool full = r->cursor_count == TRACE_MAX_CURSORS;
     if (!full) {
@@ -149,7 +151,8 @@ static void piece_begin(struct trace_cursor *c)
     c->rows_done = 0;
     pthread_mutex_lock(&r->lock);
     c->in_piece = true;
-    c->lines_known = c->rows_known = false;
+    c->lines_known = false;
+    c->rows_known = false;
     c->counted = r->cursor_count > 1;
     tally_tell(r, &r->lines);
     tally_tell(r, &r->rows);
@@ -421,7 +424,7 @@ static void next_fast(struct trace_cursor *c)
         if (end - begin > CSV_MAX_ROW)
             break;
         *last -= end > begin && text[end - 1] == '\r';
-        bool ok = trace_parse_index(l, text, begin, ix->pos + k, &c->rows[count]);
+        bool ok = c->parse(l, text, begin, ix->pos + k, &c->rows[count]);
         *last = end;
         if (__builtin_expect(!ok, 0))
             break;

@@ -10,7 +10,6 @@
 #include "lib/units.h"
 
 #define BYTES(b)   (UINT64_C(0x0101010101010101) * (b))
-#define BAD_WORD   0xff
 #define BAD_LENGTH "is not a length of time in us with at most 3 decimals"
 #define INLINE     static inline __attribute__((always_inline))
 
@@ -36,33 +35,28 @@ INLINE uint64_t load_part(const char *p, size_t len)
     return len >= 8 ? x : x & ((UINT64_C(1) << 8 * len) - 1);
 }
 
-INLINE unsigned word_slot(const struct trace_words *w, uint64_t lo)
-{
-    return (unsigned)((lo * w->factor) >> 59);
-}
-
-/* The value of the word p[0..len), or BAD_WORD. */
+/* The value of the word p[0..len), or TRACE_BAD_WORD. */
 INLINE uint8_t word_find(const struct trace_words *w, const char *p, size_t len)
 {
     if (len > 16)
-        return BAD_WORD;
+        return TRACE_BAD_WORD;
     uint64_t lo = load_part(p, len), hi = len > 8 ? load_part(p + 8, len - 8) : 0;
-    unsigned s = word_slot(w, lo);
-    return w->lo[s] == lo && w->hi[s] == hi ? w->value[s] : BAD_WORD;
+    unsigned s = trace_word_slot(w, lo);
+    return w->text[s][0] == lo && w->text[s][1] == hi ? w->value[s] : TRACE_BAD_WORD;
 }
 
 static bool words_try(struct trace_words *w, const char *(*text)(unsigned), unsigned count)
 {
-    memset(w->value, BAD_WORD, sizeof(w->value));
+    memset(w->value, TRACE_BAD_WORD, sizeof(w->value));
     for (unsigned i = 0; i < count; i++) {
         char word[24] = {0};
         strncpy(word, text(i), 16);
         uint64_t lo = load_le64(word), hi = load_le64(word + 8);
-        unsigned s = word_slot(w, lo);
-        if (w->value[s] != BAD_WORD)
+        unsigned s = trace_word_slot(w, lo);
+        if (w->value[s] != TRACE_BAD_WORD)
             return false;
-        w->lo[s] = lo;
-        w->hi[s] = hi;
+        w->text[s][0] = lo;
+        w->text[s][1] = hi;
         w->value[s] = (uint8_t)i;
     }
     return true;
@@ -219,57 +213,22 @@ INLINE bool parse_status(const char *p, size_t len, int32_t *out)
 
 /* ---- rows ---- */
 
-/* One of the two ways in which fields are known. */
-struct source {
-    const char *text;
-    uint32_t begin;
-    const uint32_t *end;
-    const struct csv_field *field; /* NULL: the three above */
-};
-
-struct span {
-    const char *p;
-    size_t len;
-};
-
-INLINE struct span source_field(const struct source *s, int i)
+INLINE bool parse_core(const struct trace_layout *l, const struct trace_fields *s,
+                       struct trace_row *row)
 {
-    if (s->field)
-        return (struct span){s->field[i].p, s->field[i].len};
-    uint32_t begin = i ? s->end[i - 1] + 1 : s->begin;
-    return (struct span){s->text + begin, s->end[i] - begin};
-}
-
-INLINE struct trace_str to_str(struct span f)
-{
-    return (struct trace_str){f.len ? f.p : NULL, (uint32_t)f.len};
-}
-
-/* What the operations need: a place for those that move bytes, a name for those that name
- * something. */
-INLINE bool core_fits(const struct trace_row *row)
-{
-    bool named = row->key.len > 0 && row->key.len <= TRACE_MAX_KEY;
-    if (row->op <= TRACE_DELETE)
-        return named && row->tier != TRACE_NO_TIER;
-    return named || (row->op == TRACE_GENERATE && row->key.len == 0);
-}
-
-INLINE bool parse_core(const struct trace_layout *l, const struct source *s, struct trace_row *row)
-{
-    struct span f = source_field(s, l->at[TRACE_COL_TIMESTAMP]);
+    struct trace_span f = trace_field(s, l->at[TRACE_COL_TIMESTAMP]);
     bool ok = f.len && parse_decimal(f.p, f.len, 9, &row->time_ns);
-    f = source_field(s, l->at[TRACE_COL_OPERATION]);
+    f = trace_field(s, l->at[TRACE_COL_OPERATION]);
     row->op = word_find(&l->op, f.p, f.len);
-    f = source_field(s, l->at[TRACE_COL_SIZE]);
+    f = trace_field(s, l->at[TRACE_COL_SIZE]);
     ok &= f.len && parse_u64(f.p, f.len, &row->size);
-    f = source_field(s, l->at[TRACE_COL_TIER]);
+    f = trace_field(s, l->at[TRACE_COL_TIER]);
     row->tier = word_find(&l->tier, f.p, f.len);
-    row->key = to_str(source_field(s, l->at[TRACE_COL_KEY]));
-    f = source_field(s, l->at[TRACE_COL_PHASE]);
+    row->key = trace_span_str(trace_field(s, l->at[TRACE_COL_KEY]));
+    f = trace_field(s, l->at[TRACE_COL_PHASE]);
     row->phase = word_find(&l->phase, f.p, f.len);
     return ok & (row->op < TRACE_OPS) & (row->tier <= TRACE_NO_TIER) &
-           (row->phase <= TRACE_NO_PHASE) & core_fits(row);
+           (row->phase <= TRACE_NO_PHASE) & trace_core_fits(row);
 }
 
 /* Moments may lie before the zero, lengths of time may not. */
@@ -278,44 +237,44 @@ INLINE bool is_length(int64_t ns)
     return ns >= 0 || ns == TRACE_NONE;
 }
 
-INLINE bool parse_extended(const struct trace_layout *l, const struct source *s,
+INLINE bool parse_extended(const struct trace_layout *l, const struct trace_fields *s,
                            struct trace_row *row)
 {
-    struct span f;
+    struct trace_span f;
     bool ok = true;
     if (l->parsed & TRACE_BIT(TRACE_COL_REQUEST)) {
-        f = source_field(s, l->at[TRACE_COL_REQUEST]);
+        f = trace_field(s, l->at[TRACE_COL_REQUEST]);
         ok &= parse_i64_or_none(f.p, f.len, &row->request);
     }
     if (l->parsed & TRACE_BIT(TRACE_COL_USER))
-        row->user = to_str(source_field(s, l->at[TRACE_COL_USER]));
+        row->user = trace_span_str(trace_field(s, l->at[TRACE_COL_USER]));
     if (l->parsed & TRACE_BIT(TRACE_COL_QOS)) {
-        f = source_field(s, l->at[TRACE_COL_QOS]);
+        f = trace_field(s, l->at[TRACE_COL_QOS]);
         row->qos = word_find(&l->qos, f.p, f.len);
-        ok &= row->qos != BAD_WORD;
+        ok &= row->qos != TRACE_BAD_WORD;
     }
     if (l->parsed & TRACE_BIT(TRACE_COL_CLASS)) {
-        f = source_field(s, l->at[TRACE_COL_CLASS]);
+        f = trace_field(s, l->at[TRACE_COL_CLASS]);
         row->class = word_find(&l->class, f.p, f.len);
-        ok &= row->class != BAD_WORD;
+        ok &= row->class != TRACE_BAD_WORD;
     }
     if (l->parsed & TRACE_BIT(TRACE_COL_TOKENS)) {
-        f = source_field(s, l->at[TRACE_COL_TOKENS]);
+        f = trace_field(s, l->at[TRACE_COL_TOKENS]);
         ok &= parse_i64_or_none(f.p, f.len, &row->tokens);
     }
     if (l->parsed & TRACE_BIT(TRACE_COL_ARRIVAL)) {
-        f = source_field(s, l->at[TRACE_COL_ARRIVAL]);
+        f = trace_field(s, l->at[TRACE_COL_ARRIVAL]);
         ok &= parse_decimal_or_none(f.p, f.len, 9, &row->arrival_ns);
     }
     if (l->parsed & TRACE_BIT(TRACE_COL_DURATION)) {
-        f = source_field(s, l->at[TRACE_COL_DURATION]);
+        f = trace_field(s, l->at[TRACE_COL_DURATION]);
         ok &= parse_decimal_or_none(f.p, f.len, 3, &row->duration_ns);
         ok &= is_length(row->duration_ns);
     }
     return ok;
 }
 
-INLINE bool parse_result(const struct trace_layout *l, const struct source *s,
+INLINE bool parse_result(const struct trace_layout *l, const struct trace_fields *s,
                          struct trace_row *row)
 {
     static const uint8_t scale[] = {9, 9, 9, 3, 3};
@@ -325,19 +284,20 @@ INLINE bool parse_result(const struct trace_layout *l, const struct source *s,
     for (int i = 0; i < 5; i++) {
         if (!(l->parsed & TRACE_BIT(TRACE_COL_DUE + i)))
             continue;
-        struct span f = source_field(s, l->at[TRACE_COL_DUE + i]);
+        struct trace_span f = trace_field(s, l->at[TRACE_COL_DUE + i]);
         ok &= parse_decimal_or_none(f.p, f.len, scale[i], slot[i]);
     }
     ok &= is_length(row->latency_ns);
     ok &= is_length(row->device_ns);
     if (l->parsed & TRACE_BIT(TRACE_COL_STATUS)) {
-        struct span f = source_field(s, l->at[TRACE_COL_STATUS]);
+        struct trace_span f = trace_field(s, l->at[TRACE_COL_STATUS]);
         ok &= parse_status(f.p, f.len, &row->status);
     }
     return ok;
 }
 
-INLINE bool parse_row(const struct trace_layout *l, const struct source *s, struct trace_row *row)
+INLINE bool parse_row(const struct trace_layout *l, const struct trace_fields *s,
+                      struct trace_row *row)
 {
     bool ok = parse_core(l, s, row);
     if (l->parsed & TRACE_EXTENDED)
@@ -350,16 +310,25 @@ INLINE bool parse_row(const struct trace_layout *l, const struct source *s, stru
 bool trace_parse_index(const struct trace_layout *l, const char *text, uint32_t begin,
                        const uint32_t *end, struct trace_row *row)
 {
-    const struct source s = {text, begin, end, NULL};
+    const struct trace_fields s = {text, begin, end, NULL};
     if (l->want_line)
         row->line = (struct trace_str){text + begin, end[l->own_fields - 1] - begin};
     return parse_row(l, &s, row);
 }
 
+trace_parse_fn trace_parse_pick(void)
+{
+#if defined(__x86_64__)
+    if (strcmp(csv_isa(), "portable") != 0)
+        return trace_parse_index_avx2;
+#endif
+    return trace_parse_index;
+}
+
 bool trace_parse_fields(const struct trace_layout *l, const struct csv_field *field,
                         struct trace_row *row)
 {
-    const struct source s = {NULL, 0, NULL, field};
+    const struct trace_fields s = {NULL, 0, NULL, field};
     return parse_row(l, &s, row);
 }
 
@@ -427,7 +396,7 @@ static const char *column_fault(const struct trace_layout *l, int c, const struc
     struct trace_row row;
     struct csv_field all[CSV_MAX_FIELDS];
     struct trace_layout one = *l;
-    const struct source s = {.field = all};
+    const struct trace_fields s = {.field = all};
     trace_row_clear(&row);
     all[l->at[c]] = *f;
     one.parsed = TRACE_BIT(c);
@@ -439,18 +408,19 @@ static const char *column_fault(const struct trace_layout *l, int c, const struc
                    ? NULL
                    : "is not a time in seconds with at most 9 decimals";
     case TRACE_COL_OPERATION:
-        return word_find(&l->op, f->p, f->len) != BAD_WORD
+        return word_find(&l->op, f->p, f->len) != TRACE_BAD_WORD
                    ? NULL
                    : "is not Read, Write, Delete, Generate or Miss";
     case TRACE_COL_SIZE:
         return f->len && parse_u64(f->p, f->len, &u) ? NULL : "is not a number of bytes";
     case TRACE_COL_TIER:
-        return word_find(&l->tier, f->p, f->len) != BAD_WORD ? NULL
-                                                             : "is not Tier-0, Tier-1 or Tier-2";
+        return word_find(&l->tier, f->p, f->len) != TRACE_BAD_WORD
+                   ? NULL
+                   : "is not Tier-0, Tier-1 or Tier-2";
     case TRACE_COL_KEY:
         return f->len <= TRACE_MAX_KEY ? NULL : "is longer than 64 KiB";
     case TRACE_COL_PHASE:
-        return word_find(&l->phase, f->p, f->len) != BAD_WORD
+        return word_find(&l->phase, f->p, f->len) != TRACE_BAD_WORD
                    ? NULL
                    : "is not Prefill, Decode, Evict or Both";
     case TRACE_COL_QOS:

@@ -113,6 +113,47 @@ static void merging_equals_recording(void **state)
     hist_free(all);
 }
 
+/* Three histograms in turn, negative values among the others. */
+static void batches_equal_single_recordings(void **state)
+{
+    (void)state;
+    struct hist *batched[3], *single[3], *h[HIST_BATCH];
+    int64_t v[HIST_BATCH];
+    struct rng r;
+    rng_seed(&r, 3, 0);
+    for (int i = 0; i < 3; i++) {
+        batched[i] = hist_create();
+        single[i] = hist_create();
+    }
+    for (size_t round = 0; round < 500; round++) {
+        size_t n = (size_t)rng_range(&r, 0, HIST_BATCH);
+        for (size_t i = 0; i < n; i++) {
+            size_t which = (size_t)rng_range(&r, 0, 2);
+            v[i] = i % 17 == 16 ? -5 : draw(&r, (int)(round % SHAPES));
+            h[i] = batched[which];
+            assert_int_equal(hist_record(single[which], v[i]), 0);
+        }
+        assert_int_equal(hist_record_batch(h, v, n), 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        int64_t low[2], high[2];
+        uint64_t n[2];
+        size_t pos[2] = {0, 0};
+        assert_true(hist_count(batched[i]) > 1000);
+        assert_int_equal(hist_count(batched[i]), hist_count(single[i]));
+        assert_int_equal(hist_min(batched[i]), hist_min(single[i]));
+        assert_int_equal(hist_max(batched[i]), hist_max(single[i]));
+        assert_true(hist_sum(batched[i]) == hist_sum(single[i]));
+        while (hist_next(single[i], &pos[0], &low[0], &high[0], &n[0])) {
+            assert_int_equal(hist_next(batched[i], &pos[1], &low[1], &high[1], &n[1]), 1);
+            assert_int_equal(low[0], low[1]);
+            assert_int_equal(n[0], n[1]);
+        }
+        hist_free(batched[i]);
+        hist_free(single[i]);
+    }
+}
+
 static void empty_and_odd_values(void **state)
 {
     (void)state;
@@ -213,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(percentiles_agree_with_sorting),
         cmocka_unit_test(merging_equals_recording),
+        cmocka_unit_test(batches_equal_single_recordings),
         cmocka_unit_test(empty_and_odd_values),
         cmocka_unit_test(large_counts_keep_exact_ranks),
         cmocka_unit_test(buckets_join_without_gaps),
