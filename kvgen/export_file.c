@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/frame.h"
 #include "lib/hash.h"
+#include "lib/save.h"
 
 enum {
     BLOCK = 1 << 20,
@@ -20,9 +20,7 @@ enum {
 };
 
 struct export_file {
-    char *path;
-    int fd;
-    bool regular, is_stdout;
+    struct save *save;
     char *block;
     size_t used;
     struct frame_encoder *encoder; /* NULL: plain */
@@ -33,13 +31,11 @@ struct export_file {
 
 static void file_free(struct export_file *f)
 {
-    if (f->fd >= 0 && !f->is_stdout)
-        close(f->fd);
+    save_abandon(f->save);
     frame_encoder_free(f->encoder);
     hash_stream_free(f->digest);
     free(f->packed);
     free(f->block);
-    free(f->path);
     free(f);
 }
 
@@ -50,33 +46,19 @@ static int open_encoder(struct export_file *f, int level, struct err *e)
     return f->encoder == NULL || f->packed == NULL ? err_nomem(e, "zstd") : 0;
 }
 
-static int open_fd(struct export_file *f, struct err *e)
-{
-    struct stat st;
-    f->fd = f->is_stdout ? STDOUT_FILENO
-                         : open(f->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (f->fd < 0)
-        return err_errno(e, -errno, ERR_OUTPUT, f->path, "cannot create");
-    f->regular = !f->is_stdout && fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode);
-    return 0;
-}
-
 int export_file_open(struct export_file **out, const char *path, bool zstd, int level,
                      struct err *e)
 {
     struct export_file *f = calloc(1, sizeof *f);
     if (f == NULL)
         return err_nomem(e, "output");
-    f->fd = -1;
-    f->is_stdout = strcmp(path, "-") == 0;
-    f->path = strdup(f->is_stdout ? "standard output" : path);
     f->block = malloc(BLOCK);
     f->digest = hash_stream_create();
-    int rc = f->path == NULL || f->block == NULL || f->digest == NULL ? err_nomem(e, "output") : 0;
+    int rc = f->block == NULL || f->digest == NULL ? err_nomem(e, "output") : 0;
     if (rc == 0 && zstd)
         rc = open_encoder(f, level, e);
     if (rc == 0)
-        rc = open_fd(f, e);
+        rc = save_open(&f->save, path, e);
     if (rc < 0) {
         file_free(f);
         return rc;
@@ -85,19 +67,10 @@ int export_file_open(struct export_file **out, const char *path, bool zstd, int 
     return 0;
 }
 
-static int write_all(struct export_file *f, const char *p, size_t len, struct err *e)
+static int put(struct export_file *f, const char *p, size_t len, struct err *e)
 {
     f->totals.file_bytes += len;
-    while (len > 0) {
-        ssize_t n = write(f->fd, p, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_errno(e, -errno, ERR_OUTPUT, f->path, "cannot write");
-        p += n;
-        len -= (size_t)n;
-    }
-    return 0;
+    return save_put(f->save, p, len, e);
 }
 
 static int write_block(struct export_file *f, bool last, struct err *e)
@@ -106,10 +79,10 @@ static int write_block(struct export_file *f, bool last, struct err *e)
     hash_stream_add(f->digest, f->block, f->used);
     f->totals.csv_bytes += f->used;
     if (f->encoder == NULL)
-        return write_all(f, f->block, f->used, e);
+        return put(f, f->block, f->used, e);
     int rc = frame_encode_part(f->encoder, f->block, f->used, last, f->packed, frame_bound(BLOCK),
                                &len, e);
-    return rc < 0 ? rc : write_all(f, f->packed, len, e);
+    return rc < 0 ? rc : put(f, f->packed, len, e);
 }
 
 int export_file_put(struct export_file *f, const void *p, size_t len, struct err *e)
@@ -131,22 +104,16 @@ int export_file_put(struct export_file *f, const void *p, size_t len, struct err
     return 0;
 }
 
-static int close_fd(struct export_file *f, struct err *e)
-{
-    int fd = f->fd;
-    if (f->is_stdout)
-        return 0;
-    f->fd = -1;
-    return close(fd) < 0 ? err_errno(e, -errno, ERR_OUTPUT, f->path, "cannot write") : 0;
-}
-
 int export_file_close(struct export_file *f, struct trace_totals *totals, struct err *e)
 {
     int rc = write_block(f, true, e);
-    if (rc == 0)
-        rc = close_fd(f, e);
+    struct save *save = f->save;
+    if (rc == 0) {
+        f->save = NULL;
+        rc = save_close(save, e);
+    }
     if (rc < 0) {
-        export_file_abandon(f);
+        file_free(f);
         return rc;
     }
     totals->csv_bytes = f->totals.csv_bytes;
@@ -158,11 +125,8 @@ int export_file_close(struct export_file *f, struct trace_totals *totals, struct
 
 void export_file_abandon(struct export_file *f)
 {
-    if (f == NULL)
-        return;
-    if (f->regular)
-        unlink(f->path);
-    file_free(f);
+    if (f != NULL)
+        file_free(f);
 }
 
 int export_temp_open(const char *dir, struct err *e)

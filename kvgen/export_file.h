@@ -11,17 +11,17 @@
 
 struct export_file;
 
-/* Opens path ("-": standard output), replacing what is there; zstd: one ordinary frame at level
- * (1..19, 0: 3). Class ERR_OUTPUT, as all errors here but memory. */
+/* Opens path ("-": standard output); a regular file appears, or replaces what is there, when it is
+ * closed. zstd: one ordinary frame at level (1..19, 0: 3). Class ERR_OUTPUT, as all errors here but
+ * memory. */
 int export_file_open(struct export_file **out, const char *path, bool zstd, int level,
                      struct err *e);
 /* Appends p[0..len). */
 int export_file_put(struct export_file *f, const void *p, size_t len, struct err *e);
 /* Completes and closes; fills the bytes and the digest (XXH3-128 of the bytes before compression)
- * of *totals, leaves its rows alone. Frees f also on failure; a partial regular file is then
- * removed. */
+ * of *totals, leaves its rows alone. Frees f also on failure; what was there before stays then. */
 int export_file_close(struct export_file *f, struct trace_totals *totals, struct err *e);
-/* Gives up: no regular file is left behind. NULL is fine. */
+/* Gives up: what was there before stays. NULL is fine. */
 void export_file_abandon(struct export_file *f);
 
 /* A temporary file in folder dir that has no name and goes with its descriptor: that, or negative

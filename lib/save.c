@@ -1,5 +1,6 @@
-/* save.c - results that are made in memory and written at the end of a run: JSON documents, users
- * files. A file appears whole or not at all; what is no regular file is written to. */
+/* save.c - files that appear whole or not at all: results made in memory and written at the end of
+ * a run, and what is written in parts for programs that take half a file for a whole one. What is
+ * no regular file is written to. */
 #include "lib/save.h"
 
 #include <errno.h>
@@ -25,39 +26,15 @@ static int write_all(int fd, const char *text, size_t len)
     return 0;
 }
 
-/* Into what is no regular file (a device, a pipe): nothing to rename. */
-static int save_direct(const char *path, const char *text, size_t len)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    int rc;
+/* ---- a file in parts ---- */
 
-    if (fd < 0)
-        return -errno;
-    rc = write_all(fd, text, len);
-    if (close(fd) != 0 && rc == 0)
-        rc = -errno;
-    return rc;
-}
-
-/* Into a new file beside path, which it then replaces. */
-static int save_beside(const char *path, const char *text, size_t len)
-{
-    char *beside = NULL;
-    int fd, rc;
-
-    if (asprintf(&beside, "%s.%ld.tmp", path, (long)getpid()) < 0)
-        return -ENOMEM;
-    fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    rc = fd < 0 ? -errno : write_all(fd, text, len);
-    if (fd >= 0 && close(fd) != 0 && rc == 0)
-        rc = -errno;
-    if (rc == 0 && rename(beside, path) != 0)
-        rc = -errno;
-    if (rc < 0 && fd >= 0)
-        unlink(beside);
-    free(beside);
-    return rc;
-}
+struct save {
+    char *path;   /* as in messages */
+    char *real;   /* what beside becomes; NULL: bytes go straight into path */
+    char *beside; /* the file until then */
+    int fd;
+    bool is_stdout;
+};
 
 /* /dev/stdout may lead to a regular file that is open elsewhere: it must not be replaced. */
 static bool is_direct(const char *path)
@@ -71,31 +48,110 @@ static bool is_direct(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
-static int save_file(const char *path, const char *text, size_t len)
+static void save_free(struct save *s)
 {
-    char *real;
-    int rc;
+    if (s->fd >= 0 && !s->is_stdout)
+        close(s->fd);
+    free(s->beside);
+    free(s->real);
+    free(s->path);
+    free(s);
+}
 
-    if (is_direct(path))
-        return save_direct(path, text, len);
-    real = realpath(path, NULL); /* a link stays, the file that it names is replaced */
-    rc = save_beside(real ? real : path, text, len);
-    free(real);
+/* A file beside path, under a name of this process. */
+static int open_beside(struct save *s)
+{
+    s->real = realpath(s->path, NULL); /* a link stays, the file that it names is replaced */
+    if (!s->real)
+        s->real = strdup(s->path);
+    if (!s->real || asprintf(&s->beside, "%s.%ld.tmp", s->real, (long)getpid()) < 0) {
+        s->beside = NULL;
+        return -ENOMEM;
+    }
+    s->fd = open(s->beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return s->fd < 0 ? -errno : 0;
+}
+
+static int open_output(struct save *s)
+{
+    if (s->is_stdout) {
+        s->fd = STDOUT_FILENO;
+        return fflush(stdout) != 0 ? -errno : 0;
+    }
+    if (!is_direct(s->path))
+        return open_beside(s);
+    s->fd = open(s->path, O_WRONLY | O_CLOEXEC | O_NOCTTY); /* a device, a pipe */
+    return s->fd < 0 ? -errno : 0;
+}
+
+static int fail(const struct save *s, int rc, struct err *e)
+{
+    return err_errno(e, rc, ERR_OUTPUT, s->path, "cannot write");
+}
+
+int save_open(struct save **out, const char *path, struct err *e)
+{
+    struct save *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return err_nomem(e, "output");
+    s->fd = -1;
+    s->is_stdout = strcmp(path, "-") == 0;
+    s->path = strdup(s->is_stdout ? "standard output" : path);
+    int rc = s->path ? open_output(s) : err_nomem(e, "output");
+    if (rc < 0 && s->path)
+        fail(s, rc, e);
+    if (rc < 0)
+        save_free(s);
+    else
+        *out = s;
     return rc;
+}
+
+int save_put(struct save *s, const void *p, size_t len, struct err *e)
+{
+    int rc = write_all(s->fd, p, len);
+    return rc < 0 ? fail(s, rc, e) : 0;
+}
+
+int save_close(struct save *s, struct err *e)
+{
+    int fd = s->fd, rc = 0;
+
+    s->fd = -1;
+    if (!s->is_stdout && close(fd) != 0)
+        rc = -errno;
+    if (rc == 0 && s->beside && rename(s->beside, s->real) != 0)
+        rc = -errno;
+    if (rc < 0)
+        fail(s, rc, e);
+    if (rc < 0 && s->beside)
+        unlink(s->beside);
+    save_free(s);
+    return rc;
+}
+
+void save_abandon(struct save *s)
+{
+    if (!s)
+        return;
+    if (s->beside)
+        unlink(s->beside);
+    save_free(s);
 }
 
 int save_text(const char *path, const char *text, size_t len, struct err *e)
 {
-    bool is_stdout = strcmp(path, "-") == 0;
-    int rc;
+    struct save *s = NULL;
+    int rc = save_open(&s, path, e);
 
-    if (is_stdout)
-        rc = fflush(stdout) != 0 ? -errno : write_all(STDOUT_FILENO, text, len);
-    else
-        rc = save_file(path, text, len);
-    if (rc < 0)
-        return err_errno(e, rc, ERR_OUTPUT, is_stdout ? "standard output" : path, "cannot write");
-    return 0;
+    if (rc == 0)
+        rc = save_put(s, text, len, e);
+    if (rc < 0) {
+        save_abandon(s);
+        return rc;
+    }
+    return save_close(s, e);
 }
 
 /* ---- before anything is written ---- */

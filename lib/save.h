@@ -1,4 +1,4 @@
-/* save.h - writing a whole text at once. */
+/* save.h - files that appear whole or not at all. */
 #ifndef KVTRACE_SAVE_H
 #define KVTRACE_SAVE_H
 
@@ -7,9 +7,21 @@
 
 #include "lib/err.h"
 
-/* Writes text[0..len) to path ("-": standard output). A file is written beside and renamed, so that
- * it appears whole or not at all; a link stays, what is no regular file is written to directly.
- * 0 or negative errno, class ERR_OUTPUT. */
+/* A file that is written in parts. */
+struct save;
+
+/* Opens path ("-": standard output). A regular file is written beside, under a name of this
+ * process, and renamed by save_close: until then, and if the process dies, what was there stays; a
+ * link stays, the file that it names is replaced. What is no regular file is written to directly.
+ * Class ERR_OUTPUT, as all errors here but memory. */
+int save_open(struct save **out, const char *path, struct err *e);
+int save_put(struct save *s, const void *p, size_t len, struct err *e);
+/* Gives the file its name. Frees s also on failure; nothing is left then. */
+int save_close(struct save *s, struct err *e);
+/* Gives up: what was there before stays. NULL is fine. */
+void save_abandon(struct save *s);
+
+/* Writes text[0..len) to path at once, in the same way. 0 or negative errno. */
 int save_text(const char *path, const char *text, size_t len, struct err *e);
 
 /* Would save_text find a place for path, by what the file system says now? For what is measured for

@@ -148,12 +148,12 @@ for bad in 'a\tb' 'a\nb' '../x'; do
         printf '8,Read,1,Tier-2,"%b",Decode\n' "$bad"
     } >bad.csv
     bad=$(printf %s "$bad" | tr -d '[:punct:]') # for the names of tests
-    exits "sai3: a key $bad" 2 "$BIN/kvgen" --input bad.csv --format sai3 -o kv.tsv
+    exits "sai3: a key $bad" 2 "$BIN/kvgen" --input bad.csv --format sai3 -o bad.tsv
     like "sai3: $bad is refused with its row" "$(cat stderr)" '^kvgen: row 4: cannot be written as sai3: .*'
     exits "sai3: $bad is found" 1 "$BIN/kvgen" --input bad.csv --format sai3 --lint -o none
     like "sai3: $bad is counted" "$(cat stderr)" '^kvgen: --lint: sai3: 1 row \(first: 4\) with a '
 done
-ok 'sai3: no file is left' test ! -e kv.tsv
+ok 'sai3: no file is left' test ! -e bad.tsv
 # Rows that go back in time.
 { head -n 1 odd.csv; grep '^7' odd.csv; grep '^5' odd.csv; } >back.csv
 exits 'libcachesim: rows out of order' 0 "$BIN/kvgen" --input back.csv --format libcachesim -o kv.lcs.csv
@@ -224,6 +224,29 @@ is 'no row of Tier-2: the header' "$(wc -l <none.tsv)" 1
 like 'no row of Tier-2: is said' "$(cat stderr)" '^kvgen: --output: no row is written: all were filtered out .*--only-tier'
 gen --format sai3 -o some.tsv 2>stderr
 unlike 'some rows: nothing to say' "$(cat stderr)" '^kvgen:'
+
+# ---- a file appears whole or not at all ----
+
+for made in kept.tsv.zst kept.iolog kept.lcs.csv kept.oracleGeneral; do
+    case $made in *.zst) format=sai3 ;; *.iolog) format=fio ;; *.csv) format=libcachesim ;; *) format=oracle ;; esac
+    echo before >$made
+    mkfifo rows
+    "$BIN/kvgen" --input rows --format $format -o $made 2>/dev/null &
+    killed=$!
+    exec 3>rows
+    # More rows than wait in memory; those that a pipe can hold have been read when the last ones fit.
+    awk '{ print } NR > 1 && $0 ~ /Tier-2/ { for (i = 0; i < 9; i++) print }' FS=, all.csv >&3
+    kill -9 $killed
+    wait $killed 2>/dev/null
+    exec 3>&-
+    is "$format: what was there stays when kvgen is killed" "$(cat $made)" before
+    rm -f rows ./kept.*.tmp
+    exits "$format: and when the rows end badly" 2 sh -c "{ cat all.csv; echo 1,Read,x,Tier-2,k,Decode; } |
+        '$BIN/kvgen' --input - --format $format -o $made"
+    is "$format: is as it was" "$(cat $made)" before
+    is "$format: nothing lies beside it" "$(ls kept.*.tmp 2>/dev/null)" ''
+done
+rm -f kept.*
 
 # ---- what has no meaning ----
 

@@ -1,6 +1,7 @@
 /* test_save.c - what can be said of outputs before they are written: whether there is a place for
- * them, and whether two names are one file. A bug here is a result that is lost after hours, or
- * written over what was read. */
+ * them, and whether two names are one file; and that a file appears whole or not at all. A bug here
+ * is a result that is lost after hours, written over what was read, or half of one that is taken
+ * for whole. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,12 +80,51 @@ static void two_files(void **state)
     assert_false(save_is_same("pipe", "pipe"));
 }
 
+/* What a small file holds, without its end. */
+static const char *text_of(const char *path)
+{
+    static char text[64];
+    int fd = open(path, O_RDONLY);
+    ssize_t n = read(fd, text, sizeof text - 1);
+
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+static void whole_or_not(void **state)
+{
+    struct err e = {0};
+    struct save *s = NULL;
+
+    (void)state;
+    assert_int_equal(save_text("link", "old", 3, &e), 0);
+    assert_int_equal(save_open(&s, "link", &e), 0);
+    assert_int_equal(save_put(s, "ne", 2, &e), 0);
+    assert_string_equal(text_of("file"), "old");
+    save_abandon(s);
+    assert_string_equal(text_of("file"), "old");
+    assert_int_equal(save_open(&s, "link", &e), 0);
+    assert_int_equal(save_put(s, "ne", 2, &e), 0);
+    assert_int_equal(save_put(s, "w", 1, &e), 0);
+    assert_int_equal(save_close(s, &e), 0);
+    assert_string_equal(text_of("file"), "new");
+    assert_int_equal(readlink("link", (char[8]){0}, 8), 4);
+    assert_int_equal(save_open(&s, "none/new", &e), -ENOENT);
+    assert_int_equal(e.class, ERR_OUTPUT);
+    assert_int_equal(save_open(&s, "/dev/full", &e), 0);
+    assert_int_equal(save_put(s, "x", 1, &e), -ENOSPC);
+    save_abandon(s);
+    save_abandon(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places),
         cmocka_unit_test(one_file),
         cmocka_unit_test(two_files),
+        cmocka_unit_test(whole_or_not),
     };
 
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
