@@ -34,7 +34,7 @@ else
 fi
 kvgen "$@" --model "$model" --curve "$out/curve.csv" --summary "$out/kvgen.json" -o none --progress none 2>"$out/kvgen.log" ||
     die 1 "$(tail -1 "$out/kvgen.log")"
-awk -F , 'NR == 1 { printf "%12s %10s %10s\n", "GiB", "objects", "bytes"; next }
+awk -F , 'NR == 1 { printf "%12s %10s %10s\n", "cache, GiB", "hits", "of bytes"; next }
     { printf "%12.2f %9.1f%% %9.1f%%\n", $1 / 1073741824, $4 * 100, $5 * 100 }' "$out/curve.csv"
 sed -n 's/^curve  *//p' "$out/kvgen.log"
 if kvstat --plot "$out/curve.svg" "$out/curve.csv" >/dev/null 2>&1; then echo "drawn in $out/curve.svg"; fi

@@ -45,6 +45,7 @@ while [ "$trial" -le "$trials" ]; do
     trial=$((trial + 1))
 done
 echo "$row_head"
-scenario_row "$(basename "$first")" "$out"/1/*.result.csv.zst
-scenario_row "$(basename "$second")" "$out"/2/*.result.csv.zst
+scenario_row "$first" "$out"/1/*.result.csv.zst
+scenario_row "$second" "$out"/2/*.result.csv.zst
+echo "Base is $first, New is $second:"
 compare "$out/1" "$out/2"

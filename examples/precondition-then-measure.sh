@@ -49,4 +49,5 @@ rounds after
 echo "$row_head"
 scenario_row before "$out"/before/*.result.csv.zst
 scenario_row after "$out"/after/*.result.csv.zst
+echo "Base is before, New is after:"
 compare "$out/before" "$out/after"

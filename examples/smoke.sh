@@ -93,8 +93,9 @@ for name in $(echo "$names" | tr , ' '); do
         serve "$name" "$((users * 4))" "$seconds" --model "$m" --gpu-mem-gb 0 --cpu-mem-gb 0 \
             --storage-capacity-gb "$storage" --generation-mode none
         issued=$(figure "$out/$name.kvgen.json" issued)
-        answered=$(kvstat --csv "$out/$name.result.csv.zst" | pick requests.count)
-        sees "$name" "$issued requests asked for, $answered begun in $seconds s" "$(bad "$name")" -eq 0 -a "$issued" -gt 0
+        begun=$(kvstat --csv "$out/$name.result.csv.zst" | pick requests.count | sed 's/^-$/0/')
+        sees "$name" "$issued requests asked for, $begun begun in $seconds s" \
+            "$(bad "$name")" -eq 0 -a "$begun" -gt 0 -a "$begun" -lt "$issued"
         ;;
     rag) # documents are ingested before, and their chunks are read
         serve "$name" "$users" "$seconds" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 --enable-rag \

@@ -14,10 +14,11 @@
 #   -u USERS     people who talk at once: 50; -t SECONDS of each run: 60
 #   --gpu-mem-gb, --cpu-mem-gb, --storage-capacity-gb GiB   sizes instead of discover.sh's proposal
 #
-# What to look at: "answer P95 s" is what users feel, from question to last token; "Tier-2 read" and
-# "device ms" are the drive. A tier is worth its money when the rows with it answer sooner than the
-# rows without. Where the bottleneck is the queue, the machine is overloaded: its latencies say little,
-# its GiB/s much. Where it is generation, storage is fast enough for this load.
+# What to look at: "answer P95 s" is what users feel, from question to last token. "Tier-2 read" (GiB/s) and the
+# 95th percentiles of its reads, "P95 ms" for the whole of one and "device ms" for the drive's part, are the
+# drive. A tier is worth its money when the rows with it answer sooner than the rows without. Where the bottleneck
+# is the queue, the machine is overloaded: its latencies say little, its GiB/s much. Where it is generation,
+# storage is fast enough for this load.
 # Without a GPU its tier is simulated, and kvreplay's reports say so.
 . "$(dirname "$0")/common.sh"
 

@@ -25,7 +25,7 @@ done
 
 # ---- fast-enough: the verdict and the bandwidth are kvstat's own, the bandwidth is kvreplay's own ----
 tiny fast-enough.sh -u 3 -t 2 -d objects -g fast >stdout 2>stderr
-is 'fast-enough: the exit status is the verdict' "$?" "$(sed -n 's/^Profile latency: PASS.*/0/p; s/^Profile latency: FAIL.*/1/p' stdout)"
+is 'fast-enough: the exit status is the verdict' "$?" "$(sed -n 's/^PASS: 3 users of .*/0/p; s/^FAIL: 3 users of .*/1/p' stdout)"
 kvstat --by tier,op --json fast-enough.sh.out/run.result.csv.zst >run.json
 ok 'fast-enough: the read bandwidth is that of kvreplay' python3 -c '
 import json
@@ -33,6 +33,22 @@ own = json.load(open("fast-enough.sh.out/run.kvreplay.json"))["tiers"][0]["read"
 said = [g["gib_per_s"] for g in json.load(open("run.json"))["groups"] if g["by"] == {"tier": "Tier-2", "op": "Read"}][0]
 assert own > 0 and abs(own / said - 1) < 0.001, (own, said)'
 not_ok 'fast-enough: nothing stays on the drive' test -e objects/00
+# Drives as fast as said, in place of the real one: operations in time are not enough where people wait.
+mkdir -p simulated/bin
+ln -s "$BIN/kvgen" "$BIN/kvstat" simulated/bin
+cat >simulated/bin/kvreplay <<EOF
+#!/bin/sh
+shift 2 # --nvme DIR
+exec "$BIN/kvreplay" --tier-engine "2=sim:\$SPEED" "\$@"
+EOF
+chmod +x simulated/bin/kvreplay
+exits 'fast-enough: a drive that takes no time' 0 env BUILD="$TMP/simulated" SPEED=lat=1us \
+    "$examples/fast-enough.sh" -m tiny-1b -u 3 -t 4 -d objects -o quick
+like 'fast-enough: passes' "$(cat stdout)" '^PASS: 3 users of tiny-1b on objects$'
+exits 'fast-enough: one that serves some only' 1 env BUILD="$TMP/simulated" SPEED=bw=1GB/s \
+    "$examples/fast-enough.sh" -m tiny-1b -u 3 -t 3 -d objects -o slow
+like 'fast-enough: with each operation in time' "$(cat stdout)" '^Profile latency: PASS'
+like 'fast-enough: answers too few' "$(cat stdout)" '^FAIL: 3 users of tiny-1b on objects$'
 exits 'fast-enough: a user count that is none' 2 tiny fast-enough.sh -u none
 exits 'fast-enough: an option of another suite' 2 tiny fast-enough.sh --trials 2
 
