@@ -82,10 +82,10 @@ static bool same_name(const struct names *a, const struct names *b, int i)
            memcmp(a->at[i], b->at[i], (size_t)a->len[i]) == 0;
 }
 
-/* Keys that would have no effect, or no value, stand as comments. */
+/* Keys without a value stand as comments. */
 static bool is_comment(const struct conf_key *k)
 {
-    return k->def == NULL || (k->flags & CONF_LATER) != 0;
+    return k->def == NULL;
 }
 
 /* Is there a key below these names that is no comment? Else the section would be empty. */
@@ -120,8 +120,6 @@ static void put_key(FILE *f, const struct conf_key *k, const struct names *n)
 {
     int margin = 2 * (n->depth - 1);
     put_comment(f, margin, k->help);
-    if (k->flags & CONF_LATER)
-        put_comment(f, margin, "Not used yet.");
     if (k->choices != NULL)
         fprintf(f, "%*s# One of: %s\n", margin, "", k->choices);
     fprintf(f, "%*s%s%.*s: %s\n", margin, "", is_comment(k) ? "# " : "", n->len[n->depth - 1],

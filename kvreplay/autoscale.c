@@ -25,7 +25,7 @@ struct step {
     double time_s; /* since the search began */
     uint64_t users;
     struct replay_figures f;
-    double saturation; /* NAN: no Tier-2 reads */
+    double saturation; /* NAN: nothing to judge by */
     char action[16], reason[120];
 };
 
@@ -80,12 +80,22 @@ static double autoscale_throughput(const struct autoscale *a, const struct repla
     return (double)(a->bytes ? f->bytes : f->tokens) / f->seconds;
 }
 
-/* P95 over its limit, damped unless throughput has flattened. */
+static double autoscale_larger(double a, double b)
+{
+    return isnan(a) || b > a ? b : a;
+}
+
+/* The largest of P95s and waiting requests by their limits, damped unless throughput has flattened.
+ */
 static double autoscale_saturation(const struct autoscale *a, const struct replay_figures *f)
 {
-    double share = (double)f->read_p95_ns / (double)a->o->storage_p95_ns;
-    if (f->read_p95_ns == TRACE_NONE)
-        return NAN;
+    double share = NAN;
+    if (f->read_p95_ns != TRACE_NONE)
+        share = (double)f->read_p95_ns / (double)a->o->storage_p95_ns;
+    if (f->write_p95_ns != TRACE_NONE && a->o->write_p95_ns > 0)
+        share = autoscale_larger(share, (double)f->write_p95_ns / (double)a->o->write_p95_ns);
+    if (a->o->queue_limit > 0)
+        share = autoscale_larger(share, (double)f->waiting / (double)a->o->queue_limit);
     return a->search.flattened ? share : share * AUTOSCALE_DAMPED;
 }
 
@@ -117,21 +127,28 @@ static void autoscale_say(const struct autoscale *a, const struct step *s)
     fprintf(stderr, "; %s: %s\n", s->action, s->reason);
 }
 
+static const char *autoscale_wanted(const struct autoscale *a)
+{
+    return a->search.o.mode == SEARCH_QOS ? "within the limits" : "without failed rows";
+}
+
 static const char *autoscale_reason(const struct autoscale *a, char *buf, size_t n)
 {
     const struct search_point *found = a->search.next ? NULL : search_answer(&a->search);
 
     if (a->search.next)
         snprintf(buf, n, "interrupted before the end of the search");
+    else if (!found && a->o->min_users > 1)
+        snprintf(buf, n, "not even %" PRIu64 " users, the fewest allowed, are served %s",
+                 a->o->min_users, autoscale_wanted(a));
     else if (!found)
-        snprintf(buf, n, "not even one user is served %s",
-                 a->search.mode == SEARCH_QOS ? "within the limits" : "without failed rows");
-    else if (found->users == a->search.max)
+        snprintf(buf, n, "not even one user is served %s", autoscale_wanted(a));
+    else if (found->users == a->search.o.max)
         snprintf(buf, n, "the most users allowed: %s", a->search.reason);
     else
         snprintf(buf, n, "%s",
-                 a->search.mode == SEARCH_CAPACITY ? "peak capacity found"
-                                                   : "largest number of users within the limits");
+                 a->search.o.mode == SEARCH_CAPACITY ? "peak capacity found"
+                                                     : "largest number of users within the limits");
     return buf;
 }
 
@@ -166,6 +183,7 @@ static void json_step(const struct autoscale *a, struct jsonout *j, const struct
     jsonout_f64(j, "storage_read_p95_ms", autoscale_ms(f->read_p95_ns));
     jsonout_f64(j, "storage_write_p95_ms", autoscale_ms(f->write_p95_ns));
     jsonout_f64(j, "queue_p95_ms", autoscale_ms(f->queue_p95_ns));
+    jsonout_u64(j, "requests_waiting", f->waiting);
     jsonout_object(j, "end_to_end_p95_ms");
     for (unsigned i = 0; i < TRACE_QOSES; i++)
         jsonout_f64(j, trace_qos_text((enum trace_qos)i), autoscale_ms(f->end_to_end_p95_ns[i]));
@@ -191,7 +209,7 @@ static void autoscale_json(const struct autoscale *a, struct jsonout *j)
         json_step(a, j, &a->step[i]);
     jsonout_end(j);
     jsonout_object(j, "autoscaling");
-    jsonout_text_value(j, "mode", a->search.mode == SEARCH_QOS ? "qos" : "capacity");
+    jsonout_text_value(j, "mode", a->search.o.mode == SEARCH_QOS ? "qos" : "capacity");
     if (found)
         jsonout_u64(j, "users", found->users);
     else
@@ -349,8 +367,12 @@ static int autoscale_search(struct autoscale *a, int *status, struct err *e)
 {
     int rc = autoscale_limits(a, e);
 
-    search_begin(&a->search, (enum search_mode)(a->o->autoscale - 1), a->o->start_users,
-                 a->o->max_users);
+    search_begin(&a->search, &(struct search_opts){.mode = (enum search_mode)(a->o->autoscale - 1),
+                                                   .start = a->o->start_users,
+                                                   .min = a->o->min_users,
+                                                   .max = a->o->max_users,
+                                                   .scale_up = a->o->scale_up,
+                                                   .scale_down = a->o->scale_down});
     while (rc == 0 && a->search.next && !a->interrupted)
         rc = autoscale_step(a, e);
     if (rc < 0)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "kvreplay/config.h"
 #include "kvreplay/order.h"
 #include "kvreplay/waiter.h"
 #include "lib/save.h"
@@ -290,6 +291,12 @@ const struct opt options_table[] = {
      .def = "0.8",
      .max = 1,
      .help = "Saturation from which on a step is recorded as saturated."},
+    {.name = "config",
+     .letter = 'c',
+     .type = OPT_TEXT,
+     .offset = AT(config),
+     .arg = "FILE",
+     .help = "YAML configuration: how --autoscale scales, and what it calls saturated."},
     {.type = OPT_HEADING, .help = "Storage"},
     {.name = "chunk-size",
      .type = OPT_SIZE,
@@ -515,7 +522,7 @@ static int options_check_autoscale(const struct opt_parser *p, struct options *o
     if (o->autoscale == AUTOSCALE_OFF)
         return opt_refuse(p, e, "has a meaning only with --autoscale", "each", "step-warmup",
                           "step-duration", "start-users", "max-users", "storage-p95", "qos-p95",
-                          "target-saturation", (char *)NULL);
+                          "target-saturation", "config", (char *)NULL);
     rc = opt_refuse(p, e, "has no meaning with --autoscale", "ceiling", "timing", "workers",
                     "users", "limit", "loops", "duration", "warmup", "keep", (char *)NULL);
     if (rc < 0)
@@ -526,8 +533,13 @@ static int options_check_autoscale(const struct opt_parser *p, struct options *o
                        "with --autoscale the traces come from the command of --each");
     if (!o->each)
         return err_set(e, -EINVAL, ERR_INPUT, "--autoscale", "needs --each COMMAND");
+    rc = config_read(p, o, e);
+    if (rc < 0)
+        return rc;
     if (o->start_users > o->max_users)
         return err_set(e, -EINVAL, ERR_INPUT, "--start-users", "more than --max-users");
+    if (o->start_users < o->min_users)
+        return err_set(e, -EINVAL, ERR_INPUT, "--start-users", "fewer than autoscaler.min_users");
     o->timing = TIMING_SERVED;
     o->workers = 1; /* until a step says how many */
     return 0;

@@ -46,7 +46,7 @@ enum {
 }; /* then enum order_mode + 1 */
 
 struct options {
-    const char *nvme, *output, *summary, *ceiling, *gpu, *spin;
+    const char *nvme, *output, *summary, *ceiling, *gpu, *spin, *config;
     double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_percent, compress_ratio, dedup_ratio;
     uint64_t users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, rings, limit,
         threads;
@@ -63,6 +63,10 @@ struct options {
     int64_t step_warmup_ns, step_duration_ns, storage_p95_ns;
     uint64_t start_users, max_users;
     double target_saturation;
+    /* of the configuration (config.c) */
+    uint64_t min_users, queue_limit;
+    double scale_up, scale_down;
+    int64_t write_p95_ns;
     struct opt_list qos_p95;
 };
 

@@ -352,6 +352,7 @@ static void replay_measure(const struct replay *r, struct replay_figures *f)
                                  .tokens = st->tokens,
                                  .bytes = st->done_bytes,
                                  .failed = st->failed + st->corrupt,
+                                 .waiting = r->outcome.waiting,
                                  .read_p95_ns = replay_service_p95(r, TRACE_READ),
                                  .write_p95_ns = replay_service_p95(r, TRACE_WRITE),
                                  .queue_p95_ns = replay_p95(st->queue)};

@@ -16,6 +16,7 @@ struct replay_figures {
     double seconds;         /* measured; 0: the run did not get past --warmup */
     uint64_t tokens, bytes; /* generated; moved by all tiers */
     uint64_t failed;        /* rows, corrupt ones too */
+    uint64_t waiting;       /* requests in line when the time was over */
     /* 95th percentiles in ns, TRACE_NONE: nothing was there to measure */
     int64_t read_p95_ns, write_p95_ns;      /* service time of Tier-2 */
     int64_t queue_p95_ns;                   /* arrival to admission */

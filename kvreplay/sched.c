@@ -68,8 +68,10 @@ static int64_t sched_now(const struct sched *s)
 
 static void sched_stop(struct sched *s, enum sched_end why)
 {
-    if (!s->stopping)
+    if (!s->stopping) {
         s->outcome.end = why;
+        s->outcome.waiting = s->admit ? admit_waiting(s->admit, sched_now(s)) : 0;
+    }
     s->stopping = true;
 }
 

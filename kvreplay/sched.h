@@ -88,6 +88,7 @@ struct sched_outcome {
     int64_t zero_ns; /* monotonic */
     int64_t spun_ns; /* that the scheduler spun, waiting */
     bool lagged;
+    size_t waiting; /* served: requests that were in line when something ended the run */
 };
 
 /* Takes all memory that a run needs. */

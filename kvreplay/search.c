@@ -10,9 +10,9 @@
 #define LEVEL  0.97 /* of the highest level of throughput: it is reached */
 #define WITHIN 1.05 /* ends of the bracket, one by the other, where the search ends */
 
-void search_begin(struct search *s, enum search_mode mode, uint64_t start, uint64_t max)
+void search_begin(struct search *s, const struct search_opts *o)
 {
-    *s = (struct search){.mode = mode, .max = max, .next = start, .action = "start"};
+    *s = (struct search){.o = *o, .next = o->start, .action = "start"};
 }
 
 static void search_decide(struct search *s, const char *action, uint64_t next, const char *format,
@@ -31,8 +31,17 @@ static void search_decide(struct search *s, const char *action, uint64_t next, c
 static uint64_t search_times(const struct search *s, uint64_t users, double factor)
 {
     double next = (double)users * factor + 0.5;
-    uint64_t n = next >= (double)s->max ? s->max : (uint64_t)next;
-    return n > users || users == s->max ? n : users + 1;
+    uint64_t n = next >= (double)s->o.max ? s->o.max : (uint64_t)next;
+    return n > users || users == s->o.max ? n : users + 1;
+}
+
+/* 0: there are no fewer that may be tried. */
+static uint64_t search_fewer(const struct search *s, uint64_t users, double factor)
+{
+    uint64_t next = (uint64_t)((double)users * factor);
+    if (next >= users)
+        next = users - 1;
+    return next >= s->o.min ? next : users > s->o.min ? s->o.min : 0;
 }
 
 /* A number between two that are more than 5 % apart; 0: none is. */
@@ -130,10 +139,10 @@ static void search_capacity(struct search *s, const struct search_point *p)
     uint64_t between = search_between(search_below(s, p->users), p->users);
 
     if (search_best(s, s->points) <= 0) {
-        search_decide(s, "halve", p->users / 2, "nothing was served");
+        search_decide(s, "halve", search_fewer(s, p->users, 0.5), "nothing was served");
     } else if (s->phase == SEARCH_REFINE || (!s->flattened && up == 0)) {
         search_refine(s);
-    } else if (!s->flattened && p->users == s->max) {
+    } else if (!s->flattened && p->users == s->o.max) {
         search_decide(s, "stop", 0, "throughput still rose at the most users allowed");
     } else if (p->throughput <= 0 && between > 0) {
         search_decide(s, "bisect", between, "nothing was served");
@@ -167,12 +176,12 @@ static void search_qos(struct search *s, const struct search_point *p)
             high = at->users;
     }
     const char *limits = p->within ? "the limits are kept" : "a limit is passed";
-    if (high == 0 && low == s->max)
+    if (high == 0 && low == s->o.max)
         search_decide(s, "stop", 0, "%s at the most users allowed", limits);
     else if (high == 0)
-        search_decide(s, "scale up", search_times(s, low, 1.2), "%s", limits);
+        search_decide(s, "scale up", search_times(s, low, s->o.scale_up), "%s", limits);
     else if (low == 0)
-        search_decide(s, "scale down", (uint64_t)((double)high * 0.8), "%s", limits);
+        search_decide(s, "scale down", search_fewer(s, high, s->o.scale_down), "%s", limits);
     else
         search_decide(s, "bisect", low < high ? search_between(low, high) : 0, "%s", limits);
 }
@@ -185,7 +194,7 @@ void search_take(struct search *s, double throughput, bool within)
     *p = (struct search_point){.users = s->next, .throughput = throughput, .within = within};
     s->flattened = s->points > 0 && throughput < RISES * before;
     s->points++;
-    if (s->mode == SEARCH_CAPACITY)
+    if (s->o.mode == SEARCH_CAPACITY)
         search_capacity(s, p);
     else
         search_qos(s, p);
@@ -195,7 +204,7 @@ const struct search_point *search_answer(const struct search *s)
 {
     const struct search_point *answer = NULL;
 
-    if (s->mode == SEARCH_CAPACITY)
+    if (s->o.mode == SEARCH_CAPACITY)
         return search_best(s, s->points) > 0 ? search_knee(s) : NULL;
     for (unsigned i = 0; i < s->points; i++) {
         const struct search_point *p = &s->point[i];

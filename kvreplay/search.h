@@ -15,6 +15,14 @@ enum {
     SEARCH_STEPS = 128
 };
 
+/* Where to search: 1 <= min <= start <= max. qos scales up and down by its factors, 1 to 100 and
+ * above 0 to 1, until the answer is bracketed. */
+struct search_opts {
+    enum search_mode mode;
+    uint64_t start, min, max;
+    double scale_up, scale_down;
+};
+
 /* One number of users as it was measured. */
 struct search_point {
     uint64_t users;
@@ -24,8 +32,8 @@ struct search_point {
 
 /* All public: plain state, for search_begin and search_take to fill. */
 struct search {
-    enum search_mode mode;
-    uint64_t max, next; /* next: users to measure; 0: the search is over */
+    struct search_opts o;
+    uint64_t next; /* users to measure; 0: the search is over */
     enum search_phase {
         SEARCH_DOUBLE,
         SEARCH_HALF_MORE,
@@ -38,11 +46,10 @@ struct search {
     bool flattened;     /* the point taken last has no more throughput than fewer users had */
 };
 
-/* start is at least 1 and at most max. */
-void search_begin(struct search *s, enum search_mode mode, uint64_t start, uint64_t max);
+void search_begin(struct search *s, const struct search_opts *o);
 /* What s->next users did. Sets s->next, action, reason and flattened. */
 void search_take(struct search *s, double throughput, bool within);
-/* The answer, once s->next is 0; NULL: not even one user keeps the limits, or is served at all. */
+/* The answer, once s->next is 0; NULL: not even min users keep the limits, or are served at all. */
 const struct search_point *search_answer(const struct search *s);
 
 #endif

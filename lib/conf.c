@@ -277,10 +277,6 @@ static int read_key(struct conf_walk *w, const struct conf_member *m, const yaml
         rc = conf_store_warn(w->c, m->index, "means nothing here (ignored)");
         return rc < 0 ? err_nomem(w->e, "configuration") : skip_value(w, first);
     }
-    if (m->row->flags & CONF_LATER)
-        rc = conf_store_warn(w->c, m->index, "is not used yet (ignored)");
-    if (rc < 0)
-        return err_nomem(w->e, "configuration");
     texts = calloc(1, sizeof(*texts));
     if (!texts)
         return err_nomem(w->e, "configuration");

@@ -18,10 +18,6 @@ enum conf_type {
     CONF_I64_LIST
 };
 
-enum conf_flags {
-    CONF_LATER = 1 /* checked, but no program uses it yet: a file that sets it gets a warning */
-};
-
 struct conf_key {
     const char *path;    /* "decode.batch_size"; '*' stands for any one name */
     enum conf_type type; /* a pair is a YAML sequence of two numbers, low <= high */
@@ -29,7 +25,6 @@ struct conf_key {
     double min, max;     /* range of the numbers, both inclusive */
     const char *choices; /* "a|b|c" for CONF_TEXT, NULL: any */
     const char *help;    /* NULL: a key of the Python benchmark that means nothing here */
-    unsigned flags;      /* enum conf_flags */
 };
 
 /* The table, ended by a row whose path is NULL. */
@@ -46,8 +41,8 @@ struct conf;
 int conf_open(struct conf **out, const char *path, struct err *e);
 void conf_free(struct conf *c);
 
-/* Text for the i-th warning ("FILE:LINE: key X means nothing here (ignored)", "... is not used
- * yet"), NULL past the end. */
+/* Text for the i-th warning ("FILE:LINE: key X means nothing here (ignored)"), NULL past
+ * the end. */
 const char *conf_warning(const struct conf *c, size_t i);
 
 /* Values by exact path of a row of conf_keys ('*' replaced by a name). Unknown paths: assertion.

@@ -251,7 +251,7 @@ static void keys_without_meaning_warn_once_each(void **state)
                                "  deep: {a: [1, {b: 2}]}\n"
                                "gpu_backend:\n"
                                "  memory_fraction: 0.8\n"
-                               "autoscaler: {max_users: 3}\n"
+                               "autoscaler: {consecutive_samples_required: 3}\n"
                                "decode: {batch_size: 8}\n");
     char want[200];
 
@@ -261,10 +261,10 @@ static void keys_without_meaning_warn_once_each(void **state)
     assert_non_null(strstr(conf_warning(c, 1), ":3: key validation_limits.deep means nothing"));
     assert_non_null(
         strstr(conf_warning(c, 2), ":5: key gpu_backend.memory_fraction means nothing"));
-    assert_non_null(strstr(conf_warning(c, 3), ":6: key autoscaler.max_users is not used yet"));
+    assert_non_null(strstr(conf_warning(c, 3),
+                           ":6: key autoscaler.consecutive_samples_required means nothing"));
     assert_null(conf_warning(c, 4));
     assert_int_equal(conf_i64(c, "decode.batch_size"), 8);
-    assert_int_equal(conf_i64(c, "autoscaler.max_users"), 3);
     conf_free(c);
 }
 

@@ -21,6 +21,16 @@ static double served(uint64_t users, double knee, double noise, struct rng *r)
     return ((double)users < knee ? (double)users : knee) * 100 * (1 + share);
 }
 
+static void begin(struct search *s, enum search_mode mode, uint64_t start, uint64_t max)
+{
+    search_begin(s, &(struct search_opts){.mode = mode,
+                                          .start = start,
+                                          .min = 1,
+                                          .max = max,
+                                          .scale_up = 1.2,
+                                          .scale_down = 0.8});
+}
+
 static uint64_t capacity(uint64_t start, uint64_t max, double knee, double noise, uint64_t seed,
                          unsigned *steps)
 {
@@ -28,7 +38,7 @@ static uint64_t capacity(uint64_t start, uint64_t max, double knee, double noise
     struct rng r;
 
     rng_seed(&r, seed, 1);
-    search_begin(&s, SEARCH_CAPACITY, start, max);
+    begin(&s, SEARCH_CAPACITY, start, max);
     while (s.next)
         search_take(&s, served(s.next, knee, noise, &r), true);
     *steps = s.points;
@@ -39,7 +49,7 @@ static uint64_t qos(uint64_t start, uint64_t max, double limit, unsigned *steps)
 {
     struct search s;
 
-    search_begin(&s, SEARCH_QOS, start, max);
+    begin(&s, SEARCH_QOS, start, max);
     while (s.next)
         search_take(&s, (double)s.next, (double)s.next <= limit);
     *steps = s.points;
@@ -76,7 +86,7 @@ static void a_fall_beyond_the_knee(void **state)
 {
     (void)state;
     struct search s;
-    search_begin(&s, SEARCH_CAPACITY, 10, 10000);
+    begin(&s, SEARCH_CAPACITY, 10, 10000);
     while (s.next) {
         double n = (double)s.next;
         search_take(&s, n < 300 ? n : n < 330 ? 300 : 150, true);
@@ -118,7 +128,7 @@ static void says_why(void **state)
     (void)state;
     struct search s;
 
-    search_begin(&s, SEARCH_CAPACITY, 10, 1000);
+    begin(&s, SEARCH_CAPACITY, 10, 1000);
     search_take(&s, 100, true);
     assert_string_equal(s.action, "double");
     assert_int_equal(s.next, 20);
@@ -139,7 +149,7 @@ static uint64_t capacity_up_to(uint64_t start, uint64_t most, unsigned *steps)
 {
     struct search s;
 
-    search_begin(&s, SEARCH_CAPACITY, start, 10000);
+    begin(&s, SEARCH_CAPACITY, start, 10000);
     while (s.next) {
         for (unsigned i = 0; i < s.points; i++) {
             assert_int_not_equal(s.next, s.point[i].users); /* known already */
@@ -168,6 +178,38 @@ static void failures_end_the_rise(void **state)
     }
 }
 
+static void factors_and_the_fewest_are_heeded(void **state)
+{
+    (void)state;
+    struct search s;
+    struct search_opts o = {
+        .mode = SEARCH_QOS, .start = 100, .min = 30, .max = 1000, .scale_up = 3, .scale_down = 0.5};
+
+    search_begin(&s, &o);
+    search_take(&s, 1, true);
+    assert_int_equal(s.next, 300);
+    search_begin(&s, &o);
+    search_take(&s, 1, false);
+    assert_int_equal(s.next, 50);
+    search_take(&s, 1, false);
+    assert_int_equal(s.next, 30); /* not 25 */
+    search_take(&s, 1, false);
+    assert_int_equal(s.next, 0);
+    assert_null(search_answer(&s));
+    o.scale_down = 1; /* goes down all the same */
+    search_begin(&s, &o);
+    search_take(&s, 1, false);
+    assert_int_equal(s.next, 99);
+    o.mode = SEARCH_CAPACITY;
+    search_begin(&s, &o);
+    search_take(&s, 0, true);
+    search_take(&s, 0, true);
+    assert_int_equal(s.next, 30);
+    search_take(&s, 0, true);
+    assert_int_equal(s.next, 0);
+    assert_null(search_answer(&s));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +220,7 @@ int main(void)
         cmocka_unit_test(the_ends),
         cmocka_unit_test(says_why),
         cmocka_unit_test(failures_end_the_rise),
+        cmocka_unit_test(factors_and_the_fewest_are_heeded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
