@@ -46,6 +46,11 @@ day=$(long --duration 6h)
 diag "1 h: $short KiB, 6 h: $day KiB"
 ok "a longer run takes no more memory" test "$day" -lt $((short + short / 2 + 4096))
 
+# Where users do not wait for answers, requests do: all but some thousands of 1.5 million here.
+waiting=$(hwm --num-users 10000 --summary "$TMP/s.json")
+diag "$(sed -n 's/.*"waiting": \([0-9]*\).*/\1/p' "$TMP/s.json") requests wait: $waiting KiB"
+ok "a request that waits takes few bytes" test "$waiting" -lt 49152
+
 dataset() { # CONVERSATIONS
     awk -v n="$1" 'BEGIN {while (length(t) < 4000) t = t "what does the cache do? "
         printf "["

@@ -58,33 +58,46 @@ static void equal_priorities_share(void **state)
     queue_free(q);
 }
 
+static void assert_same(const struct request *out, const struct request *r)
+{
+    assert_int_equal(out->number, r->number);
+    assert_int_equal(out->arrival_ns, r->arrival_ns);
+    assert_int_equal(out->user, r->user);
+    assert_int_equal(out->qos, r->qos);
+    assert_int_equal(out->prompt, r->prompt);
+    assert_int_equal(out->turn, r->turn);
+    assert_int_equal(out->slot, r->slot);
+    assert_int_equal(out->context_tokens, r->context_tokens);
+    assert_int_equal(out->generated_tokens, r->generated_tokens);
+    assert_true(ident_equal(out->object, r->object));
+    assert_ptr_equal(out->blocks, r->blocks);
+    assert_int_equal(out->block_count, r->block_count);
+    assert_int_equal(out->block_tokens, r->block_tokens);
+    assert_int_equal(out->block_scope, r->block_scope);
+    assert_int_equal(out->document, r->document);
+    assert_int_equal(out->picks, r->picks);
+}
+
+/* In front, and behind so many that it is packed. */
 static void assert_comes_back(const struct request *r)
 {
     static const int64_t priority[3] = {3, 2, 1};
     struct queue *q = queue_create(priority);
     struct request out;
-    assert_int_equal(queue_push(q, r), 0);
-    assert_true(queue_pop(q, &out));
-    assert_int_equal(out.number, r->number);
-    assert_int_equal(out.arrival_ns, r->arrival_ns);
-    assert_int_equal(out.user, r->user);
-    assert_int_equal(out.qos, r->qos);
-    assert_int_equal(out.prompt, r->prompt);
-    assert_int_equal(out.turn, r->turn);
-    assert_int_equal(out.slot, r->slot);
-    assert_int_equal(out.context_tokens, r->context_tokens);
-    assert_int_equal(out.generated_tokens, r->generated_tokens);
-    assert_true(ident_equal(out.object, r->object));
-    assert_ptr_equal(out.blocks, r->blocks);
-    assert_int_equal(out.block_count, r->block_count);
-    assert_int_equal(out.block_tokens, r->block_tokens);
-    assert_int_equal(out.block_scope, r->block_scope);
-    assert_int_equal(out.document, r->document);
-    assert_int_equal(out.picks, r->picks);
+    for (uint64_t before = 0; before < 200; before += 100) {
+        for (uint64_t i = 0; i < before; i++)
+            push(q, i + 1, (enum trace_qos)r->qos);
+        assert_int_equal(queue_push(q, r), 0);
+        for (uint64_t i = 0; i < before; i++)
+            assert_int_equal(pop(q), i + 1);
+        assert_true(queue_pop(q, &out));
+        assert_same(&out, r);
+        assert_int_equal(queue_length(q), 0);
+    }
     queue_free(q);
 }
 
-/* What waits is packed by its kind. */
+/* What waits long is packed by its kind. */
 static void requests_come_back_whole(void **state)
 {
     (void)state;
@@ -113,6 +126,85 @@ static void requests_come_back_whole(void **state)
     query.picks = UINT64_MAX - 3;
     query.turn = query.slot = 0;
     assert_comes_back(&query);
+    struct request itself = any;
+    itself.turn = itself.slot = 0;
+    itself.object = ident_request(itself.user & 0xffff, itself.number);
+    assert_comes_back(&itself);
+    itself.user &= 0xffff;
+    assert_comes_back(&itself);
+    struct request dataset = any;
+    dataset.object = ident_dataset_turn(UINT64_C(1) << 43, dataset.turn);
+    assert_comes_back(&dataset);
+}
+
+static uint64_t any_width(struct rng *r)
+{
+    return rng_u64(r) >> rng_below(r, 64);
+}
+
+static struct request random_request(struct rng *r, const struct request *before)
+{
+    static const uint64_t id[1] = {7};
+    struct request q = {.number = before->number + 1 + rng_below(r, 3),
+                        .arrival_ns = before->arrival_ns + (int64_t)(any_width(r) >> 24),
+                        .user = (uint32_t)rng_below(r, IDENT_MAX_USERS),
+                        .qos = (uint8_t)rng_below(r, 3),
+                        .prompt = (int32_t)rng_below(r, 4) - 1,
+                        .turn = (uint32_t)any_width(r),
+                        .slot = rng_chance(r, 0.5) ? 0 : (uint32_t)any_width(r),
+                        .context_tokens = (int64_t)(any_width(r) >> 33),
+                        .generated_tokens = (int64_t)(any_width(r) >> 33)};
+    switch (rng_below(r, 5)) {
+    case 0: /* begun before, or a little later than that */
+        q.object =
+            ident_turn(q.user, (uint64_t)q.arrival_ns / 1000000 + 5 - rng_below(r, 6), q.turn);
+        break;
+    case 1:
+        q.object = ident_request(q.user, q.number);
+        break;
+    case 2:
+        q.object = ident_text(rng_u64(r), rng_u64(r));
+        break;
+    case 3:
+        q.document = 1 + (uint32_t)rng_below(r, IDENT_MAX_USERS);
+        q.object = ident_document(q.document - 1);
+        q.picks = rng_u64(r);
+        break;
+    default:
+        q.blocks = id;
+        q.block_count = (uint32_t)any_width(r);
+        q.block_tokens = (uint32_t)any_width(r);
+        q.block_scope = (uint32_t)any_width(r);
+    }
+    return q;
+}
+
+/* Of every kind and width, over many segments: beside arrays that keep them whole. */
+static void random_requests_come_back(void **state)
+{
+    (void)state;
+    enum {
+        MOST = 20000
+    };
+    static const int64_t priority[3] = {3, 2, 1};
+    static struct request kept[3][MOST];
+    uint32_t in[3] = {0}, out[3] = {0};
+    struct queue *q = queue_create(priority);
+    struct request last = {0}, got;
+    struct rng r;
+    rng_seed(&r, 11, 0);
+    for (int i = 0; i < MOST; i++) {
+        last = random_request(&r, &last);
+        kept[last.qos][in[last.qos]++] = last;
+        assert_int_equal(queue_push(q, &last), 0);
+        bool much = i / 4000 % 2 == 1; /* grows and shrinks by turns */
+        for (uint64_t n = rng_below(&r, much ? 4 : 2); n > 0 && queue_pop(q, &got); n--)
+            assert_same(&got, &kept[got.qos][out[got.qos]++]);
+    }
+    while (queue_pop(q, &got))
+        assert_same(&got, &kept[got.qos][out[got.qos]++]);
+    assert_memory_equal(in, out, sizeof in);
+    queue_free(q);
 }
 
 /* Lines grow and shrink in any state. */
@@ -163,8 +255,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(priority_then_arrival),    cmocka_unit_test(equal_priorities_share),
-        cmocka_unit_test(requests_come_back_whole), cmocka_unit_test(long_queues_keep_order),
-        cmocka_unit_test(events_by_time_then_tie),
+        cmocka_unit_test(requests_come_back_whole), cmocka_unit_test(random_requests_come_back),
+        cmocka_unit_test(long_queues_keep_order),   cmocka_unit_test(events_by_time_then_tie),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
