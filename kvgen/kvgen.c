@@ -8,19 +8,12 @@
 #include <unistd.h>
 
 #include "kvgen/convert.h"
-#include "kvgen/feed.h"
-#include "kvgen/inputs.h"
 #include "kvgen/models.h"
 #include "kvgen/options.h"
 #include "kvgen/output.h"
-#include "kvgen/population.h"
 #include "kvgen/print_config.h"
+#include "kvgen/requests.h"
 #include "kvgen/sim.h"
-#include "kvgen/source_agentic.h"
-#include "kvgen/source_blocks.h"
-#include "kvgen/source_burst.h"
-#include "kvgen/source_sharegpt.h"
-#include "kvgen/source_users.h"
 #include "kvgen/summary.h"
 #include "lib/clock.h"
 #include "lib/save.h"
@@ -44,13 +37,8 @@ struct run {
     struct model model;
     uint64_t capacity[TRACE_TIERS];
     struct tier_model speed[TRACE_TIERS];
-    int64_t granularity;           /* tokens, or 0 */
-    struct population *population; /* NULL without synthetic users */
-    struct rag *rag;               /* NULL without --enable-rag */
-    struct inputs *inputs;         /* of a file source, until that takes it */
-    enum inputs_kind kind;         /* of them, where that was looked at */
-    struct source *source;
-    struct feed *feed; /* the source, when it is an existing trace (not owned); else NULL */
+    int64_t granularity; /* tokens, or 0 */
+    struct requests requests;
     struct progress *progress;
     struct jsonout *provenance;
     char *copied; /* provenance of a copy */
@@ -108,81 +96,6 @@ static int read_configuration(struct run *r, struct err *e)
     return rc;
 }
 
-static bool is_mlperf(const struct options *o)
-{
-    return o->compat == OPTIONS_COMPAT_MLPERF;
-}
-
-static int open_users(struct run *r, struct err *e)
-{
-    const struct options *o = &r->o;
-    int rc = o->users_file != NULL
-                 ? population_load(&r->population, o->users_file, o->num_users, e)
-                 : population_draw(&r->population, &r->workload, o->num_users, o->seed, e);
-    if (rc == 0 && o->dump_users != NULL)
-        rc = population_save(r->population, o->dump_users, e);
-    if (rc < 0)
-        return rc;
-    struct source_users_opts users = {.workload = &r->workload,
-                                      .population = r->population,
-                                      .seed = o->seed,
-                                      .arrival = (enum source_users_arrival)o->arrival,
-                                      .request_rate = o->request_rate,
-                                      .multi_turn = !o->disable_multi_turn,
-                                      .remembered =
-                                          is_mlperf(o) ? r->workload.max_conversations : 0,
-                                      .rag = r->rag,
-                                      .input_tokens = (int64_t)o->input_len,
-                                      .output_tokens = (int64_t)o->output_len};
-    return source_users_open(&r->source, &users, e);
-}
-
-static const enum inputs_kind kind_of_source[OPTIONS_SOURCES] = {
-    [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE, [OPTIONS_BURST] = INPUTS_BURST,
-    [OPTIONS_AZURE] = INPUTS_AZURE,       [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
-    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,   [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
-    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT};
-
-/* Traces, ours and others', are one source: each reader finds out what it is given. */
-static bool is_trace(enum inputs_kind kind)
-{
-    return kind == INPUTS_TRACE || kind == INPUTS_FIO || kind == INPUTS_OPLOG;
-}
-
-static bool is_arrivals(const struct options *o)
-{
-    return o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE;
-}
-
-/* Opens the files of --input and, unless --source says it, looks what they hold. */
-static int open_inputs(struct run *r, struct err *e)
-{
-    struct options *o = &r->o;
-    int rc = options_check_input(o, r->parser, e);
-    if (rc < 0 || o->input == NULL || o->source == OPTIONS_USERS)
-        return rc;
-    rc = inputs_open(&r->inputs, o->input, e);
-    if (rc < 0 || (o->source != OPTIONS_AUTO && o->source != OPTIONS_TRACE))
-        return rc;
-    rc = inputs_recognise(r->inputs, &r->kind, e);
-    if (rc == 0 && o->source == OPTIONS_TRACE && !is_trace(r->kind))
-        rc = err_set(e, -EINVAL, ERR_INPUT, o->input,
-                     "not a trace (known: kvtrace and MLPerf CSV, fio iolog, s3dlio op-log, warp "
-                     "benchdata)");
-    for (int i = OPTIONS_MOONCAKE; rc == 0 && o->source == OPTIONS_AUTO && i < OPTIONS_TRACE; i++)
-        if (kind_of_source[i] == r->kind)
-            o->source = i;
-    if (rc == 0 && is_trace(r->kind))
-        o->source = OPTIONS_TRACE;
-    if (rc == 0 && (o->source == OPTIONS_AUTO || (o->use_burst_trace && !is_arrivals(o))))
-        rc = err_set(e, -EINVAL, ERR_INPUT, o->input, "not an input that kvgen knows (%s)",
-                     o->use_burst_trace
-                         ? "wanted: BurstGPT CSV, Azure LLM CSV"
-                         : "known: JSON lines of Mooncake, Qwen-Bailian and LMCache, agentic "
-                           "sessions, ShareGPT conversations, CSV of BurstGPT and Azure, traces");
-    return rc;
-}
-
 /* What is read must not be written at the same time, nor one file by two. */
 static int check_outputs(const struct run *r, struct err *e)
 {
@@ -190,7 +103,8 @@ static int check_outputs(const struct run *r, struct err *e)
     const char *trace = strcmp(o->output, "none") == 0 ? NULL : o->output;
     const char *path[] = {trace, o->curve, o->summary, o->dump_users};
     for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
-        if (path[i] != NULL && r->inputs != NULL && inputs_hold(r->inputs, path[i]))
+        if (path[i] != NULL && r->requests.inputs != NULL &&
+            inputs_hold(r->requests.inputs, path[i]))
             return err_set(e, -EINVAL, ERR_INPUT, path[i],
                            "is the input: it would be overwritten while it is read");
         for (size_t k = 0; path[i] != NULL && k < i; k++)
@@ -198,65 +112,6 @@ static int check_outputs(const struct run *r, struct err *e)
                 return err_set(e, -EINVAL, ERR_INPUT, path[i], "is to hold two outputs");
     }
     return 0;
-}
-
-static int open_dataset(struct run *r, struct inputs *in, struct err *e)
-{
-    const struct options *o = &r->o;
-    struct source_sharegpt_opts dataset = {
-        .workload = &r->workload,
-        .chars_per_token =
-            o->chars_per_token > 0 ? o->chars_per_token : r->workload.dataset_chars_per_token,
-        .request_rate = o->request_rate,
-        .max_conversations = o->max_conversations,
-        .pace = {.speedup = o->trace_speedup, .cycles = o->replay_cycles},
-        .speedup_given = opt_given(r->parser, "trace-speedup"),
-        .seed = o->seed,
-        .users = (uint32_t)o->num_users,
-        .qos = o->qos_given ? o->qos : -1};
-    return source_sharegpt_open(&r->source, in, &dataset, e);
-}
-
-static int open_file_source(struct run *r, struct err *e)
-{
-    const struct options *o = &r->o;
-    struct inputs *in = r->inputs;
-    struct pace_opts pace = {.speedup = o->trace_speedup, .cycles = o->replay_cycles};
-    if (pace.cycles != 1 && !inputs_repeatable(in))
-        return err_set(e, -ESPIPE, ERR_INPUT, "--replay-cycles", "%s can be read only once",
-                       o->input);
-    r->inputs = NULL; /* the source takes it */
-    if (o->source == OPTIONS_TRACE) {
-        int rc = feed_open(&r->feed, in, r->kind, e);
-        r->source = rc == 0 ? feed_source(r->feed) : NULL;
-        return rc;
-    }
-    if (o->source == OPTIONS_AGENTIC) {
-        struct source_agentic_opts agentic = {
-            .pace = pace, .users = (uint32_t)o->num_users, .qos = (enum trace_qos)o->qos};
-        return source_agentic_open(&r->source, in, &agentic, e);
-    }
-    if (o->source == OPTIONS_SHAREGPT)
-        return open_dataset(r, in, e);
-    if (!is_arrivals(o))
-        return source_blocks_open(&r->source, in, kind_of_source[o->source], &pace,
-                                  (enum trace_qos)o->qos, e);
-    struct source_burst_opts burst = {.workload = &r->workload,
-                                      .kind = kind_of_source[o->source],
-                                      .pace = pace,
-                                      .seed = o->seed,
-                                      .qos = o->qos_given ? o->qos : -1};
-    return source_burst_open(&r->source, in, &burst, e);
-}
-
-static int open_source(struct run *r, struct err *e)
-{
-    int rc = 0;
-    if (r->o.enable_rag)
-        rc = rag_create(&r->rag, &r->workload.rag, &r->model, r->o.rag_num_docs, r->o.seed, e);
-    if (rc < 0)
-        return rc;
-    return r->o.source == OPTIONS_USERS ? open_users(r, e) : open_file_source(r, e);
 }
 
 static unsigned thread_count(const struct options *o)
@@ -283,8 +138,8 @@ static int find_epoch(struct run *r, int64_t *epoch_ns, struct err *e)
 {
     int64_t first_ns = 0;
     int rc = options_epoch(&r->o, epoch_ns, e);
-    if (rc == 0 && r->feed != NULL)
-        rc = feed_first_ns(r->feed, &first_ns, e);
+    if (rc == 0 && r->requests.feed != NULL)
+        rc = feed_first_ns(r->requests.feed, &first_ns, e);
     if (rc == 0 && first_ns >= DATES_FROM_NS)
         *epoch_ns = r->o.epoch != NULL ? *epoch_ns - first_ns : 0;
     return rc;
@@ -295,17 +150,17 @@ static uint32_t columns_of(const struct run *r, bool six)
     uint32_t all = TRACE_CORE | TRACE_EXTENDED;
     if (six)
         return TRACE_CORE;
-    if (r->feed == NULL)
+    if (r->requests.feed == NULL)
         return all;
-    return TRACE_CORE | (feed_columns(r->feed) & (r->o.retier ? all : all | TRACE_RESULT));
+    return TRACE_CORE | (feed_columns(r->requests.feed) & (r->o.retier ? all : all | TRACE_RESULT));
 }
 
 static const char *make_provenance(struct run *r)
 {
-    const char *input = r->feed != NULL ? feed_provenance(r->feed) : NULL;
-    if (r->feed != NULL && !r->o.retier)
+    const char *input = r->requests.feed != NULL ? feed_provenance(r->requests.feed) : NULL;
+    if (r->requests.feed != NULL && !r->o.retier)
         return r->copied = summary_copied(r->parser, input);
-    const struct model *model = r->feed != NULL ? NULL : &r->model;
+    const struct model *model = r->requests.feed != NULL ? NULL : &r->model;
     r->provenance = summary_provenance(r->parser, r->o.seed, model, r->capacity, r->speed, input);
     return r->provenance != NULL ? jsonout_text(r->provenance, false) : NULL;
 }
@@ -313,8 +168,9 @@ static const char *make_provenance(struct run *r)
 static int open_output(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
-    struct output_opts out = {
-        .six_columns = o->format == OPTIONS_MLPERF, .no_deletes = is_mlperf(o), .limit = o->limit};
+    struct output_opts out = {.six_columns = o->format == OPTIONS_MLPERF,
+                              .no_deletes = options_is_mlperf(o),
+                              .limit = o->limit};
     const char *path = strcmp(o->output, "none") == 0 ? NULL : o->output;
     bool foreign = o->format > OPTIONS_MLPERF;
     out.path = foreign ? NULL : path;
@@ -326,7 +182,7 @@ static int open_output(struct run *r, struct err *e)
                                       .zstd = options_write_zstd(o),
                                       .one_frame = o->frames == 1,
                                       .level = (int)o->level,
-                                      .reorder = r->feed != NULL};
+                                      .reorder = r->requests.feed != NULL};
     out.trace = (struct trace_write_opts){
         .columns = columns_of(r, out.six_columns),
         .zstd = o->zstd ? 1 : -1,
@@ -348,14 +204,14 @@ static int open_output(struct run *r, struct err *e)
     out.trace.provenance = make_provenance(r);
     if (r->progress == NULL || out.trace.provenance == NULL)
         return err_nomem(e, "output");
-    return output_open(&r->output, &out, r->source, r->progress, e);
+    return output_open(&r->output, &out, r->requests.source, r->progress, e);
 }
 
 static uint32_t worker_count(const struct run *r)
 {
     if (r->o.workers > 0)
         return (uint32_t)r->o.workers;
-    bool fewer = r->population != NULL && r->o.num_users < MAX_WORKERS;
+    bool fewer = r->requests.population != NULL && r->o.num_users < MAX_WORKERS;
     return fewer ? (uint32_t)r->o.num_users : MAX_WORKERS;
 }
 
@@ -365,7 +221,7 @@ static int open_curve(struct run *r, struct err *e)
     uint64_t size[CURVE_MAX_SIZES];
     if (o->curve == NULL)
         return 0;
-    bool blocks = r->source->ops->blocks, trace = r->feed != NULL;
+    bool blocks = r->requests.source->ops->blocks, trace = r->requests.feed != NULL;
     struct curve_opts curve = {.policy = policies[o->eviction],
                                .refills = blocks, /* turns that are gone are not written again */
                                .prefix = (blocks || trace) && o->block_reuse == 0,
@@ -394,7 +250,7 @@ static int open_conversion(struct run *r, struct err *e)
                              .tiers = hierarchy_of(r),
                              .block_any = r->o.block_reuse == 1,
                              .curve = r->curve};
-    return convert_create(&r->convert, &o, r->feed, r->output, e);
+    return convert_create(&r->convert, &o, r->requests.feed, r->output, e);
 }
 
 static enum sim_node node_of(const struct options *o)
@@ -416,8 +272,8 @@ static int open_simulation(struct run *r, struct err *e)
                            .decode_reads = (enum sim_decode_reads)o->decode_reads,
                            .node = node_of(o),
                            .prepopulated = o->num_users * PREPOP_OF_USER,
-                           .rag = r->rag,
-                           .mlperf = is_mlperf(o),
+                           .rag = r->requests.rag,
+                           .mlperf = options_is_mlperf(o),
                            .seed = o->seed,
                            .block_any = o->block_reuse == 1,
                            .partial_blocks = o->partial_blocks,
@@ -426,7 +282,7 @@ static int open_simulation(struct run *r, struct err *e)
                            .speed = o->tier_model.count > 0 ? r->speed : NULL,
                            .max_writers = (uint32_t)o->max_concurrent_allocs};
     struct hierarchy_opts tiers = hierarchy_of(r);
-    return sim_create(&r->sim, &sim, &tiers, r->source, output_row, r->output, e);
+    return sim_create(&r->sim, &sim, &tiers, r->requests.source, output_row, r->output, e);
 }
 
 static void warn_skipped(const struct source *source)
@@ -461,8 +317,8 @@ static int finish(struct run *r, struct err *e)
                         .started_wall_ns = r->started_wall_ns,
                         .wall_ns = clock_now_ns() - r->started_ns,
                         .seed = r->o.seed,
-                        .model = r->feed != NULL ? NULL : &r->model,
-                        .source = r->source,
+                        .model = r->requests.feed != NULL ? NULL : &r->model,
+                        .source = r->requests.source,
                         .stats = r->sim != NULL ? sim_stats(r->sim) : convert_stats(r->convert),
                         .hierarchy =
                             r->sim != NULL ? sim_hierarchy(r->sim) : convert_hierarchy(r->convert),
@@ -479,7 +335,7 @@ static int finish(struct run *r, struct err *e)
             return rc;
     }
     progress_clear(r->progress);
-    warn_skipped(r->source);
+    warn_skipped(r->requests.source);
     if (r->o.lint)
         print_lint(r);
     else if (output_is_filtered_out(r->output))
@@ -506,13 +362,18 @@ static int simulate(struct run *r, struct err *e)
     if (rc == 0)
         rc = options_granularity(&r->o, &r->granularity, e);
     if (rc == 0)
-        rc = open_source(r, e);
+        rc = requests_open(&r->requests,
+                           &(struct requests_opts){.options = &r->o,
+                                                   .parser = r->parser,
+                                                   .workload = &r->workload,
+                                                   .model = &r->model},
+                           e);
     if (rc == 0)
         rc = open_curve(r, e);
     if (rc == 0)
         rc = open_output(r, e);
     if (rc == 0)
-        rc = r->feed != NULL ? open_conversion(r, e) : open_simulation(r, e);
+        rc = r->requests.feed != NULL ? open_conversion(r, e) : open_simulation(r, e);
     if (rc == 0) {
         rc = r->sim != NULL ? sim_run(r->sim, e) : convert_run(r->convert, e);
         rc = interrupted(rc) ? 0 : rc; /* the trace is whole up to here */
@@ -528,7 +389,7 @@ static int work(struct run *r, struct err *e)
         return fflush(stdout) == 0 ? 0 : err_errno(e, -errno, ERR_OUTPUT, "", "standard output");
     }
     if (rc == 0)
-        rc = open_inputs(r, e);
+        rc = requests_open_inputs(&r->requests, &r->o, r->parser, e);
     if (rc == 0)
         rc = options_check(&r->o, r->parser, e);
     if (rc == 0)
@@ -558,11 +419,7 @@ static void release(struct run *r)
     free(r->copied);
     if (r->progress != NULL)
         progress_close(r->progress);
-    if (r->source != NULL)
-        r->source->ops->close(r->source);
-    inputs_close(r->inputs);
-    population_free(r->population);
-    rag_free(r->rag);
+    requests_release(&r->requests);
     conf_free(r->conf);
     opt_close(r->parser);
 }

@@ -156,7 +156,7 @@ static int check_blocks(const struct options *o, const struct opt_parser *p, str
     if (!whole && o->curve != NULL)
         return err_set(e, -EINVAL, ERR_INPUT, "--granularity",
                        "--curve follows entries as one object each");
-    if (!whole && o->compat == OPTIONS_COMPAT_MLPERF && o->enable_rag)
+    if (!whole && options_is_mlperf(o) && o->enable_rag)
         return err_set(e, -EINVAL, ERR_INPUT, "--granularity",
                        "a document of --compat mlperf is one object");
     return 0;
@@ -191,6 +191,11 @@ static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
     return n > m && strcmp(text + n - m, end) == 0;
+}
+
+bool options_is_mlperf(const struct options *o)
+{
+    return o->compat == OPTIONS_COMPAT_MLPERF;
 }
 
 bool options_write_zstd(const struct options *o)

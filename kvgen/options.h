@@ -110,6 +110,7 @@ int options_tiers(const struct options *o, unsigned *mask, struct err *e);
 int options_curve_sizes(const struct options *o, uint64_t *size, size_t *count, struct err *e);
 /* Is the output one zstd stream or a trace in zstd frames? */
 bool options_write_zstd(const struct options *o);
+bool options_is_mlperf(const struct options *o); /* --compat */
 /* --epoch in ns, or the default of the format. */
 int options_epoch(const struct options *o, int64_t *epoch_ns, struct err *e);
 
