@@ -102,16 +102,21 @@ static int check_outputs(const struct run *r, struct err *e)
     const struct options *o = &r->o;
     const char *trace = strcmp(o->output, "none") == 0 ? NULL : o->output;
     const char *path[] = {trace, o->curve, o->summary, o->dump_users};
+    const char *kept[] = {o->config, o->users_file};
     for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
         if (path[i] != NULL && r->requests.inputs != NULL &&
             inputs_hold(r->requests.inputs, path[i]))
             return err_set(e, -EINVAL, ERR_INPUT, path[i],
                            "is the input: it would be overwritten while it is read");
+        for (size_t k = 0; path[i] != NULL && k < sizeof kept / sizeof *kept; k++)
+            if (kept[k] != NULL && save_is_same(kept[k], path[i]))
+                return err_set(e, -EINVAL, ERR_INPUT, path[i], "is read, and would be overwritten");
         for (size_t k = 0; path[i] != NULL && k < i; k++)
             if (path[k] != NULL && save_is_same(path[k], path[i]))
                 return err_set(e, -EINVAL, ERR_INPUT, path[i], "is to hold two outputs");
     }
-    return 0;
+    int rc = o->summary != NULL ? save_check(o->summary, e) : 0;
+    return rc == 0 && o->curve != NULL ? save_check(o->curve, e) : rc;
 }
 
 static unsigned thread_count(const struct options *o)

@@ -104,6 +104,17 @@ bad "user twice" 2 ".*users.csv: user \"ann\"" --users-file "$U" --num-users 2
 printf 'User,QoS\nann,batch\n' >"$U"
 bad "missing column" 2 ".*users.csv: .*Context_Tokens" --users-file "$U" --num-users 1
 
+printf '%s\nann,100,10,0.5,batch\nbob,100,10,0.5,batch\n' "$head" >"$U"
+bad "users over the file that they come from" 2 ".*users.csv: is read, and would be overwritten" --users-file "$U" \
+    --num-users 1 --dump-users "$U" -o none
+echo 'decode: {batch_size: 8}' >"$TMP/c.yaml"
+bad "the trace over its configuration" 2 ".*c.yaml: is read, and would be overwritten" --config "$TMP/c.yaml" -o "$TMP/c.yaml"
+rm -f "$TMP/early.csv"
+for option in --summary --curve; do
+    bad "$option has no place" 1 ".*no/x: cannot write" --num-users 1 --duration 1 -o "$TMP/early.csv" $option "$TMP/no/x"
+done
+not_ok "and that is told before the run" test -e "$TMP/early.csv"
+
 exits "a folder that is not there: status 1" 1 "$BIN/kvgen" --duration 1 -o "$TMP/no/where.csv"
 if [ -w /dev/full ]; then
     exits "a full disk: status 1" 1 "$BIN/kvgen" --num-users 50 --duration 60 -o /dev/full
