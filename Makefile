@@ -30,7 +30,7 @@ KVGEN     := kvgen option_table options print_config models workload population 
              hierarchy tally policy policy_lru policy_fifo policy_lfu policy_s3fifo policy_sieve objects ident \
              output export export_file export_sort lanes export_mlperf export_oplog export_fio \
              export_cachesim summary summary_text
-KVREPLAY  := kvreplay options config autoscale search each replay survey capacity tiers populate storage gate reader objects plan order \
+KVREPLAY  := kvreplay options option_checks config autoscale search each replay survey capacity tiers populate storage gate reader objects plan order \
              timers waiter tier_map \
              schedule lag admit pace flights sched worker results stats notices show residency link ceiling summary \
              summary_text

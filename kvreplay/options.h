@@ -76,6 +76,8 @@ extern const struct opt options_table[];
 struct opt_parser *options_open(struct options *o);
 /* Options that contradict each other or have no meaning in the mode: -EINVAL. *trace: the operand.
  */
+/* Where result rows go: a file, "-" for standard output, NULL: nowhere. */
+const char *options_results(const struct options *o);
 int options_check(const struct opt_parser *p, struct options *o, const char **trace, struct err *e);
 
 #endif

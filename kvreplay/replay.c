@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kvreplay/link.h"
 #include "kvreplay/populate.h"
@@ -171,10 +170,7 @@ static int replay_populate(struct replay *r, struct err *e)
 
 static int replay_open_results(struct replay *r, struct err *e)
 {
-    const char *path = r->in->silent           ? NULL
-                       : r->o->output          ? r->o->output
-                       : isatty(STDOUT_FILENO) ? NULL
-                                               : "-";
+    const char *path = r->in->silent ? NULL : options_results(r->o);
     struct trace_str header = trace_header(r->trace);
     struct trace_write_opts w = {.columns = trace_columns(r->trace) | TRACE_RESULT,
                                  .header = header.p,

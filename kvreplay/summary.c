@@ -330,9 +330,10 @@ static void json_times(struct jsonout *j, const struct summary *s)
     jsonout_f64(j, "spin_s", (double)s->spun_ns / 1e9);
     jsonout_f64(j, "cpu_s_per_gib", per_gib >= 0 ? per_gib : NAN);
     jsonout_object(j, "lateness_us");
-    jsonout_f64(j, "p50", (double)hist_percentile(st->lateness, 500000) / 1e3);
-    jsonout_f64(j, "p99", (double)hist_percentile(st->lateness, 990000) / 1e3);
-    jsonout_f64(j, "max", (double)hist_max(st->lateness) / 1e3);
+    bool none = hist_count(st->lateness) == 0;
+    jsonout_f64(j, "p50", none ? NAN : (double)hist_percentile(st->lateness, 500000) / 1e3);
+    jsonout_f64(j, "p99", none ? NAN : (double)hist_percentile(st->lateness, 990000) / 1e3);
+    jsonout_f64(j, "max", none ? NAN : (double)hist_max(st->lateness) / 1e3);
     jsonout_end(j);
     jsonout_object(j, "lag_s");
     jsonout_f64(j, "max", s->timed && !s->workers ? (double)st->lag_max_ns / 1e9 : NAN);

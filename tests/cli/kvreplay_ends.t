@@ -19,7 +19,7 @@ interrupted() {
     wait "$pid"
 }
 
-plan 66
+plan 78
 interrupted INT
 is "SIGINT: exit 130" $? 130
 ok "the result file is whole" zstd -tq "$TMP/r.csv.zst"
@@ -50,6 +50,17 @@ cp "$TMP/t.csv" "$TMP/same.csv"
 fails "results over the trace" 2 '.*same.csv: is the trace' --null -o "$TMP/same.csv" "$TMP/same.csv"
 fails "the summary over the trace" 2 '.*same.csv: is the trace' --null -o /dev/null --summary "$TMP/same.csv" "$TMP/same.csv"
 ok "nothing happened to the trace" cmp "$TMP/t.csv" "$TMP/same.csv"
+fails "the summary over the results" 2 '.*out: is to hold two outputs' --null -o "$TMP/out" --summary "$TMP/out" "$TMP/same.csv"
+fails "results and summary to standard output" 2 '--summary: result rows go to standard output' --null --summary - "$TMP/same.csv"
+fails "a summary that has no place" 1 '.*none/s.json: cannot write' --null -o "$TMP/out" --summary "$TMP/none/s.json" "$TMP/same.csv"
+not_ok "is told before the run" test -e "$TMP/out"
+fails "a level of what is not compressed" 2 '--level: the results are not compressed' --null --level 9 -o "$TMP/out" "$TMP/same.csv"
+fails "frames of what is not compressed" 2 '--frames: the results are not compressed' --null --frames one -o "$TMP/out" "$TMP/same.csv"
+head -n 1 "$TMP/t.csv" | "$BIN/kvreplay" --null -o "$TMP/out" --summary "$TMP/s.json" 2>/dev/null
+is "what nothing was measured of is not 0" "$(python3 -c '
+import json, sys
+print(json.load(open(sys.argv[1]))["lateness_us"])' "$TMP/s.json")" "{'p50': None, 'p99': None, 'max': None}"
+rm -f "$TMP/out"
 fails "no target" 2 '--nvme: ' "$TMP/t.csv"
 fails "system directory" 3 '/etc: ' --nvme /etc "$TMP/t.csv"
 fails "options without meaning" 2 '--speed: ' --null --speed 2 "$TMP/t.csv"
