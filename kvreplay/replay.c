@@ -164,6 +164,8 @@ static int replay_populate(struct replay *r, struct err *e)
     if (r->surveyed)
         rc = populate_write(&r->populated, &r->survey, &r->tiers, r->objects, (unsigned)writes,
                             &r->generation, r->progress, r->bell, e);
+    if (rc == 0 && r->surveyed && r->survey.changes[TRACE_STORAGE] && r->tiers.storage.open)
+        rc = storage_begin(&r->tiers.storage, e);
     survey_release(&r->survey);
     return rc;
 }

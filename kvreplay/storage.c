@@ -224,6 +224,13 @@ int storage_open(struct storage *s, const struct options *o, const struct survey
     return rc;
 }
 
+int storage_begin(struct storage *s, struct err *e)
+{
+    int rc = s->slab ? layout_slab_use(s->slab) : 0;
+
+    return rc < 0 ? err_errno(e, rc, ERR_TARGET, s->path, "cannot be written") : 0;
+}
+
 uint64_t storage_free(const struct storage *s)
 {
     uint64_t bytes;

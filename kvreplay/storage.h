@@ -28,6 +28,9 @@ struct storage {
  * Class ERR_TARGET with what is needed when that is too small. surveyed: NULL from a pipe. */
 int storage_open(struct storage *s, const struct options *o, const struct survey *surveyed,
                  struct room *room, struct err *e);
+/* Before the clock starts, where rows will change something: a slab says so on the device now, and
+ * not while the first of them waits. */
+int storage_begin(struct storage *s, struct err *e);
 /* Bytes that are free now; UINT64_MAX: not known. */
 uint64_t storage_free(const struct storage *s);
 /* Forces what was written to the device. */

@@ -62,6 +62,7 @@ static int survey_row(struct survey *s, const struct survey_opts *o, const struc
 
     t.tier = tier_map_to(&o->map, row->tier);
     s->tier_rows[t.tier]++;
+    s->changes[t.tier] |= t.op != TRACE_READ || row_drops(&t);
     if (t.size > s->largest[t.tier] && t.size <= OBJECT_SIZE_MAX)
         s->largest[t.tier] = t.size;
     if (t.op == TRACE_READ && o->create && runs && t.size > 0 && t.size <= OBJECT_SIZE_MAX) {

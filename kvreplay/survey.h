@@ -23,6 +23,7 @@ struct survey {
     int64_t span_ns; /* of the Timestamps, from the first row that is not prepop or ingest at the
                         head */
     uint64_t tier_rows[TRACE_TIERS];
+    bool changes[TRACE_TIERS];     /* some row writes or removes an object */
     uint64_t largest[TRACE_TIERS]; /* object, bytes */
     uint64_t initial_objects[TRACE_TIERS], initial_bytes[TRACE_TIERS];
 };

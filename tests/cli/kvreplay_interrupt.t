@@ -1,8 +1,10 @@
 #!/bin/sh
 # kvreplay_interrupt.t - runs stopped at random moments. By SIGINT and SIGTERM: the result file reads whole, its rows are all
-# finished operations, the directory is gone, the exit status is the signal's. By SIGKILL: the next run clears what was left, and
-# the result file reads to its last whole frame. KVTRACE_RUNS=50 does more of it, KVTRACE_SEED others.
-# A bug looked like this: a result that ended within a frame, a row without its result, a file that outlived its run.
+# finished operations, the directory is gone (a slab that is a file is empty), the exit status is the signal's; a slab that was to
+# be kept has every object whose write the result shows. By SIGKILL: the next run clears what was left, and the result file reads
+# to its last whole frame. KVTRACE_RUNS=50 does more of it, KVTRACE_SEED others.
+# A bug looked like this: a result that ended within a frame, a row without its result, a file that outlived its run, a kept slab
+# without its last objects.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -21,12 +23,13 @@ awk 'BEGIN {
 }' >"$TMP/t.csv"
 # Moments from 0.05 s on, the first ones of them before the first row.
 moments() { awk -v n="$1" -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i < n; i++) printf "%.2f\n", 0.05 + rand() * 0.8 }'; }
-replay() { exec "$BIN/kvreplay" --nvme "$TMP/d" --iodepth 8 --frames many -o "$TMP/r.csv.zst" --progress none "$@" "$TMP/t.csv" 2>"$TMP/stderr"; }
+replay() { exec "$BIN/kvreplay" --iodepth 8 --frames many -o "$TMP/r.csv.zst" --progress none "$@" 2>"$TMP/stderr"; }
 
 # judged STATUS: what is wrong with a run that ended with that status; nothing: nothing.
 judged() {
     [ "$1" -eq "$want" ] || echo "exit status $1, wanted $want: $(cat "$TMP/stderr")"
     [ ! -e "$TMP/d" ] || echo "the directory is still there"
+    [ ! -s "$TMP/slab" ] || echo "the slab is not empty"
     if [ -e "$TMP/r.csv.zst" ]; then
         zstd -tq "$TMP/r.csv.zst" 2>&1
         zstd -dcq "$TMP/r.csv.zst" | awk -F, 'NR == 1 { n = NF } NF != n || (NR > 1 && $NF != "ok") || $14 == "" { bad++ }
@@ -36,29 +39,58 @@ judged() {
     fi
 }
 
-plan $((runs + 8))
-run=0 rows=0
-for moment in $(moments "$runs"); do
-    run=$((run + 1))
-    case $((run % 4)) in
-    0) how='--timing served --workers 20' ;;
-    1) how='--inflight 64' ;;
-    2) how='--timing trace --ioengine psync' ;;
-    3) how='--inflight 1 --verify full' ;;
-    esac
-    if [ $((run % 2)) -eq 0 ]; then signal=INT want=130; else signal=TERM want=143; fi
+kept=$(((runs + 3) / 4))
+plan $((runs + kept * 2 + 9))
+# stopped MOMENT ARGUMENTS...: a run that gets a signal then; sets signal, want and status.
+stopped() {
+    moment=$1
+    shift
+    case $moment in *[02468]) signal=INT want=130 ;; *) signal=TERM want=143 ;; esac
     rm -f "$TMP/r.csv.zst"
-    # shellcheck disable=SC2086
-    replay --limit 50000 $how &
+    replay "$@" &
     pid=$!
     sleep "$moment"
     kill -s $signal $pid
     status=0
     wait $pid || status=$?
+}
+
+run=0 rows=0
+for moment in $(moments "$runs"); do
+    run=$((run + 1))
+    target=$TMP/d
+    case $((run % 6)) in
+    0) how='--timing served --workers 20' ;;
+    1) how='--inflight 64' ;;
+    2) how='--timing trace --ioengine psync' ;;
+    3) how='--inflight 1 --verify full' ;;
+    4) how='--layout slab --rings 2' ;;
+    5) how='--timing trace --verify full' target=$TMP/slab && : >"$TMP/slab" ;;
+    esac
+    # shellcheck disable=SC2086
+    stopped "$moment" --nvme "$target" --limit 50000 $how "$TMP/t.csv"
     is "run $run: SIG$signal after $moment s, $how" "$(judged $status)" ""
     [ ! -e "$TMP/r.csv.zst" ] || rows=$((rows + $(zstd -dcq "$TMP/r.csv.zst" | wc -l)))
 done
 ok "rows were done in them ($rows)" test "$rows" -gt $((runs * 5))
+
+# Kept: 500 objects, each written again and again, in a slab that another run takes over.
+awk 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
+    for (i = 0; i < 100000; i++) printf "0,Write,%d,Tier-2,k%d,Prefill\n", 1 + i % 500 * 7919 % 200000, i % 500
+}' >"$TMP/w.csv"
+{ sed -n 1p "$TMP/w.csv"; sed -n '2,501s/Write\(.*\)Prefill/Read\1Decode/p' "$TMP/w.csv"; } >"$TMP/read.csv"
+written=0
+for moment in $(moments "$kept"); do
+    : >"$TMP/slab"
+    stopped "$moment" --nvme "$TMP/slab" --keep "$TMP/w.csv"
+    is "kept slab: SIG$signal after $moment s" "$status" "$want"
+    keys=$({ [ ! -e "$TMP/r.csv.zst" ] || zstd -dcq "$TMP/r.csv.zst"; } | awk -F, '$NF == "ok" && !seen[$5]++ { n++ } END { print n + 0 }')
+    "$BIN/kvreplay" --nvme "$TMP/slab" --verify full --progress none -o "$TMP/r.csv" --summary "$TMP/summary.json" "$TMP/read.csv" 2>"$TMP/stderr"
+    is "what it wrote is adopted, $keys objects, and whole" "$? $(member populated.adopted_objects) $(member rows.ok)" "0 $keys 500"
+    written=$((written + keys))
+done
+ok "something was written in them ($written)" test "$written" -gt 0
 
 # Killed: with the objects kept in place, one frame and more behind it.
 frames() { python3 -c '
@@ -84,6 +116,6 @@ like "is said" "$(cat "$TMP/stderr")" 'r.csv.zst'
 whole=$(zstd -dcq "$TMP/r.csv.zst" 2>/dev/null | grep -c ',ok$')
 ok "its whole frames read ($whole rows)" test "$whole" -gt 1000
 is "no row of them is unfinished" "$(zstd -dcq "$TMP/r.csv.zst" 2>/dev/null | sed '1d;$d' | grep -Evc ',(ok|absent)$')" 0
-(replay --limit 500)
+(replay --nvme "$TMP/d" --limit 500 "$TMP/t.csv")
 is "the next run is well" $? 0
 not_ok "and clears what was left" test -e "$TMP/d"
