@@ -248,6 +248,18 @@ static int allocate(int fd, uint64_t bytes)
     return ret == 0 || errno == EOPNOTSUPP ? 0 : -errno;
 }
 
+/* What was empty is ours from now on, also if this run is killed before its first block is written:
+ * the next one is to know it. */
+static int claim_empty(const struct place *p)
+{
+    const struct data_id id = {.generation = UINT64_MAX};
+    _Alignas(DATA_BLOCK) unsigned char block[DATA_BLOCK];
+
+    data_fill(block, sizeof block, &id, 0);
+    errno = ENOSPC; /* of a short write */
+    return pwrite(p->file.fd, block, sizeof block, 0) == (ssize_t)sizeof block ? 0 : -errno;
+}
+
 int place_start(struct place *p, struct err *e)
 {
     int ret;
@@ -255,6 +267,9 @@ int place_start(struct place *p, struct err *e)
     if (p->target || p->file.is_device)
         return 0;
     p->grown = true;
+    ret = p->file.bytes == 0 ? claim_empty(p) : 0;
+    if (ret < 0)
+        return err_errno(e, ret, ERR_TARGET, p->o.path, "cannot be written");
     ret = allocate(p->file.fd, plan_pass_bytes(p->plan));
     return ret < 0 ? err_errno(e, ret, ERR_TARGET, p->o.path, "no space could be allocated") : 0;
 }

@@ -38,7 +38,8 @@ int place_plan(struct place *p, const struct plan *plan, unsigned outstanding, s
  * when stopped says so. */
 int place_purge(struct place *p, bool (*stopped)(void), uint64_t *bytes, struct err *e);
 
-/* Takes the space of a regular file, so that writes do not grow it. -ENOSPC..., ERR_TARGET. */
+/* Takes the space of a regular file, so that writes do not grow it; one that was empty is marked as
+ * ours by its first block. -ENOSPC..., ERR_TARGET. */
 int place_start(struct place *p, struct err *e);
 
 /* Opens the part's file if it is not open yet: its descriptor in *fd. Any thread; each part ends

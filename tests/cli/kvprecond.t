@@ -182,6 +182,21 @@ is 'SIGTERM ends it with 143' "$rc" 143
 is 'with --keep what was written stays' "$(member target.kept)" True
 ok 'in its files' test -s "$TMP/dir/fill-000000.kv"
 
+# A random fill comes to the first block of a file, by which it is known, at some time only. (Of io_uring the kernel
+# holds the file, and its lock, for a moment longer than the process lives.)
+: >"$TMP/killed"
+"$kvprecond" --size 1G --mode random --iodepth 1 --ioengine psync --progress none "$TMP/killed" >/dev/null 2>&1 &
+pid=$!
+for _ in $(seq 200); do
+    [ "$(stat -c %s "$TMP/killed")" -lt 1073741824 ] || break
+    sleep 0.02
+done
+kill -s KILL "$pid"
+wait "$pid" 2>/dev/null
+is 'SIGKILL leaves a file as long as the fill' "$(stat -c %s "$TMP/killed")" 1073741824
+exits 'which the next run takes for its own' 0 "$kvprecond" --size 1M "$TMP/killed"
+rm -f "$TMP/killed"
+
 # A file system of our own that runs out of files before it runs out of bytes; needs a user namespace.
 cat >"$TMP/full.sh" <<'END'
 mount -t tmpfs -o size=64m,nr_inodes=6 none "$1/mount" || exit 99
