@@ -170,7 +170,7 @@ static void objects_clear_cell(struct objects *o, size_t hole)
 
 void objects_settle(struct objects *o, struct object *object)
 {
-    if (!object || object->live || object->planned || object->initial)
+    if (object->live || object->planned || object->initial || object->rows)
         return;
     size_t cell = objects_probe(o, object->key, object->tier);
     uint32_t number = o->index[cell] - 1;
@@ -179,6 +179,32 @@ void objects_settle(struct objects *o, struct object *object)
     object->generation = o->spare;
     o->spare = number + 1;
     o->count--;
+}
+
+void objects_hold(struct object *object)
+{
+    if (object)
+        object->rows++;
+}
+
+void objects_release(struct objects *o, struct object *object)
+{
+    if (!object)
+        return;
+    object->rows--;
+    objects_settle(o, object);
+}
+
+void objects_prefetch_cell(const struct objects *o, struct hash128 key, unsigned tier)
+{
+    __builtin_prefetch(&o->index[objects_home(o, key, tier)]);
+}
+
+void objects_prefetch_entry(const struct objects *o, struct hash128 key, unsigned tier)
+{
+    uint32_t cell = o->index[objects_home(o, key, tier)];
+    if (cell)
+        __builtin_prefetch(objects_entry(o, cell - 1), 1);
 }
 
 size_t objects_count(const struct objects *o)

@@ -120,6 +120,11 @@ static void chain_enter(struct order *o, struct row *r, int which, struct hash12
     c->tail = r;
 }
 
+void order_prefetch(const struct order *o, const struct row *r)
+{
+    __builtin_prefetch(&o->bucket[(o->mode == ORDER_NONE ? r->name : r->key).lo & o->mask]);
+}
+
 void order_enter(struct order *o, struct row *r)
 {
     r->chain[CHAIN_KEY] = r->chain[CHAIN_REQUEST] = NULL;

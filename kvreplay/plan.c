@@ -42,6 +42,7 @@ void room_release(struct room *room, const struct plan *p)
     room->reserved_objects -= p->give_objects;
 }
 
+/* p->object: the copy, if it is known. */
 static int plan_put(struct objects *objects, struct room *room, const struct trace_row *t,
                     struct hash128 key, struct plan *p)
 {
@@ -51,9 +52,10 @@ static int plan_put(struct objects *objects, struct room *room, const struct tra
                            .room_left = room->capacity - room->planned};
         return 0;
     }
-    struct object *o = objects_get(objects, key, t->tier);
+    struct object *o = p->object ? p->object : objects_get(objects, key, t->tier);
     if (!o)
         return -ENOMEM;
+    p->object = o;
     o->planned = 1;
     o->planned_size = t->size & OBJECT_SIZE_MAX;
     o->replaced = 1;
@@ -61,51 +63,50 @@ static int plan_put(struct objects *objects, struct room *room, const struct tra
 }
 
 static int plan_write(struct objects *objects, struct room *room, const struct trace_row *t,
-                      struct hash128 key, const struct object *old, struct plan *p)
+                      struct hash128 key, struct plan *p)
 {
-    uint64_t before = old ? old->planned_size : 0;
+    bool there = p->object && p->object->planned;
+    uint64_t before = there ? p->object->planned_size : 0;
     p->take = t->size > before ? t->size - before : 0;
     p->give = before > t->size ? before - t->size : 0;
-    p->take_objects = old ? 0 : 1;
+    p->take_objects = there ? 0 : 1;
     return plan_put(objects, room, t, key, p);
 }
 
 static int plan_create(struct objects *objects, struct room *room, const struct trace_row *t,
                        struct hash128 key, struct plan *p)
 {
-    *p = (struct plan){.take = t->size, .take_objects = 1, .create = true};
+    p->take = t->size;
+    p->take_objects = 1;
+    p->create = true;
     if (row_drops(t)) {
         p->give = t->size;
         p->give_objects = 1;
     }
     int rc = plan_put(objects, room, t, key, p);
-    struct object *o = objects_find(objects, key, t->tier);
-    if (o && p->verdict == PLAN_GO && row_drops(t))
-        o->planned = 0;
+    if (rc == 0 && p->verdict == PLAN_GO && row_drops(t))
+        p->object->planned = 0;
     return rc;
 }
 
 int plan_row(struct objects *objects, struct room *room, const struct trace_row *t,
-             struct hash128 key, bool create, struct plan *p)
+             struct hash128 key, struct object *known, bool create, struct plan *p)
 {
-    struct object *o = objects_find(objects, key, t->tier);
-    bool there = o && o->planned;
-
-    *p = (struct plan){.verdict = PLAN_GO};
+    *p = (struct plan){.object = known, .verdict = PLAN_GO};
     if (t->op == TRACE_WRITE)
-        return plan_write(objects, room, t, key, there ? o : NULL, p);
-    if (!there) {
+        return plan_write(objects, room, t, key, p);
+    if (!known || !known->planned) {
         if (t->op == TRACE_READ && create && t->size > 0)
             return plan_create(objects, room, t, key, p);
-        p->verdict = PLAN_ABSENT;
+        *p = (struct plan){.verdict = PLAN_ABSENT};
         return 0;
     }
     if (t->op == TRACE_DELETE || row_drops(t)) {
-        p->give = o->planned_size;
+        p->give = known->planned_size;
         p->give_objects = 1;
         room_plan(room, p);
-        o->planned = 0;
-        o->replaced = 1;
+        known->planned = 0;
+        known->replaced = 1;
     }
     return 0;
 }

@@ -24,7 +24,8 @@ enum plan_verdict {
 };
 
 struct plan {
-    uint64_t take, give; /* bytes of room: needed before the row runs, free when it is done */
+    struct object *object; /* what the row works on; NULL unless PLAN_GO */
+    uint64_t take, give;   /* bytes of room: needed before the row runs, free when it is done */
     uint8_t take_objects, give_objects; /* 0 or 1 */
     uint8_t verdict;                    /* enum plan_verdict */
     bool create;                /* write the object first: it is read before it was written */
@@ -32,11 +33,12 @@ struct plan {
 };
 
 /*
- * Works out *p for a Read, Write or Delete of its tier and applies it to the planned state. create:
- * an object that is read without being there is to be written first. 0 or -ENOMEM.
+ * Works out *p for a Read, Write or Delete of its tier and applies it to the planned state. known:
+ * what objects_find gives for key and tier. create: an object that is read without being there is
+ * to be written first. 0 or -ENOMEM.
  */
 int plan_row(struct objects *objects, struct room *room, const struct trace_row *t,
-             struct hash128 key, bool create, struct plan *p);
+             struct hash128 key, struct object *known, bool create, struct plan *p);
 
 /* Takes the plan's room if it is there now. */
 bool room_reserve(struct room *room, const struct plan *p);

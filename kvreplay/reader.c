@@ -148,6 +148,20 @@ static void pass_apply(const struct reader_pass *p, struct trace_row *t)
         t->request = (int64_t)(hash_mix((uint64_t)t->request + (p->number << 40)) >> 1);
 }
 
+enum {
+    READER_AHEAD = 4
+};
+
+/* The rows behind the one that is filled, which the scheduler had last. */
+ROW_INLINE void reader_prefetch(const struct reader *r, const struct row_batch *b, size_t line)
+{
+    size_t text = !r->o.want_line ? 0 : line < ROW_TEXT_INLINE ? line : ROW_TEXT_INLINE;
+
+    for (size_t i = b->count ? b->count + READER_AHEAD : 0;
+         i <= b->count + READER_AHEAD && i < READER_BATCH; i++)
+        row_prefetch_read(b->row[i], text);
+}
+
 static int reader_fill(struct reader *r, struct row *row, const struct trace_row *t)
 {
     struct trace_str line = r->o.want_line ? t->line : (struct trace_str){NULL, 0};
@@ -198,6 +212,7 @@ static int reader_rows(struct reader *r, const struct trace_row *t, size_t n, st
         if (!*b && !(*b = reader_free_batch(r)))
             return -ECANCELED;
         struct row *row = (*b)->row[(*b)->count];
+        reader_prefetch(r, *b, t->line.len);
         int rc = reader_fill(r, row, t);
         if (rc < 0)
             return rc;
@@ -275,7 +290,7 @@ static int reader_memory(struct reader *r)
 {
     size_t batches = r->o.rows / READER_BATCH;
 
-    r->rows = calloc(r->o.rows, sizeof(*r->rows));
+    r->rows = aligned_alloc(_Alignof(struct row), r->o.rows * sizeof(*r->rows));
     r->batches = calloc(batches, sizeof(*r->batches));
     r->containers = calloc(batches, sizeof(struct row_batch *));
     r->full = spsc_create(batches);
@@ -283,6 +298,7 @@ static int reader_memory(struct reader *r)
     r->given = bell_create();
     if (!r->rows || !r->batches || !r->containers || !r->full || !r->empty || !r->given)
         return -ENOMEM;
+    memset(r->rows, 0, r->o.rows * sizeof(*r->rows));
     for (size_t i = 0; i < r->o.rows; i++) {
         r->batches[i / READER_BATCH].row[i % READER_BATCH] = &r->rows[i];
         r->rows[i].text = r->rows[i].inline_text;

@@ -8,6 +8,7 @@
 
 struct row_list {
     struct row *head, *tail;
+    size_t count;
 };
 
 static inline void list_append(struct row_list *l, struct row *r)
@@ -18,6 +19,7 @@ static inline void list_append(struct row_list *l, struct row *r)
     else
         l->head = r;
     l->tail = r;
+    l->count++;
 }
 
 /* Of a list that is not empty. */
@@ -27,6 +29,7 @@ static inline struct row *list_pop(struct row_list *l)
     l->head = r->next;
     if (!l->head)
         l->tail = NULL;
+    l->count--;
     return r;
 }
 

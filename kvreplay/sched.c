@@ -17,6 +17,7 @@
 
 #include "kvreplay/admit.h"
 #include "kvreplay/flights.h"
+#include "kvreplay/intake.h"
 #include "kvreplay/lag.h"
 #include "kvreplay/pace.h"
 #include "kvreplay/row_list.h"
@@ -41,8 +42,7 @@ struct sched {
     struct flights *flights;
     struct row_list ready, no_room[TRACE_TIERS];
     struct write_gate writes;
-    struct row *taken[READER_BATCH]; /* from the reader, not admitted yet */
-    size_t taken_count, taken_next;
+    struct intake intake;
     size_t inside;    /* rows admitted and not finished */
     size_t held;      /* of these, Generate rows that hold their request */
     uint64_t started; /* rows */
@@ -84,8 +84,7 @@ static void sched_fail(struct sched *s, int rc)
 
 /* ---- from waiting to ready ---- */
 
-/* Everything the row waits for was there at when_ns; now only its time and a slot may be missing.
- */
+/* All that it waited for was there at when_ns; only its time and a slot may be missing now. */
 static void sched_eligible(struct sched *s, struct row *r, int64_t when_ns)
 {
     r->t.eligible_ns = when_ns;
@@ -152,6 +151,7 @@ static void sched_finish(struct sched *s, struct row *r, int64_t done_ns)
         sched_grant(s, r->t.tier, done_ns);
     }
     s->inside--;
+    objects_release(s->env.objects, r->plan.object);
     if (s->admit)
         admit_leave(s->admit, r, done_ns);
     struct row *after = s->pace && !r->head && r->has_user ? pace_leave(s->pace, r, done_ns) : NULL;
@@ -230,8 +230,7 @@ static bool sched_issue(struct sched *s, struct row *r)
         return false;
     struct tier_op *op = flight_op(f);
     bool main_stage = r->stage == ROW_MAIN;
-    if (!worker_prepare(s->env.objects, r,
-                        s->env.verifies[r->t.tier] ? s->o.verify : TIER_VERIFY_NONE, op)) {
+    if (!worker_prepare(r, s->env.verifies[r->t.tier] ? s->o.verify : TIER_VERIFY_NONE, op)) {
         int64_t now = sched_now(s);
         list_pop(&s->ready);
         sched_started(s, r, now, flight_freed_ns(f));
@@ -239,7 +238,6 @@ static bool sched_issue(struct sched *s, struct row *r)
         return true;
     }
     op->owner = r;
-    op->state = NULL;
     int64_t now = sched_now(s);
     if (s->env.tier[r->t.tier]->ops->submit(s->env.tier[r->t.tier], op) < 0)
         return false;
@@ -297,7 +295,7 @@ static void sched_complete(struct sched *s, struct tier_op *op)
     enum row_stage was = r->stage;
     int64_t done_ns = op->done_ns;
     bool wrote = sched_writes(r);
-    bool more = worker_complete(s->env.objects, r, op);
+    bool more = worker_complete(r, op);
 
     if (was == ROW_MAIN) {
         r->t.latency_ns = done_ns - r->t.start_ns;
@@ -309,7 +307,7 @@ static void sched_complete(struct sched *s, struct tier_op *op)
             (s->o.verify == TIER_VERIFY_NONE || !s->env.verifies[r->t.tier]);
     } else if (was == ROW_CREATE) {
         sched_created(s, r, done_ns);
-        if (r->stage != ROW_MAIN || !more) /* it failed, and the row with it */
+        if (r->stage != ROW_MAIN) /* it failed, and the row with it */
             sched_started(s, r, done_ns, INT64_MIN);
     }
     flights_give(s->flights, flight_of(op), done_ns);
@@ -372,16 +370,18 @@ static void sched_plan(struct sched *s, struct row *r)
                               "the trace has rows of this tier, and no target for it was given"));
         return;
     }
-    int rc = plan_row(s->env.objects, &s->env.room[r->t.tier], &r->t, r->copy, create, &r->plan);
-    if (rc < 0)
+    struct object *known = objects_find(s->env.objects, r->copy, r->t.tier);
+    struct room *room = &s->env.room[r->t.tier];
+    if (plan_row(s->env.objects, room, &r->t, r->copy, known, create, &r->plan) < 0)
         sched_fail(s, err_nomem(s->e, "table of objects"));
+    objects_hold(r->plan.object);
     if (r->plan.create)
         r->stage = ROW_CREATE;
     if (r->t.op == TRACE_WRITE || r->plan.create)
         r->generation = s->generation++;
 }
 
-static void sched_admit(struct sched *s, struct row *r)
+static void sched_admit(struct sched *s, struct row *r, int64_t now)
 {
     r->head = s->head;
     r->held = false;
@@ -396,37 +396,44 @@ static void sched_admit(struct sched *s, struct row *r)
     if (s->pace && !r->head && r->has_user)
         pace_enter(s->pace, r);
     if (!(r->waits & ROW_WAIT_USER))
-        timers_expect(s->timers, r->t.due_ns, sched_now(s));
+        timers_expect(s->timers, r->t.due_ns, now);
     if (s->admit && !r->head && r->t.request != TRACE_NONE)
-        admit_enter(s->admit, r, r->t.due_ns, sched_now(s));
+        admit_enter(s->admit, r, r->t.due_ns, now);
     if (r->plan.take || r->plan.take_objects) {
         r->waits |= ROW_WAIT_ROOM;
         list_append(&s->no_room[r->t.tier], r);
-        sched_grant(s, r->t.tier, sched_now(s));
+        sched_grant(s, r->t.tier, now);
     } else if (r->waits == 0) {
-        sched_eligible(s, r, sched_now(s));
+        sched_eligible(s, r, now);
     }
 }
 
-/* Admits rows that the reader has; one batch, so that completions do not wait. True: something was.
- */
+/* As fast as possible, rows far ahead of the slots gain nothing, and leave the caches before they
+ * run. Rows with a time must wait for it here. */
+static bool sched_has_plenty(const struct sched *s)
+{
+    return !s->o.timed && s->ready.count >= s->o.inflight && s->ready.count >= READER_BATCH;
+}
+
+/* Admits rows of the reader; one batch, so that completions do not wait. True: something was. */
 static bool sched_intake(struct sched *s)
 {
+    int64_t now = sched_now(s);
     bool any = false;
+    struct row *r;
 
-    if (s->taken_next == s->taken_count) {
-        s->taken_next = 0;
-        s->taken_count = reader_take(s->env.reader, s->taken);
-    }
-    while (s->taken_next < s->taken_count && !s->stopping) {
-        struct row *r = s->taken[s->taken_next];
+    if (sched_has_plenty(s))
+        return false;
+    intake_fill(&s->intake);
+    while (!s->stopping && (r = intake_first(&s->intake))) {
         if (s->head && !row_in_head(&r->t)) {
             if (s->inside > 0)
                 break; /* the clock starts when the rows of the head are done */
             sched_set_zero(s, &r->t);
+            now = sched_now(s);
         }
-        s->taken_next++;
-        sched_admit(s, r);
+        intake_pop(&s->intake);
+        sched_admit(s, r, now);
         any = true;
     }
     return any;
@@ -444,7 +451,7 @@ static void sched_serve(struct sched *s, struct row *r, int64_t when_ns)
 static bool sched_let_in(struct sched *s)
 {
     int64_t now = sched_now(s), when_ns;
-    bool no_more = s->taken_next == s->taken_count &&
+    bool no_more = !intake_first(&s->intake) &&
                    (reader_starved(s->env.reader) || reader_ended(s->env.reader, NULL) != 0);
     struct row *r;
 
@@ -495,7 +502,7 @@ static bool sched_finished(struct sched *s)
         return false;
     if (s->stopping)
         return true;
-    if (s->inside > 0 || s->taken_next < s->taken_count)
+    if (s->inside > 0 || intake_first(&s->intake))
         return false;
     int rc = reader_ended(s->env.reader, s->e);
     if (rc == -EINTR && stop_signal())
@@ -560,6 +567,7 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
     s->generation = o->first_generation;
     s->writes.max = o->max_writes;
     s->order = order_create(o->order, o->window);
+    s->intake = (struct intake){env->reader, env->objects, s->order, .count = 0};
     s->timers = timers_create(o->window);
     s->flights = flights_create(o->inflight);
     s->schedule = (struct schedule){.speed = o->speed, .served = o->workers > 0};

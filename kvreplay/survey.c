@@ -12,13 +12,15 @@
 #include "lib/stop.h"
 
 /* An object found to be missing at the start was there all the time until now. */
-static int survey_add_initial(struct survey *s, const struct trace_row *t, struct hash128 key)
+static int survey_add_initial(struct survey *s, const struct trace_row *t, struct hash128 key,
+                              struct object **added)
 {
     struct room *room = &s->room[t->tier];
     struct object *o = objects_get(s->objects, key, t->tier);
 
     if (!o)
         return -ENOMEM;
+    *added = o;
     if (room->planned > room->capacity - t->size) { /* no tier is that large: the peak says it */
         room->peak = room->capacity;
         return 0;
@@ -53,28 +55,28 @@ static void survey_enlarge(struct survey *s, const struct trace_row *t, struct o
 }
 
 static int survey_row(struct survey *s, const struct survey_opts *o, const struct trace_row *row,
-                      bool runs)
+                      struct hash128 key, bool runs)
 {
-    struct hash128 key = tier_map_copy(&o->map, hash_128(row->key.p, row->key.len), row->tier);
     struct trace_row t = *row;
     struct plan p;
     int rc = 0;
 
     t.tier = tier_map_to(&o->map, row->tier);
+    struct object *have = objects_find(s->objects, key, t.tier);
     s->tier_rows[t.tier]++;
     s->changes[t.tier] |= t.op != TRACE_READ || row_drops(&t);
     if (t.size > s->largest[t.tier] && t.size <= OBJECT_SIZE_MAX)
         s->largest[t.tier] = t.size;
     if (t.op == TRACE_READ && o->create && runs && t.size > 0 && t.size <= OBJECT_SIZE_MAX) {
-        struct object *have = objects_find(s->objects, key, t.tier);
         if (!have || (!have->planned && !have->initial))
-            rc = survey_add_initial(s, &t, key);
+            rc = survey_add_initial(s, &t, key, &have);
         else if (have->initial && !have->replaced)
             survey_enlarge(s, &t, have);
     }
     if (rc == 0)
-        rc = plan_row(s->objects, &s->room[t.tier], &t, key, false, &p);
-    objects_settle(s->objects, objects_find(s->objects, key, t.tier));
+        rc = plan_row(s->objects, &s->room[t.tier], &t, key, have, false, &p);
+    if (rc == 0 && p.object)
+        objects_settle(s->objects, p.object);
     return rc;
 }
 
@@ -113,18 +115,51 @@ static bool survey_over(const struct survey_opts *o, const struct survey_at *at)
     return (o->limit && at->rows >= o->limit) || (o->look_ahead && at->late >= o->look_ahead);
 }
 
-static int survey_batch(struct survey *s, const struct survey_opts *o, struct survey_at *at,
-                        const struct trace_row *t, size_t n)
+enum {
+    SURVEY_STRIDE = 16
+};
+
+/* The identities of the next rows' objects, whose places in the table are fetched meanwhile. */
+static void survey_look_up(const struct survey *s, const struct survey_opts *o,
+                           const struct trace_row *t, size_t n, struct hash128 key[SURVEY_STRIDE])
 {
+    for (size_t i = 0; i < n; i++) {
+        if (!survey_wants(&t[i], o->only_tier))
+            continue;
+        key[i] = tier_map_copy(&o->map, hash_128(t[i].key.p, t[i].key.len), t[i].tier);
+        objects_prefetch_cell(s->objects, key[i], tier_map_to(&o->map, t[i].tier));
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (survey_wants(&t[i], o->only_tier))
+            objects_prefetch_entry(s->objects, key[i], tier_map_to(&o->map, t[i].tier));
+    }
+}
+
+static int survey_stride(struct survey *s, const struct survey_opts *o, struct survey_at *at,
+                         const struct trace_row *t, size_t n)
+{
+    struct hash128 key[SURVEY_STRIDE];
+
+    survey_look_up(s, o, t, n, key);
     for (size_t i = 0; i < n && !survey_over(o, at); i++, t++) {
         at->rows++;
         if (o->gate && !gate_passes(o->gate, t))
             continue;
         bool runs = survey_count(s, o, at, t);
-        if (survey_wants(t, o->only_tier) && survey_row(s, o, t, runs) < 0)
+        if (survey_wants(t, o->only_tier) && survey_row(s, o, t, key[i], runs) < 0)
             return -ENOMEM;
     }
     return 0;
+}
+
+static int survey_batch(struct survey *s, const struct survey_opts *o, struct survey_at *at,
+                        const struct trace_row *t, size_t n)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < n && !survey_over(o, at); i += SURVEY_STRIDE)
+        rc = survey_stride(s, o, at, t + i, n - i < SURVEY_STRIDE ? n - i : SURVEY_STRIDE);
+    return rc;
 }
 
 static int survey_pass(struct survey *s, struct trace_cursor *c, const struct survey_opts *o,

@@ -5,19 +5,17 @@
 
 #include <stdbool.h>
 
-#include "kvreplay/objects.h"
 #include "kvreplay/row.h"
 #include "lib/tier.h"
 
 /*
- * Fills op for the row's present stage. True: op must be submitted to the row's tier. False:
- * nothing is left to do, t.status is set. May be called again for the same stage when a submit was
- * refused.
+ * Fills op for the row's present stage; the row holds the object of its plan. True: op must be
+ * submitted to the row's tier. False: nothing is left to do, t.status is set. May be called again
+ * for the same stage when a submit was refused.
  */
-bool worker_prepare(struct objects *objects, struct row *r, enum tier_verify verify,
-                    struct tier_op *op);
+bool worker_prepare(struct row *r, enum tier_verify verify, struct tier_op *op);
 /* op has completed: updates the object and the Status. True: another stage follows (prepare again).
  */
-bool worker_complete(struct objects *objects, struct row *r, const struct tier_op *op);
+bool worker_complete(struct row *r, const struct tier_op *op);
 
 #endif

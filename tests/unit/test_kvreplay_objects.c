@@ -79,9 +79,49 @@ static void bounded_and_reused(void **state)
     objects_free(o);
 }
 
+/* A write and a delete are admitted while an earlier row that finds nothing is still there: the
+ * entry that the write works on must not be given to another object meanwhile. */
+static void held_until_the_last_row_is_done(void **state)
+{
+    (void)state;
+    struct objects *o = objects_create();
+    struct object *e = objects_get(o, key_of(1), 2);
+
+    for (int i = 0; i < 65536; i++) /* as many rows as look ahead */
+        objects_hold(e);
+    for (int i = 0; i < 65536; i++) {
+        objects_settle(o, e);
+        objects_get(o, key_of(2), 2)->live = 1;
+        assert_ptr_equal(objects_find(o, key_of(1), 2), e);
+        objects_release(o, e);
+    }
+    assert_null(objects_find(o, key_of(1), 2));
+    assert_int_equal(objects_count(o), 1);
+    objects_hold(NULL);
+    objects_release(o, NULL);
+    objects_free(o);
+}
+
+/* Fetching ahead asks for nothing that is not there, and changes nothing. */
+static void prefetch_changes_nothing(void **state)
+{
+    (void)state;
+    struct objects *o = objects_create();
+    objects_get(o, key_of(1), 0)->live = 1;
+    for (uint32_t i = 0; i < 100; i++) {
+        objects_prefetch_cell(o, key_of(i), i % 4);
+        objects_prefetch_entry(o, key_of(i), i % 4);
+    }
+    assert_int_equal(objects_count(o), 1);
+    assert_null(objects_find(o, key_of(2), 0));
+    objects_free(o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(model_agrees),
-                                       cmocka_unit_test(bounded_and_reused)};
+                                       cmocka_unit_test(bounded_and_reused),
+                                       cmocka_unit_test(held_until_the_last_row_is_done),
+                                       cmocka_unit_test(prefetch_changes_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,8 @@ static struct plan planned(struct objects *o, struct room *room, uint8_t op, uin
 {
     struct trace_row t = row_of(op, phase, size);
     struct plan p;
-    assert_int_equal(plan_row(o, room, &t, key, create, &p), 0);
+    assert_int_equal(plan_row(o, room, &t, key, objects_find(o, key, t.tier), create, &p), 0);
+    assert_int_equal(p.object != NULL, p.verdict == PLAN_GO);
     return p;
 }
 
@@ -117,24 +118,31 @@ static void failed_write_is_cleaned_and_absent(void **state)
     struct row w = {.t = row_of(TRACE_WRITE, TRACE_PREFILL, 10),
                     .copy = key,
                     .stage = ROW_MAIN,
+                    .plan.object = objects_get(o, key, TRACE_STORAGE),
                     .generation = 5};
-    struct row r = {.t = row_of(TRACE_READ, TRACE_DECODE, 10), .copy = key, .stage = ROW_MAIN};
+    struct row r = w;
     struct tier_op op;
     int stored;
 
-    assert_true(worker_prepare(o, &w, TIER_VERIFY_HEADER, &op));
+    r.t = row_of(TRACE_READ, TRACE_DECODE, 10);
+    objects_hold(w.plan.object);
+    objects_hold(r.plan.object);
+    assert_true(worker_prepare(&w, TIER_VERIFY_HEADER, &op));
     assert_int_equal(op.id.generation, 5);
     op.place = &stored;
     op.status = -EIO;
-    assert_true(worker_complete(o, &w, &op)); /* what it left must go */
+    assert_true(worker_complete(&w, &op)); /* what it left must go */
     assert_int_equal(w.t.status, EIO);
-    assert_true(worker_prepare(o, &w, TIER_VERIFY_HEADER, &op));
+    assert_true(worker_prepare(&w, TIER_VERIFY_HEADER, &op));
     assert_int_equal(op.verb, TIER_DELETE);
     assert_ptr_equal(op.place, &stored);
-    assert_false(worker_complete(o, &w, &op));
+    assert_false(worker_complete(&w, &op));
     assert_int_equal(w.t.status, EIO);
-    assert_false(worker_prepare(o, &r, TIER_VERIFY_HEADER, &op));
+    assert_false(worker_prepare(&r, TIER_VERIFY_HEADER, &op));
     assert_int_equal(r.t.status, TRACE_ABSENT);
+    objects_release(o, w.plan.object);
+    assert_int_equal(objects_count(o), 1); /* the other row still looks at it */
+    objects_release(o, r.plan.object);
     assert_int_equal(objects_count(o), 0);
     objects_free(o);
 }
@@ -146,17 +154,20 @@ static void corrupt_move_is_gone_all_the_same(void **state)
     struct object *e = objects_get(o, key, TRACE_STORAGE);
     e->live = 1;
     e->size = 10;
-    struct row r = {.t = row_of(TRACE_READ, TRACE_EVICT, 10), .copy = key, .stage = ROW_MAIN};
+    struct row r = {
+        .t = row_of(TRACE_READ, TRACE_EVICT, 10), .copy = key, .stage = ROW_MAIN, .plan.object = e};
     struct tier_op op;
 
-    assert_true(worker_prepare(o, &r, TIER_VERIFY_FULL, &op));
+    objects_hold(e);
+    assert_true(worker_prepare(&r, TIER_VERIFY_FULL, &op));
     assert_true(op.drop);
     op.status = -EBADMSG;
-    while (worker_complete(o, &r, &op)) {
-        assert_true(worker_prepare(o, &r, TIER_VERIFY_FULL, &op));
+    while (worker_complete(&r, &op)) {
+        assert_true(worker_prepare(&r, TIER_VERIFY_FULL, &op));
         op.status = 0;
     }
     assert_int_equal(r.t.status, TRACE_CORRUPT);
+    objects_release(o, e);
     assert_int_equal(objects_count(o), 0);
     objects_free(o);
 }
