@@ -89,6 +89,8 @@ static int read_ids(const struct reader *r, const struct jsonin_v *ids, struct s
     size_t count = jsonin_count(ids);
     if (ids == NULL)
         return bad(r, "no hash_ids");
+    if (!jsonin_is_array(ids))
+        return bad(r, "hash_ids is not a list");
     if (count > UINT32_MAX)
         return bad(r, "too many hash_ids");
     int rc = grow(r, (void **)&s->id, &s->ids_cap, s->ids, count, sizeof *s->id);
@@ -126,6 +128,8 @@ static int read_thread(struct reader *r, const struct jsonin_v *list, uint32_t p
 {
     struct session *s = r->s;
     size_t count = jsonin_count(list), first = s->entries;
+    if (list != NULL && !jsonin_is_array(list))
+        return bad(r, "requests is not a list");
     if (s->entries + count > UINT32_MAX / 2 || s->threads > UINT32_MAX / 2)
         return bad(r, "too many requests in one session");
     int rc = grow(r, (void **)&s->entry, &s->entries_cap, first, count, sizeof *s->entry);

@@ -151,10 +151,16 @@ static int line_f64(const struct blocks *s, const char *name, double *out)
                            : block_line_f64(block_line_get(&s->flat, name), out);
 }
 
-static size_t line_count(const struct blocks *s, const char *name)
+/* Elements of a list; false: it is none. */
+static bool line_count(const struct blocks *s, const char *name, size_t *count)
 {
-    return s->tree != NULL ? jsonin_count(jsonin_get(s->tree, name))
-                           : block_line_get(&s->flat, name)->count;
+    if (s->tree == NULL) {
+        const struct block_line_member *m = block_line_get(&s->flat, name);
+        *count = m->count;
+        return m->kind == BLOCK_LINE_IDS;
+    }
+    *count = jsonin_count(jsonin_get(s->tree, name));
+    return jsonin_is_array(jsonin_get(s->tree, name));
 }
 
 /* A number, or a hash in hexadecimal. */
@@ -186,7 +192,11 @@ static int read_ids(struct blocks *s, struct err *e)
         snprintf(what, sizeof what, "no %s", s->layout->ids);
         return bad_line(s, e, what);
     }
-    size_t count = line_count(s, s->layout->ids);
+    size_t count;
+    if (!line_count(s, s->layout->ids, &count)) {
+        snprintf(what, sizeof what, "%s is not a list", s->layout->ids);
+        return bad_line(s, e, what);
+    }
     if (take_list(s, &s->ahead.slot) < 0)
         return err_nomem(e, "blocks of a request");
     struct list *l = &s->list[s->ahead.slot];

@@ -182,11 +182,14 @@ const struct jsonin_v *jsonin_get(const struct jsonin_v *v, const char *path)
     return v;
 }
 
+bool jsonin_is_array(const struct jsonin_v *v)
+{
+    return v != NULL && json_object_is_type(object_of(v), json_type_array);
+}
+
 size_t jsonin_count(const struct jsonin_v *array)
 {
-    if (!array || !json_object_is_type(object_of(array), json_type_array))
-        return 0;
-    return json_object_array_length(object_of(array));
+    return jsonin_is_array(array) ? json_object_array_length(object_of(array)) : 0;
 }
 
 const struct jsonin_v *jsonin_at(const struct jsonin_v *array, size_t i)

@@ -26,6 +26,7 @@ const struct jsonin_v *jsonin_root(const struct jsonin *d);
  * leaves *out alone; a missing member and a JSON null are both NULL. path: "a.b.c". Integers must
  * be whole and fit; f64 accepts any number. */
 const struct jsonin_v *jsonin_get(const struct jsonin_v *v, const char *path);
+bool jsonin_is_array(const struct jsonin_v *v);
 size_t jsonin_count(const struct jsonin_v *array);
 const struct jsonin_v *jsonin_at(const struct jsonin_v *array, size_t i);
 /* i-th member of an object in file order; *key lent; NULL past the end. O(i). */

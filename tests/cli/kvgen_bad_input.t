@@ -116,9 +116,18 @@ for s in mooncake lmcache agentic; do
     try "$s: half a character" $s
     good $s | sed 's/"hash_ids": \[/"hash_ids": [[],/;s/"chunk_hashes": \[/"chunk_hashes": ["xyz",/' >"$TMP/bad"
     fails "$s: no identifiers" $s
+    for none in 7 1.5 '"7"' '""' '{}' true; do
+        good $s | sed "\$s/\(\"[a-z]*_\(ids\|hashes\)\": \)\[[^]]*\]/\1$none/" >"$TMP/bad"
+        fails "$s: identifiers that are no list but $none" $s
+        like "$s: and says so of $none" "$(cat "$TMP/err")" '(hash_ids|chunk_hashes) is not a list'
+    done
     good $s | tr -d '}' >"$TMP/bad"
     fails "$s: brackets missing" $s
 done
+good agentic | sed 's/"requests": .*/"requests": 7}/' >"$TMP/bad"
+fails "agentic: requests that are no list" agentic
+good agentic | sed 's/"requests": \[.*/"requests": [{"t": 0, "type": "subagent", "requests": {}}]}/' >"$TMP/bad"
+fails "agentic: nor those of a sub-agent" agentic
 good bailian | sed 's/"timestamp": 0.5/"timestamp": 1e300/' >"$TMP/bad"
 fails "a time beyond the clock" bailian
 printf '[{"conversations": [{"from": 7, "value": {}}]}, 5, "x", null]' >"$TMP/bad"

@@ -64,6 +64,8 @@ static void members_elements_and_scalars(void **state)
     size_t len;
 
     assert_int_equal(jsonin_count(list), 5);
+    assert_true(jsonin_is_array(list));
+    assert_false(jsonin_is_array(jsonin_at(list, 0)));
     assert_int_equal(jsonin_i64(jsonin_at(list, 0), &i), 0);
     assert_int_equal(i, 1);
     assert_int_equal(jsonin_i64(jsonin_at(list, 1), &i), -EINVAL);
@@ -85,6 +87,7 @@ static void members_elements_and_scalars(void **state)
     assert_string_equal(key, "a");
     assert_null(jsonin_member(root, 2, &key));
     assert_int_equal(jsonin_count(NULL), 0);
+    assert_false(jsonin_is_array(NULL));
     assert_int_equal(jsonin_u64(NULL, &u), -EINVAL);
     assert_int_equal(jsonin_bool(NULL, &b), -EINVAL);
     assert_int_equal(jsonin_u64(jsonin_at(list, 2), &u), -EINVAL);
