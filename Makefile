@@ -23,7 +23,7 @@ LIB_2 := io io_uring io_psync extent target target_guard target_file target_devi
 # ---- the programs: the data's way through each ----
 KVGEN     := kvgen option_table options print_config models workload population population_file inputs requests pace rows iso_time \
              documents session rag turn_table \
-             draw source_users block_line source_blocks source_burst source_agentic source_sharegpt queue heap sim serve \
+             draw source_users ahead block_line source_blocks source_burst source_agentic source_sharegpt queue heap sim serve \
              serve_rag entries verbs tier_model timing later cache optimal prefixes curve curve_result lines \
              import import_fio \
              import_oplog feed keys convert \

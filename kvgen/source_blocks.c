@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/ahead.h"
 #include "kvgen/block_line.h"
 #include "lib/frame.h"
 #include "lib/jsonin.h"
@@ -75,9 +76,7 @@ struct blocks {
     const struct layout *layout;
     enum trace_qos qos;
     uint64_t chats;
-    bool ready; /* ahead holds the next request */
-    bool ended;
-    struct request ahead;
+    struct ahead ahead;
     uint64_t read;
     struct list *list;
     uint32_t lists, free;
@@ -197,9 +196,9 @@ static int read_ids(struct blocks *s, struct err *e)
         snprintf(what, sizeof what, "%s is not a list", s->layout->ids);
         return bad_line(s, e, what);
     }
-    if (take_list(s, &s->ahead.slot) < 0)
+    if (take_list(s, &s->ahead.request.slot) < 0)
         return err_nomem(e, "blocks of a request");
-    struct list *l = &s->list[s->ahead.slot];
+    struct list *l = &s->list[s->ahead.request.slot];
     if (list_room(l, count) < 0)
         return err_nomem(e, "blocks of a request");
     if (line_ids(s, s->layout->ids, l->id, count) < 0) {
@@ -208,8 +207,8 @@ static int read_ids(struct blocks *s, struct err *e)
                  s->layout->ids);
         return bad_line(s, e, what);
     }
-    s->ahead.blocks = l->id;
-    s->ahead.block_count = (uint32_t)count;
+    s->ahead.request.blocks = l->id;
+    s->ahead.request.block_count = (uint32_t)count;
     return 0;
 }
 
@@ -247,7 +246,7 @@ static int read_time(struct blocks *s, struct err *e)
         return bad_line(s, e,
                         s->layout->seconds ? "timestamp is not a number of seconds"
                                            : "timestamp is not a whole number of milliseconds");
-    int rc = pace_row(&s->pace, ns, &s->ahead.arrival_ns);
+    int rc = pace_row(&s->pace, ns, &s->ahead.request.arrival_ns);
     if (rc == -EINVAL)
         return bad_line(s, e, "timestamp goes back; requests must be in order of arrival");
     return rc < 0 ? bad_line(s, e, "timestamp lies after the end of virtual time (146 years)") : 0;
@@ -259,7 +258,7 @@ static int read_block_tokens(struct blocks *s, struct err *e)
     if (s->layout->block_tokens != NULL && (line_i64(s, s->layout->block_tokens, &tokens) < 0 ||
                                             tokens < 1 || tokens > MAX_BLOCK_TOKENS))
         return bad_line(s, e, "chunk_size is not a number of tokens from 1 to 2^20");
-    s->ahead.block_tokens = (uint32_t)tokens;
+    s->ahead.request.block_tokens = (uint32_t)tokens;
     return 0;
 }
 
@@ -273,14 +272,14 @@ static void count_chat(struct blocks *s)
 static int read_request(struct blocks *s, struct err *e)
 {
     const struct layout *l = s->layout;
-    s->ahead =
+    s->ahead.request =
         (struct request){.number = s->read + 1, .user = (uint32_t)(s->read % USERS), .prompt = -1};
-    s->ahead.qos = (uint8_t)s->qos;
+    s->ahead.request.qos = (uint8_t)s->qos;
     int rc = read_time(s, e);
     if (rc == 0)
-        rc = read_tokens(s, l->context, &s->ahead.context_tokens, e);
+        rc = read_tokens(s, l->context, &s->ahead.request.context_tokens, e);
     if (rc == 0 && l->generated != NULL)
-        rc = read_tokens(s, l->generated, &s->ahead.generated_tokens, e);
+        rc = read_tokens(s, l->generated, &s->ahead.request.generated_tokens, e);
     if (rc == 0)
         rc = read_block_tokens(s, e);
     if (rc == 0)
@@ -353,11 +352,10 @@ static int next_line(struct blocks *s, struct err *e)
     }
 }
 
-static int read_ahead(struct blocks *s, struct err *e)
+static int read_ahead(void *source, struct err *e)
 {
+    struct blocks *s = source;
     int rc = next_line(s, e);
-    if (rc == 0)
-        s->ended = true;
     if (rc <= 0)
         return rc;
     rc = s->read == 0 ? check_first(s, e) : 0;
@@ -366,7 +364,6 @@ static int read_ahead(struct blocks *s, struct err *e)
     if (rc < 0)
         return rc;
     s->read++;
-    s->ready = true;
     return 1;
 }
 
@@ -375,17 +372,12 @@ static int read_ahead(struct blocks *s, struct err *e)
 static int blocks_peek(struct source *base, int64_t *arrival_ns, struct err *e)
 {
     struct blocks *s = blocks_of(base);
-    int rc = s->ready ? 1 : s->ended ? 0 : read_ahead(s, e);
-    if (rc > 0)
-        *arrival_ns = s->ahead.arrival_ns;
-    return rc;
+    return ahead_peek(&s->ahead, read_ahead, s, arrival_ns, e);
 }
 
 static void blocks_take(struct source *base, struct request *out)
 {
-    struct blocks *s = blocks_of(base);
-    *out = s->ahead;
-    s->ready = false;
+    ahead_take(&blocks_of(base)->ahead, out);
 }
 
 static void blocks_release(struct source *base, const struct request *r)
@@ -445,7 +437,8 @@ int source_blocks_open(struct source **out, struct inputs *in, enum inputs_kind 
     s->pace.o = *pace;
     s->qos = qos;
     s->free = NO_LIST;
-    int rc = read_ahead(s, e);
+    int64_t first_ns;
+    int rc = blocks_peek(&s->base, &first_ns, e);
     if (rc == 0)
         rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no request");
     if (rc < 0) {

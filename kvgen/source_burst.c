@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/ahead.h"
 #include "kvgen/draw.h"
 #include "kvgen/iso_time.h"
 #include "kvgen/rows.h"
@@ -57,9 +58,7 @@ struct burst {
     size_t at[COLUMNS]; /* of this file */
     struct pace pace;
     struct rng rng;
-    bool ready; /* ahead holds the next request */
-    bool ended;
-    struct request ahead;
+    struct ahead ahead;
     uint64_t read;
     struct source_skips skips;
 };
@@ -167,9 +166,9 @@ static enum column parse_row(struct burst *s, const struct csv_row *row, int64_t
     const struct csv_field *f = &row->field[s->at[TIME]];
     if (s->layout->time(f->p, f->len, time_ns) < 0)
         return TIME;
-    if (!read_tokens(s, row, CONTEXT, &s->ahead.context_tokens))
+    if (!read_tokens(s, row, CONTEXT, &s->ahead.request.context_tokens))
         return CONTEXT;
-    return read_tokens(s, row, GENERATED, &s->ahead.generated_tokens) ? COLUMNS : GENERATED;
+    return read_tokens(s, row, GENERATED, &s->ahead.request.generated_tokens) ? COLUMNS : GENERATED;
 }
 
 /* 1: ahead is a request; 0: the row was skipped; negative errno. */
@@ -181,7 +180,7 @@ static int read_row(struct burst *s, const struct csv_row *row, struct err *e)
         skip_column(s, row, bad);
         return 0;
     }
-    int rc = pace_row(&s->pace, time_ns, &s->ahead.arrival_ns);
+    int rc = pace_row(&s->pace, time_ns, &s->ahead.request.arrival_ns);
     if (rc < 0) {
         char where[320];
         place_of(s, where);
@@ -189,23 +188,22 @@ static int read_row(struct burst *s, const struct csv_row *row, struct err *e)
                        rc == -EINVAL ? "goes back; requests must be in order of arrival"
                                      : "lies after the end of virtual time (146 years)");
     }
-    s->ahead.number = ++s->read;
-    s->ahead.user = (uint32_t)((s->read - 1) % USERS);
-    s->ahead.object = ident_request(s->ahead.user, s->read);
-    draw_request(&s->ahead, &s->rng, s->o.workload, s->o.qos);
+    s->ahead.request.number = ++s->read;
+    s->ahead.request.user = (uint32_t)((s->read - 1) % USERS);
+    s->ahead.request.object = ident_request(s->ahead.request.user, s->read);
+    draw_request(&s->ahead.request, &s->rng, s->o.workload, s->o.qos);
     return 1;
 }
 
-static int read_ahead(struct burst *s, struct err *e)
+static int read_ahead(void *source, struct err *e)
 {
+    struct burst *s = source;
     for (;;) {
         struct csv_row row;
         struct err why = {0};
         int rc = s->file == NULL ? 0 : rows_next(s->rows, &row, &why);
         if (rc == 0) {
             rc = next_file(s, e);
-            if (rc == 0)
-                s->ended = true;
             if (rc <= 0)
                 return rc;
             continue;
@@ -220,7 +218,6 @@ static int read_ahead(struct burst *s, struct err *e)
             continue;
         }
         rc = read_row(s, &row, e);
-        s->ready = rc > 0;
         if (rc != 0)
             return rc;
     }
@@ -231,17 +228,12 @@ static int read_ahead(struct burst *s, struct err *e)
 static int burst_peek(struct source *base, int64_t *arrival_ns, struct err *e)
 {
     struct burst *s = burst_of(base);
-    int rc = s->ready ? 1 : s->ended ? 0 : read_ahead(s, e);
-    if (rc > 0)
-        *arrival_ns = s->ahead.arrival_ns;
-    return rc;
+    return ahead_peek(&s->ahead, read_ahead, s, arrival_ns, e);
 }
 
 static void burst_take(struct source *base, struct request *out)
 {
-    struct burst *s = burst_of(base);
-    *out = s->ahead;
-    s->ready = false;
+    ahead_take(&burst_of(base)->ahead, out);
 }
 
 static size_t burst_user_name(const struct source *base, uint32_t user, char *buf)
@@ -280,7 +272,8 @@ static const struct source_ops azure_ops = BURST_OPS("azure");
 
 static int read_first(struct burst *s, struct err *e)
 {
-    int rc = read_ahead(s, e);
+    int64_t first_ns;
+    int rc = burst_peek(&s->base, &first_ns, e);
     if (rc != 0)
         return rc < 0 ? rc : 0;
     if (s->skips.rows == 0)
