@@ -30,6 +30,19 @@ like "provenance: that it is a copy" "$(head -c 4000 "$TMP/b.csv.zst" | tr -d '\
 "$BIN/kvstat" --json "$TMP/b.csv.zst" >"$TMP/k.json" 2>/dev/null
 like "kvstat still knows the seed" "$(cat "$TMP/k.json")" '"seed": *42'
 
+# A cut file: what came before the cut is used, and the cut told.
+head -c $(($(wc -c <"$A") / 2)) "$A" >"$TMP/cut.zst"
+for how in '' --retier; do
+    # shellcheck disable=SC2086
+    exits "cut, $how: exit 2" 2 "$BIN/kvgen" --source trace --input "$TMP/cut.zst" $how -o "$TMP/b.csv" --summary "$TMP/s.json"
+    like "cut, $how: where" "$(tail -n 1 "$TMP/stderr")" "^kvgen: $TMP/cut.zst: cut after row [1-9][0-9]* "
+    is "cut, $how: the rows before it" "$(tail -n +2 "$TMP/b.csv" | wc -l)" "$(sed -n 's/.*"rows": \([0-9]*\),/\1/p' "$TMP/s.json" | head -n 1)"
+done
+gen --input "$TMP/cut.zst" -o "$TMP/b.csv" 2>/dev/null
+n=$(tail -n +2 "$TMP/b.csv" | wc -l)
+ok "cut: there are some" test "$n" -gt 10
+is "cut: a copy of them" "$(tail -n +2 "$TMP/b.csv")" "$(head -n "$n" "$TMP/a.rows")"
+
 gen --input "$A" --only-tier 2 -o "$TMP/b.csv"
 is "a tier of it" "$(tail -n +2 "$TMP/b.csv")" "$(grep ',Tier-2,' "$TMP/a.rows")"
 gen --input "$A" --limit 7 -o "$TMP/b.csv"
