@@ -22,6 +22,13 @@ static void read_persona(struct workload_persona *p, const struct conf *c, const
     conf_f64_pair(c, path, p->think_s);
 }
 
+/* FILE:LINE of two keys that contradict each other: the first that is not left to its default. */
+static void find_line(const struct conf *c, const char *key, const char *other, char where[320])
+{
+    unsigned line = conf_line(c, key);
+    snprintf(where, 320, "%.250s:%u", conf_path(c), line > 0 ? line : conf_line(c, other));
+}
+
 static int read_qos(struct workload *w, const struct conf *c, struct err *e)
 {
     for (int q = 0; q < WORKLOAD_QOS; q++) {
@@ -31,26 +38,30 @@ static int read_qos(struct workload *w, const struct conf *c, struct err *e)
     }
     w->interactive = conf_f64(c, "qos_distribution.interactive_probability");
     w->responsive_below = conf_f64(c, "qos_distribution.responsive_threshold");
-    if (w->responsive_below < w->interactive)
-        return err_set(e, -EINVAL, ERR_INPUT, conf_path(c),
-                       "qos_distribution.responsive_threshold (%g) is below "
-                       "interactive_probability (%g), which it includes",
-                       w->responsive_below, w->interactive);
-    return 0;
+    if (w->responsive_below >= w->interactive)
+        return 0;
+    char where[320];
+    find_line(c, "qos_distribution.responsive_threshold",
+              "qos_distribution.interactive_probability", where);
+    return err_set(e, -EINVAL, ERR_INPUT, where,
+                   "qos_distribution.responsive_threshold (%g) is below "
+                   "interactive_probability (%g), which it includes",
+                   w->responsive_below, w->interactive);
 }
 
 static int read_document_range(int64_t range[2], const struct conf *c, const char *size,
                                struct err *e)
 {
-    char path[96];
-    snprintf(path, sizeof path, "rag.%s_model_doc_tokens_min", size);
-    range[0] = conf_i64(c, path);
-    snprintf(path, sizeof path, "rag.%s_model_doc_tokens_max", size);
-    range[1] = conf_i64(c, path);
-    if (range[0] > range[1])
-        return err_set(e, -EINVAL, ERR_INPUT, conf_path(c), "%s (%lld) is below the minimum (%lld)",
-                       path, (long long)range[1], (long long)range[0]);
-    return 0;
+    char min[96], max[96], where[320];
+    snprintf(min, sizeof min, "rag.%s_model_doc_tokens_min", size);
+    range[0] = conf_i64(c, min);
+    snprintf(max, sizeof max, "rag.%s_model_doc_tokens_max", size);
+    range[1] = conf_i64(c, max);
+    if (range[0] <= range[1])
+        return 0;
+    find_line(c, max, min, where);
+    return err_set(e, -EINVAL, ERR_INPUT, where, "%s (%lld) is below the minimum (%lld)", max,
+                   (long long)range[1], (long long)range[0]);
 }
 
 static int read_rag(struct workload_rag *r, const struct conf *c, struct err *e)

@@ -40,6 +40,13 @@ exits "another batch size" 0 "$BIN/kvgen" $run --config "$TMP/other.yaml"
 isnt "is another trace" "$(digest)" "$without"
 exits "nothing beside it" 2 "$BIN/kvgen" --print-config --seed 3
 
+printf 'decode:\n  batch_size: 8\nqos_distribution:\n  interactive_probability: 0.9\n' >"$TMP/wrong.yaml"
+exits "keys that contradict a default" 2 "$BIN/kvgen" --config "$TMP/wrong.yaml" -o none
+like "have their line" "$(cat "$TMP/stderr")" "^kvgen: $TMP/wrong.yaml:4: qos_distribution.responsive_threshold \\(0.5\\) is below"
+printf 'rag:\n  large_model_doc_tokens_min: 9\n  large_model_doc_tokens_max: 8\n' >"$TMP/wrong.yaml"
+exits "and each other" 2 "$BIN/kvgen" --config "$TMP/wrong.yaml" -o none
+like "too" "$(cat "$TMP/stderr")" "^kvgen: $TMP/wrong.yaml:3: rag.large_model_doc_tokens_max \\(8\\) is below"
+
 gen() { "$BIN/kvgen" --duration 20 --num-users 40 --generation-mode fast --gpu-mem-gb 1 --cpu-mem-gb 2 --storage-capacity-gb 20 \
     "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")"; }
 gen -o "$TMP/all.csv"
