@@ -143,14 +143,16 @@ int export_row(struct export *x, const struct trace_row *row, uint64_t number, s
     return export_sort_add(x->order, op.time_ns, x->packed, len, e);
 }
 
+bool export_writes(const struct export *x, const struct trace_row *row)
+{
+    if (row->op == TRACE_MISS || row->op == TRACE_GENERATE)
+        return false;
+    return x->ops->writes == NULL || x->ops->writes(row->op, row->phase, row->size);
+}
+
 void export_skip(struct export *x, uint64_t number)
 {
     export_note(x, EXPORT_FILTERED, number);
-}
-
-uint64_t export_rows(const struct export *x)
-{
-    return x->rows;
 }
 
 static int drain_order(struct export *x, struct err *e)

@@ -38,10 +38,10 @@ int export_open(struct export **out, enum export_format format, const struct exp
                 struct err *e);
 /* Takes row number (from 1). -EINVAL (class ERR_INPUT) for a row that the format cannot hold. */
 int export_row(struct export *x, const struct trace_row *row, uint64_t number, struct err *e);
+/* Is such a row one that the file holds in the end? */
+bool export_writes(const struct export *x, const struct trace_row *row);
 /* Notes row number as filtered out before it came here. */
 void export_skip(struct export *x, uint64_t number);
-/* Rows that became part of the export so far. */
-uint64_t export_rows(const struct export *x);
 /* Completes the file. *totals: what was written, zeros without a path. */
 int export_finish(struct export *x, struct trace_totals *totals, struct err *e);
 /* Frees x, and removes an output that is not finished. NULL is fine. */

@@ -40,10 +40,16 @@ struct access {
     uint64_t id, size;
 };
 
+static bool is_access(uint8_t op, uint8_t phase, uint64_t size)
+{
+    (void)size;
+    return op != TRACE_DELETE && phase != TRACE_EVICT;
+}
+
 /* 1: *a is an access; 0: the row is none, or was noted; negative errno with *e. */
 static int access_of(struct export *x, const struct export_op *op, struct access *a, struct err *e)
 {
-    if (op->op == TRACE_DELETE || op->phase == TRACE_EVICT) {
+    if (!is_access(op->op, op->phase, op->size)) {
         export_note(x, CACHE_MOVES, op->number);
         return 0;
     }
@@ -105,6 +111,7 @@ static void csv_free(struct export *x)
 
 const struct export_ops export_libcachesim = {.name = "libcachesim",
                                               .rules = csv_rules,
+                                              .writes = is_access,
                                               .open = csv_open,
                                               .row = csv_row,
                                               .finish = csv_finish,
@@ -218,6 +225,7 @@ static void oracle_free(struct export *x)
 
 const struct export_ops export_oracle = {.name = "oracle",
                                          .rules = oracle_rules,
+                                         .writes = is_access,
                                          .open = oracle_open,
                                          .row = oracle_row,
                                          .finish = oracle_finish,

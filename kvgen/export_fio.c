@@ -165,6 +165,12 @@ static int begin(struct export *x, int64_t first_ns, struct err *e)
     return rc == 0 ? put_line(x, first_ns, "open", NULL, e) : rc;
 }
 
+static bool is_transfer(uint8_t op, uint8_t phase, uint64_t size)
+{
+    (void)phase;
+    return op != TRACE_DELETE && size > 0;
+}
+
 static int fio_row(struct export *x, const struct export_op *op, struct err *e)
 {
     struct fio *f = x->state;
@@ -278,6 +284,7 @@ static void fio_free(struct export *x)
 
 const struct export_ops export_fio = {.name = "fio",
                                       .rules = fio_rules,
+                                      .writes = is_transfer,
                                       .open = fio_open,
                                       .row = fio_row,
                                       .finish = fio_finish,

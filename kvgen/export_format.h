@@ -44,6 +44,8 @@ struct export_ops {
     const struct export_rule *rules; /* own ones, from EXPORT_OWN_RULES on */
     bool started;                    /* time_ns is Start where there is one */
     bool sorts;                      /* takes rows in any order of time */
+    /* Does it write such a row? NULL: every one with I/O. Others it may have to follow. */
+    bool (*writes)(uint8_t op, uint8_t phase, uint64_t size);
     int (*open)(struct export *x, struct err *e);
     int (*row)(struct export *x, const struct export_op *op, struct err *e);
     int (*finish)(struct export *x, struct err *e); /* before the file is closed */

@@ -140,10 +140,9 @@ static void set_row(struct output *out, const struct sim_row *row)
 
 static int write_record(struct output *out, const struct trace_row *row, struct err *e)
 {
-    bool moves = row->op != TRACE_MISS && row->op != TRACE_GENERATE;
     bool traced = out->writer != NULL && in_columns(&out->o, row);
     int rc = out->export != NULL ? export_row(out->export, row, out->seen, e) : 0;
-    out->written += traced || (out->writer == NULL && moves);
+    out->written += traced || (out->writer == NULL && export_writes(out->export, row));
     if (rc == 0 && traced)
         rc = trace_write(out->writer, row, e);
     return rc < 0 ? rc : out->o.limit > 0 && out->written >= out->o.limit;

@@ -173,6 +173,11 @@ tail -n +2 kv.lcs.csv | cut -d, -f2 >ids
 keys names >want
 keys ids >got
 ok 'libcachesim: an id a key' cmp got want
+exits 'libcachesim: a limit' 0 gen --format libcachesim --limit 400 -o limited.lcs.csv
+is 'libcachesim: is of accesses' "$(cat limited.lcs.csv)" "$(head -n 401 kv.lcs.csv)"
+exits 'libcachesim: moves alone' 0 gen --format libcachesim --only-tier 2 --ops Write -o none.lcs.csv
+is 'libcachesim: are nothing' "$(wc -l <none.lcs.csv | tr -d ' ')" 1
+like 'libcachesim: which is said' "$(cat stderr)" 'no row is written'
 exits 'libcachesim: not compressed' 2 gen --format libcachesim -o kv.csv.zst
 
 exits 'oracle' 0 gen --format oracle -o kv.oracleGeneral
