@@ -10,6 +10,7 @@
 struct agg {
     uint32_t columns;
     bool result;
+    int64_t warmup_ns; /* 0: none */
     struct agg_totals t;
     struct groups *base;    /* by tier, operation and phase, always */
     struct groups *groups;  /* as asked for; the same as base when that is asked for */
@@ -53,6 +54,11 @@ struct agg *agg_create(unsigned by, uint32_t columns)
         return NULL;
     }
     return a;
+}
+
+void agg_leave_out(struct agg *a, int64_t warmup_ns)
+{
+    a->warmup_ns = warmup_ns;
 }
 
 void agg_free(struct agg *a)
@@ -182,6 +188,10 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
         t->populated_rows++;
         return done && add_u64(&t->populated_bytes, row->size) ? -EOVERFLOW : 0;
     }
+    if (a->warmup_ns > 0 && row->start_ns != TRACE_NONE && row->start_ns < a->warmup_ns) {
+        t->warmup_rows++;
+        return 0;
+    }
     sample_of(a, row, sample);
     bool over = false;
     if (row->op == TRACE_MISS || (row->op == TRACE_READ && row->phase != TRACE_EVICT))
@@ -266,9 +276,9 @@ int agg_merge(struct agg *into, const struct agg *from, struct err *e)
 int agg_end_file(struct agg *a, struct err *e)
 {
     struct agg_totals *t = &a->t;
-    if (a->result)
-        t->elapsed_ns = (uint64_t)t->end_ns;
-    else if (t->last_ns > t->first_ns)
+    if (a->result && t->end_ns > a->warmup_ns)
+        t->elapsed_ns = (uint64_t)t->end_ns - (uint64_t)a->warmup_ns;
+    else if (!a->result && t->last_ns > t->first_ns)
         t->elapsed_ns = (uint64_t)t->last_ns - (uint64_t)t->first_ns;
     int rc = groups_merge(a->tier_op, a->base);
     if (rc == 0)

@@ -32,6 +32,7 @@ struct agg_totals {
     uint64_t rows;                            /* all rows, also failed and populating ones */
     uint64_t ok, absent, corrupt, failed;     /* all rows with a Status, failed: an errno */
     uint64_t populated_rows, populated_bytes; /* of agg_is_populating; bytes: those not failed */
+    uint64_t warmup_rows;                     /* of agg_leave_out */
     uint64_t hits[TRACE_NO_CLASS + 1];        /* Read rows that are not Evict, by class */
     uint64_t misses[TRACE_NO_CLASS + 1];      /* Miss rows, and such Read rows that are absent */
     uint64_t generate_rows, generated_tokens; /* Generate rows */
@@ -55,6 +56,9 @@ struct agg;
 
 /* by: mask of enum groups_by for agg_groups; columns: those that the file has. NULL: no memory. */
 struct agg *agg_create(unsigned by, uint32_t columns);
+/* Rows of a result that started before warmup_ns on the replay's clock are counted by their status
+ * and as warm-up, and for nothing else; the elapsed time begins there. Before the first row. */
+void agg_leave_out(struct agg *a, int64_t warmup_ns);
 void agg_free(struct agg *a);
 /* Adds n rows of one file. 0, -ENOMEM or -EOVERFLOW (sums do not fit) with *e. */
 int agg_add(struct agg *a, const struct trace_row *rows, size_t n, struct err *e);

@@ -149,10 +149,34 @@ static void tell_bad_rows(const struct scan *s)
                 (unsigned long long)s->bad_rows, s->first_bad ? s->first_bad : "");
 }
 
+/* Of a stream the summary comes after the rows, when they have been counted. */
+static void tell_warmup(const struct answer *a, const struct scan *s, const char *path)
+{
+    if (a->scan.warmup_ns < 0 && agg_result(s->agg) && s->warmup_ns < run_warmup_ns(s->summary))
+        fprintf(stderr,
+                "kvstat: %s: its warm-up of %g s is counted, for that is told after the rows: "
+                "give --warmup\n",
+                path, (double)run_warmup_ns(s->summary) / 1e9);
+}
+
+/* --run tells of a warm-up before the rows are read. */
+static int set_warmup(struct answer *a, struct err *e)
+{
+    struct run run;
+    if (a->scan.warmup_ns >= 0 || !a->options.run)
+        return 0;
+    int rc = run_read(&run, a->options.run, NULL, NULL, e);
+    if (rc == 0 && run.warmup_ns >= 0)
+        a->scan.warmup_ns = run.warmup_ns;
+    return rc;
+}
+
 /* Scans one file; a cut one is reported as far as it goes, and remembered in the exit status. */
 static int scan_one(struct answer *a, struct scan **scan, const char *path, struct err *e)
 {
-    int rc = scan_file(scan, path, &a->scan, e);
+    int rc = set_warmup(a, e);
+    if (rc == 0)
+        rc = scan_file(scan, path, &a->scan, e);
     if (a->scan.progress)
         progress_clear(a->scan.progress);
     if (rc == -EBADMSG && *scan) {
@@ -161,6 +185,8 @@ static int scan_one(struct answer *a, struct scan **scan, const char *path, stru
     }
     if (rc == 0)
         tell_bad_rows(*scan);
+    if (rc == 0)
+        tell_warmup(a, *scan, path);
     return rc;
 }
 

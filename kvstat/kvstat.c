@@ -167,7 +167,7 @@ static int plot_columns(struct answer *a, const struct opt_parser *p, const char
     int rc =
         opt_refuse(p, e, "means nothing with --plot of a curve or rounds", "json", "csv", "xlsx",
                    "interval", "hgrm", "fio-job", "mlperf", "by", "merge", "reuse", "reference",
-                   "profile", "check", "run", "output", "config", "skip-bad-rows", NULL);
+                   "profile", "check", "run", "output", "config", "warmup", "skip-bad-rows", NULL);
     if (rc == 0)
         rc = columns_load(&c, file, e);
     if (rc == 0)
@@ -203,6 +203,7 @@ static int run(struct answer *a, const struct opt_parser *p, int argc, char **ar
         return rc;
     a->scan.by = a->options.by;
     a->scan.interval_ns = a->options.interval_ns;
+    a->scan.warmup_ns = a->options.warmup_ns;
     if (a->options.plot && a->scan.interval_ns == 0)
         a->scan.interval_ns = -1;
     a->scan.threads = (unsigned)a->options.threads;

@@ -134,6 +134,13 @@ static const struct opt table[] = {
      .arg = "FILE",
      .help =
          "Summary (JSON) of the kvreplay or kvgen that made the input, for files that carry none."},
+    {.name = "warmup",
+     .type = OPT_DURATION,
+     .offset = FIELD(warmup_ns),
+     .arg = "TIME",
+     .def = "0",
+     .help = "Leave out what started within that time of a replay; unless given, what its summary "
+             "tells of kvreplay --warmup."},
     {.name = "config",
      .type = OPT_TEXT,
      .offset = FIELD(config),
@@ -279,7 +286,7 @@ static int check_verify(const struct opt_parser *p, const struct options *o, str
         return 0;
     return opt_refuse(p, e, "means nothing with --verify-trace", "csv", "by", "interval", "hgrm",
                       "plot", "fio-job", "mlperf", "merge", "compare", "reference", "profile",
-                      "check", "reuse", "xlsx", "config", NULL);
+                      "check", "reuse", "xlsx", "config", "warmup", NULL);
 }
 
 static int check_compare(const struct opt_parser *p, const struct options *o, size_t files,
@@ -322,6 +329,8 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
                        "needs --profile or --reference, which give the verdict");
     if (o->threads == 0)
         o->threads = threads_auto();
+    if (!opt_given(p, "warmup"))
+        o->warmup_ns = -1;
     rc = groups_parse_by(o->by_text, &o->by, e);
     if (rc == 0)
         rc = check_compare(p, o, n, e);

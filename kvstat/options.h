@@ -13,7 +13,7 @@ struct options {
     bool json, csv, merge, reuse, verify_trace, check, skip_bad_rows;
     const char *by_text, *output, *xlsx, *hgrm, *plot, *fio_job, *mlperf, *reference, *config, *run;
     uint64_t threads;
-    int64_t interval_ns;
+    int64_t interval_ns, warmup_ns; /* warmup_ns -1: not given */
     struct opt_list compare;
     int progress; /* enum progress_mode */
     int profile;  /* enum assess_profile */

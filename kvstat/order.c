@@ -17,6 +17,7 @@ struct order_run {
 
 struct order {
     bool result;
+    int64_t warmup_ns;
     unsigned threads;
     pthread_mutex_t lock; /* guards all below; requests and occupancy are used under it */
     pthread_cond_t moved; /* an entry of at[] changed */
@@ -39,6 +40,11 @@ struct order *order_create(unsigned threads, bool result, struct requests *reque
     pthread_mutex_init(&o->lock, NULL);
     pthread_cond_init(&o->moved, NULL);
     return o;
+}
+
+void order_leave_out(struct order *o, int64_t warmup_ns)
+{
+    o->warmup_ns = warmup_ns;
 }
 
 static void run_free(struct order_run *run)
@@ -75,16 +81,17 @@ int order_run_add(struct order_run *run, const struct trace_row *rows, size_t n,
     return requests_run_add(run->requests, rows, n) < 0 ? err_nomem(e, "requests") : 0;
 }
 
-static struct order_run *run_create(bool result)
+static struct order_run *run_create(const struct order *o)
 {
     struct order_run *run = calloc(1, sizeof(*run));
     if (!run)
         return NULL;
-    run->requests = requests_run_create(result);
+    run->requests = requests_run_create(o->result);
     if (!run->requests) {
         free(run);
         return NULL;
     }
+    requests_run_leave_out(run->requests, o->warmup_ns);
     return run;
 }
 
@@ -92,7 +99,7 @@ static struct order_run *run_reuse(struct order *o)
 {
     struct order_run *run = o->free;
     if (!run)
-        return run_create(o->result);
+        return run_create(o);
     o->free = run->next;
     run->rows = 0;
     run->occupancy = (struct occupancy){0};

@@ -19,6 +19,8 @@ struct order;
 /* For threads many threads; runs go to requests, which stays the caller's. NULL: no memory. */
 struct order *order_create(unsigned threads, bool result, struct requests *requests);
 void order_free(struct order *o);
+/* As agg_leave_out, for requests. Before the first row. */
+void order_leave_out(struct order *o, int64_t warmup_ns);
 
 /* The run that the thread is to fill from now on, for piece; what it filled before (NULL: nothing)
  * is handed in. A thread's pieces grow. piece UINT64_MAX: the thread has ended, and NULL is

@@ -416,9 +416,14 @@ static void put_rows(struct jsonout *j, const struct figures *f)
         jsonout_u64(j, "rows", t->populated_rows);
         jsonout_u64(j, "bytes", t->populated_bytes);
         jsonout_end(j);
+        jsonout_object(j, "warmup");
+        jsonout_f64(j, "seconds", (double)f->scan->warmup_ns / 1e9);
+        jsonout_u64(j, "rows", t->warmup_rows);
+        jsonout_end(j);
     } else {
         jsonout_null(j, "status");
         jsonout_null(j, "populated");
+        jsonout_null(j, "warmup");
     }
 }
 

@@ -133,6 +133,9 @@ static void put_failures(FILE *out, const struct figures *f)
     if (t->populated_rows > 0)
         fprintf(out, "Populating   %s rows, %s before the clock started; not counted below\n",
                 cell_count(a, t->populated_rows), cell_bytes(b, (double)t->populated_bytes));
+    if (t->warmup_rows > 0)
+        fprintf(out, "Warm-up      %s in the first %s; not counted below\n",
+                cell_rows(a, t->warmup_rows), cell_seconds(b, (double)f->scan->warmup_ns / 1e9));
 }
 
 static void rate_line(FILE *out, const char *what, double per_s, const char *note)

@@ -153,8 +153,11 @@ static int count_request(struct requests *r, struct requests_sums *s)
     int64_t arrival = arrival_of(r, s), value[REQUESTS_METRICS];
     for (unsigned m = 0; m < REQUESTS_METRICS; m++)
         value[m] = TRACE_NONE;
+    bool again = mark_closed(r, s->id);
+    if (s->warm)
+        return 0;
     t->count++;
-    t->cut += mark_closed(r, s->id);
+    t->cut += again;
     t->qos[s->qos].count++;
     t->with_arrival += arrival != TRACE_NONE;
     t->failed += s->failed;

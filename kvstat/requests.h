@@ -20,6 +20,8 @@
 
 struct requests_run;
 struct requests_run *requests_run_create(bool result); /* NULL: no memory */
+/* Requests of which a row started before warmup_ns on the replay's clock are left out. */
+void requests_run_leave_out(struct requests_run *r, int64_t warmup_ns);
 void requests_run_free(struct requests_run *r);
 void requests_run_clear(struct requests_run *r);
 /* 0 or -ENOMEM. */

@@ -14,6 +14,7 @@
 
 struct requests_run {
     bool result;
+    int64_t warmup_ns; /* 0: none */
     struct requests_clock clock;
     struct requests_sums *item;
     uint32_t *index; /* 2 x cap places, item number + 1, 0: free */
@@ -38,6 +39,11 @@ struct requests_run *requests_run_create(bool result)
         return NULL;
     }
     return r;
+}
+
+void requests_run_leave_out(struct requests_run *r, int64_t warmup_ns)
+{
+    r->warmup_ns = warmup_ns;
 }
 
 void requests_run_free(struct requests_run *r)
@@ -184,6 +190,7 @@ int requests_run_add(struct requests_run *r, const struct trace_row *rows, size_
         s->generated |= row->op == TRACE_GENERATE;
         s->failed |= row->status != TRACE_OK && row->status != TRACE_ABSENT &&
                      row->status != TRACE_NO_STATUS;
+        s->warm |= row->start_ns != TRACE_NONE && row->start_ns < r->warmup_ns;
         if (r->result)
             add_result_row(r, s, row);
         else
@@ -212,6 +219,7 @@ void requests_sums_merge(struct requests_sums *into, const struct requests_sums 
     into->generated |= from->generated;
     into->served |= from->served;
     into->failed |= from->failed;
+    into->warm |= from->warm;
 }
 
 void requests_clock_merge(struct requests_clock *into, const struct requests_clock *from)

@@ -17,6 +17,7 @@ struct requests_sums {
     int64_t part_ns[REQUESTS_PARTS]; /* the queue's is computed at the end */
     uint8_t qos;
     bool generated, served; /* has a Generate row; has an operation with a latency */
+    bool warm;              /* a row started during the warm-up */
     bool failed;            /* a row is corrupt or has an errno */
 };
 

@@ -106,6 +106,14 @@ static bool users_simulated(const struct jsonin_v *root)
     return !source || strcmp(source, "users") == 0;
 }
 
+static int64_t warmup_of(const struct jsonin_v *root)
+{
+    double s = 0;
+    if (jsonin_f64(jsonin_get(root, "warmup.seconds"), &s) < 0 || !(s > 0 && s < 1e9))
+        return 0;
+    return llround(s * 1e9);
+}
+
 static void take_document(struct run *r, const struct jsonin_v *root)
 {
     r->known = true;
@@ -122,6 +130,8 @@ static void take_document(struct run *r, const struct jsonin_v *root)
     take_validity(r, root);
     take_i64(&r->device_read_bytes, root, PATHS("kernel.device_read_bytes"));
     take_i64(&r->device_write_bytes, root, PATHS("kernel.device_write_bytes"));
+    if (r->warmup_ns < 0 && jsonin_get(root, "warmup"))
+        r->warmup_ns = warmup_of(root);
     take_f64(&r->page_cache_share, root, "kernel.page_cache_resident_share");
     take_autoscaling(&r->autoscaling, jsonin_get(root, "autoscaling"));
 }
@@ -156,6 +166,7 @@ int run_read(struct run *r, const char *summary_path, const char *summary, const
                       .num_gpus = -1,
                       .bytes_per_token = -1,
                       .valid = -1,
+                      .warmup_ns = -1,
                       .device_read_bytes = -1,
                       .device_write_bytes = -1,
                       .page_cache_share = NAN,
@@ -168,4 +179,14 @@ int run_read(struct run *r, const char *summary_path, const char *summary, const
     if (rc == 0)
         rc = take_json(r, provenance, "provenance frame", e);
     return rc;
+}
+
+int64_t run_warmup_ns(const char *summary)
+{
+    struct jsonin *doc = NULL;
+    if (!summary || jsonin_parse(&doc, summary, strlen(summary), "", NULL) < 0)
+        return 0;
+    int64_t ns = warmup_of(jsonin_root(doc));
+    jsonin_free(doc);
+    return ns;
 }

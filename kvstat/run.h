@@ -29,6 +29,7 @@ struct run {
     int valid;                                     /* 1, 0, -1: not a replay */
     int simulated[TRACE_TIERS];                    /* 1, 0, -1 */
     int64_t device_read_bytes, device_write_bytes; /* counted by the kernel during the replay */
+    int64_t warmup_ns;                             /* of kvreplay --warmup */
     double page_cache_share; /* of the objects' bytes, at the end; NAN: not known */
     struct run_autoscaling autoscaling;
 };
@@ -37,5 +38,7 @@ struct run {
  * frames (NULL: none): what is found first counts. 0, or -EINVAL... with *e. */
 int run_read(struct run *r, const char *summary_path, const char *summary, const char *provenance,
              struct err *e);
+/* What a summary (JSON; NULL: none) tells of kvreplay --warmup; 0: none. */
+int64_t run_warmup_ns(const char *summary);
 
 #endif

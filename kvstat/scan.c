@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kvstat/order.h"
+#include "kvstat/run.h"
 #include "lib/stop.h"
 #include "lib/trace.h"
 #include "lib/units.h"
@@ -127,6 +128,7 @@ static int create_workers(struct worker *w, const struct scan_opts *o, const str
         w[i].agg = i == 0 ? s->agg : agg_create(o->by, s->columns);
         if (!w[i].agg)
             return err_nomem(e, "groups");
+        agg_leave_out(w[i].agg, s->warmup_ns);
         int rc = trace_cursor_open(&w[i].cursor, reader, e);
         if (rc < 0)
             return rc;
@@ -168,6 +170,7 @@ static int count_file(struct scan *s, struct trace_reader *reader, const struct 
         err_nomem(e, "counters");
         goto out;
     }
+    order_leave_out(order, s->warmup_ns);
     rc = create_workers(w, o, s, reader, order, e);
     if (rc < 0)
         goto out;
@@ -213,6 +216,18 @@ static int keep_frames(struct scan *s, const struct trace_reader *reader, struct
     return rc;
 }
 
+/* The summary is known before the rows only of a file with a seek table. */
+static int set_warmup(struct scan *s, const char *path, const struct scan_opts *o,
+                      const char *summary, struct err *e)
+{
+    bool result = agg_is_result(s->columns);
+    if (!result && o->warmup_ns > 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--warmup", "%s is a trace: nothing ran", path);
+    if (result)
+        s->warmup_ns = o->warmup_ns >= 0 ? o->warmup_ns : run_warmup_ns(summary);
+    return 0;
+}
+
 int scan_file(struct scan **out, const char *path, const struct scan_opts *o, struct err *e)
 {
     struct trace_read_opts read = {.want = AGG_COLUMNS, .skip_bad_rows = o->skip_bad_rows};
@@ -228,7 +243,9 @@ int scan_file(struct scan **out, const char *path, const struct scan_opts *o, st
         goto out;
     s->files = 1;
     s->columns = trace_columns(reader);
-    rc = count_file(s, reader, o, e);
+    rc = set_warmup(s, path, o, trace_summary(reader), e);
+    if (rc == 0)
+        rc = count_file(s, reader, o, e);
     if ((rc == 0 || rc == -EBADMSG) && s->requests && keep_frames(s, reader, &late) < 0) {
         rc = late.code;
         *e = late;

@@ -18,6 +18,7 @@ struct scan_opts {
     bool skip_bad_rows;
     int64_t interval_ns;            /* of the time series, 0: none, -1: a series that chooses it */
     int64_t target_ns[TRACE_QOSES]; /* of requests_create */
+    int64_t warmup_ns;              /* of a result, left out; -1: what the file's summary tells */
     struct progress *progress;      /* NULL: none */
 };
 
@@ -29,6 +30,7 @@ struct scan {
     struct series *series; /* NULL: not asked for */
     uint32_t columns;      /* mask of those that the file has */
     unsigned files;
+    int64_t warmup_ns;          /* that was left out, 0: none */
     bool cut;                   /* truncated or damaged: counted up to there */
     uint64_t bad_rows;          /* skipped */
     char *first_bad;            /* what was wrong with the first; NULL: none */

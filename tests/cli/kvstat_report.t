@@ -170,6 +170,37 @@ exits 'a replay that found no users' 0 "$kvstat" --run "$TMP/run.json" --json "$
 cp "$TMP/stdout" "$TMP/json"
 is 'has null for them' "$(member users autoscaling) $(member throughput_tokens_per_s autoscaling) $(member kernel '"run"')" 'null null null'
 
+# ---- warm-up ----
+
+# Requests 0, 1 and 2 start before 250 ms; request 2 still generates then.
+exits 'the first 250 ms left out' 0 "$kvstat" --json --warmup 250ms "$dozen"
+cp "$TMP/stdout" "$TMP/json"
+is 'rows are counted' "$(member rows) $(member ok)" '43 43'
+is 'those left out too: 9 and the two misses' "$(member seconds '"warmup": {') $(member rows '"warmup": {')" '0.25 11'
+is 'the time begins behind them' "$(member elapsed_s)" 0.903
+is 'nine requests' "$(member count '"requests"')" 9
+is 'and what they generated' "$(member generated_tokens)" 90
+is 'nine reads of Tier-2' "$(member decode_bytes_read)" 18874368
+is 'contents are those of all rows' "$(member peak_bytes '"cache"')" 11534336
+exits 'as text' 0 "$kvstat" --warmup 250ms "$dozen"
+like 'says so' "$(cat "$TMP/stdout")" '^Warm-up +11 rows in the first 250 ms; not counted below$'
+echo '{"warmup": {"seconds": 0.25, "rows": 11}}' >"$TMP/run.json"
+exits 'as --run tells' 0 "$kvstat" --json --run "$TMP/run.json" "$dozen"
+cp "$TMP/stdout" "$TMP/json"
+is 'the same requests' "$(member count '"requests"')" 9
+exits '--warmup 0' 0 "$kvstat" --json --warmup 0 --run "$TMP/run.json" "$dozen"
+cp "$TMP/stdout" "$TMP/json"
+is 'overrides it' "$(member count '"requests"')" 12
+exits 'a trace' 2 "$kvstat" --warmup 1s "$DATA/mlperf_trace_first400.csv.zst"
+like 'has none' "$(cat "$TMP/stderr")" '^kvstat: --warmup: .*is a trace'
+exits 'a replay that was nothing but warm-up' 0 "$BIN/kvreplay" --null --warmup 1h -o "$TMP/warm.csv.zst" "$DATA/mlperf_trace_first400.csv.zst"
+exits 'is known by its summary' 0 "$kvstat" --json "$TMP/warm.csv.zst"
+cp "$TMP/stdout" "$TMP/json"
+is 'all of it is left out' "$(member seconds '"warmup": {') $(member rows '"warmup": {') $(member decode_bytes_read)" "3600 $(member rows) 0"
+piped_warm() { dd if="$TMP/warm.csv.zst" 2>"$TMP/dd" | "$kvstat"; }
+exits 'from a pipe it is told too late' 0 piped_warm
+like 'and that is said' "$(cat "$TMP/stderr")" '^kvstat: -: its warm-up of 3600 s is counted'
+
 # ---- failures ----
 
 # The read of request 3 (batch) fails early, that of request 5 is corrupt, that of 7 finds nothing.
