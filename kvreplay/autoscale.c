@@ -317,7 +317,9 @@ static int autoscale_step(struct autoscale *a, struct err *e)
         return rc;
     if (a->steps == 0)
         a->bytes = f.tokens == 0;
-    search_take(&a->search, f.failed ? 0 : autoscale_throughput(a, &f), autoscale_within(a, &f));
+    /* Where nothing was served nothing was late: that keeps no limit. */
+    double throughput = f.failed ? 0 : autoscale_throughput(a, &f);
+    search_take(&a->search, throughput, throughput > 0 && autoscale_within(a, &f));
     autoscale_keep(a, users, &f, a->search.action, a->search.reason);
     autoscale_say(a, &a->step[a->steps - 1]);
     return 0;
