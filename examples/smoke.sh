@@ -58,9 +58,11 @@ bad() {
 autoscale() {
     searched=$1 mode=$2
     shift 2
+    rm -f "$out/$searched.json"
     kvreplay --nvme "$target" --autoscale "$mode" --start-users 2 --max-users "$((users * 4))" \
         --step-warmup 1 --step-duration "$((seconds / 5 + 1))" --progress none --summary "$out/$searched.json" \
         --each "kvgen $* --duration $((seconds + 10)) --num-users {N} --progress none" 2>"$out/$searched.log" >/dev/null ||
+        { [ $? -eq 1 ] && [ -s "$out/$searched.json" ]; } || # not even one user
         die 1 "$searched: $(tail -1 "$out/$searched.log")"
     tr -d '\n' <"$out/$searched.json" | sed 's/.*"autoscaling": *{[^}]*"users": *\([0-9]*\).*/\1/'
 }

@@ -69,9 +69,11 @@ for name in $(echo "$names" | tr , ' '); do
     say "$suite: $name"
     if [ "$name" = autoscale ]; then
         # How many users before a read of storage takes 100 ms at the 95th percentile.
+        rm -f "$out/autoscale.json"
         kvreplay --nvme "$target" --autoscale qos --start-users 2 --max-users "$((users * 8))" \
             --step-warmup "$((seconds / 12 + 1))" --step-duration "$((seconds / 6 + 1))" --progress none --summary "$out/autoscale.json" \
             --each "kvgen $(options) --duration $((seconds + 30)) --num-users {N} --progress none" 2>"$out/autoscale.log" >/dev/null ||
+            { [ $? -eq 1 ] && [ -s "$out/autoscale.json" ]; } || # not even one user
             die 1 "autoscale: $(tail -1 "$out/autoscale.log")"
         continue
     fi
