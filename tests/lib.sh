@@ -14,6 +14,12 @@
 #   like "name" text ere     passes when a line of text matches the extended regular expression
 #   unlike "name" text ere   passes when none does
 #   skip_all "why"           ends the script as skipped, at its start
+#   plain_only               ends it as skipped, at its start, in a sanitizer build: what it tests is scripts
+#                            and sources, and the programs that it starts have tests of their own
+#   single_threaded          the same under the thread sanitizer: no program that it starts has a second
+#                            thread but to compress and read traces, which the tests of the trace do
+#   scaled N                 prints how large to make what is only repeated, the same each time: N, in a
+#                            sanitizer build a part of it (TEST_SCALE, set by tests/run)
 #   diag "text"              a remark for people
 #   member PATH              one member of $TMP/summary.json ("target.kept"), as Python prints it
 #   sanitized                succeeds when the programs were built with a sanitizer or for coverage
@@ -54,6 +60,15 @@ skip_all() {
     exit 0
 }
 
+plain_only() { ! built_with fsanitize || skip_all 'the sanitizer sees nothing of what it tests'; }
+
+single_threaded() { ! built_with fsanitize=thread || skip_all 'one thread does it all'; }
+
+scaled() {
+    tap_scaled=$(($1 / ${TEST_SCALE:-1}))
+    if [ "$tap_scaled" -gt 0 ]; then echo "$tap_scaled"; else echo 1; fi
+}
+
 member() {
     python3 -c '
 import json, sys
@@ -62,7 +77,8 @@ for k in sys.argv[2].split("."): v = v[k]
 print(v)' "$TMP/summary.json" "$1"
 }
 
-sanitized() { grep -qE 'fsanitize|coverage' "${BIN%/bin}/flags" 2>/dev/null; }
+built_with() { grep -qE "$1" "${BIN%/bin}/flags" 2>/dev/null; }
+sanitized() { built_with 'fsanitize|coverage'; }
 
 diag() { printf '%s\n' "$1" | sed 's/^/# /'; }
 

@@ -4,6 +4,7 @@
 # looked like this: an option of the table that the shell did not know, or --name=WORD, which is three
 # words to bash, completed as a file.
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 command -v bash >/dev/null || skip_all 'bash is not here'
 

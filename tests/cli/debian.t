@@ -3,6 +3,7 @@
 # build dependencies of install-deps.sh, rules that run. The build itself is make deb. A bug looked like
 # this: a library added to install-deps.sh and not to the package.
 . "$(dirname "$0")/../lib.sh"
+plain_only
 cd "$TOP" || exit 1
 command -v dpkg-parsechangelog >/dev/null || skip_all 'dpkg-dev is not here'
 command -v apt-get >/dev/null || skip_all 'install-deps.sh names the packages of another system'

@@ -3,6 +3,7 @@
 # forms say the same. A bug looked like this: a read-only or a smaller disk as target, a mount point
 # with a blank cut in two, a size that the options do not take.
 . "$(dirname "$0")/../lib.sh"
+plain_only
 
 root=$TMP/machine
 mkdir -p "$root/proc" "$root/sys/block/nvme0n1/device" "$TMP/bin" "$TMP/fast" "$TMP/fast two" "$TMP/slow" "$TMP/boot"

@@ -5,6 +5,7 @@
 # that began before its user had ended the last one.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 IN=$DATA/agentic_60.tar.zst
 S=$TMP/s.json

@@ -4,6 +4,7 @@
 # looked like a signal, several lines of words, or a run that took half an input for a whole one.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 OUT=$TMP/out.csv
 # $TMP/bad is given to the source; how it ends must be in order.

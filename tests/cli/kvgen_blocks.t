@@ -4,6 +4,7 @@
 # milliseconds, or a block of 16 tokens written with the bytes of 512.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 S=$TMP/s.json
 A=$TMP/a.csv

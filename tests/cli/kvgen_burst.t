@@ -4,6 +4,7 @@
 # for a bad number, or a second cycle that began before the first had ended.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 S=$TMP/s.json
 A=$TMP/a.csv

@@ -4,6 +4,7 @@
 # or a difference that both have.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 gen() { # name options...: NAME.csv plain and NAME.compat.csv
     gen_name=$1

@@ -4,6 +4,7 @@
 # refused.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 exits "it prints" 0 "$BIN/kvgen" --print-config
 cp "$TMP/stdout" "$TMP/c.yaml"

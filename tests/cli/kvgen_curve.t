@@ -4,6 +4,7 @@
 # are simulated equal the run with that much storage. A bug looked like a hit more or less at one size.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 MOONCAKE=$DATA/mooncake_first4000.jsonl.zst
 C=$TMP/c.csv

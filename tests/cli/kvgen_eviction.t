@@ -5,6 +5,7 @@
 # was LRU by another name, or a promoted object that was read in its old tier.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 hits() { # policy GiB
     "$BIN/kvgen" --config "$TOP/examples/models.yaml" --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0 \

@@ -3,6 +3,7 @@
 # it with its job to the end with as many bytes as the trace has. Bugs looked like two live objects on one offset, a read of
 # where something else was written, fio dying of an open before an add, or a read past the end of the file.
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 cd "$TMP" || exit 1
 
 # Objects of 24 KiB to 3 MiB, a good part of them demoted, deleted and moved up again.

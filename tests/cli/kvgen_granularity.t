@@ -4,6 +4,7 @@
 # of another size, or a key that two objects had.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 gen() {
     "$BIN/kvgen" --model tiny-1b --num-users 10 --duration 30 --seed 3 --generation-mode fast "$@" 2>"$TMP/err" ||

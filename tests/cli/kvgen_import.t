@@ -4,6 +4,7 @@
 # like a column taken by its place, or a line left out in silence.
 # shellcheck source=tests/lib.sh disable=SC2059
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 I=$TMP/in
 gen() { "$BIN/kvgen" --input "$I" -o - "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")"; }

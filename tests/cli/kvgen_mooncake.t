@@ -4,6 +4,7 @@
 # looked like a hit more or less: a wrong victim, a block counted twice, a limit off by one object.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 IN=$DATA/mooncake_first4000.jsonl.zst
 

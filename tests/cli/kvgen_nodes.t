@@ -4,6 +4,7 @@
 # that should be whole.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 gen() { # file options...
     gen_file=$1

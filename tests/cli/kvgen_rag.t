@@ -4,6 +4,7 @@
 # retrieved, or other requests that change because there are documents.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 gen() { # file options...
     gen_file=$1

@@ -5,6 +5,7 @@
 # Then the trace itself: the benchmark's own and kvgen's in the same format say the same kinds of things.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 command -v jq >/dev/null || skip_all "needs jq"
 
 # a: conversations in host memory and storage; h: a decode node; i: documents, with a queue that grows.

@@ -4,6 +4,7 @@
 # fits nowhere, or memory that grew with every row. The full sizes are in bench/kvgen-scale.sh.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 printf 'User,Context_Tokens,Generation_Tokens,Think_s,QoS\nu,25000,100,0.5,interactive\n' >"$TMP/users.csv"
 one() {

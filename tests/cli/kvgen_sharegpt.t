@@ -5,6 +5,7 @@
 # held in memory.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 S=$TMP/s.json
 A=$TMP/a.csv

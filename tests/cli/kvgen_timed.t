@@ -5,6 +5,7 @@
 # of its object's write, or a Generate row before the last read was over.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 json() { # FILE KEY: first value of that key
     sed -n "s/^ *\"$2\": \([^,]*\),*$/\1/p" "$1" | head -n 1

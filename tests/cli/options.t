@@ -3,6 +3,7 @@
 # line of --list-options stands there as an .It entry with its short name, and nothing else does.
 # A bug looked like this: an option added to the table and forgotten in the man page, or the reverse.
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 
 # listed PROGRAM: "NAME LETTER" of the table's options, LETTER "-" for none, help and version aside.
 listed() {

@@ -3,6 +3,7 @@
 # Makefile's lists against the files that are there. A bug looked like this: a header that compiled
 # only behind another one, a report that read its own input, a file that no list builds.
 . "$(dirname "$0")/../lib.sh"
+plain_only
 cd "$TOP" || exit 1
 
 programs='kvgen kvreplay kvstat kvprecond'

@@ -2,8 +2,9 @@
 # suites.t - the scripts of examples/, each for real on a tiny size: they end with status 0, their tables
 # have the lines they should, and what they say is what the programs say when asked directly. A bug looked
 # like this: a scenario that reused the trace of another, a PASS for a run without reads, an option of a suite that
-# did nothing.
+# did nothing. Those that search or check are in suites_search.t, kvbench in kvbench.t.
 . "$(dirname "$0")/../lib.sh"
+plain_only
 PATH=$BIN:$PATH
 cd "$TMP" || exit 1
 examples=$TOP/examples
@@ -99,57 +100,5 @@ is 'mlperf: a file for each trial' \
     'option_1/trial_0/rank_0/ option_1/trial_1/rank_0/ option_2/trial_0/rank_0/ option_2/trial_1/rank_0/'
 like 'mlperf: not official' "$(cat stdout)" 'not an official MLPerf result'
 exits 'mlperf: an unknown workload' 2 tiny mlperf.sh -d objects -w option_9
-
-# ---- autoscale ----
-exits 'how-many-users' 0 tiny how-many-users.sh -d objects -t 1 -x 3 --gpu-mem-gb 0 --cpu-mem-gb 0 \
-    --storage-capacity-gb 8
-like 'how-many-users: the answer' "$(tail -1 stderr)" ': [0-9]+ users, [0-9.]+ tokens/s$'
-exits 'how-many-users: no time' 2 tiny how-many-users.sh -d objects -l soon
-
-# ---- smoke: a line for each check, and none that failed ----
-# Whether two users are served within 100 ms is the machine's affair, that it is told truly is ours.
-tiny smoke.sh -d objects -u 2 -t 2 --storage-capacity-gb 8 \
-    -w storage-only,three-tiers,autoscale-qos,autoscale-capacity,saturation-8b,saturation-70b,rag,everything,sharegpt >stdout 2>stderr
-is 'smoke: the exit status says whether a check failed' "$?" "$(awk '$2 == "FAILED" { bad = 1 } END { print bad + 0 }' stdout)"
-is 'smoke: a line for each check' "$(awk '{ print $1 }' stdout | paste -sd ' ' -)" \
-    'storage-only three-tiers autoscale-qos autoscale-capacity saturation-8b saturation-70b rag everything sharegpt'
-is 'smoke: those that no slow drive can fail' \
-    "$(awk '/^(storage-only|three-tiers|saturation|everything|sharegpt)/ && $2 == "ok"' stdout | wc -l | tr -d ' ')" 6
-exits 'smoke: a check that is none' 2 tiny smoke.sh -d objects -w nothing
-
-# ---- kvbench: the Python program's command line ----
-exits 'kvbench: a run' 0 "$examples/kvbench" --model tiny-1b --num-users 3 --duration 2 --gpu-mem-gb 0 \
-    --cpu-mem-gb=0.1 --generation-mode none --performance-profile throughput --storage-capacity-gb 8 --seed 7 \
-    --cache-dir objects --log-level INFO --output all.json
-like 'kvbench: the pipeline is shown' "$(cat stderr)" '^  kvreplay --nvme objects --timing served --workers 3 --duration 2 '
-like 'kvbench: what means nothing says why' "$(cat stderr)" 'log-level: '
-ok 'kvbench: one document with everything' python3 -c '
-import json, sys
-d = json.load(open("all.json"))
-assert d["kvgen"]["seed"] == 7 and d["kvreplay"]["valid"] in (True, False)
-assert d["kvstat"]["assessment"]["profile"] == "throughput" and d["kvprecond"] is None
-assert [p.split()[0] for p in d["pipeline"]] == ["kvgen", "kvreplay", "kvstat"]'
-exits 'kvbench: trace mode' 0 "$examples/kvbench" --model tiny-1b --num-users 3 --duration 2 --gpu-mem-gb 0 \
-    --cpu-mem-gb 0 --generation-mode none --seed 7 --io-trace-log io.csv --output trace.json
-is 'kvbench: trace mode writes that columns' "$(head -1 io.csv)" 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase'
-exits 'kvbench: both kinds of node at once' 2 "$examples/kvbench" --prefill-only --decode-only
-exits 'kvbench: a value for a flag' 2 "$examples/kvbench" --enable-rag=yes
-exits 'kvbench: an endless run' 2 "$examples/kvbench" --dry-run --use-burst-trace --burst-trace-path x --trace-speedup 0
-
-# Every option of that program, in one command line that is only shown (facts of its mid-2026 version).
-exits 'kvbench: every option' 0 "$examples/kvbench" --dry-run --log-level INFO --model llama3.1-8b --num-users 10 \
-    --duration 60 --gpu-mem-gb 16 --num-gpus 2 --tensor-parallel 2 --cpu-mem-gb 32 --cache-dir "$TMP/new/k v" \
-    --generation-mode fast --performance-profile latency --disable-multi-turn --disable-prefix-caching \
-    --enable-rag --rag-num-docs 5 --enable-autoscaling --autoscaler-mode capacity --target-saturation 0.7 \
-    --burst-trace-path x.csv --validation-trace v.csv --max-conversations 10 --output o.json --seed 1 \
-    --max-concurrent-allocs 4 --request-rate 3 --max-requests 100 --xlsx-output o.xlsx --config c.yaml \
-    --storage-capacity-gb 64 --precondition --precondition-size-gb 10 --precondition-threads 2 \
-    --trace-speedup 2 --replay-cycles 1 --prefill-only --enable-latency-tracing
-for word in --model\ llama3.1-8b '--each' '{N}' --enable-rag '--rag-num-docs 5' '--tensor-parallel 2' \
-    '--max-concurrent-allocs 4' '--target-saturation 0.7' '--autoscale capacity' '--max-requests 100' \
-    '--config c.yaml' '--prefill-only' '--disable-multi-turn' '--disable-prefix-caching' \
-    "--size 10GiB" '--threads 2' "'$TMP/new/k v'"; do
-    like "kvbench: $word is in the pipeline" "$(cat stderr)" "$(printf '%s' "$word" | sed 's/[{}.]/\\&/g')"
-done
 
 done_testing

@@ -3,6 +3,7 @@
 # this: "unknown option; did you mean --num-gpus?" for an option that is right, given one program too early in the pipe; or an
 # option added to a table that the others never hear of.
 . "$(dirname "$0")/../lib.sh"
+single_threaded
 programs='kvgen kvreplay kvstat kvprecond'
 
 for p in $programs; do

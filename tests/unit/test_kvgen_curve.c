@@ -16,6 +16,7 @@
 #include "kvgen/hierarchy.h"
 #include "kvgen/optimal.h"
 #include "lib/rng.h"
+#include "tests/unit/scale.h"
 
 enum {
     IDS = 40,
@@ -114,7 +115,7 @@ static void check_lru(uint64_t max_size, bool prefix)
 {
     struct rng rng;
     rng_seed(&rng, max_size, prefix);
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < scaled(300); round++) {
         struct stream s;
         uint64_t size[SIZES], hits, bytes;
         draw(&s, &rng, max_size);
@@ -185,7 +186,7 @@ static void every_policy_is_the_hierarchys(void **state)
     (void)state;
     struct rng rng;
     rng_seed(&rng, 5, 5);
-    for (int round = 0; round < 60; round++)
+    for (int round = 0; round < scaled(60); round++)
         for (int p = 0; p < POLICIES; p++) {
             struct stream s;
             uint64_t size[SIZES];
@@ -209,7 +210,7 @@ static void probes_are_the_hierarchys(void **state)
     (void)state;
     struct rng rng;
     rng_seed(&rng, 6, 6);
-    for (int round = 0; round < 100; round++) {
+    for (int round = 0; round < scaled(100); round++) {
         struct stream s;
         uint64_t size[SIZES] = {3, 5, 9, 14, 20, 27, 35, 44, 54, 65, 77, 90};
         const struct curve_result *r;
@@ -241,7 +242,7 @@ static void prefixes_agree(void **state)
     (void)state;
     struct rng rng;
     rng_seed(&rng, 8, 8);
-    for (int round = 0; round < 50; round++) {
+    for (int round = 0; round < scaled(50); round++) {
         struct stream s;
         uint64_t size[SIZES], hits, bytes;
         draw(&s, &rng, 7);
@@ -361,7 +362,7 @@ static void check_bound(uint64_t max_size)
 {
     struct rng rng;
     rng_seed(&rng, max_size, 77);
-    for (int round = 0; round < 100; round++) {
+    for (int round = 0; round < scaled(100); round++) {
         struct stream s;
         draw(&s, &rng, max_size);
         if (max_size > 1 && round % 4 == 0)
@@ -407,7 +408,7 @@ static void no_policy_passes_the_bound(void **state)
     (void)state;
     struct rng rng;
     rng_seed(&rng, 9, 9);
-    for (int round = 0; round < 100; round++)
+    for (int round = 0; round < scaled(100); round++)
         for (int p = 0; p < POLICIES; p++) {
             struct stream s;
             uint64_t size[SIZES], max_size = round % 2 == 0 ? 1 : 8;

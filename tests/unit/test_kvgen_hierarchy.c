@@ -14,6 +14,7 @@
 #include "kvgen/hierarchy.h"
 #include "kvgen/tally.h"
 #include "lib/rng.h"
+#include "tests/unit/scale.h"
 
 enum {
     MAX_IDS = 200,
@@ -551,7 +552,7 @@ static void invariants_on_random_runs(void **state)
     (void)state;
     struct rng r;
     rng_seed(&r, 1, 0);
-    for (int run = 0; run < 6000; run++)
+    for (int run = scaled(6000); run > 0; run--)
         random_run(&r);
 }
 

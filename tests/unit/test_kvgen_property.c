@@ -13,6 +13,7 @@
 
 #include "kvgen/sim.h"
 #include "lib/rng.h"
+#include "tests/unit/scale.h"
 
 enum {
     RUNS = 4000,
@@ -429,10 +430,11 @@ static void invariants_hold(void **state)
     struct err e = {0};
     struct rng r;
     size_t rows = 0;
+    const uint64_t runs = (uint64_t)scaled(RUNS);
     assert_int_equal(conf_open(&conf, NULL, &e), 0);
     assert_int_equal(workload_read(&workload, conf, &e), 0);
     assert_int_equal(model_find(&model, "tiny-1b", NULL, &e), 0);
-    for (uint64_t seed = 0; seed < RUNS; seed++) {
+    for (uint64_t seed = 0; seed < runs; seed++) {
         rng_seed(&r, 7, seed);
         workload.reload_all = rng_chance(&r, 0.3);
         random_world(&r, &w, &workload, &model);
@@ -442,7 +444,7 @@ static void invariants_hold(void **state)
         w.limit = 1 + rng_below(&r, all);
         run_world(&w);
     }
-    assert_true(rows > 100 * RUNS);
+    assert_true(rows > 100 * runs);
     conf_free(conf);
 }
 

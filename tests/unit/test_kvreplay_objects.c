@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "kvreplay/objects.h"
+#include "tests/unit/scale.h"
 
 /* Many keys share the same home: only the low bits of lo choose it. */
 static struct hash128 key_of(uint32_t i)
@@ -28,8 +29,9 @@ static void model_agrees(void **state)
     struct objects *o = objects_create();
     size_t count = 0;
     uint64_t x = 1;
+    const int rounds = scaled(200000);
 
-    for (int i = 0; i < 200000; i++) {
+    for (int i = 0; i < rounds; i++) {
         x = x * UINT64_C(6364136223846793005) + 1442695040888963407u;
         uint32_t k = (uint32_t)(x >> 33) % KEYS;
         unsigned tier = (unsigned)(x >> 20) % 3;
@@ -60,10 +62,11 @@ static void bounded_and_reused(void **state)
 {
     (void)state;
     struct objects *o = objects_create();
-    for (uint32_t i = 0; i < 800000; i++) {
+    const uint32_t copies = (uint32_t)scaled(800000);
+    for (uint32_t i = 0; i < copies; i++) {
         objects_get(o, (struct hash128){.lo = i * UINT64_C(0x9E3779B97F4A7C15), .hi = i}, 1)->live =
             1;
-        if (i > 100000)
+        if (i > copies / 8)
             assert_true(objects_bytes(o) <= (size_t)64 * (i + 4096));
     }
     size_t bytes = objects_bytes(o);
@@ -73,7 +76,7 @@ static void bounded_and_reused(void **state)
         objects_settle(o, e);
     }
     assert_int_equal(objects_count(o), 0);
-    for (uint32_t i = 0; i < 800000; i++)
+    for (uint32_t i = 0; i < copies; i++)
         objects_get(o, (struct hash128){.lo = i, .hi = ~(uint64_t)i}, 2)->planned = 1;
     assert_int_equal(objects_bytes(o), bytes);
     objects_free(o);

@@ -1,0 +1,31 @@
+#!/bin/sh
+# suites_search.t - the scripts of examples/ that search for a number of users and that check the machine: they find an
+# answer, and their exit status is what their lines say. A bug looked like this: a search whose steps found what the step
+# before had left, a check that failed in silence.
+. "$(dirname "$0")/../lib.sh"
+plain_only
+PATH=$BIN:$PATH
+cd "$TMP" || exit 1
+examples=$TOP/examples
+
+# ---- autoscale ----
+# No drive passes the one limit, or keeps the other.
+many() { "$examples/how-many-users.sh" -m tiny-1b -d objects -t 1 -x 3 --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 8 "$@"; }
+exits 'how-many-users' 0 many -l 1h
+like 'how-many-users: the answer' "$(tail -1 stderr)" ': 3 users, [0-9.]+ tokens/s$'
+exits 'how-many-users: none' 1 many -l 1ns
+like 'how-many-users: says so' "$(tail -1 stderr)" 'not even one user is served within the limits'
+exits 'how-many-users: no time' 2 "$examples/how-many-users.sh" -d objects -l soon
+
+# ---- smoke: a line for each check, and none that failed ----
+# Whether two users are served within 100 ms is the machine's affair, that it is told truly is ours.
+"$examples/smoke.sh" -m tiny-1b -d objects -u 2 -t 2 --storage-capacity-gb 8 \
+    -w storage-only,three-tiers,autoscale-qos,autoscale-capacity,saturation-8b,saturation-70b,rag,everything,sharegpt >stdout 2>stderr
+is 'smoke: the exit status says whether a check failed' "$?" "$(awk '$2 == "FAILED" { bad = 1 } END { print bad + 0 }' stdout)"
+is 'smoke: a line for each check' "$(awk '{ print $1 }' stdout | paste -sd ' ' -)" \
+    'storage-only three-tiers autoscale-qos autoscale-capacity saturation-8b saturation-70b rag everything sharegpt'
+is 'smoke: those that no slow drive can fail' \
+    "$(awk '/^(storage-only|three-tiers|saturation|everything|sharegpt)/ && $2 == "ok"' stdout | wc -l | tr -d ' ')" 6
+exits 'smoke: a check that is none' 2 "$examples/smoke.sh" -d objects -w nothing
+
+done_testing
