@@ -391,22 +391,26 @@ static void refill(struct trace_cursor *c)
     }
 }
 
-/* Is separator `last` of sep the first newline? Eight at a time; 64 bytes behind the index are
- * readable. */
+static inline uint64_t newlines_of_8(const uint8_t *sep)
+{
+    uint64_t x;
+    memcpy(&x, sep, 8);
+    x ^= UINT64_C(0x0a0a0a0a0a0a0a0a);
+    return (x - UINT64_C(0x0101010101010101)) & ~x & UINT64_C(0x8080808080808080);
+}
+
+/* Is separator `last` of sep the first newline? Eight at a time, the last eight perhaps again. */
 static inline bool row_is_whole(const uint8_t *sep, unsigned last)
 {
-    unsigned i = 0;
-    for (; i + 8 <= last; i += 8) {
-        uint64_t x;
-        memcpy(&x, sep + i, 8);
-        x ^= UINT64_C(0x0a0a0a0a0a0a0a0a);
-        if ((x - UINT64_C(0x0101010101010101)) & ~x & UINT64_C(0x8080808080808080))
-            return false;
+    uint64_t before = 0;
+    if (last < 8) {
+        for (unsigned i = 0; i < last; i++)
+            before |= sep[i] == '\n';
+        return !before && sep[last] == '\n';
     }
-    for (; i < last; i++)
-        if (sep[i] == '\n')
-            return false;
-    return sep[last] == '\n';
+    for (unsigned i = 0; i + 8 < last; i += 8)
+        before |= newlines_of_8(sep + i);
+    return !(before | newlines_of_8(sep + last - 8)) && sep[last] == '\n';
 }
 
 /* Rows from the index until something unusual. */
