@@ -1,22 +1,40 @@
 /* First half of kvstat's counting: every row of a thread's batches comes here, is valued once and
- * put into the tables of groups. Nothing here depends on the order of rows; what does is in
- * occupancy and requests. */
+ * put into the tables of groups. Rows alike in all words are summed in one cell, and what the words
+ * mean is asked once a cell when the file ends. Nothing here depends on the order of rows; what
+ * does is in occupancy and requests. */
 #include "kvstat/agg.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
+enum outcome {
+    DONE, /* no status, or "ok" */
+    ABSENT,
+    FAILED,
+    OUTCOMES
+};
+
+/* Rows of the file being read that are alike in operation, tier, phase, class and outcome. */
+struct cell {
+    uint64_t rows, bytes;
+    uint64_t tokens, bare_rows, bare_bytes; /* bare: those without Tokens */
+    bool over;                              /* a sum did not fit */
+};
+
 struct agg {
     uint32_t columns;
     bool result;
     int64_t warmup_ns; /* 0: none */
+    struct cell cell[TRACE_OPS][TRACE_TIERS + 1][TRACE_PHASES + 1][TRACE_CLASSES + 1][OUTCOMES];
     struct agg_totals t;
     struct groups *base;    /* by tier, operation and phase, always */
     struct groups *groups;  /* as asked for; the same as base when that is asked for */
     struct groups *tier_op; /* from base, when the file ends */
     struct groups *phase;
 };
+
+#define CELLS (sizeof(((struct agg *)0)->cell) / sizeof(struct cell))
 
 bool agg_is_result(uint32_t columns)
 {
@@ -86,66 +104,136 @@ static void count_status(struct agg_totals *t, int32_t status)
         t->absent++;
     else if (status == TRACE_CORRUPT)
         t->corrupt++;
-    else if (status != TRACE_NO_STATUS)
+    else
         t->failed++;
 }
 
-static void count_lookup(struct agg_totals *t, const struct trace_row *row)
+/* What the rows of a cell have in common. */
+struct kind {
+    enum trace_op op;
+    enum trace_tier tier;
+    enum trace_phase phase;
+    enum trace_class class;
+    enum outcome outcome;
+};
+
+static void count_lookups(struct agg_totals *t, const struct kind *k, const struct cell *c)
 {
-    if (row->op == TRACE_MISS || (row->op == TRACE_READ && row->status == TRACE_ABSENT))
-        t->misses[row->class]++;
+    if (k->op == TRACE_MISS)
+        t->misses[k->class] += c->rows;
+    else if (k->op != TRACE_READ || k->phase == TRACE_EVICT)
+        return;
+    else if (k->outcome == ABSENT)
+        t->misses[k->class] += c->rows;
     else
-        t->hits[row->class]++;
+        t->hits[k->class] += c->rows;
 }
 
 /* True when a sum overflowed. */
-static bool count_read(struct agg_totals *t, const struct trace_row *row)
+static bool count_reads(struct agg_totals *t, const struct kind *k, const struct cell *c)
 {
-    bool over = add_u64(&t->read_bytes, row->size);
-    t->io_ops++;
-    if (row->phase == TRACE_DECODE)
-        over |= add_u64(&t->decode_bytes, row->size);
-    if (row->phase == TRACE_EVICT)
-        t->evict_ops[row->tier] += row->class != TRACE_PROMOTE;
-    else if (row->tokens == TRACE_NONE)
-        t->reads_without_tokens++;
-    else
-        over |= add_u64(&t->read_tokens, (uint64_t)row->tokens);
-    /* Each block of a prompt is looked up once; other objects are read again while decoding. */
-    if (row->class == TRACE_BLOCK && row->phase != TRACE_EVICT && row->tokens != TRACE_NONE)
-        over |= add_u64(&t->context_tokens, (uint64_t)row->tokens);
-    return over;
-}
-
-static bool count_write(struct agg_totals *t, const struct trace_row *row)
-{
-    t->io_ops++;
-    if (row->phase == TRACE_EVICT && row->class == TRACE_PROMOTE)
-        t->promote_ops[row->tier]++;
-    else if (row->phase == TRACE_EVICT)
-        t->offload_ops[row->tier]++;
-    bool over = add_u64(&t->write_bytes, row->size);
-    if (row->phase == TRACE_PREFILL && row->class != TRACE_INGEST && row->tokens != TRACE_NONE)
-        over |= add_u64(&t->context_tokens, (uint64_t)row->tokens);
-    return over;
-}
-
-static bool count_ok(struct agg_totals *t, const struct trace_row *row)
-{
-    bool over = false;
-    if (row->op == TRACE_GENERATE) {
-        t->generate_rows++;
-        if (row->tokens != TRACE_NONE)
-            over = add_u64(&t->generated_tokens, (uint64_t)row->tokens);
+    bool over = add_u64(&t->read_bytes, c->bytes);
+    t->io_ops += c->rows;
+    if (k->phase == TRACE_DECODE)
+        over |= add_u64(&t->decode_bytes, c->bytes);
+    if (k->phase == TRACE_EVICT) {
+        t->evict_ops[k->tier] += k->class != TRACE_PROMOTE ? c->rows : 0;
         return over;
     }
-    if (row->tier == TRACE_NO_TIER || (row->op != TRACE_READ && row->op != TRACE_WRITE))
-        return false;
-    over = row->op == TRACE_READ ? count_read(t, row) : count_write(t, row);
-    if (row->tier == TRACE_STORAGE)
-        over |= row->tokens == TRACE_NONE ? add_u64(&t->tier2_bare_bytes, row->size)
-                                          : add_u64(&t->tier2_tokens, (uint64_t)row->tokens);
+    t->reads_without_tokens += c->bare_rows;
+    over |= add_u64(&t->read_tokens, c->tokens);
+    /* Each block of a prompt is looked up once; other objects are read again while decoding. */
+    if (k->class == TRACE_BLOCK)
+        over |= add_u64(&t->context_tokens, c->tokens);
     return over;
+}
+
+static bool count_writes(struct agg_totals *t, const struct kind *k, const struct cell *c)
+{
+    t->io_ops += c->rows;
+    if (k->phase == TRACE_EVICT && k->class == TRACE_PROMOTE)
+        t->promote_ops[k->tier] += c->rows;
+    else if (k->phase == TRACE_EVICT)
+        t->offload_ops[k->tier] += c->rows;
+    bool over = add_u64(&t->write_bytes, c->bytes);
+    if (k->phase == TRACE_PREFILL && k->class != TRACE_INGEST)
+        over |= add_u64(&t->context_tokens, c->tokens);
+    return over;
+}
+
+static bool count_done(struct agg_totals *t, const struct kind *k, const struct cell *c)
+{
+    if (k->op == TRACE_GENERATE) {
+        t->generate_rows += c->rows;
+        return c->over | add_u64(&t->generated_tokens, c->tokens);
+    }
+    if (k->tier == TRACE_NO_TIER || (k->op != TRACE_READ && k->op != TRACE_WRITE))
+        return false;
+    bool over = c->over;
+    over |= k->op == TRACE_READ ? count_reads(t, k, c) : count_writes(t, k, c);
+    if (k->tier == TRACE_STORAGE) {
+        over |= add_u64(&t->tier2_bare_bytes, c->bare_bytes);
+        over |= add_u64(&t->tier2_tokens, c->tokens);
+    }
+    return over;
+}
+
+static struct cell *cell_at(struct agg *a, size_t i)
+{
+    return &a->cell[0][0][0][0][0] + i;
+}
+
+static struct kind kind_at(size_t i)
+{
+    struct kind k = {.outcome = (enum outcome)(i % OUTCOMES)};
+    i /= OUTCOMES;
+    k.class = (enum trace_class)(i % (TRACE_CLASSES + 1));
+    i /= TRACE_CLASSES + 1;
+    k.phase = (enum trace_phase)(i % (TRACE_PHASES + 1));
+    i /= TRACE_PHASES + 1;
+    k.tier = (enum trace_tier)(i % (TRACE_TIERS + 1));
+    k.op = (enum trace_op)(i / (TRACE_TIERS + 1));
+    return k;
+}
+
+/* Moves the cells into the totals; true when a sum overflowed. */
+static bool count_cells(struct agg *a)
+{
+    bool over = false;
+    for (size_t i = 0; i < CELLS; i++) {
+        struct cell *c = cell_at(a, i);
+        struct kind k = kind_at(i);
+        if (c->rows == 0)
+            continue;
+        count_lookups(&a->t, &k, c);
+        if (k.outcome == DONE)
+            over |= count_done(&a->t, &k, c);
+        *c = (struct cell){0};
+    }
+    return over;
+}
+
+static void cell_add(struct agg *a, const struct trace_row *row, enum outcome outcome)
+{
+    struct cell *c = &a->cell[row->op][row->tier][row->phase][row->class][outcome];
+    bool bare = row->tokens == TRACE_NONE;
+    bool over = add_u64(&c->bytes, row->size);
+    c->rows++;
+    over |= add_u64(&c->tokens, bare ? 0 : (uint64_t)row->tokens);
+    c->bare_rows += bare;
+    c->bare_bytes += bare ? row->size : 0; /* not more than bytes */
+    c->over |= over;
+}
+
+static void cell_merge(struct cell *into, const struct cell *from)
+{
+    bool over = into->over | from->over;
+    over |= add_u64(&into->bytes, from->bytes);
+    over |= add_u64(&into->tokens, from->tokens);
+    into->rows += from->rows;
+    into->bare_rows += from->bare_rows;
+    into->bare_bytes += from->bare_bytes;
+    into->over = over;
 }
 
 static void sample_of(const struct agg *a, const struct trace_row *row, struct group_sample *s)
@@ -182,7 +270,8 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
         t->first_ns = row->time_ns;
     if (row->time_ns > t->last_ns)
         t->last_ns = row->time_ns;
-    count_status(t, row->status);
+    if (row->status != TRACE_NO_STATUS)
+        count_status(t, row->status);
     if (agg_is_populating(a->result, row)) {
         bool done = row->status == TRACE_OK || row->status == TRACE_NO_STATUS;
         t->populated_rows++;
@@ -193,17 +282,15 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
         return 0;
     }
     sample_of(a, row, sample);
-    bool over = false;
-    if (row->op == TRACE_MISS || (row->op == TRACE_READ && row->phase != TRACE_EVICT))
-        count_lookup(t, row);
-    if (sample->ok)
-        over = count_ok(t, row);
+    cell_add(a, row, sample->ok ? DONE : row->status == TRACE_ABSENT ? ABSENT : FAILED);
+    if (!a->result)
+        return 1;
     if (sample->end_ns != TRACE_NONE && sample->end_ns > t->end_ns)
         t->end_ns = sample->end_ns;
-    if (a->result && row->request != TRACE_NONE && row->tier != TRACE_NO_TIER &&
-        row->latency_ns > 0)
-        over |= add_u64(&t->busy_ns, (uint64_t)row->latency_ns);
-    return over ? -EOVERFLOW : 1;
+    if (row->request != TRACE_NONE && row->tier != TRACE_NO_TIER && row->latency_ns > 0 &&
+        add_u64(&t->busy_ns, (uint64_t)row->latency_ns))
+        return -EOVERFLOW;
+    return 1;
 }
 
 /* At most GROUPS_BLOCK rows. */
@@ -262,6 +349,10 @@ static bool totals_merge(struct agg_totals *into, const struct agg_totals *from)
 int agg_merge(struct agg *into, const struct agg *from, struct err *e)
 {
     int rc = totals_merge(&into->t, &from->t) ? -EOVERFLOW : 0;
+    const struct cell *cell = &from->cell[0][0][0][0][0];
+    for (size_t i = 0; i < CELLS; i++)
+        if (cell[i].rows)
+            cell_merge(cell_at(into, i), &cell[i]);
     if (rc == 0)
         rc = groups_merge(into->base, from->base);
     if (rc == 0 && into->groups != into->base)
@@ -280,7 +371,7 @@ int agg_end_file(struct agg *a, struct err *e)
         t->elapsed_ns = (uint64_t)t->end_ns - (uint64_t)a->warmup_ns;
     else if (!a->result && t->last_ns > t->first_ns)
         t->elapsed_ns = (uint64_t)t->last_ns - (uint64_t)t->first_ns;
-    int rc = groups_merge(a->tier_op, a->base);
+    int rc = count_cells(a) ? -EOVERFLOW : groups_merge(a->tier_op, a->base);
     if (rc == 0)
         rc = groups_merge(a->phase, a->base);
     if (rc < 0)

@@ -3,36 +3,40 @@
  * each. */
 #include "kvstat/occupancy.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
-static int sign_of(const struct trace_row *row)
-{
-    if (row->status != TRACE_OK && row->status != TRACE_NO_STATUS)
-        return 0;
-    if (row->op == TRACE_WRITE)
-        return 1;
-    if (row->op == TRACE_DELETE || (row->op == TRACE_READ && row->phase == TRACE_EVICT))
-        return -1;
-    return 0;
-}
+/* What a row that did not fail does to its tier. */
+static const int8_t signs[TRACE_OPS][TRACE_PHASES + 1] = {
+    [TRACE_READ] = {[TRACE_EVICT] = -1},
+    [TRACE_WRITE] = {1, 1, 1, 1, 1},
+    [TRACE_DELETE] = {-1, -1, -1, -1, -1},
+};
+static_assert(TRACE_PHASES == 4, "signs of every phase");
 
+/* Without branches on the row, whose words are hard to guess: rows that change nothing add 0, and
+ * those of no tier go to a level that nobody reads. */
 int occupancy_add(struct occupancy *o, const struct trace_row *rows, size_t n)
 {
+    struct occupancy_tier tier[TRACE_TIERS + 1] = {{0}};
     bool over = false;
+    memcpy(tier, o->tier, sizeof(o->tier));
     for (size_t i = 0; i < n; i++) {
-        int sign = sign_of(&rows[i]);
-        if (sign == 0 || rows[i].tier >= TRACE_TIERS)
-            continue;
-        over |= rows[i].size > INT64_MAX;
-        int64_t size = (int64_t)(rows[i].size & INT64_MAX), *level = &o->tier[rows[i].tier].bytes;
-        over |= __builtin_add_overflow(*level, sign * size, level);
-        o->tier[rows[i].tier].objects += sign;
-        if (*level > o->tier[rows[i].tier].peak_bytes)
-            o->tier[rows[i].tier].peak_bytes = *level;
-        if (o->tier[rows[i].tier].objects > o->tier[rows[i].tier].peak_objects)
-            o->tier[rows[i].tier].peak_objects = o->tier[rows[i].tier].objects;
+        const struct trace_row *row = &rows[i];
+        struct occupancy_tier *t = &tier[row->tier];
+        bool ok = row->status == TRACE_OK || row->status == TRACE_NO_STATUS;
+        int64_t sign = ok ? signs[row->op][row->phase] : 0;
+        int64_t size = (int64_t)(row->size & INT64_MAX);
+        bool lost = (row->size > INT64_MAX) & (sign != 0);
+        lost |= __builtin_add_overflow(t->bytes, sign * size, &t->bytes);
+        over |= lost & (row->tier < TRACE_TIERS);
+        t->objects += sign;
+        t->peak_bytes = t->bytes > t->peak_bytes ? t->bytes : t->peak_bytes;
+        t->peak_objects = t->objects > t->peak_objects ? t->objects : t->peak_objects;
     }
+    memcpy(o->tier, tier, sizeof(o->tier));
     return over ? -EOVERFLOW : 0;
 }
 

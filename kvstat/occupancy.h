@@ -11,7 +11,7 @@
 /* Of a run of consecutive rows: what changed from its begin to its end, and the highest level on
  * the way, both relative to the begin. Zeroed: no rows. Plain values. */
 struct occupancy {
-    struct {
+    struct occupancy_tier {
         int64_t bytes, peak_bytes;
         int64_t objects, peak_objects;
     } tier[TRACE_TIERS];

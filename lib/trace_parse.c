@@ -11,14 +11,13 @@
 
 #define BYTES(b)   (UINT64_C(0x0101010101010101) * (b))
 #define BAD_LENGTH "is not a length of time in us with at most 3 decimals"
-#define INLINE     static inline __attribute__((always_inline))
 
 static const int64_t pow10_table[] = {1,      10,      100,      1000,      10000,
                                       100000, 1000000, 10000000, 100000000, 1000000000};
 
 /* ---- words ---- */
 
-INLINE uint64_t load_le64(const char *p)
+TRACE_INLINE uint64_t load_le64(const char *p)
 {
     uint64_t x;
     memcpy(&x, p, 8);
@@ -29,14 +28,14 @@ INLINE uint64_t load_le64(const char *p)
 }
 
 /* The first len bytes (at most 8) at p, zeros above. */
-INLINE uint64_t load_part(const char *p, size_t len)
+TRACE_INLINE uint64_t load_part(const char *p, size_t len)
 {
     uint64_t x = load_le64(p);
     return len >= 8 ? x : x & ((UINT64_C(1) << 8 * len) - 1);
 }
 
 /* The value of the word p[0..len), or TRACE_BAD_WORD. */
-INLINE uint8_t word_find(const struct trace_words *w, const char *p, size_t len)
+TRACE_INLINE uint8_t word_find(const struct trace_words *w, const char *p, size_t len)
 {
     if (len > 16)
         return TRACE_BAD_WORD;
@@ -101,7 +100,7 @@ static const char *class_word(unsigned i)
 
 /* The number in the first len (1..8) bytes at p, eight digits in parallel: pairs, then fours, then
  * eight. */
-INLINE bool digits_8(const char *p, size_t len, uint64_t *out)
+TRACE_INLINE bool digits_8(const char *p, size_t len, uint64_t *out)
 {
     uint64_t x = load_le64(p) << (64 - 8 * len);
     x |= (BYTES(0x30) >> 4 * len) >>
@@ -113,7 +112,7 @@ INLINE bool digits_8(const char *p, size_t len, uint64_t *out)
     return ok;
 }
 
-INLINE bool parse_u64(const char *p, size_t len, uint64_t *out)
+TRACE_INLINE bool parse_u64(const char *p, size_t len, uint64_t *out)
 {
     uint64_t high, low = 0;
     if (__builtin_expect(len - 1 < 8, 1))
@@ -127,7 +126,7 @@ INLINE bool parse_u64(const char *p, size_t len, uint64_t *out)
 }
 
 /* Digits before the point, at most 10. */
-INLINE bool parse_whole(const char *p, size_t len, uint64_t *out)
+TRACE_INLINE bool parse_whole(const char *p, size_t len, uint64_t *out)
 {
     if (__builtin_expect(len <= 8, 1))
         return digits_8(p, len, out);
@@ -137,7 +136,7 @@ INLINE bool parse_whole(const char *p, size_t len, uint64_t *out)
     return ok;
 }
 
-INLINE size_t find_point(const char *p, size_t len)
+TRACE_INLINE size_t find_point(const char *p, size_t len)
 {
     for (size_t i = 0; i < len; i += 8) {
         uint64_t x = load_le64(p + i) ^ BYTES('.');
@@ -151,7 +150,7 @@ INLINE size_t find_point(const char *p, size_t len)
 }
 
 /* Up to scale digits behind the point, as an integer of scale digits. */
-INLINE bool parse_fraction(const char *p, size_t len, unsigned scale, uint64_t *out)
+TRACE_INLINE bool parse_fraction(const char *p, size_t len, unsigned scale, uint64_t *out)
 {
     if (__builtin_expect(len <= 8, 1)) {
         bool ok = digits_8(p, len, out);
@@ -165,7 +164,7 @@ INLINE bool parse_fraction(const char *p, size_t len, unsigned scale, uint64_t *
 }
 
 /* As units_parse_decimal. */
-INLINE bool parse_decimal(const char *p, size_t len, unsigned scale, int64_t *out)
+TRACE_INLINE bool parse_decimal(const char *p, size_t len, unsigned scale, int64_t *out)
 {
     if (len - 1 < 20) {
         uint64_t whole, fraction = 0;
@@ -181,13 +180,13 @@ INLINE bool parse_decimal(const char *p, size_t len, unsigned scale, int64_t *ou
     return units_parse_decimal(p, len, scale, out) == 0;
 }
 
-INLINE bool parse_decimal_or_none(const char *p, size_t len, unsigned scale, int64_t *out)
+TRACE_INLINE bool parse_decimal_or_none(const char *p, size_t len, unsigned scale, int64_t *out)
 {
     *out = TRACE_NONE;
     return len == 0 || parse_decimal(p, len, scale, out);
 }
 
-INLINE bool parse_i64_or_none(const char *p, size_t len, int64_t *out)
+TRACE_INLINE bool parse_i64_or_none(const char *p, size_t len, int64_t *out)
 {
     uint64_t v;
     *out = TRACE_NONE;
@@ -198,7 +197,7 @@ INLINE bool parse_i64_or_none(const char *p, size_t len, int64_t *out)
     return ok;
 }
 
-INLINE bool parse_status(const char *p, size_t len, int32_t *out)
+TRACE_INLINE bool parse_status(const char *p, size_t len, int32_t *out)
 {
     if (__builtin_expect(len == 2 && p[0] == 'o' && p[1] == 'k', 1)) {
         *out = TRACE_OK;
@@ -213,8 +212,8 @@ INLINE bool parse_status(const char *p, size_t len, int32_t *out)
 
 /* ---- rows ---- */
 
-INLINE bool parse_core(const struct trace_layout *l, const struct trace_fields *s,
-                       struct trace_row *row)
+TRACE_INLINE bool parse_core(const struct trace_layout *l, const struct trace_fields *s,
+                             struct trace_row *row)
 {
     struct trace_span f = trace_field(s, l->at[TRACE_COL_TIMESTAMP]);
     bool ok = f.len && parse_decimal(f.p, f.len, 9, &row->time_ns);
@@ -232,13 +231,13 @@ INLINE bool parse_core(const struct trace_layout *l, const struct trace_fields *
 }
 
 /* Moments may lie before the zero, lengths of time may not. */
-INLINE bool is_length(int64_t ns)
+TRACE_INLINE bool is_length(int64_t ns)
 {
     return ns >= 0 || ns == TRACE_NONE;
 }
 
-INLINE bool parse_extended(const struct trace_layout *l, const struct trace_fields *s,
-                           struct trace_row *row)
+TRACE_INLINE bool parse_extended(const struct trace_layout *l, const struct trace_fields *s,
+                                 struct trace_row *row)
 {
     struct trace_span f;
     bool ok = true;
@@ -274,8 +273,8 @@ INLINE bool parse_extended(const struct trace_layout *l, const struct trace_fiel
     return ok;
 }
 
-INLINE bool parse_result(const struct trace_layout *l, const struct trace_fields *s,
-                         struct trace_row *row)
+TRACE_INLINE bool parse_result(const struct trace_layout *l, const struct trace_fields *s,
+                               struct trace_row *row)
 {
     static const uint8_t scale[] = {9, 9, 9, 3, 3};
     int64_t *const slot[] = {&row->due_ns, &row->eligible_ns, &row->start_ns, &row->latency_ns,
@@ -296,8 +295,8 @@ INLINE bool parse_result(const struct trace_layout *l, const struct trace_fields
     return ok;
 }
 
-INLINE bool parse_row(const struct trace_layout *l, const struct trace_fields *s,
-                      struct trace_row *row)
+TRACE_INLINE bool parse_row(const struct trace_layout *l, const struct trace_fields *s,
+                            struct trace_row *row)
 {
     bool ok = parse_core(l, s, row);
     if (l->parsed & TRACE_EXTENDED)

@@ -58,6 +58,8 @@ void trace_parse_explain(const struct trace_layout *l, const struct csv_row *row
 
 /* ---- what both parsers of an index share ---- */
 
+#define TRACE_INLINE static inline __attribute__((always_inline))
+
 /* One of the two ways in which fields are known. */
 struct trace_fields {
     const char *text;
@@ -71,7 +73,7 @@ struct trace_span {
     size_t len;
 };
 
-static inline struct trace_span trace_field(const struct trace_fields *s, int i)
+TRACE_INLINE struct trace_span trace_field(const struct trace_fields *s, int i)
 {
     if (s->field)
         return (struct trace_span){s->field[i].p, s->field[i].len};
@@ -79,20 +81,20 @@ static inline struct trace_span trace_field(const struct trace_fields *s, int i)
     return (struct trace_span){s->text + begin, s->end[i] - begin};
 }
 
-static inline struct trace_str trace_span_str(struct trace_span f)
+TRACE_INLINE struct trace_str trace_span_str(struct trace_span f)
 {
     return (struct trace_str){f.len ? f.p : NULL, (uint32_t)f.len};
 }
 
 /* The slot of the word whose first 8 bytes are lo. */
-static inline unsigned trace_word_slot(const struct trace_words *w, uint64_t lo)
+TRACE_INLINE unsigned trace_word_slot(const struct trace_words *w, uint64_t lo)
 {
     return (unsigned)((lo * w->factor) >> 59);
 }
 
 /* What the operations need: a place for those that move bytes, a name for those that name
  * something. */
-static inline bool trace_core_fits(const struct trace_row *row)
+TRACE_INLINE bool trace_core_fits(const struct trace_row *row)
 {
     bool named = row->key.len > 0 && row->key.len <= TRACE_MAX_KEY;
     if (row->op <= TRACE_DELETE)
