@@ -132,6 +132,8 @@ $(BUILD)/opt_owners.o: $(BUILD)/opt_owners.c $(BUILD)/flags
 # Vector code is compiled for its instruction set and chosen at run time.
 $(BUILD)/lib/data_avx2.o:   ISA := -mavx2
 $(BUILD)/lib/data_avx512.o: ISA := -mavx512f -mavx512bw -mavx512dq -mavx512vl
+# Fetching a line to write it; where a processor does not know it, it does nothing.
+$(BUILD)/kvreplay/reader.o $(BUILD)/kvreplay/intake.o: ISA := -mprfchw
 $(BUILD)/lib/tier_gpu.o $(BUILD)/tests/unit/test_tier_gpu.o: ISA := $(GPU_FLAGS)
 $(BUILD)/kvstat/xlsx.o: ISA := $(XLSX_FLAGS)
 $(BUILD)/bin/kvstat $(BUILD)/tests/unit/test_kvstat_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)

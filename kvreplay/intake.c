@@ -18,10 +18,12 @@ static void intake_prefetch(const struct intake *in)
         row_prefetch(r[INTAKE_ROW]);
     if (left > INTAKE_CELL) {
         objects_prefetch_cell(in->objects, r[INTAKE_CELL]->copy, r[INTAKE_CELL]->t.tier);
-        order_prefetch(in->order, r[INTAKE_CELL]);
+        order_prefetch_cells(in->order, r[INTAKE_CELL]);
     }
-    if (left > INTAKE_ENTRY)
+    if (left > INTAKE_ENTRY) {
         objects_prefetch_entry(in->objects, r[INTAKE_ENTRY]->copy, r[INTAKE_ENTRY]->t.tier);
+        order_prefetch_chains(in->order, r[INTAKE_ENTRY]);
+    }
 }
 
 void intake_fill(struct intake *in)

@@ -120,9 +120,30 @@ static void chain_enter(struct order *o, struct row *r, int which, struct hash12
     c->tail = r;
 }
 
-void order_prefetch(const struct order *o, const struct row *r)
+static struct hash128 row_key(const struct order *o, const struct row *r)
 {
-    __builtin_prefetch(&o->bucket[(o->mode == ORDER_NONE ? r->name : r->key).lo & o->mask]);
+    return o->mode == ORDER_NONE ? r->name : r->key;
+}
+
+/* No key has such a hash but by 2^-128 chance. */
+static struct hash128 row_request(const struct row *r)
+{
+    uint64_t n = (uint64_t)r->t.request;
+    return (struct hash128){.lo = hash_mix(n), .hi = n};
+}
+
+void order_prefetch_cells(const struct order *o, const struct row *r)
+{
+    __builtin_prefetch(&o->bucket[row_key(o, r).lo & o->mask]);
+    if (o->mode == ORDER_REQUEST)
+        __builtin_prefetch(&o->bucket[row_request(r).lo & o->mask]);
+}
+
+void order_prefetch_chains(const struct order *o, const struct row *r)
+{
+    __builtin_prefetch(o->bucket[row_key(o, r).lo & o->mask], 1);
+    if (o->mode == ORDER_REQUEST)
+        __builtin_prefetch(o->bucket[row_request(r).lo & o->mask], 1);
 }
 
 void order_enter(struct order *o, struct row *r)
@@ -131,13 +152,9 @@ void order_enter(struct order *o, struct row *r)
     r->waits = 0;
     r->writes_before = 0;
     if (r->t.tier != TRACE_NO_TIER)
-        chain_enter(o, r, CHAIN_KEY, o->mode == ORDER_NONE ? r->name : r->key);
-    if (o->mode == ORDER_REQUEST && r->t.request != TRACE_NONE) {
-        uint64_t n = (uint64_t)r->t.request;
-        struct hash128 id = {.lo = hash_mix(n),
-                             .hi = n}; /* no key has such a hash but by 2^-128 chance */
-        chain_enter(o, r, CHAIN_REQUEST, id);
-    }
+        chain_enter(o, r, CHAIN_KEY, row_key(o, r));
+    if (o->mode == ORDER_REQUEST && r->t.request != TRACE_NONE)
+        chain_enter(o, r, CHAIN_REQUEST, row_request(r));
 }
 
 void order_wrote(struct row *r, int64_t done_ns)

@@ -23,8 +23,9 @@ struct order *order_create(enum order_mode mode, size_t rows);
 void order_free(struct order *o);
 /* The next row of the trace (t, key, name and plan filled): sets its chains and waits. */
 void order_enter(struct order *o, struct row *r);
-/* The row will enter soon: fetches the place of its key. */
-void order_prefetch(const struct order *o, const struct row *r);
+/* The row will enter soon: fetches the cells of its chains; a little later, the chains. */
+void order_prefetch_cells(const struct order *o, const struct row *r);
+void order_prefetch_chains(const struct order *o, const struct row *r);
 /* The row's write of its object was complete at done_ns. Before order_leave. */
 void order_wrote(struct row *r, int64_t done_ns);
 /* Would a read that starts at start_ns come before the end of a write that stands before it in the

@@ -84,10 +84,10 @@ ROW_INLINE void row_prefetch_read(const struct row *r, size_t text)
     row_prefetch_part(r, 0, offsetof(struct row, inline_text) + text);
 }
 
-/* The scheduler will get it soon. */
+/* The scheduler will get it soon, with a line of the usual length. */
 ROW_INLINE void row_prefetch(const struct row *r)
 {
-    row_prefetch_part(r, 0, offsetof(struct row, inline_text));
+    row_prefetch_part(r, 0, offsetof(struct row, inline_text) + 128);
     row_prefetch_part(r, offsetof(struct row, chain), sizeof(*r));
 }
 
