@@ -242,6 +242,10 @@ static int check_format(const struct options *o, const struct opt_parser *p, str
     if (rc == 0 && o->format >= OPTIONS_SAI3)
         rc =
             opt_refuse(p, e, "--format kvtrace and mlperf have frames, others one", "frames", NULL);
+    if (rc == 0 && o->format >= OPTIONS_SAI3)
+        rc = opt_refuse(p, e,
+                        "--format kvtrace and mlperf are written by several threads, others by one",
+                        "threads", NULL);
     if (rc == 0 && o->segment_bytes % 4096 != 0)
         rc = err_set(e, -EINVAL, ERR_INPUT, "--segment-size", "not a multiple of 4096 bytes");
     if (rc == 0 && (o->format == OPTIONS_FIO || o->format == OPTIONS_LIBCACHESIM) &&

@@ -264,6 +264,7 @@ refused() { # name regex arguments
 refused 'endpoint without objects' '--endpoint' --format fio --endpoint s3://x/ -o kv.iolog
 refused 'segments without fio' '--segment-size' --format sai3 --segment-size 1M -o kv.tsv
 refused 'frames of an op-log' '--frames' --format sai3 --frames one -o kv.tsv.zst
+refused 'threads of an op-log' '--threads' --format sai3 --threads 2 -o kv.tsv.zst
 refused 'epoch of an iolog' '--epoch' --format fio --epoch 5 -o kv.iolog
 refused 'compressed iolog' '--format' --format fio -z -o kv.iolog
 done_testing
