@@ -24,7 +24,7 @@ LIB_2 := io io_uring io_psync extent target target_guard target_file target_devi
 KVGEN     := kvgen option_table options print_config models workload population population_file inputs requests pace rows iso_time \
              documents session rag turn_table \
              draw source_users ahead block_line source_blocks source_burst source_agentic source_sharegpt queue heap sim serve \
-             serve_rag entries verbs tier_model timing later cache optimal prefixes curve curve_result lines \
+             serve_rag serve_objects serve_blocks entries verbs tier_model timing later cache optimal prefixes curve curve_result lines \
              import import_fio \
              import_oplog feed keys convert \
              hierarchy tally policy policy_lru policy_fifo policy_lfu policy_s3fifo policy_sieve objects ident \

@@ -174,9 +174,21 @@ enum serve_progress serve_fetch(struct sim *s, struct job *j, struct ident id, i
 enum serve_progress serve_store(struct sim *s, struct job *j, struct ident id, int64_t tokens,
                                 enum trace_class class);
 
+/* Steps of a request with an object of its own (serve_objects.c): what a decode node decodes was
+ * written before the first request. */
+enum serve_progress serve_step_prompt(struct sim *s, struct job *j);
+enum serve_progress serve_step_earlier_turns(struct sim *s, struct job *j);
+enum serve_progress serve_step_prefill(struct sim *s, struct job *j);
+enum serve_progress serve_step_decode(struct sim *s, struct job *j);
+enum serve_progress serve_step_decode_prepopulated(struct sim *s, struct job *j);
+/* The step of a request of blocks (serve_blocks.c). */
+enum serve_progress serve_step_blocks(struct sim *s, struct job *j);
 /* Steps around documents (serve_rag.c): a request retrieves chunks; a query decodes over them. */
 enum serve_progress serve_step_retrieve(struct sim *s, struct job *j);
 enum serve_progress serve_step_query(struct sim *s, struct job *j);
+
+/* Does the request start with a shared system prompt? Queries and decode nodes write none. */
+bool serve_has_prompt(const struct sim *s, const struct request *r);
 /* A stream of the run's seed for one request and purpose, the same whoever serves it and when. */
 void serve_stream(const struct sim *s, const struct request *r, uint64_t purpose, struct rng *rng);
 /* How often the request reads while it decodes. */
