@@ -5,14 +5,15 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include "lib/clock.h"
 
 enum {
     WAITER_LOOK_NS = 50000000,
     WAITER_FORGET = 1024,
-    WAITER_REGAIN = 64,
-    WAITER_AWAY_NS = 100000 /* between two looks at the clock: another thread had the CPU */
+    WAITER_REGAIN = 256,
+    WAITER_AWAY_NS = 100000 /* between two looks at the clock */
 };
 
 static unsigned waiter_cpus(void)
@@ -43,16 +44,31 @@ int64_t waiter_spin_ns(const struct waiter *w, size_t in_flight)
 {
     if (w->spin_ns != WAITER_AUTO)
         return w->spin_ns;
-    int64_t most = waiter_has_cpu(w, in_flight) ? w->most_ns : WAITER_BUSY_NS;
+    int64_t most = w->most_ns;
+    if (most > WAITER_BUSY_NS && !waiter_has_cpu(w, in_flight))
+        most = WAITER_BUSY_NS;
     return w->late_ns < most ? w->late_ns : most;
+}
+
+/* One who spins uses up the share of the CPU that a sleeper keeps for when it wakes: where others
+ * want the CPU, spinning makes rows later. */
+void waiter_yield(struct waiter *w, bool lost_cpu)
+{
+    w->most_ns += lost_cpu ? -w->most_ns * 3 / 4 : w->most_ns / WAITER_REGAIN;
+    if (w->most_ns < WAITER_MIN_NS)
+        w->most_ns = WAITER_MIN_NS;
+    if (w->most_ns > WAITER_MAX_NS)
+        w->most_ns = WAITER_MAX_NS;
 }
 
 /* Half as much again as the latest one: so a sleep ends too late less than once in some 400. Waits
  * without a sleep count as good ones, or too much spinning would never be unlearned. */
 void waiter_learn(struct waiter *w, int64_t late_ns)
 {
-    if (late_ns > w->late_ns)
-        w->late_ns = late_ns < WAITER_MAX_NS ? late_ns + late_ns / 2 : WAITER_MAX_NS;
+    if (late_ns > WAITER_MAX_NS) /* no CPU takes that long to wake: other work had it */
+        waiter_yield(w, true);
+    else if (late_ns > w->late_ns)
+        w->late_ns = late_ns + late_ns / 2;
     else
         w->late_ns -= w->late_ns / WAITER_FORGET;
     if (w->late_ns < WAITER_MIN_NS)
@@ -61,15 +77,13 @@ void waiter_learn(struct waiter *w, int64_t late_ns)
         w->late_ns = WAITER_MAX_NS;
 }
 
-/* One who spins uses up the share of the CPU that a sleeper keeps for when it wakes: where others
- * want the CPU, spinning makes rows later. */
-void waiter_yield(struct waiter *w, bool lost_cpu)
+/* Times that this thread was made to give up its CPU. A virtual CPU that its host takes away does
+ * not count: spinning less would not bring it back. */
+static long waiter_switches(void)
 {
-    w->most_ns += lost_cpu ? -w->most_ns / 2 : w->most_ns / WAITER_REGAIN;
-    if (w->most_ns < WAITER_MIN_NS)
-        w->most_ns = WAITER_MIN_NS;
-    if (w->most_ns > WAITER_MAX_NS)
-        w->most_ns = WAITER_MAX_NS;
+    struct rusage u;
+
+    return getrusage(RUSAGE_THREAD, &u) == 0 ? u.ru_nivcsw : 0;
 }
 
 /* True: the time until_ns has come, nothing rang. */
@@ -84,8 +98,9 @@ static bool waiter_sleep(struct waiter *w, struct bell *b, uint32_t seen, int64_
 /* True: as waiter_sleep. */
 static bool waiter_spin(struct waiter *w, const struct bell *b, uint32_t seen, int64_t until_ns)
 {
+    long switches = waiter_switches();
     int64_t now = clock_now_ns(), before;
-    bool lost_cpu = false;
+    bool away = false;
 
     while (now < until_ns && bell_seen(b) == seen) {
         clock_relax();
@@ -94,9 +109,9 @@ static bool waiter_spin(struct waiter *w, const struct bell *b, uint32_t seen, i
         if (now - before < WAITER_AWAY_NS)
             w->spun_ns += now - before;
         else
-            lost_cpu = true;
+            away = true;
     }
-    waiter_yield(w, lost_cpu);
+    waiter_yield(w, away && waiter_switches() != switches);
     return now >= until_ns;
 }
 

@@ -22,7 +22,7 @@ struct waiter {
     unsigned cpus;    /* that this process may run on */
     unsigned threads; /* that serve operations in flight */
     int64_t late_ns;  /* how late sleeps end: largest seen, falling by 1/1024 a wait */
-    int64_t most_ns;  /* spinning at most: halved when it lost the CPU, regained slowly */
+    int64_t most_ns;  /* spinning at most: cut when it lost the CPU, regained slowly */
     int64_t spun_ns;  /* CPU time spent spinning so far */
 };
 

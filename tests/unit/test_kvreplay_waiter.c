@@ -50,7 +50,7 @@ static void late_sleeps_are_learned_and_forgotten(void **state)
     for (int i = 0; i < 400; i++) /* still enough for another such one */
         waiter_learn(&w, 0);
     assert_in_range(waiter_spin_ns(&w, 0), 400000, 420000);
-    waiter_learn(&w, 50 * MS);
+    waiter_learn(&w, WAITER_MAX_NS);
     assert_int_equal(waiter_spin_ns(&w, 0), WAITER_MAX_NS);
     for (int i = 0; i < 100000; i++)
         waiter_learn(&w, 0);
@@ -63,7 +63,7 @@ static void those_who_work_keep_their_cpu(void **state)
     struct waiter w;
     waiter_init(&w, WAITER_AUTO, 2);
     assert_true(w.cpus >= 1);
-    waiter_learn(&w, 50 * MS);
+    waiter_learn(&w, WAITER_MAX_NS);
     w.cpus = 1;
     assert_int_equal(waiter_spin_ns(&w, 0), WAITER_BUSY_NS);
     w.cpus = 2;
@@ -79,15 +79,19 @@ static void others_who_want_the_cpu_get_it(void **state)
     struct waiter w;
     waiter_init(&w, WAITER_AUTO, 0);
     w.cpus = 2;
-    waiter_learn(&w, 50 * MS);
+    waiter_learn(&w, WAITER_MAX_NS);
     for (int i = 0; i < 1000; i++)
         waiter_yield(&w, i % 10 == 0);
     assert_true(waiter_spin_ns(&w, 0) < WAITER_BUSY_NS);
-    for (int i = 0; i < 1000; i++)
+    for (int i = 0; i < 2000; i++)
         waiter_yield(&w, false);
     assert_int_equal(waiter_spin_ns(&w, 0), WAITER_MAX_NS);
+    waiter_learn(&w, 50 * MS); /* no CPU wakes that late: there was other work */
+    assert_int_equal(waiter_spin_ns(&w, 0), WAITER_MAX_NS / 4);
+    for (int i = 0; i < 2000; i++)
+        waiter_yield(&w, false);
     for (int i = 0; i < 1000; i++) /* now and then is no reason */
-        waiter_yield(&w, i % 200 == 0);
+        waiter_yield(&w, i % 500 == 0);
     assert_int_equal(waiter_spin_ns(&w, 0), WAITER_MAX_NS);
 }
 
