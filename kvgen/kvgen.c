@@ -383,9 +383,9 @@ static int simulate(struct run *r, struct err *e)
         rc = r->sim != NULL ? sim_run(r->sim, e) : convert_run(r->convert, e);
         rc = interrupted(rc) ? 0 : rc; /* the trace is whole up to here */
     }
-    /* Whole rows before a cut in the input are used; the cut is told, and decides the status. */
+    /* Whole rows of a trace before a cut are used; the cut is told, and decides the status. */
     struct err later = {0};
-    bool cut = rc == -EBADMSG && (r->sim != NULL || r->convert != NULL);
+    bool cut = rc == -EBADMSG && r->convert != NULL;
     if (rc < 0 && !cut)
         return rc;
     int finished = finish(r, cut ? &later : e);
