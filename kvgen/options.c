@@ -90,8 +90,11 @@ static int check_synthetic(struct options *o, const struct opt_parser *p, struct
 {
     if (!opt_given(p, "duration"))
         o->duration_ns = 60 * UNITS_NS_PER_S;
-    return opt_refuse(p, e, "only traces (--input FILE) have a meaning for it", "input",
-                      "block-reuse", "qos", "trace-speedup", "replay-cycles", "max-conversations",
+    if (opt_refuse(p, e, "synthetic users (--source users) are read from no file", "input", NULL) <
+        0)
+        return -EINVAL;
+    return opt_refuse(p, e, "only traces (--input FILE) have a meaning for it", "block-reuse",
+                      "qos", "trace-speedup", "replay-cycles", "max-conversations",
                       "chars-per-token", NULL);
 }
 

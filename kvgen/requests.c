@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kvgen/source_agentic.h"
 #include "kvgen/source_blocks.h"
@@ -105,7 +106,7 @@ static int open_file_source(struct requests *r, const struct requests_opts *q, s
     struct pace_opts pace = {.speedup = o->trace_speedup, .cycles = o->replay_cycles};
     if (pace.cycles != 1 && !inputs_repeatable(in))
         return err_set(e, -ESPIPE, ERR_INPUT, "--replay-cycles", "%s can be read only once",
-                       o->input);
+                       strcmp(o->input, "-") == 0 ? "standard input" : o->input);
     r->inputs = NULL; /* the source takes it */
     if (o->source == OPTIONS_TRACE) {
         int rc = feed_open(&r->feed, in, r->kind, e);

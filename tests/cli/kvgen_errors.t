@@ -41,7 +41,7 @@ bad "unknown model" 2 ".*gpt-17.*" --model gpt-17
 printf 'decode:\n  batch_sise: 3\n' >"$TMP/c.yaml"
 bad "unknown key" 2 ".*c.yaml:2: .*batch_sise" --config "$TMP/c.yaml"
 printf 'qos_distribution:\n  interactive_probability: 0.9\n' >"$TMP/c.yaml"
-bad "contradicting shares" 2 ".*c.yaml: .*responsive_threshold" --config "$TMP/c.yaml"
+bad "contradicting shares" 2 ".*c.yaml:2: .*responsive_threshold" --config "$TMP/c.yaml"
 bad "unknown option" 2 "--num-user" --num-user 3
 bad "operand" 2 "trace.csv: " trace.csv
 bad "bad number in an option" 2 "--num-users" --num-users many
@@ -109,6 +109,10 @@ bad "users over the file that they come from" 2 ".*users.csv: is read, and would
     --num-users 1 --dump-users "$U" -o none
 echo 'decode: {batch_size: 8}' >"$TMP/c.yaml"
 bad "the trace over its configuration" 2 ".*c.yaml: is read, and would be overwritten" --config "$TMP/c.yaml" -o "$TMP/c.yaml"
+bad "users from a trace" 2 "--input: synthetic users .--source users. are read from no file" --source users --input "$U"
+printf 'Timestamp,Model,Request tokens,Response tokens\n5,ChatGPT,10,3\n' >"$TMP/burst.csv"
+exits "cycles of a pipe: status 2" 2 "$BIN/kvgen" --input - --replay-cycles 2 <"$TMP/burst.csv"
+like "cycles of a pipe: says so" "$(cat "$TMP/stderr")" '^kvgen: --replay-cycles: standard input can be read only once'
 rm -f "$TMP/early.csv"
 for option in --summary --curve; do
     bad "$option has no place" 1 ".*no/x: cannot write" --num-users 1 --duration 1 -o "$TMP/early.csv" $option "$TMP/no/x"
