@@ -65,7 +65,8 @@ for name in $(echo "$names" | tr , ' '); do
         run=$name-trial_$trial
         say "$suite: $name, trial $trial"
         if [ "$trial" = 0 ]; then
-            serve "$run" "$n" "$t" --compat mlperf --seed 42 --model "$m" --gpu-mem-gb 0 --cpu-mem-gb "$c" \
+            # That program's trace tells no deletions; a replay must know them to find room.
+            serve "$run" "$n" "$t" --compat mlperf --ops Read,Write,Delete,Generate,Miss --seed 42 --model "$m" --gpu-mem-gb 0 --cpu-mem-gb "$c" \
                 --storage-capacity-gb "$storage" --generation-mode "$g"
         else
             execute "$run" "$name-trial_0" --timing served --workers "$(workers "$n")" --duration "$t"

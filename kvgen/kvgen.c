@@ -174,7 +174,8 @@ static int open_output(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
     struct output_opts out = {.six_columns = o->format == OPTIONS_MLPERF,
-                              .no_deletes = options_is_mlperf(o),
+                              /* its trace has none, but a replay needs them where room is short */
+                              .no_deletes = options_is_mlperf(o) && o->ops == 0,
                               .limit = o->limit};
     const char *path = strcmp(o->output, "none") == 0 ? NULL : o->output;
     bool foreign = o->format > OPTIONS_MLPERF;

@@ -19,6 +19,8 @@ d = json.load(open("all.json"))
 assert d["kvgen"]["seed"] == 7 and d["kvreplay"]["valid"] in (True, False)
 assert d["kvstat"]["assessment"]["profile"] == "throughput" and d["kvprecond"] is None
 assert [p.split()[0] for p in d["pipeline"]] == ["kvgen", "kvreplay", "kvstat"]'
+exits 'kvbench: as that program' 0 "$examples/kvbench" --dry-run --compat --cache-dir objects
+like 'kvbench: with deletions, which make room' "$(cat stderr)" '^  kvgen .*--compat mlperf .*--ops [A-Za-z,]*Delete'
 exits 'kvbench: trace mode' 0 "$examples/kvbench" --model tiny-1b --num-users 3 --duration 2 --gpu-mem-gb 0 \
     --cpu-mem-gb 0 --generation-mode none --seed 7 --io-trace-log io.csv --output trace.json
 is 'kvbench: trace mode writes that columns' "$(head -1 io.csv)" 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase'

@@ -59,6 +59,9 @@ is "both retrieve chunks" "$(some "$(count '$5 ~ /_chunk_/ && $10 == "rag"' rag.
 gen small --generation-mode none --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 8
 is "deletions are rows" "$(some "$(count '$2 == "Delete"' small)")" some
 is "compat: they are not" "$(count '$2 == "Delete"' small.compat)" 0
+is "compat: unless asked for" "$("$BIN/kvgen" --compat mlperf --num-users 30 --duration 60 --generation-mode none \
+    --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 8 --ops Delete 2>/dev/null | sed 1d | wc -l)" \
+    "$(sed -n 's/.*"delete_ops": \([1-9][0-9]*\).*/\1/p' "$TMP/small.compat.csv.json")"
 ok "compat: but they are counted" grep -q '"delete_ops": [1-9]' "$TMP/small.compat.csv.json"
 
 # 5. 6. On a decode node requests of 10,000 tokens do nothing there; objects are written through the hierarchy.

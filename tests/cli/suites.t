@@ -93,12 +93,19 @@ is 'cache-size: the ceiling is the hit rate of an endless tier' \
     "$(tail -1 cache-size.sh.out/curve.csv | awk -F , '{ printf "%.6f", $4 }')" \
     "$(python3 -c 'import json; print("%.6f" % json.load(open("whole.json"))["lookups"]["block"]["hit_rate"])')"
 
+exits 'cache-size: two sizes' 0 tiny cache-size.sh -i "$DATA/mooncake_first200.jsonl" -s 1GiB,3GiB
+is 'cache-size: and the ceiling' "$(awk '$1 ~ /^[0-9.]+$/ { print $1 }' stdout | sed 3q | paste -sd ' ' -)" "1.00 3.00 $(tail -1 cache-size.sh.out/curve.csv |
+    awk -F , '{ printf "%.2f", $1 / 1073741824 }')"
+
 # ---- mlperf: the tree that the benchmark's aggregator reads ----
 exits 'mlperf' 0 tiny mlperf.sh -u 2 -t 1 --trials 2 -d objects --storage-capacity-gb 8 -w option_1,option_2,8b-cpu4
 is 'mlperf: a file for each trial' \
     "$(cd mlperf.sh.out && find option_1 option_2 -name 'kvcache_results_*.json' | sed 's/kvcache_.*//' | sort | paste -sd ' ' -)" \
     'option_1/trial_0/rank_0/ option_1/trial_1/rank_0/ option_2/trial_0/rank_0/ option_2/trial_1/rank_0/'
 like 'mlperf: not official' "$(cat stdout)" 'not an official MLPerf result'
+exits 'mlperf: more is written than the drive holds' 0 tiny mlperf.sh -u 4 -t 1 --trials 1 -d objects \
+    --storage-capacity-gb 0.5 -w option_1
+isnt 'mlperf: and deleted' "$(zstd -dcq mlperf.sh.out/option_1-trial_0.trace.csv.zst | grep -c ,Delete,)" 0
 exits 'mlperf: an unknown workload' 2 tiny mlperf.sh -d objects -w option_9
 
 done_testing
