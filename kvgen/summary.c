@@ -377,29 +377,54 @@ static bool can_add(const char *input)
     return can;
 }
 
-char *summary_copied(const struct opt_parser *p, const char *input)
+static void put_request(struct jsonout *j, const struct opt_parser *p)
 {
-    static const uint64_t no_tiers[TRACE_TIERS];
-    static const struct tier_model no_speed[TRACE_TIERS];
-    struct jsonout *j = can_add(input) ? jsonout_create()
-                                       : summary_provenance(p, 0, NULL, no_tiers, no_speed, input);
+    jsonout_text_value(j, "version", KVTRACE_VERSION);
+    jsonout_object(j, "options");
+    jsonout_options(j, p);
+    jsonout_end(j);
+}
+
+/* Of a log that says nothing of itself: nothing is known but that it was copied. The options are no
+ * origin, for most of them say how rows would be made. */
+static char *copied_anew(const struct opt_parser *p, const char *input)
+{
+    struct jsonout *j = jsonout_create();
+    if (j == NULL)
+        return NULL;
+    jsonout_text_value(j, "program", "kvgen");
+    jsonout_text_value(j, "version", KVTRACE_VERSION);
+    jsonout_u64(j, "format", TRACE_FORMAT_VERSION);
+    put_origin(j, 0, NULL);
+    jsonout_array(j, "tiers");
+    jsonout_end(j);
+    if (input != NULL && jsonout_raw(j, "input", input, strlen(input)) < 0)
+        jsonout_null(j, "input");
+    jsonout_object(j, "converted");
+    put_request(j, p);
+    jsonout_end(j);
+    const char *text = jsonout_text(j, false);
+    char *copy = text != NULL ? strdup(text) : NULL;
+    jsonout_free(j);
+    return copy;
+}
+
+static char *copied_on(const struct opt_parser *p, const char *input)
+{
+    struct jsonout *j = jsonout_create();
     char *text = NULL;
     if (j == NULL)
         return NULL;
-    if (can_add(input)) {
-        jsonout_text_value(j, "version", KVTRACE_VERSION);
-        jsonout_object(j, "options");
-        jsonout_options(j, p);
-        jsonout_end(j);
-    }
+    put_request(j, p);
     const char *own = jsonout_text(j, false);
-    if (own != NULL && can_add(input)) {
-        int old = (int)(strrchr(input, '}') - input);
-        if (asprintf(&text, "%.*s,\"converted\":%s}", old, input, own) < 0)
-            text = NULL;
-    } else if (own != NULL) {
-        text = strdup(own);
-    }
+    int old = (int)(strrchr(input, '}') - input);
+    if (own != NULL && asprintf(&text, "%.*s,\"converted\":%s}", old, input, own) < 0)
+        text = NULL;
     jsonout_free(j);
     return text;
+}
+
+char *summary_copied(const struct opt_parser *p, const char *input)
+{
+    return can_add(input) ? copied_on(p, input) : copied_anew(p, input);
 }

@@ -44,7 +44,8 @@ struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
                                    const struct tier_model speed[TRACE_TIERS], const char *input);
 
 /* Provenance of a copy: input with a member "converted" (version and options) added to it; where
- * that is there already, or no input, as above. malloc'ed; NULL: no memory. */
+ * that is there already, or no input, one that knows neither seed nor model, with "converted" and,
+ * if there is one, "input". malloc'ed; NULL: no memory. */
 char *summary_copied(const struct opt_parser *p, const char *input);
 
 #endif

@@ -103,6 +103,13 @@ bad "benchdata: a quote that does not close" '.*in:2: field 8: quotes'
 zstd -qc "$TMP/warp.csv" | head -c 100 >"$I"
 bad "benchdata: cut" '.*in: .*cut'
 
+# A log tells no model and no seed: nor does its copy, whatever the options that made none of its rows.
+zstd -qc "$TMP/warp.csv" >"$I"
+"$BIN/kvgen" --input "$I" -o "$TMP/copy.csv.zst" 2>/dev/null
+"$BIN/kvstat" "$TMP/copy.csv.zst" >"$TMP/report" 2>/dev/null
+is "a copy of a log: nothing is known of its run" "$(grep -c '^Run ' "$TMP/report")" 0
+like "a copy of a log: but what was asked for" "$(head -c 4000 "$TMP/copy.csv.zst" | tr -d '\0')" '"converted":\{"version":.*"source":"trace"'
+
 # What kvgen exports comes back: operations, sizes, times and order of Tier-2.
 set -- --num-users 3 --duration 20 --generation-mode none -m tiny-1b --gpu-mem-gb 0.1 --cpu-mem-gb 0.1 --storage-capacity-gb 0.5
 "$BIN/kvgen" "$@" --only-tier 2 -o "$TMP/want.csv" 2>/dev/null
