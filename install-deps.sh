@@ -47,7 +47,7 @@ if command -v apt-get >/dev/null; then
     pick "gcc libc6-dev make pkg-config zstd libzstd-dev libcsv-dev libjson-c-dev liburing-dev libyaml-dev libxxhash-dev libxlsxwriter-dev" \
         "libcmocka-dev perl mandoc shellcheck python3 mawk gnuplot-nox" \
         "clang clang-format libclang-rt-dev cppcheck mandoc shellcheck" \
-        "dpkg-dev debhelper fakeroot lintian"
+        "build-essential dpkg-dev debhelper fakeroot lintian"
 elif command -v dnf >/dev/null; then
     system=dnf
     pick "gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel liburing-devel libyaml-devel xxhash-devel libxlsxwriter-devel" \

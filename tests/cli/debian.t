@@ -26,6 +26,7 @@ like 'and names the package' "$(cat "$TMP/stdout")" '^Package: kvtrace$'
 is 'the libraries that it is built with' \
     "$(sed -n 's/^ \([a-z0-9.-]*-dev\),$/\1/p' "$made/control" | sort)" \
     "$(./install-deps.sh --list | grep -e '-dev$' | grep -vx libc6-dev)"
+like 'and what dpkg-buildpackage asks for whatever the control file says' "$(./install-deps.sh --list --packaging)" '^build-essential$'
 ok 'make reads the rules' make -n -f "$made/rules" override_dh_auto_test
 
 exits 'a folder is wanted' 2 .ci/packaging/debian 1.2.3
