@@ -73,15 +73,25 @@ option() {
     esac
 }
 
+# room FOLDER...: GiB, three quarters of what is free where the folder is or will be; of several the least.
+room() {
+    for place; do
+        while [ ! -d "$place" ]; do place=$(dirname "$place"); done
+        df -Pk "$place" | awk 'NR == 2 { printf "%.2f\n", $4 * 0.75 / 1048576 }'
+    done | sort -n | head -n 1
+}
+
 # propose: sets gpu, cpu and storage (GiB) and target (a directory) to what discover.sh proposes for
-# this machine, where they are still empty.
+# this machine, where they are still empty. A target that was given decides the room of storage.
 propose() {
+    if [ -n "$target" ]; then : "${storage:=$(room "$target")}"; fi
     proposal=$("$examples/discover.sh")
     set -- "$(printf '%s\n' "$proposal" | sed -n 's/^ *--gpu-mem-gb \([^ ]*\) .*/\1/p')" \
         "$(printf '%s\n' "$proposal" | sed -n 's/.* --cpu-mem-gb \([^ ]*\) .*/\1/p')" \
         "$(printf '%s\n' "$proposal" | sed -n 's/.* --storage-capacity-gb \(.*\)/\1/p')" \
         "$(printf '%s\n' "$proposal" | sed -n 's/^ *--nvme \(.*\)/\1/p')"
     : "${gpu:=$1}" "${cpu:=$2}" "${storage:=$3}" "${target:=$4}"
+    if [ -z "$target" ]; then die 3 "no file system that can be written to was found; name a folder (try --help)"; fi
 }
 
 # workers USERS: requests that a server of so many users takes at once, as kvgen has it.

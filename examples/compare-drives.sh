@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
 done
 if [ -z "$second" ]; then die 2 "two folders are needed, one on each drive (try --help)"; fi
 need kvgen kvreplay kvstat
-propose
+: "${storage:=$(room "$first" "$second")}"
 mkdir -p "$out/1" "$out/2"
 
 load trace "$users" "$seconds" --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage" \

@@ -24,6 +24,17 @@ for suite in "$examples"/*.sh "$examples/kvbench"; do
     exits "$name: an unknown option" 2 "$suite" --no-such-option 1
 done
 
+# ---- sizes: a folder that was named decides, not the largest file system of the machine ----
+if [ -d /dev/shm ]; then
+    # What is free changes, but hardly by a GiB.
+    near() { awk -v got="$1" -v want="$(df -Pk "$2" | awk 'NR == 2 { print $4 * 0.75 / 1048576 }')" \
+        'BEGIN { exit !(got > want - 1 && got < want + 1) }'; }
+    # shellcheck disable=SC2016
+    sized() { sh -c '. "$0"; target=$1 gpu=0 cpu=1; propose; echo "$storage"' "$examples/common.sh" "$1"; }
+    ok 'sizes: the room of a folder in memory' near "$(sized /dev/shm/not/there)" /dev/shm
+    ok 'sizes: the room of one on disk' near "$(sized "$TMP/new")" "$TMP"
+fi
+
 # ---- fast-enough: the verdict and the bandwidth are kvstat's own, the bandwidth is kvreplay's own ----
 tiny fast-enough.sh -u 3 -t 2 -d objects -g fast >stdout 2>stderr
 is 'fast-enough: the exit status is the verdict' "$?" "$(sed -n 's/^PASS: 3 users of .*/0/p; s/^FAIL: 3 users of .*/1/p' stdout)"
