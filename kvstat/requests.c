@@ -12,10 +12,9 @@
 #include "kvstat/requests_run.h"
 #include "lib/hash.h"
 
-#define NOBODY       UINT32_MAX
-#define BUCKETS      REQUESTS_OPEN_MAX
-#define CLOSED_BITS  ((uint64_t)1 << 23) /* closed requests remembered, by number */
-#define CLOSED_WORDS (CLOSED_BITS / 64)
+#define NOBODY  UINT32_MAX
+#define BUCKETS REQUESTS_OPEN_MAX
+#define CLOSED  ((size_t)1 << 21) /* closed requests remembered, by a hash of the number */
 
 struct open {
     struct requests_sums sums;
@@ -33,8 +32,7 @@ struct requests {
     struct open *open; /* REQUESTS_OPEN_MAX entries, touched as they are needed */
     uint32_t used, free_head, oldest, newest;
     uint32_t *bucket;
-    uint64_t *closed; /* ring of bits for the numbers below closed_top */
-    uint64_t closed_top;
+    uint32_t *closed; /* CLOSED entries */
 };
 
 struct requests *requests_create(bool result, const int64_t target_ns[TRACE_QOSES])
@@ -48,7 +46,7 @@ struct requests *requests_create(bool result, const int64_t target_ns[TRACE_QOSE
     r->free_head = r->oldest = r->newest = NOBODY;
     r->open = malloc(REQUESTS_OPEN_MAX * sizeof(*r->open));
     r->bucket = malloc(BUCKETS * sizeof(*r->bucket));
-    r->closed = calloc(CLOSED_WORDS, sizeof(*r->closed));
+    r->closed = calloc(CLOSED, sizeof(*r->closed));
     if (!r->open || !r->bucket || !r->closed) {
         requests_free(r);
         return NULL;
@@ -72,26 +70,15 @@ void requests_free(struct requests *r)
     free(r);
 }
 
-/* Marks a request as counted; true when it was already. Numbers that have left the ring count as
- * counted: generators number requests upwards, so such a one is a late row of an old request. */
+/* Marks a request as counted; true when it is known to have been already. Two numbers share a place
+ * only when they are far apart, and the later one takes it. */
 static bool mark_closed(struct requests *r, int64_t id)
 {
     uint64_t n = (uint64_t)id;
-    if (n == UINT64_MAX)
-        return false;
-    if (n >= r->closed_top) {
-        uint64_t from = (r->closed_top + 63) / 64, to = n / 64;
-        if (to >= CLOSED_WORDS && from < to - CLOSED_WORDS + 1)
-            from = to - CLOSED_WORDS + 1;
-        for (uint64_t w = from; w <= to; w++)
-            r->closed[w % CLOSED_WORDS] = 0;
-        r->closed_top = n + 1;
-    } else if (n / 64 + CLOSED_WORDS <= (r->closed_top - 1) / 64) {
-        return true;
-    }
-    uint64_t *word = &r->closed[n / 64 % CLOSED_WORDS], bit = (uint64_t)1 << n % 64;
-    bool was = *word & bit;
-    *word |= bit;
+    uint32_t *place = &r->closed[(n ^ hash_mix(n / CLOSED)) % CLOSED];
+    uint32_t mark = (uint32_t)(hash_mix(n) >> 32) | 1; /* 0: free */
+    bool was = *place == mark;
+    *place = mark;
     return was;
 }
 
