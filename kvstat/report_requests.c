@@ -18,7 +18,7 @@ static void put_sla_columns(FILE *out, const struct figures *f, unsigned q)
 /* The median, and the percentiles that have targets but the highest. */
 static bool is_of_target(unsigned percentile)
 {
-    return figures_percentiles[percentile].ppm != 900000 && percentile < FIGURES_PERCENTILES - 1;
+    return percentile < FIGURES_PERCENTILES - 1 && figures_percentiles[percentile].ppm != 900000;
 }
 
 static void put_qos_header(FILE *out, unsigned percentiles)

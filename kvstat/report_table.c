@@ -173,7 +173,7 @@ static const char *difference(char *buf, double v)
     if (isnan(v))
         snprintf(buf, CELL, "-");
     else
-        snprintf(buf, CELL, "%+.1f %%", 100 * v);
+        snprintf(buf, CELL, "%+.1f %%", fabs(v) < 0.0005 ? 0 : 100 * v);
     return buf;
 }
 
