@@ -18,6 +18,12 @@ enum {
     READER_ENDED
 };
 
+/* Batches that the reader gets at most. The rest is kept, and what was given back last goes out
+ * first: as fast as possible, rows then stay in the caches. */
+enum {
+    READER_LEAD = 32
+};
+
 struct row_batch {
     size_t count; /* of row, filled */
     struct row *row[READER_BATCH];
@@ -51,6 +57,9 @@ struct reader {
     size_t giving_count;
     struct row_batch **containers;
     size_t containers_count;
+    struct row_batch **kept; /* free rows that the reader does not have yet */
+    size_t kept_count;
+    size_t lent; /* batches that the reader has, and those not taken from it */
     /* both: memory */
     struct row *rows;
     struct row_batch *batches;
@@ -286,6 +295,16 @@ static void *reader_main(void *arg)
 
 /* ---- the scheduler's thread ---- */
 
+/* Lets the reader go on; seldom, so that it is not woken for each batch. */
+static void reader_supply(struct reader *r)
+{
+    if (r->kept_count == 0 || r->lent > READER_LEAD / 2)
+        return;
+    for (; r->kept_count > 0 && r->lent < READER_LEAD; r->lent++)
+        spsc_push(r->empty, r->kept[--r->kept_count]);
+    bell_ring(r->given);
+}
+
 static int reader_memory(struct reader *r)
 {
     size_t batches = r->o.rows / READER_BATCH;
@@ -293,18 +312,22 @@ static int reader_memory(struct reader *r)
     r->rows = aligned_alloc(_Alignof(struct row), r->o.rows * sizeof(*r->rows));
     r->batches = calloc(batches, sizeof(*r->batches));
     r->containers = calloc(batches, sizeof(struct row_batch *));
+    r->kept = calloc(batches, sizeof(struct row_batch *));
     r->full = spsc_create(batches);
     r->empty = spsc_create(batches);
     r->given = bell_create();
-    if (!r->rows || !r->batches || !r->containers || !r->full || !r->empty || !r->given)
+    if (!r->rows || !r->batches || !r->containers || !r->kept || !r->full || !r->empty || !r->given)
         return -ENOMEM;
     memset(r->rows, 0, r->o.rows * sizeof(*r->rows));
     for (size_t i = 0; i < r->o.rows; i++) {
         r->batches[i / READER_BATCH].row[i % READER_BATCH] = &r->rows[i];
         r->rows[i].text = r->rows[i].inline_text;
     }
-    for (size_t i = 0; i < batches; i++)
-        spsc_push(r->empty, &r->batches[i]);
+    while (r->kept_count < batches) {
+        r->kept[r->kept_count] = &r->batches[batches - 1 - r->kept_count];
+        r->kept_count++;
+    }
+    reader_supply(r);
     return 0;
 }
 
@@ -317,6 +340,7 @@ static void reader_free(struct reader *r)
     bell_free(r->given);
     spsc_free(r->empty);
     spsc_free(r->full);
+    free(r->kept);
     free(r->containers);
     free(r->batches);
     free(r->rows);
@@ -361,9 +385,9 @@ void reader_give(struct reader *r, struct row *row)
     }
     r->giving->row[r->giving_count++] = row;
     if (r->giving_count == READER_BATCH) {
-        spsc_push(r->empty, r->giving);
+        r->kept[r->kept_count++] = r->giving;
         r->giving = NULL;
-        bell_ring(r->given);
+        reader_supply(r);
     }
 }
 
@@ -377,14 +401,16 @@ size_t reader_take(struct reader *r, struct row *rows[READER_BATCH])
     struct row *unused[READER_BATCH];
     memcpy(unused, b->row + count, (READER_BATCH - count) * sizeof(*unused));
     r->containers[r->containers_count++] = b; /* and may be filled again at once */
+    r->lent--;
     for (size_t i = 0; i < READER_BATCH - count; i++)
         reader_give(r, unused[i]);
+    reader_supply(r);
     return count;
 }
 
 bool reader_starved(const struct reader *r)
 {
-    return atomic_load(&r->starved) && spsc_count(r->full) == 0;
+    return atomic_load(&r->starved) && spsc_count(r->full) == 0 && spsc_count(r->empty) == 0;
 }
 
 bool reader_quiet(const struct reader *r)

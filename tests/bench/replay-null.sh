@@ -25,5 +25,6 @@ for pass in 1 2 3; do
         /"elapsed_s"/ { elapsed = $2 }
         /"cpu_s"/ { cpu = $2 }
         /"rows_per_s"/ { rate = $2 }
-        END { printf "pass %d: %.0f rows/s, %.3f s elapsed, %.3f CPU s\n", pass, rate, elapsed, cpu }' "$TMP/s.json"
+        END { printf "pass %d: %.0f rows/s, %.3f s elapsed, %.3f CPU s (%.2f cores)\n",
+            pass, rate, elapsed, cpu, cpu / elapsed }' "$TMP/s.json"
 done
