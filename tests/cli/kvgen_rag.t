@@ -131,5 +131,5 @@ ok "consistent in blocks, too" "$BIN/kvstat" --verify-trace "$TMP/parts.csv"
 refused "blocks of a document that is one object" '^kvgen: --granularity: .*one object' --enable-rag --compat mlperf \
     --granularity block:300
 printf 'rag:\n  small_model_doc_tokens_min: 20000\n' >"$TMP/c.yaml"
-refused "a range that goes down" '^kvgen: .*c.yaml: .*small_model_doc_tokens_max' --enable-rag --config "$TMP/c.yaml"
+refused "a range that goes down" '^kvgen: .*c.yaml:2: rag.small_model_doc_tokens_max' --enable-rag --config "$TMP/c.yaml"
 done_testing
