@@ -25,11 +25,12 @@ int pace_row(struct pace *p, int64_t time_ns, int64_t *arrival_ns)
         set_clock(p, time_ns);
     else if (time_ns < p->last_ns)
         return -EINVAL;
-    double ns = (double)(time_ns - p->first_ns);
+    uint64_t since_ns = (uint64_t)time_ns - (uint64_t)p->first_ns; /* 2^63 between the ends */
+    double ns = (double)since_ns;
     if (p->o.speedup != 0 && ns / p->o.speedup > (double)(PACE_MAX_NS - p->base_ns))
         return -ERANGE;
     int64_t delta = p->o.speedup == 0   ? 0
-                    : p->o.speedup == 1 ? time_ns - p->first_ns
+                    : p->o.speedup == 1 ? (int64_t)since_ns
                                         : (int64_t)(ns / p->o.speedup + 0.5);
     p->new_file = false;
     p->last_ns = time_ns;
