@@ -90,7 +90,7 @@ LINK      = $(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS)
 BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 
-.PHONY: all check unit asan tsan lint bench fuzz coverage completions install uninstall dist deb static deps clean options
+.PHONY: all check unit asan tsan asan-build tsan-build lint bench fuzz coverage completions install uninstall dist deb static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: options $(BINS) $(BUILD)/kvstat/xlsx_none.o
@@ -180,19 +180,22 @@ $(BUILD)/tests/fuzz/fuzz_kvstat_%: tests/fuzz/fuzz_kvstat_%.c $(call parts,kvsta
 unit: $(UNITS)
 check: all $(UNITS)
 	BUILD=$(BUILD) tests/run --built
-asan:
-	$(MAKE) check BUILD=build/asan OPTIM='-O1 -g -fno-omit-frame-pointer' \
+asan tsan: %: %-build
+	BUILD=build/$* tests/run --built
+asan-build:
+	$(MAKE) all unit BUILD=build/asan OPTIM='-O1 -g -fno-omit-frame-pointer' \
 	    CFLAGS='$(CFLAGS) -fsanitize=address,undefined -fno-sanitize-recover=undefined'
-tsan:
-	$(MAKE) check BUILD=build/tsan OPTIM='-O1 -g -fno-omit-frame-pointer' CFLAGS='$(CFLAGS) -fsanitize=thread'
+tsan-build:
+	$(MAKE) all unit BUILD=build/tsan OPTIM='-O1 -g -fno-omit-frame-pointer' CFLAGS='$(CFLAGS) -fsanitize=thread'
 
 FUZZ_SECONDS ?= 60
 fuzz:
 	$(MAKE) fuzzers BUILD=build/fuzz CC=clang OPTIM='-O1 -g' \
 	    CFLAGS='-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined' LDFLAGS='-fsanitize=fuzzer'
-	@for f in build/fuzz/tests/fuzz/fuzz_*; do [ -x $$f ] || continue; case $$f in *.*) continue;; esac; \
-	    c=build/fuzz/corpus/$${f##*/}; mkdir -p $$c; echo "== $$f"; \
-	    $$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 -verbosity=0 $$c || exit 1; done
+	$(MAKE) BUILD=build/fuzz $(patsubst tests/fuzz/%.c,fuzz-for-seconds/%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz-for-seconds/%:
+	@mkdir -p build/fuzz/corpus/$*
+	build/fuzz/tests/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 -verbosity=0 build/fuzz/corpus/$*
 .PHONY: fuzzers
 fuzzers: $(FUZZERS)
 
@@ -211,7 +214,7 @@ SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' ins
               tests/coverage tests/cli/* tests/bench/*.sh examples/* tests/gpu/* 2>/dev/null)
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
-	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
+	cppcheck -j $(shell getconf _NPROCESSORS_ONLN) --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
 	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 -DKVTRACE_XLSX=0 '-DKVTRACE_VERSION="x"' \
 	    -I. lib kvgen kvreplay kvstat kvprecond
 	shellcheck -x $(SH_FILES)

@@ -14,8 +14,8 @@
 #   like "name" text ere     passes when a line of text matches the extended regular expression
 #   unlike "name" text ere   passes when none does
 #   skip_all "why"           ends the script as skipped, at its start
-#   plain_only               ends it as skipped, at its start, in a sanitizer build: what it tests is scripts
-#                            and sources, and the programs that it starts have tests of their own
+#   plain_only               ends it as skipped, at its start, in a sanitizer build: what it tests is scripts,
+#                            sources or pages, and the programs that it starts have tests of their own
 #   single_threaded          the same under the thread sanitizer: no program that it starts has a second
 #                            thread but to compress and read traces, which the tests of the trace do
 #   scaled N                 prints how large to make what is only repeated, the same each time: N, in a

@@ -8,6 +8,7 @@
 # .\" not run: WHY  is not run, for a machine may lack what it needs. A bug looked like this: an example
 # with an option that was renamed long ago.
 . "$(dirname "$0")/../lib.sh"
+plain_only
 
 pages='kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.5 kvtrace.7'
 

@@ -383,7 +383,7 @@ static void test_rounds(void **state)
 
         o.write_bytes = 8 * KIB;
         scene_start(&s, &o, 2, 2);
-        s.fill.round_ns = 20000000;
+        s.fill.round_ns = 100000000; /* a thread may have to wait its turn */
         s.rounds_wanted = 3;
         for (unsigned q = 0; q < 2; q++)
             s.fake[q].delay_ns = 500000;

@@ -74,7 +74,7 @@ static uint64_t whole_rows(const char *text, size_t len)
 static void check_cuts(struct scratch *t, const char *z, size_t len, uint64_t rows,
                        unsigned cursors, size_t every)
 {
-    const size_t ends = 100; /* seek table, summary, and something of a frame */
+    const size_t ends = (size_t)scaled(100); /* seek table, summary, and something of a frame */
 
     put_file(t->path[3], z, len);
     for (size_t cut = len - 1; cut > 0; cut -= cut < ends || len - cut < ends ? 1 : every) {
