@@ -64,6 +64,9 @@ static int survey_row(struct survey *s, const struct survey_opts *o, const struc
     t.tier = tier_map_to(&o->map, row->tier);
     struct object *have = objects_find(s->objects, key, t.tier);
     s->tier_rows[t.tier]++;
+    /* More than the table can hold and any target has: refused before the run, with its size. */
+    if (t.op == TRACE_WRITE && t.size > OBJECT_SIZE_MAX && t.size > s->room[t.tier].peak)
+        s->room[t.tier].peak = t.size;
     s->changes[t.tier] |= t.op != TRACE_READ || row_drops(&t);
     if (t.size > s->largest[t.tier] && t.size <= OBJECT_SIZE_MAX)
         s->largest[t.tier] = t.size;
