@@ -94,7 +94,8 @@ static const uint8_t *get_numbers(const uint8_t *p, uint64_t v[NUMBERS])
 /* Small for small differences of either sign. */
 static uint64_t fold(int64_t difference)
 {
-    return (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63);
+    uint64_t twice = (uint64_t)difference << 1;
+    return difference < 0 ? ~twice : twice;
 }
 
 static int64_t unfold(uint64_t v)
