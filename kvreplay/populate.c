@@ -34,6 +34,15 @@ static struct object *populate_put(struct objects *objects, const struct object 
     return o;
 }
 
+static void populate_room(struct tiers *t, const struct object *want)
+{
+    struct room *room = &t->room[want->tier];
+    room->planned += want->size;
+    room->reserved += want->size;
+    room->planned_objects++;
+    room->reserved_objects++;
+}
+
 int populate_adopt(struct populated *p, const struct survey *s, struct tiers *t,
                    struct objects *objects, struct err *e)
 {
@@ -53,6 +62,7 @@ int populate_adopt(struct populated *p, const struct survey *s, struct tiers *t,
         op.id.generation = generation;
         if (!populate_put(objects, want, &op))
             return err_nomem(e, "table of objects");
+        populate_room(t, want);
         p->adopted_objects++;
         p->adopted_bytes += want->size;
     }
@@ -132,15 +142,6 @@ static void populate_one(struct populate_pool *pool, struct populated *p, struct
     tier->ops->kick(tier);
 }
 
-static void populate_room(struct tiers *t, const struct object *want)
-{
-    struct room *room = &t->room[want->tier];
-    room->planned += want->size;
-    room->reserved += want->size;
-    room->planned_objects++;
-    room->reserved_objects++;
-}
-
 static int populate_no_space(const struct survey *s, const struct tiers *t, struct err *e)
 {
     char need[32], room[32];
@@ -184,10 +185,10 @@ int populate_write(struct populated *p, const struct survey *s, struct tiers *t,
         pool.spare = &pool.op[i];
     }
     for (size_t pos = 0; (want = objects_next(s->objects, &pos));) {
-        if (!want->initial)
+        if (!want->initial || objects_find(objects, want->key, want->tier))
             continue;
         populate_room(t, want);
-        if (!objects_find(objects, want->key, want->tier) && !pool.failed && !stop_signal())
+        if (!pool.failed && !stop_signal())
             populate_one(&pool, p, t, objects, want, (*generation)++, bell);
     }
     while (pool.in_flight > 0)

@@ -16,11 +16,12 @@ struct populated {
     uint64_t adopted_objects, adopted_bytes; /* found */
 };
 
-/* Objects of the survey that an earlier run left with the right size enter objects as live. */
+/* Objects of the survey that an earlier run left with the right size enter objects as live, and
+ * take room. */
 int populate_adopt(struct populated *p, const struct survey *s, struct tiers *t,
                    struct objects *objects, struct err *e);
-/* Writes the others, inflight at a time, with generations from *generation on; accounts for room of
- * all of them. -EINTR: a signal came. */
+/* Writes the others, inflight at a time, with generations from *generation on; accounts for their
+ * room. -EINTR: a signal came. */
 int populate_write(struct populated *p, const struct survey *s, struct tiers *t,
                    struct objects *objects, unsigned inflight, uint64_t *generation,
                    struct progress *progress, struct bell *bell, struct err *e);

@@ -161,7 +161,7 @@ static int replay_populate(struct replay *r, struct err *e)
         writes = r->o->max_writes;
 
     r->generation = kept ? (uint64_t)clock_wall_ns() : 1;
-    if (r->surveyed)
+    if (r->surveyed && r->o->on_absent == SCHED_ABSENT_CREATE)
         rc = populate_write(&r->populated, &r->survey, &r->tiers, r->objects, (unsigned)writes,
                             &r->generation, r->progress, r->bell, e);
     if (rc == 0 && r->surveyed && r->survey.changes[TRACE_STORAGE] && r->tiers.storage.open)

@@ -85,19 +85,23 @@ static int slab_too_small(struct err *e, const struct survey *surveyed, uint64_t
 /* Objects that may be there at once, for their blocks of slack. */
 static uint64_t slab_objects(const struct survey *surveyed)
 {
-    uint64_t peak = surveyed ? surveyed->room[TRACE_STORAGE].peak_objects : 0;
+    uint64_t peak =
+        surveyed ? surveyed->room[TRACE_STORAGE].peak_objects + surveyed->noted_objects : 0;
 
     return surveyed ? peak + peak / 8 + SLAB_SPARE_OBJECTS : 0;
 }
 
-/* What a replay can use: the peak, and what may be reserved ahead of it. */
-static uint64_t slab_useful(const struct options *o, const struct survey *surveyed)
+/* What a replay can use: the peak, what may be reserved ahead of it, and, in a slab that is not
+ * new, what may be adopted beside it. */
+static uint64_t slab_useful(const struct options *o, const struct survey *surveyed, bool is_new)
 {
     uint64_t ahead = o->inflight < SLAB_INFLIGHT_MAX ? o->inflight : SLAB_INFLIGHT_MAX;
     uint64_t peak = surveyed->room[TRACE_STORAGE].peak, more;
 
     if (__builtin_mul_overflow(ahead, surveyed->largest[TRACE_STORAGE], &more) ||
-        __builtin_add_overflow(more, peak / 8, &more) || peak > UINT64_MAX - more)
+        __builtin_add_overflow(more, peak / 8, &more) ||
+        (!is_new && __builtin_add_overflow(more, surveyed->noted_bytes, &more)) ||
+        peak > UINT64_MAX - more)
         return UINT64_MAX;
     return peak + more;
 }
@@ -114,7 +118,7 @@ static int slab_size(const struct storage *s, const struct options *o,
         return rc;
     room += allocated;
     if (surveyed)
-        want = slab_useful(o, surveyed);
+        want = slab_useful(o, surveyed, now == 0);
     if (asked && asked < want)
         want = asked;
     want = layout_slab_bytes(want, slab_objects(surveyed));

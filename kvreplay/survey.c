@@ -54,6 +54,44 @@ static void survey_enlarge(struct survey *s, const struct trace_row *t, struct o
     s->initial_bytes[t->tier] += more;
 }
 
+/* An object that an earlier run may have left. It takes no room in the plan: it need not be there.
+ */
+static int survey_note(struct survey *s, const struct trace_row *t, struct hash128 key,
+                       struct object **noted)
+{
+    struct object *o = *noted ? *noted : objects_get(s->objects, key, t->tier);
+
+    if (!o)
+        return -ENOMEM;
+    *noted = o;
+    s->noted_objects += !o->initial;
+    o->initial = 1;
+    if (t->size <= o->size)
+        return 0;
+    if (__builtin_add_overflow(s->noted_bytes, t->size - o->size, &s->noted_bytes))
+        s->noted_bytes = UINT64_MAX;
+    o->size = t->size & OBJECT_SIZE_MAX;
+    return 0;
+}
+
+/* A read: does the object come from before the first row? *have: as far as it is known. */
+static int survey_read(struct survey *s, const struct trace_row *t, struct hash128 key, bool create,
+                       struct object **have)
+{
+    struct object *o = *have;
+    bool as_it_was = o && o->initial && !o->replaced;
+
+    if (t->size == 0 || t->size > OBJECT_SIZE_MAX)
+        return 0;
+    if (!create)
+        return t->tier == TRACE_STORAGE && (!o || as_it_was) ? survey_note(s, t, key, have) : 0;
+    if (!o || (!o->planned && !o->initial))
+        return survey_add_initial(s, t, key, have);
+    if (as_it_was)
+        survey_enlarge(s, t, o);
+    return 0;
+}
+
 static int survey_row(struct survey *s, const struct survey_opts *o, const struct trace_row *row,
                       struct hash128 key, bool runs)
 {
@@ -70,12 +108,10 @@ static int survey_row(struct survey *s, const struct survey_opts *o, const struc
     s->changes[t.tier] |= t.op != TRACE_READ || row_drops(&t);
     if (t.size > s->largest[t.tier] && t.size <= OBJECT_SIZE_MAX)
         s->largest[t.tier] = t.size;
-    if (t.op == TRACE_READ && o->create && runs && t.size > 0 && t.size <= OBJECT_SIZE_MAX) {
-        if (!have || (!have->planned && !have->initial))
-            rc = survey_add_initial(s, &t, key, &have);
-        else if (have->initial && !have->replaced)
-            survey_enlarge(s, &t, have);
-    }
+    if (t.op == TRACE_READ && runs)
+        rc = survey_read(s, &t, key, o->create, &have);
+    if (have && (t.op == TRACE_DELETE || row_drops(&t)))
+        have->replaced = 1;
     if (rc == 0)
         rc = plan_row(s->objects, &s->room[t.tier], &t, key, have, false, &p);
     if (rc == 0 && p.object)

@@ -16,7 +16,8 @@
 
 struct survey {
     struct objects
-        *objects; /* entries with .initial: to be there, with .size bytes, before the first row */
+        *objects; /* entries with .initial: to be there, with .size bytes, before the first row,
+                     or, without create, to be looked for in what an earlier run left */
     struct room room[TRACE_TIERS]; /* peak and peak_objects are what the trace needs */
     uint64_t rows;                 /* in the trace, up to the limit */
     uint64_t run_rows;             /* of those, not left out by only_tier */
@@ -26,6 +27,8 @@ struct survey {
     bool changes[TRACE_TIERS];     /* some row writes or removes an object */
     uint64_t largest[TRACE_TIERS]; /* object, bytes */
     uint64_t initial_objects[TRACE_TIERS], initial_bytes[TRACE_TIERS];
+    uint64_t noted_objects, noted_bytes; /* without create: in Tier-2, if they are there; room
+                                            knows nothing of them; UINT64_MAX: more */
 };
 
 /* Which rows will run. */
@@ -35,7 +38,8 @@ struct survey_opts {
     struct gate *gate;     /* may be NULL */
     struct progress *progress;
     struct tier_map map;
-    bool create; /* objects read before they were written are to be there at the start */
+    bool create; /* objects read before they were written are to be there at the start; false: they
+                    are noted in Tier-2, for an earlier run may have left them */
     /* Times of the trace after the first row that is not at the head; INT64_MAX: no end. Rows that
      * are due later need no objects, and once as many of them as the run looks ahead were read, no
      * row behind them can run. */

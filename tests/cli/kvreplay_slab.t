@@ -36,6 +36,17 @@ exits "adopted" 0 replay --nvme "$TMP/d" --layout slab --keep --verify full --su
 like "both objects" "$(cat "$TMP/s.json")" '"adopted_objects": *2'
 exits "and again, as nothing was changed" 0 replay --nvme "$TMP/d" --layout slab --keep --summary "$TMP/s.json" "$TMP/r.csv"
 like "both objects still" "$(cat "$TMP/s.json")" '"adopted_objects": *2'
+# The slab grows by what is written beside what is adopted.
+{
+    cat "$TMP/r.csv"
+    for i in $(seq 20); do echo "0,Write,100000,Tier-2,new$i,Prefill"; done
+    echo '0,Read,100000,Tier-2,nobody,Decode'
+} >"$TMP/beside.csv"
+exits "adopted, not created, and written beside" 0 replay --nvme "$TMP/d" --layout slab --keep --verify full --on-absent skip \
+    --summary "$TMP/summary.json" "$TMP/beside.csv"
+is "nothing is created, one is absent" "$(member populated.adopted_objects) $(member populated.objects) $(member rows.ok) $(member rows.absent)" \
+    "2 0 22 1"
+exits "all is kept" 0 replay --nvme "$TMP/d" --layout slab --keep --on-absent fail "$TMP/r.csv"
 exits "without --keep" 0 replay --nvme "$TMP/d" --layout slab "$TMP/r.csv"
 not_ok "nothing is left" test -e "$TMP/d"
 

@@ -12,7 +12,7 @@ flip() {
     printf "$(printf '\\%03o' $((255 - byte)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
 
-plan 14
+plan 21
 cat >"$TMP/w.csv" <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0,Write,100000,Tier-2,the key,Prefill
@@ -27,6 +27,24 @@ exits "written and kept" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep -o /dev/null "
 big=$(find "$TMP/d" -name '*.kv' -size +20k)
 exits "adopted and read" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify full -o /dev/null --summary "$TMP/s.json" "$TMP/r.csv"
 like "both are adopted" "$(cat "$TMP/s.json")" '"adopted_objects": *2'
+# What is not to be created is still looked for in what was kept.
+exits "--on-absent fail finds both" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep --on-absent fail -o /dev/null --summary "$TMP/summary.json" "$TMP/r.csv"
+is "and creates nothing" "$(member populated.adopted_objects) $(member populated.objects)" "2 0"
+cat >"$TMP/some.csv" <<'END'
+Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+0,Read,100000,Tier-2,the key,Decode
+0,Read,5000,Tier-2,nobody,Decode
+0,Read,9000,Tier-2,other,Decode
+0,Read,5000,Tier-1,other,Decode
+0,Delete,0,Tier-2,the key,Evict
+0,Read,200000,Tier-2,the key,Decode
+END
+cp -R "$TMP/d" "$TMP/copy"
+exits "--on-absent skip" 0 "$BIN/kvreplay" --nvme "$TMP/copy" --keep --inflight 1 --on-absent skip -o "$TMP/o.csv" --summary "$TMP/summary.json" "$TMP/some.csv"
+is "adopts what has the size and was not deleted" "$(sed '1d; s/.*,//' "$TMP/o.csv" | tr '\n' ' ')" "ok absent absent absent ok absent "
+is "one object, and creates nothing" "$(member populated.adopted_objects) $(member populated.objects)" "1 0"
+exits "what was deleted is not there again" 1 "$BIN/kvreplay" --nvme "$TMP/copy" --on-absent fail -o "$TMP/o.csv" "$TMP/r.csv"
+like "and named" "$(cat "$TMP/stderr")" 'row 1 \(Tier-2 Read, key the key\): the object is not there'
 flip "$big" 50000
 exits "a flipped byte of the body passes the headers" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep -o /dev/null "$TMP/r.csv"
 exits "full verification finds it" 1 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify full -o "$TMP/o.csv" "$TMP/r.csv"

@@ -18,6 +18,7 @@
 #include "kvreplay/plan.h"
 #include "kvreplay/survey.h"
 #include "kvreplay/worker.h"
+#include "lib/hash.h"
 
 static struct trace_row row_of(uint8_t op, uint8_t phase, uint64_t size)
 {
@@ -73,42 +74,69 @@ static void rewrite_needs_the_difference(void **state)
     objects_free(o);
 }
 
-static void survey_finds_peak_and_missing(void **state)
+static void survey_of(struct survey *s, const char *rows, bool create)
 {
-    (void)state;
     char path[] = "/tmp/kvreplay-unit-XXXXXX";
     FILE *f = fdopen(mkstemp(path), "w");
-    fputs("Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n"
-          "0,Write,100,Tier-2,a,Prefill\n"
-          "0,Delete,100,Tier-2,a,Evict\n"
-          "0,Write,40,Tier-2,b,Prefill\n"
-          "0,Read,50,Tier-2,old,Decode\n" /* was there from the start: beside a, too */
-          "0,Read,70,Tier-2,old,Decode\n" /* and is 70 bytes */
-          "0,Read,70,Tier-2,old,Evict\n"  /* gone */
-          "0,Read,70,Tier-2,old,Decode\n" /* truly absent */
-          "0,Read,9,Tier-1,other,Decode\n",
-          f);
+    fputs("Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n", f);
+    fputs(rows, f);
     fclose(f);
     struct trace_reader *trace;
     struct trace_read_opts o = {.want = TRACE_CORE};
+    struct survey_opts how = {.only_tier = -1, .create = create, .until_ns = INT64_MAX};
     struct err e = {0};
-    struct survey s;
     assert_int_equal(trace_open(&trace, path, &o, &e), 0);
-    assert_int_equal(
-        survey_run(&s, trace,
-                   &(struct survey_opts){.only_tier = -1, .create = true, .until_ns = INT64_MAX},
-                   &e),
-        0);
+    assert_int_equal(survey_run(s, trace, &how, &e), 0);
+    trace_close(trace);
+    unlink(path);
+}
+
+static const char reads_of_old[] =
+    "0,Write,100,Tier-2,a,Prefill\n"
+    "0,Delete,100,Tier-2,a,Evict\n"
+    "0,Write,40,Tier-2,b,Prefill\n"
+    "0,Read,50,Tier-2,old,Decode\n" /* was there from the start: beside a, too */
+    "0,Read,70,Tier-2,old,Decode\n" /* and is 70 bytes */
+    "0,Read,70,Tier-2,old,Evict\n"  /* gone */
+    "0,Read,90,Tier-2,old,Decode\n" /* truly absent */
+    "0,Read,9,Tier-1,other,Decode\n";
+
+static void survey_finds_peak_and_missing(void **state)
+{
+    (void)state;
+    struct survey s;
+    survey_of(&s, reads_of_old, true);
     assert_int_equal(s.rows, 8);
     assert_int_equal(s.room[TRACE_STORAGE].peak, 170);
     assert_int_equal(s.room[TRACE_STORAGE].planned, 40);
     assert_int_equal(s.initial_objects[TRACE_STORAGE], 1);
     assert_int_equal(s.initial_bytes[TRACE_STORAGE], 70);
     assert_int_equal(s.initial_bytes[TRACE_CPU], 9);
+    assert_int_equal(s.noted_objects, 0);
     assert_int_equal(s.tier_rows[TRACE_GPU], 0);
     survey_release(&s);
-    trace_close(trace);
-    unlink(path);
+}
+
+static void survey_notes_what_may_have_been_kept(void **state)
+{
+    (void)state;
+    struct survey s;
+    survey_of(&s, reads_of_old, false);
+    assert_int_equal(s.room[TRACE_STORAGE].peak, 100); /* a, or b: old need not be there */
+    assert_int_equal(s.room[TRACE_STORAGE].planned, 40);
+    assert_int_equal(s.initial_objects[TRACE_STORAGE], 0);
+    assert_int_equal(s.initial_bytes[TRACE_CPU], 0);
+    assert_int_equal(s.noted_objects, 1);
+    assert_int_equal(s.noted_bytes, 70);
+    const struct object *o = objects_find(s.objects, hash_128("old", 3), TRACE_STORAGE);
+    assert_non_null(o);
+    assert_true(o->initial);
+    assert_int_equal(o->size, 70);
+    assert_null(objects_find(s.objects, hash_128("other", 5), TRACE_CPU));
+    survey_release(&s);
+    survey_of(&s, "0,Write,5,Tier-2,a,Prefill\n0,Read,5,Tier-2,a,Decode\n", false);
+    assert_int_equal(s.noted_objects, 0);
+    survey_release(&s);
 }
 
 static void failed_write_is_cleaned_and_absent(void **state)
@@ -176,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rewrite_needs_the_difference),
                                        cmocka_unit_test(survey_finds_peak_and_missing),
+                                       cmocka_unit_test(survey_notes_what_may_have_been_kept),
                                        cmocka_unit_test(failed_write_is_cleaned_and_absent),
                                        cmocka_unit_test(corrupt_move_is_gone_all_the_same)};
     return cmocka_run_group_tests(tests, NULL, NULL);
