@@ -125,10 +125,10 @@ static void put_start(FILE *out, const struct figures *f, bool svg)
 {
     char title[256], rows[CELL], elapsed[CELL];
     /* gnuplot draws what fits: the end of the path says most. */
-    snprintf(title, sizeof(title), "%.90s: %s, %s rows over %s of %s time",
-             gnuplot_name(f->files[0]), f->result ? "replay" : "trace",
-             cell_count(rows, f->totals->rows), cell_seconds(elapsed, f->elapsed_s),
-             f->result ? "replay" : "simulated");
+    snprintf(title, sizeof(title), "%.90s: %s, %s over %s of %s time", gnuplot_name(f->files[0]),
+             f->result ? "replay" : "trace",
+             cell_rows(rows, f->totals->rows - f->totals->warmup_rows),
+             cell_seconds(elapsed, f->elapsed_s), f->result ? "replay" : "simulated");
     gnuplot_begin(out, svg, 2, 2, title);
 }
 
@@ -269,6 +269,19 @@ static void put_line(FILE *out, const struct figures *f, const struct scale *c,
     fprintf(out, "e\n");
 }
 
+/* A band behind all panels over time, which the percentiles beside them leave out. */
+static void put_warmup(FILE *out, const struct figures *f, const struct scale *c)
+{
+    double until = (double)f->scan->warmup_ns / 1e9 / c->time;
+    if (until > 0)
+        fprintf(out,
+                "set object 1 rectangle from graph 0,graph 0 to first %.9g,graph 1 behind "
+                "fillcolor rgb '#eeeeee' fillstyle solid noborder\n"
+                "set label 2 'warm-up' at first 0,graph 0.03 offset 0.5,0 textcolor rgb "
+                "'#707070'\n",
+                until);
+}
+
 static void put_lines(FILE *out, const struct figures *f, const struct scale *c,
                       const struct line *lines, size_t n)
 {
@@ -344,6 +357,7 @@ void report_plot(FILE *out, const struct figures *f, bool svg)
     put_start(out, f, svg);
     double last = seconds(f->scan->series) * (double)series_count(f->scan->series);
     put_percentiles(out, f, last > 0 ? last / c.time : 1);
+    put_warmup(out, f, &c);
     put_throughput(out, f, &c);
     put_contents(out, f, &c);
     put_last(out, f, &c);

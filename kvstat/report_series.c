@@ -29,6 +29,12 @@ static bool used(const struct series *s, unsigned tier, unsigned direction)
     return false;
 }
 
+/* Some of the interval is. */
+static bool in_warmup(const struct figures *f, size_t i)
+{
+    return (double)i * seconds(f->scan->series) < (double)f->scan->warmup_ns / 1e9;
+}
+
 static double hit_rate(const struct series_slot *slot, const struct figures *f)
 {
     double lookups = (double)slot->hits + (double)slot->misses;
@@ -60,6 +66,7 @@ void report_series_interval(struct jsonout *j, const struct figures *f, size_t i
     const struct series *s = f->scan->series;
     const struct series_slot *slot = slot_at(s, i);
     jsonout_f64(j, "t_s", (double)i * seconds(s));
+    jsonout_bool(j, "warmup", in_warmup(f, i));
     jsonout_array(j, "tiers");
     for (unsigned t = 0; t < TRACE_TIERS; t++) {
         contents[t] += slot->change_bytes[t] + (i == 0 ? series_base_bytes(s, t) : 0);
@@ -136,9 +143,10 @@ static void put_row(FILE *out, const struct series *s, const struct figures *f, 
     }
     double rate = hit_rate(slot, f);
     if (isnan(rate))
-        fprintf(out, " %9s\n", "-");
+        fprintf(out, " %9s", "-");
     else
-        fprintf(out, " %7.2f %%\n", 100 * rate);
+        fprintf(out, " %7.2f %%", 100 * rate);
+    fprintf(out, "%s\n", in_warmup(f, i) ? "  warm-up" : "");
 }
 
 void report_series_text(FILE *out, const struct figures *f)

@@ -32,6 +32,11 @@ is 'add up to all reads' "$(column tiers.Tier-2.read.ops | awk '{ n += $1 } END 
 exits 'JSON' 0 "$kvstat" --json --interval 1s "$dozen"
 is 'two intervals' "$(grep -c '"t_s":' "$TMP/stdout")" 2
 like 'beside the report' "$(cat "$TMP/stdout")" '"elapsed_s": 1\.153'
+exits 'a warm-up' 0 "$kvstat" --csv --warmup 600ms --interval 500ms "$dozen"
+is 'is in the series' "$(row t_s)" '0 0.5 1 '
+is 'and marked' "$(row warmup)" 'true true false '
+exits 'in the text' 0 "$kvstat" --warmup 500ms --interval 500ms "$dozen"
+is 'too' "$(grep -c '^ .* warm-up$' "$TMP/stdout")" 1
 exits 'text' 0 "$kvstat" --interval 1s "$dozen"
 like 'a line each' "$(cat "$TMP/stdout")" '^ +1 s .* 20\.0 ms +100\.00 %$'
 is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/stdout")" ''

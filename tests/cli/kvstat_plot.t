@@ -31,6 +31,9 @@ printf 'Round,Bandwidth_GiB_s\n1,1\n' >"$TMP/few.csv"
 exits 'rounds that lack columns' 2 "$kvstat" --plot "$TMP/few.svg" "$TMP/few.csv"
 like 'are refused' "$(cat "$TMP/stderr")" '^kvstat: .*few\.csv: holds nothing to draw$'
 exits 'rounds with an option that means nothing' 2 "$kvstat" --skip-bad-rows --plot "$TMP/few.svg" "$TMP/few.csv"
+exits 'a warm-up' 0 "$kvstat" --warmup 300ms --plot "$TMP/w.svg" "$dozen"
+is 'is a band in the three panels over time' "$(grep -c '>warm-up<' "$TMP/w.svg")" 3
+is 'and in none without' "$(grep -c 'warm-up' "$TMP/a.svg")" 0
 exits 'intervals of its own' 0 "$kvstat" --csv --interval 500ms --plot "$TMP/b.svg" "$dozen"
 is 'which are reported' "$(wc -l <"$TMP/stdout")" 4
 not_ok 'make another picture' cmp -s "$TMP/a.svg" "$TMP/b.svg"
