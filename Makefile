@@ -57,6 +57,12 @@ CPPFLAGS += -D_GNU_SOURCE -DKVTRACE_VERSION='"$(VERSION)"' -I. $(shell pkg-confi
 BASEFLAGS := -std=c17 -pthread -ffp-contract=off -fno-strict-aliasing $(WARN)
 LDLIBS   += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lcsv -lm
 
+# Vector code is compiled for its instruction set and chosen at run time.
+ISA_AVX2   := -mavx2
+ISA_AVX512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl
+# Fetching a line to write it; where a processor does not know it, it does nothing.
+ISA_FETCH  := -mprfchw
+
 # CUDA is optional: headers and the static runtime; no driver is needed to build or to start.
 CUDA_HOME ?= /usr/local/cuda
 CUDART    := $(firstword $(wildcard $(addprefix $(CUDA_HOME)/,lib64/libcudart_static.a \
@@ -102,7 +108,8 @@ ifneq ($(PKG_OK),yes)
 endif
 	@echo "optional parts: CUDA: $(CUDA)$(if $(CUDART), ($(CUDA_HOME)))"
 	@echo "optional parts: spreadsheets (libxlsxwriter): $(XLSX)"
-FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(GPU_FLAGS) $(XLSX_FLAGS)
+FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(ISA_AVX2) $(ISA_AVX512) $(ISA_FETCH) $(GPU_FLAGS) \
+             $(XLSX_FLAGS)
 $(shell mkdir -p $(BUILD) && { printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $(BUILD)/flags || \
         printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $(BUILD)/flags; })
 
@@ -129,11 +136,10 @@ $(BUILD)/opt_owners.c: Makefile $(foreach p,$(PROGRAMS),$(wildcard $(p)/option*.
 $(BUILD)/opt_owners.o: $(BUILD)/opt_owners.c $(BUILD)/flags
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
-# Vector code is compiled for its instruction set and chosen at run time.
-$(BUILD)/lib/data_avx2.o:   ISA := -mavx2
-$(BUILD)/lib/data_avx512.o: ISA := -mavx512f -mavx512bw -mavx512dq -mavx512vl
-# Fetching a line to write it; where a processor does not know it, it does nothing.
-$(BUILD)/kvreplay/reader.o $(BUILD)/kvreplay/intake.o: ISA := -mprfchw
+# Of single files.
+$(BUILD)/lib/data_avx2.o:   ISA := $(ISA_AVX2)
+$(BUILD)/lib/data_avx512.o: ISA := $(ISA_AVX512)
+$(BUILD)/kvreplay/reader.o $(BUILD)/kvreplay/intake.o: ISA := $(ISA_FETCH)
 $(BUILD)/lib/tier_gpu.o $(BUILD)/tests/unit/test_tier_gpu.o: ISA := $(GPU_FLAGS)
 $(BUILD)/kvstat/xlsx.o: ISA := $(XLSX_FLAGS)
 $(BUILD)/bin/kvstat $(BUILD)/tests/unit/test_kvstat_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)

@@ -48,6 +48,14 @@ chmod +x "$TMP/bin/pkg-config"
 is 'spreadsheets take one library' "$(PATH=$TMP/bin:$PATH make -pn BUILD="$TMP/xlsx" XLSX=yes clean 2>/dev/null |
     sed -n 's/^XLSX_LIBS := //p')" '-lxlsxwriter'
 
+# Objects are made anew when any flag changes, those of single files too.
+flags() { make -n BUILD="$TMP/flags" "$@" clean >"$TMP/log" 2>&1 && cksum <"$TMP/flags/flags"; }
+before=$(flags)
+is 'the same flags' "$(flags)" "$before"
+for name in ISA_AVX2 ISA_AVX512 ISA_FETCH; do
+    isnt "$name changed" "$(flags $name=-g)" "$before"
+done
+
 if command -v apt-get >/dev/null || command -v dnf >/dev/null || command -v pacman >/dev/null; then
     exits 'install-deps.sh lists the packages' 0 ./install-deps.sh --list
     cp "$TMP/stdout" "$TMP/base"
