@@ -8,6 +8,7 @@ kvprecond=$BIN/kvprecond
 
 [ "$(id -u)" -eq 0 ] || skip_all 'not root'
 command -v losetup >/dev/null || skip_all 'no losetup'
+[ -d /sys/dev/block ] || skip_all 'no /sys, which tells what a device is used for'
 
 # 20 MiB and 3 sectors: the odd end is no whole block of 4 KiB.
 truncate -s $((20 * 1024 * 1024 + 1536)) "$TMP/image"
