@@ -6,7 +6,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-plan 14
+plan 15
 # 30 requests, three every 30 ms; 4 workers; a device that does one write after another, 10 ms each; 40 to 80 ms of generation.
 # In the trace each had queued 7 ms before its first row.
 awk 'BEGIN {
@@ -31,16 +31,25 @@ awk 'BEGIN {
     }
     print "mean", queue / 30 * 1000, whole / 30 * 1000
 }' >"$TMP/paper"
-# Greatest distance in us between the paper and the replay.
+# Greatest distance in us between the paper and the replay, but for Due.
 worst() {
     awk 'NR == FNR { if ($1 != "mean") { arrival[$1] = $2; admitted[$1] = $3; end[$1] = $4 } next }
     function far(a, b) { d = a > b ? a - b : b - a; if (d > worst) worst = d }
     { split($0, c, ",") }
-    c[2] == "Write" { far(c[10], arrival[c[7]]); far(c[12], admitted[c[7]]); n++ }
+    c[2] == "Write" { far(c[12], admitted[c[7]]); n++ }
     c[2] == "Generate" { far(c[12] + c[13] / 1e6, end[c[7]]); n++ }
     END { printf "%d", n == 60 ? worst * 1e6 : 99999999 }' "$TMP/paper" "$1"
 }
-# Within 1 ms on an idle machine. On a busy one lateness adds up from request to request: the best of some tries counts.
+# By how many us it was late in all, as its own rows tell: rows after they could start, the device and generation longer
+# than their time. Each may delay all that comes after it, so no more than their sum can be off.
+late() {
+    sed 1d "$1" | sort -t , -k 12,12n | awk -F, '
+    { ready = $10 > $11 ? $10 + 0 : $11 + 0; end = $12 + $13 / 1e6; sum += $12 - ready }
+    $2 == "Write" { device = ($12 > device ? $12 + 0 : device) + 0.01; if (end > device) { sum += end - device; device = end } }
+    $2 == "Generate" { sum += end - $12 - $9 / 1e6 }
+    END { printf "%d", sum * 1e6 }'
+}
+# Within 1 ms on an idle machine. On a busy one the best of some tries counts.
 best=99999999
 for _ in 1 2 3 4 5 6; do
     "$BIN/kvreplay" --timing served --workers 4 --tier-engine 1=sim:lat=10ms --lateness-budget 1s \
@@ -52,16 +61,20 @@ for _ in 1 2 3 4 5 6; do
     fi
     [ "$best" -gt 1000 ] || break
 done
-ok "arrivals, admissions and ends as on paper ($best us off at most)" test "$best" -le 20000
+late=$(late "$TMP/r.csv")
+ok "admissions and ends as on paper ($best us off at most, late by $late us in all)" test "$best" -le $((2000 + late))
+is "arrivals exactly" "$(awk -F, 'NR == FNR { split($0, p, " "); arrival[p[1]] = p[2]; next }
+    $2 == "Write" && ($10 - arrival[$7]) ^ 2 > 1e-12 { print $7, $10 }' "$TMP/paper" "$TMP/r.csv")" ""
 is "admitted in the order of the trace" \
     "$(awk -F, '$2 == "Write" { print $12, $7 }' "$TMP/r.csv" | sort -n | awk '{ print $2 }')" "$(seq 0 29)"
 "$BIN/kvstat" --json -o "$TMP/k.json" "$TMP/r.csv" 2>/dev/null
-is "kvstat: mean queue wait and end to end as on paper, within 30 ms" "$(python3 -c '
+is "kvstat: mean queue wait and end to end as on paper, within 30 ms and what it was late" "$(python3 -c '
 import json, sys
 r = json.load(open(sys.argv[1]))["requests"]
+far = 30 + int(sys.argv[3]) / 1000
 queue, whole = [float(x) for x in open(sys.argv[2]).read().split("mean ")[1].split()]
-print(r["count"], abs(r["queue_ms"]["mean"] - queue) < 30, abs(r["end_to_end_ms"]["mean"] - whole) < 30,
-      r["queue_ms"]["min"] < 5)' "$TMP/k.json" "$TMP/paper")" "30 True True True"
+print(r["count"], abs(r["queue_ms"]["mean"] - queue) < far, abs(r["end_to_end_ms"]["mean"] - whole) < far,
+      r["queue_ms"]["min"] < 5)' "$TMP/k.json" "$TMP/paper" "$late")" "30 True True True"
 like "the summary counts them" "$(cat "$TMP/stderr")" "^30 requests were let in to 4 workers; queue wait"
 is "as JSON too" "$(python3 -c '
 import json, sys
