@@ -1,6 +1,6 @@
-/* Last stage of a replay: from finished rows to the trace writer. Rows of the head (prepop, ingest)
- * end before the replay's zero is known, and there may be any number of them: they go through a
- * scratch file, not memory. */
+/* Last stage of a replay: from finished rows to the trace writer, in the order in which the
+ * scheduler learned that they were. Rows of the head (prepop, ingest) end before the replay's zero
+ * is known, and there may be any number of them: they go through a scratch file, not memory. */
 #include "kvreplay/results.h"
 
 #include <errno.h>

@@ -136,6 +136,23 @@ wait $pid
 is "SIGINT: status 130" $? 130
 ok "SIGINT: the file is whole" zstd -qt "$TMP/int.csv.zst"
 
+# SIGKILL: what was written is there, and is read up to where it ends.
+for name in cut.csv cut.csv.zst; do
+    "$BIN/kvgen" --num-users 1000 --duration 100h --generation-mode none --format mlperf -o "$TMP/$name" 2>/dev/null &
+    pid=$!
+    for _ in $(seq 1000); do
+        [ "$(stat -c %s "$TMP/$name" 2>/dev/null || echo 0)" -gt 500000 ] && break
+        sleep 0.02
+    done
+    kill -KILL $pid
+    wait $pid 2>/dev/null
+    "$BIN/kvstat" --json --skip-bad-rows "$TMP/$name" >"$TMP/read.json" 2>"$TMP/stderr"
+    rows=$(sed -n 's/.*"rows": *\([0-9]*\).*/\1/p' "$TMP/read.json" | head -n 1)
+    ok "SIGKILL: mlperf's $name is read (${rows:-0} rows)" test "${rows:-0}" -gt 5000
+    rm -f "$TMP/$name"
+done
+like "SIGKILL: that it is cut is said" "$(cat "$TMP/stderr")" 'cut\.csv\.zst: .*cut'
+
 # The same while standard input is silent: what was served so far is written.
 mkfifo "$TMP/pipe"
 for how in "INT 130" "TERM 143"; do
