@@ -25,6 +25,9 @@ die() {
     exit "$status"
 }
 
+# counted N NOUN: "1 user", "2 users".
+counted() { if [ "$1" = 1 ]; then echo "1 $2"; else echo "$1 $2s"; fi; }
+
 # usage FILE: prints the comment at the head of a script.
 usage() { sed -n '2,/^[^#]/s/^#\{1,2\} \{0,1\}//p' "$1"; }
 

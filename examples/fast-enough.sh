@@ -44,5 +44,5 @@ if [ "$answers" = - ]; then answers=0; fi
 echo
 echo "Answers in $seconds s: $answers by this drive, $ideal by one that takes no time"
 if [ "$mode" != none ] && [ "$((answers * 10))" -lt "$((ideal * 9))" ]; then verdict=FAIL; fi
-echo "$verdict: $users users of $model on $target"
+echo "$verdict: $(counted "$users" user) of $model on $target"
 [ "$verdict" = PASS ]

@@ -84,4 +84,4 @@ for name in $(echo "$names" | tr , ' '); do
     if [ "$trials" -gt 1 ]; then kvstat $files >"$out/$name.trials.txt"; fi
 done
 cat "$table"
-echo "mean of $trials trials each; not an official MLPerf result"
+echo "mean of $(counted "$trials" trial) each; not an official MLPerf result"

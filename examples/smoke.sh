@@ -83,12 +83,12 @@ for name in $(echo "$names" | tr , ' '); do
         ;;
     autoscale-qos) # the most users whose reads stay within 100 ms
         n=$(autoscale "$name" qos --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage")
-        sees "$name" "$n users with the 95th percentile of reads within its limit" "${n:-0}" -gt 0
+        sees "$name" "$(counted "$n" user) with the 95th percentile of reads within its limit" "${n:-0}" -gt 0
         ;;
     autoscale-capacity) # the users at which throughput rises no more
         n=$(autoscale "$name" capacity --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage" \
             --generation-mode none)
-        sees "$name" "throughput has its peak at $n users" "${n:-0}" -gt 0
+        sees "$name" "throughput has its peak at $(counted "$n" user)" "${n:-0}" -gt 0
         ;;
     saturation-8b | saturation-70b) # more users than the drive can serve: a queue must grow
         if [ "$name" = saturation-8b ]; then m=$small; else m=$large; fi
@@ -96,7 +96,7 @@ for name in $(echo "$names" | tr , ' '); do
             --storage-capacity-gb "$storage" --generation-mode none
         issued=$(figure "$out/$name.kvgen.json" issued)
         begun=$(kvstat --csv "$out/$name.result.csv.zst" | pick requests.count | sed 's/^-$/0/')
-        sees "$name" "$issued requests asked for, $begun begun in $seconds s" \
+        sees "$name" "$(counted "$issued" request) asked for, $begun begun in $seconds s" \
             "$(bad "$name")" -eq 0 -a "$begun" -gt 0 -a "$begun" -lt "$issued"
         ;;
     rag) # documents are ingested before, and their chunks are read

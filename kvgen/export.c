@@ -216,7 +216,7 @@ bool export_remark(const struct export *x, size_t i, char *buf, size_t n, bool *
             snprintf(buf, n, "%s: %s", x->ops->name, rule_of(x, r)->what);
         else
             snprintf(buf, n, "%s: %s row%s (first: %llu) %s", x->ops->name,
-                     units_format_count(rows, sizeof rows, note->rows), note->rows == 1 ? "" : "s",
+                     units_format_count(rows, sizeof rows, note->rows), units_plural(note->rows),
                      (unsigned long long)note->first, rule_of(x, r)->what);
         return true;
     }

@@ -70,9 +70,9 @@ static void print_tier(FILE *f, const struct summary *s, int tier)
             count(rows->deleted).s, bytes(rows->peak_bytes).s,
             t.capacity == HIERARCHY_UNLIMITED ? "-" : bytes(t.capacity).s);
     if (rows->oversized > 0)
-        fprintf(f, "           %s objects were larger than all of %s; most over its capacity: %s\n",
-                count(rows->oversized).s, trace_tier_text((enum trace_tier)tier),
-                bytes(rows->peak_bytes - t.capacity).s);
+        fprintf(f, "           %s object%s larger than all of %s; most over its capacity: %s\n",
+                count(rows->oversized).s, rows->oversized == 1 ? " was" : "s were",
+                trace_tier_text((enum trace_tier)tier), bytes(rows->peak_bytes - t.capacity).s);
 }
 
 static void print_hits(FILE *f, const struct sim_stats *st)
@@ -135,13 +135,14 @@ void summary_print(FILE *f, const struct summary *s)
     if (s->hierarchy != NULL)
         hierarchy_dropped(s->hierarchy, &dropped, &dropped_bytes);
     if (dropped > 0)
-        fprintf(f, "dropped    %s objects (%s) that no tier could hold\n", count(dropped).s,
-                bytes(dropped_bytes).s);
+        fprintf(f, "dropped    %s object%s (%s) that no tier could hold\n", count(dropped).s,
+                units_plural(dropped), bytes(dropped_bytes).s);
     print_hits(f, s->stats);
     print_curve(f, s);
     print_latencies(f, s->stats);
     fprintf(f, "time       %s simulated in %s\n", duration(s->stats->now_ns).s,
             duration(s->wall_ns).s);
     if (s->trace->digest[0] != '\0')
-        fprintf(f, "trace      %s rows, digest %s\n", count(s->trace->rows).s, s->trace->digest);
+        fprintf(f, "trace      %s row%s, digest %s\n", count(s->trace->rows).s,
+                units_plural(s->trace->rows), s->trace->digest);
 }

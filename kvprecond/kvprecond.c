@@ -210,8 +210,8 @@ static int not_steady(const struct run *r, struct err *e)
     if (!r->o.until_steady || r->report.fill.stopped || rounds_steady(rounds))
         return 0;
     return err_set(e, EAGAIN, ERR_FAILED, r->o.path,
-                   "steady state was not reached in %u rounds (by %s)", rounds->count,
-                   rounds_track_name(rounds->track));
+                   "steady state was not reached in %u round%s (by %s)", rounds->count,
+                   units_plural(rounds->count), rounds_track_name(rounds->track));
 }
 
 static int fill(struct run *r, struct err *e)

@@ -125,7 +125,8 @@ static void text_verdict(const struct report *r, FILE *out)
             last->range_share * 100, STEADY_RANGE_MAX * 100, last->slope_share * 100,
             STEADY_SLOPE_MAX * 100);
     else
-        fprintf(out, "  steady      no: %u rounds of %d\n", all->count, STEADY_WINDOW);
+        fprintf(out, "  steady      no: %u round%s of %d\n", all->count, units_plural(all->count),
+                STEADY_WINDOW);
     if (!r->fill.complete || !r->why_short)
         return;
     fprintf(out, "              ended by %s\n", r->why_short);

@@ -118,12 +118,12 @@ static void autoscale_say(const struct autoscale *a, const struct step *s)
     if (s->f.read_p95_ns != TRACE_NONE)
         units_format_duration(p95, sizeof(p95), (double)s->f.read_p95_ns);
     autoscale_unit(a, throughput, sizeof(throughput), autoscale_throughput(a, &s->f));
-    fprintf(stderr, "kvreplay: step %u: %" PRIu64 " users: %s, storage read P95 %s", a->steps,
-            s->users, throughput, p95);
+    fprintf(stderr, "kvreplay: step %u: %" PRIu64 " user%s: %s, storage read P95 %s", a->steps,
+            s->users, units_plural(s->users), throughput, p95);
     if (!isnan(s->saturation))
         fprintf(stderr, ", saturation %.2f", s->saturation);
     if (s->f.failed)
-        fprintf(stderr, ", %" PRIu64 " rows failed", s->f.failed);
+        fprintf(stderr, ", %" PRIu64 " row%s failed", s->f.failed, units_plural(s->f.failed));
     fprintf(stderr, "; %s: %s\n", s->action, s->reason);
 }
 
@@ -159,7 +159,7 @@ static void autoscale_result(const struct autoscale *a)
 
     fprintf(stderr, "kvreplay: %s", autoscale_reason(a, reason, sizeof(reason)));
     if (found)
-        fprintf(stderr, ": %" PRIu64 " users, %s", found->users,
+        fprintf(stderr, ": %" PRIu64 " user%s, %s", found->users, units_plural(found->users),
                 autoscale_unit(a, throughput, sizeof(throughput), found->throughput));
     fputc('\n', stderr);
 }
@@ -238,11 +238,13 @@ static int autoscale_failed(struct autoscale *a, uint64_t users, int rc, struct 
         each_stop(&a->each, true);
     if (a->each.failed && !stop_signal())
         return err_set(e, -EINVAL, ERR_INPUT, "--each",
-                       "the command for %" PRIu64 " users ended with status %d", users,
+                       "the command for %" PRIu64 " user%s ended with status %d", users,
+                       units_plural(users),
                        a->each.status >> 8 ? a->each.status >> 8 : 128 + (a->each.status & 127));
     if (rc == 0 || strncmp(was.where, a->each.path, path) != 0)
         return rc;
-    snprintf(where, sizeof(where), "--each (%" PRIu64 " users)%.100s", users, was.where + path);
+    snprintf(where, sizeof(where), "--each (%" PRIu64 " user%s)%.100s", users, units_plural(users),
+             was.where + path);
     return err_set(e, rc, was.class, where, "%s", was.what);
 }
 
@@ -279,12 +281,13 @@ static int autoscale_check(const struct autoscale *a, uint64_t users,
 
     if (f->stopped)
         return err_set(e, -EIO, ERR_FAILED, "--autoscale",
-                       "the step of %" PRIu64 " users was stopped by a row", users);
+                       "the step of %" PRIu64 " user%s was stopped by a row", users,
+                       units_plural(users));
     if (f->seconds < want / 2)
         return err_set(e, -EINVAL, ERR_INPUT, "--each",
-                       "the trace of %" PRIu64 " users ended too early: a step needs %g s of it "
+                       "the trace of %" PRIu64 " user%s ended too early: a step needs %g s of it "
                        "(--step-warmup and --step-duration)",
-                       users, (want + settle) * a->o->speed);
+                       users, units_plural(users), (want + settle) * a->o->speed);
     return 0;
 }
 

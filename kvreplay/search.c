@@ -3,6 +3,8 @@
  * bracket until its ends are within 5 %. */
 #include "kvreplay/search.h"
 
+#include "lib/units.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -118,8 +120,8 @@ static void search_refine(struct search *s)
 
     s->phase = SEARCH_REFINE;
     search_decide(s, "refine", search_between(below, knee),
-                  "the peak is reached with %llu users, not with %llu", (unsigned long long)knee,
-                  (unsigned long long)below);
+                  "the peak is reached with %llu user%s, not with %llu", (unsigned long long)knee,
+                  units_plural(knee), (unsigned long long)below);
 }
 
 static void search_rose(struct search *s, const struct search_point *p, double before, uint64_t up)

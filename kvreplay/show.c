@@ -56,9 +56,10 @@ void show_line(struct show *s, struct stats *st, size_t in_flight, size_t waitin
         snprintf(left_s, sizeof(left_s), "%.1f", (double)elapsed / 1e9 * (1 - share) / share);
     progress_time_left(left, share, elapsed);
     snprintf(text, sizeof(text),
-             "%s rows, %.2f GiB, %.2f GiB/s now, P99 %s now, queue %zu/%zu%s%s%s",
-             units_format_count(rows, sizeof(rows), st->rows), (double)bytes / gib, per_s / gib,
-             p99, in_flight, waiting, left[0] ? ", " : "", left, left[0] ? " left" : "");
+             "%s row%s, %.2f GiB, %.2f GiB/s now, P99 %s now, queue %zu/%zu%s%s%s",
+             units_format_count(rows, sizeof(rows), st->rows), units_plural(st->rows),
+             (double)bytes / gib, per_s / gib, p99, in_flight, waiting, left[0] ? ", " : "", left,
+             left[0] ? " left" : "");
     snprintf(
         json, sizeof(json),
         "{\"rows\": %llu, \"gib\": %.6f, \"gib_per_s_now\": %.6f, \"p99_now_us\": %s, "

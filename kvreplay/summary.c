@@ -129,11 +129,15 @@ void summary_judge(struct summary *s)
                     units_format_duration(late, sizeof(late), (double)p99),
                     units_format_duration(budget, sizeof(budget), (double)s->lateness_budget_ns));
     if (st->corrupt)
-        summary_why(s, "%llu corrupt rows", (unsigned long long)st->corrupt);
+        summary_why(s, "%llu corrupt row%s", (unsigned long long)st->corrupt,
+                    units_plural(st->corrupt));
     if (st->failed)
-        summary_why(s, "%llu failed rows", (unsigned long long)st->failed);
+        summary_why(s, "%llu failed row%s", (unsigned long long)st->failed,
+                    units_plural(st->failed));
     if (st->reads_before_write)
-        summary_why(s, "%llu reads before their write", (unsigned long long)st->reads_before_write);
+        summary_why(s, "%llu read%s before %s write", (unsigned long long)st->reads_before_write,
+                    units_plural(st->reads_before_write),
+                    st->reads_before_write == 1 ? "its" : "their");
     if (s->interrupted)
         summary_why(s, "the run was stopped before the end of the trace");
     judge_lag(s);

@@ -71,33 +71,34 @@ static void text_rows(FILE *out, const struct summary *s)
     char rows[32], took[32], bytes[32];
     double per_s = summary_rows_per_s(s);
 
-    fprintf(out, "%s rows in %s (%.0f rows/s): %llu ok, %llu absent, %llu corrupt, %llu failed",
-            units_format_count(rows, sizeof(rows), st->rows),
+    fprintf(out, "%s row%s in %s (%.0f rows/s): %llu ok, %llu absent, %llu corrupt, %llu failed",
+            units_format_count(rows, sizeof(rows), st->rows), units_plural(st->rows),
             units_format_duration(took, sizeof(took), (double)s->elapsed_ns),
             per_s >= 0 ? per_s : 0.0, (unsigned long long)st->ok, (unsigned long long)st->absent,
             (unsigned long long)st->corrupt, (unsigned long long)st->failed);
     if (s->skipped)
         fprintf(out, ", %llu left out", (unsigned long long)s->skipped);
     if (s->bad_rows)
-        fprintf(out, ", %llu bad rows skipped", (unsigned long long)s->bad_rows);
+        fprintf(out, ", %llu bad row%s skipped", (unsigned long long)s->bad_rows,
+                units_plural(s->bad_rows));
     fprintf(out, "; reads before their write: %llu%s\n", (unsigned long long)st->reads_before_write,
             s->by_duration ? "; ended by --duration" : "");
     if (st->head_rows)
-        fprintf(out, "before the clock: %llu rows of prepop and ingest, %s\n",
-                (unsigned long long)st->head_rows,
+        fprintf(out, "before the clock: %llu row%s of prepop and ingest, %s\n",
+                (unsigned long long)st->head_rows, units_plural(st->head_rows),
                 units_format_bytes(bytes, sizeof(bytes), (double)st->head_bytes));
     if (s->warmup_ns)
-        fprintf(out, "left out of what follows: %llu rows that started in the first %s\n",
-                (unsigned long long)st->warmup_rows,
+        fprintf(out, "left out of what follows: %llu row%s that started in the first %s\n",
+                (unsigned long long)st->warmup_rows, units_plural(st->warmup_rows),
                 units_format_duration(took, sizeof(took), (double)s->warmup_ns));
     if (s->populated.objects + s->populated.adopted_objects)
-        fprintf(out, "populated: %llu objects written, %s; %llu adopted from an earlier run\n",
-                (unsigned long long)s->populated.objects,
+        fprintf(out, "populated: %llu object%s written, %s; %llu adopted from an earlier run\n",
+                (unsigned long long)s->populated.objects, units_plural(s->populated.objects),
                 units_format_bytes(bytes, sizeof(bytes), (double)s->populated.bytes),
                 (unsigned long long)s->populated.adopted_objects);
     if (st->created_objects)
-        fprintf(out, "created during the run: %llu objects, %s (the trace came from a pipe)\n",
-                (unsigned long long)st->created_objects,
+        fprintf(out, "created during the run: %llu object%s, %s (the trace came from a pipe)\n",
+                (unsigned long long)st->created_objects, units_plural(st->created_objects),
                 units_format_bytes(bytes, sizeof(bytes), (double)st->created_bytes));
     if (st->unverified_reads)
         fprintf(out, "reads not verified: %llu\n", (unsigned long long)st->unverified_reads);
@@ -148,8 +149,9 @@ static void text_served(FILE *out, const struct summary *s)
 
     if (!s->workers)
         return;
-    fprintf(out, "%llu requests were let in to %llu workers", (unsigned long long)hist_count(queue),
-            (unsigned long long)s->workers);
+    fprintf(out, "%llu request%s let in to %llu worker%s", (unsigned long long)hist_count(queue),
+            hist_count(queue) == 1 ? " was" : "s were", (unsigned long long)s->workers,
+            units_plural(s->workers));
     if (hist_count(queue))
         fprintf(out, "; queue wait P50 %s, P95 %s, max %s", text_time(a, queue, 500000),
                 text_time(b, queue, 950000), text_time(c, queue, 1000000));

@@ -14,6 +14,7 @@
 #include "kvstat/report.h"
 #include "kvstat/reuse.h"
 #include "lib/conf.h"
+#include "lib/units.h"
 
 int answer_complain(const struct err *e)
 {
@@ -145,8 +146,9 @@ static int add_report(struct answer *a, const struct scan *scan, const char *con
 static void tell_bad_rows(const struct scan *s)
 {
     if (s->bad_rows > 0)
-        fprintf(stderr, "kvstat: %llu bad rows skipped, the first: %s\n",
-                (unsigned long long)s->bad_rows, s->first_bad ? s->first_bad : "");
+        fprintf(stderr, "kvstat: %llu bad row%s skipped, the first: %s\n",
+                (unsigned long long)s->bad_rows, units_plural(s->bad_rows),
+                s->first_bad ? s->first_bad : "");
 }
 
 /* Of a stream the summary comes after the rows, when they have been counted. */

@@ -18,7 +18,7 @@ const char *cell_rows(char *buf, uint64_t count)
 {
     char number[32];
     snprintf(buf, CELL, "%s row%s", units_format_count(number, sizeof(number), count),
-             count == 1 ? "" : "s");
+             units_plural(count));
     return buf;
 }
 

@@ -6,6 +6,7 @@
 #include "kvstat/gnuplot.h"
 #include "kvstat/report.h"
 #include "kvstat/report_cells.h"
+#include "lib/units.h"
 
 #define MIB 1048576.0
 
@@ -159,7 +160,7 @@ bool report_rounds_plot(FILE *out, const struct columns *c, bool svg)
         !has_values(c, latency[0].column) || !has_values(c, latency[1].column))
         return false;
     snprintf(title, sizeof(title), "%.90s: %zu round%s of %.3g s, %s",
-             gnuplot_name(columns_file(c)), n, n == 1 ? "" : "s", columns_at(c, 0, "Seconds"),
+             gnuplot_name(columns_file(c)), n, units_plural(n), columns_at(c, 0, "Seconds"),
              columns_at(c, n - 1, "Steady") == 1 ? "steady" : "not steady");
     gnuplot_begin(out, svg, 3, 1, title);
     fprintf(out,

@@ -8,6 +8,7 @@
 #include "kvstat/report.h"
 #include "kvstat/report_cells.h"
 #include "kvstat/stats.h"
+#include "lib/units.h"
 
 #define NAME_WIDTH    26
 #define CHANGED_WIDTH 46
@@ -106,7 +107,7 @@ static void put_trial_figures(FILE *out, const struct runs *r, bool of_group)
 
 void report_trials_text(FILE *out, const struct runs *r)
 {
-    fprintf(out, "%zu trials\n", runs_count(r));
+    fprintf(out, "%zu trial%s\n", runs_count(r), units_plural(runs_count(r)));
     put_runs(out, r);
     put_trial_figures(out, r, false);
     put_trial_figures(out, r, true);
@@ -151,9 +152,9 @@ static void put_conclusion(FILE *out, const struct compare *c)
     for (size_t i = 0; i < c->count; i++)
         changed += c->figure[i].changed;
     fprintf(out,
-            "\n%zu of %zu figures that could be tested changed by more than the noise (99 %%, "
+            "\n%zu of %zu figure%s that could be tested changed by more than the noise (99 %%, "
             "corrected for their number).\n",
-            changed, c->tested);
+            changed, c->tested, units_plural(c->tested));
     if (c->base_runs == 1 && c->new_runs == 1)
         fprintf(
             out,

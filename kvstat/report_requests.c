@@ -3,6 +3,7 @@
 #include "kvstat/report.h"
 #include "kvstat/report_cells.h"
 #include "kvstat/report_times.h"
+#include "lib/units.h"
 
 static void put_sla_columns(FILE *out, const struct figures *f, unsigned q)
 {
@@ -83,13 +84,14 @@ void report_requests_text(FILE *out, const struct figures *f)
     if (whole && hist_max(whole) > 0)
         put_times(out, t->metric);
     else if (t->failed < t->count)
-        fprintf(out, "  %s requests, none of which takes any time here\n", cell_count(a, t->count));
+        fprintf(out, "  %s request%s, none of which takes any time here\n", cell_count(a, t->count),
+                units_plural(t->count));
     if ((whole && hist_max(whole) > 0) || t->failed > 0)
         put_qos(out, f);
     if (t->failed > 0)
-        fprintf(out, "  %s of %s requests FAILED: in no time above, and within no target.\n",
-                cell_count(a, t->failed), cell_count(b, t->count));
+        fprintf(out, "  %s of %s request%s FAILED: in no time above, and within no target.\n",
+                cell_count(a, t->failed), cell_count(b, t->count), units_plural(t->count));
     if (t->cut > 0)
-        fprintf(out, "  %s requests had rows too far apart and are counted in parts.\n",
-                cell_count(a, t->cut));
+        fprintf(out, "  %s request%s rows too far apart, counted in parts.\n",
+                cell_count(a, t->cut), t->cut == 1 ? " has" : "s have");
 }

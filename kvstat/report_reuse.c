@@ -2,6 +2,7 @@
 #include "kvstat/report.h"
 #include "kvstat/report_cells.h"
 #include "kvstat/reuse.h"
+#include "lib/units.h"
 
 static const char *cell_ns(char *buf, double ns)
 {
@@ -24,9 +25,9 @@ void report_reuse_text(FILE *out, const struct reuse *r)
     char a[CELL], b[CELL], c[CELL], d[CELL];
     fprintf(out, "\nReuse - what lies between two uses of an object: an LRU cache of so many bytes "
                  "has it\n");
-    fprintf(out, "  %s of %s uses are of objects used before; %s objects of %s in all\n",
-            cell_count(a, r->reuses), cell_count(b, r->uses), cell_count(c, r->keys),
-            cell_bytes(d, (double)r->bytes));
+    fprintf(out, "  %s of %s use%s are of objects used before; %s object%s of %s in all\n",
+            cell_count(a, r->reuses), cell_count(b, r->uses), units_plural(r->uses),
+            cell_count(c, r->keys), units_plural(r->keys), cell_bytes(d, (double)r->bytes));
     if (r->reuses == 0)
         return;
     fprintf(out, "  %-8s %10s %10s", "distance", "mean", "min");

@@ -6,6 +6,7 @@
 #include "kvstat/reference.h"
 #include "kvstat/report.h"
 #include "kvstat/report_cells.h"
+#include "lib/units.h"
 
 #define NAME_WIDTH 24
 
@@ -132,7 +133,7 @@ void report_table_text(FILE *out, const struct runs *r)
     snprintf(where, sizeof(where), "%.*s", (int)(folder < 400 ? folder : 400),
              runs_text_of(r, 0, "run"));
     err_make_harmless(where);
-    fprintf(out, "%zu run%s%s%s\n\n%-*s %-9s", runs_count(r), runs_count(r) == 1 ? "" : "s",
+    fprintf(out, "%zu run%s%s%s\n\n%-*s %-9s", runs_count(r), units_plural(runs_count(r)),
             folder ? " in " : "", where, NAME_WIDTH, "", "");
     for (size_t i = 0; i < COLUMNS; i++)
         if (shown[i])

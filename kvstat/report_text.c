@@ -21,7 +21,8 @@ static void put_title(FILE *out, const struct figures *f)
     if (f->scan->cut)
         fprintf(out, "The file is CUT: this is what stands before the cut.\n");
     if (f->scan->bad_rows > 0)
-        fprintf(out, "%s bad rows were skipped.\n", cell_count(rows, f->scan->bad_rows));
+        fprintf(out, "%s bad row%s skipped.\n", cell_count(rows, f->scan->bad_rows),
+                f->scan->bad_rows == 1 ? " was" : "s were");
 }
 
 static void put_run_tiers(FILE *out, const struct run *r)
@@ -64,7 +65,8 @@ static void put_autoscaling(FILE *out, const struct run_autoscaling *a)
     if (a->users < 0)
         fprintf(out, "no number of users found");
     else
-        fprintf(out, "%s users", cell_count(users, (uint64_t)a->users));
+        fprintf(out, "%s user%s", cell_count(users, (uint64_t)a->users),
+                units_plural((uint64_t)a->users));
     if (!isnan(a->tokens_per_s))
         fprintf(out, ", %s tokens/s", cell_number(rate, a->tokens_per_s));
     fprintf(out, "%s%s\n", a->reason[0] ? "; " : "", a->reason);
@@ -80,7 +82,7 @@ static void put_run(FILE *out, const struct run *r)
         if (r->bytes_per_token > 0)
             fprintf(out, ", %lld bytes a token", (long long)r->bytes_per_token);
         if (r->users >= 0)
-            fprintf(out, "; %lld users", (long long)r->users);
+            fprintf(out, "; %lld user%s", (long long)r->users, units_plural((uint64_t)r->users));
         if (r->generation_mode[0])
             fprintf(out, "; generation %s", r->generation_mode);
         if (r->seed_known)
@@ -131,8 +133,8 @@ static void put_failures(FILE *out, const struct figures *f)
         fprintf(out, "Failed rows  %s absent, %s corrupt, %s with an I/O error\n",
                 cell_count(a, t->absent), cell_count(b, t->corrupt), cell_count(c, t->failed));
     if (t->populated_rows > 0)
-        fprintf(out, "Populating   %s rows, %s before the clock started; not counted below\n",
-                cell_count(a, t->populated_rows), cell_bytes(b, (double)t->populated_bytes));
+        fprintf(out, "Populating   %s, %s before the clock started; not counted below\n",
+                cell_rows(a, t->populated_rows), cell_bytes(b, (double)t->populated_bytes));
     if (t->warmup_rows > 0)
         fprintf(out, "Warm-up      %s in the first %s; not counted below\n",
                 cell_rows(a, t->warmup_rows), cell_seconds(b, (double)f->scan->warmup_ns / 1e9));

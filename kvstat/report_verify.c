@@ -2,6 +2,7 @@
 #include "kvstat/report.h"
 #include "kvstat/report_cells.h"
 #include "kvstat/verify.h"
+#include "lib/units.h"
 
 static void put_tiers(FILE *out, const struct verify *v)
 {
@@ -21,12 +22,14 @@ static void put_tiers(FILE *out, const struct verify *v)
 void report_verify_text(FILE *out, const char *file, const struct verify *v)
 {
     char rows[CELL], keys[CELL], n[CELL];
-    fprintf(out, "%s: %s rows, %s keys: %s%s\n", file, cell_count(rows, v->rows),
-            cell_count(keys, v->keys), v->findings ? "FAIL" : "PASS", v->cut ? ", CUT" : "");
+    fprintf(out, "%s: %s, %s key%s: %s%s\n", file, cell_rows(rows, v->rows),
+            cell_count(keys, v->keys), units_plural(v->keys), v->findings ? "FAIL" : "PASS",
+            v->cut ? ", CUT" : "");
     put_tiers(out, v);
     for (unsigned k = 0; k < VERIFY_KINDS; k++)
         if (v->count[k] > 0)
-            fprintf(out, "  %-8s %s findings%s\n", verify_kind_names[k], cell_count(n, v->count[k]),
+            fprintf(out, "  %-8s %s finding%s%s\n", verify_kind_names[k],
+                    cell_count(n, v->count[k]), units_plural(v->count[k]),
                     v->count[k] > VERIFY_KEPT ? ", the first 20:" : ":");
     for (size_t i = 0; i < v->kept_count; i++) {
         const struct verify_finding *f = &v->kept[i];

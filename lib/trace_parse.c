@@ -456,7 +456,7 @@ void trace_parse_explain(const struct trace_layout *l, const struct csv_row *row
 {
     if (row->count != l->fields) {
         snprintf(buf, cap, "%zu field%s where the header has %u", row->count,
-                 row->count == 1 ? "" : "s", l->fields);
+                 units_plural(row->count), l->fields);
         return;
     }
     for (int c = 0; c < TRACE_COLUMNS; c++) {

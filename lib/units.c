@@ -421,3 +421,8 @@ char *units_format_count(char *buf, size_t n, uint64_t count)
     buf[w] = '\0';
     return buf;
 }
+
+const char *units_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}

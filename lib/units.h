@@ -44,6 +44,8 @@ char *units_format_bytes(char *buf, size_t n, double bytes);
 char *units_format_duration(char *buf, size_t n, double ns);
 char *units_format_rate(char *buf, size_t n, double bytes_per_s);
 char *units_format_count(char *buf, size_t n, uint64_t count);
+/* What ends the noun behind a count: "" of 1, else "s". */
+const char *units_plural(uint64_t count);
 
 /* 0, or -EOVERFLOW when a + b (a * b) does not fit 64 bits; *out then untouched. */
 int units_add(uint64_t a, uint64_t b, uint64_t *out);

@@ -18,7 +18,7 @@ like "it is said how much over" "$(cat "$TMP/s.json")" '"oversized_objects": [1-
 "$BIN/kvgen" --model llama3.1-70b-instruct --users-file "$TMP/users.csv" --num-users 1 --gpu-mem-gb 4 --cpu-mem-gb 6 \
     --storage-capacity-gb 7 -o "$TMP/t.csv.zst" 2>/dev/null
 is "and the trace is whole but for that" \
-    "$("$BIN/kvstat" --verify-trace "$TMP/t.csv.zst" | sed -n 's/^  \([a-z]*\) [0-9,]* findings.*/\1/p')" capacity
+    "$("$BIN/kvstat" --verify-trace "$TMP/t.csv.zst" | sed -n 's/^  \([a-z]*\) [0-9,]* finding.*/\1/p')" capacity
 one --storage-capacity-gb none
 like "without storage it is dropped and counted" "$(sed -n '/"dropped"/,$p' "$TMP/s.json")" '"writes": [1-9]'
 

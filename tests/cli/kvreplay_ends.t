@@ -66,7 +66,7 @@ fails "system directory" 3 '/etc: ' --nvme /etc "$TMP/t.csv"
 fails "options without meaning" 2 '--speed: ' --null --speed 2 "$TMP/t.csv"
 fails "full disk" 1 '.*No space left' --null --progress none -o /dev/full "$TMP/t.csv"
 exits "bad rows skipped" 0 "$BIN/kvreplay" --null --skip-bad-rows -o "$TMP/out" "$TMP/bad.csv"
-like "and counted" "$(cat "$TMP/stderr")" ' 1 bad rows skipped'
+like "and counted" "$(cat "$TMP/stderr")" ' 1 bad row skipped'
 mkdir "$TMP/foreign" && echo mine >"$TMP/foreign/file"
 exits "a directory with foreign files" 3 "$BIN/kvreplay" --nvme "$TMP/foreign" -o /dev/null "$TMP/t.csv"
 

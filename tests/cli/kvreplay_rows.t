@@ -37,7 +37,7 @@ exits "Generate takes no time as fast as possible" 0 "$BIN/kvreplay" -o "$TMP/g.
 is "indeed" $? 0
 is "prepop has a negative Start, the others not" \
     "$(awk -F, 'NR > 1 { printf "%s%s ", $10, ($16 < 0 ? "-" : "+") }' "$TMP/g.out")" "prepop- block+ block+ user+ "
-like "prepop is reported apart" "$(cat "$TMP/stderr")" 'before the clock: 1 rows'
+like "prepop is reported apart" "$(cat "$TMP/stderr")" 'before the clock: 1 row of'
 
 "$BIN/kvreplay" --nvme "$TMP/d" --inflight 1 -o "$TMP/r.csv.zst" "$TMP/t.csv" 2>/dev/null
 is "compressed rows have the same columns" "$(zstd -dcq "$TMP/r.csv.zst" | sed 's/,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*$//')" \

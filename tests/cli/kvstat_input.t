@@ -34,8 +34,8 @@ complains 'a bad number' 2 '.*bad\.csv:3: .*' "$TMP/bad.csv"
 sed '3s/,Write,[0-9]*,/,Write,-5,/' "$dozen" >"$TMP/negative.csv"
 complains 'a negative size' 2 '.*negative\.csv:3: .*' "$TMP/negative.csv"
 exits '--skip-bad-rows' 0 "$kvstat" --skip-bad-rows "$TMP/bad.csv"
-like 'counts it' "$(cat "$TMP/stderr")" '^kvstat: 1 bad rows skipped, the first: .*bad\.csv:3'
-like 'also in the report' "$(cat "$TMP/stdout")" '^1 bad rows were skipped'
+like 'counts it' "$(cat "$TMP/stderr")" '^kvstat: 1 bad row skipped, the first: .*bad\.csv:3'
+like 'also in the report' "$(cat "$TMP/stdout")" '^1 bad row was skipped'
 awk -F, -v OFS=, 'NR > 1 { $3 = "9223372036854775807" } { print }' "$dozen" >"$TMP/huge.csv"
 complains 'sizes whose sum is no number' 2 '.*64 bits.*|.*63 bits.*' "$TMP/huge.csv"
 
