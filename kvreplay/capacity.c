@@ -67,10 +67,11 @@ static int too_large(struct err *e, unsigned tier, uint64_t asked)
                    units_format_bytes(room, sizeof(room), (double)memory_available()));
 }
 
-static double capacity_option(const struct options *o, unsigned tier)
+/* In GiB. --gpu-mem-gb is of each GPU, as kvgen's. */
+static double capacity_option(const struct tiers *t, const struct options *o, unsigned tier)
 {
     const double gb[TRACE_TIERS] = {o->gpu_mem_gb, o->cpu_mem_gb, o->storage_gb};
-    return gb[tier];
+    return t->choice[tier].kind == TIERS_GPU ? gb[tier] * t->choice[tier].gpus : gb[tier];
 }
 
 /* Memory for an engine without an option. */
@@ -121,7 +122,7 @@ static int size_one(struct tiers *t, unsigned i, const struct options *o, const 
                     uint64_t known, struct err *e)
 {
     enum tiers_kind kind = t->choice[i].kind;
-    uint64_t asked = (uint64_t)(capacity_option(o, i) * (double)UNITS_GIB);
+    uint64_t asked = (uint64_t)(capacity_option(t, o, i) * (double)UNITS_GIB);
     bool memory = kind == TIERS_HOST || kind == TIERS_GPU;
     uint64_t trusted = s && known >= s->room[i].peak ? known : 0;
     int rc = 0;

@@ -31,7 +31,7 @@ const struct opt options_table[] = {
      .offset = AT(gpu_mem_gb),
      .arg = "GiB",
      .max = 1 << 20,
-     .help = "Capacity of Tier-0. 0: from the trace."},
+     .help = "Capacity of Tier-0, of each GPU where there are several. 0: from the trace."},
     {.name = "cpu-mem-gb",
      .type = OPT_F64,
      .offset = AT(cpu_mem_gb),
@@ -47,10 +47,10 @@ const struct opt options_table[] = {
     {.name = "gpu",
      .type = OPT_TEXT,
      .offset = AT(gpu),
-     .arg = "N|auto|off|require",
+     .arg = "N[,N]...|all|auto|off|require",
      .def = "auto",
-     .help = "GPU for Tier-0: a device, the first one if there is any, none, or the first one or "
-             "an error. "
+     .help = "GPU for Tier-0: a device or several, all there are, the first one if there is any, "
+             "none, or the first one or an error. "
              "Without a GPU Tier-0 is simulated."},
     {.name = "gpu-bandwidth",
      .type = OPT_BANDWIDTH,

@@ -83,31 +83,77 @@ static int engine_parse(struct tiers *t, const char *text, struct err *e)
     return c->kind == TIERS_SIM && engine[3] ? engine_sim(c, text, engine + 4, e) : 0;
 }
 
+static int gpu_error(struct err *e, const char *text, const char *why)
+{
+    return err_set(e, -EINVAL, ERR_INPUT, "--gpu", "%s: %s", text, why);
+}
+
+static bool has_gpu(const struct tiers_choice *c, int number)
+{
+    for (unsigned i = 0; i < c->gpus; i++) {
+        if (c->gpu[i] == number)
+            return true;
+    }
+    return false;
+}
+
+/* "0,1,3" */
+static int parse_gpus(struct tiers_choice *c, const char *text, struct err *e)
+{
+    for (const char *at = text, *end;; at = end + 1) {
+        uint64_t number;
+        end = strchrnul(at, ',');
+        if (units_parse_digits(at, (size_t)(end - at), &number) < 0 || number > 1023)
+            return gpu_error(
+                e, text, "expected device numbers with commas between, all, auto, off or require");
+        if (has_gpu(c, (int)number))
+            return gpu_error(e, text, "names a GPU twice");
+        if (c->gpus == TIER_GPU_MAX)
+            return gpu_error(e, text, "more than 16 GPUs");
+        c->gpu[c->gpus++] = (int)number;
+        if (!*end)
+            return 0;
+    }
+}
+
+/* Of the count that there are. */
+static int take_gpus(struct tiers_choice *c, const char *text, int count, const char *why,
+                     struct err *e)
+{
+    bool all = strcmp(text, "all") == 0;
+
+    if (all && count > TIER_GPU_MAX)
+        return gpu_error(e, text, "more than 16 GPUs: name the ones to use");
+    if (c->gpus == 0) /* not by number */
+        c->gpus = all && count > 1 ? (unsigned)count : 1;
+    for (unsigned i = 0; all && i < c->gpus; i++)
+        c->gpu[i] = (int)i;
+    for (unsigned i = 0; i < c->gpus; i++) {
+        if (c->gpu[i] >= count)
+            return err_set(e, -ENODEV, ERR_TARGET, "--gpu", "%s: no such GPU (%d seen%s%s)", text,
+                           count, count ? "" : "; ", count ? "" : why);
+    }
+    c->kind = TIERS_GPU;
+    return 0;
+}
+
 /* A GPU that was asked for must be there, whether the trace has rows for it or not. */
 static int choose_gpu(struct tiers_choice *c, const struct options *o, bool rows, struct err *e)
 {
     char why[200] = "--gpu off";
-    uint64_t number = 0;
     bool automatic = strcmp(o->gpu, "auto") == 0, off = strcmp(o->gpu, "off") == 0;
-    bool require = strcmp(o->gpu, "require") == 0;
+    bool named = !automatic && !off && strcmp(o->gpu, "require") != 0 && strcmp(o->gpu, "all") != 0;
+    int rc = named ? parse_gpus(c, o->gpu, e) : 0;
 
-    if (!automatic && !off && !require && (units_parse_u64(o->gpu, &number) < 0 || number > 1023))
-        return err_set(e, -EINVAL, ERR_INPUT, "--gpu",
-                       "%s: expected a device number, auto, off or require", o->gpu);
+    if (rc < 0)
+        return rc;
     if (c->kind != TIERS_NONE && !automatic && !off)
-        return err_set(e, -EINVAL, ERR_INPUT, "--gpu",
-                       "%s: has no meaning with another engine under tier 0", o->gpu);
+        return gpu_error(e, o->gpu, "has no meaning with another engine under tier 0");
     if (c->kind != TIERS_NONE || ((automatic || off) && !rows))
         return 0;
     int count = off ? 0 : tier_gpu_count(why, sizeof(why));
-    if ((uint64_t)count > number) {
-        c->kind = TIERS_GPU;
-        c->gpu = (int)number;
-        return 0;
-    }
-    if (!automatic && !off)
-        return err_set(e, -ENODEV, ERR_TARGET, "--gpu", "%s: no such GPU (%d seen%s%s)", o->gpu,
-                       count, count ? "" : "; ", count ? "" : why);
+    if (count > 0 || (!automatic && !off))
+        return take_gpus(c, o->gpu, count, why, e);
     c->kind = TIERS_SIM;
     c->sim = (struct tier_sim_opts){
         .bytes_per_s = o->gpu_bandwidth, .latency_ns = o->gpu_latency_ns, .label = "simulated GPU"};
@@ -199,12 +245,13 @@ static int open_one(struct tiers *t, const struct options *o, const struct surve
                                   .prefault = t->exact[i],
                                   .wrap = t->wrap[i],
                                   .max_ops = (unsigned)o->inflight};
-    struct tier_gpu_opts gpu = {.gpu = c->gpu,
+    struct tier_gpu_opts gpu = {.gpus = c->gpus,
                                 .capacity = t->arena[i],
                                 .max_objects = objects,
                                 .wrap = t->wrap[i],
                                 .chunk_bytes = o->chunk_bytes,
                                 .max_ops = (unsigned)o->inflight};
+    memcpy(gpu.gpu, c->gpu, sizeof(gpu.gpu));
     switch (c->kind) {
     case TIERS_STORAGE:
         return open_storage(t, o, surveyed, bell, i, e);

@@ -24,7 +24,8 @@ enum tiers_kind {
 
 struct tiers_choice {
     enum tiers_kind kind;
-    int gpu;                  /* device number */
+    int gpu[TIER_GPU_MAX]; /* device numbers */
+    unsigned gpus;
     struct tier_sim_opts sim; /* simulated */
     char instead[320];        /* why not what was meant; "" */
 };

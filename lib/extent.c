@@ -1,6 +1,7 @@
 /* Free space as two treaps over the same nodes, one by offset (neighbours merge) and one by length
- * (best fit). Space in use is chains of 16-byte records. Records live in chunks that never
- * move, so engine threads may walk a list while the owner allocates others. */
+ * (best fit); two for each part, so that nothing merges over the border of one. Space in use is
+ * chains of 16-byte records. Records live in chunks that never move, so engine threads may walk a
+ * list while the owner allocates others. */
 #include "lib/extent.h"
 
 #include <errno.h>
@@ -41,11 +42,16 @@ struct slab {
     uint32_t unused;       /* head of recycled items */
 };
 
-struct extent_pool {
+struct part {
     uint64_t free_units;
-    unsigned shift;
     uint32_t root[TREES];
+};
+
+struct extent_pool {
+    uint64_t free_units, part_units;
+    unsigned shift, parts;
     struct slab nodes, records;
+    struct part part[EXTENT_PARTS_MAX];
 };
 
 static int slab_init(struct slab *s, size_t item_bytes)
@@ -90,6 +96,13 @@ static struct node *node_at(const struct extent_pool *p, uint32_t i)
 static struct record *record_at(const struct extent_pool *p, uint32_t i)
 {
     return slab_at(&p->records, i);
+}
+
+/* The part that offset (in units) lies in; NULL: behind the last. */
+static struct part *part_at(struct extent_pool *p, uint64_t offset)
+{
+    uint64_t i = p->parts == 1 || !p->part_units ? 0 : offset / p->part_units;
+    return i < p->parts ? &p->part[i] : NULL;
 }
 
 /* ---- treaps ---- */
@@ -138,30 +151,30 @@ static uint32_t join(struct extent_pool *p, enum tree t, uint32_t low, uint32_t 
     return root;
 }
 
-static void tree_insert(struct extent_pool *p, enum tree t, uint32_t i)
+static void tree_insert(struct extent_pool *p, struct part *in, enum tree t, uint32_t i)
 {
     struct node *n = node_at(p, i);
-    uint32_t *at = &p->root[t];
+    uint32_t *at = &in->root[t];
     while (*at && node_at(p, *at)->priority >= n->priority)
         at = &node_at(p, *at)->child[t][before(node_at(p, *at), n, t)];
     split(p, t, *at, n, &n->child[t][0], &n->child[t][1]);
     *at = i;
 }
 
-static void tree_remove(struct extent_pool *p, enum tree t, uint32_t i)
+static void tree_remove(struct extent_pool *p, struct part *in, enum tree t, uint32_t i)
 {
     struct node *n = node_at(p, i);
-    uint32_t *at = &p->root[t];
+    uint32_t *at = &in->root[t];
     while (*at != i)
         at = &node_at(p, *at)->child[t][before(node_at(p, *at), n, t)];
     *at = join(p, t, n->child[t][0], n->child[t][1]);
 }
 
 /* The shortest free extent of at least want units, else the longest. */
-static uint32_t best_fit(const struct extent_pool *p, uint64_t want)
+static uint32_t best_fit(const struct extent_pool *p, const struct part *in, uint64_t want)
 {
     uint32_t best = 0, longest = 0;
-    for (uint32_t i = p->root[BY_LENGTH]; i;) {
+    for (uint32_t i = in->root[BY_LENGTH]; i;) {
         const struct node *n = node_at(p, i);
         bool fits = n->len >= want;
         if (fits)
@@ -173,9 +186,10 @@ static uint32_t best_fit(const struct extent_pool *p, uint64_t want)
 }
 
 /* The free extent that ends (side 0) or begins (side 1) at offset; 0: none. */
-static uint32_t neighbour(const struct extent_pool *p, uint64_t offset, int side)
+static uint32_t neighbour(const struct extent_pool *p, const struct part *in, uint64_t offset,
+                          int side)
 {
-    uint32_t i = p->root[BY_OFFSET];
+    uint32_t i = in->root[BY_OFFSET];
     while (i) {
         const struct node *n = node_at(p, i);
         if ((side ? n->offset : n->offset + n->len) == offset)
@@ -188,7 +202,7 @@ static uint32_t neighbour(const struct extent_pool *p, uint64_t offset, int side
 /* ---- free extents ---- */
 
 /* A node must have been reserved. */
-static void free_insert(struct extent_pool *p, uint64_t offset, uint64_t len)
+static void free_insert(struct extent_pool *p, struct part *in, uint64_t offset, uint64_t len)
 {
     uint32_t i = p->nodes.unused;
     if (i)
@@ -198,33 +212,42 @@ static void free_insert(struct extent_pool *p, uint64_t offset, uint64_t len)
     struct node *n = node_at(p, i);
     *n =
         (struct node){.offset = offset, .len = len, .priority = (uint32_t)(hash_mix(offset) >> 32)};
-    tree_insert(p, BY_OFFSET, i);
-    tree_insert(p, BY_LENGTH, i);
+    tree_insert(p, in, BY_OFFSET, i);
+    tree_insert(p, in, BY_LENGTH, i);
 }
 
-static void free_remove(struct extent_pool *p, uint32_t i)
+static void free_remove(struct extent_pool *p, struct part *in, uint32_t i)
 {
-    tree_remove(p, BY_OFFSET, i);
-    tree_remove(p, BY_LENGTH, i);
+    tree_remove(p, in, BY_OFFSET, i);
+    tree_remove(p, in, BY_LENGTH, i);
     node_at(p, i)->next_unused = p->nodes.unused;
     p->nodes.unused = i;
 }
 
-struct extent_pool *extent_pool_create(uint64_t capacity, uint32_t unit)
+struct extent_pool *extent_pool_create_parts(uint64_t part_bytes, unsigned parts, uint32_t unit)
 {
     struct extent_pool *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
     p->shift = (unsigned)__builtin_ctz(unit);
-    p->free_units = capacity >> p->shift;
+    p->parts = parts;
+    p->part_units = part_bytes >> p->shift;
+    p->free_units = p->part_units * parts;
     if (slab_init(&p->nodes, sizeof(struct node)) < 0 ||
         slab_init(&p->records, sizeof(struct record)) < 0 || slab_reserve(&p->nodes) < 0) {
         extent_pool_free(p);
         return NULL;
     }
-    if (p->free_units)
-        free_insert(p, 0, p->free_units);
+    for (unsigned i = 0; i < parts && p->part_units; i++) {
+        p->part[i].free_units = p->part_units;
+        free_insert(p, &p->part[i], i * p->part_units, p->part_units);
+    }
     return p;
+}
+
+struct extent_pool *extent_pool_create(uint64_t capacity, uint32_t unit)
+{
+    return extent_pool_create_parts(capacity, 1, unit);
 }
 
 void extent_pool_free(struct extent_pool *p)
@@ -250,19 +273,31 @@ static uint32_t record_insert(struct extent_pool *p, uint64_t offset, uint32_t l
     return i;
 }
 
-/* Takes up to want units from where they fit best; the first ones, so that what is left stays
- * one piece. Returns how many. */
-static uint32_t take_best(struct extent_pool *p, uint64_t want, uint64_t *offset)
+/* The part with the most free units, of equal ones the first. */
+static struct part *roomiest(struct extent_pool *p)
 {
-    uint32_t i = best_fit(p, want);
+    struct part *best = &p->part[0];
+    for (unsigned i = 1; i < p->parts; i++) {
+        if (p->part[i].free_units > best->free_units)
+            best = &p->part[i];
+    }
+    return best;
+}
+
+/* Takes up to want units from where they fit best in a part that has some; the first ones, so that
+ * what is left stays one piece. Returns how many. */
+static uint32_t take_best(struct extent_pool *p, struct part *in, uint64_t want, uint64_t *offset)
+{
+    uint32_t i = best_fit(p, in, want);
     struct node *n = node_at(p, i);
     uint64_t len = n->len, take = want < len ? want : len;
     if (take > UINT32_MAX)
         take = UINT32_MAX;
     *offset = n->offset;
-    free_remove(p, i);
+    free_remove(p, in, i);
     if (take < len)
-        free_insert(p, *offset + take, len - take);
+        free_insert(p, in, *offset + take, len - take);
+    in->free_units -= take;
     p->free_units -= take;
     return (uint32_t)take;
 }
@@ -273,13 +308,16 @@ int extent_alloc(struct extent_pool *p, uint64_t len, uint32_t *list)
     uint32_t first = 0, last = 0;
     if (want > p->free_units)
         return -ENOSPC;
+    struct part *in = roomiest(p);
     while (want) {
         uint64_t offset;
+        if (in->free_units == 0)
+            in = roomiest(p);
         if (slab_reserve(&p->records) < 0) {
             extent_release(p, first);
             return -ENOMEM;
         }
-        uint32_t got = take_best(p, want, &offset);
+        uint32_t got = take_best(p, in, want, &offset);
         uint32_t i = record_insert(p, offset, got, 0);
         if (last)
             record_at(p, last)->next = i;
@@ -293,9 +331,9 @@ int extent_alloc(struct extent_pool *p, uint64_t len, uint32_t *list)
 }
 
 /* The free extent that offset lies in; 0: none. */
-static uint32_t covering(const struct extent_pool *p, uint64_t offset)
+static uint32_t covering(const struct extent_pool *p, const struct part *in, uint64_t offset)
 {
-    uint32_t i = p->root[BY_OFFSET];
+    uint32_t i = in->root[BY_OFFSET];
     while (i) {
         const struct node *n = node_at(p, i);
         if (offset >= n->offset && offset - n->offset < n->len)
@@ -306,15 +344,17 @@ static uint32_t covering(const struct extent_pool *p, uint64_t offset)
 }
 
 /* Cuts len units at offset out of the free extent i around them. Nodes must have been reserved. */
-static void cut_out(struct extent_pool *p, uint32_t i, uint64_t offset, uint64_t len)
+static void cut_out(struct extent_pool *p, struct part *in, uint32_t i, uint64_t offset,
+                    uint64_t len)
 {
     const struct node *n = node_at(p, i);
     uint64_t begin = n->offset, end = n->offset + n->len;
-    free_remove(p, i);
+    free_remove(p, in, i);
     if (begin < offset)
-        free_insert(p, begin, offset - begin);
+        free_insert(p, in, begin, offset - begin);
     if (offset + len < end)
-        free_insert(p, offset + len, end - offset - len);
+        free_insert(p, in, offset + len, end - offset - len);
+    in->free_units -= len;
     p->free_units -= len;
 }
 
@@ -322,7 +362,8 @@ int extent_claim(struct extent_pool *p, uint64_t offset, uint64_t len, uint32_t 
                  uint32_t *last)
 {
     uint64_t unit = (uint64_t)1 << p->shift, units = len >> p->shift;
-    uint32_t i = covering(p, offset >> p->shift);
+    struct part *in = part_at(p, offset >> p->shift);
+    uint32_t i = in ? covering(p, in, offset >> p->shift) : 0;
     if (offset % unit || len % unit || units == 0 || units > UINT32_MAX || !i)
         return -EEXIST;
     const struct node *n = node_at(p, i);
@@ -330,7 +371,7 @@ int extent_claim(struct extent_pool *p, uint64_t offset, uint64_t len, uint32_t 
         return -EEXIST;
     if (slab_reserve(&p->records) < 0 || slab_reserve(&p->nodes) < 0)
         return -ENOMEM;
-    cut_out(p, i, offset >> p->shift, units);
+    cut_out(p, in, i, offset >> p->shift, units);
     uint32_t r = record_insert(p, offset >> p->shift, (uint32_t)units, 0);
     if (*last)
         record_at(p, *last)->next = r;
@@ -345,19 +386,21 @@ int extent_claim(struct extent_pool *p, uint64_t offset, uint64_t len, uint32_t 
 static void give_back(struct extent_pool *p, uint64_t offset, uint64_t len)
 {
     uint64_t units = len;
-    uint32_t left = neighbour(p, offset, 0), right = neighbour(p, offset + len, 1);
+    struct part *in = part_at(p, offset);
+    uint32_t left = neighbour(p, in, offset, 0), right = neighbour(p, in, offset + len, 1);
     if (left) {
         offset = node_at(p, left)->offset;
         len += node_at(p, left)->len;
-        free_remove(p, left);
+        free_remove(p, in, left);
     }
     if (right) {
         len += node_at(p, right)->len;
-        free_remove(p, right);
+        free_remove(p, in, right);
     }
     if (slab_reserve(&p->nodes) < 0)
         return;
-    free_insert(p, offset, len);
+    free_insert(p, in, offset, len);
+    in->free_units += units;
     p->free_units += units;
 }
 

@@ -19,6 +19,13 @@ struct extent_pool;
 /* Space of capacity bytes (rounded down to units) in units of unit bytes, a power of two; at most
  * 2^32 - 1 units an extent. NULL: no memory. */
 struct extent_pool *extent_pool_create(uint64_t capacity, uint32_t unit);
+/* The same over parts (1 to EXTENT_PARTS_MAX) of part_bytes (rounded down to units) that lie one
+ * behind another, a device each: an object is whole in the part with the most free bytes, of equal
+ * ones the first, and in several only when it fits whole into none. No extent crosses a border. */
+enum {
+    EXTENT_PARTS_MAX = 16
+};
+struct extent_pool *extent_pool_create_parts(uint64_t part_bytes, unsigned parts, uint32_t unit);
 void extent_pool_free(struct extent_pool *p); /* and everything allocated from it */
 /* Allocates len bytes, rounded up to units; 0 takes one unit. 0; -ENOSPC or -ENOMEM, nothing taken.
  */

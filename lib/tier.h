@@ -55,10 +55,10 @@ struct tier_info {
     bool simulated;      /* times are modelled, nothing was moved */
     bool verifies;       /* reads check what they got */
     unsigned threads;    /* that serve operations; 0: none of its own */
-    char target[256];    /* directory, "host memory", "GPU 0" */
+    char target[256];    /* directory, "host memory", "GPU 0", "GPU 0, GPU 1" */
     char device[160];    /* model of drive or GPU; "" unknown */
     char fallbacks[512]; /* what was asked and could not be had, "; " between; "" none */
-    char flags[256];     /* what is in force, "; " between; "" nothing to tell */
+    char flags[2048];    /* what is in force, "; " between; "" nothing to tell */
     uint64_t ios;        /* I/Os finished so far; 0: not counted */
     int64_t io_ns; /* sum of their times in flight: by elapsed time, the mean number in flight */
 };
@@ -120,11 +120,17 @@ struct tier_host_opts {
 int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bell *bell,
                    struct err *e);
 
-/* GPU: an arena from cudaMalloc on device number gpu, pinned staging, a stream per direction.
- * -ENODEV with *e: built without CUDA, no driver, or no such device. */
+/* GPU: an arena from cudaMalloc on each device, pinned staging, streams per direction. An object
+ * lies whole on the device with the most room, of equal ones the first given, and on several only
+ * when it fits whole on none. -ENODEV with *e: built without CUDA, no driver, or no such device. */
+enum {
+    TIER_GPU_MAX = 16
+};
 struct tier_gpu_opts {
-    int gpu;
-    uint64_t capacity, max_objects;
+    int gpu[TIER_GPU_MAX]; /* device numbers, each once */
+    unsigned gpus;         /* 1 to TIER_GPU_MAX */
+    uint64_t capacity;     /* bytes of objects, of all devices; each has the same share */
+    uint64_t max_objects;
     bool wrap; /* as the host's */
     uint64_t chunk_bytes;
     unsigned max_ops;

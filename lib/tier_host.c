@@ -246,11 +246,17 @@ int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bel
     h->workers = o->threads ? o->threads : 1;
     if (h->workers > ARENA_MAX_WORKERS)
         h->workers = ARENA_MAX_WORKERS;
-    h->bytes = arena_bytes(o->capacity, o->max_objects);
+    h->bytes = arena_bytes(o->capacity, o->max_objects, 1);
     h->stage = aligned_alloc(DATA_BLOCK, (size_t)h->workers * STAGE_BYTES);
     int rc = h->stage ? host_map(h, o->prefault, e) : err_nomem(e, "host memory tier");
     if (rc == 0)
-        rc = arena_open(out, h->bytes, o->wrap, h->workers, o->max_ops, &host_engine, h, bell, e);
+        rc = arena_open(out,
+                        &(struct arena_opts){.bytes = h->bytes,
+                                             .parts = 1,
+                                             .wrap = o->wrap,
+                                             .workers = h->workers,
+                                             .max_ops = o->max_ops},
+                        &host_engine, h, bell, e);
     if (rc < 0)
         host_close(h);
     return rc;

@@ -44,7 +44,7 @@ done
 
 is 'a word that was begun' "$(offers kvreplay --on-lag s)" "$(printf 'skip-wait\nstop')"
 is 'behind an equals sign too' "$(offers kvreplay --on-lag = sk)" skip-wait
-is 'the words that a text can be' "$(offers kvreplay --gpu r)" require
+is 'the words that a text can be' "$(offers kvreplay --gpu '')" "$(printf 'all\nauto\noff\nrequire')"
 is 'a file, its name as one word' "$(offers kvreplay --output some)" "$(printf 'some dir\nsome file')"
 is 'behind the short name' "$(offers kvreplay -o some)" "$(printf 'some dir\nsome file')"
 is 'a folder' "$(offers kvstat --hgrm '')" 'some dir'

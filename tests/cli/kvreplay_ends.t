@@ -19,7 +19,7 @@ interrupted() {
     wait "$pid"
 }
 
-plan 78
+plan 108
 interrupted INT
 is "SIGINT: exit 130" $? 130
 ok "the result file is whole" zstd -tq "$TMP/r.csv.zst"
@@ -73,11 +73,25 @@ exits "a directory with foreign files" 3 "$BIN/kvreplay" --nvme "$TMP/foreign" -
 # A GPU that was asked for must be there even when no row needs it.
 if ! nvidia-smi >/dev/null 2>&1 && [ ! -e /dev/nvidia0 ]; then
     fails "--gpu require without a GPU" 3 '--gpu: require: no such GPU' --gpu require --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
+    fails "--gpu all without a GPU" 3 '--gpu: all: no such GPU \(0 seen; .' --gpu all --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
 else
     exits "--gpu require with a GPU" 0 "$BIN/kvreplay" --gpu require --nvme "$TMP/g" --limit 10 -o /dev/null "$TMP/t.csv"
     unlike "is not simulated" "$(cat "$TMP/stderr")" 'simulated'
+    exits "--gpu all with a GPU" 0 "$BIN/kvreplay" --gpu all --nvme "$TMP/g" --limit 10 -o /dev/null "$TMP/t.csv"
+    unlike "is not simulated either" "$(cat "$TMP/stderr")" 'simulated'
 fi
 not_ok "and nothing was made" test -e "$TMP/g"
+for gpus in 0,some 0,,1 '0,' ,0 -1 1x 1024 0,all auto,0; do
+    fails "--gpu $gpus" 2 "--gpu: $gpus: expected device numbers with commas between, all, auto, off or require" \
+        --gpu="$gpus" --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
+done
+fails "a GPU named twice" 2 '--gpu: 0,2,0: names a GPU twice' --gpu 0,2,0 --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
+fails "too many GPUs" 2 '--gpu: .*: more than 16 GPUs' --gpu "$(seq -s , 0 16)" --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
+fails "a GPU that is not there" 3 '--gpu: 0,1023: no such GPU \([0-9]+ seen' --gpu 0,1023 --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
+fails "GPUs under another engine" 2 '--gpu: 0,1: has no meaning with another engine' --gpu 0,1 --tier-engine 0=mem \
+    --tier-engine 2=null -o /dev/null "$TMP/t.csv"
+fails "the speed of real GPUs" 2 '--gpu-latency: is of a simulated GPU' --gpu-latency 1us --gpu all \
+    --tier-engine 2=null -o /dev/null "$TMP/t.csv"
 fails "a word that is no GPU" 2 '--gpu: some: expected' --gpu some --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
 fails "a simulated tier without servers" 2 '--tier-engine: .*expected' --tier-engine 2=sim:servers=0 -o /dev/null "$TMP/t.csv"
 fails "a stall without a length" 2 '--tier-engine: .*expected' --tier-engine 2=sim:stall=1s -o /dev/null "$TMP/t.csv"

@@ -35,10 +35,9 @@ static uint64_t mark(struct extent_pool *p, uint32_t list, int *owner, int from,
     return units;
 }
 
-static void random_life_never_overlaps_and_never_fails_early(void **state)
+/* Over UNITS units in all. */
+static void random_life(struct extent_pool *p)
 {
-    (void)state;
-    struct extent_pool *p = extent_pool_create((uint64_t)UNITS * UNIT + 17, UNIT);
     uint32_t list[OBJECTS] = {0};
     int owner[UNITS] = {0};
     uint64_t live = 0;
@@ -61,6 +60,83 @@ static void random_life_never_overlaps_and_never_fails_early(void **state)
         }
         assert_int_equal(extent_free_bytes(p), (UNITS - live) * UNIT);
     }
+    extent_pool_free(p);
+}
+
+static void random_life_never_overlaps_and_never_fails_early(void **state)
+{
+    (void)state;
+    random_life(extent_pool_create((uint64_t)UNITS * UNIT + 17, UNIT));
+    random_life(extent_pool_create_parts((uint64_t)UNITS / 5 * UNIT + 17, 5, UNIT));
+    random_life(extent_pool_create_parts((uint64_t)UNITS / 16 * UNIT, 16, UNIT));
+}
+
+enum {
+    PART = 100 /* units */
+};
+
+/* Units of list in each part; no extent lies in two. */
+static void by_part(const struct extent_pool *p, uint32_t list, uint64_t units[3])
+{
+    struct extent x;
+    memset(units, 0, 3 * sizeof *units);
+    while (extent_walk(p, &list, &x)) {
+        uint64_t part = x.offset / UNIT / PART;
+        assert_true(part < 3);
+        assert_int_equal((x.offset + x.len - 1) / UNIT / PART, part);
+        units[part] += x.len / UNIT;
+    }
+}
+
+static void expect_parts(struct extent_pool *p, uint64_t want, uint32_t *list, uint64_t a,
+                         uint64_t b, uint64_t c)
+{
+    uint64_t units[3];
+    assert_int_equal(extent_alloc(p, want * UNIT, list), 0);
+    by_part(p, *list, units);
+    assert_int_equal(units[0], a);
+    assert_int_equal(units[1], b);
+    assert_int_equal(units[2], c);
+}
+
+static void an_object_is_whole_in_the_roomiest_part(void **state)
+{
+    (void)state;
+    struct extent_pool *p = extent_pool_create_parts(PART * UNIT, 3, UNIT);
+    uint32_t list[8];
+    expect_parts(p, 40, &list[0], 40, 0, 0); /* equal: the first */
+    expect_parts(p, 30, &list[1], 0, 30, 0);
+    expect_parts(p, 20, &list[2], 0, 0, 20);
+    expect_parts(p, 70, &list[3], 0, 0, 70);
+    expect_parts(p, 60, &list[4], 0, 60, 0);
+    expect_parts(p, 50, &list[5], 50, 0, 0); /* 10 left in each */
+    expect_parts(p, 25, &list[6], 10, 10, 5);
+    assert_int_equal(extent_alloc(p, 6 * UNIT, &list[7]), -ENOSPC);
+    extent_release(p, list[6]);
+    extent_release(p, list[0]);
+    expect_parts(p, 50, &list[0], 50, 0, 0);
+    for (size_t i = 0; i < 6; i++)
+        extent_release(p, list[i]);
+    assert_int_equal(extent_free_bytes(p), 3 * PART * UNIT);
+    /* What is free does not merge over a border, and all of it can be had. */
+    expect_parts(p, 3 * PART, &list[0], PART, PART, PART);
+    extent_pool_free(p);
+}
+
+static void a_claim_stays_in_its_part(void **state)
+{
+    (void)state;
+    struct extent_pool *p = extent_pool_create_parts(PART * UNIT, 3, UNIT);
+    uint32_t list = 0, last = 0;
+    uint64_t units[3];
+    assert_int_equal(extent_claim(p, (PART - 5) * UNIT, 10 * UNIT, &list, &last), -EEXIST);
+    assert_int_equal(extent_claim(p, 3 * PART * UNIT, UNIT, &list, &last), -EEXIST);
+    assert_int_equal(extent_claim(p, (PART + 5) * UNIT, 10 * UNIT, &list, &last), 0);
+    by_part(p, list, units);
+    assert_int_equal(units[1], 10);
+    assert_int_equal(extent_free_bytes(p), (3 * PART - 10) * UNIT);
+    extent_release(p, list);
+    assert_int_equal(extent_free_bytes(p), 3 * PART * UNIT);
     extent_pool_free(p);
 }
 
@@ -146,6 +222,8 @@ int main(void)
         cmocka_unit_test(an_object_that_fits_nowhere_takes_the_longest_extents),
         cmocka_unit_test(freed_space_is_used_before_new),
         cmocka_unit_test(nothing_fits_in_nothing),
+        cmocka_unit_test(an_object_is_whole_in_the_roomiest_part),
+        cmocka_unit_test(a_claim_stays_in_its_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
