@@ -284,6 +284,9 @@ static void writing_for_people(void **state)
     assert_string_equal(units_format_count(b, sizeof b, 999), "999");
     assert_string_equal(units_format_count(b, sizeof b, 1234567), "1,234,567");
     assert_string_equal(units_format_count(b, sizeof b, UINT64_MAX), "18,446,744,073,709,551,615");
+    assert_string_equal(units_plural(0), "s");
+    assert_string_equal(units_plural(1), "");
+    assert_string_equal(units_plural(UINT64_MAX), "s");
 }
 
 static void sums_and_products(void **state)
