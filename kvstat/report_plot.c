@@ -277,7 +277,7 @@ static void put_warmup(FILE *out, const struct figures *f, const struct scale *c
         fprintf(out,
                 "set object 1 rectangle from graph 0,graph 0 to first %.9g,graph 1 behind "
                 "fillcolor rgb '#eeeeee' fillstyle solid noborder\n"
-                "set label 2 'warm-up' at first 0,graph 0.03 offset 0.5,0 textcolor rgb "
+                "set label 2 'warm-up' at first 0,graph 0.06 offset 0.5,0 textcolor rgb "
                 "'#707070'\n",
                 until);
 }
