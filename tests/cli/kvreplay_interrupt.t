@@ -41,7 +41,9 @@ judged() {
 
 kept=$(((runs + 3) / 4))
 plan $((runs + kept * 2 + 9))
-# stopped MOMENT ARGUMENTS...: a run that gets a signal then; sets signal, want and status.
+from=''
+# stopped MOMENT ARGUMENTS...: a run that gets a signal then, counted from its start, or from the moment when the file $from
+# has blocks; sets signal, want and status.
 stopped() {
     moment=$1
     shift
@@ -49,6 +51,7 @@ stopped() {
     rm -f "$TMP/r.csv.zst"
     replay "$@" &
     pid=$!
+    [ -z "$from" ] || until [ "$(stat -c %b "$from")" -gt 0 ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
     sleep "$moment"
     kill -s $signal $pid
     status=0
@@ -80,7 +83,7 @@ awk 'BEGIN {
     for (i = 0; i < 100000; i++) printf "0,Write,%d,Tier-2,k%d,Prefill\n", 1 + i % 500 * 7919 % 200000, i % 500
 }' >"$TMP/w.csv"
 { sed -n 1p "$TMP/w.csv"; sed -n '2,501s/Write\(.*\)Prefill/Read\1Decode/p' "$TMP/w.csv"; } >"$TMP/read.csv"
-written=0
+written=0 from=$TMP/slab
 for moment in $(moments "$kept"); do
     : >"$TMP/slab"
     stopped "$moment" --nvme "$TMP/slab" --keep "$TMP/w.csv"

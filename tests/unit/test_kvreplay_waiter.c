@@ -106,7 +106,10 @@ static void waits_end_on_time(void **state)
         int64_t until = clock_now_ns() + 3 * MS;
         waiter_wait(&w, b, bell_seen(b), until, 0);
         assert_true(clock_now_ns() >= until);
-        assert_true(spins[i] == 0 ? w.spun_ns < MS / 10 : w.spun_ns > 0 || spins[i] == WAITER_AUTO);
+        if (spins[i] == 0)
+            assert_int_equal(w.spun_ns, 0);
+        if (spins[i] > 3 * MS) /* the others may sleep until it is too late to spin */
+            assert_true(w.spun_ns > 0);
         waiter_wait(&w, b, bell_seen(b), 0, 0); /* long past */
     }
     bell_free(b);
