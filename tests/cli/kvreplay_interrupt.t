@@ -21,8 +21,17 @@ awk 'BEGIN {
         if (i % 100 == 0) printf "%.4f,Read,100,Tier-2,old%d,Evict,%d,%.4f,\n", t, i, i, t
     }
 }' >"$TMP/t.csv"
+# How long this build takes for the rows alone: a slow one needs as long before the first of them.
+begin=$(date +%s%N)
+"$BIN/kvreplay" --null --limit 50000 --progress none -o /dev/null "$TMP/t.csv" 2>/dev/null
+lead=$((($(date +%s%N) - begin) / 1000000))
 # Moments from 0.05 s on, the first ones of them before the first row.
-moments() { awk -v n="$1" -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i < n; i++) printf "%.2f\n", 0.05 + rand() * 0.8 }'; }
+moments() {
+    awk -v n="$1" -v seed="$seed" -v lead="$lead" 'BEGIN {
+        srand(seed)
+        for (i = 0; i < n; i++) printf "%.2f\n", 0.05 + rand() * (0.8 + 2 * lead / 1000)
+    }'
+}
 replay() { exec "$BIN/kvreplay" --iodepth 8 --frames many -o "$TMP/r.csv.zst" --progress none "$@" 2>"$TMP/stderr"; }
 
 # judged STATUS: what is wrong with a run that ended with that status; nothing: nothing.
