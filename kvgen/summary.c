@@ -340,9 +340,8 @@ static void put_place(struct jsonout *j, int tier, uint64_t capacity,
     jsonout_end(j);
 }
 
-struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
-                                   const struct model *model, const uint64_t capacity[TRACE_TIERS],
-                                   const struct tier_model speed[TRACE_TIERS], const char *input)
+/* The members that each provenance begins with; NULL: no memory. */
+static struct jsonout *provenance_begin(uint64_t seed, const struct model *model)
 {
     struct jsonout *j = jsonout_create();
     if (j == NULL)
@@ -351,6 +350,16 @@ struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
     jsonout_text_value(j, "version", KVTRACE_VERSION);
     jsonout_u64(j, "format", TRACE_FORMAT_VERSION);
     put_origin(j, seed, model);
+    return j;
+}
+
+struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
+                                   const struct model *model, const uint64_t capacity[TRACE_TIERS],
+                                   const struct tier_model speed[TRACE_TIERS], const char *input)
+{
+    struct jsonout *j = provenance_begin(seed, model);
+    if (j == NULL)
+        return NULL;
     jsonout_object(j, "options");
     jsonout_options(j, p);
     jsonout_end(j);
@@ -389,13 +398,9 @@ static void put_request(struct jsonout *j, const struct opt_parser *p)
  * origin, for most of them say how rows would be made. */
 static char *copied_anew(const struct opt_parser *p, const char *input)
 {
-    struct jsonout *j = jsonout_create();
+    struct jsonout *j = provenance_begin(0, NULL);
     if (j == NULL)
         return NULL;
-    jsonout_text_value(j, "program", "kvgen");
-    jsonout_text_value(j, "version", KVTRACE_VERSION);
-    jsonout_u64(j, "format", TRACE_FORMAT_VERSION);
-    put_origin(j, 0, NULL);
     jsonout_array(j, "tiers");
     jsonout_end(j);
     if (input != NULL && jsonout_raw(j, "input", input, strlen(input)) < 0)
