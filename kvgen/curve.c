@@ -101,6 +101,7 @@ void curve_free(struct curve *c)
     free(c->unnamed);
     prefixes_free(c->prefixes);
     keymap_free(c->awaited);
+    keymap_free(c->entries);
     lru_stack_free(c->stack);
     optimal_free(c->optimal);
     free(c->size);
@@ -116,11 +117,13 @@ bool curve_simulates(const struct curve *c)
     return c->o.policy != &policy_lru || !c->o.refills;
 }
 
-/* Is that object followed? Its hash shares nothing with the one by which it is found. */
+/* Is that object followed? Its hash shares nothing with the one by which it is found. Parts are
+ * followed with their entry. */
 static bool is_followed(const struct curve *c, struct ident id)
 {
     if (c->o.sample == 1)
         return true;
+    id = ident_whole(id);
     uint64_t hash = hash_mix(hash_mix(id.hi + UINT64_C(0x5851f42d4c957f2d)) ^ id.lo);
     return (double)(hash >> 11) < c->o.sample * 9007199254740992.0;
 }
@@ -243,6 +246,18 @@ static void settle_awaited(struct curve *c, struct ident id, uint64_t size)
     keymap_remove(c->awaited, mixed(id));
 }
 
+/* Tells of an entry how many parts it has, of those not followed too: their lookups count. */
+static int note_entry(struct curve *c, struct ident id)
+{
+    uint32_t parts = ident_parts(id);
+    if (parts == 0)
+        return 0;
+    if (c->entries == NULL)
+        c->entries = keymap_create();
+    bool ok = c->entries != NULL && keymap_get(c->entries, mixed(ident_whole(id)), parts) != NULL;
+    return ok ? 0 : -ENOMEM;
+}
+
 static int use_caches(struct curve *c, struct ident id, uint64_t size)
 {
     int rc = 0;
@@ -265,8 +280,9 @@ static bool count_lookup(struct curve *c, struct ident id)
 
 int curve_lookup(struct curve *c, struct ident id, uint64_t size)
 {
-    if (!count_lookup(c, id))
-        return 0;
+    int rc = note_entry(c, id);
+    if (rc < 0 || !count_lookup(c, id))
+        return rc;
     c->followed_bytes += size;
     return curve_simulates(c) ? use_caches(c, id, size) : use_stack(c, id, size, true);
 }
@@ -288,6 +304,40 @@ int curve_probe(struct curve *c, struct ident id)
     return note_optimal(c, id, OPTIMAL_PROBE);
 }
 
+static uint32_t parts_of_entry(const struct curve *c, struct ident entry)
+{
+    const uint64_t *parts = c->entries != NULL ? keymap_find(c->entries, mixed(entry)) : NULL;
+    return parts != NULL ? (uint32_t)*parts : 1;
+}
+
+/* One part, in the capacities that held all parts before it. */
+static int probe_part(struct curve *c, struct ident id)
+{
+    uint64_t size;
+    if (!cache_find(c->cache[c->sizes], id, &size, NULL))
+        return 0;
+    c->followed_bytes += size;
+    for (size_t i = 0; i <= c->sizes; i++)
+        if (!c->broken[i] && !probe_cache(c, i, id, size))
+            c->broken[i] = true;
+    return note_optimal(c, id, OPTIMAL_PROBE);
+}
+
+int curve_probe_entry(struct curve *c, struct ident entry)
+{
+    assert(curve_simulates(c) && !c->o.prefix);
+    uint32_t parts = parts_of_entry(c, entry);
+    int rc = 0;
+    c->lookups += parts;
+    if (!is_followed(c, entry))
+        return 0;
+    c->followed += parts;
+    for (uint32_t i = 0; rc == 0 && i < parts; i++)
+        rc = probe_part(c, ident_part(entry, i, i + 1 == parts));
+    curve_request(c);
+    return rc;
+}
+
 int curve_await(struct curve *c, struct ident id)
 {
     if (is_followed(c, id) && !cache_find(c->cache[c->sizes], id, NULL, NULL)) {
@@ -303,11 +353,11 @@ int curve_await(struct curve *c, struct ident id)
 
 int curve_write(struct curve *c, struct ident id, uint64_t size)
 {
-    if (!is_followed(c, id))
-        return 0;
+    int rc = note_entry(c, id);
+    if (rc < 0 || !is_followed(c, id))
+        return rc;
     if (!curve_simulates(c))
         return use_stack(c, id, size, false);
-    int rc = 0;
     settle_awaited(c, id, size);
     for (size_t i = 0; rc == 0 && i <= c->sizes; i++)
         if (!cache_find(c->cache[i], id, NULL, NULL))

@@ -70,6 +70,10 @@ int curve_probe(struct curve *c, struct ident id);
 /* A lookup whose object, should it miss, is written by a curve_write to come: that tells the bytes
  * of an object that was never written before. The curve simulates. */
 int curve_await(struct curve *c, struct ident id);
+/* Lookups of all parts of an entry (ident.h), as curve_probe, by who reads it from its first part
+ * on: in each capacity what lies behind a missing part cannot hit and is not used. An entry whose
+ * last part was never written has one part. The curve simulates. */
+int curve_probe_entry(struct curve *c, struct ident entry);
 /* The object is written unless it is there, which is no lookup. */
 int curve_write(struct curve *c, struct ident id, uint64_t size);
 

@@ -24,6 +24,7 @@ struct curve {
     uint64_t need;                     /* furthest distance of a hit */
     struct cache **cache;              /* by capacity, the endless one last */
     struct keymap *awaited;            /* objects without a size: lookups; NULL: none yet */
+    struct keymap *entries;            /* entries in parts: how many; NULL: none yet */
     bool *broken;                      /* by capacity: the prefix missed */
     bool *unnamed;                     /* the same of requests that do not mix */
     struct prefixes *prefixes;         /* and of those that do; NULL: none yet */

@@ -116,6 +116,7 @@ static enum serve_progress read_parts(struct sim *s, struct job *j, struct ident
         note_absent(j, found);
         over = at_last || found == SERVE_MISS;
     }
+    serve_probe_curve_entry(s, id);
     j->part = 0;
     return SERVE_ON;
 }

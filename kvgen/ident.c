@@ -107,6 +107,24 @@ struct ident ident_part(struct ident id, uint32_t i, bool last)
     return (struct ident){.hi = id.hi, .lo = id.lo | part};
 }
 
+/* All bits of a block's or a text's lo are its own. */
+static bool has_parts(struct ident id)
+{
+    enum ident_kind kind = ident_kind(id);
+    return kind != IDENT_BLOCK && kind != IDENT_SCOPED_BLOCK && kind != IDENT_TEXT;
+}
+
+struct ident ident_whole(struct ident id)
+{
+    return has_parts(id) ? (struct ident){.hi = id.hi, .lo = NUMBER(id.lo)} : id;
+}
+
+uint32_t ident_parts(struct ident id)
+{
+    bool last = has_parts(id) && id.lo >> 63 != 0;
+    return last ? (uint32_t)(id.lo >> NUMBER_BITS) & IDENT_MAX_PARTS : 0;
+}
+
 /* "<number>_turn_<n>" */
 static char *put_turn(char *p, struct ident id)
 {

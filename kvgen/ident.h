@@ -57,6 +57,10 @@ struct ident ident_text(uint64_t hash_hi, uint64_t hash_lo);
 /* Part i (below IDENT_MAX_PARTS) of an entry, which is no block. The last part is told apart, so
  * that an entry's length need not be known to read it; both have the same key. */
 struct ident ident_part(struct ident id, uint32_t i, bool last);
+/* The entry that a part is of; anything else as it is. */
+struct ident ident_whole(struct ident id);
+/* Of an entry's last part: how many parts the entry has; 0: not a last part. */
+uint32_t ident_parts(struct ident id);
 
 bool ident_equal(struct ident a, struct ident b);
 enum ident_kind ident_kind(struct ident id);

@@ -156,9 +156,6 @@ static int check_blocks(const struct options *o, const struct opt_parser *p, str
         opt_refuse(p, e, "nothing is kept in blocks (--granularity block:N)", "partial-blocks",
                    NULL) < 0)
         return -EINVAL;
-    if (!whole && o->curve != NULL)
-        return err_set(e, -EINVAL, ERR_INPUT, "--granularity",
-                       "--curve follows entries as one object each");
     if (!whole && options_is_mlperf(o) && o->enable_rag)
         return err_set(e, -EINVAL, ERR_INPUT, "--granularity",
                        "a document of --compat mlperf is one object");

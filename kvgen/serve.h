@@ -155,6 +155,8 @@ void serve_fail(struct sim *s, int code);
 void serve_tell_curve(struct sim *s, int (*by)(struct curve *, struct ident, uint64_t),
                       struct ident id, int64_t tokens);
 void serve_probe_curve(struct sim *s, struct ident id);
+/* The same of an entry in parts that is read until one is missing. */
+void serve_probe_curve_entry(struct sim *s, struct ident id);
 /* Bytes of an object of tokens tokens; false: too many, which ends the run. */
 bool serve_size(struct sim *s, int64_t tokens, uint64_t *size);
 /* Counts a row and hands it on, until the sink has ended the run. */

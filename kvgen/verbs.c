@@ -170,6 +170,12 @@ void serve_probe_curve(struct sim *s, struct ident id)
         check_curve(s, curve_probe(s->o.curve, id));
 }
 
+void serve_probe_curve_entry(struct sim *s, struct ident id)
+{
+    if (s->o.curve != NULL)
+        check_curve(s, curve_probe_entry(s->o.curve, id));
+}
+
 void serve_tell_curve(struct sim *s, int (*by)(struct curve *, struct ident, uint64_t),
                       struct ident id, int64_t tokens)
 {

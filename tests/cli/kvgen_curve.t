@@ -56,6 +56,23 @@ done | tr '\n' ' ')"
 gen "$@" --gpu-mem-gb 1 --cpu-mem-gb 2 --promote on-hit --curve "$TMP/d.csv" --curve-sizes 1G,8G
 ok "the tiers of the run do not matter" cmp -s "$C" "$TMP/d.csv"
 
+# Entries in blocks: a cache that lost a block of an earlier turn is not asked for those behind it. The number of
+# lookups is that of a cache that lost none, sampled or not.
+for policy in lru sieve; do
+    set -- --num-users 20 --duration 60 --generation-mode none --seed 3 --granularity block:256 --eviction $policy
+    gen "$@" --curve "$C" --curve-sizes 256M,1G,8G --curve-optimal
+    is "users, entries in blocks, $policy: as runs of their own" "$(hits "$C")" "$(for gib in 0.25 1 8 0; do
+        run_hits "$@" --storage-capacity-gb $gib
+    done | tr '\n' ' ')"
+done
+ok "entries in blocks: hits rise with capacity and keep below the bound" awk -F, \
+    'NR > 1 {if ($3 <= last && NR < 6 || $3 > $6 || $6 > $2) exit 1; last = $3}' "$C"
+lookups=$(sed -n 2p "$C" | cut -d , -f 2)
+gen "$@" --curve "$TMP/d.csv" --curve-sizes 256M,1G,8G --curve-sample 0.3
+is "entries in blocks: a sample counts all lookups" "$(sed -n 2p "$TMP/d.csv" | cut -d , -f 2)" "$lookups"
+ok "entries in blocks: a sample of them, blocks and all, is near" awk -F, 'NR == FNR {rate[$1] = $4; next}
+    FNR > 2 && $1 in rate {n++; d = rate[$1] - $4; if (d > 0.02 || d < -0.02) exit 1} END {exit n < 2}' "$C" "$TMP/d.csv"
+
 # The bound.
 gen --input "$MOONCAKE" --block-reuse any --curve "$C" --curve-sizes 1000M,10000M --curve-optimal
 is "the bound's columns" "$(head -n 1 "$C" | cut -d , -f 6-)" \

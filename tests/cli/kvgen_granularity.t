@@ -52,5 +52,4 @@ bad "too many blocks" 'more than 524287 blocks' --granularity block:1 --model ti
     --max-requests 1
 bad "block traces" 'no meaning' --input "$DATA/mooncake_first200.jsonl" --granularity block:16
 bad "partial blocks of nothing" 'kept in blocks' --partial-blocks
-bad "with a curve" 'one object each' --granularity block:16 --curve "$TMP/c.csv"
 done_testing
