@@ -21,6 +21,14 @@ assert d["kvstat"]["assessment"]["profile"] == "throughput" and d["kvprecond"] i
 assert [p.split()[0] for p in d["pipeline"]] == ["kvgen", "kvreplay", "kvstat"]'
 exits 'kvbench: as that program' 0 "$examples/kvbench" --dry-run --compat --cache-dir objects
 like 'kvbench: with deletions, which make room' "$(cat stderr)" '^  kvgen .*--compat mlperf .*--ops [A-Za-z,]*Delete'
+# As many GPUs as are wanted, of those that the machine has (here: two, by a program in the driver's place).
+mkdir fake
+printf '#!/bin/sh\nprintf "GPU 0: A\\nGPU 1: A\\n"\n' >fake/nvidia-smi
+chmod +x fake/nvidia-smi
+for want in '1 ' '2 --gpu 0,1' '3 --gpu all'; do
+    exits "kvbench: GPUs, $want" 0 env PATH="$PWD/fake:$PATH" "$examples/kvbench" --dry-run --num-gpus "${want%% *}" --cache-dir objects
+    is "kvbench: GPUs, $want: as kvreplay takes them" "$(grep -o -e '^  kvreplay.*' stderr | grep -o -e '--gpu [a-z0-9,]*')" "${want#* }"
+done
 exits 'kvbench: trace mode' 0 "$examples/kvbench" --model tiny-1b --num-users 3 --duration 2 --gpu-mem-gb 0 \
     --cpu-mem-gb 0 --generation-mode none --seed 7 --io-trace-log io.csv --output trace.json
 is 'kvbench: trace mode writes that columns' "$(head -1 io.csv)" 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase'
