@@ -1,7 +1,8 @@
 /* The thread of a storage worker. Calls that open and close objects go through the engine beside
- * the I/Os. Chunks of the object opened first go first, those of the next ones fill up the device's
- * queue; more buffers than I/O slots let it fill the next chunk while the device works and check
- * the last one after its slot is taken again. */
+ * the I/Os. All objects inside take turns, a chunk each, as those of separate readers and writers
+ * would: none waits behind a large one, and what a busy device makes them wait is device time. More
+ * buffers than I/O slots let it fill the next chunk while the device works and check the last one
+ * after its slot is taken again. */
 #include "lib/storage_thread.h"
 
 #include <errno.h>
@@ -91,7 +92,7 @@ static void moving_push(struct storage_worker *w, struct storage_object *ob)
     w->moving_last = &ob->next;
 }
 
-/* The head of the line, which is asked for most, goes at once; after an error any may go. */
+/* After an error, whosever turn it is. */
 static void moving_remove(struct storage_worker *w, struct storage_object *ob)
 {
     struct storage_object **at = &w->moving;
@@ -128,19 +129,12 @@ static void object_go_on(struct storage_worker *w, struct storage_object *ob)
     }
 }
 
-/* Nothing more of the object is moved. */
-static void object_skip_rest(struct storage_worker *w, struct storage_object *ob)
-{
-    w->left -= ob->bytes - ob->issued;
-    ob->issued = ob->bytes;
-}
-
 static void call_done(struct storage_worker *w, struct storage_object *ob)
 {
     w->calls--;
     storage_object_called(ob);
     if (ob->op->status < 0)
-        object_skip_rest(w, ob);
+        ob->issued = ob->bytes; /* nothing is moved */
     object_go_on(w, ob);
 }
 
@@ -160,16 +154,14 @@ static void object_fail(struct storage_worker *w, struct storage_object *ob, int
         ob->op->status = status;
     if (ob->issued < ob->bytes)
         moving_remove(w, ob);
-    object_skip_rest(w, ob);
+    ob->issued = ob->bytes;
 }
 
-/* Takes up operations while what the active ones have left may not keep the device busy. */
 static bool work_begin(struct storage_worker *w)
 {
-    uint64_t enough = (uint64_t)w->o.depth * w->o.policy.chunk_bytes;
     bool any = false;
 
-    while (w->free_objects && w->left < enough) {
+    while (w->free_objects) {
         struct storage_object *ob = w->free_objects;
         struct tier_op *op = spsc_pop(w->in);
 
@@ -178,9 +170,8 @@ static bool work_begin(struct storage_worker *w)
         any = true;
         w->free_objects = ob->next;
         storage_object_begin(ob, &w->o.policy, op, w->file_slots ? (int)(ob - w->objects) : -1);
-        w->left += ob->bytes;
         if (op->status < 0)
-            object_skip_rest(w, ob);
+            ob->issued = ob->bytes;
         object_go_on(w, ob);
     }
     return any;
@@ -195,7 +186,7 @@ static void slot_release(struct storage_worker *w, struct slot *s)
     object_moved(w, s->object);
 }
 
-/* Gives the next chunk a buffer; to write, it is filled here. */
+/* Gives the next chunk of the object whose turn it is a buffer; to write, it is filled here. */
 static void slot_prepare(struct storage_worker *w)
 {
     struct storage_object *ob = w->moving;
@@ -205,10 +196,10 @@ static void slot_prepare(struct storage_worker *w)
     s->object = ob;
     s->at = ob->issued;
     storage_object_chunk(ob, &w->o.policy, &s->req);
-    w->left -= s->req.len;
     ob->moving++;
-    if (ob->issued == ob->bytes)
-        w->moving = ob->next;
+    w->moving = ob->next;
+    if (ob->issued < ob->bytes)
+        moving_push(w, ob);
     if (s->req.write)
         storage_object_fill(ob, &s->req, s->at);
     list_push(&w->ready, s);
@@ -246,6 +237,14 @@ static bool work_check(struct storage_worker *w)
         slot_release(w, s);
     }
     return checked > 0;
+}
+
+static void ring_bell(struct storage_worker *w)
+{
+    if (w->finished == 0)
+        return;
+    w->finished = 0;
+    bell_ring(w->o.bell);
 }
 
 static void work_submit(struct storage_worker *w)
@@ -304,14 +303,6 @@ static void work_reap(struct storage_worker *w, bool wait)
     }
 }
 
-static void ring_bell(struct storage_worker *w)
-{
-    if (w->finished == 0)
-        return;
-    w->finished = 0;
-    bell_ring(w->o.bell);
-}
-
 /* A broken engine serves nothing any more. */
 static bool worker_refuse(struct storage_worker *w)
 {
@@ -337,6 +328,7 @@ static bool worker_step(struct storage_worker *w)
         return worker_refuse(w);
     if (w->in_flight + w->calls > 0)
         work_reap(w, false);
+    ring_bell(w);      /* filling a chunk and handing I/Os to the device take up to a millisecond */
     if (w->ready.head) /* what was filled ahead, before more is */
         work_submit(w);
     any = work_begin(w);

@@ -51,8 +51,7 @@ struct storage_worker {
     struct slot_list ready;   /* filled or to be read, waiting for the device */
     struct slot_list arrived; /* read, waiting to be checked */
     struct storage_object *free_objects;
-    struct storage_object *moving, **moving_last; /* with bytes not issued, first opened first */
-    uint64_t left;                                /* bytes not issued of all active objects */
+    struct storage_object *moving, **moving_last; /* with bytes not issued, by turn */
     unsigned in_flight, calls;
     bool queued;       /* something for the engine since the last kick */
     unsigned finished; /* operations since the bell was rung */
