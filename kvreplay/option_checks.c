@@ -8,6 +8,7 @@
 #include "kvreplay/config.h"
 #include "kvreplay/options.h"
 #include "kvreplay/order.h"
+#include "kvreplay/summary.h"
 #include "kvreplay/waiter.h"
 #include "lib/save.h"
 #include "lib/units.h"
@@ -24,13 +25,14 @@ static int options_check_served(const struct opt_parser *p, const struct options
     return 0;
 }
 
-static int options_check_spin(struct options *o, struct err *e)
+static int options_time(const char *option, const char *text, int64_t automatic, int64_t *ns,
+                        struct err *e)
 {
-    o->spin_ns = WAITER_AUTO;
-    if (strcmp(o->spin, "auto") == 0 || units_parse_duration(o->spin, &o->spin_ns) == 0)
+    *ns = automatic;
+    if (strcmp(text, "auto") == 0 || units_parse_duration(text, ns) == 0)
         return 0;
-    return err_set(e, -EINVAL, ERR_INPUT, "--spin", "%s: expected auto or a time, such as 200us",
-                   o->spin);
+    return err_set(e, -EINVAL, ERR_INPUT, option, "%s: expected auto or a time, such as 200us",
+                   text);
 }
 
 /* --gpu-bandwidth and --gpu-latency are those of a GPU that is simulated. */
@@ -170,7 +172,10 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
         return err_set(e, -EINVAL, ERR_INPUT, "--chunk-size", "not a multiple of 4 KiB");
     int rc = options_check_autoscale(p, o, e);
     if (rc == 0)
-        rc = options_check_spin(o, e);
+        rc = options_time("--spin", o->spin, WAITER_AUTO, &o->spin_ns, e);
+    if (rc == 0)
+        rc = options_time("--lateness-budget", o->lateness_budget, SUMMARY_AUTO,
+                          &o->lateness_budget_ns, e);
     if (rc == 0)
         rc = options_check_outputs(o, o->autoscale ? NULL : *trace, e);
     if (rc == 0)

@@ -46,12 +46,13 @@ enum {
 }; /* then enum order_mode + 1 */
 
 struct options {
-    const char *nvme, *output, *summary, *ceiling, *gpu, *spin, *config;
+    const char *nvme, *output, *summary, *ceiling, *gpu, *spin, *lateness_budget, *config;
     double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_percent, compress_ratio, dedup_ratio;
     uint64_t users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, rings, limit,
         threads;
-    int64_t warmup_ns, duration_ns, gpu_latency_ns, lag_limit_ns, lateness_budget_ns,
-        spin_ns; /* of --spin: TIME, or WAITER_AUTO */
+    int64_t warmup_ns, duration_ns, gpu_latency_ns, lag_limit_ns;
+    int64_t spin_ns;            /* of --spin: TIME, or WAITER_AUTO */
+    int64_t lateness_budget_ns; /* TIME, or SUMMARY_AUTO */
     int frames, timing, order, verify, on_absent, on_error, ioengine, layout, sync, only_tier,
         on_lag, progress;
     bool zstd, keep, destroy_data, sqpoll, iopoll, buffered, null, skip_bad_rows, long_window;

@@ -176,6 +176,20 @@ int stats_sum(const struct stats *s, unsigned tier, unsigned op, struct stats_gr
     return rc;
 }
 
+double stats_service_mean_ns(const struct stats *s)
+{
+    double sum = 0, count = 0;
+
+    for (unsigned tier = 0; tier < TRACE_TIERS; tier++)
+        for (unsigned op = 0; op < STATS_OPS; op++)
+            for (unsigned phase = 0; phase < STATS_PHASES; phase++) {
+                const struct hist *service = s->group[tier][op][phase].service;
+                sum += hist_sum(service);
+                count += (double)hist_count(service);
+            }
+    return count > 0 ? sum / count : 0;
+}
+
 double stats_rate(const struct stats_group *g)
 {
     if (g->ops == 0 || g->last_done_ns <= g->first_start_ns)

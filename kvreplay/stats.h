@@ -56,6 +56,8 @@ void stats_recent_reset(struct stats *s);
 /* Sum over the phases of a tier and operation into *sum (stats_group_release it). 0 or -ENOMEM. */
 int stats_sum(const struct stats *s, unsigned tier, unsigned op, struct stats_group *sum);
 void stats_group_release(struct stats_group *g);
+/* Mean service time of the operations in all groups; 0 when there are none. */
+double stats_service_mean_ns(const struct stats *s);
 /* Bytes per second from the first start to the last completion; 0 when there was none. */
 double stats_rate(const struct stats_group *g);
 

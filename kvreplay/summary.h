@@ -16,7 +16,9 @@
 #include "lib/target.h"
 
 enum {
-    SUMMARY_WHY = 6
+    SUMMARY_WHY = 6,
+    SUMMARY_AUTO = -1,
+    SUMMARY_BUDGET_NS = 1000000
 };
 
 /* All that a summary is made of; plain values and borrowed pointers. */
@@ -36,7 +38,8 @@ struct summary {
     int64_t sync_ns;  /* of --sync end, behind elapsed_ns; negative: none */
     uint64_t workers; /* 0: not served */
     bool timed, interrupted, by_duration, lagged;
-    int64_t lateness_budget_ns, lag_limit_ns;
+    int64_t lateness_budget_ns; /* SUMMARY_AUTO: see summary_budget_ns */
+    int64_t lag_limit_ns;
     bool counted; /* the kernel counted for the device under the target */
     struct target_counters before, after;
     double resident_share;     /* negative: not known */
@@ -55,6 +58,8 @@ struct summary {
 void summary_judge(struct summary *s);
 /* Rows in a second by the ceiling's; negative: there is none, or it is of another trace or host. */
 double summary_of_ceiling(const struct summary *s);
+/* What the P99 of client lateness may be: as given, else 1 ms, or 1 % of the mean service time. */
+int64_t summary_budget_ns(const struct summary *s);
 /* CPU seconds, without those spun, per GiB moved by all tiers; negative: nothing was moved. */
 double summary_cpu_per_gib(const struct summary *s);
 /* Rows in a second from the end of the warm-up to the last completion; negative: no time went by.

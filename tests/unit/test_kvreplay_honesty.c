@@ -102,6 +102,37 @@ static void a_rate_above_the_link(void **state)
     run_free(r);
 }
 
+/* The mean service time is a second: late by 10 ms, no figure is wrong by more than 1 %. */
+static void a_run_that_was_late(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t budget_ns, late_ns;
+        bool timed, valid;
+    } c[] = {{SUMMARY_AUTO, 9900000, true, true},   {SUMMARY_AUTO, 10300000, true, false},
+             {SUMMARY_AUTO, 10300000, false, true}, {2000000, 1900000, true, true},
+             {2000000, 2100000, true, false},       {0, 1000, true, false}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct run *r = run_of(GB, 2 * GB, 0);
+        for (int k = 0; k < 100; k++)
+            assert_int_equal(hist_record(r->stats.lateness, c[i].late_ns), 0);
+        r->summary.timed = c[i].timed;
+        r->summary.lateness_budget_ns = c[i].budget_ns;
+        summary_judge(&r->summary);
+        assert_int_equal(r->summary.valid, c[i].valid);
+        if (!c[i].valid)
+            assert_non_null(strstr(r->summary.why[0], "P99 of client lateness"));
+        run_free(r);
+    }
+    struct run *r = run_of(GB, 2 * GB, 0);
+    for (int k = 0; k < 3000; k++) /* the mean falls to 1 ms */
+        assert_int_equal(hist_record(r->stats.group[TRACE_STORAGE][TRACE_READ][0].service, 1000),
+                         0);
+    r->summary.lateness_budget_ns = SUMMARY_AUTO;
+    assert_int_equal(summary_budget_ns(&r->summary), 1000000);
+    run_free(r);
+}
+
 static void near_the_ceiling(void **state)
 {
     (void)state;
@@ -164,8 +195,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sound_runs_are_left_alone), cmocka_unit_test(bytes_that_no_device_saw),
-        cmocka_unit_test(a_rate_above_the_link),     cmocka_unit_test(near_the_ceiling),
-        cmocka_unit_test(the_link_of_a_drive),
+        cmocka_unit_test(a_rate_above_the_link),     cmocka_unit_test(a_run_that_was_late),
+        cmocka_unit_test(near_the_ceiling),          cmocka_unit_test(the_link_of_a_drive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
