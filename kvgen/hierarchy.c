@@ -332,13 +332,27 @@ void hierarchy_miss(struct hierarchy *h, struct ident id, enum trace_class class
     tell(h, TRACE_MISS, TRACE_NO_PHASE, class, &nothing);
 }
 
-/* Would a tier, as it is, take that many bytes or demote for them? Rules (a) to (d). */
-static bool may_take(const struct tier *t, uint64_t size)
+/* Would a tier take that many bytes when an object has left, or begin to make room for them? Rules
+ * (a) to (e), of which (e) asks for the first demotion alone. */
+static bool would_take(struct hierarchy *h, int tier, uint64_t size, uint32_t leaving)
 {
+    const struct tier *t = &h->tier[tier];
+    const struct object *o = objects_at(h->objects, leaving);
+    uint64_t gone = o->tier == tier ? o->size : 0, left = t->objects - (o->tier == tier);
+    uint64_t used = left == 0 ? 0 : taken(t) - gone;
+    if (t->below == NO_TIER)
+        return size <= t->capacity || tier == TRACE_STORAGE;
     if (size > t->large)
         return false;
-    return taken(t) < t->low || (size <= t->target && taken(t) <= t->target - size) ||
-           !too_big_for_roomy(t, size);
+    if ((size <= t->target && used <= t->target - size) ||
+        (used < t->low && size <= t->capacity - used))
+        return true;
+    if (t->used - gone < t->roomy && size > t->big)
+        return false;
+    uint32_t victim = h->policy->victim(t->order);
+    /* In its own tier another goes, to storage, which takes all: it is the only one below that. */
+    return victim == leaving ||
+           would_take(h, t->below, objects_at(h->objects, victim)->size, leaving);
 }
 
 /* The object leaves its tier before room is made above, so that what is demoted finds its place: an
@@ -348,7 +362,7 @@ static void promote(struct hierarchy *h, uint32_t number)
 {
     struct object *o = objects_at(h->objects, number);
     int from = o->tier, to = h->top;
-    while (to < from && !may_take(&h->tier[to], o->size))
+    while (to < from && !would_take(h, to, o->size, number))
         to = h->tier[to].below;
     if (to == from)
         return;

@@ -201,6 +201,7 @@ static bool read_id(struct hierarchy *h, struct book *b, uint64_t id)
     assert_int_equal(hit, b->tier[id] != TRACE_NO_TIER);
     assert_int_equal(b->op[0].op, hit ? TRACE_READ : TRACE_MISS);
     assert_int_equal(b->op[0].class, TRACE_USER);
+    assert_false(b->ops == 3 && b->op[1].tier == b->op[2].tier); /* out and back, for nothing */
     check_books(b, h);
     return hit;
 }
@@ -460,6 +461,48 @@ static void hit_returns(void **state)
     hierarchy_free(h);
 }
 
+/* The tier above could only take it after a demotion, and its victim is too large for the tier
+ * between: nothing moves. Such a read was followed by a read and a write of the whole object, out
+ * of its tier and back. */
+static void hit_without_effect(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++) {
+        struct hierarchy_opts o = promoting(100, 10, HIERARCHY_UNLIMITED);
+        o.policy = policies[i];
+        struct book b;
+        struct hierarchy *h = begin(&b, &o);
+        write_size(h, &b, 1, 60);
+        write_size(h, &b, 2, 30);
+        assert_int_equal(b.tier[2], TRACE_STORAGE);
+        for (int reads = 0; reads < 5; reads++) {
+            assert_true(read_id(h, &b, 2));
+            assert_int_equal(b.ops, 1);
+        }
+        hierarchy_free(h);
+    }
+}
+
+/* Taken out of the tier between, it leaves room there for the victim of the tier above, even where
+ * that tier is full of it; where the victim is larger than the tier, it stays. */
+static void hit_makes_room(void **state)
+{
+    (void)state;
+    for (uint64_t victim = 40; victim <= 60; victim += 20) {
+        struct hierarchy_opts o = promoting(100, 50, 0);
+        struct book b;
+        struct hierarchy *h = begin(&b, &o);
+        write_size(h, &b, 1, 45);
+        write_size(h, &b, 2, victim); /* sends 1 down */
+        assert_int_equal(b.tier[1], TRACE_CPU);
+        assert_true(read_id(h, &b, 1));
+        assert_int_equal(b.tier[1], victim == 40 ? TRACE_GPU : TRACE_CPU);
+        assert_int_equal(b.tier[2], victim == 40 ? TRACE_CPU : TRACE_GPU);
+        assert_int_equal(b.ops, victim == 40 ? 5 : 1);
+        hierarchy_free(h);
+    }
+}
+
 /* A GPU tier that holds one object and a CPU tier that holds four, of 20 bytes: write i moves i - 1
  * down. Write 6 races with 5, which moved 4 down: 20 bytes below are reserved for nobody, room for
  * which 1 leaves, and again 2 for what 6 moves. */
@@ -571,6 +614,8 @@ int main(void)
         cmocka_unit_test(hit_exchanges),
         cmocka_unit_test(hit_stays),
         cmocka_unit_test(hit_returns),
+        cmocka_unit_test(hit_without_effect),
+        cmocka_unit_test(hit_makes_room),
         cmocka_unit_test(race_reserves_twice),
         cmocka_unit_test(race_of_one_that_fits),
         cmocka_unit_test(invariants_on_random_runs),
