@@ -75,6 +75,45 @@ static int mark_changes(struct compare *c, struct err *e)
     return 0;
 }
 
+/* A trace's figures are what its load asks for: more of it is neither better nor worse. */
+static void judge_changes(struct compare *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct compare_figure *f = &c->figure[i];
+        struct headline h;
+        if (!f->changed)
+            continue;
+        headline_of(&h, f->name);
+        f->better = !c->result ? 0 : f->new > f->base ? h.better : -h.better;
+        c->better += f->better > 0;
+        c->worse += f->better < 0;
+        c->neither += f->better == 0;
+    }
+}
+
+/* False when two runs are known to be of different traces. */
+static bool one_load(const struct runs *base, const struct runs *new)
+{
+    const struct runs *const side[2] = {base, new};
+    const char *first = "";
+    for (size_t s = 0; s < 2; s++)
+        for (size_t run = 0; run < runs_count(side[s]); run++) {
+            const char *digest = runs_text_of(side[s], run, "run.digest");
+            if (digest[0] && first[0] && strcmp(digest, first) != 0)
+                return false;
+            first = first[0] ? first : digest;
+        }
+    return true;
+}
+
+static bool all_valid(const struct runs *r)
+{
+    for (size_t run = 0; run < runs_count(r); run++)
+        if (strcmp(runs_text_of(r, run, "run.valid"), "false") == 0)
+            return false;
+    return true;
+}
+
 int compare_sides(struct compare **out, const struct compare_side *base,
                   const struct compare_side *new, struct err *e)
 {
@@ -87,12 +126,17 @@ int compare_sides(struct compare **out, const struct compare_side *base,
         return err_nomem(e, "comparison");
     c->base_runs = runs_count(base->runs);
     c->new_runs = runs_count(new->runs);
+    c->result = runs_is_result(new->runs);
+    c->one_load = one_load(base->runs, new->runs);
+    c->valid = all_valid(base->runs) && all_valid(new->runs);
     for (size_t i = 0; i < n; i++)
         c->count += compare_figure(&c->figure[c->count], base, new, i);
     int rc = mark_changes(c, e);
-    if (rc < 0)
+    if (rc < 0) {
         free(c);
-    else
-        *out = c;
-    return rc;
+        return rc;
+    }
+    judge_changes(c);
+    *out = c;
+    return 0;
 }

@@ -25,11 +25,16 @@ struct compare_figure {
     double change;    /* (new - base) / |base|; NAN when base is 0 */
     double p;         /* p-value of stats.h; NAN: the noise is not known */
     bool changed;
+    int better; /* of a changed one: 1 for the better, -1 for the worse, 0 neither */
 };
 
 struct compare {
     size_t base_runs, new_runs;
     size_t count, tested;
+    size_t better, worse, neither;  /* of those that changed */
+    bool one_load;                  /* no two runs are known to be of different traces */
+    bool valid;                     /* no run on either side is known not to be */
+    bool result;                    /* replays, not traces: nothing of a trace is better */
     struct compare_figure figure[]; /* those of headline.h that both sides have */
 };
 

@@ -17,32 +17,32 @@ struct entry {
 
 static const struct entry whole[] = {
     {"throughput.wall.generated_tokens_per_s",
-     {"generated, wall clock", "Throughput and cache", " tok/s", HEADLINE_NUMBER, false}},
+     {"generated, wall clock", "Throughput and cache", " tok/s", HEADLINE_NUMBER, false, 1}},
     {"throughput.storage.generated_tokens_per_s",
-     {"generated, storage time", "Throughput and cache", " tok/s", HEADLINE_NUMBER, false}},
+     {"generated, storage time", "Throughput and cache", " tok/s", HEADLINE_NUMBER, false, 1}},
     {"throughput.tier2.tokens_per_s",
-     {"KV through Tier-2", "Throughput and cache", " tok/s", HEADLINE_NUMBER, false}},
+     {"KV through Tier-2", "Throughput and cache", " tok/s", HEADLINE_NUMBER, false, 1}},
     {"throughput.wall.bytes_per_s",
-     {"bytes moved", "Throughput and cache", "/s", HEADLINE_BYTES, false}},
+     {"bytes moved", "Throughput and cache", "/s", HEADLINE_BYTES, false, 1}},
     {"throughput.wall.ops_per_s",
-     {"operations", "Throughput and cache", "/s", HEADLINE_NUMBER, false}},
+     {"operations", "Throughput and cache", "/s", HEADLINE_NUMBER, false, 1}},
     {"cache.lookups.all.hit_rate",
-     {"hit rate of all lookups", "Throughput and cache", "", HEADLINE_SHARE, false}},
+     {"hit rate of all lookups", "Throughput and cache", "", HEADLINE_SHARE, false, 1}},
     {"cache.read_amplification",
-     {"tokens read per generated", "Throughput and cache", "", HEADLINE_NUMBER, false}},
-    {"requests.end_to_end_ms.mean", {"end to end, mean", "Requests", "", HEADLINE_MS, false}},
-    {"requests.end_to_end_ms.p50", {"end to end, p50", "Requests", "", HEADLINE_MS, false}},
-    {"requests.end_to_end_ms.p95", {"end to end, p95", "Requests", "", HEADLINE_MS, false}},
-    {"requests.end_to_end_ms.p99", {"end to end, p99", "Requests", "", HEADLINE_MS, false}}};
+     {"tokens read per generated", "Throughput and cache", "", HEADLINE_NUMBER, false, 0}},
+    {"requests.end_to_end_ms.mean", {"end to end, mean", "Requests", "", HEADLINE_MS, false, -1}},
+    {"requests.end_to_end_ms.p50", {"end to end, p50", "Requests", "", HEADLINE_MS, false, -1}},
+    {"requests.end_to_end_ms.p95", {"end to end, p95", "Requests", "", HEADLINE_MS, false, -1}},
+    {"requests.end_to_end_ms.p99", {"end to end, p99", "Requests", "", HEADLINE_MS, false, -1}}};
 static const struct entry of_group[] = {
-    {".gib_per_s", {"bandwidth", "", "/s", HEADLINE_GIB, true}},
-    {".service_us.mean", {"service, mean", "", "", HEADLINE_US, true}},
-    {".service_us.p50", {"service, p50", "", "", HEADLINE_US, true}},
-    {".service_us.p95", {"service, p95", "", "", HEADLINE_US, true}},
-    {".service_us.p99", {"service, p99", "", "", HEADLINE_US, true}},
-    {".device_us.mean", {"device, mean", "", "", HEADLINE_US, true}},
-    {".device_us.p95", {"device, p95", "", "", HEADLINE_US, true}},
-    {".device_us.p99", {"device, p99", "", "", HEADLINE_US, true}}};
+    {".gib_per_s", {"bandwidth", "", "/s", HEADLINE_GIB, true, 1}},
+    {".service_us.mean", {"service, mean", "", "", HEADLINE_US, true, -1}},
+    {".service_us.p50", {"service, p50", "", "", HEADLINE_US, true, -1}},
+    {".service_us.p95", {"service, p95", "", "", HEADLINE_US, true, -1}},
+    {".service_us.p99", {"service, p99", "", "", HEADLINE_US, true, -1}},
+    {".device_us.mean", {"device, mean", "", "", HEADLINE_US, true, -1}},
+    {".device_us.p95", {"device, p95", "", "", HEADLINE_US, true, -1}},
+    {".device_us.p99", {"device, p99", "", "", HEADLINE_US, true, -1}}};
 
 static bool ends_with(const char *text, const char *end)
 {

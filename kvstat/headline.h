@@ -23,6 +23,7 @@ struct headline {
     char unit[8]; /* what follows the value that the kind makes; may be empty */
     enum headline_kind kind;
     bool of_group;
+    int better; /* 1: more is better, -1: less is, 0: neither */
 };
 
 /* name: of a figure, as in runs.h. */

@@ -9,6 +9,8 @@
 #include "kvstat/figures.h"
 #include "lib/units.h"
 
+#define COLUMNS 110
+
 const char *cell_count(char *buf, uint64_t count)
 {
     return units_format_count(buf, CELL, count);
@@ -104,4 +106,20 @@ const char *cell_label(char *buf, const struct group_key *k, unsigned by)
                      part[i].text[0] ? part[i].text : "-");
     }
     return buf;
+}
+
+void cell_verdict(FILE *out, const char *sentence)
+{
+    size_t column = (size_t)fprintf(out, "\nVerdict:") - 1;
+    while (*sentence) {
+        size_t len = strcspn(sentence, " ");
+        if (column + 1 + len > COLUMNS) {
+            fputc('\n', out);
+            column = 0;
+        }
+        fprintf(out, "%s%.*s", column ? " " : "", (int)len, sentence);
+        column += len + (column ? 1 : 0);
+        sentence += len + strspn(sentence + len, " ");
+    }
+    fputc('\n', out);
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "kvstat/groups.h"
 
@@ -24,5 +25,8 @@ const char *cell_time(char *buf, double ns, bool supported);
 const char *cell_percentile(char *buf, const struct hist *h, uint32_t ppm);
 /* "Tier-2 Read Decode": the texts of the columns in by; "-" for an empty one. */
 const char *cell_label(char *buf, const struct group_key *key, unsigned by);
+
+/* The last lines of a report: "Verdict: ...", the sentence in lines of at most 110 bytes. */
+void cell_verdict(FILE *out, const char *sentence);
 
 #endif

@@ -12,6 +12,7 @@
 
 #define NAME_WIDTH    26
 #define CHANGED_WIDTH 46
+#define SENTENCE      1024
 
 static const char *share(char *buf, double v)
 {
@@ -46,12 +47,6 @@ static const char *cell(char *buf, const struct headline *h, double v)
     return buf;
 }
 
-static const char *text_of(const struct runs *r, size_t run, const char *name)
-{
-    size_t figure = runs_find(r, name);
-    return figure < runs_figures(r) ? runs_text(r, run, figure) : "";
-}
-
 static double number_of(const struct runs *r, size_t run, const char *name)
 {
     size_t figure = runs_find(r, name);
@@ -62,16 +57,16 @@ static void put_runs(FILE *out, const struct runs *r)
 {
     char rows[CELL], elapsed[CELL];
     for (size_t run = 0; run < runs_count(r); run++) {
-        const char *status = text_of(r, run, "assessment.status");
-        const char *profile = text_of(r, run, "assessment.profile");
-        fprintf(out, "  %s: %s over %s", text_of(r, run, "files"),
+        const char *status = runs_text_of(r, run, "assessment.status");
+        const char *profile = runs_text_of(r, run, "assessment.profile");
+        fprintf(out, "  %s: %s over %s", runs_text_of(r, run, "files"),
                 cell_rows(rows, (uint64_t)number_of(r, run, "rows")),
                 cell_seconds(elapsed, number_of(r, run, "elapsed_s")));
         if (profile[0])
             fprintf(out, "; %s: %s", profile, status[0] ? status : "NOT KNOWN");
-        if (strcmp(text_of(r, run, "cut"), "true") == 0)
+        if (strcmp(runs_text_of(r, run, "cut"), "true") == 0)
             fprintf(out, "; CUT");
-        if (strcmp(text_of(r, run, "run.valid"), "false") == 0)
+        if (strcmp(runs_text_of(r, run, "run.valid"), "false") == 0)
             fprintf(out, "; NOT VALID");
         fputc('\n', out);
     }
@@ -163,6 +158,103 @@ static void put_conclusion(FILE *out, const struct compare *c)
             "of each, the base's by repeating --compare.\n");
 }
 
+/* The whole run's figures say more than those of a group. */
+static const struct compare_figure *foremost(const struct compare *c, int better)
+{
+    const struct compare_figure *first = NULL;
+    for (size_t i = 0; i < c->count; i++) {
+        struct headline h;
+        if (!c->figure[i].changed || c->figure[i].better != better)
+            continue;
+        headline_of(&h, c->figure[i].name);
+        if (!h.of_group)
+            return &c->figure[i];
+        first = first ? first : &c->figure[i];
+    }
+    return first;
+}
+
+/* "Tier-2 Read Decode service, p95 is 21.3 % lower (12.0 ms, was 15.2 ms)". */
+static void add_foremost(char *buf, size_t size, const struct compare *c, int better)
+{
+    const struct compare_figure *f = foremost(c, better);
+    struct headline h;
+    char a[CELL], b[CELL], by[CELL] = "";
+    size_t len = strlen(buf);
+    headline_of(&h, f->name);
+    if (!isnan(f->change))
+        snprintf(by, sizeof(by), "%.1f %% ", 100 * fabs(f->change));
+    snprintf(buf + len, size - len, "%s%s%s is %s%s (%s, was %s)", h.of_group ? h.section : "",
+             h.of_group ? " " : "", h.label, by, f->new > f->base ? "higher" : "lower",
+             cell(a, &h, f->new), cell(b, &h, f->base));
+}
+
+static void add_others(char *buf, size_t size, size_t count, const char *what)
+{
+    size_t len = strlen(buf);
+    if (count > 0)
+        snprintf(buf + len, size - len, ", and %zu more figure%s %s %s", count, units_plural(count),
+                 count == 1 ? "is" : "are", what);
+}
+
+static void add(char *buf, size_t size, const char *text)
+{
+    size_t len = strlen(buf);
+    snprintf(buf + len, size - len, "%s", text);
+}
+
+static const char *outcome(const struct compare *c)
+{
+    return c->tested == 0          ? NULL
+           : c->better && c->worse ? "mixed"
+           : c->better             ? "better"
+           : c->worse              ? "worse"
+           : c->neither            ? "different"
+                                   : "same";
+}
+
+/* The answer in a sentence, SENTENCE bytes. */
+static void sentence(char *buf, const struct compare *c)
+{
+    buf[0] = '\0';
+    if (c->better && c->worse) {
+        snprintf(buf, SENTENCE, "new is better than base in %zu figure%s: ", c->better,
+                 units_plural(c->better));
+        add_foremost(buf, SENTENCE, c, 1);
+        size_t len = strlen(buf);
+        snprintf(buf + len, SENTENCE - len, "; and worse in %zu: ", c->worse);
+        add_foremost(buf, SENTENCE, c, -1);
+    } else if (c->better || c->worse) {
+        const char *than = c->better ? "better" : "worse";
+        snprintf(buf, SENTENCE, "new is %s than base: ", than);
+        add_foremost(buf, SENTENCE, c, c->better ? 1 : -1);
+        add_others(buf, SENTENCE, c->better + c->worse - 1, than);
+        add(buf, SENTENCE, c->better ? "; none is worse" : "; none is better");
+    } else if (c->neither) {
+        snprintf(buf, SENTENCE, "new differs from base: ");
+        add_foremost(buf, SENTENCE, c, 0);
+        add_others(buf, SENTENCE, c->neither - 1, "different");
+    } else if (c->tested) {
+        add(buf, SENTENCE, "no difference between new and base exceeds the noise");
+    } else {
+        add(buf, SENTENCE, "not known: no figure could be tested against the noise");
+    }
+    add(buf, SENTENCE, ".");
+    if (c->base_runs == 1 && c->new_runs == 1)
+        add(buf, SENTENCE, " It rests on one run of each.");
+    if (!c->one_load)
+        add(buf, SENTENCE, " The runs are of different traces.");
+    if (!c->valid)
+        add(buf, SENTENCE, " At least one of the runs is NOT VALID.");
+}
+
+static void put_sentence(FILE *out, const struct compare *c)
+{
+    char text[SENTENCE];
+    sentence(text, c);
+    cell_verdict(out, text);
+}
+
 static void put_figure_header(FILE *out, const char *section, int width)
 {
     fprintf(out, "\n%-*s %14s %14s %10s %9s  %s\n", width + 2, section, "base", "new", "change",
@@ -220,13 +312,22 @@ void report_compare_text(FILE *out, const struct compare *c, const struct runs *
     put_changed(out, c);
     put_figures(out, c, false);
     put_figures(out, c, true);
+    put_sentence(out, c);
+}
+
+static void put_better(struct jsonout *j, const struct compare_figure *f)
+{
+    if (f->better == 0)
+        jsonout_null(j, "better");
+    else
+        jsonout_bool(j, "better", f->better > 0);
 }
 
 static void put_files(struct jsonout *j, const char *key, const struct runs *r)
 {
     jsonout_array(j, key);
     for (size_t run = 0; run < runs_count(r); run++)
-        jsonout_text_value(j, NULL, text_of(r, run, "files"));
+        jsonout_text_value(j, NULL, runs_text_of(r, run, "files"));
     jsonout_end(j);
 }
 
@@ -251,8 +352,13 @@ void report_compare_json(struct jsonout *j, const struct compare *c, const struc
             jsonout_null(j, "changed");
         else
             jsonout_bool(j, "changed", f->changed);
+        put_better(j, f);
         jsonout_end(j);
     }
     jsonout_end(j);
+    char text[SENTENCE];
+    sentence(text, c);
+    jsonout_text_value(j, "verdict", outcome(c));
+    jsonout_text_value(j, "sentence", text);
     jsonout_end(j);
 }

@@ -207,6 +207,7 @@ static void put_run(struct jsonout *j, const struct run *r)
     else
         jsonout_null(j, "seed");
     put_word(j, "model", r->model);
+    put_word(j, "digest", r->digest);
     put_known(j, "bytes_per_token", r->bytes_per_token);
     put_known(j, "users", r->users);
     put_known(j, "tensor_parallel", r->tensor_parallel);

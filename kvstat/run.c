@@ -118,6 +118,7 @@ static void take_document(struct run *r, const struct jsonin_v *root)
 {
     r->known = true;
     r->seed_known = r->seed_known || jsonin_u64(jsonin_get(root, "seed"), &r->seed) == 0;
+    take_text(r->digest, sizeof(r->digest), root, PATHS("trace.digest"));
     take_text(r->model, sizeof(r->model), root, PATHS("model.name", "model", "options.model"));
     take_i64(&r->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));
     if (users_simulated(root))

@@ -21,6 +21,7 @@ struct run_autoscaling {
 struct run {
     bool known; /* anything at all */
     char model[96], generation_mode[32];
+    char digest[64];       /* of the trace that was replayed */
     char why_invalid[256]; /* the reasons, separated by "; " */
     uint64_t seed;
     bool seed_known; /* any number is a seed */

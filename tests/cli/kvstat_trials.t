@@ -81,11 +81,19 @@ like 'what 400 rows do not tell is not told' "$(figure 'Tier-2 Read Decode' 'ser
 like 'nor rates of single runs' "$(figure 'Throughput and cache' 'operations')" ' not known$'
 like 'it says so' "$(cat "$TMP/stdout")" '^One run on each side'
 is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/stdout")" ''
+# answer: the verdict, its lines as one.
+answer() { awk '/^Verdict: / { on = 1 } on' "$TMP/stdout" | tr '\n' ' ' | sed 's/ $//'; }
+like 'the last words answer' "$(answer)" \
+    '^Verdict: new is worse than base: .* is (9\.[0-9]|1[01]\.[0-9]) % higher \([0-9.]+ ms, was [0-9.]+ ms\), and [0-9]+ more figures are worse; none is better\. It rests on one run of each\.$'
 exits 'JSON' 0 "$kvstat" --json --compare "$TMP/base" "$TMP/slower"
 at='"name": "groups.Tier-2.Read.Decode.service_us.mean"'
 is 'changed' "$(member changed "$at")" true
 like 'by' "$(member change "$at")" '^0\.(09|10)'
+is 'for the worse' "$(member better "$at") $(member verdict '"verdict"')" 'false "worse"'
+like 'in words' "$(member sentence '"verdict"')" '^"new is worse than base: .*"$'
 is 'not known is null' "$(member changed '"name": "throughput.wall.ops_per_s"')" null
+
+head -n 2 "$TMP/base" >"$TMP/one_row"
 
 alarms=0 i=0
 while [ $i -lt 100 ]; do
@@ -107,10 +115,42 @@ five() { "$kvstat" --compare "$TMP/base1" --compare "$TMP/base2" --compare "$TMP
 exits 'five trials each' 0 five new
 like 'have changed' "$(figure 'Tier-2 Read Decode' 'service, mean')" 'CHANGED$'
 like 'p99 too: the noise is that between trials' "$(figure 'Tier-2 Write Prefill' 'service, p99')" 'CHANGED$'
+like 'and are worse' "$(answer)" '^Verdict: new is worse than base: .*; none is better\.$'
 exits 'five trials of the same' 0 five same
 unlike 'have not' "$(cat "$TMP/stdout")" 'CHANGED'
+is 'which the last line says' "$(tail -n 1 "$TMP/stdout")" 'Verdict: no difference between new and base exceeds the noise.'
 exits 'one new run' 0 "$kvstat" --compare "$TMP/base1" --compare "$TMP/base2" --compare "$TMP/base3" "$TMP/same1"
 like "is judged by the others' noise" "$(figure 'Tier-2 Read Decode' 'service, mean')" 'noise$'
+
+# ---- the verdict in words ----
+
+like 'one run against many' "$(answer)" '^Verdict: no difference between new and base exceeds the noise\.$'
+exits 'the other way round' 0 "$kvstat" --json --compare "$TMP/slower" "$TMP/base"
+is 'is better' "$(member verdict '"verdict"') $(member better "$at")" '"better" true'
+# Reads 10 % slower, writes 10 % faster.
+{ head -n 1 "$dozen" && grep ',Read,' "$TMP/slower" && grep ',Write,' "$TMP/base"; } >"$TMP/reads"
+{ head -n 1 "$dozen" && grep ',Read,' "$TMP/base" && grep ',Write,' "$TMP/slower"; } >"$TMP/writes"
+exits 'for better and worse' 0 "$kvstat" --compare "$TMP/reads" "$TMP/writes"
+like 'says both' "$(answer)" \
+    '^Verdict: new is better than base in [2-9] figures: end to end, mean is 9\.[0-9] % lower \(.*\); and worse in [2-9]: .*Tier-2 Write Prefill .* higher \('
+exits 'too little to test' 0 "$kvstat" --compare "$TMP/one_row" "$TMP/one_row"
+like 'is not known' "$(answer)" '^Verdict: not known: no figure could be tested against the noise\. It rests on one run of each\.$'
+exits 'as JSON' 0 "$kvstat" --json --compare "$TMP/one_row" "$TMP/one_row"
+like 'is null' "$(cat "$TMP/stdout")" '^ *"verdict": null,$'
+# A trace's times are asked for, not achieved.
+cut -d, -f 1-13 "$TMP/base" >"$TMP/trace"
+awk -F, 'NR == 1 || $2 == "Read"' "$TMP/trace" >"$TMP/half"
+exits 'two traces' 0 "$kvstat" --json --compare "$TMP/trace" --compare "$TMP/trace" "$TMP/half" "$TMP/half"
+like 'differ' "$(member verdict '"verdict"') $(member sentence '"verdict"')" '^"different" "new differs from base: '
+# What two replays tell of their traces.
+for users in 1 2; do
+    "$BIN/kvgen" --num-users $users --duration 5s -o "$TMP/load$users.csv" 2>"$TMP/stderr"
+    "$BIN/kvreplay" --null --progress none -o "$TMP/load$users.zst" "$TMP/load$users.csv" >"$TMP/stdout" 2>&1
+done
+exits 'other loads' 0 "$kvstat" --compare "$TMP/load1.zst" "$TMP/load2.zst"
+like 'are told' "$(answer)" ' The runs are of different traces\.'
+exits 'one load' 0 "$kvstat" --compare "$TMP/load1.zst" "$TMP/load1.zst"
+unlike 'is not' "$(answer)" 'different traces'
 
 # ---- refusals ----
 
