@@ -30,8 +30,9 @@ static int slab_in_dir(struct storage *s, const struct options *o, struct err *e
         return err_errno(e, -errno, ERR_TARGET, o->nvme, "its " SLAB_NAME " cannot be opened");
     s->own_fd = true;
     /* The directory's marker keeps out who names the directory, this who names the file. */
-    if (flock(s->fd, LOCK_EX | LOCK_NB) < 0)
-        return err_errno(e, -errno, ERR_TARGET, o->nvme,
+    int rc = target_lock(s->fd);
+    if (rc < 0)
+        return err_errno(e, rc, ERR_TARGET, o->nvme,
                          "its " SLAB_NAME " is in use by another process");
     s->resizes = true;
     snprintf(s->path, sizeof(s->path), "%.240s/" SLAB_NAME, target_path(s->target));

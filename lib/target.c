@@ -14,11 +14,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/clock.h"
+
 #define TARGET_MARKER     ".kvtrace"
 #define TARGET_MARKER_CAP 256
 #define TARGET_HEX_LEN    32
 #define TARGET_DIR_FLAGS  (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 #define TARGET_TRIES      10
+
+#define TARGET_PATIENCE_NS 1000000000LL
+#define TARGET_LOOK_NS     10000000LL
 
 struct target {
     int fd, marker_fd;
@@ -339,16 +344,36 @@ static int marker_open(struct target *t, struct err *e)
     return 0;
 }
 
+bool target_patience(int64_t *until_ns)
+{
+    int64_t now = clock_now_ns();
+
+    if (*until_ns == 0)
+        *until_ns = now + TARGET_PATIENCE_NS;
+    return now < *until_ns && clock_sleep_until(now + TARGET_LOOK_NS, 0) == 0;
+}
+
+int target_lock(int fd)
+{
+    int64_t until = 0;
+    int ret;
+
+    do
+        ret = flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+    while (ret == -EWOULDBLOCK && target_patience(&until));
+    return ret;
+}
+
 /* Locked, and still the marker: its last owner may have unlinked it before we got the lock. */
 static int marker_lock(struct target *t, struct err *e)
 {
     struct stat st;
+    int ret = target_lock(t->marker_fd);
 
-    if (flock(t->marker_fd, LOCK_EX | LOCK_NB) < 0) {
-        if (errno == EWOULDBLOCK)
-            return marker_in_use(t, e);
-        return err_errno(e, -errno, ERR_TARGET, t->path, "cannot lock its marker " TARGET_MARKER);
-    }
+    if (ret == -EWOULDBLOCK)
+        return marker_in_use(t, e);
+    if (ret < 0)
+        return err_errno(e, ret, ERR_TARGET, t->path, "cannot lock its marker " TARGET_MARKER);
     if (fstat(t->marker_fd, &st) < 0 || st.st_nlink == 0)
         return -EAGAIN;
     return 0;

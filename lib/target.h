@@ -63,6 +63,13 @@ struct target_file_opts {
 int target_open_file(struct target_file *out, const char *path, const struct target_file_opts *o,
                      struct err *e);
 
+/* Something is in use: worth another look? The kernel lets go of the files of a process that was
+ * killed a moment after it is gone, later with I/O of io_uring in flight. Sleeps 10 ms each time,
+ * for a second; *until_ns is 0 at first. */
+bool target_patience(int64_t *until_ns);
+/* Locks fd for this process alone (flock), with patience: 0 or negative errno. */
+int target_lock(int fd);
+
 /* -EACCES with class ERR_TARGET when path resolves to a directory that no test data may go to. */
 int target_refuse_system_path(const char *path, struct err *e);
 

@@ -6,7 +6,6 @@
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -85,8 +84,9 @@ static int open_regular(struct target_file *f, const char *path, const struct ta
     f->fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (f->fd < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be opened for writing");
-    if (flock(f->fd, LOCK_EX | LOCK_NB) < 0)
-        return err_errno(e, -errno, ERR_TARGET, path, "is in use by another process");
+    ret = target_lock(f->fd);
+    if (ret < 0)
+        return err_errno(e, ret, ERR_TARGET, path, "is in use by another process");
     /* Examined under the lock: who had it before may have written. */
     if (fstat(f->fd, &st) < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");
@@ -133,9 +133,12 @@ static int device_size(struct target_file *f, const char *path, struct err *e)
  * holds it from here on. */
 static int open_examined(struct target_file *f, const char *path, dev_t examined, struct err *e)
 {
+    int64_t until = 0;
     struct stat st;
 
-    f->fd = open(path, O_RDWR | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    do
+        f->fd = open(path, O_RDWR | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    while (f->fd < 0 && errno == EBUSY && target_patience(&until));
     if (f->fd < 0 && errno == EBUSY)
         return err_set(e, EBUSY, ERR_TARGET, path, "refused: the kernel says it is in use");
     if (f->fd < 0)

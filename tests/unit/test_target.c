@@ -332,6 +332,28 @@ static void test_killed(void **state)
     assert_false(there(f, "d"));
 }
 
+/* The kernel may hold a killed process's lock a little longer: that is waited for. */
+static void test_lets_go(void **state)
+{
+    struct fixture *f = *state;
+    int ends[2], status;
+    char taken;
+
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        take(f, "d");
+        if (write(ends[1], "t", 1) == 1)
+            usleep(200000);
+        _exit(0);
+    }
+    assert_int_equal(read(ends[0], &taken, 1), 1);
+    leave(take(f, "d"), false);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void test_room(void **state)
 {
     struct fixture *f = *state;
@@ -380,6 +402,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_dead_owner, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_in_use, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_killed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lets_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_device, set_up, tear_down),
     };
