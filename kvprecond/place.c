@@ -14,15 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "lib/data.h"
+#include "lib/descriptors.h"
 #include "lib/units.h"
 
 #define PLACE_NAME_CAP 32
 #define PLACE_DISCARD  (4 * UNITS_GIB) /* at a time, so that a stop need not wait for all of it */
-#define PLACE_SPARE    64u             /* descriptors beside those of files */
 
 struct place_file {
     int fd;
@@ -128,34 +127,23 @@ static int check_room(const struct place *p, struct err *e)
                    p->o.reserve_share * 100);
 }
 
-/* Advice to the kernel: where the limit cannot be raised, opening says so. */
-static void want_descriptors(uint64_t files)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= files + PLACE_SPARE)
-        return;
-    limit.rlim_cur = files + PLACE_SPARE < limit.rlim_max ? files + PLACE_SPARE : limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* Under random writes every file is open at once. */
-static int refuse_many_files(const struct place *p, uint64_t files, struct err *e)
+static int want_many_files(const struct place *p, uint64_t files, struct err *e)
 {
-    struct rlimit limit;
+    uint64_t can = descriptors_want(files);
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || files + PLACE_SPARE <= limit.rlim_max)
+    if (can == files)
         return 0;
     return err_set(e, EMFILE, ERR_TARGET, p->o.path,
                    "%" PRIu64 " files would be open at once, and %" PRIu64 " can be: take a larger "
                    "--file-size",
-                   files, (uint64_t)limit.rlim_max);
+                   files, can);
 }
 
 static int plan_random_files(struct place *p, struct err *e)
 {
     const uint64_t files = plan_files(p->plan);
-    int ret = refuse_many_files(p, files, e);
+    int ret = want_many_files(p, files, e);
 
     if (ret < 0)
         return ret;
@@ -164,7 +152,6 @@ static int plan_random_files(struct place *p, struct err *e)
         return err_nomem(e, "table of files");
     for (uint64_t i = 0; i < files; i++)
         atomic_init(&p->fds[i], -1);
-    want_descriptors(files);
     return 0;
 }
 
@@ -177,7 +164,8 @@ static int plan_open_files(struct place *p, unsigned outstanding, struct err *e)
         p->slots[i].next = p->unused;
         p->unused = &p->slots[i];
     }
-    want_descriptors(outstanding < plan_files(p->plan) ? outstanding : plan_files(p->plan));
+    /* Where there are fewer, opening says so. */
+    descriptors_want(outstanding < plan_files(p->plan) ? outstanding : plan_files(p->plan));
     return 0;
 }
 

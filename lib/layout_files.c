@@ -12,13 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILES_FOLDERS   256
 #define FILES_DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 struct layout_files {
     int dirfd;
-    int direct;                       /* O_DIRECT or 0 */
-    atomic_int folder[FILES_FOLDERS]; /* descriptors, -1: not open yet */
+    int direct;                              /* O_DIRECT or 0 */
+    atomic_int folder[LAYOUT_FILES_FOLDERS]; /* descriptors, -1: not open yet */
 };
 
 /* Descriptor of folder number i or negative errno; made if make. Two threads may open it at once:
@@ -88,7 +87,7 @@ int layout_files_open(struct layout_files **out, int dirfd, bool direct, struct 
         return err_nomem(e, "layout of files");
     f->dirfd = dirfd;
     f->direct = direct ? O_DIRECT : 0;
-    for (int i = 0; i < FILES_FOLDERS; i++)
+    for (int i = 0; i < LAYOUT_FILES_FOLDERS; i++)
         atomic_init(&f->folder[i], -1);
     *out = f;
     return 0;
@@ -98,7 +97,7 @@ void layout_files_close(struct layout_files *f)
 {
     if (!f)
         return;
-    for (int i = 0; i < FILES_FOLDERS; i++) {
+    for (int i = 0; i < LAYOUT_FILES_FOLDERS; i++) {
         int fd = atomic_load_explicit(&f->folder[i], memory_order_acquire);
 
         if (fd >= 0)

@@ -10,6 +10,7 @@
 #include "lib/hash.h"
 
 enum {
+    LAYOUT_FILES_FOLDERS = 256,
     LAYOUT_NAME_CAP = HASH_HEX_LEN + sizeof ".kv"
 };
 

@@ -16,6 +16,11 @@
 /* Objects open at once, however small: 4 an I/O slot, and these. */
 #define WORKER_OBJECTS 64u
 
+unsigned storage_worker_objects(unsigned depth)
+{
+    return depth * 4 + WORKER_OBJECTS;
+}
+
 static int worker_memory(struct storage_worker *w)
 {
     unsigned ahead = w->o.depth * 3 / 4;
@@ -26,9 +31,11 @@ static int worker_memory(struct storage_worker *w)
     if (ahead > WORKER_AHEAD_MAX)
         ahead = WORKER_AHEAD_MAX;
     w->slot_count = w->o.depth + ahead;
-    w->object_count = w->o.depth * 4 + WORKER_OBJECTS;
+    w->object_count = storage_worker_objects(w->o.depth);
     if (w->object_count > w->o.max_ops)
         w->object_count = w->o.max_ops;
+    if (w->o.policy.files && w->object_count > w->o.max_open)
+        w->object_count = w->o.max_open;
     w->pool_bytes = (size_t)w->slot_count * chunk_bytes;
     w->pool = io_buffers_map(w->pool_bytes);
     w->slots = calloc(w->slot_count, sizeof *w->slots);

@@ -19,11 +19,14 @@ struct storage_worker_opts {
     struct storage_policy policy; /* what it points to is the caller's; shared by workers */
     struct bell *bell;            /* rung when operations are done */
     enum io_engine engine;
-    unsigned depth;   /* I/Os in flight at most */
-    unsigned max_ops; /* operations inside at most */
+    unsigned depth;    /* I/Os in flight at most */
+    unsigned max_ops;  /* operations inside at most */
+    unsigned max_open; /* objects open at once at most, of those that are files */
     bool sqpoll, iopoll;
 };
 
+/* Objects that a worker of that depth has open at once, if it may. */
+unsigned storage_worker_objects(unsigned depth);
 /* Takes memory and engine and starts the thread. */
 int storage_worker_open(struct storage_worker **out, const struct storage_worker_opts *o,
                         struct err *e);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/clock.h"
+#include "lib/descriptors.h"
 #include "lib/layout_slab.h"
 #include "lib/storage_trim.h"
 #include "lib/storage_worker.h"
@@ -502,17 +503,37 @@ static void storage_set_flags(struct tier_storage *t, const struct tier_storage_
              o->sync_objects ? "; objects synced" : "");
 }
 
+/* Each file takes a descriptor while it is open, each folder for good. */
+static int storage_descriptors(struct tier_storage *t, const struct tier_storage_opts *o,
+                               unsigned threads, struct storage_worker_opts *w, struct err *e)
+{
+    uint64_t each = storage_worker_objects(o->iodepth / threads + 1), can;
+
+    if (!t->files)
+        return 0;
+    can =
+        descriptors_want(LAYOUT_FILES_FOLDERS + threads * (each < o->max_ops ? each : o->max_ops));
+    if (can < LAYOUT_FILES_FOLDERS + threads)
+        return err_set(e, EMFILE, ERR_TARGET, t->target,
+                       "%u files and folders must be open at once beside others, and %llu can be "
+                       "(ulimit -n); --layout slab needs one",
+                       LAYOUT_FILES_FOLDERS + threads, (unsigned long long)can);
+    w->max_open = (unsigned)(can - LAYOUT_FILES_FOLDERS) / threads;
+    return 0;
+}
+
 /* The I/O slots are split among the workers, never more than iodepth in all. */
 static int storage_start(struct tier_storage *t, const struct tier_storage_opts *o,
                          struct storage_worker_opts *w, struct err *e)
 {
     unsigned threads = o->threads ? o->threads : 1;
+    int ret;
 
     if (threads > o->iodepth)
         threads = o->iodepth;
-    while (t->threads < threads) {
+    ret = storage_descriptors(t, o, threads, w, e);
+    while (ret == 0 && t->threads < threads) {
         const char *more;
-        int ret;
 
         w->depth = o->iodepth / threads + (t->threads < o->iodepth % threads);
         ret = storage_worker_open(&t->worker[t->threads], w, e);
@@ -522,8 +543,9 @@ static int storage_start(struct tier_storage *t, const struct tier_storage_opts 
         if (more[0] && !strstr(t->fallbacks, more)) /* a later one may lack what is short */
             storage_note(t, "%s", more);
     }
-    storage_set_flags(t, o, w);
-    return 0;
+    if (ret == 0)
+        storage_set_flags(t, o, w);
+    return ret;
 }
 
 int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, struct bell *bell,

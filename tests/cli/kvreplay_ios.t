@@ -11,7 +11,7 @@ rows() { awk -v op="$1" -v n="$2" 'BEGIN { print "Timestamp,Operation,Object_Siz
 rows Write 8 >"$TMP/w.csv"
 rows Read 64 >"$TMP/r.csv"
 
-plan 16
+plan 20
 for layout in files slab; do
     exits "$layout: reads" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --chunk-size 512KiB --iodepth 4 -o "$TMP/o.csv" \
         --summary "$TMP/summary.json" "$TMP/r.csv"
@@ -44,3 +44,17 @@ for r in rows[1:]:
     share = float(r["Device_us"]) / float(r["Latency_us"])
     assert share > 0.5, (r["Key"], share)' "$TMP/o.csv"
 done
+
+# Files are open while their objects are moved, with psync each takes a descriptor: as many as the host allows.
+# A bug looked like this: rows that failed with EMFILE under the limits that a shell begins with.
+awk 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
+    for (i = 0; i < 600; i++) printf "0,Write,65536,Tier-2,f%d,Prefill\n", i }' >"$TMP/many.csv"
+limited() {
+    ulimit "$1" "$2" || return
+    shift 2
+    "$BIN/kvreplay" --nvme "$TMP/n" --ioengine psync --inflight 4096 -o "$TMP/o.csv" "$@" "$TMP/many.csv"
+}
+exits "a soft limit of open files is raised" 0 limited -Sn 128
+exits "a hard one is kept to" 0 limited -n 340 --chunk-size 4KiB
+exits "one that is too low is refused" 3 limited -n 128
+like "and why" "$(cat "$TMP/stderr")" 'and 64 can be \(ulimit -n\); --layout slab'
