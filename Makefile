@@ -32,7 +32,7 @@ KVGEN     := kvgen option_table options print_config models workload population 
              export_cachesim summary summary_text
 KVREPLAY  := kvreplay options option_checks config autoscale search each replay survey capacity tiers populate storage gate reader objects plan order \
              timers waiter tier_map \
-             schedule lag admit pace flights intake sched worker results stats notices show residency link ceiling summary \
+             schedule lag admit pace intake sched dispatch flights worker ledger results stats notices show residency link ceiling summary \
              summary_text
 KVSTAT    := kvstat options inputs scan agg groups order occupancy requests_run requests series reuse run figures \
              assess leaves runs document answer folders stats headline compare reference verify hgrm columns gnuplot plot \

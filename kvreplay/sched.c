@@ -1,6 +1,6 @@
 /* The heart of a replay, one thread: rows come from the reader in the order of the trace, wait for
  * other rows (order), room (plan), their time (timers) and a slot in flight, go to their tier, and
- * leave when it is done.
+ * leave when it is done. The way to the tier is dispatch.c's, what is kept of a row ledger.c's.
  *
  * Why it cannot get stuck: the earliest unfinished row is always inside the window. It waits for no
  * other row, since chains are first come first served; for no room, since room is granted in the
@@ -10,22 +10,19 @@
  * when all workers wait. So some row can always run. */
 #include "kvreplay/sched.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "kvreplay/admit.h"
-#include "kvreplay/flights.h"
+#include "kvreplay/dispatch.h"
 #include "kvreplay/intake.h"
-#include "kvreplay/lag.h"
+#include "kvreplay/ledger.h"
 #include "kvreplay/pace.h"
 #include "kvreplay/row_list.h"
 #include "kvreplay/schedule.h"
 #include "kvreplay/timers.h"
 #include "kvreplay/waiter.h"
 #include "kvreplay/worker.h"
-#include "kvreplay/write_gate.h"
 #include "lib/stop.h"
 
 enum {
@@ -39,17 +36,15 @@ struct sched {
     struct order *order;
     struct timers *timers;
     struct admit *admit; /* NULL: not served */
-    struct flights *flights;
+    struct dispatch dispatch;
     struct row_list ready, no_room[TRACE_TIERS];
-    struct write_gate writes;
     struct intake intake;
     size_t inside;    /* rows admitted and not finished */
     size_t held;      /* of these, Generate rows that hold their request */
     uint64_t started; /* rows */
-    bool submitted[TRACE_TIERS];
     uint64_t generation;
     bool head, zero_known, stopping;
-    struct lag lag;
+    struct ledger ledger;
     struct pace *pace; /* NULL: not closed */
     struct waiter waiter;
     unsigned loops;
@@ -111,28 +106,15 @@ static void sched_grant(struct sched *s, unsigned tier, int64_t when_ns)
 
 /* ---- finishing ---- */
 
-static void sched_judge(struct sched *s, const struct row *r)
-{
-    bool absent = r->t.status == TRACE_ABSENT;
-
-    if (r->t.status == TRACE_OK || (absent && s->o.on_absent != SCHED_ABSENT_FAIL))
-        return;
-    if (r->t.status == ENOSPC)
-        notices_no_space(s->env.notices, r, &s->env.room[r->t.tier],
-                         s->o.target_free ? s->o.target_free(s->o.ctx, r->t.tier) : UINT64_MAX);
-    else if (r->t.status != TRACE_CORRUPT) /* which was said when it was found */
-        notices_failed(s->env.notices, r);
-    if (absent || s->o.stop_on_error)
-        sched_stop(s, SCHED_ERROR);
-}
-
 static void sched_emit(struct sched *s, struct row *r)
 {
-    stats_add(s->env.stats, r);
-    int rc = results_put(s->env.results, &r->t, s->e);
+    bool ends;
+    int rc = ledger_finished(&s->ledger, r, &ends, s->e);
+
     if (rc < 0)
         sched_fail(s, rc);
-    sched_judge(s, r);
+    if (ends)
+        sched_stop(s, SCHED_ERROR);
 }
 
 /* The row is finished at done_ns, its result columns set: lets others go on. */
@@ -164,17 +146,6 @@ static void sched_finish(struct sched *s, struct row *r, int64_t done_ns)
 
 /* ---- issuing ---- */
 
-/* A line of requests that grows (served) is a result, no lag. */
-static void sched_lag(struct sched *s, const struct row *r)
-{
-    if (r->t.due_ns == TRACE_NONE || s->admit || s->pace ||
-        !lag_started(&s->lag, r, s->env.notices))
-        return;
-    s->outcome.lagged = true;
-    if (s->o.on_lag == SCHED_LAG_STOP)
-        sched_stop(s, SCHED_LAGGED);
-}
-
 static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t slot_ns)
 {
     s->started++;
@@ -183,9 +154,11 @@ static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t s
     r->t.start_ns = now;
     r->t.latency_ns = 0;
     r->t.device_ns = TRACE_NONE;
-    sched_lag(s, r);
-    if (r->t.op == TRACE_READ && order_reads_early(r, now))
-        s->env.stats->reads_before_write++;
+    if (!ledger_started(&s->ledger, r))
+        return;
+    s->outcome.lagged = true;
+    if (s->o.on_lag == SCHED_LAG_STOP)
+        sched_stop(s, SCHED_LAGGED);
 }
 
 /* A Generate row holds its request for its time; in a run as fast as possible it takes none. */
@@ -195,7 +168,7 @@ static void sched_no_io(struct sched *s, struct row *r)
 
     sched_started(s, r, now, INT64_MIN);
     r->t.status = TRACE_OK;
-    if (r->t.op == TRACE_GENERATE && s->o.timed && !r->head && !s->lag.skip_waits &&
+    if (r->t.op == TRACE_GENERATE && s->o.timed && !r->head && !s->ledger.lag.skip_waits &&
         r->t.duration_ns > 0) {
         r->held = true;
         r->wake_ns = now + schedule_scaled(&s->schedule, (double)r->t.duration_ns);
@@ -206,47 +179,29 @@ static void sched_no_io(struct sched *s, struct row *r)
     sched_finish(s, r, now);
 }
 
-static bool sched_writes(const struct row *r)
-{
-    return r->stage == ROW_CREATE || (r->stage == ROW_MAIN && r->t.op == TRACE_WRITE);
-}
-
 /* False: it must stay in line, for want of a slot. */
 static bool sched_issue(struct sched *s, struct row *r)
 {
-    struct flight *f = flights_next(s->flights);
+    bool main_stage = r->stage == ROW_MAIN;
+    int64_t now, slot_ns;
 
     if (r->t.tier == TRACE_NO_TIER) {
         list_pop(&s->ready);
         sched_no_io(s, r);
         return true;
     }
-    if (write_gate_shut(&s->writes) && sched_writes(r)) {
-        list_pop(&s->ready);
-        list_append(&s->writes.line, r);
+    if (dispatch_shut(&s->dispatch, r)) {
+        dispatch_hold(&s->dispatch, list_pop(&s->ready));
         return true;
     }
-    if (!f)
-        return false;
-    struct tier_op *op = flight_op(f);
-    bool main_stage = r->stage == ROW_MAIN;
-    if (!worker_prepare(r, s->env.verifies[r->t.tier] ? s->o.verify : TIER_VERIFY_NONE, op)) {
-        int64_t now = sched_now(s);
-        list_pop(&s->ready);
-        sched_started(s, r, now, flight_freed_ns(f));
-        sched_finish(s, r, now);
-        return true;
-    }
-    op->owner = r;
-    int64_t now = sched_now(s);
-    if (s->env.tier[r->t.tier]->ops->submit(s->env.tier[r->t.tier], op) < 0)
+    enum dispatch_end end = dispatch_row(&s->dispatch, r, &now, &slot_ns);
+    if (end == DISPATCH_REFUSED)
         return false;
     list_pop(&s->ready);
-    if (main_stage)
-        sched_started(s, r, now, flight_freed_ns(f));
-    flights_take(s->flights);
-    s->writes.writing += sched_writes(r);
-    s->submitted[r->t.tier] = true;
+    if (main_stage || end == DISPATCH_NOTHING)
+        sched_started(s, r, now, slot_ns);
+    if (end == DISPATCH_NOTHING)
+        sched_finish(s, r, now);
     return true;
 }
 
@@ -269,11 +224,7 @@ static bool sched_release(struct sched *s)
     }
     while (!s->stopping && s->ready.head && sched_issue(s, s->ready.head))
         any = true;
-    for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        if (s->submitted[i])
-            s->env.tier[i]->ops->kick(s->env.tier[i]);
-        s->submitted[i] = false;
-    }
+    dispatch_kick(&s->dispatch);
     return any;
 }
 
@@ -282,11 +233,10 @@ static bool sched_release(struct sched *s)
 static void sched_created(struct sched *s, struct row *r, int64_t done_ns)
 {
     order_wrote(r, done_ns);
-    if (r->stage != ROW_MAIN)
-        return;
-    s->env.stats->created_objects++;
-    s->env.stats->created_bytes += r->t.size;
-    s->env.stats->write_bytes[r->t.tier] += r->t.size;
+    if (r->stage == ROW_MAIN)
+        ledger_created(&s->ledger, r);
+    else /* it failed, and the row with it */
+        sched_started(s, r, done_ns, INT64_MIN);
 }
 
 static void sched_complete(struct sched *s, struct tier_op *op)
@@ -294,24 +244,17 @@ static void sched_complete(struct sched *s, struct tier_op *op)
     struct row *r = op->owner;
     enum row_stage was = r->stage;
     int64_t done_ns = op->done_ns;
-    bool wrote = sched_writes(r);
+    bool wrote = dispatch_writes(r);
     bool more = worker_complete(r, op);
 
     if (was == ROW_MAIN) {
         r->t.latency_ns = done_ns - r->t.start_ns;
         r->t.device_ns = op->device_ns;
-        if (r->t.status == TRACE_CORRUPT)
-            notices_corrupt(s->env.notices, r, &op->fault);
-        s->env.stats->unverified_reads +=
-            op->verb == TIER_READ &&
-            (s->o.verify == TIER_VERIFY_NONE || !s->env.verifies[r->t.tier]);
+        ledger_moved(&s->ledger, r, op);
     } else if (was == ROW_CREATE) {
         sched_created(s, r, done_ns);
-        if (r->stage != ROW_MAIN) /* it failed, and the row with it */
-            sched_started(s, r, done_ns, INT64_MIN);
     }
-    flights_give(s->flights, flight_of(op), done_ns);
-    struct row *writer = wrote ? write_gate_leave(&s->writes, done_ns) : NULL;
+    struct row *writer = dispatch_leave(&s->dispatch, op, wrote);
     if (writer)
         list_append(&s->ready, writer);
     if (!more) {
@@ -328,7 +271,7 @@ static bool sched_poll(struct sched *s)
     struct tier_op *done[SCHED_POLL];
     bool any = false;
 
-    for (unsigned i = 0; i < TRACE_TIERS && flights_busy(s->flights) > 0; i++) {
+    for (unsigned i = 0; i < TRACE_TIERS && dispatch_busy(&s->dispatch) > 0; i++) {
         struct tier *t = s->env.tier[i];
         size_t n = t ? t->ops->poll(t, done, SCHED_POLL) : 0;
         any |= n > 0;
@@ -348,11 +291,9 @@ static void sched_set_zero(struct sched *s, const struct trace_row *first)
     s->schedule.zero_time_ns = first ? schedule_begins_ns(&s->schedule, first) : 0;
     if (s->o.duration_ns)
         s->end_ns = s->schedule.zero_ns + s->o.duration_ns;
-    s->env.stats->from_ns = s->schedule.zero_ns + s->o.warmup_ns;
-    s->env.stats->until_ns = s->end_ns;
     if (s->o.began)
         s->o.began(s->o.ctx, s->schedule.zero_ns);
-    int rc = results_zero(s->env.results, s->schedule.zero_ns, s->e);
+    int rc = ledger_begin(&s->ledger, s->schedule.zero_ns, s->o.warmup_ns, s->end_ns, s->e);
     if (rc < 0)
         sched_fail(s, rc);
 }
@@ -462,7 +403,7 @@ static bool sched_let_in(struct sched *s)
         sched_serve(s, r, when_ns);
         any = true;
     }
-    if (any || flights_busy(s->flights) || s->held || s->ready.head || admit_lingers(s->admit) ||
+    if (any || dispatch_busy(&s->dispatch) || s->held || s->ready.head || admit_lingers(s->admit) ||
         !(r = admit_beyond(s->admit, now, &when_ns)))
         return any;
     s->env.stats->admitted_beyond++;
@@ -478,11 +419,8 @@ static int64_t sched_next_ns(const struct sched *s)
     int64_t timer = timers_next_ns(s->timers), until = timer < s->end_ns ? timer : s->end_ns;
     if (s->admit && admit_next_ns(s->admit) < until)
         until = admit_next_ns(s->admit);
-    for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        int64_t next = s->env.tier[i] ? s->env.tier[i]->ops->next_ns(s->env.tier[i]) : INT64_MAX;
-        until = next < until ? next : until;
-    }
-    return until;
+    int64_t done = dispatch_next_ns(&s->dispatch);
+    return done < until ? done : until;
 }
 
 /* Nothing can be done at the moment. */
@@ -491,14 +429,14 @@ static void sched_wait(struct sched *s, uint32_t seen)
     int64_t until = sched_next_ns(s);
 
     if (s->o.clock == clock_real() || until == INT64_MAX)
-        waiter_wait(&s->waiter, s->env.bell, seen, until, flights_busy(s->flights));
+        waiter_wait(&s->waiter, s->env.bell, seen, until, dispatch_busy(&s->dispatch));
     else
         s->o.clock->sleep_until(s->o.clock->ctx, until);
 }
 
 static bool sched_finished(struct sched *s)
 {
-    if (flights_busy(s->flights) > 0)
+    if (dispatch_busy(&s->dispatch) > 0)
         return false;
     if (s->stopping)
         return true;
@@ -548,10 +486,36 @@ static void sched_request_ended(void *ctx, uint8_t qos, int64_t arrival_ns, int6
 void sched_queue(struct sched *s, size_t *in_flight, size_t *waiting)
 {
     uint64_t arrived = timers_arrived(s->timers, sched_now(s));
-    *in_flight = flights_busy(s->flights);
+    *in_flight = dispatch_busy(&s->dispatch);
     *waiting = s->admit               ? admit_waiting(s->admit, sched_now(s))
                : arrived > s->started ? (size_t)(arrived - s->started)
                                       : 0;
+}
+
+/* The parts that work for this one, by what it was told. */
+static void sched_connect(struct sched *s, const struct sched_opts *o, const struct sched_env *env)
+{
+    s->intake = (struct intake){env->reader, env->objects, s->order, .count = 0};
+    s->dispatch = (struct dispatch){.tier = env->tier,
+                                    .verifies = env->verifies,
+                                    .verify = o->verify,
+                                    .clock = o->clock,
+                                    .gate.max = o->max_writes,
+                                    .flights = flights_create(o->inflight)};
+    s->ledger = (struct ledger){
+        .stats = env->stats,
+        .results = env->results,
+        .notices = env->notices,
+        .room = env->room,
+        .verifies = o->verify == TIER_VERIFY_NONE ? NULL : env->verifies,
+        .target_free = o->target_free,
+        .ctx = o->ctx,
+        .absent_ends = o->on_absent == SCHED_ABSENT_FAIL,
+        .failed_ends = o->stop_on_error,
+        .lags = !o->workers && !o->closed,
+        .lag = {.limit_ns = o->lag_limit_ns, .skips = o->on_lag == SCHED_LAG_SKIP_WAIT}};
+    s->schedule = (struct schedule){.speed = o->speed, .served = o->workers > 0};
+    waiter_init(&s->waiter, o->spin_ns, o->engine_threads);
 }
 
 int sched_create(struct sched **out, const struct sched_opts *o, const struct sched_env *env,
@@ -565,20 +529,15 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
     s->env = *env;
     s->head = true;
     s->generation = o->first_generation;
-    s->writes.max = o->max_writes;
-    s->order = order_create(o->order, o->window);
-    s->intake = (struct intake){env->reader, env->objects, s->order, .count = 0};
-    s->timers = timers_create(o->window);
-    s->flights = flights_create(o->inflight);
-    s->schedule = (struct schedule){.speed = o->speed, .served = o->workers > 0};
     s->end_ns = INT64_MAX;
-    waiter_init(&s->waiter, o->spin_ns, o->engine_threads);
-    s->lag = (struct lag){.limit_ns = o->lag_limit_ns, .skips = o->on_lag == SCHED_LAG_SKIP_WAIT};
+    s->order = order_create(o->order, o->window);
+    s->timers = timers_create(o->window);
+    sched_connect(s, o, env);
     if (o->workers)
         s->admit = admit_create(o->workers, o->window, sched_request_ended, s);
     if (o->closed)
         s->pace = pace_create(&s->schedule, o->window);
-    if (!s->order || !s->timers || !s->flights || (o->workers && !s->admit) ||
+    if (!s->order || !s->timers || !s->dispatch.flights || (o->workers && !s->admit) ||
         (o->closed && !s->pace)) {
         sched_free(s);
         return err_nomem(e, "scheduler");
@@ -591,7 +550,7 @@ void sched_free(struct sched *s)
 {
     if (!s)
         return;
-    flights_free(s->flights);
+    flights_free(s->dispatch.flights);
     admit_free(s->admit);
     pace_free(s->pace);
     timers_free(s->timers);
