@@ -59,7 +59,7 @@ fails "frames of what is not compressed" 2 '--frames: the results are not compre
 head -n 1 "$TMP/t.csv" | "$BIN/kvreplay" --null -o "$TMP/out" --summary "$TMP/s.json" 2>/dev/null
 is "what nothing was measured of is not 0" "$(python3 -c '
 import json, sys
-print(json.load(open(sys.argv[1]))["lateness_us"])' "$TMP/s.json")" "{'p50': None, 'p99': None, 'max': None}"
+print(json.load(open(sys.argv[1]))["lateness_us"])' "$TMP/s.json")" "{'p50': None, 'p99': None, 'max': None, 'budget': None}"
 rm -f "$TMP/out"
 fails "no target" 2 '--nvme: ' "$TMP/t.csv"
 fails "system directory" 3 '/etc: ' --nvme /etc "$TMP/t.csv"
