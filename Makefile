@@ -14,7 +14,7 @@ CC      ?= cc
 
 # ---- the library, by level: a file includes its own level or below ----
 LIB_0 := err units clock rng hash keymap lru_stack hist nearest opt opt_help progress stop save bell spsc thread descriptors
-LIB_1 := conf conf_keys conf_store conf_table conf_value frame frame_source frame_table csv csv_scan \
+LIB_1 := conf conf_keys conf_store conf_table conf_value frame frame_walk frame_source frame_table csv csv_scan \
          jsoncut jsonin jsonout model model_hf trace trace_parse trace_parse_avx2 trace_read trace_cursor trace_format trace_write \
          data data_avx2 data_avx512
 LIB_2 := io io_uring io_psync extent target target_guard target_file target_device layout_files layout_slab tier_arena \

@@ -1,7 +1,8 @@
 /* Stands between files and everything that reads or writes rows: tells plain from zstd input by its
- * first bytes, streams either, hands whole compressed frames of our own files to the threads that
- * decompress them, and encodes the frames and the seek table that the trace writer puts out. What
- * the bytes mean is left to csv.c and trace_read.c. */
+ * first bytes, streams either, decompresses whole frames of our own files in the threads that ask
+ * for them, and compresses frames for the trace writer. Where frames lie in a file is
+ * frame_walk.c's, the seek table frame_table.c's; what the bytes mean is left to csv.c and
+ * trace_read.c. */
 #include "lib/frame.h"
 
 #include <errno.h>
@@ -11,19 +12,16 @@
 #include <zstd_errors.h>
 
 #include "lib/frame_source.h"
+#include "lib/frame_walk.h"
 
-#define MAGIC_FRAME     0xFD2FB528u
-#define MAGIC_SKIPPABLE 0x184D2A50u        /* low four bits free */
-#define MAX_FRAME       ((size_t)64 << 20) /* of our own frames; we write about 4 MiB */
-#define TEXT_PAD        64                 /* readable bytes behind a piece's text */
+#define TEXT_PAD 64 /* readable bytes behind a piece's text */
 
 struct frame_in {
     struct frame_source s;
-    bool zstd, own, long_window;
-    bool in_frame;   /* streaming: between a frame's first byte and its last */
-    bool table_last; /* the last frame seen was a seek table */
-    size_t hint;     /* bytes that the decompressor wants next */
-    char *provenance, *summary;
+    struct frame_walk w;
+    bool zstd, long_window;
+    bool in_frame; /* streaming: between a frame's first byte and its last */
+    size_t hint;   /* bytes that the decompressor wants next */
     ZSTD_DCtx *dctx;
     char *back; /* given back; back[back_at..back_len) comes before the rest */
     size_t back_at, back_len;
@@ -32,8 +30,7 @@ struct frame_in {
 struct frame_piece {
     const char *name;
     uint64_t offset; /* of the frame in the file */
-    unsigned char *comp;
-    size_t comp_len, comp_cap;
+    struct frame_bytes comp;
     char *text;
     size_t text_len, text_cap;
     bool pending; /* comp is still to be decompressed */
@@ -42,86 +39,7 @@ struct frame_piece {
     ZSTD_DCtx *dctx;
 };
 
-static bool magic_is_skippable(uint32_t magic)
-{
-    return (magic & ~0xFu) == MAGIC_SKIPPABLE;
-}
-
 /* ---- input ---- */
-
-static int in_cut(struct frame_in *in, struct err *e, const char *why)
-{
-    err_set(&in->s.error, -EBADMSG, ERR_INPUT, in->s.name, "byte offset %llu: %s",
-            (unsigned long long)in->s.offset, why);
-    return frame_source_fail(&in->s, e);
-}
-
-/* Takes the JSON of a skippable frame, whose header was consumed. */
-static int in_take_json(struct frame_in *in, char **slot, uint32_t len, struct err *e)
-{
-    char *text = malloc((size_t)len + 1);
-    size_t got;
-    if (!text) {
-        err_nomem(&in->s.error, "skippable frame");
-        return frame_source_fail(&in->s, e);
-    }
-    int rc = frame_source_copy(&in->s, (unsigned char *)text, len, &got, e);
-    if (rc || got < len) {
-        free(text);
-        return rc ? rc : in_cut(in, e, "cut in a skippable frame");
-    }
-    text[len] = '\0';
-    free(*slot);
-    *slot = text;
-    return 0;
-}
-
-static int in_skippable(struct frame_in *in, struct err *e)
-{
-    size_t got;
-    if (in->s.have - in->s.at < 8)
-        return in_cut(in, e, "cut in a skippable frame");
-    uint32_t magic = frame_le32(in->s.buf + in->s.at), len = frame_le32(in->s.buf + in->s.at + 4);
-    in->s.at += 8;
-    in->table_last = magic == FRAME_MAGIC_SEEK_TABLE;
-    if (magic == FRAME_MAGIC_PROVENANCE && len <= FRAME_MAX_JSON && !in->provenance)
-        return in_take_json(in, &in->provenance, len, e);
-    if (magic == FRAME_MAGIC_SUMMARY && len <= FRAME_MAX_JSON)
-        return in_take_json(in, &in->summary, len, e);
-    int rc = frame_source_copy(&in->s, NULL, len, &got, e);
-    return rc ? rc : got < len ? in_cut(in, e, "cut in a skippable frame") : 0;
-}
-
-/* Goes to the next frame that holds data, through skippable ones: 1, or 0 at the end. */
-static int in_next_frame(struct frame_in *in, struct err *e)
-{
-    for (;;) {
-        int rc = frame_source_fill(&in->s, 8, e);
-        size_t n = in->s.have - in->s.at;
-        if (rc)
-            return rc;
-        if (n == 0 && in->own && !in->table_last)
-            return in_cut(in, e, "cut: the seek table that ends such a file is missing");
-        if (n == 0)
-            return 0;
-        if (n < 4)
-            return in_cut(in, e, "cut in the head of a zstd frame");
-        uint32_t magic = frame_le32(in->s.buf + in->s.at);
-        if (magic == MAGIC_FRAME) {
-            in->table_last = false;
-            return 1;
-        }
-        if (!magic_is_skippable(magic)) {
-            err_set(&in->s.error, -EBADMSG, ERR_INPUT, in->s.name,
-                    "byte offset %llu: damaged: no zstd frame begins here",
-                    (unsigned long long)(in->s.offset - n));
-            return frame_source_fail(&in->s, e);
-        }
-        rc = in_skippable(in, e);
-        if (rc)
-            return rc;
-    }
-}
 
 /* Looks at the first bytes. */
 static int in_recognise(struct frame_in *in, struct err *e)
@@ -130,8 +48,8 @@ static int in_recognise(struct frame_in *in, struct err *e)
     if (rc || in->s.have - in->s.at < 4)
         return rc;
     uint32_t magic = frame_le32(in->s.buf + in->s.at);
-    in->zstd = magic == MAGIC_FRAME || magic_is_skippable(magic);
-    in->own = magic == FRAME_MAGIC_PROVENANCE;
+    in->zstd = frame_is_data(magic) || frame_is_skippable(magic);
+    in->w.own = magic == FRAME_MAGIC_PROVENANCE;
     if (!in->zstd)
         return 0;
     if (!in->dctx)
@@ -140,9 +58,9 @@ static int in_recognise(struct frame_in *in, struct err *e)
         return err_nomem(e, "zstd");
     ZSTD_DCtx_reset(in->dctx, ZSTD_reset_session_only);
     ZSTD_DCtx_setParameter(in->dctx, ZSTD_d_windowLogMax, in->long_window ? 31 : 27);
-    if (in->own && !in->provenance) {
+    if (in->w.own && !in->w.provenance) {
         rc = frame_source_fill(&in->s, 8, e);
-        return rc ? rc : in_skippable(in, e);
+        return rc ? rc : frame_walk_skippable(&in->w, e);
     }
     return 0;
 }
@@ -154,11 +72,12 @@ int frame_in_open(struct frame_in **out, const char *path, const struct frame_in
     if (!in)
         return err_nomem(e, "input");
     in->long_window = o && o->long_window;
+    in->w.s = &in->s;
     int rc = frame_source_open(&in->s, path, e);
     if (rc == 0)
         rc = in_recognise(in, e);
     if (rc == 0 && in->zstd)
-        in->summary = frame_source_summary(&in->s);
+        in->w.summary = frame_source_summary(&in->s);
     if (rc)
         frame_in_close(in);
     else
@@ -172,8 +91,8 @@ void frame_in_close(struct frame_in *in)
         return;
     frame_source_close(&in->s);
     ZSTD_freeDCtx(in->dctx);
-    free(in->provenance);
-    free(in->summary);
+    free(in->w.provenance);
+    free(in->w.summary);
     free(in->back);
     free(in);
 }
@@ -198,32 +117,32 @@ int frame_in_rewind(struct frame_in *in, struct err *e)
     int rc = frame_source_rewind(&in->s, e);
     if (rc)
         return rc;
-    in->in_frame = in->table_last = false;
+    in->in_frame = in->w.table_last = false;
     in->back_at = in->back_len;
-    free(in->provenance);
-    in->provenance = NULL;
+    free(in->w.provenance);
+    in->w.provenance = NULL;
     return in_recognise(in, e);
 }
 
 void frame_in_progress(const struct frame_in *in, uint64_t *consumed, uint64_t *total)
 {
-    *consumed = in->s.offset - (in->s.have - in->s.at);
+    *consumed = frame_walk_offset(&in->w);
     *total = in->s.size;
 }
 
 const char *frame_in_provenance(const struct frame_in *in)
 {
-    return in->provenance;
+    return in->w.provenance;
 }
 
 const char *frame_in_summary(const struct frame_in *in)
 {
-    return in->summary;
+    return in->w.summary;
 }
 
 bool frame_in_whole_rows(const struct frame_in *in)
 {
-    return in->own;
+    return in->w.own;
 }
 
 static int64_t in_read_plain(struct frame_in *in, char *buf, size_t cap, struct err *e)
@@ -240,7 +159,7 @@ static int64_t in_read_plain(struct frame_in *in, char *buf, size_t cap, struct 
 
 static int in_damaged(struct frame_in *in, size_t code, struct err *e)
 {
-    unsigned long long at = in->s.offset - (in->s.have - in->s.at);
+    unsigned long long at = frame_walk_offset(&in->w);
     if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge)
         err_set(&in->s.error, -E2BIG, ERR_INPUT, in->s.name,
                 "byte offset %llu: its zstd window is larger than 2^%d bytes%s", at,
@@ -268,7 +187,7 @@ static int in_decompress(struct frame_in *in, ZSTD_outBuffer *o, struct err *e)
     in->hint = left;
     in->in_frame = left != 0;
     if (left && n == 0 && o->pos == before && in->s.eof)
-        return in_cut(in, e, "cut in the middle of a zstd frame");
+        return frame_walk_cut(&in->w, e, "cut in the middle of a zstd frame");
     return 0;
 }
 
@@ -278,7 +197,7 @@ static int64_t in_read_zstd(struct frame_in *in, char *buf, size_t cap, struct e
     while (o.pos < cap) {
         int rc = 1;
         if (!in->in_frame) {
-            rc = in_next_frame(in, e);
+            rc = frame_walk_next(&in->w, e);
             if (rc == 1) {
                 ZSTD_DCtx_reset(in->dctx, ZSTD_reset_session_only);
                 in->in_frame = true;
@@ -344,93 +263,33 @@ void frame_piece_free(struct frame_piece *p)
     if (!p)
         return;
     ZSTD_freeDCtx(p->dctx);
-    free(p->comp);
+    free(p->comp.at);
     free(p->text);
     free(p);
-}
-
-static bool piece_room(unsigned char **buf, size_t *cap, size_t len)
-{
-    if (len <= *cap)
-        return true;
-    size_t want = *cap * 2 > len ? *cap * 2 : len;
-    unsigned char *grown = realloc(*buf, want);
-    if (!grown)
-        return false;
-    *buf = grown;
-    *cap = want;
-    return true;
 }
 
 static bool piece_text_room(struct frame_piece *p, size_t len)
 {
     unsigned char *text = (unsigned char *)p->text;
-    bool ok = piece_room(&text, &p->text_cap, len + TEXT_PAD);
+    bool ok = frame_room(&text, &p->text_cap, len + TEXT_PAD);
     p->text = (char *)text;
     if (ok)
         memset(p->text + len, 0, TEXT_PAD);
     return ok;
 }
 
-/* Appends the next n bytes of the file to the compressed frame; 1, or 0 when the file ends before.
- */
-static int piece_append(struct frame_in *in, struct frame_piece *p, size_t n, struct err *e)
-{
-    size_t got;
-    if (p->comp_len + n > MAX_FRAME) {
-        err_set(&in->s.error, -E2BIG, ERR_INPUT, in->s.name,
-                "byte offset %llu: a frame of more than 64 MiB in a file with a provenance frame",
-                (unsigned long long)p->offset);
-        return frame_source_fail(&in->s, e);
-    }
-    if (!piece_room(&p->comp, &p->comp_cap, p->comp_len + n)) {
-        err_nomem(&in->s.error, "frame");
-        return frame_source_fail(&in->s, e);
-    }
-    int rc = frame_source_copy(&in->s, p->comp + p->comp_len, n, &got, e);
-    p->comp_len += got;
-    return rc ? rc : got == n;
-}
-
-/* Frame header and blocks as in RFC 8878, 3.1.1: finds the end without decompressing. */
-static int piece_walk(struct frame_in *in, struct frame_piece *p, struct err *e)
-{
-    static const uint8_t dict_len[4] = {0, 1, 2, 4}, size_len[4] = {0, 2, 4, 8};
-    int rc = piece_append(in, p, 5, e);
-    if (rc != 1)
-        return rc;
-    unsigned fhd = p->comp[4];
-    bool single = fhd & 0x20, last = false;
-    size_t head = (single ? 0u : 1u) + dict_len[fhd & 3] + size_len[fhd >> 6] +
-                  (single && fhd >> 6 == 0 ? 1u : 0u);
-    rc = piece_append(in, p, head, e);
-    while (rc == 1 && !last) {
-        rc = piece_append(in, p, 3, e);
-        if (rc != 1)
-            return rc;
-        uint32_t block = frame_le32((const unsigned char[4]){
-            p->comp[p->comp_len - 3], p->comp[p->comp_len - 2], p->comp[p->comp_len - 1], 0});
-        last = block & 1;
-        rc = piece_append(in, p, (block >> 1 & 3) == 1 ? 1 : block >> 3, e);
-    }
-    if (rc == 1 && fhd & 4)
-        rc = piece_append(in, p, 4, e);
-    return rc;
-}
-
 static int take_frame(struct frame_in *in, struct frame_piece *p, struct err *e)
 {
-    int rc = in_next_frame(in, e);
+    int rc = frame_walk_next(&in->w, e);
     if (rc != 1)
         return rc;
-    p->offset = in->s.offset - (in->s.have - in->s.at);
-    p->comp_len = 0;
-    rc = piece_walk(in, p, e);
+    p->offset = frame_walk_offset(&in->w);
+    rc = frame_walk_copy(&in->w, &p->comp, e);
     if (rc < 0)
         return rc;
     p->cut = rc == 0;
     if (p->cut) /* for the next take; this piece still has rows */
-        in_cut(in, NULL, "cut in the middle of a zstd frame");
+        frame_walk_cut(&in->w, NULL, "cut in the middle of a zstd frame");
     p->pending = true;
     return 1;
 }
@@ -443,7 +302,7 @@ int frame_in_take(struct frame_in *in, struct frame_piece *p, struct err *e)
     p->pending = p->cut = false;
     p->text_len = 0;
     p->max_window_log = in->long_window ? 31 : 27;
-    if (in->own)
+    if (in->w.own)
         return take_frame(in, p, e);
     if (!piece_text_room(p, FRAME_BLOCK))
         return err_nomem(e, "block");
@@ -457,17 +316,17 @@ int frame_in_take(struct frame_in *in, struct frame_piece *p, struct err *e)
 /* Block by block, for frames that are cut or do not say their size. */
 static int piece_stream(struct frame_piece *p, struct err *e)
 {
-    ZSTD_inBuffer i = {p->comp, 0, 0};
+    ZSTD_inBuffer i = {p->comp.at, 0, 0};
     size_t left = 5;
     ZSTD_DCtx_setParameter(p->dctx, ZSTD_d_windowLogMax, p->max_window_log);
     while (left) {
         if (!piece_text_room(p, p->text_len + ((size_t)128 << 10)))
             return err_nomem(e, "frame");
         ZSTD_outBuffer o = {p->text, p->text_cap - TEXT_PAD, p->text_len};
-        i.size = p->comp_len - i.pos < left ? p->comp_len : i.pos + left;
+        i.size = p->comp.len - i.pos < left ? p->comp.len : i.pos + left;
         size_t fed = i.size - i.pos;
         left = ZSTD_decompressStream(p->dctx, &o, &i);
-        if (ZSTD_isError(left) || o.pos > MAX_FRAME)
+        if (ZSTD_isError(left) || o.pos > FRAME_MAX)
             return err_set(e, -EBADMSG, ERR_INPUT, p->name, "byte offset %llu: damaged: %s",
                            (unsigned long long)p->offset,
                            ZSTD_isError(left) ? ZSTD_getErrorName(left) : "a frame over 64 MiB");
@@ -488,12 +347,12 @@ static int piece_decompress(struct frame_piece *p, struct err *e)
     if (!p->dctx)
         return err_nomem(e, "zstd");
     ZSTD_DCtx_reset(p->dctx, ZSTD_reset_session_only);
-    unsigned long long size = ZSTD_getFrameContentSize(p->comp, p->comp_len);
-    if (p->cut || size > MAX_FRAME)
+    unsigned long long size = ZSTD_getFrameContentSize(p->comp.at, p->comp.len);
+    if (p->cut || size > FRAME_MAX)
         return piece_stream(p, e);
     if (!piece_text_room(p, (size_t)size))
         return err_nomem(e, "frame");
-    size_t n = ZSTD_decompressDCtx(p->dctx, p->text, (size_t)size, p->comp, p->comp_len);
+    size_t n = ZSTD_decompressDCtx(p->dctx, p->text, (size_t)size, p->comp.at, p->comp.len);
     if (ZSTD_isError(n))
         return err_set(e, -EBADMSG, ERR_INPUT, p->name, "byte offset %llu: damaged: %s",
                        (unsigned long long)p->offset, ZSTD_getErrorName(n));

@@ -1,5 +1,5 @@
-/* frame_source.h - private to frame.c: the bytes of a file or pipe as they stand there, in order.
- */
+/* frame_source.h - private to frame.c and frame_walk.c: the bytes of a file or pipe as they stand
+ * there, in order. */
 #ifndef KVTRACE_FRAME_SOURCE_H
 #define KVTRACE_FRAME_SOURCE_H
 
