@@ -127,11 +127,12 @@ $(LIB): $(LIB_OBJS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# Whose every option is (lib/opt_owners.h), read from the tables of options.
+# Whose every option is (lib/opt_owners.h), read from the tables of options and the rows that they share (lib/opt_rows.h).
 $(BUILD)/opt_owners.c: Makefile $(foreach p,$(PROGRAMS),$(wildcard $(p)/option*.c))
 	@mkdir -p $(@D)
 	@{ echo '#include "lib/opt_owners.h"'; echo 'const struct opt_owner opt_owners[] = {'; \
-	    for p in $(PROGRAMS); do sed -nE 's/.*\.(name|alias) = ("[^"]+").*/    {\2, "'$$p'"},/p' $$p/option*.c; done; \
+	    for p in $(PROGRAMS); do sed -nE -e 's/.*\.(name|alias) = ("[^"]+").*/    {\2, "'$$p'"},/p' \
+	    -e 's/.*OPT_ROW_([A-Z]+)\(.*/    {"\L\1", "'$$p'"},/p' $$p/option*.c; done; \
 	    echo '    {0}};'; } > $@
 $(BUILD)/opt_owners.o: $(BUILD)/opt_owners.c $(BUILD)/flags
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<

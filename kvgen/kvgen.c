@@ -16,6 +16,7 @@
 #include "kvgen/sim.h"
 #include "kvgen/summary.h"
 #include "lib/clock.h"
+#include "lib/opt_rows.h"
 #include "lib/save.h"
 #include "lib/stop.h"
 #include "lib/units.h"
@@ -186,14 +187,14 @@ static int open_output(struct run *r, struct err *e)
                                       .endpoint = o->endpoint,
                                       .segment_bytes = o->segment_bytes,
                                       .zstd = options_write_zstd(o),
-                                      .one_frame = o->frames == 1,
+                                      .one_frame = o->frames == OPT_FRAMES_ONE,
                                       .level = (int)o->level,
                                       .reorder = r->requests.feed != NULL};
     out.trace = (struct trace_write_opts){
         .columns = columns_of(r, out.six_columns),
         .zstd = o->zstd ? 1 : -1,
         .level = (int)o->level,
-        .one_frame = o->frames == 1,
+        .one_frame = o->frames == OPT_FRAMES_ONE,
         .threads = thread_count(o),
     };
     int rc = options_tiers(o, &out.tiers, e);

@@ -10,7 +10,7 @@
 #include "kvprecond/rounds.h"
 #include "lib/data.h"
 #include "lib/io.h"
-#include "lib/progress.h"
+#include "lib/opt_rows.h"
 #include "lib/save.h"
 #include "lib/units.h"
 
@@ -151,14 +151,7 @@ static const struct opt table[] = {
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
      .help = "Write the result as JSON to FILE too."},
-    {.name = "progress",
-     .type = OPT_ENUM,
-     .offset = offsetof(struct options, progress),
-     .arg = "MODE",
-     .def = "auto",
-     .choices = "auto|none|text|json",
-     .flags = OPT_NO_EFFECT,
-     .help = "A line a second on standard error; auto: if that is a terminal."},
+    OPT_ROW_PROGRESS(offsetof(struct options, progress)),
     {0},
 };
 

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "lib/opt_rows.h"
+
 #define AT(field) offsetof(struct options, field)
 #define MIB       (1024.0 * 1024.0)
 
@@ -368,34 +370,10 @@ const struct opt options_table[] = {
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
      .help = "Result rows go here; otherwise to standard output when it is no terminal."},
-    {.name = "zstd",
-     .letter = 'z',
-     .type = OPT_FLAG,
-     .offset = AT(zstd),
-     .flags = OPT_NO_EFFECT,
-     .help = "Compresses the result rows; a FILE that ends in .zst is compressed anyway."},
-    {.name = "level",
-     .type = OPT_U64,
-     .offset = AT(level),
-     .arg = "N",
-     .def = "3",
-     .min = 1,
-     .max = 19,
-     .flags = OPT_NO_EFFECT,
-     .help = "Compression level."},
-    {.name = "frames",
-     .type = OPT_ENUM,
-     .offset = AT(frames),
-     .choices = "many|one",
-     .def = "many",
-     .flags = OPT_NO_EFFECT,
-     .help = "Independent zstd frames and a seek table, or one ordinary frame."},
-    {.name = "summary",
-     .type = OPT_TEXT,
-     .offset = AT(summary),
-     .arg = "FILE",
-     .flags = OPT_NO_EFFECT,
-     .help = "Writes the summary as JSON."},
+    OPT_ROW_ZSTD(AT(zstd)),
+    OPT_ROW_LEVEL(AT(level)),
+    OPT_ROW_FRAMES(AT(frames)),
+    OPT_ROW_SUMMARY(AT(summary)),
     {.name = "ceiling",
      .type = OPT_TEXT,
      .offset = AT(ceiling),
@@ -403,13 +381,7 @@ const struct opt options_table[] = {
      .flags = OPT_NO_EFFECT,
      .help = "Summary of a run with --null over the same trace on this host: a run that comes "
              "within 70 % of it says so."},
-    {.name = "progress",
-     .type = OPT_ENUM,
-     .offset = AT(progress),
-     .choices = "auto|none|text|json",
-     .def = "auto",
-     .flags = OPT_NO_EFFECT,
-     .help = "One line a second on standard error: on a terminal, never, always, or as JSON."},
+    OPT_ROW_PROGRESS(AT(progress)),
     {.name = "threads",
      .type = OPT_U64,
      .offset = AT(threads),

@@ -15,10 +15,6 @@ enum {
     TIMING_CLOSED
 };
 enum {
-    FRAMES_MANY,
-    FRAMES_ONE
-};
-enum {
     LAYOUT_AUTO,
     LAYOUT_FILES,
     LAYOUT_SLAB

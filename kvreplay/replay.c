@@ -14,6 +14,7 @@
 #include "kvreplay/sched.h"
 #include "kvreplay/show.h"
 #include "kvreplay/summary.h"
+#include "lib/opt_rows.h"
 #include "lib/stop.h"
 #include "lib/units.h"
 
@@ -179,7 +180,7 @@ static int replay_open_results(struct replay *r, struct err *e)
                                  .header_len = header.len,
                                  .zstd = r->o->zstd ? 1 : -1,
                                  .level = (int)r->o->level,
-                                 .one_frame = r->o->frames == FRAMES_ONE,
+                                 .one_frame = r->o->frames == OPT_FRAMES_ONE,
                                  .threads = (unsigned)r->o->threads,
                                  .provenance = trace_provenance(r->trace)};
     int rc = 0;

@@ -13,7 +13,7 @@
 #include "kvstat/groups.h"
 #include "kvstat/plot.h"
 #include "kvstat/xlsx.h"
-#include "lib/progress.h"
+#include "lib/opt_rows.h"
 #include "lib/save.h"
 
 #define THREADS_MAX 256
@@ -161,14 +161,7 @@ static const struct opt table[] = {
      .flags = OPT_NO_EFFECT,
      .help = "Threads that read and count; 0: as many as processors, at most 8. The report is the "
              "same with any number."},
-    {.name = "progress",
-     .type = OPT_ENUM,
-     .offset = FIELD(progress),
-     .arg = "WHEN",
-     .def = "auto",
-     .choices = "auto|none|text|json",
-     .flags = OPT_NO_EFFECT,
-     .help = "A line a second on standard error: auto shows it on a terminal."},
+    OPT_ROW_PROGRESS(FIELD(progress)),
     {0},
 };
 
