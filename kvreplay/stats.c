@@ -4,9 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
-static int group_init(struct stats_group *g)
+static int group_init(struct stats_group *g, unsigned tier, unsigned op, unsigned phase)
 {
-    *g = (struct stats_group){.first_start_ns = INT64_MAX, .last_done_ns = INT64_MIN};
+    *g = (struct stats_group){.tier = (enum trace_tier)tier,
+                              .op = (enum trace_op)op,
+                              .phase = (enum trace_phase)phase,
+                              .first_start_ns = INT64_MAX,
+                              .last_done_ns = INT64_MIN};
     g->service = hist_create();
     g->wait = hist_create();
     g->response = hist_create();
@@ -26,11 +30,11 @@ int stats_init(struct stats *s)
 {
     int rc = 0;
     memset(s, 0, sizeof(*s));
-    for (unsigned i = 0; i < TRACE_TIERS * STATS_OPS * STATS_PHASES; i++) {
-        if (group_init(&s->group[i / (STATS_OPS * STATS_PHASES)][i / STATS_PHASES % STATS_OPS]
-                                [i % STATS_PHASES]) < 0)
-            rc = -ENOMEM;
-    }
+    for (unsigned tier = 0; tier < TRACE_TIERS; tier++)
+        for (unsigned op = 0; op < STATS_OPS; op++)
+            for (unsigned phase = 0; phase < STATS_PHASES; phase++)
+                if (group_init(&s->group[stats_group_at(tier, op, phase)], tier, op, phase) < 0)
+                    rc = -ENOMEM;
     s->lateness = hist_create();
     s->recent = hist_create();
     s->queue = hist_create();
@@ -45,9 +49,8 @@ int stats_init(struct stats *s)
 
 void stats_release(struct stats *s)
 {
-    for (unsigned i = 0; i < TRACE_TIERS * STATS_OPS * STATS_PHASES; i++)
-        stats_group_release(&s->group[i / (STATS_OPS * STATS_PHASES)][i / STATS_PHASES % STATS_OPS]
-                                     [i % STATS_PHASES]);
+    for (unsigned i = 0; i < STATS_GROUPS; i++)
+        stats_group_release(&s->group[i]);
     hist_free(s->lateness);
     hist_free(s->queue);
     hist_free(s->recent);
@@ -154,14 +157,14 @@ void stats_add(struct stats *s, const struct row *r)
     if (t->due_ns != TRACE_NONE && t->start_ns - t->due_ns > s->lag_max_ns)
         s->lag_max_ns = t->start_ns - t->due_ns;
     if (t->tier != TRACE_NO_TIER && t->op < STATS_OPS)
-        group_add(s, &s->group[t->tier][t->op][t->phase], t);
+        group_add(s, &s->group[stats_group_at(t->tier, t->op, t->phase)], t);
 }
 
 int stats_sum(const struct stats *s, unsigned tier, unsigned op, struct stats_group *sum)
 {
-    int rc = group_init(sum);
+    int rc = group_init(sum, tier, op, TRACE_NO_PHASE);
     for (unsigned phase = 0; rc == 0 && phase < STATS_PHASES; phase++) {
-        const struct stats_group *g = &s->group[tier][op][phase];
+        const struct stats_group *g = &s->group[stats_group_at(tier, op, phase)];
         sum->ops += g->ops;
         sum->bytes += g->bytes;
         sum->failed += g->failed;
@@ -180,13 +183,10 @@ double stats_service_mean_ns(const struct stats *s)
 {
     double sum = 0, count = 0;
 
-    for (unsigned tier = 0; tier < TRACE_TIERS; tier++)
-        for (unsigned op = 0; op < STATS_OPS; op++)
-            for (unsigned phase = 0; phase < STATS_PHASES; phase++) {
-                const struct hist *service = s->group[tier][op][phase].service;
-                sum += hist_sum(service);
-                count += (double)hist_count(service);
-            }
+    for (unsigned i = 0; i < STATS_GROUPS; i++) {
+        sum += hist_sum(s->group[i].service);
+        count += (double)hist_count(s->group[i].service);
+    }
     return count > 0 ? sum / count : 0;
 }
 

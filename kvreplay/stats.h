@@ -9,11 +9,15 @@
 #include "lib/hist.h"
 
 enum {
-    STATS_OPS = 3,
-    STATS_PHASES = TRACE_PHASES + 1
-}; /* Read, Write, Delete; all phases and none */
+    STATS_OPS = 3,                   /* Read, Write, Delete */
+    STATS_PHASES = TRACE_PHASES + 1, /* all and none */
+    STATS_GROUPS = TRACE_TIERS * STATS_OPS * STATS_PHASES
+};
 
 struct stats_group {
+    enum trace_tier tier;
+    enum trace_op op;
+    enum trace_phase phase;
     uint64_t ops, bytes; /* that ended ok */
     uint64_t failed;     /* that did not */
     int64_t first_start_ns, last_done_ns;
@@ -21,7 +25,7 @@ struct stats_group {
 };
 
 struct stats {
-    struct stats_group group[TRACE_TIERS][STATS_OPS][STATS_PHASES];
+    struct stats_group group[STATS_GROUPS]; /* by tier, of one by operation, of one by phase */
     uint64_t rows, ok, absent, corrupt, failed;
     uint64_t head_rows, head_bytes;
     /* Of rows started before from_ns only the counts and bytes above are kept. */
@@ -45,6 +49,11 @@ struct stats {
 };
 
 int stats_init(struct stats *s); /* 0 or -ENOMEM */
+/* The place in group of a tier, operation and phase. */
+static inline unsigned stats_group_at(unsigned tier, unsigned op, unsigned phase)
+{
+    return (tier * STATS_OPS + op) * STATS_PHASES + phase;
+}
 void stats_release(struct stats *s);
 /* A finished row, its result columns set (times monotonic). */
 void stats_add(struct stats *s, const struct row *r);
@@ -53,7 +62,8 @@ void stats_admitted(struct stats *s, int64_t arrival_ns, int64_t when_ns);
 /* A served request of that QoS (TRACE_NO_QOS: none) has ended. */
 void stats_ended(struct stats *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns);
 void stats_recent_reset(struct stats *s);
-/* Sum over the phases of a tier and operation into *sum (stats_group_release it). 0 or -ENOMEM. */
+/* Sum over the phases of a tier and operation into *sum (its phase is of no meaning;
+ * stats_group_release it). 0 or -ENOMEM. */
 int stats_sum(const struct stats *s, unsigned tier, unsigned op, struct stats_group *sum);
 void stats_group_release(struct stats_group *g);
 /* Mean service time of the operations in all groups; 0 when there are none. */

@@ -280,17 +280,15 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
 static void json_groups(struct jsonout *j, const struct stats *st)
 {
     jsonout_array(j, "groups");
-    for (unsigned i = 0; i < TRACE_TIERS * STATS_OPS * STATS_PHASES; i++) {
-        unsigned tier = i / (STATS_OPS * STATS_PHASES), op = i / STATS_PHASES % STATS_OPS;
-        unsigned phase = i % STATS_PHASES;
-        const struct stats_group *g = &st->group[tier][op][phase];
+    for (unsigned i = 0; i < STATS_GROUPS; i++) {
+        const struct stats_group *g = &st->group[i];
         if (g->ops + g->failed == 0)
             continue;
         jsonout_object(j, NULL);
-        jsonout_text_value(j, "tier", trace_tier_text((enum trace_tier)tier));
-        jsonout_text_value(j, "op", trace_op_text((enum trace_op)op));
-        jsonout_text_value(
-            j, "phase", phase == TRACE_NO_PHASE ? NULL : trace_phase_text((enum trace_phase)phase));
+        jsonout_text_value(j, "tier", trace_tier_text(g->tier));
+        jsonout_text_value(j, "op", trace_op_text(g->op));
+        jsonout_text_value(j, "phase",
+                           g->phase == TRACE_NO_PHASE ? NULL : trace_phase_text(g->phase));
         json_group(j, g);
         jsonout_end(j);
     }

@@ -8,22 +8,21 @@ static const char *text_time(char *buf, const struct hist *h, uint32_t ppm)
     return hist_count(h) ? units_format_duration(buf, 32, (double)hist_percentile(h, ppm)) : "-";
 }
 
-static void text_group(FILE *out, unsigned tier, unsigned op, unsigned phase,
-                       const struct stats_group *g)
+static void text_group(FILE *out, const struct stats_group *g)
 {
     double mean = g->ops ? (double)g->bytes / (double)g->ops : 0;
     char count[32], bytes[32], size[32], rate[32], p50[32], p99[32], max[32], device[32],
         response[32];
 
-    fprintf(
-        out, "  %-7s%-7s%-8s%12s %11s %11s %13s %10s %10s %10s %10s %10s",
-        trace_tier_text((enum trace_tier)tier), trace_op_text((enum trace_op)op),
-        trace_phase_text((enum trace_phase)phase), units_format_count(count, sizeof(count), g->ops),
-        units_format_bytes(bytes, sizeof(bytes), (double)g->bytes),
-        units_format_bytes(size, sizeof(size), mean),
-        units_format_rate(rate, sizeof(rate), stats_rate(g)), text_time(p50, g->service, 500000),
-        text_time(p99, g->service, 990000), text_time(max, g->service, 1000000),
-        text_time(device, g->device, 990000), text_time(response, g->response, 990000));
+    fprintf(out, "  %-7s%-7s%-8s%12s %11s %11s %13s %10s %10s %10s %10s %10s",
+            trace_tier_text(g->tier), trace_op_text(g->op), trace_phase_text(g->phase),
+            units_format_count(count, sizeof(count), g->ops),
+            units_format_bytes(bytes, sizeof(bytes), (double)g->bytes),
+            units_format_bytes(size, sizeof(size), mean),
+            units_format_rate(rate, sizeof(rate), stats_rate(g)),
+            text_time(p50, g->service, 500000), text_time(p99, g->service, 990000),
+            text_time(max, g->service, 1000000), text_time(device, g->device, 990000),
+            text_time(response, g->response, 990000));
     if (g->failed)
         fprintf(out, "  %llu not ok", (unsigned long long)g->failed);
     fputc('\n', out);
@@ -34,12 +33,9 @@ static void text_groups(FILE *out, const struct stats *st)
     fprintf(out, "  %-7s%-7s%-8s%12s %11s %11s %13s %10s %10s %10s %10s %10s\n", "tier", "op",
             "phase", "ops", "bytes", "mean object", "rate", "P50", "P99", "max", "device P99",
             "resp. P99");
-    for (unsigned i = 0; i < TRACE_TIERS * STATS_OPS * STATS_PHASES; i++) {
-        unsigned tier = i / (STATS_OPS * STATS_PHASES), op = i / STATS_PHASES % STATS_OPS;
-        const struct stats_group *g = &st->group[tier][op][i % STATS_PHASES];
-        if (g->ops + g->failed > 0)
-            text_group(out, tier, op, i % STATS_PHASES, g);
-    }
+    for (unsigned i = 0; i < STATS_GROUPS; i++)
+        if (st->group[i].ops + st->group[i].failed > 0)
+            text_group(out, &st->group[i]);
 }
 
 static void text_tiers(FILE *out, const struct tiers *t)
