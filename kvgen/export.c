@@ -79,9 +79,8 @@ _Static_assert((int)EXPORT_PACKED <= (int)EXPORT_SORT_RECORD, "and can be sorted
 static char *folder_of(const char *path)
 {
     const char *slash = path != NULL ? strrchr(path, '/') : NULL;
-    const char *tmp = getenv("TMPDIR");
     if (path == NULL || strcmp(path, "-") == 0)
-        return strdup(tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
+        return strdup(export_temp_folder());
     if (slash == NULL)
         return strdup(".");
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));

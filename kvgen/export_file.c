@@ -129,6 +129,12 @@ void export_file_abandon(struct export_file *f)
         file_free(f);
 }
 
+const char *export_temp_folder(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    return tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp";
+}
+
 int export_temp_open(const char *dir, struct err *e)
 {
     char name[4096];

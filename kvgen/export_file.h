@@ -24,6 +24,8 @@ int export_file_close(struct export_file *f, struct trace_totals *totals, struct
 /* Gives up: what was there before stays. NULL is fine. */
 void export_file_abandon(struct export_file *f);
 
+/* Where temporary files go that have no output to lie beside: TMPDIR, or /tmp. */
+const char *export_temp_folder(void);
 /* A temporary file in folder dir that has no name and goes with its descriptor: that, or negative
  * errno with *e (class ERR_OUTPUT). */
 int export_temp_open(const char *dir, struct err *e);

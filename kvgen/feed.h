@@ -12,8 +12,8 @@ struct feed; /* begins with a struct source that has a name, skips, and nothing 
  * More than one file: -EINVAL. */
 int feed_open(struct feed **out, struct inputs *in, enum inputs_kind kind, struct err *e);
 void feed_close(struct feed *f);
-/* The next row in the order of the file, lent until the next call: 1; 0 at the end; negative errno
- * with *e: FILE:LINE. */
+/* The next row in the order of the file (of an op-log: in order of time), lent until the next call:
+ * 1; 0 at the end; negative errno with *e: FILE:LINE. */
 int feed_next(struct feed *f, const struct trace_row **row, struct err *e);
 /* Time of the first row, 0 without any; feed_next still gives that row. 0 or negative errno. */
 int feed_first_ns(struct feed *f, int64_t *time_ns, struct err *e);

@@ -26,7 +26,8 @@ struct import {
  * FILE@OFFSET+LENGTH. Version 2 has no times but waits. */
 int import_fio_open(struct import **out, struct frame_in *file, struct err *e);
 /* The op-log of s3dlio and sai3-bench, and the benchdata of MinIO warp: GET, PUT and DELETE of
- * objects at the time of their start. Other operations and those that failed are skipped. */
+ * objects in order of their start, which the file may not have: all of it is read before the first
+ * row. Other operations and those that failed are skipped. */
 int import_oplog_open(struct import **out, struct frame_in *file, struct err *e);
 
 /* A row of the six columns, the rest empty. */

@@ -1,17 +1,25 @@
 /* import_oplog.c - logs of operations on objects in a store, tab-separated with a header: s3dlio's
- * op-log and warp's benchdata, whose columns are found by name. */
+ * op-log and warp's benchdata, whose columns are found by name. Many clients write such a log, each
+ * operation when it ends: rows are put in order of their start before the first is handed on. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/export_file.h"
+#include "kvgen/export_sort.h"
 #include "kvgen/import.h"
 #include "kvgen/iso_time.h"
 #include "kvgen/lines.h"
+#include "lib/stop.h"
 #include "lib/units.h"
 
 enum {
-    MAX_FIELDS = 64
+    MAX_FIELDS = 64,
+    MAX_PACKED = (int)sizeof(struct trace_row) + (int)TRACE_MAX_KEY
 };
+#define SORT_MEMORY ((size_t)64 << 20) /* before a temporary file is used */
+_Static_assert(MAX_PACKED <= (int)EXPORT_SORT_RECORD, "a row can be sorted");
+
 enum column {
     COL_OP,
     COL_BYTES,
@@ -32,7 +40,10 @@ struct oplog {
     size_t fields;
     int at[COLUMNS]; /* -1: not there */
     struct source_skips skips;
+    struct export_sort *sort;
+    bool sorted; /* all rows are in sort */
     struct trace_row row;
+    char packed[MAX_PACKED];
 };
 
 struct field {
@@ -153,9 +164,9 @@ static int read_fields(struct oplog *o, struct field *field, struct err *e)
     return 1;
 }
 
-static int oplog_next(struct import *base, const struct trace_row **row, struct err *e)
+/* 1: the next row of the file is in o->row; 0: the end; negative errno. */
+static int read_row(struct oplog *o, struct err *e)
 {
-    struct oplog *o = (struct oplog *)base;
     struct field field[MAX_FIELDS];
     char *line;
     size_t len;
@@ -167,11 +178,47 @@ static int oplog_next(struct import *base, const struct trace_row **row, struct 
         if (n != o->fields)
             return lines_bad(o->lines, e, "%zu fields, the header has %zu", n, o->fields);
         rc = read_fields(o, field, e);
-        *row = &o->row;
         if (rc != 0)
             return rc;
     }
     return rc;
+}
+
+/* ---- rows in order ---- */
+
+static int keep_row(struct oplog *o, struct err *e)
+{
+    const struct trace_str key = o->row.key;
+    memcpy(o->packed, &o->row, sizeof o->row);
+    memcpy(o->packed + sizeof o->row, key.p, key.len);
+    return export_sort_add(o->sort, o->row.time_ns, o->packed, sizeof o->row + key.len, e);
+}
+
+/* A signal ends it early: whoever takes the rows looks for that, too. */
+static int sort_rows(struct oplog *o, struct err *e)
+{
+    int rc = export_sort_create(&o->sort, export_temp_folder(), SORT_MEMORY, e);
+    while (rc == 0 && stop_signal() == 0 && (rc = read_row(o, e)) > 0)
+        rc = keep_row(o, e);
+    o->sorted = true;
+    return rc == 0 ? export_sort_finish(o->sort, e) : rc;
+}
+
+static int oplog_next(struct import *base, const struct trace_row **row, struct err *e)
+{
+    struct oplog *o = (struct oplog *)base;
+    int64_t time_ns;
+    const void *p;
+    size_t len;
+    int rc = o->sorted ? 0 : sort_rows(o, e);
+    if (rc == 0)
+        rc = export_sort_next(o->sort, &time_ns, &p, &len, e);
+    if (rc <= 0)
+        return rc;
+    memcpy(&o->row, p, sizeof o->row);
+    o->row.key.p = (const char *)p + sizeof o->row;
+    *row = &o->row;
+    return 1;
 }
 
 static const struct source_skips *oplog_skips(const struct import *base)
@@ -183,6 +230,7 @@ static void oplog_close(struct import *base)
 {
     struct oplog *o = (struct oplog *)base;
     lines_free(o->lines);
+    export_sort_free(o->sort);
     free(o);
 }
 

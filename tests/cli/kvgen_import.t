@@ -71,6 +71,20 @@ is "an op-log" "$(body)" '1735689600.000000,Write,1048576,Tier-2,/b/1,Prefill
 1735689603.000000,Delete,0,Tier-2,/b/1,Evict'
 like "an op-log: what is left out" "$(cat "$TMP/err")" '^kvgen: .*in:3: not GET, PUT or DELETE: LIST; rows skipped: 2$'
 is "an op-log: from zero" "$(body --epoch 0 | head -n 2 | cut -d , -f 1 | tr '\n' ' ')" "0.000000 0.000000001 "
+# Clients write their operations as these end: a long one stands behind shorter ones that began later.
+{
+    printf "$head"
+    row PUT 7 /b/1 '' 2025-01-01T00:00:02Z
+    row GET 7 /b/1 '' 2025-01-01T00:00:03Z
+    row PUT 9 /b/2 '' 2025-01-01T00:00:00.5Z
+    row GET 9 /b/2 '' 2025-01-01T00:00:03Z
+} >"$I"
+is "an op-log: in order of start" "$(body --epoch 0)" '0.000000,Write,9,Tier-2,/b/2,Prefill
+1.500000,Write,7,Tier-2,/b/1,Prefill
+2.500000,Read,7,Tier-2,/b/1,Decode
+2.500000,Read,9,Tier-2,/b/2,Decode'
+body >"$TMP/rows"
+ok "an op-log: times grow" sort -s -c -t , -k 1,1n "$TMP/rows"
 o() {
     printf "$head"
     row "$@"
