@@ -22,12 +22,15 @@ enum {
 enum {
     FIO_EMPTY = EXPORT_OWN_RULES,
     FIO_FULL,
-    FIO_LARGER
+    FIO_LARGER,
+    FIO_UNWRITTEN
 };
 static const struct export_rule fio_rules[] = {
     {EXPORT_LOSS, "of size 0: no I/O"},
     {EXPORT_REFUSED, "more than 2^62 bytes are alive at once"},
     {EXPORT_REMARK, "that read more than was written: what lies behind is read as zeros"},
+    {EXPORT_LOSS,
+     "that read what was not written before: a hole of the file, for which no drive is asked"},
     {EXPORT_REMARK, NULL}};
 
 struct fio {
@@ -123,8 +126,8 @@ static int make_room(struct export *x, const struct export_op *op, uint64_t *lis
     uint32_t room = 0;
     if (*list != 0 && extent_bytes(f->pool, (uint32_t)*list) >= op->size)
         return 0;
-    if (*list != 0 && op->op == TRACE_READ)
-        export_note(x, FIO_LARGER, op->number);
+    if (op->op == TRACE_READ)
+        export_note(x, *list != 0 ? FIO_LARGER : FIO_UNWRITTEN, op->number);
     extent_release(f->pool, (uint32_t)*list);
     *list = 0;
     int rc = extent_alloc(f->pool, op->size, &room);

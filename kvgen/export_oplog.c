@@ -31,6 +31,9 @@ enum {
     SAI3_DELETED,
     SAI3_SIZE,
     SAI3_FAILED,
+    SAI3_ABSENT,
+    SAI3_UNDONE,
+    SAI3_PRELOAD,
     WARP_QUOTE = SAI3_PATH,
     WARP_LATENCY,
     WARP_THREADS,
@@ -45,6 +48,11 @@ static const struct export_rule sai3_rules[] = {
     {EXPORT_LOSS, "that read an object after its deletion: the GET fails"},
     {EXPORT_LOSS, "that read another size than was written: a GET fetches the whole object"},
     {EXPORT_LOSS, "that failed in the replay: they are executed anew"},
+    {EXPORT_LOSS, "that delete an object that is not there: the DELETE fails"},
+    {EXPORT_LOSS,
+     "that start before the PUT of their object is done: sai3-bench waits for no other "
+     "operation, so they fail (see --tier-model)"},
+    {EXPORT_REMARK, "that read what was not written before: a PUT of it stands at the head"},
     {EXPORT_REMARK, NULL}};
 static const struct export_rule warp_rules[] = {
     {EXPORT_REFUSED, "with a tab, newline or other control character in the key: fields have no "
@@ -60,6 +68,7 @@ static const struct export_rule warp_rules[] = {
 struct oplog {
     struct export_sort *sort;
     struct keymap *objects; /* size of what is there, or NOT_THERE; NULL: not followed */
+    struct keymap *done;    /* when its PUT is: int64_t ns */
     struct lanes *lanes;
     int64_t first_ns, last_ns; /* of all operations */
     char *packed;              /* EXPORT_PACKED bytes */
@@ -104,13 +113,55 @@ static uint64_t *look_up(struct oplog *l, const struct export_op *op, bool *is_n
     return size != NULL ? size : keymap_get(l->objects, key, op->size);
 }
 
-static int preload(struct oplog *l, const struct export_op *op, struct err *e)
+/* The PUT of op's object ends then. */
+static int set_done(struct oplog *l, const struct export_op *op, int64_t end_ns, struct err *e)
 {
+    uint64_t *done = keymap_get(l->done, hash_128(op->key.p, op->key.len), 0);
+    if (done == NULL)
+        return err_nomem(e, "objects of the export");
+    *done = (uint64_t)end_ns;
+    return 0;
+}
+
+static int preload(struct export *x, const struct export_op *op, struct err *e)
+{
+    struct oplog *l = x->state;
     struct export_op put = *op;
     put.op = TRACE_WRITE;
     put.status = TRACE_NO_STATUS;
     put.latency_ns = TRACE_NONE;
-    return keep(l, PRELOAD_TIME, &put, e);
+    export_note(x, SAI3_PRELOAD, op->number);
+    int rc = set_done(l, op, l->first_ns + 1, e);
+    return rc == 0 ? keep(l, PRELOAD_TIME, &put, e) : rc;
+}
+
+/* What was not measured takes the least time there is. */
+static int64_t end_of(const struct export_op *op)
+{
+    int64_t end_ns, latency_ns = op->latency_ns > 0 ? op->latency_ns : 1;
+    return __builtin_add_overflow(op->time_ns, latency_ns, &end_ns) ? INT64_MAX : end_ns;
+}
+
+static void note_undone(struct export *x, const struct export_op *op)
+{
+    const struct oplog *l = x->state;
+    const uint64_t *done = keymap_find(l->done, hash_128(op->key.p, op->key.len));
+    if (done != NULL && op->time_ns < (int64_t)*done)
+        export_note(x, SAI3_UNDONE, op->number);
+}
+
+/* size: NULL of an object not seen before. */
+static void note_failing(struct export *x, const struct export_op *op, const uint64_t *size)
+{
+    bool there = size != NULL && *size != NOT_THERE;
+    if (op->status > TRACE_OK)
+        export_note(x, SAI3_FAILED, op->number);
+    if (op->op == TRACE_DELETE && !there)
+        export_note(x, SAI3_ABSENT, op->number);
+    if (op->op == TRACE_READ && size != NULL && !there)
+        export_note(x, SAI3_DELETED, op->number);
+    if (op->op == TRACE_READ && there && *size != op->size)
+        export_note(x, SAI3_SIZE, op->number);
 }
 
 /* Follows what is stored, so that a replay finds what it reads: rows come in order of start. */
@@ -121,15 +172,14 @@ static int follow(struct export *x, const struct export_op *op, struct err *e)
     uint64_t *size = look_up(l, op, &is_new);
     if (size == NULL)
         return err_nomem(e, "objects of the export");
-    if (op->status > TRACE_OK)
-        export_note(x, SAI3_FAILED, op->number);
-    if (op->op == TRACE_READ && !is_new && *size == NOT_THERE)
-        export_note(x, SAI3_DELETED, op->number);
-    else if (op->op == TRACE_READ && !is_new && *size != op->size)
-        export_note(x, SAI3_SIZE, op->number);
+    note_failing(x, op, is_new ? NULL : size);
     if (op->op != TRACE_READ)
         *size = op->op == TRACE_DELETE ? NOT_THERE : op->size;
-    return op->op == TRACE_READ && is_new ? preload(l, op, e) : 0;
+    if (op->op == TRACE_WRITE)
+        return set_done(l, op, end_of(op), e);
+    int rc = op->op == TRACE_READ && is_new ? preload(x, op, e) : 0;
+    note_undone(x, op);
+    return rc;
 }
 
 static bool is_sai3(const struct export *x)
@@ -157,11 +207,11 @@ static int oplog_row(struct export *x, const struct export_op *op, struct err *e
     unsigned rule = broken_rule(x, op);
     if (rule != 0)
         return export_refuse(x, rule, op, e);
-    int rc = l->objects != NULL ? follow(x, op, e) : 0;
     if (op->time_ns < l->first_ns)
         l->first_ns = op->time_ns;
     if (op->time_ns > l->last_ns)
         l->last_ns = op->time_ns;
+    int rc = l->objects != NULL ? follow(x, op, e) : 0;
     x->rows++;
     return rc == 0 ? keep(l, op->time_ns, op, e) : rc;
 }
@@ -296,17 +346,21 @@ static int oplog_open(struct export *x, struct err *e)
     x->state = l;
     if (l == NULL)
         return err_nomem(e, "export");
+    /* warp would take it as quoted. */
+    bool quoted = !is_sai3(x) && x->o.endpoint[0] == '"';
     struct trace_str endpoint = {.p = x->o.endpoint, .len = (uint32_t)strlen(x->o.endpoint)};
-    if (has_control(endpoint) || endpoint.len > MAX_ENDPOINT)
+    if (has_control(endpoint) || quoted || endpoint.len > MAX_ENDPOINT)
         return err_set(e, -EINVAL, ERR_INPUT, "--endpoint",
-                       "longer than %d bytes, or with a tab, newline or other control character",
-                       MAX_ENDPOINT);
+                       "longer than %d bytes, or with a tab, newline or other control character%s",
+                       MAX_ENDPOINT, quoted ? ", or a quote at its begin" : "");
     l->first_ns = INT64_MAX;
     l->last_ns = INT64_MIN;
     l->packed = malloc(EXPORT_PACKED);
     l->lanes = lanes_create();
     l->objects = is_sai3(x) ? keymap_create() : NULL;
-    if (l->packed == NULL || l->lanes == NULL || (is_sai3(x) && l->objects == NULL))
+    l->done = is_sai3(x) ? keymap_create() : NULL;
+    bool followed = l->objects != NULL && l->done != NULL;
+    if (l->packed == NULL || l->lanes == NULL || (is_sai3(x) && !followed))
         return err_nomem(e, "export");
     return export_sort_create(&l->sort, x->folder, EXPORT_SORT_MEMORY, e);
 }
@@ -318,6 +372,7 @@ static void oplog_free(struct export *x)
         return;
     export_sort_free(l->sort);
     keymap_free(l->objects);
+    keymap_free(l->done);
     lanes_free(l->lanes);
     free(l->packed);
     free(l);

@@ -287,6 +287,25 @@ static void remarks(void **state)
     remark_is(EXPORT_SAI3, rows, 1, "1 row (first: 1) that failed", true);
 }
 
+/* sai3-bench starts each operation at its time and ends at the first that fails. */
+static void remarks_on_what_is_there(void **state)
+{
+    (void)state;
+    struct trace_row rows[] = {row_of(TRACE_READ, "a", 8, 0),   row_of(TRACE_WRITE, "b", 8, 1),
+                               row_of(TRACE_READ, "b", 8, 1),   row_of(TRACE_DELETE, "c", 8, 2),
+                               row_of(TRACE_DELETE, "b", 8, 3), row_of(TRACE_READ, "b", 8, 4)};
+    remark_is(EXPORT_SAI3, rows, 6, "1 row (first: 1) that read what was not written", false);
+    remark_is(EXPORT_SAI3, rows, 6, "2 rows (first: 1) that start before the PUT", true);
+    remark_is(EXPORT_SAI3, rows, 6, "1 row (first: 4) that delete", true);
+    remark_is(EXPORT_SAI3, rows, 6, "1 row (first: 6) that read an object after", true);
+    remark_is(EXPORT_FIO, rows, 6, "2 rows (first: 1) that read what was not written", true);
+    /* Measured: what starts before the end of the write is early, at its end it is not. */
+    struct trace_row measured[] = {result_of(TRACE_WRITE, "a", 1, 1),
+                                   result_of(TRACE_READ, "a", 1.5, 1),
+                                   result_of(TRACE_READ, "a", 2, 1)};
+    remark_is(EXPORT_SAI3, measured, 3, "1 row (first: 2) that start before the PUT", true);
+}
+
 /* ---- the parts ---- */
 
 /* Far more than fits: equal times keep their order, whatever the runs. */
@@ -414,10 +433,16 @@ static void times(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(preloads),     cmocka_unit_test(results),  cmocka_unit_test(iolog),
-        cmocka_unit_test(refused_rows), cmocka_unit_test(odd_keys), cmocka_unit_test(remarks),
-        cmocka_unit_test(sorting),      cmocka_unit_test(keymaps),  cmocka_unit_test(lane_numbers),
-        cmocka_unit_test(times)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(preloads),
+                                       cmocka_unit_test(results),
+                                       cmocka_unit_test(iolog),
+                                       cmocka_unit_test(refused_rows),
+                                       cmocka_unit_test(odd_keys),
+                                       cmocka_unit_test(remarks),
+                                       cmocka_unit_test(remarks_on_what_is_there),
+                                       cmocka_unit_test(sorting),
+                                       cmocka_unit_test(keymaps),
+                                       cmocka_unit_test(lane_numbers),
+                                       cmocka_unit_test(times)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
