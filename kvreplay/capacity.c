@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "kvreplay/tiers.h"
+#include "lib/data.h"
 #include "lib/jsonin.h"
 #include "lib/units.h"
 
 #define NO_LIMIT (UINT64_MAX / 4)
 enum {
-    SPARE_OBJECTS = 1024
+    SPARE_OBJECTS = 1024,
+    BLOCKS_SHARE = 64
 };
 
 static uint64_t memory_available(void)
@@ -93,16 +95,28 @@ static int size_memory(struct tiers *t, unsigned i, const struct survey *s, uint
 /* An arena no larger than a replay can use: the peak, and what may be reserved ahead of it. */
 static void size_arena(struct tiers *t, unsigned i, const struct survey *s, uint64_t inflight)
 {
+    const struct room *need = &s->room[i];
     struct room *room = &t->room[i];
-    uint64_t useful =
-        s ? s->room[i].peak + s->room[i].peak / 8 + inflight * s->largest[i] : NO_LIMIT;
+    uint64_t useful = need->peak + need->peak / 8 + inflight * s->largest[i];
 
-    if (s && useful < room->capacity)
+    if (useful < room->capacity)
         room->capacity = useful;
-    room->max_objects = s ? s->room[i].peak_objects + s->room[i].peak_objects / 8 + SPARE_OBJECTS
-                          : room->capacity / 16384 + SPARE_OBJECTS;
+    room->max_objects = need->peak_objects + need->peak_objects / 8 + SPARE_OBJECTS;
     t->arena[i] = room->capacity;
-    t->exact[i] |= s != NULL;
+    t->slack_objects[i] = room->max_objects;
+    t->exact[i] = true;
+}
+
+/* From a pipe: nobody knows how many objects there will be, so blocks are counted, of which a small
+ * share makes up for objects that fill theirs in part. */
+static void size_blocks(struct tiers *t, unsigned i)
+{
+    struct room *room = &t->room[i];
+
+    room->blocks = true;
+    if (!t->wrap[i])
+        room->capacity = DATA_PADDED(room->capacity + room->capacity / BLOCKS_SHARE);
+    t->arena[i] = room->capacity;
 }
 
 /* Any amount fits; what the arena has was decided before. */
@@ -116,6 +130,7 @@ static void size_endless(struct tiers *t, unsigned i, const struct survey *s)
              "space of %s used again for %s, contents not kept",
              units_format_bytes(has, sizeof(has), (double)t->room[i].capacity), need);
     t->room[i].capacity = t->room[i].max_objects = NO_LIMIT;
+    t->slack_objects[i] = 0;
 }
 
 static int size_one(struct tiers *t, unsigned i, const struct options *o, const struct survey *s,
@@ -138,7 +153,9 @@ static int size_one(struct tiers *t, unsigned i, const struct options *o, const 
     if (memory && !asked)
         rc = size_memory(t, i, s, known, e);
     t->wrap[i] = t->wrap[i] && (!s || s->room[i].peak > t->room[i].capacity);
-    if (rc == 0 && memory)
+    if (rc == 0 && memory && !s)
+        size_blocks(t, i);
+    else if (rc == 0 && memory)
         size_arena(t, i, s, o->inflight < 64 ? o->inflight : 64);
     if (t->wrap[i])
         size_endless(t, i, s);
@@ -159,23 +176,38 @@ int tiers_size(struct tiers *t, const struct options *o, const struct survey *su
     return 0;
 }
 
-int tiers_storage_room(struct tiers *t, const struct options *o, const struct survey *surveyed,
-                       uint64_t kept_bytes, struct err *e)
+/* Of a directory: a slab was sized when it was opened. */
+static int size_directory(struct tiers *t, const struct options *o, uint64_t need,
+                          uint64_t kept_bytes, struct err *e)
 {
     unsigned i = TRACE_STORAGE;
     uint64_t bytes;
-
-    if (!t->storage.open || t->storage.slab) /* a slab was sized when it was opened */
-        return 0;
     int rc = target_room(t->storage.fd, o->reserve_percent / 100, &bytes, e);
+
     if (rc < 0)
         return rc;
     bytes += kept_bytes;
-    uint64_t need =
-        surveyed ? surveyed->room[i].peak + surveyed->room[i].peak_objects * DATA_BLOCK : 0;
     if (need > bytes)
         return too_small(e, i, need, bytes, o->nvme);
     if (t->room[i].capacity > bytes)
         t->room[i].capacity = bytes;
     return 0;
+}
+
+int tiers_storage_room(struct tiers *t, const struct options *o, const struct survey *surveyed,
+                       uint64_t kept_bytes, uint64_t staying_bytes, struct err *e)
+{
+    const struct room *room = surveyed ? &surveyed->room[TRACE_STORAGE] : NULL;
+    uint64_t need = room ? room->peak + staying_bytes : 0;
+    uint64_t slack = room ? room->peak_objects * DATA_BLOCK : 0;
+    int rc = 0;
+
+    if (!t->storage.open)
+        return 0;
+    if (!t->storage.slab)
+        rc = size_directory(t, o, need + slack, kept_bytes, e);
+    if (rc == 0 && need > t->room[TRACE_STORAGE].capacity)
+        rc = too_small(e, TRACE_STORAGE, need, t->room[TRACE_STORAGE].capacity,
+                       "with what was kept beside it the tier");
+    return rc;
 }

@@ -8,6 +8,12 @@
 #include <errno.h>
 
 #include "kvreplay/row.h"
+#include "lib/data.h"
+
+static uint64_t room_bytes(const struct room *room, uint64_t size)
+{
+    return room->blocks && size <= OBJECT_SIZE_MAX ? DATA_PADDED(size) : size;
+}
 
 /* False, with the room unchanged, when the plan does not fit after all earlier rows. */
 static bool room_plan(struct room *room, const struct plan *p)
@@ -66,9 +72,10 @@ static int plan_write(struct objects *objects, struct room *room, const struct t
                       struct hash128 key, struct plan *p)
 {
     bool there = p->object && p->object->planned;
-    uint64_t before = there ? p->object->planned_size : 0;
-    p->take = t->size > before ? t->size - before : 0;
-    p->give = before > t->size ? before - t->size : 0;
+    uint64_t before = there ? room_bytes(room, p->object->planned_size) : 0;
+    uint64_t after = room_bytes(room, t->size);
+    p->take = after > before ? after - before : 0;
+    p->give = before > after ? before - after : 0;
     p->take_objects = there ? 0 : 1;
     return plan_put(objects, room, t, key, p);
 }
@@ -76,11 +83,11 @@ static int plan_write(struct objects *objects, struct room *room, const struct t
 static int plan_create(struct objects *objects, struct room *room, const struct trace_row *t,
                        struct hash128 key, struct plan *p)
 {
-    p->take = t->size;
+    p->take = room_bytes(room, t->size);
     p->take_objects = 1;
     p->create = true;
     if (row_drops(t)) {
-        p->give = t->size;
+        p->give = p->take;
         p->give_objects = 1;
     }
     int rc = plan_put(objects, room, t, key, p);
@@ -102,7 +109,7 @@ int plan_row(struct objects *objects, struct room *room, const struct trace_row 
         return 0;
     }
     if (t->op == TRACE_DELETE || row_drops(t)) {
-        p->give = known->planned_size;
+        p->give = room_bytes(room, known->planned_size);
         p->give_objects = 1;
         room_plan(room, p);
         known->planned = 0;

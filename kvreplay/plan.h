@@ -10,11 +10,13 @@
 #include "kvreplay/objects.h"
 #include "lib/trace.h"
 
-/* Room of one tier, in exact bytes of objects. planned: after every admitted row; reserved: granted
+/* Room of one tier, in exact bytes of objects, or, where nobody knows how many there will be, in
+ * whole blocks. planned: after every admitted row; reserved: granted
  * to rows and not yet given back. When all admitted rows are done both are equal. */
 struct room {
     uint64_t capacity, planned, reserved, peak;
     uint64_t max_objects, planned_objects, reserved_objects, peak_objects;
+    bool blocks;
 };
 
 enum plan_verdict {

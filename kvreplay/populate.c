@@ -65,6 +65,8 @@ int populate_adopt(struct populated *p, const struct survey *s, struct tiers *t,
         populate_room(t, want);
         p->adopted_objects++;
         p->adopted_bytes += want->size;
+        if (s->noted_objects > 0 && !want->replaced)
+            p->staying_bytes += want->size;
     }
     return 0;
 }

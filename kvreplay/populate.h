@@ -14,6 +14,8 @@
 struct populated {
     uint64_t objects, bytes;                 /* written */
     uint64_t adopted_objects, adopted_bytes; /* found */
+    uint64_t staying_bytes; /* of these, of objects that are there beside all that the survey's peak
+                               counts: the trace neither replaces nor removes them */
 };
 
 /* Objects of the survey that an earlier run left with the right size enter objects as live, and

@@ -146,7 +146,7 @@ static int replay_adopt(struct replay *r, struct err *e)
         rc = populate_adopt(&r->populated, &r->survey, &r->tiers, r->objects, e);
     if (rc == 0)
         rc = tiers_storage_room(&r->tiers, r->o, r->surveyed ? &r->survey : NULL,
-                                r->populated.adopted_bytes, e);
+                                r->populated.adopted_bytes, r->populated.staying_bytes, e);
     return rc;
 }
 

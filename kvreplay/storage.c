@@ -164,6 +164,7 @@ static int slab_room(struct room *room, const struct survey *surveyed, uint64_t 
             objects = (space - need->peak) / DATA_BLOCK;
         room->max_objects = objects;
     }
+    room->blocks = !surveyed;
     if (room->capacity > space - objects * DATA_BLOCK)
         room->capacity = space - objects * DATA_BLOCK;
     return 0;

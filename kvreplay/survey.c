@@ -4,12 +4,37 @@
 #include "kvreplay/survey.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kvreplay/row.h"
 #include "kvreplay/show.h"
 #include "lib/hash.h"
 #include "lib/stop.h"
+
+enum {
+    SURVEY_GONE = 1 << 18 /* a power of two */
+};
+
+/* Names of copies that the trace has removed, as many as fit: a read of one that was forgotten has
+ * its object written before the run in vain, no more. */
+static struct hash128 *survey_gone_cell(const struct survey *s, struct hash128 *copy, unsigned tier)
+{
+    copy->lo += tier * UINT64_C(0x9E3779B97F4A7C15);
+    return &s->gone[copy->lo & (SURVEY_GONE - 1)];
+}
+
+static void survey_remove(struct survey *s, struct hash128 copy, unsigned tier)
+{
+    *survey_gone_cell(s, &copy, tier) = copy;
+}
+
+static bool survey_is_gone(const struct survey *s, struct hash128 copy, unsigned tier)
+{
+    const struct hash128 *cell = survey_gone_cell(s, &copy, tier);
+
+    return cell->lo == copy.lo && cell->hi == copy.hi;
+}
 
 /* An object found to be missing at the start was there all the time until now. */
 static int survey_add_initial(struct survey *s, const struct trace_row *t, struct hash128 key,
@@ -81,7 +106,7 @@ static int survey_read(struct survey *s, const struct trace_row *t, struct hash1
     struct object *o = *have;
     bool as_it_was = o && o->initial && !o->replaced;
 
-    if (t->size == 0 || t->size > OBJECT_SIZE_MAX)
+    if (t->size == 0 || t->size > OBJECT_SIZE_MAX || (!o && survey_is_gone(s, key, t->tier)))
         return 0;
     if (!create)
         return t->tier == TRACE_STORAGE && (!o || as_it_was) ? survey_note(s, t, key, have) : 0;
@@ -110,8 +135,11 @@ static int survey_row(struct survey *s, const struct survey_opts *o, const struc
         s->largest[t.tier] = t.size;
     if (t.op == TRACE_READ && runs)
         rc = survey_read(s, &t, key, o->create, &have);
-    if (have && (t.op == TRACE_DELETE || row_drops(&t)))
+    bool removes = t.op == TRACE_DELETE || row_drops(&t);
+    if (have && removes)
         have->replaced = 1;
+    if (removes && !(have && have->initial))
+        survey_remove(s, key, t.tier);
     if (rc == 0)
         rc = plan_row(s->objects, &s->room[t.tier], &t, key, have, false, &p);
     if (rc == 0 && p.object)
@@ -252,7 +280,8 @@ int survey_run(struct survey *s, struct trace_reader *trace, const struct survey
     for (unsigned i = 0; i < TRACE_TIERS; i++)
         s->room[i].capacity = s->room[i].max_objects = UINT64_MAX / 2;
     s->objects = objects_create();
-    if (!s->objects)
+    s->gone = calloc(SURVEY_GONE, sizeof(*s->gone));
+    if (!s->objects || !s->gone)
         return err_nomem(e, "table of objects");
     int rc = trace_cursor_open(&c, trace, e);
     if (rc == 0)
@@ -265,4 +294,6 @@ void survey_release(struct survey *s)
 {
     objects_free(s->objects);
     s->objects = NULL;
+    free(s->gone);
+    s->gone = NULL;
 }

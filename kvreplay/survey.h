@@ -18,6 +18,7 @@ struct survey {
     struct objects
         *objects; /* entries with .initial: to be there, with .size bytes, before the first row,
                      or, without create, to be looked for in what an earlier run left */
+    struct hash128 *gone;          /* its own: copies that were removed */
     struct room room[TRACE_TIERS]; /* peak and peak_objects are what the trace needs */
     uint64_t rows;                 /* in the trace, up to the limit */
     uint64_t run_rows;             /* of those, not left out by only_tier */

@@ -238,7 +238,7 @@ static int open_one(struct tiers *t, const struct options *o, const struct surve
                     struct bell *bell, unsigned i, struct err *e)
 {
     const struct tiers_choice *c = &t->choice[i];
-    uint64_t objects = t->wrap[i] ? 1 : t->room[i].max_objects;
+    uint64_t objects = t->slack_objects[i];
     struct tier_host_opts host = {.capacity = t->arena[i],
                                   .max_objects = objects,
                                   .threads = host_threads(),

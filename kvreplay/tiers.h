@@ -35,8 +35,9 @@ struct tiers {
     struct tiers_choice choice[TRACE_TIERS];
     struct room room[TRACE_TIERS];
     uint64_t arena[TRACE_TIERS]; /* bytes of objects that memory and GPU engines are opened with */
-    bool wrap[TRACE_TIERS];      /* the arena's space is used again: capacity has no end */
-    bool exact[TRACE_TIERS];     /* room is known from a survey or an option */
+    uint64_t slack_objects[TRACE_TIERS]; /* that may take a block more than their bytes there */
+    bool wrap[TRACE_TIERS];              /* the arena's space is used again: capacity has no end */
+    bool exact[TRACE_TIERS];             /* room is known from a survey or an option */
     struct tier *tier[TRACE_TIERS];
     struct tier_info info[TRACE_TIERS];
     uint64_t ios_before[TRACE_TIERS]; /* of info, when the clock started */
@@ -63,9 +64,9 @@ void tiers_began(struct tiers *t);
 /* Threads that serve operations, of all engines. */
 unsigned tiers_threads(const struct tiers *t);
 /* Room on the target, of which kept_bytes are held by adopted objects; refuses a target too small
- * for the peak. */
+ * for the peak and, beside it, the staying_bytes of objects that no row touches but to read. */
 int tiers_storage_room(struct tiers *t, const struct options *o, const struct survey *surveyed,
-                       uint64_t kept_bytes, struct err *e);
+                       uint64_t kept_bytes, uint64_t staying_bytes, struct err *e);
 /* Closes what is open, the target last (keep: objects stay). First failure in *e. Idempotent. */
 int tiers_close(struct tiers *t, bool keep, const struct objects *objects, struct err *e);
 

@@ -6,7 +6,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-plan 27
+plan 38
 json() { python3 -c "import json, sys; s = json.load(open('$TMP/s.json')); t = {x['tier']: x for x in s['tiers']}; print($1)"; }
 
 # 100 GiB of objects in each of two tiers, then a row of each: no host of a test has that.
@@ -60,3 +60,37 @@ exits "larger than the host, with both" 0 "$BIN/kvreplay" --tier-map 2=1 --overf
 is "moved for real" "$(json "t['Tier-1']['write']['bytes'], s['rows']['ok']")" "$((268435456 * 6)) 6"
 exits "a map that is none" 2 "$BIN/kvreplay" --null --tier-map 0=3 "$TMP/t.csv"
 like "is refused" "$(cat "$TMP/stderr")" '^kvreplay: --tier-map: 0=3: expected'
+
+# From a pipe nobody knows how many objects there will be: 5500 of 10000 bytes, 3 blocks each, nearly fill 64 MiB of blocks. A
+# write waits for blocks as it waits for bytes.
+# A bug looked like this: room by bytes alone, in an arena a quarter larger than asked for, which a GPU did not have.
+awk 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
+    for (i = 0; i < 20000; i++) {
+        printf "0,Write,10000,Tier-1,k%d,Prefill\n", i
+        if (i >= 5499) printf "0,Delete,0,Tier-1,k%d,Evict\n", i - 5499
+    }
+}' >"$TMP/blocks.csv"
+piped() { "$BIN/kvreplay" --cpu-mem-gb 0.0625 -o "$TMP/r.csv" --summary "$TMP/s.json" <"$1"; }
+mkfifo "$TMP/pipe"
+cat "$TMP/blocks.csv" >"$TMP/pipe" &
+exits "blocks of a memory that is nearly full, from a pipe" 0 piped "$TMP/pipe"
+is "never more than there are" "$(json "t['Tier-1']['capacity_bytes'], t['Tier-1']['peak_bytes'] <= t['Tier-1']['capacity_bytes']")" \
+    "$((65 << 20)) True"
+sed 's/,10000,/,20000,/' "$TMP/blocks.csv" >"$TMP/pipe" &
+exits "twice as much has no room" 1 piped "$TMP/pipe"
+
+# Kept: 8 MiB that the trace reads and leaves, beside 4 MiB that it writes. A bug looked like this: a run that was told to have
+# room began, and its writes failed.
+awk -v K="$TMP/kept.csv" -v B="$TMP/beside.csv" 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase" >K; print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase" >B
+    for (i = 0; i < 8; i++) { print "0,Write,1048576,Tier-2,k" i ",Prefill" >K; print "0,Read,1048576,Tier-2,k" i ",Decode" >B }
+    for (i = 0; i < 4; i++) print "0,Write,1048576,Tier-2,new" i ",Prefill" >B
+}'
+beside() { "$BIN/kvreplay" --nvme "$TMP/k" --layout $layout -o "$TMP/r.csv" "$@"; }
+for layout in files slab; do
+    exits "$layout: kept" 0 beside --keep "$TMP/kept.csv"
+    exits "$layout: room for either, not for both" 3 beside --keep --on-absent skip --storage-capacity-gb 0.0105 "$TMP/beside.csv"
+    like "$layout: and why" "$(cat "$TMP/stderr")" 'needs 12\.00 MiB .*with what was kept beside it'
+    exits "$layout: room for both" 0 beside --on-absent skip --storage-capacity-gb 0.0125 "$TMP/beside.csv"
+done

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kvreplay/tiers.h"
+#include "lib/tier_arena.h"
 #include "lib/units.h"
 
 /* Tier-0 on so many GPUs, of --gpu-mem-gb gb each, for a trace that needs peak bytes. */
@@ -49,11 +50,29 @@ static void what_the_trace_says_is_of_all(void **state)
     assert_int_equal(t.room[TRACE_GPU].capacity, 5 * UNITS_GIB);
 }
 
+/* A bug looked like this: arenas a quarter larger than asked for, which no GPU has room for. */
+static void an_arena_from_a_pipe_is_hardly_larger_than_asked_for(void **state)
+{
+    (void)state;
+    static const struct options o = {.gpu_mem_gb = 2, .cpu_mem_gb = 1, .inflight = 64};
+    struct tiers t = {.choice = {{.kind = TIERS_GPU, .gpus = 2}, {.kind = TIERS_HOST}}};
+    struct err e = {0};
+    uint64_t asked[] = {4 * UNITS_GIB, UNITS_GIB};
+
+    assert_int_equal(tiers_size(&t, &o, NULL, NULL, &e), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t bytes = arena_bytes(t.arena[i], t.slack_objects[i], 1);
+        assert_true(bytes > asked[i] && bytes < asked[i] + asked[i] / 50);
+        assert_true(t.room[i].blocks && t.room[i].capacity < bytes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_asked_for_is_of_each_gpu),
         cmocka_unit_test(what_the_trace_says_is_of_all),
+        cmocka_unit_test(an_arena_from_a_pipe_is_hardly_larger_than_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
