@@ -397,10 +397,8 @@ static int simulate(struct run *r, struct err *e)
 static int work(struct run *r, struct err *e)
 {
     int rc = opt_parse(r->parser, r->argc, r->argv, e);
-    if (rc > 0) {
-        fputs(opt_answer(r->parser), stdout);
-        return fflush(stdout) == 0 ? 0 : err_errno(e, -errno, ERR_OUTPUT, "", "standard output");
-    }
+    if (rc > 0)
+        return opt_print_answer(r->parser, e);
     if (rc == 0)
         rc = requests_open_inputs(&r->requests, &r->o, r->parser, e);
     if (rc == 0)

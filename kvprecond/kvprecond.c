@@ -338,17 +338,18 @@ int main(int argc, char **argv)
     struct run r = {0};
     struct opt_parser *parser = NULL;
     struct err e = {0};
-    const char *answer = NULL;
-    int status, ret = options_parse(&r.o, &parser, &answer, argc, argv, &e);
+    int status = 0, ret = options_parse(&r.o, &parser, argc, argv, &e);
 
     if (ret < 0) {
         print_error(&e);
         return err_exit_status(&e);
     }
-    if (ret == 1)
-        status = fputs(answer, stdout) < 0 || fflush(stdout) != 0;
-    else
+    if (ret == 0)
         status = run(&r, argc, argv);
+    else if (opt_print_answer(parser, &e) < 0) {
+        print_error(&e);
+        status = err_exit_status(&e);
+    }
     opt_close(parser);
     return status;
 }

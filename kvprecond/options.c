@@ -273,8 +273,8 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
     return ret;
 }
 
-int options_parse(struct options *o, struct opt_parser **parser, const char **answer, int argc,
-                  char **argv, struct err *e)
+int options_parse(struct options *o, struct opt_parser **parser, int argc, char **argv,
+                  struct err *e)
 {
     struct opt_parser *p = opt_open("kvprecond", "[options] TARGET", table, o);
     int ret;
@@ -282,8 +282,6 @@ int options_parse(struct options *o, struct opt_parser **parser, const char **an
     if (!p)
         return err_nomem(e, "options");
     ret = opt_parse(p, argc, argv, e);
-    if (ret == 1)
-        *answer = opt_answer(p);
     if (ret == 0)
         ret = check(o, p, e);
     if (ret < 0) {

@@ -35,9 +35,9 @@ enum {
 };
 
 /* Parses argv into *o, looks at the kind of the target and puts in what depends on mode and kind.
- * 0 with *parser open (the caller closes it), 1 with *answer (what --help or --version asks for,
- * lent until the parser is closed), or negative errno with *e. */
-int options_parse(struct options *o, struct opt_parser **parser, const char **answer, int argc,
-                  char **argv, struct err *e);
+ * 0 with *parser open (the caller closes it), 1 with it when it has the answer to --help or
+ * --version, or negative errno with *e. */
+int options_parse(struct options *o, struct opt_parser **parser, int argc, char **argv,
+                  struct err *e);
 
 #endif

@@ -31,7 +31,8 @@ int main(int argc, char **argv)
     struct opt_parser *p = options_open(&o);
     int rc = p ? opt_parse(p, argc, argv, &e) : err_nomem(&e, "options");
     if (rc > 0) {
-        fputs(opt_answer(p), stdout);
+        if (opt_print_answer(p, &e) < 0)
+            status = complain(&e);
         goto out;
     }
     if (rc == 0)

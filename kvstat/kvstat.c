@@ -242,7 +242,7 @@ int main(int argc, char **argv)
     struct opt_parser *p = options_open(&a.options);
     int rc = p ? options_parse(p, &a.options, argc, argv, &e) : err_nomem(&e, "options");
     if (rc == 1)
-        fputs(opt_answer(p), stdout);
+        rc = opt_print_answer(p, &e) < 0 ? -EIO : 1;
     if (rc == 0)
         rc = stop_install(&e);
     if (rc == 0)

@@ -487,6 +487,13 @@ int opt_parse(struct opt_parser *p, int argc, char **argv, struct err *e)
 
 /* ---- what the program asks ---- */
 
+int opt_print_answer(const struct opt_parser *p, struct err *e)
+{
+    if (fputs(opt_answer(p), stdout) >= 0 && fflush(stdout) == 0)
+        return 0;
+    return err_errno(e, -errno, ERR_OUTPUT, "", "standard output");
+}
+
 const char *opt_answer(const struct opt_parser *p)
 {
     return p->answer ? p->answer : "";

@@ -69,6 +69,8 @@ void opt_close(struct opt_parser *p);
 int opt_parse(struct opt_parser *p, int argc, char **argv, struct err *e);
 /* The text that --help or --version asks for; valid until opt_close. */
 const char *opt_answer(const struct opt_parser *p);
+/* Writes it to standard output: 0 or -errno with *e. */
+int opt_print_answer(const struct opt_parser *p, struct err *e);
 
 /* Was the option (long name) given on the command line? Unknown name: assertion. */
 bool opt_given(const struct opt_parser *p, const char *name);

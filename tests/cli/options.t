@@ -28,7 +28,6 @@ documented() {
         }' "$TOP/man/$1.1" | sort
 }
 
-plan 16
 for program in kvgen kvreplay kvstat kvprecond; do
     listed "$program" >"$TMP/listed"
     documented "$program" >"$TMP/documented"
@@ -42,4 +41,14 @@ for program in kvgen kvreplay kvstat kvprecond; do
         grep -Eq -- "--(\[no-\])?$name( |$)" "$TMP/help" || echo "--$name ($letter)"
     done <"$TMP/listed")
     is "$program --help shows every option" "$missing" ''
+
+    # Nor does it say that all is well when it could not be written.
+    for option in --help --version --list-options; do
+        [ -w /dev/full ] || break
+        rc=0
+        "$BIN/$program" "$option" >/dev/full 2>"$TMP/error" || rc=$?
+        is "$program $option, a full disk: says so" "$rc $(cat "$TMP/error")" \
+            "1 $program: standard output: No space left on device"
+    done
 done
+done_testing
