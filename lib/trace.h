@@ -147,7 +147,7 @@ struct trace_cursor; /* one thread's place in it */
 /*
  * Opens a trace or result file ("-": standard input), plain or zstd, and reads its header. Errors:
  * class ERR_INPUT; a header without the six core columns names the first missing one; an empty
- * file; result columns that do not stand together at the end.
+ * file; with want_line, result columns that do not stand together at the end.
  */
 int trace_open(struct trace_reader **out, const char *path, const struct trace_read_opts *o,
                struct err *e);

@@ -343,16 +343,22 @@ static int column_find(const struct csv_field *f)
     return -1;
 }
 
-/* Result columns are cut off when a result is replayed: they must be the last. */
+/* Result columns are cut off when a result is replayed: for who wants the line they must be the
+ * last. */
 static int check_result_columns(struct trace_layout *l, const char *name, struct err *e)
 {
     unsigned results = (unsigned)__builtin_popcount(l->present & TRACE_RESULT);
+    int stray = -1;
     l->own_fields = l->fields - results;
-    for (int c = TRACE_COL_DUE; c <= TRACE_COL_STATUS; c++)
+    for (int c = TRACE_COL_STATUS; c >= TRACE_COL_DUE; c--)
         if (l->at[c] >= 0 && (unsigned)l->at[c] < l->own_fields)
-            return err_set(e, -EINVAL, ERR_INPUT, name,
-                           "the result column %s does not stand with the others at the end",
-                           trace_column_name((enum trace_column)c));
+            stray = c;
+    if (stray >= 0 && l->want_line)
+        return err_set(e, -EINVAL, ERR_INPUT, name,
+                       "the result column %s does not stand with the others at the end",
+                       trace_column_name((enum trace_column)stray));
+    if (stray >= 0)
+        l->own_fields = l->fields;
     return 0;
 }
 

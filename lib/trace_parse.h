@@ -25,7 +25,8 @@ struct trace_words {
 /* Where the columns stand and which of them are parsed. */
 struct trace_layout {
     unsigned fields;     /* in the header */
-    unsigned own_fields; /* of them, before the trailing result columns */
+    unsigned own_fields; /* of them, before the trailing result columns; all when those stand
+                            elsewhere */
     uint32_t present;    /* mask of the known columns */
     uint32_t parsed;     /* mask: core and what is wanted */
     bool want_line;
