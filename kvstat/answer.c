@@ -57,7 +57,7 @@ static void judge(struct answer *a, struct figures *f, struct assess *verdict)
         return;
     assess_figures(verdict, (enum assess_profile)a->options.profile, &a->limits, f);
     f->assess = verdict;
-    if (a->options.check && verdict->verdict != ASSESS_PASS && a->status == 0)
+    if (a->options.check && !assess_passed(verdict) && a->status == 0)
         a->status = 1;
 }
 
@@ -229,4 +229,11 @@ int answer_add_pool(struct answer *a, const char *const *files, size_t n, struct
         rc = add_report(a, pool, files, n, e);
     scan_free(pool);
     return rc;
+}
+
+void answer_verdict(const struct answer *a)
+{
+    if (a->options.profile != ASSESS_NONE)
+        report_assess_runs(output_stream(a->text), a->runs,
+                           assess_profile_names[a->options.profile]);
 }

@@ -44,5 +44,7 @@ int answer_add(struct answer *a, const char *const *files, size_t n, struct scan
                struct err *e);
 /* One report of all files together. */
 int answer_add_pool(struct answer *a, const char *const *files, size_t n, struct err *e);
+/* Of several reports with --profile: the last line of the text, which runs pass. */
+void answer_verdict(const struct answer *a);
 
 #endif

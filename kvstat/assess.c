@@ -21,6 +21,11 @@ static double p95_ms(const struct group *g, enum group_metric m)
     return (double)hist_percentile(g->metric[m], P95_PPM) / 1e6;
 }
 
+static uint64_t samples_of(const struct group *g, enum group_metric m)
+{
+    return g && g->metric[m] ? hist_count(g->metric[m]) : 0;
+}
+
 static void judge(struct assess *a, struct assess_criterion c)
 {
     if (isnan(c.actual))
@@ -42,6 +47,7 @@ static void judge_device(struct assess *a, const struct figures *f, enum trace_o
                                            .relation = "<",
                                            .target = limit_ms,
                                            .actual = p95_ms(g, GROUP_DEVICE),
+                                           .samples = samples_of(g, GROUP_DEVICE),
                                            .service = p95_ms(g, GROUP_SERVICE)});
 }
 
@@ -50,13 +56,16 @@ static void judge_cpu(struct assess *a, const struct figures *f, double limit_ms
 {
     const struct group *read = find(f, TRACE_CPU, TRACE_READ);
     const struct group *write = find(f, TRACE_CPU, TRACE_WRITE);
-    double p95 = fmax(p95_ms(read, GROUP_SERVICE), p95_ms(write, GROUP_SERVICE));
+    double of_reads = p95_ms(read, GROUP_SERVICE), of_writes = p95_ms(write, GROUP_SERVICE);
+    double p95 = fmax(of_reads, of_writes);
+    const struct group *slower = of_reads >= of_writes || isnan(of_writes) ? read : write;
     if (read || write)
         judge(a, (struct assess_criterion){.name = "cpu_p95",
                                            .unit = "ms",
                                            .relation = "<",
                                            .target = limit_ms,
                                            .actual = p95,
+                                           .samples = samples_of(slower, GROUP_SERVICE),
                                            .service = p95});
 }
 
@@ -105,10 +114,15 @@ static enum assess_verdict verdict_of(const struct assess *a)
     return v;
 }
 
+bool assess_passed(const struct assess *a)
+{
+    return a->verdict == ASSESS_PASS && a->valid;
+}
+
 void assess_figures(struct assess *a, enum assess_profile profile,
                     const struct assess_limits *limits, const struct figures *f)
 {
-    *a = (struct assess){.profile = profile, .figure_of_merit = NAN};
+    *a = (struct assess){.profile = profile, .valid = f->run->valid != 0, .figure_of_merit = NAN};
     if (profile == ASSESS_LATENCY) {
         judge_latency(a, f, limits);
     } else {

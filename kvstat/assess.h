@@ -3,7 +3,9 @@
 #ifndef KVSTAT_ASSESS_H
 #define KVSTAT_ASSESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "kvstat/figures.h"
 
@@ -32,6 +34,7 @@ struct assess_criterion {
     const char *relation;    /* "<" or ">": actual RELATION target passes */
     double target, actual;   /* actual NAN: unknown */
     double service;          /* the same percentile of service time, NAN: none */
+    uint64_t samples;        /* that the percentile is of; 0: it is none */
     enum assess_verdict verdict;
 };
 
@@ -45,8 +48,12 @@ struct assess {
     enum assess_verdict verdict; /* of all: FAIL if one fails, PASS if every one passes */
     struct assess_criterion criterion[ASSESS_CRITERIA];
     size_t count;           /* criteria that apply: those whose operations are in the file */
+    bool valid;             /* the run is not known to be invalid */
     double figure_of_merit; /* throughput: generated tokens a second of wall clock; else NAN */
 };
+
+/* What --check asks: every criterion is met, and by a run that is valid. */
+bool assess_passed(const struct assess *a);
 
 void assess_figures(struct assess *a, enum assess_profile profile,
                     const struct assess_limits *limits, const struct figures *f);

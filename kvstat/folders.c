@@ -40,8 +40,7 @@ static void check_documents(struct answer *a, size_t from)
     if (!a->options.check || a->options.profile == ASSESS_NONE)
         return;
     for (size_t run = from; run < runs_count(a->runs); run++)
-        if (strcmp(runs_text_of(a->runs, run, "assessment.profile"), profile) != 0 ||
-            strcmp(runs_text_of(a->runs, run, "assessment.status"), "PASS") != 0)
+        if (!runs_passed(a->runs, run, profile))
             a->status = 1;
 }
 
@@ -82,6 +81,8 @@ int folders_report(struct answer *a, const struct opt_parser *p, const struct in
         report_table_json(a->json, a->runs);
     if (rc == 0 && a->text && !a->options.csv)
         report_table_text(output_stream(a->text), a->runs);
+    if (rc == 0 && a->text && !a->options.csv)
+        answer_verdict(a);
     return rc;
 }
 

@@ -36,6 +36,7 @@ static int report_trials(struct answer *a, const char *const *files, size_t n, s
         report_trials_json(a->json, a->runs);
     } else if (rc == 0 && a->several && !a->options.csv) {
         report_trials_text(output_stream(a->text), a->runs);
+        answer_verdict(a);
     }
     return rc;
 }

@@ -119,8 +119,8 @@ static const struct opt table[] = {
     {.name = "check",
      .type = OPT_FLAG,
      .offset = FIELD(check),
-     .help = "Exit with status 1 unless the verdict of --profile is PASS and --reference finds all "
-             "that is known within 5 %."},
+     .help = "Exit with status 1 unless the verdict of --profile is PASS, the run valid, and "
+             "--reference finds all that is known within 5 %."},
     {.name = "verify-trace",
      .type = OPT_FLAG,
      .offset = FIELD(verify_trace),

@@ -75,9 +75,12 @@ bool report_xlsx(struct xlsx *x, const struct runs *r, const struct runs *series
 /* CSV: a header and a row a run; errors stay in out. */
 void report_csv(FILE *out, const struct runs *r);
 
-/* The verdict: a section of the text, the member assessment of the JSON. valid: of the run. */
+/* The verdict: a section of the text, its answer in words, the member assessment of the JSON. */
 struct assess;
-void report_assess_text(FILE *out, const struct assess *a, bool valid);
+void report_assess_text(FILE *out, const struct assess *a);
+void report_assess_verdict(FILE *out, const struct assess *a);
+/* How many of the runs pass, and which do not. */
+void report_assess_runs(FILE *out, const struct runs *r, const char *profile);
 void report_assess_json(struct jsonout *j, const struct assess *a);
 
 #endif

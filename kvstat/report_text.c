@@ -406,7 +406,7 @@ void report_text(FILE *out, const struct figures *f)
     put_bottleneck(out, f);
     put_failures(out, f);
     if (f->assess)
-        report_assess_text(out, f->assess, f->run->valid != 0);
+        report_assess_text(out, f->assess);
     put_throughput(out, f);
     report_requests_text(out, f);
     put_groups(out, f, agg_by_tier_op(f->scan->agg), &operations);
@@ -420,4 +420,6 @@ void report_text(FILE *out, const struct figures *f)
     if (f->scan->series && !series_is_auto(f->scan->series))
         report_series_text(out, f);
     put_legend(out, f);
+    if (f->assess)
+        report_assess_verdict(out, f->assess);
 }

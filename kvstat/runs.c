@@ -246,6 +246,13 @@ const char *runs_label(const struct runs *r, size_t run)
     return text[0] || !files ? text : runs_text(r, run, files->index);
 }
 
+bool runs_passed(const struct runs *r, size_t run, const char *profile)
+{
+    return strcmp(runs_text_of(r, run, "assessment.profile"), profile) == 0 &&
+           strcmp(runs_text_of(r, run, "assessment.status"), "PASS") == 0 &&
+           strcmp(runs_text_of(r, run, "run.valid"), "false") != 0;
+}
+
 size_t runs_find(const struct runs *r, const char *name)
 {
     const struct figure *f = find(r, name);

@@ -43,6 +43,8 @@ double runs_number(const struct runs *r, size_t run, size_t figure);
 const char *runs_text_of(const struct runs *r, size_t run, const char *name);
 /* What the run is called: its figure "run", or its files. */
 const char *runs_label(const struct runs *r, size_t run);
+/* Whether it was judged by that profile, passed, and is not known to be invalid. */
+bool runs_passed(const struct runs *r, size_t run, const char *profile);
 /* The figure over the runs that have it as a number. */
 struct stats_sample runs_sample(const struct runs *r, size_t figure);
 /* The figure of that name, or runs_figures when there is none. */

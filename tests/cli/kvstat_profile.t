@@ -28,13 +28,17 @@ judged() {
     exits "$name" "$status" "$kvstat" --profile latency --check "$@" "$TMP/$file"
 }
 # verdict CRITERION: its word in the text.
-verdict() { sed -n "s/^  $1  *[<>].*  \([A-Z ]*\)\$/\1/p" "$TMP/stdout"; }
+verdict() { sed -n "s/^  $1  *[<>].*  \([A-Z ]*[A-Z]\)\( \*\)*\$/\1/p" "$TMP/stdout"; }
+# answer: the last words of the text, on one line.
+answer() { awk '/^Verdict: / { on = 1 } on' "$TMP/stdout" | tr '\n' ' ' | sed 's/ $//'; }
 
 result inside 499999.999 199999.999 149999.999 301
 judged 'just inside every limit' 0 inside
 like 'is a PASS' "$(cat "$TMP/stdout")" '^Profile latency: PASS$'
 for c in storage_write_device_p95 storage_read_device_p95 cpu_p95 hit_rate; do is "$c passes" "$(verdict $c)" PASS; done
-like 'device and service P95 are both there' "$(cat "$TMP/stdout")" '^  storage_read_device_p95 +< +200 ms +200 ms +201 ms  PASS'
+like 'device and service P95 are both there' "$(cat "$TMP/stdout")" '^  storage_read_device_p95 +< +200 ms +200 ms +201 ms  PASS \*$'
+like 'the last words say what it meets, and on how few samples' "$(answer)" \
+    '^Verdict: PASS: the run meets all 4 criteria of profile latency\. storage_write_device_p95 rests on 100 samples\. .*cpu_p95 rests on 100 samples\.$'
 
 # outside CRITERION ARGS...: one value at its limit, which is not within it.
 outside() {
@@ -44,7 +48,8 @@ outside() {
     judged "$criterion at its limit" 1 outside
     like 'is a FAIL' "$(cat "$TMP/stdout")" '^Profile latency: FAIL$'
     is 'of this criterion' "$(verdict "$criterion")" FAIL
-    is 'alone' "$(grep -c '  PASS$' "$TMP/stdout")" 3
+    is 'alone' "$(grep -Ec '  PASS( \*)?$' "$TMP/stdout")" 3
+    like 'which the last words name' "$(answer)" "^Verdict: FAIL: the run misses 1 of 4 criteria of profile latency: $criterion is [0-9.]+ (ms|%), not [<>] [0-9.]+ (ms|%)\\."
 }
 outside storage_write_device_p95 500000 1000 1000 301
 outside storage_read_device_p95 1000 200000 1000 301
@@ -74,6 +79,22 @@ judged 'CPU limit' 1 small --config "$TMP/limits.yaml"
 limits 1.001 2.001 3.001 0.5
 judged 'hit rate limit' 1 small --config "$TMP/limits.yaml"
 
+# ---- few samples, a run that is not valid ----
+
+awk -F, '$2 == "Generate" || $1 != "100.0" { print }' "$TMP/small" | head -n 21 >"$TMP/few"
+exits 'P95s of five' 0 "$kvstat" --profile latency --json "$TMP/few"
+is 'say so' "$(sed -n 's/^ *"samples": //p' "$TMP/stdout" | tr '\n' ' ')" '5, 5, 5, null, '
+{ head -n 1 "$TMP/small" && for i in 1 2 3; do sed 1d "$TMP/small"; done; } >"$TMP/many"
+judged '300 samples' 0 many
+is 'are enough' "$(answer)" 'Verdict: PASS: the run meets all 4 criteria of profile latency.'
+echo '{"valid": false, "why_invalid": ["the tool was late"]}' >"$TMP/invalid.json"
+judged 'a run that is not valid' 1 many --run "$TMP/invalid.json"
+like 'has met its limits' "$(cat "$TMP/stdout")" '^Profile latency: PASS - of a run that is NOT VALID$'
+like 'which does not count' "$(answer)" '^Verdict: PASS: .* The run is NOT VALID: the verdict does not count\.$'
+"$kvstat" --profile latency --json --run "$TMP/invalid.json" "$TMP/many" >"$TMP/invalid.report.json"
+exits 'nor does its report' 1 "$kvstat" --profile latency --check "$TMP/invalid.report.json"
+is 'among others' "$(answer | sed "s|$TMP/||")" 'Verdict: 0 of 1 run pass profile latency; not so invalid.report.json.'
+
 # ---- what does not apply, what is not known ----
 
 grep -v 'Tier-1' "$TMP/inside" >"$TMP/no_cpu"
@@ -82,6 +103,7 @@ is 'is no criterion' "$(verdict cpu_p95)" ''
 awk -F, -v OFS=, 'NR > 1 { $18 = "" } { print }' "$TMP/inside" >"$TMP/no_device"
 judged 'no device times' 1 no_device
 like 'is no PASS' "$(cat "$TMP/stdout")" '^Profile latency: NOT KNOWN$'
+like 'and why' "$(answer)" '^Verdict: NOT KNOWN: the file does not carry what profile latency judges by: storage_write_device_p95; storage_read_device_p95\.'
 exits 'JSON' 1 "$kvstat" --profile latency --check --json "$TMP/no_device"
 like 'says null' "$(cat "$TMP/stdout")" '"status": null'
 exits 'a trace' 1 "$kvstat" --profile throughput --check "$DATA/mlperf_trace_first400.csv.zst"
@@ -91,6 +113,7 @@ like 'has no verdict' "$(cat "$TMP/stdout")" '^Profile throughput: NOT KNOWN$'
 
 exits 'throughput' 0 "$kvstat" --profile throughput --check "$TMP/inside"
 like 'passes' "$(cat "$TMP/stdout")" '^  storage_read_bandwidth .*  PASS$'
+is 'in words' "$(answer)" 'Verdict: PASS: the run meets all 2 criteria of profile throughput.'
 like 'with its figure of merit' "$(cat "$TMP/stdout")" '^  figure of merit: [0-9.]+ generated tokens/s'
 for op in Read Write; do
     sed "/,$op,4096,Tier-2,/s/,ok\$/,EIO/" "$TMP/inside" >"$TMP/failed"
@@ -109,6 +132,7 @@ like 'status' "$(cat "$TMP/stdout")" '"status": "FAIL"'
 like 'profile' "$(cat "$TMP/stdout")" '"profile": "latency"'
 is 'criteria' "$(grep -c '"passed": true' "$TMP/stdout") $(grep -c '"passed": false' "$TMP/stdout")" '3 1'
 exits 'one of two fails' 1 "$kvstat" --profile latency --check "$TMP/inside" "$TMP/outside"
+is 'which is named' "$(answer | sed "s|$TMP/||")" 'Verdict: 1 of 2 runs passes profile latency; not so outside.'
 exits 'none of two' 0 "$kvstat" --profile latency --check "$TMP/inside" "$TMP/small"
 exits '--check alone' 2 "$kvstat" --check "$TMP/inside"
 like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: --check: needs --profile'

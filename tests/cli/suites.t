@@ -51,7 +51,7 @@ ln -s "$BIN/kvgen" "$BIN/kvstat" simulated/bin
 cat >simulated/bin/kvreplay <<EOF
 #!/bin/sh
 shift 2 # --nvme DIR
-exec "$BIN/kvreplay" --tier-engine "2=sim:\$SPEED" "\$@"
+exec "$BIN/kvreplay" --lateness-budget 1h --tier-engine "2=sim:\$SPEED" "\$@"
 EOF
 chmod +x simulated/bin/kvreplay
 exits 'fast-enough: a drive that takes no time' 0 env BUILD="$TMP/simulated" SPEED=lat=1us \
