@@ -6,13 +6,23 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const op_texts[] = {"Read", "Write", "Delete", "Generate", "Miss", ""};
-static const char *const tier_texts[] = {"Tier-0", "Tier-1", "Tier-2", ""};
-static const char *const phase_texts[] = {"Prefill", "Decode", "Evict", "Both", ""};
-static const char *const qos_texts[] = {"interactive", "responsive", "batch", ""};
-static const char *const class_texts[] = {"user",  "multi_turn", "system", "common",
-                                          "rag",   "block",      "ingest", "prepop",
-                                          "evict", "promote",    ""};
+#define WORD(s)                                                                                    \
+    {                                                                                              \
+        s, sizeof(s) - 1                                                                           \
+    }
+
+static const struct trace_word no_word = WORD("");
+static const struct trace_word op_words[] = {WORD("Read"),     WORD("Write"), WORD("Delete"),
+                                             WORD("Generate"), WORD("Miss"),  WORD("")};
+static const struct trace_word tier_words[] = {WORD("Tier-0"), WORD("Tier-1"), WORD("Tier-2"),
+                                               WORD("")};
+static const struct trace_word phase_words[] = {WORD("Prefill"), WORD("Decode"), WORD("Evict"),
+                                                WORD("Both"), WORD("")};
+static const struct trace_word qos_words[] = {WORD("interactive"), WORD("responsive"),
+                                              WORD("batch"), WORD("")};
+static const struct trace_word class_words[] = {
+    WORD("user"),   WORD("multi_turn"), WORD("system"), WORD("common"),  WORD("rag"), WORD("block"),
+    WORD("ingest"), WORD("prepop"),     WORD("evict"),  WORD("promote"), WORD("")};
 static const char *const column_names[] = {"Timestamp",   "Operation",  "Object_Size_Bytes",
                                            "Tier",        "Key",        "Phase",
                                            "Request",     "User",       "QoS",
@@ -21,32 +31,57 @@ static const char *const column_names[] = {"Timestamp",   "Operation",  "Object_
                                            "Start",       "Latency_us", "Device_us",
                                            "Status"};
 
-static_assert(sizeof(class_texts) / sizeof(*class_texts) == TRACE_NO_CLASS + 1, "a text per class");
+static_assert(sizeof(class_words) / sizeof(*class_words) == TRACE_NO_CLASS + 1, "a text per class");
 static_assert(sizeof(column_names) / sizeof(*column_names) == TRACE_COLUMNS, "a name per column");
+
+const struct trace_word *trace_op_word(enum trace_op v)
+{
+    return v <= TRACE_OPS ? &op_words[v] : &no_word;
+}
 
 const char *trace_op_text(enum trace_op v)
 {
-    return v <= TRACE_OPS ? op_texts[v] : "";
+    return trace_op_word(v)->text;
+}
+
+const struct trace_word *trace_tier_word(enum trace_tier v)
+{
+    return v <= TRACE_NO_TIER ? &tier_words[v] : &no_word;
 }
 
 const char *trace_tier_text(enum trace_tier v)
 {
-    return v <= TRACE_NO_TIER ? tier_texts[v] : "";
+    return trace_tier_word(v)->text;
+}
+
+const struct trace_word *trace_phase_word(enum trace_phase v)
+{
+    return v <= TRACE_NO_PHASE ? &phase_words[v] : &no_word;
 }
 
 const char *trace_phase_text(enum trace_phase v)
 {
-    return v <= TRACE_NO_PHASE ? phase_texts[v] : "";
+    return trace_phase_word(v)->text;
+}
+
+const struct trace_word *trace_qos_word(enum trace_qos v)
+{
+    return v <= TRACE_NO_QOS ? &qos_words[v] : &no_word;
 }
 
 const char *trace_qos_text(enum trace_qos v)
 {
-    return v <= TRACE_NO_QOS ? qos_texts[v] : "";
+    return trace_qos_word(v)->text;
+}
+
+const struct trace_word *trace_class_word(enum trace_class v)
+{
+    return v <= TRACE_NO_CLASS ? &class_words[v] : &no_word;
 }
 
 const char *trace_class_text(enum trace_class v)
 {
-    return v <= TRACE_NO_CLASS ? class_texts[v] : "";
+    return trace_class_word(v)->text;
 }
 
 const char *trace_column_name(enum trace_column c)

@@ -66,7 +66,16 @@ enum {
 };
 
 /* Column texts, in the order of the enums: "Read", "Tier-0", "Prefill", "interactive", "user"...
- * The TRACE_NO_... values give "". */
+ * The TRACE_NO_... values give "". A word has its length too, for what writes millions of them. */
+struct trace_word {
+    char text[15]; /* NUL-terminated, NULs behind it */
+    uint8_t len;
+};
+const struct trace_word *trace_op_word(enum trace_op v);
+const struct trace_word *trace_tier_word(enum trace_tier v);
+const struct trace_word *trace_phase_word(enum trace_phase v);
+const struct trace_word *trace_qos_word(enum trace_qos v);
+const struct trace_word *trace_class_word(enum trace_class v);
 const char *trace_op_text(enum trace_op v);
 const char *trace_tier_text(enum trace_tier v);
 const char *trace_phase_text(enum trace_phase v);

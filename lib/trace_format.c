@@ -99,6 +99,14 @@ static inline size_t put_text(char *dst, const char *text)
     return n;
 }
 
+/* The bytes behind the word are those of the columns to come, and of trace_format_bound's reserve.
+ */
+static inline size_t put_word(char *dst, const struct trace_word *word)
+{
+    memcpy(dst, word->text, sizeof(word->text));
+    return word->len;
+}
+
 static inline size_t put_str(char *dst, const struct trace_str *s)
 {
     return s->len ? csv_put_field(dst, s->p, s->len) : 0;
@@ -124,23 +132,23 @@ static size_t put_column(const struct trace_format *f, const struct trace_row *r
     case TRACE_COL_TIMESTAMP:
         return put_seconds(dst, r->time_ns + f->epoch_ns);
     case TRACE_COL_OPERATION:
-        return put_text(dst, trace_op_text((enum trace_op)r->op));
+        return put_word(dst, trace_op_word((enum trace_op)r->op));
     case TRACE_COL_SIZE:
         return put_u64(dst, r->size);
     case TRACE_COL_TIER:
-        return put_text(dst, trace_tier_text((enum trace_tier)r->tier));
+        return put_word(dst, trace_tier_word((enum trace_tier)r->tier));
     case TRACE_COL_KEY:
         return put_str(dst, &r->key);
     case TRACE_COL_PHASE:
-        return put_text(dst, trace_phase_text((enum trace_phase)r->phase));
+        return put_word(dst, trace_phase_word((enum trace_phase)r->phase));
     case TRACE_COL_REQUEST:
         return put_number(dst, r->request);
     case TRACE_COL_USER:
         return put_str(dst, &r->user);
     case TRACE_COL_QOS:
-        return put_text(dst, trace_qos_text((enum trace_qos)r->qos));
+        return put_word(dst, trace_qos_word((enum trace_qos)r->qos));
     case TRACE_COL_CLASS:
-        return put_text(dst, trace_class_text((enum trace_class)r->class));
+        return put_word(dst, trace_class_word((enum trace_class)r->class));
     case TRACE_COL_TOKENS:
         return put_number(dst, r->tokens);
     case TRACE_COL_ARRIVAL:
