@@ -31,7 +31,7 @@ struct summary {
 
 /* A short table. */
 void summary_print(FILE *f, const struct summary *s);
-/* The JSON of json.md ("kvgen --summary"); "-": standard output. */
+/* The same and more as JSON (--summary); "-": standard output. 0 or negative errno. */
 int summary_save(const struct summary *s, const char *path, struct err *e);
 
 /* Provenance of a .zst file: program, version, format, seed, model, options, capacities, speeds.

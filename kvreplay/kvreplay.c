@@ -1,5 +1,5 @@
-/* kvreplay: executes a trace of KV-cache operations for real. main reads as the run goes: options,
- * trace, survey, tiers, populate, the scheduler, summary; everything that is opened here is closed
+/* kvreplay: executes a trace of KV-cache operations for real. Options are read and checked here;
+ * one replay of them is replay.c's, a search over many autoscale.c's. The one error is printed
  * here. */
 #include <errno.h>
 #include <stdio.h>

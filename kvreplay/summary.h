@@ -1,5 +1,4 @@
-/* summary.h - what a replay has to say at its end: as JSON (json.md's names) and as text for
- * people. */
+/* summary.h - what a replay has to say at its end: as JSON (--summary) and as text for people. */
 #ifndef KVREPLAY_SUMMARY_H
 #define KVREPLAY_SUMMARY_H
 

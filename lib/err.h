@@ -37,7 +37,7 @@ int err_errno(struct err *e, int code, enum err_class class, const char *where, 
  * steer the terminal that shows it. */
 void err_make_harmless(char *s);
 
-/* Exit status that style.md gives to e->class: 2, 1, 1 or 3. */
+/* The exit status of e->class (enum err_class): 2, 1, 1 or 3. */
 int err_exit_status(const struct err *e);
 
 /* Writes "PROGRAM: where: what" (without where if empty), no newline, at most n bytes with the

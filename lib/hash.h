@@ -14,7 +14,8 @@ struct hash128 {
 /* XXH3-128 and XXH3-64 of p[0..len). Thread-safe. */
 struct hash128 hash_128(const void *p, size_t len);
 uint64_t hash_64(const void *p, size_t len);
-/* 64 well-mixed bits of a 64-bit number (splitmix64's finaliser). */
+/* 64 well-mixed bits of a 64-bit number, a bijection: the finaliser of splitmix64 (Steele, Lea and
+ * Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014). */
 uint64_t hash_mix(uint64_t x);
 /* Canonical hex of h (high word first, as xxhsum prints), lower case, NUL-terminated. */
 void hash_hex(struct hash128 h, char out[HASH_HEX_LEN + 1]);

@@ -1,6 +1,7 @@
-/* hist.h - log-linear histograms of non-negative 64-bit integers: the layout of HdrHistogram with 3
- * significant digits (2,048 sub-buckets, unit 1), any value up to 2^63-1, counts allocated
- * where values fall. Not thread-safe: one histogram a thread, merged at the end. */
+/* hist.h - log-linear histograms of non-negative 64-bit integers: the layout of HdrHistogram (Gil
+ * Tene, hdrhistogram.org) with 3 significant digits (2,048 sub-buckets, unit 1), any value up to
+ * 2^63-1, counts allocated where values fall. Not thread-safe: one histogram a thread, merged at
+ * the end. */
 #ifndef KVTRACE_HIST_H
 #define KVTRACE_HIST_H
 

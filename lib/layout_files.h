@@ -22,7 +22,8 @@ struct layout_name {
 
 struct layout_files;
 
-/* Files below dirfd (stays the caller's); direct: with O_DIRECT. All verbs are thread-safe. */
+/* Files below dirfd (stays the caller's); direct: with O_DIRECT. All verbs are thread-safe. 0 or
+ * negative errno. */
 int layout_files_open(struct layout_files **out, int dirfd, bool direct, struct err *e);
 void layout_files_close(struct layout_files *f);
 /* Folders are opened when first named and stay open; make: created too. 0 or negative errno

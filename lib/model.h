@@ -26,7 +26,7 @@ struct model {
     uint32_t element_bits;                              /* 32, 16, 8 or 4 */
 };
 
-/* The i-th built-in model (workload.md's table), NULL past the end. */
+/* The i-th built-in model, as --list-models of kvgen shows them; NULL past the end. */
 const struct model *model_builtin(size_t i);
 
 /*
@@ -35,7 +35,7 @@ const struct model *model_builtin(size_t i);
  * config.json (rules and pitfalls: lib/model_hf.c; plain or zstd).
  */
 int model_find(struct model *out, const char *id, const struct conf *conf, struct err *e);
-/* Sets the element type by name: float32 float16 bfloat16 fp8 int8 int4. -EINVAL: unknown. */
+/* Sets the element type by name: float32 float16 bfloat16 fp8 int8 int4. 0, or -EINVAL: unknown. */
 int model_set_dtype(struct model *m, const char *dtype, struct err *e);
 const char *model_dtype(const struct model *m); /* by its width: float32 float16 fp8 int4 */
 
@@ -44,7 +44,9 @@ const char *model_dtype(const struct model *m); /* by its width: float32 float16
  *   layers x 2 x kv_heads x head_dim x tokens x bits / 8         (MHA, GQA)
  *   layers x (kv_lora_rank + qk_rope_head_dim) x tokens x bits / 8  (MLA: one latent, no factor 2)
  * with min(tokens, window) instead of tokens in windowed layers; rounded down to a whole byte at
- * the end. -EOVERFLOW when it does not fit 64 bits.
+ * the end. 0, or -EOVERFLOW when it does not fit 64 bits. Sources: Vaswani et al., "Attention is
+ * all you need", 2017 (MHA); Ainslie et al., "GQA", EMNLP 2023; DeepSeek-AI, "DeepSeek-V2", 2024,
+ * section 2.1 (MLA: the latent and the decoupled key are what is cached).
  */
 int model_bytes(const struct model *m, uint64_t tokens, uint64_t *bytes);
 /* model_bytes of one token: the cost of one more token within the window. */

@@ -1,4 +1,4 @@
-/* Beside storage_worker.c, which moves the bytes: the calls around that for an object that is a
+/* Beside storage_thread.c, which moves the bytes: the calls around that for an object that is a
  * file, and the way through the extents of one that lies in a slab. Calls go through the engine
  * like I/Os, so that creating one file does not hold up the others. */
 #include "lib/storage_object.h"

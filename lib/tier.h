@@ -92,7 +92,7 @@ struct layout_slab;
 struct tier_storage_opts {
     int dirfd;
     struct layout_slab *slab; /* the caller's; NULL: files in dirfd */
-    const char *path;         /* for describe */
+    const char *path;         /* for describe; copied */
     int engine;               /* enum io_engine */
     uint64_t chunk_bytes;     /* multiple of 4 KiB, 4 KiB..64 MiB */
     unsigned iodepth;         /* I/Os in flight in all */
@@ -151,7 +151,7 @@ struct tier_sim_opts {
     unsigned servers;              /* 0: 1 */
     int64_t stall_at_ns, stall_ns; /* does nothing for stall_ns, stall_at_ns after its first
                                       operation came; 0, 0: never stalls */
-    const char *label;             /* for describe: "simulated GPU" */
+    const char *label;             /* for describe: "simulated GPU"; copied */
 };
 int tier_sim_open(struct tier **out, const struct tier_sim_opts *o, struct bell *bell,
                   struct err *e);

@@ -1,6 +1,6 @@
 /* The storage tier: objects as files in a directory or as extents of a slab, each served by one of
  * several workers that its name chooses. Here stand the tier's table, the giving out of a slab's
- * space, and what is found out about the target at the start; storage_worker.c moves the bytes. */
+ * space, and what is found out about the target at the start; storage_thread.c moves the bytes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
