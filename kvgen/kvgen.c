@@ -171,32 +171,40 @@ static const char *make_provenance(struct run *r)
     return r->provenance != NULL ? jsonout_text(r->provenance, false) : NULL;
 }
 
+/* All that the options say of the output by themselves. */
+static struct output_opts output_opts(const struct run *r)
+{
+    const struct options *o = &r->o;
+    const char *path = strcmp(o->output, "none") == 0 ? NULL : o->output;
+    bool foreign = o->format > OPTIONS_MLPERF, six_columns = o->format == OPTIONS_MLPERF;
+
+    return (struct output_opts){
+        .path = foreign ? NULL : path,
+        .exported = foreign || o->lint,
+        .format = format_of[o->format],
+        .six_columns = six_columns,
+        /* its trace has none, but a replay needs them where room is short */
+        .no_deletes = options_is_mlperf(o) && o->ops == 0,
+        .limit = o->limit,
+        .export = {.path = foreign ? path : NULL,
+                   .endpoint = o->endpoint,
+                   .segment_bytes = o->segment_bytes,
+                   .zstd = options_write_zstd(o),
+                   .one_frame = o->frames == OPT_FRAMES_ONE,
+                   .level = (int)o->level,
+                   .reorder = r->requests.feed != NULL},
+        .trace = {.columns = columns_of(r, six_columns),
+                  .zstd = o->zstd ? 1 : -1,
+                  .level = (int)o->level,
+                  .one_frame = o->frames == OPT_FRAMES_ONE,
+                  .threads = thread_count(o)},
+    };
+}
+
 static int open_output(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
-    struct output_opts out = {.six_columns = o->format == OPTIONS_MLPERF,
-                              /* its trace has none, but a replay needs them where room is short */
-                              .no_deletes = options_is_mlperf(o) && o->ops == 0,
-                              .limit = o->limit};
-    const char *path = strcmp(o->output, "none") == 0 ? NULL : o->output;
-    bool foreign = o->format > OPTIONS_MLPERF;
-    out.path = foreign ? NULL : path;
-    out.exported = foreign || o->lint;
-    out.format = format_of[o->format];
-    out.export = (struct export_opts){.path = foreign ? path : NULL,
-                                      .endpoint = o->endpoint,
-                                      .segment_bytes = o->segment_bytes,
-                                      .zstd = options_write_zstd(o),
-                                      .one_frame = o->frames == OPT_FRAMES_ONE,
-                                      .level = (int)o->level,
-                                      .reorder = r->requests.feed != NULL};
-    out.trace = (struct trace_write_opts){
-        .columns = columns_of(r, out.six_columns),
-        .zstd = o->zstd ? 1 : -1,
-        .level = (int)o->level,
-        .one_frame = o->frames == OPT_FRAMES_ONE,
-        .threads = thread_count(o),
-    };
+    struct output_opts out = output_opts(r);
     int rc = options_tiers(o, &out.tiers, e);
     if (rc == 0)
         rc = options_ops(o, &out.ops, e);

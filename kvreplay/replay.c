@@ -236,33 +236,38 @@ static uint64_t replay_target_free(void *ctx, unsigned tier)
     return tier == TRACE_STORAGE ? storage_free(&r->tiers.storage) : UINT64_MAX;
 }
 
+static struct sched_opts replay_sched_opts(struct replay *r, size_t window)
+{
+    return (struct sched_opts){.clock = clock_real(),
+                               .timed = r->o->timing != TIMING_ASAP,
+                               .workers = (unsigned)r->o->workers,
+                               .closed = r->o->timing == TIMING_CLOSED,
+                               .speed = r->o->speed,
+                               .order = (enum order_mode)(r->o->order - 1),
+                               .inflight = (unsigned)r->o->inflight,
+                               .max_writes = (unsigned)r->o->max_writes,
+                               .window = window,
+                               .verify = (enum tier_verify)r->o->verify,
+                               .on_absent = (enum sched_on_absent)r->o->on_absent,
+                               .create_in_run = !r->surveyed,
+                               .stop_on_error = r->o->on_error == 1,
+                               .duration_ns = r->o->duration_ns,
+                               .warmup_ns = r->o->warmup_ns,
+                               .lag_limit_ns = r->o->lag_limit_ns,
+                               .on_lag = (enum sched_on_lag)r->o->on_lag,
+                               .spin_ns = r->o->spin_ns,
+                               .engine_threads = tiers_threads(&r->tiers),
+                               .first_generation = r->generation,
+                               .began = replay_began,
+                               .tick = replay_tick,
+                               .target_free = replay_target_free,
+                               .ctx = r};
+}
+
 static int replay_schedule(struct replay *r, size_t window, struct err *e)
 {
     struct sched *s = NULL;
-    struct sched_opts o = {.clock = clock_real(),
-                           .timed = r->o->timing != TIMING_ASAP,
-                           .workers = (unsigned)r->o->workers,
-                           .closed = r->o->timing == TIMING_CLOSED,
-                           .speed = r->o->speed,
-                           .order = (enum order_mode)(r->o->order - 1),
-                           .inflight = (unsigned)r->o->inflight,
-                           .max_writes = (unsigned)r->o->max_writes,
-                           .window = window,
-                           .verify = (enum tier_verify)r->o->verify,
-                           .on_absent = (enum sched_on_absent)r->o->on_absent,
-                           .create_in_run = !r->surveyed,
-                           .stop_on_error = r->o->on_error == 1,
-                           .duration_ns = r->o->duration_ns,
-                           .warmup_ns = r->o->warmup_ns,
-                           .lag_limit_ns = r->o->lag_limit_ns,
-                           .on_lag = (enum sched_on_lag)r->o->on_lag,
-                           .spin_ns = r->o->spin_ns,
-                           .engine_threads = tiers_threads(&r->tiers),
-                           .first_generation = r->generation,
-                           .began = replay_began,
-                           .tick = replay_tick,
-                           .target_free = replay_target_free,
-                           .ctx = r};
+    struct sched_opts o = replay_sched_opts(r, window);
     struct sched_env env = {.reader = r->reader,
                             .objects = r->objects,
                             .room = r->tiers.room,

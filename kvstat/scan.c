@@ -153,20 +153,45 @@ static void free_workers(struct worker *w, unsigned n)
     free(w);
 }
 
-static int count_file(struct scan *s, struct trace_reader *reader, const struct scan_opts *o,
-                      struct err *e)
+/* What the file's rows are counted into; NULL: no memory. */
+static struct order *create_counters(struct scan *s, const struct scan_opts *o)
 {
     bool result = agg_is_result(s->columns);
-    struct order *order = NULL;
-    struct err late = {0};
-    int rc = -ENOMEM;
-    struct worker *w = calloc(o->threads, sizeof(*w));
+
     s->agg = agg_create(o->by, s->columns);
     s->requests = requests_create(result, o->target_ns);
     s->series = new_series(o, result);
-    if (s->requests)
-        order = order_create(o->threads, result, s->requests);
-    if (!w || !s->agg || !order || (o->interval_ns && !s->series)) {
+    if (!s->agg || !s->requests || (o->interval_ns && !s->series))
+        return NULL;
+    return order_create(o->threads, result, s->requests);
+}
+
+/* All rows were read, or all before a cut: what the threads counted becomes one. */
+static int merge_workers(struct scan *s, struct worker *w, unsigned n, struct order *order,
+                         struct err *e)
+{
+    int rc = order_finish(order, &s->occupancy, e);
+
+    for (unsigned i = 1; i < n && rc == 0; i++)
+        rc = agg_merge(s->agg, w[i].agg, e);
+    for (unsigned i = 1; i < n && rc == 0 && s->series; i++)
+        rc = series_merge(s->series, w[i].series, e);
+    if (rc == 0)
+        rc = agg_end_file(s->agg, e);
+    if (rc == 0 && requests_end_file(s->requests) < 0)
+        rc = err_nomem(e, "requests");
+    return rc;
+}
+
+static int count_file(struct scan *s, struct trace_reader *reader, const struct scan_opts *o,
+                      struct err *e)
+{
+    struct err late = {0};
+    struct worker *w = calloc(o->threads, sizeof(*w));
+    struct order *order = create_counters(s, o);
+    int rc = -ENOMEM;
+
+    if (!w || !order) {
         err_nomem(e, "counters");
         goto out;
     }
@@ -179,15 +204,7 @@ static int count_file(struct scan *s, struct trace_reader *reader, const struct 
     if (rc < 0 && rc != -EBADMSG)
         goto out;
     s->cut = rc == -EBADMSG;
-    int end = order_finish(order, &s->occupancy, &late);
-    for (unsigned i = 1; i < o->threads && end == 0; i++)
-        end = agg_merge(s->agg, w[i].agg, &late);
-    for (unsigned i = 1; i < o->threads && end == 0 && s->series; i++)
-        end = series_merge(s->series, w[i].series, &late);
-    if (end == 0)
-        end = agg_end_file(s->agg, &late);
-    if (end == 0 && requests_end_file(s->requests) < 0)
-        end = err_nomem(&late, "requests");
+    int end = merge_workers(s, w, o->threads, order, &late);
     if (end < 0) {
         rc = end;
         *e = late;

@@ -9,8 +9,10 @@
 
 #include "lib/units.h"
 
-#define BYTES(b)   (UINT64_C(0x0101010101010101) * (b))
-#define BAD_LENGTH "is not a length of time in us with at most 3 decimals"
+#define BYTES(b)    (UINT64_C(0x0101010101010101) * (b))
+#define BAD_TIME    "is not a time in seconds with at most 9 decimals"
+#define BAD_LENGTH  "is not a length of time in us with at most 3 decimals"
+#define BAD_DECIMAL "is not a decimal number that fits"
 
 static const int64_t pow10_table[] = {1,      10,      100,      1000,      10000,
                                       100000, 1000000, 10000000, 100000000, 1000000000};
@@ -395,57 +397,62 @@ int trace_layout_init(struct trace_layout *l, const struct csv_row *header, uint
 
 /* ---- bad rows, in words ---- */
 
-/* Says what column c should hold; NULL when the field is as it should be. */
-static const char *column_fault(const struct trace_layout *l, int c, const struct csv_field *f)
+/* Any text is a User. */
+static const char *const fault_texts[TRACE_COLUMNS] = {
+    [TRACE_COL_TIMESTAMP] = BAD_TIME,
+    [TRACE_COL_OPERATION] = "is not Read, Write, Delete, Generate or Miss",
+    [TRACE_COL_SIZE] = "is not a number of bytes",
+    [TRACE_COL_TIER] = "is not Tier-0, Tier-1 or Tier-2",
+    [TRACE_COL_KEY] = "is longer than 64 KiB",
+    [TRACE_COL_PHASE] = "is not Prefill, Decode, Evict or Both",
+    [TRACE_COL_REQUEST] = "is not a whole number",
+    [TRACE_COL_QOS] = "is no known word",
+    [TRACE_COL_CLASS] = "is no known word",
+    [TRACE_COL_TOKENS] = "is not a whole number",
+    [TRACE_COL_ARRIVAL] = BAD_TIME,
+    [TRACE_COL_DURATION] = BAD_LENGTH,
+    [TRACE_COL_DUE] = BAD_DECIMAL,
+    [TRACE_COL_ELIGIBLE] = BAD_DECIMAL,
+    [TRACE_COL_START] = BAD_DECIMAL,
+    [TRACE_COL_LATENCY] = BAD_LENGTH,
+    [TRACE_COL_DEVICE] = BAD_LENGTH,
+    [TRACE_COL_STATUS] = "is no known status",
+};
+
+/* Columns behind the core: by their own parsers, which see nothing but this one. */
+static bool column_fits_alone(const struct trace_layout *l, int c, const struct csv_field *f)
 {
-    struct trace_row row;
     struct csv_field all[CSV_MAX_FIELDS];
-    struct trace_layout one = *l;
     const struct trace_fields s = {.field = all};
+    struct trace_layout one = *l;
+    struct trace_row row;
+
     trace_row_clear(&row);
     all[l->at[c]] = *f;
     one.parsed = TRACE_BIT(c);
+    return parse_extended(&one, &s, &row) && parse_result(&one, &s, &row);
+}
+
+static bool column_fits(const struct trace_layout *l, int c, const struct csv_field *f)
+{
     int64_t v;
     uint64_t u;
+
     switch (c) {
     case TRACE_COL_TIMESTAMP:
-        return f->len && parse_decimal(f->p, f->len, 9, &v)
-                   ? NULL
-                   : "is not a time in seconds with at most 9 decimals";
+        return f->len && parse_decimal(f->p, f->len, 9, &v);
     case TRACE_COL_OPERATION:
-        return word_find(&l->op, f->p, f->len) != TRACE_BAD_WORD
-                   ? NULL
-                   : "is not Read, Write, Delete, Generate or Miss";
+        return word_find(&l->op, f->p, f->len) != TRACE_BAD_WORD;
     case TRACE_COL_SIZE:
-        return f->len && parse_u64(f->p, f->len, &u) ? NULL : "is not a number of bytes";
+        return f->len && parse_u64(f->p, f->len, &u);
     case TRACE_COL_TIER:
-        return word_find(&l->tier, f->p, f->len) != TRACE_BAD_WORD
-                   ? NULL
-                   : "is not Tier-0, Tier-1 or Tier-2";
+        return word_find(&l->tier, f->p, f->len) != TRACE_BAD_WORD;
     case TRACE_COL_KEY:
-        return f->len <= TRACE_MAX_KEY ? NULL : "is longer than 64 KiB";
+        return f->len <= TRACE_MAX_KEY;
     case TRACE_COL_PHASE:
-        return word_find(&l->phase, f->p, f->len) != TRACE_BAD_WORD
-                   ? NULL
-                   : "is not Prefill, Decode, Evict or Both";
-    case TRACE_COL_QOS:
-    case TRACE_COL_CLASS:
-        return parse_extended(&one, &s, &row) ? NULL : "is no known word";
-    case TRACE_COL_STATUS:
-        return parse_result(&one, &s, &row) ? NULL : "is no known status";
-    case TRACE_COL_REQUEST:
-    case TRACE_COL_TOKENS:
-        return parse_extended(&one, &s, &row) ? NULL : "is not a whole number";
-    case TRACE_COL_ARRIVAL:
-        return parse_extended(&one, &s, &row) ? NULL
-                                              : "is not a time in seconds with at most 9 decimals";
-    case TRACE_COL_DURATION:
-        return parse_extended(&one, &s, &row) ? NULL : BAD_LENGTH;
-    case TRACE_COL_LATENCY:
-    case TRACE_COL_DEVICE:
-        return parse_result(&one, &s, &row) ? NULL : BAD_LENGTH;
+        return word_find(&l->phase, f->p, f->len) != TRACE_BAD_WORD;
     default:
-        return parse_result(&one, &s, &row) ? NULL : "is not a decimal number that fits";
+        return column_fits_alone(l, c, f);
     }
 }
 
@@ -469,9 +476,8 @@ void trace_parse_explain(const struct trace_layout *l, const struct csv_row *row
         if (!(l->parsed & TRACE_BIT(c)))
             continue;
         const struct csv_field *f = &row->field[l->at[c]];
-        const char *fault = column_fault(l, c, f);
-        if (fault) {
-            explain_field(c, f, fault, buf, cap);
+        if (!column_fits(l, c, f)) {
+            explain_field(c, f, fault_texts[c], buf, cap);
             return;
         }
     }
