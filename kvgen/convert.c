@@ -93,6 +93,13 @@ static void hold(struct convert *c, const struct hierarchy_op *op, struct trace_
         fail(c, err_nomem(c->err, "keys of live objects"));
 }
 
+/* What was written before the first request moves others before it, too. */
+static enum trace_class class_of(const struct convert *c, const struct hierarchy_op *op)
+{
+    uint8_t cause = c->cause->class;
+    return cause == TRACE_INGEST || cause == TRACE_PREPOP ? (enum trace_class)cause : op->class;
+}
+
 /* The hierarchy's sink. Demotions and deletions are of the request that made them necessary. */
 static void operation(void *ctx, const struct hierarchy_op *op)
 {
@@ -104,7 +111,7 @@ static void operation(void *ctx, const struct hierarchy_op *op)
     row.op = (uint8_t)op->op;
     row.tier = (uint8_t)op->tier;
     row.phase = (uint8_t)op->phase;
-    row.class = (uint8_t)op->class;
+    row.class = (uint8_t)class_of(c, op);
     row.size = op->size;
     row.tokens = op->op == TRACE_MISS || op->tokens == 0 ? TRACE_NONE : (int64_t)op->tokens;
     put(c, &row);

@@ -76,6 +76,19 @@ for tiers in "$small" "--gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 100" 
     gen --input "$A" --retier $tiers -o "$TMP/retier.csv"
     ok "--retier $tiers: as if generated so" cmp -s "$TMP/direct.csv" "$TMP/retier.csv"
 done
+# What is written before the first request, and what it moves: a row of another class among it would begin a replay's
+# clock. A bug looked like demotions of class evict there.
+for first in "--enable-rag --rag-num-docs 4" --decode-only; do
+    # shellcheck disable=SC2086
+    gen --num-users 3 --duration 5 -m tiny-1b $first --gpu-mem-gb 0.2 --cpu-mem-gb 0.1 --storage-capacity-gb 0.3 -o "$TMP/direct.csv"
+    # shellcheck disable=SC2086
+    gen --num-users 3 --duration 5 -m tiny-1b $first -o "$TMP/wide.csv"
+    gen --input "$TMP/wide.csv" --retier --gpu-mem-gb 0.2 --cpu-mem-gb 0.1 --storage-capacity-gb 0.3 -o "$TMP/retier.csv"
+    awk -F, '$7 == ""' "$TMP/direct.csv" >"$TMP/direct.head"
+    awk -F, '$7 == ""' "$TMP/retier.csv" >"$TMP/retier.head"
+    ok "$first: demotions before the first request" grep -q ,Evict, "$TMP/direct.head"
+    is "$first: the same through --retier" "$(diff "$TMP/direct.head" "$TMP/retier.head" | head -n 2)" ''
+done
 blocks="--config $TOP/examples/models.yaml --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0"
 for reuse in any prefix; do
     # shellcheck disable=SC2086
