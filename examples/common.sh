@@ -128,23 +128,89 @@ execute() {
         --summary "$out/$executed.kvreplay.json" -o "$out/$executed.result.csv.zst" \
         "$out/$executed_trace.trace.csv.zst" 2>>"$out/$executed.log" ||
         die 1 "$executed: kvreplay failed: $(tail -1 "$out/$executed.log")"
-    sed -n "s|^INVALID: |$suite: $executed: not valid: |p" "$out/$executed.log" >&2
+    runs=$((runs + 1))
+    if grep -q '^INVALID: ' "$out/$executed.log"; then
+        invalid=$((invalid + 1))
+        sed -n "s|^INVALID: |$suite: $executed: not valid: |p" "$out/$executed.log" >&2
+    fi
     kvstat --json "$out/$executed.result.csv.zst" >"$out/$executed.json"
+}
+
+# caution: after an answer, what is to be known of runs that were not valid.
+runs=0 invalid=0
+caution() {
+    [ "$invalid" = 0 ] && return
+    echo "Caution: not valid, as said above: $invalid of $(counted "$runs" run). Where the tool itself was late, other work"
+    echo "had the processors: answers are later for it, times of reads and writes hardly. Repeat it on a quiet machine."
 }
 
 # figure FILE MEMBER: a number, text or null out of a JSON file of ours: the first MEMBER in it.
 figure() { tr -d '\n' <"$1" | sed 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\).*/\1/'; }
 
-# compare FOLDER1 FOLDER2: the results of two folders against each other, each file a trial.
+# compare FOLDER1 FOLDER2 [--json]: the results of two folders against each other, each file a trial.
 compare() {
-    folder=$2
+    folder=$2 form=${3-}
     set -- "$1"/*.result.csv.zst
     for file; do
         shift
         set -- "$@" --compare "$file"
     done
-    kvstat "$@" "$folder"/*.result.csv.zst
+    # shellcheck disable=SC2086 # no word or one
+    kvstat $form "$@" "$folder"/*.result.csv.zst
 }
+
+# better NAME1 NAME2: the answer in a sentence, from what compare --json says on standard input: which of the two is
+# better by more than the noise, and in what. Hit rates and the like are of the load and do not count.
+better() {
+    better_1=$1 better_2=$2 awk -v trials="$trials" '
+        function value(line) { sub(/^[^:]*: */, "", line); sub(/,$/, "", line); gsub(/"/, "", line); return line }
+        function time(ms) { return ms < 1000 ? sprintf("%.4g ms", ms) : sprintf("%.3g s", ms / 1000) }
+        function shown(figure, n) {
+            if (figure ~ /gib_per_s$/) return sprintf("%.2f GiB/s", n)
+            if (figure ~ /bytes_per_s$/) return sprintf("%.2f GiB/s", n / 1073741824)
+            if (figure ~ /_us\./) return time(n / 1000)
+            return figure ~ /_ms\./ ? time(n) : sprintf("%.4g", n)
+        }
+        # What is told first is what tells drives apart; the rest is only counted.
+        function words(figure) {
+            if (figure ~ /Read\/Decode.gib_per_s$/) return "1 bandwidth of reads"
+            if (figure ~ /Read\/Decode.service_us.p95$/) return "2 P95 of reads"
+            if (figure ~ /Write\/Prefill.gib_per_s$/) return "3 bandwidth of writes"
+            if (figure ~ /Write\/Prefill.service_us.p95$/) return "4 P95 of writes"
+            if (figure == "requests.end_to_end_ms.p95") return "5 P95 of answers"
+            return figure == "throughput.wall.bytes_per_s" ? "6 bytes moved" : ""
+        }
+        function best(side,   i, n, list) {
+            for (i = 1; i <= 6; i++) if (said[side, i] != "" && ++n <= 3) list = list (n > 1 ? ", " : "") said[side, i]
+            return n ? list : "in " count[side] " of the figures above"
+        }
+        /^ *"tested": / { tested = value($0) + 0 }
+        /^ *"name": / { name = value($0) }
+        /^ *"base": [^[]/ { base = value($0) + 0 }
+        /^ *"new": [^[]/ { new = value($0) + 0 }
+        /^ *"changed": true/ {
+            if (name ~ /_(us|ms)\./) side = new < base ? 2 : 1
+            else if (name ~ /per_s$/) side = new > base ? 2 : 1
+            else next
+            count[side]++
+            if ((text = words(name)) == "") next
+            said[side, substr(text, 1, 1)] = substr(text, 3) " " \
+                (side == 2 ? shown(name, new) " against " shown(name, base) : shown(name, base) " against " shown(name, new))
+        }
+        END {
+            one = ENVIRON["better_1"]; two = ENVIRON["better_2"]
+            if (trials < 2) print "One run of each does not tell how much runs differ by chance: take --trials 3 to 5."
+            else if (!tested) print "Nothing could be compared between " one " and " two "."
+            else if (count[1] && count[2])
+                print "Mixed: by more than the noise, " one " is better in " best(1) "; " two " in " best(2) "."
+            else if (count[1]) print one " is better than " two " by more than the noise: " best(1) "."
+            else if (count[2]) print two " is better than " one " by more than the noise: " best(2) "."
+            else print "No difference beyond the noise between " one " and " two " in " trials " trials of each."
+        }'
+}
+
+# bottleneck FILE: what holds requests up most in a result, in words, with its share.
+bottleneck() { kvstat "$1" | sed -n 's/^Bottleneck  *\(.*\) of end-to-end time.*/\1/p'; }
 
 # pick NAME... : from one run's CSV (kvstat --csv) on standard input, the values of the named columns in
 # this order, one a line; "-" for a column that is not there or empty. Texts in quotes may hold commas.

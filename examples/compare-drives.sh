@@ -6,11 +6,12 @@
 #   DIR1 DIR2  a folder on each drive; the folders are made and go again
 #   -m MODEL   llama3.1-8b; -u USERS at once: 50; -t SECONDS of each run: 60; --trials N: 3
 #   -o OUT     the folder for trace, results and reports; default kvtrace-compare-drives
+#   --storage-capacity-gb GiB   what the cache may fill; default: three quarters of what is free on both
 #
 # Both replay one trace, in turn (A B B A ...), so that what else happens on the machine meets both alike.
 # kvstat --compare shows each figure's change and whether it exceeds the noise of the trials (99 %, corrected
-# for the number of figures). With no memory tiers, "decode_bytes_read" and the read bandwidth tell
-# drives apart best; do not buy by a difference that is marked as noise.
+# for the number of figures); the last line says in words which drive is better, and in what. With no memory tiers,
+# the read bandwidth tells drives apart best; do not buy by a difference that is marked as noise.
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -o -t --trials --storage-capacity-gb'
@@ -49,3 +50,6 @@ scenario_row "$first" "$out"/1/*.result.csv.zst
 scenario_row "$second" "$out"/2/*.result.csv.zst
 echo "Base is $first, New is $second:"
 compare "$out/1" "$out/2"
+echo
+caution
+compare "$out/1" "$out/2" --json | better "$first" "$second"

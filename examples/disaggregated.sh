@@ -6,6 +6,7 @@
 #   -m MODEL   llama3.1-8b; -u USERS at once: 20; -t SECONDS of each run: 30
 #   -d DIR     where the objects of storage go; discover.sh's choice unless given
 #   -o OUT     the folder for traces, results and reports; default kvtrace-disaggregated
+#   --storage-capacity-gb GiB   what the cache may fill; default: three quarters of what is free there
 #
 # A prefill node computes the cache and writes it out; a decode node only reads what others wrote. The first
 # needs write bandwidth, the second read bandwidth and short reads. Size the drives of each kind of node by
@@ -39,3 +40,11 @@ for node in prefill-node decode-node both; do
         awk -v node="$node" '{ printf "%s: %.2f GiB/s, %s\n", node, $1 / 1073741824,
             $2 == "-" ? "nothing written" : sprintf("%.1f bytes read for each written", $2) }'
 done
+caution
+# rate NODE OPERATION: what storage did of it in a second.
+rate() {
+    kvstat --by tier,op --csv "$out/$1.result.csv.zst" | pick "groups.Tier-2/$2.gib_per_s" |
+        awk '{ printf "%.2f GiB/s", $1 }'
+}
+echo "This storage gave a prefill node $(rate prefill-node Write) of writes, a decode node $(rate decode-node Read) of reads:"
+echo "for nodes that are to do more, choose the one's drives by their writes, the other's by their reads."

@@ -7,6 +7,7 @@
 #   -d DIR     a folder on the drive in question; discover.sh's choice unless given
 #   -o OUT     the folder for trace, result and report; default kvtrace-fast-enough
 #   -g MODE    generation: realistic (30 ms a token, the default), fast (2 ms), none
+#   --storage-capacity-gb GiB   what the cache may fill; default: three quarters of what is free there
 #
 # All of the KV cache goes to the drive, none to memory: if the drive passes this it passes any machine
 # with memory before it. PASS wants two things:
@@ -15,8 +16,9 @@
 #   answers      at least 90 % of those that users would get in the same time from a drive that takes none, as
 #                kvgen simulates it (not with -g none, where no drive keeps up with a model that takes no time)
 # A drive can do each operation in time and still keep people waiting, when objects wait in the host for their turn
-# on it. On FAIL look at the bottleneck line: storage, or a queue that storage makes long; then fewer users would
-# do, or more bandwidth, or memory before the drive (suite.sh).
+# on it. After kvstat's report the last lines tell both, the bottleneck, and the verdict. On FAIL with storage as the
+# bottleneck, or a queue that storage makes long, fewer users would do, or more bandwidth, or memory before the
+# drive (suite.sh).
 # Exit status: 0 PASS, 1 FAIL.
 . "$(dirname "$0")/common.sh"
 
@@ -34,15 +36,27 @@ need kvgen kvreplay kvstat
 propose
 mkdir -p "$out"
 
+say "$suite: $(counted "$users" user) of $model for $seconds s on $target"
 serve run "$users" "$seconds" --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage" \
     --generation-mode "$mode"
 verdict=PASS
 kvstat --profile latency --check "$out/run.result.csv.zst" || verdict=FAIL
+echo
+# of OPERATION COLUMN: its 95th percentile against the profile's limit, in words.
+of() {
+    kvstat --profile latency --csv "$out/run.result.csv.zst" |
+        pick "assessment.criteria.$2.actual" "assessment.criteria.$2.target" | tr '\n' ' ' |
+        awk -v what="$1" '$1 == "-" { print what " none"; next }
+            { printf "%s %.0f ms %s %.0f", what, $1, $1 < $2 ? "of" : "ABOVE", $2 }'
+}
+echo "Operations: device P95 $(of reads storage_read_device_p95), $(of writes storage_write_device_p95)"
 ideal=$(figure "$out/run.kvgen.json" completed)
 answers=$(kvstat --csv "$out/run.result.csv.zst" | pick requests.generation_ms.count)
 if [ "$answers" = - ]; then answers=0; fi
-echo
 echo "Answers in $seconds s: $answers by this drive, $ideal by one that takes no time"
 if [ "$mode" != none ] && [ "$((answers * 10))" -lt "$((ideal * 9))" ]; then verdict=FAIL; fi
-echo "$verdict: $(counted "$users" user) of $model on $target"
+echo "Bottleneck: $(bottleneck "$out/run.result.csv.zst")"
+caution
+if [ "$verdict" = PASS ]; then is='is fast enough'; else is='is not fast enough'; fi
+echo "$verdict: $target $is for $(counted "$users" user) of $model"
 [ "$verdict" = PASS ]

@@ -10,7 +10,7 @@
 #   -o OUT     the folder for the summary of all steps; default kvtrace-how-many-users
 #
 # kvreplay tries numbers of users, a fresh trace for each, and closes in on the largest that keeps the
-# limit. The answer is that number: beyond it, users wait for storage. Ask twice; on a quiet machine the
+# limit. The answer is that number, on the last line: beyond it, users wait for storage. Ask twice; on a quiet machine the
 # answers lie within a tenth of each other. If they don't, something else uses the drive.
 . "$(dirname "$0")/common.sh"
 
@@ -29,9 +29,18 @@ need kvgen kvreplay
 propose
 mkdir -p "$out"
 
-settle=$((seconds / 4 + 1))
+settle=$((seconds / 4 + 1)) status=0
+rm -f "$out/autoscale.json"
 # The trace of each step is longer than the step: no run ends for want of requests.
 kvreplay --nvme "$target" --autoscale qos --storage-p95 "$limit" --start-users 2 --max-users "$most" \
     --step-warmup "$settle" --step-duration "$seconds" --summary "$out/autoscale.json" \
     --each "kvgen --model $model --gpu-mem-gb $gpu --cpu-mem-gb $cpu --storage-capacity-gb $storage \
-        --duration $((seconds + settle + 30)) --num-users {N} --progress none 2>>'$out/kvgen.log'" >/dev/null
+        --duration $((seconds + settle + 30)) --num-users {N} --progress none 2>>'$out/kvgen.log'" >/dev/null || status=$?
+found=$(sed -n '/"autoscaling": {/,/}/s/.*"users": \([0-9]*\).*/\1/p' "$out/autoscale.json" 2>/dev/null || :)
+if [ "${found:-0}" = 0 ]; then
+    [ "$status" = 1 ] && echo "Not even one user of $model is served with 95 % of storage reads within $limit."
+    exit "$status"
+fi
+echo "$(counted "$found" user) of $model can be served with 95 % of storage reads within $limit."
+if [ "$found" = "$most" ]; then echo "That is the most that were tried: give a larger -x to look for more."; fi
+exit "$status"

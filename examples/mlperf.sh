@@ -84,4 +84,6 @@ for name in $(echo "$names" | tr , ' '); do
     if [ "$trials" -gt 1 ]; then kvstat $files >"$out/$name.trials.txt"; fi
 done
 cat "$table"
+caution
 echo "mean of $(counted "$trials" trial) each; not an official MLPerf result"
+echo "The drive is in the columns Tier-2 read (GiB/s) and device ms (P95 of reads); what it does by itself is option_1's line."

@@ -8,6 +8,7 @@
 #   -m MODEL   llama3.1-8b; -u USERS at once: 50; -t SECONDS of each run: 60
 #   -d DIR     a folder on the drive in question; discover.sh's choice unless given
 #   -o OUT     the folder for trace, results and reports; default kvtrace-precondition-then-measure
+#   --trials N before and after each: 3; --storage-capacity-gb GiB: three quarters of what is free there
 #
 # A new or erased SSD writes faster than it ever will again. The same trace is replayed before and after;
 # kvstat --compare then says which figures changed by more than the noise. If write bandwidth fell, the
@@ -51,3 +52,7 @@ scenario_row before "$out"/before/*.result.csv.zst
 scenario_row after "$out"/after/*.result.csv.zst
 echo "Base is before, New is after:"
 compare "$out/before" "$out/after"
+echo
+caution
+compare "$out/before" "$out/after" --json | better "the drive before the fill" "the drive after it"
+echo "Quote the figures after the fill. Without a difference, the drive was steady before, or $size was too little to tell."

@@ -60,3 +60,8 @@ there "rm -rf '$folder/objects' '$folder/programs' '$folder/kvtrace.tar.gz' '$fo
 
 # 4. The report, here again.
 kvstat "$out/result.csv.zst"
+if [ "$host" = - ]; then place="this machine"; else place=$host; fi
+echo
+echo "$place: bottleneck $(bottleneck "$out/result.csv.zst")."
+echo "Any other machine that replays $out/trace.csv.zst runs the same load: put their results"
+echo "beside this one with kvstat --compare $out/result.csv.zst OTHER."

@@ -32,13 +32,14 @@ propose
 : "${dataset:=$examples/../tests/data/sharegpt_dummy_250.json.zst}"
 small=${model:-llama3.1-8b} large=${model:-llama3.1-70b-instruct}
 mkdir -p "$out"
-failed=0
+failed=0 checked=0
 
 # sees NAME TEXT CONDITION: the verdict on one check; CONDITION is words for test(1).
 sees() {
     check=$1 seen=$2
     shift 2
-    if test "$@"; then verdict=ok; else verdict=FAILED failed=1; fi
+    checked=$((checked + 1))
+    if test "$@"; then verdict=ok; else verdict=FAILED failed=$((failed + 1)); fi
     printf '%-20s %-6s %s\n' "$check" "$verdict" "$seen"
 }
 
@@ -123,4 +124,7 @@ for name in $(echo "$names" | tr , ' '); do
     *) die 2 "-w $name: no such check (try --help)" ;;
     esac
 done
-exit "$failed"
+caution >&2
+if [ "$failed" = 0 ]; then echo "All of it works here: $(counted "$checked" check) ok."; exit 0; fi
+echo "$failed of $(counted "$checked" check) FAILED; what each did is in $out/NAME.log."
+exit 1

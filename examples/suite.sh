@@ -99,8 +99,29 @@ done
 
 cat "$table"
 if [ -s "$out/autoscale.json" ]; then
-    echo "autoscale: $(sed -n 's/^kvreplay: //p' "$out/autoscale.log" | tail -1)"
+    echo "autoscale: $(sed -n 's/^kvreplay: //p' "$out/autoscale.log" | tail -1) (95 % of storage reads within 100 ms)"
 fi
 if [ "$trials" -gt 1 ]; then echo "mean of $trials trials each; their spread is in $out/*.trials.txt"; fi
 # shellcheck disable=SC2086
 if [ "$xlsx" = yes ] && [ -n "$results" ]; then kvstat --xlsx "$out/suite.xlsx" $results >/dev/null; fi
+echo
+caution
+# What the table says, in words: by its last two columns, when answers came and what held them up.
+awk 'NR > 1 {
+        at = $(NF - 1)
+        if (at != "-") {
+            n++
+            if (soonest == "" || at + 0 < least) { soonest = $1; least = at + 0 }
+            if (latest == "" || at + 0 > most) { latest = $1; most = at + 0 }
+        }
+        what = $NF
+        if (what ~ /^storage/) drive = drive " " $1
+        if (what == "queue") full = full " " $1
+        if (what == "generation") model = model " " $1
+    }
+    END {
+        if (n > 1) printf "Answers came soonest with %s (P95 %s s), latest with %s (%s s).\n", soonest, least, latest, most
+        if (drive != "") print "The storage is what people wait for in:" drive "."
+        if (full != "") print "Overloaded, with a line before the machine:" full "."
+        if (model != "") print "Storage is fast enough, and the model is what takes the time, in:" model "."
+    }' "$table"

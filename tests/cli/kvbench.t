@@ -13,12 +13,17 @@ exits 'kvbench: a run' 0 "$examples/kvbench" --model tiny-1b --num-users 3 --dur
     --cache-dir objects --log-level INFO --output all.json
 like 'kvbench: the pipeline is shown' "$(cat stderr)" '^  kvreplay --nvme objects --timing served --workers 3 --duration 2 '
 like 'kvbench: what means nothing says why' "$(cat stderr)" 'log-level: '
+like 'kvbench: the answer in short' "$(cat stderr)" '^kvbench: profile throughput: (PASS|FAIL).*; bottleneck: [a-z]'
+unlike 'kvbench: storage was used' "$(cat stderr)" 'nothing went to storage'
 ok 'kvbench: one document with everything' python3 -c '
 import json, sys
 d = json.load(open("all.json"))
 assert d["kvgen"]["seed"] == 7 and d["kvreplay"]["valid"] in (True, False)
 assert d["kvstat"]["assessment"]["profile"] == "throughput" and d["kvprecond"] is None
 assert [p.split()[0] for p in d["pipeline"]] == ["kvgen", "kvreplay", "kvstat"]'
+exits 'kvbench: all of it fits into memory' 0 "$examples/kvbench" --model tiny-1b --num-users 2 --duration 1 --cpu-mem-gb 1 \
+    --generation-mode none --seed 7 --cache-dir objects --output memory.json
+like 'kvbench: and says nothing of the drive' "$(cat stderr)" '^kvbench: nothing went to storage, memory held it all'
 exits 'kvbench: as that program' 0 "$examples/kvbench" --dry-run --compat --cache-dir objects
 like 'kvbench: with deletions, which make room' "$(cat stderr)" '^  kvgen .*--compat mlperf .*--ops [A-Za-z,]*Delete'
 # As many GPUs as are wanted, of those that the machine has (here: two, by a program in the driver's place).

@@ -37,7 +37,7 @@ fi
 
 # ---- fast-enough: the verdict and the bandwidth are kvstat's own, the bandwidth is kvreplay's own ----
 tiny fast-enough.sh -u 3 -t 2 -d objects -g fast >stdout 2>stderr
-is 'fast-enough: the exit status is the verdict' "$?" "$(sed -n 's/^PASS: 3 users of .*/0/p; s/^FAIL: 3 users of .*/1/p' stdout)"
+is 'fast-enough: the exit status is the verdict' "$?" "$(sed -n 's/^PASS: objects is fast .*/0/p; s/^FAIL: objects is not .*/1/p' stdout)"
 kvstat --by tier,op --json fast-enough.sh.out/run.result.csv.zst >run.json
 ok 'fast-enough: the read bandwidth is that of kvreplay' python3 -c '
 import json
@@ -56,11 +56,14 @@ EOF
 chmod +x simulated/bin/kvreplay
 exits 'fast-enough: a drive that takes no time' 0 env BUILD="$TMP/simulated" SPEED=lat=1us \
     "$examples/fast-enough.sh" -m tiny-1b -u 3 -t 4 -d objects -o quick
-like 'fast-enough: passes' "$(cat stdout)" '^PASS: 3 users of tiny-1b on objects$'
+like 'fast-enough: passes' "$(cat stdout)" '^PASS: objects is fast enough for 3 users of tiny-1b$'
 exits 'fast-enough: one that serves some only' 1 env BUILD="$TMP/simulated" SPEED=bw=1GB/s \
     "$examples/fast-enough.sh" -m tiny-1b -u 3 -t 3 -d objects -o slow
 like 'fast-enough: with each operation in time' "$(cat stdout)" '^Profile latency: PASS'
-like 'fast-enough: answers too few' "$(cat stdout)" '^FAIL: 3 users of tiny-1b on objects$'
+like 'fast-enough: answers too few' "$(cat stdout)" '^FAIL: objects is not fast enough for 3 users of tiny-1b$'
+like 'fast-enough: says how slow each operation is' "$(cat stdout)" \
+    '^Operations: device P95 reads [0-9]+ ms of 200, writes [0-9]+ ms of 500$'
+like 'fast-enough: says what holds people up' "$(cat stdout)" '^Bottleneck: (queue|storage)'
 exits 'fast-enough: a user count that is none' 2 tiny fast-enough.sh -u none
 exits 'fast-enough: an option of another suite' 2 tiny fast-enough.sh --trials 2
 
@@ -68,10 +71,11 @@ exits 'fast-enough: an option of another suite' 2 tiny fast-enough.sh --trials 2
 exits 'suite: all scenarios but the search' 0 tiny suite.sh -u 2 -t 1 -d objects --gpu-mem-gb 0.2 \
     --cpu-mem-gb 0.3 --storage-capacity-gb 8 \
     -w gpu-only,cpu-only,storage-only,gpu-cpu,cpu-storage,gpu-cpu-storage,storage-saturation,production
-is 'suite: a line for each' "$(awk 'NR > 1 && NF > 5 { print $1 }' stdout | paste -sd ' ' -)" \
+is 'suite: a line for each' "$(awk '!NF { exit } NR > 1 { print $1 }' stdout | paste -sd ' ' -)" \
     'gpu-only cpu-only storage-only gpu-cpu cpu-storage gpu-cpu-storage storage-saturation production'
 is 'suite: storage works where it is all there is, and not where there is none' \
     "$(awk '$1 == "storage-only" { print ($3 > 0) } $1 == "gpu-only" { print $3 }' stdout | paste -sd ' ' -)" '- 1'
+like 'suite: in words' "$(cat stdout)" '^Answers came soonest with [a-z-]+ [(]P95 [0-9.]+ s[)], latest with [a-z-]+ [(][0-9.]+ s[)][.]$'
 exits 'suite: trials' 0 tiny suite.sh -w storage-only --trials 2 -u 2 -t 1 -d objects --storage-capacity-gb 8
 ok 'suite: the spread of the trials' grep -q '^ *2 trials' suite.sh.out/storage-only.trials.txt
 is 'suite: four times the users saturate' "$(sed -n 's/.*"users": *\([0-9]*\).*/\1/p' suite.sh.out/storage-saturation.json)" 8
@@ -80,24 +84,65 @@ exits 'suite: an unknown scenario' 2 tiny suite.sh -d objects -w nothing
 # ---- what compares ----
 exits 'sharegpt-vs-synthetic' 0 tiny sharegpt-vs-synthetic.sh -u 2 -t 1 -d objects --cpu-mem-gb 0.1 \
     -f "$DATA/sharegpt_dummy_250.json.zst"
-is 'sharegpt-vs-synthetic: two lines' "$(awk '{ print $1 }' stdout | paste -sd ' ' -)" 'scenario synthetic sharegpt'
+is 'sharegpt-vs-synthetic: two lines' "$(awk '!NF { exit } { print $1 }' stdout | paste -sd ' ' -)" 'scenario synthetic sharegpt'
+like 'sharegpt-vs-synthetic: what each moved, in words' "$(cat stdout)" '^The conversations moved [0-9.e-]+ GiB/s, '
 exits 'sharegpt-vs-synthetic: needs its file' 2 tiny sharegpt-vs-synthetic.sh
 exits 'compare-drives' 0 tiny compare-drives.sh -u 2 -t 1 --trials 2 --storage-capacity-gb 8 one two
 like 'compare-drives: a line for each drive' "$(cat stdout)" '^two '
 like 'compare-drives: the verdict of kvstat' "$(cat stdout)" '^[0-9]+ of [0-9]+ figures that could be tested'
+like 'compare-drives: ends with an answer' "$(tail -1 stdout)" \
+    '^(No difference beyond the noise between one and two|(one|two) is better than|Mixed: by more than the noise, one is|Nothing could be comp)'
 exits 'compare-drives: needs two folders' 2 tiny compare-drives.sh one
+# Drives a hundred times apart, whatever else the machine does.
+sed "s/--tier-engine.*/--tier-engine 2=sim:lat=\$(case \$drive in *slow) echo 20ms ;; *) echo 200us ;; esac) \"\$@\"/; s/^shift.*/drive=\$2\n&/" \
+    simulated/bin/kvreplay >simulated/kvreplay
+chmod +x simulated/kvreplay && mv simulated/kvreplay simulated/bin/kvreplay
+exits 'compare-drives: a slow one and a quick one' 0 env BUILD="$TMP/simulated" \
+    "$examples/compare-drives.sh" -m tiny-1b -o apart -u 2 -t 1 --trials 3 --storage-capacity-gb 8 slow quick
+like 'compare-drives: which is better, and in what' "$(tail -1 stdout)" \
+    '^quick is better than slow by more than the noise: bandwidth of reads [0-9.]+ GiB/s against [0-9.]+ GiB/s, P95 of reads [0-9.]+ ms against '
+exits 'compare-drives: one run each' 0 env BUILD="$TMP/simulated" \
+    "$examples/compare-drives.sh" -m tiny-1b -o once -u 2 -t 1 --trials 1 --storage-capacity-gb 8 slow quick
+like 'compare-drives: is no comparison' "$(tail -1 stdout)" '^One run of each does not tell .* --trials 3 to 5[.]$'
+
+# figures NAME:BASE:NEW:CHANGED...: as kvstat --json --compare writes them.
+figures() {
+    echo '  "tested": 3,'
+    for figure; do
+        echo "$figure" | awk -F : '{ printf "\"name\": \"%s\",\n\"base\": %s,\n\"new\": %s,\n\"changed\": %s\n", $1, $2, $3, $4 }'
+    done
+}
+# shellcheck disable=SC2016
+said() { figures "$@" | sh -c '. "$0"; trials=5; better A B' "$examples/common.sh"; }
+read=groups.Tier-2/Read/Decode
+is 'better: none' "$(said $read.gib_per_s:1:2:false)" 'No difference beyond the noise between A and B in 5 trials of each.'
+is 'better: a rate that rose' "$(said $read.gib_per_s:1:2:true)" \
+    'B is better than A by more than the noise: bandwidth of reads 2.00 GiB/s against 1.00 GiB/s.'
+is 'better: a time that rose' "$(said $read.service_us.p95:90000:1500000:true)" \
+    'A is better than B by more than the noise: P95 of reads 90 ms against 1.5 s.'
+is 'better: one each' "$(said $read.gib_per_s:1:2:true requests.end_to_end_ms.p95:10:20:true)" \
+    'Mixed: by more than the noise, A is better in P95 of answers 10 ms against 20 ms; B in bandwidth of reads 2.00 GiB/s against 1.00 GiB/s.'
+is 'better: in what has no name' "$(said throughput.wall.ops_per_s:1:2:true)" \
+    'B is better than A by more than the noise: in 1 of the figures above.'
+is 'better: a hit rate is no merit of a drive' "$(said cache.lookups.all.hit_rate:0.1:0.2:true)" \
+    'No difference beyond the noise between A and B in 5 trials of each.'
+
 exits 'precondition-then-measure' 0 tiny precondition-then-measure.sh -s 16M -u 2 -t 1 --trials 2 -d objects \
     --storage-capacity-gb 8
 like 'precondition-then-measure: both lines' "$(awk '{ print $1 }' stdout | paste -sd ' ' -)" '^scenario before after'
+like 'precondition-then-measure: the answer' "$(tail -2 stdout | head -1)" 'the drive (before the fill|after it) '
 not_ok 'precondition-then-measure: the fill is gone' test -e objects.fill
 
 exits 'disaggregated' 0 tiny disaggregated.sh -u 2 -t 1 -d objects --storage-capacity-gb 8
 like 'disaggregated: a prefill node writes, and reads only what was there' "$(cat stdout)" '^prefill-node: [0-9.]+ GiB/s, '
 like 'disaggregated: a decode node only reads' "$(cat stdout)" '^decode-node: [0-9.]+ GiB/s, nothing written$'
+like 'disaggregated: what the drives are for' "$(cat stdout)" 'a prefill node [0-9.]+ GiB/s of writes, a decode node [0-9.]+ GiB/s of reads:$'
 
 # ---- cache-size: the table ends at the ceiling, and agrees with a run at that size ----
 exits 'cache-size' 0 tiny cache-size.sh -i "$DATA/mooncake_first200.jsonl"
-like 'cache-size: the knee and the ceiling' "$(cat stdout)" 'knee .* ceiling '
+like 'cache-size: the knee' "$(tail -2 stdout | head -1)" '^The knee is [0-9.]+ [MG]iB, where [0-9.]+ % of all lookups hit: '
+is 'cache-size: the ceiling' "$(tail -1 stdout)" "$(tail -1 cache-size.sh.out/curve.csv | awk -F , '{
+    printf "The ceiling is %.1f %%, reached with %.4g GiB: more capacity brings nothing.", $4 * 100, $1 / 1073741824 }')"
 kvgen --input "$DATA/mooncake_first200.jsonl" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 -o none --summary whole.json \
     2>whole.log
 is 'cache-size: the ceiling is the hit rate of an endless tier' \
@@ -107,6 +152,14 @@ is 'cache-size: the ceiling is the hit rate of an endless tier' \
 exits 'cache-size: two sizes' 0 tiny cache-size.sh -i "$DATA/mooncake_first200.jsonl" -s 1GiB,3GiB
 is 'cache-size: and the ceiling' "$(awk '$1 ~ /^[0-9.]+$/ { print $1 }' stdout | sed 3q | paste -sd ' ' -)" "1.00 3.00 $(tail -1 cache-size.sh.out/curve.csv |
     awk -F , '{ printf "%.2f", $1 / 1073741824 }')"
+like 'cache-size: what lies between two sizes' "$(tail -2 stdout | head -1)" \
+    '^From 1 GiB to 3 GiB: 0[.]2 points more of all lookups hit [(]3[.]6 % instead of 3[.]4 %[)][.]$'
+exits 'cache-size: in blocks' 0 tiny cache-size.sh -u 5 -t 20 --granularity block:256
+is 'cache-size: objects are blocks' "$(sed -n 's/.*"lookups": \([0-9]*\),*$/\1/p' cache-size.sh.out/kvgen.json | tail -1 |
+    awk '{ print ($1 > 1000) }')" 1
+printf '{"timestamp": 0, "input_length": 500, "output_length": 1, "hash_ids": [1]}\n' >never.jsonl
+exits 'cache-size: no hit at all' 0 tiny cache-size.sh -i never.jsonl
+like 'cache-size: says so' "$(tail -1 stdout)" '^Nothing was asked for twice'
 
 # ---- mlperf: the tree that the benchmark's aggregator reads ----
 exits 'mlperf' 0 tiny mlperf.sh -u 2 -t 1 --trials 2 -d objects --storage-capacity-gb 8 -w option_1,option_2,8b-cpu4

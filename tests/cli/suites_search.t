@@ -13,8 +13,11 @@ examples=$TOP/examples
 many() { "$examples/how-many-users.sh" -m tiny-1b -d objects -t 1 -x 3 --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 8 "$@"; }
 exits 'how-many-users' 0 many -l 1h
 like 'how-many-users: the answer' "$(tail -1 stderr)" ': 3 users, [0-9.]+ tokens/s$'
+is 'how-many-users: in words' "$(cat stdout)" "3 users of tiny-1b can be served with 95 % of storage reads within 1h.
+That is the most that were tried: give a larger -x to look for more."
 exits 'how-many-users: none' 1 many -l 1ns
 like 'how-many-users: says so' "$(tail -1 stderr)" 'not even one user is served within the limits'
+is 'how-many-users: none, in words' "$(cat stdout)" 'Not even one user of tiny-1b is served with 95 % of storage reads within 1ns.'
 exits 'how-many-users: no time' 2 "$examples/how-many-users.sh" -d objects -l soon
 
 # ---- smoke: a line for each check, and none that failed ----
@@ -22,8 +25,9 @@ exits 'how-many-users: no time' 2 "$examples/how-many-users.sh" -d objects -l so
 "$examples/smoke.sh" -m tiny-1b -d objects -u 2 -t 2 --storage-capacity-gb 8 \
     -w storage-only,three-tiers,autoscale-qos,autoscale-capacity,saturation-8b,saturation-70b,rag,everything,sharegpt >stdout 2>stderr
 is 'smoke: the exit status says whether a check failed' "$?" "$(awk '$2 == "FAILED" { bad = 1 } END { print bad + 0 }' stdout)"
-is 'smoke: a line for each check' "$(awk '{ print $1 }' stdout | paste -sd ' ' -)" \
+is 'smoke: a line for each check' "$(sed '$d' stdout | awk '{ print $1 }' | paste -sd ' ' -)" \
     'storage-only three-tiers autoscale-qos autoscale-capacity saturation-8b saturation-70b rag everything sharegpt'
+like 'smoke: the sum of it' "$(tail -1 stdout)" '^(All of it works here: 9 checks ok[.]|[1-9] of 9 checks FAILED; )'
 is 'smoke: those that no slow drive can fail' \
     "$(awk '/^(storage-only|three-tiers|saturation|everything|sharegpt)/ && $2 == "ok"' stdout | wc -l | tr -d ' ')" 6
 exits 'smoke: a check that is none' 2 "$examples/smoke.sh" -d objects -w nothing
