@@ -135,9 +135,11 @@ void summary_judge(struct summary *s)
     s->valid = true;
     s->whys = s->notes = 0;
     if (s->timed && p99 > budget_ns)
-        summary_why(s, "the tool itself was late: P99 of client lateness %s, budget %s",
-                    units_format_duration(late, sizeof(late), (double)p99),
-                    units_format_duration(budget, sizeof(budget), (double)budget_ns));
+        summary_why(
+            s,
+            "the tool itself was late, as on busy processors: P99 of client lateness %s, budget %s",
+            units_format_duration(late, sizeof(late), (double)p99),
+            units_format_duration(budget, sizeof(budget), (double)budget_ns));
     if (st->corrupt)
         summary_why(s, "%llu corrupt row%s", (unsigned long long)st->corrupt,
                     units_plural(st->corrupt));

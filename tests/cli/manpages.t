@@ -39,7 +39,7 @@ commands() {
     ' "$TOP/man/$1"
 }
 
-plan 17
+plan 18
 for page in $pages; do
     if command -v mandoc >/dev/null; then
         is "$page is clean" "$(mandoc -Tlint -W warning "$TOP/man/$page" 2>&1)" ''
@@ -63,6 +63,11 @@ for page in $pages; do
     }
     ok "the examples of $page work" run_examples
 done
+
+# A formatter fills a .Dl line like text: one that is too long is broken without a backslash, and cannot be copied.
+# shellcheck disable=SC2046,SC2086 # names without blanks
+is 'no command is broken by the width of a page' \
+    "$(awk '/^\.Dl [$#] / && length($0) > 4 + 78 - 11 { print FILENAME ": " $0 }' $(printf "$TOP/man/%s " $pages))" ''
 
 for page in kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.7; do
     ok "$page has examples that run" grep -q '^kv' "$TMP/$page.sh"
