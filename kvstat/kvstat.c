@@ -54,12 +54,32 @@ static int put_comparison(struct answer *a, const struct compare_side *base,
     return rc;
 }
 
+/* Comparisons need the noise, which rows tell and figures do not. */
+static int check_rows(const char *const *path, size_t n, struct err *e)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        struct inputs in = {0};
+        rc = inputs_add(&in, path[i], e);
+        if (rc == 0 && in.table)
+            rc = err_set(e, -EINVAL, ERR_INPUT, path[i],
+                         "--compare takes traces and result files (--reference and tables of runs "
+                         "take folders and JSON)");
+        inputs_free(&in);
+    }
+    return rc;
+}
+
 static int report_comparison(struct answer *a, const char *const *files, size_t n, struct err *e)
 {
     const struct opt_list *bases = &a->options.compare;
     struct runs *base = runs_create(), *new = runs_create();
     struct scan *base_scan = NULL, *new_scan = NULL;
     int rc = base && new ? 0 : err_nomem(e, "comparison");
+    if (rc == 0)
+        rc = check_rows(bases->item, bases->count, e);
+    if (rc == 0)
+        rc = check_rows(files, n, e);
     a->hidden = true;
     a->runs = base;
     if (rc == 0)

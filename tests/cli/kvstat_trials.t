@@ -169,5 +169,10 @@ for label in 'generated, wall clock' 'generated, storage time' 'KV through Tier-
     like "$label is among the figures of trials" "$(figure 'Throughput and cache' "$label")" ' 2 '
 done
 like 'requests too' "$(figure Requests 'end to end, p95')" ' 2 +53\.0 ms +0 ns '
+echo '{"runs": []}' >"$TMP/figures.json"
+exits 'a base of figures' 2 "$kvstat" --compare "$TMP/figures.json" "$dozen"
+like 'is told where it goes' "$(cat "$TMP/stderr")" '^kvstat: .*/figures\.json: --compare takes traces and result files \(--reference'
+exits 'figures as the new side' 2 "$kvstat" --compare "$dozen" "$TMP/figures.json"
+like 'are told too' "$(cat "$TMP/stderr")" '^kvstat: .*/figures\.json: --compare takes traces'
 exits 'a base that is not there' 2 "$kvstat" --compare "$TMP/none" "$dozen"
 done_testing
