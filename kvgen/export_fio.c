@@ -23,7 +23,8 @@ enum {
     FIO_EMPTY = EXPORT_OWN_RULES,
     FIO_FULL,
     FIO_LARGER,
-    FIO_UNWRITTEN
+    FIO_UNWRITTEN,
+    FIO_NOTHING
 };
 static const struct export_rule fio_rules[] = {
     {EXPORT_LOSS, "of size 0: no I/O"},
@@ -31,6 +32,7 @@ static const struct export_rule fio_rules[] = {
     {EXPORT_REMARK, "that read more than was written: what lies behind is read as zeros"},
     {EXPORT_LOSS,
      "that read what was not written before: a hole of the file, for which no drive is asked"},
+    {EXPORT_LOSS, "no read and no write: fio refuses such a log"},
     {EXPORT_REMARK, NULL}};
 
 struct fio {
@@ -229,6 +231,8 @@ static int fio_finish(struct export *x, struct err *e)
 {
     struct fio *f = x->state;
     int rc = f->begun ? 0 : begin(x, 0, e);
+    if (x->rows == 0)
+        export_note(x, FIO_NOTHING, 0);
     if (rc == 0)
         rc = put_line(x, f->last_ns, "close", NULL, e);
     return rc == 0 && f->job != NULL ? save_job(x, e) : rc;

@@ -59,7 +59,7 @@ static const struct export_rule warp_rules[] = {
                      "quotes"},
     {EXPORT_REFUSED, "without a key"},
     {EXPORT_REFUSED, "at a time outside the years 1970 to 2199"},
-    {EXPORT_REFUSED, "with a key that begins with a quote: it would be read as quoted"},
+    {EXPORT_REFUSED, "with a quote in the key: warp ends there, or reads the field as quoted"},
     {EXPORT_REFUSED, "without latency: warp's data are measurements (give a result of kvreplay)"},
     {EXPORT_REFUSED, "with more than 65,535 operations in flight: a thread has 16 bits"},
     {EXPORT_LOSS, "fewer than two seconds or ten rows: not enough for time segments"},
@@ -196,7 +196,7 @@ static unsigned broken_rule(const struct export *x, const struct export_op *op)
         return RULE_EMPTY;
     if (is_sai3(x))
         return leaves_folder(op->key) ? SAI3_PATH : 0;
-    if (op->key.p[0] == '"')
+    if (memchr(op->key.p, '"', op->key.len) != NULL)
         return WARP_QUOTE;
     return op->latency_ns == TRACE_NONE ? WARP_LATENCY : 0;
 }
@@ -346,13 +346,12 @@ static int oplog_open(struct export *x, struct err *e)
     x->state = l;
     if (l == NULL)
         return err_nomem(e, "export");
-    /* warp would take it as quoted. */
-    bool quoted = !is_sai3(x) && x->o.endpoint[0] == '"';
+    bool quoted = !is_sai3(x) && strchr(x->o.endpoint, '"') != NULL;
     struct trace_str endpoint = {.p = x->o.endpoint, .len = (uint32_t)strlen(x->o.endpoint)};
     if (has_control(endpoint) || quoted || endpoint.len > MAX_ENDPOINT)
         return err_set(e, -EINVAL, ERR_INPUT, "--endpoint",
                        "longer than %d bytes, or with a tab, newline or other control character%s",
-                       MAX_ENDPOINT, quoted ? ", or a quote at its begin" : "");
+                       MAX_ENDPOINT, quoted ? ", or a quote" : "");
     l->first_ns = INT64_MAX;
     l->last_ns = INT64_MIN;
     l->packed = malloc(EXPORT_PACKED);

@@ -227,6 +227,7 @@ static void refused_rows(void **state)
     refuses(EXPORT_SAI3, row_of(TRACE_READ, "a", 1, 7.3e9), "2199");
     refuses(EXPORT_WARP, result_of(TRACE_READ, "a\rb", 1, 1), "control");
     refuses(EXPORT_WARP, result_of(TRACE_READ, "\"a\"", 1, 1), "quote");
+    refuses(EXPORT_WARP, result_of(TRACE_READ, "a\"b\"", 1, 1), "quote"); /* Go's csv: bare quote */
     refuses(EXPORT_WARP, row_of(TRACE_READ, "a", 1, 0), "latency");
     refuses(EXPORT_LIBCACHESIM, row_of(TRACE_READ, "a", 1, 5e9), "2^32 seconds");
     refuses(EXPORT_ORACLE, row_of(TRACE_READ, "a", 1, -1), "before 0");
@@ -299,6 +300,7 @@ static void remarks_on_what_is_there(void **state)
     remark_is(EXPORT_SAI3, rows, 6, "1 row (first: 4) that delete", true);
     remark_is(EXPORT_SAI3, rows, 6, "1 row (first: 6) that read an object after", true);
     remark_is(EXPORT_FIO, rows, 6, "2 rows (first: 1) that read what was not written", true);
+    remark_is(EXPORT_FIO, rows + 3, 1, "fio: no read and no write", true);
     /* Measured: what starts before the end of the write is early, at its end it is not. */
     struct trace_row measured[] = {result_of(TRACE_WRITE, "a", 1, 1),
                                    result_of(TRACE_READ, "a", 1.5, 1),
