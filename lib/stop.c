@@ -1,5 +1,5 @@
 /* stop.c - how a program learns that it shall end: the first SIGINT or SIGTERM sets a flag that
- * loops look at and wakes a sleeper; the second one finds the default action. Draining and cleaning
+ * loops look at and wakes a sleeper; a later one gets the default action. Draining and cleaning
  * up are the program's. */
 #include "lib/stop.h"
 
@@ -8,11 +8,13 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Written by the signal handler, which can be given nothing else to write to. */
 static struct {
     atomic_int signal;
+    _Atomic int64_t first_ns;  /* 0: none yet */
     atomic_int wake_fd_plus_1; /* 0: none, so that zeroed memory is right from the start */
 } stop;
 
@@ -27,15 +29,31 @@ static void wake(void)
         return;
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* When the handler returns: until then the signal is held back. */
+static void end_by(int sig)
+{
+    struct sigaction dfl = {.sa_handler = SIG_DFL};
+    sigaction(sig, &dfl, NULL);
+    raise(sig);
+}
+
 static void on_signal(int sig)
 {
     int saved = errno;
-    struct sigaction dfl = {.sa_handler = SIG_DFL};
-    sigaction(SIGINT, &dfl, NULL);
-    sigaction(SIGTERM, &dfl, NULL);
-    int none = 0;
-    atomic_compare_exchange_strong(&stop.signal, &none, sig);
-    wake();
+    int64_t now = now_ns(), first_ns = 0;
+    if (atomic_compare_exchange_strong(&stop.first_ns, &first_ns, now)) {
+        atomic_store(&stop.signal, sig);
+        wake();
+    } else if (now - first_ns > STOP_TWICE_MS * INT64_C(1000000)) {
+        end_by(sig);
+    }
     errno = saved;
 }
 

@@ -1,7 +1,7 @@
 /* test_stop.c - signals: the first SIGINT or SIGTERM sets the flag and wakes a sleeper, the second
- * of either kind kills, SIGPIPE and SIGXFSZ do nothing, and the exit status tells which came first.
- * Each case runs in a child, because the flag cannot be lowered again. A bug here is a program that
- * Ctrl-C cannot end, or a lost wake-up. */
+ * of either kind kills, unless it is the first one sent twice, SIGPIPE and SIGXFSZ do nothing, and
+ * the exit status tells which came first. Each case runs in a child, because the flag cannot be
+ * lowered again. A bug here is a program that Ctrl-C cannot end, or a lost wake-up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,6 +56,31 @@ static void the_first_sets_the_flag(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* Longer than what is taken for one signal sent twice. */
+static void pause_a_while(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = (STOP_TWICE_MS + 20) * 1000000L}, NULL);
+}
+
+/* As timeout(1) does: to the child, then to its group. */
+static int sent_twice(void)
+{
+    if (stop_install(NULL))
+        return 1;
+    raise(SIGTERM);
+    raise(SIGTERM);
+    raise(SIGINT);
+    return stop_exit_status(0) == 143 ? 0 : 2;
+}
+
+static void sent_twice_is_one(void **state)
+{
+    (void)state;
+    int status = in_child(sent_twice);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static int int_then_term(void)
 {
     if (stop_install(NULL))
@@ -63,6 +88,7 @@ static int int_then_term(void)
     raise(SIGINT);
     if (stop_exit_status(0) != 130)
         return 2;
+    pause_a_while();
     raise(SIGTERM);
     return 3;
 }
@@ -72,6 +98,7 @@ static int term_twice(void)
     if (stop_install(NULL))
         return 1;
     raise(SIGTERM);
+    pause_a_while();
     raise(SIGTERM);
     return 3;
 }
@@ -147,9 +174,8 @@ static void a_blocked_read_returns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_sets_the_flag),
-        cmocka_unit_test(the_second_kills),
-        cmocka_unit_test(a_sleeper_is_woken),
+        cmocka_unit_test(the_first_sets_the_flag), cmocka_unit_test(sent_twice_is_one),
+        cmocka_unit_test(the_second_kills),        cmocka_unit_test(a_sleeper_is_woken),
         cmocka_unit_test(a_blocked_read_returns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
