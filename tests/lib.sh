@@ -21,6 +21,11 @@
 #   scaled N                 prints how large to make what is only repeated, the same each time: N, in a
 #                            sanitizer build a part of it (TEST_SCALE, set by tests/run)
 #   diag "text"              a remark for people
+#   told cmd args...         runs the command, its standard error in $TMP/err and shown when it fails
+#   value FILE NAME [IN]     the first member of that name in a JSON file, one behind the member IN if given, as it
+#                            stands there
+#   source_name FILE         what the JSON of kvgen's summary says that its requests came from
+#   arrivals FILE            the Timestamps of a trace's Generate rows, in a line
 #   member PATH              one member of $TMP/summary.json ("target.kept"), as Python prints it
 #   sanitized                succeeds when the programs were built with a sanitizer or for coverage
 #   done_testing             the plan, when none was given
@@ -68,6 +73,14 @@ scaled() {
     tap_scaled=$(($1 / ${TEST_SCALE:-1}))
     if [ "$tap_scaled" -gt 0 ]; then echo "$tap_scaled"; else echo 1; fi
 }
+
+told() { "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")" >&2; }
+
+value() { sed -n "/\"${3:-$2}\": /,\$ s/^ *\"$2\": *\(.*[^,]\),*\$/\1/p" "$1" | head -n 1; }
+
+source_name() { value "$1" source | tr -d '"'; }
+
+arrivals() { awk -F, '$2 == "Generate" {print $1}' "$1" | tr '\n' ' '; }
 
 member() {
     python3 -c '

@@ -10,29 +10,26 @@ single_threaded
 IN=$DATA/agentic_60.tar.zst
 S=$TMP/s.json
 A=$TMP/a.csv
-gen() { "$BIN/kvgen" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 "$@" --summary "$S" 2>"$TMP/err" || diag "$(cat "$TMP/err")"; }
-conversations() { sed -n '/"conversations": *{/,/}/s/.*"count": *\([0-9]*\).*/\1/p' "$S"; }
-number() { sed -n "s/.*\"$1\": *\([0-9.]*\).*/\1/p" "$S" | head -n 1; }
-block() { sed -n '/"block": *{/,/}/p' "$S" | sed -n "s/.*\"$1\": *\([0-9.]*\).*/\1/p"; }
+gen() { told "$BIN/kvgen" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 "$@" --summary "$S"; }
 starts() { awk -F, '$2 == "Generate" {print $7 ":" $1 * 1}' "$1" | tr '\n' ' '; } # request:time
 
 exact() {
-    is "$1: requests" "$(number completed)" 3059
-    is "$1: tokens" "$(number context_tokens) $(number generated_tokens)" "297564627 1253150"
-    is "$1: blocks looked up" "$(block lookups)" 4647929
-    is "$1: hits with endless capacity" "$(block hits)" 4455452
-    is "$1: sessions" "$(conversations)" 60
+    is "$1: requests" "$(value "$S" completed)" 3059
+    is "$1: tokens" "$(value "$S" context_tokens) $(value "$S" generated_tokens)" "297564627 1253150"
+    is "$1: blocks looked up" "$(value "$S" lookups block)" 4647929
+    is "$1: hits with endless capacity" "$(value "$S" hits block)" 4455452
+    is "$1: sessions" "$(value "$S" count conversations)" 60
 }
 gen --input - --block-reuse any -o none <"$IN"
 exact "archive from a pipe"
-is "recognised" "$(sed -n 's/.*"source": *"\(.*\)".*/\1/p' "$S")" agentic
+is "recognised" "$(source_name "$S")" agentic
 mkdir "$TMP/folder"
 zstd -q -d --long=27 -c "$IN" | tar -C "$TMP/folder" -xf -
 gen --input "$TMP/folder" --num-users 7 --block-reuse any -o none
 exact "folder, 7 users"
-all=$(number simulated_s)
+all=$(value "$S" simulated_s)
 gen --input "$TMP/folder" --num-users 7 --trace-speedup 0 --block-reuse any -o none
-ok "without think time it is shorter" test "$(number simulated_s | cut -d . -f 1)" -lt "${all%.*}"
+ok "without think time it is shorter" test "$(value "$S" simulated_s | cut -d . -f 1)" -lt "${all%.*}"
 
 # By hand: 2 generated tokens are 0.06 s. Two sub-agents begin when request 1 is answered; the request
 # behind them waits for the longer one although its own think time is over. think_time missing: from t.
@@ -58,9 +55,9 @@ like "the user's name" "$(cat "$A")" ',dataset_user_0,'
 gen --input "$TMP/two" --num-users 1 --trace-speedup 2 -o "$A"
 is "think times are halved" "$(starts "$A")" "1:0.25 2:0.31 3:0.81 4:1.37 5:1.43 6:1.49 7:1.55 "
 gen --input "$TMP/two" --num-users 2 --replay-cycles 3 -o none
-is "cycles" "$(number completed)" 21
+is "cycles" "$(value "$S" completed)" 21
 gen --input "$TMP/two" --num-users 1 --replay-cycles 0 --duration 60 -o none
-ok "until the duration" test "$(conversations)" -gt 30
+ok "until the duration" test "$(value "$S" count conversations)" -gt 30
 
 bad() { # name regex file
     exits "$1: status 2" 2 "$BIN/kvgen" --source agentic --input "$3" --generation-mode none -o none
@@ -92,11 +89,11 @@ for format in gnu pax ustar; do
     [ $format = ustar ] && continue
     tar -C "$TMP/long" --format=$format -cf "$TMP/t.tar" a.json "$long.json"
     gen --input "$TMP/t.tar" -o none
-    is "$format: a long name's session is there" "$(conversations)" 2
+    is "$format: a long name's session is there" "$(value "$S" count conversations)" 2
     tar -C "$TMP/long" --format=$format --transform "s,^$long,$(printf '%06000d' 7)," -cf "$TMP/t.tar" a.json "$long.json" \
         2>/dev/null || continue
     gen --input "$TMP/t.tar" -o none
-    is "$format: a name of 6,000 bytes, too" "$(conversations)" 2
+    is "$format: a name of 6,000 bytes, too" "$(value "$S" count conversations)" 2
 done
 session "" >"$TMP/b.json"
 exits "sessions without requests end" 0 "$BIN/kvgen" --input "$TMP/b.json" -o none

@@ -8,12 +8,7 @@ single_threaded
 
 S=$TMP/s.json
 A=$TMP/a.csv
-gen() { "$BIN/kvgen" --model tiny-1b --generation-mode none "$@" --summary "$S" -o "$A" 2>"$TMP/err" || diag "$(cat "$TMP/err")"; }
-conversations() { sed -n '/"conversations": *{/,/}/s/.*"count": *\([0-9]*\).*/\1/p' "$S"; }
-number() { sed -n "s/.*\"$1\": *\([0-9.]*\).*/\1/p" "$S" | head -n 1; }
-block() { sed -n '/"block": *{/,/}/p' "$S" | sed -n "s/.*\"$1\": *\([0-9.]*\).*/\1/p"; }
-source_name() { sed -n 's/.*"source": *"\(.*\)".*/\1/p' "$S"; }
-arrivals() { awk -F, '$2 == "Generate" {print $1}' "$A" | tr '\n' ' '; }
+gen() { told "$BIN/kvgen" --model tiny-1b --generation-mode none "$@" --summary "$S" -o "$A"; }
 writes() { awk -F, '$2 == "Write" {print $5 ":" $3}' "$A" | tr '\n' ' '; }
 
 cat >"$TMP/b.jsonl" <<'END'
@@ -22,13 +17,13 @@ cat >"$TMP/b.jsonl" <<'END'
 {"chat_id": 2, "parent_chat_id": 0, "timestamp": 6.5, "input_length": 60, "output_length": 2, "type": "text", "turn": 2, "hash_ids": [0, 1, 3, 4]}
 END
 gen --input "$TMP/b.jsonl"
-is "Bailian: recognised" "$(source_name)" bailian
-is "Bailian: times are seconds" "$(arrivals)" "0.000000 0.250000 1.500000 "
+is "Bailian: recognised" "$(source_name "$S")" bailian
+is "Bailian: times are seconds" "$(arrivals "$A")" "0.000000 0.250000 1.500000 "
 is "Bailian: blocks of 16 tokens" "$(writes)" \
     "block_0:393216 block_1:393216 block_2:393216 block_9:393216 block_3:393216 block_4:393216 "
-is "Bailian: hits" "$(block hits) of $(block lookups)" "2 of 8"
-is "Bailian: tokens" "$(number context_tokens) $(number generated_tokens)" "116 10"
-is "Bailian: chats and turns" "$(conversations) $(number turns_mean)" "2 1.5"
+is "Bailian: hits" "$(value "$S" hits block) of $(value "$S" lookups block)" "2 of 8"
+is "Bailian: tokens" "$(value "$S" context_tokens) $(value "$S" generated_tokens)" "116 10"
+is "Bailian: chats and turns" "$(value "$S" count conversations) $(value "$S" turns_mean)" "2 1.5"
 gen --input "$TMP/b.jsonl" --partial-blocks
 like "Bailian: the last block by its tokens" "$(writes)" 'block_2:196608 '
 
@@ -40,11 +35,11 @@ cat >"$TMP/l.jsonl" <<END
 END
 zstd -q "$TMP/l.jsonl"
 gen --input - <"$TMP/l.jsonl.zst"
-is "LMCache: recognised" "$(source_name)" lmcache
-is "LMCache: times" "$(arrivals)" "0.000000 1.250000 1.250000 "
-is "LMCache: one hash however written" "$(block hits) of $(block lookups)" "2 of 6"
+is "LMCache: recognised" "$(source_name "$S")" lmcache
+is "LMCache: times" "$(arrivals "$A")" "0.000000 1.250000 1.250000 "
+is "LMCache: one hash however written" "$(value "$S" hits block) of $(value "$S" lookups block)" "2 of 6"
 like "LMCache: chunks of the size that the log says" "$(writes)" '^block_255:6291456 block_[0-9]+:6291456 block_3:6291456 block_7:3145728 $'
-is "LMCache: tokens" "$(number context_tokens) $(number generated_tokens)" "1530 0"
+is "LMCache: tokens" "$(value "$S" context_tokens) $(value "$S" generated_tokens)" "1530 0"
 
 bad() { # name regex sed
     sed "$3" "$TMP/$4.jsonl" >"$TMP/x.jsonl"

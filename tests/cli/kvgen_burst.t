@@ -8,25 +8,23 @@ single_threaded
 
 S=$TMP/s.json
 A=$TMP/a.csv
-gen() { "$BIN/kvgen" --model tiny-1b --generation-mode none "$@" --summary "$S" 2>"$TMP/err" || diag "$(cat "$TMP/err")"; }
-number() { sed -n "s/.*\"$1\": *\([0-9.]*\).*/\1/p" "$S" | head -n 1; }
-arrivals() { awk -F, '$2 == "Generate" {print $1}' "$1" | tr '\n' ' '; }
+gen() { told "$BIN/kvgen" --model tiny-1b --generation-mode none "$@" --summary "$S"; }
 
 gen --input "$DATA/azure_code_2023.csv.zst" -o none
-is "Azure: source" "$(sed -n 's/.*"source": *"\(.*\)".*/\1/p' "$S")" azure
-is "Azure: requests" "$(number completed)" 8819
-is "Azure: context" "$(number context_tokens)" 18059974
-is "Azure: generated" "$(number generated_tokens)" 245896
-ok "Azure: service classes are drawn" test "$(number interactive)" -gt 1000
+is "Azure: source" "$(source_name "$S")" azure
+is "Azure: requests" "$(value "$S" completed)" 8819
+is "Azure: context" "$(value "$S" context_tokens)" 18059974
+is "Azure: generated" "$(value "$S" generated_tokens)" 245896
+ok "Azure: service classes are drawn" test "$(value "$S" interactive)" -gt 1000
 gen --source azure --input - --qos interactive -o none <"$DATA/azure_code_2023.csv.zst"
-is "Azure: from a pipe, one class" "$(number interactive)" 8819
+is "Azure: from a pipe, one class" "$(value "$S" interactive)" 8819
 gen --input "$DATA/azure_code_2024_excerpt.csv" --max-requests 3 -o "$A"
 is "Azure 2024: zone, times from the first" "$(arrivals "$A")" "0.000000 0.007405 0.012384 "
 
 gen --use-burst-trace --burst-trace-path "$DATA/burstgpt_30rows.csv" -o "$A"
-is "BurstGPT: requests" "$(number completed)" 30
+is "BurstGPT: requests" "$(value "$S" completed)" 30
 context=$(awk -F, 'NR > 1 {n += $3} END {print n}' "$DATA/burstgpt_30rows.csv")
-is "BurstGPT: context" "$(number context_tokens)" "$context"
+is "BurstGPT: context" "$(value "$S" context_tokens)" "$context"
 is "BurstGPT: a request without tokens has no object" "$(awk -F, '$2 == "Write" && $3 == 0' "$A")" ''
 like "keys and users" "$(cat "$A")" ',trace_user_29_req_30,Prefill,30,trace_user_29,'
 
@@ -36,8 +34,8 @@ head='Log,Response tokens,Timestamp,Request tokens'
     printf 'x,1,10,100\r\n"a,b",2,12.5,200\r\n\r\nx,3,thirteen,300\r\nx,4\r\nx,5,13,-5\r\nx,6,14,600.0'
 } >"$TMP/odd.csv"
 gen --input "$TMP/odd.csv" -o "$A"
-is "columns by name, quotes, CR" "$(number context_tokens)" 900
-is "bad rows are counted" "$(number skipped_rows)" 3
+is "columns by name, quotes, CR" "$(value "$S" context_tokens)" 900
+is "bad rows are counted" "$(value "$S" skipped_rows)" 3
 like "and the first is named" "$(cat "$TMP/err")" 'odd.csv:5: Timestamp is "thirteen".*skipped: 3'
 is "times of the good ones" "$(arrivals "$A")" "0.000000 2.500000 4.000000 "
 
@@ -64,5 +62,5 @@ gen --use-burst-trace --burst-trace-path "$TMP/many/[12].csv" -o "$A"
 is "a pattern" "$(arrivals "$A")" "0.000000 1.000000 3.000000 "
 head -n 20 "$DATA/mooncake_first200.jsonl" >"$TMP/m.jsonl"
 gen --input "$TMP/m.jsonl" --replay-cycles 2 -o none
-is "block traces repeat as well" "$(number completed)" 40
+is "block traces repeat as well" "$(value "$S" completed)" 40
 done_testing

@@ -11,8 +11,7 @@ gen() { # name options...: NAME.csv plain and NAME.compat.csv
     shift
     for compat in none mlperf; do
         case $compat in none) gen_file=$TMP/$gen_name.csv ;; *) gen_file=$TMP/$gen_name.compat.csv ;; esac
-        "$BIN/kvgen" --compat $compat --num-users 30 --duration 60 -o "$gen_file" --summary "$gen_file.json" "$@" \
-            2>"$TMP/err" || diag "$(cat "$TMP/err")"
+        told "$BIN/kvgen" --compat $compat --num-users 30 --duration 60 -o "$gen_file" --summary "$gen_file.json" "$@"
     done
 }
 count() { awk -F, "NR > 1 && ($1) {n++} END {print n + 0}" "$TMP/$2.csv"; }

@@ -48,8 +48,8 @@ printf 'rag:\n  large_model_doc_tokens_min: 9\n  large_model_doc_tokens_max: 8\n
 exits "and each other" 2 "$BIN/kvgen" --config "$TMP/wrong.yaml" -o none
 like "too" "$(cat "$TMP/stderr")" "^kvgen: $TMP/wrong.yaml:3: rag.large_model_doc_tokens_max \\(8\\) is below"
 
-gen() { "$BIN/kvgen" --duration 20 --num-users 40 --generation-mode fast --gpu-mem-gb 1 --cpu-mem-gb 2 --storage-capacity-gb 20 \
-    "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")"; }
+gen() { told "$BIN/kvgen" --duration 20 --num-users 40 --generation-mode fast --gpu-mem-gb 1 --cpu-mem-gb 2 --storage-capacity-gb 20 \
+    "$@"; }
 gen -o "$TMP/all.csv"
 gen --ops Read,Delete -o "$TMP/ops.csv"
 is "--ops keeps those rows" "$(tail -n +2 "$TMP/ops.csv")" "$(awk -F, '$2 == "Read" || $2 == "Delete"' "$TMP/all.csv")"

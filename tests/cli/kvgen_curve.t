@@ -10,8 +10,8 @@ MOONCAKE=$DATA/mooncake_first4000.jsonl.zst
 C=$TMP/c.csv
 S=$TMP/s.json
 gen() {
-    "$BIN/kvgen" --config "$TOP/examples/models.yaml" --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0 \
-        -o none "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")"
+    told "$BIN/kvgen" --config "$TOP/examples/models.yaml" --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0 \
+        -o none "$@"
 }
 curve() { # name, from the JSON summary's part of that name: its hits
     sed -n '/"curve": {/,$p' "$S" | sed -n "/\"$1\": {/,/}/p" | sed -n 's/.*"hits": *\([0-9]*\).*/\1/p' | head -n 1

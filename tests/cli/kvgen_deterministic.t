@@ -5,8 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 gen() {
-    "$BIN/kvgen" --model llama3.1-8b --num-users 50 --duration 600 --gpu-mem-gb 16 --cpu-mem-gb 32 "$@" \
-        2>"$TMP/err" || diag "$(cat "$TMP/err")"
+    told "$BIN/kvgen" --model llama3.1-8b --num-users 50 --duration 600 --gpu-mem-gb 16 --cpu-mem-gb 32 "$@"
     sed -n 's/.*digest \([0-9a-f]*\)$/\1/p' "$TMP/err"
 }
 a=$(gen --seed 1 --threads 1 -o "$TMP/a.csv.zst")

@@ -7,8 +7,7 @@
 single_threaded
 
 gen() {
-    "$BIN/kvgen" --model tiny-1b --num-users 10 --duration 30 --seed 3 --generation-mode fast "$@" 2>"$TMP/err" ||
-        diag "$(cat "$TMP/err")"
+    told "$BIN/kvgen" --model tiny-1b --num-users 10 --duration 30 --seed 3 --generation-mode fast "$@"
 }
 bytes=$((256 * 24576))
 entries() { # FILE: tokens of every prefill by key, in whole blocks of 256

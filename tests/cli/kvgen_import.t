@@ -7,7 +7,7 @@
 single_threaded
 
 I=$TMP/in
-gen() { "$BIN/kvgen" --input "$I" -o - "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")"; }
+gen() { told "$BIN/kvgen" --input "$I" -o - "$@"; }
 body() { gen "$@" | tail -n +2; }
 bad() { # name regex
     exits "$1: status 2" 2 "$BIN/kvgen" --source trace --input "$I" -o "$TMP/out.csv"

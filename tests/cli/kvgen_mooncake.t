@@ -10,17 +10,12 @@ IN=$DATA/mooncake_first4000.jsonl.zst
 
 gen() { "$BIN/kvgen" --config "$TOP/examples/models.yaml" --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0 "$@"; }
 
-# The numbers of a line of the summary's block lookups.
-block() {
-    sed -n '/"block": *{/,/}/p' "$1" | sed -n "s/.*\"$2\": *\([0-9.]*\).*/\1/p"
-}
-
 exact() { # GiB hits
     rm -f "$TMP/s.json"
-    gen --source mooncake --input "$IN" --block-reuse any --storage-capacity-gb "$1" \
-        --summary "$TMP/s.json" -o none 2>"$TMP/err" || diag "$(cat "$TMP/err")"
-    is "$1 GiB: blocks looked up" "$(block "$TMP/s.json" lookups)" 105904
-    is "$1 GiB: hits" "$(block "$TMP/s.json" hits)" "$2"
+    told gen --source mooncake --input "$IN" --block-reuse any --storage-capacity-gb "$1" \
+        --summary "$TMP/s.json" -o none
+    is "$1 GiB: blocks looked up" "$(value "$TMP/s.json" lookups block)" 105904
+    is "$1 GiB: hits" "$(value "$TMP/s.json" hits block)" "$2"
 }
 exact 0 34480
 exact 0.9765625 4282
@@ -47,12 +42,12 @@ printf '%s\n' '{"timestamp": 0, "input_length": 1536, "output_length": 1, "hash_
     '{"timestamp": 5, "input_length": 1536, "output_length": 1, "hash_ids": [9, 2, 3]}' \
     '{"timestamp": 9, "input_length": 1536, "output_length": 1, "hash_ids": [1, 2, 4]}' >"$TMP/three.jsonl"
 gen --input "$TMP/three.jsonl" --summary "$TMP/p.json" -o "$TMP/p.csv" 2>/dev/null
-is "prefix: hits" "$(block "$TMP/p.json" hits)" 2
-is "prefix: all are looked up" "$(block "$TMP/p.json" lookups)" 9
+is "prefix: hits" "$(value "$TMP/p.json" hits block)" 2
+is "prefix: all are looked up" "$(value "$TMP/p.json" lookups block)" 9
 is "prefix: nothing is written twice" "$(awk -F, '$2 == "Write" {print $5}' "$TMP/p.csv" | tr '\n' ' ')" \
     "block_1 block_2 block_3 block_9 block_4 "
 gen --input "$TMP/three.jsonl" --block-reuse any --summary "$TMP/q.json" -o none 2>/dev/null
-is "any: hits" "$(block "$TMP/q.json" hits)" 4
+is "any: hits" "$(value "$TMP/q.json" hits block)" 4
 
 # The last block is sized by its tokens only when asked: line 1 has 6,758 tokens in 14 blocks.
 is "a block is whole" "$(awk -F, '$2 == "Write" {print $3}' "$TMP/a.csv" | sort -u)" 1048576

@@ -9,8 +9,7 @@ single_threaded
 gen() { # file options...
     gen_file=$1
     shift
-    "$BIN/kvgen" --num-users 30 --duration 30 --generation-mode none -o "$gen_file" "$@" 2>"$TMP/err" ||
-        diag "$(cat "$TMP/err")"
+    told "$BIN/kvgen" --num-users 30 --duration 30 --generation-mode none -o "$gen_file" "$@"
 }
 ops() { awk -F, 'NR > 1 {print $2, $6, $10}' "$1" | sort -u | tr '\n' ';'; }
 

@@ -9,8 +9,8 @@ single_threaded
 gen() { # file options...
     gen_file=$1
     shift
-    "$BIN/kvgen" --num-users 30 --duration 60 --generation-mode none --gpu-mem-gb 1 --cpu-mem-gb 4 --enable-rag \
-        --summary "$TMP/s.json" -o "$gen_file" "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")"
+    told "$BIN/kvgen" --num-users 30 --duration 60 --generation-mode none --gpu-mem-gb 1 --cpu-mem-gb 4 --enable-rag \
+        --summary "$TMP/s.json" -o "$gen_file" "$@"
 }
 T=$TMP/t.csv
 gen "$T"

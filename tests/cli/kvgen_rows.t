@@ -7,8 +7,8 @@
 single_threaded
 
 gen() {
-    "$BIN/kvgen" --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast --gpu-mem-gb 1 \
-        --cpu-mem-gb 2 --storage-capacity-gb 3 "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")"
+    told "$BIN/kvgen" --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast --gpu-mem-gb 1 \
+        --cpu-mem-gb 2 --storage-capacity-gb 3 "$@"
 }
 rows() { tail -n +2 "$1"; }
 SIX=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase

@@ -8,8 +8,8 @@ single_threaded
 
 printf 'User,Context_Tokens,Generation_Tokens,Think_s,QoS\nu,25000,100,0.5,interactive\n' >"$TMP/users.csv"
 one() {
-    "$BIN/kvgen" --model llama3.1-70b-instruct --users-file "$TMP/users.csv" --num-users 1 --gpu-mem-gb 4 \
-        --cpu-mem-gb 6 -o "$TMP/t.csv" --summary "$TMP/s.json" "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")"
+    told "$BIN/kvgen" --model llama3.1-70b-instruct --users-file "$TMP/users.csv" --num-users 1 --gpu-mem-gb 4 \
+        --cpu-mem-gb 6 -o "$TMP/t.csv" --summary "$TMP/s.json" "$@"
 }
 one --storage-capacity-gb 7
 like "8 GB in tiers smaller than it" "$(awk -F, '$2 == "Write" && $3 > 7516192768 {print $3, $4; exit}' "$TMP/t.csv")" \

@@ -10,10 +10,7 @@ single_threaded
 S=$TMP/s.json
 A=$TMP/a.csv
 D=$TMP/d.json
-gen() { "$BIN/kvgen" --model tiny-1b --generation-mode none "$@" --summary "$S" 2>"$TMP/err" || diag "$(cat "$TMP/err")"; }
-conversations() { sed -n '/"conversations": *{/,/}/s/.*"count": *\([0-9]*\).*/\1/p' "$S"; }
-number() { sed -n "s/.*\"$1\": *\([0-9.a-z]*\).*/\1/p" "$S" | head -n 1; }
-arrivals() { awk -F, '$2 == "Generate" {print $1}' "$1" | tr '\n' ' '; }
+gen() { told "$BIN/kvgen" --model tiny-1b --generation-mode none "$@" --summary "$S"; }
 say() { awk -v n="$1" 'BEGIN { while (n-- > 0) printf "a" }'; }
 
 cat >"$D" <<END
@@ -30,38 +27,38 @@ cat >"$D" <<END
 ]
 END
 gen --dataset-path "$D" -o "$A"
-is "source" "$(sed -n 's/.*"source": *"\(.*\)".*/\1/p' "$S")" sharegpt
-is "turns and conversations" "$(number completed) $(conversations)" "4 3"
+is "source" "$(source_name "$S")" sharegpt
+is "turns and conversations" "$(value "$S" completed) $(value "$S" count conversations)" "4 3"
 is "tokens are characters / 4, at least 1, at most 16,384 and 2,048" \
-    "$(number context_tokens) $(number generated_tokens)" "$((10 + 1 + 20 + 16384)) $((2 + 5 + 2048 + 1))"
-is "and marked as estimated" "$(number tokens_estimated)" true
-is "one without a turn is skipped" "$(number skipped_rows)" 1
+    "$(value "$S" context_tokens) $(value "$S" generated_tokens)" "$((10 + 1 + 20 + 16384)) $((2 + 5 + 2048 + 1))"
+is "and marked as estimated" "$(value "$S" tokens_estimated)" true
+is "one without a turn is skipped" "$(value "$S" skipped_rows)" 1
 like "and named" "$(cat "$TMP/err")" 'd.json:9: no turn.*skipped: 1'
 is "all at once" "$(arrivals "$A" | tr ' ' '\n' | sort -u | tr -d '\n')" 0.000000
 like "keys" "$(cat "$A")" ',conversation_1_turn_2,Prefill,[0-9]+,dataset_user_0,'
 like "the turn before is looked up" "$(cat "$A")" ',conversation_1_turn_1,Decode,[0-9]+,dataset_user_0,[a-z]+,multi_turn,'
 gen --dataset-path "$D" --chars-per-token 2 -o none
-is "two characters a token" "$(number context_tokens)" "$((20 + 1 + 40 + 16384))"
+is "two characters a token" "$(value "$S" context_tokens)" "$((20 + 1 + 40 + 16384))"
 printf 'sharegpt:\n  chars_per_token_estimate: 2\n  max_context_tokens: 30\n' >"$TMP/c.yaml"
 gen --dataset-path "$D" --config "$TMP/c.yaml" -o none
-is "limits of the configuration" "$(number context_tokens)" "$((20 + 1 + 30 + 30))"
+is "limits of the configuration" "$(value "$S" context_tokens)" "$((20 + 1 + 30 + 30))"
 gen --dataset-path "$D" --request-rate 4 --max-conversations 2 -o "$A"
 is "evenly spaced" "$(arrivals "$A")" "0.000000 0.250000 0.500000 "
 gen --dataset-path "$D" --replay-cycles 2 --max-conversations 2 --num-users 3 --qos interactive -o "$A"
-is "cycles: new conversations" "$(conversations) $(number completed) $(number interactive)" "4 6 6"
+is "cycles: new conversations" "$(value "$S" count conversations) $(value "$S" completed) $(value "$S" interactive)" "4 6 6"
 is "names in turn" "$(awk -F, '{print $8}' "$A" | grep dataset | sort -u | tr '\n' ' ')" "dataset_user_0 dataset_user_1 dataset_user_2 "
 gen --dataset-path "$D" --replay-cycles 0 --request-rate 10 --duration 3 -o none
-is "until the duration" "$(number issued)" 30
+is "until the duration" "$(value "$S" issued)" 30
 
 gen --input "$DATA/sharegpt_dummy_250.json.zst" -o none
-is "a file as it is published" "$(number completed) $(number context_tokens) $(number generated_tokens)" "501 1659 8065"
+is "a file as it is published" "$(value "$S" completed) $(value "$S" context_tokens) $(value "$S" generated_tokens)" "501 1659 8065"
 
 # Token counts as JSON lines, compressed, from a pipe.
 for i in 1 2 3; do echo "{\"input_toks\": $((i * 20000)), \"output_toks\": $i, \"input_tok_ids\": [1, 2]}"; done |
     zstd -q >"$TMP/t.zst"
 gen --input - -o none <"$TMP/t.zst"
 is "given counts are neither capped nor estimated" \
-    "$(number context_tokens) $(number generated_tokens) $(number tokens_estimated)" "120000 6 false"
+    "$(value "$S" context_tokens) $(value "$S" generated_tokens) $(value "$S" tokens_estimated)" "120000 6 false"
 
 # With arrival times a dataset is a trace: its order, its times from the first on, faster, again, or at a rate after all.
 timed() {
@@ -75,7 +72,7 @@ is "in their order" "$(awk -F, '$2 == "Write" && $5 ~ /^conv/ {print $5}' "$A" |
 gen --input "$D.times" --trace-speedup 2 --replay-cycles 2 -o "$A"
 is "faster, twice" "$(arrivals "$A")" "0.000000 0.250000 0.250000 1.500000 1.500000 1.750000 1.750000 3.000000 "
 gen --input "$D.times" --replay-cycles 0 --duration 10 -o none
-is "until the duration, by their times" "$(number issued)" 15
+is "until the duration, by their times" "$(value "$S" issued)" 15
 gen --input "$D.times" --request-rate 10 -o "$A"
 is "a rate given goes first" "$(arrivals "$A")" "0.000000 0.100000 0.200000 0.300000 "
 timed 5 4 >"$D.back"
@@ -94,7 +91,7 @@ many() { # conversations
 many 3000 | gen --input - --seed 1 --request-rate 100 -o "$A"
 turns=$(awk -F, '$2 == "Write" && $5 ~ /^conv/ && $6 == "Prefill" { split($5, p, "_"); if (p[4] != last[p[2]] + 1) print; last[p[2]] = p[4] }' "$A")
 is "turns keep their order" "$turns" ''
-is "all are there" "$(number completed)" 9000
+is "all are there" "$(value "$S" completed)" 9000
 first=$(arrivals "$A" | wc -w)
 order() { awk -F, '$2 == "Write" && $6 == "Prefill" {print $5}' "$1" | grep conv | cksum; }
 one=$(order "$A")

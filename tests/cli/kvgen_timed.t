@@ -7,9 +7,6 @@
 . "$(dirname "$0")/../lib.sh"
 single_threaded
 
-json() { # FILE KEY: first value of that key
-    sed -n "s/^ *\"$2\": \([^,]*\),*$/\1/p" "$1" | head -n 1
-}
 rows() { awk -F, 'NR > 1 {printf "%s %s %s,", $1, $2, $4}' "$1"; }
 
 # Two blocks of 512 tokens x 24,576 bytes are 12.582912 ms each at 1 GB/s, and 1 ms of latency.
@@ -29,13 +26,12 @@ is "when each is issued" "$(rows "$TMP/two.csv")" "0.000000 Miss ,0.000000 Write
 is "a request's time in the tiers" "$(sed -n '/storage_ms/,/max/s/^ *"m[ai][xn]": \([0-9.]*\),*/\1/p' "$TMP/two.json" | tr '\n' ' ')" \
     "13.582912 29.748736 "
 is "end to end, with 20 ms of generation" "$(sed -n '/end_to_end_ms/,/max/s/^ *"max": //p' "$TMP/two.json")" 49.748736
-is "simulated to the end of generation" "$(json "$TMP/two.json" simulated_s)" 1.033582912
+is "simulated to the end of generation" "$(value "$TMP/two.json" simulated_s)" 1.033582912
 like "the server's share" "$(cat "$TMP/two.json")" '"busy_share": 0\.03652'
 
 gen() {
-    "$BIN/kvgen" --model tiny-1b --num-users 30 --duration 40 --seed 5 --generation-mode none --gpu-mem-gb 0.5 \
-        --cpu-mem-gb 0.5 --tier-model 0=hbm3 --tier-model 1=bw:2GB/s,lat:50us "$@" 2>"$TMP/err" ||
-        diag "$(cat "$TMP/err")"
+    told "$BIN/kvgen" --model tiny-1b --num-users 30 --duration 40 --seed 5 --generation-mode none --gpu-mem-gb 0.5 \
+        --cpu-mem-gb 0.5 --tier-model 0=hbm3 --tier-model 1=bw:2GB/s,lat:50us "$@"
 }
 check() { # NAME TRACE
     ok "$1: the trace is whole" "$BIN/kvstat" --verify-trace "$2"
@@ -57,8 +53,8 @@ ok "threads change nothing" cmp "$TMP/a.csv" "$TMP/b.csv"
 gen --tier-model 2=nvme-gen4,write:500MB/s --storage-capacity-gb 1 --limit 300 --duration 0 -o "$TMP/r.csv"
 exits "it replays" 0 "$BIN/kvreplay" --nvme "$TMP/d" --tier-engine 0=mem --tier-engine 1=mem --verify full \
     --summary "$TMP/m.json" -o /dev/null "$TMP/r.csv"
-is "none corrupt" "$(json "$TMP/m.json" corrupt)" 0
-is "none absent" "$(json "$TMP/m.json" absent)" 0
+is "none corrupt" "$(value "$TMP/m.json" corrupt)" 0
+is "none absent" "$(value "$TMP/m.json" absent)" 0
 
 # What that run measured is a model.
 gen --tier-model "$TMP/m.json" -o "$TMP/m.csv.zst"

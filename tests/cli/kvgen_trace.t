@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 A=$TMP/a.csv.zst
-gen() { "$BIN/kvgen" "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")"; }
+gen() { told "$BIN/kvgen" "$@"; }
 digest() { sed -n 's/.*digest \([0-9a-f]*\)$/\1/p' "$TMP/err"; }
 rows() { zstd -qdc "$1" | tail -n +2; }
 small="--gpu-mem-gb 0.25 --cpu-mem-gb 0.5"
