@@ -34,6 +34,8 @@ static bool few_samples(const struct assess_criterion *c)
     return c->samples > 0 && c->samples < 200;
 }
 
+static void add(char *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 static void add(char *buf, const char *fmt, ...)
 {
     size_t len = strlen(buf);
