@@ -51,12 +51,21 @@ struct field {
     size_t len;
 };
 
-static size_t split(char *line, size_t len, struct field *field)
+/* Behind the field that begins at p: its tab, NULL: the end. In quotes a tab is part of it. */
+static char *field_end(char *p, char *end, bool quotes)
+{
+    if (quotes && p < end && *p == '"')
+        for (p++; p < end && (*p != '"' || (p + 1 < end && p[1] == '"')); p++)
+            p += *p == '"';
+    return p < end ? memchr(p, '\t', (size_t)(end - p)) : NULL;
+}
+
+static size_t split(char *line, size_t len, bool quotes, struct field *field)
 {
     char *end = line + len;
     size_t n = 0;
     for (char *p = line; n < MAX_FIELDS; p++) {
-        char *tab = memchr(p, '\t', (size_t)(end - p));
+        char *tab = field_end(p, end, quotes);
         field[n].p = p;
         field[n++].len = (size_t)((tab != NULL ? tab : end) - p);
         if (tab == NULL)
@@ -96,7 +105,7 @@ static int read_header(struct oplog *o, struct err *e)
     int rc = lines_next(o->lines, &line, &len, e);
     if (rc <= 0)
         return rc < 0 ? rc : err_set(e, -EINVAL, ERR_INPUT, lines_name(o->lines), "empty");
-    o->fields = split(line, len, field);
+    o->fields = split(line, len, false, field);
     if (o->fields > MAX_FIELDS)
         return lines_bad(o->lines, e, "more than %d columns", MAX_FIELDS);
     for (int c = 0; c < COLUMNS; c++) {
@@ -141,9 +150,6 @@ static int read_size(const struct oplog *o, const struct field *f, enum trace_op
 /* 1: a row; 0: skipped; negative errno. */
 static int read_fields(struct oplog *o, struct field *field, struct err *e)
 {
-    for (size_t i = 0; o->at[COL_CAT] >= 0 && i < o->fields; i++)
-        if (!unquote(&field[i]))
-            return lines_bad(o->lines, e, "field %zu: quotes that do not close", i + 1);
     const struct field *op_field = &field[o->at[COL_OP]], *file = &field[o->at[COL_FILE]];
     const struct field *start = &field[o->at[COL_START]];
     enum trace_op op = op_of(op_field);
@@ -174,7 +180,11 @@ static int read_row(struct oplog *o, struct err *e)
     while ((rc = lines_next(o->lines, &line, &len, e)) > 0) {
         if (len == 0 || line[0] == '#')
             continue; /* warp ends with such */
-        size_t n = split(line, len, field);
+        bool quotes = o->at[COL_CAT] >= 0;
+        size_t n = split(line, len, quotes, field);
+        for (size_t i = 0; quotes && i < n && i < MAX_FIELDS; i++)
+            if (!unquote(&field[i]))
+                return lines_bad(o->lines, e, "field %zu: quotes that do not close", i + 1);
         if (n != o->fields)
             return lines_bad(o->lines, e, "%zu fields, the header has %zu", n, o->fields);
         rc = read_fields(o, field, e);

@@ -112,6 +112,13 @@ bad "an op-log: a column missing" '.*in:1: not an op-log: no column file'
 } >"$TMP/warp.csv"
 zstd -qc "$TMP/warp.csv" >"$I"
 is "benchdata" "$(body)" '1735689600.250000,Write,10,Tier-2,"q""t.bin",Prefill'
+{
+    cat "$TMP/warp.csv"
+    printf '2\t0\tPUT\tc\t1\t10\th\tx\t"Put ""http://h"":\ttimed out"\t2025-01-01T00:00:02Z\t\t\t2025-01-01T00:00:03Z\t9\t1\n'
+    printf '3\t0\tPUT\tc\t1\t10\th\t"a\tb"\t\t2025-01-01T00:00:02Z\t\t\t2025-01-01T00:00:03Z\t9\t1\n'
+} >"$I"
+is "benchdata: tabs in quotes" "$(body | tail -n 1)" "1735689602.000000,Write,10,Tier-2,a	b,Prefill"
+like "benchdata: a message in quotes" "$(cat "$TMP/err")" 'rows skipped: 2$'
 sed 's/q""t.bin"/qt.bin/' "$TMP/warp.csv" >"$I"
 bad "benchdata: a quote that does not close" '.*in:2: field 8: quotes'
 zstd -qc "$TMP/warp.csv" | head -c 100 >"$I"
