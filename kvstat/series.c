@@ -267,9 +267,10 @@ static int64_t number_of(const struct series *s, int64_t ns)
 
 static void count_lookup(struct series_slot *slot, const struct trace_row *row)
 {
-    if (row->op == TRACE_MISS || (row->op == TRACE_READ && row->status == TRACE_ABSENT))
+    bool read = row->op == TRACE_READ && row->phase != TRACE_EVICT;
+    if (row->op == TRACE_MISS || (read && row->status == TRACE_ABSENT))
         slot->misses++;
-    else if (row->op == TRACE_READ && row->phase != TRACE_EVICT)
+    else if (read)
         slot->hits++;
 }
 

@@ -29,6 +29,11 @@ done
 exits 'short intervals' 0 "$kvstat" --csv --interval 10ms "$dozen"
 is 'also idle ones, up to the last completion' "$(column t_s | wc -l)" 116
 is 'add up to all reads' "$(column tiers.Tier-2.read.ops | awk '{ n += $1 } END { print n }')" 12
+# A move that found nothing to move is no lookup.
+sed -E 's/^(.*,Read,.*,Tier-0,.*,Evict,.*),ok$/\1,absent/' "$dozen" >"$TMP/absent"
+exits 'a move of an absent object' 0 "$kvstat" --csv --interval 500ms "$TMP/absent"
+is 'fails' "$(row failed)" '0 1 0 '
+is 'and is no miss' "$(row hit_rate)" '0.625 1 1 '
 exits 'JSON' 0 "$kvstat" --json --interval 1s "$dozen"
 is 'two intervals' "$(grep -c '"t_s":' "$TMP/stdout")" 2
 like 'beside the report' "$(cat "$TMP/stdout")" '"elapsed_s": 1\.153'
