@@ -6,6 +6,7 @@
 
 #if KVTRACE_XLSX
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,15 @@ int xlsx_create(struct xlsx **out, const char *path, struct err *e)
         x->path = strdup(path);
     if (!x->path || asprintf(&x->beside, "%s.%ld.tmp", x->path, (long)getpid()) < 0)
         x->beside = NULL;
+    /* The library complains on standard error of a file that it cannot make. */
+    int fd = x->beside ? open(x->beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+    if (x->beside && fd < 0) {
+        int rc = err_errno(e, -errno, ERR_OUTPUT, path, "cannot be written");
+        xlsx_free(x);
+        return rc;
+    }
+    if (fd >= 0)
+        close(fd);
     if (x->beside)
         x->book = workbook_new(x->beside);
     x->bold = x->book ? workbook_add_format(x->book) : NULL;

@@ -94,6 +94,8 @@ is 'and no report printed' "$(wc -c <"$TMP/stdout")" 0
 is 'nothing is left beside' "$(find "$TMP" -name '*.tmp')" ''
 exits 'another kind of file' 2 "$kvstat" --xlsx "$TMP/a.xls" "$dozen"
 like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: --xlsx: .*\.xlsx'
+exits 'a folder that is not there' 1 "$kvstat" --xlsx "$TMP/none/x.xlsx" "$dozen"
+is 'is told in one line' "$(wc -l <"$TMP/stderr")" 1
 for option in "--compare $dozen" --verify-trace; do
     # shellcheck disable=SC2086 # an option and its value
     exits "$option" 2 "$kvstat" $option --xlsx "$TMP/f.xlsx" "$dozen"
