@@ -82,11 +82,59 @@ const char *cell_percentile(char *buf, const struct hist *h, uint32_t ppm)
     return cell_time(buf, (double)hist_percentile(h, ppm), figures_supported(h, ppm));
 }
 
+const char *cell_user(char *buf, size_t size, const struct trace_str *user)
+{
+    size_t len = user->len;
+    if (len > size - 1)
+        for (len = size - 1; len > 0 && ((unsigned char)user->p[len] & 0xc0) == 0x80;)
+            len--;
+    snprintf(buf, size, "%.*s", (int)len, len ? user->p : "");
+    return buf;
+}
+
+/* The character that starts at *p, which moves behind it; a byte that starts none is one. */
+static uint32_t next_character(const unsigned char **p)
+{
+    unsigned more = **p >= 0xf0 ? 3 : **p >= 0xe0 ? 2 : **p >= 0xc0 ? 1 : 0;
+    uint32_t c = more ? **p & (0x3fu >> more) : **p;
+    for ((*p)++; more > 0 && (**p & 0xc0) == 0x80; more--)
+        c = c << 6 | (*(*p)++ & 0x3fu);
+    return c;
+}
+
+/* After Unicode's East Asian Width (UAX #11), in whole blocks. */
+static int columns_of(uint32_t c)
+{
+    static const struct {
+        uint32_t first, last;
+        int columns;
+    } block[] = {{0x0300, 0x036f, 0},   {0x200b, 0x200f, 0},  {0xfe00, 0xfe0f, 0},
+                 {0x1100, 0x115f, 2},   {0x2e80, 0xa4cf, 2},  {0xac00, 0xd7a3, 2},
+                 {0xf900, 0xfaff, 2},   {0xfe30, 0xfe6f, 2},  {0xff00, 0xff60, 2},
+                 {0x1f300, 0x1faff, 2}, {0x20000, 0x3fffd, 2}};
+    for (size_t i = 0; i < sizeof(block) / sizeof(block[0]); i++)
+        if (c >= block[i].first && c <= block[i].last)
+            return block[i].columns;
+    return 1;
+}
+
+int cell_columns(const char *text)
+{
+    int columns = 0;
+    for (const unsigned char *p = (const unsigned char *)text; *p;)
+        columns += columns_of(next_character(&p));
+    return columns;
+}
+
+int cell_pad(const char *text, int columns)
+{
+    return columns + (int)strlen(text) - cell_columns(text);
+}
+
 const char *cell_label(char *buf, const struct group_key *k, unsigned by)
 {
     char user[80];
-    snprintf(user, sizeof(user), "%.*s", (int)(k->user.len < 79 ? k->user.len : 79),
-             k->user.len ? k->user.p : "");
+    cell_user(user, sizeof(user), &k->user);
     err_make_harmless(user);
     const struct {
         unsigned bit;

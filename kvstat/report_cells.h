@@ -26,6 +26,14 @@ const char *cell_percentile(char *buf, const struct hist *h, uint32_t ppm);
 /* "Tier-2 Read Decode": the texts of the columns in by; "-" for an empty one. */
 const char *cell_label(char *buf, const struct group_key *key, unsigned by);
 
+/* The user's name as far as it fits into size bytes, cut between characters. */
+const char *cell_user(char *buf, size_t size, const struct trace_str *user);
+
+/* Columns of a terminal that UTF-8 text takes: wide characters two, combining ones none. */
+int cell_columns(const char *text);
+/* The width for printf, which counts bytes, that makes text fill so many columns. */
+int cell_pad(const char *text, int columns);
+
 /* The last lines of a report: "Verdict: ...", the sentence in lines of at most 110 bytes. */
 void cell_verdict(FILE *out, const char *sentence);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kvstat/report.h"
+#include "kvstat/report_cells.h"
 #include "kvstat/reuse.h"
 
 /* {count, mean, min, p50 ... p9999, max, few_samples} with values divided by unit; null when empty.
@@ -37,10 +38,8 @@ static void put_word(struct jsonout *j, const char *key, const char *text)
 
 static void put_user(struct jsonout *j, const struct trace_str *user)
 {
-    char text[256];
-    snprintf(text, sizeof(text), "%.*s", (int)(user->len < 255 ? user->len : 255),
-             user->len ? user->p : "");
-    put_word(j, "user", text);
+    char text[1024];
+    put_word(j, "user", cell_user(text, sizeof(text), user));
 }
 
 static void put_key(struct jsonout *j, const struct group_key *k, unsigned by)

@@ -194,7 +194,7 @@ static void put_volume(FILE *out, const struct figures *f, const char *label, in
                        const struct group *g, unsigned by)
 {
     char ops[CELL], bytes[CELL], rate[CELL];
-    fprintf(out, "  %-*s %11s %11s %10s", width, label, cell_count(ops, g->ops),
+    fprintf(out, "  %-*s %11s %11s %10s", cell_pad(label, width), label, cell_count(ops, g->ops),
             g->moved ? cell_bytes(bytes, (double)g->moved) : "-",
             cell_number(rate, figures_gib_per_s(f, g, by)));
     put_size_columns(out, g->metric[GROUP_SIZE]);
@@ -251,13 +251,15 @@ static void put_metric_table(FILE *out, struct groups *groups, enum group_metric
 
 static int label_width(struct groups *groups, const char *title)
 {
-    size_t n = groups_sort(groups), width = strlen(title);
+    size_t n = groups_sort(groups);
+    int width = (int)strlen(title);
     for (size_t i = 0; i < n; i++) {
         char label[LABEL];
-        size_t len = strlen(cell_label(label, &groups_at(groups, i)->key, groups_by(groups)));
-        width = len > width ? len : width;
+        int columns =
+            cell_columns(cell_label(label, &groups_at(groups, i)->key, groups_by(groups)));
+        width = columns > width ? columns : width;
     }
-    return (int)width;
+    return width;
 }
 
 /* A table of volumes, and one of each metric's times. */

@@ -38,10 +38,11 @@ void times_row(FILE *out, const char *label, int width, const struct hist *h, un
     if (!h || hist_count(h) == 0)
         return;
     if (hist_max(h) == 0) {
-        fprintf(out, "  %-*s %11s %8s\n", width, label, cell_count(a, hist_count(h)), "all 0");
+        fprintf(out, "  %-*s %11s %8s\n", cell_pad(label, width), label,
+                cell_count(a, hist_count(h)), "all 0");
         return;
     }
-    fprintf(out, "  %-*s %11s %8s %8s", width, label, cell_count(a, hist_count(h)),
+    fprintf(out, "  %-*s %11s %8s %8s", cell_pad(label, width), label, cell_count(a, hist_count(h)),
             cell_time(b, hist_mean(h), true), cell_time(c, (double)hist_min(h), true));
     for (unsigned i = 0; i < percentiles; i++)
         fprintf(out, " %8s", cell_percentile(a, h, figures_percentiles[i].ppm));

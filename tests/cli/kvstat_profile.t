@@ -84,7 +84,7 @@ judged 'hit rate limit' 1 small --config "$TMP/limits.yaml"
 awk -F, '$2 == "Generate" || $1 != "100.0" { print }' "$TMP/small" | head -n 21 >"$TMP/few"
 exits 'P95s of five' 0 "$kvstat" --profile latency --json "$TMP/few"
 is 'say so' "$(sed -n 's/^ *"samples": //p' "$TMP/stdout" | tr '\n' ' ')" '5, 5, 5, null, '
-{ head -n 1 "$TMP/small" && for i in 1 2 3; do sed 1d "$TMP/small"; done; } >"$TMP/many"
+{ head -n 1 "$TMP/small" && for _ in 1 2 3; do sed 1d "$TMP/small"; done; } >"$TMP/many"
 judged '300 samples' 0 many
 is 'are enough' "$(answer)" 'Verdict: PASS: the run meets all 4 criteria of profile latency.'
 echo '{"valid": false, "why_invalid": ["the tool was late"]}' >"$TMP/invalid.json"

@@ -128,6 +128,23 @@ like 'in the text' "$(cat "$TMP/stdout")" '^  multi_turn interactive|^  interact
 
 # A user's name goes to the terminal, too.
 awk -F, -v OFS=, 'NR == 3 { $8 = "a\033[31mb" } { print }' "$dozen" >"$TMP/steer.csv"
+# Wide, combining and accented characters fill as many columns as they have on a terminal; a long name is cut between
+# characters.
+long=a$(printf '%200s' '' | sed 's/ /\xe7\x94\xa8\xe6\x88\xb7/g')
+awk -F, -v OFS=, -v long="$long" 'NR > 1 { $8 = NR % 4 == 0 ? "\347\224\250\346\210\267" : NR % 4 == 1 ? "e\314\201" : NR % 4 == 2 ? "\303\251" : "plain" } { print }' "$dozen" >"$TMP/wide.csv"
+exits 'names that are not ASCII' 0 "$kvstat" --by user "$TMP/wide.csv"
+is 'keep the columns in line' "$(sed -n '/^Groups of/,/^$/p' "$TMP/stdout" | python3 -c '
+import sys, unicodedata
+width = lambda s: sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in s)
+print(*{width(line.rstrip("\n")) for line in open(0, encoding="utf-8") if line.startswith("  ")})')" \
+    "$(sed -n '/^Groups of/,/^$/s/^\(  group .*\)/\1/p' "$TMP/stdout" | awk '{ print length }')"
+awk -F, -v OFS=, -v long="$long" 'NR > 1 { $8 = long } { print }' "$dozen" >"$TMP/wide.csv"
+for form in '--by user' '--by user --json'; do
+    # shellcheck disable=SC2086 # words
+    exits "a long one, $form" 0 "$kvstat" $form "$TMP/wide.csv"
+    not_ok 'is not cut within a character' grep -q '户?\|a?' "$TMP/stdout"
+    ok 'and stays UTF-8' iconv -f UTF-8 -t UTF-16 "$TMP/stdout"
+done
 exits 'a name with control characters' 0 "$kvstat" --by user "$TMP/steer.csv"
 like 'is shown without' "$(cat "$TMP/stdout")" '^  a\?\[31mb '
 
