@@ -42,7 +42,8 @@ struct requests *requests_create(bool result, const int64_t target_ns[TRACE_QOSE
         return NULL;
     r->result = result;
     memcpy(r->target_ns, target_ns, sizeof(r->target_ns));
-    r->clock = (struct requests_clock){TRACE_NONE, TRACE_NONE, TRACE_NONE, TRACE_NONE, false};
+    r->clock = (struct requests_clock){TRACE_NONE, TRACE_NONE, TRACE_NONE, TRACE_NONE,
+                                       TRACE_NONE, TRACE_NONE, false};
     r->free_head = r->oldest = r->newest = NOBODY;
     r->open = malloc(REQUESTS_OPEN_MAX * sizeof(*r->open));
     r->bucket = malloc(BUCKETS * sizeof(*r->bucket));
@@ -84,13 +85,20 @@ static bool mark_closed(struct requests *r, int64_t id)
 
 /* ---- counting a request ---- */
 
+/* Shorter ones tell no speed. */
+#define CLOCK_SPAN_NS 1000000
+
 /* Seconds of the trace's clock in a second of the replay's, from what was seen so far. */
 static double speed_of(const struct requests_clock *c)
 {
     if (c->low_due_ns == TRACE_NONE || c->high_due_ns <= c->low_due_ns)
         return 1;
-    double time = (double)c->high_time_ns - (double)c->low_time_ns;
-    return time > 0 ? time / ((double)c->high_due_ns - (double)c->low_due_ns) : 1;
+    /* In a closed replay most rows come the later the longer others took, some as the trace has
+     * them. Below a speed of 1 all come later, the last one most. */
+    bool ahead = agg_add_ns(c->ahead_due_ns, -c->low_due_ns) >= CLOCK_SPAN_NS;
+    int64_t due_ns = ahead ? c->ahead_due_ns : c->high_due_ns;
+    double time = (double)(ahead ? c->ahead_time_ns : c->high_time_ns) - (double)c->low_time_ns;
+    return time > 0 ? time / ((double)due_ns - (double)c->low_due_ns) : 1;
 }
 
 /* When the request arrived on the clock of its first_ns; TRACE_NONE: unknown. */

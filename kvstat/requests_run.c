@@ -21,8 +21,10 @@ struct requests_run {
     size_t count, cap, last;
 };
 
+#define CLOCK_ROUNDED_NS 1000
+
 static const struct requests_clock clock_none = {TRACE_NONE, TRACE_NONE, TRACE_NONE, TRACE_NONE,
-                                                 false};
+                                                 TRACE_NONE, TRACE_NONE, false};
 
 struct requests_run *requests_run_create(bool result)
 {
@@ -140,7 +142,8 @@ static void add_times(struct requests_sums *s, int64_t first_ns, int64_t length_
 
 static void clock_add(struct requests_clock *c, int64_t due_ns, int64_t time_ns)
 {
-    requests_clock_merge(c, &(struct requests_clock){due_ns, time_ns, due_ns, time_ns, false});
+    requests_clock_merge(
+        c, &(struct requests_clock){due_ns, time_ns, due_ns, time_ns, due_ns, time_ns, false});
 }
 
 static void add_result_row(struct requests_run *r, struct requests_sums *s,
@@ -222,6 +225,18 @@ void requests_sums_merge(struct requests_sums *into, const struct requests_sums 
     into->warm |= from->warm;
 }
 
+/* Rounding aside, or of two that are as far ahead the later one. */
+static bool clock_is_ahead(const struct requests_clock *c, const struct requests_clock *of)
+{
+    int64_t c_ns = agg_add_ns(c->ahead_time_ns, -c->ahead_due_ns);
+    int64_t of_ns = agg_add_ns(of->ahead_time_ns, -of->ahead_due_ns);
+    int64_t more_ns = agg_add_ns(c_ns, -of_ns);
+
+    if (more_ns > -CLOCK_ROUNDED_NS && more_ns < CLOCK_ROUNDED_NS)
+        return c->ahead_due_ns > of->ahead_due_ns;
+    return more_ns > 0;
+}
+
 void requests_clock_merge(struct requests_clock *into, const struct requests_clock *from)
 {
     into->served |= from->served;
@@ -234,6 +249,10 @@ void requests_clock_merge(struct requests_clock *into, const struct requests_clo
     if (into->high_due_ns == TRACE_NONE || from->high_due_ns > into->high_due_ns) {
         into->high_due_ns = from->high_due_ns;
         into->high_time_ns = from->high_time_ns;
+    }
+    if (into->ahead_due_ns == TRACE_NONE || clock_is_ahead(from, into)) {
+        into->ahead_due_ns = from->ahead_due_ns;
+        into->ahead_time_ns = from->ahead_time_ns;
     }
 }
 

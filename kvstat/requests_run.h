@@ -21,10 +21,12 @@ struct requests_sums {
     bool failed;            /* a row is corrupt or has an errno */
 };
 
-/* The rows with the least and the greatest Due: together they tell how the trace's clock maps to
- * the replay's (its speed). TRACE_NONE: no row with Due. */
+/* The rows with the least Due, the greatest one, and one that came in time: they tell how the
+ * trace's clock maps to the replay's (its speed). TRACE_NONE: no row with Due. */
 struct requests_clock {
     int64_t low_due_ns, low_time_ns, high_due_ns, high_time_ns;
+    int64_t ahead_due_ns, ahead_time_ns; /* of the rows that are least behind their Timestamps, the
+                                            last */
     bool served; /* rows of requests ran without a Due: only a request's first row has one, its
                     arrival (kvreplay --timing served) */
 };

@@ -132,6 +132,34 @@ static void served_due_is_the_arrival(void **state)
     requests_free(r);
 }
 
+/* kvreplay --timing closed: a user's first row comes at its time, the others the later the longer
+ * those before took. A bug looked like this: the longer run was taken for a lower speed, and all
+ * that a request had waited when the trace was made grew with it, to 69 % of the end-to-end time.
+ */
+static void delays_of_a_closed_replay_are_no_speed(void **state)
+{
+    (void)state;
+    const int64_t time_ms[] = {10, 30, 50, 20}, due_ms[] = {0, 520, 1040, 10};
+
+    for (int speed = 1; speed <= 4; speed *= 4) {
+        struct trace_row rows[4];
+        for (size_t i = 0; i < 4; i++) {
+            rows[i] = row((int64_t)i, TRACE_READ, TRACE_STORAGE, due_ms[i] * MS, MS);
+            rows[i].time_ns = speed * time_ms[i] * MS;
+            rows[i].due_ns = due_ms[i] * MS;
+            rows[i].arrival_ns = rows[i].time_ns - speed * 8 * MS;
+        }
+        struct requests *r = requests_create(true, targets);
+        add(r, rows, 2);
+        add(r, rows + 2, 2);
+        assert_int_equal(requests_end_file(r), 0);
+        const struct requests_totals *t = requests_totals(r);
+        assert_int_equal(hist_max(t->metric[REQUESTS_QUEUE]), 8 * MS);
+        assert_int_equal(hist_min(t->metric[REQUESTS_QUEUE]), 8 * MS);
+        requests_free(r);
+    }
+}
+
 /* Times that no replay has: the arrival does not fit the clock, and is not known. */
 static void absurd_clock_is_unknown(void **state)
 {
@@ -288,6 +316,7 @@ int main(void)
         cmocka_unit_test(sums_by_hand),
         cmocka_unit_test(unscheduled_counts_from_the_first_start),
         cmocka_unit_test(served_due_is_the_arrival),
+        cmocka_unit_test(delays_of_a_closed_replay_are_no_speed),
         cmocka_unit_test(absurd_clock_is_unknown),
         cmocka_unit_test(window_is_bounded),
         cmocka_unit_test(numbers_of_any_order),
