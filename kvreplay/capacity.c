@@ -52,12 +52,14 @@ static uint64_t provenance_capacity(const char *provenance, unsigned tier)
 static int too_small(struct err *e, unsigned tier, uint64_t peak, uint64_t has, const char *of)
 {
     char need[32], room[32];
+    const char *way = tier == TRACE_STORAGE
+                          ? "kvgen --storage-capacity-gb makes a trace that needs less"
+                          : "--overflow wrap uses the space of memory again";
     return err_set(e, -ENOSPC, ERR_TARGET, trace_tier_text((enum trace_tier)tier),
                    "the trace needs %s (%llu bytes) at its peak, and %s has %s "
-                   "(--tier-map runs its rows elsewhere, --overflow wrap uses the space of memory "
-                   "again)",
+                   "(--tier-map runs its rows elsewhere, %s)",
                    units_format_bytes(need, sizeof(need), (double)peak), (unsigned long long)peak,
-                   of, units_format_bytes(room, sizeof(room), (double)has));
+                   of, units_format_bytes(room, sizeof(room), (double)has), way);
 }
 
 static int too_large(struct err *e, unsigned tier, uint64_t asked)

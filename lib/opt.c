@@ -85,9 +85,9 @@ static int parse_number(const struct opt *o, const char *text, void *field, doub
     return rc;
 }
 
-static const char *number_noun(enum opt_type type)
+static const char *number_noun(const struct opt *o)
 {
-    switch (type) {
+    switch (o->type) {
     case OPT_U64:
         return "' is not a whole number";
     case OPT_SIZE:
@@ -97,7 +97,8 @@ static const char *number_noun(enum opt_type type)
     case OPT_BANDWIDTH:
         return "' is not a bandwidth (such as 800MiB/s, 2GB/s)";
     default:
-        return "' is not a number";
+        return o->arg && strcmp(o->arg, "GiB") == 0 ? "' is not a number of GiB (such as 16, 0.5)"
+                                                    : "' is not a number";
     }
 }
 
@@ -119,7 +120,7 @@ static int fail_number(struct err *e, const struct opt *o, const char *text, int
         return fail(e, o, "'", text, "' is too large");
     if (text[0] == '-' && parse_number(o, text + 1, &ignored, &value) == 0)
         return fail_range(e, o, text, true);
-    return fail(e, o, "'", text, number_noun(o->type));
+    return fail(e, o, "'", text, number_noun(o));
 }
 
 static int set_number(const struct opt *o, void *field, const char *text, struct err *e)
@@ -321,6 +322,22 @@ static bool find_owners(const char *name, char *buf, size_t n)
     return count > 0;
 }
 
+/* An option of this table of which name is the end, as "users" is of "num-users"; NULL: none. */
+static const char *find_longer(const struct opt_parser *p, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < p->count; i++) {
+        const char *own = p->table[i].name;
+        size_t longer = p->table[i].type == OPT_HEADING ? 0 : strlen(own);
+
+        if (longer > len + 1 && own[longer - len - 1] == '-' &&
+            strcmp(own + longer - len, name) == 0)
+            return own;
+    }
+    return NULL;
+}
+
 static int fail_unknown(const struct opt_parser *p, const char *text, size_t len, struct err *e)
 {
     char name[96], where[100], owners[96];
@@ -328,8 +345,12 @@ static int fail_unknown(const struct opt_parser *p, const char *text, size_t len
 
     snprintf(name, sizeof(name), "%.*s", (int)(len < sizeof(name) ? len : sizeof(name)), text);
     snprintf(where, sizeof(where), "--%s", name);
-    if (find_owners(name, owners, sizeof(owners)))
-        return err_set(e, -EINVAL, ERR_INPUT, where, "an option of %s", owners);
+    if (find_owners(name, owners, sizeof(owners))) {
+        const char *longer = find_longer(p, name);
+
+        return err_set(e, -EINVAL, ERR_INPUT, where, "an option of %s%s%s%s", owners,
+                       longer ? "; did you mean --" : "", longer ? longer : "", longer ? "?" : "");
+    }
     for (size_t i = 0; i < p->count; i++) {
         if (p->table[i].type == OPT_HEADING)
             continue;

@@ -119,6 +119,9 @@ int target_refuse_system_path(const char *path, struct err *e)
     char real[PATH_MAX];
     int ret = path_resolve(path, real);
 
+    if (ret == -ENOENT)
+        return err_set(e, ret, ERR_TARGET, path,
+                       "the folder that it would be made in is not there");
     if (ret < 0)
         return err_errno(e, ret, ERR_TARGET, path, "cannot be resolved");
     return target_refuse(real, path, e);

@@ -19,7 +19,7 @@ interrupted() {
     wait "$pid"
 }
 
-plan 108
+plan 110
 interrupted INT
 is "SIGINT: exit 130" $? 130
 ok "the result file is whole" zstd -tq "$TMP/r.csv.zst"
@@ -62,6 +62,7 @@ import json, sys
 print(json.load(open(sys.argv[1]))["lateness_us"])' "$TMP/s.json")" "{'p50': None, 'p99': None, 'max': None, 'budget': None}"
 rm -f "$TMP/out"
 fails "no target" 2 '--nvme: ' "$TMP/t.csv"
+fails "a folder in a folder that is not there" 3 '.*/a/b: the folder that it would be made in is not there' --nvme "$TMP/a/b" "$TMP/t.csv"
 fails "system directory" 3 '/etc: ' --nvme /etc "$TMP/t.csv"
 fails "options without meaning" 2 '--speed: ' --null --speed 2 "$TMP/t.csv"
 fails "full disk" 1 '.*No space left' --null --progress none -o /dev/full "$TMP/t.csv"

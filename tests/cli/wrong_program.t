@@ -20,6 +20,9 @@ answers() {
         want="$1: --$option: an option of $(echo "$owners" | sed 's/\(.*\), /\1 and /')"
         got=$("$BIN/$1" "--$option=1" 2>&1 </dev/null)
         status=$?
+        # One of its own with a longer name is offered, too.
+        longer=${got#*; did you mean --} longer=${longer%\?}
+        if grep -e "-$option\$" "$TMP/$1" | grep -qx -e "$longer"; then want="$want; did you mean --$longer?"; fi
         [ "$status" -eq 2 ] && [ "$got" = "$want" ] || echo "status $status: $got, wanted $want"
         echo counted >>"$TMP/count"
     done
@@ -31,6 +34,8 @@ for p in $programs; do
 done
 exits 'an alias' 2 "$BIN/kvgen" --cache-dir /tmp
 is 'has an owner too' "$(cat "$TMP/stderr")" 'kvgen: --cache-dir: an option of kvreplay'
+exits 'the end of an own one' 2 "$BIN/kvgen" --users 3
+is 'is offered' "$(cat "$TMP/stderr")" 'kvgen: --users: an option of kvreplay; did you mean --num-users?'
 exits 'nobody'"'"'s option' 2 "$BIN/kvgen" --num-user 3
 like 'gets the nearest name' "$(cat "$TMP/stderr")" 'unknown option; did you mean --num-users'
 done_testing

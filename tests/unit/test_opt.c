@@ -184,8 +184,10 @@ static void bad_values_are_named(void **state)
     (void)state;
     expect_error(PARSE("--gpu-mem-gb", "-1"), "--gpu-mem-gb", "-1 is below 0");
     expect_error(PARSE("--gpu-mem-gb", "65537"), "--gpu-mem-gb", "65537 is above 65536");
-    expect_error(PARSE("--gpu-mem-gb", "abc"), "--gpu-mem-gb", "'abc' is not a number");
-    expect_error(PARSE("--gpu-mem-gb", "nan"), "--gpu-mem-gb", "'nan' is not a number");
+    expect_error(PARSE("--gpu-mem-gb", "abc"), "--gpu-mem-gb",
+                 "'abc' is not a number of GiB (such as 16, 0.5)");
+    expect_error(PARSE("--gpu-mem-gb", "nan"), "--gpu-mem-gb",
+                 "'nan' is not a number of GiB (such as 16, 0.5)");
     expect_error(PARSE("--gpu-mem-gb"), "--gpu-mem-gb", "needs a value (GiB)");
     expect_error(PARSE("--gpu-mem-gb", "--seed", "1"), "--gpu-mem-gb", "needs a value (GiB)");
     expect_error(PARSE("--seed", "-3"), "--seed", "-3 is below 0");
