@@ -161,6 +161,11 @@ static int read_session(struct reader *r, const struct jsonin_v *root)
         tokens > MAX_BLOCK_TOKENS)
         return err_set(r->err, -EINVAL, ERR_INPUT, r->where,
                        "block_size is not a number of tokens from 1 to 2^20");
+    const char *scope = jsonin_text(jsonin_get(root, "hash_id_scope"), NULL);
+    if (scope != NULL && strcmp(scope, "local") != 0)
+        return err_set(
+            r->err, -EINVAL, ERR_INPUT, r->where,
+            "hash_id_scope is \"%.20s\"; blocks are known by their session alone (local)", scope);
     r->s->block_tokens = (uint32_t)tokens;
     return read_thread(r, jsonin_get(root, "requests"), 0);
 }
