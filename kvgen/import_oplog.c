@@ -17,7 +17,7 @@ enum {
     MAX_FIELDS = 64,
     MAX_PACKED = (int)sizeof(struct trace_row) + (int)TRACE_MAX_KEY
 };
-#define SORT_MEMORY ((size_t)64 << 20) /* before a temporary file is used */
+#define SORT_MEMORY ((size_t)16 << 20) /* before a temporary file is used */
 _Static_assert(MAX_PACKED <= (int)EXPORT_SORT_RECORD, "a row can be sorted");
 
 enum column {
