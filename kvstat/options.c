@@ -177,6 +177,24 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* What means nothing together. */
+/* The report, a job and results that share standard output are none of them of any use. */
+static int check_standard_output(const struct options *o, struct err *e)
+{
+    const struct {
+        const char *option, *file;
+    } outputs[] = {{"--fio-job", o->fio_job}, {"--mlperf", o->mlperf}};
+    bool taken = !o->output || strcmp(o->output, "-") == 0;
+    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+        if (!outputs[i].file || strcmp(outputs[i].file, "-") != 0)
+            continue;
+        if (taken)
+            return err_set(e, -EINVAL, ERR_INPUT, outputs[i].option,
+                           "would mix with the report on standard output: give --output too");
+        taken = true;
+    }
+    return 0;
+}
+
 static int check_forms(const struct options *o, size_t files, struct err *e)
 {
     if (o->json && o->csv)
@@ -204,7 +222,7 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
     /* Names of users are the trace's: they never become paths. */
     if (o->hgrm && o->by & GROUPS_USER)
         return err_set(e, -EINVAL, ERR_INPUT, "--hgrm", "writes no files by user");
-    return 0;
+    return check_standard_output(o, e);
 }
 
 /* ---- outputs that are inputs ---- */

@@ -48,6 +48,14 @@ complains 'a comparison over its base' 2 '--output: would overwrite ' --compare 
 complains 'a report over its reference' 2 '--output: would overwrite ' --reference "$TMP/mine.csv" -o "$TMP/mine.csv" "$dozen"
 ok 'it is as it was' cmp "$dozen" "$TMP/mine.csv"
 
+# What goes to standard output is one thing.
+for option in --mlperf --fio-job; do
+    complains "$option beside the report" 2 "$option: would mix with the report on standard output" $option - "$dozen"
+    exits "$option alone" 0 "$kvstat" $option - -o "$TMP/report" "$dozen"
+    like 'is written' "$(cat "$TMP/stdout")" '^(\{|\[kvcache\])$'
+done
+complains 'both there' 2 '--mlperf: would mix ' --mlperf - --fio-job - -o "$TMP/report" "$dozen"
+
 exits 'a header without rows' 0 "$kvstat" "$TMP/header"
 like 'is a report of nothing' "$(cat "$TMP/stdout")" ' 0 rows'
 
