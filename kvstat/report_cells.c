@@ -9,8 +9,6 @@
 #include "kvstat/figures.h"
 #include "lib/units.h"
 
-#define COLUMNS 110
-
 const char *cell_count(char *buf, uint64_t count)
 {
     return units_format_count(buf, CELL, count);
@@ -161,7 +159,7 @@ void cell_verdict(FILE *out, const char *sentence)
     size_t column = (size_t)fprintf(out, "\nVerdict:") - 1;
     while (*sentence) {
         size_t len = strcspn(sentence, " ");
-        if (column + 1 + len > COLUMNS) {
+        if (column + 1 + len > CELL_COLUMNS) {
             fputc('\n', out);
             column = 0;
         }

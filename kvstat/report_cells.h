@@ -11,7 +11,8 @@
 
 enum {
     CELL = 40,
-    LABEL = 160
+    LABEL = 160,
+    CELL_COLUMNS = 110 /* of a report */
 };
 
 const char *cell_count(char *buf, uint64_t count); /* "1,234,567" */

@@ -97,32 +97,46 @@ static void put_run(FILE *out, const struct run *r)
     put_autoscaling(out, &r->autoscaling);
 }
 
-static void put_bottleneck(FILE *out, const struct figures *f)
+/* " (CPU 4.3, host 9.2)": the shares beside the largest, in percent; empty when there are none. */
+static void other_shares(char *buf, size_t size, const struct figures *f)
 {
-    static const char *const what[REQUESTS_PARTS] = {"waiting in the queue", "GPU copies (Tier-0)",
-                                                     "CPU copies (Tier-1)",  "storage, host time",
-                                                     "storage, device time", "generation"};
     static const char *const brief[REQUESTS_PARTS] = {"queue", "GPU",    "CPU",
                                                       "host",  "device", "generation"};
-    const char *separator = "";
     double other = 1;
-    if (f->bottleneck < 0)
-        return;
-    fprintf(out, "%sBottleneck   %s: %.1f %% of end-to-end time (", f->run->known ? "" : "\n",
-            what[f->bottleneck], 100 * f->part_share[f->bottleneck]);
+    size_t len = 0;
+    buf[0] = '\0';
     for (unsigned p = 0; p < REQUESTS_PARTS; p++) {
         if (isnan(f->part_share[p]))
             continue;
         other -= f->part_share[p];
         if ((int)p == f->bottleneck || f->part_share[p] < 0.0005)
             continue;
-        fprintf(out, "%s%s %.1f", separator, brief[p], 100 * f->part_share[p]);
-        separator = ", ";
+        snprintf(buf + len, size - len, "%s%s %.1f", len ? ", " : "(", brief[p],
+                 100 * f->part_share[p]);
+        len = strlen(buf);
     }
     /* Waits between the rows of a request: for a slot, for room, for its dependencies. */
     if (other >= 0.0005)
-        fprintf(out, "%swaits between %.1f", separator, 100 * other);
-    fprintf(out, ")\n");
+        snprintf(buf + len, size - len, "%swaits between %.1f", len ? ", " : "(", 100 * other);
+    len = strlen(buf);
+    if (len > 0)
+        snprintf(buf + len, size - len, ")");
+}
+
+static void put_bottleneck(FILE *out, const struct figures *f)
+{
+    static const char *const what[REQUESTS_PARTS] = {"waiting in the queue", "GPU copies (Tier-0)",
+                                                     "CPU copies (Tier-1)",  "storage, host time",
+                                                     "storage, device time", "generation"};
+    char others[256];
+    if (f->bottleneck < 0)
+        return;
+    other_shares(others, sizeof(others), f);
+    int column =
+        fprintf(out, "%sBottleneck   %s: %.1f %% of end-to-end time", f->run->known ? "" : "\n",
+                what[f->bottleneck], 100 * f->part_share[f->bottleneck]);
+    bool fits = column + 1 + (int)strlen(others) <= CELL_COLUMNS;
+    fprintf(out, "%s%s\n", !others[0] ? "" : fits ? " " : "\n             ", others);
 }
 
 static void put_failures(FILE *out, const struct figures *f)

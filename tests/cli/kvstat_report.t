@@ -128,6 +128,21 @@ like 'in the text' "$(cat "$TMP/stdout")" '^  multi_turn interactive|^  interact
 
 # A user's name goes to the terminal, too.
 awk -F, -v OFS=, 'NR == 3 { $8 = "a\033[31mb" } { print }' "$dozen" >"$TMP/steer.csv"
+# Many parts of a request's time: those beside the largest go to a line of their own.
+{
+    head -n 1 "$dozen"
+    for i in 1 2 3 4; do
+        echo "0,Read,4096,Tier-0,a$i,Decode,$i,u,batch,user,1,0,,0,0,2,100000,90000,ok"
+        echo "0,Read,4096,Tier-1,a$i,Decode,$i,u,batch,user,1,0,,0,0,2.1,120000,90000,ok"
+        echo "0,Read,4096,Tier-2,a$i,Decode,$i,u,batch,user,1,0,,0,0,2.3,300000,190000,ok"
+        echo "0,Generate,0,,,,$i,u,batch,user,1,0,,0,0,3,400000,,ok"
+    done
+} >"$TMP/parts"
+exits 'many shares' 0 "$kvstat" "$TMP/parts"
+is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/stdout")" ''
+like 'the largest first' "$(cat "$TMP/stdout")" '^Bottleneck   waiting in the queue: 58\.8 % of end-to-end time$'
+like 'the others below' "$(cat "$TMP/stdout")" '^             \(GPU 2\.9, CPU 3\.5, host 3\.2, device 5\.6, generation 11\.8, waits between 14\.1\)$'
+
 # Wide, combining and accented characters fill as many columns as they have on a terminal; a long name is cut between
 # characters.
 long=a$(printf '%200s' '' | sed 's/ /\xe7\x94\xa8\xe6\x88\xb7/g')
