@@ -405,13 +405,17 @@ static void put_rows(struct jsonout *j, const struct figures *f)
     jsonout_u64(j, "rows", t->rows);
     jsonout_bool(j, "cut", f->scan->cut);
     jsonout_u64(j, "bad_rows", f->scan->bad_rows);
-    if (f->result) {
+    if (f->result && f->scan->columns & TRACE_BIT(TRACE_COL_STATUS)) {
         jsonout_object(j, "status");
         jsonout_u64(j, "ok", t->ok);
         jsonout_u64(j, "absent", t->absent);
         jsonout_u64(j, "corrupt", t->corrupt);
         jsonout_u64(j, "failed", t->failed);
         jsonout_end(j);
+    } else {
+        jsonout_null(j, "status");
+    }
+    if (f->result) {
         jsonout_object(j, "populated");
         jsonout_u64(j, "rows", t->populated_rows);
         jsonout_u64(j, "bytes", t->populated_bytes);
@@ -421,7 +425,6 @@ static void put_rows(struct jsonout *j, const struct figures *f)
         jsonout_u64(j, "rows", t->warmup_rows);
         jsonout_end(j);
     } else {
-        jsonout_null(j, "status");
         jsonout_null(j, "populated");
         jsonout_null(j, "warmup");
     }

@@ -128,6 +128,10 @@ like 'in the text' "$(cat "$TMP/stdout")" '^  multi_turn interactive|^  interact
 
 # A user's name goes to the terminal, too.
 awk -F, -v OFS=, 'NR == 3 { $8 = "a\033[31mb" } { print }' "$dozen" >"$TMP/steer.csv"
+cut -d, -f 1-18 "$dozen" >"$TMP/no_status"
+exits 'a result without the column Status' 0 "$kvstat" --json "$TMP/no_status"
+like 'does not know it' "$(cat "$TMP/stdout")" '^  "status": null,$'
+
 # Many parts of a request's time: those beside the largest go to a line of their own.
 {
     head -n 1 "$dozen"
