@@ -30,7 +30,7 @@ propose
 mkdir -p "$out"
 
 settle=$((seconds / 4 + 1)) status=0
-rm -f "$out/autoscale.json"
+rm -f "$out/autoscale.json" "$out/kvgen.log"
 # The trace of each step is longer than the step: no run ends for want of requests.
 kvreplay --nvme "$target" --autoscale qos --storage-p95 "$limit" --start-users 2 --max-users "$most" \
     --step-warmup "$settle" --step-duration "$seconds" --summary "$out/autoscale.json" \
@@ -39,6 +39,7 @@ kvreplay --nvme "$target" --autoscale qos --storage-p95 "$limit" --start-users 2
 found=$(sed -n '/"autoscaling": {/,/}/s/.*"users": \([0-9]*\).*/\1/p' "$out/autoscale.json" 2>/dev/null || :)
 if [ "${found:-0}" = 0 ]; then
     [ "$status" = 1 ] && echo "Not even one user of $model is served with 95 % of storage reads within $limit."
+    [ "$status" = 2 ] && grep '^kvgen: ' "$out/kvgen.log" >&2
     exit "$status"
 fi
 echo "$(counted "$found" user) of $model can be served with 95 % of storage reads within $limit."

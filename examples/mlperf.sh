@@ -86,4 +86,4 @@ done
 cat "$table"
 caution
 echo "mean of $(counted "$trials" trial) each; not an official MLPerf result"
-echo "The drive is in the columns Tier-2 read (GiB/s) and device ms (P95 of reads); what it does by itself is option_1's line."
+echo "The drive is in the columns Tier-2 read (GiB/s) and device ms (P95 of reads); in option_1 no memory is before it."

@@ -26,6 +26,7 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 if [ -z "$dataset" ]; then die 2 "-f SHAREGPT.json is needed (try --help)"; fi
+if [ ! -r "$dataset" ]; then die 2 "-f $dataset: cannot be read"; fi
 need kvgen kvreplay kvstat
 propose
 mkdir -p "$out"

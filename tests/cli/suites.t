@@ -90,6 +90,7 @@ exits 'sharegpt-vs-synthetic' 0 tiny sharegpt-vs-synthetic.sh -u 2 -t 1 -d objec
     -f "$DATA/sharegpt_dummy_250.json.zst"
 is 'sharegpt-vs-synthetic: two lines' "$(awk '!NF { exit } { print $1 }' stdout | paste -sd ' ' -)" 'scenario synthetic sharegpt'
 like 'sharegpt-vs-synthetic: what each moved, in words' "$(cat stdout)" '^The conversations moved [0-9.e-]+ GiB/s, '
+exits 'sharegpt-vs-synthetic: a file that is not there' 2 tiny sharegpt-vs-synthetic.sh -f none.json
 exits 'sharegpt-vs-synthetic: needs its file' 2 tiny sharegpt-vs-synthetic.sh
 exits 'compare-drives' 0 tiny compare-drives.sh -u 2 -t 1 --trials 2 --storage-capacity-gb 8 one two
 like 'compare-drives: a line for each drive' "$(cat stdout)" '^two '

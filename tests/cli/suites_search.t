@@ -18,6 +18,8 @@ That is the most that were tried: give a larger -x to look for more."
 exits 'how-many-users: none' 1 many -l 1ns
 like 'how-many-users: says so' "$(tail -1 stderr)" 'not even one user is served within the limits'
 is 'how-many-users: none, in words' "$(cat stdout)" 'Not even one user of tiny-1b is served with 95 % of storage reads within 1ns.'
+exits 'how-many-users: no such model' 2 "$examples/how-many-users.sh" -m nosuch -d objects -t 1
+like 'how-many-users: what kvgen says of it' "$(tail -1 stderr)" '^kvgen: nosuch: unknown model'
 exits 'how-many-users: no time' 2 "$examples/how-many-users.sh" -d objects -l soon
 
 # ---- smoke: a line for each check, and none that failed ----
