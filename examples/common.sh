@@ -144,7 +144,7 @@ caution() {
     echo "had the processors: answers are later for it, times of reads and writes hardly. Repeat it on a quiet machine."
 }
 
-# figure FILE MEMBER: a number, text or null out of a JSON file of ours: the first MEMBER in it.
+# figure FILE MEMBER: a number, text or null out of a JSON file of ours: the last MEMBER in it.
 figure() { tr -d '\n' <"$1" | sed 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\).*/\1/'; }
 
 # compare FOLDER1 FOLDER2 [--json]: the results of two folders against each other, each file a trial.

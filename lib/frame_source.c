@@ -182,7 +182,7 @@ int frame_source_open(struct frame_source *s, const char *path, struct err *e)
         return err_nomem(e, "input");
     s->fd = s->is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (s->fd < 0)
-        return err_errno(e, -errno, ERR_INPUT, path, "cannot open");
+        return err_errno(e, -errno, ERR_INPUT, path[0] ? path : "\"\"", "cannot open");
     return source_stat(s, e);
 }
 

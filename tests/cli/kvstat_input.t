@@ -87,6 +87,8 @@ if [ -c /dev/full ]; then
 fi
 exits 'a folder that is not there' 1 "$kvstat" -o "$TMP/none/out" "$dozen"
 like 'is said' "$(cat "$TMP/stderr")" '^kvstat: .*none/out: '
+exits 'a name that is empty' 2 "$kvstat" ""
+is 'is shown' "$(cat "$TMP/stderr")" 'kvstat: "": cannot open: No such file or directory'
 exits 'a bad row and -o' 2 "$kvstat" -o "$TMP/out" "$TMP/bad.csv"
 not_ok 'leave no file' test -e "$TMP/out"
 done_testing
