@@ -12,6 +12,31 @@
 #include "kvgen/source_sharegpt.h"
 #include "kvgen/source_users.h"
 
+/* Does nothing pass for a user who does not think? */
+static bool time_stands_still(const struct requests_opts *q)
+{
+    const struct options *o = q->options;
+    if (o->max_requests > 0 || o->limit > 0 || o->arrival == SOURCE_USERS_POISSON)
+        return false;
+    return o->arrival == SOURCE_USERS_OPEN ||
+           (q->workload->token_ns[o->generation_mode] == 0 && o->tier_model.count == 0);
+}
+
+static int check_thinking(const struct population *p, const struct requests_opts *q, struct err *e)
+{
+    const char *file = q->options->users_file;
+    for (uint32_t i = 0; time_stands_still(q) && i < population_count(p); i++) {
+        size_t len;
+        const char *name = population_name(p, i, &len);
+        if (population_person(p, i)->think_ns == 0)
+            return err_set(e, -EINVAL, ERR_INPUT, file != NULL ? file : "user_templates",
+                           "user \"%.*s\" does not think: without time between requests they "
+                           "never end (--max-requests, --arrival)",
+                           (int)len, name);
+    }
+    return 0;
+}
+
 static int open_users(struct requests *r, const struct requests_opts *q, struct err *e)
 {
     const struct options *o = q->options;
@@ -20,6 +45,8 @@ static int open_users(struct requests *r, const struct requests_opts *q, struct 
                  : population_draw(&r->population, q->workload, o->num_users, o->seed, e);
     if (rc == 0 && o->dump_users != NULL)
         rc = population_save(r->population, o->dump_users, e);
+    if (rc == 0)
+        rc = check_thinking(r->population, q, e);
     if (rc < 0)
         return rc;
     struct source_users_opts users = {.workload = q->workload,

@@ -104,6 +104,25 @@ bad "user twice" 2 ".*users.csv: user \"ann\"" --users-file "$U" --num-users 2
 printf 'User,QoS\nann,batch\n' >"$U"
 bad "missing column" 2 ".*users.csv: .*Context_Tokens" --users-file "$U" --num-users 1
 
+# Who does not think asks for ever at one time, unless something else takes time. A bug looked like a full memory.
+printf 'User,Context_Tokens,Generation_Tokens,Think_s,QoS\nann,100,10,0,batch\n' >"$TMP/restless.csv"
+printf 'user_templates:\n  chatbot:\n    think_time_range: [0, 0]\n' >"$TMP/restless.yaml"
+restless() { # name, status, options...
+    name=$1 status=$2
+    shift 2
+    exits "$name" "$status" timeout 10 "$BIN/kvgen" --duration 1 -o none "$@"
+}
+restless "no thinking, open arrival: status 2" 2 --users-file "$TMP/restless.csv" --num-users 1
+like "who it is" "$(cat "$TMP/stderr")" '^kvgen: .*restless.csv: user "ann" does not think'
+restless "the same by a configuration: status 2" 2 --config "$TMP/restless.yaml"
+like "where" "$(cat "$TMP/stderr")" '^kvgen: user_templates: user "user_[0-9]*" does not think'
+restless "closed, with nothing that takes time: status 2" 2 --users-file "$TMP/restless.csv" --num-users 1 --arrival closed \
+    --generation-mode none
+restless "a number of requests ends it" 0 --users-file "$TMP/restless.csv" --num-users 1 --max-requests 5
+restless "generation takes time" 0 --users-file "$TMP/restless.csv" --num-users 1 --arrival closed
+restless "reads and writes take time" 0 --users-file "$TMP/restless.csv" --num-users 1 --arrival closed \
+    --generation-mode none --tier-model 0=hbm3
+
 printf '%s\nann,100,10,0.5,batch\nbob,100,10,0.5,batch\n' "$head" >"$U"
 bad "users over the file that they come from" 2 ".*users.csv: is read, and would be overwritten" --users-file "$U" \
     --num-users 1 --dump-users "$U" -o none
