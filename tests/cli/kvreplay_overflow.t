@@ -88,7 +88,7 @@ awk -v K="$TMP/kept.csv" -v B="$TMP/beside.csv" 'BEGIN {
     for (i = 0; i < 8; i++) { print "0,Write,1048576,Tier-2,k" i ",Prefill" >K; print "0,Read,1048576,Tier-2,k" i ",Decode" >B }
     for (i = 0; i < 4; i++) print "0,Write,1048576,Tier-2,new" i ",Prefill" >B
 }'
-beside() { "$BIN/kvreplay" --nvme "$TMP/k" --layout $layout -o "$TMP/r.csv" "$@"; }
+beside() { "$BIN/kvreplay" --nvme "$TMP/k" --layout "$layout" -o "$TMP/r.csv" "$@"; }
 for layout in files slab; do
     exits "$layout: kept" 0 beside --keep "$TMP/kept.csv"
     exits "$layout: room for either, not for both" 3 beside --keep --on-absent skip --storage-capacity-gb 0.0105 "$TMP/beside.csv"
