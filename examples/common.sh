@@ -141,7 +141,8 @@ runs=0 invalid=0
 caution() {
     [ "$invalid" = 0 ] && return
     echo "Caution: not valid, as said above: $invalid of $(counted "$runs" run). Where the tool itself was late, other work"
-    echo "had the processors: answers are later for it, times of reads and writes hardly. Repeat it on a quiet machine."
+    echo "had the processors, or virtual ones woke slowly: answers are later for it, times of reads and writes hardly."
+    echo "Repeat it on a quiet machine."
 }
 
 # figure FILE MEMBER: a number, text or null out of a JSON file of ours: the last MEMBER in it.
