@@ -15,6 +15,7 @@ exits "a run" 0 "$BIN/kvreplay" --null --timing trace --lateness-budget 10s --wa
 like "is said" "$(cat "$TMP/stderr")" "left out of what follows: [0-9]+ rows that started in the first 190 ms"
 is "all rows are in the result" "$(grep -c ',ok$' "$TMP/r.csv")" 20
 early=$(awk -F, 'NR > 1 && $9 < 0.19' "$TMP/r.csv" | wc -l | tr -d ' ')
+late0=$(awk -F, 'NR > 1 && $4 == "Tier-0" && $9 >= 0.19' "$TMP/r.csv" | wc -l | tr -d ' ') # none, on a quiet machine
 is "those that started early are counted" "$(python3 -c '
 import json, sys
 s = json.load(open(sys.argv[1]))
@@ -23,7 +24,7 @@ is "and not in the statistics" "$(python3 -c '
 import json, sys
 s = json.load(open(sys.argv[1]))
 ops = sum(g["ops"] for g in s["groups"])
-print(ops, all(t["write"]["ops"] == 0 for t in s["tiers"] if t["tier"] == "Tier-0"),
-      abs(s["rows_per_s"] * (s["elapsed_s"] - 0.19) - ops) < 0.01)' "$TMP/s.json")" "$((20 - early)) True True"
+print(ops, sum(t["write"]["ops"] for t in s["tiers"] if t["tier"] == "Tier-0"),
+      abs(s["rows_per_s"] * (s["elapsed_s"] - 0.19) - ops) < 0.01)' "$TMP/s.json")" "$((20 - early)) $late0 True"
 ok "about half of them are early ($early)" test "$early" -ge 5 -a "$early" -le 10
 exits "longer than the run" 2 "$BIN/kvreplay" --null --warmup 2s --duration 1s "$TMP/t.csv"
