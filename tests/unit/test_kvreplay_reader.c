@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -33,6 +34,39 @@ static struct trace_reader *trace_of(char *path, int rows)
     return trace;
 }
 
+/* A reader over a trace of ROWS rows. */
+struct replayed {
+    char path[32];
+    struct trace_reader *trace;
+    struct bell *bell;
+    struct reader *r;
+};
+
+static void replayed_open(struct replayed *p, bool want_line)
+{
+    struct err e = {0};
+
+    strcpy(p->path, "/tmp/kvreplay-unit-XXXXXX");
+    p->trace = trace_of(p->path, ROWS);
+    p->bell = bell_create();
+    struct reader_opts o = {.rows = WINDOW,
+                            .only_tier = -1,
+                            .want_line = want_line,
+                            .tell_starved = true,
+                            .bell = p->bell};
+    assert_int_equal(reader_open(&p->r, p->trace, &o, &e), 0);
+}
+
+static void replayed_close(struct replayed *p)
+{
+    uint64_t skipped;
+
+    assert_true(reader_close(p->r, &skipped));
+    bell_free(p->bell);
+    trace_close(p->trace);
+    unlink(p->path);
+}
+
 /* Takes until want rows are there or no more can come. */
 static size_t take(struct reader *r, struct bell *bell, struct row **rows, size_t want)
 {
@@ -53,64 +87,47 @@ static size_t take(struct reader *r, struct bell *bell, struct row **rows, size_
 static void whole_window_in_order(void **state)
 {
     (void)state;
-    char path[] = "/tmp/kvreplay-unit-XXXXXX";
     static struct row *row[WINDOW + READER_BATCH];
-    struct trace_reader *trace = trace_of(path, ROWS);
-    struct bell *bell = bell_create();
-    struct reader *r;
+    struct replayed p;
     struct err e = {0};
-    struct reader_opts o = {
-        .rows = WINDOW, .only_tier = -1, .want_line = true, .tell_starved = true, .bell = bell};
-    uint64_t next = 0, skipped;
+    uint64_t next = 0;
 
-    assert_int_equal(reader_open(&r, trace, &o, &e), 0);
+    replayed_open(&p, true);
     while (next < ROWS) {
-        size_t n = take(r, bell, row, WINDOW);
+        size_t n = take(p.r, p.bell, row, WINDOW);
         assert_true(n > WINDOW - READER_BATCH || next + n == ROWS); /* but part of a batch */
         for (size_t i = 0; i < n; i++, next++) {
             assert_int_equal(row[i]->number, next);
             assert_int_equal(row[i]->t.size, next + 1);
         }
         for (size_t i = n; i-- > 0;) /* in another order than they came */
-            reader_give(r, row[i]);
+            reader_give(p.r, row[i]);
     }
-    assert_int_equal(take(r, bell, row, 1), 0);
-    assert_int_equal(reader_ended(r, &e), 1);
-    assert_true(reader_close(r, &skipped));
-    bell_free(bell);
-    trace_close(trace);
-    unlink(path);
+    assert_int_equal(take(p.r, p.bell, row, 1), 0);
+    assert_int_equal(reader_ended(p.r, &e), 1);
+    replayed_close(&p);
 }
 
 /* Rows that wait hold all of the window but two batches: the rest goes round and round. */
 static void two_batches_are_enough(void **state)
 {
     (void)state;
-    char path[] = "/tmp/kvreplay-unit-XXXXXX";
     static struct row *row[WINDOW + READER_BATCH];
-    struct trace_reader *trace = trace_of(path, ROWS);
-    struct bell *bell = bell_create();
-    struct reader *r;
-    struct err e = {0};
-    struct reader_opts o = {.rows = WINDOW, .only_tier = -1, .tell_starved = true, .bell = bell};
-    uint64_t skipped;
+    struct replayed p;
 
-    assert_int_equal(reader_open(&r, trace, &o, &e), 0);
-    size_t n = take(r, bell, row, WINDOW), done = n;
+    replayed_open(&p, false);
+    size_t n = take(p.r, p.bell, row, WINDOW), done = n;
     struct row **last = row + n - 2 * READER_BATCH;
     n = 2 * READER_BATCH;
     while (done < ROWS) {
         for (size_t i = 0; i < n; i++)
-            reader_give(r, last[i]);
-        n = take(r, bell, last, READER_BATCH);
+            reader_give(p.r, last[i]);
+        n = take(p.r, p.bell, last, READER_BATCH);
         assert_true(n > 0);
         for (size_t i = 0; i < n; i++)
             assert_int_equal(last[i]->number, done++);
     }
-    assert_true(reader_close(r, &skipped));
-    bell_free(bell);
-    trace_close(trace);
-    unlink(path);
+    replayed_close(&p);
 }
 
 int main(void)
