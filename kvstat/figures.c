@@ -14,9 +14,14 @@ const char *const figures_lookup_names[FIGURES_LOOKUPS] = {"all",    "user", "mu
 const char *const figures_part_names[REQUESTS_PARTS] = {
     "queue", "gpu", "cpu", "storage_host", "storage_device", "generation"};
 
+bool figures_enough(uint64_t samples, uint32_t ppm)
+{
+    return (double)samples * (1000000.0 - ppm) >= 10e6;
+}
+
 bool figures_supported(const struct hist *h, uint32_t ppm)
 {
-    return (double)hist_count(h) * (1000000.0 - ppm) >= 10e6;
+    return figures_enough(hist_count(h), ppm);
 }
 
 static double ratio(double a, double b)

@@ -19,7 +19,9 @@ enum {
     FIGURES_PERCENTILES = 6
 };
 extern const struct figures_percentile figures_percentiles[FIGURES_PERCENTILES];
-/* At least ten samples lie above it: with fewer, the next run will show another number. */
+/* At least ten of so many samples lie above it: with fewer, the next run will show another number.
+ */
+bool figures_enough(uint64_t samples, uint32_t ppm);
 bool figures_supported(const struct hist *h, uint32_t ppm);
 
 enum figures_lookup {

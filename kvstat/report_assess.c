@@ -28,10 +28,10 @@ static const char *value(char *buf, const struct assess_criterion *c, double v)
     return buf;
 }
 
-/* Whether ten samples lie above a P95. */
+/* Of a criterion that is a P95; the others have no samples. */
 static bool few_samples(const struct assess_criterion *c)
 {
-    return c->samples > 0 && c->samples < 200;
+    return c->samples > 0 && !figures_enough(c->samples, 950000);
 }
 
 static void add(char *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
