@@ -98,19 +98,21 @@ static bool waiter_sleep(struct waiter *w, struct bell *b, uint32_t seen, int64_
 /* True: as waiter_sleep. */
 static bool waiter_spin(struct waiter *w, const struct bell *b, uint32_t seen, int64_t until_ns)
 {
-    long switches = waiter_switches();
     int64_t now = clock_now_ns(), before;
     bool away = false;
 
-    while (now < until_ns && bell_seen(b) == seen) {
+    if (now >= until_ns || bell_seen(b) != seen) /* --spin 0 comes here too */
+        return now >= until_ns;
+    int64_t cpu = clock_thread_cpu_ns();
+    long switches = waiter_switches();
+    do {
         clock_relax();
         before = now;
         now = clock_now_ns();
-        if (now - before < WAITER_AWAY_NS)
-            w->spun_ns += now - before;
-        else
+        if (now - before >= WAITER_AWAY_NS)
             away = true;
-    }
+    } while (now < until_ns && bell_seen(b) == seen);
+    w->spun_ns += clock_thread_cpu_ns() - cpu;
     waiter_yield(w, away && waiter_switches() != switches);
     return now >= until_ns;
 }

@@ -27,6 +27,8 @@ void clock_relax(void);
 int64_t clock_wall_ns(void);
 /* CPU time of this process (user + system) in ns. */
 int64_t clock_process_cpu_ns(void);
+/* The same of the calling thread. */
+int64_t clock_thread_cpu_ns(void);
 /* UTC "2026-11-20T21:54:00Z" of wall_ns; buf of at least 21 bytes; returns buf. */
 char *clock_format_utc(char *buf, int64_t wall_ns);
 

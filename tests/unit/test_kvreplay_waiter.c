@@ -10,7 +10,8 @@
 #include <cmocka.h>
 
 #include <pthread.h>
-#include <time.h>
+#include <sched.h>
+#include <stdatomic.h>
 
 #include "kvreplay/waiter.h"
 #include "lib/clock.h"
@@ -18,13 +19,6 @@
 enum {
     MS = 1000000
 };
-
-static int64_t cpu_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-    return (int64_t)ts.tv_sec * 1000 * MS + ts.tv_nsec;
-}
 
 static void what_was_told_is_spun(void **state)
 {
@@ -121,10 +115,45 @@ static void what_is_spun_is_counted(void **state)
     struct bell *b = bell_create();
     struct waiter w;
     waiter_init(&w, 1000 * MS, 0);
-    int64_t cpu = cpu_ns();
+    int64_t cpu = clock_thread_cpu_ns();
     waiter_wait(&w, b, bell_seen(b), clock_now_ns() + 20 * MS, 0);
-    assert_in_range(w.spun_ns, 1, cpu_ns() - cpu + MS);
+    assert_in_range(w.spun_ns, 1, clock_thread_cpu_ns() - cpu);
     bell_free(b);
+}
+
+/* Works a little, again and again: it takes the CPU for less than a spinning thread sees. */
+static void *interrupt(void *arg)
+{
+    const atomic_bool *stop = arg;
+    while (!*stop) {
+        clock_sleep_until(clock_now_ns() + 60000, 0);
+        clock_sleep_until(clock_now_ns() + 60000, MS);
+    }
+    return NULL;
+}
+
+static void time_of_others_is_not_counted(void **state)
+{
+    (void)state;
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    struct bell *b = bell_create();
+    struct waiter w;
+    waiter_init(&w, 1000 * MS, 0);
+    atomic_bool stop = false;
+    pthread_t t;
+    assert_int_equal(pthread_create(&t, NULL, interrupt, &stop), 0);
+    int64_t cpu = clock_thread_cpu_ns(), until = clock_now_ns() + 300 * MS;
+    while (clock_now_ns() < until)
+        waiter_wait(&w, b, bell_seen(b), until, 0);
+    assert_in_range(w.spun_ns, 1, clock_thread_cpu_ns() - cpu);
+    stop = true;
+    assert_int_equal(pthread_join(t, NULL), 0);
+    bell_free(b);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
 /* No time comes: it looks up again soon, since a signal may have come in between. */
@@ -184,6 +213,7 @@ int main(void)
         cmocka_unit_test(others_who_want_the_cpu_get_it),
         cmocka_unit_test(waits_end_on_time),
         cmocka_unit_test(what_is_spun_is_counted),
+        cmocka_unit_test(time_of_others_is_not_counted),
         cmocka_unit_test(waits_without_a_time_end_too),
         cmocka_unit_test(a_ring_ends_sleep_and_spin),
     };
