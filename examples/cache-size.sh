@@ -14,8 +14,7 @@
 #
 # Up to the knee each GiB brings many hits; beyond it few. The ceiling is what an endless cache would have:
 # the rest of the lookups are of things never seen before, and no money buys those. Buy the knee, or
-# the size at which the curve comes within a few points of the ceiling, whichever the budget allows. The last
-# lines say it in words.
+# the size that has most of the ceiling's hits, whichever the budget allows. The last lines say it in words.
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -o -t'
@@ -49,7 +48,8 @@ if kvstat --plot "$out/curve.svg" "$out/curve.csv" >/dev/null 2>&1; then echo "d
 knee=$(sed -n '/"knee": {/,/}/s/.*"capacity_bytes": \([0-9]*\).*/\1/p' "$out/kvgen.json")
 awk -F , -v asked="$sizes" -v knee="$knee" '
     function size(bytes) {
-        return bytes < 1073741824 ? sprintf("%.0f MiB", bytes / 1048576) : sprintf("%.4g GiB", bytes / 1073741824)
+        if (bytes < 1073741824) return sprintf("%.0f MiB", bytes / 1048576)
+        return bytes < 1e13 ? sprintf("%.4g GiB", bytes / 1073741824) : sprintf("%.4g TiB", bytes / 1099511627776)
     }
     NR == 1 { next }
     { rows++; bytes[rows] = $1; hits[rows] = $4 * 100; if ($1 == knee) at = rows }
@@ -61,5 +61,8 @@ awk -F , -v asked="$sizes" -v knee="$knee" '
         else if (asked == "" && at)
             printf "The knee is %s, where %.1f %% of all lookups hit: beyond it a GiB brings less than before.\n",
                 size(knee), hits[at]
+        for (i = 1; i < rows && hits[i] < 0.95 * hits[rows];) i++
+        if (asked == "" && i < rows)
+            printf "With %s %.1f %% hit, 95 %% or more of what the ceiling has.\n", size(bytes[i]), hits[i]
         printf "The ceiling is %.1f %%, reached with %s: more capacity brings nothing.\n", hits[rows], size(bytes[rows])
     }' "$out/curve.csv"

@@ -76,11 +76,14 @@ option() {
     esac
 }
 
-# room FOLDER...: GiB, three quarters of what is free where the folder is or will be; of several the least.
+# most: GiB, three quarters of what is free, out of what df -Pk says of a file system.
+most() { awk 'NR == 2 { printf "%.2f\n", $4 * 0.75 / 1048576 }'; }
+
+# room FOLDER...: most of where the folder is or will be; of several the least.
 room() {
     for place; do
         while [ ! -d "$place" ]; do place=$(dirname "$place"); done
-        df -Pk "$place" | awk 'NR == 2 { printf "%.2f\n", $4 * 0.75 / 1048576 }'
+        df -Pk "$place" | most
     done | sort -n | head -n 1
 }
 

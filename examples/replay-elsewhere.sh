@@ -8,13 +8,15 @@
 #   DIR        the folder there in which objects, programs and files go; removed at the end
 #   -m MODEL   llama3.1-8b; -u USERS at once: 50; -t SECONDS of the run: 60
 #   -o OUT     the folder here for trace and results; default kvtrace-replay-elsewhere
+#   --storage-capacity-gb GiB   what the cache may fill; default: three quarters of what is free there. For several
+#              machines take what the smallest has
 #   --tarball FILE  made by make static; made here when it is not there
 #
 # The same trace has the same digest everywhere: two laboratories that print it ran the same load. kvreplay's
 # report from there names its host, kernel and drive.
 . "$(dirname "$0")/common.sh"
 
-takes='-m -u -o -t'
+takes='-m -u -o -t --storage-capacity-gb'
 host='' folder='' tarball=''
 while [ $# -gt 0 ]; do
     case $1 in
@@ -45,18 +47,25 @@ if [ -z "$tarball" ]; then
     tarball=$(cd "$examples/.." && pwd)/$(make -s -C "$examples/.." static | tail -1)
 fi
 
+# The folder is made, and goes again whatever happens.
+there "mkdir -p '$folder'"
+tidy() {
+    there "rm -rf '$folder/objects' '$folder/programs' '$folder/kvtrace.tar.gz' '$folder/trace.csv.zst'; rmdir '$folder' 2>/dev/null || :"
+}
+trap tidy EXIT
+trap 'exit 130' INT TERM HUP
+
 # 2. The load, made here: a few bytes a row, however many gigabytes it stands for.
+: "${storage:=$(there "df -Pk '$folder'" | most)}"
 kvgen --model "$model" --num-users "$users" --duration "$seconds" --gpu-mem-gb 0 --cpu-mem-gb 0 \
-    --generation-mode none --progress none -o "$out/trace.csv.zst"
+    --storage-capacity-gb "$storage" --generation-mode none --progress none -o "$out/trace.csv.zst"
 
 # 3. There: unpack, replay, and send the rows back through the pipe that ssh is.
-there "mkdir -p '$folder'"
 there "cat >'$folder/kvtrace.tar.gz'" <"$tarball"
 there "cat >'$folder/trace.csv.zst'" <"$out/trace.csv.zst"
 there "cd '$folder' && mkdir -p programs && tar -xzf kvtrace.tar.gz -C programs --strip-components=1"
 there "cd '$folder' && programs/bin/kvreplay --nvme objects --timing served --workers $(workers "$users") \
     --duration $seconds --progress none -z trace.csv.zst" >"$out/result.csv.zst"
-there "rm -rf '$folder/objects' '$folder/programs' '$folder/kvtrace.tar.gz' '$folder/trace.csv.zst'; rmdir '$folder' 2>/dev/null || :"
 
 # 4. The report, here again.
 kvstat "$out/result.csv.zst"

@@ -188,3 +188,14 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
         o->inflight = o->timing == TIMING_ASAP ? 64 : o->workers > 1024 ? o->workers : 1024;
     return options_check_mode(p, o, e);
 }
+
+unsigned options_iodepth(const struct options *o)
+{
+    const uint64_t least = 32, most = 256;
+    uint64_t room = most * UNITS_MIB / o->chunk_bytes, depth = o->workers;
+
+    if (o->iodepth)
+        return (unsigned)o->iodepth;
+    depth = depth < room ? depth : room;
+    return (unsigned)(depth < least ? least : depth < most ? depth : most);
+}

@@ -304,10 +304,9 @@ const struct opt options_table[] = {
      .type = OPT_U64,
      .offset = AT(iodepth),
      .arg = "N",
-     .def = "32",
-     .min = 1,
      .max = 1024,
-     .help = "I/Os in flight."},
+     .help =
+         "I/Os in flight. 0: 32, and with --timing served one for each worker, 256 MiB at most."},
     {.name = "rings",
      .type = OPT_U64,
      .offset = AT(rings),

@@ -76,5 +76,9 @@ struct opt_parser *options_open(struct options *o);
 /* Where result rows go: a file, "-" for standard output, NULL: nowhere. */
 const char *options_results(const struct options *o);
 int options_check(const struct opt_parser *p, struct options *o, const char **trace, struct err *e);
+/* I/Os that the storage tier may have in flight, 1 to 1024. Unless told: where more than 32 workers
+ * serve, each one's object can have an I/O in flight, or its wait for one would stand as the host's
+ * time; buffers take 256 MiB at most. */
+unsigned options_iodepth(const struct options *o);
 
 #endif

@@ -215,7 +215,7 @@ static int open_storage(struct tiers *t, const struct options *o, const struct s
                                   .path = t->storage.path,
                                   .engine = o->ioengine,
                                   .chunk_bytes = o->chunk_bytes,
-                                  .iodepth = (unsigned)o->iodepth,
+                                  .iodepth = options_iodepth(o),
                                   .threads = (unsigned)o->rings,
                                   .sqpoll = o->sqpoll,
                                   .iopoll = o->iopoll,

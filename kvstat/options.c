@@ -222,6 +222,9 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
     /* Names of users are the trace's: they never become paths. */
     if (o->hgrm && o->by & GROUPS_USER)
         return err_set(e, -EINVAL, ERR_INPUT, "--hgrm", "writes no files by user");
+    if (o->hgrm && strcmp(o->hgrm, "-") == 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--hgrm",
+                       "writes files into a folder, not to standard output");
     return check_standard_output(o, e);
 }
 

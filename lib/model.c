@@ -63,8 +63,9 @@ int model_set_dtype(struct model *m, const char *dtype, struct err *e)
             return 0;
         }
     }
-    return err_set(e, -EINVAL, ERR_INPUT, dtype,
-                   "unknown element type (known: float32, float16, bfloat16, fp8, int8, int4)");
+    return err_set(e, -EINVAL, ERR_INPUT, "--kv-dtype", /* a file's own were checked with it */
+                   "%s: unknown element type (known: float32, float16, bfloat16, fp8, int8, int4)",
+                   dtype);
 }
 
 const char *model_dtype(const struct model *m)

@@ -45,7 +45,7 @@ bad "contradicting shares" 2 ".*c.yaml:2: .*responsive_threshold" --config "$TMP
 bad "unknown option" 2 "--num-user" --num-user 3
 bad "operand" 2 "trace.csv: " trace.csv
 bad "bad number in an option" 2 "--num-users" --num-users many
-bad "unknown type" 2 ".*float7" --kv-dtype float7
+bad "unknown type" 2 "--kv-dtype: float7: " --kv-dtype float7
 bad "no tier" 2 "--storage-capacity-gb" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb none
 bad "bad capacity" 2 "--storage-capacity-gb" --storage-capacity-gb -3
 bad "no such place" 2 "--storage-capacity-gb" --storage-capacity-gb "auto:$TMP/nowhere"

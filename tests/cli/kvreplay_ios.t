@@ -11,7 +11,7 @@ rows() { awk -v op="$1" -v n="$2" 'BEGIN { print "Timestamp,Operation,Object_Siz
 rows Write 8 >"$TMP/w.csv"
 rows Read 64 >"$TMP/r.csv"
 
-plan 20
+plan 32
 for layout in files slab; do
     exits "$layout: reads" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --chunk-size 512KiB --iodepth 4 -o "$TMP/o.csv" \
         --summary "$TMP/summary.json" "$TMP/r.csv"
@@ -44,6 +44,22 @@ for r in rows[1:]:
     share = float(r["Device_us"]) / float(r["Latency_us"])
     assert share > 0.5, (r["Key"], share)' "$TMP/o.csv"
 done
+
+# Served requests each have an I/O where they are more than the usual depth.
+awk 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request"
+    for (i = 0; i < 60; i++) printf "0,Read,8388608,Tier-2,k%d,Decode,%d\n", i % 8, i }' >"$TMP/served.csv"
+depth() { # text wanted options
+    depth_name=$1 depth_want=$2
+    shift 2
+    exits "$depth_name" 0 "$BIN/kvreplay" --nvme "$TMP/d" "$@" -o "$TMP/o.csv" --summary "$TMP/summary.json" "$TMP/served.csv"
+    is "$depth_name: $depth_want" "$(tier2 flags | sed 's/.*'\''\([0-9]* I.Os of [0-9]*\) KiB.*/\1/')" "$depth_want"
+}
+depth "few workers" "32 I/Os of 1024" --timing served --workers 4
+depth "many workers" "60 I/Os of 1024" --timing served --workers 60
+depth "very many" "256 I/Os of 64" --timing served --workers 1000 --chunk-size 64KiB
+depth "large ones" "64 I/Os of 4096" --timing served --workers 1000 --chunk-size 4MiB
+depth "as told" "8 I/Os of 1024" --timing served --workers 60 --iodepth 8
+depth "without workers" "32 I/Os of 1024"
 
 # Files are open while their objects are moved, with psync each takes a descriptor: as many as the host allows.
 # A bug looked like this: rows that failed with EMFILE under the limits that a shell begins with.

@@ -72,6 +72,8 @@ like 'pooled' "$(cat "$h")" 'Total count    = +2000\]$'
 exits 'several reports' 2 "$kvstat" --hgrm "$TMP/h" "$dozen" "$dozen"
 exits 'by user' 2 "$kvstat" --hgrm "$TMP/h" --by user "$dozen"
 like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: --hgrm: '
+exits 'standard output is no folder' 2 "$kvstat" --hgrm - "$dozen"
+not_ok 'and none is made of that name' test -e ./-
 exits 'a folder that cannot be' 1 "$kvstat" --hgrm "$TMP/none/h" "$dozen"
 like 'is said' "$(cat "$TMP/stderr")" '^kvstat: .*none/h: '
 exits 'by class' 0 "$kvstat" --hgrm "$TMP/h2" --by class "$dozen"

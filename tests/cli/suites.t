@@ -143,9 +143,30 @@ like 'disaggregated: a prefill node writes, and reads only what was there' "$(ca
 like 'disaggregated: a decode node only reads' "$(cat stdout)" '^decode-node: [0-9.]+ GiB/s, nothing written$'
 like 'disaggregated: what the drives are for' "$(cat stdout)" 'a prefill node [0-9.]+ GiB/s of writes, a decode node [0-9.]+ GiB/s of reads:$'
 
+# ---- replay-elsewhere: programs and trace travel, sizes are those of the other side, nothing stays there ----
+mkdir -p packed/kvtrace
+ln -s "$BIN" packed/kvtrace/bin
+tar -C packed -czf kvtrace.tar.gz kvtrace
+exits 'replay-elsewhere' 0 tiny replay-elsewhere.sh - far/away --tarball kvtrace.tar.gz -u 2 -t 1
+like 'replay-elsewhere: the report, here' "$(cat stdout)" '^this machine: bottleneck '
+not_ok 'replay-elsewhere: nothing stays' test -e far/away
+mkdir small
+printf '#!/bin/sh\necho; echo disk 9999999 0 700000 1%% /\n' >small/df
+chmod +x small/df
+PATH=$TMP/small:$PATH exits 'replay-elsewhere: little room there' 0 tiny replay-elsewhere.sh - far/away \
+    --tarball kvtrace.tar.gz -u 4 -t 1
+isnt 'replay-elsewhere: is enough' "$(zstd -dcq replay-elsewhere.sh.out/trace.csv.zst | grep -c ,Delete,)" 0
+tar -C small -czf without.tar.gz df
+exits 'replay-elsewhere: programs that do not start' 127 tiny replay-elsewhere.sh - far/away --tarball without.tar.gz \
+    -u 2 -t 1
+not_ok 'replay-elsewhere: nothing stays then either' test -e far/away
+
 # ---- cache-size: the table ends at the ceiling, and agrees with a run at that size ----
 exits 'cache-size' 0 tiny cache-size.sh -i "$DATA/mooncake_first200.jsonl"
-like 'cache-size: the knee' "$(tail -2 stdout | head -1)" '^The knee is [0-9.]+ [MG]iB, where [0-9.]+ % of all lookups hit: '
+like 'cache-size: the knee' "$(tail -3 stdout | head -1)" '^The knee is [0-9.]+ [MG]iB, where [0-9.]+ % of all lookups hit: '
+is 'cache-size: the first size with most of its hits' "$(tail -2 stdout | head -1 | awk '{ printf "%s %s %.1f", $2, $3, $4 }')" \
+    "$(awk -F , 'NR > 1 { size[++n] = $1 / 1073741824; hits[n] = $4 * 100 }
+        END { for (i = 1; hits[i] < 0.95 * hits[n];) i++; printf "%.4g GiB %.1f", size[i], hits[i] }' cache-size.sh.out/curve.csv)"
 is 'cache-size: the ceiling' "$(tail -1 stdout)" "$(tail -1 cache-size.sh.out/curve.csv | awk -F , '{
     printf "The ceiling is %.1f %%, reached with %.4g GiB: more capacity brings nothing.", $4 * 100, $1 / 1073741824 }')"
 kvgen --input "$DATA/mooncake_first200.jsonl" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 -o none --summary whole.json \
