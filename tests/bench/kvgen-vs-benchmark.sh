@@ -9,7 +9,8 @@
 # the mean of the differences over the measured seeds, and after "+-" their standard deviation, which is what the
 # benchmark scatters by itself (users do not count in it: they are the same on both sides). What is off on the average
 # by more than chance stands out there. -p: plain kvgen, without --compat; -x: further options of kvgen. Ends with
-# "within: N of M" and how many of the others lie within two deviations of one run; it judges nothing itself.
+# "within: N of M" and how many of the others lie within two deviations of one run, and the same of the lines "all"; it judges
+# nothing itself.
 # Where the benchmark's workers keep up everything is compared, in b, d and i (they do not) what is completed and where
 # decode reads went.
 set -eu
@@ -135,14 +136,14 @@ together() {
             print
             unit = $6; gsub(/[-+.0-9]/, "", unit); difference = $6 + 0
             if (!($3 in n)) {name[++names] = $3; of[$3] = unit}
-            n[$3]++; sum[$3] += difference; square[$3] += difference * difference; config = $1
+            n[$3]++; sum[$3] += difference; square[$3] += difference * difference; config = $1; limit[$3] = $7
         }
         END {
             for (i = 1; i <= names; i++) {
                 q = name[i]; mean = sum[q] / n[q]; digits = of[q] == "" ? 4 : 2
                 variance = n[q] > 1 ? (square[q] - n[q] * mean * mean) / (n[q] - 1) : 0
-                printf "%-2s %4s  %-26s %19s %19s %+8.*f%-2s +- %.*f%s\n", config, "all", q, "", "", digits, mean, of[q],
-                    digits, (variance > 0 ? sqrt(variance) : 0), of[q]
+                printf "%-2s %4s  %-26s %19s %19s %+8.*f%-2s %8s  %-3s  +- %.*f%s\n", config, "all", q, "", "", digits, mean, of[q],
+                    limit[q], (mean <= limit[q] + 0 && mean >= -limit[q] ? "yes" : "NO"), digits, (variance > 0 ? sqrt(variance) : 0), of[q]
             }
         }'
 }
@@ -162,5 +163,6 @@ for config; do
         beside "$config" "$seed"
     done | together
 done | tee "$TMP/table"
-awk '$2 != "all" {n++; if ($8 == "yes") yes++; else if ($NF <= 2 && $NF >= -2) chance++}
-    END {print "within: " yes + 0 " of " n "; of the others within two deviations of one run: " chance + 0}' "$TMP/table"
+awk '$2 == "all" {all++; if ($6 == "yes") kept++; next} {n++; if ($8 == "yes") yes++; else if ($NF <= 2 && $NF >= -2) chance++}
+    END {print "within: " yes + 0 " of " n "; of the others within two deviations of one run: " chance + 0
+         print "all seeds together, within: " kept + 0 " of " all}' "$TMP/table"
