@@ -8,8 +8,9 @@
 #   ./install-deps.sh --list       only prints the names of the packages (with --tests, --lint... those too)
 #
 # Debian and Ubuntu (apt), Fedora (dnf), Arch (pacman). Asks for root through sudo, and only when
-# something is missing. Exit status: 0 all is there; 1 could not install; 2 usage, or a system it does not know.
-set -eu
+# something is missing. What only a part of kvtrace uses (spreadsheets, pictures, the tests with fio) and the
+# repositories do not have is named and left out. Exit status: 0 all is there; 1 could not install; 2 usage, or a system it does not know.
+set -euf # no file is meant where a name ends in "?"
 
 die() {
     status=$1
@@ -33,7 +34,7 @@ for arg; do
     esac
 done
 
-# pick BUILD TESTS LINT PACKAGING: the names to consider, by what was asked.
+# pick BUILD TESTS LINT PACKAGING: the names to consider, by what was asked; a "?" behind those that can be done without.
 pick() {
     names=$1
     if [ "$tests" = yes ]; then names="$names $2"; fi
@@ -44,21 +45,21 @@ pick() {
 # libclang-rt-dev (Debian) is a package of its own only in newer releases; older ones have it in clang.
 if command -v apt-get >/dev/null; then
     system=apt
-    pick "gcc libc6-dev make pkg-config zstd libzstd-dev libcsv-dev libjson-c-dev liburing-dev libyaml-dev libxxhash-dev libxlsxwriter-dev" \
-        "libcmocka-dev perl mandoc shellcheck python3 mawk gnuplot-nox" \
+    pick "gcc libc6-dev make pkg-config zstd libzstd-dev libcsv-dev libjson-c-dev liburing-dev libyaml-dev libxxhash-dev libxlsxwriter-dev?" \
+        "libcmocka-dev perl mandoc? shellcheck? python3 mawk? gnuplot-nox? jq fio?" \
         "clang clang-format libclang-rt-dev cppcheck mandoc shellcheck" \
         "build-essential dpkg-dev debhelper fakeroot lintian"
 elif command -v dnf >/dev/null; then
     system=dnf
-    pick "gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel liburing-devel libyaml-devel xxhash-devel libxlsxwriter-devel" \
-        "libcmocka-devel perl-Test-Harness mandoc ShellCheck python3 gnuplot libasan libubsan libtsan" \
+    pick "gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel liburing-devel libyaml-devel xxhash-devel libxlsxwriter-devel?" \
+        "libcmocka-devel perl-Test-Harness mandoc? ShellCheck? python3 gnuplot? jq fio? tar gzip libasan libubsan libtsan" \
         "clang clang-tools-extra compiler-rt cppcheck mandoc ShellCheck" \
         ""
 elif command -v pacman >/dev/null; then
     system=pacman
     # No mandoc: on Arch it would replace man-db. The tests that want it skip themselves.
-    pick "gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash libxlsxwriter" \
-        "cmocka perl shellcheck python gnuplot" \
+    pick "gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash libxlsxwriter?" \
+        "cmocka perl shellcheck? python gnuplot? jq fio?" \
         "clang compiler-rt cppcheck shellcheck" \
         ""
 else
@@ -85,14 +86,14 @@ known() {
 }
 
 if [ "$list" = yes ]; then
-    printf '%s\n' "$names" | tr ' ' '\n' | sort -u
+    printf '%s\n' "$names" | tr -d '?' | tr ' ' '\n' | sort -u
     exit 0
 fi
 
 missing=
 for name in $names; do
     case " $missing " in *" $name "*) continue ;; esac
-    has "$name" || missing="${missing:+$missing }$name"
+    has "${name%[?]}" || missing="${missing:+$missing }$name"
 done
 [ -n "$missing" ] || exit 0
 
@@ -120,11 +121,12 @@ if [ -n "$refresh" ]; then as_root "$refresh"; fi
 
 wanted=
 for name in $missing; do
-    if known "$name"; then
-        wanted="${wanted:+$wanted }$name"
+    if known "${name%[?]}"; then
+        wanted="${wanted:+$wanted }${name%[?]}"
         continue
     fi
     case $system/$name in
+    *[?]) echo "install-deps.sh: ${name%[?]} is not in the configured repositories of $system: going without" >&2 ;;
     apt/libclang-rt-dev) ;; # part of clang itself there
     pacman/*) die 1 "$name is not in the configured repositories of pacman (run pacman -Sy; else build it from the AUR)" ;;
     apt/*) die 1 "$name is not in the configured repositories of apt (on Ubuntu: enable universe)" ;;

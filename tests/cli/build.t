@@ -64,6 +64,21 @@ if command -v apt-get >/dev/null || command -v dnf >/dev/null || command -v pacm
     is 'besides' "$(comm -23 "$TMP/base" "$TMP/stdout")" ''
     ok 'more' test "$(wc -l <"$TMP/stdout")" -gt "$(wc -l <"$TMP/base")"
 fi
+# A machine with dnf, nothing installed, whose repositories lack what $lacks names.
+mkdir "$TMP/fedora"
+for tool in sed tr sort env; do ln -s "$(command -v $tool)" "$TMP/fedora"; done
+tool() { printf '#!/bin/sh\n%s\n' "$2" >"$TMP/fedora/$1" && chmod +x "$TMP/fedora/$1"; }
+tool id 'echo 0'
+tool rpm 'exit 1'
+tool dnf 'case "$*" in "-q info $lacks") exit 1 ;; "-q info "*) ;; *) echo "$*" ;; esac'
+installs() { lacks=$1 PATH=$TMP/fedora /bin/sh ./install-deps.sh --tests; }
+exits 'on Fedora, but for a part that is not to be had' 0 installs libxlsxwriter-devel
+like 'all else is installed' "$(cat "$TMP/stdout")" '^-q install -y gcc make .*libyaml-devel xxhash-devel libcmocka-devel .*jq fio '
+unlike 'not that part' "$(cat "$TMP/stdout")" 'xlsx|[?]'
+like 'which is said' "$(cat "$TMP/stderr")" '^install-deps.sh: libxlsxwriter-devel is not in the .* of dnf: going without$'
+exits 'without what is needed' 1 installs liburing-devel
+is 'nothing is installed' "$(cat "$TMP/stdout")" ''
+
 exits 'an option that it does not know' 2 ./install-deps.sh --everything
 exits 'nor tests/run' 2 tests/run --everything
 exits 'a test that is not there' 2 tests/run --built no-such-test
