@@ -23,12 +23,12 @@ LIB_2 := io io_uring io_psync extent target target_guard target_file target_devi
 # ---- the programs: the data's way through each ----
 KVGEN     := kvgen option_table options print_config models workload population population_file inputs requests pace rows iso_time \
              documents session rag turn_table \
-             draw source_users ahead block_line source_blocks source_burst source_agentic source_sharegpt queue heap sim serve \
-             serve_rag serve_objects serve_blocks entries verbs tier_model timing later cache optimal prefixes curve curve_result lines \
-             import import_fio \
-             import_oplog feed keys convert \
+             request_draw source_users lookahead block_line source_blocks source_burst source_agentic source_sharegpt queue heap sim \
+             serve serve_rag serve_objects serve_blocks entries verbs tier_model timing pending_rows cache optimal prefixes curve \
+             curve_result lines \
+             time_sort import import_fio import_oplog trace_input keys convert \
              hierarchy tally policy policy_lru policy_fifo policy_lfu policy_s3fifo policy_sieve objects ident \
-             output export export_file export_sort lanes export_mlperf export_oplog export_fio \
+             output export export_file client_threads export_mlperf export_oplog export_fio \
              export_cachesim summary summary_text
 KVREPLAY  := kvreplay options option_checks config autoscale search each replay survey capacity tiers populate storage gate reader objects plan order \
              timers waiter tier_map \

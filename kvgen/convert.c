@@ -1,5 +1,5 @@
 /* convert.c - takes the place of the simulation when the source is a trace: its rows go to the
- * output, or its logical operations to a hierarchy whose operations do. Reading is feed.h's,
+ * output, or its logical operations to a hierarchy whose operations do. Reading is trace_input.h's,
  * filters and formats are the output's. */
 #include "kvgen/convert.h"
 
@@ -14,7 +14,7 @@ enum {
 
 struct convert {
     struct convert_opts o;
-    struct feed *feed;
+    struct trace_input *trace;
     struct output *out;
     struct err *err; /* of the convert_run under way */
     int status;      /* of the output: 0, 1 (end here) or negative */
@@ -270,14 +270,14 @@ static int prepare(struct convert *c, struct err *e)
     return 0;
 }
 
-int convert_create(struct convert **result, const struct convert_opts *o, struct feed *feed,
+int convert_create(struct convert **result, const struct convert_opts *o, struct trace_input *trace,
                    struct output *out, struct err *e)
 {
     struct convert *c = calloc(1, sizeof *c);
     if (c == NULL)
         return err_nomem(e, "conversion");
     c->o = *o;
-    c->feed = feed;
+    c->trace = trace;
     c->out = out;
     int rc = prepare(c, e);
     if (rc < 0) {
@@ -303,7 +303,7 @@ int convert_run(struct convert *c, struct err *e)
     const struct trace_row *row;
     int rc;
     c->err = e;
-    while ((rc = feed_next(c->feed, &row, e)) > 0 && c->status == 0) {
+    while ((rc = trace_input_next(c->trace, &row, e)) > 0 && c->status == 0) {
         note_time(c, row);
         if (c->o.retier) {
             redo(c, row);

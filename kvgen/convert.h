@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 #include "kvgen/curve.h"
-#include "kvgen/feed.h"
 #include "kvgen/output.h"
 #include "kvgen/sim.h"
+#include "kvgen/trace_input.h"
 
 struct convert_opts {
     bool retier;
@@ -21,7 +21,7 @@ struct convert_opts {
 struct convert;
 
 /*
- * feed and out stay the caller's. Without retier every row goes to the output as it is.
+ * trace and out stay the caller's. Without retier every row goes to the output as it is.
  *
  * With retier the logical operations are done anew, at their times: Read and Miss rows look their
  * object up, Write rows store it unless it is there; Generate rows stay; Evict and Delete rows are
@@ -29,10 +29,10 @@ struct convert;
  * request does, but for classes multi_turn and rag. A lookup that missed has no size: should
  * nothing write the object behind it, it stays away.
  */
-int convert_create(struct convert **result, const struct convert_opts *o, struct feed *feed,
+int convert_create(struct convert **result, const struct convert_opts *o, struct trace_input *trace,
                    struct output *out, struct err *e);
 void convert_free(struct convert *c);
-/* To the end of the feed, or until the output wants no more. */
+/* To the end of the trace, or until the output wants no more. */
 int convert_run(struct convert *c, struct err *e);
 const struct sim_stats *convert_stats(const struct convert *c); /* requests: that have a Generate */
 const struct hierarchy *convert_hierarchy(const struct convert *c); /* NULL without retier */

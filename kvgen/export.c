@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "kvgen/export_format.h"
-#include "kvgen/export_sort.h"
+#include "kvgen/time_sort.h"
 #include "lib/units.h"
 
 static const struct export_ops *const formats[EXPORT_FORMATS] = {
@@ -70,7 +70,7 @@ void export_unpack(struct export_op *op, const char *src)
     op->key.p = src + sizeof *op;
 }
 _Static_assert(sizeof(struct export_op) + TRACE_MAX_KEY <= EXPORT_PACKED, "an operation fits");
-_Static_assert((int)EXPORT_PACKED <= (int)EXPORT_SORT_RECORD, "and can be sorted");
+_Static_assert((int)EXPORT_PACKED <= (int)TIME_SORT_RECORD, "and can be sorted");
 
 /* ---- rows in, a file out ---- */
 
@@ -98,7 +98,7 @@ int export_open(struct export **out, enum export_format format, const struct exp
     x->packed = malloc(EXPORT_PACKED);
     int rc = x->folder == NULL || x->packed == NULL ? err_nomem(e, "export") : 0;
     if (rc == 0 && o->reorder && !x->ops->sorts)
-        rc = export_sort_create(&x->order, x->folder, EXPORT_SORT_MEMORY, e);
+        rc = time_sort_create(&x->order, x->folder, EXPORT_SORT_MEMORY, e);
     if (rc == 0)
         rc = x->ops->open(x, e);
     if (rc == 0 && o->path != NULL)
@@ -139,7 +139,7 @@ int export_row(struct export *x, const struct trace_row *row, uint64_t number, s
     if (x->order == NULL)
         return x->ops->row(x, &op, e);
     size_t len = export_pack(&op, x->packed);
-    return export_sort_add(x->order, op.time_ns, x->packed, len, e);
+    return time_sort_add(x->order, op.time_ns, x->packed, len, e);
 }
 
 bool export_writes(const struct export *x, const struct trace_row *row)
@@ -159,8 +159,8 @@ static int drain_order(struct export *x, struct err *e)
     const void *p;
     size_t len;
     int64_t time_ns;
-    int rc = export_sort_finish(x->order, e), more = 0;
-    while (rc == 0 && (more = export_sort_next(x->order, &time_ns, &p, &len, e)) > 0) {
+    int rc = time_sort_finish(x->order, e), more = 0;
+    while (rc == 0 && (more = time_sort_next(x->order, &time_ns, &p, &len, e)) > 0) {
         struct export_op op;
         export_unpack(&op, p);
         rc = x->ops->row(x, &op, e);
@@ -187,7 +187,7 @@ void export_free(struct export *x)
         return;
     x->ops->free(x);
     export_file_abandon(x->file);
-    export_sort_free(x->order);
+    time_sort_free(x->order);
     free(x->packed);
     free(x->folder);
     free(x);

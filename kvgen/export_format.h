@@ -63,11 +63,11 @@ struct export
 {
     const struct export_ops *ops;
     struct export_opts o;
-    struct export_file *file;  /* NULL: nothing is written */
-    char *folder;              /* for temporary files */
-    struct export_sort *order; /* rows wait here when they do not come in order */
-    char *packed;              /* EXPORT_PACKED bytes */
-    uint64_t rows;             /* written; counted by the format */
+    struct export_file *file; /* NULL: nothing is written */
+    char *folder;             /* for temporary files */
+    struct time_sort *order;  /* rows wait here when they do not come in order */
+    char *packed;             /* EXPORT_PACKED bytes */
+    uint64_t rows;            /* written; counted by the format */
     struct export_note note[EXPORT_MAX_RULES];
     void *state; /* the format's own */
 };

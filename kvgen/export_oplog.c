@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/client_threads.h"
 #include "kvgen/export_format.h"
-#include "kvgen/export_sort.h"
 #include "kvgen/iso_time.h"
-#include "kvgen/lanes.h"
+#include "kvgen/time_sort.h"
 #include "lib/keymap.h"
 #include "lib/units.h"
 
@@ -66,10 +66,10 @@ static const struct export_rule warp_rules[] = {
     {EXPORT_REMARK, NULL}};
 
 struct oplog {
-    struct export_sort *sort;
+    struct time_sort *sort;
     struct keymap *objects; /* size of what is there, or NOT_THERE; NULL: not followed */
     struct keymap *done;    /* when its PUT is: int64_t ns */
-    struct lanes *lanes;
+    struct client_threads *threads;
     int64_t first_ns, last_ns; /* of all operations */
     char *packed;              /* EXPORT_PACKED bytes */
     char line[MAX_LINE];
@@ -101,7 +101,7 @@ static bool leaves_folder(struct trace_str s)
 static int keep(struct oplog *l, int64_t time_ns, const struct export_op *op, struct err *e)
 {
     size_t len = export_pack(op, l->packed);
-    return export_sort_add(l->sort, time_ns, l->packed, len, e);
+    return time_sort_add(l->sort, time_ns, l->packed, len, e);
 }
 
 /* The size that is there when op comes, NULL: no memory. */
@@ -294,7 +294,7 @@ static int write_op(struct export *x, const struct export_op *op, int64_t start_
         end_ns < start_ns || end_ns > ISO_TIME_MAX)
         return export_refuse(x, RULE_TIME, op, e);
     /* Operations that overlap are of different threads; what was not measured takes no time. */
-    if (lanes_take(l->lanes, start_ns, end_ns, &thread) < 0)
+    if (client_threads_take(l->threads, start_ns, end_ns, &thread) < 0)
         return err_nomem(e, "threads of the export");
     if (!is_sai3(x) && thread > MAX_THREAD)
         return export_refuse(x, WARP_THREADS, op, e);
@@ -313,7 +313,7 @@ static int write_all(struct export *x, struct err *e)
     int64_t time_ns;
     int more = 0;
     x->rows = 0;
-    while (rc == 0 && (more = export_sort_next(l->sort, &time_ns, &p, &len, e)) > 0) {
+    while (rc == 0 && (more = time_sort_next(l->sort, &time_ns, &p, &len, e)) > 0) {
         struct export_op op;
         int64_t start_ns;
         export_unpack(&op, p);
@@ -334,7 +334,7 @@ static int oplog_finish(struct export *x, struct err *e)
     uint64_t span_ns = (uint64_t)l->last_ns - (uint64_t)l->first_ns;
     if (!is_sai3(x) && (x->rows < 10 || span_ns < 2 * UNITS_NS_PER_S))
         export_note(x, WARP_FEW, 0);
-    int rc = export_sort_finish(l->sort, e);
+    int rc = time_sort_finish(l->sort, e);
     return rc == 0 ? write_all(x, e) : rc;
 }
 
@@ -355,13 +355,13 @@ static int oplog_open(struct export *x, struct err *e)
     l->first_ns = INT64_MAX;
     l->last_ns = INT64_MIN;
     l->packed = malloc(EXPORT_PACKED);
-    l->lanes = lanes_create();
+    l->threads = client_threads_create();
     l->objects = is_sai3(x) ? keymap_create() : NULL;
     l->done = is_sai3(x) ? keymap_create() : NULL;
     bool followed = l->objects != NULL && l->done != NULL;
-    if (l->packed == NULL || l->lanes == NULL || (is_sai3(x) && !followed))
+    if (l->packed == NULL || l->threads == NULL || (is_sai3(x) && !followed))
         return err_nomem(e, "export");
-    return export_sort_create(&l->sort, x->folder, EXPORT_SORT_MEMORY, e);
+    return time_sort_create(&l->sort, x->folder, EXPORT_SORT_MEMORY, e);
 }
 
 static void oplog_free(struct export *x)
@@ -369,10 +369,10 @@ static void oplog_free(struct export *x)
     struct oplog *l = x->state;
     if (l == NULL)
         return;
-    export_sort_free(l->sort);
+    time_sort_free(l->sort);
     keymap_free(l->objects);
     keymap_free(l->done);
-    lanes_free(l->lanes);
+    client_threads_free(l->threads);
     free(l->packed);
     free(l);
 }

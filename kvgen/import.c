@@ -1,5 +1,5 @@
 /* import.c - what every import makes: a row of the six columns. Between the logs of other tools and
- * feed, which hands the rows on. */
+ * trace_input, which hands the rows on. */
 #include "kvgen/import.h"
 
 struct trace_row import_row(enum trace_op op, int64_t time_ns, uint64_t size, const char *key,

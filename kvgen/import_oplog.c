@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "kvgen/export_file.h"
-#include "kvgen/export_sort.h"
 #include "kvgen/import.h"
 #include "kvgen/iso_time.h"
 #include "kvgen/lines.h"
+#include "kvgen/time_sort.h"
 #include "lib/stop.h"
 #include "lib/units.h"
 
@@ -18,7 +18,7 @@ enum {
     MAX_PACKED = (int)sizeof(struct trace_row) + (int)TRACE_MAX_KEY
 };
 #define SORT_MEMORY ((size_t)16 << 20) /* before a temporary file is used */
-_Static_assert(MAX_PACKED <= (int)EXPORT_SORT_RECORD, "a row can be sorted");
+_Static_assert(MAX_PACKED <= (int)TIME_SORT_RECORD, "a row can be sorted");
 
 enum column {
     COL_OP,
@@ -40,7 +40,7 @@ struct oplog {
     size_t fields;
     int at[COLUMNS]; /* -1: not there */
     struct source_skips skips;
-    struct export_sort *sort;
+    struct time_sort *sort;
     bool sorted; /* all rows are in sort */
     struct trace_row row;
     char packed[MAX_PACKED];
@@ -201,17 +201,17 @@ static int keep_row(struct oplog *o, struct err *e)
     const struct trace_str key = o->row.key;
     memcpy(o->packed, &o->row, sizeof o->row);
     memcpy(o->packed + sizeof o->row, key.p, key.len);
-    return export_sort_add(o->sort, o->row.time_ns, o->packed, sizeof o->row + key.len, e);
+    return time_sort_add(o->sort, o->row.time_ns, o->packed, sizeof o->row + key.len, e);
 }
 
 /* A signal ends it early: whoever takes the rows looks for that, too. */
 static int sort_rows(struct oplog *o, struct err *e)
 {
-    int rc = export_sort_create(&o->sort, export_temp_folder(), SORT_MEMORY, e);
+    int rc = time_sort_create(&o->sort, export_temp_folder(), SORT_MEMORY, e);
     while (rc == 0 && stop_signal() == 0 && (rc = read_row(o, e)) > 0)
         rc = keep_row(o, e);
     o->sorted = true;
-    return rc == 0 ? export_sort_finish(o->sort, e) : rc;
+    return rc == 0 ? time_sort_finish(o->sort, e) : rc;
 }
 
 static int oplog_next(struct import *base, const struct trace_row **row, struct err *e)
@@ -222,7 +222,7 @@ static int oplog_next(struct import *base, const struct trace_row **row, struct 
     size_t len;
     int rc = o->sorted ? 0 : sort_rows(o, e);
     if (rc == 0)
-        rc = export_sort_next(o->sort, &time_ns, &p, &len, e);
+        rc = time_sort_next(o->sort, &time_ns, &p, &len, e);
     if (rc <= 0)
         return rc;
     memcpy(&o->row, p, sizeof o->row);
@@ -240,7 +240,7 @@ static void oplog_close(struct import *base)
 {
     struct oplog *o = (struct oplog *)base;
     lines_free(o->lines);
-    export_sort_free(o->sort);
+    time_sort_free(o->sort);
     free(o);
 }
 

@@ -144,8 +144,8 @@ static int find_epoch(struct run *r, int64_t *epoch_ns, struct err *e)
 {
     int64_t first_ns = 0;
     int rc = options_epoch(&r->o, epoch_ns, e);
-    if (rc == 0 && r->requests.feed != NULL)
-        rc = feed_first_ns(r->requests.feed, &first_ns, e);
+    if (rc == 0 && r->requests.trace != NULL)
+        rc = trace_input_first_ns(r->requests.trace, &first_ns, e);
     if (rc == 0 && first_ns >= DATES_FROM_NS)
         *epoch_ns = r->o.epoch != NULL ? *epoch_ns - first_ns : 0;
     return rc;
@@ -156,17 +156,19 @@ static uint32_t columns_of(const struct run *r, bool six)
     uint32_t all = TRACE_CORE | TRACE_EXTENDED;
     if (six)
         return TRACE_CORE;
-    if (r->requests.feed == NULL)
+    if (r->requests.trace == NULL)
         return all;
-    return TRACE_CORE | (feed_columns(r->requests.feed) & (r->o.retier ? all : all | TRACE_RESULT));
+    return TRACE_CORE |
+           (trace_input_columns(r->requests.trace) & (r->o.retier ? all : all | TRACE_RESULT));
 }
 
 static const char *make_provenance(struct run *r)
 {
-    const char *input = r->requests.feed != NULL ? feed_provenance(r->requests.feed) : NULL;
-    if (r->requests.feed != NULL && !r->o.retier)
+    const char *input =
+        r->requests.trace != NULL ? trace_input_provenance(r->requests.trace) : NULL;
+    if (r->requests.trace != NULL && !r->o.retier)
         return r->copied = summary_copied(r->parser, input);
-    const struct model *model = r->requests.feed != NULL ? NULL : &r->model;
+    const struct model *model = r->requests.trace != NULL ? NULL : &r->model;
     r->provenance = summary_provenance(r->parser, r->o.seed, model, r->capacity, r->speed, input);
     return r->provenance != NULL ? jsonout_text(r->provenance, false) : NULL;
 }
@@ -192,7 +194,7 @@ static struct output_opts output_opts(const struct run *r)
                    .zstd = options_write_zstd(o),
                    .one_frame = o->frames == OPT_FRAMES_ONE,
                    .level = (int)o->level,
-                   .reorder = r->requests.feed != NULL},
+                   .reorder = r->requests.trace != NULL},
         .trace = {.columns = columns_of(r, six_columns),
                   .zstd = o->zstd ? 1 : -1,
                   .level = (int)o->level,
@@ -236,7 +238,7 @@ static int open_curve(struct run *r, struct err *e)
     uint64_t size[CURVE_MAX_SIZES];
     if (o->curve == NULL)
         return 0;
-    bool blocks = r->requests.source->ops->blocks, trace = r->requests.feed != NULL;
+    bool blocks = r->requests.source->ops->blocks, trace = r->requests.trace != NULL;
     struct curve_opts curve = {.policy = policies[o->eviction],
                                .refills = blocks, /* turns that are gone are not written again */
                                .prefix = (blocks || trace) && o->block_reuse == 0,
@@ -265,7 +267,7 @@ static int open_conversion(struct run *r, struct err *e)
                              .tiers = hierarchy_of(r),
                              .block_any = r->o.block_reuse == 1,
                              .curve = r->curve};
-    return convert_create(&r->convert, &o, r->requests.feed, r->output, e);
+    return convert_create(&r->convert, &o, r->requests.trace, r->output, e);
 }
 
 static enum sim_node node_of(const struct options *o)
@@ -332,7 +334,7 @@ static int finish(struct run *r, struct err *e)
                         .started_wall_ns = r->started_wall_ns,
                         .wall_ns = clock_now_ns() - r->started_ns,
                         .seed = r->o.seed,
-                        .model = r->requests.feed != NULL ? NULL : &r->model,
+                        .model = r->requests.trace != NULL ? NULL : &r->model,
                         .source = r->requests.source,
                         .stats = r->sim != NULL ? sim_stats(r->sim) : convert_stats(r->convert),
                         .hierarchy =
@@ -388,7 +390,7 @@ static int simulate(struct run *r, struct err *e)
     if (rc == 0)
         rc = open_output(r, e);
     if (rc == 0)
-        rc = r->requests.feed != NULL ? open_conversion(r, e) : open_simulation(r, e);
+        rc = r->requests.trace != NULL ? open_conversion(r, e) : open_simulation(r, e);
     if (rc == 0) {
         rc = r->sim != NULL ? sim_run(r->sim, e) : convert_run(r->convert, e);
         rc = interrupted(rc) ? 0 : rc; /* the trace is whole up to here */

@@ -136,8 +136,8 @@ static int open_file_source(struct requests *r, const struct requests_opts *q, s
                        strcmp(o->input, "-") == 0 ? "standard input" : o->input);
     r->inputs = NULL; /* the source takes it */
     if (o->source == OPTIONS_TRACE) {
-        int rc = feed_open(&r->feed, in, r->kind, e);
-        r->source = rc == 0 ? feed_source(r->feed) : NULL;
+        int rc = trace_input_open(&r->trace, in, r->kind, e);
+        r->source = rc == 0 ? trace_input_source(r->trace) : NULL;
         return rc;
     }
     if (o->source == OPTIONS_AGENTIC) {

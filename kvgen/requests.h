@@ -3,12 +3,12 @@
 #ifndef KVGEN_REQUESTS_H
 #define KVGEN_REQUESTS_H
 
-#include "kvgen/feed.h"
 #include "kvgen/inputs.h"
 #include "kvgen/options.h"
 #include "kvgen/population.h"
 #include "kvgen/rag.h"
 #include "kvgen/source.h"
+#include "kvgen/trace_input.h"
 #include "kvgen/workload.h"
 #include "lib/model.h"
 
@@ -19,7 +19,7 @@ struct requests {
     struct population *population; /* NULL without synthetic users */
     struct rag *rag;               /* NULL without --enable-rag */
     struct source *source;
-    struct feed *feed; /* the source, when it is an existing trace (not owned); else NULL */
+    struct trace_input *trace; /* the source, when it is an existing trace (not owned); else NULL */
 };
 
 /* The caller's, and in place until requests_release. */

@@ -3,7 +3,7 @@
 #define KVGEN_SERVE_H
 
 #include "kvgen/heap.h"
-#include "kvgen/later.h"
+#include "kvgen/pending_rows.h"
 #include "kvgen/queue.h"
 #include "kvgen/sim.h"
 
@@ -81,12 +81,12 @@ struct sim {
     struct job *job;               /* by worker */
     uint32_t *idle;                /* stack of idle workers */
     uint32_t idle_count;
-    struct heap wakes;     /* of the others: when their jobs go on */
-    struct timing *timing; /* NULL: operations take no time */
-    struct later *later;   /* rows of operations that are issued later */
-    int64_t complete_ns;   /* of the read or write that was told last */
-    uint32_t writers;      /* places for writers that are taken */
-    uint32_t *parked;      /* ring of workers that wait for one */
+    struct heap wakes;            /* of the others: when their jobs go on */
+    struct timing *timing;        /* NULL: operations take no time */
+    struct pending_rows *pending; /* rows of operations that are issued later */
+    int64_t complete_ns;          /* of the read or write that was told last */
+    uint32_t writers;             /* places for writers that are taken */
+    uint32_t *parked;             /* ring of workers that wait for one */
     uint32_t parked_first, parked_count;
     uint64_t writer;               /* the request that wrote last, ... */
     int64_t written_ns;            /* ... and when; kept where writers race */
@@ -110,7 +110,7 @@ void serve_write(struct sim *s, struct ident id, int64_t tokens, enum trace_clas
 /* Deletes it there, where it is. */
 void serve_drop(struct sim *s, struct ident id, int64_t tokens, enum trace_class class);
 /* Hands on the rows that were kept for times up to until_ns; the clock follows them. */
-void serve_later(struct sim *s, int64_t until_ns);
+void serve_pending(struct sim *s, int64_t until_ns);
 /* The hierarchy's sink; ctx is the simulation. */
 void serve_operation(void *ctx, const struct hierarchy_op *op);
 

@@ -38,8 +38,8 @@ static int take_times(struct sim *s)
     if (s->o.speed == NULL)
         return 0;
     s->timing = timing_create(s->o.speed);
-    s->later = later_create();
-    return s->timing == NULL || s->later == NULL ? -ENOMEM : 0;
+    s->pending = pending_rows_create();
+    return s->timing == NULL || s->pending == NULL ? -ENOMEM : 0;
 }
 
 int sim_create(struct sim **out, const struct sim_opts *o, const struct hierarchy_opts *tiers,
@@ -75,7 +75,7 @@ void sim_free(struct sim *s)
     queue_free(s->queue);
     free_slots(s);
     timing_free(s->timing);
-    later_free(s->later);
+    pending_rows_free(s->pending);
     for (int i = 0; i < SIM_TIMES; i++)
         hist_free(s->stats.time_ns[i]);
     free(s);
@@ -184,7 +184,7 @@ static void dispatch(struct sim *s)
 /* Nothing happens any more, but rows may still be to come. */
 static int end_of_rows(struct sim *s)
 {
-    serve_later(s, s->o.duration_ns > 0 ? s->o.duration_ns - 1 : SIM_LAST_NS);
+    serve_pending(s, s->o.duration_ns > 0 ? s->o.duration_ns - 1 : SIM_LAST_NS);
     return 0;
 }
 
@@ -203,7 +203,7 @@ static int advance(struct sim *s)
     if (next_ns >= SIM_LAST_NS && s->o.duration_ns == 0)
         return err_set(s->err, -EOVERFLOW, ERR_INPUT, "", "virtual time passes 146 years");
     bool over = s->o.duration_ns > 0 && next_ns >= s->o.duration_ns;
-    serve_later(s, over ? s->o.duration_ns - 1 : next_ns);
+    serve_pending(s, over ? s->o.duration_ns - 1 : next_ns);
     s->stats.now_ns = over ? s->o.duration_ns : next_ns;
     return !over;
 }
@@ -213,11 +213,11 @@ static void finish_jobs(struct sim *s)
 {
     const struct heap_event *top;
     while (s->status == 0 && (top = heap_top(&s->wakes)) != NULL) {
-        serve_later(s, top->time_ns);
+        serve_pending(s, top->time_ns);
         s->stats.now_ns = top->time_ns;
         wake_due(s);
     }
-    serve_later(s, SIM_LAST_NS);
+    serve_pending(s, SIM_LAST_NS);
 }
 
 int sim_run(struct sim *s, struct err *e)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/ahead.h"
 #include "kvgen/block_line.h"
+#include "kvgen/lookahead.h"
 #include "lib/frame.h"
 #include "lib/jsonin.h"
 #include "lib/units.h"
@@ -76,7 +76,7 @@ struct blocks {
     const struct layout *layout;
     enum trace_qos qos;
     uint64_t chats;
-    struct ahead ahead;
+    struct lookahead ahead;
     uint64_t read;
     struct list *list;
     uint32_t lists, free;
@@ -372,12 +372,12 @@ static int read_ahead(void *source, struct err *e)
 static int blocks_peek(struct source *base, int64_t *arrival_ns, struct err *e)
 {
     struct blocks *s = blocks_of(base);
-    return ahead_peek(&s->ahead, read_ahead, s, arrival_ns, e);
+    return lookahead_peek(&s->ahead, read_ahead, s, arrival_ns, e);
 }
 
 static void blocks_take(struct source *base, struct request *out)
 {
-    ahead_take(&blocks_of(base)->ahead, out);
+    lookahead_take(&blocks_of(base)->ahead, out);
 }
 
 static void blocks_release(struct source *base, const struct request *r)

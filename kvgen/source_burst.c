@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/ahead.h"
-#include "kvgen/draw.h"
 #include "kvgen/iso_time.h"
+#include "kvgen/lookahead.h"
+#include "kvgen/request_draw.h"
 #include "kvgen/rows.h"
 #include "lib/rng.h"
 #include "lib/units.h"
@@ -58,7 +58,7 @@ struct burst {
     size_t at[COLUMNS]; /* of this file */
     struct pace pace;
     struct rng rng;
-    struct ahead ahead;
+    struct lookahead ahead;
     uint64_t read;
     struct source_skips skips;
 };
@@ -191,7 +191,7 @@ static int read_row(struct burst *s, const struct csv_row *row, struct err *e)
     s->ahead.request.number = ++s->read;
     s->ahead.request.user = (uint32_t)((s->read - 1) % USERS);
     s->ahead.request.object = ident_request(s->ahead.request.user, s->read);
-    draw_request(&s->ahead.request, &s->rng, s->o.workload, s->o.qos);
+    request_draw(&s->ahead.request, &s->rng, s->o.workload, s->o.qos);
     return 1;
 }
 
@@ -228,12 +228,12 @@ static int read_ahead(void *source, struct err *e)
 static int burst_peek(struct source *base, int64_t *arrival_ns, struct err *e)
 {
     struct burst *s = burst_of(base);
-    return ahead_peek(&s->ahead, read_ahead, s, arrival_ns, e);
+    return lookahead_peek(&s->ahead, read_ahead, s, arrival_ns, e);
 }
 
 static void burst_take(struct source *base, struct request *out)
 {
-    ahead_take(&burst_of(base)->ahead, out);
+    lookahead_take(&burst_of(base)->ahead, out);
 }
 
 static size_t burst_user_name(const struct source *base, uint32_t user, char *buf)

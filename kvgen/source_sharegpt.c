@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/draw.h"
+#include "kvgen/request_draw.h"
 #include "lib/jsonin.h"
 #include "lib/rng.h"
 #include "lib/units.h"
@@ -290,7 +290,7 @@ static void sharegpt_take(struct source *base, struct request *out)
                             .generated_tokens = turn->generated};
     out->number = ++s->issued;
     out->object = ident_dataset_turn(t->number, out->turn);
-    draw_request(out, &s->rng, s->o.workload, s->o.qos);
+    request_draw(out, &s->rng, s->o.workload, s->o.qos);
     if (t->next == t->turns) {
         struct talk over = *t;
         *t = s->talk[--s->live];

@@ -39,7 +39,7 @@ static void emit_timed(struct sim *s, struct sim_row *row)
     row->time_ns = span.issue_ns;
     if (row->time_ns == s->stats.now_ns)
         serve_row(s, row);
-    else if (later_add(s->later, row) < 0)
+    else if (pending_rows_add(s->pending, row) < 0)
         serve_fail(s, err_nomem(s->err, "rows to come"));
 }
 
@@ -55,10 +55,10 @@ void serve_operation(void *ctx, const struct hierarchy_op *op)
         serve_row(s, &row);
 }
 
-void serve_later(struct sim *s, int64_t until_ns)
+void serve_pending(struct sim *s, int64_t until_ns)
 {
     const struct sim_row *row;
-    while (s->later != NULL && (row = later_take(s->later, until_ns)) != NULL) {
+    while (s->pending != NULL && (row = pending_rows_take(s->pending, until_ns)) != NULL) {
         s->stats.now_ns = row->time_ns;
         serve_row(s, row);
     }

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kvgen/feed.h"
+#include "kvgen/trace_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int fd = memfd_create("input", MFD_CLOEXEC);
     struct inputs *in = NULL;
-    struct feed *f = NULL;
+    struct trace_input *f = NULL;
     struct err e = {0};
     enum inputs_kind kind = INPUTS_UNKNOWN;
     const struct trace_row *row;
@@ -42,19 +42,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rc == 0 && kind != INPUTS_TRACE && kind != INPUTS_FIO && kind != INPUTS_OPLOG)
         goto out;
     if (rc == 0) {
-        rc = feed_open(&f, in, kind, &e);
+        rc = trace_input_open(&f, in, kind, &e);
         in = NULL;
     }
     if (rc == 0)
-        rc = feed_first_ns(f, &first_ns, &e);
-    while (rc == 0 && (rc = feed_next(f, &row, &e)) > 0) {
+        rc = trace_input_first_ns(f, &first_ns, &e);
+    while (rc == 0 && (rc = trace_input_next(f, &row, &e)) > 0) {
         check_row(row);
         rc = 0;
     }
     if (rc < 0 && (e.code == 0 || e.what[0] == '\0'))
         abort();
 out:
-    feed_close(f);
+    trace_input_close(f);
     inputs_close(in);
     if (fd >= 0)
         close(fd);

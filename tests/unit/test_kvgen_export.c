@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kvgen/client_threads.h"
 #include "kvgen/export.h"
-#include "kvgen/export_sort.h"
 #include "kvgen/iso_time.h"
-#include "kvgen/lanes.h"
+#include "kvgen/time_sort.h"
 #include "lib/frame.h"
 #include "lib/keymap.h"
 #include "lib/rng.h"
@@ -317,7 +317,7 @@ static void sorting(void **state)
     enum {
         N = 60000
     };
-    struct export_sort *s;
+    struct time_sort *s;
     struct err e = {0};
     struct rng rng;
     char record[200] = {0};
@@ -326,14 +326,14 @@ static void sorting(void **state)
     const void *p;
     size_t len;
     rng_seed(&rng, 4, 0);
-    assert_int_equal(export_sort_create(&s, P_tmpdir, 1, &e), 0);
+    assert_int_equal(time_sort_create(&s, P_tmpdir, 1, &e), 0);
     for (uint32_t i = 0; i < N; i++) {
         memcpy(record, &i, sizeof i);
         time_ns = i < N / 3 ? (int64_t)i / 7 : (int64_t)rng_below(&rng, 5000);
-        assert_int_equal(export_sort_add(s, time_ns, record, 4 + i % 190, &e), 0);
+        assert_int_equal(time_sort_add(s, time_ns, record, 4 + i % 190, &e), 0);
     }
-    assert_int_equal(export_sort_finish(s, &e), 0);
-    while (export_sort_next(s, &time_ns, &p, &len, &e) > 0) {
+    assert_int_equal(time_sort_finish(s, &e), 0);
+    while (time_sort_next(s, &time_ns, &p, &len, &e) > 0) {
         uint32_t number;
         memcpy(&number, p, sizeof number);
         assert_int_equal(len, 4 + number % 190);
@@ -343,14 +343,14 @@ static void sorting(void **state)
         seen++;
     }
     assert_int_equal(seen, N);
-    export_sort_free(s);
-    assert_int_equal(export_sort_create(&s, "/nowhere/at/all", 1, &e), 0);
+    time_sort_free(s);
+    assert_int_equal(time_sort_create(&s, "/nowhere/at/all", 1, &e), 0);
     int rc = 0;
     for (uint32_t i = 0; rc == 0 && i < N; i++)
-        rc = export_sort_add(s, 0, record, sizeof record, &e);
+        rc = time_sort_add(s, 0, record, sizeof record, &e);
     assert_int_equal(rc, -ENOENT);
     assert_int_equal(e.class, ERR_OUTPUT);
-    export_sort_free(s);
+    time_sort_free(s);
 }
 
 static struct hash128 key_number(uint64_t i)
@@ -396,25 +396,25 @@ static void keymaps(void **state)
     keymap_free(m);
 }
 
-static void lane_numbers(void **state)
+static void thread_numbers(void **state)
 {
     (void)state;
-    struct lanes *l = lanes_create();
-    unsigned lane;
+    struct client_threads *c = client_threads_create();
+    unsigned thread;
     static const struct {
         int64_t start, end;
-        unsigned lane;
+        unsigned thread;
     } ops[] = {{0, 10, 0}, {0, 5, 1},   {0, 20, 2},  {5, 6, 1},   {7, 8, 1},
                {9, 30, 1}, {10, 10, 0}, {10, 11, 0}, {10, 11, 3}, {30, 30, 0}};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-        assert_int_equal(lanes_take(l, ops[i].start, ops[i].end, &lane), 0);
-        assert_int_equal(lane, ops[i].lane);
+        assert_int_equal(client_threads_take(c, ops[i].start, ops[i].end, &thread), 0);
+        assert_int_equal(thread, ops[i].thread);
     }
     for (unsigned i = 0; i < 1000; i++) {
-        assert_int_equal(lanes_take(l, 40, 50, &lane), 0);
-        assert_int_equal(lane, i);
+        assert_int_equal(client_threads_take(c, 40, 50, &thread), 0);
+        assert_int_equal(thread, i);
     }
-    lanes_free(l);
+    client_threads_free(c);
 }
 
 static void times(void **state)
@@ -444,7 +444,7 @@ int main(void)
                                        cmocka_unit_test(remarks_on_what_is_there),
                                        cmocka_unit_test(sorting),
                                        cmocka_unit_test(keymaps),
-                                       cmocka_unit_test(lane_numbers),
+                                       cmocka_unit_test(thread_numbers),
                                        cmocka_unit_test(times)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-/* draw.c - random properties of requests that come from datasets and traces of arrivals. */
-#include "kvgen/draw.h"
+/* request_draw.c - random properties of requests that come from datasets and traces of arrivals. */
+#include "kvgen/request_draw.h"
 
 #include "lib/trace.h"
 
-void draw_request(struct request *r, struct rng *rng, const struct workload *w, int qos)
+void request_draw(struct request *r, struct rng *rng, const struct workload *w, int qos)
 {
     double u = rng_unit(rng);
     r->qos = u < w->interactive        ? TRACE_INTERACTIVE

@@ -1,7 +1,8 @@
-/* export_sort.c - an external merge sort. Exports need it where what stands first in the file is
- * known only at the end of the rows, and where rows come in the order of their completion. Runs of
- * records are sorted in memory and written one behind the other; at the end they are merged. */
-#include "kvgen/export_sort.h"
+/* time_sort.c - an external merge sort. Exports need it where what stands first in the file is
+ * known only at the end of the rows, imports and exports where rows come in the order of their
+ * completion. Runs of records are sorted in memory and written one behind the other; at the end
+ * they are merged. */
+#include "kvgen/time_sort.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 
 enum {
     LEAST_MEMORY = 1 << 20,
-    RUN_BUFFER = 2 * EXPORT_SORT_RECORD /* of each run while merging */
+    RUN_BUFFER = 2 * TIME_SORT_RECORD /* of each run while merging */
 };
 
 /* A record begins with this, in memory and in the file; its bytes follow. */
@@ -29,7 +30,7 @@ struct run {
     size_t pos, filled;
 };
 
-struct export_sort {
+struct time_sort {
     char *dir;
     int fd;            /* -1: no file yet */
     uint64_t file_end; /* bytes */
@@ -45,9 +46,9 @@ struct export_sort {
     struct run *lent; /* the run whose first record was given */
 };
 
-int export_sort_create(struct export_sort **out, const char *dir, size_t memory, struct err *e)
+int time_sort_create(struct time_sort **out, const char *dir, size_t memory, struct err *e)
 {
-    struct export_sort *s = calloc(1, sizeof *s);
+    struct time_sort *s = calloc(1, sizeof *s);
     if (s == NULL)
         return err_nomem(e, "sorting");
     s->fd = -1;
@@ -58,14 +59,14 @@ int export_sort_create(struct export_sort **out, const char *dir, size_t memory,
     s->bytes = malloc(s->cap);
     s->offset = malloc(s->offset_cap * sizeof *s->offset);
     if (s->dir == NULL || s->bytes == NULL || s->offset == NULL) {
-        export_sort_free(s);
+        time_sort_free(s);
         return err_nomem(e, "sorting");
     }
     *out = s;
     return 0;
 }
 
-void export_sort_free(struct export_sort *s)
+void time_sort_free(struct time_sort *s)
 {
     if (s == NULL)
         return;
@@ -97,7 +98,7 @@ static int compare(const void *a, const void *b, void *ctx)
     return x != y ? (x < y ? -1 : 1) : (i < k ? -1 : i > k);
 }
 
-static void sort_memory(struct export_sort *s)
+static void sort_memory(struct time_sort *s)
 {
     if (!s->sorted)
         qsort_r(s->offset, s->count, sizeof *s->offset, compare, s->bytes);
@@ -106,14 +107,14 @@ static void sort_memory(struct export_sort *s)
 
 /* ---- runs into the file ---- */
 
-static int write_file(struct export_sort *s, const char *p, size_t len, struct err *e)
+static int write_file(struct time_sort *s, const char *p, size_t len, struct err *e)
 {
     int rc = export_temp_write(s->fd, s->dir, p, len, s->file_end, e);
     s->file_end += len;
     return rc;
 }
 
-static int write_sorted(struct export_sort *s, struct err *e)
+static int write_sorted(struct time_sort *s, struct err *e)
 {
     int rc = 0;
     char *block = malloc(RUN_BUFFER);
@@ -136,7 +137,7 @@ static int write_sorted(struct export_sort *s, struct err *e)
     return rc;
 }
 
-static int add_run(struct export_sort *s, uint64_t from, struct err *e)
+static int add_run(struct time_sort *s, uint64_t from, struct err *e)
 {
     if (s->run_count == s->run_cap) {
         size_t cap = s->run_cap > 0 ? s->run_cap * 2 : 16;
@@ -150,7 +151,7 @@ static int add_run(struct export_sort *s, uint64_t from, struct err *e)
     return 0;
 }
 
-static int spill(struct export_sort *s, struct err *e)
+static int spill(struct time_sort *s, struct err *e)
 {
     int rc = 0;
     if (s->fd < 0)
@@ -166,11 +167,10 @@ static int spill(struct export_sort *s, struct err *e)
     return rc;
 }
 
-int export_sort_add(struct export_sort *s, int64_t time_ns, const void *p, size_t len,
-                    struct err *e)
+int time_sort_add(struct time_sort *s, int64_t time_ns, const void *p, size_t len, struct err *e)
 {
     struct head h = {.time_ns = time_ns, .len = len};
-    if (len > EXPORT_SORT_RECORD)
+    if (len > TIME_SORT_RECORD)
         return err_set(e, -E2BIG, ERR_FAILED, "", "a record of %zu bytes cannot be sorted", len);
     if (s->used + sizeof h + len > s->cap || s->count == s->offset_cap) {
         int rc = spill(s, e);
@@ -189,7 +189,7 @@ int export_sort_add(struct export_sort *s, int64_t time_ns, const void *p, size_
 /* ---- and out of it ---- */
 
 /* Has at least one whole record of the run in its buffer, unless it ended. */
-static int fill(const struct export_sort *s, struct run *r, struct err *e)
+static int fill(const struct time_sort *s, struct run *r, struct err *e)
 {
     size_t left = r->filled - r->pos;
     if (left >= sizeof(struct head) &&
@@ -212,7 +212,7 @@ static int fill(const struct export_sort *s, struct run *r, struct err *e)
 }
 
 /* The run's first record takes part in the merge. */
-static int offer(struct export_sort *s, struct run *r, struct err *e)
+static int offer(struct time_sort *s, struct run *r, struct err *e)
 {
     int rc = fill(s, r, e);
     uint32_t number = (uint32_t)(r - s->runs);
@@ -223,7 +223,7 @@ static int offer(struct export_sort *s, struct run *r, struct err *e)
     return rc;
 }
 
-int export_sort_finish(struct export_sort *s, struct err *e)
+int time_sort_finish(struct time_sort *s, struct err *e)
 {
     if (s->run_count == 0) {
         sort_memory(s);
@@ -241,7 +241,7 @@ int export_sort_finish(struct export_sort *s, struct err *e)
     return rc;
 }
 
-static int next_of_runs(struct export_sort *s, const char **p, struct err *e)
+static int next_of_runs(struct time_sort *s, const char **p, struct err *e)
 {
     if (s->lent != NULL) {
         struct run *r = s->lent;
@@ -258,8 +258,8 @@ static int next_of_runs(struct export_sort *s, const char **p, struct err *e)
     return 1;
 }
 
-int export_sort_next(struct export_sort *s, int64_t *time_ns, const void **p, size_t *len,
-                     struct err *e)
+int time_sort_next(struct time_sort *s, int64_t *time_ns, const void **p, size_t *len,
+                   struct err *e)
 {
     const char *record;
     int rc;
