@@ -30,10 +30,10 @@ KVGEN     := kvgen option_table options print_config models workload population 
              hierarchy tally policy policy_lru policy_fifo policy_lfu policy_s3fifo policy_sieve objects ident \
              output export export_file client_threads export_mlperf export_oplog export_fio \
              export_cachesim summary summary_text
-KVREPLAY  := kvreplay options option_checks config autoscale search each replay survey capacity tiers populate storage gate reader objects plan order \
-             timers waiter tier_map \
-             schedule lag admit pace intake sched dispatch flights worker ledger results stats notices show residency link ceiling summary \
-             summary_text
+KVREPLAY  := kvreplay options option_checks config autoscale search step_command replay survey capacity tiers populate storage \
+             user_limit reader objects plan order timers waiter tier_map \
+             schedule lag admit pace intake sched dispatch flights worker ledger results stats notices replay_progress residency \
+             drive_link ceiling summary summary_text
 KVSTAT    := kvstat options inputs scan agg groups order occupancy requests_run requests series reuse run figures \
              assess leaves runs document answer folders stats headline compare reference verify hgrm columns gnuplot plot \
              report_text report_cells report_times report_requests report_assess report_series report_reuse report_compare \

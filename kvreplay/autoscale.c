@@ -1,6 +1,7 @@
-/* Around the sequence of a replay: each step makes a trace for its number of users (each.c), serves
- * it without results (replay.c), and leaves the next number to search.c. The answer is run once
- * more, with results and summary, so that what was found is also confirmed. */
+/* Around the sequence of a replay: each step makes a trace for its number of users
+ * (step_command.c), serves it without results (replay.c), and leaves the next number to search.c.
+ * The answer is run once more, with results and summary, so that what was found is also confirmed.
+ */
 #include "kvreplay/autoscale.h"
 
 #include <errno.h>
@@ -10,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvreplay/each.h"
 #include "kvreplay/search.h"
+#include "kvreplay/step_command.h"
 #include "lib/clock.h"
 #include "lib/stop.h"
 #include "lib/units.h"
@@ -33,7 +34,7 @@ struct autoscale {
     const struct replay_input *in;
     const struct options *o;
     struct search search;
-    struct each each;
+    struct step_command command;
     int64_t qos_limit_ns[TRACE_QOSES]; /* 0: none */
     int64_t began_ns, began_wall_ns;
     struct step step[SEARCH_STEPS + 1]; /* the last: the answer, confirmed */
@@ -224,24 +225,24 @@ static void autoscale_json(const struct autoscale *a, struct jsonout *j)
 static void autoscale_read(void *ctx, bool at_end)
 {
     struct autoscale *a = ctx;
-    each_stop(&a->each, at_end);
+    step_command_stop(&a->command, at_end);
 }
 
 /* A failure says which step it was of, and the command's own comes first. */
 static int autoscale_failed(struct autoscale *a, uint64_t users, int rc, struct err *e)
 {
-    size_t path = strlen(a->each.path);
+    size_t path = strlen(a->command.path);
     struct err was = *e;
     char where[160];
 
     if (rc < 0)
-        each_stop(&a->each, true);
-    if (a->each.failed && !stop_signal())
-        return err_set(e, -EINVAL, ERR_INPUT, "--each",
-                       "the command for %" PRIu64 " user%s ended with status %d", users,
-                       units_plural(users),
-                       a->each.status >> 8 ? a->each.status >> 8 : 128 + (a->each.status & 127));
-    if (rc == 0 || strncmp(was.where, a->each.path, path) != 0)
+        step_command_stop(&a->command, true);
+    if (a->command.failed && !stop_signal())
+        return err_set(
+            e, -EINVAL, ERR_INPUT, "--each",
+            "the command for %" PRIu64 " user%s ended with status %d", users, units_plural(users),
+            a->command.status >> 8 ? a->command.status >> 8 : 128 + (a->command.status & 127));
+    if (rc == 0 || strncmp(was.where, a->command.path, path) != 0)
         return rc;
     snprintf(where, sizeof(where), "--each (%" PRIu64 " user%s)%.100s", users, units_plural(users),
              was.where + path);
@@ -257,17 +258,17 @@ static int autoscale_serve(struct autoscale *a, uint64_t users, const struct rep
     o.workers = users < AUTOSCALE_WORKERS ? users : AUTOSCALE_WORKERS;
     o.warmup_ns = o.step_warmup_ns;
     o.duration_ns = o.step_warmup_ns + o.step_duration_ns;
-    int rc = each_start(&a->each, o.each, users, e);
+    int rc = step_command_start(&a->command, o.each, users, e);
     if (rc < 0)
         return rc;
     struct replay_input step = *in;
     step.options = &o;
-    step.trace = a->each.path;
+    step.trace = a->command.path;
     step.read = autoscale_read;
     step.ctx = a;
     rc = replay_run(&step, status, e);
     rc = autoscale_failed(a, users, rc, e);
-    each_close(&a->each);
+    step_command_close(&a->command);
     a->failed |= *status != 0;
     a->interrupted |= in->figures->interrupted || stop_signal();
     return a->interrupted ? 0 : rc;
@@ -400,7 +401,7 @@ int autoscale_run(const struct replay_input *in, int *status, struct err *e)
         return err_nomem(e, "autoscale");
     a->in = in;
     a->o = in->options;
-    a->each.fd = -1;
+    a->command.fd = -1;
     a->began_ns = clock_now_ns();
     a->began_wall_ns = clock_wall_ns();
     int rc = autoscale_search(a, status, e);

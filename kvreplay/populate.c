@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kvreplay/reader.h"
-#include "kvreplay/show.h"
+#include "kvreplay/replay_progress.h"
 #include "lib/clock.h"
 #include "lib/stop.h"
 #include "lib/units.h"
@@ -115,7 +115,8 @@ static void populate_wait(struct populate_pool *pool, struct populated *p, struc
         uint32_t seen = bell_seen(bell);
         int64_t until = clock_now_ns() + LOOK_NS;
         populate_poll(pool, p, t, objects);
-        show_populate(pool->progress, p->objects, p->bytes, pool->total_bytes, pool->began_ns);
+        replay_progress_populate(pool->progress, p->objects, p->bytes, pool->total_bytes,
+                                 pool->began_ns);
         if (pool->in_flight < before || before == 0)
             return;
         for (unsigned i = 0; i < TRACE_TIERS; i++) {

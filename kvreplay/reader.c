@@ -214,7 +214,7 @@ static int reader_rows(struct reader *r, const struct trace_row *t, size_t n, st
         uint64_t mine = r->done++;
         pass_saw(&r->pass, t);
         bool other = r->o.only_tier >= 0 && t->tier != TRACE_NO_TIER && t->tier != r->o.only_tier;
-        if ((r->o.gate && !gate_passes(r->o.gate, t)) || other) {
+        if ((r->o.user_limit && !user_limit_passes(r->o.user_limit, t)) || other) {
             r->skipped++;
             continue;
         }

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kvreplay/gate.h"
 #include "kvreplay/row.h"
 #include "kvreplay/tier_map.h"
+#include "kvreplay/user_limit.h"
 #include "lib/bell.h"
 #include "lib/err.h"
 #include "lib/trace.h"
@@ -26,12 +26,12 @@ struct reader_opts {
     uint64_t limit; /* rows at most, 0: all */
     uint64_t loops; /* passes over them; above 1 the trace must rewind. 0: 1 */
     struct tier_map map;
-    struct gate *gate; /* of users; NULL: all. The reader's thread's */
-    int only_tier;     /* enum trace_tier, or -1: all */
-    bool want_line;    /* keep the text of the row */
-    bool want_user;    /* hash the name of the user */
-    bool tell_starved; /* ring as well when reader_starved becomes true */
-    struct bell *bell; /* rung when rows are there, and at the end */
+    struct user_limit *user_limit; /* NULL: all users. The reader's thread's */
+    int only_tier;                 /* enum trace_tier, or -1: all */
+    bool want_line;                /* keep the text of the row */
+    bool want_user;                /* hash the name of the user */
+    bool tell_starved;             /* ring as well when reader_starved becomes true */
+    struct bell *bell;             /* rung when rows are there, and at the end */
 };
 
 struct reader;

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvreplay/link.h"
+#include "kvreplay/drive_link.h"
 #include "kvreplay/populate.h"
+#include "kvreplay/replay_progress.h"
 #include "kvreplay/residency.h"
 #include "kvreplay/sched.h"
-#include "kvreplay/show.h"
 #include "kvreplay/summary.h"
 #include "lib/opt_rows.h"
 #include "lib/stop.h"
@@ -42,9 +42,9 @@ struct replay {
     struct progress *progress;
     struct notices notices;
     struct reader *reader;
-    struct gate *gate; /* the reader's */
-    bool reader_stuck; /* left behind in a read of its input */
-    struct show show;
+    struct user_limit *user_limit; /* the reader's */
+    bool reader_stuck;             /* left behind in a read of its input */
+    struct replay_progress progress_line;
     struct sched_outcome outcome;
     struct target_counters before, after;
     bool counted;
@@ -100,7 +100,7 @@ static int replay_survey(struct replay *r, struct err *e)
                             .served = r->o->timing == TIMING_SERVED,
                             .look_ahead = WINDOW_TIMED};
 
-    r->show.total_ns = r->o->timing == TIMING_ASAP ? 0 : r->o->duration_ns;
+    r->progress_line.total_ns = r->o->timing == TIMING_ASAP ? 0 : r->o->duration_ns;
     if (!trace_can_rewind(r->trace) && r->o->loops > 1)
         return err_set(e, -EINVAL, ERR_INPUT, "--loops",
                        "the trace is no regular file: it can be read once only");
@@ -108,18 +108,18 @@ static int replay_survey(struct replay *r, struct err *e)
         return 0;
     if (timed && r->o->duration_ns)
         s.until_ns = (int64_t)fmin((double)r->o->duration_ns * r->o->speed, 4e18);
-    s.gate = r->o->users ? gate_create(r->o->users) : NULL;
-    if (r->o->users && !s.gate)
+    s.user_limit = r->o->users ? user_limit_create(r->o->users) : NULL;
+    if (r->o->users && !s.user_limit)
         return err_nomem(e, "table of users");
     int rc = survey_run(&r->survey, r->trace, &s, e);
-    gate_free(s.gate);
+    user_limit_free(s.user_limit);
     if (rc < 0 && rc != -EBADMSG)
         return rc;
     *e = (struct err){0};
     r->surveyed = true;
-    r->show.total_rows = r->survey.run_rows;
+    r->progress_line.total_rows = r->survey.run_rows;
     if (r->o->timing == TIMING_TRACE)
-        r->show.total_ns =
+        r->progress_line.total_ns =
             (int64_t)fmin((double)r->survey.span_ns * (double)r->o->loops / r->o->speed,
                           r->o->duration_ns ? (double)r->o->duration_ns : 9e18);
     return trace_rewind(r->trace, e);
@@ -195,18 +195,18 @@ static int replay_open_results(struct replay *r, struct err *e)
 
 static int replay_open_reader(struct replay *r, size_t window, struct err *e)
 {
-    r->gate = r->o->users ? gate_create(r->o->users) : NULL;
+    r->user_limit = r->o->users ? user_limit_create(r->o->users) : NULL;
     struct reader_opts o = {.rows = window,
                             .limit = r->o->limit,
                             .loops = r->o->loops,
                             .map = r->map,
-                            .gate = r->gate,
+                            .user_limit = r->user_limit,
                             .only_tier = replay_only_tier(r->o),
                             .want_line = r->writer != NULL,
                             .want_user = r->o->timing == TIMING_CLOSED,
                             .tell_starved = r->o->timing == TIMING_SERVED,
                             .bell = r->bell};
-    if (r->o->users && !r->gate)
+    if (r->o->users && !r->user_limit)
         return err_nomem(e, "table of users");
     return reader_open(&r->reader, r->trace, &o, e);
 }
@@ -215,7 +215,7 @@ static void replay_began(void *ctx, int64_t zero_ns)
 {
     struct replay *r = ctx;
     tiers_began(&r->tiers);
-    show_began(&r->show, zero_ns);
+    replay_progress_began(&r->progress_line, zero_ns);
 }
 
 static void replay_tick(void *ctx, struct sched *s)
@@ -223,10 +223,10 @@ static void replay_tick(void *ctx, struct sched *s)
     struct replay *r = ctx;
     size_t in_flight, waiting;
 
-    if (!show_due(&r->show))
+    if (!replay_progress_due(&r->progress_line))
         return;
     sched_queue(s, &in_flight, &waiting);
-    show_line(&r->show, &r->stats, in_flight, waiting);
+    replay_progress_line(&r->progress_line, &r->stats, in_flight, waiting);
 }
 
 static uint64_t replay_target_free(void *ctx, unsigned tier)
@@ -372,38 +372,38 @@ static void replay_summary(const struct replay *r, struct summary *s)
     int64_t last = r->stats.last_done_ns; /* before zero when there were no rows behind the head */
     int64_t elapsed = last > r->outcome.zero_ns ? last - r->outcome.zero_ns : 0;
 
-    *s =
-        (struct summary){.argc = r->in->argc,
-                         .argv = r->in->argv,
-                         .started_wall_ns = r->started_wall_ns,
-                         .input = r->reader_stuck ? "standard input" : trace_name(r->trace),
-                         .digest = r->reader_stuck ? "" : trace_digest(r->trace),
-                         .options = r->in->parser,
-                         .stats = &r->stats,
-                         .tiers = &r->tiers,
-                         .populated = r->populated,
-                         .skipped = r->skipped,
-                         .bad_rows = r->reader_stuck ? 0 : trace_bad_rows(r->trace, NULL),
-                         .zero_ns = r->outcome.zero_ns,
-                         .elapsed_ns = elapsed,
-                         .warmup_ns = r->o->warmup_ns,
-                         .cpu_ns = r->cpu_ns,
-                         .spun_ns = r->outcome.spun_ns,
-                         .sync_ns = r->sync_ns,
-                         .dedup_ratio = r->tiers.storage.open ? r->o->dedup_ratio : 1,
-                         .timed = r->o->timing != TIMING_ASAP,
-                         .workers = r->o->workers,
-                         .interrupted = !whole,
-                         .by_duration = r->outcome.end == SCHED_DURATION,
-                         .lagged = r->outcome.lagged,
-                         .lateness_budget_ns = r->o->lateness_budget_ns,
-                         .lag_limit_ns = r->o->lag_limit_ns,
-                         .counted = r->counted,
-                         .before = r->before,
-                         .after = r->after,
-                         .resident_share = r->resident_share,
-                         .link_bytes_per_s = link_bytes_per_s("/sys", r->tiers.storage.device.name),
-                         .ceiling = r->ceiling};
+    *s = (struct summary){.argc = r->in->argc,
+                          .argv = r->in->argv,
+                          .started_wall_ns = r->started_wall_ns,
+                          .input = r->reader_stuck ? "standard input" : trace_name(r->trace),
+                          .digest = r->reader_stuck ? "" : trace_digest(r->trace),
+                          .options = r->in->parser,
+                          .stats = &r->stats,
+                          .tiers = &r->tiers,
+                          .populated = r->populated,
+                          .skipped = r->skipped,
+                          .bad_rows = r->reader_stuck ? 0 : trace_bad_rows(r->trace, NULL),
+                          .zero_ns = r->outcome.zero_ns,
+                          .elapsed_ns = elapsed,
+                          .warmup_ns = r->o->warmup_ns,
+                          .cpu_ns = r->cpu_ns,
+                          .spun_ns = r->outcome.spun_ns,
+                          .sync_ns = r->sync_ns,
+                          .dedup_ratio = r->tiers.storage.open ? r->o->dedup_ratio : 1,
+                          .timed = r->o->timing != TIMING_ASAP,
+                          .workers = r->o->workers,
+                          .interrupted = !whole,
+                          .by_duration = r->outcome.end == SCHED_DURATION,
+                          .lagged = r->outcome.lagged,
+                          .lateness_budget_ns = r->o->lateness_budget_ns,
+                          .lag_limit_ns = r->o->lag_limit_ns,
+                          .counted = r->counted,
+                          .before = r->before,
+                          .after = r->after,
+                          .resident_share = r->resident_share,
+                          .link_bytes_per_s =
+                              drive_link_bytes_per_s("/sys", r->tiers.storage.device.name),
+                          .ceiling = r->ceiling};
     summary_judge(s);
 }
 
@@ -446,7 +446,7 @@ static int replay_prepare(struct replay *r, struct err *e)
         progress_open(stderr, "kvreplay", (enum progress_mode)r->o->progress, UNITS_NS_PER_S);
     if (!r->bell || !r->objects || !r->progress || stats_init(&r->stats) < 0)
         return err_nomem(e, "replay");
-    r->notices.progress = r->show.progress = r->progress;
+    r->notices.progress = r->progress_line.progress = r->progress;
     int rc = tier_map_parse(&r->map, &r->o->tier_map, e);
     if (rc == 0 && r->o->ceiling)
         rc = ceiling_load(&r->ceiling, r->o->ceiling, e);
@@ -477,7 +477,7 @@ static void replay_release(struct replay *r)
     if (r->reader_stuck) /* its thread may still look at these until the process ends */
         return;
     trace_close(r->trace);
-    gate_free(r->gate);
+    user_limit_free(r->user_limit);
     bell_free(r->bell);
 }
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvreplay/replay_progress.h"
 #include "kvreplay/row.h"
-#include "kvreplay/show.h"
 #include "lib/hash.h"
 #include "lib/stop.h"
 
@@ -210,7 +210,7 @@ static int survey_stride(struct survey *s, const struct survey_opts *o, struct s
     survey_look_up(s, o, t, n, key);
     for (size_t i = 0; i < n && !survey_over(o, at); i++, t++) {
         at->rows++;
-        if (o->gate && !gate_passes(o->gate, t))
+        if (o->user_limit && !user_limit_passes(o->user_limit, t))
             continue;
         bool runs = survey_count(s, o, at, t);
         if (survey_wants(t, o->only_tier) && survey_row(s, o, t, key[i], runs) < 0)
@@ -242,7 +242,7 @@ static int survey_pass(struct survey *s, struct trace_cursor *c, const struct su
             return err_set(e, -EINTR, ERR_FAILED, "", "interrupted");
         if (survey_batch(s, o, &at, t, n) < 0)
             return err_nomem(e, "table of objects");
-        show_survey(o->progress, at.rows);
+        replay_progress_survey(o->progress, at.rows);
     }
     s->rows += at.rows;
     *late = at.late > 0;

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kvreplay/gate.h"
 #include "kvreplay/objects.h"
 #include "kvreplay/plan.h"
 #include "kvreplay/tier_map.h"
+#include "kvreplay/user_limit.h"
 #include "lib/err.h"
 #include "lib/progress.h"
 #include "lib/trace.h"
@@ -34,9 +34,9 @@ struct survey {
 
 /* Which rows will run. */
 struct survey_opts {
-    uint64_t limit, loops; /* as the reader's */
-    int only_tier;         /* of the trace, or -1 */
-    struct gate *gate;     /* may be NULL */
+    uint64_t limit, loops;         /* as the reader's */
+    int only_tier;                 /* of the trace, or -1 */
+    struct user_limit *user_limit; /* may be NULL */
     struct progress *progress;
     struct tier_map map;
     bool create; /* objects read before they were written are to be there at the start; false: they

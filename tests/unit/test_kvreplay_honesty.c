@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "kvreplay/link.h"
+#include "kvreplay/drive_link.h"
 #include "kvreplay/summary.h"
 
 #define GB UINT64_C(1000000000)
@@ -182,12 +182,12 @@ static void the_link_of_a_drive(void **state)
     put(root, "block/hba0/device/current_link_width", "8\n");
     put(root, "block/odd/device/current_link_speed", "Unknown\n");
     put(root, "block/odd/device/current_link_width", "4\n");
-    assert_int_equal(link_bytes_per_s(root, "nvme0n1"), 7876923076);
-    assert_int_equal(link_bytes_per_s(root, "hba0"), 4000000000);
-    assert_int_equal(link_bytes_per_s(root, "odd"), 0);
-    assert_int_equal(link_bytes_per_s(root, "vda"), 0);
-    assert_int_equal(link_bytes_per_s(root, ""), 0);
-    assert_int_equal(link_bytes_per_s(root, "../block/hba0"), 0);
+    assert_int_equal(drive_link_bytes_per_s(root, "nvme0n1"), 7876923076);
+    assert_int_equal(drive_link_bytes_per_s(root, "hba0"), 4000000000);
+    assert_int_equal(drive_link_bytes_per_s(root, "odd"), 0);
+    assert_int_equal(drive_link_bytes_per_s(root, "vda"), 0);
+    assert_int_equal(drive_link_bytes_per_s(root, ""), 0);
+    assert_int_equal(drive_link_bytes_per_s(root, "../block/hba0"), 0);
     snprintf(command, sizeof(command), "rm -r %s", root);
     assert_int_equal(system(command), 0);
 }

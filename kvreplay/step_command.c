@@ -1,6 +1,6 @@
 /* Before a step of autoscale: runs the user's command and lends its output to the trace reader. The
  * step may end long before the command does, which is no failure; then it is ended by a signal. */
-#include "kvreplay/each.h"
+#include "kvreplay/step_command.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,12 +18,12 @@
 #include "lib/units.h"
 
 enum {
-    EACH_MOMENT_NS = 2000000000, /* for a command to end by itself, or by SIGTERM */
-    EACH_LOOK_NS = 2000000
+    STEP_COMMAND_MOMENT_NS = 2000000000, /* for a command to end by itself, or by SIGTERM */
+    STEP_COMMAND_LOOK_NS = 2000000
 };
 
 /* command with every {N} replaced; the caller frees it. */
-static char *each_command(const char *command, uint64_t users)
+static char *step_command_text(const char *command, uint64_t users)
 {
     char number[24], *text = NULL;
     size_t size;
@@ -43,7 +43,7 @@ static char *each_command(const char *command, uint64_t users)
 }
 
 /* With the signals that we ignore or block back in place. */
-static _Noreturn void each_shell(const char *text)
+static _Noreturn void step_command_shell(const char *text)
 {
     sigset_t none;
 
@@ -57,9 +57,9 @@ static _Noreturn void each_shell(const char *text)
 }
 
 /* The shell has ended, or all of the group is told to. */
-static _Noreturn void each_guard_wait(pid_t shell, const sigset_t *set)
+static _Noreturn void step_command_guard_wait(pid_t shell, const sigset_t *set)
 {
-    const struct timespec moment = {.tv_sec = EACH_MOMENT_NS / UNITS_NS_PER_S};
+    const struct timespec moment = {.tv_sec = STEP_COMMAND_MOMENT_NS / UNITS_NS_PER_S};
     int status;
 
     while (waitpid(shell, &status, WNOHANG) == 0) {
@@ -80,7 +80,7 @@ static _Noreturn void each_guard_wait(pid_t shell, const sigset_t *set)
 
 /* Leads the group of the shell, and ends it when kvreplay is gone: killed, it could not do that
  * itself. Between fork and exec of a program with threads: plain system calls only. */
-static _Noreturn void each_guard(const char *text, int output, pid_t parent)
+static _Noreturn void step_command_guard(const char *text, int output, pid_t parent)
 {
     int input = open("/dev/null", O_RDONLY);
     sigset_t set;
@@ -99,19 +99,19 @@ static _Noreturn void each_guard(const char *text, int output, pid_t parent)
     close_range(STDERR_FILENO + 1, ~0U, 0); /* targets and their locks are not the command's */
     pid_t shell = fork();
     if (shell == 0)
-        each_shell(text);
+        step_command_shell(text);
     if (shell < 0)
         _exit(127);
     close(STDOUT_FILENO); /* its end is the end of the trace */
-    each_guard_wait(shell, &set);
+    step_command_guard_wait(shell, &set);
 }
 
-int each_start(struct each *c, const char *command, uint64_t users, struct err *e)
+int step_command_start(struct step_command *c, const char *command, uint64_t users, struct err *e)
 {
     int ends[2];
-    char *text = each_command(command, users);
+    char *text = step_command_text(command, users);
 
-    *c = (struct each){.fd = -1};
+    *c = (struct step_command){.fd = -1};
     if (!text)
         return err_nomem(e, "command");
     if (pipe2(ends, O_CLOEXEC) < 0) {
@@ -121,7 +121,7 @@ int each_start(struct each *c, const char *command, uint64_t users, struct err *
     pid_t self = getpid();
     c->pid = fork();
     if (c->pid == 0)
-        each_guard(text, ends[1], self);
+        step_command_guard(text, ends[1], self);
     int rc = c->pid < 0 ? -errno : 0;
     free(text);
     close(ends[1]);
@@ -137,9 +137,9 @@ int each_start(struct each *c, const char *command, uint64_t users, struct err *
 }
 
 /* Has it ended within that time? */
-static bool each_wait(struct each *c, int64_t ns)
+static bool step_command_wait(struct step_command *c, int64_t ns)
 {
-    const struct timespec look = {.tv_nsec = EACH_LOOK_NS};
+    const struct timespec look = {.tv_nsec = STEP_COMMAND_LOOK_NS};
     int64_t until = clock_now_ns() + ns;
     pid_t pid;
 
@@ -151,25 +151,25 @@ static bool each_wait(struct each *c, int64_t ns)
     return true;
 }
 
-void each_stop(struct each *c, bool patient)
+void step_command_stop(struct step_command *c, bool patient)
 {
     if (c->pid <= 0)
         return;
-    if (patient && each_wait(c, EACH_MOMENT_NS)) {
+    if (patient && step_command_wait(c, STEP_COMMAND_MOMENT_NS)) {
         c->failed = !WIFEXITED(c->status) || WEXITSTATUS(c->status) != 0;
     } else {
         kill(-c->pid, SIGTERM);
-        if (!each_wait(c, EACH_MOMENT_NS)) {
+        if (!step_command_wait(c, STEP_COMMAND_MOMENT_NS)) {
             kill(-c->pid, SIGKILL);
-            each_wait(c, INT64_MAX / 2);
+            step_command_wait(c, INT64_MAX / 2);
         }
     }
     c->pid = 0;
 }
 
-void each_close(struct each *c)
+void step_command_close(struct step_command *c)
 {
-    each_stop(c, false);
+    step_command_stop(c, false);
     if (c->fd >= 0)
         close(c->fd);
     c->fd = -1;

@@ -1,22 +1,22 @@
 /* Beside the scheduler: once a second, how far the replay is and how fast just now. */
-#include "kvreplay/show.h"
+#include "kvreplay/replay_progress.h"
 
 #include <stdio.h>
 
 #include "lib/clock.h"
 #include "lib/units.h"
 
-void show_began(struct show *s, int64_t zero_ns)
+void replay_progress_began(struct replay_progress *p, int64_t zero_ns)
 {
-    s->zero_ns = s->last_ns = zero_ns;
+    p->zero_ns = p->last_ns = zero_ns;
 }
 
-bool show_due(struct show *s)
+bool replay_progress_due(struct replay_progress *p)
 {
-    return progress_due(s->progress);
+    return progress_due(p->progress);
 }
 
-static uint64_t show_bytes(const struct stats *st)
+static uint64_t replay_progress_bytes(const struct stats *st)
 {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < TRACE_TIERS; i++)
@@ -26,26 +26,28 @@ static uint64_t show_bytes(const struct stats *st)
 
 /* Share of the run that is done, 0: not known. A schedule says it by time, until the run is behind.
  */
-static double show_share(const struct show *s, const struct stats *st, int64_t elapsed_ns)
+static double replay_progress_share(const struct replay_progress *p, const struct stats *st,
+                                    int64_t elapsed_ns)
 {
-    uint64_t done = st->rows - st->head_rows, total = s->total_rows - st->head_rows;
+    uint64_t done = st->rows - st->head_rows, total = p->total_rows - st->head_rows;
 
-    if (s->zero_ns == 0)
+    if (p->zero_ns == 0)
         return 0;
-    if (s->total_ns > 0 && elapsed_ns < s->total_ns)
-        return (double)elapsed_ns / (double)s->total_ns;
-    return s->total_rows > st->head_rows ? (double)done / (double)total : 0;
+    if (p->total_ns > 0 && elapsed_ns < p->total_ns)
+        return (double)elapsed_ns / (double)p->total_ns;
+    return p->total_rows > st->head_rows ? (double)done / (double)total : 0;
 }
 
-void show_line(struct show *s, struct stats *st, size_t in_flight, size_t waiting)
+void replay_progress_line(struct replay_progress *p, struct stats *st, size_t in_flight,
+                          size_t waiting)
 {
     char text[256], json[400], rows[32], p99[32] = "-", left[16], p99_us[32] = "null",
                                          left_s[32] = "null";
-    int64_t now = clock_now_ns(), elapsed = s->zero_ns ? now - s->zero_ns : 0;
-    uint64_t bytes = show_bytes(st);
-    double seconds = (double)(now - s->last_ns) / 1e9;
-    double per_s = s->last_ns && seconds > 0 ? (double)(bytes - s->last_bytes) / seconds : 0;
-    double share = show_share(s, st, elapsed), gib = (double)UNITS_GIB;
+    int64_t now = clock_now_ns(), elapsed = p->zero_ns ? now - p->zero_ns : 0;
+    uint64_t bytes = replay_progress_bytes(st);
+    double seconds = (double)(now - p->last_ns) / 1e9;
+    double per_s = p->last_ns && seconds > 0 ? (double)(bytes - p->last_bytes) / seconds : 0;
+    double share = replay_progress_share(p, st, elapsed), gib = (double)UNITS_GIB;
 
     if (hist_count(st->recent) > 0) {
         int64_t ns = hist_percentile(st->recent, 990000);
@@ -66,13 +68,13 @@ void show_line(struct show *s, struct stats *st, size_t in_flight, size_t waitin
         "\"queue\": {\"in_flight\": %zu, \"waiting\": %zu}, \"elapsed_s\": %.3f, \"left_s\": %s}",
         (unsigned long long)st->rows, (double)bytes / gib, per_s / gib, p99_us, in_flight, waiting,
         (double)elapsed / 1e9, left_s);
-    progress_show(s->progress, text, json);
+    progress_show(p->progress, text, json);
     stats_recent_reset(st);
-    s->last_ns = now;
-    s->last_bytes = bytes;
+    p->last_ns = now;
+    p->last_bytes = bytes;
 }
 
-void show_survey(struct progress *p, uint64_t rows)
+void replay_progress_survey(struct progress *p, uint64_t rows)
 {
     char text[96], json[96], count[32];
 
@@ -85,8 +87,8 @@ void show_survey(struct progress *p, uint64_t rows)
     progress_show(p, text, json);
 }
 
-void show_populate(struct progress *p, uint64_t objects, uint64_t bytes, uint64_t total_bytes,
-                   int64_t began_ns)
+void replay_progress_populate(struct progress *p, uint64_t objects, uint64_t bytes,
+                              uint64_t total_bytes, int64_t began_ns)
 {
     char text[160], json[200], count[32], left[16];
     double gib = (double)bytes / (double)UNITS_GIB, total = (double)total_bytes / (double)UNITS_GIB;

@@ -1,6 +1,6 @@
-/* link.h - what the link between the host and a drive can carry at most. */
-#ifndef KVREPLAY_LINK_H
-#define KVREPLAY_LINK_H
+/* drive_link.h - what the link between the host and a drive can carry at most. */
+#ifndef KVREPLAY_DRIVE_LINK_H
+#define KVREPLAY_DRIVE_LINK_H
 
 #include <stdint.h>
 
@@ -10,6 +10,6 @@
  * known. sysfs: "/sys". Source: PCI Express Base Specification 6.0, 8b/10b below 8 GT/s, 128b/130b
  * from there on (242/256 of FLITs at 64 GT/s is more still, and so no bound is too low).
  */
-uint64_t link_bytes_per_s(const char *sysfs, const char *disk);
+uint64_t drive_link_bytes_per_s(const char *sysfs, const char *disk);
 
 #endif

@@ -1,6 +1,6 @@
 /* For the honesty of the summary: a bandwidth above that of the drive's link was not the drive's.
  */
-#include "kvreplay/link.h"
+#include "kvreplay/drive_link.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static double link_number(const char *sysfs, const char *disk, const char *up, c
     return value;
 }
 
-uint64_t link_bytes_per_s(const char *sysfs, const char *disk)
+uint64_t drive_link_bytes_per_s(const char *sysfs, const char *disk)
 {
     /* The disk's device is the PCI function itself, or (NVMe) one below it. */
     static const char *const up[] = {"", "device/"};
