@@ -169,6 +169,8 @@ $(BUILD)/tests/unit/test_kvstat_%: $(BUILD)/tests/unit/test_kvstat_%.o $(call pa
 	$(LINK) $(CMOCKA)
 $(BUILD)/tests/unit/test_kvprecond_%: $(BUILD)/tests/unit/test_kvprecond_%.o $(call parts,kvprecond,$(KVPRECOND)) $(LIB)
 	$(LINK) $(CMOCKA)
+# Stands between the tier and the engine that it opens.
+$(BUILD)/tests/unit/test_storage_turns: LDLIBS += -Wl,--wrap=io_open
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
 	$(LINK)
 $(BUILD)/tests/bench/bench_kvgen_%: $(BUILD)/tests/bench/bench_kvgen_%.o $(call parts,kvgen,$(KVGEN)) $(LIB)

@@ -205,6 +205,14 @@ static bool sched_issue(struct sched *s, struct row *r)
     return true;
 }
 
+/* The next row that may go: when the run is to end, those that have begun and clean up. */
+static struct row *sched_next(struct sched *s)
+{
+    while (s->stopping && s->ready.head && s->ready.head->stage != ROW_CLEAN)
+        list_pop(&s->ready);
+    return s->ready.head;
+}
+
 /* Releases what is ready and what has come due. True: something was. */
 static bool sched_release(struct sched *s)
 {
@@ -222,7 +230,7 @@ static bool sched_release(struct sched *s)
         r->t.latency_ns = now - r->t.start_ns;
         sched_finish(s, r, now);
     }
-    while (!s->stopping && s->ready.head && sched_issue(s, s->ready.head))
+    while ((r = sched_next(s)) && sched_issue(s, r))
         any = true;
     dispatch_kick(&s->dispatch);
     return any;
@@ -439,7 +447,7 @@ static bool sched_finished(struct sched *s)
     if (dispatch_busy(&s->dispatch) > 0)
         return false;
     if (s->stopping)
-        return true;
+        return !sched_next(s);
     if (s->inside > 0 || intake_first(&s->intake))
         return false;
     int rc = reader_ended(s->env.reader, s->e);
