@@ -35,7 +35,7 @@ KVREPLAY  := kvreplay options option_checks config autoscale search step_command
              schedule lag admit pace intake sched dispatch flights worker ledger results stats notices replay_progress residency \
              drive_link ceiling summary summary_text
 KVSTAT    := kvstat options inputs scan agg groups order occupancy requests_run requests series reuse run figures \
-             assess leaves runs document answer folders stats headline compare reference verify hgrm columns gnuplot plot \
+             assess json_leaves runs document answer run_tables stats headline compare reference verify hgrm columns gnuplot plot \
              report_text report_cells report_times report_requests report_assess report_series report_reuse report_compare \
              report_table report_verify report_json report_csv report_plot report_columns report_fio report_mlperf report_xlsx \
              xlsx output

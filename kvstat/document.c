@@ -100,18 +100,18 @@ struct reading {
 
 static int put_text(const struct reading *r, const char *figure, const char *text)
 {
-    const struct leaf leaf = {figure, text, LEAF_TEXT, NAN};
+    const struct json_leaf leaf = {figure, text, JSON_LEAF_TEXT, NAN};
     return r->sink->leaf(r->sink->arg, &leaf);
 }
 
 /* What is not known is left out. */
 static int put_number(const struct reading *r, const char *figure, double v)
 {
-    char text[LEAF_NUMBER_LEN];
+    char text[JSON_LEAF_NUMBER_LEN];
     if (!isfinite(v))
         return 0;
-    leaf_format_number(text, v);
-    const struct leaf leaf = {figure, text, LEAF_NUMBER, v};
+    json_leaf_format_number(text, v);
+    const struct json_leaf leaf = {figure, text, JSON_LEAF_NUMBER, v};
     return r->sink->leaf(r->sink->arg, &leaf);
 }
 
@@ -231,7 +231,7 @@ static int read_samples(struct reading *r, const struct jsonin_v *root)
 }
 
 /* What says which program ran where and when, and not how. */
-static int own_leaf(void *arg, const struct leaf *leaf)
+static int own_leaf(void *arg, const struct json_leaf *leaf)
 {
     static const char *const identity[] = {"program", "version", "command", "started"};
     const struct reading *r = arg;
@@ -286,7 +286,7 @@ static int read_own(struct reading *r, const struct jsonin_v *v, const char *pro
                                                           : of_none);
     if (rc == 0 && kvgen)
         rc = derive_kvgen(r, v);
-    return rc < 0 ? rc : leaves_walk(v, own_leaf, r);
+    return rc < 0 ? rc : json_leaves_walk(v, own_leaf, r);
 }
 
 /* kvstat's own: its kind stands among its members. */
@@ -295,7 +295,7 @@ static int read_report(struct reading *r, const struct jsonin_v *v)
     const char *name = jsonin_text(jsonin_get(v, "run"), NULL);
     int rc = put_text(r, "run", name ? name : r->name);
     if (rc == 0)
-        rc = leaves_walk(v, own_leaf, r);
+        rc = json_leaves_walk(v, own_leaf, r);
     return rc < 0 ? rc : r->sink->end(r->sink->arg);
 }
 

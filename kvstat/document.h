@@ -4,13 +4,13 @@
 #ifndef KVSTAT_DOCUMENT_H
 #define KVSTAT_DOCUMENT_H
 
-#include "kvstat/leaves.h"
+#include "kvstat/json_leaves.h"
 #include "lib/err.h"
 
 /* The figures of a run, one after the other, then its end. 0, or a negative errno, which ends the
  * reading. */
 struct document_sink {
-    leaf_fn leaf;
+    json_leaf_fn leaf;
     int (*end)(void *arg);
     void *arg;
 };

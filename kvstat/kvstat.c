@@ -8,12 +8,12 @@
 
 #include "kvstat/answer.h"
 #include "kvstat/compare.h"
-#include "kvstat/folders.h"
 #include "kvstat/inputs.h"
 #include "kvstat/options.h"
 #include "kvstat/output.h"
 #include "kvstat/plot.h"
 #include "kvstat/report.h"
+#include "kvstat/run_tables.h"
 #include "kvstat/runs.h"
 #include "kvstat/scan.h"
 #include "kvstat/verify.h"
@@ -169,11 +169,11 @@ static int report_inputs(struct answer *a, const struct opt_parser *p, const cha
     if (rc == 0 && !a->runs)
         rc = err_nomem(e, "report");
     if (rc == 0 && in.table)
-        rc = folders_report(a, p, &in, e);
+        rc = run_tables_report(a, p, &in, e);
     else if (rc == 0)
         rc = a->options.merge ? answer_add_pool(a, files, n, e) : report_trials(a, files, n, e);
     if (rc == 0 && a->options.reference)
-        rc = folders_compare(a, e);
+        rc = run_tables_compare(a, e);
     if (rc == 0 && a->options.xlsx)
         rc = save_xlsx(a, e);
     inputs_free(&in);

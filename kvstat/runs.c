@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvstat/leaves.h"
+#include "kvstat/json_leaves.h"
 #include "kvstat/report.h"
 #include "lib/jsonin.h"
 #include "lib/jsonout.h"
@@ -102,7 +102,7 @@ static struct figure *find(const struct runs *r, const char *name)
 }
 
 /* Fills the cells up to the run that is being added. */
-int runs_put(void *runs, const struct leaf *leaf)
+int runs_put(void *runs, const struct json_leaf *leaf)
 {
     struct runs *r = runs;
     if (strncmp(leaf->path, "series.", 7) == 0) /* a row an interval: runs_add_series */
@@ -152,7 +152,7 @@ static int add_document(struct runs *r, struct jsonout *j, struct err *e)
     struct jsonin *doc = NULL;
     const char *text = j ? jsonout_text(j, false) : NULL;
     int rc = text ? jsonin_parse(&doc, text, strlen(text), "report", e) : err_nomem(e, "report");
-    if (rc == 0 && (leaves_walk(jsonin_root(doc), runs_put, r) < 0 || runs_end(r) < 0))
+    if (rc == 0 && (json_leaves_walk(jsonin_root(doc), runs_put, r) < 0 || runs_end(r) < 0))
         rc = err_nomem(e, "figures of runs");
     jsonin_free(doc);
     jsonout_free(j);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "kvstat/figures.h"
-#include "kvstat/leaves.h"
+#include "kvstat/json_leaves.h"
 #include "kvstat/stats.h"
 #include "lib/err.h"
 
@@ -17,10 +17,10 @@ void runs_free(struct runs *r);
 /* Adds a run. 0; -EINVAL: it is a trace and the others are results, or the reverse; -ENOMEM. */
 int runs_add(struct runs *r, const struct figures *f, struct err *e);
 
-/* A figure of the run that is being added, and its end: a leaf_fn, and what document.h wants. A
- * name given twice keeps its first value. Figures of runs_add may have others put before them.
- * 0 or -ENOMEM. */
-int runs_put(void *runs, const struct leaf *leaf);
+/* A figure of the run that is being added, and its end: a json_leaf_fn, and what document.h wants.
+ * A name given twice keeps its first value. Figures of runs_add may have others put before them. 0
+ * or -ENOMEM. */
+int runs_put(void *runs, const struct json_leaf *leaf);
 int runs_end(void *runs);
 /* The next figure of all runs: so that it comes first. 0 or -ENOMEM. */
 int runs_reserve(struct runs *r, const char *name);
@@ -33,7 +33,7 @@ int runs_add_series(struct runs *r, const struct figures *f, struct err *e);
 /* Whether the runs are replays; else they are traces. */
 bool runs_is_result(const struct runs *r);
 size_t runs_count(const struct runs *r);
-/* Figures in the order in which they were first met; names as leaves.h says. Lent. */
+/* Figures in the order in which they were first met; names as json_leaves.h says. Lent. */
 size_t runs_figures(const struct runs *r);
 const char *runs_name(const struct runs *r, size_t figure);
 /* The figure in that run: its text ("" when the run lacks it), its number (NAN when it is none). */

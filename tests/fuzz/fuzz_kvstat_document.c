@@ -17,12 +17,12 @@ struct seen {
     size_t leaves, runs;
 };
 
-static int leaf(void *arg, const struct leaf *leaf)
+static int leaf(void *arg, const struct json_leaf *leaf)
 {
     struct seen *s = arg;
     if (!leaf->text || (s->leaves == 0 && strcmp(leaf->path, "run") != 0))
         abort();
-    if (leaf->kind == LEAF_NUMBER && strtod(leaf->text, NULL) != leaf->number)
+    if (leaf->kind == JSON_LEAF_NUMBER && strtod(leaf->text, NULL) != leaf->number)
         abort();
     s->leaves++;
     return 0;

@@ -1,6 +1,6 @@
 /* Folders, JSON documents and the reference: runs that were reported before, or are told by other
  * programs, gathered beside those that are counted now. Each becomes one row of figures. */
-#include "kvstat/folders.h"
+#include "kvstat/run_tables.h"
 
 #include <errno.h>
 #include <math.h>
@@ -46,15 +46,15 @@ static void check_documents(struct answer *a, size_t from)
 
 static int gather_rows(struct answer *a, const struct input *in, struct err *e)
 {
-    const struct leaf name = {"run", in->path, LEAF_TEXT, NAN};
+    const struct json_leaf name = {"run", in->path, JSON_LEAF_TEXT, NAN};
     const char *const files[] = {in->path};
     if (runs_put(a->runs, &name) < 0)
         return err_nomem(e, "figures of runs");
     return answer_add(a, files, 1, NULL, e);
 }
 
-int folders_report(struct answer *a, const struct opt_parser *p, const struct inputs *in,
-                   struct err *e)
+int run_tables_report(struct answer *a, const struct opt_parser *p, const struct inputs *in,
+                      struct err *e)
 {
     int rc = opt_refuse(p, e, "means nothing with folders and JSON documents", "interval", "hgrm",
                         "plot", "fio-job", "mlperf", "merge", "run", NULL);
@@ -116,7 +116,7 @@ static int gather_reference(struct answer *a, struct runs *runs, const struct in
 }
 
 /* Holds what was gathered against the reference. */
-int folders_compare(struct answer *a, struct err *e)
+int run_tables_compare(struct answer *a, struct err *e)
 {
     struct runs *runs = runs_create();
     struct inputs in = {0};

@@ -1,6 +1,6 @@
 /* Walks a report's JSON and names what it finds there, so that CSV, trials and comparisons carry
  * the numbers of the JSON under its names, whatever it comes to hold. */
-#include "kvstat/leaves.h"
+#include "kvstat/json_leaves.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@ enum {
 };
 
 struct walk {
-    leaf_fn fn;
+    json_leaf_fn fn;
     void *arg;
     char path[PATH_LEN], text[TEXT_LEN];
 };
@@ -27,14 +27,14 @@ static void append(char *buf, size_t n, const char *separator, const char *text)
     snprintf(buf + len, n - len, "%s%s", len ? separator : "", text);
 }
 
-void leaf_format_number(char text[LEAF_NUMBER_LEN], double number)
+void json_leaf_format_number(char text[JSON_LEAF_NUMBER_LEN], double number)
 {
     if (number == trunc(number) && fabs(number) < 9007199254740992.0) {
-        snprintf(text, LEAF_NUMBER_LEN, "%.0f", number);
+        snprintf(text, JSON_LEAF_NUMBER_LEN, "%.0f", number);
         return;
     }
     for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, LEAF_NUMBER_LEN, "%.*g", digits, number);
+        snprintf(text, JSON_LEAF_NUMBER_LEN, "%.*g", digits, number);
         if (strtod(text, NULL) == number)
             break;
     }
@@ -50,14 +50,14 @@ static void format_number(char *buf, size_t n, const struct jsonin_v *v, double 
     else if (jsonin_u64(v, &u) == 0)
         snprintf(buf, n, "%llu", (unsigned long long)u);
     else {
-        char text[LEAF_NUMBER_LEN];
-        leaf_format_number(text, number);
+        char text[JSON_LEAF_NUMBER_LEN];
+        json_leaf_format_number(text, number);
         snprintf(buf, n, "%s", text);
     }
 }
 
 /* Text and kind of a scalar; anything else is unknown. */
-static enum leaf_kind scalar(char *buf, size_t n, const struct jsonin_v *v, double *number)
+static enum json_leaf_kind scalar(char *buf, size_t n, const struct jsonin_v *v, double *number)
 {
     const char *text = jsonin_text(v, NULL);
     bool truth;
@@ -65,16 +65,16 @@ static enum leaf_kind scalar(char *buf, size_t n, const struct jsonin_v *v, doub
     buf[0] = '\0';
     if (text) {
         snprintf(buf, n, "%s", text);
-        return LEAF_TEXT;
+        return JSON_LEAF_TEXT;
     }
     if (jsonin_bool(v, &truth) == 0) {
         snprintf(buf, n, "%s", truth ? "true" : "false");
-        return LEAF_TEXT;
+        return JSON_LEAF_TEXT;
     }
     if (jsonin_f64(v, number) < 0)
-        return LEAF_UNKNOWN;
+        return JSON_LEAF_UNKNOWN;
     format_number(buf, n, v, *number);
-    return LEAF_NUMBER;
+    return JSON_LEAF_NUMBER;
 }
 
 static bool is_object(const struct jsonin_v *v)
@@ -92,7 +92,7 @@ static bool label_of(const struct jsonin_v *element, char *buf, size_t n)
     double number;
     buf[0] = '\0';
     if (!is_object(first))
-        return first && scalar(buf, n, first, &number) == LEAF_TEXT;
+        return first && scalar(buf, n, first, &number) == JSON_LEAF_TEXT;
     for (size_t i = 0;; i++) {
         char part[512];
         key = NULL;
@@ -139,9 +139,9 @@ static int visit_elements(struct walk *w, const struct jsonin_v *array)
     return rc;
 }
 
-static int emit(struct walk *w, enum leaf_kind kind, double number)
+static int emit(struct walk *w, enum json_leaf_kind kind, double number)
 {
-    const struct leaf leaf = {w->path, w->text, kind, number};
+    const struct json_leaf leaf = {w->path, w->text, kind, number};
     return w->fn(w->arg, &leaf);
 }
 
@@ -154,7 +154,7 @@ static int visit_texts(struct walk *w, const struct jsonin_v *array)
         scalar(part, sizeof(part), jsonin_at(array, i), &number);
         append(w->text, TEXT_LEN, "; ", part);
     }
-    return emit(w, LEAF_TEXT, NAN);
+    return emit(w, JSON_LEAF_TEXT, NAN);
 }
 
 static int visit(struct walk *w, const struct jsonin_v *v)
@@ -164,11 +164,11 @@ static int visit(struct walk *w, const struct jsonin_v *v)
         return is_object(jsonin_at(v, 0)) ? visit_elements(w, v) : visit_texts(w, v);
     if (is_object(v))
         return visit_members(w, v, 0);
-    enum leaf_kind kind = scalar(w->text, TEXT_LEN, v, &number);
+    enum json_leaf_kind kind = scalar(w->text, TEXT_LEN, v, &number);
     return emit(w, kind, number);
 }
 
-int leaves_walk(const struct jsonin_v *root, leaf_fn fn, void *arg)
+int json_leaves_walk(const struct jsonin_v *root, json_leaf_fn fn, void *arg)
 {
     struct walk w = {.fn = fn, .arg = arg};
     return visit_members(&w, root, 0);

@@ -1,11 +1,12 @@
-/* leaves.h - the single figures of a JSON report by their names, for forms of it that are flat. */
-#ifndef KVSTAT_LEAVES_H
-#define KVSTAT_LEAVES_H
+/* json_leaves.h - the single figures of a JSON report by their names, for forms of it that are
+ * flat. */
+#ifndef KVSTAT_JSON_LEAVES_H
+#define KVSTAT_JSON_LEAVES_H
 
-enum leaf_kind {
-    LEAF_UNKNOWN, /* null */
-    LEAF_NUMBER,
-    LEAF_TEXT /* also true, false, and texts of an array, separated by "; " */
+enum json_leaf_kind {
+    JSON_LEAF_UNKNOWN, /* null */
+    JSON_LEAF_NUMBER,
+    JSON_LEAF_TEXT /* also true, false, and texts of an array, separated by "; " */
 };
 
 /*
@@ -13,23 +14,23 @@ enum leaf_kind {
  * text of its first member, or by the texts of that member's members, separated by slashes:
  * "groups.Tier-2/Read/Decode.service_us.p95", "cache.tiers.Tier-0.read_ops". Lent.
  */
-struct leaf {
+struct json_leaf {
     const char *path, *text; /* text: as in the JSON, without quotes; "" when unknown */
-    enum leaf_kind kind;
+    enum json_leaf_kind kind;
     double number;
 };
 /* 0, or a negative errno, which ends the walk. */
-typedef int (*leaf_fn)(void *arg, const struct leaf *leaf);
+typedef int (*json_leaf_fn)(void *arg, const struct json_leaf *leaf);
 
 /* A number's text: whole ones as such, others in the fewest digits that read back the same. */
 enum {
-    LEAF_NUMBER_LEN = 32
+    JSON_LEAF_NUMBER_LEN = 32
 };
-void leaf_format_number(char text[LEAF_NUMBER_LEN], double number);
+void json_leaf_format_number(char text[JSON_LEAF_NUMBER_LEN], double number);
 
 struct jsonin_v; /* lib/jsonin.h */
 
 /* Calls fn for every leaf in the document's order. 0, or what fn returned. */
-int leaves_walk(const struct jsonin_v *root, leaf_fn fn, void *arg);
+int json_leaves_walk(const struct jsonin_v *root, json_leaf_fn fn, void *arg);
 
 #endif
