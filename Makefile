@@ -39,7 +39,7 @@ KVSTAT    := kvstat options inputs scan agg groups order occupancy requests_run 
              report_text report_cells report_times report_requests report_assess report_series report_reuse report_compare \
              report_table report_verify report_json report_csv report_plot report_columns report_fio report_mlperf report_xlsx \
              xlsx output
-KVPRECOND := kvprecond options place plan fill worker steady rounds show report_text report_json
+KVPRECOND := kvprecond options place plan fill worker steady rounds run_progress report_text report_json
 
 PROGRAMS := kvgen kvreplay kvstat kvprecond
 MANPAGES := kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.5 kvtrace.7

@@ -14,7 +14,7 @@
 #include "kvprecond/plan.h"
 #include "kvprecond/report.h"
 #include "kvprecond/rounds.h"
-#include "kvprecond/show.h"
+#include "kvprecond/run_progress.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/progress.h"
@@ -33,7 +33,7 @@ struct run {
     unsigned bufs;             /* of each */
     size_t pool_bytes;         /* of each */
     struct hist *service;
-    struct show show;
+    struct run_progress progress_line;
     bool written; /* the fill has begun */
 };
 
@@ -49,7 +49,7 @@ static bool tick(void *ctx, uint64_t written)
 {
     struct run *r = ctx;
 
-    show_tick(&r->show, written);
+    run_progress_tick(&r->progress_line, written);
     return stop_signal() != 0;
 }
 
@@ -182,9 +182,9 @@ static int open_queues(struct run *r, struct err *e)
         return ret;
     r->queues = calloc(r->o.threads, sizeof *r->queues);
     r->service = hist_create();
-    r->show.progress =
+    r->progress_line.progress =
         progress_open(stderr, PROGRAM, (enum progress_mode)r->o.progress, UNITS_NS_PER_S);
-    if (!r->queues || !r->service || !r->show.progress)
+    if (!r->queues || !r->service || !r->progress_line.progress)
         return err_nomem(e, "buffers");
     r->report.service = r->service;
     for (uint64_t i = 0; i < r->o.threads && ret == 0; i++)
@@ -231,13 +231,13 @@ static int fill(struct run *r, struct err *e)
 
     r->written = true;
     r->report.rounds.track = (enum rounds_track)r->o.track;
-    r->show.rounds = &r->report.rounds;
-    r->show.size = r->report.size_bytes;
-    r->show.round_ns = o.round_ns;
-    r->show.begun_ns = r->show.shown_ns = clock_now_ns();
+    r->progress_line.rounds = &r->report.rounds;
+    r->progress_line.size = r->report.size_bytes;
+    r->progress_line.round_ns = o.round_ns;
+    r->progress_line.begun_ns = r->progress_line.shown_ns = clock_now_ns();
     ret = fill_run(&o, &r->report.fill, r->service, e);
     r->report.cpu_ns = clock_process_cpu_ns() - cpu_ns;
-    progress_clear(r->show.progress);
+    progress_clear(r->progress_line.progress);
     r->report.why_short = why_short(r, ret);
     return ret;
 }
@@ -269,7 +269,7 @@ static int run_close(struct run *r, struct err *e)
 {
     int ret;
 
-    progress_close(r->show.progress);
+    progress_close(r->progress_line.progress);
     for (uint64_t i = 0; r->queues && i < r->o.threads; i++) {
         if (r->queues[i].io)
             r->queues[i].io->ops->close(r->queues[i].io);

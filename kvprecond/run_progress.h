@@ -1,6 +1,6 @@
-/* show.h - the line a second about a run that is under way. */
-#ifndef KVTRACE_KVPRECOND_SHOW_H
-#define KVTRACE_KVPRECOND_SHOW_H
+/* run_progress.h - the line a second about a run that is under way. */
+#ifndef KVTRACE_KVPRECOND_RUN_PROGRESS_H
+#define KVTRACE_KVPRECOND_RUN_PROGRESS_H
 
 #include <stdint.h>
 
@@ -8,7 +8,7 @@
 #include "lib/progress.h"
 
 /* Plain values; the pointers are the caller's. */
-struct show {
+struct run_progress {
     struct progress *progress;
     const struct rounds *rounds;
     uint64_t size;              /* bytes of the fill */
@@ -18,6 +18,6 @@ struct show {
 };
 
 /* Shows a line if one is due. written: bytes in all, rounds included. */
-void show_tick(struct show *s, uint64_t written);
+void run_progress_tick(struct run_progress *p, uint64_t written);
 
 #endif
