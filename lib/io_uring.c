@@ -293,7 +293,8 @@ static void uring_prepare(struct uring *u, struct io_req *r)
             io_uring_prep_close(sqe, r->fd);
         break;
     case IO_ALLOCATE:
-        io_uring_prep_fallocate(sqe, fd, 0, 0, (off_t)r->offset);
+        io_uring_prep_fallocate(sqe, fd, 0, 0, 0);
+        sqe->addr = r->offset; /* the length, whose type is another from liburing 2.3 on */
         break;
     case IO_SYNC:
         io_uring_prep_fsync(sqe, fd, IORING_FSYNC_DATASYNC);
