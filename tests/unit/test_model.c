@@ -446,7 +446,8 @@ static void element_widths_and_overflow(void **state)
     assert_int_equal(model_bytes(&m, 0, &n), 0);
     assert_int_equal(n, 0);
     assert_int_equal(model_set_dtype(&m, "float64", &e), -EINVAL);
-    assert_string_equal(e.where, "float64");
+    assert_string_equal(e.where, "--kv-dtype");
+    assert_non_null(strstr(e.what, "float64: unknown element type"));
     /* int4 of an odd number of elements: down to a whole byte, once, at the end */
     m = (struct model){.attention = MODEL_MLA,
                        .layers = 1,
