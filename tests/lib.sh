@@ -22,8 +22,8 @@
 #                            sanitizer build a part of it (TEST_SCALE, set by tests/run)
 #   diag "text"              a remark for people
 #   told cmd args...         runs the command, its standard error in $TMP/err and shown when it fails
-#   value FILE NAME [IN]     the first member of that name in a JSON file, one behind the member IN if given, as it
-#                            stands there
+#   value FILE NAME [IN]     the first member of that name in a JSON file, one behind the member or the text IN if given,
+#                            as it stands there
 #   source_name FILE         what the JSON of kvgen's summary says that its requests came from
 #   arrivals FILE            the Timestamps of a trace's Generate rows, in a line
 #   member PATH              one member of $TMP/summary.json ("target.kept"), as Python prints it
@@ -76,7 +76,7 @@ scaled() {
 
 told() { "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")" >&2; }
 
-value() { sed -n "/\"${3:-$2}\": /,\$ s/^ *\"$2\": *\(.*[^,]\),*\$/\1/p" "$1" | head -n 1; }
+value() { sed -n "/\"${3:-$2}\"\(: \|,*\$\)/,\$ s/^ *\"$2\": *\(.*[^,]\),*\$/\1/p" "$1" | head -n 1; }
 
 source_name() { value "$1" source | tr -d '"'; }
 

@@ -12,13 +12,12 @@
 # Storage: 12 ms for six, 22 for five, 24 for request 5: 206 ms. Bugs looked like these figures being others.
 . "$(dirname "$0")/../lib.sh"
 kvstat=$BIN/kvstat
+J=$TMP/json
 dozen=tests/data/kvstat_dozen.csv
 cd "$TOP" || exit 1
 
 # report FILE: the JSON without what tells the host and the time.
 report() { sed '/"program":/,/"started":/d' "$1"; }
-# member NAME [AFTER]: the first value of the JSON member behind the first line that holds AFTER.
-member() { sed -n "/${2:-.}/,\$ s/^ *\"$1\": \(.*[^,]\),*\$/\1/p" "$TMP/json" | head -n 1; }
 
 exits 'text' 0 "$kvstat" "$dozen"
 cp "$TMP/stdout" "$TMP/text"
@@ -34,39 +33,39 @@ ok 'the JSON is as expected' diff -u tests/golden/kvstat_dozen.json "$TMP/report
 
 # ---- on paper ----
 
-is 'rows: 12 x 3, 3 misses, 2 of the move, 1 deletion, 1 before the start' "$(member rows)" 43
-is 'elapsed: 1.1 s + 53 ms' "$(member elapsed_s)" 1.153
-is 'tokens generated' "$(member generated_tokens)" 120
-like '120 tokens / 1.153 s' "$(member generated_tokens_per_s wall)" '^104\.0763'
-like '120 tokens / 0.206 s' "$(member generated_tokens_per_s '"storage"')" '^582\.5242'
-is 'storage time of the requests' "$(member busy_s)" 0.206
-like '12 x 200 tokens / 1.153 s' "$(member tokens_per_s tier2)" '^2081\.5264'
-is '12 x 2 MiB decoded' "$(member decode_bytes_read)" 25165824
-like '(25 + 13) MiB / 1.153 s' "$(member bytes_per_s)" '^34558445\.7'
-like '26 reads and writes / 1.153 s' "$(member ops_per_s)" '^22\.5498'
-is 'the bottleneck' "$(member what)" '"generation"'
-like '360 / 586' "$(member share)" '^0\.614334'
-like 'queue 22 / 586' "$(member queue shares)" '^0\.037542'
-like 'GPU 25 / 586' "$(member gpu shares)" '^0\.042662'
-like 'CPU 1 / 586' "$(member cpu shares)" '^0\.001706'
-like 'storage host 54 / 586' "$(member storage_host shares)" '^0\.092150'
-like 'storage device 126 / 586' "$(member storage_device shares)" '^0\.215017'
-is 'all lookups' "$(member lookups '"all"')" 15
-is 'hit rate 12 / 15' "$(member hit_rate '"cache"')" 0.8
-is 'multi-turn hits' "$(member hits multi_turn)" 8
-is 'multi-turn misses' "$(member misses multi_turn)" 3
-is 'hit rate of a class without lookups is not known' "$(member hit_rate '"rag"')" null
-like 'bytes read / written: 25 / 13' "$(member read_write_ratio)" '^1\.92307'
-is 'tokens read / generated: 2400 / 120' "$(member read_amplification)" 20
-like 'end to end 586 / 12 ms' "$(member mean end_to_end_ms)" '^48\.8333'
-is 'queue, longest' "$(member max queue_ms)" 11
-like 'storage 206 / 12 ms' "$(member mean storage_ms)" '^17\.1666'
-is 'generation' "$(member min generation_ms)" 30
-like 'interactive: 5 of 6 within 50 ms' "$(member compliance interactive)" '^0\.8333'
-is 'is not met' "$(member met interactive)" false
-is 'batch: all within 1 s' "$(member compliance '"batch"')" 1
-is 'is met' "$(member met '"batch"')" true
-is 'Tier-0 peak' "$(member peak_bytes '"cache"')" 11534336
+is 'rows: 12 x 3, 3 misses, 2 of the move, 1 deletion, 1 before the start' "$(value "$J" rows)" 43
+is 'elapsed: 1.1 s + 53 ms' "$(value "$J" elapsed_s)" 1.153
+is 'tokens generated' "$(value "$J" generated_tokens)" 120
+like '120 tokens / 1.153 s' "$(value "$J" generated_tokens_per_s wall)" '^104\.0763'
+like '120 tokens / 0.206 s' "$(value "$J" generated_tokens_per_s storage)" '^582\.5242'
+is 'storage time of the requests' "$(value "$J" busy_s)" 0.206
+like '12 x 200 tokens / 1.153 s' "$(value "$J" tokens_per_s tier2)" '^2081\.5264'
+is '12 x 2 MiB decoded' "$(value "$J" decode_bytes_read)" 25165824
+like '(25 + 13) MiB / 1.153 s' "$(value "$J" bytes_per_s)" '^34558445\.7'
+like '26 reads and writes / 1.153 s' "$(value "$J" ops_per_s)" '^22\.5498'
+is 'the bottleneck' "$(value "$J" what)" '"generation"'
+like '360 / 586' "$(value "$J" share)" '^0\.614334'
+like 'queue 22 / 586' "$(value "$J" queue shares)" '^0\.037542'
+like 'GPU 25 / 586' "$(value "$J" gpu shares)" '^0\.042662'
+like 'CPU 1 / 586' "$(value "$J" cpu shares)" '^0\.001706'
+like 'storage host 54 / 586' "$(value "$J" storage_host shares)" '^0\.092150'
+like 'storage device 126 / 586' "$(value "$J" storage_device shares)" '^0\.215017'
+is 'all lookups' "$(value "$J" lookups all)" 15
+is 'hit rate 12 / 15' "$(value "$J" hit_rate cache)" 0.8
+is 'multi-turn hits' "$(value "$J" hits multi_turn)" 8
+is 'multi-turn misses' "$(value "$J" misses multi_turn)" 3
+is 'hit rate of a class without lookups is not known' "$(value "$J" hit_rate rag)" null
+like 'bytes read / written: 25 / 13' "$(value "$J" read_write_ratio)" '^1\.92307'
+is 'tokens read / generated: 2400 / 120' "$(value "$J" read_amplification)" 20
+like 'end to end 586 / 12 ms' "$(value "$J" mean end_to_end_ms)" '^48\.8333'
+is 'queue, longest' "$(value "$J" max queue_ms)" 11
+like 'storage 206 / 12 ms' "$(value "$J" mean storage_ms)" '^17\.1666'
+is 'generation' "$(value "$J" min generation_ms)" 30
+like 'interactive: 5 of 6 within 50 ms' "$(value "$J" compliance interactive)" '^0\.8333'
+is 'is not met' "$(value "$J" met interactive)" false
+is 'batch: all within 1 s' "$(value "$J" compliance batch)" 1
+is 'is met' "$(value "$J" met batch)" true
+is 'Tier-0 peak' "$(value "$J" peak_bytes cache)" 11534336
 is 'Tier-1 is empty again' "$(sed -n '/"tiers": \[/,$p' "$TMP/json" | sed -n 's/.*"final_bytes": \([0-9]*\),*/\1/p' | sed -n 2p)" 0
 # 24 MiB between 13 ms (request 0 starts to read) and 1,123 ms (request 11 has read).
 like 'GiB/s of Tier-2 reads' "$(sed -n '/"tier": "Tier-2"/,$p' "$TMP/json" | sed -n 's/.*"gib_per_s": \(.*\),/\1/p' | head -n 1)" '^0\.02111'
@@ -109,11 +108,11 @@ exits 'as JSON' 0 "$kvstat" --json "$dozen" "$dozen"
 is 'with two reports' "$(grep -c '"kind": "result"' "$TMP/stdout")" 2
 exits 'pooled' 0 "$kvstat" --json --merge "$dozen" "$dozen"
 cp "$TMP/stdout" "$TMP/json"
-is 'rows add up' "$(member rows)" 86
-is 'elapsed times add up' "$(member elapsed_s)" 2.306
-like 'so rates are those of one' "$(member generated_tokens_per_s wall)" '^104\.0763'
-is 'requests add up, though numbers are the same' "$(member count '"requests"')" 24
-is 'peaks do not' "$(member peak_bytes '"cache"')" 11534336
+is 'rows add up' "$(value "$J" rows)" 86
+is 'elapsed times add up' "$(value "$J" elapsed_s)" 2.306
+like 'so rates are those of one' "$(value "$J" generated_tokens_per_s wall)" '^104\.0763'
+is 'requests add up, though numbers are the same' "$(value "$J" count requests)" 24
+is 'peaks do not' "$(value "$J" peak_bytes cache)" 11534336
 like 'nor does bandwidth' "$(sed -n '/"tier": "Tier-2"/,$p' "$TMP/json" | sed -n 's/.*"gib_per_s": \(.*\),/\1/p' | head -n 1)" '^0\.02111'
 
 # ---- groups ----
@@ -172,8 +171,8 @@ like 'is shown without' "$(cat "$TMP/stdout")" '^  a\?\[31mb '
 printf 'qos_profiles:\n  interactive:\n    target_latency_p95_ms: 60\n' >"$TMP/conf.yaml"
 exits '--config' 0 "$kvstat" --config "$TMP/conf.yaml" --json "$dozen"
 cp "$TMP/stdout" "$TMP/json"
-is 'gives the target' "$(member target_p95_ms interactive)" 60
-is 'which is met' "$(member met interactive)" true
+is 'gives the target' "$(value "$J" target_p95_ms interactive)" 60
+is 'which is met' "$(value "$J" met interactive)" true
 cat >"$TMP/run.json" <<'EOF'
 {"program": "kvreplay", "valid": false, "why_invalid": ["late", "lag"], "seed": 7,
  "model": {"name": "tiny-1b", "bytes_per_token": 24576}, "options": {"num-users": 50},
@@ -199,40 +198,40 @@ like 'how many users' "$(cat "$TMP/stdout")" '^Autoscaling +qos: 1,200 users, 5,
 like 'a verdict on an invalid run says so' "$(cat "$TMP/stdout")" '^Profile throughput: PASS - of a run that is NOT VALID$'
 exits 'as JSON' 0 "$kvstat" --run "$TMP/run.json" --json "$dozen"
 cp "$TMP/stdout" "$TMP/json"
-is 'members of run.kernel' "$(member device_read_bytes kernel) $(member device_write_bytes kernel) $(member page_cache_resident_share kernel)" '3145728 1048576 0.125'
-is 'members of run.autoscaling' "$(member mode autoscaling) $(member users autoscaling) $(member throughput_tokens_per_s autoscaling)" '"qos" 1200 5000.4'
+is 'members of run.kernel' "$(value "$J" device_read_bytes kernel) $(value "$J" device_write_bytes kernel) $(value "$J" page_cache_resident_share kernel)" '3145728 1048576 0.125'
+is 'members of run.autoscaling' "$(value "$J" mode autoscaling) $(value "$J" users autoscaling) $(value "$J" throughput_tokens_per_s autoscaling)" '"qos" 1200 5000.4'
 echo '{"autoscaling": {"mode": "capacity", "users": null, "throughput_tokens_per_s": null, "reason": "no trace"}}' >"$TMP/run.json"
 exits 'a replay that found no users' 0 "$kvstat" --run "$TMP/run.json" --json "$dozen"
 cp "$TMP/stdout" "$TMP/json"
-is 'has null for them' "$(member users autoscaling) $(member throughput_tokens_per_s autoscaling) $(member kernel '"run"')" 'null null null'
+is 'has null for them' "$(value "$J" users autoscaling) $(value "$J" throughput_tokens_per_s autoscaling) $(value "$J" kernel run)" 'null null null'
 
 # ---- warm-up ----
 
 # Requests 0, 1 and 2 start before 250 ms; request 2 still generates then.
 exits 'the first 250 ms left out' 0 "$kvstat" --json --warmup 250ms "$dozen"
 cp "$TMP/stdout" "$TMP/json"
-is 'rows are counted' "$(member rows) $(member ok)" '43 43'
-is 'those left out too: 9 and the two misses' "$(member seconds '"warmup": {') $(member rows '"warmup": {')" '0.25 11'
-is 'the time begins behind them' "$(member elapsed_s)" 0.903
-is 'nine requests' "$(member count '"requests"')" 9
-is 'and what they generated' "$(member generated_tokens)" 90
-is 'nine reads of Tier-2' "$(member decode_bytes_read)" 18874368
-is 'contents are those of all rows' "$(member peak_bytes '"cache"')" 11534336
+is 'rows are counted' "$(value "$J" rows) $(value "$J" ok)" '43 43'
+is 'those left out too: 9 and the two misses' "$(value "$J" seconds warmup) $(value "$J" rows warmup)" '0.25 11'
+is 'the time begins behind them' "$(value "$J" elapsed_s)" 0.903
+is 'nine requests' "$(value "$J" count requests)" 9
+is 'and what they generated' "$(value "$J" generated_tokens)" 90
+is 'nine reads of Tier-2' "$(value "$J" decode_bytes_read)" 18874368
+is 'contents are those of all rows' "$(value "$J" peak_bytes cache)" 11534336
 exits 'as text' 0 "$kvstat" --warmup 250ms "$dozen"
 like 'says so' "$(cat "$TMP/stdout")" '^Warm-up +11 rows in the first 250 ms; not counted below$'
 echo '{"warmup": {"seconds": 0.25, "rows": 11}}' >"$TMP/run.json"
 exits 'as --run tells' 0 "$kvstat" --json --run "$TMP/run.json" "$dozen"
 cp "$TMP/stdout" "$TMP/json"
-is 'the same requests' "$(member count '"requests"')" 9
+is 'the same requests' "$(value "$J" count requests)" 9
 exits '--warmup 0' 0 "$kvstat" --json --warmup 0 --run "$TMP/run.json" "$dozen"
 cp "$TMP/stdout" "$TMP/json"
-is 'overrides it' "$(member count '"requests"')" 12
+is 'overrides it' "$(value "$J" count requests)" 12
 exits 'a trace' 2 "$kvstat" --warmup 1s "$DATA/mlperf_trace_first400.csv.zst"
 like 'has none' "$(cat "$TMP/stderr")" '^kvstat: --warmup: .*is a trace'
 exits 'a replay that was nothing but warm-up' 0 "$BIN/kvreplay" --null --warmup 1h -o "$TMP/warm.csv.zst" "$DATA/mlperf_trace_first400.csv.zst"
 exits 'is known by its summary' 0 "$kvstat" --json "$TMP/warm.csv.zst"
 cp "$TMP/stdout" "$TMP/json"
-is 'all of it is left out' "$(member seconds '"warmup": {') $(member rows '"warmup": {') $(member decode_bytes_read)" "3600 $(member rows) 0"
+is 'all of it is left out' "$(value "$J" seconds warmup) $(value "$J" rows warmup) $(value "$J" decode_bytes_read)" "3600 $(value "$J" rows) 0"
 piped_warm() { dd if="$TMP/warm.csv.zst" 2>"$TMP/dd" | "$kvstat"; }
 exits 'from a pipe it is told too late' 0 piped_warm
 like 'and that is said' "$(cat "$TMP/stderr")" '^kvstat: -: its warm-up of 3600 s is counted'
@@ -245,10 +244,10 @@ awk -F, -v OFS=, '$2 == "Read" && $6 == "Decode" && $7 == 3 { $17 = 5; $19 = "EI
     $2 == "Read" && $6 == "Decode" && $7 == 7 { $19 = "absent" } { print }' "$dozen" >"$TMP/failed.csv"
 exits 'requests of which a row failed' 0 "$kvstat" --json "$TMP/failed.csv"
 cp "$TMP/stdout" "$TMP/json"
-is 'two, as a miss is no failure' "$(member failed '"requests"')" 2
-is 'are requests' "$(member count '"requests"')" 12
-is 'in no time of requests' "$(member count end_to_end_ms)" 10
-like 'and within no target' "$(member compliance '"batch"')" '^0\.6666'
+is 'two, as a miss is no failure' "$(value "$J" failed requests)" 2
+is 'are requests' "$(value "$J" count requests)" 12
+is 'in no time of requests' "$(value "$J" count end_to_end_ms)" 10
+like 'and within no target' "$(value "$J" compliance batch)" '^0\.6666'
 exits 'as text' 0 "$kvstat" "$TMP/failed.csv"
 like 'are told' "$(cat "$TMP/stdout")" '^  2 of 12 requests FAILED'
 like 'and count in their class' "$(cat "$TMP/stdout")" '^  batch +6 .* 66\.67 %  NOT MET$'
@@ -266,10 +265,10 @@ trace=tests/data/mlperf_trace_first400.csv.zst
 exits "the benchmark's trace" 0 "$kvstat" --json "$trace"
 cp "$TMP/stdout" "$TMP/json"
 zstd -dcq "$trace" | awk -F, '$2 == "Read" { n++; b += $3 } END { printf "%d %.0f\n", n, b }' >"$TMP/reads"
-is 'reads and their bytes' "$(member read_ops) $(member read_bytes)" "$(cat "$TMP/reads")"
-is 'it has no requests' "$(member requests)" null
-is 'and no known hit rate' "$(member hit_rate)" null
-is 'no latency' "$(member service_us)" null
+is 'reads and their bytes' "$(value "$J" read_ops) $(value "$J" read_bytes)" "$(cat "$TMP/reads")"
+is 'it has no requests' "$(value "$J" requests)" null
+is 'and no known hit rate' "$(value "$J" hit_rate)" null
+is 'no latency' "$(value "$J" service_us)" null
 exits 'as text' 0 "$kvstat" "$trace"
 unlike 'no table of latencies' "$(cat "$TMP/stdout")" 'p99'
 done_testing

@@ -3,9 +3,8 @@
 # and agree with the hit rates of kvgen's curve. Bugs looked like a Miss, which has no size, that shrank its object.
 . "$(dirname "$0")/../lib.sh"
 kvstat=$BIN/kvstat
+J=$TMP/stdout
 
-# member NAME SECTION: of the JSON in $TMP/stdout, the first behind the line of SECTION within reuse.
-member() { sed -n '/"reuse": {/,$p' "$TMP/stdout" | sed -n "/\"$2\": /,\$ s/^ *\"$1\": \(.*[^,]\),*\$/\1/p" | head -n 1; }
 trace() { { echo 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request' && tr ' ' ,; } >"$TMP/$1"; }
 
 # a is used at 0, 3 and 9 s: b and c (20 + 30 bytes) lie between, then only itself and d. Moves and deletions are no uses.
@@ -25,10 +24,11 @@ trace hand <<'EOF'
 10.0 Generate 0   Decode 2
 EOF
 exits 'a hand-made trace' 0 "$kvstat" --json --reuse "$TMP/hand"
-is 'keys, bytes, uses, reuses' "$(member keys reuse) $(member bytes reuse) $(member uses reuse) $(member reuses reuse)" '4 100 9 4'
-is 'objects: 3, 1, 2, 4' "$(member min distance_objects) $(member mean distance_objects) $(member max distance_objects)" '1 2.5 4'
-is 'bytes: 10 + 20 + 30, 10, 10 + 40, 20 + 30 + 10 + 40' "$(member min distance_bytes) $(member mean distance_bytes) $(member p50 distance_bytes) $(member max distance_bytes)" '10 55 50 100'
-is 'time: 3, 0, 6, 9 s' "$(member min time_s) $(member mean time_s) $(member max time_s)" '0 4.5 9'
+is 'keys, bytes, uses, reuses' "$(value "$J" keys reuse) $(value "$J" bytes reuse) $(value "$J" uses reuse) $(value "$J" reuses reuse)" '4 100 9 4'
+is 'objects: 3, 1, 2, 4' "$(value "$J" min distance_objects) $(value "$J" mean distance_objects) $(value "$J" max distance_objects)" '1 2.5 4'
+is 'bytes: 10 + 20 + 30, 10, 10 + 40, 20 + 30 + 10 + 40' \
+    "$(value "$J" min distance_bytes) $(value "$J" mean distance_bytes) $(value "$J" p50 distance_bytes) $(value "$J" max distance_bytes)" '10 55 50 100'
+is 'time: 3, 0, 6, 9 s' "$(value "$J" min time_s) $(value "$J" mean time_s) $(value "$J" max time_s)" '0 4.5 9'
 exits 'as text' 0 "$kvstat" --reuse "$TMP/hand"
 like 'a line of it' "$(cat "$TMP/stdout")" '^  4 of 9 uses are of objects used before; 4 objects of 100 B in all$'
 like 'bytes' "$(cat "$TMP/stdout")" '^  bytes +55 B +10 B +50 B +100 B +'
@@ -46,16 +46,16 @@ awk -F, 'NR > 1 {
         last[$5] = NR; size[$5] = $3; at[$5] = $1 }
     END { printf "%d %.6g %.6g %.6g %.0f\n", n, objects / n, bytes / n, time / n, most }' "$TMP/random" >"$TMP/slow"
 exits 'random uses' 0 "$kvstat" --json --reuse "$TMP/random"
-is 'as counted slowly' "$(printf '%d %.6g %.6g %.6g %.0f' "$(member reuses reuse)" "$(member mean distance_objects)" "$(member mean distance_bytes)" \
-    "$(member mean time_s)" "$(member max distance_bytes)")" "$(cat "$TMP/slow")"
+is 'as counted slowly' "$(printf '%d %.6g %.6g %.6g %.0f' "$(value "$J" reuses reuse)" "$(value "$J" mean distance_objects)" "$(value "$J" mean distance_bytes)" \
+    "$(value "$J" mean time_s)" "$(value "$J" max distance_bytes)")" "$(cat "$TMP/slow")"
 
 # A block trace without tiers above: lookups of the curve are its uses, and the curve's hits at a capacity the reuses
 # no further away.
 "$BIN/kvgen" --input "$DATA/mooncake_first200.jsonl" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 --block-reuse any \
     --curve "$TMP/curve.csv" -o "$TMP/blocks.csv" 2>/dev/null
 exits 'a block trace' 0 "$kvstat" --json --reuse "$TMP/blocks.csv"
-is 'all reuses are the hits of an endless cache' "$(member reuses reuse)" "$(tail -n 1 "$TMP/curve.csv" | cut -d, -f3)"
-is 'the furthest is the capacity that reaches the ceiling' "$(member max distance_bytes)" "$(tail -n 1 "$TMP/curve.csv" | cut -d, -f1)"
+is 'all reuses are the hits of an endless cache' "$(value "$J" reuses reuse)" "$(tail -n 1 "$TMP/curve.csv" | cut -d, -f3)"
+is 'the furthest is the capacity that reaches the ceiling' "$(value "$J" max distance_bytes)" "$(tail -n 1 "$TMP/curve.csv" | cut -d, -f1)"
 
 exits 'a result file' 0 "$kvstat" --reuse "$DATA/kvstat_dozen.csv"
 exits 'no rows' 0 sh -c "head -n 1 '$TMP/hand' >'$TMP/none' && '$kvstat' --reuse '$TMP/none'"

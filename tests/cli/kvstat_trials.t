@@ -5,11 +5,9 @@
 # Bugs looked like a false alarm in every third pair, one of the forty figures tested being by chance beyond 99 %.
 . "$(dirname "$0")/../lib.sh"
 kvstat=$BIN/kvstat
+J=$TMP/stdout
 dozen=tests/data/kvstat_dozen.csv
 cd "$TOP" || exit 1
-
-# member NAME AFTER: the first value of that JSON member behind the line that holds AFTER.
-member() { sed -n "/$2/,\$ s/^ *\"$1\": \(.*[^,]\),*\$/\1/p" "$TMP/stdout" | head -n 1; }
 
 # figure SECTION LABEL: the line of that figure.
 figure() {
@@ -33,10 +31,10 @@ is 'throughput and requests come first' "$(sed -n 's/  *trials .*//p' "$TMP/stdo
 is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/stdout")" ''
 exits 'as JSON' 0 "$kvstat" --json "$TMP/10.csv" "$TMP/12.csv" "$TMP/14.csv"
 is 'with each report' "$(grep -c '"kind": "result"' "$TMP/stdout")" 3
-at='"name": "groups.Tier-2.Read.Decode.service_us.mean"'
-is 'count, mean, deviation' "$(member count "$at") $(member mean "$at") $(member sd "$at")" '3 12000 2000'
-like 'variation' "$(member cv "$at")" '^0\.16666'
-like 'interval' "$(member ci95_low "$at") $(member ci95_high "$at")" '^7031\.7[0-9]* 16968\.2'
+at=groups.Tier-2.Read.Decode.service_us.mean
+is 'count, mean, deviation' "$(value "$J" count "$at") $(value "$J" mean "$at") $(value "$J" sd "$at")" '3 12000 2000'
+like 'variation' "$(value "$J" cv "$at")" '^0\.16666'
+like 'interval' "$(value "$J" ci95_low "$at") $(value "$J" ci95_high "$at")" '^7031\.7[0-9]* 16968\.2'
 exits 'two' 0 "$kvstat" "$TMP/10.csv" "$TMP/14.csv"
 like '12.706 x 2.828 / sqrt 2' "$(figure 'Tier-2 Read Decode' 'service, mean')" ' 2 +12\.0 ms +2\.83 ms +23\.6 % +-13\.4 ms +37\.4 ms$'
 exits 'a figure that one lacks' 0 "$kvstat" "$TMP/10.csv" "$dozen"
@@ -86,12 +84,12 @@ answer() { awk '/^Verdict: / { on = 1 } on' "$TMP/stdout" | tr '\n' ' ' | sed 's
 like 'the last words answer' "$(answer)" \
     '^Verdict: new is worse than base: .* is (9\.[0-9]|1[01]\.[0-9]) % higher \([0-9.]+ ms, was [0-9.]+ ms\), and [0-9]+ more figures are worse; none is better\. It rests on one run of each\.$'
 exits 'JSON' 0 "$kvstat" --json --compare "$TMP/base" "$TMP/slower"
-at='"name": "groups.Tier-2.Read.Decode.service_us.mean"'
-is 'changed' "$(member changed "$at")" true
-like 'by' "$(member change "$at")" '^0\.(09|10)'
-is 'for the worse' "$(member better "$at") $(member verdict '"verdict"')" 'false "worse"'
-like 'in words' "$(member sentence '"verdict"')" '^"new is worse than base: .*"$'
-is 'not known is null' "$(member changed '"name": "throughput.wall.ops_per_s"')" null
+at=groups.Tier-2.Read.Decode.service_us.mean
+is 'changed' "$(value "$J" changed "$at")" true
+like 'by' "$(value "$J" change "$at")" '^0\.(09|10)'
+is 'for the worse' "$(value "$J" better "$at") $(value "$J" verdict)" 'false "worse"'
+like 'in words' "$(value "$J" sentence verdict)" '^"new is worse than base: .*"$'
+is 'not known is null' "$(value "$J" changed throughput.wall.ops_per_s)" null
 
 head -n 2 "$TMP/base" >"$TMP/one_row"
 
@@ -126,7 +124,7 @@ like "is judged by the others' noise" "$(figure 'Tier-2 Read Decode' 'service, m
 
 like 'one run against many' "$(answer)" '^Verdict: no difference between new and base exceeds the noise\.$'
 exits 'the other way round' 0 "$kvstat" --json --compare "$TMP/slower" "$TMP/base"
-is 'is better' "$(member verdict '"verdict"') $(member better "$at")" '"better" true'
+is 'is better' "$(value "$J" verdict) $(value "$J" better "$at")" '"better" true'
 # Reads 10 % slower, writes 10 % faster.
 { head -n 1 "$dozen" && grep ',Read,' "$TMP/slower" && grep ',Write,' "$TMP/base"; } >"$TMP/reads"
 { head -n 1 "$dozen" && grep ',Read,' "$TMP/base" && grep ',Write,' "$TMP/slower"; } >"$TMP/writes"
@@ -141,7 +139,7 @@ like 'is null' "$(cat "$TMP/stdout")" '^ *"verdict": null,$'
 cut -d, -f 1-13 "$TMP/base" >"$TMP/trace"
 awk -F, 'NR == 1 || $2 == "Read"' "$TMP/trace" >"$TMP/half"
 exits 'two traces' 0 "$kvstat" --json --compare "$TMP/trace" --compare "$TMP/trace" "$TMP/half" "$TMP/half"
-like 'differ' "$(member verdict '"verdict"') $(member sentence '"verdict"')" '^"different" "new differs from base: '
+like 'differ' "$(value "$J" verdict) $(value "$J" sentence verdict)" '^"different" "new differs from base: '
 # What two replays tell of their traces.
 for users in 1 2; do
     "$BIN/kvgen" --num-users $users --duration 5s -o "$TMP/load$users.csv" 2>"$TMP/stderr"
