@@ -19,6 +19,7 @@
 /* Entries beyond depth: the wake's poll, and entries that an SQPOLL thread has taken but not yet
  * marked as free (it does so per batch). */
 #define URING_SPARE    16u
+#define URING_FEW      64u /* entries where memory may not be locked for more: they go in batches */
 #define URING_IDLE_MS  50u
 #define URING_SECTOR   512u
 #define URING_NS_PER_S 1000000000LL
@@ -51,7 +52,7 @@ static void uring_note(struct uring *u, const char *what, int errnum)
 
 /* DEFER_TASKRUN keeps completions out of our way until we ask for them, but binds the ring to one
  * thread: the ring is created disabled and bound to the thread that first uses it. */
-static int uring_setup(struct uring *u, const struct io_opts *o)
+static int uring_setup_entries(struct uring *u, const struct io_opts *o, unsigned entries)
 {
     static const unsigned ladder[] = {IORING_SETUP_R_DISABLED | IORING_SETUP_SINGLE_ISSUER |
                                           IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
@@ -62,13 +63,17 @@ static int uring_setup(struct uring *u, const struct io_opts *o)
     for (; rung < sizeof ladder / sizeof ladder[0] && ret == -EINVAL; rung++) {
         struct io_uring_params p = {.flags = ladder[rung] | IORING_SETUP_CLAMP};
 
+        if (entries < o->depth) { /* completions have room all the same */
+            p.flags |= IORING_SETUP_CQSIZE;
+            p.cq_entries = o->depth + URING_SPARE;
+        }
         if (o->sqpoll) {
             p.flags |= IORING_SETUP_SQPOLL;
             p.sq_thread_idle = URING_IDLE_MS;
         }
         if (o->iopoll)
             p.flags |= IORING_SETUP_IOPOLL;
-        ret = io_uring_queue_init_params(o->depth + URING_SPARE, &u->ring, &p);
+        ret = io_uring_queue_init_params(entries, &u->ring, &p);
     }
     if (ret < 0)
         return ret;
@@ -76,6 +81,15 @@ static int uring_setup(struct uring *u, const struct io_opts *o)
     u->sqpoll = o->sqpoll;
     u->iopoll = o->iopoll;
     return 0;
+}
+
+static int uring_setup(struct uring *u, const struct io_opts *o)
+{
+    int ret = uring_setup_entries(u, o, o->depth + URING_SPARE);
+
+    if (ret == -ENOMEM && o->depth > URING_FEW)
+        ret = uring_setup_entries(u, o, URING_FEW);
+    return ret;
 }
 
 /* SQPOLL and IOPOLL are wishes: what the kernel refuses is left out and said. */
@@ -199,7 +213,8 @@ static int uring_open(struct io **out, const struct io_opts *o, struct err *e)
     }
     ret = uring_setup_wishes(u, o);
     if (ret < 0) {
-        err_errno(e, ret, ERR_TARGET, "", "io_uring cannot be set up");
+        err_errno(e, ret, ERR_TARGET, "", "io_uring cannot be set up%s",
+                  ret == -ENOMEM ? " (ulimit -l)" : "");
         close(u->wake_fd);
         free(u);
         return ret;
@@ -230,13 +245,26 @@ static int uring_begin(struct uring *u)
     return 0;
 }
 
+static void uring_stamp(struct uring *u)
+{
+    int64_t now;
+
+    if (!u->unstamped)
+        return;
+    now = clock_now_ns();
+    for (struct io_req *r = u->unstamped; r; r = r->next)
+        r->start_ns = now;
+    u->unstamped = NULL;
+}
+
 /* A free entry always exists when less than depth + 1 are in flight, except that an SQPOLL thread
- * may still have to say so. */
+ * may still have to say so, and that a ring in little memory has few. */
 static struct io_uring_sqe *uring_sqe(struct uring *u)
 {
     struct io_uring_sqe *sqe = io_uring_get_sqe(&u->ring);
 
     while (!sqe) {
+        uring_stamp(u);
         io_uring_submit(&u->ring);
         if (u->sqpoll)
             io_uring_sqring_wait(&u->ring);
@@ -341,18 +369,6 @@ static int uring_submit(struct io *io, struct io_req *r)
     r->next = u->unstamped;
     u->unstamped = r;
     return 0;
-}
-
-static void uring_stamp(struct uring *u)
-{
-    int64_t now;
-
-    if (!u->unstamped)
-        return;
-    now = clock_now_ns();
-    for (struct io_req *r = u->unstamped; r; r = r->next)
-        r->start_ns = now;
-    u->unstamped = NULL;
 }
 
 /* What the kernel cannot take right now stays queued and goes with the next call. */

@@ -503,45 +503,58 @@ static void storage_set_flags(struct tier_storage *t, const struct tier_storage_
              o->sync_objects ? "; objects synced" : "");
 }
 
-/* Each file takes a descriptor while it is open, each folder for good. */
+/* Each file takes a descriptor while it is open, each folder one and each ring two for good. */
 static int storage_descriptors(struct tier_storage *t, const struct tier_storage_opts *o,
                                unsigned threads, struct storage_worker_opts *w, struct err *e)
 {
+    unsigned kept = LAYOUT_FILES_FOLDERS + (o->engine == IO_PSYNC ? 0 : 2 * threads);
     uint64_t each = storage_worker_objects(o->iodepth / threads + 1), can;
 
-    if (!t->files)
+    can = descriptors_want(kept + threads * (each < o->max_ops ? each : o->max_ops));
+    if (!t->files) /* with too few for rings there are threads */
         return 0;
-    can =
-        descriptors_want(LAYOUT_FILES_FOLDERS + threads * (each < o->max_ops ? each : o->max_ops));
-    if (can < LAYOUT_FILES_FOLDERS + threads)
+    if (can < kept + threads)
         return err_set(e, EMFILE, ERR_TARGET, t->target,
-                       "%u files and folders must be open at once beside others, and %llu can be "
-                       "(ulimit -n); --layout slab needs one",
-                       LAYOUT_FILES_FOLDERS + threads, (unsigned long long)can);
-    w->max_open = (unsigned)(can - LAYOUT_FILES_FOLDERS) / threads;
+                       "%u files, folders and rings must be open at once beside others, and %llu "
+                       "can be (ulimit -n); --layout slab needs one",
+                       kept + threads, (unsigned long long)can);
+    w->max_open = (unsigned)(can - kept) / threads;
     return 0;
+}
+
+/* There was memory to lock, or descriptors, for some rings only: none then, since one engine is
+ * named in results. said: as long is what was known before. */
+static void storage_leave_rings(struct tier_storage *t, struct storage_worker_opts *w, size_t said)
+{
+    t->fallbacks[said] = '\0';
+    storage_note(t, "%s", storage_worker_fallbacks(t->worker[t->threads - 1]));
+    while (t->threads > 0)
+        storage_worker_close(t->worker[--t->threads], NULL);
+    w->engine = IO_PSYNC;
 }
 
 /* The I/O slots are split among the workers, never more than iodepth in all. */
 static int storage_start(struct tier_storage *t, const struct tier_storage_opts *o,
                          struct storage_worker_opts *w, struct err *e)
 {
-    unsigned threads = o->threads ? o->threads : 1;
+    unsigned threads = o->threads < o->iodepth ? o->threads : o->iodepth;
+    size_t said = strlen(t->fallbacks);
     int ret;
 
-    if (threads > o->iodepth)
-        threads = o->iodepth;
+    threads = threads ? threads : 1;
     ret = storage_descriptors(t, o, threads, w, e);
     while (ret == 0 && t->threads < threads) {
-        const char *more;
+        struct storage_worker *worker;
 
         w->depth = o->iodepth / threads + (t->threads < o->iodepth % threads);
-        ret = storage_worker_open(&t->worker[t->threads], w, e);
+        ret = storage_worker_open(&worker, w, e);
         if (ret < 0)
             return ret;
-        more = storage_worker_fallbacks(t->worker[t->threads++]);
-        if (more[0] && !strstr(t->fallbacks, more)) /* a later one may lack what is short */
-            storage_note(t, "%s", more);
+        t->worker[t->threads++] = worker;
+        if (strcmp(storage_worker_engine(worker), storage_worker_engine(t->worker[0])) != 0)
+            storage_leave_rings(t, w, said);
+        else if (!strstr(t->fallbacks, storage_worker_fallbacks(worker))) /* "" is in all */
+            storage_note(t, "%s", storage_worker_fallbacks(worker));
     }
     if (ret == 0)
         storage_set_flags(t, o, w);

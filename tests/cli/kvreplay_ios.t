@@ -11,7 +11,7 @@ rows() { awk -v op="$1" -v n="$2" 'BEGIN { print "Timestamp,Operation,Object_Siz
 rows Write 8 >"$TMP/w.csv"
 rows Read 64 >"$TMP/r.csv"
 
-plan 32
+plan 36
 for layout in files slab; do
     exits "$layout: reads" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --chunk-size 512KiB --iodepth 4 -o "$TMP/o.csv" \
         --summary "$TMP/summary.json" "$TMP/r.csv"
@@ -60,6 +60,27 @@ depth "very many" "256 I/Os of 64" --timing served --workers 1000 --chunk-size 6
 depth "large ones" "64 I/Os of 4096" --timing served --workers 1000 --chunk-size 4MiB
 depth "as told" "8 I/Os of 1024" --timing served --workers 60 --iodepth 8
 depth "without workers" "32 I/Os of 1024"
+
+# Rings and registered buffers take memory that may be locked, of which there may be little: as many I/Os all the same, through
+# smaller rings, and where these have no room either, by threads, all of them.
+# A bug looked like this: two rings beside two pools of threads, called io_uring, and a ring refused that need not be so large.
+locked() (
+    # shellcheck disable=SC3045
+    ulimit -l "$1" || return
+    shift
+    drop=
+    if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then drop='setpriv --bounding-set=-all --inh-caps=-all'; fi
+    $drop "$BIN/kvreplay" --nvme "$TMP/d" --timing served --workers 1000 -o "$TMP/o.csv" --summary "$TMP/summary.json" "$@" "$TMP/served.csv"
+)
+for rings in 1 4; do
+    exits "$rings: little memory to lock" 0 locked 64 --rings $rings
+    ok "$rings: one engine, as said" python3 -c '
+import json, sys
+t = [t for t in json.load(open(sys.argv[1]))["tiers"] if t["tier"] == "Tier-2"][0]
+refused = any("io_uring refused" in f for f in t["fallbacks"])
+assert t["engine"] == ("psync" if refused else "io_uring"), t
+assert any("256 I/Os of 1024 KiB" in f for f in t["flags"]), t' "$TMP/summary.json"
+done
 
 # Files are open while their objects are moved, with psync each takes a descriptor: as many as the host allows.
 # A bug looked like this: rows that failed with EMFILE under the limits that a shell begins with.

@@ -10,10 +10,14 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/clock.h"
@@ -304,6 +308,60 @@ static void test_sqpoll(void **state)
     close(f.fd);
 }
 
+/* More I/Os than a ring for all of them at once has memory for: a smaller one serves them. */
+static int many_in_little(void)
+{
+    struct io_opts o = {.depth = 16384};
+    struct fixture f = {.fd = scratch_file(), .pool = io_buffers_map(DEPTH * BLOCK)};
+    struct io_req *r = calloc(o.depth, sizeof *r), *done[64];
+    int64_t until = clock_now_ns() + 20000000000LL;
+    struct err e = {0};
+    unsigned left = o.depth;
+    int ret;
+
+    while ((ret = io_open(&f.io, IO_URING, &o, NULL, 0, &e)) == -ENOMEM && clock_now_ns() < until)
+        clock_sleep_until(clock_now_ns() + 100000000, 0); /* others of this user have it locked */
+    for (unsigned i = 0; ret == 0 && i < o.depth; i++) {
+        r[i] = request(&f, true, i % DEPTH, (uint64_t)i * BLOCK);
+        r[i].buf_index = -1;
+        ret = f.io->ops->submit(f.io, &r[i]);
+    }
+    while (ret == 0 && left > 0) {
+        int n = f.io->ops->reap(f.io, done, 64, until);
+
+        for (int i = 0; i < n && ret == 0; i++)
+            ret = done[i]->start_ns > 0 ? done[i]->result : -EPROTO;
+        ret = n <= 0 ? -ETIME : ret;
+        left -= n > 0 ? (unsigned)n : 0;
+    }
+    if (f.io)
+        f.io->ops->close(f.io);
+    free(r);
+    io_buffers_unmap(f.pool, DEPTH * BLOCK);
+    close(f.fd);
+    return ret == 0 ? 0 : 1;
+}
+
+static void test_little_memory(void **state)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {0};
+    struct rlimit limit = {1 << 20, 1 << 20};
+    pid_t child;
+    int status;
+
+    (void)opened(state);
+    fflush(NULL);
+    child = fork();
+    if (child == 0)
+        _exit(setrlimit(RLIMIT_MEMLOCK, &limit) < 0 || syscall(SYS_capset, &head, none) < 0
+                  ? 2
+                  : many_in_little());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 #define BOTH(test)                                                                                 \
     {#test " (io_uring)", test, set_up_uring, tear_down, NULL},                                    \
     {                                                                                              \
@@ -319,6 +377,7 @@ int main(void)
         BOTH(test_time_out),
         BOTH(test_wake),
         BOTH(test_wake_often),
+        cmocka_unit_test_setup_teardown(test_little_memory, set_up_uring, tear_down),
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_sqpoll),
     };

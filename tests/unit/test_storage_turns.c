@@ -13,14 +13,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/io.h"
 #include "lib/layout_slab.h"
-#include "lib/storage_object.h"
 #include "lib/target.h"
+#include "tests/unit/engine_between.h"
 #include "tests/unit/tier_checks.h"
 
 enum {
@@ -28,128 +28,6 @@ enum {
     OBJECTS = 12,
     VICTIM = 5
 };
-
-/* ---- the engine between ---- */
-
-/* What fails: of one object a transfer with that block in it, or a call. */
-static struct fault {
-    int status; /* 0: nothing fails */
-    struct hash128 key;
-    enum io_call call;
-    bool write;
-    uint64_t block;
-    int breaks_after; /* reaps with something in them; then the engine itself fails; 0: never */
-    int hits;
-} fault;
-
-struct between {
-    struct io io;
-    struct io *real;
-};
-
-static struct io *real_of(const struct io *io)
-{
-    return ((const struct between *)io)->real;
-}
-
-static bool is_meant(const struct io_req *r)
-{
-    const struct storage_object *ob = r->owner;
-    struct data_id id;
-    uint64_t first;
-
-    if (fault.status == 0 || r->call != fault.call)
-        return false;
-    if (r->call != IO_TRANSFER)
-        return ob->op->id.key.lo == fault.key.lo;
-    return r->result == 0 && r->write == fault.write && data_identify(r->buf, &id, &first) == 0 &&
-           id.key.lo == fault.key.lo && fault.block >= first &&
-           fault.block - first < r->len / DATA_BLOCK;
-}
-
-static int between_submit(struct io *io, struct io_req *r)
-{
-    return real_of(io)->ops->submit(real_of(io), r);
-}
-
-static int between_kick(struct io *io)
-{
-    return real_of(io)->ops->kick(real_of(io));
-}
-
-static int between_reap(struct io *io, struct io_req **done, int max, int64_t until_ns)
-{
-    int n = real_of(io)->ops->reap(real_of(io), done, max, until_ns);
-
-    for (int i = 0; i < n; i++) {
-        if (!is_meant(done[i]))
-            continue;
-        done[i]->result = fault.status;
-        fault.hits++;
-    }
-    if (n > 0 && fault.breaks_after > 0 && --fault.breaks_after == 0)
-        return -EIO;
-    return n;
-}
-
-static void between_wake(struct io *io)
-{
-    real_of(io)->ops->wake(real_of(io));
-}
-
-static const char *between_fallbacks(const struct io *io)
-{
-    return real_of(io)->ops->fallbacks(real_of(io));
-}
-
-static const char *between_flags(const struct io *io)
-{
-    return real_of(io)->ops->flags(real_of(io));
-}
-
-static unsigned between_open_slots(const struct io *io)
-{
-    return real_of(io)->ops->open_slots(real_of(io));
-}
-
-static void between_close(struct io *io)
-{
-    real_of(io)->ops->close(real_of(io));
-    free(io);
-}
-
-static const struct io_ops between_ops = {
-    .name = "between",
-    .submit = between_submit,
-    .kick = between_kick,
-    .reap = between_reap,
-    .wake = between_wake,
-    .fallbacks = between_fallbacks,
-    .flags = between_flags,
-    .open_slots = between_open_slots,
-    .close = between_close,
-};
-
-/* The linker puts this in the place of io_open (Makefile). */
-int __real_io_open(struct io **out, enum io_engine engine, const struct io_opts *o, char *why,
-                   size_t cap, struct err *e);
-int __wrap_io_open(struct io **out, enum io_engine engine, const struct io_opts *o, char *why,
-                   size_t cap, struct err *e);
-int __wrap_io_open(struct io **out, enum io_engine engine, const struct io_opts *o, char *why,
-                   size_t cap, struct err *e)
-{
-    struct between *b = calloc(1, sizeof *b);
-    int ret;
-
-    assert_non_null(b);
-    b->io.ops = &between_ops;
-    ret = __real_io_open(&b->real, engine, o, why, cap, e);
-    if (ret < 0)
-        free(b);
-    else
-        *out = &b->io;
-    return ret;
-}
 
 /* ---- a tier of either layout on either engine ---- */
 
@@ -569,6 +447,28 @@ static void test_large_among_small(void **state)
     everywhere(state, large_among_small, ordinary(4));
 }
 
+/* Where there is room for some rings only, all workers are on the engine that is named. */
+static void test_one_engine(void **state)
+{
+    struct fixture *f = *state;
+    struct tier_storage_opts o = ordinary(8);
+    struct tier_info info;
+
+    o.threads = 3;
+    for (unsigned i = 0; i < 4; i++) {
+        rings_left = i / 2 + 1;
+        open_tier(f, o, i % 2);
+        rings_left = UINT_MAX;
+        checks_many(f->tier, f->bell, 16, 100);
+        f->tier->ops->describe(f->tier, &info);
+        assert_string_equal(info.engine, "psync");
+        assert_int_equal(info.threads, 3);
+        assert_non_null(strstr(info.fallbacks, "io_uring refused (ENOMEM)"));
+        assert_null(strstr(info.flags, "registered"));
+        assert_int_equal(close_tier(f), 0);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -576,7 +476,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_writes_fail),        TEST(test_calls_fail), TEST(test_reads_fail),
         TEST(test_corrupt_and_failed), TEST(test_breaks),     TEST(test_one_io),
-        TEST(test_large_among_small),
+        TEST(test_large_among_small),  TEST(test_one_engine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
