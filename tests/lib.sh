@@ -21,6 +21,10 @@
 #   scaled N                 prints how large to make what is only repeated, the same each time: N, in a
 #                            sanitizer build a part of it (TEST_SCALE, set by tests/run)
 #   diag "text"              a remark for people
+#   tries N cmd args...      succeeds as soon as the command does, run N times at most: for what a busy machine may spoil
+#                            now and then and a broken program spoils each time; the output of a failure is shown
+#   catches PID              waits until a process in the background is a program of ours with its handlers of signals (a
+#                            shell ignores SIGINT for it, and has handlers of its own until then)
 #   told cmd args...         runs the command, its standard error in $TMP/err and shown when it fails
 #   value FILE NAME [IN]     the first member of that name in a JSON file, one behind the member or the text IN if given,
 #                            as it stands there
@@ -72,6 +76,27 @@ single_threaded() { ! built_with fsanitize=thread || skip_all 'one thread does i
 scaled() {
     tap_scaled=$(($1 / ${TEST_SCALE:-1}))
     if [ "$tap_scaled" -gt 0 ]; then echo "$tap_scaled"; else echo 1; fi
+}
+
+tries() {
+    tap_tries=$1
+    shift
+    while [ "$tap_tries" -gt 0 ]; do
+        tap_tries=$((tap_tries - 1))
+        if "$@" >"$TMP/.try" 2>&1; then return 0; fi
+        cat "$TMP/.try"
+    done
+    return 1
+}
+
+# In the mask of signals caught SIGTERM, which comes last, is bit 14.
+catches() {
+    while kill -s 0 "$1" 2>/dev/null && ! grep -qs '^State:.Z' "/proc/$1/status"; do
+        case $(cat "/proc/$1/comm" 2>/dev/null) in
+        kv*) ! grep -Eqs '^SigCgt:.*[4-7c-f][0-9a-f]{3}$' "/proc/$1/status" || return 0 ;;
+        esac
+        sleep 0.02
+    done
 }
 
 told() { "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")" >&2; }

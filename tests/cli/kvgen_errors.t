@@ -110,7 +110,7 @@ printf 'user_templates:\n  chatbot:\n    think_time_range: [0, 0]\n' >"$TMP/rest
 restless() { # name, status, options...
     name=$1 status=$2
     shift 2
-    exits "$name" "$status" timeout 10 "$BIN/kvgen" --duration 1 -o none "$@"
+    exits "$name" "$status" timeout 60 "$BIN/kvgen" --duration 1 -o none "$@"
 }
 restless "no thinking, open arrival: status 2" 2 --users-file "$TMP/restless.csv" --num-users 1
 like "who it is" "$(cat "$TMP/stderr")" '^kvgen: .*restless.csv: user "ann" does not think'
@@ -149,7 +149,7 @@ is "a reader that goes away: no words" "$(cat "$TMP/pipe.err")" ""
 # SIGINT: the file is finished.
 "$BIN/kvgen" --num-users 1000 --duration 100h --generation-mode none -o "$TMP/int.csv.zst" 2>/dev/null &
 pid=$!
-sleep 1
+until [ -s "$TMP/int.csv.zst" ] || ! kill -0 $pid; do sleep 0.05; done
 kill -INT $pid
 wait $pid
 is "SIGINT: status 130" $? 130
@@ -159,7 +159,7 @@ ok "SIGINT: the file is whole" zstd -qt "$TMP/int.csv.zst"
 for name in cut.csv cut.csv.zst; do
     "$BIN/kvgen" --num-users 1000 --duration 100h --generation-mode none --format mlperf -o "$TMP/$name" 2>/dev/null &
     pid=$!
-    for _ in $(seq 1000); do
+    for _ in $(seq 5000); do
         [ "$(stat -c %s "$TMP/$name" 2>/dev/null || echo 0)" -gt 500000 ] && break
         sleep 0.02
     done
@@ -174,6 +174,15 @@ like "SIGKILL: that it is cut is said" "$(cat "$TMP/stderr")" 'cut\.csv\.zst: .*
 
 # The same while standard input is silent: what was served so far is written.
 mkfifo "$TMP/pipe"
+# idle: it is over, or has used no CPU for 300 ms in which none of its threads wanted one.
+idle() {
+    before=$(cut -d ' ' -f 14,15 "/proc/$pid/stat" 2>/dev/null) || return 0
+    for _ in 1 2 3; do
+        ! grep -qs '^State:.[RDT]' "/proc/$pid"/task/*/status || return 1
+        sleep 0.1
+    done
+    [ "$(cut -d ' ' -f 14,15 "/proc/$pid/stat" 2>/dev/null)" = "$before" ]
+}
 for how in "INT 130" "TERM 143"; do
     sig=${how% *}
     rm -f "$TMP/silent.csv.zst"
@@ -181,9 +190,9 @@ for how in "INT 130" "TERM 143"; do
     pid=$!
     exec 9>"$TMP/pipe"
     head -n 20 "$DATA/mooncake_first200.jsonl" >&9
-    sleep 1
+    catches $pid
+    until idle; do sleep 0.1; done
     kill "-$sig" $pid
-    (sleep 10 && kill -KILL $pid) 2>/dev/null &
     wait $pid
     is "SIG$sig, blocked: status" $? "${how#* }"
     exec 9>&-

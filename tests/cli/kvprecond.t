@@ -150,8 +150,8 @@ stopped() { # stopped SIGNAL [OPTION...]
     "$kvprecond" --size 3G --file-size 64M --iodepth 2 --block-size 4K --summary "$TMP/summary.json" "$@" "$TMP/dir" \
         >"$TMP/stdout" 2>"$TMP/stderr" &
     pid=$!
-    for _ in $(seq 200); do
-        [ ! -e "$TMP/dir/fill-000000.kv" ] || break
+    for _ in $(seq 1000); do
+        [ ! -s "$TMP/dir/fill-000000.kv" ] || break
         sleep 0.05
     done
     kill -s "$signal" "$pid"
@@ -166,7 +166,7 @@ program, tmp = sys.argv[1:]
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 p = subprocess.Popen([program, "--size", "3G", "--file-size", "64M", "--iodepth", "2", "--block-size", "4K", "--summary", tmp + "/summary.json",
                       tmp + "/dir"], stdout=subprocess.DEVNULL)
-for _ in range(200):
+for _ in range(1000):
     if os.path.exists(tmp + "/dir/fill-000000.kv"): break
     time.sleep(0.05)
 p.send_signal(signal.SIGINT)
@@ -187,7 +187,7 @@ ok 'in its files' test -s "$TMP/dir/fill-000000.kv"
 : >"$TMP/killed"
 "$kvprecond" --size 1G --mode random --iodepth 1 --ioengine psync --progress none "$TMP/killed" >/dev/null 2>&1 &
 pid=$!
-for _ in $(seq 200); do
+for _ in $(seq 2000); do
     [ "$(stat -c %s "$TMP/killed")" -lt 1073741824 ] || break
     sleep 0.02
 done

@@ -10,11 +10,11 @@ awk 'BEGIN {
     for (i = 0; i < 40000; i++) printf "%.4f,Write,65536,Tier-2,k%d,Prefill\n", i / 100, i % 50
 }' >"$TMP/t.csv"
 
-# interrupted SIGNAL: a run on the device, stopped once rows have come out.
+# interrupted SIGNAL: a run on the device, stopped once twenty of its objects are there.
 interrupted() {
     "$BIN/kvreplay" --nvme "$TMP/d" --timing trace -o "$TMP/r.csv.zst" --progress none "$TMP/t.csv" 2>"$TMP/stderr" &
     pid=$!
-    sleep 2
+    while kill -s 0 "$pid" && [ "$(find "$TMP/d" -name '*.kv' 2>/dev/null | wc -l)" -lt 20 ]; do sleep 0.05; done
     kill -s "$1" "$pid"
     wait "$pid"
 }
@@ -127,16 +127,19 @@ awk 'BEGIN {
 }' >"$TMP/reads.csv"
 "$BIN/kvreplay" --nvme "$TMP/d" --tier-engine 1=sim:lat=100ms -o "$TMP/out" "$TMP/reads.csv" 2>"$TMP/stderr" &
 pid=$!
-sleep 1
+catches $pid
+sleep 0.3
 kill -s INT $pid
 wait $pid
 is "SIGINT while populating: exit 130" $? 130
 is "without a word" "$(cat "$TMP/stderr")" ""
 not_ok "and without a result" test -e "$TMP/out"
-sed 's/Tier-2/Tier-1/' "$TMP/t.csv" | "$BIN/kvreplay" --tier-engine 1=sim:lat=1h -o "$TMP/out" 2>/dev/null &
+sed 's/Tier-2/Tier-1/' "$TMP/t.csv" | "$BIN/kvreplay" --tier-engine 1=sim:lat=1h --progress json -o "$TMP/out" 2>"$TMP/stderr" &
 pid=$!
-sleep 1
+while kill -s 0 $pid && ! grep -q '"in_flight": [1-9]' "$TMP/stderr"; do sleep 0.05; done
 kill -s INT $pid
+# The first must have come before the second is sent: those that come together count as one.
+while grep -Eqs '^(SigPnd|ShdPnd):.*[1-9a-f]' "/proc/$pid/status"; do sleep 0.05; done
 sleep 0.3
 ok "one signal waits for what is in flight" kill -s 0 $pid
 kill -s TERM $pid
@@ -146,19 +149,19 @@ is "a second signal ends it at once" $? 143
 # Interrupted while it still waits for its input, before the header and behind it.
 mkfifo "$TMP/fifo"
 for header in no yes; do
-    sleep 20 >"$TMP/fifo" &
+    sleep 60 >"$TMP/fifo" &
     writer=$!
-    { [ $header = no ] || head -n 2 "$TMP/t.csv"; sleep 20 & echo $! >"$TMP/sleeper"; wait; } >"$TMP/fifo" &
+    { [ $header = no ] || head -n 2 "$TMP/t.csv"; sleep 60 & echo $! >"$TMP/sleeper"; wait; } >"$TMP/fifo" &
     shell=$!
     "$BIN/kvreplay" --null -o /dev/null "$TMP/fifo" 2>/dev/null &
     pid=$!
-    sleep 0.5
+    catches $pid
+    sleep 0.3
     kill -s INT $pid
     start=$(date +%s)
     wait $pid
     is "SIGINT while nothing comes in, header $header: exit 130" $? 130
-    [ $(($(date +%s) - start)) -lt 5 ]
-    is "at once" $? 0
+    ok "at once" test $(($(date +%s) - start)) -lt 30
     kill "$writer" "$(cat "$TMP/sleeper")" "$shell" 2>/dev/null
     wait "$writer" "$shell" 2>/dev/null || :
 done

@@ -29,7 +29,8 @@ moments() {
 }
 # await CONDITION...: until it holds, or the run (pid) is over; so moments are of the run, however slow its build is.
 await() { until "$@" || ! kill -0 "$pid" 2>/dev/null; do sleep 0.01; done; }
-# written PATH: more than its marker or header is there.
+# begun: signals are caught; written PATH: more than its marker or header is there.
+begun() { catches "$pid"; }
 written() { [ "$(du -sk "$1" 2>/dev/null | cut -f 1)" -gt 64 ] 2>/dev/null; }
 replay() { exec "$BIN/kvreplay" --iodepth 8 --frames many -o "$TMP/r.csv.zst" --progress none "$@" 2>"$TMP/stderr"; }
 
@@ -70,7 +71,7 @@ for moment in $(moments "$runs"); do
     run=$((run + 1))
     target=$TMP/d
     # Some signals come while the trace is looked through and the target prepared, before the first row.
-    if [ $((run % 4)) -eq 0 ]; then condition=true; else condition=written; fi
+    if [ $((run % 4)) -eq 0 ]; then condition=begun; else condition=written; fi
     case $((run % 6)) in
     0) how='--timing served --workers 20' ;;
     1) how='--inflight 64' ;;
