@@ -102,7 +102,7 @@ static void turns_never_hang(void **state)
     struct table t = {.bell = {bell_create(), bell_create()}};
     struct player players[2] = {{&t, 0}, {&t, 1}};
     pthread_t threads[2];
-    alarm(60);
+    alarm(600);
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, play, &players[i]), 0);
     for (int i = 0; i < 2; i++)
@@ -135,7 +135,7 @@ static void one_ring_wakes_all(void **state)
     struct bell *b = bell_create();
     struct sleeper s = {.bell = b, .asleep = &asleep, .seen = bell_seen(b)};
     pthread_t threads[4];
-    alarm(60);
+    alarm(600);
     for (int i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, sleep_on, &s), 0);
     while (atomic_load(&asleep) < 4)

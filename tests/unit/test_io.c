@@ -109,7 +109,7 @@ static void reap_all(struct fixture *f, unsigned n)
     struct io_req *done[DEPTH];
 
     while (n > 0) {
-        int got = f->io->ops->reap(f->io, done, DEPTH, clock_now_ns() + 10000000000LL);
+        int got = f->io->ops->reap(f->io, done, DEPTH, clock_now_ns() + 60000000000LL);
 
         assert_true(got > 0);
         assert_true((unsigned)got <= n);
@@ -210,12 +210,12 @@ static void test_wake(void **state)
     pthread_t thread;
 
     assert_int_equal(pthread_create(&thread, NULL, wake_later, f), 0);
-    assert_int_equal(f->io->ops->reap(f->io, done, 1, start + 20000000000LL), 0);
+    assert_int_equal(f->io->ops->reap(f->io, done, 1, start + 60000000000LL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     f->io->ops->wake(f->io);                                  /* before the wait */
     assert_int_equal(f->io->ops->reap(f->io, done, 1, 0), 0); /* does not consume it */
-    assert_int_equal(f->io->ops->reap(f->io, done, 1, start + 20000000000LL), 0);
-    assert_true(clock_now_ns() - start < 10000000000LL);
+    assert_int_equal(f->io->ops->reap(f->io, done, 1, start + 60000000000LL), 0);
+    assert_true(clock_now_ns() - start < 50000000000LL);
 }
 
 /* A thousand hand-overs by wake alone, time-outs far away: a lost one would stop the test. */
@@ -247,12 +247,12 @@ static void test_wake_often(void **state)
 
     assert_int_equal(pthread_create(&thread, NULL, wake_often, &p), 0);
     while (seen < 1000) {
-        assert_int_equal(p.f->io->ops->reap(p.f->io, done, 1, start + 60000000000LL), 0);
+        assert_int_equal(p.f->io->ops->reap(p.f->io, done, 1, start + 300000000000LL), 0);
         seen = __atomic_load_n(&p.sent, __ATOMIC_ACQUIRE);
         __atomic_store_n(&p.seen, seen, __ATOMIC_RELEASE);
     }
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_true(clock_now_ns() - start < 50000000000LL);
+    assert_true(clock_now_ns() - start < 250000000000LL);
 }
 
 static void test_open(void **state)

@@ -94,15 +94,19 @@ static void waits_end_on_time(void **state)
     static const int64_t spins[] = {WAITER_AUTO, 0, MS, 1000 * MS};
     (void)state;
     struct bell *b = bell_create();
+    int64_t give_up = clock_now_ns() + 60000 * (int64_t)MS;
     for (size_t i = 0; i < sizeof spins / sizeof *spins; i++) {
         struct waiter w;
         waiter_init(&w, spins[i], 0);
-        int64_t until = clock_now_ns() + 3 * MS;
-        waiter_wait(&w, b, bell_seen(b), until, 0);
-        assert_true(clock_now_ns() >= until);
+        bool spins_all = spins[i] > 3 * MS; /* the others may sleep until it is too late to spin */
+        do {                                /* again when the CPU was lost before the wait */
+            int64_t until = clock_now_ns() + 3 * MS;
+            waiter_wait(&w, b, bell_seen(b), until, 0);
+            assert_true(clock_now_ns() >= until);
+        } while (spins_all && w.spun_ns == 0 && clock_now_ns() < give_up);
         if (spins[i] == 0)
             assert_int_equal(w.spun_ns, 0);
-        if (spins[i] > 3 * MS) /* the others may sleep until it is too late to spin */
+        if (spins_all)
             assert_true(w.spun_ns > 0);
         waiter_wait(&w, b, bell_seen(b), 0, 0); /* long past */
     }
@@ -116,7 +120,7 @@ static void what_is_spun_is_counted(void **state)
     struct waiter w;
     waiter_init(&w, 1000 * MS, 0);
     int64_t cpu = clock_thread_cpu_ns();
-    waiter_wait(&w, b, bell_seen(b), clock_now_ns() + 20 * MS, 0);
+    waiter_wait(&w, b, bell_seen(b), clock_now_ns() + 500 * MS, 0);
     assert_in_range(w.spun_ns, 1, clock_thread_cpu_ns() - cpu);
     bell_free(b);
 }

@@ -344,7 +344,7 @@ static void test_lets_go(void **state)
     if (child == 0) {
         take(f, "d");
         if (write(ends[1], "t", 1) == 1)
-            usleep(200000);
+            usleep(100000);
         _exit(0);
     }
     assert_int_equal(read(ends[0], &taken, 1), 1);
