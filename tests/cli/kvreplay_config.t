@@ -23,22 +23,29 @@ search() {
     "$BIN/kvreplay" --autoscale qos --each "$TMP/gen {N}" --step-warmup 0 --step-duration 200ms --lateness-budget 10s \
         --tier-engine 2=sim:lat=50us --summary "$TMP/summary.json" -o "$TMP/r.csv" "$@"
 }
+# tried NUMBERS ARGS...: a search that tries those numbers of users, as it does where the machine is not busy elsewhere
+# for as long as a step.
+tried() {
+    want=$1
+    shift
+    search "$@" 2>"$TMP/stderr" || { cat "$TMP/stderr" && return 1; }
+    echo "$(users), wanted $want"
+    [ "$(users)" = "$want" ]
+}
 users() { sed -n 's/^kvreplay: step [0-9]*: \([0-9]*\) users.*/\1/p' "$TMP/stderr" | tr '\n' ' '; }
 steps() { python3 -c 'import json, sys; print([x[sys.argv[2]] for x in json.load(open(sys.argv[1]))["autoscaling_stats"]])' "$TMP/summary.json" "$1"; }
 
-plan 17
+plan 15
 cat >"$TMP/c.yaml" <<'END'
 autoscaler: {min_users: 5, max_users: 40, scale_up_factor: 2, scale_down_factor: 0.5}
 saturation_detection: {read_latency_p95_threshold_ms: 10000, write_latency_p95_threshold_ms: 0.001, queue_depth_threshold: 0}
 decode: {batch_size: 8}
 END
-exits "a configuration" 0 search --config "$TMP/c.yaml"
-is "its factor and its most users" "$(users)" "10 20 40 "
+ok "a configuration: its factor and its most users" tries 5 tried "10 20 40 " --config "$TMP/c.yaml"
 is "its limit for writes: all is saturated" "$(steps saturated)" "[True, True, True, True]"
 unlike "other programs' keys are no matter" "$(cat "$TMP/stderr")" 'batch_size'
 sed -i 's/write_latency_p95_threshold_ms: 0.001/write_latency_p95_threshold_ms: 0/' "$TMP/c.yaml"
-exits "no limit for writes" 0 search --config "$TMP/c.yaml" --max-users 20
-is "an option comes first" "$(users)" "10 20 "
+ok "no limit for writes, and an option comes first" tries 5 tried "10 20 " --config "$TMP/c.yaml" --max-users 20
 is "nothing is saturated" "$(steps saturated)" "[False, False, False]"
 exits "reads that no target keeps" 1 search -c - --storage-p95 1us --start-users 30 <"$TMP/c.yaml"
 is "down by its factor, to its fewest users" "$(users)" "30 15 7 5 "
@@ -46,7 +53,7 @@ like "which is said" "$(tail -n 1 "$TMP/stderr")" 'not even 5 users, the fewest 
 
 # Requests in line at the end of a step: one user's row takes as long as the step.
 printf 'saturation_detection: {queue_depth_threshold: 1, read_latency_p95_threshold_ms: 10000}\n' >"$TMP/q.yaml"
-exits "a line of requests" 0 search --config "$TMP/q.yaml" --start-users 4 --max-users 4 --tier-engine 2=sim:lat=80ms
+ok "a line of requests" tries 5 tried "4 " --config "$TMP/q.yaml" --start-users 4 --max-users 4 --tier-engine 2=sim:lat=80ms
 is "is saturation" "$(steps saturated)" "[True, True]"
 
 exits "fewer than the fewest" 2 search --config "$TMP/c.yaml" --start-users 4

@@ -16,12 +16,12 @@ plan 8
 "$BIN/kvreplay" --tier-engine "$engine" --inflight 8 --progress text -o /dev/null "$TMP/t.csv" 2>"$TMP/err"
 line=$(grep 'queue' "$TMP/err" | head -n 1)
 like "rows, GiB, GiB/s, P99, queue" "$line" \
-    '^kvreplay: [0-9]+ rows, 0\.0[0-9] GiB, 0\.0[0-9] GiB/s now, P99 [0-9.]+ ms now, queue [1-8]/[0-9]+, '
-like "time left" "$line" ', 0:0[123] left$'
+    '^kvreplay: [0-9]+ rows, 0\.0[0-9] GiB, 0\.0[0-9] GiB/s now, P99 [0-9.]+ ms now, queue [0-8]/[0-9]+, '
+like "time left" "$line" ', 0:0[1-9] left$'
 "$BIN/kvreplay" --tier-engine "$engine" --inflight 8 --progress json -o /dev/null "$TMP/t.csv" 2>"$TMP/err"
 line=$(grep '^{"rows"' "$TMP/err" | head -n 1)
 like "JSON: the same names" "$line" \
-    '^\{"rows": [0-9]+, "gib": [0-9.]+, "gib_per_s_now": [0-9.]+, "p99_now_us": [0-9.]+, "queue": \{"in_flight": [1-8], "waiting": [0-9]+\}, "elapsed_s": [0-9.]+, "left_s": [0-9.]+\}$'
+    '^\{"rows": [0-9]+, "gib": [0-9.]+, "gib_per_s_now": [0-9.]+, "p99_now_us": [0-9.]+, "queue": \{"in_flight": [0-8], "waiting": [0-9]+\}, "elapsed_s": [0-9.]+, "left_s": [0-9.]+\}$'
 # number NAME: that number of the line.
 number() { echo "$line" | sed "s/.*\"$1\": \([0-9.]*\).*/\1/"; }
 is "every row is done, in flight or waiting" $(($(number rows) + $(number in_flight) + $(number waiting))) 60
@@ -33,7 +33,7 @@ awk 'BEGIN {
 }' >"$TMP/p.csv"
 "$BIN/kvreplay" --tier-engine "$engine" --progress text -o /dev/null "$TMP/p.csv" 2>"$TMP/err"
 like "populating" "$(grep 'populating' "$TMP/err" | head -n 1)" \
-    '^kvreplay: populating: [0-9]+ objects, 0\.0[0-9] of 0\.05 GiB, 0\.0[0-9] GiB/s, 0:0[123] left$'
+    '^kvreplay: populating: [0-9]+ objects, 0\.0[0-9] of 0\.05 GiB, 0\.0[0-9] GiB/s, 0:0[1-9] left$'
 "$BIN/kvreplay" --tier-engine "$engine" --progress json -o /dev/null "$TMP/p.csv" 2>"$TMP/err"
 like "in JSON" "$(grep '^{"phase"' "$TMP/err" | tail -n 1)" \
     '^\{"phase": "populate", "objects": [0-9]+, "gib": [0-9.]+, "of_gib": 0\.048828, "elapsed_s": [0-9.]+\}$'
@@ -45,7 +45,8 @@ awk 'BEGIN {
 }' >"$TMP/s.csv"
 "$BIN/kvreplay" --null --timing trace --progress json -o /dev/null "$TMP/s.csv" 2>"$TMP/err"
 line=$(grep '^{"rows"' "$TMP/err" | head -n 1)
-# On a busy machine a few due rows may wait; the two hundred that are not due must not.
-ok "rows not due yet do not wait" test "$(number waiting)" -lt 20
+# On a busy machine rows that are due may wait; the two hundred that are not must not.
+ok "rows not due yet do not wait" awk "BEGIN {
+    exit !($(number rows) + $(number in_flight) + $(number waiting) <= $(number elapsed_s) * 100 + 5) }"
 is "the time left is the schedule's" \
     "$(awk "BEGIN { all = $(number elapsed_s) + $(number left_s); print (all > 2.5 && all < 3.5) }")" 1

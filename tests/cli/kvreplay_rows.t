@@ -29,12 +29,11 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,Toke
 0.0,Write,4096,Tier-1,p,Prefill,,,,prepop,,,
 0.0,Miss,0,,m,,1,u,batch,block,10,0.0,
 0.0,Read,4096,Tier-1,p,Decode,1,u,batch,block,10,0.0,
-0.0,Generate,0,,,,1,u,batch,user,10,0.0,3000000
+0.0,Generate,0,,,,1,u,batch,user,10,0.0,60000000
 END
 start=$(date +%s)
 exits "Generate takes no time as fast as possible" 0 "$BIN/kvreplay" -o "$TMP/g.out" "$TMP/g.csv"
-[ $(($(date +%s) - start)) -lt 3 ]
-is "indeed" $? 0
+ok "indeed" test $(($(date +%s) - start)) -lt 30
 is "prepop has a negative Start, the others not" \
     "$(awk -F, 'NR > 1 { printf "%s%s ", $10, ($16 < 0 ? "-" : "+") }' "$TMP/g.out")" "prepop- block+ block+ user+ "
 like "prepop is reported apart" "$(cat "$TMP/stderr")" 'before the clock: 1 row of'

@@ -66,7 +66,7 @@ ok "admissions and ends as on paper ($best us off at most, late by $late us in a
 is "arrivals exactly" "$(awk -F, 'NR == FNR { split($0, p, " "); arrival[p[1]] = p[2]; next }
     $2 == "Write" && ($10 - arrival[$7]) ^ 2 > 1e-12 { print $7, $10 }' "$TMP/paper" "$TMP/r.csv")" ""
 is "admitted in the order of the trace" \
-    "$(awk -F, '$2 == "Write" { print $12, $7 }' "$TMP/r.csv" | sort -n | awk '{ print $2 }')" "$(seq 0 29)"
+    "$(awk -F, '$2 == "Write" { print $12, $7 }' "$TMP/r.csv" | sort -k 1,1n -k 2,2n | awk '{ print $2 }')" "$(seq 0 29)"
 "$BIN/kvstat" --json -o "$TMP/k.json" "$TMP/r.csv" 2>/dev/null
 is "kvstat: mean queue wait and end to end as on paper, within 30 ms and what it was late" "$(python3 -c '
 import json, sys
@@ -74,7 +74,7 @@ r = json.load(open(sys.argv[1]))["requests"]
 far = 30 + int(sys.argv[3]) / 1000
 queue, whole = [float(x) for x in open(sys.argv[2]).read().split("mean ")[1].split()]
 print(r["count"], abs(r["queue_ms"]["mean"] - queue) < far, abs(r["end_to_end_ms"]["mean"] - whole) < far,
-      r["queue_ms"]["min"] < 5)' "$TMP/k.json" "$TMP/paper" "$late")" "30 True True True"
+      r["queue_ms"]["min"] < far)' "$TMP/k.json" "$TMP/paper" "$late")" "30 True True True"
 like "the summary counts them" "$(cat "$TMP/stderr")" "^30 requests were let in to 4 workers; queue wait"
 is "as JSON too" "$(python3 -c '
 import json, sys
@@ -84,10 +84,11 @@ print(s["served"]["admitted"], s["served"]["admitted_beyond_workers"], s["lag_s"
 is "Due is the first row's only" "$(awk -F, 'NR > 1 && ($2 == "Write") != ($10 != "")' "$TMP/r.csv")" ""
 
 exits "more than the time allows" 0 "$BIN/kvreplay" --timing served --workers 1 --tier-engine 1=sim:lat=10ms \
-    --lateness-budget 1s --duration 250ms -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/t.csv"
+    --lateness-budget 1s --duration 600ms -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/t.csv"
 like "is said" "$(cat "$TMP/stderr")" "ended by --duration"
 rows=$(awk 'END { print NR - 1 }' "$TMP/r.csv")
-ok "what was served is there ($rows rows)" test "$rows" -ge 2 -a "$rows" -le 10
+# A request takes 50 ms at least and has two rows.
+ok "what was served is there ($rows rows)" test "$rows" -ge 2 -a "$rows" -le 26
 is "valid, and the line had grown" "$(python3 -c '
 import json, sys
 s = json.load(open(sys.argv[1]))

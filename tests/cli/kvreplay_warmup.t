@@ -10,11 +10,17 @@ awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 20; i++) printf "%.3f,Write,1048576,Tier-%d,k%d,Prefill\n", i * 0.02, (i >= 10), i
 }' >"$TMP/t.csv"
-exits "a run" 0 "$BIN/kvreplay" --null --timing trace --lateness-budget 10s --warmup 190ms -o "$TMP/r.csv" \
-    --summary "$TMP/s.json" "$TMP/t.csv"
+# warm: a run of which at least five rows start early, as half of them do where the machine is not busy elsewhere.
+warm() {
+    "$BIN/kvreplay" --null --timing trace --lateness-budget 10s --warmup 190ms -o "$TMP/r.csv" --summary "$TMP/s.json" \
+        "$TMP/t.csv" 2>"$TMP/stderr" || return
+    early=$(awk -F, 'NR > 1 && $9 < 0.19' "$TMP/r.csv" | wc -l | tr -d ' ')
+    echo "$early early rows"
+    [ "$early" -ge 5 ]
+}
+ok "a run" tries 5 warm
 like "is said" "$(cat "$TMP/stderr")" "left out of what follows: [0-9]+ rows that started in the first 190 ms"
 is "all rows are in the result" "$(grep -c ',ok$' "$TMP/r.csv")" 20
-early=$(awk -F, 'NR > 1 && $9 < 0.19' "$TMP/r.csv" | wc -l | tr -d ' ')
 late0=$(awk -F, 'NR > 1 && $4 == "Tier-0" && $9 >= 0.19' "$TMP/r.csv" | wc -l | tr -d ' ') # none, on a quiet machine
 is "those that started early are counted" "$(python3 -c '
 import json, sys
@@ -26,5 +32,5 @@ s = json.load(open(sys.argv[1]))
 ops = sum(g["ops"] for g in s["groups"])
 print(ops, sum(t["write"]["ops"] for t in s["tiers"] if t["tier"] == "Tier-0"),
       abs(s["rows_per_s"] * (s["elapsed_s"] - 0.19) - ops) < 0.01)' "$TMP/s.json")" "$((20 - early)) $late0 True"
-ok "about half of them are early ($early)" test "$early" -ge 5 -a "$early" -le 10
+ok "half of them at most ($early)" test "$early" -le 10
 exits "longer than the run" 2 "$BIN/kvreplay" --null --warmup 2s --duration 1s "$TMP/t.csv"
