@@ -77,11 +77,13 @@ GPU_FLAGS := -DKVTRACE_CUDA=0
 endif
 
 # Spreadsheets are optional too: XLSX=no builds without.
-XLSX      ?= $(shell pkg-config --exists xlsxwriter 2>/dev/null && echo yes || echo no)
+XLSX_INCL := $(shell pkg-config --cflags xlsxwriter 2>/dev/null)
+XLSX      ?= $(shell $(CC) $(XLSX_INCL) -include xlsxwriter.h -E -x c -o /dev/null /dev/null 2>/dev/null && echo yes || echo no)
 ifeq ($(XLSX),yes)
-XLSX_FLAGS := -DKVTRACE_XLSX=1 $(shell pkg-config --cflags xlsxwriter)
-# Debian's .pc file names zlib, whose development files its package does not bring and the shared library does not need.
-XLSX_LIBS  := $(filter-out -lz,$(shell pkg-config --libs xlsxwriter))
+XLSX_FLAGS := -DKVTRACE_XLSX=1 $(XLSX_INCL)
+# Not asked of pkg-config: Debian's .pc file names zlib and minizip, whose development files its package does not bring and
+# the shared library does not need.
+XLSX_LIBS  := -lxlsxwriter
 else
 XLSX_FLAGS := -DKVTRACE_XLSX=0
 endif

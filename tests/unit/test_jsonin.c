@@ -96,11 +96,26 @@ static void members_elements_and_scalars(void **state)
     jsonin_free(d);
 }
 
+/* json-c takes numbers that fit no type and says so of each, or from 0.18 on refuses the text. */
+static void no_whole_number(const char *text)
+{
+    struct jsonin *d = NULL;
+    struct err e = {0};
+    uint64_t u;
+    int64_t i;
+
+    if (jsonin_parse(&d, text, strlen(text), "text", &e) < 0)
+        return;
+    assert_int_equal(jsonin_u64(jsonin_root(d), &u), -EINVAL);
+    assert_int_equal(jsonin_i64(jsonin_root(d), &i), -EINVAL);
+    jsonin_free(d);
+}
+
 static void whole_numbers_fit_or_are_refused(void **state)
 {
     (void)state;
-    struct jsonin *d = parsed("[18446744073709551614, -5, 3.0, 1e3, 1e300, 99999999999999999999,"
-                              "-99999999999999999999, 9223372036854775808, 1e999, 0.5]");
+    struct jsonin *d =
+        parsed("[18446744073709551614, -5, 3.0, 1e3, 1e300, 9223372036854775808, 1e999, 0.5]");
     const struct jsonin_v *v = jsonin_root(d);
     uint64_t u;
     int64_t i;
@@ -115,14 +130,13 @@ static void whole_numbers_fit_or_are_refused(void **state)
     assert_int_equal(jsonin_i64(jsonin_at(v, 3), &i), 0);
     assert_int_equal(i, 1000);
     assert_int_equal(jsonin_i64(jsonin_at(v, 4), &i), -EINVAL);
-    assert_int_equal(jsonin_u64(jsonin_at(v, 5), &u), -EINVAL);
     assert_int_equal(jsonin_i64(jsonin_at(v, 5), &i), -EINVAL);
-    assert_int_equal(jsonin_i64(jsonin_at(v, 6), &i), -EINVAL);
-    assert_int_equal(jsonin_i64(jsonin_at(v, 7), &i), -EINVAL);
-    assert_int_equal(jsonin_u64(jsonin_at(v, 7), &u), 0);
-    assert_int_equal(jsonin_f64(jsonin_at(v, 8), &f), -EINVAL);
-    assert_int_equal(jsonin_u64(jsonin_at(v, 9), &u), -EINVAL);
+    assert_int_equal(jsonin_u64(jsonin_at(v, 5), &u), 0);
+    assert_int_equal(jsonin_f64(jsonin_at(v, 6), &f), -EINVAL);
+    assert_int_equal(jsonin_u64(jsonin_at(v, 7), &u), -EINVAL);
     jsonin_free(d);
+    no_whole_number("99999999999999999999");
+    no_whole_number("-99999999999999999999");
 }
 
 static void bad_documents(void **state)
