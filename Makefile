@@ -52,7 +52,8 @@ WARN += -Werror
 endif
 OPTIM    ?= -O2 -g
 PKGS     := libzstd json-c liburing yaml-0.1 libxxhash
-PKG_OK   := $(shell pkg-config --exists $(PKGS) 2>/dev/null && echo yes)
+URING    := 2.3
+PKG_OK   := $(shell pkg-config --exists $(PKGS) "liburing >= $(URING)" 2>/dev/null && echo yes)
 CPPFLAGS += -D_GNU_SOURCE -DKVTRACE_VERSION='"$(VERSION)"' -I. $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 BASEFLAGS := -std=c17 -pthread -ffp-contract=off -fno-strict-aliasing $(WARN)
 LDLIBS   += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lcsv -lm
@@ -106,7 +107,8 @@ all: options $(BINS) $(BUILD)/kvstat/xlsx_none.o
 # What the host allows, said once, and a build that starts anew when the flags change.
 options:
 ifneq ($(PKG_OK),yes)
-	@echo "kvtrace: a library is missing (needed: $(PKGS) libcsv); run ./install-deps.sh" >&2; exit 1
+	@echo "kvtrace: a library is missing or too old (needed: $(PKGS) libcsv, of liburing $(URING) or later);" \
+	    "run ./install-deps.sh" >&2; exit 1
 endif
 	@echo "optional parts: CUDA: $(CUDA)$(if $(CUDART), ($(CUDA_HOME)))"
 	@echo "optional parts: spreadsheets (libxlsxwriter): $(XLSX)"

@@ -49,6 +49,11 @@ sheets() { make -pn BUILD="$TMP/xlsx" "$@" clean 2>/dev/null | sed -n 's/^XLSX_L
 is 'spreadsheets take one library' "$(sheets XLSX=yes)" '-lxlsxwriter'
 is 'whatever pkg-config says' "$(PATH=$TMP/bin:$PATH sheets)" "$(sheets)"
 
+# A liburing without the calls that are used is named, not met in the middle of a build.
+printf '#!/bin/sh\ncase "$*" in *"liburing >= "*) exit 1 ;; esac\n' >"$TMP/bin/pkg-config"
+PATH=$TMP/bin:$PATH exits 'an old liburing' 2 make BUILD="$TMP/old" options
+like 'is named' "$(cat "$TMP/stderr")" '^kvtrace: a library is missing or too old .* of liburing 2[.]3 or later[)]; run ./install-deps.sh$'
+
 # Objects are made anew when any flag changes, those of single files too.
 flags() { make -n BUILD="$TMP/flags" "$@" clean >"$TMP/log" 2>&1 && cksum <"$TMP/flags/flags"; }
 before=$(flags)
