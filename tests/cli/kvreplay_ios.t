@@ -11,7 +11,7 @@ rows() { awk -v op="$1" -v n="$2" 'BEGIN { print "Timestamp,Operation,Object_Siz
 rows Write 8 >"$TMP/w.csv"
 rows Read 64 >"$TMP/r.csv"
 
-plan 34
+plan 42
 for layout in files slab; do
     exits "$layout: reads" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --chunk-size 512KiB --iodepth 4 -o "$TMP/o.csv" \
         --summary "$TMP/summary.json" "$TMP/r.csv"
@@ -44,6 +44,40 @@ for r in rows[1:]:
     assert share > 0.5, (r["Key"], share)' "$TMP/o.csv"
 }
 for layout in files slab; do ok "$layout: a small object is done first, and each large one is at the device" tries 5 turns; done
+
+# Sixty-four objects through one I/O; reads, a delete and writes of one key behind a large write of it, among small objects that
+# come and go. Each ends well, what is there after the delete is not what was there before, and all bytes are counted.
+awk 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
+    printf "0,Write,16777216,Tier-2,k,Prefill\n0,Read,16777216,Tier-2,k,Decode\n0,Read,10,Tier-2,k,Decode\n0,Delete,0,Tier-2,k,Evict\n"
+    printf "0,Read,10,Tier-2,k,Decode\n0,Write,5000,Tier-2,k,Prefill\n0,Read,5000,Tier-2,k,Decode\n0,Write,16777216,Tier-2,k,Prefill\n"
+    printf "0,Read,16777216,Tier-2,k,Evict\n0,Read,1,Tier-2,k,Decode\n"
+    for (i = 0; i < 100; i++) printf "0,Write,%d,Tier-2,s%d,Prefill\n0,Read,%d,Tier-2,s%d,Decode\n0,Delete,0,Tier-2,s%d,Evict\n", 1 + i * 61, i, 1 + i * 61, i, i
+}' >"$TMP/queue.csv"
+for layout in files slab; do
+    for engine in auto psync; do
+        exits "$layout, $engine: one I/O" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --ioengine $engine --iodepth 1 --inflight 64 \
+            --chunk-size 64KiB --verify full --on-absent skip -o "$TMP/o.csv" --summary "$TMP/summary.json" "$TMP/queue.csv"
+        ok "$layout, $engine: each row after those of its key, all bytes" python3 -c '
+import csv, json, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+of = [r for r in rows if r["Key"] == "k"]
+start = lambda r: float(r["Start"])
+end = lambda r: start(r) + float(r["Latency_us"]) / 1e6
+order = sorted(of, key=start)
+assert [(r["Operation"], r["Status"]) for r in order if r["Operation"] != "Read"] == [("Write", "ok"), ("Delete", "ok"), ("Write", "ok"), ("Write", "ok")]
+assert sorted(r["Object_Size_Bytes"] for r in of if r["Status"] == "absent") == ["1", "10"]
+for a, b in zip(order, order[1:]):
+    both = {a["Operation"], b["Operation"]} == {"Read"}
+    assert both or start(b) >= end(a) - 2e-6, (a, b)
+for r in rows:
+    assert r["Status"] == "ok" or r["Key"] == "k", r
+    assert not r["Device_us"] or float(r["Device_us"]) <= float(r["Latency_us"]) + 1e-3, r
+t = [t for t in json.load(open(sys.argv[2]))["tiers"] if t["tier"] == "Tier-2"][0]
+for op in "Read", "Write":
+    assert t[op.lower()]["bytes"] == sum(int(r["Object_Size_Bytes"]) for r in rows if (r["Operation"], r["Status"]) == (op, "ok"))
+assert t["mean_ios_in_flight"] <= 1, t' "$TMP/o.csv" "$TMP/summary.json"
+    done
+done
 
 # Served requests each have an I/O where they are more than the usual depth.
 awk 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request"
