@@ -59,8 +59,8 @@ static void object_free(struct storage_worker *w, struct storage_object *ob)
     w->free_objects = ob;
 }
 
-/* The engine is gone: whatever is in flight may still write to its buffer, so no buffer and no
- * object is used again. */
+/* The engine is gone: whatever is in flight may still write to its buffer and use its descriptor,
+ * so no buffer and no object is used again, and files stay open until the engine is closed. */
 static void worker_break(struct storage_worker *w, int status)
 {
     w->broken = status;
@@ -74,11 +74,20 @@ static void worker_break(struct storage_worker *w, int status)
 
         if (!ob->op)
             continue;
-        if (ob->opened && !ob->slot && ob->stage <= STORAGE_CLOSE)
-            close(ob->fd);
         ob->op->status = status;
         op_finish(w, ob->op);
         ob->op = NULL;
+    }
+}
+
+/* Whose closing was not yet the broken engine's. */
+static void worker_close_files(struct storage_worker *w)
+{
+    for (unsigned i = 0; i < w->object_count; i++) {
+        const struct storage_object *ob = &w->objects[i];
+
+        if (ob->opened && !ob->slot && ob->stage < STORAGE_CLOSE)
+            close(ob->fd);
     }
 }
 
@@ -362,6 +371,8 @@ void *storage_thread_run(void *arg)
     pthread_mutex_lock(&w->stop_lock);
     pthread_mutex_unlock(&w->stop_lock);
     w->io->ops->close(w->io); /* here: a ring belongs to the thread that used it */
+    if (w->broken < 0)
+        worker_close_files(w);
     return NULL;
 }
 
