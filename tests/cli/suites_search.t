@@ -30,14 +30,22 @@ exits 'how-many-users: no time' 2 "$examples/how-many-users.sh" -d objects -l so
 
 # ---- smoke: a line for each check, and none that failed ----
 # Whether two users are served within 100 ms is the machine's affair, that it is told truly is ours.
-"$examples/smoke.sh" -m tiny-1b -d objects -u 2 -t 2 --storage-capacity-gb 8 \
-    -w storage-only,three-tiers,autoscale-qos,autoscale-capacity,saturation-8b,saturation-70b,rag,everything,sharegpt >stdout 2>stderr
+smoke() { "$examples/smoke.sh" -m tiny-1b -d objects -u 2 -t 2 --storage-capacity-gb 8 -w "$@"; }
+smoke storage-only,three-tiers,autoscale-qos,autoscale-capacity,saturation-8b,saturation-70b,rag,everything,sharegpt >stdout 2>stderr
 is 'smoke: the exit status says whether a check failed' "$?" "$(awk '$2 == "FAILED" { bad = 1 } END { print bad + 0 }' stdout)"
 is 'smoke: a line for each check' "$(sed '$d' stdout | awk '{ print $1 }' | paste -sd ' ' -)" \
     'storage-only three-tiers autoscale-qos autoscale-capacity saturation-8b saturation-70b rag everything sharegpt'
 like 'smoke: the sum of it' "$(tail -1 stdout)" '^(All of it works here: 9 checks ok[.]|[1-9] of 9 checks FAILED; )'
-is 'smoke: a drive can fail the others by giving nothing in two seconds, no other way' \
-    "$(awk '$2 == "FAILED" && !/^autoscale|, 0 storage|, 0 begun|[0-] questions|[0-] chunks/' stdout)" ''
+# odd FILE: checks that failed, but not by a drive that gave nothing in two seconds.
+odd() { awk '$2 == "FAILED" && !/^autoscale|, 0 storage|, 0 begun|[0-] questions|[0-] chunks/' "$1"; }
+alone() {
+    smoke "$1" >alone
+    cat alone
+    [ -z "$(odd alone)" ]
+}
+# Those that had no CPU in their two seconds are tried again.
+none_odd() { for check in $(odd stdout | awk '{ print $1 }'); do tries 5 alone "$check" || return; done; }
+ok 'smoke: a drive can fail the others by giving nothing in two seconds, no other way' none_odd
 exits 'smoke: a check that is none' 2 "$examples/smoke.sh" -d objects -w nothing
 
 done_testing
