@@ -32,7 +32,7 @@ struct steady steady_judge(const double *values, size_t n)
         low = fmin(low, y[i]);
         high = fmax(high, y[i]);
     }
-    s.average /= STEADY_WINDOW;
+    s.average /= (double)STEADY_WINDOW;
     if (!(s.average > 0))
         return s;
     s.range_share = (high - low) / s.average;

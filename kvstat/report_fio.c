@@ -28,7 +28,7 @@ static double sum_of(const struct group *g, enum group_metric m)
 /* The mean of each tenth, so that the mean of all stays. */
 static void means_of_parts(const struct hist *h, double mean[PARTS])
 {
-    double tenth = (double)hist_count(h) / PARTS, room = tenth;
+    double tenth = (double)hist_count(h) / (double)PARTS, room = tenth;
     int64_t low, high;
     uint64_t n;
     int part = 0;

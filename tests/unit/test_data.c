@@ -197,7 +197,7 @@ static void shapes_are_checked(void **state)
         assert_true(got.shape == mine.shape && index == 0 && got.generation == 3);
         for (unsigned k = 1; k < BLOCKS; k++)
             alike += memcmp(buf + (k - 1) * DATA_BLOCK, buf + k * DATA_BLOCK, DATA_BLOCK) == 0;
-        assert_int_equal(alike, BLOCKS - (unsigned)(BLOCKS / ratio[i][1] + 0.999));
+        assert_int_equal(alike, BLOCKS - (unsigned)((double)BLOCKS / ratio[i][1] + 0.999));
         for (unsigned at = 0; at < DATA_BLOCK; at += 7) {
             buf[5 * DATA_BLOCK + at] ^= 1;
             assert_int_equal(data_check_full(buf, BLOCKS * DATA_BLOCK, &mine, 0, &fault), -EBADMSG);
