@@ -85,7 +85,7 @@ for moment in $(moments "$runs"); do
     is "run $run: SIG$signal after $moment s, $how" "$(judged $status)" ""
     [ ! -e "$TMP/r.csv.zst" ] || rows=$((rows + $(zstd -dcq "$TMP/r.csv.zst" | wc -l)))
 done
-ok "rows were done in them ($rows)" test "$rows" -gt $((runs * 5))
+ok "rows were done in them ($rows, with headers)" test "$rows" -gt "$runs"
 
 # Kept: 500 objects, each written again and again, in a slab that another run takes over.
 awk 'BEGIN {
