@@ -81,7 +81,7 @@ done
 
 # Served requests each have an I/O where they are more than the usual depth.
 awk 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request"
-    for (i = 0; i < 60; i++) printf "0,Read,8388608,Tier-2,k%d,Decode,%d\n", i % 8, i }' >"$TMP/served.csv"
+    for (i = 0; i < 60; i++) printf "0,Read,65536,Tier-2,k%d,Decode,%d\n", i % 8, i }' >"$TMP/served.csv"
 depth() { # text wanted options
     depth_name=$1 depth_want=$2
     shift 2
