@@ -9,8 +9,9 @@
 # the mean of the differences over the measured seeds, and after "+-" their standard deviation, which is what the
 # benchmark scatters by itself (users do not count in it: they are the same on both sides). What is off on the average
 # by more than chance stands out there. -p: plain kvgen, without --compat; -x: further options of kvgen. Ends with
-# "within: N of M" and how many of the others lie within two deviations of one run, and the same of the lines "all"; it judges
-# nothing itself.
+# "within: N of M" and how many of the others lie within two deviations of one run; how many a program that does just what the
+# benchmark does would have beyond the limits, since single runs of it scatter as they do; and what is within of the lines
+# "all". It judges nothing itself.
 # Where the benchmark's workers keep up everything is compared, in b, d and i (they do not) what is completed and where
 # decode reads went.
 set -eu
@@ -163,6 +164,13 @@ for config; do
         beside "$config" "$seed"
     done | together
 done | tee "$TMP/table"
-awk '$2 == "all" {all++; if ($6 == "yes") kept++; next} {n++; if ($8 == "yes") yes++; else if ($NF <= 2 && $NF >= -2) chance++}
+awk 'function beyond(z,  t) { # a normal deviate, on either side; Abramowitz and Stegun, 7.1.26
+        z /= sqrt(2); t = 1 / (1 + 0.3275911 * z)
+        return t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))) * exp(-z * z)
+    }
+    $2 == "all" {all++; if ($6 == "yes") kept++; next}
+    $9 + 0 > 0 {p = beyond(($7 + 0) / ($9 * sqrt(1 + 1 / runs))); chances += p; variance += p * (1 - p)}
+    {n++; if ($8 == "yes") yes++; else if ($NF <= 2 && $NF >= -2) chance++}
     END {print "within: " yes + 0 " of " n "; of the others within two deviations of one run: " chance + 0
-         print "all seeds together, within: " kept + 0 " of " all}' "$TMP/table"
+         printf "beyond: %d; of a program that is the benchmark, %.1f +- %.1f would be by chance\n", n - yes, chances, sqrt(variance)
+         print "all seeds together, within: " kept + 0 " of " all}' runs="$seeds" "$TMP/table"
