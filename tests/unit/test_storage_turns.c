@@ -18,10 +18,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/layout_slab.h"
-#include "lib/target.h"
 #include "tests/unit/engine_between.h"
-#include "tests/unit/tier_checks.h"
+#include "tests/unit/storage_fixture.h"
 
 enum {
     CHUNK = 65536,
@@ -31,70 +29,18 @@ enum {
 
 /* ---- a tier of either layout on either engine ---- */
 
-struct fixture {
-    struct target *target;
-    struct bell *bell;
-    struct tier *tier;
-    struct layout_slab *slab; /* NULL: files */
-    int slab_fd;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-    const char *tmp = getenv("TMPDIR");
-    struct err e = {0};
-    char path[4096];
-
-    assert_non_null(f);
-    snprintf(path, sizeof path, "%s/kvtrace-turns-%ld", tmp ? tmp : "/tmp", (long)getpid());
-    assert_int_equal(target_open_dir(&f->target, path, "test", &e), 0);
-    f->bell = bell_create();
-    fault = (struct fault){0};
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    struct err e = {0};
-
-    assert_int_equal(target_close(f->target, false, &e), 0);
-    bell_free(f->bell);
-    free(f);
-    return 0;
-}
-
 static struct tier_storage_opts ordinary(unsigned iodepth)
 {
     return (struct tier_storage_opts){
         .engine = IO_AUTO, .chunk_bytes = CHUNK, .iodepth = iodepth, .max_ops = 512};
 }
 
-static void open_slab(struct fixture *f, uint64_t space_bytes)
+static void open_layout(struct fixture *f, struct tier_storage_opts o, bool slab)
 {
-    struct layout_slab_opts o = {
-        .space_bytes = space_bytes, .resizes = true, .index_bytes = 1 << 20};
-    struct err e = {0};
-
-    f->slab_fd = openat(target_fd(f->target), "slab.kv", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    assert_true(f->slab_fd >= 0);
-    assert_int_equal(ftruncate(f->slab_fd, (off_t)layout_slab_bytes(space_bytes, 0)), 0);
-    o.fd = f->slab_fd;
-    assert_int_equal(layout_slab_open(&f->slab, &o, &e), 0);
-}
-
-static void open_tier(struct fixture *f, struct tier_storage_opts o, bool slab)
-{
-    struct err e = {0};
-
+    fault = (struct fault){0};
     if (slab)
-        open_slab(f, 96 << 20);
-    o.dirfd = target_fd(f->target);
-    o.slab = f->slab;
-    o.path = target_path(f->target);
-    assert_int_equal(tier_storage_open(&f->tier, &o, f->bell, &e), 0);
+        open_slab(f, 96 << 20, true);
+    open_tier(f, o);
 }
 
 static int close_tier(struct fixture *f)
@@ -102,11 +48,8 @@ static int close_tier(struct fixture *f)
     struct err e = {0};
     int ret = f->tier->ops->close(f->tier, &e);
 
-    if (f->slab) {
-        layout_slab_close(f->slab);
-        close(f->slab_fd);
-        f->slab = NULL;
-    }
+    if (f->slab)
+        close_slab(f);
     return ret;
 }
 
@@ -117,9 +60,8 @@ static void everywhere(void **state, void (*test)(struct fixture *f), struct tie
     struct fixture *f = *state;
 
     for (unsigned i = 0; i < 4; i++) {
-        fault = (struct fault){0};
         o.engine = (int)engine[i / 2];
-        open_tier(f, o, i % 2);
+        open_layout(f, o, i % 2);
         test(f);
         assert_int_equal(close_tier(f), 0);
     }
@@ -378,7 +320,7 @@ static void test_breaks(void **state)
             struct tier_storage_opts o = ordinary(2);
 
             o.engine = (int)engine[i / 2];
-            open_tier(f, o, i % 2);
+            open_layout(f, o, i % 2);
             breaks(f, after);
             assert_int_equal(close_tier(f), -EIO);
         }
@@ -457,7 +399,7 @@ static void test_one_engine(void **state)
     o.threads = 3;
     for (unsigned i = 0; i < 4; i++) {
         rings_left = i / 2 + 1;
-        open_tier(f, o, i % 2);
+        open_layout(f, o, i % 2);
         rings_left = UINT_MAX;
         checks_many(f->tier, f->bell, 16, 100);
         f->tier->ops->describe(f->tier, &info);
