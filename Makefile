@@ -95,7 +95,7 @@ LIB      := $(BUILD)/libkvtrace.a
 objs      = $(patsubst %,$(BUILD)/$(1)/%.o,$(2))
 # What a program's tests, benchmarks and fuzzers link: all of it but the file that holds main.
 parts     = $(call objs,$(1),$(filter-out $(1),$(2)))
-LINK      = $(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LDLIBS)
+LINK      = $(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS)
 BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 
@@ -165,25 +165,19 @@ CMOCKA   := $(shell pkg-config --libs cmocka 2>/dev/null || echo -lcmocka)
 # cmocka 2 has new names for assertions that the releases before it have under the old ones only.
 $(UNITS:%=%.o): ISA += -Wno-deprecated-declarations
 
-$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
-	$(LINK) $(CMOCKA)
-$(BUILD)/tests/unit/test_kvgen_%: $(BUILD)/tests/unit/test_kvgen_%.o $(call parts,kvgen,$(KVGEN)) $(LIB)
-	$(LINK) $(CMOCKA)
-$(BUILD)/tests/unit/test_kvreplay_%: $(BUILD)/tests/unit/test_kvreplay_%.o $(call parts,kvreplay,$(KVREPLAY)) $(LIB)
-	$(LINK) $(CMOCKA)
-$(BUILD)/tests/unit/test_kvstat_%: $(BUILD)/tests/unit/test_kvstat_%.o $(call parts,kvstat,$(KVSTAT)) $(LIB)
-	$(LINK) $(CMOCKA)
-$(BUILD)/tests/unit/test_kvprecond_%: $(BUILD)/tests/unit/test_kvprecond_%.o $(call parts,kvprecond,$(KVPRECOND)) $(LIB)
-	$(LINK) $(CMOCKA)
+# What belongs to a program by its name takes the program's objects too. No pattern rules: of two that fit, make 4.4 takes the
+# one that needs no objects yet to be made.
+of        = $(foreach test,$(UNITS) $(BENCHES) $(FUZZERS),$(if $(findstring _$(1)_,$(notdir $(test))),$(test)))
+$(call of,kvgen): $(call parts,kvgen,$(KVGEN))
+$(call of,kvreplay): $(call parts,kvreplay,$(KVREPLAY))
+$(call of,kvstat): $(call parts,kvstat,$(KVSTAT))
+$(call of,kvprecond): $(call parts,kvprecond,$(KVPRECOND))
 # Stands between the tier and the engine that it opens.
 $(BUILD)/tests/unit/test_storage_turns: LDLIBS += -Wl,--wrap=io_open
-$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
+$(UNITS): %: %.o $(LIB)
+	$(LINK) $(CMOCKA)
+$(BENCHES): %: %.o $(LIB)
 	$(LINK)
-$(BUILD)/tests/bench/bench_kvgen_%: $(BUILD)/tests/bench/bench_kvgen_%.o $(call parts,kvgen,$(KVGEN)) $(LIB)
-	$(LINK)
-# No pattern rules: of two that fit, make 4.4 takes the one that needs no objects yet to be made.
-$(filter $(BUILD)/tests/fuzz/fuzz_kvgen_%,$(FUZZERS)): $(call parts,kvgen,$(KVGEN))
-$(filter $(BUILD)/tests/fuzz/fuzz_kvstat_%,$(FUZZERS)): $(call parts,kvstat,$(KVSTAT))
 $(FUZZERS): $(BUILD)/%: %.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(LIB) $(LDLIBS)

@@ -1,7 +1,7 @@
 /* storage_fixture.h - a storage tier in a target of its own, on files or on a slab; for the unit
  * tests of it. */
-#ifndef TESTS_STORAGE_FIXTURE_H
-#define TESTS_STORAGE_FIXTURE_H
+#ifndef KVTRACE_STORAGE_FIXTURE_H
+#define KVTRACE_STORAGE_FIXTURE_H
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static inline int tear_down(void **state)
     return 0;
 }
 
-/* The slab of the directory, opened as kvreplay does; kept tells whether objects are in it. */
+/* The slab of the directory, made or adopted, opened as kvreplay does. */
 static inline void open_slab(struct fixture *f, uint64_t space_bytes, bool resizes)
 {
     struct layout_slab_opts o = {.space_bytes = space_bytes, .resizes = resizes};
