@@ -12,34 +12,46 @@ BUILD   ?= build
 PREFIX  ?= /usr/local
 CC      ?= cc
 
-# ---- the library, by level: a file includes its own level or below ----
-LIB_0 := err units clock rng hash keymap lru_stack hist nearest opt opt_help progress stop save bell spsc thread descriptors
-LIB_1 := conf conf_keys conf_store conf_table conf_value frame frame_walk frame_source frame_table csv csv_scan \
-         jsoncut jsonin jsonout model model_hf trace trace_parse trace_parse_avx2 trace_read trace_cursor trace_format trace_write \
-         data data_avx2 data_avx512
-LIB_2 := io io_uring io_psync extent target target_guard target_file target_device layout_files layout_slab tier_arena \
-         tier_storage storage_worker storage_thread storage_object storage_trim tier_host tier_gpu tier_sim tier_null
+# ---- the library: a folder includes itself and those before it ----
+LIB_FOLDERS := lib/base lib/opt lib/trace lib/json lib/conf lib/model lib/data lib/io lib/tier
+lib/base  := err units clock hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
+lib/opt   := opt opt_help
+lib/trace := trace frame_source frame_walk frame_table frame csv csv_scan trace_parse trace_parse_avx2 trace_read trace_cursor \
+             trace_format trace_write
+lib/json  := jsoncut jsonin jsonout
+lib/conf  := conf conf_keys conf_store conf_table conf_value
+lib/model := model model_hf
+lib/data  := data data_avx2 data_avx512
+lib/io    := io io_uring io_psync target target_guard target_file target_device
+lib/tier  := extent layout_files layout_slab arena host gpu storage storage_worker storage_thread storage_object storage_trim sim null
 
-# ---- the programs: the data's way through each ----
-KVGEN     := kvgen option_table options print_config models workload population population_file inputs requests pace rows iso_time \
-             documents session rag turn_table \
-             request_draw source_users lookahead block_line source_blocks source_burst source_agentic source_sharegpt queue heap sim \
-             serve serve_rag serve_objects serve_blocks entries verbs tier_model timing pending_rows cache optimal prefixes curve \
-             curve_result lines \
-             time_sort import import_fio import_oplog trace_input keys convert \
-             hierarchy tally policy policy_lru policy_fifo policy_lfu policy_s3fifo policy_sieve objects ident \
-             output export export_file client_threads export_mlperf export_oplog export_fio \
-             export_cachesim summary summary_text
-KVREPLAY  := kvreplay options option_checks config autoscale search step_command replay survey capacity tiers populate storage \
-             user_limit reader objects plan order timers waiter tier_map \
-             schedule lag admit pace intake sched dispatch flights worker ledger results stats notices replay_progress residency \
-             drive_link ceiling summary summary_text
-KVSTAT    := kvstat options inputs scan agg groups order occupancy requests_run requests series reuse run figures \
-             assess json_leaves runs document answer run_tables stats headline compare reference verify hgrm columns gnuplot plot \
-             report_text report_cells report_times report_requests report_assess report_series report_reuse report_compare \
-             report_table report_verify report_json report_csv report_plot report_columns report_fio report_mlperf report_xlsx \
-             xlsx output
-KVPRECOND := kvprecond options place plan fill worker steady rounds run_progress report_text report_json
+# ---- the programs: the data's way through each, folder by folder and file by file ----
+KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format
+kvgen        := kvgen option_table options print_config models workload rng heap iso_time tier_model open_source convert keys \
+                output summary summary_text
+kvgen/source := population population_file ident rag users turn_table inputs csv_rows documents lookahead arrival_times \
+                request_draw blocks block_line burst sharegpt agentic session
+kvgen/sim    := sim queue serve serve_rag serve_objects serve_blocks entries verbs hierarchy objects timing pending_rows tally
+kvgen/policy := policy lru fifo lfu s3fifo sieve
+kvgen/curve  := curve cache optimal prefixes curve_result
+kvgen/format := trace_input import import_fio import_oplog lines time_sort client_threads export export_file export_mlperf \
+                export_oplog export_fio export_cachesim
+
+KVREPLAY_FOLDERS := kvreplay kvreplay/sched
+kvreplay       := kvreplay options option_checks config autoscale search step_command replay survey capacity tiers storage populate \
+                  replay_progress residency drive_link ceiling summary summary_text
+kvreplay/sched := reader tier_map user_limit objects order room timers waiter schedule lag admit pace intake sched dispatch \
+                  flights worker ledger results counts notices
+
+KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report
+kvstat        := kvstat options inputs run document answer run_tables output
+kvstat/count  := scan agg groups occupancy requests_run requests file_order series reuse verify
+kvstat/report := figures verdict json_leaves runs headline statistics compare reference hgrm columns gnuplot plot \
+                 text cells times text_requests text_verdict text_series text_reuse text_compare text_verify table \
+                 json csv plot_script plot_columns fio_job mlperf sheets xlsx
+
+KVPRECOND_FOLDERS := kvprecond
+kvprecond := kvprecond options place plan fill worker steady rounds run_progress report_text report_json
 
 PROGRAMS := kvgen kvreplay kvstat kvprecond
 MANPAGES := kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.5 kvtrace.7
@@ -90,11 +102,11 @@ XLSX_FLAGS := -DKVTRACE_XLSX=0
 endif
 
 # ---- objects ----
-LIB_OBJS := $(patsubst %,$(BUILD)/lib/%.o,$(LIB_0) $(LIB_1) $(LIB_2)) $(BUILD)/opt_owners.o
+objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
+LIB_OBJS := $(call objs,$(LIB_FOLDERS)) $(BUILD)/opt_owners.o
 LIB      := $(BUILD)/libkvtrace.a
-objs      = $(patsubst %,$(BUILD)/$(1)/%.o,$(2))
 # What a program's tests, benchmarks and fuzzers link: all of it but the file that holds main.
-parts     = $(call objs,$(1),$(filter-out $(1),$(2)))
+parts     = $(filter-out $(BUILD)/$(firstword $(1))/$(firstword $(1)).o,$(call objs,$(1)))
 LINK      = $(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS)
 BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
@@ -102,7 +114,7 @@ STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 .PHONY: all check unit asan tsan asan-build tsan-build lint bench fuzz coverage completions install uninstall dist deb static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: options $(BINS) $(BUILD)/kvstat/xlsx_none.o
+all: options $(BINS) $(BUILD)/kvstat/report/xlsx_none.o
 
 # What the host allows, said once, and a build that starts anew when the flags change.
 options:
@@ -117,12 +129,12 @@ FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(ISA_
 $(shell mkdir -p $(BUILD) && { printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $(BUILD)/flags || \
         printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $(BUILD)/flags; })
 
-$(BUILD)/bin/kvgen $(BUILD)/static/bin/kvgen: $(call objs,kvgen,$(KVGEN)) $(LIB)
-$(BUILD)/bin/kvreplay $(BUILD)/static/bin/kvreplay: $(call objs,kvreplay,$(KVREPLAY)) $(LIB)
-$(BUILD)/bin/kvstat: $(call objs,kvstat,$(KVSTAT)) $(LIB)
+$(BUILD)/bin/kvgen $(BUILD)/static/bin/kvgen: $(call objs,$(KVGEN_FOLDERS)) $(LIB)
+$(BUILD)/bin/kvreplay $(BUILD)/static/bin/kvreplay: $(call objs,$(KVREPLAY_FOLDERS)) $(LIB)
+$(BUILD)/bin/kvstat: $(call objs,$(KVSTAT_FOLDERS)) $(LIB)
 # libxlsxwriter would bring libraries of its own into the tarball.
-$(BUILD)/static/bin/kvstat: $(call objs,kvstat,$(filter-out xlsx,$(KVSTAT)) xlsx_none) $(LIB)
-$(BUILD)/bin/kvprecond $(BUILD)/static/bin/kvprecond: $(call objs,kvprecond,$(KVPRECOND)) $(LIB)
+$(BUILD)/static/bin/kvstat: $(patsubst %/xlsx.o,%/xlsx_none.o,$(call objs,$(KVSTAT_FOLDERS))) $(LIB)
+$(BUILD)/bin/kvprecond $(BUILD)/static/bin/kvprecond: $(call objs,$(KVPRECOND_FOLDERS)) $(LIB)
 $(BINS) $(STATIC):
 	@mkdir -p $(@D)
 	$(LINK)
@@ -131,10 +143,10 @@ $(LIB): $(LIB_OBJS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# Whose every option is (lib/opt_owners.h), read from the tables of options and the rows that they share (lib/opt_rows.h).
+# Whose every option is (lib/opt/opt_owners.h), read from the tables of options and the rows that they share (lib/opt/opt_rows.h).
 $(BUILD)/opt_owners.c: Makefile $(foreach p,$(PROGRAMS),$(wildcard $(p)/option*.c))
 	@mkdir -p $(@D)
-	@{ echo '#include "lib/opt_owners.h"'; echo 'const struct opt_owner opt_owners[] = {'; \
+	@{ echo '#include "lib/opt/opt_owners.h"'; echo 'const struct opt_owner opt_owners[] = {'; \
 	    for p in $(PROGRAMS); do sed -nE -e 's/.*\.(name|alias) = ("[^"]+").*/    {\2, "'$$p'"},/p' \
 	    -e 's/.*OPT_ROW_([A-Z]+)\(.*/    {"\L\1", "'$$p'"},/p' $$p/option*.c; done; \
 	    echo '    {0}};'; } > $@
@@ -142,13 +154,13 @@ $(BUILD)/opt_owners.o: $(BUILD)/opt_owners.c $(BUILD)/flags
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
 # Of single files.
-$(BUILD)/lib/data_avx2.o:   ISA := $(ISA_AVX2)
-$(BUILD)/lib/data_avx512.o: ISA := $(ISA_AVX512)
-$(BUILD)/kvreplay/reader.o $(BUILD)/kvreplay/intake.o: ISA := $(ISA_FETCH)
-$(BUILD)/lib/tier_gpu.o $(BUILD)/tests/unit/test_tier_gpu.o: ISA := $(GPU_FLAGS)
-$(BUILD)/kvstat/xlsx.o: ISA := $(XLSX_FLAGS)
-$(BUILD)/bin/kvstat $(BUILD)/tests/unit/test_kvstat_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)
-$(BUILD)/kvstat/xlsx_none.o: kvstat/xlsx.c $(BUILD)/flags
+$(BUILD)/lib/data/data_avx2.o:   ISA := $(ISA_AVX2)
+$(BUILD)/lib/data/data_avx512.o: ISA := $(ISA_AVX512)
+$(BUILD)/kvreplay/sched/reader.o $(BUILD)/kvreplay/sched/intake.o: ISA := $(ISA_FETCH)
+$(BUILD)/lib/tier/gpu.o $(BUILD)/tests/unit/tier/test_tier_gpu.o: ISA := $(GPU_FLAGS)
+$(BUILD)/kvstat/report/xlsx.o: ISA := $(XLSX_FLAGS)
+$(BUILD)/bin/kvstat $(BUILD)/tests/unit/kvstat/test_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)
+$(BUILD)/kvstat/xlsx_none.o: kvstat/report/xlsx.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_XLSX=0 -MMD -MP -c -o $@ $<
 $(BUILD)/%.o: %.c $(BUILD)/flags
@@ -158,7 +170,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
 # ---- tests: one program per file of tests/unit, run by prove together with tests/cli ----
-UNITS    := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
+UNITS    := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/test_*.c))
 BENCHES  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 FUZZERS  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 CMOCKA   := $(shell pkg-config --libs cmocka 2>/dev/null || echo -lcmocka)
@@ -167,13 +179,15 @@ $(UNITS:%=%.o): ISA += -Wno-deprecated-declarations
 
 # What belongs to a program by its name takes the program's objects too. No pattern rules: of two that fit, make 4.4 takes the
 # one that needs no objects yet to be made.
-of        = $(foreach test,$(UNITS) $(BENCHES) $(FUZZERS),$(if $(findstring _$(1)_,$(notdir $(test))),$(test)))
-$(call of,kvgen): $(call parts,kvgen,$(KVGEN))
-$(call of,kvreplay): $(call parts,kvreplay,$(KVREPLAY))
-$(call of,kvstat): $(call parts,kvstat,$(KVSTAT))
-$(call of,kvprecond): $(call parts,kvprecond,$(KVPRECOND))
+of        = $(foreach test,$(UNITS) $(BENCHES) $(FUZZERS),$(if $(findstring /unit/$(1)/,$(test))$(findstring _$(1)_,$(notdir $(test))),$(test)))
+$(call of,kvgen): $(call parts,$(KVGEN_FOLDERS))
+$(call of,kvreplay): $(call parts,$(KVREPLAY_FOLDERS))
+$(call of,kvstat): $(call parts,$(KVSTAT_FOLDERS))
+$(call of,kvprecond): $(call parts,$(KVPRECOND_FOLDERS))
 # Stands between the tier and the engine that it opens.
-$(BUILD)/tests/unit/test_storage_turns: LDLIBS += -Wl,--wrap=io_open
+$(BUILD)/tests/unit/tier/test_storage_turns: LDLIBS += -Wl,--wrap=io_open
+# Tests draw their random cases with the simulator's generator, which is the same on every host.
+$(UNITS) $(BENCHES): $(BUILD)/kvgen/rng.o
 $(UNITS): %: %.o $(LIB)
 	$(LINK) $(CMOCKA)
 $(BENCHES): %: %.o $(LIB)
@@ -213,10 +227,10 @@ coverage:
 	@tests/coverage build/coverage
 
 # ---- lint ----
-C_FILES := $(sort $(wildcard lib/*.[ch] kvgen/*.[ch] kvreplay/*.[ch] kvstat/*.[ch] kvprecond/*.[ch] \
-             tests/unit/*.[ch] tests/bench/*.[ch] tests/fuzz/*.[ch]))
+FOLDERS := $(LIB_FOLDERS) $(KVGEN_FOLDERS) $(KVREPLAY_FOLDERS) $(KVSTAT_FOLDERS) $(KVPRECOND_FOLDERS)
+C_FILES := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) tests/unit tests/unit/* tests/bench tests/fuzz)))
 SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/run .ci/packaging/* tests/run tests/exec tests/lib.sh \
-              tests/coverage tests/cli/* tests/bench/*.sh examples/* tests/gpu/* 2>/dev/null)
+              tests/coverage tests/cli/*/* tests/bench/*.sh examples/* tests/gpu/* 2>/dev/null)
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck -j $(shell getconf _NPROCESSORS_ONLN) --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \

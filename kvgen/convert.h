@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-#include "kvgen/curve.h"
+#include "kvgen/curve/curve.h"
+#include "kvgen/format/trace_input.h"
 #include "kvgen/output.h"
-#include "kvgen/sim.h"
-#include "kvgen/trace_input.h"
+#include "kvgen/sim/sim.h"
 
 struct convert_opts {
     bool retier;

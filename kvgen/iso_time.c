@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "lib/units.h"
+#include "lib/base/units.h"
 
 /* What is left of the text. */
 struct text {

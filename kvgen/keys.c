@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/objects.h"
-#include "lib/hash.h"
+#include "kvgen/sim/objects.h"
+#include "lib/base/hash.h"
 
 struct keys {
     struct objects *objects;

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "kvgen/ident.h"
-#include "lib/trace.h"
+#include "kvgen/source/ident.h"
+#include "lib/trace/trace.h"
 
 struct keys;
 

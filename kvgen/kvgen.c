@@ -9,17 +9,17 @@
 
 #include "kvgen/convert.h"
 #include "kvgen/models.h"
+#include "kvgen/open_source.h"
 #include "kvgen/options.h"
 #include "kvgen/output.h"
 #include "kvgen/print_config.h"
-#include "kvgen/requests.h"
-#include "kvgen/sim.h"
+#include "kvgen/sim/sim.h"
 #include "kvgen/summary.h"
-#include "lib/clock.h"
-#include "lib/opt_rows.h"
-#include "lib/save.h"
-#include "lib/stop.h"
-#include "lib/units.h"
+#include "lib/base/clock.h"
+#include "lib/base/save.h"
+#include "lib/base/stop.h"
+#include "lib/base/units.h"
+#include "lib/opt/opt_rows.h"
 
 enum {
     MAX_WORKERS = 500,

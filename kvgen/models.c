@@ -1,12 +1,12 @@
 /* models.c - --list-models and --show-model: the model table for people and as JSON. The arithmetic
- * is lib/model.h's. */
+ * is lib/model/model.h's. */
 #include "kvgen/models.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "lib/jsonout.h"
-#include "lib/units.h"
+#include "lib/base/units.h"
+#include "lib/json/jsonout.h"
 
 static const uint64_t shown_tokens[] = {1024, 8192, 32768, 131072};
 enum {

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-#include "lib/conf.h"
-#include "lib/err.h"
-#include "lib/model.h"
+#include "lib/base/err.h"
+#include "lib/conf/conf.h"
+#include "lib/model/model.h"
 
 /* The built-in models and those of the configuration with the size of 1k, 8k, 32k and 128k tokens;
  * f is standard output. */

@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #include "kvgen/options.h"
-#include "lib/opt_rows.h"
+#include "lib/opt/opt_rows.h"
 
 #define AT(field) offsetof(struct options, field)
 

@@ -9,9 +9,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "kvgen/ident.h"
-#include "kvgen/request.h"
-#include "lib/units.h"
+#include "kvgen/source/ident.h"
+#include "kvgen/source/request.h"
+#include "lib/base/units.h"
 
 /* 2025-01-01: that benchmark's tools expect a date. */
 #define MLPERF_EPOCH_S INT64_C(1735689600)

@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kvgen/curve.h"
-#include "kvgen/hierarchy.h"
+#include "kvgen/curve/curve.h"
+#include "kvgen/sim/hierarchy.h"
 #include "kvgen/tier_model.h"
-#include "lib/err.h"
-#include "lib/model.h"
-#include "lib/opt.h"
+#include "lib/base/err.h"
+#include "lib/model/model.h"
+#include "lib/opt/opt.h"
 
 /* Most that --gpu-mem-gb (all GPUs together) and --cpu-mem-gb can be. */
 #define OPTIONS_GPU_GIB 65536.0

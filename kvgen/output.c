@@ -1,15 +1,15 @@
 /* output.c - the last stage: a row of the simulation becomes a record of the trace. Keys and user
- * names are written from numbers here and only here; formatting and compression are lib/trace.h's,
- * the formats of other tools export.h's. */
+ * names are written from numbers here and only here; formatting and compression are
+ * lib/trace/trace.h's, the formats of other tools export.h's. */
 #include "kvgen/output.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/stop.h"
-#include "lib/units.h"
+#include "lib/base/clock.h"
+#include "lib/base/stop.h"
+#include "lib/base/units.h"
 
 enum {
     ROWS_PER_LOOK = 256

@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kvgen/export.h"
-#include "kvgen/sim.h"
-#include "kvgen/source.h"
-#include "lib/err.h"
-#include "lib/progress.h"
-#include "lib/trace.h"
+#include "kvgen/format/export.h"
+#include "kvgen/sim/sim.h"
+#include "kvgen/source/source.h"
+#include "lib/base/err.h"
+#include "lib/base/progress.h"
+#include "lib/trace/trace.h"
 
 struct output_opts {
     const char *path; /* "-": standard output; NULL: nothing is written */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "kvgen/options.h"
-#include "lib/conf.h"
-#include "lib/trace.h"
+#include "lib/conf/conf.h"
+#include "lib/trace/trace.h"
 
 enum {
     WIDTH = 100,

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 /* YAML from the tables of configuration keys and options: every key that is used, with its default
  * and what it means; options, keys without a default and those not used yet as comments. 0, or

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/jsonin.h"
-#include "lib/units.h"
+#include "lib/base/units.h"
+#include "lib/json/jsonin.h"
 
 static double seconds(int64_t ns)
 {

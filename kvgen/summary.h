@@ -5,11 +5,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "kvgen/sim.h"
-#include "lib/jsonout.h"
-#include "lib/model.h"
-#include "lib/opt.h"
-#include "lib/trace.h"
+#include "kvgen/sim/sim.h"
+#include "lib/json/jsonout.h"
+#include "lib/model/model.h"
+#include "lib/opt/opt.h"
+#include "lib/trace/trace.h"
 
 /* Everything lent. */
 struct summary {

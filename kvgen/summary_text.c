@@ -1,7 +1,7 @@
 /* summary_text.c - the end of a run, for people, on standard error. The same numbers in full are in
  * the JSON of summary.c. */
 #include "kvgen/summary.h"
-#include "lib/units.h"
+#include "lib/base/units.h"
 
 struct text {
     char s[40];

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/jsonin.h"
-#include "lib/units.h"
+#include "lib/base/units.h"
+#include "lib/json/jsonin.h"
 
 #define GB ((uint64_t)1000000000)
 #define MB ((uint64_t)1000000)

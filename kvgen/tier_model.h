@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/err.h"
-#include "lib/trace.h"
+#include "lib/base/err.h"
+#include "lib/trace/trace.h"
 
 struct jsonin_v;
 

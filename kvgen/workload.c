@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/trace.h"
-#include "lib/units.h"
+#include "lib/base/units.h"
+#include "lib/trace/trace.h"
 
 static const char *const persona_names[WORKLOAD_PERSONAS] = {"chatbot", "coding", "document"};
 

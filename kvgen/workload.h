@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/conf.h"
-#include "lib/err.h"
+#include "lib/base/err.h"
+#include "lib/conf/conf.h"
 
 enum {
     WORKLOAD_PERSONAS = 3,

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "kvprecond/worker.h"
-#include "lib/clock.h"
-#include "lib/units.h"
+#include "lib/base/clock.h"
+#include "lib/base/units.h"
 
 #define FILL_AHEAD    (8u << 20)        /* bytes made ahead of a queue */
 #define FILL_WATCH_NS INT64_C(20000000) /* between two looks at the threads */

@@ -9,9 +9,9 @@
 #include "kvprecond/place.h"
 #include "kvprecond/plan.h"
 #include "kvprecond/steady.h"
-#include "lib/err.h"
-#include "lib/hist.h"
-#include "lib/io.h"
+#include "lib/base/err.h"
+#include "lib/base/hist.h"
+#include "lib/io/io.h"
 
 /* Of one thread: an engine that is open with pool registered; both the caller's. */
 struct fill_queue {

@@ -15,11 +15,11 @@
 #include "kvprecond/report.h"
 #include "kvprecond/rounds.h"
 #include "kvprecond/run_progress.h"
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/progress.h"
-#include "lib/stop.h"
-#include "lib/units.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/progress.h"
+#include "lib/base/stop.h"
+#include "lib/base/units.h"
 
 #define PROGRAM "kvprecond"
 

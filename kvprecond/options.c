@@ -8,11 +8,11 @@
 
 #include "kvprecond/plan.h"
 #include "kvprecond/rounds.h"
-#include "lib/data.h"
-#include "lib/io.h"
-#include "lib/opt_rows.h"
-#include "lib/save.h"
-#include "lib/units.h"
+#include "lib/base/save.h"
+#include "lib/base/units.h"
+#include "lib/data/data.h"
+#include "lib/io/io.h"
+#include "lib/opt/opt_rows.h"
 
 #define BLOCK_MAX      (64 * UNITS_MIB)
 #define SIZE_MAX_BYTES (UNITS_GIB << 30) /* an EiB: sums of offsets stay far from overflow */

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/err.h"
-#include "lib/model.h"
-#include "lib/opt.h"
-#include "lib/target.h"
+#include "lib/base/err.h"
+#include "lib/io/target.h"
+#include "lib/model/model.h"
+#include "lib/opt/opt.h"
 
 struct options {
     const char *path;      /* the operand, lent from argv */

@@ -1,6 +1,6 @@
-/* The target of a fill. Directories are taken, emptied and released by lib/target.c, files and
- * devices opened by lib/target_file.c. In a directory a file is opened when the first write for it
- * leaves and closed when the last one of a pass has ended; under random writes all stay open. */
+/* The target of a fill. Directories are taken, emptied and released by lib/io/target.c, files and
+ * devices opened by lib/io/target_file.c. In a directory a file is opened when the first write for
+ * it leaves and closed when the last one of a pass has ended; under random writes all stay open. */
 #include "kvprecond/place.h"
 
 #include <errno.h>
@@ -16,9 +16,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "lib/data.h"
-#include "lib/descriptors.h"
-#include "lib/units.h"
+#include "lib/base/descriptors.h"
+#include "lib/base/units.h"
+#include "lib/data/data.h"
 
 #define PLACE_NAME_CAP 32
 #define PLACE_DISCARD  (4 * UNITS_GIB) /* at a time, so that a stop need not wait for all of it */

@@ -1,5 +1,5 @@
 /* place.h - where a fill goes: files in a directory, one regular file, or a block device. Guards,
- * opening, room, purge and clean-up are here; which bytes go where is plan.h's. */
+ * opening, room, purge and clean-up are here; which bytes go where is room.h's. */
 #ifndef KVTRACE_KVPRECOND_PLACE_H
 #define KVTRACE_KVPRECOND_PLACE_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "kvprecond/plan.h"
-#include "lib/err.h"
-#include "lib/target.h"
+#include "lib/base/err.h"
+#include "lib/io/target.h"
 
 struct place_opts {
     const char *path;

@@ -3,7 +3,7 @@
  * nothing out. */
 #include "kvprecond/plan.h"
 
-#include "lib/hash.h"
+#include "lib/base/hash.h"
 
 #define PLAN_FEISTEL_ROUNDS 4u
 

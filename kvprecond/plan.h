@@ -1,4 +1,4 @@
-/* plan.h - which bytes each write of a fill is: where it lies and what it holds, as plain functions
+/* room.h - which bytes each write of a fill is: where it lies and what it holds, as plain functions
  * of its number. Knows no files and no devices. */
 #ifndef KVTRACE_KVPRECOND_PLAN_H
 #define KVTRACE_KVPRECOND_PLAN_H
@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/data.h"
+#include "lib/data/data.h"
 
 enum plan_mode {
     PLAN_SEQUENTIAL, /* from the first byte to the last */

@@ -9,9 +9,9 @@
 #include "kvprecond/fill.h"
 #include "kvprecond/options.h"
 #include "kvprecond/rounds.h"
-#include "lib/err.h"
-#include "lib/hist.h"
-#include "lib/target.h"
+#include "lib/base/err.h"
+#include "lib/base/hist.h"
+#include "lib/io/target.h"
 
 enum {
     REPORT_FALLBACKS_CAP = 512

@@ -1,9 +1,9 @@
-/* The result of a run as JSON, for scripts. Only formats, as report_text.c. */
+/* The result of a run as JSON, for scripts. Only formats, as text.c. */
 #include <string.h>
 
 #include "kvprecond/report.h"
-#include "lib/jsonout.h"
-#include "lib/units.h"
+#include "lib/base/units.h"
+#include "lib/json/jsonout.h"
 
 static void json_times(struct jsonout *j, const struct hist *h)
 {

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "kvprecond/report.h"
-#include "lib/units.h"
+#include "lib/base/units.h"
 
 #define TEXT_CAP 64
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/hist.h"
-#include "lib/save.h"
-#include "lib/units.h"
+#include "lib/base/hist.h"
+#include "lib/base/save.h"
+#include "lib/base/units.h"
 
 #define ROUNDS_LINE_CAP 192
 #define ROUNDS_HEADER                                                                              \

@@ -7,7 +7,7 @@
 
 #include "kvprecond/fill.h"
 #include "kvprecond/steady.h"
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 enum rounds_track {
     ROUNDS_BANDWIDTH, /* bytes a second */

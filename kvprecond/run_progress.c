@@ -1,11 +1,11 @@
 /* Progress of a run: how far the fill is, then which round it is, and the rate since the last line.
- * Says what it is given, and only when lib/progress.c wants a line. */
+ * Says what it is given, and only when lib/base/progress.c wants a line. */
 #include "kvprecond/run_progress.h"
 
 #include <stdio.h>
 
-#include "lib/clock.h"
-#include "lib/units.h"
+#include "lib/base/clock.h"
+#include "lib/base/units.h"
 
 #define LINE_CAP 256
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "kvprecond/rounds.h"
-#include "lib/progress.h"
+#include "lib/base/progress.h"
 
 /* Plain values; the pointers are the caller's. */
 struct run_progress {

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/data.h"
+#include "lib/base/clock.h"
+#include "lib/data/data.h"
 
 #define WORKER_BATCH   64
 #define WORKER_WAIT_NS 100000000    /* how long a stop may go unseen */

@@ -13,9 +13,9 @@
 
 #include "kvreplay/search.h"
 #include "kvreplay/step_command.h"
-#include "lib/clock.h"
-#include "lib/stop.h"
-#include "lib/units.h"
+#include "lib/base/clock.h"
+#include "lib/base/stop.h"
+#include "lib/base/units.h"
 
 enum {
     AUTOSCALE_WORKERS = 500 /* at most, as the MLPerf storage benchmark has it */

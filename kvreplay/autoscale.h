@@ -4,7 +4,7 @@
 #define KVREPLAY_AUTOSCALE_H
 
 #include "kvreplay/replay.h"
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 /* As replay_run; in->trace, silent and what follows are not looked at. *status is 1 when rows
  * failed in a step, or not even one user keeps the limits. */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "kvreplay/tiers.h"
-#include "lib/data.h"
-#include "lib/jsonin.h"
-#include "lib/units.h"
+#include "lib/base/units.h"
+#include "lib/data/data.h"
+#include "lib/json/jsonin.h"
 
 #define NO_LIMIT (UINT64_MAX / 4)
 enum {

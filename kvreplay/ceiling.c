@@ -9,7 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "lib/jsonin.h"
+#include "lib/json/jsonin.h"
 
 #define CEILING_BYTES_MAX ((size_t)64 << 20)
 

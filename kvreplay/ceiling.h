@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 /* Plain values. Zero it: there is none. */
 struct ceiling {

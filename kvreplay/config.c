@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "lib/conf.h"
+#include "lib/conf/conf.h"
 
 #define CONFIG_NS_PER_MS 1e6
 

@@ -10,8 +10,8 @@
 #include "kvreplay/autoscale.h"
 #include "kvreplay/options.h"
 #include "kvreplay/replay.h"
-#include "lib/err.h"
-#include "lib/stop.h"
+#include "lib/base/err.h"
+#include "lib/base/stop.h"
 
 static int complain(const struct err *e)
 {

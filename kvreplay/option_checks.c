@@ -7,11 +7,11 @@
 
 #include "kvreplay/config.h"
 #include "kvreplay/options.h"
-#include "kvreplay/order.h"
+#include "kvreplay/sched/order.h"
+#include "kvreplay/sched/waiter.h"
 #include "kvreplay/summary.h"
-#include "kvreplay/waiter.h"
-#include "lib/save.h"
-#include "lib/units.h"
+#include "lib/base/save.h"
+#include "lib/base/units.h"
 
 static int options_check_served(const struct opt_parser *p, const struct options *o, struct err *e)
 {

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "lib/opt_rows.h"
+#include "lib/opt/opt_rows.h"
 
 #define AT(field) offsetof(struct options, field)
 #define MIB       (1024.0 * 1024.0)

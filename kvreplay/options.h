@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/err.h"
-#include "lib/opt.h"
+#include "lib/base/err.h"
+#include "lib/opt/opt.h"
 
 enum {
     TIMING_ASAP,

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvreplay/reader.h"
 #include "kvreplay/replay_progress.h"
-#include "lib/clock.h"
-#include "lib/stop.h"
-#include "lib/units.h"
+#include "kvreplay/sched/reader.h"
+#include "lib/base/clock.h"
+#include "lib/base/stop.h"
+#include "lib/base/units.h"
 
 static struct tier_op populate_op(const struct object *want, uint64_t generation)
 {

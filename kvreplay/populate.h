@@ -6,10 +6,10 @@
 
 #include <stdint.h>
 
-#include "kvreplay/objects.h"
+#include "kvreplay/sched/objects.h"
 #include "kvreplay/survey.h"
 #include "kvreplay/tiers.h"
-#include "lib/progress.h"
+#include "lib/base/progress.h"
 
 struct populated {
     uint64_t objects, bytes;                 /* written */

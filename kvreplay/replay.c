@@ -12,11 +12,11 @@
 #include "kvreplay/populate.h"
 #include "kvreplay/replay_progress.h"
 #include "kvreplay/residency.h"
-#include "kvreplay/sched.h"
+#include "kvreplay/sched/sched.h"
 #include "kvreplay/summary.h"
-#include "lib/opt_rows.h"
-#include "lib/stop.h"
-#include "lib/units.h"
+#include "lib/base/stop.h"
+#include "lib/base/units.h"
+#include "lib/opt/opt_rows.h"
 
 enum {
     WINDOW_ASAP = 8192,

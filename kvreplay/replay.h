@@ -3,9 +3,9 @@
 #define KVREPLAY_REPLAY_H
 
 #include "kvreplay/options.h"
-#include "lib/err.h"
-#include "lib/jsonout.h"
-#include "lib/trace.h"
+#include "lib/base/err.h"
+#include "lib/json/jsonout.h"
+#include "lib/trace/trace.h"
 
 /* What autoscale wants to know of a run: over the time from --warmup to --duration, or to the last
  * completion when that was earlier. */

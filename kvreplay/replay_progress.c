@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "lib/clock.h"
-#include "lib/units.h"
+#include "lib/base/clock.h"
+#include "lib/base/units.h"
 
 void replay_progress_began(struct replay_progress *p, int64_t zero_ns)
 {

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kvreplay/stats.h"
-#include "lib/progress.h"
+#include "kvreplay/sched/counts.h"
+#include "lib/base/progress.h"
 
 /* Zero it, then set progress and what is known of the end. */
 struct replay_progress {

@@ -3,7 +3,7 @@
  * bracket until its ends are within 5 %. */
 #include "kvreplay/search.h"
 
-#include "lib/units.h"
+#include "lib/base/units.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/units.h"
+#include "lib/base/clock.h"
+#include "lib/base/units.h"
 
 enum {
     STEP_COMMAND_MOMENT_NS = 2000000000, /* for a command to end by itself, or by SIGTERM */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 enum {
     STEP_COMMAND_PATH = 32

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kvreplay/reader.h"
-#include "lib/data.h"
-#include "lib/units.h"
+#include "kvreplay/sched/reader.h"
+#include "lib/base/units.h"
+#include "lib/data/data.h"
 
 #define SLAB_NAME          "slab.kv" /* in a directory */
 #define SLAB_SPARE_OBJECTS 1024u

@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kvreplay/objects.h"
 #include "kvreplay/options.h"
-#include "kvreplay/plan.h"
+#include "kvreplay/sched/objects.h"
+#include "kvreplay/sched/room.h"
 #include "kvreplay/survey.h"
-#include "lib/layout_slab.h"
-#include "lib/target.h"
+#include "lib/io/target.h"
+#include "lib/tier/layout_slab.h"
 
 /* Plain state, filled by storage_open. Zero it first. */
 struct storage {

@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "lib/units.h"
+#include "lib/base/units.h"
 
 #define SUMMARY_ENOUGH       64e6 /* bytes, to judge a share or a rate by */
 #define SUMMARY_NEAR_CEILING 0.7

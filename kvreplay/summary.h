@@ -8,11 +8,11 @@
 
 #include "kvreplay/ceiling.h"
 #include "kvreplay/populate.h"
-#include "kvreplay/sched.h"
-#include "kvreplay/stats.h"
+#include "kvreplay/sched/counts.h"
+#include "kvreplay/sched/sched.h"
 #include "kvreplay/tiers.h"
-#include "lib/jsonout.h"
-#include "lib/target.h"
+#include "lib/io/target.h"
+#include "lib/json/jsonout.h"
 
 enum {
     SUMMARY_WHY = 6,

@@ -1,7 +1,7 @@
 /* The summary for people, on standard error: what was asked of each tier, how fast it was, and what
  * to distrust. */
 #include "kvreplay/summary.h"
-#include "lib/units.h"
+#include "lib/base/units.h"
 
 static const char *text_time(char *buf, const struct hist *h, uint32_t ppm)
 {

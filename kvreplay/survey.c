@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "kvreplay/replay_progress.h"
-#include "kvreplay/row.h"
-#include "lib/hash.h"
-#include "lib/stop.h"
+#include "kvreplay/sched/row.h"
+#include "lib/base/hash.h"
+#include "lib/base/stop.h"
 
 enum {
     SURVEY_GONE = 1 << 18 /* a power of two */

@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kvreplay/objects.h"
-#include "kvreplay/plan.h"
-#include "kvreplay/tier_map.h"
-#include "kvreplay/user_limit.h"
-#include "lib/err.h"
-#include "lib/progress.h"
-#include "lib/trace.h"
+#include "kvreplay/sched/objects.h"
+#include "kvreplay/sched/room.h"
+#include "kvreplay/sched/tier_map.h"
+#include "kvreplay/sched/user_limit.h"
+#include "lib/base/err.h"
+#include "lib/base/progress.h"
+#include "lib/trace/trace.h"
 
 struct survey {
     struct objects

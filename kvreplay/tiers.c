@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/io.h"
-#include "lib/units.h"
+#include "lib/base/units.h"
+#include "lib/io/io.h"
 
 static int engine_error(struct err *e, const char *text, const char *why)
 {

@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 #include "kvreplay/options.h"
-#include "kvreplay/plan.h"
+#include "kvreplay/sched/room.h"
 #include "kvreplay/storage.h"
 #include "kvreplay/survey.h"
-#include "lib/bell.h"
-#include "lib/tier.h"
+#include "lib/base/bell.h"
+#include "lib/tier/tier.h"
 
 enum tiers_kind {
     TIERS_NONE,

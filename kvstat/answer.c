@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvstat/hgrm.h"
-#include "kvstat/plot.h"
-#include "kvstat/report.h"
-#include "kvstat/reuse.h"
-#include "lib/conf.h"
-#include "lib/units.h"
+#include "kvstat/count/reuse.h"
+#include "kvstat/report/hgrm.h"
+#include "kvstat/report/plot.h"
+#include "kvstat/report/report.h"
+#include "lib/base/units.h"
+#include "lib/conf/conf.h"
 
 int answer_complain(const struct err *e)
 {

@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "kvstat/assess.h"
-#include "kvstat/figures.h"
+#include "kvstat/count/scan.h"
 #include "kvstat/options.h"
 #include "kvstat/output.h"
-#include "kvstat/runs.h"
-#include "kvstat/scan.h"
-#include "lib/err.h"
-#include "lib/jsonout.h"
+#include "kvstat/report/figures.h"
+#include "kvstat/report/runs.h"
+#include "kvstat/report/verdict.h"
+#include "lib/base/err.h"
+#include "lib/json/jsonout.h"
 
 /* Owned by main. */
 struct answer {

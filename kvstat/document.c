@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/frame.h"
-#include "lib/jsonin.h"
+#include "lib/json/jsonin.h"
+#include "lib/trace/frame.h"
 
 #define DOCUMENT_BYTES_MAX ((size_t)256 << 20)
 #define GIB                1073741824.0

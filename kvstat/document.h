@@ -4,8 +4,8 @@
 #ifndef KVSTAT_DOCUMENT_H
 #define KVSTAT_DOCUMENT_H
 
-#include "kvstat/json_leaves.h"
-#include "lib/err.h"
+#include "kvstat/report/json_leaves.h"
+#include "lib/base/err.h"
 
 /* The figures of a run, one after the other, then its end. 0, or a negative errno, which ends the
  * reading. */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 enum input_kind {
     INPUT_ROWS,    /* a trace or result file */

@@ -7,21 +7,21 @@
 #include <string.h>
 
 #include "kvstat/answer.h"
-#include "kvstat/compare.h"
+#include "kvstat/count/scan.h"
+#include "kvstat/count/verify.h"
 #include "kvstat/inputs.h"
 #include "kvstat/options.h"
 #include "kvstat/output.h"
-#include "kvstat/plot.h"
-#include "kvstat/report.h"
+#include "kvstat/report/compare.h"
+#include "kvstat/report/plot.h"
+#include "kvstat/report/report.h"
+#include "kvstat/report/runs.h"
+#include "kvstat/report/xlsx.h"
 #include "kvstat/run_tables.h"
-#include "kvstat/runs.h"
-#include "kvstat/scan.h"
-#include "kvstat/verify.h"
-#include "kvstat/xlsx.h"
-#include "lib/clock.h"
-#include "lib/jsonout.h"
-#include "lib/progress.h"
-#include "lib/stop.h"
+#include "lib/base/clock.h"
+#include "lib/base/progress.h"
+#include "lib/base/stop.h"
+#include "lib/json/jsonout.h"
 
 /* ---- several files ---- */
 

@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kvstat/groups.h"
-#include "kvstat/plot.h"
-#include "kvstat/xlsx.h"
-#include "lib/opt_rows.h"
-#include "lib/save.h"
+#include "kvstat/count/groups.h"
+#include "kvstat/report/plot.h"
+#include "kvstat/report/xlsx.h"
+#include "lib/base/save.h"
+#include "lib/opt/opt_rows.h"
 
 #define THREADS_MAX 256
 /* More threads than this would wait for the one that reads, and each costs memory. */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "lib/save.h"
+#include "lib/base/save.h"
 
 struct output {
     FILE *stream;

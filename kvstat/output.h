@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 struct output;
 struct output *output_open(void); /* NULL: no memory */

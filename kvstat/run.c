@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/jsonin.h"
+#include "lib/json/jsonin.h"
 
 #define MAX_SUMMARY_BYTES ((size_t)64 << 20)
 

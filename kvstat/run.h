@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/err.h"
-#include "lib/trace.h"
+#include "lib/base/err.h"
+#include "lib/trace/trace.h"
 
 /* What kvreplay --autoscale found. */
 struct run_autoscaling {

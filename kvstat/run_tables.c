@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "kvstat/document.h"
-#include "kvstat/reference.h"
-#include "kvstat/report.h"
-#include "kvstat/runs.h"
+#include "kvstat/report/reference.h"
+#include "kvstat/report/report.h"
+#include "kvstat/report/runs.h"
 
 /* A file in a folder may be anything: what is no run, or is cut, is passed over. */
 static int gather_document(struct runs *runs, const struct input *in, struct err *e)

@@ -5,8 +5,8 @@
 
 #include "kvstat/answer.h"
 #include "kvstat/inputs.h"
-#include "lib/err.h"
-#include "lib/opt.h"
+#include "lib/base/err.h"
+#include "lib/opt/opt.h"
 
 /* Gathers a row of figures for each run of the inputs in a->runs and reports the table. What is no
  * run in a folder is left out with a remark. 0, -ENOENT (no run at all) or another negative errno

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034
-# lib.sh - what every tests/cli/*.t sources first:  . "$(dirname "$0")/../lib.sh"
+# lib.sh - what every tests/cli/*/*.t sources first:  . "$(dirname "$0")/../../lib.sh"
 #
 # Variables:  TOP   root of the repository        BIN   folder of the programs (BUILD is respected)
 #             DATA  tests/data                    TMP   scratch folder of this script, removed at its end
@@ -35,7 +35,8 @@
 #   done_testing             the plan, when none was given
 # The script exits non-zero when a test failed or fewer ran than planned.
 
-TOP=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
+TOP=$(cd "$(dirname "$0")" && pwd) || exit 1
+while [ ! -e "$TOP/tests/lib.sh" ]; do TOP=${TOP%/*}; done
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;
 *) BIN=$TOP/$BUILD/bin ;;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/clock.h"
-#include "lib/data.h"
+#include "lib/base/clock.h"
+#include "lib/data/data.h"
 
 #define BUFFER ((size_t)64 << 20)
 #define PASSES 16 /* x 64 MiB = 1 GiB */

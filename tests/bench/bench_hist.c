@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/hist.h"
-#include "lib/rng.h"
+#include "kvgen/rng.h"
+#include "lib/base/clock.h"
+#include "lib/base/hist.h"
 
 #define VALUES   20000000
 #define DISTINCT 65536

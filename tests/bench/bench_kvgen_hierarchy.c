@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kvgen/hierarchy.h"
-#include "lib/clock.h"
-#include "lib/rng.h"
+#include "kvgen/rng.h"
+#include "kvgen/sim/hierarchy.h"
+#include "lib/base/clock.h"
 
 #define LIVE    1000000
 #define LOOKUPS 10000000

@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/io.h"
-#include "lib/target.h"
-#include "lib/tier.h"
+#include "lib/base/clock.h"
+#include "lib/io/io.h"
+#include "lib/io/target.h"
+#include "lib/tier/tier.h"
 
 enum {
     IN_FLIGHT = 64,

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "lib/clock.h"
-#include "lib/io.h"
-#include "lib/target.h"
-#include "lib/tier.h"
+#include "lib/base/clock.h"
+#include "lib/io/io.h"
+#include "lib/io/target.h"
+#include "lib/tier/tier.h"
 
 struct bench {
     struct tier *tier;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
+#include "lib/base/clock.h"
 
 static int by_value(const void *a, const void *b)
 {

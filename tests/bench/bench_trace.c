@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/trace.h"
+#include "lib/base/clock.h"
+#include "lib/trace/trace.h"
 
 struct bench {
     uint64_t rows;

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/conf.h"
-#include "lib/model.h"
+#include "lib/conf/conf.h"
+#include "lib/model/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

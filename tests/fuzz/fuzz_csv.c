@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/csv.h"
-#include "lib/csv_scan.h"
+#include "lib/trace/csv.h"
+#include "lib/trace/csv_scan.h"
 
 struct shown {
     char *p;

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/frame.h"
-#include "lib/hash.h"
+#include "lib/base/hash.h"
+#include "lib/trace/frame.h"
 
 enum {
     LIMIT = 4 << 20

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/jsonin.h"
+#include "lib/json/jsonin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

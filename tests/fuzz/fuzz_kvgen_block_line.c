@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "tests/unit/block_line_checks.h"
+#include "tests/unit/kvgen/block_line_checks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,12 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kvgen/inputs.h"
-#include "kvgen/source_agentic.h"
-#include "kvgen/source_blocks.h"
-#include "kvgen/source_burst.h"
-#include "kvgen/source_sharegpt.h"
-#include "lib/conf.h"
+#include "kvgen/source/agentic.h"
+#include "kvgen/source/blocks.h"
+#include "kvgen/source/burst.h"
+#include "kvgen/source/inputs.h"
+#include "kvgen/source/sharegpt.h"
+#include "lib/conf/conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kvgen/tier_model.h"
-#include "lib/jsonin.h"
+#include "lib/json/jsonin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

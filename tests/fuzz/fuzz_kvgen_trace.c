@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kvgen/trace_input.h"
+#include "kvgen/format/trace_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kvgen/population.h"
-#include "kvgen/request.h"
-#include "lib/trace.h"
+#include "kvgen/source/population.h"
+#include "kvgen/source/request.h"
+#include "lib/trace/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

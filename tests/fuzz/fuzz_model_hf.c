@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "lib/jsonin.h"
-#include "lib/model_hf.h"
+#include "lib/json/jsonin.h"
+#include "lib/model/model_hf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

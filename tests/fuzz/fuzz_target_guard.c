@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "lib/target_guard.h"
+#include "lib/io/target_guard.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

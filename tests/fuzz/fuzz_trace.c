@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/csv.h"
-#include "lib/trace.h"
+#include "lib/trace/csv.h"
+#include "lib/trace/trace.h"
 
 static const char header[] =
     "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,Tokens,Arrival,"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/units.h"
+#include "lib/base/units.h"
 
 #define UNTOUCHED 0x5a5a5a5a
 

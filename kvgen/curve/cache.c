@@ -1,0 +1,89 @@
+/* cache.c - bytes, objects and an eviction policy under one capacity: the hierarchy's last tier
+ * without rows. The curve keeps one for each size that it simulates. */
+#include "kvgen/curve/cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct cache {
+    struct objects *objects;
+    const struct policy_ops *policy;
+    struct policy *order;
+    uint64_t capacity, used, peak;
+};
+
+struct cache *cache_create(const struct policy_ops *policy, uint64_t capacity)
+{
+    struct cache *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return NULL;
+    c->policy = policy;
+    c->capacity = capacity;
+    c->objects = objects_create();
+    c->order = c->objects != NULL ? policy->create(c->objects) : NULL;
+    if (c->order == NULL) {
+        cache_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void cache_free(struct cache *c)
+{
+    if (c == NULL)
+        return;
+    c->policy->free(c->order);
+    objects_free(c->objects);
+    free(c);
+}
+
+bool cache_find(const struct cache *c, struct ident id, uint64_t *size, uint32_t *number)
+{
+    uint32_t found = objects_find(c->objects, id);
+    if (found == OBJECT_NONE)
+        return false;
+    if (size != NULL)
+        *size = objects_at(c->objects, found)->size;
+    if (number != NULL)
+        *number = found;
+    return true;
+}
+
+bool cache_touch(struct cache *c, struct ident id)
+{
+    uint32_t number = objects_find(c->objects, id);
+    if (number == OBJECT_NONE)
+        return false;
+    c->policy->touch(c->order, number);
+    return true;
+}
+
+static void drop_victim(struct cache *c)
+{
+    uint32_t number = c->policy->victim(c->order);
+    c->policy->remove(c->order, number);
+    c->used -= objects_at(c->objects, number)->size;
+    objects_remove(c->objects, number);
+}
+
+int cache_write(struct cache *c, struct ident id, uint64_t size)
+{
+    uint32_t number;
+    while (objects_count(c->objects) > 0 && (c->used > c->capacity || size > c->capacity - c->used))
+        drop_victim(c);
+    if (c->policy->reserve != NULL &&
+        c->policy->reserve(c->order, objects_count(c->objects) + 1) < 0)
+        return -ENOMEM;
+    if (objects_add(c->objects, id, &number) < 0)
+        return -ENOMEM;
+    objects_at(c->objects, number)->size = size;
+    c->used += size;
+    c->peak = c->used > c->peak ? c->used : c->peak;
+    c->policy->insert(c->order, number);
+    return 0;
+}
+
+uint64_t cache_peak_bytes(const struct cache *c)
+{
+    return c->peak;
+}

@@ -1,0 +1,97 @@
+/* prefixes.c - marks of requests under way, in rows of one array that are used again when their
+ * request is over. Asked by curve.c for traces, whose requests mix. */
+#include "kvgen/curve/prefixes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/keymap.h"
+
+struct prefixes {
+    struct keymap *rows; /* by request */
+    bool *mark;          /* width of each row */
+    size_t width, cap;
+    uint32_t *free_row; /* those given back */
+    size_t frees;
+};
+
+struct prefixes *prefixes_create(size_t width)
+{
+    struct prefixes *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return NULL;
+    p->width = width;
+    p->rows = keymap_create();
+    if (p->rows == NULL) {
+        prefixes_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+void prefixes_free(struct prefixes *p)
+{
+    if (p == NULL)
+        return;
+    keymap_free(p->rows);
+    free(p->mark);
+    free(p->free_row);
+    free(p);
+}
+
+static struct hash128 key_of(int64_t request)
+{
+    return (struct hash128){.lo = hash_mix((uint64_t)request), .hi = 1};
+}
+
+static bool grow(struct prefixes *p)
+{
+    size_t cap = p->cap > 0 ? 2 * p->cap : 64;
+    bool *mark = realloc(p->mark, cap * p->width * sizeof *mark);
+    if (mark == NULL)
+        return false;
+    p->mark = mark;
+    uint32_t *rows = realloc(p->free_row, cap * sizeof *rows);
+    if (rows == NULL)
+        return false;
+    p->free_row = rows;
+    for (size_t row = cap; row-- > p->cap;)
+        p->free_row[p->frees++] = (uint32_t)row;
+    p->cap = cap;
+    return true;
+}
+
+static bool forget_all(struct prefixes *p)
+{
+    keymap_free(p->rows);
+    p->rows = keymap_create();
+    p->frees = 0;
+    for (size_t row = p->cap; row-- > 0;)
+        p->free_row[p->frees++] = (uint32_t)row;
+    return p->rows != NULL;
+}
+
+bool *prefixes_of(struct prefixes *p, int64_t request)
+{
+    uint64_t *row = keymap_find(p->rows, key_of(request));
+    if (row != NULL)
+        return p->mark + *row * p->width;
+    if (keymap_count(p->rows) == PREFIXES_MAX && !forget_all(p))
+        return NULL;
+    if (p->frees == 0 && !grow(p))
+        return NULL;
+    row = keymap_get(p->rows, key_of(request), p->free_row[p->frees - 1]);
+    if (row == NULL)
+        return NULL;
+    p->frees--;
+    return memset(p->mark + *row * p->width, 0, p->width * sizeof *p->mark);
+}
+
+void prefixes_forget(struct prefixes *p, int64_t request)
+{
+    const uint64_t *row = keymap_find(p->rows, key_of(request));
+    if (row == NULL)
+        return;
+    p->free_row[p->frees++] = (uint32_t)*row;
+    keymap_remove(p->rows, key_of(request));
+}

@@ -1,0 +1,54 @@
+/* client_threads.c - two heaps: threads in use by the time at which they end, free ones by number.
+ * Memory is that of the most operations in flight at once. */
+#include "kvgen/format/client_threads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "kvgen/heap.h"
+
+struct client_threads {
+    struct heap used;   /* time: end; item: thread */
+    struct heap unused; /* time: thread */
+    uint32_t count;
+};
+
+struct client_threads *client_threads_create(void)
+{
+    struct client_threads *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return NULL;
+    if (heap_init(&c->used, 64) < 0 || heap_init(&c->unused, 64) < 0) {
+        client_threads_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void client_threads_free(struct client_threads *c)
+{
+    if (c == NULL)
+        return;
+    heap_free(&c->used);
+    heap_free(&c->unused);
+    free(c);
+}
+
+int client_threads_take(struct client_threads *c, int64_t start_ns, int64_t end_ns,
+                        unsigned *thread)
+{
+    const struct heap_event *first;
+    while ((first = heap_top(&c->used)) != NULL && first->time_ns <= start_ns) {
+        uint32_t ended = heap_pop(&c->used).item;
+        heap_push(&c->unused, (struct heap_event){.time_ns = ended, .item = ended});
+    }
+    if (heap_top(&c->unused) == NULL) {
+        if (heap_reserve(&c->used, c->count + 1) < 0 || heap_reserve(&c->unused, c->count + 1) < 0)
+            return -ENOMEM;
+        heap_push(&c->unused, (struct heap_event){.time_ns = c->count, .item = c->count});
+        c->count++;
+    }
+    *thread = heap_pop(&c->unused).item;
+    heap_push(&c->used, (struct heap_event){.time_ns = end_ns, .tie = *thread, .item = *thread});
+    return 0;
+}

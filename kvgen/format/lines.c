@@ -1,0 +1,117 @@
+/* lines.c - cuts a stream into lines, for the imports of logs that are no CSV. */
+#include "kvgen/format/lines.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    READ = 64 << 10
+};
+
+struct lines {
+    struct frame_in *file;
+    char *buf; /* LINES_MAX + READ + 1 bytes, of which [at, len) are unread */
+    size_t at, len;
+    uint64_t line;
+    bool ended;
+};
+
+struct lines *lines_create(struct frame_in *file)
+{
+    struct lines *l = calloc(1, sizeof *l);
+    char *buf = malloc(LINES_MAX + READ + 1);
+    if (l == NULL || buf == NULL) {
+        free(l);
+        free(buf);
+        frame_in_close(file);
+        return NULL;
+    }
+    l->file = file;
+    l->buf = buf;
+    return l;
+}
+
+void lines_free(struct lines *l)
+{
+    if (l == NULL)
+        return;
+    frame_in_close(l->file);
+    free(l->buf);
+    free(l);
+}
+
+const char *lines_name(const struct lines *l)
+{
+    return frame_in_name(l->file);
+}
+
+int lines_bad(const struct lines *l, struct err *e, const char *fmt, ...)
+{
+    char where[320], what[320];
+    va_list args;
+    snprintf(where, sizeof where, "%.280s:%llu", lines_name(l), (unsigned long long)l->line);
+    va_start(args, fmt);
+    vsnprintf(what, sizeof what, fmt, args);
+    va_end(args);
+    return err_set(e, -EINVAL, ERR_INPUT, where, "%s", what);
+}
+
+/* Reads on behind what is unread: 1, 0 at the end, negative errno. */
+static int refill(struct lines *l, struct err *e)
+{
+    if (l->ended)
+        return 0;
+    memmove(l->buf, l->buf + l->at, l->len - l->at);
+    l->len -= l->at;
+    l->at = 0;
+    int64_t n = frame_in_read(l->file, l->buf + l->len, LINES_MAX + READ - l->len, e);
+    if (n < 0)
+        return (int)n;
+    l->ended = n == 0;
+    l->len += (size_t)n;
+    return n > 0;
+}
+
+/* Bytes of the line at l->at without its LF: 1, 0 when there is none, negative errno. */
+static int find_end(struct lines *l, size_t *len, struct err *e)
+{
+    size_t seen = 0;
+    for (;;) {
+        const char *from = l->buf + l->at;
+        const char *end = memchr(from + seen, '\n', l->len - l->at - seen);
+        seen = l->len - l->at;
+        *len = end != NULL ? (size_t)(end - from) : seen;
+        if (*len > LINES_MAX - 1)
+            return lines_bad(l, e, "a line of more than 1 MiB");
+        if (end != NULL)
+            return 1;
+        int rc = refill(l, e);
+        if (rc <= 0)
+            return rc < 0 ? rc : seen > 0;
+    }
+}
+
+int lines_next(struct lines *l, char **text, size_t *len, struct err *e)
+{
+    l->line++;
+    int rc = find_end(l, len, e);
+    if (rc <= 0)
+        return rc;
+    char *line = l->buf + l->at;
+    l->at += *len + (l->at + *len < l->len);
+    line[*len] = '\0';
+    if (*len > 0 && line[*len - 1] == '\r')
+        line[--*len] = '\0';
+    if (l->line == 1 && *len >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) {
+        line += 3;
+        *len -= 3;
+    }
+    if (memchr(line, '\0', *len) != NULL)
+        return lines_bad(l, e, "a NUL byte: no text");
+    *text = line;
+    return 1;
+}

@@ -1,0 +1,139 @@
+/* trace_input.c - opens an existing trace by its kind and hands out its rows one by one. Our own
+ * are read by lib/trace/trace.h, others by the imports. */
+#include "kvgen/format/trace_input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "kvgen/format/import.h"
+
+struct trace_input {
+    struct source base;
+    struct trace_reader *reader; /* NULL: an import */
+    struct trace_cursor *cursor;
+    const struct trace_row *rows; /* [at, count) are still to come */
+    size_t at, count;
+    struct import *import;
+    const struct trace_row *first; /* looked at, not yet given */
+    struct source_skips none;
+};
+
+static const struct source_skips *trace_input_skips(const struct source *s)
+{
+    const struct trace_input *t = (const struct trace_input *)s;
+    return t->import != NULL ? t->import->ops->skips(t->import) : &t->none;
+}
+
+static void no_conversations(const struct source *s, uint64_t *count, uint64_t *turns)
+{
+    (void)s;
+    *count = *turns = 0;
+}
+
+static void close_source(struct source *s)
+{
+    trace_input_close((struct trace_input *)s);
+}
+
+static const struct source_ops trace_input_ops = {.name = "trace",
+                                                  .conversations = no_conversations,
+                                                  .skips = trace_input_skips,
+                                                  .close = close_source};
+
+static int open_ours(struct trace_input *t, struct frame_in *file, struct err *e)
+{
+    struct trace_read_opts o = {0};
+    int rc = trace_open_in(&t->reader, file, &o, e);
+    return rc == 0 ? trace_cursor_open(&t->cursor, t->reader, e) : rc;
+}
+
+static int open_kind(struct trace_input *t, struct inputs *in, enum inputs_kind kind, struct err *e)
+{
+    if (inputs_count(in) > 1)
+        return err_set(e, -EINVAL, ERR_INPUT, inputs_path(in),
+                       "several files: one trace is read at a time");
+    struct frame_in *file = inputs_take(in);
+    switch (kind) {
+    case INPUTS_FIO:
+        return import_fio_open(&t->import, file, e);
+    case INPUTS_OPLOG:
+        return import_oplog_open(&t->import, file, e);
+    default:
+        return open_ours(t, file, e);
+    }
+}
+
+int trace_input_open(struct trace_input **out, struct inputs *in, enum inputs_kind kind,
+                     struct err *e)
+{
+    struct trace_input *t = calloc(1, sizeof *t);
+    int rc = t == NULL ? err_nomem(e, "trace") : open_kind(t, in, kind, e);
+    inputs_close(in);
+    if (rc < 0) {
+        trace_input_close(t);
+        return rc;
+    }
+    t->base.ops = &trace_input_ops;
+    *out = t;
+    return 0;
+}
+
+void trace_input_close(struct trace_input *t)
+{
+    if (t == NULL)
+        return;
+    trace_cursor_close(t->cursor);
+    trace_close(t->reader);
+    if (t->import != NULL)
+        t->import->ops->close(t->import);
+    free(t);
+}
+
+static int next_row(struct trace_input *t, const struct trace_row **row, struct err *e)
+{
+    if (t->import != NULL)
+        return t->import->ops->next(t->import, row, e);
+    if (t->at == t->count) {
+        int rc = trace_cursor_next(t->cursor, &t->rows, &t->count, e);
+        t->at = 0;
+        if (rc <= 0) {
+            t->count = 0;
+            return rc;
+        }
+    }
+    *row = &t->rows[t->at++];
+    return 1;
+}
+
+int trace_input_next(struct trace_input *t, const struct trace_row **row, struct err *e)
+{
+    if (t->first == NULL)
+        return next_row(t, row, e);
+    *row = t->first;
+    t->first = NULL;
+    return 1;
+}
+
+int trace_input_first_ns(struct trace_input *t, int64_t *time_ns, struct err *e)
+{
+    int rc = t->first != NULL ? 1 : next_row(t, &t->first, e);
+    if (rc <= 0)
+        t->first = NULL;
+    *time_ns = rc > 0 ? t->first->time_ns : 0;
+    return rc < 0 ? rc : 0;
+}
+
+uint32_t trace_input_columns(const struct trace_input *t)
+{
+    return t->import != NULL ? TRACE_CORE : trace_columns(t->reader);
+}
+
+const char *trace_input_provenance(const struct trace_input *t)
+{
+    return t->import != NULL ? NULL : trace_provenance(t->reader);
+}
+
+struct source *trace_input_source(struct trace_input *t)
+{
+    return &t->base;
+}

@@ -1,0 +1,57 @@
+/* lru.c - least recently used: a doubly linked list through the objects, newest first.
+ * Called by the hierarchy, which keeps the bytes. */
+#include <stdlib.h>
+
+#include "kvgen/policy/list.h"
+#include "kvgen/policy/policy.h"
+
+struct policy {
+    struct objects *objects;
+    struct policy_list list; /* by last use */
+};
+
+static struct policy *lru_create(struct objects *objects)
+{
+    struct policy *p = malloc(sizeof *p);
+    if (p != NULL)
+        *p = (struct policy){.objects = objects, .list = POLICY_LIST_EMPTY};
+    return p;
+}
+
+static void lru_free(struct policy *p)
+{
+    free(p);
+}
+
+static void lru_insert(struct policy *p, uint32_t number)
+{
+    policy_list_add(&p->list, p->objects, number);
+}
+
+static void lru_remove(struct policy *p, uint32_t number)
+{
+    policy_list_remove(&p->list, p->objects, number);
+}
+
+static void lru_touch(struct policy *p, uint32_t number)
+{
+    if (p->list.newest == number)
+        return;
+    policy_list_remove(&p->list, p->objects, number);
+    policy_list_add(&p->list, p->objects, number);
+}
+
+static uint32_t lru_victim(struct policy *p)
+{
+    return p->list.oldest;
+}
+
+const struct policy_ops policy_lru = {
+    .name = "lru",
+    .create = lru_create,
+    .free = lru_free,
+    .insert = lru_insert,
+    .touch = lru_touch,
+    .remove = lru_remove,
+    .victim = lru_victim,
+};

@@ -1,0 +1,178 @@
+/* s3fifo.c - S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP
+ * 2023): new objects pass through a small queue of a tenth of the bytes, from which only those read
+ * again go on to the main queue; a ghost queue remembers who was turned out of the small one, and
+ * whoever comes back while remembered goes to the main queue at once. */
+#include <stdlib.h>
+
+#include "kvgen/policy/list.h"
+#include "kvgen/policy/policy.h"
+
+enum {
+    USES = 3,        /* object.mark: reads since it came to its queue, counted up to this... */
+    IN_MAIN = 4,     /* ... and the queue that it is in */
+    SMALL_PART = 10, /* the small queue holds 1/10 of the bytes */
+    MOVE_ON = 2      /* reads that move an object from the small to the main queue: more than one */
+};
+
+struct queue_of {
+    struct policy_list list; /* by arrival */
+    uint64_t bytes, objects;
+};
+
+struct policy {
+    struct objects *objects;
+    struct queue_of small, main;
+    struct objects *ghosts; /* identities alone, at most as many as the tier has objects */
+    struct policy_list ghost_list;
+    uint32_t announced; /* the victim of the small queue: should it leave, it becomes a ghost */
+};
+
+static void s3fifo_free(struct policy *p)
+{
+    if (p != NULL)
+        objects_free(p->ghosts);
+    free(p);
+}
+
+static struct policy *s3fifo_create(struct objects *objects)
+{
+    struct policy *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return NULL;
+    p->objects = objects;
+    p->small.list = p->main.list = p->ghost_list = POLICY_LIST_EMPTY;
+    p->announced = OBJECT_NONE;
+    p->ghosts = objects_create();
+    if (p->ghosts == NULL) {
+        s3fifo_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+static int s3fifo_reserve(struct policy *p, uint64_t objects)
+{
+    return objects_reserve(p->ghosts, objects);
+}
+
+/* ---- queues ---- */
+
+static struct queue_of *queue_with(struct policy *p, const struct object *o)
+{
+    return (o->mark & IN_MAIN) != 0 ? &p->main : &p->small;
+}
+
+static void enqueue(struct policy *p, uint32_t number, uint8_t mark)
+{
+    struct object *o = objects_at(p->objects, number);
+    o->mark = mark;
+    struct queue_of *q = queue_with(p, o);
+    policy_list_add(&q->list, p->objects, number);
+    q->bytes += o->size;
+    q->objects++;
+}
+
+static void dequeue(struct policy *p, uint32_t number)
+{
+    const struct object *o = objects_at(p->objects, number);
+    struct queue_of *q = queue_with(p, o);
+    policy_list_remove(&q->list, p->objects, number);
+    q->bytes -= o->size;
+    q->objects--;
+}
+
+/* ---- ghosts ---- */
+
+static void ghost_forget(struct policy *p, uint32_t ghost)
+{
+    policy_list_remove(&p->ghost_list, p->ghosts, ghost);
+    objects_remove(p->ghosts, ghost);
+}
+
+/* The reserve made room: ghosts never outnumber the objects that were in the tier with this one. */
+static void ghost_remember(struct policy *p, struct ident id)
+{
+    uint32_t ghost;
+    while (objects_count(p->ghosts) > 0 &&
+           objects_count(p->ghosts) >= p->small.objects + p->main.objects)
+        ghost_forget(p, p->ghost_list.oldest);
+    if (p->small.objects + p->main.objects > 0 && objects_add(p->ghosts, id, &ghost) == 0)
+        policy_list_add(&p->ghost_list, p->ghosts, ghost);
+}
+
+/* ---- the table's functions ---- */
+
+static void s3fifo_insert(struct policy *p, uint32_t number)
+{
+    uint32_t ghost = objects_find(p->ghosts, objects_at(p->objects, number)->id);
+    if (ghost != OBJECT_NONE)
+        ghost_forget(p, ghost);
+    enqueue(p, number, ghost != OBJECT_NONE ? IN_MAIN : 0);
+}
+
+static void s3fifo_touch(struct policy *p, uint32_t number)
+{
+    struct object *o = objects_at(p->objects, number);
+    if (p->announced == number)
+        p->announced = OBJECT_NONE;
+    if ((o->mark & USES) < USES)
+        o->mark++;
+}
+
+static void s3fifo_remove(struct policy *p, uint32_t number)
+{
+    bool turned_out = p->announced == number;
+    dequeue(p, number);
+    if (!turned_out)
+        return;
+    p->announced = OBJECT_NONE;
+    ghost_remember(p, objects_at(p->objects, number)->id);
+}
+
+static uint32_t victim_of_main(struct policy *p)
+{
+    for (;;) {
+        uint32_t number = p->main.list.oldest;
+        uint8_t mark = objects_at(p->objects, number)->mark;
+        if ((mark & USES) == 0)
+            return number;
+        dequeue(p, number);
+        enqueue(p, number, (uint8_t)(mark - 1));
+    }
+}
+
+/* Moves on what was read again, while the small queue holds its part; its victim or OBJECT_NONE. */
+static uint32_t victim_of_small(struct policy *p)
+{
+    while (
+        p->small.objects > 0 &&
+        (p->main.objects == 0 || p->small.bytes >= (p->small.bytes + p->main.bytes) / SMALL_PART)) {
+        uint32_t number = p->small.list.oldest;
+        if ((objects_at(p->objects, number)->mark & USES) < MOVE_ON)
+            return number;
+        dequeue(p, number);
+        enqueue(p, number, IN_MAIN);
+    }
+    return OBJECT_NONE;
+}
+
+/* Each step lowers a count of reads or moves an object on, which its arrival and its reads pay for.
+ */
+static uint32_t s3fifo_victim(struct policy *p)
+{
+    p->announced = victim_of_small(p);
+    if (p->announced != OBJECT_NONE || p->main.objects == 0)
+        return p->announced;
+    return victim_of_main(p);
+}
+
+const struct policy_ops policy_s3fifo = {
+    .name = "s3fifo",
+    .create = s3fifo_create,
+    .free = s3fifo_free,
+    .reserve = s3fifo_reserve,
+    .insert = s3fifo_insert,
+    .touch = s3fifo_touch,
+    .remove = s3fifo_remove,
+    .victim = s3fifo_victim,
+};

@@ -1,0 +1,71 @@
+/* sieve.c - SIEVE (Zhang et al., "SIEVE is Simpler than LRU", NSDI 2024): a queue by arrival
+ * in which nothing moves; a hand goes from the oldest to the newest and round again, spares once
+ * what was read since it last came by, and takes the first that was not. */
+#include <stdlib.h>
+
+#include "kvgen/policy/list.h"
+#include "kvgen/policy/policy.h"
+
+/* object.mark: read since the hand came by. */
+struct policy {
+    struct objects *objects;
+    struct policy_list list; /* by arrival */
+    uint32_t hand;           /* looked at next; OBJECT_NONE: the oldest */
+};
+
+static struct policy *sieve_create(struct objects *objects)
+{
+    struct policy *p = malloc(sizeof *p);
+    if (p != NULL)
+        *p = (struct policy){.objects = objects, .list = POLICY_LIST_EMPTY, .hand = OBJECT_NONE};
+    return p;
+}
+
+static void sieve_free(struct policy *p)
+{
+    free(p);
+}
+
+static void sieve_insert(struct policy *p, uint32_t number)
+{
+    objects_at(p->objects, number)->mark = 0;
+    policy_list_add(&p->list, p->objects, number);
+}
+
+static void sieve_touch(struct policy *p, uint32_t number)
+{
+    objects_at(p->objects, number)->mark = 1;
+}
+
+static void sieve_remove(struct policy *p, uint32_t number)
+{
+    if (p->hand == number)
+        p->hand = objects_at(p->objects, number)->prev;
+    policy_list_remove(&p->list, p->objects, number);
+}
+
+/* Each step undoes a read, so that the steps are as many as the reads at most. */
+static uint32_t sieve_victim(struct policy *p)
+{
+    if (p->list.oldest == OBJECT_NONE)
+        return OBJECT_NONE;
+    for (;;) {
+        if (p->hand == OBJECT_NONE)
+            p->hand = p->list.oldest;
+        struct object *o = objects_at(p->objects, p->hand);
+        if (o->mark == 0)
+            return p->hand;
+        o->mark = 0;
+        p->hand = o->prev;
+    }
+}
+
+const struct policy_ops policy_sieve = {
+    .name = "sieve",
+    .create = sieve_create,
+    .free = sieve_free,
+    .insert = sieve_insert,
+    .touch = sieve_touch,
+    .remove = sieve_remove,
+    .victim = sieve_victim,
+};

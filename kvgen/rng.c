@@ -1,0 +1,124 @@
+/* rng.c - every random draw of the simulator comes from here. What a draw gives is part of the
+ * trace format's promise (same seed, same rows on every host), so nothing here may call libm or
+ * depend on how a compiler rounds; a change of any number is a change of the format. */
+#include "kvgen/rng.h"
+
+#include <assert.h>
+#include <float.h>
+#include <string.h>
+
+#include "lib/base/hash.h"
+
+_Static_assert(FLT_EVAL_METHOD == 0, "doubles must be rounded to doubles at every step");
+
+#define GOLDEN_GAMMA UINT64_C(0x9e3779b97f4a7c15) /* splitmix64's increment */
+
+static void put_le64(unsigned char *p, uint64_t v)
+{
+    for (int i = 0; i < 8; i++)
+        p[i] = (unsigned char)(v >> (8 * i));
+}
+
+void rng_seed(struct rng *r, uint64_t seed, uint64_t stream)
+{
+    unsigned char name[16];
+    put_le64(name, seed);
+    put_le64(name + 8, stream);
+    uint64_t x = hash_64(name, sizeof name);
+    for (int i = 0; i < 4; i++) {
+        x += GOLDEN_GAMMA;
+        r->s[i] = hash_mix(x);
+    }
+}
+
+static uint64_t rotate_left(uint64_t x, int k)
+{
+    return (x << k) | (x >> (64 - k));
+}
+
+uint64_t rng_u64(struct rng *r)
+{
+    uint64_t *s = r->s;
+    uint64_t result = rotate_left(s[1] * 5, 7) * 9;
+    uint64_t t = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotate_left(s[3], 45);
+    return result;
+}
+
+uint64_t rng_below(struct rng *r, uint64_t n)
+{
+    assert(n >= 1);
+    unsigned __int128 m = (unsigned __int128)rng_u64(r) * n;
+    if ((uint64_t)m < n) {
+        /* 2^64 mod n: low halves under it would favour some results. */
+        uint64_t floor = (0 - n) % n;
+        while ((uint64_t)m < floor)
+            m = (unsigned __int128)rng_u64(r) * n;
+    }
+    return (uint64_t)(m >> 64);
+}
+
+int64_t rng_range(struct rng *r, int64_t lo, int64_t hi)
+{
+    assert(lo <= hi);
+    uint64_t span = (uint64_t)hi - (uint64_t)lo;
+    uint64_t draw = span == UINT64_MAX ? rng_u64(r) : rng_below(r, span + 1);
+    return (int64_t)((uint64_t)lo + draw);
+}
+
+double rng_unit(struct rng *r)
+{
+    return (double)(rng_u64(r) >> 11) * 0x1p-53;
+}
+
+double rng_uniform(struct rng *r, double lo, double hi)
+{
+    return lo + (hi - lo) * rng_unit(r);
+}
+
+bool rng_chance(struct rng *r, double p)
+{
+    return rng_unit(r) < p;
+}
+
+double rng_exponential(struct rng *r, double mean)
+{
+    /* 0 - ln, not -ln: a draw of exactly 0 shall not become -0. */
+    return mean * (0.0 - rng_ln(1.0 - rng_unit(r)));
+}
+
+/*
+ * x = m x 2^e with m in [sqrt(1/2), sqrt(2)), ln x = e ln 2 + 2 atanh(z), z = (m - 1) / (m + 1),
+ * |z| < 0.1716: 2 atanh(z) = 2 z (1 + z^2/3 + z^4/5 + ...) (Abramowitz and Stegun, 4.1.27). The
+ * first term left out, z^26/27, is under 1e-21.
+ */
+double rng_ln(double x)
+{
+    assert(x > 0 && x <= DBL_MAX);
+    int e = 0;
+    if (x < DBL_MIN) {
+        x *= 0x1p54;
+        e = -54;
+    }
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    e += (int)(bits >> 52) - 1023;
+    bits = (bits & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000);
+    double m;
+    memcpy(&m, &bits, sizeof m);
+    if (m >= 0x1.6a09e667f3bcdp+0) { /* sqrt(2) */
+        m *= 0.5;
+        e++;
+    }
+    double z = (m - 1.0) / (m + 1.0);
+    double z2 = z * z;
+    double sum = 0;
+    for (int k = 25; k >= 1; k -= 2)
+        sum = sum * z2 + 1.0 / (double)k;
+    return (double)e * 0x1.62e42fefa39efp-1 + 2.0 * z * sum;
+}

@@ -1,0 +1,37 @@
+/* rng.h - the specified random generator of kvtrace: the same numbers on every host.
+ * Generator: xoshiro256** 1.0 (Blackman and Vigna, "Scrambled linear pseudorandom number
+ * generators", 2018), its four words seeded by splitmix64 from hash(seed, stream), so that each
+ * (seed, stream) is a stream of its own. No function calls libm; floating point uses only
+ * + - * / and is compiled with -ffp-contract=off, so results are bit-exact everywhere. */
+#ifndef KVGEN_RNG_H
+#define KVGEN_RNG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* State; a value, copyable. One thread at a time. */
+struct rng {
+    uint64_t s[4];
+};
+
+/* Starts stream number stream of seed. Any values are allowed. */
+void rng_seed(struct rng *r, uint64_t seed, uint64_t stream);
+/* 64 uniform bits. */
+uint64_t rng_u64(struct rng *r);
+/* Uniform in [0, n), unbiased (Lemire's multiply with rejection); n >= 1. */
+uint64_t rng_below(struct rng *r, uint64_t n);
+/* Uniform integer in [lo, hi], both included; lo <= hi. */
+int64_t rng_range(struct rng *r, int64_t lo, int64_t hi);
+/* Uniform in [0, 1): the top 53 bits of rng_u64 times 2^-53. */
+double rng_unit(struct rng *r);
+/* lo + (hi - lo) x rng_unit. */
+double rng_uniform(struct rng *r, double lo, double hi);
+/* True with probability p: rng_unit < p. */
+bool rng_chance(struct rng *r, double p);
+/* Exponential with the given mean: -mean x ln(1 - u); ln by rng_ln below. */
+double rng_exponential(struct rng *r, double mean);
+/* Natural logarithm of x > 0 from the bits of x (exponent, and an atanh series on the mantissa):
+ * relative error under 1e-14, the same bits everywhere. */
+double rng_ln(double x);
+
+#endif

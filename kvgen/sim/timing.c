@@ -1,0 +1,192 @@
+/* timing.c - lays operations in time: servers with queues, objects in flight, space to come. Stands
+ * between the hierarchy, which knows no time, and the rows. */
+#include "kvgen/sim/timing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "kvgen/heap.h"
+#include "kvgen/sim/objects.h"
+#include "kvgen/sim/sim.h"
+#include "lib/base/units.h"
+
+struct server {
+    struct tier_model_path path;
+    int64_t free_ns; /* what was told so far is transferred by then */
+    struct timing_use use;
+};
+
+struct tier {
+    bool given;
+    struct server read, write;
+    int64_t room_ns; /* what was told to leave so far has left by then */
+};
+
+/* Objects in flight stand in a store like the live ones; .size holds until when. */
+struct timing {
+    struct tier tier[TRACE_TIERS];
+    struct objects *flying;
+    struct heap landings; /* of those, by number; an entry counts while its time is the object's */
+    uint64_t told;
+};
+
+static int server_init(struct server *s, const struct tier_model_path *path)
+{
+    s->path = *path;
+    s->use.latency_ns = hist_create();
+    return s->use.latency_ns == NULL ? -ENOMEM : 0;
+}
+
+struct timing *timing_create(const struct tier_model model[TRACE_TIERS])
+{
+    struct timing *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return NULL;
+    t->flying = objects_create();
+    int rc = t->flying == NULL || heap_init(&t->landings, 64) < 0 ? -ENOMEM : 0;
+    for (int i = 0; rc == 0 && i < TRACE_TIERS; i++) {
+        t->tier[i].given = model[i].given;
+        rc = server_init(&t->tier[i].read, &model[i].read);
+        if (rc == 0)
+            rc = server_init(&t->tier[i].write, &model[i].write);
+    }
+    if (rc < 0) {
+        timing_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+void timing_free(struct timing *t)
+{
+    if (t == NULL)
+        return;
+    for (int i = 0; i < TRACE_TIERS; i++) {
+        hist_free(t->tier[i].read.use.latency_ns);
+        hist_free(t->tier[i].write.use.latency_ns);
+    }
+    objects_free(t->flying);
+    heap_free(&t->landings);
+    free(t);
+}
+
+static int64_t later_of(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Both at most SIM_LAST_NS; a time beyond it ends the run with an error. */
+static int64_t sum(int64_t a, int64_t b)
+{
+    return a + b < SIM_LAST_NS ? a + b : SIM_LAST_NS;
+}
+
+static int64_t transfer_ns(const struct server *s, uint64_t size)
+{
+    if (s->path.bytes_per_s == 0)
+        return 0;
+    unsigned __int128 ns =
+        ((unsigned __int128)size * (uint64_t)UNITS_NS_PER_S + s->path.bytes_per_s - 1) /
+        s->path.bytes_per_s;
+    return ns < (uint64_t)SIM_LAST_NS ? (int64_t)ns : SIM_LAST_NS;
+}
+
+static int serve(struct server *s, int64_t issue_ns, uint64_t size, struct timing_span *span)
+{
+    int64_t ns = transfer_ns(s, size), transferred_ns = issue_ns;
+    if (s->path.bytes_per_s > 0)
+        transferred_ns = s->free_ns = sum(later_of(issue_ns, s->free_ns), ns);
+    s->use.transfer_ns = sum(s->use.transfer_ns, ns);
+    *span = (struct timing_span){.issue_ns = issue_ns,
+                                 .complete_ns = sum(transferred_ns, s->path.latency_ns)};
+    return hist_record(s->use.latency_ns, span->complete_ns - issue_ns);
+}
+
+static void land_due(struct timing *t, int64_t now_ns)
+{
+    const struct heap_event *top;
+    while ((top = heap_top(&t->landings)) != NULL && top->time_ns <= now_ns) {
+        struct heap_event e = heap_pop(&t->landings);
+        if (objects_at(t->flying, e.item)->size == (uint64_t)e.time_ns)
+            objects_remove(t->flying, e.item);
+    }
+}
+
+int64_t timing_ready_ns(struct timing *t, struct ident id, int64_t now_ns)
+{
+    land_due(t, now_ns);
+    uint32_t number = objects_find(t->flying, id);
+    return number == OBJECT_NONE ? now_ns : (int64_t)objects_at(t->flying, number)->size;
+}
+
+/* Nothing else touches the object until then, which is not before what was said last. */
+static int fly(struct timing *t, struct ident id, int64_t now_ns, int64_t until_ns)
+{
+    uint32_t number = objects_find(t->flying, id);
+    if (until_ns <= now_ns ||
+        (number != OBJECT_NONE && objects_at(t->flying, number)->size == (uint64_t)until_ns))
+        return 0;
+    if (number == OBJECT_NONE && objects_add(t->flying, id, &number) < 0)
+        return -ENOMEM;
+    objects_at(t->flying, number)->size = (uint64_t)until_ns;
+    if (heap_reserve(&t->landings, t->landings.count + 1) < 0)
+        return -ENOMEM;
+    heap_push(&t->landings,
+              (struct heap_event){.time_ns = until_ns, .tie = t->told, .item = number});
+    return 0;
+}
+
+static int lay_read(struct timing *t, const struct hierarchy_op *op, int64_t issue_ns,
+                    struct timing_span *span)
+{
+    struct tier *tier = &t->tier[op->tier];
+    int rc = serve(&tier->read, issue_ns, op->size, span);
+    if (rc == 0 && op->class == TRACE_PROMOTE)
+        tier->room_ns = later_of(tier->room_ns, span->complete_ns);
+    return rc;
+}
+
+static int lay_write(struct timing *t, const struct hierarchy_op *op, int64_t issue_ns,
+                     struct timing_span *span)
+{
+    struct tier *tier = &t->tier[op->tier];
+    int rc = serve(&tier->write, later_of(issue_ns, tier->room_ns), op->size, span);
+    if (rc == 0 && op->phase == TRACE_EVICT && op->class != TRACE_PROMOTE) {
+        struct tier *from = &t->tier[op->from];
+        from->room_ns = later_of(from->room_ns, span->complete_ns);
+    }
+    return rc;
+}
+
+int timing_lay(struct timing *t, const struct hierarchy_op *op, int64_t now_ns,
+               struct timing_span *span)
+{
+    int64_t ready_ns = timing_ready_ns(t, op->id, now_ns);
+    int rc = 0;
+    t->told++;
+    *span = (struct timing_span){.issue_ns = now_ns, .complete_ns = now_ns};
+    if (op->op == TRACE_READ && op->phase != TRACE_EVICT)
+        return lay_read(t, op, now_ns, span); /* whoever reads has asked and waited */
+    if (op->op == TRACE_READ) {
+        rc = lay_read(t, op, ready_ns, span);
+    } else if (op->op == TRACE_WRITE) {
+        rc = lay_write(t, op, ready_ns, span);
+    } else if (op->op == TRACE_DELETE) {
+        struct tier *tier = &t->tier[op->tier];
+        tier->room_ns = later_of(ready_ns, tier->room_ns);
+        *span = (struct timing_span){.issue_ns = tier->room_ns, .complete_ns = tier->room_ns};
+    } else {
+        return 0;
+    }
+    return rc < 0 ? rc : fly(t, op->id, now_ns, span->complete_ns);
+}
+
+const struct timing_use *timing_reads(const struct timing *t, enum trace_tier tier)
+{
+    return t->tier[tier].given ? &t->tier[tier].read.use : NULL;
+}
+
+const struct timing_use *timing_writes(const struct timing *t, enum trace_tier tier)
+{
+    return t->tier[tier].given ? &t->tier[tier].write.use : NULL;
+}

@@ -1,0 +1,52 @@
+/* timing.h - when the operations of the hierarchy happen, once its tiers take time. */
+#ifndef KVGEN_SIM_TIMING_H
+#define KVGEN_SIM_TIMING_H
+
+#include <stdint.h>
+
+#include "kvgen/sim/hierarchy.h"
+#include "kvgen/tier_model.h"
+#include "lib/base/hist.h"
+
+/*
+ * The model. The hierarchy decides at the present instant where objects go, and tells its
+ * operations in a consistent order; this lays each of them in time, behind what it depends on:
+ *  - Each tier has one server for reads and one for writes. A server transfers one operation after
+ *    the other, in the order in which they were told, each for size / bandwidth; an operation is
+ *    complete the fixed latency after its transfer, which does not keep the server.
+ *  - An object that is being written or moved is touched by nothing else until that is over.
+ *  - Space is taken in the order in which it was given: a write into a tier is issued when all that
+ *    was to leave that tier before it has left: a demoted object when its write below is complete,
+ *    a promoted one when it was read, a deleted one at its Delete.
+ * So the rows in the order of their times are as consistent as in the order in which they were
+ * told, and no tier ever holds more than its capacity.
+ */
+struct timing;
+
+struct timing_span {
+    int64_t issue_ns;    /* not before the present; then the operation waits for its server */
+    int64_t complete_ns; /* from issue_ns on */
+};
+
+/* What the operations of one tier and direction took. */
+struct timing_use {
+    struct hist *latency_ns; /* from issue to completion */
+    int64_t transfer_ns;     /* the server's work in all */
+};
+
+/* NULL: no memory. The models are copied. */
+struct timing *timing_create(const struct tier_model model[TRACE_TIERS]);
+void timing_free(struct timing *t);
+
+/* Lays the next operation that the hierarchy tells. Times never go back between calls. 0 or
+ * -ENOMEM. */
+int timing_lay(struct timing *t, const struct hierarchy_op *op, int64_t now_ns,
+               struct timing_span *span);
+/* When an object with this identity may be looked at: the end of its write, move or removal, or
+ * now_ns. */
+int64_t timing_ready_ns(struct timing *t, struct ident id, int64_t now_ns);
+/* NULL: operations on that tier take no time. Lent. */
+const struct timing_use *timing_reads(const struct timing *t, enum trace_tier tier);
+const struct timing_use *timing_writes(const struct timing *t, enum trace_tier tier);
+
+#endif

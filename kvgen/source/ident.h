@@ -1,0 +1,81 @@
+/* ident.h - what names an object inside the simulator: two numbers, from which its key is written
+ * when (and only when) a row is. Equal identities give equal keys and the other way round. */
+#ifndef KVGEN_SOURCE_IDENT_H
+#define KVGEN_SOURCE_IDENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum ident_kind {
+    IDENT_BLOCK = 1,
+    IDENT_TURN,
+    IDENT_REQUEST,
+    IDENT_SYSTEM,
+    IDENT_SCOPED_BLOCK,
+    IDENT_DATASET_TURN,
+    IDENT_DOCUMENT,
+    IDENT_CHUNK,
+    IDENT_PREPOP,
+    IDENT_TEXT = 15
+};
+
+#define IDENT_MAX_USERS     ((uint64_t)1 << 28)
+#define IDENT_MAX_PARTS     ((1 << 19) - 1)
+#define IDENT_MAX_KEY       160 /* bytes of a key, for user names of up to IDENT_MAX_USER_NAME */
+#define IDENT_MAX_USER_NAME 64
+
+/* A plain value. hi: kind (4 bits), user (28 bits), turn (32 bits); lo: the number that is left; of
+ * kinds other than blocks it has 44 bits, above it the part + 1 (19 bits) and "last" (1 bit). */
+struct ident {
+    uint64_t hi, lo;
+};
+
+struct ident ident_block(uint64_t id);
+/* A block whose identifier means something within a scope (below IDENT_MAX_USERS) only; 0: as
+ * ident_block. */
+struct ident ident_scoped_block(uint32_t scope, uint64_t id);
+/* Turn number turn (from 1) of the conversation that user began at start_ms. */
+struct ident ident_turn(uint32_t user, uint64_t start_ms, uint32_t turn);
+/* Turn of conversation number conversation of a dataset. */
+struct ident ident_dataset_turn(uint64_t conversation, uint32_t turn);
+/* Another turn of the conversation of id, which is of one of the two kinds above. */
+struct ident ident_other_turn(struct ident id, uint32_t turn);
+/* The object of one request without a conversation. */
+struct ident ident_request(uint32_t user, uint64_t request);
+/* Shared system prompt number i (from 0). */
+struct ident ident_system(uint32_t i);
+/* A document for retrieval (below IDENT_MAX_USERS) as one object, and one chunk of it. */
+struct ident ident_document(uint32_t document);
+struct ident ident_chunk(uint32_t document, uint32_t chunk);
+/* Object number i of those written before the first request. */
+struct ident ident_prepop(uint64_t i);
+
+/* Any key, by 124 bits of its hash: its text is kept elsewhere (keys.h). */
+struct ident ident_text(uint64_t hash_hi, uint64_t hash_lo);
+
+/* Part i (below IDENT_MAX_PARTS) of an entry, which is no block. The last part is told apart, so
+ * that an entry's length need not be known to read it; both have the same key. */
+struct ident ident_part(struct ident id, uint32_t i, bool last);
+/* The entry that a part is of; anything else as it is. */
+struct ident ident_whole(struct ident id);
+/* Of an entry's last part: how many parts the entry has; 0: not a last part. */
+uint32_t ident_parts(struct ident id);
+
+bool ident_equal(struct ident a, struct ident b);
+enum ident_kind ident_kind(struct ident id);
+/* The user of a turn or request; the scope of a block, the document of a chunk; 0 for others. */
+uint32_t ident_user(struct ident id);
+
+/*
+ * Writes the key without NUL into buf (IDENT_MAX_KEY bytes) and returns its length. user is the
+ * name of ident_user(id), used by turns and requests only:
+ *   block_<id>, session_<scope>_block_<id>, conversation_<number>_turn_<n>,
+ *   conv_<user>_<start ms>_turn_<n>, <user>_req_<number>, system_prompt_<i>,
+ *   rag_doc_<document, four digits or more>, rag_doc_<...>_chunk_<n>, prepop_<i>;
+ * and of a part of an entry, <key>/<i>.
+ * Not for those of ident_text.
+ */
+size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf);
+
+#endif

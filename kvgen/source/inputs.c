@@ -1,0 +1,302 @@
+/* inputs.c - which files a file source reads, in which order, and of which kind they are. The
+ * sources read them; kinds are told by content, never by name. */
+#include "kvgen/source/inputs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/base/save.h"
+
+enum {
+    LOOK = 64 << 10 /* bytes that a kind is told by */
+};
+
+struct inputs {
+    char *given;
+    char **path;
+    size_t count, next;
+    bool opened; /* file is path[next], unread */
+    bool repeatable;
+    struct frame_in *file;
+};
+
+/* ---- names ---- */
+
+static int add_path(struct inputs *in, const char *folder, const char *name)
+{
+    size_t len = strlen(folder) + strlen(name) + 2;
+    char **grown = realloc(in->path, (in->count + 1) * sizeof *grown);
+    if (grown == NULL)
+        return -ENOMEM;
+    in->path = grown;
+    in->path[in->count] = malloc(len);
+    if (in->path[in->count] == NULL)
+        return -ENOMEM;
+    snprintf(in->path[in->count], len, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", name);
+    in->count++;
+    return 0;
+}
+
+static bool ends_in(const char *name, size_t len, const char *suffix)
+{
+    size_t n = strlen(suffix);
+    return len > n && memcmp(name + len - n, suffix, n) == 0;
+}
+
+static bool is_data(const char *name)
+{
+    size_t len = strlen(name);
+    if (ends_in(name, len, ".zst"))
+        len -= 4;
+    return name[0] != '.' && (ends_in(name, len, ".csv") || ends_in(name, len, ".json") ||
+                              ends_in(name, len, ".jsonl"));
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int list_folder(struct inputs *in, struct err *e)
+{
+    DIR *dir = opendir(in->given);
+    if (dir == NULL)
+        return err_errno(e, -errno, ERR_INPUT, in->given, "cannot be read");
+    int rc = 0;
+    const struct dirent *entry;
+    while (rc == 0 && (entry = readdir(dir)) != NULL)
+        if (is_data(entry->d_name))
+            rc = add_path(in, in->given, entry->d_name);
+    closedir(dir);
+    if (rc < 0)
+        return err_nomem(e, "names of files");
+    if (in->count == 0)
+        return err_set(e, -ENOENT, ERR_INPUT, in->given,
+                       "holds no file named *.csv, *.json, *.jsonl (or with .zst)");
+    qsort(in->path, in->count, sizeof *in->path, compare_names);
+    return 0;
+}
+
+static int list_pattern(struct inputs *in, struct err *e)
+{
+    glob_t found;
+    int rc = glob(in->given, 0, NULL, &found);
+    if (rc == GLOB_NOSPACE)
+        return err_nomem(e, "names of files");
+    if (rc != 0)
+        return err_set(e, -ENOENT, ERR_INPUT, in->given, "no file matches");
+    for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++)
+        rc = add_path(in, "", found.gl_pathv[i]);
+    globfree(&found);
+    return rc < 0 ? err_nomem(e, "names of files") : 0;
+}
+
+static int list_files(struct inputs *in, struct err *e)
+{
+    struct stat st;
+    bool there = stat(in->given, &st) == 0;
+    if (there && S_ISDIR(st.st_mode))
+        return list_folder(in, e);
+    if (!there && strcmp(in->given, "-") != 0 && strpbrk(in->given, "*?[") != NULL)
+        return list_pattern(in, e);
+    return add_path(in, "", in->given) < 0 ? err_nomem(e, "names of files") : 0;
+}
+
+/* ---- files, one at a time ---- */
+
+static int open_next(struct inputs *in, struct err *e)
+{
+    frame_in_close(in->file);
+    in->file = NULL;
+    int rc = frame_in_open(&in->file, in->path[in->next], NULL, e);
+    if (rc < 0)
+        return rc;
+    in->repeatable &= frame_in_can_rewind(in->file) && strcmp(in->path[in->next], "-") != 0;
+    in->opened = true;
+    return 0;
+}
+
+int inputs_open(struct inputs **out, const char *path, struct err *e)
+{
+    struct inputs *in = calloc(1, sizeof *in);
+    if (in == NULL || (in->given = strdup(path)) == NULL) {
+        free(in);
+        return err_nomem(e, "input");
+    }
+    in->repeatable = true;
+    int rc = list_files(in, e);
+    if (rc == 0)
+        rc = open_next(in, e);
+    if (rc < 0) {
+        inputs_close(in);
+        in = NULL;
+    }
+    *out = in;
+    return rc;
+}
+
+void inputs_close(struct inputs *in)
+{
+    if (in == NULL)
+        return;
+    frame_in_close(in->file);
+    for (size_t i = 0; i < in->count; i++)
+        free(in->path[i]);
+    free(in->path);
+    free(in->given);
+    free(in);
+}
+
+int inputs_next(struct inputs *in, struct frame_in **file, struct err *e)
+{
+    if (in->next == in->count)
+        return 0;
+    int rc = in->opened ? 0 : open_next(in, e);
+    if (rc < 0)
+        return rc;
+    in->opened = false;
+    in->next++;
+    *file = in->file;
+    return 1;
+}
+
+void inputs_skip_rest(struct inputs *in)
+{
+    in->next = in->count;
+    in->opened = false;
+}
+
+struct frame_in *inputs_take(struct inputs *in)
+{
+    struct frame_in *file = in->file;
+    in->file = NULL;
+    in->opened = false;
+    return file;
+}
+
+size_t inputs_count(const struct inputs *in)
+{
+    return in->count;
+}
+
+bool inputs_repeatable(const struct inputs *in)
+{
+    return in->repeatable;
+}
+
+void inputs_rewind(struct inputs *in)
+{
+    in->next = 0;
+    in->opened = false;
+}
+
+bool inputs_hold(const struct inputs *in, const char *path)
+{
+    for (size_t i = 0; i < in->count; i++)
+        if (save_is_same(path, in->path[i]))
+            return true;
+    return false;
+}
+
+const char *inputs_path(const struct inputs *in)
+{
+    return in->given;
+}
+
+/* ---- kinds ---- */
+
+static bool has(const char *text, size_t len, const char *what)
+{
+    return memmem(text, len, what, strlen(what)) != NULL;
+}
+
+static enum inputs_kind kind_of_json(const char *text, size_t len)
+{
+    if (has(text, len, "\"block_size\"") && has(text, len, "\"requests\""))
+        return INPUTS_AGENTIC;
+    if (has(text, len, "\"input_toks\"") || has(text, len, "\"conversations\""))
+        return INPUTS_SHAREGPT;
+    if (has(text, len, "\"chunk_hashes\""))
+        return INPUTS_LMCACHE;
+    if (!has(text, len, "\"hash_ids\""))
+        return INPUTS_UNKNOWN;
+    return has(text, len, "\"chat_id\"") ? INPUTS_BAILIAN : INPUTS_MOONCAKE;
+}
+
+static enum inputs_kind kind_of_csv(const char *text, size_t len)
+{
+    const char *end = memchr(text, '\n', len);
+    if (end != NULL)
+        len = (size_t)(end - text);
+    if (len >= 12 && memcmp(text, "fio version ", 12) == 0)
+        return INPUTS_FIO;
+    if ((has(text, len, "\top\t") || (len > 3 && memcmp(text, "op\t", 3) == 0)) &&
+        has(text, len, "\tstart"))
+        return INPUTS_OPLOG;
+    if (has(text, len, "Operation") && has(text, len, "Object_Size_Bytes"))
+        return INPUTS_TRACE;
+    if (has(text, len, "ContextTokens"))
+        return INPUTS_AZURE;
+    return has(text, len, "Request tokens") ? INPUTS_BURST : INPUTS_UNKNOWN;
+}
+
+/* Bytes of white space that text begins with, a byte-order mark included. */
+static size_t blank_length(const char *text, size_t len)
+{
+    size_t n = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    while (n < len && text[n] != '\0' && strchr(" \t\r\n", text[n]) != NULL)
+        n++;
+    return n;
+}
+
+static enum inputs_kind kind_of(const char *text, size_t len)
+{
+    if (len > 262 && memcmp(text + 257, "ustar", 5) == 0)
+        return INPUTS_AGENTIC; /* of what kvgen reads only sessions come as an archive */
+    size_t blank = blank_length(text, len);
+    text += blank;
+    len -= blank;
+    if (len > 0 && *text == '[')
+        return INPUTS_SHAREGPT;
+    if (len > 0 && *text == '{')
+        return kind_of_json(text, len);
+    return kind_of_csv(text, len);
+}
+
+/* Is the first line whole (half of one may look like another kind), and tells it the kind? A pipe
+ * may give no more for a long time. */
+static bool is_enough(const char *text, size_t len)
+{
+    size_t blank = blank_length(text, len);
+    return memchr(text + blank, '\n', len - blank) != NULL &&
+           (text[blank] != '{' || kind_of(text, len) != INPUTS_UNKNOWN);
+}
+
+int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e)
+{
+    *kind = INPUTS_TRACE;
+    if (frame_in_whole_rows(in->file))
+        return 0; /* only our own are marked so, and what is read of them does not go back */
+    char *text = malloc(LOOK);
+    if (text == NULL)
+        return err_nomem(e, "input");
+    size_t len = 0;
+    int64_t n = 1;
+    while (n > 0 && len < LOOK && !is_enough(text, len)) {
+        n = frame_in_read(in->file, text + len, LOOK - len, e);
+        len += n > 0 ? (size_t)n : 0;
+    }
+    int rc = n < 0 && len == 0 ? (int)n : 0; /* else the error comes again behind what was read */
+    if (rc == 0 && len == 0)
+        rc = err_set(e, -EINVAL, ERR_INPUT, frame_in_name(in->file), "holds no request");
+    if (rc == 0 && frame_in_unread(in->file, text, len) < 0)
+        rc = err_nomem(e, "input");
+    *kind = kind_of(text, len);
+    free(text);
+    return rc;
+}

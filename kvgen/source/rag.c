@@ -1,0 +1,177 @@
+/* rag.c - documents for retrieval: drawn once at the start, before any request. The source of users
+ * asks here what its queries are about, the request path which chunks to read. */
+#include "kvgen/source/rag.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "kvgen/source/ident.h"
+
+/* Of the seed: document i is stream 5 x 2^32 + i. */
+#define DOCUMENT_STREAM ((uint64_t)5 << 32)
+
+enum {
+    MAX_CHUNKS = 1 << 20,
+    LARGE_HIDDEN = 8192,
+    LARGE_LAYERS = 64
+};
+
+struct rag {
+    const struct workload_rag *w;
+    int64_t chunk_tokens; /* of every chunk but the last of a document */
+    uint32_t documents, kept;
+    int64_t *tokens;  /* by document */
+    uint32_t *left;   /* chunks not yet picked, in order */
+    uint32_t *picked; /* in the order of picking */
+};
+
+static int64_t chunk_tokens(const struct workload_rag *w, const struct model *m)
+{
+    uint64_t token_bytes = model_bytes_per_token(m);
+    int64_t most = token_bytes > 0 ? w->max_chunk_bytes / (int64_t)token_bytes : w->chunk_tokens;
+    if (most > w->chunk_tokens)
+        most = w->chunk_tokens;
+    return most > 0 ? most : 1;
+}
+
+/* The length of each document; the most chunks that one has. */
+static int64_t draw_documents(struct rag *r, const struct model *m, uint64_t seed)
+{
+    bool large = m->hidden >= LARGE_HIDDEN || m->layers >= LARGE_LAYERS;
+    const int64_t *range = large ? r->w->large_model_tokens : r->w->small_model_tokens;
+    int64_t most = 0;
+    for (uint32_t i = 0; i < r->documents; i++) {
+        struct rng rng;
+        rng_seed(&rng, seed, DOCUMENT_STREAM + i);
+        r->tokens[i] = rng_range(&rng, range[0], range[1]);
+        int64_t chunks = (r->tokens[i] + r->chunk_tokens - 1) / r->chunk_tokens;
+        most = chunks > most ? chunks : most;
+    }
+    return most;
+}
+
+static int prepare(struct rag *r, const struct model *m, uint64_t seed, struct err *e)
+{
+    r->tokens = calloc(r->documents, sizeof *r->tokens);
+    if (r->tokens == NULL)
+        return err_nomem(e, "documents");
+    int64_t most = draw_documents(r, m, seed);
+    if (most > MAX_CHUNKS)
+        return err_set(e, -EINVAL, ERR_INPUT, "--enable-rag",
+                       "a document would have %lld chunks of %lld tokens; 1,048,576 are the most",
+                       (long long)most, (long long)r->chunk_tokens);
+    r->left = calloc((size_t)most, sizeof *r->left);
+    r->picked = calloc((size_t)most, sizeof *r->picked);
+    return r->left == NULL || r->picked == NULL ? err_nomem(e, "documents") : 0;
+}
+
+int rag_create(struct rag **out, const struct workload_rag *w, const struct model *model,
+               uint64_t documents, uint64_t seed, struct err *e)
+{
+    struct rag *r = calloc(1, sizeof *r);
+    *out = NULL;
+    if (r == NULL)
+        return err_nomem(e, "documents");
+    r->w = w;
+    r->chunk_tokens = chunk_tokens(w, model);
+    r->documents = (uint32_t)documents;
+    r->kept =
+        w->max_documents > 0 && w->max_documents < r->documents ? w->max_documents : r->documents;
+    int rc = prepare(r, model, seed, e);
+    if (rc < 0) {
+        rag_free(r);
+        return rc;
+    }
+    *out = r;
+    return 0;
+}
+
+void rag_free(struct rag *r)
+{
+    if (r == NULL)
+        return;
+    free(r->tokens);
+    free(r->left);
+    free(r->picked);
+    free(r);
+}
+
+uint32_t rag_documents(const struct rag *r)
+{
+    return r->documents;
+}
+
+uint32_t rag_oldest(const struct rag *r)
+{
+    return r->documents - r->kept;
+}
+
+uint32_t rag_kept(const struct rag *r)
+{
+    return r->kept;
+}
+
+uint32_t rag_chunks(const struct rag *r, uint32_t document)
+{
+    return (uint32_t)((r->tokens[document] + r->chunk_tokens - 1) / r->chunk_tokens);
+}
+
+int64_t rag_chunk_tokens(const struct rag *r, uint32_t document, uint32_t chunk)
+{
+    int64_t left = r->tokens[document] - (int64_t)chunk * r->chunk_tokens;
+    return left < r->chunk_tokens ? left : r->chunk_tokens;
+}
+
+bool rag_chance(const struct rag *r, struct rng *rng)
+{
+    return rng_chance(rng, r->w->chance);
+}
+
+uint32_t rag_document(const struct rag *r, struct rng *rng)
+{
+    return rag_oldest(r) + (uint32_t)rng_below(rng, r->kept);
+}
+
+/* Place among the left chunks of one drawn with weights 1/rank. */
+static uint32_t draw_zipf(const struct rag *r, uint32_t left, struct rng *rng)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < left; i++)
+        sum += 1.0 / (double)(r->left[i] + 1);
+    double at = rng_unit(rng) * sum;
+    for (uint32_t i = 0; i + 1 < left; i++) {
+        at -= 1.0 / (double)(r->left[i] + 1);
+        if (at < 0)
+            return i;
+    }
+    return left - 1;
+}
+
+uint32_t rag_pick(struct rag *r, uint32_t document, uint64_t seed, const uint32_t **chunk)
+{
+    uint32_t left = rag_chunks(r, document);
+    uint32_t count = r->w->top_k < left ? r->w->top_k : left;
+    struct rng rng;
+    rng_seed(&rng, seed, document);
+    for (uint32_t i = 0; i < left; i++)
+        r->left[i] = i;
+    for (uint32_t n = 0; n < count; n++) {
+        uint32_t at = r->w->zipfian ? draw_zipf(r, left, &rng) : (uint32_t)rng_below(&rng, left);
+        r->picked[n] = r->left[at];
+        left--;
+        for (uint32_t i = at; i < left; i++)
+            r->left[i] = r->left[i + 1];
+    }
+    *chunk = r->picked;
+    return count;
+}
+
+int64_t rag_pick_tokens(struct rag *r, uint32_t document, uint64_t seed)
+{
+    const uint32_t *chunk;
+    uint32_t count = rag_pick(r, document, seed, &chunk);
+    int64_t tokens = 0;
+    for (uint32_t i = 0; i < count; i++)
+        tokens += rag_chunk_tokens(r, document, chunk[i]);
+    return tokens;
+}

@@ -1,0 +1,130 @@
+/* turn_table.c - beside the source of users: what a turn looks up may depend on how many turns its
+ * conversation has by the time that it is served. Places are held by what still needs them, so that
+ * memory is that of conversations remembered or under way and of requests waiting. */
+#include "kvgen/source/turn_table.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define NONE UINT32_MAX
+
+/* One conversation, or a free place. */
+struct place {
+    uint32_t turns;
+    uint32_t holds;        /* turns that wait, 1 while it goes on, 1 while it is remembered */
+    uint32_t newer, older; /* among those remembered; older: also among free places */
+    bool remembered;
+};
+
+struct turn_table {
+    struct place *place;
+    uint32_t cap, free;
+    uint32_t newest, oldest, count, most; /* remembered, by when they were last asked in */
+};
+
+struct turn_table *turn_table_create(uint32_t remembered)
+{
+    struct turn_table *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return NULL;
+    t->most = remembered;
+    t->free = t->newest = t->oldest = NONE;
+    return t;
+}
+
+void turn_table_free(struct turn_table *t)
+{
+    if (t == NULL)
+        return;
+    free(t->place);
+    free(t);
+}
+
+int turn_table_reserve(struct turn_table *t)
+{
+    if (t->free != NONE)
+        return 0;
+    uint32_t cap = t->cap > 0 ? t->cap * 2 : 64;
+    if (cap > UINT32_MAX / 2)
+        return -ENOMEM;
+    struct place *grown = realloc(t->place, cap * sizeof *grown);
+    if (grown == NULL)
+        return -ENOMEM;
+    for (uint32_t i = cap; i-- > t->cap;) {
+        grown[i] = (struct place){.older = t->free};
+        t->free = i;
+    }
+    t->place = grown;
+    t->cap = cap;
+    return 0;
+}
+
+void turn_table_release(struct turn_table *t, uint32_t conversation)
+{
+    struct place *p = &t->place[conversation];
+    assert(p->holds > 0);
+    if (--p->holds > 0)
+        return;
+    p->older = t->free;
+    t->free = conversation;
+}
+
+static void forget(struct turn_table *t, uint32_t conversation)
+{
+    struct place *p = &t->place[conversation];
+    if (p->newer == NONE)
+        t->newest = p->older;
+    else
+        t->place[p->newer].older = p->older;
+    if (p->older == NONE)
+        t->oldest = p->newer;
+    else
+        t->place[p->older].newer = p->newer;
+    p->remembered = false;
+    p->turns = 0;
+    t->count--;
+    turn_table_release(t, conversation);
+}
+
+static void remember(struct turn_table *t, uint32_t conversation)
+{
+    struct place *p = &t->place[conversation];
+    p->holds++;
+    if (p->remembered)
+        forget(t, conversation);
+    else if (t->count == t->most)
+        forget(t, t->oldest);
+    p->remembered = true;
+    p->newer = NONE;
+    p->older = t->newest;
+    if (t->newest == NONE)
+        t->oldest = conversation;
+    else
+        t->place[t->newest].newer = conversation;
+    t->newest = conversation;
+    t->count++;
+}
+
+uint32_t turn_table_begin(struct turn_table *t)
+{
+    assert(t->free != NONE);
+    uint32_t conversation = t->free;
+    t->free = t->place[conversation].older;
+    t->place[conversation] = (struct place){.holds = 1};
+    remember(t, conversation);
+    return conversation;
+}
+
+void turn_table_ask(struct turn_table *t, uint32_t conversation, uint32_t turn)
+{
+    remember(t, conversation);
+    t->place[conversation].turns = turn;
+    t->place[conversation].holds++;
+}
+
+uint32_t turn_table_turns(const struct turn_table *t, uint32_t conversation)
+{
+    return t->place[conversation].turns;
+}

@@ -1,0 +1,198 @@
+/* Behind the scheduler: every finished row is counted here once, for the summary. */
+#include "kvreplay/sched/counts.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int group_init(struct stats_group *g, unsigned tier, unsigned op, unsigned phase)
+{
+    *g = (struct stats_group){.tier = (enum trace_tier)tier,
+                              .op = (enum trace_op)op,
+                              .phase = (enum trace_phase)phase,
+                              .first_start_ns = INT64_MAX,
+                              .last_done_ns = INT64_MIN};
+    g->service = hist_create();
+    g->wait = hist_create();
+    g->response = hist_create();
+    g->device = hist_create();
+    return g->service && g->wait && g->response && g->device ? 0 : -ENOMEM;
+}
+
+void stats_group_release(struct stats_group *g)
+{
+    hist_free(g->service);
+    hist_free(g->wait);
+    hist_free(g->response);
+    hist_free(g->device);
+}
+
+int stats_init(struct stats *s)
+{
+    int rc = 0;
+    memset(s, 0, sizeof(*s));
+    for (unsigned tier = 0; tier < TRACE_TIERS; tier++)
+        for (unsigned op = 0; op < STATS_OPS; op++)
+            for (unsigned phase = 0; phase < STATS_PHASES; phase++)
+                if (group_init(&s->group[stats_group_at(tier, op, phase)], tier, op, phase) < 0)
+                    rc = -ENOMEM;
+    s->lateness = hist_create();
+    s->recent = hist_create();
+    s->queue = hist_create();
+    s->last_done_ns = s->from_ns = INT64_MIN;
+    s->until_ns = INT64_MAX;
+    for (unsigned i = 0; i <= TRACE_QOSES; i++) {
+        s->end_to_end[i] = hist_create();
+        rc = s->end_to_end[i] ? rc : -ENOMEM;
+    }
+    return s->lateness && s->recent && s->queue ? rc : -ENOMEM;
+}
+
+void stats_release(struct stats *s)
+{
+    for (unsigned i = 0; i < STATS_GROUPS; i++)
+        stats_group_release(&s->group[i]);
+    hist_free(s->lateness);
+    hist_free(s->queue);
+    hist_free(s->recent);
+    for (unsigned i = 0; i <= TRACE_QOSES; i++)
+        hist_free(s->end_to_end[i]);
+}
+
+void stats_recent_reset(struct stats *s)
+{
+    struct hist *empty = hist_create();
+    if (!empty) { /* the figure covers more than the last second then */
+        s->errors = -ENOMEM;
+        return;
+    }
+    hist_free(s->recent);
+    s->recent = empty;
+}
+
+static void stats_record(struct stats *s, struct hist *h, int64_t value)
+{
+    if (hist_record(h, value) < 0)
+        s->errors = -ENOMEM;
+}
+
+void stats_admitted(struct stats *s, int64_t arrival_ns, int64_t when_ns)
+{
+    if (when_ns >= s->from_ns)
+        stats_record(s, s->queue, when_ns - arrival_ns);
+}
+
+void stats_ended(struct stats *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns)
+{
+    if (done_ns >= s->from_ns)
+        stats_record(s, s->end_to_end[qos], done_ns - arrival_ns);
+}
+
+static void group_add(struct stats *s, struct stats_group *g, const struct trace_row *t)
+{
+    if (t->status != TRACE_OK) {
+        g->failed++;
+        return;
+    }
+    g->ops++;
+    g->bytes += t->op == TRACE_DELETE ? 0 : t->size;
+    if (t->start_ns < g->first_start_ns)
+        g->first_start_ns = t->start_ns;
+    if (t->start_ns + t->latency_ns > g->last_done_ns)
+        g->last_done_ns = t->start_ns + t->latency_ns;
+    stats_record(s, g->service, t->latency_ns);
+    if (t->device_ns != TRACE_NONE)
+        stats_record(s, g->device, t->device_ns);
+    if (t->due_ns != TRACE_NONE) {
+        stats_record(s, g->wait, t->start_ns - t->due_ns);
+        stats_record(s, g->response, t->start_ns + t->latency_ns - t->due_ns);
+    }
+}
+
+static void stats_count(struct stats *s, const struct row *r)
+{
+    const struct trace_row *t = &r->t;
+    s->rows++;
+    s->ok += t->status == TRACE_OK;
+    s->absent += t->status == TRACE_ABSENT;
+    s->corrupt += t->status == TRACE_CORRUPT;
+    s->failed += t->status > 0 && t->status < TRACE_ABSENT;
+    if (r->head) {
+        s->head_rows++;
+        s->head_bytes += t->status == TRACE_OK ? t->size : 0;
+    }
+    if (t->status != TRACE_OK || t->tier == TRACE_NO_TIER)
+        return;
+    s->read_bytes[t->tier] += t->op == TRACE_READ ? t->size : 0;
+    s->write_bytes[t->tier] += t->op == TRACE_WRITE ? t->size : 0;
+}
+
+/* What was achieved between from_ns and until_ns, whenever it was begun. */
+static void stats_achieved(struct stats *s, const struct trace_row *t, int64_t done_ns)
+{
+    if (done_ns < s->from_ns || done_ns > s->until_ns || t->status != TRACE_OK)
+        return;
+    s->tokens += t->op == TRACE_GENERATE && t->tokens > 0 ? (uint64_t)t->tokens : 0;
+    s->done_bytes += t->op == TRACE_READ || t->op == TRACE_WRITE ? t->size : 0;
+}
+
+void stats_add(struct stats *s, const struct row *r)
+{
+    const struct trace_row *t = &r->t;
+    int64_t ready = t->due_ns > t->eligible_ns ? t->due_ns : t->eligible_ns;
+    int64_t done_ns = t->start_ns + t->latency_ns;
+
+    stats_count(s, r);
+    if (done_ns > s->last_done_ns)
+        s->last_done_ns = done_ns;
+    if (t->tier != TRACE_NO_TIER && t->status == TRACE_OK)
+        stats_record(s, s->recent, t->latency_ns);
+    if (r->head)
+        return;
+    stats_achieved(s, t, done_ns);
+    if (t->start_ns < s->from_ns) {
+        s->warmup_rows++;
+        return;
+    }
+    stats_record(s, s->lateness, t->start_ns - ready);
+    if (t->due_ns != TRACE_NONE && t->start_ns - t->due_ns > s->lag_max_ns)
+        s->lag_max_ns = t->start_ns - t->due_ns;
+    if (t->tier != TRACE_NO_TIER && t->op < STATS_OPS)
+        group_add(s, &s->group[stats_group_at(t->tier, t->op, t->phase)], t);
+}
+
+int stats_sum(const struct stats *s, unsigned tier, unsigned op, struct stats_group *sum)
+{
+    int rc = group_init(sum, tier, op, TRACE_NO_PHASE);
+    for (unsigned phase = 0; rc == 0 && phase < STATS_PHASES; phase++) {
+        const struct stats_group *g = &s->group[stats_group_at(tier, op, phase)];
+        sum->ops += g->ops;
+        sum->bytes += g->bytes;
+        sum->failed += g->failed;
+        if (g->first_start_ns < sum->first_start_ns)
+            sum->first_start_ns = g->first_start_ns;
+        if (g->last_done_ns > sum->last_done_ns)
+            sum->last_done_ns = g->last_done_ns;
+        if (hist_merge(sum->service, g->service) < 0 || hist_merge(sum->wait, g->wait) < 0 ||
+            hist_merge(sum->response, g->response) < 0 || hist_merge(sum->device, g->device) < 0)
+            rc = -ENOMEM;
+    }
+    return rc;
+}
+
+double stats_service_mean_ns(const struct stats *s)
+{
+    double sum = 0, count = 0;
+
+    for (unsigned i = 0; i < STATS_GROUPS; i++) {
+        sum += hist_sum(s->group[i].service);
+        count += (double)hist_count(s->group[i].service);
+    }
+    return count > 0 ? sum / count : 0;
+}
+
+double stats_rate(const struct stats_group *g)
+{
+    if (g->ops == 0 || g->last_done_ns <= g->first_start_ns)
+        return 0;
+    return (double)g->bytes * 1e9 / (double)(g->last_done_ns - g->first_start_ns);
+}

@@ -1,0 +1,229 @@
+/* The table of live copies, between the plan (what will be) and the worker (what is). Entries lie
+ * in chunks that never move; an open-addressed index of 32-bit entry numbers finds them. Memory
+ * follows the number of copies, never the number of rows. */
+#include "kvreplay/sched/objects.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OBJECTS_CHUNK = 1024,
+    OBJECTS_INDEX_MIN = 1024,
+    OBJECTS_FREE_TIER = 3
+};
+
+_Static_assert(sizeof(struct object) == 48, "48 bytes and at most 10.7 of index stay under 64");
+
+struct objects {
+    struct object **chunk;
+    size_t chunks, chunk_slots;
+    uint32_t used;  /* entries ever taken from the chunks */
+    uint32_t spare; /* head of the free list, linked by generation; number + 1, 0: none */
+    size_t count;
+    uint32_t *index; /* entry number + 1; 0: empty */
+    size_t index_size;
+};
+
+static struct object *objects_entry(const struct objects *o, uint32_t number)
+{
+    return &o->chunk[number / OBJECTS_CHUNK][number % OBJECTS_CHUNK];
+}
+
+static size_t objects_home(const struct objects *o, struct hash128 key, unsigned tier)
+{
+    return (size_t)(key.lo + tier * UINT64_C(0x9E3779B97F4A7C15)) & (o->index_size - 1);
+}
+
+struct objects *objects_create(void)
+{
+    struct objects *o = calloc(1, sizeof(*o));
+    if (!o)
+        return NULL;
+    o->index_size = OBJECTS_INDEX_MIN;
+    o->index = calloc(o->index_size, sizeof(*o->index));
+    if (!o->index) {
+        free(o);
+        return NULL;
+    }
+    return o;
+}
+
+void objects_free(struct objects *o)
+{
+    if (!o)
+        return;
+    for (size_t i = 0; i < o->chunks; i++)
+        free(o->chunk[i]);
+    free(o->chunk);
+    free(o->index);
+    free(o);
+}
+
+/* Place in the index of the copy, or of the empty cell where it would go. */
+static size_t objects_probe(const struct objects *o, struct hash128 key, unsigned tier)
+{
+    size_t i = objects_home(o, key, tier);
+    for (; o->index[i]; i = (i + 1) & (o->index_size - 1)) {
+        const struct object *e = objects_entry(o, o->index[i] - 1);
+        if (e->key.lo == key.lo && e->key.hi == key.hi && e->tier == tier)
+            break;
+    }
+    return i;
+}
+
+struct object *objects_find(const struct objects *o, struct hash128 key, unsigned tier)
+{
+    uint32_t cell = o->index[objects_probe(o, key, tier)];
+    return cell ? objects_entry(o, cell - 1) : NULL;
+}
+
+static bool objects_grow_index(struct objects *o)
+{
+    size_t old_size = o->index_size;
+    uint32_t *old = o->index;
+    uint32_t *index = calloc(old_size * 2, sizeof(*index));
+    if (!index)
+        return false;
+    o->index = index;
+    o->index_size = old_size * 2;
+    for (size_t i = 0; i < old_size; i++) {
+        if (!old[i])
+            continue;
+        const struct object *e = objects_entry(o, old[i] - 1);
+        index[objects_probe(o, e->key, e->tier)] = old[i];
+    }
+    free(old);
+    return true;
+}
+
+static bool objects_grow_chunks(struct objects *o)
+{
+    if (o->chunks == o->chunk_slots) {
+        size_t slots = o->chunk_slots ? o->chunk_slots * 2 : 64;
+        struct object **chunk = realloc(o->chunk, slots * sizeof(struct object *));
+        if (!chunk)
+            return false;
+        o->chunk = chunk;
+        o->chunk_slots = slots;
+    }
+    o->chunk[o->chunks] = malloc(OBJECTS_CHUNK * sizeof(struct object));
+    if (!o->chunk[o->chunks])
+        return false;
+    o->chunks++;
+    return true;
+}
+
+/* Number of an unused entry, UINT32_MAX when there is none to be had. */
+static uint32_t objects_take(struct objects *o)
+{
+    if (o->spare) {
+        uint32_t number = o->spare - 1;
+        o->spare = (uint32_t)objects_entry(o, number)->generation;
+        return number;
+    }
+    if (o->used >= UINT32_MAX - 1)
+        return UINT32_MAX;
+    if (o->used == o->chunks * OBJECTS_CHUNK && !objects_grow_chunks(o))
+        return UINT32_MAX;
+    return o->used++;
+}
+
+struct object *objects_get(struct objects *o, struct hash128 key, unsigned tier)
+{
+    assert(tier < OBJECTS_FREE_TIER);
+    size_t cell = objects_probe(o, key, tier);
+    if (o->index[cell])
+        return objects_entry(o, o->index[cell] - 1);
+    if ((o->count + 1) * 4 > o->index_size * 3) {
+        if (!objects_grow_index(o))
+            return NULL;
+        cell = objects_probe(o, key, tier);
+    }
+    uint32_t number = objects_take(o);
+    if (number == UINT32_MAX)
+        return NULL;
+    struct object *e = objects_entry(o, number);
+    memset(e, 0, sizeof(*e));
+    e->key = key;
+    e->tier = tier & 3;
+    o->index[cell] = number + 1;
+    o->count++;
+    return e;
+}
+
+/* Empties a cell and moves later ones of its run back, so that no probe ends too early. */
+static void objects_clear_cell(struct objects *o, size_t hole)
+{
+    size_t mask = o->index_size - 1;
+    for (size_t i = (hole + 1) & mask; o->index[i]; i = (i + 1) & mask) {
+        const struct object *e = objects_entry(o, o->index[i] - 1);
+        size_t home = objects_home(o, e->key, e->tier);
+        if (((i - home) & mask) >= ((i - hole) & mask)) {
+            o->index[hole] = o->index[i];
+            hole = i;
+        }
+    }
+    o->index[hole] = 0;
+}
+
+void objects_settle(struct objects *o, struct object *object)
+{
+    if (object->live || object->planned || object->initial || object->rows)
+        return;
+    size_t cell = objects_probe(o, object->key, object->tier);
+    uint32_t number = o->index[cell] - 1;
+    objects_clear_cell(o, cell);
+    object->tier = OBJECTS_FREE_TIER;
+    object->generation = o->spare;
+    o->spare = number + 1;
+    o->count--;
+}
+
+void objects_hold(struct object *object)
+{
+    if (object)
+        object->rows++;
+}
+
+void objects_release(struct objects *o, struct object *object)
+{
+    if (!object)
+        return;
+    object->rows--;
+    objects_settle(o, object);
+}
+
+void objects_prefetch_cell(const struct objects *o, struct hash128 key, unsigned tier)
+{
+    __builtin_prefetch(&o->index[objects_home(o, key, tier)]);
+}
+
+void objects_prefetch_entry(const struct objects *o, struct hash128 key, unsigned tier)
+{
+    uint32_t cell = o->index[objects_home(o, key, tier)];
+    if (cell)
+        __builtin_prefetch(objects_entry(o, cell - 1), 1);
+}
+
+size_t objects_count(const struct objects *o)
+{
+    return o->count;
+}
+
+struct object *objects_next(const struct objects *o, size_t *pos)
+{
+    while (*pos < o->used) {
+        struct object *e = objects_entry(o, (uint32_t)(*pos)++);
+        if (e->tier != OBJECTS_FREE_TIER)
+            return e;
+    }
+    return NULL;
+}
+
+size_t objects_bytes(const struct objects *o)
+{
+    return o->chunks * OBJECTS_CHUNK * sizeof(struct object) + o->chunk_slots * sizeof(*o->chunk) +
+           o->index_size * sizeof(*o->index);
+}

@@ -1,0 +1,131 @@
+/* Last stage of a replay: from finished rows to the trace writer, in the order in which the
+ * scheduler learned that they were. Rows of the head (prepop, ingest) end before the replay's zero
+ * is known, and there may be any number of them: they go through a scratch file, not memory. */
+#include "kvreplay/sched/results.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct results {
+    struct trace_writer *w;
+    bool zero_known;
+    int64_t zero_ns;
+    FILE *held;
+    char *line; /* buffer for reading back */
+    size_t line_room;
+};
+
+/* A held row: the result columns, then the text of the row. */
+struct held_row {
+    int64_t due_ns, eligible_ns, start_ns, latency_ns, device_ns;
+    int32_t status;
+    uint32_t line_len;
+};
+
+int results_open(struct results **out, struct trace_writer *w, struct err *e)
+{
+    struct results *r = calloc(1, sizeof(*r));
+    if (!r)
+        return err_nomem(e, "results");
+    r->w = w;
+    *out = r;
+    return 0;
+}
+
+void results_close(struct results *r)
+{
+    if (!r)
+        return;
+    if (r->held)
+        fclose(r->held);
+    free(r->line);
+    free(r);
+}
+
+static int64_t results_since(const struct results *r, int64_t t)
+{
+    return t == TRACE_NONE ? TRACE_NONE : t - r->zero_ns;
+}
+
+static int results_write(struct results *r, const struct trace_row *t, struct err *e)
+{
+    struct trace_row out = *t;
+    out.due_ns = results_since(r, t->due_ns);
+    out.eligible_ns = results_since(r, t->eligible_ns);
+    out.start_ns = results_since(r, t->start_ns);
+    return trace_write(r->w, &out, e);
+}
+
+static int results_scratch_error(struct err *e)
+{
+    return err_errno(e, errno ? errno : EIO, ERR_OUTPUT, "scratch file",
+                     "cannot keep the results of the rows before the clock starts");
+}
+
+static int results_hold(struct results *r, const struct trace_row *t, struct err *e)
+{
+    struct held_row h = {.due_ns = t->due_ns,
+                         .eligible_ns = t->eligible_ns,
+                         .start_ns = t->start_ns,
+                         .latency_ns = t->latency_ns,
+                         .device_ns = t->device_ns,
+                         .status = t->status,
+                         .line_len = t->line.len};
+    if (!r->held && !(r->held = tmpfile()))
+        return results_scratch_error(e);
+    if (fwrite(&h, sizeof(h), 1, r->held) != 1 ||
+        (t->line.len && fwrite(t->line.p, t->line.len, 1, r->held) != 1))
+        return results_scratch_error(e);
+    return 0;
+}
+
+static int results_read_back(struct results *r, const struct held_row *h, struct err *e)
+{
+    if (h->line_len > r->line_room) {
+        char *line = realloc(r->line, h->line_len);
+        if (!line)
+            return err_nomem(e, "row");
+        r->line = line;
+        r->line_room = h->line_len;
+    }
+    if (h->line_len && fread(r->line, h->line_len, 1, r->held) != 1)
+        return results_scratch_error(e);
+    struct trace_row t = {.due_ns = h->due_ns,
+                          .eligible_ns = h->eligible_ns,
+                          .start_ns = h->start_ns,
+                          .latency_ns = h->latency_ns,
+                          .device_ns = h->device_ns,
+                          .status = h->status,
+                          .line = {r->line, h->line_len}};
+    return results_write(r, &t, e);
+}
+
+int results_zero(struct results *r, int64_t zero_ns, struct err *e)
+{
+    struct held_row h;
+    int rc = 0;
+
+    r->zero_known = true;
+    r->zero_ns = zero_ns;
+    if (!r->held)
+        return 0;
+    if (fflush(r->held) != 0)
+        return results_scratch_error(e);
+    rewind(r->held);
+    while (rc == 0 && fread(&h, sizeof(h), 1, r->held) == 1)
+        rc = results_read_back(r, &h, e);
+    if (rc == 0 && ferror(r->held))
+        rc = results_scratch_error(e);
+    fclose(r->held);
+    r->held = NULL;
+    return rc;
+}
+
+int results_put(struct results *r, const struct trace_row *t, struct err *e)
+{
+    if (!r->w)
+        return 0;
+    return r->zero_known ? results_write(r, t, e) : results_hold(r, t, e);
+}

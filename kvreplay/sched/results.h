@@ -1,0 +1,22 @@
+/* results.h - the result rows on their way out. Times of finished rows come in as monotonic ns and
+ * leave relative to the replay's zero; rows that end before zero is known wait in an unlinked
+ * scratch file. */
+#ifndef KVREPLAY_SCHED_RESULTS_H
+#define KVREPLAY_SCHED_RESULTS_H
+
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/trace/trace.h"
+
+struct results;
+
+/* Writes to w, which stays the caller's; NULL: result rows are not wanted. */
+int results_open(struct results **out, struct trace_writer *w, struct err *e);
+void results_close(struct results *r);
+/* The zero of all times is known now. */
+int results_zero(struct results *r, int64_t zero_ns, struct err *e);
+/* One finished row. -EPIPE: the reader of the output went away. */
+int results_put(struct results *r, const struct trace_row *t, struct err *e);
+
+#endif

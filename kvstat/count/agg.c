@@ -1,0 +1,410 @@
+/* First half of kvstat's counting: every row of a thread's batches comes here, is valued once and
+ * put into the tables of groups. Rows alike in all words are summed in one cell, and what the words
+ * mean is asked once a cell when the file ends. Nothing here depends on the order of rows; what
+ * does is in occupancy and requests. */
+#include "kvstat/count/agg.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+enum outcome {
+    DONE, /* no status, or "ok" */
+    ABSENT,
+    FAILED,
+    OUTCOMES
+};
+
+/* Rows of the file being read that are alike in operation, tier, phase, class and outcome. */
+struct cell {
+    uint64_t rows, bytes;
+    uint64_t tokens, bare_rows, bare_bytes; /* bare: those without Tokens */
+    bool over;                              /* a sum did not fit */
+};
+
+struct agg {
+    uint32_t columns;
+    bool result;
+    int64_t warmup_ns; /* 0: none */
+    struct cell cell[TRACE_OPS][TRACE_TIERS + 1][TRACE_PHASES + 1][TRACE_CLASSES + 1][OUTCOMES];
+    struct agg_totals t;
+    struct groups *base;    /* by tier, operation and phase, always */
+    struct groups *groups;  /* as asked for; the same as base when that is asked for */
+    struct groups *tier_op; /* from base, when the file ends */
+    struct groups *phase;
+};
+
+#define CELLS (sizeof(((struct agg *)0)->cell) / sizeof(struct cell))
+
+bool agg_is_result(uint32_t columns)
+{
+    return columns & TRACE_BIT(TRACE_COL_START) && columns & TRACE_BIT(TRACE_COL_LATENCY);
+}
+
+bool agg_is_populating(bool result, const struct trace_row *row)
+{
+    return result && row->start_ns != TRACE_NONE && row->start_ns < 0;
+}
+
+int64_t agg_add_ns(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (!__builtin_add_overflow(a, b, &sum))
+        return sum;
+    return b > 0 ? INT64_MAX : INT64_MIN + 1; /* INT64_MIN is TRACE_NONE */
+}
+
+struct agg *agg_create(unsigned by, uint32_t columns)
+{
+    struct agg *a = calloc(1, sizeof(*a));
+    if (!a)
+        return NULL;
+    a->columns = columns;
+    a->result = agg_is_result(columns);
+    a->t.first_ns = INT64_MAX;
+    a->t.last_ns = INT64_MIN;
+    a->base = groups_create(GROUPS_DEFAULT);
+    a->groups = by == GROUPS_DEFAULT ? a->base : groups_create(by);
+    a->tier_op = groups_create(GROUPS_TIER | GROUPS_OP);
+    a->phase = groups_create(GROUPS_PHASE);
+    if (!a->base || !a->groups || !a->tier_op || !a->phase) {
+        agg_free(a);
+        return NULL;
+    }
+    return a;
+}
+
+void agg_leave_out(struct agg *a, int64_t warmup_ns)
+{
+    a->warmup_ns = warmup_ns;
+}
+
+void agg_free(struct agg *a)
+{
+    if (!a)
+        return;
+    if (a->groups != a->base)
+        groups_free(a->groups);
+    groups_free(a->base);
+    groups_free(a->tier_op);
+    groups_free(a->phase);
+    free(a);
+}
+
+static bool add_u64(uint64_t *sum, uint64_t v)
+{
+    return __builtin_add_overflow(*sum, v, sum);
+}
+
+static void count_status(struct agg_totals *t, int32_t status)
+{
+    if (status == TRACE_OK)
+        t->ok++;
+    else if (status == TRACE_ABSENT)
+        t->absent++;
+    else if (status == TRACE_CORRUPT)
+        t->corrupt++;
+    else
+        t->failed++;
+}
+
+/* What the rows of a cell have in common. */
+struct kind {
+    enum trace_op op;
+    enum trace_tier tier;
+    enum trace_phase phase;
+    enum trace_class class;
+    enum outcome outcome;
+};
+
+static void count_lookups(struct agg_totals *t, const struct kind *k, const struct cell *c)
+{
+    if (k->op == TRACE_MISS)
+        t->misses[k->class] += c->rows;
+    else if (k->op != TRACE_READ || k->phase == TRACE_EVICT)
+        return;
+    else if (k->outcome == ABSENT)
+        t->misses[k->class] += c->rows;
+    else
+        t->hits[k->class] += c->rows;
+}
+
+/* True when a sum overflowed. */
+static bool count_reads(struct agg_totals *t, const struct kind *k, const struct cell *c)
+{
+    bool over = add_u64(&t->read_bytes, c->bytes);
+    t->io_ops += c->rows;
+    if (k->phase == TRACE_DECODE)
+        over |= add_u64(&t->decode_bytes, c->bytes);
+    if (k->phase == TRACE_EVICT) {
+        t->evict_ops[k->tier] += k->class != TRACE_PROMOTE ? c->rows : 0;
+        return over;
+    }
+    t->reads_without_tokens += c->bare_rows;
+    over |= add_u64(&t->read_tokens, c->tokens);
+    /* Each block of a prompt is looked up once; other objects are read again while decoding. */
+    if (k->class == TRACE_BLOCK)
+        over |= add_u64(&t->context_tokens, c->tokens);
+    return over;
+}
+
+static bool count_writes(struct agg_totals *t, const struct kind *k, const struct cell *c)
+{
+    t->io_ops += c->rows;
+    if (k->phase == TRACE_EVICT && k->class == TRACE_PROMOTE)
+        t->promote_ops[k->tier] += c->rows;
+    else if (k->phase == TRACE_EVICT)
+        t->offload_ops[k->tier] += c->rows;
+    bool over = add_u64(&t->write_bytes, c->bytes);
+    if (k->phase == TRACE_PREFILL && k->class != TRACE_INGEST)
+        over |= add_u64(&t->context_tokens, c->tokens);
+    return over;
+}
+
+static bool count_done(struct agg_totals *t, const struct kind *k, const struct cell *c)
+{
+    if (k->op == TRACE_GENERATE) {
+        t->generate_rows += c->rows;
+        return c->over | add_u64(&t->generated_tokens, c->tokens);
+    }
+    if (k->tier == TRACE_NO_TIER || (k->op != TRACE_READ && k->op != TRACE_WRITE))
+        return false;
+    bool over = c->over;
+    over |= k->op == TRACE_READ ? count_reads(t, k, c) : count_writes(t, k, c);
+    if (k->tier == TRACE_STORAGE) {
+        over |= add_u64(&t->tier2_bare_bytes, c->bare_bytes);
+        over |= add_u64(&t->tier2_tokens, c->tokens);
+    }
+    return over;
+}
+
+static struct cell *cell_at(struct agg *a, size_t i)
+{
+    return &a->cell[0][0][0][0][0] + i;
+}
+
+static struct kind kind_at(size_t i)
+{
+    struct kind k = {.outcome = (enum outcome)(i % OUTCOMES)};
+    i /= OUTCOMES;
+    k.class = (enum trace_class)(i % (TRACE_CLASSES + 1));
+    i /= TRACE_CLASSES + 1;
+    k.phase = (enum trace_phase)(i % (TRACE_PHASES + 1));
+    i /= TRACE_PHASES + 1;
+    k.tier = (enum trace_tier)(i % (TRACE_TIERS + 1));
+    k.op = (enum trace_op)(i / (TRACE_TIERS + 1));
+    return k;
+}
+
+/* Moves the cells into the totals; true when a sum overflowed. */
+static bool count_cells(struct agg *a)
+{
+    bool over = false;
+    for (size_t i = 0; i < CELLS; i++) {
+        struct cell *c = cell_at(a, i);
+        struct kind k = kind_at(i);
+        if (c->rows == 0)
+            continue;
+        count_lookups(&a->t, &k, c);
+        if (k.outcome == DONE)
+            over |= count_done(&a->t, &k, c);
+        *c = (struct cell){0};
+    }
+    return over;
+}
+
+static void cell_add(struct agg *a, const struct trace_row *row, enum outcome outcome)
+{
+    struct cell *c = &a->cell[row->op][row->tier][row->phase][row->class][outcome];
+    bool bare = row->tokens == TRACE_NONE;
+    bool over = add_u64(&c->bytes, row->size);
+    c->rows++;
+    over |= add_u64(&c->tokens, bare ? 0 : (uint64_t)row->tokens);
+    c->bare_rows += bare;
+    c->bare_bytes += bare ? row->size : 0; /* not more than bytes */
+    c->over |= over;
+}
+
+static void cell_merge(struct cell *into, const struct cell *from)
+{
+    bool over = into->over | from->over;
+    over |= add_u64(&into->bytes, from->bytes);
+    over |= add_u64(&into->tokens, from->tokens);
+    into->rows += from->rows;
+    into->bare_rows += from->bare_rows;
+    into->bare_bytes += from->bare_bytes;
+    into->over = over;
+}
+
+static void sample_of(const struct agg *a, const struct trace_row *row, struct group_sample *s)
+{
+    s->row = row;
+    s->ok = row->status == TRACE_OK || row->status == TRACE_NO_STATUS;
+    s->start_ns = s->end_ns = TRACE_NONE;
+    s->value[GROUP_SIZE] = TRACE_NONE;
+    if (row->tier != TRACE_NO_TIER)
+        s->value[GROUP_SIZE] = row->size > INT64_MAX ? INT64_MAX : (int64_t)row->size;
+    s->metrics = GROUP_SIZE + 1;
+    if (!a->result || row->start_ns == TRACE_NONE)
+        return;
+    s->metrics = GROUP_METRICS;
+    s->value[GROUP_WAIT] = s->value[GROUP_RESPONSE] = TRACE_NONE;
+    s->start_ns = s->end_ns = row->start_ns;
+    if (row->latency_ns != TRACE_NONE)
+        s->end_ns = agg_add_ns(row->start_ns, row->latency_ns);
+    s->value[GROUP_SERVICE] = row->latency_ns;
+    s->value[GROUP_DEVICE] = row->device_ns;
+    if (row->due_ns != TRACE_NONE) {
+        s->value[GROUP_WAIT] = agg_add_ns(row->start_ns, -row->due_ns);
+        if (row->latency_ns != TRACE_NONE)
+            s->value[GROUP_RESPONSE] = agg_add_ns(s->value[GROUP_WAIT], row->latency_ns);
+    }
+}
+
+/* Counts what is no group's: 1 and the sample for the groups, 0: none, negative errno. */
+static int value_row(struct agg *a, const struct trace_row *row, struct group_sample *sample)
+{
+    struct agg_totals *t = &a->t;
+    t->rows++;
+    if (row->time_ns < t->first_ns)
+        t->first_ns = row->time_ns;
+    if (row->time_ns > t->last_ns)
+        t->last_ns = row->time_ns;
+    if (row->status != TRACE_NO_STATUS)
+        count_status(t, row->status);
+    if (agg_is_populating(a->result, row)) {
+        bool done = row->status == TRACE_OK || row->status == TRACE_NO_STATUS;
+        t->populated_rows++;
+        return done && add_u64(&t->populated_bytes, row->size) ? -EOVERFLOW : 0;
+    }
+    if (a->warmup_ns > 0 && row->start_ns != TRACE_NONE && row->start_ns < a->warmup_ns) {
+        t->warmup_rows++;
+        return 0;
+    }
+    sample_of(a, row, sample);
+    cell_add(a, row, sample->ok ? DONE : row->status == TRACE_ABSENT ? ABSENT : FAILED);
+    if (!a->result)
+        return 1;
+    if (sample->end_ns != TRACE_NONE && sample->end_ns > t->end_ns)
+        t->end_ns = sample->end_ns;
+    if (row->request != TRACE_NONE && row->tier != TRACE_NO_TIER && row->latency_ns > 0 &&
+        add_u64(&t->busy_ns, (uint64_t)row->latency_ns))
+        return -EOVERFLOW;
+    return 1;
+}
+
+/* At most GROUPS_BLOCK rows. */
+static int add_rows(struct agg *a, const struct trace_row *rows, size_t n)
+{
+    struct group_sample sample[GROUPS_BLOCK];
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        int rc = value_row(a, &rows[i], &sample[count]);
+        if (rc < 0)
+            return rc;
+        count += (size_t)rc;
+    }
+    int rc = groups_add(a->base, sample, count);
+    return rc < 0 || a->groups == a->base ? rc : groups_add(a->groups, sample, count);
+}
+
+static int fail(int rc, struct err *e)
+{
+    if (rc == -ENOMEM)
+        return err_nomem(e, "groups");
+    return err_set(e, rc, ERR_INPUT, "",
+                   "sums of the rows do not fit 64 bits: the values are no trace's");
+}
+
+int agg_add(struct agg *a, const struct trace_row *rows, size_t n, struct err *e)
+{
+    for (size_t i = 0; i < n; i += GROUPS_BLOCK) {
+        int rc = add_rows(a, rows + i, n - i < GROUPS_BLOCK ? n - i : GROUPS_BLOCK);
+        if (rc < 0)
+            return fail(rc, e);
+    }
+    return 0;
+}
+
+/* The totals that simply add up, as an array: all from rows to the first time. */
+static bool totals_merge(struct agg_totals *into, const struct agg_totals *from)
+{
+    bool over = false;
+    static_assert(offsetof(struct agg_totals, rows) == 0, "counters come first");
+    uint64_t *x = (uint64_t *)into;
+    const uint64_t *y = (const uint64_t *)from;
+    size_t n = offsetof(struct agg_totals, first_ns) / sizeof(uint64_t);
+    for (size_t i = 0; i < n; i++)
+        over |= add_u64(&x[i], y[i]);
+    over |= add_u64(&into->elapsed_ns, from->elapsed_ns);
+    if (from->first_ns < into->first_ns)
+        into->first_ns = from->first_ns;
+    if (from->last_ns > into->last_ns)
+        into->last_ns = from->last_ns;
+    if (from->end_ns > into->end_ns)
+        into->end_ns = from->end_ns;
+    return over;
+}
+
+int agg_merge(struct agg *into, const struct agg *from, struct err *e)
+{
+    int rc = totals_merge(&into->t, &from->t) ? -EOVERFLOW : 0;
+    const struct cell *cell = &from->cell[0][0][0][0][0];
+    for (size_t i = 0; i < CELLS; i++)
+        if (cell[i].rows)
+            cell_merge(cell_at(into, i), &cell[i]);
+    if (rc == 0)
+        rc = groups_merge(into->base, from->base);
+    if (rc == 0 && into->groups != into->base)
+        rc = groups_merge(into->groups, from->groups);
+    if (rc == 0)
+        rc = groups_merge(into->tier_op, from->tier_op);
+    if (rc == 0)
+        rc = groups_merge(into->phase, from->phase);
+    return rc < 0 ? fail(rc, e) : 0;
+}
+
+int agg_end_file(struct agg *a, struct err *e)
+{
+    struct agg_totals *t = &a->t;
+    if (a->result && t->end_ns > a->warmup_ns)
+        t->elapsed_ns = (uint64_t)t->end_ns - (uint64_t)a->warmup_ns;
+    else if (!a->result && t->last_ns > t->first_ns)
+        t->elapsed_ns = (uint64_t)t->last_ns - (uint64_t)t->first_ns;
+    int rc = count_cells(a) ? -EOVERFLOW : groups_merge(a->tier_op, a->base);
+    if (rc == 0)
+        rc = groups_merge(a->phase, a->base);
+    if (rc < 0)
+        return fail(rc, e);
+    groups_end_file(a->base);
+    if (a->groups != a->base)
+        groups_end_file(a->groups);
+    groups_end_file(a->tier_op);
+    groups_end_file(a->phase);
+    return 0;
+}
+
+const struct agg_totals *agg_totals(const struct agg *a)
+{
+    return &a->t;
+}
+
+bool agg_result(const struct agg *a)
+{
+    return a->result;
+}
+
+struct groups *agg_groups(const struct agg *a)
+{
+    return a->groups;
+}
+
+struct groups *agg_by_tier_op(const struct agg *a)
+{
+    return a->tier_op;
+}
+
+struct groups *agg_by_phase(const struct agg *a)
+{
+    return a->phase;
+}

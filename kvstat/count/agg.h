@@ -1,0 +1,78 @@
+/* agg.h - what can be counted of rows in any order: one aggregate a thread, merged at the end. */
+#ifndef KVSTAT_COUNT_AGG_H
+#define KVSTAT_COUNT_AGG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kvstat/count/groups.h"
+#include "lib/base/err.h"
+#include "lib/trace/trace.h"
+
+/* The columns that kvstat reads; --by user adds its own. */
+#define AGG_COLUMNS                                                                                \
+    (TRACE_BIT(TRACE_COL_TIMESTAMP) | TRACE_BIT(TRACE_COL_OPERATION) | TRACE_BIT(TRACE_COL_SIZE) | \
+     TRACE_BIT(TRACE_COL_TIER) | TRACE_BIT(TRACE_COL_PHASE) | TRACE_BIT(TRACE_COL_REQUEST) |       \
+     TRACE_BIT(TRACE_COL_QOS) | TRACE_BIT(TRACE_COL_CLASS) | TRACE_BIT(TRACE_COL_TOKENS) |         \
+     TRACE_BIT(TRACE_COL_ARRIVAL) | TRACE_BIT(TRACE_COL_DURATION) | TRACE_BIT(TRACE_COL_DUE) |     \
+     TRACE_BIT(TRACE_COL_START) | TRACE_BIT(TRACE_COL_LATENCY) | TRACE_BIT(TRACE_COL_DEVICE) |     \
+     TRACE_BIT(TRACE_COL_STATUS))
+
+/* True for the mask of a result file: its rows have Start and latency. */
+bool agg_is_result(uint32_t columns);
+/* A row of a result file that ran before the replay's zero: it filled the tiers and is no part of
+ * the measurement. */
+bool agg_is_populating(bool result, const struct trace_row *row);
+/* a + b, held at the ends of the range. */
+int64_t agg_add_ns(int64_t a, int64_t b);
+
+/* Sums over the rows of the measurement, those that failed left out unless said. Sizes in bytes. */
+struct agg_totals {
+    uint64_t rows;                            /* all rows, also failed and populating ones */
+    uint64_t ok, absent, corrupt, failed;     /* all rows with a Status, failed: an errno */
+    uint64_t populated_rows, populated_bytes; /* of agg_is_populating; bytes: those not failed */
+    uint64_t warmup_rows;                     /* of agg_leave_out */
+    uint64_t hits[TRACE_NO_CLASS + 1];        /* Read rows that are not Evict, by class */
+    uint64_t misses[TRACE_NO_CLASS + 1];      /* Miss rows, and such Read rows that are absent */
+    uint64_t generate_rows, generated_tokens; /* Generate rows */
+    uint64_t read_tokens;                     /* Tokens of Read rows that are not Evict */
+    uint64_t context_tokens;                  /* of Prefill writes, and of blocks that hit */
+    uint64_t reads_without_tokens;            /* such rows whose Tokens are empty */
+    uint64_t tier2_tokens;                    /* Tokens of Read and Write rows of Tier-2 */
+    uint64_t tier2_bare_bytes;                /* bytes of those whose Tokens are empty */
+    uint64_t decode_bytes;                    /* Read rows of phase Decode */
+    uint64_t busy_ns; /* service time of rows with a tier and a Request, failed too */
+    uint64_t io_ops, read_bytes, write_bytes; /* Read and Write rows of all phases */
+    uint64_t evict_ops[TRACE_TIERS];          /* Evict reads: objects moved down out of this tier */
+    uint64_t offload_ops[TRACE_TIERS];        /* Evict writes: objects moved down into this tier */
+    uint64_t promote_ops[TRACE_TIERS];        /* Evict writes of class promote: moved up into it */
+    int64_t first_ns, last_ns;                /* Timestamps; end_ns: last completion of a result */
+    int64_t end_ns;
+    uint64_t elapsed_ns; /* sum over the files that were ended */
+};
+
+struct agg;
+
+/* by: mask of enum groups_by for agg_groups; columns: those that the file has. NULL: no memory. */
+struct agg *agg_create(unsigned by, uint32_t columns);
+/* Rows of a result that started before warmup_ns on the replay's clock are counted by their status
+ * and as warm-up, and for nothing else; the elapsed time begins there. Before the first row. */
+void agg_leave_out(struct agg *a, int64_t warmup_ns);
+void agg_free(struct agg *a);
+/* Adds n rows of one file. 0, -ENOMEM or -EOVERFLOW (sums do not fit) with *e. */
+int agg_add(struct agg *a, const struct trace_row *rows, size_t n, struct err *e);
+/* Adds what from counted: of the same file before agg_end_file, or of another one after it. */
+int agg_merge(struct agg *into, const struct agg *from, struct err *e);
+/* Ends a file: fixes its elapsed time and the tables by tier and operation, and by phase. Once. */
+int agg_end_file(struct agg *a, struct err *e);
+
+const struct agg_totals *agg_totals(const struct agg *a);
+bool agg_result(const struct agg *a);
+/* Tables, sorted; by the mask given, by tier and operation, by phase. The latter two after
+ * agg_end_file. Lent. */
+struct groups *agg_groups(const struct agg *a);
+struct groups *agg_by_tier_op(const struct agg *a);
+struct groups *agg_by_phase(const struct agg *a);
+
+#endif

@@ -1,0 +1,368 @@
+/* Second half of kvstat's counting: agg computes what each row is worth, and the tables here keep
+ * it by group. Groups of enumerated columns are found by direct index, since this runs for every
+ * row; only users, whose number is not known, go through a hash table. */
+#include "kvstat/count/groups.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/hash.h"
+
+/* Statuses: none, ok, absent, corrupt, then the errno values that the format knows (all small). */
+#define STATUS_ERRNOS 160
+#define STATUSES      (STATUS_ERRNOS + 4)
+
+struct groups {
+    unsigned by;
+    size_t slots, used; /* slots: size of the index, a power of two when hashed */
+    struct group **slot;
+    struct group **order; /* room for used pointers after groups_sort */
+};
+
+static size_t status_index(int32_t status)
+{
+    if (status == TRACE_NO_STATUS)
+        return 0;
+    if (status == TRACE_OK)
+        return 1;
+    if (status == TRACE_ABSENT)
+        return 2;
+    if (status == TRACE_CORRUPT)
+        return 3;
+    return 3 + (size_t)(status < STATUS_ERRNOS ? status : STATUS_ERRNOS);
+}
+
+/* The key under by: columns not asked for get their empty value. */
+static struct group_key key_of(unsigned by, const struct group_key *k)
+{
+    struct group_key r = {.tier = by & GROUPS_TIER ? k->tier : TRACE_NO_TIER,
+                          .op = by & GROUPS_OP ? k->op : TRACE_OPS,
+                          .phase = by & GROUPS_PHASE ? k->phase : TRACE_NO_PHASE,
+                          .qos = by & GROUPS_QOS ? k->qos : TRACE_NO_QOS,
+                          .class = by & GROUPS_CLASS ? k->class : TRACE_NO_CLASS,
+                          .status = by & GROUPS_STATUS ? k->status : TRACE_NO_STATUS};
+    if (by & GROUPS_USER)
+        r.user = k->user;
+    return r;
+}
+
+/* Mixed radix over the columns asked for: dense, and in the order in which groups are shown. */
+static size_t enum_index(unsigned by, const struct group_key *k)
+{
+    size_t i = 0;
+    if (by & GROUPS_TIER)
+        i = k->tier;
+    if (by & GROUPS_OP)
+        i = i * TRACE_OPS + k->op;
+    if (by & GROUPS_PHASE)
+        i = i * (TRACE_NO_PHASE + 1) + k->phase;
+    if (by & GROUPS_QOS)
+        i = i * (TRACE_NO_QOS + 1) + k->qos;
+    if (by & GROUPS_CLASS)
+        i = i * (TRACE_NO_CLASS + 1) + k->class;
+    if (by & GROUPS_STATUS)
+        i = i * STATUSES + status_index(k->status);
+    return i;
+}
+
+static size_t enum_count(unsigned by)
+{
+    size_t n = by & GROUPS_TIER ? TRACE_NO_TIER + 1 : 1;
+    n *= by & GROUPS_OP ? TRACE_OPS : 1;
+    n *= by & GROUPS_PHASE ? TRACE_NO_PHASE + 1 : 1;
+    n *= by & GROUPS_QOS ? TRACE_NO_QOS + 1 : 1;
+    n *= by & GROUPS_CLASS ? TRACE_NO_CLASS + 1 : 1;
+    n *= by & GROUPS_STATUS ? STATUSES : 1;
+    return n;
+}
+
+struct groups *groups_create(unsigned by)
+{
+    struct groups *g = calloc(1, sizeof(*g));
+    if (!g)
+        return NULL;
+    g->by = by;
+    g->slots = by & GROUPS_USER ? 1024 : enum_count(by);
+    g->slot = calloc(g->slots, sizeof(struct group *));
+    if (!g->slot) {
+        free(g);
+        return NULL;
+    }
+    return g;
+}
+
+static void group_free(struct group *p)
+{
+    if (!p)
+        return;
+    for (size_t m = 0; m < GROUP_METRICS; m++)
+        hist_free(p->metric[m]);
+    free((char *)(uintptr_t)p->key.user.p);
+    free(p);
+}
+
+void groups_free(struct groups *g)
+{
+    if (!g)
+        return;
+    for (size_t i = 0; i < g->slots; i++)
+        group_free(g->slot[i]);
+    free(g->slot);
+    free(g->order);
+    free(g);
+}
+
+unsigned groups_by(const struct groups *g)
+{
+    return g->by;
+}
+
+static bool same_user(const struct group_key *a, const struct group_key *b)
+{
+    return a->user.len == b->user.len &&
+           (a->user.len == 0 || memcmp(a->user.p, b->user.p, a->user.len) == 0);
+}
+
+static size_t hashed_slot(const struct groups *g, const struct group_key *k)
+{
+    size_t index = enum_index(g->by, k), mask = g->slots - 1;
+    uint64_t h = hash_64(k->user.len ? k->user.p : "", k->user.len) ^ hash_mix(index);
+    for (size_t i = (size_t)h & mask;; i = (i + 1) & mask)
+        if (!g->slot[i] ||
+            (enum_index(g->by, &g->slot[i]->key) == index && same_user(&g->slot[i]->key, k)))
+            return i;
+}
+
+static int grow(struct groups *g)
+{
+    struct group **old = g->slot;
+    size_t slots = g->slots;
+    g->slot = calloc(slots * 2, sizeof(struct group *));
+    if (!g->slot) {
+        g->slot = old;
+        return -ENOMEM;
+    }
+    g->slots = slots * 2;
+    for (size_t i = 0; i < slots; i++)
+        if (old[i])
+            g->slot[hashed_slot(g, &old[i]->key)] = old[i];
+    free(old);
+    return 0;
+}
+
+static struct group *group_new(const struct group_key *key)
+{
+    struct group *p = calloc(1, sizeof(*p));
+    char *user = malloc(key->user.len ? key->user.len : 1);
+    if (!p || !user) {
+        free(p);
+        free(user);
+        return NULL;
+    }
+    p->key = *key;
+    p->first_ns = INT64_MAX;
+    p->last_ns = INT64_MIN;
+    if (key->user.len)
+        memcpy(user, key->user.p, key->user.len);
+    p->key.user.p = user;
+    return p;
+}
+
+/* The group of the key, made when it is new; NULL: no memory. */
+static struct group *group_of(struct groups *g, const struct group_key *k)
+{
+    if (g->by & GROUPS_USER && g->used * 4 >= g->slots * 3 && grow(g) < 0)
+        return NULL;
+    size_t i = g->by & GROUPS_USER ? hashed_slot(g, k) : enum_index(g->by, k);
+    if (!g->slot[i]) {
+        struct group_key key = key_of(g->by, k);
+        g->slot[i] = group_new(&key);
+        g->used += g->slot[i] != NULL;
+    }
+    return g->slot[i];
+}
+
+static inline struct group *group_of_row(struct groups *g, const struct trace_row *row)
+{
+    if (g->by == GROUPS_DEFAULT) { /* so common that its index is computed right here */
+        struct group *p =
+            g->slot[((size_t)row->tier * TRACE_OPS + row->op) * (TRACE_NO_PHASE + 1) + row->phase];
+        if (__builtin_expect(p != NULL, 1))
+            return p;
+    }
+    struct group_key k = {.tier = row->tier,
+                          .op = row->op,
+                          .phase = row->phase,
+                          .qos = row->qos,
+                          .class = row->class,
+                          .status = row->status,
+                          .user = row->user};
+    return group_of(g, &k);
+}
+
+/* Values that wait for their histograms. */
+struct pending {
+    struct hist *hist[GROUPS_BLOCK * GROUP_METRICS];
+    int64_t value[GROUPS_BLOCK * GROUP_METRICS];
+    size_t count;
+};
+static_assert(GROUPS_BLOCK * GROUP_METRICS <= HIST_BATCH, "a block is one batch");
+
+static int metric_record(struct pending *w, struct hist **h, int64_t value)
+{
+    if (!*h && !(*h = hist_create()))
+        return -ENOMEM;
+    w->hist[w->count] = *h;
+    w->value[w->count++] = value;
+    return 0;
+}
+
+static int group_add(const struct groups *g, struct group *p, const struct group_sample *s,
+                     struct pending *w)
+{
+    const struct trace_row *row = s->row;
+    p->ops++;
+    if (!s->ok) {
+        p->failed++;
+        return 0;
+    }
+    if (row->tier == TRACE_NO_TIER && !(g->by & (GROUPS_TIER | GROUPS_OP | GROUPS_PHASE)))
+        return 0; /* Generate and Miss rows: their times are no operation's */
+    if (s->start_ns != TRACE_NONE && s->start_ns < p->first_ns)
+        p->first_ns = s->start_ns;
+    if (s->end_ns != TRACE_NONE && s->end_ns > p->last_ns)
+        p->last_ns = s->end_ns;
+    for (size_t m = 0; m < s->metrics; m++) {
+        int rc = s->value[m] == TRACE_NONE ? 0 : metric_record(w, &p->metric[m], s->value[m]);
+        if (rc < 0)
+            return rc;
+    }
+    if (row->op == TRACE_READ || row->op == TRACE_WRITE)
+        p->moved += row->size; /* not more than bytes, which is checked */
+    return __builtin_add_overflow(p->bytes, row->size, &p->bytes) ? -EOVERFLOW : 0;
+}
+
+int groups_add(struct groups *g, const struct group_sample *s, size_t n)
+{
+    struct pending w;
+    w.count = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct group *p = group_of_row(g, s[i].row);
+        int rc = p ? group_add(g, p, &s[i], &w) : -ENOMEM;
+        if (rc < 0)
+            return rc;
+    }
+    return hist_record_batch(w.hist, w.value, w.count);
+}
+
+static int group_merge(struct group *into, const struct group *from)
+{
+    into->ops += from->ops;
+    into->failed += from->failed;
+    into->span_ns += from->span_ns;
+    into->moved += from->moved;
+    if (from->first_ns < into->first_ns)
+        into->first_ns = from->first_ns;
+    if (from->last_ns > into->last_ns)
+        into->last_ns = from->last_ns;
+    for (size_t m = 0; m < GROUP_METRICS; m++) {
+        if (!from->metric[m])
+            continue;
+        if (!into->metric[m] && !(into->metric[m] = hist_create()))
+            return -ENOMEM;
+        int rc = hist_merge(into->metric[m], from->metric[m]);
+        if (rc < 0)
+            return rc;
+    }
+    return __builtin_add_overflow(into->bytes, from->bytes, &into->bytes) ? -EOVERFLOW : 0;
+}
+
+int groups_merge(struct groups *into, const struct groups *from)
+{
+    for (size_t i = 0; i < from->slots; i++) {
+        if (!from->slot[i])
+            continue;
+        struct group *p = group_of(into, &from->slot[i]->key);
+        int rc = p ? group_merge(p, from->slot[i]) : -ENOMEM;
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+void groups_end_file(struct groups *g)
+{
+    for (size_t i = 0; i < g->slots; i++) {
+        struct group *p = g->slot[i];
+        if (!p)
+            continue;
+        if (p->last_ns > p->first_ns)
+            p->span_ns += (uint64_t)p->last_ns - (uint64_t)p->first_ns;
+        p->first_ns = INT64_MAX;
+        p->last_ns = INT64_MIN;
+    }
+}
+
+static int group_compare(const void *a, const void *b)
+{
+    const struct group_key *x = &(*(struct group *const *)a)->key;
+    const struct group_key *y = &(*(struct group *const *)b)->key;
+    const unsigned all =
+        GROUPS_TIER | GROUPS_OP | GROUPS_PHASE | GROUPS_QOS | GROUPS_CLASS | GROUPS_STATUS;
+    size_t i = enum_index(all, x), j = enum_index(all, y);
+    if (i != j)
+        return i < j ? -1 : 1;
+    uint32_t shorter = x->user.len < y->user.len ? x->user.len : y->user.len;
+    int c = shorter ? memcmp(x->user.p, y->user.p, shorter) : 0;
+    return c ? c : (x->user.len > y->user.len) - (x->user.len < y->user.len);
+}
+
+size_t groups_sort(struct groups *g)
+{
+    struct group **order = realloc(g->order, (g->used ? g->used : 1) * sizeof(struct group *));
+    if (!order)
+        return 0;
+    size_t n = 0;
+    for (size_t i = 0; i < g->slots; i++)
+        if (g->slot[i])
+            order[n++] = g->slot[i];
+    qsort(order, n, sizeof(struct group *), group_compare);
+    g->order = order;
+    return n;
+}
+
+const struct group *groups_at(const struct groups *g, size_t i)
+{
+    return g->order[i];
+}
+
+const struct group *groups_find(const struct groups *g, uint8_t tier, uint8_t op)
+{
+    struct group_key k = {.tier = tier, .op = op};
+    return g->slot[enum_index(GROUPS_TIER | GROUPS_OP, &k)];
+}
+
+int groups_parse_by(const char *text, unsigned *by, struct err *e)
+{
+    static const char *const names[] = {"tier", "op", "phase", "qos", "class", "user", "status"};
+    unsigned mask = 0;
+    for (const char *p = text;; p++) {
+        size_t len = strcspn(p, ","), i = 0;
+        while (i < 7 && (strlen(names[i]) != len || strncmp(names[i], p, len) != 0))
+            i++;
+        if (i == 7)
+            return err_set(e, -EINVAL, ERR_INPUT, "--by",
+                           "no column \"%.*s\" (any of tier,op,phase,qos,class,user,status)",
+                           (int)(len < 64 ? len : 64), p);
+        if (mask & 1u << i)
+            return err_set(e, -EINVAL, ERR_INPUT, "--by", "column %s twice", names[i]);
+        mask |= 1u << i;
+        p += len;
+        if (*p == '\0')
+            break;
+    }
+    *by = mask;
+    return 0;
+}

@@ -1,0 +1,88 @@
+/* groups.h - rows counted by any product of tier, operation, phase, QoS, class, user and status. */
+#ifndef KVSTAT_COUNT_GROUPS_H
+#define KVSTAT_COUNT_GROUPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/base/hist.h"
+#include "lib/trace/trace.h"
+
+enum groups_by {
+    GROUPS_TIER = 1,
+    GROUPS_OP = 2,
+    GROUPS_PHASE = 4,
+    GROUPS_QOS = 8,
+    GROUPS_CLASS = 16,
+    GROUPS_USER = 32,
+    GROUPS_STATUS = 64,
+    GROUPS_DEFAULT = GROUPS_TIER | GROUPS_OP | GROUPS_PHASE
+};
+
+/* What is measured of a row; times in ns, sizes in bytes. */
+enum group_metric {
+    GROUP_SIZE,
+    GROUP_SERVICE,  /* issue to completion */
+    GROUP_WAIT,     /* Start - Due */
+    GROUP_RESPONSE, /* wait + service */
+    GROUP_DEVICE,   /* part of service in which the I/O or copy was in flight */
+    GROUP_METRICS
+};
+
+/* What a group is of. Columns that are not asked for hold the enums' TRACE_NO_... values (op:
+ * TRACE_OPS). */
+struct group_key {
+    uint8_t tier, op, phase, qos, class;
+    int32_t status;
+    struct trace_str user;
+};
+
+struct group {
+    struct group_key key;
+    uint64_t ops;     /* rows */
+    uint64_t failed;  /* of them: status there and not ok */
+    uint64_t bytes;   /* sizes of the rows that did not fail */
+    uint64_t moved;   /* of them those of Read and Write rows; a Delete moves nothing */
+    int64_t first_ns; /* earliest start and latest end in the file being read; */
+    int64_t last_ns;  /* INT64_MAX and INT64_MIN when there is none */
+    uint64_t span_ns; /* sum of last - first over the files that were ended */
+    struct hist *metric[GROUP_METRICS];
+};
+
+/* What a row is worth, computed once for all tables that it goes into. */
+struct group_sample {
+    const struct trace_row *row;
+    bool ok;                      /* no status, or "ok": only these enter bytes and histograms */
+    unsigned metrics;             /* how many of value[] were looked at, the rest is unknown */
+    int64_t start_ns, end_ns;     /* TRACE_NONE: unknown */
+    int64_t value[GROUP_METRICS]; /* TRACE_NONE: unknown */
+};
+
+struct groups;
+
+/* A table by a mask of enum groups_by. NULL: no memory. One thread. */
+struct groups *groups_create(unsigned by);
+void groups_free(struct groups *g);
+unsigned groups_by(const struct groups *g);
+
+/* Adds n rows, at most GROUPS_BLOCK. 0, -ENOMEM, or -EOVERFLOW (bytes do not fit 64 bits). */
+#define GROUPS_BLOCK 16
+int groups_add(struct groups *g, const struct group_sample *s, size_t n);
+/* Adds all groups of from; into may be by fewer columns, which pools groups. Same errors. */
+int groups_merge(struct groups *into, const struct groups *from);
+/* Ends a file: moves last - first of every group to span_ns. */
+void groups_end_file(struct groups *g);
+
+/* Puts the groups in order (of the enums, then user) and gives their number; groups_at: the i-th.
+ * Lent. */
+size_t groups_sort(struct groups *g);
+const struct group *groups_at(const struct groups *g, size_t i);
+/* The group with that tier and operation in a table by these two; NULL if there is none. */
+const struct group *groups_find(const struct groups *g, uint8_t tier, uint8_t op);
+
+/* "tier,op,class" to a mask: 0, or -EINVAL with *e naming what is unknown. */
+int groups_parse_by(const char *text, unsigned *by, struct err *e);
+
+#endif

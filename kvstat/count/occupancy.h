@@ -1,0 +1,25 @@
+/* occupancy.h - live bytes and objects of the tiers over the rows, from signed row sizes alone: a
+ * Write adds, a Delete and the Read of an eviction take away. No state per key. */
+#ifndef KVSTAT_COUNT_OCCUPANCY_H
+#define KVSTAT_COUNT_OCCUPANCY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/trace/trace.h"
+
+/* Of a run of consecutive rows: what changed from its begin to its end, and the highest level on
+ * the way, both relative to the begin. Zeroed: no rows. Plain values. */
+struct occupancy {
+    struct occupancy_tier {
+        int64_t bytes, peak_bytes;
+        int64_t objects, peak_objects;
+    } tier[TRACE_TIERS];
+};
+
+/* Adds the rows that follow. Rows that failed change nothing. 0, or -EOVERFLOW. */
+int occupancy_add(struct occupancy *o, const struct trace_row *rows, size_t n);
+/* Adds a run that follows. */
+int occupancy_append(struct occupancy *o, const struct occupancy *next);
+
+#endif

@@ -1,0 +1,313 @@
+/* Second half of the request figures: runs come in file order and are put together in a table of
+ * open requests, which is bounded: the request that was silent longest leaves first. A leaving
+ * request is counted into the histograms by which the report tells end-to-end, queue, storage and
+ * generation time. */
+#include "kvstat/count/requests.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvstat/count/agg.h"
+#include "kvstat/count/requests_run.h"
+#include "lib/base/hash.h"
+
+#define NOBODY  UINT32_MAX
+#define BUCKETS REQUESTS_OPEN_MAX
+#define CLOSED  ((size_t)1 << 21) /* closed requests remembered, by a hash of the number */
+
+struct open {
+    struct requests_sums sums;
+    uint64_t seen_row;       /* number of a row not before its last one */
+    uint32_t older, newer;   /* by seen_row */
+    uint32_t next_in_bucket; /* or in the list of free entries */
+};
+
+struct requests {
+    bool result;
+    int64_t target_ns[TRACE_QOSES];
+    struct requests_totals t;
+    struct requests_clock clock;
+    uint64_t rows;
+    struct open *open; /* REQUESTS_OPEN_MAX entries, touched as they are needed */
+    uint32_t used, free_head, oldest, newest;
+    uint32_t *bucket;
+    uint32_t *closed; /* CLOSED entries */
+};
+
+struct requests *requests_create(bool result, const int64_t target_ns[TRACE_QOSES])
+{
+    struct requests *r = calloc(1, sizeof(*r));
+    if (!r)
+        return NULL;
+    r->result = result;
+    memcpy(r->target_ns, target_ns, sizeof(r->target_ns));
+    r->clock = (struct requests_clock){TRACE_NONE, TRACE_NONE, TRACE_NONE, TRACE_NONE,
+                                       TRACE_NONE, TRACE_NONE, false};
+    r->free_head = r->oldest = r->newest = NOBODY;
+    r->open = malloc(REQUESTS_OPEN_MAX * sizeof(*r->open));
+    r->bucket = malloc(BUCKETS * sizeof(*r->bucket));
+    r->closed = calloc(CLOSED, sizeof(*r->closed));
+    if (!r->open || !r->bucket || !r->closed) {
+        requests_free(r);
+        return NULL;
+    }
+    memset(r->bucket, 0xff, BUCKETS * sizeof(*r->bucket));
+    return r;
+}
+
+void requests_free(struct requests *r)
+{
+    if (!r)
+        return;
+    for (unsigned m = 0; m < REQUESTS_METRICS; m++) {
+        hist_free(r->t.metric[m]);
+        for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
+            hist_free(r->t.qos[q].metric[m]);
+    }
+    free(r->open);
+    free(r->bucket);
+    free(r->closed);
+    free(r);
+}
+
+/* Marks a request as counted; true when it is known to have been already. Two numbers share a place
+ * only when they are far apart, and the later one takes it. */
+static bool mark_closed(struct requests *r, int64_t id)
+{
+    uint64_t n = (uint64_t)id;
+    uint32_t *place = &r->closed[(n ^ hash_mix(n / CLOSED)) % CLOSED];
+    uint32_t mark = (uint32_t)(hash_mix(n) >> 32) | 1; /* 0: free */
+    bool was = *place == mark;
+    *place = mark;
+    return was;
+}
+
+/* ---- counting a request ---- */
+
+/* Shorter ones tell no speed. */
+#define CLOCK_SPAN_NS 1000000
+
+/* Seconds of the trace's clock in a second of the replay's, from what was seen so far. */
+static double speed_of(const struct requests_clock *c)
+{
+    if (c->low_due_ns == TRACE_NONE || c->high_due_ns <= c->low_due_ns)
+        return 1;
+    /* In a closed replay most rows come the later the longer others took, some as the trace has
+     * them. Below a speed of 1 all come later, the last one most. */
+    bool ahead = agg_add_ns(c->ahead_due_ns, -c->low_due_ns) >= CLOCK_SPAN_NS;
+    int64_t due_ns = ahead ? c->ahead_due_ns : c->high_due_ns;
+    double time = (double)(ahead ? c->ahead_time_ns : c->high_time_ns) - (double)c->low_time_ns;
+    return time > 0 ? time / ((double)due_ns - (double)c->low_due_ns) : 1;
+}
+
+/* When the request arrived on the clock of its first_ns; TRACE_NONE: unknown. */
+static int64_t arrival_of(const struct requests *r, const struct requests_sums *s)
+{
+    if (!r->result)
+        return s->arrival_ns;
+    if (s->due_ns == TRACE_NONE)
+        return TRACE_NONE;
+    if (s->arrival_ns == TRACE_NONE || r->clock.served)
+        return s->due_ns;
+    int64_t before_ns = agg_add_ns(s->due_time_ns, -s->arrival_ns);
+    double speed = speed_of(&r->clock);
+    /* A whole speed is the rule; dividing by exactly 1 keeps nanoseconds exact. */
+    if (speed > 0.999999 && speed < 1.000001)
+        return agg_add_ns(s->due_ns, -before_ns);
+    double scaled_ns = (double)before_ns / speed;
+    if (!(scaled_ns > -9e18 && scaled_ns < 9e18))
+        return TRACE_NONE; /* no clock of a replay */
+    return agg_add_ns(s->due_ns, -(int64_t)scaled_ns);
+}
+
+static int record(struct requests_totals *t, uint8_t qos, enum requests_metric m, int64_t ns)
+{
+    struct hist **h[2] = {&t->metric[m], &t->qos[qos].metric[m]};
+    for (unsigned i = 0; i < 2; i++) {
+        if (!*h[i] && !(*h[i] = hist_create()))
+            return -ENOMEM;
+        int rc = hist_record(*h[i], ns);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int64_t storage_of(const struct requests_sums *s)
+{
+    int64_t sum = 0;
+    for (unsigned p = REQUESTS_PART_GPU; p <= REQUESTS_PART_DEVICE; p++)
+        sum = agg_add_ns(sum, s->part_ns[p]);
+    return sum;
+}
+
+static int count_request(struct requests *r, struct requests_sums *s)
+{
+    struct requests_totals *t = &r->t;
+    int64_t arrival = arrival_of(r, s), value[REQUESTS_METRICS];
+    for (unsigned m = 0; m < REQUESTS_METRICS; m++)
+        value[m] = TRACE_NONE;
+    bool again = mark_closed(r, s->id);
+    if (s->warm)
+        return 0;
+    t->count++;
+    t->cut += again;
+    t->qos[s->qos].count++;
+    t->with_arrival += arrival != TRACE_NONE;
+    t->failed += s->failed;
+    if (s->failed || s->last_ns < s->first_ns)
+        return 0; /* nothing that a user got, or none of its rows was started */
+    if (arrival != TRACE_NONE) {
+        value[REQUESTS_QUEUE] = s->first_ns > arrival ? agg_add_ns(s->first_ns, -arrival) : 0;
+        s->part_ns[REQUESTS_PART_QUEUE] = value[REQUESTS_QUEUE];
+    }
+    value[REQUESTS_END_TO_END] =
+        agg_add_ns(s->last_ns, -(arrival != TRACE_NONE ? arrival : s->first_ns));
+    if (s->served)
+        value[REQUESTS_STORAGE] = storage_of(s);
+    if (s->generated)
+        value[REQUESTS_GENERATION] = s->part_ns[REQUESTS_PART_GENERATION];
+    t->end_to_end_ns += (double)value[REQUESTS_END_TO_END];
+    for (unsigned p = 0; p < REQUESTS_PARTS; p++)
+        t->part_ns[p] += (double)s->part_ns[p];
+    if (s->qos < TRACE_QOSES && arrival != TRACE_NONE)
+        t->qos[s->qos].within_target += value[REQUESTS_END_TO_END] <= r->target_ns[s->qos];
+    int rc = 0;
+    for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)
+        if (value[m] != TRACE_NONE)
+            rc = record(t, s->qos, m, value[m]);
+    return rc;
+}
+
+/* ---- the table ---- */
+
+/* Numbers that follow each other lie beside each other, which spares a cache miss a request. */
+static uint32_t *bucket_of(struct requests *r, int64_t id)
+{
+    return &r->bucket[((uint64_t)id ^ hash_mix((uint64_t)id / BUCKETS)) % BUCKETS];
+}
+
+static void unlink_age(struct requests *r, uint32_t i)
+{
+    struct open *o = &r->open[i];
+    *(o->older == NOBODY ? &r->oldest : &r->open[o->older].newer) = o->newer;
+    *(o->newer == NOBODY ? &r->newest : &r->open[o->newer].older) = o->older;
+}
+
+static void link_newest(struct requests *r, uint32_t i)
+{
+    r->open[i].older = r->newest;
+    r->open[i].newer = NOBODY;
+    *(r->newest == NOBODY ? &r->oldest : &r->open[r->newest].newer) = i;
+    r->newest = i;
+}
+
+static int close_oldest(struct requests *r)
+{
+    uint32_t i = r->oldest;
+    struct open *o = &r->open[i];
+    uint32_t *link = bucket_of(r, o->sums.id);
+    while (*link != i)
+        link = &r->open[*link].next_in_bucket;
+    *link = o->next_in_bucket;
+    unlink_age(r, i);
+    o->next_in_bucket = r->free_head;
+    r->free_head = i;
+    return count_request(r, &o->sums);
+}
+
+/* A free entry; the oldest request makes room when there is none. */
+static int take_entry(struct requests *r, uint32_t *out)
+{
+    int rc = 0;
+    if (r->free_head == NOBODY && r->used == REQUESTS_OPEN_MAX)
+        rc = close_oldest(r);
+    if (r->free_head != NOBODY) {
+        *out = r->free_head;
+        r->free_head = r->open[*out].next_in_bucket;
+    } else {
+        *out = r->used++;
+    }
+    return rc;
+}
+
+static int add_sums(struct requests *r, const struct requests_sums *s)
+{
+    uint32_t *bucket = bucket_of(r, s->id), i = *bucket;
+    while (i != NOBODY && r->open[i].sums.id != s->id)
+        i = r->open[i].next_in_bucket;
+    int rc = 0;
+    if (i != NOBODY) {
+        requests_sums_merge(&r->open[i].sums, s);
+        unlink_age(r, i);
+    } else {
+        rc = take_entry(r, &i);
+        r->open[i].sums = *s;
+        r->open[i].next_in_bucket = *bucket;
+        *bucket = i;
+    }
+    r->open[i].seen_row = r->rows;
+    link_newest(r, i);
+    return rc;
+}
+
+int requests_append(struct requests *r, const struct requests_run *run, uint64_t rows)
+{
+    size_t n;
+    const struct requests_sums *item = requests_run_items(run, &n);
+    int rc = 0;
+    r->rows += rows;
+    requests_clock_merge(&r->clock, requests_run_clock(run));
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = add_sums(r, &item[i]);
+    while (rc == 0 && r->oldest != NOBODY &&
+           r->open[r->oldest].seen_row + REQUESTS_WINDOW_ROWS < r->rows)
+        rc = close_oldest(r);
+    return rc;
+}
+
+int requests_end_file(struct requests *r)
+{
+    int rc = 0;
+    while (rc == 0 && r->oldest != NOBODY)
+        rc = close_oldest(r);
+    return rc;
+}
+
+static int merge_hist(struct hist **into, const struct hist *from)
+{
+    if (!from)
+        return 0;
+    if (!*into && !(*into = hist_create()))
+        return -ENOMEM;
+    return hist_merge(*into, from);
+}
+
+int requests_merge(struct requests *into, const struct requests *from)
+{
+    struct requests_totals *t = &into->t;
+    const struct requests_totals *f = &from->t;
+    t->count += f->count;
+    t->cut += f->cut;
+    t->failed += f->failed;
+    t->with_arrival += f->with_arrival;
+    t->end_to_end_ns += f->end_to_end_ns;
+    for (unsigned p = 0; p < REQUESTS_PARTS; p++)
+        t->part_ns[p] += f->part_ns[p];
+    int rc = 0;
+    for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)
+        rc = merge_hist(&t->metric[m], f->metric[m]);
+    for (unsigned q = 0; q <= TRACE_NO_QOS; q++) {
+        t->qos[q].count += f->qos[q].count;
+        t->qos[q].within_target += f->qos[q].within_target;
+        for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)
+            rc = merge_hist(&t->qos[q].metric[m], f->qos[q].metric[m]);
+    }
+    return rc;
+}
+
+const struct requests_totals *requests_totals(const struct requests *r)
+{
+    return &r->t;
+}

@@ -1,0 +1,393 @@
+/* The time series of --interval. Contents of tiers come from signed changes, which add up in any
+ * order; service times go into histograms coarser than hist.h's, since there is one for every
+ * interval, tier and direction. */
+#include "kvstat/count/series.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "kvstat/count/agg.h"
+#include "kvstat/count/occupancy.h"
+
+/* 32 buckets for each power of two: the middle of one is within 1.6 % of any value in it. */
+#define SUB_BITS 5
+#define SUBS     (1u << SUB_BITS)
+#define OCTAVES  (63 - SUB_BITS + 1)
+
+struct series_hist {
+    uint64_t count;
+    int64_t max;
+    uint64_t *octave[OCTAVES]; /* SUBS counts each, allocated where values fall */
+};
+
+struct series {
+    bool result, chooses;
+    size_t most;
+    int64_t interval_ns;
+    int64_t first; /* number of the first interval, in intervals from 0 */
+    size_t count, room;
+    struct series_slot **slot;
+    int64_t base[TRACE_TIERS];
+};
+
+struct series *series_create(bool result, int64_t interval_ns)
+{
+    struct series *s = calloc(1, sizeof(*s));
+    if (!s)
+        return NULL;
+    s->result = result;
+    s->interval_ns = interval_ns;
+    s->most = SERIES_MAX;
+    return s;
+}
+
+struct series *series_create_auto(bool result)
+{
+    struct series *s = series_create(result, INT64_C(1000000));
+    if (!s)
+        return NULL;
+    s->chooses = true;
+    s->most = SERIES_AUTO_MAX;
+    return s;
+}
+
+bool series_is_auto(const struct series *s)
+{
+    return s->chooses;
+}
+
+static void hist_drop(struct series_hist *h)
+{
+    for (size_t o = 0; h && o < OCTAVES; o++)
+        free(h->octave[o]);
+    free(h);
+}
+
+static void slot_free(struct series_slot *slot)
+{
+    for (size_t t = 0; slot && t < TRACE_TIERS; t++)
+        for (size_t d = 0; d < SERIES_DIRECTIONS; d++)
+            hist_drop(slot->io[t][d].times);
+    free(slot);
+}
+
+void series_free(struct series *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        slot_free(s->slot[i]);
+    free(s->slot);
+    free(s);
+}
+
+/* ---- histograms ---- */
+
+/* As in hist.c: octave 0 holds 0..31 one by one, octave o 2^(o+4) .. 2^(o+5)-1. */
+static size_t octave_of(uint64_t v)
+{
+    return (size_t)(64 - SUB_BITS - __builtin_clzll(v | (SUBS - 1)));
+}
+
+static unsigned shift_of(size_t octave)
+{
+    return octave > 1 ? (unsigned)octave - 1 : 0;
+}
+
+static uint64_t *octave_at(struct series_hist *h, size_t o)
+{
+    if (!h->octave[o])
+        h->octave[o] = calloc(SUBS, sizeof(*h->octave[o]));
+    return h->octave[o];
+}
+
+static int record(struct series_hist **times, int64_t ns)
+{
+    uint64_t v = ns > 0 ? (uint64_t)ns : 0;
+    size_t o = octave_of(v);
+    if (!*times)
+        *times = calloc(1, sizeof(**times));
+    uint64_t *octave = *times ? octave_at(*times, o) : NULL;
+    if (!octave)
+        return -ENOMEM;
+    octave[(v >> shift_of(o)) & (SUBS - 1)]++;
+    (*times)->count++;
+    if ((int64_t)v > (*times)->max)
+        (*times)->max = (int64_t)v;
+    return 0;
+}
+
+static int times_merge(struct series_hist **into, const struct series_hist *from)
+{
+    if (!from)
+        return 0;
+    if (!*into)
+        *into = calloc(1, sizeof(**into));
+    if (!*into)
+        return -ENOMEM;
+    for (size_t o = 0; o < OCTAVES; o++) {
+        uint64_t *octave = from->octave[o] ? octave_at(*into, o) : NULL;
+        if (from->octave[o] && !octave)
+            return -ENOMEM;
+        for (size_t i = 0; octave && i < SUBS; i++)
+            octave[i] += from->octave[o][i];
+    }
+    (*into)->count += from->count;
+    if (from->max > (*into)->max)
+        (*into)->max = from->max;
+    return 0;
+}
+
+int64_t series_percentile(const struct series_io *io, uint32_t ppm)
+{
+    const struct series_hist *h = io->times;
+    uint64_t seen = 0;
+    if (!h || h->count == 0)
+        return -1;
+    unsigned __int128 parts = (unsigned __int128)h->count * ppm;
+    uint64_t rank = (uint64_t)((parts + 999999) / 1000000);
+    for (size_t o = 0; o < OCTAVES; o++) {
+        for (size_t i = 0; h->octave[o] && i < SUBS; i++) {
+            seen += h->octave[o][i];
+            if (seen < rank || h->octave[o][i] == 0)
+                continue;
+            uint64_t low = (o ? i | SUBS : i) << shift_of(o);
+            int64_t middle = (int64_t)(low + ((UINT64_C(1) << shift_of(o)) - 1) / 2);
+            return middle < h->max ? middle : h->max;
+        }
+    }
+    return h->max;
+}
+
+/* ---- intervals ---- */
+
+/* Wraps: what does not fit 64 bits is told by the sums over the whole file. */
+static void add_i64(int64_t *sum, int64_t v)
+{
+    *sum = (int64_t)((uint64_t)*sum + (uint64_t)v);
+}
+
+static int grow(struct series *s, size_t before, size_t count)
+{
+    if (count > s->room) {
+        size_t room = count < 64 ? 64 : 2 * count;
+        struct series_slot **slot = realloc(s->slot, room * sizeof(struct series_slot *));
+        if (!slot)
+            return -ENOMEM;
+        s->slot = slot;
+        s->room = room;
+    }
+    for (size_t i = s->count; i-- > 0;)
+        s->slot[i + before] = s->slot[i];
+    for (size_t i = 0; i < before; i++)
+        s->slot[i] = NULL;
+    for (size_t i = s->count + before; i < count; i++)
+        s->slot[i] = NULL;
+    s->first -= (int64_t)before;
+    s->count = count;
+    return 0;
+}
+
+/* The slot of the interval with that number, made when it is new. */
+static int slot_of(struct series *s, int64_t number, struct series_slot **slot)
+{
+    int64_t first = s->first, last = s->first + ((int64_t)s->count - 1);
+    if (s->count == 0) {
+        first = s->first = s->result ? 0 : number;
+        last = first;
+    }
+    first = number < first ? number : first;
+    last = number > last ? number : last;
+    /* Numbers are quotients of 63-bit times by at least 1: their difference may not fit. */
+    if ((uint64_t)last - (uint64_t)first >= s->most)
+        return -ERANGE;
+    size_t count = (size_t)(last - first) + 1;
+    if (count > s->count) {
+        int rc = grow(s, (size_t)(s->first - first), count);
+        if (rc < 0)
+            return rc;
+    }
+    struct series_slot **at = &s->slot[number - s->first];
+    if (!*at)
+        *at = calloc(1, sizeof(**at));
+    *slot = *at;
+    return *at ? 0 : -ENOMEM;
+}
+
+static int slot_merge(struct series_slot *into, const struct series_slot *from)
+{
+    int rc = 0;
+    for (size_t t = 0; t < TRACE_TIERS; t++) {
+        add_i64(&into->change_bytes[t], from->change_bytes[t]);
+        for (size_t d = 0; d < SERIES_DIRECTIONS && rc == 0; d++) {
+            into->io[t][d].ops += from->io[t][d].ops;
+            into->io[t][d].bytes += from->io[t][d].bytes;
+            rc = times_merge(&into->io[t][d].times, from->io[t][d].times);
+        }
+    }
+    into->hits += from->hits;
+    into->misses += from->misses;
+    into->generated_tokens += from->generated_tokens;
+    into->failed += from->failed;
+    return rc;
+}
+
+/* Makes one interval of every two. */
+static int coarsen(struct series *s)
+{
+    int64_t first = s->first >= 0 ? s->first / 2 : (s->first - 1) / 2;
+    size_t odd = (size_t)(s->first - 2 * first), count = (s->count + odd + 1) / 2;
+    if (s->interval_ns > INT64_MAX / 2)
+        return -ERANGE;
+    for (size_t i = 0; i < s->count; i++) {
+        struct series_slot *slot = s->slot[i], **into = &s->slot[(i + odd) / 2];
+        if (!slot || into == &s->slot[i])
+            continue;
+        s->slot[i] = NULL;
+        if ((i + odd) % 2 == 0 || !*into) {
+            *into = slot;
+            continue;
+        }
+        int rc = slot_merge(*into, slot);
+        slot_free(slot);
+        if (rc < 0)
+            return rc;
+    }
+    s->first = first;
+    s->count = count < s->count ? count : s->count;
+    s->interval_ns *= 2;
+    return 0;
+}
+
+static int64_t number_of(const struct series *s, int64_t ns)
+{
+    int64_t q = ns / s->interval_ns;
+    return ns % s->interval_ns < 0 ? q - 1 : q;
+}
+
+static void count_lookup(struct series_slot *slot, const struct trace_row *row)
+{
+    bool read = row->op == TRACE_READ && row->phase != TRACE_EVICT;
+    if (row->op == TRACE_MISS || (read && row->status == TRACE_ABSENT))
+        slot->misses++;
+    else if (read)
+        slot->hits++;
+}
+
+static int count_io(struct series_slot *slot, const struct trace_row *row, bool result)
+{
+    struct series_io *io = &slot->io[row->tier][row->op == TRACE_WRITE];
+    io->ops++;
+    io->bytes += row->size;
+    return result && row->latency_ns != TRACE_NONE ? record(&io->times, row->latency_ns) : 0;
+}
+
+static int count_row(struct series *s, struct series_slot *slot, const struct trace_row *row,
+                     const struct occupancy *change)
+{
+    bool ok = row->status == TRACE_OK || row->status == TRACE_NO_STATUS;
+    count_lookup(slot, row);
+    slot->failed += !ok;
+    if (!ok)
+        return 0;
+    if (row->op == TRACE_GENERATE && row->tokens > 0)
+        slot->generated_tokens += (uint64_t)row->tokens;
+    if (row->tier >= TRACE_TIERS)
+        return 0;
+    add_i64(&slot->change_bytes[row->tier], change->tier[row->tier].bytes);
+    return row->op == TRACE_READ || row->op == TRACE_WRITE ? count_io(slot, row, s->result) : 0;
+}
+
+static int add_row(struct series *s, const struct trace_row *row)
+{
+    struct occupancy change = {0};
+    struct series_slot *slot;
+    int64_t at = row->time_ns;
+    if (occupancy_add(&change, row, 1) < 0)
+        return 0; /* the sums over all rows will tell */
+    if (agg_is_populating(s->result, row)) {
+        if (row->tier < TRACE_TIERS)
+            add_i64(&s->base[row->tier], change.tier[row->tier].bytes);
+        return 0;
+    }
+    if (s->result && row->start_ns == TRACE_NONE)
+        return 0; /* it never ran */
+    if (s->result)
+        at = row->latency_ns == TRACE_NONE ? row->start_ns
+                                           : agg_add_ns(row->start_ns, row->latency_ns);
+    int rc = slot_of(s, number_of(s, at), &slot);
+    while (rc == -ERANGE && s->chooses) {
+        rc = coarsen(s);
+        if (rc == 0)
+            rc = slot_of(s, number_of(s, at), &slot);
+    }
+    return rc < 0 ? rc : count_row(s, slot, row, &change);
+}
+
+static int fail(const struct series *s, int rc, struct err *e)
+{
+    if (rc == -ENOMEM)
+        return err_nomem(e, "time series");
+    return err_set(e, rc, ERR_INPUT, "--interval",
+                   "%.9g s makes more than %d intervals of this file: choose a longer one",
+                   (double)s->interval_ns / 1e9, SERIES_MAX);
+}
+
+int series_add(struct series *s, const struct trace_row *rows, size_t n, struct err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        int rc = add_row(s, &rows[i]);
+        if (rc < 0)
+            return fail(s, rc, e);
+    }
+    return 0;
+}
+
+/* Adds a slot of a series whose intervals are as long, or shorter by a power of two. */
+static int merge_slot(struct series *into, const struct series *from, size_t i)
+{
+    struct series_slot *slot = NULL;
+    int64_t number = from->first + (int64_t)i;
+    int rc = -ERANGE;
+    while (rc == -ERANGE) {
+        int64_t longer = into->interval_ns / from->interval_ns;
+        int64_t at = number / longer - (number % longer < 0);
+        rc = slot_of(into, at, &slot);
+        if (rc == -ERANGE && (!into->chooses || coarsen(into) < 0))
+            return rc;
+    }
+    return rc < 0 ? rc : slot_merge(slot, from->slot[i]);
+}
+
+int series_merge(struct series *into, const struct series *from, struct err *e)
+{
+    int rc = 0;
+    while (into->interval_ns < from->interval_ns && rc == 0)
+        rc = coarsen(into);
+    for (size_t t = 0; t < TRACE_TIERS; t++)
+        add_i64(&into->base[t], from->base[t]);
+    for (size_t i = 0; i < from->count && rc == 0; i++)
+        if (from->slot[i])
+            rc = merge_slot(into, from, i);
+    return rc < 0 ? fail(into, rc, e) : 0;
+}
+
+int64_t series_interval_ns(const struct series *s)
+{
+    return s->interval_ns;
+}
+
+size_t series_count(const struct series *s)
+{
+    return s->count;
+}
+
+const struct series_slot *series_at(const struct series *s, size_t i)
+{
+    return s->slot[i];
+}
+
+int64_t series_base_bytes(const struct series *s, enum trace_tier tier)
+{
+    return s->base[tier];
+}

@@ -1,0 +1,54 @@
+/* series.h - what happened in each interval of time, in any order of rows: one series a thread,
+ * merged at the end. */
+#ifndef KVSTAT_COUNT_SERIES_H
+#define KVSTAT_COUNT_SERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/trace/trace.h"
+
+enum {
+    SERIES_READ,
+    SERIES_WRITE,
+    SERIES_DIRECTIONS
+};
+/* More intervals than this are refused: each costs memory. */
+#define SERIES_MAX      10000
+#define SERIES_AUTO_MAX 240
+
+/* Of one interval. Rows count when they complete, those of a trace at their Timestamp. */
+struct series_slot {
+    struct series_io {
+        uint64_t ops, bytes;       /* rows that did not fail */
+        struct series_hist *times; /* service times; NULL: none */
+    } io[TRACE_TIERS][SERIES_DIRECTIONS];
+    int64_t change_bytes[TRACE_TIERS]; /* of the tier's contents: see occupancy.h */
+    uint64_t hits, misses, generated_tokens, failed;
+};
+
+struct series;
+/* result: agg_is_result of the file. interval_ns > 0. NULL: no memory. */
+struct series *series_create(bool result, int64_t interval_ns);
+/* One that chooses its interval: 1 ms, doubled whenever more than SERIES_AUTO_MAX were needed. */
+struct series *series_create_auto(bool result);
+bool series_is_auto(const struct series *s);
+void series_free(struct series *s);
+/* 0; -ENOMEM; -ERANGE: more than SERIES_MAX intervals. */
+int series_add(struct series *s, const struct trace_row *rows, size_t n, struct err *e);
+int series_merge(struct series *into, const struct series *from, struct err *e);
+
+int64_t series_interval_ns(const struct series *s);
+/* Intervals from the replay's zero (of a trace: from the interval of its first row) to the last
+ * row. */
+size_t series_count(const struct series *s);
+/* Of the i-th; NULL when nothing happened in it. Lent. */
+const struct series_slot *series_at(const struct series *s, size_t i);
+/* Contents of a tier before the first interval, in bytes. */
+int64_t series_base_bytes(const struct series *s, enum trace_tier tier);
+/* Service time in ns of rank ceil(ppm n / 1,000,000), within 1.6 %; -1: there are none. */
+int64_t series_percentile(const struct series_io *io, uint32_t ppm);
+
+#endif

@@ -1,0 +1,171 @@
+/* How single figures look in the text report: short, with their unit, and a dash for what is not
+ * known. */
+#include "kvstat/report/cells.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kvstat/report/figures.h"
+#include "lib/base/units.h"
+
+const char *cell_count(char *buf, uint64_t count)
+{
+    return units_format_count(buf, CELL, count);
+}
+
+const char *cell_rows(char *buf, uint64_t count)
+{
+    char number[32];
+    snprintf(buf, CELL, "%s row%s", units_format_count(number, sizeof(number), count),
+             units_plural(count));
+    return buf;
+}
+
+const char *cell_number(char *buf, double v)
+{
+    double a = fabs(v);
+    char count[32];
+    if (!isfinite(v))
+        snprintf(buf, CELL, "-");
+    else if (a >= 999.5 && a < 1e18)
+        snprintf(buf, CELL, "%s%s", v < 0 ? "-" : "",
+                 units_format_count(count, sizeof(count), (uint64_t)llround(a)));
+    else if (v == 0)
+        snprintf(buf, CELL, "0");
+    else if (a < 0.0005 || a >= 1e18)
+        snprintf(buf, CELL, "%.2e", v);
+    else
+        snprintf(buf, CELL, "%.*f", a < 1 ? 3 : a < 10 ? 2 : a < 100 ? 1 : 0, v);
+    return buf;
+}
+
+const char *cell_bytes(char *buf, double bytes)
+{
+    if (!isfinite(bytes))
+        snprintf(buf, CELL, "-");
+    else
+        units_format_bytes(buf, CELL, bytes);
+    return buf;
+}
+
+const char *cell_seconds(char *buf, double s)
+{
+    if (!isfinite(s))
+        snprintf(buf, CELL, "-");
+    else
+        units_format_duration(buf, CELL, s * 1e9);
+    return buf;
+}
+
+const char *cell_time(char *buf, double ns, bool supported)
+{
+    if (ns < 59.9e9)
+        units_format_duration(buf, CELL, ns);
+    else
+        snprintf(buf, CELL, "%.0f s", ns / 1e9);
+    if (!supported) {
+        size_t len = strlen(buf);
+        snprintf(buf + len, CELL - len, "*");
+    }
+    return buf;
+}
+
+const char *cell_percentile(char *buf, const struct hist *h, uint32_t ppm)
+{
+    if (hist_count(h) * (uint64_t)(1000000 - ppm) < 1000000) {
+        snprintf(buf, CELL, "-");
+        return buf;
+    }
+    return cell_time(buf, (double)hist_percentile(h, ppm), figures_supported(h, ppm));
+}
+
+const char *cell_user(char *buf, size_t size, const struct trace_str *user)
+{
+    size_t len = user->len;
+    if (len > size - 1)
+        for (len = size - 1; len > 0 && ((unsigned char)user->p[len] & 0xc0) == 0x80;)
+            len--;
+    snprintf(buf, size, "%.*s", (int)len, len ? user->p : "");
+    return buf;
+}
+
+/* The character that starts at *p, which moves behind it; a byte that starts none is one. */
+static uint32_t next_character(const unsigned char **p)
+{
+    unsigned more = **p >= 0xf0 ? 3 : **p >= 0xe0 ? 2 : **p >= 0xc0 ? 1 : 0;
+    uint32_t c = more ? **p & (0x3fu >> more) : **p;
+    for ((*p)++; more > 0 && (**p & 0xc0) == 0x80; more--)
+        c = c << 6 | (*(*p)++ & 0x3fu);
+    return c;
+}
+
+/* After Unicode's East Asian Width (UAX #11), in whole blocks. */
+static int columns_of(uint32_t c)
+{
+    static const struct {
+        uint32_t first, last;
+        int columns;
+    } block[] = {{0x0300, 0x036f, 0},   {0x200b, 0x200f, 0},  {0xfe00, 0xfe0f, 0},
+                 {0x1100, 0x115f, 2},   {0x2e80, 0xa4cf, 2},  {0xac00, 0xd7a3, 2},
+                 {0xf900, 0xfaff, 2},   {0xfe30, 0xfe6f, 2},  {0xff00, 0xff60, 2},
+                 {0x1f300, 0x1faff, 2}, {0x20000, 0x3fffd, 2}};
+    for (size_t i = 0; i < sizeof(block) / sizeof(block[0]); i++)
+        if (c >= block[i].first && c <= block[i].last)
+            return block[i].columns;
+    return 1;
+}
+
+int cell_columns(const char *text)
+{
+    int columns = 0;
+    for (const unsigned char *p = (const unsigned char *)text; *p;)
+        columns += columns_of(next_character(&p));
+    return columns;
+}
+
+int cell_pad(const char *text, int columns)
+{
+    return columns + (int)strlen(text) - cell_columns(text);
+}
+
+const char *cell_label(char *buf, const struct group_key *k, unsigned by)
+{
+    char user[80];
+    cell_user(user, sizeof(user), &k->user);
+    err_make_harmless(user);
+    const struct {
+        unsigned bit;
+        const char *text;
+    } part[] = {{GROUPS_TIER, trace_tier_text(k->tier)},
+                {GROUPS_OP, k->op < TRACE_OPS ? trace_op_text(k->op) : ""},
+                {GROUPS_PHASE, trace_phase_text(k->phase)},
+                {GROUPS_QOS, trace_qos_text(k->qos)},
+                {GROUPS_CLASS, trace_class_text(k->class)},
+                {GROUPS_USER, user},
+                {GROUPS_STATUS, k->status == TRACE_NO_STATUS ? "" : trace_status_text(k->status)}};
+    buf[0] = '\0';
+    for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+        size_t len = strlen(buf);
+        if (by & part[i].bit)
+            snprintf(buf + len, LABEL - len, "%s%s", len ? " " : "",
+                     part[i].text[0] ? part[i].text : "-");
+    }
+    return buf;
+}
+
+void cell_verdict(FILE *out, const char *sentence)
+{
+    size_t column = (size_t)fprintf(out, "\nVerdict:") - 1;
+    while (*sentence) {
+        size_t len = strcspn(sentence, " ");
+        if (column + 1 + len > CELL_COLUMNS) {
+            fputc('\n', out);
+            column = 0;
+        }
+        fprintf(out, "%s%.*s", column ? " " : "", (int)len, sentence);
+        column += len + (column ? 1 : 0);
+        sentence += len + strspn(sentence + len, " ");
+    }
+    fputc('\n', out);
+}

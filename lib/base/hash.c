@@ -1,0 +1,80 @@
+/* hash.c - the one file that knows xxHash. Keys become 128-bit names of objects here, block headers
+ * get their checksums, and trace files their digests. Inlined, because most inputs are
+ * keys and headers of a few dozen bytes. */
+#define XXH_INLINE_ALL
+#include "lib/base/hash.h"
+
+#include <stdlib.h>
+#include <xxhash.h>
+
+struct hash_stream {
+    XXH3_state_t *state;
+};
+
+static struct hash128 from_xxh(XXH128_hash_t h)
+{
+    return (struct hash128){.lo = h.low64, .hi = h.high64};
+}
+
+struct hash128 hash_128(const void *p, size_t len)
+{
+    return from_xxh(XXH3_128bits(p, len));
+}
+
+uint64_t hash_64(const void *p, size_t len)
+{
+    return XXH3_64bits(p, len);
+}
+
+uint64_t hash_mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+static void put_hex(char *out, uint64_t v)
+{
+    for (int i = 15; i >= 0; i--, v >>= 4)
+        out[i] = "0123456789abcdef"[v & 15];
+}
+
+void hash_hex(struct hash128 h, char out[HASH_HEX_LEN + 1])
+{
+    put_hex(out, h.hi);
+    put_hex(out + 16, h.lo);
+    out[HASH_HEX_LEN] = '\0';
+}
+
+struct hash_stream *hash_stream_create(void)
+{
+    struct hash_stream *s = malloc(sizeof *s);
+    if (!s)
+        return NULL;
+    s->state = XXH3_createState();
+    if (!s->state) {
+        free(s);
+        return NULL;
+    }
+    XXH3_128bits_reset(s->state);
+    return s;
+}
+
+void hash_stream_add(struct hash_stream *s, const void *p, size_t len)
+{
+    /* Fails only for a NULL input, which XXH3 takes for an empty one. */
+    XXH3_128bits_update(s->state, p, len);
+}
+
+struct hash128 hash_stream_digest(const struct hash_stream *s)
+{
+    return from_xxh(XXH3_128bits_digest(s->state));
+}
+
+void hash_stream_free(struct hash_stream *s)
+{
+    if (!s)
+        return;
+    XXH3_freeState(s->state);
+    free(s);
+}

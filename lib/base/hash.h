@@ -1,0 +1,30 @@
+/* hash.h - XXH3 hashes (the xxHash library's types stay in hash.c). */
+#ifndef KVTRACE_BASE_HASH_H
+#define KVTRACE_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HASH_HEX_LEN 32 /* digits of a 128-bit hash, without the NUL */
+
+struct hash128 {
+    uint64_t lo, hi;
+};
+
+/* XXH3-128 and XXH3-64 of p[0..len). Thread-safe. */
+struct hash128 hash_128(const void *p, size_t len);
+uint64_t hash_64(const void *p, size_t len);
+/* 64 well-mixed bits of a 64-bit number, a bijection: the finaliser of splitmix64 (Steele, Lea and
+ * Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014). */
+uint64_t hash_mix(uint64_t x);
+/* Canonical hex of h (high word first, as xxhsum prints), lower case, NUL-terminated. */
+void hash_hex(struct hash128 h, char out[HASH_HEX_LEN + 1]);
+
+/* Streaming XXH3-128: create (NULL: no memory), feed, take the digest at any time, free. */
+struct hash_stream;
+struct hash_stream *hash_stream_create(void);
+void hash_stream_add(struct hash_stream *s, const void *p, size_t len);
+struct hash128 hash_stream_digest(const struct hash_stream *s);
+void hash_stream_free(struct hash_stream *s);
+
+#endif

@@ -1,0 +1,125 @@
+/* keymap.c - an open-addressing table (linear probing, backward-shift deletion) from the hash of a
+ * key to a number. Exports and stack distances keep in it what a row means for the rows behind it.
+ */
+#include "lib/base/keymap.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define FIRST_PLACES ((size_t)1 << 10)
+
+struct place {
+    struct hash128 key; /* both words 0: empty */
+    uint64_t value;
+};
+
+struct keymap {
+    struct place *place;
+    size_t mask; /* places - 1, a power of two */
+    size_t count;
+};
+
+static bool is_empty(const struct place *p)
+{
+    return (p->key.lo | p->key.hi) == 0;
+}
+
+static bool equal(struct hash128 a, struct hash128 b)
+{
+    return a.lo == b.lo && a.hi == b.hi;
+}
+
+/* The mark of an empty place is no key. */
+static struct hash128 usable(struct hash128 key)
+{
+    if ((key.lo | key.hi) == 0)
+        key.lo = 1;
+    return key;
+}
+
+/* Where the key is, or would be. */
+static size_t probe(const struct keymap *m, struct hash128 key)
+{
+    size_t at = (size_t)key.lo & m->mask;
+    while (!is_empty(&m->place[at]) && !equal(m->place[at].key, key))
+        at = (at + 1) & m->mask;
+    return at;
+}
+
+struct keymap *keymap_create(void)
+{
+    struct keymap *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return NULL;
+    m->mask = FIRST_PLACES - 1;
+    m->place = calloc(FIRST_PLACES, sizeof *m->place);
+    if (m->place == NULL) {
+        free(m);
+        return NULL;
+    }
+    return m;
+}
+
+void keymap_free(struct keymap *m)
+{
+    if (m != NULL)
+        free(m->place);
+    free(m);
+}
+
+static int grow(struct keymap *m)
+{
+    struct keymap next = {.mask = m->mask * 2 + 1, .count = m->count};
+    next.place = calloc(next.mask + 1, sizeof *next.place);
+    if (next.place == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i <= m->mask; i++)
+        if (!is_empty(&m->place[i]))
+            next.place[probe(&next, m->place[i].key)] = m->place[i];
+    free(m->place);
+    *m = next;
+    return 0;
+}
+
+uint64_t *keymap_find(const struct keymap *m, struct hash128 key)
+{
+    struct place *p = &m->place[probe(m, usable(key))];
+    return is_empty(p) ? NULL : &p->value;
+}
+
+uint64_t *keymap_get(struct keymap *m, struct hash128 key, uint64_t absent)
+{
+    uint64_t *there = keymap_find(m, key);
+    if (there != NULL)
+        return there;
+    if ((m->count + 1) * 2 > m->mask && grow(m) < 0)
+        return NULL;
+    struct place *p = &m->place[probe(m, usable(key))];
+    *p = (struct place){.key = usable(key), .value = absent};
+    m->count++;
+    return &p->value;
+}
+
+void keymap_remove(struct keymap *m, struct hash128 key)
+{
+    size_t at = probe(m, usable(key));
+    if (is_empty(&m->place[at]))
+        return;
+    m->count--;
+    /* Later ones of the same run move back where a probe would else stop short. */
+    for (size_t next = (at + 1) & m->mask; !is_empty(&m->place[next]);
+         next = (next + 1) & m->mask) {
+        size_t distance = (next - (size_t)m->place[next].key.lo) & m->mask;
+        if (distance >= ((next - at) & m->mask)) {
+            m->place[at] = m->place[next];
+            at = next;
+        }
+    }
+    m->place[at] = (struct place){0};
+}
+
+size_t keymap_count(const struct keymap *m)
+{
+    return m->count;
+}

@@ -1,0 +1,136 @@
+/* progress.c - the line that tells a person (or, as JSON, a machine) how far a long run is.
+ * Programs make the text; here it is decided when it is shown and how a terminal's line is
+ * rewritten. */
+#include "lib/base/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/units.h"
+
+#define MAX_LINE 512
+
+struct progress {
+    FILE *out;
+    const char *program;
+    enum progress_mode mode;
+    bool rewrite; /* text on a terminal: one line, rewritten */
+    int64_t next_ns;
+    size_t shown; /* columns of the terminal's line in use */
+};
+
+struct progress *progress_open(FILE *out, const char *program, enum progress_mode mode,
+                               int64_t first_ns)
+{
+    struct progress *p = malloc(sizeof *p);
+    if (!p)
+        return NULL;
+    bool terminal = isatty(fileno(out)) == 1;
+    if (mode == PROGRESS_AUTO)
+        mode = terminal ? PROGRESS_TEXT : PROGRESS_NONE;
+    *p = (struct progress){.out = out,
+                           .program = program,
+                           .mode = mode,
+                           .rewrite = terminal && mode == PROGRESS_TEXT,
+                           .next_ns = clock_now_ns() + first_ns};
+    return p;
+}
+
+bool progress_due(struct progress *p)
+{
+    if (p == NULL || p->mode == PROGRESS_NONE)
+        return false;
+    int64_t now = clock_now_ns();
+    if (now < p->next_ns)
+        return false;
+    p->next_ns = now + UNITS_NS_PER_S;
+    return true;
+}
+
+/* A line that wraps cannot be rewritten: it is cut at the width of the terminal. */
+static size_t width(const struct progress *p)
+{
+    struct winsize ws;
+    if (ioctl(fileno(p->out), TIOCGWINSZ, &ws) == 0 && ws.ws_col > 1)
+        return (size_t)ws.ws_col - 1 < MAX_LINE ? (size_t)ws.ws_col - 1 : MAX_LINE;
+    return 79;
+}
+
+/* One write, so that lines of several programs in a pipeline do not mix. */
+static void put(struct progress *p, const char *text, size_t len)
+{
+    fwrite(text, 1, len, p->out);
+    fflush(p->out);
+}
+
+/* Spaces over what was longer before, instead of an escape sequence that a terminal may not know.
+ */
+static void rewrite(struct progress *p, const char *line, size_t len)
+{
+    char buf[2 * MAX_LINE + 2];
+    size_t blank = p->shown > len ? p->shown - len : 0, n = 0;
+    buf[n++] = '\r';
+    memcpy(buf + n, line, len);
+    n += len;
+    memset(buf + n, ' ', blank);
+    n += blank;
+    if (len == 0)
+        buf[n++] = '\r';
+    put(p, buf, n);
+    p->shown = len;
+}
+
+void progress_show(struct progress *p, const char *text, const char *json)
+{
+    char line[MAX_LINE];
+    int len = 0;
+    if (p->mode == PROGRESS_NONE)
+        return;
+    if (p->mode == PROGRESS_JSON) {
+        fprintf(p->out, "%s\n", json);
+        fflush(p->out);
+        return;
+    }
+    len = snprintf(line, sizeof line - 1, "%s: %s", p->program, text);
+    size_t n = len < 0 ? 0 : (size_t)len < sizeof line - 1 ? (size_t)len : sizeof line - 2;
+    if (p->rewrite) {
+        size_t most = width(p);
+        rewrite(p, line, n < most ? n : most);
+        return;
+    }
+    line[n] = '\n';
+    put(p, line, n + 1);
+}
+
+void progress_clear(struct progress *p)
+{
+    if (p->shown)
+        rewrite(p, "", 0);
+}
+
+void progress_close(struct progress *p)
+{
+    if (!p)
+        return;
+    progress_clear(p);
+    free(p);
+}
+
+char *progress_time_left(char *buf, double done_share, int64_t elapsed_ns)
+{
+    buf[0] = '\0';
+    if (!(done_share > 0 && done_share <= 1) || elapsed_ns < 0)
+        return buf;
+    double left = (double)elapsed_ns / 1e9 * (1 - done_share) / done_share + 0.5;
+    if (left >= 3600.0 * 10000) /* over a year is a guess, not an estimate */
+        return buf;
+    unsigned s = (unsigned)left;
+    if (s < 3600)
+        snprintf(buf, 16, "%u:%02u", s / 60, s % 60);
+    else
+        snprintf(buf, 16, "%u:%02u:%02u", s / 3600, s / 60 % 60, s % 60);
+    return buf;
+}

@@ -1,0 +1,65 @@
+/* data.h - contents of objects: unique and incompressible (or reducible as wanted), verifiable per
+ * 4 KiB block, and regenerated from nothing. Vector code (AVX-512, AVX2, portable) is chosen at run
+ * time; all give the same bytes. */
+#ifndef KVTRACE_DATA_DATA_H
+#define KVTRACE_DATA_DATA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/hash.h"
+
+#define DATA_BLOCK 4096u
+/* Bytes that size occupies in whole blocks. size <= UINT64_MAX - DATA_BLOCK. */
+#define DATA_PADDED(size) (((uint64_t)(size) + DATA_BLOCK - 1) / DATA_BLOCK * DATA_BLOCK)
+
+/*
+ * Names the contents of one stored copy. Layout of a block, little-endian: 0 magic "KVTRACE1" (8),
+ * 8 key.lo (8), 16 key.hi (8), 24 generation (8), 32 block index in the object (5), 37 shape (3),
+ * 40 checksum of bytes 0..39 (XXH3-64, 8), then 4,048 bytes of a pseudo-random stream (data_body.h)
+ * seeded from bytes 0..39.
+ */
+struct data_id {
+    struct hash128 key;  /* hash of the key */
+    uint64_t generation; /* of the write: no two writes of one replay share it */
+    uint32_t shape;      /* 0: unique and incompressible; else from data_shape */
+};
+/*
+ * Contents that compressors make compress times smaller (1..64) and block deduplication dedup times
+ * (1..255, in steps of 1/16). The stream ends early and zeros follow; of every dedup blocks of an
+ * object one after another all are the first one, whose index in such steps is in the header. So a
+ * header check cannot tell these few apart, whose bytes are the same. 0 or -ERANGE.
+ */
+int data_shape(double compress, double dedup, uint32_t *shape);
+
+enum data_fault_kind {
+    DATA_FAULT_HEADER = 1, /* magic or header checksum wrong: not our block, or torn */
+    DATA_FAULT_KEY,        /* another object's block */
+    DATA_FAULT_GENERATION, /* an older or newer write of this key */
+    DATA_FAULT_INDEX,      /* another block of this object */
+    DATA_FAULT_BODY        /* data_check_full: contents differ */
+};
+struct data_fault {
+    enum data_fault_kind kind;
+    uint64_t block;  /* index in the object */
+    uint64_t offset; /* in the object, bytes: DATA_FAULT_BODY: of the first wrong byte, else of the
+                        block */
+};
+const char *data_fault_text(enum data_fault_kind kind);
+
+/* Fills buf[0..len) (64-byte aligned, len a multiple of DATA_BLOCK) with blocks first_block... */
+void data_fill(void *buf, size_t len, const struct data_id *id, uint64_t first_block);
+/* Checks headers only, or every byte. 0, or -EBADMSG with *fault (the first one). */
+int data_check_headers(const void *buf, size_t len, const struct data_id *id, uint64_t first_block,
+                       struct data_fault *fault);
+int data_check_full(const void *buf, size_t len, const struct data_id *id, uint64_t first_block,
+                    struct data_fault *fault);
+/* Reads the header of one block: 0 and *id, *index (in steps of the shape), or -EBADMSG when it is
+ * none of ours. */
+int data_identify(const void *block, struct data_id *id, uint64_t *index);
+
+/* "avx512", "avx2" or "portable"; data_force_isa selects one for tests (-ENOTSUP: not here). */
+const char *data_isa(void);
+int data_force_isa(const char *isa);
+
+#endif

@@ -1,0 +1,582 @@
+/* I/O engine on io_uring, the only file that knows liburing. Requests are queued as submission
+ * entries, pushed in batches by kick or reap, and continued here until whole; a wake from another
+ * thread comes in through an eventfd that the ring polls while its owner sleeps. */
+#include <errno.h>
+#include <fcntl.h>
+#include <liburing.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/io/io.h"
+
+/* Entries beyond depth: the wake's poll, and entries that an SQPOLL thread has taken but not yet
+ * marked as free (it does so per batch). */
+#define URING_SPARE    16u
+#define URING_FEW      64u /* entries where memory may not be locked for more: they go in batches */
+#define URING_IDLE_MS  50u
+#define URING_SECTOR   512u
+#define URING_NS_PER_S 1000000000LL
+#define URING_TEXT_CAP 256
+
+struct uring {
+    struct io io;
+    struct io_uring ring;
+    unsigned depth, in_flight;
+    bool begun, sqpoll, iopoll, fixed, poll_armed;
+    int wake_fd;
+    /* Dekker's pair: the waker sets woken then reads sleeping, the owner the other way round. */
+    atomic_bool woken, sleeping;
+    struct io_req *unstamped; /* queued since the last push to the kernel */
+    int file;                 /* the registered descriptor, slot 0; -1: none */
+    unsigned slots;           /* for IO_OPENAT */
+    bool calls;               /* the ring takes calls; else they are made at submit */
+    struct io_req *made;      /* such calls, waiting to be reaped */
+    char fallbacks[URING_TEXT_CAP], flags[URING_TEXT_CAP];
+};
+
+static void uring_note(struct uring *u, const char *what, int errnum)
+{
+    size_t len = strlen(u->fallbacks);
+    const char *name = err_errno_name(errnum);
+
+    snprintf(u->fallbacks + len, sizeof u->fallbacks - len, "%s%s (%s)", len ? ", " : "", what,
+             name ? name : strerror(errnum));
+}
+
+/* DEFER_TASKRUN keeps completions out of our way until we ask for them, but binds the ring to one
+ * thread: the ring is created disabled and bound to the thread that first uses it. */
+static int uring_setup_entries(struct uring *u, const struct io_opts *o, unsigned entries)
+{
+    static const unsigned ladder[] = {IORING_SETUP_R_DISABLED | IORING_SETUP_SINGLE_ISSUER |
+                                          IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
+                                      IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG, 0};
+    size_t rung = o->sqpoll ? 2 : 0;
+    int ret = -EINVAL;
+
+    for (; rung < sizeof ladder / sizeof ladder[0] && ret == -EINVAL; rung++) {
+        struct io_uring_params p = {.flags = ladder[rung] | IORING_SETUP_CLAMP};
+
+        if (entries < o->depth) { /* completions have room all the same */
+            p.flags |= IORING_SETUP_CQSIZE;
+            p.cq_entries = o->depth + URING_SPARE;
+        }
+        if (o->sqpoll) {
+            p.flags |= IORING_SETUP_SQPOLL;
+            p.sq_thread_idle = URING_IDLE_MS;
+        }
+        if (o->iopoll)
+            p.flags |= IORING_SETUP_IOPOLL;
+        ret = io_uring_queue_init_params(entries, &u->ring, &p);
+    }
+    if (ret < 0)
+        return ret;
+    u->begun = !(u->ring.flags & IORING_SETUP_R_DISABLED);
+    u->sqpoll = o->sqpoll;
+    u->iopoll = o->iopoll;
+    return 0;
+}
+
+static int uring_setup(struct uring *u, const struct io_opts *o)
+{
+    int ret = uring_setup_entries(u, o, o->depth + URING_SPARE);
+
+    if (ret == -ENOMEM && o->depth > URING_FEW)
+        ret = uring_setup_entries(u, o, URING_FEW);
+    return ret;
+}
+
+/* SQPOLL and IOPOLL are wishes: what the kernel refuses is left out and said. */
+static int uring_setup_wishes(struct uring *u, const struct io_opts *o)
+{
+    struct io_opts plain = *o;
+    int ret = uring_setup(u, o);
+
+    if (ret == 0 || !(o->sqpoll || o->iopoll))
+        return ret;
+    if (o->iopoll)
+        uring_note(u, "no iopoll", -ret);
+    if (o->sqpoll)
+        uring_note(u, "no sqpoll", -ret);
+    plain.sqpoll = plain.iopoll = false;
+    return uring_setup(u, &plain);
+}
+
+static int uring_register(struct uring *u, const struct io_opts *o)
+{
+    struct iovec *v;
+    int ret;
+
+    if (!o->pool)
+        return 0;
+    v = calloc(o->bufs, sizeof *v);
+    if (!v)
+        return -ENOMEM;
+    for (unsigned i = 0; i < o->bufs; i++) {
+        v[i].iov_base = (char *)o->pool + (size_t)i * o->buf_bytes;
+        v[i].iov_len = o->buf_bytes;
+    }
+    ret = io_uring_register_buffers(&u->ring, v, o->bufs);
+    free(v);
+    u->fixed = ret == 0;
+    if (ret < 0)
+        uring_note(u, "buffers not registered", -ret);
+    return 0;
+}
+
+/* Calls that this kernel's rings know; a ring that polls for completions takes none. */
+static bool uring_knows_calls(struct uring *u)
+{
+    static const int ops[] = {IORING_OP_OPENAT, IORING_OP_CLOSE,   IORING_OP_FALLOCATE,
+                              IORING_OP_FSYNC,  IORING_OP_FADVISE, IORING_OP_UNLINKAT};
+    struct io_uring_probe *p = u->iopoll ? NULL : io_uring_get_probe_ring(&u->ring);
+    bool all = p != NULL;
+
+    for (size_t i = 0; all && i < sizeof ops / sizeof ops[0]; i++)
+        all = io_uring_opcode_supported(p, ops[i]);
+    io_uring_free_probe(p);
+    return all;
+}
+
+/* Registered files save the kernel a look-up per I/O, slots besides that a place in the process's
+ * table of descriptors. Both can be done without. */
+static void uring_register_files(struct uring *u, const struct io_opts *o)
+{
+    u->calls = uring_knows_calls(u);
+    if (o->file) {
+        int ret = io_uring_register_files(&u->ring, o->file, 1);
+
+        u->file = ret == 0 ? *o->file : -1;
+        if (ret < 0)
+            uring_note(u, "file not registered", -ret);
+    } else if (o->slots && u->calls && io_uring_register_files_sparse(&u->ring, o->slots) == 0) {
+        u->slots = o->slots;
+    }
+}
+
+static void uring_close(struct io *io)
+{
+    struct uring *u = (struct uring *)io;
+
+    if (!u)
+        return;
+    /* By hand because the kernel would return the locked memory, and the claim that a registered
+     * descriptor has on a file or device, only some time after the exit. */
+    if (u->fixed)
+        io_uring_unregister_buffers(&u->ring);
+    if (u->file >= 0 || u->slots)
+        io_uring_unregister_files(&u->ring);
+    io_uring_queue_exit(&u->ring);
+    close(u->wake_fd);
+    free(u);
+}
+
+static void uring_set_flags(struct uring *u)
+{
+    const struct {
+        bool on;
+        const char *what;
+    } flag[] = {{u->fixed, "registered buffers"},
+                {u->file >= 0 || u->slots, "registered files"},
+                {u->sqpoll, "sqpoll"},
+                {u->iopoll, "iopoll"}};
+    size_t len = 0;
+
+    for (size_t i = 0; i < sizeof flag / sizeof flag[0]; i++) {
+        if (flag[i].on)
+            len += (size_t)snprintf(u->flags + len, sizeof u->flags - len, "%s%s", len ? "; " : "",
+                                    flag[i].what);
+    }
+}
+
+static int uring_open(struct io **out, const struct io_opts *o, struct err *e)
+{
+    struct uring *u = calloc(1, sizeof *u);
+    int ret;
+
+    if (!u)
+        return err_nomem(e, "I/O ring");
+    u->io.ops = &io_uring_ops;
+    u->depth = o->depth;
+    u->file = -1;
+    u->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (u->wake_fd < 0) {
+        ret = err_errno(e, -errno, ERR_FAILED, "", "cannot create an event descriptor");
+        free(u);
+        return ret;
+    }
+    ret = uring_setup_wishes(u, o);
+    if (ret < 0) {
+        err_errno(e, ret, ERR_TARGET, "", "io_uring cannot be set up%s",
+                  ret == -ENOMEM ? " (ulimit -l)" : "");
+        close(u->wake_fd);
+        free(u);
+        return ret;
+    }
+    ret = uring_register(u, o);
+    if (ret < 0) {
+        uring_close(&u->io);
+        return err_nomem(e, "table of buffers");
+    }
+    uring_register_files(u, o);
+    uring_set_flags(u);
+    *out = &u->io;
+    return 0;
+}
+
+static int uring_begin(struct uring *u)
+{
+    int ret;
+
+    if (u->begun)
+        return 0;
+    /* By opcode: liburing 2.3 declares io_uring_enable_rings but does not export it. */
+    ret = io_uring_register((unsigned)u->ring.ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
+    if (ret < 0)
+        return ret;
+    u->begun = true;
+    io_uring_register_ring_fd(&u->ring); /* saves a look-up per call; fine if refused */
+    return 0;
+}
+
+static void uring_stamp(struct uring *u)
+{
+    int64_t now;
+
+    if (!u->unstamped)
+        return;
+    now = clock_now_ns();
+    for (struct io_req *r = u->unstamped; r; r = r->next)
+        r->start_ns = now;
+    u->unstamped = NULL;
+}
+
+/* A free entry always exists when less than depth + 1 are in flight, except that an SQPOLL thread
+ * may still have to say so, and that a ring in little memory has few. */
+static struct io_uring_sqe *uring_sqe(struct uring *u)
+{
+    struct io_uring_sqe *sqe = io_uring_get_sqe(&u->ring);
+
+    while (!sqe) {
+        uring_stamp(u);
+        io_uring_submit(&u->ring);
+        if (u->sqpoll)
+            io_uring_sqring_wait(&u->ring);
+        sqe = io_uring_get_sqe(&u->ring);
+    }
+    return sqe;
+}
+
+static void uring_prepare_transfer(const struct uring *u, struct io_uring_sqe *sqe,
+                                   const struct io_req *r, int fd)
+{
+    void *buf = (char *)r->buf + r->moved;
+    unsigned len = r->len - r->moved;
+    uint64_t at = r->offset + r->moved;
+
+    if (u->fixed && r->buf_index >= 0) {
+        if (r->write)
+            io_uring_prep_write_fixed(sqe, fd, buf, len, at, r->buf_index);
+        else
+            io_uring_prep_read_fixed(sqe, fd, buf, len, at, r->buf_index);
+    } else if (r->write) {
+        io_uring_prep_write(sqe, fd, buf, len, at);
+    } else {
+        io_uring_prep_read(sqe, fd, buf, len, at);
+    }
+}
+
+static void uring_prepare_open(struct io_uring_sqe *sqe, const struct io_req *r)
+{
+    /* A slot is not inherited by other programs anyway, and the kernel refuses to hear it. */
+    if (r->slot)
+        io_uring_prep_openat_direct(sqe, r->dirfd, r->path, r->flags, 0644, (unsigned)r->fd);
+    else
+        io_uring_prep_openat(sqe, r->dirfd, r->path, r->flags | O_CLOEXEC, 0644);
+}
+
+static void uring_prepare(struct uring *u, struct io_req *r)
+{
+    struct io_uring_sqe *sqe = uring_sqe(u);
+    bool registered = r->fd == u->file && !r->slot;
+    int fd = registered ? 0 : r->fd;
+
+    switch (r->call) {
+    case IO_TRANSFER:
+        uring_prepare_transfer(u, sqe, r, fd);
+        break;
+    case IO_OPENAT:
+        uring_prepare_open(sqe, r);
+        break;
+    case IO_CLOSE:
+        if (r->slot)
+            io_uring_prep_close_direct(sqe, (unsigned)fd);
+        else
+            io_uring_prep_close(sqe, r->fd);
+        break;
+    case IO_ALLOCATE:
+        io_uring_prep_fallocate(sqe, fd, 0, 0, 0);
+        sqe->addr = r->offset; /* the length, whose type is another from liburing 2.3 on */
+        break;
+    case IO_SYNC:
+        io_uring_prep_fsync(sqe, fd, IORING_FSYNC_DATASYNC);
+        break;
+    case IO_DROP:
+        io_uring_prep_fadvise(sqe, fd, 0, 0, POSIX_FADV_DONTNEED);
+        break;
+    case IO_UNLINKAT:
+        io_uring_prep_unlinkat(sqe, r->dirfd, r->path, 0);
+        break;
+    }
+    if ((registered || r->slot) && r->call != IO_OPENAT && r->call != IO_CLOSE &&
+        r->call != IO_UNLINKAT)
+        sqe->flags |= IOSQE_FIXED_FILE;
+    io_uring_sqe_set_data(sqe, r);
+}
+
+/* On a ring that takes no calls. */
+static void uring_call_now(struct uring *u, struct io_req *r)
+{
+    r->start_ns = clock_now_ns();
+    r->result = io_call_now(r);
+    r->next = u->made;
+    u->made = r;
+}
+
+static int uring_submit(struct io *io, struct io_req *r)
+{
+    struct uring *u = (struct uring *)io;
+    int ret = uring_begin(u);
+
+    if (ret < 0)
+        return ret;
+    if (u->in_flight == u->depth)
+        return -EAGAIN;
+    r->moved = 0;
+    r->result = 0;
+    u->in_flight++;
+    if (r->call != IO_TRANSFER && !u->calls) {
+        uring_call_now(u, r);
+        return 0;
+    }
+    uring_prepare(u, r);
+    r->next = u->unstamped;
+    u->unstamped = r;
+    return 0;
+}
+
+/* What the kernel cannot take right now stays queued and goes with the next call. */
+static int uring_kick(struct io *io)
+{
+    struct uring *u = (struct uring *)io;
+    int ret = uring_begin(u);
+
+    uring_stamp(u);
+    while (ret >= 0 && io_uring_sq_ready(&u->ring) > 0) {
+        ret = io_uring_submit(&u->ring);
+        if (u->sqpoll || ret == 0)
+            break;
+    }
+    return ret >= 0 || ret == -EAGAIN || ret == -EBUSY || ret == -EINTR ? 0 : ret;
+}
+
+/* True when r is finished; else the rest of it has been queued again. */
+static bool uring_finish(struct uring *u, struct io_req *r, int res)
+{
+    if (res == -EINTR || res == -EAGAIN) {
+        uring_prepare(u, r);
+        return false;
+    }
+    if (r->call != IO_TRANSFER) {
+        if (r->call == IO_OPENAT && !r->slot)
+            r->fd = res;
+        r->result = res < 0 ? res : 0;
+        return true;
+    }
+    if (res > 0) {
+        r->moved += (uint32_t)res;
+        if (r->moved < r->len) {
+            uring_prepare(u, r);
+            return false;
+        }
+        return true;
+    }
+    if (res == 0)
+        res = r->write ? -EIO : -ENODATA;
+    /* O_DIRECT refuses to go on from the odd end of a file. */
+    if (res == -EINVAL && !r->write && r->moved % URING_SECTOR != 0)
+        res = -ENODATA;
+    r->result = res;
+    return true;
+}
+
+static void uring_woken(struct uring *u)
+{
+    uint64_t count;
+
+    u->poll_armed = false;
+    if (read(u->wake_fd, &count, sizeof count) < 0)
+        return; /* another wake's count was already taken: nothing is lost */
+}
+
+static int uring_take(struct uring *u, struct io_req **done, int max)
+{
+    struct io_uring_cqe *cqe;
+    int n = 0;
+
+    for (; n < max && u->made; u->made = u->made->next)
+        done[n++] = u->made;
+    while (n < max && io_uring_peek_cqe(&u->ring, &cqe) == 0) {
+        void *data = io_uring_cqe_get_data(cqe);
+        int res = cqe->res;
+
+        io_uring_cqe_seen(&u->ring, cqe);
+        if (data == u)
+            uring_woken(u);
+        else if (uring_finish(u, data, res))
+            done[n++] = data;
+    }
+    return n;
+}
+
+/* io_uring_peek_cqe enters the kernel where completions wait there (task work, iopoll). */
+static int uring_collect(struct uring *u, struct io_req **done, int max)
+{
+    int n = uring_take(u, done, max), ret = 0;
+
+    if (io_uring_sq_ready(&u->ring) > 0)
+        ret = uring_kick(&u->io);
+    if (n > 0) {
+        int64_t now = clock_now_ns();
+
+        for (int i = 0; i < n; i++)
+            done[i]->done_ns = now;
+        u->in_flight -= (unsigned)n;
+    }
+    return n > 0 ? n : ret;
+}
+
+static struct timespec uring_left(int64_t until_ns)
+{
+    int64_t left = until_ns - clock_now_ns();
+
+    if (left < 0)
+        left = 0;
+    return (struct timespec){.tv_sec = left / URING_NS_PER_S, .tv_nsec = left % URING_NS_PER_S};
+}
+
+/* A ring that polls takes neither polls of eventfds nor heeds time-outs: it is asked again and
+ * again while I/O is in flight, and the eventfd is waited for else. */
+static int uring_wait_iopoll(struct uring *u, int64_t until_ns)
+{
+    struct pollfd fd = {.fd = u->wake_fd, .events = POLLIN};
+    struct timespec left = uring_left(until_ns);
+
+    if (u->in_flight == 0) {
+        if (ppoll(&fd, 1, until_ns == INT64_MAX ? NULL : &left, NULL) > 0)
+            uring_woken(u);
+        return 0;
+    }
+    while (!atomic_load(&u->woken) && clock_now_ns() < until_ns) {
+        struct io_uring_cqe *cqe;
+        int ret = io_uring_peek_cqe(&u->ring, &cqe);
+
+        if (ret != -EAGAIN)
+            return ret;
+    }
+    return 0;
+}
+
+static int uring_wait_ring(struct uring *u, int64_t until_ns)
+{
+    struct timespec left = uring_left(until_ns);
+    struct __kernel_timespec ts = {.tv_sec = left.tv_sec, .tv_nsec = left.tv_nsec};
+    struct io_uring_cqe *cqe;
+    int ret;
+
+    if (!u->poll_armed) {
+        struct io_uring_sqe *sqe = uring_sqe(u);
+
+        io_uring_prep_poll_add(sqe, u->wake_fd, POLLIN);
+        io_uring_sqe_set_data(sqe, u);
+        u->poll_armed = true;
+    }
+    ret = io_uring_submit_and_wait_timeout(&u->ring, &cqe, 1, until_ns == INT64_MAX ? NULL : &ts,
+                                           NULL);
+    if (ret >= 0 || ret == -ETIME || ret == -EINTR || ret == -EAGAIN || ret == -EBUSY)
+        return 0;
+    return ret;
+}
+
+static int uring_wait(struct uring *u, int64_t until_ns)
+{
+    int ret = 0;
+
+    atomic_store(&u->sleeping, true);
+    if (!atomic_exchange(&u->woken, false)) {
+        ret = u->iopoll ? uring_wait_iopoll(u, until_ns) : uring_wait_ring(u, until_ns);
+        /* Whoever woke us published its work before: this exchange makes it visible. */
+        atomic_exchange(&u->woken, false);
+    }
+    atomic_store(&u->sleeping, false);
+    return ret;
+}
+
+static int uring_reap(struct io *io, struct io_req **done, int max, int64_t until_ns)
+{
+    struct uring *u = (struct uring *)io;
+    int n = uring_begin(u);
+
+    if (n < 0)
+        return n;
+    uring_stamp(u);
+    n = uring_collect(u, done, max);
+    if (n != 0 || until_ns == 0)
+        return n;
+    n = uring_wait(u, until_ns);
+    return n < 0 ? n : uring_collect(u, done, max);
+}
+
+static void uring_wake(struct io *io)
+{
+    struct uring *u = (struct uring *)io;
+    uint64_t one = 1;
+
+    atomic_store(&u->woken, true);
+    if (atomic_load(&u->sleeping) && write(u->wake_fd, &one, sizeof one) < 0)
+        return; /* the counter is full: the owner is being woken already */
+}
+
+static const char *uring_fallbacks(const struct io *io)
+{
+    return ((const struct uring *)io)->fallbacks;
+}
+
+static const char *uring_flags(const struct io *io)
+{
+    return ((const struct uring *)io)->flags;
+}
+
+static unsigned uring_open_slots(const struct io *io)
+{
+    return ((const struct uring *)io)->slots;
+}
+
+const struct io_ops io_uring_ops = {
+    .name = "io_uring",
+    .open = uring_open,
+    .submit = uring_submit,
+    .kick = uring_kick,
+    .reap = uring_reap,
+    .wake = uring_wake,
+    .fallbacks = uring_fallbacks,
+    .flags = uring_flags,
+    .open_slots = uring_open_slots,
+    .close = uring_close,
+};

@@ -1,0 +1,156 @@
+/* What lies under a target: the room of its file system, whether O_DIRECT works there, and the
+ * device with the kernel's own counters, which summaries print beside what the programs counted. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "lib/io/target.h"
+
+#define DEVICE_SECTOR 512u /* of the kernel's counters, whatever the device's own is */
+#define DEVICE_BLOCK  4096u
+
+int target_room(int fd, double reserve_share, uint64_t *bytes, struct err *e)
+{
+    struct statvfs vfs;
+    double reserve;
+    uint64_t free_bytes;
+
+    if (fstatvfs(fd, &vfs) < 0)
+        return err_errno(e, -errno, ERR_TARGET, "", "cannot ask the file system for its room");
+    free_bytes = (uint64_t)vfs.f_bavail * vfs.f_frsize;
+    reserve = (double)vfs.f_blocks * (double)vfs.f_frsize * reserve_share;
+    *bytes = reserve < (double)free_bytes ? free_bytes - (uint64_t)reserve : 0;
+    return 0;
+}
+
+/* First line of a file without the blanks around it; "" if it cannot be read. */
+static void read_line(const char *path, char *out, size_t cap)
+{
+    FILE *f = fopen(path, "re");
+    size_t len, lead;
+
+    out[0] = '\0';
+    if (!f)
+        return;
+    if (!fgets(out, (int)cap, f))
+        out[0] = '\0';
+    fclose(f);
+    len = strlen(out);
+    while (len > 0 && isspace((unsigned char)out[len - 1]))
+        out[--len] = '\0';
+    lead = strspn(out, " \t");
+    memmove(out, out + lead, len - lead + 1);
+}
+
+/* Folder in sysfs of the disk that device number dev is, or is a partition of. */
+static int device_folder(dev_t dev, char real[PATH_MAX])
+{
+    char link[64], part[PATH_MAX + 16];
+
+    snprintf(link, sizeof link, "/sys/dev/block/%u:%u", major(dev), minor(dev));
+    if (!realpath(link, real))
+        return -errno;
+    snprintf(part, sizeof part, "%s/partition", real);
+    if (access(part, F_OK) == 0)
+        *strrchr(real, '/') = '\0';
+    return 0;
+}
+
+void target_device(int fd, struct target_device *d)
+{
+    char real[PATH_MAX], path[PATH_MAX + 16];
+    struct target_counters c;
+    const char *name;
+    struct stat st;
+
+    memset(d, 0, sizeof *d);
+    if (fstat(fd, &st) < 0 || device_folder(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev, real) < 0)
+        return;
+    name = strrchr(real, '/') + 1;
+    if (strlen(name) >= sizeof d->name)
+        return;
+    memcpy(d->name, name, strlen(name) + 1);
+    snprintf(path, sizeof path, "%s/device/model", real);
+    read_line(path, d->model, sizeof d->model);
+    d->counted = target_counters(d, &c) == 0;
+}
+
+/* Fields of the file: Linux, Documentation/block/stat.rst. */
+int target_counters(const struct target_device *d, struct target_counters *c)
+{
+    char path[sizeof d->name + 32], line[512];
+    uint64_t read_sectors, write_sectors;
+
+    memset(c, 0, sizeof *c);
+    if (!d->name[0])
+        return -ENODEV;
+    snprintf(path, sizeof path, "/sys/block/%s/stat", d->name);
+    read_line(path, line, sizeof line);
+    if (sscanf(line,
+               "%" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %*u %*u %" SCNu64,
+               &c->read_ios, &read_sectors, &c->write_ios, &write_sectors, &c->queue_ms) != 5)
+        return -ENODEV;
+    c->read_bytes = read_sectors * DEVICE_SECTOR;
+    c->write_bytes = write_sectors * DEVICE_SECTOR;
+    return 0;
+}
+
+bool target_discards(int fd)
+{
+    char real[PATH_MAX], path[PATH_MAX + 32], line[32];
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) || device_folder(st.st_rdev, real) < 0)
+        return false;
+    snprintf(path, sizeof path, "%s/queue/discard_max_bytes", real);
+    read_line(path, line, sizeof line);
+    return strtoull(line, NULL, 10) > 0;
+}
+
+bool target_in_memory(int fd)
+{
+    struct statfs fs;
+
+    return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+}
+
+/* The name has the form of our files, so that a run which dies here is cleaned up by the next. */
+bool target_direct_io(int dirfd)
+{
+    char name[32];
+    void *block = NULL;
+    bool works;
+    int fd;
+
+    if (target_in_memory(dirfd))
+        return false;
+    snprintf(name, sizeof name, "probe-%ld.kv", (long)getpid());
+    fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_DIRECT, 0600);
+    if (fd < 0) {
+        /* Some file systems make the file and then refuse the flag. */
+        unlinkat(dirfd, name, 0);
+        return false;
+    }
+    works = posix_memalign(&block, DEVICE_BLOCK, DEVICE_BLOCK) == 0;
+    if (works) {
+        memset(block, 0, DEVICE_BLOCK);
+        works = pwrite(fd, block, DEVICE_BLOCK, 0) == (ssize_t)DEVICE_BLOCK &&
+                pread(fd, block, DEVICE_BLOCK, 0) == (ssize_t)DEVICE_BLOCK;
+    }
+    free(block);
+    close(fd);
+    unlinkat(dirfd, name, 0);
+    return works;
+}

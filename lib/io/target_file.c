@@ -1,0 +1,195 @@
+/* A target that is one regular file or one block device, opened for kvprecond's fills and
+ * kvreplay's slabs with all guards in one place: a caller that has the descriptor may write. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/io/target.h"
+#include "lib/io/target_guard.h"
+
+#define FILE_BLOCK  4096u
+#define FILE_SECTOR 512u /* unit of st_blocks */
+
+int target_kind(const char *path, enum target_kind *kind, struct err *e)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0) {
+        if (errno != ENOENT)
+            return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");
+        *kind = TARGET_DIR;
+        return 0;
+    }
+    if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+        return err_set(e, EINVAL, ERR_TARGET, path,
+                       "is neither a directory, a regular file nor a block device");
+    *kind = S_ISDIR(st.st_mode) ? TARGET_DIR : S_ISREG(st.st_mode) ? TARGET_FILE : TARGET_DEVICE;
+    return 0;
+}
+
+/* O_NONBLOCK was for the opening alone: io_uring takes it as a wish not to wait for the device. */
+static int set_flags(struct target_file *f, const char *path, struct err *e)
+{
+    int flags = fcntl(f->fd, F_GETFL) & ~O_NONBLOCK;
+
+    if (fcntl(f->fd, F_SETFL, flags) < 0)
+        return err_errno(e, -errno, ERR_TARGET, path, "cannot be opened for writing");
+    /* The node of a device lies on a memory file system; the device does not. */
+    f->direct =
+        (f->is_device || !target_in_memory(f->fd)) && fcntl(f->fd, F_SETFL, flags | O_DIRECT) == 0;
+    return 0;
+}
+
+/* ---- a regular file ---- */
+
+/* The guards know directories by their resolved names; O_NOFOLLOW has seen to the last part. */
+static int refuse_system_file(const char *path, struct err *e)
+{
+    char *resolved = realpath(path, NULL);
+    int ret;
+
+    if (!resolved)
+        return err_errno(e, -errno, ERR_TARGET, path, "cannot be resolved");
+    ret = target_refuse_system_path(resolved, e);
+    free(resolved);
+    return ret;
+}
+
+static int refuse_foreign_data(const struct target_file *f, const char *path,
+                               const struct target_file_opts *o, struct err *e)
+{
+    unsigned char block[FILE_BLOCK];
+
+    if (f->bytes == 0 || o->destroy_data)
+        return 0;
+    if (o->is_ours && pread(f->fd, block, sizeof block, 0) == (ssize_t)sizeof block &&
+        o->is_ours(block))
+        return 0;
+    return err_set(e, EEXIST, ERR_TARGET, path,
+                   "holds data that is not kvtrace's; --destroy-data overwrites it");
+}
+
+static int open_regular(struct target_file *f, const char *path, const struct target_file_opts *o,
+                        struct err *e)
+{
+    struct stat st;
+    int ret;
+
+    f->fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (f->fd < 0)
+        return err_errno(e, -errno, ERR_TARGET, path, "cannot be opened for writing");
+    ret = target_lock(f->fd);
+    if (ret < 0)
+        return err_errno(e, ret, ERR_TARGET, path, "is in use by another process");
+    /* Examined under the lock: who had it before may have written. */
+    if (fstat(f->fd, &st) < 0)
+        return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");
+    if (!S_ISREG(st.st_mode))
+        return err_set(e, EINVAL, ERR_TARGET, path, "is not a regular file any more");
+    ret = refuse_system_file(path, e);
+    if (ret < 0)
+        return ret;
+    f->bytes = (uint64_t)st.st_size;
+    f->allocated_bytes = (uint64_t)st.st_blocks * FILE_SECTOR;
+    ret = refuse_foreign_data(f, path, o, e);
+    return ret < 0 ? ret : set_flags(f, path, e);
+}
+
+/* ---- a block device ---- */
+
+static int refuse_table(const struct target_file *f, const char *path, struct err *e)
+{
+    unsigned char head[TARGET_GUARD_HEAD];
+    ssize_t n = pread(f->fd, head, sizeof head, 0);
+
+    if (n < 0)
+        return err_errno(e, -errno, ERR_TARGET, path, "cannot be read");
+    return target_guard_table(head, (size_t)n, path, e);
+}
+
+static int device_size(struct target_file *f, const char *path, struct err *e)
+{
+    int sector = 0;
+
+    if (ioctl(f->fd, BLKGETSIZE64, &f->bytes) < 0 || ioctl(f->fd, BLKSSZGET, &sector) < 0)
+        return err_errno(e, -errno, ERR_TARGET, path, "does not tell its size");
+    f->bytes = f->bytes / FILE_BLOCK * FILE_BLOCK;
+    f->allocated_bytes = f->bytes;
+    if (f->bytes == 0)
+        return err_set(e, ENOSPC, ERR_TARGET, path, "is smaller than 4 KiB");
+    if (sector <= 0 || FILE_BLOCK % (unsigned)sector != 0)
+        return err_set(e, ENOTSUP, ERR_TARGET, path,
+                       "has sectors of %d bytes; 4 KiB must be a multiple of them", sector);
+    return 0;
+}
+
+/* The device that was examined is the one that was opened, and with O_EXCL nobody else mounts or
+ * holds it from here on. */
+static int open_examined(struct target_file *f, const char *path, dev_t examined, struct err *e)
+{
+    int64_t until = 0;
+    struct stat st;
+
+    do
+        f->fd = open(path, O_RDWR | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    while (f->fd < 0 && errno == EBUSY && target_patience(&until));
+    if (f->fd < 0 && errno == EBUSY)
+        return err_set(e, EBUSY, ERR_TARGET, path, "refused: the kernel says it is in use");
+    if (f->fd < 0)
+        return err_errno(e, -errno, ERR_TARGET, path, "cannot be opened for writing");
+    if (fstat(f->fd, &st) < 0 || !S_ISBLK(st.st_mode) || st.st_rdev != examined)
+        return err_set(e, EAGAIN, ERR_TARGET, path, "is not the device that it was");
+    return 0;
+}
+
+static int open_device(struct target_file *f, const char *path, const struct target_file_opts *o,
+                       struct err *e)
+{
+    struct stat st;
+    int ret;
+
+    f->is_device = true;
+    if (stat(path, &st) < 0 || !S_ISBLK(st.st_mode))
+        return err_set(e, EINVAL, ERR_TARGET, path, "is not a block device any more");
+    ret = target_guard_device(target_facts_here(), st.st_rdev, path, e);
+    if (ret == 0)
+        ret = open_examined(f, path, st.st_rdev, e);
+    if (ret == 0)
+        ret = refuse_table(f, path, e);
+    if (ret == 0)
+        ret = device_size(f, path, e);
+    if (ret == 0 && !o->destroy_data)
+        ret = err_set(e, EPERM, ERR_TARGET, path,
+                      "is a block device: --destroy-data is needed to overwrite all that it holds");
+    return ret < 0 ? ret : set_flags(f, path, e);
+}
+
+int target_open_file(struct target_file *out, const char *path, const struct target_file_opts *o,
+                     struct err *e)
+{
+    struct target_file f = {.fd = -1};
+    enum target_kind kind;
+    char *real = NULL;
+    int ret = target_kind(path, &kind, e);
+
+    if (ret < 0)
+        return ret;
+    if (kind == TARGET_DIR)
+        return err_set(e, EISDIR, ERR_TARGET, path, "is no regular file or block device");
+    /* Devices are often named by links (/dev/disk/by-id), files never are. */
+    if (kind == TARGET_DEVICE && !(real = realpath(path, NULL)))
+        return err_errno(e, -errno, ERR_TARGET, path, "cannot be resolved");
+    ret = real ? open_device(&f, real, o, e) : open_regular(&f, path, o, e);
+    free(real);
+    if (ret < 0 && f.fd >= 0)
+        close(f.fd);
+    if (ret == 0)
+        *out = f;
+    return ret;
+}

@@ -1,0 +1,376 @@
+/* JSON documents that the programs write: summaries, reports, provenance. The tree is json-c's;
+ * this file decides how numbers look and that a file appears whole or not at all. */
+#include "lib/json/jsonout.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/save.h"
+
+enum {
+    JSONOUT_DEPTH = 32,
+    JSONOUT_TOKENS_DEPTH = 64
+};
+
+struct jsonout {
+    struct json_object *root;
+    struct json_object *open[JSONOUT_DEPTH]; /* containers, the innermost last */
+    size_t depth;
+    bool failed; /* memory ran out somewhere */
+    char *text;  /* what jsonout_text lent */
+};
+
+struct jsonout *jsonout_create(void)
+{
+    struct jsonout *j = calloc(1, sizeof(*j));
+
+    if (!j)
+        return NULL;
+    j->root = json_object_new_object();
+    if (!j->root) {
+        free(j);
+        return NULL;
+    }
+    j->open[0] = j->root;
+    j->depth = 1;
+    return j;
+}
+
+void jsonout_free(struct jsonout *j)
+{
+    if (!j)
+        return;
+    json_object_put(j->root);
+    free(j->text);
+    free(j);
+}
+
+/* ---- adding ---- */
+
+/* Length of the UTF-8 sequence at s (RFC 3629: no surrogates, nothing overlong), 0 if it is none.
+ */
+static size_t utf8_length(const unsigned char *s)
+{
+    static const struct {
+        unsigned char first_low, first_high, second_low, second_high, len;
+    } forms[] = {
+        {0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xE1, 0xEC, 0x80, 0xBF, 3},
+        {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
+        {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4},
+    };
+
+    if (s[0] < 0x80)
+        return 1;
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        size_t k = 2;
+        if (s[0] < forms[i].first_low || s[0] > forms[i].first_high)
+            continue;
+        if (s[1] < forms[i].second_low || s[1] > forms[i].second_high)
+            return 0;
+        while (k < forms[i].len && (s[k] & 0xC0) == 0x80)
+            k++;
+        return k == forms[i].len ? k : 0;
+    }
+    return 0;
+}
+
+/* A JSON string; bytes that are no UTF-8 (file names may hold any) become '?'. */
+static struct json_object *new_text(const char *text)
+{
+    char *copy = strdup(text);
+    struct json_object *v;
+
+    if (!copy)
+        return NULL;
+    for (char *c = copy; *c;) {
+        size_t len = utf8_length((const unsigned char *)c);
+        if (len == 0)
+            *c = '?';
+        c += len ? len : 1;
+    }
+    v = json_object_new_string(copy);
+    free(copy);
+    return v;
+}
+
+static struct json_object *new_f64(double v)
+{
+    char digits[40];
+
+    for (int precision = 15; precision <= 17; precision++) {
+        snprintf(digits, sizeof(digits), "%.*g", precision, v);
+        if (strtod(digits, NULL) == v)
+            break;
+    }
+    return json_object_new_double_s(v, digits);
+}
+
+/* Puts v into the open container. A NULL v is a JSON null when null is set, else no memory. */
+static void add(struct jsonout *j, const char *key, struct json_object *v, bool null)
+{
+    struct json_object *in = j->open[j->depth - 1];
+    int rc;
+
+    if (!v && !null) {
+        j->failed = true;
+        return;
+    }
+    assert((key != NULL) == json_object_is_type(in, json_type_object) && "key only in objects");
+    rc = key ? json_object_object_add(in, key, v) : json_object_array_add(in, v);
+    if (rc != 0) {
+        json_object_put(v);
+        j->failed = true;
+    }
+}
+
+static void open_container(struct jsonout *j, const char *key, struct json_object *v)
+{
+    assert(j->depth < JSONOUT_DEPTH && "containers nested too deep");
+    add(j, key, v, false);
+    if (!j->failed)
+        j->open[j->depth++] = v;
+}
+
+void jsonout_object(struct jsonout *j, const char *key)
+{
+    if (!j->failed)
+        open_container(j, key, json_object_new_object());
+}
+
+void jsonout_array(struct jsonout *j, const char *key)
+{
+    if (!j->failed)
+        open_container(j, key, json_object_new_array());
+}
+
+void jsonout_end(struct jsonout *j)
+{
+    if (j->failed)
+        return;
+    assert(j->depth > 1 && "nothing is open");
+    j->depth--;
+}
+
+void jsonout_u64(struct jsonout *j, const char *key, uint64_t v)
+{
+    if (!j->failed)
+        add(j, key, json_object_new_uint64(v), false);
+}
+
+void jsonout_i64(struct jsonout *j, const char *key, int64_t v)
+{
+    if (!j->failed)
+        add(j, key, json_object_new_int64(v), false);
+}
+
+void jsonout_f64(struct jsonout *j, const char *key, double v)
+{
+    if (!isfinite(v))
+        jsonout_null(j, key);
+    else if (!j->failed)
+        add(j, key, new_f64(v), false);
+}
+
+void jsonout_bool(struct jsonout *j, const char *key, bool v)
+{
+    if (!j->failed)
+        add(j, key, json_object_new_boolean(v), false);
+}
+
+void jsonout_text_value(struct jsonout *j, const char *key, const char *text)
+{
+    if (!text)
+        jsonout_null(j, key);
+    else if (!j->failed)
+        add(j, key, new_text(text), false);
+}
+
+void jsonout_null(struct jsonout *j, const char *key)
+{
+    if (!j->failed)
+        add(j, key, NULL, true);
+}
+
+static bool only_space(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!strchr(" \t\r\n", text[i]) || text[i] == '\0')
+            return false;
+    return true;
+}
+
+/* Is what json_tokener_parse_ex left of the text only white space? */
+static bool parsed_whole(struct json_tokener *t, const char *json, size_t len)
+{
+    size_t end = json_tokener_get_parse_end(t);
+
+    return json_tokener_get_error(t) == json_tokener_success && end <= len &&
+           only_space(json + end, len - end);
+}
+
+/* Parses json[0..len) into *v (NULL: a JSON null). */
+static int parse_raw(struct json_object **v, const char *json, size_t len)
+{
+    struct json_tokener *t = json_tokener_new_ex(JSONOUT_TOKENS_DEPTH);
+    bool good;
+
+    if (!t)
+        return -ENOMEM;
+    json_tokener_set_flags(t, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8 |
+                                  JSON_TOKENER_ALLOW_TRAILING_CHARS);
+    *v = json_tokener_parse_ex(t, json, (int)len);
+    if (json_tokener_get_error(t) == json_tokener_continue) {
+        *v = json_tokener_parse_ex(t, "\n", 1); /* a bare number ends when something follows */
+        good = json_tokener_get_error(t) == json_tokener_success;
+    } else {
+        good = parsed_whole(t, json, len);
+    }
+    json_tokener_free(t);
+    if (!good)
+        json_object_put(*v);
+    return good ? 0 : -EINVAL;
+}
+
+int jsonout_raw(struct jsonout *j, const char *key, const char *json, size_t len)
+{
+    struct json_object *v;
+    int rc = len <= INT_MAX ? parse_raw(&v, json, len) : -EINVAL;
+
+    if (rc < 0)
+        return rc;
+    if (j->failed)
+        json_object_put(v);
+    else
+        add(j, key, v, true);
+    return j->failed ? -ENOMEM : 0;
+}
+
+/* ---- members that all programs share ---- */
+
+static void put_host(struct jsonout *j)
+{
+    struct utsname u = {0};
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+
+    jsonout_object(j, "host");
+    jsonout_text_value(j, "name", uname(&u) == 0 ? u.nodename : NULL);
+    jsonout_text_value(j, "kernel", u.release[0] ? u.release : NULL);
+    if (cpus > 0)
+        jsonout_i64(j, "cpus", cpus);
+    else
+        jsonout_null(j, "cpus");
+    if (pages > 0 && page_bytes > 0)
+        jsonout_u64(j, "memory_bytes", (uint64_t)pages * (uint64_t)page_bytes);
+    else
+        jsonout_null(j, "memory_bytes");
+    jsonout_end(j);
+}
+
+void jsonout_identity(struct jsonout *j, const char *program, int argc, char *const *argv,
+                      int64_t started_wall_ns)
+{
+    char utc[32];
+
+    jsonout_text_value(j, "program", program);
+    jsonout_text_value(j, "version", KVTRACE_VERSION);
+    jsonout_array(j, "command");
+    for (int i = 0; i < argc; i++)
+        jsonout_text_value(j, NULL, argv[i]);
+    jsonout_end(j);
+    put_host(j);
+    jsonout_text_value(j, "started", clock_format_utc(utc, started_wall_ns));
+}
+
+static void put_choice(struct jsonout *j, const struct opt *o, int index)
+{
+    const char *c = o->choices;
+    char word[64];
+
+    while (index-- > 0)
+        c += strcspn(c, "|") + 1;
+    snprintf(word, sizeof(word), "%.*s", (int)strcspn(c, "|"), c);
+    jsonout_text_value(j, o->name, word);
+}
+
+static void put_list(struct jsonout *j, const char *name, const struct opt_list *list)
+{
+    jsonout_array(j, name);
+    for (size_t i = 0; i < list->count; i++)
+        jsonout_text_value(j, NULL, list->item[i]);
+    jsonout_end(j);
+}
+
+static void put_option(struct jsonout *j, const struct opt *o, const void *value)
+{
+    switch (o->type) {
+    case OPT_HEADING:
+        break;
+    case OPT_FLAG:
+        jsonout_bool(j, o->name, *(const bool *)value);
+        break;
+    case OPT_TEXT:
+        jsonout_text_value(j, o->name, *(const char *const *)value);
+        break;
+    case OPT_F64:
+        jsonout_f64(j, o->name, *(const double *)value);
+        break;
+    case OPT_DURATION:
+        jsonout_f64(j, o->name, (double)*(const int64_t *)value / 1e9);
+        break;
+    case OPT_ENUM:
+        put_choice(j, o, *(const int *)value);
+        break;
+    case OPT_LIST:
+        put_list(j, o->name, value);
+        break;
+    case OPT_U64:
+    case OPT_SIZE:
+    case OPT_BANDWIDTH:
+        jsonout_u64(j, o->name, *(const uint64_t *)value);
+        break;
+    }
+}
+
+void jsonout_options(struct jsonout *j, const struct opt_parser *p)
+{
+    const struct opt *o;
+    const void *value;
+
+    for (size_t i = 0; (o = opt_effective(p, i, &value)) != NULL; i++)
+        put_option(j, o, value);
+}
+
+/* ---- the document ---- */
+
+const char *jsonout_text(struct jsonout *j, bool pretty)
+{
+    int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
+    const char *text;
+
+    if (j->failed)
+        return NULL;
+    flags |= pretty ? JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED : JSON_C_TO_STRING_PLAIN;
+    text = json_object_to_json_string_ext(j->root, flags);
+    free(j->text);
+    j->text = NULL;
+    if (!text || asprintf(&j->text, "%s%s", text, pretty ? "\n" : "") < 0)
+        j->text = NULL;
+    return j->text;
+}
+
+int jsonout_save(struct jsonout *j, const char *path, struct err *e)
+{
+    const char *text = jsonout_text(j, true);
+
+    return text ? save_text(path, text, strlen(text), e) : err_nomem(e, "JSON document");
+}

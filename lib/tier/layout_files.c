@@ -1,0 +1,107 @@
+/* One file per object below a target's directory, for the storage tier: names them and the folders
+ * that they are in. Folders are made when first needed and kept open, so that every file is reached
+ * by openat without following a link; the opening itself is the I/O engine's. */
+#include "lib/tier/layout_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILES_DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+struct layout_files {
+    int dirfd;
+    int direct;                              /* O_DIRECT or 0 */
+    atomic_int folder[LAYOUT_FILES_FOLDERS]; /* descriptors, -1: not open yet */
+};
+
+/* Descriptor of folder number i or negative errno; made if make. Two threads may open it at once:
+ * one keeps its own. */
+static int files_folder(struct layout_files *f, unsigned i, bool make)
+{
+    int fd = atomic_load_explicit(&f->folder[i], memory_order_acquire), none = -1;
+    char name[3];
+
+    if (fd >= 0)
+        return fd;
+    snprintf(name, sizeof name, "%02x", i & 0xffu);
+    if (make && mkdirat(f->dirfd, name, 0755) < 0 && errno != EEXIST)
+        return -errno;
+    fd = openat(f->dirfd, name, FILES_DIR_FLAGS);
+    if (fd < 0)
+        return -errno;
+    if (!atomic_compare_exchange_strong(&f->folder[i], &none, fd)) {
+        close(fd);
+        fd = none;
+    }
+    return fd;
+}
+
+int layout_files_name(struct layout_files *f, struct hash128 object, bool make,
+                      struct layout_name *n)
+{
+    n->dirfd = files_folder(f, (unsigned)(object.hi >> 56), make);
+    if (n->dirfd < 0)
+        return n->dirfd;
+    hash_hex(object, n->text);
+    memcpy(n->text + HASH_HEX_LEN, ".kv", sizeof ".kv");
+    return 0;
+}
+
+int layout_files_flags(const struct layout_files *f, bool write, bool cut)
+{
+    int flags = O_NOFOLLOW | f->direct;
+
+    return write ? flags | O_RDWR | O_CREAT | (cut ? O_TRUNC : 0) : flags | O_RDONLY;
+}
+
+int layout_files_find(struct layout_files *f, struct hash128 object, uint64_t *bytes)
+{
+    struct layout_name n;
+    struct stat st;
+    int fd = layout_files_name(f, object, false, &n);
+
+    if (fd < 0)
+        return fd;
+    fd = openat(n.dirfd, n.text, layout_files_flags(f, false, false) | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return -EIO;
+    }
+    *bytes = (uint64_t)st.st_size;
+    return fd;
+}
+
+int layout_files_open(struct layout_files **out, int dirfd, bool direct, struct err *e)
+{
+    struct layout_files *f = calloc(1, sizeof *f);
+
+    if (!f)
+        return err_nomem(e, "layout of files");
+    f->dirfd = dirfd;
+    f->direct = direct ? O_DIRECT : 0;
+    for (int i = 0; i < LAYOUT_FILES_FOLDERS; i++)
+        atomic_init(&f->folder[i], -1);
+    *out = f;
+    return 0;
+}
+
+void layout_files_close(struct layout_files *f)
+{
+    if (!f)
+        return;
+    for (int i = 0; i < LAYOUT_FILES_FOLDERS; i++) {
+        int fd = atomic_load_explicit(&f->folder[i], memory_order_acquire);
+
+        if (fd >= 0)
+            close(fd);
+    }
+    free(f);
+}

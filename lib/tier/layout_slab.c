@@ -1,0 +1,417 @@
+/* The slab of a storage tier: its header, the space for objects, and the index that is written when
+ * a run keeps its objects and read by the next one. The index comes from outside and is trusted in
+ * nothing: what it claims must be free, and what is read there is checked block by block as ever.
+ */
+#include "lib/tier/layout_slab.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/data/data.h"
+
+#define SLAB_MAGIC   "KVTSLAB1"
+#define SLAB_BEGIN   ((uint64_t)1 << 20)
+#define SLAB_SEGMENT ((size_t)1 << 20)
+#define SEGMENT_HEAD 2u /* words: count, checksum */
+#define SEGMENT_MAX  (SLAB_SEGMENT / 8 - SEGMENT_HEAD)
+/* Of a slab that cannot grow, behind the space: 48 bytes an object of 48 KiB. */
+#define SLAB_INDEX_SHARE 1024u
+#define SLAB_TABLE_MIN   1024u
+
+/* As it is on storage. */
+struct slab_header {
+    char magic[8];
+    uint64_t kept, resizes, space_bytes, index_words, objects;
+    uint64_t checksum; /* of what stands before */
+};
+_Static_assert(sizeof(struct slab_header) == 56, "no padding");
+
+/* A kept object, until it is adopted. */
+struct kept {
+    struct hash128 name;
+    uint32_t list; /* 0: an empty cell */
+    bool adopted;
+};
+
+struct layout_slab {
+    struct layout_slab_opts o;
+    struct extent_pool *pool;
+    uint64_t *segment; /* one, aligned as O_DIRECT wants */
+    struct slab_header header;
+    bool used;
+    /* reading the index: */
+    struct kept *table; /* open addressing; table_size is a power of two */
+    uint64_t table_size, found;
+    uint64_t words_left; /* of the index, behind this segment */
+    /* both: */
+    uint64_t segment_words, segment_at; /* words in it, and the next one */
+    uint64_t index_at;                  /* offset behind the space of the next segment */
+};
+
+/* ---- header ---- */
+
+static bool header_valid(const struct slab_header *h)
+{
+    return memcmp(h->magic, SLAB_MAGIC, sizeof h->magic) == 0 &&
+           h->checksum == hash_64(h, offsetof(struct slab_header, checksum));
+}
+
+bool layout_slab_is_ours(const void *block)
+{
+    struct slab_header h;
+
+    memcpy(&h, block, sizeof h);
+    return header_valid(&h);
+}
+
+/* Whole blocks at an offset, as O_DIRECT wants; 0 or negative errno. */
+static int move_all(int fd, void *buf, size_t len, uint64_t offset, bool write)
+{
+    for (size_t done = 0; done < len;) {
+        char *at = (char *)buf + done;
+        off_t where = (off_t)(offset + done);
+        ssize_t n = write ? pwrite(fd, at, len - done, where) : pread(fd, at, len - done, where);
+
+        if (n == 0)
+            return write ? -EIO : -ENODATA;
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+static int header_read(int fd, void *block, struct slab_header *h)
+{
+    int ret = move_all(fd, block, DATA_BLOCK, 0, false);
+
+    if (ret == -ENODATA)
+        return -ENOENT;
+    if (ret < 0)
+        return ret;
+    memcpy(h, block, sizeof *h);
+    return header_valid(h) ? 0 : -ENOENT;
+}
+
+int layout_slab_read_header(int fd, struct layout_slab_header *out)
+{
+    struct slab_header h;
+    void *block;
+    int ret;
+
+    if (posix_memalign(&block, DATA_BLOCK, DATA_BLOCK) != 0)
+        return -ENOMEM;
+    ret = header_read(fd, block, &h);
+    if (ret == 0)
+        *out = (struct layout_slab_header){
+            .kept = h.kept, .resizes = h.resizes, .space_bytes = h.space_bytes};
+    free(block);
+    return ret;
+}
+
+static int header_write(struct layout_slab *s, bool kept)
+{
+    struct slab_header *h = &s->header;
+
+    memcpy(h->magic, SLAB_MAGIC, sizeof h->magic);
+    h->kept = kept;
+    h->resizes = s->o.resizes;
+    h->space_bytes = s->o.space_bytes;
+    h->checksum = hash_64(h, offsetof(struct slab_header, checksum));
+    memset(s->segment, 0, DATA_BLOCK);
+    memcpy(s->segment, h, sizeof *h);
+    int ret = move_all(s->o.fd, s->segment, DATA_BLOCK, 0, true);
+    return ret == 0 && fdatasync(s->o.fd) < 0 ? -errno : ret;
+}
+
+/* ---- sizes ---- */
+
+uint64_t layout_slab_bytes(uint64_t capacity, uint64_t max_objects)
+{
+    uint64_t slack, space;
+
+    if (__builtin_mul_overflow(max_objects, (uint64_t)DATA_BLOCK, &slack) ||
+        __builtin_add_overflow(capacity, slack, &space) || space > INT64_MAX / 2)
+        return INT64_MAX;
+    space = DATA_PADDED(space);
+    /* The share is of space and index together. */
+    return SLAB_BEGIN + space + DATA_PADDED(space / (SLAB_INDEX_SHARE - 1)) + 3 * SLAB_SEGMENT;
+}
+
+uint64_t layout_slab_space(uint64_t slab_bytes)
+{
+    uint64_t rest = slab_bytes > SLAB_BEGIN ? slab_bytes - SLAB_BEGIN : 0;
+    uint64_t index = rest / SLAB_INDEX_SHARE / SLAB_SEGMENT * SLAB_SEGMENT + 2 * SLAB_SEGMENT;
+
+    return rest > index ? (rest - index) / DATA_BLOCK * DATA_BLOCK : 0;
+}
+
+/* ---- reading the index ---- */
+
+static struct kept *table_find(const struct layout_slab *s, struct hash128 name)
+{
+    uint64_t i = name.lo & (s->table_size - 1);
+
+    while (s->table[i].list && (s->table[i].name.lo != name.lo || s->table[i].name.hi != name.hi))
+        i = (i + 1) & (s->table_size - 1);
+    return &s->table[i];
+}
+
+static int table_create(struct layout_slab *s, uint64_t objects)
+{
+    if (objects > s->o.space_bytes / DATA_BLOCK)
+        return -EBADMSG;
+    for (s->table_size = SLAB_TABLE_MIN; s->table_size < objects * 2;)
+        s->table_size *= 2;
+    s->table = calloc(s->table_size, sizeof *s->table);
+    return s->table ? 0 : -ENOMEM;
+}
+
+static int segment_read(struct layout_slab *s)
+{
+    uint64_t offset = SLAB_BEGIN + s->header.space_bytes + s->index_at;
+    int ret = move_all(s->o.fd, s->segment, SLAB_SEGMENT, offset, false);
+
+    if (ret < 0)
+        return ret == -ENODATA ? -EBADMSG : ret;
+    s->index_at += SLAB_SEGMENT;
+    s->segment_words = s->segment[0];
+    s->segment_at = 0;
+    if (s->segment_words == 0 || s->segment_words > SEGMENT_MAX ||
+        s->segment_words > s->words_left ||
+        s->segment[1] != hash_64(s->segment + SEGMENT_HEAD, s->segment_words * 8))
+        return -EBADMSG;
+    s->words_left -= s->segment_words;
+    return 0;
+}
+
+static int word_read(struct layout_slab *s, uint64_t *word)
+{
+    int ret = s->segment_at == s->segment_words ? segment_read(s) : 0;
+
+    if (ret == 0)
+        *word = s->segment[SEGMENT_HEAD + s->segment_at++];
+    return ret;
+}
+
+static int extents_read(struct layout_slab *s, uint64_t count, uint32_t *list)
+{
+    uint32_t last = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t offset, len;
+        int ret = word_read(s, &offset);
+
+        if (ret == 0)
+            ret = word_read(s, &len);
+        if (ret == 0)
+            ret = extent_claim(s->pool, offset, len, list, &last);
+        if (ret < 0)
+            return ret;
+    }
+    return 0;
+}
+
+static int object_read(struct layout_slab *s)
+{
+    struct hash128 name = {0};
+    uint64_t extents = 0;
+    uint32_t list = 0;
+    int ret = word_read(s, &name.lo);
+
+    if (ret == 0)
+        ret = word_read(s, &name.hi);
+    if (ret == 0)
+        ret = word_read(s, &extents);
+    if (ret == 0 && (extents == 0 || extents > s->o.space_bytes / DATA_BLOCK))
+        ret = -EBADMSG;
+    if (ret == 0)
+        ret = extents_read(s, extents, &list);
+    struct kept *k = ret == 0 ? table_find(s, name) : NULL;
+    if (!k || k->list) { /* named twice */
+        extent_release(s->pool, list);
+        return ret < 0 ? ret : -EBADMSG;
+    }
+    *k = (struct kept){.name = name, .list = list};
+    s->found++;
+    return 0;
+}
+
+static void table_release(struct layout_slab *s)
+{
+    for (uint64_t i = 0; s->table && i < s->table_size; i++) {
+        if (!s->table[i].adopted)
+            extent_release(s->pool, s->table[i].list);
+    }
+    free(s->table);
+    s->table = NULL;
+    s->found = 0;
+}
+
+static int index_read(struct layout_slab *s)
+{
+    int ret = table_create(s, s->header.objects);
+
+    s->words_left = s->header.index_words;
+    for (uint64_t i = 0; ret == 0 && i < s->header.objects; i++)
+        ret = object_read(s);
+    if (ret == -EBADMSG || ret == -EEXIST) {
+        table_release(s);
+        ret = 0;
+    }
+    s->segment_words = s->segment_at = s->index_at = 0;
+    return ret;
+}
+
+/* ---- opening and closing ---- */
+
+static int slab_load(struct layout_slab *s)
+{
+    int ret = header_read(s->o.fd, s->segment, &s->header);
+
+    if (ret == 0 && s->header.kept && s->header.space_bytes <= s->o.space_bytes)
+        return index_read(s);
+    return ret == -ENOENT ? 0 : ret;
+}
+
+int layout_slab_open(struct layout_slab **out, const struct layout_slab_opts *o, struct err *e)
+{
+    struct layout_slab *s = calloc(1, sizeof *s);
+    void *segment = NULL;
+    int ret = 0;
+
+    if (!s)
+        return err_nomem(e, "slab");
+    s->o = *o;
+    s->pool = extent_pool_create(o->space_bytes, DATA_BLOCK);
+    if (s->pool && posix_memalign(&segment, DATA_BLOCK, SLAB_SEGMENT) == 0)
+        s->segment = segment;
+    if (!s->segment)
+        ret = -ENOMEM;
+    if (ret == 0)
+        ret = slab_load(s);
+    if (ret < 0) {
+        layout_slab_close(s);
+        return err_errno(e, ret, ERR_TARGET, "", "the slab cannot be read");
+    }
+    *out = s;
+    return 0;
+}
+
+void layout_slab_close(struct layout_slab *s)
+{
+    if (!s)
+        return;
+    free(s->table);
+    free(s->segment);
+    extent_pool_free(s->pool);
+    free(s);
+}
+
+struct extent_pool *layout_slab_pool(struct layout_slab *s)
+{
+    return s->pool;
+}
+
+int layout_slab_fd(const struct layout_slab *s)
+{
+    return s->o.fd;
+}
+
+uint64_t layout_slab_begin(void)
+{
+    return SLAB_BEGIN;
+}
+
+uint64_t layout_slab_found(const struct layout_slab *s)
+{
+    return s->found;
+}
+
+uint32_t layout_slab_adopt(struct layout_slab *s, struct hash128 name)
+{
+    struct kept *k = s->table ? table_find(s, name) : NULL;
+
+    if (!k || !k->list || k->adopted)
+        return 0;
+    k->adopted = true;
+    s->found--;
+    return k->list;
+}
+
+int layout_slab_use(struct layout_slab *s)
+{
+    if (s->used)
+        return 0;
+    table_release(s);
+    s->header.index_words = s->header.objects = 0;
+    int ret = header_write(s, false);
+    s->used = ret == 0;
+    return ret;
+}
+
+bool layout_slab_used(const struct layout_slab *s)
+{
+    return s->used;
+}
+
+/* ---- writing the index ---- */
+
+static int segment_write(struct layout_slab *s)
+{
+    uint64_t offset = SLAB_BEGIN + s->o.space_bytes + s->index_at;
+    size_t used = (SEGMENT_HEAD + s->segment_words) * 8;
+
+    if (!s->o.resizes && s->index_at + SLAB_SEGMENT > s->o.index_bytes)
+        return -ENOSPC;
+    memset((char *)s->segment + used, 0, SLAB_SEGMENT - used);
+    s->segment[0] = s->segment_words;
+    s->segment[1] = hash_64(s->segment + SEGMENT_HEAD, s->segment_words * 8);
+    s->header.index_words += s->segment_words;
+    s->segment_words = 0;
+    s->index_at += SLAB_SEGMENT;
+    return move_all(s->o.fd, s->segment, SLAB_SEGMENT, offset, true);
+}
+
+static int word_write(struct layout_slab *s, uint64_t word)
+{
+    int ret = s->segment_words == SEGMENT_MAX ? segment_write(s) : 0;
+
+    if (ret == 0)
+        s->segment[SEGMENT_HEAD + s->segment_words++] = word;
+    return ret;
+}
+
+int layout_slab_keep(struct layout_slab *s, struct hash128 name, uint32_t list)
+{
+    uint64_t extents = 0;
+    struct extent x;
+    int ret = layout_slab_use(s);
+
+    for (uint32_t pos = list; extent_walk(s->pool, &pos, &x);)
+        extents++;
+    if (ret == 0)
+        ret = word_write(s, name.lo);
+    if (ret == 0)
+        ret = word_write(s, name.hi);
+    if (ret == 0)
+        ret = word_write(s, extents);
+    for (uint32_t pos = list; ret == 0 && extent_walk(s->pool, &pos, &x);) {
+        ret = word_write(s, x.offset);
+        if (ret == 0)
+            ret = word_write(s, x.len);
+    }
+    s->header.objects++;
+    return ret;
+}
+
+int layout_slab_kept(struct layout_slab *s)
+{
+    int ret = layout_slab_use(s);
+
+    if (ret == 0 && s->segment_words > 0)
+        ret = segment_write(s);
+    return ret < 0 ? ret : header_write(s, true);
+}

@@ -1,0 +1,94 @@
+/* null.c - the tier that does nothing: replaying against it shows what the client itself can
+ * do. An operation is complete when it is submitted, and waits here only to be polled. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/clock.h"
+#include "lib/tier/tier.h"
+
+struct tier_null {
+    struct tier base; /* first: the scheduler sees only this */
+    struct tier_op *first, *last;
+};
+
+static struct tier_null *self(struct tier *t)
+{
+    return (struct tier_null *)t;
+}
+
+static int null_submit(struct tier *t, struct tier_op *op)
+{
+    struct tier_null *n = self(t);
+    op->status = 0;
+    op->start_ns = op->done_ns = clock_now_ns();
+    op->device_ns = 0;
+    op->next = NULL;
+    if (n->first)
+        n->last->next = op;
+    else
+        n->first = op;
+    n->last = op;
+    return 0;
+}
+
+static void null_kick(struct tier *t)
+{
+    (void)t;
+}
+
+static size_t null_poll(struct tier *t, struct tier_op **done, size_t max)
+{
+    struct tier_null *n = self(t);
+    size_t count = 0;
+    while (count < max && n->first) {
+        done[count++] = n->first;
+        n->first = n->first->next;
+    }
+    return count;
+}
+
+/* A time long past, not the present: what is inside can be had at once. */
+static int64_t null_next(struct tier *t)
+{
+    return self(t)->first ? 0 : INT64_MAX;
+}
+
+static int null_adopt(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation)
+{
+    (void)t, (void)op, (void)size, (void)generation;
+    return -ENOENT;
+}
+
+static void null_describe(const struct tier *t, struct tier_info *info)
+{
+    (void)t;
+    *info = (struct tier_info){.engine = "null", .simulated = true, .verifies = false};
+    snprintf(info->target, sizeof info->target, "null");
+}
+
+static int null_close(struct tier *t, struct err *e)
+{
+    (void)e;
+    free(self(t));
+    return 0;
+}
+
+static const struct tier_ops null_ops = {.submit = null_submit,
+                                         .kick = null_kick,
+                                         .poll = null_poll,
+                                         .next_ns = null_next,
+                                         .adopt = null_adopt,
+                                         .describe = null_describe,
+                                         .close = null_close};
+
+int tier_null_open(struct tier **out, struct bell *bell, struct err *e)
+{
+    (void)bell; /* only the thread that submits could be told, and it knows */
+    struct tier_null *n = calloc(1, sizeof *n);
+    if (!n)
+        return err_nomem(e, "null tier");
+    n->base.ops = &null_ops;
+    *out = &n->base;
+    return 0;
+}

@@ -1,0 +1,29 @@
+/* storage_trim.h - a thread that tells a block device which space is free again, so that deletes
+ * hold up neither the scheduler nor the I/Os of others. */
+#ifndef KVTRACE_TIER_STORAGE_TRIM_H
+#define KVTRACE_TIER_STORAGE_TRIM_H
+
+#include <stdint.h>
+
+#include "lib/base/bell.h"
+#include "lib/base/err.h"
+#include "lib/tier/extent.h"
+#include "lib/tier/tier.h"
+
+struct storage_trim;
+
+struct storage_trim_opts {
+    int fd; /* a block device */
+    const struct extent_pool *space;
+    uint64_t begin;    /* offset of the space on the device */
+    unsigned max_ops;  /* inside at most */
+    struct bell *bell; /* rung when an operation is done */
+};
+int storage_trim_open(struct storage_trim **out, const struct storage_trim_opts *o, struct err *e);
+/* From one thread: hands over an operation whose place is to be discarded; takes a finished one
+ * (NULL: none). A discard that fails changes nothing but how fast the device is later: no error. */
+void storage_trim_push(struct storage_trim *t, struct tier_op *op);
+struct tier_op *storage_trim_pop(struct storage_trim *t);
+void storage_trim_close(struct storage_trim *t); /* nothing may be inside */
+
+#endif

@@ -1,0 +1,332 @@
+/* From the trace record to CSV text, and to the compact form in which rows wait for it: the inner
+ * loop of the writer (trace_write.c). */
+#include "lib/trace/trace_format.h"
+
+#include <string.h>
+
+#include "lib/trace/csv.h"
+
+/* ---- numbers and words ---- */
+
+static const char digit_pairs[] =
+    "00010203040506070809101112131415161718192021222324252627282930313233"
+    "34353637383940414243444546474849505152535455565758596061626364656667"
+    "6869707172737475767778798081828384858687888990919293949596979899";
+
+static inline size_t count_digits(uint64_t v)
+{
+    size_t n = 1;
+    for (;;) {
+        if (v < 10)
+            return n;
+        if (v < 100)
+            return n + 1;
+        if (v < 1000)
+            return n + 2;
+        if (v < 10000)
+            return n + 3;
+        v /= 10000;
+        n += 4;
+    }
+}
+
+static inline size_t put_u64(char *dst, uint64_t v)
+{
+    size_t n = count_digits(v), i = n;
+    while (v >= 100) {
+        i -= 2;
+        memcpy(dst + i, digit_pairs + v % 100 * 2, 2);
+        v /= 100;
+    }
+    if (v >= 10)
+        memcpy(dst, digit_pairs + v * 2, 2);
+    else
+        dst[0] = (char)('0' + v);
+    return n;
+}
+
+/* Exactly n digits, leading zeros included. */
+static inline void put_fixed(char *dst, uint32_t v, unsigned n)
+{
+    for (; n >= 2; n -= 2) {
+        memcpy(dst + n - 2, digit_pairs + v % 100 * 2, 2);
+        v /= 100;
+    }
+    if (n)
+        dst[0] = (char)('0' + v);
+}
+
+/* Seconds with 6 decimals, up to 9 where they are not zero. */
+static size_t put_seconds(char *dst, int64_t ns)
+{
+    uint64_t v = ns < 0 ? (uint64_t)0 - (uint64_t)ns : (uint64_t)ns;
+    size_t n = 0;
+    if (ns < 0)
+        dst[n++] = '-';
+    n += put_u64(dst + n, v / 1000000000);
+    uint32_t fraction = (uint32_t)(v % 1000000000);
+    dst[n++] = '.';
+    put_fixed(dst + n, fraction, 9);
+    n += 9;
+    for (int i = 0; i < 3 && dst[n - 1] == '0'; i++)
+        n--;
+    return n;
+}
+
+/* Microseconds with up to 3 decimals. */
+static size_t put_micros(char *dst, int64_t ns)
+{
+    uint64_t v = ns < 0 ? (uint64_t)0 - (uint64_t)ns : (uint64_t)ns;
+    size_t n = 0;
+    if (ns < 0)
+        dst[n++] = '-';
+    n += put_u64(dst + n, v / 1000);
+    uint32_t fraction = (uint32_t)(v % 1000);
+    if (!fraction)
+        return n;
+    dst[n++] = '.';
+    put_fixed(dst + n, fraction, 3);
+    n += 3;
+    while (dst[n - 1] == '0')
+        n--;
+    return n;
+}
+
+static inline size_t put_text(char *dst, const char *text)
+{
+    size_t n = strlen(text);
+    memcpy(dst, text, n);
+    return n;
+}
+
+/* The bytes behind the word are those of the columns to come, and of trace_format_bound's reserve.
+ */
+static inline size_t put_word(char *dst, const struct trace_word *word)
+{
+    memcpy(dst, word->text, sizeof(word->text));
+    return word->len;
+}
+
+static inline size_t put_str(char *dst, const struct trace_str *s)
+{
+    return s->len ? csv_put_field(dst, s->p, s->len) : 0;
+}
+
+static inline size_t put_number(char *dst, int64_t v)
+{
+    if (v == TRACE_NONE)
+        return 0;
+    if (v >= 0)
+        return put_u64(dst, (uint64_t)v);
+    dst[0] = '-';
+    return 1 + put_u64(dst + 1, (uint64_t)0 - (uint64_t)v);
+}
+
+/* ---- rows ---- */
+
+/* One column: at most 24 bytes, but for the strings. */
+static size_t put_column(const struct trace_format *f, const struct trace_row *r,
+                         enum trace_column c, char *dst)
+{
+    switch (c) {
+    case TRACE_COL_TIMESTAMP:
+        return put_seconds(dst, r->time_ns + f->epoch_ns);
+    case TRACE_COL_OPERATION:
+        return put_word(dst, trace_op_word((enum trace_op)r->op));
+    case TRACE_COL_SIZE:
+        return put_u64(dst, r->size);
+    case TRACE_COL_TIER:
+        return put_word(dst, trace_tier_word((enum trace_tier)r->tier));
+    case TRACE_COL_KEY:
+        return put_str(dst, &r->key);
+    case TRACE_COL_PHASE:
+        return put_word(dst, trace_phase_word((enum trace_phase)r->phase));
+    case TRACE_COL_REQUEST:
+        return put_number(dst, r->request);
+    case TRACE_COL_USER:
+        return put_str(dst, &r->user);
+    case TRACE_COL_QOS:
+        return put_word(dst, trace_qos_word((enum trace_qos)r->qos));
+    case TRACE_COL_CLASS:
+        return put_word(dst, trace_class_word((enum trace_class)r->class));
+    case TRACE_COL_TOKENS:
+        return put_number(dst, r->tokens);
+    case TRACE_COL_ARRIVAL:
+        return r->arrival_ns == TRACE_NONE ? 0 : put_seconds(dst, r->arrival_ns + f->epoch_ns);
+    case TRACE_COL_DURATION:
+        return r->duration_ns == TRACE_NONE ? 0 : put_micros(dst, r->duration_ns);
+    case TRACE_COL_DUE:
+        return r->due_ns == TRACE_NONE ? 0 : put_seconds(dst, r->due_ns);
+    case TRACE_COL_ELIGIBLE:
+        return r->eligible_ns == TRACE_NONE ? 0 : put_seconds(dst, r->eligible_ns);
+    case TRACE_COL_START:
+        return r->start_ns == TRACE_NONE ? 0 : put_seconds(dst, r->start_ns);
+    case TRACE_COL_LATENCY:
+        return r->latency_ns == TRACE_NONE ? 0 : put_micros(dst, r->latency_ns);
+    case TRACE_COL_DEVICE:
+        return r->device_ns == TRACE_NONE ? 0 : put_micros(dst, r->device_ns);
+    case TRACE_COL_STATUS:
+        return put_text(dst, trace_status_text(r->status));
+    case TRACE_COLUMNS:
+        break;
+    }
+    return 0;
+}
+
+size_t trace_format_bound(const struct trace_row *row)
+{
+    return TRACE_COLUMNS * 32u + (size_t)row->key.len * 2 + (size_t)row->user.len * 2 +
+           row->line.len + 16;
+}
+
+size_t trace_format_estimate(const struct trace_format *f, const struct trace_row *row)
+{
+    size_t n = f->columns & TRACE_RESULT ? 56 : 0;
+    if (f->lines)
+        return n + row->line.len + 1;
+    return n + 48 + row->key.len + (f->columns & TRACE_EXTENDED ? 40 + row->user.len : 0);
+}
+
+size_t trace_format_row(const struct trace_format *f, const struct trace_row *row, char *dst)
+{
+    size_t n = 0;
+    uint32_t left = f->columns;
+    if (f->lines) {
+        memcpy(dst, row->line.p, row->line.len);
+        n = row->line.len;
+        dst[n++] = ',';
+        left &= TRACE_RESULT;
+    }
+    for (; left; left &= left - 1) {
+        n += put_column(f, row, (enum trace_column)__builtin_ctz(left), dst + n);
+        dst[n++] = ',';
+    }
+    dst[n - 1] = '\n';
+    return n;
+}
+
+size_t trace_format_header(const struct trace_format *f, const char *header, size_t header_len,
+                           char *dst)
+{
+    size_t n = 0;
+    uint32_t left = f->columns;
+    if (f->lines) {
+        memcpy(dst, header, header_len);
+        n = header_len;
+        dst[n++] = ',';
+        left &= TRACE_RESULT;
+    }
+    for (; left; left &= left - 1) {
+        n += put_text(dst + n, trace_column_name((enum trace_column)__builtin_ctz(left)));
+        dst[n++] = ',';
+    }
+    dst[n - 1] = '\n';
+    return n;
+}
+
+/* ---- rows that wait ---- */
+
+struct packed_own {
+    int64_t time_ns, request, tokens, arrival_ns, duration_ns;
+    uint64_t size;
+    uint32_t key_len, user_len;
+    uint8_t op, tier, phase, qos, class;
+};
+
+struct packed_result {
+    int64_t due_ns, eligible_ns, start_ns, latency_ns, device_ns;
+    int32_t status;
+};
+
+size_t trace_pack_bound(const struct trace_row *row)
+{
+    return sizeof(struct packed_own) + sizeof(struct packed_result) + 4 + row->key.len +
+           row->user.len + row->line.len;
+}
+
+static char *pack_str(char *dst, const struct trace_str *s)
+{
+    if (s->len)
+        memcpy(dst, s->p, s->len);
+    return dst + s->len;
+}
+
+static const char *unpack_str(const char *src, struct trace_str *s, uint32_t len)
+{
+    s->p = len ? src : NULL;
+    s->len = len;
+    return src + len;
+}
+
+static char *pack_own(const struct trace_format *f, const struct trace_row *r, char *dst)
+{
+    bool user = f->columns & TRACE_BIT(TRACE_COL_USER);
+    const struct packed_own o = {r->time_ns,     r->request, r->tokens,  r->arrival_ns,
+                                 r->duration_ns, r->size,    r->key.len, user ? r->user.len : 0,
+                                 r->op,          r->tier,    r->phase,   r->qos,
+                                 r->class};
+    memcpy(dst, &o, sizeof(o));
+    dst = pack_str(dst + sizeof(o), &r->key);
+    return user ? pack_str(dst, &r->user) : dst;
+}
+
+static const char *unpack_own(const char *src, struct trace_row *r)
+{
+    struct packed_own o;
+    memcpy(&o, src, sizeof(o));
+    r->time_ns = o.time_ns;
+    r->request = o.request;
+    r->tokens = o.tokens;
+    r->arrival_ns = o.arrival_ns;
+    r->duration_ns = o.duration_ns;
+    r->size = o.size;
+    r->op = o.op;
+    r->tier = o.tier;
+    r->phase = o.phase;
+    r->qos = o.qos;
+    r->class = o.class;
+    src = unpack_str(src + sizeof(o), &r->key, o.key_len);
+    return unpack_str(src, &r->user, o.user_len);
+}
+
+size_t trace_pack(const struct trace_format *f, const struct trace_row *row, char *dst)
+{
+    char *p = dst;
+    if (f->columns & TRACE_RESULT) {
+        const struct packed_result o = {row->due_ns,     row->eligible_ns, row->start_ns,
+                                        row->latency_ns, row->device_ns,   row->status};
+        memcpy(p, &o, sizeof(o));
+        p += sizeof(o);
+    }
+    if (f->lines) {
+        memcpy(p, &row->line.len, 4);
+        p = pack_str(p + 4, &row->line);
+    } else {
+        p = pack_own(f, row, p);
+    }
+    return (size_t)(p - dst);
+}
+
+size_t trace_unpack(const struct trace_format *f, const char *src, struct trace_row *row)
+{
+    const char *p = src;
+    if (f->columns & TRACE_RESULT) {
+        struct packed_result o;
+        memcpy(&o, p, sizeof(o));
+        row->due_ns = o.due_ns;
+        row->eligible_ns = o.eligible_ns;
+        row->start_ns = o.start_ns;
+        row->latency_ns = o.latency_ns;
+        row->device_ns = o.device_ns;
+        row->status = o.status;
+        p += sizeof(o);
+    }
+    if (f->lines) {
+        uint32_t len;
+        memcpy(&len, p, 4);
+        p = unpack_str(p + 4, &row->line, len);
+    } else {
+        p = unpack_own(p, row);
+    }
+    return (size_t)(p - src);
+}

@@ -1,0 +1,89 @@
+#!/bin/sh
+# Tiers that take time: when the rows of a small trace are issued, to the nanosecond; latencies in the
+# summary; that traces with slow tiers are whole (kvstat finds nothing, kvreplay reads every object
+# back); and models from profiles, numbers and a measured run. A bug looked like a read before the end
+# of its object's write, or a Generate row before the last read was over.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+single_threaded
+
+rows() { awk -F, 'NR > 1 {printf "%s %s %s,", $1, $2, $4}' "$1"; }
+
+# Two blocks of 512 tokens x 24,576 bytes are 12.582912 ms each at 1 GB/s, and 1 ms of latency.
+cat >"$TMP/two.jsonl" <<'END'
+{"timestamp": 0, "input_length": 1024, "output_length": 10, "hash_ids": [1, 2]}
+{"timestamp": 10, "input_length": 1024, "output_length": 10, "hash_ids": [1, 3]}
+{"timestamp": 1000, "input_length": 1024, "output_length": 10, "hash_ids": [1, 2]}
+END
+exits "two blocks" 0 "$BIN/kvgen" --input "$TMP/two.jsonl" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 \
+    --tier-model 2=read:2GB/s,write:1GB/s,write-lat:1ms,read-lat:500us --generation-mode fast \
+    -o "$TMP/two.csv" --summary "$TMP/two.json"
+# The second request waits for block 1, reads it until 20.374368 ms, and writes block 3 behind block 2.
+is "when each is issued" "$(rows "$TMP/two.csv")" "0.000000 Miss ,0.000000 Write Tier-2,\
+0.013582912 Miss ,0.013582912 Write Tier-2,0.013582912 Read Tier-2,\
+0.020374368 Miss ,0.020374368 Write Tier-2,0.027165824 Generate ,0.039748736 Generate ,\
+1.000000 Read Tier-2,1.006791456 Read Tier-2,1.013582912 Generate ,"
+is "a request's time in the tiers" "$(sed -n '/storage_ms/,/max/s/^ *"m[ai][xn]": \([0-9.]*\),*/\1/p' "$TMP/two.json" | tr '\n' ' ')" \
+    "13.582912 29.748736 "
+is "end to end, with 20 ms of generation" "$(sed -n '/end_to_end_ms/,/max/s/^ *"max": //p' "$TMP/two.json")" 49.748736
+is "simulated to the end of generation" "$(value "$TMP/two.json" simulated_s)" 1.033582912
+like "the server's share" "$(cat "$TMP/two.json")" '"busy_share": 0\.03652'
+
+gen() {
+    told "$BIN/kvgen" --model tiny-1b --num-users 30 --duration 40 --seed 5 --generation-mode none --gpu-mem-gb 0.5 \
+        --cpu-mem-gb 0.5 --tier-model 0=hbm3 --tier-model 1=bw:2GB/s,lat:50us "$@"
+}
+check() { # NAME TRACE
+    ok "$1: the trace is whole" "$BIN/kvstat" --verify-trace "$2"
+    ok "$1: time never goes back" awk -F, 'NR > 2 && $1 + 0 < last + 0 {exit 1} NR > 1 {last = $1}' "$2"
+}
+for how in "--promote none" "--promote on-hit" "--max-concurrent-allocs 2"; do
+    # shellcheck disable=SC2086
+    gen --tier-model 2=read:600MB/s,write:300MB/s,lat:1ms --storage-capacity-gb 2 $how -o "$TMP/t.csv"
+    check "$how" "$TMP/t.csv"
+done
+like "moves lie apart" "$(awk -F, '$2 == "Read" && $10 == "evict" {k = $5} $2 != "Read" && k != "" {
+    print ($5 == k ? "together" : "apart"); k = ""}' "$TMP/t.csv" | sort -u | tr '\n' ' ')" apart
+
+gen --tier-model 2=nvme-gen4,write:500MB/s --threads 1 -o "$TMP/a.csv"
+gen --tier-model 2=nvme-gen4,write:500MB/s --threads 2 -o "$TMP/b.csv"
+ok "threads change nothing" cmp "$TMP/a.csv" "$TMP/b.csv"
+
+# Every object is read back as it was written.
+gen --tier-model 2=nvme-gen4,write:500MB/s --storage-capacity-gb 1 --limit 300 --duration 0 -o "$TMP/r.csv"
+exits "it replays" 0 "$BIN/kvreplay" --nvme "$TMP/d" --tier-engine 0=mem --tier-engine 1=mem --verify full \
+    --summary "$TMP/m.json" -o /dev/null "$TMP/r.csv"
+is "none corrupt" "$(value "$TMP/m.json" corrupt)" 0
+is "none absent" "$(value "$TMP/m.json" absent)" 0
+
+# What that run measured is a model.
+gen --tier-model "$TMP/m.json" -o "$TMP/m.csv.zst"
+ok "as measured" "$BIN/kvstat" --verify-trace "$TMP/m.csv.zst"
+gen --tier-model 2="$TMP/m.json" --storage-capacity-gb 1 -o "$TMP/m.csv.zst"
+rate=$(sed -n '/"Tier-2"/,$p' "$TMP/m.json" | sed -n 's/^ *"gib_per_s": \([0-9.]*\),*/\1/p' | head -n 1)
+provenance=$(strings -n 20 "$TMP/m.csv.zst" 2>/dev/null | head -n 5 || true)
+if [ -n "$provenance" ]; then
+    is "its rate is in the provenance" \
+        "$(printf '%s\n' "$provenance" | sed -n 's/.*"Tier-2".*"read":{"bytes_per_s":\([0-9]*\).*/\1/p')" \
+        "$(awk -v g="$rate" 'BEGIN {printf "%d", g * 1073741824}')"
+fi
+
+bad() { # NAME WORD... -- MESSAGE
+    name=$1
+    want=$2
+    shift 2
+    exits "$name" 2 "$BIN/kvgen" -o none "$@"
+    like "$name: why" "$(cat "$TMP/stderr")" "$want"
+}
+bad "an unknown profile" 'profiles are: hbm3 ddr5' --tier-model 2=floppy
+bad "an unknown number" 'expected read:RATE' --tier-model 2=speed:3GB/s
+bad "no bandwidth" 'expected read:RATE' --tier-model 2=read:0
+bad "nothing" 'nothing behind' --tier-model 2=
+bad "an unknown tier" 'a tier from 0 to 2' --tier-model 3=hbm3
+bad "an absent tier" 'there is no such tier' --tier-model 0=hbm3 --gpu-mem-gb 0
+bad "no such file" 'nowhere.json' --tier-model "$TMP/nowhere.json"
+bad "another summary" 'not a summary of kvreplay' --tier-model "$TMP/two.json"
+echo '{"program": "kvreplay", "tiers": [{"tier": "Tier-1", "read": {"gib_per_s": null}}]}' >"$TMP/empty.json"
+bad "a run that measured nothing" 'no measured rates of Tier-1' --tier-model 1="$TMP/empty.json"
+bad "writers without time" 'writes take no time without --tier-model' --max-concurrent-allocs 4
+done_testing

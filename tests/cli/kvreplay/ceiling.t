@@ -1,0 +1,35 @@
+#!/bin/sh
+# ceiling.t - --ceiling: a run near what the client does with --null says so, one far below does not, and a ceiling of
+# another trace is not held against it. The measured rate is replaced where a test must not depend on speed.
+# A bug looked like this: a ceiling of another trace that was compared all the same.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+
+plan 14
+awk 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
+    for (i = 0; i < 2000; i++) printf "0,Write,%d,Tier-1,k%d,Prefill\n", 100 + i, i % 100
+}' >"$TMP/t.csv"
+exits "the ceiling is measured" 0 "$BIN/kvreplay" --null -o "$TMP/r.csv" --summary "$TMP/ceiling.json" "$TMP/t.csv"
+# against RATE: a run against that ceiling.
+against() {
+    sed 's/"rows_per_s": .*,/"rows_per_s": '"$1"',/' "$TMP/ceiling.json" >"$TMP/c.json"
+    "$BIN/kvreplay" --ceiling "$TMP/c.json" -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/t.csv" 2>"$TMP/stderr"
+}
+share() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["share_of_ceiling"])' "$TMP/s.json"; }
+against 10
+is "a run above a slow ceiling" $? 0
+like "is flagged" "$(cat "$TMP/stderr")" "^note: [0-9]+ % of the client's own ceiling \(10 rows/s\)"
+isnt "with its share" "$(share)" None
+against 1e15
+unlike "a run far below a fast one is not" "$(cat "$TMP/stderr")" 'ceiling'
+isnt "its share is there all the same" "$(share)" None
+sed '$d' "$TMP/t.csv" >"$TMP/other.csv"
+exits "another trace" 0 "$BIN/kvreplay" --ceiling "$TMP/c.json" -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/other.csv"
+like "is not compared" "$(cat "$TMP/stderr")" 'another trace'
+is "and has no share" "$(share)" None
+exits "a file that is no summary of --null" 2 "$BIN/kvreplay" --ceiling "$TMP/s.json" -o "$TMP/r.csv" "$TMP/t.csv"
+like "is refused" "$(cat "$TMP/stderr")" '^kvreplay: .*s.json: not the summary of a run with --null'
+exits "a missing one" 2 "$BIN/kvreplay" --ceiling "$TMP/missing.json" -o "$TMP/r.csv" "$TMP/t.csv"
+exits "no JSON" 2 "$BIN/kvreplay" --ceiling "$TMP/t.csv" -o "$TMP/r.csv" "$TMP/t.csv"
+exits "without meaning with --null itself" 2 "$BIN/kvreplay" --ceiling "$TMP/c.json" --null "$TMP/t.csv"

@@ -1,0 +1,92 @@
+#!/bin/sh
+# build.t - what the Makefile and the scripts around it promise besides a build: one version everywhere,
+# an install that uninstall takes back whole, a package list. A bug looked like this: a man page that
+# install forgot, files that stayed behind, or a link that failed for want of a library nobody calls.
+. "$(dirname "$0")/../../lib.sh"
+cd "$TOP" || exit 1
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+version=$(sed -n 's/^VERSION := //p' Makefile)
+for program in kvgen kvreplay kvstat kvprecond; do
+    is "$program has the Makefile's version" "$("$BIN/$program" --version)" "$program $version"
+done
+like 'the change log knows it' "$(sed -n '/^## /p' CHANGELOG.md | head -n 1)" "^## $version"
+
+# A build folder that holds the programs under test, so that nothing is compiled here.
+mkdir "$TMP/build"
+ln -s "$BIN" "$TMP/build/bin"
+install() { make -s -o all BUILD="$TMP/build" DESTDIR="$TMP/root" PREFIX=/usr "$@" >"$TMP/log" 2>&1 || cat "$TMP/log"; }
+
+is 'install says nothing' "$(install install)" ''
+for program in kvgen kvreplay kvstat kvprecond; do
+    ok "$program is installed" test -x "$TMP/root/usr/bin/$program"
+    ok "with its man page" cmp "man/$program.1" "$TMP/root/usr/share/man/man1/$program.1"
+done
+ok 'the format' test -s "$TMP/root/usr/share/man/man5/kvtrace.5"
+ok 'the overview' test -s "$TMP/root/usr/share/man/man7/kvtrace.7"
+ok 'the licence' test -s "$TMP/root/usr/share/doc/kvtrace/LICENSE"
+ok 'the examples' test -x "$TMP/root/usr/share/doc/kvtrace/examples/suite.sh"
+ok 'but the one that builds from the sources' test ! -e "$TMP/root/usr/share/doc/kvtrace/examples/quickstart.sh"
+for file in bash-completion/completions/kvgen zsh/site-functions/_kvgen fish/vendor_completions.d/kvgen.fish; do
+    ok "$file" test -s "$TMP/root/usr/share/$file"
+done
+is 'nor does an install below the build folder stop make' \
+    "$(install install DESTDIR="$TMP/build/below" && install install DESTDIR="$TMP/build/below")" ''
+rm -rf "$TMP/build/below"
+is 'uninstall says nothing' "$(install uninstall)" ''
+is 'and leaves no file' "$(find "$TMP/root" ! -type d)" ''
+
+# Every man page that is there is installed, and every page in the list is there.
+is 'the list of man pages is whole' \
+    "$(cd man && for f in *.[1-9]; do echo "$f"; done | sort | tr '\n' ' ')" \
+    "$(sed -n 's/^MANPAGES := //p' Makefile | tr ' ' '\n' | sort | tr '\n' ' ')"
+
+# What libxlsxwriter needs for itself is asked of nobody: zlib's development files may not be there, and pkg-config then refuses.
+mkdir "$TMP/bin"
+printf '#!/bin/sh\ncase "$*" in *xlsxwriter*) exit 1 ;; esac\n' >"$TMP/bin/pkg-config"
+chmod +x "$TMP/bin/pkg-config"
+sheets() { make -pn BUILD="$TMP/xlsx" "$@" clean 2>/dev/null | sed -n 's/^XLSX_LIBS := //p'; }
+is 'spreadsheets take one library' "$(sheets XLSX=yes)" '-lxlsxwriter'
+is 'whatever pkg-config says' "$(PATH=$TMP/bin:$PATH sheets)" "$(sheets)"
+
+# A liburing without the calls that are used is named, not met in the middle of a build.
+printf '#!/bin/sh\ncase "$*" in *"liburing >= "*) exit 1 ;; esac\n' >"$TMP/bin/pkg-config"
+PATH=$TMP/bin:$PATH exits 'an old liburing' 2 make BUILD="$TMP/old" options
+like 'is named' "$(cat "$TMP/stderr")" '^kvtrace: a library is missing or too old .* of liburing 2[.]3 or later[)]; run ./install-deps.sh$'
+
+# Objects are made anew when any flag changes, those of single files too.
+flags() { make -n BUILD="$TMP/flags" "$@" clean >"$TMP/log" 2>&1 && cksum <"$TMP/flags/flags"; }
+before=$(flags)
+is 'the same flags' "$(flags)" "$before"
+for name in ISA_AVX2 ISA_AVX512 ISA_FETCH; do
+    isnt "$name changed" "$(flags $name=-g)" "$before"
+done
+
+if command -v apt-get >/dev/null || command -v dnf >/dev/null || command -v pacman >/dev/null; then
+    exits 'install-deps.sh lists the packages' 0 ./install-deps.sh --list
+    cp "$TMP/stdout" "$TMP/base"
+    like 'a library among them' "$(cat "$TMP/base")" '^liburing'
+    exits 'and those of the tests' 0 ./install-deps.sh --list --tests
+    is 'besides' "$(comm -23 "$TMP/base" "$TMP/stdout")" ''
+    ok 'more' test "$(wc -l <"$TMP/stdout")" -gt "$(wc -l <"$TMP/base")"
+fi
+# A machine with dnf, nothing installed, whose repositories lack what $lacks names.
+mkdir "$TMP/fedora"
+for tool in sed tr sort env; do ln -s "$(command -v $tool)" "$TMP/fedora"; done
+tool() { printf '#!/bin/sh\n%s\n' "$2" >"$TMP/fedora/$1" && chmod +x "$TMP/fedora/$1"; }
+tool id 'echo 0'
+tool rpm 'exit 1'
+tool dnf 'case "$*" in "-q info $lacks") exit 1 ;; "-q info "*) ;; *) echo "$*" ;; esac'
+installs() { lacks=$1 PATH=$TMP/fedora /bin/sh ./install-deps.sh --tests; }
+exits 'on Fedora, but for a part that is not to be had' 0 installs libxlsxwriter-devel
+like 'all else is installed' "$(cat "$TMP/stdout")" '^-q install -y gcc make .*libyaml-devel xxhash-devel libcmocka-devel .*jq fio '
+unlike 'not that part' "$(cat "$TMP/stdout")" 'xlsx|[?]'
+like 'which is said' "$(cat "$TMP/stderr")" '^install-deps.sh: libxlsxwriter-devel is not in the .* of dnf: going without$'
+exits 'without what is needed' 1 installs liburing-devel
+is 'nothing is installed' "$(cat "$TMP/stdout")" ''
+
+exits 'an option that it does not know' 2 ./install-deps.sh --everything
+exits 'nor tests/run' 2 tests/run --everything
+exits 'a test that is not there' 2 tests/run --built no-such-test
+
+done_testing

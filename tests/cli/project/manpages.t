@@ -1,0 +1,74 @@
+#!/bin/sh
+# manpages.t - each man page is clean under mandoc's lint, and what its examples show works.
+#
+# In EXAMPLES (and the TUTORIAL of kvtrace.7), a line of a literal display (.Bd -literal, or a .Dl
+# line) that begins with "$ " is a command; it goes on over lines that end in a backslash. The
+# commands of one page are run in order, in one scratch folder where tests and examples are links to
+# the folders of this repository, with the programs on the PATH. A display (or .Dl) behind the line
+# .\" not run: WHY  is not run, for a machine may lack what it needs. A bug looked like this: an example
+# with an option that was renamed long ago.
+. "$(dirname "$0")/../../lib.sh"
+plain_only
+
+pages='kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.5 kvtrace.7'
+
+# commands PAGE: a script; each command is preceded by a line that notes it.
+commands() {
+    awk '
+        function plain(s) {
+            gsub(/\\\(aq/, "\047", s); gsub(/\\\(dq/, "\"", s); gsub(/\\\(ha/, "^", s); gsub(/\\\(ti/, "~", s)
+            gsub(/\\-/, "-", s); gsub(/\\&/, "", s); gsub(/\\e/, "\\", s)
+            return s
+        }
+        function take(s) {
+            if (going) { going = (s ~ /\\$/); print s; return }
+            if (substr(s, 1, 2) != "$ ") return
+            s = substr(s, 3)
+            note = s; gsub(/\047/, "\047\\\047\047", note); sub(/\\$/, "...", note)
+            print "printf \047%s\\n\047 \047" note "\047 >.last"
+            print s
+            going = (s ~ /\\$/)
+        }
+        /^\.Sh/ { inside = ($0 ~ /EXAMPLES|TUTORIAL/); next }
+        !inside { next }
+        /^\.\\" *not run/ { skip = 1; next }
+        /^\.Bd +-literal/ { display = 1; next }
+        /^\.Ed/ { display = 0; skip = 0; going = 0; next }
+        /^\.Dl/ { if (!skip) { s = $0; sub(/^\.Dl +/, "", s); take(plain(s)) } if (!going) skip = 0; next }
+        display && !skip { take(plain($0)) }
+    ' "$TOP/man/$1"
+}
+
+plan 18
+for page in $pages; do
+    if command -v mandoc >/dev/null; then
+        is "$page is clean" "$(mandoc -Tlint -W warning "$TOP/man/$page" 2>&1)" ''
+    else
+        ok "$page is there (mandoc is not here) # SKIP" test -s "$TOP/man/$page"
+    fi
+done
+
+for page in $pages; do
+    mkdir "$TMP/$page"
+    commands "$page" >"$TMP/$page.sh"
+    ln -s "$TOP/tests" "$TOP/examples" "$TMP/$page"
+    # HOME and TMPDIR too, so that nothing lands outside the scratch folder.
+    run_examples() {
+        (
+            cd "$TMP/$page" || exit 1
+            PATH=$BIN:$PATH HOME=$TMP TMPDIR=$TMP sh -eu "$TMP/$page.sh" </dev/null && exit 0
+            echo "failed: $(cat .last)"
+            exit 1
+        )
+    }
+    ok "the examples of $page work" run_examples
+done
+
+# A formatter fills a .Dl line like text: one that is too long is broken without a backslash, and cannot be copied.
+# shellcheck disable=SC2046,SC2086 # names without blanks
+is 'no command is broken by the width of a page' \
+    "$(awk '/^\.Dl [$#] / && length($0) > 4 + 78 - 11 { print FILENAME ": " $0 }' $(printf "$TOP/man/%s " $pages))" ''
+
+for page in kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.7; do
+    ok "$page has examples that run" grep -q '^kv' "$TMP/$page.sh"
+done

@@ -1,0 +1,54 @@
+#!/bin/sh
+# options.t - the man page of each program lists exactly the options that the program takes: every
+# line of --list-options stands there as an .It entry with its short name, and nothing else does.
+# A bug looked like this: an option added to the table and forgotten in the man page, or the reverse.
+. "$(dirname "$0")/../../lib.sh"
+single_threaded
+
+# listed PROGRAM: "NAME LETTER" of the table's options, LETTER "-" for none, help and version aside.
+listed() {
+    "$BIN/$1" --list-options | awk -F '\t' '
+        $1 != "" && $1 != "help" && $1 != "version" && $3 != "heading" { print $1, ($2 == "" ? "-" : $2) }' | sort
+}
+
+# documented PROGRAM: "NAME LETTER" of each .It entry that begins with an option.
+documented() {
+    awk '
+        $1 == ".It" && $2 == "Fl" {
+            letter = "-"; name = ""
+            for (i = 2; i < NF; i++) {
+                if ($i != "Fl") continue
+                word = $(i + 1)
+                gsub(/\\-/, "-", word); gsub(/\\&/, "", word)
+                if (word == "Fl") { word = "-" $(i + 2); i++ }
+                if (word ~ /^-/) { if (name == "") name = substr(word, 2) }
+                else if (letter == "-") letter = word
+            }
+            if (name != "" && name != "help" && name != "version") print name, letter
+        }' "$TOP/man/$1.1" | sort
+}
+
+for program in kvgen kvreplay kvstat kvprecond; do
+    listed "$program" >"$TMP/listed"
+    documented "$program" >"$TMP/documented"
+    ok "$program lists its options" test -s "$TMP/listed"
+    is "$program: every option stands in the man page" "$(comm -23 "$TMP/listed" "$TMP/documented")" ''
+    is "$program: the man page names no other option" "$(comm -13 "$TMP/listed" "$TMP/documented")" ''
+
+    # --help is for people: each option is in it, with its default.
+    "$BIN/$program" --help >"$TMP/help" 2>"$TMP/error"
+    missing=$(while read -r name letter; do
+        grep -Eq -- "--(\[no-\])?$name( |$)" "$TMP/help" || echo "--$name ($letter)"
+    done <"$TMP/listed")
+    is "$program --help shows every option" "$missing" ''
+
+    # Nor does it say that all is well when it could not be written.
+    for option in --help --version --list-options; do
+        [ -w /dev/full ] || break
+        rc=0
+        "$BIN/$program" "$option" >/dev/full 2>"$TMP/error" || rc=$?
+        is "$program $option, a full disk: says so" "$rc $(cat "$TMP/error")" \
+            "1 $program: standard output: No space left on device"
+    done
+done
+done_testing

@@ -1,0 +1,230 @@
+/* Each eviction policy against a brute-force model that searches plain arrays: on random small
+ * traces of objects of mixed sizes the same lookups hit and the same objects are deleted in the
+ * same order. A bug looked like a hand that jumped when its object left, a ghost that outlived its
+ * turn, or a heap that lost its order when an object was taken from its middle. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "kvgen/rng.h"
+#include "kvgen/sim/hierarchy.h"
+
+enum {
+    MAX_ITEMS = 300,
+    STEPS = 1500,
+    RUNS = 60
+};
+
+struct item {
+    uint64_t id, size, uses, last, arrived;
+};
+struct row_of { /* oldest first */
+    struct item item[MAX_ITEMS];
+    size_t count;
+};
+
+/* What a tier holds; only S3-FIFO has more than one row. */
+struct model {
+    const char *policy;
+    struct row_of main, small, ghost;
+    size_t hand;
+    uint64_t capacity, tick;
+    uint64_t deleted[MAX_ITEMS]; /* by the last write, in order */
+    size_t deletions;
+};
+
+static size_t find(const struct row_of *r, uint64_t id)
+{
+    size_t i = 0;
+    while (i < r->count && r->item[i].id != id)
+        i++;
+    return i;
+}
+
+static struct item take(struct row_of *r, size_t i)
+{
+    struct item item = r->item[i];
+    memmove(&r->item[i], &r->item[i + 1], (r->count - i - 1) * sizeof item);
+    r->count--;
+    return item;
+}
+
+static void append(struct row_of *r, struct item item)
+{
+    assert_true(r->count < MAX_ITEMS);
+    r->item[r->count++] = item;
+}
+
+static uint64_t bytes(const struct row_of *r)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < r->count; i++)
+        sum += r->item[i].size;
+    return sum;
+}
+
+static bool is(const struct model *m, const char *policy)
+{
+    return strcmp(m->policy, policy) == 0;
+}
+
+/* lru, fifo, lfu: the one that no other goes before. */
+static bool goes_before(const struct model *m, const struct item *a, const struct item *b)
+{
+    if (is(m, "fifo"))
+        return a->arrived < b->arrived;
+    if (is(m, "lfu") && a->uses != b->uses)
+        return a->uses < b->uses;
+    return a->last < b->last;
+}
+
+static struct item drop_sieve(struct model *m)
+{
+    while (m->main.item[m->hand].uses > 0) {
+        m->main.item[m->hand].uses = 0;
+        m->hand = (m->hand + 1) % m->main.count;
+    }
+    struct item item = take(&m->main, m->hand); /* the hand is now at the next newer one... */
+    if (m->hand == m->main.count)
+        m->hand = 0; /* ... or, where there is none, at the oldest */
+    return item;
+}
+
+static struct item drop_s3fifo(struct model *m)
+{
+    while (m->small.count > 0 &&
+           (m->main.count == 0 || bytes(&m->small) >= (bytes(&m->small) + bytes(&m->main)) / 10)) {
+        struct item item = take(&m->small, 0);
+        if (item.uses < 2) {
+            append(&m->ghost, item);
+            while (m->ghost.count > m->small.count + m->main.count)
+                take(&m->ghost, 0);
+            return item;
+        }
+        item.uses = 0;
+        append(&m->main, item);
+    }
+    for (;;) {
+        struct item item = take(&m->main, 0);
+        if (item.uses == 0)
+            return item;
+        item.uses--;
+        append(&m->main, item);
+    }
+}
+
+static struct item drop(struct model *m)
+{
+    if (is(m, "sieve"))
+        return drop_sieve(m);
+    if (is(m, "s3fifo"))
+        return drop_s3fifo(m);
+    size_t victim = 0;
+    for (size_t i = 1; i < m->main.count; i++)
+        if (goes_before(m, &m->main.item[i], &m->main.item[victim]))
+            victim = i;
+    return take(&m->main, victim);
+}
+
+static bool model_hit(struct model *m, uint64_t id)
+{
+    struct row_of *r = find(&m->small, id) < m->small.count ? &m->small : &m->main;
+    size_t i = find(r, id);
+    if (i == r->count)
+        return false;
+    if (!is(m, "s3fifo") || r->item[i].uses < 3)
+        r->item[i].uses++;
+    r->item[i].last = m->tick++;
+    return true;
+}
+
+static void model_write(struct model *m, uint64_t id, uint64_t size)
+{
+    struct item item = {.id = id, .size = size, .last = m->tick, .arrived = m->tick};
+    m->tick++;
+    m->deletions = 0;
+    while (m->main.count + m->small.count > 0 &&
+           bytes(&m->main) + bytes(&m->small) + size > m->capacity)
+        m->deleted[m->deletions++] = drop(m).id;
+    if (!is(m, "s3fifo")) {
+        append(&m->main, item);
+        return;
+    }
+    size_t ghost = find(&m->ghost, id);
+    bool known = ghost < m->ghost.count;
+    if (known)
+        take(&m->ghost, ghost);
+    append(known ? &m->main : &m->small, item);
+}
+
+struct seen {
+    uint64_t deleted[MAX_ITEMS];
+    size_t deletions;
+};
+
+static void see(void *ctx, const struct hierarchy_op *op)
+{
+    struct seen *s = ctx;
+    if (op->op == TRACE_DELETE)
+        s->deleted[s->deletions++] = op->id.lo;
+}
+
+static void compare(const struct policy_ops *policy, struct rng *r)
+{
+    static struct model m;
+    struct seen seen = {.deletions = 0};
+    memset(&m, 0, sizeof m);
+    m.policy = policy->name;
+    m.capacity = 1 + rng_below(r, 400);
+    uint64_t ids = 2 + rng_below(r, MAX_ITEMS - 2), most = 1 + rng_below(r, 30);
+    struct hierarchy_opts o = {.capacity = {0, 0, m.capacity}, .policy = policy};
+    struct hierarchy *h = hierarchy_create(&o, see, &seen);
+    assert_non_null(h);
+    for (int step = 0; step < STEPS; step++) {
+        uint64_t id = rng_chance(r, 0.5) ? rng_below(r, ids / 8 + 1) : rng_below(r, ids);
+        bool hit = hierarchy_read(h, ident_block(id), TRACE_BLOCK);
+        assert_int_equal(hit, model_hit(&m, id));
+        if (hit)
+            continue;
+        uint64_t size = rng_below(r, most + 1);
+        seen.deletions = 0;
+        assert_int_equal(hierarchy_write(h, ident_block(id), size, 1, TRACE_BLOCK), 1);
+        model_write(&m, id, size);
+        assert_int_equal(seen.deletions, m.deletions);
+        for (size_t i = 0; i < m.deletions; i++)
+            assert_int_equal(seen.deleted[i], m.deleted[i]);
+    }
+    hierarchy_free(h);
+}
+
+static void agrees_with_brute_force(void **state)
+{
+    (void)state;
+    struct rng r;
+    rng_seed(&r, 4, 0);
+    for (int p = 0; p < POLICIES; p++)
+        for (int run = 0; run < RUNS; run++)
+            compare(policies[p], &r);
+}
+
+/* --eviction's choices are the names, in order. */
+static void names(void **state)
+{
+    (void)state;
+    static const char *const want[POLICIES] = {"lru", "fifo", "lfu", "s3fifo", "sieve"};
+    for (int p = 0; p < POLICIES; p++)
+        assert_string_equal(policies[p]->name, want[p]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names),
+        cmocka_unit_test(agrees_with_brute_force),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

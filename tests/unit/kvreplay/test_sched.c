@@ -1,0 +1,503 @@
+/* The scheduler against a fake tier and a fake clock: each operation takes 10 ms of fake time, so
+ * every moment of every row is known beforehand. A bug looked like this: Eligible that ignored the
+ * wait for a slot (the tool blamed for the target's slowness), or a schedule that slipped with the
+ * target; served, a request that was let in before its turn, or workers that waited for each other
+ * for ever. */
+#include <math.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "kvreplay/sched/sched.h"
+
+enum {
+    TOOK_NS = 10000000,
+    MS = 1000000
+};
+
+/* A tier whose operations each take TOOK_NS, all at the same time. */
+struct fake {
+    struct tier base;
+    int64_t *now;
+    struct tier_op *op[64];
+    size_t count, most;
+};
+
+static int fake_submit(struct tier *t, struct tier_op *op)
+{
+    struct fake *f = (struct fake *)t;
+    op->done_ns = *f->now + TOOK_NS;
+    f->op[f->count++] = op;
+    f->most = f->count > f->most ? f->count : f->most;
+    return 0;
+}
+
+static void fake_kick(struct tier *t)
+{
+    (void)t;
+}
+
+static size_t fake_poll(struct tier *t, struct tier_op **done, size_t max)
+{
+    struct fake *f = (struct fake *)t;
+    size_t n = 0, kept = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->op[i]->done_ns <= *f->now && n < max) {
+            f->op[i]->status = 0;
+            f->op[i]->device_ns = TOOK_NS;
+            done[n++] = f->op[i];
+        } else {
+            f->op[kept++] = f->op[i];
+        }
+    }
+    f->count = kept;
+    return n;
+}
+
+static int64_t fake_next(struct tier *t)
+{
+    struct fake *f = (struct fake *)t;
+    int64_t next = INT64_MAX;
+    for (size_t i = 0; i < f->count; i++)
+        next = f->op[i]->done_ns < next ? f->op[i]->done_ns : next;
+    return next;
+}
+
+static const struct tier_ops fake_ops = {
+    .submit = fake_submit, .kick = fake_kick, .poll = fake_poll, .next_ns = fake_next};
+
+/* Replays the rows (CSV without header) and gives back the results as text. */
+static void replay(const char *rows, struct sched_opts *o, struct stats *st, struct fake *fake,
+                   char *text, size_t room)
+{
+    char in[] = "/tmp/kvreplay-unit-in-XXXXXX", out[] = "/tmp/kvreplay-unit-out-XXXXXX";
+    struct err e = {0};
+    int64_t now = 1000 * (int64_t)MS;
+    struct clock clock = clock_fake(&now);
+    FILE *f = fdopen(mkstemp(in), "w");
+    close(mkstemp(out));
+    if (strncmp(rows, "Timestamp", 9) != 0)
+        fputs("Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Duration_us\n", f);
+    fputs(rows, f);
+    fclose(f);
+
+    struct bell *bell = bell_create();
+    struct trace_reader *trace;
+    struct trace_read_opts ro = {.want_line = true};
+    assert_int_equal(trace_open(&trace, in, &ro, &e), 0);
+    struct trace_writer *w;
+    struct trace_str header = trace_header(trace);
+    struct trace_write_opts wo = {.columns = trace_columns(trace) | TRACE_RESULT,
+                                  .header = header.p,
+                                  .header_len = header.len};
+    assert_int_equal(trace_create(&w, out, &wo, &e), 0);
+    struct results *results;
+    struct reader *reader;
+    assert_int_equal(results_open(&results, w, &e), 0);
+    struct reader_opts rdo = {.want_user = o->closed,
+                              .rows = 1024,
+                              .only_tier = -1,
+                              .want_line = true,
+                              .tell_starved = o->workers > 0,
+                              .bell = bell};
+    assert_int_equal(reader_open(&reader, trace, &rdo, &e), 0);
+    while (
+        !reader_quiet(reader)) /* the fake clock jumps: not over rows that are still being read */
+        sched_yield();
+
+    *fake = (struct fake){.base = {&fake_ops}, .now = &now};
+    struct tier *tier[TRACE_TIERS] = {NULL, &fake->base, NULL};
+    bool verifies[TRACE_TIERS] = {false};
+    struct room room3[TRACE_TIERS] = {{0}, {.capacity = 1000, .max_objects = 100}, {0}};
+    struct notices notices = {0};
+    assert_int_equal(stats_init(st), 0);
+    struct sched_env env = {.reader = reader,
+                            .objects = objects_create(),
+                            .room = room3,
+                            .tier = tier,
+                            .verifies = verifies,
+                            .results = results,
+                            .stats = st,
+                            .notices = &notices,
+                            .bell = bell};
+    o->clock = &clock;
+    o->window = 1024;
+    o->lag_limit_ns = INT64_MAX;
+    struct sched *s;
+    struct sched_outcome outcome;
+    uint64_t skipped;
+    assert_int_equal(sched_create(&s, o, &env, &e), 0);
+    assert_int_equal(sched_run(s, &outcome, &e), 0);
+    sched_free(s);
+    assert_true(reader_close(reader, &skipped));
+    results_close(results);
+    assert_int_equal(trace_finish(w, NULL, NULL, &e), 0);
+    objects_free(env.objects);
+    if (outcome.end == SCHED_DONE)
+        assert_int_equal(room3[TRACE_CPU].reserved, room3[TRACE_CPU].planned);
+
+    f = fopen(out, "r");
+    text[fread(text, 1, room - 1, f)] = '\0';
+    fclose(f);
+    trace_close(trace);
+    bell_free(bell);
+    unlink(in);
+    unlink(out);
+}
+
+/* Value of a result column (0: Due ... 5: Status) of the row with this key, as text. */
+static const char *value(const char *text, const char *key, int column, char *buf)
+{
+    char find[32];
+    snprintf(find, sizeof(find), "Tier-1,%s,", key);
+    const char *p = strstr(text, find);
+    assert_non_null(p);
+    for (int skip = 5 + column; skip > 0; skip--)
+        p = strchr(p, ',') + 1;
+    snprintf(buf, 32, "%.*s", (int)strcspn(p, ",\n"), p);
+    return buf;
+}
+
+static double number(const char *text, const char *key, int column)
+{
+    char buf[32];
+    return strtod(value(text, key, column, buf), NULL);
+}
+
+static void slots_delay_eligible(void **state)
+{
+    (void)state;
+    struct sched_opts o = {.order = ORDER_KEY, .inflight = 2, .speed = 1};
+    struct stats st;
+    struct fake fake;
+    char text[4096], buf[32];
+
+    replay("0,Write,10,Tier-1,a,Prefill,,\n0,Write,10,Tier-1,b,Prefill,,\n0,Write,10,Tier-1,c,"
+           "Prefill,,\n",
+           &o, &st, &fake, text, sizeof(text));
+    assert_int_equal(fake.most, 2);
+    assert_string_equal(value(text, "a", 0, buf), "");
+    assert_float_equal(number(text, "a", 2), 0, 1e-9);
+    assert_float_equal(number(text, "c", 1), 0.010, 1e-9);
+    assert_float_equal(number(text, "c", 2), 0.010, 1e-9);
+    assert_float_equal(number(text, "c", 3), 10000, 1e-6);
+    assert_int_equal(hist_max(st.lateness), 0);
+    stats_release(&st);
+}
+
+/* Two writes at once; the read, which needs none of their places, goes beside them. */
+static void writes_are_bounded(void **state)
+{
+    (void)state;
+    struct sched_opts o = {.order = ORDER_KEY, .inflight = 8, .max_writes = 2, .speed = 1};
+    struct stats st;
+    struct fake fake;
+    char text[4096];
+
+    replay("0,Write,10,Tier-1,a,Prefill,,\n0,Write,10,Tier-1,b,Prefill,,\n0,Write,10,Tier-1,c,"
+           "Prefill,,\n0,Write,10,Tier-1,d,Prefill,,\n0,Read,10,Tier-1,a,Decode,,\n"
+           "0,Write,0,Tier-1,e,Prefill,,\n",
+           &o, &st, &fake, text, sizeof(text));
+    assert_int_equal(fake.most, 3);
+    assert_float_equal(number(text, "b", 2), 0, 1e-9);
+    assert_float_equal(number(text, "c", 1), 0.010, 1e-9);
+    assert_float_equal(number(text, "c", 2), 0.010, 1e-9);
+    assert_float_equal(number(text, "d", 2), 0.010, 1e-9);
+    assert_int_equal(hist_max(st.lateness), 0);
+    assert_int_equal(st.ok, 6);
+    stats_release(&st);
+}
+
+static void due_stays_when_the_target_is_slow(void **state)
+{
+    (void)state;
+    struct sched_opts o = {.order = ORDER_KEY, .inflight = 1, .speed = 2, .timed = true};
+    struct stats st;
+    struct fake fake;
+    char text[4096];
+
+    replay("5,Write,10,Tier-1,a,Prefill,,\n5.004,Write,10,Tier-1,b,Prefill,,\n5.1,Write,10,Tier-1,"
+           "c,Prefill,,\n",
+           &o, &st, &fake, text, sizeof(text));
+    assert_float_equal(number(text, "b", 0), 0.002, 1e-9);
+    assert_float_equal(number(text, "b", 1), 0.010, 1e-9);
+    assert_float_equal(number(text, "b", 2), 0.010, 1e-9);
+    assert_float_equal(number(text, "c", 0), 0.050, 1e-9);
+    assert_float_equal(number(text, "c", 2), 0.050, 1e-9);
+    assert_int_equal(hist_max(st.lateness), 0);
+    assert_int_equal(st.lag_max_ns, 8 * MS);
+    stats_release(&st);
+}
+
+static void generate_holds_its_request(void **state)
+{
+    (void)state;
+    struct sched_opts o = {.order = ORDER_REQUEST, .inflight = 8, .speed = 1, .timed = true};
+    struct stats st;
+    struct fake fake;
+    char text[4096];
+    const char *rows = "0,Generate,0,,,,1,30000\n0.001,Write,10,Tier-1,a,Prefill,1,\n0.001,Write,"
+                       "10,Tier-1,b,Prefill,2,\n";
+
+    replay(rows, &o, &st, &fake, text, sizeof(text));
+    assert_float_equal(number(text, "a", 1), 0.030, 1e-9);
+    assert_float_equal(number(text, "b", 2), 0.001, 1e-9);
+    stats_release(&st);
+    o.timed = false;
+    replay(rows, &o, &st, &fake, text, sizeof(text));
+    assert_float_equal(number(text, "a", 2), 0, 1e-9);
+    stats_release(&st);
+}
+
+static void room_is_waited_for(void **state)
+{
+    (void)state;
+    struct sched_opts o = {.order = ORDER_KEY, .inflight = 8, .speed = 1};
+    struct stats st;
+    struct fake fake;
+    char text[4096], buf[32];
+
+    replay("0,Write,600,Tier-1,a,Prefill,,\n0,Delete,600,Tier-1,a,Evict,,\n0,Write,700,Tier-1,b,"
+           "Prefill,,\n"
+           "0,Write,301,Tier-1,c,Prefill,,\n",
+           &o, &st, &fake, text, sizeof(text));
+    assert_float_equal(number(text, "b", 1), 0.020, 1e-9); /* after the write and the delete of a */
+    assert_string_equal(value(text, "b", 5, buf), "ok");
+    assert_string_equal(value(text, "c", 5, buf), "ENOSPC"); /* 1001 bytes never fit */
+    assert_int_equal(st.failed, 1);
+    stats_release(&st);
+}
+
+/* ---- served ---- */
+
+#define SERVED_HEADER                                                                              \
+    "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Duration_us,Arrival\n"
+
+enum {
+    REQUESTS = 30,
+    WORKERS = 4,
+    COL_DUE = 9,
+    COL_START = 11,
+    COL_LATENCY = 12
+};
+
+/* Seconds in a column of the row of a request. */
+static double of_request(const char *text, const char *op, int request, int column)
+{
+    for (const char *p = strchr(text, '\n'); p && p[1]; p = strchr(p + 1, '\n')) {
+        const char *field[16] = {p + 1};
+        int n = 1;
+        for (const char *c = p + 1; *c != '\n' && *c && n < 16; c++) {
+            if (*c == ',')
+                field[n++] = c + 1;
+        }
+        if (strncmp(field[1], op, strlen(op)) == 0 && atoi(field[6]) == request)
+            return *field[column] == ',' ? -1 : strtod(field[column], NULL);
+    }
+    fail_msg("request %d has no %s row", request, op);
+    return 0;
+}
+
+static void assert_near(double got, double want)
+{
+    if (fabs(got - want) > 1e-9)
+        fail_msg("%.9f instead of %.9f", got, want);
+}
+
+static int64_t arrival_ms(int i)
+{
+    return i / 3 * 12;
+}
+
+static int64_t generate_ms(int i)
+{
+    return 20 + i % 5 * 10;
+}
+
+/* Requests come in threes, their rows one after another's: a write, a read of it, a generation. The
+ * trace was made by a faster system, its Timestamps say nothing here. */
+static void thirty_requests(char *rows, size_t room)
+{
+    size_t n = (size_t)snprintf(rows, room, SERVED_HEADER);
+
+    for (int at = 0; at < REQUESTS; at += 3) {
+        double arrival = 50 + (double)arrival_ms(at) / 1e3;
+        for (int op = 0; op < 3; op++) {
+            for (int i = at; i < at + 3; i++) {
+                double time = arrival + 0.003 + op / 1e3;
+                char row[64];
+                if (op < 2)
+                    snprintf(row, sizeof(row), "%s,k%d,%s,%d,",
+                             op ? "Read,10,Tier-1" : "Write,10,Tier-1", i,
+                             op ? "Decode" : "Prefill", i);
+                else
+                    snprintf(row, sizeof(row), "Generate,0,,,,%d,%d", i,
+                             (int)generate_ms(i) * 1000);
+                n += (size_t)snprintf(rows + n, room - n, "%.3f,%s,%.3f\n", time, row, arrival);
+            }
+        }
+    }
+}
+
+/* On paper: the worker that is free first takes the next request when that has arrived. */
+static void check_thirty(const char *text, double speed)
+{
+    double free_s[WORKERS] = {0};
+
+    for (int i = 0; i < REQUESTS; i++) {
+        int w = 0;
+        for (int k = 1; k < WORKERS; k++)
+            w = free_s[k] < free_s[w] ? k : w;
+        double arrival = (double)arrival_ms(i) / 1e3 / speed;
+        double admitted = free_s[w] > arrival ? free_s[w] : arrival;
+        free_s[w] = admitted + 0.020 + (double)generate_ms(i) / 1e3 / speed;
+        assert_near(of_request(text, "Write", i, COL_DUE), arrival);
+        assert_near(of_request(text, "Write", i, COL_START), admitted);
+        assert_near(of_request(text, "Read", i, COL_DUE), -1);
+        assert_near(of_request(text, "Read", i, COL_START), admitted + 0.010);
+        double end = of_request(text, "Generate", i, COL_START) +
+                     of_request(text, "Generate", i, COL_LATENCY) / 1e6;
+        assert_near(end, free_s[w]);
+    }
+}
+
+static void served_as_on_paper(void **state)
+{
+    (void)state;
+    static char rows[16384], text[32768];
+    static const double speeds[] = {1, 2};
+
+    thirty_requests(rows, sizeof(rows));
+    for (int i = 0; i < 2; i++) {
+        struct sched_opts o = {.order = ORDER_REQUEST,
+                               .inflight = 64,
+                               .speed = speeds[i],
+                               .timed = true,
+                               .workers = WORKERS};
+        struct stats st;
+        struct fake fake;
+        replay(rows, &o, &st, &fake, text, sizeof(text));
+        check_thirty(text, speeds[i]);
+        assert_int_equal(hist_count(st.queue), REQUESTS);
+        assert_int_equal(hist_max(st.lateness), 0);
+        assert_int_equal(st.admitted_beyond, 0);
+        assert_int_equal(st.reads_before_write, 0);
+        stats_release(&st);
+    }
+}
+
+/* The only worker's request reads what the next request writes, as it was when two ran at once. */
+static void served_never_gets_stuck(void **state)
+{
+    (void)state;
+    struct sched_opts o = {
+        .order = ORDER_REQUEST, .inflight = 8, .speed = 1, .timed = true, .workers = 1};
+    struct stats st;
+    struct fake fake;
+    char text[4096];
+
+    replay("0,Write,10,Tier-1,a,Prefill,1,\n0,Write,10,Tier-1,b,Prefill,2,\n"
+           "0.001,Read,10,Tier-1,b,Decode,1,\n0.002,Write,10,Tier-1,c,Prefill,3,\n",
+           &o, &st, &fake, text, sizeof(text));
+    assert_near(number(text, "b", 2), 0.010); /* let in when a was written */
+    assert_int_equal(st.admitted_beyond, 1);
+    assert_int_equal(st.reads_before_write, 0);
+    assert_near(number(text, "c", 2), 0.030); /* both are done: one worker again */
+    stats_release(&st);
+}
+
+/* No Generate row says that a request is over: no further row of it in the window does. */
+static void served_without_generate(void **state)
+{
+    (void)state;
+    struct sched_opts o = {
+        .order = ORDER_REQUEST, .inflight = 8, .speed = 1, .timed = true, .workers = 2};
+    struct stats st;
+    struct fake fake;
+    static char rows[200000], text[4096];
+    size_t n = 0;
+
+    for (int i = 0; i < 4000; i++)
+        n += (size_t)snprintf(rows + n, sizeof(rows) - n, "0,Read,10,Tier-1,a,Decode,%d,\n", i);
+    replay(rows, &o, &st, &fake, text, sizeof(text));
+    assert_int_equal(st.absent, 4000);
+    assert_int_equal(hist_count(st.queue), 4000);
+    stats_release(&st);
+}
+
+/* Each user's pauses start when the row before is done; users do not wait for each other. */
+static void closed_keeps_pauses(void **state)
+{
+    (void)state;
+    struct sched_opts o = {
+        .order = ORDER_KEY, .inflight = 8, .speed = 1, .timed = true, .closed = true};
+    struct stats st;
+    struct fake fake;
+    char text[4096];
+    const char *rows = "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,User,Duration_us\n"
+                       "7,Write,10,Tier-1,a1,Prefill,ann,\n7.002,Write,10,Tier-1,b1,Prefill,bob,\n"
+                       "7.004,Write,10,Tier-1,a2,Prefill,ann,\n7.008,Generate,0,,,,ann,30000\n"
+                       "7.040,Write,10,Tier-1,a3,Prefill,ann,\n7.100,Write,10,Tier-1,b2,Prefill,"
+                       "bob,\n7.100,Write,10,Tier-1,x,Prefill,,\n";
+
+    replay(rows, &o, &st, &fake, text, sizeof(text));
+    assert_near(number(text, "a1", 2), 0);
+    assert_near(number(text, "b1", 2), 0.002);
+    assert_near(number(text, "a2", 0), 0.014); /* done at 10, 4 ms of pause */
+    assert_near(number(text, "a2", 2), 0.014);
+    assert_near(number(text, "a3", 2), 0.060); /* 24 + 4, 30 of generation, 40 - 38 of pause */
+    assert_near(number(text, "b2", 2), 0.110); /* 12 + 98 */
+    assert_near(number(text, "x", 2), 0.100);  /* nobody's: at its Timestamp */
+    assert_int_equal(hist_max(st.lateness), 0);
+    stats_release(&st);
+    o.speed = 2;
+    replay(rows, &o, &st, &fake, text, sizeof(text));
+    assert_near(number(text, "a2", 2), 0.012);
+    assert_near(number(text, "b2", 2), 0.060);
+    stats_release(&st);
+}
+
+static void duration_ends_the_run(void **state)
+{
+    (void)state;
+    struct sched_opts o = {.order = ORDER_REQUEST,
+                           .inflight = 8,
+                           .speed = 1,
+                           .timed = true,
+                           .workers = 1,
+                           .duration_ns = 55 * MS};
+    struct stats st;
+    struct fake fake;
+    char text[4096];
+
+    replay("0,Write,10,Tier-1,a,Prefill,1,\n0,Generate,0,,,,1,30000\n"
+           "0,Write,10,Tier-1,b,Prefill,2,\n0,Generate,0,,,,2,30000\n"
+           "0,Write,10,Tier-1,c,Prefill,3,\n",
+           &o, &st, &fake, text, sizeof(text));
+    assert_near(number(text, "b", 2), 0.040);
+    assert_int_equal(st.rows, 3); /* b's generation was not over, c was not let in */
+    stats_release(&st);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(slots_delay_eligible),
+                                       cmocka_unit_test(writes_are_bounded),
+                                       cmocka_unit_test(due_stays_when_the_target_is_slow),
+                                       cmocka_unit_test(generate_holds_its_request),
+                                       cmocka_unit_test(room_is_waited_for),
+                                       cmocka_unit_test(served_as_on_paper),
+                                       cmocka_unit_test(served_never_gets_stuck),
+                                       cmocka_unit_test(served_without_generate),
+                                       cmocka_unit_test(closed_keeps_pauses),
+                                       cmocka_unit_test(duration_ends_the_run)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

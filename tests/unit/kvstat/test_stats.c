@@ -1,0 +1,215 @@
+/* The statistics of trials and comparisons: Student's t against tables, a planted 10 % difference
+ * in 3 % noise found, and no change found in at least 95 of 100 pairs of samples of one
+ * distribution. A bug looked like a change found in every tenth pair when twenty figures were
+ * tested. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "kvgen/rng.h"
+#include "kvstat/report/statistics.h"
+
+enum {
+    DRAWS = 100,
+    FIGURES = 20,
+    TRIALS = 5,
+    ROWS = 2000
+};
+
+static void near(double got, double want, double relative)
+{
+    if (fabs(got - want) > relative * fabs(want))
+        fail_msg("got %.12g, wanted %.12g", got, want);
+}
+
+/* Tables of the t distribution, 95 %, 99 % and 99.9 % two-sided. */
+static void student(void **state)
+{
+    (void)state;
+    near(stats_t_quantile(0.05, 1), 12.706205, 1e-6);
+    near(stats_t_quantile(0.05, 2), 4.302653, 1e-6);
+    near(stats_t_quantile(0.05, 4), 2.776445, 1e-6);
+    near(stats_t_quantile(0.01, 9), 3.249836, 1e-6);
+    near(stats_t_quantile(0.001, 30), 3.645959, 1e-6);
+    near(stats_t_quantile(0.05, 1e9), 1.959964, 1e-6);
+    near(stats_t_tails(0, 5), 1, 1e-12);
+    near(stats_t_tails(1, 1), 0.5, 1e-12);
+    near(stats_t_tails(-1, 1), 0.5, 1e-12);
+    near(stats_t_tails(1, 2), 1 - 1 / sqrt(3), 1e-12);
+    assert_true(stats_t_tails(INFINITY, 3) == 0);
+}
+
+/* 10, 12, 14: mean 12, sd 2; half width 4.302653 x 2 / sqrt 3. */
+static void sample(void **state)
+{
+    (void)state;
+    static const double value[] = {10, 12, 14};
+    struct stats_sample s = stats_of(value, 3);
+    near(s.mean, 12, 1e-12);
+    near(s.sd, 2, 1e-12);
+    near(s.cv, 1.0 / 6, 1e-12);
+    near(s.low, 12 - 4.968275, 1e-6);
+    near(s.high, 12 + 4.968275, 1e-6);
+    s = stats_of(value, 1);
+    assert_true(s.mean == 10 && isnan(s.sd) && isnan(s.low));
+    assert_true(isnan(stats_of(value, 0).mean));
+}
+
+/* {1, 2, 3} and {3, 4, 5, 6}: t = 2.5 / sqrt(1/3 + 5/12) = 2.886751, df = (3/4)^2 / (1/18 + 25/432)
+ * = 4.959184; p = 0.03465 (by numerical integration of the density). */
+static void welch_by_hand(void **state)
+{
+    (void)state;
+    static const double a[] = {1, 2, 3}, b[] = {3, 4, 5, 6}, same[] = {7, 7};
+    struct stats_sample x = stats_of(a, 3), y = stats_of(b, 4), z = stats_of(same, 2);
+    double p = stats_welch(&x, &y);
+    near(stats_t_quantile(p, 4.959184), 2.886751, 1e-5);
+    assert_true(p > 0.034 && p < 0.035);
+    assert_true(stats_welch(&z, &z) == 1);
+    struct stats_sample one = stats_of(b, 1), none = stats_of(b, 0);
+    /* 1 against 3: se = 1 x sqrt(1 + 1/3), t = 1 / se, df = 2 */
+    near(stats_welch(&x, &one), stats_t_tails(1 / sqrt(4.0 / 3), 2), 1e-12);
+    assert_true(isnan(stats_welch(&one, &one)));
+    assert_true(isnan(stats_welch(&x, &none)));
+}
+
+static void benjamini_hochberg(void **state)
+{
+    (void)state;
+    double p[] = {0.5, 0.012, 0.001, 0.014, 0.9};
+    /* Sorted against 0.05 k / 5: 0.001, 0.012, 0.014 lie below 0.01, 0.02, 0.03. */
+    near(stats_threshold(p, 5, 0.05), 0.014, 1e-12);
+    double q[] = {0.02, 0.5};
+    assert_true(stats_threshold(q, 2, 0.01) == -1);
+    assert_true(stats_threshold(q, 0, 0.01) == -1);
+}
+
+/* Box and Muller 1958. */
+static double normal(struct rng *r)
+{
+    double u = ((double)rng_below(r, UINT64_C(1) << 50) + 1) / 0x1p50;
+    double v = (double)rng_below(r, UINT64_C(1) << 50) / 0x1p50;
+    return sqrt(-2 * log(u)) * cos(2 * 3.14159265358979323846 * v);
+}
+
+/* Runs of one load: a run's own 3 % noise moves all its figures, and each has some of its own. */
+static void draw_runs(struct rng *r, double value[FIGURES][TRIALS], double factor)
+{
+    for (int t = 0; t < TRIALS; t++) {
+        double run = normal(r);
+        for (int f = 0; f < FIGURES; f++)
+            value[f][t] = factor * (100 + f) * (1 + 0.03 * (0.8 * run + 0.6 * normal(r)));
+    }
+}
+
+static int changes_of_runs(struct rng *r, double factor)
+{
+    double a[FIGURES][TRIALS], b[FIGURES][TRIALS], p[FIGURES], sorted[FIGURES];
+    int changes = 0;
+    draw_runs(r, a, 1);
+    draw_runs(r, b, factor);
+    for (int f = 0; f < FIGURES; f++) {
+        struct stats_sample x = stats_of(a[f], TRIALS), y = stats_of(b[f], TRIALS);
+        sorted[f] = p[f] = stats_welch(&x, &y);
+    }
+    double threshold = stats_threshold(sorted, FIGURES, 0.01);
+    for (int f = 0; f < FIGURES; f++)
+        changes += p[f] <= threshold;
+    return changes;
+}
+
+static void five_runs_each(void **state)
+{
+    (void)state;
+    struct rng r;
+    int alarms = 0, found = 0;
+    rng_seed(&r, 1, 0);
+    for (int i = 0; i < DRAWS; i++) {
+        alarms += changes_of_runs(&r, 1) > 0;
+        found += changes_of_runs(&r, 1.10) > FIGURES / 2;
+    }
+    print_message("five runs each: %d of 100 false alarms, %d of 100 found\n", alarms, found);
+    assert_in_range(alarms, 0, 5);
+    assert_in_range(found, 80, 100);
+}
+
+static struct hist *draw_rows(struct rng *r, double factor)
+{
+    struct hist *h = hist_create();
+    assert_non_null(h);
+    for (int i = 0; i < ROWS; i++)
+        hist_record(h, (int64_t)(1e6 * factor * (1 + 0.03 * normal(r))));
+    return h;
+}
+
+/* Ten distributions in a file, four figures of each. */
+static int changes_of_rows(struct rng *r, double factor)
+{
+    static const uint32_t ppm[] = {500000, 950000, 990000};
+    double p[40], sorted[40];
+    int changes = 0;
+    for (int f = 0; f < 40; f += 4) {
+        struct hist *a = draw_rows(r, 1), *b = draw_rows(r, factor);
+        p[f] = stats_hist_mean(a, b);
+        for (int i = 0; i < 3; i++)
+            p[f + 1 + i] = stats_hist_percentile(a, b, ppm[i]);
+        hist_free(a);
+        hist_free(b);
+    }
+    for (int f = 0; f < 40; f++)
+        sorted[f] = p[f];
+    double threshold = stats_threshold(sorted, 40, 0.01);
+    for (int f = 0; f < 40; f++)
+        changes += p[f] <= threshold;
+    return changes;
+}
+
+static void one_run_each(void **state)
+{
+    (void)state;
+    struct rng r;
+    int alarms = 0;
+    rng_seed(&r, 2, 0);
+    for (int i = 0; i < DRAWS; i++)
+        alarms += changes_of_rows(&r, 1) > 0;
+    print_message("one run each: %d of 100 false alarms\n", alarms);
+    assert_in_range(alarms, 0, 5);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(changes_of_rows(&r, 1.10), 40);
+}
+
+static void what_cannot_be_told(void **state)
+{
+    (void)state;
+    struct hist *a = hist_create(), *b = hist_create(), *c = hist_create();
+    hist_record_n(a, 1000000, 100);
+    hist_record_n(b, 1100000, 100);
+    hist_record_n(c, 1000000, 100);
+    assert_true(isnan(stats_hist_percentile(a, b, 950000))); /* five above it */
+    assert_true(stats_hist_percentile(a, b, 500000) < 1e-9);
+    assert_true(stats_hist_percentile(a, c, 500000) == 1);
+    assert_true(isnan(stats_shares(5, 100, 50, 100)));
+    near(stats_shares(50, 100, 50, 100), 1, 1e-12);
+    assert_true(stats_shares(50, 100, 90, 100) < 1e-6);
+    hist_free(a);
+    hist_free(b);
+    hist_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(student),
+        cmocka_unit_test(sample),
+        cmocka_unit_test(welch_by_hand),
+        cmocka_unit_test(benjamini_hochberg),
+        cmocka_unit_test(five_runs_each),
+        cmocka_unit_test(one_run_each),
+        cmocka_unit_test(what_cannot_be_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,350 @@
+/* Configuration: every key is a row of one table, values are the file's or the table's, and every
+ * mistake is said with file and line. A bug looked like a mistyped key that was quietly ignored, a
+ * model id with a dot that was not found, or a value out of range that reached the simulation. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/conf/conf.h"
+
+static char file[] = "/tmp/kvtrace-conf.XXXXXX";
+
+static int make_file(void **state)
+{
+    int fd = mkstemp(file);
+
+    (void)state;
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(file);
+}
+
+static void put(const char *text, size_t len)
+{
+    FILE *f = fopen(file, "w");
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, len, f), len);
+    assert_int_equal(fclose(f), 0);
+}
+
+static struct conf *open_text(const char *text)
+{
+    struct conf *c = NULL;
+    struct err e = {0};
+
+    put(text, strlen(text));
+    if (conf_open(&c, file, &e) < 0)
+        fail_msg("%s: %s", e.where, e.what);
+    return c;
+}
+
+/* The text is refused on that line, and the reason begins with what. */
+static void expect_error(const char *text, unsigned line, const char *what)
+{
+    struct conf *c = NULL;
+    struct err e = {0};
+    char where[64];
+
+    put(text, strlen(text));
+    assert_int_equal(conf_open(&c, file, &e), -EINVAL);
+    snprintf(where, sizeof(where), "%s:%u", file, line);
+    assert_string_equal(e.where, where);
+    assert_int_equal(strncmp(e.what, what, strlen(what)), 0);
+    assert_int_equal(e.class, ERR_INPUT);
+}
+
+static void defaults_without_a_file(void **state)
+{
+    (void)state;
+    struct conf *c;
+    struct err e = {0};
+    int64_t pair[2];
+    double think[2];
+    size_t n;
+    const int64_t *prompts;
+
+    assert_int_equal(conf_open(&c, NULL, &e), 0);
+    assert_int_equal(conf_i64(c, "decode.batch_size"), 32);
+    assert_true(conf_f64(c, "generation_timing.realistic") == 0.030);
+    assert_string_equal(conf_text(c, "conversation.reload"), "previous");
+    conf_i64_pair(c, "user_templates.coding.context_range", pair);
+    assert_int_equal(pair[0], 4096);
+    assert_int_equal(pair[1], 25000);
+    conf_f64_pair(c, "user_templates.document.think_time_range", think);
+    assert_true(think[0] == 0.3 && think[1] == 1.5);
+    prompts = conf_i64_list(c, "prefix_cache.system_prompt_tokens", &n);
+    assert_int_equal(n, 3);
+    assert_int_equal(prompts[1], 9);
+    assert_int_equal(conf_i64(c, "qos_profiles.batch.priority"), 1);
+    assert_int_equal(conf_get_i64(c, "model_configs.x.num_layers", pair), -ENOENT);
+    assert_int_equal(pair[0], 4096);
+    assert_null(conf_name(c, "model_configs", 0));
+    assert_null(conf_warning(c, 0));
+    assert_string_equal(conf_path(c), "");
+    conf_free(c);
+}
+
+static void values_of_the_file_win(void **state)
+{
+    (void)state;
+    struct conf *c = open_text("# a comment\n"
+                               "decode:\n"
+                               "  batch_size: 16\n"
+                               "user_templates:\n"
+                               "  chatbot:\n"
+                               "    context_range: [1, 2]\n"
+                               "    think_time_range:\n"
+                               "      - 1\n"
+                               "      - 2.5\n"
+                               "conversation: {reload: \"all\"}\n"
+                               "prefix_cache:\n"
+                               "  system_prompt_tokens: [7]\n"
+                               "eviction:\n");
+    int64_t pair[2];
+    double think[2];
+    size_t n;
+
+    assert_int_equal(conf_i64(c, "decode.batch_size"), 16);
+    conf_i64_pair(c, "user_templates.chatbot.context_range", pair);
+    assert_int_equal(pair[1], 2);
+    conf_f64_pair(c, "user_templates.chatbot.think_time_range", think);
+    assert_true(think[0] == 1 && think[1] == 2.5);
+    conf_i64_pair(c, "user_templates.coding.context_range", pair);
+    assert_int_equal(pair[1], 25000);
+    assert_string_equal(conf_text(c, "conversation.reload"), "all");
+    assert_int_equal(conf_i64_list(c, "prefix_cache.system_prompt_tokens", &n)[0], 7);
+    assert_int_equal(n, 1);
+    assert_int_equal(conf_line(c, "decode.batch_size"), 3);
+    assert_int_equal(conf_line(c, "eviction"), 13);
+    assert_int_equal(conf_line(c, "rag.top_k_chunks"), 0);
+    assert_string_equal(conf_path(c), file);
+    conf_free(c);
+}
+
+static void empty_files_are_only_defaults(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "# nothing\n", "---\n", "~\n", "{}\n"};
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct conf *c = open_text(texts[i]);
+        assert_int_equal(conf_i64(c, "decode.batch_size"), 32);
+        conf_free(c);
+    }
+}
+
+static void names_with_dots_stay_whole(void **state)
+{
+    (void)state;
+    struct conf *c = open_text("model_configs:\n"
+                               "  llama3.1-8b:\n"
+                               "    num_layers: 5\n"
+                               "  a.num_layers: {kv_heads: 3}\n"
+                               "  a:\n"
+                               "    num_layers: 6\n");
+    int64_t n;
+
+    assert_int_equal(conf_get_i64(c, "model_configs.llama3.1-8b.num_layers", &n), 0);
+    assert_int_equal(n, 5);
+    assert_int_equal(conf_get_i64(c, "model_configs.a.num_layers", &n), 0);
+    assert_int_equal(n, 6);
+    assert_int_equal(conf_get_i64(c, "model_configs.a.num_layers.kv_heads", &n), 0);
+    assert_int_equal(n, 3);
+    assert_int_equal(conf_get_i64(c, "model_configs.a.num_layers.num_layers", &n), -ENOENT);
+    assert_string_equal(conf_name(c, "model_configs", 0), "llama3.1-8b");
+    assert_string_equal(conf_name(c, "model_configs", 2), "a");
+    assert_null(conf_name(c, "model_configs", 3));
+    assert_int_equal(conf_line(c, "model_configs.llama3.1-8b"), 2);
+    conf_free(c);
+}
+
+static void unknown_keys_get_the_nearest_name(void **state)
+{
+    (void)state;
+    expect_error("decode:\n  batchsize: 3\n", 2,
+                 "decode.batchsize: unknown key; did you mean batch_size?");
+    expect_error("evicton:\n  target_usage_ratio: 0.5\n", 1,
+                 "evicton: unknown key; did you mean eviction?");
+    expect_error("\n\nbatch_size: 3\n", 3,
+                 "batch_size: unknown key; did you mean decode.batch_size?");
+    expect_error("model_configs:\n  m.1:\n    layers: 3\n", 3, "model_configs.m.1.layers: unknown");
+    expect_error("decode.batch_size: 3\n", 1, "decode.batch_size: unknown key");
+    expect_error("wholly: {new: 1}\n", 1, "wholly: unknown key");
+    expect_error("user_templates:\n  teacher:\n    context_range: [1, 2]\n", 2,
+                 "user_templates.teacher: unknown key");
+}
+
+static void wrong_values_are_refused(void **state)
+{
+    (void)state;
+    expect_error("decode:\n  batch_size: abc\n", 2,
+                 "decode.batch_size: 'abc' is not a whole number");
+    expect_error("decode:\n  batch_size: 1.5\n", 2,
+                 "decode.batch_size: '1.5' is not a whole number");
+    expect_error("decode:\n  batch_size: \"5\"\n", 2,
+                 "decode.batch_size: a whole number is wanted");
+    expect_error("decode:\n  batch_size:\n", 2, "decode.batch_size: a whole number is wanted");
+    expect_error("decode:\n  batch_size: [1]\n", 2, "decode.batch_size: a whole number is wanted");
+    expect_error("decode:\n  batch_size: {a: 1}\n", 2,
+                 "decode.batch_size: a whole number is wanted");
+    expect_error("decode:\n  batch_size: 0\n", 2, "decode.batch_size: 0 is below 1");
+    expect_error("eviction: {target_usage_ratio: 1.01}\n", 1,
+                 "eviction.target_usage_ratio: 1.01 is above 1");
+    expect_error("eviction: {target_usage_ratio: .nan}\n", 1,
+                 "eviction.target_usage_ratio: '.nan' is not a number");
+    expect_error("conversation: {reload: some}\n", 1,
+                 "conversation.reload: 'some' is not one of previous|all");
+    expect_error("conversation: {reload: previous|all}\n", 1,
+                 "conversation.reload: 'previous|all'");
+    expect_error("user_templates: {chatbot: {context_range: [5, 4]}}\n", 1,
+                 "user_templates.chatbot.context_range: the first number is above the second");
+    expect_error("user_templates: {chatbot: {context_range: 5}}\n", 1,
+                 "user_templates.chatbot.context_range: two whole numbers [low, high] is wanted");
+    expect_error("user_templates: {chatbot: {context_range: [5]}}\n", 1,
+                 "user_templates.chatbot.context_range: 1 values where two whole numbers");
+    expect_error("user_templates:\n chatbot:\n  context_range:\n   - 1\n   - [2]\n", 5,
+                 "user_templates.chatbot.context_range: two");
+    expect_error("prefix_cache: {system_prompt_tokens: []}\n", 1,
+                 "prefix_cache.system_prompt_tokens: 0 values");
+    expect_error("decode: 5\n", 1, "decode: a section");
+    expect_error("- decode\n", 1, "sections are wanted at the top");
+    expect_error("5\n", 1, "sections are wanted at the top");
+}
+
+static void bad_yaml_and_tricks_are_refused(void **state)
+{
+    (void)state;
+    expect_error("prefix_cache:\n  system_prompt_tokens: [1\n", 3, "not YAML: ");
+    expect_error("decode:\n\tbatch_size: 1\n", 2, "not YAML: ");
+    expect_error("decode:\n  batch_size: 1\n# \x01\n", 3, "not YAML: ");
+    expect_error("decode: {batch_size: 1}\nrag: {}\ndecode: {batch_size: 2}\n", 3,
+                 "decode: given twice (first on line 1)");
+    expect_error("decode:\n  batch_size: 1\n  batch_size: 1\n", 3,
+                 "decode.batch_size: given twice (first on line 2)");
+    expect_error("decode: &a\n  batch_size: 1\n", 1, "anchors and aliases");
+    expect_error("decode: {batch_size: *a}\n", 1, "anchors and aliases");
+    expect_error("decode: {batch_size: !!int 5}\n", 1, "tags are not supported");
+    expect_error("conversation: {reload: \"a\\0b\"}\n", 1, "a text with a NUL byte");
+    expect_error("decode: {}\n---\ndecode: {}\n", 2, "a second document");
+    expect_error("? [a, b]\n: 1\n", 1, "a key must be a name");
+    expect_error("\"\": 1\n", 1, "a key must have 1 to 127");
+}
+
+static void keys_without_meaning_warn_once_each(void **state)
+{
+    (void)state;
+    struct conf *c = open_text("validation_limits:\n"
+                               "  max_users: 5\n"
+                               "  deep: {a: [1, {b: 2}]}\n"
+                               "gpu_backend:\n"
+                               "  memory_fraction: 0.8\n"
+                               "autoscaler: {consecutive_samples_required: 3}\n"
+                               "decode: {batch_size: 8}\n");
+    char want[200];
+
+    snprintf(want, sizeof(want),
+             "%s:2: key validation_limits.max_users means nothing here (ignored)", file);
+    assert_string_equal(conf_warning(c, 0), want);
+    assert_non_null(strstr(conf_warning(c, 1), ":3: key validation_limits.deep means nothing"));
+    assert_non_null(
+        strstr(conf_warning(c, 2), ":5: key gpu_backend.memory_fraction means nothing"));
+    assert_non_null(strstr(conf_warning(c, 3),
+                           ":6: key autoscaler.consecutive_samples_required means nothing"));
+    assert_null(conf_warning(c, 4));
+    assert_int_equal(conf_i64(c, "decode.batch_size"), 8);
+    conf_free(c);
+}
+
+static void files_that_cannot_be_read(void **state)
+{
+    (void)state;
+    struct conf *c;
+    struct err e = {0};
+    size_t len = (16 << 20) + 1;
+    char *big = malloc(len);
+
+    assert_int_equal(conf_open(&c, "/tmp/kvtrace-no-such-file.yaml", &e), -ENOENT);
+    assert_string_equal(e.where, "/tmp/kvtrace-no-such-file.yaml");
+    assert_int_equal(conf_open(&c, "/tmp", &e), -EISDIR);
+    assert_non_null(big);
+    memset(big, '#', len);
+    put(big, len);
+    free(big);
+    assert_int_equal(conf_open(&c, file, &e), -EFBIG);
+    assert_non_null(strstr(e.what, "larger than 16 MiB"));
+}
+
+static void counts_and_depth_are_bounded(void **state)
+{
+    (void)state;
+    enum {
+        KEYS = 5000,
+        DEEP = 200
+    };
+    char *text = malloc(KEYS * 16 + 64), *at = text;
+
+    assert_non_null(text);
+    at += sprintf(at, "validation_limits:\n");
+    for (int i = 0; i < KEYS; i++)
+        at += sprintf(at, "  k%d: 1\n", i);
+    expect_error(text, 4097, "too many keys");
+    at = text + sprintf(text, "validation_limits: {a: ");
+    memset(at, '[', DEEP);
+    memset(at + DEEP, ']', DEEP);
+    strcpy(at + 2 * DEEP, "}\n");
+    expect_error(text, 1, "nested too deep");
+    free(text);
+}
+
+/* Every row of the table can be asked for, has a range around its default, and is spelled once. */
+static void the_table_is_sound(void **state)
+{
+    (void)state;
+    struct conf *c;
+    struct err e = {0};
+
+    assert_int_equal(conf_open(&c, NULL, &e), 0); /* parses every default */
+    for (const struct conf_key *k = conf_keys; k->path; k++) {
+        int64_t n;
+        if (k->help && !strchr(k->path, '*')) {
+            assert_non_null(k->def);
+            assert_true(k->type == CONF_TEXT || k->min < k->max);
+        }
+        if (k->help && k->type == CONF_I64 && k->def)
+            assert_int_equal(conf_get_i64(c, k->path, &n), 0);
+        for (const struct conf_key *other = k + 1; other->path; other++)
+            assert_string_not_equal(k->path, other->path);
+    }
+    conf_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_without_a_file),
+        cmocka_unit_test(values_of_the_file_win),
+        cmocka_unit_test(empty_files_are_only_defaults),
+        cmocka_unit_test(names_with_dots_stay_whole),
+        cmocka_unit_test(unknown_keys_get_the_nearest_name),
+        cmocka_unit_test(wrong_values_are_refused),
+        cmocka_unit_test(bad_yaml_and_tricks_are_refused),
+        cmocka_unit_test(keys_without_meaning_warn_once_each),
+        cmocka_unit_test(files_that_cannot_be_read),
+        cmocka_unit_test(counts_and_depth_are_bounded),
+        cmocka_unit_test(the_table_is_sound),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}

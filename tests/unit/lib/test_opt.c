@@ -1,0 +1,346 @@
+/* Options: one table drives parser, --help and listing. Values get their type, range and default
+ * from it, and what is wrong is said in one line that names the option. A bug looked like a
+ * negative number taken for an option, a bad value silently 0, or help without its default. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/opt/opt.h"
+
+struct fields {
+    const char *output;
+    bool verbose, verify;
+    uint64_t seed, limit, size, rate;
+    double gpu_gb, ratio;
+    int64_t wait_ns;
+    int mode;
+    struct opt_list inputs;
+};
+
+#define AT(field) offsetof(struct fields, field)
+
+static const struct opt table[] = {
+    {.type = OPT_HEADING, .help = "Input and output"},
+    {.name = "output",
+     .letter = 'o',
+     .type = OPT_TEXT,
+     .offset = AT(output),
+     .arg = "FILE",
+     .def = "-",
+     .alias = "out",
+     .flags = OPT_NO_EFFECT,
+     .help = "Where the rows go."},
+    {.name = "input", .letter = 'i', .type = OPT_LIST, .offset = AT(inputs), .help = "A file."},
+    {.name = "verbose",
+     .letter = 'v',
+     .type = OPT_FLAG,
+     .offset = AT(verbose),
+     .help = "Say more."},
+    {.name = "verify",
+     .type = OPT_FLAG,
+     .offset = AT(verify),
+     .def = "on",
+     .help = "Check what is read, which takes a little time but finds what is wrong with a device "
+             "before anybody believes its numbers."},
+    {.type = OPT_HEADING, .help = "Numbers"},
+    {.name = "seed", .type = OPT_U64, .offset = AT(seed), .def = "42", .help = "Seed."},
+    {.name = "limit",
+     .type = OPT_U64,
+     .offset = AT(limit),
+     .min = 1,
+     .max = -1,
+     .def = "7",
+     .help = "Rows."},
+    {.name = "gpu-mem-gb",
+     .type = OPT_F64,
+     .offset = AT(gpu_gb),
+     .arg = "GiB",
+     .def = "16",
+     .min = 0,
+     .max = 65536,
+     .help = "Memory of a GPU."},
+    {.name = "ratio", .type = OPT_F64, .offset = AT(ratio), .min = -5, .max = 5, .help = "Ratio."},
+    {.name = "chunk-size",
+     .type = OPT_SIZE,
+     .offset = AT(size),
+     .def = "1M",
+     .min = 4096,
+     .max = 1 << 30,
+     .help = "Bytes of an I/O."},
+    {.name = "wait", .letter = 'w', .type = OPT_DURATION, .offset = AT(wait_ns), .help = "Wait."},
+    {.name = "bandwidth", .type = OPT_BANDWIDTH, .offset = AT(rate), .help = "Bandwidth."},
+    {.name = "mode",
+     .letter = 'm',
+     .type = OPT_ENUM,
+     .offset = AT(mode),
+     .def = "fast",
+     .choices = "none|fast|realistic",
+     .help = "How fast."},
+    {0},
+};
+
+struct run {
+    struct fields f;
+    struct opt_parser *p;
+    struct err e;
+    int rc;
+};
+
+/* Parses the arguments, ended by NULL. */
+static struct run *parse(char *first, ...)
+{
+    struct run *r = calloc(1, sizeof(*r));
+    char *argv[32] = {(char *)(uintptr_t) "kvtest"};
+    int argc = 1;
+    va_list args;
+
+    va_start(args, first);
+    for (char *a = first; a; a = va_arg(args, char *))
+        argv[argc++] = a;
+    va_end(args);
+    memset(&r->f, 0x5a, sizeof(r->f)); /* every field is set by opt_open */
+    r->p = opt_open("kvtest", "[options] [FILE...]", table, &r->f);
+    assert_non_null(r->p);
+    r->rc = opt_parse(r->p, argc, argv, &r->e);
+    return r;
+}
+
+#define PARSE(...) parse(__VA_ARGS__, (char *)NULL)
+
+static void done(struct run *r)
+{
+    opt_close(r->p);
+    free(r);
+}
+
+static void expect_error(struct run *r, const char *where, const char *what)
+{
+    assert_int_equal(r->rc, -EINVAL);
+    assert_int_equal(r->e.class, ERR_INPUT);
+    assert_string_equal(r->e.where, where);
+    assert_string_equal(r->e.what, what);
+    done(r);
+}
+
+static void defaults_come_from_the_table(void **state)
+{
+    (void)state;
+    struct run *r = parse(NULL);
+
+    assert_int_equal(r->rc, 0);
+    assert_string_equal(r->f.output, "-");
+    assert_false(r->f.verbose);
+    assert_true(r->f.verify);
+    assert_int_equal(r->f.seed, 42);
+    assert_true(r->f.gpu_gb == 16.0);
+    assert_int_equal(r->f.size, 1 << 20);
+    assert_int_equal(r->f.wait_ns, 0);
+    assert_int_equal(r->f.mode, 1);
+    assert_int_equal(r->f.inputs.count, 0);
+    assert_false(opt_given(r->p, "seed"));
+    done(r);
+}
+
+static void every_form_of_an_option_is_taken(void **state)
+{
+    (void)state;
+    const char *const *operands;
+    struct run *r = PARSE("--seed", "5", "--gpu-mem-gb=0.5", "-ofile", "first", "-vw", "1.5s",
+                          "--input", "a", "-i", "b", "--no-verify", "-m", "realistic",
+                          "--chunk-size", "64K", "--bandwidth=2GB/s", "-", "--", "--seed");
+
+    assert_int_equal(r->rc, 0);
+    assert_int_equal(r->f.seed, 5);
+    assert_true(r->f.gpu_gb == 0.5);
+    assert_string_equal(r->f.output, "file");
+    assert_true(r->f.verbose);
+    assert_false(r->f.verify);
+    assert_int_equal(r->f.wait_ns, 1500000000);
+    assert_int_equal(r->f.inputs.count, 2);
+    assert_string_equal(r->f.inputs.item[1], "b");
+    assert_int_equal(r->f.mode, 2);
+    assert_int_equal(r->f.size, 65536);
+    assert_int_equal(r->f.rate, 2000000000);
+    assert_true(opt_given(r->p, "verify"));
+    assert_int_equal(opt_operands(r->p, &operands), 3);
+    assert_string_equal(operands[0], "first");
+    assert_string_equal(operands[1], "-");
+    assert_string_equal(operands[2], "--seed");
+    done(r);
+    r = PARSE("--out", "x", "-o", "-");
+    assert_string_equal(r->f.output, "-");
+    assert_true(opt_given(r->p, "output"));
+    done(r);
+}
+
+static void bad_values_are_named(void **state)
+{
+    (void)state;
+    expect_error(PARSE("--gpu-mem-gb", "-1"), "--gpu-mem-gb", "-1 is below 0");
+    expect_error(PARSE("--gpu-mem-gb", "65537"), "--gpu-mem-gb", "65537 is above 65536");
+    expect_error(PARSE("--gpu-mem-gb", "abc"), "--gpu-mem-gb",
+                 "'abc' is not a number of GiB (such as 16, 0.5)");
+    expect_error(PARSE("--gpu-mem-gb", "nan"), "--gpu-mem-gb",
+                 "'nan' is not a number of GiB (such as 16, 0.5)");
+    expect_error(PARSE("--gpu-mem-gb"), "--gpu-mem-gb", "needs a value (GiB)");
+    expect_error(PARSE("--gpu-mem-gb", "--seed", "1"), "--gpu-mem-gb", "needs a value (GiB)");
+    expect_error(PARSE("--seed", "-3"), "--seed", "-3 is below 0");
+    expect_error(PARSE("--seed", "1.5"), "--seed", "'1.5' is not a whole number");
+    expect_error(PARSE("--seed="), "--seed", "'' is not a whole number");
+    expect_error(PARSE("--seed", "99999999999999999999"), "--seed",
+                 "'99999999999999999999' is too large");
+    expect_error(PARSE("--limit", "0"), "--limit", "0 is below 1");
+    expect_error(PARSE("--chunk-size", "1"), "--chunk-size", "1 is below 4.00 KiB");
+    expect_error(PARSE("-w", "-2s"), "--wait", "-2s is below 0");
+    expect_error(PARSE("--mode", "slow"), "--mode", "'slow' is not one of: none, fast, realistic");
+    expect_error(PARSE("--mode", ""), "--mode", "'' is not one of: none, fast, realistic");
+    expect_error(PARSE("--verbose=yes"), "--verbose", "takes no value, 'yes' was given");
+}
+
+static void negative_numbers_are_values_where_allowed(void **state)
+{
+    (void)state;
+    struct run *r = PARSE("--ratio", "-2.5", "--limit", "18446744073709551615");
+
+    assert_int_equal(r->rc, 0);
+    assert_true(r->f.ratio == -2.5);
+    assert_true(r->f.limit == UINT64_MAX);
+    done(r);
+}
+
+static void unknown_options_get_the_nearest_name(void **state)
+{
+    (void)state;
+    expect_error(PARSE("--gpu-mem-bg", "1"), "--gpu-mem-bg",
+                 "unknown option; did you mean --gpu-mem-gb?");
+    expect_error(PARSE("--chunk=5"), "--chunk", "unknown option; did you mean --chunk-size?");
+    expect_error(PARSE("--hepl"), "--hepl", "unknown option; did you mean --help?");
+    expect_error(PARSE("--zzzzzz"), "--zzzzzz", "unknown option; see kvtest --help");
+    expect_error(PARSE("--no-verbose"), "--no-verbose", "unknown option; did you mean --verbose?");
+    expect_error(PARSE("-vz"), "-z", "unknown option; see kvtest --help");
+    /* abbreviations are no names: scripts outlive them */
+    expect_error(PARSE("--see", "1"), "--see", "unknown option; did you mean --seed?");
+}
+
+static void lists_are_bounded(void **state)
+{
+    (void)state;
+    struct fields f;
+    struct err e = {0};
+    struct opt_parser *p = opt_open("kvtest", "", table, &f);
+    char *argv[2 * OPT_LIST_MAX + 4];
+    int argc = 0;
+
+    argv[argc++] = (char *)(uintptr_t) "kvtest";
+    for (int i = 0; i <= OPT_LIST_MAX; i++) {
+        argv[argc++] = (char *)(uintptr_t) "-i";
+        argv[argc++] = (char *)(uintptr_t) "x";
+    }
+    argv[argc] = NULL;
+    assert_int_equal(opt_parse(p, argc, argv, &e), -EINVAL);
+    assert_string_equal(e.where, "--input");
+    argv[argc -= 2] = NULL;
+    opt_close(p);
+    p = opt_open("kvtest", "", table, &f);
+    assert_int_equal(opt_parse(p, argc, argv, &e), 0);
+    assert_int_equal(f.inputs.count, OPT_LIST_MAX);
+    opt_close(p);
+}
+
+static void help_says_what_the_table_says(void **state)
+{
+    (void)state;
+    struct run *r = PARSE("--seed", "1", "-h", "--nonsense");
+    const char *text = opt_answer(r->p);
+
+    assert_int_equal(r->rc, 1);
+    assert_non_null(strstr(text, "Usage: kvtest [options] [FILE...]\n"));
+    assert_non_null(strstr(text, "\nInput and output:\n"));
+    assert_non_null(strstr(text, "  -o, --output FILE"));
+    assert_non_null(strstr(text, "(default: -; also --out)"));
+    assert_non_null(strstr(text, "--[no-]verify"));
+    assert_non_null(strstr(text, "(default: 16; 0 to 65536)"));
+    assert_non_null(strstr(text, "4.00 KiB to 1.00 GiB"));
+    assert_non_null(strstr(text, "(default: 7; at least 1)"));
+    assert_non_null(strstr(text, "(default: fast; one of none,"));
+    assert_non_null(strstr(text, "--version"));
+    for (const char *line = text; *line;) {
+        size_t len = strcspn(line, "\n");
+        assert_true(len < 80);
+        line += len + (line[len] == '\n');
+    }
+    done(r);
+}
+
+static void version_and_listing(void **state)
+{
+    (void)state;
+    struct run *r = PARSE("--version");
+
+    assert_int_equal(r->rc, 1);
+    assert_string_equal(opt_answer(r->p), "kvtest " KVTRACE_VERSION "\n");
+    assert_non_null(strstr(opt_listing(r->p), "output\to\ttext\tFILE\t-\tWhere the rows go.\n"));
+    done(r);
+    r = PARSE("--list-options");
+    assert_int_equal(r->rc, 1);
+    assert_non_null(strstr(opt_answer(r->p), "gpu-mem-gb\t\tf64\tGiB\t16\tMemory of a GPU.\n"));
+    assert_non_null(
+        strstr(opt_answer(r->p), "mode\tm\tenum\tnone|fast|realistic\tfast\tHow fast.\n"));
+    assert_null(strstr(opt_answer(r->p), "Numbers"));
+    done(r);
+}
+
+static void options_without_meaning_are_refused(void **state)
+{
+    (void)state;
+    struct run *r = PARSE("--seed", "1", "--mode", "none");
+    struct err e = {0};
+
+    assert_int_equal(opt_refuse(r->p, &e, "no use", "output", "verify", (char *)NULL), 0);
+    assert_int_equal(opt_refuse(r->p, &e, "only with --source users", "output", "mode", NULL),
+                     -EINVAL);
+    assert_string_equal(e.where, "--mode");
+    assert_string_equal(e.what, "only with --source users");
+    done(r);
+}
+
+static void effective_options_are_those_that_decide_the_rows(void **state)
+{
+    (void)state;
+    struct run *r = PARSE("--seed", "9");
+    const void *value;
+    const struct opt *o;
+    size_t n = 0, seeds = 0;
+
+    for (; (o = opt_effective(r->p, n, &value)) != NULL; n++) {
+        assert_string_not_equal(o->name, "output");
+        if (strcmp(o->name, "seed") == 0)
+            seeds += *(const uint64_t *)value;
+    }
+    assert_int_equal(n, 11);
+    assert_int_equal(seeds, 9);
+    done(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_come_from_the_table),
+        cmocka_unit_test(every_form_of_an_option_is_taken),
+        cmocka_unit_test(bad_values_are_named),
+        cmocka_unit_test(negative_numbers_are_values_where_allowed),
+        cmocka_unit_test(unknown_options_get_the_nearest_name),
+        cmocka_unit_test(lists_are_bounded),
+        cmocka_unit_test(help_says_what_the_table_says),
+        cmocka_unit_test(version_and_listing),
+        cmocka_unit_test(options_without_meaning_are_refused),
+        cmocka_unit_test(effective_options_are_those_that_decide_the_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,161 @@
+/* One file per object: names that come from hashes alone, in folders that are made when needed.
+ * Bugs looked like: a link in place of a file or a folder that was followed out of the target, two
+ * threads making the same folder. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/io/target.h"
+#include "lib/tier/layout_files.h"
+
+static const struct hash128 object = {.lo = 0x1122334455667788u, .hi = 0xab00000000000001u};
+#define OBJECT_FILE "ab/ab000000000000011122334455667788.kv"
+
+struct fixture {
+    struct target *target;
+    struct layout_files *files;
+    int dir;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    const char *tmp = getenv("TMPDIR");
+    struct err e = {0};
+    char path[4096];
+
+    assert_non_null(f);
+    snprintf(path, sizeof path, "%s/kvtrace-layout-%ld", tmp ? tmp : "/tmp", (long)getpid());
+    assert_int_equal(target_open_dir(&f->target, path, "test", &e), 0);
+    f->dir = target_fd(f->target);
+    assert_int_equal(layout_files_open(&f->files, f->dir, false, &e), 0);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    struct err e = {0};
+
+    layout_files_close(f->files);
+    assert_int_equal(target_close(f->target, false, &e), 0);
+    free(f);
+    return 0;
+}
+
+/* Writes bytes to the object's file; the descriptor is closed again. 0 or negative errno. */
+static int create(struct fixture *f, struct hash128 h, bool cut, uint64_t bytes)
+{
+    struct layout_name n;
+    int ret = layout_files_name(f->files, h, true, &n), fd;
+
+    if (ret < 0)
+        return ret;
+    fd = openat(n.dirfd, n.text, layout_files_flags(f->files, true, cut) | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return -errno;
+    if (bytes && pwrite(fd, "x", 1, (off_t)bytes - 1) != 1)
+        ret = -errno;
+    close(fd);
+    return ret;
+}
+
+static int stored(struct fixture *f, struct hash128 h, uint64_t *bytes)
+{
+    int fd = layout_files_find(f->files, h, bytes);
+
+    if (fd < 0)
+        return fd;
+    close(fd);
+    return 0;
+}
+
+static void test_names(void **state)
+{
+    struct fixture *f = *state;
+    struct layout_name n;
+    uint64_t bytes;
+    struct stat st;
+
+    assert_int_equal(layout_files_name(f->files, object, false, &n), -ENOENT);
+    assert_int_equal(stored(f, object, &bytes), -ENOENT);
+    assert_int_equal(create(f, object, true, 5000), 0);
+    assert_int_equal(fstatat(f->dir, OBJECT_FILE, &st, 0), 0);
+    assert_int_equal(stored(f, object, &bytes), 0);
+    assert_int_equal(bytes, 5000);
+    assert_int_equal(create(f, object, false, 100), 0); /* written over */
+    assert_int_equal(stored(f, object, &bytes), 0);
+    assert_int_equal(bytes, 5000);
+    assert_int_equal(create(f, object, true, 100), 0);
+    assert_int_equal(stored(f, object, &bytes), 0);
+    assert_int_equal(bytes, 100);
+}
+
+static void test_links(void **state)
+{
+    struct fixture *f = *state;
+    struct stat st;
+    uint64_t bytes;
+
+    assert_int_equal(mkdirat(f->dir, "elsewhere", 0755), 0);
+    assert_int_equal(symlinkat("elsewhere", f->dir, "ab"), 0);
+    assert_true(create(f, object, true, 1) < 0);
+    assert_int_equal(unlinkat(f->dir, "elsewhere", AT_REMOVEDIR), 0); /* still empty */
+    assert_int_equal(unlinkat(f->dir, "ab", 0), 0);
+    assert_int_equal(mkdirat(f->dir, "ab", 0755), 0);
+    assert_int_equal(symlinkat("../victim", f->dir, OBJECT_FILE), 0);
+    assert_int_equal(create(f, object, true, 1), -ELOOP);
+    assert_int_equal(stored(f, object, &bytes), -ELOOP);
+    assert_int_equal(fstatat(f->dir, "victim", &st, 0), -1);
+    assert_int_equal(unlinkat(f->dir, OBJECT_FILE, 0), 0);
+}
+
+static void *create_many(void *arg)
+{
+    struct fixture *f = arg;
+
+    for (uint64_t i = 0; i < 300; i++) {
+        struct hash128 h = {.hi = i << 56, .lo = i + ((uint64_t)(uintptr_t)pthread_self() << 16)};
+        uint64_t bytes = 0;
+
+        if (create(f, h, true, 4096) < 0 || stored(f, h, &bytes) < 0 || bytes != 4096)
+            return f;
+    }
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    pthread_t thread[4];
+    void *failed;
+
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, create_many, *state), 0);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(thread[i], &failed), 0);
+        assert_null(failed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

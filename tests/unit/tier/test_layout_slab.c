@@ -1,0 +1,246 @@
+/* A slab's header and index: what was kept is found again, bytes and order of extents included, and
+ * nothing that does not hold together is believed. Bugs looked like: an index whose extents overlap
+ * taken for granted, so that two objects shared a block; an index cut at a segment's end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/tier/layout_slab.h"
+
+#define SPACE ((uint64_t)64 << 20)
+#define BLOCK 4096u
+
+static int scratch(void)
+{
+    int fd = memfd_create("slab", MFD_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (off_t)layout_slab_bytes(SPACE, 0)), 0);
+    return fd;
+}
+
+static struct layout_slab *open_slab(int fd, uint64_t space, bool resizes)
+{
+    struct layout_slab_opts o = {
+        .fd = fd, .space_bytes = space, .resizes = resizes, .index_bytes = 2 << 20};
+    struct layout_slab *s = NULL;
+    struct err e = {0};
+
+    assert_int_equal(layout_slab_open(&s, &o, &e), 0);
+    return s;
+}
+
+static struct hash128 name_of(uint64_t i)
+{
+    return hash_128(&i, sizeof i);
+}
+
+/* Objects of one to nine blocks, every second one in two pieces. */
+static void fill(struct layout_slab *s, unsigned objects, uint32_t *list)
+{
+    uint64_t at = 0;
+
+    for (unsigned i = 0; i < objects; i++) {
+        uint64_t len = (i % 9 + 1) * (uint64_t)BLOCK;
+        uint32_t last = 0;
+
+        list[i] = 0;
+        if (i % 2)
+            assert_int_equal(extent_claim(layout_slab_pool(s), SPACE - (i + 1) * (uint64_t)BLOCK,
+                                          BLOCK, &list[i], &last),
+                             0);
+        assert_int_equal(extent_claim(layout_slab_pool(s), at, len, &list[i], &last), 0);
+        at += len;
+    }
+}
+
+static void keep_all(struct layout_slab *s, unsigned objects, const uint32_t *list)
+{
+    for (unsigned i = 0; i < objects; i++)
+        assert_int_equal(layout_slab_keep(s, name_of(i), list[i]), 0);
+    assert_int_equal(layout_slab_kept(s), 0);
+}
+
+static void test_kept_and_found(void **state)
+{
+    enum {
+        OBJECTS = 1500
+    };
+    uint32_t *list = calloc(OBJECTS, sizeof *list);
+    int fd = scratch();
+    struct layout_slab *s = open_slab(fd, SPACE, true);
+    struct layout_slab_header h = {0};
+    char block[BLOCK];
+
+    (void)state;
+    assert_non_null(list);
+    assert_int_equal(layout_slab_read_header(fd, &h), -ENOENT);
+    fill(s, OBJECTS, list);
+    uint64_t left = extent_free_bytes(layout_slab_pool(s));
+    keep_all(s, OBJECTS, list);
+    layout_slab_close(s);
+    assert_int_equal(layout_slab_read_header(fd, &h), 0);
+    assert_true(h.kept && h.resizes && h.space_bytes == SPACE);
+    assert_int_equal(pread(fd, block, BLOCK, 0), BLOCK);
+    assert_true(layout_slab_is_ours(block));
+    block[9] ^= 1;
+    assert_false(layout_slab_is_ours(block));
+
+    s = open_slab(fd, SPACE, true);
+    assert_int_equal(layout_slab_found(s), OBJECTS);
+    assert_int_equal(extent_free_bytes(layout_slab_pool(s)), left);
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        uint32_t pos = layout_slab_adopt(s, name_of(i));
+        struct extent x;
+
+        assert_int_equal(extent_bytes(layout_slab_pool(s), pos), (i % 9 + 1 + i % 2) * BLOCK);
+        assert_true(extent_walk(layout_slab_pool(s), &pos, &x));
+        if (i % 2)
+            assert_int_equal(x.offset, SPACE - (i + 1) * (uint64_t)BLOCK);
+        assert_int_equal(layout_slab_adopt(s, name_of(i)), 0);
+    }
+    assert_int_equal(layout_slab_adopt(s, name_of(OBJECTS)), 0);
+    layout_slab_close(s);
+    close(fd);
+    free(list);
+}
+
+/* More words than a segment has. */
+static void test_many_segments(void **state)
+{
+    enum {
+        EXTENTS = 150000
+    };
+    uint64_t space = (uint64_t)EXTENTS * 2 * BLOCK;
+    int fd = memfd_create("slab", MFD_CLOEXEC);
+    struct layout_slab *s = open_slab(fd, space, true);
+    uint32_t list = 0, last = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < EXTENTS; i++)
+        assert_int_equal(extent_claim(layout_slab_pool(s), i * 2 * BLOCK, BLOCK, &list, &last), 0);
+    keep_all(s, 1, &list);
+    layout_slab_close(s);
+    s = open_slab(fd, space, true);
+    list = layout_slab_adopt(s, name_of(0));
+    assert_int_equal(extent_bytes(layout_slab_pool(s), list), (uint64_t)EXTENTS * BLOCK);
+    layout_slab_close(s);
+    s = open_slab(fd, space, false); /* a slab that cannot grow has room for two segments */
+    list = layout_slab_adopt(s, name_of(0));
+    assert_int_equal(layout_slab_keep(s, name_of(0), list), 0);
+    assert_int_equal(layout_slab_kept(s), -ENOSPC);
+    layout_slab_close(s);
+    close(fd);
+}
+
+/* One flipped byte of the index, anywhere in use: as if nothing had been kept. */
+static void test_damaged(void **state)
+{
+    static const uint64_t at[] = {0, 8, 16, 40, 48, 100};
+    uint32_t list[10];
+    int fd = scratch();
+    struct layout_slab *s = open_slab(fd, SPACE, true);
+
+    (void)state;
+    fill(s, 10, list);
+    keep_all(s, 10, list);
+    layout_slab_close(s);
+    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
+        off_t where = (off_t)((1 << 20) + SPACE + at[i]);
+        unsigned char byte;
+
+        assert_int_equal(pread(fd, &byte, 1, where), 1);
+        byte ^= 1;
+        assert_int_equal(pwrite(fd, &byte, 1, where), 1);
+        s = open_slab(fd, SPACE, true);
+        assert_int_equal(layout_slab_found(s), 0);
+        assert_int_equal(extent_free_bytes(layout_slab_pool(s)), SPACE);
+        layout_slab_close(s);
+        byte ^= 1;
+        assert_int_equal(pwrite(fd, &byte, 1, where), 1);
+    }
+    s = open_slab(fd, SPACE / 2, true); /* smaller than what was kept */
+    assert_int_equal(layout_slab_found(s), 0);
+    layout_slab_close(s);
+    s = open_slab(fd, SPACE, true);
+    assert_int_equal(layout_slab_found(s), 10);
+    layout_slab_close(s);
+    close(fd);
+}
+
+/* An index of two objects with right sums, one thing wrong in it. */
+static void test_contradictions(void **state)
+{
+    /* name, extents, offset, length; which word becomes what */
+    static const uint64_t right[] = {1, 2, 1, 0, 8192, 3, 4, 1, 8192, 4096};
+    static const struct {
+        unsigned word;
+        uint64_t value;
+        unsigned found;
+    } change[] = {
+        {0, 1, 2},    /* nothing */
+        {8, 4096, 0}, /* a block twice */
+        {8, SPACE, 0},      {8, UINT64_MAX / BLOCK * BLOCK, 0},
+        {9, SPACE, 0}, /* outside */
+        {8, 8193, 0},       {9, 100, 0},
+        {9, 0, 0},          {2, 0, 0},
+        {2, UINT64_MAX, 0}, {7, 2, 0},
+    };
+    int fd = scratch();
+    uint32_t list[2];
+    struct layout_slab *s = open_slab(fd, SPACE, true);
+
+    (void)state;
+    fill(s, 1, list);
+    list[1] = 0;
+    assert_int_equal(extent_alloc(layout_slab_pool(s), 1, &list[1]), 0);
+    keep_all(s, 2, list);
+    layout_slab_close(s);
+    for (size_t i = 0; i < sizeof change / sizeof change[0]; i++) {
+        uint64_t segment[2 + 10] = {10};
+
+        memcpy(segment + 2, right, sizeof right);
+        segment[2 + change[i].word] = change[i].value;
+        segment[1] = hash_64(segment + 2, sizeof right);
+        assert_int_equal(pwrite(fd, segment, sizeof segment, (off_t)((1 << 20) + SPACE)),
+                         sizeof segment);
+        s = open_slab(fd, SPACE, true);
+        assert_int_equal(layout_slab_found(s), change[i].found);
+        if (change[i].found == 0)
+            assert_int_equal(extent_free_bytes(layout_slab_pool(s)), SPACE);
+        layout_slab_close(s);
+    }
+    close(fd);
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    for (uint64_t capacity = 1; capacity < (uint64_t)1 << 45; capacity = capacity * 3 + 5) {
+        uint64_t bytes = layout_slab_bytes(capacity, 1000);
+
+        assert_true(layout_slab_space(bytes) >= capacity + 1000 * BLOCK);
+    }
+    assert_int_equal(layout_slab_space(0), 0);
+    assert_int_equal(layout_slab_space(1 << 20), 0);
+    assert_int_equal(layout_slab_bytes(UINT64_MAX, 1), INT64_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kept_and_found), cmocka_unit_test(test_many_segments),
+        cmocka_unit_test(test_damaged),        cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_sizes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,411 @@
+/* A target is taken only where that is safe, and left as it was found: system directories, foreign
+ * files, strange markers and living owners are refused; after a dead owner our files (and only
+ * ours) are removed; nothing is left behind. Bugs looked like: a link into /etc that got through, a
+ * user's file removed with ours, a directory left over or one removed that was there before. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/io/target.h"
+
+#define PATH_CAP 512
+#define HEX      "0123456789abcdef0123456789abcdef"
+
+struct fixture {
+    char root[PATH_CAP / 4];
+    char path[PATH_CAP]; /* of a name in root, overwritten by each call */
+};
+
+static const char *in(struct fixture *f, const char *name)
+{
+    snprintf(f->path, sizeof f->path, "%s/%s", f->root, name);
+    return f->path;
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    const char *tmp = getenv("TMPDIR");
+
+    assert_non_null(f);
+    snprintf(f->root, sizeof f->root, "%s/kvtrace-target-XXXXXX", tmp ? tmp : "/tmp");
+    assert_non_null(mkdtemp(f->root));
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    int ret;
+
+    ret = rmdir(f->root); /* tests leave it empty, or the code under test did not */
+    free(f);
+    return ret;
+}
+
+static void put(struct fixture *f, const char *name, const char *text)
+{
+    FILE *out = fopen(in(f, name), "w");
+
+    assert_non_null(out);
+    fputs(text, out);
+    assert_int_equal(fclose(out), 0);
+}
+
+static bool there(struct fixture *f, const char *name)
+{
+    struct stat st;
+
+    return lstat(in(f, name), &st) == 0;
+}
+
+static void get(struct fixture *f, const char *name, char *text, size_t cap)
+{
+    FILE *from = fopen(in(f, name), "r");
+    size_t n;
+
+    assert_non_null(from);
+    n = fread(text, 1, cap - 1, from);
+    text[n] = '\0';
+    fclose(from);
+}
+
+static struct target *take(struct fixture *f, const char *name)
+{
+    struct target *t = NULL;
+    struct err e = {0};
+
+    assert_int_equal(target_open_dir(&t, in(f, name), "test", &e), 0);
+    return t;
+}
+
+static void refused(const char *path, int code, const char *text)
+{
+    struct target *t = NULL;
+    struct err e = {0};
+
+    assert_int_equal(target_open_dir(&t, path, "test", &e), code);
+    assert_null(t);
+    assert_int_equal(e.class, ERR_TARGET);
+    if (!strstr(e.what, text))
+        fail_msg("\"%s\" does not hold \"%s\"", e.what, text);
+}
+
+static void leave(struct target *t, bool keep)
+{
+    struct err e = {0};
+
+    assert_int_equal(target_close(t, keep, &e), 0);
+}
+
+static void test_system_paths(void **state)
+{
+    static const char *const bad[] = {"/",
+                                      "/etc",
+                                      "/etc/kvtrace",
+                                      "/usr",
+                                      "/usr/local/x",
+                                      "/bin",
+                                      "/boot",
+                                      "/dev",
+                                      "/proc",
+                                      "/sys",
+                                      "/root",
+                                      "/home",
+                                      "/tmp",
+                                      "/var",
+                                      "/dev/shm",
+                                      "/var/tmp",
+                                      "//tmp/",
+                                      "/tmp/../tmp/.",
+                                      "/usr/../etc/new",
+                                      "/lib/x",
+                                      "/proc/self",
+                                      "/sys/block"};
+    struct fixture *f = *state;
+    struct err e = {0};
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (target_refuse_system_path(bad[i], &e) != -EACCES)
+            fail_msg("%s was not refused", bad[i]);
+        assert_int_equal(e.class, ERR_TARGET);
+        refused(bad[i], -EACCES, "system directory");
+    }
+    assert_int_equal(target_refuse_system_path(in(f, "new"), &e), 0);
+    assert_int_equal(target_refuse_system_path(f->root, &e), 0);
+    assert_int_equal(target_refuse_system_path("relative", &e), 0);
+    assert_true(target_refuse_system_path("/nonexistent/too/deep", &e) < 0);
+}
+
+static void test_links_and_home(void **state)
+{
+    struct fixture *f = *state;
+    const char *home = getenv("HOME");
+    char kept[PATH_CAP];
+    struct target *t;
+
+    snprintf(kept, sizeof kept, "%s", home ? home : "");
+    assert_int_equal(symlink("/etc", in(f, "link")), 0);
+    refused(in(f, "link"), -EACCES, "/etc");
+    refused(in(f, "link/below"), -EACCES, "/etc/below");
+    unlink(in(f, "link"));
+    assert_int_equal(mkdir(in(f, "home"), 0700), 0);
+    assert_int_equal(setenv("HOME", in(f, "home"), 1), 0);
+    assert_int_equal(symlink("home", in(f, "link")), 0);
+    refused(in(f, "home"), -EACCES, "system directory");
+    refused(in(f, "link"), -EACCES, "system directory");
+    t = take(f, "link/below"); /* a directory below is fine, and so is a link to a fine place */
+    leave(t, false);
+    if (home)
+        setenv("HOME", kept, 1);
+    else
+        unsetenv("HOME");
+    unlink(in(f, "link"));
+    assert_int_equal(rmdir(in(f, "home")), 0);
+}
+
+static void test_created_and_removed(void **state)
+{
+    struct fixture *f = *state;
+    struct target *t = take(f, "new");
+    char text[200], running[40];
+
+    get(f, "new/.kvtrace", text, sizeof text);
+    snprintf(running, sizeof running, "running %ld\n", (long)getpid());
+    assert_non_null(strstr(text, running));
+    assert_true(target_fd(t) >= 0);
+    assert_string_equal(strrchr(target_path(t), '/'), "/new");
+    assert_false(target_was_kept(t));
+    assert_int_equal(mkdir(in(f, "new/ab"), 0755), 0);
+    put(f, "new/ab/" HEX ".kv", "x");
+    put(f, "new/fill-0.kv", "x");
+    leave(t, false);
+    assert_false(there(f, "new"));
+    refused(in(f, "no/parent"), -ENOENT, "");
+}
+
+static void test_found_stays(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(mkdir(in(f, "found"), 0755), 0);
+    assert_int_equal(mkdir(in(f, "found/lost+found"), 0755), 0);
+    leave(take(f, "found"), false);
+    assert_true(there(f, "found"));
+    assert_false(there(f, "found/.kvtrace"));
+    rmdir(in(f, "found/lost+found"));
+    assert_int_equal(rmdir(in(f, "found")), 0);
+    put(f, "file", "x");
+    refused(in(f, "file"), -ENOTDIR, "");
+    unlink(in(f, "file"));
+}
+
+static void test_foreign(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(mkdir(in(f, "d"), 0755), 0);
+    put(f, "d/thesis.tex", "x");
+    refused(in(f, "d"), -ENOTEMPTY, "thesis.tex");
+    unlink(in(f, "d/thesis.tex"));
+    put(f, "d/.kvtrace", "#!/bin/sh\n");
+    refused(in(f, "d"), -EACCES, "not written by kvtrace");
+    assert_true(there(f, "d/.kvtrace"));
+    unlink(in(f, "d/.kvtrace"));
+    assert_int_equal(symlink("/etc/passwd", in(f, "d/.kvtrace")), 0);
+    refused(in(f, "d"), -ELOOP, "marker");
+    unlink(in(f, "d/.kvtrace"));
+    rmdir(in(f, "d"));
+}
+
+static void test_kept(void **state)
+{
+    struct fixture *f = *state;
+    struct target *t = take(f, "d");
+
+    assert_int_equal(mkdir(in(f, "d/ab"), 0755), 0);
+    put(f, "d/ab/" HEX ".kv", "x");
+    leave(t, true);
+    assert_true(there(f, "d/ab/" HEX ".kv"));
+    t = take(f, "d");
+    assert_true(target_was_kept(t));
+    assert_true(there(f, "d/ab/" HEX ".kv"));
+    leave(t, false);
+    assert_false(there(f, "d")); /* kvtrace had made it, one run earlier */
+}
+
+static void test_dead_owner(void **state)
+{
+    struct fixture *f = *state;
+    struct target *t;
+
+    assert_int_equal(mkdir(in(f, "d"), 0755), 0);
+    put(f, "d/.kvtrace", "running 999999999\nkvreplay\n");
+    assert_int_equal(mkdir(in(f, "d/ab"), 0755), 0);
+    assert_int_equal(mkdir(in(f, "d/cd"), 0755), 0);
+    assert_int_equal(mkdir(in(f, "d/AB"), 0755), 0);
+    put(f, "d/ab/" HEX ".kv", "ours");
+    put(f, "d/ab/notes.kv", "not ours: no hash");
+    put(f, "d/ab/" HEX ".txt", "not ours");
+    put(f, "d/slab.kv", "ours");
+    put(f, "d/notes.kv", "not ours");
+    put(f, "d/fill-a.kv", "not ours: no number");
+    put(f, "d/readme", "not ours");
+    put(f, "outside", "not ours");
+    assert_int_equal(symlink("../outside", in(f, "d/link.kv")), 0);
+    assert_int_equal(symlink("..", in(f, "d/ef")), 0);
+    t = take(f, "d");
+    assert_false(target_was_kept(t));
+    assert_false(there(f, "d/ab/" HEX ".kv"));
+    assert_false(there(f, "d/slab.kv"));
+    assert_false(there(f, "d/cd"));
+    leave(t, false);
+    assert_true(there(f, "outside"));
+    assert_true(there(f, "d/ef"));
+    unlink(in(f, "outside"));
+    assert_int_equal(unlink(in(f, "d/link.kv")), 0);
+    assert_int_equal(unlink(in(f, "d/ef")), 0);
+    assert_int_equal(unlink(in(f, "d/readme")), 0);
+    assert_int_equal(unlink(in(f, "d/notes.kv")), 0);
+    assert_int_equal(unlink(in(f, "d/fill-a.kv")), 0);
+    assert_int_equal(unlink(in(f, "d/ab/notes.kv")), 0);
+    assert_int_equal(unlink(in(f, "d/ab/" HEX ".txt")), 0);
+    assert_int_equal(rmdir(in(f, "d/ab")), 0);
+    assert_int_equal(rmdir(in(f, "d/AB")), 0);
+    assert_int_equal(rmdir(in(f, "d")), 0);
+}
+
+static void test_in_use(void **state)
+{
+    struct fixture *f = *state;
+    struct target *t = take(f, "d");
+    char pid[40];
+    int status;
+    pid_t child;
+
+    snprintf(pid, sizeof pid, "process %ld", (long)getpid());
+    refused(in(f, "d"), -EBUSY, pid);
+    child = fork();
+    if (child == 0) {
+        struct target *other;
+        struct err e = {0};
+        int ret = target_open_dir(&other, in(f, "d"), "test", &e);
+
+        _exit(ret == -EBUSY && e.class == ERR_TARGET && strstr(e.what, pid) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    leave(t, false);
+    leave(take(f, "d"), false);
+}
+
+/* A process that is killed leaves its marker; the next one takes over and cleans up. */
+static void test_killed(void **state)
+{
+    struct fixture *f = *state;
+    struct target *t;
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        t = take(f, "d");
+        put(f, "d/probe-1.kv", "x");
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(there(f, "d/probe-1.kv"));
+    t = take(f, "d");
+    assert_false(there(f, "d/probe-1.kv"));
+    leave(t, false);
+    assert_false(there(f, "d"));
+}
+
+/* The kernel may hold a killed process's lock a little longer: that is waited for. */
+static void test_lets_go(void **state)
+{
+    struct fixture *f = *state;
+    int ends[2], status;
+    char taken;
+
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        take(f, "d");
+        if (write(ends[1], "t", 1) == 1)
+            usleep(100000);
+        _exit(0);
+    }
+    assert_int_equal(read(ends[0], &taken, 1), 1);
+    leave(take(f, "d"), false);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void test_room(void **state)
+{
+    struct fixture *f = *state;
+    struct target *t = take(f, "d");
+    uint64_t all = 0, less = 0, none = 1;
+    struct err e = {0};
+
+    assert_int_equal(target_room(target_fd(t), 0, &all, &e), 0);
+    assert_int_equal(target_room(target_fd(t), 0.01, &less, &e), 0);
+    assert_int_equal(target_room(target_fd(t), 1, &none, &e), 0);
+    assert_true(all > 0 && less < all);
+    assert_int_equal(none, 0);
+    assert_int_equal(target_room(-1, 0, &all, &e), -EBADF);
+    leave(t, false);
+}
+
+static void test_device(void **state)
+{
+    struct fixture *f = *state;
+    struct target *t = take(f, "d");
+    struct target_counters c, no = {0};
+    struct target_device d;
+
+    target_device(target_fd(t), &d);
+    assert_int_equal(target_counters(&d, &c), d.counted ? 0 : -ENODEV);
+    if (d.counted)
+        assert_true(d.name[0] && c.read_bytes > 0 && c.read_bytes >= c.read_ios * 512);
+    target_device(-1, &d);
+    assert_string_equal(d.name, "");
+    assert_false(d.counted);
+    assert_int_equal(target_counters(&d, &no), -ENODEV);
+    target_direct_io(target_fd(t)); /* either answer, nothing left behind */
+    leave(t, false);
+    assert_false(there(f, "d"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_system_paths, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_links_and_home, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_created_and_removed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_found_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_foreign, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_dead_owner, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_in_use, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_killed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lets_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_room, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_device, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,527 @@
+/* Expected: whatever wrote the file, the reader gives its rows, finds columns by name, and says
+ * FILE:LINE for what is wrong. A
+ * bug looks like a row that is lost, doubled or read from the wrong column, a wrong line number, or
+ * a cut that passes for an end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include "lib/trace/csv.h"
+#include "tests/unit/trace_checks.h"
+
+/* Reads a text of one row and gives that row; the reader stays open. */
+struct single {
+    struct trace_reader *r;
+    struct trace_cursor *c;
+    const struct trace_row *row;
+    size_t n;
+};
+
+static struct single read_single(const char *path, const char *text,
+                                 const struct trace_read_opts *o)
+{
+    struct single s = {0};
+    struct err e = {0};
+    put_file(path, text, strlen(text));
+    assert_int_equal(trace_open(&s.r, path, o, &e), 0);
+    assert_int_equal(trace_cursor_open(&s.c, s.r, &e), 0);
+    int rc = trace_cursor_next(s.c, &s.row, &s.n, &e);
+    if (rc != 1)
+        print_error("%s: %s\n", e.where, e.what);
+    assert_int_equal(rc, 1);
+    return s;
+}
+
+static void single_close(struct single *s)
+{
+    trace_cursor_close(s->c);
+    trace_close(s->r);
+}
+
+static void assert_str(struct trace_str s, const char *want)
+{
+    assert_int_equal(s.len, strlen(want));
+    assert_memory_equal(s.p ? s.p : want, want, (size_t)s.len);
+}
+
+static void test_core_row(void **state)
+{
+    struct scratch *t = *state;
+    struct single s =
+        read_single(t->path[0], HEADER "12.5,Read,1048576,Tier-2,user_1_ctx,Decode\n", NULL);
+    assert_int_equal(s.n, 1);
+    assert_int_equal(s.row->time_ns, 12500000000);
+    assert_int_equal(s.row->op, TRACE_READ);
+    assert_int_equal(s.row->size, 1048576);
+    assert_int_equal(s.row->tier, TRACE_STORAGE);
+    assert_int_equal(s.row->phase, TRACE_DECODE);
+    assert_str(s.row->key, "user_1_ctx");
+    assert_int_equal(s.row->qos, TRACE_NO_QOS);
+    assert_true(s.row->request == TRACE_NONE);
+    assert_int_equal(s.row->status, TRACE_NO_STATUS);
+    assert_int_equal(trace_columns(s.r), TRACE_CORE);
+    single_close(&s);
+}
+
+/* As Python's csv module writes by default: CRLF and quotes where needed; columns in another order.
+ */
+static void test_foreign_writer(void **state)
+{
+    struct scratch *t = *state;
+    struct trace_read_opts o = {.want_line = true};
+    struct single s = read_single(
+        t->path[0],
+        "\xef\xbb\xbfKey,Extra,Phase,Tier,Object_Size_Bytes,Operation,Timestamp,User\r\n"
+        "\"a,\"\"b\"\"\r\nc\",x,Prefill,Tier-1,7,Write,0,\"u,1\"\r\n"
+        "plain,,,Tier-0,8,Delete,1.000000001,\r\n\r\n"
+        "last,\"\",Both,Tier-0,9,Read,2,u3",
+        &o);
+    assert_int_equal(s.n, 2);
+    assert_str(s.row[0].key, "a,\"b\"\r\nc");
+    assert_str(s.row[0].user, "u,1");
+    assert_str(s.row[0].line, "\"a,\"\"b\"\"\r\nc\",x,Prefill,Tier-1,7,Write,0,\"u,1\"");
+    assert_int_equal(s.row[0].op, TRACE_WRITE);
+    assert_str(s.row[1].key, "plain");
+    assert_str(s.row[1].line, "plain,,,Tier-0,8,Delete,1.000000001,");
+    assert_int_equal(s.row[1].time_ns, 1000000001);
+    assert_int_equal(s.row[1].user.len, 0);
+    /* The last row has no newline: it comes when the file has ended. */
+    assert_int_equal(trace_cursor_next(s.c, &s.row, &s.n, NULL), 1);
+    assert_int_equal(s.n, 1);
+    assert_str(s.row[0].key, "last");
+    assert_str(s.row[0].user, "u3");
+    assert_int_equal(s.row[0].phase, TRACE_BOTH);
+    assert_int_equal(trace_cursor_next(s.c, &s.row, &s.n, NULL), 0);
+    assert_str(trace_header(s.r),
+               "Key,Extra,Phase,Tier,Object_Size_Bytes,Operation,Timestamp,User");
+    single_close(&s);
+}
+
+static void test_extended_and_result_columns(void **state)
+{
+    struct scratch *t = *state;
+    struct trace_read_opts o = {.want_line = true};
+    struct single s = read_single(
+        t->path[0],
+        "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,Tokens,"
+        "Arrival,"
+        "Duration_us,Due,Eligible,Start,Latency_us,Device_us,Status\n"
+        "1.25,Generate,0,,,,42,u,responsive,multi_turn,17,1.000000,1500.125,,-0.5,0.000000001,12.5,"
+        "0.001,ENOSPC\n"
+        "1735689600.123456789,Miss,0,,k,,,,,,,,,1.5,2,3,4,5,corrupt\n",
+        &o);
+    const struct trace_row *r = s.row;
+    assert_int_equal(s.n, 2);
+    assert_int_equal(r->op, TRACE_GENERATE);
+    assert_int_equal(r->tier, TRACE_NO_TIER);
+    assert_int_equal(r->request, 42);
+    assert_int_equal(r->qos, TRACE_RESPONSIVE);
+    assert_int_equal(r->class, TRACE_MULTI_TURN);
+    assert_int_equal(r->tokens, 17);
+    assert_int_equal(r->arrival_ns, 1000000000);
+    assert_int_equal(r->duration_ns, 1500125);
+    assert_true(r->due_ns == TRACE_NONE);
+    assert_int_equal(r->eligible_ns, -500000000);
+    assert_int_equal(r->start_ns, 1);
+    assert_int_equal(r->latency_ns, 12500);
+    assert_int_equal(r->device_ns, 1);
+    assert_int_equal(r->status, ENOSPC);
+    assert_str(r->line, "1.25,Generate,0,,,,42,u,responsive,multi_turn,17,1.000000,1500.125");
+    assert_int_equal(r[1].time_ns, INT64_C(1735689600123456789));
+    assert_int_equal(r[1].op, TRACE_MISS);
+    assert_int_equal(r[1].status, TRACE_CORRUPT);
+    assert_true(r[1].request == TRACE_NONE && r[1].duration_ns == TRACE_NONE);
+    assert_int_equal(r[1].due_ns, 1500000000);
+    struct trace_str h = trace_header(s.r);
+    assert_memory_equal(h.p + h.len - 11, "Duration_us", 11);
+    single_close(&s);
+}
+
+/* Each row: what it is, and words of the message. All are the third line of their file. */
+static const char *const bad_rows[][2] = {
+    {"1,Read,5,Tier-2,k", "5 fields where the header has 6"},
+    {"1,Read,5,Tier-2,k,Decode,x", "7 fields where the header has 6"},
+    {"x,Read,5,Tier-2,k,Decode", "Timestamp 'x'"},
+    {",Read,5,Tier-2,k,Decode", "Timestamp ''"},
+    {"1.0000000001,Read,5,Tier-2,k,Decode", "Timestamp"},
+    {"9999999999999,Read,5,Tier-2,k,Decode", "Timestamp"},
+    {"9223372037,Read,5,Tier-2,k,Decode", "Timestamp"},
+    {"1e3,Read,5,Tier-2,k,Decode", "Timestamp"},
+    {"1:5,Read,5,Tier-2,k,Decode", "Timestamp"},
+    {"1,read,5,Tier-2,k,Decode", "Operation 'read'"},
+    {"1,Readings,5,Tier-2,k,Decode", "Operation"},
+    {"1,,5,Tier-2,k,Decode", "Operation ''"},
+    {"1,Read,-5,Tier-2,k,Decode", "Object_Size_Bytes '-5'"},
+    {"1,Read,5.0,Tier-2,k,Decode", "Object_Size_Bytes"},
+    {"1,Read,,Tier-2,k,Decode", "Object_Size_Bytes ''"},
+    {"1,Read,18446744073709551616,Tier-2,k,Decode", "Object_Size_Bytes"},
+    {"1,Read,123456789x,Tier-2,k,Decode", "Object_Size_Bytes"},
+    {"1,Read,5,Tier-3,k,Decode", "Tier 'Tier-3'"},
+    {"1,Read,5,Tier-2,k,Decoding", "Phase 'Decoding'"},
+    {"1,Read,5,,k,Decode", "a Read row without a Tier"},
+    {"1,Write,5,Tier-1,,Decode", "a Write row without a Key"},
+    {"1,Miss,0,,,", "a Miss row without a Key"},
+    {"1,Read,5,Tier-2,a\"b,Decode", "stray quote"},
+    {"1,Read,5,Tier-2,\"a\"b,Decode", "stray quote"},
+    {"1,Read,5,Tier-2,\"ab,Decode", "never closed"},
+};
+
+static void check_bad_row(struct scratch *t, const char *row, const char *what, const char *end)
+{
+    char text[512], where[128];
+    int n = snprintf(text, sizeof(text),
+                     HEADER "0,Write,5,Tier-2,\"k\"\"\",Prefill%s%s%s"
+                            "2,Write,5,Tier-2,last,Prefill%s",
+                     end, row, end, end);
+    put_file(t->path[0], text, (size_t)n);
+    struct outcome o = read_trace(t->path[0], NULL, 1);
+    snprintf(where, sizeof(where), "%s:3", t->path[0]);
+    if (o.rc != -EINVAL || !strstr(o.e.what, what))
+        print_error("%s: gave %d '%s: %s'\n", row, o.rc, o.e.where, o.e.what);
+    assert_int_equal(o.rc, -EINVAL);
+    assert_non_null(strstr(o.e.what, what));
+    assert_string_equal(o.e.where, where);
+    assert_int_equal(o.e.class, ERR_INPUT);
+    assert_int_equal(o.rows, 1);
+    o = read_trace(t->path[0], &(struct trace_read_opts){.skip_bad_rows = true}, 1);
+    assert_int_equal(o.rc, 0);
+    assert_int_equal(o.bad, 1);
+    assert_int_equal(o.rows, 2);
+    assert_non_null(strstr(o.first_bad, where));
+}
+
+static void test_bad_rows(void **state)
+{
+    for (size_t i = 0; i < sizeof(bad_rows) / sizeof(*bad_rows); i++) {
+        check_bad_row(*state, bad_rows[i][0], bad_rows[i][1], "\n");
+        check_bad_row(*state, bad_rows[i][0], bad_rows[i][1], "\r\n");
+    }
+}
+
+/* A negative latency counted as 0 in every percentile. */
+static void test_lengths_of_time_are_not_negative(void **state)
+{
+    struct scratch *t = *state;
+    static const char *const bad[][2] = {
+        {"-1,,,,1,1,ok", "Duration_us '-1' is not a length"},
+        {"1,,,,-0.001,1,ok", "Latency_us '-0.001' is not a length"},
+        {"1,-1,-1,-1,1,-2,ok", "Device_us '-2' is not a length"}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        char text[512];
+        snprintf(
+            text, sizeof(text),
+            "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Duration_us,Due,Eligible,Start,"
+            "Latency_us,Device_us,Status\n1,Read,5,Tier-2,k,Decode,%s\n",
+            bad[i][0]);
+        put_file(t->path[0], text, strlen(text));
+        struct outcome o = read_trace(t->path[0], NULL, 1);
+        assert_int_equal(o.rc, -EINVAL);
+        assert_non_null(strstr(o.e.what, bad[i][1]));
+    }
+}
+
+static void test_extreme_values_are_taken(void **state)
+{
+    struct scratch *t = *state;
+    struct single s =
+        read_single(t->path[0],
+                    HEADER "9223372036.854775807,Read,18446744073709551615,Tier-2,k,\n"
+                           "00000000000000001.5,Read,0000000000000000000005,Tier-2,k,\n"
+                           "12345678.123456789,Read,12345678,Tier-2,k,\n"
+                           "123456789.1,Read,1234567890123456,Tier-2,k,\n",
+                    NULL);
+    assert_int_equal(s.n, 4);
+    assert_true(s.row[0].time_ns == INT64_MAX);
+    assert_true(s.row[0].size == UINT64_MAX);
+    assert_int_equal(s.row[1].time_ns, 1500000000);
+    assert_int_equal(s.row[1].size, 5);
+    assert_int_equal(s.row[2].time_ns, 12345678123456789);
+    assert_int_equal(s.row[2].size, 12345678);
+    assert_int_equal(s.row[3].time_ns, 123456789100000000);
+    assert_int_equal(s.row[3].size, 1234567890123456);
+    single_close(&s);
+}
+
+static void check_open_fails(struct scratch *t, const char *text, int code, const char *what)
+{
+    struct err e = {0};
+    struct trace_reader *r;
+    put_file(t->path[0], text, strlen(text));
+    int rc = trace_open(&r, t->path[0], NULL, &e);
+    if (rc != code || !strstr(e.what, what))
+        print_error("gave %d '%s'\n", rc, e.what);
+    assert_int_equal(rc, code);
+    assert_non_null(strstr(e.what, what));
+    assert_string_equal(e.where, t->path[0]);
+    assert_int_equal(e.class, ERR_INPUT);
+}
+
+static void test_bad_headers(void **state)
+{
+    struct scratch *t = *state;
+    struct err e = {0};
+    struct trace_reader *r;
+    assert_int_equal(trace_open(&r, t->path[2], NULL, &e), -ENOENT);
+    assert_int_equal(trace_open(&r, t->dir, NULL, &e), -EISDIR);
+    check_open_fails(t, "", -EINVAL, "empty: no header");
+    check_open_fails(t, "\n\r\n", -EINVAL, "empty: no header");
+    check_open_fails(t, "a,b,c\n1,2,3\n", -EINVAL, "no column Timestamp");
+    check_open_fails(t, "Timestamp,Operation,Object_Size_Bytes,Tier,Phase\n", -EINVAL,
+                     "no column Key");
+    check_open_fails(t, "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Key\n", -EINVAL,
+                     "column Key stands twice");
+    check_open_fails(t, "\"Timestamp,Operation", -EINVAL, "header");
+}
+
+/* Only who keeps the text of rows, to put new result columns behind it, wants the old ones last. */
+static void test_result_columns_anywhere(void **state)
+{
+    static const char text[] = "Due,Timestamp,Status,Operation,Object_Size_Bytes,Tier,Key,Phase\n"
+                               "0.5,1.0,absent,Read,4096,Tier-2,k,Decode\n";
+    struct scratch *t = *state;
+    struct err e = {0};
+    const struct trace_row *row;
+    struct trace_reader *r;
+    struct trace_cursor *c;
+    size_t n = 0;
+    put_file(t->path[0], text, strlen(text));
+    struct trace_read_opts o = {.want_line = true};
+    assert_int_equal(trace_open(&r, t->path[0], &o, &e), -EINVAL);
+    assert_non_null(strstr(e.what, "result column Due does not stand with the others at the end"));
+    assert_int_equal(trace_open(&r, t->path[0], NULL, &e), 0);
+    assert_int_equal(trace_cursor_open(&c, r, &e), 0);
+    assert_int_equal(trace_cursor_next(c, &row, &n, &e), 1);
+    assert_int_equal(n, 1);
+    assert_int_equal(row->due_ns, 500000000);
+    assert_int_equal(row->status, TRACE_ABSENT);
+    assert_int_equal(row->size, 4096);
+    trace_cursor_close(c);
+    trace_close(r);
+}
+
+static void test_cursors_agree(void **state)
+{
+    struct scratch *t = *state;
+    for (int quotes = 0; quotes < 2; quotes++) {
+        size_t len, count = 40000;
+        char *text = make_rows(count, quotes, &len);
+        put_file(t->path[0], text, len);
+        struct trace_read_opts o = {.want_line = true};
+        struct outcome one = read_trace(t->path[0], &o, 1);
+        struct outcome three = read_trace(t->path[0], &o, 3);
+        assert_int_equal(one.rc, 0);
+        assert_int_equal(three.rc, 0);
+        assert_int_equal(one.rows, count);
+        assert_int_equal(three.rows, count);
+        assert_true(one.sum == three.sum);
+        free(text);
+    }
+}
+
+static void test_threads(void **state)
+{
+    struct scratch *t = *state;
+    size_t len;
+    char *text = make_rows(40000, true, &len), where[128];
+    uint64_t rows, sum;
+    put_file(t->path[0], text, len);
+    uint64_t want = read_trace(t->path[0], NULL, 1).sum;
+    assert_int_equal(read_threads(t->path[0], &rows, &sum).code, 0);
+    assert_int_equal(rows, 40000);
+    assert_true(sum == want);
+    char *bad = strstr(text, "\n20003.25,Read") + 1;
+    size_t line = 1;
+    for (char *p = text; p < bad; p++)
+        line += *p == '\n';
+    *bad = 'x';
+    put_file(t->path[0], text, len);
+    snprintf(where, sizeof(where), "%s:%zu", t->path[0], line);
+    struct err e = read_threads(t->path[0], &rows, &sum);
+    assert_int_equal(e.code, -EINVAL);
+    assert_string_equal(e.where, where);
+    free(text);
+}
+
+static void test_line_numbers_with_cursors(void **state)
+{
+    struct scratch *t = *state;
+    size_t len;
+    char *text = make_rows(40000, true, &len), where[128];
+    char *bad = strstr(text, "\n33333.25,Read") + 1;
+    size_t line = 1;
+    for (char *p = text; p < bad; p++)
+        line += *p == '\n';
+    bad[0] = 'x';
+    put_file(t->path[0], text, len);
+    snprintf(where, sizeof(where), "%s:%zu", t->path[0], line);
+    for (unsigned cursors = 1; cursors <= 4; cursors++) {
+        struct outcome o = read_trace(t->path[0], NULL, cursors);
+        assert_int_equal(o.rc, -EINVAL);
+        assert_string_equal(o.e.where, where);
+        assert_true(o.rows >= 33333);
+        o = read_trace(t->path[0], &(struct trace_read_opts){.skip_bad_rows = true}, cursors);
+        assert_int_equal(o.rc, 0);
+        assert_int_equal(o.rows, 39999);
+        assert_non_null(strstr(o.first_bad, where));
+    }
+    free(text);
+}
+
+static void test_instruction_sets_agree(void **state)
+{
+    static const char *const sets[] = {"portable", "avx2", "avx512"};
+    struct scratch *t = *state;
+    size_t len;
+    char *text = make_rows(5000, true, &len);
+    put_file(t->path[0], text, len);
+    const char *before = csv_isa();
+    uint64_t sum = read_trace(t->path[0], NULL, 1).sum;
+    for (int i = 0; i < 3; i++) {
+        if (csv_force_isa(sets[i]))
+            continue;
+        struct outcome o = read_trace(t->path[0], NULL, 2);
+        assert_int_equal(o.rows, 5000);
+        assert_true(o.sum == sum);
+    }
+    csv_force_isa(before);
+    free(text);
+}
+
+/* A row over the limits is one bad row; what stands around it is read. */
+static void check_long_row(struct scratch *t, size_t key_len, bool quoted, const char *what)
+{
+    size_t n = 0;
+    char *text = malloc(key_len + 512);
+    n += (size_t)sprintf(text, HEADER "1,Read,5,Tier-2,first,Decode\n2,Read,5,Tier-2,%s",
+                         quoted ? "\"," : "");
+    memset(text + n, 'k', key_len);
+    n += key_len;
+    n += (size_t)sprintf(text + n, "%s,Decode\n3,Read,5,Tier-2,last,Decode\n", quoted ? "\"" : "");
+    put_file(t->path[0], text, n);
+    struct outcome o = read_trace(t->path[0], NULL, 1);
+    assert_true(o.rc == -EINVAL || o.rc == -E2BIG);
+    assert_non_null(strstr(o.e.where, ":3"));
+    assert_non_null(strstr(o.e.what, what));
+    assert_int_equal(o.rows, 1);
+    o = read_trace(t->path[0], &(struct trace_read_opts){.skip_bad_rows = true}, 1);
+    assert_int_equal(o.rc, 0);
+    assert_int_equal(o.rows, 2);
+    assert_int_equal(o.bad, 1);
+    free(text);
+}
+
+static void test_long_rows(void **state)
+{
+    check_long_row(*state, 65537, false, "longer than 64 KiB");
+    check_long_row(*state, 65537, true, "longer than 64 KiB");
+    check_long_row(*state, (size_t)1 << 20, false, "longer than 1 MiB");
+    check_long_row(*state, (size_t)5 << 20, false, "longer than 1 MiB");
+}
+
+static void test_longest_key_is_read(void **state)
+{
+    struct scratch *t = *state;
+    char *text = malloc(70000);
+    int n = sprintf(text, HEADER "1,Read,5,Tier-2,");
+    memset(text + n, 'k', TRACE_MAX_KEY);
+    sprintf(text + n + TRACE_MAX_KEY, ",Decode\n");
+    struct single s = read_single(t->path[0], text, NULL);
+    assert_int_equal(s.row->key.len, TRACE_MAX_KEY);
+    single_close(&s);
+    free(text);
+}
+
+struct pipe_feed {
+    const char *path;
+    const char *text;
+    size_t len;
+};
+
+static void *feed(void *arg)
+{
+    struct pipe_feed *p = arg;
+    FILE *f = fopen(p->path, "wb");
+    for (size_t i = 0; i < p->len; i += 1000) {
+        fwrite(p->text + i, 1, p->len - i < 1000 ? p->len - i : 1000, f);
+        fflush(f);
+    }
+    fclose(f);
+    return NULL;
+}
+
+static void test_from_a_pipe(void **state)
+{
+    struct scratch *t = *state;
+    size_t len;
+    char *text = make_rows(5000, true, &len);
+    put_file(t->path[0], text, len);
+    struct outcome file = read_trace(t->path[0], NULL, 1);
+    pthread_t id;
+    struct pipe_feed p = {t->path[2], text, len};
+    assert_int_equal(mkfifo(t->path[2], 0600), 0);
+    pthread_create(&id, NULL, feed, &p);
+    struct outcome piped = read_trace(t->path[2], NULL, 1);
+    pthread_join(id, NULL);
+    assert_int_equal(piped.rc, 0);
+    assert_int_equal(piped.rows, 5000);
+    assert_true(piped.sum == file.sum);
+    free(text);
+}
+
+static void test_row_numbers(void **state)
+{
+    struct scratch *t = *state;
+    struct err e = {0};
+    struct trace_reader *r;
+    struct trace_cursor *c;
+    const struct trace_row *rows;
+    size_t len, n;
+    uint64_t seen = 0;
+    char *text = make_rows(20000, true, &len);
+    put_file(t->path[0], text, len);
+    assert_int_equal(trace_open(&r, t->path[0], NULL, &e), 0);
+    assert_int_equal(trace_cursor_open(&c, r, &e), 0);
+    while (trace_cursor_next(c, &rows, &n, &e) == 1) {
+        assert_int_equal(trace_cursor_row_number(c), seen);
+        seen += n;
+    }
+    assert_int_equal(seen, 20000);
+    uint64_t consumed, total;
+    trace_progress(r, &consumed, &total);
+    assert_int_equal(consumed, len);
+    assert_int_equal(total, len);
+    trace_cursor_close(c);
+    trace_close(r);
+    free(text);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_open, scratch_close)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_core_row),
+        TEST(test_foreign_writer),
+        TEST(test_extended_and_result_columns),
+        TEST(test_bad_rows),
+        TEST(test_lengths_of_time_are_not_negative),
+        TEST(test_extreme_values_are_taken),
+        TEST(test_bad_headers),
+        TEST(test_result_columns_anywhere),
+        TEST(test_cursors_agree),
+        TEST(test_threads),
+        TEST(test_line_numbers_with_cursors),
+        TEST(test_instruction_sets_agree),
+        TEST(test_long_rows),
+        TEST(test_longest_key_is_read),
+        TEST(test_from_a_pipe),
+        TEST(test_row_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
