@@ -62,34 +62,12 @@ static bool is_estimated(const struct source *source)
     return source->ops->estimated != NULL && source->ops->estimated(source);
 }
 
-/* Of durations in ns, as so many of a unit; NULL: none were taken. */
-static void put_times(struct jsonout *j, const char *key, const struct hist *h, double unit_ns)
-{
-    static const struct {
-        const char *name;
-        uint32_t ppm;
-    } rank[] = {{"p50", 500000}, {"p90", 900000},  {"p95", 950000},
-                {"p99", 990000}, {"p999", 999000}, {"p9999", 999900}};
-    if (h == NULL || hist_count(h) == 0) {
-        jsonout_null(j, key);
-        return;
-    }
-    jsonout_object(j, key);
-    jsonout_u64(j, "count", hist_count(h));
-    jsonout_f64(j, "mean", hist_mean(h) / unit_ns);
-    jsonout_f64(j, "min", (double)hist_min(h) / unit_ns);
-    for (size_t i = 0; i < sizeof rank / sizeof *rank; i++)
-        jsonout_f64(j, rank[i].name, (double)hist_percentile(h, rank[i].ppm) / unit_ns);
-    jsonout_f64(j, "max", (double)hist_max(h) / unit_ns);
-    jsonout_end(j);
-}
-
 static void put_latencies(struct jsonout *j, const struct sim_stats *st)
 {
-    put_times(j, "end_to_end_ms", st->time_ns[SIM_END_TO_END], 1e6);
-    put_times(j, "queue_ms", st->time_ns[SIM_QUEUE], 1e6);
-    put_times(j, "storage_ms", st->time_ns[SIM_STORAGE], 1e6);
-    put_times(j, "generation_ms", st->time_ns[SIM_GENERATION], 1e6);
+    jsonout_hist(j, "end_to_end_ms", st->time_ns[SIM_END_TO_END], 1e6);
+    jsonout_hist(j, "queue_ms", st->time_ns[SIM_QUEUE], 1e6);
+    jsonout_hist(j, "storage_ms", st->time_ns[SIM_STORAGE], 1e6);
+    jsonout_hist(j, "generation_ms", st->time_ns[SIM_GENERATION], 1e6);
 }
 
 static void put_requests(struct jsonout *j, const struct sim_stats *st, const struct source *source)
@@ -203,7 +181,7 @@ static void put_use(struct jsonout *j, const char *key, const struct timing_use 
         return;
     }
     jsonout_object(j, key);
-    put_times(j, "latency_us", use->latency_ns, 1e3);
+    jsonout_hist(j, "latency_us", use->latency_ns, 1e3);
     if (elapsed_ns > 0)
         jsonout_f64(j, "busy_share", (double)use->transfer_ns / (double)elapsed_ns);
     else

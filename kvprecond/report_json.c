@@ -7,19 +7,8 @@
 
 static void json_times(struct jsonout *j, const struct hist *h)
 {
-    static const struct {
-        const char *name;
-        uint32_t ppm;
-    } points[] = {{"p50", 500000}, {"p90", 900000},  {"p95", 950000},
-                  {"p99", 990000}, {"p999", 999000}, {"p9999", 999900}};
-
     jsonout_object(j, "service_us");
-    jsonout_u64(j, "count", hist_count(h));
-    jsonout_f64(j, "mean", hist_mean(h) / 1e3);
-    jsonout_f64(j, "min", (double)hist_min(h) / 1e3);
-    for (size_t i = 0; i < sizeof points / sizeof points[0]; i++)
-        jsonout_f64(j, points[i].name, (double)hist_percentile(h, points[i].ppm) / 1e3);
-    jsonout_f64(j, "max", (double)hist_max(h) / 1e3);
+    jsonout_hist_members(j, h, 1e3);
     jsonout_end(j);
 }
 

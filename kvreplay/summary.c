@@ -180,28 +180,6 @@ double summary_rows_per_s(const struct summary *s)
 
 /* ---- JSON ---- */
 
-static void json_hist(struct jsonout *j, const char *key, const struct hist *h)
-{
-    static const struct {
-        const char *name;
-        uint32_t ppm;
-    } rank[] = {{"p50", 500000}, {"p90", 900000},  {"p95", 950000},
-                {"p99", 990000}, {"p999", 999000}, {"p9999", 999900}};
-
-    if (hist_count(h) == 0) {
-        jsonout_null(j, key);
-        return;
-    }
-    jsonout_object(j, key);
-    jsonout_u64(j, "count", hist_count(h));
-    jsonout_f64(j, "mean", hist_mean(h) / 1e3);
-    jsonout_f64(j, "min", (double)hist_min(h) / 1e3);
-    for (size_t i = 0; i < sizeof(rank) / sizeof(rank[0]); i++)
-        jsonout_f64(j, rank[i].name, (double)hist_percentile(h, rank[i].ppm) / 1e3);
-    jsonout_f64(j, "max", (double)hist_max(h) / 1e3);
-    jsonout_end(j);
-}
-
 static void json_group(struct jsonout *j, const struct stats_group *g)
 {
     jsonout_u64(j, "ops", g->ops);
@@ -209,10 +187,10 @@ static void json_group(struct jsonout *j, const struct stats_group *g)
     jsonout_f64(j, "object_bytes_mean", g->ops ? (double)g->bytes / (double)g->ops : NAN);
     jsonout_u64(j, "not_ok", g->failed);
     jsonout_f64(j, "gib_per_s", g->ops ? stats_rate(g) / (double)UNITS_GIB : NAN);
-    json_hist(j, "service_us", g->service);
-    json_hist(j, "wait_us", g->wait);
-    json_hist(j, "response_us", g->response);
-    json_hist(j, "device_us", g->device);
+    jsonout_hist(j, "service_us", g->service, 1e3);
+    jsonout_hist(j, "wait_us", g->wait, 1e3);
+    jsonout_hist(j, "response_us", g->response, 1e3);
+    jsonout_hist(j, "device_us", g->device, 1e3);
 }
 
 /* The pieces of "a; b; c". */

@@ -4,11 +4,6 @@
 
 #include <math.h>
 
-const struct figures_percentile figures_percentiles[FIGURES_PERCENTILES] = {
-    {"p50", "p50", 500000}, {"p90", "p90", 900000},    {"p95", "p95", 950000},
-    {"p99", "p99", 990000}, {"p999", "p99.9", 999000}, {"p9999", "p99.99", 999900},
-};
-
 const char *const figures_lookup_names[FIGURES_LOOKUPS] = {"all",    "user", "multi_turn",
                                                            "system", "rag",  "block"};
 const char *const figures_part_names[REQUESTS_PARTS] = {

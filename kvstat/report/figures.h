@@ -10,15 +10,6 @@
 #include "kvstat/run.h"
 #include "lib/base/hist.h"
 
-/* Percentiles that are reported: JSON's name, the text's, and parts per million. */
-struct figures_percentile {
-    const char *name, *label;
-    uint32_t ppm;
-};
-enum {
-    FIGURES_PERCENTILES = 6
-};
-extern const struct figures_percentile figures_percentiles[FIGURES_PERCENTILES];
 /* At least ten of so many samples lie above it: with fewer, the next run will show another number.
  */
 bool figures_enough(uint64_t samples, uint32_t ppm);

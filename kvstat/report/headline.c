@@ -88,11 +88,11 @@ static uint32_t ppm_of(const char *name)
 {
     if (ends_with(name, ".mean"))
         return 0;
-    for (unsigned i = 0; i < FIGURES_PERCENTILES; i++) {
+    for (unsigned i = 0; i < HIST_PERCENTILES; i++) {
         char end[16];
-        snprintf(end, sizeof(end), ".%s", figures_percentiles[i].name);
+        snprintf(end, sizeof(end), ".%s", hist_percentiles[i].name);
         if (ends_with(name, end))
-            return figures_percentiles[i].ppm;
+            return hist_percentiles[i].ppm;
     }
     return UINT32_MAX;
 }

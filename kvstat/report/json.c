@@ -16,17 +16,11 @@ static void put_hist(struct jsonout *j, const char *key, const struct hist *h, d
         return;
     }
     jsonout_object(j, key);
-    jsonout_u64(j, "count", hist_count(h));
-    jsonout_f64(j, "mean", hist_mean(h) / unit);
-    jsonout_f64(j, "min", (double)hist_min(h) / unit);
-    for (unsigned i = 0; i < FIGURES_PERCENTILES; i++)
-        jsonout_f64(j, figures_percentiles[i].name,
-                    (double)hist_percentile(h, figures_percentiles[i].ppm) / unit);
-    jsonout_f64(j, "max", (double)hist_max(h) / unit);
+    jsonout_hist_members(j, h, unit);
     jsonout_array(j, "few_samples");
-    for (unsigned i = 0; i < FIGURES_PERCENTILES; i++)
-        if (!figures_supported(h, figures_percentiles[i].ppm))
-            jsonout_text_value(j, NULL, figures_percentiles[i].name);
+    for (unsigned i = 0; i < HIST_PERCENTILES; i++)
+        if (!figures_supported(h, hist_percentiles[i].ppm))
+            jsonout_text_value(j, NULL, hist_percentiles[i].name);
     jsonout_end(j);
     jsonout_end(j);
 }

@@ -19,7 +19,7 @@ static void put_sla_columns(FILE *out, const struct figures *f, unsigned q)
 /* The median, and the percentiles that have targets but the highest. */
 static bool is_of_target(unsigned percentile)
 {
-    return percentile < FIGURES_PERCENTILES - 1 && figures_percentiles[percentile].ppm != 900000;
+    return percentile < HIST_PERCENTILES - 1 && hist_percentiles[percentile].ppm != 900000;
 }
 
 static void put_qos_header(FILE *out, unsigned percentiles)
@@ -27,7 +27,7 @@ static void put_qos_header(FILE *out, unsigned percentiles)
     fprintf(out, "  %-13s %11s", "end to end by", "requests");
     for (unsigned i = 0; i < percentiles; i++)
         if (is_of_target(i))
-            fprintf(out, " %8s", figures_percentiles[i].label);
+            fprintf(out, " %8s", hist_percentiles[i].label);
     fprintf(out, " %8s %11s %10s\n", "max", "target p95", "within it");
 }
 
@@ -38,7 +38,7 @@ static void put_class(FILE *out, const struct figures *f, unsigned q, unsigned p
     fprintf(out, "  %-13s %11s", trace_qos_text(q), cell_count(a, f->requests->qos[q].count));
     for (unsigned i = 0; i < percentiles; i++)
         if (is_of_target(i))
-            fprintf(out, " %8s", h ? cell_percentile(a, h, figures_percentiles[i].ppm) : "-");
+            fprintf(out, " %8s", h ? cell_percentile(a, h, hist_percentiles[i].ppm) : "-");
     fprintf(out, " %8s", h ? cell_time(a, (double)hist_max(h), true) : "-");
     put_sla_columns(out, f, q);
 }

@@ -15,8 +15,8 @@ static void put_row(FILE *out, const char *label, const struct hist *h,
     char buf[CELL];
     fprintf(out, "  %-8s %10s", label, cell(buf, hist_mean(h)));
     fprintf(out, " %10s", cell(buf, (double)hist_min(h)));
-    for (unsigned i = 0; i < FIGURES_PERCENTILES - 1; i++) /* p99.99 of keys says little */
-        fprintf(out, " %10s", cell(buf, (double)hist_percentile(h, figures_percentiles[i].ppm)));
+    for (unsigned i = 0; i < HIST_PERCENTILES - 1; i++) /* p99.99 of keys says little */
+        fprintf(out, " %10s", cell(buf, (double)hist_percentile(h, hist_percentiles[i].ppm)));
     fprintf(out, " %10s\n", cell(buf, (double)hist_max(h)));
 }
 
@@ -31,8 +31,8 @@ void report_reuse_text(FILE *out, const struct reuse *r)
     if (r->reuses == 0)
         return;
     fprintf(out, "  %-8s %10s %10s", "distance", "mean", "min");
-    for (unsigned i = 0; i < FIGURES_PERCENTILES - 1; i++)
-        fprintf(out, " %10s", figures_percentiles[i].label);
+    for (unsigned i = 0; i < HIST_PERCENTILES - 1; i++)
+        fprintf(out, " %10s", hist_percentiles[i].label);
     fprintf(out, " %10s\n", "max");
     put_row(out, "bytes", r->bytes_hist, cell_bytes);
     put_row(out, "objects", r->objects_hist, cell_number);

@@ -13,8 +13,7 @@ void times_heading(FILE *out, const char *title, const char *note)
 unsigned times_percentiles(uint64_t most)
 {
     unsigned n = 1;
-    while (n < FIGURES_PERCENTILES &&
-           (double)most * (1000000.0 - figures_percentiles[n].ppm) >= 1e6)
+    while (n < HIST_PERCENTILES && (double)most * (1000000.0 - hist_percentiles[n].ppm) >= 1e6)
         n++;
     return n;
 }
@@ -28,7 +27,7 @@ void times_header(FILE *out, const char *label, int width, unsigned percentiles)
 {
     fprintf(out, "  %-*s %11s %8s %8s", width, label, "samples", "mean", "min");
     for (unsigned i = 0; i < percentiles; i++)
-        fprintf(out, " %8s", figures_percentiles[i].label);
+        fprintf(out, " %8s", hist_percentiles[i].label);
     fprintf(out, " %8s\n", "max");
 }
 
@@ -45,6 +44,6 @@ void times_row(FILE *out, const char *label, int width, const struct hist *h, un
     fprintf(out, "  %-*s %11s %8s %8s", cell_pad(label, width), label, cell_count(a, hist_count(h)),
             cell_time(b, hist_mean(h), true), cell_time(c, (double)hist_min(h), true));
     for (unsigned i = 0; i < percentiles; i++)
-        fprintf(out, " %8s", cell_percentile(a, h, figures_percentiles[i].ppm));
+        fprintf(out, " %8s", cell_percentile(a, h, hist_percentiles[i].ppm));
     fprintf(out, " %8s\n", cell_time(a, (double)hist_max(h), true));
 }

@@ -12,7 +12,7 @@ void times_heading(FILE *out, const char *title, const char *note);
 
 /* most, or the samples of h (NULL: none) where these are more. */
 uint64_t times_most(uint64_t most, const struct hist *h);
-/* How many of figures_percentiles a table has whose longest row has most samples: the higher ones
+/* How many of hist_percentiles a table has whose longest row has most samples: the higher ones
  * would be dashes. */
 unsigned times_percentiles(uint64_t most);
 /* label: of the first column, width characters wide. */

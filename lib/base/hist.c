@@ -7,6 +7,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+const struct hist_percentile hist_percentiles[HIST_PERCENTILES] = {
+    {"p50", "p50", 500000}, {"p90", "p90", 900000},    {"p95", "p95", 950000},
+    {"p99", "p99", 990000}, {"p999", "p99.9", 999000}, {"p9999", "p99.99", 999900},
+};
+
 /*
  * HdrHistogram's layout (G. Tene, hdrhistogram.org) for 3 significant digits: 2,048 sub-buckets.
  * Chunk 0 and 1 hold the values 0..2047 one by one; chunk c >= 1 holds 2^(c+9) .. 2^(c+10)-1 in

@@ -44,6 +44,17 @@ double hist_squares(const struct hist *h);
  */
 int64_t hist_percentile(const struct hist *h, uint32_t ppm);
 
+/* The percentiles that every program reports: their names in JSON and in text, and their parts per
+ * million. */
+struct hist_percentile {
+    const char *name, *label;
+    uint32_t ppm;
+};
+enum {
+    HIST_PERCENTILES = 6
+};
+extern const struct hist_percentile hist_percentiles[HIST_PERCENTILES];
+
 /* Walks the non-empty buckets upwards. Start with *pos = 0; returns 1 and fills lowest and highest
  * value of the bucket (inclusive) and its count, or 0 at the end. */
 int hist_next(const struct hist *h, size_t *pos, int64_t *lowest, int64_t *highest,

@@ -276,6 +276,28 @@ static void put_host(struct jsonout *j)
     jsonout_end(j);
 }
 
+void jsonout_hist_members(struct jsonout *j, const struct hist *h, double unit)
+{
+    jsonout_u64(j, "count", hist_count(h));
+    jsonout_f64(j, "mean", hist_mean(h) / unit);
+    jsonout_f64(j, "min", (double)hist_min(h) / unit);
+    for (size_t i = 0; i < HIST_PERCENTILES; i++)
+        jsonout_f64(j, hist_percentiles[i].name,
+                    (double)hist_percentile(h, hist_percentiles[i].ppm) / unit);
+    jsonout_f64(j, "max", (double)hist_max(h) / unit);
+}
+
+void jsonout_hist(struct jsonout *j, const char *key, const struct hist *h, double unit)
+{
+    if (!h || hist_count(h) == 0) {
+        jsonout_null(j, key);
+        return;
+    }
+    jsonout_object(j, key);
+    jsonout_hist_members(j, h, unit);
+    jsonout_end(j);
+}
+
 void jsonout_identity(struct jsonout *j, const char *program, int argc, char *const *argv,
                       int64_t started_wall_ns)
 {

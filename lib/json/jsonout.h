@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
+#include "lib/base/hist.h"
 #include "lib/opt/opt.h"
 
 struct jsonout;
@@ -30,6 +31,11 @@ void jsonout_text_value(struct jsonout *j, const char *key, const char *text);
 void jsonout_null(struct jsonout *j, const char *key);
 /* Adds JSON text (checked: -EINVAL when it is none). */
 int jsonout_raw(struct jsonout *j, const char *key, const char *json, size_t len);
+
+/* A distribution as an object: count, mean, min, hist_percentiles, max, of values divided by unit.
+ * Null when h is NULL or empty. _members adds these members to the object that is open. */
+void jsonout_hist(struct jsonout *j, const char *key, const struct hist *h, double unit);
+void jsonout_hist_members(struct jsonout *j, const struct hist *h, double unit);
 
 /* The members that every kvtrace JSON starts with: program, version, command (array), host (object
  * {name, kernel, cpus, memory_bytes}), started (UTC). */
