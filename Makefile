@@ -39,8 +39,8 @@ kvgen/format := trace_input import import_fio import_oplog lines time_sort clien
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
 kvreplay       := kvreplay options option_checks config autoscale search step_command replay survey capacity tiers storage populate \
-                  replay_progress residency drive_link ceiling summary summary_text
-kvreplay/sched := reader tier_map user_limit objects order room timers waiter schedule lag admit pace intake sched dispatch \
+                  progress_line residency drive_link ceiling summary summary_text
+kvreplay/sched := reader tier_map user_limit objects order room timers idle schedule lag admission pace intake sched dispatch \
                   flights worker ledger results counts notices
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report

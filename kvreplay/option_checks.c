@@ -7,8 +7,8 @@
 
 #include "kvreplay/config.h"
 #include "kvreplay/options.h"
+#include "kvreplay/sched/idle.h"
 #include "kvreplay/sched/order.h"
-#include "kvreplay/sched/waiter.h"
 #include "kvreplay/summary.h"
 #include "lib/base/save.h"
 #include "lib/base/units.h"
@@ -172,7 +172,7 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
         return err_set(e, -EINVAL, ERR_INPUT, "--chunk-size", "not a multiple of 4 KiB");
     int rc = options_check_autoscale(p, o, e);
     if (rc == 0)
-        rc = options_time("--spin", o->spin, WAITER_AUTO, &o->spin_ns, e);
+        rc = options_time("--spin", o->spin, IDLE_SPIN_AUTO, &o->spin_ns, e);
     if (rc == 0)
         rc = options_time("--lateness-budget", o->lateness_budget, SUMMARY_AUTO,
                           &o->lateness_budget_ns, e);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvreplay/replay_progress.h"
+#include "kvreplay/progress_line.h"
 #include "kvreplay/sched/reader.h"
 #include "lib/base/clock.h"
 #include "lib/base/stop.h"
@@ -115,8 +115,8 @@ static void populate_wait(struct populate_pool *pool, struct populated *p, struc
         uint32_t seen = bell_seen(bell);
         int64_t until = clock_now_ns() + LOOK_NS;
         populate_poll(pool, p, t, objects);
-        replay_progress_populate(pool->progress, p->objects, p->bytes, pool->total_bytes,
-                                 pool->began_ns);
+        progress_line_populate(pool->progress, p->objects, p->bytes, pool->total_bytes,
+                               pool->began_ns);
         if (pool->in_flight < before || before == 0)
             return;
         for (unsigned i = 0; i < TRACE_TIERS; i++) {

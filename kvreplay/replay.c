@@ -10,7 +10,7 @@
 
 #include "kvreplay/drive_link.h"
 #include "kvreplay/populate.h"
-#include "kvreplay/replay_progress.h"
+#include "kvreplay/progress_line.h"
 #include "kvreplay/residency.h"
 #include "kvreplay/sched/sched.h"
 #include "kvreplay/summary.h"
@@ -38,13 +38,13 @@ struct replay {
     uint64_t generation;
     struct trace_writer *writer;
     struct results *results;
-    struct stats stats;
+    struct counts counts;
     struct progress *progress;
     struct notices notices;
     struct reader *reader;
     struct user_limit *user_limit; /* the reader's */
     bool reader_stuck;             /* left behind in a read of its input */
-    struct replay_progress progress_line;
+    struct progress_line progress_line;
     struct sched_outcome outcome;
     struct target_counters before, after;
     bool counted;
@@ -215,7 +215,7 @@ static void replay_began(void *ctx, int64_t zero_ns)
 {
     struct replay *r = ctx;
     tiers_began(&r->tiers);
-    replay_progress_began(&r->progress_line, zero_ns);
+    progress_line_began(&r->progress_line, zero_ns);
 }
 
 static void replay_tick(void *ctx, struct sched *s)
@@ -223,10 +223,10 @@ static void replay_tick(void *ctx, struct sched *s)
     struct replay *r = ctx;
     size_t in_flight, waiting;
 
-    if (!replay_progress_due(&r->progress_line))
+    if (!progress_line_due(&r->progress_line))
         return;
     sched_queue(s, &in_flight, &waiting);
-    replay_progress_line(&r->progress_line, &r->stats, in_flight, waiting);
+    progress_line_show(&r->progress_line, &r->counts, in_flight, waiting);
 }
 
 static uint64_t replay_target_free(void *ctx, unsigned tier)
@@ -274,7 +274,7 @@ static int replay_schedule(struct replay *r, size_t window, struct err *e)
                             .tier = r->tiers.tier,
                             .verifies = r->tiers.verifies,
                             .results = r->results,
-                            .stats = &r->stats,
+                            .counts = &r->counts,
                             .notices = &r->notices,
                             .bell = r->bell};
     int rc = sched_create(&s, &o, &env, e);
@@ -321,7 +321,7 @@ static int replay_execute(struct replay *r, struct err *e)
 
 static int replay_outcome_status(const struct replay *r)
 {
-    const struct stats *st = &r->stats;
+    const struct counts *st = &r->counts;
     bool failed = st->failed || st->corrupt || st->reads_before_write || st->errors;
     return failed || r->outcome.end == SCHED_ERROR || r->outcome.end == SCHED_LAGGED ||
            r->outcome.end == SCHED_EPIPE;
@@ -335,16 +335,16 @@ static int64_t replay_p95(const struct hist *h)
 /* 95th percentile of the service times of Tier-2 operations. */
 static int64_t replay_service_p95(const struct replay *r, unsigned op)
 {
-    struct stats_group sum;
-    bool known = stats_sum(&r->stats, TRACE_STORAGE, op, &sum) == 0;
+    struct counts_group sum;
+    bool known = counts_sum(&r->counts, TRACE_STORAGE, op, &sum) == 0;
     int64_t p95 = known ? replay_p95(sum.service) : TRACE_NONE;
-    stats_group_release(&sum);
+    counts_group_release(&sum);
     return p95;
 }
 
 static void replay_measure(const struct replay *r, struct replay_figures *f)
 {
-    const struct stats *st = &r->stats;
+    const struct counts *st = &r->counts;
     enum sched_end end = r->outcome.end;
     int64_t until = st->until_ns < st->last_done_ns ? st->until_ns : st->last_done_ns;
 
@@ -369,7 +369,7 @@ static void replay_measure(const struct replay *r, struct replay_figures *f)
 static void replay_summary(const struct replay *r, struct summary *s)
 {
     bool whole = r->outcome.end == SCHED_DONE || r->outcome.end == SCHED_DURATION;
-    int64_t last = r->stats.last_done_ns; /* before zero when there were no rows behind the head */
+    int64_t last = r->counts.last_done_ns; /* before zero when there were no rows behind the head */
     int64_t elapsed = last > r->outcome.zero_ns ? last - r->outcome.zero_ns : 0;
 
     *s = (struct summary){.argc = r->in->argc,
@@ -378,7 +378,7 @@ static void replay_summary(const struct replay *r, struct summary *s)
                           .input = r->reader_stuck ? "standard input" : trace_name(r->trace),
                           .digest = r->reader_stuck ? "" : trace_digest(r->trace),
                           .options = r->in->parser,
-                          .stats = &r->stats,
+                          .counts = &r->counts,
                           .tiers = &r->tiers,
                           .populated = r->populated,
                           .skipped = r->skipped,
@@ -444,7 +444,7 @@ static int replay_prepare(struct replay *r, struct err *e)
     r->objects = objects_create();
     r->progress =
         progress_open(stderr, "kvreplay", (enum progress_mode)r->o->progress, UNITS_NS_PER_S);
-    if (!r->bell || !r->objects || !r->progress || stats_init(&r->stats) < 0)
+    if (!r->bell || !r->objects || !r->progress || counts_init(&r->counts) < 0)
         return err_nomem(e, "replay");
     r->notices.progress = r->progress_line.progress = r->progress;
     int rc = tier_map_parse(&r->map, &r->o->tier_map, e);
@@ -471,7 +471,7 @@ static void replay_release(struct replay *r)
     if (r->writer)
         trace_abandon(r->writer);
     survey_release(&r->survey);
-    stats_release(&r->stats);
+    counts_release(&r->counts);
     progress_close(r->progress);
     objects_free(r->objects);
     if (r->reader_stuck) /* its thread may still look at these until the process ends */

@@ -52,24 +52,24 @@ static void judge_moved(struct summary *s, const char *did, uint64_t app, uint64
 /* No drive is faster than its link. */
 static void judge_link(struct summary *s, unsigned op)
 {
-    struct stats_group sum;
+    struct counts_group sum;
     char rate[32], link[32];
 
-    if (s->link_bytes_per_s && stats_sum(s->stats, TRACE_STORAGE, op, &sum) == 0 &&
-        (double)sum.bytes >= SUMMARY_ENOUGH && stats_rate(&sum) > (double)s->link_bytes_per_s)
+    if (s->link_bytes_per_s && counts_sum(s->counts, TRACE_STORAGE, op, &sum) == 0 &&
+        (double)sum.bytes >= SUMMARY_ENOUGH && counts_rate(&sum) > (double)s->link_bytes_per_s)
         summary_note(s,
                      "Tier-2 %s at %s are more than the device's link carries (%s): a cache was "
                      "measured",
                      op == TRACE_READ ? "reads" : "writes",
-                     units_format_rate(rate, sizeof(rate), stats_rate(&sum)),
+                     units_format_rate(rate, sizeof(rate), counts_rate(&sum)),
                      units_format_rate(link, sizeof(link), (double)s->link_bytes_per_s));
     if (s->link_bytes_per_s)
-        stats_group_release(&sum);
+        counts_group_release(&sum);
 }
 
 static void judge_device(struct summary *s)
 {
-    const struct stats *st = s->stats;
+    const struct counts *st = s->counts;
 
     judge_moved(s, "read", st->read_bytes[TRACE_STORAGE],
                 s->after.read_bytes - s->before.read_bytes, "came from a cache");
@@ -93,7 +93,7 @@ static void judge_lag(struct summary *s)
 
     if (s->lagged)
         summary_note(s, "the target was slower than the trace: furthest behind %s, limit %s",
-                     units_format_duration(most, sizeof(most), (double)s->stats->lag_max_ns),
+                     units_format_duration(most, sizeof(most), (double)s->counts->lag_max_ns),
                      units_format_duration(limit, sizeof(limit), (double)s->lag_limit_ns));
 }
 
@@ -119,7 +119,7 @@ static void judge_ceiling(struct summary *s)
 /* Late by a hundredth of what is measured, the tool changes no figure by more. */
 int64_t summary_budget_ns(const struct summary *s)
 {
-    int64_t hundredth = (int64_t)(stats_service_mean_ns(s->stats) / 100);
+    int64_t hundredth = (int64_t)(counts_service_mean_ns(s->counts) / 100);
 
     if (s->lateness_budget_ns != SUMMARY_AUTO)
         return s->lateness_budget_ns;
@@ -128,7 +128,7 @@ int64_t summary_budget_ns(const struct summary *s)
 
 void summary_judge(struct summary *s)
 {
-    const struct stats *st = s->stats;
+    const struct counts *st = s->counts;
     int64_t p99 = hist_percentile(st->lateness, 990000), budget_ns = summary_budget_ns(s);
     char late[32], budget[32];
 
@@ -166,27 +166,27 @@ double summary_cpu_per_gib(const struct summary *s)
 {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < TRACE_TIERS; i++)
-        bytes += s->stats->read_bytes[i] + s->stats->write_bytes[i];
+        bytes += s->counts->read_bytes[i] + s->counts->write_bytes[i];
     return bytes ? (double)(s->cpu_ns - s->spun_ns) / 1e9 / ((double)bytes / (double)UNITS_GIB)
                  : -1;
 }
 
 double summary_rows_per_s(const struct summary *s)
 {
-    const struct stats *st = s->stats;
+    const struct counts *st = s->counts;
     int64_t ns = s->elapsed_ns - s->warmup_ns;
     return ns > 0 ? (double)(st->rows - st->head_rows - st->warmup_rows) * 1e9 / (double)ns : -1;
 }
 
 /* ---- JSON ---- */
 
-static void json_group(struct jsonout *j, const struct stats_group *g)
+static void json_group(struct jsonout *j, const struct counts_group *g)
 {
     jsonout_u64(j, "ops", g->ops);
     jsonout_u64(j, "bytes", g->bytes);
     jsonout_f64(j, "object_bytes_mean", g->ops ? (double)g->bytes / (double)g->ops : NAN);
     jsonout_u64(j, "not_ok", g->failed);
-    jsonout_f64(j, "gib_per_s", g->ops ? stats_rate(g) / (double)UNITS_GIB : NAN);
+    jsonout_f64(j, "gib_per_s", g->ops ? counts_rate(g) / (double)UNITS_GIB : NAN);
     jsonout_hist(j, "service_us", g->service, 1e3);
     jsonout_hist(j, "wait_us", g->wait, 1e3);
     jsonout_hist(j, "response_us", g->response, 1e3);
@@ -227,7 +227,7 @@ static void json_ios(struct jsonout *j, const struct summary *s, unsigned i)
 
 static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
 {
-    static const char *const name[STATS_OPS] = {"read", "write", "delete"};
+    static const char *const name[COUNTS_OPS] = {"read", "write", "delete"};
     const struct tier_info *info = &s->tiers->info[i];
     const struct room *room = &s->tiers->room[i];
 
@@ -246,22 +246,22 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
         jsonout_null(j, "capacity_bytes");
     jsonout_u64(j, "peak_bytes", room->peak);
     json_ios(j, s, i);
-    for (unsigned op = 0; op < STATS_OPS; op++) {
-        struct stats_group sum;
+    for (unsigned op = 0; op < COUNTS_OPS; op++) {
+        struct counts_group sum;
         jsonout_object(j, name[op]);
-        if (stats_sum(s->stats, i, op, &sum) == 0)
+        if (counts_sum(s->counts, i, op, &sum) == 0)
             json_group(j, &sum);
-        stats_group_release(&sum);
+        counts_group_release(&sum);
         jsonout_end(j);
     }
     jsonout_end(j);
 }
 
-static void json_groups(struct jsonout *j, const struct stats *st)
+static void json_groups(struct jsonout *j, const struct counts *st)
 {
     jsonout_array(j, "groups");
-    for (unsigned i = 0; i < STATS_GROUPS; i++) {
-        const struct stats_group *g = &st->group[i];
+    for (unsigned i = 0; i < COUNTS_GROUPS; i++) {
+        const struct counts_group *g = &st->group[i];
         if (g->ops + g->failed == 0)
             continue;
         jsonout_object(j, NULL);
@@ -277,7 +277,7 @@ static void json_groups(struct jsonout *j, const struct stats *st)
 
 static void json_rows(struct jsonout *j, const struct summary *s)
 {
-    const struct stats *st = s->stats;
+    const struct counts *st = s->counts;
     jsonout_object(j, "rows");
     jsonout_u64(j, "total", st->rows + s->skipped);
     jsonout_u64(j, "ok", st->ok);
@@ -308,7 +308,7 @@ static void json_rows(struct jsonout *j, const struct summary *s)
 
 static void json_times(struct jsonout *j, const struct summary *s)
 {
-    const struct stats *st = s->stats;
+    const struct counts *st = s->counts;
     double per_gib = summary_cpu_per_gib(s), per_s = summary_rows_per_s(s);
 
     jsonout_text_value(j, "ended_by",
@@ -353,7 +353,7 @@ static void json_ms(struct jsonout *j, const char *key, const struct hist *h)
 
 static void json_served(struct jsonout *j, const struct summary *s)
 {
-    const struct hist *queue = s->stats->queue;
+    const struct hist *queue = s->counts->queue;
 
     if (!s->workers) {
         jsonout_null(j, "served");
@@ -362,12 +362,12 @@ static void json_served(struct jsonout *j, const struct summary *s)
     jsonout_object(j, "served");
     jsonout_u64(j, "workers", s->workers);
     jsonout_u64(j, "admitted", hist_count(queue));
-    jsonout_u64(j, "admitted_beyond_workers", s->stats->admitted_beyond);
+    jsonout_u64(j, "admitted_beyond_workers", s->counts->admitted_beyond);
     json_ms(j, "queue_ms", queue);
     jsonout_object(j, "end_to_end_ms");
     for (unsigned i = 0; i <= TRACE_QOSES; i++)
         json_ms(j, i < TRACE_QOSES ? trace_qos_text((enum trace_qos)i) : "none",
-                s->stats->end_to_end[i]);
+                s->counts->end_to_end[i]);
     jsonout_end(j);
     jsonout_end(j);
 }
@@ -385,8 +385,8 @@ static void json_kernel(struct jsonout *j, const struct summary *s)
         jsonout_null(j, "device_read_bytes");
         jsonout_null(j, "device_write_bytes");
     }
-    jsonout_u64(j, "application_read_bytes", s->stats->read_bytes[TRACE_STORAGE]);
-    jsonout_u64(j, "application_write_bytes", s->stats->write_bytes[TRACE_STORAGE]);
+    jsonout_u64(j, "application_read_bytes", s->counts->read_bytes[TRACE_STORAGE]);
+    jsonout_u64(j, "application_write_bytes", s->counts->write_bytes[TRACE_STORAGE]);
     if (s->link_bytes_per_s)
         jsonout_u64(j, "link_bytes_per_s", s->link_bytes_per_s);
     else
@@ -404,7 +404,7 @@ struct jsonout *summary_json(const struct summary *s)
     jsonout_object(j, "trace");
     jsonout_text_value(j, "name", s->input);
     jsonout_text_value(j, "digest", s->digest[0] ? s->digest : NULL);
-    jsonout_u64(j, "rows", s->stats->rows + s->skipped);
+    jsonout_u64(j, "rows", s->counts->rows + s->skipped);
     jsonout_end(j);
     jsonout_bool(j, "valid", s->valid);
     jsonout_array(j, "why_invalid");
@@ -424,7 +424,7 @@ struct jsonout *summary_json(const struct summary *s)
             json_tier(j, s, i);
     }
     jsonout_end(j);
-    json_groups(j, s->stats);
+    json_groups(j, s->counts);
     json_kernel(j, s);
     jsonout_f64(j, "share_of_ceiling", summary_of_ceiling(s) >= 0 ? summary_of_ceiling(s) : NAN);
     jsonout_object(j, "options");

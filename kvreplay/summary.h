@@ -28,7 +28,7 @@ struct summary {
     const char *input;  /* name of the trace */
     const char *digest; /* "" not known */
     const struct opt_parser *options;
-    const struct stats *stats;
+    const struct counts *counts;
     const struct tiers *tiers;
     struct populated populated;
     uint64_t skipped, bad_rows;

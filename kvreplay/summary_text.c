@@ -8,7 +8,7 @@ static const char *text_time(char *buf, const struct hist *h, uint32_t ppm)
     return hist_count(h) ? units_format_duration(buf, 32, (double)hist_percentile(h, ppm)) : "-";
 }
 
-static void text_group(FILE *out, const struct stats_group *g)
+static void text_group(FILE *out, const struct counts_group *g)
 {
     double mean = g->ops ? (double)g->bytes / (double)g->ops : 0;
     char count[32], bytes[32], size[32], rate[32], p50[32], p99[32], max[32], device[32],
@@ -19,7 +19,7 @@ static void text_group(FILE *out, const struct stats_group *g)
             units_format_count(count, sizeof(count), g->ops),
             units_format_bytes(bytes, sizeof(bytes), (double)g->bytes),
             units_format_bytes(size, sizeof(size), mean),
-            units_format_rate(rate, sizeof(rate), stats_rate(g)),
+            units_format_rate(rate, sizeof(rate), counts_rate(g)),
             text_time(p50, g->service, 500000), text_time(p99, g->service, 990000),
             text_time(max, g->service, 1000000), text_time(device, g->device, 990000),
             text_time(response, g->response, 990000));
@@ -28,12 +28,12 @@ static void text_group(FILE *out, const struct stats_group *g)
     fputc('\n', out);
 }
 
-static void text_groups(FILE *out, const struct stats *st)
+static void text_groups(FILE *out, const struct counts *st)
 {
     fprintf(out, "  %-7s%-7s%-8s%12s %11s %11s %13s %10s %10s %10s %10s %10s\n", "tier", "op",
             "phase", "ops", "bytes", "mean object", "rate", "P50", "P99", "max", "device P99",
             "resp. P99");
-    for (unsigned i = 0; i < STATS_GROUPS; i++)
+    for (unsigned i = 0; i < COUNTS_GROUPS; i++)
         if (st->group[i].ops + st->group[i].failed > 0)
             text_group(out, &st->group[i]);
 }
@@ -63,7 +63,7 @@ static void text_tiers(FILE *out, const struct tiers *t)
 
 static void text_rows(FILE *out, const struct summary *s)
 {
-    const struct stats *st = s->stats;
+    const struct counts *st = s->counts;
     char rows[32], took[32], bytes[32];
     double per_s = summary_rows_per_s(s);
 
@@ -102,7 +102,7 @@ static void text_rows(FILE *out, const struct summary *s)
 
 static void text_honesty(FILE *out, const struct summary *s)
 {
-    const struct stats *st = s->stats;
+    const struct counts *st = s->counts;
     char a[32], b[32], c[32];
     double per_gib = summary_cpu_per_gib(s);
 
@@ -140,7 +140,7 @@ static void text_honesty(FILE *out, const struct summary *s)
 
 static void text_served(FILE *out, const struct summary *s)
 {
-    const struct hist *queue = s->stats->queue;
+    const struct hist *queue = s->counts->queue;
     char a[32], b[32], c[32];
 
     if (!s->workers)
@@ -152,17 +152,17 @@ static void text_served(FILE *out, const struct summary *s)
         fprintf(out, "; queue wait P50 %s, P95 %s, max %s", text_time(a, queue, 500000),
                 text_time(b, queue, 950000), text_time(c, queue, 1000000));
     fputc('\n', out);
-    if (s->stats->admitted_beyond)
+    if (s->counts->admitted_beyond)
         fprintf(out,
                 "%llu of them beyond the workers, which all waited for rows of later requests\n",
-                (unsigned long long)s->stats->admitted_beyond);
+                (unsigned long long)s->counts->admitted_beyond);
 }
 
 void summary_text(const struct summary *s, FILE *out)
 {
     text_rows(out, s);
     text_tiers(out, s->tiers);
-    text_groups(out, s->stats);
+    text_groups(out, s->counts);
     text_served(out, s);
     text_honesty(out, s);
 }

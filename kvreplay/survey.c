@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvreplay/replay_progress.h"
+#include "kvreplay/progress_line.h"
 #include "kvreplay/sched/row.h"
 #include "lib/base/hash.h"
 #include "lib/base/stop.h"
@@ -242,7 +242,7 @@ static int survey_pass(struct survey *s, struct trace_cursor *c, const struct su
             return err_set(e, -EINTR, ERR_FAILED, "", "interrupted");
         if (survey_batch(s, o, &at, t, n) < 0)
             return err_nomem(e, "table of objects");
-        replay_progress_survey(o->progress, at.rows);
+        progress_line_survey(o->progress, at.rows);
     }
     s->rows += at.rows;
     *late = at.late > 0;

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
-static int group_init(struct stats_group *g, unsigned tier, unsigned op, unsigned phase)
+static int group_init(struct counts_group *g, unsigned tier, unsigned op, unsigned phase)
 {
-    *g = (struct stats_group){.tier = (enum trace_tier)tier,
-                              .op = (enum trace_op)op,
-                              .phase = (enum trace_phase)phase,
-                              .first_start_ns = INT64_MAX,
-                              .last_done_ns = INT64_MIN};
+    *g = (struct counts_group){.tier = (enum trace_tier)tier,
+                               .op = (enum trace_op)op,
+                               .phase = (enum trace_phase)phase,
+                               .first_start_ns = INT64_MAX,
+                               .last_done_ns = INT64_MIN};
     g->service = hist_create();
     g->wait = hist_create();
     g->response = hist_create();
@@ -18,7 +18,7 @@ static int group_init(struct stats_group *g, unsigned tier, unsigned op, unsigne
     return g->service && g->wait && g->response && g->device ? 0 : -ENOMEM;
 }
 
-void stats_group_release(struct stats_group *g)
+void counts_group_release(struct counts_group *g)
 {
     hist_free(g->service);
     hist_free(g->wait);
@@ -26,14 +26,14 @@ void stats_group_release(struct stats_group *g)
     hist_free(g->device);
 }
 
-int stats_init(struct stats *s)
+int counts_init(struct counts *s)
 {
     int rc = 0;
     memset(s, 0, sizeof(*s));
     for (unsigned tier = 0; tier < TRACE_TIERS; tier++)
-        for (unsigned op = 0; op < STATS_OPS; op++)
-            for (unsigned phase = 0; phase < STATS_PHASES; phase++)
-                if (group_init(&s->group[stats_group_at(tier, op, phase)], tier, op, phase) < 0)
+        for (unsigned op = 0; op < COUNTS_OPS; op++)
+            for (unsigned phase = 0; phase < COUNTS_PHASES; phase++)
+                if (group_init(&s->group[counts_group_at(tier, op, phase)], tier, op, phase) < 0)
                     rc = -ENOMEM;
     s->lateness = hist_create();
     s->recent = hist_create();
@@ -47,10 +47,10 @@ int stats_init(struct stats *s)
     return s->lateness && s->recent && s->queue ? rc : -ENOMEM;
 }
 
-void stats_release(struct stats *s)
+void counts_release(struct counts *s)
 {
-    for (unsigned i = 0; i < STATS_GROUPS; i++)
-        stats_group_release(&s->group[i]);
+    for (unsigned i = 0; i < COUNTS_GROUPS; i++)
+        counts_group_release(&s->group[i]);
     hist_free(s->lateness);
     hist_free(s->queue);
     hist_free(s->recent);
@@ -58,7 +58,7 @@ void stats_release(struct stats *s)
         hist_free(s->end_to_end[i]);
 }
 
-void stats_recent_reset(struct stats *s)
+void counts_recent_reset(struct counts *s)
 {
     struct hist *empty = hist_create();
     if (!empty) { /* the figure covers more than the last second then */
@@ -69,25 +69,25 @@ void stats_recent_reset(struct stats *s)
     s->recent = empty;
 }
 
-static void stats_record(struct stats *s, struct hist *h, int64_t value)
+static void counts_record(struct counts *s, struct hist *h, int64_t value)
 {
     if (hist_record(h, value) < 0)
         s->errors = -ENOMEM;
 }
 
-void stats_admitted(struct stats *s, int64_t arrival_ns, int64_t when_ns)
+void counts_admitted(struct counts *s, int64_t arrival_ns, int64_t when_ns)
 {
     if (when_ns >= s->from_ns)
-        stats_record(s, s->queue, when_ns - arrival_ns);
+        counts_record(s, s->queue, when_ns - arrival_ns);
 }
 
-void stats_ended(struct stats *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns)
+void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns)
 {
     if (done_ns >= s->from_ns)
-        stats_record(s, s->end_to_end[qos], done_ns - arrival_ns);
+        counts_record(s, s->end_to_end[qos], done_ns - arrival_ns);
 }
 
-static void group_add(struct stats *s, struct stats_group *g, const struct trace_row *t)
+static void group_add(struct counts *s, struct counts_group *g, const struct trace_row *t)
 {
     if (t->status != TRACE_OK) {
         g->failed++;
@@ -99,16 +99,16 @@ static void group_add(struct stats *s, struct stats_group *g, const struct trace
         g->first_start_ns = t->start_ns;
     if (t->start_ns + t->latency_ns > g->last_done_ns)
         g->last_done_ns = t->start_ns + t->latency_ns;
-    stats_record(s, g->service, t->latency_ns);
+    counts_record(s, g->service, t->latency_ns);
     if (t->device_ns != TRACE_NONE)
-        stats_record(s, g->device, t->device_ns);
+        counts_record(s, g->device, t->device_ns);
     if (t->due_ns != TRACE_NONE) {
-        stats_record(s, g->wait, t->start_ns - t->due_ns);
-        stats_record(s, g->response, t->start_ns + t->latency_ns - t->due_ns);
+        counts_record(s, g->wait, t->start_ns - t->due_ns);
+        counts_record(s, g->response, t->start_ns + t->latency_ns - t->due_ns);
     }
 }
 
-static void stats_count(struct stats *s, const struct row *r)
+static void counts_count(struct counts *s, const struct row *r)
 {
     const struct trace_row *t = &r->t;
     s->rows++;
@@ -127,7 +127,7 @@ static void stats_count(struct stats *s, const struct row *r)
 }
 
 /* What was achieved between from_ns and until_ns, whenever it was begun. */
-static void stats_achieved(struct stats *s, const struct trace_row *t, int64_t done_ns)
+static void counts_achieved(struct counts *s, const struct trace_row *t, int64_t done_ns)
 {
     if (done_ns < s->from_ns || done_ns > s->until_ns || t->status != TRACE_OK)
         return;
@@ -135,36 +135,36 @@ static void stats_achieved(struct stats *s, const struct trace_row *t, int64_t d
     s->done_bytes += t->op == TRACE_READ || t->op == TRACE_WRITE ? t->size : 0;
 }
 
-void stats_add(struct stats *s, const struct row *r)
+void counts_add(struct counts *s, const struct row *r)
 {
     const struct trace_row *t = &r->t;
     int64_t ready = t->due_ns > t->eligible_ns ? t->due_ns : t->eligible_ns;
     int64_t done_ns = t->start_ns + t->latency_ns;
 
-    stats_count(s, r);
+    counts_count(s, r);
     if (done_ns > s->last_done_ns)
         s->last_done_ns = done_ns;
     if (t->tier != TRACE_NO_TIER && t->status == TRACE_OK)
-        stats_record(s, s->recent, t->latency_ns);
+        counts_record(s, s->recent, t->latency_ns);
     if (r->head)
         return;
-    stats_achieved(s, t, done_ns);
+    counts_achieved(s, t, done_ns);
     if (t->start_ns < s->from_ns) {
         s->warmup_rows++;
         return;
     }
-    stats_record(s, s->lateness, t->start_ns - ready);
+    counts_record(s, s->lateness, t->start_ns - ready);
     if (t->due_ns != TRACE_NONE && t->start_ns - t->due_ns > s->lag_max_ns)
         s->lag_max_ns = t->start_ns - t->due_ns;
-    if (t->tier != TRACE_NO_TIER && t->op < STATS_OPS)
-        group_add(s, &s->group[stats_group_at(t->tier, t->op, t->phase)], t);
+    if (t->tier != TRACE_NO_TIER && t->op < COUNTS_OPS)
+        group_add(s, &s->group[counts_group_at(t->tier, t->op, t->phase)], t);
 }
 
-int stats_sum(const struct stats *s, unsigned tier, unsigned op, struct stats_group *sum)
+int counts_sum(const struct counts *s, unsigned tier, unsigned op, struct counts_group *sum)
 {
     int rc = group_init(sum, tier, op, TRACE_NO_PHASE);
-    for (unsigned phase = 0; rc == 0 && phase < STATS_PHASES; phase++) {
-        const struct stats_group *g = &s->group[stats_group_at(tier, op, phase)];
+    for (unsigned phase = 0; rc == 0 && phase < COUNTS_PHASES; phase++) {
+        const struct counts_group *g = &s->group[counts_group_at(tier, op, phase)];
         sum->ops += g->ops;
         sum->bytes += g->bytes;
         sum->failed += g->failed;
@@ -179,18 +179,18 @@ int stats_sum(const struct stats *s, unsigned tier, unsigned op, struct stats_gr
     return rc;
 }
 
-double stats_service_mean_ns(const struct stats *s)
+double counts_service_mean_ns(const struct counts *s)
 {
     double sum = 0, count = 0;
 
-    for (unsigned i = 0; i < STATS_GROUPS; i++) {
+    for (unsigned i = 0; i < COUNTS_GROUPS; i++) {
         sum += hist_sum(s->group[i].service);
         count += (double)hist_count(s->group[i].service);
     }
     return count > 0 ? sum / count : 0;
 }
 
-double stats_rate(const struct stats_group *g)
+double counts_rate(const struct counts_group *g)
 {
     if (g->ops == 0 || g->last_done_ns <= g->first_start_ns)
         return 0;

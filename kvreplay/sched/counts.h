@@ -9,12 +9,12 @@
 #include "lib/base/hist.h"
 
 enum {
-    STATS_OPS = 3,                   /* Read, Write, Delete */
-    STATS_PHASES = TRACE_PHASES + 1, /* all and none */
-    STATS_GROUPS = TRACE_TIERS * STATS_OPS * STATS_PHASES
+    COUNTS_OPS = 3,                   /* Read, Write, Delete */
+    COUNTS_PHASES = TRACE_PHASES + 1, /* all and none */
+    COUNTS_GROUPS = TRACE_TIERS * COUNTS_OPS * COUNTS_PHASES
 };
 
-struct stats_group {
+struct counts_group {
     enum trace_tier tier;
     enum trace_op op;
     enum trace_phase phase;
@@ -24,8 +24,8 @@ struct stats_group {
     struct hist *service, *wait, *response, *device; /* ns; wait and response: rows with a Due */
 };
 
-struct stats {
-    struct stats_group group[STATS_GROUPS]; /* by tier, of one by operation, of one by phase */
+struct counts {
+    struct counts_group group[COUNTS_GROUPS]; /* by tier, of one by operation, of one by phase */
     uint64_t rows, ok, absent, corrupt, failed;
     uint64_t head_rows, head_bytes;
     /* Of rows started before from_ns only the counts and bytes above are kept. */
@@ -42,33 +42,33 @@ struct stats {
     struct hist *queue;                       /* ns from arrival to admission, of requests */
     struct hist *end_to_end[TRACE_QOSES + 1]; /* ns from arrival to the last row's end, served */
     struct hist *lateness;                    /* ns, client lateness */
-    struct hist *recent; /* ns, service time of operations since stats_recent_reset */
+    struct hist *recent; /* ns, service time of operations since counts_recent_reset */
     int64_t lag_max_ns;
     int64_t last_done_ns; /* of all rows, monotonic */
     int errors;           /* a histogram had no memory: negative errno */
 };
 
-int stats_init(struct stats *s); /* 0 or -ENOMEM */
+int counts_init(struct counts *s); /* 0 or -ENOMEM */
 /* The place in group of a tier, operation and phase. */
-static inline unsigned stats_group_at(unsigned tier, unsigned op, unsigned phase)
+static inline unsigned counts_group_at(unsigned tier, unsigned op, unsigned phase)
 {
-    return (tier * STATS_OPS + op) * STATS_PHASES + phase;
+    return (tier * COUNTS_OPS + op) * COUNTS_PHASES + phase;
 }
-void stats_release(struct stats *s);
+void counts_release(struct counts *s);
 /* A finished row, its result columns set (times monotonic). */
-void stats_add(struct stats *s, const struct row *r);
+void counts_add(struct counts *s, const struct row *r);
 /* A request was let in at when_ns. */
-void stats_admitted(struct stats *s, int64_t arrival_ns, int64_t when_ns);
+void counts_admitted(struct counts *s, int64_t arrival_ns, int64_t when_ns);
 /* A served request of that QoS (TRACE_NO_QOS: none) has ended. */
-void stats_ended(struct stats *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns);
-void stats_recent_reset(struct stats *s);
+void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns);
+void counts_recent_reset(struct counts *s);
 /* Sum over the phases of a tier and operation into *sum (its phase is of no meaning;
- * stats_group_release it). 0 or -ENOMEM. */
-int stats_sum(const struct stats *s, unsigned tier, unsigned op, struct stats_group *sum);
-void stats_group_release(struct stats_group *g);
+ * counts_group_release it). 0 or -ENOMEM. */
+int counts_sum(const struct counts *s, unsigned tier, unsigned op, struct counts_group *sum);
+void counts_group_release(struct counts_group *g);
 /* Mean service time of the operations in all groups; 0 when there are none. */
-double stats_service_mean_ns(const struct stats *s);
+double counts_service_mean_ns(const struct counts *s);
 /* Bytes per second from the first start to the last completion; 0 when there was none. */
-double stats_rate(const struct stats_group *g);
+double counts_rate(const struct counts_group *g);
 
 #endif

@@ -10,30 +10,31 @@
 int ledger_begin(struct ledger *l, int64_t zero_ns, int64_t warmup_ns, int64_t until_ns,
                  struct err *e)
 {
-    l->stats->from_ns = zero_ns + warmup_ns;
-    l->stats->until_ns = until_ns;
+    l->counts->from_ns = zero_ns + warmup_ns;
+    l->counts->until_ns = until_ns;
     return results_zero(l->results, zero_ns, e);
 }
 
 bool ledger_started(struct ledger *l, const struct row *r)
 {
     if (r->t.op == TRACE_READ && order_reads_early(r, r->t.start_ns))
-        l->stats->reads_before_write++;
+        l->counts->reads_before_write++;
     return l->lags && r->t.due_ns != TRACE_NONE && lag_started(&l->lag, r, l->notices);
 }
 
 void ledger_created(struct ledger *l, const struct row *r)
 {
-    l->stats->created_objects++;
-    l->stats->created_bytes += r->t.size;
-    l->stats->write_bytes[r->t.tier] += r->t.size;
+    l->counts->created_objects++;
+    l->counts->created_bytes += r->t.size;
+    l->counts->write_bytes[r->t.tier] += r->t.size;
 }
 
 void ledger_moved(struct ledger *l, const struct row *r, const struct tier_op *op)
 {
     if (r->t.status == TRACE_CORRUPT)
         notices_corrupt(l->notices, r, &op->fault);
-    l->stats->unverified_reads += op->verb == TIER_READ && !(l->verifies && l->verifies[r->t.tier]);
+    l->counts->unverified_reads +=
+        op->verb == TIER_READ && !(l->verifies && l->verifies[r->t.tier]);
 }
 
 /* Says what is wrong with a row that did not end ok. True: the run ends with it. */
@@ -53,7 +54,7 @@ static bool ledger_judge(struct ledger *l, const struct row *r)
 
 int ledger_finished(struct ledger *l, const struct row *r, bool *ends, struct err *e)
 {
-    stats_add(l->stats, r);
+    counts_add(l->counts, r);
     int rc = results_put(l->results, &r->t, e);
     *ends = ledger_judge(l, r);
     return rc;

@@ -17,7 +17,7 @@
 
 /* All that it points to stays the caller's. */
 struct ledger {
-    struct stats *stats;
+    struct counts *counts;
     struct results *results;
     struct notices *notices;
     const struct room *room; /* TRACE_TIERS */

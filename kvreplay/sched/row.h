@@ -12,8 +12,8 @@
 #include "lib/base/hash.h"
 #include "lib/trace/trace.h"
 
-struct chain;  /* order.c */
-struct served; /* admit.c */
+struct chain;   /* order.c */
+struct request; /* admission.c */
 
 enum row_wait {
     ROW_WAIT_KEY = 1,
@@ -54,7 +54,7 @@ struct row {
     struct row *woken;      /* list that order_leave returns */
     uint64_t writes_before; /* of this key, entered before this row */
 
-    struct served *served; /* its request, with --timing served; else NULL */
+    struct request *served; /* its request, with --timing served; else NULL */
 
     struct row *user_next; /* --timing closed: pace.c */
     int64_t pause_ns;

@@ -13,15 +13,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "kvreplay/sched/admit.h"
+#include "kvreplay/sched/admission.h"
 #include "kvreplay/sched/dispatch.h"
+#include "kvreplay/sched/idle.h"
 #include "kvreplay/sched/intake.h"
 #include "kvreplay/sched/ledger.h"
 #include "kvreplay/sched/pace.h"
 #include "kvreplay/sched/row_list.h"
 #include "kvreplay/sched/schedule.h"
 #include "kvreplay/sched/timers.h"
-#include "kvreplay/sched/waiter.h"
 #include "kvreplay/sched/worker.h"
 #include "lib/base/stop.h"
 
@@ -35,7 +35,7 @@ struct sched {
     struct sched_env env;
     struct order *order;
     struct timers *timers;
-    struct admit *admit; /* NULL: not served */
+    struct admission *admission; /* NULL: not served */
     struct dispatch dispatch;
     struct row_list ready, no_room[TRACE_TIERS];
     struct intake intake;
@@ -46,7 +46,7 @@ struct sched {
     bool head, zero_known, stopping;
     struct ledger ledger;
     struct pace *pace; /* NULL: not closed */
-    struct waiter waiter;
+    struct idle idle;
     unsigned loops;
     struct schedule schedule;
     int64_t end_ns;  /* --duration is over then; INT64_MAX: never */
@@ -65,7 +65,7 @@ static void sched_stop(struct sched *s, enum sched_end why)
 {
     if (!s->stopping) {
         s->outcome.end = why;
-        s->outcome.waiting = s->admit ? admit_waiting(s->admit, sched_now(s)) : 0;
+        s->outcome.waiting = s->admission ? admission_waiting(s->admission, sched_now(s)) : 0;
     }
     s->stopping = true;
 }
@@ -134,8 +134,8 @@ static void sched_finish(struct sched *s, struct row *r, int64_t done_ns)
     }
     s->inside--;
     objects_release(s->env.objects, r->plan.object);
-    if (s->admit)
-        admit_leave(s->admit, r, done_ns);
+    if (s->admission)
+        admission_leave(s->admission, r, done_ns);
     struct row *after = s->pace && !r->head && r->has_user ? pace_leave(s->pace, r, done_ns) : NULL;
     if (after)
         timers_expect(s->timers, after->t.due_ns, done_ns);
@@ -346,8 +346,8 @@ static void sched_admit(struct sched *s, struct row *r, int64_t now)
         pace_enter(s->pace, r);
     if (!(r->waits & ROW_WAIT_USER))
         timers_expect(s->timers, r->t.due_ns, now);
-    if (s->admit && !r->head && r->t.request != TRACE_NONE)
-        admit_enter(s->admit, r, r->t.due_ns, now);
+    if (s->admission && !r->head && r->t.request != TRACE_NONE)
+        admission_enter(s->admission, r, r->t.due_ns, now);
     if (r->plan.take || r->plan.take_objects) {
         r->waits |= ROW_WAIT_ROOM;
         list_append(&s->no_room[r->t.tier], r);
@@ -390,7 +390,7 @@ static bool sched_intake(struct sched *s)
 
 static void sched_serve(struct sched *s, struct row *r, int64_t when_ns)
 {
-    stats_admitted(s->env.stats, r->t.due_ns, when_ns);
+    counts_admitted(s->env.counts, r->t.due_ns, when_ns);
     if (r->waits == 0)
         sched_eligible(s, r, when_ns);
 }
@@ -406,15 +406,15 @@ static bool sched_let_in(struct sched *s)
 
     if (s->stopping)
         return false;
-    bool any = admit_settle(s->admit, s->newest, no_more);
-    while ((r = admit_next(s->admit, now, &when_ns))) {
+    bool any = admission_settle(s->admission, s->newest, no_more);
+    while ((r = admission_next(s->admission, now, &when_ns))) {
         sched_serve(s, r, when_ns);
         any = true;
     }
-    if (any || dispatch_busy(&s->dispatch) || s->held || s->ready.head || admit_lingers(s->admit) ||
-        !(r = admit_beyond(s->admit, now, &when_ns)))
+    if (any || dispatch_busy(&s->dispatch) || s->held || s->ready.head ||
+        admission_lingers(s->admission) || !(r = admission_beyond(s->admission, now, &when_ns)))
         return any;
-    s->env.stats->admitted_beyond++;
+    s->env.counts->admitted_beyond++;
     sched_serve(s, r, when_ns);
     return true;
 }
@@ -425,8 +425,8 @@ static bool sched_let_in(struct sched *s)
 static int64_t sched_next_ns(const struct sched *s)
 {
     int64_t timer = timers_next_ns(s->timers), until = timer < s->end_ns ? timer : s->end_ns;
-    if (s->admit && admit_next_ns(s->admit) < until)
-        until = admit_next_ns(s->admit);
+    if (s->admission && admission_next_ns(s->admission) < until)
+        until = admission_next_ns(s->admission);
     int64_t done = dispatch_next_ns(&s->dispatch);
     return done < until ? done : until;
 }
@@ -437,7 +437,7 @@ static void sched_wait(struct sched *s, uint32_t seen)
     int64_t until = sched_next_ns(s);
 
     if (s->o.clock == clock_real() || until == INT64_MAX)
-        waiter_wait(&s->waiter, s->env.bell, seen, until, dispatch_busy(&s->dispatch));
+        idle_wait(&s->idle, s->env.bell, seen, until, dispatch_busy(&s->dispatch));
     else
         s->o.clock->sleep_until(s->o.clock->ctx, until);
 }
@@ -464,7 +464,7 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
     while (!sched_finished(s)) {
         uint32_t seen = bell_seen(s->env.bell);
         bool any = sched_intake(s);
-        any |= s->admit && sched_let_in(s);
+        any |= s->admission && sched_let_in(s);
         any |= sched_release(s);
         any |= sched_poll(s);
         if (stop_signal())
@@ -478,9 +478,9 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
     }
     if (!s->zero_known)
         sched_set_zero(s, NULL);
-    if (s->admit && s->outcome.end == SCHED_DONE) /* requests without a Generate row */
-        admit_settle(s->admit, s->newest, true);
-    s->outcome.spun_ns = s->waiter.spun_ns;
+    if (s->admission && s->outcome.end == SCHED_DONE) /* requests without a Generate row */
+        admission_settle(s->admission, s->newest, true);
+    s->outcome.spun_ns = s->idle.spun_ns;
     *out = s->outcome;
     return s->rc;
 }
@@ -488,14 +488,14 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
 static void sched_request_ended(void *ctx, uint8_t qos, int64_t arrival_ns, int64_t done_ns)
 {
     struct sched *s = ctx;
-    stats_ended(s->env.stats, qos, arrival_ns, done_ns);
+    counts_ended(s->env.counts, qos, arrival_ns, done_ns);
 }
 
 void sched_queue(struct sched *s, size_t *in_flight, size_t *waiting)
 {
     uint64_t arrived = timers_arrived(s->timers, sched_now(s));
     *in_flight = dispatch_busy(&s->dispatch);
-    *waiting = s->admit               ? admit_waiting(s->admit, sched_now(s))
+    *waiting = s->admission           ? admission_waiting(s->admission, sched_now(s))
                : arrived > s->started ? (size_t)(arrived - s->started)
                                       : 0;
 }
@@ -511,7 +511,7 @@ static void sched_connect(struct sched *s, const struct sched_opts *o, const str
                                     .gate.max = o->max_writes,
                                     .flights = flights_create(o->inflight)};
     s->ledger = (struct ledger){
-        .stats = env->stats,
+        .counts = env->counts,
         .results = env->results,
         .notices = env->notices,
         .room = env->room,
@@ -523,7 +523,7 @@ static void sched_connect(struct sched *s, const struct sched_opts *o, const str
         .lags = !o->workers && !o->closed,
         .lag = {.limit_ns = o->lag_limit_ns, .skips = o->on_lag == SCHED_LAG_SKIP_WAIT}};
     s->schedule = (struct schedule){.speed = o->speed, .served = o->workers > 0};
-    waiter_init(&s->waiter, o->spin_ns, o->engine_threads);
+    idle_init(&s->idle, o->spin_ns, o->engine_threads);
 }
 
 int sched_create(struct sched **out, const struct sched_opts *o, const struct sched_env *env,
@@ -542,10 +542,10 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
     s->timers = timers_create(o->window);
     sched_connect(s, o, env);
     if (o->workers)
-        s->admit = admit_create(o->workers, o->window, sched_request_ended, s);
+        s->admission = admission_create(o->workers, o->window, sched_request_ended, s);
     if (o->closed)
         s->pace = pace_create(&s->schedule, o->window);
-    if (!s->order || !s->timers || !s->dispatch.flights || (o->workers && !s->admit) ||
+    if (!s->order || !s->timers || !s->dispatch.flights || (o->workers && !s->admission) ||
         (o->closed && !s->pace)) {
         sched_free(s);
         return err_nomem(e, "scheduler");
@@ -559,7 +559,7 @@ void sched_free(struct sched *s)
     if (!s)
         return;
     flights_free(s->dispatch.flights);
-    admit_free(s->admit);
+    admission_free(s->admission);
     pace_free(s->pace);
     timers_free(s->timers);
     order_free(s->order);

@@ -51,7 +51,7 @@ struct sched_opts {
     int64_t warmup_ns;   /* so long after it statistics begin */
     int64_t lag_limit_ns;
     enum sched_on_lag on_lag;
-    int64_t spin_ns;         /* the last of every wait that is spun; WAITER_AUTO: learned */
+    int64_t spin_ns;         /* the last of every wait that is spun; IDLE_SPIN_AUTO: learned */
     unsigned engine_threads; /* that serve operations in flight */
     uint64_t first_generation;
     void (*began)(void *ctx, int64_t zero_ns); /* the clock has started; may be NULL */
@@ -69,7 +69,7 @@ struct sched_env {
     struct tier **tier; /* TRACE_TIERS; NULL where no row may need one */
     bool *verifies;     /* TRACE_TIERS: the engine checks what it reads */
     struct results *results;
-    struct stats *stats;
+    struct counts *counts;
     struct notices *notices;
     struct bell *bell; /* rung by the reader and by all tiers */
 };

@@ -75,7 +75,7 @@ static const struct tier_ops fake_ops = {
     .submit = fake_submit, .kick = fake_kick, .poll = fake_poll, .next_ns = fake_next};
 
 /* Replays the rows (CSV without header) and gives back the results as text. */
-static void replay(const char *rows, struct sched_opts *o, struct stats *st, struct fake *fake,
+static void replay(const char *rows, struct sched_opts *o, struct counts *st, struct fake *fake,
                    char *text, size_t room)
 {
     char in[] = "/tmp/kvreplay-unit-in-XXXXXX", out[] = "/tmp/kvreplay-unit-out-XXXXXX";
@@ -118,14 +118,14 @@ static void replay(const char *rows, struct sched_opts *o, struct stats *st, str
     bool verifies[TRACE_TIERS] = {false};
     struct room room3[TRACE_TIERS] = {{0}, {.capacity = 1000, .max_objects = 100}, {0}};
     struct notices notices = {0};
-    assert_int_equal(stats_init(st), 0);
+    assert_int_equal(counts_init(st), 0);
     struct sched_env env = {.reader = reader,
                             .objects = objects_create(),
                             .room = room3,
                             .tier = tier,
                             .verifies = verifies,
                             .results = results,
-                            .stats = st,
+                            .counts = st,
                             .notices = &notices,
                             .bell = bell};
     o->clock = &clock;
@@ -176,7 +176,7 @@ static void slots_delay_eligible(void **state)
 {
     (void)state;
     struct sched_opts o = {.order = ORDER_KEY, .inflight = 2, .speed = 1};
-    struct stats st;
+    struct counts st;
     struct fake fake;
     char text[4096], buf[32];
 
@@ -190,7 +190,7 @@ static void slots_delay_eligible(void **state)
     assert_float_equal(number(text, "c", 2), 0.010, 1e-9);
     assert_float_equal(number(text, "c", 3), 10000, 1e-6);
     assert_int_equal(hist_max(st.lateness), 0);
-    stats_release(&st);
+    counts_release(&st);
 }
 
 /* Two writes at once; the read, which needs none of their places, goes beside them. */
@@ -198,7 +198,7 @@ static void writes_are_bounded(void **state)
 {
     (void)state;
     struct sched_opts o = {.order = ORDER_KEY, .inflight = 8, .max_writes = 2, .speed = 1};
-    struct stats st;
+    struct counts st;
     struct fake fake;
     char text[4096];
 
@@ -213,14 +213,14 @@ static void writes_are_bounded(void **state)
     assert_float_equal(number(text, "d", 2), 0.010, 1e-9);
     assert_int_equal(hist_max(st.lateness), 0);
     assert_int_equal(st.ok, 6);
-    stats_release(&st);
+    counts_release(&st);
 }
 
 static void due_stays_when_the_target_is_slow(void **state)
 {
     (void)state;
     struct sched_opts o = {.order = ORDER_KEY, .inflight = 1, .speed = 2, .timed = true};
-    struct stats st;
+    struct counts st;
     struct fake fake;
     char text[4096];
 
@@ -234,14 +234,14 @@ static void due_stays_when_the_target_is_slow(void **state)
     assert_float_equal(number(text, "c", 2), 0.050, 1e-9);
     assert_int_equal(hist_max(st.lateness), 0);
     assert_int_equal(st.lag_max_ns, 8 * MS);
-    stats_release(&st);
+    counts_release(&st);
 }
 
 static void generate_holds_its_request(void **state)
 {
     (void)state;
     struct sched_opts o = {.order = ORDER_REQUEST, .inflight = 8, .speed = 1, .timed = true};
-    struct stats st;
+    struct counts st;
     struct fake fake;
     char text[4096];
     const char *rows = "0,Generate,0,,,,1,30000\n0.001,Write,10,Tier-1,a,Prefill,1,\n0.001,Write,"
@@ -250,18 +250,18 @@ static void generate_holds_its_request(void **state)
     replay(rows, &o, &st, &fake, text, sizeof(text));
     assert_float_equal(number(text, "a", 1), 0.030, 1e-9);
     assert_float_equal(number(text, "b", 2), 0.001, 1e-9);
-    stats_release(&st);
+    counts_release(&st);
     o.timed = false;
     replay(rows, &o, &st, &fake, text, sizeof(text));
     assert_float_equal(number(text, "a", 2), 0, 1e-9);
-    stats_release(&st);
+    counts_release(&st);
 }
 
 static void room_is_waited_for(void **state)
 {
     (void)state;
     struct sched_opts o = {.order = ORDER_KEY, .inflight = 8, .speed = 1};
-    struct stats st;
+    struct counts st;
     struct fake fake;
     char text[4096], buf[32];
 
@@ -273,7 +273,7 @@ static void room_is_waited_for(void **state)
     assert_string_equal(value(text, "b", 5, buf), "ok");
     assert_string_equal(value(text, "c", 5, buf), "ENOSPC"); /* 1001 bytes never fit */
     assert_int_equal(st.failed, 1);
-    stats_release(&st);
+    counts_release(&st);
 }
 
 /* ---- served ---- */
@@ -382,7 +382,7 @@ static void served_as_on_paper(void **state)
                                .speed = speeds[i],
                                .timed = true,
                                .workers = WORKERS};
-        struct stats st;
+        struct counts st;
         struct fake fake;
         replay(rows, &o, &st, &fake, text, sizeof(text));
         check_thirty(text, speeds[i]);
@@ -390,7 +390,7 @@ static void served_as_on_paper(void **state)
         assert_int_equal(hist_max(st.lateness), 0);
         assert_int_equal(st.admitted_beyond, 0);
         assert_int_equal(st.reads_before_write, 0);
-        stats_release(&st);
+        counts_release(&st);
     }
 }
 
@@ -400,7 +400,7 @@ static void served_never_gets_stuck(void **state)
     (void)state;
     struct sched_opts o = {
         .order = ORDER_REQUEST, .inflight = 8, .speed = 1, .timed = true, .workers = 1};
-    struct stats st;
+    struct counts st;
     struct fake fake;
     char text[4096];
 
@@ -411,7 +411,7 @@ static void served_never_gets_stuck(void **state)
     assert_int_equal(st.admitted_beyond, 1);
     assert_int_equal(st.reads_before_write, 0);
     assert_near(number(text, "c", 2), 0.030); /* both are done: one worker again */
-    stats_release(&st);
+    counts_release(&st);
 }
 
 /* No Generate row says that a request is over: no further row of it in the window does. */
@@ -420,7 +420,7 @@ static void served_without_generate(void **state)
     (void)state;
     struct sched_opts o = {
         .order = ORDER_REQUEST, .inflight = 8, .speed = 1, .timed = true, .workers = 2};
-    struct stats st;
+    struct counts st;
     struct fake fake;
     static char rows[200000], text[4096];
     size_t n = 0;
@@ -430,7 +430,7 @@ static void served_without_generate(void **state)
     replay(rows, &o, &st, &fake, text, sizeof(text));
     assert_int_equal(st.absent, 4000);
     assert_int_equal(hist_count(st.queue), 4000);
-    stats_release(&st);
+    counts_release(&st);
 }
 
 /* Each user's pauses start when the row before is done; users do not wait for each other. */
@@ -439,7 +439,7 @@ static void closed_keeps_pauses(void **state)
     (void)state;
     struct sched_opts o = {
         .order = ORDER_KEY, .inflight = 8, .speed = 1, .timed = true, .closed = true};
-    struct stats st;
+    struct counts st;
     struct fake fake;
     char text[4096];
     const char *rows = "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,User,Duration_us\n"
@@ -457,12 +457,12 @@ static void closed_keeps_pauses(void **state)
     assert_near(number(text, "b2", 2), 0.110); /* 12 + 98 */
     assert_near(number(text, "x", 2), 0.100);  /* nobody's: at its Timestamp */
     assert_int_equal(hist_max(st.lateness), 0);
-    stats_release(&st);
+    counts_release(&st);
     o.speed = 2;
     replay(rows, &o, &st, &fake, text, sizeof(text));
     assert_near(number(text, "a2", 2), 0.012);
     assert_near(number(text, "b2", 2), 0.060);
-    stats_release(&st);
+    counts_release(&st);
 }
 
 static void duration_ends_the_run(void **state)
@@ -474,7 +474,7 @@ static void duration_ends_the_run(void **state)
                            .timed = true,
                            .workers = 1,
                            .duration_ns = 55 * MS};
-    struct stats st;
+    struct counts st;
     struct fake fake;
     char text[4096];
 
@@ -484,7 +484,7 @@ static void duration_ends_the_run(void **state)
            &o, &st, &fake, text, sizeof(text));
     assert_near(number(text, "b", 2), 0.040);
     assert_int_equal(st.rows, 3); /* b's generation was not over, c was not let in */
-    stats_release(&st);
+    counts_release(&st);
 }
 
 int main(void)

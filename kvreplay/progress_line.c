@@ -1,22 +1,22 @@
 /* Beside the scheduler: once a second, how far the replay is and how fast just now. */
-#include "kvreplay/replay_progress.h"
+#include "kvreplay/progress_line.h"
 
 #include <stdio.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
 
-void replay_progress_began(struct replay_progress *p, int64_t zero_ns)
+void progress_line_began(struct progress_line *p, int64_t zero_ns)
 {
     p->zero_ns = p->last_ns = zero_ns;
 }
 
-bool replay_progress_due(struct replay_progress *p)
+bool progress_line_due(struct progress_line *p)
 {
     return progress_due(p->progress);
 }
 
-static uint64_t replay_progress_bytes(const struct stats *st)
+static uint64_t progress_line_bytes(const struct counts *st)
 {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < TRACE_TIERS; i++)
@@ -26,8 +26,8 @@ static uint64_t replay_progress_bytes(const struct stats *st)
 
 /* Share of the run that is done, 0: not known. A schedule says it by time, until the run is behind.
  */
-static double replay_progress_share(const struct replay_progress *p, const struct stats *st,
-                                    int64_t elapsed_ns)
+static double progress_line_share(const struct progress_line *p, const struct counts *st,
+                                  int64_t elapsed_ns)
 {
     uint64_t done = st->rows - st->head_rows, total = p->total_rows - st->head_rows;
 
@@ -38,16 +38,16 @@ static double replay_progress_share(const struct replay_progress *p, const struc
     return p->total_rows > st->head_rows ? (double)done / (double)total : 0;
 }
 
-void replay_progress_line(struct replay_progress *p, struct stats *st, size_t in_flight,
-                          size_t waiting)
+void progress_line_show(struct progress_line *p, struct counts *st, size_t in_flight,
+                        size_t waiting)
 {
     char text[256], json[400], rows[32], p99[32] = "-", left[16], p99_us[32] = "null",
                                          left_s[32] = "null";
     int64_t now = clock_now_ns(), elapsed = p->zero_ns ? now - p->zero_ns : 0;
-    uint64_t bytes = replay_progress_bytes(st);
+    uint64_t bytes = progress_line_bytes(st);
     double seconds = (double)(now - p->last_ns) / 1e9;
     double per_s = p->last_ns && seconds > 0 ? (double)(bytes - p->last_bytes) / seconds : 0;
-    double share = replay_progress_share(p, st, elapsed), gib = (double)UNITS_GIB;
+    double share = progress_line_share(p, st, elapsed), gib = (double)UNITS_GIB;
 
     if (hist_count(st->recent) > 0) {
         int64_t ns = hist_percentile(st->recent, 990000);
@@ -69,12 +69,12 @@ void replay_progress_line(struct replay_progress *p, struct stats *st, size_t in
         (unsigned long long)st->rows, (double)bytes / gib, per_s / gib, p99_us, in_flight, waiting,
         (double)elapsed / 1e9, left_s);
     progress_show(p->progress, text, json);
-    stats_recent_reset(st);
+    counts_recent_reset(st);
     p->last_ns = now;
     p->last_bytes = bytes;
 }
 
-void replay_progress_survey(struct progress *p, uint64_t rows)
+void progress_line_survey(struct progress *p, uint64_t rows)
 {
     char text[96], json[96], count[32];
 
@@ -87,8 +87,8 @@ void replay_progress_survey(struct progress *p, uint64_t rows)
     progress_show(p, text, json);
 }
 
-void replay_progress_populate(struct progress *p, uint64_t objects, uint64_t bytes,
-                              uint64_t total_bytes, int64_t began_ns)
+void progress_line_populate(struct progress *p, uint64_t objects, uint64_t bytes,
+                            uint64_t total_bytes, int64_t began_ns)
 {
     char text[160], json[200], count[32], left[16];
     double gib = (double)bytes / (double)UNITS_GIB, total = (double)total_bytes / (double)UNITS_GIB;

@@ -21,12 +21,12 @@
 /* A second of reads of 1 GB and writes of 2 GB, with what the device and its link are said to be.
  */
 struct run {
-    struct stats stats;
+    struct counts counts;
     struct tiers tiers;
     struct summary summary;
 };
 
-static void add(struct stats *st, uint8_t op, uint64_t size)
+static void add(struct counts *st, uint8_t op, uint64_t size)
 {
     struct row r = {.t = {.op = op,
                           .tier = TRACE_STORAGE,
@@ -35,17 +35,17 @@ static void add(struct stats *st, uint8_t op, uint64_t size)
                           .due_ns = TRACE_NONE,
                           .device_ns = TRACE_NONE,
                           .latency_ns = 1000000000}};
-    stats_add(st, &r);
+    counts_add(st, &r);
 }
 
 static struct run *run_of(uint64_t device_read, uint64_t device_wrote, uint64_t link)
 {
     struct run *r = calloc(1, sizeof(*r));
-    assert_int_equal(stats_init(&r->stats), 0);
-    add(&r->stats, TRACE_READ, GB);
-    add(&r->stats, TRACE_WRITE, 2 * GB);
+    assert_int_equal(counts_init(&r->counts), 0);
+    add(&r->counts, TRACE_READ, GB);
+    add(&r->counts, TRACE_WRITE, 2 * GB);
     r->summary =
-        (struct summary){.stats = &r->stats,
+        (struct summary){.counts = &r->counts,
                          .tiers = &r->tiers,
                          .digest = "d",
                          .elapsed_ns = 1000000000,
@@ -58,7 +58,7 @@ static struct run *run_of(uint64_t device_read, uint64_t device_wrote, uint64_t 
 
 static void run_free(struct run *r)
 {
-    stats_release(&r->stats);
+    counts_release(&r->counts);
     free(r);
 }
 
@@ -115,7 +115,7 @@ static void a_run_that_was_late(void **state)
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct run *r = run_of(GB, 2 * GB, 0);
         for (int k = 0; k < 100; k++)
-            assert_int_equal(hist_record(r->stats.lateness, c[i].late_ns), 0);
+            assert_int_equal(hist_record(r->counts.lateness, c[i].late_ns), 0);
         r->summary.timed = c[i].timed;
         r->summary.lateness_budget_ns = c[i].budget_ns;
         summary_judge(&r->summary);
@@ -127,7 +127,8 @@ static void a_run_that_was_late(void **state)
     struct run *r = run_of(GB, 2 * GB, 0);
     for (int k = 0; k < 3000; k++) /* the mean falls to 1 ms */
         assert_int_equal(
-            hist_record(r->stats.group[stats_group_at(TRACE_STORAGE, TRACE_READ, 0)].service, 1000),
+            hist_record(r->counts.group[counts_group_at(TRACE_STORAGE, TRACE_READ, 0)].service,
+                        1000),
             0);
     r->summary.lateness_budget_ns = SUMMARY_AUTO;
     assert_int_equal(summary_budget_ns(&r->summary), 1000000);

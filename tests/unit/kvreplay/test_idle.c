@@ -13,7 +13,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "kvreplay/sched/waiter.h"
+#include "kvreplay/sched/idle.h"
 #include "lib/base/clock.h"
 
 enum {
@@ -23,92 +23,92 @@ enum {
 static void what_was_told_is_spun(void **state)
 {
     (void)state;
-    struct waiter w;
-    waiter_init(&w, 300000, 4);
+    struct idle w;
+    idle_init(&w, 300000, 4);
     w.cpus = 1;
-    waiter_learn(&w, 5 * MS);
-    assert_int_equal(waiter_spin_ns(&w, 64), 300000);
+    idle_learn(&w, 5 * MS);
+    assert_int_equal(idle_spin_ns(&w, 64), 300000);
 }
 
 static void late_sleeps_are_learned_and_forgotten(void **state)
 {
     (void)state;
-    struct waiter w;
-    waiter_init(&w, WAITER_AUTO, 1);
+    struct idle w;
+    idle_init(&w, IDLE_SPIN_AUTO, 1);
     w.cpus = 4;
     for (int i = 0; i < 100000; i++)
-        waiter_learn(&w, 1000);
-    assert_int_equal(waiter_spin_ns(&w, 0), WAITER_MIN_NS);
-    waiter_learn(&w, 400000);
-    assert_int_equal(waiter_spin_ns(&w, 0), 600000);
+        idle_learn(&w, 1000);
+    assert_int_equal(idle_spin_ns(&w, 0), IDLE_MIN_NS);
+    idle_learn(&w, 400000);
+    assert_int_equal(idle_spin_ns(&w, 0), 600000);
     for (int i = 0; i < 400; i++) /* still enough for another such one */
-        waiter_learn(&w, 0);
-    assert_in_range(waiter_spin_ns(&w, 0), 400000, 420000);
-    waiter_learn(&w, WAITER_MAX_NS);
-    assert_int_equal(waiter_spin_ns(&w, 0), WAITER_MAX_NS);
+        idle_learn(&w, 0);
+    assert_in_range(idle_spin_ns(&w, 0), 400000, 420000);
+    idle_learn(&w, IDLE_MAX_NS);
+    assert_int_equal(idle_spin_ns(&w, 0), IDLE_MAX_NS);
     for (int i = 0; i < 100000; i++)
-        waiter_learn(&w, 0);
-    assert_int_equal(waiter_spin_ns(&w, 0), WAITER_MIN_NS);
+        idle_learn(&w, 0);
+    assert_int_equal(idle_spin_ns(&w, 0), IDLE_MIN_NS);
 }
 
 static void those_who_work_keep_their_cpu(void **state)
 {
     (void)state;
-    struct waiter w;
-    waiter_init(&w, WAITER_AUTO, 2);
+    struct idle w;
+    idle_init(&w, IDLE_SPIN_AUTO, 2);
     assert_true(w.cpus >= 1);
-    waiter_learn(&w, WAITER_MAX_NS);
+    idle_learn(&w, IDLE_MAX_NS);
     w.cpus = 1;
-    assert_int_equal(waiter_spin_ns(&w, 0), WAITER_BUSY_NS);
+    assert_int_equal(idle_spin_ns(&w, 0), IDLE_BUSY_NS);
     w.cpus = 2;
-    assert_int_equal(waiter_spin_ns(&w, 1), WAITER_MAX_NS);
-    assert_int_equal(waiter_spin_ns(&w, 2), WAITER_BUSY_NS);
+    assert_int_equal(idle_spin_ns(&w, 1), IDLE_MAX_NS);
+    assert_int_equal(idle_spin_ns(&w, 2), IDLE_BUSY_NS);
     w.cpus = 3;
-    assert_int_equal(waiter_spin_ns(&w, 64), WAITER_MAX_NS); /* two threads serve them all */
+    assert_int_equal(idle_spin_ns(&w, 64), IDLE_MAX_NS); /* two threads serve them all */
 }
 
 static void others_who_want_the_cpu_get_it(void **state)
 {
     (void)state;
-    struct waiter w;
-    waiter_init(&w, WAITER_AUTO, 0);
+    struct idle w;
+    idle_init(&w, IDLE_SPIN_AUTO, 0);
     w.cpus = 2;
-    waiter_learn(&w, WAITER_MAX_NS);
+    idle_learn(&w, IDLE_MAX_NS);
     for (int i = 0; i < 1000; i++)
-        waiter_yield(&w, i % 10 == 0);
-    assert_true(waiter_spin_ns(&w, 0) < WAITER_BUSY_NS);
+        idle_yield(&w, i % 10 == 0);
+    assert_true(idle_spin_ns(&w, 0) < IDLE_BUSY_NS);
     for (int i = 0; i < 2000; i++)
-        waiter_yield(&w, false);
-    assert_int_equal(waiter_spin_ns(&w, 0), WAITER_MAX_NS);
-    waiter_learn(&w, 50 * MS); /* no CPU wakes that late: there was other work */
-    assert_int_equal(waiter_spin_ns(&w, 0), WAITER_MAX_NS / 4);
+        idle_yield(&w, false);
+    assert_int_equal(idle_spin_ns(&w, 0), IDLE_MAX_NS);
+    idle_learn(&w, 50 * MS); /* no CPU wakes that late: there was other work */
+    assert_int_equal(idle_spin_ns(&w, 0), IDLE_MAX_NS / 4);
     for (int i = 0; i < 2000; i++)
-        waiter_yield(&w, false);
+        idle_yield(&w, false);
     for (int i = 0; i < 1000; i++) /* now and then is no reason */
-        waiter_yield(&w, i % 500 == 0);
-    assert_int_equal(waiter_spin_ns(&w, 0), WAITER_MAX_NS);
+        idle_yield(&w, i % 500 == 0);
+    assert_int_equal(idle_spin_ns(&w, 0), IDLE_MAX_NS);
 }
 
 static void waits_end_on_time(void **state)
 {
-    static const int64_t spins[] = {WAITER_AUTO, 0, MS, 1000 * MS};
+    static const int64_t spins[] = {IDLE_SPIN_AUTO, 0, MS, 1000 * MS};
     (void)state;
     struct bell *b = bell_create();
     int64_t give_up = clock_now_ns() + 60000 * (int64_t)MS;
     for (size_t i = 0; i < sizeof spins / sizeof *spins; i++) {
-        struct waiter w;
-        waiter_init(&w, spins[i], 0);
+        struct idle w;
+        idle_init(&w, spins[i], 0);
         bool spins_all = spins[i] > 3 * MS; /* the others may sleep until it is too late to spin */
         do {                                /* again when the CPU was lost before the wait */
             int64_t until = clock_now_ns() + 3 * MS;
-            waiter_wait(&w, b, bell_seen(b), until, 0);
+            idle_wait(&w, b, bell_seen(b), until, 0);
             assert_true(clock_now_ns() >= until);
         } while (spins_all && w.spun_ns == 0 && clock_now_ns() < give_up);
         if (spins[i] == 0)
             assert_int_equal(w.spun_ns, 0);
         if (spins_all)
             assert_true(w.spun_ns > 0);
-        waiter_wait(&w, b, bell_seen(b), 0, 0); /* long past */
+        idle_wait(&w, b, bell_seen(b), 0, 0); /* long past */
     }
     bell_free(b);
 }
@@ -117,10 +117,10 @@ static void what_is_spun_is_counted(void **state)
 {
     (void)state;
     struct bell *b = bell_create();
-    struct waiter w;
-    waiter_init(&w, 1000 * MS, 0);
+    struct idle w;
+    idle_init(&w, 1000 * MS, 0);
     int64_t cpu = clock_thread_cpu_ns();
-    waiter_wait(&w, b, bell_seen(b), clock_now_ns() + 500 * MS, 0);
+    idle_wait(&w, b, bell_seen(b), clock_now_ns() + 500 * MS, 0);
     assert_in_range(w.spun_ns, 1, clock_thread_cpu_ns() - cpu);
     bell_free(b);
 }
@@ -145,14 +145,14 @@ static void time_of_others_is_not_counted(void **state)
     CPU_SET((size_t)sched_getcpu(), &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     struct bell *b = bell_create();
-    struct waiter w;
-    waiter_init(&w, 1000 * MS, 0);
+    struct idle w;
+    idle_init(&w, 1000 * MS, 0);
     atomic_bool stop = false;
     pthread_t t;
     assert_int_equal(pthread_create(&t, NULL, interrupt, &stop), 0);
     int64_t cpu = clock_thread_cpu_ns(), until = clock_now_ns() + 300 * MS;
     while (clock_now_ns() < until)
-        waiter_wait(&w, b, bell_seen(b), until, 0);
+        idle_wait(&w, b, bell_seen(b), until, 0);
     assert_in_range(w.spun_ns, 1, clock_thread_cpu_ns() - cpu);
     stop = true;
     assert_int_equal(pthread_join(t, NULL), 0);
@@ -163,14 +163,14 @@ static void time_of_others_is_not_counted(void **state)
 /* No time comes: it looks up again soon, since a signal may have come in between. */
 static void waits_without_a_time_end_too(void **state)
 {
-    static const int64_t spins[] = {WAITER_AUTO, INT64_MAX};
+    static const int64_t spins[] = {IDLE_SPIN_AUTO, INT64_MAX};
     (void)state;
     struct bell *b = bell_create();
     for (size_t i = 0; i < 2; i++) {
-        struct waiter w;
-        waiter_init(&w, spins[i], 0);
+        struct idle w;
+        idle_init(&w, spins[i], 0);
         int64_t begin = clock_now_ns();
-        waiter_wait(&w, b, bell_seen(b), INT64_MAX, 0);
+        idle_wait(&w, b, bell_seen(b), INT64_MAX, 0);
         assert_true(clock_now_ns() - begin >= 40 * MS);
     }
     bell_free(b);
@@ -197,12 +197,12 @@ static void a_ring_ends_sleep_and_spin(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct ringer r = {.bell = b, .after_ns = 5 * MS};
         uint32_t seen = bell_seen(b);
-        struct waiter w;
+        struct idle w;
         pthread_t t;
-        waiter_init(&w, spins[i], 0);
+        idle_init(&w, spins[i], 0);
         assert_int_equal(pthread_create(&t, NULL, ring, &r), 0);
         while (bell_seen(b) == seen) /* a wait may also end to look at signals */
-            waiter_wait(&w, b, seen, clock_now_ns() + 60000 * (int64_t)MS, 0);
+            idle_wait(&w, b, seen, clock_now_ns() + 60000 * (int64_t)MS, 0);
         assert_int_equal(pthread_join(t, NULL), 0);
     }
     bell_free(b);

@@ -2,15 +2,15 @@
  * in when they have arrived and a worker is free; the first row of a request waits for that, the
  * others wait for it (order). A request holds its worker until its Generate row, which ends it, is
  * done, or no further row of it is in sight. All memory is taken at the start. */
-#include "kvreplay/sched/admit.h"
+#include "kvreplay/sched/admission.h"
 
 #include <stdlib.h>
 
 #include "lib/base/hash.h"
 
-struct served {
-    struct served *next; /* in its bucket, or free list */
-    struct served *behind;
+struct request {
+    struct request *next; /* in its bucket, or free list */
+    struct request *behind;
     int64_t id, arrival_ns, entered_ns;
     struct row *first; /* waits for a worker; NULL: let in */
     size_t inside;
@@ -19,26 +19,27 @@ struct served {
     uint8_t qos;
 };
 
-struct admit {
-    struct served **bucket, *pool, *spare;
+struct admission {
+    struct request **bucket, *pool, *spare;
     size_t mask;
-    struct served *head, *tail; /* the line */
-    struct served *late;        /* first in line that was not counted as arrived; NULL: all were */
+    struct request *head, *tail; /* the line */
+    struct request *late;        /* first in line that was not counted as arrived; NULL: all were */
     size_t arrived;
     size_t workers, busy;
     int64_t *idle; /* ring of workers - busy moments since when a worker is free */
     size_t idle_first, idle_count;
-    struct served **lingering;
+    struct request **lingering;
     size_t lingering_count;
     uint64_t look_ahead; /* rows */
-    admit_ended_fn ended;
+    admission_ended_fn ended;
     void *ctx;
 };
 
-struct admit *admit_create(unsigned workers, size_t rows, admit_ended_fn ended, void *ctx)
+struct admission *admission_create(unsigned workers, size_t rows, admission_ended_fn ended,
+                                   void *ctx)
 {
     size_t entries = rows + workers, buckets = 16;
-    struct admit *a = calloc(1, sizeof(*a));
+    struct admission *a = calloc(1, sizeof(*a));
 
     if (!a)
         return NULL;
@@ -49,12 +50,12 @@ struct admit *admit_create(unsigned workers, size_t rows, admit_ended_fn ended, 
     a->look_ahead = rows / 2;
     a->ended = ended;
     a->ctx = ctx;
-    a->bucket = calloc(buckets, sizeof(struct served *));
+    a->bucket = calloc(buckets, sizeof(struct request *));
     a->pool = calloc(entries, sizeof(*a->pool));
     a->idle = calloc(workers, sizeof(*a->idle));
-    a->lingering = calloc(workers, sizeof(struct served *));
+    a->lingering = calloc(workers, sizeof(struct request *));
     if (!a->bucket || !a->pool || !a->idle || !a->lingering) {
-        admit_free(a);
+        admission_free(a);
         return NULL;
     }
     for (size_t i = 0; i < workers; i++)
@@ -66,7 +67,7 @@ struct admit *admit_create(unsigned workers, size_t rows, admit_ended_fn ended, 
     return a;
 }
 
-void admit_free(struct admit *a)
+void admission_free(struct admission *a)
 {
     if (!a)
         return;
@@ -79,33 +80,33 @@ void admit_free(struct admit *a)
 
 /* ---- requests that have rows inside or hold a worker ---- */
 
-static struct served **admit_bucket(struct admit *a, int64_t id)
+static struct request **admission_bucket(struct admission *a, int64_t id)
 {
     return &a->bucket[hash_mix((uint64_t)id) & a->mask];
 }
 
-static struct served *admit_find(struct admit *a, int64_t id)
+static struct request *admission_find(struct admission *a, int64_t id)
 {
-    struct served *s = *admit_bucket(a, id);
+    struct request *s = *admission_bucket(a, id);
     while (s && s->id != id)
         s = s->next;
     return s;
 }
 
-static struct served *admit_add(struct admit *a, int64_t id)
+static struct request *admission_add(struct admission *a, int64_t id)
 {
-    struct served **b = admit_bucket(a, id);
-    struct served *s = a->spare; /* each has a row inside or a worker: there is always one */
+    struct request **b = admission_bucket(a, id);
+    struct request *s = a->spare; /* each has a row inside or a worker: there is always one */
     a->spare = s->next;
-    *s = (struct served){.id = id, .next = *b};
+    *s = (struct request){.id = id, .next = *b};
     *b = s;
     return s;
 }
 
 /* Ends the request; its worker is free. */
-static void admit_end(struct admit *a, struct served *s)
+static void admission_end(struct admission *a, struct request *s)
 {
-    struct served **at = admit_bucket(a, s->id);
+    struct request **at = admission_bucket(a, s->id);
     while (*at != s)
         at = &(*at)->next;
     *at = s->next;
@@ -118,7 +119,7 @@ static void admit_end(struct admit *a, struct served *s)
 }
 
 /* Another row of a request that seemed to be over has come. */
-static void admit_resume(struct admit *a, const struct served *s)
+static void admission_resume(struct admission *a, const struct request *s)
 {
     size_t i = 0;
     while (a->lingering[i] != s)
@@ -128,13 +129,13 @@ static void admit_resume(struct admit *a, const struct served *s)
 
 /* ---- the line ---- */
 
-void admit_enter(struct admit *a, struct row *r, int64_t arrival_ns, int64_t now_ns)
+void admission_enter(struct admission *a, struct row *r, int64_t arrival_ns, int64_t now_ns)
 {
-    struct served *s = admit_find(a, r->t.request);
+    struct request *s = admission_find(a, r->t.request);
 
     r->t.due_ns = TRACE_NONE;
     if (!s) {
-        s = admit_add(a, r->t.request);
+        s = admission_add(a, r->t.request);
         s->arrival_ns = r->t.due_ns = arrival_ns;
         s->entered_ns = now_ns;
         s->qos = r->t.qos;
@@ -144,16 +145,16 @@ void admit_enter(struct admit *a, struct row *r, int64_t arrival_ns, int64_t now
         a->tail = s;
         a->late = a->late ? a->late : s;
     } else if (s->inside == 0) {
-        admit_resume(a, s);
+        admission_resume(a, s);
     }
     r->served = s;
     s->inside++;
     s->newest = r->number;
 }
 
-static struct row *admit_let_in(struct admit *a, int64_t free_ns, int64_t *when_ns)
+static struct row *admission_let_in(struct admission *a, int64_t free_ns, int64_t *when_ns)
 {
-    struct served *s = a->head;
+    struct request *s = a->head;
     struct row *r = s->first;
 
     a->head = s->behind;
@@ -170,29 +171,29 @@ static struct row *admit_let_in(struct admit *a, int64_t free_ns, int64_t *when_
     return r;
 }
 
-struct row *admit_next(struct admit *a, int64_t now_ns, int64_t *when_ns)
+struct row *admission_next(struct admission *a, int64_t now_ns, int64_t *when_ns)
 {
-    if (admit_next_ns(a) > now_ns)
+    if (admission_next_ns(a) > now_ns)
         return NULL;
     int64_t free_ns = a->idle[a->idle_first];
     a->idle_first = (a->idle_first + 1) % a->workers;
     a->idle_count--;
-    return admit_let_in(a, free_ns, when_ns);
+    return admission_let_in(a, free_ns, when_ns);
 }
 
-struct row *admit_beyond(struct admit *a, int64_t now_ns, int64_t *when_ns)
+struct row *admission_beyond(struct admission *a, int64_t now_ns, int64_t *when_ns)
 {
     if (!a->head || a->busy < a->workers || a->head->arrival_ns > now_ns)
         return NULL;
-    return admit_let_in(a, now_ns, when_ns);
+    return admission_let_in(a, now_ns, when_ns);
 }
 
-int64_t admit_next_ns(const struct admit *a)
+int64_t admission_next_ns(const struct admission *a)
 {
     return a->head && a->busy < a->workers ? a->head->arrival_ns : INT64_MAX;
 }
 
-size_t admit_waiting(struct admit *a, int64_t now_ns)
+size_t admission_waiting(struct admission *a, int64_t now_ns)
 {
     for (; a->late && a->late->arrival_ns <= now_ns; a->late = a->late->behind)
         a->arrived++;
@@ -201,9 +202,9 @@ size_t admit_waiting(struct admit *a, int64_t now_ns)
 
 /* ---- the end of a request ---- */
 
-void admit_leave(struct admit *a, struct row *r, int64_t done_ns)
+void admission_leave(struct admission *a, struct row *r, int64_t done_ns)
 {
-    struct served *s = r->served;
+    struct request *s = r->served;
 
     if (!s)
         return;
@@ -212,19 +213,19 @@ void admit_leave(struct admit *a, struct row *r, int64_t done_ns)
     if (--s->inside > 0)
         return;
     if (r->t.op == TRACE_GENERATE || a->busy > a->workers)
-        admit_end(a, s);
+        admission_end(a, s);
     else
         a->lingering[a->lingering_count++] = s;
 }
 
-bool admit_settle(struct admit *a, uint64_t newest, bool no_more)
+bool admission_settle(struct admission *a, uint64_t newest, bool no_more)
 {
     size_t kept = 0, was = a->lingering_count;
 
     for (size_t i = 0; i < was; i++) {
-        struct served *s = a->lingering[i];
+        struct request *s = a->lingering[i];
         if (no_more || newest - s->newest >= a->look_ahead)
-            admit_end(a, s);
+            admission_end(a, s);
         else
             a->lingering[kept++] = s;
     }
@@ -232,7 +233,7 @@ bool admit_settle(struct admit *a, uint64_t newest, bool no_more)
     return kept < was;
 }
 
-bool admit_lingers(const struct admit *a)
+bool admission_lingers(const struct admission *a)
 {
     return a->lingering_count > 0;
 }
