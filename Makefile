@@ -40,8 +40,7 @@ kvgen/format := trace_input import import_fio import_oplog lines time_sort clien
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
 kvreplay       := kvreplay options option_checks config autoscale search step_command replay survey capacity tiers storage populate \
                   progress_line residency drive_link ceiling summary summary_text
-kvreplay/sched := reader tier_map user_limit objects order room timers idle schedule lag admission pace intake sched dispatch \
-                  flights worker ledger results counts notices
+kvreplay/sched := sched selection reader order pool admission pace room objects dispatch ledger counts results idle
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report
 kvstat        := kvstat options inputs run document answer run_tables output
@@ -156,7 +155,7 @@ $(BUILD)/opt_owners.o: $(BUILD)/opt_owners.c $(BUILD)/flags
 # Of single files.
 $(BUILD)/lib/data/data_avx2.o:   ISA := $(ISA_AVX2)
 $(BUILD)/lib/data/data_avx512.o: ISA := $(ISA_AVX512)
-$(BUILD)/kvreplay/sched/reader.o $(BUILD)/kvreplay/sched/intake.o: ISA := $(ISA_FETCH)
+$(BUILD)/kvreplay/sched/reader.o $(BUILD)/kvreplay/sched/sched.o: ISA := $(ISA_FETCH)
 $(BUILD)/lib/tier/gpu.o $(BUILD)/tests/unit/tier/test_tier_gpu.o: ISA := $(GPU_FLAGS)
 $(BUILD)/kvstat/report/xlsx.o: ISA := $(XLSX_FLAGS)
 $(BUILD)/bin/kvstat $(BUILD)/tests/unit/kvstat/test_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)

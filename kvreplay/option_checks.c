@@ -19,7 +19,7 @@ static int options_check_served(const struct opt_parser *p, const struct options
         return opt_refuse(p, e, "has a meaning only with --timing served", "workers", (char *)NULL);
     if (o->workers == 0)
         return err_set(e, -EINVAL, ERR_INPUT, "--timing served", "needs --workers N");
-    if (o->order != OPTIONS_ORDER_AUTO && o->order != 1 + ORDER_REQUEST)
+    if (o->order != ORDER_AUTO && o->order != ORDER_REQUEST)
         return err_set(e, -EINVAL, ERR_INPUT, "--order",
                        "with --timing served the rows of a request run one after another");
     return 0;

@@ -37,9 +37,6 @@ enum {
 enum {
     AUTOSCALE_OFF
 }; /* then enum search_mode + 1 */
-enum {
-    OPTIONS_ORDER_AUTO
-}; /* then enum order_mode + 1 */
 
 struct options {
     const char *nvme, *output, *summary, *ceiling, *gpu, *spin, *lateness_budget, *config;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kvreplay/progress_line.h"
-#include "kvreplay/sched/reader.h"
+#include "kvreplay/sched/objects.h"
 #include "lib/base/clock.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
@@ -16,7 +16,7 @@
 static struct tier_op populate_op(const struct object *want, uint64_t generation)
 {
     return (struct tier_op){.verb = TIER_WRITE,
-                            .name = reader_copy_name(want->key, want->tier),
+                            .name = object_name(want->key, want->tier),
                             .id = {.key = want->key, .generation = generation},
                             .size = want->size};
 }

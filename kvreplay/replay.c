@@ -29,7 +29,7 @@ struct replay {
     struct trace_reader *trace;
     struct survey survey;
     bool surveyed;
-    struct tier_map map;
+    struct selection select;
     struct ceiling ceiling;
     struct bell *bell;
     struct tiers tiers;
@@ -40,10 +40,9 @@ struct replay {
     struct results *results;
     struct counts counts;
     struct progress *progress;
-    struct notices notices;
+    struct ledger ledger;
     struct reader *reader;
-    struct user_limit *user_limit; /* the reader's */
-    bool reader_stuck;             /* left behind in a read of its input */
+    bool reader_stuck; /* left behind in a read of its input */
     struct progress_line progress_line;
     struct sched_outcome outcome;
     struct target_counters before, after;
@@ -79,10 +78,10 @@ static int replay_open_trace(struct replay *r, struct err *e)
                        "the trace has no column User");
     if (r->o->timing == TIMING_SERVED && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--timing served", "the trace has no column Request");
-    if (r->o->order == 1 + ORDER_REQUEST && !requests)
+    if (r->o->order == ORDER_REQUEST && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--order request", "the trace has no column Request");
-    if (r->o->order == OPTIONS_ORDER_AUTO)
-        r->o->order = 1 + (requests ? ORDER_REQUEST : ORDER_KEY);
+    if (r->o->order == ORDER_AUTO)
+        r->o->order = requests ? ORDER_REQUEST : ORDER_KEY;
     return 0;
 }
 
@@ -90,14 +89,11 @@ static int replay_open_trace(struct replay *r, struct err *e)
 static int replay_survey(struct replay *r, struct err *e)
 {
     bool timed = r->o->timing != TIMING_ASAP;
-    struct survey_opts s = {.limit = r->o->limit,
-                            .loops = r->o->loops,
-                            .only_tier = replay_only_tier(r->o),
-                            .map = r->map,
-                            .create = r->o->on_absent == SCHED_ABSENT_CREATE,
+    struct survey_opts s = {.select = r->select,
+                            .create = r->o->on_absent == LEDGER_ABSENT_CREATE,
                             .progress = r->progress,
                             .until_ns = INT64_MAX,
-                            .served = r->o->timing == TIMING_SERVED,
+                            .arrivals = r->o->timing == TIMING_SERVED,
                             .look_ahead = WINDOW_TIMED};
 
     r->progress_line.total_ns = r->o->timing == TIMING_ASAP ? 0 : r->o->duration_ns;
@@ -108,11 +104,7 @@ static int replay_survey(struct replay *r, struct err *e)
         return 0;
     if (timed && r->o->duration_ns)
         s.until_ns = (int64_t)fmin((double)r->o->duration_ns * r->o->speed, 4e18);
-    s.user_limit = r->o->users ? user_limit_create(r->o->users) : NULL;
-    if (r->o->users && !s.user_limit)
-        return err_nomem(e, "table of users");
     int rc = survey_run(&r->survey, r->trace, &s, e);
-    user_limit_free(s.user_limit);
     if (rc < 0 && rc != -EBADMSG)
         return rc;
     *e = (struct err){0};
@@ -162,7 +154,7 @@ static int replay_populate(struct replay *r, struct err *e)
         writes = r->o->max_writes;
 
     r->generation = kept ? (uint64_t)clock_wall_ns() : 1;
-    if (r->surveyed && r->o->on_absent == SCHED_ABSENT_CREATE)
+    if (r->surveyed && r->o->on_absent == LEDGER_ABSENT_CREATE)
         rc = populate_write(&r->populated, &r->survey, &r->tiers, r->objects, (unsigned)writes,
                             &r->generation, r->progress, r->bell, e);
     if (rc == 0 && r->surveyed && r->survey.changes[TRACE_STORAGE] && r->tiers.storage.open)
@@ -195,19 +187,12 @@ static int replay_open_results(struct replay *r, struct err *e)
 
 static int replay_open_reader(struct replay *r, size_t window, struct err *e)
 {
-    r->user_limit = r->o->users ? user_limit_create(r->o->users) : NULL;
     struct reader_opts o = {.rows = window,
-                            .limit = r->o->limit,
-                            .loops = r->o->loops,
-                            .map = r->map,
-                            .user_limit = r->user_limit,
-                            .only_tier = replay_only_tier(r->o),
+                            .select = r->select,
                             .want_line = r->writer != NULL,
                             .want_user = r->o->timing == TIMING_CLOSED,
                             .tell_starved = r->o->timing == TIMING_SERVED,
                             .bell = r->bell};
-    if (r->o->users && !r->user_limit)
-        return err_nomem(e, "table of users");
     return reader_open(&r->reader, r->trace, &o, e);
 }
 
@@ -239,28 +224,22 @@ static uint64_t replay_target_free(void *ctx, unsigned tier)
 static struct sched_opts replay_sched_opts(struct replay *r, size_t window)
 {
     return (struct sched_opts){.clock = clock_real(),
-                               .timed = r->o->timing != TIMING_ASAP,
+                               .timing = (enum sched_timing)r->o->timing,
                                .workers = (unsigned)r->o->workers,
-                               .closed = r->o->timing == TIMING_CLOSED,
                                .speed = r->o->speed,
-                               .order = (enum order_mode)(r->o->order - 1),
+                               .order = (enum order_mode)r->o->order,
                                .inflight = (unsigned)r->o->inflight,
                                .max_writes = (unsigned)r->o->max_writes,
                                .window = window,
                                .verify = (enum tier_verify)r->o->verify,
-                               .on_absent = (enum sched_on_absent)r->o->on_absent,
-                               .create_in_run = !r->surveyed,
-                               .stop_on_error = r->o->on_error == 1,
+                               .create = !r->surveyed && r->o->on_absent == LEDGER_ABSENT_CREATE,
                                .duration_ns = r->o->duration_ns,
                                .warmup_ns = r->o->warmup_ns,
-                               .lag_limit_ns = r->o->lag_limit_ns,
-                               .on_lag = (enum sched_on_lag)r->o->on_lag,
                                .spin_ns = r->o->spin_ns,
                                .engine_threads = tiers_threads(&r->tiers),
                                .first_generation = r->generation,
                                .began = replay_began,
                                .tick = replay_tick,
-                               .target_free = replay_target_free,
                                .ctx = r};
 }
 
@@ -273,10 +252,20 @@ static int replay_schedule(struct replay *r, size_t window, struct err *e)
                             .room = r->tiers.room,
                             .tier = r->tiers.tier,
                             .verifies = r->tiers.verifies,
-                            .results = r->results,
-                            .counts = &r->counts,
-                            .notices = &r->notices,
+                            .ledger = &r->ledger,
                             .bell = r->bell};
+    bool verified = r->o->verify != TIER_VERIFY_NONE, lags = r->o->timing == TIMING_TRACE;
+    r->ledger = (struct ledger){.counts = &r->counts,
+                                .results = r->results,
+                                .progress = r->progress,
+                                .room = r->tiers.room,
+                                .verifies = verified ? r->tiers.verifies : NULL,
+                                .target_free = replay_target_free,
+                                .ctx = r,
+                                .on_absent = (enum ledger_on_absent)r->o->on_absent,
+                                .on_error = (enum ledger_on_error)r->o->on_error,
+                                .on_lag = (enum ledger_on_lag)r->o->on_lag,
+                                .lag_limit_ns = lags ? r->o->lag_limit_ns : INT64_MAX};
     int rc = sched_create(&s, &o, &env, e);
     if (rc == 0)
         rc = sched_run(s, &r->outcome, e);
@@ -394,7 +383,7 @@ static void replay_summary(const struct replay *r, struct summary *s)
                           .workers = r->o->workers,
                           .interrupted = !whole,
                           .by_duration = r->outcome.end == SCHED_DURATION,
-                          .lagged = r->outcome.lagged,
+                          .lagged = r->ledger.lagged,
                           .lateness_budget_ns = r->o->lateness_budget_ns,
                           .lag_limit_ns = r->o->lag_limit_ns,
                           .counted = r->counted,
@@ -431,7 +420,7 @@ static int replay_report(struct replay *r, struct err *e)
     }
     jsonout_free(j);
     progress_clear(r->progress);
-    notices_end(&r->notices);
+    ledger_end(&r->ledger);
     if (r->outcome.end != SCHED_EPIPE)
         summary_text(&s, stderr);
     return rc;
@@ -446,8 +435,12 @@ static int replay_prepare(struct replay *r, struct err *e)
         progress_open(stderr, "kvreplay", (enum progress_mode)r->o->progress, UNITS_NS_PER_S);
     if (!r->bell || !r->objects || !r->progress || counts_init(&r->counts) < 0)
         return err_nomem(e, "replay");
-    r->notices.progress = r->progress_line.progress = r->progress;
-    int rc = tier_map_parse(&r->map, &r->o->tier_map, e);
+    r->progress_line.progress = r->progress;
+    r->select = (struct selection){.limit = r->o->limit,
+                                   .loops = r->o->loops,
+                                   .users = r->o->users,
+                                   .only_tier = replay_only_tier(r->o)};
+    int rc = selection_parse_map(&r->select, &r->o->tier_map, e);
     if (rc == 0 && r->o->ceiling)
         rc = ceiling_load(&r->ceiling, r->o->ceiling, e);
     if (rc == 0)
@@ -477,7 +470,6 @@ static void replay_release(struct replay *r)
     if (r->reader_stuck) /* its thread may still look at these until the process ends */
         return;
     trace_close(r->trace);
-    user_limit_free(r->user_limit);
     bell_free(r->bell);
 }
 
@@ -498,7 +490,7 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     /* Whole rows before a cut in the input are results; a run that failed otherwise leaves none. */
     if (ran && in->silent) {
         progress_clear(r.progress);
-        notices_end(&r.notices);
+        ledger_end(&r.ledger);
     } else if (ran && (rc == 0 || rc == -EBADMSG)) {
         int reported = replay_report(&r, rc ? NULL : e);
         rc = rc ? rc : reported;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kvreplay/sched/reader.h"
+#include "kvreplay/sched/objects.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
 
@@ -262,7 +262,7 @@ static int slab_keep(struct storage *s, const struct objects *objects, struct er
 
     for (size_t pos = 0; rc == 0 && (o = objects_next(objects, &pos));) {
         if (o->tier == TRACE_STORAGE && o->live && o->place)
-            rc = layout_slab_keep(s->slab, reader_copy_name(o->key, TRACE_STORAGE),
+            rc = layout_slab_keep(s->slab, object_name(o->key, TRACE_STORAGE),
                                   (uint32_t)(uintptr_t)o->place);
     }
     if (rc == 0)

@@ -1,6 +1,6 @@
-/* Before a replay: the same plan that the scheduler follows, run over the whole trace with tiers of
- * unlimited size. Its memory is the live objects and those that must be there at the start, which
- * are live together then. */
+/* Before a replay: works out what the scheduler will work out (room.c), over the whole trace and
+ * with tiers of unlimited size. Its memory holds the live objects, and those that must be there at
+ * the start, which are all live together then. */
 #include "kvreplay/survey.h"
 
 #include <errno.h>
@@ -8,87 +8,77 @@
 #include <string.h>
 
 #include "kvreplay/progress_line.h"
-#include "kvreplay/sched/row.h"
+#include "kvreplay/sched/pace.h"
 #include "lib/base/hash.h"
 #include "lib/base/stop.h"
 
 enum {
-    SURVEY_GONE = 1 << 18 /* a power of two */
+    SURVEY_GONE = 1 << 18, /* a power of two */
+    SURVEY_STRIDE = 16     /* rows whose places in the table are fetched together */
 };
 
-/* Names of copies that the trace has removed, as many as fit: a read of one that was forgotten has
- * its object written before the run in vain, no more. */
-static struct hash128 *survey_gone_cell(const struct survey *s, struct hash128 *copy, unsigned tier)
+/* A pass over the trace. */
+struct survey_pass {
+    const struct survey_opts *o;
+    struct selection_users *users; /* NULL: all */
+    int64_t until_ns;
+    uint64_t rows;
+    int64_t zero_ns; /* when the first row behind the head begins; TRACE_NONE: not read yet */
+    size_t late;     /* rows due after until_ns */
+};
+
+/* Where the name of a removed copy is kept; *name becomes that name. There is room for so many. A
+ * read of a copy that was overwritten here has its object written before the run in vain, no more.
+ */
+static struct hash128 *survey_gone(const struct survey *s, struct hash128 copy, unsigned tier,
+                                   struct hash128 *name)
 {
-    copy->lo += tier * UINT64_C(0x9E3779B97F4A7C15);
-    return &s->gone[copy->lo & (SURVEY_GONE - 1)];
+    *name = copy;
+    name->lo += tier * UINT64_C(0x9E3779B97F4A7C15);
+    return &s->gone[name->lo & (SURVEY_GONE - 1)];
 }
 
-static void survey_remove(struct survey *s, struct hash128 copy, unsigned tier)
-{
-    *survey_gone_cell(s, &copy, tier) = copy;
-}
-
-static bool survey_is_gone(const struct survey *s, struct hash128 copy, unsigned tier)
-{
-    const struct hash128 *cell = survey_gone_cell(s, &copy, tier);
-
-    return cell->lo == copy.lo && cell->hi == copy.hi;
-}
-
-/* An object found to be missing at the start was there all the time until now. */
-static int survey_add_initial(struct survey *s, const struct trace_row *t, struct hash128 key,
-                              struct object **added)
+/* The object must be there at the start with the row's size. It was there all the time until now,
+ * so its bytes add to the peak. *have: the object, if it is known. */
+static int survey_need(struct survey *s, const struct trace_row *t, struct hash128 copy,
+                       struct object **have)
 {
     struct room *room = &s->room[t->tier];
-    struct object *o = objects_get(s->objects, key, t->tier);
+    struct object *o = *have ? *have : objects_get(s->objects, copy, t->tier);
 
     if (!o)
         return -ENOMEM;
-    *added = o;
-    if (room->planned > room->capacity - t->size) { /* no tier is that large: the peak says it */
+    *have = o;
+    uint64_t had = o->initial ? o->size : 0, more = t->size - had;
+    if (t->size <= had)
+        return 0;
+    if (room->planned > room->capacity - more) { /* no tier is that large: the peak says so */
         room->peak = room->capacity;
         return 0;
     }
-    o->initial = o->planned = 1;
-    o->replaced = 0;
-    o->size = o->planned_size = t->size & OBJECT_SIZE_MAX;
-    room->planned += t->size;
-    room->peak += t->size;
-    room->planned_objects++;
-    room->peak_objects++;
-    s->initial_objects[t->tier]++;
-    s->initial_bytes[t->tier] += t->size;
-    return 0;
-}
-
-/* A later read wants more of an object that is still as it was at the start. */
-static void survey_enlarge(struct survey *s, const struct trace_row *t, struct object *o)
-{
-    struct room *room = &s->room[t->tier];
-    uint64_t more = t->size - o->size;
-    if (t->size <= o->size)
-        return;
-    if (room->planned > room->capacity - more) { /* no tier is that large: the peak says it */
-        room->peak = room->capacity;
-        return;
+    if (!o->initial) {
+        o->initial = o->planned = 1;
+        o->replaced = 0;
+        room->planned_objects++;
+        room->peak_objects++;
+        s->initial_objects[t->tier]++;
     }
     o->size = o->planned_size = t->size & OBJECT_SIZE_MAX;
     room->planned += more;
     room->peak += more;
     s->initial_bytes[t->tier] += more;
+    return 0;
 }
 
-/* An object that an earlier run may have left. It takes no room in the plan: it need not be there.
- */
-static int survey_note(struct survey *s, const struct trace_row *t, struct hash128 key,
-                       struct object **noted)
+/* An earlier run may have left the object. It takes no room here, since it need not be there. */
+static int survey_note(struct survey *s, const struct trace_row *t, struct hash128 copy,
+                       struct object **have)
 {
-    struct object *o = *noted ? *noted : objects_get(s->objects, key, t->tier);
+    struct object *o = *have ? *have : objects_get(s->objects, copy, t->tier);
 
     if (!o)
         return -ENOMEM;
-    *noted = o;
+    *have = o;
     s->noted_objects += !o->initial;
     o->initial = 1;
     if (t->size <= o->size)
@@ -99,195 +89,170 @@ static int survey_note(struct survey *s, const struct trace_row *t, struct hash1
     return 0;
 }
 
-/* A read: does the object come from before the first row? *have: as far as it is known. */
-static int survey_read(struct survey *s, const struct trace_row *t, struct hash128 key, bool create,
-                       struct object **have)
+/* A read that the run executes: does its object come from before the first row? */
+static int survey_read(struct survey *s, const struct trace_row *t, struct hash128 copy,
+                       bool create, struct object **have)
 {
     struct object *o = *have;
     bool as_it_was = o && o->initial && !o->replaced;
+    struct hash128 name, *gone = survey_gone(s, copy, t->tier, &name);
 
-    if (t->size == 0 || t->size > OBJECT_SIZE_MAX || (!o && survey_is_gone(s, key, t->tier)))
+    if (t->size == 0 || t->size > OBJECT_SIZE_MAX)
+        return 0;
+    if (!o && gone->lo == name.lo && gone->hi == name.hi)
         return 0;
     if (!create)
-        return t->tier == TRACE_STORAGE && (!o || as_it_was) ? survey_note(s, t, key, have) : 0;
-    if (!o || (!o->planned && !o->initial))
-        return survey_add_initial(s, t, key, have);
-    if (as_it_was)
-        survey_enlarge(s, t, o);
-    return 0;
+        return t->tier == TRACE_STORAGE && (!o || as_it_was) ? survey_note(s, t, copy, have) : 0;
+    bool from_before = !o || as_it_was || (!o->planned && !o->initial);
+    return from_before ? survey_need(s, t, copy, have) : 0;
 }
 
+/* runs: the run executes the row, rather than ending before it. */
 static int survey_row(struct survey *s, const struct survey_opts *o, const struct trace_row *row,
-                      struct hash128 key, bool runs)
+                      struct hash128 copy, bool runs)
 {
     struct trace_row t = *row;
-    struct plan p;
+    struct room_effect effect;
     int rc = 0;
 
-    t.tier = tier_map_to(&o->map, row->tier);
-    struct object *have = objects_find(s->objects, key, t.tier);
+    t.tier = selection_tier(&o->select, row->tier);
+    struct object *have = objects_find(s->objects, copy, t.tier);
+    bool removes = t.op == TRACE_DELETE || room_drops(&t);
     s->tier_rows[t.tier]++;
-    /* More than the table can hold and any target has: refused before the run, with its size. */
+    /* Larger than any target and than the table can hold: refused before the run, with its size. */
     if (t.op == TRACE_WRITE && t.size > OBJECT_SIZE_MAX && t.size > s->room[t.tier].peak)
         s->room[t.tier].peak = t.size;
-    s->changes[t.tier] |= t.op != TRACE_READ || row_drops(&t);
+    s->changes[t.tier] |= t.op != TRACE_READ || removes;
     if (t.size > s->largest[t.tier] && t.size <= OBJECT_SIZE_MAX)
         s->largest[t.tier] = t.size;
     if (t.op == TRACE_READ && runs)
-        rc = survey_read(s, &t, key, o->create, &have);
-    bool removes = t.op == TRACE_DELETE || row_drops(&t);
+        rc = survey_read(s, &t, copy, o->create, &have);
     if (have && removes)
         have->replaced = 1;
-    if (removes && !(have && have->initial))
-        survey_remove(s, key, t.tier);
-    if (rc == 0)
-        rc = plan_row(s->objects, &s->room[t.tier], &t, key, have, false, &p);
-    if (rc == 0 && p.object)
-        objects_settle(s->objects, p.object);
+    if (removes && !(have && have->initial)) {
+        struct hash128 name, *gone = survey_gone(s, copy, t.tier, &name);
+        *gone = name;
+    }
+    if (rc < 0)
+        return rc;
+    rc = room_admit(&s->room[t.tier], s->objects,
+                    &(struct room_row){.t = &t, .copy = copy, .known = have}, &effect);
+    if (rc == 0 && effect.object)
+        objects_settle(s->objects, effect.object);
     return rc;
 }
 
-static bool survey_wants(const struct trace_row *t, int only_tier)
+static bool survey_over(const struct survey_pass *p)
 {
-    return t->tier != TRACE_NO_TIER && t->op != TRACE_GENERATE && t->op != TRACE_MISS &&
-           (only_tier < 0 || t->tier == only_tier);
+    uint64_t limit = p->o->select.limit;
+    return (limit && p->rows >= limit) || (p->o->look_ahead && p->late >= p->o->look_ahead);
 }
 
-/* Where the survey is in its pass. */
-struct survey_at {
-    uint64_t rows;
-    int64_t zero_ns; /* Timestamp of the first row that is not at the head; TRACE_NONE: not yet */
-    size_t late;     /* rows due after until_ns */
-};
-
-/* What progress is measured by. False: the row is due after the end of the run. */
-static bool survey_count(struct survey *s, const struct survey_opts *o, struct survey_at *at,
-                         const struct trace_row *t)
+/* Counts what progress is measured by. False: the row is due after the end of the run. */
+static bool survey_count(struct survey *s, struct survey_pass *p, const struct trace_row *t)
 {
-    bool arrives = o->served && t->request != TRACE_NONE && t->arrival_ns != TRACE_NONE;
-    int64_t span, begins_ns = arrives ? t->arrival_ns : t->time_ns;
+    int64_t span, begins_ns = pace_begins_ns(p->o->arrivals, t);
 
-    s->run_rows += o->only_tier < 0 || t->tier == TRACE_NO_TIER || t->tier == o->only_tier;
-    if (at->zero_ns == TRACE_NONE && !row_in_head(t))
-        at->zero_ns = begins_ns;
-    if (at->zero_ns == TRACE_NONE || __builtin_sub_overflow(begins_ns, at->zero_ns, &span))
+    s->run_rows += selection_has_tier(&p->o->select, t);
+    if (p->zero_ns == TRACE_NONE && !row_in_head(t))
+        p->zero_ns = begins_ns;
+    if (p->zero_ns == TRACE_NONE || __builtin_sub_overflow(begins_ns, p->zero_ns, &span))
         return true;
     s->span_ns = span > s->span_ns ? span : s->span_ns;
-    at->late += span > o->until_ns;
-    return span <= o->until_ns;
+    p->late += span > p->until_ns;
+    return span <= p->until_ns;
 }
 
-static bool survey_over(const struct survey_opts *o, const struct survey_at *at)
+/* At most SURVEY_STRIDE rows: fetches the places of their objects in the table, then surveys them.
+ */
+static int survey_stride(struct survey *s, struct survey_pass *p, const struct trace_row *t,
+                         size_t n)
 {
-    return (o->limit && at->rows >= o->limit) || (o->look_ahead && at->late >= o->look_ahead);
-}
+    const struct selection *select = &p->o->select;
+    struct hash128 copy[SURVEY_STRIDE];
+    bool moves[SURVEY_STRIDE]; /* the row is selected and works on an object */
 
-enum {
-    SURVEY_STRIDE = 16
-};
-
-/* The identities of the next rows' objects, whose places in the table are fetched meanwhile. */
-static void survey_look_up(const struct survey *s, const struct survey_opts *o,
-                           const struct trace_row *t, size_t n, struct hash128 key[SURVEY_STRIDE])
-{
     for (size_t i = 0; i < n; i++) {
-        if (!survey_wants(&t[i], o->only_tier))
+        moves[i] = t[i].tier != TRACE_NO_TIER && t[i].op != TRACE_GENERATE &&
+                   t[i].op != TRACE_MISS && selection_has_tier(select, &t[i]);
+        if (!moves[i])
             continue;
-        key[i] = tier_map_copy(&o->map, hash_128(t[i].key.p, t[i].key.len), t[i].tier);
-        objects_prefetch_cell(s->objects, key[i], tier_map_to(&o->map, t[i].tier));
+        copy[i] = selection_copy(select, hash_128(t[i].key.p, t[i].key.len), t[i].tier);
+        objects_prefetch_cell(s->objects, copy[i], selection_tier(select, t[i].tier));
     }
     for (size_t i = 0; i < n; i++) {
-        if (survey_wants(&t[i], o->only_tier))
-            objects_prefetch_entry(s->objects, key[i], tier_map_to(&o->map, t[i].tier));
+        if (moves[i])
+            objects_prefetch_entry(s->objects, copy[i], selection_tier(select, t[i].tier));
     }
-}
-
-static int survey_stride(struct survey *s, const struct survey_opts *o, struct survey_at *at,
-                         const struct trace_row *t, size_t n)
-{
-    struct hash128 key[SURVEY_STRIDE];
-
-    survey_look_up(s, o, t, n, key);
-    for (size_t i = 0; i < n && !survey_over(o, at); i++, t++) {
-        at->rows++;
-        if (o->user_limit && !user_limit_passes(o->user_limit, t))
+    for (size_t i = 0; i < n && !survey_over(p); i++) {
+        p->rows++;
+        if (p->users && !selection_has_user(p->users, &t[i]))
             continue;
-        bool runs = survey_count(s, o, at, t);
-        if (survey_wants(t, o->only_tier) && survey_row(s, o, t, key[i], runs) < 0)
+        bool runs = survey_count(s, p, &t[i]);
+        if (moves[i] && survey_row(s, p->o, &t[i], copy[i], runs) < 0)
             return -ENOMEM;
     }
     return 0;
 }
 
-static int survey_batch(struct survey *s, const struct survey_opts *o, struct survey_at *at,
-                        const struct trace_row *t, size_t n)
+static int survey_pass(struct survey *s, struct survey_pass *p, struct trace_reader *trace,
+                       struct err *e)
 {
-    int rc = 0;
-
-    for (size_t i = 0; rc == 0 && i < n && !survey_over(o, at); i += SURVEY_STRIDE)
-        rc = survey_stride(s, o, at, t + i, n - i < SURVEY_STRIDE ? n - i : SURVEY_STRIDE);
-    return rc;
-}
-
-static int survey_pass(struct survey *s, struct trace_cursor *c, const struct survey_opts *o,
-                       bool *late, struct err *e)
-{
-    struct survey_at at = {.zero_ns = TRACE_NONE};
+    struct trace_cursor *c = NULL;
     const struct trace_row *t;
     size_t n;
-    int rc = 0;
 
-    while (!survey_over(o, &at) && (rc = trace_cursor_next(c, &t, &n, e)) > 0) {
-        if (stop_signal())
-            return err_set(e, -EINTR, ERR_FAILED, "", "interrupted");
-        if (survey_batch(s, o, &at, t, n) < 0)
-            return err_nomem(e, "table of objects");
-        progress_line_survey(o->progress, at.rows);
+    int rc = trace_cursor_open(&c, trace, e);
+    while (rc >= 0 && !survey_over(p) && (rc = trace_cursor_next(c, &t, &n, e)) > 0) {
+        if (stop_signal()) {
+            rc = err_set(e, -EINTR, ERR_FAILED, "", "interrupted");
+            goto out;
+        }
+        for (size_t i = 0; i < n && !survey_over(p); i += SURVEY_STRIDE) {
+            if (survey_stride(s, p, t + i, n - i < SURVEY_STRIDE ? n - i : SURVEY_STRIDE) < 0) {
+                rc = err_nomem(e, "table of objects");
+                goto out;
+            }
+        }
+        progress_line_survey(p->o->progress, p->rows);
     }
-    s->rows += at.rows;
-    *late = at.late > 0;
-    return rc < 0 ? rc : 0;
-}
-
-/* After one pass what is in the tiers depends on nothing but the trace, so that a second one shows
- * all that any later one can need. */
-static int survey_again(struct survey *s, struct trace_reader *trace, const struct survey_opts *o,
-                        struct err *e)
-{
-    struct survey_opts all = *o;
-    struct trace_cursor *c = NULL;
-    bool late;
-
-    all.until_ns = INT64_MAX;
-    int rc = trace_rewind(trace, e);
-    if (rc == 0)
-        rc = trace_cursor_open(&c, trace, e);
-    if (rc == 0)
-        rc = survey_pass(s, c, &all, &late, e);
+    s->rows += p->rows;
+out:
     trace_cursor_close(c);
-    s->rows = s->rows / 2 * o->loops;
-    s->run_rows = s->run_rows / 2 * o->loops;
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 int survey_run(struct survey *s, struct trace_reader *trace, const struct survey_opts *o,
                struct err *e)
 {
-    struct trace_cursor *c = NULL;
-    bool late = false;
+    uint64_t loops = o->select.loops;
+    struct survey_pass pass = {.o = o, .until_ns = o->until_ns, .zero_ns = TRACE_NONE};
+    int rc;
 
-    memset(s, 0, sizeof(*s));
+    *s =
+        (struct survey){.objects = objects_create(), .gone = calloc(SURVEY_GONE, sizeof(*s->gone))};
     for (unsigned i = 0; i < TRACE_TIERS; i++)
         s->room[i].capacity = s->room[i].max_objects = UINT64_MAX / 2;
-    s->objects = objects_create();
-    s->gone = calloc(SURVEY_GONE, sizeof(*s->gone));
     if (!s->objects || !s->gone)
         return err_nomem(e, "table of objects");
-    int rc = trace_cursor_open(&c, trace, e);
-    if (rc == 0)
-        rc = survey_pass(s, c, o, &late, e);
-    trace_cursor_close(c);
-    return rc == 0 && o->loops > 1 && !late ? survey_again(s, trace, o, e) : rc;
+    if (o->select.users && !(pass.users = selection_users_create(o->select.users)))
+        return err_nomem(e, "table of users");
+    rc = survey_pass(s, &pass, trace, e);
+    if (rc < 0 || loops <= 1 || pass.late > 0)
+        goto out;
+    /* After one pass, what the tiers hold depends only on the trace. So a second pass shows
+     * everything that any later one can need. */
+    rc = trace_rewind(trace, e);
+    if (rc == 0) {
+        pass = (struct survey_pass){
+            .o = o, .users = pass.users, .until_ns = INT64_MAX, .zero_ns = TRACE_NONE};
+        rc = survey_pass(s, &pass, trace, e);
+    }
+    s->rows = s->rows / 2 * loops;
+    s->run_rows = s->run_rows / 2 * loops;
+out:
+    selection_users_free(pass.users);
+    return rc;
 }
 
 void survey_release(struct survey *s)

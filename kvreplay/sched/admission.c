@@ -1,36 +1,36 @@
-/* Beside order.c, for --timing served: requests stand in line in the order of the trace and are let
- * in when they have arrived and a worker is free; the first row of a request waits for that, the
- * others wait for it (order). A request holds its worker until its Generate row, which ends it, is
- * done, or no further row of it is in sight. All memory is taken at the start. */
+/* Behind order.c, for --timing served: requests stand in line in the order of the trace. One is let
+ * in when it has arrived and a worker is free. Only its first row waits for that; the others wait
+ * for the row before them (order.c). A request holds its worker until its Generate row, which ends
+ * it, is done, or until no further row of it is in sight. All memory is taken at the start. */
 #include "kvreplay/sched/admission.h"
 
 #include <stdlib.h>
 
-#include "lib/base/hash.h"
+#include "kvreplay/sched/pool.h"
 
+/* A request that has rows inside or holds a worker. */
 struct request {
-    struct request *next; /* in its bucket, or free list */
-    struct request *behind;
-    int64_t id, arrival_ns, entered_ns;
+    struct pool_entry entry;
+    struct request *behind; /* in line */
+    int64_t arrival_ns, entered_ns;
     struct row *first; /* waits for a worker; NULL: let in */
-    size_t inside;
-    uint64_t newest; /* number of its last row */
+    size_t inside;     /* rows */
+    uint64_t newest;   /* number of its last row */
     int64_t done_ns;
     uint8_t qos;
 };
 
 struct admission {
-    struct request **bucket, *pool, *spare;
-    size_t mask;
+    struct pool requests;
     struct request *head, *tail; /* the line */
-    struct request *late;        /* first in line that was not counted as arrived; NULL: all were */
+    struct request *late;        /* first in line that is not in arrived; NULL: all are */
     size_t arrived;
-    size_t workers, busy;
-    int64_t *idle; /* ring of workers - busy moments since when a worker is free */
+    size_t workers, busy; /* busy exceeds workers after admission_beyond */
+    int64_t *idle;        /* ring: since when each free worker is free */
     size_t idle_first, idle_count;
-    struct request **lingering;
+    struct request **lingering; /* no row inside, and more may come */
     size_t lingering_count;
-    uint64_t look_ahead; /* rows */
+    uint64_t look_ahead; /* rows without one of its own after which a request is over */
     admission_ended_fn ended;
     void *ctx;
 };
@@ -38,32 +38,23 @@ struct admission {
 struct admission *admission_create(unsigned workers, size_t rows, admission_ended_fn ended,
                                    void *ctx)
 {
-    size_t entries = rows + workers, buckets = 16;
     struct admission *a = calloc(1, sizeof(*a));
 
     if (!a)
         return NULL;
-    while (buckets < entries)
-        buckets *= 2;
-    a->mask = buckets - 1;
     a->workers = a->idle_count = workers;
     a->look_ahead = rows / 2;
     a->ended = ended;
     a->ctx = ctx;
-    a->bucket = calloc(buckets, sizeof(struct request *));
-    a->pool = calloc(entries, sizeof(*a->pool));
+    int rc = pool_init(&a->requests, rows + workers, sizeof(struct request));
     a->idle = calloc(workers, sizeof(*a->idle));
-    a->lingering = calloc(workers, sizeof(struct request *));
-    if (!a->bucket || !a->pool || !a->idle || !a->lingering) {
+    a->lingering = calloc(workers, sizeof(*a->lingering));
+    if (rc < 0 || !a->idle || !a->lingering) {
         admission_free(a);
         return NULL;
     }
     for (size_t i = 0; i < workers; i++)
         a->idle[i] = INT64_MIN;
-    for (size_t i = 0; i < entries; i++) {
-        a->pool[i].next = a->spare;
-        a->spare = &a->pool[i];
-    }
     return a;
 }
 
@@ -73,99 +64,56 @@ void admission_free(struct admission *a)
         return;
     free(a->lingering);
     free(a->idle);
-    free(a->pool);
-    free(a->bucket);
+    pool_release(&a->requests);
     free(a);
-}
-
-/* ---- requests that have rows inside or hold a worker ---- */
-
-static struct request **admission_bucket(struct admission *a, int64_t id)
-{
-    return &a->bucket[hash_mix((uint64_t)id) & a->mask];
-}
-
-static struct request *admission_find(struct admission *a, int64_t id)
-{
-    struct request *s = *admission_bucket(a, id);
-    while (s && s->id != id)
-        s = s->next;
-    return s;
-}
-
-static struct request *admission_add(struct admission *a, int64_t id)
-{
-    struct request **b = admission_bucket(a, id);
-    struct request *s = a->spare; /* each has a row inside or a worker: there is always one */
-    a->spare = s->next;
-    *s = (struct request){.id = id, .next = *b};
-    *b = s;
-    return s;
-}
-
-/* Ends the request; its worker is free. */
-static void admission_end(struct admission *a, struct request *s)
-{
-    struct request **at = admission_bucket(a, s->id);
-    while (*at != s)
-        at = &(*at)->next;
-    *at = s->next;
-    a->ended(a->ctx, s->qos, s->arrival_ns, s->done_ns);
-    if (a->busy <= a->workers)
-        a->idle[(a->idle_first + a->idle_count++) % a->workers] = s->done_ns;
-    a->busy--;
-    s->next = a->spare;
-    a->spare = s;
-}
-
-/* Another row of a request that seemed to be over has come. */
-static void admission_resume(struct admission *a, const struct request *s)
-{
-    size_t i = 0;
-    while (a->lingering[i] != s)
-        i++;
-    a->lingering[i] = a->lingering[--a->lingering_count];
 }
 
 /* ---- the line ---- */
 
 void admission_enter(struct admission *a, struct row *r, int64_t arrival_ns, int64_t now_ns)
 {
-    struct request *s = admission_find(a, r->t.request);
+    struct hash128 id = pool_request_id(r->t.request);
+    struct request *q = (struct request *)pool_find(&a->requests, id);
 
     r->t.due_ns = TRACE_NONE;
-    if (!s) {
-        s = admission_add(a, r->t.request);
-        s->arrival_ns = r->t.due_ns = arrival_ns;
-        s->entered_ns = now_ns;
-        s->qos = r->t.qos;
-        s->first = r;
+    if (!q) { /* each request has a row inside or a worker, so an entry is spare */
+        q = (struct request *)pool_add(&a->requests, id);
+        *q = (struct request){.entry = q->entry,
+                              .arrival_ns = arrival_ns,
+                              .entered_ns = now_ns,
+                              .first = r,
+                              .qos = r->t.qos};
+        r->t.due_ns = arrival_ns;
         r->waits |= ROW_WAIT_WORKER;
-        *(a->tail ? &a->tail->behind : &a->head) = s;
-        a->tail = s;
-        a->late = a->late ? a->late : s;
-    } else if (s->inside == 0) {
-        admission_resume(a, s);
+        *(a->tail ? &a->tail->behind : &a->head) = q;
+        a->tail = q;
+        a->late = a->late ? a->late : q;
+    } else if (q->inside == 0) { /* it seemed to be over, and is not */
+        size_t i = 0;
+        while (a->lingering[i] != q)
+            i++;
+        a->lingering[i] = a->lingering[--a->lingering_count];
     }
-    r->served = s;
-    s->inside++;
-    s->newest = r->number;
+    r->request = q;
+    q->inside++;
+    q->newest = r->number;
 }
 
+/* Lets the head of the line in, on a worker that is free since free_ns. */
 static struct row *admission_let_in(struct admission *a, int64_t free_ns, int64_t *when_ns)
 {
-    struct request *s = a->head;
-    struct row *r = s->first;
+    struct request *q = a->head;
+    struct row *r = q->first;
 
-    a->head = s->behind;
+    a->head = q->behind;
     a->tail = a->head ? a->tail : NULL;
-    if (a->late == s)
-        a->late = s->behind;
+    if (a->late == q)
+        a->late = q->behind;
     else
         a->arrived--;
     a->busy++;
-    s->first = NULL;
-    *when_ns = s->arrival_ns > s->entered_ns ? s->arrival_ns : s->entered_ns;
+    q->first = NULL;
+    *when_ns = q->arrival_ns > q->entered_ns ? q->arrival_ns : q->entered_ns;
     *when_ns = free_ns > *when_ns ? free_ns : *when_ns;
     r->waits &= (uint8_t)~ROW_WAIT_WORKER;
     return r;
@@ -202,20 +150,30 @@ size_t admission_waiting(struct admission *a, int64_t now_ns)
 
 /* ---- the end of a request ---- */
 
+/* Ends the request and frees its worker. */
+static void admission_end(struct admission *a, struct request *q)
+{
+    a->ended(a->ctx, q->qos, q->arrival_ns, q->done_ns);
+    if (a->busy <= a->workers)
+        a->idle[(a->idle_first + a->idle_count++) % a->workers] = q->done_ns;
+    a->busy--;
+    pool_remove(&a->requests, &q->entry);
+}
+
 void admission_leave(struct admission *a, struct row *r, int64_t done_ns)
 {
-    struct request *s = r->served;
+    struct request *q = r->request;
 
-    if (!s)
+    if (!q)
         return;
-    r->served = NULL;
-    s->done_ns = done_ns;
-    if (--s->inside > 0)
+    r->request = NULL;
+    q->done_ns = done_ns;
+    if (--q->inside > 0)
         return;
     if (r->t.op == TRACE_GENERATE || a->busy > a->workers)
-        admission_end(a, s);
+        admission_end(a, q);
     else
-        a->lingering[a->lingering_count++] = s;
+        a->lingering[a->lingering_count++] = q;
 }
 
 bool admission_settle(struct admission *a, uint64_t newest, bool no_more)
@@ -223,11 +181,11 @@ bool admission_settle(struct admission *a, uint64_t newest, bool no_more)
     size_t kept = 0, was = a->lingering_count;
 
     for (size_t i = 0; i < was; i++) {
-        struct request *s = a->lingering[i];
-        if (no_more || newest - s->newest >= a->look_ahead)
-            admission_end(a, s);
+        struct request *q = a->lingering[i];
+        if (no_more || newest - q->newest >= a->look_ahead)
+            admission_end(a, q);
         else
-            a->lingering[kept++] = s;
+            a->lingering[kept++] = q;
     }
     a->lingering_count = kept;
     return kept < was;

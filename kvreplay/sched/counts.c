@@ -1,4 +1,5 @@
-/* Behind the scheduler: every finished row is counted here once, for the summary. */
+/* Behind the scheduler, fed by ledger.c: every finished row is counted here once, for the summary,
+ * the progress line and autoscale. */
 #include "kvreplay/sched/counts.h"
 
 #include <errno.h>
@@ -61,7 +62,7 @@ void counts_release(struct counts *s)
 void counts_recent_reset(struct counts *s)
 {
     struct hist *empty = hist_create();
-    if (!empty) { /* the figure covers more than the last second then */
+    if (!empty) { /* then the figure covers more than the last second */
         s->errors = -ENOMEM;
         return;
     }
@@ -108,47 +109,36 @@ static void group_add(struct counts *s, struct counts_group *g, const struct tra
     }
 }
 
-static void counts_count(struct counts *s, const struct row *r)
-{
-    const struct trace_row *t = &r->t;
-    s->rows++;
-    s->ok += t->status == TRACE_OK;
-    s->absent += t->status == TRACE_ABSENT;
-    s->corrupt += t->status == TRACE_CORRUPT;
-    s->failed += t->status > 0 && t->status < TRACE_ABSENT;
-    if (r->head) {
-        s->head_rows++;
-        s->head_bytes += t->status == TRACE_OK ? t->size : 0;
-    }
-    if (t->status != TRACE_OK || t->tier == TRACE_NO_TIER)
-        return;
-    s->read_bytes[t->tier] += t->op == TRACE_READ ? t->size : 0;
-    s->write_bytes[t->tier] += t->op == TRACE_WRITE ? t->size : 0;
-}
-
-/* What was achieved between from_ns and until_ns, whenever it was begun. */
-static void counts_achieved(struct counts *s, const struct trace_row *t, int64_t done_ns)
-{
-    if (done_ns < s->from_ns || done_ns > s->until_ns || t->status != TRACE_OK)
-        return;
-    s->tokens += t->op == TRACE_GENERATE && t->tokens > 0 ? (uint64_t)t->tokens : 0;
-    s->done_bytes += t->op == TRACE_READ || t->op == TRACE_WRITE ? t->size : 0;
-}
-
 void counts_add(struct counts *s, const struct row *r)
 {
     const struct trace_row *t = &r->t;
+    bool ok = t->status == TRACE_OK, has_tier = t->tier != TRACE_NO_TIER;
+    bool read = t->op == TRACE_READ, write = t->op == TRACE_WRITE;
     int64_t ready = t->due_ns > t->eligible_ns ? t->due_ns : t->eligible_ns;
     int64_t done_ns = t->start_ns + t->latency_ns;
 
-    counts_count(s, r);
+    s->rows++;
+    s->ok += ok;
+    s->absent += t->status == TRACE_ABSENT;
+    s->corrupt += t->status == TRACE_CORRUPT;
+    s->failed += t->status > 0 && t->status < TRACE_ABSENT;
+    if (ok && has_tier) {
+        s->read_bytes[t->tier] += read ? t->size : 0;
+        s->write_bytes[t->tier] += write ? t->size : 0;
+        counts_record(s, s->recent, t->latency_ns);
+    }
     if (done_ns > s->last_done_ns)
         s->last_done_ns = done_ns;
-    if (t->tier != TRACE_NO_TIER && t->status == TRACE_OK)
-        counts_record(s, s->recent, t->latency_ns);
-    if (r->head)
+    if (r->head) {
+        s->head_rows++;
+        s->head_bytes += ok ? t->size : 0;
         return;
-    counts_achieved(s, t, done_ns);
+    }
+    /* What was achieved from from_ns to until_ns, whenever it was begun. */
+    if (ok && done_ns >= s->from_ns && done_ns <= s->until_ns) {
+        s->tokens += t->op == TRACE_GENERATE && t->tokens > 0 ? (uint64_t)t->tokens : 0;
+        s->done_bytes += read || write ? t->size : 0;
+    }
     if (t->start_ns < s->from_ns) {
         s->warmup_rows++;
         return;
@@ -156,7 +146,7 @@ void counts_add(struct counts *s, const struct row *r)
     counts_record(s, s->lateness, t->start_ns - ready);
     if (t->due_ns != TRACE_NONE && t->start_ns - t->due_ns > s->lag_max_ns)
         s->lag_max_ns = t->start_ns - t->due_ns;
-    if (t->tier != TRACE_NO_TIER && t->op < COUNTS_OPS)
+    if (has_tier && t->op < COUNTS_OPS)
         group_add(s, &s->group[counts_group_at(t->tier, t->op, t->phase)], t);
 }
 

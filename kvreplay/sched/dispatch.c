@@ -1,45 +1,261 @@
-/* Between the scheduler, which says when a row goes, and the engines of the tiers: takes a slot in
- * flight, has worker.c fill its operation, submits it, and frees the slot when it is back. */
+/* Between the scheduler, which says when a row goes, and the engines of the tiers. Rows of one copy
+ * come here one at a time (reads together), so the object table says what the tier holds. */
 #include "kvreplay/sched/dispatch.h"
 
-#include "kvreplay/sched/worker.h"
+#include <errno.h>
+#include <stdlib.h>
+
+/* A slot in flight: one operation. */
+struct slot {
+    struct tier_op op;
+    struct slot *next; /* free slots */
+    int64_t freed_ns;  /* when its last operation was done */
+};
+
+struct dispatch {
+    struct dispatch_opts o;
+    bool submitted[TRACE_TIERS]; /* since the last kick */
+    unsigned writing;            /* objects being written */
+    struct row_list held;        /* wait until they may write */
+    /* Free slots. The one free for longest is used first, so that Eligible, which a slot may delay,
+     * is never later than it must be. */
+    struct slot *head, *tail;
+    size_t busy;
+    struct slot slot[];
+};
+
+static void slot_free(struct dispatch *d, struct slot *s, int64_t freed_ns)
+{
+    s->freed_ns = freed_ns;
+    s->next = NULL;
+    *(d->tail ? &d->tail->next : &d->head) = s;
+    d->tail = s;
+    d->busy--;
+}
+
+struct dispatch *dispatch_create(const struct dispatch_opts *o)
+{
+    struct dispatch *d = calloc(1, sizeof(*d) + o->slots * sizeof(d->slot[0]));
+
+    if (!d)
+        return NULL;
+    d->o = *o;
+    d->busy = o->slots;
+    for (unsigned i = 0; i < o->slots; i++)
+        slot_free(d, &d->slot[i], INT64_MIN);
+    return d;
+}
+
+void dispatch_free(struct dispatch *d)
+{
+    free(d);
+}
+
+/* ---- from a row to operations ---- */
+
+static void prepare_op(struct tier_op *op, enum tier_verb verb, const struct row *r)
+{
+    const struct object *o = r->effect.object;
+
+    /* Member by member: clearing all of it takes longer. Engines look at nothing else. */
+    op->verb = verb;
+    op->drop = false;
+    op->verify = TIER_VERIFY_NONE;
+    op->name = r->name;
+    op->id = (struct data_id){.key = r->copy, .generation = o->generation};
+    op->size = o->size;
+    op->place = o->place;
+    op->owner = op->state = NULL;
+}
+
+static bool prepare_write(struct row *r, struct tier_op *op)
+{
+    struct object *o = r->effect.object;
+
+    if (r->t.size == 0) { /* nothing to store, but perhaps something to remove */
+        if (o->live && o->size > 0) {
+            prepare_op(op, TIER_DELETE, r);
+            return true;
+        }
+        r->t.status = TRACE_OK;
+        o->live = 1;
+        o->size = 0;
+        return false;
+    }
+    prepare_op(op, TIER_WRITE, r);
+    op->size = r->t.size;
+    op->id.generation = r->generation;
+    return true;
+}
+
+static bool prepare_read(struct row *r, enum tier_verify verify, struct tier_op *op)
+{
+    struct object *o = r->effect.object;
+    bool drops = room_drops(&r->t), too_long = r->t.size > o->size;
+
+    r->t.status = too_long ? EINVAL : TRACE_OK;
+    if (too_long || r->t.size == 0) {
+        if (drops && o->size > 0) { /* removed all the same: its room is given back */
+            r->stage = ROW_CLEAN;
+            prepare_op(op, TIER_DELETE, r);
+            return true;
+        }
+        if (drops)
+            o->live = 0;
+        return false;
+    }
+    prepare_op(op, TIER_READ, r);
+    op->size = r->t.size;
+    op->drop = drops;
+    op->verify = verify;
+    return true;
+}
+
+bool dispatch_prepare(struct row *r, enum tier_verify verify, struct tier_op *op)
+{
+    struct object *o = r->effect.object;
+
+    if (r->effect.verdict != ROOM_GO) {
+        r->t.status = r->effect.verdict == ROOM_FULL ? ENOSPC : TRACE_ABSENT;
+        return false;
+    }
+    if (r->stage == ROW_CLEAN) {
+        prepare_op(op, TIER_DELETE, r);
+        return true;
+    }
+    if (r->stage == ROW_CREATE || r->t.op == TRACE_WRITE)
+        return prepare_write(r, op);
+    if (!o->live) { /* an earlier operation on it failed */
+        r->t.status = TRACE_ABSENT;
+        return false;
+    }
+    if (r->t.op == TRACE_READ)
+        return prepare_read(r, verify, op);
+    if (o->size == 0) {
+        r->t.status = TRACE_OK;
+        o->live = 0;
+        return false;
+    }
+    prepare_op(op, TIER_DELETE, r);
+    return true;
+}
+
+/* ---- from an outcome to the row and its object ---- */
+
+/* The object after a write. True: what the failed write left must be removed. */
+static bool complete_write(struct object *o, const struct tier_op *op)
+{
+    o->place = op->place;
+    o->live = op->status == 0;
+    o->size = op->verb == TIER_WRITE ? op->size & OBJECT_SIZE_MAX : 0;
+    o->generation = op->id.generation;
+    return op->status != 0;
+}
+
+/* The object after a delete, or a read that drops it. True: it must still be removed. */
+static bool complete_removal(struct object *o, const struct tier_op *op)
+{
+    bool left = op->verb == TIER_READ && op->status != 0 && op->status != -ENOENT;
+
+    o->place = left ? op->place : NULL;
+    o->live = 0;
+    return left;
+}
+
+bool dispatch_complete(struct row *r, const struct tier_op *op)
+{
+    struct object *o = r->effect.object;
+    bool left = false;
+
+    if (r->stage == ROW_CLEAN) {
+        complete_removal(o, op);
+        return false;
+    }
+    r->t.status = op->status == 0          ? TRACE_OK
+                  : op->status == -ENOENT  ? TRACE_ABSENT
+                  : op->status == -EBADMSG ? TRACE_CORRUPT
+                                           : -op->status;
+    if (r->stage == ROW_CREATE) {
+        r->stage = complete_write(o, op) ? ROW_CLEAN : ROW_MAIN;
+        return true;
+    }
+    if (r->t.op == TRACE_WRITE)
+        left = complete_write(o, op);
+    else if (op->verb == TIER_DELETE || op->drop)
+        left = complete_removal(o, op);
+    if (left)
+        r->stage = ROW_CLEAN;
+    return left;
+}
+
+/* ---- to the engines and back ---- */
+
+bool dispatch_writes(const struct row *r)
+{
+    return r->stage == ROW_CREATE || (r->stage == ROW_MAIN && r->t.op == TRACE_WRITE);
+}
 
 enum dispatch_end dispatch_row(struct dispatch *d, struct row *r, int64_t *now_ns, int64_t *slot_ns)
 {
-    struct flight *f = flights_next(d->flights);
-    unsigned tier = r->t.tier;
+    struct slot *s = d->head;
+    struct tier *tier = d->o.tier[r->t.tier];
     bool writes = dispatch_writes(r);
 
-    if (!f)
+    if (writes && d->o.max_writes && d->writing == d->o.max_writes)
+        return DISPATCH_SHUT;
+    if (!s)
         return DISPATCH_REFUSED;
-    struct tier_op *op = flight_op(f);
-    bool more = worker_prepare(r, d->verifies[tier] ? d->verify : TIER_VERIFY_NONE, op);
-    *slot_ns = flight_freed_ns(f);
-    *now_ns = d->clock->now_ns(d->clock->ctx);
+    enum tier_verify verify = d->o.verifies[r->t.tier] ? d->o.verify : TIER_VERIFY_NONE;
+    bool more = dispatch_prepare(r, verify, &s->op);
+    *slot_ns = s->freed_ns;
+    *now_ns = d->o.clock->now_ns(d->o.clock->ctx);
     if (!more)
         return DISPATCH_NOTHING;
-    op->owner = r;
-    if (d->tier[tier]->ops->submit(d->tier[tier], op) < 0)
+    s->op.owner = r;
+    if (tier->ops->submit(tier, &s->op) < 0)
         return DISPATCH_REFUSED;
-    flights_take(d->flights);
-    d->gate.writing += writes;
-    d->submitted[tier] = true;
+    d->head = s->next;
+    if (!d->head)
+        d->tail = NULL;
+    d->busy++;
+    d->writing += writes;
+    d->submitted[r->t.tier] = true;
     return DISPATCH_SENT;
+}
+
+void dispatch_hold(struct dispatch *d, struct row *r)
+{
+    row_list_append(&d->held, r);
 }
 
 void dispatch_kick(struct dispatch *d)
 {
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         if (d->submitted[i])
-            d->tier[i]->ops->kick(d->tier[i]);
+            d->o.tier[i]->ops->kick(d->o.tier[i]);
         d->submitted[i] = false;
     }
 }
 
 struct row *dispatch_leave(struct dispatch *d, struct tier_op *op, bool wrote)
 {
-    flights_give(d->flights, flight_of(op), op->done_ns);
-    return wrote ? write_gate_leave(&d->gate, op->done_ns) : NULL;
+    struct slot *s = (struct slot *)((char *)op - offsetof(struct slot, op));
+    struct row *r = NULL;
+
+    slot_free(d, s, op->done_ns);
+    if (!wrote)
+        return NULL;
+    d->writing--;
+    if (d->held.head)
+        r = row_list_pop(&d->held);
+    if (r && r->t.eligible_ns < op->done_ns)
+        r->t.eligible_ns = op->done_ns;
+    return r;
+}
+
+size_t dispatch_busy(const struct dispatch *d)
+{
+    return d->busy;
 }
 
 int64_t dispatch_next_ns(const struct dispatch *d)
@@ -47,7 +263,8 @@ int64_t dispatch_next_ns(const struct dispatch *d)
     int64_t first = INT64_MAX;
 
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        int64_t next = d->tier[i] ? d->tier[i]->ops->next_ns(d->tier[i]) : INT64_MAX;
+        struct tier *t = d->o.tier[i];
+        int64_t next = t ? t->ops->next_ns(t) : INT64_MAX;
         first = next < first ? next : first;
     }
     return first;

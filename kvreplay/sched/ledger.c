@@ -1,11 +1,88 @@
-/* Beside the scheduler, which calls it when a row has started, moved its bytes or ended: the one
- * place that feeds statistics, result rows and notices, and judges by the row's Status and its lag
- * whether the run goes on. */
+/* Behind the scheduler, which calls it when a row has started, moved its bytes or ended: the one
+ * place that feeds counts, result rows and messages. At most ten messages of each kind, so that a
+ * broken device does not flood the terminal. Keys come from the trace and are untrusted: control
+ * characters are not printed. */
 #include "kvreplay/sched/ledger.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "kvreplay/sched/order.h"
+
+enum {
+    LEDGER_CAUGHT_UP_NS = 5000000,
+    LEDGER_KEY = 160, /* bytes of a key in a message */
+    LEDGER_ROW = LEDGER_KEY + 80
+};
+
+/* ---- messages ---- */
+
+static void ledger_say(const struct ledger *l, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void ledger_say(const struct ledger *l, const char *format, ...)
+{
+    va_list args;
+    if (l->progress)
+        progress_clear(l->progress);
+    fputs("kvreplay: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+/* "row 7 (Tier-2 Read, key K", to be closed by the caller. */
+static const char *ledger_row(const struct row *r, char buf[LEDGER_ROW])
+{
+    char key[LEDGER_KEY];
+    size_t n = r->t.key.len < sizeof(key) - 1 ? r->t.key.len : sizeof(key) - 1;
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)r->t.key.p[i];
+        key[i] = c < 0x20 || c == 0x7f ? '?' : (char)c;
+    }
+    key[n] = '\0';
+    snprintf(buf, LEDGER_ROW, "row %llu (%s %s, key %s", (unsigned long long)r->number + 1,
+             trace_tier_text(r->t.tier), trace_op_text(r->t.op), key);
+    return buf;
+}
+
+/* A row that ended with ENOSPC: what it needed and what is free, in its tier or on the target. */
+static void ledger_say_no_room(const struct ledger *l, const struct row *r)
+{
+    const struct room *room = &l->room[r->t.tier];
+    const struct room_effect *effect = &r->effect;
+    uint64_t target_free = l->target_free ? l->target_free(l->ctx, r->t.tier) : UINT64_MAX;
+    char space[120], row[LEDGER_ROW];
+
+    if (effect->verdict == ROOM_FULL && effect->needed <= effect->room_left)
+        snprintf(space, sizeof(space), "one object more than the %llu that fit",
+                 (unsigned long long)room->max_objects);
+    else if (effect->verdict == ROOM_FULL)
+        snprintf(space, sizeof(space), "%llu bytes needed, %llu free in the tier of %llu",
+                 (unsigned long long)effect->needed, (unsigned long long)effect->room_left,
+                 (unsigned long long)room->capacity);
+    else if (target_free != UINT64_MAX)
+        snprintf(space, sizeof(space), "%llu bytes needed, %llu free on the target",
+                 (unsigned long long)r->t.size, (unsigned long long)target_free);
+    else
+        snprintf(space, sizeof(space), "%llu bytes needed", (unsigned long long)r->t.size);
+    ledger_say(l, "%s): ENOSPC: no room: %s", ledger_row(r, row), space);
+}
+
+void ledger_end(const struct ledger *l)
+{
+    if (l->corrupt > LEDGER_LINES)
+        ledger_say(l, "%llu corrupt rows in all, the first %d named above",
+                   (unsigned long long)l->corrupt, LEDGER_LINES);
+    if (l->failed > LEDGER_LINES)
+        ledger_say(l, "%llu failed rows in all, the first %d named above",
+                   (unsigned long long)l->failed, LEDGER_LINES);
+}
+
+/* ---- the row's way ---- */
 
 int ledger_begin(struct ledger *l, int64_t zero_ns, int64_t warmup_ns, int64_t until_ns,
                  struct err *e)
@@ -15,11 +92,24 @@ int ledger_begin(struct ledger *l, int64_t zero_ns, int64_t warmup_ns, int64_t u
     return results_zero(l->results, zero_ns, e);
 }
 
-bool ledger_started(struct ledger *l, const struct row *r)
+enum ledger_verdict ledger_started(struct ledger *l, const struct row *r)
 {
     if (r->t.op == TRACE_READ && order_reads_early(r, r->t.start_ns))
         l->counts->reads_before_write++;
-    return l->lags && r->t.due_ns != TRACE_NONE && lag_started(&l->lag, r, l->notices);
+    if (l->lag_limit_ns == INT64_MAX || r->t.due_ns == TRACE_NONE)
+        return LEDGER_GO_ON;
+    int64_t lag_ns = r->t.start_ns - r->t.due_ns;
+    if (lag_ns < LEDGER_CAUGHT_UP_NS)
+        l->skip_waits = false;
+    if (lag_ns <= l->lag_limit_ns)
+        return LEDGER_GO_ON;
+    l->skip_waits = l->on_lag == LEDGER_LAG_SKIP_WAIT;
+    if (l->lagged)
+        return LEDGER_GO_ON;
+    l->lagged = true;
+    ledger_say(l, "row %llu is %.3f s behind its time: the target is slower than the trace",
+               (unsigned long long)r->number + 1, (double)lag_ns / 1e9);
+    return l->on_lag == LEDGER_LAG_STOP ? LEDGER_END : LEDGER_GO_ON;
 }
 
 void ledger_created(struct ledger *l, const struct row *r)
@@ -31,31 +121,39 @@ void ledger_created(struct ledger *l, const struct row *r)
 
 void ledger_moved(struct ledger *l, const struct row *r, const struct tier_op *op)
 {
-    if (r->t.status == TRACE_CORRUPT)
-        notices_corrupt(l->notices, r, &op->fault);
+    const struct data_fault *fault = &op->fault;
+    char row[LEDGER_ROW];
+
+    if (r->t.status == TRACE_CORRUPT && l->corrupt++ < LEDGER_LINES)
+        ledger_say(l, "%s): corrupt: block %llu at offset %llu: %s", ledger_row(r, row),
+                   (unsigned long long)fault->block, (unsigned long long)fault->offset,
+                   data_fault_text(fault->kind));
     l->counts->unverified_reads +=
         op->verb == TIER_READ && !(l->verifies && l->verifies[r->t.tier]);
 }
 
-/* Says what is wrong with a row that did not end ok. True: the run ends with it. */
-static bool ledger_judge(struct ledger *l, const struct row *r)
+int ledger_finished(struct ledger *l, const struct row *r, enum ledger_verdict *verdict,
+                    struct err *e)
 {
-    bool absent = r->t.status == TRACE_ABSENT;
+    bool absent = r->t.status == TRACE_ABSENT, ends = absent || l->on_error == LEDGER_ERROR_STOP;
+    char row[LEDGER_ROW];
 
-    if (r->t.status == TRACE_OK || (absent && !l->absent_ends))
-        return false;
-    if (r->t.status == ENOSPC)
-        notices_no_space(l->notices, r, &l->room[r->t.tier],
-                         l->target_free ? l->target_free(l->ctx, r->t.tier) : UINT64_MAX);
-    else if (r->t.status != TRACE_CORRUPT) /* which was said when it was found */
-        notices_failed(l->notices, r);
-    return absent || l->failed_ends;
-}
-
-int ledger_finished(struct ledger *l, const struct row *r, bool *ends, struct err *e)
-{
     counts_add(l->counts, r);
     int rc = results_put(l->results, &r->t, e);
-    *ends = ledger_judge(l, r);
+    *verdict = LEDGER_GO_ON;
+    if (r->t.status == TRACE_OK || (absent && l->on_absent != LEDGER_ABSENT_FAIL))
+        return rc;
+    *verdict = ends ? LEDGER_END : LEDGER_GO_ON;
+    if (absent)
+        ledger_say(l, "%s): the object is not there", ledger_row(r, row));
+    else if (r->t.status == TRACE_CORRUPT)
+        return rc; /* reported when it was found */
+    else if (l->failed++ >= LEDGER_LINES)
+        return rc;
+    else if (r->t.status == ENOSPC)
+        ledger_say_no_room(l, r);
+    else
+        ledger_say(l, "%s, %llu bytes): %s: %s", ledger_row(r, row), (unsigned long long)r->t.size,
+                   trace_status_text(r->t.status), strerror(r->t.status));
     return rc;
 }

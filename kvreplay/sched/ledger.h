@@ -1,5 +1,6 @@
-/* ledger.h - what is kept of a row as it runs: counted (stats), written (results), said (notices),
- * and whether the run may go on after it. One thread, the scheduler's. */
+/* ledger.h - the books of a run: each row is counted (counts), written (results), and reported on
+ * standard error when it went wrong. Judges whether the run goes on after it. One thread, the
+ * scheduler's. */
 #ifndef KVREPLAY_SCHED_LEDGER_H
 #define KVREPLAY_SCHED_LEDGER_H
 
@@ -7,42 +8,72 @@
 #include <stdint.h>
 
 #include "kvreplay/sched/counts.h"
-#include "kvreplay/sched/lag.h"
-#include "kvreplay/sched/notices.h"
 #include "kvreplay/sched/results.h"
-#include "kvreplay/sched/room.h"
 #include "kvreplay/sched/row.h"
 #include "lib/base/err.h"
+#include "lib/base/progress.h"
 #include "lib/tier/tier.h"
 
-/* All that it points to stays the caller's. */
+/* Each in the order of the choices of its option. */
+enum ledger_on_absent { /* --on-absent */
+    LEDGER_ABSENT_CREATE,
+    LEDGER_ABSENT_SKIP,
+    LEDGER_ABSENT_FAIL
+};
+enum ledger_on_error { /* --on-error */
+    LEDGER_ERROR_CONTINUE,
+    LEDGER_ERROR_STOP
+};
+enum ledger_on_lag { /* --on-lag */
+    LEDGER_LAG_CONTINUE,
+    LEDGER_LAG_SKIP_WAIT,
+    LEDGER_LAG_STOP
+};
+
+enum {
+    LEDGER_LINES = 10 /* of each kind, on standard error; the rest is counted */
+};
+
+/* Plain state. Zero it and set the first part; what it points to stays the caller's. */
 struct ledger {
     struct counts *counts;
     struct results *results;
-    struct notices *notices;
-    const struct room *room; /* TRACE_TIERS */
-    const bool *verifies;    /* TRACE_TIERS: reads are verified there; NULL: none is */
-    /* Bytes free now on what lies under a tier, UINT64_MAX: not known; may be NULL */
+    struct progress *progress; /* cleared before a line on standard error; may be NULL */
+    const struct room *room;   /* TRACE_TIERS */
+    const bool *verifies;      /* TRACE_TIERS: reads are verified there; NULL: none are */
+    /* Bytes free now on what lies under a tier; UINT64_MAX: not known. May be NULL. */
     uint64_t (*target_free)(void *ctx, unsigned tier);
     void *ctx;
-    bool absent_ends; /* a row without its object ends the run */
-    bool failed_ends; /* any row that failed does */
-    bool lags; /* rows are to start at their times; a line of requests that grows is no lag */
-    struct lag lag;
+    enum ledger_on_absent on_absent;
+    enum ledger_on_error on_error;
+    enum ledger_on_lag on_lag;
+    int64_t lag_limit_ns; /* from Due to Start; INT64_MAX: lag has no meaning (served, closed) */
+    /* set by the functions below */
+    uint64_t corrupt, failed; /* rows, absent ones not counted */
+    bool lagged;              /* a row was beyond the limit */
+    bool skip_waits;          /* LEDGER_LAG_SKIP_WAIT, and the replay has not caught up */
 };
 
-/* The clock has started at zero_ns (monotonic): statistics cover warmup_ns later until until_ns.
- * Negative errno with *e, as results_zero. */
+/* What follows from a row. */
+enum ledger_verdict {
+    LEDGER_GO_ON,
+    LEDGER_END /* the run ends with it */
+};
+
+/* The clock has started at zero_ns (monotonic). Statistics cover the time from warmup_ns later to
+ * until_ns. Negative errno with *e, as results_zero. */
 int ledger_begin(struct ledger *l, int64_t zero_ns, int64_t warmup_ns, int64_t until_ns,
                  struct err *e);
-/* r has its start_ns. True: it is the first one beyond the limit of lag. */
-bool ledger_started(struct ledger *l, const struct row *r);
+/* r has its start_ns. Reports the first row that is beyond the limit of lag. */
+enum ledger_verdict ledger_started(struct ledger *l, const struct row *r);
 /* The object of r was created before it was read. */
 void ledger_created(struct ledger *l, const struct row *r);
 /* The operation of r's main stage is done, its Status set. */
 void ledger_moved(struct ledger *l, const struct row *r, const struct tier_op *op);
-/* All result columns of r are set. *ends: the run ends with it. Negative errno with *e, as
- * results_put. */
-int ledger_finished(struct ledger *l, const struct row *r, bool *ends, struct err *e);
+/* All result columns of r are set. Negative errno with *e, as results_put. */
+int ledger_finished(struct ledger *l, const struct row *r, enum ledger_verdict *verdict,
+                    struct err *e);
+/* The run is over: says how many lines were left out. */
+void ledger_end(const struct ledger *l);
 
 #endif

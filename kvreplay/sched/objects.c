@@ -1,6 +1,6 @@
-/* The table of live copies, between the plan (what will be) and the worker (what is). Entries lie
+/* The table of copies: room.c keeps what will be stored, dispatch.c what is stored now. Entries lie
  * in chunks that never move; an open-addressed index of 32-bit entry numbers finds them. Memory
- * follows the number of copies, never the number of rows. */
+ * grows with the number of copies, not with the number of rows. */
 #include "kvreplay/sched/objects.h"
 
 #include <assert.h>
@@ -19,12 +19,18 @@ _Static_assert(sizeof(struct object) == 48, "48 bytes and at most 10.7 of index 
 struct objects {
     struct object **chunk;
     size_t chunks, chunk_slots;
-    uint32_t used;  /* entries ever taken from the chunks */
-    uint32_t spare; /* head of the free list, linked by generation; number + 1, 0: none */
+    uint32_t used;  /* entries taken from the chunks so far */
+    uint32_t spare; /* first free entry, number + 1; 0: none. The next one is in its generation */
     size_t count;
     uint32_t *index; /* entry number + 1; 0: empty */
     size_t index_size;
 };
+
+struct hash128 object_name(struct hash128 key, unsigned tier)
+{
+    uint64_t salted[3] = {key.lo, key.hi, tier};
+    return hash_128(salted, sizeof(salted));
+}
 
 static struct object *objects_entry(const struct objects *o, uint32_t number)
 {
@@ -61,7 +67,7 @@ void objects_free(struct objects *o)
     free(o);
 }
 
-/* Place in the index of the copy, or of the empty cell where it would go. */
+/* The cell of the copy in the index, or the empty cell where it would go. */
 static size_t objects_probe(const struct objects *o, struct hash128 key, unsigned tier)
 {
     size_t i = objects_home(o, key, tier);
@@ -98,24 +104,7 @@ static bool objects_grow_index(struct objects *o)
     return true;
 }
 
-static bool objects_grow_chunks(struct objects *o)
-{
-    if (o->chunks == o->chunk_slots) {
-        size_t slots = o->chunk_slots ? o->chunk_slots * 2 : 64;
-        struct object **chunk = realloc(o->chunk, slots * sizeof(struct object *));
-        if (!chunk)
-            return false;
-        o->chunk = chunk;
-        o->chunk_slots = slots;
-    }
-    o->chunk[o->chunks] = malloc(OBJECTS_CHUNK * sizeof(struct object));
-    if (!o->chunk[o->chunks])
-        return false;
-    o->chunks++;
-    return true;
-}
-
-/* Number of an unused entry, UINT32_MAX when there is none to be had. */
+/* The number of a free entry; UINT32_MAX: there is none, and no memory for one. */
 static uint32_t objects_take(struct objects *o)
 {
     if (o->spare) {
@@ -125,8 +114,20 @@ static uint32_t objects_take(struct objects *o)
     }
     if (o->used >= UINT32_MAX - 1)
         return UINT32_MAX;
-    if (o->used == o->chunks * OBJECTS_CHUNK && !objects_grow_chunks(o))
+    if (o->used < o->chunks * OBJECTS_CHUNK)
+        return o->used++;
+    if (o->chunks == o->chunk_slots) {
+        size_t slots = o->chunk_slots ? o->chunk_slots * 2 : 64;
+        struct object **chunk = realloc(o->chunk, slots * sizeof(*chunk));
+        if (!chunk)
+            return UINT32_MAX;
+        o->chunk = chunk;
+        o->chunk_slots = slots;
+    }
+    o->chunk[o->chunks] = malloc(OBJECTS_CHUNK * sizeof(*o->chunk[0]));
+    if (!o->chunk[o->chunks])
         return UINT32_MAX;
+    o->chunks++;
     return o->used++;
 }
 
@@ -153,7 +154,7 @@ struct object *objects_get(struct objects *o, struct hash128 key, unsigned tier)
     return e;
 }
 
-/* Empties a cell and moves later ones of its run back, so that no probe ends too early. */
+/* Empties a cell and moves later cells of its run back, so that no probe ends too early. */
 static void objects_clear_cell(struct objects *o, size_t hole)
 {
     size_t mask = o->index_size - 1;
@@ -224,6 +225,6 @@ struct object *objects_next(const struct objects *o, size_t *pos)
 
 size_t objects_bytes(const struct objects *o)
 {
-    return o->chunks * OBJECTS_CHUNK * sizeof(struct object) + o->chunk_slots * sizeof(*o->chunk) +
+    return o->chunks * OBJECTS_CHUNK * sizeof(**o->chunk) + o->chunk_slots * sizeof(*o->chunk) +
            o->index_size * sizeof(*o->index);
 }

@@ -1,7 +1,7 @@
-/* First stage of a replay: parses the trace ahead of the scheduler, hashes keys, and copies what
- * outlives the cursor's batch. Batches travel to the scheduler and come back full of free rows
- * through two lock-free queues; the reader sleeps when it has no free row or too many bytes of long
- * rows are outside. */
+/* First stage of a replay: parses the trace ahead of the scheduler, hashes keys, and copies the
+ * text that must outlive the cursor's batch. Batches of rows travel to the scheduler through one
+ * lock-free queue and come back, as free rows, through another. The reader sleeps when it has no
+ * free row, or when too many bytes of long rows are in use. */
 #include "kvreplay/sched/reader.h"
 
 #include <errno.h>
@@ -18,10 +18,11 @@ enum {
     READER_ENDED
 };
 
-/* Batches that the reader gets at most. The rest is kept, and what was given back last goes out
- * first: as fast as possible, rows then stay in the caches. */
 enum {
-    READER_LEAD = 32
+    /* Batches that the reader has at most. The scheduler keeps the rest and hands out what came
+     * back last, so that in a run as fast as possible the rows stay in the caches. */
+    READER_LEAD = 32,
+    READER_AHEAD = 4 /* rows, to prefetch */
 };
 
 struct row_batch {
@@ -29,7 +30,7 @@ struct row_batch {
     struct row *row[READER_BATCH];
 };
 
-/* One pass over the trace; a later one begins where the one before ended. */
+/* One pass over the trace. The next one begins where this one ends. */
 struct reader_pass {
     uint64_t number;
     bool begun;
@@ -46,33 +47,28 @@ struct reader {
     atomic_int state;
     atomic_bool stop, starved;
     atomic_size_t text_outside; /* bytes of allocated texts */
-    /* reader's thread; the scheduler reads them after state is READER_ENDED */
+    /* reader's thread; the scheduler reads these after state is READER_ENDED */
     int rc;
     struct err err;
     uint64_t skipped;
+    struct selection_users *users; /* NULL: all */
     struct reader_pass pass;
     uint64_t done; /* rows read, of all passes */
     /* scheduler's thread */
-    struct row_batch *giving; /* being filled with free rows */
-    size_t giving_count;
-    struct row_batch **containers;
+    struct row_batch *giving;      /* being filled with free rows; NULL: none */
+    struct row_batch **containers; /* empty batches, to be filled with free rows */
     size_t containers_count;
-    struct row_batch **kept; /* free rows that the reader does not have yet */
+    struct row_batch **kept; /* batches of free rows that the reader does not have */
     size_t kept_count;
-    size_t lent; /* batches that the reader has, and those not taken from it */
-    /* both: memory */
+    size_t lent; /* batches that the reader has, or has filled and the scheduler has not taken */
+    /* memory for both */
     struct row *rows;
     struct row_batch *batches;
 };
 
-struct hash128 reader_copy_name(struct hash128 key, unsigned tier)
-{
-    uint64_t salted[3] = {key.lo, key.hi, tier};
-    return hash_128(salted, sizeof(salted));
-}
-
 /* ---- the reader's thread ---- */
 
+/* Waits until rows or bytes came back after seen. False: the reader is to stop. */
 static bool reader_wait(struct reader *r, uint32_t seen)
 {
     if (atomic_load(&r->stop))
@@ -85,6 +81,7 @@ static bool reader_wait(struct reader *r, uint32_t seen)
     return !atomic_load(&r->stop);
 }
 
+/* NULL: the reader is to stop. */
 static struct row_batch *reader_free_batch(struct reader *r)
 {
     for (;;) {
@@ -99,7 +96,7 @@ static struct row_batch *reader_free_batch(struct reader *r)
     }
 }
 
-/* Room for bytes of text in the row: its own, or allocated within the bound. */
+/* Points the row's text at space for bytes: inside the row, or allocated within the bound. */
 static int reader_text(struct reader *r, struct row *row, size_t bytes)
 {
     row->text = row->inline_text;
@@ -124,9 +121,35 @@ static int reader_text(struct reader *r, struct row *row, size_t bytes)
     return 0;
 }
 
-static bool text_inside(const struct trace_str *part, const struct trace_str *whole)
+/* Copies what the replay needs of t into row. */
+static int reader_fill(struct reader *r, struct row *row, const struct trace_row *t)
 {
-    return part->p >= whole->p && part->p + part->len <= whole->p + whole->len;
+    struct trace_str line = r->o.want_line ? t->line : (struct trace_str){NULL, 0};
+    bool key_in_line = line.len && t->key.p >= line.p && t->key.p + t->key.len <= line.p + line.len;
+    int rc = reader_text(r, row, (size_t)line.len + (key_in_line ? 0 : t->key.len));
+
+    if (rc < 0)
+        return rc;
+    row->t = *t;
+    if (line.len)
+        memcpy(row->text, line.p, line.len);
+    if (!key_in_line && t->key.len)
+        memcpy(row->text + line.len, t->key.p, t->key.len);
+    row->t.line = (struct trace_str){row->text, line.len};
+    row->t.key.p = key_in_line ? row->text + (t->key.p - line.p) : row->text + line.len;
+    row->has_user = r->o.want_user && t->user.len > 0;
+    if (row->has_user)
+        row->user = hash_128(t->user.p, t->user.len);
+    row->t.user = (struct trace_str){NULL, 0};
+    if (t->op == TRACE_GENERATE || t->op == TRACE_MISS)
+        row->t.tier = TRACE_NO_TIER;
+    if (row->t.tier != TRACE_NO_TIER) {
+        row->key = hash_128(t->key.p, t->key.len);
+        row->copy = selection_copy(&r->o.select, row->key, t->tier);
+        row->t.tier = selection_tier(&r->o.select, t->tier);
+        row->name = object_name(row->copy, row->t.tier);
+    }
+    return 0;
 }
 
 static int64_t add_clamped(int64_t a, int64_t b)
@@ -135,7 +158,8 @@ static int64_t add_clamped(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? INT64_MIN + 1 : INT64_MAX) : sum;
 }
 
-static void pass_saw(struct reader_pass *p, const struct trace_row *t)
+/* Notes the times of a row, before they are shifted. */
+static void pass_note(struct reader_pass *p, const struct trace_row *t)
 {
     int64_t ends = t->duration_ns > 0 ? add_clamped(t->time_ns, t->duration_ns) : t->time_ns;
     if (!p->begun) {
@@ -145,8 +169,8 @@ static void pass_saw(struct reader_pass *p, const struct trace_row *t)
     p->last_ns = ends > p->last_ns ? ends : p->last_ns;
 }
 
-/* Times and requests of a later pass are others than those of the passes before. */
-static void pass_apply(const struct reader_pass *p, struct trace_row *t)
+/* In a later pass times come later and requests have other numbers than in the passes before. */
+static void pass_shift(const struct reader_pass *p, struct trace_row *t)
 {
     if (p->number == 0)
         return;
@@ -157,11 +181,7 @@ static void pass_apply(const struct reader_pass *p, struct trace_row *t)
         t->request = (int64_t)(hash_mix((uint64_t)t->request + (p->number << 40)) >> 1);
 }
 
-enum {
-    READER_AHEAD = 4
-};
-
-/* The rows behind the one that is filled, which the scheduler had last. */
+/* Fetches the rows behind the one that is filled now: the scheduler had them last. */
 ROW_INLINE void reader_prefetch(const struct reader *r, const struct row_batch *b, size_t line)
 {
     size_t text = !r->o.want_line ? 0 : line < ROW_TEXT_INLINE ? line : ROW_TEXT_INLINE;
@@ -171,122 +191,79 @@ ROW_INLINE void reader_prefetch(const struct reader *r, const struct row_batch *
         row_prefetch_read(b->row[i], text);
 }
 
-static int reader_fill(struct reader *r, struct row *row, const struct trace_row *t)
-{
-    struct trace_str line = r->o.want_line ? t->line : (struct trace_str){NULL, 0};
-    bool shared = line.len && text_inside(&t->key, &line);
-    int rc = reader_text(r, row, (size_t)line.len + (shared ? 0 : t->key.len));
-
-    if (rc < 0)
-        return rc;
-    row->t = *t;
-    if (line.len)
-        memcpy(row->text, line.p, line.len);
-    if (!shared && t->key.len)
-        memcpy(row->text + line.len, t->key.p, t->key.len);
-    row->t.line = (struct trace_str){row->text, line.len};
-    row->t.key.p = shared ? row->text + (t->key.p - line.p) : row->text + line.len;
-    row->has_user = r->o.want_user && t->user.len > 0;
-    if (row->has_user)
-        row->user = hash_128(t->user.p, t->user.len);
-    row->t.user = (struct trace_str){NULL, 0};
-    if (t->op == TRACE_GENERATE || t->op == TRACE_MISS)
-        row->t.tier = TRACE_NO_TIER;
-    if (row->t.tier != TRACE_NO_TIER) {
-        row->key = hash_128(t->key.p, t->key.len);
-        row->copy = tier_map_copy(&r->o.map, row->key, t->tier);
-        row->t.tier = tier_map_to(&r->o.map, t->tier);
-        row->name = reader_copy_name(row->copy, row->t.tier);
-    }
-    return 0;
-}
-
 static void reader_push(struct reader *r, struct row_batch *b)
 {
     spsc_push(r->full, b); /* never full: it has room for every batch */
     bell_ring(r->o.bell);
 }
 
-/* Copies one batch of the cursor; *b is the batch being filled, NULL: none. */
-static int reader_rows(struct reader *r, const struct trace_row *t, size_t n, struct row_batch **b)
+/* Hands the selected rows of one batch of the cursor to the scheduler. */
+static int reader_rows(struct reader *r, const struct trace_row *t, size_t n)
 {
+    struct row_batch *b = NULL;
+
     for (size_t i = 0; i < n; i++, t++) {
-        uint64_t mine = r->done++;
-        pass_saw(&r->pass, t);
-        bool other = r->o.only_tier >= 0 && t->tier != TRACE_NO_TIER && t->tier != r->o.only_tier;
-        if ((r->o.user_limit && !user_limit_passes(r->o.user_limit, t)) || other) {
+        uint64_t number = r->done++;
+        pass_note(&r->pass, t);
+        bool has_tier = selection_has_tier(&r->o.select, t);
+        if ((r->users && !selection_has_user(r->users, t)) || !has_tier) {
             r->skipped++;
             continue;
         }
-        if (!*b && !(*b = reader_free_batch(r)))
+        if (!b && !(b = reader_free_batch(r)))
             return -ECANCELED;
-        struct row *row = (*b)->row[(*b)->count];
-        reader_prefetch(r, *b, t->line.len);
+        struct row *row = b->row[b->count];
+        reader_prefetch(r, b, t->line.len);
         int rc = reader_fill(r, row, t);
         if (rc < 0)
             return rc;
-        row->number = mine;
-        pass_apply(&r->pass, &row->t);
-        if (++(*b)->count == READER_BATCH) {
-            reader_push(r, *b);
-            *b = NULL;
+        row->number = number;
+        pass_shift(&r->pass, &row->t);
+        if (++b->count == READER_BATCH) {
+            reader_push(r, b);
+            b = NULL;
         }
     }
-    if (*b) {
-        reader_push(r, *b);
-        *b = NULL;
-    }
+    if (b)
+        reader_push(r, b);
     return 0;
 }
 
-static int reader_read(struct reader *r, struct trace_cursor *c)
+static int reader_read_pass(struct reader *r)
 {
+    uint64_t limit = r->o.select.limit, number = 0;
+    struct trace_cursor *c = NULL;
     const struct trace_row *t;
-    struct row_batch *b = NULL;
-    uint64_t number = 0;
     size_t n;
-    int rc = 0;
 
-    while (!atomic_load(&r->stop) && (rc = trace_cursor_next(c, &t, &n, &r->err)) > 0) {
-        if (r->o.limit && n > r->o.limit - number)
-            n = (size_t)(r->o.limit - number);
-        rc = reader_rows(r, t, n, &b);
-        if (rc < 0)
+    int rc = trace_cursor_open(&c, r->trace, &r->err);
+    while (rc == 0 && !atomic_load(&r->stop) && !(limit && number == limit)) {
+        rc = trace_cursor_next(c, &t, &n, &r->err);
+        if (rc <= 0)
             break;
+        if (limit && n > limit - number)
+            n = (size_t)(limit - number);
         number += n;
-        if (r->o.limit && number == r->o.limit)
-            return 0;
+        rc = reader_rows(r, t, n);
     }
+    trace_cursor_close(c);
     return atomic_load(&r->stop) ? 0 : rc;
-}
-
-static int reader_again(struct reader *r, struct trace_cursor **c)
-{
-    struct reader_pass *p = &r->pass;
-
-    trace_cursor_close(*c);
-    *c = NULL;
-    if (!p->begun) /* no rows: further passes have none either */
-        p->number = r->o.loops;
-    p->number++;
-    p->shift_ns = add_clamped(p->shift_ns, add_clamped(p->last_ns, -p->first_ns));
-    int rc = trace_rewind(r->trace, &r->err);
-    if (rc == 0)
-        rc = trace_cursor_open(c, r->trace, &r->err);
-    return rc < 0 ? rc : reader_read(r, *c);
 }
 
 static void *reader_main(void *arg)
 {
     struct reader *r = arg;
-    struct trace_cursor *c = NULL;
+    struct reader_pass *p = &r->pass;
+    uint64_t loops = r->o.select.loops;
 
-    int rc = trace_cursor_open(&c, r->trace, &r->err);
-    if (rc == 0)
-        rc = reader_read(r, c);
-    while (rc == 0 && !atomic_load(&r->stop) && r->pass.number + 1 < r->o.loops)
-        rc = reader_again(r, &c);
-    trace_cursor_close(c);
+    int rc = reader_read_pass(r);
+    while (rc == 0 && !atomic_load(&r->stop) && p->number + 1 < loops) {
+        p->number = p->begun ? p->number + 1 : loops; /* no rows now: none in later passes */
+        p->shift_ns = add_clamped(p->shift_ns, add_clamped(p->last_ns, -p->first_ns));
+        rc = trace_rewind(r->trace, &r->err);
+        if (rc == 0)
+            rc = reader_read_pass(r);
+    }
     r->rc = rc;
     atomic_store(&r->state, READER_ENDED);
     bell_ring(r->o.bell);
@@ -295,7 +272,7 @@ static void *reader_main(void *arg)
 
 /* ---- the scheduler's thread ---- */
 
-/* Lets the reader go on; seldom, so that it is not woken for each batch. */
+/* Lends free rows to the reader; seldom, so that it is not woken for each batch. */
 static void reader_supply(struct reader *r)
 {
     if (r->kept_count == 0 || r->lent > READER_LEAD / 2)
@@ -305,38 +282,13 @@ static void reader_supply(struct reader *r)
     bell_ring(r->given);
 }
 
-static int reader_memory(struct reader *r)
-{
-    size_t batches = r->o.rows / READER_BATCH;
-
-    r->rows = aligned_alloc(_Alignof(struct row), r->o.rows * sizeof(*r->rows));
-    r->batches = calloc(batches, sizeof(*r->batches));
-    r->containers = calloc(batches, sizeof(struct row_batch *));
-    r->kept = calloc(batches, sizeof(struct row_batch *));
-    r->full = spsc_create(batches);
-    r->empty = spsc_create(batches);
-    r->given = bell_create();
-    if (!r->rows || !r->batches || !r->containers || !r->kept || !r->full || !r->empty || !r->given)
-        return -ENOMEM;
-    memset(r->rows, 0, r->o.rows * sizeof(*r->rows));
-    for (size_t i = 0; i < r->o.rows; i++) {
-        r->batches[i / READER_BATCH].row[i % READER_BATCH] = &r->rows[i];
-        r->rows[i].text = r->rows[i].inline_text;
-    }
-    while (r->kept_count < batches) {
-        r->kept[r->kept_count] = &r->batches[batches - 1 - r->kept_count];
-        r->kept_count++;
-    }
-    reader_supply(r);
-    return 0;
-}
-
 static void reader_free(struct reader *r)
 {
     for (size_t i = 0; r->rows && i < r->o.rows; i++) {
         if (r->rows[i].text_bytes)
             free(r->rows[i].text);
     }
+    selection_users_free(r->users);
     bell_free(r->given);
     spsc_free(r->empty);
     spsc_free(r->full);
@@ -350,23 +302,47 @@ static void reader_free(struct reader *r)
 int reader_open(struct reader **out, struct trace_reader *trace, const struct reader_opts *o,
                 struct err *e)
 {
+    size_t batches = o->rows / READER_BATCH;
     struct reader *r = calloc(1, sizeof(*r));
+    int rc;
 
     if (!r)
         return err_nomem(e, "reader");
     r->trace = trace;
     r->o = *o;
-    if (reader_memory(r) < 0) {
-        reader_free(r);
-        return err_nomem(e, "reader's window");
+    if (o->select.users && !(r->users = selection_users_create(o->select.users))) {
+        rc = err_nomem(e, "table of users");
+        goto out;
     }
-    int rc = thread_start(&r->thread, reader_main, r);
-    if (rc != 0) {
-        reader_free(r);
-        return err_errno(e, rc, ERR_FAILED, "", "cannot start the reader's thread");
+    r->rows = aligned_alloc(_Alignof(struct row), o->rows * sizeof(*r->rows));
+    r->batches = calloc(batches, sizeof(*r->batches));
+    r->containers = calloc(batches, sizeof(*r->containers));
+    r->kept = calloc(batches, sizeof(*r->kept));
+    r->full = spsc_create(batches);
+    r->empty = spsc_create(batches);
+    r->given = bell_create();
+    if (!r->rows || !r->batches || !r->containers || !r->kept || !r->full || !r->empty ||
+        !r->given) {
+        rc = err_nomem(e, "reader's window");
+        goto out;
     }
-    *out = r;
-    return 0;
+    memset(r->rows, 0, o->rows * sizeof(*r->rows));
+    for (size_t i = 0; i < o->rows; i++) {
+        r->batches[i / READER_BATCH].row[i % READER_BATCH] = &r->rows[i];
+        r->rows[i].text = r->rows[i].inline_text;
+    }
+    for (; r->kept_count < batches; r->kept_count++)
+        r->kept[r->kept_count] = &r->batches[batches - 1 - r->kept_count];
+    reader_supply(r);
+    rc = thread_start(&r->thread, reader_main, r);
+    if (rc != 0)
+        rc = err_errno(e, rc, ERR_FAILED, "", "cannot start the reader's thread");
+out:
+    if (rc != 0)
+        reader_free(r);
+    else
+        *out = r;
+    return rc;
 }
 
 void reader_give(struct reader *r, struct row *row)
@@ -378,13 +354,13 @@ void reader_give(struct reader *r, struct row *row)
         row->text = row->inline_text;
         bell_ring(r->given);
     }
-    /* There is a container for every READER_BATCH rows that are outside. */
+    /* There is a container for every READER_BATCH rows that the scheduler has. */
     if (!r->giving) {
         r->giving = r->containers[--r->containers_count];
-        r->giving_count = 0;
+        r->giving->count = 0;
     }
-    r->giving->row[r->giving_count++] = row;
-    if (r->giving_count == READER_BATCH) {
+    r->giving->row[r->giving->count++] = row;
+    if (r->giving->count == READER_BATCH) {
         r->kept[r->kept_count++] = r->giving;
         r->giving = NULL;
         reader_supply(r);
@@ -400,7 +376,7 @@ size_t reader_take(struct reader *r, struct row *rows[READER_BATCH])
     memcpy(rows, b->row, count * sizeof(*rows));
     struct row *unused[READER_BATCH];
     memcpy(unused, b->row + count, (READER_BATCH - count) * sizeof(*unused));
-    r->containers[r->containers_count++] = b; /* and may be filled again at once */
+    r->containers[r->containers_count++] = b; /* reader_give may fill it at once */
     r->lent--;
     for (size_t i = 0; i < READER_BATCH - count; i++)
         reader_give(r, unused[i]);

@@ -1,6 +1,6 @@
-/* reader.h - the thread that reads the trace ahead: rows in recycled slots, a window bounded in
- * rows and in bytes. The reader's thread fills rows; the scheduler's thread takes and gives them
- * back. */
+/* reader.h - the thread that reads the trace ahead of the scheduler. Rows live in recycled slots;
+ * the window is bounded in rows and in bytes. The reader's thread fills rows; the scheduler's
+ * thread takes them and gives them back. */
 #ifndef KVREPLAY_SCHED_READER_H
 #define KVREPLAY_SCHED_READER_H
 
@@ -9,8 +9,7 @@
 #include <stdint.h>
 
 #include "kvreplay/sched/row.h"
-#include "kvreplay/sched/tier_map.h"
-#include "kvreplay/sched/user_limit.h"
+#include "kvreplay/sched/selection.h"
 #include "lib/base/bell.h"
 #include "lib/base/err.h"
 #include "lib/trace/trace.h"
@@ -18,45 +17,39 @@
 enum {
     READER_BATCH = 64
 };
-/* Rows longer than a slot's own text may hold so many bytes in all. */
+/* Bytes of all texts that do not fit in their rows. */
 #define READER_MAX_TEXT ((size_t)64 << 20)
 
 struct reader_opts {
-    size_t rows;    /* window, multiple of READER_BATCH */
-    uint64_t limit; /* rows at most, 0: all */
-    uint64_t loops; /* passes over them; above 1 the trace must rewind. 0: 1 */
-    struct tier_map map;
-    struct user_limit *user_limit; /* NULL: all users. The reader's thread's */
-    int only_tier;                 /* enum trace_tier, or -1: all */
-    bool want_line;                /* keep the text of the row */
-    bool want_user;                /* hash the name of the user */
-    bool tell_starved;             /* ring as well when reader_starved becomes true */
-    struct bell *bell;             /* rung when rows are there, and at the end */
+    size_t rows;             /* window; a multiple of READER_BATCH */
+    struct selection select; /* with more than one loop the trace must be able to rewind */
+    bool want_line;          /* keep the text of the row */
+    bool want_user;          /* hash the name of the user */
+    bool tell_starved;       /* ring the bell also when reader_starved becomes true */
+    struct bell *bell;       /* rung when rows are there, and at the end; the caller's */
 };
 
 struct reader;
 
-/* Name of a copy: hash of (tier, hash of the key). */
-struct hash128 reader_copy_name(struct hash128 key, unsigned tier);
-
-/* Starts reading trace (which stays the caller's) with one cursor. */
+/* Starts to read trace, which stays the caller's, with one cursor. */
 int reader_open(struct reader **out, struct trace_reader *trace, const struct reader_opts *o,
                 struct err *e);
-/* Scheduler: the next rows in the order of the trace, their number; 0: none now. Each is the
- * caller's until reader_give. */
+/* Scheduler: takes the next rows in the order of the trace. Returns their number; 0: none now. Each
+ * row is the caller's until reader_give. */
 size_t reader_take(struct reader *r, struct row *rows[READER_BATCH]);
-/* Scheduler: a finished row goes back. */
+/* Scheduler: gives a finished row back. */
 void reader_give(struct reader *r, struct row *row);
-/* Scheduler: it can read no further until rows are given back. */
+/* Scheduler: the reader cannot go on until rows are given back. */
 bool reader_starved(const struct reader *r);
-/* It has read all that it can for now: it waits for free rows, or is at its end. Any thread; for
- * whoever must know that time does not run ahead of reading (a clock that jumps). */
+/* Any thread: the reader has read all that it can for now. It waits for free rows, or is at its
+ * end. A test with a clock that jumps waits for this. */
 bool reader_quiet(const struct reader *r);
-/* Scheduler: everything was taken and the input is at its end (or failed: negative errno and *e).
- * 0: not yet; 1: the end. */
+/* Scheduler: has every row been taken, and is the input at its end? 0: not yet; 1: yes; negative
+ * errno with *e (may be NULL): the input failed. */
 int reader_ended(const struct reader *r, struct err *e);
-/* Ends the thread; *skipped: rows that --only-tier left out. False: it is stuck in a read of its
- * input; then r and the trace must be left alone. */
+/* Ends the thread and frees r, which may be NULL. *skipped: rows that the selection left out.
+ * False: the thread is stuck in a read of its input; then neither r nor the trace may be used or
+ * freed, and nothing that either points to. */
 bool reader_close(struct reader *r, uint64_t *skipped);
 
 #endif

@@ -1,6 +1,6 @@
 /* Last stage of a replay: from finished rows to the trace writer, in the order in which the
- * scheduler learned that they were. Rows of the head (prepop, ingest) end before the replay's zero
- * is known, and there may be any number of them: they go through a scratch file, not memory. */
+ * scheduler saw them end. Rows of the head (prepop, ingest) end before the replay's zero is known,
+ * and there may be any number of them: they go through a scratch file, not through memory. */
 #include "kvreplay/sched/results.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@ struct results {
     struct trace_writer *w;
     bool zero_known;
     int64_t zero_ns;
-    FILE *held;
-    char *line; /* buffer for reading back */
+    FILE *held; /* the scratch file; NULL: no row waits */
+    char *line; /* buffer to read a row back */
     size_t line_room;
 };
 
@@ -64,24 +64,8 @@ static int results_scratch_error(struct err *e)
                      "cannot keep the results of the rows before the clock starts");
 }
 
-static int results_hold(struct results *r, const struct trace_row *t, struct err *e)
-{
-    struct held_row h = {.due_ns = t->due_ns,
-                         .eligible_ns = t->eligible_ns,
-                         .start_ns = t->start_ns,
-                         .latency_ns = t->latency_ns,
-                         .device_ns = t->device_ns,
-                         .status = t->status,
-                         .line_len = t->line.len};
-    if (!r->held && !(r->held = tmpfile()))
-        return results_scratch_error(e);
-    if (fwrite(&h, sizeof(h), 1, r->held) != 1 ||
-        (t->line.len && fwrite(t->line.p, t->line.len, 1, r->held) != 1))
-        return results_scratch_error(e);
-    return 0;
-}
-
-static int results_read_back(struct results *r, const struct held_row *h, struct err *e)
+/* Writes a held row; its text follows in the scratch file. */
+static int results_write_held(struct results *r, const struct held_row *h, struct err *e)
 {
     if (h->line_len > r->line_room) {
         char *line = realloc(r->line, h->line_len);
@@ -115,7 +99,7 @@ int results_zero(struct results *r, int64_t zero_ns, struct err *e)
         return results_scratch_error(e);
     rewind(r->held);
     while (rc == 0 && fread(&h, sizeof(h), 1, r->held) == 1)
-        rc = results_read_back(r, &h, e);
+        rc = results_write_held(r, &h, e);
     if (rc == 0 && ferror(r->held))
         rc = results_scratch_error(e);
     fclose(r->held);
@@ -127,5 +111,19 @@ int results_put(struct results *r, const struct trace_row *t, struct err *e)
 {
     if (!r->w)
         return 0;
-    return r->zero_known ? results_write(r, t, e) : results_hold(r, t, e);
+    if (r->zero_known)
+        return results_write(r, t, e);
+    struct held_row h = {.due_ns = t->due_ns,
+                         .eligible_ns = t->eligible_ns,
+                         .start_ns = t->start_ns,
+                         .latency_ns = t->latency_ns,
+                         .device_ns = t->device_ns,
+                         .status = t->status,
+                         .line_len = t->line.len};
+    if (!r->held && !(r->held = tmpfile()))
+        return results_scratch_error(e);
+    if (fwrite(&h, sizeof(h), 1, r->held) != 1 ||
+        (t->line.len && fwrite(t->line.p, t->line.len, 1, r->held) != 1))
+        return results_scratch_error(e);
+    return 0;
 }

@@ -1,6 +1,6 @@
-/* results.h - the result rows on their way out. Times of finished rows come in as monotonic ns and
- * leave relative to the replay's zero; rows that end before zero is known wait in an unlinked
- * scratch file. */
+/* results.h - finished rows on their way to the trace writer. Their times come in as monotonic ns
+ * and leave relative to the replay's zero. Rows that end before zero is known wait in an unlinked
+ * scratch file. One thread. */
 #ifndef KVREPLAY_SCHED_RESULTS_H
 #define KVREPLAY_SCHED_RESULTS_H
 
@@ -11,10 +11,10 @@
 
 struct results;
 
-/* Writes to w, which stays the caller's; NULL: result rows are not wanted. */
+/* Writes to w, which stays the caller's; NULL: no result rows are wanted. */
 int results_open(struct results **out, struct trace_writer *w, struct err *e);
 void results_close(struct results *r);
-/* The zero of all times is known now. */
+/* The zero of all times is known now: writes the rows that wait for it. */
 int results_zero(struct results *r, int64_t zero_ns, struct err *e);
 /* One finished row. -EPIPE: the reader of the output went away. */
 int results_put(struct results *r, const struct trace_row *t, struct err *e);

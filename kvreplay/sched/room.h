@@ -1,6 +1,6 @@
-/* room.h - what each row does to the objects and the room of its tier, worked out in the order of
- * the trace when a row is admitted (and, by the survey, for the whole trace before anything is
- * written). */
+/* room.h - what each row does to its object and to the room of its tier. The scheduler works it out
+ * when it admits a row, in the order of the trace. The survey does the same for the whole trace
+ * before anything is written. One thread. */
 #ifndef KVREPLAY_SCHED_ROOM_H
 #define KVREPLAY_SCHED_ROOM_H
 
@@ -10,41 +10,53 @@
 #include "kvreplay/sched/objects.h"
 #include "lib/trace/trace.h"
 
-/* Room of one tier, in exact bytes of objects, or, where nobody knows how many there will be, in
- * whole blocks. planned: after every admitted row; reserved: granted
- * to rows and not yet given back. When all admitted rows are done both are equal. */
-struct room {
-    uint64_t capacity, planned, reserved, peak;
-    uint64_t max_objects, planned_objects, reserved_objects, peak_objects;
-    bool blocks;
-};
-
-enum plan_verdict {
-    PLAN_GO,
-    PLAN_ABSENT, /* the object is not there */
-    PLAN_NO_ROOM /* the tier is too small, even when every earlier row is done */
-};
-
-struct plan {
-    struct object *object; /* what the row works on; NULL unless PLAN_GO */
-    uint64_t take, give;   /* bytes of room: needed before the row runs, free when it is done */
-    uint8_t take_objects, give_objects; /* 0 or 1 */
-    uint8_t verdict;                    /* enum plan_verdict */
-    bool create;                /* write the object first: it is read before it was written */
-    uint64_t needed, room_left; /* PLAN_NO_ROOM: bytes, after every earlier row */
-};
-
 /*
- * Works out *p for a Read, Write or Delete of its tier and applies it to the planned state. known:
- * what objects_find gives for key and tier. create: an object that is read without being there is
- * to be written first. 0 or -ENOMEM.
+ * Room of one tier, in bytes and in objects. "planned" is what is taken once every admitted row is
+ * done. "reserved" is what rows were granted and have not given back. Both are equal when all
+ * admitted rows are done.
  */
-int plan_row(struct objects *objects, struct room *room, const struct trace_row *t,
-             struct hash128 key, struct object *known, bool create, struct plan *p);
+struct room {
+    uint64_t capacity, planned, reserved, peak; /* peak: highest planned */
+    uint64_t max_objects, planned_objects, reserved_objects, peak_objects;
+    bool blocks; /* sizes count in whole blocks; false: exact bytes */
+};
 
-/* Takes the plan's room if it is there now. */
-bool room_reserve(struct room *room, const struct plan *p);
+enum room_verdict {
+    ROOM_GO,
+    ROOM_ABSENT, /* the object is not there */
+    ROOM_FULL    /* the tier is too small, even when every earlier row is done */
+};
+
+struct room_effect {
+    struct object *object; /* the row's object; NULL unless ROOM_GO */
+    uint64_t take, give;   /* bytes needed before the row runs; freed when it is done */
+    uint8_t take_objects, give_objects; /* 0 or 1 */
+    uint8_t verdict;                    /* enum room_verdict */
+    bool create;                /* write the object first: it is read before it is written */
+    uint64_t needed, room_left; /* ROOM_FULL: bytes, after every earlier row */
+};
+
+/* A Read, Write or Delete, as the room sees it. */
+struct room_row {
+    const struct trace_row *t; /* its tier is the one that executes it */
+    struct hash128 copy;       /* names the object in that tier */
+    struct object *known;      /* objects_find of copy and tier */
+    bool create;               /* a Read may create its object when it is not there */
+};
+
+/* A Read that moves or removes its object: the copy is gone when the row is done. */
+static inline bool room_drops(const struct trace_row *t)
+{
+    return t->op == TRACE_READ && t->phase == TRACE_EVICT;
+}
+
+/* Works out *effect and applies it to the planned state of room and object. 0 or -ENOMEM. */
+int room_admit(struct room *room, struct objects *objects, const struct room_row *row,
+               struct room_effect *effect);
+
+/* Takes the row's room if it is free now. */
+bool room_reserve(struct room *room, const struct room_effect *effect);
 /* Gives back what the finished row frees. */
-void room_release(struct room *room, const struct plan *p);
+void room_release(struct room *room, const struct room_effect *effect);
 
 #endif

@@ -1,6 +1,6 @@
-/* row.h - a row of the trace on its way through the replay: filled by the reader's thread, then the
- * scheduler's until it is finished, then the reader's again. Rows are recycled, never allocated on
- * the way. */
+/* row.h - a row of the trace on its way through the replay, and lists of rows. The reader's thread
+ * fills a row, the scheduler owns it until it is finished, then the reader fills it again. Rows are
+ * recycled; none is allocated during the run. */
 #ifndef KVREPLAY_SCHED_ROW_H
 #define KVREPLAY_SCHED_ROW_H
 
@@ -15,12 +15,13 @@
 struct chain;   /* order.c */
 struct request; /* admission.c */
 
+/* What a row waits for before it may run, apart from its time and a slot. */
 enum row_wait {
-    ROW_WAIT_KEY = 1,
-    ROW_WAIT_REQUEST = 2,
+    ROW_WAIT_KEY = 1,     /* earlier rows of its key */
+    ROW_WAIT_REQUEST = 2, /* the row before it of its request */
     ROW_WAIT_ROOM = 4,
-    ROW_WAIT_WORKER = 8,
-    ROW_WAIT_USER = 16
+    ROW_WAIT_WORKER = 8, /* --timing served */
+    ROW_WAIT_USER = 16   /* --timing closed: the row before it of its user */
 };
 
 /* What is being done for the row. */
@@ -34,42 +35,71 @@ enum {
     ROW_TEXT_INLINE = 192
 };
 
-/* First what the reader writes, then what only the scheduler does: so that no more than the first
- * goes from core to core. */
+/* What the reader writes comes first and the scheduler's fields follow on their own cache lines, so
+ * that only the first part moves between the two cores. */
 struct row {
-    struct trace_row t;  /* the result columns are filled here; line and key point into text */
-    struct hash128 key;  /* hash of the key */
-    struct hash128 copy; /* the same, of one copy of those that a mapped tier may hold */
+    struct trace_row t; /* result columns are filled in here; line and key point into text */
+    struct hash128 key; /* hash of the key */
+    struct hash128
+        copy; /* hash that names the copy within its tier; key, unless tiers are mapped */
     struct hash128 name; /* hash of (tier, copy) */
     uint64_t number;     /* in the trace, from 0 */
-    struct hash128 user; /* --timing closed */
+    struct hash128 user; /* hash of the user; --timing closed only */
     bool has_user;
     char *text; /* inline_text, or allocated when the row is longer */
     size_t text_bytes;
     char inline_text[ROW_TEXT_INLINE];
 
-    /* order.c: one chain by key, one by request */
+    /* order.c: a chain by key and one by request */
     _Alignas(64) struct chain *chain[2];
     struct row *chain_next[2];
-    struct row *woken;      /* list that order_leave returns */
-    uint64_t writes_before; /* of this key, entered before this row */
+    struct row *woken;      /* next in the list that order_leave returns */
+    uint64_t writes_before; /* writes of this key that entered before this row */
 
-    struct request *served; /* its request, with --timing served; else NULL */
+    struct request *request; /* admission.c; NULL: not served */
 
-    struct row *user_next; /* --timing closed: pace.c */
+    struct row *user_next; /* pace.c: --timing closed */
     int64_t pause_ns;
 
-    struct plan plan;
+    struct room_effect effect;
     uint64_t generation; /* of what this row writes */
-    struct row *next;    /* in the room, ready or free list */
-    int64_t wake_ns;     /* in the timers: due, or the end of a Generate row */
-    uint8_t waits;       /* enum row_wait */
+    struct row *next;    /* in a row_list */
+    int64_t wake_ns;     /* in the timers: due time, or end of a Generate row */
+    uint8_t waits;       /* mask of enum row_wait */
     uint8_t stage;       /* enum row_stage */
     bool head;           /* runs before the clock starts */
     bool held;           /* a Generate row that holds its request until wake_ns */
 };
 
-/* Always inlined: gcc takes a call of a function that does no more than this for one of no use. */
+/* Rows in line, first in first out. A row is in one list at most. Zero it first. */
+struct row_list {
+    struct row *head, *tail;
+    size_t count;
+};
+
+static inline void row_list_append(struct row_list *l, struct row *r)
+{
+    r->next = NULL;
+    if (l->tail)
+        l->tail->next = r;
+    else
+        l->head = r;
+    l->tail = r;
+    l->count++;
+}
+
+/* The list must not be empty. */
+static inline struct row *row_list_pop(struct row_list *l)
+{
+    struct row *r = l->head;
+    l->head = r->next;
+    if (!l->head)
+        l->tail = NULL;
+    l->count--;
+    return r;
+}
+
+/* Always inlined: gcc removes calls of a function that does nothing but prefetch. */
 #define ROW_INLINE static inline __attribute__((always_inline))
 
 ROW_INLINE void row_prefetch_part(const struct row *r, size_t from, size_t to)
@@ -78,26 +108,20 @@ ROW_INLINE void row_prefetch_part(const struct row *r, size_t from, size_t to)
         __builtin_prefetch((const char *)r + at, 1);
 }
 
-/* The reader will fill the row soon; text: bytes of it. */
-ROW_INLINE void row_prefetch_read(const struct row *r, size_t text)
+/* For the reader, which is about to fill the row with text_bytes of text. */
+ROW_INLINE void row_prefetch_read(const struct row *r, size_t text_bytes)
 {
-    row_prefetch_part(r, 0, offsetof(struct row, inline_text) + text);
+    row_prefetch_part(r, 0, offsetof(struct row, inline_text) + text_bytes);
 }
 
-/* The scheduler will get it soon, with a line of the usual length. */
+/* For the scheduler, which is about to admit the row; its line has the usual length. */
 ROW_INLINE void row_prefetch(const struct row *r)
 {
     row_prefetch_part(r, 0, offsetof(struct row, inline_text) + 128);
     row_prefetch_part(r, offsetof(struct row, chain), sizeof(*r));
 }
 
-/* A Read that the cache makes to move or remove the object: the copy is gone when it completes. */
-static inline bool row_drops(const struct trace_row *t)
-{
-    return t->op == TRACE_READ && t->phase == TRACE_EVICT;
-}
-
-/* Such rows before all others run before the clock starts. */
+/* Rows of these classes at the head of a trace run before the clock starts. */
 static inline bool row_in_head(const struct trace_row *t)
 {
     return t->class == TRACE_PREPOP || t->class == TRACE_INGEST;

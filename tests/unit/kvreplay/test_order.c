@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "kvreplay/sched/order.h"
-#include "kvreplay/sched/timers.h"
+#include "kvreplay/sched/pace.h"
 
 static struct row make(uint8_t op, uint8_t phase, uint64_t key, int64_t request)
 {

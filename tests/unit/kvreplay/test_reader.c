@@ -50,7 +50,7 @@ static void replayed_open(struct replayed *p, bool want_line)
     p->trace = trace_of(p->path, ROWS);
     p->bell = bell_create();
     struct reader_opts o = {.rows = WINDOW,
-                            .only_tier = -1,
+                            .select.only_tier = SELECTION_ALL_TIERS,
                             .want_line = want_line,
                             .tell_starved = true,
                             .bell = p->bell};

@@ -15,8 +15,8 @@
 
 #include <errno.h>
 
+#include "kvreplay/sched/dispatch.h"
 #include "kvreplay/sched/room.h"
-#include "kvreplay/sched/worker.h"
 #include "kvreplay/survey.h"
 #include "lib/base/hash.h"
 
@@ -33,13 +33,15 @@ static struct trace_row row_of(uint8_t op, uint8_t phase, uint64_t size)
 
 static const struct hash128 key = {1, 2};
 
-static struct plan planned(struct objects *o, struct room *room, uint8_t op, uint8_t phase,
-                           uint64_t size, bool create)
+static struct room_effect admitted(struct objects *o, struct room *room, uint8_t op, uint8_t phase,
+                                   uint64_t size, bool create)
 {
     struct trace_row t = row_of(op, phase, size);
-    struct plan p;
-    assert_int_equal(plan_row(o, room, &t, key, objects_find(o, key, t.tier), create, &p), 0);
-    assert_int_equal(p.object != NULL, p.verdict == PLAN_GO);
+    struct room_effect p;
+    struct room_row row = {
+        .t = &t, .copy = key, .known = objects_find(o, key, t.tier), .create = create};
+    assert_int_equal(room_admit(room, o, &row, &p), 0);
+    assert_int_equal(p.object != NULL, p.verdict == ROOM_GO);
     return p;
 }
 
@@ -48,29 +50,29 @@ static void rewrite_needs_the_difference(void **state)
     (void)state;
     struct objects *o = objects_create();
     struct room room = {.capacity = 100, .max_objects = 1};
-    struct plan p = planned(o, &room, TRACE_WRITE, TRACE_PREFILL, 60, false);
+    struct room_effect p = admitted(o, &room, TRACE_WRITE, TRACE_PREFILL, 60, false);
     assert_int_equal(p.take, 60);
-    p = planned(o, &room, TRACE_WRITE, TRACE_PREFILL, 100, false);
-    assert_int_equal(p.verdict, PLAN_GO);
+    p = admitted(o, &room, TRACE_WRITE, TRACE_PREFILL, 100, false);
+    assert_int_equal(p.verdict, ROOM_GO);
     assert_int_equal(p.take, 40);
-    p = planned(o, &room, TRACE_WRITE, TRACE_PREFILL, 101, false);
-    assert_int_equal(p.verdict, PLAN_NO_ROOM);
-    p = planned(o, &room, TRACE_WRITE, TRACE_PREFILL, 30, false);
+    p = admitted(o, &room, TRACE_WRITE, TRACE_PREFILL, 101, false);
+    assert_int_equal(p.verdict, ROOM_FULL);
+    p = admitted(o, &room, TRACE_WRITE, TRACE_PREFILL, 30, false);
     assert_int_equal(p.take, 0);
     assert_int_equal(p.give, 70);
-    p = planned(o, &room, TRACE_READ, TRACE_EVICT, 30, false);
+    p = admitted(o, &room, TRACE_READ, TRACE_EVICT, 30, false);
     assert_int_equal(p.give, 30);
     assert_int_equal(room.planned, 0);
     assert_int_equal(room.peak, 100);
-    p = planned(o, &room, TRACE_DELETE, TRACE_EVICT, 30, false);
-    assert_int_equal(p.verdict, PLAN_ABSENT);
-    p = planned(o, &room, TRACE_READ, TRACE_DECODE, 50, true);
+    p = admitted(o, &room, TRACE_DELETE, TRACE_EVICT, 30, false);
+    assert_int_equal(p.verdict, ROOM_ABSENT);
+    p = admitted(o, &room, TRACE_READ, TRACE_DECODE, 50, true);
     assert_true(p.create);
     assert_int_equal(p.take, 50);
-    p = planned(o, &room, TRACE_READ, TRACE_DECODE, UINT64_MAX, false);
-    assert_int_equal(p.verdict, PLAN_GO); /* there, though shorter: the worker says EINVAL */
-    p = planned(o, &room, TRACE_WRITE, TRACE_PREFILL, UINT64_MAX, false);
-    assert_int_equal(p.verdict, PLAN_NO_ROOM);
+    p = admitted(o, &room, TRACE_READ, TRACE_DECODE, UINT64_MAX, false);
+    assert_int_equal(p.verdict, ROOM_GO); /* there, though shorter: dispatch says EINVAL */
+    p = admitted(o, &room, TRACE_WRITE, TRACE_PREFILL, UINT64_MAX, false);
+    assert_int_equal(p.verdict, ROOM_FULL);
     objects_free(o);
 }
 
@@ -79,20 +81,20 @@ static void room_of_unknown_objects_is_in_blocks(void **state)
     (void)state;
     struct objects *o = objects_create();
     struct room room = {.capacity = 8192, .max_objects = 1, .blocks = true};
-    struct plan p = planned(o, &room, TRACE_WRITE, TRACE_PREFILL, 4097, false);
+    struct room_effect p = admitted(o, &room, TRACE_WRITE, TRACE_PREFILL, 4097, false);
     assert_int_equal(p.take, 8192);
-    p = planned(o, &room, TRACE_WRITE, TRACE_PREFILL, 4096, false);
+    p = admitted(o, &room, TRACE_WRITE, TRACE_PREFILL, 4096, false);
     assert_int_equal(p.give, 4096);
-    p = planned(o, &room, TRACE_WRITE, TRACE_PREFILL, 8193, false);
-    assert_int_equal(p.verdict, PLAN_NO_ROOM);
-    p = planned(o, &room, TRACE_DELETE, TRACE_EVICT, 0, false);
+    p = admitted(o, &room, TRACE_WRITE, TRACE_PREFILL, 8193, false);
+    assert_int_equal(p.verdict, ROOM_FULL);
+    p = admitted(o, &room, TRACE_DELETE, TRACE_EVICT, 0, false);
     assert_int_equal(p.give, 4096);
-    p = planned(o, &room, TRACE_READ, TRACE_EVICT, 5000, true);
+    p = admitted(o, &room, TRACE_READ, TRACE_EVICT, 5000, true);
     assert_int_equal(p.take, 8192);
     assert_int_equal(p.give, 8192);
     assert_int_equal(room.planned, 0);
-    p = planned(o, &room, TRACE_WRITE, TRACE_PREFILL, UINT64_MAX, false);
-    assert_int_equal(p.verdict, PLAN_NO_ROOM);
+    p = admitted(o, &room, TRACE_WRITE, TRACE_PREFILL, UINT64_MAX, false);
+    assert_int_equal(p.verdict, ROOM_FULL);
     assert_true(p.needed == UINT64_MAX);
     objects_free(o);
 }
@@ -106,7 +108,8 @@ static void survey_of(struct survey *s, const char *rows, bool create)
     fclose(f);
     struct trace_reader *trace;
     struct trace_read_opts o = {.want = TRACE_CORE};
-    struct survey_opts how = {.only_tier = -1, .create = create, .until_ns = INT64_MAX};
+    struct survey_opts how = {
+        .select.only_tier = SELECTION_ALL_TIERS, .create = create, .until_ns = INT64_MAX};
     struct err e = {0};
     assert_int_equal(trace_open(&trace, path, &o, &e), 0);
     assert_int_equal(survey_run(s, trace, &how, &e), 0);
@@ -191,31 +194,31 @@ static void failed_write_is_cleaned_and_absent(void **state)
     struct row w = {.t = row_of(TRACE_WRITE, TRACE_PREFILL, 10),
                     .copy = key,
                     .stage = ROW_MAIN,
-                    .plan.object = objects_get(o, key, TRACE_STORAGE),
+                    .effect.object = objects_get(o, key, TRACE_STORAGE),
                     .generation = 5};
     struct row r = w;
     struct tier_op op;
     int stored;
 
     r.t = row_of(TRACE_READ, TRACE_DECODE, 10);
-    objects_hold(w.plan.object);
-    objects_hold(r.plan.object);
-    assert_true(worker_prepare(&w, TIER_VERIFY_HEADER, &op));
+    objects_hold(w.effect.object);
+    objects_hold(r.effect.object);
+    assert_true(dispatch_prepare(&w, TIER_VERIFY_HEADER, &op));
     assert_int_equal(op.id.generation, 5);
     op.place = &stored;
     op.status = -EIO;
-    assert_true(worker_complete(&w, &op)); /* what it left must go */
+    assert_true(dispatch_complete(&w, &op)); /* what it left must go */
     assert_int_equal(w.t.status, EIO);
-    assert_true(worker_prepare(&w, TIER_VERIFY_HEADER, &op));
+    assert_true(dispatch_prepare(&w, TIER_VERIFY_HEADER, &op));
     assert_int_equal(op.verb, TIER_DELETE);
     assert_ptr_equal(op.place, &stored);
-    assert_false(worker_complete(&w, &op));
+    assert_false(dispatch_complete(&w, &op));
     assert_int_equal(w.t.status, EIO);
-    assert_false(worker_prepare(&r, TIER_VERIFY_HEADER, &op));
+    assert_false(dispatch_prepare(&r, TIER_VERIFY_HEADER, &op));
     assert_int_equal(r.t.status, TRACE_ABSENT);
-    objects_release(o, w.plan.object);
+    objects_release(o, w.effect.object);
     assert_int_equal(objects_count(o), 1); /* the other row still looks at it */
-    objects_release(o, r.plan.object);
+    objects_release(o, r.effect.object);
     assert_int_equal(objects_count(o), 0);
     objects_free(o);
 }
@@ -227,16 +230,18 @@ static void corrupt_move_is_gone_all_the_same(void **state)
     struct object *e = objects_get(o, key, TRACE_STORAGE);
     e->live = 1;
     e->size = 10;
-    struct row r = {
-        .t = row_of(TRACE_READ, TRACE_EVICT, 10), .copy = key, .stage = ROW_MAIN, .plan.object = e};
+    struct row r = {.t = row_of(TRACE_READ, TRACE_EVICT, 10),
+                    .copy = key,
+                    .stage = ROW_MAIN,
+                    .effect.object = e};
     struct tier_op op;
 
     objects_hold(e);
-    assert_true(worker_prepare(&r, TIER_VERIFY_FULL, &op));
+    assert_true(dispatch_prepare(&r, TIER_VERIFY_FULL, &op));
     assert_true(op.drop);
     op.status = -EBADMSG;
-    while (worker_complete(&r, &op)) {
-        assert_true(worker_prepare(&r, TIER_VERIFY_FULL, &op));
+    while (dispatch_complete(&r, &op)) {
+        assert_true(dispatch_prepare(&r, TIER_VERIFY_FULL, &op));
         op.status = 0;
     }
     assert_int_equal(r.t.status, TRACE_CORRUPT);

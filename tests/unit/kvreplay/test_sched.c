@@ -102,11 +102,11 @@ static void replay(const char *rows, struct sched_opts *o, struct counts *st, st
     struct results *results;
     struct reader *reader;
     assert_int_equal(results_open(&results, w, &e), 0);
-    struct reader_opts rdo = {.want_user = o->closed,
+    struct reader_opts rdo = {.want_user = o->timing == SCHED_CLOSED,
                               .rows = 1024,
-                              .only_tier = -1,
+                              .select.only_tier = SELECTION_ALL_TIERS,
                               .want_line = true,
-                              .tell_starved = o->workers > 0,
+                              .tell_starved = o->timing == SCHED_SERVED,
                               .bell = bell};
     assert_int_equal(reader_open(&reader, trace, &rdo, &e), 0);
     while (
@@ -117,20 +117,18 @@ static void replay(const char *rows, struct sched_opts *o, struct counts *st, st
     struct tier *tier[TRACE_TIERS] = {NULL, &fake->base, NULL};
     bool verifies[TRACE_TIERS] = {false};
     struct room room3[TRACE_TIERS] = {{0}, {.capacity = 1000, .max_objects = 100}, {0}};
-    struct notices notices = {0};
+    struct ledger ledger = {
+        .counts = st, .results = results, .room = room3, .lag_limit_ns = INT64_MAX};
     assert_int_equal(counts_init(st), 0);
     struct sched_env env = {.reader = reader,
                             .objects = objects_create(),
                             .room = room3,
                             .tier = tier,
                             .verifies = verifies,
-                            .results = results,
-                            .counts = st,
-                            .notices = &notices,
+                            .ledger = &ledger,
                             .bell = bell};
     o->clock = &clock;
     o->window = 1024;
-    o->lag_limit_ns = INT64_MAX;
     struct sched *s;
     struct sched_outcome outcome;
     uint64_t skipped;
@@ -219,7 +217,7 @@ static void writes_are_bounded(void **state)
 static void due_stays_when_the_target_is_slow(void **state)
 {
     (void)state;
-    struct sched_opts o = {.order = ORDER_KEY, .inflight = 1, .speed = 2, .timed = true};
+    struct sched_opts o = {.order = ORDER_KEY, .inflight = 1, .speed = 2, .timing = SCHED_TRACE};
     struct counts st;
     struct fake fake;
     char text[4096];
@@ -240,7 +238,8 @@ static void due_stays_when_the_target_is_slow(void **state)
 static void generate_holds_its_request(void **state)
 {
     (void)state;
-    struct sched_opts o = {.order = ORDER_REQUEST, .inflight = 8, .speed = 1, .timed = true};
+    struct sched_opts o = {
+        .order = ORDER_REQUEST, .inflight = 8, .speed = 1, .timing = SCHED_TRACE};
     struct counts st;
     struct fake fake;
     char text[4096];
@@ -251,7 +250,7 @@ static void generate_holds_its_request(void **state)
     assert_float_equal(number(text, "a", 1), 0.030, 1e-9);
     assert_float_equal(number(text, "b", 2), 0.001, 1e-9);
     counts_release(&st);
-    o.timed = false;
+    o.timing = SCHED_ASAP;
     replay(rows, &o, &st, &fake, text, sizeof(text));
     assert_float_equal(number(text, "a", 2), 0, 1e-9);
     counts_release(&st);
@@ -380,7 +379,7 @@ static void served_as_on_paper(void **state)
         struct sched_opts o = {.order = ORDER_REQUEST,
                                .inflight = 64,
                                .speed = speeds[i],
-                               .timed = true,
+                               .timing = SCHED_SERVED,
                                .workers = WORKERS};
         struct counts st;
         struct fake fake;
@@ -399,7 +398,7 @@ static void served_never_gets_stuck(void **state)
 {
     (void)state;
     struct sched_opts o = {
-        .order = ORDER_REQUEST, .inflight = 8, .speed = 1, .timed = true, .workers = 1};
+        .order = ORDER_REQUEST, .inflight = 8, .speed = 1, .timing = SCHED_SERVED, .workers = 1};
     struct counts st;
     struct fake fake;
     char text[4096];
@@ -419,7 +418,7 @@ static void served_without_generate(void **state)
 {
     (void)state;
     struct sched_opts o = {
-        .order = ORDER_REQUEST, .inflight = 8, .speed = 1, .timed = true, .workers = 2};
+        .order = ORDER_REQUEST, .inflight = 8, .speed = 1, .timing = SCHED_SERVED, .workers = 2};
     struct counts st;
     struct fake fake;
     static char rows[200000], text[4096];
@@ -437,8 +436,7 @@ static void served_without_generate(void **state)
 static void closed_keeps_pauses(void **state)
 {
     (void)state;
-    struct sched_opts o = {
-        .order = ORDER_KEY, .inflight = 8, .speed = 1, .timed = true, .closed = true};
+    struct sched_opts o = {.order = ORDER_KEY, .inflight = 8, .speed = 1, .timing = SCHED_CLOSED};
     struct counts st;
     struct fake fake;
     char text[4096];
@@ -471,7 +469,7 @@ static void duration_ends_the_run(void **state)
     struct sched_opts o = {.order = ORDER_REQUEST,
                            .inflight = 8,
                            .speed = 1,
-                           .timed = true,
+                           .timing = SCHED_SERVED,
                            .workers = 1,
                            .duration_ns = 55 * MS};
     struct counts st;
