@@ -38,8 +38,8 @@ kvgen/format := trace_input import import_fio import_oplog lines time_sort clien
                 export_oplog export_fio export_cachesim
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
-kvreplay       := kvreplay options option_checks config autoscale search step_command replay survey capacity tiers storage populate \
-                  progress_line residency drive_link ceiling summary summary_text
+kvreplay       := kvreplay options option_checks config autoscale search step_command replay survey tiers storage populate progress_line \
+                  evidence validity summary
 kvreplay/sched := sched selection reader order pool admission pace room objects dispatch ledger counts results idle
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report

@@ -1,11 +1,8 @@
-/* kvreplay: executes a trace of KV-cache operations for real. Options are read and checked here;
- * one replay of them is replay.c's, a search over many autoscale.c's. The one error is printed
- * here. */
+/* kvreplay: executes a trace of KV-cache operations for real. Reads and checks the options, then
+ * runs one replay (replay.c), or a search over many (autoscale.c). Errors are printed here, once.
+ */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "kvreplay/autoscale.h"
 #include "kvreplay/options.h"
@@ -35,19 +32,22 @@ int main(int argc, char **argv)
             status = complain(&e);
         goto out;
     }
-    if (rc == 0)
-        rc = options_check(p, &o, &trace, &e);
-    if (rc == 0)
-        rc = stop_install(&e);
-    if (rc == 0)
-        rc = (o.autoscale ? autoscale_run : replay_run)(
-            &(struct replay_input){
-                .options = &o, .parser = p, .trace = trace, .argc = argc, .argv = argv},
-            &status, &e);
-    if (rc < 0 && rc != -EPIPE && !stop_signal())
-        status = complain(&e);
-    else if (rc == -EPIPE)
+    if (rc < 0)
+        goto failed;
+    rc = options_check(p, &o, &trace, &e);
+    if (rc < 0)
+        goto failed;
+    rc = stop_install(&e);
+    if (rc < 0)
+        goto failed;
+    struct replay_input in = {
+        .options = &o, .parser = p, .trace = trace, .argc = argc, .argv = argv};
+    rc = o.autoscale ? autoscale_run(&in, &status, &e) : replay_run(&in, &status, &e);
+failed:
+    if (rc == -EPIPE) /* the reader of the results went away: no message */
         status = 1;
+    else if (rc < 0 && !stop_signal())
+        status = complain(&e);
     status = stop_exit_status(status);
 out:
     opt_close(p);

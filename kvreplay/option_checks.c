@@ -9,7 +9,7 @@
 #include "kvreplay/options.h"
 #include "kvreplay/sched/idle.h"
 #include "kvreplay/sched/order.h"
-#include "kvreplay/summary.h"
+#include "kvreplay/validity.h"
 #include "lib/base/save.h"
 #include "lib/base/units.h"
 
@@ -174,7 +174,7 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
     if (rc == 0)
         rc = options_time("--spin", o->spin, IDLE_SPIN_AUTO, &o->spin_ns, e);
     if (rc == 0)
-        rc = options_time("--lateness-budget", o->lateness_budget, SUMMARY_AUTO,
+        rc = options_time("--lateness-budget", o->lateness_budget, VALIDITY_BUDGET_AUTO,
                           &o->lateness_budget_ns, e);
     if (rc == 0)
         rc = options_check_outputs(o, o->autoscale ? NULL : *trace, e);

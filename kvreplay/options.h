@@ -45,7 +45,7 @@ struct options {
         threads;
     int64_t warmup_ns, duration_ns, gpu_latency_ns, lag_limit_ns;
     int64_t spin_ns;            /* of --spin: TIME, or IDLE_SPIN_AUTO */
-    int64_t lateness_budget_ns; /* TIME, or SUMMARY_AUTO */
+    int64_t lateness_budget_ns; /* TIME, or VALIDITY_BUDGET_AUTO */
     int frames, timing, order, verify, on_absent, on_error, ioengine, layout, sync, only_tier,
         on_lag, progress;
     bool zstd, keep, destroy_data, sqpoll, iopoll, buffered, null, skip_bad_rows, long_window;

@@ -1,6 +1,6 @@
-/* populate.h - brings the tiers into the state in which the trace expects them: objects that it
- * reads before it writes them are adopted from an earlier run or written, before the clock starts.
- */
+/* populate.h - brings the tiers into the state that the trace expects, before the clock starts:
+ * objects that it reads before it writes them are adopted from an earlier run, or written. The main
+ * thread. */
 #ifndef KVREPLAY_POPULATE_H
 #define KVREPLAY_POPULATE_H
 
@@ -14,18 +14,26 @@
 struct populated {
     uint64_t objects, bytes;                 /* written */
     uint64_t adopted_objects, adopted_bytes; /* found */
-    uint64_t staying_bytes; /* of these, of objects that are there beside all that the survey's peak
-                               counts: the trace neither replaces nor removes them */
+    uint64_t staying_bytes; /* adopted, and in addition to the survey's peak: the trace neither
+                               replaces nor removes these objects */
 };
 
-/* Objects of the survey that an earlier run left with the right size enter objects as live, and
- * take room. */
-int populate_adopt(struct populated *p, const struct survey *s, struct tiers *t,
-                   struct objects *objects, struct err *e);
-/* Writes the others, inflight at a time, with generations from *generation on; accounts for their
- * room. -EINTR: a signal came. */
-int populate_write(struct populated *p, const struct survey *s, struct tiers *t,
-                   struct objects *objects, unsigned inflight, uint64_t *generation,
-                   struct progress *progress, struct bell *bell, struct err *e);
+/* Zero it and set the first part, which stays the caller's. */
+struct populate {
+    const struct survey *survey;
+    struct tiers *tiers;
+    struct objects *objects; /* get the objects that are in the tiers */
+    struct progress *progress;
+    struct bell *bell;
+    unsigned inflight;   /* writes at a time */
+    uint64_t generation; /* of the next object that is written */
+    struct populated done;
+};
+
+/* Adopts objects that an earlier run left with the right size, and takes their room. 0 or negative
+ * errno with *e. */
+int populate_adopt(struct populate *p, struct err *e);
+/* Writes the others and takes their room. 0, or negative errno with *e; -EINTR: a signal came. */
+int populate_write(struct populate *p, struct err *e);
 
 #endif

@@ -1,4 +1,5 @@
-/* Beside the scheduler: once a second, how far the replay is and how fast just now. */
+/* Beside survey, populate and scheduler: once a second, how far the replay is and how fast just
+ * now. */
 #include "kvreplay/progress_line.h"
 
 #include <stdio.h>
@@ -16,60 +17,52 @@ bool progress_line_due(struct progress_line *p)
     return progress_due(p->progress);
 }
 
-static uint64_t progress_line_bytes(const struct counts *st)
-{
-    uint64_t bytes = 0;
-    for (unsigned i = 0; i < TRACE_TIERS; i++)
-        bytes += st->read_bytes[i] + st->write_bytes[i];
-    return bytes;
-}
-
-/* Share of the run that is done, 0: not known. A schedule says it by time, until the run is behind.
+/* Share of the run that is done; 0: not known. A run with times goes by time, until it is behind.
  */
-static double progress_line_share(const struct progress_line *p, const struct counts *st,
+static double progress_line_share(const struct progress_line *p, const struct counts *n,
                                   int64_t elapsed_ns)
 {
-    uint64_t done = st->rows - st->head_rows, total = p->total_rows - st->head_rows;
+    uint64_t done = n->rows - n->head_rows, total = p->total_rows - n->head_rows;
 
     if (p->zero_ns == 0)
         return 0;
     if (p->total_ns > 0 && elapsed_ns < p->total_ns)
         return (double)elapsed_ns / (double)p->total_ns;
-    return p->total_rows > st->head_rows ? (double)done / (double)total : 0;
+    return p->total_rows > n->head_rows ? (double)done / (double)total : 0;
 }
 
-void progress_line_show(struct progress_line *p, struct counts *st, size_t in_flight,
-                        size_t waiting)
+void progress_line_show(struct progress_line *p, struct counts *n, size_t in_flight, size_t waiting)
 {
-    char text[256], json[400], rows[32], p99[32] = "-", left[16], p99_us[32] = "null",
-                                         left_s[32] = "null";
+    char text[256], json[400], rows[32], left[16];
+    char p99[32] = "-", p99_us[32] = "null", left_s[32] = "null";
     int64_t now = clock_now_ns(), elapsed = p->zero_ns ? now - p->zero_ns : 0;
-    uint64_t bytes = progress_line_bytes(st);
-    double seconds = (double)(now - p->last_ns) / 1e9;
-    double per_s = p->last_ns && seconds > 0 ? (double)(bytes - p->last_bytes) / seconds : 0;
-    double share = progress_line_share(p, st, elapsed), gib = (double)UNITS_GIB;
+    double seconds = (double)(now - p->last_ns) / 1e9, gib = (double)UNITS_GIB;
+    uint64_t bytes = 0;
 
-    if (hist_count(st->recent) > 0) {
-        int64_t ns = hist_percentile(st->recent, 990000);
+    for (unsigned i = 0; i < TRACE_TIERS; i++)
+        bytes += n->read_bytes[i] + n->write_bytes[i];
+    double per_s = p->last_ns && seconds > 0 ? (double)(bytes - p->last_bytes) / seconds : 0;
+    double share = progress_line_share(p, n, elapsed);
+    if (hist_count(n->recent) > 0) {
+        int64_t ns = hist_percentile(n->recent, 990000);
         units_format_duration(p99, sizeof(p99), (double)ns);
         snprintf(p99_us, sizeof(p99_us), "%.3f", (double)ns / 1e3);
     }
     if (share > 0)
         snprintf(left_s, sizeof(left_s), "%.1f", (double)elapsed / 1e9 * (1 - share) / share);
     progress_time_left(left, share, elapsed);
-    snprintf(text, sizeof(text),
-             "%s row%s, %.2f GiB, %.2f GiB/s now, P99 %s now, queue %zu/%zu%s%s%s",
-             units_format_count(rows, sizeof(rows), st->rows), units_plural(st->rows),
-             (double)bytes / gib, per_s / gib, p99, in_flight, waiting, left[0] ? ", " : "", left,
-             left[0] ? " left" : "");
+    snprintf(
+        text, sizeof(text), "%s row%s, %.2f GiB, %.2f GiB/s now, P99 %s now, queue %zu/%zu%s%s%s",
+        units_format_count(rows, sizeof(rows), n->rows), units_plural(n->rows), (double)bytes / gib,
+        per_s / gib, p99, in_flight, waiting, left[0] ? ", " : "", left, left[0] ? " left" : "");
     snprintf(
         json, sizeof(json),
         "{\"rows\": %llu, \"gib\": %.6f, \"gib_per_s_now\": %.6f, \"p99_now_us\": %s, "
         "\"queue\": {\"in_flight\": %zu, \"waiting\": %zu}, \"elapsed_s\": %.3f, \"left_s\": %s}",
-        (unsigned long long)st->rows, (double)bytes / gib, per_s / gib, p99_us, in_flight, waiting,
+        (unsigned long long)n->rows, (double)bytes / gib, per_s / gib, p99_us, in_flight, waiting,
         (double)elapsed / 1e9, left_s);
     progress_show(p->progress, text, json);
-    counts_recent_reset(st);
+    counts_recent_reset(n);
     p->last_ns = now;
     p->last_bytes = bytes;
 }

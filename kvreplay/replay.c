@@ -1,19 +1,18 @@
-/* The sequence of a replay: survey, tiers, populate, run, summary, and the clean-up of whatever of
- * these was begun. Decides which failure becomes which exit status; the parts only report. */
+/* The sequence of a replay: open the trace, survey it, open the tiers, populate them, run, report,
+ * close. Decides which failure becomes which exit status; the parts only return errors. */
 #include "kvreplay/replay.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "kvreplay/drive_link.h"
+#include "kvreplay/evidence.h"
 #include "kvreplay/populate.h"
 #include "kvreplay/progress_line.h"
-#include "kvreplay/residency.h"
 #include "kvreplay/sched/sched.h"
 #include "kvreplay/summary.h"
+#include "kvreplay/validity.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/opt/opt_rows.h"
@@ -26,156 +25,212 @@ enum {
 struct replay {
     const struct replay_input *in;
     struct options *o;
+    struct selection select;
+    bool timed; /* rows have times to keep */
     struct trace_reader *trace;
+    struct bell *bell;
+    struct progress *progress;
+    struct progress_line progress_line;
     struct survey survey;
     bool surveyed;
-    struct selection select;
-    struct ceiling ceiling;
-    struct bell *bell;
     struct tiers tiers;
     struct objects *objects;
-    struct populated populated;
-    uint64_t generation;
-    struct trace_writer *writer;
+    struct populate populate;
+    struct trace_writer *writer; /* NULL: no result rows are wanted */
     struct results *results;
     struct counts counts;
-    struct progress *progress;
     struct ledger ledger;
-    struct reader *reader;
-    bool reader_stuck; /* left behind in a read of its input */
-    struct progress_line progress_line;
     struct sched_outcome outcome;
-    struct target_counters before, after;
-    bool counted;
-    double resident_share;
-    int64_t started_wall_ns, cpu_before_ns, cpu_ns, sync_ns;
+    struct evidence evidence;
     uint64_t skipped;
+    int64_t started_wall_ns, cpu_ns, sync_ns;
+    bool reader_stuck; /* its thread is left behind in a read of the trace */
 };
 
-static int replay_only_tier(const struct options *o)
-{
-    return o->only_tier == ONLY_ALL ? -1 : o->only_tier - ONLY_TIER_0;
-}
+/* ---- the trace ---- */
 
-static int replay_open_trace(struct replay *r, struct err *e)
+/* Takes what a replay needs from the start, and opens the trace. */
+static int replay_open(struct replay *r, struct err *e)
 {
+    const struct options *o = r->o;
     uint32_t served = TRACE_BIT(TRACE_COL_QOS) | TRACE_BIT(TRACE_COL_TOKENS);
     struct trace_read_opts t = {.want = TRACE_CORE | TRACE_BIT(TRACE_COL_REQUEST) |
                                         TRACE_BIT(TRACE_COL_CLASS) | TRACE_BIT(TRACE_COL_DURATION) |
                                         TRACE_BIT(TRACE_COL_ARRIVAL) | TRACE_BIT(TRACE_COL_USER) |
-                                        (r->o->timing == TIMING_SERVED ? served : 0),
+                                        (o->timing == TIMING_SERVED ? served : 0),
                                 .want_line = true,
-                                .skip_bad_rows = r->o->skip_bad_rows,
-                                .long_window = r->o->long_window,
+                                .skip_bad_rows = o->skip_bad_rows,
+                                .long_window = o->long_window,
                                 .want_digest = true};
-    int rc = trace_open(&r->trace, r->in->trace, &t, e);
+
+    r->bell = bell_create();
+    r->objects = objects_create();
+    r->progress =
+        progress_open(stderr, "kvreplay", (enum progress_mode)o->progress, UNITS_NS_PER_S);
+    if (!r->bell || !r->objects || !r->progress || counts_init(&r->counts) < 0)
+        return err_nomem(e, "replay");
+    r->progress_line.progress = r->progress;
+    r->select = (struct selection){
+        .limit = o->limit,
+        .loops = o->loops,
+        .users = o->users,
+        .only_tier = o->only_tier == ONLY_ALL ? SELECTION_ALL_TIERS : o->only_tier - ONLY_TIER_0};
+    int rc = selection_parse_map(&r->select, &o->tier_map, e);
     if (rc < 0)
         return rc;
+    if (o->ceiling && (rc = evidence_load_ceiling(&r->evidence, o->ceiling, e)) < 0)
+        return rc;
+    return trace_open(&r->trace, r->in->trace, &t, e);
+}
+
+/* Refuses options that need columns which the trace does not have; settles --order auto. */
+static int replay_check_columns(struct replay *r, struct err *e)
+{
+    struct options *o = r->o;
     bool requests = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_REQUEST);
     bool users = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_USER);
-    if ((r->o->timing == TIMING_CLOSED || r->o->users) && !users)
-        return err_set(e, -EINVAL, ERR_INPUT, r->o->users ? "--users" : "--timing closed",
+
+    if ((o->timing == TIMING_CLOSED || o->users) && !users)
+        return err_set(e, -EINVAL, ERR_INPUT, o->users ? "--users" : "--timing closed",
                        "the trace has no column User");
-    if (r->o->timing == TIMING_SERVED && !requests)
+    if (o->timing == TIMING_SERVED && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--timing served", "the trace has no column Request");
-    if (r->o->order == ORDER_REQUEST && !requests)
+    if (o->order == ORDER_REQUEST && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--order request", "the trace has no column Request");
-    if (r->o->order == ORDER_AUTO)
-        r->o->order = requests ? ORDER_REQUEST : ORDER_KEY;
+    if (o->order == ORDER_AUTO)
+        o->order = requests ? ORDER_REQUEST : ORDER_KEY;
+    if (o->loops > 1 && !trace_can_rewind(r->trace))
+        return err_set(e, -EINVAL, ERR_INPUT, "--loops",
+                       "the trace is no regular file: it can be read once only");
     return 0;
 }
 
-/* A cut file is said again, and decides the exit status, when the run comes to the cut. */
+/* Without effect on a trace that can be read once only. */
 static int replay_survey(struct replay *r, struct err *e)
 {
-    bool timed = r->o->timing != TIMING_ASAP;
+    const struct options *o = r->o;
     struct survey_opts s = {.select = r->select,
-                            .create = r->o->on_absent == LEDGER_ABSENT_CREATE,
+                            .create = o->on_absent == LEDGER_ABSENT_CREATE,
                             .progress = r->progress,
                             .until_ns = INT64_MAX,
-                            .arrivals = r->o->timing == TIMING_SERVED,
+                            .arrivals = o->timing == TIMING_SERVED,
                             .look_ahead = WINDOW_TIMED};
 
-    r->progress_line.total_ns = r->o->timing == TIMING_ASAP ? 0 : r->o->duration_ns;
-    if (!trace_can_rewind(r->trace) && r->o->loops > 1)
-        return err_set(e, -EINVAL, ERR_INPUT, "--loops",
-                       "the trace is no regular file: it can be read once only");
+    r->progress_line.total_ns = r->timed ? o->duration_ns : 0;
     if (!trace_can_rewind(r->trace))
         return 0;
-    if (timed && r->o->duration_ns)
-        s.until_ns = (int64_t)fmin((double)r->o->duration_ns * r->o->speed, 4e18);
+    if (r->timed && o->duration_ns)
+        s.until_ns = (int64_t)fmin((double)o->duration_ns * o->speed, 4e18);
     int rc = survey_run(&r->survey, r->trace, &s, e);
     if (rc < 0 && rc != -EBADMSG)
         return rc;
-    *e = (struct err){0};
+    *e = (struct err){0}; /* a cut file is reported when the run comes to the cut */
     r->surveyed = true;
     r->progress_line.total_rows = r->survey.run_rows;
-    if (r->o->timing == TIMING_TRACE)
+    if (o->timing == TIMING_TRACE)
         r->progress_line.total_ns =
-            (int64_t)fmin((double)r->survey.span_ns * (double)r->o->loops / r->o->speed,
-                          r->o->duration_ns ? (double)r->o->duration_ns : 9e18);
+            (int64_t)fmin((double)r->survey.span_ns * (double)o->loops / o->speed,
+                          o->duration_ns ? (double)o->duration_ns : 9e18);
     return trace_rewind(r->trace, e);
 }
 
-static int replay_targets(struct replay *r, struct err *e)
-{
-    const struct survey *s = r->surveyed ? &r->survey : NULL;
+/* ---- the tiers ---- */
 
-    int rc = tiers_choose(&r->tiers, r->o, s, e);
-    if (rc == 0)
-        rc = tiers_size(&r->tiers, r->o, s, trace_provenance(r->trace), e);
-    if (rc == 0)
-        rc = tiers_open(&r->tiers, r->o, s, r->bell, e);
-    return rc;
+static void replay_set_tiers(struct replay *r)
+{
+    const struct options *o = r->o;
+
+    r->tiers.surveyed = r->surveyed ? &r->survey : NULL;
+    r->tiers.o =
+        (struct tiers_opts){.null = o->null,
+                            .gpu = o->gpu,
+                            .engine = &o->tier_engine,
+                            .gib = {o->gpu_mem_gb, o->cpu_mem_gb, o->storage_gb},
+                            .overflow = (enum tiers_overflow)o->overflow,
+                            .sim_gpu_bytes_per_s = o->gpu_bandwidth,
+                            .sim_gpu_latency_ns = o->gpu_latency_ns,
+                            .inflight = o->inflight,
+                            .chunk_bytes = o->chunk_bytes,
+                            .storage = {.path = o->nvme,
+                                        .layout = (enum storage_layout)o->layout,
+                                        .destroy_data = o->destroy_data,
+                                        .buffered = o->buffered,
+                                        .bytes = (uint64_t)(o->storage_gb * (double)UNITS_GIB),
+                                        .reserve = o->reserve_percent / 100,
+                                        .inflight = o->inflight},
+                            .io = (enum io_engine)o->ioengine,
+                            .iodepth = options_iodepth(o),
+                            .rings = (unsigned)o->rings,
+                            .sqpoll = o->sqpoll,
+                            .iopoll = o->iopoll,
+                            .sync_objects = o->sync == STORAGE_SYNC_OBJECT,
+                            .compress_ratio = o->compress_ratio,
+                            .dedup_ratio = o->dedup_ratio};
 }
 
-/* What an earlier run left, and whether the rest has room. */
-static int replay_adopt(struct replay *r, struct err *e)
+/* Opens the tiers, adopts what an earlier run left, and checks that the rest has room. */
+static int replay_open_tiers(struct replay *r, struct err *e)
 {
-    int rc = 0;
-
-    if (r->surveyed)
-        rc = populate_adopt(&r->populated, &r->survey, &r->tiers, r->objects, e);
-    if (rc == 0)
-        rc = tiers_storage_room(&r->tiers, r->o, r->surveyed ? &r->survey : NULL,
-                                r->populated.adopted_bytes, r->populated.staying_bytes, e);
-    return rc;
-}
-
-/* Generations never repeat, over kept runs neither, nor over those whose blocks still lie in a
- * slab: these begin at the time of day. */
-static int replay_populate(struct replay *r, struct err *e)
-{
-    bool kept = r->tiers.storage.was_kept || r->tiers.storage.slab;
     uint64_t writes = r->o->inflight;
-    int rc = 0;
+    int rc;
 
+    replay_set_tiers(r);
+    rc = tiers_choose(&r->tiers, e);
+    if (rc < 0)
+        return rc;
+    rc = tiers_size(&r->tiers, trace_provenance(r->trace), e);
+    if (rc < 0)
+        return rc;
+    rc = tiers_open(&r->tiers, r->bell, e);
+    if (rc < 0)
+        return rc;
     if (r->o->max_writes && r->o->max_writes < writes)
         writes = r->o->max_writes;
+    /* Generations never repeat, not over runs that keep objects, nor over runs whose blocks still
+     * lie in a slab: these begin at the time of day. */
+    bool kept = r->tiers.storage.was_kept || r->tiers.storage.slab;
+    r->populate = (struct populate){.survey = &r->survey,
+                                    .tiers = &r->tiers,
+                                    .objects = r->objects,
+                                    .progress = r->progress,
+                                    .bell = r->bell,
+                                    .inflight = (unsigned)writes,
+                                    .generation = kept ? (uint64_t)clock_wall_ns() : 1};
+    if (r->surveyed && (rc = populate_adopt(&r->populate, e)) < 0)
+        return rc;
+    return tiers_storage_room(&r->tiers, r->populate.done.adopted_bytes,
+                              r->populate.done.staying_bytes, e);
+}
 
-    r->generation = kept ? (uint64_t)clock_wall_ns() : 1;
+static int replay_populate(struct replay *r, struct err *e)
+{
+    int rc = 0;
+
     if (r->surveyed && r->o->on_absent == LEDGER_ABSENT_CREATE)
-        rc = populate_write(&r->populated, &r->survey, &r->tiers, r->objects, (unsigned)writes,
-                            &r->generation, r->progress, r->bell, e);
+        rc = populate_write(&r->populate, e);
     if (rc == 0 && r->surveyed && r->survey.changes[TRACE_STORAGE] && r->tiers.storage.open)
         rc = storage_begin(&r->tiers.storage, e);
     survey_release(&r->survey);
     return rc;
 }
 
+/* ---- the run ---- */
+
 static int replay_open_results(struct replay *r, struct err *e)
 {
-    const char *path = r->in->silent ? NULL : options_results(r->o);
+    const struct options *o = r->o;
+    const char *path = r->in->silent ? NULL : options_results(o);
     struct trace_str header = trace_header(r->trace);
     struct trace_write_opts w = {.columns = trace_columns(r->trace) | TRACE_RESULT,
                                  .header = header.p,
                                  .header_len = header.len,
-                                 .zstd = r->o->zstd ? 1 : -1,
-                                 .level = (int)r->o->level,
-                                 .one_frame = r->o->frames == OPT_FRAMES_ONE,
-                                 .threads = (unsigned)r->o->threads,
+                                 .zstd = o->zstd ? 1 : -1,
+                                 .level = (int)o->level,
+                                 .one_frame = o->frames == OPT_FRAMES_ONE,
+                                 .threads = (unsigned)o->threads,
                                  .provenance = trace_provenance(r->trace)};
     int rc = 0;
+
     if (!path && !r->in->silent)
         rc = opt_refuse(r->in->parser, e,
                         "standard output is a terminal: there are no result rows without -o",
@@ -185,17 +240,7 @@ static int replay_open_results(struct replay *r, struct err *e)
     return rc < 0 ? rc : results_open(&r->results, r->writer, e);
 }
 
-static int replay_open_reader(struct replay *r, size_t window, struct err *e)
-{
-    struct reader_opts o = {.rows = window,
-                            .select = r->select,
-                            .want_line = r->writer != NULL,
-                            .want_user = r->o->timing == TIMING_CLOSED,
-                            .tell_starved = r->o->timing == TIMING_SERVED,
-                            .bell = r->bell};
-    return reader_open(&r->reader, r->trace, &o, e);
-}
-
+/* The clock has started. */
 static void replay_began(void *ctx, int64_t zero_ns)
 {
     struct replay *r = ctx;
@@ -221,100 +266,91 @@ static uint64_t replay_target_free(void *ctx, unsigned tier)
     return tier == TRACE_STORAGE ? storage_free(&r->tiers.storage) : UINT64_MAX;
 }
 
-static struct sched_opts replay_sched_opts(struct replay *r, size_t window)
+static int replay_schedule(struct replay *r, struct reader *reader, size_t window, struct err *e)
 {
-    return (struct sched_opts){.clock = clock_real(),
-                               .timing = (enum sched_timing)r->o->timing,
-                               .workers = (unsigned)r->o->workers,
-                               .speed = r->o->speed,
-                               .order = (enum order_mode)r->o->order,
-                               .inflight = (unsigned)r->o->inflight,
-                               .max_writes = (unsigned)r->o->max_writes,
-                               .window = window,
-                               .verify = (enum tier_verify)r->o->verify,
-                               .create = !r->surveyed && r->o->on_absent == LEDGER_ABSENT_CREATE,
-                               .duration_ns = r->o->duration_ns,
-                               .warmup_ns = r->o->warmup_ns,
-                               .spin_ns = r->o->spin_ns,
-                               .engine_threads = tiers_threads(&r->tiers),
-                               .first_generation = r->generation,
-                               .began = replay_began,
-                               .tick = replay_tick,
-                               .ctx = r};
-}
-
-static int replay_schedule(struct replay *r, size_t window, struct err *e)
-{
-    struct sched *s = NULL;
-    struct sched_opts o = replay_sched_opts(r, window);
-    struct sched_env env = {.reader = r->reader,
+    const struct options *o = r->o;
+    bool verify = o->verify != TIER_VERIFY_NONE;
+    struct sched_opts so = {.clock = clock_real(),
+                            .timing = (enum sched_timing)o->timing,
+                            .workers = (unsigned)o->workers,
+                            .speed = o->speed,
+                            .order = (enum order_mode)o->order,
+                            .inflight = (unsigned)o->inflight,
+                            .max_writes = (unsigned)o->max_writes,
+                            .window = window,
+                            .verify = (enum tier_verify)o->verify,
+                            .create = !r->surveyed && o->on_absent == LEDGER_ABSENT_CREATE,
+                            .duration_ns = o->duration_ns,
+                            .warmup_ns = o->warmup_ns,
+                            .spin_ns = o->spin_ns,
+                            .engine_threads = tiers_threads(&r->tiers),
+                            .first_generation = r->populate.generation,
+                            .began = replay_began,
+                            .tick = replay_tick,
+                            .ctx = r};
+    struct sched_env env = {.reader = reader,
                             .objects = r->objects,
                             .room = r->tiers.room,
                             .tier = r->tiers.tier,
                             .verifies = r->tiers.verifies,
                             .ledger = &r->ledger,
                             .bell = r->bell};
-    bool verified = r->o->verify != TIER_VERIFY_NONE, lags = r->o->timing == TIMING_TRACE;
-    r->ledger = (struct ledger){.counts = &r->counts,
-                                .results = r->results,
-                                .progress = r->progress,
-                                .room = r->tiers.room,
-                                .verifies = verified ? r->tiers.verifies : NULL,
-                                .target_free = replay_target_free,
-                                .ctx = r,
-                                .on_absent = (enum ledger_on_absent)r->o->on_absent,
-                                .on_error = (enum ledger_on_error)r->o->on_error,
-                                .on_lag = (enum ledger_on_lag)r->o->on_lag,
-                                .lag_limit_ns = lags ? r->o->lag_limit_ns : INT64_MAX};
-    int rc = sched_create(&s, &o, &env, e);
+    struct sched *s = NULL;
+
+    r->ledger =
+        (struct ledger){.counts = &r->counts,
+                        .results = r->results,
+                        .progress = r->progress,
+                        .room = r->tiers.room,
+                        .verifies = verify ? r->tiers.verifies : NULL,
+                        .target_free = replay_target_free,
+                        .ctx = r,
+                        .on_absent = (enum ledger_on_absent)o->on_absent,
+                        .on_error = (enum ledger_on_error)o->on_error,
+                        .on_lag = (enum ledger_on_lag)o->on_lag,
+                        .lag_limit_ns = o->timing == TIMING_TRACE ? o->lag_limit_ns : INT64_MAX};
+    int rc = sched_create(&s, &so, &env, e);
     if (rc == 0)
         rc = sched_run(s, &r->outcome, e);
     sched_free(s);
     return rc;
 }
 
-static int replay_sync(struct replay *r, struct err *e)
-{
-    int64_t start = clock_now_ns();
-    int rc = storage_sync(&r->tiers.storage, e);
-
-    r->sync_ns = clock_now_ns() - start;
-    return rc;
-}
-
-/* The timed part, with the kernel's counters on both sides of it. */
+/* The timed part, with evidence gathered on both sides of it. */
 static int replay_execute(struct replay *r, struct err *e)
 {
-    size_t window = r->o->timing == TIMING_ASAP ? WINDOW_ASAP : WINDOW_TIMED;
+    const struct storage *storage = &r->tiers.storage;
+    struct reader_opts ro = {.rows = r->timed ? WINDOW_TIMED : WINDOW_ASAP,
+                             .select = r->select,
+                             .want_line = r->writer != NULL,
+                             .want_user = r->o->timing == TIMING_CLOSED,
+                             .tell_starved = r->o->timing == TIMING_SERVED,
+                             .bell = r->bell};
+    struct reader *reader;
 
-    int rc = replay_open_reader(r, window, e);
+    int rc = reader_open(&reader, r->trace, &ro, e);
     if (rc < 0)
         return rc;
-    r->counted = r->tiers.storage.open && r->tiers.storage.device.counted &&
-                 target_counters(&r->tiers.storage.device, &r->before) == 0;
-    r->cpu_before_ns = clock_process_cpu_ns();
-    rc = replay_schedule(r, window, e);
-    if (r->o->sync == SYNC_END && r->tiers.storage.open && rc == 0)
-        rc = replay_sync(r, e);
-    r->cpu_ns = clock_process_cpu_ns() - r->cpu_before_ns;
+    evidence_begin(&r->evidence, &storage->device);
+    int64_t cpu_ns = clock_process_cpu_ns();
+    rc = replay_schedule(r, reader, ro.rows, e);
+    if (rc == 0 && r->o->sync == STORAGE_SYNC_END && storage->open) {
+        int64_t begun_ns = clock_now_ns();
+        rc = storage_sync(storage, e);
+        r->sync_ns = clock_now_ns() - begun_ns;
+    }
+    r->cpu_ns = clock_process_cpu_ns() - cpu_ns;
     tiers_describe(&r->tiers);
-    r->counted = r->counted && target_counters(&r->tiers.storage.device, &r->after) == 0;
-    if (r->tiers.storage.open)
-        r->resident_share = residency_share(r->tiers.storage.fd);
+    evidence_end(&r->evidence, &storage->device);
+    if (storage->open)
+        r->evidence.resident_share = evidence_resident_share(storage->fd);
     if (r->in->read)
         r->in->read(r->in->ctx, rc == 0 && r->outcome.end == SCHED_DONE);
-    r->reader_stuck = !reader_close(r->reader, &r->skipped);
-    r->reader = NULL;
+    r->reader_stuck = !reader_close(reader, &r->skipped);
     return rc;
 }
 
-static int replay_outcome_status(const struct replay *r)
-{
-    const struct counts *st = &r->counts;
-    bool failed = st->failed || st->corrupt || st->reads_before_write || st->errors;
-    return failed || r->outcome.end == SCHED_ERROR || r->outcome.end == SCHED_LAGGED ||
-           r->outcome.end == SCHED_EPIPE;
-}
+/* ---- the report ---- */
 
 static int64_t replay_p95(const struct hist *h)
 {
@@ -322,7 +358,7 @@ static int64_t replay_p95(const struct hist *h)
 }
 
 /* 95th percentile of the service times of Tier-2 operations. */
-static int64_t replay_service_p95(const struct replay *r, unsigned op)
+static int64_t replay_service_p95(const struct replay *r, enum trace_op op)
 {
     struct counts_group sum;
     bool known = counts_sum(&r->counts, TRACE_STORAGE, op, &sum) == 0;
@@ -333,78 +369,73 @@ static int64_t replay_service_p95(const struct replay *r, unsigned op)
 
 static void replay_measure(const struct replay *r, struct replay_figures *f)
 {
-    const struct counts *st = &r->counts;
+    const struct counts *n = &r->counts;
     enum sched_end end = r->outcome.end;
-    int64_t until = st->until_ns < st->last_done_ns ? st->until_ns : st->last_done_ns;
+    int64_t until = n->until_ns < n->last_done_ns ? n->until_ns : n->last_done_ns;
 
+    if (end == SCHED_DURATION) /* whether or not something ended just then */
+        until = n->until_ns;
     *f = (struct replay_figures){.interrupted = end == SCHED_SIGNAL,
                                  .stopped = end == SCHED_ERROR || end == SCHED_EPIPE,
-                                 .trace_ended = end == SCHED_DONE,
                                  .seconds =
-                                     until > st->from_ns ? (double)(until - st->from_ns) / 1e9 : 0,
-                                 .tokens = st->tokens,
-                                 .bytes = st->done_bytes,
-                                 .failed = st->failed + st->corrupt,
+                                     until > n->from_ns ? (double)(until - n->from_ns) / 1e9 : 0,
+                                 .tokens = n->tokens,
+                                 .bytes = n->done_bytes,
+                                 .failed = n->failed + n->corrupt,
                                  .waiting = r->outcome.waiting,
                                  .read_p95_ns = replay_service_p95(r, TRACE_READ),
                                  .write_p95_ns = replay_service_p95(r, TRACE_WRITE),
-                                 .queue_p95_ns = replay_p95(st->queue)};
-    if (end == SCHED_DURATION) /* nothing need have ended just then */
-        f->seconds = (double)(st->until_ns - st->from_ns) / 1e9;
+                                 .queue_p95_ns = replay_p95(n->queue)};
     for (unsigned i = 0; i < TRACE_QOSES; i++)
-        f->end_to_end_p95_ns[i] = replay_p95(st->end_to_end[i]);
+        f->end_to_end_p95_ns[i] = replay_p95(n->end_to_end[i]);
 }
 
-static void replay_summary(const struct replay *r, struct summary *s)
+/* Adds to the evidence what the replay itself knows. */
+static void replay_set_evidence(struct replay *r)
 {
-    bool whole = r->outcome.end == SCHED_DONE || r->outcome.end == SCHED_DURATION;
-    int64_t last = r->counts.last_done_ns; /* before zero when there were no rows behind the head */
-    int64_t elapsed = last > r->outcome.zero_ns ? last - r->outcome.zero_ns : 0;
+    enum sched_end end = r->outcome.end;
+    int64_t last = r->counts.last_done_ns; /* before zero when no row is behind the head */
+    struct evidence *ev = &r->evidence;
 
-    *s = (struct summary){.argc = r->in->argc,
-                          .argv = r->in->argv,
-                          .started_wall_ns = r->started_wall_ns,
-                          .input = r->reader_stuck ? "standard input" : trace_name(r->trace),
-                          .digest = r->reader_stuck ? "" : trace_digest(r->trace),
-                          .options = r->in->parser,
-                          .counts = &r->counts,
-                          .tiers = &r->tiers,
-                          .populated = r->populated,
-                          .skipped = r->skipped,
-                          .bad_rows = r->reader_stuck ? 0 : trace_bad_rows(r->trace, NULL),
-                          .zero_ns = r->outcome.zero_ns,
-                          .elapsed_ns = elapsed,
-                          .warmup_ns = r->o->warmup_ns,
-                          .cpu_ns = r->cpu_ns,
-                          .spun_ns = r->outcome.spun_ns,
-                          .sync_ns = r->sync_ns,
-                          .dedup_ratio = r->tiers.storage.open ? r->o->dedup_ratio : 1,
-                          .timed = r->o->timing != TIMING_ASAP,
-                          .workers = r->o->workers,
-                          .interrupted = !whole,
-                          .by_duration = r->outcome.end == SCHED_DURATION,
-                          .lagged = r->ledger.lagged,
-                          .lateness_budget_ns = r->o->lateness_budget_ns,
-                          .lag_limit_ns = r->o->lag_limit_ns,
-                          .counted = r->counted,
-                          .before = r->before,
-                          .after = r->after,
-                          .resident_share = r->resident_share,
-                          .link_bytes_per_s =
-                              drive_link_bytes_per_s("/sys", r->tiers.storage.device.name),
-                          .ceiling = r->ceiling};
-    summary_judge(s);
+    ev->counts = &r->counts;
+    ev->digest = r->reader_stuck ? "" : trace_digest(r->trace);
+    ev->timed = r->timed;
+    ev->interrupted = end != SCHED_DONE && end != SCHED_DURATION;
+    ev->lagged = r->ledger.lagged;
+    ev->lag_limit_ns = r->o->lag_limit_ns;
+    ev->elapsed_ns = last > r->outcome.zero_ns ? last - r->outcome.zero_ns : 0;
+    ev->warmup_ns = r->o->warmup_ns;
+    ev->dedup_ratio = r->tiers.storage.open ? r->o->dedup_ratio : 1;
+    ev->fell_back = r->tiers.info[TRACE_STORAGE].fallbacks[0];
+    ev->link_bytes_per_s = evidence_link_bytes_per_s("/sys", r->tiers.storage.device.name);
 }
 
-/* Result file, summary file and text. The first failure counts; the text comes last and always. */
-static int replay_report(struct replay *r, struct err *e)
+/* rc: of the run. Writes the end of the results, the summary file and the text. Returns the first
+ * failure; the text comes last and always. */
+static int replay_report(struct replay *r, int rc, struct err *e)
 {
-    struct summary s;
-    int rc = 0;
+    struct validity validity;
 
-    replay_summary(r, &s);
+    replay_set_evidence(r);
+    validity_judge(&validity, &r->evidence, r->o->lateness_budget_ns);
+    struct summary s = {.argc = r->in->argc,
+                        .argv = r->in->argv,
+                        .started_wall_ns = r->started_wall_ns,
+                        .input = r->reader_stuck ? "standard input" : trace_name(r->trace),
+                        .options = r->in->parser,
+                        .evidence = &r->evidence,
+                        .validity = &validity,
+                        .tiers = &r->tiers,
+                        .populated = r->populate.done,
+                        .skipped = r->skipped,
+                        .bad_rows = r->reader_stuck ? 0 : trace_bad_rows(r->trace, NULL),
+                        .cpu_ns = r->cpu_ns,
+                        .spun_ns = r->outcome.spun_ns,
+                        .sync_ns = r->sync_ns,
+                        .by_duration = r->outcome.end == SCHED_DURATION,
+                        .workers = r->o->workers};
     struct jsonout *j = summary_json(&s);
-    if (!j)
+    if (!j && rc == 0)
         rc = err_nomem(e, "summary");
     if (j && r->in->more)
         r->in->more(r->in->ctx, j, r->in->figures);
@@ -426,37 +457,7 @@ static int replay_report(struct replay *r, struct err *e)
     return rc;
 }
 
-/* Before a row runs. */
-static int replay_prepare(struct replay *r, struct err *e)
-{
-    r->bell = bell_create();
-    r->objects = objects_create();
-    r->progress =
-        progress_open(stderr, "kvreplay", (enum progress_mode)r->o->progress, UNITS_NS_PER_S);
-    if (!r->bell || !r->objects || !r->progress || counts_init(&r->counts) < 0)
-        return err_nomem(e, "replay");
-    r->progress_line.progress = r->progress;
-    r->select = (struct selection){.limit = r->o->limit,
-                                   .loops = r->o->loops,
-                                   .users = r->o->users,
-                                   .only_tier = replay_only_tier(r->o)};
-    int rc = selection_parse_map(&r->select, &r->o->tier_map, e);
-    if (rc == 0 && r->o->ceiling)
-        rc = ceiling_load(&r->ceiling, r->o->ceiling, e);
-    if (rc == 0)
-        rc = replay_open_trace(r, e);
-    if (rc == 0)
-        rc = replay_survey(r, e);
-    if (rc == 0)
-        rc = replay_targets(r, e);
-    if (rc == 0)
-        rc = replay_adopt(r, e);
-    if (rc == 0) /* before minutes are spent on populating */
-        rc = replay_open_results(r, e);
-    if (rc == 0)
-        rc = replay_populate(r, e);
-    return rc;
-}
+/* ---- all of it ---- */
 
 static void replay_release(struct replay *r)
 {
@@ -467,7 +468,7 @@ static void replay_release(struct replay *r)
     counts_release(&r->counts);
     progress_close(r->progress);
     objects_free(r->objects);
-    if (r->reader_stuck) /* its thread may still look at these until the process ends */
+    if (r->reader_stuck) /* its thread may use these until the process ends */
         return;
     trace_close(r->trace);
     bell_free(r->bell);
@@ -477,30 +478,51 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
 {
     struct replay r = {.in = in,
                        .o = in->options,
-                       .resident_share = -1,
+                       .timed = in->options->timing != TIMING_ASAP,
+                       .evidence.resident_share = -1,
                        .sync_ns = -1,
                        .started_wall_ns = clock_wall_ns()};
+    bool ran = false;
 
-    int rc = replay_prepare(&r, e);
-    bool ran = rc == 0;
-    if (ran)
-        rc = replay_execute(&r, e);
-    if (ran && in->figures)
+    int rc = replay_open(&r, e);
+    if (rc < 0)
+        goto out;
+    rc = replay_check_columns(&r, e);
+    if (rc < 0)
+        goto out;
+    rc = replay_survey(&r, e);
+    if (rc < 0)
+        goto out;
+    rc = replay_open_tiers(&r, e);
+    if (rc < 0)
+        goto out;
+    rc = replay_open_results(&r, e); /* before minutes are spent on populating */
+    if (rc < 0)
+        goto out;
+    rc = replay_populate(&r, e);
+    if (rc < 0)
+        goto out;
+    ran = true;
+    rc = replay_execute(&r, e);
+    if (in->figures)
         replay_measure(&r, in->figures);
-    /* Whole rows before a cut in the input are results; a run that failed otherwise leaves none. */
-    if (ran && in->silent) {
+    if (in->silent) {
         progress_clear(r.progress);
         ledger_end(&r.ledger);
-    } else if (ran && (rc == 0 || rc == -EBADMSG)) {
-        int reported = replay_report(&r, rc ? NULL : e);
-        rc = rc ? rc : reported;
+    } else if (rc == 0 || rc == -EBADMSG) {
+        /* The rows before a cut in the input are results. A run that failed otherwise leaves none.
+         */
+        rc = replay_report(&r, rc, e);
     }
-    /* After the results are safe: removing many objects takes a while, and a second signal ends it.
-     * What was kept stays when nothing was run. */
+out:;
+    /* The results are safe now: removing many objects takes a while, and a second signal ends it.
+     * When nothing was run, what an earlier run kept stays. */
     bool keep = ran ? r.o->keep : r.tiers.storage.was_kept;
     int closed = tiers_close(&r.tiers, keep, r.objects, rc ? NULL : e);
-    rc = rc ? rc : closed;
-    *status = replay_outcome_status(&r);
+    const struct counts *n = &r.counts;
+    enum sched_end end = r.outcome.end;
+    *status = n->failed || n->corrupt || n->reads_before_write || n->errors || end == SCHED_ERROR ||
+              end == SCHED_LAGGED || end == SCHED_EPIPE;
     replay_release(&r);
-    return rc;
+    return rc ? rc : closed;
 }

@@ -1,4 +1,4 @@
-/* replay.h - one whole replay, from an open command line to an exit status. */
+/* replay.h - one whole replay, from a checked command line to an exit status. The main thread. */
 #ifndef KVREPLAY_REPLAY_H
 #define KVREPLAY_REPLAY_H
 
@@ -7,19 +7,18 @@
 #include "lib/json/jsonout.h"
 #include "lib/trace/trace.h"
 
-/* What autoscale wants to know of a run: over the time from --warmup to --duration, or to the last
- * completion when that was earlier. */
+/* What autoscale needs to know of a run: over the time from --warmup to --duration, or to the last
+ * completion when that came earlier. */
 struct replay_figures {
     bool interrupted;       /* by a signal */
     bool stopped;           /* by a failed row, an absent object, or a reader that went away */
-    bool trace_ended;       /* before --duration */
     double seconds;         /* measured; 0: the run did not get past --warmup */
     uint64_t tokens, bytes; /* generated; moved by all tiers */
-    uint64_t failed;        /* rows, corrupt ones too */
+    uint64_t failed;        /* rows, with corrupt ones */
     uint64_t waiting;       /* requests in line when the time was over */
-    /* 95th percentiles in ns, TRACE_NONE: nothing was there to measure */
+    /* 95th percentiles in ns; TRACE_NONE: nothing was there to measure */
     int64_t read_p95_ns, write_p95_ns;      /* service time of Tier-2 */
-    int64_t queue_p95_ns;                   /* arrival to admission */
+    int64_t queue_p95_ns;                   /* from arrival to admission */
     int64_t end_to_end_p95_ns[TRACE_QOSES]; /* of requests, by QoS */
 };
 
@@ -31,16 +30,16 @@ struct replay_input {
     char *const *argv;
     bool silent; /* no result rows, no summary */
     void *ctx;
-    /* Rows are read no more; at_end: all were. May be NULL. */
+    /* No more rows will be read; at_end: all were. May be NULL. */
     void (*read)(void *ctx, bool at_end);
-    /* Adds to the summary, the object that is open. May be NULL. */
+    /* Adds members to the summary, whose root object is open. May be NULL. */
     void (*more)(void *ctx, struct jsonout *j, const struct replay_figures *figures);
     struct replay_figures *figures; /* filled when rows were executed; may be NULL */
 };
 
-/* 0 and *status, the exit status that the rows' outcome asks for; or negative errno with *e
- * (-EINTR: a signal came before the run; -EPIPE: the reader of the results went away: both are not
- * worth a message). */
+/* 0 and *status, the exit status that the outcome of the rows asks for; or negative errno with *e.
+ * -EINTR (a signal came before the run) and -EPIPE (the reader of the results went away) need no
+ * message. */
 int replay_run(const struct replay_input *in, int *status, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
-/* Opens and closes the target under Tier-2, before and behind the engine that works on it
- * (tiers.c): the directory and its marker, or the slab and its size. */
+/* Opens the target under Tier-2 before the engine that works on it (tiers.c), and closes it after:
+ * the directory and its marker, or the slab and its size. */
 #include "kvreplay/storage.h"
 
 #include <errno.h>
@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kvreplay/sched/objects.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
 
@@ -19,42 +18,43 @@
 
 /* ---- the file of a slab ---- */
 
-static int slab_in_dir(struct storage *s, const struct options *o, struct err *e)
+static int slab_in_dir(struct storage *s, struct err *e)
 {
-    int fd = target_fd(s->target);
-    bool direct = !o->buffered && target_direct_io(fd);
+    int dir = target_fd(s->target);
+    int direct = !s->o.buffered && target_direct_io(dir) ? O_DIRECT : 0;
 
-    s->fd = openat(fd, SLAB_NAME,
-                   O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (direct ? O_DIRECT : 0), 0600);
+    s->fd = openat(dir, SLAB_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | direct, 0600);
     if (s->fd < 0)
-        return err_errno(e, -errno, ERR_TARGET, o->nvme, "its " SLAB_NAME " cannot be opened");
+        return err_errno(e, -errno, ERR_TARGET, s->o.path, "its " SLAB_NAME " cannot be opened");
     s->own_fd = true;
-    /* The directory's marker keeps out who names the directory, this who names the file. */
+    /* The lock on the directory's marker keeps out a process that opens the directory; this one, a
+     * process that opens the file. */
     int rc = target_lock(s->fd);
     if (rc < 0)
-        return err_errno(e, rc, ERR_TARGET, o->nvme,
+        return err_errno(e, rc, ERR_TARGET, s->o.path,
                          "its " SLAB_NAME " is in use by another process");
     s->resizes = true;
     snprintf(s->path, sizeof(s->path), "%.240s/" SLAB_NAME, target_path(s->target));
     return 0;
 }
 
-static int slab_on_file(struct storage *s, const struct options *o, struct err *e)
+static int slab_on_file(struct storage *s, struct err *e)
 {
-    struct target_file_opts how = {.destroy_data = o->destroy_data, .is_ours = layout_slab_is_ours};
+    struct target_file_opts how = {.destroy_data = s->o.destroy_data,
+                                   .is_ours = layout_slab_is_ours};
     struct layout_slab_header h = {0};
     struct target_file f;
-    int rc = target_open_file(&f, o->nvme, &how, e);
+    int rc = target_open_file(&f, s->o.path, &how, e);
 
     if (rc < 0)
         return rc;
     s->fd = f.fd;
     s->own_fd = true;
-    if (o->buffered && f.direct && fcntl(f.fd, F_SETFL, fcntl(f.fd, F_GETFL) & ~O_DIRECT) < 0)
-        return err_errno(e, -errno, ERR_TARGET, o->nvme, "cannot be used without O_DIRECT");
+    if (s->o.buffered && f.direct && fcntl(f.fd, F_SETFL, fcntl(f.fd, F_GETFL) & ~O_DIRECT) < 0)
+        return err_errno(e, -errno, ERR_TARGET, s->o.path, "cannot be used without O_DIRECT");
     rc = f.bytes > 0 ? layout_slab_read_header(f.fd, &h) : 0;
     if (rc < 0 && rc != -ENOENT)
-        return err_errno(e, rc, ERR_TARGET, o->nvme, "cannot be read");
+        return err_errno(e, rc, ERR_TARGET, s->o.path, "cannot be read");
     s->resizes = !f.is_device && (f.bytes == 0 || h.resizes);
     return 0;
 }
@@ -70,33 +70,20 @@ static uint64_t file_bytes(int fd, uint64_t *allocated)
     return end > 0 ? (uint64_t)end : 0;
 }
 
-static int slab_too_small(struct err *e, const struct survey *surveyed, uint64_t need, uint64_t has,
-                          const char *of)
-{
-    char peak[32], want[32], room[32];
-
-    return err_set(
-        e, -ENOSPC, ERR_TARGET, trace_tier_text(TRACE_STORAGE),
-        "the trace needs %s at its peak, a slab of %s (%llu bytes), and %s has %s",
-        units_format_bytes(peak, sizeof(peak), (double)surveyed->room[TRACE_STORAGE].peak),
-        units_format_bytes(want, sizeof(want), (double)need), (unsigned long long)need, of,
-        units_format_bytes(room, sizeof(room), (double)has));
-}
-
-/* Objects that may be there at once, for their blocks of slack. */
+/* Objects that may be there at once, to make room for their blocks of slack; 0: not known. */
 static uint64_t slab_objects(const struct survey *surveyed)
 {
-    uint64_t peak =
-        surveyed ? surveyed->room[TRACE_STORAGE].peak_objects + surveyed->noted_objects : 0;
-
-    return surveyed ? peak + peak / 8 + SLAB_SPARE_OBJECTS : 0;
+    if (!surveyed)
+        return 0;
+    uint64_t peak = surveyed->room[TRACE_STORAGE].peak_objects + surveyed->noted_objects;
+    return peak + peak / 8 + SLAB_SPARE_OBJECTS;
 }
 
-/* What a replay can use: the peak, what may be reserved ahead of it, and, in a slab that is not
- * new, what may be adopted beside it. */
-static uint64_t slab_useful(const struct options *o, const struct survey *surveyed, bool is_new)
+/* Bytes that a replay can use: the peak, what may be reserved ahead of it, and, in a slab that is
+ * not new, objects that may be adopted. */
+static uint64_t slab_useful(const struct storage *s, const struct survey *surveyed, bool is_new)
 {
-    uint64_t ahead = o->inflight < SLAB_INFLIGHT_MAX ? o->inflight : SLAB_INFLIGHT_MAX;
+    uint64_t ahead = s->o.inflight < SLAB_INFLIGHT_MAX ? s->o.inflight : SLAB_INFLIGHT_MAX;
     uint64_t peak = surveyed->room[TRACE_STORAGE].peak, more;
 
     if (__builtin_mul_overflow(ahead, surveyed->largest[TRACE_STORAGE], &more) ||
@@ -107,21 +94,20 @@ static uint64_t slab_useful(const struct options *o, const struct survey *survey
     return peak + more;
 }
 
-/* Of a file that may grow: as large as is useful, as far as there is room. */
-static int slab_size(const struct storage *s, const struct options *o,
-                     const struct survey *surveyed, uint64_t *bytes, struct err *e)
+/* The size of a file that may grow: as large as is useful, as far as there is room. */
+static int slab_size(const struct storage *s, const struct survey *surveyed, uint64_t *bytes,
+                     struct err *e)
 {
-    uint64_t asked = (uint64_t)(o->storage_gb * (double)UNITS_GIB), room, allocated;
-    uint64_t now = file_bytes(s->fd, &allocated), want = UINT64_MAX;
-    int rc = target_room(s->fd, o->reserve_percent / 100, &room, e);
+    uint64_t room, allocated, now = file_bytes(s->fd, &allocated), want = UINT64_MAX;
+    int rc = target_room(s->fd, s->o.reserve, &room, e);
 
     if (rc < 0)
         return rc;
     room += allocated;
     if (surveyed)
-        want = slab_useful(o, surveyed, now == 0);
-    if (asked && asked < want)
-        want = asked;
+        want = slab_useful(s, surveyed, now == 0);
+    if (s->o.bytes && s->o.bytes < want)
+        want = s->o.bytes;
     want = layout_slab_bytes(want, slab_objects(surveyed));
     *bytes = (want < room ? want : room) / DATA_BLOCK * DATA_BLOCK;
     if (*bytes < now)
@@ -129,36 +115,43 @@ static int slab_size(const struct storage *s, const struct options *o,
     return 0;
 }
 
-/* After a failure the file is as long as it was. From a pipe nobody knows how much of it will be
- * used: then nothing is allocated ahead. */
-static int slab_grow(const struct storage *s, const struct options *o, bool allocate,
-                     uint64_t bytes, struct err *e)
+/* Lengthens the file to bytes; after a failure it is as long as before. From a pipe nobody knows
+ * how much of it will be used: then nothing is allocated ahead. */
+static int slab_grow(const struct storage *s, bool allocate, uint64_t bytes, struct err *e)
 {
     uint64_t allocated, now = file_bytes(s->fd, &allocated);
     int rc = allocate ? fallocate(s->fd, 0, 0, (off_t)bytes) : -1;
 
     if (allocate && rc < 0 && errno == ENOSPC) {
-        err_errno(e, -ENOSPC, ERR_TARGET, o->nvme, "has no room for a slab of %llu bytes",
+        err_errno(e, -ENOSPC, ERR_TARGET, s->o.path, "has no room for a slab of %llu bytes",
                   (unsigned long long)bytes);
         return ftruncate(s->fd, (off_t)now) < 0 ? -errno : -ENOSPC;
     }
     if (rc < 0 && bytes > now && ftruncate(s->fd, (off_t)bytes) < 0)
-        return err_errno(e, -errno, ERR_TARGET, o->nvme, "cannot be made %llu bytes long",
+        return err_errno(e, -errno, ERR_TARGET, s->o.path, "cannot be made %llu bytes long",
                          (unsigned long long)bytes);
     return 0;
 }
 
-/* Exact bytes of objects fit whatever their sizes: each may need a block of slack. */
-static int slab_room(struct room *room, const struct survey *surveyed, uint64_t bytes,
-                     const char *name, struct err *e)
+/* Cuts room to what a slab of bytes holds. With a survey, exact bytes of objects fit whatever their
+ * sizes: each may need a block of slack. */
+static int slab_room(const struct storage *s, struct room *room, const struct survey *surveyed,
+                     uint64_t bytes, struct err *e)
 {
     uint64_t space = layout_slab_space(bytes), objects = 0;
 
     if (surveyed) {
         const struct room *need = &surveyed->room[TRACE_STORAGE];
-        uint64_t least = layout_slab_bytes(need->peak, need->peak_objects);
-        if (need->peak > space || need->peak_objects * DATA_BLOCK > space - need->peak)
-            return slab_too_small(e, surveyed, least, bytes, name);
+        if (need->peak > space || need->peak_objects * DATA_BLOCK > space - need->peak) {
+            uint64_t least = layout_slab_bytes(need->peak, need->peak_objects);
+            char peak[32], want[32], has[32];
+            return err_set(
+                e, -ENOSPC, ERR_TARGET, trace_tier_text(TRACE_STORAGE),
+                "the trace needs %s at its peak, a slab of %s (%llu bytes), and %s has %s",
+                units_format_bytes(peak, sizeof(peak), (double)need->peak),
+                units_format_bytes(want, sizeof(want), (double)least), (unsigned long long)least,
+                s->o.path, units_format_bytes(has, sizeof(has), (double)bytes));
+        }
         objects = slab_objects(surveyed);
         if (objects > (space - need->peak) / DATA_BLOCK)
             objects = (space - need->peak) / DATA_BLOCK;
@@ -170,61 +163,68 @@ static int slab_room(struct room *room, const struct survey *surveyed, uint64_t 
     return 0;
 }
 
-static int slab_open(struct storage *s, const struct options *o, const struct survey *surveyed,
-                     struct room *room, struct err *e)
+static int slab_open(struct storage *s, const struct survey *surveyed, struct room *room,
+                     struct err *e)
 {
     uint64_t allocated, had = file_bytes(s->fd, &allocated), bytes = had / DATA_BLOCK * DATA_BLOCK;
-    int rc = s->resizes ? slab_size(s, o, surveyed, &bytes, e) : 0;
+    int rc = 0;
 
-    if (rc == 0)
-        rc = slab_room(room, surveyed, bytes, o->nvme, e);
-    if (rc == 0 && s->resizes)
-        rc = slab_grow(s, o, surveyed || o->storage_gb > 0, bytes, e);
+    if (s->resizes)
+        rc = slab_size(s, surveyed, &bytes, e);
+    if (rc < 0)
+        return rc;
+    rc = slab_room(s, room, surveyed, bytes, e);
+    if (rc < 0)
+        return rc;
+    if (s->resizes)
+        rc = slab_grow(s, surveyed || s->o.bytes, bytes, e);
     if (rc < 0)
         return rc;
     struct layout_slab_opts slab = {.fd = s->fd, .resizes = s->resizes};
     slab.space_bytes = layout_slab_space(bytes);
     slab.index_bytes = bytes - slab.space_bytes - layout_slab_begin();
     rc = layout_slab_open(&s->slab, &slab, e);
-    /* What was empty is ours from now on, also if this run is killed before its first write. */
-    if (rc == 0 && had == 0 && (rc = layout_slab_use(s->slab)) < 0)
-        err_errno(e, rc, ERR_TARGET, s->path, "cannot be written");
-    if (rc == 0)
-        s->was_kept = layout_slab_found(s->slab) > 0;
-    return rc;
-}
-
-/* ---- opening and closing ---- */
-
-static int open_directory(struct storage *s, const struct options *o, struct err *e)
-{
-    int rc = target_open_dir(&s->target, o->nvme, "kvreplay", e);
-
     if (rc < 0)
         return rc;
-    s->fd = target_fd(s->target);
-    s->was_kept = target_was_kept(s->target);
-    return o->layout == LAYOUT_SLAB ? slab_in_dir(s, o, e) : 0;
+    /* A file that was empty is ours from now on, even if this run is killed before its first write.
+     */
+    if (had == 0 && (rc = layout_slab_use(s->slab)) < 0)
+        return err_errno(e, rc, ERR_TARGET, s->path, "cannot be written");
+    s->was_kept = layout_slab_found(s->slab) > 0;
+    return 0;
 }
 
-int storage_open(struct storage *s, const struct options *o, const struct survey *surveyed,
+/* ---- opening ---- */
+
+int storage_open(struct storage *s, const struct storage_opts *o, const struct survey *surveyed,
                  struct room *room, struct err *e)
 {
     enum target_kind kind;
-    int rc = target_kind(o->nvme, &kind, e);
+    int rc = target_kind(o->path, &kind, e);
 
     if (rc < 0)
         return rc;
-    if (kind != TARGET_DIR && o->layout == LAYOUT_FILES)
-        return err_set(e, -EINVAL, ERR_INPUT, "--layout files", "%s is no directory", o->nvme);
+    if (kind != TARGET_DIR && o->layout == STORAGE_LAYOUT_FILES)
+        return err_set(e, -EINVAL, ERR_INPUT, "--layout files", "%s is no directory", o->path);
     if (kind == TARGET_DIR && o->destroy_data)
         return err_set(e, -EINVAL, ERR_INPUT, "--destroy-data",
-                       "%s is a directory: only what kvtrace made there is ever removed", o->nvme);
-    snprintf(s->path, sizeof(s->path), "%s", o->nvme);
+                       "%s is a directory: only what kvtrace made there is ever removed", o->path);
+    s->o = *o;
+    snprintf(s->path, sizeof(s->path), "%s", o->path);
     s->open = true;
-    rc = kind == TARGET_DIR ? open_directory(s, o, e) : slab_on_file(s, o, e);
+    if (kind == TARGET_DIR) {
+        rc = target_open_dir(&s->target, o->path, "kvreplay", e);
+        if (rc < 0)
+            return rc;
+        s->fd = target_fd(s->target);
+        s->was_kept = target_was_kept(s->target);
+        if (o->layout == STORAGE_LAYOUT_SLAB)
+            rc = slab_in_dir(s, e);
+    } else {
+        rc = slab_on_file(s, e);
+    }
     if (rc == 0 && s->own_fd)
-        rc = slab_open(s, o, surveyed, room, e);
+        rc = slab_open(s, surveyed, room, e);
     if (rc == 0)
         target_device(s->fd, &s->device);
     return rc;
@@ -255,6 +255,9 @@ int storage_sync(const struct storage *s, struct err *e)
     return 0;
 }
 
+/* ---- closing ---- */
+
+/* Writes the index of the objects that stay. */
 static int slab_keep(struct storage *s, const struct objects *objects, struct err *e)
 {
     const struct object *o;
@@ -272,31 +275,21 @@ static int slab_keep(struct storage *s, const struct objects *objects, struct er
                   : 0;
 }
 
-/* What is left of a slab. One that was not touched is as it was found. */
-static int slab_leave(struct storage *s, bool keep, const struct objects *objects, struct err *e)
-{
-    int rc = 0;
-
-    if (keep && layout_slab_used(s->slab))
-        rc = slab_keep(s, objects, e);
-    else if (!keep && s->was_kept && layout_slab_use(s->slab) < 0)
-        rc = err_errno(e, -EIO, ERR_OUTPUT, s->path, "its header cannot be written");
-    if (!keep && s->resizes && !s->target && ftruncate(s->fd, 0) < 0 && rc == 0)
-        rc = err_errno(e, -errno, ERR_OUTPUT, s->path, "cannot be emptied");
-    return rc;
-}
-
 int storage_close(struct storage *s, bool keep, const struct objects *objects, struct err *e)
 {
     int rc = 0;
 
     if (!s->open)
         return 0;
-    if (s->slab)
-        rc = slab_leave(s, keep, objects, e);
+    if (s->slab && keep && layout_slab_used(s->slab)) /* one that was not touched stays as it is */
+        rc = slab_keep(s, objects, e);
+    if (s->slab && !keep && s->was_kept && layout_slab_use(s->slab) < 0)
+        rc = err_errno(e, -EIO, ERR_OUTPUT, s->path, "its header cannot be written");
+    if (s->slab && !keep && s->resizes && !s->target && ftruncate(s->fd, 0) < 0 && rc == 0)
+        rc = err_errno(e, -errno, ERR_OUTPUT, s->path, "cannot be emptied");
     layout_slab_close(s->slab);
     if (s->own_fd && s->fd >= 0) {
-        flock(s->fd, LOCK_UN); /* should a ring still hold the file for a moment */
+        flock(s->fd, LOCK_UN); /* a ring may hold the file for a moment longer */
         close(s->fd);
     }
     if (s->target) {

@@ -1,41 +1,68 @@
-/* storage.h - what lies under Tier-2: a directory of files, or a slab in a directory, a regular
- * file or a block device. Opening with all guards, the size of a slab, and what is left behind. */
+/* storage.h - what lies under Tier-2: a directory of files, or a slab in a directory, in a regular
+ * file or on a block device. Opens it with all guards, sizes a slab, and leaves it as asked. One
+ * thread. */
 #ifndef KVREPLAY_STORAGE_H
 #define KVREPLAY_STORAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kvreplay/options.h"
 #include "kvreplay/sched/objects.h"
 #include "kvreplay/sched/room.h"
 #include "kvreplay/survey.h"
 #include "lib/io/target.h"
 #include "lib/tier/layout_slab.h"
 
+/* Each in the order of the choices of its option. */
+enum storage_layout { /* --layout */
+    STORAGE_LAYOUT_AUTO,
+    STORAGE_LAYOUT_FILES,
+    STORAGE_LAYOUT_SLAB
+};
+enum storage_sync { /* --sync */
+    STORAGE_SYNC_NONE,
+    STORAGE_SYNC_END,
+    STORAGE_SYNC_OBJECT
+};
+
+struct storage_opts {
+    const char *path; /* NULL: there is no storage */
+    enum storage_layout layout;
+    bool destroy_data; /* may overwrite a device, or a file that is not ours */
+    bool buffered;     /* no O_DIRECT */
+    uint64_t bytes;    /* capacity asked for; 0: not asked */
+    double reserve;    /* share of the file system that stays free, 0..1 */
+    uint64_t inflight; /* objects */
+};
+
 /* Plain state, filled by storage_open. Zero it first. */
 struct storage {
+    struct storage_opts o;
     struct target *target;    /* the directory; NULL: a file or device */
     struct layout_slab *slab; /* NULL: objects are files */
     int fd;                   /* of the slab, else of the directory */
-    bool open, own_fd, resizes, was_kept, direct;
+    bool open;
+    bool own_fd;   /* fd is a slab's */
+    bool resizes;  /* the slab's file is ours to lengthen and to empty */
+    bool was_kept; /* objects of an earlier run are there */
     struct target_device device;
     char path[256]; /* for reports */
 };
 
-/* Opens what --nvme names. A slab gets its size: that of the file or device, or, where the file was
- * empty or is ours, what the trace needs; room's capacity and objects are cut to what it holds.
- * Class ERR_TARGET with what is needed when that is too small. surveyed: NULL from a pipe. */
-int storage_open(struct storage *s, const struct options *o, const struct survey *surveyed,
+/* Opens o->path. The size of a slab is that of its file or device; a file that was empty or is ours
+ * becomes as large as the trace needs. room's capacity and max_objects are cut to what a slab
+ * holds. surveyed: NULL from a pipe. Negative errno with *e, class ERR_TARGET when it is too small.
+ */
+int storage_open(struct storage *s, const struct storage_opts *o, const struct survey *surveyed,
                  struct room *room, struct err *e);
-/* Before the clock starts, where rows will change something: a slab says so on the device now, and
- * not while the first of them waits. */
+/* Before the clock starts, when rows will change something: marks a slab as in use on its device
+ * now, so that the first of these rows does not wait for it. */
 int storage_begin(struct storage *s, struct err *e);
 /* Bytes that are free now; UINT64_MAX: not known. */
 uint64_t storage_free(const struct storage *s);
 /* Forces what was written to the device. */
 int storage_sync(const struct storage *s, struct err *e);
-/* keep: objects stay, those of objects and no others in a slab. Idempotent. */
+/* keep: objects stay; of a slab, only those in objects. Idempotent. */
 int storage_close(struct storage *s, bool keep, const struct objects *objects, struct err *e);
 
 #endif

@@ -1,184 +1,31 @@
-/* End of a replay: judges whether the run is valid and writes it down as JSON, for kvstat and for
- * machines. The text for people is summary_text.c's. */
+/* Last step of a replay: writes down what was asked of each tier, how fast it was, and how far it
+ * may be believed. JSON is for kvstat and for machines; text on standard error is for people. */
 #include "kvreplay/summary.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "lib/base/units.h"
 
-#define SUMMARY_ENOUGH       64e6 /* bytes, to judge a share or a rate by */
-#define SUMMARY_NEAR_CEILING 0.7
-
-static void summary_why(struct summary *s, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void summary_why(struct summary *s, const char *format, ...)
+/* CPU seconds, without those spun, per GiB moved by all tiers; negative: nothing was moved. */
+static double summary_cpu_per_gib(const struct summary *s)
 {
-    va_list args;
-    s->valid = false;
-    if (s->whys == SUMMARY_WHY)
-        return;
-    va_start(args, format);
-    vsnprintf(s->why[s->whys++], sizeof(s->why[0]), format, args);
-    va_end(args);
-}
-
-static void summary_note(struct summary *s, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void summary_note(struct summary *s, const char *format, ...)
-{
-    va_list args;
-    if (s->notes == SUMMARY_WHY)
-        return;
-    va_start(args, format);
-    vsnprintf(s->note[s->notes++], sizeof(s->note[0]), format, args);
-    va_end(args);
-}
-
-/* A direct run moves every byte of the application over the device. */
-static void judge_moved(struct summary *s, const char *did, uint64_t app, uint64_t seen,
-                        const char *instead)
-{
-    const char *fallbacks = s->tiers->info[TRACE_STORAGE].fallbacks;
-
-    if (s->counted && (double)app >= SUMMARY_ENOUGH && (double)seen < 0.9 * (double)app)
-        summary_note(s, "the device %s %.0f %% of the bytes that Tier-2 asked for: the rest %s%s",
-                     did, 100 * (double)seen / (double)app, instead,
-                     fallbacks[0] ? "; see fallbacks" : "");
-}
-
-/* No drive is faster than its link. */
-static void judge_link(struct summary *s, unsigned op)
-{
-    struct counts_group sum;
-    char rate[32], link[32];
-
-    if (s->link_bytes_per_s && counts_sum(s->counts, TRACE_STORAGE, op, &sum) == 0 &&
-        (double)sum.bytes >= SUMMARY_ENOUGH && counts_rate(&sum) > (double)s->link_bytes_per_s)
-        summary_note(s,
-                     "Tier-2 %s at %s are more than the device's link carries (%s): a cache was "
-                     "measured",
-                     op == TRACE_READ ? "reads" : "writes",
-                     units_format_rate(rate, sizeof(rate), counts_rate(&sum)),
-                     units_format_rate(link, sizeof(link), (double)s->link_bytes_per_s));
-    if (s->link_bytes_per_s)
-        counts_group_release(&sum);
-}
-
-static void judge_device(struct summary *s)
-{
-    const struct counts *st = s->counts;
-
-    judge_moved(s, "read", st->read_bytes[TRACE_STORAGE],
-                s->after.read_bytes - s->before.read_bytes, "came from a cache");
-    judge_moved(s, "wrote", st->write_bytes[TRACE_STORAGE],
-                s->after.write_bytes - s->before.write_bytes,
-                "stayed in one, or was never written");
-    judge_link(s, TRACE_READ);
-    judge_link(s, TRACE_WRITE);
-}
-
-double summary_of_ceiling(const struct summary *s)
-{
-    const struct ceiling *c = &s->ceiling;
-    bool same = c->same_host && s->digest[0] && strcmp(s->digest, c->digest) == 0;
-    return c->rows_per_s > 0 && same ? summary_rows_per_s(s) / c->rows_per_s : -1;
-}
-
-static void judge_lag(struct summary *s)
-{
-    char most[32], limit[32];
-
-    if (s->lagged)
-        summary_note(s, "the target was slower than the trace: furthest behind %s, limit %s",
-                     units_format_duration(most, sizeof(most), (double)s->counts->lag_max_ns),
-                     units_format_duration(limit, sizeof(limit), (double)s->lag_limit_ns));
-}
-
-static void judge_ceiling(struct summary *s)
-{
-    const struct ceiling *c = &s->ceiling;
-    double share = summary_of_ceiling(s);
-
-    if (c->rows_per_s <= 0)
-        return;
-    if (!c->same_host)
-        summary_note(s, "the ceiling was measured on another host: not compared");
-    else if (share < 0)
-        summary_note(s, "the ceiling was measured with another trace, or a trace was not read to "
-                        "its end: not compared");
-    else if (share >= SUMMARY_NEAR_CEILING)
-        summary_note(s,
-                     "%.0f %% of the client's own ceiling (%.0f rows/s): this is the speed of the "
-                     "client as much as of the target",
-                     100 * share, c->rows_per_s);
-}
-
-/* Late by a hundredth of what is measured, the tool changes no figure by more. */
-int64_t summary_budget_ns(const struct summary *s)
-{
-    int64_t hundredth = (int64_t)(counts_service_mean_ns(s->counts) / 100);
-
-    if (s->lateness_budget_ns != SUMMARY_AUTO)
-        return s->lateness_budget_ns;
-    return hundredth > SUMMARY_BUDGET_NS ? hundredth : SUMMARY_BUDGET_NS;
-}
-
-void summary_judge(struct summary *s)
-{
-    const struct counts *st = s->counts;
-    int64_t p99 = hist_percentile(st->lateness, 990000), budget_ns = summary_budget_ns(s);
-    char late[32], budget[32];
-
-    s->valid = true;
-    s->whys = s->notes = 0;
-    if (s->timed && p99 > budget_ns)
-        summary_why(
-            s,
-            "the tool itself was late, as on busy processors: P99 of client lateness %s, budget %s",
-            units_format_duration(late, sizeof(late), (double)p99),
-            units_format_duration(budget, sizeof(budget), (double)budget_ns));
-    if (st->corrupt)
-        summary_why(s, "%llu corrupt row%s", (unsigned long long)st->corrupt,
-                    units_plural(st->corrupt));
-    if (st->failed)
-        summary_why(s, "%llu failed row%s", (unsigned long long)st->failed,
-                    units_plural(st->failed));
-    if (st->reads_before_write)
-        summary_why(s, "%llu read%s before %s write", (unsigned long long)st->reads_before_write,
-                    units_plural(st->reads_before_write),
-                    st->reads_before_write == 1 ? "its" : "their");
-    if (s->interrupted)
-        summary_why(s, "the run was stopped before the end of the trace");
-    judge_lag(s);
-    judge_device(s);
-    judge_ceiling(s);
-    if (s->dedup_ratio > 1)
-        summary_note(s,
-                     "--dedup-ratio %g: header checks of Tier-2 cannot tell the blocks of an "
-                     "object apart that are alike",
-                     s->dedup_ratio);
-}
-
-double summary_cpu_per_gib(const struct summary *s)
-{
+    const struct counts *n = s->evidence->counts;
     uint64_t bytes = 0;
+
     for (unsigned i = 0; i < TRACE_TIERS; i++)
-        bytes += s->counts->read_bytes[i] + s->counts->write_bytes[i];
+        bytes += n->read_bytes[i] + n->write_bytes[i];
     return bytes ? (double)(s->cpu_ns - s->spun_ns) / 1e9 / ((double)bytes / (double)UNITS_GIB)
                  : -1;
 }
 
-double summary_rows_per_s(const struct summary *s)
-{
-    const struct counts *st = s->counts;
-    int64_t ns = s->elapsed_ns - s->warmup_ns;
-    return ns > 0 ? (double)(st->rows - st->head_rows - st->warmup_rows) * 1e9 / (double)ns : -1;
-}
-
 /* ---- JSON ---- */
+
+/* A negative value means that it is not known: null. */
+static void json_known(struct jsonout *j, const char *key, double value)
+{
+    jsonout_f64(j, key, value >= 0 ? value : NAN);
+}
 
 static void json_group(struct jsonout *j, const struct counts_group *g)
 {
@@ -210,26 +57,12 @@ static void json_pieces(struct jsonout *j, const char *key, const char *text)
     jsonout_end(j);
 }
 
-/* Of the engine: I/Os from when it gave them to the kernel until it saw that they were done. */
-static void json_ios(struct jsonout *j, const struct summary *s, unsigned i)
-{
-    const struct tiers *t = s->tiers;
-
-    if (t->info[i].ios == 0 || s->elapsed_ns <= 0) {
-        jsonout_null(j, "ios");
-        jsonout_null(j, "mean_ios_in_flight");
-        return;
-    }
-    jsonout_u64(j, "ios", t->info[i].ios - t->ios_before[i]);
-    jsonout_f64(j, "mean_ios_in_flight",
-                (double)(t->info[i].io_ns - t->io_ns_before[i]) / (double)s->elapsed_ns);
-}
-
 static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
 {
     static const char *const name[COUNTS_OPS] = {"read", "write", "delete"};
-    const struct tier_info *info = &s->tiers->info[i];
-    const struct room *room = &s->tiers->room[i];
+    const struct tiers *t = s->tiers;
+    const struct tier_info *info = &t->info[i];
+    int64_t elapsed_ns = s->evidence->elapsed_ns;
 
     jsonout_object(j, NULL);
     jsonout_text_value(j, "tier", trace_tier_text((enum trace_tier)i));
@@ -240,16 +73,24 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
     jsonout_text_value(j, "device", info->device[0] ? info->device : NULL);
     json_pieces(j, "flags", info->flags);
     json_pieces(j, "fallbacks", info->fallbacks);
-    if (room->capacity < UINT64_MAX / 4)
-        jsonout_u64(j, "capacity_bytes", room->capacity);
+    if (t->room[i].capacity < UINT64_MAX / 4)
+        jsonout_u64(j, "capacity_bytes", t->room[i].capacity);
     else
         jsonout_null(j, "capacity_bytes");
-    jsonout_u64(j, "peak_bytes", room->peak);
-    json_ios(j, s, i);
+    jsonout_u64(j, "peak_bytes", t->room[i].peak);
+    if (info->ios > 0 && elapsed_ns > 0) {
+        jsonout_u64(j, "ios", info->ios - t->ios_before[i]);
+        /* Little's law: the time that all I/Os were in flight, by the time that went by. */
+        jsonout_f64(j, "mean_ios_in_flight",
+                    (double)(info->io_ns - t->io_ns_before[i]) / (double)elapsed_ns);
+    } else {
+        jsonout_null(j, "ios");
+        jsonout_null(j, "mean_ios_in_flight");
+    }
     for (unsigned op = 0; op < COUNTS_OPS; op++) {
         struct counts_group sum;
         jsonout_object(j, name[op]);
-        if (counts_sum(s->counts, i, op, &sum) == 0)
+        if (counts_sum(s->evidence->counts, i, op, &sum) == 0)
             json_group(j, &sum);
         counts_group_release(&sum);
         jsonout_end(j);
@@ -257,85 +98,68 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
     jsonout_end(j);
 }
 
-static void json_groups(struct jsonout *j, const struct counts *st)
-{
-    jsonout_array(j, "groups");
-    for (unsigned i = 0; i < COUNTS_GROUPS; i++) {
-        const struct counts_group *g = &st->group[i];
-        if (g->ops + g->failed == 0)
-            continue;
-        jsonout_object(j, NULL);
-        jsonout_text_value(j, "tier", trace_tier_text(g->tier));
-        jsonout_text_value(j, "op", trace_op_text(g->op));
-        jsonout_text_value(j, "phase",
-                           g->phase == TRACE_NO_PHASE ? NULL : trace_phase_text(g->phase));
-        json_group(j, g);
-        jsonout_end(j);
-    }
-    jsonout_end(j);
-}
-
 static void json_rows(struct jsonout *j, const struct summary *s)
 {
-    const struct counts *st = s->counts;
+    const struct counts *n = s->evidence->counts;
+
     jsonout_object(j, "rows");
-    jsonout_u64(j, "total", st->rows + s->skipped);
-    jsonout_u64(j, "ok", st->ok);
-    jsonout_u64(j, "absent", st->absent);
-    jsonout_u64(j, "corrupt", st->corrupt);
-    jsonout_u64(j, "failed", st->failed);
+    jsonout_u64(j, "total", n->rows + s->skipped);
+    jsonout_u64(j, "ok", n->ok);
+    jsonout_u64(j, "absent", n->absent);
+    jsonout_u64(j, "corrupt", n->corrupt);
+    jsonout_u64(j, "failed", n->failed);
     jsonout_u64(j, "skipped", s->skipped);
     jsonout_u64(j, "bad", s->bad_rows);
-    jsonout_u64(j, "unverified_reads", st->unverified_reads);
+    jsonout_u64(j, "unverified_reads", n->unverified_reads);
     jsonout_end(j);
     jsonout_object(j, "populated");
     jsonout_u64(j, "objects", s->populated.objects);
     jsonout_u64(j, "bytes", s->populated.bytes);
     jsonout_u64(j, "adopted_objects", s->populated.adopted_objects);
     jsonout_u64(j, "adopted_bytes", s->populated.adopted_bytes);
-    jsonout_u64(j, "in_run_objects", st->created_objects);
-    jsonout_u64(j, "in_run_bytes", st->created_bytes);
+    jsonout_u64(j, "in_run_objects", n->created_objects);
+    jsonout_u64(j, "in_run_bytes", n->created_bytes);
     jsonout_end(j);
     jsonout_object(j, "head");
-    jsonout_u64(j, "rows", st->head_rows);
-    jsonout_u64(j, "bytes", st->head_bytes);
+    jsonout_u64(j, "rows", n->head_rows);
+    jsonout_u64(j, "bytes", n->head_bytes);
     jsonout_end(j);
     jsonout_object(j, "warmup");
-    jsonout_f64(j, "seconds", (double)s->warmup_ns / 1e9);
-    jsonout_u64(j, "rows", st->warmup_rows);
+    jsonout_f64(j, "seconds", (double)s->evidence->warmup_ns / 1e9);
+    jsonout_u64(j, "rows", n->warmup_rows);
     jsonout_end(j);
 }
 
 static void json_times(struct jsonout *j, const struct summary *s)
 {
-    const struct counts *st = s->counts;
-    double per_gib = summary_cpu_per_gib(s), per_s = summary_rows_per_s(s);
+    const struct evidence *ev = s->evidence;
+    const struct counts *n = ev->counts;
+    bool none = hist_count(n->lateness) == 0;
 
     jsonout_text_value(j, "ended_by",
-                       s->interrupted   ? "interruption"
+                       ev->interrupted  ? "interruption"
                        : s->by_duration ? "duration"
                                         : "trace");
-    jsonout_f64(j, "elapsed_s", (double)s->elapsed_ns / 1e9);
-    jsonout_f64(j, "rows_per_s", per_s >= 0 ? per_s : NAN);
+    jsonout_f64(j, "elapsed_s", (double)ev->elapsed_ns / 1e9);
+    json_known(j, "rows_per_s", evidence_rows_per_s(ev));
     jsonout_f64(j, "sync_s", s->sync_ns >= 0 ? (double)s->sync_ns / 1e9 : NAN);
     jsonout_f64(j, "cpu_s", (double)s->cpu_ns / 1e9);
     jsonout_f64(j, "spin_s", (double)s->spun_ns / 1e9);
-    jsonout_f64(j, "cpu_s_per_gib", per_gib >= 0 ? per_gib : NAN);
+    json_known(j, "cpu_s_per_gib", summary_cpu_per_gib(s));
     jsonout_object(j, "lateness_us");
-    bool none = hist_count(st->lateness) == 0;
-    jsonout_f64(j, "p50", none ? NAN : (double)hist_percentile(st->lateness, 500000) / 1e3);
-    jsonout_f64(j, "p99", none ? NAN : (double)hist_percentile(st->lateness, 990000) / 1e3);
-    jsonout_f64(j, "max", none ? NAN : (double)hist_max(st->lateness) / 1e3);
-    jsonout_f64(j, "budget", s->timed ? (double)summary_budget_ns(s) / 1e3 : NAN);
+    jsonout_f64(j, "p50", none ? NAN : (double)hist_percentile(n->lateness, 500000) / 1e3);
+    jsonout_f64(j, "p99", none ? NAN : (double)hist_percentile(n->lateness, 990000) / 1e3);
+    jsonout_f64(j, "max", none ? NAN : (double)hist_max(n->lateness) / 1e3);
+    jsonout_f64(j, "budget", ev->timed ? (double)s->validity->budget_ns / 1e3 : NAN);
     jsonout_end(j);
     jsonout_object(j, "lag_s");
-    jsonout_f64(j, "max", s->timed && !s->workers ? (double)st->lag_max_ns / 1e9 : NAN);
-    jsonout_bool(j, "limit_passed", s->lagged);
+    jsonout_f64(j, "max", ev->timed && !s->workers ? (double)n->lag_max_ns / 1e9 : NAN);
+    jsonout_bool(j, "limit_passed", ev->lagged);
     jsonout_end(j);
-    jsonout_u64(j, "reads_before_write", st->reads_before_write);
+    jsonout_u64(j, "reads_before_write", n->reads_before_write);
 }
 
-/* null: nothing was there to measure. */
+/* A distribution in ms; null: nothing was there to measure. */
 static void json_ms(struct jsonout *j, const char *key, const struct hist *h)
 {
     if (hist_count(h) == 0) {
@@ -353,7 +177,7 @@ static void json_ms(struct jsonout *j, const char *key, const struct hist *h)
 
 static void json_served(struct jsonout *j, const struct summary *s)
 {
-    const struct hist *queue = s->counts->queue;
+    const struct counts *n = s->evidence->counts;
 
     if (!s->workers) {
         jsonout_null(j, "served");
@@ -361,59 +185,63 @@ static void json_served(struct jsonout *j, const struct summary *s)
     }
     jsonout_object(j, "served");
     jsonout_u64(j, "workers", s->workers);
-    jsonout_u64(j, "admitted", hist_count(queue));
-    jsonout_u64(j, "admitted_beyond_workers", s->counts->admitted_beyond);
-    json_ms(j, "queue_ms", queue);
+    jsonout_u64(j, "admitted", hist_count(n->queue));
+    jsonout_u64(j, "admitted_beyond_workers", n->admitted_beyond);
+    json_ms(j, "queue_ms", n->queue);
     jsonout_object(j, "end_to_end_ms");
     for (unsigned i = 0; i <= TRACE_QOSES; i++)
-        json_ms(j, i < TRACE_QOSES ? trace_qos_text((enum trace_qos)i) : "none",
-                s->counts->end_to_end[i]);
+        json_ms(j, i < TRACE_QOSES ? trace_qos_text((enum trace_qos)i) : "none", n->end_to_end[i]);
     jsonout_end(j);
     jsonout_end(j);
 }
 
-static void json_kernel(struct jsonout *j, const struct summary *s)
+static void json_kernel(struct jsonout *j, const struct evidence *ev)
 {
+    const struct target_counters *before = &ev->before, *after = &ev->after;
+
     jsonout_object(j, "kernel");
-    if (s->counted) {
-        jsonout_u64(j, "device_read_bytes", s->after.read_bytes - s->before.read_bytes);
-        jsonout_u64(j, "device_write_bytes", s->after.write_bytes - s->before.write_bytes);
-        jsonout_u64(j, "device_read_ios", s->after.read_ios - s->before.read_ios);
-        jsonout_u64(j, "device_write_ios", s->after.write_ios - s->before.write_ios);
-        jsonout_f64(j, "device_queue_s", (double)(s->after.queue_ms - s->before.queue_ms) / 1e3);
+    if (ev->counted) {
+        jsonout_u64(j, "device_read_bytes", after->read_bytes - before->read_bytes);
+        jsonout_u64(j, "device_write_bytes", after->write_bytes - before->write_bytes);
+        jsonout_u64(j, "device_read_ios", after->read_ios - before->read_ios);
+        jsonout_u64(j, "device_write_ios", after->write_ios - before->write_ios);
+        jsonout_f64(j, "device_queue_s", (double)(after->queue_ms - before->queue_ms) / 1e3);
     } else {
         jsonout_null(j, "device_read_bytes");
         jsonout_null(j, "device_write_bytes");
     }
-    jsonout_u64(j, "application_read_bytes", s->counts->read_bytes[TRACE_STORAGE]);
-    jsonout_u64(j, "application_write_bytes", s->counts->write_bytes[TRACE_STORAGE]);
-    if (s->link_bytes_per_s)
-        jsonout_u64(j, "link_bytes_per_s", s->link_bytes_per_s);
+    jsonout_u64(j, "application_read_bytes", ev->counts->read_bytes[TRACE_STORAGE]);
+    jsonout_u64(j, "application_write_bytes", ev->counts->write_bytes[TRACE_STORAGE]);
+    if (ev->link_bytes_per_s)
+        jsonout_u64(j, "link_bytes_per_s", ev->link_bytes_per_s);
     else
         jsonout_null(j, "link_bytes_per_s");
-    jsonout_f64(j, "page_cache_resident_share", s->resident_share >= 0 ? s->resident_share : NAN);
+    json_known(j, "page_cache_resident_share", ev->resident_share);
     jsonout_end(j);
 }
 
 struct jsonout *summary_json(const struct summary *s)
 {
+    const struct evidence *ev = s->evidence;
+    const struct validity *v = s->validity;
     struct jsonout *j = jsonout_create();
+
     if (!j)
         return NULL;
     jsonout_identity(j, "kvreplay", s->argc, s->argv, s->started_wall_ns);
     jsonout_object(j, "trace");
     jsonout_text_value(j, "name", s->input);
-    jsonout_text_value(j, "digest", s->digest[0] ? s->digest : NULL);
-    jsonout_u64(j, "rows", s->counts->rows + s->skipped);
+    jsonout_text_value(j, "digest", ev->digest[0] ? ev->digest : NULL);
+    jsonout_u64(j, "rows", ev->counts->rows + s->skipped);
     jsonout_end(j);
-    jsonout_bool(j, "valid", s->valid);
+    jsonout_bool(j, "valid", v->valid);
     jsonout_array(j, "why_invalid");
-    for (unsigned i = 0; i < s->whys; i++)
-        jsonout_text_value(j, NULL, s->why[i]);
+    for (unsigned i = 0; i < v->whys; i++)
+        jsonout_text_value(j, NULL, v->why[i]);
     jsonout_end(j);
     jsonout_array(j, "notes");
-    for (unsigned i = 0; i < s->notes; i++)
-        jsonout_text_value(j, NULL, s->note[i]);
+    for (unsigned i = 0; i < v->notes; i++)
+        jsonout_text_value(j, NULL, v->note[i]);
     jsonout_end(j);
     json_rows(j, s);
     json_times(j, s);
@@ -424,11 +252,191 @@ struct jsonout *summary_json(const struct summary *s)
             json_tier(j, s, i);
     }
     jsonout_end(j);
-    json_groups(j, s->counts);
-    json_kernel(j, s);
-    jsonout_f64(j, "share_of_ceiling", summary_of_ceiling(s) >= 0 ? summary_of_ceiling(s) : NAN);
+    jsonout_array(j, "groups");
+    for (unsigned i = 0; i < COUNTS_GROUPS; i++) {
+        const struct counts_group *g = &ev->counts->group[i];
+        if (g->ops + g->failed == 0)
+            continue;
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "tier", trace_tier_text(g->tier));
+        jsonout_text_value(j, "op", trace_op_text(g->op));
+        jsonout_text_value(j, "phase",
+                           g->phase == TRACE_NO_PHASE ? NULL : trace_phase_text(g->phase));
+        json_group(j, g);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    json_kernel(j, ev);
+    json_known(j, "share_of_ceiling", evidence_of_ceiling(ev));
     jsonout_object(j, "options");
     jsonout_options(j, s->options);
     jsonout_end(j);
     return j;
+}
+
+/* ---- text ---- */
+
+static const char *text_time(char *buf, const struct hist *h, uint32_t ppm)
+{
+    return hist_count(h) ? units_format_duration(buf, 32, (double)hist_percentile(h, ppm)) : "-";
+}
+
+static void text_rows(FILE *out, const struct summary *s)
+{
+    const struct evidence *ev = s->evidence;
+    const struct counts *n = ev->counts;
+    const struct populated *p = &s->populated;
+    char rows[32], took[32], bytes[32];
+    double per_s = evidence_rows_per_s(ev);
+
+    fprintf(out, "%s row%s in %s (%.0f rows/s): %llu ok, %llu absent, %llu corrupt, %llu failed",
+            units_format_count(rows, sizeof(rows), n->rows), units_plural(n->rows),
+            units_format_duration(took, sizeof(took), (double)ev->elapsed_ns),
+            per_s >= 0 ? per_s : 0.0, (unsigned long long)n->ok, (unsigned long long)n->absent,
+            (unsigned long long)n->corrupt, (unsigned long long)n->failed);
+    if (s->skipped)
+        fprintf(out, ", %llu left out", (unsigned long long)s->skipped);
+    if (s->bad_rows)
+        fprintf(out, ", %llu bad row%s skipped", (unsigned long long)s->bad_rows,
+                units_plural(s->bad_rows));
+    fprintf(out, "; reads before their write: %llu%s\n", (unsigned long long)n->reads_before_write,
+            s->by_duration ? "; ended by --duration" : "");
+    if (n->head_rows)
+        fprintf(out, "before the clock: %llu row%s of prepop and ingest, %s\n",
+                (unsigned long long)n->head_rows, units_plural(n->head_rows),
+                units_format_bytes(bytes, sizeof(bytes), (double)n->head_bytes));
+    if (ev->warmup_ns)
+        fprintf(out, "left out of what follows: %llu row%s that started in the first %s\n",
+                (unsigned long long)n->warmup_rows, units_plural(n->warmup_rows),
+                units_format_duration(took, sizeof(took), (double)ev->warmup_ns));
+    if (p->objects + p->adopted_objects)
+        fprintf(out, "populated: %llu object%s written, %s; %llu adopted from an earlier run\n",
+                (unsigned long long)p->objects, units_plural(p->objects),
+                units_format_bytes(bytes, sizeof(bytes), (double)p->bytes),
+                (unsigned long long)p->adopted_objects);
+    if (n->created_objects)
+        fprintf(out, "created during the run: %llu object%s, %s (the trace came from a pipe)\n",
+                (unsigned long long)n->created_objects, units_plural(n->created_objects),
+                units_format_bytes(bytes, sizeof(bytes), (double)n->created_bytes));
+    if (n->unverified_reads)
+        fprintf(out, "reads not verified: %llu\n", (unsigned long long)n->unverified_reads);
+}
+
+static void text_tiers(FILE *out, const struct tiers *t)
+{
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        const struct tier_info *info = &t->info[i];
+        if (!info->engine)
+            continue;
+        if (info->simulated) {
+            bool why = info->fallbacks[0];
+            fprintf(out, "%s: %s, nothing was moved or verified%s%s%s\n",
+                    trace_tier_text((enum trace_tier)i), info->target, why ? " (" : "",
+                    info->fallbacks, why ? ")" : "");
+            continue;
+        }
+        fprintf(out, "%s: %s%s%s%s%s%s\n", trace_tier_text((enum trace_tier)i), info->engine,
+                info->target[0] ? ", " : "", info->target, info->device[0] ? ", " : "",
+                info->device, info->verifies ? "" : ", reads not verified");
+        if (info->flags[0])
+            fprintf(out, "  in force: %s\n", info->flags);
+        if (info->fallbacks[0])
+            fprintf(out, "  fallbacks: %s\n", info->fallbacks);
+    }
+}
+
+static void text_groups(FILE *out, const struct counts *n)
+{
+    fprintf(out, "  %-7s%-7s%-8s%12s %11s %11s %13s %10s %10s %10s %10s %10s\n", "tier", "op",
+            "phase", "ops", "bytes", "mean object", "rate", "P50", "P99", "max", "device P99",
+            "resp. P99");
+    for (unsigned i = 0; i < COUNTS_GROUPS; i++) {
+        const struct counts_group *g = &n->group[i];
+        double mean = g->ops ? (double)g->bytes / (double)g->ops : 0;
+        char count[32], bytes[32], size[32], rate[32], p50[32], p99[32], max[32], device[32],
+            response[32];
+        if (g->ops + g->failed == 0)
+            continue;
+        fprintf(out, "  %-7s%-7s%-8s%12s %11s %11s %13s %10s %10s %10s %10s %10s",
+                trace_tier_text(g->tier), trace_op_text(g->op), trace_phase_text(g->phase),
+                units_format_count(count, sizeof(count), g->ops),
+                units_format_bytes(bytes, sizeof(bytes), (double)g->bytes),
+                units_format_bytes(size, sizeof(size), mean),
+                units_format_rate(rate, sizeof(rate), counts_rate(g)),
+                text_time(p50, g->service, 500000), text_time(p99, g->service, 990000),
+                text_time(max, g->service, 1000000), text_time(device, g->device, 990000),
+                text_time(response, g->response, 990000));
+        if (g->failed)
+            fprintf(out, "  %llu not ok", (unsigned long long)g->failed);
+        fputc('\n', out);
+    }
+}
+
+static void text_served(FILE *out, const struct summary *s)
+{
+    const struct counts *n = s->evidence->counts;
+    uint64_t admitted = hist_count(n->queue);
+    char a[32], b[32], c[32];
+
+    fprintf(out, "%llu request%s let in to %llu worker%s", (unsigned long long)admitted,
+            admitted == 1 ? " was" : "s were", (unsigned long long)s->workers,
+            units_plural(s->workers));
+    if (admitted)
+        fprintf(out, "; queue wait P50 %s, P95 %s, max %s", text_time(a, n->queue, 500000),
+                text_time(b, n->queue, 950000), text_time(c, n->queue, 1000000));
+    fputc('\n', out);
+    if (n->admitted_beyond)
+        fprintf(out,
+                "%llu of them beyond the workers, which all waited for rows of later requests\n",
+                (unsigned long long)n->admitted_beyond);
+}
+
+/* How far the figures may be believed. */
+static void text_evidence(FILE *out, const struct summary *s)
+{
+    const struct evidence *ev = s->evidence;
+    const struct counts *n = ev->counts;
+    const struct validity *v = s->validity;
+    double per_gib = summary_cpu_per_gib(s);
+    char a[32], b[32], c[32], d[32];
+
+    if (ev->counted)
+        fprintf(out, "device %s: read %s, wrote %s (Tier-2 asked for %s and %s)\n",
+                s->tiers->storage.device.name,
+                units_format_bytes(a, sizeof(a),
+                                   (double)(ev->after.read_bytes - ev->before.read_bytes)),
+                units_format_bytes(b, sizeof(b),
+                                   (double)(ev->after.write_bytes - ev->before.write_bytes)),
+                units_format_bytes(c, sizeof(c), (double)n->read_bytes[TRACE_STORAGE]),
+                units_format_bytes(d, sizeof(d), (double)n->write_bytes[TRACE_STORAGE]));
+    if (s->sync_ns >= 0)
+        fprintf(out, "data forced to the device in %s after the run\n",
+                units_format_duration(a, sizeof(a), (double)s->sync_ns));
+    if (ev->resident_share >= 0)
+        fprintf(out, "page cache holds %.2f %% of the objects\n", 100 * ev->resident_share);
+    fprintf(out, "client lateness P50 %s, P99 %s, max %s", text_time(a, n->lateness, 500000),
+            text_time(b, n->lateness, 990000), text_time(c, n->lateness, 1000000));
+    if (ev->timed && !s->workers)
+        fprintf(out, "; furthest behind %s",
+                units_format_duration(a, sizeof(a), (double)n->lag_max_ns));
+    fprintf(out, "; CPU %.2f s", (double)s->cpu_ns / 1e9);
+    if (s->spun_ns > 0)
+        fprintf(out, " (%.2f s of it spun until rows were due)", (double)s->spun_ns / 1e9);
+    if (per_gib >= 0)
+        fprintf(out, ", %.3f s/GiB%s", per_gib, s->spun_ns > 0 ? " without that" : "");
+    fputc('\n', out);
+    for (unsigned i = 0; i < v->notes; i++)
+        fprintf(out, "note: %s\n", v->note[i]);
+    for (unsigned i = 0; i < v->whys; i++)
+        fprintf(out, "%s%s\n", i ? "         " : "INVALID: ", v->why[i]);
+}
+
+void summary_text(const struct summary *s, FILE *out)
+{
+    text_rows(out, s);
+    text_tiers(out, s->tiers);
+    text_groups(out, s->evidence->counts);
+    if (s->workers)
+        text_served(out, s);
+    text_evidence(out, s);
 }

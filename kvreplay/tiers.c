@@ -1,5 +1,6 @@
-/* Opens and closes what a replay runs against, in the right order: target, engines; engines,
- * target. How much room each has was decided in capacity.c before. */
+/* Between the options and the scheduler: chooses an engine for each tier, gives each its room, and
+ * opens them. Opening goes target first, then engines; closing goes the other way. What lies under
+ * Tier-2 is storage.c's. */
 #include "kvreplay/tiers.h"
 
 #include <errno.h>
@@ -9,54 +10,82 @@
 #include <unistd.h>
 
 #include "lib/base/units.h"
-#include "lib/io/io.h"
+#include "lib/data/data.h"
+#include "lib/json/jsonin.h"
+
+#define TIERS_NO_LIMIT (UINT64_MAX / 4)
+enum {
+    TIERS_GPU_NUMBER_MAX = 1023,
+    TIERS_SPARE_OBJECTS = 1024,
+    TIERS_BLOCKS_SHARE = 64
+};
+
+/* ---- engines: --tier-engine ---- */
 
 static int engine_error(struct err *e, const char *text, const char *why)
 {
     return err_set(e, -EINVAL, ERR_INPUT, "--tier-engine", "%s: %s", text, why);
 }
 
-static int sim_stall(struct tier_sim_opts *sim, char *text)
+/* One of "bw=2GB/s", "lat=100us", "servers=8" and "stall=1s+500ms". Negative errno: it is none. */
+static int sim_parameter(struct tier_sim_opts *sim, char *part)
 {
-    char *plus = strchr(text, '+');
-    if (!plus)
-        return -EINVAL;
-    *plus = '\0';
-    int rc = units_parse_duration(text, &sim->stall_at_ns);
-    return rc < 0 ? rc : units_parse_duration(plus + 1, &sim->stall_ns);
-}
+    char *value = strchr(part, '=');
 
-static int sim_servers(struct tier_sim_opts *sim, const char *text)
-{
-    uint64_t n;
-    if (units_parse_u64(text, &n) < 0 || n < 1 || n > TIER_SIM_SERVERS_MAX)
+    if (!value)
         return -EINVAL;
-    sim->servers = (unsigned)n;
-    return 0;
-}
-
-static int sim_part(struct tier_sim_opts *sim, char *part)
-{
-    if (strncmp(part, "bw=", 3) == 0) {
-        int rc = units_parse_bandwidth(part + 3, &sim->bytes_per_s);
+    *value++ = '\0';
+    if (strcmp(part, "bw") == 0) {
+        int rc = units_parse_bandwidth(value, &sim->bytes_per_s);
         return rc == 0 && sim->bytes_per_s == 0 ? -ERANGE : rc;
     }
-    if (strncmp(part, "lat=", 4) == 0)
-        return units_parse_duration(part + 4, &sim->latency_ns);
-    if (strncmp(part, "servers=", 8) == 0)
-        return sim_servers(sim, part + 8);
-    if (strncmp(part, "stall=", 6) == 0)
-        return sim_stall(sim, part + 6);
+    if (strcmp(part, "lat") == 0)
+        return units_parse_duration(value, &sim->latency_ns);
+    if (strcmp(part, "servers") == 0) {
+        uint64_t n;
+        if (units_parse_u64(value, &n) < 0 || n < 1 || n > TIER_SIM_SERVERS_MAX)
+            return -EINVAL;
+        sim->servers = (unsigned)n;
+        return 0;
+    }
+    if (strcmp(part, "stall") == 0) {
+        char *plus = strchr(value, '+');
+        if (!plus)
+            return -EINVAL;
+        *plus = '\0';
+        int rc = units_parse_duration(value, &sim->stall_at_ns);
+        return rc < 0 ? rc : units_parse_duration(plus + 1, &sim->stall_ns);
+    }
     return -EINVAL;
 }
 
-static int engine_sim(struct tiers_choice *c, const char *text, const char *args, struct err *e)
+/* "N=sim:bw=2GB/s,lat=100us", "N=sim", "N=null", "N=mem". */
+static int engine_parse(struct tiers *t, const char *text, struct err *e)
 {
+    int tier = selection_parse_tier(text);
     char buf[128], *save = NULL;
-    if (snprintf(buf, sizeof(buf), "%s", args) >= (int)sizeof(buf))
+
+    if (tier < 0)
+        return engine_error(e, text, "expected 0=, 1= or 2= and an engine");
+    struct tiers_choice *c = &t->choice[tier];
+    const char *engine = text + 2;
+    *c = (struct tiers_choice){.sim.label = "simulated"};
+    if (strcmp(engine, "null") == 0) {
+        c->kind = TIERS_NULL;
+        return 0;
+    }
+    if (strcmp(engine, "mem") == 0) {
+        c->kind = TIERS_HOST;
+        return 0;
+    }
+    if (strcmp(engine, "sim") != 0 && strncmp(engine, "sim:", 4) != 0)
+        return engine_error(e, text, "expected sim, null or mem");
+    c->kind = TIERS_SIM;
+    const char *parameters = engine[3] ? engine + 4 : "";
+    if (snprintf(buf, sizeof(buf), "%s", parameters) >= (int)sizeof(buf))
         return engine_error(e, text, "too long");
     for (char *part = strtok_r(buf, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
-        if (sim_part(&c->sim, part) < 0)
+        if (sim_parameter(&c->sim, part) < 0)
             return engine_error(
                 e, text,
                 "expected bw=RATE, lat=TIME, servers=N (1 to 256) and stall=AT+TIME behind sim:");
@@ -64,23 +93,25 @@ static int engine_sim(struct tiers_choice *c, const char *text, const char *args
     return 0;
 }
 
-/* "N=sim:bw=2GB/s,lat=100us,servers=8,stall=1s+500ms", "N=null", "N=mem". */
-static int engine_parse(struct tiers *t, const char *text, struct err *e)
+/* ---- engines: --gpu ---- */
+
+/* What the text of --gpu asks for. */
+enum gpu_wish {
+    GPU_AUTO,
+    GPU_OFF,
+    GPU_REQUIRE,
+    GPU_ALL,
+    GPU_NAMED /* by numbers */
+};
+
+static enum gpu_wish gpu_wish(const char *text)
 {
-    if (text[0] < '0' || text[0] > '2' || text[1] != '=')
-        return engine_error(e, text, "expected 0=, 1= or 2= and an engine");
-    struct tiers_choice *c = &t->choice[text[0] - '0'];
-    const char *engine = text + 2;
-    *c = (struct tiers_choice){.sim.label = "simulated"};
-    if (strcmp(engine, "null") == 0)
-        c->kind = TIERS_NULL;
-    else if (strcmp(engine, "mem") == 0)
-        c->kind = TIERS_HOST;
-    else if (strcmp(engine, "sim") == 0 || strncmp(engine, "sim:", 4) == 0)
-        c->kind = TIERS_SIM;
-    else
-        return engine_error(e, text, "expected sim, null or mem");
-    return c->kind == TIERS_SIM && engine[3] ? engine_sim(c, text, engine + 4, e) : 0;
+    static const char *const words[GPU_NAMED] = {"auto", "off", "require", "all"};
+    unsigned wish = GPU_AUTO;
+
+    while (wish < GPU_NAMED && strcmp(text, words[wish]) != 0)
+        wish++;
+    return (enum gpu_wish)wish;
 }
 
 static int gpu_error(struct err *e, const char *text, const char *why)
@@ -88,26 +119,20 @@ static int gpu_error(struct err *e, const char *text, const char *why)
     return err_set(e, -EINVAL, ERR_INPUT, "--gpu", "%s: %s", text, why);
 }
 
-static bool has_gpu(const struct tiers_choice *c, int number)
-{
-    for (unsigned i = 0; i < c->gpus; i++) {
-        if (c->gpu[i] == number)
-            return true;
-    }
-    return false;
-}
-
 /* "0,1,3" */
-static int parse_gpus(struct tiers_choice *c, const char *text, struct err *e)
+static int gpu_numbers(struct tiers_choice *c, const char *text, struct err *e)
 {
     for (const char *at = text, *end;; at = end + 1) {
         uint64_t number;
         end = strchrnul(at, ',');
-        if (units_parse_digits(at, (size_t)(end - at), &number) < 0 || number > 1023)
+        if (units_parse_digits(at, (size_t)(end - at), &number) < 0 ||
+            number > TIERS_GPU_NUMBER_MAX)
             return gpu_error(
                 e, text, "expected device numbers with commas between, all, auto, off or require");
-        if (has_gpu(c, (int)number))
-            return gpu_error(e, text, "names a GPU twice");
+        for (unsigned i = 0; i < c->gpus; i++) {
+            if (c->gpu[i] == (int)number)
+                return gpu_error(e, text, "names a GPU twice");
+        }
         if (c->gpus == TIER_GPU_MAX)
             return gpu_error(e, text, "more than 16 GPUs");
         c->gpu[c->gpus++] = (int)number;
@@ -116,85 +141,78 @@ static int parse_gpus(struct tiers_choice *c, const char *text, struct err *e)
     }
 }
 
-/* Of the count that there are. */
-static int take_gpus(struct tiers_choice *c, const char *text, int count, const char *why,
-                     struct err *e)
+/* Tier-0: GPUs, or else a simulated one. A GPU that was asked for must be there, whether the trace
+ * has rows for it or not. */
+static int choose_gpu(struct tiers *t, bool rows, struct err *e)
 {
-    bool all = strcmp(text, "all") == 0;
+    const struct tiers_opts *o = &t->o;
+    struct tiers_choice *c = &t->choice[TRACE_GPU];
+    enum gpu_wish wish = gpu_wish(o->gpu);
+    bool asked = wish != GPU_AUTO && wish != GPU_OFF, all = wish == GPU_ALL;
+    char why[200] = "--gpu off";
 
+    if (wish == GPU_NAMED) {
+        int rc = gpu_numbers(c, o->gpu, e);
+        if (rc < 0)
+            return rc;
+    }
+    if (c->kind != TIERS_NONE && asked)
+        return gpu_error(e, o->gpu, "has no meaning with another engine under tier 0");
+    if (c->kind != TIERS_NONE || (!asked && !rows))
+        return 0;
+    int count = wish == GPU_OFF ? 0 : tier_gpu_count(why, sizeof(why));
+    if (count <= 0 && !asked) {
+        c->kind = TIERS_SIM;
+        c->sim = (struct tier_sim_opts){.bytes_per_s = o->sim_gpu_bytes_per_s,
+                                        .latency_ns = o->sim_gpu_latency_ns,
+                                        .label = "simulated GPU"};
+        snprintf(c->instead, sizeof(c->instead), "no GPU used: %s", why);
+        return 0;
+    }
     if (all && count > TIER_GPU_MAX)
-        return gpu_error(e, text, "more than 16 GPUs: name the ones to use");
-    if (c->gpus == 0) /* not by number */
+        return gpu_error(e, o->gpu, "more than 16 GPUs: name the ones to use");
+    if (wish != GPU_NAMED) { /* all of them, or the first */
         c->gpus = all && count > 1 ? (unsigned)count : 1;
-    for (unsigned i = 0; all && i < c->gpus; i++)
-        c->gpu[i] = (int)i;
+        for (unsigned i = 0; i < c->gpus; i++)
+            c->gpu[i] = (int)i;
+    }
     for (unsigned i = 0; i < c->gpus; i++) {
         if (c->gpu[i] >= count)
-            return err_set(e, -ENODEV, ERR_TARGET, "--gpu", "%s: no such GPU (%d seen%s%s)", text,
+            return err_set(e, -ENODEV, ERR_TARGET, "--gpu", "%s: no such GPU (%d seen%s%s)", o->gpu,
                            count, count ? "" : "; ", count ? "" : why);
     }
     c->kind = TIERS_GPU;
     return 0;
 }
 
-/* A GPU that was asked for must be there, whether the trace has rows for it or not. */
-static int choose_gpu(struct tiers_choice *c, const struct options *o, bool rows, struct err *e)
+int tiers_choose(struct tiers *t, struct err *e)
 {
-    char why[200] = "--gpu off";
-    bool automatic = strcmp(o->gpu, "auto") == 0, off = strcmp(o->gpu, "off") == 0;
-    bool named = !automatic && !off && strcmp(o->gpu, "require") != 0 && strcmp(o->gpu, "all") != 0;
-    int rc = named ? parse_gpus(c, o->gpu, e) : 0;
+    const struct tiers_opts *o = &t->o;
+    const struct survey *s = t->surveyed;
+    int rc;
 
-    if (rc < 0)
-        return rc;
-    if (c->kind != TIERS_NONE && !automatic && !off)
-        return gpu_error(e, o->gpu, "has no meaning with another engine under tier 0");
-    if (c->kind != TIERS_NONE || ((automatic || off) && !rows))
-        return 0;
-    int count = off ? 0 : tier_gpu_count(why, sizeof(why));
-    if (count > 0 || (!automatic && !off))
-        return take_gpus(c, o->gpu, count, why, e);
-    c->kind = TIERS_SIM;
-    c->sim = (struct tier_sim_opts){
-        .bytes_per_s = o->gpu_bandwidth, .latency_ns = o->gpu_latency_ns, .label = "simulated GPU"};
-    snprintf(c->instead, sizeof(c->instead), "no GPU used: %s", why);
-    return 0;
-}
-
-static void choose_one(struct tiers *t, const struct options *o, unsigned i)
-{
-    struct tiers_choice *c = &t->choice[i];
-    if (o->null)
-        c->kind = TIERS_NULL;
-    if (c->kind != TIERS_NONE) /* by --null, --tier-engine or choose_gpu */
-        return;
-    if (i == TRACE_CPU)
-        c->kind = TIERS_HOST;
-    else if (o->nvme)
-        c->kind = TIERS_STORAGE;
-}
-
-int tiers_choose(struct tiers *t, const struct options *o, const struct survey *surveyed,
-                 struct err *e)
-{
-    for (size_t i = 0; i < o->tier_engine.count; i++) {
-        int rc = engine_parse(t, o->tier_engine.item[i], e);
+    for (size_t i = 0; i < o->engine->count; i++) {
+        rc = engine_parse(t, o->engine->item[i], e);
         if (rc < 0)
             return rc;
     }
-    if (o->nvme && t->choice[TRACE_STORAGE].kind != TIERS_NONE)
+    if (o->storage.path && t->choice[TRACE_STORAGE].kind != TIERS_NONE)
         return err_set(e, -EINVAL, ERR_INPUT, "--nvme",
                        "has no meaning with another engine under tier 2");
-    bool gpu_rows = !surveyed || surveyed->tier_rows[TRACE_GPU] > 0;
-    int rc = o->null ? 0 : choose_gpu(&t->choice[TRACE_GPU], o, gpu_rows, e);
+    rc = o->null ? 0 : choose_gpu(t, !s || s->tier_rows[TRACE_GPU] > 0, e);
     if (rc < 0)
         return rc;
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        bool rows = !surveyed || surveyed->tier_rows[i] > 0;
-        choose_one(t, o, i);
-        if (!rows)
-            t->choice[i].kind = TIERS_NONE;
-        else if (surveyed && t->choice[i].kind == TIERS_NONE)
+        enum tiers_kind *kind = &t->choice[i].kind;
+        if (o->null)
+            *kind = TIERS_NULL;
+        else if (*kind == TIERS_NONE && i == TRACE_CPU)
+            *kind = TIERS_HOST;
+        else if (*kind == TIERS_NONE && o->storage.path)
+            *kind = TIERS_STORAGE;
+        if (s && s->tier_rows[i] == 0)
+            *kind = TIERS_NONE;
+        else if (s && *kind == TIERS_NONE)
             return err_set(
                 e, -EINVAL, ERR_INPUT, "--nvme",
                 "the trace has Tier-2 rows: a directory, file or device for them is needed");
@@ -202,94 +220,283 @@ int tiers_choose(struct tiers *t, const struct options *o, const struct survey *
     return 0;
 }
 
-/* ---- opening ---- */
+/* ---- room ---- */
 
-static int open_storage(struct tiers *t, const struct options *o, const struct survey *surveyed,
-                        struct bell *bell, unsigned i, struct err *e)
+static uint64_t memory_available(void)
 {
-    int rc = storage_open(&t->storage, o, surveyed, &t->room[i], e);
-    if (rc < 0)
-        return rc;
-    struct tier_storage_opts s = {.dirfd = t->storage.fd,
-                                  .slab = t->storage.slab,
-                                  .path = t->storage.path,
-                                  .engine = o->ioengine,
-                                  .chunk_bytes = o->chunk_bytes,
-                                  .iodepth = options_iodepth(o),
-                                  .threads = (unsigned)o->rings,
-                                  .sqpoll = o->sqpoll,
-                                  .iopoll = o->iopoll,
-                                  .buffered = o->buffered,
-                                  .sync_objects = o->sync == SYNC_OBJECT,
-                                  .max_ops = (unsigned)o->inflight};
-    rc = data_shape(o->compress_ratio, o->dedup_ratio, &s.shape);
-    if (rc < 0)
-        return err_set(e, rc, ERR_INPUT, "--compress-ratio", "out of range");
-    return tier_storage_open(&t->tier[i], &s, bell, e);
+    unsigned long long kib = 0;
+    char line[128];
+    FILE *f = fopen("/proc/meminfo", "r");
+    while (f && fgets(line, sizeof(line), f)) {
+        if (sscanf(line, "MemAvailable: %llu", &kib) == 1)
+            break;
+    }
+    if (f)
+        fclose(f);
+    return kib ? kib * 1024 : UNITS_GIB;
 }
 
-static unsigned host_threads(void)
+/* Capacity of the tier that the trace was made for; 0: not known. */
+static uint64_t provenance_capacity(const char *provenance, unsigned tier)
 {
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    return cpus < 2 ? 1 : cpus > 8 ? 4 : (unsigned)cpus / 2;
+    struct jsonin *doc = NULL;
+    uint64_t bytes = 0;
+
+    if (!provenance || jsonin_parse(&doc, provenance, strlen(provenance), "", NULL) < 0)
+        return 0;
+    const struct jsonin_v *tiers = jsonin_get(jsonin_root(doc), "tiers");
+    for (size_t i = 0; i < jsonin_count(tiers); i++) {
+        const struct jsonin_v *v = jsonin_at(tiers, i);
+        const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
+        if (name && strcmp(name, trace_tier_text((enum trace_tier)tier)) == 0)
+            jsonin_u64(jsonin_get(v, "capacity_bytes"), &bytes);
+    }
+    jsonin_free(doc);
+    return bytes;
 }
 
-static int open_one(struct tiers *t, const struct options *o, const struct survey *surveyed,
-                    struct bell *bell, unsigned i, struct err *e)
+static int too_small(struct err *e, unsigned tier, uint64_t peak, uint64_t has, const char *of)
 {
-    const struct tiers_choice *c = &t->choice[i];
-    uint64_t objects = t->slack_objects[i];
-    struct tier_host_opts host = {.capacity = t->arena[i],
-                                  .max_objects = objects,
-                                  .threads = host_threads(),
-                                  .prefault = t->exact[i],
-                                  .wrap = t->wrap[i],
-                                  .max_ops = (unsigned)o->inflight};
-    struct tier_gpu_opts gpu = {.gpus = c->gpus,
-                                .capacity = t->arena[i],
-                                .max_objects = objects,
-                                .wrap = t->wrap[i],
-                                .chunk_bytes = o->chunk_bytes,
-                                .max_ops = (unsigned)o->inflight};
-    memcpy(gpu.gpu, c->gpu, sizeof(gpu.gpu));
-    switch (c->kind) {
-    case TIERS_STORAGE:
-        return open_storage(t, o, surveyed, bell, i, e);
-    case TIERS_HOST:
-        return tier_host_open(&t->tier[i], &host, bell, e);
-    case TIERS_GPU:
-        return tier_gpu_open(&t->tier[i], &gpu, bell, e);
-    case TIERS_SIM:
-        return tier_sim_open(&t->tier[i], &c->sim, bell, e);
-    case TIERS_NULL:
-        return tier_null_open(&t->tier[i], bell, e);
-    case TIERS_NONE:
-        break;
+    char need[32], room[32];
+    const char *way = tier == TRACE_STORAGE
+                          ? "kvgen --storage-capacity-gb makes a trace that needs less"
+                          : "--overflow wrap uses the space of memory again";
+    return err_set(e, -ENOSPC, ERR_TARGET, trace_tier_text((enum trace_tier)tier),
+                   "the trace needs %s (%llu bytes) at its peak, and %s has %s "
+                   "(--tier-map runs its rows elsewhere, %s)",
+                   units_format_bytes(need, sizeof(need), (double)peak), (unsigned long long)peak,
+                   of, units_format_bytes(room, sizeof(room), (double)has), way);
+}
+
+/* Capacity of a memory or GPU tier that was not asked for. known: what the trace says of itself. */
+static int size_memory(struct tiers *t, unsigned i, uint64_t known, struct err *e)
+{
+    const struct survey *s = t->surveyed;
+    bool host = t->choice[i].kind == TIERS_HOST;
+    uint64_t limit = host ? memory_available() / 2 : 8 * UNITS_GIB;
+    uint64_t peak = s ? s->room[i].peak : 0;
+
+    if (host && peak > limit && !t->wrap[i])
+        return too_small(e, i, peak, limit, "half of the memory available");
+    t->room[i].capacity = known >= peak && known > 0 ? known : s ? peak : limit;
+    if (host && t->room[i].capacity > limit)
+        t->room[i].capacity = limit;
+    return 0;
+}
+
+/* The arena of a memory or GPU tier, whose capacity is known. */
+static void size_arena(struct tiers *t, unsigned i)
+{
+    const struct survey *s = t->surveyed;
+    struct room *room = &t->room[i];
+
+    if (s) { /* no more than a replay can use: the peak, and what may be reserved ahead of it */
+        const struct room *need = &s->room[i];
+        uint64_t ahead = t->o.inflight < 64 ? t->o.inflight : 64;
+        uint64_t useful = need->peak + need->peak / 8 + ahead * s->largest[i];
+        if (useful < room->capacity)
+            room->capacity = useful;
+        room->max_objects = need->peak_objects + need->peak_objects / 8 + TIERS_SPARE_OBJECTS;
+        t->slack_objects[i] = room->max_objects;
+        t->exact[i] = true;
+    } else { /* the number of objects is not known: counts blocks. A small share of them makes up
+                for objects that fill their last block in part */
+        room->blocks = true;
+        if (!t->wrap[i])
+            room->capacity = DATA_PADDED(room->capacity + room->capacity / TIERS_BLOCKS_SHARE);
+    }
+    t->arena[i] = room->capacity;
+}
+
+static int size_one(struct tiers *t, unsigned i, uint64_t known, struct err *e)
+{
+    const struct survey *s = t->surveyed;
+    enum tiers_kind kind = t->choice[i].kind;
+    double gib = t->o.gib[i] * (kind == TIERS_GPU ? t->choice[i].gpus : 1);
+    uint64_t asked = (uint64_t)(gib * (double)UNITS_GIB), peak = s ? s->room[i].peak : 0;
+    uint64_t trusted = s && known >= peak ? known : 0;
+    bool memory = kind == TIERS_HOST || kind == TIERS_GPU;
+
+    t->room[i] = (struct room){.capacity = asked     ? asked
+                                           : trusted ? trusted
+                                                     : TIERS_NO_LIMIT,
+                               .max_objects = TIERS_NO_LIMIT};
+    t->exact[i] = asked > 0;
+    t->wrap[i] = t->o.overflow == TIERS_OVERFLOW_WRAP && kind != TIERS_STORAGE;
+    if (asked && peak > asked && !t->wrap[i])
+        return too_small(e, i, peak, asked, "the tier as asked for");
+    if (memory && !asked) {
+        int rc = size_memory(t, i, known, e);
+        if (rc < 0)
+            return rc;
+    }
+    t->wrap[i] = t->wrap[i] && (!s || peak > t->room[i].capacity);
+    if (memory)
+        size_arena(t, i);
+    if (t->wrap[i]) { /* any amount fits in what the arena has */
+        char has[32], need[32] = "an amount not known beforehand";
+        if (s)
+            units_format_bytes(need, sizeof(need), (double)peak);
+        snprintf(t->choice[i].instead, sizeof(t->choice[i].instead),
+                 "space of %s used again for %s, contents not kept",
+                 units_format_bytes(has, sizeof(has), (double)t->room[i].capacity), need);
+        t->room[i].capacity = t->room[i].max_objects = TIERS_NO_LIMIT;
+        t->slack_objects[i] = 0;
+    }
+    if (kind == TIERS_HOST && t->arena[i] > memory_available()) {
+        char want[32], room[32];
+        return err_set(e, -ENOMEM, ERR_TARGET, trace_tier_text((enum trace_tier)i),
+                       "%s asked for, and %s of memory are available",
+                       units_format_bytes(want, sizeof(want), (double)t->arena[i]),
+                       units_format_bytes(room, sizeof(room), (double)memory_available()));
     }
     return 0;
 }
 
-static void describe_one(struct tiers *t, unsigned i)
+int tiers_size(struct tiers *t, const char *provenance, struct err *e)
 {
-    struct tier_info *info = &t->info[i];
-    size_t len;
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        if (t->choice[i].kind == TIERS_NONE)
+            continue;
+        int rc = size_one(t, i, provenance_capacity(provenance, i), e);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
 
-    t->tier[i]->ops->describe(t->tier[i], info);
-    t->verifies[i] = info->verifies;
-    len = strlen(info->fallbacks);
-    if (t->choice[i].instead[0])
-        snprintf(info->fallbacks + len, sizeof(info->fallbacks) - len, "%s%s", len ? "; " : "",
-                 t->choice[i].instead);
-    if (t->choice[i].kind == TIERS_STORAGE && !info->device[0])
-        snprintf(info->device, sizeof(info->device), "%.63s%s%.63s", t->storage.device.name,
-                 t->storage.device.model[0] ? " " : "", t->storage.device.model);
+int tiers_storage_room(struct tiers *t, uint64_t kept_bytes, uint64_t staying_bytes, struct err *e)
+{
+    const struct room *peak = t->surveyed ? &t->surveyed->room[TRACE_STORAGE] : NULL;
+    struct room *room = &t->room[TRACE_STORAGE];
+    uint64_t need = peak ? peak->peak + staying_bytes : 0;
+    uint64_t slack = peak ? peak->peak_objects * DATA_BLOCK : 0;
+
+    if (!t->storage.open)
+        return 0;
+    if (!t->storage.slab) { /* a slab was sized when it was opened */
+        uint64_t bytes;
+        int rc = target_room(t->storage.fd, t->o.storage.reserve, &bytes, e);
+        if (rc < 0)
+            return rc;
+        bytes += kept_bytes;
+        if (need + slack > bytes)
+            return too_small(e, TRACE_STORAGE, need + slack, bytes, t->o.storage.path);
+        if (room->capacity > bytes)
+            room->capacity = bytes;
+    }
+    if (need > room->capacity)
+        return too_small(e, TRACE_STORAGE, need, room->capacity,
+                         "with what was kept beside it the tier");
+    return 0;
+}
+
+/* ---- opening and closing ---- */
+
+static int open_storage(struct tiers *t, struct bell *bell, struct err *e)
+{
+    const struct tiers_opts *o = &t->o;
+    struct storage *under = &t->storage;
+    int rc = storage_open(under, &o->storage, t->surveyed, &t->room[TRACE_STORAGE], e);
+
+    if (rc < 0)
+        return rc;
+    struct tier_storage_opts s = {.dirfd = under->fd,
+                                  .slab = under->slab,
+                                  .path = under->path,
+                                  .engine = o->io,
+                                  .chunk_bytes = o->chunk_bytes,
+                                  .iodepth = o->iodepth,
+                                  .threads = o->rings,
+                                  .sqpoll = o->sqpoll,
+                                  .iopoll = o->iopoll,
+                                  .buffered = o->storage.buffered,
+                                  .sync_objects = o->sync_objects,
+                                  .max_ops = (unsigned)o->inflight};
+    rc = data_shape(o->compress_ratio, o->dedup_ratio, &s.shape);
+    if (rc < 0)
+        return err_set(e, rc, ERR_INPUT, "--compress-ratio", "out of range");
+    return tier_storage_open(&t->tier[TRACE_STORAGE], &s, bell, e);
+}
+
+static int open_host(struct tiers *t, unsigned i, struct bell *bell, struct err *e)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    struct tier_host_opts host = {.capacity = t->arena[i],
+                                  .max_objects = t->slack_objects[i],
+                                  .threads = cpus < 2   ? 1
+                                             : cpus > 8 ? 4
+                                                        : (unsigned)cpus / 2,
+                                  .prefault = t->exact[i],
+                                  .wrap = t->wrap[i],
+                                  .max_ops = (unsigned)t->o.inflight};
+    return tier_host_open(&t->tier[i], &host, bell, e);
+}
+
+static int open_gpu(struct tiers *t, unsigned i, struct bell *bell, struct err *e)
+{
+    const struct tiers_choice *c = &t->choice[i];
+    struct tier_gpu_opts gpu = {.gpus = c->gpus,
+                                .capacity = t->arena[i],
+                                .max_objects = t->slack_objects[i],
+                                .wrap = t->wrap[i],
+                                .chunk_bytes = t->o.chunk_bytes,
+                                .max_ops = (unsigned)t->o.inflight};
+    memcpy(gpu.gpu, c->gpu, sizeof(gpu.gpu));
+    return tier_gpu_open(&t->tier[i], &gpu, bell, e);
+}
+
+int tiers_open(struct tiers *t, struct bell *bell, struct err *e)
+{
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        int rc = 0;
+        switch (t->choice[i].kind) {
+        case TIERS_STORAGE:
+            rc = open_storage(t, bell, e);
+            break;
+        case TIERS_HOST:
+            rc = open_host(t, i, bell, e);
+            break;
+        case TIERS_GPU:
+            rc = open_gpu(t, i, bell, e);
+            break;
+        case TIERS_SIM:
+            rc = tier_sim_open(&t->tier[i], &t->choice[i].sim, bell, e);
+            break;
+        case TIERS_NULL:
+            rc = tier_null_open(&t->tier[i], bell, e);
+            break;
+        case TIERS_NONE:
+            break;
+        }
+        if (rc < 0) {
+            if (e->class == ERR_FAILED)
+                e->class = ERR_TARGET;
+            return rc;
+        }
+    }
+    tiers_describe(t);
+    return 0;
 }
 
 void tiers_describe(struct tiers *t)
 {
+    const struct target_device *device = &t->storage.device;
+
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        if (t->tier[i])
-            describe_one(t, i);
+        struct tier_info *info = &t->info[i];
+        const char *instead = t->choice[i].instead;
+        if (!t->tier[i])
+            continue;
+        t->tier[i]->ops->describe(t->tier[i], info);
+        t->verifies[i] = info->verifies;
+        size_t len = strlen(info->fallbacks);
+        if (instead[0])
+            snprintf(info->fallbacks + len, sizeof(info->fallbacks) - len, "%s%s", len ? "; " : "",
+                     instead);
+        if (t->choice[i].kind == TIERS_STORAGE && !info->device[0])
+            snprintf(info->device, sizeof(info->device), "%.63s%s%.63s", device->name,
+                     device->model[0] ? " " : "", device->model);
     }
 }
 
@@ -308,21 +515,6 @@ unsigned tiers_threads(const struct tiers *t)
     for (unsigned i = 0; i < TRACE_TIERS; i++)
         n += t->info[i].threads;
     return n;
-}
-
-int tiers_open(struct tiers *t, const struct options *o, const struct survey *surveyed,
-               struct bell *bell, struct err *e)
-{
-    for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        int rc = open_one(t, o, surveyed, bell, i, e);
-        if (rc < 0) {
-            if (e->class == ERR_FAILED)
-                e->class = ERR_TARGET;
-            return rc;
-        }
-    }
-    tiers_describe(t);
-    return 0;
 }
 
 int tiers_close(struct tiers *t, bool keep, const struct objects *objects, struct err *e)

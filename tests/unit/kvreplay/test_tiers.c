@@ -17,11 +17,14 @@
 static int size_gpus(struct tiers *t, unsigned gpus, double gb, uint64_t peak,
                      const char *provenance, struct err *e)
 {
-    struct options o = {.gpu_mem_gb = gb, .inflight = 64};
-    struct survey s = {.room[TRACE_GPU] = {.peak = peak, .peak_objects = 1}};
-    *t = (struct tiers){.choice[TRACE_GPU] = {.kind = TIERS_GPU, .gpus = gpus}};
-    s.largest[TRACE_GPU] = peak;
-    return tiers_size(t, &o, &s, provenance, e);
+    struct survey s = {.room[TRACE_GPU] = {.peak = peak, .peak_objects = 1},
+                       .largest[TRACE_GPU] = peak};
+    *t = (struct tiers){.o = {.gib = {gb}, .inflight = 64},
+                        .surveyed = &s,
+                        .choice[TRACE_GPU] = {.kind = TIERS_GPU, .gpus = gpus}};
+    int rc = tiers_size(t, provenance, e);
+    t->surveyed = NULL;
+    return rc;
 }
 
 static void what_was_asked_for_is_of_each_gpu(void **state)
@@ -54,12 +57,12 @@ static void what_the_trace_says_is_of_all(void **state)
 static void an_arena_from_a_pipe_is_hardly_larger_than_asked_for(void **state)
 {
     (void)state;
-    static const struct options o = {.gpu_mem_gb = 2, .cpu_mem_gb = 1, .inflight = 64};
-    struct tiers t = {.choice = {{.kind = TIERS_GPU, .gpus = 2}, {.kind = TIERS_HOST}}};
+    struct tiers t = {.o = {.gib = {2, 1}, .inflight = 64},
+                      .choice = {{.kind = TIERS_GPU, .gpus = 2}, {.kind = TIERS_HOST}}};
     struct err e = {0};
     uint64_t asked[] = {4 * UNITS_GIB, UNITS_GIB};
 
-    assert_int_equal(tiers_size(&t, &o, NULL, NULL, &e), 0);
+    assert_int_equal(tiers_size(&t, NULL, &e), 0);
     for (unsigned i = 0; i < 2; i++) {
         uint64_t bytes = arena_bytes(t.arena[i], t.slack_objects[i], 1);
         assert_true(bytes > asked[i] && bytes < asked[i] + asked[i] / 50);

@@ -1,4 +1,4 @@
-/* What a summary says about figures that cannot be the drive's: bytes that the device never saw, a
+/* What is said about figures that cannot be the drive's: bytes that the device never saw, a
  * rate above its link's, a run near the client's own ceiling. A bug looked like this: a cached run
  * that was praised, or a sound one that was flagged. */
 #include <setjmp.h>
@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "kvreplay/drive_link.h"
-#include "kvreplay/summary.h"
+#include "kvreplay/evidence.h"
+#include "kvreplay/validity.h"
 
 #define GB UINT64_C(1000000000)
 
@@ -22,8 +22,8 @@
  */
 struct run {
     struct counts counts;
-    struct tiers tiers;
-    struct summary summary;
+    struct evidence evidence;
+    struct validity validity;
 };
 
 static void add(struct counts *st, uint8_t op, uint64_t size)
@@ -44,16 +44,20 @@ static struct run *run_of(uint64_t device_read, uint64_t device_wrote, uint64_t 
     assert_int_equal(counts_init(&r->counts), 0);
     add(&r->counts, TRACE_READ, GB);
     add(&r->counts, TRACE_WRITE, 2 * GB);
-    r->summary =
-        (struct summary){.counts = &r->counts,
-                         .tiers = &r->tiers,
-                         .digest = "d",
-                         .elapsed_ns = 1000000000,
-                         .counted = true,
-                         .before = {.read_bytes = 7, .write_bytes = 9},
-                         .after = {.read_bytes = 7 + device_read, .write_bytes = 9 + device_wrote},
-                         .link_bytes_per_s = link};
+    r->evidence =
+        (struct evidence){.counts = &r->counts,
+                          .digest = "d",
+                          .elapsed_ns = 1000000000,
+                          .counted = true,
+                          .before = {.read_bytes = 7, .write_bytes = 9},
+                          .after = {.read_bytes = 7 + device_read, .write_bytes = 9 + device_wrote},
+                          .link_bytes_per_s = link};
     return r;
+}
+
+static void judge(struct run *r)
+{
+    validity_judge(&r->validity, &r->evidence, VALIDITY_BUDGET_AUTO);
 }
 
 static void run_free(struct run *r)
@@ -66,14 +70,14 @@ static void sound_runs_are_left_alone(void **state)
 {
     (void)state;
     struct run *r = run_of(GB, 2 * GB, 3 * GB);
-    summary_judge(&r->summary);
-    assert_int_equal(r->summary.notes, 0);
-    assert_true(r->summary.valid);
-    r->summary.link_bytes_per_s = 0; /* not known */
-    r->summary.counted = false;
-    r->summary.after = r->summary.before;
-    summary_judge(&r->summary);
-    assert_int_equal(r->summary.notes, 0);
+    judge(r);
+    assert_int_equal(r->validity.notes, 0);
+    assert_true(r->validity.valid);
+    r->evidence.link_bytes_per_s = 0; /* not known */
+    r->evidence.counted = false;
+    r->evidence.after = r->evidence.before;
+    judge(r);
+    assert_int_equal(r->validity.notes, 0);
     run_free(r);
 }
 
@@ -81,14 +85,14 @@ static void bytes_that_no_device_saw(void **state)
 {
     (void)state;
     struct run *r = run_of(GB / 2, 2 * GB, 0);
-    summary_judge(&r->summary);
-    assert_int_equal(r->summary.notes, 1);
-    assert_non_null(strstr(r->summary.note[0], "the device read 50 %"));
+    judge(r);
+    assert_int_equal(r->validity.notes, 1);
+    assert_non_null(strstr(r->validity.note[0], "the device read 50 %"));
     run_free(r);
     r = run_of(GB, GB / 5, 0);
-    summary_judge(&r->summary);
-    assert_int_equal(r->summary.notes, 1);
-    assert_non_null(strstr(r->summary.note[0], "the device wrote 10 %"));
+    judge(r);
+    assert_int_equal(r->validity.notes, 1);
+    assert_non_null(strstr(r->validity.note[0], "the device wrote 10 %"));
     run_free(r);
 }
 
@@ -96,9 +100,9 @@ static void a_rate_above_the_link(void **state)
 {
     (void)state;
     struct run *r = run_of(GB, 2 * GB, 3 * GB / 2);
-    summary_judge(&r->summary);
-    assert_int_equal(r->summary.notes, 1);
-    assert_non_null(strstr(r->summary.note[0], "Tier-2 writes at"));
+    judge(r);
+    assert_int_equal(r->validity.notes, 1);
+    assert_non_null(strstr(r->validity.note[0], "Tier-2 writes at"));
     run_free(r);
 }
 
@@ -109,19 +113,21 @@ static void a_run_that_was_late(void **state)
     static const struct {
         int64_t budget_ns, late_ns;
         bool timed, valid;
-    } c[] = {{SUMMARY_AUTO, 9900000, true, true},   {SUMMARY_AUTO, 10300000, true, false},
-             {SUMMARY_AUTO, 10300000, false, true}, {2000000, 1900000, true, true},
-             {2000000, 2100000, true, false},       {0, 1000, true, false}};
+    } c[] = {{VALIDITY_BUDGET_AUTO, 9900000, true, true},
+             {VALIDITY_BUDGET_AUTO, 10300000, true, false},
+             {VALIDITY_BUDGET_AUTO, 10300000, false, true},
+             {2000000, 1900000, true, true},
+             {2000000, 2100000, true, false},
+             {0, 1000, true, false}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct run *r = run_of(GB, 2 * GB, 0);
         for (int k = 0; k < 100; k++)
             assert_int_equal(hist_record(r->counts.lateness, c[i].late_ns), 0);
-        r->summary.timed = c[i].timed;
-        r->summary.lateness_budget_ns = c[i].budget_ns;
-        summary_judge(&r->summary);
-        assert_int_equal(r->summary.valid, c[i].valid);
+        r->evidence.timed = c[i].timed;
+        validity_judge(&r->validity, &r->evidence, c[i].budget_ns);
+        assert_int_equal(r->validity.valid, c[i].valid);
         if (!c[i].valid)
-            assert_non_null(strstr(r->summary.why[0], "P99 of client lateness"));
+            assert_non_null(strstr(r->validity.why[0], "P99 of client lateness"));
         run_free(r);
     }
     struct run *r = run_of(GB, 2 * GB, 0);
@@ -130,8 +136,8 @@ static void a_run_that_was_late(void **state)
             hist_record(r->counts.group[counts_group_at(TRACE_STORAGE, TRACE_READ, 0)].service,
                         1000),
             0);
-    r->summary.lateness_budget_ns = SUMMARY_AUTO;
-    assert_int_equal(summary_budget_ns(&r->summary), 1000000);
+    judge(r);
+    assert_int_equal(r->validity.budget_ns, 1000000);
     run_free(r);
 }
 
@@ -139,20 +145,21 @@ static void near_the_ceiling(void **state)
 {
     (void)state;
     struct run *r = run_of(GB, 2 * GB, 0);
-    r->summary.ceiling = (struct ceiling){.rows_per_s = 2.5, .digest = "d", .same_host = true};
-    summary_judge(&r->summary);
-    assert_int_equal(r->summary.notes, 1);
-    assert_non_null(strstr(r->summary.note[0], "80 % of the client's own ceiling"));
-    r->summary.ceiling.rows_per_s = 3;
-    summary_judge(&r->summary);
-    assert_int_equal(r->summary.notes, 0);
-    strcpy(r->summary.ceiling.digest, "e");
-    summary_judge(&r->summary);
-    assert_non_null(strstr(r->summary.note[0], "another trace"));
-    r->summary.ceiling.same_host = false;
-    summary_judge(&r->summary);
-    assert_non_null(strstr(r->summary.note[0], "another host"));
-    assert_true(summary_of_ceiling(&r->summary) < 0);
+    r->evidence.ceiling =
+        (struct evidence_ceiling){.rows_per_s = 2.5, .digest = "d", .same_host = true};
+    judge(r);
+    assert_int_equal(r->validity.notes, 1);
+    assert_non_null(strstr(r->validity.note[0], "80 % of the client's own ceiling"));
+    r->evidence.ceiling.rows_per_s = 3;
+    judge(r);
+    assert_int_equal(r->validity.notes, 0);
+    strcpy(r->evidence.ceiling.digest, "e");
+    judge(r);
+    assert_non_null(strstr(r->validity.note[0], "another trace"));
+    r->evidence.ceiling.same_host = false;
+    judge(r);
+    assert_non_null(strstr(r->validity.note[0], "another host"));
+    assert_true(evidence_of_ceiling(&r->evidence) < 0);
     run_free(r);
 }
 
@@ -183,12 +190,12 @@ static void the_link_of_a_drive(void **state)
     put(root, "block/hba0/device/current_link_width", "8\n");
     put(root, "block/odd/device/current_link_speed", "Unknown\n");
     put(root, "block/odd/device/current_link_width", "4\n");
-    assert_int_equal(drive_link_bytes_per_s(root, "nvme0n1"), 7876923076);
-    assert_int_equal(drive_link_bytes_per_s(root, "hba0"), 4000000000);
-    assert_int_equal(drive_link_bytes_per_s(root, "odd"), 0);
-    assert_int_equal(drive_link_bytes_per_s(root, "vda"), 0);
-    assert_int_equal(drive_link_bytes_per_s(root, ""), 0);
-    assert_int_equal(drive_link_bytes_per_s(root, "../block/hba0"), 0);
+    assert_int_equal(evidence_link_bytes_per_s(root, "nvme0n1"), 7876923076);
+    assert_int_equal(evidence_link_bytes_per_s(root, "hba0"), 4000000000);
+    assert_int_equal(evidence_link_bytes_per_s(root, "odd"), 0);
+    assert_int_equal(evidence_link_bytes_per_s(root, "vda"), 0);
+    assert_int_equal(evidence_link_bytes_per_s(root, ""), 0);
+    assert_int_equal(evidence_link_bytes_per_s(root, "../block/hba0"), 0);
     snprintf(command, sizeof(command), "rm -r %s", root);
     assert_int_equal(system(command), 0);
 }

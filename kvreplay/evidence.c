@@ -1,0 +1,211 @@
+/* After a run, for validity.c and the summary: facts from outside the replay. A direct run moves
+ * all its bytes over the device and leaves next to nothing in the page cache; no drive is faster
+ * than its link; and a run that comes near what the client does against targets that do nothing has
+ * measured the client as much as the target. */
+#include "kvreplay/evidence.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "lib/json/jsonin.h"
+
+/* ---- the ceiling ---- */
+
+#define CEILING_BYTES_MAX ((size_t)64 << 20)
+
+static bool is_this_host(const struct jsonin_v *root)
+{
+    const char *name = jsonin_text(jsonin_get(root, "host.name"), NULL);
+    struct utsname u;
+    int64_t cpus;
+
+    return uname(&u) == 0 && name && strcmp(name, u.nodename) == 0 &&
+           jsonin_i64(jsonin_get(root, "host.cpus"), &cpus) == 0 &&
+           cpus == sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+int evidence_load_ceiling(struct evidence *ev, const char *path, struct err *e)
+{
+    struct evidence_ceiling *c = &ev->ceiling;
+    struct jsonin *doc;
+    bool null = false;
+
+    int rc = jsonin_load(&doc, path, CEILING_BYTES_MAX, e);
+    if (rc < 0)
+        return rc;
+    const struct jsonin_v *root = jsonin_root(doc);
+    const char *program = jsonin_text(jsonin_get(root, "program"), NULL);
+    const char *timing = jsonin_text(jsonin_get(root, "options.timing"), NULL);
+    const char *digest = jsonin_text(jsonin_get(root, "trace.digest"), NULL);
+    jsonin_bool(jsonin_get(root, "options.null"), &null);
+    if (!program || strcmp(program, "kvreplay") != 0 || !null || !timing ||
+        strcmp(timing, "asap") != 0) {
+        rc = err_set(e, -EINVAL, ERR_INPUT, path,
+                     "not the summary of a run with --null and --timing asap");
+        goto out;
+    }
+    if (jsonin_f64(jsonin_get(root, "rows_per_s"), &c->rows_per_s) < 0 || c->rows_per_s <= 0) {
+        rc = err_set(e, -EINVAL, ERR_INPUT, path, "the run had no rows");
+        goto out;
+    }
+    snprintf(c->digest, sizeof(c->digest), "%s", digest ? digest : "");
+    c->same_host = is_this_host(root);
+out:
+    jsonin_free(doc);
+    return rc;
+}
+
+double evidence_rows_per_s(const struct evidence *ev)
+{
+    const struct counts *n = ev->counts;
+    int64_t ns = ev->elapsed_ns - ev->warmup_ns;
+    return ns > 0 ? (double)(n->rows - n->head_rows - n->warmup_rows) * 1e9 / (double)ns : -1;
+}
+
+double evidence_of_ceiling(const struct evidence *ev)
+{
+    const struct evidence_ceiling *c = &ev->ceiling;
+    bool same = c->same_host && ev->digest[0] && strcmp(ev->digest, c->digest) == 0;
+    return c->rows_per_s > 0 && same ? evidence_rows_per_s(ev) / c->rows_per_s : -1;
+}
+
+/* ---- the device's counters ---- */
+
+void evidence_begin(struct evidence *ev, const struct target_device *device)
+{
+    ev->counted = device->counted && target_counters(device, &ev->before) == 0;
+}
+
+void evidence_end(struct evidence *ev, const struct target_device *device)
+{
+    ev->counted = ev->counted && target_counters(device, &ev->after) == 0;
+}
+
+/* ---- the device's link ---- */
+
+/* The number that the file begins with; negative: there is none. */
+static double link_number(const char *sysfs, const char *disk, const char *up, const char *name)
+{
+    char path[PATH_MAX];
+    double value = -1;
+
+    snprintf(path, sizeof(path), "%s/block/%s/device/%s%s", sysfs, disk, up, name);
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return -1;
+    if (fscanf(f, "%lf", &value) != 1)
+        value = -1;
+    fclose(f);
+    return value;
+}
+
+uint64_t evidence_link_bytes_per_s(const char *sysfs, const char *disk)
+{
+    /* The disk's device is the PCI function itself, or (NVMe) one below it. */
+    static const char *const up[] = {"", "device/"};
+
+    if (!disk[0] || strchr(disk, '/') || disk[0] == '.')
+        return 0;
+    for (size_t i = 0; i < sizeof(up) / sizeof(up[0]); i++) {
+        double gt = link_number(sysfs, disk, up[i], "current_link_speed"); /* "16.0 GT/s PCIe" */
+        double width = link_number(sysfs, disk, up[i], "current_link_width");
+        double code = gt < 8 ? 8.0 / 10 : 128.0 / 130;
+        if (gt > 0 && width > 0 && gt < 1000 && width < 1000)
+            return (uint64_t)(gt * 1e9 * width * code / 8);
+    }
+    return 0;
+}
+
+/* ---- the page cache ---- */
+
+enum {
+    RESIDENT_MAX_FILES = 4096,
+    RESIDENT_PAGES = 1 << 18 /* of a file that are looked at: 1 GiB */
+};
+
+struct resident {
+    uint64_t pages, resident, files;
+    unsigned char *vec; /* RESIDENT_PAGES, for mincore */
+};
+
+static void resident_file(struct resident *r, int fd)
+{
+    struct stat st;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return;
+    size_t pages = ((size_t)st.st_size + page - 1) / page;
+    if (pages > RESIDENT_PAGES)
+        pages = RESIDENT_PAGES;
+    void *map = mmap(NULL, pages * page, PROT_READ, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED)
+        return;
+    if (mincore(map, pages * page, r->vec) == 0) {
+        r->pages += pages;
+        for (size_t i = 0; i < pages; i++)
+            r->resident += r->vec[i] & 1;
+    }
+    munmap(map, pages * page);
+}
+
+/* The directory name below at; NULL with no descriptor left open: it is none. */
+static DIR *resident_open(int at, const char *name)
+{
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+    if (!d && fd >= 0)
+        close(fd);
+    return d;
+}
+
+/* The objects' files in one folder of the target. */
+static void resident_folder(struct resident *r, int target, const char *name)
+{
+    DIR *d = resident_open(target, name);
+    struct dirent *entry;
+
+    while (d && r->files < RESIDENT_MAX_FILES && (entry = readdir(d))) {
+        size_t len = strlen(entry->d_name);
+        if (len < 4 || strcmp(entry->d_name + len - 3, ".kv") != 0)
+            continue;
+        int file = openat(dirfd(d), entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        if (file < 0)
+            continue;
+        r->files++;
+        resident_file(r, file);
+        close(file);
+    }
+    if (d)
+        closedir(d);
+}
+
+double evidence_resident_share(int target)
+{
+    struct resident r = {.vec = malloc(RESIDENT_PAGES)};
+    struct dirent *entry;
+
+    if (!r.vec)
+        return -1;
+    DIR *d = resident_open(target, ".");
+    if (!d)
+        resident_file(&r, target);
+    while (d && (entry = readdir(d))) {
+        if (strlen(entry->d_name) == 2 && entry->d_name[0] != '.')
+            resident_folder(&r, target, entry->d_name);
+    }
+    if (d)
+        closedir(d);
+    free(r.vec);
+    return r.pages ? (double)r.resident / (double)r.pages : -1;
+}

@@ -1,0 +1,70 @@
+/* evidence.h - what is known about a run that shows how far its figures may be believed: what the
+ * replay itself has seen, and what the kernel, the drive's link and an earlier run say about it.
+ * Gathers only; validity.h judges. The main thread. */
+#ifndef KVREPLAY_EVIDENCE_H
+#define KVREPLAY_EVIDENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvreplay/sched/counts.h"
+#include "lib/base/err.h"
+#include "lib/io/target.h"
+
+/* What the client itself could do with a trace, measured by an earlier run with --null. */
+struct evidence_ceiling {
+    double rows_per_s; /* 0: there is none */
+    char digest[40];   /* of the trace; "" not known */
+    bool same_host;    /* by name and number of CPUs */
+};
+
+/* Plain values and borrowed pointers. Zero it and set resident_share to -1. */
+struct evidence {
+    /* from the replay */
+    const struct counts *counts;
+    const char *digest; /* of the trace; "" not known */
+    bool timed;         /* rows had times to keep */
+    bool interrupted;   /* the run ended before the trace and before --duration */
+    bool lagged;        /* a row was later than lag_limit_ns */
+    int64_t lag_limit_ns;
+    int64_t elapsed_ns, warmup_ns; /* from the start of the clock */
+    double dedup_ratio;            /* of Tier-2 contents; 1: blocks are unique */
+    bool fell_back;                /* the Tier-2 engine had to do without something */
+    /* from the kernel */
+    bool counted; /* it counts for the device under the target */
+    struct target_counters before, after;
+    double resident_share;     /* of the objects' bytes, in the page cache; negative: not known */
+    uint64_t link_bytes_per_s; /* that the device's link carries; 0: not known */
+    /* from an earlier run */
+    struct evidence_ceiling ceiling;
+};
+
+/* Reads the summary of a run with --null and --timing asap. Class ERR_INPUT when the file is none.
+ */
+int evidence_load_ceiling(struct evidence *ev, const char *path, struct err *e);
+
+/* The kernel's counters of device, before and after the timed part of the run. */
+void evidence_begin(struct evidence *ev, const struct target_device *device);
+void evidence_end(struct evidence *ev, const struct target_device *device);
+
+/*
+ * Bytes per second that the PCI Express link of disk (its name, "nvme0n1") carries one way, less
+ * the line code and nothing else: no transfer is as fast. 0: the disk is on no such link, or it is
+ * not known. sysfs: "/sys". Source: PCI Express Base Specification 6.0, 8b/10b below 8 GT/s,
+ * 128b/130b from there on (242/256 of FLITs at 64 GT/s is more overhead still, so no bound is too
+ * low).
+ */
+uint64_t evidence_link_bytes_per_s(const char *sysfs, const char *disk);
+
+/* Share (0..1) of the objects' bytes that mincore(2) sees in the page cache. target is the
+ * descriptor of a directory, of which some thousand files (xx/NAME.kv) are looked at, or of a slab.
+ * -1: there are no objects, or it cannot be told. */
+double evidence_resident_share(int target);
+
+/* Rows a second from the end of the warm-up to the last completion; negative: no time went by. */
+double evidence_rows_per_s(const struct evidence *ev);
+/* The run's rows a second, as a share of the ceiling's; negative: there is no ceiling, or it is of
+ * another trace or host. */
+double evidence_of_ceiling(const struct evidence *ev);
+
+#endif
