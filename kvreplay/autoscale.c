@@ -1,5 +1,5 @@
-/* Around the sequence of a replay: each step makes a trace for its number of users
- * (step_command.c), serves it without results (replay.c), and leaves the next number to search.c.
+/* Around the sequence of a replay. Each step makes a trace for its number of users
+ * (step_command.c), serves it without results (replay.c), and lets search.c choose the next number.
  * The answer is run once more, with results and summary, so that what was found is also confirmed.
  */
 #include "kvreplay/autoscale.h"
@@ -18,9 +18,9 @@
 #include "lib/base/units.h"
 
 enum {
-    AUTOSCALE_WORKERS = 500 /* at most, as the MLPerf storage benchmark has it */
+    AUTOSCALE_WORKERS = 500 /* at most, as in the MLPerf storage benchmark */
 };
-#define AUTOSCALE_DAMPED 0.5 /* saturation counts half while throughput still rises */
+#define AUTOSCALE_DAMPED 0.5
 
 struct step {
     double time_s; /* since the search began */
@@ -37,43 +37,33 @@ struct autoscale {
     struct step_command command;
     int64_t qos_limit_ns[TRACE_QOSES]; /* 0: none */
     int64_t began_ns, began_wall_ns;
-    struct step step[SEARCH_STEPS + 1]; /* the last: the answer, confirmed */
+    struct step step[SEARCH_STEPS + 1]; /* the last one: the answer, confirmed */
     unsigned steps;
-    bool bytes; /* the traces carry no tokens: throughput is bytes moved */
+    bool bytes; /* the traces have no tokens: throughput is bytes moved */
     bool failed, interrupted;
 };
 
-/* ---- limits ---- */
+/* ---- limits and saturation ---- */
 
-static int autoscale_qos(struct autoscale *a, const char *text, struct err *e)
-{
-    const char *equals = strchr(text, '=');
-    size_t len = equals ? (size_t)(equals - text) : strlen(text);
-
-    for (unsigned i = 0; equals && i < TRACE_QOSES; i++) {
-        const char *name = trace_qos_text((enum trace_qos)i);
-        if (strlen(name) == len && strncmp(name, text, len) == 0 &&
-            units_parse_duration(equals + 1, &a->qos_limit_ns[i]) == 0 && a->qos_limit_ns[i] > 0)
-            return 0;
-    }
-    return err_set(e, -EINVAL, ERR_INPUT, "--qos-p95",
-                   "%s: expected interactive, responsive or batch, = and a time", text);
-}
-
+/* Reads the texts of --qos-p95: "interactive=200ms". */
 static int autoscale_limits(struct autoscale *a, struct err *e)
 {
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < a->o->qos_p95.count; i++)
-        rc = autoscale_qos(a, a->o->qos_p95.item[i], e);
-    return rc;
-}
-
-static bool autoscale_within(const struct autoscale *a, const struct replay_figures *f)
-{
-    bool within = f->failed == 0 && f->read_p95_ns <= a->o->storage_p95_ns;
-    for (unsigned i = 0; i < TRACE_QOSES; i++)
-        within &= a->qos_limit_ns[i] == 0 || f->end_to_end_p95_ns[i] <= a->qos_limit_ns[i];
-    return within;
+    for (size_t i = 0; i < a->o->qos_p95.count; i++) {
+        const char *text = a->o->qos_p95.item[i], *equals = strchr(text, '=');
+        size_t len = equals ? (size_t)(equals - text) : 0;
+        unsigned qos = 0;
+        for (; equals && qos < TRACE_QOSES; qos++) {
+            const char *name = trace_qos_text((enum trace_qos)qos);
+            if (strlen(name) == len && strncmp(name, text, len) == 0)
+                break;
+        }
+        if (!equals || qos == TRACE_QOSES ||
+            units_parse_duration(equals + 1, &a->qos_limit_ns[qos]) < 0 ||
+            a->qos_limit_ns[qos] <= 0)
+            return err_set(e, -EINVAL, ERR_INPUT, "--qos-p95",
+                           "%s: expected interactive, responsive or batch, = and a time", text);
+    }
+    return 0;
 }
 
 static double autoscale_throughput(const struct autoscale *a, const struct replay_figures *f)
@@ -86,8 +76,8 @@ static double autoscale_larger(double a, double b)
     return isnan(a) || b > a ? b : a;
 }
 
-/* The largest of P95s and waiting requests by their limits, damped unless throughput has flattened.
- */
+/* The largest of the P95s and of the waiting requests, each as a share of its limit; NAN: nothing
+ * to judge by. Damped while throughput still rises. */
 static double autoscale_saturation(const struct autoscale *a, const struct replay_figures *f)
 {
     double share = NAN;
@@ -100,7 +90,13 @@ static double autoscale_saturation(const struct autoscale *a, const struct repla
     return a->search.flattened ? share : share * AUTOSCALE_DAMPED;
 }
 
-/* ---- what is said ---- */
+/* ---- reports ---- */
+
+/* The answer; NULL: the search is not over, or there is none. */
+static const struct search_point *autoscale_found(const struct autoscale *a)
+{
+    return a->search.next ? NULL : search_answer(&a->search);
+}
 
 static const char *autoscale_unit(const struct autoscale *a, char *buf, size_t n, double throughput)
 {
@@ -112,59 +108,29 @@ static const char *autoscale_unit(const struct autoscale *a, char *buf, size_t n
     return buf;
 }
 
-static void autoscale_say(const struct autoscale *a, const struct step *s)
-{
-    char throughput[48], p95[32] = "-";
-
-    if (s->f.read_p95_ns != TRACE_NONE)
-        units_format_duration(p95, sizeof(p95), (double)s->f.read_p95_ns);
-    autoscale_unit(a, throughput, sizeof(throughput), autoscale_throughput(a, &s->f));
-    fprintf(stderr, "kvreplay: step %u: %" PRIu64 " user%s: %s, storage read P95 %s", a->steps,
-            s->users, units_plural(s->users), throughput, p95);
-    if (!isnan(s->saturation))
-        fprintf(stderr, ", saturation %.2f", s->saturation);
-    if (s->f.failed)
-        fprintf(stderr, ", %" PRIu64 " row%s failed", s->f.failed, units_plural(s->f.failed));
-    fprintf(stderr, "; %s: %s\n", s->action, s->reason);
-}
-
-static const char *autoscale_wanted(const struct autoscale *a)
-{
-    return a->search.o.mode == SEARCH_QOS ? "within the limits" : "without failed rows";
-}
-
+/* Why the search ended. */
 static const char *autoscale_reason(const struct autoscale *a, char *buf, size_t n)
 {
-    const struct search_point *found = a->search.next ? NULL : search_answer(&a->search);
+    const struct search_point *found = autoscale_found(a);
+    bool qos = a->search.o.mode == SEARCH_QOS;
+    const char *wanted = qos ? "within the limits" : "without failed rows";
 
     if (a->search.next)
         snprintf(buf, n, "interrupted before the end of the search");
     else if (!found && a->o->min_users > 1)
         snprintf(buf, n, "not even %" PRIu64 " users, the fewest allowed, are served %s",
-                 a->o->min_users, autoscale_wanted(a));
+                 a->o->min_users, wanted);
     else if (!found)
-        snprintf(buf, n, "not even one user is served %s", autoscale_wanted(a));
+        snprintf(buf, n, "not even one user is served %s", wanted);
     else if (found->users == a->search.o.max)
         snprintf(buf, n, "the most users allowed: %s", a->search.reason);
     else
         snprintf(buf, n, "%s",
-                 a->search.o.mode == SEARCH_CAPACITY ? "peak capacity found"
-                                                     : "largest number of users within the limits");
+                 qos ? "largest number of users within the limits" : "peak capacity found");
     return buf;
 }
 
-static void autoscale_result(const struct autoscale *a)
-{
-    const struct search_point *found = a->search.next ? NULL : search_answer(&a->search);
-    char reason[160], throughput[48];
-
-    fprintf(stderr, "kvreplay: %s", autoscale_reason(a, reason, sizeof(reason)));
-    if (found)
-        fprintf(stderr, ": %" PRIu64 " user%s, %s", found->users, units_plural(found->users),
-                autoscale_unit(a, throughput, sizeof(throughput), found->throughput));
-    fputc('\n', stderr);
-}
-
+/* TRACE_NONE: not measured. */
 static double autoscale_ms(int64_t ns)
 {
     return ns == TRACE_NONE ? NAN : (double)ns / 1e6;
@@ -202,7 +168,7 @@ static void json_step(const struct autoscale *a, struct jsonout *j, const struct
 
 static void autoscale_json(const struct autoscale *a, struct jsonout *j)
 {
-    const struct search_point *found = a->search.next ? NULL : search_answer(&a->search);
+    const struct search_point *found = autoscale_found(a);
     char reason[160];
 
     jsonout_array(j, "autoscaling_stats");
@@ -228,7 +194,8 @@ static void autoscale_read(void *ctx, bool at_end)
     step_command_stop(&a->command, at_end);
 }
 
-/* A failure says which step it was of, and the command's own comes first. */
+/* rc and *e are a step's. The command's own failure goes first, since it is the cause of what the
+ * replay finds wrong; else the name of the pipe is replaced by the step's. */
 static int autoscale_failed(struct autoscale *a, uint64_t users, int rc, struct err *e)
 {
     size_t path = strlen(a->command.path);
@@ -249,7 +216,7 @@ static int autoscale_failed(struct autoscale *a, uint64_t users, int rc, struct 
     return err_set(e, rc, was.class, where, "%s", was.what);
 }
 
-/* Serves users with what in says beyond the step's own. */
+/* Runs one trace for users users. The rest of in says what is reported. */
 static int autoscale_serve(struct autoscale *a, uint64_t users, const struct replay_input *in,
                            int *status, struct err *e)
 {
@@ -274,26 +241,10 @@ static int autoscale_serve(struct autoscale *a, uint64_t users, const struct rep
     return a->interrupted ? 0 : rc;
 }
 
-/* Was enough measured? */
-static int autoscale_check(const struct autoscale *a, uint64_t users,
-                           const struct replay_figures *f, struct err *e)
-{
-    double want = (double)a->o->step_duration_ns / 1e9, settle = (double)a->o->step_warmup_ns / 1e9;
-
-    if (f->stopped)
-        return err_set(e, -EIO, ERR_FAILED, "--autoscale",
-                       "the step of %" PRIu64 " user%s was stopped by a row", users,
-                       units_plural(users));
-    if (f->seconds < want / 2)
-        return err_set(e, -EINVAL, ERR_INPUT, "--each",
-                       "the trace of %" PRIu64 " user%s ended too early: a step needs %g s of it "
-                       "(--step-warmup and --step-duration)",
-                       users, units_plural(users), (want + settle) * a->o->speed);
-    return 0;
-}
-
-static void autoscale_keep(struct autoscale *a, uint64_t users, const struct replay_figures *f,
-                           const char *action, const char *reason)
+/* Keeps a step for the summary. */
+static const struct step *autoscale_keep(struct autoscale *a, uint64_t users,
+                                         const struct replay_figures *f, const char *action,
+                                         const char *reason)
 {
     struct step *s = &a->step[a->steps++];
 
@@ -303,6 +254,7 @@ static void autoscale_keep(struct autoscale *a, uint64_t users, const struct rep
                        .saturation = autoscale_saturation(a, f)};
     snprintf(s->action, sizeof(s->action), "%s", action);
     snprintf(s->reason, sizeof(s->reason), "%s", reason);
+    return s;
 }
 
 static int autoscale_step(struct autoscale *a, struct err *e)
@@ -310,28 +262,51 @@ static int autoscale_step(struct autoscale *a, struct err *e)
     struct replay_figures f = {0};
     struct replay_input in = *a->in;
     uint64_t users = a->search.next;
+    double want_s = (double)a->o->step_duration_ns / 1e9;
+    double settle_s = (double)a->o->step_warmup_ns / 1e9;
+    char text[48], p95[32] = "-";
     int status = 0;
 
     in.silent = true;
     in.figures = &f;
     int rc = autoscale_serve(a, users, &in, &status, e);
-    if (rc == 0 && !a->interrupted)
-        rc = autoscale_check(a, users, &f, e);
     if (rc < 0 || a->interrupted)
         return rc;
+    if (f.stopped)
+        return err_set(e, -EIO, ERR_FAILED, "--autoscale",
+                       "the step of %" PRIu64 " user%s was stopped by a row", users,
+                       units_plural(users));
+    if (f.seconds < want_s / 2)
+        return err_set(e, -EINVAL, ERR_INPUT, "--each",
+                       "the trace of %" PRIu64 " user%s ended too early: a step needs %g s of it "
+                       "(--step-warmup and --step-duration)",
+                       users, units_plural(users), (want_s + settle_s) * a->o->speed);
     if (a->steps == 0)
         a->bytes = f.tokens == 0;
-    /* Where nothing was served nothing was late: that keeps no limit. */
     double throughput = f.failed ? 0 : autoscale_throughput(a, &f);
-    search_take(&a->search, throughput, throughput > 0 && autoscale_within(a, &f));
-    autoscale_keep(a, users, &f, a->search.action, a->search.reason);
-    autoscale_say(a, &a->step[a->steps - 1]);
+    /* Where nothing was served, nothing was late: that keeps no limit. */
+    bool within = throughput > 0 && f.read_p95_ns <= a->o->storage_p95_ns;
+    for (unsigned i = 0; i < TRACE_QOSES; i++)
+        within &= a->qos_limit_ns[i] == 0 || f.end_to_end_p95_ns[i] <= a->qos_limit_ns[i];
+    search_take(&a->search, throughput, within);
+    const struct step *s = autoscale_keep(a, users, &f, a->search.action, a->search.reason);
+
+    if (f.read_p95_ns != TRACE_NONE)
+        units_format_duration(p95, sizeof(p95), (double)f.read_p95_ns);
+    fprintf(stderr, "kvreplay: step %u: %" PRIu64 " user%s: %s, storage read P95 %s", a->steps,
+            users, units_plural(users),
+            autoscale_unit(a, text, sizeof(text), autoscale_throughput(a, &f)), p95);
+    if (!isnan(s->saturation))
+        fprintf(stderr, ", saturation %.2f", s->saturation);
+    if (f.failed)
+        fprintf(stderr, ", %" PRIu64 " row%s failed", f.failed, units_plural(f.failed));
+    fprintf(stderr, "; %s: %s\n", s->action, s->reason);
     return 0;
 }
 
 /* ---- the end ---- */
 
-/* The answer's own run is the last entry. */
+/* Adds the search to the summary of the answer's own run, which is its last step. */
 static void autoscale_more(void *ctx, struct jsonout *j, const struct replay_figures *figures)
 {
     struct autoscale *a = ctx;
@@ -340,18 +315,7 @@ static void autoscale_more(void *ctx, struct jsonout *j, const struct replay_fig
     autoscale_json(a, j);
 }
 
-static int autoscale_confirm(struct autoscale *a, int *status, struct err *e)
-{
-    struct replay_figures f = {0};
-    struct replay_input in = *a->in;
-
-    in.silent = false;
-    in.figures = &f;
-    in.more = autoscale_more;
-    return autoscale_serve(a, search_answer(&a->search)->users, &in, status, e);
-}
-
-/* Without an answer there is no last run to write the summary. */
+/* The summary when there is no answer, and so no last run to write it. */
 static int autoscale_summary(const struct autoscale *a, struct err *e)
 {
     if (!a->o->summary)
@@ -371,24 +335,37 @@ static int autoscale_summary(const struct autoscale *a, struct err *e)
 
 static int autoscale_search(struct autoscale *a, int *status, struct err *e)
 {
+    const struct options *o = a->o;
+    char reason[160], throughput[48];
     int rc = autoscale_limits(a, e);
 
-    search_begin(&a->search, &(struct search_opts){.mode = (enum search_mode)(a->o->autoscale - 1),
-                                                   .start = a->o->start_users,
-                                                   .min = a->o->min_users,
-                                                   .max = a->o->max_users,
-                                                   .scale_up = a->o->scale_up,
-                                                   .scale_down = a->o->scale_down});
+    search_begin(&a->search, &(struct search_opts){.mode = (enum search_mode)o->autoscale,
+                                                   .start = o->start_users,
+                                                   .min = o->min_users,
+                                                   .max = o->max_users,
+                                                   .scale_up = o->scale_up,
+                                                   .scale_down = o->scale_down});
     while (rc == 0 && a->search.next && !a->interrupted)
         rc = autoscale_step(a, e);
     if (rc < 0)
         return rc;
-    if (a->interrupted || !search_answer(&a->search))
+    if (a->interrupted || !search_answer(&a->search)) {
         rc = autoscale_summary(a, e);
-    else
-        rc = autoscale_confirm(a, status, e);
-    autoscale_result(a);
-    if (a->failed || (!a->search.next && !search_answer(&a->search)))
+    } else { /* the answer once more */
+        struct replay_figures f = {0};
+        struct replay_input in = *a->in;
+        in.silent = false;
+        in.figures = &f;
+        in.more = autoscale_more;
+        rc = autoscale_serve(a, search_answer(&a->search)->users, &in, status, e);
+    }
+    const struct search_point *found = autoscale_found(a);
+    fprintf(stderr, "kvreplay: %s", autoscale_reason(a, reason, sizeof(reason)));
+    if (found)
+        fprintf(stderr, ": %" PRIu64 " user%s, %s", found->users, units_plural(found->users),
+                autoscale_unit(a, throughput, sizeof(throughput), found->throughput));
+    fputc('\n', stderr);
+    if (a->failed || (!a->search.next && !found))
         *status = 1;
     return rc;
 }

@@ -1,13 +1,13 @@
 /* autoscale.h - the search for the number of users that a target can serve: one served replay after
- * another, each over a trace made for its number. */
+ * another, each over a trace made for its number. The main thread. */
 #ifndef KVREPLAY_AUTOSCALE_H
 #define KVREPLAY_AUTOSCALE_H
 
 #include "kvreplay/replay.h"
 #include "lib/base/err.h"
 
-/* As replay_run; in->trace, silent and what follows are not looked at. *status is 1 when rows
- * failed in a step, or not even one user keeps the limits. */
+/* As replay_run; in->trace, silent and the members behind it are not used. *status is 1 when rows
+ * failed in a step, or when not even the fewest users allowed keep the limits. */
 int autoscale_run(const struct replay_input *in, int *status, struct err *e);
 
 #endif

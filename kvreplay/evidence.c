@@ -22,21 +22,12 @@
 
 #define CEILING_BYTES_MAX ((size_t)64 << 20)
 
-static bool is_this_host(const struct jsonin_v *root)
-{
-    const char *name = jsonin_text(jsonin_get(root, "host.name"), NULL);
-    struct utsname u;
-    int64_t cpus;
-
-    return uname(&u) == 0 && name && strcmp(name, u.nodename) == 0 &&
-           jsonin_i64(jsonin_get(root, "host.cpus"), &cpus) == 0 &&
-           cpus == sysconf(_SC_NPROCESSORS_ONLN);
-}
-
 int evidence_load_ceiling(struct evidence *ev, const char *path, struct err *e)
 {
     struct evidence_ceiling *c = &ev->ceiling;
     struct jsonin *doc;
+    struct utsname u;
+    int64_t cpus;
     bool null = false;
 
     int rc = jsonin_load(&doc, path, CEILING_BYTES_MAX, e);
@@ -58,7 +49,10 @@ int evidence_load_ceiling(struct evidence *ev, const char *path, struct err *e)
         goto out;
     }
     snprintf(c->digest, sizeof(c->digest), "%s", digest ? digest : "");
-    c->same_host = is_this_host(root);
+    const char *host = jsonin_text(jsonin_get(root, "host.name"), NULL);
+    c->same_host = uname(&u) == 0 && host && strcmp(host, u.nodename) == 0 &&
+                   jsonin_i64(jsonin_get(root, "host.cpus"), &cpus) == 0 &&
+                   cpus == sysconf(_SC_NPROCESSORS_ONLN);
 out:
     jsonin_free(doc);
     return rc;

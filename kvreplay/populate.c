@@ -82,38 +82,37 @@ struct writes {
     uint64_t total_bytes;
 };
 
-static void writes_poll(struct populate *p, struct writes *w)
+static void writes_done(struct populate *p, struct writes *w, struct tier_op *op)
 {
-    struct tier_op *done[POPULATE_POLL];
+    const struct object *want = op->owner;
+    int rc = op->status;
 
-    for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        struct tier *tier = p->tiers->tier[i];
-        size_t n = tier ? tier->ops->poll(tier, done, POPULATE_POLL) : 0;
-        for (size_t k = 0; k < n; k++) {
-            const struct object *want = done[k]->owner;
-            int rc = done[k]->status;
-            if (rc == 0)
-                rc = populate_put(p, want, done[k]);
-            if (rc < 0 && w->failed == 0)
-                w->failed = rc;
-            p->done.objects += rc == 0;
-            p->done.bytes += rc == 0 ? want->size : 0;
-            done[k]->next = w->spare;
-            w->spare = done[k];
-            w->in_flight--;
-        }
-    }
+    if (rc == 0)
+        rc = populate_put(p, want, op);
+    if (rc < 0 && w->failed == 0)
+        w->failed = rc;
+    p->done.objects += rc == 0;
+    p->done.bytes += rc == 0 ? want->size : 0;
+    op->next = w->spare;
+    w->spare = op;
+    w->in_flight--;
 }
 
 /* Waits until a write is done. */
 static void writes_wait(struct populate *p, struct writes *w)
 {
     unsigned before = w->in_flight;
+    struct tier_op *done[POPULATE_POLL];
 
     for (;;) {
         uint32_t seen = bell_seen(p->bell);
         int64_t until = clock_now_ns() + POPULATE_LOOK_NS;
-        writes_poll(p, w);
+        for (unsigned i = 0; i < TRACE_TIERS; i++) {
+            struct tier *tier = p->tiers->tier[i];
+            size_t n = tier ? tier->ops->poll(tier, done, POPULATE_POLL) : 0;
+            for (size_t k = 0; k < n; k++)
+                writes_done(p, w, done[k]);
+        }
         progress_line_populate(p->progress, p->done.objects, p->done.bytes, w->total_bytes,
                                w->began_ns);
         if (w->in_flight < before || before == 0)

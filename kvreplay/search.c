@@ -1,16 +1,16 @@
-/* Behind autoscale.c: capacity looks for the knee of throughput over users, qos for the most users
+/* Behind autoscale.c. Capacity looks for the knee of throughput over users, qos for the most users
  * that keep the limits. Both bracket the answer in steps that grow with the number, then halve the
- * bracket until its ends are within 5 %. */
+ * bracket until its ends are within 5 % of each other. */
 #include "kvreplay/search.h"
-
-#include "lib/base/units.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#define RISES  1.05 /* throughput that is no more than this above the best does not rise */
-#define LEVEL  0.97 /* of the highest level of throughput: it is reached */
-#define WITHIN 1.05 /* ends of the bracket, one by the other, where the search ends */
+#include "lib/base/units.h"
+
+#define RISES  1.05 /* throughput rises when it is this much above the best */
+#define LEVEL  0.97 /* the plateau is reached at this share of it */
+#define WITHIN 1.05 /* the search ends when the ends of the bracket have this ratio */
 
 void search_begin(struct search *s, const struct search_opts *o)
 {
@@ -37,7 +37,7 @@ static uint64_t search_times(const struct search *s, uint64_t users, double fact
     return n > users || users == s->o.max ? n : users + 1;
 }
 
-/* 0: there are no fewer that may be tried. */
+/* 0: no fewer may be tried. */
 static uint64_t search_fewer(const struct search *s, uint64_t users, double factor)
 {
     uint64_t next = (uint64_t)((double)users * factor);
@@ -46,7 +46,7 @@ static uint64_t search_fewer(const struct search *s, uint64_t users, double fact
     return next >= s->o.min ? next : users > s->o.min ? s->o.min : 0;
 }
 
-/* A number between two that are more than 5 % apart; 0: none is. */
+/* A number between low and high; 0: they are within 5 % of each other. */
 static uint64_t search_between(uint64_t low, uint64_t high)
 {
     if (high - low <= 1 || (double)high <= WITHIN * (double)low)
@@ -56,7 +56,7 @@ static uint64_t search_between(uint64_t low, uint64_t high)
 
 /* ---- capacity ---- */
 
-/* The next number above users, below all that had no throughput; 0: there is none. */
+/* The next number above users, and below all that had no throughput; 0: there is none. */
 static uint64_t search_up(const struct search *s, uint64_t users, double factor)
 {
     uint64_t next = search_times(s, users, factor);
@@ -76,34 +76,29 @@ static double search_best(const struct search *s, unsigned points)
     return best;
 }
 
-/* The plateau: the mean of what comes near the highest, so that one lucky step does not set it. */
-static double search_level(const struct search *s)
-{
-    double best = search_best(s, s->points), sum = 0;
-    unsigned n = 0;
-    for (unsigned i = 0; i < s->points; i++) {
-        if (s->point[i].throughput * RISES >= best) {
-            sum += s->point[i].throughput;
-            n++;
-        }
-    }
-    return sum / n; /* the highest itself is among them */
-}
-
-/* Fewest users on the plateau. */
+/* The fewest users on the plateau. Its level is the mean of what comes near the highest throughput,
+ * so that one lucky step does not set it. */
 static const struct search_point *search_knee(const struct search *s)
 {
     const struct search_point *knee = NULL;
-    double level = search_level(s);
+    double best = search_best(s, s->points), sum = 0;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < s->points; i++) {
+        if (s->point[i].throughput * RISES >= best) {
+            sum += s->point[i].throughput;
+            n++; /* at least 1: the highest is among them */
+        }
+    }
     for (unsigned i = 0; i < s->points; i++) {
         const struct search_point *p = &s->point[i];
-        if (p->throughput >= LEVEL * level && (!knee || p->users < knee->users))
+        if (p->throughput >= LEVEL * (sum / n) && (!knee || p->users < knee->users))
             knee = p;
     }
     return knee;
 }
 
-/* Most users of those measured below the number; 0: none. */
+/* The most users measured that are fewer than users; 0: there are none. */
 static uint64_t search_below(const struct search *s, uint64_t users)
 {
     uint64_t below = 0;
@@ -124,16 +119,6 @@ static void search_refine(struct search *s)
                   units_plural(knee), (unsigned long long)below);
 }
 
-static void search_rose(struct search *s, const struct search_point *p, double before, uint64_t up)
-{
-    const char *action = s->phase == SEARCH_DOUBLE ? "double" : "scale by 1.5";
-    if (before > 0)
-        search_decide(s, action, up, "throughput rose by %.1f %%",
-                      100 * (p->throughput / before - 1));
-    else
-        search_decide(s, action, up, "more users were not served");
-}
-
 static void search_capacity(struct search *s, const struct search_point *p)
 {
     double before = search_best(s, s->points - 1);
@@ -151,7 +136,12 @@ static void search_capacity(struct search *s, const struct search_point *p)
     } else if (s->points == 1) {
         search_decide(s, "double", up, "there is more to try");
     } else if (!s->flattened) {
-        search_rose(s, p, before, up);
+        const char *action = s->phase == SEARCH_DOUBLE ? "double" : "scale by 1.5";
+        if (before > 0)
+            search_decide(s, action, up, "throughput rose by %.1f %%",
+                          100 * (p->throughput / before - 1));
+        else
+            search_decide(s, action, up, "more users were not served");
     } else if (s->phase == SEARCH_DOUBLE) {
         uint64_t below = search_below(s, p->users), next = search_times(s, below, 1.5);
         s->phase = SEARCH_HALF_MORE;

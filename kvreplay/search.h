@@ -1,36 +1,38 @@
-/* search.h - which number of users to try next, and which was the answer: plain arithmetic over
- * what was measured so far. */
+/* search.h - which number of users to try next, and which number was the answer: plain arithmetic
+ * over what was measured so far. */
 #ifndef KVREPLAY_SEARCH_H
 #define KVREPLAY_SEARCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* In the order of the choices of --autoscale. */
 enum search_mode {
-    SEARCH_QOS,     /* most users within the limits */
-    SEARCH_CAPACITY /* fewest users that reach the highest throughput */
+    SEARCH_OFF,
+    SEARCH_QOS,     /* the most users within the limits */
+    SEARCH_CAPACITY /* the fewest users that reach the highest throughput */
 };
 
 enum {
     SEARCH_STEPS = 128
 };
 
-/* Where to search: 1 <= min <= start <= max. qos scales up and down by its factors, 1 to 100 and
- * above 0 to 1, until the answer is bracketed. */
+/* Where to search: 1 <= min <= start <= max. SEARCH_QOS multiplies by scale_up (1 to 100) and
+ * scale_down (above 0 to 1) until the answer is bracketed. */
 struct search_opts {
-    enum search_mode mode;
+    enum search_mode mode; /* not SEARCH_OFF */
     uint64_t start, min, max;
     double scale_up, scale_down;
 };
 
-/* One number of users as it was measured. */
+/* One number of users, as it was measured. */
 struct search_point {
     uint64_t users;
     double throughput; /* 0: nothing was served, or rows failed */
     bool within;       /* every limit was kept */
 };
 
-/* All public: plain state, for search_begin and search_take to fill. */
+/* Plain state, filled by search_begin and search_take. */
 struct search {
     struct search_opts o;
     uint64_t next; /* users to measure; 0: the search is over */
@@ -38,11 +40,11 @@ struct search {
         SEARCH_DOUBLE,
         SEARCH_HALF_MORE,
         SEARCH_REFINE
-    } phase;
+    } phase; /* SEARCH_CAPACITY only */
     struct search_point point[SEARCH_STEPS];
     unsigned points;
-    const char *action; /* what the point taken last leads to */
-    char reason[120];   /* why */
+    const char *action; /* for people: what follows from the point taken last, */
+    char reason[120];   /* and why */
     bool flattened;     /* the point taken last has no more throughput than fewer users had */
 };
 

@@ -1,5 +1,6 @@
 /* Before a step of autoscale: runs the user's command and lends its output to the trace reader. The
- * step may end long before the command does, which is no failure; then it is ended by a signal. */
+ * step may be over long before the command is; then a signal ends the command, which is no failure.
+ */
 #include "kvreplay/step_command.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ enum {
     STEP_COMMAND_LOOK_NS = 2000000
 };
 
-/* command with every {N} replaced; the caller frees it. */
+/* command with every {N} replaced, which the caller frees; NULL: no memory. */
 static char *step_command_text(const char *command, uint64_t users)
 {
     char number[24], *text = NULL;
@@ -42,7 +43,7 @@ static char *step_command_text(const char *command, uint64_t users)
     return text;
 }
 
-/* With the signals that we ignore or block back in place. */
+/* The signals that kvreplay ignores or blocks are back to normal in the shell. */
 static _Noreturn void step_command_shell(const char *text)
 {
     sigset_t none;
@@ -56,33 +57,13 @@ static _Noreturn void step_command_shell(const char *text)
     _exit(127);
 }
 
-/* The shell has ended, or all of the group is told to. */
-static _Noreturn void step_command_guard_wait(pid_t shell, const sigset_t *set)
-{
-    const struct timespec moment = {.tv_sec = STEP_COMMAND_MOMENT_NS / UNITS_NS_PER_S};
-    int status;
-
-    while (waitpid(shell, &status, WNOHANG) == 0) {
-        if (sigwaitinfo(set, NULL) != SIGTERM)
-            continue;
-        signal(SIGTERM, SIG_IGN); /* the guard's own share of what follows */
-        sigset_t child = *set;
-        sigdelset(&child, SIGTERM);
-        sigprocmask(SIG_SETMASK, &child, NULL);
-        kill(0, SIGTERM);
-        sigtimedwait(&child, NULL, &moment);
-        if (waitpid(shell, &status, WNOHANG) == 0)
-            kill(0, SIGKILL);
-        break;
-    }
-    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-}
-
-/* Leads the group of the shell, and ends it when kvreplay is gone: killed, it could not do that
- * itself. Between fork and exec of a program with threads: plain system calls only. */
+/* The child of kvreplay: leads the group of the shell, waits for it, and ends it when it is told
+ * to, or when kvreplay is gone, which could not do so itself when it was killed. Runs between fork
+ * and exec of a program with threads: plain system calls only. */
 static _Noreturn void step_command_guard(const char *text, int output, pid_t parent)
 {
-    int input = open("/dev/null", O_RDONLY);
+    const struct timespec moment = {.tv_sec = STEP_COMMAND_MOMENT_NS / UNITS_NS_PER_S};
+    int status, input = open("/dev/null", O_RDONLY);
     sigset_t set;
 
     setpgid(0, 0);
@@ -102,8 +83,20 @@ static _Noreturn void step_command_guard(const char *text, int output, pid_t par
         step_command_shell(text);
     if (shell < 0)
         _exit(127);
-    close(STDOUT_FILENO); /* its end is the end of the trace */
-    step_command_guard_wait(shell, &set);
+    close(STDOUT_FILENO); /* the shell's is the only one: when it is closed, the trace ends */
+    while (waitpid(shell, &status, WNOHANG) == 0) {
+        if (sigwaitinfo(&set, NULL) != SIGTERM)
+            continue;
+        signal(SIGTERM, SIG_IGN); /* the guard is in the group too */
+        sigdelset(&set, SIGTERM);
+        sigprocmask(SIG_SETMASK, &set, NULL);
+        kill(0, SIGTERM);
+        sigtimedwait(&set, NULL, &moment);
+        if (waitpid(shell, &status, WNOHANG) == 0)
+            kill(0, SIGKILL);
+        break;
+    }
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
 int step_command_start(struct step_command *c, const char *command, uint64_t users, struct err *e)
@@ -130,13 +123,13 @@ int step_command_start(struct step_command *c, const char *command, uint64_t use
         c->pid = 0;
         return err_errno(e, rc, ERR_FAILED, "--each", "cannot start a shell");
     }
-    setpgid(c->pid, c->pid); /* as the child does: whoever comes first */
+    setpgid(c->pid, c->pid); /* the child does it too: it must be done whoever comes first */
     c->fd = ends[0];
     snprintf(c->path, sizeof(c->path), "/dev/fd/%d", c->fd);
     return 0;
 }
 
-/* Has it ended within that time? */
+/* True: it ended within that time. */
 static bool step_command_wait(struct step_command *c, int64_t ns)
 {
     const struct timespec look = {.tv_nsec = STEP_COMMAND_LOOK_NS};

@@ -79,21 +79,6 @@ static uint64_t slab_objects(const struct survey *surveyed)
     return peak + peak / 8 + SLAB_SPARE_OBJECTS;
 }
 
-/* Bytes that a replay can use: the peak, what may be reserved ahead of it, and, in a slab that is
- * not new, objects that may be adopted. */
-static uint64_t slab_useful(const struct storage *s, const struct survey *surveyed, bool is_new)
-{
-    uint64_t ahead = s->o.inflight < SLAB_INFLIGHT_MAX ? s->o.inflight : SLAB_INFLIGHT_MAX;
-    uint64_t peak = surveyed->room[TRACE_STORAGE].peak, more;
-
-    if (__builtin_mul_overflow(ahead, surveyed->largest[TRACE_STORAGE], &more) ||
-        __builtin_add_overflow(more, peak / 8, &more) ||
-        (!is_new && __builtin_add_overflow(more, surveyed->noted_bytes, &more)) ||
-        peak > UINT64_MAX - more)
-        return UINT64_MAX;
-    return peak + more;
-}
-
 /* The size of a file that may grow: as large as is useful, as far as there is room. */
 static int slab_size(const struct storage *s, const struct survey *surveyed, uint64_t *bytes,
                      struct err *e)
@@ -104,8 +89,16 @@ static int slab_size(const struct storage *s, const struct survey *surveyed, uin
     if (rc < 0)
         return rc;
     room += allocated;
-    if (surveyed)
-        want = slab_useful(s, surveyed, now == 0);
+    if (surveyed) { /* the peak, what may be reserved ahead of it, and, in a slab that is not new,
+                       objects that may be adopted */
+        uint64_t ahead = s->o.inflight < SLAB_INFLIGHT_MAX ? s->o.inflight : SLAB_INFLIGHT_MAX;
+        uint64_t peak = surveyed->room[TRACE_STORAGE].peak, more;
+        if (__builtin_mul_overflow(ahead, surveyed->largest[TRACE_STORAGE], &more) ||
+            __builtin_add_overflow(more, peak / 8, &more) ||
+            (now > 0 && __builtin_add_overflow(more, surveyed->noted_bytes, &more)) ||
+            __builtin_add_overflow(more, peak, &want))
+            want = UINT64_MAX;
+    }
     if (s->o.bytes && s->o.bytes < want)
         want = s->o.bytes;
     want = layout_slab_bytes(want, slab_objects(surveyed));

@@ -148,21 +148,6 @@ static bool survey_over(const struct survey_pass *p)
     return (limit && p->rows >= limit) || (p->o->look_ahead && p->late >= p->o->look_ahead);
 }
 
-/* Counts what progress is measured by. False: the row is due after the end of the run. */
-static bool survey_count(struct survey *s, struct survey_pass *p, const struct trace_row *t)
-{
-    int64_t span, begins_ns = pace_begins_ns(p->o->arrivals, t);
-
-    s->run_rows += selection_has_tier(&p->o->select, t);
-    if (p->zero_ns == TRACE_NONE && !row_in_head(t))
-        p->zero_ns = begins_ns;
-    if (p->zero_ns == TRACE_NONE || __builtin_sub_overflow(begins_ns, p->zero_ns, &span))
-        return true;
-    s->span_ns = span > s->span_ns ? span : s->span_ns;
-    p->late += span > p->until_ns;
-    return span <= p->until_ns;
-}
-
 /* At most SURVEY_STRIDE rows: fetches the places of their objects in the table, then surveys them.
  */
 static int survey_stride(struct survey *s, struct survey_pass *p, const struct trace_row *t,
@@ -188,7 +173,16 @@ static int survey_stride(struct survey *s, struct survey_pass *p, const struct t
         p->rows++;
         if (p->users && !selection_has_user(p->users, &t[i]))
             continue;
-        bool runs = survey_count(s, p, &t[i]);
+        int64_t span, begins_ns = pace_begins_ns(p->o->arrivals, &t[i]);
+        bool runs = true; /* the row is due before the end of the run */
+        s->run_rows += selection_has_tier(select, &t[i]);
+        if (p->zero_ns == TRACE_NONE && !row_in_head(&t[i]))
+            p->zero_ns = begins_ns;
+        if (p->zero_ns != TRACE_NONE && !__builtin_sub_overflow(begins_ns, p->zero_ns, &span)) {
+            s->span_ns = span > s->span_ns ? span : s->span_ns;
+            runs = span <= p->until_ns;
+            p->late += !runs;
+        }
         if (moves[i] && survey_row(s, p->o, &t[i], copy[i], runs) < 0)
             return -ENOMEM;
     }

@@ -103,16 +103,7 @@ enum gpu_wish {
     GPU_ALL,
     GPU_NAMED /* by numbers */
 };
-
-static enum gpu_wish gpu_wish(const char *text)
-{
-    static const char *const words[GPU_NAMED] = {"auto", "off", "require", "all"};
-    unsigned wish = GPU_AUTO;
-
-    while (wish < GPU_NAMED && strcmp(text, words[wish]) != 0)
-        wish++;
-    return (enum gpu_wish)wish;
-}
+static const char *const gpu_words[GPU_NAMED] = {"auto", "off", "require", "all"};
 
 static int gpu_error(struct err *e, const char *text, const char *why)
 {
@@ -147,10 +138,12 @@ static int choose_gpu(struct tiers *t, bool rows, struct err *e)
 {
     const struct tiers_opts *o = &t->o;
     struct tiers_choice *c = &t->choice[TRACE_GPU];
-    enum gpu_wish wish = gpu_wish(o->gpu);
-    bool asked = wish != GPU_AUTO && wish != GPU_OFF, all = wish == GPU_ALL;
+    unsigned wish = GPU_AUTO;
     char why[200] = "--gpu off";
 
+    while (wish < GPU_NAMED && strcmp(o->gpu, gpu_words[wish]) != 0)
+        wish++;
+    bool asked = wish != GPU_AUTO && wish != GPU_OFF, all = wish == GPU_ALL;
     if (wish == GPU_NAMED) {
         int rc = gpu_numbers(c, o->gpu, e);
         if (rc < 0)

@@ -154,10 +154,13 @@ struct object *objects_get(struct objects *o, struct hash128 key, unsigned tier)
     return e;
 }
 
-/* Empties a cell and moves later cells of its run back, so that no probe ends too early. */
-static void objects_clear_cell(struct objects *o, size_t hole)
+void objects_settle(struct objects *o, struct object *object)
 {
-    size_t mask = o->index_size - 1;
+    if (object->live || object->planned || object->initial || object->rows)
+        return;
+    size_t mask = o->index_size - 1, hole = objects_probe(o, object->key, object->tier);
+    uint32_t number = o->index[hole] - 1;
+    /* Later cells of the run move back into the hole, so that no probe ends too early. */
     for (size_t i = (hole + 1) & mask; o->index[i]; i = (i + 1) & mask) {
         const struct object *e = objects_entry(o, o->index[i] - 1);
         size_t home = objects_home(o, e->key, e->tier);
@@ -167,15 +170,6 @@ static void objects_clear_cell(struct objects *o, size_t hole)
         }
     }
     o->index[hole] = 0;
-}
-
-void objects_settle(struct objects *o, struct object *object)
-{
-    if (object->live || object->planned || object->initial || object->rows)
-        return;
-    size_t cell = objects_probe(o, object->key, object->tier);
-    uint32_t number = o->index[cell] - 1;
-    objects_clear_cell(o, cell);
     object->tier = OBJECTS_FREE_TIER;
     object->generation = o->spare;
     o->spare = number + 1;

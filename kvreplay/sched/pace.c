@@ -88,18 +88,6 @@ static void user_unlink(struct pace_users *p, struct user *u)
     *(u->newer ? &u->newer->older : &p->newest) = u->older;
 }
 
-static struct user *user_add(struct pace_users *p, struct hash128 id)
-{
-    if (!p->users.spare) { /* then some are idle: fewer rows than users are inside */
-        struct user *forgotten = p->oldest;
-        user_unlink(p, forgotten);
-        pool_remove(&p->users, &forgotten->entry);
-    }
-    struct user *u = (struct user *)pool_add(&p->users, id);
-    *u = (struct user){.entry = u->entry};
-    return u;
-}
-
 void pace_users_enter(struct pace_users *p, struct row *r)
 {
     struct user *u = (struct user *)pool_find(&p->users, r->user);
@@ -108,7 +96,13 @@ void pace_users_enter(struct pace_users *p, struct row *r)
     r->user_next = NULL;
     r->pause_ns = 0;
     if (!known) {
-        u = user_add(p, r->user);
+        if (!p->users.spare) { /* then some users are idle: fewer rows than users are inside */
+            struct user *forgotten = p->oldest;
+            user_unlink(p, forgotten);
+            pool_remove(&p->users, &forgotten->entry);
+        }
+        u = (struct user *)pool_add(&p->users, r->user);
+        *u = (struct user){.entry = u->entry};
     } else {
         if (!u->busy)
             user_unlink(p, u);

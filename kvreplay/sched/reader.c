@@ -158,17 +158,6 @@ static int64_t add_clamped(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? INT64_MIN + 1 : INT64_MAX) : sum;
 }
 
-/* Notes the times of a row, before they are shifted. */
-static void pass_note(struct reader_pass *p, const struct trace_row *t)
-{
-    int64_t ends = t->duration_ns > 0 ? add_clamped(t->time_ns, t->duration_ns) : t->time_ns;
-    if (!p->begun) {
-        p->begun = true;
-        p->first_ns = p->last_ns = t->time_ns;
-    }
-    p->last_ns = ends > p->last_ns ? ends : p->last_ns;
-}
-
 /* In a later pass times come later and requests have other numbers than in the passes before. */
 static void pass_shift(const struct reader_pass *p, struct trace_row *t)
 {
@@ -203,8 +192,14 @@ static int reader_rows(struct reader *r, const struct trace_row *t, size_t n)
     struct row_batch *b = NULL;
 
     for (size_t i = 0; i < n; i++, t++) {
+        struct reader_pass *p = &r->pass;
         uint64_t number = r->done++;
-        pass_note(&r->pass, t);
+        int64_t ends = t->duration_ns > 0 ? add_clamped(t->time_ns, t->duration_ns) : t->time_ns;
+        if (!p->begun) {
+            p->begun = true;
+            p->first_ns = p->last_ns = t->time_ns;
+        }
+        p->last_ns = ends > p->last_ns ? ends : p->last_ns;
         bool has_tier = selection_has_tier(&r->o.select, t);
         if ((r->users && !selection_has_user(r->users, t)) || !has_tier) {
             r->skipped++;
@@ -218,7 +213,7 @@ static int reader_rows(struct reader *r, const struct trace_row *t, size_t n)
         if (rc < 0)
             return rc;
         row->number = number;
-        pass_shift(&r->pass, &row->t);
+        pass_shift(p, &row->t);
         if (++b->count == READER_BATCH) {
             reader_push(r, b);
             b = NULL;

@@ -64,28 +64,6 @@ static int results_scratch_error(struct err *e)
                      "cannot keep the results of the rows before the clock starts");
 }
 
-/* Writes a held row; its text follows in the scratch file. */
-static int results_write_held(struct results *r, const struct held_row *h, struct err *e)
-{
-    if (h->line_len > r->line_room) {
-        char *line = realloc(r->line, h->line_len);
-        if (!line)
-            return err_nomem(e, "row");
-        r->line = line;
-        r->line_room = h->line_len;
-    }
-    if (h->line_len && fread(r->line, h->line_len, 1, r->held) != 1)
-        return results_scratch_error(e);
-    struct trace_row t = {.due_ns = h->due_ns,
-                          .eligible_ns = h->eligible_ns,
-                          .start_ns = h->start_ns,
-                          .latency_ns = h->latency_ns,
-                          .device_ns = h->device_ns,
-                          .status = h->status,
-                          .line = {r->line, h->line_len}};
-    return results_write(r, &t, e);
-}
-
 int results_zero(struct results *r, int64_t zero_ns, struct err *e)
 {
     struct held_row h;
@@ -98,8 +76,25 @@ int results_zero(struct results *r, int64_t zero_ns, struct err *e)
     if (fflush(r->held) != 0)
         return results_scratch_error(e);
     rewind(r->held);
-    while (rc == 0 && fread(&h, sizeof(h), 1, r->held) == 1)
-        rc = results_write_held(r, &h, e);
+    while (rc == 0 && fread(&h, sizeof(h), 1, r->held) == 1) {
+        if (h.line_len > r->line_room) {
+            char *line = realloc(r->line, h.line_len);
+            if (!line)
+                return err_nomem(e, "row");
+            r->line = line;
+            r->line_room = h.line_len;
+        }
+        if (h.line_len && fread(r->line, h.line_len, 1, r->held) != 1)
+            return results_scratch_error(e);
+        struct trace_row t = {.due_ns = h.due_ns,
+                              .eligible_ns = h.eligible_ns,
+                              .start_ns = h.start_ns,
+                              .latency_ns = h.latency_ns,
+                              .device_ns = h.device_ns,
+                              .status = h.status,
+                              .line = {r->line, h.line_len}};
+        rc = results_write(r, &t, e);
+    }
     if (rc == 0 && ferror(r->held))
         rc = results_scratch_error(e);
     fclose(r->held);

@@ -158,34 +158,27 @@ static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t s
         sched_stop(s, SCHED_LAGGED);
 }
 
-/* A row without I/O. A Generate row holds its request for its time, except in a run as fast as
- * possible. */
-static void sched_no_io(struct sched *s, struct row *r)
-{
-    int64_t now = sched_now(s);
-
-    sched_started(s, r, now, INT64_MIN);
-    r->t.status = TRACE_OK;
-    if (r->t.op == TRACE_GENERATE && s->o.timing != SCHED_ASAP && !r->head &&
-        !s->env.ledger->skip_waits && r->t.duration_ns > 0) {
-        r->held = true;
-        r->wake_ns = now + pace_scaled_ns(&s->clock, (double)r->t.duration_ns);
-        s->held++;
-        timers_add(s->timers, r);
-        return;
-    }
-    sched_finish(s, r, now);
-}
-
 /* Starts r, the head of the ready list. False: it must stay there, since no slot is free. */
 static bool sched_issue(struct sched *s, struct row *r)
 {
     bool main_stage = r->stage == ROW_MAIN;
     int64_t now, slot_ns;
 
-    if (r->t.tier == TRACE_NO_TIER) {
+    if (r->t.tier == TRACE_NO_TIER) { /* no I/O */
         row_list_pop(&s->ready);
-        sched_no_io(s, r);
+        now = sched_now(s);
+        sched_started(s, r, now, INT64_MIN);
+        r->t.status = TRACE_OK;
+        /* A Generate row holds its request for its time, except in a run as fast as possible. */
+        r->held = r->t.op == TRACE_GENERATE && s->o.timing != SCHED_ASAP && !r->head &&
+                  !s->env.ledger->skip_waits && r->t.duration_ns > 0;
+        if (r->held) {
+            r->wake_ns = now + pace_scaled_ns(&s->clock, (double)r->t.duration_ns);
+            s->held++;
+            timers_add(s->timers, r);
+        } else {
+            sched_finish(s, r, now);
+        }
         return true;
     }
     enum dispatch_end end = dispatch_row(s->dispatch, r, &now, &slot_ns);
