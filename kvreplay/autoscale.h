@@ -1,5 +1,5 @@
-/* autoscale.h - the search for the number of users that a target can serve: one served replay after
- * another, each over a trace made for its number. The main thread. */
+/* The search for the number of users that a target can serve: one served replay after another, each
+ * over a trace made for its number. The main thread. */
 #ifndef KVREPLAY_AUTOSCALE_H
 #define KVREPLAY_AUTOSCALE_H
 

@@ -1,6 +1,6 @@
-/* evidence.h - what is known about a run that shows how far its figures may be believed: what the
- * replay itself has seen, and what the kernel, the drive's link and an earlier run say about it.
- * Gathers only; validity.h judges. The main thread. */
+/* What is known about a run that shows how far its figures may be believed: what the replay itself
+ * has seen, and what the kernel, the drive's link and an earlier run say about it. Gathers only;
+ * validity.h judges. The main thread. */
 #ifndef KVREPLAY_EVIDENCE_H
 #define KVREPLAY_EVIDENCE_H
 

@@ -1,6 +1,5 @@
-/* populate.h - brings the tiers into the state that the trace expects, before the clock starts:
- * objects that it reads before it writes them are adopted from an earlier run, or written. The main
- * thread. */
+/* Brings the tiers into the state that the trace expects, before the clock starts: objects that it
+ * reads before it writes them are adopted from an earlier run, or written. The main thread. */
 #ifndef KVREPLAY_POPULATE_H
 #define KVREPLAY_POPULATE_H
 

@@ -1,4 +1,4 @@
-/* progress_line.h - the progress line of a replay: survey, populate and run. The main thread. */
+/* The progress line of a replay: survey, populate and run. The main thread. */
 #ifndef KVREPLAY_PROGRESS_LINE_H
 #define KVREPLAY_PROGRESS_LINE_H
 

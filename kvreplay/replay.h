@@ -1,4 +1,4 @@
-/* replay.h - one whole replay, from a checked command line to an exit status. The main thread. */
+/* One whole replay, from a checked command line to an exit status. The main thread. */
 #ifndef KVREPLAY_REPLAY_H
 #define KVREPLAY_REPLAY_H
 

@@ -1,5 +1,5 @@
-/* search.h - which number of users to try next, and which number was the answer: plain arithmetic
- * over what was measured so far. */
+/* Which number of users to try next, and which number was the answer: plain arithmetic over what
+ * was measured so far. */
 #ifndef KVREPLAY_SEARCH_H
 #define KVREPLAY_SEARCH_H
 

@@ -1,6 +1,6 @@
-/* step_command.h - the command that makes the trace of a step: a shell whose standard output is
- * read as the trace. It runs in a process group of its own, which ends when kvreplay ends, in
- * whatever way. The main thread. */
+/* The command that makes the trace of a step: a shell whose standard output is read as the trace.
+ * It runs in a process group of its own, which ends when kvreplay ends, in whatever way. The main
+ * thread. */
 #ifndef KVREPLAY_STEP_COMMAND_H
 #define KVREPLAY_STEP_COMMAND_H
 

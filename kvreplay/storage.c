@@ -89,8 +89,9 @@ static int slab_size(const struct storage *s, const struct survey *surveyed, uin
     if (rc < 0)
         return rc;
     room += allocated;
-    if (surveyed) { /* the peak, what may be reserved ahead of it, and, in a slab that is not new,
-                       objects that may be adopted */
+    if (surveyed) {
+        /* The peak, what may be reserved ahead of it, and, in a slab that is not new, objects that
+         * may be adopted. */
         uint64_t ahead = s->o.inflight < SLAB_INFLIGHT_MAX ? s->o.inflight : SLAB_INFLIGHT_MAX;
         uint64_t peak = surveyed->room[TRACE_STORAGE].peak, more;
         if (__builtin_mul_overflow(ahead, surveyed->largest[TRACE_STORAGE], &more) ||

@@ -1,6 +1,5 @@
-/* storage.h - what lies under Tier-2: a directory of files, or a slab in a directory, in a regular
- * file or on a block device. Opens it with all guards, sizes a slab, and leaves it as asked. One
- * thread. */
+/* What lies under Tier-2: a directory of files, or a slab in a directory, in a regular file or on a
+ * block device. Opens it with all guards, sizes a slab, and leaves it as asked. One thread. */
 #ifndef KVREPLAY_STORAGE_H
 #define KVREPLAY_STORAGE_H
 

@@ -1,5 +1,5 @@
-/* summary.h - the end of a replay, written down: as JSON (--summary, and in the results) and as
- * text for people. */
+/* The end of a replay, written down: as JSON (--summary, and in the results) and as text for
+ * people. */
 #ifndef KVREPLAY_SUMMARY_H
 #define KVREPLAY_SUMMARY_H
 

@@ -1,5 +1,5 @@
-/* survey.h - a first pass over a trace that can be read twice: how much room each tier needs at its
- * peak, and which objects are read before they are written. Nothing is executed. One thread. */
+/* A first pass over a trace that can be read twice: how much room each tier needs at its peak, and
+ * which objects are read before they are written. Nothing is executed. One thread. */
 #ifndef KVREPLAY_SURVEY_H
 #define KVREPLAY_SURVEY_H
 

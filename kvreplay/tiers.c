@@ -17,6 +17,7 @@
 enum {
     TIERS_GPU_NUMBER_MAX = 1023,
     TIERS_SPARE_OBJECTS = 1024,
+    TIERS_AHEAD = 64,
     TIERS_BLOCKS_SHARE = 64
 };
 
@@ -283,17 +284,19 @@ static void size_arena(struct tiers *t, unsigned i)
     const struct survey *s = t->surveyed;
     struct room *room = &t->room[i];
 
-    if (s) { /* no more than a replay can use: the peak, and what may be reserved ahead of it */
+    if (s) {
+        /* No more than a replay can use: the peak, and what may be reserved ahead of it. */
         const struct room *need = &s->room[i];
-        uint64_t ahead = t->o.inflight < 64 ? t->o.inflight : 64;
+        uint64_t ahead = t->o.inflight < TIERS_AHEAD ? t->o.inflight : TIERS_AHEAD;
         uint64_t useful = need->peak + need->peak / 8 + ahead * s->largest[i];
         if (useful < room->capacity)
             room->capacity = useful;
         room->max_objects = need->peak_objects + need->peak_objects / 8 + TIERS_SPARE_OBJECTS;
         t->slack_objects[i] = room->max_objects;
         t->exact[i] = true;
-    } else { /* the number of objects is not known: counts blocks. A small share of them makes up
-                for objects that fill their last block in part */
+    } else {
+        /* The number of objects is not known: counts blocks. A small share more makes up for
+         * objects that fill their last block in part. */
         room->blocks = true;
         if (!t->wrap[i])
             room->capacity = DATA_PADDED(room->capacity + room->capacity / TIERS_BLOCKS_SHARE);

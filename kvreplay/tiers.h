@@ -1,5 +1,5 @@
-/* tiers.h - the three tiers of a replay: which engine works under each, how much room each has, and
- * opening and closing engines and target. Call the verbs in their order below. One thread. */
+/* The three tiers of a replay: which engine works under each, how much room each has, and opening
+ * and closing engines and target. Call the verbs in their order below. One thread. */
 #ifndef KVREPLAY_TIERS_H
 #define KVREPLAY_TIERS_H
 

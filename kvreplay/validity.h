@@ -1,5 +1,4 @@
-/* validity.h - whether a run is valid, and which of its figures look impossible, judged from the
- * evidence. */
+/* Whether a run is valid, and which of its figures look impossible, judged from the evidence. */
 #ifndef KVREPLAY_VALIDITY_H
 #define KVREPLAY_VALIDITY_H
 

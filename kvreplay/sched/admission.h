@@ -1,6 +1,5 @@
-/* admission.h - served timing: requests stand in line until they have arrived and one of N workers
- * is free. Decides which request is let in, and when. One thread, the scheduler's; it reads no
- * clock. */
+/* Served timing: requests stand in line until they have arrived and one of N workers is free.
+ * Decides which request is let in, and when. One thread, the scheduler's; it reads no clock. */
 #ifndef KVREPLAY_SCHED_ADMISSION_H
 #define KVREPLAY_SCHED_ADMISSION_H
 

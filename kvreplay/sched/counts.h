@@ -1,5 +1,5 @@
-/* counts.h - what a replay counts and times: rows, bytes, and histograms by tier, operation and
- * phase. One thread. */
+/* What a replay counts and times: rows, bytes, and histograms by tier, operation and phase. One
+ * thread. */
 #ifndef KVREPLAY_SCHED_COUNTS_H
 #define KVREPLAY_SCHED_COUNTS_H
 

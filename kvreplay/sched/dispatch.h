@@ -1,6 +1,6 @@
-/* dispatch.h - rows on their way to their tier and back. A row becomes one or more tier operations,
- * each of which takes a slot in flight; the outcome sets the row's Status and its object. One
- * thread, the scheduler's. */
+/* Rows on their way to their tier and back. A row becomes one or more tier operations, each of
+ * which takes a slot in flight; the outcome sets the row's Status and its object. One thread, the
+ * scheduler's. */
 #ifndef KVREPLAY_SCHED_DISPATCH_H
 #define KVREPLAY_SCHED_DISPATCH_H
 

@@ -1,5 +1,5 @@
-/* idle.h - how the scheduler waits for a time or a ring: it sleeps, and spins for the last part,
- * since a CPU that slept wakes late. One thread. */
+/* How the scheduler waits for a time or a ring: it sleeps, and spins for the last part, since a CPU
+ * that slept wakes late. One thread. */
 #ifndef KVREPLAY_SCHED_IDLE_H
 #define KVREPLAY_SCHED_IDLE_H
 

@@ -1,5 +1,5 @@
-/* ledger.h - the books of a run: each row is counted (counts), written (results), and reported on
- * standard error when it went wrong. Judges whether the run goes on after it. One thread, the
+/* The books of a run: each row is counted (counts), written (results), and reported on standard
+ * error when it went wrong. Judges whether the run goes on after it. One thread, the
  * scheduler's. */
 #ifndef KVREPLAY_SCHED_LEDGER_H
 #define KVREPLAY_SCHED_LEDGER_H

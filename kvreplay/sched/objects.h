@@ -1,5 +1,5 @@
-/* objects.h - the table of copies, each named by (tier, hash of the key): what is stored now, and
- * what will be stored when every admitted row is done. At most 64 bytes a copy. One thread. */
+/* The table of copies, each named by (tier, hash of the key): what is stored now, and what will be
+ * stored when every admitted row is done. At most 64 bytes a copy. One thread. */
 #ifndef KVREPLAY_SCHED_OBJECTS_H
 #define KVREPLAY_SCHED_OBJECTS_H
 

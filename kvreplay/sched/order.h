@@ -1,6 +1,6 @@
-/* order.h - which rows wait for which: by key (reads of one key together, everything else alone, in
- * the order of the trace) and by request (one row after another). Only rows inside the window are
- * known. One thread, the scheduler's. */
+/* Which rows wait for which: by key (reads of one key together, everything else alone, in the order
+ * of the trace) and by request (one row after another). Only rows inside the window are known. One
+ * thread, the scheduler's. */
 #ifndef KVREPLAY_SCHED_ORDER_H
 #define KVREPLAY_SCHED_ORDER_H
 

@@ -1,5 +1,5 @@
-/* pace.h - when rows go: the trace's clock in the replay's time, the pauses of --timing closed, and
- * the rows that wait for their time. One thread, the scheduler's; it reads no clock. */
+/* When rows go: the trace's clock in the replay's time, the pauses of --timing closed, and the rows
+ * that wait for their time. One thread, the scheduler's; it reads no clock. */
 #ifndef KVREPLAY_SCHED_PACE_H
 #define KVREPLAY_SCHED_PACE_H
 

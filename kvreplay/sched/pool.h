@@ -1,5 +1,5 @@
-/* pool.h - entries found by a 128-bit id, from memory that is taken at the start and never grows.
- * An entry's struct begins with a struct pool_entry. One thread. */
+/* Entries found by a 128-bit id, from memory that is taken at the start and never grows. An entry's
+ * struct begins with a struct pool_entry. One thread. */
 #ifndef KVREPLAY_SCHED_POOL_H
 #define KVREPLAY_SCHED_POOL_H
 

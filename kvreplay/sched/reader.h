@@ -1,6 +1,6 @@
-/* reader.h - the thread that reads the trace ahead of the scheduler. Rows live in recycled slots;
- * the window is bounded in rows and in bytes. The reader's thread fills rows; the scheduler's
- * thread takes them and gives them back. */
+/* The thread that reads the trace ahead of the scheduler. Rows live in recycled slots; the window
+ * is bounded in rows and in bytes. The reader's thread fills rows; the scheduler's thread takes
+ * them and gives them back. */
 #ifndef KVREPLAY_SCHED_READER_H
 #define KVREPLAY_SCHED_READER_H
 

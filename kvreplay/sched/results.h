@@ -1,6 +1,6 @@
-/* results.h - finished rows on their way to the trace writer. Their times come in as monotonic ns
- * and leave relative to the replay's zero. Rows that end before zero is known wait in an unlinked
- * scratch file. One thread. */
+/* Finished rows on their way to the trace writer. Their times come in as monotonic ns and leave
+ * relative to the replay's zero. Rows that end before zero is known wait in an unlinked scratch
+ * file. One thread. */
 #ifndef KVREPLAY_SCHED_RESULTS_H
 #define KVREPLAY_SCHED_RESULTS_H
 

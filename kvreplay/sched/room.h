@@ -1,6 +1,6 @@
-/* room.h - what each row does to its object and to the room of its tier. The scheduler works it out
- * when it admits a row, in the order of the trace. The survey does the same for the whole trace
- * before anything is written. One thread. */
+/* What each row does to its object and to the room of its tier. The scheduler works it out when it
+ * admits a row, in the order of the trace. The survey does the same for the whole trace before
+ * anything is written. One thread. */
 #ifndef KVREPLAY_SCHED_ROOM_H
 #define KVREPLAY_SCHED_ROOM_H
 

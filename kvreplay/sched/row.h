@@ -1,5 +1,5 @@
-/* row.h - a row of the trace on its way through the replay, and lists of rows. The reader's thread
- * fills a row, the scheduler owns it until it is finished, then the reader fills it again. Rows are
+/* A row of the trace on its way through the replay, and lists of rows. The reader's thread fills a
+ * row, the scheduler owns it until it is finished, then the reader fills it again. Rows are
  * recycled; none is allocated during the run. */
 #ifndef KVREPLAY_SCHED_ROW_H
 #define KVREPLAY_SCHED_ROW_H

@@ -1,5 +1,5 @@
 /*
- * sched.h - the scheduler: decides when each row of the trace goes to its tier. This folder holds a
+ * The scheduler: decides when each row of the trace goes to its tier. This folder holds a
  * row's way through a replay:
  *
  *     reader      parses ahead, in a thread of its own (selection: which rows, and on which tier)

@@ -1,5 +1,5 @@
-/* selection.h - which rows of the trace run, and on which tier each runs. The reader and the survey
- * apply the same selection. */
+/* Which rows of the trace run, and on which tier each runs. The reader and the survey apply the
+ * same selection. */
 #ifndef KVREPLAY_SCHED_SELECTION_H
 #define KVREPLAY_SCHED_SELECTION_H
 

@@ -95,7 +95,7 @@ static void waits_end_on_time(void **state)
     (void)state;
     struct bell *b = bell_create();
     int64_t give_up = clock_now_ns() + 60000 * (int64_t)MS;
-    for (size_t i = 0; i < sizeof spins / sizeof *spins; i++) {
+    for (size_t i = 0; i < sizeof(spins) / sizeof(*spins); i++) {
         struct idle w;
         idle_init(&w, spins[i], 0);
         bool spins_all = spins[i] > 3 * MS; /* the others may sleep until it is too late to spin */
@@ -140,10 +140,10 @@ static void time_of_others_is_not_counted(void **state)
 {
     (void)state;
     cpu_set_t all, one;
-    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
     CPU_ZERO(&one);
     CPU_SET((size_t)sched_getcpu(), &one);
-    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
     struct bell *b = bell_create();
     struct idle w;
     idle_init(&w, 1000 * MS, 0);
@@ -157,7 +157,7 @@ static void time_of_others_is_not_counted(void **state)
     stop = true;
     assert_int_equal(pthread_join(t, NULL), 0);
     bell_free(b);
-    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
 /* No time comes: it looks up again soon, since a signal may have come in between. */

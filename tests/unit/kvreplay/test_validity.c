@@ -119,7 +119,7 @@ static void a_run_that_was_late(void **state)
              {2000000, 1900000, true, true},
              {2000000, 2100000, true, false},
              {0, 1000, true, false}};
-    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+    for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
         struct run *r = run_of(GB, 2 * GB, 0);
         for (int k = 0; k < 100; k++)
             assert_int_equal(hist_record(r->counts.lateness, c[i].late_ns), 0);
