@@ -1,6 +1,6 @@
 /* Chooses the I/O engine for storage tiers and kvprecond, maps the buffers that engines transfer
  * from and to, and makes the plain calls where an engine has nothing better. The engines themselves
- * are io_uring.c and io_psync.c. */
+ * are uring.c and psync.c. */
 #include "lib/io/io.h"
 
 #include <errno.h>

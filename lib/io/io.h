@@ -81,8 +81,8 @@ struct io {
     const struct io_ops *ops;
 };
 
-extern const struct io_ops io_uring_ops; /* io_uring.c */
-extern const struct io_ops io_psync_ops; /* io_psync.c */
+extern const struct io_ops io_uring_ops; /* uring.c */
+extern const struct io_ops io_psync_ops; /* psync.c */
 
 /* Makes the call of r, which is no IO_TRANSFER and has no slot, here and now: 0 or negative errno.
  */

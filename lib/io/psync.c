@@ -1,5 +1,5 @@
 /* I/O engine of last resort: a pool of threads that make plain calls (pread, pwrite, openat), for
- * kernels and containers that refuse io_uring. Same behaviour as io_uring.c behind the same table.
+ * kernels and containers that refuse io_uring. Same behaviour as uring.c behind the same table.
  */
 #include <errno.h>
 #include <stdio.h>
