@@ -65,11 +65,12 @@ static bool stopped(void)
     return stop_signal() != 0;
 }
 
+/* Each text once; "" is none. */
 static void add_fallback(struct report *r, const char *text)
 {
     size_t len = strlen(r->fallbacks);
 
-    if (*text)
+    if (!strstr(r->fallbacks, text))
         snprintf(r->fallbacks + len, sizeof r->fallbacks - len, "%s%s", len ? "; " : "", text);
 }
 
@@ -139,7 +140,6 @@ static int open_queue(struct run *r, struct fill_queue *q, struct err *e)
 {
     struct io_opts o = {
         .depth = (unsigned)r->o.iodepth, .buf_bytes = r->o.block_bytes, .bufs = r->bufs};
-    bool first = q == r->queues;
     char why[256];
     int ret;
 
@@ -149,11 +149,9 @@ static int open_queue(struct run *r, struct fill_queue *q, struct err *e)
     ret = io_open(&q->io, (enum io_engine)r->o.engine, &o, why, sizeof why, e);
     if (ret < 0)
         return ret;
-    /* What the first could not have, the others could not have either. */
-    if (first)
-        add_fallback(&r->report, why);
-    if (first || !*r->report.fallbacks)
-        add_fallback(&r->report, q->io->ops->fallbacks(q->io));
+    /* A later queue may lack what the first could have: descriptors, memory to lock. */
+    add_fallback(&r->report, why);
+    add_fallback(&r->report, q->io->ops->fallbacks(q->io));
     r->report.engine = q->io->ops->name;
     return 0;
 }
