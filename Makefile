@@ -14,7 +14,7 @@ CC      ?= cc
 
 # ---- the library: a folder includes itself and those before it ----
 LIB_FOLDERS := lib/base lib/opt lib/trace lib/json lib/conf lib/model lib/data lib/io lib/tier
-lib/base  := err units clock hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
+lib/base  := err notes units clock hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
 lib/opt   := opt opt_help
 lib/trace := trace frame_source frame_walk frame_table frame csv csv_scan trace_parse trace_parse_avx2 trace_read trace_cursor \
              trace_format trace_write

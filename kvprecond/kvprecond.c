@@ -65,15 +65,6 @@ static bool stopped(void)
     return stop_signal() != 0;
 }
 
-/* Each text once; "" is none. */
-static void add_fallback(struct report *r, const char *text)
-{
-    size_t len = strlen(r->fallbacks);
-
-    if (!strstr(r->fallbacks, text))
-        snprintf(r->fallbacks + len, sizeof r->fallbacks - len, "%s%s", len ? "; " : "", text);
-}
-
 /* ---- opening ---- */
 
 static int open_place(struct run *r, struct err *e)
@@ -89,7 +80,7 @@ static int open_place(struct run *r, struct err *e)
     r->report.capacity = place_capacity(r->place);
     r->report.direct = place_direct(r->place);
     if (!r->report.direct)
-        add_fallback(&r->report, "O_DIRECT refused by the file system");
+        notes_add(&r->report.fallbacks, "O_DIRECT refused by the file system");
     target_device(place_fd(r->place), &r->report.device);
     return 0;
 }
@@ -140,18 +131,16 @@ static int open_queue(struct run *r, struct fill_queue *q, struct err *e)
 {
     struct io_opts o = {
         .depth = (unsigned)r->o.iodepth, .buf_bytes = r->o.block_bytes, .bufs = r->bufs};
-    char why[256];
     int ret;
 
     q->pool = o.pool = io_buffers_map(r->pool_bytes);
     if (!q->pool)
         return err_nomem(e, "buffers");
-    ret = io_open(&q->io, (enum io_engine)r->o.engine, &o, why, sizeof why, e);
+    ret = io_open(&q->io, (enum io_engine)r->o.engine, &o, e);
     if (ret < 0)
         return ret;
     /* A later queue may lack what the first could have: descriptors, memory to lock. */
-    add_fallback(&r->report, why);
-    add_fallback(&r->report, q->io->ops->fallbacks(q->io));
+    notes_merge(&r->report.fallbacks, &q->io->fallbacks);
     r->report.engine = q->io->ops->name;
     return 0;
 }

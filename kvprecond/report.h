@@ -11,19 +11,16 @@
 #include "kvprecond/rounds.h"
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
+#include "lib/base/notes.h"
 #include "lib/io/target.h"
-
-enum {
-    REPORT_FALLBACKS_CAP = 512
-};
 
 struct report {
     const struct options *o;
     struct fill_result fill;
     struct rounds rounds;
-    const struct hist *service;           /* of the fill */
-    const char *engine;                   /* name of the I/O engine */
-    char fallbacks[REPORT_FALLBACKS_CAP]; /* "; " between, "" none */
+    const struct hist *service; /* of the fill */
+    const char *engine;         /* name of the I/O engine */
+    struct notes fallbacks;
     bool direct;
     uint64_t size_bytes; /* of the fill */
     uint64_t capacity;   /* of a device, else 0 */

@@ -1,6 +1,4 @@
 /* The result of a run as JSON, for scripts. Only formats, as text.c. */
-#include <string.h>
-
 #include "kvprecond/report.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonout.h"
@@ -9,23 +7,6 @@ static void json_times(struct jsonout *j, const struct hist *h)
 {
     jsonout_object(j, "service_us");
     jsonout_hist_members(j, h, 1e3);
-    jsonout_end(j);
-}
-
-static void json_fallbacks(struct jsonout *j, const char *text)
-{
-    char one[REPORT_FALLBACKS_CAP];
-
-    jsonout_array(j, "fallbacks");
-    while (*text) {
-        const char *end = strstr(text, "; ");
-        size_t len = end ? (size_t)(end - text) : strlen(text);
-
-        memcpy(one, text, len);
-        one[len] = '\0';
-        jsonout_text_value(j, NULL, one);
-        text += end ? len + 2 : len;
-    }
     jsonout_end(j);
 }
 
@@ -151,7 +132,7 @@ static void json_result(struct jsonout *j, const struct report *r)
     json_asked(j, r);
     jsonout_text_value(j, "engine", r->engine);
     jsonout_bool(j, "direct", r->direct);
-    json_fallbacks(j, r->fallbacks);
+    jsonout_notes(j, "fallbacks", &r->fallbacks);
     json_purge(j, r);
     json_fill(j, r);
     json_rounds(j, r);

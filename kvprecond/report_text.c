@@ -72,11 +72,12 @@ static void text_written(const struct report *r, FILE *out)
 
 static void text_device(const struct report *r, FILE *out)
 {
-    char a[TEXT_CAP];
+    char a[TEXT_CAP], fallbacks[NOTES_JOINED_CAP];
 
     fprintf(out, "  processor   %.3f s per GiB\n", report_cpu_s_per_gib(r));
     fprintf(out, "  engine      %s, %s%s%s\n", r->engine, r->direct ? "O_DIRECT" : "buffered",
-            *r->fallbacks ? "; " : "", r->fallbacks);
+            r->fallbacks.count > 0 ? "; " : "",
+            notes_join(&r->fallbacks, "; ", fallbacks, sizeof(fallbacks)));
     if (r->device.counted)
         fprintf(out, "  device      %s%s%s: %s written by the kernel's count\n", r->device.name,
                 *r->device.model ? " " : "", r->device.model,

@@ -41,12 +41,12 @@ static void summary_note(struct summary *s, const char *format, ...)
 static void judge_moved(struct summary *s, const char *did, uint64_t app, uint64_t seen,
                         const char *instead)
 {
-    const char *fallbacks = s->tiers->info[TRACE_STORAGE].fallbacks;
+    bool fell_back = s->tiers->info[TRACE_STORAGE].fallbacks.count > 0;
 
     if (s->counted && (double)app >= SUMMARY_ENOUGH && (double)seen < 0.9 * (double)app)
         summary_note(s, "the device %s %.0f %% of the bytes that Tier-2 asked for: the rest %s%s",
                      did, 100 * (double)seen / (double)app, instead,
-                     fallbacks[0] ? "; see fallbacks" : "");
+                     fell_back ? "; see fallbacks" : "");
 }
 
 /* No drive is faster than its link. */
@@ -193,23 +193,6 @@ static void json_group(struct jsonout *j, const struct stats_group *g)
     jsonout_hist(j, "device_us", g->device, 1e3);
 }
 
-/* The pieces of "a; b; c". */
-static void json_pieces(struct jsonout *j, const char *key, const char *text)
-{
-    char piece[512];
-    jsonout_array(j, key);
-    while (*text) {
-        const char *end = strstr(text, "; ");
-        size_t n = end ? (size_t)(end - text) : strlen(text);
-        n = n < sizeof(piece) - 1 ? n : sizeof(piece) - 1;
-        memcpy(piece, text, n);
-        piece[n] = '\0';
-        jsonout_text_value(j, NULL, piece);
-        text = end ? end + 2 : text + strlen(text);
-    }
-    jsonout_end(j);
-}
-
 /* Of the engine: I/Os from when it gave them to the kernel until it saw that they were done. */
 static void json_ios(struct jsonout *j, const struct summary *s, unsigned i)
 {
@@ -238,8 +221,8 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
     jsonout_bool(j, "verifies", info->verifies);
     jsonout_text_value(j, "target", info->target[0] ? info->target : NULL);
     jsonout_text_value(j, "device", info->device[0] ? info->device : NULL);
-    json_pieces(j, "flags", info->flags);
-    json_pieces(j, "fallbacks", info->fallbacks);
+    jsonout_notes(j, "flags", &info->flags);
+    jsonout_notes(j, "fallbacks", &info->fallbacks);
     if (room->capacity < UINT64_MAX / 4)
         jsonout_u64(j, "capacity_bytes", room->capacity);
     else

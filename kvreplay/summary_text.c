@@ -40,24 +40,27 @@ static void text_groups(FILE *out, const struct stats *st)
 
 static void text_tiers(FILE *out, const struct tiers *t)
 {
+    char notes[NOTES_JOINED_CAP];
+
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         const struct tier_info *info = &t->info[i];
         if (!info->engine)
             continue;
         if (info->simulated) {
-            bool why = info->fallbacks[0];
+            bool why = info->fallbacks.count > 0;
             fprintf(out, "%s: %s, nothing was moved or verified%s%s%s\n",
                     trace_tier_text((enum trace_tier)i), info->target, why ? " (" : "",
-                    info->fallbacks, why ? ")" : "");
+                    notes_join(&info->fallbacks, "; ", notes, sizeof(notes)), why ? ")" : "");
             continue;
         }
         fprintf(out, "%s: %s%s%s%s%s%s\n", trace_tier_text((enum trace_tier)i), info->engine,
                 info->target[0] ? ", " : "", info->target, info->device[0] ? ", " : "",
                 info->device, info->verifies ? "" : ", reads not verified");
-        if (info->flags[0])
-            fprintf(out, "  in force: %s\n", info->flags);
-        if (info->fallbacks[0])
-            fprintf(out, "  fallbacks: %s\n", info->fallbacks);
+        if (info->flags.count > 0)
+            fprintf(out, "  in force: %s\n", notes_join(&info->flags, "; ", notes, sizeof(notes)));
+        if (info->fallbacks.count > 0)
+            fprintf(out, "  fallbacks: %s\n",
+                    notes_join(&info->fallbacks, "; ", notes, sizeof(notes)));
     }
 }
 

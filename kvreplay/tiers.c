@@ -272,14 +272,11 @@ static int open_one(struct tiers *t, const struct options *o, const struct surve
 static void describe_one(struct tiers *t, unsigned i)
 {
     struct tier_info *info = &t->info[i];
-    size_t len;
 
     t->tier[i]->ops->describe(t->tier[i], info);
     t->verifies[i] = info->verifies;
-    len = strlen(info->fallbacks);
     if (t->choice[i].instead[0])
-        snprintf(info->fallbacks + len, sizeof(info->fallbacks) - len, "%s%s", len ? "; " : "",
-                 t->choice[i].instead);
+        notes_add(&info->fallbacks, "%s", t->choice[i].instead);
     if (t->choice[i].kind == TIERS_STORAGE && !info->device[0])
         snprintf(info->device, sizeof(info->device), "%.63s%s%.63s", t->storage.device.name,
                  t->storage.device.model[0] ? " " : "", t->storage.device.model);

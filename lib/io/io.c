@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,15 +22,12 @@ static int io_check_opts(const struct io_opts *o, struct err *e)
     return 0;
 }
 
-int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, char *why, size_t cap,
-            struct err *e)
+int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, struct err *e)
 {
-    struct err refused = {0};
+    struct notes fallbacks = {0};
     const char *name;
-    int ret;
+    int ret, refusal;
 
-    if (why && cap)
-        why[0] = '\0';
     ret = io_check_opts(o, e);
     if (ret < 0)
         return ret;
@@ -39,13 +35,17 @@ int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, cha
         return io_uring_ops.open(out, o, e);
     if (engine == IO_PSYNC)
         return io_psync_ops.open(out, o, e);
-    ret = io_uring_ops.open(out, o, &refused);
-    if (ret == 0)
+    refusal = io_uring_ops.open(out, o, NULL);
+    if (refusal == 0)
         return 0;
-    name = err_errno_name(-ret);
-    if (why && cap)
-        snprintf(why, cap, "io_uring refused (%s)", name ? name : strerror(-ret));
-    return io_psync_ops.open(out, o, e);
+    ret = io_psync_ops.open(out, o, e);
+    if (ret < 0)
+        return ret;
+    name = err_errno_name(-refusal);
+    notes_add(&fallbacks, "io_uring refused (%s)", name ? name : strerror(-refusal));
+    notes_merge(&fallbacks, &(*out)->fallbacks);
+    (*out)->fallbacks = fallbacks;
+    return 0;
 }
 
 static int call_open(struct io_req *r)

@@ -9,6 +9,14 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
+#include "lib/base/notes.h"
+
+/* In the order of the choices of --ioengine. */
+enum io_engine {
+    IO_AUTO, /* io_uring where the host allows it, else psync */
+    IO_URING,
+    IO_PSYNC
+};
 
 enum io_call {
     IO_TRANSFER, /* reads or writes buf */
@@ -56,7 +64,8 @@ struct io; /* an open engine */
 
 /* Engines sit behind this table. */
 struct io_ops {
-    const char *name; /* "io_uring", "psync" */
+    enum io_engine engine; /* not IO_AUTO */
+    const char *name;      /* "io_uring", "psync" */
     int (*open)(struct io **out, const struct io_opts *o, struct err *e);
     /* Queues one request; -EAGAIN when depth are in flight. */
     int (*submit)(struct io *io, struct io_req *req);
@@ -67,18 +76,15 @@ struct io_ops {
     int (*reap)(struct io *io, struct io_req **done, int max, int64_t until_ns);
     /* Any thread: makes a reap that waits return soon. */
     void (*wake)(struct io *io);
-    /* Text of what could not be had (", " separated), "" if all: "buffers not registered (ENOMEM)".
-     */
-    const char *(*fallbacks)(const struct io *io);
-    /* Text of what is in force: "registered buffers; sqpoll". */
-    const char *(*flags)(const struct io *io);
-    /* Slots 0.. that requests may name; 0: plain descriptors only. */
-    unsigned (*open_slots)(const struct io *io);
     void (*close)(struct io *io); /* no request may be in flight */
 };
-/* struct io begins with its table: io->ops->submit(io, req). */
+/* An engine's own state begins with this: io->ops->submit(io, req). The rest is constant after the
+ * opening. */
 struct io {
     const struct io_ops *ops;
+    struct notes fallbacks; /* what the host refused: "buffers not registered (ENOMEM)" */
+    struct notes flags;     /* what is in force: "registered buffers", "sqpoll" */
+    unsigned slots;         /* of the engine's table, for IO_OPENAT; 0: plain descriptors only */
 };
 
 extern const struct io_ops io_uring_ops; /* uring.c */
@@ -88,15 +94,8 @@ extern const struct io_ops io_psync_ops; /* psync.c */
  */
 int io_call_now(struct io_req *r);
 
-enum io_engine {
-    IO_AUTO,
-    IO_URING,
-    IO_PSYNC
-};
-/* Opens engine; IO_AUTO tries io_uring, then psync, with the reason in *why (cap bytes, "" if
- * none). */
-int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, char *why, size_t cap,
-            struct err *e);
+/* Opens engine. IO_AUTO tries io_uring, then psync with the reason as its first fallback. */
+int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, struct err *e);
 
 /* Zeroed memory for buffers, aligned to 2 MiB, huge pages if they can be had; NULL: no memory or
  * bytes is 0. unmap takes the same bytes, and NULL. */

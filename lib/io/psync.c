@@ -2,7 +2,6 @@
  * kernels and containers that refuse io_uring. Same behaviour as uring.c behind the same table.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +29,6 @@ struct psync {
     bool woken, stop;
     unsigned threads;
     pthread_t thread[PSYNC_THREADS_MAX];
-    char fallbacks[64], flags[32]; /* constant after open */
 };
 
 static void queue_init(struct psync_queue *q)
@@ -169,9 +167,9 @@ static int psync_open(struct io **out, const struct io_opts *o, struct err *e)
         psync_close(&p->io);
         return err_errno(e, ret, ERR_FAILED, "", "cannot start %u I/O threads", threads);
     }
-    snprintf(p->flags, sizeof p->flags, "%u threads", threads);
+    notes_add(&p->io.flags, "%u threads", threads);
     if (threads < (o->data ? o->data : o->depth))
-        snprintf(p->fallbacks, sizeof p->fallbacks, "%u I/Os at the device at most", threads);
+        notes_add(&p->io.fallbacks, "%u I/Os at the device at most", threads);
     *out = &p->io;
     return 0;
 }
@@ -247,31 +245,13 @@ static void psync_wake(struct io *io)
     pthread_mutex_unlock(&p->lock);
 }
 
-static const char *psync_fallbacks(const struct io *io)
-{
-    return ((const struct psync *)io)->fallbacks;
-}
-
-static const char *psync_flags(const struct io *io)
-{
-    return ((const struct psync *)io)->flags;
-}
-
-static unsigned psync_open_slots(const struct io *io)
-{
-    (void)io;
-    return 0;
-}
-
 const struct io_ops io_psync_ops = {
+    .engine = IO_PSYNC,
     .name = "psync",
     .open = psync_open,
     .submit = psync_submit,
     .kick = psync_kick,
     .reap = psync_reap,
     .wake = psync_wake,
-    .fallbacks = psync_fallbacks,
-    .flags = psync_flags,
-    .open_slots = psync_open_slots,
     .close = psync_close,
 };

@@ -6,7 +6,6 @@
 #include <liburing.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -23,7 +22,6 @@
 #define URING_IDLE_MS  50u
 #define URING_SECTOR   512u
 #define URING_NS_PER_S 1000000000LL
-#define URING_TEXT_CAP 256
 
 struct uring {
     struct io io;
@@ -35,19 +33,15 @@ struct uring {
     atomic_bool woken, sleeping;
     struct io_req *unstamped; /* queued since the last push to the kernel */
     int file;                 /* the registered descriptor, slot 0; -1: none */
-    unsigned slots;           /* for IO_OPENAT */
     bool calls;               /* the ring takes calls; else they are made at submit */
     struct io_req *made;      /* such calls, waiting to be reaped */
-    char fallbacks[URING_TEXT_CAP], flags[URING_TEXT_CAP];
 };
 
 static void uring_note(struct uring *u, const char *what, int errnum)
 {
-    size_t len = strlen(u->fallbacks);
     const char *name = err_errno_name(errnum);
 
-    snprintf(u->fallbacks + len, sizeof u->fallbacks - len, "%s%s (%s)", len ? ", " : "", what,
-             name ? name : strerror(errnum));
+    notes_add(&u->io.fallbacks, "%s (%s)", what, name ? name : strerror(errnum));
 }
 
 /* DEFER_TASKRUN keeps completions out of our way until we ask for them, but binds the ring to one
@@ -156,7 +150,7 @@ static void uring_register_files(struct uring *u, const struct io_opts *o)
         if (ret < 0)
             uring_note(u, "file not registered", -ret);
     } else if (o->slots && u->calls && io_uring_register_files_sparse(&u->ring, o->slots) == 0) {
-        u->slots = o->slots;
+        u->io.slots = o->slots;
     }
 }
 
@@ -170,7 +164,7 @@ static void uring_close(struct io *io)
      * descriptor has on a file or device, only some time after the exit. */
     if (u->fixed)
         io_uring_unregister_buffers(&u->ring);
-    if (u->file >= 0 || u->slots)
+    if (u->file >= 0 || u->io.slots)
         io_uring_unregister_files(&u->ring);
     io_uring_queue_exit(&u->ring);
     close(u->wake_fd);
@@ -179,20 +173,14 @@ static void uring_close(struct io *io)
 
 static void uring_set_flags(struct uring *u)
 {
-    const struct {
-        bool on;
-        const char *what;
-    } flag[] = {{u->fixed, "registered buffers"},
-                {u->file >= 0 || u->slots, "registered files"},
-                {u->sqpoll, "sqpoll"},
-                {u->iopoll, "iopoll"}};
-    size_t len = 0;
-
-    for (size_t i = 0; i < sizeof flag / sizeof flag[0]; i++) {
-        if (flag[i].on)
-            len += (size_t)snprintf(u->flags + len, sizeof u->flags - len, "%s%s", len ? "; " : "",
-                                    flag[i].what);
-    }
+    if (u->fixed)
+        notes_add(&u->io.flags, "registered buffers");
+    if (u->file >= 0 || u->io.slots)
+        notes_add(&u->io.flags, "registered files");
+    if (u->sqpoll)
+        notes_add(&u->io.flags, "sqpoll");
+    if (u->iopoll)
+        notes_add(&u->io.flags, "iopoll");
 }
 
 static int uring_open(struct io **out, const struct io_opts *o, struct err *e)
@@ -553,30 +541,13 @@ static void uring_wake(struct io *io)
         return; /* the counter is full: the owner is being woken already */
 }
 
-static const char *uring_fallbacks(const struct io *io)
-{
-    return ((const struct uring *)io)->fallbacks;
-}
-
-static const char *uring_flags(const struct io *io)
-{
-    return ((const struct uring *)io)->flags;
-}
-
-static unsigned uring_open_slots(const struct io *io)
-{
-    return ((const struct uring *)io)->slots;
-}
-
 const struct io_ops io_uring_ops = {
+    .engine = IO_URING,
     .name = "io_uring",
     .open = uring_open,
     .submit = uring_submit,
     .kick = uring_kick,
     .reap = uring_reap,
     .wake = uring_wake,
-    .fallbacks = uring_fallbacks,
-    .flags = uring_flags,
-    .open_slots = uring_open_slots,
     .close = uring_close,
 };

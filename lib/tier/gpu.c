@@ -220,11 +220,13 @@ static bool same_names(const struct gpu *g)
 static void describe_device(const struct gpu *g, const struct device *d, uint64_t moved,
                             struct tier_info *info)
 {
-    append(info->flags, sizeof info->flags, "%sGPU %d: %s, PCI %s, %.2f GiB",
-           info->flags[0] ? "; " : "", d->number, d->name, d->bus, (double)g->bytes / 1073741824.0);
+    char share[40] = "";
+
     if (g->devices > 1 && moved > 0)
-        append(info->flags, sizeof info->flags, ", %.0f %% of the bytes moved",
-               100 * (double)atomic_load(&d->moved) / (double)moved);
+        snprintf(share, sizeof(share), ", %.0f %% of the bytes moved",
+                 100 * (double)atomic_load(&d->moved) / (double)moved);
+    notes_add(&info->flags, "GPU %d: %s, PCI %s, %.2f GiB%s", d->number, d->name, d->bus,
+              (double)g->bytes / 1073741824.0, share);
 }
 
 static void gpu_describe(void *state, struct tier_info *info)

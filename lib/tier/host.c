@@ -131,13 +131,15 @@ static void host_describe(void *state, struct tier_info *info)
     const struct host *h = state;
     info->engine = "memory";
     strcpy(info->target, "host memory");
-    strcpy(info->flags, h->huge ? "huge pages" : "");
-    int n = snprintf(info->fallbacks, sizeof info->fallbacks, "%s", h->huge ? "" : "no huge pages");
+    if (h->huge)
+        notes_add(&info->flags, "huge pages");
+    else
+        notes_add(&info->fallbacks, "no huge pages");
     uint64_t late = atomic_load(&h->late);
     if (late > 0)
-        snprintf(info->fallbacks + n, sizeof info->fallbacks - (size_t)n,
-                 "%spage faults of %.2f GiB within latencies (its size was not known beforehand)",
-                 n ? "; " : "", (double)late / 1073741824.0);
+        notes_add(&info->fallbacks,
+                  "page faults of %.2f GiB within latencies (its size was not known beforehand)",
+                  (double)late / 1073741824.0);
 }
 
 static void host_close(void *state)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/descriptors.h"
+#include "lib/base/units.h"
 #include "lib/io/target.h"
 #include "lib/tier/layout_slab.h"
 #include "lib/tier/storage_trim.h"
@@ -33,23 +33,9 @@ struct tier_storage {
     unsigned threads, next_poll;
     unsigned inside, max_ops;
     struct storage_worker *worker[STORAGE_THREADS_MAX];
-    char target[256], device[160], fallbacks[512], flags[256];
+    char target[256], device[160];
+    struct notes fallbacks, flags;
 };
-
-static void storage_note(struct tier_storage *t, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-static void storage_note(struct tier_storage *t, const char *fmt, ...)
-{
-    size_t len = strlen(t->fallbacks);
-    va_list ap;
-
-    len += (size_t)snprintf(t->fallbacks + len, sizeof t->fallbacks - len, "%s", len ? "; " : "");
-    if (len >= sizeof t->fallbacks)
-        return;
-    va_start(ap, fmt);
-    vsnprintf(t->fallbacks + len, sizeof t->fallbacks - len, fmt, ap);
-    va_end(ap);
-}
 
 /* ---- operations ---- */
 
@@ -269,12 +255,13 @@ static void storage_describe(const struct tier *tier, struct tier_info *info)
 {
     const struct tier_storage *t = (const struct tier_storage *)tier;
 
-    *info = (struct tier_info){
-        .engine = storage_worker_engine(t->worker[0]), .verifies = true, .threads = t->threads};
+    *info = (struct tier_info){.engine = storage_worker_io(t->worker[0])->ops->name,
+                               .verifies = true,
+                               .threads = t->threads,
+                               .fallbacks = t->fallbacks,
+                               .flags = t->flags};
     memcpy(info->target, t->target, sizeof t->target);
     memcpy(info->device, t->device, sizeof t->device);
-    memcpy(info->fallbacks, t->fallbacks, sizeof t->fallbacks);
-    memcpy(info->flags, t->flags, sizeof t->flags);
     for (unsigned i = 0; i < t->threads; i++) {
         int64_t io_ns;
 
@@ -388,7 +375,7 @@ static int storage_probe(struct tier_storage *t, int fd)
 {
     struct io_opts io = {.depth = 1, .iopoll = true};
     struct io *ring;
-    int ret = io_open(&ring, IO_URING, &io, NULL, 0, NULL);
+    int ret = io_open(&ring, IO_URING, &io, NULL);
 
     if (ret < 0)
         return ret;
@@ -432,7 +419,8 @@ static bool storage_iopoll_works(struct tier_storage *t)
     int ret = t->slab ? probe_slab(t) : probe_file(t);
 
     if (ret < 0)
-        storage_note(t, "no iopoll (%s)", err_errno_name(-ret) ? err_errno_name(-ret) : "refused");
+        notes_add(&t->fallbacks, "no iopoll (%s)",
+                  err_errno_name(-ret) ? err_errno_name(-ret) : "refused");
     return ret == 0;
 }
 
@@ -467,7 +455,7 @@ static int storage_prepare(struct tier_storage *t, const struct tier_storage_opt
     if (ret < 0)
         return ret;
     if (!direct && !o->buffered)
-        storage_note(t, "no O_DIRECT: buffered I/O, page cache dropped after each object");
+        notes_add(&t->fallbacks, "no O_DIRECT: buffered I/O, page cache dropped after each object");
     *w = (struct storage_worker_opts){.engine = (enum io_engine)o->engine,
                                       .max_ops = o->max_ops,
                                       .policy = {.files = t->files,
@@ -481,12 +469,12 @@ static int storage_prepare(struct tier_storage *t, const struct tier_storage_opt
     }
     if (o->engine == IO_PSYNC) {
         if (o->sqpoll || o->iopoll)
-            storage_note(t, "no sqpoll, no iopoll (psync)");
+            notes_add(&t->fallbacks, "no sqpoll, no iopoll (psync)");
         return 0;
     }
     w->sqpoll = o->sqpoll;
     if (o->iopoll && !direct)
-        storage_note(t, "no iopoll (needs O_DIRECT)");
+        notes_add(&t->fallbacks, "no iopoll (needs O_DIRECT)");
     else if (o->iopoll)
         w->iopoll = storage_iopoll_works(t);
     return 0;
@@ -495,12 +483,12 @@ static int storage_prepare(struct tier_storage *t, const struct tier_storage_opt
 static void storage_set_flags(struct tier_storage *t, const struct tier_storage_opts *o,
                               const struct storage_worker_opts *w)
 {
-    const char *engine = storage_worker_flags(t->worker[0]);
-
-    snprintf(t->flags, sizeof t->flags, "%s; %u I/Os of %u KiB; %u ring%s%s%s%s",
-             w->policy.buffered ? "buffered" : "O_DIRECT", o->iodepth, w->policy.chunk_bytes / 1024,
-             t->threads, t->threads > 1 ? "s" : "", engine[0] ? "; " : "", engine,
-             o->sync_objects ? "; objects synced" : "");
+    notes_add(&t->flags, "%s", w->policy.buffered ? "buffered" : "O_DIRECT");
+    notes_add(&t->flags, "%u I/Os of %u KiB", o->iodepth, w->policy.chunk_bytes / 1024);
+    notes_add(&t->flags, "%u ring%s", t->threads, units_plural(t->threads));
+    notes_merge(&t->flags, &storage_worker_io(t->worker[0])->flags);
+    if (o->sync_objects)
+        notes_add(&t->flags, "objects synced");
 }
 
 /* Each file takes a descriptor while it is open, each folder one and each ring two for good. */
@@ -522,12 +510,23 @@ static int storage_descriptors(struct tier_storage *t, const struct tier_storage
     return 0;
 }
 
+/* What one engine had to do without is one note. */
+static void note_engine(struct tier_storage *t, const struct storage_worker *w)
+{
+    char text[NOTES_CAP];
+
+    notes_join(&storage_worker_io(w)->fallbacks, ", ", text, sizeof(text));
+    if (text[0] && !notes_has(&t->fallbacks, text))
+        notes_add(&t->fallbacks, "%s", text);
+}
+
 /* There was memory to lock, or descriptors, for some rings only: none then, since one engine is
  * named in results. said: as long is what was known before. */
-static void storage_leave_rings(struct tier_storage *t, struct storage_worker_opts *w, size_t said)
+static void storage_leave_rings(struct tier_storage *t, struct storage_worker_opts *w,
+                                unsigned said)
 {
-    t->fallbacks[said] = '\0';
-    storage_note(t, "%s", storage_worker_fallbacks(t->worker[t->threads - 1]));
+    t->fallbacks.count = said;
+    note_engine(t, t->worker[t->threads - 1]);
     while (t->threads > 0)
         storage_worker_close(t->worker[--t->threads], NULL);
     w->engine = IO_PSYNC;
@@ -538,7 +537,7 @@ static int storage_start(struct tier_storage *t, const struct tier_storage_opts 
                          struct storage_worker_opts *w, struct err *e)
 {
     unsigned threads = o->threads < o->iodepth ? o->threads : o->iodepth;
-    size_t said = strlen(t->fallbacks);
+    unsigned said = t->fallbacks.count;
     int ret;
 
     threads = threads ? threads : 1;
@@ -551,10 +550,10 @@ static int storage_start(struct tier_storage *t, const struct tier_storage_opts 
         if (ret < 0)
             return ret;
         t->worker[t->threads++] = worker;
-        if (strcmp(storage_worker_engine(worker), storage_worker_engine(t->worker[0])) != 0)
+        if (storage_worker_io(worker)->ops->engine != storage_worker_io(t->worker[0])->ops->engine)
             storage_leave_rings(t, w, said);
-        else if (!strstr(t->fallbacks, storage_worker_fallbacks(worker))) /* "" is in all */
-            storage_note(t, "%s", storage_worker_fallbacks(worker));
+        else
+            note_engine(t, worker);
     }
     if (ret == 0)
         storage_set_flags(t, o, w);

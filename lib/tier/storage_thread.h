@@ -9,8 +9,6 @@
 #include "lib/base/spsc.h"
 #include "lib/tier/storage_worker.h"
 
-#define STORAGE_TEXT_CAP 320
-
 /* A chunk's buffer and its I/O. */
 struct slot {
     struct io_req req;
@@ -35,7 +33,6 @@ struct storage_worker {
     struct slot *slots;
     struct storage_object *objects;
     bool file_slots; /* objects are opened into slots of the engine's table */
-    char fallbacks[STORAGE_TEXT_CAP];
     pthread_t thread;
     /* between threads */
     struct spsc *in, *done;

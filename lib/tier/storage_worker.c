@@ -4,7 +4,6 @@
 #include "lib/tier/storage_worker.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/base/thread.h"
@@ -57,16 +56,11 @@ static int worker_engine(struct storage_worker *w, struct err *e)
                          .slots = p->files ? w->object_count : 0,
                          .sqpoll = w->o.sqpoll,
                          .iopoll = w->o.iopoll};
-    char why[STORAGE_TEXT_CAP / 2];
-    const char *more;
-    int ret = io_open(&w->io, w->o.engine, &io, why, sizeof why, e);
+    int ret = io_open(&w->io, w->o.engine, &io, e);
 
     if (ret < 0)
         return ret;
-    w->file_slots = w->io->ops->open_slots(w->io) >= w->object_count;
-    more = w->io->ops->fallbacks(w->io);
-    snprintf(w->fallbacks, sizeof w->fallbacks, "%s%s%.*s", why, why[0] && more[0] ? ", " : "",
-             STORAGE_TEXT_CAP / 2 - 4, more);
+    w->file_slots = w->io->slots >= w->object_count;
     return 0;
 }
 
@@ -133,19 +127,9 @@ struct tier_op *storage_worker_pop(struct storage_worker *w)
     return spsc_pop(w->done);
 }
 
-const char *storage_worker_engine(const struct storage_worker *w)
+const struct io *storage_worker_io(const struct storage_worker *w)
 {
-    return w->io->ops->name;
-}
-
-const char *storage_worker_fallbacks(const struct storage_worker *w)
-{
-    return w->fallbacks;
-}
-
-const char *storage_worker_flags(const struct storage_worker *w)
-{
-    return w->io->ops->flags(w->io);
+    return w->io;
 }
 
 uint64_t storage_worker_ios(const struct storage_worker *w, int64_t *io_ns)

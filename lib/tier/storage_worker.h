@@ -36,11 +36,8 @@ bool storage_worker_push(struct storage_worker *w, struct tier_op *op);
 void storage_worker_kick(struct storage_worker *w);
 struct tier_op *storage_worker_pop(struct storage_worker *w);
 
-/* Name of the engine; what could not be had ("" if all); what is in force; I/Os done and the sum of
- * their times. Any thread. */
-const char *storage_worker_engine(const struct storage_worker *w);
-const char *storage_worker_fallbacks(const struct storage_worker *w);
-const char *storage_worker_flags(const struct storage_worker *w);
+/* The engine, for its name and notes; I/Os done and the sum of their times. Any thread. */
+const struct io *storage_worker_io(const struct storage_worker *w);
 uint64_t storage_worker_ios(const struct storage_worker *w, int64_t *io_ns);
 
 /* Nothing may be inside. Stops the thread and frees all; a failure of the engine during the run is

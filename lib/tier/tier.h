@@ -10,6 +10,7 @@
 
 #include "lib/base/bell.h"
 #include "lib/base/err.h"
+#include "lib/base/notes.h"
 #include "lib/data/data.h"
 
 enum tier_verb {
@@ -51,15 +52,15 @@ struct tier_op {
 };
 
 struct tier_info {
-    const char *engine;  /* "io_uring", "psync", "memory", "cuda", "simulated", "null" */
-    bool simulated;      /* times are modelled, nothing was moved */
-    bool verifies;       /* reads check what they got */
-    unsigned threads;    /* that serve operations; 0: none of its own */
-    char target[256];    /* directory, "host memory", "GPU 0", "GPU 0, GPU 1" */
-    char device[160];    /* model of drive or GPU; "" unknown */
-    char fallbacks[512]; /* what was asked and could not be had, "; " between; "" none */
-    char flags[2048];    /* what is in force, "; " between; "" nothing to tell */
-    uint64_t ios;        /* I/Os finished so far; 0: not counted */
+    const char *engine;     /* "io_uring", "psync", "memory", "cuda", "simulated", "null" */
+    bool simulated;         /* times are modelled, nothing was moved */
+    bool verifies;          /* reads check what they got */
+    unsigned threads;       /* that serve operations; 0: none of its own */
+    char target[256];       /* directory, "host memory", "GPU 0", "GPU 0, GPU 1" */
+    char device[160];       /* model of drive or GPU; "" unknown */
+    struct notes fallbacks; /* what was asked for and could not be had */
+    struct notes flags;     /* what is in force */
+    uint64_t ios;           /* I/Os finished so far; 0: not counted */
     int64_t io_ns; /* sum of their times in flight: by elapsed time, the mean number in flight */
 };
 

@@ -95,6 +95,7 @@ int main(int argc, char **argv)
     char dir[4096], line[1200];
     struct target *t = NULL;
     struct tier_info info;
+    char fallbacks[NOTES_JOINED_CAP];
     struct err e = {0};
     int ret;
 
@@ -113,7 +114,8 @@ int main(int argc, char **argv)
     }
     if (ret == 0) {
         b.tier->ops->describe(b.tier, &info);
-        printf("%s on %s %s %s\n", info.engine, info.target, info.device, info.fallbacks);
+        printf("%s on %s %s %s\n", info.engine, info.target, info.device,
+               notes_join(&info.fallbacks, "; ", fallbacks, sizeof(fallbacks)));
         run(&b, TIER_WRITE, "write");
         run(&b, TIER_READ, "read");
         run(&b, TIER_WRITE, "again");
