@@ -154,8 +154,8 @@ static int create_workers(struct fill *f)
 {
     const unsigned n = f->work.o->threads;
 
-    f->workers = calloc(n, sizeof *f->workers);
-    f->threads = calloc(n, sizeof *f->threads);
+    f->workers = calloc(n, sizeof(*f->workers));
+    f->threads = calloc(n, sizeof(*f->threads));
     if (!f->workers || !f->threads)
         return -ENOMEM;
     for (unsigned i = 0; i < n; i++) {

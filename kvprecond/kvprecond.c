@@ -39,9 +39,9 @@ struct run {
 
 static void print_error(const struct err *e)
 {
-    char line[sizeof e->where + sizeof e->what + 32];
+    char line[sizeof(e->where) + sizeof(e->what) + 32];
 
-    err_format(e, PROGRAM, line, sizeof line);
+    err_format(e, PROGRAM, line, sizeof(line));
     fprintf(stderr, "%s\n", line);
 }
 
@@ -156,7 +156,7 @@ static int check_memory(const struct run *r, struct err *e)
     return err_set(e, ENOMEM, ERR_INPUT, "--threads",
                    "%s of buffers for all queues, and the host has %s: take fewer, or a smaller "
                    "--iodepth or --block-size",
-                   units_format_bytes(a, sizeof a, need), units_format_bytes(b, sizeof b, have));
+                   units_format_bytes(a, sizeof(a), need), units_format_bytes(b, sizeof(b), have));
 }
 
 static int open_queues(struct run *r, struct err *e)
@@ -167,7 +167,7 @@ static int open_queues(struct run *r, struct err *e)
     ret = check_memory(r, e);
     if (ret < 0)
         return ret;
-    r->queues = calloc(r->o.threads, sizeof *r->queues);
+    r->queues = calloc(r->o.threads, sizeof(*r->queues));
     r->service = hist_create();
     r->progress_line.progress =
         progress_open(stderr, PROGRAM, (enum progress_mode)r->o.progress, UNITS_NS_PER_S);

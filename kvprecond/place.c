@@ -84,7 +84,7 @@ static int open_file(struct place *p, struct err *e)
 
 int place_open(struct place **out, const struct place_opts *o, struct err *e)
 {
-    struct place *p = calloc(1, sizeof *p);
+    struct place *p = calloc(1, sizeof(*p));
     int ret;
 
     if (!p)
@@ -122,8 +122,8 @@ static int check_room(const struct place *p, struct err *e)
         return 0;
     return err_set(e, ENOSPC, ERR_TARGET, p->o.path,
                    "%s asked for, %s free beside the reserve (%g %%)",
-                   units_format_bytes(need_text, sizeof need_text, (double)need),
-                   units_format_bytes(have_text, sizeof have_text, (double)(room + own)),
+                   units_format_bytes(need_text, sizeof(need_text), (double)need),
+                   units_format_bytes(have_text, sizeof(have_text), (double)(room + own)),
                    p->o.reserve_share * 100);
 }
 
@@ -147,7 +147,7 @@ static int plan_random_files(struct place *p, struct err *e)
 
     if (ret < 0)
         return ret;
-    p->fds = malloc(files * sizeof *p->fds);
+    p->fds = malloc(files * sizeof(*p->fds));
     if (!p->fds)
         return err_nomem(e, "table of files");
     for (uint64_t i = 0; i < files; i++)
@@ -157,7 +157,7 @@ static int plan_random_files(struct place *p, struct err *e)
 
 static int plan_open_files(struct place *p, unsigned outstanding, struct err *e)
 {
-    p->slots = calloc((size_t)outstanding + 1, sizeof *p->slots);
+    p->slots = calloc((size_t)outstanding + 1, sizeof(*p->slots));
     if (!p->slots)
         return err_nomem(e, "table of files");
     for (unsigned i = 0; i <= outstanding; i++) {
@@ -243,9 +243,9 @@ static int claim_empty(const struct place *p)
     const struct data_id id = {.generation = UINT64_MAX};
     _Alignas(DATA_BLOCK) unsigned char block[DATA_BLOCK];
 
-    data_fill(block, sizeof block, &id, 0);
+    data_fill(block, sizeof(block), &id, 0);
     errno = ENOSPC; /* of a short write */
-    return pwrite(p->file.fd, block, sizeof block, 0) == (ssize_t)sizeof block ? 0 : -errno;
+    return pwrite(p->file.fd, block, sizeof(block), 0) == (ssize_t)sizeof(block) ? 0 : -errno;
 }
 
 int place_start(struct place *p, struct err *e)
@@ -275,7 +275,7 @@ static int fail_file(const struct place *p, uint64_t number, int code, const cha
 {
     char where[PATH_MAX + PLACE_NAME_CAP], name[PLACE_NAME_CAP];
 
-    snprintf(where, sizeof where, "%s/%s", p->o.path, file_name(name, number));
+    snprintf(where, sizeof(where), "%s/%s", p->o.path, file_name(name, number));
     return err_errno(e, code, ERR_FAILED, where, "%s", what);
 }
 

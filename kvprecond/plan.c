@@ -72,7 +72,7 @@ static struct data_id contents(const struct plan *p, uint64_t number, uint64_t p
 {
     const uint64_t name[2] = {number, p->o.seed};
 
-    return (struct data_id){.key = hash_128(name, sizeof name), .generation = pass};
+    return (struct data_id){.key = hash_128(name, sizeof(name)), .generation = pass};
 }
 
 static uint32_t at_most(uint64_t left, uint32_t max)

@@ -35,10 +35,10 @@ static void text_mode(const struct report *r, FILE *out)
     fprintf(out, "  mode        %s, ", report_mode(r));
     if (r->o->mode == PLAN_KV)
         fprintf(out, "objects of %s (%s, %d tokens), ",
-                units_format_bytes(b, sizeof b, (double)r->o->object_bytes), r->o->model.id,
+                units_format_bytes(b, sizeof(b), (double)r->o->object_bytes), r->o->model.id,
                 OPTIONS_OBJECT_TOKENS);
     fprintf(out, "%s at a time, up to %llu in flight",
-            units_format_bytes(a, sizeof a, (double)r->o->block_bytes),
+            units_format_bytes(a, sizeof(a), (double)r->o->block_bytes),
             (unsigned long long)r->o->iodepth);
     if (r->o->threads > 1)
         fprintf(out, " of each of %llu threads", (unsigned long long)r->o->threads);
@@ -47,27 +47,27 @@ static void text_mode(const struct report *r, FILE *out)
         fprintf(out, "  purge       not possible (%s)\n", r->purge_failed);
     else if (r->o->purge)
         fprintf(out, "  purge       %s discarded before\n",
-                units_format_bytes(a, sizeof a, (double)r->purged_bytes));
+                units_format_bytes(a, sizeof(a), (double)r->purged_bytes));
 }
 
 static void text_written(const struct report *r, FILE *out)
 {
     char a[TEXT_CAP], b[TEXT_CAP], c[TEXT_CAP];
 
-    fprintf(out, "  written     %s of %s", units_format_bytes(a, sizeof a, (double)r->fill.bytes),
-            units_format_bytes(b, sizeof b, (double)r->size_bytes));
+    fprintf(out, "  written     %s of %s", units_format_bytes(a, sizeof(a), (double)r->fill.bytes),
+            units_format_bytes(b, sizeof(b), (double)r->size_bytes));
     if (r->capacity)
         fprintf(out, ", %.2f times the device", (double)r->fill.bytes / (double)r->capacity);
     if (!r->fill.complete && r->why_short)
         fprintf(out, ", ended by %s", r->why_short);
     fprintf(out, "\n  bandwidth   %s (%.3f GB/s) over %s, then %s to make it durable\n",
-            units_format_rate(a, sizeof a, report_bytes_per_s(r)), report_bytes_per_s(r) / 1e9,
-            units_format_duration(b, sizeof b, (double)r->fill.elapsed_ns),
-            units_format_duration(c, sizeof c, (double)r->sync_ns));
+            units_format_rate(a, sizeof(a), report_bytes_per_s(r)), report_bytes_per_s(r) / 1e9,
+            units_format_duration(b, sizeof(b), (double)r->fill.elapsed_ns),
+            units_format_duration(c, sizeof(c), (double)r->sync_ns));
     fprintf(out, "  a write     p50 %s, p99 %s, max %s\n",
-            units_format_duration(a, sizeof a, (double)hist_percentile(r->service, 500000)),
-            units_format_duration(b, sizeof b, (double)hist_percentile(r->service, 990000)),
-            units_format_duration(c, sizeof c, (double)hist_max(r->service)));
+            units_format_duration(a, sizeof(a), (double)hist_percentile(r->service, 500000)),
+            units_format_duration(b, sizeof(b), (double)hist_percentile(r->service, 990000)),
+            units_format_duration(c, sizeof(c), (double)hist_max(r->service)));
 }
 
 static void text_device(const struct report *r, FILE *out)
@@ -81,7 +81,7 @@ static void text_device(const struct report *r, FILE *out)
     if (r->device.counted)
         fprintf(out, "  device      %s%s%s: %s written by the kernel's count\n", r->device.name,
                 *r->device.model ? " " : "", r->device.model,
-                units_format_bytes(a, sizeof a, (double)r->device_write_bytes));
+                units_format_bytes(a, sizeof(a), (double)r->device_write_bytes));
 }
 
 static void text_fate(const struct report *r, FILE *out)
@@ -101,10 +101,10 @@ static void text_round(unsigned number, const struct round *round, FILE *out)
     char mean[TEXT_CAP], p99[TEXT_CAP], rate[TEXT_CAP], iops[TEXT_CAP];
 
     fprintf(out, "  %5u  %11s  %10s  %10s  %10s", number,
-            units_format_rate(rate, sizeof rate, round->bytes_per_s),
-            units_format_count(iops, sizeof iops, (uint64_t)(round->iops + 0.5)),
-            units_format_duration(mean, sizeof mean, round->mean_ns),
-            units_format_duration(p99, sizeof p99, (double)round->p99_ns));
+            units_format_rate(rate, sizeof(rate), round->bytes_per_s),
+            units_format_count(iops, sizeof(iops), (uint64_t)(round->iops + 0.5)),
+            units_format_duration(mean, sizeof(mean), round->mean_ns),
+            units_format_duration(p99, sizeof(p99), (double)round->p99_ns));
     if (round->verdict.average > 0)
         fprintf(out, "  %5.1f %%  %5.1f %%", round->verdict.range_share * 100,
                 round->verdict.slope_share * 100);
@@ -145,7 +145,7 @@ static void text_rounds(const struct report *r, FILE *out)
         return;
     }
     fprintf(out, "rounds of %s, by %s\n",
-            units_format_duration(a, sizeof a, (double)r->o->round_ns),
+            units_format_duration(a, sizeof(a), (double)r->o->round_ns),
             rounds_track_name(r->rounds.track));
     fprintf(out, "  %5s  %11s  %10s  %10s  %10s  %7s  %7s\n", "round", "bandwidth", "writes/s",
             "mean", "p99", "range", "slope");

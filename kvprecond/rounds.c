@@ -64,7 +64,7 @@ static size_t put_line(char *out, unsigned number, const struct round *round)
 
 int rounds_save(const struct rounds *r, const char *path, struct err *e)
 {
-    char text[sizeof ROUNDS_HEADER + STEADY_ROUNDS * ROUNDS_LINE_CAP] = ROUNDS_HEADER;
+    char text[sizeof(ROUNDS_HEADER) + STEADY_ROUNDS * ROUNDS_LINE_CAP] = ROUNDS_HEADER;
     size_t len = strlen(text);
 
     for (unsigned i = 0; i < r->count; i++)

@@ -16,15 +16,15 @@ static void fill_text(const struct run_progress *p, uint64_t written, int64_t no
 
     progress_time_left(left, share, now_ns - p->begun_ns);
     snprintf(text, LINE_CAP, "%3.0f %%  %s of %s  %s%s", share * 100,
-             units_format_bytes(done, sizeof done, (double)written),
-             units_format_bytes(size, sizeof size, (double)p->size), left, *left ? " left" : "");
+             units_format_bytes(done, sizeof(done), (double)written),
+             units_format_bytes(size, sizeof(size), (double)p->size), left, *left ? " left" : "");
 }
 
 static void round_text(const struct run_progress *p, char *text)
 {
     char most[32];
 
-    units_format_duration(most, sizeof most,
+    units_format_duration(most, sizeof(most),
                           (double)(p->round_ns * (int64_t)(STEADY_ROUNDS - p->rounds->count)));
     snprintf(text, LINE_CAP, "round %u of at most %d  %s left at most", p->rounds->count + 1,
              STEADY_ROUNDS, most);
@@ -44,8 +44,8 @@ void run_progress_tick(struct run_progress *p, uint64_t written)
         fill_text(p, written, now_ns, text);
     else
         round_text(p, text);
-    snprintf(line, sizeof line, "%s  %s", text, units_format_rate(rate, sizeof rate, now_rate));
-    snprintf(json, sizeof json,
+    snprintf(line, sizeof(line), "%s  %s", text, units_format_rate(rate, sizeof(rate), now_rate));
+    snprintf(json, sizeof(json),
              "{\"written_bytes\": %llu, \"size_bytes\": %llu, \"rounds\": %u, \"gib_per_s\": %.3f, "
              "\"elapsed_s\": %.3f}",
              (unsigned long long)written, (unsigned long long)p->size, p->rounds->count,

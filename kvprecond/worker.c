@@ -227,14 +227,14 @@ void *worker_run(void *arg)
 struct worker *worker_create(struct work *work, const struct fill_queue *queue)
 {
     const struct fill_opts *o = work->o;
-    struct worker *w = calloc(1, sizeof *w);
+    struct worker *w = calloc(1, sizeof(*w));
 
     if (!w)
         return NULL;
     w->work = work;
     w->io = queue->io;
     w->filled_end = &w->filled;
-    w->slots = calloc(o->bufs, sizeof *w->slots);
+    w->slots = calloc(o->bufs, sizeof(*w->slots));
     for (unsigned i = 0; i <= (o->round_ns > 0 ? STEADY_ROUNDS : 0) && w->slots; i++)
         if (!(w->tally[i].service = hist_create()))
             break;

@@ -64,7 +64,7 @@ static bool path_is_home(const char *path)
 
 static bool path_is_system(const char *path)
 {
-    for (size_t i = 0; i < sizeof target_exact / sizeof target_exact[0]; i++)
+    for (size_t i = 0; i < sizeof(target_exact) / sizeof(target_exact[0]); i++)
         if (strcmp(path, target_exact[i]) == 0)
             return true;
     if (path_is_home(path))
@@ -72,7 +72,7 @@ static bool path_is_system(const char *path)
     /* Memory that anybody may use, the one place below /dev for data. */
     if (path_is_below(path, "/dev/shm"))
         return false;
-    for (size_t i = 0; i < sizeof target_trees / sizeof target_trees[0]; i++)
+    for (size_t i = 0; i < sizeof(target_trees) / sizeof(target_trees[0]); i++)
         if (path_is_below(path, target_trees[i]))
             return true;
     return false;
@@ -87,8 +87,8 @@ static int path_resolve(const char *path, char out[PATH_MAX])
 
     if (realpath(path, out))
         return 0;
-    if (errno != ENOENT || len == 0 || len >= sizeof parent)
-        return len >= sizeof parent ? -ENAMETOOLONG : -errno;
+    if (errno != ENOENT || len == 0 || len >= sizeof(parent))
+        return len >= sizeof(parent) ? -ENAMETOOLONG : -errno;
     memcpy(parent, path, len + 1);
     while (len > 1 && parent[len - 1] == '/')
         parent[--len] = '\0';
@@ -148,7 +148,7 @@ static bool name_is_top_file(const char *name)
 {
     static const char *const numbered[] = {"fill-", "probe-"};
 
-    for (size_t i = 0; i < sizeof numbered / sizeof numbered[0]; i++) {
+    for (size_t i = 0; i < sizeof(numbered) / sizeof(numbered[0]); i++) {
         size_t len = strlen(numbered[i]), digits;
 
         if (strncmp(name, numbered[i], len) != 0)
@@ -235,7 +235,7 @@ int target_empty(struct target *t, struct err *e)
     for (unsigned i = 0; i < 256 && ret >= 0; i++) {
         char name[3];
 
-        snprintf(name, sizeof name, "%02x", i & 0xffu);
+        snprintf(name, sizeof(name), "%02x", i & 0xffu);
         ret = remove_folder(t->fd, name);
     }
     if (ret < 0)
@@ -253,9 +253,9 @@ static int marker_write(struct target *t, bool keep, struct err *e)
     int len;
 
     if (!keep)
-        snprintf(state, sizeof state, "running %ld", (long)getpid());
-    len =
-        snprintf(text, sizeof text, "%s\n%s\n%s", state, t->program, t->created ? "created\n" : "");
+        snprintf(state, sizeof(state), "running %ld", (long)getpid());
+    len = snprintf(text, sizeof(text), "%s\n%s\n%s", state, t->program,
+                   t->created ? "created\n" : "");
     errno = EIO;
     if (pwrite(t->marker_fd, text, (size_t)len, 0) != len || ftruncate(t->marker_fd, len) < 0)
         return err_errno(e, -errno, ERR_TARGET, t->path, "cannot write its marker " TARGET_MARKER);
@@ -418,8 +418,8 @@ static int open_directory(struct target *t, const char *path, struct err *e)
     t->fd = open(path, TARGET_DIR_FLAGS);
     if (t->fd < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be opened");
-    snprintf(link, sizeof link, "/proc/self/fd/%d", t->fd);
-    n = readlink(link, t->path, sizeof t->path - 1);
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", t->fd);
+    n = readlink(link, t->path, sizeof(t->path) - 1);
     if (n > 0)
         t->path[n] = '\0';
     else if (!realpath(path, t->path))
@@ -445,13 +445,13 @@ static void open_undo(struct target *t)
 
 int target_open_dir(struct target **out, const char *path, const char *program, struct err *e)
 {
-    struct target *t = calloc(1, sizeof *t);
+    struct target *t = calloc(1, sizeof(*t));
     int ret;
 
     if (!t)
         return err_nomem(e, "target");
     t->fd = t->marker_fd = -1;
-    snprintf(t->program, sizeof t->program, "%s", program);
+    snprintf(t->program, sizeof(t->program), "%s", program);
     ret = open_directory(t, path, e);
     if (ret == 0)
         ret = marker_take(t, e);

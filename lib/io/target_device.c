@@ -59,10 +59,10 @@ static int device_folder(dev_t dev, char real[PATH_MAX])
 {
     char link[64], part[PATH_MAX + 16];
 
-    snprintf(link, sizeof link, "/sys/dev/block/%u:%u", major(dev), minor(dev));
+    snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(dev), minor(dev));
     if (!realpath(link, real))
         return -errno;
-    snprintf(part, sizeof part, "%s/partition", real);
+    snprintf(part, sizeof(part), "%s/partition", real);
     if (access(part, F_OK) == 0)
         *strrchr(real, '/') = '\0';
     return 0;
@@ -75,29 +75,29 @@ void target_device(int fd, struct target_device *d)
     const char *name;
     struct stat st;
 
-    memset(d, 0, sizeof *d);
+    memset(d, 0, sizeof(*d));
     if (fstat(fd, &st) < 0 || device_folder(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev, real) < 0)
         return;
     name = strrchr(real, '/') + 1;
-    if (strlen(name) >= sizeof d->name)
+    if (strlen(name) >= sizeof(d->name))
         return;
     memcpy(d->name, name, strlen(name) + 1);
-    snprintf(path, sizeof path, "%s/device/model", real);
-    read_line(path, d->model, sizeof d->model);
+    snprintf(path, sizeof(path), "%s/device/model", real);
+    read_line(path, d->model, sizeof(d->model));
     d->counted = target_counters(d, &c) == 0;
 }
 
 /* Fields of the file: Linux, Documentation/block/stat.rst. */
 int target_counters(const struct target_device *d, struct target_counters *c)
 {
-    char path[sizeof d->name + 32], line[512];
+    char path[sizeof(d->name) + 32], line[512];
     uint64_t read_sectors, write_sectors;
 
-    memset(c, 0, sizeof *c);
+    memset(c, 0, sizeof(*c));
     if (!d->name[0])
         return -ENODEV;
-    snprintf(path, sizeof path, "/sys/block/%s/stat", d->name);
-    read_line(path, line, sizeof line);
+    snprintf(path, sizeof(path), "/sys/block/%s/stat", d->name);
+    read_line(path, line, sizeof(line));
     if (sscanf(line,
                "%" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %*u %*u %" SCNu64,
                &c->read_ios, &read_sectors, &c->write_ios, &write_sectors, &c->queue_ms) != 5)
@@ -114,8 +114,8 @@ bool target_discards(int fd)
 
     if (fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) || device_folder(st.st_rdev, real) < 0)
         return false;
-    snprintf(path, sizeof path, "%s/queue/discard_max_bytes", real);
-    read_line(path, line, sizeof line);
+    snprintf(path, sizeof(path), "%s/queue/discard_max_bytes", real);
+    read_line(path, line, sizeof(line));
     return strtoull(line, NULL, 10) > 0;
 }
 
@@ -136,7 +136,7 @@ bool target_direct_io(int dirfd)
 
     if (target_in_memory(dirfd))
         return false;
-    snprintf(name, sizeof name, "probe-%ld.kv", (long)getpid());
+    snprintf(name, sizeof(name), "probe-%ld.kv", (long)getpid());
     fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_DIRECT, 0600);
     if (fd < 0) {
         /* Some file systems make the file and then refuse the flag. */

@@ -68,7 +68,7 @@ static int refuse_foreign_data(const struct target_file *f, const char *path,
 
     if (f->bytes == 0 || o->destroy_data)
         return 0;
-    if (o->is_ours && pread(f->fd, block, sizeof block, 0) == (ssize_t)sizeof block &&
+    if (o->is_ours && pread(f->fd, block, sizeof(block), 0) == (ssize_t)sizeof(block) &&
         o->is_ours(block))
         return 0;
     return err_set(e, EEXIST, ERR_TARGET, path,
@@ -106,7 +106,7 @@ static int open_regular(struct target_file *f, const char *path, const struct ta
 static int refuse_table(const struct target_file *f, const char *path, struct err *e)
 {
     unsigned char head[TARGET_GUARD_HEAD];
-    ssize_t n = pread(f->fd, head, sizeof head, 0);
+    ssize_t n = pread(f->fd, head, sizeof(head), 0);
 
     if (n < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be read");

@@ -117,7 +117,7 @@ static bool is_partition(const char *folder, const char *name)
     char path[PATH_MAX];
 
     return any_entry(folder, name) &&
-           snprintf(path, sizeof path, "%s/%s/partition", folder, name) < (int)sizeof path &&
+           snprintf(path, sizeof(path), "%s/%s/partition", folder, name) < (int)sizeof(path) &&
            access(path, F_OK) == 0;
 }
 
@@ -149,7 +149,7 @@ static bool reads_one(const char *folder, const char *name)
     FILE *f;
     int c;
 
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     f = fopen(path, "re");
     if (!f)
         return false;
@@ -166,8 +166,8 @@ int target_guard_device(const struct target_facts *facts, dev_t dev, const char 
 
     if (ret < 0)
         return ret;
-    snprintf(folder, sizeof folder, "%s/%u:%u", facts->sys_dev_block, major(dev), minor(dev));
-    snprintf(holders, sizeof holders, "%s/holders", folder);
+    snprintf(folder, sizeof(folder), "%s/%u:%u", facts->sys_dev_block, major(dev), minor(dev));
+    snprintf(holders, sizeof(holders), "%s/holders", folder);
     ret = refuse_entry(holders, any_entry, path, "it is held by ", e);
     if (ret == 0)
         ret = refuse_entry(folder, is_partition, path, "it is partitioned: has ", e);

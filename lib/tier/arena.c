@@ -377,7 +377,7 @@ int arena_open(struct tier **out, const struct arena_opts *o, const struct arena
 {
     unsigned parts = o->parts,
              per_part = o->workers < ARENA_MAX_WORKERS ? o->workers : ARENA_MAX_WORKERS;
-    struct arena *a = calloc(1, sizeof *a + parts * per_part * sizeof a->worker[0]);
+    struct arena *a = calloc(1, sizeof(*a) + parts * per_part * sizeof(a->worker[0]));
     if (!a)
         return err_nomem(e, "memory tier");
     a->tier.ops = &arena_ops;

@@ -58,7 +58,7 @@ static int slab_init(struct slab *s, size_t item_bytes)
 {
     s->item_bytes = item_bytes;
     s->used = 1;
-    s->chunk = calloc(MAX_CHUNKS, sizeof *s->chunk);
+    s->chunk = calloc(MAX_CHUNKS, sizeof(*s->chunk));
     return s->chunk ? 0 : -ENOMEM;
 }
 
@@ -226,7 +226,7 @@ static void free_remove(struct extent_pool *p, struct part *in, uint32_t i)
 
 struct extent_pool *extent_pool_create_parts(uint64_t part_bytes, unsigned parts, uint32_t unit)
 {
-    struct extent_pool *p = calloc(1, sizeof *p);
+    struct extent_pool *p = calloc(1, sizeof(*p));
     if (!p)
         return NULL;
     p->shift = (unsigned)__builtin_ctz(unit);

@@ -67,7 +67,7 @@ struct gpu {
 static int gpu_fail(struct err *e, cudaError_t rc, int code, int number, const char *what)
 {
     char where[32];
-    snprintf(where, sizeof where, "GPU %d", number);
+    snprintf(where, sizeof(where), "GPU %d", number);
     return err_set(e, code, ERR_TARGET, where, "%s: %s", what, cudaGetErrorString(rc));
 }
 
@@ -236,12 +236,12 @@ static void gpu_describe(void *state, struct tier_info *info)
     bool same = same_names(g);
     info->engine = "cuda";
     if (g->devices > 1 && same)
-        append(info->device, sizeof info->device, "%u x ", g->devices);
+        append(info->device, sizeof(info->device), "%u x ", g->devices);
     for (unsigned i = 0; i < g->devices; i++) {
         const struct device *d = &g->device[i];
-        append(info->target, sizeof info->target, "%sGPU %d", i ? ", " : "", d->number);
+        append(info->target, sizeof(info->target), "%sGPU %d", i ? ", " : "", d->number);
         if (i == 0 || !same)
-            append(info->device, sizeof info->device, "%s%s", i ? ", " : "", d->name);
+            append(info->device, sizeof(info->device), "%s%s", i ? ", " : "", d->name);
         moved += atomic_load(&d->moved);
     }
     for (unsigned i = 0; i < g->devices; i++)
@@ -301,11 +301,11 @@ static int device_prepare(struct device *d, uint64_t bytes, struct err *e)
         rc = cudaGetDeviceProperties(&prop, d->number);
     if (rc != cudaSuccess)
         return gpu_fail(e, rc, -ENODEV, d->number, "cannot use the device");
-    snprintf(d->name, sizeof d->name, "%.*s", (int)sizeof d->name - 1, prop.name);
-    snprintf(d->bus, sizeof d->bus, "%04x:%02x:%02x.0", (unsigned)prop.pciDomainID & 0xffff,
+    snprintf(d->name, sizeof(d->name), "%.*s", (int)sizeof(d->name) - 1, prop.name);
+    snprintf(d->bus, sizeof(d->bus), "%04x:%02x:%02x.0", (unsigned)prop.pciDomainID & 0xffff,
              (unsigned)prop.pciBusID & 0xff, (unsigned)prop.pciDeviceID & 0xff);
     rc = cudaMalloc((void **)&d->base, bytes);
-    snprintf(what, sizeof what, "cannot allocate %.2f GiB", (double)bytes / 1073741824.0);
+    snprintf(what, sizeof(what), "cannot allocate %.2f GiB", (double)bytes / 1073741824.0);
     if (rc != cudaSuccess)
         return gpu_fail(e, rc, -ENOMEM, d->number, what);
     for (unsigned i = 0; i < WORKERS && rc == cudaSuccess; i++)
@@ -325,7 +325,7 @@ static const struct arena_engine gpu_engine = {
 int tier_gpu_open(struct tier **out, const struct tier_gpu_opts *o, struct bell *bell,
                   struct err *e)
 {
-    struct gpu *g = calloc(1, sizeof *g);
+    struct gpu *g = calloc(1, sizeof(*g));
     if (!g)
         return err_nomem(e, "GPU tier");
     g->bytes = arena_bytes(o->capacity, o->max_objects, o->gpus);

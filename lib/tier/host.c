@@ -242,7 +242,7 @@ static int host_map(struct host *h, bool prefault, struct err *e)
 int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bell *bell,
                    struct err *e)
 {
-    struct host *h = calloc(1, sizeof *h);
+    struct host *h = calloc(1, sizeof(*h));
     if (!h)
         return err_nomem(e, "host memory tier");
     h->workers = o->threads ? o->threads : 1;

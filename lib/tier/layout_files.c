@@ -29,7 +29,7 @@ static int files_folder(struct layout_files *f, unsigned i, bool make)
 
     if (fd >= 0)
         return fd;
-    snprintf(name, sizeof name, "%02x", i & 0xffu);
+    snprintf(name, sizeof(name), "%02x", i & 0xffu);
     if (make && mkdirat(f->dirfd, name, 0755) < 0 && errno != EEXIST)
         return -errno;
     fd = openat(f->dirfd, name, FILES_DIR_FLAGS);
@@ -49,7 +49,7 @@ int layout_files_name(struct layout_files *f, struct hash128 object, bool make,
     if (n->dirfd < 0)
         return n->dirfd;
     hash_hex(object, n->text);
-    memcpy(n->text + HASH_HEX_LEN, ".kv", sizeof ".kv");
+    memcpy(n->text + HASH_HEX_LEN, ".kv", sizeof(".kv"));
     return 0;
 }
 
@@ -81,7 +81,7 @@ int layout_files_find(struct layout_files *f, struct hash128 object, uint64_t *b
 
 int layout_files_open(struct layout_files **out, int dirfd, bool direct, struct err *e)
 {
-    struct layout_files *f = calloc(1, sizeof *f);
+    struct layout_files *f = calloc(1, sizeof(*f));
 
     if (!f)
         return err_nomem(e, "layout of files");

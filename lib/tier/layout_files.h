@@ -11,7 +11,7 @@
 
 enum {
     LAYOUT_FILES_FOLDERS = 256,
-    LAYOUT_NAME_CAP = HASH_HEX_LEN + sizeof ".kv"
+    LAYOUT_NAME_CAP = HASH_HEX_LEN + sizeof(".kv")
 };
 
 /* Where an object's file is: to be opened with O_NOFOLLOW below dirfd, which is the layout's. */

@@ -54,7 +54,7 @@ struct layout_slab {
 
 static bool header_valid(const struct slab_header *h)
 {
-    return memcmp(h->magic, SLAB_MAGIC, sizeof h->magic) == 0 &&
+    return memcmp(h->magic, SLAB_MAGIC, sizeof(h->magic)) == 0 &&
            h->checksum == hash_64(h, offsetof(struct slab_header, checksum));
 }
 
@@ -62,7 +62,7 @@ bool layout_slab_is_ours(const void *block)
 {
     struct slab_header h;
 
-    memcpy(&h, block, sizeof h);
+    memcpy(&h, block, sizeof(h));
     return header_valid(&h);
 }
 
@@ -91,7 +91,7 @@ static int header_read(int fd, void *block, struct slab_header *h)
         return -ENOENT;
     if (ret < 0)
         return ret;
-    memcpy(h, block, sizeof *h);
+    memcpy(h, block, sizeof(*h));
     return header_valid(h) ? 0 : -ENOENT;
 }
 
@@ -115,13 +115,13 @@ static int header_write(struct layout_slab *s, bool kept)
 {
     struct slab_header *h = &s->header;
 
-    memcpy(h->magic, SLAB_MAGIC, sizeof h->magic);
+    memcpy(h->magic, SLAB_MAGIC, sizeof(h->magic));
     h->kept = kept;
     h->resizes = s->o.resizes;
     h->space_bytes = s->o.space_bytes;
     h->checksum = hash_64(h, offsetof(struct slab_header, checksum));
     memset(s->segment, 0, DATA_BLOCK);
-    memcpy(s->segment, h, sizeof *h);
+    memcpy(s->segment, h, sizeof(*h));
     int ret = move_all(s->o.fd, s->segment, DATA_BLOCK, 0, true);
     return ret == 0 && fdatasync(s->o.fd) < 0 ? -errno : ret;
 }
@@ -165,7 +165,7 @@ static int table_create(struct layout_slab *s, uint64_t objects)
         return -EBADMSG;
     for (s->table_size = SLAB_TABLE_MIN; s->table_size < objects * 2;)
         s->table_size *= 2;
-    s->table = calloc(s->table_size, sizeof *s->table);
+    s->table = calloc(s->table_size, sizeof(*s->table));
     return s->table ? 0 : -ENOMEM;
 }
 
@@ -278,7 +278,7 @@ static int slab_load(struct layout_slab *s)
 
 int layout_slab_open(struct layout_slab **out, const struct layout_slab_opts *o, struct err *e)
 {
-    struct layout_slab *s = calloc(1, sizeof *s);
+    struct layout_slab *s = calloc(1, sizeof(*s));
     void *segment = NULL;
     int ret = 0;
 

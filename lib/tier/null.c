@@ -64,7 +64,7 @@ static void null_describe(const struct tier *t, struct tier_info *info)
 {
     (void)t;
     *info = (struct tier_info){.engine = "null", .simulated = true, .verifies = false};
-    snprintf(info->target, sizeof info->target, "null");
+    snprintf(info->target, sizeof(info->target), "null");
 }
 
 static int null_close(struct tier *t, struct err *e)
@@ -85,7 +85,7 @@ static const struct tier_ops null_ops = {.submit = null_submit,
 int tier_null_open(struct tier **out, struct bell *bell, struct err *e)
 {
     (void)bell; /* only the thread that submits could be told, and it knows */
-    struct tier_null *n = calloc(1, sizeof *n);
+    struct tier_null *n = calloc(1, sizeof(*n));
     if (!n)
         return err_nomem(e, "null tier");
     n->base.ops = &null_ops;

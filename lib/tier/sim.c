@@ -137,7 +137,7 @@ static void sim_describe(const struct tier *t, struct tier_info *info)
 {
     const struct tier_sim *s = (const struct tier_sim *)t;
     *info = (struct tier_info){.engine = "simulated", .simulated = true, .verifies = false};
-    snprintf(info->target, sizeof info->target, "%s", s->label);
+    snprintf(info->target, sizeof(info->target), "%s", s->label);
 }
 
 static int sim_close(struct tier *t, struct err *e)
@@ -165,7 +165,7 @@ int tier_sim_open(struct tier **out, const struct tier_sim_opts *o, struct bell 
     if (servers > TIER_SIM_SERVERS_MAX)
         return err_set(e, -EINVAL, ERR_INPUT, o->label, "more than %d servers",
                        TIER_SIM_SERVERS_MAX);
-    struct tier_sim *s = calloc(1, sizeof *s + servers * sizeof(struct sim_server));
+    struct tier_sim *s = calloc(1, sizeof(*s) + servers * sizeof(struct sim_server));
     if (!s)
         return err_nomem(e, "simulated tier");
     s->base.ops = &sim_ops;
@@ -175,7 +175,7 @@ int tier_sim_open(struct tier **out, const struct tier_sim_opts *o, struct bell 
     s->stall_ns = o->stall_ns;
     s->stall_begin_ns = INT64_MAX;
     s->servers = servers;
-    snprintf(s->label, sizeof s->label, "%s", o->label ? o->label : "simulated");
+    snprintf(s->label, sizeof(s->label), "%s", o->label ? o->label : "simulated");
     *out = &s->base;
     return 0;
 }

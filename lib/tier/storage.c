@@ -260,8 +260,8 @@ static void storage_describe(const struct tier *tier, struct tier_info *info)
                                .threads = t->threads,
                                .fallbacks = t->fallbacks,
                                .flags = t->flags};
-    memcpy(info->target, t->target, sizeof t->target);
-    memcpy(info->device, t->device, sizeof t->device);
+    memcpy(info->target, t->target, sizeof(t->target));
+    memcpy(info->device, t->device, sizeof(t->device));
     for (unsigned i = 0; i < t->threads; i++) {
         int64_t io_ns;
 
@@ -336,9 +336,9 @@ static void storage_name_device(struct tier_storage *t, int fd)
 
     target_device(fd, &d);
     if (d.model[0])
-        snprintf(t->device, sizeof t->device, "%s (%s)", d.model, d.name);
+        snprintf(t->device, sizeof(t->device), "%s (%s)", d.model, d.name);
     else
-        snprintf(t->device, sizeof t->device, "%s", d.name);
+        snprintf(t->device, sizeof(t->device), "%s", d.name);
 }
 
 static int storage_layout(struct tier_storage *t, const struct tier_storage_opts *o, bool direct,
@@ -389,7 +389,7 @@ static int storage_probe(struct tier_storage *t, int fd)
 static int probe_file(struct tier_storage *t)
 {
     struct layout_name n;
-    int ret = layout_files_name(t->files, hash_128("iopoll", sizeof "iopoll"), true, &n), fd;
+    int ret = layout_files_name(t->files, hash_128("iopoll", sizeof("iopoll")), true, &n), fd;
 
     if (ret < 0)
         return ret;
@@ -571,13 +571,13 @@ int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, stru
         ret = storage_check_memory(o, e);
     if (ret < 0)
         return ret;
-    t = calloc(1, sizeof *t);
+    t = calloc(1, sizeof(*t));
     if (!t)
         return err_nomem(e, "storage tier");
     t->tier.ops = &storage_ops;
     t->max_ops = o->max_ops;
     t->shape = o->shape;
-    snprintf(t->target, sizeof t->target, "%s", o->path ? o->path : "");
+    snprintf(t->target, sizeof(t->target), "%s", o->path ? o->path : "");
     storage_name_device(t, o->slab ? layout_slab_fd(o->slab) : o->dirfd);
     ret = storage_prepare(t, o, &w, e);
     w.bell = bell;

@@ -67,7 +67,7 @@ static void trim_free(struct storage_trim *t)
 
 int storage_trim_open(struct storage_trim **out, const struct storage_trim_opts *o, struct err *e)
 {
-    struct storage_trim *t = calloc(1, sizeof *t);
+    struct storage_trim *t = calloc(1, sizeof(*t));
     int ret;
 
     if (!t)

@@ -37,8 +37,8 @@ static int worker_memory(struct storage_worker *w)
         w->object_count = w->o.max_open;
     w->pool_bytes = (size_t)w->slot_count * chunk_bytes;
     w->pool = io_buffers_map(w->pool_bytes);
-    w->slots = calloc(w->slot_count, sizeof *w->slots);
-    w->objects = calloc(w->object_count, sizeof *w->objects);
+    w->slots = calloc(w->slot_count, sizeof(*w->slots));
+    w->objects = calloc(w->object_count, sizeof(*w->objects));
     w->in = spsc_create(w->o.max_ops);
     w->done = spsc_create(w->o.max_ops);
     return w->pool && w->slots && w->objects && w->in && w->done ? 0 : -ENOMEM;
@@ -78,7 +78,7 @@ static void worker_free(struct storage_worker *w)
 int storage_worker_open(struct storage_worker **out, const struct storage_worker_opts *o,
                         struct err *e)
 {
-    struct storage_worker *w = calloc(1, sizeof *w);
+    struct storage_worker *w = calloc(1, sizeof(*w));
     int ret;
 
     if (!w)

@@ -61,7 +61,7 @@ static int bare_open(struct bare *b, int dirfd, uint32_t bytes)
     for (unsigned i = 0; ret == 0 && i < FOLDERS; i++) {
         char name[8];
 
-        snprintf(name, sizeof name, "%02x", i);
+        snprintf(name, sizeof(name), "%02x", i);
         if (mkdirat(dirfd, name, 0755) < 0 && errno != EEXIST)
             ret = -errno;
         b->folder[i] = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -79,7 +79,7 @@ static void bare_close(struct bare *b)
 
 static unsigned bare_name(char name[48], unsigned i)
 {
-    struct hash128 h = hash_128(&i, sizeof i);
+    struct hash128 h = hash_128(&i, sizeof(i));
     char hex[HASH_HEX_LEN + 1];
 
     hash_hex(h, hex);
@@ -171,7 +171,7 @@ static void ours_issue(struct ours *o, unsigned first, unsigned i, enum tier_ver
                            .size = o->bytes,
                            .place = o->place[i],
                            .owner = &o->place[i]};
-    op->name = op->id.key = hash_128(&number, sizeof number);
+    op->name = op->id.key = hash_128(&number, sizeof(number));
     op->id.generation = 1;
     o->tier->ops->submit(o->tier, op);
 }
@@ -221,7 +221,7 @@ static int ours_open(struct ours *o, struct target *t, unsigned files, uint32_t 
 
     o->bytes = bytes;
     o->bell = bell_create();
-    o->place = calloc(files, sizeof *o->place);
+    o->place = calloc(files, sizeof(*o->place));
     if (!o->bell || !o->place)
         return err_nomem(e, "bench");
     for (unsigned i = 0; i < IN_FLIGHT; i++) {
@@ -280,12 +280,12 @@ int main(int argc, char **argv)
     const char *tmp = getenv("TMPDIR");
     char dir[4096], line[1200];
 
-    snprintf(dir, sizeof dir, "%s/bench_small_files", argc > 1 ? argv[1] : tmp ? tmp : "/tmp");
+    snprintf(dir, sizeof(dir), "%s/bench_small_files", argc > 1 ? argv[1] : tmp ? tmp : "/tmp");
     int ret = target_open_dir(&t, dir, "bench_small_files", &e);
     if (ret == 0)
         ret = ours_open(&o, t, files, bytes, arg(argc, argv, 5, 1), &e);
     if (ret < 0) {
-        err_format(&e, "bench_small_files", line, sizeof line);
+        err_format(&e, "bench_small_files", line, sizeof(line));
         fprintf(stderr, "%s\n", line);
     } else if (bare_open(&b, target_fd(t), bytes) < 0) {
         printf("bench_small_files: skipped, no io_uring with direct descriptors here\n");

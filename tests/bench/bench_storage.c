@@ -33,7 +33,7 @@ static void prepare(struct bench *b, unsigned i, enum tier_verb verb)
     struct tier_op *op = &b->ops[i];
 
     *op = (struct tier_op){.verb = verb, .verify = TIER_VERIFY_HEADER, .size = b->size};
-    op->name = op->id.key = hash_128(&i, sizeof i);
+    op->name = op->id.key = hash_128(&i, sizeof(i));
     op->id.generation = 1;
 }
 
@@ -101,11 +101,11 @@ int main(int argc, char **argv)
 
     if (b.size == 0)
         b.size = 16384;
-    snprintf(dir, sizeof dir, "%s/bench_storage", argc > 1 ? argv[1] : tmp ? tmp : "/tmp");
+    snprintf(dir, sizeof(dir), "%s/bench_storage", argc > 1 ? argv[1] : tmp ? tmp : "/tmp");
     if (getenv("BENCH_ENGINE") && strcmp(getenv("BENCH_ENGINE"), "psync") == 0)
         o.engine = IO_PSYNC;
     b.bell = bell_create();
-    b.ops = calloc(b.objects, sizeof *b.ops);
+    b.ops = calloc(b.objects, sizeof(*b.ops));
     ret = b.bell && b.ops ? target_open_dir(&t, dir, "bench_storage", &e) : -1;
     if (ret == 0) {
         o.dirfd = target_fd(t);
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
         ret = b.tier->ops->close(b.tier, &e);
     }
     if (ret < 0) {
-        err_format(&e, "bench_storage", line, sizeof line);
+        err_format(&e, "bench_storage", line, sizeof(line));
         fprintf(stderr, "%s\n", line);
     }
     target_close(t, false, NULL);

@@ -155,10 +155,10 @@ static void scene_start(struct scene *s, const struct plan_opts *po, unsigned de
     *s = (struct scene){0};
     plan.region = plan.region ? plan.region : plan.volume;
     plan.file_bytes = plan.file_bytes ? plan.file_bytes : plan.region;
-    snprintf(s->top, sizeof s->top, "%s/kvprecond-test.XXXXXX",
+    snprintf(s->top, sizeof(s->top), "%s/kvprecond-test.XXXXXX",
              tmp && strlen(tmp) < 32 ? tmp : "/tmp");
     assert_non_null(mkdtemp(s->top));
-    snprintf(s->path, sizeof s->path, "%s/target", s->top);
+    snprintf(s->path, sizeof(s->path), "%s/target", s->top);
     plan_init(&s->plan, &plan);
     s->fill = (struct fill_opts){.plan = &s->plan,
                                  .queues = s->queue,
@@ -205,7 +205,7 @@ static void check_contents(struct scene *s)
         struct data_fault fault;
         int fd;
 
-        snprintf(name, sizeof name, "%s/fill-%06llu.kv", s->path, (unsigned long long)part.file);
+        snprintf(name, sizeof(name), "%s/fill-%06llu.kv", s->path, (unsigned long long)part.file);
         fd = open(name, O_RDONLY);
         assert_true(fd >= 0);
         assert_int_equal(pread(fd, buf, part.len, (off_t)part.offset), part.len);
@@ -239,7 +239,7 @@ static void test_every_byte_once(void **state)
     assert_int_equal(s.fake[0].submitted, s.result.writes);
     assert_int_equal(place_files(s.place), 11);
     check_contents(&s);
-    snprintf(name, sizeof name, "%s/fill-000010.kv", s.path);
+    snprintf(name, sizeof(name), "%s/fill-000010.kv", s.path);
     assert_int_equal(stat(name, &st), 0);
     assert_int_equal(st.st_size, 3 * 4 * KIB);
     assert_int_equal(place_sync(s.place, &s.e), 0);
@@ -255,7 +255,7 @@ static void test_threads_share_the_work(void **state)
         {.mode = PLAN_KV, .object_bytes = 100 * KIB, .file_per_object = true}};
 
     (void)state;
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         struct plan_opts o = modes[i];
         struct scene s;
 
@@ -376,7 +376,7 @@ static void test_rounds(void **state)
         {.mode = PLAN_KV, .volume = 80 * KIB, .object_bytes = 20 * KIB, .file_per_object = true}};
 
     (void)state;
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         struct plan_opts o = modes[i];
         uint64_t submitted = 0;
         struct scene s;

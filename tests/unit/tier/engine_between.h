@@ -100,7 +100,7 @@ int __real_io_open(struct io **out, enum io_engine engine, const struct io_opts 
 int __wrap_io_open(struct io **out, enum io_engine engine, const struct io_opts *o, struct err *e);
 int __wrap_io_open(struct io **out, enum io_engine engine, const struct io_opts *o, struct err *e)
 {
-    struct between *b = calloc(1, sizeof *b);
+    struct between *b = calloc(1, sizeof(*b));
     int ret;
 
     assert_non_null(b);

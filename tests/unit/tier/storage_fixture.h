@@ -23,13 +23,13 @@ struct fixture {
 
 static inline int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     const char *tmp = getenv("TMPDIR");
     struct err e = {0};
     char path[4096];
 
     assert_non_null(f);
-    snprintf(path, sizeof path, "%s/%s-%ld", tmp ? tmp : "/tmp", program_invocation_short_name,
+    snprintf(path, sizeof(path), "%s/%s-%ld", tmp ? tmp : "/tmp", program_invocation_short_name,
              (long)getpid());
     assert_int_equal(target_open_dir(&f->target, path, "test", &e), 0);
     f->bell = bell_create();

@@ -38,7 +38,7 @@ static int scratch_file(void)
     char path[4096];
     int fd;
 
-    snprintf(path, sizeof path, "%s/kvtrace-io-XXXXXX", tmp ? tmp : "/tmp");
+    snprintf(path, sizeof(path), "%s/kvtrace-io-XXXXXX", tmp ? tmp : "/tmp");
     fd = mkstemp(path);
     if (fd >= 0)
         unlink(path);
@@ -47,7 +47,7 @@ static int scratch_file(void)
 
 static int set_up(void **state, enum io_engine engine)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     struct io_opts o = {.depth = DEPTH, .buf_bytes = BLOCK, .bufs = DEPTH};
     struct err e = {0};
 
@@ -313,7 +313,7 @@ static int many_in_little(void)
 {
     struct io_opts o = {.depth = 16384};
     struct fixture f = {.fd = scratch_file(), .pool = io_buffers_map(DEPTH * BLOCK)};
-    struct io_req *r = calloc(o.depth, sizeof *r), *done[64];
+    struct io_req *r = calloc(o.depth, sizeof(*r)), *done[64];
     int64_t until = clock_now_ns() + 20000000000LL;
     struct err e = {0};
     unsigned left = o.depth;

@@ -30,13 +30,13 @@ struct fixture {
 
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     const char *tmp = getenv("TMPDIR");
     struct err e = {0};
     char path[4096];
 
     assert_non_null(f);
-    snprintf(path, sizeof path, "%s/kvtrace-layout-%ld", tmp ? tmp : "/tmp", (long)getpid());
+    snprintf(path, sizeof(path), "%s/kvtrace-layout-%ld", tmp ? tmp : "/tmp", (long)getpid());
     assert_int_equal(target_open_dir(&f->target, path, "test", &e), 0);
     f->dir = target_fd(f->target);
     assert_int_equal(layout_files_open(&f->files, f->dir, false, &e), 0);

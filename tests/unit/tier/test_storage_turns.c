@@ -107,7 +107,7 @@ static bool has_file(struct fixture *f, const struct tier_op *op)
 {
     char name[80];
 
-    snprintf(name, sizeof name, "%02x/%016llx%016llx.kv", (unsigned)(op->name.hi >> 56),
+    snprintf(name, sizeof(name), "%02x/%016llx%016llx.kv", (unsigned)(op->name.hi >> 56),
              (unsigned long long)op->name.hi, (unsigned long long)op->name.lo);
     return faccessat(target_fd(f->target), name, F_OK, 0) == 0;
 }
@@ -219,7 +219,7 @@ static void calls_fail(struct fixture *f)
     static const enum io_call call[] = {IO_ALLOCATE, IO_SYNC, IO_CLOSE};
     struct tier_op op[OBJECTS];
 
-    for (size_t i = 0; i < sizeof call / sizeof call[0]; i++) {
+    for (size_t i = 0; i < sizeof(call) / sizeof(call[0]); i++) {
         if (f->slab && call[i] != IO_SYNC)
             continue;
         objects_of(op, 1);

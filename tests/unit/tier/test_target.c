@@ -29,17 +29,17 @@ struct fixture {
 
 static const char *in(struct fixture *f, const char *name)
 {
-    snprintf(f->path, sizeof f->path, "%s/%s", f->root, name);
+    snprintf(f->path, sizeof(f->path), "%s/%s", f->root, name);
     return f->path;
 }
 
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     const char *tmp = getenv("TMPDIR");
 
     assert_non_null(f);
-    snprintf(f->root, sizeof f->root, "%s/kvtrace-target-XXXXXX", tmp ? tmp : "/tmp");
+    snprintf(f->root, sizeof(f->root), "%s/kvtrace-target-XXXXXX", tmp ? tmp : "/tmp");
     assert_non_null(mkdtemp(f->root));
     *state = f;
     return 0;
@@ -137,7 +137,7 @@ static void test_system_paths(void **state)
     struct fixture *f = *state;
     struct err e = {0};
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         if (target_refuse_system_path(bad[i], &e) != -EACCES)
             fail_msg("%s was not refused", bad[i]);
         assert_int_equal(e.class, ERR_TARGET);
@@ -156,7 +156,7 @@ static void test_links_and_home(void **state)
     char kept[PATH_CAP];
     struct target *t;
 
-    snprintf(kept, sizeof kept, "%s", home ? home : "");
+    snprintf(kept, sizeof(kept), "%s", home ? home : "");
     assert_int_equal(symlink("/etc", in(f, "link")), 0);
     refused(in(f, "link"), -EACCES, "/etc");
     refused(in(f, "link/below"), -EACCES, "/etc/below");
@@ -182,8 +182,8 @@ static void test_created_and_removed(void **state)
     struct target *t = take(f, "new");
     char text[200], running[40];
 
-    get(f, "new/.kvtrace", text, sizeof text);
-    snprintf(running, sizeof running, "running %ld\n", (long)getpid());
+    get(f, "new/.kvtrace", text, sizeof(text));
+    snprintf(running, sizeof(running), "running %ld\n", (long)getpid());
     assert_non_null(strstr(text, running));
     assert_true(target_fd(t) >= 0);
     assert_string_equal(strrchr(target_path(t), '/'), "/new");
@@ -295,7 +295,7 @@ static void test_in_use(void **state)
     int status;
     pid_t child;
 
-    snprintf(pid, sizeof pid, "process %ld", (long)getpid());
+    snprintf(pid, sizeof(pid), "process %ld", (long)getpid());
     refused(in(f, "d"), -EBUSY, pid);
     child = fork();
     if (child == 0) {

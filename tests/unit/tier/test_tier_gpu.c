@@ -66,8 +66,8 @@ cudaError_t cudaSetDevice(int device)
 }
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
-    memset(prop, 0, sizeof *prop);
-    snprintf(prop->name, sizeof prop->name, "emulated GPU%s", device == 2 ? " Ti" : "");
+    memset(prop, 0, sizeof(*prop));
+    snprintf(prop->name, sizeof(prop->name), "emulated GPU%s", device == 2 ? " Ti" : "");
     prop->pciBusID = 0x3b + device;
     return cudaSuccess;
 }
@@ -109,7 +109,7 @@ cudaError_t cudaFreeHost(void *p)
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
 {
     (void)flags;
-    *s = calloc(1, sizeof **s);
+    *s = calloc(1, sizeof(**s));
     (*s)->device = current;
     allocations++;
     return cudaSuccess;
@@ -124,7 +124,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ev, unsigned flags)
 {
     (void)flags;
-    *ev = calloc(1, sizeof **ev);
+    *ev = calloc(1, sizeof(**ev));
     (*ev)->device = current;
     allocations++;
     return cudaSuccess;
@@ -433,7 +433,7 @@ static void without_cuda_it_says_so(void **state)
     struct tier *t;
     struct err e = {0};
     struct tier_gpu_opts o = {.gpus = 1, .capacity = 1};
-    assert_int_equal(tier_gpu_count(why, sizeof why), 0);
+    assert_int_equal(tier_gpu_count(why, sizeof(why)), 0);
     assert_string_equal(why, "built without CUDA");
     assert_int_equal(tier_gpu_open(&t, &o, NULL, &e), -ENODEV);
 }

@@ -48,7 +48,7 @@ static int object_file(struct fixture *f, const struct tier_op *op)
     char name[80];
     int fd;
 
-    snprintf(name, sizeof name, "%02x/%016llx%016llx.kv", (unsigned)(op->name.hi >> 56),
+    snprintf(name, sizeof(name), "%02x/%016llx%016llx.kv", (unsigned)(op->name.hi >> 56),
              (unsigned long long)op->name.hi, (unsigned long long)op->name.lo);
     fd = openat(target_fd(f->target), name, O_RDWR | O_CLOEXEC);
     return fd;
@@ -187,7 +187,7 @@ static void test_flipped(void **state)
     struct fixture *f = *state;
 
     open_tier(f, ordinary());
-    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
+    for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
         struct tier_op op = checks_op(50 + i, 1, 3000000);
         bool header = at[i] % DATA_BLOCK < 48;
 
@@ -482,7 +482,7 @@ static void test_uring_refused(void **state)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    struct sock_fprog filter = {.len = sizeof code / sizeof code[0], .filter = code};
+    struct sock_fprog filter = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
     struct tier_storage_opts o = ordinary();
     struct fixture *f = *state;
     char said[NOTES_JOINED_CAP];
