@@ -10,7 +10,7 @@
 #include "kvreplay/sched/objects.h"
 #include "kvreplay/sched/room.h"
 #include "kvreplay/survey.h"
-#include "lib/io/target.h"
+#include "lib/io/target_dir.h"
 #include "lib/tier/layout_slab.h"
 
 /* Plain state, filled by storage_open. Zero it first. */

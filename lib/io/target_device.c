@@ -16,7 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "lib/io/target.h"
+#include "lib/io/target_dir.h"
 
 #define DEVICE_SECTOR 512u /* of the kernel's counters, whatever the device's own is */
 #define DEVICE_BLOCK  4096u

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/io/target.h"
+#include "lib/io/target_dir.h"
 #include "lib/io/target_guard.h"
 
 #define FILE_BLOCK  4096u

@@ -12,7 +12,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/descriptors.h"
 #include "lib/base/units.h"
-#include "lib/io/target.h"
+#include "lib/io/target_dir.h"
 #include "lib/tier/layout_slab.h"
 #include "lib/tier/storage_trim.h"
 #include "lib/tier/storage_worker.h"

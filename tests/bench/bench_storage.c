@@ -8,7 +8,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/io/io.h"
-#include "lib/io/target.h"
+#include "lib/io/target_dir.h"
 #include "lib/tier/tier.h"
 
 struct bench {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/io/target.h"
+#include "lib/io/target_dir.h"
 #include "lib/tier/layout_slab.h"
 #include "tests/unit/tier/tier_checks.h"
 

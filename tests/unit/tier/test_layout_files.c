@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/io/target.h"
+#include "lib/io/target_dir.h"
 #include "lib/tier/layout_files.h"
 
 static const struct hash128 object = {.lo = 0x1122334455667788u, .hi = 0xab00000000000001u};

@@ -18,7 +18,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "lib/io/target.h"
+#include "lib/io/target_dir.h"
 #include "lib/io/target_guard.h"
 
 #define PATH_CAP 256

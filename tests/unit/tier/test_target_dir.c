@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/io/target.h"
+#include "lib/io/target_dir.h"
 
 #define PATH_CAP 512
 #define HEX      "0123456789abcdef0123456789abcdef"

@@ -1,6 +1,6 @@
 /* A directory that kvreplay and kvprecond may write to: what must never be taken, the marker file
  * with its lock, and the removal of our own files only. target_device.c has what lies under it. */
-#include "lib/io/target.h"
+#include "lib/io/target_dir.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* target.h - a place on storage that we may write to: guards, marker and lock, room, and what the
  * kernel counted there. Shared by kvreplay and kvprecond. */
-#ifndef KVTRACE_IO_TARGET_H
-#define KVTRACE_IO_TARGET_H
+#ifndef KVTRACE_IO_TARGET_DIR_H
+#define KVTRACE_IO_TARGET_DIR_H
 
 #include <stdbool.h>
 #include <stdint.h>
