@@ -81,7 +81,7 @@ static int open_place(struct run *r, struct err *e)
     r->report.direct = place_direct(r->place);
     if (!r->report.direct)
         notes_add(&r->report.fallbacks, "O_DIRECT refused by the file system");
-    target_device(place_fd(r->place), &r->report.device);
+    target_device_find(place_fd(r->place), &r->report.device);
     return 0;
 }
 
@@ -237,7 +237,7 @@ static int run_fill(struct run *r, struct err *e)
     int ret, sync = 0;
 
     r->report.device.counted =
-        r->report.device.counted && target_counters(&r->report.device, &before) == 0;
+        r->report.device.counted && target_device_count(&r->report.device, &before) == 0;
     ret = fill(r, e);
     sync_ns = clock_now_ns();
     /* What fits on a full file system may be kept, and is then to last. */
@@ -245,7 +245,7 @@ static int run_fill(struct run *r, struct err *e)
         sync = place_sync(r->place, ret == 0 ? e : NULL);
     ret = ret < 0 ? ret : sync;
     r->report.sync_ns = clock_now_ns() - sync_ns;
-    if (r->report.device.counted && target_counters(&r->report.device, &after) == 0)
+    if (r->report.device.counted && target_device_count(&r->report.device, &after) == 0)
         r->report.device_write_bytes = after.write_bytes - before.write_bytes;
     r->report.files = place_files(r->place);
     return ret < 0 ? ret : not_steady(r, e);

@@ -19,6 +19,8 @@
 #include "lib/base/descriptors.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
+#include "lib/io/target_device.h"
+#include "lib/io/target_dir.h"
 
 #define PLACE_NAME_CAP 32
 #define PLACE_DISCARD  (4 * UNITS_GIB) /* at a time, so that a stop need not wait for all of it */
@@ -32,11 +34,11 @@ struct place_file {
 struct place {
     struct place_opts o;
     const struct plan *plan;
-    struct target *target;   /* NULL: a file or device */
-    struct target_file file; /* fd -1: a directory */
-    bool direct, grown;      /* grown: the regular file may be longer than it was */
-    _Atomic int *fds;        /* random writes in a directory: by number of file, -1: not yet */
-    pthread_mutex_t lock;    /* of what follows */
+    struct target_dir *target; /* NULL: a file or device */
+    struct target_file file;   /* fd -1: a directory */
+    bool direct, grown;        /* grown: the regular file may be longer than it was */
+    _Atomic int *fds;          /* random writes in a directory: by number of file, -1: not yet */
+    pthread_mutex_t lock;      /* of what follows */
     struct place_file *slots, *unused, *open;
     uint64_t files, beyond; /* files made; above the highest number of them */
 };
@@ -53,26 +55,26 @@ static bool is_ours(const void *block)
 
 static int open_dir(struct place *p, struct err *e)
 {
-    int ret = target_open_dir(&p->target, p->o.path, "kvprecond", e);
+    int ret = target_dir_open(&p->target, p->o.path, "kvprecond", e);
 
     if (ret < 0)
         return ret;
-    if (target_was_kept(p->target) && !p->o.destroy_data)
+    if (target_dir_was_kept(p->target) && !p->o.destroy_data)
         return err_set(e, EEXIST, ERR_TARGET, p->o.path,
                        "holds what an earlier run kept; --destroy-data removes it");
-    if (target_was_kept(p->target)) {
-        ret = target_empty(p->target, e);
+    if (target_dir_was_kept(p->target)) {
+        ret = target_dir_empty(p->target, e);
         if (ret < 0)
             return ret;
     }
-    p->direct = target_direct_io(target_fd(p->target));
+    p->direct = target_direct_io(target_dir_fd(p->target));
     return 0;
 }
 
 static int open_file(struct place *p, struct err *e)
 {
     const struct target_file_opts o = {.destroy_data = p->o.destroy_data, .is_ours = is_ours};
-    int ret = target_open_file(&p->file, p->o.path, &o, e);
+    int ret = target_file_open(&p->file, p->o.path, &o, e);
 
     if (ret < 0)
         return ret;
@@ -95,7 +97,7 @@ int place_open(struct place **out, const struct place_opts *o, struct err *e)
     ret = o->kind == TARGET_DIR ? open_dir(p, e) : open_file(p, e);
     if (ret < 0) {
         /* What was there before stays: a refused target is released as it was found. */
-        place_close(p, p->target && target_was_kept(p->target), NULL);
+        place_close(p, p->target && target_dir_was_kept(p->target), NULL);
         return ret;
     }
     *out = p;
@@ -187,7 +189,7 @@ static int trim_free_space(struct place *p, uint64_t *bytes)
 {
     struct fstrim_range range = {.len = UINT64_MAX};
 
-    if (ioctl(target_fd(p->target), FITRIM, &range) < 0)
+    if (ioctl(target_dir_fd(p->target), FITRIM, &range) < 0)
         return errno == ENOTTY ? -EOPNOTSUPP : -errno;
     *bytes = range.len;
     return 0;
@@ -286,7 +288,7 @@ static int open_named(struct place *p, uint64_t number, bool *made)
     const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (p->direct ? O_DIRECT : 0);
     const bool known = number < p->beyond;
     char name[PLACE_NAME_CAP];
-    int fd, dir = target_fd(p->target);
+    int fd, dir = target_dir_fd(p->target);
 
     file_name(name, number);
     if (known && p->plan->o.mode == PLAN_KV && unlinkat(dir, name, 0) < 0 && errno != ENOENT)
@@ -440,7 +442,7 @@ int place_done(struct place *p, struct place_file *f, uint32_t len, struct err *
 static int sync_named(const struct place *p, uint64_t number)
 {
     char name[PLACE_NAME_CAP];
-    int ret = 0, fd = openat(target_fd(p->target), file_name(name, number),
+    int ret = 0, fd = openat(target_dir_fd(p->target), file_name(name, number),
                              O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
     if (fd < 0)
@@ -464,7 +466,7 @@ static int sync_directory(const struct place *p)
 
     for (uint64_t i = 0; i < p->beyond && ret == 0; i++)
         ret = sync_named(p, i);
-    if (ret == 0 && fsync(target_fd(p->target)) < 0)
+    if (ret == 0 && fsync(target_dir_fd(p->target)) < 0)
         ret = -errno;
     return ret;
 }
@@ -478,7 +480,7 @@ int place_sync(struct place *p, struct err *e)
 
 int place_fd(const struct place *p)
 {
-    return p->target ? target_fd(p->target) : p->file.fd;
+    return p->target ? target_dir_fd(p->target) : p->file.fd;
 }
 
 bool place_direct(const struct place *p)
@@ -515,7 +517,7 @@ int place_close(struct place *p, bool keep, struct err *e)
     for (uint64_t i = 0; p->fds && i < plan_files(p->plan); i++)
         if (atomic_load(&p->fds[i]) >= 0)
             close(atomic_load(&p->fds[i]));
-    ret = p->target ? target_close(p->target, keep, e) : release_file(p, keep, e);
+    ret = p->target ? target_dir_close(p->target, keep, e) : release_file(p, keep, e);
     pthread_mutex_destroy(&p->lock);
     free(p->slots);
     free(p->fds);

@@ -8,7 +8,7 @@
 
 #include "kvprecond/plan.h"
 #include "lib/base/err.h"
-#include "lib/io/target_dir.h"
+#include "lib/io/target_file.h"
 
 struct place_opts {
     const char *path;

@@ -12,7 +12,7 @@
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
 #include "lib/base/notes.h"
-#include "lib/io/target_dir.h"
+#include "lib/io/target_device.h"
 
 struct report {
     const struct options *o;

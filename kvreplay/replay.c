@@ -302,14 +302,14 @@ static int replay_execute(struct replay *r, struct err *e)
     if (rc < 0)
         return rc;
     r->counted = r->tiers.storage.open && r->tiers.storage.device.counted &&
-                 target_counters(&r->tiers.storage.device, &r->before) == 0;
+                 target_device_count(&r->tiers.storage.device, &r->before) == 0;
     r->cpu_before_ns = clock_process_cpu_ns();
     rc = replay_schedule(r, window, e);
     if (r->o->sync == SYNC_END && r->tiers.storage.open && rc == 0)
         rc = replay_sync(r, e);
     r->cpu_ns = clock_process_cpu_ns() - r->cpu_before_ns;
     tiers_describe(&r->tiers);
-    r->counted = r->counted && target_counters(&r->tiers.storage.device, &r->after) == 0;
+    r->counted = r->counted && target_device_count(&r->tiers.storage.device, &r->after) == 0;
     if (r->tiers.storage.open)
         r->resident_share = residency_share(r->tiers.storage.fd);
     if (r->in->read)

@@ -12,6 +12,8 @@
 #include "kvreplay/sched/reader.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
+#include "lib/io/target_file.h"
+#include "lib/io/target_guard.h"
 
 #define SLAB_NAME          "slab.kv" /* in a directory */
 #define SLAB_SPARE_OBJECTS 1024u
@@ -21,7 +23,7 @@
 
 static int slab_in_dir(struct storage *s, const struct options *o, struct err *e)
 {
-    int fd = target_fd(s->target);
+    int fd = target_dir_fd(s->target);
     bool direct = !o->buffered && target_direct_io(fd);
 
     s->fd = openat(fd, SLAB_NAME,
@@ -30,12 +32,12 @@ static int slab_in_dir(struct storage *s, const struct options *o, struct err *e
         return err_errno(e, -errno, ERR_TARGET, o->nvme, "its " SLAB_NAME " cannot be opened");
     s->own_fd = true;
     /* The directory's marker keeps out who names the directory, this who names the file. */
-    int rc = target_lock(s->fd);
+    int rc = target_guard_lock(s->fd);
     if (rc < 0)
         return err_errno(e, rc, ERR_TARGET, o->nvme,
                          "its " SLAB_NAME " is in use by another process");
     s->resizes = true;
-    snprintf(s->path, sizeof(s->path), "%.240s/" SLAB_NAME, target_path(s->target));
+    snprintf(s->path, sizeof(s->path), "%.240s/" SLAB_NAME, target_dir_path(s->target));
     return 0;
 }
 
@@ -44,7 +46,7 @@ static int slab_on_file(struct storage *s, const struct options *o, struct err *
     struct target_file_opts how = {.destroy_data = o->destroy_data, .is_ours = layout_slab_is_ours};
     struct layout_slab_header h = {0};
     struct target_file f;
-    int rc = target_open_file(&f, o->nvme, &how, e);
+    int rc = target_file_open(&f, o->nvme, &how, e);
 
     if (rc < 0)
         return rc;
@@ -198,12 +200,12 @@ static int slab_open(struct storage *s, const struct options *o, const struct su
 
 static int open_directory(struct storage *s, const struct options *o, struct err *e)
 {
-    int rc = target_open_dir(&s->target, o->nvme, "kvreplay", e);
+    int rc = target_dir_open(&s->target, o->nvme, "kvreplay", e);
 
     if (rc < 0)
         return rc;
-    s->fd = target_fd(s->target);
-    s->was_kept = target_was_kept(s->target);
+    s->fd = target_dir_fd(s->target);
+    s->was_kept = target_dir_was_kept(s->target);
     return o->layout == LAYOUT_SLAB ? slab_in_dir(s, o, e) : 0;
 }
 
@@ -226,7 +228,7 @@ int storage_open(struct storage *s, const struct options *o, const struct survey
     if (rc == 0 && s->own_fd)
         rc = slab_open(s, o, surveyed, room, e);
     if (rc == 0)
-        target_device(s->fd, &s->device);
+        target_device_find(s->fd, &s->device);
     return rc;
 }
 
@@ -300,7 +302,7 @@ int storage_close(struct storage *s, bool keep, const struct objects *objects, s
         close(s->fd);
     }
     if (s->target) {
-        int closed = target_close(s->target, keep, rc ? NULL : e);
+        int closed = target_dir_close(s->target, keep, rc ? NULL : e);
         rc = rc ? rc : closed;
     }
     *s = (struct storage){0};

@@ -10,14 +10,15 @@
 #include "kvreplay/sched/objects.h"
 #include "kvreplay/sched/room.h"
 #include "kvreplay/survey.h"
+#include "lib/io/target_device.h"
 #include "lib/io/target_dir.h"
 #include "lib/tier/layout_slab.h"
 
 /* Plain state, filled by storage_open. Zero it first. */
 struct storage {
-    struct target *target;    /* the directory; NULL: a file or device */
-    struct layout_slab *slab; /* NULL: objects are files */
-    int fd;                   /* of the slab, else of the directory */
+    struct target_dir *target; /* the directory; NULL: a file or device */
+    struct layout_slab *slab;  /* NULL: objects are files */
+    int fd;                    /* of the slab, else of the directory */
     bool open, own_fd, resizes, was_kept, direct;
     struct target_device device;
     char path[256]; /* for reports */

@@ -11,7 +11,7 @@
 #include "kvreplay/sched/counts.h"
 #include "kvreplay/sched/sched.h"
 #include "kvreplay/tiers.h"
-#include "lib/io/target_dir.h"
+#include "lib/io/target_device.h"
 #include "lib/json/jsonout.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/descriptors.h"
 #include "lib/base/units.h"
-#include "lib/io/target_dir.h"
+#include "lib/io/target_device.h"
 #include "lib/tier/layout_slab.h"
 #include "lib/tier/storage_trim.h"
 #include "lib/tier/storage_worker.h"
@@ -334,7 +334,7 @@ static void storage_name_device(struct tier_storage *t, int fd)
 {
     struct target_device d;
 
-    target_device(fd, &d);
+    target_device_find(fd, &d);
     if (d.model[0])
         snprintf(t->device, sizeof(t->device), "%s (%s)", d.model, d.name);
     else
@@ -438,7 +438,7 @@ static int storage_open_trim(struct tier_storage *t, const struct tier_storage_o
 {
     struct storage_trim_opts trim = {.max_ops = o->max_ops, .space = t->space, .bell = bell};
 
-    if (!o->slab || !target_discards(layout_slab_fd(o->slab)))
+    if (!o->slab || !target_device_discards(layout_slab_fd(o->slab)))
         return 0;
     trim.fd = layout_slab_fd(o->slab);
     trim.begin = layout_slab_begin();

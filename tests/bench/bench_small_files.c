@@ -209,11 +209,11 @@ static double ours_run(struct ours *o, unsigned first, unsigned files, enum tier
     return (double)files * 1e9 / (double)(clock_now_ns() - start);
 }
 
-static int ours_open(struct ours *o, struct target *t, unsigned files, uint32_t bytes,
+static int ours_open(struct ours *o, struct target_dir *t, unsigned files, uint32_t bytes,
                      unsigned rings, struct err *e)
 {
-    struct tier_storage_opts s = {.dirfd = target_fd(t),
-                                  .path = target_path(t),
+    struct tier_storage_opts s = {.dirfd = target_dir_fd(t),
+                                  .path = target_dir_path(t),
                                   .chunk_bytes = bytes,
                                   .iodepth = IN_FLIGHT,
                                   .threads = rings,
@@ -273,7 +273,7 @@ static unsigned arg(int argc, char **argv, int i, unsigned otherwise)
 int main(int argc, char **argv)
 {
     unsigned files = arg(argc, argv, 2, 4000), bytes = arg(argc, argv, 3, 16) << 10;
-    struct target *t = NULL;
+    struct target_dir *t = NULL;
     struct ours o = {0};
     struct bare b;
     struct err e = {0};
@@ -281,13 +281,13 @@ int main(int argc, char **argv)
     char dir[4096], line[1200];
 
     snprintf(dir, sizeof(dir), "%s/bench_small_files", argc > 1 ? argv[1] : tmp ? tmp : "/tmp");
-    int ret = target_open_dir(&t, dir, "bench_small_files", &e);
+    int ret = target_dir_open(&t, dir, "bench_small_files", &e);
     if (ret == 0)
         ret = ours_open(&o, t, files, bytes, arg(argc, argv, 5, 1), &e);
     if (ret < 0) {
         err_format(&e, "bench_small_files", line, sizeof(line));
         fprintf(stderr, "%s\n", line);
-    } else if (bare_open(&b, target_fd(t), bytes) < 0) {
+    } else if (bare_open(&b, target_dir_fd(t), bytes) < 0) {
         printf("bench_small_files: skipped, no io_uring with direct descriptors here\n");
     } else {
         run(&b, &o, files, arg(argc, argv, 4, 3));
@@ -297,6 +297,6 @@ int main(int argc, char **argv)
         o.tier->ops->close(o.tier, NULL);
     free(o.place);
     bell_free(o.bell);
-    target_close(t, false, NULL);
+    target_dir_close(t, false, NULL);
     return ret < 0;
 }

@@ -93,7 +93,7 @@ int main(int argc, char **argv)
                                   .max_ops = b.inflight};
     const char *tmp = getenv("TMPDIR");
     char dir[4096], line[1200];
-    struct target *t = NULL;
+    struct target_dir *t = NULL;
     struct tier_info info;
     char fallbacks[NOTES_JOINED_CAP];
     struct err e = {0};
@@ -106,10 +106,10 @@ int main(int argc, char **argv)
         o.engine = IO_PSYNC;
     b.bell = bell_create();
     b.ops = calloc(b.objects, sizeof(*b.ops));
-    ret = b.bell && b.ops ? target_open_dir(&t, dir, "bench_storage", &e) : -1;
+    ret = b.bell && b.ops ? target_dir_open(&t, dir, "bench_storage", &e) : -1;
     if (ret == 0) {
-        o.dirfd = target_fd(t);
-        o.path = target_path(t);
+        o.dirfd = target_dir_fd(t);
+        o.path = target_dir_path(t);
         ret = tier_storage_open(&b.tier, &o, b.bell, &e);
     }
     if (ret == 0) {
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
         err_format(&e, "bench_storage", line, sizeof(line));
         fprintf(stderr, "%s\n", line);
     }
-    target_close(t, false, NULL);
+    target_dir_close(t, false, NULL);
     free(b.ops);
     bell_free(b.bell);
     return ret < 0;

@@ -109,7 +109,7 @@ static bool has_file(struct fixture *f, const struct tier_op *op)
 
     snprintf(name, sizeof(name), "%02x/%016llx%016llx.kv", (unsigned)(op->name.hi >> 56),
              (unsigned long long)op->name.hi, (unsigned long long)op->name.lo);
-    return faccessat(target_fd(f->target), name, F_OK, 0) == 0;
+    return faccessat(target_dir_fd(f->target), name, F_OK, 0) == 0;
 }
 
 static uint64_t ios(struct fixture *f)

@@ -18,7 +18,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "lib/io/target_dir.h"
+#include "lib/io/target_file.h"
 #include "lib/io/target_guard.h"
 
 #define PATH_CAP 256
@@ -220,7 +220,7 @@ static int open_in(struct fixture *f, const char *name, bool destroy, struct tar
     char path[PATH_CAP * 2];
 
     snprintf(path, sizeof(path), "%s/%s", f->root, name);
-    return target_open_file(out, path, &o, e);
+    return target_file_open(out, path, &o, e);
 }
 
 static void test_regular_file(void **state)
@@ -251,7 +251,7 @@ static void test_regular_file(void **state)
     assert_int_equal(open_in(f, "link", true, &t, &e), -ELOOP);
     assert_int_equal(open_in(f, "sys", true, &t, &e), -EISDIR);
     assert_int_equal(open_in(f, "none", true, &t, &e), -EISDIR);
-    assert_int_equal(target_open_file(&t, "/dev/null", &(struct target_file_opts){0}, &e), -EINVAL);
+    assert_int_equal(target_file_open(&t, "/dev/null", &(struct target_file_opts){0}, &e), -EINVAL);
     assert_int_equal(e.class, ERR_TARGET);
 }
 

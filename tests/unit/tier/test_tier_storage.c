@@ -50,7 +50,7 @@ static int object_file(struct fixture *f, const struct tier_op *op)
 
     snprintf(name, sizeof(name), "%02x/%016llx%016llx.kv", (unsigned)(op->name.hi >> 56),
              (unsigned long long)op->name.hi, (unsigned long long)op->name.lo);
-    fd = openat(target_fd(f->target), name, O_RDWR | O_CLOEXEC);
+    fd = openat(target_dir_fd(f->target), name, O_RDWR | O_CLOEXEC);
     return fd;
 }
 
@@ -174,7 +174,7 @@ static void test_large(void **state)
     assert_true(after.io_ns > before.io_ns);
     assert_false(after.simulated);
     assert_true(after.verifies);
-    assert_string_equal(after.target, target_path(f->target));
+    assert_string_equal(after.target, target_dir_path(f->target));
     assert_non_null(strstr(after.flags.text[1], " I/Os of 1024 KiB"));
     assert_string_equal(after.flags.text[2], "1 ring");
     close_tier(f);
@@ -319,7 +319,7 @@ static void refused(struct fixture *f, struct tier_storage_opts o)
 {
     struct err e = {0};
 
-    o.dirfd = target_fd(f->target);
+    o.dirfd = target_dir_fd(f->target);
     assert_true(tier_storage_open(&f->tier, &o, f->bell, &e) < 0);
     assert_true(e.what[0] != '\0');
 }
