@@ -23,7 +23,7 @@ lib/conf  := conf conf_keys conf_store conf_table conf_value
 lib/model := model model_hf
 lib/data  := data data_avx2 data_avx512
 lib/io    := io uring psync target_guard target_dir target_file target_device
-lib/tier  := extent layout_files layout_slab arena host gpu storage storage_worker storage_thread storage_object storage_trim sim null
+lib/tier  := extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object sim null
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format
