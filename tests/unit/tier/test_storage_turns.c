@@ -60,7 +60,7 @@ static void everywhere(void **state, void (*test)(struct fixture *f), struct tie
     struct fixture *f = *state;
 
     for (unsigned i = 0; i < 4; i++) {
-        o.engine = (int)engine[i / 2];
+        o.engine = engine[i / 2];
         open_layout(f, o, i % 2);
         test(f);
         assert_int_equal(close_tier(f), 0);
@@ -319,7 +319,7 @@ static void test_breaks(void **state)
         for (int after = 1; after < 6; after += 2) {
             struct tier_storage_opts o = ordinary(2);
 
-            o.engine = (int)engine[i / 2];
+            o.engine = engine[i / 2];
             open_layout(f, o, i % 2);
             breaks(f, after);
             assert_int_equal(close_tier(f), -EIO);

@@ -352,7 +352,7 @@ static void test_slab(void **state)
 
     open_slab(f, 64 << 20, true);
     for (size_t i = 0; i < 2; i++) {
-        o.engine = (int)engine[i];
+        o.engine = engine[i];
         o.threads = 1;
         lives(f, o, 32, 400);
         o.threads = 3;
