@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kvprecond/place.h"
+#include "kvprecond/fill_target.h"
 #include "kvprecond/plan.h"
 #include "kvprecond/steady.h"
 #include "lib/base/err.h"
@@ -28,7 +28,7 @@ struct fill_span {
 
 struct fill_opts {
     const struct plan *plan;
-    struct place *place; /* ready for plan */
+    struct fill_target *target; /* ready for plan */
     const struct fill_queue *queues;
     unsigned threads; /* number of queues */
     unsigned bufs;    /* of each queue */

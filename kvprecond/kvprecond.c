@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "kvprecond/fill.h"
+#include "kvprecond/fill_target.h"
 #include "kvprecond/options.h"
-#include "kvprecond/place.h"
 #include "kvprecond/plan.h"
 #include "kvprecond/report.h"
 #include "kvprecond/rounds.h"
@@ -27,7 +27,7 @@
 struct run {
     struct options o;
     struct report report;
-    struct place *place;
+    struct fill_target *target;
     struct plan plan;
     struct fill_queue *queues; /* o.threads of them */
     unsigned bufs;             /* of each */
@@ -69,19 +69,19 @@ static bool stopped(void)
 
 static int open_place(struct run *r, struct err *e)
 {
-    const struct place_opts o = {.path = r->o.path,
-                                 .kind = r->o.kind,
-                                 .reserve_share = r->o.reserve_percent / 100,
-                                 .destroy_data = r->o.destroy_data};
-    int ret = place_open(&r->place, &o, e);
+    const struct fill_target_opts o = {.path = r->o.path,
+                                       .kind = r->o.kind,
+                                       .reserve_share = r->o.reserve_percent / 100,
+                                       .destroy_data = r->o.destroy_data};
+    int ret = fill_target_open(&r->target, &o, e);
 
     if (ret < 0)
         return ret;
-    r->report.capacity = place_capacity(r->place);
-    r->report.direct = place_direct(r->place);
+    r->report.capacity = fill_target_capacity(r->target);
+    r->report.direct = fill_target_direct(r->target);
     if (!r->report.direct)
         notes_add(&r->report.fallbacks, "O_DIRECT refused by the file system");
-    target_device_find(place_fd(r->place), &r->report.device);
+    target_device_find(fill_target_fd(r->target), &r->report.device);
     return 0;
 }
 
@@ -109,14 +109,14 @@ static int make_plan(struct run *r, struct err *e)
     plan_init(&r->plan, &p);
     r->report.size_bytes = plan_volume_bytes(&r->plan);
     r->bufs = fill_buffers((unsigned)r->o.iodepth, p.write_bytes);
-    return place_plan(r->place, &r->plan, (r->bufs + 1) * (unsigned)r->o.threads, e);
+    return fill_target_plan(r->target, &r->plan, (r->bufs + 1) * (unsigned)r->o.threads, e);
 }
 
 /* What cannot be discarded is filled as it is: that is said, and nothing else is lost. */
 static int purge(struct run *r, struct err *e)
 {
     struct err why = {0};
-    int ret = place_purge(r->place, stopped, &r->report.purged_bytes, &why);
+    int ret = fill_target_purge(r->target, stopped, &r->report.purged_bytes, &why);
 
     if (ret == 0)
         return 0;
@@ -204,7 +204,7 @@ static int not_steady(const struct run *r, struct err *e)
 static int fill(struct run *r, struct err *e)
 {
     const struct fill_opts o = {.plan = &r->plan,
-                                .place = r->place,
+                                .target = r->target,
                                 .queues = r->queues,
                                 .threads = (unsigned)r->o.threads,
                                 .bufs = r->bufs,
@@ -242,12 +242,12 @@ static int run_fill(struct run *r, struct err *e)
     sync_ns = clock_now_ns();
     /* What fits on a full file system may be kept, and is then to last. */
     if (ret == 0 || ret == -ENOSPC)
-        sync = place_sync(r->place, ret == 0 ? e : NULL);
+        sync = fill_target_sync(r->target, ret == 0 ? e : NULL);
     ret = ret < 0 ? ret : sync;
     r->report.sync_ns = clock_now_ns() - sync_ns;
     if (r->report.device.counted && target_device_count(&r->report.device, &after) == 0)
         r->report.device_write_bytes = after.write_bytes - before.write_bytes;
-    r->report.files = place_files(r->place);
+    r->report.files = fill_target_files(r->target);
     return ret < 0 ? ret : not_steady(r, e);
 }
 
@@ -264,7 +264,7 @@ static int run_close(struct run *r, struct err *e)
             io_buffers_unmap(r->queues[i].pool, r->pool_bytes);
     }
     free(r->queues);
-    ret = place_close(r->place, r->o.keep && r->written, e);
+    ret = fill_target_close(r->target, r->o.keep && r->written, e);
     hist_free(r->service);
     return ret;
 }
@@ -310,7 +310,7 @@ static int run(struct run *r, int argc, char **argv)
     if (ret == 0 && r->o.purge)
         ret = purge(r, &e);
     if (ret == 0)
-        ret = place_start(r->place, &e);
+        ret = fill_target_start(r->target, &e);
     status = note(0, ret, &e);
     if (ret == 0) {
         ret = run_fill(r, &e);

@@ -16,7 +16,7 @@
 struct slot {
     struct io_req req;
     struct plan_part part;
-    struct place_file *file;
+    struct fill_file *file;
     bool of_fill; /* else of a round */
     struct slot *next;
 };
@@ -89,7 +89,7 @@ static void make_blocks(struct worker *w)
 
 static int begin_one(struct worker *w, struct slot *s, struct err *e)
 {
-    int ret = place_begin(w->work->o->place, &s->part, &s->file, &s->req.fd, e);
+    int ret = fill_target_begin(w->work->o->target, &s->part, &s->file, &s->req.fd, e);
 
     if (ret < 0)
         return ret;
@@ -163,7 +163,7 @@ static void end_one(struct worker *w, struct slot *s, int64_t now_ns)
                   s->part.len, (unsigned long long)s->part.offset,
                   (unsigned long long)s->part.file);
     } else {
-        ret = place_done(w->work->o->place, s->file, s->part.len, &e);
+        ret = fill_target_done(w->work->o->target, s->file, s->part.len, &e);
         if (ret == 0 && count_one(w, s, now_ns) < 0)
             ret = err_nomem(&e, "histogram");
     }

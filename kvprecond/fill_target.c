@@ -1,7 +1,7 @@
 /* The target of a fill. Directories are taken, emptied and released by lib/io/target.c, files and
  * devices opened by lib/io/target_file.c. In a directory a file is opened when the first write for
  * it leaves and closed when the last one of a pass has ended; under random writes all stay open. */
-#include "kvprecond/place.h"
+#include "kvprecond/fill_target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,24 +22,24 @@
 #include "lib/io/target_device.h"
 #include "lib/io/target_dir.h"
 
-#define PLACE_NAME_CAP 32
-#define PLACE_DISCARD  (4 * UNITS_GIB) /* at a time, so that a stop need not wait for all of it */
+#define TARGET_NAME_CAP 32
+#define TARGET_DISCARD  (4 * UNITS_GIB) /* at a time, so that a stop need not wait for all of it */
 
-struct place_file {
+struct fill_file {
     int fd;
     uint64_t number, pass, bytes, done;
-    struct place_file *next;
+    struct fill_file *next;
 };
 
-struct place {
-    struct place_opts o;
+struct fill_target {
+    struct fill_target_opts o;
     const struct plan *plan;
     struct target_dir *target; /* NULL: a file or device */
     struct target_file file;   /* fd -1: a directory */
     bool direct, grown;        /* grown: the regular file may be longer than it was */
     _Atomic int *fds;          /* random writes in a directory: by number of file, -1: not yet */
     pthread_mutex_t lock;      /* of what follows */
-    struct place_file *slots, *unused, *open;
+    struct fill_file *slots, *unused, *open;
     uint64_t files, beyond; /* files made; above the highest number of them */
 };
 
@@ -53,7 +53,7 @@ static bool is_ours(const void *block)
     return data_identify(block, &id, &index) == 0;
 }
 
-static int open_dir(struct place *p, struct err *e)
+static int open_dir(struct fill_target *p, struct err *e)
 {
     int ret = target_dir_open(&p->target, p->o.path, "kvprecond", e);
 
@@ -71,7 +71,7 @@ static int open_dir(struct place *p, struct err *e)
     return 0;
 }
 
-static int open_file(struct place *p, struct err *e)
+static int open_file(struct fill_target *p, struct err *e)
 {
     const struct target_file_opts o = {.destroy_data = p->o.destroy_data, .is_ours = is_ours};
     int ret = target_file_open(&p->file, p->o.path, &o, e);
@@ -84,9 +84,9 @@ static int open_file(struct place *p, struct err *e)
     return 0;
 }
 
-int place_open(struct place **out, const struct place_opts *o, struct err *e)
+int fill_target_open(struct fill_target **out, const struct fill_target_opts *o, struct err *e)
 {
-    struct place *p = calloc(1, sizeof(*p));
+    struct fill_target *p = calloc(1, sizeof(*p));
     int ret;
 
     if (!p)
@@ -97,26 +97,26 @@ int place_open(struct place **out, const struct place_opts *o, struct err *e)
     ret = o->kind == TARGET_DIR ? open_dir(p, e) : open_file(p, e);
     if (ret < 0) {
         /* What was there before stays: a refused target is released as it was found. */
-        place_close(p, p->target && target_dir_was_kept(p->target), NULL);
+        fill_target_close(p, p->target && target_dir_was_kept(p->target), NULL);
         return ret;
     }
     *out = p;
     return 0;
 }
 
-uint64_t place_capacity(const struct place *p)
+uint64_t fill_target_capacity(const struct fill_target *p)
 {
     return p->file.is_device ? p->file.bytes : 0;
 }
 
 /* ---- getting ready ---- */
 
-static int check_room(const struct place *p, struct err *e)
+static int check_room(const struct fill_target *p, struct err *e)
 {
     const uint64_t need = plan_pass_bytes(p->plan), own = p->target ? 0 : p->file.allocated_bytes;
     char need_text[32], have_text[32];
     uint64_t room;
-    int ret = target_room(place_fd(p), p->o.reserve_share, &room, e);
+    int ret = target_room(fill_target_fd(p), p->o.reserve_share, &room, e);
 
     if (ret < 0)
         return ret;
@@ -130,7 +130,7 @@ static int check_room(const struct place *p, struct err *e)
 }
 
 /* Under random writes every file is open at once. */
-static int want_many_files(const struct place *p, uint64_t files, struct err *e)
+static int want_many_files(const struct fill_target *p, uint64_t files, struct err *e)
 {
     uint64_t can = descriptors_want(files);
 
@@ -142,7 +142,7 @@ static int want_many_files(const struct place *p, uint64_t files, struct err *e)
                    files, can);
 }
 
-static int plan_random_files(struct place *p, struct err *e)
+static int plan_random_files(struct fill_target *p, struct err *e)
 {
     const uint64_t files = plan_files(p->plan);
     int ret = want_many_files(p, files, e);
@@ -157,7 +157,7 @@ static int plan_random_files(struct place *p, struct err *e)
     return 0;
 }
 
-static int plan_open_files(struct place *p, unsigned outstanding, struct err *e)
+static int plan_open_files(struct fill_target *p, unsigned outstanding, struct err *e)
 {
     p->slots = calloc((size_t)outstanding + 1, sizeof(*p->slots));
     if (!p->slots)
@@ -171,7 +171,8 @@ static int plan_open_files(struct place *p, unsigned outstanding, struct err *e)
     return 0;
 }
 
-int place_plan(struct place *p, const struct plan *plan, unsigned outstanding, struct err *e)
+int fill_target_plan(struct fill_target *p, const struct plan *plan, unsigned outstanding,
+                     struct err *e)
 {
     int ret;
 
@@ -185,7 +186,7 @@ int place_plan(struct place *p, const struct plan *plan, unsigned outstanding, s
 
 /* ---- purge ---- */
 
-static int trim_free_space(struct place *p, uint64_t *bytes)
+static int trim_free_space(struct fill_target *p, uint64_t *bytes)
 {
     struct fstrim_range range = {.len = UINT64_MAX};
 
@@ -195,7 +196,7 @@ static int trim_free_space(struct place *p, uint64_t *bytes)
     return 0;
 }
 
-static int discard(struct place *p, uint64_t at, uint64_t len)
+static int discard(struct fill_target *p, uint64_t at, uint64_t len)
 {
     uint64_t range[2] = {at, len};
     int ret;
@@ -208,7 +209,7 @@ static int discard(struct place *p, uint64_t at, uint64_t len)
     return ret < 0 ? -errno : 0;
 }
 
-int place_purge(struct place *p, bool (*stopped)(void), uint64_t *bytes, struct err *e)
+int fill_target_purge(struct fill_target *p, bool (*stopped)(void), uint64_t *bytes, struct err *e)
 {
     int ret = 0;
 
@@ -216,7 +217,7 @@ int place_purge(struct place *p, bool (*stopped)(void), uint64_t *bytes, struct 
     if (p->target)
         ret = trim_free_space(p, bytes);
     while (!p->target && *bytes < p->file.bytes && ret == 0) {
-        uint64_t left = p->file.bytes - *bytes, len = left < PLACE_DISCARD ? left : PLACE_DISCARD;
+        uint64_t left = p->file.bytes - *bytes, len = left < TARGET_DISCARD ? left : TARGET_DISCARD;
 
         ret = stopped() ? -EINTR : discard(p, *bytes, len);
         *bytes += ret == 0 ? len : 0;
@@ -240,7 +241,7 @@ static int allocate(int fd, uint64_t bytes)
 
 /* What was empty is ours from now on, also if this run is killed before its first block is written:
  * the next one is to know it. */
-static int claim_empty(const struct place *p)
+static int claim_empty(const struct fill_target *p)
 {
     const struct data_id id = {.generation = UINT64_MAX};
     _Alignas(DATA_BLOCK) unsigned char block[DATA_BLOCK];
@@ -250,7 +251,7 @@ static int claim_empty(const struct place *p)
     return pwrite(p->file.fd, block, sizeof(block), 0) == (ssize_t)sizeof(block) ? 0 : -errno;
 }
 
-int place_start(struct place *p, struct err *e)
+int fill_target_start(struct fill_target *p, struct err *e)
 {
     int ret;
 
@@ -266,16 +267,16 @@ int place_start(struct place *p, struct err *e)
 
 /* ---- files of a directory ---- */
 
-static const char *file_name(char buf[PLACE_NAME_CAP], uint64_t number)
+static const char *file_name(char buf[TARGET_NAME_CAP], uint64_t number)
 {
-    snprintf(buf, PLACE_NAME_CAP, "fill-%06" PRIu64 ".kv", number);
+    snprintf(buf, TARGET_NAME_CAP, "fill-%06" PRIu64 ".kv", number);
     return buf;
 }
 
-static int fail_file(const struct place *p, uint64_t number, int code, const char *what,
+static int fail_file(const struct fill_target *p, uint64_t number, int code, const char *what,
                      struct err *e)
 {
-    char where[PATH_MAX + PLACE_NAME_CAP], name[PLACE_NAME_CAP];
+    char where[PATH_MAX + TARGET_NAME_CAP], name[TARGET_NAME_CAP];
 
     snprintf(where, sizeof(where), "%s/%s", p->o.path, file_name(name, number));
     return err_errno(e, code, ERR_FAILED, where, "%s", what);
@@ -283,11 +284,11 @@ static int fail_file(const struct place *p, uint64_t number, int code, const cha
 
 /* A cache writes no object twice in place: in later passes an object is a new file. Others are made
  * once, in whichever pass comes to them first. *made: the file is new. */
-static int open_named(struct place *p, uint64_t number, bool *made)
+static int open_named(struct fill_target *p, uint64_t number, bool *made)
 {
     const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (p->direct ? O_DIRECT : 0);
     const bool known = number < p->beyond;
-    char name[PLACE_NAME_CAP];
+    char name[TARGET_NAME_CAP];
     int fd, dir = target_dir_fd(p->target);
 
     file_name(name, number);
@@ -301,7 +302,7 @@ static int open_named(struct place *p, uint64_t number, bool *made)
 }
 
 /* With the lock held. */
-static int take_file(struct place *p, uint64_t number, uint64_t pass, struct err *e)
+static int take_file(struct fill_target *p, uint64_t number, uint64_t pass, struct err *e)
 {
     bool made = false;
     int fd = open_named(p, number, &made), ret;
@@ -321,7 +322,7 @@ static int take_file(struct place *p, uint64_t number, uint64_t pass, struct err
     return fd;
 }
 
-static int begin_random(struct place *p, uint64_t number, struct err *e)
+static int begin_random(struct fill_target *p, uint64_t number, struct err *e)
 {
     int fd = atomic_load(&p->fds[number]);
 
@@ -338,9 +339,9 @@ static int begin_random(struct place *p, uint64_t number, struct err *e)
 }
 
 /* With the lock held. The file that is found moves to the front: the next part is likely its. */
-static struct place_file *find_open(struct place *p, uint64_t number, uint64_t pass)
+static struct fill_file *find_open(struct fill_target *p, uint64_t number, uint64_t pass)
 {
-    struct place_file **at = &p->open, *f;
+    struct fill_file **at = &p->open, *f;
 
     while (*at && ((*at)->number != number || (*at)->pass != pass))
         at = &(*at)->next;
@@ -354,27 +355,27 @@ static struct place_file *find_open(struct place *p, uint64_t number, uint64_t p
 }
 
 /* With the lock held. */
-static int open_next(struct place *p, const struct plan_part *part, struct place_file **out,
+static int open_next(struct fill_target *p, const struct plan_part *part, struct fill_file **out,
                      struct err *e)
 {
-    struct place_file *f = p->unused;
+    struct fill_file *f = p->unused;
     int fd = take_file(p, part->file, part->pass, e);
 
     if (fd < 0)
         return fd;
     p->unused = f->next;
-    *f = (struct place_file){.fd = fd,
-                             .number = part->file,
-                             .pass = part->pass,
-                             .bytes = plan_file_bytes(p->plan, part->file),
-                             .next = p->open};
+    *f = (struct fill_file){.fd = fd,
+                            .number = part->file,
+                            .pass = part->pass,
+                            .bytes = plan_file_bytes(p->plan, part->file),
+                            .next = p->open};
     p->open = f;
     *out = f;
     return 0;
 }
 
-int place_begin(struct place *p, const struct plan_part *part, struct place_file **file, int *fd,
-                struct err *e)
+int fill_target_begin(struct fill_target *p, const struct plan_part *part, struct fill_file **file,
+                      int *fd, struct err *e)
 {
     int ret = 0;
 
@@ -405,7 +406,7 @@ static int flush_buffered(int fd)
     return 0;
 }
 
-static int close_file(const struct place *p, int fd)
+static int close_file(const struct fill_target *p, int fd)
 {
     int ret = p->direct ? 0 : flush_buffered(fd);
 
@@ -414,7 +415,7 @@ static int close_file(const struct place *p, int fd)
     return ret;
 }
 
-int place_done(struct place *p, struct place_file *f, uint32_t len, struct err *e)
+int fill_target_done(struct fill_target *p, struct fill_file *f, uint32_t len, struct err *e)
 {
     uint64_t number;
     int fd = -1, ret;
@@ -439,9 +440,9 @@ int place_done(struct place *p, struct place_file *f, uint32_t len, struct err *
 /* ---- the end ---- */
 
 /* A file that was never made, for its turn did not come, is none to be synced. */
-static int sync_named(const struct place *p, uint64_t number)
+static int sync_named(const struct fill_target *p, uint64_t number)
 {
-    char name[PLACE_NAME_CAP];
+    char name[TARGET_NAME_CAP];
     int ret = 0, fd = openat(target_dir_fd(p->target), file_name(name, number),
                              O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -453,14 +454,14 @@ static int sync_named(const struct place *p, uint64_t number)
     return ret;
 }
 
-static int sync_file(const struct place *p)
+static int sync_file(const struct fill_target *p)
 {
     if (!p->direct)
         return flush_buffered(p->file.fd);
     return fdatasync(p->file.fd) < 0 ? -errno : 0;
 }
 
-static int sync_directory(const struct place *p)
+static int sync_directory(const struct fill_target *p)
 {
     int ret = 0;
 
@@ -471,29 +472,29 @@ static int sync_directory(const struct place *p)
     return ret;
 }
 
-int place_sync(struct place *p, struct err *e)
+int fill_target_sync(struct fill_target *p, struct err *e)
 {
     int ret = p->target ? sync_directory(p) : sync_file(p);
 
     return ret < 0 ? err_errno(e, ret, ERR_FAILED, p->o.path, "cannot be made durable") : 0;
 }
 
-int place_fd(const struct place *p)
+int fill_target_fd(const struct fill_target *p)
 {
     return p->target ? target_dir_fd(p->target) : p->file.fd;
 }
 
-bool place_direct(const struct place *p)
+bool fill_target_direct(const struct fill_target *p)
 {
     return p->direct;
 }
 
-uint64_t place_files(const struct place *p)
+uint64_t fill_target_files(const struct fill_target *p)
 {
     return p->target ? p->files : 1;
 }
 
-static int release_file(struct place *p, bool keep, struct err *e)
+static int release_file(struct fill_target *p, bool keep, struct err *e)
 {
     int ret = 0;
 
@@ -506,13 +507,13 @@ static int release_file(struct place *p, bool keep, struct err *e)
     return ret;
 }
 
-int place_close(struct place *p, bool keep, struct err *e)
+int fill_target_close(struct fill_target *p, bool keep, struct err *e)
 {
     int ret;
 
     if (!p)
         return 0;
-    for (struct place_file *f = p->open; f; f = f->next)
+    for (struct fill_file *f = p->open; f; f = f->next)
         close(f->fd);
     for (uint64_t i = 0; p->fds && i < plan_files(p->plan); i++)
         if (atomic_load(&p->fds[i]) >= 0)
