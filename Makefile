@@ -51,7 +51,7 @@ kvstat/report := figures verdict json_leaves runs headline statistics compare re
                  json csv plot_script plot_columns fio_job mlperf sheets xlsx
 
 KVPRECOND_FOLDERS := kvprecond
-kvprecond := kvprecond options plan fill_target fill steady rounds run_progress report_text report_json
+kvprecond := kvprecond options plan fill_target fill steady rounds run_progress report
 
 PROGRAMS := kvgen kvreplay kvstat kvprecond
 MANPAGES := kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.5 kvtrace.7
