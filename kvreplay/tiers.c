@@ -213,7 +213,7 @@ static int open_storage(struct tiers *t, const struct options *o, const struct s
     struct tier_storage_opts s = {.dirfd = t->storage.fd,
                                   .slab = t->storage.slab,
                                   .path = t->storage.path,
-                                  .engine = o->ioengine,
+                                  .engine = (enum io_engine)o->ioengine,
                                   .chunk_bytes = o->chunk_bytes,
                                   .iodepth = options_iodepth(o),
                                   .threads = (unsigned)o->rings,

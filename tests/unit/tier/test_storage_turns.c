@@ -358,7 +358,7 @@ static void test_one_io(void **state)
     everywhere(state, one_io, ordinary(1));
 }
 
-/* Hundreds of small objects behind a large one, more than a worker takes up at once: all are done
+/* Hundreds of small objects behind a large one, more than a thread takes up at once: all are done
  * before it, and all that is moved is there. */
 static void large_among_small(struct fixture *f)
 {
@@ -389,7 +389,7 @@ static void test_large_among_small(void **state)
     everywhere(state, large_among_small, ordinary(4));
 }
 
-/* Where there is room for some rings only, all workers are on the engine that is named. */
+/* Where there is room for some rings only, all threads use the engine that is named. */
 static void test_one_engine(void **state)
 {
     struct fixture *f = *state;

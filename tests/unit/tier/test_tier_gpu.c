@@ -30,7 +30,7 @@ static atomic_ullong copied[DEVICES]; /* bytes, to and back */
 static size_t memory[DEVICES] = {(size_t)1 << 32, (size_t)1 << 32, (size_t)1 << 32};
 static _Thread_local int current; /* device of the thread */
 
-/* Device memory in use; changes only while no worker runs. */
+/* Device memory in use; changes only while no thread runs. */
 static struct {
     unsigned char *base;
     size_t bytes;
