@@ -1,7 +1,7 @@
 /* A fill: writes the units of a plan with several threads, each with a full queue at the device,
  * and then writes on in rounds of equal time if asked to. */
-#ifndef KVTRACE_KVPRECOND_FILL_H
-#define KVTRACE_KVPRECOND_FILL_H
+#ifndef KVPRECOND_FILL_H
+#define KVPRECOND_FILL_H
 
 #include <stdbool.h>
 #include <stdint.h>

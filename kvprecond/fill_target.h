@@ -1,7 +1,7 @@
 /* Where a fill goes: files in a directory, one regular file, or a block device. Guards, opening,
  * room, purge and clean-up are here. Which bytes go where is plan.h's. */
-#ifndef KVTRACE_KVPRECOND_FILL_TARGET_H
-#define KVTRACE_KVPRECOND_FILL_TARGET_H
+#ifndef KVPRECOND_FILL_TARGET_H
+#define KVPRECOND_FILL_TARGET_H
 
 #include <stdbool.h>
 #include <stdint.h>

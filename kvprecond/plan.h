@@ -1,7 +1,7 @@
 /* The plan of a fill: where each write lies and what it holds, as plain functions of its number. It
  * knows no files and no devices. */
-#ifndef KVTRACE_KVPRECOND_PLAN_H
-#define KVTRACE_KVPRECOND_PLAN_H
+#ifndef KVPRECOND_PLAN_H
+#define KVPRECOND_PLAN_H
 
 #include <stdbool.h>
 #include <stdint.h>

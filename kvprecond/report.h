@@ -1,6 +1,6 @@
 /* What a fill and its rounds came to, as text for people and as JSON for scripts. */
-#ifndef KVTRACE_KVPRECOND_REPORT_H
-#define KVTRACE_KVPRECOND_REPORT_H
+#ifndef KVPRECOND_REPORT_H
+#define KVPRECOND_REPORT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* The rounds of a run, and the verdict after each of them. */
-#ifndef KVTRACE_KVPRECOND_ROUNDS_H
-#define KVTRACE_KVPRECOND_ROUNDS_H
+#ifndef KVPRECOND_ROUNDS_H
+#define KVPRECOND_ROUNDS_H
 
 #include <stdbool.h>
 #include <stdint.h>

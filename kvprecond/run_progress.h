@@ -1,6 +1,6 @@
 /* The progress line of a run: one a second at most. */
-#ifndef KVTRACE_KVPRECOND_RUN_PROGRESS_H
-#define KVTRACE_KVPRECOND_RUN_PROGRESS_H
+#ifndef KVPRECOND_RUN_PROGRESS_H
+#define KVPRECOND_RUN_PROGRESS_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* Has a device reached steady state? The rule of SNIA's Solid State Storage Performance Test
  * Specification (PTS 2.0.2, definition of Steady State), on plain numbers. */
-#ifndef KVTRACE_KVPRECOND_STEADY_H
-#define KVTRACE_KVPRECOND_STEADY_H
+#ifndef KVPRECOND_STEADY_H
+#define KVPRECOND_STEADY_H
 
 #include <stdbool.h>
 #include <stddef.h>
