@@ -14,7 +14,7 @@ CC      ?= cc
 
 # ---- the library: a folder includes itself and those before it ----
 LIB_FOLDERS := lib/base lib/opt lib/trace lib/json lib/conf lib/model lib/data lib/io lib/tier
-lib/base  := err units clock hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
+lib/base  := err notes units clock hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
 lib/opt   := opt opt_help
 lib/trace := trace frame_source frame_walk frame_table frame csv csv_scan trace_parse trace_parse_avx2 trace_read trace_cursor \
              trace_format trace_write
@@ -22,8 +22,8 @@ lib/json  := jsoncut jsonin jsonout
 lib/conf  := conf conf_keys conf_store conf_table conf_value
 lib/model := model model_hf
 lib/data  := data data_avx2 data_avx512
-lib/io    := io io_uring io_psync target target_guard target_file target_device
-lib/tier  := extent layout_files layout_slab arena host gpu storage storage_worker storage_thread storage_object storage_trim sim null
+lib/io    := io uring psync target_guard target_dir target_file target_device
+lib/tier  := extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object sim null
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format
@@ -50,7 +50,7 @@ kvstat/report := figures verdict json_leaves runs headline statistics compare re
                  json csv plot_script plot_columns fio_job mlperf sheets xlsx
 
 KVPRECOND_FOLDERS := kvprecond
-kvprecond := kvprecond options place plan fill worker steady rounds run_progress report_text report_json
+kvprecond := kvprecond options plan fill_target fill steady rounds run_progress report
 
 PROGRAMS := kvgen kvreplay kvstat kvprecond
 MANPAGES := kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.5 kvtrace.7
@@ -159,7 +159,7 @@ $(BUILD)/kvreplay/sched/reader.o $(BUILD)/kvreplay/sched/sched.o: ISA := $(ISA_F
 $(BUILD)/lib/tier/gpu.o $(BUILD)/tests/unit/tier/test_tier_gpu.o: ISA := $(GPU_FLAGS)
 $(BUILD)/kvstat/report/xlsx.o: ISA := $(XLSX_FLAGS)
 $(BUILD)/bin/kvstat $(BUILD)/tests/unit/kvstat/test_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)
-$(BUILD)/kvstat/xlsx_none.o: kvstat/report/xlsx.c $(BUILD)/flags
+$(BUILD)/kvstat/report/xlsx_none.o: kvstat/report/xlsx.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_XLSX=0 -MMD -MP -c -o $@ $<
 $(BUILD)/%.o: %.c $(BUILD)/flags

@@ -1,44 +1,261 @@
-/* A fill from the outside: starts its threads, watches over them in the caller's thread (progress,
- * the ends of rounds, a wish to stop), and adds up what they counted. The writing is worker.c's. */
+/* Between the plan and the target: threads take units from one counter and write them, while the
+ * caller's thread watches (progress, ends of rounds, a wish to stop) and adds up what they counted.
+ * In each thread buffers go from empty to filled to in flight and back. Filled buffers wait for a
+ * free place in the queue, so it stays full: data is made several times faster than a device takes
+ * it. */
 #include "kvprecond/fill.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
-#include "kvprecond/worker.h"
 #include "lib/base/clock.h"
+#include "lib/base/thread.h"
 #include "lib/base/units.h"
+#include "lib/data/data.h"
 
-#define FILL_AHEAD    (8u << 20)        /* bytes made ahead of a queue */
-#define FILL_WATCH_NS INT64_C(20000000) /* between two looks at the threads */
+#define FILL_AHEAD    (8u << 20)         /* bytes made ahead of a queue */
+#define FILL_SLICE    (256u << 10)       /* bytes made between two looks at the queue */
+#define FILL_WATCH_NS INT64_C(20000000)  /* between two looks at the threads */
+#define FILL_WAIT_NS  INT64_C(100000000) /* how long a thread may miss a stop */
+#define FILL_BATCH    64
 
-struct fill {
-    struct work work;
-    struct worker **workers;
-    pthread_t *threads;
-    unsigned started;
-    unsigned rounds; /* that have ended */
-    struct fill_result *r;
+/* Where a completion is counted: the fill, round k = 1, 2, ..., or what belongs to neither. */
+enum {
+    TALLY_FILL = 0,
+    TALLY_REST = STEADY_ROUNDS + 1,
+    TALLIES
+};
+struct tally {
+    uint64_t bytes, writes;
+    struct hist *service; /* NULL in TALLY_REST */
+    int64_t last_ns;      /* of its last completion */
 };
 
-unsigned fill_buffers(unsigned depth, uint32_t write_bytes)
-{
-    unsigned ahead = FILL_AHEAD / write_bytes;
+/* A buffer, and the write that it is for. */
+struct write {
+    struct io_req req;
+    struct plan_part part;
+    struct fill_file *file;
+    bool of_fill; /* else of a round */
+    struct write *next;
+};
 
-    return depth + (ahead < 2 ? 2 : ahead);
+/* A thread. Others read only bytes and counted_to_ns, and the tallies behind counted_to_ns. */
+struct writer {
+    struct fill *fill;
+    pthread_t thread;
+    struct io *io;
+    struct write *writes;
+    struct write *empty;                /* a stack */
+    struct write *filled, **filled_end; /* in the order of their making */
+    uint64_t unit, at;                  /* the unit being made, and how far */
+    bool in_unit, out_of_units;
+    unsigned in_flight;
+    atomic_uint_fast64_t bytes;        /* written so far */
+    atomic_int_fast64_t counted_to_ns; /* all completions before it are tallied; INT64_MAX: ended */
+    struct tally tally[TALLIES];
+};
+
+/* What all threads share. */
+struct fill {
+    const struct fill_opts *o;
+    atomic_uint_fast64_t next_unit;
+    atomic_uint_fast64_t writes_left;   /* of the fill */
+    atomic_int_fast64_t rounds_from_ns; /* 0 until the fill has ended */
+    atomic_bool stop;                   /* begin no more writes */
+    pthread_mutex_t lock;               /* of what follows */
+    pthread_cond_t ended;               /* a thread has */
+    unsigned running;
+    int failed; /* the first failure, which *e tells */
+    struct err *e;
+    /* the caller's thread's: */
+    struct fill_result *r;
+    struct writer *writers;
+    unsigned started, rounds; /* rounds that have ended */
+};
+
+/* Notes a failure and stops all threads. Any thread. */
+static void fill_fail(struct fill *f, int code, const struct err *e)
+{
+    pthread_mutex_lock(&f->lock);
+    if (f->failed == 0) {
+        f->failed = code;
+        *f->e = *e;
+    }
+    pthread_mutex_unlock(&f->lock);
+    atomic_store(&f->stop, true);
 }
 
-/* ---- adding up ---- */
+/* ---- a thread ---- */
 
-/* One tally of all threads; last_ns: of the last completion in it. */
+static bool stopping(const struct writer *w)
+{
+    return atomic_load_explicit(&w->fill->stop, memory_order_relaxed);
+}
+
+/* True: there is a unit to make. With rounds, units never end. */
+static bool next_unit(struct writer *w)
+{
+    if (!w->in_unit && !w->out_of_units) {
+        w->unit = atomic_fetch_add_explicit(&w->fill->next_unit, 1, memory_order_relaxed);
+        w->at = 0;
+        w->in_unit = w->fill->o->round_ns > 0 || w->unit < w->fill->o->plan->units;
+        w->out_of_units = !w->in_unit;
+    }
+    return w->in_unit;
+}
+
+/* Fills empty buffers, for about as long as a completion may wait to be seen. */
+static void make_blocks(struct writer *w)
+{
+    uint32_t made = 0;
+
+    while (w->empty && made < FILL_SLICE && next_unit(w)) {
+        struct write *s = w->empty;
+
+        w->empty = s->next;
+        s->part = plan_part(w->fill->o->plan, w->unit, w->at);
+        s->of_fill = w->unit < w->fill->o->plan->units;
+        data_fill(s->req.buf, s->part.len, &s->part.id, s->part.first_block);
+        w->at += s->part.len;
+        w->in_unit = !s->part.last;
+        made += s->part.len;
+        s->next = NULL;
+        *w->filled_end = s;
+        w->filled_end = &s->next;
+    }
+}
+
+static void begin_filled(struct writer *w)
+{
+    const struct fill_opts *o = w->fill->o;
+    struct err e = {0};
+    bool any = false;
+    int ret = 0;
+
+    while (w->filled && w->in_flight < o->depth) {
+        struct write *s = w->filled;
+
+        ret = fill_target_begin(o->target, &s->part, &s->file, &s->req.fd, &e);
+        if (ret < 0)
+            break;
+        s->req.offset = s->part.offset;
+        s->req.len = s->part.len;
+        ret = w->io->ops->submit(w->io, &s->req);
+        if (ret < 0) {
+            err_errno(&e, ret, ERR_FAILED, "", "a write could not be queued");
+            break;
+        }
+        w->filled = s->next;
+        if (!w->filled)
+            w->filled_end = &w->filled;
+        w->in_flight++;
+        any = true;
+    }
+    if (ret < 0)
+        fill_fail(w->fill, ret, &e);
+    ret = any ? w->io->ops->kick(w->io) : 0;
+    if (ret < 0)
+        fill_fail(w->fill, err_errno(&e, ret, ERR_FAILED, "", "writes could not be started"), &e);
+}
+
+/* 0; -ENOMEM: the histogram has no memory. */
+static int count_write(struct writer *w, const struct write *s, int64_t now_ns)
+{
+    struct fill *f = w->fill;
+    const int64_t from_ns = atomic_load(&f->rounds_from_ns);
+    int64_t which = TALLY_FILL;
+    struct tally *t;
+
+    /* A round is a span of time: its number is arithmetic, the same for every thread. */
+    if (!s->of_fill)
+        which = from_ns != 0 && now_ns >= from_ns ? (now_ns - from_ns) / f->o->round_ns + 1
+                                                  : TALLY_REST;
+    t = &w->tally[which < TALLY_REST ? which : TALLY_REST];
+    t->bytes += s->part.len;
+    t->writes++;
+    t->last_ns = now_ns;
+    atomic_fetch_add_explicit(&w->bytes, s->part.len, memory_order_relaxed);
+    if (s->of_fill && atomic_fetch_sub(&f->writes_left, 1) == 1)
+        atomic_store(&f->rounds_from_ns, now_ns);
+    return t->service ? hist_record(t->service, s->req.done_ns - s->req.start_ns) : 0;
+}
+
+static void end_write(struct writer *w, struct write *s, int64_t now_ns)
+{
+    struct err e = {0};
+    int ret = s->req.result;
+
+    w->in_flight--;
+    if (ret < 0) {
+        err_errno(&e, ret, ERR_FAILED, "", "write of %u bytes at offset %llu of file %llu",
+                  s->part.len, (unsigned long long)s->part.offset,
+                  (unsigned long long)s->part.file);
+    } else {
+        ret = fill_target_done(w->fill->o->target, s->file, s->part.len, &e);
+        if (ret == 0 && count_write(w, s, now_ns) < 0)
+            ret = err_nomem(&e, "histogram");
+    }
+    if (ret < 0)
+        fill_fail(w->fill, ret, &e);
+    s->next = w->empty;
+    w->empty = s;
+}
+
+static bool more_to_make(struct writer *w)
+{
+    return !stopping(w) && w->empty && next_unit(w);
+}
+
+static void *writer_run(void *arg)
+{
+    struct writer *w = arg;
+    struct fill *f = w->fill;
+    struct io_req *done[FILL_BATCH];
+    int n = 0;
+
+    while (n >= 0 && (w->in_flight > 0 || w->filled || more_to_make(w))) {
+        int64_t now_ns;
+
+        if (!stopping(w))
+            make_blocks(w);
+        if (!stopping(w))
+            begin_filled(w);
+        if (w->in_flight == 0 && stopping(w))
+            break;
+        if (w->in_flight == 0)
+            continue;
+        n = w->io->ops->reap(w->io, done, FILL_BATCH,
+                             more_to_make(w) ? 0 : clock_now_ns() + FILL_WAIT_NS);
+        now_ns = clock_now_ns();
+        for (int i = 0; i < n; i++)
+            end_write(w, done[i]->owner, now_ns);
+        atomic_store(&w->counted_to_ns, now_ns);
+        if (n < 0) {
+            struct err e = {0};
+
+            fill_fail(f, err_errno(&e, n, ERR_FAILED, "", "completions cannot be had"), &e);
+        }
+    }
+    atomic_store(&w->counted_to_ns, INT64_MAX);
+    pthread_mutex_lock(&f->lock);
+    f->running--;
+    pthread_cond_signal(&f->ended);
+    pthread_mutex_unlock(&f->lock);
+    return NULL;
+}
+
+/* ---- the caller's thread: watching ---- */
+
+/* Adds up one tally of all threads. *last_ns becomes its last completion, if that is later. */
 static int gather(const struct fill *f, unsigned which, struct fill_span *span,
                   struct hist *service, int64_t *last_ns)
 {
     int ret = 0;
 
-    for (unsigned i = 0; i < f->work.o->threads && ret == 0; i++) {
-        const struct tally *t = worker_tally(f->workers[i], which);
+    for (unsigned i = 0; i < f->o->threads && ret == 0; i++) {
+        const struct tally *t = &f->writers[i].tally[which];
 
         span->bytes += t->bytes;
         span->writes += t->writes;
@@ -50,173 +267,168 @@ static int gather(const struct fill *f, unsigned which, struct fill_span *span,
     return ret;
 }
 
+static uint64_t written_bytes(const struct fill *f)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < f->o->threads; i++)
+        bytes += atomic_load_explicit(&f->writers[i].bytes, memory_order_relaxed);
+    return bytes;
+}
+
 static bool counted_to(const struct fill *f, int64_t ns)
 {
-    for (unsigned i = 0; i < f->work.o->threads; i++)
-        if (worker_counted_to(f->workers[i]) < ns)
+    for (unsigned i = 0; i < f->o->threads; i++)
+        if (atomic_load(&f->writers[i].counted_to_ns) < ns)
             return false;
     return true;
 }
 
-/* Tells of one round; true: of no more. */
-static bool tell_round(struct fill *f, unsigned which)
-{
-    struct fill_span span = {.elapsed_ns = f->work.o->round_ns};
-    struct hist *service = hist_create();
-    struct err e = {0};
-    int64_t last_ns = 0;
-    bool end = true;
-
-    if (!service || gather(f, which, &span, service, &last_ns) < 0)
-        worker_fail(&f->work, err_nomem(&e, "histogram"), &e);
-    else
-        end = f->work.o->round(f->work.o->ctx, &span) || which == STEADY_ROUNDS;
-    hist_free(service);
-    return end;
-}
-
-/* ---- watching ---- */
-
+/* Tells the caller of the rounds that have ended since the last look. */
 static void watch_rounds(struct fill *f)
 {
-    const int64_t from_ns = atomic_load(&f->work.rounds_from_ns);
+    const int64_t from_ns = atomic_load(&f->rounds_from_ns);
 
-    while (f->work.o->round_ns > 0 && from_ns != 0 && !atomic_load(&f->work.stop) &&
-           counted_to(f, from_ns + (f->rounds + 1) * f->work.o->round_ns)) {
+    while (f->o->round_ns > 0 && from_ns != 0 && !atomic_load(&f->stop) &&
+           counted_to(f, from_ns + (f->rounds + 1) * f->o->round_ns)) {
+        struct fill_span span = {.elapsed_ns = f->o->round_ns};
+        struct hist *service = hist_create();
+        struct err e = {0};
+        int64_t last_ns = 0;
+
         f->rounds++;
-        if (tell_round(f, f->rounds))
-            atomic_store(&f->work.stop, true);
+        if (!service || gather(f, f->rounds, &span, service, &last_ns) < 0)
+            fill_fail(f, err_nomem(&e, "histogram"), &e);
+        else if (f->o->round(f->o->ctx, &span) || f->rounds == STEADY_ROUNDS)
+            atomic_store(&f->stop, true);
+        hist_free(service);
     }
 }
 
-static void watch(struct fill *f)
+static void watch_writers(struct fill *f)
 {
-    uint64_t bytes = 0;
-
-    watch_rounds(f);
-    for (unsigned i = 0; i < f->work.o->threads; i++)
-        bytes += worker_bytes(f->workers[i]);
-    if (!atomic_load(&f->work.stop) && f->work.o->tick(f->work.o->ctx, bytes)) {
-        f->r->stopped = true;
-        atomic_store(&f->work.stop, true);
-    }
-}
-
-static void watch_all(struct fill *f)
-{
-    pthread_mutex_lock(&f->work.lock);
-    while (f->work.running > 0) {
+    pthread_mutex_lock(&f->lock);
+    while (f->running > 0) {
         int64_t until_ns = clock_now_ns() + FILL_WATCH_NS;
         struct timespec until = {.tv_sec = until_ns / UNITS_NS_PER_S,
                                  .tv_nsec = until_ns % UNITS_NS_PER_S};
 
-        pthread_cond_timedwait(&f->work.ended, &f->work.lock, &until);
-        pthread_mutex_unlock(&f->work.lock);
-        watch(f);
-        pthread_mutex_lock(&f->work.lock);
+        pthread_cond_timedwait(&f->ended, &f->lock, &until);
+        pthread_mutex_unlock(&f->lock);
+        watch_rounds(f);
+        if (!atomic_load(&f->stop) && f->o->tick(f->o->ctx, written_bytes(f))) {
+            f->r->stopped = true;
+            atomic_store(&f->stop, true);
+        }
+        pthread_mutex_lock(&f->lock);
     }
-    pthread_mutex_unlock(&f->work.lock);
+    pthread_mutex_unlock(&f->lock);
 }
 
-/* ---- threads ---- */
+/* ---- the caller's thread: starting and ending ---- */
 
-/* Threads take no signals: those are for the program's main thread. */
-static int start_threads(struct fill *f)
+static int writer_init(struct writer *w, struct fill *f, const struct fill_queue *queue)
 {
-    sigset_t all, before;
-    int ret = 0;
+    const struct fill_opts *o = f->o;
+    const unsigned last = o->round_ns > 0 ? STEADY_ROUNDS : TALLY_FILL;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (f->started < f->work.o->threads && ret == 0) {
-        pthread_mutex_lock(&f->work.lock);
-        f->work.running++;
-        pthread_mutex_unlock(&f->work.lock);
-        ret = pthread_create(&f->threads[f->started], NULL, worker_run, f->workers[f->started]);
-        if (ret == 0)
-            f->started++;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (ret != 0) {
-        struct err e = {0};
-
-        pthread_mutex_lock(&f->work.lock);
-        f->work.running--;
-        pthread_mutex_unlock(&f->work.lock);
-        worker_fail(
-            &f->work,
-            err_errno(&e, -ret, ERR_FAILED, "", "cannot start %u threads", f->work.o->threads), &e);
-    }
-    return -ret;
-}
-
-static int create_workers(struct fill *f)
-{
-    const unsigned n = f->work.o->threads;
-
-    f->workers = calloc(n, sizeof *f->workers);
-    f->threads = calloc(n, sizeof *f->threads);
-    if (!f->workers || !f->threads)
+    w->fill = f;
+    w->io = queue->io;
+    w->filled_end = &w->filled;
+    w->writes = calloc(o->bufs, sizeof(*w->writes));
+    if (!w->writes)
         return -ENOMEM;
-    for (unsigned i = 0; i < n; i++) {
-        f->workers[i] = worker_create(&f->work, &f->work.o->queues[i]);
-        if (!f->workers[i])
+    for (unsigned i = 0; i <= last; i++) {
+        w->tally[i].service = hist_create();
+        if (!w->tally[i].service)
             return -ENOMEM;
+    }
+    for (unsigned i = o->bufs; i-- > 0;) {
+        struct write *s = &w->writes[i];
+
+        s->req = (struct io_req){.fd = -1, .write = true, .buf_index = (int)i, .owner = s};
+        s->req.buf = (char *)queue->pool + (size_t)i * o->plan->o.write_bytes;
+        s->next = w->empty;
+        w->empty = s;
     }
     return 0;
 }
 
-static void work_init(struct work *w, const struct fill_opts *o, struct err *e)
+static void start_writers(struct fill *f)
 {
-    pthread_condattr_t attr;
+    int ret = 0;
 
-    w->o = o;
-    w->e = e;
-    atomic_init(&w->writes_left, o->plan->units * o->plan->writes_per_unit);
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->ended, &attr);
-    pthread_condattr_destroy(&attr);
-}
+    f->running = f->o->threads;
+    while (f->started < f->o->threads && ret == 0) {
+        struct writer *w = &f->writers[f->started];
 
-static void run_threads(struct fill *f, struct hist *service)
-{
-    struct fill_span span = {0};
-    int64_t start_ns = clock_now_ns(), last_ns = start_ns;
-    struct err e = {0};
+        ret = thread_start(&w->thread, writer_run, w);
+        f->started += ret == 0;
+    }
+    if (ret < 0) {
+        struct err e = {0};
 
-    start_threads(f);
-    watch_all(f);
-    for (unsigned i = 0; i < f->started; i++)
-        pthread_join(f->threads[i], NULL);
-    if (gather(f, WORKER_FILL, &span, service, &last_ns) < 0)
-        worker_fail(&f->work, err_nomem(&e, "histogram"), &e);
-    f->r->bytes = span.bytes;
-    f->r->writes = span.writes;
-    f->r->elapsed_ns = last_ns - start_ns;
-    f->r->complete = atomic_load(&f->work.writes_left) == 0;
-    for (unsigned i = 0; i < f->work.o->threads; i++)
-        f->r->total_bytes += worker_bytes(f->workers[i]);
+        pthread_mutex_lock(&f->lock);
+        f->running -= f->o->threads - f->started;
+        pthread_mutex_unlock(&f->lock);
+        fill_fail(f, err_errno(&e, ret, ERR_FAILED, "", "cannot start %u threads", f->o->threads),
+                  &e);
+    }
 }
 
 int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *service, struct err *e)
 {
-    struct fill f = {.r = r};
+    struct fill f = {.o = o, .r = r, .e = e};
+    struct fill_span span = {0};
+    int64_t start_ns, last_ns;
+    pthread_condattr_t attr;
+    struct err late = {0};
     int ret;
 
     *r = (struct fill_result){0};
-    work_init(&f.work, o, e);
-    ret = create_workers(&f);
-    if (ret == 0)
-        run_threads(&f, service);
-    else
+    atomic_init(&f.writes_left, o->plan->units * o->plan->writes_per_unit);
+    pthread_mutex_init(&f.lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&f.ended, &attr);
+    pthread_condattr_destroy(&attr);
+    f.writers = calloc(o->threads, sizeof(*f.writers));
+    ret = f.writers ? 0 : -ENOMEM;
+    for (unsigned i = 0; i < o->threads && ret == 0; i++)
+        ret = writer_init(&f.writers[i], &f, &o->queues[i]);
+    if (ret < 0) {
         err_nomem(e, "writes");
-    for (unsigned i = 0; f.workers && i < o->threads; i++)
-        worker_free(f.workers[i]);
-    free(f.workers);
-    free(f.threads);
-    pthread_cond_destroy(&f.work.ended);
-    pthread_mutex_destroy(&f.work.lock);
-    return ret < 0 ? ret : f.work.failed;
+        goto out;
+    }
+
+    start_ns = last_ns = clock_now_ns();
+    start_writers(&f);
+    watch_writers(&f);
+    for (unsigned i = 0; i < f.started; i++)
+        pthread_join(f.writers[i].thread, NULL);
+    if (gather(&f, TALLY_FILL, &span, service, &last_ns) < 0)
+        fill_fail(&f, err_nomem(&late, "histogram"), &late);
+    r->bytes = span.bytes;
+    r->writes = span.writes;
+    r->elapsed_ns = last_ns - start_ns;
+    r->complete = atomic_load(&f.writes_left) == 0;
+    r->total_bytes = written_bytes(&f);
+    ret = f.failed;
+out:
+    for (unsigned i = 0; f.writers && i < o->threads; i++) {
+        for (unsigned k = 0; k < TALLIES; k++)
+            hist_free(f.writers[i].tally[k].service);
+        free(f.writers[i].writes);
+    }
+    free(f.writers);
+    pthread_cond_destroy(&f.ended);
+    pthread_mutex_destroy(&f.lock);
+    return ret;
+}
+
+unsigned fill_buffers(unsigned depth, uint32_t write_bytes)
+{
+    unsigned ahead = FILL_AHEAD / write_bytes;
+
+    return depth + (ahead < 2 ? 2 : ahead);
 }

@@ -1,19 +1,19 @@
-/* fill.h - writes the units of a plan with several threads, each with a queue of the device kept
- * full, and then goes on in rounds of time if asked to. */
-#ifndef KVTRACE_KVPRECOND_FILL_H
-#define KVTRACE_KVPRECOND_FILL_H
+/* A fill: writes the units of a plan with several threads, each with a full queue at the device,
+ * and then writes on in rounds of equal time if asked to. */
+#ifndef KVPRECOND_FILL_H
+#define KVPRECOND_FILL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kvprecond/place.h"
+#include "kvprecond/fill_target.h"
 #include "kvprecond/plan.h"
 #include "kvprecond/steady.h"
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
 #include "lib/io/io.h"
 
-/* Of one thread: an engine that is open with pool registered; both the caller's. */
+/* What a thread writes with; the caller's. The engine is open, with pool registered. */
 struct fill_queue {
     struct io *io;
     void *pool; /* bufs buffers of plan->o.write_bytes, 4 KiB aligned */
@@ -28,36 +28,36 @@ struct fill_span {
 
 struct fill_opts {
     const struct plan *plan;
-    struct place *place; /* ready for plan */
+    struct fill_target *target; /* ready for plan */
     const struct fill_queue *queues;
     unsigned threads; /* number of queues */
     unsigned bufs;    /* of each queue */
-    unsigned depth;   /* writes of each queue in flight; bufs beyond it are filled ahead */
-    /* Above 0: after the fill the same writes go on, and each span of this length is a round, until
-     * round says so, STEADY_ROUNDS at most. */
+    unsigned depth;   /* writes in flight of each queue; the other bufs are filled ahead */
+    /* Above 0: the same writes go on after the fill. Each span of this length is a round, until
+     * round returns true, STEADY_ROUNDS at most. */
     int64_t round_ns;
-    /* Called in the caller's thread, rounds in order: true ends the run. */
+    /* Called after each round, in order, in the caller's thread. True ends the run. */
     bool (*round)(void *ctx, const struct fill_span *span);
-    /* Called in the caller's thread several times a second: true ends the run early. written: in
-     * all, rounds included. */
+    /* Called several times a second in the caller's thread, with the bytes written so far, rounds
+     * included. True ends the run early. */
     bool (*tick)(void *ctx, uint64_t written);
     void *ctx;
 };
 
 struct fill_result {
     uint64_t bytes, writes; /* of the fill: completed */
-    uint64_t total_bytes;   /* with those of the rounds, and of what fell between them */
+    uint64_t total_bytes;   /* with the rounds and what fell between them */
     int64_t elapsed_ns;     /* of the fill: from the first write to its last completion */
-    bool complete;          /* the fill was all written */
+    bool complete;          /* the whole fill was written */
     bool stopped;           /* by tick */
 };
 
-/* Runs; service times (ns) of the fill go into service. Returns 0, also when stopped; -ENOSPC,
- * -EIO... with *e of class ERR_FAILED when a write failed: no more are then begun, and those in
- * flight are awaited. *r is filled in every case. */
+/* Runs the fill; its service times (ns) go into service. 0, also when stopped. -ENOSPC, -EIO... of
+ * class ERR_FAILED when a write failed: no more are begun, and those in flight are awaited. *r is
+ * filled in every case. */
 int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *service, struct err *e);
 
-/* Buffers of a queue that keep depth writes of write_bytes in flight while others are filled. */
+/* Buffers for a queue that keeps depth writes of write_bytes in flight while others are filled. */
 unsigned fill_buffers(unsigned depth, uint32_t write_bytes);
 
 #endif

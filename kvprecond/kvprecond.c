@@ -1,16 +1,15 @@
-/* kvprecond brings a directory, file or device to a known state before a measurement: options,
- * place, plan, fill, rounds, report, in that order. This file opens and closes what one run holds.
- */
+/* kvprecond brings a directory, file or device to a known state before a measurement. A run goes
+ * through options, plan, fill_target, fill, rounds and report, in that order. This file opens and
+ * closes what one run holds. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "kvprecond/fill.h"
+#include "kvprecond/fill_target.h"
 #include "kvprecond/options.h"
-#include "kvprecond/place.h"
 #include "kvprecond/plan.h"
 #include "kvprecond/report.h"
 #include "kvprecond/rounds.h"
@@ -23,11 +22,11 @@
 
 #define PROGRAM "kvprecond"
 
-/* What one run holds; the parts are released in run_close. */
+/* What one run holds; run_close releases it. */
 struct run {
     struct options o;
     struct report report;
-    struct place *place;
+    struct fill_target *target;
     struct plan plan;
     struct fill_queue *queues; /* o.threads of them */
     unsigned bufs;             /* of each */
@@ -39,61 +38,47 @@ struct run {
 
 static void print_error(const struct err *e)
 {
-    char line[sizeof e->where + sizeof e->what + 32];
+    char line[sizeof(e->where) + sizeof(e->what) + 32];
 
-    err_format(e, PROGRAM, line, sizeof line);
+    err_format(e, PROGRAM, line, sizeof(line));
     fprintf(stderr, "%s\n", line);
 }
 
-static bool tick(void *ctx, uint64_t written)
+/* Prints a failure. Returns the status of the first one. */
+static int report_failure(int status, int ret, const struct err *e)
 {
-    struct run *r = ctx;
-
-    run_progress_tick(&r->progress_line, written);
-    return stop_signal() != 0;
+    if (ret >= 0)
+        return status;
+    print_error(e);
+    return status != 0 ? status : err_exit_status(e);
 }
 
-static bool end_round(void *ctx, const struct fill_span *span)
+static const char *errno_name(int ret)
 {
-    struct run *r = ctx;
-
-    return rounds_add(&r->report.rounds, span);
-}
-
-static bool stopped(void)
-{
-    return stop_signal() != 0;
-}
-
-static void add_fallback(struct report *r, const char *text)
-{
-    size_t len = strlen(r->fallbacks);
-
-    if (*text)
-        snprintf(r->fallbacks + len, sizeof r->fallbacks - len, "%s%s", len ? "; " : "", text);
+    return err_errno_name(-ret) ? err_errno_name(-ret) : "error";
 }
 
 /* ---- opening ---- */
 
-static int open_place(struct run *r, struct err *e)
+static int open_target(struct run *r, struct err *e)
 {
-    const struct place_opts o = {.path = r->o.path,
-                                 .kind = r->o.kind,
-                                 .reserve_share = r->o.reserve_percent / 100,
-                                 .destroy_data = r->o.destroy_data};
-    int ret = place_open(&r->place, &o, e);
+    const struct fill_target_opts o = {.path = r->o.path,
+                                       .kind = r->o.kind,
+                                       .reserve_share = r->o.reserve_percent / 100,
+                                       .destroy_data = r->o.destroy_data};
+    int ret = fill_target_open(&r->target, &o, e);
 
     if (ret < 0)
         return ret;
-    r->report.capacity = place_capacity(r->place);
-    r->report.direct = place_direct(r->place);
+    r->report.capacity = fill_target_capacity(r->target);
+    r->report.direct = fill_target_direct(r->target);
     if (!r->report.direct)
-        add_fallback(&r->report, "O_DIRECT refused by the file system");
-    target_device(place_fd(r->place), &r->report.device);
+        notes_add(&r->report.fallbacks, "O_DIRECT refused by the file system");
+    target_device_find(fill_target_fd(r->target), &r->report.device);
     return 0;
 }
 
-/* A device is written over from its beginning; of the others the region is what was asked for. */
+/* The region is the whole device, or as much of a directory or file as was asked for. */
 static int make_plan(struct run *r, struct err *e)
 {
     const uint64_t object = DATA_PADDED(r->o.object_bytes), capacity = r->report.capacity;
@@ -117,107 +102,90 @@ static int make_plan(struct run *r, struct err *e)
     plan_init(&r->plan, &p);
     r->report.size_bytes = plan_volume_bytes(&r->plan);
     r->bufs = fill_buffers((unsigned)r->o.iodepth, p.write_bytes);
-    return place_plan(r->place, &r->plan, (r->bufs + 1) * (unsigned)r->o.threads, e);
-}
-
-/* What cannot be discarded is filled as it is: that is said, and nothing else is lost. */
-static int purge(struct run *r, struct err *e)
-{
-    struct err why = {0};
-    int ret = place_purge(r->place, stopped, &r->report.purged_bytes, &why);
-
-    if (ret == 0)
-        return 0;
-    if (stop_signal() != 0)
-        return err_set(e, EINTR, ERR_FAILED, r->o.path, "stopped while it was purged");
-    r->report.purge_failed = err_errno_name(-ret) ? err_errno_name(-ret) : "error";
-    print_error(&why);
-    return 0;
-}
-
-static int open_queue(struct run *r, struct fill_queue *q, struct err *e)
-{
-    struct io_opts o = {
-        .depth = (unsigned)r->o.iodepth, .buf_bytes = r->o.block_bytes, .bufs = r->bufs};
-    bool first = q == r->queues;
-    char why[256];
-    int ret;
-
-    q->pool = o.pool = io_buffers_map(r->pool_bytes);
-    if (!q->pool)
-        return err_nomem(e, "buffers");
-    ret = io_open(&q->io, (enum io_engine)r->o.engine, &o, why, sizeof why, e);
-    if (ret < 0)
-        return ret;
-    /* What the first could not have, the others could not have either. */
-    if (first)
-        add_fallback(&r->report, why);
-    if (first || !*r->report.fallbacks)
-        add_fallback(&r->report, q->io->ops->fallbacks(q->io));
-    r->report.engine = q->io->ops->name;
-    return 0;
-}
-
-static int check_memory(const struct run *r, struct err *e)
-{
-    const double need = (double)r->pool_bytes * (double)r->o.threads;
-    const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    char a[32], b[32];
-
-    if (need <= have / 2)
-        return 0;
-    return err_set(e, ENOMEM, ERR_INPUT, "--threads",
-                   "%s of buffers for all queues, and the host has %s: take fewer, or a smaller "
-                   "--iodepth or --block-size",
-                   units_format_bytes(a, sizeof a, need), units_format_bytes(b, sizeof b, have));
+    return fill_target_plan(r->target, &r->plan, (r->bufs + 1) * (unsigned)r->o.threads, e);
 }
 
 static int open_queues(struct run *r, struct err *e)
 {
-    int ret;
+    const size_t pool_bytes = (size_t)r->bufs * r->o.block_bytes;
+    const double need = (double)pool_bytes * (double)r->o.threads;
+    const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    char a[32], b[32];
 
-    r->pool_bytes = (size_t)r->bufs * r->o.block_bytes;
-    ret = check_memory(r, e);
-    if (ret < 0)
-        return ret;
-    r->queues = calloc(r->o.threads, sizeof *r->queues);
+    if (need > have / 2)
+        return err_set(
+            e, ENOMEM, ERR_INPUT, "--threads",
+            "%s of buffers for all queues, and the host has %s: take fewer, or a smaller "
+            "--iodepth or --block-size",
+            units_format_bytes(a, sizeof(a), need), units_format_bytes(b, sizeof(b), have));
+    r->pool_bytes = pool_bytes;
+    r->queues = calloc(r->o.threads, sizeof(*r->queues));
     r->service = hist_create();
     r->progress_line.progress =
         progress_open(stderr, PROGRAM, (enum progress_mode)r->o.progress, UNITS_NS_PER_S);
     if (!r->queues || !r->service || !r->progress_line.progress)
         return err_nomem(e, "buffers");
     r->report.service = r->service;
-    for (uint64_t i = 0; i < r->o.threads && ret == 0; i++)
-        ret = open_queue(r, &r->queues[i], e);
-    return ret;
+    for (uint64_t i = 0; i < r->o.threads; i++) {
+        struct fill_queue *q = &r->queues[i];
+        struct io_opts o = {
+            .depth = (unsigned)r->o.iodepth, .buf_bytes = r->o.block_bytes, .bufs = r->bufs};
+        int ret;
+
+        q->pool = o.pool = io_buffers_map(pool_bytes);
+        if (!q->pool)
+            return err_nomem(e, "buffers");
+        ret = io_open(&q->io, (enum io_engine)r->o.engine, &o, e);
+        if (ret < 0)
+            return ret;
+        /* A later queue may lack what the first could have: descriptors, memory to lock. */
+        notes_merge(&r->report.fallbacks, &q->io->fallbacks);
+        r->report.engine = q->io->ops->name;
+    }
+    return 0;
 }
 
 /* ---- running ---- */
 
-static const char *why_short(const struct run *r, int ret)
+static bool stopped(void)
 {
-    if (ret < 0)
-        return err_errno_name(-ret) ? err_errno_name(-ret) : "error";
-    if (r->report.fill.stopped)
-        return stop_signal() == SIGTERM ? "SIGTERM" : "SIGINT";
-    return NULL;
+    return stop_signal() != 0;
 }
 
-static int not_steady(const struct run *r, struct err *e)
+/* A target that cannot be purged is filled as it is. That is said, and nothing else is lost. */
+static int purge(struct run *r, struct err *e)
 {
-    const struct rounds *rounds = &r->report.rounds;
+    struct err why = {0};
+    int ret = fill_target_purge(r->target, stopped, &r->report.purged_bytes, &why);
 
-    if (!r->o.until_steady || r->report.fill.stopped || rounds_steady(rounds))
+    if (ret == 0)
         return 0;
-    return err_set(e, EAGAIN, ERR_FAILED, r->o.path,
-                   "steady state was not reached in %u round%s (by %s)", rounds->count,
-                   units_plural(rounds->count), rounds_track_name(rounds->track));
+    if (stopped())
+        return err_set(e, EINTR, ERR_FAILED, r->o.path, "stopped while it was purged");
+    r->report.purge_failed = errno_name(ret);
+    print_error(&why);
+    return 0;
+}
+
+static bool tick(void *ctx, uint64_t written)
+{
+    struct run *r = ctx;
+
+    run_progress_tick(&r->progress_line, written);
+    return stopped();
+}
+
+static bool end_round(void *ctx, const struct fill_span *span)
+{
+    struct run *r = ctx;
+
+    return rounds_add(&r->report.rounds, span);
 }
 
 static int fill(struct run *r, struct err *e)
 {
     const struct fill_opts o = {.plan = &r->plan,
-                                .place = r->place,
+                                .target = r->target,
                                 .queues = r->queues,
                                 .threads = (unsigned)r->o.threads,
                                 .bufs = r->bufs,
@@ -238,30 +206,52 @@ static int fill(struct run *r, struct err *e)
     ret = fill_run(&o, &r->report.fill, r->service, e);
     r->report.cpu_ns = clock_process_cpu_ns() - cpu_ns;
     progress_clear(r->progress_line.progress);
-    r->report.why_short = why_short(r, ret);
+    if (ret < 0)
+        r->report.why_short = errno_name(ret);
+    else if (r->report.fill.stopped)
+        r->report.why_short = stop_signal() == SIGTERM ? "SIGTERM" : "SIGINT";
     return ret;
 }
 
-/* The fill and what is measured around it. */
+/* The fill, and what is measured around it. */
 static int run_fill(struct run *r, struct err *e)
 {
+    const struct rounds *rounds = &r->report.rounds;
     struct target_counters before = {0}, after = {0};
     int64_t sync_ns;
     int ret, sync = 0;
 
     r->report.device.counted =
-        r->report.device.counted && target_counters(&r->report.device, &before) == 0;
+        r->report.device.counted && target_device_count(&r->report.device, &before) == 0;
     ret = fill(r, e);
     sync_ns = clock_now_ns();
-    /* What fits on a full file system may be kept, and is then to last. */
+    /* What fits on a full file system may be kept: it must be durable too. */
     if (ret == 0 || ret == -ENOSPC)
-        sync = place_sync(r->place, ret == 0 ? e : NULL);
+        sync = fill_target_sync(r->target, ret == 0 ? e : NULL);
     ret = ret < 0 ? ret : sync;
     r->report.sync_ns = clock_now_ns() - sync_ns;
-    if (r->report.device.counted && target_counters(&r->report.device, &after) == 0)
+    if (r->report.device.counted && target_device_count(&r->report.device, &after) == 0)
         r->report.device_write_bytes = after.write_bytes - before.write_bytes;
-    r->report.files = place_files(r->place);
-    return ret < 0 ? ret : not_steady(r, e);
+    r->report.files = fill_target_files(r->target);
+    if (ret < 0 || !r->o.until_steady || r->report.fill.stopped || rounds_steady(rounds))
+        return ret;
+    return err_set(e, EAGAIN, ERR_FAILED, r->o.path,
+                   "steady state was not reached in %u round%s (by %s)", rounds->count,
+                   units_plural(rounds->count), rounds_track_name(rounds->track));
+}
+
+/* Writes every output, whatever became of those before: a fill may have taken hours. */
+static int run_report(const struct run *r, int argc, char **argv, int status)
+{
+    struct err e = {0};
+    int ret = r->o.json ? report_json(&r->report, "-", argc, argv, &e)
+                        : report_text(&r->report, stdout, &e);
+
+    status = report_failure(status, ret, &e);
+    ret = r->o.summary ? report_json(&r->report, r->o.summary, argc, argv, &e) : 0;
+    status = report_failure(status, ret, &e);
+    ret = r->o.rounds ? rounds_save(&r->report.rounds, r->o.rounds, &e) : 0;
+    return report_failure(status, ret, &e);
 }
 
 /* Releases everything; what was written is removed unless it is to be kept. */
@@ -273,36 +263,36 @@ static int run_close(struct run *r, struct err *e)
     for (uint64_t i = 0; r->queues && i < r->o.threads; i++) {
         if (r->queues[i].io)
             r->queues[i].io->ops->close(r->queues[i].io);
-        if (r->queues[i].pool)
-            io_buffers_unmap(r->queues[i].pool, r->pool_bytes);
+        io_buffers_unmap(r->queues[i].pool, r->pool_bytes);
     }
     free(r->queues);
-    ret = place_close(r->place, r->o.keep && r->written, e);
+    ret = fill_target_close(r->target, r->o.keep && r->written, e);
     hist_free(r->service);
     return ret;
 }
 
-/* Says each failure, and returns the status of the first. */
-static int note(int status, int ret, const struct err *e)
+/* Everything before the first write. */
+static int run_open(struct run *r, struct err *e)
 {
-    if (ret >= 0)
-        return status;
-    print_error(e);
-    return status != 0 ? status : err_exit_status(e);
-}
+    int ret = stop_install(e);
 
-/* Each output is tried, whatever became of those before: a fill may have taken hours. */
-static int run_report(struct run *r, int argc, char **argv, int status)
-{
-    struct err e = {0};
-    int ret = r->o.json ? report_json(&r->report, "-", argc, argv, &e)
-                        : report_text(&r->report, stdout, &e);
-
-    status = note(status, ret, &e);
-    ret = r->o.summary ? report_json(&r->report, r->o.summary, argc, argv, &e) : 0;
-    status = note(status, ret, &e);
-    ret = r->o.rounds ? rounds_save(&r->report.rounds, r->o.rounds, &e) : 0;
-    return note(status, ret, &e);
+    if (ret < 0)
+        return ret;
+    ret = open_target(r, e);
+    if (ret < 0)
+        return ret;
+    ret = make_plan(r, e);
+    if (ret < 0)
+        return ret;
+    ret = open_queues(r, e);
+    if (ret < 0)
+        return ret;
+    if (r->o.purge) {
+        ret = purge(r, e);
+        if (ret < 0)
+            return ret;
+    }
+    return fill_target_start(r->target, e);
 }
 
 static int run(struct run *r, int argc, char **argv)
@@ -313,24 +303,15 @@ static int run(struct run *r, int argc, char **argv)
     r->report.o = &r->o;
     r->report.kept = r->o.keep || r->o.kind == TARGET_DEVICE;
     r->report.started_wall_ns = clock_wall_ns();
-    ret = stop_install(&e);
-    if (ret == 0)
-        ret = open_place(r, &e);
-    if (ret == 0)
-        ret = make_plan(r, &e);
-    if (ret == 0)
-        ret = open_queues(r, &e);
-    if (ret == 0 && r->o.purge)
-        ret = purge(r, &e);
-    if (ret == 0)
-        ret = place_start(r->place, &e);
-    status = note(0, ret, &e);
+    ret = run_open(r, &e);
+    status = report_failure(0, ret, &e);
     if (ret == 0) {
         ret = run_fill(r, &e);
-        status = run_report(r, argc, argv, note(status, ret, &e));
+        status = report_failure(status, ret, &e);
+        status = run_report(r, argc, argv, status);
     }
     ret = run_close(r, &closing);
-    return stop_exit_status(note(status, ret, &closing));
+    return stop_exit_status(report_failure(status, ret, &closing));
 }
 
 int main(int argc, char **argv)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
-#include "lib/io/target.h"
+#include "lib/io/target_file.h"
 #include "lib/model/model.h"
 #include "lib/opt/opt.h"
 

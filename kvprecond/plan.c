@@ -1,5 +1,5 @@
-/* The arithmetic of a fill. Threads take numbers of units from one counter, and what such a number
- * means is decided here without any state: no two writes of a pass overlap, and a pass leaves
+/* The arithmetic of a fill. Threads (fill.c) take unit numbers from one counter; this file turns a
+ * number into a write, without any state. No two writes of a pass overlap, and a pass leaves
  * nothing out. */
 #include "kvprecond/plan.h"
 
@@ -12,7 +12,7 @@ static uint64_t ceil_div(uint64_t a, uint64_t b)
     return a / b + (a % b != 0);
 }
 
-/* Units of bytes that begin at the start of the region. */
+/* Units in the first bytes of the region. */
 static uint64_t units_of(const struct plan *p, uint64_t bytes)
 {
     const struct plan_opts *o = &p->o;
@@ -22,17 +22,10 @@ static uint64_t units_of(const struct plan *p, uint64_t bytes)
     return bytes / o->file_bytes * p->file_units + ceil_div(bytes % o->file_bytes, o->write_bytes);
 }
 
-static unsigned half_bits_of(uint64_t units)
+void plan_init(struct plan *p, const struct plan_opts *o)
 {
     unsigned bits = 0;
 
-    while (bits < 64 && (units - 1) >> bits != 0)
-        bits++;
-    return bits < 2 ? 1 : (bits + 1) / 2;
-}
-
-void plan_init(struct plan *p, const struct plan_opts *o)
-{
     *p = (struct plan){.o = *o, .writes_per_unit = 1};
     p->file_units = ceil_div(o->file_bytes, o->write_bytes);
     if (o->mode == PLAN_KV) {
@@ -43,12 +36,15 @@ void plan_init(struct plan *p, const struct plan_opts *o)
     }
     p->pass_units = units_of(p, o->region);
     p->units = o->volume / o->region * p->pass_units + units_of(p, o->volume % o->region);
-    p->half_bits = half_bits_of(p->pass_units);
+    while (bits < 64 && (p->pass_units - 1) >> bits != 0)
+        bits++;
+    p->half_bits = bits < 2 ? 1 : (bits + 1) / 2;
 }
 
-/* A permutation of [0, pass_units) of its own for each pass: a Feistel network over the next even
- * number of bits, walked until it falls into the range (Black and Rogaway, "Ciphers with arbitrary
- * finite domains", 2002). At most a quarter of its domain is used, so four steps are the mean. */
+/* A permutation of [0, pass_units), another one for each pass: a Feistel network over the next even
+ * number of bits, repeated until the result falls into the range (Black and Rogaway, "Ciphers with
+ * arbitrary finite domains", 2002). The range is at least a quarter of its domain, so that takes
+ * four steps on average, at most. */
 static uint64_t permute(const struct plan *p, uint64_t pass, uint64_t x)
 {
     const uint64_t mask = (UINT64_C(1) << p->half_bits) - 1;
@@ -72,7 +68,7 @@ static struct data_id contents(const struct plan *p, uint64_t number, uint64_t p
 {
     const uint64_t name[2] = {number, p->o.seed};
 
-    return (struct data_id){.key = hash_128(name, sizeof name), .generation = pass};
+    return (struct data_id){.key = hash_128(name, sizeof(name)), .generation = pass};
 }
 
 static uint32_t at_most(uint64_t left, uint32_t max)
@@ -80,33 +76,27 @@ static uint32_t at_most(uint64_t left, uint32_t max)
     return left < max ? (uint32_t)left : max;
 }
 
-static struct plan_part part_of_object(const struct plan *p, uint64_t pass, uint64_t number,
-                                       uint64_t at)
-{
-    const struct plan_opts *o = &p->o;
-    struct plan_part part = {.pass = pass, .first_block = at / DATA_BLOCK};
-
-    part.file = o->file_per_object ? number : 0;
-    part.offset = at + (o->file_per_object ? 0 : number * o->object_bytes);
-    part.len = at_most(o->object_bytes - at, o->write_bytes);
-    part.last = at + part.len == o->object_bytes;
-    part.id = contents(p, number, pass);
-    return part;
-}
-
 struct plan_part plan_part(const struct plan *p, uint64_t unit, uint64_t at)
 {
+    const struct plan_opts *o = &p->o;
     const uint64_t pass = unit / p->pass_units;
     struct plan_part part = {.pass = pass, .last = true};
     uint64_t number = unit % p->pass_units;
 
-    if (p->o.mode == PLAN_KV)
-        return part_of_object(p, pass, number, at);
-    if (p->o.mode == PLAN_RANDOM)
+    if (o->mode == PLAN_KV) {
+        part.file = o->file_per_object ? number : 0;
+        part.offset = at + (o->file_per_object ? 0 : number * o->object_bytes);
+        part.len = at_most(o->object_bytes - at, o->write_bytes);
+        part.last = at + part.len == o->object_bytes;
+        part.id = contents(p, number, pass);
+        part.first_block = at / DATA_BLOCK;
+        return part;
+    }
+    if (o->mode == PLAN_RANDOM)
         number = permute(p, pass, number);
     part.file = number / p->file_units;
-    part.offset = number % p->file_units * p->o.write_bytes;
-    part.len = at_most(plan_file_bytes(p, part.file) - part.offset, p->o.write_bytes);
+    part.offset = number % p->file_units * o->write_bytes;
+    part.len = at_most(plan_file_bytes(p, part.file) - part.offset, o->write_bytes);
     part.id = contents(p, part.file, pass);
     part.first_block = part.offset / DATA_BLOCK;
     return part;
@@ -118,7 +108,7 @@ uint64_t plan_volume_bytes(const struct plan *p)
 
     if (p->o.mode == PLAN_KV)
         return p->units * p->o.object_bytes;
-    /* A part of a pass is of a device, which is one file. */
+    /* Only a device has an incomplete pass, and a device is one file. */
     return passes * p->o.region + rest * p->o.write_bytes;
 }
 

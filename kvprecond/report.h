@@ -1,6 +1,6 @@
-/* report.h - what a fill and its rounds came to, for people and for machines. */
-#ifndef KVTRACE_KVPRECOND_REPORT_H
-#define KVTRACE_KVPRECOND_REPORT_H
+/* What a fill and its rounds came to, as text for people and as JSON for scripts. */
+#ifndef KVPRECOND_REPORT_H
+#define KVPRECOND_REPORT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,25 +11,23 @@
 #include "kvprecond/rounds.h"
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
-#include "lib/io/target.h"
+#include "lib/base/notes.h"
+#include "lib/io/target_device.h"
 
-enum {
-    REPORT_FALLBACKS_CAP = 512
-};
-
+/* Every figure, taken by kvprecond.c, fill.c and rounds.c. Pointers are the caller's. */
 struct report {
     const struct options *o;
     struct fill_result fill;
     struct rounds rounds;
-    const struct hist *service;           /* of the fill */
-    const char *engine;                   /* name of the I/O engine */
-    char fallbacks[REPORT_FALLBACKS_CAP]; /* "; " between, "" none */
+    const struct hist *service; /* ns, of the writes of the fill */
+    const char *engine;         /* name of the I/O engine */
+    struct notes fallbacks;     /* what the host or the target refused */
     bool direct;
     uint64_t size_bytes; /* of the fill */
     uint64_t capacity;   /* of a device, else 0 */
     uint64_t files;
     uint64_t purged_bytes;
-    const char *purge_failed; /* name of an errno, NULL: it was done, or not asked for */
+    const char *purge_failed; /* name of an errno; NULL: purged, or not asked for */
     int64_t sync_ns, cpu_ns, started_wall_ns;
     struct target_device device;
     uint64_t device_write_bytes; /* by the kernel's count; only with device.counted */
@@ -37,15 +35,10 @@ struct report {
     bool kept;
 };
 
-/* Text for a terminal; 0 or -errno of the stream, class ERR_OUTPUT. */
+/* Text for a terminal. 0 or negative errno of the stream, class ERR_OUTPUT. */
 int report_text(const struct report *r, FILE *out, struct err *e);
-/* JSON to path ("-": standard output). */
+/* JSON to path ("-": standard output). argv is the command line, for the record. */
 int report_json(const struct report *r, const char *path, int argc, char *const *argv,
                 struct err *e);
-
-/* Figures that both show. */
-double report_bytes_per_s(const struct report *r);
-double report_cpu_s_per_gib(const struct report *r);
-const char *report_mode(const struct report *r);
 
 #endif

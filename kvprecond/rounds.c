@@ -1,5 +1,5 @@
-/* What fill.c measured of each round becomes figures here, and those a verdict (steady.c) and a
- * table. A run has 25 rounds at most, so they are all kept. */
+/* Turns what fill.c measured of each round into figures, a verdict (steady.c) and a table. A run
+ * has 25 rounds at most, so all are kept. */
 #include "kvprecond/rounds.h"
 
 #include <stdio.h>
@@ -15,16 +15,10 @@
 
 const char *rounds_track_name(enum rounds_track track)
 {
-    static const char *const names[] = {"bandwidth", "iops", "latency"};
+    static const char *const names[] = {
+        [ROUNDS_BANDWIDTH] = "bandwidth", [ROUNDS_IOPS] = "iops", [ROUNDS_LATENCY] = "latency"};
 
     return names[track];
-}
-
-static double tracked(const struct round *round, enum rounds_track track)
-{
-    if (track == ROUNDS_LATENCY)
-        return round->mean_ns;
-    return track == ROUNDS_IOPS ? round->iops : round->bytes_per_s;
 }
 
 bool rounds_add(struct rounds *r, const struct fill_span *span)
@@ -41,7 +35,9 @@ bool rounds_add(struct rounds *r, const struct fill_span *span)
                             .p99_ns = hist_percentile(span->service, 990000)};
     if (r->count > 0)
         round->start_ns = round[-1].start_ns + round[-1].elapsed_ns;
-    r->value[r->count++] = tracked(round, r->track);
+    r->value[r->count++] = r->track == ROUNDS_LATENCY ? round->mean_ns
+                           : r->track == ROUNDS_IOPS  ? round->iops
+                                                      : round->bytes_per_s;
     round->verdict = steady_judge(r->value, r->count);
     return round->verdict.steady;
 }
@@ -51,23 +47,20 @@ bool rounds_steady(const struct rounds *r)
     return r->count > 0 && r->round[r->count - 1].verdict.steady;
 }
 
-static size_t put_line(char *out, unsigned number, const struct round *round)
-{
-    int n = snprintf(out, ROUNDS_LINE_CAP, "%u,%.3f,%.3f,%llu,%.6f,%.3f,%.3f,%.3f,%d\n", number,
-                     (double)round->start_ns / 1e9, (double)round->elapsed_ns / 1e9,
-                     (unsigned long long)round->bytes, round->bytes_per_s / (double)UNITS_GIB,
-                     round->iops, round->mean_ns / 1e3, (double)round->p99_ns / 1e3,
-                     round->verdict.steady);
-
-    return n < ROUNDS_LINE_CAP ? (size_t)n : ROUNDS_LINE_CAP - 1;
-}
-
 int rounds_save(const struct rounds *r, const char *path, struct err *e)
 {
-    char text[sizeof ROUNDS_HEADER + STEADY_ROUNDS * ROUNDS_LINE_CAP] = ROUNDS_HEADER;
+    char text[sizeof(ROUNDS_HEADER) + STEADY_ROUNDS * ROUNDS_LINE_CAP] = ROUNDS_HEADER;
     size_t len = strlen(text);
 
-    for (unsigned i = 0; i < r->count; i++)
-        len += put_line(text + len, i + 1, &r->round[i]);
+    for (unsigned i = 0; i < r->count; i++) {
+        const struct round *round = &r->round[i];
+        int n = snprintf(text + len, ROUNDS_LINE_CAP, "%u,%.3f,%.3f,%llu,%.6f,%.3f,%.3f,%.3f,%d\n",
+                         i + 1, (double)round->start_ns / 1e9, (double)round->elapsed_ns / 1e9,
+                         (unsigned long long)round->bytes, round->bytes_per_s / (double)UNITS_GIB,
+                         round->iops, round->mean_ns / 1e3, (double)round->p99_ns / 1e3,
+                         round->verdict.steady);
+
+        len += n < ROUNDS_LINE_CAP ? (size_t)n : ROUNDS_LINE_CAP - 1;
+    }
     return save_text(path, text, len, e);
 }

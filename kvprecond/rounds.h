@@ -1,6 +1,6 @@
-/* rounds.h - the rounds of a run and the verdict after each. */
-#ifndef KVTRACE_KVPRECOND_ROUNDS_H
-#define KVTRACE_KVPRECOND_ROUNDS_H
+/* The rounds of a run, and the verdict after each of them. */
+#ifndef KVPRECOND_ROUNDS_H
+#define KVPRECOND_ROUNDS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,6 +9,7 @@
 #include "kvprecond/steady.h"
 #include "lib/base/err.h"
 
+/* In the order of the choices of --track. */
 enum rounds_track {
     ROUNDS_BANDWIDTH, /* bytes a second */
     ROUNDS_IOPS,      /* writes a second */
@@ -17,28 +18,28 @@ enum rounds_track {
 const char *rounds_track_name(enum rounds_track track);
 
 struct round {
-    int64_t start_ns, elapsed_ns; /* start: from that of the first round */
+    int64_t start_ns, elapsed_ns; /* start: counted from the start of the first round */
     uint64_t bytes, writes;
     double bytes_per_s, iops, mean_ns;
     int64_t p99_ns;
-    struct steady verdict; /* on this round and those before */
+    struct steady verdict; /* on the rounds up to this one */
 };
 
-/* Plain values; zeroed but for track before the first round. */
+/* Plain values. Before the first round, zero it and set track. */
 struct rounds {
     enum rounds_track track;
     unsigned count;
     struct round round[STEADY_ROUNDS];
-    double value[STEADY_ROUNDS]; /* what is tracked, by round */
+    double value[STEADY_ROUNDS]; /* the tracked figure, by round */
 };
 
-/* Adds the next round (fewer than STEADY_ROUNDS so far) and judges; true: steady. */
+/* Adds the next round and judges; at most STEADY_ROUNDS times. True: steady. */
 bool rounds_add(struct rounds *r, const struct fill_span *span);
-/* Is the last round the end of a steady window? */
+/* Does the last round end a steady window? */
 bool rounds_steady(const struct rounds *r);
 
-/* CSV to path ("-": standard output): the columns of kvtrace(5), section Rounds. Class ERR_OUTPUT.
- */
+/* Writes CSV to path ("-": standard output), with the columns of kvtrace(5), section Rounds. Class
+ * ERR_OUTPUT. */
 int rounds_save(const struct rounds *r, const char *path, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
-/* Progress of a run: how far the fill is, then which round it is, and the rate since the last line.
- * Says what it is given, and only when lib/base/progress.c wants a line. */
+/* The progress of a run for kvprecond.c: how far the fill is, then which round it is, and the rate
+ * since the last line. lib/base/progress.c decides when and how a line is shown. */
 #include "kvprecond/run_progress.h"
 
 #include <stdio.h>
@@ -9,30 +9,10 @@
 
 #define LINE_CAP 256
 
-static void fill_text(const struct run_progress *p, uint64_t written, int64_t now_ns, char *text)
-{
-    char left[16], done[32], size[32];
-    double share = (double)written / (double)p->size;
-
-    progress_time_left(left, share, now_ns - p->begun_ns);
-    snprintf(text, LINE_CAP, "%3.0f %%  %s of %s  %s%s", share * 100,
-             units_format_bytes(done, sizeof done, (double)written),
-             units_format_bytes(size, sizeof size, (double)p->size), left, *left ? " left" : "");
-}
-
-static void round_text(const struct run_progress *p, char *text)
-{
-    char most[32];
-
-    units_format_duration(most, sizeof most,
-                          (double)(p->round_ns * (int64_t)(STEADY_ROUNDS - p->rounds->count)));
-    snprintf(text, LINE_CAP, "round %u of at most %d  %s left at most", p->rounds->count + 1,
-             STEADY_ROUNDS, most);
-}
-
 void run_progress_tick(struct run_progress *p, uint64_t written)
 {
-    char text[LINE_CAP], line[LINE_CAP + 64], json[LINE_CAP], rate[32];
+    char text[LINE_CAP], line[LINE_CAP + 64], json[LINE_CAP];
+    char left[32], done[32], size[32], rate[32];
     int64_t now_ns;
     double now_rate;
 
@@ -40,12 +20,23 @@ void run_progress_tick(struct run_progress *p, uint64_t written)
         return;
     now_ns = clock_now_ns();
     now_rate = (double)(written - p->shown_bytes) * 1e9 / (double)(now_ns - p->shown_ns + 1);
-    if (p->round_ns == 0 || written < p->size)
-        fill_text(p, written, now_ns, text);
-    else
-        round_text(p, text);
-    snprintf(line, sizeof line, "%s  %s", text, units_format_rate(rate, sizeof rate, now_rate));
-    snprintf(json, sizeof json,
+    if (p->round_ns == 0 || written < p->size) {
+        double share = (double)written / (double)p->size;
+
+        progress_time_left(left, share, now_ns - p->begun_ns);
+        snprintf(text, sizeof(text), "%3.0f %%  %s of %s  %s%s", share * 100,
+                 units_format_bytes(done, sizeof(done), (double)written),
+                 units_format_bytes(size, sizeof(size), (double)p->size), left,
+                 *left ? " left" : "");
+    } else {
+        unsigned more = STEADY_ROUNDS - p->rounds->count;
+
+        snprintf(text, sizeof(text), "round %u of at most %d  %s left at most",
+                 p->rounds->count + 1, STEADY_ROUNDS,
+                 units_format_duration(left, sizeof(left), (double)(p->round_ns * more)));
+    }
+    snprintf(line, sizeof(line), "%s  %s", text, units_format_rate(rate, sizeof(rate), now_rate));
+    snprintf(json, sizeof(json),
              "{\"written_bytes\": %llu, \"size_bytes\": %llu, \"rounds\": %u, \"gib_per_s\": %.3f, "
              "\"elapsed_s\": %.3f}",
              (unsigned long long)written, (unsigned long long)p->size, p->rounds->count,

@@ -1,6 +1,6 @@
-/* run_progress.h - the line a second about a run that is under way. */
-#ifndef KVTRACE_KVPRECOND_RUN_PROGRESS_H
-#define KVTRACE_KVPRECOND_RUN_PROGRESS_H
+/* The progress line of a run: one a second at most. */
+#ifndef KVPRECOND_RUN_PROGRESS_H
+#define KVPRECOND_RUN_PROGRESS_H
 
 #include <stdint.h>
 
@@ -13,11 +13,11 @@ struct run_progress {
     const struct rounds *rounds;
     uint64_t size;              /* bytes of the fill */
     int64_t round_ns;           /* 0: no rounds follow */
-    int64_t begun_ns, shown_ns; /* monotonic; of the run, of the last line */
-    uint64_t shown_bytes;
+    int64_t begun_ns, shown_ns; /* monotonic: start of the run, time of the last line */
+    uint64_t shown_bytes;       /* written at the last line */
 };
 
-/* Shows a line if one is due. written: bytes in all, rounds included. */
+/* Shows a line if one is due. written: all bytes so far, rounds included. */
 void run_progress_tick(struct run_progress *p, uint64_t written);
 
 #endif

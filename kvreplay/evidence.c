@@ -76,12 +76,12 @@ double evidence_of_ceiling(const struct evidence *ev)
 
 void evidence_begin(struct evidence *ev, const struct target_device *device)
 {
-    ev->counted = device->counted && target_counters(device, &ev->before) == 0;
+    ev->counted = device->counted && target_device_count(device, &ev->before) == 0;
 }
 
 void evidence_end(struct evidence *ev, const struct target_device *device)
 {
-    ev->counted = ev->counted && target_counters(device, &ev->after) == 0;
+    ev->counted = ev->counted && target_device_count(device, &ev->after) == 0;
 }
 
 /* ---- the device's link ---- */

@@ -9,7 +9,7 @@
 
 #include "kvreplay/sched/counts.h"
 #include "lib/base/err.h"
-#include "lib/io/target.h"
+#include "lib/io/target_device.h"
 
 /* What the client itself could do with a trace, measured by an earlier run with --null. */
 struct evidence_ceiling {

@@ -406,7 +406,7 @@ static void replay_set_evidence(struct replay *r)
     ev->elapsed_ns = last > r->outcome.zero_ns ? last - r->outcome.zero_ns : 0;
     ev->warmup_ns = r->o->warmup_ns;
     ev->dedup_ratio = r->tiers.storage.open ? r->o->dedup_ratio : 1;
-    ev->fell_back = r->tiers.info[TRACE_STORAGE].fallbacks[0];
+    ev->fell_back = r->tiers.info[TRACE_STORAGE].fallbacks.count > 0;
     ev->link_bytes_per_s = evidence_link_bytes_per_s("/sys", r->tiers.storage.device.name);
 }
 

@@ -11,6 +11,8 @@
 
 #include "lib/base/units.h"
 #include "lib/data/data.h"
+#include "lib/io/target_file.h"
+#include "lib/io/target_guard.h"
 
 #define SLAB_NAME          "slab.kv" /* in a directory */
 #define SLAB_SPARE_OBJECTS 1024u
@@ -20,7 +22,7 @@
 
 static int slab_in_dir(struct storage *s, struct err *e)
 {
-    int dir = target_fd(s->target);
+    int dir = target_dir_fd(s->target);
     int direct = !s->o.buffered && target_direct_io(dir) ? O_DIRECT : 0;
 
     s->fd = openat(dir, SLAB_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | direct, 0600);
@@ -29,12 +31,12 @@ static int slab_in_dir(struct storage *s, struct err *e)
     s->own_fd = true;
     /* The lock on the directory's marker keeps out a process that opens the directory; this one, a
      * process that opens the file. */
-    int rc = target_lock(s->fd);
+    int rc = target_guard_lock(s->fd);
     if (rc < 0)
         return err_errno(e, rc, ERR_TARGET, s->o.path,
                          "its " SLAB_NAME " is in use by another process");
     s->resizes = true;
-    snprintf(s->path, sizeof(s->path), "%.240s/" SLAB_NAME, target_path(s->target));
+    snprintf(s->path, sizeof(s->path), "%.240s/" SLAB_NAME, target_dir_path(s->target));
     return 0;
 }
 
@@ -44,7 +46,7 @@ static int slab_on_file(struct storage *s, struct err *e)
                                    .is_ours = layout_slab_is_ours};
     struct layout_slab_header h = {0};
     struct target_file f;
-    int rc = target_open_file(&f, s->o.path, &how, e);
+    int rc = target_file_open(&f, s->o.path, &how, e);
 
     if (rc < 0)
         return rc;
@@ -207,11 +209,11 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
     snprintf(s->path, sizeof(s->path), "%s", o->path);
     s->open = true;
     if (kind == TARGET_DIR) {
-        rc = target_open_dir(&s->target, o->path, "kvreplay", e);
+        rc = target_dir_open(&s->target, o->path, "kvreplay", e);
         if (rc < 0)
             return rc;
-        s->fd = target_fd(s->target);
-        s->was_kept = target_was_kept(s->target);
+        s->fd = target_dir_fd(s->target);
+        s->was_kept = target_dir_was_kept(s->target);
         if (o->layout == STORAGE_LAYOUT_SLAB)
             rc = slab_in_dir(s, e);
     } else {
@@ -220,7 +222,7 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
     if (rc == 0 && s->own_fd)
         rc = slab_open(s, surveyed, room, e);
     if (rc == 0)
-        target_device(s->fd, &s->device);
+        target_device_find(s->fd, &s->device);
     return rc;
 }
 
@@ -287,7 +289,7 @@ int storage_close(struct storage *s, bool keep, const struct objects *objects, s
         close(s->fd);
     }
     if (s->target) {
-        int closed = target_close(s->target, keep, rc ? NULL : e);
+        int closed = target_dir_close(s->target, keep, rc ? NULL : e);
         rc = rc ? rc : closed;
     }
     *s = (struct storage){0};

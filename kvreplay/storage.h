@@ -9,7 +9,8 @@
 #include "kvreplay/sched/objects.h"
 #include "kvreplay/sched/room.h"
 #include "kvreplay/survey.h"
-#include "lib/io/target.h"
+#include "lib/io/target_device.h"
+#include "lib/io/target_dir.h"
 #include "lib/tier/layout_slab.h"
 
 /* Each in the order of the choices of its option. */
@@ -37,9 +38,9 @@ struct storage_opts {
 /* Plain state, filled by storage_open. Zero it first. */
 struct storage {
     struct storage_opts o;
-    struct target *target;    /* the directory; NULL: a file or device */
-    struct layout_slab *slab; /* NULL: objects are files */
-    int fd;                   /* of the slab, else of the directory */
+    struct target_dir *target; /* the directory; NULL: a file or device */
+    struct layout_slab *slab;  /* NULL: objects are files */
+    int fd;                    /* of the slab, else of the directory */
     bool open;
     bool own_fd;   /* fd is a slab's */
     bool resizes;  /* the slab's file is ours to lengthen and to empty */

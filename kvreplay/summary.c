@@ -40,23 +40,6 @@ static void json_group(struct jsonout *j, const struct counts_group *g)
     jsonout_hist(j, "device_us", g->device, 1e3);
 }
 
-/* The pieces of "a; b; c". */
-static void json_pieces(struct jsonout *j, const char *key, const char *text)
-{
-    char piece[512];
-    jsonout_array(j, key);
-    while (*text) {
-        const char *end = strstr(text, "; ");
-        size_t n = end ? (size_t)(end - text) : strlen(text);
-        n = n < sizeof(piece) - 1 ? n : sizeof(piece) - 1;
-        memcpy(piece, text, n);
-        piece[n] = '\0';
-        jsonout_text_value(j, NULL, piece);
-        text = end ? end + 2 : text + strlen(text);
-    }
-    jsonout_end(j);
-}
-
 static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
 {
     static const char *const name[COUNTS_OPS] = {"read", "write", "delete"};
@@ -71,8 +54,8 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
     jsonout_bool(j, "verifies", info->verifies);
     jsonout_text_value(j, "target", info->target[0] ? info->target : NULL);
     jsonout_text_value(j, "device", info->device[0] ? info->device : NULL);
-    json_pieces(j, "flags", info->flags);
-    json_pieces(j, "fallbacks", info->fallbacks);
+    jsonout_notes(j, "flags", &info->flags);
+    jsonout_notes(j, "fallbacks", &info->fallbacks);
     if (t->room[i].capacity < UINT64_MAX / 4)
         jsonout_u64(j, "capacity_bytes", t->room[i].capacity);
     else
@@ -324,24 +307,27 @@ static void text_rows(FILE *out, const struct summary *s)
 
 static void text_tiers(FILE *out, const struct tiers *t)
 {
+    char notes[NOTES_JOINED_CAP];
+
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         const struct tier_info *info = &t->info[i];
         if (!info->engine)
             continue;
         if (info->simulated) {
-            bool why = info->fallbacks[0];
+            bool why = info->fallbacks.count > 0;
             fprintf(out, "%s: %s, nothing was moved or verified%s%s%s\n",
                     trace_tier_text((enum trace_tier)i), info->target, why ? " (" : "",
-                    info->fallbacks, why ? ")" : "");
+                    notes_join(&info->fallbacks, "; ", notes, sizeof(notes)), why ? ")" : "");
             continue;
         }
         fprintf(out, "%s: %s%s%s%s%s%s\n", trace_tier_text((enum trace_tier)i), info->engine,
                 info->target[0] ? ", " : "", info->target, info->device[0] ? ", " : "",
                 info->device, info->verifies ? "" : ", reads not verified");
-        if (info->flags[0])
-            fprintf(out, "  in force: %s\n", info->flags);
-        if (info->fallbacks[0])
-            fprintf(out, "  fallbacks: %s\n", info->fallbacks);
+        if (info->flags.count > 0)
+            fprintf(out, "  in force: %s\n", notes_join(&info->flags, "; ", notes, sizeof(notes)));
+        if (info->fallbacks.count > 0)
+            fprintf(out, "  fallbacks: %s\n",
+                    notes_join(&info->fallbacks, "; ", notes, sizeof(notes)));
     }
 }
 

@@ -486,10 +486,8 @@ void tiers_describe(struct tiers *t)
             continue;
         t->tier[i]->ops->describe(t->tier[i], info);
         t->verifies[i] = info->verifies;
-        size_t len = strlen(info->fallbacks);
         if (instead[0])
-            snprintf(info->fallbacks + len, sizeof(info->fallbacks) - len, "%s%s", len ? "; " : "",
-                     instead);
+            notes_add(&info->fallbacks, "%s", instead);
         if (t->choice[i].kind == TIERS_STORAGE && !info->device[0])
             snprintf(info->device, sizeof(info->device), "%.63s%s%.63s", device->name,
                      device->model[0] ? " " : "", device->model);

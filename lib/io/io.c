@@ -1,11 +1,10 @@
-/* Chooses the I/O engine for storage tiers and kvprecond, maps the buffers that engines transfer
- * from and to, and makes the plain calls where an engine has nothing better. The engines themselves
- * are io_uring.c and io_psync.c. */
+/* Chooses the I/O engine for storage tiers and kvprecond, and maps the buffers that engines read
+ * and write. Makes plain calls for engines that have no better way; uring.c and psync.c are the
+ * engines. */
 #include "lib/io/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,92 +12,77 @@
 #define IO_DEPTH_MAX  16384u
 #define IO_HUGE_BYTES ((size_t)2 << 20)
 
-static int io_check_opts(const struct io_opts *o, struct err *e)
+int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, struct err *e)
 {
+    struct notes fallbacks = {0};
+    const char *name;
+    int ret, refusal;
+
     if (o->depth < 1 || o->depth > IO_DEPTH_MAX)
         return err_set(e, EINVAL, ERR_INPUT, "iodepth", "%u is not within 1..%u", o->depth,
                        IO_DEPTH_MAX);
     if (o->pool && (o->bufs == 0 || o->buf_bytes == 0))
         return err_set(e, EINVAL, ERR_FAILED, "", "a pool of buffers without buffers");
-    return 0;
-}
-
-int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, char *why, size_t cap,
-            struct err *e)
-{
-    struct err refused = {0};
-    const char *name;
-    int ret;
-
-    if (why && cap)
-        why[0] = '\0';
-    ret = io_check_opts(o, e);
-    if (ret < 0)
-        return ret;
     if (engine == IO_URING)
         return io_uring_ops.open(out, o, e);
     if (engine == IO_PSYNC)
         return io_psync_ops.open(out, o, e);
-    ret = io_uring_ops.open(out, o, &refused);
-    if (ret == 0)
+
+    refusal = io_uring_ops.open(out, o, NULL);
+    if (refusal == 0)
         return 0;
-    name = err_errno_name(-ret);
-    if (why && cap)
-        snprintf(why, cap, "io_uring refused (%s)", name ? name : strerror(-ret));
-    return io_psync_ops.open(out, o, e);
-}
-
-static int call_open(struct io_req *r)
-{
-    r->fd = openat(r->dirfd, r->path, r->flags | O_CLOEXEC, 0644);
-    return r->fd;
-}
-
-static int call_close(const struct io_req *r)
-{
-    /* Interrupted or not, the descriptor is gone. */
-    return close(r->fd) < 0 && errno != EINTR ? -1 : 0;
-}
-
-static int call_make(struct io_req *r)
-{
-    switch (r->call) {
-    case IO_OPENAT:
-        return call_open(r);
-    case IO_CLOSE:
-        return call_close(r);
-    case IO_ALLOCATE:
-        return fallocate(r->fd, 0, 0, (off_t)r->offset);
-    case IO_SYNC:
-        return fdatasync(r->fd);
-    case IO_DROP:
-        return posix_fadvise(r->fd, 0, 0, POSIX_FADV_DONTNEED) ? -1 : 0;
-    case IO_UNLINKAT:
-        return unlinkat(r->dirfd, r->path, 0);
-    case IO_TRANSFER:
-        break;
-    }
-    errno = EINVAL;
-    return -1;
+    ret = io_psync_ops.open(out, o, e);
+    if (ret < 0)
+        return ret;
+    name = err_errno_name(-refusal);
+    notes_add(&fallbacks, "io_uring refused (%s)", name ? name : strerror(-refusal));
+    notes_merge(&fallbacks, &(*out)->fallbacks);
+    (*out)->fallbacks = fallbacks;
+    return 0;
 }
 
 int io_call_now(struct io_req *r)
 {
-    int ret;
+    int ret = -1;
 
-    do
-        ret = call_make(r) < 0 ? -errno : 0;
-    while (ret == -EINTR);
-    return ret;
+    do {
+        switch (r->call) {
+        case IO_OPENAT:
+            ret = r->fd = openat(r->dirfd, r->path, r->flags | O_CLOEXEC, 0644);
+            break;
+        case IO_CLOSE:
+            /* After EINTR the descriptor is closed all the same. */
+            ret = close(r->fd) < 0 && errno != EINTR ? -1 : 0;
+            break;
+        case IO_ALLOCATE:
+            ret = fallocate(r->fd, 0, 0, (off_t)r->offset);
+            break;
+        case IO_SYNC:
+            ret = fdatasync(r->fd);
+            break;
+        case IO_DROP:
+            errno = posix_fadvise(r->fd, 0, 0, POSIX_FADV_DONTNEED);
+            ret = errno ? -1 : 0;
+            break;
+        case IO_UNLINKAT:
+            ret = unlinkat(r->dirfd, r->path, 0);
+            break;
+        case IO_TRANSFER:
+            return -EINVAL;
+        }
+    } while (ret < 0 && errno == EINTR);
+    return ret < 0 ? -errno : 0;
 }
 
-static size_t io_buffers_rounded(size_t bytes)
+/* ---- buffers ---- */
+
+static size_t buffers_rounded(size_t bytes)
 {
     return (bytes + IO_HUGE_BYTES - 1) / IO_HUGE_BYTES * IO_HUGE_BYTES;
 }
 
-/* A mapping aligned to huge pages: maps too much and gives the ends back. */
-static void *io_map_aligned(size_t bytes)
+/* A mapping aligned to huge pages: maps a huge page too much and gives the ends back. */
+static void *map_aligned(size_t bytes)
 {
     char *p = mmap(NULL, bytes + IO_HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
                    -1, 0);
@@ -116,7 +100,7 @@ static void *io_map_aligned(size_t bytes)
 
 void *io_buffers_map(size_t bytes)
 {
-    size_t rounded = io_buffers_rounded(bytes);
+    size_t rounded = buffers_rounded(bytes);
     void *p;
 
     if (bytes == 0 || rounded < bytes || rounded > SIZE_MAX / 2)
@@ -125,10 +109,10 @@ void *io_buffers_map(size_t bytes)
              0);
     if (p != MAP_FAILED)
         return p;
-    p = io_map_aligned(rounded);
+    p = map_aligned(rounded);
     if (!p)
         return NULL;
-    /* Advice only: without transparent huge pages the buffers are ordinary ones. */
+    /* Advice only: without transparent huge pages these are ordinary pages. */
     madvise(p, rounded, MADV_HUGEPAGE);
     return p;
 }
@@ -136,5 +120,5 @@ void *io_buffers_map(size_t bytes)
 void io_buffers_unmap(void *p, size_t bytes)
 {
     if (p)
-        munmap(p, io_buffers_rounded(bytes));
+        munmap(p, buffers_rounded(bytes));
 }

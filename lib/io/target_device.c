@@ -1,5 +1,7 @@
-/* What lies under a target: the room of its file system, whether O_DIRECT works there, and the
- * device with the kernel's own counters, which summaries print beside what the programs counted. */
+/* Asks the kernel about the file system and the device under a target. Summaries print the kernel's
+ * counters beside what the programs counted themselves. */
+#include "lib/io/target_device.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -16,9 +18,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "lib/io/target.h"
-
-#define DEVICE_SECTOR 512u /* of the kernel's counters, whatever the device's own is */
+#define DEVICE_SECTOR 512u /* unit of the kernel's counters, whatever the device has */
 #define DEVICE_BLOCK  4096u
 
 int target_room(int fd, double reserve_share, uint64_t *bytes, struct err *e)
@@ -35,7 +35,7 @@ int target_room(int fd, double reserve_share, uint64_t *bytes, struct err *e)
     return 0;
 }
 
-/* First line of a file without the blanks around it; "" if it cannot be read. */
+/* First line of a file, without blanks around it; "" if it cannot be read. */
 static void read_line(const char *path, char *out, size_t cap)
 {
     FILE *f = fopen(path, "re");
@@ -54,50 +54,50 @@ static void read_line(const char *path, char *out, size_t cap)
     memmove(out, out + lead, len - lead + 1);
 }
 
-/* Folder in sysfs of the disk that device number dev is, or is a partition of. */
+/* The folder in sysfs of the disk that dev is, or is a partition of. 0 or negative errno. */
 static int device_folder(dev_t dev, char real[PATH_MAX])
 {
     char link[64], part[PATH_MAX + 16];
 
-    snprintf(link, sizeof link, "/sys/dev/block/%u:%u", major(dev), minor(dev));
+    snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(dev), minor(dev));
     if (!realpath(link, real))
         return -errno;
-    snprintf(part, sizeof part, "%s/partition", real);
+    snprintf(part, sizeof(part), "%s/partition", real);
     if (access(part, F_OK) == 0)
         *strrchr(real, '/') = '\0';
     return 0;
 }
 
-void target_device(int fd, struct target_device *d)
+void target_device_find(int fd, struct target_device *d)
 {
     char real[PATH_MAX], path[PATH_MAX + 16];
     struct target_counters c;
     const char *name;
     struct stat st;
 
-    memset(d, 0, sizeof *d);
+    memset(d, 0, sizeof(*d));
     if (fstat(fd, &st) < 0 || device_folder(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev, real) < 0)
         return;
     name = strrchr(real, '/') + 1;
-    if (strlen(name) >= sizeof d->name)
+    if (strlen(name) >= sizeof(d->name))
         return;
     memcpy(d->name, name, strlen(name) + 1);
-    snprintf(path, sizeof path, "%s/device/model", real);
-    read_line(path, d->model, sizeof d->model);
-    d->counted = target_counters(d, &c) == 0;
+    snprintf(path, sizeof(path), "%s/device/model", real);
+    read_line(path, d->model, sizeof(d->model));
+    d->counted = target_device_count(d, &c) == 0;
 }
 
-/* Fields of the file: Linux, Documentation/block/stat.rst. */
-int target_counters(const struct target_device *d, struct target_counters *c)
+/* The fields: Linux, Documentation/block/stat.rst. */
+int target_device_count(const struct target_device *d, struct target_counters *c)
 {
-    char path[sizeof d->name + 32], line[512];
+    char path[sizeof(d->name) + 32], line[512];
     uint64_t read_sectors, write_sectors;
 
-    memset(c, 0, sizeof *c);
+    memset(c, 0, sizeof(*c));
     if (!d->name[0])
         return -ENODEV;
-    snprintf(path, sizeof path, "/sys/block/%s/stat", d->name);
-    read_line(path, line, sizeof line);
+    snprintf(path, sizeof(path), "/sys/block/%s/stat", d->name);
+    read_line(path, line, sizeof(line));
     if (sscanf(line,
                "%" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %*u %*u %" SCNu64,
                &c->read_ios, &read_sectors, &c->write_ios, &write_sectors, &c->queue_ms) != 5)
@@ -107,15 +107,15 @@ int target_counters(const struct target_device *d, struct target_counters *c)
     return 0;
 }
 
-bool target_discards(int fd)
+bool target_device_discards(int fd)
 {
     char real[PATH_MAX], path[PATH_MAX + 32], line[32];
     struct stat st;
 
     if (fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) || device_folder(st.st_rdev, real) < 0)
         return false;
-    snprintf(path, sizeof path, "%s/queue/discard_max_bytes", real);
-    read_line(path, line, sizeof line);
+    snprintf(path, sizeof(path), "%s/queue/discard_max_bytes", real);
+    read_line(path, line, sizeof(line));
     return strtoull(line, NULL, 10) > 0;
 }
 
@@ -126,7 +126,7 @@ bool target_in_memory(int fd)
     return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
 }
 
-/* The name has the form of our files, so that a run which dies here is cleaned up by the next. */
+/* The scratch file has a name of ours, so that the next run removes it if this one dies here. */
 bool target_direct_io(int dirfd)
 {
     char name[32];
@@ -136,7 +136,7 @@ bool target_direct_io(int dirfd)
 
     if (target_in_memory(dirfd))
         return false;
-    snprintf(name, sizeof name, "probe-%ld.kv", (long)getpid());
+    snprintf(name, sizeof(name), "probe-%ld.kv", (long)getpid());
     fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_DIRECT, 0600);
     if (fd < 0) {
         /* Some file systems make the file and then refuse the flag. */

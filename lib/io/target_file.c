@@ -1,5 +1,7 @@
-/* A target that is one regular file or one block device, opened for kvprecond's fills and
- * kvreplay's slabs with all guards in one place: a caller that has the descriptor may write. */
+/* Opens the one file or device that a slab (kvreplay) or a fill (kvprecond) is written to. All its
+ * guards are called here: a caller that has the descriptor may write. */
+#include "lib/io/target_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/io/target.h"
+#include "lib/io/target_device.h"
 #include "lib/io/target_guard.h"
 
 #define FILE_BLOCK  4096u
@@ -33,14 +35,15 @@ int target_kind(const char *path, enum target_kind *kind, struct err *e)
     return 0;
 }
 
-/* O_NONBLOCK was for the opening alone: io_uring takes it as a wish not to wait for the device. */
+/* O_NONBLOCK was only for the opening: io_uring would take it as a wish not to wait for the device.
+ */
 static int set_flags(struct target_file *f, const char *path, struct err *e)
 {
     int flags = fcntl(f->fd, F_GETFL) & ~O_NONBLOCK;
 
     if (fcntl(f->fd, F_SETFL, flags) < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be opened for writing");
-    /* The node of a device lies on a memory file system; the device does not. */
+    /* The node of a device lies on a file system in memory; the device does not. */
     f->direct =
         (f->is_device || !target_in_memory(f->fd)) && fcntl(f->fd, F_SETFL, flags | O_DIRECT) == 0;
     return 0;
@@ -48,69 +51,69 @@ static int set_flags(struct target_file *f, const char *path, struct err *e)
 
 /* ---- a regular file ---- */
 
-/* The guards know directories by their resolved names; O_NOFOLLOW has seen to the last part. */
-static int refuse_system_file(const char *path, struct err *e)
-{
-    char *resolved = realpath(path, NULL);
-    int ret;
-
-    if (!resolved)
-        return err_errno(e, -errno, ERR_TARGET, path, "cannot be resolved");
-    ret = target_refuse_system_path(resolved, e);
-    free(resolved);
-    return ret;
-}
-
-static int refuse_foreign_data(const struct target_file *f, const char *path,
-                               const struct target_file_opts *o, struct err *e)
+static bool holds_foreign_data(const struct target_file *f, const struct target_file_opts *o)
 {
     unsigned char block[FILE_BLOCK];
 
     if (f->bytes == 0 || o->destroy_data)
-        return 0;
-    if (o->is_ours && pread(f->fd, block, sizeof block, 0) == (ssize_t)sizeof block &&
-        o->is_ours(block))
-        return 0;
-    return err_set(e, EEXIST, ERR_TARGET, path,
-                   "holds data that is not kvtrace's; --destroy-data overwrites it");
+        return false;
+    return !o->is_ours || pread(f->fd, block, sizeof(block), 0) != (ssize_t)sizeof(block) ||
+           !o->is_ours(block);
 }
 
 static int open_regular(struct target_file *f, const char *path, const struct target_file_opts *o,
                         struct err *e)
 {
     struct stat st;
+    char *resolved;
     int ret;
 
     f->fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (f->fd < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be opened for writing");
-    ret = target_lock(f->fd);
+    ret = target_guard_lock(f->fd);
     if (ret < 0)
         return err_errno(e, ret, ERR_TARGET, path, "is in use by another process");
-    /* Examined under the lock: who had it before may have written. */
+    /* Examined under the lock: its last owner may have written. */
     if (fstat(f->fd, &st) < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");
     if (!S_ISREG(st.st_mode))
         return err_set(e, EINVAL, ERR_TARGET, path, "is not a regular file any more");
-    ret = refuse_system_file(path, e);
+    /* The guard knows directories by their resolved names. O_NOFOLLOW took care of the last part.
+     */
+    resolved = realpath(path, NULL);
+    if (!resolved)
+        return err_errno(e, -errno, ERR_TARGET, path, "cannot be resolved");
+    ret = target_guard_path(resolved, e);
+    free(resolved);
     if (ret < 0)
         return ret;
     f->bytes = (uint64_t)st.st_size;
     f->allocated_bytes = (uint64_t)st.st_blocks * FILE_SECTOR;
-    ret = refuse_foreign_data(f, path, o, e);
-    return ret < 0 ? ret : set_flags(f, path, e);
+    if (holds_foreign_data(f, o))
+        return err_set(e, EEXIST, ERR_TARGET, path,
+                       "holds data that is not kvtrace's; --destroy-data overwrites it");
+    return set_flags(f, path, e);
 }
 
 /* ---- a block device ---- */
 
-static int refuse_table(const struct target_file *f, const char *path, struct err *e)
+/* Opens the device that was examined, with O_EXCL: from here on nobody else mounts or holds it. */
+static int open_examined(struct target_file *f, const char *path, dev_t examined, struct err *e)
 {
-    unsigned char head[TARGET_GUARD_HEAD];
-    ssize_t n = pread(f->fd, head, sizeof head, 0);
+    int64_t until_ns = 0;
+    struct stat st;
 
-    if (n < 0)
-        return err_errno(e, -errno, ERR_TARGET, path, "cannot be read");
-    return target_guard_table(head, (size_t)n, path, e);
+    do
+        f->fd = open(path, O_RDWR | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    while (f->fd < 0 && errno == EBUSY && target_guard_wait(&until_ns));
+    if (f->fd < 0 && errno == EBUSY)
+        return err_set(e, EBUSY, ERR_TARGET, path, "refused: the kernel says it is in use");
+    if (f->fd < 0)
+        return err_errno(e, -errno, ERR_TARGET, path, "cannot be opened for writing");
+    if (fstat(f->fd, &st) < 0 || !S_ISBLK(st.st_mode) || st.st_rdev != examined)
+        return err_set(e, EAGAIN, ERR_TARGET, path, "is not the device that it was");
+    return 0;
 }
 
 static int device_size(struct target_file *f, const char *path, struct err *e)
@@ -129,48 +132,40 @@ static int device_size(struct target_file *f, const char *path, struct err *e)
     return 0;
 }
 
-/* The device that was examined is the one that was opened, and with O_EXCL nobody else mounts or
- * holds it from here on. */
-static int open_examined(struct target_file *f, const char *path, dev_t examined, struct err *e)
-{
-    int64_t until = 0;
-    struct stat st;
-
-    do
-        f->fd = open(path, O_RDWR | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    while (f->fd < 0 && errno == EBUSY && target_patience(&until));
-    if (f->fd < 0 && errno == EBUSY)
-        return err_set(e, EBUSY, ERR_TARGET, path, "refused: the kernel says it is in use");
-    if (f->fd < 0)
-        return err_errno(e, -errno, ERR_TARGET, path, "cannot be opened for writing");
-    if (fstat(f->fd, &st) < 0 || !S_ISBLK(st.st_mode) || st.st_rdev != examined)
-        return err_set(e, EAGAIN, ERR_TARGET, path, "is not the device that it was");
-    return 0;
-}
-
 static int open_device(struct target_file *f, const char *path, const struct target_file_opts *o,
                        struct err *e)
 {
+    unsigned char head[TARGET_GUARD_HEAD];
     struct stat st;
+    ssize_t n;
     int ret;
 
     f->is_device = true;
     if (stat(path, &st) < 0 || !S_ISBLK(st.st_mode))
         return err_set(e, EINVAL, ERR_TARGET, path, "is not a block device any more");
     ret = target_guard_device(target_facts_here(), st.st_rdev, path, e);
-    if (ret == 0)
-        ret = open_examined(f, path, st.st_rdev, e);
-    if (ret == 0)
-        ret = refuse_table(f, path, e);
-    if (ret == 0)
-        ret = device_size(f, path, e);
-    if (ret == 0 && !o->destroy_data)
-        ret = err_set(e, EPERM, ERR_TARGET, path,
-                      "is a block device: --destroy-data is needed to overwrite all that it holds");
-    return ret < 0 ? ret : set_flags(f, path, e);
+    if (ret < 0)
+        return ret;
+    ret = open_examined(f, path, st.st_rdev, e);
+    if (ret < 0)
+        return ret;
+    n = pread(f->fd, head, sizeof(head), 0);
+    if (n < 0)
+        return err_errno(e, -errno, ERR_TARGET, path, "cannot be read");
+    ret = target_guard_table(head, (size_t)n, path, e);
+    if (ret < 0)
+        return ret;
+    ret = device_size(f, path, e);
+    if (ret < 0)
+        return ret;
+    if (!o->destroy_data)
+        return err_set(e, EPERM, ERR_TARGET, path,
+                       "is a block device: --destroy-data is needed to overwrite all that it "
+                       "holds");
+    return set_flags(f, path, e);
 }
 
-int target_open_file(struct target_file *out, const char *path, const struct target_file_opts *o,
+int target_file_open(struct target_file *out, const char *path, const struct target_file_opts *o,
                      struct err *e)
 {
     struct target_file f = {.fd = -1};

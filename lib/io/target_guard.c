@@ -1,19 +1,22 @@
-/* What must hold of a block device before a byte of it is overwritten. The facts are the kernel's,
- * read from a mount table and a folder of sysfs that the caller names, so that a test can hand in
- * recorded ones; opening the device is left to target_file.c. */
+/* The guards in front of every target. They read the kernel's facts from a mount table and a folder
+ * of sysfs that the caller names, so that tests can hand in recorded ones. Opening the target is
+ * left to target_dir.c and target_file.c. */
 #include "lib/io/target_guard.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
+
+#define GUARD_WAIT_NS  1000000000LL /* in all, and between two tries */
+#define GUARD_TRY_NS   10000000LL
 #define GUARD_LINE_CAP 64
 #define GUARD_SECTOR   512u
 
@@ -23,6 +26,117 @@
 #define MBR_ENTRY_BYTES  16u
 #define MBR_ENTRIES      4u
 
+static int refuse(struct err *e, int code, const char *path, const char *why, const char *who)
+{
+    return err_set(e, code, ERR_TARGET, path, "refused: %s%s", why, who);
+}
+
+/* ---- system directories ---- */
+
+/* Everything below these belongs to the system or is its interface. */
+static const char *const system_trees[] = {"/bin",   "/boot",   "/dev",  "/etc",  "/lib", "/lib32",
+                                           "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr"};
+/* Only the sub-directories of these are somebody's to use. */
+static const char *const system_dirs[] = {
+    "/",          "/dev/shm", "/home",     "/lost+found", "/media",     "/opt",       "/root",
+    "/run",       "/srv",     "/tmp",      "/var",        "/var/cache", "/var/lib",   "/var/log",
+    "/var/spool", "/var/tmp", "/run/user", "/run/shm",    "/run/lock",  "/run/media",
+};
+
+static bool path_is_below(const char *path, const char *tree)
+{
+    size_t len = strlen(tree);
+
+    return strncmp(path, tree, len) == 0 && (path[len] == '\0' || path[len] == '/');
+}
+
+static bool path_is_system(const char *path)
+{
+    const char *home = getenv("HOME");
+    char real_home[PATH_MAX];
+
+    for (size_t i = 0; i < sizeof(system_dirs) / sizeof(system_dirs[0]); i++)
+        if (strcmp(path, system_dirs[i]) == 0)
+            return true;
+    if (home && realpath(home, real_home) && strcmp(path, real_home) == 0)
+        return true;
+    /* Memory for everybody's use: the one place below /dev for data. */
+    if (path_is_below(path, "/dev/shm"))
+        return false;
+    for (size_t i = 0; i < sizeof(system_trees) / sizeof(system_trees[0]); i++)
+        if (path_is_below(path, system_trees[i]))
+            return true;
+    return false;
+}
+
+/* Resolves the links of path; when path does not exist, those of its parent. */
+static int path_resolve(const char *path, char out[PATH_MAX])
+{
+    char parent[PATH_MAX];
+    const char *last;
+    size_t len = strlen(path);
+
+    if (realpath(path, out))
+        return 0;
+    if (errno != ENOENT || len == 0 || len >= sizeof(parent))
+        return len >= sizeof(parent) ? -ENAMETOOLONG : -errno;
+    memcpy(parent, path, len + 1);
+    while (len > 1 && parent[len - 1] == '/')
+        parent[--len] = '\0';
+    last = strrchr(parent, '/');
+    last = last ? last + 1 : parent;
+    len = (size_t)(last - parent);
+    path += len; /* the last part; its slashes are cut below */
+    parent[len] = '\0';
+    if (!realpath(len ? parent : ".", out))
+        return -errno;
+    len = strlen(out);
+    if (snprintf(out + len, PATH_MAX - len, "%s%.*s", len > 1 ? "/" : "", (int)strcspn(path, "/"),
+                 path) >= (int)(PATH_MAX - len))
+        return -ENAMETOOLONG;
+    return 0;
+}
+
+int target_guard_path(const char *path, struct err *e)
+{
+    char real[PATH_MAX];
+    int ret = path_resolve(path, real);
+
+    if (ret == -ENOENT)
+        return err_set(e, ret, ERR_TARGET, path,
+                       "the folder that it would be made in is not there");
+    if (ret < 0)
+        return err_errno(e, ret, ERR_TARGET, path, "cannot be resolved");
+    if (path_is_system(real))
+        return err_set(e, EACCES, ERR_TARGET, path,
+                       "refused: %s is a system directory; name one below", real);
+    return 0;
+}
+
+/* ---- held by another process ---- */
+
+bool target_guard_wait(int64_t *until_ns)
+{
+    int64_t now = clock_now_ns();
+
+    if (*until_ns == 0)
+        *until_ns = now + GUARD_WAIT_NS;
+    return now < *until_ns && clock_sleep_until(now + GUARD_TRY_NS, 0) == 0;
+}
+
+int target_guard_lock(int fd)
+{
+    int64_t until_ns = 0;
+    int ret;
+
+    do
+        ret = flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+    while (ret == -EWOULDBLOCK && target_guard_wait(&until_ns));
+    return ret;
+}
+
+/* ---- devices: mounted ---- */
+
 const struct target_facts *target_facts_here(void)
 {
     static const struct target_facts here = {.mountinfo = "/proc/self/mountinfo",
@@ -30,13 +144,6 @@ const struct target_facts *target_facts_here(void)
 
     return &here;
 }
-
-static int refuse(struct err *e, int code, const char *path, const char *why, const char *who)
-{
-    return err_set(e, code, ERR_TARGET, path, "refused: %s%s", why, who);
-}
-
-/* ---- mounted ---- */
 
 /* The mount table writes blanks and backslashes of a path as three octal digits. */
 static void unescape(char *s)
@@ -55,9 +162,10 @@ static void unescape(char *s)
     *to = '\0';
 }
 
-/* Fields of a line (Linux, Documentation/filesystems/proc.rst, section 3.5): id, parent,
- * major:minor, root, mount point, options, any number of others, "-", type, source. Some file
- * systems have a device number of their own: their source is compared too. */
+/* Is this line about the device? The fields (Linux, Documentation/filesystems/proc.rst, section
+ * 3.5): id, parent, major:minor, root, mount point, options, any number of others, "-", type,
+ * source. Some file systems have a device number of their own, so the source is compared too.
+ * *where: the mount point. Changes the line. */
 static bool line_names(char *line, dev_t dev, const char *path, char **where)
 {
     char *save = NULL, *field[5] = {NULL}, *source;
@@ -104,7 +212,7 @@ static int refuse_mounted(const struct target_facts *facts, dev_t dev, const cha
     return ret;
 }
 
-/* ---- held or partitioned ---- */
+/* ---- devices: held, partitioned or read-only ---- */
 
 static bool any_entry(const char *folder, const char *name)
 {
@@ -117,12 +225,12 @@ static bool is_partition(const char *folder, const char *name)
     char path[PATH_MAX];
 
     return any_entry(folder, name) &&
-           snprintf(path, sizeof path, "%s/%s/partition", folder, name) < (int)sizeof path &&
+           snprintf(path, sizeof(path), "%s/%s/partition", folder, name) < (int)sizeof(path) &&
            access(path, F_OK) == 0;
 }
 
-/* Refuses when an entry of folder is one that wanted says; a folder that cannot be read is refused
- * too, for nothing is then known. */
+/* Refuses when folder has an entry that is wanted. A folder that cannot be read refuses too:
+ * nothing is then known. */
 static int refuse_entry(const char *folder, bool (*wanted)(const char *, const char *),
                         const char *path, const char *why, struct err *e)
 {
@@ -143,48 +251,40 @@ static int refuse_entry(const char *folder, bool (*wanted)(const char *, const c
     return ret;
 }
 
-static bool reads_one(const char *folder, const char *name)
-{
-    char path[PATH_MAX + GUARD_LINE_CAP];
-    FILE *f;
-    int c;
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    f = fopen(path, "re");
-    if (!f)
-        return false;
-    c = fgetc(f);
-    fclose(f);
-    return c == '1';
-}
-
 int target_guard_device(const struct target_facts *facts, dev_t dev, const char *path,
                         struct err *e)
 {
-    char folder[PATH_MAX / 2], holders[PATH_MAX / 2 + GUARD_LINE_CAP];
+    char folder[PATH_MAX / 2], name[PATH_MAX / 2 + GUARD_LINE_CAP];
     int ret = refuse_mounted(facts, dev, path, e);
+    FILE *f;
 
     if (ret < 0)
         return ret;
-    snprintf(folder, sizeof folder, "%s/%u:%u", facts->sys_dev_block, major(dev), minor(dev));
-    snprintf(holders, sizeof holders, "%s/holders", folder);
-    ret = refuse_entry(holders, any_entry, path, "it is held by ", e);
+    snprintf(folder, sizeof(folder), "%s/%u:%u", facts->sys_dev_block, major(dev), minor(dev));
+    snprintf(name, sizeof(name), "%s/holders", folder);
+    ret = refuse_entry(name, any_entry, path, "it is held by ", e);
     if (ret == 0)
         ret = refuse_entry(folder, is_partition, path, "it is partitioned: has ", e);
-    if (ret == 0 && reads_one(folder, "ro"))
+    if (ret < 0)
+        return ret;
+    snprintf(name, sizeof(name), "%s/ro", folder);
+    f = fopen(name, "re");
+    if (f && fgetc(f) == '1')
         ret = refuse(e, EROFS, path, "it is read-only", "");
+    if (f)
+        fclose(f);
     return ret;
 }
 
-/* ---- a table of partitions that the kernel was not told to read ---- */
+/* ---- devices: a partition table that the kernel was never told to read ---- */
 
 static uint32_t le32(const unsigned char *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Boot sectors of file systems carry the same signature: their code seldom has four entries that
- * are all marked active or inactive, and one of them in use. */
+/* Boot sectors of file systems carry the same signature. But their code seldom looks like four
+ * entries that are all marked active or inactive, with one of them in use. */
 static bool has_mbr(const unsigned char *sector)
 {
     bool used = false;

@@ -1,17 +1,32 @@
-/* target_guard.h - refuses block devices that are in use: mounted, held, partitioned, read-only. */
+/* What no test data may be written to: system directories, block devices in use, files that another
+ * process holds. target_dir and target_file ask here before they take anything. */
 #ifndef KVTRACE_IO_TARGET_GUARD_H
 #define KVTRACE_IO_TARGET_GUARD_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "lib/base/err.h"
 
-enum {
-    TARGET_GUARD_HEAD = 8192 /* bytes of a device that target_guard_table wants to see */
-};
+/*
+ * 0 when path, with all links resolved, is no system directory and lies below none: /, /etc, /usr,
+ * /bin, /boot, /dev, /proc, /sys and the like with everything below them; /root, /home, $HOME,
+ * /tmp, /var and the like themselves. A path that is not there is judged by its parent. -EACCES:
+ * refused; -ENOENT: no parent; other errno: it cannot be resolved. All of class ERR_TARGET.
+ */
+int target_guard_path(const char *path, struct err *e);
 
-/* Where the kernel says what is in use. */
+/* Locks fd for this process (flock). The kernel lets go of a killed process's files only a moment
+ * after it is gone, and later when I/O of io_uring is in flight: so this waits up to a second for
+ * the lock. 0; -EWOULDBLOCK: another process holds it; or negative errno. */
+int target_guard_lock(int fd);
+/* For such a wait on something else. Sleeps 10 ms and returns true; false after a second. Start
+ * with *until_ns = 0. */
+bool target_guard_wait(int64_t *until_ns);
+
+/* Where the kernel tells what is in use. A test may name recorded files instead. */
 struct target_facts {
     const char *mountinfo;     /* a file like /proc/self/mountinfo */
     const char *sys_dev_block; /* a folder like /sys/dev/block: MAJOR:MINOR/{holders/,NAMEn/,ro} */
@@ -19,16 +34,20 @@ struct target_facts {
 const struct target_facts *target_facts_here(void);
 
 /*
- * 0 when device dev (path: its resolved name) may be opened for writing by what facts say; -EBUSY:
- * mounted, held (device mapper, RAID, ...), or with partitions; -EROFS; other codes: the facts
- * cannot be read, which refuses too. All of class ERR_TARGET, with the reason in *e. What is in use
- * without a trace there (swap, another program) O_EXCL finds out.
+ * 0 when the facts allow writing to the device dev (path: its resolved name). -EBUSY: mounted, held
+ * (device mapper, RAID, ...) or partitioned; -EROFS: read-only; other errno: the facts cannot be
+ * read, which refuses too. All of class ERR_TARGET. Users that leave no trace there (swap, another
+ * program) are found by opening with O_EXCL.
  */
 int target_guard_device(const struct target_facts *facts, dev_t dev, const char *path,
                         struct err *e);
 
-/* -EBUSY when head[0..len), the first bytes of a device, hold a table of partitions (GPT or MBR),
- * whether the kernel has read it or not. len: TARGET_GUARD_HEAD, or less for a small device. */
+enum {
+    TARGET_GUARD_HEAD = 8192 /* bytes of a device that target_guard_table wants to see */
+};
+/* -EBUSY, class ERR_TARGET, when head[0..len), the first bytes of a device, hold a partition table
+ * (GPT or MBR), even one that the kernel was never told to read. len: TARGET_GUARD_HEAD, or less
+ * for a small device. */
 int target_guard_table(const void *head, size_t len, const char *path, struct err *e);
 
 #endif

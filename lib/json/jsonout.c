@@ -254,6 +254,14 @@ int jsonout_raw(struct jsonout *j, const char *key, const char *json, size_t len
     return j->failed ? -ENOMEM : 0;
 }
 
+void jsonout_notes(struct jsonout *j, const char *key, const struct notes *notes)
+{
+    jsonout_array(j, key);
+    for (unsigned i = 0; i < notes->count; i++)
+        jsonout_text_value(j, NULL, notes->text[i]);
+    jsonout_end(j);
+}
+
 /* ---- members that all programs share ---- */
 
 static void put_host(struct jsonout *j)

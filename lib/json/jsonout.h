@@ -8,6 +8,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
+#include "lib/base/notes.h"
 #include "lib/opt/opt.h"
 
 struct jsonout;
@@ -31,6 +32,9 @@ void jsonout_text_value(struct jsonout *j, const char *key, const char *text);
 void jsonout_null(struct jsonout *j, const char *key);
 /* Adds JSON text (checked: -EINVAL when it is none). */
 int jsonout_raw(struct jsonout *j, const char *key, const char *json, size_t len);
+
+/* An array of the texts; empty when there are none. */
+void jsonout_notes(struct jsonout *j, const char *key, const struct notes *notes);
 
 /* A distribution as an object: count, mean, min, hist_percentiles, max, of values divided by unit.
  * Null when h is NULL or empty. _members adds these members to the object that is open. */

@@ -1,6 +1,6 @@
-/* The shared half of the memory engines: the scheduler's thread allocates and releases space (so
- * the extents need no lock) and hands operations to the workers of the part where the object lies
- * over bounded queues; workers only copy. */
+/* The tier behind host.c and gpu.c. The scheduler's thread alone allocates and releases space, so
+ * the extents need no lock, and it hands each operation to a thread of the part where the object
+ * lies; those threads only copy. */
 #include "lib/tier/arena.h"
 
 #include <errno.h>
@@ -14,35 +14,34 @@
 
 #define ARENA_ENDLESS (UINT64_C(1) << 60)
 
-struct arena_worker {
+struct arena_thread {
     struct arena *arena;
-    unsigned part, index; /* index: in its part */
-    struct spsc *todo;    /* scheduler to worker */
-    struct spsc *done;    /* worker to scheduler */
+    unsigned part, index; /* index: within its part */
+    struct spsc *todo;    /* from the scheduler */
+    struct spsc *done;    /* to the scheduler */
     struct bell *bell;    /* rung by kick and close */
-    bool kicked;          /* scheduler's: something was queued since the last kick */
+    bool kicked;          /* the scheduler's: something was queued since the last kick */
     pthread_t thread;
 };
 
-/* Owned by the scheduler's thread, but for stop. */
+/* The scheduler's thread owns all of it but stop. */
 struct arena {
     struct tier tier;
-    const struct arena_engine *engine;
-    void *state;
+    struct arena_opts o;
     struct extent_pool *space;
-    uint64_t part_bytes; /* of space */
-    uint64_t wrap_bytes; /* of a part's memory when space has no end; 0: space is the memory */
-    struct bell *bell;
-    struct tier_op *ready;             /* completed without a worker */
-    unsigned parts, per_part, workers; /* workers: of all parts, one part's behind another's */
-    unsigned inside, max_ops;
+    uint64_t part_bytes;       /* of space */
+    uint64_t wrap_bytes;       /* of a part's memory when space never ends; 0: they are the same */
+    struct tier_op *ready;     /* completed without a thread */
+    unsigned threads, started; /* of all parts, one part's behind another's */
+    unsigned inside;
     atomic_bool stop;
-    struct arena_worker worker[];
+    struct arena_thread thread[];
 };
 
 uint64_t arena_bytes(uint64_t capacity, uint64_t max_objects, unsigned parts)
 {
     uint64_t slack, sum;
+
     if (__builtin_mul_overflow(max_objects, (uint64_t)DATA_BLOCK, &slack) ||
         __builtin_add_overflow(capacity, slack + DATA_BLOCK, &sum))
         return UINT64_MAX / 2;
@@ -60,24 +59,25 @@ static uint64_t moved_bytes(const struct tier_op *op)
     return op->size ? DATA_PADDED(op->size) : DATA_BLOCK;
 }
 
-/* Of those, the ones that the workers before this one have moved: op->state is the arena's. */
+/* How many of these earlier threads have moved: op->state is the arena's. */
 static uint64_t begins_at(const struct tier_op *op)
 {
     return (uint64_t)(uintptr_t)op->state;
 }
 
-/* How much of op's object is behind once the part it lies in from begins_at on has been walked
- * through, and that part. */
+/* The part that holds op's object from begins_at on; returns up to where in the object. */
 static uint64_t part_end(const struct arena *a, const struct tier_op *op, unsigned *part)
 {
     uint32_t pos = list_of(op);
     uint64_t at = 0, from = begins_at(op);
     struct extent x;
+
     *part = 0;
-    if (a->parts == 1)
+    if (a->o.parts == 1)
         return UINT64_MAX;
     for (; extent_walk(a->space, &pos, &x); at += x.len) {
         unsigned in = (unsigned)(x.offset / a->part_bytes);
+
         if (at == from)
             *part = in;
         else if (at > from && in != *part)
@@ -86,67 +86,69 @@ static uint64_t part_end(const struct arena *a, const struct tier_op *op, unsign
     return at;
 }
 
-/* ---- the worker's side ---- */
+/* ---- the thread's side ---- */
 
-unsigned arena_worker_index(const struct arena_worker *w)
+unsigned arena_thread_index(const struct arena_thread *t)
 {
-    return w->index;
+    return t->index;
 }
 
-unsigned arena_worker_part(const struct arena_worker *w)
+unsigned arena_thread_part(const struct arena_thread *t)
 {
-    return w->part;
+    return t->part;
 }
 
-struct tier_op *arena_take(struct arena_worker *w)
+struct tier_op *arena_take(struct arena_thread *t)
 {
-    return spsc_pop(w->todo);
+    return spsc_pop(t->todo);
 }
 
-bool arena_stopping(const struct arena_worker *w)
+bool arena_stopping(const struct arena_thread *t)
 {
-    return atomic_load_explicit(&w->arena->stop, memory_order_acquire);
+    return atomic_load_explicit(&t->arena->stop, memory_order_acquire);
 }
 
-uint32_t arena_seen(const struct arena_worker *w)
+uint32_t arena_seen(const struct arena_thread *t)
 {
-    return bell_seen(w->bell);
+    return bell_seen(t->bell);
 }
 
-void arena_sleep(struct arena_worker *w, uint32_t seen)
+void arena_sleep(struct arena_thread *t, uint32_t seen)
 {
-    (void)bell_wait(w->bell, seen, INT64_MAX);
+    (void)bell_wait(t->bell, seen, INT64_MAX);
 }
 
-void arena_done(struct arena_worker *w, struct tier_op *op)
+void arena_done(struct arena_thread *t, struct tier_op *op)
 {
-    /* The queue has room for all that may be inside. */
-    (void)spsc_push(w->done, op);
-    bell_ring(w->arena->bell);
+    (void)spsc_push(t->done, op); /* has room for max_ops */
+    bell_ring(t->arena->o.bell);
 }
 
-void arena_walk_start(struct arena_walk *k, const struct arena_worker *w, const struct tier_op *op)
+void arena_walk_start(struct arena_walk *k, const struct arena_thread *t, const struct tier_op *op)
 {
-    const struct arena *a = w->arena;
+    const struct arena *a = t->arena;
     uint64_t skip = begins_at(op), all = moved_bytes(op);
     unsigned part;
     uint64_t end = part_end(a, op, &part);
+    struct extent x;
+
     *k = (struct arena_walk){.block = skip / DATA_BLOCK,
                              .bytes = (end < all ? end : all) - skip,
                              .space = a->space,
                              .part_bytes = a->part_bytes,
                              .wrap_bytes = a->wrap_bytes,
                              .pos = list_of(op)};
-    struct extent x;
     for (; skip && extent_walk(k->space, &k->pos, &x); skip -= x.len)
         ;
 }
 
 uint64_t arena_walk_next(struct arena_walk *k, uint64_t max, uint64_t *offset)
 {
+    uint64_t len;
+
     if (k->at.len == 0 && !extent_walk(k->space, &k->pos, &k->at))
         return 0;
-    uint64_t len = k->at.len < max ? k->at.len : max;
+    len = k->at.len < max ? k->at.len : max;
     *offset = k->at.offset % k->part_bytes;
     if (k->wrap_bytes) {
         *offset %= k->wrap_bytes;
@@ -158,23 +160,15 @@ uint64_t arena_walk_next(struct arena_walk *k, uint64_t max, uint64_t *offset)
     return len;
 }
 
-static void *worker_main(void *arg)
+static void *thread_main(void *arg)
 {
-    struct arena_worker *w = arg;
-    w->arena->engine->run(w, w->arena->state);
+    struct arena_thread *t = arg;
+
+    t->arena->o.engine->run(t, t->arena->o.state);
     return NULL;
 }
 
 /* ---- the scheduler's side ---- */
-
-static void complete_now(struct arena *a, struct tier_op *op, int status)
-{
-    op->status = status;
-    op->done_ns = clock_now_ns();
-    op->device_ns = 0;
-    op->next = a->ready;
-    a->ready = op;
-}
 
 static void release(struct arena *a, struct tier_op *op)
 {
@@ -182,51 +176,78 @@ static void release(struct arena *a, struct tier_op *op)
     op->place = NULL;
 }
 
-/* Space for a write: what the object has, if that is the size, else anew. */
-static int make_room(struct arena *a, struct tier_op *op)
+/* The scheduler's part of op: its space. True: a thread must serve it. False: it is complete, with
+ * op->status. */
+static bool needs_thread(struct arena *a, struct tier_op *op)
 {
     uint32_t list = list_of(op);
-    uint64_t need = moved_bytes(op);
-    if (list && extent_bytes(a->space, list) == need)
-        return 0;
-    release(a, op);
-    int rc = extent_alloc(a->space, need, &list);
-    if (rc == 0)
-        op->place = (void *)(uintptr_t)list;
-    return rc;
-}
 
-/* 1: a worker must serve it; else the status it completes with at once. */
-static int prepare(struct arena *a, struct tier_op *op)
-{
     if (op->verb == TIER_WRITE) {
-        int rc = make_room(a, op);
-        return rc ? rc : 1;
+        op->status = extent_resize(a->space, op->size, &list);
+        op->place = (void *)(uintptr_t)list;
+        return op->status == 0;
     }
     if (!op->place)
-        return -ENOENT;
-    if (op->verb == TIER_READ)
-        return op->size > extent_bytes(a->space, list_of(op)) ? -EINVAL : 1;
-    release(a, op);
+        op->status = -ENOENT;
+    else if (op->verb == TIER_DELETE)
+        release(a, op);
+    else if (op->size <= extent_bytes(a->space, list))
+        return true;
+    else
+        op->status = -EINVAL;
+    return false;
+}
+
+/* Hands op to a thread of the part that holds its object from begins_at on. */
+static struct arena_thread *hand_on(struct arena *a, struct tier_op *op)
+{
+    struct arena_thread *t;
+    unsigned part;
+
+    (void)part_end(a, op, &part);
+    t = &a->thread[part * a->o.threads + a->o.engine->choose(op, a->o.threads, a->o.state)];
+    (void)spsc_push(t->todo, op); /* has room for max_ops */
+    return t;
+}
+
+static int arena_submit(struct tier *tier, struct tier_op *op)
+{
+    struct arena *a = (struct arena *)tier;
+
+    if (a->inside == a->o.max_ops)
+        return -EAGAIN;
+    a->inside++;
+    op->start_ns = clock_now_ns();
+    op->status = 0;
+    op->device_ns = 0;
+    op->state = NULL;
+    if (needs_thread(a, op)) {
+        hand_on(a, op)->kicked = true;
+    } else {
+        op->done_ns = clock_now_ns();
+        op->next = a->ready;
+        a->ready = op;
+    }
     return 0;
 }
 
-/* To a worker of the part where its object lies from begins_at on. */
-static struct arena_worker *hand_on(struct arena *a, struct tier_op *op)
+static void arena_kick(struct tier *tier)
 {
-    unsigned part;
-    (void)part_end(a, op, &part);
-    struct arena_worker *w =
-        &a->worker[part * a->per_part + a->engine->choose(op, a->per_part, a->state)];
-    (void)spsc_push(w->todo, op); /* has room for max_ops */
-    return w;
+    struct arena *a = (struct arena *)tier;
+
+    for (unsigned i = 0; i < a->threads; i++) {
+        if (a->thread[i].kicked)
+            bell_ring(a->thread[i].bell);
+        a->thread[i].kicked = false;
+    }
 }
 
-/* The rest of an object that lies in several parts is for a worker of the next one. */
+/* When an object lies in several parts, a thread of the next part copies the rest. */
 static bool goes_on(struct arena *a, struct tier_op *op)
 {
     unsigned part;
     uint64_t end = part_end(a, op, &part);
+
     if (op->status || end >= moved_bytes(op))
         return false;
     op->state = (void *)(uintptr_t)end;
@@ -234,46 +255,19 @@ static bool goes_on(struct arena *a, struct tier_op *op)
     return true;
 }
 
-static int arena_submit(struct tier *t, struct tier_op *op)
+static size_t arena_poll(struct tier *tier, struct tier_op **done, size_t max)
 {
-    struct arena *a = (struct arena *)t;
-    if (a->inside == a->max_ops)
-        return -EAGAIN;
-    a->inside++;
-    op->start_ns = clock_now_ns();
-    op->status = 0;
-    op->device_ns = 0;
-    op->state = NULL;
-    int rc = prepare(a, op);
-    if (rc <= 0) {
-        complete_now(a, op, rc);
-        return 0;
-    }
-    hand_on(a, op)->kicked = true;
-    return 0;
-}
-
-static void arena_kick(struct tier *t)
-{
-    struct arena *a = (struct arena *)t;
-    for (unsigned i = 0; i < a->workers; i++) {
-        if (a->worker[i].kicked)
-            bell_ring(a->worker[i].bell);
-        a->worker[i].kicked = false;
-    }
-}
-
-static size_t arena_poll(struct tier *t, struct tier_op **done, size_t max)
-{
-    struct arena *a = (struct arena *)t;
+    struct arena *a = (struct arena *)tier;
     size_t n = 0;
+
     for (; n < max && a->ready; n++) {
         done[n] = a->ready;
         a->ready = a->ready->next;
     }
-    for (unsigned i = 0; i < a->workers; i++) {
+    for (unsigned i = 0; i < a->threads; i++) {
         struct tier_op *op;
-        while (n < max && (op = spsc_pop(a->worker[i].done))) {
+
+        while (n < max && (op = spsc_pop(a->thread[i].done))) {
             if (goes_on(a, op))
                 continue;
             if (op->verb == TIER_READ && op->drop)
@@ -285,51 +279,50 @@ static size_t arena_poll(struct tier *t, struct tier_op **done, size_t max)
     return n;
 }
 
-static int64_t arena_next_ns(struct tier *t)
+static int64_t arena_next_ns(struct tier *tier)
 {
-    return ((struct arena *)t)->ready ? 0 : INT64_MAX;
+    return ((struct arena *)tier)->ready ? 0 : INT64_MAX;
 }
 
-static int arena_adopt(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation)
+static int arena_adopt(struct tier *tier, struct tier_op *op, uint64_t *size, uint64_t *generation)
 {
-    (void)t, (void)op, (void)size, (void)generation;
+    (void)tier, (void)op, (void)size, (void)generation;
     return -ENOENT; /* memory keeps nothing from an earlier run */
 }
 
-static void arena_describe(const struct tier *t, struct tier_info *info)
+static void arena_describe(const struct tier *tier, struct tier_info *info)
 {
-    const struct arena *a = (const struct arena *)t;
-    *info = (struct tier_info){.verifies = !a->wrap_bytes, .threads = a->workers};
-    a->engine->describe(a->state, info);
+    const struct arena *a = (const struct arena *)tier;
+
+    *info = (struct tier_info){.verifies = !a->wrap_bytes, .threads = a->threads};
+    a->o.engine->describe(a->o.state, info);
 }
 
-static void stop_workers(struct arena *a, unsigned started)
-{
-    atomic_store_explicit(&a->stop, true, memory_order_release);
-    for (unsigned i = 0; i < started; i++)
-        bell_ring(a->worker[i].bell);
-    for (unsigned i = 0; i < started; i++)
-        pthread_join(a->worker[i].thread, NULL);
-}
-
+/* Ends the threads that were started, and frees all but the engine's state. */
 static void arena_free(struct arena *a)
 {
-    for (unsigned i = 0; i < a->workers; i++) {
-        spsc_free(a->worker[i].todo);
-        spsc_free(a->worker[i].done);
-        bell_free(a->worker[i].bell);
+    atomic_store_explicit(&a->stop, true, memory_order_release);
+    for (unsigned i = 0; i < a->started; i++)
+        bell_ring(a->thread[i].bell);
+    for (unsigned i = 0; i < a->started; i++)
+        pthread_join(a->thread[i].thread, NULL);
+    for (unsigned i = 0; i < a->threads; i++) {
+        spsc_free(a->thread[i].todo);
+        spsc_free(a->thread[i].done);
+        bell_free(a->thread[i].bell);
     }
     extent_pool_free(a->space);
     free(a);
 }
 
-static int arena_close(struct tier *t, struct err *e)
+static int arena_close(struct tier *tier, struct err *e)
 {
-    struct arena *a = (struct arena *)t;
+    struct arena *a = (struct arena *)tier;
+    struct arena_opts o = a->o;
+
     (void)e;
-    stop_workers(a, a->workers);
-    a->engine->close(a->state);
     arena_free(a);
+    o.engine->close(o.state);
     return 0;
 }
 
@@ -343,61 +336,49 @@ static const struct tier_ops arena_ops = {
     .close = arena_close,
 };
 
-static int start_workers(struct arena *a, struct err *e)
+int arena_open(struct tier **out, const struct arena_opts *o, struct err *e)
 {
-    for (unsigned i = 0; i < a->workers; i++) {
-        struct arena_worker *w = &a->worker[i];
-        int rc = thread_start(&w->thread, worker_main, w);
-        if (rc) {
-            stop_workers(a, i);
-            return err_errno(e, rc, ERR_FAILED, "", "cannot start a memory thread");
-        }
-    }
-    return 0;
-}
+    unsigned per_part = o->threads < ARENA_MAX_THREADS ? o->threads : ARENA_MAX_THREADS;
+    unsigned threads = o->parts * per_part;
+    struct arena *a = calloc(1, sizeof(*a) + threads * sizeof(a->thread[0]));
+    int ret = 0;
 
-static int make_queues(struct arena *a)
-{
-    for (unsigned i = 0; i < a->workers; i++) {
-        struct arena_worker *w = &a->worker[i];
-        w->arena = a;
-        w->part = i / a->per_part;
-        w->index = i % a->per_part;
-        w->todo = spsc_create(a->max_ops);
-        w->done = spsc_create(a->max_ops);
-        w->bell = bell_create();
-        if (!w->todo || !w->done || !w->bell)
-            return -ENOMEM;
-    }
-    return 0;
-}
-
-int arena_open(struct tier **out, const struct arena_opts *o, const struct arena_engine *engine,
-               void *state, struct bell *bell, struct err *e)
-{
-    unsigned parts = o->parts,
-             per_part = o->workers < ARENA_MAX_WORKERS ? o->workers : ARENA_MAX_WORKERS;
-    struct arena *a = calloc(1, sizeof *a + parts * per_part * sizeof a->worker[0]);
     if (!a)
         return err_nomem(e, "memory tier");
     a->tier.ops = &arena_ops;
-    a->engine = engine;
-    a->state = state;
-    a->bell = bell;
-    a->parts = parts;
-    a->per_part = per_part;
-    a->workers = parts * per_part;
-    a->max_ops = o->max_ops ? o->max_ops : 1;
+    a->o = *o;
+    a->o.threads = per_part;
+    a->o.max_ops = o->max_ops ? o->max_ops : 1;
+    a->threads = threads;
     a->wrap_bytes = o->wrap ? o->bytes : 0;
-    a->part_bytes = o->wrap ? ARENA_ENDLESS / parts / DATA_BLOCK * DATA_BLOCK : o->bytes;
-    a->space = extent_pool_create_parts(a->part_bytes, parts, DATA_BLOCK);
-    int rc = a->space && make_queues(a) == 0 ? 0 : err_nomem(e, "memory tier");
-    if (rc == 0)
-        rc = start_workers(a, e);
-    if (rc < 0) {
-        arena_free(a);
-        return rc;
+    a->part_bytes = o->wrap ? ARENA_ENDLESS / o->parts / DATA_BLOCK * DATA_BLOCK : o->bytes;
+    a->space = extent_pool_create_parts(a->part_bytes, o->parts, DATA_BLOCK);
+    if (!a->space)
+        ret = err_nomem(e, "memory tier");
+    for (unsigned i = 0; ret == 0 && i < threads; i++) {
+        struct arena_thread *t = &a->thread[i];
+
+        t->arena = a;
+        t->part = i / per_part;
+        t->index = i % per_part;
+        t->todo = spsc_create(a->o.max_ops);
+        t->done = spsc_create(a->o.max_ops);
+        t->bell = bell_create();
+        if (!t->todo || !t->done || !t->bell)
+            ret = err_nomem(e, "memory tier");
     }
-    *out = &a->tier;
-    return 0;
+    while (ret == 0 && a->started < threads) {
+        struct arena_thread *t = &a->thread[a->started];
+
+        ret = thread_start(&t->thread, thread_main, t);
+        if (ret < 0)
+            err_errno(e, ret, ERR_FAILED, "", "cannot start a memory thread");
+        else
+            a->started++;
+    }
+    if (ret < 0)
+        arena_free(a);
+    else
+        *out = &a->tier;
+    return ret;
 }

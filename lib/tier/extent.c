@@ -1,7 +1,7 @@
-/* Free space as two treaps over the same nodes, one by offset (neighbours merge) and one by length
- * (best fit); two for each part, so that nothing merges over the border of one. Space in use is
- * chains of 16-byte records. Records live in chunks that never move, so engine threads may walk a
- * list while the owner allocates others. */
+/* Gives out space below the arenas and the slab. Free space is two treaps over the same nodes, by
+ * offset (to merge neighbours) and by length (for the best fit); each part has its own two, so
+ * nothing merges over a border. Space in use is chains of 16-byte records in memory that never
+ * moves. */
 #include "lib/tier/extent.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ enum tree {
     TREES
 };
 
-/* A free extent. Node 0 is "none". */
+/* A free extent. Node 0 stands for none. */
 struct node {
     uint64_t offset, len; /* in units */
     uint32_t child[TREES][2];
@@ -27,19 +27,19 @@ struct node {
     uint32_t priority;
 };
 
-/* An extent in use; index 0 is "none". */
+/* An extent in use. Record 0 stands for none. */
 struct record {
     uint64_t offset; /* in units; in an unused record: the next unused index */
     uint32_t len;    /* in units */
     uint32_t next;   /* index of the object's next extent */
 };
 
-/* Items of one size in chunks; grows, never moves, recycles. */
-struct slab {
+/* Items of one size in chunks that never move; freed items are used again. */
+struct items {
     void **chunk;
     size_t item_bytes;
-    uint32_t chunks, used; /* used: items handed out so far, 0 is never */
-    uint32_t unused;       /* head of recycled items */
+    uint32_t chunks, used; /* used: items given out so far; item 0 never is */
+    uint32_t unused;       /* head of the freed items */
 };
 
 struct part {
@@ -50,32 +50,32 @@ struct part {
 struct extent_pool {
     uint64_t free_units, part_units;
     unsigned shift, parts;
-    struct slab nodes, records;
+    struct items nodes, records;
     struct part part[EXTENT_PARTS_MAX];
 };
 
-static int slab_init(struct slab *s, size_t item_bytes)
+static int items_init(struct items *s, size_t item_bytes)
 {
     s->item_bytes = item_bytes;
     s->used = 1;
-    s->chunk = calloc(MAX_CHUNKS, sizeof *s->chunk);
+    s->chunk = calloc(MAX_CHUNKS, sizeof(*s->chunk));
     return s->chunk ? 0 : -ENOMEM;
 }
 
-static void slab_free(struct slab *s)
+static void items_free(struct items *s)
 {
     for (uint32_t i = 0; s->chunk && i < s->chunks; i++)
         free(s->chunk[i]);
     free(s->chunk);
 }
 
-static void *slab_at(const struct slab *s, uint32_t i)
+static void *items_at(const struct items *s, uint32_t i)
 {
     return (char *)s->chunk[i / CHUNK] + (size_t)(i % CHUNK) * s->item_bytes;
 }
 
-/* Makes sure that the next item can be had. */
-static int slab_reserve(struct slab *s)
+/* Makes sure that the next item can be given out. */
+static int items_reserve(struct items *s)
 {
     if (s->unused || s->used / CHUNK < s->chunks)
         return 0;
@@ -90,15 +90,15 @@ static int slab_reserve(struct slab *s)
 
 static struct node *node_at(const struct extent_pool *p, uint32_t i)
 {
-    return slab_at(&p->nodes, i);
+    return items_at(&p->nodes, i);
 }
 
 static struct record *record_at(const struct extent_pool *p, uint32_t i)
 {
-    return slab_at(&p->records, i);
+    return items_at(&p->records, i);
 }
 
-/* The part that offset (in units) lies in; NULL: behind the last. */
+/* The part that holds offset (in units); NULL: behind the last one. */
 static struct part *part_at(struct extent_pool *p, uint64_t offset)
 {
     uint64_t i = p->parts == 1 || !p->part_units ? 0 : offset / p->part_units;
@@ -114,29 +114,43 @@ static bool before(const struct node *a, const struct node *b, enum tree t)
     return a->offset < b->offset;
 }
 
-static void split(struct extent_pool *p, enum tree t, uint32_t at, const struct node *key,
-                  uint32_t *low, uint32_t *high)
+static void tree_insert(struct extent_pool *p, struct part *in, enum tree t, uint32_t i)
 {
-    while (at) {
-        struct node *n = node_at(p, at);
-        if (before(n, key, t)) {
-            *low = at;
-            low = &n->child[t][1];
-            at = *low;
+    struct node *n = node_at(p, i);
+    uint32_t *at = &in->root[t], *low = &n->child[t][0], *high = &n->child[t][1], rest;
+
+    while (*at && node_at(p, *at)->priority >= n->priority)
+        at = &node_at(p, *at)->child[t][before(node_at(p, *at), n, t)];
+    /* Takes the place of that subtree, which splits into the nodes before and behind it. */
+    rest = *at;
+    *at = i;
+    while (rest) {
+        struct node *other = node_at(p, rest);
+
+        if (before(other, n, t)) {
+            *low = rest;
+            low = &other->child[t][1];
+            rest = *low;
         } else {
-            *high = at;
-            high = &n->child[t][0];
-            at = *high;
+            *high = rest;
+            high = &other->child[t][0];
+            rest = *high;
         }
     }
     *low = *high = 0;
 }
 
-static uint32_t join(struct extent_pool *p, enum tree t, uint32_t low, uint32_t high)
+static void tree_remove(struct extent_pool *p, struct part *in, enum tree t, uint32_t i)
 {
-    uint32_t root = 0, *at = &root;
+    struct node *n = node_at(p, i);
+    uint32_t *at = &in->root[t], low = n->child[t][0], high = n->child[t][1];
+
+    while (*at != i)
+        at = &node_at(p, *at)->child[t][before(node_at(p, *at), n, t)];
+    /* Its two subtrees join in its place. */
     while (low && high) {
         struct node *l = node_at(p, low), *h = node_at(p, high);
+
         if (l->priority > h->priority) {
             *at = low;
             at = &l->child[t][1];
@@ -148,26 +162,6 @@ static uint32_t join(struct extent_pool *p, enum tree t, uint32_t low, uint32_t 
         }
     }
     *at = low ? low : high;
-    return root;
-}
-
-static void tree_insert(struct extent_pool *p, struct part *in, enum tree t, uint32_t i)
-{
-    struct node *n = node_at(p, i);
-    uint32_t *at = &in->root[t];
-    while (*at && node_at(p, *at)->priority >= n->priority)
-        at = &node_at(p, *at)->child[t][before(node_at(p, *at), n, t)];
-    split(p, t, *at, n, &n->child[t][0], &n->child[t][1]);
-    *at = i;
-}
-
-static void tree_remove(struct extent_pool *p, struct part *in, enum tree t, uint32_t i)
-{
-    struct node *n = node_at(p, i);
-    uint32_t *at = &in->root[t];
-    while (*at != i)
-        at = &node_at(p, *at)->child[t][before(node_at(p, *at), n, t)];
-    *at = join(p, t, n->child[t][0], n->child[t][1]);
 }
 
 /* The shortest free extent of at least want units, else the longest. */
@@ -185,7 +179,7 @@ static uint32_t best_fit(const struct extent_pool *p, const struct part *in, uin
     return best ? best : longest;
 }
 
-/* The free extent that ends (side 0) or begins (side 1) at offset; 0: none. */
+/* The free extent that ends (side 0) or begins (side 1) at offset, in units; 0: none. */
 static uint32_t neighbour(const struct extent_pool *p, const struct part *in, uint64_t offset,
                           int side)
 {
@@ -226,15 +220,15 @@ static void free_remove(struct extent_pool *p, struct part *in, uint32_t i)
 
 struct extent_pool *extent_pool_create_parts(uint64_t part_bytes, unsigned parts, uint32_t unit)
 {
-    struct extent_pool *p = calloc(1, sizeof *p);
+    struct extent_pool *p = calloc(1, sizeof(*p));
     if (!p)
         return NULL;
     p->shift = (unsigned)__builtin_ctz(unit);
     p->parts = parts;
     p->part_units = part_bytes >> p->shift;
     p->free_units = p->part_units * parts;
-    if (slab_init(&p->nodes, sizeof(struct node)) < 0 ||
-        slab_init(&p->records, sizeof(struct record)) < 0 || slab_reserve(&p->nodes) < 0) {
+    if (items_init(&p->nodes, sizeof(struct node)) < 0 ||
+        items_init(&p->records, sizeof(struct record)) < 0 || items_reserve(&p->nodes) < 0) {
         extent_pool_free(p);
         return NULL;
     }
@@ -254,8 +248,8 @@ void extent_pool_free(struct extent_pool *p)
 {
     if (!p)
         return;
-    slab_free(&p->nodes);
-    slab_free(&p->records);
+    items_free(&p->nodes);
+    items_free(&p->records);
     free(p);
 }
 
@@ -284,13 +278,14 @@ static struct part *roomiest(struct extent_pool *p)
     return best;
 }
 
-/* Takes up to want units from where they fit best in a part that has some; the first ones, so that
- * what is left stays one piece. Returns how many. */
+/* Takes up to want units from where they fit best in a part that has some. It takes the first units
+ * of an extent, so that the rest stays one piece. Returns how many. */
 static uint32_t take_best(struct extent_pool *p, struct part *in, uint64_t want, uint64_t *offset)
 {
     uint32_t i = best_fit(p, in, want);
     struct node *n = node_at(p, i);
     uint64_t len = n->len, take = want < len ? want : len;
+
     if (take > UINT32_MAX)
         take = UINT32_MAX;
     *offset = n->offset;
@@ -306,19 +301,23 @@ int extent_alloc(struct extent_pool *p, uint64_t len, uint32_t *list)
 {
     uint64_t want = len ? ((len - 1) >> p->shift) + 1 : 1;
     uint32_t first = 0, last = 0;
+    struct part *in;
+
     if (want > p->free_units)
         return -ENOSPC;
-    struct part *in = roomiest(p);
+    in = roomiest(p);
     while (want) {
         uint64_t offset;
+        uint32_t got, i;
+
         if (in->free_units == 0)
             in = roomiest(p);
-        if (slab_reserve(&p->records) < 0) {
+        if (items_reserve(&p->records) < 0) {
             extent_release(p, first);
             return -ENOMEM;
         }
-        uint32_t got = take_best(p, in, want, &offset);
-        uint32_t i = record_insert(p, offset, got, 0);
+        got = take_best(p, in, want, &offset);
+        i = record_insert(p, offset, got, 0);
         if (last)
             record_at(p, last)->next = i;
         else
@@ -330,12 +329,25 @@ int extent_alloc(struct extent_pool *p, uint64_t len, uint32_t *list)
     return 0;
 }
 
-/* The free extent that offset lies in; 0: none. */
+int extent_resize(struct extent_pool *p, uint64_t len, uint32_t *list)
+{
+    uint64_t units = len ? ((len - 1) >> p->shift) + 1 : 1;
+
+    if (*list && extent_bytes(p, *list) == units << p->shift)
+        return 0;
+    extent_release(p, *list);
+    *list = 0;
+    return extent_alloc(p, len, list);
+}
+
+/* The free extent that holds offset, in units; 0: none. */
 static uint32_t covering(const struct extent_pool *p, const struct part *in, uint64_t offset)
 {
     uint32_t i = in->root[BY_OFFSET];
+
     while (i) {
         const struct node *n = node_at(p, i);
+
         if (offset >= n->offset && offset - n->offset < n->len)
             return i;
         i = n->child[BY_OFFSET][n->offset < offset];
@@ -343,36 +355,33 @@ static uint32_t covering(const struct extent_pool *p, const struct part *in, uin
     return 0;
 }
 
-/* Cuts len units at offset out of the free extent i around them. Nodes must have been reserved. */
-static void cut_out(struct extent_pool *p, struct part *in, uint32_t i, uint64_t offset,
-                    uint64_t len)
-{
-    const struct node *n = node_at(p, i);
-    uint64_t begin = n->offset, end = n->offset + n->len;
-    free_remove(p, in, i);
-    if (begin < offset)
-        free_insert(p, in, begin, offset - begin);
-    if (offset + len < end)
-        free_insert(p, in, offset + len, end - offset - len);
-    in->free_units -= len;
-    p->free_units -= len;
-}
-
 int extent_claim(struct extent_pool *p, uint64_t offset, uint64_t len, uint32_t *list,
                  uint32_t *last)
 {
-    uint64_t unit = (uint64_t)1 << p->shift, units = len >> p->shift;
-    struct part *in = part_at(p, offset >> p->shift);
-    uint32_t i = in ? covering(p, in, offset >> p->shift) : 0;
+    uint64_t unit = (uint64_t)1 << p->shift, units = len >> p->shift, at = offset >> p->shift;
+    struct part *in = part_at(p, at);
+    uint32_t i = in ? covering(p, in, at) : 0, r;
+    uint64_t begin, end;
+
     if (offset % unit || len % unit || units == 0 || units > UINT32_MAX || !i)
         return -EEXIST;
-    const struct node *n = node_at(p, i);
-    if (n->len - ((offset >> p->shift) - n->offset) < units)
+    begin = node_at(p, i)->offset;
+    end = begin + node_at(p, i)->len;
+    if (end - at < units)
         return -EEXIST;
-    if (slab_reserve(&p->records) < 0 || slab_reserve(&p->nodes) < 0)
+    if (items_reserve(&p->records) < 0 || items_reserve(&p->nodes) < 0)
         return -ENOMEM;
-    cut_out(p, in, i, offset >> p->shift, units);
-    uint32_t r = record_insert(p, offset >> p->shift, (uint32_t)units, 0);
+
+    /* What is left of the free extent on both sides: the removed node serves the first, the
+     * reserved one the second. */
+    free_remove(p, in, i);
+    if (begin < at)
+        free_insert(p, in, begin, at - begin);
+    if (at + units < end)
+        free_insert(p, in, at + units, end - at - units);
+    in->free_units -= units;
+    p->free_units -= units;
+    r = record_insert(p, at, (uint32_t)units, 0);
     if (*last)
         record_at(p, *last)->next = r;
     else
@@ -381,8 +390,8 @@ int extent_claim(struct extent_pool *p, uint64_t offset, uint64_t len, uint32_t 
     return 0;
 }
 
-/* Gives one extent back, merged with its free neighbours. When no node can be had and there
- * is no neighbour, the units are lost to the pool: never an error on the way out. */
+/* Gives one extent back and merges it with its free neighbours. Without memory for a node the units
+ * are lost to the pool: giving back never fails. */
 static void give_back(struct extent_pool *p, uint64_t offset, uint64_t len)
 {
     uint64_t units = len;
@@ -397,7 +406,7 @@ static void give_back(struct extent_pool *p, uint64_t offset, uint64_t len)
         len += node_at(p, right)->len;
         free_remove(p, in, right);
     }
-    if (slab_reserve(&p->nodes) < 0)
+    if (items_reserve(&p->nodes) < 0)
         return;
     free_insert(p, in, offset, len);
     in->free_units += units;

@@ -1,7 +1,6 @@
-/* Tier-0 for real: objects live in arenas from cudaMalloc, one a device. Every worker has a stream
- * of its own and a ring of pinned staging buffers, so that making data, copying and checking
- * overlap; of each device writers copy host to device, one reader copies back. The only file that
- * knows CUDA; without it, it says so. */
+/* Tier-0 for real: objects in arenas from cudaMalloc, one on each device. Every thread has a stream
+ * and a ring of pinned buffers of its own, so that making data, copying it and checking it overlap.
+ * Built without CUDA, the tier only says so. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -10,24 +9,24 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/units.h"
 #include "lib/tier/arena.h"
 
 #if KVTRACE_CUDA
 
 #include <cuda_runtime_api.h>
 
-/* Workers 0 .. WRITERS-1 of a device copy to it (one core generates data slower than a PCIe 5 link
- * takes it), the last one back. RING buffers a worker keep the link busy while one is filled or
- * checked.
- */
+/* Threads 0 .. WRITERS-1 of a device copy to it: one core makes data slower than a PCIe 5 link
+ * takes it. The last one copies back. RING buffers keep the link busy while one of them is filled
+ * or checked. */
 enum {
     WRITERS = 2,
-    WORKERS = WRITERS + 1,
+    THREADS = WRITERS + 1,
     RING = 4
 };
 
 /* A chunk in flight, in the order of the stream. */
-struct slot {
+struct chunk {
     unsigned char *buf; /* pinned, chunk_bytes */
     cudaEvent_t begin, end;
     struct tier_op *op; /* NULL: free */
@@ -35,11 +34,11 @@ struct slot {
     bool last; /* of its object */
 };
 
-/* One worker's; only its thread touches it after the start. */
+/* What one thread has; after the start only that thread touches it. */
 struct lane {
     cudaStream_t stream;
-    struct slot ring[RING];
-    unsigned head, tail; /* oldest in flight, next to use; tail - head in flight */
+    struct chunk ring[RING];
+    unsigned head, tail; /* the oldest in flight, the next to use; tail - head are in flight */
     struct tier_op *op;  /* being issued */
     struct arena_walk walk;
     uint64_t left, block;
@@ -49,14 +48,15 @@ struct lane {
 struct device {
     int number;
     char name[128];
-    char bus[32];                /* PCI address; numbers depend on the environment, this does not */
+    char bus[32];                /* PCI address; unlike the number the same in any environment */
     unsigned char *base;         /* device memory */
-    uint64_t chunk_bytes;        /* of a staging buffer */
+    uint64_t chunk_bytes;        /* of a pinned buffer */
     atomic_uint_least64_t moved; /* bytes copied to it and back */
-    struct lane lane[WORKERS];
+    struct lane lane[THREADS];
 };
 
 _Static_assert((int)TIER_GPU_MAX <= (int)EXTENT_PARTS_MAX, "a device is a part of the arena");
+_Static_assert((int)TIER_GPU_MAX <= (int)NOTES_MAX, "a device is a note of the tier");
 
 struct gpu {
     unsigned devices;
@@ -67,125 +67,112 @@ struct gpu {
 static int gpu_fail(struct err *e, cudaError_t rc, int code, int number, const char *what)
 {
     char where[32];
-    snprintf(where, sizeof where, "GPU %d", number);
+
+    snprintf(where, sizeof(where), "GPU %d", number);
     return err_set(e, code, ERR_TARGET, where, "%s: %s", what, cudaGetErrorString(rc));
 }
 
-/* ---- one worker ---- */
+/* ---- one thread ---- */
 
 /* Puts the next chunk of lane->op into the stream. */
 static void issue_chunk(struct device *d, struct lane *l)
 {
-    struct slot *s = &l->ring[l->tail % RING];
+    struct chunk *c = &l->ring[l->tail % RING];
     uint64_t want = l->left < d->chunk_bytes ? l->left : d->chunk_bytes, done = 0, offset, len;
     bool up = l->op->verb == TIER_WRITE;
     cudaError_t rc;
+
     if (up)
-        data_fill(s->buf, want, &l->op->id, l->block);
-    rc = cudaEventRecord(s->begin, l->stream);
+        data_fill(c->buf, want, &l->op->id, l->block);
+    rc = cudaEventRecord(c->begin, l->stream);
     while (rc == cudaSuccess && done < want &&
            (len = arena_walk_next(&l->walk, want - done, &offset)) != 0) {
-        rc = up ? cudaMemcpyAsync(d->base + offset, s->buf + done, len, cudaMemcpyHostToDevice,
+        rc = up ? cudaMemcpyAsync(d->base + offset, c->buf + done, len, cudaMemcpyHostToDevice,
                                   l->stream)
-                : cudaMemcpyAsync(s->buf + done, d->base + offset, len, cudaMemcpyDeviceToHost,
+                : cudaMemcpyAsync(c->buf + done, d->base + offset, len, cudaMemcpyDeviceToHost,
                                   l->stream);
         done += len;
     }
     if (rc == cudaSuccess)
-        rc = cudaEventRecord(s->end, l->stream);
+        rc = cudaEventRecord(c->end, l->stream);
     if (rc != cudaSuccess)
         l->failed = true;
-    s->op = l->op;
-    s->block = l->block;
-    s->len = want;
+    c->op = l->op;
+    c->block = l->block;
+    c->len = want;
     l->left -= want;
     l->block += want / DATA_BLOCK;
-    s->last = l->left == 0;
-    if (s->last)
+    c->last = l->left == 0;
+    if (c->last)
         l->op = NULL;
     l->tail++;
 }
 
-static void check_chunk(struct slot *s)
+/* Retires the oldest chunk if it has left the stream; with wait, as soon as it has. Counts it,
+ * checks it, and ends its object if it was the last. */
+static void retire_oldest(struct arena_thread *t, struct device *d, struct lane *l, bool wait)
 {
-    struct tier_op *op = s->op;
-    int rc = 0;
-    if (op->verb == TIER_READ && op->verify == TIER_VERIFY_FULL)
-        rc = data_check_full(s->buf, s->len, &op->id, s->block, &op->fault);
-    else if (op->verb == TIER_READ && op->verify == TIER_VERIFY_HEADER)
-        rc = data_check_headers(s->buf, s->len, &op->id, s->block, &op->fault);
-    if (rc && !op->status)
-        op->status = rc;
-}
-
-/* The oldest chunk has left the stream: account for it, check it, end its object if it was the
- * last. */
-static void retire_chunk(struct arena_worker *w, struct device *d, struct lane *l, cudaError_t rc)
-{
-    struct slot *s = &l->ring[l->head % RING];
-    struct tier_op *op = s->op;
+    struct chunk *c = &l->ring[l->head % RING];
+    cudaError_t rc = l->failed ? cudaErrorUnknown : cudaEventQuery(c->end);
+    struct tier_op *op = c->op;
     float ms = 0;
-    if (rc == cudaSuccess && !l->failed)
-        rc = cudaEventElapsedTime(&ms, s->begin, s->end);
-    if (rc != cudaSuccess || l->failed) {
-        l->failed = true;
-        op->status = -EIO;
-    } else {
-        op->device_ns += (int64_t)((double)ms * 1e6);
-        atomic_fetch_add_explicit(&d->moved, s->len, memory_order_relaxed);
-        if (!op->status)
-            check_chunk(s);
-    }
-    s->op = NULL;
-    l->head++;
-    if (s->last) {
-        op->done_ns = clock_now_ns();
-        arena_done(w, op);
-    }
-}
+    int ret = 0;
 
-static void start_op(struct arena_worker *w, struct lane *l, struct tier_op *op)
-{
-    arena_walk_start(&l->walk, w, op);
-    l->op = op;
-    l->left = l->walk.bytes;
-    l->block = l->walk.block;
-}
-
-/* Retires the oldest chunk: at once if it is ready, waiting for it when nothing else can be done.
- */
-static void retire_oldest(struct arena_worker *w, struct device *d, struct lane *l, bool wait)
-{
-    struct slot *s = &l->ring[l->head % RING];
-    cudaError_t rc = l->failed ? cudaErrorUnknown : cudaEventQuery(s->end);
     if (rc == cudaErrorNotReady && !wait)
         return;
     if (rc == cudaErrorNotReady)
-        rc = cudaEventSynchronize(s->end);
-    retire_chunk(w, d, l, rc);
+        rc = cudaEventSynchronize(c->end);
+    if (rc == cudaSuccess)
+        rc = cudaEventElapsedTime(&ms, c->begin, c->end);
+    if (rc == cudaSuccess) {
+        op->device_ns += (int64_t)((double)ms * 1e6);
+        atomic_fetch_add_explicit(&d->moved, c->len, memory_order_relaxed);
+        if (op->verb == TIER_READ && op->status == 0 && op->verify == TIER_VERIFY_FULL)
+            ret = data_check_full(c->buf, c->len, &op->id, c->block, &op->fault);
+        else if (op->verb == TIER_READ && op->status == 0 && op->verify == TIER_VERIFY_HEADER)
+            ret = data_check_headers(c->buf, c->len, &op->id, c->block, &op->fault);
+        if (ret < 0)
+            op->status = ret;
+    } else {
+        l->failed = true;
+        op->status = -EIO;
+    }
+    c->op = NULL;
+    l->head++;
+    if (c->last) {
+        op->done_ns = clock_now_ns();
+        arena_done(t, op);
+    }
 }
 
-static void gpu_run(struct arena_worker *w, void *state)
+static void gpu_run(struct arena_thread *t, void *state)
 {
     struct gpu *g = state;
-    struct device *d = &g->device[arena_worker_part(w)];
-    struct lane *l = &d->lane[arena_worker_index(w)];
+    struct device *d = &g->device[arena_thread_part(t)];
+    struct lane *l = &d->lane[arena_thread_index(t)];
+
     if (cudaSetDevice(d->number) != cudaSuccess)
         l->failed = true;
     for (;;) {
-        uint32_t seen = arena_seen(w);
-        struct tier_op *op = l->op ? NULL : arena_take(w);
-        if (op)
-            start_op(w, l, op);
-        bool full = l->tail - l->head == RING;
+        uint32_t seen = arena_seen(t);
+        struct tier_op *op = l->op ? NULL : arena_take(t);
+        bool full;
+
+        if (op) {
+            arena_walk_start(&l->walk, t, op);
+            l->op = op;
+            l->left = l->walk.bytes;
+            l->block = l->walk.block;
+        }
+        full = l->tail - l->head == RING;
         if (l->op && !full)
             issue_chunk(d, l);
         if (l->head != l->tail)
-            retire_oldest(w, d, l, full || !l->op);
-        else if (!l->op && arena_stopping(w))
+            retire_oldest(t, d, l, full || !l->op);
+        else if (!l->op && arena_stopping(t))
             return;
         else if (!l->op)
-            arena_sleep(w, seen);
+            arena_sleep(t, seen);
     }
 }
 
@@ -195,60 +182,50 @@ static unsigned gpu_choose(const struct tier_op *op, unsigned n, void *state)
     return op->verb == TIER_WRITE ? (unsigned)(op->name.lo % (n - 1)) : n - 1;
 }
 
-/* Text behind what to holds already, as far as it fits. */
+/* Appends to what to holds already, as far as it fits. */
 static void append(char *to, size_t cap, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static void append(char *to, size_t cap, const char *format, ...)
 {
     size_t len = strlen(to);
     va_list args;
+
     va_start(args, format);
     vsnprintf(to + len, cap - len, format, args);
     va_end(args);
-}
-
-static bool same_names(const struct gpu *g)
-{
-    for (unsigned i = 1; i < g->devices; i++) {
-        if (strcmp(g->device[i].name, g->device[0].name) != 0)
-            return false;
-    }
-    return true;
-}
-
-/* One device, of all devices' moved bytes. */
-static void describe_device(const struct gpu *g, const struct device *d, uint64_t moved,
-                            struct tier_info *info)
-{
-    append(info->flags, sizeof info->flags, "%sGPU %d: %s, PCI %s, %.2f GiB",
-           info->flags[0] ? "; " : "", d->number, d->name, d->bus, (double)g->bytes / 1073741824.0);
-    if (g->devices > 1 && moved > 0)
-        append(info->flags, sizeof info->flags, ", %.0f %% of the bytes moved",
-               100 * (double)atomic_load(&d->moved) / (double)moved);
 }
 
 static void gpu_describe(void *state, struct tier_info *info)
 {
     const struct gpu *g = state;
     uint64_t moved = 0;
-    bool same = same_names(g);
+    bool same = true; /* all names */
+
+    for (unsigned i = 0; i < g->devices; i++) {
+        same = same && strcmp(g->device[i].name, g->device[0].name) == 0;
+        moved += atomic_load(&g->device[i].moved);
+    }
     info->engine = "cuda";
     if (g->devices > 1 && same)
-        append(info->device, sizeof info->device, "%u x ", g->devices);
+        append(info->device, sizeof(info->device), "%u x ", g->devices);
     for (unsigned i = 0; i < g->devices; i++) {
         const struct device *d = &g->device[i];
-        append(info->target, sizeof info->target, "%sGPU %d", i ? ", " : "", d->number);
+        char share[40] = "";
+
+        append(info->target, sizeof(info->target), "%sGPU %d", i ? ", " : "", d->number);
         if (i == 0 || !same)
-            append(info->device, sizeof info->device, "%s%s", i ? ", " : "", d->name);
-        moved += atomic_load(&d->moved);
+            append(info->device, sizeof(info->device), "%s%s", i ? ", " : "", d->name);
+        if (g->devices > 1 && moved > 0)
+            snprintf(share, sizeof(share), ", %.0f %% of the bytes moved",
+                     100 * (double)atomic_load(&d->moved) / (double)moved);
+        notes_add(&info->flags, "GPU %d: %s, PCI %s, %.2f GiB%s", d->number, d->name, d->bus,
+                  (double)g->bytes / (double)UNITS_GIB, share);
     }
-    for (unsigned i = 0; i < g->devices; i++)
-        describe_device(g, &g->device[i], moved, info);
 }
 
 /* ---- opening and closing ---- */
 
-static void close_lane(struct lane *l)
+static void lane_close(struct lane *l)
 {
     for (unsigned k = 0; k < RING; k++) {
         if (l->ring[k].buf)
@@ -265,49 +242,54 @@ static void close_lane(struct lane *l)
 static void gpu_close(void *state)
 {
     struct gpu *g = state;
+
     for (unsigned i = 0; i < g->devices; i++) {
         struct device *d = &g->device[i];
+
         (void)cudaSetDevice(d->number);
-        for (unsigned k = 0; k < WORKERS; k++)
-            close_lane(&d->lane[k]);
+        for (unsigned k = 0; k < THREADS; k++)
+            lane_close(&d->lane[k]);
         if (d->base)
             (void)cudaFree(d->base);
     }
     free(g);
 }
 
-static cudaError_t make_lane(const struct device *d, struct lane *l)
+static cudaError_t lane_open(struct lane *l, uint64_t chunk_bytes)
 {
     cudaError_t rc = cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking);
+
     for (unsigned k = 0; k < RING && rc == cudaSuccess; k++) {
-        struct slot *s = &l->ring[k];
-        rc = cudaHostAlloc((void **)&s->buf, d->chunk_bytes, cudaHostAllocDefault);
+        struct chunk *c = &l->ring[k];
+
+        rc = cudaHostAlloc((void **)&c->buf, chunk_bytes, cudaHostAllocDefault);
         if (rc == cudaSuccess)
-            rc = cudaEventCreateWithFlags(&s->begin, cudaEventBlockingSync);
+            rc = cudaEventCreateWithFlags(&c->begin, cudaEventBlockingSync);
         if (rc == cudaSuccess)
-            rc = cudaEventCreateWithFlags(&s->end, cudaEventBlockingSync);
+            rc = cudaEventCreateWithFlags(&c->end, cudaEventBlockingSync);
     }
     return rc;
 }
 
-static int device_prepare(struct device *d, uint64_t bytes, struct err *e)
+static int device_open(struct device *d, uint64_t bytes, struct err *e)
 {
     struct cudaDeviceProp prop;
     char what[96];
     cudaError_t rc = cudaSetDevice(d->number);
+
     if (rc == cudaSuccess)
         rc = cudaGetDeviceProperties(&prop, d->number);
     if (rc != cudaSuccess)
         return gpu_fail(e, rc, -ENODEV, d->number, "cannot use the device");
-    snprintf(d->name, sizeof d->name, "%.*s", (int)sizeof d->name - 1, prop.name);
-    snprintf(d->bus, sizeof d->bus, "%04x:%02x:%02x.0", (unsigned)prop.pciDomainID & 0xffff,
+    snprintf(d->name, sizeof(d->name), "%.*s", (int)sizeof(d->name) - 1, prop.name);
+    snprintf(d->bus, sizeof(d->bus), "%04x:%02x:%02x.0", (unsigned)prop.pciDomainID & 0xffff,
              (unsigned)prop.pciBusID & 0xff, (unsigned)prop.pciDeviceID & 0xff);
     rc = cudaMalloc((void **)&d->base, bytes);
-    snprintf(what, sizeof what, "cannot allocate %.2f GiB", (double)bytes / 1073741824.0);
+    snprintf(what, sizeof(what), "cannot allocate %.2f GiB", (double)bytes / (double)UNITS_GIB);
     if (rc != cudaSuccess)
         return gpu_fail(e, rc, -ENOMEM, d->number, what);
-    for (unsigned i = 0; i < WORKERS && rc == cudaSuccess; i++)
-        rc = make_lane(d, &d->lane[i]);
+    for (unsigned i = 0; i < THREADS && rc == cudaSuccess; i++)
+        rc = lane_open(&d->lane[i], d->chunk_bytes);
     return rc == cudaSuccess
                ? 0
                : gpu_fail(e, rc, -ENOMEM, d->number, "cannot make streams and buffers");
@@ -323,33 +305,42 @@ static const struct arena_engine gpu_engine = {
 int tier_gpu_open(struct tier **out, const struct tier_gpu_opts *o, struct bell *bell,
                   struct err *e)
 {
-    struct gpu *g = calloc(1, sizeof *g);
+    struct gpu *g = calloc(1, sizeof(*g));
+    struct arena_opts arena;
+    int ret = 0;
+
     if (!g)
         return err_nomem(e, "GPU tier");
     g->bytes = arena_bytes(o->capacity, o->max_objects, o->gpus);
-    int rc = 0;
-    while (rc == 0 && g->devices < o->gpus) {
+    while (ret == 0 && g->devices < o->gpus) {
         struct device *d = &g->device[g->devices];
+
         d->number = o->gpu[g->devices++];
         d->chunk_bytes = DATA_PADDED(o->chunk_bytes ? o->chunk_bytes : 1);
-        rc = device_prepare(d, g->bytes, e);
+        ret = device_open(d, g->bytes, e);
     }
-    struct arena_opts arena = {.bytes = g->bytes,
-                               .parts = o->gpus,
-                               .wrap = o->wrap,
-                               .workers = WORKERS,
-                               .max_ops = o->max_ops};
-    if (rc == 0)
-        rc = arena_open(out, &arena, &gpu_engine, g, bell, e);
-    if (rc < 0)
+    if (ret < 0)
+        goto out;
+    arena = (struct arena_opts){.engine = &gpu_engine,
+                                .state = g,
+                                .bell = bell,
+                                .bytes = g->bytes,
+                                .parts = o->gpus,
+                                .wrap = o->wrap,
+                                .threads = THREADS,
+                                .max_ops = o->max_ops};
+    ret = arena_open(out, &arena, e);
+out:
+    if (ret < 0)
         gpu_close(g);
-    return rc;
+    return ret;
 }
 
 int tier_gpu_count(char *why, size_t cap)
 {
     int n = 0;
     cudaError_t rc = cudaGetDeviceCount(&n);
+
     if (cap)
         why[0] = '\0';
     if (rc == cudaSuccess && n > 0)

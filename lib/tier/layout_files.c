@@ -1,6 +1,6 @@
-/* One file per object below a target's directory, for the storage tier: names them and the folders
- * that they are in. Folders are made when first needed and kept open, so that every file is reached
- * by openat without following a link; the opening itself is the I/O engine's. */
+/* Names the files of the storage tier and opens the folders that hold them. Folders are made when
+ * first needed and stay open, so that openat reaches every file without following a link. The files
+ * themselves are opened by the I/O engine. */
 #include "lib/tier/layout_files.h"
 
 #include <errno.h>
@@ -20,16 +20,16 @@ struct layout_files {
     atomic_int folder[LAYOUT_FILES_FOLDERS]; /* descriptors, -1: not open yet */
 };
 
-/* Descriptor of folder number i or negative errno; made if make. Two threads may open it at once:
- * one keeps its own. */
-static int files_folder(struct layout_files *f, unsigned i, bool make)
+/* Descriptor of folder i, or negative errno. Two threads may open it at once: the first one's
+ * descriptor stays, the other is closed. */
+static int folder_open(struct layout_files *f, unsigned i, bool make)
 {
     int fd = atomic_load_explicit(&f->folder[i], memory_order_acquire), none = -1;
     char name[3];
 
     if (fd >= 0)
         return fd;
-    snprintf(name, sizeof name, "%02x", i & 0xffu);
+    snprintf(name, sizeof(name), "%02x", i & 0xffu);
     if (make && mkdirat(f->dirfd, name, 0755) < 0 && errno != EEXIST)
         return -errno;
     fd = openat(f->dirfd, name, FILES_DIR_FLAGS);
@@ -45,11 +45,11 @@ static int files_folder(struct layout_files *f, unsigned i, bool make)
 int layout_files_name(struct layout_files *f, struct hash128 object, bool make,
                       struct layout_name *n)
 {
-    n->dirfd = files_folder(f, (unsigned)(object.hi >> 56), make);
+    n->dirfd = folder_open(f, (unsigned)(object.hi >> 56), make);
     if (n->dirfd < 0)
         return n->dirfd;
     hash_hex(object, n->text);
-    memcpy(n->text + HASH_HEX_LEN, ".kv", sizeof ".kv");
+    memcpy(n->text + HASH_HEX_LEN, ".kv", sizeof(".kv"));
     return 0;
 }
 
@@ -81,7 +81,7 @@ int layout_files_find(struct layout_files *f, struct hash128 object, uint64_t *b
 
 int layout_files_open(struct layout_files **out, int dirfd, bool direct, struct err *e)
 {
-    struct layout_files *f = calloc(1, sizeof *f);
+    struct layout_files *f = calloc(1, sizeof(*f));
 
     if (!f)
         return err_nomem(e, "layout of files");

@@ -1,7 +1,6 @@
-/* The slab of a storage tier: its header, the space for objects, and the index that is written when
- * a run keeps its objects and read by the next one. The index comes from outside and is trusted in
- * nothing: what it claims must be free, and what is read there is checked block by block as ever.
- */
+/* The slab of a storage tier: its header, the space for objects, and the index, which a run writes
+ * when it keeps its objects and the next one reads. The index is untrusted input: the space that it
+ * claims must be free, and the objects themselves are verified block by block as always. */
 #include "lib/tier/layout_slab.h"
 
 #include <errno.h>
@@ -16,7 +15,7 @@
 #define SLAB_SEGMENT ((size_t)1 << 20)
 #define SEGMENT_HEAD 2u /* words: count, checksum */
 #define SEGMENT_MAX  (SLAB_SEGMENT / 8 - SEGMENT_HEAD)
-/* Of a slab that cannot grow, behind the space: 48 bytes an object of 48 KiB. */
+/* In a slab that cannot grow, this share is index: 48 bytes for an object of 48 KiB. */
 #define SLAB_INDEX_SHARE 1024u
 #define SLAB_TABLE_MIN   1024u
 
@@ -24,7 +23,7 @@
 struct slab_header {
     char magic[8];
     uint64_t kept, resizes, space_bytes, index_words, objects;
-    uint64_t checksum; /* of what stands before */
+    uint64_t checksum; /* of all before it */
 };
 _Static_assert(sizeof(struct slab_header) == 56, "no padding");
 
@@ -41,20 +40,20 @@ struct layout_slab {
     uint64_t *segment; /* one, aligned as O_DIRECT wants */
     struct slab_header header;
     bool used;
-    /* reading the index: */
+    /* for reading the index: */
     struct kept *table; /* open addressing; table_size is a power of two */
     uint64_t table_size, found;
     uint64_t words_left; /* of the index, behind this segment */
-    /* both: */
-    uint64_t segment_words, segment_at; /* words in it, and the next one */
-    uint64_t index_at;                  /* offset behind the space of the next segment */
+    /* for reading and writing it: */
+    uint64_t segment_words, segment_at; /* words in the segment, and the next one */
+    uint64_t index_at;                  /* where behind the space the next segment is */
 };
 
 /* ---- header ---- */
 
 static bool header_valid(const struct slab_header *h)
 {
-    return memcmp(h->magic, SLAB_MAGIC, sizeof h->magic) == 0 &&
+    return memcmp(h->magic, SLAB_MAGIC, sizeof(h->magic)) == 0 &&
            h->checksum == hash_64(h, offsetof(struct slab_header, checksum));
 }
 
@@ -62,11 +61,11 @@ bool layout_slab_is_ours(const void *block)
 {
     struct slab_header h;
 
-    memcpy(&h, block, sizeof h);
+    memcpy(&h, block, sizeof(h));
     return header_valid(&h);
 }
 
-/* Whole blocks at an offset, as O_DIRECT wants; 0 or negative errno. */
+/* Moves whole blocks at an offset, as O_DIRECT wants. 0; -ENODATA: past the end; negative errno. */
 static int move_all(int fd, void *buf, size_t len, uint64_t offset, bool write)
 {
     for (size_t done = 0; done < len;) {
@@ -91,7 +90,7 @@ static int header_read(int fd, void *block, struct slab_header *h)
         return -ENOENT;
     if (ret < 0)
         return ret;
-    memcpy(h, block, sizeof *h);
+    memcpy(h, block, sizeof(*h));
     return header_valid(h) ? 0 : -ENOENT;
 }
 
@@ -114,15 +113,16 @@ int layout_slab_read_header(int fd, struct layout_slab_header *out)
 static int header_write(struct layout_slab *s, bool kept)
 {
     struct slab_header *h = &s->header;
+    int ret;
 
-    memcpy(h->magic, SLAB_MAGIC, sizeof h->magic);
+    memcpy(h->magic, SLAB_MAGIC, sizeof(h->magic));
     h->kept = kept;
     h->resizes = s->o.resizes;
     h->space_bytes = s->o.space_bytes;
     h->checksum = hash_64(h, offsetof(struct slab_header, checksum));
     memset(s->segment, 0, DATA_BLOCK);
-    memcpy(s->segment, h, sizeof *h);
-    int ret = move_all(s->o.fd, s->segment, DATA_BLOCK, 0, true);
+    memcpy(s->segment, h, sizeof(*h));
+    ret = move_all(s->o.fd, s->segment, DATA_BLOCK, 0, true);
     return ret == 0 && fdatasync(s->o.fd) < 0 ? -errno : ret;
 }
 
@@ -159,16 +159,6 @@ static struct kept *table_find(const struct layout_slab *s, struct hash128 name)
     return &s->table[i];
 }
 
-static int table_create(struct layout_slab *s, uint64_t objects)
-{
-    if (objects > s->o.space_bytes / DATA_BLOCK)
-        return -EBADMSG;
-    for (s->table_size = SLAB_TABLE_MIN; s->table_size < objects * 2;)
-        s->table_size *= 2;
-    s->table = calloc(s->table_size, sizeof *s->table);
-    return s->table ? 0 : -ENOMEM;
-}
-
 static int segment_read(struct layout_slab *s)
 {
     uint64_t offset = SLAB_BEGIN + s->header.space_bytes + s->index_at;
@@ -187,52 +177,43 @@ static int segment_read(struct layout_slab *s)
     return 0;
 }
 
-static int word_read(struct layout_slab *s, uint64_t *word)
+static int words_read(struct layout_slab *s, uint64_t *words, unsigned n)
 {
-    int ret = s->segment_at == s->segment_words ? segment_read(s) : 0;
+    for (unsigned i = 0; i < n; i++) {
+        int ret = s->segment_at == s->segment_words ? segment_read(s) : 0;
 
-    if (ret == 0)
-        *word = s->segment[SEGMENT_HEAD + s->segment_at++];
-    return ret;
-}
-
-static int extents_read(struct layout_slab *s, uint64_t count, uint32_t *list)
-{
-    uint32_t last = 0;
-
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t offset, len;
-        int ret = word_read(s, &offset);
-
-        if (ret == 0)
-            ret = word_read(s, &len);
-        if (ret == 0)
-            ret = extent_claim(s->pool, offset, len, list, &last);
         if (ret < 0)
             return ret;
+        words[i] = s->segment[SEGMENT_HEAD + s->segment_at++];
     }
     return 0;
 }
 
+/* One object of the index, into the table. */
 static int object_read(struct layout_slab *s)
 {
-    struct hash128 name = {0};
-    uint64_t extents = 0;
-    uint32_t list = 0;
-    int ret = word_read(s, &name.lo);
+    uint64_t head[3], extent[2]; /* name and extents; offset and length */
+    uint32_t list = 0, last = 0;
+    struct hash128 name;
+    struct kept *k;
+    int ret = words_read(s, head, 3);
 
-    if (ret == 0)
-        ret = word_read(s, &name.hi);
-    if (ret == 0)
-        ret = word_read(s, &extents);
-    if (ret == 0 && (extents == 0 || extents > s->o.space_bytes / DATA_BLOCK))
-        ret = -EBADMSG;
-    if (ret == 0)
-        ret = extents_read(s, extents, &list);
-    struct kept *k = ret == 0 ? table_find(s, name) : NULL;
-    if (!k || k->list) { /* named twice */
+    if (ret < 0)
+        return ret;
+    if (head[2] == 0 || head[2] > s->o.space_bytes / DATA_BLOCK)
+        return -EBADMSG;
+    for (uint64_t i = 0; i < head[2] && ret == 0; i++) {
+        ret = words_read(s, extent, 2);
+        if (ret == 0)
+            ret = extent_claim(s->pool, extent[0], extent[1], &list, &last);
+    }
+    name = (struct hash128){.lo = head[0], .hi = head[1]};
+    k = table_find(s, name);
+    if (ret == 0 && k->list)
+        ret = -EBADMSG; /* named twice */
+    if (ret < 0) {
         extent_release(s->pool, list);
-        return ret < 0 ? ret : -EBADMSG;
+        return ret;
     }
     *k = (struct kept){.name = name, .list = list};
     s->found++;
@@ -250,12 +231,21 @@ static void table_release(struct layout_slab *s)
     s->found = 0;
 }
 
+/* Reads the index of a kept slab. 0, with an empty table if the index is broken; else no memory, or
+ * the slab cannot be read. */
 static int index_read(struct layout_slab *s)
 {
-    int ret = table_create(s, s->header.objects);
+    uint64_t objects = s->header.objects;
+    int ret = objects > s->o.space_bytes / DATA_BLOCK ? -EBADMSG : 0;
 
+    if (ret == 0) {
+        for (s->table_size = SLAB_TABLE_MIN; s->table_size < objects * 2;)
+            s->table_size *= 2;
+        s->table = calloc(s->table_size, sizeof(*s->table));
+        ret = s->table ? 0 : -ENOMEM;
+    }
     s->words_left = s->header.index_words;
-    for (uint64_t i = 0; ret == 0 && i < s->header.objects; i++)
+    for (uint64_t i = 0; ret == 0 && i < objects; i++)
         ret = object_read(s);
     if (ret == -EBADMSG || ret == -EEXIST) {
         table_release(s);
@@ -267,20 +257,11 @@ static int index_read(struct layout_slab *s)
 
 /* ---- opening and closing ---- */
 
-static int slab_load(struct layout_slab *s)
-{
-    int ret = header_read(s->o.fd, s->segment, &s->header);
-
-    if (ret == 0 && s->header.kept && s->header.space_bytes <= s->o.space_bytes)
-        return index_read(s);
-    return ret == -ENOENT ? 0 : ret;
-}
-
 int layout_slab_open(struct layout_slab **out, const struct layout_slab_opts *o, struct err *e)
 {
-    struct layout_slab *s = calloc(1, sizeof *s);
+    struct layout_slab *s = calloc(1, sizeof(*s));
     void *segment = NULL;
-    int ret = 0;
+    int ret = -ENOMEM;
 
     if (!s)
         return err_nomem(e, "slab");
@@ -288,11 +269,11 @@ int layout_slab_open(struct layout_slab **out, const struct layout_slab_opts *o,
     s->pool = extent_pool_create(o->space_bytes, DATA_BLOCK);
     if (s->pool && posix_memalign(&segment, DATA_BLOCK, SLAB_SEGMENT) == 0)
         s->segment = segment;
-    if (!s->segment)
-        ret = -ENOMEM;
-    if (ret == 0)
-        ret = slab_load(s);
-    if (ret < 0) {
+    if (s->segment)
+        ret = header_read(o->fd, s->segment, &s->header);
+    if (ret == 0 && s->header.kept && s->header.space_bytes <= o->space_bytes)
+        ret = index_read(s);
+    if (ret < 0 && ret != -ENOENT) {
         layout_slab_close(s);
         return err_errno(e, ret, ERR_TARGET, "", "the slab cannot be read");
     }
@@ -343,11 +324,13 @@ uint32_t layout_slab_adopt(struct layout_slab *s, struct hash128 name)
 
 int layout_slab_use(struct layout_slab *s)
 {
+    int ret;
+
     if (s->used)
         return 0;
     table_release(s);
     s->header.index_words = s->header.objects = 0;
-    int ret = header_write(s, false);
+    ret = header_write(s, false);
     s->used = ret == 0;
     return ret;
 }
@@ -375,34 +358,30 @@ static int segment_write(struct layout_slab *s)
     return move_all(s->o.fd, s->segment, SLAB_SEGMENT, offset, true);
 }
 
-static int word_write(struct layout_slab *s, uint64_t word)
+static int words_write(struct layout_slab *s, const uint64_t *words, unsigned n)
 {
-    int ret = s->segment_words == SEGMENT_MAX ? segment_write(s) : 0;
+    for (unsigned i = 0; i < n; i++) {
+        int ret = s->segment_words == SEGMENT_MAX ? segment_write(s) : 0;
 
-    if (ret == 0)
-        s->segment[SEGMENT_HEAD + s->segment_words++] = word;
-    return ret;
+        if (ret < 0)
+            return ret;
+        s->segment[SEGMENT_HEAD + s->segment_words++] = words[i];
+    }
+    return 0;
 }
 
 int layout_slab_keep(struct layout_slab *s, struct hash128 name, uint32_t list)
 {
-    uint64_t extents = 0;
+    uint64_t head[3] = {name.lo, name.hi, 0};
     struct extent x;
     int ret = layout_slab_use(s);
 
     for (uint32_t pos = list; extent_walk(s->pool, &pos, &x);)
-        extents++;
+        head[2]++;
     if (ret == 0)
-        ret = word_write(s, name.lo);
-    if (ret == 0)
-        ret = word_write(s, name.hi);
-    if (ret == 0)
-        ret = word_write(s, extents);
-    for (uint32_t pos = list; ret == 0 && extent_walk(s->pool, &pos, &x);) {
-        ret = word_write(s, x.offset);
-        if (ret == 0)
-            ret = word_write(s, x.len);
-    }
+        ret = words_write(s, head, 3);
+    for (uint32_t pos = list; ret == 0 && extent_walk(s->pool, &pos, &x);)
+        ret = words_write(s, (const uint64_t[]){x.offset, x.len}, 2);
     s->header.objects++;
     return ret;
 }

@@ -1,5 +1,5 @@
-/* null.c - the tier that does nothing: replaying against it shows what the client itself can
- * do. An operation is complete when it is submitted, and waits here only to be polled. */
+/* The tier that does nothing: a replay against it shows how fast the client itself is. An operation
+ * is complete when it is submitted, and waits here only to be polled. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,18 +8,14 @@
 #include "lib/tier/tier.h"
 
 struct tier_null {
-    struct tier base; /* first: the scheduler sees only this */
+    struct tier base; /* first: all that the scheduler sees */
     struct tier_op *first, *last;
 };
 
-static struct tier_null *self(struct tier *t)
-{
-    return (struct tier_null *)t;
-}
-
 static int null_submit(struct tier *t, struct tier_op *op)
 {
-    struct tier_null *n = self(t);
+    struct tier_null *n = (struct tier_null *)t;
+
     op->status = 0;
     op->start_ns = op->done_ns = clock_now_ns();
     op->device_ns = 0;
@@ -39,8 +35,9 @@ static void null_kick(struct tier *t)
 
 static size_t null_poll(struct tier *t, struct tier_op **done, size_t max)
 {
-    struct tier_null *n = self(t);
+    struct tier_null *n = (struct tier_null *)t;
     size_t count = 0;
+
     while (count < max && n->first) {
         done[count++] = n->first;
         n->first = n->first->next;
@@ -48,10 +45,9 @@ static size_t null_poll(struct tier *t, struct tier_op **done, size_t max)
     return count;
 }
 
-/* A time long past, not the present: what is inside can be had at once. */
 static int64_t null_next(struct tier *t)
 {
-    return self(t)->first ? 0 : INT64_MAX;
+    return ((struct tier_null *)t)->first ? 0 : INT64_MAX;
 }
 
 static int null_adopt(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation)
@@ -64,13 +60,13 @@ static void null_describe(const struct tier *t, struct tier_info *info)
 {
     (void)t;
     *info = (struct tier_info){.engine = "null", .simulated = true, .verifies = false};
-    snprintf(info->target, sizeof info->target, "null");
+    snprintf(info->target, sizeof(info->target), "null");
 }
 
 static int null_close(struct tier *t, struct err *e)
 {
     (void)e;
-    free(self(t));
+    free(t);
     return 0;
 }
 
@@ -84,8 +80,9 @@ static const struct tier_ops null_ops = {.submit = null_submit,
 
 int tier_null_open(struct tier **out, struct bell *bell, struct err *e)
 {
-    (void)bell; /* only the thread that submits could be told, and it knows */
-    struct tier_null *n = calloc(1, sizeof *n);
+    struct tier_null *n = calloc(1, sizeof(*n));
+
+    (void)bell; /* only the thread that submits could hear it, and that one knows */
     if (!n)
         return err_nomem(e, "null tier");
     n->base.ops = &null_ops;

@@ -1,10 +1,9 @@
-/* The storage tier: objects as files in a directory or as extents of a slab, each served by one of
- * several workers that its name chooses. Here stand the tier's table, the giving out of a slab's
- * space, and what is found out about the target at the start; storage_thread.c moves the bytes. */
+/* The storage tier: objects as files in a directory or as extents of a slab. Its name gives each
+ * object to one of several threads (storage_thread.c), which move the bytes. This file holds the
+ * tier's table, gives out a slab's space, and finds out at the opening what target and host allow.
+ */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +11,11 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/descriptors.h"
-#include "lib/io/target.h"
+#include "lib/base/units.h"
+#include "lib/io/target_device.h"
 #include "lib/tier/layout_slab.h"
+#include "lib/tier/storage_thread.h"
 #include "lib/tier/storage_trim.h"
-#include "lib/tier/storage_worker.h"
 
 #define STORAGE_CHUNK_MAX   ((uint64_t)64 << 20)
 #define STORAGE_THREADS_MAX 64u
@@ -26,111 +26,87 @@ struct tier_storage {
     struct layout_files *files; /* or: */
     struct layout_slab *slab;
     struct extent_pool *space; /* of the slab */
-    struct storage_trim *trim; /* a slab on a device; else NULL */
-    struct tier_op *ready;     /* completed without a worker */
-    void *block;               /* for adopt */
+    struct storage_trim *trim; /* NULL unless the slab is a device that takes discards */
+    struct tier_op *ready;     /* completed without a thread */
+    void *block;               /* one, for probing and adopting */
     uint32_t shape;
-    unsigned threads, next_poll;
     unsigned inside, max_ops;
-    struct storage_worker *worker[STORAGE_THREADS_MAX];
-    char target[256], device[160], fallbacks[512], flags[256];
+    unsigned threads, next_poll;
+    struct storage_thread *thread[STORAGE_THREADS_MAX];
+    struct tier_info info; /* all but the counts of I/Os */
 };
-
-static void storage_note(struct tier_storage *t, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-static void storage_note(struct tier_storage *t, const char *fmt, ...)
-{
-    size_t len = strlen(t->fallbacks);
-    va_list ap;
-
-    len += (size_t)snprintf(t->fallbacks + len, sizeof t->fallbacks - len, "%s", len ? "; " : "");
-    if (len >= sizeof t->fallbacks)
-        return;
-    va_start(ap, fmt);
-    vsnprintf(t->fallbacks + len, sizeof t->fallbacks - len, fmt, ap);
-    va_end(ap);
-}
 
 /* ---- operations ---- */
 
-static void complete_now(struct tier_storage *t, struct tier_op *op, int status)
-{
-    op->status = status;
-    op->done_ns = clock_now_ns();
-    op->device_ns = 0;
-    op->next = t->ready;
-    t->ready = op;
-}
+/* Who completes an operation. */
+enum route {
+    ROUTE_NONE, /* it is complete, with op->status */
+    ROUTE_THREAD,
+    ROUTE_TRIM
+};
 
-static uint32_t place_list(const struct tier_op *op)
+static uint32_t list_of(const struct tier_op *op)
 {
     return (uint32_t)(uintptr_t)op->place;
 }
 
 static void space_release(struct tier_storage *t, struct tier_op *op)
 {
-    extent_release(t->space, place_list(op));
+    extent_release(t->space, list_of(op));
     op->place = NULL;
 }
 
-/* Space for a write: what the object has, if that is the size, else anew. */
-static int space_make(struct tier_storage *t, struct tier_op *op)
+/* The owner's part of an operation on a slab: its space. */
+static enum route slab_route(struct tier_storage *t, struct tier_op *op)
 {
-    uint64_t need = op->size ? DATA_PADDED(op->size) : DATA_BLOCK;
-    uint32_t list = place_list(op);
-    int ret;
+    uint32_t list = list_of(op);
 
-    if (list && extent_bytes(t->space, list) == need)
-        return 0;
-    space_release(t, op);
-    ret = extent_alloc(t->space, need, &list);
-    if (ret == 0)
-        op->place = (void *)(uintptr_t)list;
-    return ret;
-}
-
-/* 1: a worker must serve it, 2: it is to be discarded; else the status it completes with at once.
- */
-static int slab_prepare(struct tier_storage *t, struct tier_op *op)
-{
-    int ret;
-
-    if (op->verb == TIER_READ && op->place && !op->drop)
-        return op->size > extent_bytes(t->space, place_list(op)) ? -EINVAL : 1;
-    ret = layout_slab_use(t->slab);
-    if (ret < 0)
-        return ret;
+    op->status = 0;
+    if (op->verb != TIER_READ || !op->place || op->drop)
+        op->status = layout_slab_use(t->slab);
+    if (op->status < 0)
+        return ROUTE_NONE;
     if (op->verb == TIER_WRITE) {
-        ret = space_make(t, op);
-        return ret < 0 ? ret : 1;
+        op->status = extent_resize(t->space, op->size, &list);
+        op->place = (void *)(uintptr_t)list;
+        return op->status < 0 ? ROUTE_NONE : ROUTE_THREAD;
     }
     if (!op->place)
-        return -ENOENT;
+        op->status = -ENOENT;
+    else if (op->verb == TIER_READ && op->size > extent_bytes(t->space, list))
+        op->status = -EINVAL;
+    if (op->status < 0)
+        return ROUTE_NONE;
     if (op->verb == TIER_READ)
-        return op->size > extent_bytes(t->space, place_list(op)) ? -EINVAL : 1;
+        return ROUTE_THREAD;
     if (t->trim)
-        return 2;
+        return ROUTE_TRIM;
     space_release(t, op);
-    return 0;
+    return ROUTE_NONE;
 }
 
 static int storage_submit(struct tier *tier, struct tier_op *op)
 {
     struct tier_storage *t = (struct tier_storage *)tier;
-    int how;
 
     if (t->inside == t->max_ops)
         return -EAGAIN;
     op->start_ns = clock_now_ns();
     op->device_ns = 0;
     op->id.shape = t->shape;
-    how = t->slab ? slab_prepare(t, op) : 1;
-    if (how == 1)
-        storage_worker_push(t->worker[op->name.lo % t->threads], op); /* has room for max_ops */
-    else if (how == 2)
+    switch (t->slab ? slab_route(t, op) : ROUTE_THREAD) {
+    case ROUTE_THREAD:
+        storage_thread_push(t->thread[op->name.lo % t->threads], op);
+        break;
+    case ROUTE_TRIM:
         storage_trim_push(t->trim, op);
-    else
-        complete_now(t, op, how);
+        break;
+    case ROUTE_NONE:
+        op->done_ns = clock_now_ns();
+        op->next = t->ready;
+        t->ready = op;
+        break;
+    }
     t->inside++;
     return 0;
 }
@@ -140,12 +116,12 @@ static void storage_kick(struct tier *tier)
     struct tier_storage *t = (struct tier_storage *)tier;
 
     for (unsigned i = 0; i < t->threads; i++)
-        storage_worker_kick(t->worker[i]);
+        storage_thread_kick(t->thread[i]);
 }
 
-/* A read that drops gives its space back; one that failed leaves it for a delete. True: op is on
- * its way to be discarded first. */
-static bool slab_finish(struct tier_storage *t, struct tier_op *op)
+/* A read that drops gives its space back; a failed one leaves it for a delete. True: the space is
+ * to be discarded first, and op comes back when it is. */
+static bool slab_drop(struct tier_storage *t, struct tier_op *op)
 {
     if (!t->slab || op->verb != TIER_READ || !op->drop || op->status < 0)
         return false;
@@ -156,22 +132,9 @@ static bool slab_finish(struct tier_storage *t, struct tier_op *op)
     return t->trim != NULL;
 }
 
-static size_t poll_worker(struct tier_storage *t, struct storage_worker *w, struct tier_op **done,
-                          size_t max)
+static size_t storage_poll(struct tier *tier, struct tier_op **done, size_t max)
 {
-    struct tier_op *op;
-    size_t n = 0;
-
-    while (n < max && (op = storage_worker_pop(w)) != NULL) {
-        if (!slab_finish(t, op))
-            done[n++] = op;
-    }
-    return n;
-}
-
-/* What completed without a worker. */
-static size_t poll_others(struct tier_storage *t, struct tier_op **done, size_t max)
-{
+    struct tier_storage *t = (struct tier_storage *)tier;
     struct tier_op *op;
     size_t n = 0;
 
@@ -182,17 +145,15 @@ static size_t poll_others(struct tier_storage *t, struct tier_op **done, size_t 
         space_release(t, op);
         done[n++] = op;
     }
-    return n;
-}
+    /* Another thread comes first each time, so that none waits behind a busy one. */
+    for (unsigned i = 0; i < t->threads && n < max; i++) {
+        struct storage_thread *thread = t->thread[(t->next_poll + i) % t->threads];
 
-static size_t storage_poll(struct tier *tier, struct tier_op **done, size_t max)
-{
-    struct tier_storage *t = (struct tier_storage *)tier;
-    size_t n = poll_others(t, done, max);
-
-    /* Begins with another worker each time, so that none waits behind a busy one. */
-    for (unsigned i = 0; i < t->threads && n < max; i++)
-        n += poll_worker(t, t->worker[(t->next_poll + i) % t->threads], done + n, max - n);
+        while (n < max && (op = storage_thread_pop(thread)) != NULL) {
+            if (!slab_drop(t, op))
+                done[n++] = op;
+        }
+    }
     t->next_poll = (t->next_poll + 1) % t->threads;
     t->inside -= (unsigned)n;
     return n;
@@ -203,8 +164,8 @@ static int64_t storage_next_ns(struct tier *tier)
     return ((struct tier_storage *)tier)->ready ? 0 : INT64_MAX;
 }
 
-/* 0 with the generation of the object that begins at offset, 0 if it is not that; -ENOENT: it is of
- * another shape, so that it must be written anew. */
+/* The generation of the object that begins at offset; 0: not that object. -ENOENT: its contents
+ * have another shape, so it must be written anew. */
 static int read_generation(struct tier_storage *t, int fd, uint64_t offset,
                            const struct tier_op *op, uint64_t *generation)
 {
@@ -222,27 +183,27 @@ static int read_generation(struct tier_storage *t, int fd, uint64_t offset,
     return 0;
 }
 
-static int adopt_file(struct tier_storage *t, struct tier_op *op, uint64_t *size,
-                      uint64_t *generation)
-{
-    int fd = layout_files_find(t->files, op->name, size), ret;
-
-    if (fd < 0)
-        return fd;
-    ret = read_generation(t, fd, 0, op, generation);
-    close(fd);
-    if (ret == 0)
-        op->place = (void *)(uintptr_t)*size;
-    return ret;
-}
-
-static int adopt_extents(struct tier_storage *t, struct tier_op *op, uint64_t *size,
+static int storage_adopt(struct tier *tier, struct tier_op *op, uint64_t *size,
                          uint64_t *generation)
 {
-    uint32_t list = layout_slab_adopt(t->slab, op->name), pos = list;
+    struct tier_storage *t = (struct tier_storage *)tier;
     struct extent first;
+    uint32_t list, pos;
     int ret;
 
+    if (t->files) {
+        int fd = layout_files_find(t->files, op->name, size);
+
+        if (fd < 0)
+            return fd;
+        ret = read_generation(t, fd, 0, op, generation);
+        close(fd);
+        if (ret == 0)
+            op->place = (void *)(uintptr_t)*size;
+        return ret;
+    }
+
+    pos = list = layout_slab_adopt(t->slab, op->name);
     if (!extent_walk(t->space, &pos, &first))
         return -ENOENT;
     *size = extent_bytes(t->space, list);
@@ -257,28 +218,15 @@ static int adopt_extents(struct tier_storage *t, struct tier_op *op, uint64_t *s
     return ret;
 }
 
-static int storage_adopt(struct tier *tier, struct tier_op *op, uint64_t *size,
-                         uint64_t *generation)
-{
-    struct tier_storage *t = (struct tier_storage *)tier;
-
-    return t->files ? adopt_file(t, op, size, generation) : adopt_extents(t, op, size, generation);
-}
-
 static void storage_describe(const struct tier *tier, struct tier_info *info)
 {
     const struct tier_storage *t = (const struct tier_storage *)tier;
 
-    *info = (struct tier_info){
-        .engine = storage_worker_engine(t->worker[0]), .verifies = true, .threads = t->threads};
-    memcpy(info->target, t->target, sizeof t->target);
-    memcpy(info->device, t->device, sizeof t->device);
-    memcpy(info->fallbacks, t->fallbacks, sizeof t->fallbacks);
-    memcpy(info->flags, t->flags, sizeof t->flags);
+    *info = t->info;
     for (unsigned i = 0; i < t->threads; i++) {
         int64_t io_ns;
 
-        info->ios += storage_worker_ios(t->worker[i], &io_ns);
+        info->ios += storage_thread_ios(t->thread[i], &io_ns);
         info->io_ns += io_ns;
     }
 }
@@ -291,7 +239,7 @@ static int storage_close(struct tier *tier, struct err *e)
     if (!t)
         return 0;
     for (unsigned i = 0; i < t->threads; i++) {
-        int one = storage_worker_close(t->worker[i], ret == 0 ? e : NULL);
+        int one = storage_thread_close(t->thread[i], ret == 0 ? e : NULL);
 
         if (ret == 0)
             ret = one;
@@ -313,10 +261,12 @@ static const struct tier_ops storage_ops = {
     .close = storage_close,
 };
 
-/* ---- opening ---- */
+/* ---- opening: what target and host allow ---- */
 
-static int storage_check_opts(const struct tier_storage_opts *o, struct err *e)
+static int check_opts(const struct tier_storage_opts *o, struct err *e)
 {
+    uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
     if (o->chunk_bytes < DATA_BLOCK || o->chunk_bytes > STORAGE_CHUNK_MAX ||
         o->chunk_bytes % DATA_BLOCK != 0)
         return err_set(e, EINVAL, ERR_INPUT, "chunk-size",
@@ -327,49 +277,15 @@ static int storage_check_opts(const struct tier_storage_opts *o, struct err *e)
         return err_set(e, EINVAL, ERR_INPUT, "threads", "more than %u rings", STORAGE_THREADS_MAX);
     if (o->max_ops < 1)
         return err_set(e, EINVAL, ERR_INPUT, "inflight", "not even one operation");
-    return 0;
-}
-
-/* Buffers that would take most of the memory are refused now rather than killed for later. */
-static int storage_check_memory(const struct tier_storage_opts *o, struct err *e)
-{
-    uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t pool = o->chunk_bytes * o->iodepth;
-
-    if (pool > memory / 4)
+    /* Better refused now than killed for it later. */
+    if (o->chunk_bytes * o->iodepth > memory / 4)
         return err_set(e, ENOMEM, ERR_INPUT, "",
                        "buffers for %u I/Os of %llu KiB take more than a quarter of the memory",
                        o->iodepth, (unsigned long long)o->chunk_bytes / 1024);
     return 0;
 }
 
-static void storage_name_device(struct tier_storage *t, int fd)
-{
-    struct target_device d;
-
-    target_device(fd, &d);
-    if (d.model[0])
-        snprintf(t->device, sizeof t->device, "%s (%s)", d.model, d.name);
-    else
-        snprintf(t->device, sizeof t->device, "%s", d.name);
-}
-
-static int storage_layout(struct tier_storage *t, const struct tier_storage_opts *o, bool direct,
-                          struct err *e)
-{
-    if (posix_memalign(&t->block, DATA_BLOCK, DATA_BLOCK) != 0) {
-        t->block = NULL;
-        return err_nomem(e, "storage tier");
-    }
-    if (!o->slab)
-        return layout_files_open(&t->files, o->dirfd, direct, e);
-    t->slab = o->slab;
-    t->space = layout_slab_pool(o->slab);
-    return 0;
-}
-
-/* A block there and back on a polled ring of its own: the first write to a new block is not polled
- * and works everywhere, the read tells. 0 or why it failed. */
+/* Moves the block on a polled ring. 0 or why it failed. */
 static int probe_move(struct tier_storage *t, struct io *ring, int fd, bool write)
 {
     struct io_req r = {
@@ -384,137 +300,114 @@ static int probe_move(struct tier_storage *t, struct io *ring, int fd, bool writ
     return ret == 1 ? r.result : -ETIMEDOUT;
 }
 
-static int storage_probe(struct tier_storage *t, int fd)
+/* 0: polled I/O works on the target; else the errno of the refusal. Devices without polled queues
+ * refuse single I/Os, so a block goes there and back before the run: the slab's first block, or one
+ * of a scratch file. The first write to a new block works everywhere; the read of it tells. */
+static int probe_iopoll(struct tier_storage *t)
 {
-    struct io_opts io = {.depth = 1, .iopoll = true};
-    struct io *ring;
-    int ret = io_open(&ring, IO_URING, &io, NULL, 0, NULL);
-
-    if (ret < 0)
-        return ret;
-    ret = probe_move(t, ring, fd, true);
-    if (ret == 0)
-        ret = probe_move(t, ring, fd, false);
-    ring->ops->close(ring);
-    return ret;
-}
-
-static int probe_file(struct tier_storage *t)
-{
+    struct io_opts o = {.depth = 1, .iopoll = true};
     struct layout_name n;
-    int ret = layout_files_name(t->files, hash_128("iopoll", sizeof "iopoll"), true, &n), fd;
+    struct io *ring;
+    int fd, ret;
 
-    if (ret < 0)
-        return ret;
-    fd = openat(n.dirfd, n.text, layout_files_flags(t->files, true, true) | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return -errno;
-    memset(t->block, 0, DATA_BLOCK);
-    ret = storage_probe(t, fd);
-    close(fd);
-    unlinkat(n.dirfd, n.text, 0);
+    if (t->slab) {
+        fd = layout_slab_fd(t->slab);
+        if (pread(fd, t->block, DATA_BLOCK, 0) != (ssize_t)DATA_BLOCK)
+            return -EIO;
+    } else {
+        ret = layout_files_name(t->files, hash_128("iopoll", sizeof("iopoll")), true, &n);
+        if (ret < 0)
+            return ret;
+        fd = openat(n.dirfd, n.text, layout_files_flags(t->files, true, true) | O_CLOEXEC, 0644);
+        if (fd < 0)
+            return -errno;
+        memset(t->block, 0, DATA_BLOCK);
+    }
+    ret = io_open(&ring, IO_URING, &o, NULL);
+    if (ret == 0) {
+        ret = probe_move(t, ring, fd, true);
+        if (ret == 0)
+            ret = probe_move(t, ring, fd, false);
+        ring->ops->close(ring);
+    }
+    if (!t->slab) {
+        close(fd);
+        unlinkat(n.dirfd, n.text, 0);
+    }
     return ret;
 }
 
-/* The first block, whatever it is: what was never written is read without the device. */
-static int probe_slab(struct tier_storage *t)
+/* Opens the layout and decides how threads shall do their I/O. */
+static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
+                   struct storage_thread_opts *w, struct err *e)
 {
-    int fd = layout_slab_fd(t->slab);
+    int fd = o->slab ? layout_slab_fd(o->slab) : o->dirfd, ret;
+    bool direct =
+        !o->buffered && (o->slab ? (fcntl(fd, F_GETFL) & O_DIRECT) != 0 : target_direct_io(fd));
+    struct target_device d;
 
-    if (pread(fd, t->block, DATA_BLOCK, 0) != (ssize_t)DATA_BLOCK)
-        return -EIO;
-    return storage_probe(t, fd);
-}
-
-/* Devices without polled queues refuse polled I/O one by one: found out before the run. */
-static bool storage_iopoll_works(struct tier_storage *t)
-{
-    int ret = t->slab ? probe_slab(t) : probe_file(t);
-
-    if (ret < 0)
-        storage_note(t, "no iopoll (%s)", err_errno_name(-ret) ? err_errno_name(-ret) : "refused");
-    return ret == 0;
-}
-
-static bool storage_is_direct(const struct tier_storage_opts *o)
-{
-    if (o->buffered)
-        return false;
-    return o->slab ? fcntl(layout_slab_fd(o->slab), F_GETFL) & O_DIRECT
-                   : target_direct_io(o->dirfd);
-}
-
-/* Devices without discards need none. */
-static int storage_open_trim(struct tier_storage *t, const struct tier_storage_opts *o,
-                             struct bell *bell, struct err *e)
-{
-    struct storage_trim_opts trim = {.max_ops = o->max_ops, .space = t->space, .bell = bell};
-
-    if (!o->slab || !target_discards(layout_slab_fd(o->slab)))
-        return 0;
-    trim.fd = layout_slab_fd(o->slab);
-    trim.begin = layout_slab_begin();
-    return storage_trim_open(&t->trim, &trim, e);
-}
-
-/* Settles what the target and the host allow of what o asks. */
-static int storage_prepare(struct tier_storage *t, const struct tier_storage_opts *o,
-                           struct storage_worker_opts *w, struct err *e)
-{
-    bool direct = storage_is_direct(o);
-    int ret = storage_layout(t, o, direct, e);
-
-    if (ret < 0)
-        return ret;
-    if (!direct && !o->buffered)
-        storage_note(t, "no O_DIRECT: buffered I/O, page cache dropped after each object");
-    *w = (struct storage_worker_opts){.engine = (enum io_engine)o->engine,
+    target_device_find(fd, &d);
+    if (d.model[0])
+        snprintf(t->info.device, sizeof(t->info.device), "%s (%s)", d.model, d.name);
+    else
+        snprintf(t->info.device, sizeof(t->info.device), "%s", d.name);
+    if (posix_memalign(&t->block, DATA_BLOCK, DATA_BLOCK) != 0) {
+        t->block = NULL;
+        return err_nomem(e, "storage tier");
+    }
+    *w = (struct storage_thread_opts){.engine = o->engine,
                                       .max_ops = o->max_ops,
-                                      .policy = {.files = t->files,
-                                                 .space = t->space,
-                                                 .chunk_bytes = (uint32_t)o->chunk_bytes,
+                                      .policy = {.chunk_bytes = (uint32_t)o->chunk_bytes,
                                                  .buffered = !direct,
                                                  .sync_objects = o->sync_objects}};
-    if (t->slab) {
-        w->policy.slab_fd = layout_slab_fd(t->slab);
+    if (o->slab) {
+        t->slab = o->slab;
+        t->space = layout_slab_pool(o->slab);
+        w->policy.space = t->space;
+        w->policy.slab_fd = fd;
         w->policy.slab_begin = layout_slab_begin();
+    } else {
+        ret = layout_files_open(&t->files, fd, direct, e);
+        if (ret < 0)
+            return ret;
+        w->policy.files = t->files;
     }
+
+    if (!direct && !o->buffered)
+        notes_add(&t->info.fallbacks,
+                  "no O_DIRECT: buffered I/O, page cache dropped after each object");
     if (o->engine == IO_PSYNC) {
         if (o->sqpoll || o->iopoll)
-            storage_note(t, "no sqpoll, no iopoll (psync)");
+            notes_add(&t->info.fallbacks, "no sqpoll, no iopoll (psync)");
         return 0;
     }
     w->sqpoll = o->sqpoll;
-    if (o->iopoll && !direct)
-        storage_note(t, "no iopoll (needs O_DIRECT)");
-    else if (o->iopoll)
-        w->iopoll = storage_iopoll_works(t);
+    if (o->iopoll && !direct) {
+        notes_add(&t->info.fallbacks, "no iopoll (needs O_DIRECT)");
+    } else if (o->iopoll) {
+        ret = probe_iopoll(t);
+        w->iopoll = ret == 0;
+        if (ret < 0)
+            notes_add(&t->info.fallbacks, "no iopoll (%s)",
+                      err_errno_name(-ret) ? err_errno_name(-ret) : "refused");
+    }
     return 0;
 }
 
-static void storage_set_flags(struct tier_storage *t, const struct tier_storage_opts *o,
-                              const struct storage_worker_opts *w)
-{
-    const char *engine = storage_worker_flags(t->worker[0]);
+/* ---- opening: threads ---- */
 
-    snprintf(t->flags, sizeof t->flags, "%s; %u I/Os of %u KiB; %u ring%s%s%s%s",
-             w->policy.buffered ? "buffered" : "O_DIRECT", o->iodepth, w->policy.chunk_bytes / 1024,
-             t->threads, t->threads > 1 ? "s" : "", engine[0] ? "; " : "", engine,
-             o->sync_objects ? "; objects synced" : "");
-}
-
-/* Each file takes a descriptor while it is open, each folder one and each ring two for good. */
-static int storage_descriptors(struct tier_storage *t, const struct tier_storage_opts *o,
-                               unsigned threads, struct storage_worker_opts *w, struct err *e)
+/* Every open file takes a descriptor, every folder keeps one and every ring two. */
+static int limit_files(const struct tier_storage *t, const struct tier_storage_opts *o,
+                       unsigned threads, struct storage_thread_opts *w, struct err *e)
 {
     unsigned kept = LAYOUT_FILES_FOLDERS + (o->engine == IO_PSYNC ? 0 : 2 * threads);
-    uint64_t each = storage_worker_objects(o->iodepth / threads + 1), can;
+    uint64_t each = storage_thread_objects(o->iodepth / threads + 1), can;
 
     can = descriptors_want(kept + threads * (each < o->max_ops ? each : o->max_ops));
-    if (!t->files) /* with too few for rings there are threads */
+    if (!t->files) /* a slab needs few; without enough for rings, psync serves */
         return 0;
     if (can < kept + threads)
-        return err_set(e, EMFILE, ERR_TARGET, t->target,
+        return err_set(e, EMFILE, ERR_TARGET, t->info.target,
                        "%u files, folders and rings must be open at once beside others, and %llu "
                        "can be (ulimit -n); --layout slab needs one",
                        kept + threads, (unsigned long long)can);
@@ -522,74 +415,98 @@ static int storage_descriptors(struct tier_storage *t, const struct tier_storage
     return 0;
 }
 
-/* There was memory to lock, or descriptors, for some rings only: none then, since one engine is
- * named in results. said: as long is what was known before. */
-static void storage_leave_rings(struct tier_storage *t, struct storage_worker_opts *w, size_t said)
+/* One note for all that an engine had to do without. */
+static void note_engine(struct tier_storage *t, const struct storage_thread *thread)
 {
-    t->fallbacks[said] = '\0';
-    storage_note(t, "%s", storage_worker_fallbacks(t->worker[t->threads - 1]));
-    while (t->threads > 0)
-        storage_worker_close(t->worker[--t->threads], NULL);
-    w->engine = IO_PSYNC;
+    char text[NOTES_CAP];
+
+    notes_join(&storage_thread_io(thread)->fallbacks, ", ", text, sizeof(text));
+    if (text[0] && !notes_has(&t->info.fallbacks, text))
+        notes_add(&t->info.fallbacks, "%s", text);
 }
 
-/* The I/O slots are split among the workers, never more than iodepth in all. */
-static int storage_start(struct tier_storage *t, const struct tier_storage_opts *o,
-                         struct storage_worker_opts *w, struct err *e)
+/* Starts the threads, which share the iodepth I/Os. Results name one engine: when the host has
+ * memory or descriptors for some rings only, all threads take psync. */
+static int start_threads(struct tier_storage *t, const struct tier_storage_opts *o,
+                         struct storage_thread_opts *w, struct err *e)
 {
     unsigned threads = o->threads < o->iodepth ? o->threads : o->iodepth;
-    size_t said = strlen(t->fallbacks);
+    unsigned noted = t->info.fallbacks.count;
     int ret;
 
     threads = threads ? threads : 1;
-    ret = storage_descriptors(t, o, threads, w, e);
-    while (ret == 0 && t->threads < threads) {
-        struct storage_worker *worker;
+    ret = limit_files(t, o, threads, w, e);
+    if (ret < 0)
+        return ret;
+    while (t->threads < threads) {
+        struct storage_thread **new = &t->thread[t->threads];
 
         w->depth = o->iodepth / threads + (t->threads < o->iodepth % threads);
-        ret = storage_worker_open(&worker, w, e);
+        ret = storage_thread_open(new, w, e);
         if (ret < 0)
             return ret;
-        t->worker[t->threads++] = worker;
-        if (strcmp(storage_worker_engine(worker), storage_worker_engine(t->worker[0])) != 0)
-            storage_leave_rings(t, w, said);
-        else if (!strstr(t->fallbacks, storage_worker_fallbacks(worker))) /* "" is in all */
-            storage_note(t, "%s", storage_worker_fallbacks(worker));
+        t->threads++;
+        if (storage_thread_io(*new)->ops->engine == storage_thread_io(t->thread[0])->ops->engine) {
+            note_engine(t, *new);
+            continue;
+        }
+        t->info.fallbacks.count = noted;
+        note_engine(t, *new);
+        while (t->threads > 0)
+            storage_thread_close(t->thread[--t->threads], NULL);
+        w->engine = IO_PSYNC;
     }
-    if (ret == 0)
-        storage_set_flags(t, o, w);
-    return ret;
+    return 0;
 }
 
 int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, struct bell *bell,
                       struct err *e)
 {
+    struct storage_trim_opts trim = {.max_ops = o->max_ops, .bell = bell};
     struct tier_storage *t = NULL;
-    struct storage_worker_opts w;
-    int ret = storage_check_opts(o, e);
+    struct storage_thread_opts w;
+    const struct io *io;
+    int ret = check_opts(o, e);
 
-    if (ret == 0)
-        ret = storage_check_memory(o, e);
     if (ret < 0)
         return ret;
-    t = calloc(1, sizeof *t);
+    t = calloc(1, sizeof(*t));
     if (!t)
         return err_nomem(e, "storage tier");
     t->tier.ops = &storage_ops;
     t->max_ops = o->max_ops;
     t->shape = o->shape;
-    snprintf(t->target, sizeof t->target, "%s", o->path ? o->path : "");
-    storage_name_device(t, o->slab ? layout_slab_fd(o->slab) : o->dirfd);
-    ret = storage_prepare(t, o, &w, e);
-    w.bell = bell;
-    if (ret == 0)
-        ret = storage_open_trim(t, o, bell, e);
-    if (ret == 0)
-        ret = storage_start(t, o, &w, e);
-    if (ret < 0) {
-        storage_close(&t->tier, NULL);
-        return ret;
+    snprintf(t->info.target, sizeof(t->info.target), "%s", o->path ? o->path : "");
+    ret = prepare(t, o, &w, e);
+    if (ret < 0)
+        goto out;
+    if (t->slab && target_device_discards(layout_slab_fd(t->slab))) {
+        trim.fd = layout_slab_fd(t->slab);
+        trim.space = t->space;
+        trim.begin = layout_slab_begin();
+        ret = storage_trim_open(&t->trim, &trim, e);
+        if (ret < 0)
+            goto out;
     }
-    *out = &t->tier;
-    return 0;
+    w.bell = bell;
+    ret = start_threads(t, o, &w, e);
+    if (ret < 0)
+        goto out;
+
+    io = storage_thread_io(t->thread[0]);
+    t->info.engine = io->ops->name;
+    t->info.verifies = true;
+    t->info.threads = t->threads;
+    notes_add(&t->info.flags, "%s", w.policy.buffered ? "buffered" : "O_DIRECT");
+    notes_add(&t->info.flags, "%u I/Os of %u KiB", o->iodepth, w.policy.chunk_bytes / 1024);
+    notes_add(&t->info.flags, "%u ring%s", t->threads, units_plural(t->threads));
+    notes_merge(&t->info.flags, &io->flags);
+    if (o->sync_objects)
+        notes_add(&t->info.flags, "objects synced");
+out:
+    if (ret < 0)
+        storage_close(&t->tier, NULL);
+    else
+        *out = &t->tier;
+    return ret;
 }

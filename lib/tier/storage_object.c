@@ -1,6 +1,6 @@
-/* Beside storage_thread.c, which moves the bytes: the calls around that for an object that is a
- * file, and the way through the extents of one that lies in a slab. Calls go through the engine
- * like I/Os, so that creating one file does not hold up the others. */
+/* What one object of the storage tier needs: the calls around the moving of its bytes, and the way
+ * through its extents in a slab. Calls go through the I/O engine as I/Os do, so that creating one
+ * file does not hold up the others; storage_thread.c submits both. */
 #include "lib/tier/storage_object.h"
 
 #include <errno.h>
@@ -25,20 +25,25 @@ void storage_object_begin(struct storage_object *ob, const struct storage_policy
         ob->stage = STORAGE_DONE;
 }
 
-static bool is_wanted(const struct storage_object *ob, const struct storage_policy *p,
-                      enum storage_stage stage)
+/* A file's place is its length; 0: not known, as no run of ours has written it yet. */
+static uint64_t file_bytes(const struct tier_op *op)
+{
+    return (uint64_t)(uintptr_t)op->place;
+}
+
+static bool needs_stage(const struct storage_object *ob, const struct storage_policy *p)
 {
     const struct tier_op *op = ob->op;
     bool written = op->verb == TIER_WRITE && op->status == 0;
 
-    switch (stage) {
+    switch (ob->stage) {
     case STORAGE_OPEN:
         return p->files && op->verb != TIER_DELETE;
     case STORAGE_ALLOCATE:
-        /* ext4 runs direct writes in parallel only where they neither move the end of the file nor
-         * fill a hole, else one after another under the inode's lock. One chunk has no others. */
-        return p->files && written && ob->bytes > p->chunk_bytes &&
-               ob->bytes != (uint64_t)(uintptr_t)op->place;
+        /* ext4 runs direct writes side by side only if they neither move the end of the file nor
+         * fill a hole; others wait for each other at the inode's lock. A single chunk has no
+         * others. */
+        return p->files && written && ob->bytes > p->chunk_bytes && ob->bytes != file_bytes(op);
     case STORAGE_MOVE:
         return op->status == 0 && ob->bytes > 0;
     case STORAGE_SYNC: /* only clean pages can be dropped */
@@ -56,22 +61,26 @@ static bool is_wanted(const struct storage_object *ob, const struct storage_poli
     return true;
 }
 
-/* The file behind place is as large as when it was written; a file that place does not know of
- * (left by an earlier run) may have any size. */
-static int open_flags(const struct storage_object *ob, const struct storage_policy *p)
-{
-    uint64_t had = (uint64_t)(uintptr_t)ob->op->place;
-
-    return layout_files_flags(p->files, ob->op->verb == TIER_WRITE, had == 0 || had > ob->bytes);
-}
-
-static void fill_call(struct storage_object *ob, const struct storage_policy *p)
+enum storage_stage storage_object_next(struct storage_object *ob, const struct storage_policy *p)
 {
     static const enum io_call call[] = {
         [STORAGE_OPEN] = IO_OPENAT, [STORAGE_ALLOCATE] = IO_ALLOCATE,
         [STORAGE_SYNC] = IO_SYNC,   [STORAGE_DROP] = IO_DROP,
         [STORAGE_CLOSE] = IO_CLOSE, [STORAGE_REMOVE] = IO_UNLINKAT};
+    struct tier_op *op = ob->op;
+    bool write = op->verb == TIER_WRITE;
 
+    while (!needs_stage(ob, p))
+        ob->stage++;
+    if (ob->stage == STORAGE_MOVE)
+        return STORAGE_MOVE;
+    if (ob->stage == STORAGE_DONE) { /* a slab's space is the tier's to release */
+        if (p->files && write)
+            op->place = op->status == 0 ? (void *)(uintptr_t)ob->bytes : NULL;
+        else if (p->files && (op->verb == TIER_DELETE || op->drop))
+            op->place = NULL;
+        return STORAGE_DONE;
+    }
     ob->call = (struct io_req){.call = call[ob->stage],
                                .fd = ob->fd,
                                .slot = ob->slot,
@@ -80,31 +89,11 @@ static void fill_call(struct storage_object *ob, const struct storage_policy *p)
                                .dirfd = ob->name.dirfd,
                                .path = ob->name.text,
                                .owner = ob};
-    if (ob->stage == STORAGE_OPEN)
-        ob->call.flags = open_flags(ob, p);
-}
+    if (ob->stage == STORAGE_OPEN) {
+        uint64_t had = file_bytes(op);
 
-/* A file's place tells how large it is; a slab's space is the tier's to allocate and release. */
-static void object_end(const struct storage_object *ob, const struct storage_policy *p)
-{
-    struct tier_op *op = ob->op;
-
-    if (!p->files)
-        return;
-    if (op->verb == TIER_WRITE)
-        op->place = op->status == 0 ? (void *)(uintptr_t)ob->bytes : NULL;
-    else if (op->verb == TIER_DELETE || op->drop)
-        op->place = NULL;
-}
-
-enum storage_stage storage_object_next(struct storage_object *ob, const struct storage_policy *p)
-{
-    while (!is_wanted(ob, p, ob->stage))
-        ob->stage++;
-    if (ob->stage == STORAGE_DONE)
-        object_end(ob, p);
-    else if (ob->stage != STORAGE_MOVE)
-        fill_call(ob, p);
+        ob->call.flags = layout_files_flags(p->files, write, had == 0 || had > ob->bytes);
+    }
     return ob->stage;
 }
 
@@ -117,14 +106,14 @@ void storage_object_called(struct storage_object *ob)
         ob->opened = result == 0;
         ob->fd = ob->call.fd;
         break;
-    case STORAGE_ALLOCATE: /* not all file systems can: the writes will */
+    case STORAGE_ALLOCATE: /* where the file system cannot, the writes take the space */
         if (result == -EOPNOTSUPP || result == -ENOSYS)
             result = 0;
         break;
     case STORAGE_DROP: /* advice */
         result = 0;
         break;
-    default: /* network file systems report failed writes when a file is closed */
+    default: /* closing too: network file systems report failed writes then */
         break;
     }
     if (ob->op->status == 0)
@@ -154,22 +143,6 @@ void storage_object_chunk(struct storage_object *ob, const struct storage_policy
     ob->issued += len;
 }
 
-void storage_object_fill(const struct storage_object *ob, const struct io_req *r, uint64_t at)
-{
-    data_fill(r->buf, r->len, &ob->op->id, at / DATA_BLOCK);
-}
-
-/* The first fault in the object wins, in whatever order chunks are checked. */
-static void op_fault(struct tier_op *op, const struct data_fault *fault)
-{
-    if (op->status == -EBADMSG && op->fault.offset <= fault->offset)
-        return;
-    if (op->status == 0 || op->status == -EBADMSG) {
-        op->status = -EBADMSG;
-        op->fault = *fault;
-    }
-}
-
 void storage_object_check(const struct storage_object *ob, const struct io_req *r, uint64_t at)
 {
     struct tier_op *op = ob->op;
@@ -181,6 +154,10 @@ void storage_object_check(const struct storage_object *ob, const struct io_req *
         ret = data_check_full(r->buf, r->len, &op->id, block, &fault);
     else
         ret = data_check_headers(r->buf, r->len, &op->id, block, &fault);
-    if (ret < 0)
-        op_fault(op, &fault);
+    /* Chunks arrive in any order; the fault nearest to the object's beginning is reported. */
+    if (ret < 0 &&
+        (op->status == 0 || (op->status == -EBADMSG && fault.offset < op->fault.offset))) {
+        op->status = -EBADMSG;
+        op->fault = fault;
+    }
 }

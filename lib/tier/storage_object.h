@@ -1,5 +1,5 @@
-/* storage_object.h - an operation of the storage tier while a worker serves it: where its bytes
- * are, and the calls that come before and after the moving of them. */
+/* One operation of the storage tier while a thread serves it: the stages that the object goes
+ * through, the call of each, and where its bytes lie. */
 #ifndef KVTRACE_TIER_STORAGE_OBJECT_H
 #define KVTRACE_TIER_STORAGE_OBJECT_H
 
@@ -11,18 +11,18 @@
 #include "lib/tier/layout_files.h"
 #include "lib/tier/tier.h"
 
-/* Where objects are and how they are treated; the same for all objects of a tier. */
+/* Where objects lie and how they are treated; the same for all objects of a tier. */
 struct storage_policy {
-    struct layout_files *files;      /* objects are files; NULL: they are extents of a slab */
-    int slab_fd;                     /* the slab and its space, which the tier allocates */
-    const struct extent_pool *space; /* op->place is a list of it */
+    struct layout_files *files;      /* objects are files; NULL: extents of a slab */
+    int slab_fd;                     /* the slab; the tier allocates its space */
+    const struct extent_pool *space; /* op->place is one of its lists */
     uint64_t slab_begin;             /* offset of the space in the slab */
     uint32_t chunk_bytes;
-    bool buffered;     /* not O_DIRECT: written back and dropped from the page cache */
+    bool buffered;     /* no O_DIRECT: pages are written back and dropped after each object */
     bool sync_objects; /* fdatasync what was written */
 };
 
-/* What may happen to an object, in this order; what it does not need is left out. */
+/* An object goes through these in order and leaves out what it does not need. */
 enum storage_stage {
     STORAGE_OPEN,
     STORAGE_ALLOCATE,
@@ -37,35 +37,32 @@ enum storage_stage {
 struct storage_object {
     struct tier_op *op; /* NULL: unused */
     enum storage_stage stage;
-    struct io_req call; /* of the stage; its owner is the object */
+    struct io_req call; /* of the stage; its owner is this object */
     struct layout_name name;
     int fd;
     bool slot, opened;
-    uint64_t bytes;  /* to move, whole blocks */
-    uint64_t issued; /* of those, given to the engine */
-    unsigned moving; /* chunks that have a buffer now */
-    unsigned in_flight;
-    int64_t busy_since_ns;
-    uint32_t next_extent;
-    struct extent rest; /* of the extent that is being moved */
+    uint64_t bytes;        /* to move, in whole blocks */
+    uint64_t issued;       /* of these, handed out in chunks */
+    uint32_t next_extent;  /* of a slab's object */
+    struct extent rest;    /* of the extent that is being handed out */
+    unsigned moving;       /* chunks that have a buffer now */
+    unsigned in_flight;    /* chunks at the engine */
+    int64_t busy_since_ns; /* when in_flight became more than 0 */
     struct storage_object *next;
 };
 
-/* Takes op up: its first stage follows from storage_object_next. slot: of the engine's table, for
- * its file; -1: a descriptor. */
+/* Takes up op. slot: where in the engine's table its file goes; -1: it gets a descriptor. */
 void storage_object_begin(struct storage_object *ob, const struct storage_policy *p,
                           struct tier_op *op, int slot);
-/* The next stage that the object needs. For all but STORAGE_MOVE and STORAGE_DONE, call is filled
- * and to be submitted; at the end op->status and op->place are set. */
+/* Goes on to the next stage that the object needs. STORAGE_MOVE: chunks are to be moved.
+ * STORAGE_DONE: op->status and op->place are set. All others: call is to be submitted. */
 enum storage_stage storage_object_next(struct storage_object *ob, const struct storage_policy *p);
-/* What the call of the stage came to. */
+/* Takes the result of the stage's call. */
 void storage_object_called(struct storage_object *ob);
-/* Request for the next chunk: offset, descriptor and len, at most len bytes. */
+/* The next chunk as a request, without its buffer: descriptor, offset, length. */
 void storage_object_chunk(struct storage_object *ob, const struct storage_policy *p,
                           struct io_req *r);
-/* Contents of the chunk r, at bytes into the object: made, or checked into op's status and fault.
- */
-void storage_object_fill(const struct storage_object *ob, const struct io_req *r, uint64_t at);
+/* Checks a chunk that was read, which begins at bytes into the object; a fault goes into op. */
 void storage_object_check(const struct storage_object *ob, const struct io_req *r, uint64_t at);
 
 #endif

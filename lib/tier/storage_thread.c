@@ -1,394 +1,551 @@
-/* The thread of a storage worker. Calls that open and close objects go through the engine beside
- * the I/Os. All objects inside take turns, a chunk each, as those of separate readers and writers
- * would: none waits behind a large one, and what a busy device makes them wait is device time. More
- * buffers than I/O slots let it fill the next chunk while the device works and check the last one
- * after its slot is taken again. */
+/* Serves operations of the storage tier; storage.c spreads them over threads. All objects inside
+ * take turns, a chunk each, as those of separate readers and writers would: none waits behind a
+ * large one, and what a busy device makes them wait counts as device time. There are more buffers
+ * than I/Os in flight, so the thread fills the next chunk while the device works, and checks a
+ * chunk after the next I/O has taken its place at the device. */
 #include "lib/tier/storage_thread.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/spsc.h"
+#include "lib/base/thread.h"
 
-#define THREAD_BROKEN_NS 1000000
+/* Buffers beyond the I/Os in flight. */
+#define THREAD_AHEAD_MIN 2u
+#define THREAD_AHEAD_MAX 64u
+/* Objects open at once, however small: 4 for each I/O in flight, and these. */
+#define THREAD_OBJECTS 64u
+
+#define THREAD_BROKEN_NS 1000000 /* between two looks of a thread whose engine failed */
 #define THREAD_REAP_MAX  64
 /* Bytes filled or checked between two looks at the device: small chunks go in batches. */
 #define THREAD_SLICE (128u << 10)
 
-static void list_init(struct slot_list *l)
+/* A buffer, and the I/O that moves it. */
+struct chunk {
+    struct io_req req;
+    struct storage_object *object;
+    uint64_t at; /* offset in the object */
+    struct chunk *next;
+};
+
+/* First in, first out. */
+struct chunk_list {
+    struct chunk *head, **tail;
+    unsigned count;
+};
+
+struct storage_thread {
+    /* constant after the opening: */
+    struct storage_thread_opts o;
+    struct io *io;
+    void *pool;
+    size_t pool_bytes;
+    unsigned chunk_count, object_count;
+    struct chunk *chunks;
+    struct storage_object *objects;
+    bool file_slots; /* files are opened into slots of the engine's table */
+    pthread_t thread;
+    /* shared: */
+    struct spsc *in, *done;
+    atomic_bool stop;
+    pthread_mutex_t stop_lock; /* whoever sets stop still needs the engine, to wake it */
+    atomic_uint_least64_t ios;
+    atomic_int_least64_t io_ns;
+    /* the tier's owner's: */
+    bool pushed;
+    /* the thread's: */
+    struct chunk *free_chunks;
+    struct chunk_list ready;   /* filled or to be read; waiting for the device */
+    struct chunk_list arrived; /* read; waiting to be checked */
+    struct storage_object *free_objects;
+    struct storage_object *moving, **moving_last; /* with bytes to hand out, in turn */
+    unsigned in_flight, calls;
+    bool queued;       /* the engine has something since the last kick */
+    unsigned finished; /* operations since the bell rang */
+    int broken;        /* the engine failed: negative errno */
+};
+
+static void list_init(struct chunk_list *l)
 {
     l->head = NULL;
     l->tail = &l->head;
     l->count = 0;
 }
 
-static void list_push(struct slot_list *l, struct slot *s)
+static void list_push(struct chunk_list *l, struct chunk *c)
 {
-    s->next = NULL;
-    *l->tail = s;
-    l->tail = &s->next;
+    c->next = NULL;
+    *l->tail = c;
+    l->tail = &c->next;
     l->count++;
 }
 
-static struct slot *list_pop(struct slot_list *l)
+static struct chunk *list_pop(struct chunk_list *l)
 {
-    struct slot *s = l->head;
+    struct chunk *c = l->head;
 
-    if (!s)
+    if (!c)
         return NULL;
-    l->head = s->next;
+    l->head = c->next;
     if (!l->head)
         l->tail = &l->head;
     l->count--;
-    return s;
+    return c;
 }
 
 /* ---- the life of an object ---- */
 
-static void op_finish(struct storage_worker *w, struct tier_op *op)
+static void op_finish(struct storage_thread *t, struct tier_op *op)
 {
     op->done_ns = clock_now_ns();
-    spsc_push(w->done, op); /* has room for max_ops */
-    w->finished++;
+    spsc_push(t->done, op); /* has room for max_ops */
+    t->finished++;
 }
 
-static void object_free(struct storage_worker *w, struct storage_object *ob)
+static void object_free(struct storage_thread *t, struct storage_object *ob)
 {
     ob->op = NULL;
-    ob->next = w->free_objects;
-    w->free_objects = ob;
+    ob->next = t->free_objects;
+    t->free_objects = ob;
 }
 
-/* The engine is gone: whatever is in flight may still write to its buffer and use its descriptor,
- * so no buffer and no object is used again, and files stay open until the engine is closed. */
-static void worker_break(struct storage_worker *w, int status)
+/* The engine failed. What is in flight may still write to its buffer and use its descriptor: no
+ * buffer and no object is used again, and files stay open until the engine is closed. */
+static void thread_break(struct storage_thread *t, int status)
 {
-    w->broken = status;
-    w->free_slots = NULL;
-    w->free_objects = w->moving = NULL;
-    list_init(&w->ready);
-    list_init(&w->arrived);
-    w->in_flight = w->calls = 0;
-    for (unsigned i = 0; i < w->object_count; i++) {
-        struct storage_object *ob = &w->objects[i];
+    t->broken = status;
+    t->free_chunks = NULL;
+    t->free_objects = t->moving = NULL;
+    list_init(&t->ready);
+    list_init(&t->arrived);
+    t->in_flight = t->calls = 0;
+    for (unsigned i = 0; i < t->object_count; i++) {
+        struct storage_object *ob = &t->objects[i];
 
         if (!ob->op)
             continue;
         ob->op->status = status;
-        op_finish(w, ob->op);
+        op_finish(t, ob->op);
         ob->op = NULL;
     }
 }
 
-/* Whose closing was not yet the broken engine's. */
-static void worker_close_files(struct storage_worker *w)
+static void moving_push(struct storage_thread *t, struct storage_object *ob)
 {
-    for (unsigned i = 0; i < w->object_count; i++) {
-        const struct storage_object *ob = &w->objects[i];
+    ob->next = NULL;
+    if (t->moving)
+        *t->moving_last = ob;
+    else
+        t->moving = ob;
+    t->moving_last = &ob->next;
+}
 
-        if (ob->opened && !ob->slot && ob->stage < STORAGE_CLOSE)
-            close(ob->fd);
+/* On to the next thing that ob needs. */
+static void object_go_on(struct storage_thread *t, struct storage_object *ob)
+{
+    int ret;
+
+    switch (storage_object_next(ob, &t->o.policy)) {
+    case STORAGE_MOVE:
+        moving_push(t, ob);
+        return;
+    case STORAGE_DONE:
+        op_finish(t, ob->op);
+        object_free(t, ob);
+        return;
+    default:
+        t->calls++;
+        t->queued = true;
+        ret = t->io->ops->submit(t->io, &ob->call);
+        if (ret < 0)
+            thread_break(t, ret);
+        return;
     }
 }
 
-static void moving_push(struct storage_worker *w, struct storage_object *ob)
+/* After a failed I/O no further chunk of ob is begun; those in flight are still awaited. */
+static void object_fail(struct storage_thread *t, struct storage_object *ob, int status)
 {
-    ob->next = NULL;
-    if (w->moving)
-        *w->moving_last = ob;
-    else
-        w->moving = ob;
-    w->moving_last = &ob->next;
-}
+    struct storage_object **at = &t->moving;
 
-/* After an error, whosever turn it is. */
-static void moving_remove(struct storage_worker *w, struct storage_object *ob)
-{
-    struct storage_object **at = &w->moving;
-
+    if (ob->op->status == 0 || ob->op->status == -EBADMSG)
+        ob->op->status = status;
+    if (ob->issued == ob->bytes)
+        return;
+    ob->issued = ob->bytes;
     while (*at && *at != ob)
         at = &(*at)->next;
     if (!*at)
         return;
     *at = ob->next;
     if (!*at)
-        w->moving_last = at;
+        t->moving_last = at;
 }
 
-/* On to the next thing that ob needs. */
-static void object_go_on(struct storage_worker *w, struct storage_object *ob)
+/* The chunk's buffer is free; after the object's last chunk its next stage begins. */
+static void chunk_free(struct storage_thread *t, struct chunk *c)
 {
-    int ret;
+    struct storage_object *ob = c->object;
 
-    switch (storage_object_next(ob, &w->o.policy)) {
-    case STORAGE_MOVE:
-        moving_push(w, ob);
-        return;
-    case STORAGE_DONE:
-        op_finish(w, ob->op);
-        object_free(w, ob);
-        return;
-    default:
-        w->calls++;
-        w->queued = true;
-        ret = w->io->ops->submit(w->io, &ob->call);
-        if (ret < 0)
-            worker_break(w, ret);
-        return;
-    }
-}
-
-static void call_done(struct storage_worker *w, struct storage_object *ob)
-{
-    w->calls--;
-    storage_object_called(ob);
-    if (ob->op->status < 0)
-        ob->issued = ob->bytes; /* nothing is moved */
-    object_go_on(w, ob);
-}
-
-/* A chunk of ob has left its buffer: was it the last? */
-static void object_moved(struct storage_worker *w, struct storage_object *ob)
-{
+    c->next = t->free_chunks;
+    t->free_chunks = c;
     ob->moving--;
     if (ob->issued < ob->bytes || ob->moving > 0)
         return;
     ob->stage = STORAGE_MOVE + 1;
-    object_go_on(w, ob);
+    object_go_on(t, ob);
 }
 
-static void object_fail(struct storage_worker *w, struct storage_object *ob, int status)
-{
-    if (ob->op->status == 0 || ob->op->status == -EBADMSG)
-        ob->op->status = status;
-    if (ob->issued < ob->bytes)
-        moving_remove(w, ob);
-    ob->issued = ob->bytes;
-}
+/* ---- steps of the thread; true: there was something to do ---- */
 
-static bool work_begin(struct storage_worker *w)
+static bool take_operations(struct storage_thread *t)
 {
     bool any = false;
 
-    while (w->free_objects) {
-        struct storage_object *ob = w->free_objects;
-        struct tier_op *op = spsc_pop(w->in);
+    while (t->free_objects) {
+        struct storage_object *ob = t->free_objects;
+        struct tier_op *op = spsc_pop(t->in);
 
         if (!op)
             break;
         any = true;
-        w->free_objects = ob->next;
-        storage_object_begin(ob, &w->o.policy, op, w->file_slots ? (int)(ob - w->objects) : -1);
+        t->free_objects = ob->next;
+        storage_object_begin(ob, &t->o.policy, op, t->file_slots ? (int)(ob - t->objects) : -1);
         if (op->status < 0)
             ob->issued = ob->bytes;
-        object_go_on(w, ob);
+        object_go_on(t, ob);
     }
     return any;
 }
 
-/* ---- chunks ---- */
-
-static void slot_release(struct storage_worker *w, struct slot *s)
-{
-    s->next = w->free_slots;
-    w->free_slots = s;
-    object_moved(w, s->object);
-}
-
-/* Gives the next chunk of the object whose turn it is a buffer; to write, it is filled here. */
-static void slot_prepare(struct storage_worker *w)
-{
-    struct storage_object *ob = w->moving;
-    struct slot *s = w->free_slots;
-
-    w->free_slots = s->next;
-    s->object = ob;
-    s->at = ob->issued;
-    storage_object_chunk(ob, &w->o.policy, &s->req);
-    ob->moving++;
-    w->moving = ob->next;
-    if (ob->issued < ob->bytes)
-        moving_push(w, ob);
-    if (s->req.write)
-        storage_object_fill(ob, &s->req, s->at);
-    list_push(&w->ready, s);
-}
-
-/* Reads cost nothing before they are sent: all empty places at the device at once. Writes are
- * filled, ahead of what the device takes too. */
-static bool work_prepare(struct storage_worker *w)
+/* Gives buffers to the next chunks, an object a turn. Reads cost nothing before they are sent: they
+ * get all empty places at the device at once. Writes are filled here, also ahead of what the device
+ * takes. */
+static bool prepare_chunks(struct storage_thread *t)
 {
     uint32_t filled = 0;
     bool any = false;
 
-    while (w->moving && w->free_slots && filled < THREAD_SLICE) {
-        bool write = w->moving->op->verb == TIER_WRITE;
+    while (t->moving && t->free_chunks && filled < THREAD_SLICE) {
+        struct storage_object *ob = t->moving;
+        struct chunk *c = t->free_chunks;
+        bool write = ob->op->verb == TIER_WRITE;
 
-        if (!write && w->in_flight + w->ready.count >= w->o.depth)
+        if (!write && t->in_flight + t->ready.count >= t->o.depth)
             break;
-        slot_prepare(w);
-        if (write)
+        t->free_chunks = c->next;
+        c->object = ob;
+        c->at = ob->issued;
+        storage_object_chunk(ob, &t->o.policy, &c->req);
+        ob->moving++;
+        t->moving = ob->next;
+        if (ob->issued < ob->bytes)
+            moving_push(t, ob);
+        if (write) {
+            data_fill(c->req.buf, c->req.len, &ob->op->id, c->at / DATA_BLOCK);
             filled +=
-                w->o.policy.chunk_bytes < THREAD_SLICE ? w->o.policy.chunk_bytes : THREAD_SLICE;
+                t->o.policy.chunk_bytes < THREAD_SLICE ? t->o.policy.chunk_bytes : THREAD_SLICE;
+        }
+        list_push(&t->ready, c);
         any = true;
     }
     return any;
 }
 
-static bool work_check(struct storage_worker *w)
+static bool check_chunks(struct storage_thread *t)
 {
     uint32_t checked = 0;
-    struct slot *s;
+    struct chunk *c;
 
-    while (checked < THREAD_SLICE && (s = list_pop(&w->arrived))) {
-        checked += s->req.len;
-        storage_object_check(s->object, &s->req, s->at);
-        slot_release(w, s);
+    while (checked < THREAD_SLICE && (c = list_pop(&t->arrived))) {
+        checked += c->req.len;
+        storage_object_check(c->object, &c->req, c->at);
+        chunk_free(t, c);
     }
     return checked > 0;
 }
 
-static void ring_bell(struct storage_worker *w)
-{
-    if (w->finished == 0)
-        return;
-    w->finished = 0;
-    bell_ring(w->o.bell);
-}
-
-static void work_submit(struct storage_worker *w)
+static void submit_chunks(struct storage_thread *t)
 {
     int64_t now = 0;
     int ret = 0;
 
-    while (w->in_flight < w->o.depth && w->ready.head && ret == 0) {
-        struct slot *s = list_pop(&w->ready);
+    while (t->in_flight < t->o.depth && t->ready.head && ret == 0) {
+        struct chunk *c = list_pop(&t->ready);
 
         if (now == 0)
             now = clock_now_ns();
-        if (s->object->in_flight++ == 0)
-            s->object->busy_since_ns = now;
-        w->in_flight++;
-        w->queued = true;
-        ret = w->io->ops->submit(w->io, &s->req);
+        if (c->object->in_flight++ == 0)
+            c->object->busy_since_ns = now;
+        t->in_flight++;
+        t->queued = true;
+        ret = t->io->ops->submit(t->io, &c->req);
     }
-    if (ret == 0 && w->queued)
-        ret = w->io->ops->kick(w->io);
-    w->queued = false;
+    if (ret == 0 && t->queued)
+        ret = t->io->ops->kick(t->io);
+    t->queued = false;
     if (ret < 0)
-        worker_break(w, ret);
+        thread_break(t, ret);
 }
 
-static void slot_done(struct storage_worker *w, struct slot *s)
+static void chunk_arrived(struct storage_thread *t, struct chunk *c)
 {
-    struct storage_object *ob = s->object;
+    struct storage_object *ob = c->object;
 
-    w->in_flight--;
+    t->in_flight--;
     if (--ob->in_flight == 0)
-        ob->op->device_ns += s->req.done_ns - ob->busy_since_ns;
-    atomic_fetch_add_explicit(&w->io_ns, s->req.done_ns - s->req.start_ns, memory_order_relaxed);
-    atomic_fetch_add_explicit(&w->ios, 1, memory_order_relaxed);
-    if (s->req.result < 0) /* past the end of a file: more was asked than is stored */
-        object_fail(w, ob, s->req.result == -ENODATA ? -EINVAL : s->req.result);
-    if (ob->op->verb == TIER_READ && ob->op->verify != TIER_VERIFY_NONE && s->req.result == 0)
-        list_push(&w->arrived, s);
+        ob->op->device_ns += c->req.done_ns - ob->busy_since_ns;
+    atomic_fetch_add_explicit(&t->io_ns, c->req.done_ns - c->req.start_ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&t->ios, 1, memory_order_relaxed);
+    if (c->req.result < 0) /* past the end of a file: more was asked for than is stored */
+        object_fail(t, ob, c->req.result == -ENODATA ? -EINVAL : c->req.result);
+    if (ob->op->verb == TIER_READ && ob->op->verify != TIER_VERIFY_NONE && c->req.result == 0)
+        list_push(&t->arrived, c);
     else
-        slot_release(w, s);
+        chunk_free(t, c);
 }
 
-/* Completions that are there, or, with wait, the first that comes. */
-static void work_reap(struct storage_worker *w, bool wait)
+static void call_returned(struct storage_thread *t, struct storage_object *ob)
+{
+    t->calls--;
+    storage_object_called(ob);
+    if (ob->op->status < 0)
+        ob->issued = ob->bytes; /* nothing is moved */
+    object_go_on(t, ob);
+}
+
+/* Takes the completions that are there; with wait, sleeps until one comes or the engine is woken.
+ */
+static void reap(struct storage_thread *t, bool wait)
 {
     struct io_req *done[THREAD_REAP_MAX];
-    int n = w->io->ops->reap(w->io, done, THREAD_REAP_MAX, wait ? INT64_MAX : 0);
+    int n = t->io->ops->reap(t->io, done, THREAD_REAP_MAX, wait ? INT64_MAX : 0);
 
-    if (n < 0 && w->broken == 0)
-        worker_break(w, n);
-    for (int i = 0; i < n && w->broken == 0; i++) {
+    if (n < 0 && t->broken == 0)
+        thread_break(t, n);
+    for (int i = 0; i < n && t->broken == 0; i++) {
         if (done[i]->call == IO_TRANSFER)
-            slot_done(w, done[i]->owner);
+            chunk_arrived(t, done[i]->owner);
         else
-            call_done(w, done[i]->owner);
+            call_returned(t, done[i]->owner);
     }
 }
 
-/* A broken engine serves nothing any more. */
-static bool worker_refuse(struct storage_worker *w)
+static void ring_bell(struct storage_thread *t)
 {
-    struct tier_op *op = spsc_pop(w->in);
-
-    if (!op)
-        return false;
-    op->status = w->broken;
-    op->device_ns = 0;
-    op_finish(w, op);
-    return true;
+    if (t->finished == 0)
+        return;
+    t->finished = 0;
+    bell_ring(t->o.bell);
 }
 
-/*
- * One step of whatever is to do, the device first: its slots are refilled after every piece of work
- * of ours, so none stays empty for longer than a chunk takes to fill or check.
- */
-static bool worker_step(struct storage_worker *w)
+/* One round of the loop. It looks at the device after every piece of its own work: no place there
+ * stays empty for longer than it takes to fill or check a chunk. */
+static bool serve(struct storage_thread *t)
 {
     bool any;
 
-    if (w->broken < 0)
-        return worker_refuse(w);
-    if (w->in_flight + w->calls > 0)
-        work_reap(w, false);
-    ring_bell(w);      /* filling a chunk and handing I/Os to the device take up to a millisecond */
-    if (w->ready.head) /* what was filled ahead, before more is */
-        work_submit(w);
-    any = work_begin(w);
-    any |= work_prepare(w);
-    work_submit(w);
-    return work_check(w) || any;
+    if (t->in_flight + t->calls > 0)
+        reap(t, false);
+    ring_bell(t); /* before filling and submitting, which take up to a millisecond */
+    if (t->ready.head)
+        submit_chunks(t); /* those filled ahead, before more are filled */
+    any = take_operations(t);
+    any |= prepare_chunks(t);
+    submit_chunks(t);
+    return check_chunks(t) || any;
 }
 
-/* For a completion or for more to do. A broken engine cannot wait. */
-static void worker_wait(struct storage_worker *w)
+static bool stopping(const struct storage_thread *t)
 {
-    if (w->broken < 0)
-        clock_sleep_until(clock_now_ns() + THREAD_BROKEN_NS, 0);
-    else
-        work_reap(w, true);
+    return atomic_load_explicit(&t->stop, memory_order_acquire);
 }
 
-void *storage_thread_run(void *arg)
+static void *thread_run(void *arg)
 {
-    struct storage_worker *w = arg;
+    struct storage_thread *t = arg;
 
-    while (!atomic_load_explicit(&w->stop, memory_order_acquire)) {
-        bool busy = worker_step(w);
+    while (!stopping(t) && t->broken == 0) {
+        bool any = serve(t);
 
-        ring_bell(w);
-        if (!busy && !atomic_load_explicit(&w->stop, memory_order_acquire)) {
-            worker_wait(w);
-            ring_bell(w);
+        ring_bell(t);
+        if (!any && !stopping(t) && t->broken == 0) {
+            reap(t, true);
+            ring_bell(t);
         }
     }
-    pthread_mutex_lock(&w->stop_lock);
-    pthread_mutex_unlock(&w->stop_lock);
-    w->io->ops->close(w->io); /* here: a ring belongs to the thread that used it */
-    if (w->broken < 0)
-        worker_close_files(w);
+    /* A broken engine serves nothing and cannot be waited for. */
+    while (!stopping(t)) {
+        struct tier_op *op = spsc_pop(t->in);
+
+        if (op) {
+            op->status = t->broken;
+            op->device_ns = 0;
+            op_finish(t, op);
+            ring_bell(t);
+        } else {
+            clock_sleep_until(clock_now_ns() + THREAD_BROKEN_NS, 0);
+        }
+    }
+    pthread_mutex_lock(&t->stop_lock);
+    pthread_mutex_unlock(&t->stop_lock);
+    t->io->ops->close(t->io); /* here: a ring belongs to the thread that used it */
+    for (unsigned i = 0; t->broken < 0 && i < t->object_count; i++) {
+        const struct storage_object *ob = &t->objects[i];
+
+        if (ob->opened && !ob->slot && ob->stage < STORAGE_CLOSE)
+            close(ob->fd); /* its close never reached the broken engine */
+    }
     return NULL;
 }
 
-void storage_thread_prepare(struct storage_worker *w)
-{
-    list_init(&w->ready);
-    list_init(&w->arrived);
-    for (unsigned i = w->slot_count; i-- > 0;) {
-        struct slot *s = &w->slots[i];
+/* ---- the owner's side ---- */
 
-        s->req.buf = (char *)w->pool + (size_t)i * w->o.policy.chunk_bytes;
-        s->req.buf_index = (int)i;
-        s->req.owner = s;
-        s->next = w->free_slots;
-        w->free_slots = s;
+unsigned storage_thread_objects(unsigned depth)
+{
+    return depth * 4 + THREAD_OBJECTS;
+}
+
+static int take_memory(struct storage_thread *t)
+{
+    unsigned ahead = t->o.depth * 3 / 4;
+
+    if (ahead < THREAD_AHEAD_MIN)
+        ahead = THREAD_AHEAD_MIN;
+    if (ahead > THREAD_AHEAD_MAX)
+        ahead = THREAD_AHEAD_MAX;
+    t->chunk_count = t->o.depth + ahead;
+    t->object_count = storage_thread_objects(t->o.depth);
+    if (t->object_count > t->o.max_ops)
+        t->object_count = t->o.max_ops;
+    if (t->o.policy.files && t->object_count > t->o.max_open)
+        t->object_count = t->o.max_open;
+    t->pool_bytes = (size_t)t->chunk_count * t->o.policy.chunk_bytes;
+    t->pool = io_buffers_map(t->pool_bytes);
+    t->chunks = calloc(t->chunk_count, sizeof(*t->chunks));
+    t->objects = calloc(t->object_count, sizeof(*t->objects));
+    t->in = spsc_create(t->o.max_ops);
+    t->done = spsc_create(t->o.max_ops);
+    if (!t->pool || !t->chunks || !t->objects || !t->in || !t->done)
+        return -ENOMEM;
+
+    list_init(&t->ready);
+    list_init(&t->arrived);
+    for (unsigned i = t->chunk_count; i-- > 0;) {
+        struct chunk *c = &t->chunks[i];
+
+        c->req.buf = (char *)t->pool + (size_t)i * t->o.policy.chunk_bytes;
+        c->req.buf_index = (int)i;
+        c->req.owner = c;
+        c->next = t->free_chunks;
+        t->free_chunks = c;
     }
-    for (unsigned i = w->object_count; i-- > 0;)
-        object_free(w, &w->objects[i]);
+    for (unsigned i = t->object_count; i-- > 0;)
+        object_free(t, &t->objects[i]);
+    return 0;
+}
+
+static void thread_free(struct storage_thread *t)
+{
+    pthread_mutex_destroy(&t->stop_lock);
+    spsc_free(t->done);
+    spsc_free(t->in);
+    free(t->objects);
+    free(t->chunks);
+    io_buffers_unmap(t->pool, t->pool_bytes);
+    free(t);
+}
+
+int storage_thread_open(struct storage_thread **out, const struct storage_thread_opts *o,
+                        struct err *e)
+{
+    struct storage_thread *t = calloc(1, sizeof(*t));
+    struct io_opts io;
+    int ret;
+
+    if (!t)
+        return err_nomem(e, "storage thread");
+    t->o = *o;
+    pthread_mutex_init(&t->stop_lock, NULL);
+    if (take_memory(t) < 0) {
+        ret = err_nomem(e, "storage buffers");
+        goto out;
+    }
+    io = (struct io_opts){.depth = o->depth + t->object_count,
+                          .data = o->depth,
+                          .pool = t->pool,
+                          .buf_bytes = o->policy.chunk_bytes,
+                          .bufs = t->chunk_count,
+                          .file = o->policy.files ? NULL : &t->o.policy.slab_fd,
+                          .slots = o->policy.files ? t->object_count : 0,
+                          .sqpoll = o->sqpoll,
+                          .iopoll = o->iopoll};
+    ret = io_open(&t->io, o->engine, &io, e);
+    if (ret < 0)
+        goto out;
+    t->file_slots = t->io->slots >= t->object_count;
+    ret = thread_start(&t->thread, thread_run, t);
+    if (ret < 0) {
+        t->io->ops->close(t->io);
+        err_errno(e, ret, ERR_FAILED, "", "cannot start a storage thread");
+    }
+out:
+    if (ret < 0)
+        thread_free(t);
+    else
+        *out = t;
+    return ret;
+}
+
+void storage_thread_push(struct storage_thread *t, struct tier_op *op)
+{
+    spsc_push(t->in, op); /* has room for max_ops */
+    t->pushed = true;
+}
+
+void storage_thread_kick(struct storage_thread *t)
+{
+    if (!t->pushed)
+        return;
+    t->pushed = false;
+    t->io->ops->wake(t->io);
+}
+
+struct tier_op *storage_thread_pop(struct storage_thread *t)
+{
+    return spsc_pop(t->done);
+}
+
+const struct io *storage_thread_io(const struct storage_thread *t)
+{
+    return t->io;
+}
+
+uint64_t storage_thread_ios(const struct storage_thread *t, int64_t *io_ns)
+{
+    *io_ns = atomic_load_explicit(&t->io_ns, memory_order_relaxed);
+    return atomic_load_explicit(&t->ios, memory_order_relaxed);
+}
+
+int storage_thread_close(struct storage_thread *t, struct err *e)
+{
+    int broken;
+
+    if (!t)
+        return 0;
+    pthread_mutex_lock(&t->stop_lock);
+    atomic_store_explicit(&t->stop, true, memory_order_release);
+    t->io->ops->wake(t->io);
+    pthread_mutex_unlock(&t->stop_lock);
+    pthread_join(t->thread, NULL);
+    broken = t->broken;
+    thread_free(t);
+    if (broken < 0)
+        return err_errno(e, broken, ERR_FAILED, "", "the I/O engine failed");
+    return 0;
 }

@@ -1,66 +1,48 @@
-/* storage_thread.h - private to storage_worker.c and storage_thread.c: what a worker of the storage
- * tier consists of, and what its thread does. Fields say whose they are. */
+/* A thread of the storage tier with an I/O engine and buffers of its own. It takes whole objects to
+ * write, read or delete, and moves them in chunks. */
 #ifndef KVTRACE_TIER_STORAGE_THREAD_H
 #define KVTRACE_TIER_STORAGE_THREAD_H
 
-#include <pthread.h>
-#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-#include "lib/base/spsc.h"
-#include "lib/tier/storage_worker.h"
+#include "lib/base/bell.h"
+#include "lib/base/err.h"
+#include "lib/io/io.h"
+#include "lib/tier/storage_object.h"
+#include "lib/tier/tier.h"
 
-#define STORAGE_TEXT_CAP 320
+struct storage_thread;
 
-/* A chunk's buffer and its I/O. */
-struct slot {
-    struct io_req req;
-    struct storage_object *object;
-    uint64_t at; /* offset in the object */
-    struct slot *next;
+struct storage_thread_opts {
+    struct storage_policy policy; /* the threads of a tier share what it points to; the caller's */
+    struct bell *bell;            /* rings when operations are done */
+    enum io_engine engine;
+    unsigned depth;    /* most I/Os in flight */
+    unsigned max_ops;  /* most operations inside */
+    unsigned max_open; /* most files open at once; not for a slab */
+    bool sqpoll, iopoll;
 };
 
-/* First in, first out. */
-struct slot_list {
-    struct slot *head, **tail;
-    unsigned count;
-};
+/* How many objects a thread of that depth likes to have open at once. */
+unsigned storage_thread_objects(unsigned depth);
+/* Takes memory, opens the engine and starts the thread. */
+int storage_thread_open(struct storage_thread **out, const struct storage_thread_opts *o,
+                        struct err *e);
+/* The next three belong to one thread, the tier's owner. push hands over an operation; no more than
+ * max_ops may be inside. kick makes the thread look for it. pop takes a finished one; NULL: none.
+ */
+void storage_thread_push(struct storage_thread *t, struct tier_op *op);
+void storage_thread_kick(struct storage_thread *t);
+struct tier_op *storage_thread_pop(struct storage_thread *t);
 
-struct storage_worker {
-    /* constant after open */
-    struct storage_worker_opts o;
-    struct io *io;
-    void *pool;
-    size_t pool_bytes;
-    unsigned slot_count, object_count;
-    struct slot *slots;
-    struct storage_object *objects;
-    bool file_slots; /* objects are opened into slots of the engine's table */
-    char fallbacks[STORAGE_TEXT_CAP];
-    pthread_t thread;
-    /* between threads */
-    struct spsc *in, *done;
-    atomic_bool stop;
-    pthread_mutex_t
-        stop_lock; /* held while the engine is woken to see stop: it must still be there */
-    atomic_uint_least64_t ios;
-    atomic_int_least64_t io_ns;
-    /* the tier's owner's */
-    bool pushed;
-    /* the thread's */
-    struct slot *free_slots;
-    struct slot_list ready;   /* filled or to be read, waiting for the device */
-    struct slot_list arrived; /* read, waiting to be checked */
-    struct storage_object *free_objects;
-    struct storage_object *moving, **moving_last; /* with bytes not issued, by turn */
-    unsigned in_flight, calls;
-    bool queued;       /* something for the engine since the last kick */
-    unsigned finished; /* operations since the bell was rung */
-    int broken;        /* the engine failed: negative errno */
-};
+/* The engine, for its name and notes. Any thread. */
+const struct io *storage_thread_io(const struct storage_thread *t);
+/* I/Os finished so far, and the sum of their times. Any thread. */
+uint64_t storage_thread_ios(const struct storage_thread *t, int64_t *io_ns);
 
-/* Slots, with their buffers, and objects become free: once, before the thread starts. */
-void storage_thread_prepare(struct storage_worker *w);
-/* Of the thread; its argument is the worker. Ends when stop is set, and closes the engine. */
-void *storage_thread_run(void *arg);
+/* Stops the thread and frees everything; nothing may be inside. If the engine failed during the
+ * run, its errno is returned, with *e. t may be NULL. */
+int storage_thread_close(struct storage_thread *t, struct err *e);
 
 #endif

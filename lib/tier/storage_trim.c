@@ -1,5 +1,6 @@
-/* Beside the workers of a storage tier on a block device: the extents of deleted objects are
- * discarded here, in a thread of its own, since a discard may take the device milliseconds. */
+/* Discards the extents of deleted objects, beside the threads of a storage tier on a block device.
+ * It has a thread of its own because one discard may take a device milliseconds. The tier
+ * (storage.c) releases the space afterwards. */
 #include "lib/tier/storage_trim.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ static void trim_one(struct storage_trim *t, struct tier_op *op)
         if (ioctl(t->o.fd, BLKDISCARD, range) < 0)
             break;
     }
-    if (op->verb != TIER_DELETE) /* a read that drops was done when its bytes were there */
+    if (op->verb != TIER_DELETE) /* a read that drops was done when its bytes had arrived */
         return;
     op->done_ns = clock_now_ns();
     op->device_ns = op->done_ns - start;
@@ -67,7 +68,7 @@ static void trim_free(struct storage_trim *t)
 
 int storage_trim_open(struct storage_trim **out, const struct storage_trim_opts *o, struct err *e)
 {
-    struct storage_trim *t = calloc(1, sizeof *t);
+    struct storage_trim *t = calloc(1, sizeof(*t));
     int ret;
 
     if (!t)

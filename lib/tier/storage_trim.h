@@ -1,5 +1,5 @@
-/* storage_trim.h - a thread that tells a block device which space is free again, so that deletes
- * hold up neither the scheduler nor the I/Os of others. */
+/* A thread that tells a block device which space is free again (discards), so that deletes hold up
+ * neither the scheduler nor other I/Os. */
 #ifndef KVTRACE_TIER_STORAGE_TRIM_H
 #define KVTRACE_TIER_STORAGE_TRIM_H
 
@@ -16,12 +16,13 @@ struct storage_trim_opts {
     int fd; /* a block device */
     const struct extent_pool *space;
     uint64_t begin;    /* offset of the space on the device */
-    unsigned max_ops;  /* inside at most */
-    struct bell *bell; /* rung when an operation is done */
+    unsigned max_ops;  /* most operations inside */
+    struct bell *bell; /* rings when an operation is done */
 };
 int storage_trim_open(struct storage_trim **out, const struct storage_trim_opts *o, struct err *e);
-/* From one thread: hands over an operation whose place is to be discarded; takes a finished one
- * (NULL: none). A discard that fails changes nothing but how fast the device is later: no error. */
+/* Both belong to one thread, the tier's owner. push hands over an operation whose place is to be
+ * discarded; pop takes a finished one (NULL: none). A failed discard is no error: it only makes the
+ * device slower later. */
 void storage_trim_push(struct storage_trim *t, struct tier_op *op);
 struct tier_op *storage_trim_pop(struct storage_trim *t);
 void storage_trim_close(struct storage_trim *t); /* nothing may be inside */

@@ -14,7 +14,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/io/io.h"
-#include "lib/io/target.h"
+#include "lib/io/target_dir.h"
 #include "lib/tier/tier.h"
 
 enum {
@@ -61,7 +61,7 @@ static int bare_open(struct bare *b, int dirfd, uint32_t bytes)
     for (unsigned i = 0; ret == 0 && i < FOLDERS; i++) {
         char name[8];
 
-        snprintf(name, sizeof name, "%02x", i);
+        snprintf(name, sizeof(name), "%02x", i);
         if (mkdirat(dirfd, name, 0755) < 0 && errno != EEXIST)
             ret = -errno;
         b->folder[i] = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -79,7 +79,7 @@ static void bare_close(struct bare *b)
 
 static unsigned bare_name(char name[48], unsigned i)
 {
-    struct hash128 h = hash_128(&i, sizeof i);
+    struct hash128 h = hash_128(&i, sizeof(i));
     char hex[HASH_HEX_LEN + 1];
 
     hash_hex(h, hex);
@@ -171,7 +171,7 @@ static void ours_issue(struct ours *o, unsigned first, unsigned i, enum tier_ver
                            .size = o->bytes,
                            .place = o->place[i],
                            .owner = &o->place[i]};
-    op->name = op->id.key = hash_128(&number, sizeof number);
+    op->name = op->id.key = hash_128(&number, sizeof(number));
     op->id.generation = 1;
     o->tier->ops->submit(o->tier, op);
 }
@@ -209,11 +209,11 @@ static double ours_run(struct ours *o, unsigned first, unsigned files, enum tier
     return (double)files * 1e9 / (double)(clock_now_ns() - start);
 }
 
-static int ours_open(struct ours *o, struct target *t, unsigned files, uint32_t bytes,
+static int ours_open(struct ours *o, struct target_dir *t, unsigned files, uint32_t bytes,
                      unsigned rings, struct err *e)
 {
-    struct tier_storage_opts s = {.dirfd = target_fd(t),
-                                  .path = target_path(t),
+    struct tier_storage_opts s = {.dirfd = target_dir_fd(t),
+                                  .path = target_dir_path(t),
                                   .chunk_bytes = bytes,
                                   .iodepth = IN_FLIGHT,
                                   .threads = rings,
@@ -221,7 +221,7 @@ static int ours_open(struct ours *o, struct target *t, unsigned files, uint32_t 
 
     o->bytes = bytes;
     o->bell = bell_create();
-    o->place = calloc(files, sizeof *o->place);
+    o->place = calloc(files, sizeof(*o->place));
     if (!o->bell || !o->place)
         return err_nomem(e, "bench");
     for (unsigned i = 0; i < IN_FLIGHT; i++) {
@@ -273,21 +273,21 @@ static unsigned arg(int argc, char **argv, int i, unsigned otherwise)
 int main(int argc, char **argv)
 {
     unsigned files = arg(argc, argv, 2, 4000), bytes = arg(argc, argv, 3, 16) << 10;
-    struct target *t = NULL;
+    struct target_dir *t = NULL;
     struct ours o = {0};
     struct bare b;
     struct err e = {0};
     const char *tmp = getenv("TMPDIR");
     char dir[4096], line[1200];
 
-    snprintf(dir, sizeof dir, "%s/bench_small_files", argc > 1 ? argv[1] : tmp ? tmp : "/tmp");
-    int ret = target_open_dir(&t, dir, "bench_small_files", &e);
+    snprintf(dir, sizeof(dir), "%s/bench_small_files", argc > 1 ? argv[1] : tmp ? tmp : "/tmp");
+    int ret = target_dir_open(&t, dir, "bench_small_files", &e);
     if (ret == 0)
         ret = ours_open(&o, t, files, bytes, arg(argc, argv, 5, 1), &e);
     if (ret < 0) {
-        err_format(&e, "bench_small_files", line, sizeof line);
+        err_format(&e, "bench_small_files", line, sizeof(line));
         fprintf(stderr, "%s\n", line);
-    } else if (bare_open(&b, target_fd(t), bytes) < 0) {
+    } else if (bare_open(&b, target_dir_fd(t), bytes) < 0) {
         printf("bench_small_files: skipped, no io_uring with direct descriptors here\n");
     } else {
         run(&b, &o, files, arg(argc, argv, 4, 3));
@@ -297,6 +297,6 @@ int main(int argc, char **argv)
         o.tier->ops->close(o.tier, NULL);
     free(o.place);
     bell_free(o.bell);
-    target_close(t, false, NULL);
+    target_dir_close(t, false, NULL);
     return ret < 0;
 }

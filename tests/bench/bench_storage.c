@@ -8,7 +8,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/io/io.h"
-#include "lib/io/target.h"
+#include "lib/io/target_dir.h"
 #include "lib/tier/tier.h"
 
 struct bench {
@@ -33,7 +33,7 @@ static void prepare(struct bench *b, unsigned i, enum tier_verb verb)
     struct tier_op *op = &b->ops[i];
 
     *op = (struct tier_op){.verb = verb, .verify = TIER_VERIFY_HEADER, .size = b->size};
-    op->name = op->id.key = hash_128(&i, sizeof i);
+    op->name = op->id.key = hash_128(&i, sizeof(i));
     op->id.generation = 1;
 }
 
@@ -93,27 +93,29 @@ int main(int argc, char **argv)
                                   .max_ops = b.inflight};
     const char *tmp = getenv("TMPDIR");
     char dir[4096], line[1200];
-    struct target *t = NULL;
+    struct target_dir *t = NULL;
     struct tier_info info;
+    char fallbacks[NOTES_JOINED_CAP];
     struct err e = {0};
     int ret;
 
     if (b.size == 0)
         b.size = 16384;
-    snprintf(dir, sizeof dir, "%s/bench_storage", argc > 1 ? argv[1] : tmp ? tmp : "/tmp");
+    snprintf(dir, sizeof(dir), "%s/bench_storage", argc > 1 ? argv[1] : tmp ? tmp : "/tmp");
     if (getenv("BENCH_ENGINE") && strcmp(getenv("BENCH_ENGINE"), "psync") == 0)
         o.engine = IO_PSYNC;
     b.bell = bell_create();
-    b.ops = calloc(b.objects, sizeof *b.ops);
-    ret = b.bell && b.ops ? target_open_dir(&t, dir, "bench_storage", &e) : -1;
+    b.ops = calloc(b.objects, sizeof(*b.ops));
+    ret = b.bell && b.ops ? target_dir_open(&t, dir, "bench_storage", &e) : -1;
     if (ret == 0) {
-        o.dirfd = target_fd(t);
-        o.path = target_path(t);
+        o.dirfd = target_dir_fd(t);
+        o.path = target_dir_path(t);
         ret = tier_storage_open(&b.tier, &o, b.bell, &e);
     }
     if (ret == 0) {
         b.tier->ops->describe(b.tier, &info);
-        printf("%s on %s %s %s\n", info.engine, info.target, info.device, info.fallbacks);
+        printf("%s on %s %s %s\n", info.engine, info.target, info.device,
+               notes_join(&info.fallbacks, "; ", fallbacks, sizeof(fallbacks)));
         run(&b, TIER_WRITE, "write");
         run(&b, TIER_READ, "read");
         run(&b, TIER_WRITE, "again");
@@ -121,10 +123,10 @@ int main(int argc, char **argv)
         ret = b.tier->ops->close(b.tier, &e);
     }
     if (ret < 0) {
-        err_format(&e, "bench_storage", line, sizeof line);
+        err_format(&e, "bench_storage", line, sizeof(line));
         fprintf(stderr, "%s\n", line);
     }
-    target_close(t, false, NULL);
+    target_dir_close(t, false, NULL);
     free(b.ops);
     bell_free(b.bell);
     return ret < 0;

@@ -26,9 +26,9 @@ static void write_slab(int fd, const uint64_t *words, uint64_t count)
 
     memcpy(header, "KVTSLAB1", 8);
     header[6] = hash_64(header, 48);
-    put(fd, header, sizeof header, 0);
-    put(fd, head, sizeof head, layout_slab_begin() + SPACE);
-    put(fd, words, count * 8, layout_slab_begin() + SPACE + sizeof head);
+    put(fd, header, sizeof(header), 0);
+    put(fd, head, sizeof(head), layout_slab_begin() + SPACE);
+    put(fd, words, count * 8, layout_slab_begin() + SPACE + sizeof(head));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -31,7 +31,7 @@ static int judge(const uint8_t *data, size_t size, const char *more)
     fwrite(data, 1, size, f);
     fputs(more, f);
     need(fflush(f) == 0);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     ret = target_guard_device(&facts, makedev(8, 0), "/dev/sda", &e);
     need(ret < 0 && e.class == ERR_TARGET && e.what[0]);
     fclose(f);

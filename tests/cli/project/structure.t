@@ -110,7 +110,7 @@ zstd\.h|zstd_errors\.h|zdict\.h lib/trace/frame.c
 csv\.h lib/trace/csv.c
 json-c/.*|json\.h lib/json/jsonin.c lib/json/jsonout.c
 xxhash\.h|xxh3\.h lib/base/hash.c
-liburing\.h|liburing/.*|linux/io_uring\.h lib/io/io_uring.c
+liburing\.h|liburing/.*|linux/io_uring\.h lib/io/uring.c
 yaml\.h lib/conf/conf.c
 cuda.* lib/tier/gpu.c
 xlsxwriter.* kvstat/report/xlsx.c

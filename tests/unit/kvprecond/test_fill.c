@@ -107,7 +107,7 @@ struct scene {
     struct fake fake[QUEUES];
     struct fill_queue queue[QUEUES];
     struct plan plan;
-    struct place *place;
+    struct fill_target *target;
     struct hist *service;
     struct fill_opts fill;
     struct fill_result result;
@@ -148,17 +148,17 @@ static void scene_queue(struct scene *s, unsigned i, unsigned depth, uint64_t to
 static void scene_start(struct scene *s, const struct plan_opts *po, unsigned depth,
                         unsigned threads)
 {
-    struct place_opts o = {.path = s->path, .kind = TARGET_DIR};
+    struct fill_target_opts o = {.path = s->path, .kind = TARGET_DIR};
     const char *tmp = getenv("TMPDIR");
     struct plan_opts plan = *po;
 
     *s = (struct scene){0};
     plan.region = plan.region ? plan.region : plan.volume;
     plan.file_bytes = plan.file_bytes ? plan.file_bytes : plan.region;
-    snprintf(s->top, sizeof s->top, "%s/kvprecond-test.XXXXXX",
+    snprintf(s->top, sizeof(s->top), "%s/kvprecond-test.XXXXXX",
              tmp && strlen(tmp) < 32 ? tmp : "/tmp");
     assert_non_null(mkdtemp(s->top));
-    snprintf(s->path, sizeof s->path, "%s/target", s->top);
+    snprintf(s->path, sizeof(s->path), "%s/target", s->top);
     plan_init(&s->plan, &plan);
     s->fill = (struct fill_opts){.plan = &s->plan,
                                  .queues = s->queue,
@@ -168,11 +168,11 @@ static void scene_start(struct scene *s, const struct plan_opts *po, unsigned de
                                  .round = end_round,
                                  .tick = tick,
                                  .ctx = s};
-    if (place_open(&s->place, &o, &s->e) != 0 ||
-        place_plan(s->place, &s->plan, (depth + 4) * threads, &s->e) != 0 ||
-        place_start(s->place, &s->e) != 0)
+    if (fill_target_open(&s->target, &o, &s->e) != 0 ||
+        fill_target_plan(s->target, &s->plan, (depth + 4) * threads, &s->e) != 0 ||
+        fill_target_start(s->target, &s->e) != 0)
         fail_msg("%s: %s", s->e.where, s->e.what);
-    s->fill.place = s->place;
+    s->fill.target = s->target;
     s->service = hist_create();
     for (unsigned i = 0; i < threads; i++)
         scene_queue(s, i, depth, threads == 1 ? plan.volume : 0);
@@ -185,7 +185,7 @@ static int scene_fill(struct scene *s)
 
 static void scene_end(struct scene *s)
 {
-    assert_int_equal(place_close(s->place, false, &s->e), 0);
+    assert_int_equal(fill_target_close(s->target, false, &s->e), 0);
     assert_int_equal(access(s->path, F_OK), -1); /* it was made by the fill, so it goes */
     assert_int_equal(rmdir(s->top), 0);
     hist_free(s->service);
@@ -205,7 +205,7 @@ static void check_contents(struct scene *s)
         struct data_fault fault;
         int fd;
 
-        snprintf(name, sizeof name, "%s/fill-%06llu.kv", s->path, (unsigned long long)part.file);
+        snprintf(name, sizeof(name), "%s/fill-%06llu.kv", s->path, (unsigned long long)part.file);
         fd = open(name, O_RDONLY);
         assert_true(fd >= 0);
         assert_int_equal(pread(fd, buf, part.len, (off_t)part.offset), part.len);
@@ -237,12 +237,12 @@ static void test_every_byte_once(void **state)
     assert_false(s.result.stopped);
     assert_int_equal(s.fake[0].in_flight, 0);
     assert_int_equal(s.fake[0].submitted, s.result.writes);
-    assert_int_equal(place_files(s.place), 11);
+    assert_int_equal(fill_target_files(s.target), 11);
     check_contents(&s);
-    snprintf(name, sizeof name, "%s/fill-000010.kv", s.path);
+    snprintf(name, sizeof(name), "%s/fill-000010.kv", s.path);
     assert_int_equal(stat(name, &st), 0);
     assert_int_equal(st.st_size, 3 * 4 * KIB);
-    assert_int_equal(place_sync(s.place, &s.e), 0);
+    assert_int_equal(fill_target_sync(s.target, &s.e), 0);
     scene_end(&s);
 }
 
@@ -255,7 +255,7 @@ static void test_threads_share_the_work(void **state)
         {.mode = PLAN_KV, .object_bytes = 100 * KIB, .file_per_object = true}};
 
     (void)state;
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         struct plan_opts o = modes[i];
         struct scene s;
 
@@ -268,9 +268,9 @@ static void test_threads_share_the_work(void **state)
         assert_int_equal(s.result.writes, s.plan.units * s.plan.writes_per_unit);
         assert_int_equal(hist_count(s.service), s.result.writes);
         assert_true(s.result.complete);
-        assert_int_equal(place_files(s.place), plan_files(&s.plan));
+        assert_int_equal(fill_target_files(s.target), plan_files(&s.plan));
         check_contents(&s);
-        assert_int_equal(place_sync(s.place, &s.e), 0);
+        assert_int_equal(fill_target_sync(s.target, &s.e), 0);
         scene_end(&s);
     }
 }
@@ -376,7 +376,7 @@ static void test_rounds(void **state)
         {.mode = PLAN_KV, .volume = 80 * KIB, .object_bytes = 20 * KIB, .file_per_object = true}};
 
     (void)state;
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         struct plan_opts o = modes[i];
         uint64_t submitted = 0;
         struct scene s;

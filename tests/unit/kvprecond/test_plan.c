@@ -166,7 +166,7 @@ static void test_random_order(void **state)
 
 static bool same_contents(const struct plan_part *a, const struct plan_part *b)
 {
-    return memcmp(&a->id, &b->id, sizeof a->id) == 0 && a->first_block == b->first_block;
+    return memcmp(&a->id, &b->id, sizeof(a->id)) == 0 && a->first_block == b->first_block;
 }
 
 static void test_contents(void **state)

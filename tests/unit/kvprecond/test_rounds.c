@@ -87,15 +87,15 @@ static void test_table(void **state)
     FILE *f;
 
     (void)state;
-    snprintf(path, sizeof path, "%s/kvtrace-rounds-%ld.csv", tmp && strlen(tmp) < 64 ? tmp : "/tmp",
-             (long)getpid());
+    snprintf(path, sizeof(path), "%s/kvtrace-rounds-%ld.csv",
+             tmp && strlen(tmp) < 64 ? tmp : "/tmp", (long)getpid());
     for (int i = 0; i < 5; i++)
         add(&r, SECOND / 2, 512, 100);
     add(&r, SECOND / 2, 0, 0);
     assert_int_equal(rounds_save(&r, path, &e), 0);
     f = fopen(path, "r");
     assert_non_null(f);
-    assert_true(fread(text, 1, sizeof text - 1, f) > 0);
+    assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
     fclose(f);
     unlink(path);
     assert_string_equal(text, wanted);

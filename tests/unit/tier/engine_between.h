@@ -81,21 +81,6 @@ static void between_wake(struct io *io)
     real_of(io)->ops->wake(real_of(io));
 }
 
-static const char *between_fallbacks(const struct io *io)
-{
-    return real_of(io)->ops->fallbacks(real_of(io));
-}
-
-static const char *between_flags(const struct io *io)
-{
-    return real_of(io)->ops->flags(real_of(io));
-}
-
-static unsigned between_open_slots(const struct io *io)
-{
-    return real_of(io)->ops->open_slots(real_of(io));
-}
-
 static void between_close(struct io *io)
 {
     real_of(io)->ops->close(real_of(io));
@@ -107,29 +92,23 @@ static const struct io_ops between_ops = {
     .kick = between_kick,
     .reap = between_reap,
     .wake = between_wake,
-    .fallbacks = between_fallbacks,
-    .flags = between_flags,
-    .open_slots = between_open_slots,
     .close = between_close,
 };
 
 /* The linker puts this in the place of io_open (Makefile). */
-int __real_io_open(struct io **out, enum io_engine engine, const struct io_opts *o, char *why,
-                   size_t cap, struct err *e);
-int __wrap_io_open(struct io **out, enum io_engine engine, const struct io_opts *o, char *why,
-                   size_t cap, struct err *e);
-int __wrap_io_open(struct io **out, enum io_engine engine, const struct io_opts *o, char *why,
-                   size_t cap, struct err *e)
+int __real_io_open(struct io **out, enum io_engine engine, const struct io_opts *o, struct err *e);
+int __wrap_io_open(struct io **out, enum io_engine engine, const struct io_opts *o, struct err *e);
+int __wrap_io_open(struct io **out, enum io_engine engine, const struct io_opts *o, struct err *e)
 {
-    struct between *b = calloc(1, sizeof *b);
+    struct between *b = calloc(1, sizeof(*b));
     int ret;
 
     assert_non_null(b);
     if (engine == IO_AUTO && rings_left == 0) {
-        ret = __real_io_open(&b->real, IO_PSYNC, o, NULL, 0, e);
-        snprintf(why, cap, "io_uring refused (ENOMEM)");
+        ret = __real_io_open(&b->real, IO_PSYNC, o, e);
+        notes_add(&b->io.fallbacks, "io_uring refused (ENOMEM)");
     } else {
-        ret = __real_io_open(&b->real, engine, o, why, cap, e);
+        ret = __real_io_open(&b->real, engine, o, e);
         rings_left -= engine == IO_AUTO;
     }
     if (ret < 0) {
@@ -137,8 +116,12 @@ int __wrap_io_open(struct io **out, enum io_engine engine, const struct io_opts 
         return ret;
     }
     b->ops = between_ops;
+    b->ops.engine = b->real->ops->engine;
     b->ops.name = b->real->ops->name;
     b->io.ops = &b->ops;
+    notes_merge(&b->io.fallbacks, &b->real->fallbacks);
+    b->io.flags = b->real->flags;
+    b->io.slots = b->real->slots;
     *out = &b->io;
     return ret;
 }

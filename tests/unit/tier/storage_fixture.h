@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/io/target.h"
+#include "lib/io/target_dir.h"
 #include "lib/tier/layout_slab.h"
 #include "tests/unit/tier/tier_checks.h"
 
 struct fixture {
-    struct target *target;
+    struct target_dir *target;
     struct bell *bell;
     struct tier *tier;
     struct layout_slab *slab; /* NULL: files */
@@ -23,15 +23,15 @@ struct fixture {
 
 static inline int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     const char *tmp = getenv("TMPDIR");
     struct err e = {0};
     char path[4096];
 
     assert_non_null(f);
-    snprintf(path, sizeof path, "%s/%s-%ld", tmp ? tmp : "/tmp", program_invocation_short_name,
+    snprintf(path, sizeof(path), "%s/%s-%ld", tmp ? tmp : "/tmp", program_invocation_short_name,
              (long)getpid());
-    assert_int_equal(target_open_dir(&f->target, path, "test", &e), 0);
+    assert_int_equal(target_dir_open(&f->target, path, "test", &e), 0);
     f->bell = bell_create();
     *state = f;
     return 0;
@@ -42,7 +42,7 @@ static inline int tear_down(void **state)
     struct fixture *f = *state;
     struct err e = {0};
 
-    assert_int_equal(target_close(f->target, false, &e), 0);
+    assert_int_equal(target_dir_close(f->target, false, &e), 0);
     bell_free(f->bell);
     free(f);
     return 0;
@@ -54,7 +54,7 @@ static inline void open_slab(struct fixture *f, uint64_t space_bytes, bool resiz
     struct layout_slab_opts o = {.space_bytes = space_bytes, .resizes = resizes};
     struct err e = {0};
 
-    f->slab_fd = openat(target_fd(f->target), "slab.kv", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    f->slab_fd = openat(target_dir_fd(f->target), "slab.kv", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(f->slab_fd >= 0);
     assert_int_equal(ftruncate(f->slab_fd, (off_t)layout_slab_bytes(space_bytes, 0)), 0);
     o.fd = f->slab_fd;
@@ -73,9 +73,9 @@ static inline void open_tier(struct fixture *f, struct tier_storage_opts o)
 {
     struct err e = {0};
 
-    o.dirfd = target_fd(f->target);
+    o.dirfd = target_dir_fd(f->target);
     o.slab = f->slab;
-    o.path = target_path(f->target);
+    o.path = target_dir_path(f->target);
     assert_int_equal(tier_storage_open(&f->tier, &o, f->bell, &e), 0);
 }
 

@@ -79,7 +79,7 @@ enum {
 static void by_part(const struct extent_pool *p, uint32_t list, uint64_t units[3])
 {
     struct extent x;
-    memset(units, 0, 3 * sizeof *units);
+    memset(units, 0, 3 * sizeof(*units));
     while (extent_walk(p, &list, &x)) {
         uint64_t part = x.offset / UNIT / PART;
         assert_true(part < 3);

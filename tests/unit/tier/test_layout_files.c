@@ -16,29 +16,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/io/target.h"
+#include "lib/io/target_dir.h"
 #include "lib/tier/layout_files.h"
 
 static const struct hash128 object = {.lo = 0x1122334455667788u, .hi = 0xab00000000000001u};
 #define OBJECT_FILE "ab/ab000000000000011122334455667788.kv"
 
 struct fixture {
-    struct target *target;
+    struct target_dir *target;
     struct layout_files *files;
     int dir;
 };
 
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     const char *tmp = getenv("TMPDIR");
     struct err e = {0};
     char path[4096];
 
     assert_non_null(f);
-    snprintf(path, sizeof path, "%s/kvtrace-layout-%ld", tmp ? tmp : "/tmp", (long)getpid());
-    assert_int_equal(target_open_dir(&f->target, path, "test", &e), 0);
-    f->dir = target_fd(f->target);
+    snprintf(path, sizeof(path), "%s/kvtrace-layout-%ld", tmp ? tmp : "/tmp", (long)getpid());
+    assert_int_equal(target_dir_open(&f->target, path, "test", &e), 0);
+    f->dir = target_dir_fd(f->target);
     assert_int_equal(layout_files_open(&f->files, f->dir, false, &e), 0);
     *state = f;
     return 0;
@@ -50,7 +50,7 @@ static int tear_down(void **state)
     struct err e = {0};
 
     layout_files_close(f->files);
-    assert_int_equal(target_close(f->target, false, &e), 0);
+    assert_int_equal(target_dir_close(f->target, false, &e), 0);
     free(f);
     return 0;
 }

@@ -40,7 +40,7 @@ static struct layout_slab *open_slab(int fd, uint64_t space, bool resizes)
 
 static struct hash128 name_of(uint64_t i)
 {
-    return hash_128(&i, sizeof i);
+    return hash_128(&i, sizeof(i));
 }
 
 /* Objects of one to nine blocks, every second one in two pieces. */
@@ -74,7 +74,7 @@ static void test_kept_and_found(void **state)
     enum {
         OBJECTS = 1500
     };
-    uint32_t *list = calloc(OBJECTS, sizeof *list);
+    uint32_t *list = calloc(OBJECTS, sizeof(*list));
     int fd = scratch();
     struct layout_slab *s = open_slab(fd, SPACE, true);
     struct layout_slab_header h = {0};
@@ -153,7 +153,7 @@ static void test_damaged(void **state)
     fill(s, 10, list);
     keep_all(s, 10, list);
     layout_slab_close(s);
-    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
+    for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
         off_t where = (off_t)((1 << 20) + SPACE + at[i]);
         unsigned char byte;
 
@@ -204,14 +204,14 @@ static void test_contradictions(void **state)
     assert_int_equal(extent_alloc(layout_slab_pool(s), 1, &list[1]), 0);
     keep_all(s, 2, list);
     layout_slab_close(s);
-    for (size_t i = 0; i < sizeof change / sizeof change[0]; i++) {
+    for (size_t i = 0; i < sizeof(change) / sizeof(change[0]); i++) {
         uint64_t segment[2 + 10] = {10};
 
-        memcpy(segment + 2, right, sizeof right);
+        memcpy(segment + 2, right, sizeof(right));
         segment[2 + change[i].word] = change[i].value;
-        segment[1] = hash_64(segment + 2, sizeof right);
-        assert_int_equal(pwrite(fd, segment, sizeof segment, (off_t)((1 << 20) + SPACE)),
-                         sizeof segment);
+        segment[1] = hash_64(segment + 2, sizeof(right));
+        assert_int_equal(pwrite(fd, segment, sizeof(segment), (off_t)((1 << 20) + SPACE)),
+                         sizeof(segment));
         s = open_slab(fd, SPACE, true);
         assert_int_equal(layout_slab_found(s), change[i].found);
         if (change[i].found == 0)

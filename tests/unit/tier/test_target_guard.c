@@ -18,7 +18,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "lib/io/target.h"
+#include "lib/io/target_file.h"
 #include "lib/io/target_guard.h"
 
 #define PATH_CAP 256
@@ -40,7 +40,7 @@ static void make_folder(struct fixture *f, const char *name)
 {
     char path[PATH_CAP * 2];
 
-    snprintf(path, sizeof path, "%s/%s", f->sys, name);
+    snprintf(path, sizeof(path), "%s/%s", f->sys, name);
     assert_int_equal(mkdir(path, 0755), 0);
 }
 
@@ -49,7 +49,7 @@ static void make_file(const char *folder, const char *name, const char *text)
     char path[PATH_CAP * 2];
     FILE *out;
 
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     out = fopen(path, "w");
     assert_non_null(out);
     fputs(text, out);
@@ -63,17 +63,17 @@ static int set_up(void **state)
                                           "8:32",      "8:32/holders", "8:32/holders/dm-3",
                                           "8:48",      "8:48/holders", "8:48/sdd1",
                                           "8:64",      "8:64/holders", "8:80"};
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     const char *tmp = getenv("TMPDIR");
 
     assert_non_null(f);
-    snprintf(f->root, sizeof f->root, "%s/kvtrace-guard-XXXXXX",
+    snprintf(f->root, sizeof(f->root), "%s/kvtrace-guard-XXXXXX",
              tmp && strlen(tmp) < 40 ? tmp : "/tmp");
     assert_non_null(mkdtemp(f->root));
-    snprintf(f->mountinfo, sizeof f->mountinfo, "%s/mountinfo", f->root);
-    snprintf(f->sys, sizeof f->sys, "%s/sys", f->root);
+    snprintf(f->mountinfo, sizeof(f->mountinfo), "%s/mountinfo", f->root);
+    snprintf(f->sys, sizeof(f->sys), "%s/sys", f->root);
     make_file(f->root, "mountinfo", mounts);
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
         make_folder(f, folders[i]);
     make_file(f->sys, "8:0/ro", "0\n");
     make_file(f->sys, "8:48/sdd1/partition", "1\n");
@@ -88,7 +88,7 @@ static int tear_down(void **state)
     struct fixture *f = *state;
     char command[PATH_CAP];
 
-    snprintf(command, sizeof command, "rm -rf '%s'", f->root);
+    snprintf(command, sizeof(command), "rm -rf '%s'", f->root);
     free(f);
     return system(command);
 }
@@ -175,20 +175,20 @@ static void test_mbr(void **state)
     (void)state;
     head[510] = 0x55;
     head[511] = 0xAA;
-    assert_int_equal(table(head, sizeof head, &e), 0); /* four empty entries */
-    head[446 + 16] = 0x80;                             /* the second: active, Linux, 2048 + 4096 */
+    assert_int_equal(table(head, sizeof(head), &e), 0); /* four empty entries */
+    head[446 + 16] = 0x80;                              /* the second: active, Linux, 2048 + 4096 */
     head[446 + 16 + 4] = 0x83;
     head[446 + 16 + 9] = 0x08;
     head[446 + 16 + 13] = 0x10;
-    assert_int_equal(table(head, sizeof head, &e), -EBUSY);
+    assert_int_equal(table(head, sizeof(head), &e), -EBUSY);
     assert_non_null(strstr(e.what, "MBR"));
     assert_int_equal(table(head, 512, &e), -EBUSY);
     assert_int_equal(table(head, 511, &e), 0); /* a device of less than a sector */
     head[446 + 32] = 0x41;                     /* code of a boot sector */
-    assert_int_equal(table(head, sizeof head, &e), 0);
+    assert_int_equal(table(head, sizeof(head), &e), 0);
     head[446 + 32] = 0;
     head[511] = 0;
-    assert_int_equal(table(head, sizeof head, &e), 0);
+    assert_int_equal(table(head, sizeof(head), &e), 0);
 }
 
 static void test_gpt(void **state)
@@ -198,11 +198,11 @@ static void test_gpt(void **state)
 
     (void)state;
     memcpy(head + 512, "EFI PART", 8);
-    assert_int_equal(table(head, sizeof head, &e), -EBUSY);
+    assert_int_equal(table(head, sizeof(head), &e), -EBUSY);
     assert_non_null(strstr(e.what, "GPT"));
-    memset(head, 0, sizeof head);
+    memset(head, 0, sizeof(head));
     memcpy(head + 4096, "EFI PART", 8); /* sectors of 4 KiB */
-    assert_int_equal(table(head, sizeof head, &e), -EBUSY);
+    assert_int_equal(table(head, sizeof(head), &e), -EBUSY);
     assert_int_equal(table(head, 4096, &e), 0);
 }
 
@@ -219,8 +219,8 @@ static int open_in(struct fixture *f, const char *name, bool destroy, struct tar
     const struct target_file_opts o = {.destroy_data = destroy, .is_ours = begins_with_k};
     char path[PATH_CAP * 2];
 
-    snprintf(path, sizeof path, "%s/%s", f->root, name);
-    return target_open_file(out, path, &o, e);
+    snprintf(path, sizeof(path), "%s/%s", f->root, name);
+    return target_file_open(out, path, &o, e);
 }
 
 static void test_regular_file(void **state)
@@ -246,12 +246,12 @@ static void test_regular_file(void **state)
     make_file(f->root, "file", text);
     assert_int_equal(open_in(f, "file", false, &t, &e), 0);
     close(t.fd);
-    snprintf(link, sizeof link, "%s/link", f->root);
+    snprintf(link, sizeof(link), "%s/link", f->root);
     assert_int_equal(symlink("file", link), 0);
     assert_int_equal(open_in(f, "link", true, &t, &e), -ELOOP);
     assert_int_equal(open_in(f, "sys", true, &t, &e), -EISDIR);
     assert_int_equal(open_in(f, "none", true, &t, &e), -EISDIR);
-    assert_int_equal(target_open_file(&t, "/dev/null", &(struct target_file_opts){0}, &e), -EINVAL);
+    assert_int_equal(target_file_open(&t, "/dev/null", &(struct target_file_opts){0}, &e), -EINVAL);
     assert_int_equal(e.class, ERR_TARGET);
 }
 

@@ -30,7 +30,7 @@ static atomic_ullong copied[DEVICES]; /* bytes, to and back */
 static size_t memory[DEVICES] = {(size_t)1 << 32, (size_t)1 << 32, (size_t)1 << 32};
 static _Thread_local int current; /* device of the thread */
 
-/* Device memory in use; changes only while no worker runs. */
+/* Device memory in use; changes only while no thread runs. */
 static struct {
     unsigned char *base;
     size_t bytes;
@@ -66,8 +66,8 @@ cudaError_t cudaSetDevice(int device)
 }
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
-    memset(prop, 0, sizeof *prop);
-    snprintf(prop->name, sizeof prop->name, "emulated GPU%s", device == 2 ? " Ti" : "");
+    memset(prop, 0, sizeof(*prop));
+    snprintf(prop->name, sizeof(prop->name), "emulated GPU%s", device == 2 ? " Ti" : "");
     prop->pciBusID = 0x3b + device;
     return cudaSuccess;
 }
@@ -109,7 +109,7 @@ cudaError_t cudaFreeHost(void *p)
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
 {
     (void)flags;
-    *s = calloc(1, sizeof **s);
+    *s = calloc(1, sizeof(**s));
     (*s)->device = current;
     allocations++;
     return cudaSuccess;
@@ -124,7 +124,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ev, unsigned flags)
 {
     (void)flags;
-    *ev = calloc(1, sizeof **ev);
+    *ev = calloc(1, sizeof(**ev));
     (*ev)->device = current;
     allocations++;
     return cudaSuccess;
@@ -336,7 +336,8 @@ static void every_device_is_named_with_its_share(void **state)
     assert_string_equal(info.engine, "cuda");
     assert_string_equal(info.target, "GPU 2");
     assert_string_equal(info.device, "emulated GPU Ti");
-    assert_non_null(strstr(info.flags, "GPU 2: emulated GPU Ti, PCI 0000:3d:00.0, 0.00 GiB"));
+    assert_int_equal(info.flags.count, 1);
+    assert_string_equal(info.flags.text[0], "GPU 2: emulated GPU Ti, PCI 0000:3d:00.0, 0.00 GiB");
     close_tier(t);
     o.gpus = 2;
     t = open_tier(b, &o);
@@ -346,10 +347,11 @@ static void every_device_is_named_with_its_share(void **state)
     t->ops->describe(t, &info);
     assert_string_equal(info.target, "GPU 2, GPU 0");
     assert_string_equal(info.device, "emulated GPU Ti, emulated GPU");
-    assert_string_equal(info.flags, "GPU 2: emulated GPU Ti, PCI 0000:3d:00.0, 0.00 GiB, "
-                                    "75 % of the bytes moved; "
-                                    "GPU 0: emulated GPU, PCI 0000:3b:00.0, 0.00 GiB, "
-                                    "25 % of the bytes moved");
+    assert_int_equal(info.flags.count, 2);
+    assert_string_equal(info.flags.text[0], "GPU 2: emulated GPU Ti, PCI 0000:3d:00.0, 0.00 GiB, "
+                                            "75 % of the bytes moved");
+    assert_string_equal(info.flags.text[1], "GPU 0: emulated GPU, PCI 0000:3b:00.0, 0.00 GiB, "
+                                            "25 % of the bytes moved");
     assert_int_equal(info.threads, 6);
     close_tier(t);
     o.gpu[0] = 1;
@@ -431,7 +433,7 @@ static void without_cuda_it_says_so(void **state)
     struct tier *t;
     struct err e = {0};
     struct tier_gpu_opts o = {.gpus = 1, .capacity = 1};
-    assert_int_equal(tier_gpu_count(why, sizeof why), 0);
+    assert_int_equal(tier_gpu_count(why, sizeof(why)), 0);
     assert_string_equal(why, "built without CUDA");
     assert_int_equal(tier_gpu_open(&t, &o, NULL, &e), -ENODEV);
 }

@@ -100,7 +100,7 @@ static void servers_work_side_by_side(void **state)
     struct err e = {0};
     struct tier_sim_opts o = {.latency_ns = INT64_C(3600000000000), .servers = 2, .label = "x"};
     struct tier_op op[5];
-    memset(op, 0, sizeof op);
+    memset(op, 0, sizeof(op));
     assert_int_equal(tier_sim_open(&t, &o, NULL, &e), 0);
     for (int i = 0; i < 5; i++) {
         op[i].verb = TIER_READ;
@@ -128,7 +128,7 @@ static void a_stall_holds_up_what_it_meets(void **state)
     struct tier_sim_opts o = {
         .latency_ns = hour, .stall_at_ns = hour * 3 / 2, .stall_ns = 10 * hour, .label = "x"};
     struct tier_op op[3];
-    memset(op, 0, sizeof op);
+    memset(op, 0, sizeof(op));
     assert_int_equal(tier_sim_open(&t, &o, NULL, &e), 0);
     for (int i = 0; i < 3; i++) {
         op[i].verb = TIER_READ;
@@ -184,7 +184,7 @@ static void null_completes_at_once_in_order(void **state)
     struct tier *t = NULL;
     struct tier_op op[5], *done[5];
     struct tier_info info;
-    memset(op, 0, sizeof op);
+    memset(op, 0, sizeof(op));
     assert_int_equal(tier_null_open(&t, NULL, NULL), 0);
     assert_true(t->ops->next_ns(t) == INT64_MAX);
     for (int round = 0; round < 3; round++) {

@@ -48,9 +48,9 @@ static int object_file(struct fixture *f, const struct tier_op *op)
     char name[80];
     int fd;
 
-    snprintf(name, sizeof name, "%02x/%016llx%016llx.kv", (unsigned)(op->name.hi >> 56),
+    snprintf(name, sizeof(name), "%02x/%016llx%016llx.kv", (unsigned)(op->name.hi >> 56),
              (unsigned long long)op->name.hi, (unsigned long long)op->name.lo);
-    fd = openat(target_fd(f->target), name, O_RDWR | O_CLOEXEC);
+    fd = openat(target_dir_fd(f->target), name, O_RDWR | O_CLOEXEC);
     return fd;
 }
 
@@ -93,16 +93,18 @@ static void test_uring(void **state)
  * nothing. */
 static void is_said(struct fixture *f, struct tier_storage_opts o, const char *what)
 {
+    char said[NOTES_JOINED_CAP];
     struct tier_info info;
 
     open_tier(f, o);
     f->tier->ops->describe(f->tier, &info);
+    notes_join(&info.fallbacks, "; ", said, sizeof(said));
     if (what)
-        assert_non_null(strstr(info.fallbacks, what));
+        assert_non_null(strstr(said, what));
     else
-        assert_null(strstr(info.fallbacks, "at most"));
-    assert_non_null(strstr(info.flags, strncmp(info.fallbacks, "no O_DIRECT", 11) ? "O_DIRECT; "
-                                                                                  : "buffered; "));
+        assert_null(strstr(said, "at most"));
+    assert_string_equal(info.flags.text[0],
+                        strncmp(said, "no O_DIRECT", 11) ? "O_DIRECT" : "buffered");
     close_tier(f);
 }
 
@@ -172,8 +174,9 @@ static void test_large(void **state)
     assert_true(after.io_ns > before.io_ns);
     assert_false(after.simulated);
     assert_true(after.verifies);
-    assert_string_equal(after.target, target_path(f->target));
-    assert_non_null(strstr(after.flags, " I/Os of 1024 KiB; 1 ring"));
+    assert_string_equal(after.target, target_dir_path(f->target));
+    assert_non_null(strstr(after.flags.text[1], " I/Os of 1024 KiB"));
+    assert_string_equal(after.flags.text[2], "1 ring");
     close_tier(f);
 }
 
@@ -184,7 +187,7 @@ static void test_flipped(void **state)
     struct fixture *f = *state;
 
     open_tier(f, ordinary());
-    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
+    for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
         struct tier_op op = checks_op(50 + i, 1, 3000000);
         bool header = at[i] % DATA_BLOCK < 48;
 
@@ -316,7 +319,7 @@ static void refused(struct fixture *f, struct tier_storage_opts o)
 {
     struct err e = {0};
 
-    o.dirfd = target_fd(f->target);
+    o.dirfd = target_dir_fd(f->target);
     assert_true(tier_storage_open(&f->tier, &o, f->bell, &e) < 0);
     assert_true(e.what[0] != '\0');
 }
@@ -349,7 +352,7 @@ static void test_slab(void **state)
 
     open_slab(f, 64 << 20, true);
     for (size_t i = 0; i < 2; i++) {
-        o.engine = (int)engine[i];
+        o.engine = engine[i];
         o.threads = 1;
         lives(f, o, 32, 400);
         o.threads = 3;
@@ -479,9 +482,10 @@ static void test_uring_refused(void **state)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    struct sock_fprog filter = {.len = sizeof code / sizeof code[0], .filter = code};
+    struct sock_fprog filter = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
     struct tier_storage_opts o = ordinary();
     struct fixture *f = *state;
+    char said[NOTES_JOINED_CAP];
     struct tier_info info;
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
@@ -491,7 +495,8 @@ static void test_uring_refused(void **state)
     checks_many(f->tier, f->bell, 16, 100);
     f->tier->ops->describe(f->tier, &info);
     assert_string_equal(info.engine, "psync");
-    assert_non_null(strstr(info.fallbacks, "io_uring refused (EPERM)"));
+    assert_non_null(
+        strstr(notes_join(&info.fallbacks, "; ", said, sizeof(said)), "io_uring refused (EPERM)"));
     close_tier(f);
     o.engine = IO_URING;
     refused(f, o);

@@ -43,7 +43,7 @@ static inline struct tier_op checks_op(uint64_t key, uint64_t generation, uint64
 static inline void checks_object_life(struct tier *t, struct bell *b)
 {
     static const uint64_t sizes[] = {0, 1, 4095, 4096, 4097, 262144, 262145, 3000001};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         struct tier_op op = checks_op(i + 1, 10 + i, sizes[i]);
         op.verb = TIER_READ;
         assert_int_equal(checks_run(t, b, &op), -ENOENT);
@@ -91,7 +91,7 @@ static inline void checks_many(struct tier *t, struct bell *b, unsigned depth, i
     unsigned inside = 0;
     struct rng r;
     rng_seed(&r, 3, depth);
-    memset(op, 0, sizeof op);
+    memset(op, 0, sizeof(op));
     while (steps > 0 || inside) {
         size_t i = (size_t)rng_below(&r, CHECKS_OBJECTS);
         if (steps > 0 && inside < depth && !busy[i]) {

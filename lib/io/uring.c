@@ -1,12 +1,11 @@
-/* I/O engine on io_uring, the only file that knows liburing. Requests are queued as submission
- * entries, pushed in batches by kick or reap, and continued here until whole; a wake from another
- * thread comes in through an eventfd that the ring polls while its owner sleeps. */
+/* The I/O engine on io_uring. Requests become submission entries, which kick or reap push to the
+ * kernel in batches; what the kernel moved only in part is continued here. A wake from another
+ * thread arrives through an eventfd that the ring polls while its owner sleeps. */
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -14,45 +13,44 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/units.h"
 #include "lib/io/io.h"
 
-/* Entries beyond depth: the wake's poll, and entries that an SQPOLL thread has taken but not yet
- * marked as free (it does so per batch). */
-#define URING_SPARE    16u
-#define URING_FEW      64u /* entries where memory may not be locked for more: they go in batches */
-#define URING_IDLE_MS  50u
-#define URING_SECTOR   512u
-#define URING_NS_PER_S 1000000000LL
-#define URING_TEXT_CAP 256
+/* Entries beyond depth: one for the wake's poll, and those that an SQPOLL thread has taken but not
+ * yet marked as free (it marks them in batches). */
+#define URING_SPARE   16u
+#define URING_FEW     64u /* entries when memory for all cannot be locked: they go in batches */
+#define URING_IDLE_MS 50u
+#define URING_SECTOR  512u
 
 struct uring {
     struct io io;
     struct io_uring ring;
     unsigned depth, in_flight;
-    bool begun, sqpoll, iopoll, fixed, poll_armed;
+    bool begun, sqpoll, iopoll, poll_armed;
+    bool fixed; /* the buffers are registered */
+    int file;   /* the registered descriptor, slot 0; -1: none */
     int wake_fd;
-    /* Dekker's pair: the waker sets woken then reads sleeping, the owner the other way round. */
+    /* Dekker's pair: the waker sets woken and then reads sleeping, the owner sets sleeping and then
+     * reads woken. */
     atomic_bool woken, sleeping;
     struct io_req *unstamped; /* queued since the last push to the kernel */
-    int file;                 /* the registered descriptor, slot 0; -1: none */
-    unsigned slots;           /* for IO_OPENAT */
-    bool calls;               /* the ring takes calls; else they are made at submit */
-    struct io_req *made;      /* such calls, waiting to be reaped */
-    char fallbacks[URING_TEXT_CAP], flags[URING_TEXT_CAP];
+    bool calls;               /* the ring takes calls; else submit makes them at once */
+    struct io_req *made;      /* calls that submit made, waiting to be reaped */
 };
 
 static void uring_note(struct uring *u, const char *what, int errnum)
 {
-    size_t len = strlen(u->fallbacks);
     const char *name = err_errno_name(errnum);
 
-    snprintf(u->fallbacks + len, sizeof u->fallbacks - len, "%s%s (%s)", len ? ", " : "", what,
-             name ? name : strerror(errnum));
+    notes_add(&u->io.fallbacks, "%s (%s)", what, name ? name : strerror(errnum));
 }
 
-/* DEFER_TASKRUN keeps completions out of our way until we ask for them, but binds the ring to one
- * thread: the ring is created disabled and bound to the thread that first uses it. */
-static int uring_setup_entries(struct uring *u, const struct io_opts *o, unsigned entries)
+/* ---- opening and closing ---- */
+
+/* DEFER_TASKRUN leaves completions alone until the owner asks for them, but it binds the ring to
+ * one thread. So the ring is created disabled, and the thread that first uses it enables it. */
+static int setup_with(struct uring *u, const struct io_opts *o, unsigned entries)
 {
     static const unsigned ladder[] = {IORING_SETUP_R_DISABLED | IORING_SETUP_SINGLE_ISSUER |
                                           IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
@@ -60,7 +58,7 @@ static int uring_setup_entries(struct uring *u, const struct io_opts *o, unsigne
     size_t rung = o->sqpoll ? 2 : 0;
     int ret = -EINVAL;
 
-    for (; rung < sizeof ladder / sizeof ladder[0] && ret == -EINVAL; rung++) {
+    for (; rung < sizeof(ladder) / sizeof(ladder[0]) && ret == -EINVAL; rung++) {
         struct io_uring_params p = {.flags = ladder[rung] | IORING_SETUP_CLAMP};
 
         if (entries < o->depth) { /* completions have room all the same */
@@ -83,39 +81,23 @@ static int uring_setup_entries(struct uring *u, const struct io_opts *o, unsigne
     return 0;
 }
 
-static int uring_setup(struct uring *u, const struct io_opts *o)
+static int setup(struct uring *u, const struct io_opts *o)
 {
-    int ret = uring_setup_entries(u, o, o->depth + URING_SPARE);
+    int ret = setup_with(u, o, o->depth + URING_SPARE);
 
     if (ret == -ENOMEM && o->depth > URING_FEW)
-        ret = uring_setup_entries(u, o, URING_FEW);
+        ret = setup_with(u, o, URING_FEW);
     return ret;
 }
 
-/* SQPOLL and IOPOLL are wishes: what the kernel refuses is left out and said. */
-static int uring_setup_wishes(struct uring *u, const struct io_opts *o)
-{
-    struct io_opts plain = *o;
-    int ret = uring_setup(u, o);
-
-    if (ret == 0 || !(o->sqpoll || o->iopoll))
-        return ret;
-    if (o->iopoll)
-        uring_note(u, "no iopoll", -ret);
-    if (o->sqpoll)
-        uring_note(u, "no sqpoll", -ret);
-    plain.sqpoll = plain.iopoll = false;
-    return uring_setup(u, &plain);
-}
-
-static int uring_register(struct uring *u, const struct io_opts *o)
+static int register_buffers(struct uring *u, const struct io_opts *o)
 {
     struct iovec *v;
     int ret;
 
     if (!o->pool)
         return 0;
-    v = calloc(o->bufs, sizeof *v);
+    v = calloc(o->bufs, sizeof(*v));
     if (!v)
         return -ENOMEM;
     for (unsigned i = 0; i < o->bufs; i++) {
@@ -130,25 +112,25 @@ static int uring_register(struct uring *u, const struct io_opts *o)
     return 0;
 }
 
-/* Calls that this kernel's rings know; a ring that polls for completions takes none. */
-static bool uring_knows_calls(struct uring *u)
+/* Does this kernel's ring know all our calls? A ring that polls for completions takes none. */
+static bool knows_calls(struct uring *u)
 {
     static const int ops[] = {IORING_OP_OPENAT, IORING_OP_CLOSE,   IORING_OP_FALLOCATE,
                               IORING_OP_FSYNC,  IORING_OP_FADVISE, IORING_OP_UNLINKAT};
     struct io_uring_probe *p = u->iopoll ? NULL : io_uring_get_probe_ring(&u->ring);
     bool all = p != NULL;
 
-    for (size_t i = 0; all && i < sizeof ops / sizeof ops[0]; i++)
+    for (size_t i = 0; all && i < sizeof(ops) / sizeof(ops[0]); i++)
         all = io_uring_opcode_supported(p, ops[i]);
     io_uring_free_probe(p);
     return all;
 }
 
-/* Registered files save the kernel a look-up per I/O, slots besides that a place in the process's
- * table of descriptors. Both can be done without. */
-static void uring_register_files(struct uring *u, const struct io_opts *o)
+/* A registered file saves the kernel a look-up for each I/O. A slot also saves a place in the
+ * process's table of descriptors. The engine works without either. */
+static void register_files(struct uring *u, const struct io_opts *o)
 {
-    u->calls = uring_knows_calls(u);
+    u->calls = knows_calls(u);
     if (o->file) {
         int ret = io_uring_register_files(&u->ring, o->file, 1);
 
@@ -156,7 +138,7 @@ static void uring_register_files(struct uring *u, const struct io_opts *o)
         if (ret < 0)
             uring_note(u, "file not registered", -ret);
     } else if (o->slots && u->calls && io_uring_register_files_sparse(&u->ring, o->slots) == 0) {
-        u->slots = o->slots;
+        u->io.slots = o->slots;
     }
 }
 
@@ -166,38 +148,21 @@ static void uring_close(struct io *io)
 
     if (!u)
         return;
-    /* By hand because the kernel would return the locked memory, and the claim that a registered
-     * descriptor has on a file or device, only some time after the exit. */
+    /* Unregistered by hand: the kernel itself would give back the locked memory, and let go of a
+     * registered file or device, only some time after the exit. */
     if (u->fixed)
         io_uring_unregister_buffers(&u->ring);
-    if (u->file >= 0 || u->slots)
+    if (u->file >= 0 || u->io.slots)
         io_uring_unregister_files(&u->ring);
     io_uring_queue_exit(&u->ring);
     close(u->wake_fd);
     free(u);
 }
 
-static void uring_set_flags(struct uring *u)
-{
-    const struct {
-        bool on;
-        const char *what;
-    } flag[] = {{u->fixed, "registered buffers"},
-                {u->file >= 0 || u->slots, "registered files"},
-                {u->sqpoll, "sqpoll"},
-                {u->iopoll, "iopoll"}};
-    size_t len = 0;
-
-    for (size_t i = 0; i < sizeof flag / sizeof flag[0]; i++) {
-        if (flag[i].on)
-            len += (size_t)snprintf(u->flags + len, sizeof u->flags - len, "%s%s", len ? "; " : "",
-                                    flag[i].what);
-    }
-}
-
 static int uring_open(struct io **out, const struct io_opts *o, struct err *e)
 {
-    struct uring *u = calloc(1, sizeof *u);
+    struct uring *u = calloc(1, sizeof(*u));
+    struct io_opts plain = *o;
     int ret;
 
     if (!u)
@@ -211,7 +176,15 @@ static int uring_open(struct io **out, const struct io_opts *o, struct err *e)
         free(u);
         return ret;
     }
-    ret = uring_setup_wishes(u, o);
+    ret = setup(u, o);
+    if (ret < 0 && (o->sqpoll || o->iopoll)) {
+        if (o->iopoll)
+            uring_note(u, "no iopoll", -ret);
+        if (o->sqpoll)
+            uring_note(u, "no sqpoll", -ret);
+        plain.sqpoll = plain.iopoll = false;
+        ret = setup(u, &plain);
+    }
     if (ret < 0) {
         err_errno(e, ret, ERR_TARGET, "", "io_uring cannot be set up%s",
                   ret == -ENOMEM ? " (ulimit -l)" : "");
@@ -219,17 +192,26 @@ static int uring_open(struct io **out, const struct io_opts *o, struct err *e)
         free(u);
         return ret;
     }
-    ret = uring_register(u, o);
-    if (ret < 0) {
+    if (register_buffers(u, o) < 0) {
         uring_close(&u->io);
         return err_nomem(e, "table of buffers");
     }
-    uring_register_files(u, o);
-    uring_set_flags(u);
+    register_files(u, o);
+    if (u->fixed)
+        notes_add(&u->io.flags, "registered buffers");
+    if (u->file >= 0 || u->io.slots)
+        notes_add(&u->io.flags, "registered files");
+    if (u->sqpoll)
+        notes_add(&u->io.flags, "sqpoll");
+    if (u->iopoll)
+        notes_add(&u->io.flags, "iopoll");
     *out = &u->io;
     return 0;
 }
 
+/* ---- submitting ---- */
+
+/* In the thread that owns the engine, before its first use. */
 static int uring_begin(struct uring *u)
 {
     int ret;
@@ -241,10 +223,11 @@ static int uring_begin(struct uring *u)
     if (ret < 0)
         return ret;
     u->begun = true;
-    io_uring_register_ring_fd(&u->ring); /* saves a look-up per call; fine if refused */
+    io_uring_register_ring_fd(&u->ring); /* saves a look-up for each call; may be refused */
     return 0;
 }
 
+/* Sets the start of all requests that were queued since the last push. */
 static void uring_stamp(struct uring *u)
 {
     int64_t now;
@@ -257,8 +240,8 @@ static void uring_stamp(struct uring *u)
     u->unstamped = NULL;
 }
 
-/* A free entry always exists when less than depth + 1 are in flight, except that an SQPOLL thread
- * may still have to say so, and that a ring in little memory has few. */
+/* A free entry always exists when less than depth + 1 are in flight, with two exceptions: an SQPOLL
+ * thread may not have marked it yet, and a ring in little memory has only a few. */
 static struct io_uring_sqe *uring_sqe(struct uring *u)
 {
     struct io_uring_sqe *sqe = io_uring_get_sqe(&u->ring);
@@ -273,8 +256,8 @@ static struct io_uring_sqe *uring_sqe(struct uring *u)
     return sqe;
 }
 
-static void uring_prepare_transfer(const struct uring *u, struct io_uring_sqe *sqe,
-                                   const struct io_req *r, int fd)
+static void prepare_transfer(const struct uring *u, struct io_uring_sqe *sqe,
+                             const struct io_req *r, int fd)
 {
     void *buf = (char *)r->buf + r->moved;
     unsigned len = r->len - r->moved;
@@ -292,15 +275,7 @@ static void uring_prepare_transfer(const struct uring *u, struct io_uring_sqe *s
     }
 }
 
-static void uring_prepare_open(struct io_uring_sqe *sqe, const struct io_req *r)
-{
-    /* A slot is not inherited by other programs anyway, and the kernel refuses to hear it. */
-    if (r->slot)
-        io_uring_prep_openat_direct(sqe, r->dirfd, r->path, r->flags, 0644, (unsigned)r->fd);
-    else
-        io_uring_prep_openat(sqe, r->dirfd, r->path, r->flags | O_CLOEXEC, 0644);
-}
-
+/* Queues r, or what is left of it. */
 static void uring_prepare(struct uring *u, struct io_req *r)
 {
     struct io_uring_sqe *sqe = uring_sqe(u);
@@ -309,10 +284,14 @@ static void uring_prepare(struct uring *u, struct io_req *r)
 
     switch (r->call) {
     case IO_TRANSFER:
-        uring_prepare_transfer(u, sqe, r, fd);
+        prepare_transfer(u, sqe, r, fd);
         break;
     case IO_OPENAT:
-        uring_prepare_open(sqe, r);
+        /* The kernel refuses O_CLOEXEC for a slot, which no other program inherits anyway. */
+        if (r->slot)
+            io_uring_prep_openat_direct(sqe, r->dirfd, r->path, r->flags, 0644, (unsigned)r->fd);
+        else
+            io_uring_prep_openat(sqe, r->dirfd, r->path, r->flags | O_CLOEXEC, 0644);
         break;
     case IO_CLOSE:
         if (r->slot)
@@ -322,7 +301,7 @@ static void uring_prepare(struct uring *u, struct io_req *r)
         break;
     case IO_ALLOCATE:
         io_uring_prep_fallocate(sqe, fd, 0, 0, 0);
-        sqe->addr = r->offset; /* the length, whose type is another from liburing 2.3 on */
+        sqe->addr = r->offset; /* the length; its type in the call differs between liburings */
         break;
     case IO_SYNC:
         io_uring_prep_fsync(sqe, fd, IORING_FSYNC_DATASYNC);
@@ -340,15 +319,6 @@ static void uring_prepare(struct uring *u, struct io_req *r)
     io_uring_sqe_set_data(sqe, r);
 }
 
-/* On a ring that takes no calls. */
-static void uring_call_now(struct uring *u, struct io_req *r)
-{
-    r->start_ns = clock_now_ns();
-    r->result = io_call_now(r);
-    r->next = u->made;
-    u->made = r;
-}
-
 static int uring_submit(struct io *io, struct io_req *r)
 {
     struct uring *u = (struct uring *)io;
@@ -362,7 +332,10 @@ static int uring_submit(struct io *io, struct io_req *r)
     r->result = 0;
     u->in_flight++;
     if (r->call != IO_TRANSFER && !u->calls) {
-        uring_call_now(u, r);
+        r->start_ns = clock_now_ns();
+        r->result = io_call_now(r);
+        r->next = u->made;
+        u->made = r;
         return 0;
     }
     uring_prepare(u, r);
@@ -371,7 +344,7 @@ static int uring_submit(struct io *io, struct io_req *r)
     return 0;
 }
 
-/* What the kernel cannot take right now stays queued and goes with the next call. */
+/* What the kernel cannot take now stays queued and goes with the next call. */
 static int uring_kick(struct io *io)
 {
     struct uring *u = (struct uring *)io;
@@ -386,7 +359,9 @@ static int uring_kick(struct io *io)
     return ret >= 0 || ret == -EAGAIN || ret == -EBUSY || ret == -EINTR ? 0 : ret;
 }
 
-/* True when r is finished; else the rest of it has been queued again. */
+/* ---- reaping ---- */
+
+/* True: r is finished. False: the rest of it is queued again. */
 static bool uring_finish(struct uring *u, struct io_req *r, int res)
 {
     if (res == -EINTR || res == -EAGAIN) {
@@ -409,7 +384,7 @@ static bool uring_finish(struct uring *u, struct io_req *r, int res)
     }
     if (res == 0)
         res = r->write ? -EIO : -ENODATA;
-    /* O_DIRECT refuses to go on from the odd end of a file. */
+    /* A file with an odd end: O_DIRECT cannot go on from there. */
     if (res == -EINVAL && !r->write && r->moved % URING_SECTOR != 0)
         res = -ENODATA;
     r->result = res;
@@ -421,14 +396,16 @@ static void uring_woken(struct uring *u)
     uint64_t count;
 
     u->poll_armed = false;
-    if (read(u->wake_fd, &count, sizeof count) < 0)
-        return; /* another wake's count was already taken: nothing is lost */
+    if (read(u->wake_fd, &count, sizeof(count)) < 0)
+        return; /* an earlier read took this wake's count too */
 }
 
-static int uring_take(struct uring *u, struct io_req **done, int max)
+/* Takes what is complete. io_uring_peek_cqe enters the kernel where completions wait there (task
+ * work, iopoll). */
+static int uring_collect(struct uring *u, struct io_req **done, int max)
 {
     struct io_uring_cqe *cqe;
-    int n = 0;
+    int n = 0, ret = 0;
 
     for (; n < max && u->made; u->made = u->made->next)
         done[n++] = u->made;
@@ -442,24 +419,17 @@ static int uring_take(struct uring *u, struct io_req **done, int max)
         else if (uring_finish(u, data, res))
             done[n++] = data;
     }
-    return n;
-}
-
-/* io_uring_peek_cqe enters the kernel where completions wait there (task work, iopoll). */
-static int uring_collect(struct uring *u, struct io_req **done, int max)
-{
-    int n = uring_take(u, done, max), ret = 0;
-
     if (io_uring_sq_ready(&u->ring) > 0)
         ret = uring_kick(&u->io);
-    if (n > 0) {
-        int64_t now = clock_now_ns();
+    if (n == 0)
+        return ret;
 
-        for (int i = 0; i < n; i++)
-            done[i]->done_ns = now;
-        u->in_flight -= (unsigned)n;
-    }
-    return n > 0 ? n : ret;
+    int64_t now = clock_now_ns();
+
+    for (int i = 0; i < n; i++)
+        done[i]->done_ns = now;
+    u->in_flight -= (unsigned)n;
+    return n;
 }
 
 static struct timespec uring_left(int64_t until_ns)
@@ -468,12 +438,12 @@ static struct timespec uring_left(int64_t until_ns)
 
     if (left < 0)
         left = 0;
-    return (struct timespec){.tv_sec = left / URING_NS_PER_S, .tv_nsec = left % URING_NS_PER_S};
+    return (struct timespec){.tv_sec = left / UNITS_NS_PER_S, .tv_nsec = left % UNITS_NS_PER_S};
 }
 
-/* A ring that polls takes neither polls of eventfds nor heeds time-outs: it is asked again and
- * again while I/O is in flight, and the eventfd is waited for else. */
-static int uring_wait_iopoll(struct uring *u, int64_t until_ns)
+/* A ring that polls for completions can neither poll the eventfd nor time out. It is asked again
+ * and again while I/O is in flight; otherwise this waits for the eventfd. */
+static int wait_iopoll(struct uring *u, int64_t until_ns)
 {
     struct pollfd fd = {.fd = u->wake_fd, .events = POLLIN};
     struct timespec left = uring_left(until_ns);
@@ -493,7 +463,7 @@ static int uring_wait_iopoll(struct uring *u, int64_t until_ns)
     return 0;
 }
 
-static int uring_wait_ring(struct uring *u, int64_t until_ns)
+static int wait_ring(struct uring *u, int64_t until_ns)
 {
     struct timespec left = uring_left(until_ns);
     struct __kernel_timespec ts = {.tv_sec = left.tv_sec, .tv_nsec = left.tv_nsec};
@@ -514,24 +484,10 @@ static int uring_wait_ring(struct uring *u, int64_t until_ns)
     return ret;
 }
 
-static int uring_wait(struct uring *u, int64_t until_ns)
-{
-    int ret = 0;
-
-    atomic_store(&u->sleeping, true);
-    if (!atomic_exchange(&u->woken, false)) {
-        ret = u->iopoll ? uring_wait_iopoll(u, until_ns) : uring_wait_ring(u, until_ns);
-        /* Whoever woke us published its work before: this exchange makes it visible. */
-        atomic_exchange(&u->woken, false);
-    }
-    atomic_store(&u->sleeping, false);
-    return ret;
-}
-
 static int uring_reap(struct io *io, struct io_req **done, int max, int64_t until_ns)
 {
     struct uring *u = (struct uring *)io;
-    int n = uring_begin(u);
+    int n = uring_begin(u), ret = 0;
 
     if (n < 0)
         return n;
@@ -539,8 +495,14 @@ static int uring_reap(struct io *io, struct io_req **done, int max, int64_t unti
     n = uring_collect(u, done, max);
     if (n != 0 || until_ns == 0)
         return n;
-    n = uring_wait(u, until_ns);
-    return n < 0 ? n : uring_collect(u, done, max);
+    atomic_store(&u->sleeping, true);
+    if (!atomic_exchange(&u->woken, false)) {
+        ret = u->iopoll ? wait_iopoll(u, until_ns) : wait_ring(u, until_ns);
+        /* The waker published its work before it set woken: this exchange makes it visible. */
+        atomic_exchange(&u->woken, false);
+    }
+    atomic_store(&u->sleeping, false);
+    return ret < 0 ? ret : uring_collect(u, done, max);
 }
 
 static void uring_wake(struct io *io)
@@ -549,34 +511,17 @@ static void uring_wake(struct io *io)
     uint64_t one = 1;
 
     atomic_store(&u->woken, true);
-    if (atomic_load(&u->sleeping) && write(u->wake_fd, &one, sizeof one) < 0)
-        return; /* the counter is full: the owner is being woken already */
-}
-
-static const char *uring_fallbacks(const struct io *io)
-{
-    return ((const struct uring *)io)->fallbacks;
-}
-
-static const char *uring_flags(const struct io *io)
-{
-    return ((const struct uring *)io)->flags;
-}
-
-static unsigned uring_open_slots(const struct io *io)
-{
-    return ((const struct uring *)io)->slots;
+    if (atomic_load(&u->sleeping) && write(u->wake_fd, &one, sizeof(one)) < 0)
+        return; /* the counter is full, so the owner wakes anyway */
 }
 
 const struct io_ops io_uring_ops = {
+    .engine = IO_URING,
     .name = "io_uring",
     .open = uring_open,
     .submit = uring_submit,
     .kick = uring_kick,
     .reap = uring_reap,
     .wake = uring_wake,
-    .fallbacks = uring_fallbacks,
-    .flags = uring_flags,
-    .open_slots = uring_open_slots,
     .close = uring_close,
 };

@@ -17,7 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/io/target.h"
+#include "lib/io/target_device.h"
+#include "lib/io/target_dir.h"
+#include "lib/io/target_guard.h"
 
 #define PATH_CAP 512
 #define HEX      "0123456789abcdef0123456789abcdef"
@@ -29,17 +31,17 @@ struct fixture {
 
 static const char *in(struct fixture *f, const char *name)
 {
-    snprintf(f->path, sizeof f->path, "%s/%s", f->root, name);
+    snprintf(f->path, sizeof(f->path), "%s/%s", f->root, name);
     return f->path;
 }
 
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     const char *tmp = getenv("TMPDIR");
 
     assert_non_null(f);
-    snprintf(f->root, sizeof f->root, "%s/kvtrace-target-XXXXXX", tmp ? tmp : "/tmp");
+    snprintf(f->root, sizeof(f->root), "%s/kvtrace-target-XXXXXX", tmp ? tmp : "/tmp");
     assert_non_null(mkdtemp(f->root));
     *state = f;
     return 0;
@@ -82,32 +84,32 @@ static void get(struct fixture *f, const char *name, char *text, size_t cap)
     fclose(from);
 }
 
-static struct target *take(struct fixture *f, const char *name)
+static struct target_dir *take(struct fixture *f, const char *name)
 {
-    struct target *t = NULL;
+    struct target_dir *t = NULL;
     struct err e = {0};
 
-    assert_int_equal(target_open_dir(&t, in(f, name), "test", &e), 0);
+    assert_int_equal(target_dir_open(&t, in(f, name), "test", &e), 0);
     return t;
 }
 
 static void refused(const char *path, int code, const char *text)
 {
-    struct target *t = NULL;
+    struct target_dir *t = NULL;
     struct err e = {0};
 
-    assert_int_equal(target_open_dir(&t, path, "test", &e), code);
+    assert_int_equal(target_dir_open(&t, path, "test", &e), code);
     assert_null(t);
     assert_int_equal(e.class, ERR_TARGET);
     if (!strstr(e.what, text))
         fail_msg("\"%s\" does not hold \"%s\"", e.what, text);
 }
 
-static void leave(struct target *t, bool keep)
+static void leave(struct target_dir *t, bool keep)
 {
     struct err e = {0};
 
-    assert_int_equal(target_close(t, keep, &e), 0);
+    assert_int_equal(target_dir_close(t, keep, &e), 0);
 }
 
 static void test_system_paths(void **state)
@@ -137,16 +139,16 @@ static void test_system_paths(void **state)
     struct fixture *f = *state;
     struct err e = {0};
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        if (target_refuse_system_path(bad[i], &e) != -EACCES)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        if (target_guard_path(bad[i], &e) != -EACCES)
             fail_msg("%s was not refused", bad[i]);
         assert_int_equal(e.class, ERR_TARGET);
         refused(bad[i], -EACCES, "system directory");
     }
-    assert_int_equal(target_refuse_system_path(in(f, "new"), &e), 0);
-    assert_int_equal(target_refuse_system_path(f->root, &e), 0);
-    assert_int_equal(target_refuse_system_path("relative", &e), 0);
-    assert_true(target_refuse_system_path("/nonexistent/too/deep", &e) < 0);
+    assert_int_equal(target_guard_path(in(f, "new"), &e), 0);
+    assert_int_equal(target_guard_path(f->root, &e), 0);
+    assert_int_equal(target_guard_path("relative", &e), 0);
+    assert_true(target_guard_path("/nonexistent/too/deep", &e) < 0);
 }
 
 static void test_links_and_home(void **state)
@@ -154,9 +156,9 @@ static void test_links_and_home(void **state)
     struct fixture *f = *state;
     const char *home = getenv("HOME");
     char kept[PATH_CAP];
-    struct target *t;
+    struct target_dir *t;
 
-    snprintf(kept, sizeof kept, "%s", home ? home : "");
+    snprintf(kept, sizeof(kept), "%s", home ? home : "");
     assert_int_equal(symlink("/etc", in(f, "link")), 0);
     refused(in(f, "link"), -EACCES, "/etc");
     refused(in(f, "link/below"), -EACCES, "/etc/below");
@@ -179,15 +181,15 @@ static void test_links_and_home(void **state)
 static void test_created_and_removed(void **state)
 {
     struct fixture *f = *state;
-    struct target *t = take(f, "new");
+    struct target_dir *t = take(f, "new");
     char text[200], running[40];
 
-    get(f, "new/.kvtrace", text, sizeof text);
-    snprintf(running, sizeof running, "running %ld\n", (long)getpid());
+    get(f, "new/.kvtrace", text, sizeof(text));
+    snprintf(running, sizeof(running), "running %ld\n", (long)getpid());
     assert_non_null(strstr(text, running));
-    assert_true(target_fd(t) >= 0);
-    assert_string_equal(strrchr(target_path(t), '/'), "/new");
-    assert_false(target_was_kept(t));
+    assert_true(target_dir_fd(t) >= 0);
+    assert_string_equal(strrchr(target_dir_path(t), '/'), "/new");
+    assert_false(target_dir_was_kept(t));
     assert_int_equal(mkdir(in(f, "new/ab"), 0755), 0);
     put(f, "new/ab/" HEX ".kv", "x");
     put(f, "new/fill-0.kv", "x");
@@ -233,14 +235,14 @@ static void test_foreign(void **state)
 static void test_kept(void **state)
 {
     struct fixture *f = *state;
-    struct target *t = take(f, "d");
+    struct target_dir *t = take(f, "d");
 
     assert_int_equal(mkdir(in(f, "d/ab"), 0755), 0);
     put(f, "d/ab/" HEX ".kv", "x");
     leave(t, true);
     assert_true(there(f, "d/ab/" HEX ".kv"));
     t = take(f, "d");
-    assert_true(target_was_kept(t));
+    assert_true(target_dir_was_kept(t));
     assert_true(there(f, "d/ab/" HEX ".kv"));
     leave(t, false);
     assert_false(there(f, "d")); /* kvtrace had made it, one run earlier */
@@ -249,7 +251,7 @@ static void test_kept(void **state)
 static void test_dead_owner(void **state)
 {
     struct fixture *f = *state;
-    struct target *t;
+    struct target_dir *t;
 
     assert_int_equal(mkdir(in(f, "d"), 0755), 0);
     put(f, "d/.kvtrace", "running 999999999\nkvreplay\n");
@@ -267,7 +269,7 @@ static void test_dead_owner(void **state)
     assert_int_equal(symlink("../outside", in(f, "d/link.kv")), 0);
     assert_int_equal(symlink("..", in(f, "d/ef")), 0);
     t = take(f, "d");
-    assert_false(target_was_kept(t));
+    assert_false(target_dir_was_kept(t));
     assert_false(there(f, "d/ab/" HEX ".kv"));
     assert_false(there(f, "d/slab.kv"));
     assert_false(there(f, "d/cd"));
@@ -290,18 +292,18 @@ static void test_dead_owner(void **state)
 static void test_in_use(void **state)
 {
     struct fixture *f = *state;
-    struct target *t = take(f, "d");
+    struct target_dir *t = take(f, "d");
     char pid[40];
     int status;
     pid_t child;
 
-    snprintf(pid, sizeof pid, "process %ld", (long)getpid());
+    snprintf(pid, sizeof(pid), "process %ld", (long)getpid());
     refused(in(f, "d"), -EBUSY, pid);
     child = fork();
     if (child == 0) {
-        struct target *other;
+        struct target_dir *other;
         struct err e = {0};
-        int ret = target_open_dir(&other, in(f, "d"), "test", &e);
+        int ret = target_dir_open(&other, in(f, "d"), "test", &e);
 
         _exit(ret == -EBUSY && e.class == ERR_TARGET && strstr(e.what, pid) ? 0 : 1);
     }
@@ -315,7 +317,7 @@ static void test_in_use(void **state)
 static void test_killed(void **state)
 {
     struct fixture *f = *state;
-    struct target *t;
+    struct target_dir *t;
     int status;
     pid_t child = fork();
 
@@ -357,13 +359,13 @@ static void test_lets_go(void **state)
 static void test_room(void **state)
 {
     struct fixture *f = *state;
-    struct target *t = take(f, "d");
+    struct target_dir *t = take(f, "d");
     uint64_t all = 0, less = 0, none = 1;
     struct err e = {0};
 
-    assert_int_equal(target_room(target_fd(t), 0, &all, &e), 0);
-    assert_int_equal(target_room(target_fd(t), 0.01, &less, &e), 0);
-    assert_int_equal(target_room(target_fd(t), 1, &none, &e), 0);
+    assert_int_equal(target_room(target_dir_fd(t), 0, &all, &e), 0);
+    assert_int_equal(target_room(target_dir_fd(t), 0.01, &less, &e), 0);
+    assert_int_equal(target_room(target_dir_fd(t), 1, &none, &e), 0);
     assert_true(all > 0 && less < all);
     assert_int_equal(none, 0);
     assert_int_equal(target_room(-1, 0, &all, &e), -EBADF);
@@ -373,19 +375,19 @@ static void test_room(void **state)
 static void test_device(void **state)
 {
     struct fixture *f = *state;
-    struct target *t = take(f, "d");
+    struct target_dir *t = take(f, "d");
     struct target_counters c, no = {0};
     struct target_device d;
 
-    target_device(target_fd(t), &d);
-    assert_int_equal(target_counters(&d, &c), d.counted ? 0 : -ENODEV);
+    target_device_find(target_dir_fd(t), &d);
+    assert_int_equal(target_device_count(&d, &c), d.counted ? 0 : -ENODEV);
     if (d.counted)
         assert_true(d.name[0] && c.read_bytes > 0 && c.read_bytes >= c.read_ios * 512);
-    target_device(-1, &d);
+    target_device_find(-1, &d);
     assert_string_equal(d.name, "");
     assert_false(d.counted);
-    assert_int_equal(target_counters(&d, &no), -ENODEV);
-    target_direct_io(target_fd(t)); /* either answer, nothing left behind */
+    assert_int_equal(target_device_count(&d, &no), -ENODEV);
+    target_direct_io(target_dir_fd(t)); /* either answer, nothing left behind */
     leave(t, false);
     assert_false(there(f, "d"));
 }

@@ -1,18 +1,16 @@
-/* I/O engine of last resort: a pool of threads that make plain calls (pread, pwrite, openat), for
- * kernels and containers that refuse io_uring. Same behaviour as io_uring.c behind the same table.
- */
+/* The I/O engine for kernels and containers that refuse io_uring: a pool of threads that make plain
+ * calls (pread, pwrite, openat). It behaves as uring.c does behind the same table. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/thread.h"
+#include "lib/base/units.h"
 #include "lib/io/io.h"
 
 #define PSYNC_THREADS_MAX 64u
-#define PSYNC_NS_PER_S    1000000000LL
+#define PSYNC_SECTOR      512u
 
 /* Requests in order of arrival, linked by next. */
 struct psync_queue {
@@ -21,16 +19,17 @@ struct psync_queue {
 
 struct psync {
     struct io io;
-    unsigned depth, in_flight; /* owner's */
-    struct psync_queue batch;  /* owner's: submitted, not yet kicked */
-    unsigned batched;          /* owner's */
-    pthread_mutex_t lock;      /* of everything below */
+    /* the owner's: */
+    unsigned depth, in_flight;
+    struct psync_queue batch; /* submitted, not yet kicked */
+    unsigned batched;
+    /* under the lock: */
+    pthread_mutex_t lock;
     pthread_cond_t work, ready;
     struct psync_queue todo, done;
     bool woken, stop;
     unsigned threads;
     pthread_t thread[PSYNC_THREADS_MAX];
-    char fallbacks[64], flags[32]; /* constant after open */
 };
 
 static void queue_init(struct psync_queue *q)
@@ -58,15 +57,6 @@ static struct io_req *queue_pop(struct psync_queue *q)
     return r;
 }
 
-static void queue_append(struct psync_queue *q, struct psync_queue *more)
-{
-    if (!more->head)
-        return;
-    *q->tail = more->head;
-    q->tail = more->tail;
-    queue_init(more);
-}
-
 /* Moves the whole request; 0 or negative errno. */
 static int psync_transfer(struct io_req *r)
 {
@@ -80,8 +70,8 @@ static int psync_transfer(struct io_req *r)
             r->moved += (uint32_t)n;
         else if (n == 0)
             return r->write ? -EIO : -ENODATA;
-        else if (errno == EINVAL && !r->write && r->moved % 512 != 0)
-            return -ENODATA; /* O_DIRECT refuses to go on from the odd end of a file */
+        else if (errno == EINVAL && !r->write && r->moved % PSYNC_SECTOR != 0)
+            return -ENODATA; /* a file with an odd end: O_DIRECT cannot go on from there */
         else if (errno != EINTR && errno != EAGAIN)
             return -errno;
     }
@@ -132,24 +122,11 @@ static void psync_close(struct io *io)
     free(p);
 }
 
-static int psync_start(struct psync *p, unsigned threads)
-{
-    int ret = 0;
-
-    while (p->threads < threads && ret == 0) {
-        ret = thread_start(&p->thread[p->threads], psync_run, p);
-        if (ret == 0)
-            p->threads++;
-    }
-    return ret;
-}
-
 static int psync_open(struct io **out, const struct io_opts *o, struct err *e)
 {
-    struct psync *p = calloc(1, sizeof *p);
+    struct psync *p = calloc(1, sizeof(*p));
     unsigned threads = o->depth < PSYNC_THREADS_MAX ? o->depth : PSYNC_THREADS_MAX;
     pthread_condattr_t attr;
-    int ret;
 
     if (!p)
         return err_nomem(e, "I/O threads");
@@ -164,14 +141,18 @@ static int psync_open(struct io **out, const struct io_opts *o, struct err *e)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&p->ready, &attr);
     pthread_condattr_destroy(&attr);
-    ret = psync_start(p, threads);
-    if (ret < 0) {
-        psync_close(&p->io);
-        return err_errno(e, ret, ERR_FAILED, "", "cannot start %u I/O threads", threads);
+    while (p->threads < threads) {
+        int ret = thread_start(&p->thread[p->threads], psync_run, p);
+
+        if (ret < 0) {
+            psync_close(&p->io);
+            return err_errno(e, ret, ERR_FAILED, "", "cannot start %u I/O threads", threads);
+        }
+        p->threads++;
     }
-    snprintf(p->flags, sizeof p->flags, "%u threads", threads);
+    notes_add(&p->io.flags, "%u threads", threads);
     if (threads < (o->data ? o->data : o->depth))
-        snprintf(p->fallbacks, sizeof p->fallbacks, "%u I/Os at the device at most", threads);
+        notes_add(&p->io.fallbacks, "%u I/Os at the device at most", threads);
     *out = &p->io;
     return 0;
 }
@@ -196,7 +177,9 @@ static int psync_kick(struct io *io)
     if (p->batched == 0)
         return 0;
     pthread_mutex_lock(&p->lock);
-    queue_append(&p->todo, &p->batch);
+    *p->todo.tail = p->batch.head;
+    p->todo.tail = p->batch.tail;
+    queue_init(&p->batch);
     for (unsigned i = 0; i < p->batched && i < p->threads; i++)
         pthread_cond_signal(&p->work);
     pthread_mutex_unlock(&p->lock);
@@ -204,32 +187,25 @@ static int psync_kick(struct io *io)
     return 0;
 }
 
-/* With the lock held: until a completion or a wake is there, or until_ns is over. */
-static void psync_wait(struct psync *p, int64_t until_ns)
-{
-    struct timespec at = {.tv_sec = until_ns / PSYNC_NS_PER_S,
-                          .tv_nsec = until_ns % PSYNC_NS_PER_S};
-    int ret = until_ns == 0 ? ETIMEDOUT : 0;
-
-    while (!p->done.head && !p->woken && ret != ETIMEDOUT) {
-        if (until_ns == INT64_MAX)
-            ret = pthread_cond_wait(&p->ready, &p->lock);
-        else
-            ret = pthread_cond_timedwait(&p->ready, &p->lock, &at);
-    }
-}
-
 static int psync_reap(struct io *io, struct io_req **done, int max, int64_t until_ns)
 {
+    struct timespec until = {.tv_sec = until_ns / UNITS_NS_PER_S,
+                             .tv_nsec = until_ns % UNITS_NS_PER_S};
     struct psync *p = (struct psync *)io;
+    bool over = until_ns == 0;
     int n = 0;
 
     psync_kick(io);
     pthread_mutex_lock(&p->lock);
-    psync_wait(p, until_ns);
+    while (!p->done.head && !p->woken && !over) {
+        if (until_ns == INT64_MAX)
+            pthread_cond_wait(&p->ready, &p->lock);
+        else
+            over = pthread_cond_timedwait(&p->ready, &p->lock, &until) == ETIMEDOUT;
+    }
     while (n < max && p->done.head)
         done[n++] = queue_pop(&p->done);
-    /* Only a call that waited consumes the wake. */
+    /* Only a call that waited uses up the wake. */
     if (until_ns != 0)
         p->woken = false;
     pthread_mutex_unlock(&p->lock);
@@ -247,31 +223,13 @@ static void psync_wake(struct io *io)
     pthread_mutex_unlock(&p->lock);
 }
 
-static const char *psync_fallbacks(const struct io *io)
-{
-    return ((const struct psync *)io)->fallbacks;
-}
-
-static const char *psync_flags(const struct io *io)
-{
-    return ((const struct psync *)io)->flags;
-}
-
-static unsigned psync_open_slots(const struct io *io)
-{
-    (void)io;
-    return 0;
-}
-
 const struct io_ops io_psync_ops = {
+    .engine = IO_PSYNC,
     .name = "psync",
     .open = psync_open,
     .submit = psync_submit,
     .kick = psync_kick,
     .reap = psync_reap,
     .wake = psync_wake,
-    .fallbacks = psync_fallbacks,
-    .flags = psync_flags,
-    .open_slots = psync_open_slots,
     .close = psync_close,
 };

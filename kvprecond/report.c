@@ -1,0 +1,281 @@
+/* The end of a run: writes its result as a screen of text or as JSON. It only formats; every figure
+ * in struct report was taken before. */
+#include "kvprecond/report.h"
+
+#include <errno.h>
+
+#include "lib/base/units.h"
+#include "lib/json/jsonout.h"
+
+#define TEXT_CAP 64
+
+static double bytes_per_s(const struct report *r)
+{
+    if (r->fill.elapsed_ns <= 0)
+        return 0;
+    return (double)r->fill.bytes * (double)UNITS_NS_PER_S / (double)r->fill.elapsed_ns;
+}
+
+static double cpu_s_per_gib(const struct report *r)
+{
+    double gib = (double)r->fill.total_bytes / (double)UNITS_GIB;
+
+    return gib > 0 ? (double)r->cpu_ns / (double)UNITS_NS_PER_S / gib : 0;
+}
+
+static const char *mode_name(const struct report *r)
+{
+    static const char *const names[] = {
+        [PLAN_SEQUENTIAL] = "sequential", [PLAN_RANDOM] = "random", [PLAN_KV] = "kv"};
+
+    return names[r->o->mode];
+}
+
+/* ---- text ---- */
+
+static void text_asked(const struct report *r, FILE *out)
+{
+    char a[TEXT_CAP], b[TEXT_CAP];
+
+    fprintf(out, "  mode        %s, ", mode_name(r));
+    if (r->o->mode == PLAN_KV)
+        fprintf(out, "objects of %s (%s, %d tokens), ",
+                units_format_bytes(b, sizeof(b), (double)r->o->object_bytes), r->o->model.id,
+                OPTIONS_OBJECT_TOKENS);
+    fprintf(out, "%s at a time, up to %llu in flight",
+            units_format_bytes(a, sizeof(a), (double)r->o->block_bytes),
+            (unsigned long long)r->o->iodepth);
+    if (r->o->threads > 1)
+        fprintf(out, " of each of %llu threads", (unsigned long long)r->o->threads);
+    fputc('\n', out);
+    if (r->o->purge && r->purge_failed)
+        fprintf(out, "  purge       not possible (%s)\n", r->purge_failed);
+    else if (r->o->purge)
+        fprintf(out, "  purge       %s discarded before\n",
+                units_format_bytes(a, sizeof(a), (double)r->purged_bytes));
+}
+
+static void text_fill(const struct report *r, FILE *out)
+{
+    char a[TEXT_CAP], b[TEXT_CAP], c[TEXT_CAP], fallbacks[NOTES_JOINED_CAP];
+
+    fprintf(out, "  written     %s of %s", units_format_bytes(a, sizeof(a), (double)r->fill.bytes),
+            units_format_bytes(b, sizeof(b), (double)r->size_bytes));
+    if (r->capacity)
+        fprintf(out, ", %.2f times the device", (double)r->fill.bytes / (double)r->capacity);
+    if (!r->fill.complete && r->why_short)
+        fprintf(out, ", ended by %s", r->why_short);
+    fprintf(out, "\n  bandwidth   %s (%.3f GB/s) over %s, then %s to make it durable\n",
+            units_format_rate(a, sizeof(a), bytes_per_s(r)), bytes_per_s(r) / 1e9,
+            units_format_duration(b, sizeof(b), (double)r->fill.elapsed_ns),
+            units_format_duration(c, sizeof(c), (double)r->sync_ns));
+    fprintf(out, "  a write     p50 %s, p99 %s, max %s\n",
+            units_format_duration(a, sizeof(a), (double)hist_percentile(r->service, 500000)),
+            units_format_duration(b, sizeof(b), (double)hist_percentile(r->service, 990000)),
+            units_format_duration(c, sizeof(c), (double)hist_max(r->service)));
+    fprintf(out, "  processor   %.3f s per GiB\n", cpu_s_per_gib(r));
+    fprintf(out, "  engine      %s, %s%s%s\n", r->engine, r->direct ? "O_DIRECT" : "buffered",
+            r->fallbacks.count > 0 ? "; " : "",
+            notes_join(&r->fallbacks, "; ", fallbacks, sizeof(fallbacks)));
+    if (r->device.counted)
+        fprintf(out, "  device      %s%s%s: %s written by the kernel's count\n", r->device.name,
+                *r->device.model ? " " : "", r->device.model,
+                units_format_bytes(a, sizeof(a), (double)r->device_write_bytes));
+    if (r->o->kind == TARGET_DIR)
+        fprintf(out, "  files       %llu, %s\n", (unsigned long long)r->files,
+                r->kept ? "kept" : "removed (--keep leaves them)");
+    else if (r->o->kind == TARGET_FILE)
+        fprintf(out, "  file        %s\n",
+                r->kept ? "kept" : "cut to its former length (--keep leaves it)");
+}
+
+static void text_round(unsigned number, const struct round *round, FILE *out)
+{
+    char mean[TEXT_CAP], p99[TEXT_CAP], rate[TEXT_CAP], iops[TEXT_CAP];
+
+    fprintf(out, "  %5u  %11s  %10s  %10s  %10s", number,
+            units_format_rate(rate, sizeof(rate), round->bytes_per_s),
+            units_format_count(iops, sizeof(iops), (uint64_t)(round->iops + 0.5)),
+            units_format_duration(mean, sizeof(mean), round->mean_ns),
+            units_format_duration(p99, sizeof(p99), (double)round->p99_ns));
+    if (round->verdict.average > 0)
+        fprintf(out, "  %5.1f %%  %5.1f %%", round->verdict.range_share * 100,
+                round->verdict.slope_share * 100);
+    fprintf(out, "%s\n", round->verdict.steady ? "  steady" : "");
+}
+
+static void text_rounds(const struct report *r, FILE *out)
+{
+    const struct rounds *all = &r->rounds;
+    const char *track = rounds_track_name(all->track);
+    const struct steady *last;
+    char a[TEXT_CAP];
+
+    if (!r->o->until_steady)
+        return;
+    if (all->count == 0) {
+        fprintf(out, "  steady      no: no round has ended%s%s\n",
+                r->why_short ? "; ended by " : "", r->why_short ? r->why_short : "");
+        return;
+    }
+    fprintf(out, "rounds of %s, by %s\n",
+            units_format_duration(a, sizeof(a), (double)r->o->round_ns), track);
+    fprintf(out, "  %5s  %11s  %10s  %10s  %10s  %7s  %7s\n", "round", "bandwidth", "writes/s",
+            "mean", "p99", "range", "slope");
+    for (unsigned i = 0; i < all->count; i++)
+        text_round(i + 1, &all->round[i], out);
+    last = &all->round[all->count - 1].verdict;
+    if (last->average > 0)
+        fprintf(
+            out,
+            "  steady      %s: over rounds %u to %u the range of %s is %.1f %% of its average "
+            "(%.0f %% allowed),\n              the rise of its line %.1f %% (%.0f %% allowed)\n",
+            last->steady ? "yes" : "no", all->count - STEADY_WINDOW + 1, all->count, track,
+            last->range_share * 100, STEADY_RANGE_MAX * 100, last->slope_share * 100,
+            STEADY_SLOPE_MAX * 100);
+    else
+        fprintf(out, "  steady      no: %u round%s of %d\n", all->count, units_plural(all->count),
+                STEADY_WINDOW);
+    if (r->fill.complete && r->why_short)
+        fprintf(out, "              ended by %s\n", r->why_short);
+}
+
+int report_text(const struct report *r, FILE *out, struct err *e)
+{
+    fprintf(out, "kvprecond: %s\n", r->o->path);
+    text_asked(r, out);
+    text_fill(r, out);
+    text_rounds(r, out);
+    if (fflush(out) != 0 || ferror(out))
+        return err_errno(e, errno ? -errno : -EIO, ERR_OUTPUT, "standard output",
+                         "cannot be written");
+    return 0;
+}
+
+/* ---- JSON ---- */
+
+/* A number that is null where the run has none. */
+static void json_u64_or_null(struct jsonout *j, const char *key, bool has, uint64_t v)
+{
+    if (has)
+        jsonout_u64(j, key, v);
+    else
+        jsonout_null(j, key);
+}
+
+static void json_f64_or_null(struct jsonout *j, const char *key, bool has, double v)
+{
+    if (has)
+        jsonout_f64(j, key, v);
+    else
+        jsonout_null(j, key);
+}
+
+static void json_asked(struct jsonout *j, const struct report *r)
+{
+    static const char *const kinds[] = {
+        [TARGET_DIR] = "directory", [TARGET_FILE] = "file", [TARGET_DEVICE] = "device"};
+    const bool kv = r->o->mode == PLAN_KV;
+
+    jsonout_object(j, "target");
+    jsonout_text_value(j, "path", r->o->path);
+    jsonout_text_value(j, "kind", kinds[r->o->kind]);
+    jsonout_text_value(j, "device", *r->device.name ? r->device.name : NULL);
+    jsonout_text_value(j, "model", *r->device.model ? r->device.model : NULL);
+    json_u64_or_null(j, "capacity_bytes", r->capacity > 0, r->capacity);
+    jsonout_u64(j, "files", r->files);
+    jsonout_bool(j, "kept", r->kept);
+    jsonout_end(j);
+    jsonout_text_value(j, "mode", mode_name(r));
+    jsonout_u64(j, "seed", r->o->seed);
+    jsonout_u64(j, "size_bytes", r->size_bytes);
+    jsonout_u64(j, "block_bytes", r->o->block_bytes);
+    jsonout_text_value(j, "model", kv ? r->o->model.id : NULL);
+    json_u64_or_null(j, "object_bytes", kv, r->o->object_bytes);
+    jsonout_u64(j, "threads", r->o->threads);
+    jsonout_u64(j, "iodepth", r->o->iodepth);
+    jsonout_text_value(j, "engine", r->engine);
+    jsonout_bool(j, "direct", r->direct);
+    jsonout_notes(j, "fallbacks", &r->fallbacks);
+    if (r->o->purge) {
+        jsonout_object(j, "purge");
+        jsonout_u64(j, "discarded_bytes", r->purged_bytes);
+        jsonout_text_value(j, "error", r->purge_failed);
+        jsonout_end(j);
+    } else {
+        jsonout_null(j, "purge");
+    }
+}
+
+static void json_fill(struct jsonout *j, const struct report *r)
+{
+    jsonout_bool(j, "complete", r->fill.complete);
+    jsonout_text_value(j, "ended_by", r->why_short);
+    jsonout_u64(j, "written_bytes", r->fill.bytes);
+    jsonout_u64(j, "writes", r->fill.writes);
+    jsonout_f64(j, "elapsed_s", (double)r->fill.elapsed_ns / 1e9);
+    jsonout_f64(j, "sync_s", (double)r->sync_ns / 1e9);
+    jsonout_f64(j, "gib_per_s", bytes_per_s(r) / (double)UNITS_GIB);
+    jsonout_u64(j, "total_written_bytes", r->fill.total_bytes);
+    jsonout_f64(j, "cpu_s", (double)r->cpu_ns / 1e9);
+    jsonout_f64(j, "cpu_s_per_gib", cpu_s_per_gib(r));
+    jsonout_object(j, "service_us");
+    jsonout_hist_members(j, r->service, 1e3);
+    jsonout_end(j);
+}
+
+static void json_rounds(struct jsonout *j, const struct report *r)
+{
+    if (!r->o->until_steady) {
+        jsonout_null(j, "steady_state");
+        return;
+    }
+    jsonout_object(j, "steady_state");
+    jsonout_bool(j, "reached", rounds_steady(&r->rounds));
+    jsonout_text_value(j, "track", rounds_track_name(r->rounds.track));
+    jsonout_f64(j, "round_s", (double)r->o->round_ns / 1e9);
+    jsonout_u64(j, "window", STEADY_WINDOW);
+    jsonout_f64(j, "range_share_max", STEADY_RANGE_MAX);
+    jsonout_f64(j, "slope_share_max", STEADY_SLOPE_MAX);
+    jsonout_array(j, "rounds");
+    for (unsigned i = 0; i < r->rounds.count; i++) {
+        const struct round *round = &r->rounds.round[i];
+        const bool judged = round->verdict.average > 0;
+
+        jsonout_object(j, NULL);
+        jsonout_u64(j, "round", i + 1);
+        jsonout_f64(j, "start_s", (double)round->start_ns / 1e9);
+        jsonout_f64(j, "elapsed_s", (double)round->elapsed_ns / 1e9);
+        jsonout_u64(j, "bytes", round->bytes);
+        jsonout_f64(j, "gib_per_s", round->bytes_per_s / (double)UNITS_GIB);
+        jsonout_f64(j, "iops", round->iops);
+        jsonout_f64(j, "service_mean_us", round->mean_ns / 1e3);
+        jsonout_f64(j, "service_p99_us", (double)round->p99_ns / 1e3);
+        json_f64_or_null(j, "range_share", judged, round->verdict.range_share);
+        json_f64_or_null(j, "slope_share", judged, round->verdict.slope_share);
+        jsonout_bool(j, "steady", round->verdict.steady);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    jsonout_end(j);
+}
+
+int report_json(const struct report *r, const char *path, int argc, char *const *argv,
+                struct err *e)
+{
+    struct jsonout *j = jsonout_create();
+    int ret;
+
+    if (!j)
+        return err_nomem(e, "summary");
+    jsonout_identity(j, "kvprecond", argc, argv, r->started_wall_ns);
+    json_asked(j, r);
+    json_fill(j, r);
+    json_rounds(j, r);
+    jsonout_object(j, "kernel");
+    json_u64_or_null(j, "device_write_bytes", r->device.counted, r->device_write_bytes);
+    jsonout_end(j);
+    ret = jsonout_save(j, path, e);
+    jsonout_free(j);
+    return ret;
+}

@@ -1,0 +1,39 @@
+/* What lies under an open target: its file system (room, O_DIRECT) and its device, with the
+ * kernel's own counters of what went through it. */
+#ifndef KVTRACE_IO_TARGET_DEVICE_H
+#define KVTRACE_IO_TARGET_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+
+/* Free bytes on the file system that we may use: a reserve of reserve_share (0 to 1) of its size
+ * stays free. 0 bytes: none. Class ERR_TARGET. */
+int target_room(int fd, double reserve_share, uint64_t *bytes, struct err *e);
+/* Does fd lie on a file system in memory? Newer kernels accept O_DIRECT there, but the data never
+ * leaves memory. */
+bool target_in_memory(int fd);
+/* Does O_DIRECT work in this directory? Tried with a scratch file; never on a file system in
+ * memory. */
+bool target_direct_io(int dirfd);
+
+struct target_device {
+    char name[64];  /* of the whole disk: "nvme0n1"; "" when there is none (tmpfs, overlay) */
+    char model[64]; /* "" unknown */
+    bool counted;   /* the kernel has counters for it */
+};
+/* The device under the file, directory or device node fd. */
+void target_device_find(int fd, struct target_device *d);
+/* Does the block device fd take discards? False for anything else. */
+bool target_device_discards(int fd);
+
+/* Totals since boot (/sys/block/NAME/stat); queue_ms is the sum of all I/Os' times in the device's
+ * queue. */
+struct target_counters {
+    uint64_t read_ios, read_bytes, write_ios, write_bytes, queue_ms;
+};
+/* 0; -ENODEV: no counters. */
+int target_device_count(const struct target_device *d, struct target_counters *c);
+
+#endif
