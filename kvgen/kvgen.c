@@ -342,7 +342,7 @@ static int finish(struct run *r, struct err *e)
                         .curve_policy = policies[r->o.eviction]->name,
                         .curve_sample = r->o.curve_sample,
                         .curve_optimal = r->o.curve_optimal,
-                        .timing = r->sim != NULL ? sim_timing(r->sim) : NULL,
+                        .timing = r->sim != NULL ? sim_tier_servers(r->sim) : NULL,
                         .trace = &totals};
     if (r->curve != NULL) {
         rc = curve_result(r->curve, &s.curve, e);

@@ -25,8 +25,8 @@ struct summary {
     const char *curve_policy;
     double curve_sample;
     bool curve_optimal;
-    const struct timing *timing;      /* NULL: operations took no time */
-    const struct trace_totals *trace; /* digest "": nothing was written */
+    const struct tier_servers *timing; /* NULL: operations took no time */
+    const struct trace_totals *trace;  /* digest "": nothing was written */
 };
 
 /* A short table. */

@@ -62,7 +62,7 @@ static bool make_caches(struct curve *c)
     if (c->cache == NULL || c->unnamed == NULL)
         return false;
     for (size_t i = 0; i <= c->sizes; i++) {
-        c->cache[i] = cache_create(c->o.policy, i < c->sizes ? c->limit[i] : UINT64_MAX);
+        c->cache[i] = sized_cache_create(c->o.policy, i < c->sizes ? c->limit[i] : UINT64_MAX);
         if (c->cache[i] == NULL)
             return false;
     }
@@ -96,10 +96,10 @@ void curve_free(struct curve *c)
     if (c == NULL)
         return;
     for (size_t i = 0; c->cache != NULL && i <= c->sizes; i++)
-        cache_free(c->cache[i]);
+        sized_cache_free(c->cache[i]);
     free(c->cache);
     free(c->unnamed);
-    prefixes_free(c->prefixes);
+    request_prefixes_free(c->prefixes);
     keymap_free(c->awaited);
     keymap_free(c->entries);
     lru_stack_free(c->stack);
@@ -140,8 +140,8 @@ int curve_resume(struct curve *c, int64_t request)
 {
     assert(curve_simulates(c));
     if (c->prefixes == NULL)
-        c->prefixes = prefixes_create(c->sizes + 1);
-    bool *broken = c->prefixes != NULL ? prefixes_of(c->prefixes, request) : NULL;
+        c->prefixes = request_prefixes_create(c->sizes + 1);
+    bool *broken = c->prefixes != NULL ? request_prefixes_of(c->prefixes, request) : NULL;
     if (broken == NULL)
         return -ENOMEM;
     c->broken = broken;
@@ -152,7 +152,7 @@ void curve_end_request(struct curve *c, int64_t request)
 {
     curve_request(c);
     if (c->prefixes != NULL)
-        prefixes_forget(c->prefixes, request);
+        request_prefixes_forget(c->prefixes, request);
 }
 
 /* ---- stack distances ---- */
@@ -210,7 +210,7 @@ static int use_stack(struct curve *c, struct ident id, uint64_t size, bool count
 /* Is it there? A hit counts while the prefix is whole. */
 static bool probe_cache(struct curve *c, size_t i, struct ident id, uint64_t size)
 {
-    if (!cache_touch(c->cache[i], id)) {
+    if (!sized_cache_touch(c->cache[i], id)) {
         c->broken[i] = c->o.prefix;
         return false;
     }
@@ -223,7 +223,7 @@ static bool probe_cache(struct curve *c, size_t i, struct ident id, uint64_t siz
 
 static int use_cache(struct curve *c, size_t i, struct ident id, uint64_t size)
 {
-    return probe_cache(c, i, id, size) ? 0 : cache_write(c->cache[i], id, size);
+    return probe_cache(c, i, id, size) ? 0 : sized_cache_write(c->cache[i], id, size);
 }
 
 /* Of an object that the endless cache holds. */
@@ -231,7 +231,7 @@ static int note_optimal(struct curve *c, struct ident id, enum optimal_kind kind
 {
     uint64_t size;
     uint32_t number;
-    if (c->optimal == NULL || !cache_find(c->cache[c->sizes], id, &size, &number))
+    if (c->optimal == NULL || !sized_cache_find(c->cache[c->sizes], id, &size, &number))
         return 0;
     return optimal_use(c->optimal, number, size, kind);
 }
@@ -293,7 +293,7 @@ int curve_probe(struct curve *c, struct ident id)
     assert(curve_simulates(c));
     if (!count_lookup(c, id))
         return 0;
-    if (!cache_find(c->cache[c->sizes], id, &size, NULL)) {
+    if (!sized_cache_find(c->cache[c->sizes], id, &size, NULL)) {
         for (size_t i = 0; i <= c->sizes; i++)
             c->broken[i] = c->o.prefix;
         return 0;
@@ -314,7 +314,7 @@ static uint32_t parts_of_entry(const struct curve *c, struct ident entry)
 static int probe_part(struct curve *c, struct ident id)
 {
     uint64_t size;
-    if (!cache_find(c->cache[c->sizes], id, &size, NULL))
+    if (!sized_cache_find(c->cache[c->sizes], id, &size, NULL))
         return 0;
     c->followed_bytes += size;
     for (size_t i = 0; i <= c->sizes; i++)
@@ -340,7 +340,7 @@ int curve_probe_entry(struct curve *c, struct ident entry)
 
 int curve_await(struct curve *c, struct ident id)
 {
-    if (is_followed(c, id) && !cache_find(c->cache[c->sizes], id, NULL, NULL)) {
+    if (is_followed(c, id) && !sized_cache_find(c->cache[c->sizes], id, NULL, NULL)) {
         if (c->awaited == NULL)
             c->awaited = keymap_create();
         uint64_t *lookups = c->awaited != NULL ? keymap_get(c->awaited, mixed(id), 0) : NULL;
@@ -360,8 +360,8 @@ int curve_write(struct curve *c, struct ident id, uint64_t size)
         return use_stack(c, id, size, false);
     settle_awaited(c, id, size);
     for (size_t i = 0; rc == 0 && i <= c->sizes; i++)
-        if (!cache_find(c->cache[i], id, NULL, NULL))
-            rc = cache_write(c->cache[i], id, size);
+        if (!sized_cache_find(c->cache[i], id, NULL, NULL))
+            rc = sized_cache_write(c->cache[i], id, size);
     return rc == 0 ? note_optimal(c, id, OPTIMAL_WRITE) : rc;
 }
 

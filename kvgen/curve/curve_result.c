@@ -57,7 +57,7 @@ static void sum_up(struct curve *c)
 
 static uint64_t needed(const struct curve *c)
 {
-    uint64_t bytes = c->stack != NULL ? c->need : cache_peak_bytes(c->cache[c->sizes]);
+    uint64_t bytes = c->stack != NULL ? c->need : sized_cache_peak_bytes(c->cache[c->sizes]);
     return c->o.sample == 1 ? bytes : (uint64_t)((double)bytes / c->o.sample + 0.5);
 }
 

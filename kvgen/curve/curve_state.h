@@ -3,10 +3,10 @@
 #ifndef KVGEN_CURVE_CURVE_STATE_H
 #define KVGEN_CURVE_CURVE_STATE_H
 
-#include "kvgen/curve/cache.h"
 #include "kvgen/curve/curve.h"
 #include "kvgen/curve/optimal.h"
-#include "kvgen/curve/prefixes.h"
+#include "kvgen/curve/request_prefixes.h"
+#include "kvgen/curve/sized_cache.h"
 #include "lib/base/keymap.h"
 #include "lib/base/lru_stack.h"
 
@@ -22,12 +22,12 @@ struct curve {
     struct lru_stack *stack;           /* NULL: capacities are simulated */
     uint64_t furthest;                 /* distance in the request's prefix so far */
     uint64_t need;                     /* furthest distance of a hit */
-    struct cache **cache;              /* by capacity, the endless one last */
+    struct sized_cache **cache;        /* by capacity, the endless one last */
     struct keymap *awaited;            /* objects without a size: lookups; NULL: none yet */
     struct keymap *entries;            /* entries in parts: how many; NULL: none yet */
     bool *broken;                      /* by capacity: the prefix missed */
     bool *unnamed;                     /* the same of requests that do not mix */
-    struct prefixes *prefixes;         /* and of those that do; NULL: none yet */
+    struct request_prefixes *prefixes; /* and of those that do; NULL: none yet */
     struct optimal *optimal;           /* NULL: not wanted */
     struct curve_point *point;
     struct curve_result result;

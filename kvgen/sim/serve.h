@@ -81,12 +81,12 @@ struct sim {
     struct job *job;               /* by worker */
     uint32_t *idle;                /* stack of idle workers */
     uint32_t idle_count;
-    struct heap wakes;            /* of the others: when their jobs go on */
-    struct timing *timing;        /* NULL: operations take no time */
-    struct pending_rows *pending; /* rows of operations that are issued later */
-    int64_t complete_ns;          /* of the read or write that was told last */
-    uint32_t writers;             /* places for writers that are taken */
-    uint32_t *parked;             /* ring of workers that wait for one */
+    struct heap wakes;                 /* of the others: when their jobs go on */
+    struct tier_servers *tier_servers; /* NULL: operations take no time */
+    struct pending_rows *pending;      /* rows of operations that are issued later */
+    int64_t complete_ns;               /* of the read or write that was told last */
+    uint32_t writers;                  /* places for writers that are taken */
+    uint32_t *parked;                  /* ring of workers that wait for one */
     uint32_t parked_first, parked_count;
     uint64_t writer;               /* the request that wrote last, ... */
     int64_t written_ns;            /* ... and when; kept where writers race */
@@ -141,7 +141,7 @@ static inline enum serve_look serve_look(struct sim *s, struct job *j, struct id
 {
     if (serve_has_to_wait(s, j))
         return SERVE_WAIT;
-    if (s->timing != NULL)
+    if (s->tier_servers != NULL)
         return serve_look_timed(s, j, id, class);
     return hierarchy_read(s->hierarchy, id, class) ? SERVE_HIT : SERVE_MISS;
 }

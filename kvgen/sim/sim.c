@@ -37,9 +37,9 @@ static int take_times(struct sim *s)
             return -ENOMEM;
     if (s->o.speed == NULL)
         return 0;
-    s->timing = timing_create(s->o.speed);
+    s->tier_servers = tier_servers_create(s->o.speed);
     s->pending = pending_rows_create();
-    return s->timing == NULL || s->pending == NULL ? -ENOMEM : 0;
+    return s->tier_servers == NULL || s->pending == NULL ? -ENOMEM : 0;
 }
 
 int sim_create(struct sim **out, const struct sim_opts *o, const struct hierarchy_opts *tiers,
@@ -74,7 +74,7 @@ void sim_free(struct sim *s)
     hierarchy_free(s->hierarchy);
     queue_free(s->queue);
     free_slots(s);
-    timing_free(s->timing);
+    tier_servers_free(s->tier_servers);
     pending_rows_free(s->pending);
     for (int i = 0; i < SIM_TIMES; i++)
         hist_free(s->stats.time_ns[i]);
@@ -247,9 +247,9 @@ const struct sim_stats *sim_stats(const struct sim *s)
     return &s->stats;
 }
 
-const struct timing *sim_timing(const struct sim *s)
+const struct tier_servers *sim_tier_servers(const struct sim *s)
 {
-    return s->timing;
+    return s->tier_servers;
 }
 
 const struct hierarchy *sim_hierarchy(const struct sim *s)

@@ -9,8 +9,8 @@
 #include "kvgen/curve/curve.h"
 #include "kvgen/sim/hierarchy.h"
 #include "kvgen/sim/row.h"
-#include "kvgen/sim/tally.h"
-#include "kvgen/sim/timing.h"
+#include "kvgen/sim/row_counts.h"
+#include "kvgen/sim/tier_servers.h"
 #include "kvgen/source/rag.h"
 #include "kvgen/source/source.h"
 #include "kvgen/tier_model.h"
@@ -73,7 +73,7 @@ enum sim_time {
 };
 
 struct sim_stats {
-    struct tally rows; /* that the sink was told, written or filtered out */
+    struct row_counts rows; /* that the sink was told, written or filtered out */
     uint64_t issued, served, completed, completed_by_qos[TRACE_QOSES];
     uint64_t context_tokens;         /* of requests served */
     uint64_t generated_tokens;       /* of requests completed */
@@ -94,6 +94,6 @@ int sim_run(struct sim *s, struct err *e);
 const struct sim_stats *sim_stats(const struct sim *s);
 const struct hierarchy *sim_hierarchy(const struct sim *s);
 /* NULL: operations take no time. */
-const struct timing *sim_timing(const struct sim *s);
+const struct tier_servers *sim_tier_servers(const struct sim *s);
 
 #endif

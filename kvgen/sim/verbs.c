@@ -16,7 +16,7 @@ void serve_row(struct sim *s, const struct sim_row *row)
 {
     if (s->status != 0)
         return;
-    tally_row(&s->stats.rows, &row->what);
+    row_counts_add(&s->stats.rows, &row->what);
     s->status = s->sink(s->ctx, row, s->err);
 }
 
@@ -29,8 +29,8 @@ void serve_fail(struct sim *s, int code)
 /* With tiers that take time a row may have to wait for its own. */
 static void emit_timed(struct sim *s, struct sim_row *row)
 {
-    struct timing_span span;
-    if (timing_lay(s->timing, &row->what, s->stats.now_ns, &span) < 0) {
+    struct tier_server_span span;
+    if (tier_servers_schedule(s->tier_servers, &row->what, s->stats.now_ns, &span) < 0) {
         serve_fail(s, err_nomem(s->err, "operations under way"));
         return;
     }
@@ -49,7 +49,7 @@ void serve_operation(void *ctx, const struct hierarchy_op *op)
     struct sim_row row = {.time_ns = s->stats.now_ns, .request = s->serving, .what = *op};
     if (s->serving == NULL)
         row.what.class = s->before; /* done, whatever time it took, when the clock begins */
-    if (s->timing != NULL && s->serving != NULL)
+    if (s->tier_servers != NULL && s->serving != NULL)
         emit_timed(s, &row);
     else
         serve_row(s, &row);
@@ -118,7 +118,7 @@ bool serve_size(struct sim *s, int64_t tokens, uint64_t *size)
 enum serve_look serve_look_timed(struct sim *s, struct job *j, struct ident id,
                                  enum trace_class class)
 {
-    j->until_ns = timing_ready_ns(s->timing, id, s->stats.now_ns);
+    j->until_ns = tier_servers_ready_ns(s->tier_servers, id, s->stats.now_ns);
     if (j->until_ns > s->stats.now_ns)
         return SERVE_WAIT;
     bool hit = hierarchy_read(s->hierarchy, id, class);
@@ -142,7 +142,7 @@ bool serve_put(struct sim *s, struct job *j, struct ident id, uint64_t size, int
     if (serve_has_to_wait(s, j) || !take_place(s, j))
         return false;
     /* Another one may have written it while this one waited. */
-    if (s->timing != NULL && hierarchy_has(s->hierarchy, id))
+    if (s->tier_servers != NULL && hierarchy_has(s->hierarchy, id))
         return true;
     if (s->o.mlperf)
         tell_race(s, &j->r);
@@ -151,7 +151,7 @@ bool serve_put(struct sim *s, struct job *j, struct ident id, uint64_t size, int
         serve_fail(s, err_nomem(s->err, "live objects"));
     if (rc <= 0)
         j->dropped = true;
-    else if (s->timing != NULL)
+    else if (s->tier_servers != NULL)
         j->until_ns = s->complete_ns;
     return true;
 }

@@ -146,8 +146,8 @@ static void oversized(void **state)
     assert_int_equal(write_size(h, &b, 2, 150), 1);
     assert_int_equal(b.tier[1], TRACE_NO_TIER);
     assert_int_equal(b.tier[2], TRACE_STORAGE);
-    assert_int_equal(b.tally.tier[TRACE_STORAGE].oversized, 1);
-    assert_int_equal(b.tally.tier[TRACE_STORAGE].peak_bytes, 150);
+    assert_int_equal(b.counts.tier[TRACE_STORAGE].oversized, 1);
+    assert_int_equal(b.counts.tier[TRACE_STORAGE].peak_bytes, 150);
     write_size(h, &b, 3, 1);
     assert_int_equal(b.tier[2], TRACE_NO_TIER);
     hierarchy_free(h);

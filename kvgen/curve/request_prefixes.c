@@ -1,13 +1,13 @@
-/* prefixes.c - marks of requests under way, in rows of one array that are used again when their
- * request is over. Asked by curve.c for traces, whose requests mix. */
-#include "kvgen/curve/prefixes.h"
+/* request_prefixes.c - marks of requests under way, in rows of one array that are used again when
+ * their request is over. Asked by curve.c for traces, whose requests mix. */
+#include "kvgen/curve/request_prefixes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/keymap.h"
 
-struct prefixes {
+struct request_prefixes {
     struct keymap *rows; /* by request */
     bool *mark;          /* width of each row */
     size_t width, cap;
@@ -15,21 +15,21 @@ struct prefixes {
     size_t frees;
 };
 
-struct prefixes *prefixes_create(size_t width)
+struct request_prefixes *request_prefixes_create(size_t width)
 {
-    struct prefixes *p = calloc(1, sizeof *p);
+    struct request_prefixes *p = calloc(1, sizeof *p);
     if (p == NULL)
         return NULL;
     p->width = width;
     p->rows = keymap_create();
     if (p->rows == NULL) {
-        prefixes_free(p);
+        request_prefixes_free(p);
         return NULL;
     }
     return p;
 }
 
-void prefixes_free(struct prefixes *p)
+void request_prefixes_free(struct request_prefixes *p)
 {
     if (p == NULL)
         return;
@@ -44,7 +44,7 @@ static struct hash128 key_of(int64_t request)
     return (struct hash128){.lo = hash_mix((uint64_t)request), .hi = 1};
 }
 
-static bool grow(struct prefixes *p)
+static bool grow(struct request_prefixes *p)
 {
     size_t cap = p->cap > 0 ? 2 * p->cap : 64;
     bool *mark = realloc(p->mark, cap * p->width * sizeof *mark);
@@ -61,7 +61,7 @@ static bool grow(struct prefixes *p)
     return true;
 }
 
-static bool forget_all(struct prefixes *p)
+static bool forget_all(struct request_prefixes *p)
 {
     keymap_free(p->rows);
     p->rows = keymap_create();
@@ -71,12 +71,12 @@ static bool forget_all(struct prefixes *p)
     return p->rows != NULL;
 }
 
-bool *prefixes_of(struct prefixes *p, int64_t request)
+bool *request_prefixes_of(struct request_prefixes *p, int64_t request)
 {
     uint64_t *row = keymap_find(p->rows, key_of(request));
     if (row != NULL)
         return p->mark + *row * p->width;
-    if (keymap_count(p->rows) == PREFIXES_MAX && !forget_all(p))
+    if (keymap_count(p->rows) == REQUEST_PREFIXES_MAX && !forget_all(p))
         return NULL;
     if (p->frees == 0 && !grow(p))
         return NULL;
@@ -87,7 +87,7 @@ bool *prefixes_of(struct prefixes *p, int64_t request)
     return memset(p->mark + *row * p->width, 0, p->width * sizeof *p->mark);
 }
 
-void prefixes_forget(struct prefixes *p, int64_t request)
+void request_prefixes_forget(struct request_prefixes *p, int64_t request)
 {
     const uint64_t *row = keymap_find(p->rows, key_of(request));
     if (row == NULL)

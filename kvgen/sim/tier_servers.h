@@ -1,6 +1,6 @@
-/* timing.h - when the operations of the hierarchy happen, once its tiers take time. */
-#ifndef KVGEN_SIM_TIMING_H
-#define KVGEN_SIM_TIMING_H
+/* tier_servers.h - when the operations of the hierarchy happen, once its tiers take time. */
+#ifndef KVGEN_SIM_TIER_SERVERS_H
+#define KVGEN_SIM_TIER_SERVERS_H
 
 #include <stdint.h>
 
@@ -21,32 +21,34 @@
  * So the rows in the order of their times are as consistent as in the order in which they were
  * told, and no tier ever holds more than its capacity.
  */
-struct timing;
+struct tier_servers;
 
-struct timing_span {
+struct tier_server_span {
     int64_t issue_ns;    /* not before the present; then the operation waits for its server */
     int64_t complete_ns; /* from issue_ns on */
 };
 
 /* What the operations of one tier and direction took. */
-struct timing_use {
+struct tier_server_use {
     struct hist *latency_ns; /* from issue to completion */
     int64_t transfer_ns;     /* the server's work in all */
 };
 
 /* NULL: no memory. The models are copied. */
-struct timing *timing_create(const struct tier_model model[TRACE_TIERS]);
-void timing_free(struct timing *t);
+struct tier_servers *tier_servers_create(const struct tier_model model[TRACE_TIERS]);
+void tier_servers_free(struct tier_servers *t);
 
 /* Lays the next operation that the hierarchy tells. Times never go back between calls. 0 or
  * -ENOMEM. */
-int timing_lay(struct timing *t, const struct hierarchy_op *op, int64_t now_ns,
-               struct timing_span *span);
+int tier_servers_schedule(struct tier_servers *t, const struct hierarchy_op *op, int64_t now_ns,
+                          struct tier_server_span *span);
 /* When an object with this identity may be looked at: the end of its write, move or removal, or
  * now_ns. */
-int64_t timing_ready_ns(struct timing *t, struct ident id, int64_t now_ns);
+int64_t tier_servers_ready_ns(struct tier_servers *t, struct ident id, int64_t now_ns);
 /* NULL: operations on that tier take no time. Lent. */
-const struct timing_use *timing_reads(const struct timing *t, enum trace_tier tier);
-const struct timing_use *timing_writes(const struct timing *t, enum trace_tier tier);
+const struct tier_server_use *tier_servers_reads(const struct tier_servers *t,
+                                                 enum trace_tier tier);
+const struct tier_server_use *tier_servers_writes(const struct tier_servers *t,
+                                                  enum trace_tier tier);
 
 #endif

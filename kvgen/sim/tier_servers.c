@@ -1,6 +1,6 @@
-/* timing.c - lays operations in time: servers with queues, objects in flight, space to come. Stands
- * between the hierarchy, which knows no time, and the rows. */
-#include "kvgen/sim/timing.h"
+/* tier_servers.c - lays operations in time: servers with queues, objects in flight, space to come.
+ * Stands between the hierarchy, which knows no time, and the rows. */
+#include "kvgen/sim/tier_servers.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 struct server {
     struct tier_model_path path;
     int64_t free_ns; /* what was told so far is transferred by then */
-    struct timing_use use;
+    struct tier_server_use use;
 };
 
 struct tier {
@@ -23,7 +23,7 @@ struct tier {
 };
 
 /* Objects in flight stand in a store like the live ones; .size holds until when. */
-struct timing {
+struct tier_servers {
     struct tier tier[TRACE_TIERS];
     struct objects *flying;
     struct heap landings; /* of those, by number; an entry counts while its time is the object's */
@@ -37,9 +37,9 @@ static int server_init(struct server *s, const struct tier_model_path *path)
     return s->use.latency_ns == NULL ? -ENOMEM : 0;
 }
 
-struct timing *timing_create(const struct tier_model model[TRACE_TIERS])
+struct tier_servers *tier_servers_create(const struct tier_model model[TRACE_TIERS])
 {
-    struct timing *t = calloc(1, sizeof *t);
+    struct tier_servers *t = calloc(1, sizeof *t);
     if (t == NULL)
         return NULL;
     t->flying = objects_create();
@@ -51,13 +51,13 @@ struct timing *timing_create(const struct tier_model model[TRACE_TIERS])
             rc = server_init(&t->tier[i].write, &model[i].write);
     }
     if (rc < 0) {
-        timing_free(t);
+        tier_servers_free(t);
         return NULL;
     }
     return t;
 }
 
-void timing_free(struct timing *t)
+void tier_servers_free(struct tier_servers *t)
 {
     if (t == NULL)
         return;
@@ -91,18 +91,18 @@ static int64_t transfer_ns(const struct server *s, uint64_t size)
     return ns < (uint64_t)SIM_LAST_NS ? (int64_t)ns : SIM_LAST_NS;
 }
 
-static int serve(struct server *s, int64_t issue_ns, uint64_t size, struct timing_span *span)
+static int serve(struct server *s, int64_t issue_ns, uint64_t size, struct tier_server_span *span)
 {
     int64_t ns = transfer_ns(s, size), transferred_ns = issue_ns;
     if (s->path.bytes_per_s > 0)
         transferred_ns = s->free_ns = sum(later_of(issue_ns, s->free_ns), ns);
     s->use.transfer_ns = sum(s->use.transfer_ns, ns);
-    *span = (struct timing_span){.issue_ns = issue_ns,
-                                 .complete_ns = sum(transferred_ns, s->path.latency_ns)};
+    *span = (struct tier_server_span){.issue_ns = issue_ns,
+                                      .complete_ns = sum(transferred_ns, s->path.latency_ns)};
     return hist_record(s->use.latency_ns, span->complete_ns - issue_ns);
 }
 
-static void land_due(struct timing *t, int64_t now_ns)
+static void land_due(struct tier_servers *t, int64_t now_ns)
 {
     const struct heap_event *top;
     while ((top = heap_top(&t->landings)) != NULL && top->time_ns <= now_ns) {
@@ -112,7 +112,7 @@ static void land_due(struct timing *t, int64_t now_ns)
     }
 }
 
-int64_t timing_ready_ns(struct timing *t, struct ident id, int64_t now_ns)
+int64_t tier_servers_ready_ns(struct tier_servers *t, struct ident id, int64_t now_ns)
 {
     land_due(t, now_ns);
     uint32_t number = objects_find(t->flying, id);
@@ -120,7 +120,7 @@ int64_t timing_ready_ns(struct timing *t, struct ident id, int64_t now_ns)
 }
 
 /* Nothing else touches the object until then, which is not before what was said last. */
-static int fly(struct timing *t, struct ident id, int64_t now_ns, int64_t until_ns)
+static int fly(struct tier_servers *t, struct ident id, int64_t now_ns, int64_t until_ns)
 {
     uint32_t number = objects_find(t->flying, id);
     if (until_ns <= now_ns ||
@@ -136,8 +136,8 @@ static int fly(struct timing *t, struct ident id, int64_t now_ns, int64_t until_
     return 0;
 }
 
-static int lay_read(struct timing *t, const struct hierarchy_op *op, int64_t issue_ns,
-                    struct timing_span *span)
+static int lay_read(struct tier_servers *t, const struct hierarchy_op *op, int64_t issue_ns,
+                    struct tier_server_span *span)
 {
     struct tier *tier = &t->tier[op->tier];
     int rc = serve(&tier->read, issue_ns, op->size, span);
@@ -146,8 +146,8 @@ static int lay_read(struct timing *t, const struct hierarchy_op *op, int64_t iss
     return rc;
 }
 
-static int lay_write(struct timing *t, const struct hierarchy_op *op, int64_t issue_ns,
-                     struct timing_span *span)
+static int lay_write(struct tier_servers *t, const struct hierarchy_op *op, int64_t issue_ns,
+                     struct tier_server_span *span)
 {
     struct tier *tier = &t->tier[op->tier];
     int rc = serve(&tier->write, later_of(issue_ns, tier->room_ns), op->size, span);
@@ -158,13 +158,13 @@ static int lay_write(struct timing *t, const struct hierarchy_op *op, int64_t is
     return rc;
 }
 
-int timing_lay(struct timing *t, const struct hierarchy_op *op, int64_t now_ns,
-               struct timing_span *span)
+int tier_servers_schedule(struct tier_servers *t, const struct hierarchy_op *op, int64_t now_ns,
+                          struct tier_server_span *span)
 {
-    int64_t ready_ns = timing_ready_ns(t, op->id, now_ns);
+    int64_t ready_ns = tier_servers_ready_ns(t, op->id, now_ns);
     int rc = 0;
     t->told++;
-    *span = (struct timing_span){.issue_ns = now_ns, .complete_ns = now_ns};
+    *span = (struct tier_server_span){.issue_ns = now_ns, .complete_ns = now_ns};
     if (op->op == TRACE_READ && op->phase != TRACE_EVICT)
         return lay_read(t, op, now_ns, span); /* whoever reads has asked and waited */
     if (op->op == TRACE_READ) {
@@ -174,19 +174,20 @@ int timing_lay(struct timing *t, const struct hierarchy_op *op, int64_t now_ns,
     } else if (op->op == TRACE_DELETE) {
         struct tier *tier = &t->tier[op->tier];
         tier->room_ns = later_of(ready_ns, tier->room_ns);
-        *span = (struct timing_span){.issue_ns = tier->room_ns, .complete_ns = tier->room_ns};
+        *span = (struct tier_server_span){.issue_ns = tier->room_ns, .complete_ns = tier->room_ns};
     } else {
         return 0;
     }
     return rc < 0 ? rc : fly(t, op->id, now_ns, span->complete_ns);
 }
 
-const struct timing_use *timing_reads(const struct timing *t, enum trace_tier tier)
+const struct tier_server_use *tier_servers_reads(const struct tier_servers *t, enum trace_tier tier)
 {
     return t->tier[tier].given ? &t->tier[tier].read.use : NULL;
 }
 
-const struct timing_use *timing_writes(const struct timing *t, enum trace_tier tier)
+const struct tier_server_use *tier_servers_writes(const struct tier_servers *t,
+                                                  enum trace_tier tier)
 {
     return t->tier[tier].given ? &t->tier[tier].write.use : NULL;
 }

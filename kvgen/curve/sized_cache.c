@@ -1,20 +1,20 @@
-/* cache.c - bytes, objects and an eviction policy under one capacity: the hierarchy's last tier
- * without rows. The curve keeps one for each size that it simulates. */
-#include "kvgen/curve/cache.h"
+/* sized_cache.c - bytes, objects and an eviction policy under one capacity: the hierarchy's last
+ * tier without rows. The curve keeps one for each size that it simulates. */
+#include "kvgen/curve/sized_cache.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-struct cache {
+struct sized_cache {
     struct objects *objects;
     const struct policy_ops *policy;
     struct policy *order;
     uint64_t capacity, used, peak;
 };
 
-struct cache *cache_create(const struct policy_ops *policy, uint64_t capacity)
+struct sized_cache *sized_cache_create(const struct policy_ops *policy, uint64_t capacity)
 {
-    struct cache *c = calloc(1, sizeof *c);
+    struct sized_cache *c = calloc(1, sizeof *c);
     if (c == NULL)
         return NULL;
     c->policy = policy;
@@ -22,13 +22,13 @@ struct cache *cache_create(const struct policy_ops *policy, uint64_t capacity)
     c->objects = objects_create();
     c->order = c->objects != NULL ? policy->create(c->objects) : NULL;
     if (c->order == NULL) {
-        cache_free(c);
+        sized_cache_free(c);
         return NULL;
     }
     return c;
 }
 
-void cache_free(struct cache *c)
+void sized_cache_free(struct sized_cache *c)
 {
     if (c == NULL)
         return;
@@ -37,7 +37,8 @@ void cache_free(struct cache *c)
     free(c);
 }
 
-bool cache_find(const struct cache *c, struct ident id, uint64_t *size, uint32_t *number)
+bool sized_cache_find(const struct sized_cache *c, struct ident id, uint64_t *size,
+                      uint32_t *number)
 {
     uint32_t found = objects_find(c->objects, id);
     if (found == OBJECT_NONE)
@@ -49,7 +50,7 @@ bool cache_find(const struct cache *c, struct ident id, uint64_t *size, uint32_t
     return true;
 }
 
-bool cache_touch(struct cache *c, struct ident id)
+bool sized_cache_touch(struct sized_cache *c, struct ident id)
 {
     uint32_t number = objects_find(c->objects, id);
     if (number == OBJECT_NONE)
@@ -58,7 +59,7 @@ bool cache_touch(struct cache *c, struct ident id)
     return true;
 }
 
-static void drop_victim(struct cache *c)
+static void drop_victim(struct sized_cache *c)
 {
     uint32_t number = c->policy->victim(c->order);
     c->policy->remove(c->order, number);
@@ -66,7 +67,7 @@ static void drop_victim(struct cache *c)
     objects_remove(c->objects, number);
 }
 
-int cache_write(struct cache *c, struct ident id, uint64_t size)
+int sized_cache_write(struct sized_cache *c, struct ident id, uint64_t size)
 {
     uint32_t number;
     while (objects_count(c->objects) > 0 && (c->used > c->capacity || size > c->capacity - c->used))
@@ -83,7 +84,7 @@ int cache_write(struct cache *c, struct ident id, uint64_t size)
     return 0;
 }
 
-uint64_t cache_peak_bytes(const struct cache *c)
+uint64_t sized_cache_peak_bytes(const struct sized_cache *c)
 {
     return c->peak;
 }
