@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "kvgen/curve/curve.h"
 #include "kvgen/sim/sim.h"
 #include "lib/json/jsonout.h"
 #include "lib/model/model.h"

@@ -7,7 +7,7 @@
 
 #include "kvgen/heap.h"
 #include "kvgen/sim/objects.h"
-#include "kvgen/sim/sim.h"
+#include "kvgen/sim/virtual_clock.h"
 #include "lib/base/units.h"
 
 struct server {
@@ -75,10 +75,10 @@ static int64_t later_of(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Both at most SIM_LAST_NS; a time beyond it ends the run with an error. */
+/* Both at most VIRTUAL_CLOCK_LAST_NS; a time beyond it ends the run with an error. */
 static int64_t sum(int64_t a, int64_t b)
 {
-    return a + b < SIM_LAST_NS ? a + b : SIM_LAST_NS;
+    return a + b < VIRTUAL_CLOCK_LAST_NS ? a + b : VIRTUAL_CLOCK_LAST_NS;
 }
 
 static int64_t transfer_ns(const struct server *s, uint64_t size)
@@ -88,7 +88,7 @@ static int64_t transfer_ns(const struct server *s, uint64_t size)
     unsigned __int128 ns =
         ((unsigned __int128)size * (uint64_t)UNITS_NS_PER_S + s->path.bytes_per_s - 1) /
         s->path.bytes_per_s;
-    return ns < (uint64_t)SIM_LAST_NS ? (int64_t)ns : SIM_LAST_NS;
+    return ns < (uint64_t)VIRTUAL_CLOCK_LAST_NS ? (int64_t)ns : VIRTUAL_CLOCK_LAST_NS;
 }
 
 static int serve(struct server *s, int64_t issue_ns, uint64_t size, struct tier_server_span *span)

@@ -49,7 +49,6 @@ struct leave {
 
 struct world {
     struct sim_opts o;
-    struct hierarchy_opts tiers;
     struct tier_model speed[TRACE_TIERS];
     bool blocks;
     struct request request[MAX_REQUESTS];
@@ -116,7 +115,7 @@ static void leaves(struct world *w, const struct hierarchy_op *op)
 static void check_capacity(const struct world *w, enum trace_tier tier)
 {
     uint64_t gone = leaving(w, tier);
-    if (w->used[tier] + gone <= w->tiers.capacity[tier])
+    if (w->used[tier] + gone <= w->o.tiers.capacity[tier])
         return;
     assert_int_equal(gone, 0);
     assert_int_equal(tier, TRACE_STORAGE); /* there, one object alone may be larger */
@@ -322,31 +321,33 @@ static void random_world(struct rng *r, struct world *w, const struct workload *
 {
     static const double ratio[] = {0.8, 0.95, 1, 0.3};
     uint64_t token_bytes = model_bytes_per_token(model);
+    struct hierarchy_opts tiers = {0};
     memset(w, 0, sizeof *w);
     for (int t = 0; t < TRACE_TIERS; t++)
-        w->tiers.capacity[t] = random_capacity(r, token_bytes);
+        tiers.capacity[t] = random_capacity(r, token_bytes);
     if (rng_chance(r, 0.3))
-        w->tiers.capacity[TRACE_STORAGE] = HIERARCHY_UNLIMITED;
-    if (w->tiers.capacity[0] + w->tiers.capacity[1] + w->tiers.capacity[2] == 0)
-        w->tiers.capacity[rng_below(r, 3)] = 50 * token_bytes;
-    w->tiers.target_usage_ratio = ratio[rng_below(r, 4)];
-    w->tiers.large_entry_limit_ratio = ratio[rng_below(r, 4)];
-    w->tiers.policy = policies[rng_below(r, POLICIES)];
-    w->tiers.promote = rng_chance(r, 0.5);
+        tiers.capacity[TRACE_STORAGE] = HIERARCHY_UNLIMITED;
+    if (tiers.capacity[0] + tiers.capacity[1] + tiers.capacity[2] == 0)
+        tiers.capacity[rng_below(r, 3)] = 50 * token_bytes;
+    tiers.target_usage_ratio = ratio[rng_below(r, 4)];
+    tiers.large_entry_limit_ratio = ratio[rng_below(r, 4)];
+    tiers.policy = policies[rng_below(r, POLICIES)];
+    tiers.promote = rng_chance(r, 0.5);
     for (int t = 0; t < TRACE_TIERS; t++) {
         w->speed[t] = random_speed(r);
-        if (w->tiers.capacity[t] != HIERARCHY_ABSENT)
+        if (tiers.capacity[t] != HIERARCHY_ABSENT)
             w->last_tier = t;
     }
     w->blocks = rng_chance(r, 0.4);
     w->o = (struct sim_opts){.workload = workload,
+                             .tiers = tiers,
                              .model = model,
                              .tensor_parallel = 1,
                              .token_ns = rng_chance(r, 0.5) ? 0 : 1000000,
                              .workers = (uint32_t)rng_range(r, 1, MAX_WORKERS),
                              .prefix = rng_chance(r, 0.5),
                              .decode_reads = (enum sim_decode_reads)rng_below(r, 3),
-                             .block_any = rng_chance(r, 0.5),
+                             .block_reuse = rng_chance(r, 0.5) ? SIM_REUSE_ANY : SIM_REUSE_PREFIX,
                              .partial_blocks = rng_chance(r, 0.5),
                              .granularity = rng_chance(r, 0.4) ? rng_range(r, 10, 60) : 0,
                              .speed = rng_chance(r, 0.7) ? w->speed : NULL};
@@ -402,7 +403,8 @@ static size_t run_world(struct world *w)
                              .take = script_take,
                              .release = script_release};
     struct script p = {.base.ops = &ops, .w = w};
-    assert_int_equal(sim_create(&sim, &w->o, &w->tiers, &p.base, follow, w, &e), 0);
+    w->o.source = &p.base;
+    assert_int_equal(sim_create(&sim, &w->o, follow, w, &e), 0);
     assert_int_equal(sim_run(sim, &e), 0);
     check_sums(w, sim);
     if (w->limit == 0)
@@ -416,7 +418,7 @@ static void forget(struct world *w)
 {
     memset(w->thing, 0, sizeof *w - offsetof(struct world, thing));
     for (int t = 0; t < TRACE_TIERS; t++)
-        if (w->tiers.capacity[t] != HIERARCHY_ABSENT)
+        if (w->o.tiers.capacity[t] != HIERARCHY_ABSENT)
             w->last_tier = t;
 }
 
