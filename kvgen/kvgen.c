@@ -255,7 +255,7 @@ static struct hierarchy_opts hierarchy_of(const struct run *r)
         .large_entry_limit_ratio = r->workload.large_entry_limit_ratio,
         .target_usage_ratio = r->workload.target_usage_ratio,
         .policy = policies[r->o.eviction],
-        .promote = r->o.promote == 1,
+        .promote = (enum hierarchy_promote)r->o.promote,
     };
     memcpy(tiers.capacity, r->capacity, sizeof tiers.capacity);
     return tiers;

@@ -196,7 +196,7 @@ static inline bool read_id(struct hierarchy *h, struct book *b, uint64_t id)
 {
     b->ops = 0;
     bool hit = hierarchy_read(h, ident_block(id), TRACE_USER);
-    assert_true(b->ops == 1 || (b->o->promote && hit));
+    assert_true(b->ops == 1 || (b->o->promote == HIERARCHY_PROMOTE_ON_HIT && hit));
     assert_int_equal(hit, b->tier[id] != TRACE_NO_TIER);
     assert_int_equal(b->op[0].op, hit ? TRACE_READ : TRACE_MISS);
     assert_int_equal(b->op[0].class, TRACE_USER);

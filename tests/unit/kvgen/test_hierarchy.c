@@ -253,7 +253,7 @@ static void random_run(struct rng *r)
     o.target_usage_ratio = rng_chance(r, 0.5) ? 0.8 : rng_unit(r);
     o.large_entry_limit_ratio = rng_chance(r, 0.5) ? 0.95 : rng_unit(r);
     o.policy = policies[rng_below(r, POLICIES)];
-    o.promote = rng_chance(r, 0.5);
+    o.promote = rng_chance(r, 0.5) ? HIERARCHY_PROMOTE_ON_HIT : HIERARCHY_PROMOTE_NONE;
     uint64_t most = 1 + rng_below(r, 400);
     double races = rng_chance(r, 0.3) ? rng_unit(r) : 0;
     struct book b;

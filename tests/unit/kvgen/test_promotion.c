@@ -5,7 +5,7 @@
 static struct hierarchy_opts promoting(uint64_t gpu, uint64_t cpu, uint64_t storage)
 {
     struct hierarchy_opts o = tiers(gpu, cpu, storage);
-    o.promote = true;
+    o.promote = HIERARCHY_PROMOTE_ON_HIT;
     return o;
 }
 

@@ -332,7 +332,7 @@ static void random_world(struct rng *r, struct world *w, const struct workload *
     tiers.target_usage_ratio = ratio[rng_below(r, 4)];
     tiers.large_entry_limit_ratio = ratio[rng_below(r, 4)];
     tiers.policy = policies[rng_below(r, POLICIES)];
-    tiers.promote = rng_chance(r, 0.5);
+    tiers.promote = rng_chance(r, 0.5) ? HIERARCHY_PROMOTE_ON_HIT : HIERARCHY_PROMOTE_NONE;
     for (int t = 0; t < TRACE_TIERS; t++) {
         w->speed[t] = random_speed(r);
         if (tiers.capacity[t] != HIERARCHY_ABSENT)
