@@ -1,5 +1,6 @@
-/* objects.h - the store of live objects: found by identity, linked by 32-bit numbers. Memory is
- * that of the most objects ever alive at once; nothing is allocated per object. */
+/* objects.h - the store of live objects, found by identity and linked by 32-bit numbers. Its memory
+ * is that of the most objects that were ever alive at once; nothing is allocated for a single
+ * object. */
 #ifndef KVGEN_SIM_OBJECTS_H
 #define KVGEN_SIM_OBJECTS_H
 
@@ -24,20 +25,20 @@ struct objects;
 struct objects *objects_create(void); /* NULL: no memory */
 void objects_free(struct objects *o);
 
-/* The number of the object with this identity, or OBJECT_NONE. */
+/* The number of the object with this identity; OBJECT_NONE: there is none. */
 uint32_t objects_find(const struct objects *o, struct ident id);
-/* The object with that number; in place until it is removed. */
+/* The object with that number. It stays in place until it is removed. */
 struct object *objects_at(const struct objects *o, uint32_t number);
-/* Adds an object whose identity is not there yet; its fields but id are zero. 0, or -ENOMEM (also
+/* Adds an object whose identity is not there yet. Its other fields are zero. 0, or -ENOMEM (also
  * for more than 2^31 objects). */
 int objects_add(struct objects *o, struct ident id, uint32_t *number);
-/* Makes sure that no objects_add fails while there are at most count objects; 0 or -ENOMEM. */
+/* After this no objects_add fails while there are at most count objects. 0 or -ENOMEM. */
 int objects_reserve(struct objects *o, uint64_t count);
 void objects_remove(struct objects *o, uint32_t number);
 uint64_t objects_count(const struct objects *o);
-/* Asks the processor to fetch what a later objects_find of id will look at. */
+/* Fetches from memory what a later objects_find of id will look at. */
 void objects_prefetch(const struct objects *o, struct ident id);
-/* Second step, some time after the first: fetches the object too. */
+/* The second step, some time after the first: fetches the object, too. */
 void objects_prefetch_object(const struct objects *o, struct ident id);
 
 #endif

@@ -1,23 +1,23 @@
-/* row_counts.c - counts what leaves the simulation, row by row, so that a summary says what the
- * trace says wherever the run is cut. The simulation calls it for every row before any filter. */
+/* Counts what leaves the simulation, row by row and before any filter, so that the summary agrees
+ * with the trace wherever the run is cut. */
 #include "kvgen/sim/row_counts.h"
 
-void row_counts_arrival(struct row_counts *t, const struct hierarchy_op *op)
+void row_counts_arrival(struct row_counts *counts, const struct hierarchy_op *op)
 {
-    struct row_counts_tier *tier = &t->tier[op->tier];
+    struct row_counts_tier *tier = &counts->tier[op->tier];
     tier->bytes += op->size;
     tier->objects++;
     if (tier->bytes > tier->peak_bytes)
         tier->peak_bytes = tier->bytes;
-    if (op->size > t->capacity[op->tier])
+    if (op->size > counts->capacity[op->tier])
         tier->oversized++;
     if (op->class == TRACE_PROMOTE && op->tier < op->from)
-        t->tier[op->from].promoted++;
+        counts->tier[op->from].promoted++;
 }
 
-void row_counts_departure(struct row_counts *t, const struct hierarchy_op *op)
+void row_counts_departure(struct row_counts *counts, const struct hierarchy_op *op)
 {
-    struct row_counts_tier *tier = &t->tier[op->tier];
+    struct row_counts_tier *tier = &counts->tier[op->tier];
     tier->bytes -= op->size;
     tier->objects--;
     if (op->op == TRACE_DELETE)

@@ -1,4 +1,4 @@
-/* row_counts.h - what the rows of a run say in all: counts, hits, and what each tier holds. */
+/* row_counts.h - the rows of a run in numbers: rows and bytes, hits, and what each tier holds. */
 #ifndef KVGEN_SIM_ROW_COUNTS_H
 #define KVGEN_SIM_ROW_COUNTS_H
 
@@ -11,16 +11,17 @@ struct row_count {
     uint64_t rows, bytes;
 };
 
-/* What a tier's rows say of it so far. */
+/* One tier, as the rows so far say. */
 struct row_counts_tier {
     uint64_t bytes, objects; /* now */
     uint64_t peak_bytes;
-    uint64_t evicted, deleted,
-        promoted;       /* objects demoted from here, deleted, moved up from here */
-    uint64_t oversized; /* objects written here that are larger than the tier */
+    uint64_t evicted;   /* objects demoted from here */
+    uint64_t deleted;   /* objects deleted here */
+    uint64_t promoted;  /* objects moved up from here */
+    uint64_t oversized; /* objects that came here and are larger than the tier */
 };
 
-/* A plain value; zero it and set capacity. */
+/* A plain value. Zero it and set capacity. */
 struct row_counts {
     uint64_t capacity[TRACE_TIERS]; /* bytes */
     /* tier and phase may be TRACE_NO_TIER, TRACE_NO_PHASE. */
@@ -30,24 +31,24 @@ struct row_counts {
     struct row_counts_tier tier[TRACE_TIERS];
 };
 
-/* A Write; a Read of phase Evict or a Delete. */
-void row_counts_arrival(struct row_counts *t, const struct hierarchy_op *op);
-void row_counts_departure(struct row_counts *t, const struct hierarchy_op *op);
+/* An object comes to a tier (a Write) or leaves it (a Read of phase Evict, or a Delete). */
+void row_counts_arrival(struct row_counts *counts, const struct hierarchy_op *op);
+void row_counts_departure(struct row_counts *counts, const struct hierarchy_op *op);
 
-/* Counts one row. The rows must come in their order. Inline: every row passes here. */
-static inline void row_counts_add(struct row_counts *t, const struct hierarchy_op *op)
+/* Counts one row. Rows must come in their order. Inline, because every row passes here. */
+static inline void row_counts_add(struct row_counts *counts, const struct hierarchy_op *op)
 {
-    struct row_count *c = &t->by[op->op][op->tier][op->phase];
+    struct row_count *c = &counts->by[op->op][op->tier][op->phase];
     c->rows++;
     c->bytes += op->size;
     if (op->op == TRACE_READ && op->phase != TRACE_EVICT)
-        t->hits[op->class]++;
+        counts->hits[op->class]++;
     else if (op->op == TRACE_MISS)
-        t->misses[op->class]++;
+        counts->misses[op->class]++;
     else if (op->op == TRACE_WRITE)
-        row_counts_arrival(t, op);
+        row_counts_arrival(counts, op);
     else if (op->op != TRACE_GENERATE)
-        row_counts_departure(t, op);
+        row_counts_departure(counts, op);
 }
 
 #endif

@@ -1,5 +1,6 @@
-/* tier_servers.c - lays operations in time: servers with queues, objects in flight, space to come.
- * Stands between the hierarchy, which knows no time, and the rows. */
+/* Between the hierarchy, which knows no time, and the rows: the servers of the tiers with what
+ * waits for them, the objects in flight, and the space that is still to become free. The model and
+ * its rules are in the header. */
 #include "kvgen/sim/tier_servers.h"
 
 #include <errno.h>
@@ -12,45 +13,41 @@
 
 struct server {
     struct tier_model_path path;
-    int64_t free_ns; /* what was told so far is transferred by then */
+    int64_t free_ns; /* all that was told so far is transferred by then */
     struct tier_server_use use;
 };
 
 struct tier {
     bool given;
     struct server read, write;
-    int64_t room_ns; /* what was told to leave so far has left by then */
+    int64_t room_ns; /* all that was told to leave so far has left by then */
 };
 
-/* Objects in flight stand in a store like the live ones; .size holds until when. */
 struct tier_servers {
     struct tier tier[TRACE_TIERS];
-    struct objects *flying;
-    struct heap landings; /* of those, by number; an entry counts while its time is the object's */
+    struct objects *flying; /* objects in flight; .size is the time until which they are, in ns */
+    struct heap landings; /* item: number in flying. Counts only if its time is that of the object:
+                             an object may have been sent off again. */
     uint64_t told;
 };
 
-static int server_init(struct server *s, const struct tier_model_path *path)
-{
-    s->path = *path;
-    s->use.latency_ns = hist_create();
-    return s->use.latency_ns == NULL ? -ENOMEM : 0;
-}
-
 struct tier_servers *tier_servers_create(const struct tier_model model[TRACE_TIERS])
 {
-    struct tier_servers *t = calloc(1, sizeof *t);
-    if (t == NULL)
+    struct tier_servers *t = calloc(1, sizeof(*t));
+    if (!t)
         return NULL;
     t->flying = objects_create();
-    int rc = t->flying == NULL || heap_init(&t->landings, 64) < 0 ? -ENOMEM : 0;
-    for (int i = 0; rc == 0 && i < TRACE_TIERS; i++) {
-        t->tier[i].given = model[i].given;
-        rc = server_init(&t->tier[i].read, &model[i].read);
-        if (rc == 0)
-            rc = server_init(&t->tier[i].write, &model[i].write);
+    bool ok = t->flying && heap_init(&t->landings, 64) == 0;
+    for (int i = 0; i < TRACE_TIERS; i++) {
+        struct tier *tier = &t->tier[i];
+        tier->given = model[i].given;
+        tier->read.path = model[i].read;
+        tier->write.path = model[i].write;
+        tier->read.use.latency_ns = hist_create();
+        tier->write.use.latency_ns = hist_create();
+        ok = ok && tier->read.use.latency_ns && tier->write.use.latency_ns;
     }
-    if (rc < 0) {
+    if (!ok) {
         tier_servers_free(t);
         return NULL;
     }
@@ -59,7 +56,7 @@ struct tier_servers *tier_servers_create(const struct tier_model model[TRACE_TIE
 
 void tier_servers_free(struct tier_servers *t)
 {
-    if (t == NULL)
+    if (!t)
         return;
     for (int i = 0; i < TRACE_TIERS; i++) {
         hist_free(t->tier[i].read.use.latency_ns);
@@ -70,24 +67,26 @@ void tier_servers_free(struct tier_servers *t)
     free(t);
 }
 
+/* ---- one server ---- */
+
 static int64_t later_of(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-/* Both at most VIRTUAL_CLOCK_LAST_NS; a time beyond it ends the run with an error. */
+/* Both are at most the clock's last time, and so is the sum: a run that gets there fails. */
 static int64_t sum(int64_t a, int64_t b)
 {
     return a + b < VIRTUAL_CLOCK_LAST_NS ? a + b : VIRTUAL_CLOCK_LAST_NS;
 }
 
+/* size / bandwidth, rounded up. */
 static int64_t transfer_ns(const struct server *s, uint64_t size)
 {
-    if (s->path.bytes_per_s == 0)
+    uint64_t rate = s->path.bytes_per_s;
+    if (rate == 0)
         return 0;
-    unsigned __int128 ns =
-        ((unsigned __int128)size * (uint64_t)UNITS_NS_PER_S + s->path.bytes_per_s - 1) /
-        s->path.bytes_per_s;
+    unsigned __int128 ns = ((unsigned __int128)size * (uint64_t)UNITS_NS_PER_S + rate - 1) / rate;
     return ns < (uint64_t)VIRTUAL_CLOCK_LAST_NS ? (int64_t)ns : VIRTUAL_CLOCK_LAST_NS;
 }
 
@@ -102,10 +101,12 @@ static int serve(struct server *s, int64_t issue_ns, uint64_t size, struct tier_
     return hist_record(s->use.latency_ns, span->complete_ns - issue_ns);
 }
 
+/* ---- objects in flight ---- */
+
 static void land_due(struct tier_servers *t, int64_t now_ns)
 {
-    const struct heap_event *top;
-    while ((top = heap_top(&t->landings)) != NULL && top->time_ns <= now_ns) {
+    const struct heap_event *next;
+    while ((next = heap_top(&t->landings)) != NULL && next->time_ns <= now_ns) {
         struct heap_event e = heap_pop(&t->landings);
         if (objects_at(t->flying, e.item)->size == (uint64_t)e.time_ns)
             objects_remove(t->flying, e.item);
@@ -119,15 +120,18 @@ int64_t tier_servers_ready_ns(struct tier_servers *t, struct ident id, int64_t n
     return number == OBJECT_NONE ? now_ns : (int64_t)objects_at(t->flying, number)->size;
 }
 
-/* Nothing else touches the object until then, which is not before what was said last. */
+/* Nothing else touches the object until then. Later calls never name an earlier time. */
 static int fly(struct tier_servers *t, struct ident id, int64_t now_ns, int64_t until_ns)
 {
-    uint32_t number = objects_find(t->flying, id);
-    if (until_ns <= now_ns ||
-        (number != OBJECT_NONE && objects_at(t->flying, number)->size == (uint64_t)until_ns))
+    if (until_ns <= now_ns)
         return 0;
-    if (number == OBJECT_NONE && objects_add(t->flying, id, &number) < 0)
-        return -ENOMEM;
+    uint32_t number = objects_find(t->flying, id);
+    if (number == OBJECT_NONE) {
+        if (objects_add(t->flying, id, &number) < 0)
+            return -ENOMEM;
+    } else if (objects_at(t->flying, number)->size == (uint64_t)until_ns) {
+        return 0;
+    }
     objects_at(t->flying, number)->size = (uint64_t)until_ns;
     if (heap_reserve(&t->landings, t->landings.count + 1) < 0)
         return -ENOMEM;
@@ -136,21 +140,22 @@ static int fly(struct tier_servers *t, struct ident id, int64_t now_ns, int64_t 
     return 0;
 }
 
-static int lay_read(struct tier_servers *t, const struct hierarchy_op *op, int64_t issue_ns,
-                    struct tier_server_span *span)
+/* ---- operations ---- */
+
+static int schedule_read(struct tier *tier, const struct hierarchy_op *op, int64_t issue_ns,
+                         struct tier_server_span *span)
 {
-    struct tier *tier = &t->tier[op->tier];
     int rc = serve(&tier->read, issue_ns, op->size, span);
     if (rc == 0 && op->class == TRACE_PROMOTE)
         tier->room_ns = later_of(tier->room_ns, span->complete_ns);
     return rc;
 }
 
-static int lay_write(struct tier_servers *t, const struct hierarchy_op *op, int64_t issue_ns,
-                     struct tier_server_span *span)
+static int schedule_write(struct tier_servers *t, const struct hierarchy_op *op, int64_t ready_ns,
+                          struct tier_server_span *span)
 {
     struct tier *tier = &t->tier[op->tier];
-    int rc = serve(&tier->write, later_of(issue_ns, tier->room_ns), op->size, span);
+    int rc = serve(&tier->write, later_of(ready_ns, tier->room_ns), op->size, span);
     if (rc == 0 && op->phase == TRACE_EVICT && op->class != TRACE_PROMOTE) {
         struct tier *from = &t->tier[op->from];
         from->room_ns = later_of(from->room_ns, span->complete_ns);
@@ -162,20 +167,24 @@ int tier_servers_schedule(struct tier_servers *t, const struct hierarchy_op *op,
                           struct tier_server_span *span)
 {
     int64_t ready_ns = tier_servers_ready_ns(t, op->id, now_ns);
+    struct tier *tier = &t->tier[op->tier];
     int rc = 0;
     t->told++;
-    *span = (struct tier_server_span){.issue_ns = now_ns, .complete_ns = now_ns};
-    if (op->op == TRACE_READ && op->phase != TRACE_EVICT)
-        return lay_read(t, op, now_ns, span); /* whoever reads has asked and waited */
-    if (op->op == TRACE_READ) {
-        rc = lay_read(t, op, ready_ns, span);
-    } else if (op->op == TRACE_WRITE) {
-        rc = lay_write(t, op, ready_ns, span);
-    } else if (op->op == TRACE_DELETE) {
-        struct tier *tier = &t->tier[op->tier];
+    switch (op->op) {
+    case TRACE_READ:
+        if (op->phase != TRACE_EVICT)
+            return schedule_read(tier, op, now_ns, span); /* the reader has waited until ready_ns */
+        rc = schedule_read(tier, op, ready_ns, span);
+        break;
+    case TRACE_WRITE:
+        rc = schedule_write(t, op, ready_ns, span);
+        break;
+    case TRACE_DELETE:
         tier->room_ns = later_of(ready_ns, tier->room_ns);
         *span = (struct tier_server_span){.issue_ns = tier->room_ns, .complete_ns = tier->room_ns};
-    } else {
+        break;
+    default:
+        *span = (struct tier_server_span){.issue_ns = now_ns, .complete_ns = now_ns};
         return 0;
     }
     return rc < 0 ? rc : fly(t, op->id, now_ns, span->complete_ns);
