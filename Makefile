@@ -33,7 +33,7 @@ kvgen/source := population population_file ident rag users turn_table inputs csv
                 request_draw blocks block_line burst sharegpt agentic session
 kvgen/sim    := compat sim queue serve cache hierarchy objects tier_servers emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
-kvgen/curve  := curve sized_cache optimal request_prefixes curve_result
+kvgen/curve  := curve sized_cache request_prefixes optimal
 kvgen/format := trace_input import import_fio import_oplog lines time_sort client_threads export export_file export_mlperf \
                 export_oplog export_fio export_cachesim
 

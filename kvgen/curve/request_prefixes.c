@@ -1,5 +1,5 @@
-/* request_prefixes.c - marks of requests under way, in rows of one array that are used again when
- * their request is over. Asked by curve.c for traces, whose requests mix. */
+/* The marks of requests under way: rows of one array. A row is used again when its request is over.
+ * Only the curves of traces need them (curve.c). */
 #include "kvgen/curve/request_prefixes.h"
 
 #include <stdlib.h>
@@ -11,18 +11,18 @@ struct request_prefixes {
     struct keymap *rows; /* by request */
     bool *mark;          /* width of each row */
     size_t width, cap;
-    uint32_t *free_row; /* those given back */
+    uint32_t *free_row; /* stack of rows that no request has */
     size_t frees;
 };
 
 struct request_prefixes *request_prefixes_create(size_t width)
 {
-    struct request_prefixes *p = calloc(1, sizeof *p);
-    if (p == NULL)
+    struct request_prefixes *p = calloc(1, sizeof(*p));
+    if (!p)
         return NULL;
     p->width = width;
     p->rows = keymap_create();
-    if (p->rows == NULL) {
+    if (!p->rows) {
         request_prefixes_free(p);
         return NULL;
     }
@@ -31,7 +31,7 @@ struct request_prefixes *request_prefixes_create(size_t width)
 
 void request_prefixes_free(struct request_prefixes *p)
 {
-    if (p == NULL)
+    if (!p)
         return;
     keymap_free(p->rows);
     free(p->mark);
@@ -47,12 +47,12 @@ static struct hash128 key_of(int64_t request)
 static bool grow(struct request_prefixes *p)
 {
     size_t cap = p->cap > 0 ? 2 * p->cap : 64;
-    bool *mark = realloc(p->mark, cap * p->width * sizeof *mark);
-    if (mark == NULL)
+    bool *mark = realloc(p->mark, cap * p->width * sizeof(*mark));
+    if (!mark)
         return false;
     p->mark = mark;
-    uint32_t *rows = realloc(p->free_row, cap * sizeof *rows);
-    if (rows == NULL)
+    uint32_t *rows = realloc(p->free_row, cap * sizeof(*rows));
+    if (!rows)
         return false;
     p->free_row = rows;
     for (size_t row = cap; row-- > p->cap;)
@@ -61,36 +61,33 @@ static bool grow(struct request_prefixes *p)
     return true;
 }
 
-static bool forget_all(struct request_prefixes *p)
-{
-    keymap_free(p->rows);
-    p->rows = keymap_create();
-    p->frees = 0;
-    for (size_t row = p->cap; row-- > 0;)
-        p->free_row[p->frees++] = (uint32_t)row;
-    return p->rows != NULL;
-}
-
 bool *request_prefixes_of(struct request_prefixes *p, int64_t request)
 {
     uint64_t *row = keymap_find(p->rows, key_of(request));
-    if (row != NULL)
+    if (row)
         return p->mark + *row * p->width;
-    if (keymap_count(p->rows) == REQUEST_PREFIXES_MAX && !forget_all(p))
-        return NULL;
+    if (keymap_count(p->rows) == REQUEST_PREFIXES_MAX) {
+        keymap_free(p->rows);
+        p->rows = keymap_create();
+        if (!p->rows)
+            return NULL;
+        p->frees = 0;
+        for (size_t i = p->cap; i-- > 0;)
+            p->free_row[p->frees++] = (uint32_t)i;
+    }
     if (p->frees == 0 && !grow(p))
         return NULL;
     row = keymap_get(p->rows, key_of(request), p->free_row[p->frees - 1]);
-    if (row == NULL)
+    if (!row)
         return NULL;
     p->frees--;
-    return memset(p->mark + *row * p->width, 0, p->width * sizeof *p->mark);
+    return memset(p->mark + *row * p->width, 0, p->width * sizeof(*p->mark));
 }
 
 void request_prefixes_forget(struct request_prefixes *p, int64_t request)
 {
     const uint64_t *row = keymap_find(p->rows, key_of(request));
-    if (row == NULL)
+    if (!row)
         return;
     p->free_row[p->frees++] = (uint32_t)*row;
     keymap_remove(p->rows, key_of(request));

@@ -1,5 +1,5 @@
-/* sized_cache.c - bytes, objects and an eviction policy under one capacity: the hierarchy's last
- * tier without rows. The curve keeps one for each size that it simulates. */
+/* Bytes, objects and an eviction policy under one capacity: the last tier of the hierarchy without
+ * rows. */
 #include "kvgen/curve/sized_cache.h"
 
 #include <errno.h>
@@ -14,14 +14,14 @@ struct sized_cache {
 
 struct sized_cache *sized_cache_create(const struct policy_ops *policy, uint64_t capacity)
 {
-    struct sized_cache *c = calloc(1, sizeof *c);
-    if (c == NULL)
+    struct sized_cache *c = calloc(1, sizeof(*c));
+    if (!c)
         return NULL;
     c->policy = policy;
     c->capacity = capacity;
     c->objects = objects_create();
-    c->order = c->objects != NULL ? policy->create(c->objects) : NULL;
-    if (c->order == NULL) {
+    c->order = c->objects ? policy->create(c->objects) : NULL;
+    if (!c->order) {
         sized_cache_free(c);
         return NULL;
     }
@@ -30,7 +30,7 @@ struct sized_cache *sized_cache_create(const struct policy_ops *policy, uint64_t
 
 void sized_cache_free(struct sized_cache *c)
 {
-    if (c == NULL)
+    if (!c)
         return;
     c->policy->free(c->order);
     objects_free(c->objects);
@@ -43,9 +43,9 @@ bool sized_cache_find(const struct sized_cache *c, struct ident id, uint64_t *si
     uint32_t found = objects_find(c->objects, id);
     if (found == OBJECT_NONE)
         return false;
-    if (size != NULL)
+    if (size)
         *size = objects_at(c->objects, found)->size;
-    if (number != NULL)
+    if (number)
         *number = found;
     return true;
 }
@@ -59,21 +59,17 @@ bool sized_cache_touch(struct sized_cache *c, struct ident id)
     return true;
 }
 
-static void drop_victim(struct sized_cache *c)
-{
-    uint32_t number = c->policy->victim(c->order);
-    c->policy->remove(c->order, number);
-    c->used -= objects_at(c->objects, number)->size;
-    objects_remove(c->objects, number);
-}
-
 int sized_cache_write(struct sized_cache *c, struct ident id, uint64_t size)
 {
     uint32_t number;
-    while (objects_count(c->objects) > 0 && (c->used > c->capacity || size > c->capacity - c->used))
-        drop_victim(c);
-    if (c->policy->reserve != NULL &&
-        c->policy->reserve(c->order, objects_count(c->objects) + 1) < 0)
+    while (objects_count(c->objects) > 0 &&
+           (c->used > c->capacity || size > c->capacity - c->used)) {
+        number = c->policy->victim(c->order);
+        c->policy->remove(c->order, number);
+        c->used -= objects_at(c->objects, number)->size;
+        objects_remove(c->objects, number);
+    }
+    if (c->policy->reserve && c->policy->reserve(c->order, objects_count(c->objects) + 1) < 0)
         return -ENOMEM;
     if (objects_add(c->objects, id, &number) < 0)
         return -ENOMEM;
