@@ -9,24 +9,10 @@
 #include "lib/base/hash.h"
 
 enum {
-    SLAB_BITS = 14,
-    SLAB_OBJECTS = 1 << SLAB_BITS,
+    SLAB_OBJECTS = 1 << OBJECTS_SLAB_BITS,
     FIRST_SLOTS = 1 << 10
 };
 #define MAX_OBJECTS ((uint32_t)1 << 31)
-
-/* A slot is 0 when empty. Else its low half is the object's number + 1 and its high half 32 bits of
- * the hash: most probes end without a look at an object, and the table grows without the
- * identities. */
-struct objects {
-    struct object **slab;
-    uint64_t *slot;
-    uint64_t mask; /* slots - 1; slots is a power of two, at least twice count */
-    uint32_t slabs, slabs_cap;
-    uint32_t made; /* places given out so far, free ones included */
-    uint32_t free; /* chain through .next */
-    uint32_t count;
-};
 
 static uint32_t tag_of(struct ident id)
 {
@@ -62,11 +48,6 @@ void objects_free(struct objects *o)
     free(o->slab);
     free(o->slot);
     free(o);
-}
-
-struct object *objects_at(const struct objects *o, uint32_t number)
-{
-    return &o->slab[number >> SLAB_BITS][number & (SLAB_OBJECTS - 1)];
 }
 
 uint64_t objects_count(const struct objects *o)
