@@ -52,30 +52,23 @@ struct curve {
     struct curve_result result;
 };
 
-/* Four capacities an octave, or one: 2^(i/4). Not by the library's pow, whose last bit differs
- * between hosts. */
-static size_t default_sizes(uint64_t *size, bool simulated)
-{
-    static const double root[4] = {1, 1.189207115002721, 1.4142135623730951, 1.681792830507429};
-    int first = simulated ? FIRST_SIMULATED : FIRST_EXACT;
-    int last = simulated ? LAST_SIMULATED : LAST_EXACT;
-    size_t n = 0;
-    for (int octave = first; octave <= last; octave++)
-        for (int i = 0; i < (simulated ? 1 : 4); i++)
-            size[n++] = (uint64_t)((double)(UINT64_C(1) << octave) * root[i]);
-    return n;
-}
-
+/* The capacities asked for, or four an octave, or one where they are simulated: 2^(i/4). Not by the
+ * library's pow, whose last bit differs between hosts. */
 static void set_sizes(struct curve *c, const struct curve_opts *o)
 {
+    static const double root[4] = {1, 1.189207115002721, 1.4142135623730951, 1.681792830507429};
+    bool simulated = curve_simulates(c);
+    int first = simulated ? FIRST_SIMULATED : FIRST_EXACT;
+    int last = simulated ? LAST_SIMULATED : LAST_EXACT;
     assert(o->sizes <= CURVE_MAX_SIZES);
     c->spaced = !o->size;
-    c->sizes = c->spaced ? default_sizes(c->size, curve_simulates(c)) : o->sizes;
-    for (size_t i = 0; i < c->sizes; i++) {
-        if (!c->spaced)
-            c->size[i] = o->size[i];
+    for (size_t i = 0; !c->spaced && i < o->sizes; i++)
+        c->size[c->sizes++] = o->size[i];
+    for (int octave = first; c->spaced && octave <= last; octave++)
+        for (int i = 0; i < (simulated ? 1 : 4); i++)
+            c->size[c->sizes++] = (uint64_t)((double)(UINT64_C(1) << octave) * root[i]);
+    for (size_t i = 0; i < c->sizes; i++)
         c->limit[i] = o->sample == 1 ? c->size[i] : (uint64_t)((double)c->size[i] * o->sample);
-    }
 }
 
 static bool make_caches(struct curve *c)

@@ -135,7 +135,7 @@ static inline void book_open(struct book *b, const struct hierarchy_opts *o)
     *b = (struct book){.o = o};
     for (int i = 0; i < MAX_IDS; i++)
         b->tier[i] = TRACE_NO_TIER;
-    memcpy(b->counts.capacity, o->capacity, sizeof b->counts.capacity);
+    memcpy(b->counts.capacity, o->capacity, sizeof(b->counts.capacity));
     for (int t = 0; t < TRACE_TIERS; t++)
         if (o->capacity[t] != HIERARCHY_ABSENT)
             b->last = t;

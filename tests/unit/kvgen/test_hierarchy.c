@@ -240,7 +240,7 @@ static void race_of_one_that_fits(void **state)
 static uint64_t random_capacity(struct rng *r)
 {
     static const uint64_t choice[] = {0, 1, 2, 7, 20, 100, 333, 1000};
-    return choice[rng_below(r, sizeof choice / sizeof *choice)];
+    return choice[rng_below(r, sizeof(choice) / sizeof(*choice))];
 }
 
 static void random_run(struct rng *r)

@@ -94,7 +94,7 @@ struct setup {
 static void prepare(struct setup *s)
 {
     struct err e = {0};
-    memset(s, 0, sizeof *s);
+    memset(s, 0, sizeof(*s));
     assert_int_equal(conf_open(&s->conf, NULL, &e), 0);
     assert_int_equal(workload_read(&s->workload, s->conf, &e), 0);
     assert_int_equal(model_find(&s->model, "tiny-1b", NULL, &e), 0);
@@ -200,7 +200,7 @@ static void request_path(void **state)
         {TRACE_GENERATE, TRACE_NO_CLASS, 65}, {TRACE_MISS, TRACE_MULTI_TURN, 0},
         {TRACE_WRITE, TRACE_USER, 10000},     {TRACE_GENERATE, TRACE_NO_CLASS, 33},
     };
-    assert_int_equal(s.log.count, sizeof want / sizeof *want);
+    assert_int_equal(s.log.count, sizeof(want) / sizeof(*want));
     for (size_t i = 0; i < s.log.count; i++) {
         assert_int_equal(op(&s, i)->op, want[i].op);
         assert_int_equal(op(&s, i)->class, want[i].class);
