@@ -3,7 +3,9 @@
  * this table at each of these points; nothing else in the simulator knows that benchmark.
  *
  * Two differences lie outside the simulator: rows of deletions are not written, and the other turns
- * of a conversation are known only while it is among the last ones used. */
+ * of a conversation are known only while it is among the last ones used. The waterfall of the tiers
+ * is that benchmark's with --compat and without (hierarchy.c).
+ */
 #ifndef KVGEN_SIM_COMPAT_H
 #define KVGEN_SIM_COMPAT_H
 
