@@ -320,17 +320,13 @@ void hierarchy_prefetch(const struct hierarchy *h, struct ident id, int step)
         objects_prefetch_object(h->objects, id);
 }
 
-static bool touch(struct hierarchy *h, uint32_t number)
+bool hierarchy_touch(struct hierarchy *h, struct ident id)
 {
+    uint32_t number = objects_find(h->objects, id);
     if (number == OBJECT_NONE)
         return false;
     h->policy->touch(h->tier[objects_at(h->objects, number)->tier].order, number);
     return true;
-}
-
-bool hierarchy_touch(struct hierarchy *h, struct ident id)
-{
-    return touch(h, objects_find(h->objects, id));
 }
 
 void hierarchy_miss(struct hierarchy *h, struct ident id, enum trace_class class)
@@ -384,11 +380,13 @@ static void promote(struct hierarchy *h, uint32_t number)
 bool hierarchy_read(struct hierarchy *h, struct ident id, enum trace_class class)
 {
     uint32_t number = objects_find(h->objects, id);
-    if (!touch(h, number)) {
+    if (number == OBJECT_NONE) {
         hierarchy_miss(h, id, class);
         return false;
     }
-    tell(h, TRACE_READ, TRACE_DECODE, class, objects_at(h->objects, number));
+    const struct object *o = objects_at(h->objects, number);
+    h->policy->touch(h->tier[o->tier].order, number);
+    tell(h, TRACE_READ, TRACE_DECODE, class, o);
     if (h->promote == HIERARCHY_PROMOTE_ON_HIT)
         promote(h, number);
     return true;
