@@ -31,9 +31,9 @@ kvgen        := kvgen option_table options print_config models workload rng heap
                 output summary summary_text
 kvgen/source := population population_file ident rag users turn_table inputs csv_rows documents lookahead arrival_times \
                 request_draw blocks block_line burst sharegpt agentic session
-kvgen/sim    := sim queue serve serve_rag serve_objects serve_blocks entries verbs hierarchy objects timing pending_rows tally
+kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
-kvgen/curve  := curve cache optimal prefixes curve_result
+kvgen/curve  := curve sized_cache request_prefixes optimal
 kvgen/format := trace_input import import_fio import_oplog lines time_sort client_threads export export_file export_mlperf \
                 export_oplog export_fio export_cachesim
 

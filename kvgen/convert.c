@@ -69,8 +69,8 @@ static void put(struct convert *c, const struct trace_row *row)
 /* Only what a row says by itself: a trace may begin or end anywhere. */
 static void count(struct convert *c, const struct trace_row *row)
 {
-    struct tally *t = &c->stats.rows;
-    struct tally_count *n = &t->by[row->op][row->tier][row->phase];
+    struct row_counts *t = &c->stats.rows;
+    struct row_count *n = &t->by[row->op][row->tier][row->phase];
     n->rows++;
     n->bytes += row->size;
     if (row->op == TRACE_MISS)
@@ -106,7 +106,7 @@ static void operation(void *ctx, const struct hierarchy_op *op)
     struct convert *c = ctx;
     struct trace_row row = *c->cause;
     bool own = ident_equal(op->id, c->id);
-    tally_row(&c->stats.rows, op);
+    row_counts_add(&c->stats.rows, op);
     row.key = own ? c->cause->key : keys_text(c->keys, op->id);
     row.op = (uint8_t)op->op;
     row.tier = (uint8_t)op->tier;
@@ -239,7 +239,7 @@ static void redo(struct convert *c, const struct trace_row *row)
     if (row->op == TRACE_DELETE || row->phase == TRACE_EVICT)
         return;
     if (row->op == TRACE_GENERATE) {
-        struct tally_count *n = &c->stats.rows.by[TRACE_GENERATE][TRACE_NO_TIER][TRACE_NO_PHASE];
+        struct row_count *n = &c->stats.rows.by[TRACE_GENERATE][TRACE_NO_TIER][TRACE_NO_PHASE];
         n->rows++;
         forget_request(c, row);
         put(c, row);

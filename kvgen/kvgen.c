@@ -255,7 +255,7 @@ static struct hierarchy_opts hierarchy_of(const struct run *r)
         .large_entry_limit_ratio = r->workload.large_entry_limit_ratio,
         .target_usage_ratio = r->workload.target_usage_ratio,
         .policy = policies[r->o.eviction],
-        .promote = r->o.promote == 1,
+        .promote = (enum hierarchy_promote)r->o.promote,
     };
     memcpy(tiers.capacity, r->capacity, sizeof tiers.capacity);
     return tiers;
@@ -278,7 +278,9 @@ static enum sim_node node_of(const struct options *o)
 static int open_simulation(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
-    struct sim_opts sim = {.workload = &r->workload,
+    struct sim_opts sim = {.source = r->requests.source,
+                           .workload = &r->workload,
+                           .tiers = hierarchy_of(r),
                            .model = &r->model,
                            .tensor_parallel = sharing_ranks(r),
                            .token_ns = r->workload.token_ns[o->generation_mode],
@@ -290,16 +292,15 @@ static int open_simulation(struct run *r, struct err *e)
                            .node = node_of(o),
                            .prepopulated = o->num_users * PREPOP_OF_USER,
                            .rag = r->requests.rag,
-                           .mlperf = options_is_mlperf(o),
+                           .compat = options_is_mlperf(o) ? &compat_mlperf : &compat_none,
                            .seed = o->seed,
-                           .block_any = o->block_reuse == 1,
+                           .block_reuse = (enum sim_block_reuse)o->block_reuse,
                            .partial_blocks = o->partial_blocks,
                            .granularity = r->granularity,
                            .curve = r->curve,
                            .speed = o->tier_model.count > 0 ? r->speed : NULL,
                            .max_writers = (uint32_t)o->max_concurrent_allocs};
-    struct hierarchy_opts tiers = hierarchy_of(r);
-    return sim_create(&r->sim, &sim, &tiers, r->requests.source, output_row, r->output, e);
+    return sim_create(&r->sim, &sim, output_row, r->output, e);
 }
 
 static void warn_skipped(const struct source *source)
@@ -342,7 +343,7 @@ static int finish(struct run *r, struct err *e)
                         .curve_policy = policies[r->o.eviction]->name,
                         .curve_sample = r->o.curve_sample,
                         .curve_optimal = r->o.curve_optimal,
-                        .timing = r->sim != NULL ? sim_timing(r->sim) : NULL,
+                        .timing = r->sim != NULL ? sim_tier_servers(r->sim) : NULL,
                         .trace = &totals};
     if (r->curve != NULL) {
         rc = curve_result(r->curve, &s.curve, e);

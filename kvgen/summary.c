@@ -110,7 +110,7 @@ static void put_rows_by(struct jsonout *j, const struct sim_stats *st)
     for (int op = 0; op < TRACE_OPS; op++)
         for (int t = 0; t <= TRACE_TIERS; t++)
             for (int ph = 0; ph <= TRACE_PHASES; ph++) {
-                const struct tally_count *c = &st->rows.by[op][t][ph];
+                const struct row_count *c = &st->rows.by[op][t][ph];
                 if (c->rows == 0)
                     continue;
                 jsonout_object(j, NULL);
@@ -162,9 +162,9 @@ static void put_capacity(struct jsonout *j, uint64_t capacity)
         jsonout_u64(j, "capacity_bytes", capacity);
 }
 
-static struct tally_count sum_phases(const struct sim_stats *st, enum trace_op op, int tier)
+static struct row_count sum_phases(const struct sim_stats *st, enum trace_op op, int tier)
 {
-    struct tally_count sum = {0};
+    struct row_count sum = {0};
     for (int ph = 0; ph <= TRACE_PHASES; ph++) {
         sum.rows += st->rows.by[op][tier][ph].rows;
         sum.bytes += st->rows.by[op][tier][ph].bytes;
@@ -173,7 +173,7 @@ static struct tally_count sum_phases(const struct sim_stats *st, enum trace_op o
 }
 
 /* What a tier's operations took, where they take time. */
-static void put_use(struct jsonout *j, const char *key, const struct timing_use *use,
+static void put_use(struct jsonout *j, const char *key, const struct tier_server_use *use,
                     int64_t elapsed_ns)
 {
     if (use == NULL) {
@@ -195,9 +195,9 @@ static void put_tier(struct jsonout *j, const struct summary *s, int tier)
     hierarchy_stats(s->hierarchy, (enum trace_tier)tier, &t);
     if (!t.present)
         return;
-    const struct tally_tier *rows = &s->stats->rows.tier[tier];
-    struct tally_count reads = sum_phases(s->stats, TRACE_READ, tier);
-    struct tally_count writes = sum_phases(s->stats, TRACE_WRITE, tier);
+    const struct row_counts_tier *rows = &s->stats->rows.tier[tier];
+    struct row_count reads = sum_phases(s->stats, TRACE_READ, tier);
+    struct row_count writes = sum_phases(s->stats, TRACE_WRITE, tier);
     jsonout_object(j, NULL);
     jsonout_text_value(j, "tier", trace_tier_text((enum trace_tier)tier));
     put_capacity(j, t.capacity);
@@ -216,8 +216,8 @@ static void put_tier(struct jsonout *j, const struct summary *s, int tier)
                 rows->peak_bytes > t.capacity ? rows->peak_bytes - t.capacity : 0);
     if (s->timing != NULL) {
         int64_t ns = s->stats->now_ns;
-        put_use(j, "read", timing_reads(s->timing, (enum trace_tier)tier), ns);
-        put_use(j, "write", timing_writes(s->timing, (enum trace_tier)tier), ns);
+        put_use(j, "read", tier_servers_reads(s->timing, (enum trace_tier)tier), ns);
+        put_use(j, "write", tier_servers_writes(s->timing, (enum trace_tier)tier), ns);
     }
     jsonout_end(j);
 }

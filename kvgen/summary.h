@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "kvgen/curve/curve.h"
 #include "kvgen/sim/sim.h"
 #include "lib/json/jsonout.h"
 #include "lib/model/model.h"
@@ -25,8 +26,8 @@ struct summary {
     const char *curve_policy;
     double curve_sample;
     bool curve_optimal;
-    const struct timing *timing;      /* NULL: operations took no time */
-    const struct trace_totals *trace; /* digest "": nothing was written */
+    const struct tier_servers *timing; /* NULL: operations took no time */
+    const struct trace_totals *trace;  /* digest "": nothing was written */
 };
 
 /* A short table. */

@@ -47,8 +47,8 @@ static void print_requests(FILE *f, const struct summary *s)
 static void print_tier(FILE *f, const struct summary *s, int tier)
 {
     struct hierarchy_tier_stats t = {0};
-    const struct tally_tier *rows = &s->stats->rows.tier[tier];
-    struct tally_count reads = {0}, writes = {0};
+    const struct row_counts_tier *rows = &s->stats->rows.tier[tier];
+    struct row_count reads = {0}, writes = {0};
     for (int ph = 0; ph <= TRACE_PHASES; ph++) {
         reads.rows += s->stats->rows.by[TRACE_READ][tier][ph].rows;
         reads.bytes += s->stats->rows.by[TRACE_READ][tier][ph].bytes;

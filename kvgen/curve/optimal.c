@@ -1,5 +1,5 @@
-/* optimal.c - the bound of the hit-rate curve: all uses are kept, and when the last is in, each
- * capacity is answered by going through them again with the next use of every object known. */
+/* The bound of the hit-rate curve. All uses are kept. After the last one each capacity is answered
+ * by one more pass over them, in which the next use of every object is known. */
 #include "kvgen/curve/optimal.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define COUNTED  ((uint32_t)1 << 31) /* of a use: a lookup */
-#define FILLS    ((uint32_t)1 << 30) /* the object is there behind it; the other bits: its number */
+#define FILLS    ((uint32_t)1 << 30) /* the object is there after it; the other bits: its number */
 #define OBJECT   (FILLS - 1)
 #define NEVER    UINT32_MAX
 #define MAX_USES ((size_t)NEVER - 1)
@@ -23,10 +23,11 @@ struct optimal {
     uint64_t *size; /* by object */
     size_t objects, objects_cap;
     bool sizes_differ;
-    uint32_t *next;         /* of each use: the counted use to come of its object, or NEVER */
-    uint64_t *held;         /* by object: bytes of it in the cache */
-    uint64_t *bits[LEVELS]; /* uses whose objects are held for them; above it, words not zero */
-    double *cost;           /* of each interval up to its own and of all cheaper: PFOO-L */
+    uint32_t *next; /* by use: the next use of its object if that counts, or NEVER */
+    uint64_t *held; /* by object: bytes of it in the cache */
+    uint64_t
+        *bits[LEVELS]; /* uses for which their objects are held; above, which words are not 0 */
+    double *cost;      /* of an interval and of all cheaper ones: PFOO-L */
     size_t intervals;
 };
 
@@ -37,7 +38,7 @@ struct optimal *optimal_create(void)
 
 void optimal_free(struct optimal *o)
 {
-    if (o == NULL)
+    if (!o)
         return;
     for (int l = 0; l < LEVELS; l++)
         free(o->bits[l]);
@@ -55,7 +56,7 @@ static int room(void **array, size_t *cap, size_t count, size_t element)
         return 0;
     size_t want = *cap ? *cap * 2 : 4096;
     void *grown = realloc(*array, want * element);
-    if (grown == NULL)
+    if (!grown)
         return -ENOMEM;
     *array = grown;
     *cap = want;
@@ -66,10 +67,10 @@ int optimal_use(struct optimal *o, uint32_t object, uint64_t size, enum optimal_
 {
     if (o->uses == MAX_USES || object > OBJECT)
         return -EFBIG;
-    if (room((void **)&o->use, &o->uses_cap, o->uses, sizeof *o->use) < 0)
+    if (room((void **)&o->use, &o->uses_cap, o->uses, sizeof(*o->use)) < 0)
         return -ENOMEM;
     if (object == o->objects) {
-        if (room((void **)&o->size, &o->objects_cap, o->objects, sizeof *o->size) < 0)
+        if (room((void **)&o->size, &o->objects_cap, o->objects, sizeof(*o->size)) < 0)
             return -ENOMEM;
         o->size[o->objects++] = size;
         o->sizes_differ |= o->size[object] != o->size[0];
@@ -84,16 +85,7 @@ static uint32_t object_of(const struct optimal *o, size_t use)
     return o->use[use] & OBJECT;
 }
 
-/* ---- a set of uses: a tree of words, 64 children each ---- */
-
-static int make_bits(struct optimal *o)
-{
-    size_t words = o->uses / 64 + 1;
-    for (int l = 0; l < LEVELS; l++, words = words / 64 + 1)
-        if ((o->bits[l] = calloc(words, sizeof **o->bits)) == NULL)
-            return -ENOMEM;
-    return 0;
-}
+/* ---- a set of uses: a tree of words with 64 children each ---- */
 
 static void set_add(struct optimal *o, size_t i)
 {
@@ -115,7 +107,7 @@ static void set_remove(struct optimal *o, size_t i)
     }
 }
 
-/* The set is not empty. */
+/* The greatest element of a set that is not empty. */
 static size_t set_last(const struct optimal *o)
 {
     size_t i = 0;
@@ -126,11 +118,11 @@ static size_t set_last(const struct optimal *o)
 
 /* ---- once, after the last use ---- */
 
-/* Keeping an object for a use that does not count gains nothing. */
+/* Sets next. To keep an object for a use that does not count gains nothing. */
 static void find_next(struct optimal *o)
 {
-    uint32_t *coming = (uint32_t *)o->held; /* by object; held is not in use yet */
-    memset(coming, 0xff, o->objects * sizeof *coming);
+    uint32_t *coming = (uint32_t *)o->held; /* next use by object; nothing is held yet */
+    memset(coming, 0xff, o->objects * sizeof(*coming));
     for (size_t i = o->uses; i-- > 0;) {
         uint32_t object = object_of(o, i);
         uint32_t next = coming[object];
@@ -146,17 +138,18 @@ static int compare_costs(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Bytes times uses over which each hit needs its object held, cheapest first, summed up. */
+/* Sets cost: for each hit the bytes times the uses for which its object has to be held, cheapest
+ * first and summed up. */
 static int sum_costs(struct optimal *o)
 {
     size_t n = 0;
-    o->cost = malloc((o->intervals + 1) * sizeof *o->cost);
-    if (o->cost == NULL)
+    o->cost = malloc((o->intervals + 1) * sizeof(*o->cost));
+    if (!o->cost)
         return -ENOMEM;
     for (size_t i = 0; i < o->uses; i++)
         if (o->next[i] != NEVER)
             o->cost[n++] = (double)o->size[object_of(o, i)] * (double)(o->next[i] - i);
-    qsort(o->cost, n, sizeof *o->cost, compare_costs);
+    qsort(o->cost, n, sizeof(*o->cost), compare_costs);
     for (size_t i = 1; i < n; i++)
         o->cost[i] += o->cost[i - 1];
     return 0;
@@ -164,17 +157,22 @@ static int sum_costs(struct optimal *o)
 
 int optimal_begin(struct optimal *o)
 {
-    o->next = malloc((o->uses + 1) * sizeof *o->next);
-    o->held = malloc((o->objects + 1) * sizeof *o->held);
-    if (o->next == NULL || o->held == NULL || make_bits(o) < 0)
+    o->next = malloc((o->uses + 1) * sizeof(*o->next));
+    o->held = malloc((o->objects + 1) * sizeof(*o->held));
+    if (!o->next || !o->held)
         return -ENOMEM;
+    size_t words = o->uses / 64 + 1;
+    for (int l = 0; l < LEVELS; l++, words = words / 64 + 1)
+        if (!(o->bits[l] = calloc(words, sizeof(**o->bits))))
+            return -ENOMEM;
     find_next(o);
     return o->sizes_differ ? sum_costs(o) : 0;
 }
 
 /* ---- one capacity ---- */
 
-/* The bytes whose next use is furthest away go until the rest fits. */
+/* Lets the bytes go whose next use is furthest away, until the rest fits. Returns what is used
+ * then. */
 static uint64_t drop_excess(struct optimal *o, uint64_t used, uint64_t capacity)
 {
     while (used > capacity) {
@@ -192,11 +190,12 @@ static uint64_t drop_excess(struct optimal *o, uint64_t used, uint64_t capacity)
 }
 
 struct hits {
-    uint64_t whole, bytes; /* of objects that fit, or take no room */
-    uint64_t alone, alone_bytes;
+    uint64_t whole, bytes;       /* of objects that fit, or take no room */
+    uint64_t alone, alone_bytes; /* of objects larger than the capacity */
 };
 
-/* The object that is used i-th fits: a hit as far as it was held, and held for the next. */
+/* Use i of an object that fits: a hit as far as the object was held; then it is held for the next
+ * use. */
 static void use_held(struct optimal *o, size_t i, uint64_t capacity, uint64_t *used, struct hits *h)
 {
     uint32_t object = object_of(o, i);
@@ -215,19 +214,19 @@ static void use_held(struct optimal *o, size_t i, uint64_t capacity, uint64_t *u
     *used = drop_excess(o, *used + *held, capacity);
 }
 
-/* Sizes are below 2^63 each, of which two are never added up here unless they fit: used passes
- * capacity by at most one object. */
+/* One pass. Sizes are below 2^63, and used passes capacity by at most one object, so that no sum
+ * overflows. */
 static struct hits replay(struct optimal *o, uint64_t capacity)
 {
     struct hits h = {0};
     uint64_t used = 0;
-    uint32_t latest = NEVER; /* object brought in or hit last */
-    memset(o->held, 0, o->objects * sizeof *o->held);
+    uint32_t latest = NEVER; /* the object that was brought in or hit last */
+    memset(o->held, 0, o->objects * sizeof(*o->held));
     for (size_t i = 0; i < o->uses; i++) {
         uint32_t object = object_of(o, i);
         uint64_t size = o->size[object];
         if (size == 0) {
-            h.whole += o->next[i] != NEVER; /* no reason to let it go */
+            h.whole += o->next[i] != NEVER; /* it never has to go */
         } else if (size <= capacity) {
             use_held(o, i, capacity, &used, &h);
         } else if (object == latest && (o->use[i] & COUNTED) != 0) {
@@ -240,7 +239,8 @@ static struct hits replay(struct optimal *o, uint64_t capacity)
     return h;
 }
 
-/* Intervals that fit into capacity bytes over all uses, when they need not fit at each. */
+/* PFOO-L: how many intervals fit into capacity bytes times all uses. They need not fit at each use.
+ */
 static uint64_t cheapest(const struct optimal *o, uint64_t capacity)
 {
     double space = (double)capacity * (double)o->uses;

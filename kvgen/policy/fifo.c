@@ -1,5 +1,5 @@
-/* fifo.c - first in, first out: objects leave a tier in the order in which they came to it,
- * whatever was read since. */
+/* First in, first out: objects leave a tier in the order in which they came to it. Reads change
+ * nothing. */
 #include <stdlib.h>
 
 #include "kvgen/policy/list.h"
@@ -12,8 +12,8 @@ struct policy {
 
 static struct policy *fifo_create(struct objects *objects)
 {
-    struct policy *p = malloc(sizeof *p);
-    if (p != NULL)
+    struct policy *p = malloc(sizeof(*p));
+    if (p)
         *p = (struct policy){.objects = objects, .list = POLICY_LIST_EMPTY};
     return p;
 }

@@ -1,14 +1,14 @@
-/* lfu.c - least frequently used: a binary heap by (uses, last use), whose places the objects
- * know. Uses are counted while an object stays in its tier; in the next one it starts with one. */
+/* Least frequently used: a binary heap by (uses, last use). Each object knows its place in the
+ * heap. Uses are counted while an object stays in its tier; in the next tier it starts with one. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "kvgen/policy/policy.h"
 
-/* One object of the tier; its place in the heap stands in object.prev. */
+/* One object of the tier. Its place in the heap is in object.prev. */
 struct entry {
     uint64_t uses;
-    uint64_t last; /* tick of the last use, never equal: ties go by age */
+    uint64_t last; /* tick of the last use; no two are equal, so that ties go by age */
     uint32_t object;
 };
 
@@ -22,15 +22,15 @@ struct policy {
 
 static struct policy *lfu_create(struct objects *objects)
 {
-    struct policy *p = calloc(1, sizeof *p);
-    if (p != NULL)
+    struct policy *p = calloc(1, sizeof(*p));
+    if (p)
         p->objects = objects;
     return p;
 }
 
 static void lfu_free(struct policy *p)
 {
-    if (p != NULL)
+    if (p)
         free(p->heap);
     free(p);
 }
@@ -40,8 +40,8 @@ static int lfu_reserve(struct policy *p, uint64_t objects)
     if (objects <= p->cap)
         return 0;
     uint64_t cap = objects < 512 ? 1024 : objects * 2;
-    struct entry *heap = realloc(p->heap, cap * sizeof *heap);
-    if (heap == NULL)
+    struct entry *heap = realloc(p->heap, cap * sizeof(*heap));
+    if (!heap)
         return -ENOMEM;
     p->heap = heap;
     p->cap = cap;

@@ -1,5 +1,5 @@
-/* list.h - a doubly linked list through the objects, newest first: what most policies keep.
- * Private to the policies. */
+/* list.h - a doubly linked list through the objects, newest first. Most policies keep one; nobody
+ * else uses it. */
 #ifndef KVGEN_POLICY_LIST_H
 #define KVGEN_POLICY_LIST_H
 

@@ -1,5 +1,4 @@
-/* lru.c - least recently used: a doubly linked list through the objects, newest first.
- * Called by the hierarchy, which keeps the bytes. */
+/* Least recently used: a list of the objects by their last use. */
 #include <stdlib.h>
 
 #include "kvgen/policy/list.h"
@@ -12,8 +11,8 @@ struct policy {
 
 static struct policy *lru_create(struct objects *objects)
 {
-    struct policy *p = malloc(sizeof *p);
-    if (p != NULL)
+    struct policy *p = malloc(sizeof(*p));
+    if (p)
         *p = (struct policy){.objects = objects, .list = POLICY_LIST_EMPTY};
     return p;
 }

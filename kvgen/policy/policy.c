@@ -1,5 +1,7 @@
-/* policy.c - the eviction policies by their numbers, which are those of --eviction's choices. */
+/* The eviction policies by number. Each stands in a file of its own. */
 #include "kvgen/policy/policy.h"
 
-const struct policy_ops *const policies[POLICIES] = {&policy_lru, &policy_fifo, &policy_lfu,
-                                                     &policy_s3fifo, &policy_sieve};
+const struct policy_ops *const policies[POLICIES] = {
+    [POLICY_LRU] = &policy_lru,       [POLICY_FIFO] = &policy_fifo,   [POLICY_LFU] = &policy_lfu,
+    [POLICY_S3FIFO] = &policy_s3fifo, [POLICY_SIEVE] = &policy_sieve,
+};

@@ -1,4 +1,5 @@
-/* policy.h - which object a full tier gives up: a table of functions, one policy a file. */
+/* policy.h - which object a full tier gives up next. One table of functions for each policy, one
+ * policy a file. */
 #ifndef KVGEN_POLICY_POLICY_H
 #define KVGEN_POLICY_POLICY_H
 
@@ -7,33 +8,35 @@
 
 #include "kvgen/sim/objects.h"
 
+/* In the order of --eviction. */
+enum policy_number {
+    POLICY_LRU,    /* least recently used */
+    POLICY_FIFO,   /* first in, first out */
+    POLICY_LFU,    /* least often used; of those, least recently */
+    POLICY_S3FIFO, /* a small and a main queue with ghosts */
+    POLICY_SIEVE,  /* one queue and a hand */
+    POLICIES
+};
+
 struct policy; /* the order of one tier's objects */
 
-/* Every function takes O(1) or O(log n), on average over the calls so far; ties go by age, so that
+/* Every function takes O(1) or O(log n), on average over the calls so far. Ties go by age, so that
  * runs repeat. */
 struct policy_ops {
     const char *name;
     /* An empty order over objects of that store, which stays the caller's. NULL: no memory. */
     struct policy *(*create)(struct objects *objects);
     void (*free)(struct policy *p); /* takes NULL */
-    /* Room for that many objects in the tier, called before there are as many anywhere: 0 or
+    /* Makes room for that many objects in the tier. Called before there are as many anywhere. 0 or
      * -ENOMEM. NULL: nothing to reserve. */
     int (*reserve)(struct policy *p, uint64_t objects);
-    void (*insert)(struct policy *p, uint32_t object); /* new in this tier */
-    void (*touch)(struct policy *p, uint32_t object);  /* read */
+    void (*insert)(struct policy *p, uint32_t object); /* comes to this tier */
+    void (*touch)(struct policy *p, uint32_t object);  /* is read */
     void (*remove)(struct policy *p, uint32_t object); /* leaves this tier */
     uint32_t (*victim)(struct policy *p); /* who goes next, left in place; OBJECT_NONE: empty */
 };
 
-extern const struct policy_ops policy_lru;    /* least recently used */
-extern const struct policy_ops policy_fifo;   /* first in, first out */
-extern const struct policy_ops policy_lfu;    /* least often used; of those, least recently */
-extern const struct policy_ops policy_s3fifo; /* a small and a main queue with ghosts */
-extern const struct policy_ops policy_sieve;  /* one queue and a hand */
-
-enum {
-    POLICIES = 5
-};
-extern const struct policy_ops *const policies[POLICIES]; /* the order of --eviction's choices */
+extern const struct policy_ops policy_lru, policy_fifo, policy_lfu, policy_s3fifo, policy_sieve;
+extern const struct policy_ops *const policies[POLICIES]; /* by enum policy_number */
 
 #endif

@@ -1,17 +1,17 @@
-/* s3fifo.c - S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP
- * 2023): new objects pass through a small queue of a tenth of the bytes, from which only those read
- * again go on to the main queue; a ghost queue remembers who was turned out of the small one, and
- * whoever comes back while remembered goes to the main queue at once. */
+/* S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023). New objects
+ * pass through a small queue with a tenth of the bytes; only those that are read again go on to the
+ * main queue. A ghost queue remembers the identities that were evicted from the small queue. An
+ * object that comes back while it is remembered goes to the main queue at once. */
 #include <stdlib.h>
 
 #include "kvgen/policy/list.h"
 #include "kvgen/policy/policy.h"
 
 enum {
-    USES = 3,        /* object.mark: reads since it came to its queue, counted up to this... */
-    IN_MAIN = 4,     /* ... and the queue that it is in */
+    USES = 3,        /* object.mark: reads since it came to its queue, counted up to this, ... */
+    IN_MAIN = 4,     /* ... and a bit for the queue that it is in */
     SMALL_PART = 10, /* the small queue holds 1/10 of the bytes */
-    MOVE_ON = 2      /* reads that move an object from the small to the main queue: more than one */
+    MOVE_ON = 2      /* reads that move an object from the small to the main queue */
 };
 
 struct queue_of {
@@ -22,28 +22,28 @@ struct queue_of {
 struct policy {
     struct objects *objects;
     struct queue_of small, main;
-    struct objects *ghosts; /* identities alone, at most as many as the tier has objects */
+    struct objects *ghosts; /* only identities; at most as many as the tier has objects */
     struct policy_list ghost_list;
-    uint32_t announced; /* the victim of the small queue: should it leave, it becomes a ghost */
+    uint32_t announced; /* the victim named last, if of the small queue: when it leaves, a ghost */
 };
 
 static void s3fifo_free(struct policy *p)
 {
-    if (p != NULL)
+    if (p)
         objects_free(p->ghosts);
     free(p);
 }
 
 static struct policy *s3fifo_create(struct objects *objects)
 {
-    struct policy *p = calloc(1, sizeof *p);
-    if (p == NULL)
+    struct policy *p = calloc(1, sizeof(*p));
+    if (!p)
         return NULL;
     p->objects = objects;
     p->small.list = p->main.list = p->ghost_list = POLICY_LIST_EMPTY;
     p->announced = OBJECT_NONE;
     p->ghosts = objects_create();
-    if (p->ghosts == NULL) {
+    if (!p->ghosts) {
         s3fifo_free(p);
         return NULL;
     }
@@ -89,7 +89,9 @@ static void ghost_forget(struct policy *p, uint32_t ghost)
     objects_remove(p->ghosts, ghost);
 }
 
-/* The reserve made room: ghosts never outnumber the objects that were in the tier with this one. */
+/* s3fifo_reserve made room: there are never more ghosts than objects in the tier, this one
+ * included.
+ */
 static void ghost_remember(struct policy *p, struct ident id)
 {
     uint32_t ghost;
@@ -121,9 +123,9 @@ static void s3fifo_touch(struct policy *p, uint32_t number)
 
 static void s3fifo_remove(struct policy *p, uint32_t number)
 {
-    bool turned_out = p->announced == number;
+    bool evicted = p->announced == number;
     dequeue(p, number);
-    if (!turned_out)
+    if (!evicted)
         return;
     p->announced = OBJECT_NONE;
     ghost_remember(p, objects_at(p->objects, number)->id);
@@ -141,7 +143,8 @@ static uint32_t victim_of_main(struct policy *p)
     }
 }
 
-/* Moves on what was read again, while the small queue holds its part; its victim or OBJECT_NONE. */
+/* The victim of the small queue while it holds its part of the bytes, else OBJECT_NONE. Objects
+ * that were read again move on to the main queue. */
 static uint32_t victim_of_small(struct policy *p)
 {
     while (
@@ -156,8 +159,8 @@ static uint32_t victim_of_small(struct policy *p)
     return OBJECT_NONE;
 }
 
-/* Each step lowers a count of reads or moves an object on, which its arrival and its reads pay for.
- */
+/* O(1) on average: each step lowers a count of reads or moves an object on, at most once for each
+ * read and each arrival. */
 static uint32_t s3fifo_victim(struct policy *p)
 {
     p->announced = victim_of_small(p);

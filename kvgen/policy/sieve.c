@@ -1,12 +1,12 @@
-/* sieve.c - SIEVE (Zhang et al., "SIEVE is Simpler than LRU", NSDI 2024): a queue by arrival
- * in which nothing moves; a hand goes from the oldest to the newest and round again, spares once
- * what was read since it last came by, and takes the first that was not. */
+/* SIEVE (Zhang et al., "SIEVE is Simpler than LRU", NSDI 2024). Objects stand in a queue by arrival
+ * and do not move. A hand goes from the oldest to the newest and round again: it spares an object
+ * that was read since it last came by and takes the first one that was not. */
 #include <stdlib.h>
 
 #include "kvgen/policy/list.h"
 #include "kvgen/policy/policy.h"
 
-/* object.mark: read since the hand came by. */
+/* object.mark: 1 when the object was read since the hand came by. */
 struct policy {
     struct objects *objects;
     struct policy_list list; /* by arrival */
@@ -15,8 +15,8 @@ struct policy {
 
 static struct policy *sieve_create(struct objects *objects)
 {
-    struct policy *p = malloc(sizeof *p);
-    if (p != NULL)
+    struct policy *p = malloc(sizeof(*p));
+    if (p)
         *p = (struct policy){.objects = objects, .list = POLICY_LIST_EMPTY, .hand = OBJECT_NONE};
     return p;
 }
@@ -44,7 +44,7 @@ static void sieve_remove(struct policy *p, uint32_t number)
     policy_list_remove(&p->list, p->objects, number);
 }
 
-/* Each step undoes a read, so that the steps are as many as the reads at most. */
+/* O(1) on average: each step clears the mark of a read. */
 static uint32_t sieve_victim(struct policy *p)
 {
     if (p->list.oldest == OBJECT_NONE)

@@ -1,12 +1,27 @@
-/* hierarchy.c - the waterfall over the tiers: a new object goes to the fastest tier that can take
- * it, upper tiers make room by demoting their victims one tier down, the last by deleting. The
- * simulator asks, the policy orders, the sink hears of every operation; nothing here knows time or
- * files. */
+/* The waterfall over the tiers: a new object goes to the fastest tier that takes it, upper tiers
+ * make room by demoting their victims one tier down, the last one by deleting. cache.c asks, the
+ * policy (policy.h) chooses the victims, and the sink hears of every operation. */
 #include "kvgen/sim/hierarchy.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+
+/*
+ * A tier that can demote takes an object by these rules, in this order. They are those of the
+ * MLPerf Storage KV-cache benchmark; its limits in (a) and (b) can be configured, those in (c) and
+ * (d) are fixed there, too. (a) It refuses an object above large_entry_limit_ratio of its capacity.
+ *  (b) It takes it when the object leaves it at or below target_usage_ratio.
+ *  (c) It takes it when less than LOW_USAGE is used and the object fits: an empty tier may pass the
+ *      target once, or it would never take an object between the target and the limit of (a).
+ *  (d) Once, before the first demotion: it refuses a BIG_OBJECT when less than ROOMY_USAGE is used.
+ *      It would clear most of the tier for this one object.
+ *  (e) It demotes its victim and goes back to (b). When the demotion fails, it refuses.
+ * Refused objects go one tier further down.
+ */
+#define LOW_USAGE   0.05
+#define ROOMY_USAGE 0.20
+#define BIG_OBJECT  0.40
 
 enum {
     NO_TIER = -1
@@ -14,22 +29,19 @@ enum {
 
 struct tier {
     uint64_t capacity, used, objects;
-    uint64_t twice;  /* reserved by races and for nobody, until the tier is empty */
-    uint64_t moved;  /* demoted since the last write began */
-    uint64_t raced;  /* of that what the write under way takes for its own victims */
-    uint64_t large;  /* (a) refuses objects above this: large_entry_limit_ratio */
-    uint64_t target; /* (b) fills up to this: target_usage_ratio */
-    uint64_t low;    /* (c) takes what fits while less is used: 5 % */
-    uint64_t roomy;  /* (d) refuses instead of demoting while less is used (20 %)... */
-    uint64_t big;    /* ... objects above this (40 %) */
-    int below;       /* next tier that is present, NO_TIER for the last */
+    uint64_t large, target, low, roomy, big; /* the limits of (a) to (d) in bytes */
+    int below;                               /* next tier that is present; NO_TIER: the last */
     struct policy *order;
+    /* Races (hierarchy_race). */
+    uint64_t demoted;    /* bytes that left for the write under way */
+    uint64_t to_reserve; /* bytes that it still has to reserve below a second time */
+    uint64_t phantom;    /* bytes that races reserved here for objects that never come */
 };
 
 struct hierarchy {
     struct tier tier[TRACE_TIERS];
     int top; /* fastest tier that is present */
-    bool promote;
+    enum hierarchy_promote promote;
     const struct policy_ops *policy;
     struct objects *objects;
     hierarchy_sink sink;
@@ -37,23 +49,8 @@ struct hierarchy {
     uint64_t dropped, dropped_bytes;
 };
 
-/* What the limits are compared with. */
-static uint64_t taken(const struct tier *t)
-{
-    return t->used + t->twice;
-}
-
-/* A tier that looks full and is empty is counted anew: true, it was. */
-static bool recount(struct tier *t)
-{
-    if (t->objects > 0)
-        return false;
-    t->twice = 0;
-    return true;
-}
-
 /* Limits in bytes: usage is compared with "less than" the rounded-up, sizes with "more than" the
- * rounded-down share, which for integers is the same as comparing with the exact one. */
+ * rounded-down share. For integers that is the same as comparing with the exact share. */
 static uint64_t share_floor(uint64_t capacity, double ratio)
 {
     return (uint64_t)((double)capacity * ratio);
@@ -65,57 +62,45 @@ static uint64_t share_ceil(uint64_t capacity, double ratio)
     return (double)floor < (double)capacity * ratio ? floor + 1 : floor;
 }
 
-static int tier_init(struct hierarchy *h, int i, const struct hierarchy_opts *o, int below)
-{
-    struct tier *t = &h->tier[i];
-    uint64_t capacity = o->capacity[i];
-    *t = (struct tier){
-        .capacity = capacity,
-        .large = share_floor(capacity, o->large_entry_limit_ratio),
-        .target = share_floor(capacity, o->target_usage_ratio),
-        .low = share_ceil(capacity, 0.05),
-        .roomy = share_ceil(capacity, 0.20),
-        .big = share_floor(capacity, 0.40),
-        .below = below,
-        .order = o->policy->create(h->objects),
-    };
-    return t->order == NULL ? -ENOMEM : 0;
-}
-
-static int tiers_init(struct hierarchy *h, const struct hierarchy_opts *o)
-{
-    h->top = NO_TIER;
-    for (int i = TRACE_TIERS - 1; i >= 0; i--) {
-        if (o->capacity[i] == HIERARCHY_ABSENT)
-            continue;
-        if (tier_init(h, i, o, h->top) < 0)
-            return -ENOMEM;
-        h->top = i;
-    }
-    assert(h->top != NO_TIER);
-    return 0;
-}
-
 struct hierarchy *hierarchy_create(const struct hierarchy_opts *o, hierarchy_sink sink, void *ctx)
 {
-    struct hierarchy *h = calloc(1, sizeof *h);
-    if (h == NULL)
+    struct hierarchy *h = calloc(1, sizeof(*h));
+    if (!h)
         return NULL;
+    h->top = NO_TIER;
     h->policy = o->policy;
     h->promote = o->promote;
     h->sink = sink;
     h->ctx = ctx;
     h->objects = objects_create();
-    if (h->objects == NULL || tiers_init(h, o) < 0) {
-        hierarchy_free(h);
-        return NULL;
+    if (!h->objects)
+        goto out;
+    for (int i = TRACE_TIERS - 1; i >= 0; i--) {
+        uint64_t capacity = o->capacity[i];
+        if (capacity == HIERARCHY_ABSENT)
+            continue;
+        h->tier[i] = (struct tier){.capacity = capacity,
+                                   .large = share_floor(capacity, o->large_entry_limit_ratio),
+                                   .target = share_floor(capacity, o->target_usage_ratio),
+                                   .low = share_ceil(capacity, LOW_USAGE),
+                                   .roomy = share_ceil(capacity, ROOMY_USAGE),
+                                   .big = share_floor(capacity, BIG_OBJECT),
+                                   .below = h->top,
+                                   .order = o->policy->create(h->objects)};
+        if (!h->tier[i].order)
+            goto out;
+        h->top = i;
     }
+    assert(h->top != NO_TIER);
     return h;
+out:
+    hierarchy_free(h);
+    return NULL;
 }
 
 void hierarchy_free(struct hierarchy *h)
 {
-    if (h == NULL)
+    if (!h)
         return;
     for (int i = 0; i < TRACE_TIERS; i++)
         h->policy->free(h->tier[i].order);
@@ -123,32 +108,38 @@ void hierarchy_free(struct hierarchy *h)
     free(h);
 }
 
-static void tell_of(const struct hierarchy *h, enum trace_op op, enum trace_phase phase,
-                    enum trace_class class, const struct object *o, int from)
+/* ---- operations are told ---- */
+
+static struct hierarchy_op op_on(const struct object *o, enum trace_op op, enum trace_phase phase,
+                                 enum trace_class class)
 {
-    struct hierarchy_op what = {.op = op,
-                                .tier = (enum trace_tier)o->tier,
-                                .from = (enum trace_tier)from,
-                                .phase = phase,
-                                .class = class,
-                                .id = o->id,
-                                .size = o->size,
-                                .tokens = o->tokens};
-    h->sink(h->ctx, &what);
+    return (struct hierarchy_op){.op = op,
+                                 .tier = (enum trace_tier)o->tier,
+                                 .from = TRACE_NO_TIER,
+                                 .phase = phase,
+                                 .class = class,
+                                 .id = o->id,
+                                 .size = o->size,
+                                 .tokens = o->tokens};
 }
 
 static void tell(const struct hierarchy *h, enum trace_op op, enum trace_phase phase,
                  enum trace_class class, const struct object *o)
 {
-    tell_of(h, op, phase, class, o, TRACE_NO_TIER);
+    struct hierarchy_op what = op_on(o, op, phase, class);
+    h->sink(h->ctx, &what);
 }
 
-/* A Write to the tier that the object is in now, from another or from nowhere. */
-static void tell_arrival(const struct hierarchy *h, enum trace_phase phase, enum trace_class class,
-                         const struct object *o, int from)
+/* The object has moved from that tier to the one that it is in now. */
+static void tell_move(const struct hierarchy *h, enum trace_class class, const struct object *o,
+                      int from)
 {
-    tell_of(h, TRACE_WRITE, phase, class, o, from);
+    struct hierarchy_op what = op_on(o, TRACE_WRITE, TRACE_EVICT, class);
+    what.from = (enum trace_tier)from;
+    h->sink(h->ctx, &what);
 }
+
+/* ---- objects come and go ---- */
 
 static void enter(struct hierarchy *h, int tier, uint32_t number)
 {
@@ -171,29 +162,60 @@ static void leave(struct hierarchy *h, uint32_t number)
 
 static void delete_object(struct hierarchy *h, uint32_t number)
 {
-    const struct object *o = objects_at(h->objects, number);
-    tell(h, TRACE_DELETE, TRACE_EVICT, TRACE_CLASS_EVICT, o);
+    tell(h, TRACE_DELETE, TRACE_EVICT, TRACE_CLASS_EVICT, objects_at(h->objects, number));
     leave(h, number);
     objects_remove(h->objects, number);
 }
 
-static bool room_in_last(struct hierarchy *h, int tier, uint64_t size)
+/* ---- room ---- */
+
+/* What the limits are compared with. */
+static uint64_t taken(const struct tier *t)
 {
-    struct tier *t = &h->tier[tier];
-    if (size > t->capacity && tier != TRACE_STORAGE)
+    return t->used + t->phantom;
+}
+
+/* An empty tier that looks full is counted anew: true, it was empty. */
+static bool recount(struct tier *t)
+{
+    if (t->objects > 0)
         return false;
-    while ((taken(t) > t->capacity || size > t->capacity - taken(t)) && !recount(t))
-        delete_object(h, h->policy->victim(t->order));
+    t->phantom = 0;
     return true;
+}
+
+/* Rules (b) and (c). */
+static bool fits(const struct tier *t, uint64_t bytes_taken, uint64_t size)
+{
+    return (size <= t->target && bytes_taken <= t->target - size) ||
+           (bytes_taken < t->low && size <= t->capacity - bytes_taken);
+}
+
+/* Rule (d). */
+static bool too_big(const struct tier *t, uint64_t used, uint64_t size)
+{
+    return used < t->roomy && size > t->big;
 }
 
 static bool make_room(struct hierarchy *h, int tier, uint64_t size);
 
-/* Moves the victim of tier one tier down; false when that cannot take it. At most as deep as there
- * are tiers. */
-static bool demote_victim(struct hierarchy *h, int tier)
+/* Rule (e): one object moves one tier down, or, in a race, room is reserved there for those that
+ * the other write has moved already. false: the tier below has no room. At most as deep as there
+ * are tiers.
+ */
+static bool demote(struct hierarchy *h, int tier)
 {
-    struct tier *t = &h->tier[tier];
+    struct tier *t = &h->tier[tier], *below = &h->tier[t->below];
+    if (t->to_reserve > 0) {
+        uint64_t size = t->to_reserve;
+        t->to_reserve = 0;
+        if (below->capacity == HIERARCHY_UNLIMITED)
+            return true;
+        if (!make_room(h, t->below, size))
+            return false;
+        below->phantom += size;
+        return true;
+    }
     uint32_t number = h->policy->victim(t->order);
     const struct object *o = objects_at(h->objects, number);
     if (!make_room(h, t->below, o->size))
@@ -201,59 +223,38 @@ static bool demote_victim(struct hierarchy *h, int tier)
     tell(h, TRACE_READ, TRACE_EVICT, TRACE_CLASS_EVICT, o);
     leave(h, number);
     enter(h, t->below, number);
-    tell_arrival(h, TRACE_EVICT, TRACE_CLASS_EVICT, o, tier);
-    t->moved += o->size;
+    tell_move(h, TRACE_CLASS_EVICT, o, tier);
+    t->demoted += o->size;
     return true;
 }
 
-/* The other write's victims once more: room is made for them below, and nothing comes. */
-static bool demote_raced(struct hierarchy *h, int tier)
-{
-    struct tier *t = &h->tier[tier], *below = &h->tier[t->below];
-    uint64_t size = t->raced;
-    t->raced = 0;
-    if (below->capacity == HIERARCHY_UNLIMITED)
-        return true;
-    if (!make_room(h, t->below, size))
-        return false;
-    below->twice += size;
-    return true;
-}
-
-static bool demote(struct hierarchy *h, int tier)
-{
-    return h->tier[tier].raced > 0 ? demote_raced(h, tier) : demote_victim(h, tier);
-}
-
-/* Rule (d): no demotion for an object that is large for a tier that has room for others. */
-static bool too_big_for_roomy(const struct tier *t, uint64_t size)
-{
-    return t->used < t->roomy && size > t->big;
-}
-
-/* Room for size bytes in a tier, by its rules (a) to (e); false: refused. */
+/* Room for size bytes in a tier; false: refused. The last tier is filled to its capacity and takes
+ * any size if it is storage, even one above its capacity. */
 static bool make_room(struct hierarchy *h, int tier, uint64_t size)
 {
     struct tier *t = &h->tier[tier];
-    if (t->below == NO_TIER)
-        return room_in_last(h, tier, size);
+    if (t->below == NO_TIER) {
+        if (size > t->capacity && tier != TRACE_STORAGE)
+            return false;
+        while ((taken(t) > t->capacity || size > t->capacity - taken(t)) && !recount(t))
+            delete_object(h, h->policy->victim(t->order));
+        return true;
+    }
     if (size > t->large)
-        return false;
+        return false; /* rule (a) */
     for (bool first = true;; first = false) {
-        if (size <= t->target && taken(t) <= t->target - size)
-            return true;
-        if (taken(t) < t->low && size <= t->capacity - taken(t))
+        if (fits(t, taken(t), size))
             return true;
         if (recount(t))
             continue;
-        if (first && too_big_for_roomy(t, size))
+        if (first && too_big(t, t->used, size))
             return false;
         if (!demote(h, tier))
             return false;
     }
 }
 
-/* The fastest tier, from that one down, that makes room; NO_TIER: none. */
+/* The fastest tier that makes room, from that one down; NO_TIER: none. */
 static int find_tier(struct hierarchy *h, int tier, uint64_t size)
 {
     while (tier != NO_TIER && !make_room(h, tier, size))
@@ -261,69 +262,71 @@ static int find_tier(struct hierarchy *h, int tier, uint64_t size)
     return tier;
 }
 
-static int reserve(struct hierarchy *h)
-{
-    for (int i = h->top; i != NO_TIER && h->policy->reserve != NULL; i = h->tier[i].below)
-        if (h->policy->reserve(h->tier[i].order, objects_count(h->objects) + 1) < 0)
-            return -ENOMEM;
-    return 0;
-}
+/* ---- writes ---- */
 
 void hierarchy_race(struct hierarchy *h)
 {
     for (int i = 0; i < TRACE_TIERS; i++)
-        h->tier[i].raced = h->tier[i].moved;
-}
-
-/* What the new object finds room in, or NO_TIER. */
-static int find_tier_for_new(struct hierarchy *h, uint64_t size)
-{
-    for (int i = 0; i < TRACE_TIERS; i++)
-        h->tier[i].moved = 0;
-    int tier = find_tier(h, h->top, size);
-    for (int i = 0; i < TRACE_TIERS; i++)
-        h->tier[i].raced = 0;
-    return tier;
+        h->tier[i].to_reserve = h->tier[i].demoted;
 }
 
 int hierarchy_write(struct hierarchy *h, struct ident id, uint64_t size, uint32_t tokens,
                     enum trace_class class)
 {
-    int tier = find_tier_for_new(h, size);
+    for (int i = 0; i < TRACE_TIERS; i++)
+        h->tier[i].demoted = 0;
+    int tier = find_tier(h, h->top, size);
+    for (int i = 0; i < TRACE_TIERS; i++)
+        h->tier[i].to_reserve = 0;
     if (tier == NO_TIER) {
         h->dropped++;
         h->dropped_bytes += size;
         return 0;
     }
+    /* Any tier may come to hold all objects. */
+    for (int i = h->top; i != NO_TIER && h->policy->reserve; i = h->tier[i].below)
+        if (h->policy->reserve(h->tier[i].order, objects_count(h->objects) + 1) < 0)
+            return -ENOMEM;
     uint32_t number;
-    if (reserve(h) < 0)
-        return -ENOMEM;
     if (objects_add(h->objects, id, &number) < 0)
         return -ENOMEM;
     struct object *o = objects_at(h->objects, number);
     o->size = size;
     o->tokens = tokens;
     enter(h, tier, number);
-    tell_arrival(h, TRACE_PREFILL, class, o, TRACE_NO_TIER);
+    tell(h, TRACE_WRITE, TRACE_PREFILL, class, o);
     return 1;
 }
 
-static bool touch(struct hierarchy *h, uint32_t number)
+void hierarchy_delete(struct hierarchy *h, struct ident id)
 {
-    if (number == OBJECT_NONE)
-        return false;
-    h->policy->touch(h->tier[objects_at(h->objects, number)->tier].order, number);
-    return true;
+    uint32_t number = objects_find(h->objects, id);
+    if (number != OBJECT_NONE)
+        delete_object(h, number);
 }
 
-bool hierarchy_touch(struct hierarchy *h, struct ident id)
-{
-    return touch(h, objects_find(h->objects, id));
-}
+/* ---- lookups ---- */
 
 bool hierarchy_has(const struct hierarchy *h, struct ident id)
 {
     return objects_find(h->objects, id) != OBJECT_NONE;
+}
+
+void hierarchy_prefetch(const struct hierarchy *h, struct ident id, int step)
+{
+    if (step == 1)
+        objects_prefetch(h->objects, id);
+    else
+        objects_prefetch_object(h->objects, id);
+}
+
+bool hierarchy_touch(struct hierarchy *h, struct ident id)
+{
+    uint32_t number = objects_find(h->objects, id);
+    if (number == OBJECT_NONE)
+        return false;
+    h->policy->touch(h->tier[objects_at(h->objects, number)->tier].order, number);
+    return true;
 }
 
 void hierarchy_miss(struct hierarchy *h, struct ident id, enum trace_class class)
@@ -332,32 +335,32 @@ void hierarchy_miss(struct hierarchy *h, struct ident id, enum trace_class class
     tell(h, TRACE_MISS, TRACE_NO_PHASE, class, &nothing);
 }
 
-/* Would a tier take that many bytes when an object has left, or begin to make room for them? Rules
- * (a) to (e), of which (e) asks for the first demotion alone. */
+/* Would the tier take size bytes when the object numbered leaving has left its own, or begin to
+ * make room for them? By rules (a) to (e), of which (e) is asked about the first demotion alone. */
 static bool would_take(struct hierarchy *h, int tier, uint64_t size, uint32_t leaving)
 {
     const struct tier *t = &h->tier[tier];
     const struct object *o = objects_at(h->objects, leaving);
-    uint64_t gone = o->tier == tier ? o->size : 0, left = t->objects - (o->tier == tier);
-    uint64_t used = left == 0 ? 0 : taken(t) - gone;
+    bool own = o->tier == tier;
+    uint64_t gone = own ? o->size : 0;
+    uint64_t bytes_taken = t->objects == own ? 0 : taken(t) - gone; /* an empty tier is recounted */
     if (t->below == NO_TIER)
         return size <= t->capacity || tier == TRACE_STORAGE;
     if (size > t->large)
         return false;
-    if ((size <= t->target && used <= t->target - size) ||
-        (used < t->low && size <= t->capacity - used))
+    if (fits(t, bytes_taken, size))
         return true;
-    if (t->used - gone < t->roomy && size > t->big)
+    if (too_big(t, t->used - gone, size))
         return false;
     uint32_t victim = h->policy->victim(t->order);
-    /* In its own tier another goes, to storage, which takes all: it is the only one below that. */
+    /* In its own tier another object goes to storage, the only tier below it, which takes all. */
     return victim == leaving ||
            would_take(h, t->below, objects_at(h->objects, victim)->size, leaving);
 }
 
 /* The object leaves its tier before room is made above, so that what is demoted finds its place: an
- * exchange between full tiers deletes nothing. From the tier above on one takes it, if not another
- * then the one that it came from, or the last. */
+ * exchange between full tiers deletes nothing. If the tiers above refuse it after all, it ends in
+ * the tier that it came from or in the last one. */
 static void promote(struct hierarchy *h, uint32_t number)
 {
     struct object *o = objects_at(h->objects, number);
@@ -371,36 +374,25 @@ static void promote(struct hierarchy *h, uint32_t number)
     to = find_tier(h, to, o->size);
     assert(to != NO_TIER);
     enter(h, to, number);
-    tell_arrival(h, TRACE_EVICT, TRACE_PROMOTE, o, from);
+    tell_move(h, TRACE_PROMOTE, o, from);
 }
 
 bool hierarchy_read(struct hierarchy *h, struct ident id, enum trace_class class)
 {
     uint32_t number = objects_find(h->objects, id);
-    if (!touch(h, number)) {
+    if (number == OBJECT_NONE) {
         hierarchy_miss(h, id, class);
         return false;
     }
-    tell(h, TRACE_READ, TRACE_DECODE, class, objects_at(h->objects, number));
-    if (h->promote)
+    const struct object *o = objects_at(h->objects, number);
+    h->policy->touch(h->tier[o->tier].order, number);
+    tell(h, TRACE_READ, TRACE_DECODE, class, o);
+    if (h->promote == HIERARCHY_PROMOTE_ON_HIT)
         promote(h, number);
     return true;
 }
 
-void hierarchy_delete(struct hierarchy *h, struct ident id)
-{
-    uint32_t number = objects_find(h->objects, id);
-    if (number != OBJECT_NONE)
-        delete_object(h, number);
-}
-
-void hierarchy_prefetch(const struct hierarchy *h, struct ident id, int step)
-{
-    if (step == 1)
-        objects_prefetch(h->objects, id);
-    else
-        objects_prefetch_object(h->objects, id);
-}
+/* ---- what there is ---- */
 
 void hierarchy_stats(const struct hierarchy *h, enum trace_tier tier,
                      struct hierarchy_tier_stats *out)

@@ -1,6 +1,6 @@
-/* objects.c - the store behind the hierarchy: objects in slabs that never move, and an
- * open-addressing table (linear probing, backward-shift deletion) from identity to slab place.
- * Which tier an object is in and when it goes is decided elsewhere. */
+/* The store behind the hierarchy: objects in slabs that never move, and a table from identity to
+ * place (open addressing, linear probing, backward-shift deletion). Which tier an object is in and
+ * when it goes is decided in hierarchy.c and the policies. */
 #include "kvgen/sim/objects.h"
 
 #include <errno.h>
@@ -9,23 +9,10 @@
 #include "lib/base/hash.h"
 
 enum {
-    SLAB_BITS = 14,
-    SLAB_OBJECTS = 1 << SLAB_BITS,
+    SLAB_OBJECTS = 1 << OBJECTS_SLAB_BITS,
     FIRST_SLOTS = 1 << 10
 };
 #define MAX_OBJECTS ((uint32_t)1 << 31)
-
-/* A slot is 0 when empty, else number + 1 in the low and 32 bits of the hash in the high half: most
- * probes end without touching an object, and growing needs no identity. */
-struct objects {
-    struct object **slab;
-    uint64_t *slot;
-    uint64_t mask; /* slots - 1; slots is a power of two, at least twice count */
-    uint32_t slabs, slabs_cap;
-    uint32_t made; /* places handed out so far, free ones included */
-    uint32_t free; /* chain through .next */
-    uint32_t count;
-};
 
 static uint32_t tag_of(struct ident id)
 {
@@ -39,11 +26,11 @@ static uint64_t home_of(const struct objects *o, uint64_t slot)
 
 struct objects *objects_create(void)
 {
-    struct objects *o = calloc(1, sizeof *o);
-    if (o == NULL)
+    struct objects *o = calloc(1, sizeof(*o));
+    if (!o)
         return NULL;
-    o->slot = calloc(FIRST_SLOTS, sizeof *o->slot);
-    if (o->slot == NULL) {
+    o->slot = calloc(FIRST_SLOTS, sizeof(*o->slot));
+    if (!o->slot) {
         free(o);
         return NULL;
     }
@@ -54,18 +41,13 @@ struct objects *objects_create(void)
 
 void objects_free(struct objects *o)
 {
-    if (o == NULL)
+    if (!o)
         return;
     for (uint32_t i = 0; i < o->slabs; i++)
         free(o->slab[i]);
     free(o->slab);
     free(o->slot);
     free(o);
-}
-
-struct object *objects_at(const struct objects *o, uint32_t number)
-{
-    return &o->slab[number >> SLAB_BITS][number & (SLAB_OBJECTS - 1)];
 }
 
 uint64_t objects_count(const struct objects *o)
@@ -113,8 +95,8 @@ static int grow_table(struct objects *o)
 {
     uint64_t *old = o->slot;
     uint64_t old_slots = o->mask + 1;
-    uint64_t *grown = calloc(old_slots * 2, sizeof *grown);
-    if (grown == NULL)
+    uint64_t *grown = calloc(old_slots * 2, sizeof(*grown));
+    if (!grown)
         return -ENOMEM;
     o->slot = grown;
     o->mask = old_slots * 2 - 1;
@@ -130,13 +112,13 @@ static int grow_slabs(struct objects *o)
     if (o->slabs == o->slabs_cap) {
         uint32_t cap = o->slabs_cap ? o->slabs_cap * 2 : 16;
         struct object **list = realloc(o->slab, cap * sizeof(struct object *));
-        if (list == NULL)
+        if (!list)
             return -ENOMEM;
         o->slab = list;
         o->slabs_cap = cap;
     }
-    struct object *slab = malloc(SLAB_OBJECTS * sizeof *slab);
-    if (slab == NULL)
+    struct object *slab = malloc(SLAB_OBJECTS * sizeof(*slab));
+    if (!slab)
         return -ENOMEM;
     o->slab[o->slabs++] = slab;
     return 0;
@@ -182,8 +164,7 @@ int objects_add(struct objects *o, struct ident id, uint32_t *number)
     return 0;
 }
 
-/* Empties the slot and moves later ones of the same run back where a probe would else stop short.
- */
+/* Empties the slot. Later slots of the same run move back where a probe would stop too early. */
 static void empty_slot(struct objects *o, uint64_t at)
 {
     for (uint64_t next = (at + 1) & o->mask; o->slot[next] != 0; next = (next + 1) & o->mask) {

@@ -1,7 +1,7 @@
-/* queue.c - between the source and the workers: one line per quality of service. Requests enter in
- * order of arrival, so the line of the highest priority that holds any has the next one in front.
- * Millions may wait where users do not: what waits is packed into some 20 bytes, by what tells it
- * from the one before it, and memory goes back as they leave. */
+/* Between the source and the workers: one line for each class of service. Requests enter in the
+ * order of their arrival, so that the next one is in front of the line with the highest priority.
+ * Millions may wait where users do not wait for answers: a waiting request is packed into some 20
+ * bytes, as its difference from the one before it, and memory is given back as they leave. */
 #include "kvgen/sim/queue.h"
 
 #include <assert.h>
@@ -11,21 +11,20 @@
 #include <string.h>
 
 enum {
-    CLASSES = 3,
-    NEAR = 16,
+    NEAR = 16, /* requests of a line that are not packed */
     SEGMENT_BYTES = 8192,
-    NUMBERS = 8,                            /* that are packed at once */
-    MOST_BYTES = 2 * (4 + 8 * NUMBERS) + 8, /* of a packed request, and beyond it touched */
+    NUMBERS = 8,                            /* packed at once */
+    MOST_BYTES = 2 * (4 + 8 * NUMBERS) + 8, /* touched for one packed request */
     NS_PER_MS = 1000000
 };
 
-/* What a packed request names. */
-enum names {
-    A_TURN,    /* of its user's conversation */
-    ITSELF,    /* the object of its user and number */
-    AN_OBJECT, /* of any other kind */
+/* What a request names. The first two follow from what all requests have. */
+enum subject {
+    TURN,       /* a turn of its user's conversation */
+    OWN_OBJECT, /* the object of its user and number */
+    OTHER_OBJECT,
     BLOCKS,
-    A_DOCUMENT
+    DOCUMENT
 };
 
 struct segment {
@@ -33,14 +32,15 @@ struct segment {
     uint8_t byte[SEGMENT_BYTES - sizeof(struct segment *)];
 };
 
-/* Where a line is packed to, or unpacked from, and the request before that. */
+/* Where a line is packed to, or unpacked from, and the request before that place. */
 struct end {
-    uint8_t *at; /* NULL: no segment yet */
+    uint8_t *at; /* NULL: there is no segment yet */
     uint64_t number;
     int64_t arrival_ns;
 };
 
-/* The nearest ones wait as they are, since most do not wait long, those behind them packed. */
+/* The requests in front are not packed, because most requests do not wait long; those behind are.
+ */
 struct line {
     struct request near[NEAR]; /* a ring */
     uint32_t near_first, near_count;
@@ -51,47 +51,47 @@ struct line {
 };
 
 struct queue {
-    struct line line[CLASSES]; /* by enum trace_qos */
-    struct segment *spare;     /* or NULL */
+    struct line line[TRACE_QOSES]; /* by class of service */
+    struct segment *spare;         /* or NULL */
 };
 
-/* ---- eight numbers at once: how many bytes each takes, in four bits, then those bytes ---- */
+/* ---- eight numbers: four bits for the length of each, then their bytes ---- */
 
 static uint64_t bytes_of(uint64_t v)
 {
     return v == 0 ? 0 : (uint64_t)(71 - __builtin_clzll(v)) / 8;
 }
 
-/* Writes up to 8 bytes more than it returns, as get_numbers reads. */
+/* Returns the end. Touches up to 8 bytes behind it, as get_numbers does. */
 static uint8_t *put_numbers(uint8_t *p, const uint64_t v[NUMBERS])
 {
     uint32_t lengths = 0;
-    uint8_t *at = p + sizeof lengths;
+    uint8_t *at = p + sizeof(lengths);
     for (int i = 0; i < NUMBERS; i++) {
         uint64_t bytes = bytes_of(v[i]), word = htole64(v[i]);
-        memcpy(at, &word, sizeof word);
+        memcpy(at, &word, sizeof(word));
         at += bytes;
         lengths |= (uint32_t)bytes << 4 * i;
     }
-    memcpy(p, &lengths, sizeof lengths);
+    memcpy(p, &lengths, sizeof(lengths));
     return at;
 }
 
 static const uint8_t *get_numbers(const uint8_t *p, uint64_t v[NUMBERS])
 {
     uint32_t lengths;
-    memcpy(&lengths, p, sizeof lengths);
-    p += sizeof lengths;
+    memcpy(&lengths, p, sizeof(lengths));
+    p += sizeof(lengths);
     for (int i = 0; i < NUMBERS; i++, lengths >>= 4) {
         uint32_t bytes = lengths & 15;
-        memcpy(&v[i], p, sizeof v[i]);
+        memcpy(&v[i], p, sizeof(v[i]));
         v[i] = bytes == 0 ? 0 : le64toh(v[i]) << 8 * (8 - bytes) >> 8 * (8 - bytes);
         p += bytes;
     }
     return p;
 }
 
-/* Small for small differences of either sign. */
+/* A number that is small for small differences of either sign. */
 static uint64_t fold(int64_t difference)
 {
     uint64_t twice = (uint64_t)difference << 1;
@@ -103,28 +103,28 @@ static int64_t unfold(uint64_t v)
     return (int64_t)(v >> 1 ^ -(v & 1));
 }
 
-/* ---- one request: what its line says of it is left out ---- */
+/* ---- one request, without what is known from its line ---- */
 
-static enum names names_of(const struct request *r)
+static enum subject subject_of(const struct request *r)
 {
-    if (r->blocks != NULL)
+    if (r->blocks)
         return BLOCKS;
     if (r->document > 0)
-        return A_DOCUMENT;
+        return DOCUMENT;
     if (ident_equal(r->object, ident_turn(r->user, r->object.lo, r->turn)))
-        return A_TURN;
-    return ident_equal(r->object, ident_request(r->user, r->number)) ? ITSELF : AN_OBJECT;
+        return TURN;
+    return ident_equal(r->object, ident_request(r->user, r->number)) ? OWN_OBJECT : OTHER_OBJECT;
 }
 
-/* What a request of that kind has beside what all have. */
-static void name(uint64_t v[NUMBERS], const struct request *r, enum names names)
+/* What a request has besides what all requests have. */
+static void put_subject(uint64_t v[NUMBERS], const struct request *r, enum subject subject)
 {
-    switch (names) {
-    case AN_OBJECT: /* its kind is in the top bits */
+    switch (subject) {
+    case OTHER_OBJECT: /* the top bits hold its kind: to the end, so that the number is small */
         v[0] = r->object.hi << 4 | r->object.hi >> 60;
         v[1] = r->object.lo;
         break;
-    case A_DOCUMENT:
+    case DOCUMENT:
         v[0] = r->document;
         v[1] = r->picks;
         break;
@@ -139,13 +139,13 @@ static void name(uint64_t v[NUMBERS], const struct request *r, enum names names)
     }
 }
 
-static void unname(struct request *r, const uint64_t v[NUMBERS], enum names names)
+static void get_subject(struct request *r, const uint64_t v[NUMBERS], enum subject subject)
 {
-    switch (names) {
-    case AN_OBJECT:
+    switch (subject) {
+    case OTHER_OBJECT:
         r->object = (struct ident){.hi = v[0] >> 4 | v[0] << 60, .lo = v[1]};
         break;
-    case A_DOCUMENT:
+    case DOCUMENT:
         r->document = (uint32_t)v[0];
         r->object = ident_document(r->document - 1);
         r->picks = v[1];
@@ -166,18 +166,19 @@ static void pack(struct end *in, const struct request *r)
 {
     assert(r->context_tokens >= 0 && r->context_tokens <= REQUEST_MAX_TOKENS);
     assert(r->generated_tokens >= 0 && r->generated_tokens <= REQUEST_MAX_TOKENS);
-    enum names names = names_of(r);
-    bool more = r->slot != 0 || names > ITSELF;
-    int64_t age_ms = names == A_TURN ? r->arrival_ns / NS_PER_MS - (int64_t)r->object.lo : 0;
+    enum subject subject = subject_of(r);
+    bool more = r->slot != 0 || subject > OWN_OBJECT;
+    /* A turn's identity holds when its conversation began: the age then is a small number. */
+    int64_t age_ms = subject == TURN ? r->arrival_ns / NS_PER_MS - (int64_t)r->object.lo : 0;
     uint8_t *p = put_numbers(
         in->at,
         (uint64_t[NUMBERS]){r->number - in->number, (uint64_t)(r->arrival_ns - in->arrival_ns),
-                            (uint64_t)(r->prompt + INT64_C(1)) << 4 | (uint64_t)more << 3 | names,
+                            (uint64_t)(r->prompt + INT64_C(1)) << 4 | (uint64_t)more << 3 | subject,
                             r->user, r->turn, (uint64_t)r->context_tokens,
                             (uint64_t)r->generated_tokens, fold(age_ms)});
     if (more) {
         uint64_t v[NUMBERS] = {[NUMBERS - 1] = r->slot};
-        name(v, r, names);
+        put_subject(v, r, subject);
         p = put_numbers(p, v);
     }
     *in = (struct end){.at = p, .number = r->number, .arrival_ns = r->arrival_ns};
@@ -187,7 +188,7 @@ static void unpack(struct end *out, struct request *r, uint8_t qos)
 {
     uint64_t v[NUMBERS];
     const uint8_t *p = get_numbers(out->at, v);
-    enum names names = (enum names)(v[2] & 7);
+    enum subject subject = (enum subject)(v[2] & 7);
     bool more = (v[2] & 8) != 0;
     *r = (struct request){.number = out->number + v[0],
                           .arrival_ns = out->arrival_ns + (int64_t)v[1],
@@ -197,7 +198,7 @@ static void unpack(struct end *out, struct request *r, uint8_t qos)
                           .turn = (uint32_t)v[4],
                           .context_tokens = (int64_t)v[5],
                           .generated_tokens = (int64_t)v[6]};
-    if (names == A_TURN)
+    if (subject == TURN)
         r->object =
             ident_turn(r->user, (uint64_t)(r->arrival_ns / NS_PER_MS - unfold(v[7])), r->turn);
     else
@@ -205,7 +206,7 @@ static void unpack(struct end *out, struct request *r, uint8_t qos)
     if (more) {
         p = get_numbers(p, v);
         r->slot = (uint32_t)v[NUMBERS - 1];
-        unname(r, v, names);
+        get_subject(r, v, subject);
     }
     *out = (struct end){
         .at = out->at + (p - out->at), .number = r->number, .arrival_ns = r->arrival_ns};
@@ -213,42 +214,42 @@ static void unpack(struct end *out, struct request *r, uint8_t qos)
 
 /* ---- the lines ---- */
 
-struct queue *queue_create(const int64_t priority[3])
+struct queue *queue_create(const int64_t priority[TRACE_QOSES])
 {
-    struct queue *q = calloc(1, sizeof *q);
-    for (int i = 0; q != NULL && i < CLASSES; i++)
+    struct queue *q = calloc(1, sizeof(*q));
+    for (int i = 0; q && i < TRACE_QOSES; i++)
         q->line[i].priority = priority[i];
     return q;
 }
 
 void queue_free(struct queue *q)
 {
-    if (q == NULL)
+    if (!q)
         return;
     free(q->spare);
-    for (int i = 0; i < CLASSES; i++)
-        for (struct segment *s = q->line[i].first, *next; s != NULL; s = next) {
+    for (int i = 0; i < TRACE_QOSES; i++)
+        for (struct segment *s = q->line[i].first, *next; s; s = next) {
             next = s->next;
             free(s);
         }
     free(q);
 }
 
-/* May a request be packed, or was one, at that place of its segment? */
+/* Is there room for a packed request at that place of its segment? */
 static bool holds_another(const struct segment *s, const uint8_t *at)
 {
-    return at != NULL && (size_t)(s->byte + sizeof s->byte - at) >= MOST_BYTES;
+    return at && (size_t)(s->byte + sizeof(s->byte) - at) >= MOST_BYTES;
 }
 
 static int add_segment(struct queue *q, struct line *l)
 {
-    struct segment *s = q->spare != NULL ? q->spare : malloc(sizeof *s);
-    if (s == NULL)
+    struct segment *s = q->spare ? q->spare : malloc(sizeof(*s));
+    if (!s)
         return -ENOMEM;
     q->spare = NULL;
     s->next = NULL;
     l->in.at = s->byte;
-    if (l->last != NULL) {
+    if (l->last) {
         l->last->next = s;
     } else {
         l->first = s;
@@ -263,7 +264,7 @@ static void drop_segment(struct queue *q, struct line *l)
     struct segment *s = l->first;
     l->first = s->next;
     l->out.at = l->first->byte;
-    if (q->spare == NULL)
+    if (!q->spare)
         q->spare = s;
     else
         free(s);
@@ -288,7 +289,7 @@ static uint64_t length(const struct line *l)
     return l->near_count + l->packed;
 }
 
-/* Number of the request in front. */
+/* The number of the request in front of a line that is not empty. */
 static uint64_t front(const struct line *l)
 {
     if (l->near_count > 0)
@@ -298,43 +299,38 @@ static uint64_t front(const struct line *l)
     return l->out.number + v[0];
 }
 
-/* Lines of equal priority share it: the earlier submission goes first. */
+/* Of two lines with one priority, the request that was submitted first goes first. */
 static bool goes_before(const struct line *a, const struct line *b)
 {
     return a->priority != b->priority ? a->priority > b->priority : front(a) < front(b);
 }
 
-static void pop_packed(struct queue *q, struct line *l, struct request *out)
-{
-    unpack(&l->out, out, (uint8_t)(l - q->line));
-    if (--l->packed == 0)
-        l->out.at = l->in.at = l->first->byte;
-    else if (!holds_another(l->first, l->out.at))
-        drop_segment(q, l);
-}
-
 bool queue_pop(struct queue *q, struct request *out)
 {
     struct line *best = NULL;
-    for (int i = 0; i < CLASSES; i++)
-        if (length(&q->line[i]) > 0 && (best == NULL || goes_before(&q->line[i], best)))
+    for (int i = 0; i < TRACE_QOSES; i++)
+        if (length(&q->line[i]) > 0 && (!best || goes_before(&q->line[i], best)))
             best = &q->line[i];
-    if (best == NULL)
+    if (!best)
         return false;
-    if (best->near_count == 0) {
-        pop_packed(q, best, out);
+    if (best->near_count > 0) {
+        *out = best->near[best->near_first];
+        best->near_first = (best->near_first + 1) % NEAR;
+        best->near_count--;
         return true;
     }
-    *out = best->near[best->near_first];
-    best->near_first = (best->near_first + 1) % NEAR;
-    best->near_count--;
+    unpack(&best->out, out, (uint8_t)(best - q->line));
+    if (--best->packed == 0) /* the only segment left begins anew */
+        best->out.at = best->in.at = best->first->byte;
+    else if (!holds_another(best->first, best->out.at))
+        drop_segment(q, best);
     return true;
 }
 
 uint64_t queue_length(const struct queue *q)
 {
     uint64_t n = 0;
-    for (int i = 0; i < CLASSES; i++)
+    for (int i = 0; i < TRACE_QOSES; i++)
         n += length(&q->line[i]);
     return n;
 }

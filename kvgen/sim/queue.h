@@ -1,4 +1,4 @@
-/* queue.h - requests waiting for a worker: by priority, then by arrival. */
+/* queue.h - requests that wait for a worker: by priority, then by arrival. */
 #ifndef KVGEN_SIM_QUEUE_H
 #define KVGEN_SIM_QUEUE_H
 
@@ -6,15 +6,17 @@
 #include <stdint.h>
 
 #include "kvgen/source/request.h"
+#include "lib/trace/trace.h"
 
 struct queue;
 
-/* priority[q]: of requests of enum trace_qos q; higher goes first. NULL: no memory. */
-struct queue *queue_create(const int64_t priority[3]);
+/* priority[q] is that of requests of class q (enum trace_qos); the highest goes first. NULL: no
+ * memory. */
+struct queue *queue_create(const int64_t priority[TRACE_QOSES]);
 void queue_free(struct queue *q);
-/* Adds a copy behind those of its priority; 0 or -ENOMEM. */
+/* Adds a copy behind the requests of its class. 0 or -ENOMEM. */
 int queue_push(struct queue *q, const struct request *r);
-/* The next one out; false: empty. */
+/* Takes the next request out; false: the queue is empty. */
 bool queue_pop(struct queue *q, struct request *out);
 uint64_t queue_length(const struct queue *q);
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "kvgen/sim/hierarchy.h"
-#include "kvgen/sim/tally.h"
+#include "kvgen/sim/row_counts.h"
 
 enum {
     MAX_IDS = 200,
@@ -34,7 +34,7 @@ struct book {
     struct hierarchy_op op[MAX_OPS]; /* of the call under way */
     size_t ops;
     int last; /* last tier */
-    struct tally tally;
+    struct row_counts counts;
 };
 
 static inline void book_enter(struct book *b, const struct hierarchy_op *op)
@@ -107,7 +107,7 @@ static inline void book_read(struct book *b, const struct hierarchy_op *op)
 static inline void book_row(void *ctx, const struct hierarchy_op *op)
 {
     struct book *b = ctx;
-    tally_row(&b->tally, op);
+    row_counts_add(&b->counts, op);
     if (b->ops < MAX_OPS)
         b->op[b->ops++] = *op;
     assert_true(!b->moving || op->op == TRACE_WRITE);
@@ -135,7 +135,7 @@ static inline void book_open(struct book *b, const struct hierarchy_opts *o)
     *b = (struct book){.o = o};
     for (int i = 0; i < MAX_IDS; i++)
         b->tier[i] = TRACE_NO_TIER;
-    memcpy(b->tally.capacity, o->capacity, sizeof b->tally.capacity);
+    memcpy(b->counts.capacity, o->capacity, sizeof(b->counts.capacity));
     for (int t = 0; t < TRACE_TIERS; t++)
         if (o->capacity[t] != HIERARCHY_ABSENT)
             b->last = t;
@@ -156,9 +156,9 @@ static inline void check_books(const struct book *b, const struct hierarchy *h)
         assert_int_equal(s.bytes, bytes);
         assert_int_equal(s.objects, objects);
         assert_int_equal(s.bytes, b->used[t]);
-        assert_int_equal(b->tally.tier[t].bytes, bytes);
-        assert_int_equal(b->tally.tier[t].objects, objects);
-        assert_true(b->tally.tier[t].peak_bytes >= bytes);
+        assert_int_equal(b->counts.tier[t].bytes, bytes);
+        assert_int_equal(b->counts.tier[t].objects, objects);
+        assert_true(b->counts.tier[t].peak_bytes >= bytes);
         assert_int_equal(s.present, b->o->capacity[t] != HIERARCHY_ABSENT);
         check_capacity(b, t);
         live += bytes;
@@ -196,7 +196,7 @@ static inline bool read_id(struct hierarchy *h, struct book *b, uint64_t id)
 {
     b->ops = 0;
     bool hit = hierarchy_read(h, ident_block(id), TRACE_USER);
-    assert_true(b->ops == 1 || (b->o->promote && hit));
+    assert_true(b->ops == 1 || (b->o->promote == HIERARCHY_PROMOTE_ON_HIT && hit));
     assert_int_equal(hit, b->tier[id] != TRACE_NO_TIER);
     assert_int_equal(b->op[0].op, hit ? TRACE_READ : TRACE_MISS);
     assert_int_equal(b->op[0].class, TRACE_USER);

@@ -97,7 +97,7 @@ static void naive(const struct stream *s, uint64_t capacity, bool prefix, uint64
             used += s->size[id];
             at = n++;
         }
-        memmove(order + 1, order, (size_t)at * sizeof *order);
+        memmove(order + 1, order, (size_t)at * sizeof(*order));
         order[0] = id;
     }
 }
@@ -370,7 +370,7 @@ static void check_bound(uint64_t max_size)
         struct optimal *o = optimal_create();
         uint32_t number[FEW];
         uint32_t seen = 0;
-        memset(number, 0xff, sizeof number);
+        memset(number, 0xff, sizeof(number));
         for (int i = 0; i < SHORT; i++) {
             uint32_t id = s.id[i] = (uint32_t)rng_below(&rng, FEW);
             if (number[id] == UINT32_MAX)

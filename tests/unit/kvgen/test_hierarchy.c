@@ -146,8 +146,8 @@ static void oversized(void **state)
     assert_int_equal(write_size(h, &b, 2, 150), 1);
     assert_int_equal(b.tier[1], TRACE_NO_TIER);
     assert_int_equal(b.tier[2], TRACE_STORAGE);
-    assert_int_equal(b.tally.tier[TRACE_STORAGE].oversized, 1);
-    assert_int_equal(b.tally.tier[TRACE_STORAGE].peak_bytes, 150);
+    assert_int_equal(b.counts.tier[TRACE_STORAGE].oversized, 1);
+    assert_int_equal(b.counts.tier[TRACE_STORAGE].peak_bytes, 150);
     write_size(h, &b, 3, 1);
     assert_int_equal(b.tier[2], TRACE_NO_TIER);
     hierarchy_free(h);
@@ -240,7 +240,7 @@ static void race_of_one_that_fits(void **state)
 static uint64_t random_capacity(struct rng *r)
 {
     static const uint64_t choice[] = {0, 1, 2, 7, 20, 100, 333, 1000};
-    return choice[rng_below(r, sizeof choice / sizeof *choice)];
+    return choice[rng_below(r, sizeof(choice) / sizeof(*choice))];
 }
 
 static void random_run(struct rng *r)
@@ -253,7 +253,7 @@ static void random_run(struct rng *r)
     o.target_usage_ratio = rng_chance(r, 0.5) ? 0.8 : rng_unit(r);
     o.large_entry_limit_ratio = rng_chance(r, 0.5) ? 0.95 : rng_unit(r);
     o.policy = policies[rng_below(r, POLICIES)];
-    o.promote = rng_chance(r, 0.5);
+    o.promote = rng_chance(r, 0.5) ? HIERARCHY_PROMOTE_ON_HIT : HIERARCHY_PROMOTE_NONE;
     uint64_t most = 1 + rng_below(r, 400);
     double races = rng_chance(r, 0.3) ? rng_unit(r) : 0;
     struct book b;

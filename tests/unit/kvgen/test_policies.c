@@ -48,7 +48,7 @@ static size_t find(const struct row_of *r, uint64_t id)
 static struct item take(struct row_of *r, size_t i)
 {
     struct item item = r->item[i];
-    memmove(&r->item[i], &r->item[i + 1], (r->count - i - 1) * sizeof item);
+    memmove(&r->item[i], &r->item[i + 1], (r->count - i - 1) * sizeof(item));
     r->count--;
     return item;
 }
@@ -177,7 +177,7 @@ static void compare(const struct policy_ops *policy, struct rng *r)
 {
     static struct model m;
     struct seen seen = {.deletions = 0};
-    memset(&m, 0, sizeof m);
+    memset(&m, 0, sizeof(m));
     m.policy = policy->name;
     m.capacity = 1 + rng_below(r, 400);
     uint64_t ids = 2 + rng_below(r, MAX_ITEMS - 2), most = 1 + rng_below(r, 30);

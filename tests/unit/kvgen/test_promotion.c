@@ -5,7 +5,7 @@
 static struct hierarchy_opts promoting(uint64_t gpu, uint64_t cpu, uint64_t storage)
 {
     struct hierarchy_opts o = tiers(gpu, cpu, storage);
-    o.promote = true;
+    o.promote = HIERARCHY_PROMOTE_ON_HIT;
     return o;
 }
 
@@ -34,7 +34,7 @@ static void hit_exchanges(void **state)
         assert_int_equal(b.op[i].tier, tier[i]);
         assert_int_equal(b.op[i].id.lo, id[i]);
     }
-    assert_int_equal(b.tally.tier[TRACE_STORAGE].promoted, 1);
+    assert_int_equal(b.counts.tier[TRACE_STORAGE].promoted, 1);
     assert_true(read_id(h, &b, 0)); /* at the top already: one row */
     assert_int_equal(b.ops, 1);
     hierarchy_free(h);
@@ -75,7 +75,7 @@ static void hit_returns(void **state)
     assert_int_equal(b.op[4].class, TRACE_PROMOTE);
     assert_int_equal(b.op[4].tier, TRACE_STORAGE);
     assert_int_equal(b.tier[1], TRACE_CPU);
-    assert_int_equal(b.tally.tier[TRACE_STORAGE].promoted, 0);
+    assert_int_equal(b.counts.tier[TRACE_STORAGE].promoted, 0);
     hierarchy_free(h);
 }
 

@@ -49,7 +49,6 @@ struct leave {
 
 struct world {
     struct sim_opts o;
-    struct hierarchy_opts tiers;
     struct tier_model speed[TRACE_TIERS];
     bool blocks;
     struct request request[MAX_REQUESTS];
@@ -85,7 +84,7 @@ static struct thing *thing_of(struct world *w, struct ident id)
 static int64_t least_ns(const struct world *w, const struct hierarchy_op *op)
 {
     const struct tier_model *m = &w->speed[op->tier];
-    if (w->o.speed == NULL || !m->given || op->op == TRACE_DELETE)
+    if (!w->o.speed || !m->given || op->op == TRACE_DELETE)
         return 0;
     const struct tier_model_path *p = op->op == TRACE_READ ? &m->read : &m->write;
     double s = p->bytes_per_s > 0 ? (double)op->size / (double)p->bytes_per_s : 0;
@@ -116,7 +115,7 @@ static void leaves(struct world *w, const struct hierarchy_op *op)
 static void check_capacity(const struct world *w, enum trace_tier tier)
 {
     uint64_t gone = leaving(w, tier);
-    if (w->used[tier] + gone <= w->tiers.capacity[tier])
+    if (w->used[tier] + gone <= w->o.tiers.capacity[tier])
         return;
     assert_int_equal(gone, 0);
     assert_int_equal(tier, TRACE_STORAGE); /* there, one object alone may be larger */
@@ -230,11 +229,11 @@ static int follow(void *ctx, const struct sim_row *row, struct err *e)
     (void)e;
     assert_true(row->time_ns >= w->last_ns);
     w->last_ns = row->time_ns;
-    assert_true(w->o.speed != NULL || w->pairs_open <= 2); /* a promotion and a demotion in it */
+    assert_true(w->o.speed || w->pairs_open <= 2); /* a promotion and a demotion in it */
     check_request(w, row);
     if (row->what.op != TRACE_GENERATE && row->what.op != TRACE_MISS)
         check_object(w, row);
-    if (row->what.op == TRACE_WRITE && row->what.phase == TRACE_PREFILL && w->o.speed != NULL)
+    if (row->what.op == TRACE_WRITE && row->what.phase == TRACE_PREFILL && w->o.speed)
         check_writers(w, row);
     return ++w->rows == w->limit;
 }
@@ -273,7 +272,7 @@ static void script_release(struct source *s, const struct request *r)
 static uint64_t random_capacity(struct rng *r, uint64_t token_bytes)
 {
     static const uint64_t tokens[] = {0, 1, 10, 40, 100, 300, 1000, 3000, 20000};
-    return tokens[rng_below(r, sizeof tokens / sizeof *tokens)] * token_bytes + rng_below(r, 2);
+    return tokens[rng_below(r, sizeof(tokens) / sizeof(*tokens))] * token_bytes + rng_below(r, 2);
 }
 
 static struct tier_model random_speed(struct rng *r)
@@ -322,35 +321,37 @@ static void random_world(struct rng *r, struct world *w, const struct workload *
 {
     static const double ratio[] = {0.8, 0.95, 1, 0.3};
     uint64_t token_bytes = model_bytes_per_token(model);
-    memset(w, 0, sizeof *w);
+    struct hierarchy_opts tiers = {0};
+    memset(w, 0, sizeof(*w));
     for (int t = 0; t < TRACE_TIERS; t++)
-        w->tiers.capacity[t] = random_capacity(r, token_bytes);
+        tiers.capacity[t] = random_capacity(r, token_bytes);
     if (rng_chance(r, 0.3))
-        w->tiers.capacity[TRACE_STORAGE] = HIERARCHY_UNLIMITED;
-    if (w->tiers.capacity[0] + w->tiers.capacity[1] + w->tiers.capacity[2] == 0)
-        w->tiers.capacity[rng_below(r, 3)] = 50 * token_bytes;
-    w->tiers.target_usage_ratio = ratio[rng_below(r, 4)];
-    w->tiers.large_entry_limit_ratio = ratio[rng_below(r, 4)];
-    w->tiers.policy = policies[rng_below(r, POLICIES)];
-    w->tiers.promote = rng_chance(r, 0.5);
+        tiers.capacity[TRACE_STORAGE] = HIERARCHY_UNLIMITED;
+    if (tiers.capacity[0] + tiers.capacity[1] + tiers.capacity[2] == 0)
+        tiers.capacity[rng_below(r, 3)] = 50 * token_bytes;
+    tiers.target_usage_ratio = ratio[rng_below(r, 4)];
+    tiers.large_entry_limit_ratio = ratio[rng_below(r, 4)];
+    tiers.policy = policies[rng_below(r, POLICIES)];
+    tiers.promote = rng_chance(r, 0.5) ? HIERARCHY_PROMOTE_ON_HIT : HIERARCHY_PROMOTE_NONE;
     for (int t = 0; t < TRACE_TIERS; t++) {
         w->speed[t] = random_speed(r);
-        if (w->tiers.capacity[t] != HIERARCHY_ABSENT)
+        if (tiers.capacity[t] != HIERARCHY_ABSENT)
             w->last_tier = t;
     }
     w->blocks = rng_chance(r, 0.4);
     w->o = (struct sim_opts){.workload = workload,
+                             .tiers = tiers,
                              .model = model,
                              .tensor_parallel = 1,
                              .token_ns = rng_chance(r, 0.5) ? 0 : 1000000,
                              .workers = (uint32_t)rng_range(r, 1, MAX_WORKERS),
                              .prefix = rng_chance(r, 0.5),
                              .decode_reads = (enum sim_decode_reads)rng_below(r, 3),
-                             .block_any = rng_chance(r, 0.5),
+                             .block_reuse = rng_chance(r, 0.5) ? SIM_REUSE_ANY : SIM_REUSE_PREFIX,
                              .partial_blocks = rng_chance(r, 0.5),
                              .granularity = rng_chance(r, 0.4) ? rng_range(r, 10, 60) : 0,
                              .speed = rng_chance(r, 0.7) ? w->speed : NULL};
-    if (w->o.speed != NULL && rng_chance(r, 0.5))
+    if (w->o.speed && rng_chance(r, 0.5))
         w->o.max_writers = (uint32_t)rng_range(r, 1, 3);
     int64_t now_ns = 0, most = rng_chance(r, 0.5) ? 40 : 400;
     w->requests = 1 + rng_below(r, MAX_REQUESTS);
@@ -402,7 +403,8 @@ static size_t run_world(struct world *w)
                              .take = script_take,
                              .release = script_release};
     struct script p = {.base.ops = &ops, .w = w};
-    assert_int_equal(sim_create(&sim, &w->o, &w->tiers, &p.base, follow, w, &e), 0);
+    w->o.source = &p.base;
+    assert_int_equal(sim_create(&sim, &w->o, follow, w, &e), 0);
     assert_int_equal(sim_run(sim, &e), 0);
     check_sums(w, sim);
     if (w->limit == 0)
@@ -414,9 +416,9 @@ static size_t run_world(struct world *w)
 /* The model begins anew, the world stays. */
 static void forget(struct world *w)
 {
-    memset(w->thing, 0, sizeof *w - offsetof(struct world, thing));
+    memset(w->thing, 0, sizeof(*w) - offsetof(struct world, thing));
     for (int t = 0; t < TRACE_TIERS; t++)
-        if (w->tiers.capacity[t] != HIERARCHY_ABSENT)
+        if (w->o.tiers.capacity[t] != HIERARCHY_ABSENT)
             w->last_tier = t;
 }
 

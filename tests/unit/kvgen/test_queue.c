@@ -203,7 +203,7 @@ static void random_requests_come_back(void **state)
     }
     while (queue_pop(q, &got))
         assert_same(&got, &kept[got.qos][out[got.qos]++]);
-    assert_memory_equal(in, out, sizeof in);
+    assert_memory_equal(in, out, sizeof(in));
     queue_free(q);
 }
 

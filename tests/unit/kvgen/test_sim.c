@@ -88,14 +88,13 @@ struct setup {
     struct workload workload;
     struct model model;
     struct sim_opts o;
-    struct hierarchy_opts tiers;
     struct log log;
 };
 
 static void prepare(struct setup *s)
 {
     struct err e = {0};
-    memset(s, 0, sizeof *s);
+    memset(s, 0, sizeof(*s));
     assert_int_equal(conf_open(&s->conf, NULL, &e), 0);
     assert_int_equal(workload_read(&s->workload, s->conf, &e), 0);
     assert_int_equal(model_find(&s->model, "tiny-1b", NULL, &e), 0);
@@ -104,18 +103,19 @@ static void prepare(struct setup *s)
                              .tensor_parallel = 1,
                              .token_ns = 30000000,
                              .workers = 1,
-                             .prefix = true};
-    s->tiers = (struct hierarchy_opts){.capacity = {0, 0, HIERARCHY_UNLIMITED},
+                             .prefix = true,
+                             .tiers = {.capacity = {0, 0, HIERARCHY_UNLIMITED},
                                        .large_entry_limit_ratio = 0.95,
                                        .target_usage_ratio = 0.8,
-                                       .policy = &policy_lru};
+                                       .policy = &policy_lru}};
 }
 
 static struct sim_stats run(struct setup *s, struct source *source, int want)
 {
     struct err e = {0};
     struct sim *sim;
-    assert_int_equal(sim_create(&sim, &s->o, &s->tiers, source, log_row, &s->log, &e), 0);
+    s->o.source = source;
+    assert_int_equal(sim_create(&sim, &s->o, log_row, &s->log, &e), 0);
     assert_int_equal(sim_run(sim, &e), want);
     struct sim_stats st = *sim_stats(sim);
     sim_free(sim);
@@ -200,7 +200,7 @@ static void request_path(void **state)
         {TRACE_GENERATE, TRACE_NO_CLASS, 65}, {TRACE_MISS, TRACE_MULTI_TURN, 0},
         {TRACE_WRITE, TRACE_USER, 10000},     {TRACE_GENERATE, TRACE_NO_CLASS, 33},
     };
-    assert_int_equal(s.log.count, sizeof want / sizeof *want);
+    assert_int_equal(s.log.count, sizeof(want) / sizeof(*want));
     for (size_t i = 0; i < s.log.count; i++) {
         assert_int_equal(op(&s, i)->op, want[i].op);
         assert_int_equal(op(&s, i)->class, want[i].class);
@@ -251,7 +251,8 @@ static void block_reuse(void **state)
 {
     (void)state;
     static const uint64_t first[] = {1, 2, 3}, second[] = {9, 2, 3}, third[] = {1, 2, 4};
-    for (int any = 0; any <= 1; any++) {
+    for (int reuse = SIM_REUSE_PREFIX; reuse <= SIM_REUSE_ANY; reuse++) {
+        bool any = reuse == SIM_REUSE_ANY;
         static struct setup s;
         struct request r[] = {REQUEST(0, TRACE_BATCH, 1), REQUEST(0, TRACE_BATCH, 1),
                               REQUEST(0, TRACE_BATCH, 1)};
@@ -264,7 +265,7 @@ static void block_reuse(void **state)
         }
         struct script p = {.base.ops = &blocks_ops, .request = r, .count = 3};
         prepare(&s);
-        s.o.block_any = any;
+        s.o.block_reuse = (enum sim_block_reuse)reuse;
         struct sim_stats st = run(&s, &p.base, 0);
         assert_int_equal(st.rows.hits[TRACE_BLOCK], any ? 4 : 2);
         assert_int_equal(st.rows.misses[TRACE_BLOCK], any ? 5 : 7);

@@ -1,0 +1,54 @@
+/* row_counts.h - the rows of a run in numbers: rows and bytes, hits, and what each tier holds. */
+#ifndef KVGEN_SIM_ROW_COUNTS_H
+#define KVGEN_SIM_ROW_COUNTS_H
+
+#include <stdint.h>
+
+#include "kvgen/sim/hierarchy.h"
+#include "lib/trace/trace.h"
+
+struct row_count {
+    uint64_t rows, bytes;
+};
+
+/* One tier, as the rows so far say. */
+struct row_counts_tier {
+    uint64_t bytes, objects; /* now */
+    uint64_t peak_bytes;
+    uint64_t evicted;   /* objects demoted from here */
+    uint64_t deleted;   /* objects deleted here */
+    uint64_t promoted;  /* objects moved up from here */
+    uint64_t oversized; /* objects that came here and are larger than the tier */
+};
+
+/* A plain value. Zero it and set capacity. */
+struct row_counts {
+    uint64_t capacity[TRACE_TIERS]; /* bytes */
+    /* tier and phase may be TRACE_NO_TIER, TRACE_NO_PHASE. */
+    struct row_count by[TRACE_OPS][TRACE_TIERS + 1][TRACE_PHASES + 1];
+    /* class may be TRACE_NO_CLASS. */
+    uint64_t hits[TRACE_CLASSES + 1], misses[TRACE_CLASSES + 1];
+    struct row_counts_tier tier[TRACE_TIERS];
+};
+
+/* An object comes to a tier (a Write) or leaves it (a Read of phase Evict, or a Delete). */
+void row_counts_arrival(struct row_counts *counts, const struct hierarchy_op *op);
+void row_counts_departure(struct row_counts *counts, const struct hierarchy_op *op);
+
+/* Counts one row. Rows must come in their order. Inline, because every row passes here. */
+static inline void row_counts_add(struct row_counts *counts, const struct hierarchy_op *op)
+{
+    struct row_count *c = &counts->by[op->op][op->tier][op->phase];
+    c->rows++;
+    c->bytes += op->size;
+    if (op->op == TRACE_READ && op->phase != TRACE_EVICT)
+        counts->hits[op->class]++;
+    else if (op->op == TRACE_MISS)
+        counts->misses[op->class]++;
+    else if (op->op == TRACE_WRITE)
+        row_counts_arrival(counts, op);
+    else if (op->op != TRACE_GENERATE)
+        row_counts_departure(counts, op);
+}
+
+#endif
