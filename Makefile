@@ -27,15 +27,15 @@ lib/tier  := extent layout_files layout_slab arena host gpu storage storage_work
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format
-kvgen        := kvgen option_table options print_config models workload rng heap iso_time tier_model open_source convert keys \
+kvgen        := kvgen option_table options print_config models workload rng heap iso_time tier_model run_source convert keys \
                 output summary summary_text
-kvgen/source := population population_file ident rag users turn_table inputs csv_rows documents lookahead arrival_times \
+kvgen/source := population population_file ident rag users turn_counts inputs csv_rows documents lookahead arrival_times \
                 request_draw blocks block_line burst sharegpt agentic session
 kvgen/sim    := sim queue serve serve_rag serve_objects serve_blocks entries verbs hierarchy objects tier_servers pending_rows row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
 kvgen/curve  := curve sized_cache optimal request_prefixes curve_result
-kvgen/format := trace_input import import_fio import_oplog lines time_sort client_threads export export_file export_mlperf \
-                export_oplog export_fio export_cachesim
+kvgen/format := trace_input import import_fio import_oplog lines time_sort thread_numbers export output_file mlperf \
+                oplog fio cachesim
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
 kvreplay       := kvreplay options option_checks config autoscale search step_command replay survey capacity tiers storage populate \

@@ -9,10 +9,10 @@
 
 #include "kvgen/convert.h"
 #include "kvgen/models.h"
-#include "kvgen/open_source.h"
 #include "kvgen/options.h"
 #include "kvgen/output.h"
 #include "kvgen/print_config.h"
+#include "kvgen/run_source.h"
 #include "kvgen/sim/sim.h"
 #include "kvgen/summary.h"
 #include "lib/base/clock.h"
@@ -39,7 +39,7 @@ struct run {
     uint64_t capacity[TRACE_TIERS];
     struct tier_model speed[TRACE_TIERS];
     int64_t granularity; /* tokens, or 0 */
-    struct requests requests;
+    struct run_source source;
     struct progress *progress;
     struct jsonout *provenance;
     char *copied; /* provenance of a copy */
@@ -105,8 +105,7 @@ static int check_outputs(const struct run *r, struct err *e)
     const char *path[] = {trace, o->curve, o->summary, o->dump_users};
     const char *kept[] = {o->config, o->users_file};
     for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
-        if (path[i] != NULL && r->requests.inputs != NULL &&
-            inputs_hold(r->requests.inputs, path[i]))
+        if (path[i] != NULL && r->source.inputs != NULL && inputs_hold(r->source.inputs, path[i]))
             return err_set(e, -EINVAL, ERR_INPUT, path[i],
                            "is the input: it would be overwritten while it is read");
         for (size_t k = 0; path[i] != NULL && k < sizeof kept / sizeof *kept; k++)
@@ -144,8 +143,8 @@ static int find_epoch(struct run *r, int64_t *epoch_ns, struct err *e)
 {
     int64_t first_ns = 0;
     int rc = options_epoch(&r->o, epoch_ns, e);
-    if (rc == 0 && r->requests.trace != NULL)
-        rc = trace_input_first_ns(r->requests.trace, &first_ns, e);
+    if (rc == 0 && r->source.trace != NULL)
+        rc = trace_input_first_ns(r->source.trace, &first_ns, e);
     if (rc == 0 && first_ns >= DATES_FROM_NS)
         *epoch_ns = r->o.epoch != NULL ? *epoch_ns - first_ns : 0;
     return rc;
@@ -156,19 +155,18 @@ static uint32_t columns_of(const struct run *r, bool six)
     uint32_t all = TRACE_CORE | TRACE_EXTENDED;
     if (six)
         return TRACE_CORE;
-    if (r->requests.trace == NULL)
+    if (r->source.trace == NULL)
         return all;
     return TRACE_CORE |
-           (trace_input_columns(r->requests.trace) & (r->o.retier ? all : all | TRACE_RESULT));
+           (trace_input_columns(r->source.trace) & (r->o.retier ? all : all | TRACE_RESULT));
 }
 
 static const char *make_provenance(struct run *r)
 {
-    const char *input =
-        r->requests.trace != NULL ? trace_input_provenance(r->requests.trace) : NULL;
-    if (r->requests.trace != NULL && !r->o.retier)
+    const char *input = r->source.trace != NULL ? trace_input_provenance(r->source.trace) : NULL;
+    if (r->source.trace != NULL && !r->o.retier)
         return r->copied = summary_copied(r->parser, input);
-    const struct model *model = r->requests.trace != NULL ? NULL : &r->model;
+    const struct model *model = r->source.trace != NULL ? NULL : &r->model;
     r->provenance = summary_provenance(r->parser, r->o.seed, model, r->capacity, r->speed, input);
     return r->provenance != NULL ? jsonout_text(r->provenance, false) : NULL;
 }
@@ -194,7 +192,7 @@ static struct output_opts output_opts(const struct run *r)
                    .zstd = options_write_zstd(o),
                    .one_frame = o->frames == OPT_FRAMES_ONE,
                    .level = (int)o->level,
-                   .reorder = r->requests.trace != NULL},
+                   .reorder = r->source.trace != NULL},
         .trace = {.columns = columns_of(r, six_columns),
                   .zstd = o->zstd ? 1 : -1,
                   .level = (int)o->level,
@@ -221,14 +219,14 @@ static int open_output(struct run *r, struct err *e)
     out.trace.provenance = make_provenance(r);
     if (r->progress == NULL || out.trace.provenance == NULL)
         return err_nomem(e, "output");
-    return output_open(&r->output, &out, r->requests.source, r->progress, e);
+    return output_open(&r->output, &out, r->source.source, r->progress, e);
 }
 
 static uint32_t worker_count(const struct run *r)
 {
     if (r->o.workers > 0)
         return (uint32_t)r->o.workers;
-    bool fewer = r->requests.population != NULL && r->o.num_users < MAX_WORKERS;
+    bool fewer = r->source.population != NULL && r->o.num_users < MAX_WORKERS;
     return fewer ? (uint32_t)r->o.num_users : MAX_WORKERS;
 }
 
@@ -238,7 +236,7 @@ static int open_curve(struct run *r, struct err *e)
     uint64_t size[CURVE_MAX_SIZES];
     if (o->curve == NULL)
         return 0;
-    bool blocks = r->requests.source->ops->blocks, trace = r->requests.trace != NULL;
+    bool blocks = r->source.source->ops->blocks, trace = r->source.trace != NULL;
     struct curve_opts curve = {.policy = policies[o->eviction],
                                .refills = blocks, /* turns that are gone are not written again */
                                .prefix = (blocks || trace) && o->block_reuse == 0,
@@ -267,7 +265,7 @@ static int open_conversion(struct run *r, struct err *e)
                              .tiers = hierarchy_of(r),
                              .block_any = r->o.block_reuse == 1,
                              .curve = r->curve};
-    return convert_create(&r->convert, &o, r->requests.trace, r->output, e);
+    return convert_create(&r->convert, &o, r->source.trace, r->output, e);
 }
 
 static enum sim_node node_of(const struct options *o)
@@ -289,7 +287,7 @@ static int open_simulation(struct run *r, struct err *e)
                            .decode_reads = (enum sim_decode_reads)o->decode_reads,
                            .node = node_of(o),
                            .prepopulated = o->num_users * PREPOP_OF_USER,
-                           .rag = r->requests.rag,
+                           .rag = r->source.rag,
                            .mlperf = options_is_mlperf(o),
                            .seed = o->seed,
                            .block_any = o->block_reuse == 1,
@@ -299,7 +297,7 @@ static int open_simulation(struct run *r, struct err *e)
                            .speed = o->tier_model.count > 0 ? r->speed : NULL,
                            .max_writers = (uint32_t)o->max_concurrent_allocs};
     struct hierarchy_opts tiers = hierarchy_of(r);
-    return sim_create(&r->sim, &sim, &tiers, r->requests.source, output_row, r->output, e);
+    return sim_create(&r->sim, &sim, &tiers, r->source.source, output_row, r->output, e);
 }
 
 static void warn_skipped(const struct source *source)
@@ -334,8 +332,8 @@ static int finish(struct run *r, struct err *e)
                         .started_wall_ns = r->started_wall_ns,
                         .wall_ns = clock_now_ns() - r->started_ns,
                         .seed = r->o.seed,
-                        .model = r->requests.trace != NULL ? NULL : &r->model,
-                        .source = r->requests.source,
+                        .model = r->source.trace != NULL ? NULL : &r->model,
+                        .source = r->source.source,
                         .stats = r->sim != NULL ? sim_stats(r->sim) : convert_stats(r->convert),
                         .hierarchy =
                             r->sim != NULL ? sim_hierarchy(r->sim) : convert_hierarchy(r->convert),
@@ -352,7 +350,7 @@ static int finish(struct run *r, struct err *e)
             return rc;
     }
     progress_clear(r->progress);
-    warn_skipped(r->requests.source);
+    warn_skipped(r->source.source);
     if (r->o.lint)
         print_lint(r);
     else if (output_is_filtered_out(r->output))
@@ -379,18 +377,18 @@ static int simulate(struct run *r, struct err *e)
     if (rc == 0)
         rc = options_granularity(&r->o, &r->granularity, e);
     if (rc == 0)
-        rc = requests_open(&r->requests,
-                           &(struct requests_opts){.options = &r->o,
-                                                   .parser = r->parser,
-                                                   .workload = &r->workload,
-                                                   .model = &r->model},
-                           e);
+        rc = run_source_open(&r->source,
+                             &(struct run_source_opts){.options = &r->o,
+                                                       .parser = r->parser,
+                                                       .workload = &r->workload,
+                                                       .model = &r->model},
+                             e);
     if (rc == 0)
         rc = open_curve(r, e);
     if (rc == 0)
         rc = open_output(r, e);
     if (rc == 0)
-        rc = r->requests.trace != NULL ? open_conversion(r, e) : open_simulation(r, e);
+        rc = r->source.trace != NULL ? open_conversion(r, e) : open_simulation(r, e);
     if (rc == 0) {
         rc = r->sim != NULL ? sim_run(r->sim, e) : convert_run(r->convert, e);
         rc = interrupted(rc) ? 0 : rc; /* the trace is whole up to here */
@@ -410,7 +408,7 @@ static int work(struct run *r, struct err *e)
     if (rc > 0)
         return opt_print_answer(r->parser, e);
     if (rc == 0)
-        rc = requests_open_inputs(&r->requests, &r->o, r->parser, e);
+        rc = run_source_recognise(&r->source, &r->o, r->parser, e);
     if (rc == 0)
         rc = options_check(&r->o, r->parser, e);
     if (rc == 0)
@@ -440,7 +438,7 @@ static void release(struct run *r)
     free(r->copied);
     if (r->progress != NULL)
         progress_close(r->progress);
-    requests_release(&r->requests);
+    run_source_close(&r->source);
     conf_free(r->conf);
     opt_close(r->parser);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/format/export_format.h"
+#include "kvgen/format/exporter.h"
 #include "kvgen/format/time_sort.h"
 #include "lib/base/units.h"
 
@@ -49,7 +49,7 @@ int export_refuse(struct export *x, unsigned rule, const struct export_op *op, s
 
 int export_put(struct export *x, const void *p, size_t len, struct err *e)
 {
-    return x->file != NULL ? export_file_put(x->file, p, len, e) : 0;
+    return x->file != NULL ? output_file_put(x->file, p, len, e) : 0;
 }
 
 /* ---- operations as bytes ---- */
@@ -102,7 +102,7 @@ int export_open(struct export **out, enum export_format format, const struct exp
     if (rc == 0)
         rc = x->ops->open(x, e);
     if (rc == 0 && o->path != NULL)
-        rc = export_file_open(&x->file, o->path, o->zstd, o->level, e);
+        rc = output_file_open(&x->file, o->path, o->zstd, o->level, e);
     if (rc < 0) {
         export_free(x);
         return rc;
@@ -176,9 +176,9 @@ int export_finish(struct export *x, struct trace_totals *totals, struct err *e)
     *totals = (struct trace_totals){.rows = x->file != NULL ? x->rows : 0};
     if (rc < 0 || x->file == NULL)
         return rc;
-    struct export_file *file = x->file;
+    struct output_file *file = x->file;
     x->file = NULL;
-    return export_file_close(file, totals, e);
+    return output_file_close(file, totals, e);
 }
 
 void export_free(struct export *x)
@@ -186,7 +186,7 @@ void export_free(struct export *x)
     if (x == NULL)
         return;
     x->ops->free(x);
-    export_file_abandon(x->file);
+    output_file_abandon(x->file);
     time_sort_free(x->order);
     free(x->packed);
     free(x->folder);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/format/export_file.h"
 #include "kvgen/format/import.h"
 #include "kvgen/format/lines.h"
+#include "kvgen/format/output_file.h"
 #include "kvgen/format/time_sort.h"
 #include "kvgen/iso_time.h"
 #include "lib/base/stop.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kvgen/format/export_file.h"
+#include "kvgen/format/output_file.h"
 #include "kvgen/heap.h"
 
 enum {

@@ -8,7 +8,7 @@
 
 #include "kvgen/heap.h"
 #include "kvgen/rng.h"
-#include "kvgen/source/turn_table.h"
+#include "kvgen/source/turn_counts.h"
 #include "lib/base/units.h"
 
 enum {
@@ -40,9 +40,9 @@ struct users {
     uint64_t issued;
     uint32_t newest, oldest; /* live conversations by last use */
     uint64_t live, begun, turns;
-    struct turn_table *table; /* NULL: no conversations are remembered */
-    struct rng *queries;      /* by user; NULL without documents */
-    struct request query;     /* asked together with the request last taken */
+    struct turn_counts *table; /* NULL: no conversations are remembered */
+    struct rng *queries;       /* by user; NULL without documents */
+    struct request query;      /* asked together with the request last taken */
     bool query_next;
 };
 
@@ -101,7 +101,7 @@ static void conversation_end(struct users *s, uint32_t i)
 {
     conversation_unlink(s, i);
     if (s->table != NULL)
-        turn_table_release(s->table, s->user[i].conversation);
+        turn_counts_release(s->table, s->user[i].conversation);
     s->user[i].turn = 0;
     s->live--;
 }
@@ -115,7 +115,7 @@ static void conversation_begin(struct users *s, uint32_t i, int64_t now_ns)
     u->start_ms = (uint64_t)(ms > u->next_start_ms ? ms : u->next_start_ms);
     u->next_start_ms = (int64_t)u->start_ms + 1;
     if (s->table != NULL)
-        u->conversation = turn_table_begin(s->table);
+        u->conversation = turn_counts_begin(s->table);
     conversation_link(s, i);
     s->live++;
     s->begun++;
@@ -137,7 +137,7 @@ static uint32_t conversation_turn(struct users *s, uint32_t i, int64_t now_ns)
     s->turns++;
     u->turn++;
     if (s->table != NULL)
-        turn_table_ask(s->table, u->conversation, u->turn);
+        turn_counts_ask(s->table, u->conversation, u->turn);
     return u->turn;
 }
 
@@ -146,7 +146,7 @@ static uint32_t conversation_turn(struct users *s, uint32_t i, int64_t now_ns)
 static int users_peek(struct source *base, int64_t *arrival_ns, struct err *e)
 {
     struct users *s = users_of(base);
-    if (s->table != NULL && turn_table_reserve(s->table) < 0)
+    if (s->table != NULL && turn_counts_reserve(s->table) < 0)
         return err_nomem(e, "conversations");
     if (s->query_next) {
         *arrival_ns = s->query.arrival_ns;
@@ -245,15 +245,15 @@ static void users_done(struct source *base, const struct request *r, int64_t now
 
 static void users_release(struct source *base, const struct request *r)
 {
-    struct turn_table *table = users_of(base)->table;
+    struct turn_counts *table = users_of(base)->table;
     if (table != NULL && r->turn > 0)
-        turn_table_release(table, r->slot);
+        turn_counts_release(table, r->slot);
 }
 
 static uint32_t users_turns(const struct source *base, const struct request *r)
 {
-    const struct turn_table *table = ((const struct users *)base)->table;
-    return table != NULL ? turn_table_turns(table, r->slot) : r->turn;
+    const struct turn_counts *table = ((const struct users *)base)->table;
+    return table != NULL ? turn_counts_turns(table, r->slot) : r->turn;
 }
 
 static size_t users_name(const struct source *base, uint32_t user, char *buf)
@@ -275,7 +275,7 @@ static void users_close(struct source *base)
 {
     struct users *s = users_of(base);
     heap_free(&s->next);
-    turn_table_free(s->table);
+    turn_counts_free(s->table);
     free(s->queries);
     free(s->user);
     free(s);
@@ -311,7 +311,7 @@ static int users_take_memory(struct users *s)
 {
     s->user = calloc(s->count, sizeof *s->user);
     if (s->o.multi_turn && s->o.remembered > 0)
-        s->table = turn_table_create(s->o.remembered);
+        s->table = turn_counts_create(s->o.remembered);
     if (s->user == NULL || (s->table == NULL && s->o.remembered > 0 && s->o.multi_turn) ||
         heap_init(&s->next, s->count) < 0)
         return -ENOMEM;

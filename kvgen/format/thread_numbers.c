@@ -1,31 +1,31 @@
-/* client_threads.c - two heaps: threads in use by the time at which they end, free ones by number.
+/* thread_numbers.c - two heaps: threads in use by the time at which they end, free ones by number.
  * Memory is that of the most operations in flight at once. */
-#include "kvgen/format/client_threads.h"
+#include "kvgen/format/thread_numbers.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "kvgen/heap.h"
 
-struct client_threads {
+struct thread_numbers {
     struct heap used;   /* time: end; item: thread */
     struct heap unused; /* time: thread */
     uint32_t count;
 };
 
-struct client_threads *client_threads_create(void)
+struct thread_numbers *thread_numbers_create(void)
 {
-    struct client_threads *c = calloc(1, sizeof *c);
+    struct thread_numbers *c = calloc(1, sizeof *c);
     if (c == NULL)
         return NULL;
     if (heap_init(&c->used, 64) < 0 || heap_init(&c->unused, 64) < 0) {
-        client_threads_free(c);
+        thread_numbers_free(c);
         return NULL;
     }
     return c;
 }
 
-void client_threads_free(struct client_threads *c)
+void thread_numbers_free(struct thread_numbers *c)
 {
     if (c == NULL)
         return;
@@ -34,7 +34,7 @@ void client_threads_free(struct client_threads *c)
     free(c);
 }
 
-int client_threads_take(struct client_threads *c, int64_t start_ns, int64_t end_ns,
+int thread_numbers_take(struct thread_numbers *c, int64_t start_ns, int64_t end_ns,
                         unsigned *thread)
 {
     const struct heap_event *first;

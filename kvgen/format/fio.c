@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/format/export_format.h"
+#include "kvgen/format/exporter.h"
 #include "lib/base/keymap.h"
 #include "lib/base/save.h"
 #include "lib/base/units.h"

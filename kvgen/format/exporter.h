@@ -1,9 +1,9 @@
 /* export_format.h - private to export*.c: what a format is made of. */
-#ifndef KVGEN_FORMAT_EXPORT_FORMAT_H
-#define KVGEN_FORMAT_EXPORT_FORMAT_H
+#ifndef KVGEN_FORMAT_EXPORTER_H
+#define KVGEN_FORMAT_EXPORTER_H
 
 #include "kvgen/format/export.h"
-#include "kvgen/format/export_file.h"
+#include "kvgen/format/output_file.h"
 
 /* One row, as far as exports want to know it. */
 struct export_op {
@@ -63,7 +63,7 @@ struct export
 {
     const struct export_ops *ops;
     struct export_opts o;
-    struct export_file *file; /* NULL: nothing is written */
+    struct output_file *file; /* NULL: nothing is written */
     char *folder;             /* for temporary files */
     struct time_sort *order;  /* rows wait here when they do not come in order */
     char *packed;             /* EXPORT_PACKED bytes */

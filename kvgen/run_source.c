@@ -1,6 +1,6 @@
-/* open_source.c - where the requests of a run come from: opens what --input names, finds out what
+/* run_source.c - where the requests of a run come from: opens what --input names, finds out what
  * it is, and opens the source for it, with the users and documents that some sources need. */
-#include "kvgen/open_source.h"
+#include "kvgen/run_source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "kvgen/source/users.h"
 
 /* Does nothing pass for a user who does not think? */
-static bool time_stands_still(const struct requests_opts *q)
+static bool time_stands_still(const struct run_source_opts *q)
 {
     const struct options *o = q->options;
     if (o->max_requests > 0 || o->limit > 0 || o->arrival == SOURCE_USERS_POISSON)
@@ -22,7 +22,8 @@ static bool time_stands_still(const struct requests_opts *q)
            (q->workload->token_ns[o->generation_mode] == 0 && o->tier_model.count == 0);
 }
 
-static int check_thinking(const struct population *p, const struct requests_opts *q, struct err *e)
+static int check_thinking(const struct population *p, const struct run_source_opts *q,
+                          struct err *e)
 {
     const char *file = q->options->users_file;
     for (uint32_t i = 0; time_stands_still(q) && i < population_count(p); i++) {
@@ -37,7 +38,7 @@ static int check_thinking(const struct population *p, const struct requests_opts
     return 0;
 }
 
-static int open_users(struct requests *r, const struct requests_opts *q, struct err *e)
+static int open_users(struct run_source *r, const struct run_source_opts *q, struct err *e)
 {
     const struct options *o = q->options;
     int rc = o->users_file != NULL
@@ -80,7 +81,7 @@ static bool is_arrivals(const struct options *o)
     return o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE;
 }
 
-int requests_open_inputs(struct requests *r, struct options *o, const struct opt_parser *p,
+int run_source_recognise(struct run_source *r, struct options *o, const struct opt_parser *p,
                          struct err *e)
 {
     int rc = options_check_input(o, p, e);
@@ -108,7 +109,7 @@ int requests_open_inputs(struct requests *r, struct options *o, const struct opt
     return rc;
 }
 
-static int open_dataset(struct requests *r, const struct requests_opts *q, struct inputs *in,
+static int open_dataset(struct run_source *r, const struct run_source_opts *q, struct inputs *in,
                         struct err *e)
 {
     const struct options *o = q->options;
@@ -126,7 +127,7 @@ static int open_dataset(struct requests *r, const struct requests_opts *q, struc
     return source_sharegpt_open(&r->source, in, &dataset, e);
 }
 
-static int open_file_source(struct requests *r, const struct requests_opts *q, struct err *e)
+static int open_file_source(struct run_source *r, const struct run_source_opts *q, struct err *e)
 {
     const struct options *o = q->options;
     struct inputs *in = r->inputs;
@@ -158,7 +159,7 @@ static int open_file_source(struct requests *r, const struct requests_opts *q, s
     return source_burst_open(&r->source, in, &burst, e);
 }
 
-int requests_open(struct requests *r, const struct requests_opts *q, struct err *e)
+int run_source_open(struct run_source *r, const struct run_source_opts *q, struct err *e)
 {
     const struct options *o = q->options;
     int rc = 0;
@@ -169,7 +170,7 @@ int requests_open(struct requests *r, const struct requests_opts *q, struct err 
     return o->source == OPTIONS_USERS ? open_users(r, q, e) : open_file_source(r, q, e);
 }
 
-void requests_release(struct requests *r)
+void run_source_close(struct run_source *r)
 {
     if (r->source != NULL)
         r->source->ops->close(r->source);

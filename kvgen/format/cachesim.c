@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kvgen/format/export_format.h"
+#include "kvgen/format/exporter.h"
 #include "lib/base/keymap.h"
 #include "lib/base/units.h"
 

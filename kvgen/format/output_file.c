@@ -1,7 +1,7 @@
 /* export_file.c - the output end of every export: what a format writes is hashed, compressed when
  * asked, and written in blocks. One frame, since readers of other tools may stop after the first.
  */
-#include "kvgen/format/export_file.h"
+#include "kvgen/format/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@ enum {
     DEFAULT_LEVEL = 3
 };
 
-struct export_file {
+struct output_file {
     struct save *save;
     char *block;
     size_t used;
@@ -29,7 +29,7 @@ struct export_file {
     struct trace_totals totals;
 };
 
-static void file_free(struct export_file *f)
+static void file_free(struct output_file *f)
 {
     save_abandon(f->save);
     frame_encoder_free(f->encoder);
@@ -39,17 +39,17 @@ static void file_free(struct export_file *f)
     free(f);
 }
 
-static int open_encoder(struct export_file *f, int level, struct err *e)
+static int open_encoder(struct output_file *f, int level, struct err *e)
 {
     f->encoder = frame_encoder_create(level > 0 ? level : DEFAULT_LEVEL);
     f->packed = malloc(frame_bound(BLOCK));
     return f->encoder == NULL || f->packed == NULL ? err_nomem(e, "zstd") : 0;
 }
 
-int export_file_open(struct export_file **out, const char *path, bool zstd, int level,
+int output_file_open(struct output_file **out, const char *path, bool zstd, int level,
                      struct err *e)
 {
-    struct export_file *f = calloc(1, sizeof *f);
+    struct output_file *f = calloc(1, sizeof *f);
     if (f == NULL)
         return err_nomem(e, "output");
     f->block = malloc(BLOCK);
@@ -67,13 +67,13 @@ int export_file_open(struct export_file **out, const char *path, bool zstd, int 
     return 0;
 }
 
-static int put(struct export_file *f, const char *p, size_t len, struct err *e)
+static int put(struct output_file *f, const char *p, size_t len, struct err *e)
 {
     f->totals.file_bytes += len;
     return save_put(f->save, p, len, e);
 }
 
-static int write_block(struct export_file *f, bool last, struct err *e)
+static int write_block(struct output_file *f, bool last, struct err *e)
 {
     size_t len;
     hash_stream_add(f->digest, f->block, f->used);
@@ -85,7 +85,7 @@ static int write_block(struct export_file *f, bool last, struct err *e)
     return rc < 0 ? rc : put(f, f->packed, len, e);
 }
 
-int export_file_put(struct export_file *f, const void *p, size_t len, struct err *e)
+int output_file_put(struct output_file *f, const void *p, size_t len, struct err *e)
 {
     const char *from = p;
     while (len > 0) {
@@ -104,7 +104,7 @@ int export_file_put(struct export_file *f, const void *p, size_t len, struct err
     return 0;
 }
 
-int export_file_close(struct export_file *f, struct trace_totals *totals, struct err *e)
+int output_file_close(struct output_file *f, struct trace_totals *totals, struct err *e)
 {
     int rc = write_block(f, true, e);
     struct save *save = f->save;
@@ -123,7 +123,7 @@ int export_file_close(struct export_file *f, struct trace_totals *totals, struct
     return 0;
 }
 
-void export_file_abandon(struct export_file *f)
+void output_file_abandon(struct output_file *f)
 {
     if (f != NULL)
         file_free(f);

@@ -1,6 +1,6 @@
 /* export_file.h - bytes into a file of another tool's format, plain or as one zstd frame. */
-#ifndef KVGEN_FORMAT_EXPORT_FILE_H
-#define KVGEN_FORMAT_EXPORT_FILE_H
+#ifndef KVGEN_FORMAT_OUTPUT_FILE_H
+#define KVGEN_FORMAT_OUTPUT_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,20 +9,20 @@
 #include "lib/base/err.h"
 #include "lib/trace/trace.h"
 
-struct export_file;
+struct output_file;
 
 /* Opens path ("-": standard output); a regular file appears, or replaces what is there, when it is
  * closed. zstd: one ordinary frame at level (1..19, 0: 3). Class ERR_OUTPUT, as all errors here but
  * memory. */
-int export_file_open(struct export_file **out, const char *path, bool zstd, int level,
+int output_file_open(struct output_file **out, const char *path, bool zstd, int level,
                      struct err *e);
 /* Appends p[0..len). */
-int export_file_put(struct export_file *f, const void *p, size_t len, struct err *e);
+int output_file_put(struct output_file *f, const void *p, size_t len, struct err *e);
 /* Completes and closes; fills the bytes and the digest (XXH3-128 of the bytes before compression)
  * of *totals, leaves its rows alone. Frees f also on failure; what was there before stays then. */
-int export_file_close(struct export_file *f, struct trace_totals *totals, struct err *e);
+int output_file_close(struct output_file *f, struct trace_totals *totals, struct err *e);
 /* Gives up: what was there before stays. NULL is fine. */
-void export_file_abandon(struct export_file *f);
+void output_file_abandon(struct output_file *f);
 
 /* Where temporary files go that have no output to lie beside: TMPDIR, or /tmp. */
 const char *export_temp_folder(void);

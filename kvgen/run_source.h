@@ -1,7 +1,7 @@
-/* open_source.h - the source of a run's requests with what belongs to it: input files, users,
+/* run_source.h - the source of a run's requests with what belongs to it: input files, users,
  * documents. One thread. */
-#ifndef KVGEN_OPEN_SOURCE_H
-#define KVGEN_OPEN_SOURCE_H
+#ifndef KVGEN_RUN_SOURCE_H
+#define KVGEN_RUN_SOURCE_H
 
 #include "kvgen/format/trace_input.h"
 #include "kvgen/options.h"
@@ -13,7 +13,7 @@
 #include "lib/model/model.h"
 
 /* Plain state, all of it owned; zero it first. */
-struct requests {
+struct run_source {
     struct inputs *inputs;         /* of a file source, until that takes it */
     enum inputs_kind kind;         /* of them, where that was looked at */
     struct population *population; /* NULL without synthetic users */
@@ -22,8 +22,8 @@ struct requests {
     struct trace_input *trace; /* the source, when it is an existing trace (not owned); else NULL */
 };
 
-/* The caller's, and in place until requests_release. */
-struct requests_opts {
+/* The caller's, and in place until run_source_close. */
+struct run_source_opts {
     const struct options *options;
     const struct opt_parser *parser;
     const struct workload *workload;
@@ -32,10 +32,10 @@ struct requests_opts {
 
 /* Opens the files of --input and, unless --source says it, looks what they hold and sets it in o.
  * 0 or negative errno with *e. */
-int requests_open_inputs(struct requests *r, struct options *o, const struct opt_parser *p,
+int run_source_recognise(struct run_source *r, struct options *o, const struct opt_parser *p,
                          struct err *e);
 /* Opens the source; the options were checked. */
-int requests_open(struct requests *r, const struct requests_opts *q, struct err *e);
-void requests_release(struct requests *r);
+int run_source_open(struct run_source *r, const struct run_source_opts *q, struct err *e);
+void run_source_close(struct run_source *r);
 
 #endif

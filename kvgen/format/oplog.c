@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/format/client_threads.h"
-#include "kvgen/format/export_format.h"
+#include "kvgen/format/exporter.h"
+#include "kvgen/format/thread_numbers.h"
 #include "kvgen/format/time_sort.h"
 #include "kvgen/iso_time.h"
 #include "lib/base/keymap.h"
@@ -69,7 +69,7 @@ struct oplog {
     struct time_sort *sort;
     struct keymap *objects; /* size of what is there, or NOT_THERE; NULL: not followed */
     struct keymap *done;    /* when its PUT is: int64_t ns */
-    struct client_threads *threads;
+    struct thread_numbers *threads;
     int64_t first_ns, last_ns; /* of all operations */
     char *packed;              /* EXPORT_PACKED bytes */
     char line[MAX_LINE];
@@ -294,7 +294,7 @@ static int write_op(struct export *x, const struct export_op *op, int64_t start_
         end_ns < start_ns || end_ns > ISO_TIME_MAX)
         return export_refuse(x, RULE_TIME, op, e);
     /* Operations that overlap are of different threads; what was not measured takes no time. */
-    if (client_threads_take(l->threads, start_ns, end_ns, &thread) < 0)
+    if (thread_numbers_take(l->threads, start_ns, end_ns, &thread) < 0)
         return err_nomem(e, "threads of the export");
     if (!is_sai3(x) && thread > MAX_THREAD)
         return export_refuse(x, WARP_THREADS, op, e);
@@ -355,7 +355,7 @@ static int oplog_open(struct export *x, struct err *e)
     l->first_ns = INT64_MAX;
     l->last_ns = INT64_MIN;
     l->packed = malloc(EXPORT_PACKED);
-    l->threads = client_threads_create();
+    l->threads = thread_numbers_create();
     l->objects = is_sai3(x) ? keymap_create() : NULL;
     l->done = is_sai3(x) ? keymap_create() : NULL;
     bool followed = l->objects != NULL && l->done != NULL;
@@ -372,7 +372,7 @@ static void oplog_free(struct export *x)
     time_sort_free(l->sort);
     keymap_free(l->objects);
     keymap_free(l->done);
-    client_threads_free(l->threads);
+    thread_numbers_free(l->threads);
     free(l->packed);
     free(l);
 }

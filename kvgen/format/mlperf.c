@@ -1,7 +1,7 @@
 /* export_mlperf.c - the six columns of the MLPerf Storage KV-cache benchmark. They are written as
  * any trace is (lib/trace/trace.h); here is only what is lost on the way.
  */
-#include "kvgen/format/export_format.h"
+#include "kvgen/format/exporter.h"
 
 enum {
     MLPERF_DELETE = EXPORT_OWN_RULES,
