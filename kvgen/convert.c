@@ -148,7 +148,7 @@ static struct ident request_of(const struct trace_row *row)
 
 static bool is_broken(const struct convert *c, const struct trace_row *row)
 {
-    return has_prefix(c, row) && c->broken != NULL &&
+    return has_prefix(c, row) && c->broken &&
            objects_find(c->broken, request_of(row)) != OBJECT_NONE;
 }
 
@@ -161,7 +161,7 @@ static void break_prefix(struct convert *c, const struct trace_row *row)
         objects_free(c->broken);
         c->broken = objects_create();
     }
-    if (c->broken == NULL || objects_add(c->broken, request_of(row), &number) < 0)
+    if (!c->broken || objects_add(c->broken, request_of(row), &number) < 0)
         fail(c, err_nomem(c->err, "requests"));
 }
 
@@ -178,7 +178,7 @@ static bool settle_miss(struct convert *c, const struct trace_row *row)
     if (!c->miss_waits)
         return false;
     c->miss_waits = false;
-    bool stored = row != NULL && row->op == TRACE_WRITE && ident_equal(c->missed, c->id);
+    bool stored = row && row->op == TRACE_WRITE && ident_equal(c->missed, c->id);
     check_curve(c, stored              ? curve_lookup(c->o.curve, c->missed, row->size)
                    : c->missed_refills ? curve_await(c->o.curve, c->missed)
                                        : curve_probe(c->o.curve, c->missed));
@@ -192,7 +192,7 @@ static void forget_request(struct convert *c, const struct trace_row *row)
         row->request == TRACE_NONE ? OBJECT_NONE : objects_find(c->broken, request_of(row));
     if (number != OBJECT_NONE)
         objects_remove(c->broken, number);
-    if (c->o.curve == NULL || row->request == TRACE_NONE)
+    if (!c->o.curve || row->request == TRACE_NONE)
         return;
     settle_miss(c, NULL);
     curve_end_request(c->o.curve, row->request);
@@ -200,7 +200,7 @@ static void forget_request(struct convert *c, const struct trace_row *row)
 
 static void tell_curve(struct convert *c, const struct trace_row *row)
 {
-    if (c->o.curve == NULL || settle_miss(c, row))
+    if (!c->o.curve || settle_miss(c, row))
         return;
     /* What is no block of a request stands alone: no lookup before it decides whether it hits. */
     if (has_prefix(c, row))
@@ -263,7 +263,7 @@ static int prepare(struct convert *c, struct err *e)
     c->hierarchy = hierarchy_create(&c->o.tiers, operation, c);
     c->keys = keys_create();
     c->broken = objects_create();
-    if (c->hierarchy == NULL || c->keys == NULL || c->broken == NULL)
+    if (!c->hierarchy || !c->keys || !c->broken)
         return err_nomem(e, "hierarchy");
     for (int t = 0; t < TRACE_TIERS; t++)
         c->stats.rows.capacity[t] = c->o.tiers.capacity[t];
@@ -273,8 +273,8 @@ static int prepare(struct convert *c, struct err *e)
 int convert_create(struct convert **result, const struct convert_opts *o, struct trace_input *trace,
                    struct output *out, struct err *e)
 {
-    struct convert *c = calloc(1, sizeof *c);
-    if (c == NULL)
+    struct convert *c = calloc(1, sizeof(*c));
+    if (!c)
         return err_nomem(e, "conversion");
     c->o = *o;
     c->trace = trace;
@@ -290,7 +290,7 @@ int convert_create(struct convert **result, const struct convert_opts *o, struct
 
 void convert_free(struct convert *c)
 {
-    if (c == NULL)
+    if (!c)
         return;
     hierarchy_free(c->hierarchy);
     keys_free(c->keys);

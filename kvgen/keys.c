@@ -17,8 +17,8 @@ struct keys {
 
 struct keys *keys_create(void)
 {
-    struct keys *k = calloc(1, sizeof *k);
-    if (k != NULL && (k->objects = objects_create()) == NULL) {
+    struct keys *k = calloc(1, sizeof(*k));
+    if (k && !(k->objects = objects_create())) {
         free(k);
         k = NULL;
     }
@@ -27,7 +27,7 @@ struct keys *keys_create(void)
 
 void keys_free(struct keys *k)
 {
-    if (k == NULL)
+    if (!k)
         return;
     for (size_t i = 0; i < k->cap; i++)
         free((char *)(uintptr_t)k->text[i].p);
@@ -47,10 +47,10 @@ static int make_room(struct keys *k, uint32_t number)
     if (number < k->cap)
         return 0;
     size_t cap = k->cap * 2 > number ? k->cap * 2 : (size_t)number + 1024;
-    struct trace_str *grown = realloc(k->text, cap * sizeof *grown);
-    if (grown == NULL)
+    struct trace_str *grown = realloc(k->text, cap * sizeof(*grown));
+    if (!grown)
         return -ENOMEM;
-    memset(grown + k->cap, 0, (cap - k->cap) * sizeof *grown);
+    memset(grown + k->cap, 0, (cap - k->cap) * sizeof(*grown));
     k->text = grown;
     k->cap = cap;
     return 0;
@@ -62,7 +62,7 @@ int keys_hold(struct keys *k, struct ident id, struct trace_str key)
     if (objects_add(k->objects, id, &number) < 0)
         return -ENOMEM;
     char *copy = make_room(k, number) < 0 ? NULL : malloc((size_t)key.len + 1);
-    if (copy == NULL) {
+    if (!copy) {
         objects_remove(k->objects, number);
         return -ENOMEM;
     }

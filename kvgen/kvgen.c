@@ -87,12 +87,12 @@ static int read_configuration(struct run *r, struct err *e)
     int rc = conf_open(&r->conf, r->o.config, e);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; (warning = conf_warning(r->conf, i)) != NULL; i++)
+    for (size_t i = 0; (warning = conf_warning(r->conf, i)); i++)
         fprintf(stderr, "kvgen: %s\n", warning);
     rc = workload_read(&r->workload, r->conf, e);
     if (rc == 0)
         rc = model_find(&r->model, r->o.model, r->conf, e);
-    if (rc == 0 && r->o.kv_dtype != NULL)
+    if (rc == 0 && r->o.kv_dtype)
         rc = model_set_dtype(&r->model, r->o.kv_dtype, e);
     return rc;
 }
@@ -104,19 +104,19 @@ static int check_outputs(const struct run *r, struct err *e)
     const char *trace = strcmp(o->output, "none") == 0 ? NULL : o->output;
     const char *path[] = {trace, o->curve, o->summary, o->dump_users};
     const char *kept[] = {o->config, o->users_file};
-    for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
-        if (path[i] != NULL && r->source.inputs != NULL && inputs_hold(r->source.inputs, path[i]))
+    for (size_t i = 0; i < sizeof(path) / sizeof(*path); i++) {
+        if (path[i] && r->source.inputs && inputs_hold(r->source.inputs, path[i]))
             return err_set(e, -EINVAL, ERR_INPUT, path[i],
                            "is the input: it would be overwritten while it is read");
-        for (size_t k = 0; path[i] != NULL && k < sizeof kept / sizeof *kept; k++)
-            if (kept[k] != NULL && save_is_same(kept[k], path[i]))
+        for (size_t k = 0; path[i] && k < sizeof(kept) / sizeof(*kept); k++)
+            if (kept[k] && save_is_same(kept[k], path[i]))
                 return err_set(e, -EINVAL, ERR_INPUT, path[i], "is read, and would be overwritten");
-        for (size_t k = 0; path[i] != NULL && k < i; k++)
-            if (path[k] != NULL && save_is_same(path[k], path[i]))
+        for (size_t k = 0; path[i] && k < i; k++)
+            if (path[k] && save_is_same(path[k], path[i]))
                 return err_set(e, -EINVAL, ERR_INPUT, path[i], "is to hold two outputs");
     }
-    int rc = o->summary != NULL ? save_check(o->summary, e) : 0;
-    return rc == 0 && o->curve != NULL ? save_check(o->curve, e) : rc;
+    int rc = o->summary ? save_check(o->summary, e) : 0;
+    return rc == 0 && o->curve ? save_check(o->curve, e) : rc;
 }
 
 static unsigned thread_count(const struct options *o)
@@ -143,10 +143,10 @@ static int find_epoch(struct run *r, int64_t *epoch_ns, struct err *e)
 {
     int64_t first_ns = 0;
     int rc = options_epoch(&r->o, epoch_ns, e);
-    if (rc == 0 && r->source.trace != NULL)
+    if (rc == 0 && r->source.trace)
         rc = trace_input_first_ns(r->source.trace, &first_ns, e);
     if (rc == 0 && first_ns >= DATES_FROM_NS)
-        *epoch_ns = r->o.epoch != NULL ? *epoch_ns - first_ns : 0;
+        *epoch_ns = r->o.epoch ? *epoch_ns - first_ns : 0;
     return rc;
 }
 
@@ -155,7 +155,7 @@ static uint32_t columns_of(const struct run *r, bool six)
     uint32_t all = TRACE_CORE | TRACE_EXTENDED;
     if (six)
         return TRACE_CORE;
-    if (r->source.trace == NULL)
+    if (!r->source.trace)
         return all;
     return TRACE_CORE |
            (trace_input_columns(r->source.trace) & (r->o.retier ? all : all | TRACE_RESULT));
@@ -163,12 +163,12 @@ static uint32_t columns_of(const struct run *r, bool six)
 
 static const char *make_provenance(struct run *r)
 {
-    const char *input = r->source.trace != NULL ? trace_input_provenance(r->source.trace) : NULL;
-    if (r->source.trace != NULL && !r->o.retier)
+    const char *input = r->source.trace ? trace_input_provenance(r->source.trace) : NULL;
+    if (r->source.trace && !r->o.retier)
         return r->copied = summary_copied(r->parser, input);
-    const struct model *model = r->source.trace != NULL ? NULL : &r->model;
+    const struct model *model = r->source.trace ? NULL : &r->model;
     r->provenance = summary_provenance(r->parser, r->o.seed, model, r->capacity, r->speed, input);
-    return r->provenance != NULL ? jsonout_text(r->provenance, false) : NULL;
+    return r->provenance ? jsonout_text(r->provenance, false) : NULL;
 }
 
 /* All that the options say of the output by themselves. */
@@ -217,7 +217,7 @@ static int open_output(struct run *r, struct err *e)
     out.export.epoch_ns = out.trace.epoch_ns;
     r->progress = progress_open(stderr, "kvgen", (enum progress_mode)o->progress, UNITS_NS_PER_S);
     out.trace.provenance = make_provenance(r);
-    if (r->progress == NULL || out.trace.provenance == NULL)
+    if (!r->progress || !out.trace.provenance)
         return err_nomem(e, "output");
     return output_open(&r->output, &out, r->source.source, r->progress, e);
 }
@@ -226,7 +226,7 @@ static uint32_t worker_count(const struct run *r)
 {
     if (r->o.workers > 0)
         return (uint32_t)r->o.workers;
-    bool fewer = r->source.population != NULL && r->o.num_users < MAX_WORKERS;
+    bool fewer = r->source.population && r->o.num_users < MAX_WORKERS;
     return fewer ? (uint32_t)r->o.num_users : MAX_WORKERS;
 }
 
@@ -234,7 +234,7 @@ static int open_curve(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
     uint64_t size[CURVE_MAX_SIZES];
-    if (o->curve == NULL)
+    if (!o->curve)
         return 0;
     bool blocks = r->source.source->ops->blocks, trace = r->source.trace != NULL;
     struct curve_opts curve = {.policy = policies[o->eviction],
@@ -255,7 +255,7 @@ static struct hierarchy_opts hierarchy_of(const struct run *r)
         .policy = policies[r->o.eviction],
         .promote = r->o.promote == 1,
     };
-    memcpy(tiers.capacity, r->capacity, sizeof tiers.capacity);
+    memcpy(tiers.capacity, r->capacity, sizeof(tiers.capacity));
     return tiers;
 }
 
@@ -302,12 +302,11 @@ static int open_simulation(struct run *r, struct err *e)
 
 static void warn_skipped(const struct source *source)
 {
-    const struct source_skips *skips =
-        source->ops->skips != NULL ? source->ops->skips(source) : NULL;
-    if (skips == NULL || skips->rows == 0)
+    const struct source_skips *skips = source->ops->skips ? source->ops->skips(source) : NULL;
+    if (!skips || skips->rows == 0)
         return;
     char line[1024];
-    err_format(&skips->first, "kvgen", line, sizeof line);
+    err_format(&skips->first, "kvgen", line, sizeof(line));
     fprintf(stderr, "%s; rows skipped: %llu\n", line, (unsigned long long)skips->rows);
 }
 
@@ -315,7 +314,7 @@ static void print_lint(struct run *r)
 {
     char line[512];
     bool loss;
-    for (size_t i = 0; output_remark(r->output, i, line, sizeof line, &loss); i++) {
+    for (size_t i = 0; output_remark(r->output, i, line, sizeof(line), &loss); i++) {
         r->lossy = r->lossy || loss;
         fprintf(stderr, "kvgen: --lint: %s%s\n", line, loss ? "" : " (no loss)");
     }
@@ -332,17 +331,16 @@ static int finish(struct run *r, struct err *e)
                         .started_wall_ns = r->started_wall_ns,
                         .wall_ns = clock_now_ns() - r->started_ns,
                         .seed = r->o.seed,
-                        .model = r->source.trace != NULL ? NULL : &r->model,
+                        .model = r->source.trace ? NULL : &r->model,
                         .source = r->source.source,
-                        .stats = r->sim != NULL ? sim_stats(r->sim) : convert_stats(r->convert),
-                        .hierarchy =
-                            r->sim != NULL ? sim_hierarchy(r->sim) : convert_hierarchy(r->convert),
+                        .stats = r->sim ? sim_stats(r->sim) : convert_stats(r->convert),
+                        .hierarchy = r->sim ? sim_hierarchy(r->sim) : convert_hierarchy(r->convert),
                         .curve_policy = policies[r->o.eviction]->name,
                         .curve_sample = r->o.curve_sample,
                         .curve_optimal = r->o.curve_optimal,
-                        .timing = r->sim != NULL ? sim_tier_servers(r->sim) : NULL,
+                        .timing = r->sim ? sim_tier_servers(r->sim) : NULL,
                         .trace = &totals};
-    if (r->curve != NULL) {
+    if (r->curve) {
         rc = curve_result(r->curve, &s.curve, e);
         if (rc == 0)
             rc = curve_save(s.curve, r->o.curve_optimal, r->o.curve, e);
@@ -358,7 +356,7 @@ static int finish(struct run *r, struct err *e)
               "sai3, warp and fio take Tier-2 alone unless told otherwise)\n",
               stderr);
     summary_print(stderr, &s);
-    return r->o.summary != NULL ? summary_save(&s, r->o.summary, e) : 0;
+    return r->o.summary ? summary_save(&s, r->o.summary, e) : 0;
 }
 
 /* A signal came while the input was silent. */
@@ -388,14 +386,14 @@ static int simulate(struct run *r, struct err *e)
     if (rc == 0)
         rc = open_output(r, e);
     if (rc == 0)
-        rc = r->source.trace != NULL ? open_conversion(r, e) : open_simulation(r, e);
+        rc = r->source.trace ? open_conversion(r, e) : open_simulation(r, e);
     if (rc == 0) {
-        rc = r->sim != NULL ? sim_run(r->sim, e) : convert_run(r->convert, e);
+        rc = r->sim ? sim_run(r->sim, e) : convert_run(r->convert, e);
         rc = interrupted(rc) ? 0 : rc; /* the trace is whole up to here */
     }
     /* Whole rows of a trace before a cut are used; the cut is told, and decides the status. */
     struct err later = {0};
-    bool cut = rc == -EBADMSG && r->convert != NULL;
+    bool cut = rc == -EBADMSG && r->convert;
     if (rc < 0 && !cut)
         return rc;
     int finished = finish(r, cut ? &later : e);
@@ -436,7 +434,7 @@ static void release(struct run *r)
     output_free(r->output);
     jsonout_free(r->provenance);
     free(r->copied);
-    if (r->progress != NULL)
+    if (r->progress)
         progress_close(r->progress);
     run_source_close(&r->source);
     conf_free(r->conf);
@@ -451,12 +449,12 @@ int main(int argc, char **argv)
                     .started_ns = clock_now_ns()};
     struct err e = {0};
     r.parser = options_open(&r.o);
-    int rc = r.parser == NULL ? err_nomem(&e, "options") : work(&r, &e);
+    int rc = !r.parser ? err_nomem(&e, "options") : work(&r, &e);
     release(&r);
     /* A reader that went away wants no more words, nor does who sent a signal. */
     if (rc < 0 && rc != -EPIPE && !interrupted(rc)) {
         char line[1024];
-        err_format(&e, "kvgen", line, sizeof line);
+        err_format(&e, "kvgen", line, sizeof(line));
         fprintf(stderr, "%s\n", line);
     }
     return stop_exit_status(rc < 0 ? err_exit_status(&e) : r.lossy);

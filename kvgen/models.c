@@ -10,7 +10,7 @@
 
 static const uint64_t shown_tokens[] = {1024, 8192, 32768, 131072};
 enum {
-    SHOWN = sizeof shown_tokens / sizeof *shown_tokens
+    SHOWN = sizeof(shown_tokens) / sizeof(*shown_tokens)
 };
 
 static const char *attention(const struct model *m)
@@ -29,7 +29,7 @@ static int list_model(FILE *f, const struct model *m, struct err *e)
         char text[32];
         if (model_bytes(m, shown_tokens[i], &bytes) < 0)
             return err_set(e, -EOVERFLOW, ERR_INPUT, m->id, "sizes do not fit 64 bits");
-        fprintf(f, " %11s", units_format_bytes(text, sizeof text, (double)bytes));
+        fprintf(f, " %11s", units_format_bytes(text, sizeof(text), (double)bytes));
     }
     fputc('\n', f);
     return 0;
@@ -39,7 +39,7 @@ static int list_model(FILE *f, const struct model *m, struct err *e)
 static int in_configuration(const struct conf *conf, const char *id)
 {
     const char *name;
-    for (size_t i = 0; (name = conf_name(conf, "model_configs", i)) != NULL; i++)
+    for (size_t i = 0; (name = conf_name(conf, "model_configs", i)); i++)
         if (strcmp(name, id) == 0)
             return 1;
     return 0;
@@ -52,10 +52,10 @@ int models_list(FILE *f, const struct conf *conf, struct err *e)
     int rc = 0;
     fprintf(f, "%-24s %-4s %6s %12s %11s %11s %11s %11s\n", "model", "kind", "layers",
             "bytes/token", "1k tokens", "8k", "32k", "128k");
-    for (size_t i = 0; rc == 0 && (built_in = model_builtin(i)) != NULL; i++)
+    for (size_t i = 0; rc == 0 && (built_in = model_builtin(i)); i++)
         if (!in_configuration(conf, built_in->id))
             rc = list_model(f, built_in, e);
-    for (size_t i = 0; rc == 0 && (name = conf_name(conf, "model_configs", i)) != NULL; i++) {
+    for (size_t i = 0; rc == 0 && (name = conf_name(conf, "model_configs", i)); i++) {
         struct model m;
         rc = model_find(&m, name, conf, e);
         if (rc == 0)
@@ -84,7 +84,7 @@ static int put_sizes(struct jsonout *j, const struct model *m, struct err *e)
 int models_show(const struct model *m, struct err *e)
 {
     struct jsonout *j = jsonout_create();
-    if (j == NULL)
+    if (!j)
         return err_nomem(e, "model");
     jsonout_text_value(j, "id", m->id);
     jsonout_text_value(j, "name", m->name);

@@ -34,8 +34,8 @@ struct output {
 int output_open(struct output **result, const struct output_opts *o, const struct source *source,
                 struct progress *progress, struct err *e)
 {
-    struct output *out = calloc(1, sizeof *out);
-    if (out == NULL)
+    struct output *out = calloc(1, sizeof(*out));
+    if (!out)
         return err_nomem(e, "output");
     out->o = *o;
     out->source = source;
@@ -47,7 +47,7 @@ int output_open(struct output **result, const struct output_opts *o, const struc
                                   .start_ns = TRACE_NONE,
                                   .latency_ns = TRACE_NONE,
                                   .device_ns = TRACE_NONE};
-    int rc = o->path == NULL ? 0 : trace_create(&out->writer, o->path, &o->trace, e);
+    int rc = !o->path ? 0 : trace_create(&out->writer, o->path, &o->trace, e);
     if (rc == 0 && o->exported)
         rc = export_open(&out->export, o->format, &o->export, e);
     if (rc < 0) {
@@ -67,7 +67,7 @@ static bool in_columns(const struct output_opts *o, const struct trace_row *row)
 static bool wanted(struct output *out, unsigned op, unsigned tier)
 {
     unsigned tiers = out->o.tiers, ops = out->o.ops;
-    if (out->writer == NULL && out->export == NULL)
+    if (!out->writer && !out->export)
         return false;
     if (out->o.no_deletes && op == TRACE_DELETE)
         return false;
@@ -75,7 +75,7 @@ static bool wanted(struct output *out, unsigned op, unsigned tier)
         (ops == 0 || (ops >> op & 1) != 0))
         return true;
     out->filtered = true;
-    if (out->export != NULL)
+    if (out->export)
         export_skip(out->export, out->seen);
     return false;
 }
@@ -91,7 +91,7 @@ static void set_nobody(struct output *out)
 
 static void set_user(struct output *out, const struct request *r)
 {
-    if (r == NULL) {
+    if (!r) {
         set_nobody(out);
         return;
     }
@@ -140,9 +140,9 @@ static void set_row(struct output *out, const struct sim_row *row)
 
 static int write_record(struct output *out, const struct trace_row *row, struct err *e)
 {
-    bool traced = out->writer != NULL && in_columns(&out->o, row);
-    int rc = out->export != NULL ? export_row(out->export, row, out->seen, e) : 0;
-    out->written += traced || (out->writer == NULL && export_writes(out->export, row));
+    bool traced = out->writer && in_columns(&out->o, row);
+    int rc = out->export ? export_row(out->export, row, out->seen, e) : 0;
+    out->written += traced || (!out->writer && export_writes(out->export, row));
     if (rc == 0 && traced)
         rc = trace_write(out->writer, row, e);
     return rc < 0 ? rc : out->o.limit > 0 && out->written >= out->o.limit;
@@ -153,10 +153,10 @@ static void show_progress(const struct output *out, int64_t virtual_ns)
     char text[160], json[160], simulated[32], rows[32];
     int64_t real_ns = clock_now_ns() - out->started_ns;
     double rate = (double)out->seen * 1e9 / (double)(real_ns > 0 ? real_ns : 1);
-    snprintf(text, sizeof text, "%s simulated, %s rows, %.2f million a second",
-             units_format_duration(simulated, sizeof simulated, (double)virtual_ns),
-             units_format_count(rows, sizeof rows, out->seen), rate / 1e6);
-    snprintf(json, sizeof json, "{\"simulated_s\":%.3f,\"rows\":%llu,\"rows_per_s\":%.0f}",
+    snprintf(text, sizeof(text), "%s simulated, %s rows, %.2f million a second",
+             units_format_duration(simulated, sizeof(simulated), (double)virtual_ns),
+             units_format_count(rows, sizeof(rows), out->seen), rate / 1e6);
+    snprintf(json, sizeof(json), "{\"simulated_s\":%.3f,\"rows\":%llu,\"rows_per_s\":%.0f}",
              (double)virtual_ns / 1e9, (unsigned long long)out->seen, rate);
     progress_show(out->progress, text, json);
 }
@@ -166,7 +166,7 @@ static bool look(struct output *out, int64_t virtual_ns)
 {
     if (out->seen++ % ROWS_PER_LOOK != 0)
         return false;
-    if (out->progress != NULL && progress_due(out->progress))
+    if (out->progress && progress_due(out->progress))
         show_progress(out, virtual_ns);
     return stop_signal() != 0;
 }
@@ -187,11 +187,11 @@ static int check_times(const struct output *out, const struct trace_row *row, st
 {
     int64_t sum, epoch_ns = out->o.trace.epoch_ns;
     char where[64];
-    if (out->writer == NULL || (!__builtin_add_overflow(row->time_ns, epoch_ns, &sum) &&
-                                (row->arrival_ns == TRACE_NONE ||
-                                 !__builtin_add_overflow(row->arrival_ns, epoch_ns, &sum))))
+    if (!out->writer || (!__builtin_add_overflow(row->time_ns, epoch_ns, &sum) &&
+                         (row->arrival_ns == TRACE_NONE ||
+                          !__builtin_add_overflow(row->arrival_ns, epoch_ns, &sum))))
         return 0;
-    snprintf(where, sizeof where, "row %llu", (unsigned long long)out->seen);
+    snprintf(where, sizeof(where), "row %llu", (unsigned long long)out->seen);
     return err_set(e, -ERANGE, ERR_INPUT, where,
                    "its time and the epoch (--epoch) are together out of range");
 }
@@ -210,8 +210,8 @@ int output_finish(struct output *out, struct trace_totals *totals, struct err *e
 {
     struct trace_writer *writer = out->writer;
     *totals = (struct trace_totals){0};
-    int rc = out->export != NULL ? export_finish(out->export, totals, e) : 0;
-    if (rc < 0 || writer == NULL)
+    int rc = out->export ? export_finish(out->export, totals, e) : 0;
+    if (rc < 0 || !writer)
         return rc;
     out->writer = NULL;
     return trace_finish(writer, NULL, totals, e);
@@ -224,14 +224,14 @@ bool output_is_filtered_out(const struct output *out)
 
 bool output_remark(const struct output *out, size_t i, char *buf, size_t n, bool *loss)
 {
-    return out->export != NULL && export_remark(out->export, i, buf, n, loss);
+    return out->export && export_remark(out->export, i, buf, n, loss);
 }
 
 void output_free(struct output *out)
 {
-    if (out == NULL)
+    if (!out)
         return;
-    if (out->writer != NULL)
+    if (out->writer)
         trace_abandon(out->writer);
     export_free(out->export);
     free(out);

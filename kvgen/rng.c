@@ -24,7 +24,7 @@ void rng_seed(struct rng *r, uint64_t seed, uint64_t stream)
     unsigned char name[16];
     put_le64(name, seed);
     put_le64(name + 8, stream);
-    uint64_t x = hash_64(name, sizeof name);
+    uint64_t x = hash_64(name, sizeof(name));
     for (int i = 0; i < 4; i++) {
         x += GOLDEN_GAMMA;
         r->s[i] = hash_mix(x);
@@ -106,11 +106,11 @@ double rng_ln(double x)
         e = -54;
     }
     uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    memcpy(&bits, &x, sizeof(bits));
     e += (int)(bits >> 52) - 1023;
     bits = (bits & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000);
     double m;
-    memcpy(&m, &bits, sizeof m);
+    memcpy(&m, &bits, sizeof(m));
     if (m >= 0x1.6a09e667f3bcdp+0) { /* sqrt(2) */
         m *= 0.5;
         e++;

@@ -30,7 +30,7 @@ static int check_thinking(const struct population *p, const struct run_source_op
         size_t len;
         const char *name = population_name(p, i, &len);
         if (population_person(p, i)->think_ns == 0)
-            return err_set(e, -EINVAL, ERR_INPUT, file != NULL ? file : "user_templates",
+            return err_set(e, -EINVAL, ERR_INPUT, file ? file : "user_templates",
                            "user \"%.*s\" does not think: without time between requests they "
                            "never end (--max-requests, --arrival)",
                            (int)len, name);
@@ -41,10 +41,9 @@ static int check_thinking(const struct population *p, const struct run_source_op
 static int open_users(struct run_source *r, const struct run_source_opts *q, struct err *e)
 {
     const struct options *o = q->options;
-    int rc = o->users_file != NULL
-                 ? population_load(&r->population, o->users_file, o->num_users, e)
-                 : population_draw(&r->population, q->workload, o->num_users, o->seed, e);
-    if (rc == 0 && o->dump_users != NULL)
+    int rc = o->users_file ? population_load(&r->population, o->users_file, o->num_users, e)
+                           : population_draw(&r->population, q->workload, o->num_users, o->seed, e);
+    if (rc == 0 && o->dump_users)
         rc = population_save(r->population, o->dump_users, e);
     if (rc == 0)
         rc = check_thinking(r->population, q, e);
@@ -85,7 +84,7 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
                          struct err *e)
 {
     int rc = options_check_input(o, p, e);
-    if (rc < 0 || o->input == NULL || o->source == OPTIONS_USERS)
+    if (rc < 0 || !o->input || o->source == OPTIONS_USERS)
         return rc;
     rc = inputs_open(&r->inputs, o->input, e);
     if (rc < 0 || (o->source != OPTIONS_AUTO && o->source != OPTIONS_TRACE))
@@ -172,7 +171,7 @@ int run_source_open(struct run_source *r, const struct run_source_opts *q, struc
 
 void run_source_close(struct run_source *r)
 {
-    if (r->source != NULL)
+    if (r->source)
         r->source->ops->close(r->source);
     inputs_close(r->inputs);
     population_free(r->population);

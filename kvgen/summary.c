@@ -23,7 +23,7 @@ static void put_text(struct jsonout *j, const char *key, const char *text)
 /* What made the rows; null for both where that was not done here. */
 static void put_origin(struct jsonout *j, uint64_t seed, const struct model *m)
 {
-    if (m == NULL) {
+    if (!m) {
         jsonout_null(j, "seed");
         jsonout_null(j, "model");
         return;
@@ -59,7 +59,7 @@ static void put_trace(struct jsonout *j, const struct summary *s)
 
 static bool is_estimated(const struct source *source)
 {
-    return source->ops->estimated != NULL && source->ops->estimated(source);
+    return source->ops->estimated && source->ops->estimated(source);
 }
 
 static void put_latencies(struct jsonout *j, const struct sim_stats *st)
@@ -72,14 +72,13 @@ static void put_latencies(struct jsonout *j, const struct sim_stats *st)
 
 static void put_requests(struct jsonout *j, const struct sim_stats *st, const struct source *source)
 {
-    const struct source_skips *skips =
-        source->ops->skips != NULL ? source->ops->skips(source) : NULL;
+    const struct source_skips *skips = source->ops->skips ? source->ops->skips(source) : NULL;
     jsonout_object(j, "requests");
     jsonout_u64(j, "issued", st->issued);
     jsonout_u64(j, "served", st->served);
     jsonout_u64(j, "completed", st->completed);
     jsonout_u64(j, "waiting", st->waiting);
-    jsonout_u64(j, "skipped_rows", skips != NULL ? skips->rows : 0);
+    jsonout_u64(j, "skipped_rows", skips ? skips->rows : 0);
     jsonout_u64(j, "context_tokens", st->context_tokens);
     jsonout_u64(j, "generated_tokens", st->generated_tokens);
     jsonout_bool(j, "tokens_estimated", is_estimated(source));
@@ -148,7 +147,7 @@ static void put_all_lookups(struct jsonout *j, const struct sim_stats *st)
     }
     jsonout_object(j, "lookups");
     put_lookups(j, "all", hits, misses);
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+    for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
         put_lookups(j, trace_class_text(shown[i]), st->rows.hits[shown[i]],
                     st->rows.misses[shown[i]]);
     jsonout_end(j);
@@ -176,7 +175,7 @@ static struct row_count sum_phases(const struct sim_stats *st, enum trace_op op,
 static void put_use(struct jsonout *j, const char *key, const struct tier_server_use *use,
                     int64_t elapsed_ns)
 {
-    if (use == NULL) {
+    if (!use) {
         jsonout_null(j, key);
         return;
     }
@@ -214,7 +213,7 @@ static void put_tier(struct jsonout *j, const struct summary *s, int tier)
     jsonout_u64(j, "oversized_objects", rows->oversized);
     jsonout_u64(j, "excess_bytes",
                 rows->peak_bytes > t.capacity ? rows->peak_bytes - t.capacity : 0);
-    if (s->timing != NULL) {
+    if (s->timing) {
         int64_t ns = s->stats->now_ns;
         put_use(j, "read", tier_servers_reads(s->timing, (enum trace_tier)tier), ns);
         put_use(j, "write", tier_servers_writes(s->timing, (enum trace_tier)tier), ns);
@@ -226,10 +225,10 @@ static void put_tiers(struct jsonout *j, const struct summary *s)
 {
     uint64_t writes, bytes;
     jsonout_array(j, "tiers");
-    for (int t = 0; t < TRACE_TIERS && s->hierarchy != NULL; t++)
+    for (int t = 0; t < TRACE_TIERS && s->hierarchy; t++)
         put_tier(j, s, t);
     jsonout_end(j);
-    if (s->hierarchy == NULL) {
+    if (!s->hierarchy) {
         jsonout_null(j, "dropped");
         return;
     }
@@ -260,7 +259,7 @@ static void put_point(struct jsonout *j, const char *key, const struct summary *
 
 static void put_curve(struct jsonout *j, const struct summary *s)
 {
-    if (s->curve == NULL) {
+    if (!s->curve) {
         jsonout_null(j, "curve");
         return;
     }
@@ -280,7 +279,7 @@ static void put_curve(struct jsonout *j, const struct summary *s)
 int summary_save(const struct summary *s, const char *path, struct err *e)
 {
     struct jsonout *j = jsonout_create();
-    if (j == NULL)
+    if (!j)
         return err_nomem(e, "summary");
     jsonout_identity(j, "kvgen", s->argc, s->argv, s->started_wall_ns);
     jsonout_text_value(j, "source", s->source->ops->name);
@@ -322,7 +321,7 @@ static void put_place(struct jsonout *j, int tier, uint64_t capacity,
 static struct jsonout *provenance_begin(uint64_t seed, const struct model *model)
 {
     struct jsonout *j = jsonout_create();
-    if (j == NULL)
+    if (!j)
         return NULL;
     jsonout_text_value(j, "program", "kvgen");
     jsonout_text_value(j, "version", KVTRACE_VERSION);
@@ -336,7 +335,7 @@ struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
                                    const struct tier_model speed[TRACE_TIERS], const char *input)
 {
     struct jsonout *j = provenance_begin(seed, model);
-    if (j == NULL)
+    if (!j)
         return NULL;
     jsonout_object(j, "options");
     jsonout_options(j, p);
@@ -346,7 +345,7 @@ struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
         if (capacity[t] != HIERARCHY_ABSENT)
             put_place(j, t, capacity[t], &speed[t]);
     jsonout_end(j);
-    if (input != NULL && jsonout_raw(j, "input", input, strlen(input)) < 0)
+    if (input && jsonout_raw(j, "input", input, strlen(input)) < 0)
         jsonout_null(j, "input");
     return j;
 }
@@ -355,11 +354,11 @@ struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
 static bool can_add(const char *input)
 {
     struct jsonin *d;
-    if (input == NULL || jsonin_parse(&d, input, strlen(input), "", NULL) < 0)
+    if (!input || jsonin_parse(&d, input, strlen(input), "", NULL) < 0)
         return false;
     const char *first;
     const struct jsonin_v *root = jsonin_root(d);
-    bool can = jsonin_member(root, 0, &first) != NULL && jsonin_get(root, "converted") == NULL;
+    bool can = jsonin_member(root, 0, &first) && !jsonin_get(root, "converted");
     jsonin_free(d);
     return can;
 }
@@ -377,17 +376,17 @@ static void put_request(struct jsonout *j, const struct opt_parser *p)
 static char *copied_anew(const struct opt_parser *p, const char *input)
 {
     struct jsonout *j = provenance_begin(0, NULL);
-    if (j == NULL)
+    if (!j)
         return NULL;
     jsonout_array(j, "tiers");
     jsonout_end(j);
-    if (input != NULL && jsonout_raw(j, "input", input, strlen(input)) < 0)
+    if (input && jsonout_raw(j, "input", input, strlen(input)) < 0)
         jsonout_null(j, "input");
     jsonout_object(j, "converted");
     put_request(j, p);
     jsonout_end(j);
     const char *text = jsonout_text(j, false);
-    char *copy = text != NULL ? strdup(text) : NULL;
+    char *copy = text ? strdup(text) : NULL;
     jsonout_free(j);
     return copy;
 }
@@ -396,12 +395,12 @@ static char *copied_on(const struct opt_parser *p, const char *input)
 {
     struct jsonout *j = jsonout_create();
     char *text = NULL;
-    if (j == NULL)
+    if (!j)
         return NULL;
     put_request(j, p);
     const char *own = jsonout_text(j, false);
     int old = (int)(strrchr(input, '}') - input);
-    if (own != NULL && asprintf(&text, "%.*s,\"converted\":%s}", old, input, own) < 0)
+    if (own && asprintf(&text, "%.*s,\"converted\":%s}", old, input, own) < 0)
         text = NULL;
     jsonout_free(j);
     return text;

@@ -10,21 +10,21 @@ struct text {
 static struct text count(uint64_t n)
 {
     struct text t = {""};
-    units_format_count(t.s, sizeof t.s, n);
+    units_format_count(t.s, sizeof(t.s), n);
     return t;
 }
 
 static struct text bytes(uint64_t n)
 {
     struct text t = {""};
-    units_format_bytes(t.s, sizeof t.s, (double)n);
+    units_format_bytes(t.s, sizeof(t.s), (double)n);
     return t;
 }
 
 static struct text duration(int64_t ns)
 {
     struct text t = {""};
-    units_format_duration(t.s, sizeof t.s, (double)ns);
+    units_format_duration(t.s, sizeof(t.s), (double)ns);
     return t;
 }
 
@@ -34,14 +34,14 @@ static void print_requests(FILE *f, const struct summary *s)
     fprintf(f, "requests   %s issued, %s completed, %s waiting at the end\n", count(st->issued).s,
             count(st->completed).s, count(st->waiting).s);
     const struct source_ops *ops = s->source->ops;
-    if (s->model == NULL) {
+    if (!s->model) {
         fprintf(f, "tokens     %s generated\n", count(st->generated_tokens).s);
         return;
     }
     fprintf(f, "tokens     %s of context, %s generated%s; %s, %s a token\n",
             count(st->context_tokens).s, count(st->generated_tokens).s,
-            ops->estimated != NULL && ops->estimated(s->source) ? " (estimated)" : "",
-            s->model->name, bytes(model_bytes_per_token(s->model)).s);
+            ops->estimated && ops->estimated(s->source) ? " (estimated)" : "", s->model->name,
+            bytes(model_bytes_per_token(s->model)).s);
 }
 
 static void print_tier(FILE *f, const struct summary *s, int tier)
@@ -55,7 +55,7 @@ static void print_tier(FILE *f, const struct summary *s, int tier)
         writes.rows += s->stats->rows.by[TRACE_WRITE][tier][ph].rows;
         writes.bytes += s->stats->rows.by[TRACE_WRITE][tier][ph].bytes;
     }
-    if (s->hierarchy == NULL) {
+    if (!s->hierarchy) {
         fprintf(f, "%-10s %12s %12s %12s %12s\n", trace_tier_text((enum trace_tier)tier),
                 count(reads.rows).s, bytes(reads.bytes).s, count(writes.rows).s,
                 bytes(writes.bytes).s);
@@ -93,7 +93,7 @@ static void print_hits(FILE *f, const struct sim_stats *st)
 static void print_curve(FILE *f, const struct summary *s)
 {
     const struct curve_result *r = s->curve;
-    if (r == NULL || r->knee == CURVE_NO_KNEE)
+    if (!r || r->knee == CURVE_NO_KNEE)
         return;
     const struct curve_point *top = &r->point[r->points - 1], *knee = &r->point[r->knee];
     fprintf(f, "curve      %s: knee %.4f at %s, ceiling %.4f from %s on%s\n", s->curve_policy,
@@ -109,9 +109,9 @@ static void print_latencies(FILE *f, const struct sim_stats *st)
                                        [SIM_QUEUE] = "in the queue",
                                        [SIM_STORAGE] = "in the tiers"};
     const char *before = "latency    ";
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+    for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++) {
         const struct hist *h = st->time_ns[i];
-        if (name[i] == NULL || h == NULL || hist_max(h) == 0)
+        if (!name[i] || !h || hist_max(h) == 0)
             continue;
         fprintf(f, "%s%s P50 %s, P95 %s, P99 %s", before, name[i],
                 duration(hist_percentile(h, 500000)).s, duration(hist_percentile(h, 950000)).s,
@@ -127,12 +127,12 @@ void summary_print(FILE *f, const struct summary *s)
     uint64_t dropped = 0, dropped_bytes = 0;
     print_requests(f, s);
     fprintf(f, "%-10s %12s %12s %12s %12s", "tier", "reads", "bytes", "writes", "bytes");
-    if (s->hierarchy != NULL)
+    if (s->hierarchy)
         fprintf(f, " %11s %11s %12s %12s", "demoted", "deleted", "peak", "capacity");
     fputc('\n', f);
     for (int t = 0; t < TRACE_TIERS; t++)
         print_tier(f, s, t);
-    if (s->hierarchy != NULL)
+    if (s->hierarchy)
         hierarchy_dropped(s->hierarchy, &dropped, &dropped_bytes);
     if (dropped > 0)
         fprintf(f, "dropped    %s object%s (%s) that no tier could hold\n", count(dropped).s,

@@ -40,7 +40,7 @@ static const struct {
      * us. */
     {"nvme-gen5", {14000 * MB, 60 * US}, {10000 * MB, 15 * US}},
 };
-#define PROFILES (sizeof profile / sizeof *profile)
+#define PROFILES (sizeof(profile) / sizeof(*profile))
 
 static int bad(struct err *e, const char *text, const char *why)
 {
@@ -56,7 +56,7 @@ static int bad_part(struct err *e, const char *text, bool number)
                    "write-lat:TIME (such as read:7GB/s, lat:80us)");
     for (size_t i = 0; i < PROFILES; i++) {
         size_t n = strlen(why);
-        snprintf(why + n, sizeof why - n, " %s", profile[i].name);
+        snprintf(why + n, sizeof(why) - n, " %s", profile[i].name);
     }
     return bad(e, text, why);
 }
@@ -75,7 +75,7 @@ static bool set_number(struct tier_model *m, const char *name, const char *value
                 : units_parse_bandwidth(value, &number.bytes_per_s) < 0 || number.bytes_per_s == 0)
         return false;
     struct tier_model_path *path[] = {read ? &m->read : &m->write, both ? &m->write : NULL};
-    for (int i = 0; i < 2 && path[i] != NULL; i++)
+    for (int i = 0; i < 2 && path[i]; i++)
         if (latency)
             path[i]->latency_ns = number.latency_ns;
         else
@@ -98,18 +98,18 @@ static int set_parts(struct tier_model *m, const char *text, const char *parts, 
 {
     char copy[MAX_TEXT];
     char *rest = NULL;
-    if (strlen(parts) >= sizeof copy)
+    if (strlen(parts) >= sizeof(copy))
         return bad(e, text, "too long");
     strcpy(copy, parts);
     *m = (struct tier_model){.given = true};
     char *part = strtok_r(copy, ",", &rest);
-    if (part == NULL)
+    if (!part)
         return bad(e, text, "nothing behind the =");
-    for (; part != NULL; part = strtok_r(NULL, ",", &rest)) {
+    for (; part; part = strtok_r(NULL, ",", &rest)) {
         char *value = strchr(part, ':');
-        if (value != NULL)
+        if (value)
             *value++ = '\0';
-        if (!(value != NULL ? set_number(m, part, value) : set_profile(m, part)))
+        if (!(value ? set_number(m, part, value) : set_profile(m, part)))
             return bad_part(e, text, value != NULL);
     }
     return 0;
@@ -150,7 +150,7 @@ static bool measured_tier(struct tier_model *m, const struct jsonin_v *v)
 static enum trace_tier tier_of(const struct jsonin_v *v)
 {
     const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
-    for (int t = 0; name != NULL && t < TRACE_TIERS; t++)
+    for (int t = 0; name && t < TRACE_TIERS; t++)
         if (strcmp(name, trace_tier_text((enum trace_tier)t)) == 0)
             return (enum trace_tier)t;
     return TRACE_NO_TIER;
@@ -162,7 +162,7 @@ int tier_model_measured(struct tier_model model[TRACE_TIERS], enum trace_tier on
     const char *program = jsonin_text(jsonin_get(summary, "program"), NULL);
     const struct jsonin_v *tiers = jsonin_get(summary, "tiers");
     bool found = false;
-    if (program == NULL || strcmp(program, "kvreplay") != 0)
+    if (!program || strcmp(program, "kvreplay") != 0)
         return err_set(e, -EINVAL, ERR_INPUT, where, "not a summary of kvreplay");
     for (size_t i = 0; i < jsonin_count(tiers); i++) {
         const struct jsonin_v *v = jsonin_at(tiers, i);

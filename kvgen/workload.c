@@ -14,11 +14,11 @@ static const char *const persona_names[WORKLOAD_PERSONAS] = {"chatbot", "coding"
 static void read_persona(struct workload_persona *p, const struct conf *c, const char *name)
 {
     char path[96];
-    snprintf(path, sizeof path, "user_templates.%s.context_range", name);
+    snprintf(path, sizeof(path), "user_templates.%s.context_range", name);
     conf_i64_pair(c, path, p->context);
-    snprintf(path, sizeof path, "user_templates.%s.generation_range", name);
+    snprintf(path, sizeof(path), "user_templates.%s.generation_range", name);
     conf_i64_pair(c, path, p->generation);
-    snprintf(path, sizeof path, "user_templates.%s.think_time_range", name);
+    snprintf(path, sizeof(path), "user_templates.%s.think_time_range", name);
     conf_f64_pair(c, path, p->think_s);
 }
 
@@ -33,7 +33,7 @@ static int read_qos(struct workload *w, const struct conf *c, struct err *e)
 {
     for (int q = 0; q < WORKLOAD_QOS; q++) {
         char path[96];
-        snprintf(path, sizeof path, "qos_profiles.%s.priority", trace_qos_text((enum trace_qos)q));
+        snprintf(path, sizeof(path), "qos_profiles.%s.priority", trace_qos_text((enum trace_qos)q));
         w->qos_priority[q] = conf_i64(c, path);
     }
     w->interactive = conf_f64(c, "qos_distribution.interactive_probability");
@@ -53,9 +53,9 @@ static int read_document_range(int64_t range[2], const struct conf *c, const cha
                                struct err *e)
 {
     char min[96], max[96], where[320];
-    snprintf(min, sizeof min, "rag.%s_model_doc_tokens_min", size);
+    snprintf(min, sizeof(min), "rag.%s_model_doc_tokens_min", size);
     range[0] = conf_i64(c, min);
-    snprintf(max, sizeof max, "rag.%s_model_doc_tokens_max", size);
+    snprintf(max, sizeof(max), "rag.%s_model_doc_tokens_max", size);
     range[1] = conf_i64(c, max);
     if (range[0] <= range[1])
         return 0;

@@ -75,7 +75,7 @@ static int csv_open(struct export *x, struct err *e)
 static int csv_header(struct export *x, struct err *e)
 {
     static const char header[] = "time,id,size\n";
-    return export_put(x, header, sizeof header - 1, e);
+    return export_put(x, header, sizeof(header) - 1, e);
 }
 
 static int csv_row(struct export *x, const struct export_op *op, struct err *e)
@@ -131,14 +131,14 @@ struct oracle {
 
 static int oracle_open(struct export *x, struct err *e)
 {
-    struct oracle *o = calloc(1, sizeof *o);
+    struct oracle *o = calloc(1, sizeof(*o));
     x->state = o;
-    if (o == NULL)
+    if (!o)
         return err_nomem(e, "export");
     o->fd = -1;
     o->last = keymap_create();
     o->block = malloc((size_t)BLOCK * RECORD);
-    if (o->last == NULL || o->block == NULL)
+    if (!o->last || !o->block)
         return err_nomem(e, "export");
     o->fd = export_temp_open(x->folder, e);
     return o->fd < 0 ? o->fd : 0;
@@ -154,8 +154,8 @@ static int set_next(struct export *x, uint64_t number, int64_t next, struct err 
 {
     struct oracle *o = x->state;
     if (number < o->filed)
-        return write_at(x, (const char *)&next, sizeof next, number * RECORD + NEXT, e);
-    memcpy(o->block + (number - o->filed) * RECORD + NEXT, &next, sizeof next);
+        return write_at(x, (const char *)&next, sizeof(next), number * RECORD + NEXT, e);
+    memcpy(o->block + (number - o->filed) * RECORD + NEXT, &next, sizeof(next));
     return 0;
 }
 
@@ -188,7 +188,7 @@ static int oracle_row(struct export *x, const struct export_op *op, struct err *
     if (a.size > UINT32_MAX)
         return export_refuse(x, CACHE_SIZE, op, e);
     uint64_t *last = keymap_get(o->last, (struct hash128){.lo = a.id, .hi = 1}, UINT64_MAX);
-    if (last == NULL)
+    if (!last)
         return err_nomem(e, "objects of the export");
     /* Accesses are counted from 1 there. */
     rc = *last != UINT64_MAX ? set_next(x, *last, (int64_t)x->rows + 1, e) : 0;
@@ -214,7 +214,7 @@ static int oracle_finish(struct export *x, struct err *e)
 static void oracle_free(struct export *x)
 {
     struct oracle *o = x->state;
-    if (o == NULL)
+    if (!o)
         return;
     if (o->fd >= 0)
         close(o->fd);

@@ -39,17 +39,17 @@ int export_refuse(struct export *x, unsigned rule, const struct export_op *op, s
 {
     char where[64];
     export_note(x, rule, op->number);
-    if (x->file == NULL)
+    if (!x->file)
         return 0;
-    snprintf(where, sizeof where, "row %llu", (unsigned long long)op->number);
+    snprintf(where, sizeof(where), "row %llu", (unsigned long long)op->number);
     return err_set(e, -EINVAL, ERR_INPUT, where, "cannot be written as %s: %s (key \"%.*s\")",
                    x->ops->name, rule_of(x, rule)->what, (int)(op->key.len < 80 ? op->key.len : 80),
-                   op->key.p != NULL ? op->key.p : "");
+                   op->key.p ? op->key.p : "");
 }
 
 int export_put(struct export *x, const void *p, size_t len, struct err *e)
 {
-    return x->file != NULL ? output_file_put(x->file, p, len, e) : 0;
+    return x->file ? output_file_put(x->file, p, len, e) : 0;
 }
 
 /* ---- operations as bytes ---- */
@@ -58,16 +58,16 @@ size_t export_pack(const struct export_op *op, char *dst)
 {
     struct export_op head = *op;
     head.key.p = NULL;
-    memcpy(dst, &head, sizeof head);
+    memcpy(dst, &head, sizeof(head));
     if (op->key.len > 0)
-        memcpy(dst + sizeof head, op->key.p, op->key.len);
-    return sizeof head + op->key.len;
+        memcpy(dst + sizeof(head), op->key.p, op->key.len);
+    return sizeof(head) + op->key.len;
 }
 
 void export_unpack(struct export_op *op, const char *src)
 {
-    memcpy(op, src, sizeof *op);
-    op->key.p = src + sizeof *op;
+    memcpy(op, src, sizeof(*op));
+    op->key.p = src + sizeof(*op);
 }
 _Static_assert(sizeof(struct export_op) + TRACE_MAX_KEY <= EXPORT_PACKED, "an operation fits");
 _Static_assert((int)EXPORT_PACKED <= (int)TIME_SORT_RECORD, "and can be sorted");
@@ -78,10 +78,10 @@ _Static_assert((int)EXPORT_PACKED <= (int)TIME_SORT_RECORD, "and can be sorted")
  * such files go. */
 static char *folder_of(const char *path)
 {
-    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
-    if (path == NULL || strcmp(path, "-") == 0)
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    if (!path || strcmp(path, "-") == 0)
         return strdup(export_temp_folder());
-    if (slash == NULL)
+    if (!slash)
         return strdup(".");
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
@@ -89,19 +89,19 @@ static char *folder_of(const char *path)
 int export_open(struct export **out, enum export_format format, const struct export_opts *o,
                 struct err *e)
 {
-    struct export *x = calloc(1, sizeof *x);
-    if (x == NULL)
+    struct export *x = calloc(1, sizeof(*x));
+    if (!x)
         return err_nomem(e, "export");
     x->ops = formats[format];
     x->o = *o;
     x->folder = folder_of(o->path);
     x->packed = malloc(EXPORT_PACKED);
-    int rc = x->folder == NULL || x->packed == NULL ? err_nomem(e, "export") : 0;
+    int rc = !x->folder || !x->packed ? err_nomem(e, "export") : 0;
     if (rc == 0 && o->reorder && !x->ops->sorts)
         rc = time_sort_create(&x->order, x->folder, EXPORT_SORT_MEMORY, e);
     if (rc == 0)
         rc = x->ops->open(x, e);
-    if (rc == 0 && o->path != NULL)
+    if (rc == 0 && o->path)
         rc = output_file_open(&x->file, o->path, o->zstd, o->level, e);
     if (rc < 0) {
         export_free(x);
@@ -136,7 +136,7 @@ int export_row(struct export *x, const struct trace_row *row, uint64_t number, s
         export_note(x, EXPORT_NO_IO, number);
         return 0;
     }
-    if (x->order == NULL)
+    if (!x->order)
         return x->ops->row(x, &op, e);
     size_t len = export_pack(&op, x->packed);
     return time_sort_add(x->order, op.time_ns, x->packed, len, e);
@@ -146,7 +146,7 @@ bool export_writes(const struct export *x, const struct trace_row *row)
 {
     if (row->op == TRACE_MISS || row->op == TRACE_GENERATE)
         return false;
-    return x->ops->writes == NULL || x->ops->writes(row->op, row->phase, row->size);
+    return !x->ops->writes || x->ops->writes(row->op, row->phase, row->size);
 }
 
 void export_skip(struct export *x, uint64_t number)
@@ -170,11 +170,11 @@ static int drain_order(struct export *x, struct err *e)
 
 int export_finish(struct export *x, struct trace_totals *totals, struct err *e)
 {
-    int rc = x->order != NULL ? drain_order(x, e) : 0;
+    int rc = x->order ? drain_order(x, e) : 0;
     if (rc == 0)
         rc = x->ops->finish(x, e);
-    *totals = (struct trace_totals){.rows = x->file != NULL ? x->rows : 0};
-    if (rc < 0 || x->file == NULL)
+    *totals = (struct trace_totals){.rows = x->file ? x->rows : 0};
+    if (rc < 0 || !x->file)
         return rc;
     struct output_file *file = x->file;
     x->file = NULL;
@@ -183,7 +183,7 @@ int export_finish(struct export *x, struct trace_totals *totals, struct err *e)
 
 void export_free(struct export *x)
 {
-    if (x == NULL)
+    if (!x)
         return;
     x->ops->free(x);
     output_file_abandon(x->file);
@@ -198,7 +198,7 @@ void export_free(struct export *x)
 static unsigned rules_of(const struct export *x)
 {
     unsigned n = 0;
-    while (x->ops->rules[n].what != NULL)
+    while (x->ops->rules[n].what)
         n++;
     return n + EXPORT_OWN_RULES;
 }
@@ -215,7 +215,7 @@ bool export_remark(const struct export *x, size_t i, char *buf, size_t n, bool *
             snprintf(buf, n, "%s: %s", x->ops->name, rule_of(x, r)->what);
         else
             snprintf(buf, n, "%s: %s row%s (first: %llu) %s", x->ops->name,
-                     units_format_count(rows, sizeof rows, note->rows), units_plural(note->rows),
+                     units_format_count(rows, sizeof(rows), note->rows), units_plural(note->rows),
                      (unsigned long long)note->first, rule_of(x, r)->what);
         return true;
     }

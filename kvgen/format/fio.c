@@ -65,7 +65,7 @@ static int put_line(struct export *x, int64_t time_ns, const char *action,
     p = put_text(p, f->name, f->name_len);
     *p++ = ' ';
     p = put_text(p, action, strlen(action));
-    if (where != NULL) {
+    if (where) {
         *p++ = ' ';
         p += units_put_u64(p, where->offset);
         *p++ = ' ';
@@ -142,7 +142,7 @@ static int make_room(struct export *x, const struct export_op *op, uint64_t *lis
 static void forget(struct fio *f, const struct export_op *op)
 {
     const uint64_t *list = keymap_find(f->objects, name_of(op));
-    if (list == NULL)
+    if (!list)
         return;
     extent_release(f->pool, (uint32_t)*list);
     keymap_remove(f->objects, name_of(op));
@@ -152,7 +152,7 @@ static int transfer(struct export *x, const struct export_op *op, struct err *e)
 {
     struct fio *f = x->state;
     uint64_t *list = keymap_get(f->objects, name_of(op), 0);
-    if (list == NULL)
+    if (!list)
         return err_nomem(e, "objects of the export");
     int rc = make_room(x, op, list, e);
     return rc == 0 ? put_object(x, op, (uint32_t)*list, e) : rc;
@@ -164,7 +164,7 @@ static int begin(struct export *x, int64_t first_ns, struct err *e)
     static const char version[] = "fio version 3 iolog\n";
     f->begun = true;
     f->first_ns = f->last_ns = first_ns;
-    int rc = export_put(x, version, sizeof version - 1, e);
+    int rc = export_put(x, version, sizeof(version) - 1, e);
     if (rc == 0)
         rc = put_line(x, first_ns, "add", NULL, e);
     return rc == 0 ? put_line(x, first_ns, "open", NULL, e) : rc;
@@ -202,7 +202,7 @@ static int fio_row(struct export *x, const struct export_op *op, struct err *e)
 static const char *base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
+    return slash ? slash + 1 : path;
 }
 
 static int save_job(const struct export *x, struct err *e)
@@ -210,7 +210,7 @@ static int save_job(const struct export *x, struct err *e)
     const struct fio *f = x->state;
     char text[MAX_JOB];
     int n = snprintf(
-        text, sizeof text,
+        text, sizeof(text),
         "; Replays %s, made by kvgen. Run it in its own folder: fio %s\n"
         "; Objects lie in one file; for a device: replay_redirect=/dev/..., without exec_prerun.\n"
         "; As fast as it goes: replay_no_stall=1; at twice the speed: replay_time_scale=200.\n"
@@ -235,7 +235,7 @@ static int fio_finish(struct export *x, struct err *e)
         export_note(x, FIO_NOTHING, 0);
     if (rc == 0)
         rc = put_line(x, f->last_ns, "close", NULL, e);
-    return rc == 0 && f->job != NULL ? save_job(x, e) : rc;
+    return rc == 0 && f->job ? save_job(x, e) : rc;
 }
 
 /* ---- open and close ---- */
@@ -249,11 +249,11 @@ static int make_names(struct export *x, struct err *e)
     if (stem > 6 && strcmp(path + stem - 6, ".iolog") == 0)
         stem -= 6;
     f->log = strdup(path);
-    if (f->log == NULL || asprintf(&f->job, "%.*s.fio", (int)stem, path) < 0)
+    if (!f->log || asprintf(&f->job, "%.*s.fio", (int)stem, path) < 0)
         return err_nomem(e, "export");
     const char *base = base_of(path);
     f->name_len = stem - (size_t)(base - path) + 5;
-    if (f->name_len > MAX_NAME || strpbrk(base, " \t\n;#:\\$\"'`&|<>()*?[") != NULL)
+    if (f->name_len > MAX_NAME || strpbrk(base, " \t\n;#:\\$\"'`&|<>()*?["))
         return err_set(e, -EINVAL, ERR_INPUT, path,
                        "fio takes no such name: at most %d bytes, without spaces and characters "
                        "that fio or the shell would read as their own",
@@ -265,22 +265,22 @@ static int make_names(struct export *x, struct err *e)
 
 static int fio_open(struct export *x, struct err *e)
 {
-    struct fio *f = calloc(1, sizeof *f);
+    struct fio *f = calloc(1, sizeof(*f));
     x->state = f;
-    if (f == NULL)
+    if (!f)
         return err_nomem(e, "export");
     f->aligned = true;
     f->objects = keymap_create();
     f->pool = extent_pool_create(MAX_SLAB, UNIT);
-    if (f->objects == NULL || f->pool == NULL)
+    if (!f->objects || !f->pool)
         return err_nomem(e, "export");
-    return x->o.path != NULL ? make_names(x, e) : 0;
+    return x->o.path ? make_names(x, e) : 0;
 }
 
 static void fio_free(struct export *x)
 {
     struct fio *f = x->state;
-    if (f == NULL)
+    if (!f)
         return;
     keymap_free(f->objects);
     extent_pool_free(f->pool);

@@ -34,7 +34,7 @@ static void split(char *text, struct line *l)
 {
     char *save = NULL;
     l->tokens = 0;
-    for (char *p = strtok_r(text, " \t", &save); p != NULL && l->tokens < MAX_TOKENS;
+    for (char *p = strtok_r(text, " \t", &save); p && l->tokens < MAX_TOKENS;
          p = strtok_r(NULL, " \t", &save))
         l->token[l->tokens++] = p;
 }
@@ -50,7 +50,7 @@ static int read_number(const struct fio *f, const char *text, const char *what, 
 
 static bool is_one_of(const char *word, const char *const list[])
 {
-    while (*list != NULL && strcmp(word, *list) != 0)
+    while (*list && strcmp(word, *list) != 0)
         list++;
     return *list != NULL;
 }
@@ -66,7 +66,7 @@ static int read_io(struct fio *f, enum trace_op op, char *const *token, struct e
         return rc;
     if (strlen(token[0]) > MAX_NAME)
         return lines_bad(f->lines, e, "a file name of more than %d bytes", MAX_NAME);
-    int n = snprintf(f->key, sizeof f->key, "%s@%llu+%llu", token[0], (unsigned long long)offset,
+    int n = snprintf(f->key, sizeof(f->key), "%s@%llu+%llu", token[0], (unsigned long long)offset,
                      (unsigned long long)bytes);
     f->row = import_row(op, f->now_ns, bytes, f->key, (size_t)n);
     return 1;
@@ -163,14 +163,14 @@ static int read_version(struct fio *f, struct err *e)
 
 int import_fio_open(struct import **out, struct frame_in *file, struct err *e)
 {
-    struct fio *f = calloc(1, sizeof *f);
-    if (f == NULL) {
+    struct fio *f = calloc(1, sizeof(*f));
+    if (!f) {
         frame_in_close(file);
         return err_nomem(e, "import");
     }
     f->base.ops = &fio_ops;
     f->lines = lines_create(file);
-    int rc = f->lines == NULL ? err_nomem(e, "import") : read_version(f, e);
+    int rc = !f->lines ? err_nomem(e, "import") : read_version(f, e);
     if (rc < 0) {
         fio_close(&f->base);
         return rc;

@@ -67,8 +67,8 @@ static size_t split(char *line, size_t len, bool quotes, struct field *field)
     for (char *p = line; n < MAX_FIELDS; p++) {
         char *tab = field_end(p, end, quotes);
         field[n].p = p;
-        field[n++].len = (size_t)((tab != NULL ? tab : end) - p);
-        if (tab == NULL)
+        field[n++].len = (size_t)((tab ? tab : end) - p);
+        if (!tab)
             return n;
         *tab = '\0';
         p = tab;
@@ -199,9 +199,9 @@ static int read_row(struct oplog *o, struct err *e)
 static int keep_row(struct oplog *o, struct err *e)
 {
     const struct trace_str key = o->row.key;
-    memcpy(o->packed, &o->row, sizeof o->row);
-    memcpy(o->packed + sizeof o->row, key.p, key.len);
-    return time_sort_add(o->sort, o->row.time_ns, o->packed, sizeof o->row + key.len, e);
+    memcpy(o->packed, &o->row, sizeof(o->row));
+    memcpy(o->packed + sizeof(o->row), key.p, key.len);
+    return time_sort_add(o->sort, o->row.time_ns, o->packed, sizeof(o->row) + key.len, e);
 }
 
 /* A signal ends it early: whoever takes the rows looks for that, too. */
@@ -225,8 +225,8 @@ static int oplog_next(struct import *base, const struct trace_row **row, struct 
         rc = time_sort_next(o->sort, &time_ns, &p, &len, e);
     if (rc <= 0)
         return rc;
-    memcpy(&o->row, p, sizeof o->row);
-    o->row.key.p = (const char *)p + sizeof o->row;
+    memcpy(&o->row, p, sizeof(o->row));
+    o->row.key.p = (const char *)p + sizeof(o->row);
     *row = &o->row;
     return 1;
 }
@@ -249,14 +249,14 @@ static const struct import_ops oplog_ops = {
 
 int import_oplog_open(struct import **out, struct frame_in *file, struct err *e)
 {
-    struct oplog *o = calloc(1, sizeof *o);
-    if (o == NULL) {
+    struct oplog *o = calloc(1, sizeof(*o));
+    if (!o) {
         frame_in_close(file);
         return err_nomem(e, "import");
     }
     o->base.ops = &oplog_ops;
     o->lines = lines_create(file);
-    int rc = o->lines == NULL ? err_nomem(e, "import") : read_header(o, e);
+    int rc = !o->lines ? err_nomem(e, "import") : read_header(o, e);
     if (rc < 0) {
         oplog_close(&o->base);
         return rc;

@@ -22,9 +22,9 @@ struct lines {
 
 struct lines *lines_create(struct frame_in *file)
 {
-    struct lines *l = calloc(1, sizeof *l);
+    struct lines *l = calloc(1, sizeof(*l));
     char *buf = malloc(LINES_MAX + READ + 1);
-    if (l == NULL || buf == NULL) {
+    if (!l || !buf) {
         free(l);
         free(buf);
         frame_in_close(file);
@@ -37,7 +37,7 @@ struct lines *lines_create(struct frame_in *file)
 
 void lines_free(struct lines *l)
 {
-    if (l == NULL)
+    if (!l)
         return;
     frame_in_close(l->file);
     free(l->buf);
@@ -53,9 +53,9 @@ int lines_bad(const struct lines *l, struct err *e, const char *fmt, ...)
 {
     char where[320], what[320];
     va_list args;
-    snprintf(where, sizeof where, "%.280s:%llu", lines_name(l), (unsigned long long)l->line);
+    snprintf(where, sizeof(where), "%.280s:%llu", lines_name(l), (unsigned long long)l->line);
     va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
+    vsnprintf(what, sizeof(what), fmt, args);
     va_end(args);
     return err_set(e, -EINVAL, ERR_INPUT, where, "%s", what);
 }
@@ -84,10 +84,10 @@ static int find_end(struct lines *l, size_t *len, struct err *e)
         const char *from = l->buf + l->at;
         const char *end = memchr(from + seen, '\n', l->len - l->at - seen);
         seen = l->len - l->at;
-        *len = end != NULL ? (size_t)(end - from) : seen;
+        *len = end ? (size_t)(end - from) : seen;
         if (*len > LINES_MAX - 1)
             return lines_bad(l, e, "a line of more than 1 MiB");
-        if (end != NULL)
+        if (end)
             return 1;
         int rc = refill(l, e);
         if (rc <= 0)
@@ -110,7 +110,7 @@ int lines_next(struct lines *l, char **text, size_t *len, struct err *e)
         line += 3;
         *len -= 3;
     }
-    if (memchr(line, '\0', *len) != NULL)
+    if (memchr(line, '\0', *len))
         return lines_bad(l, e, "a NUL byte: no text");
     *text = line;
     return 1;

@@ -109,15 +109,15 @@ static uint64_t *look_up(struct oplog *l, const struct export_op *op, bool *is_n
 {
     struct hash128 key = hash_128(op->key.p, op->key.len);
     uint64_t *size = keymap_find(l->objects, key);
-    *is_new = size == NULL;
-    return size != NULL ? size : keymap_get(l->objects, key, op->size);
+    *is_new = !size;
+    return size ? size : keymap_get(l->objects, key, op->size);
 }
 
 /* The PUT of op's object ends then. */
 static int set_done(struct oplog *l, const struct export_op *op, int64_t end_ns, struct err *e)
 {
     uint64_t *done = keymap_get(l->done, hash_128(op->key.p, op->key.len), 0);
-    if (done == NULL)
+    if (!done)
         return err_nomem(e, "objects of the export");
     *done = (uint64_t)end_ns;
     return 0;
@@ -146,19 +146,19 @@ static void note_undone(struct export *x, const struct export_op *op)
 {
     const struct oplog *l = x->state;
     const uint64_t *done = keymap_find(l->done, hash_128(op->key.p, op->key.len));
-    if (done != NULL && op->time_ns < (int64_t)*done)
+    if (done && op->time_ns < (int64_t)*done)
         export_note(x, SAI3_UNDONE, op->number);
 }
 
 /* size: NULL of an object not seen before. */
 static void note_failing(struct export *x, const struct export_op *op, const uint64_t *size)
 {
-    bool there = size != NULL && *size != NOT_THERE;
+    bool there = size && *size != NOT_THERE;
     if (op->status > TRACE_OK)
         export_note(x, SAI3_FAILED, op->number);
     if (op->op == TRACE_DELETE && !there)
         export_note(x, SAI3_ABSENT, op->number);
-    if (op->op == TRACE_READ && size != NULL && !there)
+    if (op->op == TRACE_READ && size && !there)
         export_note(x, SAI3_DELETED, op->number);
     if (op->op == TRACE_READ && there && *size != op->size)
         export_note(x, SAI3_SIZE, op->number);
@@ -170,7 +170,7 @@ static int follow(struct export *x, const struct export_op *op, struct err *e)
     struct oplog *l = x->state;
     bool is_new;
     uint64_t *size = look_up(l, op, &is_new);
-    if (size == NULL)
+    if (!size)
         return err_nomem(e, "objects of the export");
     note_failing(x, op, is_new ? NULL : size);
     if (op->op != TRACE_READ)
@@ -196,7 +196,7 @@ static unsigned broken_rule(const struct export *x, const struct export_op *op)
         return RULE_EMPTY;
     if (is_sai3(x))
         return leaves_folder(op->key) ? SAI3_PATH : 0;
-    if (memchr(op->key.p, '"', op->key.len) != NULL)
+    if (memchr(op->key.p, '"', op->key.len))
         return WARP_QUOTE;
     return op->latency_ns == TRACE_NONE ? WARP_LATENCY : 0;
 }
@@ -211,7 +211,7 @@ static int oplog_row(struct export *x, const struct export_op *op, struct err *e
         l->first_ns = op->time_ns;
     if (op->time_ns > l->last_ns)
         l->last_ns = op->time_ns;
-    int rc = l->objects != NULL ? follow(x, op, e) : 0;
+    int rc = l->objects ? follow(x, op, e) : 0;
     x->rows++;
     return rc == 0 ? keep(l, op->time_ns, op, e) : rc;
 }
@@ -342,11 +342,11 @@ static int oplog_finish(struct export *x, struct err *e)
 
 static int oplog_open(struct export *x, struct err *e)
 {
-    struct oplog *l = calloc(1, sizeof *l);
+    struct oplog *l = calloc(1, sizeof(*l));
     x->state = l;
-    if (l == NULL)
+    if (!l)
         return err_nomem(e, "export");
-    bool quoted = !is_sai3(x) && strchr(x->o.endpoint, '"') != NULL;
+    bool quoted = !is_sai3(x) && strchr(x->o.endpoint, '"');
     struct trace_str endpoint = {.p = x->o.endpoint, .len = (uint32_t)strlen(x->o.endpoint)};
     if (has_control(endpoint) || quoted || endpoint.len > MAX_ENDPOINT)
         return err_set(e, -EINVAL, ERR_INPUT, "--endpoint",
@@ -358,8 +358,8 @@ static int oplog_open(struct export *x, struct err *e)
     l->threads = thread_numbers_create();
     l->objects = is_sai3(x) ? keymap_create() : NULL;
     l->done = is_sai3(x) ? keymap_create() : NULL;
-    bool followed = l->objects != NULL && l->done != NULL;
-    if (l->packed == NULL || l->threads == NULL || (is_sai3(x) && !followed))
+    bool followed = l->objects && l->done;
+    if (!l->packed || !l->threads || (is_sai3(x) && !followed))
         return err_nomem(e, "export");
     return time_sort_create(&l->sort, x->folder, EXPORT_SORT_MEMORY, e);
 }
@@ -367,7 +367,7 @@ static int oplog_open(struct export *x, struct err *e)
 static void oplog_free(struct export *x)
 {
     struct oplog *l = x->state;
-    if (l == NULL)
+    if (!l)
         return;
     time_sort_free(l->sort);
     keymap_free(l->objects);

@@ -43,18 +43,18 @@ static int open_encoder(struct output_file *f, int level, struct err *e)
 {
     f->encoder = frame_encoder_create(level > 0 ? level : DEFAULT_LEVEL);
     f->packed = malloc(frame_bound(BLOCK));
-    return f->encoder == NULL || f->packed == NULL ? err_nomem(e, "zstd") : 0;
+    return !f->encoder || !f->packed ? err_nomem(e, "zstd") : 0;
 }
 
 int output_file_open(struct output_file **out, const char *path, bool zstd, int level,
                      struct err *e)
 {
-    struct output_file *f = calloc(1, sizeof *f);
-    if (f == NULL)
+    struct output_file *f = calloc(1, sizeof(*f));
+    if (!f)
         return err_nomem(e, "output");
     f->block = malloc(BLOCK);
     f->digest = hash_stream_create();
-    int rc = f->block == NULL || f->digest == NULL ? err_nomem(e, "output") : 0;
+    int rc = !f->block || !f->digest ? err_nomem(e, "output") : 0;
     if (rc == 0 && zstd)
         rc = open_encoder(f, level, e);
     if (rc == 0)
@@ -78,7 +78,7 @@ static int write_block(struct output_file *f, bool last, struct err *e)
     size_t len;
     hash_stream_add(f->digest, f->block, f->used);
     f->totals.csv_bytes += f->used;
-    if (f->encoder == NULL)
+    if (!f->encoder)
         return put(f, f->block, f->used, e);
     int rc = frame_encode_part(f->encoder, f->block, f->used, last, f->packed, frame_bound(BLOCK),
                                &len, e);
@@ -125,14 +125,14 @@ int output_file_close(struct output_file *f, struct trace_totals *totals, struct
 
 void output_file_abandon(struct output_file *f)
 {
-    if (f != NULL)
+    if (f)
         file_free(f);
 }
 
 const char *export_temp_folder(void)
 {
     const char *tmp = getenv("TMPDIR");
-    return tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp";
+    return tmp && tmp[0] != '\0' ? tmp : "/tmp";
 }
 
 int export_temp_open(const char *dir, struct err *e)
@@ -142,7 +142,7 @@ int export_temp_open(const char *dir, struct err *e)
     if (fd >= 0)
         return fd;
     /* Not every file system has files without names. */
-    if ((size_t)snprintf(name, sizeof name, "%s/kvgen.XXXXXX", dir) >= sizeof name)
+    if ((size_t)snprintf(name, sizeof(name), "%s/kvgen.XXXXXX", dir) >= sizeof(name))
         return err_set(e, -ENAMETOOLONG, ERR_OUTPUT, dir, "cannot hold a temporary file");
     fd = mkostemp(name, O_CLOEXEC);
     if (fd < 0)

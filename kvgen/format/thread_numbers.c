@@ -15,8 +15,8 @@ struct thread_numbers {
 
 struct thread_numbers *thread_numbers_create(void)
 {
-    struct thread_numbers *c = calloc(1, sizeof *c);
-    if (c == NULL)
+    struct thread_numbers *c = calloc(1, sizeof(*c));
+    if (!c)
         return NULL;
     if (heap_init(&c->used, 64) < 0 || heap_init(&c->unused, 64) < 0) {
         thread_numbers_free(c);
@@ -27,7 +27,7 @@ struct thread_numbers *thread_numbers_create(void)
 
 void thread_numbers_free(struct thread_numbers *c)
 {
-    if (c == NULL)
+    if (!c)
         return;
     heap_free(&c->used);
     heap_free(&c->unused);
@@ -38,11 +38,11 @@ int thread_numbers_take(struct thread_numbers *c, int64_t start_ns, int64_t end_
                         unsigned *thread)
 {
     const struct heap_event *first;
-    while ((first = heap_top(&c->used)) != NULL && first->time_ns <= start_ns) {
+    while ((first = heap_top(&c->used)) && first->time_ns <= start_ns) {
         uint32_t ended = heap_pop(&c->used).item;
         heap_push(&c->unused, (struct heap_event){.time_ns = ended, .item = ended});
     }
-    if (heap_top(&c->unused) == NULL) {
+    if (!heap_top(&c->unused)) {
         if (heap_reserve(&c->used, c->count + 1) < 0 || heap_reserve(&c->unused, c->count + 1) < 0)
             return -ENOMEM;
         heap_push(&c->unused, (struct heap_event){.time_ns = c->count, .item = c->count});

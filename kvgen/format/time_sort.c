@@ -48,8 +48,8 @@ struct time_sort {
 
 int time_sort_create(struct time_sort **out, const char *dir, size_t memory, struct err *e)
 {
-    struct time_sort *s = calloc(1, sizeof *s);
-    if (s == NULL)
+    struct time_sort *s = calloc(1, sizeof(*s));
+    if (!s)
         return err_nomem(e, "sorting");
     s->fd = -1;
     s->sorted = true;
@@ -57,8 +57,8 @@ int time_sort_create(struct time_sort **out, const char *dir, size_t memory, str
     s->offset_cap = s->cap / 64;
     s->dir = strdup(dir);
     s->bytes = malloc(s->cap);
-    s->offset = malloc(s->offset_cap * sizeof *s->offset);
-    if (s->dir == NULL || s->bytes == NULL || s->offset == NULL) {
+    s->offset = malloc(s->offset_cap * sizeof(*s->offset));
+    if (!s->dir || !s->bytes || !s->offset) {
         time_sort_free(s);
         return err_nomem(e, "sorting");
     }
@@ -68,7 +68,7 @@ int time_sort_create(struct time_sort **out, const char *dir, size_t memory, str
 
 void time_sort_free(struct time_sort *s)
 {
-    if (s == NULL)
+    if (!s)
         return;
     for (size_t i = 0; i < s->run_count; i++)
         free(s->runs[i].buffer);
@@ -85,7 +85,7 @@ void time_sort_free(struct time_sort *s)
 static struct head head_at(const char *p)
 {
     struct head h;
-    memcpy(&h, p, sizeof h);
+    memcpy(&h, p, sizeof(h));
     return h;
 }
 
@@ -101,7 +101,7 @@ static int compare(const void *a, const void *b, void *ctx)
 static void sort_memory(struct time_sort *s)
 {
     if (!s->sorted)
-        qsort_r(s->offset, s->count, sizeof *s->offset, compare, s->bytes);
+        qsort_r(s->offset, s->count, sizeof(*s->offset), compare, s->bytes);
     s->sorted = true;
 }
 
@@ -119,7 +119,7 @@ static int write_sorted(struct time_sort *s, struct err *e)
     int rc = 0;
     char *block = malloc(RUN_BUFFER);
     size_t used = 0;
-    if (block == NULL)
+    if (!block)
         return err_nomem(e, "sorting");
     for (size_t i = 0; rc == 0 && i < s->count; i++) {
         const char *p = s->bytes + s->offset[i];
@@ -141,8 +141,8 @@ static int add_run(struct time_sort *s, uint64_t from, struct err *e)
 {
     if (s->run_count == s->run_cap) {
         size_t cap = s->run_cap > 0 ? s->run_cap * 2 : 16;
-        struct run *grown = realloc(s->runs, cap * sizeof *grown);
-        if (grown == NULL)
+        struct run *grown = realloc(s->runs, cap * sizeof(*grown));
+        if (!grown)
             return err_nomem(e, "sorting");
         s->runs = grown;
         s->run_cap = cap;
@@ -172,7 +172,7 @@ int time_sort_add(struct time_sort *s, int64_t time_ns, const void *p, size_t le
     struct head h = {.time_ns = time_ns, .len = len};
     if (len > TIME_SORT_RECORD)
         return err_set(e, -E2BIG, ERR_FAILED, "", "a record of %zu bytes cannot be sorted", len);
-    if (s->used + sizeof h + len > s->cap || s->count == s->offset_cap) {
+    if (s->used + sizeof(h) + len > s->cap || s->count == s->offset_cap) {
         int rc = spill(s, e);
         if (rc < 0)
             return rc;
@@ -180,9 +180,9 @@ int time_sort_add(struct time_sort *s, int64_t time_ns, const void *p, size_t le
     if (s->count > 0 && time_ns < head_at(s->bytes + s->offset[s->count - 1]).time_ns)
         s->sorted = false;
     s->offset[s->count++] = s->used;
-    memcpy(s->bytes + s->used, &h, sizeof h);
-    memcpy(s->bytes + s->used + sizeof h, p, len);
-    s->used += sizeof h + len;
+    memcpy(s->bytes + s->used, &h, sizeof(h));
+    memcpy(s->bytes + s->used + sizeof(h), p, len);
+    s->used += sizeof(h) + len;
     return 0;
 }
 
@@ -236,14 +236,14 @@ int time_sort_finish(struct time_sort *s, struct err *e)
         rc = err_nomem(e, "sorting");
     for (size_t i = 0; rc == 0 && i < s->run_count; i++) {
         s->runs[i].buffer = malloc(RUN_BUFFER);
-        rc = s->runs[i].buffer == NULL ? err_nomem(e, "sorting") : offer(s, &s->runs[i], e);
+        rc = !s->runs[i].buffer ? err_nomem(e, "sorting") : offer(s, &s->runs[i], e);
     }
     return rc;
 }
 
 static int next_of_runs(struct time_sort *s, const char **p, struct err *e)
 {
-    if (s->lent != NULL) {
+    if (s->lent) {
         struct run *r = s->lent;
         s->lent = NULL;
         r->pos += sizeof(struct head) + head_at(r->buffer + r->pos).len;
@@ -251,7 +251,7 @@ static int next_of_runs(struct time_sort *s, const char **p, struct err *e)
         if (rc < 0)
             return rc;
     }
-    if (heap_top(&s->heap) == NULL)
+    if (!heap_top(&s->heap))
         return 0;
     s->lent = &s->runs[heap_pop(&s->heap).item];
     *p = s->lent->buffer + s->lent->pos;
@@ -275,6 +275,6 @@ int time_sort_next(struct time_sort *s, int64_t *time_ns, const void **p, size_t
     struct head h = head_at(record);
     *time_ns = h.time_ns;
     *len = (size_t)h.len;
-    *p = record + sizeof h;
+    *p = record + sizeof(h);
     return 1;
 }

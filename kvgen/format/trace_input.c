@@ -21,7 +21,7 @@ struct trace_input {
 static const struct source_skips *trace_input_skips(const struct source *s)
 {
     const struct trace_input *t = (const struct trace_input *)s;
-    return t->import != NULL ? t->import->ops->skips(t->import) : &t->none;
+    return t->import ? t->import->ops->skips(t->import) : &t->none;
 }
 
 static void no_conversations(const struct source *s, uint64_t *count, uint64_t *turns)
@@ -66,8 +66,8 @@ static int open_kind(struct trace_input *t, struct inputs *in, enum inputs_kind 
 int trace_input_open(struct trace_input **out, struct inputs *in, enum inputs_kind kind,
                      struct err *e)
 {
-    struct trace_input *t = calloc(1, sizeof *t);
-    int rc = t == NULL ? err_nomem(e, "trace") : open_kind(t, in, kind, e);
+    struct trace_input *t = calloc(1, sizeof(*t));
+    int rc = !t ? err_nomem(e, "trace") : open_kind(t, in, kind, e);
     inputs_close(in);
     if (rc < 0) {
         trace_input_close(t);
@@ -80,18 +80,18 @@ int trace_input_open(struct trace_input **out, struct inputs *in, enum inputs_ki
 
 void trace_input_close(struct trace_input *t)
 {
-    if (t == NULL)
+    if (!t)
         return;
     trace_cursor_close(t->cursor);
     trace_close(t->reader);
-    if (t->import != NULL)
+    if (t->import)
         t->import->ops->close(t->import);
     free(t);
 }
 
 static int next_row(struct trace_input *t, const struct trace_row **row, struct err *e)
 {
-    if (t->import != NULL)
+    if (t->import)
         return t->import->ops->next(t->import, row, e);
     if (t->at == t->count) {
         int rc = trace_cursor_next(t->cursor, &t->rows, &t->count, e);
@@ -107,7 +107,7 @@ static int next_row(struct trace_input *t, const struct trace_row **row, struct 
 
 int trace_input_next(struct trace_input *t, const struct trace_row **row, struct err *e)
 {
-    if (t->first == NULL)
+    if (!t->first)
         return next_row(t, row, e);
     *row = t->first;
     t->first = NULL;
@@ -116,7 +116,7 @@ int trace_input_next(struct trace_input *t, const struct trace_row **row, struct
 
 int trace_input_first_ns(struct trace_input *t, int64_t *time_ns, struct err *e)
 {
-    int rc = t->first != NULL ? 1 : next_row(t, &t->first, e);
+    int rc = t->first ? 1 : next_row(t, &t->first, e);
     if (rc <= 0)
         t->first = NULL;
     *time_ns = rc > 0 ? t->first->time_ns : 0;
@@ -125,12 +125,12 @@ int trace_input_first_ns(struct trace_input *t, int64_t *time_ns, struct err *e)
 
 uint32_t trace_input_columns(const struct trace_input *t)
 {
-    return t->import != NULL ? TRACE_CORE : trace_columns(t->reader);
+    return t->import ? TRACE_CORE : trace_columns(t->reader);
 }
 
 const char *trace_input_provenance(const struct trace_input *t)
 {
-    return t->import != NULL ? NULL : trace_provenance(t->reader);
+    return t->import ? NULL : trace_provenance(t->reader);
 }
 
 struct source *trace_input_source(struct trace_input *t)

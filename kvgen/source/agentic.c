@@ -118,8 +118,8 @@ static int make_threads(struct agentic *a, struct user *u)
 {
     size_t n = u->session.threads;
     if (n > u->threads_cap) {
-        struct progress_of *grown = realloc(u->thread, n * sizeof *grown);
-        if (grown == NULL)
+        struct progress_of *grown = realloc(u->thread, n * sizeof(*grown));
+        if (!grown)
             return -ENOMEM;
         u->thread = grown;
         u->threads_cap = n;
@@ -201,7 +201,7 @@ static int agentic_peek(struct source *base, int64_t *arrival_ns, struct err *e)
     if (rc < 0)
         return rc;
     const struct heap_event *top = heap_top(&a->next);
-    if (top == NULL)
+    if (!top)
         return 0;
     *arrival_ns = top->time_ns;
     return 1;
@@ -252,7 +252,7 @@ static void agentic_conversations(const struct source *base, uint64_t *count, ui
 static void agentic_close(struct source *base)
 {
     struct agentic *a = agentic_of(base);
-    for (uint32_t i = 0; a->user != NULL && i < a->o.users; i++) {
+    for (uint32_t i = 0; a->user && i < a->o.users; i++) {
         session_free(&a->user[i].session);
         free(a->user[i].thread);
     }
@@ -279,9 +279,9 @@ static int prepare(struct agentic *a, struct err *e)
 {
     uint32_t n = a->o.users;
     a->documents = documents_create(a->in);
-    a->user = calloc(n, sizeof *a->user);
-    a->idle = calloc(n, sizeof *a->idle);
-    if (a->documents == NULL || a->user == NULL || a->idle == NULL || heap_init(&a->next, n) < 0)
+    a->user = calloc(n, sizeof(*a->user));
+    a->idle = calloc(n, sizeof(*a->idle));
+    if (!a->documents || !a->user || !a->idle || heap_init(&a->next, n) < 0)
         return err_nomem(e, "source");
     for (uint32_t i = 0; i < n; i++)
         a->idle[a->idle_count++] = n - 1 - i;
@@ -294,8 +294,8 @@ static int prepare(struct agentic *a, struct err *e)
 int source_agentic_open(struct source **out, struct inputs *in, const struct source_agentic_opts *o,
                         struct err *e)
 {
-    struct agentic *a = calloc(1, sizeof *a);
-    if (a == NULL) {
+    struct agentic *a = calloc(1, sizeof(*a));
+    if (!a) {
         inputs_close(in);
         return err_nomem(e, "source");
     }

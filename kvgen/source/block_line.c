@@ -123,8 +123,8 @@ static int room(struct block_line *l)
     if (l->ids < l->cap)
         return 0;
     size_t cap = l->cap > 0 ? l->cap * 2 : 256;
-    uint64_t *id = realloc(l->id, cap * sizeof *id);
-    if (id == NULL)
+    uint64_t *id = realloc(l->id, cap * sizeof(*id));
+    if (!id)
         return -ENOMEM;
     l->id = id;
     l->cap = cap;
@@ -219,7 +219,7 @@ const struct block_line_member *block_line_get(const struct block_line *l, const
 /* Fractions have at most 15 digits, so those that are whole are exact. */
 int block_line_i64(const struct block_line_member *m, int64_t *out)
 {
-    if (m == NULL || m->kind > BLOCK_LINE_FRACTION)
+    if (!m || m->kind > BLOCK_LINE_FRACTION)
         return -EINVAL;
     int64_t n = m->kind == BLOCK_LINE_WHOLE ? m->whole : (int64_t)m->fraction;
     if (m->kind == BLOCK_LINE_FRACTION && (double)n != m->fraction)
@@ -230,7 +230,7 @@ int block_line_i64(const struct block_line_member *m, int64_t *out)
 
 int block_line_f64(const struct block_line_member *m, double *out)
 {
-    if (m == NULL || m->kind > BLOCK_LINE_FRACTION)
+    if (!m || m->kind > BLOCK_LINE_FRACTION)
         return -EINVAL;
     *out = m->kind == BLOCK_LINE_WHOLE ? (double)m->whole : m->fraction;
     return 0;

@@ -92,7 +92,7 @@ static struct blocks *blocks_of(struct source *s)
 static int bad_line(const struct blocks *s, struct err *e, const char *what)
 {
     char where[320];
-    snprintf(where, sizeof where, "%s:%llu", frame_in_name(s->file),
+    snprintf(where, sizeof(where), "%s:%llu", frame_in_name(s->file),
              (unsigned long long)jsonin_stream_line(s->stream));
     return err_set(e, -EINVAL, ERR_INPUT, where, "%s", what);
 }
@@ -100,8 +100,8 @@ static int bad_line(const struct blocks *s, struct err *e, const char *what)
 static int take_list(struct blocks *s, uint32_t *number)
 {
     if (s->free == NO_LIST) {
-        struct list *grown = realloc(s->list, (s->lists + 1) * sizeof *grown);
-        if (grown == NULL)
+        struct list *grown = realloc(s->list, (s->lists + 1) * sizeof(*grown));
+        if (!grown)
             return -ENOMEM;
         s->list = grown;
         s->list[s->lists] = (struct list){.next_free = NO_LIST};
@@ -122,8 +122,8 @@ static int list_room(struct list *l, size_t count)
 {
     if (count <= l->cap)
         return 0;
-    uint64_t *id = realloc(l->id, count * sizeof *id);
-    if (id == NULL)
+    uint64_t *id = realloc(l->id, count * sizeof(*id));
+    if (!id)
         return -ENOMEM;
     l->id = id;
     l->cap = count;
@@ -134,26 +134,25 @@ static int list_room(struct list *l, size_t count)
 
 static bool line_has(const struct blocks *s, const char *name)
 {
-    return s->tree != NULL ? jsonin_get(s->tree, name) != NULL
-                           : block_line_get(&s->flat, name) != NULL;
+    return s->tree ? jsonin_get(s->tree, name) != NULL : block_line_get(&s->flat, name) != NULL;
 }
 
 static int line_i64(const struct blocks *s, const char *name, int64_t *out)
 {
-    return s->tree != NULL ? jsonin_i64(jsonin_get(s->tree, name), out)
-                           : block_line_i64(block_line_get(&s->flat, name), out);
+    return s->tree ? jsonin_i64(jsonin_get(s->tree, name), out)
+                   : block_line_i64(block_line_get(&s->flat, name), out);
 }
 
 static int line_f64(const struct blocks *s, const char *name, double *out)
 {
-    return s->tree != NULL ? jsonin_f64(jsonin_get(s->tree, name), out)
-                           : block_line_f64(block_line_get(&s->flat, name), out);
+    return s->tree ? jsonin_f64(jsonin_get(s->tree, name), out)
+                   : block_line_f64(block_line_get(&s->flat, name), out);
 }
 
 /* Elements of a list; false: it is none. */
 static bool line_count(const struct blocks *s, const char *name, size_t *count)
 {
-    if (s->tree == NULL) {
+    if (!s->tree) {
         const struct block_line_member *m = block_line_get(&s->flat, name);
         *count = m->count;
         return m->kind == BLOCK_LINE_IDS;
@@ -167,14 +166,14 @@ static int tree_id(const struct jsonin_v *v, uint64_t *id)
 {
     size_t len;
     const char *text = jsonin_text(v, &len);
-    return text == NULL ? jsonin_u64(v, id) : block_line_hash(text, len, id);
+    return !text ? jsonin_u64(v, id) : block_line_hash(text, len, id);
 }
 
 static int line_ids(const struct blocks *s, const char *name, uint64_t *id, size_t count)
 {
-    if (s->tree == NULL) {
+    if (!s->tree) {
         if (count > 0)
-            memcpy(id, s->flat.id + block_line_get(&s->flat, name)->first, count * sizeof *id);
+            memcpy(id, s->flat.id + block_line_get(&s->flat, name)->first, count * sizeof(*id));
         return 0;
     }
     const struct jsonin_v *ids = jsonin_get(s->tree, name);
@@ -188,12 +187,12 @@ static int read_ids(struct blocks *s, struct err *e)
 {
     char what[96];
     if (!line_has(s, s->layout->ids)) {
-        snprintf(what, sizeof what, "no %s", s->layout->ids);
+        snprintf(what, sizeof(what), "no %s", s->layout->ids);
         return bad_line(s, e, what);
     }
     size_t count;
     if (!line_count(s, s->layout->ids, &count)) {
-        snprintf(what, sizeof what, "%s is not a list", s->layout->ids);
+        snprintf(what, sizeof(what), "%s is not a list", s->layout->ids);
         return bad_line(s, e, what);
     }
     if (take_list(s, &s->ahead.request.slot) < 0)
@@ -202,7 +201,7 @@ static int read_ids(struct blocks *s, struct err *e)
     if (list_room(l, count) < 0)
         return err_nomem(e, "blocks of a request");
     if (line_ids(s, s->layout->ids, l->id, count) < 0) {
-        snprintf(what, sizeof what,
+        snprintf(what, sizeof(what),
                  "%s holds something that is neither a number from 0 on nor hexadecimal",
                  s->layout->ids);
         return bad_line(s, e, what);
@@ -217,7 +216,7 @@ static int read_tokens(const struct blocks *s, const char *name, int64_t *tokens
     char what[96];
     if (line_i64(s, name, tokens) == 0 && *tokens >= 0 && *tokens <= REQUEST_MAX_TOKENS)
         return 0;
-    snprintf(what, sizeof what, "%s is not a number of tokens from 0 to 2^31", name);
+    snprintf(what, sizeof(what), "%s is not a number of tokens from 0 to 2^31", name);
     return bad_line(s, e, what);
 }
 
@@ -255,8 +254,8 @@ static int read_time(struct blocks *s, struct err *e)
 static int read_block_tokens(struct blocks *s, struct err *e)
 {
     int64_t tokens = s->layout->tokens;
-    if (s->layout->block_tokens != NULL && (line_i64(s, s->layout->block_tokens, &tokens) < 0 ||
-                                            tokens < 1 || tokens > MAX_BLOCK_TOKENS))
+    if (s->layout->block_tokens && (line_i64(s, s->layout->block_tokens, &tokens) < 0 ||
+                                    tokens < 1 || tokens > MAX_BLOCK_TOKENS))
         return bad_line(s, e, "chunk_size is not a number of tokens from 1 to 2^20");
     s->ahead.request.block_tokens = (uint32_t)tokens;
     return 0;
@@ -278,7 +277,7 @@ static int read_request(struct blocks *s, struct err *e)
     int rc = read_time(s, e);
     if (rc == 0)
         rc = read_tokens(s, l->context, &s->ahead.request.context_tokens, e);
-    if (rc == 0 && l->generated != NULL)
+    if (rc == 0 && l->generated)
         rc = read_tokens(s, l->generated, &s->ahead.request.generated_tokens, e);
     if (rc == 0)
         rc = read_block_tokens(s, e);
@@ -292,10 +291,10 @@ static int read_request(struct blocks *s, struct err *e)
 /* The first line tells what the file is. */
 static int check_first(const struct blocks *s, struct err *e)
 {
-    for (size_t i = 0; s->layout->wanted[i] != NULL; i++)
+    for (size_t i = 0; s->layout->wanted[i]; i++)
         if (!line_has(s, s->layout->wanted[i])) {
             char what[160];
-            snprintf(what, sizeof what, "not a %s trace: no %s", s->layout->known_as,
+            snprintf(what, sizeof(what), "not a %s trace: no %s", s->layout->known_as,
                      s->layout->wanted[i]);
             return bad_line(s, e, what);
         }
@@ -343,7 +342,7 @@ static int take_line(struct blocks *s, struct err *e)
 static int next_line(struct blocks *s, struct err *e)
 {
     for (;;) {
-        int rc = s->stream == NULL ? 0 : take_line(s, e);
+        int rc = !s->stream ? 0 : take_line(s, e);
         if (rc != 0)
             return rc;
         rc = next_file(s, e);
@@ -426,8 +425,8 @@ static const struct source_ops blocks_ops[INPUTS_KINDS] = {
 int source_blocks_open(struct source **out, struct inputs *in, enum inputs_kind kind,
                        const struct pace_opts *pace, enum trace_qos qos, struct err *e)
 {
-    struct blocks *s = calloc(1, sizeof *s);
-    if (s == NULL) {
+    struct blocks *s = calloc(1, sizeof(*s));
+    if (!s) {
         inputs_close(in);
         return err_nomem(e, "source");
     }

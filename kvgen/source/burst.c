@@ -201,7 +201,7 @@ static int read_ahead(void *source, struct err *e)
     for (;;) {
         struct csv_row row;
         struct err why = {0};
-        int rc = s->file == NULL ? 0 : rows_next(s->rows, &row, &why);
+        int rc = !s->file ? 0 : rows_next(s->rows, &row, &why);
         if (rc == 0) {
             rc = next_file(s, e);
             if (rc <= 0)
@@ -285,8 +285,8 @@ static int read_first(struct burst *s, struct err *e)
 int source_burst_open(struct source **out, struct inputs *in, const struct source_burst_opts *o,
                       struct err *e)
 {
-    struct burst *s = calloc(1, sizeof *s);
-    if (s == NULL) {
+    struct burst *s = calloc(1, sizeof(*s));
+    if (!s) {
         inputs_close(in);
         return err_nomem(e, "source");
     }
@@ -297,7 +297,7 @@ int source_burst_open(struct source **out, struct inputs *in, const struct sourc
     s->pace.o = o->pace;
     rng_seed(&s->rng, o->seed, DRAW_STREAM);
     s->rows = rows_create();
-    int rc = s->rows == NULL ? err_nomem(e, "source") : read_first(s, e);
+    int rc = !s->rows ? err_nomem(e, "source") : read_first(s, e);
     if (rc < 0) {
         burst_close(&s->base);
         return rc;

@@ -23,12 +23,12 @@ struct rows {
 
 struct rows *rows_create(void)
 {
-    struct rows *r = calloc(1, sizeof *r);
-    if (r == NULL)
+    struct rows *r = calloc(1, sizeof(*r));
+    if (!r)
         return NULL;
     r->csv = csv_create();
     r->buf = malloc(BUFFER);
-    if (r->csv == NULL || r->buf == NULL) {
+    if (!r->csv || !r->buf) {
         rows_free(r);
         return NULL;
     }
@@ -37,7 +37,7 @@ struct rows *rows_create(void)
 
 void rows_free(struct rows *r)
 {
-    if (r == NULL)
+    if (!r)
         return;
     csv_close(r->csv);
     free(r->buf);
@@ -60,7 +60,7 @@ uint64_t rows_line(const struct rows *r)
 
 static void drop_split(struct rows *r)
 {
-    for (const char *p = r->buf; (p = memchr(p, '\n', (size_t)(r->buf + r->used - p))) != NULL; p++)
+    for (const char *p = r->buf; (p = memchr(p, '\n', (size_t)(r->buf + r->used - p))); p++)
         r->before++;
     memmove(r->buf, r->buf + r->used, r->len - r->used);
     r->len -= r->used;
@@ -88,7 +88,7 @@ static int refill(struct rows *r, struct err *e)
         r->used = r->len;
     if (r->used == 0 && r->len > 0) {
         char where[320];
-        snprintf(where, sizeof where, "%s:%llu", frame_in_name(r->file),
+        snprintf(where, sizeof(where), "%s:%llu", frame_in_name(r->file),
                  (unsigned long long)r->before + 1);
         return err_set(e, -E2BIG, ERR_INPUT, where, "a row of more than a MiB");
     }

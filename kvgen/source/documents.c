@@ -32,15 +32,15 @@ struct documents {
 
 struct documents *documents_create(struct inputs *in)
 {
-    struct documents *d = calloc(1, sizeof *d);
-    if (d != NULL)
+    struct documents *d = calloc(1, sizeof(*d));
+    if (d)
         d->in = in;
     return d;
 }
 
 void documents_free(struct documents *d)
 {
-    if (d != NULL)
+    if (d)
         free(d->text);
     free(d);
 }
@@ -58,7 +58,7 @@ static int make_room(struct documents *d, size_t len, struct err *e)
         return 0;
     size_t cap = d->cap * 2 > len ? d->cap * 2 : len;
     char *text = realloc(d->text, cap);
-    if (text == NULL)
+    if (!text)
         return err_nomem(e, "document");
     d->text = text;
     d->cap = cap;
@@ -117,7 +117,7 @@ static int pass_over(struct documents *d, uint64_t len, struct err *e)
 {
     char sink[8 * BLOCK];
     while (len > 0) {
-        size_t want = len < sizeof sink ? (size_t)len : sizeof sink;
+        size_t want = len < sizeof(sink) ? (size_t)len : sizeof(sink);
         int64_t n = read_up_to(d->file, sink, want, e);
         if (n < 0)
             return (int)n;
@@ -139,7 +139,7 @@ static void set_member(struct documents *d, const char *header)
 {
     int prefix = header[MAGIC_AT + 5] == '\0' ? (int)strnlen(header + PREFIX_AT, PREFIX) : 0;
     if (d->member[0] == '\0')
-        snprintf(d->member, sizeof d->member, "%.*s%s%.*s", prefix, header + PREFIX_AT,
+        snprintf(d->member, sizeof(d->member), "%.*s%s%.*s", prefix, header + PREFIX_AT,
                  prefix > 0 ? "/" : "", (int)strnlen(header, NAME), header);
 }
 
@@ -160,7 +160,7 @@ static void read_pax(struct documents *d, const char *p, size_t len)
             return;
         const char *end = p + record - 1;
         if ((size_t)(end - value) > 6 && memcmp(value, " path=", 6) == 0)
-            snprintf(d->member, sizeof d->member, "%.*s", (int)(end - value - 6), value + 6);
+            snprintf(d->member, sizeof(d->member), "%.*s", (int)(end - value - 6), value + 6);
         p += record;
         len -= record;
     }
@@ -170,7 +170,7 @@ static void read_pax(struct documents *d, const char *p, size_t len)
 static int read_name(struct documents *d, char type, uint64_t size, struct err *e)
 {
     char text[MAX_NAME];
-    if (size >= sizeof text)
+    if (size >= sizeof(text))
         return damaged(d, e, "a name of more than 8 KiB");
     int64_t n = read_up_to(d->file, text, (size_t)size, e);
     if (n < 0)
@@ -179,7 +179,7 @@ static int read_name(struct documents *d, char type, uint64_t size, struct err *
         return damaged(d, e, "it ends inside a file");
     text[size] = '\0';
     if (type == 'L')
-        snprintf(d->member, sizeof d->member, "%s", text);
+        snprintf(d->member, sizeof(d->member), "%s", text);
     else
         read_pax(d, text, (size_t)size);
     return pass_over(d, padding(size), e);
@@ -188,7 +188,7 @@ static int read_name(struct documents *d, char type, uint64_t size, struct err *
 /* The member under way, a document: 1. */
 static int read_member(struct documents *d, uint64_t size, struct err *e)
 {
-    snprintf(d->name, sizeof d->name, "%.150s(%.150s)", frame_in_name(d->file), d->member);
+    snprintf(d->name, sizeof(d->name), "%.150s(%.150s)", frame_in_name(d->file), d->member);
     d->member[0] = '\0';
     if (size > DOCUMENT_MAX)
         return too_large(d, e);
@@ -261,7 +261,7 @@ static int next_file(struct documents *d, size_t *len, struct err *e)
     int rc = inputs_next(d->in, &file, e);
     if (rc <= 0)
         return rc;
-    snprintf(d->name, sizeof d->name, "%s", frame_in_name(file));
+    snprintf(d->name, sizeof(d->name), "%s", frame_in_name(file));
     rc = make_room(d, BLOCK, e);
     if (rc < 0)
         return rc;
@@ -281,7 +281,7 @@ int documents_next(struct documents *d, const char **text, size_t *len, const ch
 {
     int rc = 2; /* an archive is under way */
     while (rc == 2) {
-        rc = d->file != NULL ? next_member(d, len, e) : 0;
+        rc = d->file ? next_member(d, len, e) : 0;
         if (rc == 0) {
             d->file = NULL;
             rc = next_file(d, len, e);

@@ -30,12 +30,12 @@ struct inputs {
 static int add_path(struct inputs *in, const char *folder, const char *name)
 {
     size_t len = strlen(folder) + strlen(name) + 2;
-    char **grown = realloc(in->path, (in->count + 1) * sizeof *grown);
-    if (grown == NULL)
+    char **grown = realloc(in->path, (in->count + 1) * sizeof(*grown));
+    if (!grown)
         return -ENOMEM;
     in->path = grown;
     in->path[in->count] = malloc(len);
-    if (in->path[in->count] == NULL)
+    if (!in->path[in->count])
         return -ENOMEM;
     snprintf(in->path[in->count], len, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", name);
     in->count++;
@@ -65,11 +65,11 @@ static int compare_names(const void *a, const void *b)
 static int list_folder(struct inputs *in, struct err *e)
 {
     DIR *dir = opendir(in->given);
-    if (dir == NULL)
+    if (!dir)
         return err_errno(e, -errno, ERR_INPUT, in->given, "cannot be read");
     int rc = 0;
     const struct dirent *entry;
-    while (rc == 0 && (entry = readdir(dir)) != NULL)
+    while (rc == 0 && (entry = readdir(dir)))
         if (is_data(entry->d_name))
             rc = add_path(in, in->given, entry->d_name);
     closedir(dir);
@@ -78,7 +78,7 @@ static int list_folder(struct inputs *in, struct err *e)
     if (in->count == 0)
         return err_set(e, -ENOENT, ERR_INPUT, in->given,
                        "holds no file named *.csv, *.json, *.jsonl (or with .zst)");
-    qsort(in->path, in->count, sizeof *in->path, compare_names);
+    qsort(in->path, in->count, sizeof(*in->path), compare_names);
     return 0;
 }
 
@@ -102,7 +102,7 @@ static int list_files(struct inputs *in, struct err *e)
     bool there = stat(in->given, &st) == 0;
     if (there && S_ISDIR(st.st_mode))
         return list_folder(in, e);
-    if (!there && strcmp(in->given, "-") != 0 && strpbrk(in->given, "*?[") != NULL)
+    if (!there && strcmp(in->given, "-") != 0 && strpbrk(in->given, "*?["))
         return list_pattern(in, e);
     return add_path(in, "", in->given) < 0 ? err_nomem(e, "names of files") : 0;
 }
@@ -123,8 +123,8 @@ static int open_next(struct inputs *in, struct err *e)
 
 int inputs_open(struct inputs **out, const char *path, struct err *e)
 {
-    struct inputs *in = calloc(1, sizeof *in);
-    if (in == NULL || (in->given = strdup(path)) == NULL) {
+    struct inputs *in = calloc(1, sizeof(*in));
+    if (!in || !(in->given = strdup(path))) {
         free(in);
         return err_nomem(e, "input");
     }
@@ -142,7 +142,7 @@ int inputs_open(struct inputs **out, const char *path, struct err *e)
 
 void inputs_close(struct inputs *in)
 {
-    if (in == NULL)
+    if (!in)
         return;
     frame_in_close(in->file);
     for (size_t i = 0; i < in->count; i++)
@@ -231,7 +231,7 @@ static enum inputs_kind kind_of_json(const char *text, size_t len)
 static enum inputs_kind kind_of_csv(const char *text, size_t len)
 {
     const char *end = memchr(text, '\n', len);
-    if (end != NULL)
+    if (end)
         len = (size_t)(end - text);
     if (len >= 12 && memcmp(text, "fio version ", 12) == 0)
         return INPUTS_FIO;
@@ -249,7 +249,7 @@ static enum inputs_kind kind_of_csv(const char *text, size_t len)
 static size_t blank_length(const char *text, size_t len)
 {
     size_t n = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    while (n < len && text[n] != '\0' && strchr(" \t\r\n", text[n]) != NULL)
+    while (n < len && text[n] != '\0' && strchr(" \t\r\n", text[n]))
         n++;
     return n;
 }
@@ -273,7 +273,7 @@ static enum inputs_kind kind_of(const char *text, size_t len)
 static bool is_enough(const char *text, size_t len)
 {
     size_t blank = blank_length(text, len);
-    return memchr(text + blank, '\n', len - blank) != NULL &&
+    return memchr(text + blank, '\n', len - blank) &&
            (text[blank] != '{' || kind_of(text, len) != INPUTS_UNKNOWN);
 }
 
@@ -283,7 +283,7 @@ int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e)
     if (frame_in_whole_rows(in->file))
         return 0; /* only our own are marked so, and what is read of them does not go back */
     char *text = malloc(LOOK);
-    if (text == NULL)
+    if (!text)
         return err_nomem(e, "input");
     size_t len = 0;
     int64_t n = 1;

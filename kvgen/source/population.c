@@ -24,12 +24,12 @@ struct population {
 
 static struct population *population_create(uint64_t cap)
 {
-    struct population *p = calloc(1, sizeof *p);
-    if (p == NULL)
+    struct population *p = calloc(1, sizeof(*p));
+    if (!p)
         return NULL;
-    p->person = calloc(cap, sizeof *p->person);
+    p->person = calloc(cap, sizeof(*p->person));
     p->cap = cap;
-    if (p->person == NULL) {
+    if (!p->person) {
         free(p);
         return NULL;
     }
@@ -38,7 +38,7 @@ static struct population *population_create(uint64_t cap)
 
 void population_free(struct population *p)
 {
-    if (p == NULL)
+    if (!p)
         return;
     free(p->person);
     free(p->names);
@@ -50,7 +50,7 @@ int population_add(struct population *p, const struct person *person, const char
     if (p->names_cap - p->names_len < len) {
         size_t cap = (p->names_cap + len) * 2;
         char *names = realloc(p->names, cap);
-        if (names == NULL)
+        if (!names)
             return -ENOMEM;
         p->names = names;
         p->names_cap = cap;
@@ -86,26 +86,26 @@ int population_draw(struct population **out, const struct workload *w, uint64_t 
                     uint64_t seed, struct err *e)
 {
     struct population *p = population_create(count);
-    for (uint64_t i = 0; p != NULL && i < count; i++) {
+    for (uint64_t i = 0; p && i < count; i++) {
         struct rng r;
         struct person person = {0};
         char name[32];
         rng_seed(&r, seed, DRAW_STREAM + i);
         draw_person(&person, w, &r);
-        int len = snprintf(name, sizeof name, "user_%04llu", (unsigned long long)i);
+        int len = snprintf(name, sizeof(name), "user_%04llu", (unsigned long long)i);
         if (population_add(p, &person, name, (size_t)len) < 0) {
             population_free(p);
             p = NULL;
         }
     }
     *out = p;
-    return p == NULL ? err_nomem(e, "users") : 0;
+    return !p ? err_nomem(e, "users") : 0;
 }
 
 int population_load(struct population **out, const char *path, uint64_t count, struct err *e)
 {
     struct population *p = population_create(count);
-    if (p == NULL)
+    if (!p)
         return err_nomem(e, "users");
     int rc = population_read(p, path, e);
     if (rc == 0 && p->count < count)

@@ -40,17 +40,17 @@ static int read_all(const char *path, char **out, size_t *len, struct err *e)
     size_t cap = 1 << 16, used = 0;
     char *text = malloc(cap);
     int64_t n = 0;
-    while (text != NULL && (n = frame_in_read(in, text + used, cap - used, e)) > 0) {
+    while (text && (n = frame_in_read(in, text + used, cap - used, e)) > 0) {
         used += (size_t)n;
         if (used < cap)
             continue;
         cap *= 2;
         char *grown = cap <= MAX_FILE ? realloc(text, cap) : NULL;
-        if (grown == NULL)
+        if (!grown)
             free(text);
         text = grown;
     }
-    rc = text == NULL ? err_set(e, -EFBIG, ERR_INPUT, path, "too large for a users file") : (int)n;
+    rc = !text ? err_set(e, -EFBIG, ERR_INPUT, path, "too large for a users file") : (int)n;
     frame_in_close(in);
     if (rc < 0)
         free(text);
@@ -129,7 +129,7 @@ static int add_row(struct population *p, const struct csv_row *row, const size_t
     enum column bad = parse_person(&person, row, at);
     if (bad != COLUMNS) {
         char where[320];
-        snprintf(where, sizeof where, "%s:%llu", path, (unsigned long long)row->number + 1);
+        snprintf(where, sizeof(where), "%s:%llu", path, (unsigned long long)row->number + 1);
         if (at[bad] >= row->count)
             return err_set(e, -EINVAL, ERR_INPUT, where, "no field for %s", column_names[bad]);
         const struct csv_field *f = &row->field[at[bad]];
@@ -177,12 +177,12 @@ static int name_compare(const void *va, const void *vb)
 static int check_names(const struct population *p, const char *path, struct err *e)
 {
     uint64_t n = population_count(p);
-    struct name_ref *name = calloc(n ? n : 1, sizeof *name);
-    if (name == NULL)
+    struct name_ref *name = calloc(n ? n : 1, sizeof(*name));
+    if (!name)
         return err_nomem(e, "users");
     for (uint64_t i = 0; i < n; i++)
         name[i].p = population_name(p, (uint32_t)i, &name[i].len);
-    qsort(name, n, sizeof *name, name_compare);
+    qsort(name, n, sizeof(*name), name_compare);
     int rc = 0;
     for (uint64_t i = 1; i < n && rc == 0; i++)
         if (name_compare(&name[i - 1], &name[i]) == 0)
@@ -200,7 +200,7 @@ int population_read(struct population *p, const char *path, struct err *e)
     if (rc < 0)
         return rc;
     struct csv *csv = csv_create();
-    if (csv == NULL) {
+    if (!csv) {
         rc = err_nomem(e, "CSV reader");
         goto out;
     }
@@ -237,7 +237,7 @@ int population_save(const struct population *p, const char *path, struct err *e)
     char *text = NULL;
     size_t len = 0;
     FILE *f = open_memstream(&text, &len);
-    if (f == NULL)
+    if (!f)
         return err_nomem(e, "users file");
     bool bad = write_rows(f, p) < 0;
     bad |= fclose(f) != 0;

@@ -52,25 +52,25 @@ static int64_t draw_documents(struct rag *r, const struct model *m, uint64_t see
 
 static int prepare(struct rag *r, const struct model *m, uint64_t seed, struct err *e)
 {
-    r->tokens = calloc(r->documents, sizeof *r->tokens);
-    if (r->tokens == NULL)
+    r->tokens = calloc(r->documents, sizeof(*r->tokens));
+    if (!r->tokens)
         return err_nomem(e, "documents");
     int64_t most = draw_documents(r, m, seed);
     if (most > MAX_CHUNKS)
         return err_set(e, -EINVAL, ERR_INPUT, "--enable-rag",
                        "a document would have %lld chunks of %lld tokens; 1,048,576 are the most",
                        (long long)most, (long long)r->chunk_tokens);
-    r->left = calloc((size_t)most, sizeof *r->left);
-    r->picked = calloc((size_t)most, sizeof *r->picked);
-    return r->left == NULL || r->picked == NULL ? err_nomem(e, "documents") : 0;
+    r->left = calloc((size_t)most, sizeof(*r->left));
+    r->picked = calloc((size_t)most, sizeof(*r->picked));
+    return !r->left || !r->picked ? err_nomem(e, "documents") : 0;
 }
 
 int rag_create(struct rag **out, const struct workload_rag *w, const struct model *model,
                uint64_t documents, uint64_t seed, struct err *e)
 {
-    struct rag *r = calloc(1, sizeof *r);
+    struct rag *r = calloc(1, sizeof(*r));
     *out = NULL;
-    if (r == NULL)
+    if (!r)
         return err_nomem(e, "documents");
     r->w = w;
     r->chunk_tokens = chunk_tokens(w, model);
@@ -88,7 +88,7 @@ int rag_create(struct rag **out, const struct workload_rag *w, const struct mode
 
 void rag_free(struct rag *r)
 {
-    if (r == NULL)
+    if (!r)
         return;
     free(r->tokens);
     free(r->left);

@@ -29,7 +29,7 @@ static int grow(const struct reader *r, void **array, size_t *cap, size_t count,
         return 0;
     size_t want = (count + n) * 2;
     void *grown = realloc(*array, want * size);
-    if (grown == NULL)
+    if (!grown)
         return err_nomem(r->err, "session");
     *array = grown;
     *cap = want;
@@ -49,7 +49,7 @@ static int read_tokens(const struct reader *r, const struct jsonin_v *v, const c
     if (jsonin_i64(jsonin_get(v, name), tokens) == 0 && *tokens >= 0 &&
         *tokens <= REQUEST_MAX_TOKENS)
         return 0;
-    snprintf(what, sizeof what, "%s is not a number of tokens from 0 to 2^31", name);
+    snprintf(what, sizeof(what), "%s is not a number of tokens from 0 to 2^31", name);
     return bad(r, what);
 }
 
@@ -60,9 +60,9 @@ static int read_seconds(const struct reader *r, const struct jsonin_v *v, const 
     char what[80];
     const struct jsonin_v *field = jsonin_get(v, name);
     *s = fallback;
-    if (field == NULL || (jsonin_f64(field, s) == 0 && *s >= -MAX_SECONDS && *s <= MAX_SECONDS))
+    if (!field || (jsonin_f64(field, s) == 0 && *s >= -MAX_SECONDS && *s <= MAX_SECONDS))
         return 0;
-    snprintf(what, sizeof what, "%s is not a number of seconds", name);
+    snprintf(what, sizeof(what), "%s is not a number of seconds", name);
     return bad(r, what);
 }
 
@@ -87,13 +87,13 @@ static int read_ids(const struct reader *r, const struct jsonin_v *ids, struct s
 {
     struct session *s = r->s;
     size_t count = jsonin_count(ids);
-    if (ids == NULL)
+    if (!ids)
         return bad(r, "no hash_ids");
     if (!jsonin_is_array(ids))
         return bad(r, "hash_ids is not a list");
     if (count > UINT32_MAX)
         return bad(r, "too many hash_ids");
-    int rc = grow(r, (void **)&s->id, &s->ids_cap, s->ids, count, sizeof *s->id);
+    int rc = grow(r, (void **)&s->id, &s->ids_cap, s->ids, count, sizeof(*s->id));
     if (rc < 0)
         return rc;
     entry->first_id = s->ids;
@@ -120,7 +120,7 @@ static int read_request(struct reader *r, const struct jsonin_v *v, double *end_
 static bool is_agent(const struct jsonin_v *v)
 {
     const char *type = jsonin_text(jsonin_get(v, "type"), NULL);
-    return type != NULL && strcmp(type, "subagent") == 0;
+    return type && strcmp(type, "subagent") == 0;
 }
 
 /* A thread's list, its sub-agents' behind it; as deep as the JSON, whose depth is bounded. */
@@ -128,13 +128,13 @@ static int read_thread(struct reader *r, const struct jsonin_v *list, uint32_t p
 {
     struct session *s = r->s;
     size_t count = jsonin_count(list), first = s->entries;
-    if (list != NULL && !jsonin_is_array(list))
+    if (list && !jsonin_is_array(list))
         return bad(r, "requests is not a list");
     if (s->entries + count > UINT32_MAX / 2 || s->threads > UINT32_MAX / 2)
         return bad(r, "too many requests in one session");
-    int rc = grow(r, (void **)&s->entry, &s->entries_cap, first, count, sizeof *s->entry);
+    int rc = grow(r, (void **)&s->entry, &s->entries_cap, first, count, sizeof(*s->entry));
     if (rc == 0)
-        rc = grow(r, (void **)&s->thread, &s->threads_cap, s->threads, 1, sizeof *s->thread);
+        rc = grow(r, (void **)&s->thread, &s->threads_cap, s->threads, 1, sizeof(*s->thread));
     if (rc < 0)
         return rc;
     uint32_t self = (uint32_t)s->threads++;
@@ -155,14 +155,14 @@ static int read_thread(struct reader *r, const struct jsonin_v *list, uint32_t p
 static int read_session(struct reader *r, const struct jsonin_v *root)
 {
     int64_t tokens;
-    if (jsonin_get(root, "requests") == NULL)
+    if (!jsonin_get(root, "requests"))
         return err_set(r->err, -EINVAL, ERR_INPUT, r->where, "not an agentic session: no requests");
     if (jsonin_i64(jsonin_get(root, "block_size"), &tokens) < 0 || tokens < 1 ||
         tokens > MAX_BLOCK_TOKENS)
         return err_set(r->err, -EINVAL, ERR_INPUT, r->where,
                        "block_size is not a number of tokens from 1 to 2^20");
     const char *scope = jsonin_text(jsonin_get(root, "hash_id_scope"), NULL);
-    if (scope != NULL && strcmp(scope, "local") != 0)
+    if (scope && strcmp(scope, "local") != 0)
         return err_set(
             r->err, -EINVAL, ERR_INPUT, r->where,
             "hash_id_scope is \"%.20s\"; blocks are known by their session alone (local)", scope);

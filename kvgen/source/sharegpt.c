@@ -71,8 +71,8 @@ static int add_turn(struct talk *t, int64_t context, int64_t generated)
 {
     if (t->turns == t->cap) {
         size_t cap = t->cap ? t->cap * 2 : 8;
-        struct turn *grown = realloc(t->turn, cap * sizeof *grown);
-        if (grown == NULL)
+        struct turn *grown = realloc(t->turn, cap * sizeof(*grown));
+        if (!grown)
             return -ENOMEM;
         t->turn = grown;
         t->cap = cap;
@@ -83,7 +83,7 @@ static int add_turn(struct talk *t, int64_t context, int64_t generated)
 
 static bool is_one_of(const char *word, const char *const list[])
 {
-    for (; word != NULL && *list != NULL; list++)
+    for (; word && *list; list++)
         if (strcmp(word, *list) == 0)
             return true;
     return false;
@@ -101,11 +101,11 @@ static int read_texts(struct sharegpt *s, struct talk *t, const struct jsonin_v 
         const struct jsonin_v *v = jsonin_at(list, i);
         const char *from = jsonin_text(jsonin_get(v, "from"), NULL);
         const char *text = jsonin_text(jsonin_get(v, "value"), &len);
-        if (text != NULL && is_one_of(from, human)) {
+        if (text && is_one_of(from, human)) {
             asked = clamp(tokens_of(s, text, len), w->dataset_max_context);
             continue;
         }
-        if (text != NULL && asked >= 0 && is_one_of(from, model) &&
+        if (text && asked >= 0 && is_one_of(from, model) &&
             add_turn(t, asked, clamp(tokens_of(s, text, len), w->dataset_max_generated)) < 0)
             return -ENOMEM;
         asked = -1;
@@ -132,7 +132,7 @@ static int read_element(struct sharegpt *s, struct talk *t, const struct jsonin_
 static int bad_element(const struct sharegpt *s, struct err *e, const char *what)
 {
     char where[320];
-    snprintf(where, sizeof where, "%s:%llu", frame_in_name(s->file),
+    snprintf(where, sizeof(where), "%s:%llu", frame_in_name(s->file),
              (unsigned long long)jsonin_stream_line(s->stream));
     return err_set(e, -EINVAL, ERR_INPUT, where, "%s", what);
 }
@@ -141,7 +141,7 @@ static int read_arrival(struct sharegpt *s, struct talk *t, const struct jsonin_
 {
     int64_t ns;
     if (s->begun == 0)
-        s->timed = s->o.request_rate == 0 && jsonin_get(v, "arrival_time_ns") != NULL;
+        s->timed = s->o.request_rate == 0 && jsonin_get(v, "arrival_time_ns");
     if (!s->timed)
         return 0;
     if (jsonin_i64(jsonin_get(v, "arrival_time_ns"), &ns) < 0)
@@ -202,7 +202,7 @@ static bool enough(const struct sharegpt *s)
 static int next_element(struct sharegpt *s, const struct jsonin_v **v, struct err *e)
 {
     for (;;) {
-        int rc = s->stream == NULL || enough(s) ? 0 : jsonin_stream_next(s->stream, v, e);
+        int rc = !s->stream || enough(s) ? 0 : jsonin_stream_next(s->stream, v, e);
         if (rc != 0)
             return rc;
         if (enough(s))
@@ -218,10 +218,10 @@ static struct talk *free_place(struct sharegpt *s)
 {
     if (s->live == s->talks_cap) {
         size_t cap = s->talks_cap ? s->talks_cap * 2 : 64;
-        struct talk *grown = realloc(s->talk, cap * sizeof *grown);
-        if (grown == NULL)
+        struct talk *grown = realloc(s->talk, cap * sizeof(*grown));
+        if (!grown)
             return NULL;
-        memset(grown + s->talks_cap, 0, (cap - s->talks_cap) * sizeof *grown);
+        memset(grown + s->talks_cap, 0, (cap - s->talks_cap) * sizeof(*grown));
         s->talk = grown;
         s->talks_cap = cap;
     }
@@ -238,7 +238,7 @@ static int fill(struct sharegpt *s, struct err *e)
         if (rc <= 0)
             return rc;
         struct talk *t = free_place(s);
-        if (t == NULL || read_element(s, t, v) < 0)
+        if (!t || read_element(s, t, v) < 0)
             return err_nomem(e, "conversation");
         if (t->turns == 0) {
             skip(s);
@@ -366,8 +366,8 @@ static int first_ones(struct sharegpt *s, struct err *e)
 int source_sharegpt_open(struct source **out, struct inputs *in,
                          const struct source_sharegpt_opts *o, struct err *e)
 {
-    struct sharegpt *s = calloc(1, sizeof *s);
-    if (s == NULL) {
+    struct sharegpt *s = calloc(1, sizeof(*s));
+    if (!s) {
         inputs_close(in);
         return err_nomem(e, "source");
     }

@@ -26,8 +26,8 @@ struct turn_counts {
 
 struct turn_counts *turn_counts_create(uint32_t remembered)
 {
-    struct turn_counts *t = calloc(1, sizeof *t);
-    if (t == NULL)
+    struct turn_counts *t = calloc(1, sizeof(*t));
+    if (!t)
         return NULL;
     t->most = remembered;
     t->free = t->newest = t->oldest = NONE;
@@ -36,7 +36,7 @@ struct turn_counts *turn_counts_create(uint32_t remembered)
 
 void turn_counts_free(struct turn_counts *t)
 {
-    if (t == NULL)
+    if (!t)
         return;
     free(t->place);
     free(t);
@@ -49,8 +49,8 @@ int turn_counts_reserve(struct turn_counts *t)
     uint32_t cap = t->cap > 0 ? t->cap * 2 : 64;
     if (cap > UINT32_MAX / 2)
         return -ENOMEM;
-    struct place *grown = realloc(t->place, cap * sizeof *grown);
-    if (grown == NULL)
+    struct place *grown = realloc(t->place, cap * sizeof(*grown));
+    if (!grown)
         return -ENOMEM;
     for (uint32_t i = cap; i-- > t->cap;) {
         grown[i] = (struct place){.older = t->free};

@@ -100,7 +100,7 @@ static void conversation_link(struct users *s, uint32_t i)
 static void conversation_end(struct users *s, uint32_t i)
 {
     conversation_unlink(s, i);
-    if (s->table != NULL)
+    if (s->table)
         turn_counts_release(s->table, s->user[i].conversation);
     s->user[i].turn = 0;
     s->live--;
@@ -114,7 +114,7 @@ static void conversation_begin(struct users *s, uint32_t i, int64_t now_ns)
     int64_t ms = now_ns / NS_PER_MS;
     u->start_ms = (uint64_t)(ms > u->next_start_ms ? ms : u->next_start_ms);
     u->next_start_ms = (int64_t)u->start_ms + 1;
-    if (s->table != NULL)
+    if (s->table)
         u->conversation = turn_counts_begin(s->table);
     conversation_link(s, i);
     s->live++;
@@ -136,7 +136,7 @@ static uint32_t conversation_turn(struct users *s, uint32_t i, int64_t now_ns)
     }
     s->turns++;
     u->turn++;
-    if (s->table != NULL)
+    if (s->table)
         turn_counts_ask(s->table, u->conversation, u->turn);
     return u->turn;
 }
@@ -146,7 +146,7 @@ static uint32_t conversation_turn(struct users *s, uint32_t i, int64_t now_ns)
 static int users_peek(struct source *base, int64_t *arrival_ns, struct err *e)
 {
     struct users *s = users_of(base);
-    if (s->table != NULL && turn_counts_reserve(s->table) < 0)
+    if (s->table && turn_counts_reserve(s->table) < 0)
         return err_nomem(e, "conversations");
     if (s->query_next) {
         *arrival_ns = s->query.arrival_ns;
@@ -157,7 +157,7 @@ static int users_peek(struct source *base, int64_t *arrival_ns, struct err *e)
         return 1;
     }
     const struct heap_event *top = heap_top(&s->next);
-    if (top == NULL)
+    if (!top)
         return 0;
     *arrival_ns = top->time_ns;
     return 1;
@@ -212,7 +212,7 @@ static void ask(struct users *s, uint32_t i, int64_t now_ns, struct request *out
         out->prompt = (int32_t)rng_below(&u->rng, w->prompts);
     out->object =
         s->o.multi_turn ? ident_turn(i, u->start_ms, out->turn) : ident_request(i, out->number);
-    if (s->o.rag != NULL)
+    if (s->o.rag)
         ask_query(s, out);
 }
 
@@ -246,14 +246,14 @@ static void users_done(struct source *base, const struct request *r, int64_t now
 static void users_release(struct source *base, const struct request *r)
 {
     struct turn_counts *table = users_of(base)->table;
-    if (table != NULL && r->turn > 0)
+    if (table && r->turn > 0)
         turn_counts_release(table, r->slot);
 }
 
 static uint32_t users_turns(const struct source *base, const struct request *r)
 {
     const struct turn_counts *table = ((const struct users *)base)->table;
-    return table != NULL ? turn_counts_turns(table, r->slot) : r->turn;
+    return table ? turn_counts_turns(table, r->slot) : r->turn;
 }
 
 static size_t users_name(const struct source *base, uint32_t user, char *buf)
@@ -297,7 +297,7 @@ static void users_begin(struct users *s)
 {
     for (uint32_t i = 0; i < s->count; i++) {
         rng_seed(&s->user[i].rng, s->o.seed, i);
-        if (s->queries != NULL)
+        if (s->queries)
             rng_seed(&s->queries[i], s->o.seed, QUERY_STREAM + i);
         if (s->o.arrival != SOURCE_USERS_POISSON)
             think(s, i, 0);
@@ -309,21 +309,21 @@ static void users_begin(struct users *s)
 
 static int users_take_memory(struct users *s)
 {
-    s->user = calloc(s->count, sizeof *s->user);
+    s->user = calloc(s->count, sizeof(*s->user));
     if (s->o.multi_turn && s->o.remembered > 0)
         s->table = turn_counts_create(s->o.remembered);
-    if (s->user == NULL || (s->table == NULL && s->o.remembered > 0 && s->o.multi_turn) ||
+    if (!s->user || (!s->table && s->o.remembered > 0 && s->o.multi_turn) ||
         heap_init(&s->next, s->count) < 0)
         return -ENOMEM;
-    if (s->o.rag != NULL)
-        s->queries = calloc(s->count, sizeof *s->queries);
-    return s->o.rag != NULL && s->queries == NULL ? -ENOMEM : 0;
+    if (s->o.rag)
+        s->queries = calloc(s->count, sizeof(*s->queries));
+    return s->o.rag && !s->queries ? -ENOMEM : 0;
 }
 
 int source_users_open(struct source **out, const struct source_users_opts *o, struct err *e)
 {
-    struct users *s = calloc(1, sizeof *s);
-    if (s == NULL)
+    struct users *s = calloc(1, sizeof(*s));
+    if (!s)
         return err_nomem(e, "users");
     s->base.ops = &users_ops;
     s->o = *o;
