@@ -29,8 +29,8 @@ lib/tier  := extent layout_files layout_slab arena host gpu storage storage_work
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format
 kvgen        := kvgen option_table options print_config models workload rng heap iso_time tier_model run_source convert keys \
                 output summary summary_text
-kvgen/source := population population_file ident rag users turn_counts inputs csv_rows documents lookahead arrival_times \
-                request_draw blocks block_line burst sharegpt agentic session
+kvgen/source := population ident rag users turn_counts inputs file_source csv_rows documents \
+                blocks block_line burst sharegpt agentic
 kvgen/sim    := sim queue serve serve_rag serve_objects serve_blocks entries verbs hierarchy objects tier_servers pending_rows row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
 kvgen/curve  := curve sized_cache optimal request_prefixes curve_result

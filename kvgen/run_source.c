@@ -1,9 +1,9 @@
-/* run_source.c - where the requests of a run come from: opens what --input names, finds out what
- * it is, and opens the source for it, with the users and documents that some sources need. */
+/* Decides where the requests of a run come from: opens what --input names, tells what it is, and
+ * opens the source for it, with the users and documents that it needs. Which options go with which
+ * source is checked in options.c. */
 #include "kvgen/run_source.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kvgen/source/agentic.h"
@@ -12,7 +12,54 @@
 #include "kvgen/source/sharegpt.h"
 #include "kvgen/source/users.h"
 
-/* Does nothing pass for a user who does not think? */
+/* ---- what the input is ---- */
+
+static const enum inputs_kind kind_of_source[OPTIONS_SOURCES] = {
+    [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE, [OPTIONS_BURST] = INPUTS_BURST,
+    [OPTIONS_AZURE] = INPUTS_AZURE,       [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
+    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,   [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
+    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT};
+
+/* Our traces and those of other tools are one source. */
+static bool is_trace(enum inputs_kind kind)
+{
+    return kind == INPUTS_TRACE || kind == INPUTS_FIO || kind == INPUTS_OPLOG;
+}
+
+int run_source_recognise(struct run_source *r, struct options *o, const struct opt_parser *p,
+                         struct err *e)
+{
+    int rc = options_check_input(o, p, e);
+    if (rc < 0 || !o->input || o->source == OPTIONS_USERS)
+        return rc;
+    rc = inputs_open(&r->inputs, o->input, e);
+    if (rc < 0 || (o->source != OPTIONS_AUTO && o->source != OPTIONS_TRACE))
+        return rc;
+    rc = inputs_recognise(r->inputs, &r->kind, e);
+    if (rc < 0)
+        return rc;
+    if (o->source == OPTIONS_TRACE && !is_trace(r->kind))
+        return err_set(e, -EINVAL, ERR_INPUT, o->input,
+                       "not a trace (known: kvtrace and MLPerf CSV, fio iolog, s3dlio op-log, warp "
+                       "benchdata)");
+    for (int i = OPTIONS_MOONCAKE; o->source == OPTIONS_AUTO && i < OPTIONS_TRACE; i++)
+        if (kind_of_source[i] == r->kind)
+            o->source = i;
+    if (is_trace(r->kind))
+        o->source = OPTIONS_TRACE;
+    if (o->source == OPTIONS_AUTO ||
+        (o->use_burst_trace && o->source != OPTIONS_BURST && o->source != OPTIONS_AZURE))
+        return err_set(e, -EINVAL, ERR_INPUT, o->input, "not an input that kvgen knows (%s)",
+                       o->use_burst_trace
+                           ? "wanted: BurstGPT CSV, Azure LLM CSV"
+                           : "known: JSON lines of Mooncake, Qwen-Bailian and LMCache, agentic "
+                             "sessions, ShareGPT conversations, CSV of BurstGPT and Azure, traces");
+    return 0;
+}
+
+/* ---- synthetic users ---- */
+
+/* Whether no time passes between two requests of a user who does not think. */
 static bool time_stands_still(const struct run_source_opts *q)
 {
     const struct options *o = q->options;
@@ -63,109 +110,70 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
     return source_users_open(&r->source, &users, e);
 }
 
-static const enum inputs_kind kind_of_source[OPTIONS_SOURCES] = {
-    [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE, [OPTIONS_BURST] = INPUTS_BURST,
-    [OPTIONS_AZURE] = INPUTS_AZURE,       [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
-    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,   [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
-    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT};
+/* ---- files ---- */
 
-/* Traces, ours and others', are one source: each reader finds out what it is given. */
-static bool is_trace(enum inputs_kind kind)
-{
-    return kind == INPUTS_TRACE || kind == INPUTS_FIO || kind == INPUTS_OPLOG;
-}
-
-static bool is_arrivals(const struct options *o)
-{
-    return o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE;
-}
-
-int run_source_recognise(struct run_source *r, struct options *o, const struct opt_parser *p,
-                         struct err *e)
-{
-    int rc = options_check_input(o, p, e);
-    if (rc < 0 || !o->input || o->source == OPTIONS_USERS)
-        return rc;
-    rc = inputs_open(&r->inputs, o->input, e);
-    if (rc < 0 || (o->source != OPTIONS_AUTO && o->source != OPTIONS_TRACE))
-        return rc;
-    rc = inputs_recognise(r->inputs, &r->kind, e);
-    if (rc == 0 && o->source == OPTIONS_TRACE && !is_trace(r->kind))
-        rc = err_set(e, -EINVAL, ERR_INPUT, o->input,
-                     "not a trace (known: kvtrace and MLPerf CSV, fio iolog, s3dlio op-log, warp "
-                     "benchdata)");
-    for (int i = OPTIONS_MOONCAKE; rc == 0 && o->source == OPTIONS_AUTO && i < OPTIONS_TRACE; i++)
-        if (kind_of_source[i] == r->kind)
-            o->source = i;
-    if (rc == 0 && is_trace(r->kind))
-        o->source = OPTIONS_TRACE;
-    if (rc == 0 && (o->source == OPTIONS_AUTO || (o->use_burst_trace && !is_arrivals(o))))
-        rc = err_set(e, -EINVAL, ERR_INPUT, o->input, "not an input that kvgen knows (%s)",
-                     o->use_burst_trace
-                         ? "wanted: BurstGPT CSV, Azure LLM CSV"
-                         : "known: JSON lines of Mooncake, Qwen-Bailian and LMCache, agentic "
-                           "sessions, ShareGPT conversations, CSV of BurstGPT and Azure, traces");
-    return rc;
-}
-
-static int open_dataset(struct run_source *r, const struct run_source_opts *q, struct inputs *in,
-                        struct err *e)
-{
-    const struct options *o = q->options;
-    struct source_sharegpt_opts dataset = {
-        .workload = q->workload,
-        .chars_per_token =
-            o->chars_per_token > 0 ? o->chars_per_token : q->workload->dataset_chars_per_token,
-        .request_rate = o->request_rate,
-        .max_conversations = o->max_conversations,
-        .pace = {.speedup = o->trace_speedup, .cycles = o->replay_cycles},
-        .speedup_given = opt_given(q->parser, "trace-speedup"),
-        .seed = o->seed,
-        .users = (uint32_t)o->num_users,
-        .qos = o->qos_given ? o->qos : -1};
-    return source_sharegpt_open(&r->source, in, &dataset, e);
-}
-
+/* Each source takes the files, also on failure. */
 static int open_file_source(struct run_source *r, const struct run_source_opts *q, struct err *e)
 {
     const struct options *o = q->options;
+    const struct workload *w = q->workload;
     struct inputs *in = r->inputs;
-    struct pace_opts pace = {.speedup = o->trace_speedup, .cycles = o->replay_cycles};
-    if (pace.cycles != 1 && !inputs_repeatable(in))
+    struct file_source_opts files = {.speedup = o->trace_speedup, .cycles = o->replay_cycles};
+    enum trace_qos drawn = o->qos_given ? (enum trace_qos)o->qos : TRACE_NO_QOS;
+    if (files.cycles != 1 && !inputs_repeatable(in))
         return err_set(e, -ESPIPE, ERR_INPUT, "--replay-cycles", "%s can be read only once",
                        strcmp(o->input, "-") == 0 ? "standard input" : o->input);
-    r->inputs = NULL; /* the source takes it */
-    if (o->source == OPTIONS_TRACE) {
+    r->inputs = NULL;
+    switch (o->source) {
+    case OPTIONS_TRACE: {
         int rc = trace_input_open(&r->trace, in, r->kind, e);
         r->source = rc == 0 ? trace_input_source(r->trace) : NULL;
         return rc;
     }
-    if (o->source == OPTIONS_AGENTIC) {
+    case OPTIONS_AGENTIC: {
         struct source_agentic_opts agentic = {
-            .pace = pace, .users = (uint32_t)o->num_users, .qos = (enum trace_qos)o->qos};
+            .files = files, .users = (uint32_t)o->num_users, .qos = (enum trace_qos)o->qos};
         return source_agentic_open(&r->source, in, &agentic, e);
     }
-    if (o->source == OPTIONS_SHAREGPT)
-        return open_dataset(r, q, in, e);
-    if (!is_arrivals(o))
-        return source_blocks_open(&r->source, in, kind_of_source[o->source], &pace,
-                                  (enum trace_qos)o->qos, e);
-    struct source_burst_opts burst = {.workload = q->workload,
-                                      .kind = kind_of_source[o->source],
-                                      .pace = pace,
-                                      .seed = o->seed,
-                                      .qos = o->qos_given ? o->qos : -1};
-    return source_burst_open(&r->source, in, &burst, e);
+    case OPTIONS_SHAREGPT: {
+        struct source_sharegpt_opts dataset = {
+            .workload = w,
+            .chars_per_token =
+                o->chars_per_token > 0 ? o->chars_per_token : w->dataset_chars_per_token,
+            .request_rate = o->request_rate,
+            .max_conversations = o->max_conversations,
+            .files = files,
+            .speedup_given = opt_given(q->parser, "trace-speedup"),
+            .seed = o->seed,
+            .users = (uint32_t)o->num_users,
+            .qos = drawn};
+        return source_sharegpt_open(&r->source, in, &dataset, e);
+    }
+    case OPTIONS_BURST:
+    case OPTIONS_AZURE: {
+        struct source_burst_opts burst = {.workload = w,
+                                          .kind = kind_of_source[o->source],
+                                          .files = files,
+                                          .seed = o->seed,
+                                          .qos = drawn};
+        return source_burst_open(&r->source, in, &burst, e);
+    }
+    default: {
+        struct source_blocks_opts blocks = {
+            .kind = kind_of_source[o->source], .files = files, .qos = (enum trace_qos)o->qos};
+        return source_blocks_open(&r->source, in, &blocks, e);
+    }
+    }
 }
 
 int run_source_open(struct run_source *r, const struct run_source_opts *q, struct err *e)
 {
     const struct options *o = q->options;
-    int rc = 0;
-    if (o->enable_rag)
-        rc = rag_create(&r->rag, &q->workload->rag, q->model, o->rag_num_docs, o->seed, e);
-    if (rc < 0)
-        return rc;
+    if (o->enable_rag) {
+        int rc = rag_create(&r->rag, &q->workload->rag, q->model, o->rag_num_docs, o->seed, e);
+        if (rc < 0)
+            return rc;
+    }
     return o->source == OPTIONS_USERS ? open_users(r, q, e) : open_file_source(r, q, e);
 }
 

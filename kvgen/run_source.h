@@ -1,5 +1,5 @@
-/* run_source.h - the source of a run's requests with what belongs to it: input files, users,
- * documents. One thread. */
+/* run_source.h - the source of requests that the options choose, with the input files, users and
+ * documents that it needs. One thread. */
 #ifndef KVGEN_RUN_SOURCE_H
 #define KVGEN_RUN_SOURCE_H
 
@@ -12,17 +12,17 @@
 #include "kvgen/workload.h"
 #include "lib/model/model.h"
 
-/* Plain state, all of it owned; zero it first. */
+/* Zero it first. All pointers are owned, unless it says otherwise. */
 struct run_source {
-    struct inputs *inputs;         /* of a file source, until that takes it */
-    enum inputs_kind kind;         /* of them, where that was looked at */
+    struct inputs *inputs;         /* files, until the source takes them */
+    enum inputs_kind kind;         /* of the files, if run_source_recognise looked */
     struct population *population; /* NULL without synthetic users */
     struct rag *rag;               /* NULL without --enable-rag */
     struct source *source;
-    struct trace_input *trace; /* the source, when it is an existing trace (not owned); else NULL */
+    struct trace_input *trace; /* source, if it is an existing trace (not owned); else NULL */
 };
 
-/* The caller's, and in place until run_source_close. */
+/* All of it stays the caller's and in place until run_source_close. */
 struct run_source_opts {
     const struct options *options;
     const struct opt_parser *parser;
@@ -30,11 +30,11 @@ struct run_source_opts {
     const struct model *model;
 };
 
-/* Opens the files of --input and, unless --source says it, looks what they hold and sets it in o.
- * 0 or negative errno with *e. */
+/* Opens the files of --input. Unless --source names the source, tells it by their content and sets
+ * it in o. 0 or negative errno with *e. */
 int run_source_recognise(struct run_source *r, struct options *o, const struct opt_parser *p,
                          struct err *e);
-/* Opens the source; the options were checked. */
+/* Opens the source; the options were checked. 0 or negative errno with *e. */
 int run_source_open(struct run_source *r, const struct run_source_opts *q, struct err *e);
 void run_source_close(struct run_source *r);
 

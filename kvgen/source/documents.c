@@ -1,6 +1,6 @@
-/* documents.c - from files to whole documents, one in memory at a time. A file that begins with a
- * header of POSIX ustar (IEEE 1003.1, pax; GNU tar's too) is an archive, told by its magic and
- * checksum; anything else is a document. What stands in a document is the source's business. */
+/* Reads files as whole documents, one in memory at a time. A file that begins with a header of
+ * POSIX ustar (IEEE 1003.1; pax and GNU tar write such headers too) is an archive; magic and
+ * checksum tell. Any other file is a document. The agentic source gives documents their meaning. */
 #include "kvgen/source/documents.h"
 
 #include <errno.h>
@@ -11,23 +11,24 @@
 
 enum {
     BLOCK = 512,
-    NAME = 100, /* bytes of a name in a header */
+    /* Places and lengths of fields in a header. */
+    NAME = 100,
     SIZE_AT = 124,
     SUM_AT = 148,
     TYPE_AT = 156,
     MAGIC_AT = 257,
     PREFIX_AT = 345,
     PREFIX = 155,
-    MAX_NAME = 8192 /* of a member whose name has a header of its own, which is read whole */
+    MAX_NAME = 8192 /* of a name that has a header of its own */
 };
 
 struct documents {
     struct inputs *in;
-    struct frame_in *file; /* an archive under way, or NULL */
+    struct frame_in *archive; /* being read, or NULL */
     char *text;
-    size_t cap;
+    size_t len, cap;
     char name[320];
-    char member[MAX_NAME]; /* name of the next member, told before its header; "": not */
+    char member[MAX_NAME]; /* name of the next member, if a header before its own tells it */
 };
 
 struct documents *documents_create(struct inputs *in)
@@ -65,7 +66,7 @@ static int make_room(struct documents *d, size_t len, struct err *e)
     return 0;
 }
 
-/* Bytes read, fewer than want only at the end of the file; negative errno. */
+/* Reads want bytes, or fewer at the end of the file: how many; negative errno. */
 static int64_t read_up_to(struct frame_in *file, char *buf, size_t want, struct err *e)
 {
     size_t have = 0;
@@ -82,7 +83,7 @@ static int64_t read_up_to(struct frame_in *file, char *buf, size_t want, struct 
 
 /* ---- archives ---- */
 
-/* Octal digits, after spaces, up to a space or NUL. */
+/* Octal digits that may follow spaces and end at a space or NUL. */
 static bool read_octal(const char *p, size_t len, uint64_t *out)
 {
     *out = 0;
@@ -110,15 +111,15 @@ static bool is_header(const char *block)
 
 static int damaged(const struct documents *d, struct err *e, const char *what)
 {
-    return err_set(e, -EBADMSG, ERR_INPUT, frame_in_name(d->file), "damaged archive: %s", what);
+    return err_set(e, -EBADMSG, ERR_INPUT, frame_in_name(d->archive), "damaged archive: %s", what);
 }
 
-static int pass_over(struct documents *d, uint64_t len, struct err *e)
+static int skip_bytes(struct documents *d, uint64_t len, struct err *e)
 {
     char sink[8 * BLOCK];
     while (len > 0) {
         size_t want = len < sizeof(sink) ? (size_t)len : sizeof(sink);
-        int64_t n = read_up_to(d->file, sink, want, e);
+        int64_t n = read_up_to(d->archive, sink, want, e);
         if (n < 0)
             return (int)n;
         if ((size_t)n < want)
@@ -133,14 +134,15 @@ static uint64_t padding(uint64_t size)
     return (BLOCK - size % BLOCK) % BLOCK;
 }
 
-/* The name of the member behind header, unless it was told before. GNU's magic is "ustar " and its
- * prefix something else. */
+/* Sets the member's name from its header, unless a header before told it. */
 static void set_member(struct documents *d, const char *header)
 {
+    if (d->member[0] != '\0')
+        return;
+    /* GNU's magic is "ustar " and its prefix is something else. */
     int prefix = header[MAGIC_AT + 5] == '\0' ? (int)strnlen(header + PREFIX_AT, PREFIX) : 0;
-    if (d->member[0] == '\0')
-        snprintf(d->member, sizeof(d->member), "%.*s%s%.*s", prefix, header + PREFIX_AT,
-                 prefix > 0 ? "/" : "", (int)strnlen(header, NAME), header);
+    snprintf(d->member, sizeof(d->member), "%.*s%s%.*s", prefix, header + PREFIX_AT,
+             prefix > 0 ? "/" : "", (int)strnlen(header, NAME), header);
 }
 
 static bool is_wanted(const struct documents *d, const char *header)
@@ -166,51 +168,53 @@ static void read_pax(struct documents *d, const char *p, size_t len)
     }
 }
 
-/* A header that only tells the name of the next member: GNU's 'L' or pax's 'x'. */
+/* Reads size bytes of the archive to text. */
+static int read_exactly(struct documents *d, char *text, uint64_t size, struct err *e)
+{
+    int64_t n = read_up_to(d->archive, text, (size_t)size, e);
+    if (n < 0)
+        return (int)n;
+    return (uint64_t)n < size ? damaged(d, e, "it ends inside a file") : 0;
+}
+
+/* Reads a member that only tells the name of the next one: GNU's type L, or pax's x. */
 static int read_name(struct documents *d, char type, uint64_t size, struct err *e)
 {
     char text[MAX_NAME];
     if (size >= sizeof(text))
         return damaged(d, e, "a name of more than 8 KiB");
-    int64_t n = read_up_to(d->file, text, (size_t)size, e);
-    if (n < 0)
-        return (int)n;
-    if ((uint64_t)n < size)
-        return damaged(d, e, "it ends inside a file");
+    int rc = read_exactly(d, text, size, e);
+    if (rc < 0)
+        return rc;
     text[size] = '\0';
     if (type == 'L')
         snprintf(d->member, sizeof(d->member), "%s", text);
     else
         read_pax(d, text, (size_t)size);
-    return pass_over(d, padding(size), e);
+    return skip_bytes(d, padding(size), e);
 }
 
-/* The member under way, a document: 1. */
 static int read_member(struct documents *d, uint64_t size, struct err *e)
 {
-    snprintf(d->name, sizeof(d->name), "%.150s(%.150s)", frame_in_name(d->file), d->member);
+    snprintf(d->name, sizeof(d->name), "%.150s(%.150s)", frame_in_name(d->archive), d->member);
     d->member[0] = '\0';
     if (size > DOCUMENT_MAX)
         return too_large(d, e);
-    int rc = make_room(d, (size_t)size, e);
-    if (rc < 0)
-        return rc;
-    int64_t n = read_up_to(d->file, d->text, (size_t)size, e);
-    if (n < 0)
-        return (int)n;
-    if ((uint64_t)n < size)
-        return damaged(d, e, "it ends inside a file");
-    rc = pass_over(d, padding(size), e);
-    return rc < 0 ? rc : 1;
+    d->len = (size_t)size;
+    int rc = make_room(d, d->len, e);
+    if (rc == 0)
+        rc = read_exactly(d, d->text, size, e);
+    return rc == 0 ? skip_bytes(d, padding(size), e) : rc;
 }
 
-/* The next document of the archive; 0: none left, which a block of zeros or the end says. */
-static int next_member(struct documents *d, size_t *len, struct err *e)
+/* The next document of the archive: 1; 0 when none is left, which a block of zeros or the end of
+ * the file says; negative errno. */
+static int next_member(struct documents *d, struct err *e)
 {
     char header[BLOCK];
     uint64_t size;
     for (;;) {
-        int64_t n = read_up_to(d->file, header, BLOCK, e);
+        int64_t n = read_up_to(d->archive, header, BLOCK, e);
         if (n < 0)
             return (int)n;
         if (n == 0 || (n == BLOCK && header[0] == '\0'))
@@ -218,17 +222,18 @@ static int next_member(struct documents *d, size_t *len, struct err *e)
         if (n < BLOCK || !is_header(header) || !read_octal(header + SIZE_AT, 12, &size) ||
             size > (uint64_t)INT64_MAX / 2)
             return damaged(d, e, "no header where one should be");
-        bool named = header[TYPE_AT] == 'L' || header[TYPE_AT] == 'x';
-        if (!named)
+        int rc;
+        if (header[TYPE_AT] == 'L' || header[TYPE_AT] == 'x') {
+            rc = read_name(d, header[TYPE_AT], size, e);
+        } else {
             set_member(d, header);
-        if (is_wanted(d, header)) {
-            *len = (size_t)size;
-            return read_member(d, size, e);
-        }
-        if (!named)
+            if (is_wanted(d, header)) {
+                rc = read_member(d, size, e);
+                return rc < 0 ? rc : 1;
+            }
             d->member[0] = '\0';
-        int rc =
-            named ? read_name(d, header[TYPE_AT], size, e) : pass_over(d, size + padding(size), e);
+            rc = skip_bytes(d, size + padding(size), e);
+        }
         if (rc < 0)
             return rc;
     }
@@ -236,9 +241,8 @@ static int next_member(struct documents *d, size_t *len, struct err *e)
 
 /* ---- files ---- */
 
-/* The rest of a file whose first have bytes are in text already. */
-static int read_rest(struct documents *d, struct frame_in *file, size_t have, size_t *len,
-                     struct err *e)
+/* Reads the rest of a file whose first have bytes are in text already. */
+static int read_rest(struct documents *d, struct frame_in *file, size_t have, struct err *e)
 {
     for (;;) {
         int rc = make_room(d, have + ((size_t)1 << 16), e);
@@ -251,11 +255,13 @@ static int read_rest(struct documents *d, struct frame_in *file, size_t have, si
             break;
         have += (size_t)n;
     }
-    *len = have;
-    return 1;
+    d->len = have;
+    return 0;
 }
 
-static int next_file(struct documents *d, size_t *len, struct err *e)
+/* Opens the next file: 1, a document, or an archive (d->archive is set then); 0 after the last;
+ * negative errno. */
+static int next_file(struct documents *d, struct err *e)
 {
     struct frame_in *file;
     int rc = inputs_next(d->in, &file, e);
@@ -268,28 +274,37 @@ static int next_file(struct documents *d, size_t *len, struct err *e)
     int64_t n = read_up_to(file, d->text, BLOCK, e);
     if (n < 0)
         return (int)n;
-    if (n < BLOCK || !is_header(d->text))
-        return read_rest(d, file, (size_t)n, len, e);
-    if (frame_in_unread(file, d->text, BLOCK) < 0)
-        return err_nomem(e, "archive");
-    d->file = file;
-    return 2;
+    if (n == BLOCK && is_header(d->text)) {
+        if (frame_in_unread(file, d->text, BLOCK) < 0)
+            return err_nomem(e, "archive");
+        d->archive = file;
+        return 1;
+    }
+    rc = read_rest(d, file, (size_t)n, e);
+    return rc < 0 ? rc : 1;
 }
 
 int documents_next(struct documents *d, const char **text, size_t *len, const char **name,
                    struct err *e)
 {
-    int rc = 2; /* an archive is under way */
-    while (rc == 2) {
-        rc = d->file ? next_member(d, len, e) : 0;
-        if (rc == 0) {
-            d->file = NULL;
-            rc = next_file(d, len, e);
+    for (;;) {
+        if (!d->archive) {
+            int rc = next_file(d, e);
+            if (rc <= 0)
+                return rc;
+            if (!d->archive)
+                break;
         }
+        int rc = next_member(d, e);
+        if (rc < 0)
+            return rc;
+        if (rc > 0)
+            break;
+        d->archive = NULL;
     }
-    bool mark = rc == 1 && *len >= 3 && memcmp(d->text, "\xef\xbb\xbf", 3) == 0;
-    *text = d->text + (mark ? 3 : 0);
-    *len -= mark ? 3 : 0;
+    size_t mark = d->len >= 3 && memcmp(d->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    *text = d->text + mark;
+    *len = d->len - mark;
     *name = d->name;
-    return rc;
+    return 1;
 }

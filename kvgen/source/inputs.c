@@ -1,5 +1,5 @@
-/* inputs.c - which files a file source reads, in which order, and of which kind they are. The
- * sources read them; kinds are told by content, never by name. */
+/* Finds the files that --input names, opens one at a time, and tells their kind by their content,
+ * never by their name. The sources read them. */
 #include "kvgen/source/inputs.h"
 
 #include <dirent.h>
@@ -13,16 +13,18 @@
 #include "lib/base/save.h"
 
 enum {
-    LOOK = 64 << 10 /* bytes that a kind is told by */
+    LOOK = 64 << 10 /* bytes in which the kind must show */
 };
 
 struct inputs {
     char *given;
     char **path;
     size_t count, next;
-    bool opened; /* file is path[next], unread */
-    bool repeatable;
     struct frame_in *file;
+    bool opened; /* file is path[next] and nobody has read of it */
+    bool repeatable;
+    inputs_again again;
+    void *ctx;
 };
 
 /* ---- names ---- */
@@ -152,10 +154,21 @@ void inputs_close(struct inputs *in)
     free(in);
 }
 
+void inputs_repeat(struct inputs *in, inputs_again again, void *ctx)
+{
+    in->again = again;
+    in->ctx = ctx;
+}
+
 int inputs_next(struct inputs *in, struct frame_in **file, struct err *e)
 {
-    if (in->next == in->count)
-        return 0;
+    if (in->next == in->count) {
+        int more = in->again ? in->again(in->ctx, in->given, e) : 0;
+        if (more <= 0)
+            return more;
+        in->next = 0;
+        in->opened = false;
+    }
     int rc = in->opened ? 0 : open_next(in, e);
     if (rc < 0)
         return rc;
@@ -187,12 +200,6 @@ size_t inputs_count(const struct inputs *in)
 bool inputs_repeatable(const struct inputs *in)
 {
     return in->repeatable;
-}
-
-void inputs_rewind(struct inputs *in)
-{
-    in->next = 0;
-    in->opened = false;
 }
 
 bool inputs_hold(const struct inputs *in, const char *path)
@@ -228,7 +235,7 @@ static enum inputs_kind kind_of_json(const char *text, size_t len)
     return has(text, len, "\"chat_id\"") ? INPUTS_BAILIAN : INPUTS_MOONCAKE;
 }
 
-static enum inputs_kind kind_of_csv(const char *text, size_t len)
+static enum inputs_kind kind_of_lines(const char *text, size_t len)
 {
     const char *end = memchr(text, '\n', len);
     if (end)
@@ -245,7 +252,7 @@ static enum inputs_kind kind_of_csv(const char *text, size_t len)
     return has(text, len, "Request tokens") ? INPUTS_BURST : INPUTS_UNKNOWN;
 }
 
-/* Bytes of white space that text begins with, a byte-order mark included. */
+/* Length of the white space that text begins with, a byte-order mark included. */
 static size_t blank_length(const char *text, size_t len)
 {
     size_t n = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -257,7 +264,7 @@ static size_t blank_length(const char *text, size_t len)
 static enum inputs_kind kind_of(const char *text, size_t len)
 {
     if (len > 262 && memcmp(text + 257, "ustar", 5) == 0)
-        return INPUTS_AGENTIC; /* of what kvgen reads only sessions come as an archive */
+        return INPUTS_AGENTIC; /* only sessions are read from archives */
     size_t blank = blank_length(text, len);
     text += blank;
     len -= blank;
@@ -265,11 +272,11 @@ static enum inputs_kind kind_of(const char *text, size_t len)
         return INPUTS_SHAREGPT;
     if (len > 0 && *text == '{')
         return kind_of_json(text, len);
-    return kind_of_csv(text, len);
+    return kind_of_lines(text, len);
 }
 
-/* Is the first line whole (half of one may look like another kind), and tells it the kind? A pipe
- * may give no more for a long time. */
+/* Whether the first line is complete and tells the kind. Half a line may look like another kind. A
+ * pipe may give no more for a long time, so no more than needed is read. */
 static bool is_enough(const char *text, size_t len)
 {
     size_t blank = blank_length(text, len);
@@ -281,7 +288,7 @@ int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e)
 {
     *kind = INPUTS_TRACE;
     if (frame_in_whole_rows(in->file))
-        return 0; /* only our own are marked so, and what is read of them does not go back */
+        return 0; /* only our own traces are marked so; their frames must not be read here */
     char *text = malloc(LOOK);
     if (!text)
         return err_nomem(e, "input");
@@ -291,10 +298,12 @@ int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e)
         n = frame_in_read(in->file, text + len, LOOK - len, e);
         len += n > 0 ? (size_t)n : 0;
     }
-    int rc = n < 0 && len == 0 ? (int)n : 0; /* else the error comes again behind what was read */
-    if (rc == 0 && len == 0)
+    int rc = 0;
+    if (n < 0 && len == 0) /* otherwise the error comes again, behind the bytes given back */
+        rc = (int)n;
+    else if (len == 0)
         rc = err_set(e, -EINVAL, ERR_INPUT, frame_in_name(in->file), "holds no request");
-    if (rc == 0 && frame_in_unread(in->file, text, len) < 0)
+    else if (frame_in_unread(in->file, text, len) < 0)
         rc = err_nomem(e, "input");
     *kind = kind_of(text, len);
     free(text);
