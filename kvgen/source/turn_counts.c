@@ -1,6 +1,7 @@
-/* turn_counts.c - beside the source of users: what a turn looks up may depend on how many turns its
- * conversation has by the time that it is served. Places are held by what still needs them, so that
- * memory is that of conversations remembered or under way and of requests waiting. */
+/* Counts turns for the source of users, which answers the simulator's question how many turns a
+ * conversation has by the time one of them is served. A conversation keeps its place as long as
+ * something needs it, so memory is that of the conversations remembered or under way and of the
+ * requests waiting. */
 #include "kvgen/source/turn_counts.h"
 
 #include <assert.h>
@@ -14,14 +15,15 @@
 struct place {
     uint32_t turns;
     uint32_t holds;        /* turns that wait, 1 while it goes on, 1 while it is remembered */
-    uint32_t newer, older; /* among those remembered; older: also among free places */
+    uint32_t newer, older; /* neighbours among the remembered; of a free place: older is the next */
     bool remembered;
 };
 
 struct turn_counts {
     struct place *place;
     uint32_t cap, free;
-    uint32_t newest, oldest, count, most; /* remembered, by when they were last asked in */
+    uint32_t newest, oldest; /* remembered, by the time they were last asked in */
+    uint32_t count, most;    /* remembered: now, and at most */
 };
 
 struct turn_counts *turn_counts_create(uint32_t remembered)
