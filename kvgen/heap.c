@@ -1,5 +1,5 @@
-/* heap.c - the order of events: of users' next requests in a source, of workers' ends in the
- * simulation. */
+/* A binary heap, which orders what happens next: users' requests in a source, the ends of workers
+ * in the simulation, the runs of a merge. */
 #include "kvgen/heap.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
-/* block_line.c - the lines of block-hash traces, from the bytes of a line to numbers and block ids.
- * blocks.c asks here first, since a tree of each line would cost more than the simulation
- * of its requests. */
+/* Reads the lines of block-hash traces from bytes to numbers and block ids. blocks.c asks here
+ * first, because a tree of each line would cost more than the simulation of its request. Kept fast:
+ * nothing is allocated once the list of ids is large enough. */
 #include "kvgen/source/block_line.h"
 
 #include <errno.h>
@@ -12,10 +12,11 @@
 
 enum {
     WHOLE_DIGITS = 18,    /* always fit an int64_t */
-    FRACTION_DIGITS = 15, /* exact as a double, and so is the power of ten: one rounding */
-    ID_DIGITS = 19        /* always fit a uint64_t; one more may */
+    FRACTION_DIGITS = 15, /* exact in a double, as is the power of ten: rounded only once */
+    ID_DIGITS = 19        /* always fit a uint64_t; one digit more may fit */
 };
 
+/* What is left of the line. */
 struct at {
     const char *p, *end;
 };
@@ -44,7 +45,7 @@ static unsigned digit(const struct at *a)
     return (unsigned)(unsigned char)peek(a) - '0';
 }
 
-/* At most max digits: how many there were. */
+/* Appends at most max digits to *n; returns how many there were. */
 static int scan_digits(struct at *a, int max, uint64_t *n)
 {
     int count = 0;
@@ -53,7 +54,7 @@ static int scan_digits(struct at *a, int max, uint64_t *n)
     return count;
 }
 
-/* Digits without a needless zero in front: how many, or 0. */
+/* The same; 0 also for a needless zero in front. */
 static int scan_whole(struct at *a, int max, uint64_t *n)
 {
     const char *first = a->p;
@@ -61,7 +62,7 @@ static int scan_whole(struct at *a, int max, uint64_t *n)
     return count > 1 && *first == '0' ? 0 : count;
 }
 
-/* Plain ASCII between quotes; the opening one is behind us. */
+/* Plain ASCII up to the closing quote. The opening one was taken. */
 static bool scan_text(struct at *a, const char **text, size_t *len)
 {
     *text = a->p;
@@ -132,7 +133,7 @@ static int room(struct block_line *l)
     return 0;
 }
 
-/* A list; the opening bracket is behind us. 1, 0, -ENOMEM. */
+/* A list, whose opening bracket was taken: 1; 0: left to jsonin; -ENOMEM. */
 static int scan_ids(struct block_line *l, struct at *a, struct block_line_member *m)
 {
     m->kind = BLOCK_LINE_IDS;
@@ -163,13 +164,13 @@ static int scan_value(struct block_line *l, struct at *a, struct block_line_memb
     return scan_text(a, &text, &len);
 }
 
-static bool is_new(const struct block_line *l, const struct block_line_member *m)
+static const struct block_line_member *find(const struct block_line *l, const char *name,
+                                            size_t len)
 {
     for (size_t i = 0; i < l->members; i++)
-        if (l->member[i].name_len == m->name_len &&
-            memcmp(l->member[i].name, m->name, m->name_len) == 0)
-            return false;
-    return true;
+        if (l->member[i].name_len == len && memcmp(l->member[i].name, name, len) == 0)
+            return &l->member[i];
+    return NULL;
 }
 
 static int scan_member(struct block_line *l, struct at *a)
@@ -178,7 +179,7 @@ static int scan_member(struct block_line *l, struct at *a)
     if (l->members == BLOCK_LINE_MEMBERS || !take(a, '"'))
         return 0;
     *m = (struct block_line_member){0};
-    if (!scan_text(a, &m->name, &m->name_len) || !is_new(l, m) || !take(a, ':'))
+    if (!scan_text(a, &m->name, &m->name_len) || find(l, m->name, m->name_len) || !take(a, ':'))
         return 0;
     int rc = scan_value(l, a, m);
     l->members += rc > 0;
@@ -210,14 +211,10 @@ void block_line_free(struct block_line *l)
 
 const struct block_line_member *block_line_get(const struct block_line *l, const char *name)
 {
-    size_t len = strlen(name);
-    for (size_t i = 0; i < l->members; i++)
-        if (l->member[i].name_len == len && memcmp(l->member[i].name, name, len) == 0)
-            return &l->member[i];
-    return NULL;
+    return find(l, name, strlen(name));
 }
 
-/* Fractions have at most 15 digits, so those that are whole are exact. */
+/* A fraction has at most 15 digits, so its value is exact if it is whole. */
 int block_line_i64(const struct block_line_member *m, int64_t *out)
 {
     if (!m || m->kind > BLOCK_LINE_FRACTION)
