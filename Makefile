@@ -27,8 +27,8 @@ lib/tier  := extent layout_files layout_slab arena host gpu storage storage_work
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format
-kvgen        := kvgen option_table options print_config models workload rng heap iso_time tier_model run_source convert keys \
-                output summary summary_text
+kvgen        := kvgen option_table options print_config models workload rng heap iso_time tier_model run_source convert \
+                output summary provenance
 kvgen/source := population ident rag users turn_counts inputs file_source csv_rows documents \
                 blocks block_line burst sharegpt agentic
 kvgen/sim    := sim queue serve serve_rag serve_objects serve_blocks entries verbs hierarchy objects tier_servers pending_rows row_counts

@@ -63,9 +63,9 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
 static bool time_stands_still(const struct run_source_opts *q)
 {
     const struct options *o = q->options;
-    if (o->max_requests > 0 || o->limit > 0 || o->arrival == ARRIVAL_POISSON)
+    if (o->max_requests > 0 || o->limit > 0 || o->arrival == SOURCE_USERS_POISSON)
         return false;
-    return o->arrival == ARRIVAL_OPEN ||
+    return o->arrival == SOURCE_USERS_OPEN ||
            (q->workload->token_ns[o->generation_mode] == 0 && o->tier_model.count == 0);
 }
 
@@ -99,7 +99,7 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
     struct source_users_opts users = {.workload = q->workload,
                                       .population = r->population,
                                       .seed = o->seed,
-                                      .arrival = (enum arrival)o->arrival,
+                                      .arrival = (enum source_users_arrival)o->arrival,
                                       .request_rate = o->request_rate,
                                       .multi_turn = !o->disable_multi_turn,
                                       .remembered =

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kvgen/choices.h"
 #include "kvgen/rng.h"
 #include "lib/base/err.h"
 #include "lib/conf/conf.h"
@@ -14,20 +15,6 @@
 
 enum {
     WORKLOAD_PERSONAS = 3
-};
-
-/* --generation-mode, in the order of its choices. */
-enum generation_mode {
-    GENERATION_NONE,
-    GENERATION_FAST,
-    GENERATION_REALISTIC,
-    GENERATION_MODES
-};
-
-/* --block-reuse, in the order of its choices. */
-enum block_reuse {
-    BLOCK_REUSE_PREFIX, /* a block can hit while every earlier block of its request hit */
-    BLOCK_REUSE_ANY     /* each block by itself */
 };
 
 /* Ranges include both ends. */

@@ -19,7 +19,7 @@ enum {
     QUERY_MOST_TOKENS = 200
 };
 #define NOBODY         UINT32_MAX
-#define ARRIVAL_STREAM ((uint64_t)2 << 32) /* of the seed: who asks when, with ARRIVAL_POISSON */
+#define ARRIVAL_STREAM ((uint64_t)2 << 32) /* of the seed: who asks when, with SOURCE_USERS_POISSON */
 #define QUERY_STREAM   ((uint64_t)6 << 32) /* + i: what user i asks about documents */
 
 struct user {
@@ -36,9 +36,9 @@ struct users {
     struct source_users_opts o;
     struct user *user;
     uint32_t count;
-    struct heap next; /* users by the time of their next request; unused with ARRIVAL_POISSON */
+    struct heap next; /* users by the time of their next request; unused with SOURCE_USERS_POISSON */
     struct rng arrivals;
-    int64_t next_arrival_ns; /* with ARRIVAL_POISSON */
+    int64_t next_arrival_ns; /* with SOURCE_USERS_POISSON */
     uint64_t issued;
     uint32_t newest, oldest; /* users with a live conversation, by its last use */
     uint64_t live, begun, turns;
@@ -198,7 +198,7 @@ static int users_peek(struct source *base, int64_t *arrival_ns, struct err *e)
         *arrival_ns = s->query.arrival_ns;
         return 1;
     }
-    if (s->o.arrival == ARRIVAL_POISSON) {
+    if (s->o.arrival == SOURCE_USERS_POISSON) {
         *arrival_ns = s->next_arrival_ns;
         return 1;
     }
@@ -218,7 +218,7 @@ static void users_take(struct source *base, struct request *out)
         out->number = ++s->issued;
         return;
     }
-    if (s->o.arrival == ARRIVAL_POISSON) {
+    if (s->o.arrival == SOURCE_USERS_POISSON) {
         uint32_t i = (uint32_t)rng_below(&s->arrivals, s->count);
         make_request(s, i, s->next_arrival_ns, out);
         next_poisson(s);
@@ -226,14 +226,14 @@ static void users_take(struct source *base, struct request *out)
     }
     struct heap_event event = heap_pop(&s->next);
     make_request(s, event.item, event.time_ns, out);
-    if (s->o.arrival == ARRIVAL_OPEN)
+    if (s->o.arrival == SOURCE_USERS_OPEN)
         think(s, event.item, event.time_ns);
 }
 
 static void users_done(struct source *base, const struct request *r, int64_t now_ns)
 {
     struct users *s = (struct users *)base;
-    if (s->o.arrival == ARRIVAL_CLOSED && r->document == 0)
+    if (s->o.arrival == SOURCE_USERS_CLOSED && r->document == 0)
         think(s, r->user, now_ns);
 }
 
@@ -313,10 +313,10 @@ int source_users_open(struct source **out, const struct source_users_opts *o, st
         rng_seed(&s->user[i].rng, o->seed, i);
         if (o->rag)
             rng_seed(&s->queries[i], o->seed, QUERY_STREAM + i);
-        if (o->arrival != ARRIVAL_POISSON)
+        if (o->arrival != SOURCE_USERS_POISSON)
             think(s, i, 0);
     }
-    if (o->arrival == ARRIVAL_POISSON)
+    if (o->arrival == SOURCE_USERS_POISSON)
         next_poisson(s);
     *out = &s->base;
     return 0;

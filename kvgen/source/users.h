@@ -11,18 +11,18 @@
 #include "kvgen/workload.h"
 
 /* When users ask: --arrival, in the order of its choices. */
-enum arrival {
-    ARRIVAL_OPEN,   /* they think from one request to the next, answered or not */
-    ARRIVAL_CLOSED, /* they think from the answer on */
-    ARRIVAL_POISSON /* at request_rate, each request by a random user */
+enum source_users_arrival {
+    SOURCE_USERS_OPEN,   /* they think from one request to the next, answered or not */
+    SOURCE_USERS_CLOSED, /* they think from the answer on */
+    SOURCE_USERS_POISSON /* at request_rate, each request by a random user */
 };
 
 struct source_users_opts {
     const struct workload *workload;
     const struct population *population; /* 1 to IDENT_MAX_USERS users */
     uint64_t seed;
-    enum arrival arrival;
-    double request_rate; /* requests a second, of ARRIVAL_POISSON; above 0 */
+    enum source_users_arrival arrival;
+    double request_rate; /* requests a second, of SOURCE_USERS_POISSON; above 0 */
     bool multi_turn;     /* users have conversations; else each request stands alone */
     uint32_t remembered; /* conversations whose turns source_ops.turns knows; 0: it knows r->turn */
     struct rag *rag;     /* documents that users also ask about; NULL: none */

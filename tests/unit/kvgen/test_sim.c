@@ -334,7 +334,7 @@ static void closed_users(void **state)
     struct source_users_opts o = {.workload = &s.workload,
                                   .population = people,
                                   .seed = 1,
-                                  .arrival = ARRIVAL_CLOSED,
+                                  .arrival = SOURCE_USERS_CLOSED,
                                   .multi_turn = true};
     assert_int_equal(source_users_open(&source, &o, &e), 0);
     s.o.workers = USERS;
