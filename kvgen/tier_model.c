@@ -1,5 +1,5 @@
-/* tier_model.c - reads --tier-model into plain numbers for the simulator, which never sees a file.
- * The profiles stand here, each with where its numbers come from. */
+/* Turns --tier-model into plain numbers for the simulator, which sees no file. The profiles are in
+ * the table below, each with the source of its numbers. */
 #include "kvgen/tier_model.h"
 
 #include <errno.h>
@@ -47,13 +47,9 @@ static int bad(struct err *e, const char *text, const char *why)
     return err_set(e, -EINVAL, ERR_INPUT, "--tier-model", "\"%s\": %s", text, why);
 }
 
-static int bad_part(struct err *e, const char *text, bool number)
+static int bad_profile(struct err *e, const char *text)
 {
     char why[MAX_TEXT] = "profiles are:";
-    if (number)
-        return bad(e, text,
-                   "expected read:RATE, write:RATE, bw:RATE, lat:TIME, read-lat:TIME or "
-                   "write-lat:TIME (such as read:7GB/s, lat:80us)");
     for (size_t i = 0; i < PROFILES; i++) {
         size_t n = strlen(why);
         snprintf(why + n, sizeof(why) - n, " %s", profile[i].name);
@@ -61,7 +57,7 @@ static int bad_part(struct err *e, const char *text, bool number)
     return bad(e, text, why);
 }
 
-/* "NAME:VALUE" */
+/* false: there is no such name, or its value is bad. */
 static bool set_number(struct tier_model *m, const char *name, const char *value)
 {
     bool both = strcmp(name, "bw") == 0 || strcmp(name, "lat") == 0;
@@ -109,14 +105,18 @@ static int set_parts(struct tier_model *m, const char *text, const char *parts, 
         char *value = strchr(part, ':');
         if (value)
             *value++ = '\0';
-        if (!(value ? set_number(m, part, value) : set_profile(m, part)))
-            return bad_part(e, text, value != NULL);
+        if (value && !set_number(m, part, value))
+            return bad(e, text,
+                       "expected read:RATE, write:RATE, bw:RATE, lat:TIME, read-lat:TIME or "
+                       "write-lat:TIME (such as read:7GB/s, lat:80us)");
+        if (!value && !set_profile(m, part))
+            return bad_profile(e, text);
     }
     return 0;
 }
 
-/* One direction as measured: the rate of the whole run, and the time of the operation that waited
- * least. false: the run has none. */
+/* One direction as measured: the rate over the whole run, and the least service time, which waited
+ * least. false: nothing was measured. */
 static bool measured_path(struct tier_model_path *path, const struct jsonin_v *v)
 {
     double gib_per_s, min_us;
@@ -131,7 +131,7 @@ static bool measured_path(struct tier_model_path *path, const struct jsonin_v *v
     return true;
 }
 
-/* A direction that the run did not use is taken to be as the other. */
+/* A direction that the run did not use is taken to be like the other one. */
 static bool measured_tier(struct tier_model *m, const struct jsonin_v *v)
 {
     struct tier_model found = {.given = true};
@@ -182,27 +182,24 @@ static bool is_file(const char *text)
     return n > 5 && strcmp(text + n - 5, ".json") == 0;
 }
 
-static int set_file(struct tier_model model[TRACE_TIERS], enum trace_tier only, const char *path,
-                    struct err *e)
-{
-    struct jsonin *d;
-    int rc = jsonin_load(&d, path, MAX_SUMMARY, e);
-    if (rc < 0)
-        return rc;
-    rc = tier_model_measured(model, only, jsonin_root(d), path, e);
-    jsonin_free(d);
-    return rc;
-}
-
 int tier_model_set(struct tier_model model[TRACE_TIERS], const char *text, struct err *e)
 {
+    enum trace_tier only = TRACE_NO_TIER;
+    const char *value = text;
     if (text[0] >= '0' && text[0] <= '2' && text[1] == '=') {
-        int tier = text[0] - '0';
-        if (is_file(text + 2))
-            return set_file(model, (enum trace_tier)tier, text + 2, e);
-        return set_parts(&model[tier], text, text + 2, e);
+        only = (enum trace_tier)(text[0] - '0');
+        value = text + 2;
     }
-    if (is_file(text))
-        return set_file(model, TRACE_NO_TIER, text, e);
+    if (is_file(value)) {
+        struct jsonin *d;
+        int rc = jsonin_load(&d, value, MAX_SUMMARY, e);
+        if (rc < 0)
+            return rc;
+        rc = tier_model_measured(model, only, jsonin_root(d), value, e);
+        jsonin_free(d);
+        return rc;
+    }
+    if (only != TRACE_NO_TIER)
+        return set_parts(&model[only], text, value, e);
     return bad(e, text, "expected N=... with a tier from 0 to 2, or the .json of a kvreplay run");
 }
