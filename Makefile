@@ -34,8 +34,7 @@ kvgen/source := population ident rag users turn_counts inputs file_source csv_ro
 kvgen/sim    := sim queue serve serve_rag serve_objects serve_blocks entries verbs hierarchy objects tier_servers pending_rows row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
 kvgen/curve  := curve sized_cache optimal request_prefixes curve_result
-kvgen/format := trace_input import import_fio import_oplog lines time_sort thread_numbers export output_file mlperf \
-                oplog fio cachesim
+kvgen/format := trace_input lines export output_file temp_file time_sort thread_numbers fio oplog cachesim mlperf
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
 kvreplay       := kvreplay options option_checks config autoscale search step_command replay survey capacity tiers storage populate \

@@ -1,4 +1,4 @@
-/* lines.c - cuts a stream into lines, for the imports of logs that are no CSV. */
+/* Cuts a stream into lines, for the imports of logs that are not CSV. */
 #include "kvgen/format/lines.h"
 
 #include <errno.h>
@@ -60,26 +60,10 @@ int lines_bad(const struct lines *l, struct err *e, const char *fmt, ...)
     return err_set(e, -EINVAL, ERR_INPUT, where, "%s", what);
 }
 
-/* Reads on behind what is unread: 1, 0 at the end, negative errno. */
-static int refill(struct lines *l, struct err *e)
-{
-    if (l->ended)
-        return 0;
-    memmove(l->buf, l->buf + l->at, l->len - l->at);
-    l->len -= l->at;
-    l->at = 0;
-    int64_t n = frame_in_read(l->file, l->buf + l->len, LINES_MAX + READ - l->len, e);
-    if (n < 0)
-        return (int)n;
-    l->ended = n == 0;
-    l->len += (size_t)n;
-    return n > 0;
-}
-
-/* Bytes of the line at l->at without its LF: 1, 0 when there is none, negative errno. */
+/* Finds the line at l->at: 1 and its bytes without the LF; 0 at the end; negative errno. */
 static int find_end(struct lines *l, size_t *len, struct err *e)
 {
-    size_t seen = 0;
+    size_t seen = 0; /* bytes that have no LF */
     for (;;) {
         const char *from = l->buf + l->at;
         const char *end = memchr(from + seen, '\n', l->len - l->at - seen);
@@ -89,9 +73,16 @@ static int find_end(struct lines *l, size_t *len, struct err *e)
             return lines_bad(l, e, "a line of more than 1 MiB");
         if (end)
             return 1;
-        int rc = refill(l, e);
-        if (rc <= 0)
-            return rc < 0 ? rc : seen > 0;
+        if (l->ended)
+            return seen > 0;
+        memmove(l->buf, from, seen);
+        l->at = 0;
+        l->len = seen;
+        int64_t n = frame_in_read(l->file, l->buf + seen, LINES_MAX + READ - seen, e);
+        if (n < 0)
+            return (int)n;
+        l->ended = n == 0;
+        l->len += (size_t)n;
     }
 }
 

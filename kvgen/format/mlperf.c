@@ -1,6 +1,6 @@
-/* export_mlperf.c - the six columns of the MLPerf Storage KV-cache benchmark. They are written as
- * any trace is (lib/trace/trace.h); here is only what is lost on the way.
- */
+/* The six columns of the MLPerf Storage KV-cache benchmark. They are written as any trace is
+ * (lib/trace/trace.h); here are only remarks about what is lost on the way. */
+#include "kvgen/format/export.h"
 #include "kvgen/format/exporter.h"
 
 enum {
@@ -12,13 +12,6 @@ static const struct export_rule mlperf_rules[] = {
     {EXPORT_LOSS, "several zstd frames: a reader that stops after the first one loses the rest "
                   "(see --frames one)"},
     {EXPORT_REMARK, NULL}};
-
-static int mlperf_open(struct export *x, struct err *e)
-{
-    (void)x;
-    (void)e;
-    return 0;
-}
 
 static int mlperf_row(struct export *x, const struct export_op *op, struct err *e)
 {
@@ -33,19 +26,10 @@ static int mlperf_row(struct export *x, const struct export_op *op, struct err *
 static int mlperf_finish(struct export *x, struct err *e)
 {
     (void)e;
-    if (x->o.zstd && !x->o.one_frame)
+    if (x->o->zstd && !x->o->one_frame)
         export_note(x, MLPERF_FRAMES, 0);
     return 0;
 }
 
-static void mlperf_free(struct export *x)
-{
-    (void)x;
-}
-
-const struct export_ops export_mlperf = {.name = "mlperf",
-                                         .rules = mlperf_rules,
-                                         .open = mlperf_open,
-                                         .row = mlperf_row,
-                                         .finish = mlperf_finish,
-                                         .free = mlperf_free};
+const struct exporter export_mlperf = {
+    .name = "mlperf", .rules = mlperf_rules, .row = mlperf_row, .finish = mlperf_finish};

@@ -1,19 +1,253 @@
-/* export_oplog.c - logs of operations on objects, tab-separated, in order of start: the op-log of
- * s3dlio and sai3-bench, and MinIO warp's benchdata. An op-log is executed, so every object that is
- * read without having been written gets a PUT at the head; who that is shows only at the end, and
- * rows of results come in order of completion: operations are sorted before the file is written. */
+/* Logs of operations on objects in a store, tab-separated with a header, both ways: the op-log of
+ * s3dlio and sai3-bench, and the benchdata of MinIO warp. Many clients write such a log, each
+ * operation when it ends, but rows are wanted in order of start. So both ways sort all operations
+ * before they give the first. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/format/export.h"
 #include "kvgen/format/exporter.h"
+#include "kvgen/format/import.h"
+#include "kvgen/format/lines.h"
+#include "kvgen/format/temp_file.h"
 #include "kvgen/format/thread_numbers.h"
 #include "kvgen/format/time_sort.h"
 #include "kvgen/iso_time.h"
 #include "lib/base/keymap.h"
+#include "lib/base/stop.h"
 #include "lib/base/units.h"
 
+static const char *const verbs[TRACE_OPS] = {
+    [TRACE_READ] = "GET", [TRACE_WRITE] = "PUT", [TRACE_DELETE] = "DELETE"};
+
+/* ---- import ---- */
+
+enum {
+    MAX_FIELDS = 64,
+    MAX_PACKED = (int)sizeof(struct trace_row) + (int)TRACE_MAX_KEY
+};
+#define IMPORT_SORT_MEMORY ((size_t)16 << 20) /* before a temporary file is used */
+_Static_assert(MAX_PACKED <= (int)TIME_SORT_RECORD, "a row can be sorted");
+
+/* Columns by name. Those before ERROR must be there. */
+enum column {
+    OP,
+    BYTES,
+    FILE_NAME,
+    START,
+    ERROR,
+    CAT, /* warp has it; its fields may be in quotes */
+    COLUMNS
+};
+
+struct reader {
+    struct import base; /* first */
+    struct lines *lines;
+    size_t fields;   /* of a row */
+    int at[COLUMNS]; /* -1: not there */
+    struct source_skips skips;
+    struct time_sort *sort;
+    bool sorted; /* all rows are in sort */
+    struct trace_row row;
+    char packed[MAX_PACKED];
+};
+
+/* NUL-terminated, in the line. */
+struct field {
+    char *p;
+    size_t len;
+};
+
+/* Splits a line at its tabs. Within quotes (if the file has them) a tab is part of the field, and a
+ * quote is doubled. Returns how many fields there are; MAX_FIELDS + 1: more than fit. */
+static size_t split(char *line, size_t len, bool quotes, struct field *field)
+{
+    char *end = line + len;
+    size_t n = 0;
+    for (char *first = line; n < MAX_FIELDS;) {
+        char *p = first;
+        if (quotes && p < end && *p == '"')
+            for (p++; p < end && (*p != '"' || (p + 1 < end && p[1] == '"')); p++)
+                p += *p == '"';
+        char *tab = p < end ? memchr(p, '\t', (size_t)(end - p)) : NULL;
+        field[n].p = first;
+        field[n++].len = (size_t)((tab ? tab : end) - first);
+        if (!tab)
+            return n;
+        *tab = '\0';
+        first = tab + 1;
+    }
+    return MAX_FIELDS + 1;
+}
+
+/* Turns "a""b" into a"b. false: the quotes do not close, or something follows them. */
+static bool unquote(struct field *f)
+{
+    size_t to = 0, i = 1;
+    if (f->len == 0 || f->p[0] != '"')
+        return true;
+    for (; i < f->len && (f->p[i] != '"' || (i + 1 < f->len && f->p[i + 1] == '"')); i++) {
+        i += f->p[i] == '"';
+        f->p[to++] = f->p[i];
+    }
+    bool whole = i + 1 == f->len;
+    f->p[to] = '\0';
+    f->len = to;
+    return whole;
+}
+
+static int read_header(struct reader *r, struct err *e)
+{
+    static const char *const names[COLUMNS] = {"op", "bytes", "file", "start", "error", "cat"};
+    struct field field[MAX_FIELDS];
+    char *line;
+    size_t len;
+    int rc = lines_next(r->lines, &line, &len, e);
+    if (rc <= 0)
+        return rc < 0 ? rc : err_set(e, -EINVAL, ERR_INPUT, lines_name(r->lines), "empty");
+    r->fields = split(line, len, false, field);
+    if (r->fields > MAX_FIELDS)
+        return lines_bad(r->lines, e, "more than %d columns", MAX_FIELDS);
+    for (int c = 0; c < COLUMNS; c++) {
+        r->at[c] = -1;
+        for (size_t i = 0; i < r->fields; i++)
+            if (strcmp(field[i].p, names[c]) == 0)
+                r->at[c] = (int)i;
+        if (c < ERROR && r->at[c] < 0)
+            return lines_bad(r->lines, e, "not an op-log: no column %s", names[c]);
+    }
+    return 0;
+}
+
+/* Counts a row that is skipped. Returns 0: no row. */
+static int skip(struct reader *r, const char *why, const char *what)
+{
+    if (r->skips.rows++ == 0)
+        lines_bad(r->lines, &r->skips.first, "%s: %.60s", why, what);
+    return 0;
+}
+
+/* 1 and r->row; 0: the row is skipped; negative errno. */
+static int read_fields(struct reader *r, const struct field *field, struct err *e)
+{
+    const struct field *verb = &field[r->at[OP]], *file = &field[r->at[FILE_NAME]];
+    const struct field *start = &field[r->at[START]], *size = &field[r->at[BYTES]];
+    int64_t start_ns;
+    uint64_t bytes = 0;
+    int op = 0;
+    while (op < TRACE_OPS && !(verbs[op] && strcmp(verb->p, verbs[op]) == 0))
+        op++;
+    if (op == TRACE_OPS)
+        return skip(r, "not GET, PUT or DELETE", verb->p);
+    if (r->at[ERROR] >= 0 && field[r->at[ERROR]].len > 0)
+        return skip(r, "the operation failed", field[r->at[ERROR]].p);
+    if (iso_time_parse(start->p, start->len, &start_ns) < 0)
+        return lines_bad(r->lines, e, "start is \"%.40s\", not a time", start->p);
+    if (file->len == 0 || file->len > TRACE_MAX_KEY)
+        return lines_bad(r->lines, e, "file is empty or longer than 64 KiB");
+    bool given = size->len > 0 || op != TRACE_DELETE;
+    if (given && (units_parse_digits(size->p, size->len, &bytes) < 0 || bytes > INT64_MAX))
+        return lines_bad(r->lines, e, "bytes is \"%.40s\", not a size", size->p);
+    struct trace_str key = {.p = file->p, .len = (uint32_t)file->len};
+    r->row = import_row((enum trace_op)op, start_ns, bytes, key);
+    return 1;
+}
+
+/* The next row of the file: 1 and r->row; 0 at the end; negative errno. */
+static int read_row(struct reader *r, struct err *e)
+{
+    struct field field[MAX_FIELDS];
+    bool quotes = r->at[CAT] >= 0;
+    char *line;
+    size_t len;
+    int rc;
+    while ((rc = lines_next(r->lines, &line, &len, e)) > 0) {
+        if (len == 0 || line[0] == '#')
+            continue; /* warp's files end with such lines */
+        size_t n = split(line, len, quotes, field);
+        for (size_t i = 0; quotes && i < n && i < MAX_FIELDS; i++)
+            if (!unquote(&field[i]))
+                return lines_bad(r->lines, e, "field %zu: quotes that do not close", i + 1);
+        if (n != r->fields)
+            return lines_bad(r->lines, e, "%zu fields, the header has %zu", n, r->fields);
+        rc = read_fields(r, field, e);
+        if (rc != 0)
+            return rc;
+    }
+    return rc;
+}
+
+/* Reads the whole file. A signal ends it early; whoever takes the rows looks for signals too. */
+static int sort_rows(struct reader *r, struct err *e)
+{
+    int rc = time_sort_create(&r->sort, temp_file_folder(), IMPORT_SORT_MEMORY, e);
+    while (rc == 0 && stop_signal() == 0 && (rc = read_row(r, e)) > 0) {
+        const struct trace_str key = r->row.key;
+        memcpy(r->packed, &r->row, sizeof(r->row));
+        memcpy(r->packed + sizeof(r->row), key.p, key.len);
+        rc = time_sort_add(r->sort, r->row.time_ns, r->packed, sizeof(r->row) + key.len, e);
+    }
+    r->sorted = true;
+    return rc == 0 ? time_sort_finish(r->sort, e) : rc;
+}
+
+static int reader_next(struct import *base, const struct trace_row **row, struct err *e)
+{
+    struct reader *r = (struct reader *)base;
+    int64_t time_ns;
+    const void *p;
+    size_t len;
+    int rc = r->sorted ? 0 : sort_rows(r, e);
+    if (rc == 0)
+        rc = time_sort_next(r->sort, &time_ns, &p, &len, e);
+    if (rc <= 0)
+        return rc;
+    memcpy(&r->row, p, sizeof(r->row));
+    r->row.key.p = (const char *)p + sizeof(r->row);
+    *row = &r->row;
+    return 1;
+}
+
+static const struct source_skips *reader_skips(const struct import *base)
+{
+    return &((const struct reader *)base)->skips;
+}
+
+static void reader_close(struct import *base)
+{
+    struct reader *r = (struct reader *)base;
+    lines_free(r->lines);
+    time_sort_free(r->sort);
+    free(r);
+}
+
+static const struct import_ops reader_ops = {
+    .next = reader_next, .skips = reader_skips, .close = reader_close};
+
+int import_oplog_open(struct import **out, struct frame_in *file, struct err *e)
+{
+    struct reader *r = calloc(1, sizeof(*r));
+    if (!r) {
+        frame_in_close(file);
+        return err_nomem(e, "import");
+    }
+    r->base.ops = &reader_ops;
+    r->lines = lines_create(file);
+    int rc = r->lines ? read_header(r, e) : err_nomem(e, "import");
+    if (rc < 0) {
+        reader_close(&r->base);
+        return rc;
+    }
+    *out = &r->base;
+    return 0;
+}
+
+/* ---- export: rows ---- */
+
+/* An op-log is executed, so every object that is read without having been written gets a PUT at the
+ * head of the log. Which objects these are is known only after the last row. */
 #define PRELOAD_TIME INT64_MIN  /* sorts before everything */
 #define NOT_THERE    UINT64_MAX /* in place of the size of an object */
 
@@ -37,7 +271,8 @@ enum {
     WARP_QUOTE = SAI3_PATH,
     WARP_LATENCY,
     WARP_THREADS,
-    WARP_FEW
+    WARP_FEW,
+    NO_RULE = EXPORT_MAX_RULES
 };
 static const struct export_rule sai3_rules[] = {
     {EXPORT_REFUSED, "with a tab, newline or other control character in the key: fields have no "
@@ -67,25 +302,32 @@ static const struct export_rule warp_rules[] = {
 
 struct oplog {
     struct time_sort *sort;
-    struct keymap *objects; /* size of what is there, or NOT_THERE; NULL: not followed */
-    struct keymap *done;    /* when its PUT is: int64_t ns */
+    struct keymap *objects; /* sai3: by key, its size while it is there, or NOT_THERE */
+    struct keymap *done;    /* sai3: by key, the end of its PUT (int64_t ns) */
     struct thread_numbers *threads;
     int64_t first_ns, last_ns; /* of all operations */
-    char *packed;              /* EXPORT_PACKED bytes */
     char line[MAX_LINE];
 };
 
-/* ---- rows ---- */
-
-static bool has_control(struct trace_str s)
+static bool is_sai3(const struct export *x)
 {
-    for (uint32_t i = 0; i < s.len; i++)
-        if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f)
+    return x->format == &export_sai3;
+}
+
+static struct hash128 hash_of_key(const struct export_op *op)
+{
+    return hash_128(op->key.p, op->key.len);
+}
+
+static bool has_control(const char *p, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)p[i] < ' ' || p[i] == 0x7f)
             return true;
     return false;
 }
 
-/* A component ".." of the path that endpoint and key become. */
+/* Whether the key has a component "..". Endpoint and key become a path. */
 static bool leaves_folder(struct trace_str s)
 {
     for (uint32_t from = 0, i = 0; i <= s.len; i++) {
@@ -98,31 +340,31 @@ static bool leaves_folder(struct trace_str s)
     return false;
 }
 
-static int keep(struct oplog *l, int64_t time_ns, const struct export_op *op, struct err *e)
+/* The rule that forbids the row, or NO_RULE. */
+static unsigned broken_rule(const struct export *x, const struct export_op *op)
 {
-    size_t len = export_pack(op, l->packed);
-    return time_sort_add(l->sort, time_ns, l->packed, len, e);
+    if (has_control(op->key.p, op->key.len))
+        return RULE_CONTROL;
+    if (op->key.len == 0)
+        return RULE_EMPTY;
+    if (is_sai3(x))
+        return leaves_folder(op->key) ? SAI3_PATH : NO_RULE;
+    if (memchr(op->key.p, '"', op->key.len))
+        return WARP_QUOTE;
+    return op->latency_ns == TRACE_NONE ? WARP_LATENCY : NO_RULE;
 }
 
-/* The size that is there when op comes, NULL: no memory. */
-static uint64_t *look_up(struct oplog *l, const struct export_op *op, bool *is_new)
-{
-    struct hash128 key = hash_128(op->key.p, op->key.len);
-    uint64_t *size = keymap_find(l->objects, key);
-    *is_new = !size;
-    return size ? size : keymap_get(l->objects, key, op->size);
-}
-
-/* The PUT of op's object ends then. */
+/* The PUT of op's object ends at end_ns. */
 static int set_done(struct oplog *l, const struct export_op *op, int64_t end_ns, struct err *e)
 {
-    uint64_t *done = keymap_get(l->done, hash_128(op->key.p, op->key.len), 0);
+    uint64_t *done = keymap_get(l->done, hash_of_key(op), 0);
     if (!done)
         return err_nomem(e, "objects of the export");
     *done = (uint64_t)end_ns;
     return 0;
 }
 
+/* Puts a PUT of op's object at the head of the log. */
 static int preload(struct export *x, const struct export_op *op, struct err *e)
 {
     struct oplog *l = x->state;
@@ -132,107 +374,69 @@ static int preload(struct export *x, const struct export_op *op, struct err *e)
     put.latency_ns = TRACE_NONE;
     export_note(x, SAI3_PRELOAD, op->number);
     int rc = set_done(l, op, l->first_ns + 1, e);
-    return rc == 0 ? keep(l, PRELOAD_TIME, &put, e) : rc;
+    return rc == 0 ? export_keep(x, l->sort, PRELOAD_TIME, &put, e) : rc;
 }
 
-/* What was not measured takes the least time there is. */
-static int64_t end_of(const struct export_op *op)
-{
-    int64_t end_ns, latency_ns = op->latency_ns > 0 ? op->latency_ns : 1;
-    return __builtin_add_overflow(op->time_ns, latency_ns, &end_ns) ? INT64_MAX : end_ns;
-}
-
-static void note_undone(struct export *x, const struct export_op *op)
-{
-    const struct oplog *l = x->state;
-    const uint64_t *done = keymap_find(l->done, hash_128(op->key.p, op->key.len));
-    if (done && op->time_ns < (int64_t)*done)
-        export_note(x, SAI3_UNDONE, op->number);
-}
-
-/* size: NULL of an object not seen before. */
-static void note_failing(struct export *x, const struct export_op *op, const uint64_t *size)
-{
-    bool there = size && *size != NOT_THERE;
-    if (op->status > TRACE_OK)
-        export_note(x, SAI3_FAILED, op->number);
-    if (op->op == TRACE_DELETE && !there)
-        export_note(x, SAI3_ABSENT, op->number);
-    if (op->op == TRACE_READ && size && !there)
-        export_note(x, SAI3_DELETED, op->number);
-    if (op->op == TRACE_READ && there && *size != op->size)
-        export_note(x, SAI3_SIZE, op->number);
-}
-
-/* Follows what is stored, so that a replay finds what it reads: rows come in order of start. */
+/* Follows what is stored, so that a replay finds what it reads, and notes operations that will
+ * fail. Rows come in order of start. */
 static int follow(struct export *x, const struct export_op *op, struct err *e)
 {
     struct oplog *l = x->state;
-    bool is_new;
-    uint64_t *size = look_up(l, op, &is_new);
-    if (!size)
+    uint64_t *size = keymap_find(l->objects, hash_of_key(op));
+    bool is_new = !size;
+    if (is_new && !(size = keymap_get(l->objects, hash_of_key(op), op->size)))
         return err_nomem(e, "objects of the export");
-    note_failing(x, op, is_new ? NULL : size);
-    if (op->op != TRACE_READ)
-        *size = op->op == TRACE_DELETE ? NOT_THERE : op->size;
-    if (op->op == TRACE_WRITE)
-        return set_done(l, op, end_of(op), e);
-    int rc = op->op == TRACE_READ && is_new ? preload(x, op, e) : 0;
-    note_undone(x, op);
+    bool there = !is_new && *size != NOT_THERE;
+
+    if (op->status > TRACE_OK)
+        export_note(x, SAI3_FAILED, op->number);
+    if (op->op == TRACE_WRITE) {
+        /* An operation that was not measured takes the least time there is. */
+        int64_t end_ns, latency_ns = op->latency_ns > 0 ? op->latency_ns : 1;
+        if (__builtin_add_overflow(op->time_ns, latency_ns, &end_ns))
+            end_ns = INT64_MAX;
+        *size = op->size;
+        return set_done(l, op, end_ns, e);
+    }
+
+    int rc = 0;
+    if (op->op == TRACE_DELETE) {
+        if (!there)
+            export_note(x, SAI3_ABSENT, op->number);
+        *size = NOT_THERE;
+    } else if (is_new) {
+        rc = preload(x, op, e);
+    } else if (!there) {
+        export_note(x, SAI3_DELETED, op->number);
+    } else if (*size != op->size) {
+        export_note(x, SAI3_SIZE, op->number);
+    }
+    const uint64_t *done = keymap_find(l->done, hash_of_key(op));
+    if (done && op->time_ns < (int64_t)*done)
+        export_note(x, SAI3_UNDONE, op->number);
     return rc;
-}
-
-static bool is_sai3(const struct export *x)
-{
-    return x->ops == &export_sai3;
-}
-
-/* The rule of the row's format that it breaks, 0: none. */
-static unsigned broken_rule(const struct export *x, const struct export_op *op)
-{
-    if (has_control(op->key))
-        return RULE_CONTROL;
-    if (op->key.len == 0)
-        return RULE_EMPTY;
-    if (is_sai3(x))
-        return leaves_folder(op->key) ? SAI3_PATH : 0;
-    if (memchr(op->key.p, '"', op->key.len))
-        return WARP_QUOTE;
-    return op->latency_ns == TRACE_NONE ? WARP_LATENCY : 0;
 }
 
 static int oplog_row(struct export *x, const struct export_op *op, struct err *e)
 {
     struct oplog *l = x->state;
     unsigned rule = broken_rule(x, op);
-    if (rule != 0)
+    if (rule != NO_RULE)
         return export_refuse(x, rule, op, e);
     if (op->time_ns < l->first_ns)
         l->first_ns = op->time_ns;
     if (op->time_ns > l->last_ns)
         l->last_ns = op->time_ns;
-    int rc = l->objects ? follow(x, op, e) : 0;
+    int rc = is_sai3(x) ? follow(x, op, e) : 0;
     x->rows++;
-    return rc == 0 ? keep(l, op->time_ns, op, e) : rc;
+    return rc == 0 ? export_keep(x, l->sort, op->time_ns, op, e) : rc;
 }
 
-/* ---- lines ---- */
-
-static const char *const columns[] = {
-    "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte\tend\t"
-    "duration_ns\n",
-    "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte\t"
-    "last_byte\tend\tduration_ns\tcat\n"};
-
-static char *put_text(char *p, const char *text, size_t len)
-{
-    memcpy(p, text, len);
-    return p + len;
-}
+/* ---- export: lines ---- */
 
 static char *put_field(char *p, const char *text)
 {
-    p = put_text(p, text, strlen(text));
+    p = export_put_text(p, text, strlen(text));
     *p++ = '\t';
     return p;
 }
@@ -251,81 +455,53 @@ static char *put_time(char *p, int64_t ns)
     return p;
 }
 
-static const char *verb_of(const struct export_op *op)
-{
-    return op->op == TRACE_READ ? "GET" : op->op == TRACE_WRITE ? "PUT" : "DELETE";
-}
-
-static size_t make_line(struct export *x, const struct export_op *op, uint64_t index,
-                        unsigned thread, int64_t start_ns)
-{
-    struct oplog *l = x->state;
-    int64_t latency_ns = op->latency_ns == TRACE_NONE ? 0 : op->latency_ns;
-    char *p = put_number(l->line, index);
-    p = put_number(p, thread);
-    p = put_field(p, verb_of(op));
-    p = put_field(p, "kvtrace");
-    p = put_number(p, 1);
-    p = put_number(p, op->op == TRACE_DELETE ? 0 : op->size);
-    p = put_field(p, x->o.endpoint);
-    p = put_text(p, op->key.p, op->key.len);
-    *p++ = '\t';
-    p = put_field(p, op->status > TRACE_OK ? trace_status_text(op->status) : "");
-    p = put_time(p, start_ns);
-    *p++ = '\t'; /* when the first byte came is not known */
-    if (!is_sai3(x))
-        p = put_time(p, start_ns + latency_ns);
-    p = put_time(p, start_ns + latency_ns);
-    p += units_put_u64(p, (uint64_t)latency_ns);
-    if (!is_sai3(x))
-        p = put_text(p, "\t0", 2);
-    *p++ = '\n';
-    return (size_t)(p - l->line);
-}
-
-static int write_op(struct export *x, const struct export_op *op, int64_t start_ns, uint64_t index,
-                    struct err *e)
+/* Writes the line of op number x->rows, from start_ns to end_ns. */
+static int write_op(struct export *x, const struct export_op *op, int64_t start_ns, struct err *e)
 {
     struct oplog *l = x->state;
     unsigned thread;
-    int64_t end_ns;
-    bool measured = op->latency_ns != TRACE_NONE;
-    if (__builtin_add_overflow(start_ns, measured ? op->latency_ns : 0, &end_ns) || start_ns < 0 ||
+    int64_t end_ns, latency_ns = op->latency_ns == TRACE_NONE ? 0 : op->latency_ns;
+    if (__builtin_add_overflow(start_ns, latency_ns, &end_ns) || start_ns < 0 ||
         end_ns < start_ns || end_ns > ISO_TIME_MAX)
         return export_refuse(x, RULE_TIME, op, e);
-    /* Operations that overlap are of different threads; what was not measured takes no time. */
+    /* Operations that overlap belong to different threads. */
     if (thread_numbers_take(l->threads, start_ns, end_ns, &thread) < 0)
         return err_nomem(e, "threads of the export");
     if (!is_sai3(x) && thread > MAX_THREAD)
         return export_refuse(x, WARP_THREADS, op, e);
-    return export_put(x, l->line, make_line(x, op, index, thread, start_ns), e);
+
+    char *p = put_number(l->line, x->rows);
+    p = put_number(p, thread);
+    p = put_field(p, verbs[op->op]);
+    p = put_field(p, "kvtrace");
+    p = put_number(p, 1);
+    p = put_number(p, op->op == TRACE_DELETE ? 0 : op->size);
+    p = put_field(p, x->o->endpoint);
+    p = export_put_text(p, op->key.p, op->key.len);
+    *p++ = '\t';
+    p = put_field(p, op->status > TRACE_OK ? trace_status_text(op->status) : "");
+    p = put_time(p, start_ns);
+    *p++ = '\t'; /* the time of the first byte is not known */
+    if (!is_sai3(x))
+        p = put_time(p, end_ns);
+    p = put_time(p, end_ns);
+    p += units_put_u64(p, (uint64_t)latency_ns);
+    if (!is_sai3(x))
+        p = export_put_text(p, "\t0", 2);
+    *p++ = '\n';
+    return export_put(x, l->line, (size_t)(p - l->line), e);
 }
 
-static int write_all(struct export *x, struct err *e)
+static int write_header(struct export *x, struct err *e)
 {
-    struct oplog *l = x->state;
-    /* Rows before the start of a replay have negative times. */
-    int64_t shift_ns = l->first_ns < 0 ? -l->first_ns : 0;
-    const char *header = columns[is_sai3(x) ? 0 : 1];
-    int rc = export_put(x, header, strlen(header), e);
-    const void *p;
-    size_t len;
-    int64_t time_ns;
-    int more = 0;
-    x->rows = 0;
-    while (rc == 0 && (more = time_sort_next(l->sort, &time_ns, &p, &len, e)) > 0) {
-        struct export_op op;
-        int64_t start_ns;
-        export_unpack(&op, p);
-        if (__builtin_add_overflow(time_ns == PRELOAD_TIME ? l->first_ns : time_ns, shift_ns,
-                                   &start_ns))
-            start_ns = -1;
-        /* When the first row cannot be written, it is refused, not what comes before it. */
-        if (time_ns == PRELOAD_TIME && (start_ns < 0 || start_ns > ISO_TIME_MAX))
-            continue;
-        rc = write_op(x, &op, start_ns, x->rows++, e);
-    }
-    return rc < 0 ? rc : more;
+    static const char sai3[] =
+        "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\t"
+        "start\tfirst_byte\tend\tduration_ns\n";
+    static const char warp[] =
+        "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\t"
+        "start\tfirst_byte\tlast_byte\tend\tduration_ns\tcat\n";
+    return is_sai3(x) ? export_put(x, sai3, sizeof(sai3) - 1, e)
+                      : export_put(x, warp, sizeof(warp) - 1, e);
 }
 
 static int oplog_finish(struct export *x, struct err *e)
@@ -335,31 +511,53 @@ static int oplog_finish(struct export *x, struct err *e)
     if (!is_sai3(x) && (x->rows < 10 || span_ns < 2 * UNITS_NS_PER_S))
         export_note(x, WARP_FEW, 0);
     int rc = time_sort_finish(l->sort, e);
-    return rc == 0 ? write_all(x, e) : rc;
-}
+    if (rc == 0)
+        rc = write_header(x, e);
+    if (rc < 0)
+        return rc;
 
-/* ---- open and close ---- */
+    /* Rows before the start of a replay have negative times. */
+    int64_t shift_ns = l->first_ns < 0 ? -l->first_ns : 0;
+    struct export_op op;
+    int64_t time_ns;
+    x->rows = 0;
+    while ((rc = export_take(l->sort, &time_ns, &op, e)) > 0) {
+        int64_t start_ns;
+        bool preloaded = time_ns == PRELOAD_TIME;
+        if (__builtin_add_overflow(preloaded ? l->first_ns : time_ns, shift_ns, &start_ns))
+            start_ns = -1;
+        /* If the first row cannot be written, it is refused itself, not what is put before it. */
+        if (preloaded && (start_ns < 0 || start_ns > ISO_TIME_MAX))
+            continue;
+        rc = write_op(x, &op, start_ns, e);
+        if (rc < 0)
+            return rc;
+        x->rows++;
+    }
+    return rc;
+}
 
 static int oplog_open(struct export *x, struct err *e)
 {
+    const char *endpoint = x->o->endpoint;
+    size_t endpoint_len = strlen(endpoint);
     struct oplog *l = calloc(1, sizeof(*l));
     x->state = l;
     if (!l)
         return err_nomem(e, "export");
-    bool quoted = !is_sai3(x) && strchr(x->o.endpoint, '"');
-    struct trace_str endpoint = {.p = x->o.endpoint, .len = (uint32_t)strlen(x->o.endpoint)};
-    if (has_control(endpoint) || quoted || endpoint.len > MAX_ENDPOINT)
+    bool quoted = !is_sai3(x) && strchr(endpoint, '"');
+    if (has_control(endpoint, endpoint_len) || quoted || endpoint_len > MAX_ENDPOINT)
         return err_set(e, -EINVAL, ERR_INPUT, "--endpoint",
                        "longer than %d bytes, or with a tab, newline or other control character%s",
                        MAX_ENDPOINT, quoted ? ", or a quote" : "");
     l->first_ns = INT64_MAX;
     l->last_ns = INT64_MIN;
-    l->packed = malloc(EXPORT_PACKED);
     l->threads = thread_numbers_create();
-    l->objects = is_sai3(x) ? keymap_create() : NULL;
-    l->done = is_sai3(x) ? keymap_create() : NULL;
-    bool followed = l->objects && l->done;
-    if (!l->packed || !l->threads || (is_sai3(x) && !followed))
+    if (is_sai3(x)) {
+        l->objects = keymap_create();
+        l->done = keymap_create();
+    }
+    if (!l->threads || (is_sai3(x) && (!l->objects || !l->done)))
         return err_nomem(e, "export");
     return time_sort_create(&l->sort, x->folder, EXPORT_SORT_MEMORY, e);
 }
@@ -373,22 +571,21 @@ static void oplog_free(struct export *x)
     keymap_free(l->objects);
     keymap_free(l->done);
     thread_numbers_free(l->threads);
-    free(l->packed);
     free(l);
 }
 
-const struct export_ops export_sai3 = {.name = "sai3",
-                                       .rules = sai3_rules,
-                                       .started = true,
-                                       .open = oplog_open,
-                                       .row = oplog_row,
-                                       .finish = oplog_finish,
-                                       .free = oplog_free};
-const struct export_ops export_warp = {.name = "warp",
-                                       .rules = warp_rules,
-                                       .started = true,
-                                       .sorts = true,
-                                       .open = oplog_open,
-                                       .row = oplog_row,
-                                       .finish = oplog_finish,
-                                       .free = oplog_free};
+const struct exporter export_sai3 = {.name = "sai3",
+                                     .rules = sai3_rules,
+                                     .started = true,
+                                     .open = oplog_open,
+                                     .row = oplog_row,
+                                     .finish = oplog_finish,
+                                     .free = oplog_free};
+const struct exporter export_warp = {.name = "warp",
+                                     .rules = warp_rules,
+                                     .started = true,
+                                     .sorts = true,
+                                     .open = oplog_open,
+                                     .row = oplog_row,
+                                     .finish = oplog_finish,
+                                     .free = oplog_free};

@@ -1,14 +1,9 @@
-/* export_file.c - the output end of every export: what a format writes is hashed, compressed when
- * asked, and written in blocks. One frame, since readers of other tools may stop after the first.
- */
+/* The output end of every export: hashes what a format writes, compresses it if wanted, and writes
+ * it in blocks. One frame only, since readers of other tools may stop after the first. */
 #include "kvgen/format/output_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/hash.h"
 #include "lib/base/save.h"
@@ -29,23 +24,6 @@ struct output_file {
     struct trace_totals totals;
 };
 
-static void file_free(struct output_file *f)
-{
-    save_abandon(f->save);
-    frame_encoder_free(f->encoder);
-    hash_stream_free(f->digest);
-    free(f->packed);
-    free(f->block);
-    free(f);
-}
-
-static int open_encoder(struct output_file *f, int level, struct err *e)
-{
-    f->encoder = frame_encoder_create(level > 0 ? level : DEFAULT_LEVEL);
-    f->packed = malloc(frame_bound(BLOCK));
-    return !f->encoder || !f->packed ? err_nomem(e, "zstd") : 0;
-}
-
 int output_file_open(struct output_file **out, const char *path, bool zstd, int level,
                      struct err *e)
 {
@@ -54,35 +32,39 @@ int output_file_open(struct output_file **out, const char *path, bool zstd, int 
         return err_nomem(e, "output");
     f->block = malloc(BLOCK);
     f->digest = hash_stream_create();
-    int rc = !f->block || !f->digest ? err_nomem(e, "output") : 0;
-    if (rc == 0 && zstd)
-        rc = open_encoder(f, level, e);
-    if (rc == 0)
+    if (zstd) {
+        f->encoder = frame_encoder_create(level > 0 ? level : DEFAULT_LEVEL);
+        f->packed = malloc(frame_bound(BLOCK));
+    }
+    int rc = 0;
+    if (!f->block || !f->digest || (zstd && (!f->encoder || !f->packed)))
+        rc = err_nomem(e, "output");
+    else
         rc = save_open(&f->save, path, e);
     if (rc < 0) {
-        file_free(f);
+        output_file_abandon(f);
         return rc;
     }
     *out = f;
     return 0;
 }
 
-static int put(struct output_file *f, const char *p, size_t len, struct err *e)
-{
-    f->totals.file_bytes += len;
-    return save_put(f->save, p, len, e);
-}
-
 static int write_block(struct output_file *f, bool last, struct err *e)
 {
-    size_t len;
-    hash_stream_add(f->digest, f->block, f->used);
-    f->totals.csv_bytes += f->used;
-    if (!f->encoder)
-        return put(f, f->block, f->used, e);
-    int rc = frame_encode_part(f->encoder, f->block, f->used, last, f->packed, frame_bound(BLOCK),
-                               &len, e);
-    return rc < 0 ? rc : put(f, f->packed, len, e);
+    const char *p = f->block;
+    size_t len = f->used;
+    hash_stream_add(f->digest, p, len);
+    f->totals.csv_bytes += len;
+    if (f->encoder) {
+        int rc = frame_encode_part(f->encoder, f->block, f->used, last, f->packed,
+                                   frame_bound(BLOCK), &len, e);
+        if (rc < 0)
+            return rc;
+        p = f->packed;
+    }
+    f->totals.file_bytes += len;
+    f->used = 0;
+    return save_put(f->save, p, len, e);
 }
 
 int output_file_put(struct output_file *f, const void *p, size_t len, struct err *e)
@@ -94,12 +76,9 @@ int output_file_put(struct output_file *f, const void *p, size_t len, struct err
         f->used += n;
         from += n;
         len -= n;
-        if (f->used < BLOCK)
-            continue;
-        int rc = write_block(f, false, e);
+        int rc = f->used == BLOCK ? write_block(f, false, e) : 0;
         if (rc < 0)
             return rc;
-        f->used = 0;
     }
     return 0;
 }
@@ -107,75 +86,28 @@ int output_file_put(struct output_file *f, const void *p, size_t len, struct err
 int output_file_close(struct output_file *f, struct trace_totals *totals, struct err *e)
 {
     int rc = write_block(f, true, e);
-    struct save *save = f->save;
     if (rc == 0) {
-        f->save = NULL;
+        struct save *save = f->save;
+        f->save = NULL; /* save_close frees it */
         rc = save_close(save, e);
     }
-    if (rc < 0) {
-        file_free(f);
-        return rc;
+    if (rc == 0) {
+        totals->csv_bytes = f->totals.csv_bytes;
+        totals->file_bytes = f->totals.file_bytes;
+        hash_hex(hash_stream_digest(f->digest), totals->digest);
     }
-    totals->csv_bytes = f->totals.csv_bytes;
-    totals->file_bytes = f->totals.file_bytes;
-    hash_hex(hash_stream_digest(f->digest), totals->digest);
-    file_free(f);
-    return 0;
+    output_file_abandon(f);
+    return rc;
 }
 
 void output_file_abandon(struct output_file *f)
 {
-    if (f)
-        file_free(f);
-}
-
-const char *export_temp_folder(void)
-{
-    const char *tmp = getenv("TMPDIR");
-    return tmp && tmp[0] != '\0' ? tmp : "/tmp";
-}
-
-int export_temp_open(const char *dir, struct err *e)
-{
-    char name[4096];
-    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        return fd;
-    /* Not every file system has files without names. */
-    if ((size_t)snprintf(name, sizeof(name), "%s/kvgen.XXXXXX", dir) >= sizeof(name))
-        return err_set(e, -ENAMETOOLONG, ERR_OUTPUT, dir, "cannot hold a temporary file");
-    fd = mkostemp(name, O_CLOEXEC);
-    if (fd < 0)
-        return err_errno(e, -errno, ERR_OUTPUT, dir, "cannot make a temporary file");
-    unlink(name);
-    return fd;
-}
-
-int export_temp_write(int fd, const char *dir, const void *p, size_t len, uint64_t at,
-                      struct err *e)
-{
-    const char *from = p;
-    while (len > 0) {
-        ssize_t n = pwrite(fd, from, len, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_errno(e, -errno, ERR_OUTPUT, dir, "cannot write the temporary file");
-        from += n;
-        len -= (size_t)n;
-        at += (uint64_t)n;
-    }
-    return 0;
-}
-
-int64_t export_temp_read(int fd, const char *dir, void *p, size_t len, uint64_t at, struct err *e)
-{
-    ssize_t n;
-    do
-        n = pread(fd, p, len, (off_t)at);
-    while (n < 0 && errno == EINTR);
-    if (n <= 0)
-        return err_errno(e, n < 0 ? -errno : -EIO, ERR_OUTPUT, dir,
-                         "cannot read the temporary file");
-    return n;
+    if (!f)
+        return;
+    save_abandon(f->save);
+    frame_encoder_free(f->encoder);
+    hash_stream_free(f->digest);
+    free(f->packed);
+    free(f->block);
+    free(f);
 }
