@@ -28,8 +28,6 @@ struct convert {
     struct output *out;
     struct err *err; /* of the convert_run under way */
     int status;      /* of the output: 0, 1 (end here) or negative */
-    int64_t first_ns;
-    bool begun;
     struct sim_stats stats;
     /* With retier: */
     struct hierarchy *hierarchy;
@@ -65,21 +63,6 @@ static void put(struct convert *c, const struct trace_row *row)
 }
 
 /* ---- keys of live objects ---- */
-
-/* The identity of a key is 124 bits of its hash (XXH3). */
-static struct ident ident_of_key(struct trace_str key)
-{
-    struct hash128 h = hash_128(key.p, key.len);
-    return ident_text(h.hi, h.lo);
-}
-
-static void keys_free(struct keys *k)
-{
-    for (size_t i = 0; i < k->cap; i++)
-        free((char *)(uintptr_t)k->text[i].p);
-    free(k->text);
-    objects_free(k->objects);
-}
 
 /* Keeps a copy of the key of id, which is not held yet. 0 or -ENOMEM. */
 static int keys_hold(struct keys *k, struct ident id, struct trace_str key)
@@ -177,30 +160,25 @@ static struct ident request_of(const struct trace_row *row)
     return ident_request(0, (uint64_t)row->request);
 }
 
-static void break_prefix(struct convert *c, const struct trace_row *row)
-{
-    uint32_t number;
-    /* A trace without Generate rows never ends its requests. */
-    if (objects_count(c->broken) == MAX_BROKEN) {
-        objects_free(c->broken);
-        c->broken = objects_create();
-    }
-    if (!c->broken || objects_add(c->broken, request_of(row), &number) < 0)
-        fail(c, err_nomem(c->err, "requests"));
-}
-
 static void look_up(struct convert *c, const struct trace_row *row)
 {
     enum trace_class class = (enum trace_class)row->class;
-    bool there;
-    if (has_prefix(c, row) && c->broken &&
-        objects_find(c->broken, request_of(row)) != OBJECT_NONE) {
+    bool prefix = has_prefix(c, row), there;
+    if (prefix && objects_find(c->broken, request_of(row)) != OBJECT_NONE) {
         hierarchy_miss(c->hierarchy, c->id, class);
         there = hierarchy_touch(c->hierarchy, c->id);
     } else {
         there = hierarchy_read(c->hierarchy, c->id, class);
-        if (!there && has_prefix(c, row))
-            break_prefix(c, row);
+        if (!there && prefix) {
+            uint32_t number;
+            /* A trace without Generate rows never ends its requests. */
+            if (objects_count(c->broken) == MAX_BROKEN) {
+                objects_free(c->broken);
+                c->broken = objects_create();
+            }
+            if (!c->broken || objects_add(c->broken, request_of(row), &number) < 0)
+                fail(c, err_nomem(c->err, "requests"));
+        }
     }
     if (!there && row->op == TRACE_READ && refills(row) && c->status == 0)
         write_object(c, row);
@@ -250,18 +228,6 @@ static void tell_curve(struct convert *c, const struct trace_row *row)
 
 /* ---- rows ---- */
 
-static void note_time(struct convert *c, const struct trace_row *row)
-{
-    int64_t now_ns;
-    if (!c->begun)
-        c->first_ns = row->time_ns;
-    c->begun = true;
-    if (__builtin_sub_overflow(row->time_ns, c->first_ns, &now_ns))
-        now_ns = row->time_ns > c->first_ns ? INT64_MAX : 0;
-    if (now_ns > c->stats.now_ns)
-        c->stats.now_ns = now_ns;
-}
-
 /* Counts what the row says by itself: a trace may begin or end anywhere, so what the tiers hold is
  * not known. */
 static void copy_row(struct convert *c, const struct trace_row *row)
@@ -277,32 +243,28 @@ static void copy_row(struct convert *c, const struct trace_row *row)
     put(c, row);
 }
 
-/* A request that was answered looks nothing up any more. */
-static void end_request(struct convert *c, const struct trace_row *row)
-{
-    c->stats.rows.by[TRACE_GENERATE][TRACE_NO_TIER][TRACE_NO_PHASE].rows++;
-    if (row->request == TRACE_NONE)
-        return;
-    uint32_t number = objects_find(c->broken, request_of(row));
-    if (number != OBJECT_NONE)
-        objects_remove(c->broken, number);
-    if (c->o.curve) {
-        settle_miss(c, NULL);
-        curve_end_request(c->o.curve, row->request);
-    }
-}
-
 static void redo_row(struct convert *c, const struct trace_row *row)
 {
     if (row->op == TRACE_DELETE || row->phase == TRACE_EVICT)
         return;
     if (row->op == TRACE_GENERATE) {
-        end_request(c, row);
+        c->stats.rows.by[TRACE_GENERATE][TRACE_NO_TIER][TRACE_NO_PHASE].rows++;
+        if (row->request != TRACE_NONE) { /* it was answered: it looks nothing up any more */
+            uint32_t number = objects_find(c->broken, request_of(row));
+            if (number != OBJECT_NONE)
+                objects_remove(c->broken, number);
+            if (c->o.curve) {
+                settle_miss(c, NULL);
+                curve_end_request(c->o.curve, row->request);
+            }
+        }
         put(c, row);
         return;
     }
+    /* The identity of a key is 124 bits of its hash (XXH3). */
+    struct hash128 hash = hash_128(row->key.p, row->key.len);
     c->cause = row;
-    c->id = ident_of_key(row->key);
+    c->id = ident_text(hash.hi, hash.lo);
     tell_curve(c, row);
     if (row->op != TRACE_WRITE)
         look_up(c, row);
@@ -313,10 +275,19 @@ static void redo_row(struct convert *c, const struct trace_row *row)
 int convert_run(struct convert *c, struct err *e)
 {
     const struct trace_row *row;
+    int64_t first_ns = 0;
+    bool begun = false;
     int rc;
     c->err = e;
     while ((rc = trace_input_next(c->trace, &row, e)) > 0 && c->status == 0) {
-        note_time(c, row);
+        int64_t now_ns;
+        if (!begun)
+            first_ns = row->time_ns;
+        begun = true;
+        if (__builtin_sub_overflow(row->time_ns, first_ns, &now_ns))
+            now_ns = row->time_ns > first_ns ? INT64_MAX : 0;
+        if (now_ns > c->stats.now_ns)
+            c->stats.now_ns = now_ns;
         if (c->o.retier)
             redo_row(c, row);
         else
@@ -357,7 +328,10 @@ void convert_free(struct convert *c)
     if (!c)
         return;
     hierarchy_free(c->hierarchy);
-    keys_free(&c->keys);
+    for (size_t i = 0; i < c->keys.cap; i++)
+        free((char *)(uintptr_t)c->keys.text[i].p);
+    free(c->keys.text);
+    objects_free(c->keys.objects);
     objects_free(c->broken);
     free(c);
 }

@@ -50,10 +50,15 @@ static bool take_date(struct text *t, int64_t *days)
     return true;
 }
 
-/* Takes a point and decimals, or nothing. */
-static bool take_fraction(struct text *t, int64_t *ns)
+/* Takes a time of day with up to 9 decimals. */
+static bool take_clock(struct text *t, int64_t *s, int64_t *ns)
 {
-    int64_t digit, place = UNITS_NS_PER_S;
+    int64_t hour, minute, second, digit, place = UNITS_NS_PER_S;
+    if (!take_number(t, 2, 0, 23, &hour) || !take_char(t, ':') ||
+        !take_number(t, 2, 0, 59, &minute) || !take_char(t, ':') ||
+        !take_number(t, 2, 0, 60, &second))
+        return false;
+    *s = (hour * 60 + minute) * 60 + second;
     *ns = 0;
     if (!take_char(t, '.'))
         return true;
@@ -64,17 +69,6 @@ static bool take_fraction(struct text *t, int64_t *ns)
         *ns += digit * place;
     }
     return place < UNITS_NS_PER_S;
-}
-
-static bool take_clock(struct text *t, int64_t *s, int64_t *ns)
-{
-    int64_t hour, minute, second;
-    if (!take_number(t, 2, 0, 23, &hour) || !take_char(t, ':') ||
-        !take_number(t, 2, 0, 59, &minute) || !take_char(t, ':') ||
-        !take_number(t, 2, 0, 60, &second))
-        return false;
-    *s = (hour * 60 + minute) * 60 + second;
-    return take_fraction(t, ns);
 }
 
 /* Takes a zone: *s is the number of seconds that it is ahead of UTC. */

@@ -295,26 +295,6 @@ static int open_simulation(struct run *r, struct err *e)
 
 /* ---- the end of a run ---- */
 
-static void warn_skipped(const struct source *source)
-{
-    const struct source_skips *skips = source->ops->skips ? source->ops->skips(source) : NULL;
-    if (!skips || skips->rows == 0)
-        return;
-    char line[1024];
-    err_format(&skips->first, "kvgen", line, sizeof(line));
-    fprintf(stderr, "%s; rows skipped: %llu\n", line, (unsigned long long)skips->rows);
-}
-
-static void print_lint(struct run *r)
-{
-    char line[512];
-    bool loss;
-    for (size_t i = 0; output_remark(r->output, i, line, sizeof(line), &loss); i++) {
-        r->lossy = r->lossy || loss;
-        fprintf(stderr, "kvgen: --lint: %s%s\n", line, loss ? "" : " (no loss)");
-    }
-}
-
 /* Completes the files and tells what the run did. */
 static int finish(struct run *r, struct err *e)
 {
@@ -340,10 +320,22 @@ static int finish(struct run *r, struct err *e)
                      (rc = curve_save(s.curve, r->o.curve_optimal, r->o.curve, e)) < 0))
         return rc;
     progress_clear(r->progress);
-    warn_skipped(r->source.source);
-    if (r->o.lint)
-        print_lint(r);
-    else if (output_is_filtered_out(r->output))
+
+    const struct source_ops *ops = s.source->ops;
+    const struct source_skips *skips = ops->skips ? ops->skips(s.source) : NULL;
+    if (skips && skips->rows > 0) {
+        char line[1024];
+        err_format(&skips->first, "kvgen", line, sizeof(line));
+        fprintf(stderr, "%s; rows skipped: %llu\n", line, (unsigned long long)skips->rows);
+    }
+    char remark[512];
+    bool loss;
+    for (size_t i = 0; r->o.lint && output_remark(r->output, i, remark, sizeof(remark), &loss);
+         i++) {
+        r->lossy = r->lossy || loss;
+        fprintf(stderr, "kvgen: --lint: %s%s\n", remark, loss ? "" : " (no loss)");
+    }
+    if (!r->o.lint && output_is_filtered_out(r->output))
         fputs("kvgen: --output: no row is written: all were filtered out (--only-tier, --ops; "
               "sai3, warp and fio take Tier-2 alone unless told otherwise)\n",
               stderr);
@@ -402,20 +394,6 @@ static int run(struct run *r, struct err *e)
     return simulate(r, e);
 }
 
-static void release(struct run *r)
-{
-    sim_free(r->sim);
-    convert_free(r->convert);
-    output_free(r->output);
-    free(r->provenance);
-    if (r->progress)
-        progress_close(r->progress);
-    curve_free(r->curve);
-    run_source_close(&r->source);
-    conf_free(r->conf);
-    opt_close(r->parser);
-}
-
 int main(int argc, char **argv)
 {
     struct run r = {.argc = argc,
@@ -425,7 +403,16 @@ int main(int argc, char **argv)
     struct err e = {0};
     r.parser = options_open(&r.o);
     int rc = r.parser ? run(&r, &e) : err_nomem(&e, "options");
-    release(&r);
+    sim_free(r.sim);
+    convert_free(r.convert);
+    output_free(r.output);
+    free(r.provenance);
+    if (r.progress)
+        progress_close(r.progress);
+    curve_free(r.curve);
+    run_source_close(&r.source);
+    conf_free(r.conf);
+    opt_close(r.parser);
     /* A reader that went away wants no more words, and nor does whoever sent a signal. */
     if (rc < 0 && rc != -EPIPE && !interrupted(rc)) {
         char line[1024];

@@ -140,26 +140,22 @@ static int write_record(struct output *out, const struct trace_row *row, struct 
     return rc < 0 ? rc : out->o.limit > 0 && out->written >= out->o.limit;
 }
 
-static void show_progress(const struct output *out, int64_t virtual_ns)
-{
-    char text[160], json[160], simulated[32], rows[32];
-    int64_t real_ns = clock_now_ns() - out->started_ns;
-    double rate = (double)out->seen * 1e9 / (double)(real_ns > 0 ? real_ns : 1);
-    snprintf(text, sizeof(text), "%s simulated, %s rows, %.2f million a second",
-             units_format_duration(simulated, sizeof(simulated), (double)virtual_ns),
-             units_format_count(rows, sizeof(rows), out->seen), rate / 1e6);
-    snprintf(json, sizeof(json), "{\"simulated_s\":%.3f,\"rows\":%llu,\"rows_per_s\":%.0f}",
-             (double)virtual_ns / 1e9, (unsigned long long)out->seen, rate);
-    progress_show(out->progress, text, json);
-}
-
 /* Counts a row, and now and then shows progress; true: a signal wants the end. */
 static bool count_row(struct output *out, int64_t virtual_ns)
 {
     if (out->seen++ % ROWS_PER_LOOK != 0)
         return false;
-    if (out->progress && progress_due(out->progress))
-        show_progress(out, virtual_ns);
+    if (out->progress && progress_due(out->progress)) {
+        char text[160], json[160], simulated[32], rows[32];
+        int64_t real_ns = clock_now_ns() - out->started_ns;
+        double rate = (double)out->seen * 1e9 / (double)(real_ns > 0 ? real_ns : 1);
+        snprintf(text, sizeof(text), "%s simulated, %s rows, %.2f million a second",
+                 units_format_duration(simulated, sizeof(simulated), (double)virtual_ns),
+                 units_format_count(rows, sizeof(rows), out->seen), rate / 1e6);
+        snprintf(json, sizeof(json), "{\"simulated_s\":%.3f,\"rows\":%llu,\"rows_per_s\":%.0f}",
+                 (double)virtual_ns / 1e9, (unsigned long long)out->seen, rate);
+        progress_show(out->progress, text, json);
+    }
     return stop_signal() != 0;
 }
 
@@ -174,23 +170,17 @@ int output_row(void *ctx, const struct sim_row *row, struct err *e)
     return write_record(out, &out->row, e);
 }
 
-/* Whether the times of a row and the epoch fit together. Unlike those of the simulation, times that
- * were read may be anything. */
-static bool times_fit(const struct output *out, const struct trace_row *row)
-{
-    int64_t sum, epoch_ns = out->o.trace.epoch_ns;
-    return !__builtin_add_overflow(row->time_ns, epoch_ns, &sum) &&
-           (row->arrival_ns == TRACE_NONE ||
-            !__builtin_add_overflow(row->arrival_ns, epoch_ns, &sum));
-}
-
 int output_record(struct output *out, const struct trace_row *row, struct err *e)
 {
+    int64_t sum, epoch_ns = out->o.trace.epoch_ns;
     if (count_row(out, row->time_ns))
         return 1;
     if (!wanted(out, row->op, row->tier))
         return 0;
-    if (out->writer && !times_fit(out, row)) {
+    /* Unlike times of the simulation, those that were read may be anything. */
+    if (out->writer && (__builtin_add_overflow(row->time_ns, epoch_ns, &sum) ||
+                        (row->arrival_ns != TRACE_NONE &&
+                         __builtin_add_overflow(row->arrival_ns, epoch_ns, &sum)))) {
         char where[64];
         snprintf(where, sizeof(where), "row %llu", (unsigned long long)out->seen);
         return err_set(e, -ERANGE, ERR_INPUT, where,

@@ -98,19 +98,6 @@ char *provenance_of_run(const struct provenance *p)
     return finish(j);
 }
 
-/* Whether a member "converted" can be added at the end of input. */
-static bool can_add(const char *input)
-{
-    struct jsonin *d;
-    if (!input || jsonin_parse(&d, input, strlen(input), "", NULL) < 0)
-        return false;
-    const char *first;
-    const struct jsonin_v *root = jsonin_root(d);
-    bool can = jsonin_member(root, 0, &first) && !jsonin_get(root, "converted");
-    jsonin_free(d);
-    return can;
-}
-
 static void put_conversion(struct jsonout *j, const struct opt_parser *parser)
 {
     jsonout_text_value(j, "version", KVTRACE_VERSION);
@@ -119,8 +106,16 @@ static void put_conversion(struct jsonout *j, const struct opt_parser *parser)
 
 char *provenance_of_copy(const struct opt_parser *parser, const char *input)
 {
-    if (can_add(input)) {
-        /* As text: every byte of the input stays as it was. */
+    struct jsonin *d;
+    bool can_add = false;
+    if (input && jsonin_parse(&d, input, strlen(input), "", NULL) == 0) {
+        const char *first;
+        const struct jsonin_v *root = jsonin_root(d);
+        can_add = jsonin_member(root, 0, &first) && !jsonin_get(root, "converted");
+        jsonin_free(d);
+    }
+    if (can_add) {
+        /* Added as text, so that every byte of the input stays as it was. */
         struct jsonout *j = jsonout_create();
         char *text = NULL;
         if (!j)
@@ -133,8 +128,8 @@ char *provenance_of_copy(const struct opt_parser *parser, const char *input)
         jsonout_free(j);
         return text;
     }
-    /* The options are no origin: most of them say how rows would be made. So all that is known of
-     * the rows is that they were copied. */
+    /* All that is known of the rows is that they were copied. The options are not their origin:
+     * most of them say how rows would be made. */
     struct jsonout *j = begin(0, NULL);
     if (!j)
         return NULL;

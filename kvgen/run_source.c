@@ -59,51 +59,39 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
 
 /* ---- synthetic users ---- */
 
-/* Whether no time passes between two requests of a user who does not think. */
-static bool time_stands_still(const struct run_source_opts *q)
+static int open_users(struct run_source *r, const struct run_source_opts *q, struct err *e)
 {
     const struct options *o = q->options;
-    if (o->max_requests > 0 || o->limit > 0 || o->arrival == SOURCE_USERS_POISSON)
-        return false;
-    return o->arrival == SOURCE_USERS_OPEN ||
-           (q->workload->token_ns[o->generation_mode] == 0 && o->tier_model.count == 0);
-}
+    const struct workload *w = q->workload;
+    int rc = o->users_file ? population_load(&r->population, o->users_file, o->num_users, e)
+                           : population_draw(&r->population, w, o->num_users, o->seed, e);
+    if (rc == 0 && o->dump_users)
+        rc = population_save(r->population, o->dump_users, e);
+    if (rc < 0)
+        return rc;
 
-static int check_thinking(const struct population *p, const struct run_source_opts *q,
-                          struct err *e)
-{
-    const char *file = q->options->users_file;
-    for (uint32_t i = 0; time_stands_still(q) && i < population_count(p); i++) {
+    /* Without limits, time must pass between two requests of every user. */
+    bool instant_answers = w->token_ns[o->generation_mode] == 0 && o->tier_model.count == 0;
+    bool must_think =
+        o->max_requests == 0 && o->limit == 0 &&
+        (o->arrival == SOURCE_USERS_OPEN || (o->arrival == SOURCE_USERS_CLOSED && instant_answers));
+    for (uint32_t i = 0; must_think && i < population_count(r->population); i++) {
         size_t len;
-        const char *name = population_name(p, i, &len);
-        if (population_person(p, i)->think_ns == 0)
-            return err_set(e, -EINVAL, ERR_INPUT, file ? file : "user_templates",
+        const char *name = population_name(r->population, i, &len);
+        if (population_person(r->population, i)->think_ns == 0)
+            return err_set(e, -EINVAL, ERR_INPUT, o->users_file ? o->users_file : "user_templates",
                            "user \"%.*s\" does not think: without time between requests they "
                            "never end (--max-requests, --arrival)",
                            (int)len, name);
     }
-    return 0;
-}
 
-static int open_users(struct run_source *r, const struct run_source_opts *q, struct err *e)
-{
-    const struct options *o = q->options;
-    int rc = o->users_file ? population_load(&r->population, o->users_file, o->num_users, e)
-                           : population_draw(&r->population, q->workload, o->num_users, o->seed, e);
-    if (rc == 0 && o->dump_users)
-        rc = population_save(r->population, o->dump_users, e);
-    if (rc == 0)
-        rc = check_thinking(r->population, q, e);
-    if (rc < 0)
-        return rc;
-    struct source_users_opts users = {.workload = q->workload,
+    struct source_users_opts users = {.workload = w,
                                       .population = r->population,
                                       .seed = o->seed,
                                       .arrival = (enum source_users_arrival)o->arrival,
                                       .request_rate = o->request_rate,
                                       .multi_turn = !o->disable_multi_turn,
-                                      .remembered =
-                                          options_is_mlperf(o) ? q->workload->max_conversations : 0,
+                                      .remembered = options_is_mlperf(o) ? w->max_conversations : 0,
                                       .rag = r->rag,
                                       .input_tokens = (int64_t)o->input_len,
                                       .output_tokens = (int64_t)o->output_len};

@@ -52,21 +52,6 @@ static struct text duration(int64_t ns)
     return t;
 }
 
-static void print_requests(FILE *f, const struct summary *s)
-{
-    const struct sim_stats *st = s->stats;
-    fprintf(f, "requests   %s issued, %s completed, %s waiting at the end\n", count(st->issued).s,
-            count(st->completed).s, count(st->waiting).s);
-    if (!s->model) {
-        fprintf(f, "tokens     %s generated\n", count(st->generated_tokens).s);
-        return;
-    }
-    fprintf(f, "tokens     %s of context, %s generated%s; %s, %s a token\n",
-            count(st->context_tokens).s, count(st->generated_tokens).s,
-            is_estimated(s->source) ? " (estimated)" : "", s->model->name,
-            bytes(model_bytes_per_token(s->model)).s);
-}
-
 static void print_tier(FILE *f, const struct summary *s, int tier)
 {
     const struct row_counts_tier *rows = &s->stats->rows.tier[tier];
@@ -125,18 +110,6 @@ static void print_hits(FILE *f, const struct sim_stats *st)
         fputc('\n', f);
 }
 
-static void print_curve(FILE *f, const struct summary *s)
-{
-    const struct curve_result *r = s->curve;
-    if (!r || r->knee == CURVE_NO_KNEE)
-        return;
-    const struct curve_point *top = &r->point[r->points - 1], *knee = &r->point[r->knee];
-    fprintf(f, "curve      %s: knee %.4f at %s, ceiling %.4f from %s on%s\n", s->curve_policy,
-            (double)knee->hits / (double)r->lookups, bytes(knee->capacity).s,
-            (double)top->hits / (double)r->lookups, bytes(r->need).s,
-            s->curve_sample < 1 ? " (sampled)" : "");
-}
-
 /* Leaves out times that are all zero, such as those in tiers that take no time. */
 static void print_latencies(FILE *f, const struct sim_stats *st)
 {
@@ -159,13 +132,29 @@ static void print_latencies(FILE *f, const struct sim_stats *st)
 
 void summary_print(FILE *f, const struct summary *s)
 {
-    print_requests(f, s);
+    const struct sim_stats *st = s->stats;
+    fprintf(f, "requests   %s issued, %s completed, %s waiting at the end\n", count(st->issued).s,
+            count(st->completed).s, count(st->waiting).s);
+    if (!s->model)
+        fprintf(f, "tokens     %s generated\n", count(st->generated_tokens).s);
+    else
+        fprintf(f, "tokens     %s of context, %s generated%s; %s, %s a token\n",
+                count(st->context_tokens).s, count(st->generated_tokens).s,
+                is_estimated(s->source) ? " (estimated)" : "", s->model->name,
+                bytes(model_bytes_per_token(s->model)).s);
     print_tiers(f, s);
-    print_hits(f, s->stats);
-    print_curve(f, s);
-    print_latencies(f, s->stats);
-    fprintf(f, "time       %s simulated in %s\n", duration(s->stats->now_ns).s,
-            duration(s->wall_ns).s);
+    print_hits(f, st);
+
+    const struct curve_result *r = s->curve;
+    if (r && r->knee != CURVE_NO_KNEE) {
+        const struct curve_point *top = &r->point[r->points - 1], *knee = &r->point[r->knee];
+        fprintf(f, "curve      %s: knee %.4f at %s, ceiling %.4f from %s on%s\n", s->curve_policy,
+                (double)knee->hits / (double)r->lookups, bytes(knee->capacity).s,
+                (double)top->hits / (double)r->lookups, bytes(r->need).s,
+                s->curve_sample < 1 ? " (sampled)" : "");
+    }
+    print_latencies(f, st);
+    fprintf(f, "time       %s simulated in %s\n", duration(st->now_ns).s, duration(s->wall_ns).s);
     if (s->trace->digest[0] != '\0')
         fprintf(f, "trace      %s row%s, digest %s\n", count(s->trace->rows).s,
                 units_plural(s->trace->rows), s->trace->digest);
@@ -212,6 +201,7 @@ static void put_trace(struct jsonout *j, const struct summary *s)
 static void put_requests(struct jsonout *j, const struct sim_stats *st, const struct source *source)
 {
     const struct source_skips *skips = source->ops->skips ? source->ops->skips(source) : NULL;
+    uint64_t conversations, turns;
     jsonout_object(j, "requests");
     jsonout_u64(j, "issued", st->issued);
     jsonout_u64(j, "served", st->served);
@@ -230,11 +220,7 @@ static void put_requests(struct jsonout *j, const struct sim_stats *st, const st
     jsonout_hist(j, "storage_ms", st->time_ns[SIM_STORAGE], 1e6);
     jsonout_hist(j, "generation_ms", st->time_ns[SIM_GENERATION], 1e6);
     jsonout_end(j);
-}
 
-static void put_conversations(struct jsonout *j, const struct source *source)
-{
-    uint64_t conversations, turns;
     source->ops->conversations(source, &conversations, &turns);
     jsonout_object(j, "conversations");
     jsonout_u64(j, "count", conversations);
@@ -400,7 +386,6 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
     provenance_put_origin(j, s->seed, s->model);
     put_trace(j, s);
     put_requests(j, s->stats, s->source);
-    put_conversations(j, s->source);
     put_rows_by(j, s->stats);
     put_all_lookups(j, s->stats);
     put_tiers(j, s);

@@ -47,16 +47,6 @@ static int bad(struct err *e, const char *text, const char *why)
     return err_set(e, -EINVAL, ERR_INPUT, "--tier-model", "\"%s\": %s", text, why);
 }
 
-static int bad_profile(struct err *e, const char *text)
-{
-    char why[MAX_TEXT] = "profiles are:";
-    for (size_t i = 0; i < PROFILES; i++) {
-        size_t n = strlen(why);
-        snprintf(why + n, sizeof(why) - n, " %s", profile[i].name);
-    }
-    return bad(e, text, why);
-}
-
 /* false: there is no such name, or its value is bad. */
 static bool set_number(struct tier_model *m, const char *name, const char *value)
 {
@@ -79,17 +69,6 @@ static bool set_number(struct tier_model *m, const char *name, const char *value
     return true;
 }
 
-static bool set_profile(struct tier_model *m, const char *name)
-{
-    for (size_t i = 0; i < PROFILES; i++)
-        if (strcmp(profile[i].name, name) == 0) {
-            m->read = profile[i].read;
-            m->write = profile[i].write;
-            return true;
-        }
-    return false;
-}
-
 static int set_parts(struct tier_model *m, const char *text, const char *parts, struct err *e)
 {
     char copy[MAX_TEXT];
@@ -103,14 +82,27 @@ static int set_parts(struct tier_model *m, const char *text, const char *parts, 
         return bad(e, text, "nothing behind the =");
     for (; part; part = strtok_r(NULL, ",", &rest)) {
         char *value = strchr(part, ':');
-        if (value)
+        if (value) {
             *value++ = '\0';
-        if (value && !set_number(m, part, value))
-            return bad(e, text,
-                       "expected read:RATE, write:RATE, bw:RATE, lat:TIME, read-lat:TIME or "
-                       "write-lat:TIME (such as read:7GB/s, lat:80us)");
-        if (!value && !set_profile(m, part))
-            return bad_profile(e, text);
+            if (!set_number(m, part, value))
+                return bad(e, text,
+                           "expected read:RATE, write:RATE, bw:RATE, lat:TIME, read-lat:TIME or "
+                           "write-lat:TIME (such as read:7GB/s, lat:80us)");
+            continue;
+        }
+        size_t i = 0;
+        while (i < PROFILES && strcmp(profile[i].name, part) != 0)
+            i++;
+        if (i == PROFILES) {
+            char why[MAX_TEXT] = "profiles are:";
+            for (i = 0; i < PROFILES; i++) {
+                size_t n = strlen(why);
+                snprintf(why + n, sizeof(why) - n, " %s", profile[i].name);
+            }
+            return bad(e, text, why);
+        }
+        m->read = profile[i].read;
+        m->write = profile[i].write;
     }
     return 0;
 }
@@ -147,15 +139,6 @@ static bool measured_tier(struct tier_model *m, const struct jsonin_v *v)
     return true;
 }
 
-static enum trace_tier tier_of(const struct jsonin_v *v)
-{
-    const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
-    for (int t = 0; name && t < TRACE_TIERS; t++)
-        if (strcmp(name, trace_tier_text((enum trace_tier)t)) == 0)
-            return (enum trace_tier)t;
-    return TRACE_NO_TIER;
-}
-
 int tier_model_measured(struct tier_model model[TRACE_TIERS], enum trace_tier only,
                         const struct jsonin_v *summary, const char *where, struct err *e)
 {
@@ -166,9 +149,11 @@ int tier_model_measured(struct tier_model model[TRACE_TIERS], enum trace_tier on
         return err_set(e, -EINVAL, ERR_INPUT, where, "not a summary of kvreplay");
     for (size_t i = 0; i < jsonin_count(tiers); i++) {
         const struct jsonin_v *v = jsonin_at(tiers, i);
-        enum trace_tier t = tier_of(v);
-        if (t != TRACE_NO_TIER && (only == TRACE_NO_TIER || t == only))
-            found |= measured_tier(&model[t], v);
+        const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
+        for (int t = 0; name && t < TRACE_TIERS; t++)
+            if (strcmp(name, trace_tier_text((enum trace_tier)t)) == 0 &&
+                (only == TRACE_NO_TIER || (enum trace_tier)t == only))
+                found |= measured_tier(&model[t], v);
     }
     if (found)
         return 0;

@@ -23,20 +23,6 @@ static void find_line(const struct conf *c, const char *key, const char *other,
     snprintf(where, MAX_PLACE, "%.250s:%u", conf_path(c), line > 0 ? line : conf_line(c, other));
 }
 
-static void read_personas(struct workload *w, const struct conf *c)
-{
-    static const char *const name[WORKLOAD_PERSONAS] = {"chatbot", "coding", "document"};
-    for (int i = 0; i < WORKLOAD_PERSONAS; i++) {
-        char path[MAX_KEY_PATH];
-        snprintf(path, sizeof(path), "user_templates.%s.context_range", name[i]);
-        conf_i64_pair(c, path, w->persona[i].context);
-        snprintf(path, sizeof(path), "user_templates.%s.generation_range", name[i]);
-        conf_i64_pair(c, path, w->persona[i].generation);
-        snprintf(path, sizeof(path), "user_templates.%s.think_time_range", name[i]);
-        conf_f64_pair(c, path, w->persona[i].think_s);
-    }
-}
-
 static int read_qos(struct workload *w, const struct conf *c, struct err *e)
 {
     for (int q = 0; q < TRACE_QOSES; q++) {
@@ -104,7 +90,16 @@ int workload_read(struct workload *w, const struct conf *c, struct err *e)
                          seconds_as_ns(conf_f64(c, "generation_timing.realistic"))},
     };
     w->prompt_tokens = conf_i64_list(c, "prefix_cache.system_prompt_tokens", &w->prompts);
-    read_personas(w, c);
+    for (int i = 0; i < WORKLOAD_PERSONAS; i++) {
+        static const char *const name[WORKLOAD_PERSONAS] = {"chatbot", "coding", "document"};
+        char path[MAX_KEY_PATH];
+        snprintf(path, sizeof(path), "user_templates.%s.context_range", name[i]);
+        conf_i64_pair(c, path, w->persona[i].context);
+        snprintf(path, sizeof(path), "user_templates.%s.generation_range", name[i]);
+        conf_i64_pair(c, path, w->persona[i].generation);
+        snprintf(path, sizeof(path), "user_templates.%s.think_time_range", name[i]);
+        conf_f64_pair(c, path, w->persona[i].think_s);
+    }
     if (read_document_range(w->rag.large_model_tokens, c, "large", e) < 0 ||
         read_document_range(w->rag.small_model_tokens, c, "small", e) < 0 || read_qos(w, c, e) < 0)
         return -EINVAL;
