@@ -125,21 +125,6 @@ static int read_seconds(const struct reader *r, const struct jsonin_v *v, const 
     return bad_request(r, name, "is not a number of seconds");
 }
 
-/* The time before a request. *end_s is the end of the request before, and becomes its own. */
-static int read_times(const struct reader *r, const struct jsonin_v *v, double *end_s,
-                      int64_t *think_ns)
-{
-    double t = *end_s, took = 0;
-    if (read_seconds(r, v, "t", &t) < 0 || read_seconds(r, v, "api_time", &took) < 0)
-        return -EINVAL;
-    double think = t - *end_s;
-    if (read_seconds(r, v, "think_time", &think) < 0)
-        return -EINVAL;
-    *end_s = t + took;
-    *think_ns = think > 0 ? (int64_t)(think * 1e9 + 0.5) : 0;
-    return 0;
-}
-
 static int read_ids(const struct reader *r, const struct jsonin_v *ids, struct entry *entry)
 {
     struct session *s = r->s;
@@ -161,23 +146,23 @@ static int read_ids(const struct reader *r, const struct jsonin_v *ids, struct e
     return 0;
 }
 
+/* *end_s is the end of the request before, and becomes that of this one. */
 static int read_request(struct reader *r, const struct jsonin_v *v, double *end_s,
                         struct entry *entry)
 {
+    double t = *end_s, took = 0, think;
     *entry = (struct entry){0};
     r->request++;
-    int rc = read_tokens(r, v, "in", &entry->context_tokens);
-    if (rc == 0)
-        rc = read_tokens(r, v, "out", &entry->generated_tokens);
-    if (rc == 0)
-        rc = read_times(r, v, end_s, &entry->think_ns);
-    return rc == 0 ? read_ids(r, jsonin_get(v, "hash_ids"), entry) : rc;
-}
-
-static bool is_agent(const struct jsonin_v *v)
-{
-    const char *type = jsonin_text(jsonin_get(v, "type"), NULL);
-    return type && strcmp(type, "subagent") == 0;
+    if (read_tokens(r, v, "in", &entry->context_tokens) < 0 ||
+        read_tokens(r, v, "out", &entry->generated_tokens) < 0 || read_seconds(r, v, "t", &t) < 0 ||
+        read_seconds(r, v, "api_time", &took) < 0)
+        return -EINVAL;
+    think = t - *end_s;
+    if (read_seconds(r, v, "think_time", &think) < 0)
+        return -EINVAL;
+    *end_s = t + took;
+    entry->think_ns = think > 0 ? (int64_t)(think * 1e9 + 0.5) : 0;
+    return read_ids(r, jsonin_get(v, "hash_ids"), entry);
 }
 
 /* Adds a thread with its entries, then the threads of its sub-agents. Recursion is as deep as the
@@ -202,29 +187,14 @@ static int read_thread(struct reader *r, const struct jsonin_v *list, uint32_t p
     double end_s = 0;
     for (size_t i = 0; rc == 0 && i < count; i++) {
         const struct jsonin_v *v = jsonin_at(list, i);
+        const char *type = jsonin_text(jsonin_get(v, "type"), NULL);
+        bool agent = type && strcmp(type, "subagent") == 0;
         struct entry entry = {.thread = (uint32_t)s->threads};
-        rc = is_agent(v) ? read_thread(r, jsonin_get(v, "requests"), self)
-                         : read_request(r, v, &end_s, &entry);
+        rc = agent ? read_thread(r, jsonin_get(v, "requests"), self)
+                   : read_request(r, v, &end_s, &entry);
         s->entry[first + i] = entry; /* the array may have moved meanwhile */
     }
     return rc;
-}
-
-static int read_root(struct reader *r, const struct jsonin_v *root)
-{
-    int64_t tokens;
-    if (!jsonin_get(root, "requests"))
-        return bad_session(r, "not an agentic session: no requests");
-    if (jsonin_i64(jsonin_get(root, "block_size"), &tokens) < 0 || tokens < 1 ||
-        tokens > MAX_BLOCK_TOKENS)
-        return bad_session(r, "block_size is not a number of tokens from 1 to 2^20");
-    const char *scope = jsonin_text(jsonin_get(root, "hash_id_scope"), NULL);
-    if (scope && strcmp(scope, "local") != 0)
-        return err_set(
-            r->err, -EINVAL, ERR_INPUT, r->where,
-            "hash_id_scope is \"%.20s\"; blocks are known by their session alone (local)", scope);
-    r->s->block_tokens = (uint32_t)tokens;
-    return read_thread(r, jsonin_get(root, "requests"), 0);
 }
 
 /* Reads the next document into s: 1; 0 when there is none; negative errno. */
@@ -241,7 +211,22 @@ static int read_session(struct agentic *a, struct session *s, struct err *e)
     rc = jsonin_parse(&d, text, len, r.where, e);
     if (rc < 0)
         return rc;
-    rc = read_root(&r, jsonin_root(d));
+    const struct jsonin_v *root = jsonin_root(d), *requests = jsonin_get(root, "requests");
+    const char *scope = jsonin_text(jsonin_get(root, "hash_id_scope"), NULL);
+    int64_t tokens;
+    if (!requests) {
+        rc = bad_session(&r, "not an agentic session: no requests");
+    } else if (jsonin_i64(jsonin_get(root, "block_size"), &tokens) < 0 || tokens < 1 ||
+               tokens > MAX_BLOCK_TOKENS) {
+        rc = bad_session(&r, "block_size is not a number of tokens from 1 to 2^20");
+    } else if (scope && strcmp(scope, "local") != 0) {
+        rc = err_set(e, -EINVAL, ERR_INPUT, r.where,
+                     "hash_id_scope is \"%.20s\"; blocks are known by their session alone (local)",
+                     scope);
+    } else {
+        s->block_tokens = (uint32_t)tokens;
+        rc = read_thread(&r, requests, 0);
+    }
     jsonin_free(d);
     return rc < 0 ? rc : 1;
 }
@@ -266,24 +251,9 @@ static void end_thread(struct agentic *a, uint32_t user, uint32_t thread, int64_
         proceed(a, user, parent, now_ns);
 }
 
-/* Puts the thread's next request into the heap. */
-static void ask_later(struct agentic *a, uint32_t user, uint32_t thread, int64_t now_ns)
-{
-    const struct user *u = &a->user[user];
-    const struct progress *p = &u->thread[thread];
-    int64_t think_ns = 0;
-    if (a->o.files.speedup != 0) {
-        double ns = (double)u->session.entry[p->at].think_ns / a->o.files.speedup;
-        think_ns = ns > (double)MAX_THINK_NS ? MAX_THINK_NS : (int64_t)(ns + 0.5);
-    }
-    int64_t due_ns = p->free_ns + think_ns;
-    heap_push(&a->next, (struct heap_event){.time_ns = due_ns > now_ns ? due_ns : now_ns,
-                                            .tie = (uint64_t)user << 32 | thread,
-                                            .item = user});
-}
-
 /* Does the thread's next entries: begins all sub-agents up to the next request, waits until they
- * have ended, then asks. Recursion is as deep as sub-agents are nested. */
+ * have ended, then puts the request into the heap. Recursion is as deep as sub-agents are nested.
+ */
 static void proceed(struct agentic *a, uint32_t user, uint32_t thread, int64_t now_ns)
 {
     struct user *u = &a->user[user];
@@ -299,30 +269,23 @@ static void proceed(struct agentic *a, uint32_t user, uint32_t thread, int64_t n
     p->beginning = false;
     if (p->waiting > 0)
         return;
-    if (p->at == t->end)
+    if (p->at == t->end) {
         end_thread(a, user, thread, now_ns);
-    else
-        ask_later(a, user, thread, now_ns);
+        return;
+    }
+
+    int64_t think_ns = 0;
+    if (a->o.files.speedup != 0) {
+        double ns = (double)u->session.entry[p->at].think_ns / a->o.files.speedup;
+        think_ns = ns > (double)MAX_THINK_NS ? MAX_THINK_NS : (int64_t)(ns + 0.5);
+    }
+    int64_t due_ns = p->free_ns + think_ns;
+    heap_push(&a->next, (struct heap_event){.time_ns = due_ns > now_ns ? due_ns : now_ns,
+                                            .tie = (uint64_t)user << 32 | thread,
+                                            .item = user});
 }
 
 /* ---- sessions ---- */
-
-/* Makes room for the threads of the session that was just read. */
-static int make_threads(struct agentic *a, struct user *u)
-{
-    size_t n = u->session.threads;
-    if (n > u->threads_cap) {
-        struct progress *grown = realloc(u->thread, n * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        u->thread = grown;
-        u->threads_cap = n;
-    }
-    for (size_t i = 0; i < n; i++)
-        u->thread[i] = (struct progress){.at = u->session.thread[i].first};
-    a->threads += n;
-    return heap_reserve(&a->next, a->threads);
-}
 
 /* An inputs_again: 1 if the files are to be read once more. Cycles without end that take no time
  * show by more sessions at one time than users and a cycle can explain. */
@@ -352,8 +315,21 @@ static int begin_sessions(struct agentic *a, struct err *e)
         if (a->sessions + 1 == IDENT_MAX_USERS)
             return err_set(e, -ERANGE, ERR_INPUT, inputs_path(a->files.in),
                            "more than 2^28 sessions");
-        if (make_threads(a, u) < 0)
+
+        size_t threads = u->session.threads;
+        if (threads > u->threads_cap) {
+            struct progress *grown = realloc(u->thread, threads * sizeof(*grown));
+            if (!grown)
+                return err_nomem(e, "session");
+            u->thread = grown;
+            u->threads_cap = threads;
+        }
+        for (size_t i = 0; i < threads; i++)
+            u->thread[i] = (struct progress){.at = u->session.thread[i].first};
+        a->threads += threads;
+        if (heap_reserve(&a->next, a->threads) < 0)
             return err_nomem(e, "session");
+
         a->idle_count--;
         a->instant_sessions = u->free_ns == a->instant_ns ? a->instant_sessions + 1 : 1;
         a->instant_ns = u->free_ns;

@@ -112,27 +112,6 @@ static bool scan_id(struct at *a, uint64_t *id)
            *id != UINT64_MAX;
 }
 
-static bool scan_hash(struct at *a, uint64_t *id)
-{
-    const char *text;
-    size_t len;
-    a->p++;
-    return scan_text(a, &text, &len) && block_line_hash(text, len, id) == 0;
-}
-
-static int room(struct block_line *l)
-{
-    if (l->ids < l->cap)
-        return 0;
-    size_t cap = l->cap > 0 ? l->cap * 2 : 256;
-    uint64_t *id = realloc(l->id, cap * sizeof(*id));
-    if (!id)
-        return -ENOMEM;
-    l->id = id;
-    l->cap = cap;
-    return 0;
-}
-
 /* A list, whose opening bracket was taken: 1; 0: left to jsonin; -ENOMEM. */
 static int scan_ids(struct block_line *l, struct at *a, struct block_line_member *m)
 {
@@ -141,27 +120,28 @@ static int scan_ids(struct block_line *l, struct at *a, struct block_line_member
     if (take(a, ']'))
         return 1;
     do {
-        if (room(l) < 0)
-            return -ENOMEM;
-        if (!(after_space(a) == '"' ? scan_hash(a, &l->id[l->ids]) : scan_id(a, &l->id[l->ids])))
+        if (l->ids == l->cap) {
+            size_t cap = l->cap > 0 ? l->cap * 2 : 256;
+            uint64_t *id = realloc(l->id, cap * sizeof(*id));
+            if (!id)
+                return -ENOMEM;
+            l->id = id;
+            l->cap = cap;
+        }
+        uint64_t *id = &l->id[l->ids];
+        if (after_space(a) == '"') {
+            const char *hash;
+            size_t len;
+            a->p++;
+            if (!scan_text(a, &hash, &len) || block_line_hash(hash, len, id) < 0)
+                return 0;
+        } else if (!scan_id(a, id)) {
             return 0;
+        }
         l->ids++;
     } while (take(a, ','));
     m->count = l->ids - m->first;
     return take(a, ']');
-}
-
-static int scan_value(struct block_line *l, struct at *a, struct block_line_member *m)
-{
-    const char *text;
-    size_t len;
-    if (take(a, '['))
-        return scan_ids(l, a, m);
-    if (peek(a) != '"')
-        return scan_number(a, m);
-    a->p++;
-    m->kind = BLOCK_LINE_TEXT;
-    return scan_text(a, &text, &len);
 }
 
 static const struct block_line_member *find(const struct block_line *l, const char *name,
@@ -181,7 +161,18 @@ static int scan_member(struct block_line *l, struct at *a)
     *m = (struct block_line_member){0};
     if (!scan_text(a, &m->name, &m->name_len) || find(l, m->name, m->name_len) || !take(a, ':'))
         return 0;
-    int rc = scan_value(l, a, m);
+    int rc;
+    if (take(a, '[')) {
+        rc = scan_ids(l, a, m);
+    } else if (peek(a) == '"') {
+        const char *text;
+        size_t len;
+        a->p++;
+        m->kind = BLOCK_LINE_TEXT;
+        rc = scan_text(a, &text, &len);
+    } else {
+        rc = scan_number(a, m);
+    }
     l->members += rc > 0;
     return rc;
 }

@@ -75,11 +75,6 @@ struct blocks {
     uint32_t lists, free;
 };
 
-static int bad_line(const struct blocks *s, struct err *e, const char *what)
-{
-    return file_source_bad(&s->files, jsonin_stream_line(s->stream), e, "%s", what);
-}
-
 static int bad_field(const struct blocks *s, struct err *e, const char *name, const char *what)
 {
     return file_source_bad(&s->files, jsonin_stream_line(s->stream), e, "%s %s", name, what);
@@ -102,37 +97,6 @@ static int line_f64(const struct blocks *s, const char *name, double *out)
 {
     return s->tree ? jsonin_f64(jsonin_get(s->tree, name), out)
                    : block_line_f64(block_line_get(&s->flat, name), out);
-}
-
-/* Elements of a list; false: the field is not a list. */
-static bool line_count(const struct blocks *s, const char *name, size_t *count)
-{
-    if (!s->tree) {
-        const struct block_line_member *m = block_line_get(&s->flat, name);
-        *count = m->count;
-        return m->kind == BLOCK_LINE_IDS;
-    }
-    *count = jsonin_count(jsonin_get(s->tree, name));
-    return jsonin_is_array(jsonin_get(s->tree, name));
-}
-
-/* Copies the list to id. -EINVAL: an element is neither a number nor a hash. */
-static int line_ids(const struct blocks *s, const char *name, uint64_t *id, size_t count)
-{
-    if (!s->tree) {
-        if (count > 0)
-            memcpy(id, s->flat.id + block_line_get(&s->flat, name)->first, count * sizeof(*id));
-        return 0;
-    }
-    const struct jsonin_v *ids = jsonin_get(s->tree, name);
-    for (size_t i = 0; i < count; i++) {
-        size_t len;
-        const struct jsonin_v *v = jsonin_at(ids, i);
-        const char *hash = jsonin_text(v, &len);
-        if ((hash ? block_line_hash(hash, len, &id[i]) : jsonin_u64(v, &id[i])) < 0)
-            return -EINVAL;
-    }
-    return 0;
 }
 
 /* ---- requests ---- */
@@ -190,21 +154,31 @@ static int take_list(struct blocks *s, size_t count, uint32_t *number)
     return 0;
 }
 
+/* Reads the list of blocks, of numbers or of hashes, into a free list. */
 static int read_ids(struct blocks *s, struct err *e)
 {
     struct request *r = &s->files.next;
     const char *name = s->layout->ids;
-    size_t count;
-    if (!line_has(s, name))
+    const struct jsonin_v *tree = s->tree ? jsonin_get(s->tree, name) : NULL;
+    const struct block_line_member *flat = s->tree ? NULL : block_line_get(&s->flat, name);
+    if (!tree && !flat)
         return bad_field(s, e, "no", name);
-    if (!line_count(s, name, &count))
+    if (tree ? !jsonin_is_array(tree) : flat->kind != BLOCK_LINE_IDS)
         return bad_field(s, e, name, "is not a list");
+    size_t count = tree ? jsonin_count(tree) : flat->count;
     if (take_list(s, count, &r->slot) < 0)
         return err_nomem(e, "blocks of a request");
     uint64_t *id = s->list[r->slot].id;
-    if (line_ids(s, name, id, count) < 0)
-        return bad_field(s, e, name,
-                         "holds something that is neither a number from 0 on nor hexadecimal");
+    if (flat && count > 0)
+        memcpy(id, s->flat.id + flat->first, count * sizeof(*id));
+    for (size_t i = 0; tree && i < count; i++) {
+        size_t len;
+        const struct jsonin_v *v = jsonin_at(tree, i);
+        const char *hash = jsonin_text(v, &len);
+        if ((hash ? block_line_hash(hash, len, &id[i]) : jsonin_u64(v, &id[i])) < 0)
+            return bad_field(s, e, name,
+                             "holds something that is neither a number from 0 on nor hexadecimal");
+    }
     r->blocks = id;
     r->block_count = (uint32_t)count;
     return 0;
@@ -229,7 +203,7 @@ static int read_request(struct blocks *s, struct err *e)
     int64_t tokens = l->tokens;
     if (l->block_tokens &&
         (line_i64(s, l->block_tokens, &tokens) < 0 || tokens < 1 || tokens > MAX_BLOCK_TOKENS))
-        return bad_line(s, e, "chunk_size is not a number of tokens from 1 to 2^20");
+        return bad_field(s, e, l->block_tokens, "is not a number of tokens from 1 to 2^20");
     r->block_tokens = (uint32_t)tokens;
 
     rc = read_ids(s, e);
@@ -239,20 +213,10 @@ static int read_request(struct blocks *s, struct err *e)
     return rc;
 }
 
-/* The first line tells whether the file is of the expected kind. */
-static int check_first(const struct blocks *s, struct err *e)
+/* Reads the next line of any file as a request: 1; 0 at the end; negative errno. */
+static int read_ahead(struct file_source *files, struct err *e)
 {
-    for (size_t i = 0; s->layout->wanted[i]; i++)
-        if (!line_has(s, s->layout->wanted[i]))
-            return file_source_bad(&s->files, jsonin_stream_line(s->stream), e,
-                                   "not a %s trace: no %s", s->layout->known_as,
-                                   s->layout->wanted[i]);
-    return 0;
-}
-
-/* The next line of any file, into flat or tree: 1; 0 at the end; negative errno. */
-static int next_line(struct blocks *s, struct err *e)
-{
+    struct blocks *s = (struct blocks *)files;
     const char *text;
     size_t len;
     int rc = 0;
@@ -268,24 +232,23 @@ static int next_line(struct blocks *s, struct err *e)
     }
     if (rc < 0)
         return rc;
+
     s->tree = NULL;
     rc = block_line_scan(&s->flat, text, len);
     if (rc < 0)
         return err_nomem(e, "a line of blocks");
     if (rc == 0)
         rc = jsonin_stream_parse(s->stream, &s->tree, e);
-    return rc < 0 ? rc : 1;
-}
-
-static int read_ahead(struct file_source *files, struct err *e)
-{
-    struct blocks *s = (struct blocks *)files;
-    int rc = next_line(s, e);
-    if (rc <= 0)
+    if (rc < 0)
         return rc;
-    rc = s->read == 0 ? check_first(s, e) : 0;
-    if (rc == 0)
-        rc = read_request(s, e);
+
+    /* The first line tells whether the file is of the expected kind. */
+    for (size_t i = 0; s->read == 0 && s->layout->wanted[i]; i++)
+        if (!line_has(s, s->layout->wanted[i]))
+            return file_source_bad(&s->files, jsonin_stream_line(s->stream), e,
+                                   "not a %s trace: no %s", s->layout->known_as,
+                                   s->layout->wanted[i]);
+    rc = read_request(s, e);
     if (rc < 0)
         return rc;
     s->read++;

@@ -134,24 +134,6 @@ static uint64_t padding(uint64_t size)
     return (BLOCK - size % BLOCK) % BLOCK;
 }
 
-/* Sets the member's name from its header, unless a header before told it. */
-static void set_member(struct documents *d, const char *header)
-{
-    if (d->member[0] != '\0')
-        return;
-    /* GNU's magic is "ustar " and its prefix is something else. */
-    int prefix = header[MAGIC_AT + 5] == '\0' ? (int)strnlen(header + PREFIX_AT, PREFIX) : 0;
-    snprintf(d->member, sizeof(d->member), "%.*s%s%.*s", prefix, header + PREFIX_AT,
-             prefix > 0 ? "/" : "", (int)strnlen(header, NAME), header);
-}
-
-static bool is_wanted(const struct documents *d, const char *header)
-{
-    size_t len = strlen(d->member);
-    return (header[TYPE_AT] == '0' || header[TYPE_AT] == '\0') && len > 5 &&
-           memcmp(d->member + len - 5, ".json", 5) == 0;
-}
-
 /* Sets the name from the records "LENGTH KEYWORD=VALUE\n" of a pax header. */
 static void read_pax(struct documents *d, const char *p, size_t len)
 {
@@ -222,42 +204,34 @@ static int next_member(struct documents *d, struct err *e)
         if (n < BLOCK || !is_header(header) || !read_octal(header + SIZE_AT, 12, &size) ||
             size > (uint64_t)INT64_MAX / 2)
             return damaged(d, e, "no header where one should be");
-        int rc;
-        if (header[TYPE_AT] == 'L' || header[TYPE_AT] == 'x') {
-            rc = read_name(d, header[TYPE_AT], size, e);
-        } else {
-            set_member(d, header);
-            if (is_wanted(d, header)) {
-                rc = read_member(d, size, e);
-                return rc < 0 ? rc : 1;
-            }
-            d->member[0] = '\0';
-            rc = skip_bytes(d, size + padding(size), e);
+        char type = header[TYPE_AT];
+        if (type == 'L' || type == 'x') {
+            int rc = read_name(d, type, size, e);
+            if (rc < 0)
+                return rc;
+            continue;
         }
+        if (d->member[0] == '\0') { /* no header before told the name */
+            /* GNU's magic is "ustar " and its prefix is something else. */
+            int prefix =
+                header[MAGIC_AT + 5] == '\0' ? (int)strnlen(header + PREFIX_AT, PREFIX) : 0;
+            snprintf(d->member, sizeof(d->member), "%.*s%s%.*s", prefix, header + PREFIX_AT,
+                     prefix > 0 ? "/" : "", (int)strnlen(header, NAME), header);
+        }
+        size_t len = strlen(d->member);
+        if ((type == '0' || type == '\0') && len > 5 &&
+            memcmp(d->member + len - 5, ".json", 5) == 0) {
+            int rc = read_member(d, size, e);
+            return rc < 0 ? rc : 1;
+        }
+        d->member[0] = '\0';
+        int rc = skip_bytes(d, size + padding(size), e);
         if (rc < 0)
             return rc;
     }
 }
 
 /* ---- files ---- */
-
-/* Reads the rest of a file whose first have bytes are in text already. */
-static int read_rest(struct documents *d, struct frame_in *file, size_t have, struct err *e)
-{
-    for (;;) {
-        int rc = make_room(d, have + ((size_t)1 << 16), e);
-        if (rc < 0)
-            return rc;
-        int64_t n = frame_in_read(file, d->text + have, d->cap - have, e);
-        if (n < 0)
-            return (int)n;
-        if (n == 0)
-            break;
-        have += (size_t)n;
-    }
-    d->len = have;
-    return 0;
-}
 
 /* Opens the next file: 1, a document, or an archive (d->archive is set then); 0 after the last;
  * negative errno. */
@@ -272,16 +246,19 @@ static int next_file(struct documents *d, struct err *e)
     if (rc < 0)
         return rc;
     int64_t n = read_up_to(file, d->text, BLOCK, e);
-    if (n < 0)
-        return (int)n;
     if (n == BLOCK && is_header(d->text)) {
         if (frame_in_unread(file, d->text, BLOCK) < 0)
             return err_nomem(e, "archive");
         d->archive = file;
         return 1;
     }
-    rc = read_rest(d, file, (size_t)n, e);
-    return rc < 0 ? rc : 1;
+    for (d->len = 0; n > 0; n = frame_in_read(file, d->text + d->len, d->cap - d->len, e)) {
+        d->len += (size_t)n;
+        rc = make_room(d, d->len + ((size_t)1 << 16), e);
+        if (rc < 0)
+            return rc;
+    }
+    return n < 0 ? (int)n : 1;
 }
 
 int documents_next(struct documents *d, const char **text, size_t *len, const char **name,

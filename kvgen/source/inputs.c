@@ -50,15 +50,6 @@ static bool ends_in(const char *name, size_t len, const char *suffix)
     return len > n && memcmp(name + len - n, suffix, n) == 0;
 }
 
-static bool is_data(const char *name)
-{
-    size_t len = strlen(name);
-    if (ends_in(name, len, ".zst"))
-        len -= 4;
-    return name[0] != '.' && (ends_in(name, len, ".csv") || ends_in(name, len, ".json") ||
-                              ends_in(name, len, ".jsonl"));
-}
-
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -71,9 +62,15 @@ static int list_folder(struct inputs *in, struct err *e)
         return err_errno(e, -errno, ERR_INPUT, in->given, "cannot be read");
     int rc = 0;
     const struct dirent *entry;
-    while (rc == 0 && (entry = readdir(dir)))
-        if (is_data(entry->d_name))
-            rc = add_path(in, in->given, entry->d_name);
+    while (rc == 0 && (entry = readdir(dir))) {
+        const char *name = entry->d_name;
+        size_t len = strlen(name);
+        if (ends_in(name, len, ".zst"))
+            len -= 4;
+        if (name[0] != '.' && (ends_in(name, len, ".csv") || ends_in(name, len, ".json") ||
+                               ends_in(name, len, ".jsonl")))
+            rc = add_path(in, in->given, name);
+    }
     closedir(dir);
     if (rc < 0)
         return err_nomem(e, "names of files");
@@ -98,17 +95,6 @@ static int list_pattern(struct inputs *in, struct err *e)
     return rc < 0 ? err_nomem(e, "names of files") : 0;
 }
 
-static int list_files(struct inputs *in, struct err *e)
-{
-    struct stat st;
-    bool there = stat(in->given, &st) == 0;
-    if (there && S_ISDIR(st.st_mode))
-        return list_folder(in, e);
-    if (!there && strcmp(in->given, "-") != 0 && strpbrk(in->given, "*?["))
-        return list_pattern(in, e);
-    return add_path(in, "", in->given) < 0 ? err_nomem(e, "names of files") : 0;
-}
-
 /* ---- files, one at a time ---- */
 
 static int open_next(struct inputs *in, struct err *e)
@@ -125,21 +111,30 @@ static int open_next(struct inputs *in, struct err *e)
 
 int inputs_open(struct inputs **out, const char *path, struct err *e)
 {
+    *out = NULL;
     struct inputs *in = calloc(1, sizeof(*in));
     if (!in || !(in->given = strdup(path))) {
         free(in);
         return err_nomem(e, "input");
     }
     in->repeatable = true;
-    int rc = list_files(in, e);
+    struct stat st;
+    bool there = stat(path, &st) == 0;
+    int rc = 0;
+    if (there && S_ISDIR(st.st_mode))
+        rc = list_folder(in, e);
+    else if (!there && strcmp(path, "-") != 0 && strpbrk(path, "*?["))
+        rc = list_pattern(in, e);
+    else if (add_path(in, "", path) < 0)
+        rc = err_nomem(e, "names of files");
     if (rc == 0)
         rc = open_next(in, e);
     if (rc < 0) {
         inputs_close(in);
-        in = NULL;
+        return rc;
     }
     *out = in;
-    return rc;
+    return 0;
 }
 
 void inputs_close(struct inputs *in)
@@ -222,36 +217,6 @@ static bool has(const char *text, size_t len, const char *what)
     return memmem(text, len, what, strlen(what)) != NULL;
 }
 
-static enum inputs_kind kind_of_json(const char *text, size_t len)
-{
-    if (has(text, len, "\"block_size\"") && has(text, len, "\"requests\""))
-        return INPUTS_AGENTIC;
-    if (has(text, len, "\"input_toks\"") || has(text, len, "\"conversations\""))
-        return INPUTS_SHAREGPT;
-    if (has(text, len, "\"chunk_hashes\""))
-        return INPUTS_LMCACHE;
-    if (!has(text, len, "\"hash_ids\""))
-        return INPUTS_UNKNOWN;
-    return has(text, len, "\"chat_id\"") ? INPUTS_BAILIAN : INPUTS_MOONCAKE;
-}
-
-static enum inputs_kind kind_of_lines(const char *text, size_t len)
-{
-    const char *end = memchr(text, '\n', len);
-    if (end)
-        len = (size_t)(end - text);
-    if (len >= 12 && memcmp(text, "fio version ", 12) == 0)
-        return INPUTS_FIO;
-    if ((has(text, len, "\top\t") || (len > 3 && memcmp(text, "op\t", 3) == 0)) &&
-        has(text, len, "\tstart"))
-        return INPUTS_OPLOG;
-    if (has(text, len, "Operation") && has(text, len, "Object_Size_Bytes"))
-        return INPUTS_TRACE;
-    if (has(text, len, "ContextTokens"))
-        return INPUTS_AZURE;
-    return has(text, len, "Request tokens") ? INPUTS_BURST : INPUTS_UNKNOWN;
-}
-
 /* Length of the white space that text begins with, a byte-order mark included. */
 static size_t blank_length(const char *text, size_t len)
 {
@@ -270,18 +235,32 @@ static enum inputs_kind kind_of(const char *text, size_t len)
     len -= blank;
     if (len > 0 && *text == '[')
         return INPUTS_SHAREGPT;
-    if (len > 0 && *text == '{')
-        return kind_of_json(text, len);
-    return kind_of_lines(text, len);
-}
+    if (len > 0 && *text == '{') {
+        if (has(text, len, "\"block_size\"") && has(text, len, "\"requests\""))
+            return INPUTS_AGENTIC;
+        if (has(text, len, "\"input_toks\"") || has(text, len, "\"conversations\""))
+            return INPUTS_SHAREGPT;
+        if (has(text, len, "\"chunk_hashes\""))
+            return INPUTS_LMCACHE;
+        if (!has(text, len, "\"hash_ids\""))
+            return INPUTS_UNKNOWN;
+        return has(text, len, "\"chat_id\"") ? INPUTS_BAILIAN : INPUTS_MOONCAKE;
+    }
 
-/* Whether the first line is complete and tells the kind. Half a line may look like another kind. A
- * pipe may give no more for a long time, so no more than needed is read. */
-static bool is_enough(const char *text, size_t len)
-{
-    size_t blank = blank_length(text, len);
-    return memchr(text + blank, '\n', len - blank) &&
-           (text[blank] != '{' || kind_of(text, len) != INPUTS_UNKNOWN);
+    /* Other files are told by their first line. */
+    const char *end = memchr(text, '\n', len);
+    if (end)
+        len = (size_t)(end - text);
+    if (len >= 12 && memcmp(text, "fio version ", 12) == 0)
+        return INPUTS_FIO;
+    if ((has(text, len, "\top\t") || (len > 3 && memcmp(text, "op\t", 3) == 0)) &&
+        has(text, len, "\tstart"))
+        return INPUTS_OPLOG;
+    if (has(text, len, "Operation") && has(text, len, "Object_Size_Bytes"))
+        return INPUTS_TRACE;
+    if (has(text, len, "ContextTokens"))
+        return INPUTS_AZURE;
+    return has(text, len, "Request tokens") ? INPUTS_BURST : INPUTS_UNKNOWN;
 }
 
 int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e)
@@ -292,11 +271,17 @@ int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e)
     char *text = malloc(LOOK);
     if (!text)
         return err_nomem(e, "input");
+    /* Reads until the first line is complete (half a line may look like another kind) and tells the
+     * kind, and no further: a pipe may give no more for a long time. */
     size_t len = 0;
     int64_t n = 1;
-    while (n > 0 && len < LOOK && !is_enough(text, len)) {
+    bool enough = false;
+    while (n > 0 && len < LOOK && !enough) {
         n = frame_in_read(in->file, text + len, LOOK - len, e);
         len += n > 0 ? (size_t)n : 0;
+        size_t blank = blank_length(text, len);
+        enough = memchr(text + blank, '\n', len - blank) &&
+                 (text[blank] != '{' || kind_of(text, len) != INPUTS_UNKNOWN);
     }
     int rc = 0;
     if (n < 0 && len == 0) /* otherwise the error comes again, behind the bytes given back */

@@ -140,16 +140,6 @@ int population_draw(struct population **out, const struct workload *w, uint64_t 
 
 /* ---- from a file ---- */
 
-static int parse_qos(const struct csv_field *f, uint8_t *qos)
-{
-    for (int q = 0; q < TRACE_QOSES; q++)
-        if (csv_rows_field_is(f, trace_qos_text((enum trace_qos)q))) {
-            *qos = (uint8_t)q;
-            return 0;
-        }
-    return -EINVAL;
-}
-
 static int parse_tokens(const struct csv_field *f, int64_t *tokens)
 {
     uint64_t v;
@@ -177,7 +167,12 @@ static enum column parse_person(struct person *p, const struct csv_row *row,
     if (units_parse_decimal(f[THINK]->p, f[THINK]->len, 9, &p->think_ns) < 0 || p->think_ns < 0 ||
         p->think_ns > MAX_THINK_S * UNITS_NS_PER_S)
         return THINK;
-    return parse_qos(f[QOS], &p->qos) < 0 ? QOS : COLUMNS;
+    for (int q = 0; q < TRACE_QOSES; q++)
+        if (csv_rows_field_is(f[QOS], trace_qos_text((enum trace_qos)q))) {
+            p->qos = (uint8_t)q;
+            return COLUMNS;
+        }
+    return QOS;
 }
 
 /* Adds the rows until p is full or the file ends. */

@@ -26,42 +26,16 @@ struct rag {
     uint32_t *picked; /* in the order of picking */
 };
 
-/* Tokens of a chunk: by both limits, at least 1. */
-static int64_t limit_chunk(const struct workload_rag *w, const struct model *m)
-{
-    uint64_t token_bytes = model_bytes_per_token(m);
-    int64_t most = token_bytes > 0 ? w->max_chunk_bytes / (int64_t)token_bytes : w->chunk_tokens;
-    if (most > w->chunk_tokens)
-        most = w->chunk_tokens;
-    return most > 0 ? most : 1;
-}
-
-/* Draws the length of each document; returns the chunks of the longest. */
-static int64_t draw_lengths(struct rag *r, const struct rag_opts *o)
-{
-    bool large = o->model->hidden >= LARGE_HIDDEN || o->model->layers >= LARGE_LAYERS;
-    const int64_t *range = large ? r->w->large_model_tokens : r->w->small_model_tokens;
-    int64_t most = 0;
-    for (uint32_t i = 0; i < r->documents; i++) {
-        struct rng rng;
-        rng_seed(&rng, o->seed, DOCUMENT_STREAM + i);
-        r->tokens[i] = rng_range(&rng, range[0], range[1]);
-        int64_t chunks = rag_chunks(r, i);
-        most = chunks > most ? chunks : most;
-    }
-    return most;
-}
-
 int rag_create(struct rag **out, const struct rag_opts *o, struct err *e)
 {
     const struct workload_rag *w = o->workload;
+    const struct model *m = o->model;
     int rc = 0;
     *out = NULL;
     struct rag *r = calloc(1, sizeof(*r));
     if (!r)
         return err_nomem(e, "documents");
     r->w = w;
-    r->chunk_tokens = limit_chunk(w, o->model);
     r->documents = (uint32_t)o->documents;
     r->kept =
         w->max_documents > 0 && w->max_documents < r->documents ? w->max_documents : r->documents;
@@ -70,15 +44,32 @@ int rag_create(struct rag **out, const struct rag_opts *o, struct err *e)
         rc = err_nomem(e, "documents");
         goto out;
     }
-    int64_t most = draw_lengths(r, o);
+
+    /* A chunk is as long as both limits allow, but at least one token. */
+    uint64_t token_bytes = model_bytes_per_token(m);
+    r->chunk_tokens = w->chunk_tokens;
+    if (token_bytes > 0 && w->max_chunk_bytes / (int64_t)token_bytes < r->chunk_tokens)
+        r->chunk_tokens = w->max_chunk_bytes / (int64_t)token_bytes;
+    if (r->chunk_tokens < 1)
+        r->chunk_tokens = 1;
+
+    bool large = m->hidden >= LARGE_HIDDEN || m->layers >= LARGE_LAYERS;
+    const int64_t *range = large ? w->large_model_tokens : w->small_model_tokens;
+    uint32_t most = 0; /* chunks of the longest document */
+    for (uint32_t i = 0; i < r->documents; i++) {
+        struct rng rng;
+        rng_seed(&rng, o->seed, DOCUMENT_STREAM + i);
+        r->tokens[i] = rng_range(&rng, range[0], range[1]);
+        most = rag_chunks(r, i) > most ? rag_chunks(r, i) : most;
+    }
     if (most > MAX_CHUNKS) {
         rc = err_set(e, -EINVAL, ERR_INPUT, "--enable-rag",
                      "a document would have %lld chunks of %lld tokens; 1,048,576 are the most",
                      (long long)most, (long long)r->chunk_tokens);
         goto out;
     }
-    r->left = calloc((size_t)most, sizeof(*r->left));
-    r->picked = calloc((size_t)most, sizeof(*r->picked));
+    r->left = calloc(most, sizeof(*r->left));
+    r->picked = calloc(most, sizeof(*r->picked));
     if (!r->left || !r->picked)
         rc = err_nomem(e, "documents");
 out:

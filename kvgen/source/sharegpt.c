@@ -108,17 +108,6 @@ static bool is_count(int64_t tokens)
     return tokens >= 0 && tokens <= REQUEST_MAX_TOKENS;
 }
 
-/* The turns of an element, which may have none. 0 or -ENOMEM. */
-static int read_turns(struct sharegpt *s, struct talk *t, const struct jsonin_v *v)
-{
-    int64_t context, generated;
-    t->turns = t->next = 0;
-    if (jsonin_i64(jsonin_get(v, "input_toks"), &context) == 0 &&
-        jsonin_i64(jsonin_get(v, "output_toks"), &generated) == 0)
-        return is_count(context) && is_count(generated) ? add_turn(t, context, generated) : 0;
-    return read_texts(s, t, jsonin_get(v, "conversations"));
-}
-
 static int read_arrival(struct sharegpt *s, struct talk *t, const struct jsonin_v *v, struct err *e)
 {
     int64_t ns;
@@ -177,21 +166,6 @@ static int next_element(struct sharegpt *s, const struct jsonin_v **v, struct er
     return rc;
 }
 
-/* A place behind the conversations that are held; NULL: no memory. */
-static struct talk *free_place(struct sharegpt *s)
-{
-    if (s->live == s->talks_cap) {
-        size_t cap = s->talks_cap ? s->talks_cap * 2 : 64;
-        struct talk *grown = realloc(s->talk, cap * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        memset(grown + s->talks_cap, 0, (cap - s->talks_cap) * sizeof(*grown));
-        s->talk = grown;
-        s->talks_cap = cap;
-    }
-    return &s->talk[s->live];
-}
-
 /* Reads conversations until as many are held as may be. A timed dataset goes on in the order of the
  * file, so one is enough. 0 or negative errno. */
 static int fill(struct sharegpt *s, struct err *e)
@@ -202,8 +176,25 @@ static int fill(struct sharegpt *s, struct err *e)
         s->files.ended = rc == 0;
         if (rc <= 0)
             return rc;
-        struct talk *t = free_place(s);
-        if (!t || read_turns(s, t, v) < 0)
+
+        if (s->live == s->talks_cap) {
+            size_t cap = s->talks_cap ? s->talks_cap * 2 : 64;
+            struct talk *grown = realloc(s->talk, cap * sizeof(*grown));
+            if (!grown)
+                return err_nomem(e, "conversation");
+            memset(grown + s->talks_cap, 0, (cap - s->talks_cap) * sizeof(*grown));
+            s->talk = grown;
+            s->talks_cap = cap;
+        }
+        struct talk *t = &s->talk[s->live];
+        int64_t context, generated;
+        t->turns = t->next = 0;
+        if (jsonin_i64(jsonin_get(v, "input_toks"), &context) < 0 ||
+            jsonin_i64(jsonin_get(v, "output_toks"), &generated) < 0)
+            rc = read_texts(s, t, jsonin_get(v, "conversations"));
+        else if (is_count(context) && is_count(generated))
+            rc = add_turn(t, context, generated);
+        if (rc < 0)
             return err_nomem(e, "conversation");
         if (t->turns == 0) {
             struct err why = {0};
@@ -213,6 +204,7 @@ static int fill(struct sharegpt *s, struct err *e)
             file_source_note_skip(&s->files, &why);
             continue;
         }
+
         rc = read_arrival(s, t, v, e);
         if (rc < 0)
             return rc;
@@ -301,26 +293,6 @@ static const struct source_ops sharegpt_ops = {
     .close = sharegpt_close,
 };
 
-/* Reads the first conversations, and refuses options that have no meaning for them. */
-static int read_first(struct sharegpt *s, struct err *e)
-{
-    int rc = fill(s, e);
-    if (rc < 0)
-        return rc;
-    if (s->live > 0 && !s->timed && s->o.speedup_given)
-        return err_set(e, -EINVAL, ERR_INPUT, "--trace-speedup", "this dataset has no times%s",
-                       s->o.request_rate > 0 ? " but those of --request-rate" : "");
-    if (s->live > 0 && !s->timed && s->files.o.cycles == 0 && s->o.request_rate == 0)
-        return err_set(e, -EINVAL, ERR_INPUT, "--replay-cycles",
-                       "0 would never end: --request-rate 0 leaves no time between requests");
-    if (s->live > 0)
-        return 0;
-    if (s->files.skips.rows == 0)
-        return err_set(e, -EINVAL, ERR_INPUT, inputs_path(s->files.in), "holds no conversation");
-    *e = s->files.skips.first;
-    return e->code;
-}
-
 int source_sharegpt_open(struct source **out, struct inputs *in,
                          const struct source_sharegpt_opts *o, struct err *e)
 {
@@ -332,7 +304,21 @@ int source_sharegpt_open(struct source **out, struct inputs *in,
     file_source_init(&s->files, &sharegpt_ops, in, &o->files, read_again);
     s->o = *o;
     rng_seed(&s->rng, o->seed, DRAW_STREAM);
-    int rc = read_first(s, e);
+
+    /* The first conversations tell whether the options have a meaning for them. */
+    int rc = fill(s, e);
+    if (rc == 0 && s->live == 0 && s->files.skips.rows == 0) {
+        rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no conversation");
+    } else if (rc == 0 && s->live == 0) {
+        *e = s->files.skips.first;
+        rc = e->code;
+    } else if (rc == 0 && !s->timed && o->speedup_given) {
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--trace-speedup", "this dataset has no times%s",
+                     o->request_rate > 0 ? " but those of --request-rate" : "");
+    } else if (rc == 0 && !s->timed && o->files.cycles == 0 && o->request_rate == 0) {
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--replay-cycles",
+                     "0 would never end: --request-rate 0 leaves no time between requests");
+    }
     if (rc < 0) {
         sharegpt_close(&s->files.base);
         return rc;

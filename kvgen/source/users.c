@@ -18,9 +18,10 @@ enum {
     QUERY_LEAST_TOKENS = 50,
     QUERY_MOST_TOKENS = 200
 };
-#define NOBODY         UINT32_MAX
-#define ARRIVAL_STREAM ((uint64_t)2 << 32) /* of the seed: who asks when, with SOURCE_USERS_POISSON */
-#define QUERY_STREAM   ((uint64_t)6 << 32) /* + i: what user i asks about documents */
+#define NOBODY UINT32_MAX
+#define ARRIVAL_STREAM                                                                             \
+    ((uint64_t)2 << 32)                  /* of the seed: who asks when, with SOURCE_USERS_POISSON */
+#define QUERY_STREAM ((uint64_t)6 << 32) /* + i: what user i asks about documents */
 
 struct user {
     struct rng rng;
@@ -36,7 +37,8 @@ struct users {
     struct source_users_opts o;
     struct user *user;
     uint32_t count;
-    struct heap next; /* users by the time of their next request; unused with SOURCE_USERS_POISSON */
+    struct heap
+        next; /* users by the time of their next request; unused with SOURCE_USERS_POISSON */
     struct rng arrivals;
     int64_t next_arrival_ns; /* with SOURCE_USERS_POISSON */
     uint64_t issued;
