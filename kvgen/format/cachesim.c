@@ -137,15 +137,6 @@ static int file_block(struct oracle *o, struct err *e)
     return rc;
 }
 
-/* Sets the next access of an access. */
-static int set_next(struct oracle *o, uint64_t number, int64_t next, struct err *e)
-{
-    if (number < o->filed)
-        return temp_file_write(o->file, &next, sizeof(next), number * RECORD + NEXT, e);
-    memcpy(o->block + (number - o->filed) * RECORD + NEXT, &next, sizeof(next));
-    return 0;
-}
-
 static int oracle_row(struct export *x, const struct export_op *op, struct err *e)
 {
     struct oracle *o = x->state;
@@ -158,8 +149,12 @@ static int oracle_row(struct export *x, const struct export_op *op, struct err *
     uint64_t *last = keymap_get(o->last, (struct hash128){.lo = a.id, .hi = 1}, UINT64_MAX);
     if (!last)
         return err_nomem(e, "objects of the export");
-    /* The format counts accesses from 1. */
-    rc = *last != UINT64_MAX ? set_next(o, *last, (int64_t)x->rows + 1, e) : 0;
+    /* This is the next access after *last. The format counts accesses from 1. */
+    int64_t next = (int64_t)x->rows + 1;
+    if (*last != UINT64_MAX && *last >= o->filed)
+        memcpy(o->block + (*last - o->filed) * RECORD + NEXT, &next, sizeof(next));
+    else if (*last != UINT64_MAX)
+        rc = temp_file_write(o->file, &next, sizeof(next), *last * RECORD + NEXT, e);
     if (rc < 0)
         return rc;
     *last = x->rows++;

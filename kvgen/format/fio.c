@@ -55,10 +55,34 @@ static int read_number(const struct reader *r, const struct number *number, cons
                      (unsigned long long)number->max);
 }
 
-/* FILE read|write|trim OFFSET LENGTH: 1 and r->row; negative errno. */
-static int read_io(struct reader *r, enum trace_op op, char *const *token, struct err *e)
+/* FILE ACTION [OFFSET LENGTH]: 1 and r->row; 0: no row; negative errno. */
+static int read_action(struct reader *r, char *const *token, size_t tokens, struct err *e)
 {
-    uint64_t offset, bytes;
+    static const char *const no_row[] = {"add", "open", "close", "sync", "datasync", "wait"};
+    const char *action = tokens > 1 ? token[1] : "";
+    uint64_t us, sum, offset, bytes;
+
+    /* Version 2 tells time by FILE wait US. */
+    if (strcmp(action, "wait") == 0 && !r->times && tokens >= 3) {
+        if (read_number(r, &wait_us, token[2], &us, e) < 0)
+            return -EINVAL;
+        if (units_add((uint64_t)r->now_ns, us * 1000, &sum) < 0 || sum > INT64_MAX)
+            return lines_bad(r->lines, e, "waits of more than 292 years");
+        r->now_ns = (int64_t)sum;
+        return 0;
+    }
+    for (size_t i = 0; tokens <= 4 && i < sizeof(no_row) / sizeof(*no_row); i++)
+        if (strcmp(action, no_row[i]) == 0)
+            return 0;
+
+    enum trace_op op = strcmp(action, "read") == 0    ? TRACE_READ
+                       : strcmp(action, "write") == 0 ? TRACE_WRITE
+                       : strcmp(action, "trim") == 0  ? TRACE_DELETE
+                                                      : TRACE_OPS;
+    if (op == TRACE_OPS || tokens != 4)
+        return lines_bad(r->lines, e,
+                         "neither FILE add|open|close nor FILE read|write|trim OFFSET LENGTH%s",
+                         r->times ? " behind a time" : "");
     if (read_number(r, &offset_bytes, token[2], &offset, e) < 0 ||
         read_number(r, &length_bytes, token[3], &bytes, e) < 0)
         return -EINVAL;
@@ -69,46 +93,6 @@ static int read_io(struct reader *r, enum trace_op op, char *const *token, struc
     struct trace_str key = {.p = r->key, .len = (uint32_t)len};
     r->row = import_row(op, r->now_ns, bytes, key);
     return 1;
-}
-
-/* FILE wait US, by which time passes in version 2. */
-static int read_wait(struct reader *r, const char *text, struct err *e)
-{
-    uint64_t us, sum;
-    if (read_number(r, &wait_us, text, &us, e) < 0)
-        return -EINVAL;
-    if (units_add((uint64_t)r->now_ns, us * 1000, &sum) < 0 || sum > INT64_MAX)
-        return lines_bad(r->lines, e, "waits of more than 292 years");
-    r->now_ns = (int64_t)sum;
-    return 0;
-}
-
-/* FILE ACTION [OFFSET LENGTH]: 1 and r->row; 0: no row; negative errno. */
-static int read_action(struct reader *r, char *const *token, size_t tokens, struct err *e)
-{
-    static const struct {
-        const char *name;
-        enum trace_op op; /* TRACE_OPS: none */
-    } actions[] = {{"read", TRACE_READ}, {"write", TRACE_WRITE}, {"trim", TRACE_DELETE},
-                   {"add", TRACE_OPS},   {"open", TRACE_OPS},    {"close", TRACE_OPS},
-                   {"sync", TRACE_OPS},  {"datasync", TRACE_OPS}};
-    const char *name = tokens > 1 ? token[1] : "";
-    bool is_wait = strcmp(name, "wait") == 0;
-    if (is_wait && !r->times && tokens >= 3)
-        return read_wait(r, token[2], e);
-    if (is_wait && tokens <= 4)
-        return 0;
-    for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++) {
-        if (strcmp(name, actions[i].name) != 0)
-            continue;
-        if (actions[i].op != TRACE_OPS && tokens == 4)
-            return read_io(r, actions[i].op, token, e);
-        if (actions[i].op == TRACE_OPS && tokens <= 4)
-            return 0;
-    }
-    return lines_bad(r->lines, e,
-                     "neither FILE add|open|close nor FILE read|write|trim OFFSET LENGTH%s",
-                     r->times ? " behind a time" : "");
 }
 
 static int read_line(struct reader *r, char *text, struct err *e)
@@ -356,8 +340,17 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static int save_job(const struct fio *f, struct err *e)
+static int fio_finish(struct export *x, struct err *e)
 {
+    struct fio *f = x->state;
+    int rc = f->begun ? 0 : begin(x, 0, e);
+    if (x->rows == 0)
+        export_note(x, FIO_NOTHING, 0);
+    if (rc == 0)
+        rc = put_line(x, f->last_ns, "close", NULL, e);
+    if (rc < 0 || !f->job)
+        return rc;
+
     char text[MAX_JOB];
     int n = snprintf(
         text, sizeof(text),
@@ -377,20 +370,22 @@ static int save_job(const struct fio *f, struct err *e)
     return save_text(f->job, text, (size_t)n, e);
 }
 
-static int fio_finish(struct export *x, struct err *e)
+static int fio_open(struct export *x, struct err *e)
 {
-    struct fio *f = x->state;
-    int rc = f->begun ? 0 : begin(x, 0, e);
-    if (x->rows == 0)
-        export_note(x, FIO_NOTHING, 0);
-    if (rc == 0)
-        rc = put_line(x, f->last_ns, "close", NULL, e);
-    return rc == 0 && f->job ? save_job(f, e) : rc;
-}
+    struct fio *f = calloc(1, sizeof(*f));
+    x->state = f;
+    if (!f)
+        return err_nomem(e, "export");
+    f->aligned = true;
+    f->objects = keymap_create();
+    f->pool = extent_pool_create(MAX_SLAB, UNIT);
+    if (!f->objects || !f->pool)
+        return err_nomem(e, "export");
+    const char *path = x->o->path;
+    if (!path)
+        return 0;
 
-/* X.iolog has the job X.fio and the slab X.slab. */
-static int make_names(struct fio *f, const char *path, struct err *e)
-{
+    /* X.iolog has the job X.fio and the slab X.slab. */
     size_t stem = strlen(path), suffix = strlen(SUFFIX);
     if (stem > suffix && strcmp(path + stem - suffix, SUFFIX) == 0)
         stem -= suffix;
@@ -409,20 +404,6 @@ static int make_names(struct fio *f, const char *path, struct err *e)
     memcpy(f->name, base, f->name_len - 5);
     memcpy(f->name + f->name_len - 5, ".slab", 6);
     return 0;
-}
-
-static int fio_open(struct export *x, struct err *e)
-{
-    struct fio *f = calloc(1, sizeof(*f));
-    x->state = f;
-    if (!f)
-        return err_nomem(e, "export");
-    f->aligned = true;
-    f->objects = keymap_create();
-    f->pool = extent_pool_create(MAX_SLAB, UNIT);
-    if (!f->objects || !f->pool)
-        return err_nomem(e, "export");
-    return x->o->path ? make_names(f, x->o->path, e) : 0;
 }
 
 static void fio_free(struct export *x)

@@ -60,40 +60,34 @@ int lines_bad(const struct lines *l, struct err *e, const char *fmt, ...)
     return err_set(e, -EINVAL, ERR_INPUT, where, "%s", what);
 }
 
-/* Finds the line at l->at: 1 and its bytes without the LF; 0 at the end; negative errno. */
-static int find_end(struct lines *l, size_t *len, struct err *e)
+int lines_next(struct lines *l, char **text, size_t *len, struct err *e)
 {
-    size_t seen = 0; /* bytes that have no LF */
-    for (;;) {
-        const char *from = l->buf + l->at;
-        const char *end = memchr(from + seen, '\n', l->len - l->at - seen);
-        seen = l->len - l->at;
-        *len = end ? (size_t)(end - from) : seen;
-        if (*len > LINES_MAX - 1)
+    char *line = l->buf + l->at, *end = NULL;
+    size_t have = l->len - l->at, seen = 0; /* line[0..seen) has no LF */
+    l->line++;
+    while (!(end = memchr(line + seen, '\n', have - seen))) {
+        if (have > LINES_MAX - 1)
             return lines_bad(l, e, "a line of more than 1 MiB");
-        if (end)
-            return 1;
+        seen = have;
         if (l->ended)
-            return seen > 0;
-        memmove(l->buf, from, seen);
+            break;
+        memmove(l->buf, line, have);
+        line = l->buf;
         l->at = 0;
-        l->len = seen;
-        int64_t n = frame_in_read(l->file, l->buf + seen, LINES_MAX + READ - seen, e);
+        l->len = have;
+        int64_t n = frame_in_read(l->file, l->buf + have, LINES_MAX + READ - have, e);
         if (n < 0)
             return (int)n;
         l->ended = n == 0;
-        l->len += (size_t)n;
+        l->len = have += (size_t)n;
     }
-}
+    *len = end ? (size_t)(end - line) : have;
+    if (!end && have == 0)
+        return 0;
+    if (*len > LINES_MAX - 1)
+        return lines_bad(l, e, "a line of more than 1 MiB");
+    l->at += *len + (end != NULL);
 
-int lines_next(struct lines *l, char **text, size_t *len, struct err *e)
-{
-    l->line++;
-    int rc = find_end(l, len, e);
-    if (rc <= 0)
-        return rc;
-    char *line = l->buf + l->at;
-    l->at += *len + (l->at + *len < l->len);
     line[*len] = '\0';
     if (*len > 0 && line[*len - 1] == '\r')
         line[--*len] = '\0';

@@ -98,29 +98,6 @@ static bool unquote(struct field *f)
     return whole;
 }
 
-static int read_header(struct reader *r, struct err *e)
-{
-    static const char *const names[COLUMNS] = {"op", "bytes", "file", "start", "error", "cat"};
-    struct field field[MAX_FIELDS];
-    char *line;
-    size_t len;
-    int rc = lines_next(r->lines, &line, &len, e);
-    if (rc <= 0)
-        return rc < 0 ? rc : err_set(e, -EINVAL, ERR_INPUT, lines_name(r->lines), "empty");
-    r->fields = split(line, len, false, field);
-    if (r->fields > MAX_FIELDS)
-        return lines_bad(r->lines, e, "more than %d columns", MAX_FIELDS);
-    for (int c = 0; c < COLUMNS; c++) {
-        r->at[c] = -1;
-        for (size_t i = 0; i < r->fields; i++)
-            if (strcmp(field[i].p, names[c]) == 0)
-                r->at[c] = (int)i;
-        if (c < ERROR && r->at[c] < 0)
-            return lines_bad(r->lines, e, "not an op-log: no column %s", names[c]);
-    }
-    return 0;
-}
-
 /* Counts a row that is skipped. Returns 0: no row. */
 static int skip(struct reader *r, const char *why, const char *what)
 {
@@ -179,27 +156,26 @@ static int read_row(struct reader *r, struct err *e)
     return rc;
 }
 
-/* Reads the whole file. A signal ends it early; whoever takes the rows looks for signals too. */
-static int sort_rows(struct reader *r, struct err *e)
-{
-    int rc = time_sort_create(&r->sort, temp_file_folder(), IMPORT_SORT_MEMORY, e);
-    while (rc == 0 && stop_signal() == 0 && (rc = read_row(r, e)) > 0) {
-        const struct trace_str key = r->row.key;
-        memcpy(r->packed, &r->row, sizeof(r->row));
-        memcpy(r->packed + sizeof(r->row), key.p, key.len);
-        rc = time_sort_add(r->sort, r->row.time_ns, r->packed, sizeof(r->row) + key.len, e);
-    }
-    r->sorted = true;
-    return rc == 0 ? time_sort_finish(r->sort, e) : rc;
-}
-
 static int reader_next(struct import *base, const struct trace_row **row, struct err *e)
 {
     struct reader *r = (struct reader *)base;
     int64_t time_ns;
     const void *p;
     size_t len;
-    int rc = r->sorted ? 0 : sort_rows(r, e);
+    int rc = 0;
+    if (!r->sorted) {
+        /* A signal ends reading early; whoever takes the rows looks for signals too. */
+        rc = time_sort_create(&r->sort, temp_file_folder(), IMPORT_SORT_MEMORY, e);
+        while (rc == 0 && stop_signal() == 0 && (rc = read_row(r, e)) > 0) {
+            const struct trace_str key = r->row.key;
+            memcpy(r->packed, &r->row, sizeof(r->row));
+            memcpy(r->packed + sizeof(r->row), key.p, key.len);
+            rc = time_sort_add(r->sort, r->row.time_ns, r->packed, sizeof(r->row) + key.len, e);
+        }
+        r->sorted = true;
+        if (rc == 0)
+            rc = time_sort_finish(r->sort, e);
+    }
     if (rc == 0)
         rc = time_sort_next(r->sort, &time_ns, &p, &len, e);
     if (rc <= 0)
@@ -228,6 +204,11 @@ static const struct import_ops reader_ops = {
 
 int import_oplog_open(struct import **out, struct frame_in *file, struct err *e)
 {
+    static const char *const names[COLUMNS] = {"op", "bytes", "file", "start", "error", "cat"};
+    struct field field[MAX_FIELDS];
+    char *line;
+    size_t len;
+    int rc;
     struct reader *r = calloc(1, sizeof(*r));
     if (!r) {
         frame_in_close(file);
@@ -235,13 +216,36 @@ int import_oplog_open(struct import **out, struct frame_in *file, struct err *e)
     }
     r->base.ops = &reader_ops;
     r->lines = lines_create(file);
-    int rc = r->lines ? read_header(r, e) : err_nomem(e, "import");
-    if (rc < 0) {
-        reader_close(&r->base);
-        return rc;
+    if (!r->lines) {
+        rc = err_nomem(e, "import");
+        goto out;
     }
-    *out = &r->base;
-    return 0;
+    rc = lines_next(r->lines, &line, &len, e);
+    if (rc == 0)
+        rc = err_set(e, -EINVAL, ERR_INPUT, lines_name(r->lines), "empty");
+    if (rc < 0)
+        goto out;
+    r->fields = split(line, len, false, field);
+    if (r->fields > MAX_FIELDS) {
+        rc = lines_bad(r->lines, e, "more than %d columns", MAX_FIELDS);
+        goto out;
+    }
+    for (int c = 0; c < COLUMNS; c++) {
+        r->at[c] = -1;
+        for (size_t i = 0; i < r->fields; i++)
+            if (strcmp(field[i].p, names[c]) == 0)
+                r->at[c] = (int)i;
+        if (c < ERROR && r->at[c] < 0) {
+            rc = lines_bad(r->lines, e, "not an op-log: no column %s", names[c]);
+            goto out;
+        }
+    }
+out:
+    if (rc < 0)
+        reader_close(&r->base);
+    else
+        *out = &r->base;
+    return rc < 0 ? rc : 0;
 }
 
 /* ---- export: rows ---- */
@@ -271,8 +275,7 @@ enum {
     WARP_QUOTE = SAI3_PATH,
     WARP_LATENCY,
     WARP_THREADS,
-    WARP_FEW,
-    NO_RULE = EXPORT_MAX_RULES
+    WARP_FEW
 };
 static const struct export_rule sai3_rules[] = {
     {EXPORT_REFUSED, "with a tab, newline or other control character in the key: fields have no "
@@ -340,20 +343,6 @@ static bool leaves_folder(struct trace_str s)
     return false;
 }
 
-/* The rule that forbids the row, or NO_RULE. */
-static unsigned broken_rule(const struct export *x, const struct export_op *op)
-{
-    if (has_control(op->key.p, op->key.len))
-        return RULE_CONTROL;
-    if (op->key.len == 0)
-        return RULE_EMPTY;
-    if (is_sai3(x))
-        return leaves_folder(op->key) ? SAI3_PATH : NO_RULE;
-    if (memchr(op->key.p, '"', op->key.len))
-        return WARP_QUOTE;
-    return op->latency_ns == TRACE_NONE ? WARP_LATENCY : NO_RULE;
-}
-
 /* The PUT of op's object ends at end_ns. */
 static int set_done(struct oplog *l, const struct export_op *op, int64_t end_ns, struct err *e)
 {
@@ -362,19 +351,6 @@ static int set_done(struct oplog *l, const struct export_op *op, int64_t end_ns,
         return err_nomem(e, "objects of the export");
     *done = (uint64_t)end_ns;
     return 0;
-}
-
-/* Puts a PUT of op's object at the head of the log. */
-static int preload(struct export *x, const struct export_op *op, struct err *e)
-{
-    struct oplog *l = x->state;
-    struct export_op put = *op;
-    put.op = TRACE_WRITE;
-    put.status = TRACE_NO_STATUS;
-    put.latency_ns = TRACE_NONE;
-    export_note(x, SAI3_PRELOAD, op->number);
-    int rc = set_done(l, op, l->first_ns + 1, e);
-    return rc == 0 ? export_keep(x, l->sort, PRELOAD_TIME, &put, e) : rc;
 }
 
 /* Follows what is stored, so that a replay finds what it reads, and notes operations that will
@@ -404,8 +380,15 @@ static int follow(struct export *x, const struct export_op *op, struct err *e)
         if (!there)
             export_note(x, SAI3_ABSENT, op->number);
         *size = NOT_THERE;
-    } else if (is_new) {
-        rc = preload(x, op, e);
+    } else if (is_new) { /* a PUT of the object goes to the head of the log */
+        struct export_op put_op = *op;
+        put_op.op = TRACE_WRITE;
+        put_op.status = TRACE_NO_STATUS;
+        put_op.latency_ns = TRACE_NONE;
+        export_note(x, SAI3_PRELOAD, op->number);
+        rc = set_done(l, op, l->first_ns + 1, e);
+        if (rc == 0)
+            rc = export_keep(x, l->sort, PRELOAD_TIME, &put_op, e);
     } else if (!there) {
         export_note(x, SAI3_DELETED, op->number);
     } else if (*size != op->size) {
@@ -420,9 +403,18 @@ static int follow(struct export *x, const struct export_op *op, struct err *e)
 static int oplog_row(struct export *x, const struct export_op *op, struct err *e)
 {
     struct oplog *l = x->state;
-    unsigned rule = broken_rule(x, op);
-    if (rule != NO_RULE)
-        return export_refuse(x, rule, op, e);
+    const struct trace_str *key = &op->key;
+    if (has_control(key->p, key->len))
+        return export_refuse(x, RULE_CONTROL, op, e);
+    if (key->len == 0)
+        return export_refuse(x, RULE_EMPTY, op, e);
+    if (is_sai3(x) && leaves_folder(*key))
+        return export_refuse(x, SAI3_PATH, op, e);
+    if (!is_sai3(x) && memchr(key->p, '"', key->len))
+        return export_refuse(x, WARP_QUOTE, op, e);
+    if (!is_sai3(x) && op->latency_ns == TRACE_NONE)
+        return export_refuse(x, WARP_LATENCY, op, e);
+
     if (op->time_ns < l->first_ns)
         l->first_ns = op->time_ns;
     if (op->time_ns > l->last_ns)
@@ -492,27 +484,22 @@ static int write_op(struct export *x, const struct export_op *op, int64_t start_
     return export_put(x, l->line, (size_t)(p - l->line), e);
 }
 
-static int write_header(struct export *x, struct err *e)
-{
-    static const char sai3[] =
-        "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\t"
-        "start\tfirst_byte\tend\tduration_ns\n";
-    static const char warp[] =
-        "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\t"
-        "start\tfirst_byte\tlast_byte\tend\tduration_ns\tcat\n";
-    return is_sai3(x) ? export_put(x, sai3, sizeof(sai3) - 1, e)
-                      : export_put(x, warp, sizeof(warp) - 1, e);
-}
-
 static int oplog_finish(struct export *x, struct err *e)
 {
+    static const char sai3[] =
+        "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte"
+        "\tend\tduration_ns\n";
+    static const char warp[] =
+        "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte"
+        "\tlast_byte\tend\tduration_ns\tcat\n";
+    const char *header = is_sai3(x) ? sai3 : warp;
     struct oplog *l = x->state;
     uint64_t span_ns = (uint64_t)l->last_ns - (uint64_t)l->first_ns;
     if (!is_sai3(x) && (x->rows < 10 || span_ns < 2 * UNITS_NS_PER_S))
         export_note(x, WARP_FEW, 0);
     int rc = time_sort_finish(l->sort, e);
     if (rc == 0)
-        rc = write_header(x, e);
+        rc = export_put(x, header, strlen(header), e);
     if (rc < 0)
         return rc;
 

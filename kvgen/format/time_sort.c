@@ -228,10 +228,11 @@ int time_sort_finish(struct time_sort *s, struct err *e)
     return rc;
 }
 
-/* The first record of all runs: 1, 0 or negative errno. */
-static int next_of_runs(struct time_sort *s, const char **p, struct err *e)
+int time_sort_next(struct time_sort *s, int64_t *time_ns, const void **p, size_t *len,
+                   struct err *e)
 {
-    if (s->lent) {
+    const char *record;
+    if (s->lent) { /* its run offers the next record now */
         struct run *r = s->lent;
         s->lent = NULL;
         r->pos += sizeof(struct head) + head_at(r->buffer + r->pos).len;
@@ -239,21 +240,11 @@ static int next_of_runs(struct time_sort *s, const char **p, struct err *e)
         if (rc < 0)
             return rc;
     }
-    if (!heap_top(&s->heap))
-        return 0;
-    s->lent = &s->runs[heap_pop(&s->heap).item];
-    *p = s->lent->buffer + s->lent->pos;
-    return 1;
-}
-
-int time_sort_next(struct time_sort *s, int64_t *time_ns, const void **p, size_t *len,
-                   struct err *e)
-{
-    const char *record;
     if (s->run_count > 0) {
-        int rc = next_of_runs(s, &record, e);
-        if (rc <= 0)
-            return rc;
+        if (!heap_top(&s->heap))
+            return 0;
+        s->lent = &s->runs[heap_pop(&s->heap).item];
+        record = s->lent->buffer + s->lent->pos;
     } else {
         if (s->next == s->count)
             return 0;

@@ -82,17 +82,6 @@ static void unlink_user(struct users *s, uint32_t i)
         s->user[u->older].newer = u->newer;
 }
 
-static void link_as_newest(struct users *s, uint32_t i)
-{
-    s->user[i].newer = NOBODY;
-    s->user[i].older = s->newest;
-    if (s->newest == NOBODY)
-        s->oldest = i;
-    else
-        s->user[s->newest].newer = i;
-    s->newest = i;
-}
-
 static void end_conversation(struct users *s, uint32_t i)
 {
     unlink_user(s, i);
@@ -102,21 +91,6 @@ static void end_conversation(struct users *s, uint32_t i)
     s->live--;
 }
 
-static void begin_conversation(struct users *s, uint32_t i, int64_t now_ns)
-{
-    struct user *u = &s->user[i];
-    if (s->live == s->o.workload->max_conversations)
-        end_conversation(s, s->oldest);
-    int64_t ms = now_ns / NS_PER_MS;
-    u->start_ms = (uint64_t)(ms > u->next_start_ms ? ms : u->next_start_ms);
-    u->next_start_ms = (int64_t)u->start_ms + 1;
-    if (s->table)
-        u->conversation = turn_counts_begin(s->table);
-    link_as_newest(s, i);
-    s->live++;
-    s->begun++;
-}
-
 /* The next turn of the user's conversation, which may be the first of a new one. */
 static uint32_t next_turn(struct users *s, uint32_t i, int64_t now_ns)
 {
@@ -124,14 +98,28 @@ static uint32_t next_turn(struct users *s, uint32_t i, int64_t now_ns)
     struct user *u = &s->user[i];
     if (u->turn > 0 && (rng_chance(&u->rng, w->end_conversation) || u->turn >= w->max_turns))
         end_conversation(s, i);
-    if (u->turn == 0) {
-        begin_conversation(s, i, now_ns);
-    } else {
+    if (u->turn > 0) {
         unlink_user(s, i);
-        link_as_newest(s, i);
+    } else {
+        if (s->live == w->max_conversations)
+            end_conversation(s, s->oldest);
+        int64_t ms = now_ns / NS_PER_MS;
+        u->start_ms = (uint64_t)(ms > u->next_start_ms ? ms : u->next_start_ms);
+        u->next_start_ms = (int64_t)u->start_ms + 1;
+        if (s->table)
+            u->conversation = turn_counts_begin(s->table);
+        s->live++;
+        s->begun++;
     }
     s->turns++;
     u->turn++;
+    u->newer = NOBODY;
+    u->older = s->newest;
+    if (s->newest == NOBODY)
+        s->oldest = i;
+    else
+        s->user[s->newest].newer = i;
+    s->newest = i;
     if (s->table)
         turn_counts_ask(s->table, u->conversation, u->turn);
     return u->turn;
