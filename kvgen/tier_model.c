@@ -161,12 +161,6 @@ int tier_model_measured(struct tier_model model[TRACE_TIERS], enum trace_tier on
                    only == TRACE_NO_TIER ? "any tier" : trace_tier_text(only));
 }
 
-static bool is_file(const char *text)
-{
-    size_t n = strlen(text);
-    return n > 5 && strcmp(text + n - 5, ".json") == 0;
-}
-
 int tier_model_set(struct tier_model model[TRACE_TIERS], const char *text, struct err *e)
 {
     enum trace_tier only = TRACE_NO_TIER;
@@ -175,7 +169,8 @@ int tier_model_set(struct tier_model model[TRACE_TIERS], const char *text, struc
         only = (enum trace_tier)(text[0] - '0');
         value = text + 2;
     }
-    if (is_file(value)) {
+    size_t len = strlen(value);
+    if (len > 5 && strcmp(value + len - 5, ".json") == 0) {
         struct jsonin *d;
         int rc = jsonin_load(&d, value, MAX_SUMMARY, e);
         if (rc < 0)

@@ -146,7 +146,7 @@ static char *folder_of(const char *path)
 int export_open(struct export **out, enum export_format format, const struct export_opts *o,
                 struct err *e)
 {
-    static const struct exporter *const formats[EXPORT_FORMATS] = {
+    static const struct exporter *const format_table[EXPORT_FORMATS] = {
         [EXPORT_MLPERF] = &export_mlperf, [EXPORT_SAI3] = &export_sai3,
         [EXPORT_WARP] = &export_warp,     [EXPORT_FIO] = &export_fio,
         [EXPORT_ORACLE] = &export_oracle, [EXPORT_LIBCACHESIM] = &export_libcachesim};
@@ -157,21 +157,24 @@ int export_open(struct export **out, enum export_format format, const struct exp
     w->o = *o;
     w->folder = folder_of(o->path);
     w->packed = malloc(PACKED);
-    w->x = (struct export){.format = formats[format], .o = &w->o, .folder = w->folder};
-    if (!w->folder || !w->packed)
+    w->x = (struct export){.format = format_table[format], .o = &w->o, .folder = w->folder};
+    if (!w->folder || !w->packed) {
         rc = err_nomem(e, "export");
-    if (rc == 0 && o->reorder && !w->x.format->sorts)
-        rc = time_sort_create(&w->order, w->folder, EXPORT_SORT_MEMORY, e);
-    if (rc == 0 && w->x.format->open)
-        rc = w->x.format->open(&w->x, e);
-    if (rc == 0 && o->path)
-        rc = output_file_open(&w->file, o->path, o->zstd, o->level, e);
-    if (rc < 0) {
-        export_free(&w->x);
-        return rc;
+        goto out;
     }
-    *out = &w->x;
-    return 0;
+    if (o->reorder && !w->x.format->sorts &&
+        (rc = time_sort_create(&w->order, w->folder, EXPORT_SORT_MEMORY, e)) < 0)
+        goto out;
+    if (w->x.format->open && (rc = w->x.format->open(&w->x, e)) < 0)
+        goto out;
+    if (o->path)
+        rc = output_file_open(&w->file, o->path, o->zstd, o->level, e);
+out:
+    if (rc < 0)
+        export_free(&w->x);
+    else
+        *out = &w->x;
+    return rc;
 }
 
 static bool has_io(const struct trace_row *row)

@@ -299,12 +299,13 @@ static int begin(struct export *x, int64_t first_ns, struct err *e)
 {
     struct fio *f = x->state;
     static const char version[] = VERSION_3 "\n";
+    int rc;
     f->begun = true;
     f->first_ns = f->last_ns = first_ns;
-    int rc = export_put(x, version, sizeof(version) - 1, e);
-    if (rc == 0)
-        rc = put_line(x, first_ns, "add", NULL, e);
-    return rc == 0 ? put_line(x, first_ns, "open", NULL, e) : rc;
+    if ((rc = export_put(x, version, sizeof(version) - 1, e)) < 0 ||
+        (rc = put_line(x, first_ns, "add", NULL, e)) < 0)
+        return rc;
+    return put_line(x, first_ns, "open", NULL, e);
 }
 
 static bool is_transfer(uint8_t op, uint8_t phase, uint64_t size)

@@ -192,25 +192,23 @@ static int read_request(struct blocks *s, struct err *e)
                           .user = (uint32_t)(s->read % USERS),
                           .qos = (uint8_t)s->qos,
                           .prompt = -1};
-    int rc = read_time(s, e);
-    if (rc == 0)
-        rc = read_tokens(s, l->context, &r->context_tokens, e);
-    if (rc == 0 && l->generated)
-        rc = read_tokens(s, l->generated, &r->generated_tokens, e);
-    if (rc < 0)
-        return rc;
+    if (read_time(s, e) < 0 || read_tokens(s, l->context, &r->context_tokens, e) < 0 ||
+        (l->generated && read_tokens(s, l->generated, &r->generated_tokens, e) < 0))
+        return -EINVAL;
 
     int64_t tokens = l->tokens;
     if (l->block_tokens &&
         (line_i64(s, l->block_tokens, &tokens) < 0 || tokens < 1 || tokens > MAX_BLOCK_TOKENS))
         return bad_field(s, e, l->block_tokens, "is not a number of tokens from 1 to 2^20");
     r->block_tokens = (uint32_t)tokens;
+    int rc = read_ids(s, e);
+    if (rc < 0)
+        return rc;
 
-    rc = read_ids(s, e);
     int64_t parent = -1;
-    if (rc == 0 && l->chats && (line_i64(s, "parent_chat_id", &parent) < 0 || parent < 0))
+    if (l->chats && (line_i64(s, "parent_chat_id", &parent) < 0 || parent < 0))
         s->chats++;
-    return rc;
+    return 0;
 }
 
 /* Reads the next line of any file as a request: 1; 0 at the end; negative errno. */

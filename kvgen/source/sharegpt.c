@@ -307,22 +307,24 @@ int source_sharegpt_open(struct source **out, struct inputs *in,
 
     /* The first conversations tell whether the options have a meaning for them. */
     int rc = fill(s, e);
-    if (rc == 0 && s->live == 0 && s->files.skips.rows == 0) {
+    if (rc < 0)
+        goto out;
+    if (s->live == 0 && s->files.skips.rows == 0) {
         rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no conversation");
-    } else if (rc == 0 && s->live == 0) {
+    } else if (s->live == 0) {
         *e = s->files.skips.first;
         rc = e->code;
-    } else if (rc == 0 && !s->timed && o->speedup_given) {
+    } else if (!s->timed && o->speedup_given) {
         rc = err_set(e, -EINVAL, ERR_INPUT, "--trace-speedup", "this dataset has no times%s",
                      o->request_rate > 0 ? " but those of --request-rate" : "");
-    } else if (rc == 0 && !s->timed && o->files.cycles == 0 && o->request_rate == 0) {
+    } else if (!s->timed && o->files.cycles == 0 && o->request_rate == 0) {
         rc = err_set(e, -EINVAL, ERR_INPUT, "--replay-cycles",
                      "0 would never end: --request-rate 0 leaves no time between requests");
     }
-    if (rc < 0) {
+out:
+    if (rc < 0)
         sharegpt_close(&s->files.base);
-        return rc;
-    }
-    *out = &s->files.base;
-    return 0;
+    else
+        *out = &s->files.base;
+    return rc;
 }
