@@ -296,8 +296,8 @@ static void put_tier(struct jsonout *j, const struct summary *s, enum trace_tier
     if (!t.present)
         return;
     const struct row_counts_tier *rows = &s->stats->rows.tier[tier];
-    struct row_count reads = sum_phases(s->stats, TRACE_READ, tier);
-    struct row_count writes = sum_phases(s->stats, TRACE_WRITE, tier);
+    struct row_count reads = sum_phases(s->stats, TRACE_READ, (int)tier);
+    struct row_count writes = sum_phases(s->stats, TRACE_WRITE, (int)tier);
     jsonout_object(j, NULL);
     jsonout_text_value(j, "tier", trace_tier_text(tier));
     provenance_put_capacity(j, t.capacity);

@@ -163,9 +163,9 @@ static int read_ids(struct blocks *s, struct err *e)
     const struct block_line_member *flat = s->tree ? NULL : block_line_get(&s->flat, name);
     if (!tree && !flat)
         return bad_field(s, e, "no", name);
-    if (tree ? !jsonin_is_array(tree) : flat->kind != BLOCK_LINE_IDS)
+    if (flat ? flat->kind != BLOCK_LINE_IDS : !jsonin_is_array(tree))
         return bad_field(s, e, name, "is not a list");
-    size_t count = tree ? jsonin_count(tree) : flat->count;
+    size_t count = flat ? flat->count : jsonin_count(tree);
     if (take_list(s, count, &r->slot) < 0)
         return err_nomem(e, "blocks of a request");
     uint64_t *id = s->list[r->slot].id;

@@ -289,7 +289,8 @@ int population_save(const struct population *p, const char *path, struct err *e)
         size_t len;
         const char *name = population_name(p, (uint32_t)i, &len);
         char field[2 * IDENT_MAX_USER_NAME + 2], think[25];
-        fwrite(field, 1, csv_put_field(field, name, len), f);
+        len = csv_put_field(field, name, len);
+        fwrite(field, 1, len, f);
         size_t think_len = units_put_decimal(think, u->think_ns, 9, 6);
         fprintf(f, ",%lld,%lld,%.*s,%s\n", (long long)u->context_tokens,
                 (long long)u->generated_tokens, (int)think_len, think,
