@@ -27,15 +27,14 @@ lib/tier  := extent layout_files layout_slab arena host gpu storage storage_trim
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format
-kvgen        := kvgen option_table options print_config models workload rng heap iso_time tier_model open_source convert keys \
-                output summary summary_text
-kvgen/source := population population_file ident rag users turn_table inputs csv_rows documents lookahead arrival_times \
-                request_draw blocks block_line burst sharegpt agentic session
+kvgen        := kvgen option_table options print_config models workload rng heap iso_time tier_model run_source convert \
+                output summary provenance
+kvgen/source := population ident rag users turn_counts inputs file_source csv_rows documents \
+                blocks block_line burst sharegpt agentic
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
 kvgen/curve  := curve sized_cache request_prefixes optimal
-kvgen/format := trace_input import import_fio import_oplog lines time_sort client_threads export export_file export_mlperf \
-                export_oplog export_fio export_cachesim
+kvgen/format := trace_input lines export output_file temp_file time_sort thread_numbers fio oplog cachesim mlperf
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
 kvreplay       := kvreplay options option_checks config autoscale search step_command replay survey tiers storage populate progress_line \

@@ -1,5 +1,5 @@
-/* heap.c - the order of events: of users' next requests in a source, of workers' ends in the
- * simulation. */
+/* A binary heap, which orders what happens next: users' requests in a source, the ends of workers
+ * in the simulation, the runs of a merge. */
 #include "kvgen/heap.h"
 
 #include <assert.h>
@@ -9,16 +9,16 @@
 
 int heap_init(struct heap *h, size_t cap)
 {
-    *h = (struct heap){.event = calloc(cap ? cap : 1, sizeof *h->event), .cap = cap};
-    return h->event == NULL ? -ENOMEM : 0;
+    *h = (struct heap){.event = calloc(cap ? cap : 1, sizeof(*h->event)), .cap = cap};
+    return !h->event ? -ENOMEM : 0;
 }
 
 int heap_reserve(struct heap *h, size_t cap)
 {
     if (cap <= h->cap)
         return 0;
-    struct heap_event *grown = realloc(h->event, cap * 2 * sizeof *grown);
-    if (grown == NULL)
+    struct heap_event *grown = realloc(h->event, cap * 2 * sizeof(*grown));
+    if (!grown)
         return -ENOMEM;
     h->event = grown;
     h->cap = cap * 2;

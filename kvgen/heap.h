@@ -1,5 +1,5 @@
-/* heap.h - events by time: a binary heap of (time, tie, item). Equal times go by the smaller tie,
- * so that runs repeat. */
+/* heap.h - events by time, the earliest first. Of equal times the smaller tie comes first, so that
+ * runs repeat. */
 #ifndef KVGEN_HEAP_H
 #define KVGEN_HEAP_H
 
@@ -9,7 +9,7 @@
 struct heap_event {
     int64_t time_ns;
     uint64_t tie;
-    uint32_t item;
+    uint32_t item; /* for the caller's own use */
 };
 
 struct heap {
@@ -17,15 +17,16 @@ struct heap {
     size_t count, cap;
 };
 
-/* Room for cap events, never more; 0 or -ENOMEM. */
+/* An empty heap with room for cap events; 0 or -ENOMEM. */
 int heap_init(struct heap *h, size_t cap);
-/* Makes the room for at least cap events. */
+/* Makes room for at least cap events; 0 or -ENOMEM. */
 int heap_reserve(struct heap *h, size_t cap);
 void heap_free(struct heap *h);
-/* The heap must have room. */
+/* O(log n). The heap must have room. */
 void heap_push(struct heap *h, struct heap_event e);
-/* The earliest, left in place; NULL: empty. */
+/* The earliest event, left in place; NULL: the heap is empty. */
 const struct heap_event *heap_top(const struct heap *h);
+/* Removes the earliest event. O(log n). The heap must not be empty. */
 struct heap_event heap_pop(struct heap *h);
 
 #endif

@@ -1,5 +1,5 @@
-/* iso_time.c - ISO 8601 times into nanoseconds and back. Used by sources and exports whose traces
- * have wall-clock times. */
+/* Turns ISO 8601 times into nanoseconds and back, for the sources, imports and exports whose files
+ * have times of day. */
 #include "kvgen/iso_time.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "lib/base/units.h"
 
-/* What is left of the text. */
+/* The part of the text that is not read yet. */
 struct text {
     const char *p;
     size_t len;
@@ -22,7 +22,7 @@ static bool take_char(struct text *t, char c)
     return true;
 }
 
-/* Exactly n digits, a number from lo to hi. */
+/* Takes exactly n digits that make a number from lo to hi. */
 static bool take_number(struct text *t, size_t n, int64_t lo, int64_t hi, int64_t *out)
 {
     uint64_t v;
@@ -34,34 +34,31 @@ static bool take_number(struct text *t, size_t n, int64_t lo, int64_t hi, int64_
     return true;
 }
 
-static int64_t days_since_1970(int64_t year, int64_t month, int64_t day)
-{
-    int64_t a = (month - 14) / 12;
-    return 1461 * (year + 4800 + a) / 4 + 367 * (month - 2 - 12 * a) / 12 -
-           3 * ((year + 4900 + a) / 100) / 4 + day - 32075 - 2440588;
-}
-
-static int64_t days_of_month(int64_t year, int64_t month)
-{
-    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    return month == 2 ? 28 + leap : 30 + (month + month / 8) % 2;
-}
-
 static bool take_date(struct text *t, int64_t *days)
 {
-    int64_t year, month, day;
-    if (!take_number(t, 4, 1970, 2199, &year) || !take_char(t, '-') ||
-        !take_number(t, 2, 1, 12, &month) || !take_char(t, '-') ||
-        !take_number(t, 2, 1, days_of_month(year, month), &day))
+    int64_t y, m, d;
+    if (!take_number(t, 4, 1970, 2199, &y) || !take_char(t, '-') || !take_number(t, 2, 1, 12, &m) ||
+        !take_char(t, '-'))
         return false;
-    *days = days_since_1970(year, month, day);
+    bool leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
+    int64_t length = m == 2 ? 28 + leap : 30 + (m + m / 8) % 2;
+    if (!take_number(t, 2, 1, length, &d))
+        return false;
+    int64_t a = (m - 14) / 12; /* -1 in January and February: the year begins in March */
+    *days = 1461 * (y + 4800 + a) / 4 + 367 * (m - 2 - 12 * a) / 12 -
+            3 * ((y + 4900 + a) / 100) / 4 + d - 32075 - 2440588;
     return true;
 }
 
-/* Decimals after the point, as ns. */
-static bool take_fraction(struct text *t, int64_t *ns)
+/* Takes a time of day with up to 9 decimals. */
+static bool take_clock(struct text *t, int64_t *s, int64_t *ns)
 {
-    int64_t digit, place = UNITS_NS_PER_S;
+    int64_t hour, minute, second, digit, place = UNITS_NS_PER_S;
+    if (!take_number(t, 2, 0, 23, &hour) || !take_char(t, ':') ||
+        !take_number(t, 2, 0, 59, &minute) || !take_char(t, ':') ||
+        !take_number(t, 2, 0, 60, &second))
+        return false;
+    *s = (hour * 60 + minute) * 60 + second;
     *ns = 0;
     if (!take_char(t, '.'))
         return true;
@@ -74,18 +71,7 @@ static bool take_fraction(struct text *t, int64_t *ns)
     return place < UNITS_NS_PER_S;
 }
 
-static bool take_clock(struct text *t, int64_t *s, int64_t *ns)
-{
-    int64_t hour, minute, second;
-    if (!take_number(t, 2, 0, 23, &hour) || !take_char(t, ':') ||
-        !take_number(t, 2, 0, 59, &minute) || !take_char(t, ':') ||
-        !take_number(t, 2, 0, 60, &second))
-        return false;
-    *s = (hour * 60 + minute) * 60 + second;
-    return take_fraction(t, ns);
-}
-
-/* Seconds that the zone is ahead of UTC. */
+/* Takes a zone: *s is the number of seconds that it is ahead of UTC. */
 static bool take_zone(struct text *t, int64_t *s)
 {
     int64_t hours, minutes;
@@ -115,7 +101,7 @@ int iso_time_parse(const char *text, size_t len, int64_t *ns)
     return 0;
 }
 
-/* digits of v and the character behind them. */
+/* Writes v with that many digits, and a character behind them. */
 static char *put_part(char *p, int64_t v, int digits, char behind)
 {
     for (int i = digits - 1; i >= 0; i--, v /= 10)
@@ -124,9 +110,12 @@ static char *put_part(char *p, int64_t v, int digits, char behind)
     return p + digits + 1;
 }
 
-static char *put_date(char *p, int64_t days)
+size_t iso_time_put(char *buf, int64_t ns)
 {
-    int64_t l = days + 2440588 + 68569;
+    int64_t seconds = ns / UNITS_NS_PER_S;
+
+    /* The names of the paper. */
+    int64_t l = seconds / 86400 + 2440588 + 68569;
     int64_t n = 4 * l / 146097;
     l -= (146097 * n + 3) / 4;
     int64_t i = 4000 * (l + 1) / 1461001;
@@ -134,18 +123,13 @@ static char *put_date(char *p, int64_t days)
     int64_t j = 80 * l / 2447;
     int64_t day = l - 2447 * j / 80;
     l = j / 11;
-    p = put_part(p, 100 * (n - 49) + i + l, 4, '-');
+    char *p = put_part(buf, 100 * (n - 49) + i + l, 4, '-');
     p = put_part(p, j + 2 - 12 * l, 2, '-');
-    return put_part(p, day, 2, 'T');
-}
+    p = put_part(p, day, 2, 'T');
 
-size_t iso_time_put(char *buf, int64_t ns)
-{
-    int64_t s = ns / UNITS_NS_PER_S;
-    char *p = put_date(buf, s / 86400);
-    p = put_part(p, s / 3600 % 24, 2, ':');
-    p = put_part(p, s / 60 % 60, 2, ':');
-    p = put_part(p, s % 60, 2, '.');
+    p = put_part(p, seconds / 3600 % 24, 2, ':');
+    p = put_part(p, seconds / 60 % 60, 2, ':');
+    p = put_part(p, seconds % 60, 2, '.');
     put_part(p, ns % UNITS_NS_PER_S, 9, 'Z');
     return ISO_TIME_LEN;
 }

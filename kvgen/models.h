@@ -1,4 +1,4 @@
-/* models.h - what kvgen says about models without simulating anything. */
+/* models.h - what kvgen prints about models without simulating anything. */
 #ifndef KVGEN_MODELS_H
 #define KVGEN_MODELS_H
 
@@ -8,10 +8,10 @@
 #include "lib/conf/conf.h"
 #include "lib/model/model.h"
 
-/* The built-in models and those of the configuration with the size of 1k, 8k, 32k and 128k tokens;
- * f is standard output. */
+/* Prints the built-in models and those of the configuration, with the bytes of 1k, 8k, 32k and 128k
+ * tokens. f is standard output. 0 or negative errno with *e. */
 int models_list(FILE *f, const struct conf *conf, struct err *e);
-/* One model as JSON on standard output. */
+/* Prints one model as JSON on standard output. 0 or negative errno with *e. */
 int models_show(const struct model *m, struct err *e);
 
 #endif

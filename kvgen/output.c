@@ -1,6 +1,6 @@
-/* output.c - the last stage: a row of the simulation becomes a record of the trace. Keys and user
- * names are written from numbers here and only here; formatting and compression are
- * lib/trace/trace.h's, the formats of other tools export.h's. */
+/* The last stage: a row of the simulation becomes a record of the trace. Keys and user names are
+ * written from numbers here and nowhere else. lib/trace/trace.h formats and compresses; export.h
+ * writes the formats of other tools. */
 #include "kvgen/output.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include "lib/base/units.h"
 
 enum {
-    ROWS_PER_LOOK = 256
-}; /* between looks at signals and progress */
+    ROWS_PER_LOOK = 256 /* between two looks for signals and progress */
+};
 
 struct output {
     struct output_opts o;
@@ -23,9 +23,9 @@ struct output {
     struct export *export;       /* NULL: rows go to no other format */
     int64_t started_ns;
     uint64_t seen, written;
-    bool filtered;       /* a row was not wanted */
-    struct ident key_id; /* whose key stands in key: decode reads repeat it */
-    uint64_t user_of;    /* request whose user stands in user */
+    bool filtered;       /* a row was left out by --only-tier or --ops */
+    struct ident key_id; /* whose key is in key: decode reads repeat it */
+    uint64_t user_of;    /* number of the request whose user is in user */
     struct trace_row row;
     char key[IDENT_MAX_KEY];
     char user[IDENT_MAX_USER_NAME];
@@ -34,8 +34,8 @@ struct output {
 int output_open(struct output **result, const struct output_opts *o, const struct source *source,
                 struct progress *progress, struct err *e)
 {
-    struct output *out = calloc(1, sizeof *out);
-    if (out == NULL)
+    struct output *out = calloc(1, sizeof(*out));
+    if (!out)
         return err_nomem(e, "output");
     out->o = *o;
     out->source = source;
@@ -47,7 +47,7 @@ int output_open(struct output **result, const struct output_opts *o, const struc
                                   .start_ns = TRACE_NONE,
                                   .latency_ns = TRACE_NONE,
                                   .device_ns = TRACE_NONE};
-    int rc = o->path == NULL ? 0 : trace_create(&out->writer, o->path, &o->trace, e);
+    int rc = !o->path ? 0 : trace_create(&out->writer, o->path, &o->trace, e);
     if (rc == 0 && o->exported)
         rc = export_open(&out->export, o->format, &o->export, e);
     if (rc < 0) {
@@ -58,16 +58,11 @@ int output_open(struct output **result, const struct output_opts *o, const struc
     return rc;
 }
 
-static bool in_columns(const struct output_opts *o, const struct trace_row *row)
-{
-    return !o->six_columns || row->op == TRACE_READ || row->op == TRACE_WRITE;
-}
-
-/* Is such a row written? If not, it is noted where that matters. */
+/* Whether the filters let such a row pass. If not, it is noted where that matters. */
 static bool wanted(struct output *out, unsigned op, unsigned tier)
 {
     unsigned tiers = out->o.tiers, ops = out->o.ops;
-    if (out->writer == NULL && out->export == NULL)
+    if (!out->writer && !out->export)
         return false;
     if (out->o.no_deletes && op == TRACE_DELETE)
         return false;
@@ -75,34 +70,30 @@ static bool wanted(struct output *out, unsigned op, unsigned tier)
         (ops == 0 || (ops >> op & 1) != 0))
         return true;
     out->filtered = true;
-    if (out->export != NULL)
+    if (out->export)
         export_skip(out->export, out->seen);
     return false;
 }
 
-/* Number 0 is no request's: what is written before the first. */
-static void set_nobody(struct output *out)
-{
-    out->user_of = 0;
-    out->row.user = (struct trace_str){0};
-    out->row.request = out->row.arrival_ns = TRACE_NONE;
-    out->row.qos = TRACE_NO_QOS;
-}
-
+/* r is NULL for what is written before the first request. Requests count from 1. */
 static void set_user(struct output *out, const struct request *r)
 {
-    if (r == NULL) {
-        set_nobody(out);
+    struct trace_row *t = &out->row;
+    if (!r) {
+        out->user_of = 0;
+        t->user = (struct trace_str){0};
+        t->request = t->arrival_ns = TRACE_NONE;
+        t->qos = TRACE_NO_QOS;
         return;
     }
     if (out->user_of == r->number)
         return;
     out->user_of = r->number;
-    out->row.user.p = out->user;
-    out->row.user.len = (uint32_t)out->source->ops->user_name(out->source, r->user, out->user);
-    out->row.request = (int64_t)r->number;
-    out->row.qos = r->qos;
-    out->row.arrival_ns = r->arrival_ns;
+    t->user.p = out->user;
+    t->user.len = (uint32_t)out->source->ops->user_name(out->source, r->user, out->user);
+    t->request = (int64_t)r->number;
+    t->qos = r->qos;
+    t->arrival_ns = r->arrival_ns;
 }
 
 static void set_key(struct output *out, struct ident id)
@@ -140,41 +131,38 @@ static void set_row(struct output *out, const struct sim_row *row)
 
 static int write_record(struct output *out, const struct trace_row *row, struct err *e)
 {
-    bool traced = out->writer != NULL && in_columns(&out->o, row);
-    int rc = out->export != NULL ? export_row(out->export, row, out->seen, e) : 0;
-    out->written += traced || (out->writer == NULL && export_writes(out->export, row));
+    bool traced =
+        out->writer && (!out->o.six_columns || row->op == TRACE_READ || row->op == TRACE_WRITE);
+    int rc = out->export ? export_row(out->export, row, out->seen, e) : 0;
+    out->written += traced || (!out->writer && export_writes(out->export, row));
     if (rc == 0 && traced)
         rc = trace_write(out->writer, row, e);
     return rc < 0 ? rc : out->o.limit > 0 && out->written >= out->o.limit;
 }
 
-static void show_progress(const struct output *out, int64_t virtual_ns)
-{
-    char text[160], json[160], simulated[32], rows[32];
-    int64_t real_ns = clock_now_ns() - out->started_ns;
-    double rate = (double)out->seen * 1e9 / (double)(real_ns > 0 ? real_ns : 1);
-    snprintf(text, sizeof text, "%s simulated, %s rows, %.2f million a second",
-             units_format_duration(simulated, sizeof simulated, (double)virtual_ns),
-             units_format_count(rows, sizeof rows, out->seen), rate / 1e6);
-    snprintf(json, sizeof json, "{\"simulated_s\":%.3f,\"rows\":%llu,\"rows_per_s\":%.0f}",
-             (double)virtual_ns / 1e9, (unsigned long long)out->seen, rate);
-    progress_show(out->progress, text, json);
-}
-
-/* Counts a row; true: a signal wants the end. */
-static bool look(struct output *out, int64_t virtual_ns)
+/* Counts a row, and now and then shows progress; true: a signal wants the end. */
+static bool count_row(struct output *out, int64_t virtual_ns)
 {
     if (out->seen++ % ROWS_PER_LOOK != 0)
         return false;
-    if (out->progress != NULL && progress_due(out->progress))
-        show_progress(out, virtual_ns);
+    if (out->progress && progress_due(out->progress)) {
+        char text[160], json[160], simulated[32], rows[32];
+        int64_t real_ns = clock_now_ns() - out->started_ns;
+        double rate = (double)out->seen * 1e9 / (double)(real_ns > 0 ? real_ns : 1);
+        snprintf(text, sizeof(text), "%s simulated, %s rows, %.2f million a second",
+                 units_format_duration(simulated, sizeof(simulated), (double)virtual_ns),
+                 units_format_count(rows, sizeof(rows), out->seen), rate / 1e6);
+        snprintf(json, sizeof(json), "{\"simulated_s\":%.3f,\"rows\":%llu,\"rows_per_s\":%.0f}",
+                 (double)virtual_ns / 1e9, (unsigned long long)out->seen, rate);
+        progress_show(out->progress, text, json);
+    }
     return stop_signal() != 0;
 }
 
 int output_row(void *ctx, const struct sim_row *row, struct err *e)
 {
     struct output *out = ctx;
-    if (look(out, row->time_ns))
+    if (count_row(out, row->time_ns))
         return 1;
     if (!wanted(out, row->what.op, row->what.tier))
         return 0;
@@ -182,36 +170,31 @@ int output_row(void *ctx, const struct sim_row *row, struct err *e)
     return write_record(out, &out->row, e);
 }
 
-/* Times that were read are not bounded as those of the simulation are. */
-static int check_times(const struct output *out, const struct trace_row *row, struct err *e)
-{
-    int64_t sum, epoch_ns = out->o.trace.epoch_ns;
-    char where[64];
-    if (out->writer == NULL || (!__builtin_add_overflow(row->time_ns, epoch_ns, &sum) &&
-                                (row->arrival_ns == TRACE_NONE ||
-                                 !__builtin_add_overflow(row->arrival_ns, epoch_ns, &sum))))
-        return 0;
-    snprintf(where, sizeof where, "row %llu", (unsigned long long)out->seen);
-    return err_set(e, -ERANGE, ERR_INPUT, where,
-                   "its time and the epoch (--epoch) are together out of range");
-}
-
 int output_record(struct output *out, const struct trace_row *row, struct err *e)
 {
-    if (look(out, row->time_ns))
+    int64_t sum, epoch_ns = out->o.trace.epoch_ns;
+    if (count_row(out, row->time_ns))
         return 1;
     if (!wanted(out, row->op, row->tier))
         return 0;
-    int rc = check_times(out, row, e);
-    return rc == 0 ? write_record(out, row, e) : rc;
+    /* Unlike times of the simulation, those that were read may be anything. */
+    if (out->writer && (__builtin_add_overflow(row->time_ns, epoch_ns, &sum) ||
+                        (row->arrival_ns != TRACE_NONE &&
+                         __builtin_add_overflow(row->arrival_ns, epoch_ns, &sum)))) {
+        char where[64];
+        snprintf(where, sizeof(where), "row %llu", (unsigned long long)out->seen);
+        return err_set(e, -ERANGE, ERR_INPUT, where,
+                       "its time and the epoch (--epoch) are together out of range");
+    }
+    return write_record(out, row, e);
 }
 
 int output_finish(struct output *out, struct trace_totals *totals, struct err *e)
 {
     struct trace_writer *writer = out->writer;
     *totals = (struct trace_totals){0};
-    int rc = out->export != NULL ? export_finish(out->export, totals, e) : 0;
-    if (rc < 0 || writer == NULL)
+    int rc = out->export ? export_finish(out->export, totals, e) : 0;
+    if (rc < 0 || !writer)
         return rc;
     out->writer = NULL;
     return trace_finish(writer, NULL, totals, e);
@@ -224,14 +207,14 @@ bool output_is_filtered_out(const struct output *out)
 
 bool output_remark(const struct output *out, size_t i, char *buf, size_t n, bool *loss)
 {
-    return out->export != NULL && export_remark(out->export, i, buf, n, loss);
+    return out->export && export_remark(out->export, i, buf, n, loss);
 }
 
 void output_free(struct output *out)
 {
-    if (out == NULL)
+    if (!out)
         return;
-    if (out->writer != NULL)
+    if (out->writer)
         trace_abandon(out->writer);
     export_free(out->export);
     free(out);

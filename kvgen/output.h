@@ -1,4 +1,5 @@
-/* output.h - the simulator's rows into the trace: filters, keys and names, the file. */
+/* output.h - the rows of the simulation into the trace: filters, keys and names, the file. One
+ * thread, but for the pool that formats. */
 #ifndef KVGEN_OUTPUT_H
 #define KVGEN_OUTPUT_H
 
@@ -13,35 +14,35 @@
 #include "lib/trace/trace.h"
 
 struct output_opts {
-    const char *path; /* "-": standard output; NULL: nothing is written */
-    bool six_columns; /* core columns, Read and Write rows only */
-    bool no_deletes;  /* Delete rows are left out */
-    unsigned tiers;   /* mask of (1 << tier) whose rows are written; 0: all rows */
-    unsigned ops;     /* mask of (1 << operation) likewise */
+    const char *path; /* of a trace; "-": standard output; NULL: no trace is written */
+    bool six_columns; /* only the core columns, and only Read and Write rows */
+    bool no_deletes;  /* leave Delete rows out */
+    unsigned tiers;   /* mask of (1 << tier): tiers whose rows are written; 0: all rows */
+    unsigned ops;     /* mask of (1 << operation), likewise */
     uint64_t limit;   /* rows written; 0: no limit */
     struct trace_write_opts trace;
-    bool
-        exported; /* rows go to a format of another tool too, or (unless written as a trace) only */
+    bool exported; /* rows go to the format of another tool: also, or (without path) only */
     enum export_format format;
     struct export_opts export;
 };
 
 struct output;
 
-/* source names the users and stays the caller's, as does progress (may be NULL). */
+/* source names the users. It stays the caller's, as does progress (NULL: none is shown). 0 or
+ * negative errno with *e. */
 int output_open(struct output **out, const struct output_opts *o, const struct source *source,
                 struct progress *progress, struct err *e);
-/* A sim_sink; ctx is the output. Ends the run at the limit and when a signal came. */
+/* A sim_sink; ctx is the output. Ends the run at the limit and at a signal. */
 int output_row(void *ctx, const struct sim_row *row, struct err *e);
-/* The same for a record that is whole. */
+/* The same for a row of another trace. */
 int output_record(struct output *out, const struct trace_row *row, struct err *e);
-/* Completes the file. *totals is zero when nothing was to be written. */
+/* Completes the file. *totals is zero if nothing was to be written. */
 int output_finish(struct output *out, struct trace_totals *totals, struct err *e);
-/* Was no row written because the filters (--only-tier, --ops) wanted none? */
+/* Whether the filters (--only-tier, --ops) left no row to write. */
 bool output_is_filtered_out(const struct output *out);
-/* After output_finish: what is to be said about the rows, as export_remark. */
+/* After output_finish: remark i about the rows, as export_remark. */
 bool output_remark(const struct output *out, size_t i, char *buf, size_t n, bool *loss);
-/* Frees out; a file that is not finished is removed. NULL is fine. */
+/* Frees out, and removes a file that is not finished. NULL is fine. */
 void output_free(struct output *out);
 
 #endif

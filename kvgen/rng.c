@@ -1,6 +1,6 @@
-/* rng.c - every random draw of the simulator comes from here. What a draw gives is part of the
- * trace format's promise (same seed, same rows on every host), so nothing here may call libm or
- * depend on how a compiler rounds; a change of any number is a change of the format. */
+/* Every random draw of kvgen comes from here. The numbers are part of the promise that the same
+ * seed gives the same rows on every host. So nothing here may call libm or depend on how a compiler
+ * rounds, and a change of any number is a change of the format. */
 #include "kvgen/rng.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ void rng_seed(struct rng *r, uint64_t seed, uint64_t stream)
     unsigned char name[16];
     put_le64(name, seed);
     put_le64(name + 8, stream);
-    uint64_t x = hash_64(name, sizeof name);
+    uint64_t x = hash_64(name, sizeof(name));
     for (int i = 0; i < 4; i++) {
         x += GOLDEN_GAMMA;
         r->s[i] = hash_mix(x);
@@ -55,7 +55,7 @@ uint64_t rng_below(struct rng *r, uint64_t n)
     assert(n >= 1);
     unsigned __int128 m = (unsigned __int128)rng_u64(r) * n;
     if ((uint64_t)m < n) {
-        /* 2^64 mod n: low halves under it would favour some results. */
+        /* 2^64 mod n. Low halves below it would favour some results. */
         uint64_t floor = (0 - n) % n;
         while ((uint64_t)m < floor)
             m = (unsigned __int128)rng_u64(r) * n;
@@ -88,14 +88,14 @@ bool rng_chance(struct rng *r, double p)
 
 double rng_exponential(struct rng *r, double mean)
 {
-    /* 0 - ln, not -ln: a draw of exactly 0 shall not become -0. */
+    /* 0 - ln, not -ln: a draw of exactly 0 must not become -0. */
     return mean * (0.0 - rng_ln(1.0 - rng_unit(r)));
 }
 
 /*
  * x = m x 2^e with m in [sqrt(1/2), sqrt(2)), ln x = e ln 2 + 2 atanh(z), z = (m - 1) / (m + 1),
- * |z| < 0.1716: 2 atanh(z) = 2 z (1 + z^2/3 + z^4/5 + ...) (Abramowitz and Stegun, 4.1.27). The
- * first term left out, z^26/27, is under 1e-21.
+ * |z| < 0.1716, and 2 atanh(z) = 2 z (1 + z^2/3 + z^4/5 + ...) (Abramowitz and Stegun, 4.1.27).
+ * The first term left out, z^26/27, is under 1e-21.
  */
 double rng_ln(double x)
 {
@@ -106,11 +106,11 @@ double rng_ln(double x)
         e = -54;
     }
     uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    memcpy(&bits, &x, sizeof(bits));
     e += (int)(bits >> 52) - 1023;
     bits = (bits & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000);
     double m;
-    memcpy(&m, &bits, sizeof m);
+    memcpy(&m, &bits, sizeof(m));
     if (m >= 0x1.6a09e667f3bcdp+0) { /* sqrt(2) */
         m *= 0.5;
         e++;

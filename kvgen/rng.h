@@ -1,20 +1,20 @@
-/* rng.h - the specified random generator of kvtrace: the same numbers on every host.
+/* rng.h - the random generator of kvgen, specified so that it gives the same numbers on every host.
  * Generator: xoshiro256** 1.0 (Blackman and Vigna, "Scrambled linear pseudorandom number
- * generators", 2018), its four words seeded by splitmix64 from hash(seed, stream), so that each
- * (seed, stream) is a stream of its own. No function calls libm; floating point uses only
- * + - * / and is compiled with -ffp-contract=off, so results are bit-exact everywhere. */
+ * generators", 2018). splitmix64 seeds its four words from hash(seed, stream), so each (seed,
+ * stream) is a stream of its own. No function calls libm. Floating point uses only + - * / and is
+ * compiled with -ffp-contract=off, so results are the same to the last bit. */
 #ifndef KVGEN_RNG_H
 #define KVGEN_RNG_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* State; a value, copyable. One thread at a time. */
+/* The state of a stream: a value that may be copied. One thread at a time. */
 struct rng {
     uint64_t s[4];
 };
 
-/* Starts stream number stream of seed. Any values are allowed. */
+/* Starts a stream of a seed. Any values are allowed. */
 void rng_seed(struct rng *r, uint64_t seed, uint64_t stream);
 /* 64 uniform bits. */
 uint64_t rng_u64(struct rng *r);
@@ -30,8 +30,8 @@ double rng_uniform(struct rng *r, double lo, double hi);
 bool rng_chance(struct rng *r, double p);
 /* Exponential with the given mean: -mean x ln(1 - u); ln by rng_ln below. */
 double rng_exponential(struct rng *r, double mean);
-/* Natural logarithm of x > 0 from the bits of x (exponent, and an atanh series on the mantissa):
- * relative error under 1e-14, the same bits everywhere. */
+/* Natural logarithm of x > 0, from the exponent of x and an atanh series on its mantissa. Relative
+ * error under 1e-14; the same bits everywhere. */
 double rng_ln(double x);
 
 #endif

@@ -1,85 +1,213 @@
-/* summary.c - the end of a run: totals of the simulation and of the file as JSON and as provenance.
- * Counting was done on the way; text for people is in summary_text.c. */
+/* Reports the end of a run: the totals of the simulation and of the file, as text on standard error
+ * and as JSON. Counting was done on the way, by the simulation and the output. */
 #include "kvgen/summary.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "kvgen/provenance.h"
 #include "lib/base/units.h"
-#include "lib/json/jsonin.h"
+#include "lib/json/jsonout.h"
+
+static bool is_estimated(const struct source *source)
+{
+    return source->ops->estimated && source->ops->estimated(source);
+}
+
+/* The rows of an operation in a tier, of all phases. */
+static struct row_count sum_phases(const struct sim_stats *st, enum trace_op op, int tier)
+{
+    struct row_count sum = {0};
+    for (int ph = 0; ph <= TRACE_PHASES; ph++) {
+        sum.rows += st->rows.by[op][tier][ph].rows;
+        sum.bytes += st->rows.by[op][tier][ph].bytes;
+    }
+    return sum;
+}
+
+/* ---- as text ---- */
+
+/* A number as text, to be used within the expression that makes it. */
+struct text {
+    char s[40];
+};
+
+static struct text count(uint64_t n)
+{
+    struct text t = {""};
+    units_format_count(t.s, sizeof(t.s), n);
+    return t;
+}
+
+static struct text bytes(uint64_t n)
+{
+    struct text t = {""};
+    units_format_bytes(t.s, sizeof(t.s), (double)n);
+    return t;
+}
+
+static struct text duration(int64_t ns)
+{
+    struct text t = {""};
+    units_format_duration(t.s, sizeof(t.s), (double)ns);
+    return t;
+}
+
+static void print_tier(FILE *f, const struct summary *s, int tier)
+{
+    const struct row_counts_tier *rows = &s->stats->rows.tier[tier];
+    struct row_count reads = sum_phases(s->stats, TRACE_READ, tier);
+    struct row_count writes = sum_phases(s->stats, TRACE_WRITE, tier);
+    const char *name = trace_tier_text((enum trace_tier)tier);
+    struct hierarchy_tier_stats t = {0};
+    if (s->hierarchy) {
+        hierarchy_stats(s->hierarchy, (enum trace_tier)tier, &t);
+        if (!t.present)
+            return;
+    }
+    fprintf(f, "%-10s %12s %12s %12s %12s", name, count(reads.rows).s, bytes(reads.bytes).s,
+            count(writes.rows).s, bytes(writes.bytes).s);
+    if (!s->hierarchy) {
+        fputc('\n', f);
+        return;
+    }
+    fprintf(f, " %11s %11s %12s %12s\n", count(rows->evicted).s, count(rows->deleted).s,
+            bytes(rows->peak_bytes).s,
+            t.capacity == HIERARCHY_UNLIMITED ? "-" : bytes(t.capacity).s);
+    if (rows->oversized > 0)
+        fprintf(f, "           %s object%s larger than all of %s; most over its capacity: %s\n",
+                count(rows->oversized).s, rows->oversized == 1 ? " was" : "s were", name,
+                bytes(rows->peak_bytes - t.capacity).s);
+}
+
+static void print_tiers(FILE *f, const struct summary *s)
+{
+    uint64_t dropped = 0, dropped_bytes = 0;
+    fprintf(f, "%-10s %12s %12s %12s %12s", "tier", "reads", "bytes", "writes", "bytes");
+    if (s->hierarchy)
+        fprintf(f, " %11s %11s %12s %12s", "demoted", "deleted", "peak", "capacity");
+    fputc('\n', f);
+    for (int t = 0; t < TRACE_TIERS; t++)
+        print_tier(f, s, t);
+    if (s->hierarchy)
+        hierarchy_dropped(s->hierarchy, &dropped, &dropped_bytes);
+    if (dropped > 0)
+        fprintf(f, "dropped    %s object%s (%s) that no tier could hold\n", count(dropped).s,
+                units_plural(dropped), bytes(dropped_bytes).s);
+}
+
+static void print_hits(FILE *f, const struct sim_stats *st)
+{
+    const char *separator = "hit rates  ";
+    for (int c = 0; c < TRACE_CLASSES; c++) {
+        uint64_t lookups = st->rows.hits[c] + st->rows.misses[c];
+        if (lookups == 0)
+            continue;
+        fprintf(f, "%s%s %.4f of %s", separator, trace_class_text((enum trace_class)c),
+                (double)st->rows.hits[c] / (double)lookups, count(lookups).s);
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        fputc('\n', f);
+}
+
+/* Leaves out times that are all zero, such as those in tiers that take no time. */
+static void print_latencies(FILE *f, const struct sim_stats *st)
+{
+    static const char *const name[] = {[SIM_END_TO_END] = "end to end",
+                                       [SIM_QUEUE] = "in the queue",
+                                       [SIM_STORAGE] = "in the tiers"};
+    const char *before = "latency    ";
+    for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++) {
+        const struct hist *h = st->time_ns[i];
+        if (!name[i] || !h || hist_max(h) == 0)
+            continue;
+        fprintf(f, "%s%s P50 %s, P95 %s, P99 %s", before, name[i],
+                duration(hist_percentile(h, 500000)).s, duration(hist_percentile(h, 950000)).s,
+                duration(hist_percentile(h, 990000)).s);
+        before = "; ";
+    }
+    if (before[0] == ';')
+        fputc('\n', f);
+}
+
+void summary_print(FILE *f, const struct summary *s)
+{
+    const struct sim_stats *st = s->stats;
+    fprintf(f, "requests   %s issued, %s completed, %s waiting at the end\n", count(st->issued).s,
+            count(st->completed).s, count(st->waiting).s);
+    if (!s->model)
+        fprintf(f, "tokens     %s generated\n", count(st->generated_tokens).s);
+    else
+        fprintf(f, "tokens     %s of context, %s generated%s; %s, %s a token\n",
+                count(st->context_tokens).s, count(st->generated_tokens).s,
+                is_estimated(s->source) ? " (estimated)" : "", s->model->name,
+                bytes(model_bytes_per_token(s->model)).s);
+    print_tiers(f, s);
+    print_hits(f, st);
+
+    const struct curve_result *r = s->curve;
+    if (r && r->knee != CURVE_NO_KNEE) {
+        const struct curve_point *top = &r->point[r->points - 1], *knee = &r->point[r->knee];
+        fprintf(f, "curve      %s: knee %.4f at %s, ceiling %.4f from %s on%s\n", s->curve_policy,
+                (double)knee->hits / (double)r->lookups, bytes(knee->capacity).s,
+                (double)top->hits / (double)r->lookups, bytes(r->need).s,
+                s->curve_sample < 1 ? " (sampled)" : "");
+    }
+    print_latencies(f, st);
+    fprintf(f, "time       %s simulated in %s\n", duration(st->now_ns).s, duration(s->wall_ns).s);
+    if (s->trace->digest[0] != '\0')
+        fprintf(f, "trace      %s row%s, digest %s\n", count(s->trace->rows).s,
+                units_plural(s->trace->rows), s->trace->digest);
+}
+
+/* ---- as JSON ---- */
 
 static double seconds(int64_t ns)
 {
     return (double)ns / (double)UNITS_NS_PER_S;
 }
 
+/* null for "". */
 static void put_text(struct jsonout *j, const char *key, const char *text)
 {
     jsonout_text_value(j, key, text[0] != '\0' ? text : NULL);
 }
 
-/* What made the rows; null for both where that was not done here. */
-static void put_origin(struct jsonout *j, uint64_t seed, const struct model *m)
+/* null if there is nothing to divide by. */
+static void put_ratio(struct jsonout *j, const char *key, double part, double whole)
 {
-    if (m == NULL) {
-        jsonout_null(j, "seed");
-        jsonout_null(j, "model");
-        return;
-    }
-    jsonout_u64(j, "seed", seed);
-    jsonout_object(j, "model");
-    jsonout_text_value(j, "name", m->id);
-    jsonout_u64(j, "bytes_per_token", model_bytes_per_token(m));
-    jsonout_end(j);
-}
-
-static uint64_t rows_of(const struct sim_stats *st)
-{
-    uint64_t n = 0;
-    for (int op = 0; op < TRACE_OPS; op++)
-        for (int t = 0; t <= TRACE_TIERS; t++)
-            for (int ph = 0; ph <= TRACE_PHASES; ph++)
-                n += st->rows.by[op][t][ph].rows;
-    return n;
+    if (whole > 0)
+        jsonout_f64(j, key, part / whole);
+    else
+        jsonout_null(j, key);
 }
 
 static void put_trace(struct jsonout *j, const struct summary *s)
 {
     double wall_s = seconds(s->wall_ns);
+    uint64_t rows = 0; /* written or not */
+    for (int op = 0; op < TRACE_OPS; op++)
+        for (int t = 0; t <= TRACE_TIERS; t++)
+            rows += sum_phases(s->stats, (enum trace_op)op, t).rows;
     jsonout_object(j, "trace");
     jsonout_u64(j, "rows", s->trace->rows);
     put_text(j, "digest", s->trace->digest);
     jsonout_f64(j, "simulated_s", seconds(s->stats->now_ns));
     jsonout_f64(j, "wall_s", wall_s);
-    jsonout_f64(j, "rows_per_s", wall_s > 0 ? (double)rows_of(s->stats) / wall_s : 0);
+    jsonout_f64(j, "rows_per_s", wall_s > 0 ? (double)rows / wall_s : 0);
     jsonout_end(j);
-}
-
-static bool is_estimated(const struct source *source)
-{
-    return source->ops->estimated != NULL && source->ops->estimated(source);
-}
-
-static void put_latencies(struct jsonout *j, const struct sim_stats *st)
-{
-    jsonout_hist(j, "end_to_end_ms", st->time_ns[SIM_END_TO_END], 1e6);
-    jsonout_hist(j, "queue_ms", st->time_ns[SIM_QUEUE], 1e6);
-    jsonout_hist(j, "storage_ms", st->time_ns[SIM_STORAGE], 1e6);
-    jsonout_hist(j, "generation_ms", st->time_ns[SIM_GENERATION], 1e6);
 }
 
 static void put_requests(struct jsonout *j, const struct sim_stats *st, const struct source *source)
 {
-    const struct source_skips *skips =
-        source->ops->skips != NULL ? source->ops->skips(source) : NULL;
+    const struct source_skips *skips = source->ops->skips ? source->ops->skips(source) : NULL;
+    uint64_t conversations, turns;
     jsonout_object(j, "requests");
     jsonout_u64(j, "issued", st->issued);
     jsonout_u64(j, "served", st->served);
     jsonout_u64(j, "completed", st->completed);
     jsonout_u64(j, "waiting", st->waiting);
-    jsonout_u64(j, "skipped_rows", skips != NULL ? skips->rows : 0);
+    jsonout_u64(j, "skipped_rows", skips ? skips->rows : 0);
     jsonout_u64(j, "context_tokens", st->context_tokens);
     jsonout_u64(j, "generated_tokens", st->generated_tokens);
     jsonout_bool(j, "tokens_estimated", is_estimated(source));
@@ -87,20 +215,16 @@ static void put_requests(struct jsonout *j, const struct sim_stats *st, const st
     for (int q = 0; q < TRACE_QOSES; q++)
         jsonout_u64(j, trace_qos_text((enum trace_qos)q), st->completed_by_qos[q]);
     jsonout_end(j);
-    put_latencies(j, st);
+    jsonout_hist(j, "end_to_end_ms", st->time_ns[SIM_END_TO_END], 1e6);
+    jsonout_hist(j, "queue_ms", st->time_ns[SIM_QUEUE], 1e6);
+    jsonout_hist(j, "storage_ms", st->time_ns[SIM_STORAGE], 1e6);
+    jsonout_hist(j, "generation_ms", st->time_ns[SIM_GENERATION], 1e6);
     jsonout_end(j);
-}
 
-static void put_conversations(struct jsonout *j, const struct source *source)
-{
-    uint64_t count, turns;
-    source->ops->conversations(source, &count, &turns);
+    source->ops->conversations(source, &conversations, &turns);
     jsonout_object(j, "conversations");
-    jsonout_u64(j, "count", count);
-    if (count > 0)
-        jsonout_f64(j, "turns_mean", (double)turns / (double)count);
-    else
-        jsonout_null(j, "turns_mean");
+    jsonout_u64(j, "count", conversations);
+    put_ratio(j, "turns_mean", (double)turns, (double)conversations);
     jsonout_end(j);
 }
 
@@ -130,10 +254,7 @@ static void put_lookups(struct jsonout *j, const char *key, uint64_t hits, uint6
     jsonout_u64(j, "lookups", hits + misses);
     jsonout_u64(j, "hits", hits);
     jsonout_u64(j, "misses", misses);
-    if (hits + misses > 0)
-        jsonout_f64(j, "hit_rate", (double)hits / (double)(hits + misses));
-    else
-        jsonout_null(j, "hit_rate");
+    put_ratio(j, "hit_rate", (double)hits, (double)(hits + misses));
     jsonout_end(j);
 }
 
@@ -148,59 +269,38 @@ static void put_all_lookups(struct jsonout *j, const struct sim_stats *st)
     }
     jsonout_object(j, "lookups");
     put_lookups(j, "all", hits, misses);
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+    for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
         put_lookups(j, trace_class_text(shown[i]), st->rows.hits[shown[i]],
                     st->rows.misses[shown[i]]);
     jsonout_end(j);
 }
 
-static void put_capacity(struct jsonout *j, uint64_t capacity)
-{
-    if (capacity == HIERARCHY_UNLIMITED)
-        jsonout_null(j, "capacity_bytes");
-    else
-        jsonout_u64(j, "capacity_bytes", capacity);
-}
-
-static struct row_count sum_phases(const struct sim_stats *st, enum trace_op op, int tier)
-{
-    struct row_count sum = {0};
-    for (int ph = 0; ph <= TRACE_PHASES; ph++) {
-        sum.rows += st->rows.by[op][tier][ph].rows;
-        sum.bytes += st->rows.by[op][tier][ph].bytes;
-    }
-    return sum;
-}
-
-/* What a tier's operations took, where they take time. */
+/* What the operations of a tier took; null if they take no time. */
 static void put_use(struct jsonout *j, const char *key, const struct tier_server_use *use,
                     int64_t elapsed_ns)
 {
-    if (use == NULL) {
+    if (!use) {
         jsonout_null(j, key);
         return;
     }
     jsonout_object(j, key);
     jsonout_hist(j, "latency_us", use->latency_ns, 1e3);
-    if (elapsed_ns > 0)
-        jsonout_f64(j, "busy_share", (double)use->transfer_ns / (double)elapsed_ns);
-    else
-        jsonout_null(j, "busy_share");
+    put_ratio(j, "busy_share", (double)use->transfer_ns, (double)elapsed_ns);
     jsonout_end(j);
 }
 
-static void put_tier(struct jsonout *j, const struct summary *s, int tier)
+static void put_tier(struct jsonout *j, const struct summary *s, enum trace_tier tier)
 {
     struct hierarchy_tier_stats t;
-    hierarchy_stats(s->hierarchy, (enum trace_tier)tier, &t);
+    hierarchy_stats(s->hierarchy, tier, &t);
     if (!t.present)
         return;
     const struct row_counts_tier *rows = &s->stats->rows.tier[tier];
-    struct row_count reads = sum_phases(s->stats, TRACE_READ, tier);
-    struct row_count writes = sum_phases(s->stats, TRACE_WRITE, tier);
+    struct row_count reads = sum_phases(s->stats, TRACE_READ, (int)tier);
+    struct row_count writes = sum_phases(s->stats, TRACE_WRITE, (int)tier);
     jsonout_object(j, NULL);
-    jsonout_text_value(j, "tier", trace_tier_text((enum trace_tier)tier));
-    put_capacity(j, t.capacity);
+    jsonout_text_value(j, "tier", trace_tier_text(tier));
+    provenance_put_capacity(j, t.capacity);
     jsonout_u64(j, "read_ops", reads.rows);
     jsonout_u64(j, "read_bytes", reads.bytes);
     jsonout_u64(j, "write_ops", writes.rows);
@@ -214,29 +314,28 @@ static void put_tier(struct jsonout *j, const struct summary *s, int tier)
     jsonout_u64(j, "oversized_objects", rows->oversized);
     jsonout_u64(j, "excess_bytes",
                 rows->peak_bytes > t.capacity ? rows->peak_bytes - t.capacity : 0);
-    if (s->timing != NULL) {
-        int64_t ns = s->stats->now_ns;
-        put_use(j, "read", tier_servers_reads(s->timing, (enum trace_tier)tier), ns);
-        put_use(j, "write", tier_servers_writes(s->timing, (enum trace_tier)tier), ns);
+    if (s->servers) {
+        put_use(j, "read", tier_servers_reads(s->servers, tier), s->stats->now_ns);
+        put_use(j, "write", tier_servers_writes(s->servers, tier), s->stats->now_ns);
     }
     jsonout_end(j);
 }
 
 static void put_tiers(struct jsonout *j, const struct summary *s)
 {
-    uint64_t writes, bytes;
+    uint64_t writes, dropped_bytes;
     jsonout_array(j, "tiers");
-    for (int t = 0; t < TRACE_TIERS && s->hierarchy != NULL; t++)
-        put_tier(j, s, t);
+    for (int t = 0; t < TRACE_TIERS && s->hierarchy; t++)
+        put_tier(j, s, (enum trace_tier)t);
     jsonout_end(j);
-    if (s->hierarchy == NULL) {
+    if (!s->hierarchy) {
         jsonout_null(j, "dropped");
         return;
     }
-    hierarchy_dropped(s->hierarchy, &writes, &bytes);
+    hierarchy_dropped(s->hierarchy, &writes, &dropped_bytes);
     jsonout_object(j, "dropped");
     jsonout_u64(j, "writes", writes);
-    jsonout_u64(j, "bytes", bytes);
+    jsonout_u64(j, "bytes", dropped_bytes);
     jsonout_end(j);
 }
 
@@ -260,7 +359,7 @@ static void put_point(struct jsonout *j, const char *key, const struct summary *
 
 static void put_curve(struct jsonout *j, const struct summary *s)
 {
-    if (s->curve == NULL) {
+    if (!s->curve) {
         jsonout_null(j, "curve");
         return;
     }
@@ -280,14 +379,13 @@ static void put_curve(struct jsonout *j, const struct summary *s)
 int summary_save(const struct summary *s, const char *path, struct err *e)
 {
     struct jsonout *j = jsonout_create();
-    if (j == NULL)
+    if (!j)
         return err_nomem(e, "summary");
     jsonout_identity(j, "kvgen", s->argc, s->argv, s->started_wall_ns);
     jsonout_text_value(j, "source", s->source->ops->name);
-    put_origin(j, s->seed, s->model);
+    provenance_put_origin(j, s->seed, s->model);
     put_trace(j, s);
     put_requests(j, s->stats, s->source);
-    put_conversations(j, s->source);
     put_rows_by(j, s->stats);
     put_all_lookups(j, s->stats);
     put_tiers(j, s);
@@ -295,119 +393,4 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
     int rc = jsonout_save(j, path, e);
     jsonout_free(j);
     return rc;
-}
-
-static void put_path(struct jsonout *j, const char *key, const struct tier_model_path *path)
-{
-    jsonout_object(j, key);
-    jsonout_u64(j, "bytes_per_s", path->bytes_per_s);
-    jsonout_i64(j, "latency_ns", path->latency_ns);
-    jsonout_end(j);
-}
-
-static void put_place(struct jsonout *j, int tier, uint64_t capacity,
-                      const struct tier_model *speed)
-{
-    jsonout_object(j, NULL);
-    jsonout_text_value(j, "tier", trace_tier_text((enum trace_tier)tier));
-    put_capacity(j, capacity);
-    if (speed->given) {
-        put_path(j, "read", &speed->read);
-        put_path(j, "write", &speed->write);
-    }
-    jsonout_end(j);
-}
-
-/* The members that each provenance begins with; NULL: no memory. */
-static struct jsonout *provenance_begin(uint64_t seed, const struct model *model)
-{
-    struct jsonout *j = jsonout_create();
-    if (j == NULL)
-        return NULL;
-    jsonout_text_value(j, "program", "kvgen");
-    jsonout_text_value(j, "version", KVTRACE_VERSION);
-    jsonout_u64(j, "format", TRACE_FORMAT_VERSION);
-    put_origin(j, seed, model);
-    return j;
-}
-
-struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
-                                   const struct model *model, const uint64_t capacity[TRACE_TIERS],
-                                   const struct tier_model speed[TRACE_TIERS], const char *input)
-{
-    struct jsonout *j = provenance_begin(seed, model);
-    if (j == NULL)
-        return NULL;
-    jsonout_object(j, "options");
-    jsonout_options(j, p);
-    jsonout_end(j);
-    jsonout_array(j, "tiers");
-    for (int t = 0; t < TRACE_TIERS; t++)
-        if (capacity[t] != HIERARCHY_ABSENT)
-            put_place(j, t, capacity[t], &speed[t]);
-    jsonout_end(j);
-    if (input != NULL && jsonout_raw(j, "input", input, strlen(input)) < 0)
-        jsonout_null(j, "input");
-    return j;
-}
-
-/* Root members of a provenance that a copy can be added to. */
-static bool can_add(const char *input)
-{
-    struct jsonin *d;
-    if (input == NULL || jsonin_parse(&d, input, strlen(input), "", NULL) < 0)
-        return false;
-    const char *first;
-    const struct jsonin_v *root = jsonin_root(d);
-    bool can = jsonin_member(root, 0, &first) != NULL && jsonin_get(root, "converted") == NULL;
-    jsonin_free(d);
-    return can;
-}
-
-static void put_request(struct jsonout *j, const struct opt_parser *p)
-{
-    jsonout_text_value(j, "version", KVTRACE_VERSION);
-    jsonout_object(j, "options");
-    jsonout_options(j, p);
-    jsonout_end(j);
-}
-
-/* Of a log that says nothing of itself: nothing is known but that it was copied. The options are no
- * origin, for most of them say how rows would be made. */
-static char *copied_anew(const struct opt_parser *p, const char *input)
-{
-    struct jsonout *j = provenance_begin(0, NULL);
-    if (j == NULL)
-        return NULL;
-    jsonout_array(j, "tiers");
-    jsonout_end(j);
-    if (input != NULL && jsonout_raw(j, "input", input, strlen(input)) < 0)
-        jsonout_null(j, "input");
-    jsonout_object(j, "converted");
-    put_request(j, p);
-    jsonout_end(j);
-    const char *text = jsonout_text(j, false);
-    char *copy = text != NULL ? strdup(text) : NULL;
-    jsonout_free(j);
-    return copy;
-}
-
-static char *copied_on(const struct opt_parser *p, const char *input)
-{
-    struct jsonout *j = jsonout_create();
-    char *text = NULL;
-    if (j == NULL)
-        return NULL;
-    put_request(j, p);
-    const char *own = jsonout_text(j, false);
-    int old = (int)(strrchr(input, '}') - input);
-    if (own != NULL && asprintf(&text, "%.*s,\"converted\":%s}", old, input, own) < 0)
-        text = NULL;
-    jsonout_free(j);
-    return text;
-}
-
-char *summary_copied(const struct opt_parser *p, const char *input)
-{
-    return can_add(input) ? copied_on(p, input) : copied_anew(p, input);
 }

@@ -1,22 +1,21 @@
-/* summary.h - what a run did, for people and as JSON, and what decides its rows. */
+/* summary.h - what a run did, as text for people and as JSON. */
 #ifndef KVGEN_SUMMARY_H
 #define KVGEN_SUMMARY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "kvgen/curve/curve.h"
 #include "kvgen/sim/sim.h"
-#include "lib/json/jsonout.h"
 #include "lib/model/model.h"
-#include "lib/opt/opt.h"
 #include "lib/trace/trace.h"
 
-/* Everything lent. */
+/* Everything stays the caller's. */
 struct summary {
     int argc;
     char *const *argv;
-    int64_t started_wall_ns, wall_ns; /* when, and how long in real time */
+    int64_t started_wall_ns, wall_ns; /* start since 1970; duration in real time */
     uint64_t seed;
     const struct model *model; /* NULL: the rows were not made here */
     const struct source *source;
@@ -24,29 +23,15 @@ struct summary {
     const struct hierarchy *hierarchy; /* NULL: nothing was simulated */
     const struct curve_result *curve;  /* NULL: none was asked for */
     const char *curve_policy;
-    double curve_sample;
+    double curve_sample; /* share of the objects, 1: all */
     bool curve_optimal;
-    const struct tier_servers *timing; /* NULL: operations took no time */
-    const struct trace_totals *trace;  /* digest "": nothing was written */
+    const struct tier_servers *servers; /* NULL: operations took no time */
+    const struct trace_totals *trace;   /* digest "": nothing was written */
 };
 
-/* A short table. */
+/* Prints a short table. */
 void summary_print(FILE *f, const struct summary *s);
-/* The same and more as JSON (--summary); "-": standard output. 0 or negative errno. */
+/* Writes the same and more as JSON (--summary); path "-": standard output. 0 or negative errno. */
 int summary_save(const struct summary *s, const char *path, struct err *e);
-
-/* Provenance of a .zst file: program, version, format, seed, model, options, capacities, speeds.
- * model NULL: of rows that were not made here, without a seed; input, unless NULL, is their own
- * provenance (JSON). NULL: no memory; the document is the caller's, its text that of
- * jsonout_text(..., false).
- */
-struct jsonout *summary_provenance(const struct opt_parser *p, uint64_t seed,
-                                   const struct model *model, const uint64_t capacity[TRACE_TIERS],
-                                   const struct tier_model speed[TRACE_TIERS], const char *input);
-
-/* Provenance of a copy: input with a member "converted" (version and options) added to it; where
- * that is there already, or no input, one that knows neither seed nor model, with "converted" and,
- * if there is one, "input". malloc'ed; NULL: no memory. */
-char *summary_copied(const struct opt_parser *p, const char *input);
 
 #endif

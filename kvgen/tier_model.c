@@ -1,5 +1,5 @@
-/* tier_model.c - reads --tier-model into plain numbers for the simulator, which never sees a file.
- * The profiles stand here, each with where its numbers come from. */
+/* Turns --tier-model into plain numbers for the simulator, which sees no file. The profiles are in
+ * the table below, each with the source of its numbers. */
 #include "kvgen/tier_model.h"
 
 #include <errno.h>
@@ -40,28 +40,14 @@ static const struct {
      * us. */
     {"nvme-gen5", {14000 * MB, 60 * US}, {10000 * MB, 15 * US}},
 };
-#define PROFILES (sizeof profile / sizeof *profile)
+#define PROFILES (sizeof(profile) / sizeof(*profile))
 
 static int bad(struct err *e, const char *text, const char *why)
 {
     return err_set(e, -EINVAL, ERR_INPUT, "--tier-model", "\"%s\": %s", text, why);
 }
 
-static int bad_part(struct err *e, const char *text, bool number)
-{
-    char why[MAX_TEXT] = "profiles are:";
-    if (number)
-        return bad(e, text,
-                   "expected read:RATE, write:RATE, bw:RATE, lat:TIME, read-lat:TIME or "
-                   "write-lat:TIME (such as read:7GB/s, lat:80us)");
-    for (size_t i = 0; i < PROFILES; i++) {
-        size_t n = strlen(why);
-        snprintf(why + n, sizeof why - n, " %s", profile[i].name);
-    }
-    return bad(e, text, why);
-}
-
-/* "NAME:VALUE" */
+/* false: there is no such name, or its value is bad. */
 static bool set_number(struct tier_model *m, const char *name, const char *value)
 {
     bool both = strcmp(name, "bw") == 0 || strcmp(name, "lat") == 0;
@@ -75,7 +61,7 @@ static bool set_number(struct tier_model *m, const char *name, const char *value
                 : units_parse_bandwidth(value, &number.bytes_per_s) < 0 || number.bytes_per_s == 0)
         return false;
     struct tier_model_path *path[] = {read ? &m->read : &m->write, both ? &m->write : NULL};
-    for (int i = 0; i < 2 && path[i] != NULL; i++)
+    for (int i = 0; i < 2 && path[i]; i++)
         if (latency)
             path[i]->latency_ns = number.latency_ns;
         else
@@ -83,40 +69,46 @@ static bool set_number(struct tier_model *m, const char *name, const char *value
     return true;
 }
 
-static bool set_profile(struct tier_model *m, const char *name)
-{
-    for (size_t i = 0; i < PROFILES; i++)
-        if (strcmp(profile[i].name, name) == 0) {
-            m->read = profile[i].read;
-            m->write = profile[i].write;
-            return true;
-        }
-    return false;
-}
-
 static int set_parts(struct tier_model *m, const char *text, const char *parts, struct err *e)
 {
     char copy[MAX_TEXT];
     char *rest = NULL;
-    if (strlen(parts) >= sizeof copy)
+    if (strlen(parts) >= sizeof(copy))
         return bad(e, text, "too long");
     strcpy(copy, parts);
     *m = (struct tier_model){.given = true};
     char *part = strtok_r(copy, ",", &rest);
-    if (part == NULL)
+    if (!part)
         return bad(e, text, "nothing behind the =");
-    for (; part != NULL; part = strtok_r(NULL, ",", &rest)) {
+    for (; part; part = strtok_r(NULL, ",", &rest)) {
         char *value = strchr(part, ':');
-        if (value != NULL)
+        if (value) {
             *value++ = '\0';
-        if (!(value != NULL ? set_number(m, part, value) : set_profile(m, part)))
-            return bad_part(e, text, value != NULL);
+            if (!set_number(m, part, value))
+                return bad(e, text,
+                           "expected read:RATE, write:RATE, bw:RATE, lat:TIME, read-lat:TIME or "
+                           "write-lat:TIME (such as read:7GB/s, lat:80us)");
+            continue;
+        }
+        size_t i = 0;
+        while (i < PROFILES && strcmp(profile[i].name, part) != 0)
+            i++;
+        if (i == PROFILES) {
+            char why[MAX_TEXT] = "profiles are:";
+            for (i = 0; i < PROFILES; i++) {
+                size_t n = strlen(why);
+                snprintf(why + n, sizeof(why) - n, " %s", profile[i].name);
+            }
+            return bad(e, text, why);
+        }
+        m->read = profile[i].read;
+        m->write = profile[i].write;
     }
     return 0;
 }
 
-/* One direction as measured: the rate of the whole run, and the time of the operation that waited
- * least. false: the run has none. */
+/* One direction as measured: the rate over the whole run, and the least service time, which waited
+ * least. false: nothing was measured. */
 static bool measured_path(struct tier_model_path *path, const struct jsonin_v *v)
 {
     double gib_per_s, min_us;
@@ -131,7 +123,7 @@ static bool measured_path(struct tier_model_path *path, const struct jsonin_v *v
     return true;
 }
 
-/* A direction that the run did not use is taken to be as the other. */
+/* A direction that the run did not use is taken to be like the other one. */
 static bool measured_tier(struct tier_model *m, const struct jsonin_v *v)
 {
     struct tier_model found = {.given = true};
@@ -147,28 +139,21 @@ static bool measured_tier(struct tier_model *m, const struct jsonin_v *v)
     return true;
 }
 
-static enum trace_tier tier_of(const struct jsonin_v *v)
-{
-    const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
-    for (int t = 0; name != NULL && t < TRACE_TIERS; t++)
-        if (strcmp(name, trace_tier_text((enum trace_tier)t)) == 0)
-            return (enum trace_tier)t;
-    return TRACE_NO_TIER;
-}
-
 int tier_model_measured(struct tier_model model[TRACE_TIERS], enum trace_tier only,
                         const struct jsonin_v *summary, const char *where, struct err *e)
 {
     const char *program = jsonin_text(jsonin_get(summary, "program"), NULL);
     const struct jsonin_v *tiers = jsonin_get(summary, "tiers");
     bool found = false;
-    if (program == NULL || strcmp(program, "kvreplay") != 0)
+    if (!program || strcmp(program, "kvreplay") != 0)
         return err_set(e, -EINVAL, ERR_INPUT, where, "not a summary of kvreplay");
     for (size_t i = 0; i < jsonin_count(tiers); i++) {
         const struct jsonin_v *v = jsonin_at(tiers, i);
-        enum trace_tier t = tier_of(v);
-        if (t != TRACE_NO_TIER && (only == TRACE_NO_TIER || t == only))
-            found |= measured_tier(&model[t], v);
+        const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
+        for (int t = 0; name && t < TRACE_TIERS; t++)
+            if (strcmp(name, trace_tier_text((enum trace_tier)t)) == 0 &&
+                (only == TRACE_NO_TIER || (enum trace_tier)t == only))
+                found |= measured_tier(&model[t], v);
     }
     if (found)
         return 0;
@@ -176,33 +161,25 @@ int tier_model_measured(struct tier_model model[TRACE_TIERS], enum trace_tier on
                    only == TRACE_NO_TIER ? "any tier" : trace_tier_text(only));
 }
 
-static bool is_file(const char *text)
-{
-    size_t n = strlen(text);
-    return n > 5 && strcmp(text + n - 5, ".json") == 0;
-}
-
-static int set_file(struct tier_model model[TRACE_TIERS], enum trace_tier only, const char *path,
-                    struct err *e)
-{
-    struct jsonin *d;
-    int rc = jsonin_load(&d, path, MAX_SUMMARY, e);
-    if (rc < 0)
-        return rc;
-    rc = tier_model_measured(model, only, jsonin_root(d), path, e);
-    jsonin_free(d);
-    return rc;
-}
-
 int tier_model_set(struct tier_model model[TRACE_TIERS], const char *text, struct err *e)
 {
+    enum trace_tier only = TRACE_NO_TIER;
+    const char *value = text;
     if (text[0] >= '0' && text[0] <= '2' && text[1] == '=') {
-        int tier = text[0] - '0';
-        if (is_file(text + 2))
-            return set_file(model, (enum trace_tier)tier, text + 2, e);
-        return set_parts(&model[tier], text, text + 2, e);
+        only = (enum trace_tier)(text[0] - '0');
+        value = text + 2;
     }
-    if (is_file(text))
-        return set_file(model, TRACE_NO_TIER, text, e);
+    size_t len = strlen(value);
+    if (len > 5 && strcmp(value + len - 5, ".json") == 0) {
+        struct jsonin *d;
+        int rc = jsonin_load(&d, value, MAX_SUMMARY, e);
+        if (rc < 0)
+            return rc;
+        rc = tier_model_measured(model, only, jsonin_root(d), value, e);
+        jsonin_free(d);
+        return rc;
+    }
+    if (only != TRACE_NO_TIER)
+        return set_parts(&model[only], text, value, e);
     return bad(e, text, "expected N=... with a tier from 0 to 2, or the .json of a kvreplay run");
 }

@@ -1,5 +1,4 @@
-/* tier_model.h - how fast a tier is said to be: numbers, a named profile, or what a run measured.
- */
+/* tier_model.h - the speed of a tier: given as numbers or a named profile, or measured by a run. */
 #ifndef KVGEN_TIER_MODEL_H
 #define KVGEN_TIER_MODEL_H
 
@@ -12,8 +11,8 @@
 
 struct jsonin_v;
 
-/* One direction. An operation takes latency_ns + size / bytes_per_s from the time at which the one
- * before it was transferred. */
+/* One direction. Transfers follow each other at bytes_per_s; an operation is complete latency_ns
+ * after its transfer. */
 struct tier_model_path {
     uint64_t bytes_per_s; /* 0: no limit */
     int64_t latency_ns;
@@ -28,13 +27,13 @@ struct tier_model {
  * Sets what one --tier-model says, over what earlier ones said:
  *   N=PROFILE[,...]                           a profile of the table in tier_model.c
  *   N=read:RATE,write:RATE,bw:RATE,lat:TIME,read-lat:TIME,write-lat:TIME    in any order
- *   FILE.json, N=FILE.json                    a kvreplay summary: its tiers, or tier N of it
- * 0; -EINVAL or an error of the file with *e.
+ *   FILE.json, N=FILE.json                    a kvreplay summary: all its tiers, or tier N of it
+ * 0; -EINVAL, or the error of the file, with *e.
  */
 int tier_model_set(struct tier_model model[TRACE_TIERS], const char *text, struct err *e);
 
-/* The measured tiers of a parsed kvreplay summary; only: a tier, or TRACE_NO_TIER for all. -EINVAL
- * with *e when it is none, or measured nothing there. */
+/* Sets the measured tiers of a parsed kvreplay summary. only is a tier, or TRACE_NO_TIER for all.
+ * where names the summary in errors. -EINVAL with *e if it is none, or measured nothing there. */
 int tier_model_measured(struct tier_model model[TRACE_TIERS], enum trace_tier only,
                         const struct jsonin_v *summary, const char *where, struct err *e);
 

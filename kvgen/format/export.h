@@ -1,5 +1,5 @@
-/* export.h - rows into the formats of other tools, and what those would drop or misread of them.
- * The formats are described in kvgen(1). */
+/* export.h - rows into the formats of other tools, and remarks about what those tools would drop or
+ * misread. kvgen(1) describes the formats. One thread. */
 #ifndef KVGEN_FORMAT_EXPORT_H
 #define KVGEN_FORMAT_EXPORT_H
 
@@ -11,7 +11,7 @@
 #include "lib/trace/trace.h"
 
 enum export_format {
-    EXPORT_MLPERF, /* looked at only: trace_write writes it */
+    EXPORT_MLPERF, /* for remarks only: trace_write writes it */
     EXPORT_SAI3,
     EXPORT_WARP,
     EXPORT_FIO,
@@ -20,37 +20,37 @@ enum export_format {
     EXPORT_FORMATS
 };
 
-/* Everything stays the caller's. */
+/* Everything stays the caller's, and in place until export_free. */
 struct export_opts {
-    const char *path; /* "-": standard output; NULL: nothing is written, rows are looked at */
-    const char *endpoint;
-    uint64_t segment_bytes; /* fio: an object is read and written in pieces of this */
-    int64_t epoch_ns;       /* added to times of rows */
-    int64_t start_epoch_ns; /* added to those of a replay, which count from its start */
+    const char *path;       /* "-": standard output; NULL: rows are only looked at */
+    const char *endpoint;   /* sai3, warp: put before each key */
+    uint64_t segment_bytes; /* fio: objects are read and written in pieces of this size */
+    int64_t epoch_ns;       /* added to the times of rows */
+    int64_t start_epoch_ns; /* added to the times of a replay, which count from its start */
     bool zstd, one_frame;
-    int level;    /* of zstd, 0: 3 */
+    int level;    /* of zstd, 1 to 19; 0: 3 */
     bool reorder; /* rows may not come in order of time */
 };
 
 struct export;
 
+/* 0 or negative errno with *e. */
 int export_open(struct export **out, enum export_format format, const struct export_opts *o,
                 struct err *e);
-/* Takes row number (from 1). -EINVAL (class ERR_INPUT) for a row that the format cannot hold. */
+/* Takes row number number (from 1). -EINVAL, class ERR_INPUT, for a row that the format cannot
+ * hold; it may also come from export_finish. */
 int export_row(struct export *x, const struct trace_row *row, uint64_t number, struct err *e);
-/* Is such a row one that the file holds in the end? */
+/* Whether the file will hold such a row. */
 bool export_writes(const struct export *x, const struct trace_row *row);
-/* Notes row number as filtered out before it came here. */
+/* Notes that row number number was filtered out and will not come. */
 void export_skip(struct export *x, uint64_t number);
-/* Completes the file. *totals: what was written, zeros without a path. */
+/* Completes the file. *totals says what was written; it is zero without a path. */
 int export_finish(struct export *x, struct trace_totals *totals, struct err *e);
 /* Frees x, and removes an output that is not finished. NULL is fine. */
 void export_free(struct export *x);
 
-/*
- * After export_finish: the i-th remark about the rows as one line of text in buf; *loss: the other
- * tool would drop or misread something. False: there are no more.
- */
+/* After export_finish: writes remark i about the rows, one line of text, to buf. *loss: the other
+ * tool would drop or misread something. false: there are no more remarks. */
 bool export_remark(const struct export *x, size_t i, char *buf, size_t n, bool *loss);
 
 #endif

@@ -1,4 +1,5 @@
-/* import.h - logs of other tools as rows of a trace: what they did to objects is done in Tier-2. */
+/* import.h - logs of other tools as rows of a trace. What they did to objects is done in Tier-2.
+ * For trace_input.c, and for the formats' files (fio.c, oplog.c), which hold the functions. */
 #ifndef KVGEN_FORMAT_IMPORT_H
 #define KVGEN_FORMAT_IMPORT_H
 
@@ -9,10 +10,10 @@
 struct import; /* begins with its ops */
 
 struct import_ops {
-    const char *name;
-    /* 1 and the next row (lent until the next call; its six columns are set), 0 at the end,
-     * negative errno with *e: FILE:LINE. */
+    /* 1 and the next row, lent until the next call; 0 at the end; negative errno with *e, whose
+     * where is FILE:LINE. */
     int (*next)(struct import *i, const struct trace_row **row, struct err *e);
+    /* Rows skipped so far, lent. NULL: none are skipped. */
     const struct source_skips *(*skips)(const struct import *i);
     void (*close)(struct import *i);
 };
@@ -20,18 +21,29 @@ struct import {
     const struct import_ops *ops;
 };
 
-/* Each takes the file, also on failure. */
+/* Each takes file, also on failure. 0 or negative errno with *e. */
 
-/* fio's iolog, versions 2 and 3: reads, writes and trims of a file; an object is a place in it,
- * FILE@OFFSET+LENGTH. Version 2 has no times but waits. */
+/* fio's iolog, versions 2 and 3. Reads, writes and trims become rows; an object is a place of a
+ * file, FILE@OFFSET+LENGTH. */
 int import_fio_open(struct import **out, struct frame_in *file, struct err *e);
-/* The op-log of s3dlio and sai3-bench, and the benchdata of MinIO warp: GET, PUT and DELETE of
- * objects in order of their start, which the file may not have: all of it is read before the first
- * row. Other operations and those that failed are skipped. */
+/* The op-log of s3dlio and sai3-bench, and the benchdata of MinIO warp: GET, PUT and DELETE. Other
+ * operations and those that failed are skipped. Rows come in order of start. The file need not have
+ * that order, so all of it is read before the first row. */
 int import_oplog_open(struct import **out, struct frame_in *file, struct err *e);
 
-/* A row of the six columns, the rest empty. */
-struct trace_row import_row(enum trace_op op, int64_t time_ns, uint64_t size, const char *key,
-                            size_t key_len);
+/* A row with the six core columns; the rest is empty. op is Read, Write or Delete. */
+static inline struct trace_row import_row(enum trace_op op, int64_t time_ns, uint64_t size,
+                                          struct trace_str key)
+{
+    struct trace_row row;
+    trace_row_clear(&row);
+    row.time_ns = time_ns;
+    row.size = size;
+    row.key = key;
+    row.op = (uint8_t)op;
+    row.tier = TRACE_STORAGE;
+    row.phase = op == TRACE_READ ? TRACE_DECODE : op == TRACE_WRITE ? TRACE_PREFILL : TRACE_EVICT;
+    return row;
+}
 
 #endif

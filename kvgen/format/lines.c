@@ -1,4 +1,4 @@
-/* lines.c - cuts a stream into lines, for the imports of logs that are no CSV. */
+/* Cuts a stream into lines, for the imports of logs that are not CSV. */
 #include "kvgen/format/lines.h"
 
 #include <errno.h>
@@ -22,9 +22,9 @@ struct lines {
 
 struct lines *lines_create(struct frame_in *file)
 {
-    struct lines *l = calloc(1, sizeof *l);
+    struct lines *l = calloc(1, sizeof(*l));
     char *buf = malloc(LINES_MAX + READ + 1);
-    if (l == NULL || buf == NULL) {
+    if (!l || !buf) {
         free(l);
         free(buf);
         frame_in_close(file);
@@ -37,7 +37,7 @@ struct lines *lines_create(struct frame_in *file)
 
 void lines_free(struct lines *l)
 {
-    if (l == NULL)
+    if (!l)
         return;
     frame_in_close(l->file);
     free(l->buf);
@@ -53,56 +53,41 @@ int lines_bad(const struct lines *l, struct err *e, const char *fmt, ...)
 {
     char where[320], what[320];
     va_list args;
-    snprintf(where, sizeof where, "%.280s:%llu", lines_name(l), (unsigned long long)l->line);
+    snprintf(where, sizeof(where), "%.280s:%llu", lines_name(l), (unsigned long long)l->line);
     va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
+    vsnprintf(what, sizeof(what), fmt, args);
     va_end(args);
     return err_set(e, -EINVAL, ERR_INPUT, where, "%s", what);
 }
 
-/* Reads on behind what is unread: 1, 0 at the end, negative errno. */
-static int refill(struct lines *l, struct err *e)
-{
-    if (l->ended)
-        return 0;
-    memmove(l->buf, l->buf + l->at, l->len - l->at);
-    l->len -= l->at;
-    l->at = 0;
-    int64_t n = frame_in_read(l->file, l->buf + l->len, LINES_MAX + READ - l->len, e);
-    if (n < 0)
-        return (int)n;
-    l->ended = n == 0;
-    l->len += (size_t)n;
-    return n > 0;
-}
-
-/* Bytes of the line at l->at without its LF: 1, 0 when there is none, negative errno. */
-static int find_end(struct lines *l, size_t *len, struct err *e)
-{
-    size_t seen = 0;
-    for (;;) {
-        const char *from = l->buf + l->at;
-        const char *end = memchr(from + seen, '\n', l->len - l->at - seen);
-        seen = l->len - l->at;
-        *len = end != NULL ? (size_t)(end - from) : seen;
-        if (*len > LINES_MAX - 1)
-            return lines_bad(l, e, "a line of more than 1 MiB");
-        if (end != NULL)
-            return 1;
-        int rc = refill(l, e);
-        if (rc <= 0)
-            return rc < 0 ? rc : seen > 0;
-    }
-}
-
 int lines_next(struct lines *l, char **text, size_t *len, struct err *e)
 {
+    char *line = l->buf + l->at, *end = NULL;
+    size_t have = l->len - l->at, seen = 0; /* line[0..seen) has no LF */
     l->line++;
-    int rc = find_end(l, len, e);
-    if (rc <= 0)
-        return rc;
-    char *line = l->buf + l->at;
-    l->at += *len + (l->at + *len < l->len);
+    while (!(end = memchr(line + seen, '\n', have - seen))) {
+        if (have > LINES_MAX - 1)
+            return lines_bad(l, e, "a line of more than 1 MiB");
+        seen = have;
+        if (l->ended)
+            break;
+        memmove(l->buf, line, have);
+        line = l->buf;
+        l->at = 0;
+        l->len = have;
+        int64_t n = frame_in_read(l->file, l->buf + have, LINES_MAX + READ - have, e);
+        if (n < 0)
+            return (int)n;
+        l->ended = n == 0;
+        l->len = have += (size_t)n;
+    }
+    *len = end ? (size_t)(end - line) : have;
+    if (!end && have == 0)
+        return 0;
+    if (*len > LINES_MAX - 1)
+        return lines_bad(l, e, "a line of more than 1 MiB");
+    l->at += *len + (end != NULL);
+
     line[*len] = '\0';
     if (*len > 0 && line[*len - 1] == '\r')
         line[--*len] = '\0';
@@ -110,7 +95,7 @@ int lines_next(struct lines *l, char **text, size_t *len, struct err *e)
         line += 3;
         *len -= 3;
     }
-    if (memchr(line, '\0', *len) != NULL)
+    if (memchr(line, '\0', *len))
         return lines_bad(l, e, "a NUL byte: no text");
     *text = line;
     return 1;

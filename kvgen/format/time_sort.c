@@ -1,16 +1,14 @@
-/* time_sort.c - an external merge sort. Exports need it where what stands first in the file is
- * known only at the end of the rows, imports and exports where rows come in the order of their
- * completion. Runs of records are sorted in memory and written one behind the other; at the end
- * they are merged. */
+/* An external merge sort: runs of records are sorted in memory and written one behind the other; at
+ * the end they are merged. Exports need it if the head of their file is known only after all rows;
+ * imports and exports need it if rows come in the order of completion. */
 #include "kvgen/format/time_sort.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "kvgen/format/export_file.h"
+#include "kvgen/format/temp_file.h"
 #include "kvgen/heap.h"
 
 enum {
@@ -18,47 +16,46 @@ enum {
     RUN_BUFFER = 2 * TIME_SORT_RECORD /* of each run while merging */
 };
 
-/* A record begins with this, in memory and in the file; its bytes follow. */
+/* A record begins with this, in memory and in the file. Its bytes follow. */
 struct head {
     int64_t time_ns;
     uint64_t len;
 };
 
 struct run {
-    uint64_t at, end; /* what of the file is not read yet */
+    uint64_t at, end; /* bytes of the file that are not read yet */
     char *buffer;
-    size_t pos, filled;
+    size_t pos, filled; /* buffer[pos..filled) was not given yet */
 };
 
 struct time_sort {
-    char *dir;
-    int fd;            /* -1: no file yet */
-    uint64_t file_end; /* bytes */
-    char *bytes;       /* the records added last, heads included */
+    char *folder;
+    struct temp_file *file; /* NULL: none yet */
+    uint64_t file_end;      /* bytes */
+    char *bytes;            /* the records added since the last run, with their heads */
     size_t used, cap;
-    size_t *offset; /* of each in bytes */
+    size_t *offset; /* of each of them in bytes */
     size_t count, offset_cap;
-    bool sorted; /* they came in order of time */
+    bool in_order; /* they came in order of time */
     struct run *runs;
     size_t run_count, run_cap;
     struct heap heap; /* the first record of each run */
     size_t next;      /* without runs: the record given next */
-    struct run *lent; /* the run whose first record was given */
+    struct run *lent; /* run whose first record was given last */
 };
 
-int time_sort_create(struct time_sort **out, const char *dir, size_t memory, struct err *e)
+int time_sort_create(struct time_sort **out, const char *folder, size_t memory, struct err *e)
 {
-    struct time_sort *s = calloc(1, sizeof *s);
-    if (s == NULL)
+    struct time_sort *s = calloc(1, sizeof(*s));
+    if (!s)
         return err_nomem(e, "sorting");
-    s->fd = -1;
-    s->sorted = true;
+    s->in_order = true;
     s->cap = memory < LEAST_MEMORY ? LEAST_MEMORY : memory;
     s->offset_cap = s->cap / 64;
-    s->dir = strdup(dir);
+    s->folder = strdup(folder);
     s->bytes = malloc(s->cap);
-    s->offset = malloc(s->offset_cap * sizeof *s->offset);
-    if (s->dir == NULL || s->bytes == NULL || s->offset == NULL) {
+    s->offset = malloc(s->offset_cap * sizeof(*s->offset));
+    if (!s->folder || !s->bytes || !s->offset) {
         time_sort_free(s);
         return err_nomem(e, "sorting");
     }
@@ -68,28 +65,27 @@ int time_sort_create(struct time_sort **out, const char *dir, size_t memory, str
 
 void time_sort_free(struct time_sort *s)
 {
-    if (s == NULL)
+    if (!s)
         return;
     for (size_t i = 0; i < s->run_count; i++)
         free(s->runs[i].buffer);
-    if (s->fd >= 0)
-        close(s->fd);
+    temp_file_close(s->file);
     heap_free(&s->heap);
     free(s->runs);
     free(s->offset);
     free(s->bytes);
-    free(s->dir);
+    free(s->folder);
     free(s);
 }
 
 static struct head head_at(const char *p)
 {
     struct head h;
-    memcpy(&h, p, sizeof h);
+    memcpy(&h, p, sizeof(h));
     return h;
 }
 
-/* By time; equal ones by where they stand, which is the order in which they came. */
+/* By time, then by place, which is the order in which they came. */
 static int compare(const void *a, const void *b, void *ctx)
 {
     const char *bytes = ctx;
@@ -100,71 +96,66 @@ static int compare(const void *a, const void *b, void *ctx)
 
 static void sort_memory(struct time_sort *s)
 {
-    if (!s->sorted)
-        qsort_r(s->offset, s->count, sizeof *s->offset, compare, s->bytes);
-    s->sorted = true;
+    if (!s->in_order)
+        qsort_r(s->offset, s->count, sizeof(*s->offset), compare, s->bytes);
 }
 
 /* ---- runs into the file ---- */
 
-static int write_file(struct time_sort *s, const char *p, size_t len, struct err *e)
+static int append(struct time_sort *s, const char *p, size_t len, struct err *e)
 {
-    int rc = export_temp_write(s->fd, s->dir, p, len, s->file_end, e);
+    int rc = temp_file_write(s->file, p, len, s->file_end, e);
     s->file_end += len;
     return rc;
 }
 
-static int write_sorted(struct time_sort *s, struct err *e)
+/* Writes the records of memory in the order of their offsets. */
+static int append_sorted(struct time_sort *s, struct err *e)
 {
     int rc = 0;
     char *block = malloc(RUN_BUFFER);
     size_t used = 0;
-    if (block == NULL)
+    if (!block)
         return err_nomem(e, "sorting");
     for (size_t i = 0; rc == 0 && i < s->count; i++) {
         const char *p = s->bytes + s->offset[i];
         size_t len = sizeof(struct head) + head_at(p).len;
         if (used + len > RUN_BUFFER) {
-            rc = write_file(s, block, used, e);
+            rc = append(s, block, used, e);
             used = 0;
         }
         memcpy(block + used, p, len);
         used += len;
     }
     if (rc == 0)
-        rc = write_file(s, block, used, e);
+        rc = append(s, block, used, e);
     free(block);
     return rc;
 }
 
-static int add_run(struct time_sort *s, uint64_t from, struct err *e)
+/* Writes the records in memory as a run. */
+static int spill(struct time_sort *s, struct err *e)
 {
+    int rc = s->file ? 0 : temp_file_open(&s->file, s->folder, e);
+    if (rc < 0)
+        return rc;
     if (s->run_count == s->run_cap) {
         size_t cap = s->run_cap > 0 ? s->run_cap * 2 : 16;
-        struct run *grown = realloc(s->runs, cap * sizeof *grown);
-        if (grown == NULL)
+        struct run *grown = realloc(s->runs, cap * sizeof(*grown));
+        if (!grown)
             return err_nomem(e, "sorting");
         s->runs = grown;
         s->run_cap = cap;
     }
-    s->runs[s->run_count++] = (struct run){.at = from, .end = s->file_end};
-    return 0;
-}
-
-static int spill(struct time_sort *s, struct err *e)
-{
-    int rc = 0;
-    if (s->fd < 0)
-        rc = s->fd = export_temp_open(s->dir, e);
     uint64_t from = s->file_end;
-    bool in_order = s->sorted;
     sort_memory(s);
-    if (rc >= 0)
-        rc = in_order ? write_file(s, s->bytes, s->used, e) : write_sorted(s, e);
-    if (rc == 0)
-        rc = add_run(s, from, e);
+    rc = s->in_order ? append(s, s->bytes, s->used, e) : append_sorted(s, e);
+    if (rc < 0)
+        return rc;
+    s->runs[s->run_count++] = (struct run){.at = from, .end = s->file_end};
+    s->in_order = true;
     s->used = s->count = 0;
-    return rc;
+    return 0;
 }
 
 int time_sort_add(struct time_sort *s, int64_t time_ns, const void *p, size_t len, struct err *e)
@@ -172,55 +163,49 @@ int time_sort_add(struct time_sort *s, int64_t time_ns, const void *p, size_t le
     struct head h = {.time_ns = time_ns, .len = len};
     if (len > TIME_SORT_RECORD)
         return err_set(e, -E2BIG, ERR_FAILED, "", "a record of %zu bytes cannot be sorted", len);
-    if (s->used + sizeof h + len > s->cap || s->count == s->offset_cap) {
+    if (s->used + sizeof(h) + len > s->cap || s->count == s->offset_cap) {
         int rc = spill(s, e);
         if (rc < 0)
             return rc;
     }
     if (s->count > 0 && time_ns < head_at(s->bytes + s->offset[s->count - 1]).time_ns)
-        s->sorted = false;
+        s->in_order = false;
     s->offset[s->count++] = s->used;
-    memcpy(s->bytes + s->used, &h, sizeof h);
-    memcpy(s->bytes + s->used + sizeof h, p, len);
-    s->used += sizeof h + len;
+    memcpy(s->bytes + s->used, &h, sizeof(h));
+    memcpy(s->bytes + s->used + sizeof(h), p, len);
+    s->used += sizeof(h) + len;
     return 0;
 }
 
 /* ---- and out of it ---- */
 
-/* Has at least one whole record of the run in its buffer, unless it ended. */
-static int fill(const struct time_sort *s, struct run *r, struct err *e)
-{
-    size_t left = r->filled - r->pos;
-    if (left >= sizeof(struct head) &&
-        left >= sizeof(struct head) + head_at(r->buffer + r->pos).len)
-        return 0;
-    memmove(r->buffer, r->buffer + r->pos, left);
-    r->pos = 0;
-    r->filled = left;
-    while (r->at < r->end && r->filled < RUN_BUFFER) {
-        size_t want = RUN_BUFFER - r->filled;
-        if (want > r->end - r->at)
-            want = (size_t)(r->end - r->at);
-        int64_t n = export_temp_read(s->fd, s->dir, r->buffer + r->filled, want, r->at, e);
-        if (n < 0)
-            return (int)n;
-        r->filled += (size_t)n;
-        r->at += (uint64_t)n;
-    }
-    return 0;
-}
-
-/* The run's first record takes part in the merge. */
+/* Puts the run's first record into the merge, unless the run has ended. Its buffer then holds all
+ * of that record. */
 static int offer(struct time_sort *s, struct run *r, struct err *e)
 {
-    int rc = fill(s, r, e);
+    size_t left = r->filled - r->pos;
+    if (left < sizeof(struct head) ||
+        left < sizeof(struct head) + head_at(r->buffer + r->pos).len) {
+        memmove(r->buffer, r->buffer + r->pos, left);
+        r->pos = 0;
+        r->filled = left;
+        while (r->at < r->end && r->filled < RUN_BUFFER) {
+            size_t want = RUN_BUFFER - r->filled;
+            if (want > r->end - r->at)
+                want = (size_t)(r->end - r->at);
+            int64_t n = temp_file_read(s->file, r->buffer + r->filled, want, r->at, e);
+            if (n < 0)
+                return (int)n;
+            r->filled += (size_t)n;
+            r->at += (uint64_t)n;
+        }
+    }
     uint32_t number = (uint32_t)(r - s->runs);
-    if (rc == 0 && r->pos < r->filled)
+    if (r->pos < r->filled)
         heap_push(&s->heap, (struct heap_event){.time_ns = head_at(r->buffer + r->pos).time_ns,
                                                 .tie = number,
                                                 .item = number});
-    return rc;
+    return 0;
 }
 
 int time_sort_finish(struct time_sort *s, struct err *e)
@@ -232,18 +217,22 @@ int time_sort_finish(struct time_sort *s, struct err *e)
     int rc = spill(s, e);
     free(s->bytes);
     s->bytes = NULL;
-    if (rc == 0 && heap_init(&s->heap, s->run_count) < 0)
-        rc = err_nomem(e, "sorting");
+    if (rc < 0)
+        return rc;
+    if (heap_init(&s->heap, s->run_count) < 0)
+        return err_nomem(e, "sorting");
     for (size_t i = 0; rc == 0 && i < s->run_count; i++) {
         s->runs[i].buffer = malloc(RUN_BUFFER);
-        rc = s->runs[i].buffer == NULL ? err_nomem(e, "sorting") : offer(s, &s->runs[i], e);
+        rc = s->runs[i].buffer ? offer(s, &s->runs[i], e) : err_nomem(e, "sorting");
     }
     return rc;
 }
 
-static int next_of_runs(struct time_sort *s, const char **p, struct err *e)
+int time_sort_next(struct time_sort *s, int64_t *time_ns, const void **p, size_t *len,
+                   struct err *e)
 {
-    if (s->lent != NULL) {
+    const char *record;
+    if (s->lent) { /* its run offers the next record now */
         struct run *r = s->lent;
         s->lent = NULL;
         r->pos += sizeof(struct head) + head_at(r->buffer + r->pos).len;
@@ -251,22 +240,11 @@ static int next_of_runs(struct time_sort *s, const char **p, struct err *e)
         if (rc < 0)
             return rc;
     }
-    if (heap_top(&s->heap) == NULL)
-        return 0;
-    s->lent = &s->runs[heap_pop(&s->heap).item];
-    *p = s->lent->buffer + s->lent->pos;
-    return 1;
-}
-
-int time_sort_next(struct time_sort *s, int64_t *time_ns, const void **p, size_t *len,
-                   struct err *e)
-{
-    const char *record;
-    int rc;
     if (s->run_count > 0) {
-        rc = next_of_runs(s, &record, e);
-        if (rc <= 0)
-            return rc;
+        if (!heap_top(&s->heap))
+            return 0;
+        s->lent = &s->runs[heap_pop(&s->heap).item];
+        record = s->lent->buffer + s->lent->pos;
     } else {
         if (s->next == s->count)
             return 0;
@@ -275,6 +253,6 @@ int time_sort_next(struct time_sort *s, int64_t *time_ns, const void **p, size_t
     struct head h = head_at(record);
     *time_ns = h.time_ns;
     *len = (size_t)h.len;
-    *p = record + sizeof h;
+    *p = record + sizeof(h);
     return 1;
 }

@@ -1,5 +1,5 @@
-/* trace_input.c - opens an existing trace by its kind and hands out its rows one by one. Our own
- * are read by lib/trace/trace.h, others by the imports. */
+/* Opens an existing trace by its kind and hands out its rows one by one. lib/trace/trace.h reads
+ * our own traces; the imports read others. */
 #include "kvgen/format/trace_input.h"
 
 #include <errno.h>
@@ -8,20 +8,20 @@
 #include "kvgen/format/import.h"
 
 struct trace_input {
-    struct source base;
-    struct trace_reader *reader; /* NULL: an import */
+    struct source base;    /* first */
+    struct import *import; /* NULL: a trace of ours */
+    struct trace_reader *reader;
     struct trace_cursor *cursor;
-    const struct trace_row *rows; /* [at, count) are still to come */
+    const struct trace_row *rows; /* rows[at..count) are still to come */
     size_t at, count;
-    struct import *import;
-    const struct trace_row *first; /* looked at, not yet given */
+    const struct trace_row *first; /* was read by trace_input_first_ns and not given; or NULL */
     struct source_skips none;
 };
 
 static const struct source_skips *trace_input_skips(const struct source *s)
 {
     const struct trace_input *t = (const struct trace_input *)s;
-    return t->import != NULL ? t->import->ops->skips(t->import) : &t->none;
+    return t->import && t->import->ops->skips ? t->import->ops->skips(t->import) : &t->none;
 }
 
 static void no_conversations(const struct source *s, uint64_t *count, uint64_t *turns)
@@ -40,13 +40,6 @@ static const struct source_ops trace_input_ops = {.name = "trace",
                                                   .skips = trace_input_skips,
                                                   .close = close_source};
 
-static int open_ours(struct trace_input *t, struct frame_in *file, struct err *e)
-{
-    struct trace_read_opts o = {0};
-    int rc = trace_open_in(&t->reader, file, &o, e);
-    return rc == 0 ? trace_cursor_open(&t->cursor, t->reader, e) : rc;
-}
-
 static int open_kind(struct trace_input *t, struct inputs *in, enum inputs_kind kind, struct err *e)
 {
     if (inputs_count(in) > 1)
@@ -58,16 +51,19 @@ static int open_kind(struct trace_input *t, struct inputs *in, enum inputs_kind 
         return import_fio_open(&t->import, file, e);
     case INPUTS_OPLOG:
         return import_oplog_open(&t->import, file, e);
-    default:
-        return open_ours(t, file, e);
+    default: {
+        struct trace_read_opts o = {0};
+        int rc = trace_open_in(&t->reader, file, &o, e);
+        return rc == 0 ? trace_cursor_open(&t->cursor, t->reader, e) : rc;
+    }
     }
 }
 
 int trace_input_open(struct trace_input **out, struct inputs *in, enum inputs_kind kind,
                      struct err *e)
 {
-    struct trace_input *t = calloc(1, sizeof *t);
-    int rc = t == NULL ? err_nomem(e, "trace") : open_kind(t, in, kind, e);
+    struct trace_input *t = calloc(1, sizeof(*t));
+    int rc = t ? open_kind(t, in, kind, e) : err_nomem(e, "trace");
     inputs_close(in);
     if (rc < 0) {
         trace_input_close(t);
@@ -80,18 +76,18 @@ int trace_input_open(struct trace_input **out, struct inputs *in, enum inputs_ki
 
 void trace_input_close(struct trace_input *t)
 {
-    if (t == NULL)
+    if (!t)
         return;
     trace_cursor_close(t->cursor);
     trace_close(t->reader);
-    if (t->import != NULL)
+    if (t->import)
         t->import->ops->close(t->import);
     free(t);
 }
 
 static int next_row(struct trace_input *t, const struct trace_row **row, struct err *e)
 {
-    if (t->import != NULL)
+    if (t->import)
         return t->import->ops->next(t->import, row, e);
     if (t->at == t->count) {
         int rc = trace_cursor_next(t->cursor, &t->rows, &t->count, e);
@@ -107,7 +103,7 @@ static int next_row(struct trace_input *t, const struct trace_row **row, struct 
 
 int trace_input_next(struct trace_input *t, const struct trace_row **row, struct err *e)
 {
-    if (t->first == NULL)
+    if (!t->first)
         return next_row(t, row, e);
     *row = t->first;
     t->first = NULL;
@@ -116,7 +112,7 @@ int trace_input_next(struct trace_input *t, const struct trace_row **row, struct
 
 int trace_input_first_ns(struct trace_input *t, int64_t *time_ns, struct err *e)
 {
-    int rc = t->first != NULL ? 1 : next_row(t, &t->first, e);
+    int rc = t->first ? 1 : next_row(t, &t->first, e);
     if (rc <= 0)
         t->first = NULL;
     *time_ns = rc > 0 ? t->first->time_ns : 0;
@@ -125,12 +121,12 @@ int trace_input_first_ns(struct trace_input *t, int64_t *time_ns, struct err *e)
 
 uint32_t trace_input_columns(const struct trace_input *t)
 {
-    return t->import != NULL ? TRACE_CORE : trace_columns(t->reader);
+    return t->import ? TRACE_CORE : trace_columns(t->reader);
 }
 
 const char *trace_input_provenance(const struct trace_input *t)
 {
-    return t->import != NULL ? NULL : trace_provenance(t->reader);
+    return t->import ? NULL : trace_provenance(t->reader);
 }
 
 struct source *trace_input_source(struct trace_input *t)

@@ -1,5 +1,5 @@
-/* trace_input.h - the rows of an existing trace, whatever its format: ours, fio's, s3dlio's,
- * warp's. */
+/* trace_input.h - the rows of an existing trace, of any format: ours, fio's, s3dlio's, warp's. One
+ * thread. */
 #ifndef KVGEN_FORMAT_TRACE_INPUT_H
 #define KVGEN_FORMAT_TRACE_INPUT_H
 
@@ -7,20 +7,23 @@
 #include "kvgen/source/source.h"
 #include "lib/trace/trace.h"
 
-struct trace_input; /* begins with a struct source that has a name, skips, and nothing to give */
+struct trace_input;
 
-/* Takes in (closes it, also on failure); kind is one of INPUTS_TRACE, INPUTS_FIO, INPUTS_OPLOG.
- * More than one file: -EINVAL. */
+/* Takes in, also on failure. kind is INPUTS_TRACE, INPUTS_FIO or INPUTS_OPLOG. -EINVAL with *e for
+ * more than one file. */
 int trace_input_open(struct trace_input **out, struct inputs *in, enum inputs_kind kind,
                      struct err *e);
-void trace_input_close(struct trace_input *t);
-/* The next row in the order of the file (of an op-log: in order of time), lent until the next call:
- * 1; 0 at the end; negative errno with *e: FILE:LINE. */
+void trace_input_close(struct trace_input *t); /* NULL is fine */
+/* The next row, lent until the next call: 1; 0 at the end; negative errno with *e, whose where is
+ * FILE:LINE. Rows come in the order of the file; those of an op-log in order of time. */
 int trace_input_next(struct trace_input *t, const struct trace_row **row, struct err *e);
-/* Time of the first row, which trace_input_next still gives, 0 without any. 0 or negative errno. */
+/* The time of the first row, which trace_input_next still gives; 0 if there is no row. Call it
+ * before trace_input_next. 0 or negative errno with *e. */
 int trace_input_first_ns(struct trace_input *t, int64_t *time_ns, struct err *e);
-uint32_t trace_input_columns(const struct trace_input *t); /* known ones that are there (mask) */
-const char *trace_input_provenance(const struct trace_input *t); /* JSON, or NULL: none */
-struct source *trace_input_source(struct trace_input *t);        /* lent */
+uint32_t trace_input_columns(const struct trace_input *t); /* mask of the known columns it has */
+const char *trace_input_provenance(const struct trace_input *t); /* JSON, lent; NULL: none */
+/* The trace as a source that has a name and skips, but gives no requests. Lent; to close it is to
+ * close t. */
+struct source *trace_input_source(struct trace_input *t);
 
 #endif

@@ -1,100 +1,264 @@
-/* agentic.c - recorded sessions asked anew: each user has one under way, a session's threads
- * wait for answers and for one another, and think times are those of the record. Memory is that of
- * the sessions under way. */
+/* Replays recorded agentic sessions: a session becomes flat arrays of requests, its threads wait
+ * for answers and for each other, and think times are those of the record. documents.c finds the
+ * sessions in files and archives. Memory is that of the sessions under way. */
 #include "kvgen/source/agentic.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kvgen/heap.h"
 #include "kvgen/source/documents.h"
-#include "kvgen/source/session.h"
-#include "lib/base/units.h"
+#include "lib/json/jsonin.h"
 
-/* Where a thread of a session is. */
-struct progress_of {
+#define MAX_BLOCK_TOKENS (INT64_C(1) << 20)
+#define MAX_SECONDS      1e9
+#define MAX_THINK_NS     (FILE_SOURCE_MAX_NS / 2)
+
+/* A request or a sub-agent. */
+struct entry {
+    uint32_t thread;  /* of the sub-agent; 0 (the main thread): this is a request */
+    int64_t think_ns; /* from the end of the request before */
+    int64_t context_tokens, generated_tokens;
+    size_t first_id; /* blocks: session.id[first_id..first_id + ids) */
+    uint32_t ids;
+};
+
+/* The main thread of a session, or a sub-agent: entries one after the other. */
+struct thread {
+    uint32_t parent;     /* of the main thread: itself */
+    uint32_t first, end; /* session.entry[first..end) */
+};
+
+/* One session. The arrays are kept for the next session that is read into it. */
+struct session {
+    uint32_t block_tokens;
+    uint64_t *id;
+    size_t ids, ids_cap;
+    struct entry *entry;
+    size_t entries, entries_cap;
+    struct thread *thread;
+    size_t threads, threads_cap;
+};
+
+/* How far a thread is. */
+struct progress {
     uint32_t at;      /* its next entry */
     uint32_t waiting; /* sub-agents that it waits for */
-    bool beginning;   /* sub-agents are being begun: none of them may resume it */
+    bool beginning;   /* it is beginning sub-agents: none of them may resume it */
     int64_t free_ns;  /* when its last request was answered, or it began */
 };
 
 struct user {
     struct session session;
-    struct progress_of *thread; /* as many as the session has room for */
+    struct progress *thread; /* by number of the thread */
     size_t threads_cap;
     uint32_t number; /* of the session, from 1 */
-    int64_t free_ns; /* when the last one ended */
+    int64_t free_ns; /* when the last session ended */
 };
 
 struct agentic {
-    struct source base;
+    struct file_source files; /* first */
     struct source_agentic_opts o;
-    struct inputs *in;
     struct documents *documents;
     struct user *user;
-    uint32_t *idle; /* users without a session, the next on top */
+    uint32_t *idle; /* users without a session; the last one begins the next */
     uint32_t idle_count;
-    struct heap next; /* threads by when they ask: item is the user, tie user and thread */
+    struct heap next; /* threads by the time of their next request: item is the user, tie is the
+                         user and the thread */
     size_t threads;   /* of all sessions under way */
-    bool ended;       /* no more sessions */
-    uint64_t cycles, sessions, cycle_sessions, issued;
-    int64_t instant_ns; /* of the last session's beginning, and how many began then */
-    uint64_t instant_sessions;
+    uint64_t sessions, cycle_sessions, issued;
+    int64_t instant_ns;        /* when the last session began */
+    uint64_t instant_sessions; /* that began then */
 };
 
-static struct agentic *agentic_of(struct source *s)
+/* ---- reading a session ---- */
+
+struct reader {
+    struct session *s;
+    const char *where; /* name of the document */
+    struct err *err;
+    uint64_t request; /* number of the one being read, from 1 */
+};
+
+/* Makes room for need elements of size bytes. */
+static int reserve(const struct reader *r, void **array, size_t *cap, size_t need, size_t size)
 {
-    return (struct agentic *)s;
+    if (need <= *cap)
+        return 0;
+    void *grown = realloc(*array, need * 2 * size);
+    if (!grown)
+        return err_nomem(r->err, "session");
+    *array = grown;
+    *cap = need * 2;
+    return 0;
+}
+
+static int bad_session(const struct reader *r, const char *what)
+{
+    return err_set(r->err, -EINVAL, ERR_INPUT, r->where, "%s", what);
+}
+
+static int bad_request(const struct reader *r, const char *name, const char *what)
+{
+    return err_set(r->err, -EINVAL, ERR_INPUT, r->where, "request %llu: %s%s%s",
+                   (unsigned long long)r->request, name, name[0] != '\0' ? " " : "", what);
+}
+
+static int read_tokens(const struct reader *r, const struct jsonin_v *v, const char *name,
+                       int64_t *tokens)
+{
+    if (jsonin_i64(jsonin_get(v, name), tokens) == 0 && *tokens >= 0 &&
+        *tokens <= REQUEST_MAX_TOKENS)
+        return 0;
+    return bad_request(r, name, "is not a number of tokens from 0 to 2^31");
+}
+
+/* *s stays as it is if the field is missing. */
+static int read_seconds(const struct reader *r, const struct jsonin_v *v, const char *name,
+                        double *s)
+{
+    const struct jsonin_v *field = jsonin_get(v, name);
+    if (!field || (jsonin_f64(field, s) == 0 && *s >= -MAX_SECONDS && *s <= MAX_SECONDS))
+        return 0;
+    return bad_request(r, name, "is not a number of seconds");
+}
+
+static int read_ids(const struct reader *r, const struct jsonin_v *ids, struct entry *entry)
+{
+    struct session *s = r->s;
+    size_t count = jsonin_count(ids);
+    if (!ids)
+        return bad_request(r, "no", "hash_ids");
+    if (!jsonin_is_array(ids))
+        return bad_request(r, "hash_ids", "is not a list");
+    if (count > UINT32_MAX)
+        return bad_request(r, "", "too many hash_ids");
+    int rc = reserve(r, (void **)&s->id, &s->ids_cap, s->ids + count, sizeof(*s->id));
+    if (rc < 0)
+        return rc;
+    entry->first_id = s->ids;
+    entry->ids = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        if (jsonin_u64(jsonin_at(ids, i), &s->id[s->ids++]) < 0)
+            return bad_request(r, "hash_ids", "holds something that is not a number from 0 on");
+    return 0;
+}
+
+/* *end_s is the end of the request before, and becomes that of this one. */
+static int read_request(struct reader *r, const struct jsonin_v *v, double *end_s,
+                        struct entry *entry)
+{
+    double t = *end_s, took = 0, think;
+    *entry = (struct entry){0};
+    r->request++;
+    if (read_tokens(r, v, "in", &entry->context_tokens) < 0 ||
+        read_tokens(r, v, "out", &entry->generated_tokens) < 0 || read_seconds(r, v, "t", &t) < 0 ||
+        read_seconds(r, v, "api_time", &took) < 0)
+        return -EINVAL;
+    think = t - *end_s;
+    if (read_seconds(r, v, "think_time", &think) < 0)
+        return -EINVAL;
+    *end_s = t + took;
+    entry->think_ns = think > 0 ? (int64_t)(think * 1e9 + 0.5) : 0;
+    return read_ids(r, jsonin_get(v, "hash_ids"), entry);
+}
+
+/* Adds a thread with its entries, then the threads of its sub-agents. Recursion is as deep as the
+ * JSON, whose depth is bounded. */
+static int read_thread(struct reader *r, const struct jsonin_v *list, uint32_t parent)
+{
+    struct session *s = r->s;
+    size_t count = jsonin_count(list), first = s->entries;
+    if (list && !jsonin_is_array(list))
+        return bad_request(r, "requests", "is not a list");
+    if (s->entries + count > UINT32_MAX / 2 || s->threads > UINT32_MAX / 2)
+        return bad_request(r, "", "too many requests in one session");
+    int rc = reserve(r, (void **)&s->entry, &s->entries_cap, first + count, sizeof(*s->entry));
+    if (rc == 0)
+        rc = reserve(r, (void **)&s->thread, &s->threads_cap, s->threads + 1, sizeof(*s->thread));
+    if (rc < 0)
+        return rc;
+    uint32_t self = (uint32_t)s->threads++;
+    s->thread[self] = (struct thread){
+        .parent = parent, .first = (uint32_t)first, .end = (uint32_t)(first + count)};
+    s->entries += count;
+    double end_s = 0;
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        const struct jsonin_v *v = jsonin_at(list, i);
+        const char *type = jsonin_text(jsonin_get(v, "type"), NULL);
+        bool agent = type && strcmp(type, "subagent") == 0;
+        struct entry entry = {.thread = (uint32_t)s->threads};
+        rc = agent ? read_thread(r, jsonin_get(v, "requests"), self)
+                   : read_request(r, v, &end_s, &entry);
+        s->entry[first + i] = entry; /* the array may have moved meanwhile */
+    }
+    return rc;
+}
+
+/* Reads the next document into s: 1; 0 when there is none; negative errno. */
+static int read_session(struct agentic *a, struct session *s, struct err *e)
+{
+    const char *text;
+    size_t len;
+    struct reader r = {.s = s, .err = e};
+    int rc = documents_next(a->documents, &text, &len, &r.where, e);
+    if (rc <= 0)
+        return rc;
+    struct jsonin *d;
+    s->ids = s->entries = s->threads = 0;
+    rc = jsonin_parse(&d, text, len, r.where, e);
+    if (rc < 0)
+        return rc;
+    const struct jsonin_v *root = jsonin_root(d), *requests = jsonin_get(root, "requests");
+    const char *scope = jsonin_text(jsonin_get(root, "hash_id_scope"), NULL);
+    int64_t tokens;
+    if (!requests) {
+        rc = bad_session(&r, "not an agentic session: no requests");
+    } else if (jsonin_i64(jsonin_get(root, "block_size"), &tokens) < 0 || tokens < 1 ||
+               tokens > MAX_BLOCK_TOKENS) {
+        rc = bad_session(&r, "block_size is not a number of tokens from 1 to 2^20");
+    } else if (scope && strcmp(scope, "local") != 0) {
+        rc = err_set(e, -EINVAL, ERR_INPUT, r.where,
+                     "hash_id_scope is \"%.20s\"; blocks are known by their session alone (local)",
+                     scope);
+    } else {
+        s->block_tokens = (uint32_t)tokens;
+        rc = read_thread(&r, requests, 0);
+    }
+    jsonin_free(d);
+    return rc < 0 ? rc : 1;
 }
 
 /* ---- threads of a session ---- */
 
-static int64_t think_ns(const struct agentic *a, int64_t recorded_ns)
-{
-    if (a->o.pace.speedup == 0)
-        return 0;
-    double ns = (double)recorded_ns / a->o.pace.speedup;
-    return ns > (double)(PACE_MAX_NS / 2) ? PACE_MAX_NS / 2 : (int64_t)(ns + 0.5);
-}
-
 static void proceed(struct agentic *a, uint32_t user, uint32_t thread, int64_t now_ns);
 
-/* The session ends with its main thread, which waits for all others. */
 static void end_thread(struct agentic *a, uint32_t user, uint32_t thread, int64_t now_ns)
 {
     struct user *u = &a->user[user];
-    if (thread == 0) {
+    if (thread == 0) { /* waits for all others, so the session ends with it */
         a->threads -= u->session.threads;
         u->free_ns = now_ns;
         a->idle[a->idle_count++] = user;
         return;
     }
     uint32_t parent = u->session.thread[thread].parent;
-    struct progress_of *p = &u->thread[parent];
+    struct progress *p = &u->thread[parent];
     p->waiting--;
     if (p->waiting == 0 && !p->beginning)
         proceed(a, user, parent, now_ns);
 }
 
-static void ask_later(struct agentic *a, uint32_t user, uint32_t thread, int64_t now_ns)
-{
-    const struct user *u = &a->user[user];
-    const struct progress_of *p = &u->thread[thread];
-    int64_t due_ns = p->free_ns + think_ns(a, u->session.entry[p->at].think_ns);
-    heap_push(&a->next, (struct heap_event){.time_ns = due_ns > now_ns ? due_ns : now_ns,
-                                            .tie = (uint64_t)user << 32 | thread,
-                                            .item = user});
-}
-
-/* The thread's next entries: sub-agents begin at once, then all of them are waited for, then comes
- * the request. Recursion is as deep as sub-agents are nested. */
+/* Does the thread's next entries: begins all sub-agents up to the next request, waits until they
+ * have ended, then puts the request into the heap. Recursion is as deep as sub-agents are nested.
+ */
 static void proceed(struct agentic *a, uint32_t user, uint32_t thread, int64_t now_ns)
 {
     struct user *u = &a->user[user];
-    struct progress_of *p = &u->thread[thread];
-    const struct session_thread *t = &u->session.thread[thread];
+    struct progress *p = &u->thread[thread];
+    const struct thread *t = &u->session.thread[thread];
     p->beginning = true;
     for (; p->at < t->end && u->session.entry[p->at].thread != 0; p->at++) {
         uint32_t agent = u->session.entry[p->at].thread;
@@ -105,87 +269,72 @@ static void proceed(struct agentic *a, uint32_t user, uint32_t thread, int64_t n
     p->beginning = false;
     if (p->waiting > 0)
         return;
-    if (p->at == t->end)
+    if (p->at == t->end) {
         end_thread(a, user, thread, now_ns);
-    else
-        ask_later(a, user, thread, now_ns);
+        return;
+    }
+
+    int64_t think_ns = 0;
+    if (a->o.files.speedup != 0) {
+        double ns = (double)u->session.entry[p->at].think_ns / a->o.files.speedup;
+        think_ns = ns > (double)MAX_THINK_NS ? MAX_THINK_NS : (int64_t)(ns + 0.5);
+    }
+    int64_t due_ns = p->free_ns + think_ns;
+    heap_push(&a->next, (struct heap_event){.time_ns = due_ns > now_ns ? due_ns : now_ns,
+                                            .tie = (uint64_t)user << 32 | thread,
+                                            .item = user});
 }
 
 /* ---- sessions ---- */
 
-/* Room for the threads of the session that was just read. */
-static int make_threads(struct agentic *a, struct user *u)
+/* An inputs_again: 1 if the files are to be read once more. Cycles without end that take no time
+ * show by more sessions at one time than users and a cycle can explain. */
+static int read_again(void *ctx, const char *path, struct err *e)
 {
-    size_t n = u->session.threads;
-    if (n > u->threads_cap) {
-        struct progress_of *grown = realloc(u->thread, n * sizeof *grown);
-        if (grown == NULL)
-            return -ENOMEM;
-        u->thread = grown;
-        u->threads_cap = n;
-    }
-    for (size_t i = 0; i < n; i++)
-        u->thread[i] = (struct progress_of){.at = u->session.thread[i].first};
-    a->threads += n;
-    return heap_reserve(&a->next, a->threads);
-}
-
-/* All files were read: 1 when they are to be read again, 0 at the end. */
-static int again(struct agentic *a, struct err *e)
-{
-    a->cycles++;
-    if (a->cycles == a->o.pace.cycles || a->cycle_sessions == 0)
+    struct agentic *a = ctx;
+    a->files.cycles++;
+    if (a->files.cycles == a->o.files.cycles || a->cycle_sessions == 0)
         return 0;
-    if (a->o.pace.cycles == 0 && a->instant_sessions > a->o.users + a->cycle_sessions)
-        return err_set(e, -EINVAL, ERR_INPUT, inputs_path(a->in),
+    if (a->o.files.cycles == 0 && a->instant_sessions > a->o.users + a->cycle_sessions)
+        return err_set(e, -EINVAL, ERR_INPUT, path,
                        "its sessions take no time: --replay-cycles 0 would never end");
     a->cycle_sessions = 0;
-    inputs_rewind(a->in);
     return 1;
-}
-
-/* Reads the next session: 1; 0 when there is none; negative errno. */
-static int read_session(struct agentic *a, struct session *s, struct err *e)
-{
-    const char *text, *name;
-    size_t len;
-    int rc = documents_next(a->documents, &text, &len, &name, e);
-    if (rc == 0) {
-        rc = again(a, e);
-        if (rc > 0)
-            rc = documents_next(a->documents, &text, &len, &name, e);
-    }
-    if (rc <= 0)
-        return rc;
-    rc = session_read(s, text, len, name, e);
-    return rc < 0 ? rc : 1;
-}
-
-static void count_session(struct agentic *a, int64_t now_ns)
-{
-    a->instant_sessions = now_ns == a->instant_ns ? a->instant_sessions + 1 : 1;
-    a->instant_ns = now_ns;
-    a->sessions++;
-    a->cycle_sessions++;
 }
 
 /* Idle users begin sessions, as long as there are any. 0 or negative errno. */
 static int begin_sessions(struct agentic *a, struct err *e)
 {
-    while (a->idle_count > 0 && !a->ended) {
+    while (a->idle_count > 0 && !a->files.ended) {
         uint32_t user = a->idle[a->idle_count - 1];
         struct user *u = &a->user[user];
         int rc = read_session(a, &u->session, e);
-        a->ended = rc == 0;
+        a->files.ended = rc == 0;
         if (rc <= 0)
             return rc;
         if (a->sessions + 1 == IDENT_MAX_USERS)
-            return err_set(e, -ERANGE, ERR_INPUT, inputs_path(a->in), "more than 2^28 sessions");
-        if (make_threads(a, u) < 0)
+            return err_set(e, -ERANGE, ERR_INPUT, inputs_path(a->files.in),
+                           "more than 2^28 sessions");
+
+        size_t threads = u->session.threads;
+        if (threads > u->threads_cap) {
+            struct progress *grown = realloc(u->thread, threads * sizeof(*grown));
+            if (!grown)
+                return err_nomem(e, "session");
+            u->thread = grown;
+            u->threads_cap = threads;
+        }
+        for (size_t i = 0; i < threads; i++)
+            u->thread[i] = (struct progress){.at = u->session.thread[i].first};
+        a->threads += threads;
+        if (heap_reserve(&a->next, a->threads) < 0)
             return err_nomem(e, "session");
+
         a->idle_count--;
-        count_session(a, u->free_ns);
-        u->number = (uint32_t)a->sessions;
+        a->instant_sessions = u->free_ns == a->instant_ns ? a->instant_sessions + 1 : 1;
+        a->instant_ns = u->free_ns;
+        a->cycle_sessions++;
+        u->number = (uint32_t)++a->sessions;
         u->thread[0].free_ns = u->free_ns;
         proceed(a, user, 0, u->free_ns);
     }
@@ -196,12 +345,12 @@ static int begin_sessions(struct agentic *a, struct err *e)
 
 static int agentic_peek(struct source *base, int64_t *arrival_ns, struct err *e)
 {
-    struct agentic *a = agentic_of(base);
+    struct agentic *a = (struct agentic *)base;
     int rc = begin_sessions(a, e);
     if (rc < 0)
         return rc;
     const struct heap_event *top = heap_top(&a->next);
-    if (top == NULL)
+    if (!top)
         return 0;
     *arrival_ns = top->time_ns;
     return 1;
@@ -209,11 +358,11 @@ static int agentic_peek(struct source *base, int64_t *arrival_ns, struct err *e)
 
 static void agentic_take(struct source *base, struct request *out)
 {
-    struct agentic *a = agentic_of(base);
+    struct agentic *a = (struct agentic *)base;
     struct heap_event event = heap_pop(&a->next);
     struct user *u = &a->user[event.item];
     uint32_t thread = (uint32_t)event.tie;
-    const struct session_entry *entry = &u->session.entry[u->thread[thread].at++];
+    const struct entry *entry = &u->session.entry[u->thread[thread].at++];
     *out = (struct request){.number = ++a->issued,
                             .arrival_ns = event.time_ns,
                             .user = event.item,
@@ -230,16 +379,9 @@ static void agentic_take(struct source *base, struct request *out)
 
 static void agentic_done(struct source *base, const struct request *r, int64_t now_ns)
 {
-    struct agentic *a = agentic_of(base);
+    struct agentic *a = (struct agentic *)base;
     a->user[r->user].thread[r->slot].free_ns = now_ns;
     proceed(a, r->user, r->slot, now_ns);
-}
-
-static size_t agentic_user_name(const struct source *base, uint32_t user, char *buf)
-{
-    (void)base;
-    memcpy(buf, "dataset_user_", 13);
-    return 13 + units_put_u64(buf + 13, user);
 }
 
 static void agentic_conversations(const struct source *base, uint64_t *count, uint64_t *turns)
@@ -251,16 +393,18 @@ static void agentic_conversations(const struct source *base, uint64_t *count, ui
 
 static void agentic_close(struct source *base)
 {
-    struct agentic *a = agentic_of(base);
-    for (uint32_t i = 0; a->user != NULL && i < a->o.users; i++) {
-        session_free(&a->user[i].session);
+    struct agentic *a = (struct agentic *)base;
+    for (uint32_t i = 0; a->user && i < a->o.users; i++) {
+        free(a->user[i].session.id);
+        free(a->user[i].session.entry);
+        free(a->user[i].session.thread);
         free(a->user[i].thread);
     }
     free(a->user);
     free(a->idle);
     heap_free(&a->next);
     documents_free(a->documents);
-    inputs_close(a->in);
+    file_source_release(&a->files);
     free(a);
 }
 
@@ -270,43 +414,39 @@ static const struct source_ops agentic_ops = {
     .peek = agentic_peek,
     .take = agentic_take,
     .done = agentic_done,
-    .user_name = agentic_user_name,
+    .user_name = file_source_dataset_user,
     .conversations = agentic_conversations,
     .close = agentic_close,
 };
 
-static int prepare(struct agentic *a, struct err *e)
-{
-    uint32_t n = a->o.users;
-    a->documents = documents_create(a->in);
-    a->user = calloc(n, sizeof *a->user);
-    a->idle = calloc(n, sizeof *a->idle);
-    if (a->documents == NULL || a->user == NULL || a->idle == NULL || heap_init(&a->next, n) < 0)
-        return err_nomem(e, "source");
-    for (uint32_t i = 0; i < n; i++)
-        a->idle[a->idle_count++] = n - 1 - i;
-    int rc = begin_sessions(a, e);
-    if (rc == 0 && a->sessions == 0)
-        rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(a->in), "holds no session");
-    return rc;
-}
-
 int source_agentic_open(struct source **out, struct inputs *in, const struct source_agentic_opts *o,
                         struct err *e)
 {
-    struct agentic *a = calloc(1, sizeof *a);
-    if (a == NULL) {
+    uint32_t n = o->users;
+    struct agentic *a = calloc(1, sizeof(*a));
+    if (!a) {
         inputs_close(in);
         return err_nomem(e, "source");
     }
-    a->base.ops = &agentic_ops;
+    file_source_init(&a->files, &agentic_ops, in, &o->files, read_again);
     a->o = *o;
-    a->in = in;
-    int rc = prepare(a, e);
-    if (rc < 0) {
-        agentic_close(&a->base);
-        return rc;
+    a->documents = documents_create(in);
+    a->user = calloc(n, sizeof(*a->user));
+    a->idle = calloc(n, sizeof(*a->idle));
+    int rc;
+    if (!a->documents || !a->user || !a->idle || heap_init(&a->next, n) < 0) {
+        rc = err_nomem(e, "source");
+        goto out;
     }
-    *out = &a->base;
-    return 0;
+    for (uint32_t i = 0; i < n; i++)
+        a->idle[a->idle_count++] = n - 1 - i;
+    rc = begin_sessions(a, e);
+    if (rc == 0 && a->sessions == 0)
+        rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no session");
+out:
+    if (rc < 0)
+        agentic_close(&a->files.base);
+    else
+        *out = &a->files.base;
+    return rc;
 }

@@ -1,6 +1,6 @@
-/* block_line.c - the lines of block-hash traces, from the bytes of a line to numbers and block ids.
- * blocks.c asks here first, since a tree of each line would cost more than the simulation
- * of its requests. */
+/* Reads the lines of block-hash traces from bytes to numbers and block ids. blocks.c asks here
+ * first, because a tree of each line would cost more than the simulation of its request. Kept fast:
+ * nothing is allocated once the list of ids is large enough. */
 #include "kvgen/source/block_line.h"
 
 #include <errno.h>
@@ -12,10 +12,11 @@
 
 enum {
     WHOLE_DIGITS = 18,    /* always fit an int64_t */
-    FRACTION_DIGITS = 15, /* exact as a double, and so is the power of ten: one rounding */
-    ID_DIGITS = 19        /* always fit a uint64_t; one more may */
+    FRACTION_DIGITS = 15, /* exact in a double, as is the power of ten: rounded only once */
+    ID_DIGITS = 19        /* always fit a uint64_t; one digit more may fit */
 };
 
+/* What is left of the line. */
 struct at {
     const char *p, *end;
 };
@@ -44,7 +45,7 @@ static unsigned digit(const struct at *a)
     return (unsigned)(unsigned char)peek(a) - '0';
 }
 
-/* At most max digits: how many there were. */
+/* Appends at most max digits to *n; returns how many there were. */
 static int scan_digits(struct at *a, int max, uint64_t *n)
 {
     int count = 0;
@@ -53,7 +54,7 @@ static int scan_digits(struct at *a, int max, uint64_t *n)
     return count;
 }
 
-/* Digits without a needless zero in front: how many, or 0. */
+/* The same; 0 also for a needless zero in front. */
 static int scan_whole(struct at *a, int max, uint64_t *n)
 {
     const char *first = a->p;
@@ -61,11 +62,12 @@ static int scan_whole(struct at *a, int max, uint64_t *n)
     return count > 1 && *first == '0' ? 0 : count;
 }
 
-/* Plain ASCII between quotes; the opening one is behind us. */
+/* Plain ASCII up to the closing quote. The opening one was taken. */
 static bool scan_text(struct at *a, const char **text, size_t *len)
 {
     *text = a->p;
-    while (a->p < a->end && *a->p >= ' ' && *a->p != '"' && *a->p != '\\')
+    /* Signed: bytes beyond ASCII are negative, also where char is unsigned. */
+    while (a->p < a->end && (signed char)*a->p >= ' ' && *a->p != '"' && *a->p != '\\')
         a->p++;
     *len = (size_t)(a->p - *text);
     if (peek(a) != '"')
@@ -110,28 +112,7 @@ static bool scan_id(struct at *a, uint64_t *id)
            *id != UINT64_MAX;
 }
 
-static bool scan_hash(struct at *a, uint64_t *id)
-{
-    const char *text;
-    size_t len;
-    a->p++;
-    return scan_text(a, &text, &len) && block_line_hash(text, len, id) == 0;
-}
-
-static int room(struct block_line *l)
-{
-    if (l->ids < l->cap)
-        return 0;
-    size_t cap = l->cap > 0 ? l->cap * 2 : 256;
-    uint64_t *id = realloc(l->id, cap * sizeof *id);
-    if (id == NULL)
-        return -ENOMEM;
-    l->id = id;
-    l->cap = cap;
-    return 0;
-}
-
-/* A list; the opening bracket is behind us. 1, 0, -ENOMEM. */
+/* A list, whose opening bracket was taken: 1; 0: left to jsonin; -ENOMEM. */
 static int scan_ids(struct block_line *l, struct at *a, struct block_line_member *m)
 {
     m->kind = BLOCK_LINE_IDS;
@@ -139,36 +120,37 @@ static int scan_ids(struct block_line *l, struct at *a, struct block_line_member
     if (take(a, ']'))
         return 1;
     do {
-        if (room(l) < 0)
-            return -ENOMEM;
-        if (!(after_space(a) == '"' ? scan_hash(a, &l->id[l->ids]) : scan_id(a, &l->id[l->ids])))
+        if (l->ids == l->cap) {
+            size_t cap = l->cap > 0 ? l->cap * 2 : 256;
+            uint64_t *id = realloc(l->id, cap * sizeof(*id));
+            if (!id)
+                return -ENOMEM;
+            l->id = id;
+            l->cap = cap;
+        }
+        uint64_t *id = &l->id[l->ids];
+        if (after_space(a) == '"') {
+            const char *hash;
+            size_t len;
+            a->p++;
+            if (!scan_text(a, &hash, &len) || block_line_hash(hash, len, id) < 0)
+                return 0;
+        } else if (!scan_id(a, id)) {
             return 0;
+        }
         l->ids++;
     } while (take(a, ','));
     m->count = l->ids - m->first;
     return take(a, ']');
 }
 
-static int scan_value(struct block_line *l, struct at *a, struct block_line_member *m)
-{
-    const char *text;
-    size_t len;
-    if (take(a, '['))
-        return scan_ids(l, a, m);
-    if (peek(a) != '"')
-        return scan_number(a, m);
-    a->p++;
-    m->kind = BLOCK_LINE_TEXT;
-    return scan_text(a, &text, &len);
-}
-
-static bool is_new(const struct block_line *l, const struct block_line_member *m)
+static const struct block_line_member *find(const struct block_line *l, const char *name,
+                                            size_t len)
 {
     for (size_t i = 0; i < l->members; i++)
-        if (l->member[i].name_len == m->name_len &&
-            memcmp(l->member[i].name, m->name, m->name_len) == 0)
-            return false;
-    return true;
+        if (l->member[i].name_len == len && memcmp(l->member[i].name, name, len) == 0)
+            return &l->member[i];
+    return NULL;
 }
 
 static int scan_member(struct block_line *l, struct at *a)
@@ -177,9 +159,20 @@ static int scan_member(struct block_line *l, struct at *a)
     if (l->members == BLOCK_LINE_MEMBERS || !take(a, '"'))
         return 0;
     *m = (struct block_line_member){0};
-    if (!scan_text(a, &m->name, &m->name_len) || !is_new(l, m) || !take(a, ':'))
+    if (!scan_text(a, &m->name, &m->name_len) || find(l, m->name, m->name_len) || !take(a, ':'))
         return 0;
-    int rc = scan_value(l, a, m);
+    int rc;
+    if (take(a, '[')) {
+        rc = scan_ids(l, a, m);
+    } else if (peek(a) == '"') {
+        const char *text;
+        size_t len;
+        a->p++;
+        m->kind = BLOCK_LINE_TEXT;
+        rc = scan_text(a, &text, &len);
+    } else {
+        rc = scan_number(a, m);
+    }
     l->members += rc > 0;
     return rc;
 }
@@ -209,17 +202,13 @@ void block_line_free(struct block_line *l)
 
 const struct block_line_member *block_line_get(const struct block_line *l, const char *name)
 {
-    size_t len = strlen(name);
-    for (size_t i = 0; i < l->members; i++)
-        if (l->member[i].name_len == len && memcmp(l->member[i].name, name, len) == 0)
-            return &l->member[i];
-    return NULL;
+    return find(l, name, strlen(name));
 }
 
-/* Fractions have at most 15 digits, so those that are whole are exact. */
+/* A fraction has at most 15 digits, so its value is exact if it is whole. */
 int block_line_i64(const struct block_line_member *m, int64_t *out)
 {
-    if (m == NULL || m->kind > BLOCK_LINE_FRACTION)
+    if (!m || m->kind > BLOCK_LINE_FRACTION)
         return -EINVAL;
     int64_t n = m->kind == BLOCK_LINE_WHOLE ? m->whole : (int64_t)m->fraction;
     if (m->kind == BLOCK_LINE_FRACTION && (double)n != m->fraction)
@@ -230,7 +219,7 @@ int block_line_i64(const struct block_line_member *m, int64_t *out)
 
 int block_line_f64(const struct block_line_member *m, double *out)
 {
-    if (m == NULL || m->kind > BLOCK_LINE_FRACTION)
+    if (!m || m->kind > BLOCK_LINE_FRACTION)
         return -EINVAL;
     *out = m->kind == BLOCK_LINE_WHOLE ? (double)m->whole : m->fraction;
     return 0;

@@ -1,24 +1,28 @@
-/* blocks.h - block-hash traces in JSON lines: Mooncake, Qwen-Bailian, LMCache lookup logs.
- */
+/* blocks.h - requests of block-hash traces in JSON lines: Mooncake, Qwen-Bailian, and LMCache
+ * lookup logs. */
 #ifndef KVGEN_SOURCE_BLOCKS_H
 #define KVGEN_SOURCE_BLOCKS_H
 
-#include <stdint.h>
-
-#include "kvgen/source/arrival_times.h"
+#include "kvgen/source/file_source.h"
 #include "kvgen/source/inputs.h"
 #include "kvgen/source/source.h"
 #include "lib/trace/trace.h"
 
+struct source_blocks_opts {
+    enum inputs_kind kind; /* INPUTS_MOONCAKE, INPUTS_BAILIAN or INPUTS_LMCACHE */
+    struct file_source_opts files;
+    enum trace_qos qos; /* of every request */
+};
+
 /*
- * Takes in (closes it, also on failure) and reads the first request. kind gives the fields:
+ * Takes in, also on failure, and reads the first request. The kind decides which fields a line has:
  * INPUTS_MOONCAKE: timestamp (whole ms), input_length, output_length (tokens), hash_ids (numbers);
- * INPUTS_BAILIAN: the same with timestamp in s, and chat_id, parent_chat_id;
+ * INPUTS_BAILIAN: the same, but timestamp in s, and also chat_id and parent_chat_id;
  * INPUTS_LMCACHE: timestamp (s), seq_len (tokens), chunk_size, chunk_hashes (hexadecimal texts).
- * Times never go back within a file. A first line without these: -EINVAL that says so. Every
- * request has the given qos.
+ * -EINVAL with *e if the first line lacks one of them, if there is no line, or if a line is bad.
+ * Times must not go back within a file.
  */
-int source_blocks_open(struct source **out, struct inputs *in, enum inputs_kind kind,
-                       const struct pace_opts *pace, enum trace_qos qos, struct err *e);
+int source_blocks_open(struct source **out, struct inputs *in, const struct source_blocks_opts *o,
+                       struct err *e);
 
 #endif

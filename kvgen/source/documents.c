@@ -1,6 +1,6 @@
-/* documents.c - from files to whole documents, one in memory at a time. A file that begins with a
- * header of POSIX ustar (IEEE 1003.1, pax; GNU tar's too) is an archive, told by its magic and
- * checksum; anything else is a document. What stands in a document is the source's business. */
+/* Reads files as whole documents, one in memory at a time. A file that begins with a header of
+ * POSIX ustar (IEEE 1003.1; pax and GNU tar write such headers too) is an archive; magic and
+ * checksum tell. Any other file is a document. The agentic source gives documents their meaning. */
 #include "kvgen/source/documents.h"
 
 #include <errno.h>
@@ -11,36 +11,37 @@
 
 enum {
     BLOCK = 512,
-    NAME = 100, /* bytes of a name in a header */
+    /* Places and lengths of fields in a header. */
+    NAME = 100,
     SIZE_AT = 124,
     SUM_AT = 148,
     TYPE_AT = 156,
     MAGIC_AT = 257,
     PREFIX_AT = 345,
     PREFIX = 155,
-    MAX_NAME = 8192 /* of a member whose name has a header of its own, which is read whole */
+    MAX_NAME = 8192 /* of a name that has a header of its own */
 };
 
 struct documents {
     struct inputs *in;
-    struct frame_in *file; /* an archive under way, or NULL */
+    struct frame_in *archive; /* being read, or NULL */
     char *text;
-    size_t cap;
+    size_t len, cap;
     char name[320];
-    char member[MAX_NAME]; /* name of the next member, told before its header; "": not */
+    char member[MAX_NAME]; /* name of the next member, if a header before its own tells it */
 };
 
 struct documents *documents_create(struct inputs *in)
 {
-    struct documents *d = calloc(1, sizeof *d);
-    if (d != NULL)
+    struct documents *d = calloc(1, sizeof(*d));
+    if (d)
         d->in = in;
     return d;
 }
 
 void documents_free(struct documents *d)
 {
-    if (d != NULL)
+    if (d)
         free(d->text);
     free(d);
 }
@@ -58,14 +59,14 @@ static int make_room(struct documents *d, size_t len, struct err *e)
         return 0;
     size_t cap = d->cap * 2 > len ? d->cap * 2 : len;
     char *text = realloc(d->text, cap);
-    if (text == NULL)
+    if (!text)
         return err_nomem(e, "document");
     d->text = text;
     d->cap = cap;
     return 0;
 }
 
-/* Bytes read, fewer than want only at the end of the file; negative errno. */
+/* Reads want bytes, or fewer at the end of the file: how many; negative errno. */
 static int64_t read_up_to(struct frame_in *file, char *buf, size_t want, struct err *e)
 {
     size_t have = 0;
@@ -82,7 +83,7 @@ static int64_t read_up_to(struct frame_in *file, char *buf, size_t want, struct 
 
 /* ---- archives ---- */
 
-/* Octal digits, after spaces, up to a space or NUL. */
+/* Octal digits that may follow spaces and end at a space or NUL. */
 static bool read_octal(const char *p, size_t len, uint64_t *out)
 {
     *out = 0;
@@ -110,15 +111,15 @@ static bool is_header(const char *block)
 
 static int damaged(const struct documents *d, struct err *e, const char *what)
 {
-    return err_set(e, -EBADMSG, ERR_INPUT, frame_in_name(d->file), "damaged archive: %s", what);
+    return err_set(e, -EBADMSG, ERR_INPUT, frame_in_name(d->archive), "damaged archive: %s", what);
 }
 
-static int pass_over(struct documents *d, uint64_t len, struct err *e)
+static int skip_bytes(struct documents *d, uint64_t len, struct err *e)
 {
     char sink[8 * BLOCK];
     while (len > 0) {
-        size_t want = len < sizeof sink ? (size_t)len : sizeof sink;
-        int64_t n = read_up_to(d->file, sink, want, e);
+        size_t want = len < sizeof(sink) ? (size_t)len : sizeof(sink);
+        int64_t n = read_up_to(d->archive, sink, want, e);
         if (n < 0)
             return (int)n;
         if ((size_t)n < want)
@@ -133,23 +134,6 @@ static uint64_t padding(uint64_t size)
     return (BLOCK - size % BLOCK) % BLOCK;
 }
 
-/* The name of the member behind header, unless it was told before. GNU's magic is "ustar " and its
- * prefix something else. */
-static void set_member(struct documents *d, const char *header)
-{
-    int prefix = header[MAGIC_AT + 5] == '\0' ? (int)strnlen(header + PREFIX_AT, PREFIX) : 0;
-    if (d->member[0] == '\0')
-        snprintf(d->member, sizeof d->member, "%.*s%s%.*s", prefix, header + PREFIX_AT,
-                 prefix > 0 ? "/" : "", (int)strnlen(header, NAME), header);
-}
-
-static bool is_wanted(const struct documents *d, const char *header)
-{
-    size_t len = strlen(d->member);
-    return (header[TYPE_AT] == '0' || header[TYPE_AT] == '\0') && len > 5 &&
-           memcmp(d->member + len - 5, ".json", 5) == 0;
-}
-
 /* Sets the name from the records "LENGTH KEYWORD=VALUE\n" of a pax header. */
 static void read_pax(struct documents *d, const char *p, size_t len)
 {
@@ -160,57 +144,59 @@ static void read_pax(struct documents *d, const char *p, size_t len)
             return;
         const char *end = p + record - 1;
         if ((size_t)(end - value) > 6 && memcmp(value, " path=", 6) == 0)
-            snprintf(d->member, sizeof d->member, "%.*s", (int)(end - value - 6), value + 6);
+            snprintf(d->member, sizeof(d->member), "%.*s", (int)(end - value - 6), value + 6);
         p += record;
         len -= record;
     }
 }
 
-/* A header that only tells the name of the next member: GNU's 'L' or pax's 'x'. */
+/* Reads size bytes of the archive to text. */
+static int read_exactly(struct documents *d, char *text, uint64_t size, struct err *e)
+{
+    int64_t n = read_up_to(d->archive, text, (size_t)size, e);
+    if (n < 0)
+        return (int)n;
+    return (uint64_t)n < size ? damaged(d, e, "it ends inside a file") : 0;
+}
+
+/* Reads a member that only tells the name of the next one: GNU's type L, or pax's x. */
 static int read_name(struct documents *d, char type, uint64_t size, struct err *e)
 {
     char text[MAX_NAME];
-    if (size >= sizeof text)
+    if (size >= sizeof(text))
         return damaged(d, e, "a name of more than 8 KiB");
-    int64_t n = read_up_to(d->file, text, (size_t)size, e);
-    if (n < 0)
-        return (int)n;
-    if ((uint64_t)n < size)
-        return damaged(d, e, "it ends inside a file");
+    int rc = read_exactly(d, text, size, e);
+    if (rc < 0)
+        return rc;
     text[size] = '\0';
     if (type == 'L')
-        snprintf(d->member, sizeof d->member, "%s", text);
+        snprintf(d->member, sizeof(d->member), "%s", text);
     else
         read_pax(d, text, (size_t)size);
-    return pass_over(d, padding(size), e);
+    return skip_bytes(d, padding(size), e);
 }
 
-/* The member under way, a document: 1. */
 static int read_member(struct documents *d, uint64_t size, struct err *e)
 {
-    snprintf(d->name, sizeof d->name, "%.150s(%.150s)", frame_in_name(d->file), d->member);
+    snprintf(d->name, sizeof(d->name), "%.150s(%.150s)", frame_in_name(d->archive), d->member);
     d->member[0] = '\0';
     if (size > DOCUMENT_MAX)
         return too_large(d, e);
-    int rc = make_room(d, (size_t)size, e);
-    if (rc < 0)
-        return rc;
-    int64_t n = read_up_to(d->file, d->text, (size_t)size, e);
-    if (n < 0)
-        return (int)n;
-    if ((uint64_t)n < size)
-        return damaged(d, e, "it ends inside a file");
-    rc = pass_over(d, padding(size), e);
-    return rc < 0 ? rc : 1;
+    d->len = (size_t)size;
+    int rc = make_room(d, d->len, e);
+    if (rc == 0)
+        rc = read_exactly(d, d->text, size, e);
+    return rc == 0 ? skip_bytes(d, padding(size), e) : rc;
 }
 
-/* The next document of the archive; 0: none left, which a block of zeros or the end says. */
-static int next_member(struct documents *d, size_t *len, struct err *e)
+/* The next document of the archive: 1; 0 when none is left, which a block of zeros or the end of
+ * the file says; negative errno. */
+static int next_member(struct documents *d, struct err *e)
 {
     char header[BLOCK];
     uint64_t size;
     for (;;) {
-        int64_t n = read_up_to(d->file, header, BLOCK, e);
+        int64_t n = read_up_to(d->archive, header, BLOCK, e);
         if (n < 0)
             return (int)n;
         if (n == 0 || (n == BLOCK && header[0] == '\0'))
@@ -218,17 +204,28 @@ static int next_member(struct documents *d, size_t *len, struct err *e)
         if (n < BLOCK || !is_header(header) || !read_octal(header + SIZE_AT, 12, &size) ||
             size > (uint64_t)INT64_MAX / 2)
             return damaged(d, e, "no header where one should be");
-        bool named = header[TYPE_AT] == 'L' || header[TYPE_AT] == 'x';
-        if (!named)
-            set_member(d, header);
-        if (is_wanted(d, header)) {
-            *len = (size_t)size;
-            return read_member(d, size, e);
+        char type = header[TYPE_AT];
+        if (type == 'L' || type == 'x') {
+            int rc = read_name(d, type, size, e);
+            if (rc < 0)
+                return rc;
+            continue;
         }
-        if (!named)
-            d->member[0] = '\0';
-        int rc =
-            named ? read_name(d, header[TYPE_AT], size, e) : pass_over(d, size + padding(size), e);
+        if (d->member[0] == '\0') { /* no header before told the name */
+            /* GNU's magic is "ustar " and its prefix is something else. */
+            int prefix =
+                header[MAGIC_AT + 5] == '\0' ? (int)strnlen(header + PREFIX_AT, PREFIX) : 0;
+            snprintf(d->member, sizeof(d->member), "%.*s%s%.*s", prefix, header + PREFIX_AT,
+                     prefix > 0 ? "/" : "", (int)strnlen(header, NAME), header);
+        }
+        size_t len = strlen(d->member);
+        if ((type == '0' || type == '\0') && len > 5 &&
+            memcmp(d->member + len - 5, ".json", 5) == 0) {
+            int rc = read_member(d, size, e);
+            return rc < 0 ? rc : 1;
+        }
+        d->member[0] = '\0';
+        int rc = skip_bytes(d, size + padding(size), e);
         if (rc < 0)
             return rc;
     }
@@ -236,60 +233,55 @@ static int next_member(struct documents *d, size_t *len, struct err *e)
 
 /* ---- files ---- */
 
-/* The rest of a file whose first have bytes are in text already. */
-static int read_rest(struct documents *d, struct frame_in *file, size_t have, size_t *len,
-                     struct err *e)
-{
-    for (;;) {
-        int rc = make_room(d, have + ((size_t)1 << 16), e);
-        if (rc < 0)
-            return rc;
-        int64_t n = frame_in_read(file, d->text + have, d->cap - have, e);
-        if (n < 0)
-            return (int)n;
-        if (n == 0)
-            break;
-        have += (size_t)n;
-    }
-    *len = have;
-    return 1;
-}
-
-static int next_file(struct documents *d, size_t *len, struct err *e)
+/* Opens the next file: 1, a document, or an archive (d->archive is set then); 0 after the last;
+ * negative errno. */
+static int next_file(struct documents *d, struct err *e)
 {
     struct frame_in *file;
     int rc = inputs_next(d->in, &file, e);
     if (rc <= 0)
         return rc;
-    snprintf(d->name, sizeof d->name, "%s", frame_in_name(file));
+    snprintf(d->name, sizeof(d->name), "%s", frame_in_name(file));
     rc = make_room(d, BLOCK, e);
     if (rc < 0)
         return rc;
     int64_t n = read_up_to(file, d->text, BLOCK, e);
-    if (n < 0)
-        return (int)n;
-    if (n < BLOCK || !is_header(d->text))
-        return read_rest(d, file, (size_t)n, len, e);
-    if (frame_in_unread(file, d->text, BLOCK) < 0)
-        return err_nomem(e, "archive");
-    d->file = file;
-    return 2;
+    if (n == BLOCK && is_header(d->text)) {
+        if (frame_in_unread(file, d->text, BLOCK) < 0)
+            return err_nomem(e, "archive");
+        d->archive = file;
+        return 1;
+    }
+    for (d->len = 0; n > 0; n = frame_in_read(file, d->text + d->len, d->cap - d->len, e)) {
+        d->len += (size_t)n;
+        rc = make_room(d, d->len + ((size_t)1 << 16), e);
+        if (rc < 0)
+            return rc;
+    }
+    return n < 0 ? (int)n : 1;
 }
 
 int documents_next(struct documents *d, const char **text, size_t *len, const char **name,
                    struct err *e)
 {
-    int rc = 2; /* an archive is under way */
-    while (rc == 2) {
-        rc = d->file != NULL ? next_member(d, len, e) : 0;
-        if (rc == 0) {
-            d->file = NULL;
-            rc = next_file(d, len, e);
+    for (;;) {
+        if (!d->archive) {
+            int rc = next_file(d, e);
+            if (rc <= 0)
+                return rc;
+            if (!d->archive)
+                break;
         }
+        int rc = next_member(d, e);
+        if (rc < 0)
+            return rc;
+        if (rc > 0)
+            break;
+        d->archive = NULL;
     }
-    bool mark = rc == 1 && *len >= 3 && memcmp(d->text, "\xef\xbb\xbf", 3) == 0;
-    *text = d->text + (mark ? 3 : 0);
-    *len -= mark ? 3 : 0;
+    size_t mark = d->len >= 3 && memcmp(d->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    *text = d->text + mark;
+    *len = d->len - mark;
     *name = d->name;
-    return rc;
+    return 1;
 }

@@ -1,4 +1,4 @@
-/* documents.h - whole documents from files: each file is one, or a tar archive of many. */
+/* documents.h - whole documents from files: a file is one, or a tar archive of many. */
 #ifndef KVGEN_SOURCE_DOCUMENTS_H
 #define KVGEN_SOURCE_DOCUMENTS_H
 
@@ -6,17 +6,17 @@
 
 #include "kvgen/source/inputs.h"
 
-#define DOCUMENT_MAX ((size_t)256 << 20) /* bytes of one */
+#define DOCUMENT_MAX ((size_t)256 << 20) /* bytes of one document */
 
 struct documents;
 
-/* Reads in, which stays the caller's and may be rewound between documents. NULL: no memory. */
+/* Reads the files of in, which stays the caller's. NULL: no memory. */
 struct documents *documents_create(struct inputs *in);
-void documents_free(struct documents *d);
+void documents_free(struct documents *d); /* NULL is fine */
 /*
- * The next one: 1, its text and name ("FILE", or "FILE(MEMBER)"), lent until the next call; 0 after
- * the last; negative errno with *e (damaged, over DOCUMENT_MAX). Of an archive: regular files whose
- * names end in .json. Memory: the largest document.
+ * 1, the next document and its name ("FILE", or "FILE(MEMBER)"), lent until the next call; 0 after
+ * the last; negative errno with *e (a damaged archive, a document over DOCUMENT_MAX). Documents of
+ * an archive are the regular files whose names end in .json. Memory: the largest document.
  */
 int documents_next(struct documents *d, const char **text, size_t *len, const char **name,
                    struct err *e);

@@ -1,10 +1,13 @@
-/* ident.c - identities of objects and the keys that are made of them. Sources name what a request
- * needs, the hierarchy compares identities, the output asks here for the text. */
+/* Identities of objects and the keys that belong to them. Sources name what a request needs, the
+ * hierarchy compares identities, and the output asks here for the text. */
 #include "kvgen/source/ident.h"
 
 #include <string.h>
 
 #include "lib/base/units.h"
+
+#define NUMBER_BITS 44
+#define NUMBER(lo)  ((lo) & ((UINT64_C(1) << NUMBER_BITS) - 1))
 
 static struct ident make(enum ident_kind kind, uint32_t user, uint32_t turn, uint64_t lo)
 {
@@ -98,16 +101,13 @@ static char *put_document(char *p, struct ident id)
     return p + units_put_u64(p, ident_user(id));
 }
 
-#define NUMBER_BITS 44
-#define NUMBER(lo)  ((lo) & ((UINT64_C(1) << NUMBER_BITS) - 1))
-
 struct ident ident_part(struct ident id, uint32_t i, bool last)
 {
     uint64_t part = (uint64_t)(i + 1) << NUMBER_BITS | (uint64_t)last << 63;
     return (struct ident){.hi = id.hi, .lo = id.lo | part};
 }
 
-/* All bits of a block's or a text's lo are its own. */
+/* Blocks and texts use all bits of lo for themselves. */
 static bool has_parts(struct ident id)
 {
     enum ident_kind kind = ident_kind(id);
@@ -133,7 +133,7 @@ static char *put_turn(char *p, struct ident id)
     return p + units_put_u64(p, (uint32_t)id.hi);
 }
 
-/* The key of the entry that an object other than a block is, or is a part of. */
+/* The key of an object that is not a block, without its part. */
 static char *put_entry(char *p, struct ident id, const char *user, size_t user_len)
 {
     switch (ident_kind(id)) {
@@ -161,22 +161,20 @@ static char *put_entry(char *p, struct ident id, const char *user, size_t user_l
     }
 }
 
-static char *put_block(char *p, struct ident id)
+size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf)
 {
+    char *p = buf;
     if (ident_kind(id) == IDENT_SCOPED_BLOCK) {
         p = put(p, "session_", 8);
         p += units_put_u64(p, ident_user(id));
         p = put(p, "_", 1);
     }
-    p = put(p, "block_", 6);
-    return p + units_put_u64(p, id.lo);
-}
-
-size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf)
-{
-    if (ident_kind(id) == IDENT_BLOCK || ident_kind(id) == IDENT_SCOPED_BLOCK)
-        return (size_t)(put_block(buf, id) - buf);
-    char *p = put_entry(buf, id, user, user_len);
+    if (ident_kind(id) == IDENT_BLOCK || ident_kind(id) == IDENT_SCOPED_BLOCK) {
+        p = put(p, "block_", 6);
+        p += units_put_u64(p, id.lo);
+        return (size_t)(p - buf);
+    }
+    p = put_entry(buf, id, user, user_len);
     uint64_t part = id.lo >> NUMBER_BITS & (uint64_t)IDENT_MAX_PARTS;
     if (part > 0) {
         p = put(p, "/", 1);

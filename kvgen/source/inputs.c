@@ -1,5 +1,5 @@
-/* inputs.c - which files a file source reads, in which order, and of which kind they are. The
- * sources read them; kinds are told by content, never by name. */
+/* Finds the files that --input names, opens one at a time, and tells their kind by their content,
+ * never by their name. The sources read them. */
 #include "kvgen/source/inputs.h"
 
 #include <dirent.h>
@@ -13,16 +13,18 @@
 #include "lib/base/save.h"
 
 enum {
-    LOOK = 64 << 10 /* bytes that a kind is told by */
+    LOOK = 64 << 10 /* bytes in which the kind must show */
 };
 
 struct inputs {
     char *given;
     char **path;
     size_t count, next;
-    bool opened; /* file is path[next], unread */
-    bool repeatable;
     struct frame_in *file;
+    bool opened; /* file is path[next] and nobody has read of it */
+    bool repeatable;
+    inputs_again again;
+    void *ctx;
 };
 
 /* ---- names ---- */
@@ -30,12 +32,12 @@ struct inputs {
 static int add_path(struct inputs *in, const char *folder, const char *name)
 {
     size_t len = strlen(folder) + strlen(name) + 2;
-    char **grown = realloc(in->path, (in->count + 1) * sizeof *grown);
-    if (grown == NULL)
+    char **grown = realloc(in->path, (in->count + 1) * sizeof(*grown));
+    if (!grown)
         return -ENOMEM;
     in->path = grown;
     in->path[in->count] = malloc(len);
-    if (in->path[in->count] == NULL)
+    if (!in->path[in->count])
         return -ENOMEM;
     snprintf(in->path[in->count], len, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", name);
     in->count++;
@@ -48,15 +50,6 @@ static bool ends_in(const char *name, size_t len, const char *suffix)
     return len > n && memcmp(name + len - n, suffix, n) == 0;
 }
 
-static bool is_data(const char *name)
-{
-    size_t len = strlen(name);
-    if (ends_in(name, len, ".zst"))
-        len -= 4;
-    return name[0] != '.' && (ends_in(name, len, ".csv") || ends_in(name, len, ".json") ||
-                              ends_in(name, len, ".jsonl"));
-}
-
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -65,20 +58,26 @@ static int compare_names(const void *a, const void *b)
 static int list_folder(struct inputs *in, struct err *e)
 {
     DIR *dir = opendir(in->given);
-    if (dir == NULL)
+    if (!dir)
         return err_errno(e, -errno, ERR_INPUT, in->given, "cannot be read");
     int rc = 0;
     const struct dirent *entry;
-    while (rc == 0 && (entry = readdir(dir)) != NULL)
-        if (is_data(entry->d_name))
-            rc = add_path(in, in->given, entry->d_name);
+    while (rc == 0 && (entry = readdir(dir))) {
+        const char *name = entry->d_name;
+        size_t len = strlen(name);
+        if (ends_in(name, len, ".zst"))
+            len -= 4;
+        if (name[0] != '.' && (ends_in(name, len, ".csv") || ends_in(name, len, ".json") ||
+                               ends_in(name, len, ".jsonl")))
+            rc = add_path(in, in->given, name);
+    }
     closedir(dir);
     if (rc < 0)
         return err_nomem(e, "names of files");
     if (in->count == 0)
         return err_set(e, -ENOENT, ERR_INPUT, in->given,
                        "holds no file named *.csv, *.json, *.jsonl (or with .zst)");
-    qsort(in->path, in->count, sizeof *in->path, compare_names);
+    qsort(in->path, in->count, sizeof(*in->path), compare_names);
     return 0;
 }
 
@@ -94,17 +93,6 @@ static int list_pattern(struct inputs *in, struct err *e)
         rc = add_path(in, "", found.gl_pathv[i]);
     globfree(&found);
     return rc < 0 ? err_nomem(e, "names of files") : 0;
-}
-
-static int list_files(struct inputs *in, struct err *e)
-{
-    struct stat st;
-    bool there = stat(in->given, &st) == 0;
-    if (there && S_ISDIR(st.st_mode))
-        return list_folder(in, e);
-    if (!there && strcmp(in->given, "-") != 0 && strpbrk(in->given, "*?[") != NULL)
-        return list_pattern(in, e);
-    return add_path(in, "", in->given) < 0 ? err_nomem(e, "names of files") : 0;
 }
 
 /* ---- files, one at a time ---- */
@@ -123,26 +111,35 @@ static int open_next(struct inputs *in, struct err *e)
 
 int inputs_open(struct inputs **out, const char *path, struct err *e)
 {
-    struct inputs *in = calloc(1, sizeof *in);
-    if (in == NULL || (in->given = strdup(path)) == NULL) {
+    *out = NULL;
+    struct inputs *in = calloc(1, sizeof(*in));
+    if (!in || !(in->given = strdup(path))) {
         free(in);
         return err_nomem(e, "input");
     }
     in->repeatable = true;
-    int rc = list_files(in, e);
+    struct stat st;
+    bool there = stat(path, &st) == 0;
+    int rc = 0;
+    if (there && S_ISDIR(st.st_mode))
+        rc = list_folder(in, e);
+    else if (!there && strcmp(path, "-") != 0 && strpbrk(path, "*?["))
+        rc = list_pattern(in, e);
+    else if (add_path(in, "", path) < 0)
+        rc = err_nomem(e, "names of files");
     if (rc == 0)
         rc = open_next(in, e);
     if (rc < 0) {
         inputs_close(in);
-        in = NULL;
+        return rc;
     }
     *out = in;
-    return rc;
+    return 0;
 }
 
 void inputs_close(struct inputs *in)
 {
-    if (in == NULL)
+    if (!in)
         return;
     frame_in_close(in->file);
     for (size_t i = 0; i < in->count; i++)
@@ -152,10 +149,21 @@ void inputs_close(struct inputs *in)
     free(in);
 }
 
+void inputs_repeat(struct inputs *in, inputs_again again, void *ctx)
+{
+    in->again = again;
+    in->ctx = ctx;
+}
+
 int inputs_next(struct inputs *in, struct frame_in **file, struct err *e)
 {
-    if (in->next == in->count)
-        return 0;
+    if (in->next == in->count) {
+        int more = in->again ? in->again(in->ctx, in->given, e) : 0;
+        if (more <= 0)
+            return more;
+        in->next = 0;
+        in->opened = false;
+    }
     int rc = in->opened ? 0 : open_next(in, e);
     if (rc < 0)
         return rc;
@@ -189,12 +197,6 @@ bool inputs_repeatable(const struct inputs *in)
     return in->repeatable;
 }
 
-void inputs_rewind(struct inputs *in)
-{
-    in->next = 0;
-    in->opened = false;
-}
-
 bool inputs_hold(const struct inputs *in, const char *path)
 {
     for (size_t i = 0; i < in->count; i++)
@@ -215,23 +217,39 @@ static bool has(const char *text, size_t len, const char *what)
     return memmem(text, len, what, strlen(what)) != NULL;
 }
 
-static enum inputs_kind kind_of_json(const char *text, size_t len)
+/* Length of the white space that text begins with, a byte-order mark included. */
+static size_t blank_length(const char *text, size_t len)
 {
-    if (has(text, len, "\"block_size\"") && has(text, len, "\"requests\""))
-        return INPUTS_AGENTIC;
-    if (has(text, len, "\"input_toks\"") || has(text, len, "\"conversations\""))
-        return INPUTS_SHAREGPT;
-    if (has(text, len, "\"chunk_hashes\""))
-        return INPUTS_LMCACHE;
-    if (!has(text, len, "\"hash_ids\""))
-        return INPUTS_UNKNOWN;
-    return has(text, len, "\"chat_id\"") ? INPUTS_BAILIAN : INPUTS_MOONCAKE;
+    size_t n = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    while (n < len && text[n] != '\0' && strchr(" \t\r\n", text[n]))
+        n++;
+    return n;
 }
 
-static enum inputs_kind kind_of_csv(const char *text, size_t len)
+static enum inputs_kind kind_of(const char *text, size_t len)
 {
+    if (len > 262 && memcmp(text + 257, "ustar", 5) == 0)
+        return INPUTS_AGENTIC; /* only sessions are read from archives */
+    size_t blank = blank_length(text, len);
+    text += blank;
+    len -= blank;
+    if (len > 0 && *text == '[')
+        return INPUTS_SHAREGPT;
+    if (len > 0 && *text == '{') {
+        if (has(text, len, "\"block_size\"") && has(text, len, "\"requests\""))
+            return INPUTS_AGENTIC;
+        if (has(text, len, "\"input_toks\"") || has(text, len, "\"conversations\""))
+            return INPUTS_SHAREGPT;
+        if (has(text, len, "\"chunk_hashes\""))
+            return INPUTS_LMCACHE;
+        if (!has(text, len, "\"hash_ids\""))
+            return INPUTS_UNKNOWN;
+        return has(text, len, "\"chat_id\"") ? INPUTS_BAILIAN : INPUTS_MOONCAKE;
+    }
+
+    /* Other files are told by their first line. */
     const char *end = memchr(text, '\n', len);
-    if (end != NULL)
+    if (end)
         len = (size_t)(end - text);
     if (len >= 12 && memcmp(text, "fio version ", 12) == 0)
         return INPUTS_FIO;
@@ -245,56 +263,32 @@ static enum inputs_kind kind_of_csv(const char *text, size_t len)
     return has(text, len, "Request tokens") ? INPUTS_BURST : INPUTS_UNKNOWN;
 }
 
-/* Bytes of white space that text begins with, a byte-order mark included. */
-static size_t blank_length(const char *text, size_t len)
-{
-    size_t n = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    while (n < len && text[n] != '\0' && strchr(" \t\r\n", text[n]) != NULL)
-        n++;
-    return n;
-}
-
-static enum inputs_kind kind_of(const char *text, size_t len)
-{
-    if (len > 262 && memcmp(text + 257, "ustar", 5) == 0)
-        return INPUTS_AGENTIC; /* of what kvgen reads only sessions come as an archive */
-    size_t blank = blank_length(text, len);
-    text += blank;
-    len -= blank;
-    if (len > 0 && *text == '[')
-        return INPUTS_SHAREGPT;
-    if (len > 0 && *text == '{')
-        return kind_of_json(text, len);
-    return kind_of_csv(text, len);
-}
-
-/* Is the first line whole (half of one may look like another kind), and tells it the kind? A pipe
- * may give no more for a long time. */
-static bool is_enough(const char *text, size_t len)
-{
-    size_t blank = blank_length(text, len);
-    return memchr(text + blank, '\n', len - blank) != NULL &&
-           (text[blank] != '{' || kind_of(text, len) != INPUTS_UNKNOWN);
-}
-
 int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e)
 {
     *kind = INPUTS_TRACE;
     if (frame_in_whole_rows(in->file))
-        return 0; /* only our own are marked so, and what is read of them does not go back */
+        return 0; /* only our own traces are marked so; their frames must not be read here */
     char *text = malloc(LOOK);
-    if (text == NULL)
+    if (!text)
         return err_nomem(e, "input");
+    /* Reads until the first line is complete (half a line may look like another kind) and tells the
+     * kind, and no further: a pipe may give no more for a long time. */
     size_t len = 0;
     int64_t n = 1;
-    while (n > 0 && len < LOOK && !is_enough(text, len)) {
+    bool enough = false;
+    while (n > 0 && len < LOOK && !enough) {
         n = frame_in_read(in->file, text + len, LOOK - len, e);
         len += n > 0 ? (size_t)n : 0;
+        size_t blank = blank_length(text, len);
+        enough = memchr(text + blank, '\n', len - blank) &&
+                 (text[blank] != '{' || kind_of(text, len) != INPUTS_UNKNOWN);
     }
-    int rc = n < 0 && len == 0 ? (int)n : 0; /* else the error comes again behind what was read */
-    if (rc == 0 && len == 0)
+    int rc = 0;
+    if (n < 0 && len == 0) /* otherwise the error comes again, behind the bytes given back */
+        rc = (int)n;
+    else if (len == 0)
         rc = err_set(e, -EINVAL, ERR_INPUT, frame_in_name(in->file), "holds no request");
-    if (rc == 0 && frame_in_unread(in->file, text, len) < 0)
+    else if (frame_in_unread(in->file, text, len) < 0)
         rc = err_nomem(e, "input");
     *kind = kind_of(text, len);
     free(text);

@@ -1,5 +1,5 @@
-/* inputs.h - the files of a file source, one after the other: a file, those of a folder or of a
- * pattern in name order, or standard input; and what kind of data the first one holds. */
+/* inputs.h - the files that --input names, one after the other, and the kind of data in them. One
+ * thread. */
 #ifndef KVGEN_SOURCE_INPUTS_H
 #define KVGEN_SOURCE_INPUTS_H
 
@@ -18,7 +18,7 @@ enum inputs_kind {
     INPUTS_LMCACHE,
     INPUTS_AGENTIC,
     INPUTS_SHAREGPT,
-    INPUTS_TRACE, /* ours */
+    INPUTS_TRACE, /* our own */
     INPUTS_FIO,   /* an iolog */
     INPUTS_OPLOG, /* of s3dlio, or warp's benchdata */
     INPUTS_KINDS
@@ -27,27 +27,33 @@ enum inputs_kind {
 struct inputs;
 
 /*
- * path: a file, a folder (its files whose names end in .csv, .json, .jsonl, with or without .zst),
- * a pattern as in glob(7) when no file is named so, or "-". Opens the first. Nothing there, or a
- * folder without such files: -ENOENT.
+ * Opens the first file. path: a file; a folder (all files in it named *.csv, *.json or *.jsonl, or
+ * so with .zst, in name order); a pattern as in glob(7), if no file has that name; or "-" for
+ * standard input. -ENOENT if there is no such file.
  */
 int inputs_open(struct inputs **out, const char *path, struct err *e);
-void inputs_close(struct inputs *in);
-/* Looks at the beginning of the first file, which is read from its start all the same.
- * INPUTS_UNKNOWN when nothing known is there. 0 or negative errno (empty, unreadable). */
+void inputs_close(struct inputs *in); /* NULL is fine */
+/* Tells the kind by the beginning of the first file, which is still read from its start.
+ * INPUTS_UNKNOWN: nothing known. 0, or negative errno (empty, unreadable). */
 int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e);
-/* The next file from its start, lent until the next call: 1; 0 after the last; negative errno. */
+
+/* Asked when the last file was read: 1: read all files once more; 0: end; negative errno with *e.
+ * path is what inputs_open was given. */
+typedef int (*inputs_again)(void *ctx, const char *path, struct err *e);
+/* again(ctx) decides whether the files are read more than once; NULL (as at first): they are not.
+ */
+void inputs_repeat(struct inputs *in, inputs_again again, void *ctx);
+/* The next file from its start, lent until the next call: 1; 0 at the end; negative errno. */
 int inputs_next(struct inputs *in, struct frame_in **file, struct err *e);
-/* The next call of inputs_next finds no more. */
+/* Leaves out the files that are left of this time through them. */
 void inputs_skip_rest(struct inputs *in);
-/* The first file, from its start, which becomes the caller's; inputs_next is not asked before. */
+/* Gives the first file, from its start, to the caller, who must not have called inputs_next. */
 struct frame_in *inputs_take(struct inputs *in);
+
 size_t inputs_count(const struct inputs *in); /* files */
-/* Can all of it be read again? Not standard input, nor a pipe. */
+/* Whether the files can be read again: not standard input, nor a pipe. */
 bool inputs_repeatable(const struct inputs *in);
-/* From the first file again. */
-void inputs_rewind(struct inputs *in);
-/* Is that one of the files? See save_is_same. */
+/* Whether path is one of the files, as save_is_same tells it. */
 bool inputs_hold(const struct inputs *in, const char *path);
 /* What inputs_open was given. */
 const char *inputs_path(const struct inputs *in);

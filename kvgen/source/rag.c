@@ -1,5 +1,6 @@
-/* rag.c - documents for retrieval: drawn once at the start, before any request. The source of users
- * asks here what its queries are about, the request path which chunks to read. */
+/* Draws the documents for retrieval once, before any request. The source of users asks here what
+ * its queries are about, the simulator which chunks to read; when that happens is theirs to decide.
+ */
 #include "kvgen/source/rag.h"
 
 #include <errno.h>
@@ -21,74 +22,67 @@ struct rag {
     int64_t chunk_tokens; /* of every chunk but the last of a document */
     uint32_t documents, kept;
     int64_t *tokens;  /* by document */
-    uint32_t *left;   /* chunks not yet picked, in order */
+    uint32_t *left;   /* chunks not picked yet, in order */
     uint32_t *picked; /* in the order of picking */
 };
 
-static int64_t chunk_tokens(const struct workload_rag *w, const struct model *m)
+int rag_create(struct rag **out, const struct rag_opts *o, struct err *e)
 {
-    uint64_t token_bytes = model_bytes_per_token(m);
-    int64_t most = token_bytes > 0 ? w->max_chunk_bytes / (int64_t)token_bytes : w->chunk_tokens;
-    if (most > w->chunk_tokens)
-        most = w->chunk_tokens;
-    return most > 0 ? most : 1;
-}
-
-/* The length of each document; the most chunks that one has. */
-static int64_t draw_documents(struct rag *r, const struct model *m, uint64_t seed)
-{
-    bool large = m->hidden >= LARGE_HIDDEN || m->layers >= LARGE_LAYERS;
-    const int64_t *range = large ? r->w->large_model_tokens : r->w->small_model_tokens;
-    int64_t most = 0;
-    for (uint32_t i = 0; i < r->documents; i++) {
-        struct rng rng;
-        rng_seed(&rng, seed, DOCUMENT_STREAM + i);
-        r->tokens[i] = rng_range(&rng, range[0], range[1]);
-        int64_t chunks = (r->tokens[i] + r->chunk_tokens - 1) / r->chunk_tokens;
-        most = chunks > most ? chunks : most;
-    }
-    return most;
-}
-
-static int prepare(struct rag *r, const struct model *m, uint64_t seed, struct err *e)
-{
-    r->tokens = calloc(r->documents, sizeof *r->tokens);
-    if (r->tokens == NULL)
-        return err_nomem(e, "documents");
-    int64_t most = draw_documents(r, m, seed);
-    if (most > MAX_CHUNKS)
-        return err_set(e, -EINVAL, ERR_INPUT, "--enable-rag",
-                       "a document would have %lld chunks of %lld tokens; 1,048,576 are the most",
-                       (long long)most, (long long)r->chunk_tokens);
-    r->left = calloc((size_t)most, sizeof *r->left);
-    r->picked = calloc((size_t)most, sizeof *r->picked);
-    return r->left == NULL || r->picked == NULL ? err_nomem(e, "documents") : 0;
-}
-
-int rag_create(struct rag **out, const struct workload_rag *w, const struct model *model,
-               uint64_t documents, uint64_t seed, struct err *e)
-{
-    struct rag *r = calloc(1, sizeof *r);
+    const struct workload_rag *w = o->workload;
+    const struct model *m = o->model;
+    int rc = 0;
     *out = NULL;
-    if (r == NULL)
+    struct rag *r = calloc(1, sizeof(*r));
+    if (!r)
         return err_nomem(e, "documents");
     r->w = w;
-    r->chunk_tokens = chunk_tokens(w, model);
-    r->documents = (uint32_t)documents;
+    r->documents = (uint32_t)o->documents;
     r->kept =
         w->max_documents > 0 && w->max_documents < r->documents ? w->max_documents : r->documents;
-    int rc = prepare(r, model, seed, e);
-    if (rc < 0) {
-        rag_free(r);
-        return rc;
+    r->tokens = calloc(r->documents, sizeof(*r->tokens));
+    if (!r->tokens) {
+        rc = err_nomem(e, "documents");
+        goto out;
     }
-    *out = r;
-    return 0;
+
+    /* A chunk is as long as both limits allow, but at least one token. */
+    uint64_t token_bytes = model_bytes_per_token(m);
+    r->chunk_tokens = w->chunk_tokens;
+    if (token_bytes > 0 && w->max_chunk_bytes / (int64_t)token_bytes < r->chunk_tokens)
+        r->chunk_tokens = w->max_chunk_bytes / (int64_t)token_bytes;
+    if (r->chunk_tokens < 1)
+        r->chunk_tokens = 1;
+
+    bool large = m->hidden >= LARGE_HIDDEN || m->layers >= LARGE_LAYERS;
+    const int64_t *range = large ? w->large_model_tokens : w->small_model_tokens;
+    uint32_t most = 0; /* chunks of the longest document */
+    for (uint32_t i = 0; i < r->documents; i++) {
+        struct rng rng;
+        rng_seed(&rng, o->seed, DOCUMENT_STREAM + i);
+        r->tokens[i] = rng_range(&rng, range[0], range[1]);
+        most = rag_chunks(r, i) > most ? rag_chunks(r, i) : most;
+    }
+    if (most > MAX_CHUNKS) {
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--enable-rag",
+                     "a document would have %lld chunks of %lld tokens; 1,048,576 are the most",
+                     (long long)most, (long long)r->chunk_tokens);
+        goto out;
+    }
+    r->left = calloc(most, sizeof(*r->left));
+    r->picked = calloc(most, sizeof(*r->picked));
+    if (!r->left || !r->picked)
+        rc = err_nomem(e, "documents");
+out:
+    if (rc < 0)
+        rag_free(r);
+    else
+        *out = r;
+    return rc;
 }
 
 void rag_free(struct rag *r)
 {
-    if (r == NULL)
+    if (!r)
         return;
     free(r->tokens);
     free(r->left);
@@ -132,7 +126,7 @@ uint32_t rag_document(const struct rag *r, struct rng *rng)
     return rag_oldest(r) + (uint32_t)rng_below(rng, r->kept);
 }
 
-/* Place among the left chunks of one drawn with weights 1/rank. */
+/* Draws one of the chunks left, with weights 1/rank: its place among them. */
 static uint32_t draw_zipf(const struct rag *r, uint32_t left, struct rng *rng)
 {
     double sum = 0;

@@ -1,4 +1,4 @@
-/* request.h - one inference request on its way from a source through the queue to a worker. */
+/* request.h - one inference request, on its way from a source through the queue to a worker. */
 #ifndef KVGEN_SOURCE_REQUEST_H
 #define KVGEN_SOURCE_REQUEST_H
 
@@ -8,23 +8,23 @@
 
 #define REQUEST_MAX_TOKENS ((int64_t)1 << 31)
 
-/* A plain value; blocks is lent by the source until source_ops.release. Tokens are at most
- * REQUEST_MAX_TOKENS. A request names one object, or blocks, or a document. */
+/* A plain value, but for blocks, which the source lends until source_ops.release. Tokens are from 0
+ * to REQUEST_MAX_TOKENS. A request names one object, or blocks, or a document. */
 struct request {
     uint64_t number;    /* from 1, in order of submission */
     int64_t arrival_ns; /* when it was submitted */
     uint32_t user;      /* number of the user in its source */
     uint8_t qos;        /* enum trace_qos */
-    int32_t prompt;     /* shared system prompt it starts with, -1: none */
+    int32_t prompt;     /* shared system prompt that it starts with, from 0; -1: none */
     uint32_t turn;      /* of its conversation, from 1; 0: no conversation */
     int64_t context_tokens, generated_tokens;
-    struct ident object;    /* sources that name one object a request; of a query its document */
-    const uint64_t *blocks; /* block-hash sources: identifiers in order; else NULL */
+    struct ident object;    /* of sources with one object a request; of a query: its document */
+    const uint64_t *blocks; /* of block sources: identifiers in order; else NULL */
     uint32_t block_count, block_tokens;
-    uint32_t block_scope; /* within which identifiers mean the same; 0: everywhere */
-    uint32_t slot;        /* the source's own */
-    uint32_t document;    /* 1 + the document that this query is about; 0: no query */
-    uint64_t picks;       /* of a query: seed of which chunks it reads */
+    uint32_t block_scope; /* equal identifiers mean one block within a scope only; 0: everywhere */
+    uint32_t slot;        /* for the source's own use */
+    uint32_t document;    /* of a query: 1 + the document that it is about; else 0 */
+    uint64_t picks;       /* of a query: seed that picks the chunks */
 };
 
 #endif

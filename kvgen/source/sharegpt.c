@@ -1,15 +1,14 @@
-/* sharegpt.c - conversations of a dataset, streamed: of those that are held (lengths only,
- * no text) any one goes on with its next turn, and one that is over makes place for the next of the
- * file. Memory is that of the conversations held and the largest element. */
+/* Reads datasets of conversations as a stream. It holds some conversations (lengths only, no text);
+ * any of them goes on with its next turn, and one that is over makes room for the next of the file.
+ * Memory is that of the conversations held and of the largest element. The simulator makes turns of
+ * a conversation wait for each other. */
 #include "kvgen/source/sharegpt.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kvgen/rng.h"
-#include "kvgen/source/request_draw.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonin.h"
 
@@ -17,7 +16,6 @@ enum {
     MAX_ELEMENT = 64 << 20
 };
 #define DRAW_STREAM ((uint64_t)4 << 32) /* of the seed */
-#define MAX_NS      ((double)(INT64_C(1) << 62))
 
 struct turn {
     int64_t context, generated; /* tokens */
@@ -26,53 +24,44 @@ struct talk {
     uint64_t number; /* from 1 */
     struct turn *turn;
     size_t turns, next, cap;
-    int64_t arrival_ns; /* in a dataset of arrivals */
+    int64_t arrival_ns; /* of its first turn, if the dataset is timed */
 };
 
 struct sharegpt {
-    struct source base;
+    struct file_source files; /* first */
     struct source_sharegpt_opts o;
-    struct inputs *in;
-    struct frame_in *file;
     struct jsonin_stream *stream;
     struct rng rng;
-    struct talk *talk; /* talk[0..live) are under way; the others keep their memory */
+    struct talk *talk; /* talk[0..live) are held; the others keep their memory */
     size_t live, talks_cap;
-    bool ended, estimated;
-    bool timed; /* a dataset of arrivals; known with the first element */
-    struct pace pace;
-    uint64_t cycles, cycle_talks, begun, issued;
-    struct source_skips skips;
+    bool estimated; /* a number of tokens was */
+    bool timed;     /* elements have arrivals; known with the first element */
+    uint64_t cycle_talks, begun, issued;
 };
 
-static struct sharegpt *sharegpt_of(struct source *s)
+static int bad_element(const struct sharegpt *s, struct err *e, const char *what)
 {
-    return (struct sharegpt *)s;
+    return file_source_bad(&s->files, jsonin_stream_line(s->stream), e, "%s", what);
 }
 
 /* ---- elements ---- */
 
-static int64_t clamp(int64_t tokens, int64_t most)
-{
-    return tokens < 1 ? 1 : tokens > most ? most : tokens;
-}
-
-/* Code points of UTF-8 (which jsonin has checked) by chars_per_token. */
-static int64_t tokens_of(const struct sharegpt *s, const char *text, size_t len)
+/* Code points of UTF-8 (jsonin has checked it) divided by chars_per_token, from 1 to most. */
+static int64_t estimate_tokens(const struct sharegpt *s, const char *text, size_t len, int64_t most)
 {
     uint64_t points = 0;
     for (size_t i = 0; i < len; i++)
         points += ((unsigned char)text[i] & 0xC0) != 0x80;
     double tokens = (double)points / s->o.chars_per_token;
-    return tokens > (double)REQUEST_MAX_TOKENS ? REQUEST_MAX_TOKENS : (int64_t)tokens;
+    return tokens < 1 ? 1 : tokens > (double)most ? most : (int64_t)tokens;
 }
 
 static int add_turn(struct talk *t, int64_t context, int64_t generated)
 {
     if (t->turns == t->cap) {
         size_t cap = t->cap ? t->cap * 2 : 8;
-        struct turn *grown = realloc(t->turn, cap * sizeof *grown);
-        if (grown == NULL)
+        struct turn *grown = realloc(t->turn, cap * sizeof(*grown));
+        if (!grown)
             return -ENOMEM;
         t->turn = grown;
         t->cap = cap;
@@ -83,30 +72,30 @@ static int add_turn(struct talk *t, int64_t context, int64_t generated)
 
 static bool is_one_of(const char *word, const char *const list[])
 {
-    for (; word != NULL && *list != NULL; list++)
+    for (; word && *list; list++)
         if (strcmp(word, *list) == 0)
             return true;
     return false;
 }
 
-/* Each human text with the answer right behind it. */
+/* Each human text that has an answer right behind it is a turn. */
 static int read_texts(struct sharegpt *s, struct talk *t, const struct jsonin_v *list)
 {
     static const char *const human[] = {"human", "user", NULL};
     static const char *const model[] = {"gpt", "assistant", "chatgpt", NULL};
     const struct workload *w = s->o.workload;
-    int64_t asked = -1; /* tokens of a question that waits for its answer */
+    int64_t asked = -1; /* tokens of the text right before, if it was human */
     for (size_t i = 0, n = jsonin_count(list); i < n; i++) {
         size_t len = 0;
         const struct jsonin_v *v = jsonin_at(list, i);
         const char *from = jsonin_text(jsonin_get(v, "from"), NULL);
         const char *text = jsonin_text(jsonin_get(v, "value"), &len);
-        if (text != NULL && is_one_of(from, human)) {
-            asked = clamp(tokens_of(s, text, len), w->dataset_max_context);
+        if (text && is_one_of(from, human)) {
+            asked = estimate_tokens(s, text, len, w->dataset_max_context);
             continue;
         }
-        if (text != NULL && asked >= 0 && is_one_of(from, model) &&
-            add_turn(t, asked, clamp(tokens_of(s, text, len), w->dataset_max_generated)) < 0)
+        if (text && asked >= 0 && is_one_of(from, model) &&
+            add_turn(t, asked, estimate_tokens(s, text, len, w->dataset_max_generated)) < 0)
             return -ENOMEM;
         asked = -1;
     }
@@ -119,81 +108,41 @@ static bool is_count(int64_t tokens)
     return tokens >= 0 && tokens <= REQUEST_MAX_TOKENS;
 }
 
-static int read_element(struct sharegpt *s, struct talk *t, const struct jsonin_v *v)
-{
-    int64_t context, generated;
-    t->turns = t->next = 0;
-    if (jsonin_i64(jsonin_get(v, "input_toks"), &context) == 0 &&
-        jsonin_i64(jsonin_get(v, "output_toks"), &generated) == 0)
-        return is_count(context) && is_count(generated) ? add_turn(t, context, generated) : 0;
-    return read_texts(s, t, jsonin_get(v, "conversations"));
-}
-
-static int bad_element(const struct sharegpt *s, struct err *e, const char *what)
-{
-    char where[320];
-    snprintf(where, sizeof where, "%s:%llu", frame_in_name(s->file),
-             (unsigned long long)jsonin_stream_line(s->stream));
-    return err_set(e, -EINVAL, ERR_INPUT, where, "%s", what);
-}
-
 static int read_arrival(struct sharegpt *s, struct talk *t, const struct jsonin_v *v, struct err *e)
 {
     int64_t ns;
     if (s->begun == 0)
-        s->timed = s->o.request_rate == 0 && jsonin_get(v, "arrival_time_ns") != NULL;
+        s->timed = s->o.request_rate == 0 && jsonin_get(v, "arrival_time_ns");
     if (!s->timed)
         return 0;
     if (jsonin_i64(jsonin_get(v, "arrival_time_ns"), &ns) < 0)
         return bad_element(s, e, "arrival_time_ns is not a whole number of ns");
-    int rc = pace_row(&s->pace, ns, &t->arrival_ns);
+    int rc = file_source_arrival(&s->files, ns, &t->arrival_ns);
     if (rc == -EINVAL)
-        return bad_element(s, e, "arrival_time_ns goes back; requests must be in order of arrival");
+        return bad_element(s, e, "arrival_time_ns " FILE_SOURCE_GOES_BACK);
     return rc < 0 ? bad_element(s, e, "arrival_time_ns lies outside virtual time (146 years)") : 0;
-}
-
-static void skip(struct sharegpt *s)
-{
-    if (s->skips.rows++ > 0)
-        return;
-    bad_element(
-        s, &s->skips.first,
-        "no turn: neither input_toks and output_toks nor a human text with an answer behind it");
 }
 
 /* ---- files ---- */
 
-/* All files were read: 1 when they are to be read again. */
-static int again(struct sharegpt *s, struct err *e)
+/* An inputs_again: 1 if the files are to be read once more. Without times, a conversation has no
+ * arrival of its own; whether time passes was checked at the start. */
+static int read_again(void *ctx, const char *path, struct err *e)
 {
-    if (s->timed)
-        return pace_again(&s->pace, inputs_path(s->in), e);
-    s->cycles++;
-    return s->cycles != s->o.pace.cycles && s->cycle_talks > 0;
-}
-
-/* 1: the next file, in the next cycle if it must be; 0 at the end; negative errno. */
-static int next_file(struct sharegpt *s, struct err *e)
-{
-    int rc = inputs_next(s->in, &s->file, e);
-    if (rc == 0) {
-        rc = again(s, e);
-        if (rc <= 0)
-            return rc;
-        s->cycle_talks = 0;
-        inputs_rewind(s->in);
-        rc = inputs_next(s->in, &s->file, e);
+    struct sharegpt *s = ctx;
+    int rc;
+    if (s->timed) {
+        rc = file_source_again(&s->files, path, e);
+    } else {
+        s->files.cycles++;
+        rc = s->files.cycles != s->files.o.cycles && s->cycle_talks > 0;
     }
-    if (rc <= 0)
-        return rc;
-    jsonin_stream_close(s->stream);
-    s->stream = NULL;
-    pace_new_file(&s->pace);
-    rc = jsonin_stream_open(&s->stream, s->file, MAX_ELEMENT, e);
-    return rc < 0 ? rc : 1;
+    if (rc > 0)
+        s->cycle_talks = 0;
+    return rc;
 }
 
-/* The cycle has as many conversations as it may: the rest of its files is left. */
+/* Whether this cycle has as many conversations as it may. */
 static bool enough(const struct sharegpt *s)
 {
     return s->o.max_conversations > 0 && s->cycle_talks == s->o.max_conversations;
@@ -201,49 +150,61 @@ static bool enough(const struct sharegpt *s)
 
 static int next_element(struct sharegpt *s, const struct jsonin_v **v, struct err *e)
 {
-    for (;;) {
-        int rc = s->stream == NULL || enough(s) ? 0 : jsonin_stream_next(s->stream, v, e);
-        if (rc != 0)
-            return rc;
+    int rc = 0;
+    while (!s->stream || enough(s) || (rc = jsonin_stream_next(s->stream, v, e)) == 0) {
         if (enough(s))
-            inputs_skip_rest(s->in);
-        rc = next_file(s, e);
+            inputs_skip_rest(s->files.in);
+        rc = file_source_next_file(&s->files, e);
         if (rc <= 0)
             return rc;
+        jsonin_stream_close(s->stream);
+        s->stream = NULL;
+        rc = jsonin_stream_open(&s->stream, s->files.file, MAX_ELEMENT, e);
+        if (rc < 0)
+            return rc;
     }
+    return rc;
 }
 
-/* A place behind the conversations under way; NULL: no memory. */
-static struct talk *free_place(struct sharegpt *s)
-{
-    if (s->live == s->talks_cap) {
-        size_t cap = s->talks_cap ? s->talks_cap * 2 : 64;
-        struct talk *grown = realloc(s->talk, cap * sizeof *grown);
-        if (grown == NULL)
-            return NULL;
-        memset(grown + s->talks_cap, 0, (cap - s->talks_cap) * sizeof *grown);
-        s->talk = grown;
-        s->talks_cap = cap;
-    }
-    return &s->talk[s->live];
-}
-
-/* As many conversations as may be held, while there are any. 0 or negative errno. */
+/* Reads conversations until as many are held as may be. A timed dataset goes on in the order of the
+ * file, so one is enough. 0 or negative errno. */
 static int fill(struct sharegpt *s, struct err *e)
 {
-    while (!s->ended && s->live < (s->timed ? 1 : s->o.workload->max_conversations)) {
+    while (!s->files.ended && s->live < (s->timed ? 1 : s->o.workload->max_conversations)) {
         const struct jsonin_v *v;
         int rc = next_element(s, &v, e);
-        s->ended = rc == 0;
+        s->files.ended = rc == 0;
         if (rc <= 0)
             return rc;
-        struct talk *t = free_place(s);
-        if (t == NULL || read_element(s, t, v) < 0)
+
+        if (s->live == s->talks_cap) {
+            size_t cap = s->talks_cap ? s->talks_cap * 2 : 64;
+            struct talk *grown = realloc(s->talk, cap * sizeof(*grown));
+            if (!grown)
+                return err_nomem(e, "conversation");
+            memset(grown + s->talks_cap, 0, (cap - s->talks_cap) * sizeof(*grown));
+            s->talk = grown;
+            s->talks_cap = cap;
+        }
+        struct talk *t = &s->talk[s->live];
+        int64_t context, generated;
+        t->turns = t->next = 0;
+        if (jsonin_i64(jsonin_get(v, "input_toks"), &context) < 0 ||
+            jsonin_i64(jsonin_get(v, "output_toks"), &generated) < 0)
+            rc = read_texts(s, t, jsonin_get(v, "conversations"));
+        else if (is_count(context) && is_count(generated))
+            rc = add_turn(t, context, generated);
+        if (rc < 0)
             return err_nomem(e, "conversation");
         if (t->turns == 0) {
-            skip(s);
+            struct err why = {0};
+            bad_element(s, &why,
+                        "no turn: neither input_toks and output_toks nor a human text with an "
+                        "answer behind it");
+            file_source_note_skip(&s->files, &why);
             continue;
         }
+
         rc = read_arrival(s, t, v, e);
         if (rc < 0)
             return rc;
@@ -263,12 +224,12 @@ static int64_t next_arrival_ns(const struct sharegpt *s)
     if (s->o.request_rate == 0)
         return 0;
     double ns = (double)s->issued * (double)UNITS_NS_PER_S / s->o.request_rate;
-    return ns < MAX_NS ? (int64_t)(ns + 0.5) : INT64_C(1) << 62;
+    return ns < (double)FILE_SOURCE_MAX_NS ? (int64_t)(ns + 0.5) : FILE_SOURCE_MAX_NS;
 }
 
 static int sharegpt_peek(struct source *base, int64_t *arrival_ns, struct err *e)
 {
-    struct sharegpt *s = sharegpt_of(base);
+    struct sharegpt *s = (struct sharegpt *)base;
     int rc = fill(s, e);
     if (rc < 0)
         return rc;
@@ -279,7 +240,7 @@ static int sharegpt_peek(struct source *base, int64_t *arrival_ns, struct err *e
 
 static void sharegpt_take(struct source *base, struct request *out)
 {
-    struct sharegpt *s = sharegpt_of(base);
+    struct sharegpt *s = (struct sharegpt *)base;
     size_t i = s->timed ? 0 : rng_below(&s->rng, s->live);
     struct talk *t = &s->talk[i];
     const struct turn *turn = &t->turn[t->next++];
@@ -290,19 +251,12 @@ static void sharegpt_take(struct source *base, struct request *out)
                             .generated_tokens = turn->generated};
     out->number = ++s->issued;
     out->object = ident_dataset_turn(t->number, out->turn);
-    request_draw(out, &s->rng, s->o.workload, s->o.qos);
+    file_source_draw(out, &s->rng, s->o.workload, s->o.qos);
     if (t->next == t->turns) {
         struct talk over = *t;
         *t = s->talk[--s->live];
         s->talk[s->live] = over;
     }
-}
-
-static size_t sharegpt_user_name(const struct source *base, uint32_t user, char *buf)
-{
-    (void)base;
-    memcpy(buf, "dataset_user_", 13);
-    return 13 + units_put_u64(buf + 13, user);
 }
 
 static void sharegpt_conversations(const struct source *base, uint64_t *count, uint64_t *turns)
@@ -312,11 +266,6 @@ static void sharegpt_conversations(const struct source *base, uint64_t *count, u
     *turns = s->issued;
 }
 
-static const struct source_skips *sharegpt_skips(const struct source *base)
-{
-    return &((const struct sharegpt *)base)->skips;
-}
-
 static bool sharegpt_estimated(const struct source *base)
 {
     return ((const struct sharegpt *)base)->estimated;
@@ -324,9 +273,9 @@ static bool sharegpt_estimated(const struct source *base)
 
 static void sharegpt_close(struct source *base)
 {
-    struct sharegpt *s = sharegpt_of(base);
+    struct sharegpt *s = (struct sharegpt *)base;
     jsonin_stream_close(s->stream);
-    inputs_close(s->in);
+    file_source_release(&s->files);
     for (size_t i = 0; i < s->talks_cap; i++)
         free(s->talk[i].turn);
     free(s->talk);
@@ -337,50 +286,45 @@ static const struct source_ops sharegpt_ops = {
     .name = "sharegpt",
     .peek = sharegpt_peek,
     .take = sharegpt_take,
-    .user_name = sharegpt_user_name,
+    .user_name = file_source_dataset_user,
     .conversations = sharegpt_conversations,
-    .skips = sharegpt_skips,
+    .skips = file_source_skips,
     .estimated = sharegpt_estimated,
     .close = sharegpt_close,
 };
 
-static int first_ones(struct sharegpt *s, struct err *e)
-{
-    int rc = fill(s, e);
-    if (rc < 0)
-        return rc;
-    if (s->live > 0 && !s->timed && s->o.speedup_given)
-        return err_set(e, -EINVAL, ERR_INPUT, "--trace-speedup", "this dataset has no times%s",
-                       s->o.request_rate > 0 ? " but those of --request-rate" : "");
-    if (s->live > 0 && !s->timed && s->o.pace.cycles == 0 && s->o.request_rate == 0)
-        return err_set(e, -EINVAL, ERR_INPUT, "--replay-cycles",
-                       "0 would never end: --request-rate 0 leaves no time between requests");
-    if (s->live > 0)
-        return 0;
-    if (s->skips.rows == 0)
-        return err_set(e, -EINVAL, ERR_INPUT, inputs_path(s->in), "holds no conversation");
-    *e = s->skips.first;
-    return e->code;
-}
-
 int source_sharegpt_open(struct source **out, struct inputs *in,
                          const struct source_sharegpt_opts *o, struct err *e)
 {
-    struct sharegpt *s = calloc(1, sizeof *s);
-    if (s == NULL) {
+    struct sharegpt *s = calloc(1, sizeof(*s));
+    if (!s) {
         inputs_close(in);
         return err_nomem(e, "source");
     }
-    s->base.ops = &sharegpt_ops;
+    file_source_init(&s->files, &sharegpt_ops, in, &o->files, read_again);
     s->o = *o;
-    s->in = in;
-    s->pace.o = o->pace;
     rng_seed(&s->rng, o->seed, DRAW_STREAM);
-    int rc = first_ones(s, e);
-    if (rc < 0) {
-        sharegpt_close(&s->base);
-        return rc;
+
+    /* The first conversations tell whether the options have a meaning for them. */
+    int rc = fill(s, e);
+    if (rc < 0)
+        goto out;
+    if (s->live == 0 && s->files.skips.rows == 0) {
+        rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no conversation");
+    } else if (s->live == 0) {
+        *e = s->files.skips.first;
+        rc = e->code;
+    } else if (!s->timed && o->speedup_given) {
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--trace-speedup", "this dataset has no times%s",
+                     o->request_rate > 0 ? " but those of --request-rate" : "");
+    } else if (!s->timed && o->files.cycles == 0 && o->request_rate == 0) {
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--replay-cycles",
+                     "0 would never end: --request-rate 0 leaves no time between requests");
     }
-    *out = &s->base;
-    return 0;
+out:
+    if (rc < 0)
+        sharegpt_close(&s->files.base);
+    else
+        *out = &s->files.base;
+    return rc;
 }

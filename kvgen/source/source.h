@@ -1,4 +1,5 @@
-/* source.h - where requests come from: a table of functions, one kind of source a file. */
+/* source.h - where requests come from: a table of functions, one kind of source a file. One
+ * thread. */
 #ifndef KVGEN_SOURCE_SOURCE_H
 #define KVGEN_SOURCE_SOURCE_H
 
@@ -11,34 +12,36 @@
 
 struct source; /* begins with its ops */
 
-/* Rows of the input that were no request. */
+/* Rows of the input that became no request. */
 struct source_skips {
     uint64_t rows;
-    struct err first; /* why the first was skipped */
+    struct err first; /* why the first one was skipped */
 };
 
 struct source_ops {
     const char *name;
-    bool blocks; /* requests are lists of blocks, not one object */
-    /* When the next request arrives, never earlier than the last: 1 and *arrival_ns; 0: none,
-     * unless a completion brings one; negative errno with *e. May be asked repeatedly. */
+    bool blocks; /* requests name lists of blocks, not one object */
+    /* The arrival of the next request, never before that of the last one: 1 and *arrival_ns; 0:
+     * there is none, unless done brings one; negative errno with *e. May be asked repeatedly. */
     int (*peek)(struct source *s, int64_t *arrival_ns, struct err *e);
     /* The request that peek announced. */
     void (*take)(struct source *s, struct request *out);
-    /* That request was answered at now_ns; NULL: nothing follows from it. */
+    /* The request was answered at now_ns, which may bring another. NULL: the source does not care.
+     */
     void (*done)(struct source *s, const struct request *r, int64_t now_ns);
-    /* Neither r->blocks nor turns of r is asked for any more; NULL: nothing is lent. */
+    /* Nobody reads r->blocks or asks for turns of r any more. NULL: nothing was lent. */
     void (*release)(struct source *s, const struct request *r);
-    /* Name of a user without NUL into buf of IDENT_MAX_USER_NAME bytes; returns its length. */
+    /* Writes the name of a user, without NUL, to buf of IDENT_MAX_USER_NAME bytes; returns its
+     * length. */
     size_t (*user_name)(const struct source *s, uint32_t user, char *buf);
-    /* Turns of r's conversation that were asked so far, r among them, 0 if nobody knows any more;
-     * until r is released. NULL: r->turn. */
+    /* Turns of r's conversation asked so far, r included; 0: forgotten. Valid until r is released.
+     * NULL: it is r->turn. */
     uint32_t (*turns)(const struct source *s, const struct request *r);
-    /* Conversations begun so far and their turns. */
+    /* Conversations begun so far, and their turns. */
     void (*conversations)(const struct source *s, uint64_t *count, uint64_t *turns);
-    /* Rows skipped so far; NULL: this kind skips none. */
+    /* Rows skipped so far; lent. NULL: this kind skips none. */
     const struct source_skips *(*skips)(const struct source *s);
-    /* Were numbers of tokens estimated from texts? NULL: never. */
+    /* Whether numbers of tokens were estimated from texts. NULL: never. */
     bool (*estimated)(const struct source *s);
     void (*close)(struct source *s);
 };

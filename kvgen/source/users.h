@@ -1,4 +1,4 @@
-/* users.h - synthetic users: think, ask, think again. */
+/* users.h - requests of synthetic users, who think, ask, and think again. */
 #ifndef KVGEN_SOURCE_USERS_H
 #define KVGEN_SOURCE_USERS_H
 
@@ -10,10 +10,11 @@
 #include "kvgen/source/source.h"
 #include "kvgen/workload.h"
 
+/* When users ask: --arrival, in the order of its choices. */
 enum source_users_arrival {
-    SOURCE_USERS_OPEN,
-    SOURCE_USERS_CLOSED,
-    SOURCE_USERS_POISSON
+    SOURCE_USERS_OPEN,   /* they think from one request to the next, answered or not */
+    SOURCE_USERS_CLOSED, /* they think from the answer on */
+    SOURCE_USERS_POISSON /* at request_rate, each request by a random user */
 };
 
 struct source_users_opts {
@@ -21,11 +22,11 @@ struct source_users_opts {
     const struct population *population; /* 1 to IDENT_MAX_USERS users */
     uint64_t seed;
     enum source_users_arrival arrival;
-    double request_rate; /* requests a second, for POISSON */
-    bool multi_turn;     /* else every request stands alone */
-    uint32_t remembered; /* conversations whose turns source_ops.turns knows; 0: none */
-    struct rag *rag;     /* documents that users ask about; NULL: none */
-    int64_t input_tokens, output_tokens; /* of every request; 0: by its user */
+    double request_rate; /* requests a second, of SOURCE_USERS_POISSON; above 0 */
+    bool multi_turn;     /* users have conversations; else each request stands alone */
+    uint32_t remembered; /* conversations whose turns source_ops.turns knows; 0: it knows r->turn */
+    struct rag *rag;     /* documents that users also ask about; NULL: none */
+    int64_t input_tokens, output_tokens; /* of every request; 0: drawn by its user */
 };
 
 /* What o points to stays the caller's and must outlive the source. 0 or -ENOMEM. */

@@ -23,9 +23,10 @@ static int open_source(struct source **out, struct inputs *in, enum inputs_kind 
     static struct conf *c;
     if (c == NULL && (conf_open(&c, NULL, e) < 0 || workload_read(&w, c, e) < 0))
         abort();
-    struct pace_opts pace = {.speedup = how % 3, .cycles = 1 + how / 3 % 2};
+    struct file_source_opts files = {.speedup = how % 3, .cycles = 1 + how / 3 % 2};
     if (kind == INPUTS_BURST || kind == INPUTS_AZURE) {
-        struct source_burst_opts o = {.workload = &w, .kind = kind, .pace = pace, .qos = -1};
+        struct source_burst_opts o = {
+            .workload = &w, .kind = kind, .files = files, .qos = TRACE_NO_QOS};
         return source_burst_open(out, in, &o, e);
     }
     if (kind == INPUTS_SHAREGPT) {
@@ -33,16 +34,17 @@ static int open_source(struct source **out, struct inputs *in, enum inputs_kind 
                                          .chars_per_token = 4,
                                          .request_rate = how % 3,
                                          .max_conversations = how / 6 % 3,
-                                         .pace = pace,
+                                         .files = files,
                                          .users = 3,
-                                         .qos = -1};
+                                         .qos = TRACE_NO_QOS};
         return source_sharegpt_open(out, in, &o, e);
     }
     if (kind == INPUTS_AGENTIC) {
-        struct source_agentic_opts o = {.pace = pace, .users = 1 + how % 4, .qos = TRACE_BATCH};
+        struct source_agentic_opts o = {.files = files, .users = 1 + how % 4, .qos = TRACE_BATCH};
         return source_agentic_open(out, in, &o, e);
     }
-    return source_blocks_open(out, in, kind, &pace, TRACE_BATCH, e);
+    struct source_blocks_opts o = {.kind = kind, .files = files, .qos = TRACE_BATCH};
+    return source_blocks_open(out, in, &o, e);
 }
 
 static int read_all(struct source *s, struct err *e)

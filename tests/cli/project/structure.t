@@ -46,9 +46,9 @@ direction() {
 stages() {
     includes "$1" | awk -F'\t' '
         $1 ~ /^kvgen\/source\// && $2 ~ /^"kvgen\/(sim|policy|curve|format)\// ||
-        $1 ~ /^kvgen\/(sim|policy)\// && $2 ~ /^"kvgen\/(format|output|summary|options|open_source)/ ||
-        $1 ~ /^kvgen\/curve\// && $2 ~ /^"kvgen\/(format|output|summary|options|open_source)/ ||
-        $1 ~ /^kvgen\/format\// && $2 ~ /^"kvgen\/(curve|output|summary|options|open_source)/ ||
+        $1 ~ /^kvgen\/(sim|policy)\// && $2 ~ /^"kvgen\/(format|output|summary|options|run_source)/ ||
+        $1 ~ /^kvgen\/curve\// && $2 ~ /^"kvgen\/(format|output|summary|options|run_source)/ ||
+        $1 ~ /^kvgen\/format\// && $2 ~ /^"kvgen\/(curve|output|summary|options|run_source)/ ||
         $1 ~ /^kvreplay\/sched\// && $2 ~ /^"kvreplay\/[a-z_]*\.h/ ||
         $1 ~ /^kvstat\/count\// && $2 ~ /^"kvstat\/report\// { print $1 " includes " substr($2, 2) }'
 }

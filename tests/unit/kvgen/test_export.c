@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kvgen/format/client_threads.h"
 #include "kvgen/format/export.h"
+#include "kvgen/format/thread_numbers.h"
 #include "kvgen/format/time_sort.h"
 #include "kvgen/iso_time.h"
 #include "kvgen/rng.h"
@@ -399,7 +399,7 @@ static void keymaps(void **state)
 static void thread_numbers(void **state)
 {
     (void)state;
-    struct client_threads *c = client_threads_create();
+    struct thread_numbers *c = thread_numbers_create();
     unsigned thread;
     static const struct {
         int64_t start, end;
@@ -407,14 +407,14 @@ static void thread_numbers(void **state)
     } ops[] = {{0, 10, 0}, {0, 5, 1},   {0, 20, 2},  {5, 6, 1},   {7, 8, 1},
                {9, 30, 1}, {10, 10, 0}, {10, 11, 0}, {10, 11, 3}, {30, 30, 0}};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-        assert_int_equal(client_threads_take(c, ops[i].start, ops[i].end, &thread), 0);
+        assert_int_equal(thread_numbers_take(c, ops[i].start, ops[i].end, &thread), 0);
         assert_int_equal(thread, ops[i].thread);
     }
     for (unsigned i = 0; i < 1000; i++) {
-        assert_int_equal(client_threads_take(c, 40, 50, &thread), 0);
+        assert_int_equal(thread_numbers_take(c, 40, 50, &thread), 0);
         assert_int_equal(thread, i);
     }
-    client_threads_free(c);
+    thread_numbers_free(c);
 }
 
 static void times(void **state)

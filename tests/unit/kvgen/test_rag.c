@@ -26,7 +26,8 @@ static struct rag *create(const struct workload_rag *w, const char *model, uint6
     struct model m;
     struct err e = {0};
     assert_int_equal(model_find(&m, model, NULL, &e), 0);
-    assert_int_equal(rag_create(&r, w, &m, documents, 1, &e), 0);
+    struct rag_opts o = {.workload = w, .model = &m, .documents = documents, .seed = 1};
+    assert_int_equal(rag_create(&r, &o, &e), 0);
     return r;
 }
 
@@ -186,7 +187,8 @@ static void too_many_chunks_are_refused(void **state)
     w.chunk_tokens = 1;
     w.small_model_tokens[0] = w.small_model_tokens[1] = (1 << 20) + 1;
     assert_int_equal(model_find(&m, "tiny-1b", NULL, &e), 0);
-    assert_int_equal(rag_create(&r, &w, &m, 1, 1, &e), -EINVAL);
+    struct rag_opts o = {.workload = &w, .model = &m, .documents = 1, .seed = 1};
+    assert_int_equal(rag_create(&r, &o, &e), -EINVAL);
     assert_null(r);
     rag_free(NULL);
 }

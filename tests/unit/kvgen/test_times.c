@@ -1,6 +1,6 @@
-/* Times of traces: ISO text into nanoseconds, exactly and for nothing else, and the pace that turns
- * a trace's clock into arrivals. A bug looked like a day lost in March, a zone added instead of
- * taken off, or a second file that arrived before the first. */
+/* Times of traces: ISO text into nanoseconds, exactly and for nothing else, and the arrivals that a
+ * source makes of the times of its files. A bug looked like a day lost in March, a zone added
+ * instead of taken off, or a second file that arrived before the first. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include "kvgen/iso_time.h"
 #include "kvgen/rng.h"
-#include "kvgen/source/arrival_times.h"
+#include "kvgen/source/file_source.h"
 #include "lib/base/units.h"
 
 static void iso_is(const char *text, int64_t want)
@@ -78,53 +78,53 @@ static void iso_agrees_with_libc(void **state)
     }
 }
 
-static int64_t arrival(struct pace *p, int64_t time_ns)
+static int64_t arrival(struct file_source *p, int64_t time_ns)
 {
     int64_t ns = -1;
-    assert_int_equal(pace_row(p, time_ns, &ns), 0);
+    assert_int_equal(file_source_arrival(p, time_ns, &ns), 0);
     return ns;
 }
 
-static void paces(void **state)
+static void arrivals(void **state)
 {
     (void)state;
     struct err e = {0};
     int64_t ns = -1;
-    struct pace p = {.o = {.speedup = 2, .cycles = 2}};
-    pace_new_file(&p);
+    struct file_source p = {.o = {.speedup = 2, .cycles = 2}};
+    p.new_file = true;
     assert_int_equal(arrival(&p, -100), 0);
     assert_int_equal(arrival(&p, 100), 100);
-    assert_int_equal(pace_row(&p, 99, &ns), -EINVAL);
+    assert_int_equal(file_source_arrival(&p, 99, &ns), -EINVAL);
     assert_int_equal(arrival(&p, 100), 100);
-    pace_new_file(&p); /* goes on */
+    p.new_file = true; /* goes on */
     assert_int_equal(arrival(&p, 300), 200);
-    pace_new_file(&p); /* begins anew */
+    p.new_file = true; /* begins anew */
     assert_int_equal(arrival(&p, 0), 200);
     assert_int_equal(arrival(&p, 10), 205);
-    assert_int_equal(pace_again(&p, "", &e), 1);
-    pace_new_file(&p);
+    assert_int_equal(file_source_again(&p, "", &e), 1);
+    p.new_file = true;
     assert_int_equal(arrival(&p, -100), 205);
-    assert_int_equal(pace_again(&p, "", &e), 0);
-    assert_int_equal(pace_row(&p, INT64_MAX, &ns), -ERANGE);
-    assert_int_equal(pace_row(&p, INT64_MIN, &ns), -ERANGE);
+    assert_int_equal(file_source_again(&p, "", &e), 0);
+    assert_int_equal(file_source_arrival(&p, INT64_MAX, &ns), -ERANGE);
+    assert_int_equal(file_source_arrival(&p, INT64_MIN, &ns), -ERANGE);
 }
 
-static void pace_limits(void **state)
+static void arrival_limits(void **state)
 {
     (void)state;
     struct err e = {0};
     int64_t ns;
-    struct pace slow = {.o = {.speedup = 1e-6, .cycles = 0}};
+    struct file_source slow = {.o = {.speedup = 1e-6, .cycles = 0}};
     assert_int_equal(arrival(&slow, 0), 0);
-    assert_int_equal(pace_row(&slow, PACE_MAX_NS, &ns), -ERANGE);
-    struct pace still = {.o = {.speedup = 1, .cycles = 0}};
+    assert_int_equal(file_source_arrival(&slow, FILE_SOURCE_MAX_NS, &ns), -ERANGE);
+    struct file_source still = {.o = {.speedup = 1, .cycles = 0}};
     assert_int_equal(arrival(&still, 9), 0);
-    assert_int_equal(pace_again(&still, "in", &e), -EINVAL);
-    struct pace none = {.o = {.speedup = 1, .cycles = 0}};
-    assert_int_equal(pace_again(&none, "in", &e), 0); /* nothing to repeat */
-    struct pace fast = {.o = {.speedup = 0, .cycles = 1}};
-    assert_int_equal(arrival(&fast, -PACE_MAX_NS), 0);
-    assert_int_equal(arrival(&fast, PACE_MAX_NS), 0);
+    assert_int_equal(file_source_again(&still, "in", &e), -EINVAL);
+    struct file_source none = {.o = {.speedup = 1, .cycles = 0}};
+    assert_int_equal(file_source_again(&none, "in", &e), 0); /* nothing to repeat */
+    struct file_source fast = {.o = {.speedup = 0, .cycles = 1}};
+    assert_int_equal(arrival(&fast, -FILE_SOURCE_MAX_NS), 0);
+    assert_int_equal(arrival(&fast, FILE_SOURCE_MAX_NS), 0);
 }
 
 int main(void)
@@ -132,8 +132,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(iso_times),
         cmocka_unit_test(iso_agrees_with_libc),
-        cmocka_unit_test(paces),
-        cmocka_unit_test(pace_limits),
+        cmocka_unit_test(arrivals),
+        cmocka_unit_test(arrival_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
-/* turn_table.c - beside the source of users: what a turn looks up may depend on how many turns its
- * conversation has by the time that it is served. Places are held by what still needs them, so that
- * memory is that of conversations remembered or under way and of requests waiting. */
-#include "kvgen/source/turn_table.h"
+/* Counts turns for the source of users, which answers the simulator's question how many turns a
+ * conversation has by the time one of them is served. A conversation keeps its place as long as
+ * something needs it, so memory is that of the conversations remembered or under way and of the
+ * requests waiting. */
+#include "kvgen/source/turn_counts.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -14,43 +15,44 @@
 struct place {
     uint32_t turns;
     uint32_t holds;        /* turns that wait, 1 while it goes on, 1 while it is remembered */
-    uint32_t newer, older; /* among those remembered; older: also among free places */
+    uint32_t newer, older; /* neighbours among the remembered; of a free place: older is the next */
     bool remembered;
 };
 
-struct turn_table {
+struct turn_counts {
     struct place *place;
     uint32_t cap, free;
-    uint32_t newest, oldest, count, most; /* remembered, by when they were last asked in */
+    uint32_t newest, oldest; /* remembered, by the time they were last asked in */
+    uint32_t count, most;    /* remembered: now, and at most */
 };
 
-struct turn_table *turn_table_create(uint32_t remembered)
+struct turn_counts *turn_counts_create(uint32_t remembered)
 {
-    struct turn_table *t = calloc(1, sizeof *t);
-    if (t == NULL)
+    struct turn_counts *t = calloc(1, sizeof(*t));
+    if (!t)
         return NULL;
     t->most = remembered;
     t->free = t->newest = t->oldest = NONE;
     return t;
 }
 
-void turn_table_free(struct turn_table *t)
+void turn_counts_free(struct turn_counts *t)
 {
-    if (t == NULL)
+    if (!t)
         return;
     free(t->place);
     free(t);
 }
 
-int turn_table_reserve(struct turn_table *t)
+int turn_counts_reserve(struct turn_counts *t)
 {
     if (t->free != NONE)
         return 0;
     uint32_t cap = t->cap > 0 ? t->cap * 2 : 64;
     if (cap > UINT32_MAX / 2)
         return -ENOMEM;
-    struct place *grown = realloc(t->place, cap * sizeof *grown);
-    if (grown == NULL)
+    struct place *grown = realloc(t->place, cap * sizeof(*grown));
+    if (!grown)
         return -ENOMEM;
     for (uint32_t i = cap; i-- > t->cap;) {
         grown[i] = (struct place){.older = t->free};
@@ -61,7 +63,7 @@ int turn_table_reserve(struct turn_table *t)
     return 0;
 }
 
-void turn_table_release(struct turn_table *t, uint32_t conversation)
+void turn_counts_release(struct turn_counts *t, uint32_t conversation)
 {
     struct place *p = &t->place[conversation];
     assert(p->holds > 0);
@@ -71,7 +73,7 @@ void turn_table_release(struct turn_table *t, uint32_t conversation)
     t->free = conversation;
 }
 
-static void forget(struct turn_table *t, uint32_t conversation)
+static void forget(struct turn_counts *t, uint32_t conversation)
 {
     struct place *p = &t->place[conversation];
     if (p->newer == NONE)
@@ -85,10 +87,10 @@ static void forget(struct turn_table *t, uint32_t conversation)
     p->remembered = false;
     p->turns = 0;
     t->count--;
-    turn_table_release(t, conversation);
+    turn_counts_release(t, conversation);
 }
 
-static void remember(struct turn_table *t, uint32_t conversation)
+static void remember(struct turn_counts *t, uint32_t conversation)
 {
     struct place *p = &t->place[conversation];
     p->holds++;
@@ -107,7 +109,7 @@ static void remember(struct turn_table *t, uint32_t conversation)
     t->count++;
 }
 
-uint32_t turn_table_begin(struct turn_table *t)
+uint32_t turn_counts_begin(struct turn_counts *t)
 {
     assert(t->free != NONE);
     uint32_t conversation = t->free;
@@ -117,14 +119,14 @@ uint32_t turn_table_begin(struct turn_table *t)
     return conversation;
 }
 
-void turn_table_ask(struct turn_table *t, uint32_t conversation, uint32_t turn)
+void turn_counts_ask(struct turn_counts *t, uint32_t conversation, uint32_t turn)
 {
     remember(t, conversation);
     t->place[conversation].turns = turn;
     t->place[conversation].holds++;
 }
 
-uint32_t turn_table_turns(const struct turn_table *t, uint32_t conversation)
+uint32_t turn_counts_turns(const struct turn_counts *t, uint32_t conversation)
 {
     return t->place[conversation].turns;
 }

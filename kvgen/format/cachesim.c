@@ -1,17 +1,17 @@
-/* export_cachesim.c - the accesses of a trace for cache simulators: libCacheSim's CSV and its
- * binary oracleGeneral. Which objects stay is what such a program decides, so moves and deletions
- * are left out, and a lookup is one access: the Read that hit, or the Write after a Miss. */
+/* The accesses of a trace for cache simulators: libCacheSim's CSV, and its binary oracleGeneral.
+ * Such a program decides itself which objects stay. So moves and deletions are left out, and a
+ * lookup is one access: the Read that hit, or the Write after a Miss. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "kvgen/format/export_format.h"
+#include "kvgen/format/exporter.h"
+#include "kvgen/format/temp_file.h"
 #include "lib/base/keymap.h"
 #include "lib/base/units.h"
 
 enum {
     RECORD = 24,    /* u32 time, u64 id, u32 size, i64 next; little endian */
-    NEXT = 16,      /* where next stands in it */
+    NEXT = 16,      /* place of next in it */
     BLOCK = 1 << 15 /* records that wait for the temporary file */
 };
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the format's byte order");
@@ -46,7 +46,7 @@ static bool is_access(uint8_t op, uint8_t phase, uint64_t size)
     return op != TRACE_DELETE && phase != TRACE_EVICT;
 }
 
-/* 1: *a is an access; 0: the row is none, or was noted; negative errno with *e. */
+/* 1 and *a; 0: the row is no access, or cannot be one; negative errno with *e. */
 static int access_of(struct export *x, const struct export_op *op, struct access *a, struct err *e)
 {
     if (!is_access(op->op, op->phase, op->size)) {
@@ -65,17 +65,10 @@ static int access_of(struct export *x, const struct export_op *op, struct access
 
 /* ---- libCacheSim's CSV ---- */
 
-static int csv_open(struct export *x, struct err *e)
-{
-    (void)x;
-    (void)e;
-    return 0;
-}
-
 static int csv_header(struct export *x, struct err *e)
 {
     static const char header[] = "time,id,size\n";
-    return export_put(x, header, sizeof header - 1, e);
+    return export_put(x, header, sizeof(header) - 1, e);
 }
 
 static int csv_row(struct export *x, const struct export_op *op, struct err *e)
@@ -104,78 +97,44 @@ static int csv_finish(struct export *x, struct err *e)
     return x->rows == 0 ? csv_header(x, e) : 0;
 }
 
-static void csv_free(struct export *x)
-{
-    (void)x;
-}
-
-const struct export_ops export_libcachesim = {.name = "libcachesim",
-                                              .rules = csv_rules,
-                                              .writes = is_access,
-                                              .open = csv_open,
-                                              .row = csv_row,
-                                              .finish = csv_finish,
-                                              .free = csv_free};
+const struct exporter export_libcachesim = {.name = "libcachesim",
+                                            .rules = csv_rules,
+                                            .writes = is_access,
+                                            .row = csv_row,
+                                            .finish = csv_finish};
 
 /* ---- oracleGeneral ---- */
 
-/* Records go to a temporary file; the next access of an object is put into the record of the one
- * before it when it comes. */
+/* Records go to a temporary file, because each tells when its object is accessed next: that is put
+ * into a record when the next access comes. */
 struct oracle {
     struct keymap *last; /* by id: number of the last access, from 0 */
-    int fd;
-    uint64_t filed; /* records in the file; those behind them are in block */
+    struct temp_file *file;
+    uint64_t filed; /* records in the file; those after them are in block */
     uint32_t used;
     char *block; /* BLOCK records */
 };
 
 static int oracle_open(struct export *x, struct err *e)
 {
-    struct oracle *o = calloc(1, sizeof *o);
+    struct oracle *o = calloc(1, sizeof(*o));
     x->state = o;
-    if (o == NULL)
+    if (!o)
         return err_nomem(e, "export");
-    o->fd = -1;
     o->last = keymap_create();
     o->block = malloc((size_t)BLOCK * RECORD);
-    if (o->last == NULL || o->block == NULL)
+    if (!o->last || !o->block)
         return err_nomem(e, "export");
-    o->fd = export_temp_open(x->folder, e);
-    return o->fd < 0 ? o->fd : 0;
+    return temp_file_open(&o->file, x->folder, e);
 }
 
-static int write_at(const struct export *x, const char *p, size_t len, uint64_t at, struct err *e)
+/* Moves the records of block to the file. */
+static int file_block(struct oracle *o, struct err *e)
 {
-    const struct oracle *o = x->state;
-    return export_temp_write(o->fd, x->folder, p, len, at, e);
-}
-
-static int set_next(struct export *x, uint64_t number, int64_t next, struct err *e)
-{
-    struct oracle *o = x->state;
-    if (number < o->filed)
-        return write_at(x, (const char *)&next, sizeof next, number * RECORD + NEXT, e);
-    memcpy(o->block + (number - o->filed) * RECORD + NEXT, &next, sizeof next);
-    return 0;
-}
-
-static int file_block(struct export *x, struct err *e)
-{
-    struct oracle *o = x->state;
-    int rc = write_at(x, o->block, (size_t)o->used * RECORD, o->filed * RECORD, e);
+    int rc = temp_file_write(o->file, o->block, (size_t)o->used * RECORD, o->filed * RECORD, e);
     o->filed += o->used;
     o->used = 0;
     return rc;
-}
-
-static void put_record(char *p, const struct access *a)
-{
-    uint32_t size = (uint32_t)a->size;
-    int64_t none = -1;
-    memcpy(p, &a->time_s, 4);
-    memcpy(p + 4, &a->id, 8);
-    memcpy(p + 12, &size, 4);
-    memcpy(p + NEXT, &none, 8);
 }
 
 static int oracle_row(struct export *x, const struct export_op *op, struct err *e)
@@ -188,21 +147,34 @@ static int oracle_row(struct export *x, const struct export_op *op, struct err *
     if (a.size > UINT32_MAX)
         return export_refuse(x, CACHE_SIZE, op, e);
     uint64_t *last = keymap_get(o->last, (struct hash128){.lo = a.id, .hi = 1}, UINT64_MAX);
-    if (last == NULL)
+    if (!last)
         return err_nomem(e, "objects of the export");
-    /* Accesses are counted from 1 there. */
-    rc = *last != UINT64_MAX ? set_next(x, *last, (int64_t)x->rows + 1, e) : 0;
+    /* This is the next access after *last. The format counts accesses from 1. */
+    int64_t next = (int64_t)x->rows + 1;
+    if (*last != UINT64_MAX && *last >= o->filed)
+        memcpy(o->block + (*last - o->filed) * RECORD + NEXT, &next, sizeof(next));
+    else if (*last != UINT64_MAX)
+        rc = temp_file_write(o->file, &next, sizeof(next), *last * RECORD + NEXT, e);
+    if (rc < 0)
+        return rc;
     *last = x->rows++;
-    put_record(o->block + (size_t)o->used++ * RECORD, &a);
-    return rc == 0 && o->used == BLOCK ? file_block(x, e) : rc;
+
+    uint32_t size = (uint32_t)a.size;
+    int64_t none = -1;
+    char *p = o->block + (size_t)o->used++ * RECORD;
+    memcpy(p, &a.time_s, 4);
+    memcpy(p + 4, &a.id, 8);
+    memcpy(p + 12, &size, 4);
+    memcpy(p + NEXT, &none, 8);
+    return o->used == BLOCK ? file_block(o, e) : 0;
 }
 
 static int oracle_finish(struct export *x, struct err *e)
 {
     struct oracle *o = x->state;
-    int rc = file_block(x, e);
+    int rc = file_block(o, e);
     for (uint64_t at = 0, end = o->filed * RECORD; rc == 0 && at < end;) {
-        int64_t n = export_temp_read(o->fd, x->folder, o->block, (size_t)BLOCK * RECORD, at, e);
+        int64_t n = temp_file_read(o->file, o->block, (size_t)BLOCK * RECORD, at, e);
         if (n < 0)
             return (int)n;
         rc = export_put(x, o->block, (size_t)n, e);
@@ -214,19 +186,18 @@ static int oracle_finish(struct export *x, struct err *e)
 static void oracle_free(struct export *x)
 {
     struct oracle *o = x->state;
-    if (o == NULL)
+    if (!o)
         return;
-    if (o->fd >= 0)
-        close(o->fd);
+    temp_file_close(o->file);
     keymap_free(o->last);
     free(o->block);
     free(o);
 }
 
-const struct export_ops export_oracle = {.name = "oracle",
-                                         .rules = oracle_rules,
-                                         .writes = is_access,
-                                         .open = oracle_open,
-                                         .row = oracle_row,
-                                         .finish = oracle_finish,
-                                         .free = oracle_free};
+const struct exporter export_oracle = {.name = "oracle",
+                                       .rules = oracle_rules,
+                                       .writes = is_access,
+                                       .open = oracle_open,
+                                       .row = oracle_row,
+                                       .finish = oracle_finish,
+                                       .free = oracle_free};

@@ -1,0 +1,578 @@
+/* Logs of operations on objects in a store, tab-separated with a header, both ways: the op-log of
+ * s3dlio and sai3-bench, and the benchdata of MinIO warp. Many clients write such a log, each
+ * operation when it ends, but rows are wanted in order of start. So both ways sort all operations
+ * before they give the first. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvgen/format/export.h"
+#include "kvgen/format/exporter.h"
+#include "kvgen/format/import.h"
+#include "kvgen/format/lines.h"
+#include "kvgen/format/temp_file.h"
+#include "kvgen/format/thread_numbers.h"
+#include "kvgen/format/time_sort.h"
+#include "kvgen/iso_time.h"
+#include "lib/base/keymap.h"
+#include "lib/base/stop.h"
+#include "lib/base/units.h"
+
+static const char *const verbs[TRACE_OPS] = {
+    [TRACE_READ] = "GET", [TRACE_WRITE] = "PUT", [TRACE_DELETE] = "DELETE"};
+
+/* ---- import ---- */
+
+enum {
+    MAX_FIELDS = 64,
+    MAX_PACKED = (int)sizeof(struct trace_row) + (int)TRACE_MAX_KEY
+};
+#define IMPORT_SORT_MEMORY ((size_t)16 << 20) /* before a temporary file is used */
+_Static_assert(MAX_PACKED <= (int)TIME_SORT_RECORD, "a row can be sorted");
+
+/* Columns by name. Those before ERROR must be there. */
+enum column {
+    OP,
+    BYTES,
+    FILE_NAME,
+    START,
+    ERROR,
+    CAT, /* warp has it; its fields may be in quotes */
+    COLUMNS
+};
+
+struct reader {
+    struct import base; /* first */
+    struct lines *lines;
+    size_t fields;   /* of a row */
+    int at[COLUMNS]; /* -1: not there */
+    struct source_skips skips;
+    struct time_sort *sort;
+    bool sorted; /* all rows are in sort */
+    struct trace_row row;
+    char packed[MAX_PACKED];
+};
+
+/* NUL-terminated, in the line. */
+struct field {
+    char *p;
+    size_t len;
+};
+
+/* Splits a line at its tabs. Within quotes (if the file has them) a tab is part of the field, and a
+ * quote is doubled. Returns how many fields there are; MAX_FIELDS + 1: more than fit. */
+static size_t split(char *line, size_t len, bool quotes, struct field *field)
+{
+    char *end = line + len;
+    size_t n = 0;
+    for (char *first = line; n < MAX_FIELDS;) {
+        char *p = first;
+        if (quotes && p < end && *p == '"')
+            for (p++; p < end && (*p != '"' || (p + 1 < end && p[1] == '"')); p++)
+                p += *p == '"';
+        char *tab = p < end ? memchr(p, '\t', (size_t)(end - p)) : NULL;
+        field[n].p = first;
+        field[n++].len = (size_t)((tab ? tab : end) - first);
+        if (!tab)
+            return n;
+        *tab = '\0';
+        first = tab + 1;
+    }
+    return MAX_FIELDS + 1;
+}
+
+/* Turns "a""b" into a"b. false: the quotes do not close, or something follows them. */
+static bool unquote(struct field *f)
+{
+    size_t to = 0, i = 1;
+    if (f->len == 0 || f->p[0] != '"')
+        return true;
+    for (; i < f->len && (f->p[i] != '"' || (i + 1 < f->len && f->p[i + 1] == '"')); i++) {
+        i += f->p[i] == '"';
+        f->p[to++] = f->p[i];
+    }
+    bool whole = i + 1 == f->len;
+    f->p[to] = '\0';
+    f->len = to;
+    return whole;
+}
+
+/* Counts a row that is skipped. Returns 0: no row. */
+static int skip(struct reader *r, const char *why, const char *what)
+{
+    if (r->skips.rows++ == 0)
+        lines_bad(r->lines, &r->skips.first, "%s: %.60s", why, what);
+    return 0;
+}
+
+/* 1 and r->row; 0: the row is skipped; negative errno. */
+static int read_fields(struct reader *r, const struct field *field, struct err *e)
+{
+    const struct field *verb = &field[r->at[OP]], *file = &field[r->at[FILE_NAME]];
+    const struct field *start = &field[r->at[START]], *size = &field[r->at[BYTES]];
+    int64_t start_ns;
+    uint64_t bytes = 0;
+    int op = 0;
+    while (op < TRACE_OPS && !(verbs[op] && strcmp(verb->p, verbs[op]) == 0))
+        op++;
+    if (op == TRACE_OPS)
+        return skip(r, "not GET, PUT or DELETE", verb->p);
+    if (r->at[ERROR] >= 0 && field[r->at[ERROR]].len > 0)
+        return skip(r, "the operation failed", field[r->at[ERROR]].p);
+    if (iso_time_parse(start->p, start->len, &start_ns) < 0)
+        return lines_bad(r->lines, e, "start is \"%.40s\", not a time", start->p);
+    if (file->len == 0 || file->len > TRACE_MAX_KEY)
+        return lines_bad(r->lines, e, "file is empty or longer than 64 KiB");
+    bool given = size->len > 0 || op != TRACE_DELETE;
+    if (given && (units_parse_digits(size->p, size->len, &bytes) < 0 || bytes > INT64_MAX))
+        return lines_bad(r->lines, e, "bytes is \"%.40s\", not a size", size->p);
+    struct trace_str key = {.p = file->p, .len = (uint32_t)file->len};
+    r->row = import_row((enum trace_op)op, start_ns, bytes, key);
+    return 1;
+}
+
+/* The next row of the file: 1 and r->row; 0 at the end; negative errno. */
+static int read_row(struct reader *r, struct err *e)
+{
+    struct field field[MAX_FIELDS];
+    bool quotes = r->at[CAT] >= 0;
+    char *line;
+    size_t len;
+    int rc;
+    while ((rc = lines_next(r->lines, &line, &len, e)) > 0) {
+        if (len == 0 || line[0] == '#')
+            continue; /* warp's files end with such lines */
+        size_t n = split(line, len, quotes, field);
+        for (size_t i = 0; quotes && i < n && i < MAX_FIELDS; i++)
+            if (!unquote(&field[i]))
+                return lines_bad(r->lines, e, "field %zu: quotes that do not close", i + 1);
+        if (n != r->fields)
+            return lines_bad(r->lines, e, "%zu fields, the header has %zu", n, r->fields);
+        rc = read_fields(r, field, e);
+        if (rc != 0)
+            return rc;
+    }
+    return rc;
+}
+
+static int reader_next(struct import *base, const struct trace_row **row, struct err *e)
+{
+    struct reader *r = (struct reader *)base;
+    int64_t time_ns;
+    const void *p;
+    size_t len;
+    int rc = 0;
+    if (!r->sorted) {
+        /* A signal ends reading early; whoever takes the rows looks for signals too. */
+        rc = time_sort_create(&r->sort, temp_file_folder(), IMPORT_SORT_MEMORY, e);
+        while (rc == 0 && stop_signal() == 0 && (rc = read_row(r, e)) > 0) {
+            const struct trace_str key = r->row.key;
+            memcpy(r->packed, &r->row, sizeof(r->row));
+            memcpy(r->packed + sizeof(r->row), key.p, key.len);
+            rc = time_sort_add(r->sort, r->row.time_ns, r->packed, sizeof(r->row) + key.len, e);
+        }
+        r->sorted = true;
+        if (rc == 0)
+            rc = time_sort_finish(r->sort, e);
+    }
+    if (rc == 0)
+        rc = time_sort_next(r->sort, &time_ns, &p, &len, e);
+    if (rc <= 0)
+        return rc;
+    memcpy(&r->row, p, sizeof(r->row));
+    r->row.key.p = (const char *)p + sizeof(r->row);
+    *row = &r->row;
+    return 1;
+}
+
+static const struct source_skips *reader_skips(const struct import *base)
+{
+    return &((const struct reader *)base)->skips;
+}
+
+static void reader_close(struct import *base)
+{
+    struct reader *r = (struct reader *)base;
+    lines_free(r->lines);
+    time_sort_free(r->sort);
+    free(r);
+}
+
+static const struct import_ops reader_ops = {
+    .next = reader_next, .skips = reader_skips, .close = reader_close};
+
+int import_oplog_open(struct import **out, struct frame_in *file, struct err *e)
+{
+    static const char *const names[COLUMNS] = {"op", "bytes", "file", "start", "error", "cat"};
+    struct field field[MAX_FIELDS];
+    char *line;
+    size_t len;
+    int rc;
+    struct reader *r = calloc(1, sizeof(*r));
+    if (!r) {
+        frame_in_close(file);
+        return err_nomem(e, "import");
+    }
+    r->base.ops = &reader_ops;
+    r->lines = lines_create(file);
+    if (!r->lines) {
+        rc = err_nomem(e, "import");
+        goto out;
+    }
+    rc = lines_next(r->lines, &line, &len, e);
+    if (rc == 0)
+        rc = err_set(e, -EINVAL, ERR_INPUT, lines_name(r->lines), "empty");
+    if (rc < 0)
+        goto out;
+    r->fields = split(line, len, false, field);
+    if (r->fields > MAX_FIELDS) {
+        rc = lines_bad(r->lines, e, "more than %d columns", MAX_FIELDS);
+        goto out;
+    }
+    for (int c = 0; c < COLUMNS; c++) {
+        r->at[c] = -1;
+        for (size_t i = 0; i < r->fields; i++)
+            if (strcmp(field[i].p, names[c]) == 0)
+                r->at[c] = (int)i;
+        if (c < ERROR && r->at[c] < 0) {
+            rc = lines_bad(r->lines, e, "not an op-log: no column %s", names[c]);
+            goto out;
+        }
+    }
+out:
+    if (rc < 0)
+        reader_close(&r->base);
+    else
+        *out = &r->base;
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- export: rows ---- */
+
+/* An op-log is executed, so every object that is read without having been written gets a PUT at the
+ * head of the log. Which objects these are is known only after the last row. */
+#define PRELOAD_TIME INT64_MIN  /* sorts before everything */
+#define NOT_THERE    UINT64_MAX /* in place of the size of an object */
+
+enum {
+    MAX_ENDPOINT = 1024,
+    MAX_LINE = TRACE_MAX_KEY + MAX_ENDPOINT + 512,
+    MAX_THREAD = 65535 /* warp: 16 bits */
+};
+
+enum {
+    RULE_CONTROL = EXPORT_OWN_RULES,
+    RULE_EMPTY,
+    RULE_TIME,
+    SAI3_PATH,
+    SAI3_DELETED,
+    SAI3_SIZE,
+    SAI3_FAILED,
+    SAI3_ABSENT,
+    SAI3_UNDONE,
+    SAI3_PRELOAD,
+    WARP_QUOTE = SAI3_PATH,
+    WARP_LATENCY,
+    WARP_THREADS,
+    WARP_FEW
+};
+static const struct export_rule sai3_rules[] = {
+    {EXPORT_REFUSED, "with a tab, newline or other control character in the key: fields have no "
+                     "quotes"},
+    {EXPORT_REFUSED, "without a key"},
+    {EXPORT_REFUSED, "at a time outside the years 1970 to 2199"},
+    {EXPORT_REFUSED, "with a key that leaves the endpoint's folder (\"..\")"},
+    {EXPORT_LOSS, "that read an object after its deletion: the GET fails"},
+    {EXPORT_LOSS, "that read another size than was written: a GET fetches the whole object"},
+    {EXPORT_LOSS, "that failed in the replay: they are executed anew"},
+    {EXPORT_LOSS, "that delete an object that is not there: the DELETE fails"},
+    {EXPORT_LOSS,
+     "that start before the PUT of their object is done: sai3-bench waits for no other "
+     "operation, so they fail (see --tier-model)"},
+    {EXPORT_REMARK, "that read what was not written before: a PUT of it stands at the head"},
+    {EXPORT_REMARK, NULL}};
+static const struct export_rule warp_rules[] = {
+    {EXPORT_REFUSED, "with a tab, newline or other control character in the key: fields have no "
+                     "quotes"},
+    {EXPORT_REFUSED, "without a key"},
+    {EXPORT_REFUSED, "at a time outside the years 1970 to 2199"},
+    {EXPORT_REFUSED, "with a quote in the key: warp ends there, or reads the field as quoted"},
+    {EXPORT_REFUSED, "without latency: warp's data are measurements (give a result of kvreplay)"},
+    {EXPORT_REFUSED, "with more than 65,535 operations in flight: a thread has 16 bits"},
+    {EXPORT_LOSS, "fewer than two seconds or ten rows: not enough for time segments"},
+    {EXPORT_REMARK, NULL}};
+
+struct oplog {
+    struct time_sort *sort;
+    struct keymap *objects; /* sai3: by key, its size while it is there, or NOT_THERE */
+    struct keymap *done;    /* sai3: by key, the end of its PUT (int64_t ns) */
+    struct thread_numbers *threads;
+    int64_t first_ns, last_ns; /* of all operations */
+    char line[MAX_LINE];
+};
+
+static bool is_sai3(const struct export *x)
+{
+    return x->format == &export_sai3;
+}
+
+static struct hash128 hash_of_key(const struct export_op *op)
+{
+    return hash_128(op->key.p, op->key.len);
+}
+
+static bool has_control(const char *p, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)p[i] < ' ' || p[i] == 0x7f)
+            return true;
+    return false;
+}
+
+/* Whether the key has a component "..". Endpoint and key become a path. */
+static bool leaves_folder(struct trace_str s)
+{
+    for (uint32_t from = 0, i = 0; i <= s.len; i++) {
+        if (i < s.len && s.p[i] != '/')
+            continue;
+        if (i - from == 2 && s.p[from] == '.' && s.p[from + 1] == '.')
+            return true;
+        from = i + 1;
+    }
+    return false;
+}
+
+/* The PUT of op's object ends at end_ns. */
+static int set_done(struct oplog *l, const struct export_op *op, int64_t end_ns, struct err *e)
+{
+    uint64_t *done = keymap_get(l->done, hash_of_key(op), 0);
+    if (!done)
+        return err_nomem(e, "objects of the export");
+    *done = (uint64_t)end_ns;
+    return 0;
+}
+
+/* Follows what is stored, so that a replay finds what it reads, and notes operations that will
+ * fail. Rows come in order of start. */
+static int follow(struct export *x, const struct export_op *op, struct err *e)
+{
+    struct oplog *l = x->state;
+    uint64_t *size = keymap_find(l->objects, hash_of_key(op));
+    bool is_new = !size;
+    if (is_new && !(size = keymap_get(l->objects, hash_of_key(op), op->size)))
+        return err_nomem(e, "objects of the export");
+    bool there = !is_new && *size != NOT_THERE;
+
+    if (op->status > TRACE_OK)
+        export_note(x, SAI3_FAILED, op->number);
+    if (op->op == TRACE_WRITE) {
+        /* An operation that was not measured takes the least time there is. */
+        int64_t end_ns, latency_ns = op->latency_ns > 0 ? op->latency_ns : 1;
+        if (__builtin_add_overflow(op->time_ns, latency_ns, &end_ns))
+            end_ns = INT64_MAX;
+        *size = op->size;
+        return set_done(l, op, end_ns, e);
+    }
+
+    int rc = 0;
+    if (op->op == TRACE_DELETE) {
+        if (!there)
+            export_note(x, SAI3_ABSENT, op->number);
+        *size = NOT_THERE;
+    } else if (is_new) { /* a PUT of the object goes to the head of the log */
+        struct export_op put_op = *op;
+        put_op.op = TRACE_WRITE;
+        put_op.status = TRACE_NO_STATUS;
+        put_op.latency_ns = TRACE_NONE;
+        export_note(x, SAI3_PRELOAD, op->number);
+        rc = set_done(l, op, l->first_ns + 1, e);
+        if (rc == 0)
+            rc = export_keep(x, l->sort, PRELOAD_TIME, &put_op, e);
+    } else if (!there) {
+        export_note(x, SAI3_DELETED, op->number);
+    } else if (*size != op->size) {
+        export_note(x, SAI3_SIZE, op->number);
+    }
+    const uint64_t *done = keymap_find(l->done, hash_of_key(op));
+    if (done && op->time_ns < (int64_t)*done)
+        export_note(x, SAI3_UNDONE, op->number);
+    return rc;
+}
+
+static int oplog_row(struct export *x, const struct export_op *op, struct err *e)
+{
+    struct oplog *l = x->state;
+    const struct trace_str *key = &op->key;
+    if (has_control(key->p, key->len))
+        return export_refuse(x, RULE_CONTROL, op, e);
+    if (key->len == 0)
+        return export_refuse(x, RULE_EMPTY, op, e);
+    if (is_sai3(x) && leaves_folder(*key))
+        return export_refuse(x, SAI3_PATH, op, e);
+    if (!is_sai3(x) && memchr(key->p, '"', key->len))
+        return export_refuse(x, WARP_QUOTE, op, e);
+    if (!is_sai3(x) && op->latency_ns == TRACE_NONE)
+        return export_refuse(x, WARP_LATENCY, op, e);
+
+    if (op->time_ns < l->first_ns)
+        l->first_ns = op->time_ns;
+    if (op->time_ns > l->last_ns)
+        l->last_ns = op->time_ns;
+    int rc = is_sai3(x) ? follow(x, op, e) : 0;
+    x->rows++;
+    return rc == 0 ? export_keep(x, l->sort, op->time_ns, op, e) : rc;
+}
+
+/* ---- export: lines ---- */
+
+static char *put_field(char *p, const char *text)
+{
+    p = export_put_text(p, text, strlen(text));
+    *p++ = '\t';
+    return p;
+}
+
+static char *put_number(char *p, uint64_t n)
+{
+    p += units_put_u64(p, n);
+    *p++ = '\t';
+    return p;
+}
+
+static char *put_time(char *p, int64_t ns)
+{
+    p += iso_time_put(p, ns);
+    *p++ = '\t';
+    return p;
+}
+
+/* Writes the line of op number x->rows, from start_ns to end_ns. */
+static int write_op(struct export *x, const struct export_op *op, int64_t start_ns, struct err *e)
+{
+    struct oplog *l = x->state;
+    unsigned thread;
+    int64_t end_ns, latency_ns = op->latency_ns == TRACE_NONE ? 0 : op->latency_ns;
+    if (__builtin_add_overflow(start_ns, latency_ns, &end_ns) || start_ns < 0 ||
+        end_ns < start_ns || end_ns > ISO_TIME_MAX)
+        return export_refuse(x, RULE_TIME, op, e);
+    /* Operations that overlap belong to different threads. */
+    if (thread_numbers_take(l->threads, start_ns, end_ns, &thread) < 0)
+        return err_nomem(e, "threads of the export");
+    if (!is_sai3(x) && thread > MAX_THREAD)
+        return export_refuse(x, WARP_THREADS, op, e);
+
+    char *p = put_number(l->line, x->rows);
+    p = put_number(p, thread);
+    p = put_field(p, verbs[op->op]);
+    p = put_field(p, "kvtrace");
+    p = put_number(p, 1);
+    p = put_number(p, op->op == TRACE_DELETE ? 0 : op->size);
+    p = put_field(p, x->o->endpoint);
+    p = export_put_text(p, op->key.p, op->key.len);
+    *p++ = '\t';
+    p = put_field(p, op->status > TRACE_OK ? trace_status_text(op->status) : "");
+    p = put_time(p, start_ns);
+    *p++ = '\t'; /* the time of the first byte is not known */
+    if (!is_sai3(x))
+        p = put_time(p, end_ns);
+    p = put_time(p, end_ns);
+    p += units_put_u64(p, (uint64_t)latency_ns);
+    if (!is_sai3(x))
+        p = export_put_text(p, "\t0", 2);
+    *p++ = '\n';
+    return export_put(x, l->line, (size_t)(p - l->line), e);
+}
+
+static int oplog_finish(struct export *x, struct err *e)
+{
+    static const char sai3[] =
+        "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte"
+        "\tend\tduration_ns\n";
+    static const char warp[] =
+        "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte"
+        "\tlast_byte\tend\tduration_ns\tcat\n";
+    const char *header = is_sai3(x) ? sai3 : warp;
+    struct oplog *l = x->state;
+    uint64_t span_ns = (uint64_t)l->last_ns - (uint64_t)l->first_ns;
+    if (!is_sai3(x) && (x->rows < 10 || span_ns < 2 * UNITS_NS_PER_S))
+        export_note(x, WARP_FEW, 0);
+    int rc = time_sort_finish(l->sort, e);
+    if (rc == 0)
+        rc = export_put(x, header, strlen(header), e);
+    if (rc < 0)
+        return rc;
+
+    /* Rows before the start of a replay have negative times. */
+    int64_t shift_ns = l->first_ns < 0 ? -l->first_ns : 0;
+    struct export_op op;
+    int64_t time_ns;
+    x->rows = 0;
+    while ((rc = export_take(l->sort, &time_ns, &op, e)) > 0) {
+        int64_t start_ns;
+        bool preloaded = time_ns == PRELOAD_TIME;
+        if (__builtin_add_overflow(preloaded ? l->first_ns : time_ns, shift_ns, &start_ns))
+            start_ns = -1;
+        /* If the first row cannot be written, it is refused itself, not what is put before it. */
+        if (preloaded && (start_ns < 0 || start_ns > ISO_TIME_MAX))
+            continue;
+        rc = write_op(x, &op, start_ns, e);
+        if (rc < 0)
+            return rc;
+        x->rows++;
+    }
+    return rc;
+}
+
+static int oplog_open(struct export *x, struct err *e)
+{
+    const char *endpoint = x->o->endpoint;
+    size_t endpoint_len = strlen(endpoint);
+    struct oplog *l = calloc(1, sizeof(*l));
+    x->state = l;
+    if (!l)
+        return err_nomem(e, "export");
+    bool quoted = !is_sai3(x) && strchr(endpoint, '"');
+    if (has_control(endpoint, endpoint_len) || quoted || endpoint_len > MAX_ENDPOINT)
+        return err_set(e, -EINVAL, ERR_INPUT, "--endpoint",
+                       "longer than %d bytes, or with a tab, newline or other control character%s",
+                       MAX_ENDPOINT, quoted ? ", or a quote" : "");
+    l->first_ns = INT64_MAX;
+    l->last_ns = INT64_MIN;
+    l->threads = thread_numbers_create();
+    if (is_sai3(x)) {
+        l->objects = keymap_create();
+        l->done = keymap_create();
+    }
+    if (!l->threads || (is_sai3(x) && (!l->objects || !l->done)))
+        return err_nomem(e, "export");
+    return time_sort_create(&l->sort, x->folder, EXPORT_SORT_MEMORY, e);
+}
+
+static void oplog_free(struct export *x)
+{
+    struct oplog *l = x->state;
+    if (!l)
+        return;
+    time_sort_free(l->sort);
+    keymap_free(l->objects);
+    keymap_free(l->done);
+    thread_numbers_free(l->threads);
+    free(l);
+}
+
+const struct exporter export_sai3 = {.name = "sai3",
+                                     .rules = sai3_rules,
+                                     .started = true,
+                                     .open = oplog_open,
+                                     .row = oplog_row,
+                                     .finish = oplog_finish,
+                                     .free = oplog_free};
+const struct exporter export_warp = {.name = "warp",
+                                     .rules = warp_rules,
+                                     .started = true,
+                                     .sorts = true,
+                                     .open = oplog_open,
+                                     .row = oplog_row,
+                                     .finish = oplog_finish,
+                                     .free = oplog_free};

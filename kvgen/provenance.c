@@ -1,0 +1,143 @@
+/* Writes what made the rows of a trace: the options, the model and the tiers, or the provenance of
+ * the trace that was copied. kvgen.c hands the text to the output. */
+#include "kvgen/provenance.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvgen/sim/hierarchy.h"
+#include "lib/json/jsonin.h"
+
+void provenance_put_origin(struct jsonout *j, uint64_t seed, const struct model *model)
+{
+    if (!model) {
+        jsonout_null(j, "seed");
+        jsonout_null(j, "model");
+        return;
+    }
+    jsonout_u64(j, "seed", seed);
+    jsonout_object(j, "model");
+    jsonout_text_value(j, "name", model->id);
+    jsonout_u64(j, "bytes_per_token", model_bytes_per_token(model));
+    jsonout_end(j);
+}
+
+void provenance_put_capacity(struct jsonout *j, uint64_t capacity)
+{
+    if (capacity == HIERARCHY_UNLIMITED)
+        jsonout_null(j, "capacity_bytes");
+    else
+        jsonout_u64(j, "capacity_bytes", capacity);
+}
+
+/* The members that every provenance begins with. NULL: no memory. */
+static struct jsonout *begin(uint64_t seed, const struct model *model)
+{
+    struct jsonout *j = jsonout_create();
+    if (!j)
+        return NULL;
+    jsonout_text_value(j, "program", "kvgen");
+    jsonout_text_value(j, "version", KVTRACE_VERSION);
+    jsonout_u64(j, "format", TRACE_FORMAT_VERSION);
+    provenance_put_origin(j, seed, model);
+    return j;
+}
+
+static void put_options(struct jsonout *j, const struct opt_parser *parser)
+{
+    jsonout_object(j, "options");
+    jsonout_options(j, parser);
+    jsonout_end(j);
+}
+
+static void put_path(struct jsonout *j, const char *key, const struct tier_model_path *path)
+{
+    jsonout_object(j, key);
+    jsonout_u64(j, "bytes_per_s", path->bytes_per_s);
+    jsonout_i64(j, "latency_ns", path->latency_ns);
+    jsonout_end(j);
+}
+
+static void put_input(struct jsonout *j, const char *input)
+{
+    if (input && jsonout_raw(j, "input", input, strlen(input)) < 0)
+        jsonout_null(j, "input");
+}
+
+/* The document as text of its own; frees it. */
+static char *finish(struct jsonout *j)
+{
+    const char *text = jsonout_text(j, false);
+    char *copy = text ? strdup(text) : NULL;
+    jsonout_free(j);
+    return copy;
+}
+
+char *provenance_of_run(const struct provenance *p)
+{
+    struct jsonout *j = begin(p->seed, p->model);
+    if (!j)
+        return NULL;
+    put_options(j, p->parser);
+    jsonout_array(j, "tiers");
+    for (int t = 0; t < TRACE_TIERS; t++) {
+        if (p->capacity[t] == HIERARCHY_ABSENT)
+            continue;
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "tier", trace_tier_text((enum trace_tier)t));
+        provenance_put_capacity(j, p->capacity[t]);
+        if (p->speed[t].given) {
+            put_path(j, "read", &p->speed[t].read);
+            put_path(j, "write", &p->speed[t].write);
+        }
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    put_input(j, p->input);
+    return finish(j);
+}
+
+static void put_conversion(struct jsonout *j, const struct opt_parser *parser)
+{
+    jsonout_text_value(j, "version", KVTRACE_VERSION);
+    put_options(j, parser);
+}
+
+char *provenance_of_copy(const struct opt_parser *parser, const char *input)
+{
+    struct jsonin *d;
+    bool can_add = false;
+    if (input && jsonin_parse(&d, input, strlen(input), "", NULL) == 0) {
+        const char *first;
+        const struct jsonin_v *root = jsonin_root(d);
+        can_add = jsonin_member(root, 0, &first) && !jsonin_get(root, "converted");
+        jsonin_free(d);
+    }
+    if (can_add) {
+        /* Added as text, so that every byte of the input stays as it was. */
+        struct jsonout *j = jsonout_create();
+        char *text = NULL;
+        if (!j)
+            return NULL;
+        put_conversion(j, parser);
+        const char *own = jsonout_text(j, false);
+        int old_len = (int)(strrchr(input, '}') - input);
+        if (own && asprintf(&text, "%.*s,\"converted\":%s}", old_len, input, own) < 0)
+            text = NULL;
+        jsonout_free(j);
+        return text;
+    }
+    /* All that is known of the rows is that they were copied. The options are not their origin:
+     * most of them say how rows would be made. */
+    struct jsonout *j = begin(0, NULL);
+    if (!j)
+        return NULL;
+    jsonout_array(j, "tiers");
+    jsonout_end(j);
+    put_input(j, input);
+    jsonout_object(j, "converted");
+    put_conversion(j, parser);
+    jsonout_end(j);
+    return finish(j);
+}

@@ -1,0 +1,36 @@
+/* provenance.h - the provenance that a .zst trace begins with: what made its rows, as JSON. */
+#ifndef KVGEN_PROVENANCE_H
+#define KVGEN_PROVENANCE_H
+
+#include <stdint.h>
+
+#include "kvgen/tier_model.h"
+#include "lib/json/jsonout.h"
+#include "lib/model/model.h"
+#include "lib/opt/opt.h"
+#include "lib/trace/trace.h"
+
+/* Everything stays the caller's. */
+struct provenance {
+    const struct opt_parser *parser;
+    uint64_t seed;
+    const struct model *model;      /* NULL: the rows were not made here; seed has no meaning */
+    const uint64_t *capacity;       /* bytes of each of TRACE_TIERS tiers, as in hierarchy_opts */
+    const struct tier_model *speed; /* of each of TRACE_TIERS tiers */
+    const char *input;              /* JSON: the provenance of the input; NULL: it has none */
+};
+
+/* Program, version, format, seed, model, options, tiers and input. malloc'ed; NULL: no memory. */
+char *provenance_of_run(const struct provenance *p);
+
+/* Of a trace whose rows were copied from another, whose provenance (JSON, or NULL) is input: input
+ * with a member "converted" (version and options) added. If it has that member already, or is no
+ * JSON object with members, a new one that has it as member "input". malloc'ed; NULL: no memory. */
+char *provenance_of_copy(const struct opt_parser *parser, const char *input);
+
+/* Adds the members "seed" and "model" to the object that is open; null for both without a model. */
+void provenance_put_origin(struct jsonout *j, uint64_t seed, const struct model *model);
+/* Adds the member "capacity_bytes", null for a tier without limit. */
+void provenance_put_capacity(struct jsonout *j, uint64_t capacity);
+
+#endif

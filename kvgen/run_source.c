@@ -1,0 +1,179 @@
+/* Decides where the requests of a run come from: opens what --input names, tells what it is, and
+ * opens the source for it, with the users and documents that it needs. Which options go with which
+ * source is checked in options.c. */
+#include "kvgen/run_source.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "kvgen/source/agentic.h"
+#include "kvgen/source/blocks.h"
+#include "kvgen/source/burst.h"
+#include "kvgen/source/sharegpt.h"
+#include "kvgen/source/users.h"
+
+/* ---- what the input is ---- */
+
+static const enum inputs_kind kind_of_source[OPTIONS_SOURCES] = {
+    [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE, [OPTIONS_BURST] = INPUTS_BURST,
+    [OPTIONS_AZURE] = INPUTS_AZURE,       [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
+    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,   [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
+    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT};
+
+/* Our traces and those of other tools are one source. */
+static bool is_trace(enum inputs_kind kind)
+{
+    return kind == INPUTS_TRACE || kind == INPUTS_FIO || kind == INPUTS_OPLOG;
+}
+
+int run_source_recognise(struct run_source *r, struct options *o, const struct opt_parser *p,
+                         struct err *e)
+{
+    int rc = options_check_input(o, p, e);
+    if (rc < 0 || !o->input || o->source == OPTIONS_USERS)
+        return rc;
+    rc = inputs_open(&r->inputs, o->input, e);
+    if (rc < 0 || (o->source != OPTIONS_AUTO && o->source != OPTIONS_TRACE))
+        return rc;
+    rc = inputs_recognise(r->inputs, &r->kind, e);
+    if (rc < 0)
+        return rc;
+    if (o->source == OPTIONS_TRACE && !is_trace(r->kind))
+        return err_set(e, -EINVAL, ERR_INPUT, o->input,
+                       "not a trace (known: kvtrace and MLPerf CSV, fio iolog, s3dlio op-log, warp "
+                       "benchdata)");
+    for (int i = OPTIONS_MOONCAKE; o->source == OPTIONS_AUTO && i < OPTIONS_TRACE; i++)
+        if (kind_of_source[i] == r->kind)
+            o->source = i;
+    if (is_trace(r->kind))
+        o->source = OPTIONS_TRACE;
+    if (o->source == OPTIONS_AUTO ||
+        (o->use_burst_trace && o->source != OPTIONS_BURST && o->source != OPTIONS_AZURE))
+        return err_set(e, -EINVAL, ERR_INPUT, o->input, "not an input that kvgen knows (%s)",
+                       o->use_burst_trace
+                           ? "wanted: BurstGPT CSV, Azure LLM CSV"
+                           : "known: JSON lines of Mooncake, Qwen-Bailian and LMCache, agentic "
+                             "sessions, ShareGPT conversations, CSV of BurstGPT and Azure, traces");
+    return 0;
+}
+
+/* ---- synthetic users ---- */
+
+static int open_users(struct run_source *r, const struct run_source_opts *q, struct err *e)
+{
+    const struct options *o = q->options;
+    const struct workload *w = q->workload;
+    int rc = o->users_file ? population_load(&r->population, o->users_file, o->num_users, e)
+                           : population_draw(&r->population, w, o->num_users, o->seed, e);
+    if (rc == 0 && o->dump_users)
+        rc = population_save(r->population, o->dump_users, e);
+    if (rc < 0)
+        return rc;
+
+    /* Without limits, time must pass between two requests of every user. */
+    bool instant_answers = w->token_ns[o->generation_mode] == 0 && o->tier_model.count == 0;
+    bool must_think =
+        o->max_requests == 0 && o->limit == 0 &&
+        (o->arrival == SOURCE_USERS_OPEN || (o->arrival == SOURCE_USERS_CLOSED && instant_answers));
+    for (uint32_t i = 0; must_think && i < population_count(r->population); i++) {
+        size_t len;
+        const char *name = population_name(r->population, i, &len);
+        if (population_person(r->population, i)->think_ns == 0)
+            return err_set(e, -EINVAL, ERR_INPUT, o->users_file ? o->users_file : "user_templates",
+                           "user \"%.*s\" does not think: without time between requests they "
+                           "never end (--max-requests, --arrival)",
+                           (int)len, name);
+    }
+
+    struct source_users_opts users = {.workload = w,
+                                      .population = r->population,
+                                      .seed = o->seed,
+                                      .arrival = (enum source_users_arrival)o->arrival,
+                                      .request_rate = o->request_rate,
+                                      .multi_turn = !o->disable_multi_turn,
+                                      .remembered = options_is_mlperf(o) ? w->max_conversations : 0,
+                                      .rag = r->rag,
+                                      .input_tokens = (int64_t)o->input_len,
+                                      .output_tokens = (int64_t)o->output_len};
+    return source_users_open(&r->source, &users, e);
+}
+
+/* ---- files ---- */
+
+/* Each source takes the files, also on failure. */
+static int open_file_source(struct run_source *r, const struct run_source_opts *q, struct err *e)
+{
+    const struct options *o = q->options;
+    const struct workload *w = q->workload;
+    struct inputs *in = r->inputs;
+    struct file_source_opts files = {.speedup = o->trace_speedup, .cycles = o->replay_cycles};
+    enum trace_qos drawn = o->qos_given ? (enum trace_qos)o->qos : TRACE_NO_QOS;
+    if (files.cycles != 1 && !inputs_repeatable(in))
+        return err_set(e, -ESPIPE, ERR_INPUT, "--replay-cycles", "%s can be read only once",
+                       strcmp(o->input, "-") == 0 ? "standard input" : o->input);
+    r->inputs = NULL;
+    switch (o->source) {
+    case OPTIONS_TRACE: {
+        int rc = trace_input_open(&r->trace, in, r->kind, e);
+        r->source = rc == 0 ? trace_input_source(r->trace) : NULL;
+        return rc;
+    }
+    case OPTIONS_AGENTIC: {
+        struct source_agentic_opts agentic = {
+            .files = files, .users = (uint32_t)o->num_users, .qos = (enum trace_qos)o->qos};
+        return source_agentic_open(&r->source, in, &agentic, e);
+    }
+    case OPTIONS_SHAREGPT: {
+        struct source_sharegpt_opts dataset = {
+            .workload = w,
+            .chars_per_token =
+                o->chars_per_token > 0 ? o->chars_per_token : w->dataset_chars_per_token,
+            .request_rate = o->request_rate,
+            .max_conversations = o->max_conversations,
+            .files = files,
+            .speedup_given = opt_given(q->parser, "trace-speedup"),
+            .seed = o->seed,
+            .users = (uint32_t)o->num_users,
+            .qos = drawn};
+        return source_sharegpt_open(&r->source, in, &dataset, e);
+    }
+    case OPTIONS_BURST:
+    case OPTIONS_AZURE: {
+        struct source_burst_opts burst = {.workload = w,
+                                          .kind = kind_of_source[o->source],
+                                          .files = files,
+                                          .seed = o->seed,
+                                          .qos = drawn};
+        return source_burst_open(&r->source, in, &burst, e);
+    }
+    default: {
+        struct source_blocks_opts blocks = {
+            .kind = kind_of_source[o->source], .files = files, .qos = (enum trace_qos)o->qos};
+        return source_blocks_open(&r->source, in, &blocks, e);
+    }
+    }
+}
+
+int run_source_open(struct run_source *r, const struct run_source_opts *q, struct err *e)
+{
+    const struct options *o = q->options;
+    if (o->enable_rag) {
+        struct rag_opts rag = {.workload = &q->workload->rag,
+                               .model = q->model,
+                               .documents = o->rag_num_docs,
+                               .seed = o->seed};
+        int rc = rag_create(&r->rag, &rag, e);
+        if (rc < 0)
+            return rc;
+    }
+    return o->source == OPTIONS_USERS ? open_users(r, q, e) : open_file_source(r, q, e);
+}
+
+void run_source_close(struct run_source *r)
+{
+    if (r->source)
+        r->source->ops->close(r->source);
+    inputs_close(r->inputs);
+    population_free(r->population);
+    rag_free(r->rag);
+}

@@ -1,0 +1,140 @@
+/* The part that all sources of files share, so that all of them understand --trace-speedup,
+ * --replay-cycles and --qos in the same way. What a row of a file means is left to blocks.c,
+ * burst.c, sharegpt.c and agentic.c. */
+#include "kvgen/source/file_source.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/units.h"
+
+void file_source_init(struct file_source *s, const struct source_ops *ops, struct inputs *in,
+                      const struct file_source_opts *o, inputs_again again)
+{
+    s->base.ops = ops;
+    s->o = *o;
+    s->in = in;
+    inputs_repeat(in, again, s);
+}
+
+void file_source_release(struct file_source *s)
+{
+    inputs_close(s->in);
+}
+
+int file_source_next_file(struct file_source *s, struct err *e)
+{
+    int rc = inputs_next(s->in, &s->file, e);
+    if (rc > 0)
+        s->new_file = true;
+    return rc;
+}
+
+int file_source_again(void *source, const char *path, struct err *e)
+{
+    struct file_source *s = source;
+    s->cycles++;
+    if (!s->running || s->cycles == s->o.cycles)
+        return 0;
+    if (s->o.cycles == 0 && s->arrival_ns == s->cycle_ns)
+        return err_set(e, -EINVAL, ERR_INPUT, path,
+                       "all requests come at one time: --replay-cycles 0 would never end");
+    s->cycle_ns = s->arrival_ns;
+    s->running = false;
+    return 1;
+}
+
+int file_source_arrival(struct file_source *s, int64_t time_ns, int64_t *arrival_ns)
+{
+    if (time_ns > FILE_SOURCE_MAX_NS || time_ns < -FILE_SOURCE_MAX_NS)
+        return -ERANGE;
+    if (!s->running || (s->new_file && time_ns < s->last_ns)) {
+        s->first_ns = time_ns;
+        s->base_ns = s->arrival_ns;
+        s->running = true;
+    } else if (time_ns < s->last_ns) {
+        return -EINVAL;
+    }
+    uint64_t since_ns = (uint64_t)time_ns - (uint64_t)s->first_ns; /* up to 2^63 */
+    double ns = (double)since_ns;
+    if (s->o.speedup != 0 && ns / s->o.speedup > (double)(FILE_SOURCE_MAX_NS - s->base_ns))
+        return -ERANGE;
+    int64_t delta_ns = s->o.speedup == 0   ? 0
+                       : s->o.speedup == 1 ? (int64_t)since_ns
+                                           : (int64_t)(ns / s->o.speedup + 0.5);
+    s->new_file = false;
+    s->last_ns = time_ns;
+    s->arrival_ns = s->base_ns + delta_ns;
+    *arrival_ns = s->arrival_ns;
+    return 0;
+}
+
+int file_source_bad(const struct file_source *s, uint64_t line, struct err *e, const char *fmt, ...)
+{
+    char where[320], what[320];
+    va_list args;
+    snprintf(where, sizeof(where), "%s:%llu", frame_in_name(s->file), (unsigned long long)line);
+    va_start(args, fmt);
+    vsnprintf(what, sizeof(what), fmt, args);
+    va_end(args);
+    return err_set(e, -EINVAL, ERR_INPUT, where, "%s", what);
+}
+
+void file_source_note_skip(struct file_source *s, const struct err *why)
+{
+    if (s->skips.rows++ == 0)
+        s->skips.first = *why;
+}
+
+void file_source_draw(struct request *r, struct rng *rng, const struct workload *w,
+                      enum trace_qos qos)
+{
+    enum trace_qos drawn = workload_draw_qos(w, rng);
+    r->qos = (uint8_t)(qos != TRACE_NO_QOS ? qos : drawn);
+    r->prompt = workload_draw_prompt(w, rng);
+}
+
+/* ---- for the tables ---- */
+
+/* The simulator asks for the arrival of a request before it takes the request, and only the row
+ * tells the arrival: so one request is read ahead. */
+int file_source_peek(struct source *base, int64_t *arrival_ns, struct err *e)
+{
+    struct file_source *s = (struct file_source *)base;
+    if (s->ended)
+        return 0;
+    int rc = s->ready ? 1 : s->read(s, e);
+    s->ready = rc > 0;
+    s->ended = rc == 0;
+    if (rc > 0)
+        *arrival_ns = s->next.arrival_ns;
+    return rc;
+}
+
+void file_source_take(struct source *base, struct request *out)
+{
+    struct file_source *s = (struct file_source *)base;
+    *out = s->next;
+    s->ready = false;
+}
+
+const struct source_skips *file_source_skips(const struct source *base)
+{
+    return &((const struct file_source *)base)->skips;
+}
+
+size_t file_source_trace_user(const struct source *base, uint32_t user, char *buf)
+{
+    (void)base;
+    memcpy(buf, "trace_user_", 11);
+    return 11 + units_put_u64(buf + 11, user);
+}
+
+size_t file_source_dataset_user(const struct source *base, uint32_t user, char *buf)
+{
+    (void)base;
+    memcpy(buf, "dataset_user_", 13);
+    return 13 + units_put_u64(buf + 13, user);
+}

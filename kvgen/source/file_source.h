@@ -1,0 +1,90 @@
+/* file_source.h - what the sources that read requests from files share: the files one behind the
+ * other and again, their times as arrivals, and one request read ahead. A source begins with a
+ * struct file_source and fills in the rest. One thread. */
+#ifndef KVGEN_SOURCE_FILE_SOURCE_H
+#define KVGEN_SOURCE_FILE_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvgen/source/inputs.h"
+#include "kvgen/source/source.h"
+#include "kvgen/workload.h"
+#include "lib/base/err.h"
+#include "lib/trace/trace.h"
+
+/* Times in a file must lie between minus this and this, in ns on the clock of the file. Arrivals
+ * lie between 0 and this. */
+#define FILE_SOURCE_MAX_NS (INT64_C(1) << 62)
+
+/* Ends of error messages that begin with the name of the time. */
+#define FILE_SOURCE_GOES_BACK "goes back; requests must be in order of arrival"
+#define FILE_SOURCE_TOO_LATE  "lies after the end of virtual time (146 years)"
+
+struct file_source_opts {
+    double speedup;  /* times are divided by it; 0: no time between requests */
+    uint64_t cycles; /* how often the input is read; 0: without end */
+};
+
+struct file_source {
+    struct source base;
+    struct file_source_opts o;
+    struct inputs *in;     /* owned */
+    struct frame_in *file; /* being read, lent by in; NULL before the first */
+    /* Makes the next request in next: 1; 0 at the end; negative errno with *e. */
+    int (*read)(struct file_source *s, struct err *e);
+    struct request next;
+    bool ready; /* next was read and not taken */
+    bool ended;
+    struct source_skips skips;
+    /* From times of the files to arrivals. */
+    bool running;              /* this cycle has an arrival */
+    bool new_file;             /* the next time is the first of its file */
+    int64_t first_ns, base_ns; /* one time of the file and its arrival */
+    int64_t last_ns;           /* the last time, on the clock of the file */
+    int64_t arrival_ns;        /* the last arrival */
+    int64_t cycle_ns;          /* arrival at which this cycle began */
+    uint64_t cycles;           /* complete ones */
+};
+
+/* Sets up *s, which is zero but for s->read. Takes in. again decides whether the files are read
+ * once more (see inputs_repeat); file_source_again, unless the source has a rule of its own. */
+void file_source_init(struct file_source *s, const struct source_ops *ops, struct inputs *in,
+                      const struct file_source_opts *o, inputs_again again);
+/* Closes the input. */
+void file_source_release(struct file_source *s);
+
+/* Opens the next file, which may be the first of another cycle: 1 and s->file; 0 at the end;
+ * negative errno with *e. */
+int file_source_next_file(struct file_source *s, struct err *e);
+/* An inputs_again for a struct file_source whose requests have arrivals by file_source_arrival: 1
+ * while cycles are left; 0 at the end, or if the cycle had no request; -EINVAL when cycles without
+ * end would take no time. */
+int file_source_again(void *source, const char *path, struct err *e);
+/*
+ * The arrival of a request at time_ns on the clock of its file. The first one arrives at 0. A file
+ * goes on from the times of the file before; if its first time lies before those, it arrives
+ * together with the last request. So does the first request of a cycle. -EINVAL: the time goes back
+ * within a file; -ERANGE: it lies beyond FILE_SOURCE_MAX_NS.
+ */
+int file_source_arrival(struct file_source *s, int64_t time_ns, int64_t *arrival_ns);
+
+/* -EINVAL with the given text at "FILE:LINE" of the present file. */
+int file_source_bad(const struct file_source *s, uint64_t line, struct err *e, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Counts a row that is skipped, and keeps *why of the first one. */
+void file_source_note_skip(struct file_source *s, const struct err *why);
+/* Sets the class and the shared system prompt of r, of which files say nothing. qos is the class of
+ * all requests; TRACE_NO_QOS: it is drawn. The number of draws does not depend on qos. */
+void file_source_draw(struct request *r, struct rng *rng, const struct workload *w,
+                      enum trace_qos qos);
+
+/* For tables of source_ops. */
+int file_source_peek(struct source *base, int64_t *arrival_ns, struct err *e);
+void file_source_take(struct source *base, struct request *out);
+const struct source_skips *file_source_skips(const struct source *base);
+/* "trace_user_<user>" and "dataset_user_<user>". */
+size_t file_source_trace_user(const struct source *base, uint32_t user, char *buf);
+size_t file_source_dataset_user(const struct source *base, uint32_t user, char *buf);
+
+#endif
