@@ -44,11 +44,11 @@ kvreplay/sched := reader tier_map user_limit objects order room timers waiter sc
                   flights worker ledger results counts notices
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report
-kvstat        := kvstat options inputs run document answer run_tables output
-kvstat/count  := scan agg groups occupancy requests_run requests file_order series reuse verify
-kvstat/report := figures verdict json_leaves runs headline statistics compare reference hgrm columns gnuplot plot \
+kvstat        := kvstat options inputs document number_table reporter run_tables verify output
+kvstat/count  := provenance scan agg groups occupancy request_piece requests file_order series reuse
+kvstat/report := figures verdict json_leaves run_table headline statistics compare reference hgrm gnuplot plot \
                  text cells times text_requests text_verdict text_series text_reuse text_compare text_verify table \
-                 json csv plot_script plot_columns fio_job mlperf sheets xlsx
+                 json csv run_plot number_plot fio_job mlperf sheets xlsx
 
 KVPRECOND_FOLDERS := kvprecond
 kvprecond := kvprecond options place plan fill worker steady rounds run_progress report_text report_json

@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvstat/answer.h"
 #include "kvstat/count/scan.h"
-#include "kvstat/count/verify.h"
 #include "kvstat/inputs.h"
 #include "kvstat/options.h"
 #include "kvstat/output.h"
 #include "kvstat/report/compare.h"
 #include "kvstat/report/plot.h"
 #include "kvstat/report/report.h"
-#include "kvstat/report/runs.h"
+#include "kvstat/report/run_table.h"
 #include "kvstat/report/xlsx.h"
+#include "kvstat/reporter.h"
 #include "kvstat/run_tables.h"
+#include "kvstat/verify.h"
 #include "lib/base/clock.h"
 #include "lib/base/progress.h"
 #include "lib/base/stop.h"

@@ -10,7 +10,7 @@
 #include "kvstat/document.h"
 #include "kvstat/report/reference.h"
 #include "kvstat/report/report.h"
-#include "kvstat/report/runs.h"
+#include "kvstat/report/run_table.h"
 
 /* A file in a folder may be anything: what is no run, or is cut, is passed over. */
 static int gather_document(struct runs *runs, const struct input *in, struct err *e)

@@ -3,8 +3,8 @@
 #ifndef KVSTAT_RUN_TABLES_H
 #define KVSTAT_RUN_TABLES_H
 
-#include "kvstat/answer.h"
 #include "kvstat/inputs.h"
+#include "kvstat/reporter.h"
 #include "lib/base/err.h"
 #include "lib/opt/opt.h"
 

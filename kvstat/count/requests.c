@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "kvstat/count/agg.h"
-#include "kvstat/count/requests_run.h"
+#include "kvstat/count/request_piece.h"
 #include "lib/base/hash.h"
 
 #define NOBODY  UINT32_MAX

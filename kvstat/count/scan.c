@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "kvstat/count/file_order.h"
-#include "kvstat/run.h"
+#include "kvstat/count/provenance.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/trace/trace.h"

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "kvstat/count/scan.h"
-#include "kvstat/report/runs.h"
+#include "kvstat/report/run_table.h"
 #include "lib/base/err.h"
 
 /* Share of false changes among those found, and the probability of finding one where there is

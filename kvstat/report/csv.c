@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kvstat/report/report.h"
-#include "kvstat/report/runs.h"
+#include "kvstat/report/run_table.h"
 
 /* A field and what stands behind it. Quotes as RFC 4180 has them. */
 static void put_field(FILE *out, const char *text, char end)

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kvstat/count/provenance.h"
 #include "kvstat/count/scan.h"
-#include "kvstat/run.h"
 #include "lib/base/hist.h"
 
 /* At least ten of so many samples lie above it: with fewer, the next run will show another number.

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "kvstat/report/columns.h"
+#include "kvstat/number_table.h"
 #include "kvstat/report/figures.h"
 #include "lib/base/err.h"
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "kvstat/report/runs.h"
+#include "kvstat/report/run_table.h"
 
 /* A figure this much off, relative to the reference, is still like it. */
 #define REFERENCE_TOLERANCE 0.05

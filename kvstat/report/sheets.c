@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kvstat/report/report.h"
-#include "kvstat/report/runs.h"
+#include "kvstat/report/run_table.h"
 #include "kvstat/report/statistics.h"
 #include "kvstat/report/xlsx.h"
 

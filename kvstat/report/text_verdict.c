@@ -5,7 +5,7 @@
 
 #include "kvstat/report/cells.h"
 #include "kvstat/report/report.h"
-#include "kvstat/report/runs.h"
+#include "kvstat/report/run_table.h"
 #include "kvstat/report/verdict.h"
 #include "lib/base/units.h"
 

@@ -1,7 +1,7 @@
 /* What --verify-trace found, as text and as JSON. */
-#include "kvstat/count/verify.h"
 #include "kvstat/report/cells.h"
 #include "kvstat/report/report.h"
+#include "kvstat/verify.h"
 #include "lib/base/units.h"
 
 static void put_tiers(FILE *out, const struct verify *v)

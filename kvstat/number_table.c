@@ -1,6 +1,6 @@
 /* What --plot draws besides reports: a file that is small by its nature is read whole into a table
  * of numbers. */
-#include "kvstat/report/columns.h"
+#include "kvstat/number_table.h"
 
 #include <errno.h>
 #include <math.h>

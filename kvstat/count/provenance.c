@@ -1,6 +1,6 @@
 /* Reads the JSON that comes with the rows: provenance and summary frames, or --run FILE. Everything
  * in it is optional, since files of other programs and older versions have less. */
-#include "kvstat/run.h"
+#include "kvstat/count/provenance.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * rounds of kvprecond with those that were steady marked. */
 #include <math.h>
 
+#include "kvstat/number_table.h"
 #include "kvstat/report/cells.h"
-#include "kvstat/report/columns.h"
 #include "kvstat/report/gnuplot.h"
 #include "kvstat/report/report.h"
 #include "lib/base/units.h"

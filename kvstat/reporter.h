@@ -1,7 +1,7 @@
 /* answer.h - what a run of kvstat was asked for and what its reports go to; a file becomes a
  * report here. */
-#ifndef KVSTAT_ANSWER_H
-#define KVSTAT_ANSWER_H
+#ifndef KVSTAT_REPORTER_H
+#define KVSTAT_REPORTER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "kvstat/options.h"
 #include "kvstat/output.h"
 #include "kvstat/report/figures.h"
-#include "kvstat/report/runs.h"
+#include "kvstat/report/run_table.h"
 #include "kvstat/report/verdict.h"
 #include "lib/base/err.h"
 #include "lib/json/jsonout.h"

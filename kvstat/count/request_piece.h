@@ -1,6 +1,6 @@
 /* requests_run.h - what is summed of one request: between the two halves of requests.h only. */
-#ifndef KVSTAT_COUNT_REQUESTS_RUN_H
-#define KVSTAT_COUNT_REQUESTS_RUN_H
+#ifndef KVSTAT_COUNT_REQUEST_PIECE_H
+#define KVSTAT_COUNT_REQUEST_PIECE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* run.h - what was run: the figures that a file's frames, or the summary given with --run, tell
  * about the program and options that made it. */
-#ifndef KVSTAT_RUN_H
-#define KVSTAT_RUN_H
+#ifndef KVSTAT_COUNT_PROVENANCE_H
+#define KVSTAT_COUNT_PROVENANCE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* runs.h - the figures of several runs side by side, by the names that they have in the JSON. */
-#ifndef KVSTAT_REPORT_RUNS_H
-#define KVSTAT_REPORT_RUNS_H
+#ifndef KVSTAT_REPORT_RUN_TABLE_H
+#define KVSTAT_REPORT_RUN_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

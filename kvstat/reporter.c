@@ -1,7 +1,7 @@
 /* From a file to its report in every form that was asked for: scan, run, figures, verdict, then
  * text or JSON, and the rows, pictures and files made of the same figures. Which files, and what is
  * said of several together, is the caller's. */
-#include "kvstat/answer.h"
+#include "kvstat/reporter.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* columns.h - small CSV files of numbers, by the names of their columns: the rounds of kvprecond
  * and the hit-rate curve of kvgen, for drawing. */
-#ifndef KVSTAT_REPORT_COLUMNS_H
-#define KVSTAT_REPORT_COLUMNS_H
+#ifndef KVSTAT_NUMBER_TABLE_H
+#define KVSTAT_NUMBER_TABLE_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* --verify-trace: follows every object through the tiers as the rows tell it and notes what cannot
  * be. Unlike reports it keeps some 64 bytes for every key that was ever written. */
-#include "kvstat/count/verify.h"
+#include "kvstat/verify.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "kvstat/count/agg.h"
-#include "kvstat/run.h"
+#include "kvstat/count/provenance.h"
 #include "lib/base/hash.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"

@@ -1,7 +1,7 @@
 /* verify.h - checks that a trace says something that can be: one pass in the order of the rows,
  * with a little state for every key. */
-#ifndef KVSTAT_COUNT_VERIFY_H
-#define KVSTAT_COUNT_VERIFY_H
+#ifndef KVSTAT_VERIFY_H
+#define KVSTAT_VERIFY_H
 
 #include <stdbool.h>
 #include <stddef.h>

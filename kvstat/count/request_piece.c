@@ -1,7 +1,7 @@
 /* First half of the request figures: a thread sums the rows of its run by request here. Requests
  * spread over several runs are put together by requests.c; all sums commute, so it does not matter
  * where runs end. */
-#include "kvstat/count/requests_run.h"
+#include "kvstat/count/request_piece.h"
 
 #include <errno.h>
 #include <stdlib.h>

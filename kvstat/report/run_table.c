@@ -1,6 +1,6 @@
 /* Where reports meet: each run's JSON is made, flattened and kept as one column of cells, so that
  * memory grows with the figures and the number of runs, not with their rows. */
-#include "kvstat/report/runs.h"
+#include "kvstat/report/run_table.h"
 
 #include <errno.h>
 #include <math.h>
