@@ -154,11 +154,12 @@ static void tell_bad_rows(const struct scan *s)
 /* Of a stream the summary comes after the rows, when they have been counted. */
 static void tell_warmup(const struct answer *a, const struct scan *s, const char *path)
 {
-    if (a->scan.warmup_ns < 0 && agg_result(s->agg) && s->warmup_ns < run_warmup_ns(s->summary))
+    if (a->scan.warmup_ns < 0 && agg_result(s->agg) &&
+        s->warmup_ns < provenance_warmup_ns(s->summary))
         fprintf(stderr,
                 "kvstat: %s: its warm-up of %g s is counted, for that is told after the rows: "
                 "give --warmup\n",
-                path, (double)run_warmup_ns(s->summary) / 1e9);
+                path, (double)provenance_warmup_ns(s->summary) / 1e9);
 }
 
 /* --run tells of a warm-up before the rows are read. */

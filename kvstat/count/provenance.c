@@ -182,7 +182,7 @@ int run_read(struct run *r, const char *summary_path, const char *summary, const
     return rc;
 }
 
-int64_t run_warmup_ns(const char *summary)
+int64_t provenance_warmup_ns(const char *summary)
 {
     struct jsonin *doc = NULL;
     if (!summary || jsonin_parse(&doc, summary, strlen(summary), "", NULL) < 0)

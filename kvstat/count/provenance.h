@@ -40,6 +40,6 @@ struct run {
 int run_read(struct run *r, const char *summary_path, const char *summary, const char *provenance,
              struct err *e);
 /* What a summary (JSON; NULL: none) tells of kvreplay --warmup; 0: none. */
-int64_t run_warmup_ns(const char *summary);
+int64_t provenance_warmup_ns(const char *summary);
 
 #endif

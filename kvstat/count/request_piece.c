@@ -1,6 +1,6 @@
-/* First half of the request figures: a thread sums the rows of its run by request here. Requests
- * spread over several runs are put together by requests.c; all sums commute, so it does not matter
- * where runs end. */
+/* First half of the request figures: each thread sums the rows of its piece by request. requests.c
+ * joins the parts of requests that lie in several pieces; since all sums commute, it does not
+ * matter where pieces end. */
 #include "kvstat/count/request_piece.h"
 
 #include <errno.h>
@@ -11,127 +11,106 @@
 #include "lib/base/hash.h"
 
 #define FIRST_ITEMS ((size_t)1024)
+/* Smaller differences between times of a result file are rounding. */
+#define CLOCK_ROUNDED_NS 1000
 
-struct requests_run {
+struct request_piece {
     bool result;
     int64_t warmup_ns; /* 0: none */
-    struct requests_clock clock;
-    struct requests_sums *item;
-    uint32_t *index; /* 2 x cap places, item number + 1, 0: free */
+    struct request_clock clock;
+    struct request_sums *item;
+    uint32_t *index; /* hash table of 2 x cap places: item number + 1, 0: free */
     size_t count, cap, last;
 };
 
-#define CLOCK_ROUNDED_NS 1000
-
-static const struct requests_clock clock_none = {TRACE_NONE, TRACE_NONE, TRACE_NONE, TRACE_NONE,
-                                                 TRACE_NONE, TRACE_NONE, false};
-
-struct requests_run *requests_run_create(bool result)
+struct request_piece *request_piece_create(bool result, int64_t warmup_ns)
 {
-    struct requests_run *r = calloc(1, sizeof(*r));
-    if (!r)
+    struct request_piece *p = calloc(1, sizeof(*p));
+    if (!p)
         return NULL;
-    r->result = result;
-    r->clock = clock_none;
-    r->cap = FIRST_ITEMS;
-    r->item = malloc(r->cap * sizeof(*r->item));
-    r->index = calloc(r->cap * 2, sizeof(*r->index));
-    if (!r->item || !r->index) {
-        requests_run_free(r);
+    p->result = result;
+    p->warmup_ns = warmup_ns;
+    p->clock = REQUEST_CLOCK_NONE;
+    p->cap = FIRST_ITEMS;
+    p->item = malloc(p->cap * sizeof(*p->item));
+    p->index = calloc(p->cap * 2, sizeof(*p->index));
+    if (!p->item || !p->index) {
+        request_piece_free(p);
         return NULL;
     }
-    return r;
+    return p;
 }
 
-void requests_run_leave_out(struct requests_run *r, int64_t warmup_ns)
+void request_piece_free(struct request_piece *p)
 {
-    r->warmup_ns = warmup_ns;
-}
-
-void requests_run_free(struct requests_run *r)
-{
-    if (!r)
+    if (!p)
         return;
-    free(r->item);
-    free(r->index);
-    free(r);
+    free(p->item);
+    free(p->index);
+    free(p);
 }
 
-void requests_run_clear(struct requests_run *r)
+void request_piece_clear(struct request_piece *p)
 {
-    memset(r->index, 0, r->cap * 2 * sizeof(*r->index));
-    r->count = r->last = 0;
-    r->clock = clock_none;
+    memset(p->index, 0, p->cap * 2 * sizeof(*p->index));
+    p->count = p->last = 0;
+    p->clock = REQUEST_CLOCK_NONE;
 }
 
-static size_t place_of(const struct requests_run *r, int64_t id)
+static size_t place_of(const struct request_piece *p, int64_t id)
 {
-    size_t mask = r->cap * 2 - 1, i = (size_t)hash_mix((uint64_t)id) & mask;
-    while (r->index[i] != 0 && r->item[r->index[i] - 1].id != id)
+    size_t mask = p->cap * 2 - 1, i = (size_t)hash_mix((uint64_t)id) & mask;
+    while (p->index[i] != 0 && p->item[p->index[i] - 1].id != id)
         i = (i + 1) & mask;
     return i;
 }
 
-static int grow(struct requests_run *r)
+static int grow(struct request_piece *p)
 {
-    struct requests_sums *item = realloc(r->item, r->cap * 2 * sizeof(*item));
+    struct request_sums *item = realloc(p->item, p->cap * 2 * sizeof(*item));
     if (!item)
         return -ENOMEM;
-    r->item = item;
-    uint32_t *index = calloc(r->cap * 4, sizeof(*index));
+    p->item = item;
+    uint32_t *index = calloc(p->cap * 4, sizeof(*index));
     if (!index)
         return -ENOMEM;
-    free(r->index);
-    r->index = index;
-    r->cap *= 2;
-    for (size_t i = 0; i < r->count; i++)
-        index[place_of(r, item[i].id)] = (uint32_t)i + 1;
+    free(p->index);
+    p->index = index;
+    p->cap *= 2;
+    for (size_t i = 0; i < p->count; i++)
+        index[place_of(p, item[i].id)] = (uint32_t)i + 1;
     return 0;
 }
 
-static struct requests_sums *item_of(struct requests_run *r, int64_t id)
+/* The sums of the request, made when it is new; NULL: no memory. */
+static struct request_sums *item_of(struct request_piece *p, int64_t id)
 {
     /* Rows of one request mostly follow each other. */
-    if (r->last < r->count && r->item[r->last].id == id)
-        return &r->item[r->last];
-    if (r->count == r->cap && grow(r) < 0)
+    if (p->last < p->count && p->item[p->last].id == id)
+        return &p->item[p->last];
+    if (p->count == p->cap && grow(p) < 0)
         return NULL;
-    size_t i = place_of(r, id);
-    if (r->index[i] == 0) {
-        r->item[r->count] = (struct requests_sums){.id = id,
-                                                   .arrival_ns = TRACE_NONE,
-                                                   .first_ns = INT64_MAX,
-                                                   .last_ns = INT64_MIN,
-                                                   .due_ns = TRACE_NONE,
-                                                   .due_time_ns = TRACE_NONE,
-                                                   .qos = TRACE_NO_QOS};
-        r->index[i] = (uint32_t)++r->count;
+    size_t i = place_of(p, id);
+    if (p->index[i] == 0) {
+        p->item[p->count] = (struct request_sums){.id = id,
+                                                  .arrival_ns = TRACE_NONE,
+                                                  .first_ns = INT64_MAX,
+                                                  .last_ns = INT64_MIN,
+                                                  .due_ns = TRACE_NONE,
+                                                  .due_time_ns = TRACE_NONE,
+                                                  .qos = TRACE_NO_QOS};
+        p->index[i] = (uint32_t)++p->count;
     }
-    r->last = r->index[i] - 1;
-    return &r->item[r->last];
+    p->last = p->index[i] - 1;
+    return &p->item[p->last];
 }
 
-static void add_part(struct requests_sums *s, enum requests_part part, int64_t ns)
+static void add_part(struct request_sums *s, enum request_part part, int64_t ns)
 {
     s->part_ns[part] = agg_add_ns(s->part_ns[part], ns);
 }
 
-/* Service time by where it was spent. */
-static void add_service(struct requests_sums *s, const struct trace_row *row)
-{
-    int64_t device = row->device_ns == TRACE_NONE ? 0 : row->device_ns;
-    s->served = true;
-    if (row->tier == TRACE_GPU) {
-        add_part(s, REQUESTS_PART_GPU, row->latency_ns);
-    } else if (row->tier == TRACE_CPU) {
-        add_part(s, REQUESTS_PART_CPU, row->latency_ns);
-    } else {
-        add_part(s, REQUESTS_PART_DEVICE, device);
-        add_part(s, REQUESTS_PART_HOST, agg_add_ns(row->latency_ns, -device));
-    }
-}
-
-static void add_times(struct requests_sums *s, int64_t first_ns, int64_t length_ns)
+static void add_times(struct request_sums *s, int64_t first_ns, int64_t length_ns)
 {
     int64_t last_ns = agg_add_ns(first_ns, length_ns);
     if (first_ns < s->first_ns)
@@ -140,49 +119,50 @@ static void add_times(struct requests_sums *s, int64_t first_ns, int64_t length_
         s->last_ns = last_ns;
 }
 
-static void clock_add(struct requests_clock *c, int64_t due_ns, int64_t time_ns)
-{
-    requests_clock_merge(
-        c, &(struct requests_clock){due_ns, time_ns, due_ns, time_ns, due_ns, time_ns, false});
-}
-
-static void add_result_row(struct requests_run *r, struct requests_sums *s,
+/* Times of a row of a result file: when it ran, where its service time was spent, and its Due. */
+static void add_result_row(struct request_piece *p, struct request_sums *s,
                            const struct trace_row *row)
 {
     int64_t length_ns = row->latency_ns == TRACE_NONE ? 0 : row->latency_ns;
+    int64_t device_ns = row->device_ns == TRACE_NONE ? 0 : row->device_ns;
+    bool served = row->tier != TRACE_NO_TIER && row->latency_ns != TRACE_NONE;
     if (row->start_ns != TRACE_NONE)
         add_times(s, row->start_ns, length_ns);
-    if (row->op == TRACE_GENERATE)
-        add_part(s, REQUESTS_PART_GENERATION, length_ns);
-    else if (row->tier != TRACE_NO_TIER && row->latency_ns != TRACE_NONE)
-        add_service(s, row);
+
+    if (row->op == TRACE_GENERATE) {
+        add_part(s, REQUEST_PART_GENERATION, length_ns);
+    } else if (served) {
+        s->served = true;
+        if (row->tier == TRACE_GPU) {
+            add_part(s, REQUEST_PART_GPU, length_ns);
+        } else if (row->tier == TRACE_CPU) {
+            add_part(s, REQUEST_PART_CPU, length_ns);
+        } else {
+            add_part(s, REQUEST_PART_DEVICE, device_ns);
+            add_part(s, REQUEST_PART_HOST, agg_add_ns(length_ns, -device_ns));
+        }
+    }
+
     if (row->due_ns == TRACE_NONE) {
-        r->clock.served |= row->start_ns != TRACE_NONE;
+        p->clock.served |= row->start_ns != TRACE_NONE;
         return;
     }
     if (s->due_ns == TRACE_NONE || row->due_ns < s->due_ns) {
         s->due_ns = row->due_ns;
         s->due_time_ns = row->time_ns;
     }
-    clock_add(&r->clock, row->due_ns, row->time_ns);
+    request_clock_merge(&p->clock,
+                        &(struct request_clock){row->due_ns, row->time_ns, row->due_ns,
+                                                row->time_ns, row->due_ns, row->time_ns, false});
 }
 
-static void add_trace_row(struct requests_sums *s, const struct trace_row *row)
-{
-    int64_t length_ns = 0;
-    if (row->op == TRACE_GENERATE && row->duration_ns != TRACE_NONE)
-        length_ns = row->duration_ns;
-    add_times(s, row->time_ns, length_ns);
-    add_part(s, REQUESTS_PART_GENERATION, length_ns);
-}
-
-int requests_run_add(struct requests_run *r, const struct trace_row *rows, size_t n)
+int request_piece_add(struct request_piece *p, const struct trace_row *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const struct trace_row *row = &rows[i];
-        if (row->request == TRACE_NONE || agg_is_populating(r->result, row))
+        if (row->request == TRACE_NONE || agg_is_populating(p->result, row))
             continue;
-        struct requests_sums *s = item_of(r, row->request);
+        struct request_sums *s = item_of(p, row->request);
         if (!s)
             return -ENOMEM;
         if (row->qos != TRACE_NO_QOS)
@@ -193,16 +173,20 @@ int requests_run_add(struct requests_run *r, const struct trace_row *rows, size_
         s->generated |= row->op == TRACE_GENERATE;
         s->failed |= row->status != TRACE_OK && row->status != TRACE_ABSENT &&
                      row->status != TRACE_NO_STATUS;
-        s->warm |= row->start_ns != TRACE_NONE && row->start_ns < r->warmup_ns;
-        if (r->result)
-            add_result_row(r, s, row);
-        else
-            add_trace_row(s, row);
+        s->warm |= row->start_ns != TRACE_NONE && row->start_ns < p->warmup_ns;
+        if (p->result) {
+            add_result_row(p, s, row);
+        } else {
+            bool generates = row->op == TRACE_GENERATE && row->duration_ns != TRACE_NONE;
+            int64_t length_ns = generates ? row->duration_ns : 0;
+            add_times(s, row->time_ns, length_ns);
+            add_part(s, REQUEST_PART_GENERATION, length_ns);
+        }
     }
     return 0;
 }
 
-void requests_sums_merge(struct requests_sums *into, const struct requests_sums *from)
+void request_sums_merge(struct request_sums *into, const struct request_sums *from)
 {
     if (from->arrival_ns != TRACE_NONE &&
         (into->arrival_ns == TRACE_NONE || from->arrival_ns < into->arrival_ns))
@@ -215,8 +199,8 @@ void requests_sums_merge(struct requests_sums *into, const struct requests_sums 
         into->due_ns = from->due_ns;
         into->due_time_ns = from->due_time_ns;
     }
-    for (unsigned p = 0; p < REQUESTS_PARTS; p++)
-        add_part(into, p, from->part_ns[p]);
+    for (unsigned part = 0; part < REQUEST_PARTS; part++)
+        add_part(into, part, from->part_ns[part]);
     if (from->qos != TRACE_NO_QOS)
         into->qos = from->qos;
     into->generated |= from->generated;
@@ -225,19 +209,20 @@ void requests_sums_merge(struct requests_sums *into, const struct requests_sums 
     into->warm |= from->warm;
 }
 
-/* Rounding aside, or of two that are as far ahead the later one. */
-static bool clock_is_ahead(const struct requests_clock *c, const struct requests_clock *of)
+/* Is the row of c less behind its Timestamp than the row of other? Of two that are as far behind,
+ * apart from rounding, the later one counts. */
+static bool clock_is_ahead(const struct request_clock *c, const struct request_clock *other)
 {
     int64_t c_ns = agg_add_ns(c->ahead_time_ns, -c->ahead_due_ns);
-    int64_t of_ns = agg_add_ns(of->ahead_time_ns, -of->ahead_due_ns);
-    int64_t more_ns = agg_add_ns(c_ns, -of_ns);
+    int64_t other_ns = agg_add_ns(other->ahead_time_ns, -other->ahead_due_ns);
+    int64_t more_ns = agg_add_ns(c_ns, -other_ns);
 
     if (more_ns > -CLOCK_ROUNDED_NS && more_ns < CLOCK_ROUNDED_NS)
-        return c->ahead_due_ns > of->ahead_due_ns;
+        return c->ahead_due_ns > other->ahead_due_ns;
     return more_ns > 0;
 }
 
-void requests_clock_merge(struct requests_clock *into, const struct requests_clock *from)
+void request_clock_merge(struct request_clock *into, const struct request_clock *from)
 {
     into->served |= from->served;
     if (from->low_due_ns == TRACE_NONE)
@@ -256,13 +241,13 @@ void requests_clock_merge(struct requests_clock *into, const struct requests_clo
     }
 }
 
-const struct requests_sums *requests_run_items(const struct requests_run *r, size_t *n)
+const struct request_sums *request_piece_items(const struct request_piece *p, size_t *n)
 {
-    *n = r->count;
-    return r->item;
+    *n = p->count;
+    return p->item;
 }
 
-const struct requests_clock *requests_run_clock(const struct requests_run *r)
+const struct request_clock *request_piece_clock(const struct request_piece *p)
 {
-    return &r->clock;
+    return &p->clock;
 }

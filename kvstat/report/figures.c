@@ -6,7 +6,7 @@
 
 const char *const figures_lookup_names[FIGURES_LOOKUPS] = {"all",    "user", "multi_turn",
                                                            "system", "rag",  "block"};
-const char *const figures_part_names[REQUESTS_PARTS] = {
+const char *const figures_part_names[REQUEST_PARTS] = {
     "queue", "gpu", "cpu", "storage_host", "storage_device", "generation"};
 
 bool figures_enough(uint64_t samples, uint32_t ppm)
@@ -118,11 +118,11 @@ static void compute_tier(struct figures *f, enum trace_tier tier)
     }
 }
 
-static bool part_known(const struct figures *f, enum requests_part p)
+static bool part_known(const struct figures *f, enum request_part p)
 {
-    if (p == REQUESTS_PART_QUEUE)
+    if (p == REQUEST_PART_QUEUE)
         return f->requests->with_arrival > 0;
-    if (p == REQUESTS_PART_GENERATION)
+    if (p == REQUEST_PART_GENERATION)
         return f->requests->metric[REQUESTS_GENERATION] != NULL;
     return f->result && f->requests->metric[REQUESTS_STORAGE] != NULL;
 }
@@ -130,7 +130,7 @@ static bool part_known(const struct figures *f, enum requests_part p)
 static void compute_bottleneck(struct figures *f)
 {
     f->bottleneck = -1;
-    for (unsigned p = 0; p < REQUESTS_PARTS; p++) {
+    for (unsigned p = 0; p < REQUEST_PARTS; p++) {
         f->part_share[p] = NAN;
         if (part_known(f, p))
             f->part_share[p] = ratio(f->requests->part_ns[p], f->requests->end_to_end_ns);

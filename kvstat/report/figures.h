@@ -25,7 +25,7 @@ enum figures_lookup {
     FIGURES_LOOKUPS
 };
 extern const char *const figures_lookup_names[FIGURES_LOOKUPS];
-extern const char *const figures_part_names[REQUESTS_PARTS]; /* "queue", "gpu"... */
+extern const char *const figures_part_names[REQUEST_PARTS]; /* "queue", "gpu"... */
 
 struct figures_targets {
     double ms[4]; /* p95, p99, p99.9, p99.99 of end-to-end latency */
@@ -66,8 +66,8 @@ struct figures {
         uint64_t read_ops, read_bytes, write_ops, write_bytes, delete_ops;
         double final_bytes, final_objects;
     } tier[TRACE_TIERS];
-    double part_share[REQUESTS_PARTS]; /* of the requests' summed end-to-end time */
-    int bottleneck;                    /* enum requests_part, -1: unknown */
+    double part_share[REQUEST_PARTS]; /* of the requests' summed end-to-end time */
+    int bottleneck;                    /* enum request_part, -1: unknown */
 };
 
 void figures_compute(struct figures *f, const char *const *files, size_t file_count,

@@ -248,7 +248,7 @@ static void put_bottleneck(struct jsonout *j, const struct figures *f)
     jsonout_text_value(j, "what", figures_part_names[f->bottleneck]);
     jsonout_f64(j, "share", f->part_share[f->bottleneck]);
     jsonout_object(j, "shares");
-    for (unsigned p = 0; p < REQUESTS_PARTS; p++)
+    for (unsigned p = 0; p < REQUEST_PARTS; p++)
         jsonout_f64(j, figures_part_names[p], f->part_share[p]);
     jsonout_end(j);
     jsonout_end(j);

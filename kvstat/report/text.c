@@ -100,12 +100,12 @@ static void put_run(FILE *out, const struct run *r)
 /* " (CPU 4.3, host 9.2)": the shares beside the largest, in percent; empty when there are none. */
 static void other_shares(char *buf, size_t size, const struct figures *f)
 {
-    static const char *const brief[REQUESTS_PARTS] = {"queue", "GPU",    "CPU",
-                                                      "host",  "device", "generation"};
+    static const char *const brief[REQUEST_PARTS] = {"queue", "GPU",    "CPU",
+                                                     "host",  "device", "generation"};
     double other = 1;
     size_t len = 0;
     buf[0] = '\0';
-    for (unsigned p = 0; p < REQUESTS_PARTS; p++) {
+    for (unsigned p = 0; p < REQUEST_PARTS; p++) {
         if (isnan(f->part_share[p]))
             continue;
         other -= f->part_share[p];
@@ -125,9 +125,9 @@ static void other_shares(char *buf, size_t size, const struct figures *f)
 
 static void put_bottleneck(FILE *out, const struct figures *f)
 {
-    static const char *const what[REQUESTS_PARTS] = {"waiting in the queue", "GPU copies (Tier-0)",
-                                                     "CPU copies (Tier-1)",  "storage, host time",
-                                                     "storage, device time", "generation"};
+    static const char *const what[REQUEST_PARTS] = {"waiting in the queue", "GPU copies (Tier-0)",
+                                                    "CPU copies (Tier-1)",  "storage, host time",
+                                                    "storage, device time", "generation"};
     char others[256];
     if (f->bottleneck < 0)
         return;
