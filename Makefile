@@ -44,11 +44,10 @@ kvreplay/sched := reader tier_map user_limit objects order room timers waiter sc
                   flights worker ledger results counts notices
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report
-kvstat        := kvstat options inputs document number_table reporter run_tables verify output
+kvstat        := kvstat options inputs document number_table reporter verify output
 kvstat/count  := provenance scan agg groups occupancy request_piece requests file_order series reuse
-kvstat/report := figures verdict json_leaves run_table headline statistics compare reference hgrm gnuplot plot \
-                 text cells times text_requests text_verdict text_series text_reuse text_compare text_verify table \
-                 json csv run_plot number_plot fio_job mlperf sheets xlsx
+kvstat/report := figure intervals figures verdict run_table statistics compare reference cells text json sheets xlsx exports gnuplot \
+                 run_plot number_plot
 
 KVPRECOND_FOLDERS := kvprecond
 kvprecond := kvprecond options place plan fill worker steady rounds run_progress report_text report_json

@@ -1,5 +1,5 @@
-/* What --plot draws besides reports: a file that is small by its nature is read whole into a table
- * of numbers. */
+/* Reads what --plot draws besides reports: a file that is small by its nature becomes a table of
+ * numbers in memory. */
 #include "kvstat/number_table.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #define BYTES_MAX ((size_t)64 << 20)
 
-struct columns {
+struct number_table {
     char *file, *text;
     size_t len, room; /* of text */
     char **name;
@@ -24,55 +24,44 @@ struct columns {
     double *value; /* by row */
 };
 
-/* Columns that tell a kind. */
+/* The columns that tell a kind. */
 static const struct {
-    enum columns_kind kind;
+    enum number_table_kind kind;
     const char *first, *other;
-} kinds[] = {{COLUMNS_CURVE, "Capacity_Bytes", "Object_Hit_Rate"},
-             {COLUMNS_ROUNDS, "Round", "Bandwidth_GiB_s"}};
+} kinds[] = {{NUMBER_TABLE_CURVE, "Capacity_Bytes", "Object_Hit_Rate"},
+             {NUMBER_TABLE_ROUNDS, "Round", "Bandwidth_GiB_s"}};
 
-void columns_free(struct columns *c)
+void number_table_free(struct number_table *t)
 {
-    if (!c)
+    if (!t)
         return;
-    for (size_t i = 0; i < c->names; i++)
-        free(c->name[i]);
-    free(c->name);
-    free(c->value);
-    free(c->text);
-    free(c->file);
-    free(c);
+    for (size_t i = 0; i < t->names; i++)
+        free(t->name[i]);
+    free(t->name);
+    free(t->value);
+    free(t->text);
+    free(t->file);
+    free(t);
 }
 
-static int read_text(struct columns *c, struct frame_in *in, struct err *e)
+static int read_text(struct number_table *t, struct frame_in *in, struct err *e)
 {
     for (;;) {
-        if (c->len == c->room) {
-            size_t room = c->room ? 2 * c->room : 65536;
-            char *grown = realloc(c->text, room);
+        if (t->len == t->room) {
+            size_t room = t->room ? 2 * t->room : 65536;
+            char *grown = realloc(t->text, room);
             if (!grown)
                 return err_nomem(e, "columns");
-            c->text = grown;
-            c->room = room;
+            t->text = grown;
+            t->room = room;
         }
-        int64_t n = frame_in_read(in, c->text + c->len, c->room - c->len, e);
+        int64_t n = frame_in_read(in, t->text + t->len, t->room - t->len, e);
         if (n <= 0)
             return (int)n;
-        c->len += (size_t)n;
-        if (c->len > BYTES_MAX)
-            return err_set(e, -EFBIG, ERR_INPUT, c->file, "more than 64 MiB");
+        t->len += (size_t)n;
+        if (t->len > BYTES_MAX)
+            return err_set(e, -EFBIG, ERR_INPUT, t->file, "more than 64 MiB");
     }
-}
-
-static int take_names(struct columns *c, const struct csv_row *row, struct err *e)
-{
-    c->name = calloc(row->count, sizeof(*c->name));
-    for (; c->name && c->names < row->count; c->names++) {
-        c->name[c->names] = strndup(row->field[c->names].p, row->field[c->names].len);
-        if (!c->name[c->names])
-            break;
-    }
-    return c->names == row->count && c->name ? 0 : err_nomem(e, "columns");
 }
 
 static double number(const struct csv_field *f)
@@ -85,56 +74,66 @@ static double number(const struct csv_field *f)
     return units_parse_f64(text, &v) == 0 ? v : NAN;
 }
 
-static int take_row(struct columns *c, const struct csv_row *row, struct err *e)
+static int take_row(struct number_table *t, const struct csv_row *row, struct err *e)
 {
-    if (row->count != c->names) {
+    if (row->count != t->names) {
         char where[384];
-        snprintf(where, sizeof(where), "%s:%llu", c->file, (unsigned long long)row->number + 1);
+        snprintf(where, sizeof(where), "%s:%llu", t->file, (unsigned long long)row->number + 1);
         return err_set(e, -EINVAL, ERR_INPUT, where, "%zu fields, the header has %zu", row->count,
-                       c->names);
+                       t->names);
     }
-    double *grown = realloc(c->value, (c->rows + 1) * c->names * sizeof(*grown));
+    double *grown = realloc(t->value, (t->rows + 1) * t->names * sizeof(*grown));
     if (!grown)
         return err_nomem(e, "columns");
-    c->value = grown;
-    for (size_t i = 0; i < c->names; i++)
-        c->value[c->rows * c->names + i] = number(&row->field[i]);
-    c->rows++;
+    t->value = grown;
+    for (size_t i = 0; i < t->names; i++)
+        t->value[t->rows * t->names + i] = number(&row->field[i]);
+    t->rows++;
     return 0;
 }
 
-static int split(struct columns *c, struct err *e)
+/* Makes names of the first row and numbers of the others. */
+static int take_text(struct number_table *t, struct err *e)
 {
     struct csv *csv = csv_create();
     struct csv_row row;
     if (!csv)
         return err_nomem(e, "columns");
-    csv_set(csv, c->text, c->len);
+    csv_set(csv, t->text, t->len);
     int rc = csv_next(csv, &row, e);
-    if (rc == 1)
-        rc = take_names(c, &row, e);
+    if (rc == 1) {
+        t->name = calloc(row.count, sizeof(*t->name));
+        rc = t->name ? 0 : err_nomem(e, "columns");
+        for (; rc == 0 && t->names < row.count; t->names++) {
+            t->name[t->names] = strndup(row.field[t->names].p, row.field[t->names].len);
+            if (!t->name[t->names]) {
+                rc = err_nomem(e, "columns");
+                break;
+            }
+        }
+    }
     while (rc == 0 && (rc = csv_next(csv, &row, e)) == 1)
-        rc = take_row(c, &row, e);
+        rc = take_row(t, &row, e);
     csv_close(csv);
     return rc;
 }
 
-int columns_load(struct columns **out, const char *path, struct err *e)
+int number_table_load(struct number_table **out, const char *path, struct err *e)
 {
     struct frame_in *in = NULL;
-    struct columns *c = calloc(1, sizeof(*c));
-    if (c)
-        c->file = strdup(path);
-    int rc = c && c->file ? frame_in_open(&in, path, NULL, e) : err_nomem(e, "columns");
+    struct number_table *t = calloc(1, sizeof(*t));
+    if (t)
+        t->file = strdup(path);
+    int rc = t && t->file ? frame_in_open(&in, path, NULL, e) : err_nomem(e, "columns");
     if (rc == 0)
-        rc = read_text(c, in, e);
+        rc = read_text(t, in, e);
     if (rc == 0)
-        rc = split(c, e);
+        rc = take_text(t, e);
     frame_in_close(in);
     if (rc < 0)
-        columns_free(c);
+        number_table_free(t);
     else
-        *out = c;
+        *out = t;
     return rc;
 }
 
@@ -147,36 +146,36 @@ static bool has_name(const char *line, const char *name)
     return false;
 }
 
-enum columns_kind columns_kind_of(const char *path)
+enum number_table_kind number_table_kind_of(const char *path)
 {
     char line[1024] = "";
     struct stat st;
-    /* What is looked at here is read again: a pipe would have lost its first rows. */
+    /* The file is read again later: a pipe would have lost its first rows. */
     FILE *f = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
     if (!f)
-        return COLUMNS_NONE;
+        return NUMBER_TABLE_NONE;
     char *got = fgets(line, sizeof(line), f);
     fclose(f);
     for (size_t i = 0; got && i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (has_name(line, kinds[i].first) && has_name(line, kinds[i].other))
             return kinds[i].kind;
-    return COLUMNS_NONE;
+    return NUMBER_TABLE_NONE;
 }
 
-const char *columns_file(const struct columns *c)
+const char *number_table_file(const struct number_table *t)
 {
-    return c->file;
+    return t->file;
 }
 
-size_t columns_rows(const struct columns *c)
+size_t number_table_rows(const struct number_table *t)
 {
-    return c->rows;
+    return t->rows;
 }
 
-double columns_at(const struct columns *c, size_t row, const char *name)
+double number_table_at(const struct number_table *t, size_t row, const char *column)
 {
-    for (size_t i = 0; i < c->names; i++)
-        if (strcmp(c->name[i], name) == 0)
-            return c->value[row * c->names + i];
+    for (size_t i = 0; i < t->names; i++)
+        if (strcmp(t->name[i], column) == 0)
+            return t->value[row * t->names + i];
     return NAN;
 }

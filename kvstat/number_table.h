@@ -1,5 +1,5 @@
-/* columns.h - small CSV files of numbers, by the names of their columns: the rounds of kvprecond
- * and the hit-rate curve of kvgen, for drawing. */
+/* number_table.h - small CSV files of numbers by the names of their columns, for drawing: the
+ * rounds of kvprecond and the hit-rate curve of kvgen. */
 #ifndef KVSTAT_NUMBER_TABLE_H
 #define KVSTAT_NUMBER_TABLE_H
 
@@ -7,24 +7,24 @@
 
 #include "lib/base/err.h"
 
-enum columns_kind {
-    COLUMNS_NONE,  /* neither: a trace, say */
-    COLUMNS_CURVE, /* kvgen --curve */
-    COLUMNS_ROUNDS /* kvprecond --rounds */
+enum number_table_kind {
+    NUMBER_TABLE_NONE,  /* neither of these: a trace, for example */
+    NUMBER_TABLE_CURVE, /* kvgen --curve */
+    NUMBER_TABLE_ROUNDS /* kvprecond --rounds */
 };
 
-/* By the header of the file; COLUMNS_NONE when it cannot be read, or is no regular file. */
-enum columns_kind columns_kind_of(const char *path);
+/* The kind by the header of the file; NUMBER_TABLE_NONE also when it cannot be read or is not a
+ * regular file. */
+enum number_table_kind number_table_kind_of(const char *path);
 
-struct columns;
-/* Reads the file. -EINVAL with FILE:LINE: a row with more or fewer fields than names; -EFBIG; other
- * negative errno. */
-int columns_load(struct columns **out, const char *path, struct err *e);
-void columns_free(struct columns *c);
-const char *columns_file(const struct columns *c);
-size_t columns_rows(const struct columns *c);
-/* In that row the column of that name: NAN when there is no such column or the field is no number.
- */
-double columns_at(const struct columns *c, size_t row, const char *name);
+struct number_table;
+/* Reads the file. 0; -EINVAL with FILE:LINE: a row with more or fewer fields than names; -EFBIG;
+ * another negative errno with *e. */
+int number_table_load(struct number_table **out, const char *path, struct err *e);
+void number_table_free(struct number_table *t);
+const char *number_table_file(const struct number_table *t);
+size_t number_table_rows(const struct number_table *t);
+/* The field of that row and column; NAN when there is no such column or the field is no number. */
+double number_table_at(const struct number_table *t, size_t row, const char *column);
 
 #endif

@@ -1,5 +1,5 @@
-/* answer.h - what a run of kvstat was asked for and what its reports go to; a file becomes a
- * report here. */
+/* reporter.h - makes reports of files: the options of a run of kvstat, the outputs that its reports
+ * go to, and the steps from a file to a report. */
 #ifndef KVSTAT_REPORTER_H
 #define KVSTAT_REPORTER_H
 
@@ -16,35 +16,35 @@
 #include "lib/json/jsonout.h"
 
 /* Owned by main. */
-struct answer {
+struct reporter {
     struct options options;
     struct scan_opts scan;
     struct figures_targets targets[TRACE_QOSES];
-    struct assess_limits limits;
+    struct verdict_limits limits;
     struct jsonout *json; /* one of these two is used */
     struct output *text;
-    struct runs *runs;   /* what reports are gathered in: for CSV, trials, comparisons, tables */
-    struct runs *series; /* the intervals of one report, for CSV */
-    bool several;        /* reports in one output */
-    bool hidden;         /* reports are gathered only */
-    int status;          /* exit status so far */
+    struct run_table *runs;   /* gathers the figures of each report; NULL: they are not needed */
+    struct run_table *series; /* gathers the intervals of the one report; NULL: not needed */
+    bool several;             /* reports in one output */
+    bool hidden;              /* reports are gathered only */
+    int status;               /* exit status so far */
 };
 
-/* Prints the error, once; the exit status that it has. */
-int answer_complain(const struct err *e);
+/* Prints the error and returns its exit status. */
+int reporter_complain(const struct err *e);
 
-/* Targets and limits from --config or the defaults; warnings of it are printed. 0 or negative errno
- * with *e. */
-int answer_configure(struct answer *a, struct err *e);
+/* Takes targets and limits from --config or the defaults; prints its warnings. 0 or a negative
+ * errno with *e. */
+int reporter_configure(struct reporter *r, struct err *e);
 
-/* A report of each file. The scan of a file that is the only one goes to *only, the caller's to
- * free, unless only is NULL. A cut file is complained of and reported as far as it goes; that and a
- * verdict of FAIL stay in a->status. */
-int answer_add(struct answer *a, const char *const *files, size_t n, struct scan **only,
-               struct err *e);
-/* One report of all files together. */
-int answer_add_pool(struct answer *a, const char *const *files, size_t n, struct err *e);
-/* Of several reports with --profile: the last line of the text, which runs pass. */
-void answer_verdict(const struct answer *a);
+/* Makes a report of each file. The figures of a file that is the only one go to *only, the caller's
+ * to free, unless only is NULL. A cut file is complained of and reported as far as it goes; that
+ * and a verdict of FAIL stay in r->status. 0 or a negative errno with *e. */
+int reporter_add(struct reporter *r, const char *const *files, size_t n, struct figures **only,
+                 struct err *e);
+/* Makes one report of all files together. The same codes. */
+int reporter_add_pool(struct reporter *r, const char *const *files, size_t n, struct err *e);
+/* Adds the figures of a file to runs, and reports nothing. A cut file is an error here. */
+int reporter_gather(struct reporter *r, struct run_table *runs, const char *file, struct err *e);
 
 #endif

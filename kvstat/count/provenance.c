@@ -1,16 +1,19 @@
-/* Reads the JSON that comes with the rows: provenance and summary frames, or --run FILE. Everything
- * in it is optional, since files of other programs and older versions have less. */
+/* Reads the JSON that comes with the rows: provenance and summary frames, or --run FILE. Every
+ * member is optional, since other programs and older versions write fewer. */
 #include "kvstat/count/provenance.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/json/jsonin.h"
 
-#define MAX_SUMMARY_BYTES ((size_t)64 << 20)
+#define SUMMARY_BYTES_MAX ((size_t)64 << 20)
+#define REASONS_MAX       64
 
-/* The first of the NULL-terminated paths that is there. */
+/* The value at the first of the NULL-terminated paths that exists. */
 static const struct jsonin_v *first_of(const struct jsonin_v *root, const char *const *paths)
 {
     const struct jsonin_v *v = NULL;
@@ -32,6 +35,13 @@ static void take_i64(int64_t *out, const struct jsonin_v *root, const char *cons
         *out = v;
 }
 
+static void take_f64(double *out, const struct jsonin_v *root, const char *path)
+{
+    double v;
+    if (isnan(*out) && jsonin_f64(jsonin_get(root, path), &v) == 0)
+        *out = v;
+}
+
 static void take_text(char *out, size_t n, const struct jsonin_v *root, const char *const *paths)
 {
     const char *text = jsonin_text(first_of(root, paths), NULL);
@@ -41,54 +51,49 @@ static void take_text(char *out, size_t n, const struct jsonin_v *root, const ch
     err_make_harmless(out);
 }
 
-static int tier_index(const struct jsonin_v *tier)
+static void take_answer(enum provenance_answer *out, const struct jsonin_v *v)
 {
-    const char *name = jsonin_text(jsonin_get(tier, "tier"), NULL);
-    for (unsigned t = 0; name && t < TRACE_TIERS; t++)
-        if (strcmp(name, trace_tier_text((enum trace_tier)t)) == 0)
-            return (int)t;
-    return -1;
+    bool yes;
+    if (*out == PROVENANCE_UNKNOWN && jsonin_bool(v, &yes) == 0)
+        *out = yes ? PROVENANCE_YES : PROVENANCE_NO;
 }
 
-static void take_tiers(struct run *r, const struct jsonin_v *tiers)
+static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
 {
     for (size_t i = 0; i < jsonin_count(tiers); i++) {
         const struct jsonin_v *v = jsonin_at(tiers, i);
-        int t = tier_index(v);
-        bool simulated;
-        if (t < 0)
-            continue;
-        take_i64(&r->capacity_bytes[t], v, PATHS("capacity_bytes"));
-        if (r->simulated[t] < 0 && jsonin_bool(jsonin_get(v, "simulated"), &simulated) == 0)
-            r->simulated[t] = simulated;
+        const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
+        for (unsigned t = 0; name && t < TRACE_TIERS; t++)
+            if (strcmp(name, trace_tier_text(t)) == 0) {
+                take_i64(&p->capacity_bytes[t], v, PATHS("capacity_bytes"));
+                take_answer(&p->simulated[t], jsonin_get(v, "simulated"));
+            }
     }
 }
 
-static void take_validity(struct run *r, const struct jsonin_v *root)
+/* The reasons belong to the document that gave the answer. */
+static int take_validity(struct provenance *p, const struct jsonin_v *root)
 {
     const struct jsonin_v *why = jsonin_get(root, "why_invalid");
-    bool valid;
-    if (r->valid >= 0 || jsonin_bool(jsonin_get(root, "valid"), &valid) < 0)
-        return;
-    r->valid = valid;
-    for (size_t i = 0; i < jsonin_count(why); i++) {
+    size_t n = jsonin_count(why) < REASONS_MAX ? jsonin_count(why) : REASONS_MAX;
+    if (p->valid != PROVENANCE_UNKNOWN)
+        return 0;
+    take_answer(&p->valid, jsonin_get(root, "valid"));
+    if (p->valid == PROVENANCE_UNKNOWN || n == 0)
+        return 0;
+    p->why_invalid = calloc(n, sizeof(*p->why_invalid));
+    for (size_t i = 0; p->why_invalid && i < n; i++) {
         const char *text = jsonin_text(jsonin_at(why, i), NULL);
-        size_t len = strlen(r->why_invalid);
-        snprintf(r->why_invalid + len, sizeof(r->why_invalid) - len, "%s%s", len ? "; " : "",
-                 text ? text : "");
+        char *reason = strdup(text ? text : "");
+        if (!reason)
+            return -ENOMEM;
+        err_make_harmless(reason);
+        p->why_invalid[p->why_count++] = reason;
     }
-    err_make_harmless(r->why_invalid);
+    return p->why_invalid ? 0 : -ENOMEM;
 }
 
-static void take_f64(double *out, const struct jsonin_v *root, const char *path)
-{
-    double v;
-    if (isnan(*out) && jsonin_f64(jsonin_get(root, path), &v) == 0)
-        *out = v;
-}
-
-/* A replay's answer to "how many users". */
-static void take_autoscaling(struct run_autoscaling *a, const struct jsonin_v *v)
+static void take_autoscaling(struct provenance_autoscaling *a, const struct jsonin_v *v)
 {
     if (!v || a->known)
         return;
@@ -99,13 +104,6 @@ static void take_autoscaling(struct run_autoscaling *a, const struct jsonin_v *v
     take_f64(&a->tokens_per_s, v, "throughput_tokens_per_s");
 }
 
-/* A recorded trace has its own users; the option then stands at a default without meaning. */
-static bool users_simulated(const struct jsonin_v *root)
-{
-    const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
-    return !source || strcmp(source, "users") == 0;
-}
-
 static int64_t warmup_of(const struct jsonin_v *root)
 {
     double s = 0;
@@ -114,72 +112,82 @@ static int64_t warmup_of(const struct jsonin_v *root)
     return llround(s * 1e9);
 }
 
-static void take_document(struct run *r, const struct jsonin_v *root)
+static int take_document(struct provenance *p, const struct jsonin_v *root)
 {
-    r->known = true;
-    r->seed_known = r->seed_known || jsonin_u64(jsonin_get(root, "seed"), &r->seed) == 0;
-    take_text(r->digest, sizeof(r->digest), root, PATHS("trace.digest"));
-    take_text(r->model, sizeof(r->model), root, PATHS("model.name", "model", "options.model"));
-    take_i64(&r->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));
-    if (users_simulated(root))
-        take_i64(&r->users, root, PATHS("options.num-users", "users"));
-    take_i64(&r->tensor_parallel, root, PATHS("options.tensor-parallel", "tensor_parallel"));
-    take_i64(&r->num_gpus, root, PATHS("options.num-gpus", "num_gpus"));
-    take_text(r->generation_mode, sizeof(r->generation_mode), root,
+    const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
+    p->known = true;
+    p->seed_known = p->seed_known || jsonin_u64(jsonin_get(root, "seed"), &p->seed) == 0;
+    take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
+    take_text(p->model, sizeof(p->model), root, PATHS("model.name", "model", "options.model"));
+    take_i64(&p->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));
+    /* A recorded trace brings its own users: --num-users then keeps a default that means nothing.
+     */
+    if (!source || strcmp(source, "users") == 0)
+        take_i64(&p->users, root, PATHS("options.num-users", "users"));
+    take_i64(&p->tensor_parallel, root, PATHS("options.tensor-parallel", "tensor_parallel"));
+    take_i64(&p->num_gpus, root, PATHS("options.num-gpus", "num_gpus"));
+    take_text(p->generation_mode, sizeof(p->generation_mode), root,
               PATHS("options.generation-mode", "generation_mode"));
-    take_tiers(r, jsonin_get(root, "tiers"));
-    take_validity(r, root);
-    take_i64(&r->device_read_bytes, root, PATHS("kernel.device_read_bytes"));
-    take_i64(&r->device_write_bytes, root, PATHS("kernel.device_write_bytes"));
-    if (r->warmup_ns < 0 && jsonin_get(root, "warmup"))
-        r->warmup_ns = warmup_of(root);
-    take_f64(&r->page_cache_share, root, "kernel.page_cache_resident_share");
-    take_autoscaling(&r->autoscaling, jsonin_get(root, "autoscaling"));
+    take_tiers(p, jsonin_get(root, "tiers"));
+    take_i64(&p->device_read_bytes, root, PATHS("kernel.device_read_bytes"));
+    take_i64(&p->device_write_bytes, root, PATHS("kernel.device_write_bytes"));
+    if (p->warmup_ns < 0 && jsonin_get(root, "warmup"))
+        p->warmup_ns = warmup_of(root);
+    take_f64(&p->page_cache_share, root, "kernel.page_cache_resident_share");
+    take_autoscaling(&p->autoscaling, jsonin_get(root, "autoscaling"));
+    return take_validity(p, root);
 }
 
-static int take_json(struct run *r, const char *json, const char *where, struct err *e)
+/* Takes a document that was parsed with the result rc, and frees it. */
+static int take_parsed(struct provenance *p, struct jsonin *doc, int rc, struct err *e)
+{
+    if (rc == 0 && take_document(p, jsonin_root(doc)) < 0)
+        rc = err_nomem(e, "provenance");
+    jsonin_free(doc);
+    return rc;
+}
+
+static int take_frame(struct provenance *p, const char *json, const char *where, struct err *e)
 {
     struct jsonin *doc = NULL;
     if (!json)
         return 0;
     int rc = jsonin_parse(&doc, json, strlen(json), where, e);
-    if (rc == 0)
-        take_document(r, jsonin_root(doc));
-    jsonin_free(doc);
-    return rc;
+    return take_parsed(p, doc, rc, e);
 }
 
-static int take_file(struct run *r, const char *path, struct err *e)
+int provenance_read(struct provenance *p, const char *summary_path, const char *summary,
+                    const char *provenance, struct err *e)
 {
-    struct jsonin *doc = NULL;
-    int rc = jsonin_load(&doc, path, MAX_SUMMARY_BYTES, e);
-    if (rc == 0)
-        take_document(r, jsonin_root(doc));
-    jsonin_free(doc);
-    return rc;
-}
-
-int run_read(struct run *r, const char *summary_path, const char *summary, const char *provenance,
-             struct err *e)
-{
-    *r = (struct run){.users = -1,
-                      .tensor_parallel = -1,
-                      .num_gpus = -1,
-                      .bytes_per_token = -1,
-                      .valid = -1,
-                      .warmup_ns = -1,
-                      .device_read_bytes = -1,
-                      .device_write_bytes = -1,
-                      .page_cache_share = NAN,
-                      .autoscaling = {.users = -1, .tokens_per_s = NAN}};
+    int rc = 0;
+    *p = (struct provenance){.users = -1,
+                             .tensor_parallel = -1,
+                             .num_gpus = -1,
+                             .bytes_per_token = -1,
+                             .warmup_ns = -1,
+                             .device_read_bytes = -1,
+                             .device_write_bytes = -1,
+                             .page_cache_share = NAN,
+                             .autoscaling = {.users = -1, .tokens_per_s = NAN}};
     for (unsigned t = 0; t < TRACE_TIERS; t++)
-        r->capacity_bytes[t] = r->simulated[t] = -1;
-    int rc = summary_path ? take_file(r, summary_path, e) : 0;
+        p->capacity_bytes[t] = -1;
+    if (summary_path) {
+        struct jsonin *doc = NULL;
+        rc = jsonin_load(&doc, summary_path, SUMMARY_BYTES_MAX, e);
+        rc = take_parsed(p, doc, rc, e);
+    }
     if (rc == 0)
-        rc = take_json(r, summary, "summary frame", e);
-    if (rc == 0)
-        rc = take_json(r, provenance, "provenance frame", e);
-    return rc;
+        rc = take_frame(p, summary, "summary frame", e);
+    return rc < 0 ? rc : take_frame(p, provenance, "provenance frame", e);
+}
+
+void provenance_free(struct provenance *p)
+{
+    for (size_t i = 0; i < p->why_count; i++)
+        free(p->why_invalid[i]);
+    free(p->why_invalid);
+    p->why_invalid = NULL;
+    p->why_count = 0;
 }
 
 int64_t provenance_warmup_ns(const char *summary)
