@@ -164,15 +164,16 @@ static bool put_section(struct xlsx *x, const struct run_table *t, const struct 
 
 /* ---- the others ---- */
 
-/* The figures that have no section of their own: a column each, a row a run. */
-static void put_runs(struct xlsx *x, const char *sheet, const struct run_table *t)
+/* A column for each figure, a row for each run. Figures with a section of their own may be left
+ * out. */
+static void put_runs(struct xlsx *x, const char *sheet, const struct run_table *t, bool all)
 {
     uint32_t column = 0;
     xlsx_sheet(x, sheet);
     for (size_t i = 0; i < run_table_columns(t); i++) {
         struct figure_path path;
         char name[FIGURE_NAME];
-        if (section_of(run_table_id(t, i), &path))
+        if (!all && section_of(run_table_id(t, i), &path))
             continue;
         xlsx_header(x, column, figure_name(name, run_table_id(t, i)));
         for (size_t run = 0; run < run_table_runs(t); run++) {
@@ -208,7 +209,7 @@ bool report_xlsx(struct xlsx *x, const struct run_table *t, const struct run_tab
                  bool trials)
 {
     bool good = true;
-    put_runs(x, "summary", t);
+    put_runs(x, "summary", t, false);
     for (size_t s = 0; s < SECTIONS && good; s++)
         for (size_t i = 0; i < run_table_columns(t); i++) {
             struct figure_path path;
@@ -220,6 +221,6 @@ bool report_xlsx(struct xlsx *x, const struct run_table *t, const struct run_tab
     if (trials)
         put_trials(x, t);
     if (series)
-        put_runs(x, "series", series);
+        put_runs(x, "series", series, true);
     return good;
 }
