@@ -691,11 +691,10 @@ const struct figure_headline *figure_headlines(size_t *n)
 
 const struct figure_headline *figure_headline(const struct figure_id *id)
 {
-    const unsigned inner = GROUPS_TIER | GROUPS_OP;
     if (id->scope == FIGURE_OF_LOOKUPS && id->by & GROUPS_CLASS)
         return NULL;
     /* Rows that move nothing have no figures to compare. */
-    if (id->scope == FIGURE_OF_GROUP && (id->by & inner) == inner && id->by != inner &&
+    if (id->scope == FIGURE_OF_GROUP && id->by & GROUPS_OP &&
         (id->op == TRACE_GENERATE || id->op == TRACE_MISS || id->op == TRACE_DELETE))
         return NULL;
     for (size_t i = 0; i < sizeof(headlines) / sizeof(headlines[0]); i++)
