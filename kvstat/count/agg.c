@@ -96,18 +96,6 @@ static bool add_u64(uint64_t *sum, uint64_t v)
     return __builtin_add_overflow(*sum, v, sum);
 }
 
-static void count_status(struct agg_totals *t, int32_t status)
-{
-    if (status == TRACE_OK)
-        t->ok++;
-    else if (status == TRACE_ABSENT)
-        t->absent++;
-    else if (status == TRACE_CORRUPT)
-        t->corrupt++;
-    else
-        t->failed++;
-}
-
 /* The words that the rows of a cell share. */
 struct kind {
     enum trace_op op;
@@ -220,8 +208,14 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
         t->first_ns = row->time_ns;
     if (row->time_ns > t->last_ns)
         t->last_ns = row->time_ns;
-    if (row->status != TRACE_NO_STATUS)
-        count_status(t, row->status);
+    if (row->status == TRACE_OK)
+        t->ok++;
+    else if (row->status == TRACE_ABSENT)
+        t->absent++;
+    else if (row->status == TRACE_CORRUPT)
+        t->corrupt++;
+    else if (row->status != TRACE_NO_STATUS)
+        t->failed++;
     if (agg_is_populating(a->result, row)) {
         bool done = row->status == TRACE_OK || row->status == TRACE_NO_STATUS;
         t->populated_rows++;

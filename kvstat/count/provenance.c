@@ -93,17 +93,6 @@ static int take_validity(struct provenance *p, const struct jsonin_v *root)
     return p->why_invalid ? 0 : -ENOMEM;
 }
 
-static void take_autoscaling(struct provenance_autoscaling *a, const struct jsonin_v *v)
-{
-    if (!v || a->known)
-        return;
-    a->known = true;
-    take_text(a->mode, sizeof(a->mode), v, PATHS("mode"));
-    take_text(a->reason, sizeof(a->reason), v, PATHS("reason"));
-    take_i64(&a->users, v, PATHS("users"));
-    take_f64(&a->tokens_per_s, v, "throughput_tokens_per_s");
-}
-
 static int64_t warmup_of(const struct jsonin_v *root)
 {
     double s = 0;
@@ -115,6 +104,8 @@ static int64_t warmup_of(const struct jsonin_v *root)
 static int take_document(struct provenance *p, const struct jsonin_v *root)
 {
     const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
+    const struct jsonin_v *found = jsonin_get(root, "autoscaling");
+    struct provenance_autoscaling *a = &p->autoscaling;
     p->known = true;
     p->seed_known = p->seed_known || jsonin_u64(jsonin_get(root, "seed"), &p->seed) == 0;
     take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
@@ -134,7 +125,13 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     if (p->warmup_ns < 0 && jsonin_get(root, "warmup"))
         p->warmup_ns = warmup_of(root);
     take_f64(&p->page_cache_share, root, "kernel.page_cache_resident_share");
-    take_autoscaling(&p->autoscaling, jsonin_get(root, "autoscaling"));
+    if (found && !a->known) {
+        a->known = true;
+        take_text(a->mode, sizeof(a->mode), found, PATHS("mode"));
+        take_text(a->reason, sizeof(a->reason), found, PATHS("reason"));
+        take_i64(&a->users, found, PATHS("users"));
+        take_f64(&a->tokens_per_s, found, "throughput_tokens_per_s");
+    }
     return take_validity(p, root);
 }
 

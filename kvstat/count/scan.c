@@ -208,16 +208,6 @@ static int copy_text(char **out, const char *text, struct err *e)
     return text && !*out ? err_nomem(e, "text of the file's frames") : 0;
 }
 
-static int keep_frames(struct scan *s, const struct trace_reader *reader, struct err *e)
-{
-    const char *first = NULL;
-    s->bad_rows = trace_bad_rows(reader, &first);
-    int rc = copy_text(&s->first_bad, s->bad_rows ? first : NULL, e);
-    if (rc == 0)
-        rc = copy_text(&s->provenance, trace_provenance(reader), e);
-    return rc < 0 ? rc : copy_text(&s->summary, trace_summary(reader), e);
-}
-
 int scan_file(struct scan **out, const char *path, const struct scan_opts *o, struct err *e)
 {
     struct trace_read_opts read = {.want = AGG_COLUMNS, .skip_bad_rows = o->skip_bad_rows};
@@ -243,8 +233,17 @@ int scan_file(struct scan **out, const char *path, const struct scan_opts *o, st
         goto out;
     }
     rc = count_file(s, reader, o, e);
-    if ((rc == 0 || rc == -EBADMSG) && s->requests && keep_frames(s, reader, &late) < 0) {
-        rc = late.code;
+    if (rc < 0 && !s->cut)
+        goto out;
+    const char *first_bad = NULL;
+    s->bad_rows = trace_bad_rows(reader, &first_bad);
+    int kept = copy_text(&s->first_bad, s->bad_rows ? first_bad : NULL, &late);
+    if (kept == 0)
+        kept = copy_text(&s->provenance, trace_provenance(reader), &late);
+    if (kept == 0)
+        kept = copy_text(&s->summary, trace_summary(reader), &late);
+    if (kept < 0) {
+        rc = kept;
         *e = late;
     }
 out:

@@ -143,7 +143,18 @@ static bool is_of_group(const struct figure_id *id)
     return id->scope == FIGURE_OF_GROUP;
 }
 
-/* The section that a figure stands in: for one of a group, the group, "Tier-2 Read Decode". */
+/* Figures of one group, of the requests, and all others share a section. last: NULL: none came
+ * before. */
+static bool same_section(const struct figure_id *last, const struct figure_id *id)
+{
+    if (!last || last->scope != id->scope) {
+        bool other = last && !is_of_group(last) && last->scope != FIGURE_OF_REQUESTS;
+        return other && !is_of_group(id) && id->scope != FIGURE_OF_REQUESTS;
+    }
+    return !is_of_group(id) || strcmp(last->label, id->label) == 0;
+}
+
+/* The title of a figure's section; of a group's figure it is the group, "Tier-2 Read Decode". */
 static const char *section_of(char buf[SECTION], const struct figure_id *id)
 {
     if (!is_of_group(id))
@@ -194,18 +205,18 @@ static void put_runs(FILE *out, const struct run_table *t)
 
 static void put_trial_figures(FILE *out, const struct run_table *t, bool of_groups)
 {
-    char last[SECTION] = "", buf[SECTION], a[CELL], b[CELL], c[CELL], d[CELL], e[CELL];
+    const struct figure_id *last = NULL;
+    char section[SECTION], a[CELL], b[CELL], c[CELL], d[CELL], e[CELL];
     for (size_t i = 0; i < run_table_columns(t); i++) {
         const struct figure_id *id = run_table_id(t, i);
         const struct figure_headline *headline = figure_headline(id);
         struct statistics_sample s = run_table_sample(t, i);
         if (!headline || s.n == 0 || is_of_group(id) != of_groups)
             continue;
-        const char *section = section_of(buf, id);
-        if (strcmp(last, section) != 0)
-            fprintf(out, "\n%-*s %6s %14s %14s %8s %28s\n", NAME_WIDTH + 2, section, "trials",
-                    "mean", "deviation", "cv", "95 % interval");
-        snprintf(last, sizeof(last), "%s", section);
+        if (!same_section(last, id))
+            fprintf(out, "\n%-*s %6s %14s %14s %8s %28s\n", NAME_WIDTH + 2, section_of(section, id),
+                    "trials", "mean", "deviation", "cv", "95 % interval");
+        last = id;
         fprintf(out, "  %-*s %6zu %14s %14s %8s %13s  %13s\n", NAME_WIDTH, headline->label, s.n,
                 cell(a, id, s.mean), cell(b, id, s.sd), percent(c, s.cv), cell(d, id, s.low),
                 cell(e, id, s.high));
@@ -351,15 +362,15 @@ static void put_figure(FILE *out, const struct compare_figure *f, const char *la
 
 static void put_figures(FILE *out, const struct compare *c, bool of_groups)
 {
-    char last[SECTION] = "", buf[SECTION];
+    const struct figure_id *last = NULL;
+    char section[SECTION];
     for (size_t i = 0; i < c->count; i++) {
         const struct figure_id *id = c->figure[i].id;
         if (is_of_group(id) != of_groups)
             continue;
-        const char *section = section_of(buf, id);
-        if (strcmp(last, section) != 0)
-            put_figure_header(out, section, NAME_WIDTH);
-        snprintf(last, sizeof(last), "%s", section);
+        if (!same_section(last, id))
+            put_figure_header(out, section_of(section, id), NAME_WIDTH);
+        last = id;
         put_figure(out, &c->figure[i], figure_headline(id)->label, NAME_WIDTH);
     }
 }

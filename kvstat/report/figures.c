@@ -704,12 +704,6 @@ const struct figure *figures_list(const struct figures *f, size_t *n)
     return f->list;
 }
 
-static bool same_part(const struct figure_id *a, const struct figure_id *b)
-{
-    return a->scope == b->scope && a->by == b->by && a->tier == b->tier && a->op == b->op &&
-           a->phase == b->phase && a->qos == b->qos && a->class == b->class && a->label == b->label;
-}
-
 bool figures_next(const struct figures *f, enum figure_scope scope, struct figure_part *part)
 {
     const struct figure *end = f->list + f->scope[scope].end;
@@ -720,9 +714,13 @@ bool figures_next(const struct figures *f, enum figure_scope scope, struct figur
     if (at >= end)
         return false;
     part->figure = at;
-    for (part->count = 1; at + part->count < end; part->count++)
-        if (!same_part(&at[part->count].id, &at->id))
+    for (part->count = 1; at + part->count < end; part->count++) {
+        const struct figure_id *a = &at->id, *b = &at[part->count].id;
+        if (a->scope != b->scope || a->by != b->by || a->tier != b->tier || a->op != b->op ||
+            a->phase != b->phase || a->qos != b->qos || a->class != b->class ||
+            a->label != b->label)
             break;
+    }
     return true;
 }
 

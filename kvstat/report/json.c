@@ -75,15 +75,6 @@ static void put_value(struct jsonout *j, const char *key, const struct figure *f
     }
 }
 
-/* Elements are the same when they are of one part, whose texts have one address. */
-static bool same_step(const struct figure_path *a, const struct figure_path *b, size_t i)
-{
-    if (a->step[i].element != b->step[i].element)
-        return false;
-    return a->step[i].element ? a->step[i].text == b->step[i].text
-                              : strcmp(a->step[i].text, b->step[i].text) == 0;
-}
-
 /* Closes the steps down to depth. */
 static void close_steps(struct writer *w, size_t depth)
 {
@@ -100,8 +91,12 @@ static int put_figure(void *arg, const struct figure *f)
     size_t same = 0;
     if (!figure_path(&to, &f->id))
         return 0;
-    while (same < w->path.steps && same + 1 < to.steps && same_step(&w->path, &to, same))
-        same++;
+    for (; same < w->path.steps && same + 1 < to.steps; same++) {
+        const char *open = w->path.step[same].text, *next = to.step[same].text;
+        /* An element is the same when it is of the same part, whose texts have one address. */
+        if (to.step[same].element ? open != next : strcmp(open, next) != 0)
+            break;
+    }
     close_steps(w, same);
     for (size_t i = same; i + 1 < to.steps; i++) {
         if (to.step[i].element)

@@ -51,7 +51,6 @@ struct names {
     char **name;
     size_t count, room;
     void *tree; /* of struct place */
-    bool failed;
 };
 struct place {
     const char *name;
@@ -63,37 +62,32 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct place *)a)->name, ((const struct place *)b)->name);
 }
 
-static struct place *add_name(struct names *n, const char *name)
-{
-    struct place *p = malloc(sizeof(*p));
-    if (n->count == n->room && p) {
-        size_t room = n->room ? 2 * n->room : 64;
-        char **grown = realloc(n->name, room * sizeof(*grown));
-        if (grown) {
-            n->name = grown;
-            n->room = room;
-        }
-    }
-    char *copy = n->count < n->room ? strdup(name) : NULL;
-    if (p)
-        *p = (struct place){copy, n->count};
-    if (!p || !copy || !tsearch(p, &n->tree, by_name)) {
-        n->failed = true;
-        free(copy);
-        free(p);
-        return NULL;
-    }
-    n->name[n->count++] = copy;
-    return p;
-}
-
-/* SIZE_MAX: no memory. */
+/* The index of the name, which is added when it is new. SIZE_MAX: no memory. */
 static size_t place_of(struct names *n, const char *name)
 {
     const struct place key = {name, 0};
     struct place **found = tfind(&key, &n->tree, by_name);
-    const struct place *p = found ? *found : add_name(n, name);
-    return p ? p->index : SIZE_MAX;
+    if (found)
+        return (*found)->index;
+    if (n->count == n->room) {
+        size_t room = n->room ? 2 * n->room : 64;
+        char **grown = realloc(n->name, room * sizeof(*grown));
+        if (!grown)
+            return SIZE_MAX;
+        n->name = grown;
+        n->room = room;
+    }
+    struct place *p = malloc(sizeof(*p));
+    char *copy = strdup(name);
+    if (p)
+        *p = (struct place){copy, n->count};
+    if (!p || !copy || !tsearch(p, &n->tree, by_name)) {
+        free(copy);
+        free(p);
+        return SIZE_MAX;
+    }
+    n->name[n->count] = copy;
+    return n->count++;
 }
 
 static void free_names(struct names *n)
@@ -111,6 +105,7 @@ struct sheet {
     const struct section *section;
     struct names columns;
     uint32_t row; /* the next free one */
+    bool failed;  /* memory ran out */
 };
 
 /* Puts the figures of one run that belong to the section: a row for each part. */
@@ -133,7 +128,7 @@ static void put_parts(struct sheet *sheet, size_t run)
         size_t before = parts.count, part = place_of(&parts, path.step[1].text);
         size_t column = place_of(&sheet->columns, name);
         if (part == SIZE_MAX || column == SIZE_MAX) {
-            sheet->columns.failed = true;
+            sheet->failed = true;
             break;
         }
         uint32_t row = sheet->row + (uint32_t)part;
@@ -154,12 +149,12 @@ static bool put_section(struct xlsx *x, const struct run_table *t, const struct 
     xlsx_sheet(x, s->sheet);
     xlsx_header(x, 0, "run");
     xlsx_header(x, 1, s->part);
-    for (size_t run = 0; run < run_table_runs(t) && !sheet.columns.failed; run++)
+    for (size_t run = 0; run < run_table_runs(t) && !sheet.failed; run++)
         put_parts(&sheet, run);
     for (size_t i = 0; i < sheet.columns.count; i++)
         xlsx_header(x, (uint32_t)i + 2, sheet.columns.name[i]);
     free_names(&sheet.columns);
-    return !sheet.columns.failed;
+    return !sheet.failed;
 }
 
 /* ---- the others ---- */

@@ -1,5 +1,5 @@
-/* The arithmetic of trials and comparisons, apart from what is compared: Student's t, tests of
- * means and percentiles, and the correction for many tests at once. */
+/* The arithmetic behind compare.c, which knows the figures: Student's t, tests of means and
+ * percentiles, and the correction for many tests at once. */
 #include "kvstat/report/statistics.h"
 
 #include <math.h>
@@ -83,7 +83,7 @@ struct statistics_sample statistics_of(const double *value, size_t n)
     for (size_t i = 0; i < n; i++)
         squares += (value[i] - s.mean) * (value[i] - s.mean);
     s.sd = sqrt(squares / (double)(n - 1));
-    /* What the mean of equal values is rounded by is no deviation. */
+    /* The mean of equal values is rounded; that is no deviation. */
     if (s.sd <= 1e-14 * fabs(s.mean))
         s.sd = 0;
     s.cv = s.mean != 0 ? s.sd / fabs(s.mean) : NAN;
@@ -141,7 +141,8 @@ static uint64_t count_below(const struct hist *h, int64_t bound)
     return below;
 }
 
-/* Shares x of n as two binomial samples with one probability, by the normal distribution. */
+/* The p-value of two shares x of n: binomial samples of one probability, by the normal
+ * distribution. */
 static double proportions(double xa, double na, double xb, double nb)
 {
     double p = (xa + xb) / (na + nb);
@@ -149,7 +150,7 @@ static double proportions(double xa, double na, double xb, double nb)
     return erfc(fabs(z) / sqrt(2));
 }
 
-/* The bucket in which the percentile of both together lies: where both histograms are cut. */
+/* The bucket that holds the percentile of both together; both histograms are cut at its ends. */
 static void pooled_bucket(const struct hist *a, const struct hist *b, double rank, int64_t *begin,
                           int64_t *end)
 {

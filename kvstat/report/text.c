@@ -696,19 +696,6 @@ static void put_series(FILE *out, const struct intervals *s, bool result)
 
 /* ---- all of it ---- */
 
-static void put_legend(FILE *out, const struct figures *f)
-{
-    bool result = figures_is_result(f);
-    if (count(f, FIGURE_OF_RUN, FIGURE_ROWS) == 0)
-        return;
-    fprintf(out, "\nSizes are powers of two (1 GiB = 2^30 bytes).%s\n",
-            result ? " Latencies are of whole objects, whose sizes stand above them." : "");
-    if (result || count(f, FIGURE_OF_REQUESTS, FIGURE_REQUESTS) > 0)
-        fprintf(
-            out,
-            "* fewer than ten samples lie above this percentile; - none does: it is the max.\n");
-}
-
 void report_text(FILE *out, const struct figures *f, const struct verdict *verdict)
 {
     static const struct section operations = {FIGURE_OF_DIRECTION, "Tiers and operations",
@@ -718,6 +705,7 @@ void report_text(FILE *out, const struct figures *f, const struct verdict *verdi
                                 groups = {FIGURE_OF_GROUP, "Groups of --by", "group", " by group",
                                           FIGURE_DEVICE};
     const struct intervals *series = figures_intervals(f);
+    bool result = figures_is_result(f);
     struct figure_part group = {0};
     put_title(out, f);
     put_run(out, f);
@@ -735,8 +723,15 @@ void report_text(FILE *out, const struct figures *f, const struct verdict *verdi
     if (figures_next(f, FIGURE_OF_GROUP, &group) && group.figure->id.by != GROUPS_DEFAULT)
         put_groups(out, f, &groups);
     if (series && intervals_asked_for(series))
-        put_series(out, series, figures_is_result(f));
-    put_legend(out, f);
+        put_series(out, series, result);
+    if (count(f, FIGURE_OF_RUN, FIGURE_ROWS) > 0)
+        fprintf(out, "\nSizes are powers of two (1 GiB = 2^30 bytes).%s\n",
+                result ? " Latencies are of whole objects, whose sizes stand above them." : "");
+    if (count(f, FIGURE_OF_RUN, FIGURE_ROWS) > 0 &&
+        (result || count(f, FIGURE_OF_REQUESTS, FIGURE_REQUESTS) > 0))
+        fprintf(
+            out,
+            "* fewer than ten samples lie above this percentile; - none does: it is the max.\n");
     if (verdict)
         verdict_last_words(out, verdict);
 }
