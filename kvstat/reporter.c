@@ -93,20 +93,20 @@ static int scan_one(struct reporter *r, struct scan **out, const char *path, str
 
 /* ---- from counts to a report ---- */
 
-/* Creates the figures of source, which has all but its provenance. run: --run, or NULL. */
-static int make_figures(struct figures **out, struct figures_source *source, const char *run,
+/* Creates the figures of source, to which the provenance is added. run: --run, or NULL. */
+static int make_figures(struct figures **out, struct figures_source source, const char *run,
                         struct err *e)
 {
     /* Pooled files were made by several runs: what one of them says is not true of all. */
-    const struct scan *s = source->scan->files == 1 ? source->scan : NULL;
+    const struct scan *s = source.scan->files == 1 ? source.scan : NULL;
     struct provenance p;
     int rc = provenance_read(&p, run, s ? s->summary : NULL, s ? s->provenance : NULL, e);
-    source->provenance = &p;
+    source.provenance = &p;
     if (rc == 0) {
-        rc = figures_create(out, source, e);
+        rc = figures_create(out, &source, e);
     } else {
-        scan_free(source->scan);
-        reuse_free(source->reuse);
+        scan_free(source.scan);
+        reuse_free(source.reuse);
     }
     provenance_free(&p);
     return rc;
@@ -184,7 +184,7 @@ static int add_report(struct reporter *r, struct figures_source *source, struct 
         scan_free(source->scan);
         return rc;
     }
-    rc = make_figures(&f, source, r->options.run, e);
+    rc = make_figures(&f, *source, r->options.run, e);
     if (rc < 0)
         return rc;
     verdict_judge(&verdict, profile, &r->limits, f);
@@ -252,7 +252,7 @@ int reporter_gather(struct reporter *r, struct run_table *runs, const char *file
         scan_free(source.scan);
         return rc;
     }
-    rc = make_figures(&f, &source, NULL, e);
+    rc = make_figures(&f, source, NULL, e);
     if (rc == 0)
         rc = run_table_add(runs, f, e);
     figures_free(f);

@@ -149,8 +149,9 @@ static struct group *group_new(unsigned by, const struct group_key *k)
                                 .phase = by & GROUPS_PHASE ? k->phase : TRACE_NO_PHASE,
                                 .qos = by & GROUPS_QOS ? k->qos : TRACE_NO_QOS,
                                 .class = by & GROUPS_CLASS ? k->class : TRACE_NO_CLASS,
-                                .status = by & GROUPS_STATUS ? k->status : TRACE_NO_STATUS,
-                                .user = {user, len}};
+                                .status = by & GROUPS_STATUS ? k->status : TRACE_NO_STATUS};
+    p->key.user.p = user;
+    p->key.user.len = len;
     p->first_ns = INT64_MAX;
     p->last_ns = INT64_MIN;
     return p;

@@ -275,19 +275,19 @@ static void add(char *buf, const char *text)
  * that change. Those of the whole run say more than those of a group. */
 static void add_foremost(char *buf, const struct compare *c, enum compare_change change)
 {
-    const struct compare_figure *f = NULL;
+    size_t first = c->count;
     char a[CELL], b[CELL], by[CELL] = "", section[SECTION];
     size_t len = strlen(buf);
     for (size_t i = 0; i < c->count; i++) {
         if (c->figure[i].change != change)
             continue;
-        if (!f)
-            f = &c->figure[i];
-        if (!is_of_group(c->figure[i].id)) {
-            f = &c->figure[i];
+        bool of_run = !is_of_group(c->figure[i].id);
+        if (first == c->count || of_run)
+            first = i;
+        if (of_run)
             break;
-        }
     }
+    const struct compare_figure *f = &c->figure[first];
     bool of_group = is_of_group(f->id);
     if (!isnan(f->difference))
         snprintf(by, sizeof(by), "%.1f %% ", 100 * fabs(f->difference));
