@@ -315,32 +315,32 @@ struct figure run_table_cell(const struct run_table *t, size_t run, size_t colum
     return f;
 }
 
-struct figure run_table_figure(const struct run_table *t, size_t run, struct figure_id id)
+static struct figure cell_of(const struct run_table *t, size_t run, struct figure_id id)
 {
     return run_table_cell(t, run, run_table_find(t, id));
 }
 
 double run_table_number(const struct run_table *t, size_t run, struct figure_id id)
 {
-    const struct figure f = run_table_figure(t, run, id);
+    const struct figure f = cell_of(t, run, id);
     return figure_number(&f);
 }
 
 const char *run_table_text(const struct run_table *t, size_t run, struct figure_id id)
 {
-    const struct figure f = run_table_figure(t, run, id);
+    const struct figure f = cell_of(t, run, id);
     return f.form == FIGURE_FORM_TEXT ? f.text : "";
 }
 
 bool run_table_is(const struct run_table *t, size_t run, struct figure_id id)
 {
-    const struct figure f = run_table_figure(t, run, id);
+    const struct figure f = cell_of(t, run, id);
     return f.form == FIGURE_FORM_TRUTH && f.truth;
 }
 
 bool run_table_is_not(const struct run_table *t, size_t run, struct figure_id id)
 {
-    const struct figure f = run_table_figure(t, run, id);
+    const struct figure f = cell_of(t, run, id);
     return f.form == FIGURE_FORM_TRUTH && !f.truth;
 }
 

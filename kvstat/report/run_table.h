@@ -53,8 +53,7 @@ size_t run_table_find(const struct run_table *t, struct figure_id id);
 
 /* A cell: FIGURE_FORM_UNKNOWN when the run lacks the figure. Lists have become a text. */
 struct figure run_table_cell(const struct run_table *t, size_t run, size_t column);
-/* The same by identity. */
-struct figure run_table_figure(const struct run_table *t, size_t run, struct figure_id id);
+/* Its value by identity; unknown: NAN, "" or false. */
 double run_table_number(const struct run_table *t, size_t run, struct figure_id id);
 const char *run_table_text(const struct run_table *t, size_t run, struct figure_id id);
 bool run_table_is(const struct run_table *t, size_t run, struct figure_id id);

@@ -181,7 +181,7 @@ static void same_runs(const struct run_table *a, const struct run_table *b)
 {
     for (size_t i = 0; i < run_table_columns(a); i++) {
         const struct figure x = run_table_cell(a, 0, i);
-        const struct figure y = run_table_figure(b, 0, *run_table_id(a, i));
+        const struct figure y = run_table_cell(b, 0, run_table_find(b, *run_table_id(a, i)));
         char name[FIGURE_NAME], left[FIGURE_TEXT], right[FIGURE_TEXT];
         const struct figure_id run_name = run_table_name();
         figure_name(name, run_table_id(a, i));
