@@ -18,7 +18,7 @@ struct groups {
     unsigned by;
     size_t slots, used; /* slots: size of the index, a power of two when hashed */
     struct group **slot;
-    struct group **order; /* room for used pointers after groups_sort */
+    struct group **sorted; /* room for used pointers after groups_sort */
 };
 
 static size_t status_index(int32_t status)
@@ -93,7 +93,7 @@ void groups_free(struct groups *g)
         free(p);
     }
     free(g->slot);
-    free(g->order);
+    free(g->sorted);
     free(g);
 }
 
@@ -301,21 +301,21 @@ static int group_compare(const void *a, const void *b)
 
 size_t groups_sort(struct groups *g)
 {
-    struct group **order = realloc(g->order, (g->used ? g->used : 1) * sizeof(*order));
-    if (!order)
+    struct group **sorted = realloc(g->sorted, (g->used ? g->used : 1) * sizeof(*sorted));
+    if (!sorted)
         return 0;
     size_t n = 0;
     for (size_t i = 0; i < g->slots; i++)
         if (g->slot[i])
-            order[n++] = g->slot[i];
-    qsort(order, n, sizeof(*order), group_compare);
-    g->order = order;
+            sorted[n++] = g->slot[i];
+    qsort(sorted, n, sizeof(*sorted), group_compare);
+    g->sorted = sorted;
     return n;
 }
 
 const struct group *groups_at(const struct groups *g, size_t i)
 {
-    return g->order[i];
+    return g->sorted[i];
 }
 
 const struct group *groups_find(const struct groups *g, uint8_t tier, uint8_t op)
