@@ -42,11 +42,10 @@ kvreplay       := kvreplay options option_checks config autoscale search step_co
 kvreplay/sched := sched selection reader order pool admission pace room objects dispatch ledger counts results idle
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report
-kvstat        := kvstat options inputs run document answer run_tables output
-kvstat/count  := scan agg groups occupancy requests_run requests file_order series reuse verify
-kvstat/report := figures verdict json_leaves runs headline statistics compare reference hgrm columns gnuplot plot \
-                 text cells times text_requests text_verdict text_series text_reuse text_compare text_verify table \
-                 json csv plot_script plot_columns fio_job mlperf sheets xlsx
+kvstat        := kvstat options inputs document number_table reporter verify output
+kvstat/count  := provenance scan agg groups occupancy request_piece requests file_order series reuse
+kvstat/report := figure intervals figures verdict run_table statistics compare reference cells text json sheets xlsx exports gnuplot \
+                 run_plot number_plot
 
 KVPRECOND_FOLDERS := kvprecond
 kvprecond := kvprecond options plan fill_target fill steady rounds run_progress report

@@ -1,6 +1,6 @@
-/* Beside scan: where runs come from that were reported before. A table for each kind of document
- * says which of its members are which of kvstat's figures; kvtrace's own documents have their
- * members in kvstat's form and give the others too. */
+/* Beside scan: the other source of figures, runs that were reported before. A table for each kind
+ * of document tells which of its members is which figure. kvtrace's own documents use kvstat's
+ * names and give their other members too. */
 #include "kvstat/document.h"
 
 #include <errno.h>
@@ -9,110 +9,161 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/units.h"
 #include "lib/json/jsonin.h"
 #include "lib/trace/frame.h"
+#include "lib/trace/trace.h"
 
 #define DOCUMENT_BYTES_MAX ((size_t)256 << 20)
-#define GIB                1073741824.0
 
-/* A figure, the member that it is, and what a member's unit is worth. The first row that is there
- * counts. */
+/* A figure, the member that it is, and the factor to the figure's unit. The first row whose member
+ * is there counts. */
 struct same {
-    const char *figure, *member;
-    double unit;
+    struct figure_id id;
+    const char *member;
+    double factor;
 };
+#define FIGURE(of, is)                                                                             \
+    {                                                                                              \
+        .scope = of, .what = is                                                                    \
+    }
+#define TIMES(is, s)                                                                               \
+    {                                                                                              \
+        .scope = FIGURE_OF_REQUESTS, .what = is, .statistic = s                                    \
+    }
+#define STORAGE(to, is, s)                                                                         \
+    {                                                                                              \
+        .scope = FIGURE_OF_DIRECTION, .what = is, .statistic = s, .by = GROUPS_TIER | GROUPS_OP,   \
+        .tier = TRACE_STORAGE, .op = to                                                            \
+    }
+#define TOKENS FIGURE(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS)
+#define RATE   FIGURE(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS_PER_S)
+#define HITS   FIGURE(FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE)
+#define HITS_TURNS                                                                                 \
+    {                                                                                              \
+        .scope = FIGURE_OF_LOOKUPS, .what = FIGURE_HIT_RATE, .by = GROUPS_CLASS,                   \
+        .class = TRACE_MULTI_TURN                                                                  \
+    }
+#define ELAPSED FIGURE(FIGURE_OF_RUN, FIGURE_ELAPSED)
+#define COUNT   FIGURE(FIGURE_OF_REQUESTS, FIGURE_REQUESTS)
 
 /* kv-cache.py's results, mid-2026: `gb` and `gbps` there are powers of two. */
 static const struct same of_mlperf[] = {
-    {"elapsed_s", "summary.elapsed_time", 1},
-    {"throughput.wall.generated_tokens", "summary.total_tokens", 1},
-    {"throughput.wall.generated_tokens_per_s", "summary.avg_throughput_tokens_per_sec", 1},
-    {"throughput.storage.generated_tokens_per_s", "summary.storage_throughput_tokens_per_sec", 1},
-    {"throughput.storage.busy_s", "summary.total_storage_io_time", 1},
-    {"throughput.decode_bytes_read", "summary.cache_stats.decode_bytes_read_gb", GIB},
-    {"cache.lookups.all.hit_rate", "summary.cache_stats.cache_hit_rate", 1},
-    {"cache.lookups.multi_turn.hit_rate", "summary.multi_turn_stats.hit_rate", 1},
-    {"cache.read_write_ratio", "summary.cache_stats.read_write_ratio", 1},
-    {"cache.tiers.Tier-2.final_objects", "summary.cache_stats.storage_entries", 1},
-    {"requests.count", "summary.total_requests", 1},
-    {"requests.end_to_end_ms.mean", "summary.end_to_end_latency_ms.mean", 1},
-    {"requests.end_to_end_ms.p50", "summary.end_to_end_latency_ms.p50", 1},
-    {"requests.end_to_end_ms.p95", "summary.end_to_end_latency_ms.p95", 1},
-    {"requests.end_to_end_ms.p99", "summary.end_to_end_latency_ms.p99", 1},
-    {"requests.storage_ms.mean", "summary.storage_io_latency_ms.mean", 1},
-    {"requests.storage_ms.p95", "summary.storage_io_latency_ms.p95", 1},
-    {"tiers.Tier-2.read.gib_per_s", "summary.cache_stats.tier_storage_read_bandwidth_gbps", 1},
-    {"tiers.Tier-2.read.service_us.p95", "summary.cache_stats.storage_read_p95_ms", 1e3},
-    {"tiers.Tier-2.read.device_us.p95", "summary.cache_stats.storage_read_device_p95_ms", 1e3},
-    {"tiers.Tier-2.write.gib_per_s", "summary.cache_stats.tier_storage_write_bandwidth_gbps", 1},
-    {"tiers.Tier-2.write.service_us.p95", "summary.cache_stats.storage_write_p95_ms", 1e3},
-    {"tiers.Tier-2.write.device_us.p95", "summary.cache_stats.storage_write_device_p95_ms", 1e3},
-    {NULL, NULL, 0}};
+    {ELAPSED, "summary.elapsed_time", 1},
+    {TOKENS, "summary.total_tokens", 1},
+    {RATE, "summary.avg_throughput_tokens_per_sec", 1},
+    {FIGURE(FIGURE_OF_STORAGE_TIME, FIGURE_GENERATED_TOKENS_PER_S),
+     "summary.storage_throughput_tokens_per_sec", 1},
+    {FIGURE(FIGURE_OF_STORAGE_TIME, FIGURE_BUSY), "summary.total_storage_io_time", 1},
+    {FIGURE(FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ),
+     "summary.cache_stats.decode_bytes_read_gb", (double)UNITS_GIB},
+    {HITS, "summary.cache_stats.cache_hit_rate", 1},
+    {HITS_TURNS, "summary.multi_turn_stats.hit_rate", 1},
+    {FIGURE(FIGURE_OF_CACHE, FIGURE_READ_WRITE_RATIO), "summary.cache_stats.read_write_ratio", 1},
+    {{.scope = FIGURE_OF_CACHE_TIER,
+      .what = FIGURE_FINAL_OBJECTS,
+      .by = GROUPS_TIER,
+      .tier = TRACE_STORAGE},
+     "summary.cache_stats.storage_entries",
+     1},
+    {COUNT, "summary.total_requests", 1},
+    {TIMES(FIGURE_END_TO_END, FIGURE_MEAN), "summary.end_to_end_latency_ms.mean", 1},
+    {TIMES(FIGURE_END_TO_END, FIGURE_P50), "summary.end_to_end_latency_ms.p50", 1},
+    {TIMES(FIGURE_END_TO_END, FIGURE_P95), "summary.end_to_end_latency_ms.p95", 1},
+    {TIMES(FIGURE_END_TO_END, FIGURE_P99), "summary.end_to_end_latency_ms.p99", 1},
+    {TIMES(FIGURE_STORAGE, FIGURE_MEAN), "summary.storage_io_latency_ms.mean", 1},
+    {TIMES(FIGURE_STORAGE, FIGURE_P95), "summary.storage_io_latency_ms.p95", 1},
+    {STORAGE(TRACE_READ, FIGURE_GIB_PER_S, FIGURE_VALUE),
+     "summary.cache_stats.tier_storage_read_bandwidth_gbps", 1},
+    {STORAGE(TRACE_READ, FIGURE_SERVICE, FIGURE_P95), "summary.cache_stats.storage_read_p95_ms",
+     1e3},
+    {STORAGE(TRACE_READ, FIGURE_DEVICE, FIGURE_P95),
+     "summary.cache_stats.storage_read_device_p95_ms", 1e3},
+    {STORAGE(TRACE_WRITE, FIGURE_GIB_PER_S, FIGURE_VALUE),
+     "summary.cache_stats.tier_storage_write_bandwidth_gbps", 1},
+    {STORAGE(TRACE_WRITE, FIGURE_SERVICE, FIGURE_P95), "summary.cache_stats.storage_write_p95_ms",
+     1e3},
+    {STORAGE(TRACE_WRITE, FIGURE_DEVICE, FIGURE_P95),
+     "summary.cache_stats.storage_write_device_p95_ms", 1e3},
+    {.member = NULL}};
 
 /* One seed of a measured run of that benchmark in trace mode. */
 static const struct same of_sample[] = {
-    {"rows", "rows", 1},
-    {"throughput.wall.generated_tokens", "tokens_generated", 1},
-    {"cache.lookups.all.hit_rate", "cache_hit_rate", 1},
-    {"cache.lookups.multi_turn.hit_rate", "multi_turn_hit_rate", 1},
-    {"requests.count", "requests_completed", 1},
-    {"requests.context_tokens_mean", "prefill_write_tokens.mean", 1},
-    {"requests.end_to_end_ms.mean", "end_to_end_ms.mean", 1},
-    {"requests.end_to_end_ms.p50", "end_to_end_ms.p50", 1},
-    {"requests.end_to_end_ms.p95", "end_to_end_ms.p95", 1},
-    {NULL, NULL, 0}};
+    {FIGURE(FIGURE_OF_RUN, FIGURE_ROWS), "rows", 1},
+    {TOKENS, "tokens_generated", 1},
+    {HITS, "cache_hit_rate", 1},
+    {HITS_TURNS, "multi_turn_hit_rate", 1},
+    {COUNT, "requests_completed", 1},
+    {FIGURE(FIGURE_OF_REQUESTS, FIGURE_CONTEXT_TOKENS_MEAN), "prefill_write_tokens.mean", 1},
+    {TIMES(FIGURE_END_TO_END, FIGURE_MEAN), "end_to_end_ms.mean", 1},
+    {TIMES(FIGURE_END_TO_END, FIGURE_P50), "end_to_end_ms.p50", 1},
+    {TIMES(FIGURE_END_TO_END, FIGURE_P95), "end_to_end_ms.p95", 1},
+    {.member = NULL}};
 
 /* vLLM's `bench serve` (benchmark_serving.py) and SGLang's bench_serving.py, which has other names
  * for end-to-end latency. */
 static const struct same of_engine[] = {
-    {"elapsed_s", "duration", 1},
-    {"throughput.wall.generated_tokens", "total_output_tokens", 1},
-    {"throughput.wall.generated_tokens_per_s", "output_throughput", 1},
-    {"requests.count", "completed", 1},
-    {"requests.end_to_end_ms.mean", "mean_e2el_ms", 1},
-    {"requests.end_to_end_ms.mean", "mean_e2e_latency_ms", 1},
-    {"requests.end_to_end_ms.p50", "median_e2el_ms", 1},
-    {"requests.end_to_end_ms.p50", "median_e2e_latency_ms", 1},
-    {"requests.end_to_end_ms.p95", "p95_e2el_ms", 1},
-    {"requests.end_to_end_ms.p95", "p95_e2e_latency_ms", 1},
-    {"requests.end_to_end_ms.p99", "p99_e2el_ms", 1},
-    {"requests.end_to_end_ms.p99", "p99_e2e_latency_ms", 1},
-    {NULL, NULL, 0}};
+    {ELAPSED, "duration", 1},
+    {TOKENS, "total_output_tokens", 1},
+    {RATE, "output_throughput", 1},
+    {COUNT, "completed", 1},
+    {TIMES(FIGURE_END_TO_END, FIGURE_MEAN), "mean_e2el_ms", 1},
+    {TIMES(FIGURE_END_TO_END, FIGURE_MEAN), "mean_e2e_latency_ms", 1},
+    {TIMES(FIGURE_END_TO_END, FIGURE_P50), "median_e2el_ms", 1},
+    {TIMES(FIGURE_END_TO_END, FIGURE_P50), "median_e2e_latency_ms", 1},
+    {TIMES(FIGURE_END_TO_END, FIGURE_P95), "p95_e2el_ms", 1},
+    {TIMES(FIGURE_END_TO_END, FIGURE_P95), "p95_e2e_latency_ms", 1},
+    {TIMES(FIGURE_END_TO_END, FIGURE_P99), "p99_e2el_ms", 1},
+    {TIMES(FIGURE_END_TO_END, FIGURE_P99), "p99_e2e_latency_ms", 1},
+    {.member = NULL}};
 
-static const struct same of_kvgen[] = {
-    {"elapsed_s", "trace.simulated_s", 1},
-    {"cache.lookups.all.hit_rate", "lookups.all.hit_rate", 1},
-    {"cache.lookups.multi_turn.hit_rate", "lookups.multi_turn.hit_rate", 1},
-    {"requests.count", "requests.served", 1},
-    {NULL, NULL, 0}};
+static const struct same of_kvgen[] = {{ELAPSED, "trace.simulated_s", 1},
+                                       {HITS, "lookups.all.hit_rate", 1},
+                                       {HITS_TURNS, "lookups.multi_turn.hit_rate", 1},
+                                       {COUNT, "requests.served", 1},
+                                       {.member = NULL}};
 
 static const struct same of_kvprecond[] = {
-    {"tiers.Tier-2.write.gib_per_s", "gib_per_s", 1},
-    {"tiers.Tier-2.write.service_us.p95", "service_us.p95", 1},
-    {NULL, NULL, 0}};
+    {STORAGE(TRACE_WRITE, FIGURE_GIB_PER_S, FIGURE_VALUE), "gib_per_s", 1},
+    {STORAGE(TRACE_WRITE, FIGURE_SERVICE, FIGURE_P95), "service_us.p95", 1},
+    {.member = NULL}};
 
-static const struct same of_none[] = {{NULL, NULL, 0}};
-
+/* A document being read. After an error nothing more is put. */
 struct reading {
     const struct document_sink *sink;
     char name[320]; /* of the run */
+    int rc;
+    char path[FIGURE_NAME]; /* of the member being visited */
 };
 
-static int put_text(const struct reading *r, const char *figure, const char *text)
+static void put(struct reading *r, const struct figure *f)
 {
-    const struct json_leaf leaf = {figure, text, JSON_LEAF_TEXT, NAN};
-    return r->sink->leaf(r->sink->arg, &leaf);
+    if (r->rc == 0)
+        r->rc = r->sink->put(r->sink->arg, f);
 }
 
-/* What is not known is left out. */
-static int put_number(const struct reading *r, const char *figure, double v)
+static void put_text(struct reading *r, struct figure_id id, const char *text)
 {
-    char text[JSON_LEAF_NUMBER_LEN];
-    if (!isfinite(v))
-        return 0;
-    json_leaf_format_number(text, v);
-    const struct json_leaf leaf = {figure, text, JSON_LEAF_NUMBER, v};
-    return r->sink->leaf(r->sink->arg, &leaf);
+    put(r, &(struct figure){.id = id, .form = FIGURE_FORM_TEXT, .text = text});
+}
+
+/* Unknown values are left out. */
+static void put_number(struct reading *r, struct figure_id id, double v)
+{
+    if (isfinite(v))
+        put(r, &(struct figure){.id = id, .form = FIGURE_FORM_NUMBER, .number = v});
+}
+
+static void begin_run(struct reading *r, const char *kind)
+{
+    put_text(r, figure_id(FIGURE_OF_PROVENANCE, FIGURE_ITSELF), r->name);
+    put_text(r, figure_id(FIGURE_OF_RUN, FIGURE_KIND), kind);
+}
+
+static void end_run(struct reading *r)
+{
+    if (r->rc == 0)
+        r->rc = r->sink->end(r->sink->arg);
 }
 
 static double number(const struct jsonin_v *v, const char *member)
@@ -127,54 +178,159 @@ static double ratio(double a, double b)
     return b > 0 ? a / b : NAN;
 }
 
-static int begin(const struct reading *r, const char *kind)
+static void put_same(struct reading *r, const struct jsonin_v *v, const struct same *table)
 {
-    int rc = put_text(r, "run", r->name);
-    return rc < 0 ? rc : put_text(r, "kind", kind);
+    for (; table->member; table++)
+        put_number(r, table->id, number(v, table->member) * table->factor);
 }
 
-static int put_same(const struct reading *r, const struct jsonin_v *v, const struct same *table)
+static void put_token_means(struct reading *r, double context, double generated, double requests)
 {
-    int rc = 0;
-    for (; table->figure && rc == 0; table++)
-        rc = put_number(r, table->figure, number(v, table->member) * table->unit);
-    return rc;
+    put_number(r, figure_id(FIGURE_OF_REQUESTS, FIGURE_CONTEXT_TOKENS_MEAN),
+               ratio(context, requests));
+    put_number(r, figure_id(FIGURE_OF_REQUESTS, FIGURE_GENERATED_TOKENS_MEAN),
+               ratio(generated, requests));
 }
 
-static int put_token_means(const struct reading *r, double context, double generated,
-                           double requests)
+static void put_rate(struct reading *r, double tokens, double seconds)
 {
-    int rc = put_number(r, "requests.context_tokens_mean", ratio(context, requests));
-    return rc < 0 ? rc
-                  : put_number(r, "requests.generated_tokens_mean", ratio(generated, requests));
+    put_number(r, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS_PER_S), ratio(tokens, seconds));
 }
 
-static int put_rate(const struct reading *r, double tokens, double seconds)
+/* ---- kvtrace's own documents: every member under its own name ---- */
+
+static bool is_object(const struct jsonin_v *v)
 {
-    return put_number(r, "throughput.wall.generated_tokens_per_s", ratio(tokens, seconds));
+    const char *key = NULL;
+    jsonin_member(v, 0, &key);
+    return key != NULL;
+}
+
+/* A scalar; buf keeps nothing, texts are lent by the document. */
+static struct figure scalar(const struct jsonin_v *v)
+{
+    struct figure f = {.form = FIGURE_FORM_UNKNOWN};
+    const char *text = jsonin_text(v, NULL);
+    if (text) {
+        f.form = FIGURE_FORM_TEXT;
+        f.text = text;
+    } else if (jsonin_bool(v, &f.truth) == 0) {
+        f.form = FIGURE_FORM_TRUTH;
+    } else if (jsonin_i64(v, &f.level) == 0) {
+        f.form = FIGURE_FORM_SIGNED;
+    } else if (jsonin_u64(v, &f.count) == 0) {
+        f.form = FIGURE_FORM_UNSIGNED;
+    } else if (jsonin_f64(v, &f.number) == 0) {
+        f.form = FIGURE_FORM_NUMBER;
+    }
+    return f;
+}
+
+/* Joins what the steps, or the words of a label, are called. */
+static void append(char *buf, size_t n, const char *separator, const char *text)
+{
+    size_t len = strlen(buf);
+    snprintf(buf + len, n - len, "%s%s", len ? separator : "", text);
+}
+
+/* What names an element of an array: the text of its first member, or the texts of that member's
+ * members. False when nothing does. */
+static bool label_of(const struct jsonin_v *element, char *buf, size_t n)
+{
+    const char *key = NULL;
+    const struct jsonin_v *first = jsonin_member(element, 0, &key);
+    buf[0] = '\0';
+    if (!is_object(first)) {
+        const struct figure f = scalar(first);
+        if (f.form == FIGURE_FORM_TEXT)
+            snprintf(buf, n, "%s", f.text);
+        return f.form == FIGURE_FORM_TEXT;
+    }
+    for (size_t i = 0;; i++) {
+        char number_text[FIGURE_TEXT], part[512];
+        key = NULL;
+        const struct figure f = scalar(jsonin_member(first, i, &key));
+        if (!key)
+            return true;
+        figure_cut_text(part, sizeof(part), figure_text(&f, number_text));
+        append(buf, n, "/", part[0] ? part : "-");
+    }
+}
+
+static void visit(struct reading *r, const struct jsonin_v *v);
+
+static void visit_members(struct reading *r, const struct jsonin_v *object, size_t from)
+{
+    size_t len = strlen(r->path);
+    for (size_t i = from; r->rc == 0; i++) {
+        const char *key = NULL;
+        const struct jsonin_v *v = jsonin_member(object, i, &key);
+        if (!key)
+            break;
+        append(r->path, sizeof(r->path), ".", key);
+        visit(r, v);
+        r->path[len] = '\0';
+    }
+}
+
+/* Puts a value under the name of its path, but for what tells which program ran where and when. */
+static void put_leaf(struct reading *r, struct figure f)
+{
+    static const char *const identity[] = {"program", "version", "command", "started"};
+    static const char *const sections[] = {"host.", "series."};
+    char scratch[FIGURE_NAME + 2];
+    for (size_t i = 0; i < sizeof(identity) / sizeof(identity[0]); i++)
+        if (strcmp(r->path, identity[i]) == 0)
+            return;
+    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+        if (strncmp(r->path, sections[i], strlen(sections[i])) == 0)
+            return;
+    f.id = figure_parse(r->path, scratch);
+    put(r, &f);
+}
+
+/* An array of scalars. */
+static void put_texts(struct reading *r, const struct jsonin_v *array)
+{
+    size_t n = jsonin_count(array);
+    const char **item = calloc(n, sizeof(*item));
+    char(*numbers)[FIGURE_TEXT] = calloc(n, sizeof(*numbers));
+    if (!item || !numbers)
+        r->rc = -ENOMEM;
+    for (size_t i = 0; i < n && r->rc == 0; i++) {
+        const struct figure f = scalar(jsonin_at(array, i));
+        item[i] = figure_text(&f, numbers[i]);
+    }
+    if (r->rc == 0)
+        put_leaf(r, (struct figure){.form = FIGURE_FORM_TEXTS, .list = {item, n}});
+    free(item);
+    free(numbers);
+}
+
+static void visit(struct reading *r, const struct jsonin_v *v)
+{
+    size_t n = jsonin_count(v), len = strlen(r->path);
+    if (n == 0 && is_object(v)) {
+        visit_members(r, v, 0);
+    } else if (n == 0) {
+        put_leaf(r, scalar(v));
+    } else if (!is_object(jsonin_at(v, 0))) {
+        put_texts(r, v);
+    } else {
+        for (size_t i = 0; i < n && r->rc == 0; i++) {
+            const struct jsonin_v *element = jsonin_at(v, i);
+            char label[FIGURE_NAME];
+            bool named = label_of(element, label, sizeof(label));
+            if (!named)
+                snprintf(label, sizeof(label), "%zu", i);
+            append(r->path, sizeof(r->path), ".", label);
+            visit_members(r, element, named);
+            r->path[len] = '\0';
+        }
+    }
 }
 
 /* ---- the kinds ---- */
-
-static int read_mlperf(const struct reading *r, const struct jsonin_v *v)
-{
-    int rc = begin(r, "mlperf");
-    if (rc == 0)
-        rc = put_same(r, v, of_mlperf);
-    return rc < 0 ? rc
-                  : put_token_means(r, NAN, number(v, "summary.total_tokens"),
-                                    number(v, "summary.total_requests"));
-}
-
-static int read_engine(const struct reading *r, const struct jsonin_v *v)
-{
-    int rc = begin(r, "engine");
-    if (rc == 0)
-        rc = put_same(r, v, of_engine);
-    return rc < 0 ? rc
-                  : put_token_means(r, number(v, "total_input_tokens"),
-                                    number(v, "total_output_tokens"), number(v, "completed"));
-}
 
 /* Members are named OPERATION/TIER/PHASE. */
 static double sum_of(const struct jsonin_v *object, const char *operation)
@@ -191,56 +347,31 @@ static double sum_of(const struct jsonin_v *object, const char *operation)
     }
 }
 
-static int read_sample(const struct reading *r, const struct jsonin_v *v, double seconds)
-{
-    const struct jsonin_v *bytes = jsonin_get(v, "bytes_by_op_tier_phase");
-    double generated = number(v, "tokens_generated");
-    int rc = begin(r, "mlperf");
-    if (rc == 0)
-        rc = put_number(r, "elapsed_s", seconds);
-    if (rc == 0)
-        rc = put_same(r, v, of_sample);
-    if (rc == 0)
-        rc = put_rate(r, generated, seconds);
-    if (rc == 0)
-        rc = put_number(r, "cache.read_write_ratio",
-                        ratio(sum_of(bytes, "Read"), sum_of(bytes, "Write")));
-    return rc < 0 ? rc : put_token_means(r, NAN, generated, number(v, "requests_completed"));
-}
-
-/* Each seed is a run; how long they lasted stands in the arguments only. */
-static int read_samples(struct reading *r, const struct jsonin_v *root)
+/* Each seed is a run. Only the arguments say how long they lasted. */
+static void read_samples(struct reading *r, const struct jsonin_v *root)
 {
     const struct jsonin_v *seeds = jsonin_get(root, "seeds");
     const char *arguments = jsonin_text(jsonin_get(root, "arguments"), NULL);
     const char *duration = arguments ? strstr(arguments, "--duration ") : NULL;
     double seconds = duration ? strtod(duration + strlen("--duration "), NULL) : NAN;
     size_t len = strlen(r->name);
-    int rc = 0;
-    for (size_t i = 0; rc == 0; i++) {
+    for (size_t i = 0; r->rc == 0; i++) {
         const char *seed = NULL;
         const struct jsonin_v *v = jsonin_member(seeds, i, &seed);
+        const struct jsonin_v *bytes = jsonin_get(v, "bytes_by_op_tier_phase");
+        double generated = number(v, "tokens_generated");
         if (!seed)
             break;
         snprintf(r->name + len, sizeof(r->name) - len, " seed %s", seed);
-        rc = read_sample(r, v, seconds);
-        if (rc == 0)
-            rc = r->sink->end(r->sink->arg);
+        begin_run(r, "mlperf");
+        put_number(r, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED), seconds);
+        put_same(r, v, of_sample);
+        put_rate(r, generated, seconds);
+        put_number(r, figure_id(FIGURE_OF_CACHE, FIGURE_READ_WRITE_RATIO),
+                   ratio(sum_of(bytes, "Read"), sum_of(bytes, "Write")));
+        put_token_means(r, NAN, generated, number(v, "requests_completed"));
+        end_run(r);
     }
-    return rc;
-}
-
-/* What says which program ran where and when, and not how. */
-static int own_leaf(void *arg, const struct json_leaf *leaf)
-{
-    static const char *const identity[] = {"program", "version", "command", "started"};
-    const struct reading *r = arg;
-    for (size_t i = 0; i < sizeof(identity) / sizeof(identity[0]); i++)
-        if (strcmp(leaf->path, identity[i]) == 0)
-            return 0;
-    if (strncmp(leaf->path, "host.", 5) == 0 || strncmp(leaf->path, "series.", 7) == 0)
-        return 0;
-    return r->sink->leaf(r->sink->arg, leaf);
 }
 
 static double bytes_of(const struct jsonin_v *rows_by, const char *op)
@@ -255,64 +386,44 @@ static double bytes_of(const struct jsonin_v *rows_by, const char *op)
     return sum;
 }
 
-static int derive_kvgen(const struct reading *r, const struct jsonin_v *v)
+static void put_kvgen(struct reading *r, const struct jsonin_v *v)
 {
     const struct jsonin_v *rows = jsonin_get(v, "rows_by");
-    /* Counted when they are done, in a trace when they begin. */
+    /* The summary counts tokens when a request is done, a trace when its generation begins. */
     bool all_done = number(v, "requests.completed") == number(v, "requests.served");
     double generated = all_done ? number(v, "requests.generated_tokens") : NAN;
-    int rc = put_number(r, "throughput.wall.generated_tokens", generated);
-    if (rc == 0)
-        rc = put_rate(r, generated, number(v, "trace.simulated_s"));
-    if (rc == 0)
-        rc = put_number(r, "requests.context_tokens_mean",
-                        ratio(number(v, "requests.context_tokens"), number(v, "requests.served")));
-    if (rc == 0)
-        rc = put_number(r, "requests.generated_tokens_mean",
-                        ratio(generated, number(v, "requests.completed")));
-    return rc < 0 ? rc
-                  : put_number(r, "cache.read_write_ratio",
-                               ratio(bytes_of(rows, "Read"), bytes_of(rows, "Write")));
+    put_same(r, v, of_kvgen);
+    put_number(r, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS), generated);
+    put_rate(r, generated, number(v, "trace.simulated_s"));
+    put_number(r, figure_id(FIGURE_OF_REQUESTS, FIGURE_CONTEXT_TOKENS_MEAN),
+               ratio(number(v, "requests.context_tokens"), number(v, "requests.served")));
+    put_number(r, figure_id(FIGURE_OF_REQUESTS, FIGURE_GENERATED_TOKENS_MEAN),
+               ratio(generated, number(v, "requests.completed")));
+    put_number(r, figure_id(FIGURE_OF_CACHE, FIGURE_READ_WRITE_RATIO),
+               ratio(bytes_of(rows, "Read"), bytes_of(rows, "Write")));
 }
 
-static int read_own(struct reading *r, const struct jsonin_v *v, const char *program)
-{
-    bool kvgen = strcmp(program, "kvgen") == 0;
-    int rc = begin(r, program);
-    if (rc == 0)
-        rc = put_same(r, v,
-                      kvgen                               ? of_kvgen
-                      : strcmp(program, "kvprecond") == 0 ? of_kvprecond
-                                                          : of_none);
-    if (rc == 0 && kvgen)
-        rc = derive_kvgen(r, v);
-    return rc < 0 ? rc : json_leaves_walk(v, own_leaf, r);
-}
-
-/* kvstat's own: its kind stands among its members. */
-static int read_report(struct reading *r, const struct jsonin_v *v)
+/* kvstat's own report: its kind stands among its members. */
+static void read_report(struct reading *r, const struct jsonin_v *v)
 {
     const char *name = jsonin_text(jsonin_get(v, "run"), NULL);
-    int rc = put_text(r, "run", name ? name : r->name);
-    if (rc == 0)
-        rc = json_leaves_walk(v, own_leaf, r);
-    return rc < 0 ? rc : r->sink->end(r->sink->arg);
+    put_text(r, figure_id(FIGURE_OF_PROVENANCE, FIGURE_ITSELF), name ? name : r->name);
+    visit_members(r, v, 0);
+    end_run(r);
 }
 
-static int read_reports(struct reading *r, const struct jsonin_v *list)
+static void read_reports(struct reading *r, const struct jsonin_v *list)
 {
     size_t len = strlen(r->name);
-    int rc = 0;
-    for (size_t i = 0; i < jsonin_count(list) && rc == 0; i++) {
+    for (size_t i = 0; i < jsonin_count(list) && r->rc == 0; i++) {
         snprintf(r->name + len, sizeof(r->name) - len, " %zu", i + 1);
-        rc = read_report(r, jsonin_at(list, i));
+        read_report(r, jsonin_at(list, i));
     }
-    return rc;
 }
 
 /* ---- which it is ---- */
 
-static bool is_member(const struct jsonin_v *v, const char *const *members, size_t n)
+static bool has_members(const struct jsonin_v *v, const char *const *members, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!jsonin_get(v, members[i]))
@@ -321,42 +432,59 @@ static bool is_member(const struct jsonin_v *v, const char *const *members, size
 }
 
 #define HAS(v, ...)                                                                                \
-    is_member(v, (const char *const[]){__VA_ARGS__},                                               \
-              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+    has_members(v, (const char *const[]){__VA_ARGS__},                                             \
+                sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
-static int end_run(const struct reading *r, int rc)
-{
-    return rc < 0 ? rc : r->sink->end(r->sink->arg);
-}
-
-/* 1: it is none of these. */
+/* -ENOTSUP: it is none of these. */
 static int read_root(struct reading *r, const struct jsonin_v *v)
 {
-    static const char *const programs[] = {"kvgen", "kvreplay", "kvprecond"};
     const char *program = jsonin_text(jsonin_get(v, "program"), NULL);
+    bool kvgen = program && strcmp(program, "kvgen") == 0;
+    bool kvprecond = program && strcmp(program, "kvprecond") == 0;
     if (program && strcmp(program, "kvstat") == 0) {
         if (jsonin_get(v, "reports"))
-            return read_reports(r, jsonin_get(v, "reports"));
-        if (jsonin_get(v, "runs"))
-            return read_reports(r, jsonin_get(v, "runs"));
-        return HAS(v, "files", "throughput") ? read_report(r, v) : 1;
+            read_reports(r, jsonin_get(v, "reports"));
+        else if (jsonin_get(v, "runs"))
+            read_reports(r, jsonin_get(v, "runs"));
+        else if (HAS(v, "files", "throughput"))
+            read_report(r, v);
+        else
+            return -ENOTSUP;
+    } else if (kvgen || kvprecond || (program && strcmp(program, "kvreplay") == 0)) {
+        begin_run(r, program);
+        if (kvgen)
+            put_kvgen(r, v);
+        else if (kvprecond)
+            put_same(r, v, of_kvprecond);
+        visit_members(r, v, 0);
+        end_run(r);
+    } else if (HAS(v, "summary.avg_throughput_tokens_per_sec")) {
+        begin_run(r, "mlperf");
+        put_same(r, v, of_mlperf);
+        put_token_means(r, NAN, number(v, "summary.total_tokens"),
+                        number(v, "summary.total_requests"));
+        end_run(r);
+    } else if (HAS(v, "config", "seeds")) {
+        read_samples(r, v);
+    } else if (HAS(v, "duration", "completed", "total_output_tokens")) {
+        begin_run(r, "engine");
+        put_same(r, v, of_engine);
+        put_token_means(r, number(v, "total_input_tokens"), number(v, "total_output_tokens"),
+                        number(v, "completed"));
+        end_run(r);
+    } else {
+        return -ENOTSUP;
     }
-    for (size_t i = 0; program && i < sizeof(programs) / sizeof(programs[0]); i++)
-        if (strcmp(program, programs[i]) == 0)
-            return end_run(r, read_own(r, v, programs[i]));
-    if (HAS(v, "summary.avg_throughput_tokens_per_sec"))
-        return end_run(r, read_mlperf(r, v));
-    if (HAS(v, "config", "seeds"))
-        return read_samples(r, v);
-    if (HAS(v, "duration", "completed", "total_output_tokens"))
-        return end_run(r, read_engine(r, v));
-    return 1;
+    return r->rc;
 }
 
-static int failed(const char *where, int rc, struct err *e)
+/* Reads one document; r has its name. */
+static int read_document(struct reading *r, const char *where, const struct jsonin_v *v,
+                         struct err *e)
 {
-    if (rc == 1)
-        return err_set(e, -ENOTSUP, ERR_INPUT, where,
+    int rc = read_root(r, v);
+    if (rc == -ENOTSUP)
+        return err_set(e, rc, ERR_INPUT, where,
                        "is JSON, but no report, summary or benchmark result that kvstat knows");
     return rc == -ENOMEM ? err_nomem(e, "figures of runs") : rc;
 }
@@ -373,7 +501,7 @@ static int read_lines(const char *path, const struct document_sink *sink, struct
         struct reading r = {.sink = sink};
         snprintf(r.name, sizeof(r.name), "%s:%llu", path,
                  (unsigned long long)jsonin_stream_line(s));
-        rc = failed(r.name, read_root(&r, v), e);
+        rc = read_document(&r, r.name, v, e);
     }
     jsonin_stream_close(s);
     frame_in_close(in);
@@ -391,7 +519,7 @@ int document_read(const char *path, const struct document_sink *sink, struct err
     if (rc < 0)
         return rc;
     snprintf(r.name, sizeof(r.name), "%s", path);
-    rc = failed(path, read_root(&r, jsonin_root(doc)), e);
+    rc = read_document(&r, path, jsonin_root(doc), e);
     jsonin_free(doc);
     return rc;
 }

@@ -1,5 +1,5 @@
-/* The operands in front of everything: folders become their files, and each file is told to be rows
- * or a document by its name or first byte, so that the rest of kvstat knows how to read it. */
+/* First step of kvstat: folders become their files, and the name or first byte of each file tells
+ * whether it holds rows or a document. Reading them is up to scan and document. */
 #include "kvstat/inputs.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Deeper folders than these are refused: a loop of links ends here. */
+/* Deeper folders are refused, which also ends a loop of links. */
 #define DEPTH_MAX 16
 
 static bool ends_with(const char *text, const char *end)
@@ -24,7 +24,7 @@ static bool is_json(const char *path)
     return ends_with(path, ".json") || ends_with(path, ".jsonl") || ends_with(path, ".json.zst");
 }
 
-/* Of a file whose name does not say: rows never begin with a brace. */
+/* For a file whose name does not tell: rows never begin with a brace. */
 static bool begins_with_brace(const char *path)
 {
     FILE *f = fopen(path, "re");
@@ -63,21 +63,6 @@ static int skip_hidden(const struct dirent *d)
     return d->d_name[0] != '.';
 }
 
-static int add_folder(struct inputs *in, const char *path, int depth, struct err *e);
-
-static int add_entry(struct inputs *in, const char *path, int depth, struct err *e)
-{
-    struct stat st;
-    if (stat(path, &st) < 0) /* a link into nowhere */
-        return 0;
-    if (S_ISDIR(st.st_mode))
-        return add_folder(in, path, depth, e);
-    if (!S_ISREG(st.st_mode) ||
-        (!is_json(path) && !ends_with(path, ".csv") && !ends_with(path, ".csv.zst")))
-        return 0;
-    return add_file(in, path, true, true) < 0 ? err_nomem(e, "list of files") : 0;
-}
-
 static int add_folder(struct inputs *in, const char *path, int depth, struct err *e)
 {
     struct dirent **entry = NULL;
@@ -89,10 +74,19 @@ static int add_folder(struct inputs *in, const char *path, int depth, struct err
     int rc = 0;
     for (int i = 0; i < n; i++) {
         char *inside = NULL;
-        if (rc == 0 && asprintf(&inside, "%s/%s", path, entry[i]->d_name) < 0)
+        struct stat st;
+        if (rc == 0 && asprintf(&inside, "%s/%s", path, entry[i]->d_name) < 0) {
+            inside = NULL;
             rc = err_nomem(e, "list of files");
-        if (rc == 0)
-            rc = add_entry(in, inside, depth + 1, e);
+        }
+        if (rc == 0 && stat(inside, &st) == 0) { /* it fails for a link into nowhere */
+            bool known =
+                is_json(inside) || ends_with(inside, ".csv") || ends_with(inside, ".csv.zst");
+            if (S_ISDIR(st.st_mode))
+                rc = add_folder(in, inside, depth + 1, e);
+            else if (S_ISREG(st.st_mode) && known && add_file(in, inside, true, true) < 0)
+                rc = err_nomem(e, "list of files");
+        }
         free(inside);
         free(entry[i]);
     }

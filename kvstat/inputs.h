@@ -1,4 +1,5 @@
-/* inputs.h - what the operands name: files of rows, documents (JSON), and folders of both. */
+/* inputs.h - the files that the operands name: files of rows, documents (JSON), and folders of
+ * both. */
 #ifndef KVSTAT_INPUTS_H
 #define KVSTAT_INPUTS_H
 
@@ -15,17 +16,17 @@ enum input_kind {
 struct input {
     char *path;
     enum input_kind kind;
-    bool found; /* in a folder: what is no run there is passed over */
+    bool found; /* in a folder, where a file that is no run is passed over */
 };
 
 /* Plain values, freed by inputs_free. Zero before use. */
 struct inputs {
     struct input *item;
     size_t count, room;
-    bool table; /* a folder or a document is among them */
+    bool table; /* a folder or a document is among them: the report is a table of runs */
 };
 
-/* Adds what path names: itself, or, of a folder, its .csv, .csv.zst, .json, .json.zst and .jsonl
+/* Adds path: the file itself, or, for a folder, its .csv, .csv.zst, .json, .json.zst and .jsonl
  * files and those of the folders in it, in the order of their names. 0, -ENOMEM, or another
  * negative errno when a folder cannot be read or holds no such file. */
 int inputs_add(struct inputs *in, const char *path, struct err *e);

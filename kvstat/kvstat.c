@@ -1,60 +1,172 @@
-/* kvstat: reports on traces and result files. Here is only the order of work: options, then what is
- * asked of the inputs (reports, trials, a comparison, a table, checks, a picture), the outputs, and
- * the exit status. */
+/* kvstat: reports on traces and result files. Here is the order of work: options, then what is
+ * asked of the inputs (a report, trials, a comparison, a table of runs, a reference, a check, a
+ * picture), the outputs, and the exit status. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvstat/answer.h"
-#include "kvstat/count/scan.h"
-#include "kvstat/count/verify.h"
+#include "kvstat/document.h"
 #include "kvstat/inputs.h"
+#include "kvstat/number_table.h"
 #include "kvstat/options.h"
 #include "kvstat/output.h"
 #include "kvstat/report/compare.h"
 #include "kvstat/report/plot.h"
+#include "kvstat/report/reference.h"
 #include "kvstat/report/report.h"
-#include "kvstat/report/runs.h"
+#include "kvstat/report/run_table.h"
 #include "kvstat/report/xlsx.h"
-#include "kvstat/run_tables.h"
+#include "kvstat/reporter.h"
+#include "kvstat/verify.h"
 #include "lib/base/clock.h"
 #include "lib/base/progress.h"
 #include "lib/base/stop.h"
 #include "lib/json/jsonout.h"
 
-/* ---- several files ---- */
+/* ---- files of rows: one report, or trials ---- */
 
-static int report_trials(struct answer *a, const char *const *files, size_t n, struct err *e)
+static int report_files(struct reporter *r, const char *const *files, size_t n, struct err *e)
 {
-    a->several = n > 1;
-    if (a->json && a->several)
-        jsonout_array(a->json, "reports");
-    int rc = answer_add(a, files, n, NULL, e);
-    if (a->json && a->several) {
-        jsonout_end(a->json);
-        report_trials_json(a->json, a->runs);
-    } else if (rc == 0 && a->several && !a->options.csv) {
-        report_trials_text(output_stream(a->text), a->runs);
-        answer_verdict(a);
+    if (r->options.merge)
+        return reporter_add_pool(r, files, n, e);
+    r->several = n > 1;
+    if (!r->several)
+        return reporter_add(r, files, n, NULL, e);
+    if (r->json)
+        jsonout_array(r->json, "reports");
+    int rc = reporter_add(r, files, n, NULL, e);
+    if (rc < 0)
+        return rc;
+    if (r->json) {
+        jsonout_end(r->json);
+        trials_json(r->json, r->runs);
+    } else if (!r->options.csv) {
+        trials_text(output_stream(r->text), r->runs);
+        if (r->options.profile != VERDICT_NO_PROFILE)
+            verdict_last_words_of_runs(output_stream(r->text), r->runs,
+                                       (enum verdict_profile)r->options.profile);
     }
-    return rc;
+    return 0;
 }
 
-static int put_comparison(struct answer *a, const struct compare_side *base,
-                          const struct compare_side *new, struct err *e)
+/* ---- folders and documents: a table of runs ---- */
+
+/* What a folder holds may be anything: a file that is no run, or is cut, is passed over. */
+static int gather_document(struct run_table *runs, const struct input *in, struct err *e)
 {
-    struct compare *c = NULL;
-    int rc = compare_sides(&c, base, new, e);
-    if (rc == 0 && a->json)
-        report_compare_json(a->json, c, base->runs, new->runs);
-    if (rc == 0 && !a->json)
-        report_compare_text(output_stream(a->text), c, base->runs, new->runs);
-    free(c);
+    const struct document_sink sink = {run_table_put, run_table_end, runs};
+    int rc = document_read(in->path, &sink, e);
+    if (rc == 0 || !in->found || e->class != ERR_INPUT)
+        return rc;
+    fprintf(stderr, "kvstat: %s: left out: %s\n", e->where, e->what);
+    return 0;
+}
+
+static bool is_left_out(const struct input *in)
+{
+    struct err why = {0};
+    if (!in->found || scan_is_readable(in->path))
+        return false;
+    err_set(&why, -EINVAL, ERR_INPUT, in->path, "left out: neither trace nor result");
+    reporter_complain(&why);
+    return true;
+}
+
+/* Adds one input to the table; rows get a report, and are judged by it. */
+static int gather_input(struct reporter *r, const struct input *in, struct err *e)
+{
+    enum verdict_profile profile = (enum verdict_profile)r->options.profile;
+    size_t from = run_table_runs(r->runs);
+    if (in->kind == INPUT_DOCUMENT) {
+        int rc = gather_document(r->runs, in, e);
+        /* Documents carry their verdicts, or none. */
+        bool judge = r->options.check && profile != VERDICT_NO_PROFILE;
+        for (size_t run = from; judge && run < run_table_runs(r->runs); run++)
+            if (!verdict_passed_run(r->runs, run, profile))
+                r->status = 1;
+        return rc;
+    }
+    if (is_left_out(in))
+        return 0;
+    const struct figure name = {.id = run_table_name(), .form = FIGURE_FORM_TEXT, .text = in->path};
+    const char *const files[] = {in->path};
+    if (run_table_put(r->runs, &name) < 0)
+        return err_nomem(e, "figures of runs");
+    return reporter_add(r, files, 1, NULL, e);
+}
+
+static int report_table(struct reporter *r, const struct opt_parser *p, const struct inputs *in,
+                        struct err *e)
+{
+    int rc = opt_refuse(p, e, "means nothing with folders and JSON documents", "interval", "hgrm",
+                        "plot", "fio-job", "mlperf", "merge", "run", NULL);
+    r->hidden = true;
+    run_table_allow_mixed(r->runs);
+    if (rc == 0 && (run_table_reserve(r->runs, run_table_name()) < 0 ||
+                    run_table_reserve(r->runs, figure_id(FIGURE_OF_RUN, FIGURE_KIND)) < 0))
+        rc = err_nomem(e, "figures of runs");
+    for (size_t i = 0; i < in->count && rc == 0; i++) {
+        const struct input *item = &in->item[i];
+        /* A report that was written to the folder earlier is not one of the runs. */
+        if (!item->found || !options_is_output(&r->options, item->path))
+            rc = gather_input(r, item, e);
+    }
+    if (rc == 0 && run_table_runs(r->runs) == 0)
+        rc = err_set(e, -ENOENT, ERR_INPUT, "", "no run in any of the files");
+    if (rc < 0)
+        return rc;
+    if (r->json) {
+        run_table_report_json(r->json, r->runs);
+    } else if (!r->options.csv) {
+        run_table_report_text(output_stream(r->text), r->runs);
+        if (r->options.profile != VERDICT_NO_PROFILE)
+            verdict_last_words_of_runs(output_stream(r->text), r->runs,
+                                       (enum verdict_profile)r->options.profile);
+    }
+    return 0;
+}
+
+/* ---- a reference ---- */
+
+/* Compares the runs gathered so far with the reference. */
+static int report_reference(struct reporter *r, struct err *e)
+{
+    struct run_table *runs = run_table_create();
+    const char *file = r->options.reference;
+    struct inputs in = {0};
+    struct reference result;
+    int rc = runs ? inputs_add(&in, file, e) : err_nomem(e, "reference");
+    if (rc < 0)
+        goto out;
+    run_table_allow_mixed(runs);
+    for (size_t i = 0; i < in.count && rc == 0; i++) {
+        const struct input *item = &in.item[i];
+        if (item->kind == INPUT_DOCUMENT)
+            rc = gather_document(runs, item, e);
+        else if (!is_left_out(item))
+            rc = reporter_gather(r, runs, item->path, e);
+    }
+    if (rc == 0 && run_table_runs(runs) == 0)
+        rc = err_set(e, -ENOENT, ERR_INPUT, file, "holds no run");
+    if (rc < 0)
+        goto out;
+    reference_compare(&result, runs, r->runs);
+    if (r->options.check && result.verdict != REFERENCE_WITHIN && r->status == 0)
+        r->status = 1;
+    if (r->json)
+        reference_json(r->json, file, &result);
+    else
+        reference_text(output_stream(r->text), file, &result);
+out:
+    inputs_free(&in);
+    run_table_free(runs);
     return rc;
 }
 
-/* Comparisons need the noise, which rows tell and figures do not. */
+/* ---- a comparison ---- */
+
+/* Comparisons need the noise, which rows tell and the figures of documents do not. */
 static int check_rows(const char *const *path, size_t n, struct err *e)
 {
     int rc = 0;
@@ -70,70 +182,114 @@ static int check_rows(const char *const *path, size_t n, struct err *e)
     return rc;
 }
 
-static int report_comparison(struct answer *a, const char *const *files, size_t n, struct err *e)
+static int report_comparison(struct reporter *r, const char *const *files, size_t n, struct err *e)
 {
-    const struct opt_list *bases = &a->options.compare;
-    struct runs *base = runs_create(), *new = runs_create();
-    struct scan *base_scan = NULL, *new_scan = NULL;
-    int rc = base && new ? 0 : err_nomem(e, "comparison");
+    const struct opt_list *bases = &r->options.compare;
+    struct run_table *runs[2] = {run_table_create(), run_table_create()};
+    struct figures *only[2] = {NULL, NULL};
+    struct compare *c = NULL;
+    int rc = runs[0] && runs[1] ? 0 : err_nomem(e, "comparison");
     if (rc == 0)
         rc = check_rows(bases->item, bases->count, e);
     if (rc == 0)
         rc = check_rows(files, n, e);
-    a->hidden = true;
-    a->runs = base;
+    if (rc < 0)
+        goto out;
+    r->hidden = true;
+    r->runs = runs[0];
+    rc = reporter_add(r, bases->item, bases->count, &only[0], e);
+    r->runs = runs[1];
     if (rc == 0)
-        rc = answer_add(a, bases->item, bases->count, &base_scan, e);
-    a->runs = new;
-    if (rc == 0)
-        rc = answer_add(a, files, n, &new_scan, e);
-    a->runs = NULL;
-    if (rc == 0)
-        rc = put_comparison(a, &(struct compare_side){base, base_scan},
-                            &(struct compare_side){new, new_scan}, e);
-    scan_free(base_scan);
-    scan_free(new_scan);
-    runs_free(base);
-    runs_free(new);
+        rc = reporter_add(r, files, n, &only[1], e);
+    r->runs = NULL;
+    if (rc < 0)
+        goto out;
+    const struct compare_side base = {runs[0], only[0]}, new = {runs[1], only[1]};
+    rc = compare_sides(&c, &base, &new, e);
+    if (rc == 0 && r->json)
+        compare_json(r->json, c, runs[0], runs[1]);
+    else if (rc == 0)
+        compare_text(output_stream(r->text), c, runs[0], runs[1]);
+out:
+    free(c);
+    for (int i = 0; i < 2; i++) {
+        figures_free(only[i]);
+        run_table_free(runs[i]);
+    }
     return rc;
 }
 
-static int verify_each(struct answer *a, const char *const *files, size_t n, struct err *e)
+/* ---- a check ---- */
+
+static int verify_files(struct reporter *r, const char *const *files, size_t n, struct err *e)
 {
     int rc = 0;
     struct verify *v = malloc(sizeof(*v));
     if (!v)
         return err_nomem(e, "findings");
-    if (a->json)
-        jsonout_array(a->json, "verify");
+    if (r->json)
+        jsonout_array(r->json, "verify");
     for (size_t i = 0; i < n && rc == 0; i++) {
-        rc = verify_file(v, files[i], a->options.run, a->options.skip_bad_rows, e);
+        rc = verify_file(v, files[i], r->options.run, r->options.skip_bad_rows, e);
         if (rc == -EBADMSG && v->cut) {
-            a->status = answer_complain(e);
+            r->status = reporter_complain(e);
             rc = 0;
         }
-        if (rc == 0 && v->findings > 0 && a->status == 0)
-            a->status = 1;
-        if (rc == 0 && a->json)
-            report_verify_json(a->json, files[i], v);
-        if (rc == 0 && !a->json)
-            report_verify_text(output_stream(a->text), files[i], v);
+        if (rc < 0)
+            break;
+        if (v->findings > 0 && r->status == 0)
+            r->status = 1;
+        if (r->json)
+            verify_json(r->json, files[i], v);
+        else
+            verify_text(output_stream(r->text), files[i], v);
     }
-    if (a->json)
-        jsonout_end(a->json);
+    if (r->json)
+        jsonout_end(r->json);
     free(v);
     return rc;
 }
 
-/* ---- spreadsheet ---- */
+/* ---- a picture of a file that is no trace ---- */
 
-static int save_csv_instead(struct answer *a, struct err *e)
+static int plot_numbers(struct reporter *r, const struct opt_parser *p, const char *file,
+                        enum number_table_kind kind, struct err *e)
+{
+    struct number_table *t = NULL;
+    int rc =
+        opt_refuse(p, e, "means nothing with --plot of a curve or rounds", "json", "csv", "xlsx",
+                   "interval", "hgrm", "fio-job", "mlperf", "by", "merge", "reuse", "reference",
+                   "profile", "check", "run", "output", "config", "warmup", "skip-bad-rows", NULL);
+    if (rc == 0)
+        rc = number_table_load(&t, file, e);
+    if (rc == 0)
+        rc = plot_save_numbers(r->options.plot, t, kind, e);
+    number_table_free(t);
+    return rc;
+}
+
+/* ---- outputs ---- */
+
+static int save_xlsx(struct reporter *r, struct err *e)
+{
+    struct xlsx *x = NULL;
+    int rc = xlsx_create(&x, r->options.xlsx, e);
+    if (rc < 0)
+        return rc;
+    rc = report_xlsx(x, r->runs, r->series, r->several) ? xlsx_save(x, e)
+                                                        : err_nomem(e, "spreadsheet");
+    xlsx_free(x);
+    return rc;
+}
+
+/* What --xlsx writes in a build without libxlsxwriter. */
+static int save_csv_instead(struct reporter *r, struct err *e)
 {
     struct output *csv = output_open();
-    char *path = options_csv_path(a->options.xlsx);
+    char *path = options_csv_path(r->options.xlsx);
     int rc = csv && path ? 0 : err_nomem(e, "report");
     if (rc == 0) {
-        report_csv(output_stream(csv), a->series ? a->series : a->runs);
+        run_table_csv(output_stream(csv), r->series ? r->series : r->runs);
         rc = output_save(csv, path, e);
     }
     if (rc == 0)
@@ -144,60 +300,31 @@ static int save_csv_instead(struct answer *a, struct err *e)
     return rc;
 }
 
-static int save_xlsx(struct answer *a, struct err *e)
-{
-    struct xlsx *x = NULL;
-    if (!xlsx_is_built())
-        return save_csv_instead(a, e);
-    int rc = xlsx_create(&x, a->options.xlsx, e);
-    if (rc < 0)
-        return rc;
-    rc = report_xlsx(x, a->runs, a->series, a->several) ? xlsx_save(x, e)
-                                                        : err_nomem(e, "spreadsheet");
-    xlsx_free(x);
-    return rc;
-}
-
-static int report_inputs(struct answer *a, const struct opt_parser *p, const char *const *files,
+static int report_inputs(struct reporter *r, const struct opt_parser *p, const char *const *files,
                          size_t n, struct err *e)
 {
+    const struct options *o = &r->options;
     struct inputs in = {0};
     int rc = 0;
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = inputs_add(&in, files[i], e);
-    a->runs = runs_create();
-    if (rc == 0 && !a->runs)
-        rc = err_nomem(e, "report");
-    if (rc == 0 && in.table)
-        rc = run_tables_report(a, p, &in, e);
-    else if (rc == 0)
-        rc = a->options.merge ? answer_add_pool(a, files, n, e) : report_trials(a, files, n, e);
-    if (rc == 0 && a->options.reference)
-        rc = run_tables_compare(a, e);
-    if (rc == 0 && a->options.xlsx)
-        rc = save_xlsx(a, e);
+    if (rc == 0 && (n > 1 || in.table || o->csv || o->xlsx || o->reference)) {
+        r->runs = run_table_create();
+        rc = r->runs ? 0 : err_nomem(e, "report");
+    }
+    if (rc == 0)
+        rc = in.table ? report_table(r, p, &in, e) : report_files(r, files, n, e);
+    if (rc == 0 && o->reference)
+        rc = report_reference(r, e);
+    if (rc == 0 && o->xlsx)
+        rc = xlsx_is_built() ? save_xlsx(r, e) : save_csv_instead(r, e);
+    if (rc == 0 && o->csv)
+        run_table_csv(output_stream(r->text), r->series ? r->series : r->runs);
     inputs_free(&in);
     return rc;
 }
 
-/* A file that is no trace but can be drawn: the picture is all there is of it. */
-static int plot_columns(struct answer *a, const struct opt_parser *p, const char *file,
-                        enum columns_kind kind, struct err *e)
-{
-    struct columns *c = NULL;
-    int rc =
-        opt_refuse(p, e, "means nothing with --plot of a curve or rounds", "json", "csv", "xlsx",
-                   "interval", "hgrm", "fio-job", "mlperf", "by", "merge", "reuse", "reference",
-                   "profile", "check", "run", "output", "config", "warmup", "skip-bad-rows", NULL);
-    if (rc == 0)
-        rc = columns_load(&c, file, e);
-    if (rc == 0)
-        rc = plot_save_columns(a->options.plot, c, kind, e);
-    columns_free(c);
-    return rc;
-}
-
-static int report_all(struct answer *a, const struct opt_parser *p, struct err *e)
+static int report_all(struct reporter *r, const struct opt_parser *p, struct err *e)
 {
     static const char *const standard_input[] = {"-"};
     const char *const *files;
@@ -206,74 +333,73 @@ static int report_all(struct answer *a, const struct opt_parser *p, struct err *
         files = standard_input;
         n = 1;
     }
-    enum columns_kind kind = a->options.plot ? columns_kind_of(files[0]) : COLUMNS_NONE;
-    if (kind != COLUMNS_NONE)
-        return plot_columns(a, p, files[0], kind, e);
-    if (a->options.verify_trace)
-        return verify_each(a, files, n, e);
-    if (a->options.compare.count > 0)
-        return report_comparison(a, files, n, e);
-    return report_inputs(a, p, files, n, e);
+    enum number_table_kind kind =
+        r->options.plot ? number_table_kind_of(files[0]) : NUMBER_TABLE_NONE;
+    if (kind != NUMBER_TABLE_NONE)
+        return plot_numbers(r, p, files[0], kind, e);
+    if (r->options.verify_trace)
+        return verify_files(r, files, n, e);
+    if (r->options.compare.count > 0)
+        return report_comparison(r, files, n, e);
+    return report_inputs(r, p, files, n, e);
 }
 
-static int run(struct answer *a, const struct opt_parser *p, int argc, char **argv, struct err *e)
+/* ---- the program ---- */
+
+static int run(struct reporter *r, const struct opt_parser *p, int argc, char **argv, struct err *e)
 {
+    const struct options *o = &r->options;
     int64_t started = clock_wall_ns();
-    int rc = answer_configure(a, e);
+    int rc = reporter_configure(r, e);
     if (rc < 0)
         return rc;
-    a->scan.by = a->options.by;
-    a->scan.interval_ns = a->options.interval_ns;
-    a->scan.warmup_ns = a->options.warmup_ns;
-    if (a->options.plot && a->scan.interval_ns == 0)
-        a->scan.interval_ns = -1;
-    a->scan.threads = (unsigned)a->options.threads;
-    a->scan.skip_bad_rows = a->options.skip_bad_rows;
-    a->scan.progress = progress_open(stderr, "kvstat", (enum progress_mode)a->options.progress,
-                                     INT64_C(1000000000));
-    a->text = a->options.json ? NULL : output_open();
-    a->json = a->options.json ? jsonout_create() : NULL;
-    bool series = (a->options.csv || a->options.xlsx) && a->options.interval_ns > 0;
-    a->series = series ? runs_create() : NULL;
-    if (!a->scan.progress || (!a->text && !a->json) || (series && !a->series)) {
+    r->scan.by = o->by;
+    r->scan.interval_ns = o->plot && o->interval_ns == 0 ? SCAN_SERIES_AUTO : o->interval_ns;
+    r->scan.warmup_ns = o->warmup_ns;
+    r->scan.threads = (unsigned)o->threads;
+    r->scan.skip_bad_rows = o->skip_bad_rows;
+    r->scan.progress =
+        progress_open(stderr, "kvstat", (enum progress_mode)o->progress, INT64_C(1000000000));
+    r->text = o->json ? NULL : output_open();
+    r->json = o->json ? jsonout_create() : NULL;
+    bool series = (o->csv || o->xlsx) && o->interval_ns > 0;
+    r->series = series ? run_table_create() : NULL;
+    if (!r->scan.progress || (!r->text && !r->json) || (series && !r->series)) {
         rc = err_nomem(e, "report");
         goto out;
     }
-    if (a->json)
-        jsonout_identity(a->json, "kvstat", argc, argv, started);
-    rc = report_all(a, p, e);
-    if (rc == 0 && a->options.csv)
-        report_csv(output_stream(a->text), a->series ? a->series : a->runs);
+    if (r->json)
+        jsonout_identity(r->json, "kvstat", argc, argv, started);
+    rc = report_all(r, p, e);
     if (rc == 0)
-        rc = a->json ? jsonout_save(a->json, a->options.output, e)
-                     : output_save(a->text, a->options.output, e);
+        rc = r->json ? jsonout_save(r->json, o->output, e) : output_save(r->text, o->output, e);
 out:
-    jsonout_free(a->json);
-    output_free(a->text);
-    runs_free(a->runs);
-    runs_free(a->series);
-    progress_close(a->scan.progress);
+    jsonout_free(r->json);
+    output_free(r->text);
+    run_table_free(r->runs);
+    run_table_free(r->series);
+    progress_close(r->scan.progress);
     return rc;
 }
 
 int main(int argc, char **argv)
 {
-    struct answer a = {0};
+    struct reporter r = {0};
     struct err e = {0};
-    struct opt_parser *p = options_open(&a.options);
-    int rc = p ? options_parse(p, &a.options, argc, argv, &e) : err_nomem(&e, "options");
+    struct opt_parser *p = options_open(&r.options);
+    int rc = p ? options_parse(p, &r.options, argc, argv, &e) : err_nomem(&e, "options");
     if (rc == 1)
         rc = opt_print_answer(p, &e) < 0 ? -EIO : 1;
     if (rc == 0)
         rc = stop_install(&e);
     if (rc == 0)
-        rc = run(&a, p, argc, argv, &e);
+        rc = run(&r, p, argc, argv, &e);
     if (rc < 0 && !(rc == -EINTR && stop_signal()))
-        a.status = answer_complain(&e);
+        r.status = reporter_complain(&e);
     opt_close(p);
-    if (fflush(stdout) != 0 && a.status == 0) {
+    if (fflush(stdout) != 0 && r.status == 0) {
         fprintf(stderr, "kvstat: standard output: %s\n", strerror(errno));
-        a.status = 1;
+        r.status = 1;
     }
-    return stop_exit_status(a.status);
+    return stop_exit_status(r.status);
 }

@@ -16,7 +16,7 @@ struct options {
     int64_t interval_ns, warmup_ns; /* warmup_ns -1: not given */
     struct opt_list compare;
     int progress; /* enum progress_mode */
-    int profile;  /* enum assess_profile */
+    int profile;  /* enum verdict_profile */
     unsigned by;  /* enum groups_by, from by_text */
 };
 

@@ -1,5 +1,5 @@
-/* The last step of a text report. It is small, so it is kept in memory until it is whole: a full
- * disk or a bad row half-way leaves nothing behind that looks like a report. */
+/* Last step of a text report. It is small, so it stays in memory until it is whole: a full disk or
+ * a bad row half-way leaves nothing behind that looks like a report. */
 #include "kvstat/output.h"
 
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-/* output.h - a text report on its way out: collected in memory, then written whole or not at all.
- */
+/* output.h - collects a text in memory, then writes it whole or not at all. */
 #ifndef KVSTAT_OUTPUT_H
 #define KVSTAT_OUTPUT_H
 
@@ -9,10 +8,10 @@
 
 struct output;
 struct output *output_open(void); /* NULL: no memory */
-/* Where the report is written to; closed by output_save or output_free. */
+/* The stream to write the text to. output_save or output_free closes it. */
 FILE *output_stream(const struct output *o);
-/* Writes what was collected to path ("-": standard output); a file is written beside and renamed.
- * Once. 0 or a negative errno, class ERR_OUTPUT. */
+/* Writes the text to path ("-": standard output); a file is written beside and renamed. Call once.
+ * 0 or a negative errno, class ERR_OUTPUT. */
 int output_save(struct output *o, const char *path, struct err *e);
 void output_free(struct output *o);
 

@@ -1,7 +1,7 @@
-/* First half of kvstat's counting: every row of a thread's batches comes here, is valued once and
- * put into the tables of groups. Rows alike in all words are summed in one cell, and what the words
- * mean is asked once a cell when the file ends. Nothing here depends on the order of rows; what
- * does is in occupancy and requests. */
+/* First half of kvstat's counting: every row of a thread's batches is measured here once and put
+ * into the tables of groups. Rows with the same words are summed in one cell; when the file ends,
+ * the cells become the totals. Nothing here depends on the order of rows: occupancy and requests
+ * do. */
 #include "kvstat/count/agg.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@ enum outcome {
     OUTCOMES
 };
 
-/* Rows of the file being read that are alike in operation, tier, phase, class and outcome. */
+/* Rows of the file being read with one operation, tier, phase, class and outcome. */
 struct cell {
     uint64_t rows, bytes;
     uint64_t tokens, bare_rows, bare_bytes; /* bare: those without Tokens */
@@ -96,19 +96,7 @@ static bool add_u64(uint64_t *sum, uint64_t v)
     return __builtin_add_overflow(*sum, v, sum);
 }
 
-static void count_status(struct agg_totals *t, int32_t status)
-{
-    if (status == TRACE_OK)
-        t->ok++;
-    else if (status == TRACE_ABSENT)
-        t->absent++;
-    else if (status == TRACE_CORRUPT)
-        t->corrupt++;
-    else
-        t->failed++;
-}
-
-/* What the rows of a cell have in common. */
+/* The words that the rows of a cell share. */
 struct kind {
     enum trace_op op;
     enum trace_tier tier;
@@ -117,60 +105,50 @@ struct kind {
     enum outcome outcome;
 };
 
-static void count_lookups(struct agg_totals *t, const struct kind *k, const struct cell *c)
+/* Moves a cell into the totals. True when a sum overflowed. */
+static bool count_cell(struct agg_totals *t, const struct kind *k, const struct cell *c)
 {
-    if (k->op == TRACE_MISS)
+    bool read = k->op == TRACE_READ, moved = k->phase == TRACE_EVICT, over = false;
+
+    if (k->op == TRACE_MISS || (read && !moved && k->outcome == ABSENT))
         t->misses[k->class] += c->rows;
-    else if (k->op != TRACE_READ || k->phase == TRACE_EVICT)
-        return;
-    else if (k->outcome == ABSENT)
-        t->misses[k->class] += c->rows;
-    else
+    else if (read && !moved)
         t->hits[k->class] += c->rows;
-}
+    if (k->outcome != DONE)
+        return false;
 
-/* True when a sum overflowed. */
-static bool count_reads(struct agg_totals *t, const struct kind *k, const struct cell *c)
-{
-    bool over = add_u64(&t->read_bytes, c->bytes);
-    t->io_ops += c->rows;
-    if (k->phase == TRACE_DECODE)
-        over |= add_u64(&t->decode_bytes, c->bytes);
-    if (k->phase == TRACE_EVICT) {
-        t->evict_ops[k->tier] += k->class != TRACE_PROMOTE ? c->rows : 0;
-        return over;
-    }
-    t->reads_without_tokens += c->bare_rows;
-    over |= add_u64(&t->read_tokens, c->tokens);
-    /* Each block of a prompt is looked up once; other objects are read again while decoding. */
-    if (k->class == TRACE_BLOCK)
-        over |= add_u64(&t->context_tokens, c->tokens);
-    return over;
-}
-
-static bool count_writes(struct agg_totals *t, const struct kind *k, const struct cell *c)
-{
-    t->io_ops += c->rows;
-    if (k->phase == TRACE_EVICT && k->class == TRACE_PROMOTE)
-        t->promote_ops[k->tier] += c->rows;
-    else if (k->phase == TRACE_EVICT)
-        t->offload_ops[k->tier] += c->rows;
-    bool over = add_u64(&t->write_bytes, c->bytes);
-    if (k->phase == TRACE_PREFILL && k->class != TRACE_INGEST)
-        over |= add_u64(&t->context_tokens, c->tokens);
-    return over;
-}
-
-static bool count_done(struct agg_totals *t, const struct kind *k, const struct cell *c)
-{
     if (k->op == TRACE_GENERATE) {
         t->generate_rows += c->rows;
         return c->over | add_u64(&t->generated_tokens, c->tokens);
     }
-    if (k->tier == TRACE_NO_TIER || (k->op != TRACE_READ && k->op != TRACE_WRITE))
+    if (k->tier == TRACE_NO_TIER || (!read && k->op != TRACE_WRITE))
         return false;
-    bool over = c->over;
-    over |= k->op == TRACE_READ ? count_reads(t, k, c) : count_writes(t, k, c);
+
+    t->io_ops += c->rows;
+    over |= c->over;
+    if (read) {
+        over |= add_u64(&t->read_bytes, c->bytes);
+        if (k->phase == TRACE_DECODE)
+            over |= add_u64(&t->decode_bytes, c->bytes);
+        if (moved) {
+            t->evict_ops[k->tier] += k->class != TRACE_PROMOTE ? c->rows : 0;
+        } else {
+            t->reads_without_tokens += c->bare_rows;
+            over |= add_u64(&t->read_tokens, c->tokens);
+            /* Each block of a prompt is looked up once; other objects are read again in decoding.
+             */
+            if (k->class == TRACE_BLOCK)
+                over |= add_u64(&t->context_tokens, c->tokens);
+        }
+    } else {
+        over |= add_u64(&t->write_bytes, c->bytes);
+        if (moved && k->class == TRACE_PROMOTE)
+            t->promote_ops[k->tier] += c->rows;
+        else if (moved)
+            t->offload_ops[k->tier] += c->rows;
+        if (k->phase == TRACE_PREFILL && k->class != TRACE_INGEST)
+            over |= add_u64(&t->context_tokens, c->tokens);
+    }
     if (k->tier == TRACE_STORAGE) {
         over |= add_u64(&t->tier2_bare_bytes, c->bare_bytes);
         over |= add_u64(&t->tier2_tokens, c->tokens);
@@ -194,46 +172,6 @@ static struct kind kind_at(size_t i)
     k.tier = (enum trace_tier)(i % (TRACE_TIERS + 1));
     k.op = (enum trace_op)(i / (TRACE_TIERS + 1));
     return k;
-}
-
-/* Moves the cells into the totals; true when a sum overflowed. */
-static bool count_cells(struct agg *a)
-{
-    bool over = false;
-    for (size_t i = 0; i < CELLS; i++) {
-        struct cell *c = cell_at(a, i);
-        struct kind k = kind_at(i);
-        if (c->rows == 0)
-            continue;
-        count_lookups(&a->t, &k, c);
-        if (k.outcome == DONE)
-            over |= count_done(&a->t, &k, c);
-        *c = (struct cell){0};
-    }
-    return over;
-}
-
-static void cell_add(struct agg *a, const struct trace_row *row, enum outcome outcome)
-{
-    struct cell *c = &a->cell[row->op][row->tier][row->phase][row->class][outcome];
-    bool bare = row->tokens == TRACE_NONE;
-    bool over = add_u64(&c->bytes, row->size);
-    c->rows++;
-    over |= add_u64(&c->tokens, bare ? 0 : (uint64_t)row->tokens);
-    c->bare_rows += bare;
-    c->bare_bytes += bare ? row->size : 0; /* not more than bytes */
-    c->over |= over;
-}
-
-static void cell_merge(struct cell *into, const struct cell *from)
-{
-    bool over = into->over | from->over;
-    over |= add_u64(&into->bytes, from->bytes);
-    over |= add_u64(&into->tokens, from->tokens);
-    into->rows += from->rows;
-    into->bare_rows += from->bare_rows;
-    into->bare_bytes += from->bare_bytes;
-    into->over = over;
 }
 
 static void sample_of(const struct agg *a, const struct trace_row *row, struct group_sample *s)
@@ -261,7 +199,7 @@ static void sample_of(const struct agg *a, const struct trace_row *row, struct g
     }
 }
 
-/* Counts what is no group's: 1 and the sample for the groups, 0: none, negative errno. */
+/* Counts a row. 1: it belongs to the groups, with *sample; 0: it does not; or a negative errno. */
 static int value_row(struct agg *a, const struct trace_row *row, struct group_sample *sample)
 {
     struct agg_totals *t = &a->t;
@@ -270,8 +208,14 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
         t->first_ns = row->time_ns;
     if (row->time_ns > t->last_ns)
         t->last_ns = row->time_ns;
-    if (row->status != TRACE_NO_STATUS)
-        count_status(t, row->status);
+    if (row->status == TRACE_OK)
+        t->ok++;
+    else if (row->status == TRACE_ABSENT)
+        t->absent++;
+    else if (row->status == TRACE_CORRUPT)
+        t->corrupt++;
+    else if (row->status != TRACE_NO_STATUS)
+        t->failed++;
     if (agg_is_populating(a->result, row)) {
         bool done = row->status == TRACE_OK || row->status == TRACE_NO_STATUS;
         t->populated_rows++;
@@ -281,8 +225,18 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
         t->warmup_rows++;
         return 0;
     }
+
     sample_of(a, row, sample);
-    cell_add(a, row, sample->ok ? DONE : row->status == TRACE_ABSENT ? ABSENT : FAILED);
+    enum outcome outcome = sample->ok ? DONE : row->status == TRACE_ABSENT ? ABSENT : FAILED;
+    struct cell *c = &a->cell[row->op][row->tier][row->phase][row->class][outcome];
+    bool bare = row->tokens == TRACE_NONE;
+    bool over = add_u64(&c->bytes, row->size);
+    c->rows++;
+    over |= add_u64(&c->tokens, bare ? 0 : (uint64_t)row->tokens);
+    c->bare_rows += bare;
+    c->bare_bytes += bare ? row->size : 0; /* not more than bytes */
+    c->over |= over;
+
     if (!a->result)
         return 1;
     if (sample->end_ns != TRACE_NONE && sample->end_ns > t->end_ns)
@@ -291,21 +245,6 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
         add_u64(&t->busy_ns, (uint64_t)row->latency_ns))
         return -EOVERFLOW;
     return 1;
-}
-
-/* At most GROUPS_BLOCK rows. */
-static int add_rows(struct agg *a, const struct trace_row *rows, size_t n)
-{
-    struct group_sample sample[GROUPS_BLOCK];
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        int rc = value_row(a, &rows[i], &sample[count]);
-        if (rc < 0)
-            return rc;
-        count += (size_t)rc;
-    }
-    int rc = groups_add(a->base, sample, count);
-    return rc < 0 || a->groups == a->base ? rc : groups_add(a->groups, sample, count);
 }
 
 static int fail(int rc, struct err *e)
@@ -318,22 +257,32 @@ static int fail(int rc, struct err *e)
 
 int agg_add(struct agg *a, const struct trace_row *rows, size_t n, struct err *e)
 {
-    for (size_t i = 0; i < n; i += GROUPS_BLOCK) {
-        int rc = add_rows(a, rows + i, n - i < GROUPS_BLOCK ? n - i : GROUPS_BLOCK);
+    for (size_t from = 0; from < n; from += GROUPS_BLOCK) {
+        struct group_sample sample[GROUPS_BLOCK];
+        size_t to = n - from < GROUPS_BLOCK ? n : from + GROUPS_BLOCK, count = 0;
+        int rc = 0;
+        for (size_t i = from; i < to && rc >= 0; i++) {
+            rc = value_row(a, &rows[i], &sample[count]);
+            count += rc > 0;
+        }
+        if (rc >= 0)
+            rc = groups_add(a->base, sample, count);
+        if (rc == 0 && a->groups != a->base)
+            rc = groups_add(a->groups, sample, count);
         if (rc < 0)
             return fail(rc, e);
     }
     return 0;
 }
 
-/* The totals that simply add up, as an array: all from rows to the first time. */
+/* The counters, from rows to the first time, are added as an array. */
 static bool totals_merge(struct agg_totals *into, const struct agg_totals *from)
 {
     bool over = false;
     static_assert(offsetof(struct agg_totals, rows) == 0, "counters come first");
     uint64_t *x = (uint64_t *)into;
     const uint64_t *y = (const uint64_t *)from;
-    size_t n = offsetof(struct agg_totals, first_ns) / sizeof(uint64_t);
+    size_t n = offsetof(struct agg_totals, first_ns) / sizeof(*x);
     for (size_t i = 0; i < n; i++)
         over |= add_u64(&x[i], y[i]);
     over |= add_u64(&into->elapsed_ns, from->elapsed_ns);
@@ -348,13 +297,20 @@ static bool totals_merge(struct agg_totals *into, const struct agg_totals *from)
 
 int agg_merge(struct agg *into, const struct agg *from, struct err *e)
 {
-    int rc = totals_merge(&into->t, &from->t) ? -EOVERFLOW : 0;
+    bool over = totals_merge(&into->t, &from->t);
     const struct cell *cell = &from->cell[0][0][0][0][0];
-    for (size_t i = 0; i < CELLS; i++)
-        if (cell[i].rows)
-            cell_merge(cell_at(into, i), &cell[i]);
-    if (rc == 0)
-        rc = groups_merge(into->base, from->base);
+    for (size_t i = 0; i < CELLS; i++) {
+        struct cell *c = cell_at(into, i);
+        if (!cell[i].rows)
+            continue;
+        c->rows += cell[i].rows;
+        c->bare_rows += cell[i].bare_rows;
+        c->bare_bytes += cell[i].bare_bytes;
+        c->over |= cell[i].over;
+        c->over |= add_u64(&c->bytes, cell[i].bytes);
+        c->over |= add_u64(&c->tokens, cell[i].tokens);
+    }
+    int rc = over ? -EOVERFLOW : groups_merge(into->base, from->base);
     if (rc == 0 && into->groups != into->base)
         rc = groups_merge(into->groups, from->groups);
     if (rc == 0)
@@ -367,11 +323,19 @@ int agg_merge(struct agg *into, const struct agg *from, struct err *e)
 int agg_end_file(struct agg *a, struct err *e)
 {
     struct agg_totals *t = &a->t;
+    bool over = false;
     if (a->result && t->end_ns > a->warmup_ns)
         t->elapsed_ns = (uint64_t)t->end_ns - (uint64_t)a->warmup_ns;
     else if (!a->result && t->last_ns > t->first_ns)
         t->elapsed_ns = (uint64_t)t->last_ns - (uint64_t)t->first_ns;
-    int rc = count_cells(a) ? -EOVERFLOW : groups_merge(a->tier_op, a->base);
+    for (size_t i = 0; i < CELLS; i++) {
+        struct cell *c = cell_at(a, i);
+        struct kind k = kind_at(i);
+        if (c->rows > 0)
+            over |= count_cell(t, &k, c);
+        *c = (struct cell){0};
+    }
+    int rc = over ? -EOVERFLOW : groups_merge(a->tier_op, a->base);
     if (rc == 0)
         rc = groups_merge(a->phase, a->base);
     if (rc < 0)

@@ -1,4 +1,5 @@
-/* agg.h - what can be counted of rows in any order: one aggregate a thread, merged at the end. */
+/* agg.h - the counts that do not depend on the order of rows: one aggregate for each thread, merged
+ * at the end. */
 #ifndef KVSTAT_COUNT_AGG_H
 #define KVSTAT_COUNT_AGG_H
 
@@ -19,15 +20,15 @@
      TRACE_BIT(TRACE_COL_START) | TRACE_BIT(TRACE_COL_LATENCY) | TRACE_BIT(TRACE_COL_DEVICE) |     \
      TRACE_BIT(TRACE_COL_STATUS))
 
-/* True for the mask of a result file: its rows have Start and latency. */
+/* True for the columns of a result file: its rows have Start and latency. */
 bool agg_is_result(uint32_t columns);
-/* A row of a result file that ran before the replay's zero: it filled the tiers and is no part of
+/* A row of a result file that ran before the replay's zero: it filled the tiers and is not part of
  * the measurement. */
 bool agg_is_populating(bool result, const struct trace_row *row);
 /* a + b, held at the ends of the range. */
 int64_t agg_add_ns(int64_t a, int64_t b);
 
-/* Sums over the rows of the measurement, those that failed left out unless said. Sizes in bytes. */
+/* Sums over the rows of the measurement, without those that failed unless said. Sizes in bytes. */
 struct agg_totals {
     uint64_t rows;                            /* all rows, also failed and populating ones */
     uint64_t ok, absent, corrupt, failed;     /* all rows with a Status, failed: an errno */
@@ -56,21 +57,22 @@ struct agg;
 
 /* by: mask of enum groups_by for agg_groups; columns: those that the file has. NULL: no memory. */
 struct agg *agg_create(unsigned by, uint32_t columns);
-/* Rows of a result that started before warmup_ns on the replay's clock are counted by their status
- * and as warm-up, and for nothing else; the elapsed time begins there. Before the first row. */
+/* Rows of a result that started before warmup_ns on the replay's clock count for their status and
+ * as warm-up rows only; the elapsed time begins there. Call before the first row. */
 void agg_leave_out(struct agg *a, int64_t warmup_ns);
 void agg_free(struct agg *a);
 /* Adds n rows of one file. 0, -ENOMEM or -EOVERFLOW (sums do not fit) with *e. */
 int agg_add(struct agg *a, const struct trace_row *rows, size_t n, struct err *e);
-/* Adds what from counted: of the same file before agg_end_file, or of another one after it. */
+/* Adds the counts of from: for the same file before agg_end_file, for another file after it. */
 int agg_merge(struct agg *into, const struct agg *from, struct err *e);
-/* Ends a file: fixes its elapsed time and the tables by tier and operation, and by phase. Once. */
+/* Ends a file: sets its elapsed time and makes the tables by tier and operation, and by phase. Call
+ * once. */
 int agg_end_file(struct agg *a, struct err *e);
 
 const struct agg_totals *agg_totals(const struct agg *a);
 bool agg_result(const struct agg *a);
-/* Tables, sorted; by the mask given, by tier and operation, by phase. The latter two after
- * agg_end_file. Lent. */
+/* The table by the columns given to agg_create, by tier and operation, by phase; the last two exist
+ * after agg_end_file. Lent. */
 struct groups *agg_groups(const struct agg *a);
 struct groups *agg_by_tier_op(const struct agg *a);
 struct groups *agg_by_phase(const struct agg *a);

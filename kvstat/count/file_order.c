@@ -1,6 +1,6 @@
-/* Between the threads that read and the figures that need rows in file order. A run waits in a
- * short sorted list until no thread can still hand in an earlier one; since each thread's pieces
- * only grow, that is known from the piece that each is at. */
+/* Between the threads that read and the figures that need rows in file order. A piece waits in a
+ * short sorted list until no thread can still hand in an earlier one. Since the numbers of each
+ * thread's pieces only grow, the piece that each thread is at tells this. */
 #include "kvstat/count/file_order.h"
 
 #include <errno.h>
@@ -8,33 +8,37 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-struct order_run {
-    uint64_t piece, rows;
+#include "kvstat/count/request_piece.h"
+
+struct file_order_piece {
+    uint64_t number, rows;
     struct occupancy occupancy;
-    struct requests_run *requests;
-    struct order_run *next; /* in a list: waiting by piece, or free */
+    struct request_piece *requests;
+    struct file_order_piece *next; /* in a list: waiting, by number, or free */
 };
 
-struct order {
+struct file_order {
     bool result;
     int64_t warmup_ns;
     unsigned threads;
     pthread_mutex_t lock; /* guards all below; requests and occupancy are used under it */
     pthread_cond_t moved; /* an entry of at[] changed */
-    struct order_run *waiting, *free;
+    struct file_order_piece *waiting, *free;
     unsigned waiting_count;
-    int rc;
+    int rc; /* the first error of appending */
     struct requests *requests;
     struct occupancy occupancy;
-    uint64_t at[]; /* by thread: no earlier piece will come from it */
+    uint64_t at[]; /* by thread: it will hand in no earlier piece */
 };
 
-struct order *order_create(unsigned threads, bool result, struct requests *requests)
+struct file_order *file_order_create(unsigned threads, bool result, int64_t warmup_ns,
+                                     struct requests *requests)
 {
-    struct order *o = calloc(1, sizeof(*o) + threads * sizeof(o->at[0]));
+    struct file_order *o = calloc(1, sizeof(*o) + threads * sizeof(o->at[0]));
     if (!o)
         return NULL;
     o->result = result;
+    o->warmup_ns = warmup_ns;
     o->threads = threads;
     o->requests = requests;
     pthread_mutex_init(&o->lock, NULL);
@@ -42,27 +46,17 @@ struct order *order_create(unsigned threads, bool result, struct requests *reque
     return o;
 }
 
-void order_leave_out(struct order *o, int64_t warmup_ns)
+static void list_free(struct file_order_piece *piece)
 {
-    o->warmup_ns = warmup_ns;
-}
-
-static void run_free(struct order_run *run)
-{
-    requests_run_free(run->requests);
-    free(run);
-}
-
-static void list_free(struct order_run *run)
-{
-    while (run) {
-        struct order_run *next = run->next;
-        run_free(run);
-        run = next;
+    while (piece) {
+        struct file_order_piece *next = piece->next;
+        request_piece_free(piece->requests);
+        free(piece);
+        piece = next;
     }
 }
 
-void order_free(struct order *o)
+void file_order_free(struct file_order *o)
 {
     if (!o)
         return;
@@ -73,42 +67,43 @@ void order_free(struct order *o)
     free(o);
 }
 
-int order_run_add(struct order_run *run, const struct trace_row *rows, size_t n, struct err *e)
+static int overflowed(struct err *e)
 {
-    run->rows += n;
-    if (occupancy_add(&run->occupancy, rows, n) < 0)
-        return err_set(e, -EOVERFLOW, ERR_INPUT, "", "live bytes of a tier do not fit 63 bits");
-    return requests_run_add(run->requests, rows, n) < 0 ? err_nomem(e, "requests") : 0;
+    return err_set(e, -EOVERFLOW, ERR_INPUT, "", "live bytes of a tier do not fit 63 bits");
 }
 
-static struct order_run *run_create(const struct order *o)
+int file_order_add(struct file_order_piece *piece, const struct trace_row *rows, size_t n,
+                   struct err *e)
 {
-    struct order_run *run = calloc(1, sizeof(*run));
-    if (!run)
-        return NULL;
-    run->requests = requests_run_create(o->result);
-    if (!run->requests) {
-        free(run);
+    piece->rows += n;
+    if (occupancy_add(&piece->occupancy, rows, n) < 0)
+        return overflowed(e);
+    return request_piece_add(piece->requests, rows, n) < 0 ? err_nomem(e, "requests") : 0;
+}
+
+/* An empty piece, one that was used before if there is any. NULL: no memory. */
+static struct file_order_piece *take_piece(struct file_order *o)
+{
+    struct file_order_piece *piece = o->free;
+    if (piece) {
+        o->free = piece->next;
+        piece->rows = 0;
+        piece->occupancy = (struct occupancy){0};
+        piece->next = NULL;
+        request_piece_clear(piece->requests);
+        return piece;
+    }
+    piece = calloc(1, sizeof(*piece));
+    if (piece)
+        piece->requests = request_piece_create(o->result, o->warmup_ns);
+    if (piece && !piece->requests) {
+        free(piece);
         return NULL;
     }
-    requests_run_leave_out(run->requests, o->warmup_ns);
-    return run;
+    return piece;
 }
 
-static struct order_run *run_reuse(struct order *o)
-{
-    struct order_run *run = o->free;
-    if (!run)
-        return run_create(o);
-    o->free = run->next;
-    run->rows = 0;
-    run->occupancy = (struct occupancy){0};
-    run->next = NULL;
-    requests_run_clear(run->requests);
-    return run;
-}
-
-static uint64_t earliest_possible(const struct order *o)
+static uint64_t earliest_possible(const struct file_order *o)
 {
     uint64_t least = UINT64_MAX;
     for (unsigned i = 0; i < o->threads; i++)
@@ -116,56 +111,56 @@ static uint64_t earliest_possible(const struct order *o)
     return least;
 }
 
-static void append_ready(struct order *o)
+/* Appends the waiting pieces that no earlier one can follow. */
+static void append_ready(struct file_order *o)
 {
     uint64_t before = earliest_possible(o);
-    while (o->waiting && o->waiting->piece < before) {
-        struct order_run *run = o->waiting;
-        o->waiting = run->next;
+    while (o->waiting && o->waiting->number < before) {
+        struct file_order_piece *piece = o->waiting;
+        o->waiting = piece->next;
         o->waiting_count--;
         if (o->rc == 0)
-            o->rc = occupancy_append(&o->occupancy, &run->occupancy);
+            o->rc = occupancy_append(&o->occupancy, &piece->occupancy);
         if (o->rc == 0)
-            o->rc = requests_append(o->requests, run->requests, run->rows);
-        run->next = o->free;
-        o->free = run;
+            o->rc = requests_append(o->requests, piece->requests, piece->rows);
+        piece->next = o->free;
+        o->free = piece;
     }
 }
 
-static void insert(struct order *o, struct order_run *run)
+struct file_order_piece *file_order_next(struct file_order *o, unsigned thread,
+                                         struct file_order_piece *filled, uint64_t number)
 {
-    struct order_run **link = &o->waiting;
-    while (*link && (*link)->piece < run->piece)
-        link = &(*link)->next;
-    run->next = *link;
-    *link = run;
-    o->waiting_count++;
-}
+    struct file_order_piece *piece = NULL;
 
-struct order_run *order_next(struct order *o, unsigned thread, struct order_run *filled,
-                             uint64_t piece)
-{
     pthread_mutex_lock(&o->lock);
-    if (filled)
-        insert(o, filled);
-    o->at[thread] = piece;
+    if (filled) {
+        struct file_order_piece **link = &o->waiting;
+        while (*link && (*link)->number < filled->number)
+            link = &(*link)->next;
+        filled->next = *link;
+        *link = filled;
+        o->waiting_count++;
+    }
+    o->at[thread] = number;
     append_ready(o);
     pthread_cond_broadcast(&o->moved);
     /* The thread at the earliest piece never waits here, so the list always gets shorter. */
-    while (piece != UINT64_MAX && o->waiting_count > o->threads * 2 &&
-           earliest_possible(o) != piece)
+    while (number != UINT64_MAX && o->waiting_count > o->threads * 2 &&
+           earliest_possible(o) != number)
         pthread_cond_wait(&o->moved, &o->lock);
-    struct order_run *run = piece == UINT64_MAX ? NULL : run_reuse(o);
-    if (run)
-        run->piece = piece;
+    if (number != UINT64_MAX)
+        piece = take_piece(o);
+    if (piece)
+        piece->number = number;
     pthread_mutex_unlock(&o->lock);
-    return run;
+    return piece;
 }
 
-int order_finish(struct order *o, struct occupancy *occupancy, struct err *e)
+int file_order_finish(struct file_order *o, struct occupancy *occupancy, struct err *e)
 {
     *occupancy = o->occupancy;
     if (o->rc == -EOVERFLOW)
-        return err_set(e, o->rc, ERR_INPUT, "", "live bytes of a tier do not fit 63 bits");
+        return overflowed(e);
     return o->rc < 0 ? err_nomem(e, "requests") : 0;
 }

@@ -1,6 +1,6 @@
-/* Second half of kvstat's counting: agg computes what each row is worth, and the tables here keep
- * it by group. Groups of enumerated columns are found by direct index, since this runs for every
- * row; only users, whose number is not known, go through a hash table. */
+/* Second half of kvstat's counting: keeps the values that agg has measured by group. This runs for
+ * every row, so groups of enumerated columns are found by direct index; only users, whose number is
+ * not known, go through a hash table. */
 #include "kvstat/count/groups.h"
 
 #include <assert.h>
@@ -18,7 +18,7 @@ struct groups {
     unsigned by;
     size_t slots, used; /* slots: size of the index, a power of two when hashed */
     struct group **slot;
-    struct group **order; /* room for used pointers after groups_sort */
+    struct group **sorted; /* room for used pointers after groups_sort */
 };
 
 static size_t status_index(int32_t status)
@@ -34,21 +34,7 @@ static size_t status_index(int32_t status)
     return 3 + (size_t)(status < STATUS_ERRNOS ? status : STATUS_ERRNOS);
 }
 
-/* The key under by: columns not asked for get their empty value. */
-static struct group_key key_of(unsigned by, const struct group_key *k)
-{
-    struct group_key r = {.tier = by & GROUPS_TIER ? k->tier : TRACE_NO_TIER,
-                          .op = by & GROUPS_OP ? k->op : TRACE_OPS,
-                          .phase = by & GROUPS_PHASE ? k->phase : TRACE_NO_PHASE,
-                          .qos = by & GROUPS_QOS ? k->qos : TRACE_NO_QOS,
-                          .class = by & GROUPS_CLASS ? k->class : TRACE_NO_CLASS,
-                          .status = by & GROUPS_STATUS ? k->status : TRACE_NO_STATUS};
-    if (by & GROUPS_USER)
-        r.user = k->user;
-    return r;
-}
-
-/* Mixed radix over the columns asked for: dense, and in the order in which groups are shown. */
+/* Mixed radix over the columns in by: dense, and in the order in which groups are shown. */
 static size_t enum_index(unsigned by, const struct group_key *k)
 {
     size_t i = 0;
@@ -85,7 +71,7 @@ struct groups *groups_create(unsigned by)
         return NULL;
     g->by = by;
     g->slots = by & GROUPS_USER ? 1024 : enum_count(by);
-    g->slot = calloc(g->slots, sizeof(struct group *));
+    g->slot = calloc(g->slots, sizeof(*g->slot));
     if (!g->slot) {
         free(g);
         return NULL;
@@ -93,24 +79,21 @@ struct groups *groups_create(unsigned by)
     return g;
 }
 
-static void group_free(struct group *p)
-{
-    if (!p)
-        return;
-    for (size_t m = 0; m < GROUP_METRICS; m++)
-        hist_free(p->metric[m]);
-    free((char *)(uintptr_t)p->key.user.p);
-    free(p);
-}
-
 void groups_free(struct groups *g)
 {
     if (!g)
         return;
-    for (size_t i = 0; i < g->slots; i++)
-        group_free(g->slot[i]);
+    for (size_t i = 0; i < g->slots; i++) {
+        struct group *p = g->slot[i];
+        if (!p)
+            continue;
+        for (size_t m = 0; m < GROUP_METRICS; m++)
+            hist_free(p->metric[m]);
+        free((char *)(uintptr_t)p->key.user.p);
+        free(p);
+    }
     free(g->slot);
-    free(g->order);
+    free(g->sorted);
     free(g);
 }
 
@@ -119,27 +102,23 @@ unsigned groups_by(const struct groups *g)
     return g->by;
 }
 
-static bool same_user(const struct group_key *a, const struct group_key *b)
-{
-    return a->user.len == b->user.len &&
-           (a->user.len == 0 || memcmp(a->user.p, b->user.p, a->user.len) == 0);
-}
-
 static size_t hashed_slot(const struct groups *g, const struct group_key *k)
 {
     size_t index = enum_index(g->by, k), mask = g->slots - 1;
     uint64_t h = hash_64(k->user.len ? k->user.p : "", k->user.len) ^ hash_mix(index);
-    for (size_t i = (size_t)h & mask;; i = (i + 1) & mask)
-        if (!g->slot[i] ||
-            (enum_index(g->by, &g->slot[i]->key) == index && same_user(&g->slot[i]->key, k)))
+    for (size_t i = (size_t)h & mask;; i = (i + 1) & mask) {
+        const struct group *p = g->slot[i];
+        if (!p || (enum_index(g->by, &p->key) == index && p->key.user.len == k->user.len &&
+                   (k->user.len == 0 || memcmp(p->key.user.p, k->user.p, k->user.len) == 0)))
             return i;
+    }
 }
 
 static int grow(struct groups *g)
 {
     struct group **old = g->slot;
     size_t slots = g->slots;
-    g->slot = calloc(slots * 2, sizeof(struct group *));
+    g->slot = calloc(slots * 2, sizeof(*g->slot));
     if (!g->slot) {
         g->slot = old;
         return -ENOMEM;
@@ -152,21 +131,29 @@ static int grow(struct groups *g)
     return 0;
 }
 
-static struct group *group_new(const struct group_key *key)
+/* An empty group. Columns that are not in by get their empty value. */
+static struct group *group_new(unsigned by, const struct group_key *k)
 {
+    uint32_t len = by & GROUPS_USER ? k->user.len : 0;
     struct group *p = calloc(1, sizeof(*p));
-    char *user = malloc(key->user.len ? key->user.len : 1);
+    char *user = malloc(len ? len : 1);
     if (!p || !user) {
         free(p);
         free(user);
         return NULL;
     }
-    p->key = *key;
+    if (len)
+        memcpy(user, k->user.p, len);
+    p->key = (struct group_key){.tier = by & GROUPS_TIER ? k->tier : TRACE_NO_TIER,
+                                .op = by & GROUPS_OP ? k->op : TRACE_OPS,
+                                .phase = by & GROUPS_PHASE ? k->phase : TRACE_NO_PHASE,
+                                .qos = by & GROUPS_QOS ? k->qos : TRACE_NO_QOS,
+                                .class = by & GROUPS_CLASS ? k->class : TRACE_NO_CLASS,
+                                .status = by & GROUPS_STATUS ? k->status : TRACE_NO_STATUS};
+    p->key.user.p = user;
+    p->key.user.len = len;
     p->first_ns = INT64_MAX;
     p->last_ns = INT64_MIN;
-    if (key->user.len)
-        memcpy(user, key->user.p, key->user.len);
-    p->key.user.p = user;
     return p;
 }
 
@@ -177,8 +164,7 @@ static struct group *group_of(struct groups *g, const struct group_key *k)
         return NULL;
     size_t i = g->by & GROUPS_USER ? hashed_slot(g, k) : enum_index(g->by, k);
     if (!g->slot[i]) {
-        struct group_key key = key_of(g->by, k);
-        g->slot[i] = group_new(&key);
+        g->slot[i] = group_new(g->by, k);
         g->used += g->slot[i] != NULL;
     }
     return g->slot[i];
@@ -186,7 +172,7 @@ static struct group *group_of(struct groups *g, const struct group_key *k)
 
 static inline struct group *group_of_row(struct groups *g, const struct trace_row *row)
 {
-    if (g->by == GROUPS_DEFAULT) { /* so common that its index is computed right here */
+    if (g->by == GROUPS_DEFAULT) { /* the common case: enum_index with constants */
         struct group *p =
             g->slot[((size_t)row->tier * TRACE_OPS + row->op) * (TRACE_NO_PHASE + 1) + row->phase];
         if (__builtin_expect(p != NULL, 1))
@@ -202,22 +188,13 @@ static inline struct group *group_of_row(struct groups *g, const struct trace_ro
     return group_of(g, &k);
 }
 
-/* Values that wait for their histograms. */
+/* Values to be recorded in their histograms all at once. */
 struct pending {
     struct hist *hist[GROUPS_BLOCK * GROUP_METRICS];
     int64_t value[GROUPS_BLOCK * GROUP_METRICS];
     size_t count;
 };
 static_assert(GROUPS_BLOCK * GROUP_METRICS <= HIST_BATCH, "a block is one batch");
-
-static int metric_record(struct pending *w, struct hist **h, int64_t value)
-{
-    if (!*h && !(*h = hist_create()))
-        return -ENOMEM;
-    w->hist[w->count] = *h;
-    w->value[w->count++] = value;
-    return 0;
-}
 
 static int group_add(const struct groups *g, struct group *p, const struct group_sample *s,
                      struct pending *w)
@@ -229,15 +206,18 @@ static int group_add(const struct groups *g, struct group *p, const struct group
         return 0;
     }
     if (row->tier == TRACE_NO_TIER && !(g->by & (GROUPS_TIER | GROUPS_OP | GROUPS_PHASE)))
-        return 0; /* Generate and Miss rows: their times are no operation's */
+        return 0; /* the times of Generate and Miss rows are not those of operations */
     if (s->start_ns != TRACE_NONE && s->start_ns < p->first_ns)
         p->first_ns = s->start_ns;
     if (s->end_ns != TRACE_NONE && s->end_ns > p->last_ns)
         p->last_ns = s->end_ns;
     for (size_t m = 0; m < s->metrics; m++) {
-        int rc = s->value[m] == TRACE_NONE ? 0 : metric_record(w, &p->metric[m], s->value[m]);
-        if (rc < 0)
-            return rc;
+        if (s->value[m] == TRACE_NONE)
+            continue;
+        if (!p->metric[m] && !(p->metric[m] = hist_create()))
+            return -ENOMEM;
+        w->hist[w->count] = p->metric[m];
+        w->value[w->count++] = s->value[m];
     }
     if (row->op == TRACE_READ || row->op == TRACE_WRITE)
         p->moved += row->size; /* not more than bytes, which is checked */
@@ -321,21 +301,21 @@ static int group_compare(const void *a, const void *b)
 
 size_t groups_sort(struct groups *g)
 {
-    struct group **order = realloc(g->order, (g->used ? g->used : 1) * sizeof(struct group *));
-    if (!order)
+    struct group **sorted = realloc(g->sorted, (g->used ? g->used : 1) * sizeof(*sorted));
+    if (!sorted)
         return 0;
     size_t n = 0;
     for (size_t i = 0; i < g->slots; i++)
         if (g->slot[i])
-            order[n++] = g->slot[i];
-    qsort(order, n, sizeof(struct group *), group_compare);
-    g->order = order;
+            sorted[n++] = g->slot[i];
+    qsort(sorted, n, sizeof(*sorted), group_compare);
+    g->sorted = sorted;
     return n;
 }
 
 const struct group *groups_at(const struct groups *g, size_t i)
 {
-    return g->order[i];
+    return g->sorted[i];
 }
 
 const struct group *groups_find(const struct groups *g, uint8_t tier, uint8_t op)
@@ -346,13 +326,15 @@ const struct group *groups_find(const struct groups *g, uint8_t tier, uint8_t op
 
 int groups_parse_by(const char *text, unsigned *by, struct err *e)
 {
+    /* In the order of the bits of enum groups_by. */
     static const char *const names[] = {"tier", "op", "phase", "qos", "class", "user", "status"};
+    const size_t all = sizeof(names) / sizeof(names[0]);
     unsigned mask = 0;
     for (const char *p = text;; p++) {
         size_t len = strcspn(p, ","), i = 0;
-        while (i < 7 && (strlen(names[i]) != len || strncmp(names[i], p, len) != 0))
+        while (i < all && (strlen(names[i]) != len || strncmp(names[i], p, len) != 0))
             i++;
-        if (i == 7)
+        if (i == all)
             return err_set(e, -EINVAL, ERR_INPUT, "--by",
                            "no column \"%.*s\" (any of tier,op,phase,qos,class,user,status)",
                            (int)(len < 64 ? len : 64), p);

@@ -1,4 +1,4 @@
-/* groups.h - rows counted by any product of tier, operation, phase, QoS, class, user and status. */
+/* groups.h - counts rows by any product of tier, operation, phase, QoS, class, user and status. */
 #ifndef KVSTAT_COUNT_GROUPS_H
 #define KVSTAT_COUNT_GROUPS_H
 
@@ -21,7 +21,7 @@ enum groups_by {
     GROUPS_DEFAULT = GROUPS_TIER | GROUPS_OP | GROUPS_PHASE
 };
 
-/* What is measured of a row; times in ns, sizes in bytes. */
+/* The values measured for a row; times in ns, sizes in bytes. */
 enum group_metric {
     GROUP_SIZE,
     GROUP_SERVICE,  /* issue to completion */
@@ -31,8 +31,8 @@ enum group_metric {
     GROUP_METRICS
 };
 
-/* What a group is of. Columns that are not asked for hold the enums' TRACE_NO_... values (op:
- * TRACE_OPS). */
+/* The words that all rows of a group share. Columns that are not grouped by hold the enums'
+ * TRACE_NO_... values (op: TRACE_OPS). */
 struct group_key {
     uint8_t tier, op, phase, qos, class;
     int32_t status;
@@ -44,18 +44,18 @@ struct group {
     uint64_t ops;     /* rows */
     uint64_t failed;  /* of them: status there and not ok */
     uint64_t bytes;   /* sizes of the rows that did not fail */
-    uint64_t moved;   /* of them those of Read and Write rows; a Delete moves nothing */
+    uint64_t moved;   /* the same of Read and Write rows only: a Delete moves nothing */
     int64_t first_ns; /* earliest start and latest end in the file being read; */
     int64_t last_ns;  /* INT64_MAX and INT64_MIN when there is none */
     uint64_t span_ns; /* sum of last - first over the files that were ended */
     struct hist *metric[GROUP_METRICS];
 };
 
-/* What a row is worth, computed once for all tables that it goes into. */
+/* The values of a row, computed once for all tables that it goes into. */
 struct group_sample {
     const struct trace_row *row;
     bool ok;                      /* no status, or "ok": only these enter bytes and histograms */
-    unsigned metrics;             /* how many of value[] were looked at, the rest is unknown */
+    unsigned metrics;             /* values in value[]; the rest is unknown */
     int64_t start_ns, end_ns;     /* TRACE_NONE: unknown */
     int64_t value[GROUP_METRICS]; /* TRACE_NONE: unknown */
 };
@@ -72,17 +72,17 @@ unsigned groups_by(const struct groups *g);
 int groups_add(struct groups *g, const struct group_sample *s, size_t n);
 /* Adds all groups of from; into may be by fewer columns, which pools groups. Same errors. */
 int groups_merge(struct groups *into, const struct groups *from);
-/* Ends a file: moves last - first of every group to span_ns. */
+/* Ends a file: adds last - first of every group to its span_ns. */
 void groups_end_file(struct groups *g);
 
-/* Puts the groups in order (of the enums, then user) and gives their number; groups_at: the i-th.
- * Lent. */
+/* Sorts the groups (by the enums, then by user) and returns their number; 0 also when there is no
+ * memory. groups_at: the i-th after that. Lent. */
 size_t groups_sort(struct groups *g);
 const struct group *groups_at(const struct groups *g, size_t i);
-/* The group with that tier and operation in a table by these two; NULL if there is none. */
+/* The group with that tier and operation, in a table by these two; NULL: there is none. */
 const struct group *groups_find(const struct groups *g, uint8_t tier, uint8_t op);
 
-/* "tier,op,class" to a mask: 0, or -EINVAL with *e naming what is unknown. */
+/* Makes a mask of "tier,op,class". 0, or -EINVAL with *e naming the unknown or repeated column. */
 int groups_parse_by(const char *text, unsigned *by, struct err *e);
 
 #endif

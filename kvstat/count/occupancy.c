@@ -1,6 +1,6 @@
-/* The order-dependent part of the cache's figures. Each thread sums the run of rows it has, and the
- * runs are appended in file order: a level's change and its peak are all that has to be known of
- * each. */
+/* The part of the cache's figures that depends on the order of rows. Each thread sums its pieces of
+ * consecutive rows, and file_order appends them in file order; the change and the peak of a piece
+ * are enough for that. */
 #include "kvstat/count/occupancy.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* What a row that did not fail does to its tier. */
+/* How a row that did not fail changes its tier. */
 static const int8_t signs[TRACE_OPS][TRACE_PHASES + 1] = {
     [TRACE_READ] = {[TRACE_EVICT] = -1},
     [TRACE_WRITE] = {1, 1, 1, 1, 1},
@@ -16,8 +16,8 @@ static const int8_t signs[TRACE_OPS][TRACE_PHASES + 1] = {
 };
 static_assert(TRACE_PHASES == 4, "signs of every phase");
 
-/* Without branches on the row, whose words are hard to guess: rows that change nothing add 0, and
- * those of no tier go to a level that nobody reads. */
+/* Has no branches on the words of a row, which processors cannot predict: rows that change nothing
+ * add 0, and rows without a tier go to a level that nobody reads. */
 int occupancy_add(struct occupancy *o, const struct trace_row *rows, size_t n)
 {
     struct occupancy_tier tier[TRACE_TIERS + 1] = {{0}};

@@ -1,5 +1,5 @@
 /* occupancy.h - live bytes and objects of the tiers over the rows, from signed row sizes alone: a
- * Write adds, a Delete and the Read of an eviction take away. No state per key. */
+ * Write adds; a Delete and the Read of an eviction take away. Keeps no state per key. */
 #ifndef KVSTAT_COUNT_OCCUPANCY_H
 #define KVSTAT_COUNT_OCCUPANCY_H
 
@@ -8,8 +8,8 @@
 
 #include "lib/trace/trace.h"
 
-/* Of a run of consecutive rows: what changed from its begin to its end, and the highest level on
- * the way, both relative to the begin. Zeroed: no rows. Plain values. */
+/* Consecutive rows: the change from the first to the last, and the highest level on the way, both
+ * relative to the level before them. Zeroed: no rows. Plain values. */
 struct occupancy {
     struct occupancy_tier {
         int64_t bytes, peak_bytes;
@@ -17,9 +17,9 @@ struct occupancy {
     } tier[TRACE_TIERS];
 };
 
-/* Adds the rows that follow. Rows that failed change nothing. 0, or -EOVERFLOW. */
+/* Adds the next rows. Rows that failed change nothing. 0, or -EOVERFLOW. */
 int occupancy_add(struct occupancy *o, const struct trace_row *rows, size_t n);
-/* Adds a run that follows. */
+/* Adds the consecutive rows that follow. 0, or -EOVERFLOW. */
 int occupancy_append(struct occupancy *o, const struct occupancy *next);
 
 #endif

@@ -1,7 +1,6 @@
-/* Second half of the request figures: runs come in file order and are put together in a table of
- * open requests, which is bounded: the request that was silent longest leaves first. A leaving
- * request is counted into the histograms by which the report tells end-to-end, queue, storage and
- * generation time. */
+/* Second half of the request figures: takes pieces in file order and joins them in a bounded table
+ * of open requests. The request that was silent longest leaves first, and is then counted into the
+ * histograms of end-to-end, queue, storage and generation time. */
 #include "kvstat/count/requests.h"
 
 #include <errno.h>
@@ -9,7 +8,6 @@
 #include <string.h>
 
 #include "kvstat/count/agg.h"
-#include "kvstat/count/requests_run.h"
 #include "lib/base/hash.h"
 
 #define NOBODY  UINT32_MAX
@@ -17,7 +15,7 @@
 #define CLOSED  ((size_t)1 << 21) /* closed requests remembered, by a hash of the number */
 
 struct open {
-    struct requests_sums sums;
+    struct request_sums sums;
     uint64_t seen_row;       /* number of a row not before its last one */
     uint32_t older, newer;   /* by seen_row */
     uint32_t next_in_bucket; /* or in the list of free entries */
@@ -27,7 +25,7 @@ struct requests {
     bool result;
     int64_t target_ns[TRACE_QOSES];
     struct requests_totals t;
-    struct requests_clock clock;
+    struct request_clock clock;
     uint64_t rows;
     struct open *open; /* REQUESTS_OPEN_MAX entries, touched as they are needed */
     uint32_t used, free_head, oldest, newest;
@@ -42,8 +40,7 @@ struct requests *requests_create(bool result, const int64_t target_ns[TRACE_QOSE
         return NULL;
     r->result = result;
     memcpy(r->target_ns, target_ns, sizeof(r->target_ns));
-    r->clock = (struct requests_clock){TRACE_NONE, TRACE_NONE, TRACE_NONE, TRACE_NONE,
-                                       TRACE_NONE, TRACE_NONE, false};
+    r->clock = REQUEST_CLOCK_NONE;
     r->free_head = r->oldest = r->newest = NOBODY;
     r->open = malloc(REQUESTS_OPEN_MAX * sizeof(*r->open));
     r->bucket = malloc(BUCKETS * sizeof(*r->bucket));
@@ -71,8 +68,8 @@ void requests_free(struct requests *r)
     free(r);
 }
 
-/* Marks a request as counted; true when it is known to have been already. Two numbers share a place
- * only when they are far apart, and the later one takes it. */
+/* Marks a request as counted. True when it is known to have been counted before. Two numbers share
+ * a place only when they are far apart; the later one then takes it. */
 static bool mark_closed(struct requests *r, int64_t id)
 {
     uint64_t n = (uint64_t)id;
@@ -85,24 +82,25 @@ static bool mark_closed(struct requests *r, int64_t id)
 
 /* ---- counting a request ---- */
 
-/* Shorter ones tell no speed. */
+/* The speed cannot be told from a shorter span. */
 #define CLOCK_SPAN_NS 1000000
 
-/* Seconds of the trace's clock in a second of the replay's, from what was seen so far. */
-static double speed_of(const struct requests_clock *c)
+/* Seconds of the trace's clock in a second of the replay's, from the rows seen so far. */
+static double speed_of(const struct request_clock *c)
 {
     if (c->low_due_ns == TRACE_NONE || c->high_due_ns <= c->low_due_ns)
         return 1;
-    /* In a closed replay most rows come the later the longer others took, some as the trace has
-     * them. Below a speed of 1 all come later, the last one most. */
+    /* In a closed replay most rows are late by the time that others took; some keep the times of
+     * the trace, and only those tell the speed. At a speed below 1 all rows are late, the last one
+     * most. */
     bool ahead = agg_add_ns(c->ahead_due_ns, -c->low_due_ns) >= CLOCK_SPAN_NS;
     int64_t due_ns = ahead ? c->ahead_due_ns : c->high_due_ns;
     double time = (double)(ahead ? c->ahead_time_ns : c->high_time_ns) - (double)c->low_time_ns;
     return time > 0 ? time / ((double)due_ns - (double)c->low_due_ns) : 1;
 }
 
-/* When the request arrived on the clock of its first_ns; TRACE_NONE: unknown. */
-static int64_t arrival_of(const struct requests *r, const struct requests_sums *s)
+/* When the request arrived, on the clock of its first_ns; TRACE_NONE: unknown. */
+static int64_t arrival_of(const struct requests *r, const struct request_sums *s)
 {
     if (!r->result)
         return s->arrival_ns;
@@ -134,15 +132,7 @@ static int record(struct requests_totals *t, uint8_t qos, enum requests_metric m
     return 0;
 }
 
-static int64_t storage_of(const struct requests_sums *s)
-{
-    int64_t sum = 0;
-    for (unsigned p = REQUESTS_PART_GPU; p <= REQUESTS_PART_DEVICE; p++)
-        sum = agg_add_ns(sum, s->part_ns[p]);
-    return sum;
-}
-
-static int count_request(struct requests *r, struct requests_sums *s)
+static int count_request(struct requests *r, struct request_sums *s)
 {
     struct requests_totals *t = &r->t;
     int64_t arrival = arrival_of(r, s), value[REQUESTS_METRICS];
@@ -157,20 +147,25 @@ static int count_request(struct requests *r, struct requests_sums *s)
     t->with_arrival += arrival != TRACE_NONE;
     t->failed += s->failed;
     if (s->failed || s->last_ns < s->first_ns)
-        return 0; /* nothing that a user got, or none of its rows was started */
+        return 0; /* nothing reached the user, or none of its rows was started */
+
     if (arrival != TRACE_NONE) {
         value[REQUESTS_QUEUE] = s->first_ns > arrival ? agg_add_ns(s->first_ns, -arrival) : 0;
-        s->part_ns[REQUESTS_PART_QUEUE] = value[REQUESTS_QUEUE];
+        s->part_ns[REQUEST_PART_QUEUE] = value[REQUESTS_QUEUE];
     }
     value[REQUESTS_END_TO_END] =
         agg_add_ns(s->last_ns, -(arrival != TRACE_NONE ? arrival : s->first_ns));
-    if (s->served)
-        value[REQUESTS_STORAGE] = storage_of(s);
+    if (s->served) {
+        value[REQUESTS_STORAGE] = 0;
+        for (unsigned part = REQUEST_PART_GPU; part <= REQUEST_PART_DEVICE; part++)
+            value[REQUESTS_STORAGE] = agg_add_ns(value[REQUESTS_STORAGE], s->part_ns[part]);
+    }
     if (s->generated)
-        value[REQUESTS_GENERATION] = s->part_ns[REQUESTS_PART_GENERATION];
+        value[REQUESTS_GENERATION] = s->part_ns[REQUEST_PART_GENERATION];
+
     t->end_to_end_ns += (double)value[REQUESTS_END_TO_END];
-    for (unsigned p = 0; p < REQUESTS_PARTS; p++)
-        t->part_ns[p] += (double)s->part_ns[p];
+    for (unsigned part = 0; part < REQUEST_PARTS; part++)
+        t->part_ns[part] += (double)s->part_ns[part];
     if (s->qos < TRACE_QOSES && arrival != TRACE_NONE)
         t->qos[s->qos].within_target += value[REQUESTS_END_TO_END] <= r->target_ns[s->qos];
     int rc = 0;
@@ -182,7 +177,7 @@ static int count_request(struct requests *r, struct requests_sums *s)
 
 /* ---- the table ---- */
 
-/* Numbers that follow each other lie beside each other, which spares a cache miss a request. */
+/* Consecutive numbers lie beside each other, which saves a cache miss for each request. */
 static uint32_t *bucket_of(struct requests *r, int64_t id)
 {
     return &r->bucket[((uint64_t)id ^ hash_mix((uint64_t)id / BUCKETS)) % BUCKETS];
@@ -193,14 +188,6 @@ static void unlink_age(struct requests *r, uint32_t i)
     struct open *o = &r->open[i];
     *(o->older == NOBODY ? &r->oldest : &r->open[o->older].newer) = o->newer;
     *(o->newer == NOBODY ? &r->newest : &r->open[o->newer].older) = o->older;
-}
-
-static void link_newest(struct requests *r, uint32_t i)
-{
-    r->open[i].older = r->newest;
-    r->open[i].newer = NOBODY;
-    *(r->newest == NOBODY ? &r->oldest : &r->open[r->newest].newer) = i;
-    r->newest = i;
 }
 
 static int close_oldest(struct requests *r)
@@ -217,7 +204,7 @@ static int close_oldest(struct requests *r)
     return count_request(r, &o->sums);
 }
 
-/* A free entry; the oldest request makes room when there is none. */
+/* Takes a free entry; when there is none, the oldest request leaves. */
 static int take_entry(struct requests *r, uint32_t *out)
 {
     int rc = 0;
@@ -232,14 +219,14 @@ static int take_entry(struct requests *r, uint32_t *out)
     return rc;
 }
 
-static int add_sums(struct requests *r, const struct requests_sums *s)
+static int add_sums(struct requests *r, const struct request_sums *s)
 {
     uint32_t *bucket = bucket_of(r, s->id), i = *bucket;
     while (i != NOBODY && r->open[i].sums.id != s->id)
         i = r->open[i].next_in_bucket;
     int rc = 0;
     if (i != NOBODY) {
-        requests_sums_merge(&r->open[i].sums, s);
+        request_sums_merge(&r->open[i].sums, s);
         unlink_age(r, i);
     } else {
         rc = take_entry(r, &i);
@@ -248,17 +235,20 @@ static int add_sums(struct requests *r, const struct requests_sums *s)
         *bucket = i;
     }
     r->open[i].seen_row = r->rows;
-    link_newest(r, i);
+    r->open[i].older = r->newest;
+    r->open[i].newer = NOBODY;
+    *(r->newest == NOBODY ? &r->oldest : &r->open[r->newest].newer) = i;
+    r->newest = i;
     return rc;
 }
 
-int requests_append(struct requests *r, const struct requests_run *run, uint64_t rows)
+int requests_append(struct requests *r, const struct request_piece *piece, uint64_t rows)
 {
     size_t n;
-    const struct requests_sums *item = requests_run_items(run, &n);
+    const struct request_sums *item = request_piece_items(piece, &n);
     int rc = 0;
     r->rows += rows;
-    requests_clock_merge(&r->clock, requests_run_clock(run));
+    request_clock_merge(&r->clock, request_piece_clock(piece));
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = add_sums(r, &item[i]);
     while (rc == 0 && r->oldest != NOBODY &&
@@ -293,8 +283,8 @@ int requests_merge(struct requests *into, const struct requests *from)
     t->failed += f->failed;
     t->with_arrival += f->with_arrival;
     t->end_to_end_ns += f->end_to_end_ns;
-    for (unsigned p = 0; p < REQUESTS_PARTS; p++)
-        t->part_ns[p] += f->part_ns[p];
+    for (unsigned part = 0; part < REQUEST_PARTS; part++)
+        t->part_ns[part] += f->part_ns[part];
     int rc = 0;
     for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)
         rc = merge_hist(&t->metric[m], f->metric[m]);

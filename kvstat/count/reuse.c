@@ -1,5 +1,5 @@
 /* --reuse: a second pass over the file, by one thread, since distances depend on the order of all
- * rows and on every key. */
+ * rows and on every key. The distances themselves come from lib/base/lru_stack. */
 #include "kvstat/count/reuse.h"
 
 #include <errno.h>
@@ -18,31 +18,8 @@ struct pass {
     bool result;
 };
 
-static int hold_time(struct pass *p, uint32_t number)
-{
-    if (number < p->room)
-        return 0;
-    uint32_t room = p->room > UINT32_MAX / 2 ? UINT32_MAX : p->room ? 2 * p->room : 4096;
-    int64_t *grown = realloc(p->last_ns, room * sizeof(*grown));
-    if (!grown)
-        return -ENOMEM;
-    p->last_ns = grown;
-    p->room = room;
-    return 0;
-}
-
-/* The object used last has a distance of 0 on the stack: it is itself what a cache has to hold. */
-static int record(struct pass *p, uint64_t bytes, uint64_t objects, uint64_t size, int64_t ns)
-{
-    p->r->reuses++;
-    int rc = hist_record(p->r->bytes_hist, (int64_t)(bytes ? bytes : size));
-    if (rc == 0)
-        rc = hist_record(p->r->objects_hist, (int64_t)(objects ? objects : 1));
-    return rc < 0 ? rc : hist_record(p->r->time_ns, ns);
-}
-
-/* A read that found nothing, and a Miss row, have no size of their own: that of the object's last
- * use stays. */
+/* A read that found nothing, and a Miss row, have no size: the object keeps that of its last use.
+ */
 static int use(struct pass *p, const struct trace_row *row, int64_t now_ns)
 {
     struct hash128 key = hash_128(row->key.p, row->key.len);
@@ -54,12 +31,27 @@ static int use(struct pass *p, const struct trace_row *row, int64_t now_ns)
     int rc = lru_stack_use(p->objects, key, 1, &objects, &number);
     if (rc == 0)
         rc = lru_stack_use(p->bytes, key, size, &bytes, &number);
-    if (rc == 0)
-        rc = hold_time(p, number);
-    if (rc == 0 && reads && bytes != LRU_STACK_NEW)
-        rc = record(p, bytes, objects, size, now_ns - p->last_ns[number]);
-    if (rc == 0)
-        p->last_ns[number] = now_ns;
+    if (rc < 0)
+        return rc;
+
+    if (number >= p->room) {
+        uint32_t room = p->room > UINT32_MAX / 2 ? UINT32_MAX : p->room ? 2 * p->room : 4096;
+        int64_t *grown = realloc(p->last_ns, room * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        p->last_ns = grown;
+        p->room = room;
+    }
+    if (reads && bytes != LRU_STACK_NEW) {
+        p->r->reuses++;
+        /* The object used last has a distance of 0 on the stack, but a cache has to hold it. */
+        rc = hist_record(p->r->bytes_hist, (int64_t)(bytes ? bytes : size));
+        if (rc == 0)
+            rc = hist_record(p->r->objects_hist, (int64_t)(objects ? objects : 1));
+        if (rc == 0)
+            rc = hist_record(p->r->time_ns, now_ns - p->last_ns[number]);
+    }
+    p->last_ns[number] = now_ns;
     p->r->uses++;
     return rc;
 }
@@ -96,20 +88,7 @@ static int read_rows(struct pass *p, struct trace_cursor *cursor, struct err *e)
     return rc;
 }
 
-static int take_memory(struct pass *p, struct err *e)
-{
-    struct reuse *r = p->r;
-    p->bytes = lru_stack_create();
-    p->objects = lru_stack_create();
-    r->objects_hist = hist_create();
-    r->bytes_hist = hist_create();
-    r->time_ns = hist_create();
-    return p->bytes && p->objects && r->objects_hist && r->bytes_hist && r->time_ns
-               ? 0
-               : err_nomem(e, "reuse distances");
-}
-
-static int read_file(struct pass *p, const char *path, bool skip_bad_rows, struct err *e)
+int reuse_file(struct reuse **out, const char *path, bool skip_bad_rows, struct err *e)
 {
     const struct trace_read_opts read = {
         .want = TRACE_BIT(TRACE_COL_TIMESTAMP) | TRACE_BIT(TRACE_COL_OPERATION) |
@@ -119,36 +98,38 @@ static int read_file(struct pass *p, const char *path, bool skip_bad_rows, struc
         .skip_bad_rows = skip_bad_rows};
     struct trace_reader *reader = NULL;
     struct trace_cursor *cursor = NULL;
-    int rc = trace_open(&reader, path, &read, e);
-    if (rc == 0) {
-        p->result = agg_is_result(trace_columns(reader));
-        rc = trace_cursor_open(&cursor, reader, e);
+    struct reuse *r = calloc(1, sizeof(*r));
+    struct pass p = {.r = r, .bytes = lru_stack_create(), .objects = lru_stack_create()};
+    int rc = -ENOMEM;
+
+    if (r) {
+        r->objects_hist = hist_create();
+        r->bytes_hist = hist_create();
+        r->time_ns = hist_create();
     }
+    if (!p.bytes || !p.objects || !r || !r->objects_hist || !r->bytes_hist || !r->time_ns) {
+        err_nomem(e, "reuse distances");
+        goto out;
+    }
+    rc = trace_open(&reader, path, &read, e);
+    if (rc < 0)
+        goto out;
+    p.result = agg_is_result(trace_columns(reader));
+    rc = trace_cursor_open(&cursor, reader, e);
     if (rc == 0)
-        rc = read_rows(p, cursor, e);
+        rc = read_rows(&p, cursor, e);
+    r->keys = lru_stack_objects(p.bytes);
+    r->bytes = lru_stack_bytes(p.bytes);
+out:
     trace_cursor_close(cursor);
     trace_close(reader);
-    return rc;
-}
-
-int reuse_file(struct reuse **out, const char *path, bool skip_bad_rows, struct err *e)
-{
-    struct pass p = {.r = calloc(1, sizeof(*p.r))};
-    if (!p.r)
-        return err_nomem(e, "reuse distances");
-    int rc = take_memory(&p, e);
-    if (rc == 0)
-        rc = read_file(&p, path, skip_bad_rows, e);
-    if (rc == 0 || rc == -EBADMSG) {
-        p.r->keys = lru_stack_objects(p.bytes);
-        p.r->bytes = lru_stack_bytes(p.bytes);
-        *out = p.r;
-    } else {
-        reuse_free(p.r);
-    }
     lru_stack_free(p.bytes);
     lru_stack_free(p.objects);
     free(p.last_ns);
+    if (rc == 0 || rc == -EBADMSG)
+        *out = r;
+    else
+        reuse_free(r);
     return rc;
 }
 

@@ -1,5 +1,6 @@
 /* The middle of kvstat: each thread takes batches of rows from its cursor, counts them in its own
- * aggregate and hands the order-dependent sums to order; in the end the aggregates are merged. */
+ * aggregate, and gives the sums that depend on the order of rows to file_order. At the end the
+ * aggregates are merged. Figures are made of the counts in report/figures. */
 #include "kvstat/count/scan.h"
 
 #include <errno.h>
@@ -9,8 +10,9 @@
 #include <string.h>
 
 #include "kvstat/count/file_order.h"
-#include "kvstat/run.h"
+#include "kvstat/count/provenance.h"
 #include "lib/base/stop.h"
+#include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/trace/trace.h"
 
@@ -19,11 +21,11 @@ struct worker {
     bool started;
     pthread_t thread;
     struct trace_reader *reader;
-    struct trace_cursor *cursor; /* all are open before one reads: trace.h */
-    struct order *order;
+    struct trace_cursor *cursor; /* all are open before any one reads: trace.h */
+    struct file_order *order;
     struct progress *progress; /* the first worker's only */
-    struct agg *agg;
-    struct series *series; /* NULL: not asked for */
+    struct agg *agg;           /* the first worker's are those of the scan */
+    struct series *series;     /* NULL: not asked for */
     int rc;
     struct err err;
 };
@@ -46,24 +48,25 @@ static void show_progress(struct worker *w)
     progress_show(w->progress, text, json);
 }
 
-static int count_batches(struct worker *w, struct order_run **run)
+/* Counts the rows of the worker's cursor. *piece is the one that is being filled at the end. */
+static int count_batches(struct worker *w, struct file_order_piece **piece)
 {
     const struct trace_row *rows;
-    uint64_t piece = UINT64_MAX;
+    uint64_t number = UINT64_MAX;
     size_t n;
     int rc;
     while ((rc = trace_cursor_next(w->cursor, &rows, &n, &w->err)) == 1) {
         if (stop_signal())
             return -EINTR;
-        if (trace_cursor_piece(w->cursor) != piece) {
-            piece = trace_cursor_piece(w->cursor);
-            *run = order_next(w->order, w->number, *run, piece);
-            if (!*run)
+        if (trace_cursor_piece(w->cursor) != number) {
+            number = trace_cursor_piece(w->cursor);
+            *piece = file_order_next(w->order, w->number, *piece, number);
+            if (!*piece)
                 return err_nomem(&w->err, "requests");
         }
         rc = agg_add(w->agg, rows, n, &w->err);
         if (rc == 0)
-            rc = order_run_add(*run, rows, n, &w->err);
+            rc = file_order_add(*piece, rows, n, &w->err);
         if (rc == 0 && w->series)
             rc = series_add(w->series, rows, n, &w->err);
         if (rc < 0)
@@ -76,31 +79,28 @@ static int count_batches(struct worker *w, struct order_run **run)
 static void *worker_run(void *arg)
 {
     struct worker *w = arg;
-    struct order_run *run = NULL;
-    w->rc = count_batches(w, &run);
-    order_next(w->order, w->number, run, UINT64_MAX);
+    struct file_order_piece *piece = NULL;
+    w->rc = count_batches(w, &piece);
+    file_order_next(w->order, w->number, piece, UINT64_MAX);
     trace_cursor_close(w->cursor);
     w->cursor = NULL;
     return NULL;
 }
 
-static void run_workers(struct worker *w, unsigned n)
+/* Runs the workers to their end. Returns their first error, but a cut file's only when there is no
+ * other. */
+static int run_workers(struct worker *w, unsigned n, struct err *e)
 {
+    const struct worker *worst = NULL;
     for (unsigned i = 1; i < n; i++) {
-        w[i].started = pthread_create(&w[i].thread, NULL, worker_run, &w[i]) == 0;
+        w[i].started = thread_start(&w[i].thread, worker_run, &w[i]) == 0;
         if (!w[i].started) /* the others do its work */
-            order_next(w[i].order, i, NULL, UINT64_MAX);
+            file_order_next(w[i].order, i, NULL, UINT64_MAX);
     }
     worker_run(&w[0]);
     for (unsigned i = 1; i < n; i++)
         if (w[i].started)
             pthread_join(w[i].thread, NULL);
-}
-
-/* The workers' first error, but a cut only when there is no other. */
-static int first_error(const struct worker *w, unsigned n, struct err *e)
-{
-    const struct worker *worst = NULL;
     for (unsigned i = 0; i < n; i++)
         if (w[i].rc < 0 && (!worst || (worst->rc == -EBADMSG && w[i].rc != -EBADMSG)))
             worst = &w[i];
@@ -112,24 +112,21 @@ static int first_error(const struct worker *w, unsigned n, struct err *e)
 
 static struct series *new_series(const struct scan_opts *o, bool result)
 {
-    if (o->interval_ns == 0)
-        return NULL;
-    return o->interval_ns < 0 ? series_create_auto(result) : series_create(result, o->interval_ns);
+    return o->interval_ns == SCAN_SERIES_AUTO ? series_create_auto(result)
+                                              : series_create(result, o->interval_ns);
 }
 
-static int create_workers(struct worker *w, const struct scan_opts *o, const struct scan *s,
-                          struct trace_reader *reader, struct order *order, struct err *e)
+/* Gives each worker what it counts into; the reader and the order are set. */
+static int open_workers(struct worker *w, const struct scan_opts *o, struct scan *s, struct err *e)
 {
     for (unsigned i = 0; i < o->threads; i++) {
         w[i].number = i;
-        w[i].reader = reader;
-        w[i].order = order;
         w[i].progress = i == 0 ? o->progress : NULL;
         w[i].agg = i == 0 ? s->agg : agg_create(o->by, s->columns);
         if (!w[i].agg)
             return err_nomem(e, "groups");
         agg_leave_out(w[i].agg, s->warmup_ns);
-        int rc = trace_cursor_open(&w[i].cursor, reader, e);
+        int rc = trace_cursor_open(&w[i].cursor, w[i].reader, e);
         if (rc < 0)
             return rc;
         if (!s->series)
@@ -141,36 +138,10 @@ static int create_workers(struct worker *w, const struct scan_opts *o, const str
     return 0;
 }
 
-static void free_workers(struct worker *w, unsigned n)
+/* All rows were read, or all before a cut: merges the counts of the threads. */
+static int merge_workers(struct scan *s, struct worker *w, unsigned n, struct err *e)
 {
-    for (unsigned i = 0; w && i < n; i++) {
-        trace_cursor_close(w[i].cursor);
-        if (i == 0)
-            continue;
-        agg_free(w[i].agg);
-        series_free(w[i].series);
-    }
-    free(w);
-}
-
-/* What the file's rows are counted into; NULL: no memory. */
-static struct order *create_counters(struct scan *s, const struct scan_opts *o)
-{
-    bool result = agg_is_result(s->columns);
-
-    s->agg = agg_create(o->by, s->columns);
-    s->requests = requests_create(result, o->target_ns);
-    s->series = new_series(o, result);
-    if (!s->agg || !s->requests || (o->interval_ns && !s->series))
-        return NULL;
-    return order_create(o->threads, result, s->requests);
-}
-
-/* All rows were read, or all before a cut: what the threads counted becomes one. */
-static int merge_workers(struct scan *s, struct worker *w, unsigned n, struct order *order,
-                         struct err *e)
-{
-    int rc = order_finish(order, &s->occupancy, e);
+    int rc = file_order_finish(w[0].order, &s->occupancy, e);
 
     for (unsigned i = 1; i < n && rc == 0; i++)
         rc = agg_merge(s->agg, w[i].agg, e);
@@ -186,32 +157,48 @@ static int merge_workers(struct scan *s, struct worker *w, unsigned n, struct or
 static int count_file(struct scan *s, struct trace_reader *reader, const struct scan_opts *o,
                       struct err *e)
 {
+    bool result = agg_is_result(s->columns);
     struct err late = {0};
+    struct file_order *order = NULL;
     struct worker *w = calloc(o->threads, sizeof(*w));
-    struct order *order = create_counters(s, o);
     int rc = -ENOMEM;
 
-    if (!w || !order) {
+    s->agg = agg_create(o->by, s->columns);
+    s->requests = requests_create(result, o->target_ns);
+    if (o->interval_ns != SCAN_NO_SERIES)
+        s->series = new_series(o, result);
+    if (s->requests)
+        order = file_order_create(o->threads, result, s->warmup_ns, s->requests);
+    if (!w || !s->agg || !order || (o->interval_ns != SCAN_NO_SERIES && !s->series)) {
         err_nomem(e, "counters");
         goto out;
     }
-    order_leave_out(order, s->warmup_ns);
-    rc = create_workers(w, o, s, reader, order, e);
+    for (unsigned i = 0; i < o->threads; i++) {
+        w[i].reader = reader;
+        w[i].order = order;
+    }
+    rc = open_workers(w, o, s, e);
     if (rc < 0)
         goto out;
-    run_workers(w, o->threads);
-    rc = first_error(w, o->threads, e);
+    rc = run_workers(w, o->threads, e);
     if (rc < 0 && rc != -EBADMSG)
         goto out;
     s->cut = rc == -EBADMSG;
-    int end = merge_workers(s, w, o->threads, order, &late);
+    int end = merge_workers(s, w, o->threads, &late);
     if (end < 0) {
         rc = end;
         *e = late;
     }
 out:
-    order_free(order);
-    free_workers(w, o->threads);
+    file_order_free(order);
+    for (unsigned i = 0; w && i < o->threads; i++) {
+        trace_cursor_close(w[i].cursor);
+        if (i > 0) {
+            agg_free(w[i].agg);
+            series_free(w[i].series);
+        }
+    }
+    free(w);
     return rc;
 }
 
@@ -219,30 +206,6 @@ static int copy_text(char **out, const char *text, struct err *e)
 {
     *out = text ? strdup(text) : NULL;
     return text && !*out ? err_nomem(e, "text of the file's frames") : 0;
-}
-
-static int keep_frames(struct scan *s, const struct trace_reader *reader, struct err *e)
-{
-    const char *first = NULL;
-    s->bad_rows = trace_bad_rows(reader, &first);
-    int rc = copy_text(&s->first_bad, s->bad_rows ? first : NULL, e);
-    if (rc == 0)
-        rc = copy_text(&s->provenance, trace_provenance(reader), e);
-    if (rc == 0)
-        rc = copy_text(&s->summary, trace_summary(reader), e);
-    return rc;
-}
-
-/* The summary is known before the rows only of a file with a seek table. */
-static int set_warmup(struct scan *s, const char *path, const struct scan_opts *o,
-                      const char *summary, struct err *e)
-{
-    bool result = agg_is_result(s->columns);
-    if (!result && o->warmup_ns > 0)
-        return err_set(e, -EINVAL, ERR_INPUT, "--warmup", "%s is a trace: nothing ran", path);
-    if (result)
-        s->warmup_ns = o->warmup_ns >= 0 ? o->warmup_ns : run_warmup_ns(summary);
-    return 0;
 }
 
 int scan_file(struct scan **out, const char *path, const struct scan_opts *o, struct err *e)
@@ -260,11 +223,27 @@ int scan_file(struct scan **out, const char *path, const struct scan_opts *o, st
         goto out;
     s->files = 1;
     s->columns = trace_columns(reader);
-    rc = set_warmup(s, path, o, trace_summary(reader), e);
-    if (rc == 0)
-        rc = count_file(s, reader, o, e);
-    if ((rc == 0 || rc == -EBADMSG) && s->requests && keep_frames(s, reader, &late) < 0) {
-        rc = late.code;
+    if (agg_is_result(s->columns)) {
+        /* Only a file with a seek table has its summary before its rows. */
+        s->warmup_ns = o->warmup_ns == SCAN_WARMUP_AUTO
+                           ? provenance_warmup_ns(trace_summary(reader))
+                           : o->warmup_ns;
+    } else if (o->warmup_ns > 0) {
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--warmup", "%s is a trace: nothing ran", path);
+        goto out;
+    }
+    rc = count_file(s, reader, o, e);
+    if (rc < 0 && !s->cut)
+        goto out;
+    const char *first_bad = NULL;
+    s->bad_rows = trace_bad_rows(reader, &first_bad);
+    int kept = copy_text(&s->first_bad, s->bad_rows ? first_bad : NULL, &late);
+    if (kept == 0)
+        kept = copy_text(&s->provenance, trace_provenance(reader), &late);
+    if (kept == 0)
+        kept = copy_text(&s->summary, trace_summary(reader), &late);
+    if (kept < 0) {
+        rc = kept;
         *e = late;
     }
 out:
@@ -297,10 +276,10 @@ int scan_merge(struct scan *into, const struct scan *from, struct err *e)
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < TRACE_TIERS; i++) {
-        if (from->occupancy.tier[i].peak_bytes > into->occupancy.tier[i].peak_bytes)
-            into->occupancy.tier[i].peak_bytes = from->occupancy.tier[i].peak_bytes;
-        if (from->occupancy.tier[i].peak_objects > into->occupancy.tier[i].peak_objects)
-            into->occupancy.tier[i].peak_objects = from->occupancy.tier[i].peak_objects;
+        struct occupancy_tier *t = &into->occupancy.tier[i];
+        const struct occupancy_tier *f = &from->occupancy.tier[i];
+        t->peak_bytes = f->peak_bytes > t->peak_bytes ? f->peak_bytes : t->peak_bytes;
+        t->peak_objects = f->peak_objects > t->peak_objects ? f->peak_objects : t->peak_objects;
     }
     into->files += from->files;
     into->columns &= from->columns;

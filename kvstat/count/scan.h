@@ -12,37 +12,41 @@
 #include "lib/base/err.h"
 #include "lib/base/progress.h"
 
+#define SCAN_NO_SERIES   INT64_C(0)
+#define SCAN_SERIES_AUTO INT64_C(-1) /* the series chooses its interval */
+#define SCAN_WARMUP_AUTO INT64_C(-1) /* as the summary in the file says */
+
 struct scan_opts {
     unsigned by;      /* enum groups_by */
     unsigned threads; /* >= 1, the caller's included */
     bool skip_bad_rows;
-    int64_t interval_ns;            /* of the time series, 0: none, -1: a series that chooses it */
+    int64_t interval_ns;            /* of the time series; or SCAN_NO_SERIES, SCAN_SERIES_AUTO */
     int64_t target_ns[TRACE_QOSES]; /* of requests_create */
-    int64_t warmup_ns;              /* of a result, left out; -1: what the file's summary tells */
+    int64_t warmup_ns;              /* of a result file, left out; or SCAN_WARMUP_AUTO */
     struct progress *progress;      /* NULL: none */
 };
 
-/* What is known of one file, or of several that were pooled. Owns its members. */
+/* The counts of one file, or of several that were pooled. Owns its members. */
 struct scan {
     struct agg *agg;
     struct requests *requests;
     struct occupancy occupancy;
     struct series *series; /* NULL: not asked for */
-    uint32_t columns;      /* mask of those that the file has */
+    uint32_t columns;      /* mask of those that the file has; of several: that all have */
     unsigned files;
-    int64_t warmup_ns;          /* that was left out, 0: none */
-    bool cut;                   /* truncated or damaged: counted up to there */
+    int64_t warmup_ns;          /* left out at the start, 0: nothing */
+    bool cut;                   /* truncated or damaged: only the rows before that were counted */
     uint64_t bad_rows;          /* skipped */
     char *first_bad;            /* what was wrong with the first; NULL: none */
     char *provenance, *summary; /* JSON from the file's frames; NULL: none */
 };
 
-/* 0; -EBADMSG with *e when the file is cut (*out then holds what was counted before the cut);
+/* 0; -EBADMSG with *e when the file is cut (*out then holds the counts of the rows before the cut);
  * -EINTR after a signal (stop.h); else a negative errno with *e and *out untouched. */
 int scan_file(struct scan **out, const char *path, const struct scan_opts *o, struct err *e);
-/* Whether path can be opened as a trace or result file: its header is one. */
+/* Whether path opens as a trace or result file, by its header. */
 bool scan_is_readable(const char *path);
-/* Pools from into into. -EINVAL: one is a trace and the other a result file. */
+/* Adds the counts of from to into. -EINVAL: one is a trace and the other a result file. */
 int scan_merge(struct scan *into, const struct scan *from, struct err *e);
 void scan_free(struct scan *s);
 

@@ -1,6 +1,6 @@
-/* The time series of --interval. Contents of tiers come from signed changes, which add up in any
- * order; service times go into histograms coarser than hist.h's, since there is one for every
- * interval, tier and direction. */
+/* The time series of --interval and --plot. The contents of tiers come from signed changes, which
+ * add up in any order. Service times go into histograms coarser than those of hist.h, since there
+ * is one for every interval, tier and direction. */
 #include "kvstat/count/series.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "kvstat/count/agg.h"
 #include "kvstat/count/occupancy.h"
 
-/* 32 buckets for each power of two: the middle of one is within 1.6 % of any value in it. */
+/* 32 buckets for each power of two: the middle of a bucket is within 1.6 % of any value in it. */
 #define SUB_BITS 5
 #define SUBS     (1u << SUB_BITS)
 #define OCTAVES  (63 - SUB_BITS + 1)
@@ -56,18 +56,17 @@ bool series_is_auto(const struct series *s)
     return s->chooses;
 }
 
-static void hist_drop(struct series_hist *h)
-{
-    for (size_t o = 0; h && o < OCTAVES; o++)
-        free(h->octave[o]);
-    free(h);
-}
-
 static void slot_free(struct series_slot *slot)
 {
-    for (size_t t = 0; slot && t < TRACE_TIERS; t++)
-        for (size_t d = 0; d < SERIES_DIRECTIONS; d++)
-            hist_drop(slot->io[t][d].times);
+    if (!slot)
+        return;
+    for (size_t t = 0; t < TRACE_TIERS; t++)
+        for (size_t d = 0; d < SERIES_DIRECTIONS; d++) {
+            struct series_hist *h = slot->io[t][d].times;
+            for (size_t o = 0; h && o < OCTAVES; o++)
+                free(h->octave[o]);
+            free(h);
+        }
     free(slot);
 }
 
@@ -84,11 +83,6 @@ void series_free(struct series *s)
 /* ---- histograms ---- */
 
 /* As in hist.c: octave 0 holds 0..31 one by one, octave o 2^(o+4) .. 2^(o+5)-1. */
-static size_t octave_of(uint64_t v)
-{
-    return (size_t)(64 - SUB_BITS - __builtin_clzll(v | (SUBS - 1)));
-}
-
 static unsigned shift_of(size_t octave)
 {
     return octave > 1 ? (unsigned)octave - 1 : 0;
@@ -104,7 +98,7 @@ static uint64_t *octave_at(struct series_hist *h, size_t o)
 static int record(struct series_hist **times, int64_t ns)
 {
     uint64_t v = ns > 0 ? (uint64_t)ns : 0;
-    size_t o = octave_of(v);
+    size_t o = (size_t)(64 - SUB_BITS - __builtin_clzll(v | (SUBS - 1)));
     if (!*times)
         *times = calloc(1, sizeof(**times));
     uint64_t *octave = *times ? octave_at(*times, o) : NULL;
@@ -161,17 +155,18 @@ int64_t series_percentile(const struct series_io *io, uint32_t ppm)
 
 /* ---- intervals ---- */
 
-/* Wraps: what does not fit 64 bits is told by the sums over the whole file. */
+/* Wraps around: the sums over the whole file report what does not fit 64 bits. */
 static void add_i64(int64_t *sum, int64_t v)
 {
     *sum = (int64_t)((uint64_t)*sum + (uint64_t)v);
 }
 
+/* Makes room for count intervals, as many as before in front of those that are there. */
 static int grow(struct series *s, size_t before, size_t count)
 {
     if (count > s->room) {
         size_t room = count < 64 ? 64 : 2 * count;
-        struct series_slot **slot = realloc(s->slot, room * sizeof(struct series_slot *));
+        struct series_slot **slot = realloc(s->slot, room * sizeof(*slot));
         if (!slot)
             return -ENOMEM;
         s->slot = slot;
@@ -188,7 +183,7 @@ static int grow(struct series *s, size_t before, size_t count)
     return 0;
 }
 
-/* The slot of the interval with that number, made when it is new. */
+/* The slot of the interval with that number, made when it is new. 0, -ENOMEM or -ERANGE. */
 static int slot_of(struct series *s, int64_t number, struct series_slot **slot)
 {
     int64_t first = s->first, last = s->first + ((int64_t)s->count - 1);
@@ -232,7 +227,7 @@ static int slot_merge(struct series_slot *into, const struct series_slot *from)
     return rc;
 }
 
-/* Makes one interval of every two. */
+/* Doubles the length of the intervals: makes one of every two. */
 static int coarsen(struct series *s)
 {
     int64_t first = s->first >= 0 ? s->first / 2 : (s->first - 1) / 2;
@@ -265,46 +260,13 @@ static int64_t number_of(const struct series *s, int64_t ns)
     return ns % s->interval_ns < 0 ? q - 1 : q;
 }
 
-static void count_lookup(struct series_slot *slot, const struct trace_row *row)
-{
-    bool read = row->op == TRACE_READ && row->phase != TRACE_EVICT;
-    if (row->op == TRACE_MISS || (read && row->status == TRACE_ABSENT))
-        slot->misses++;
-    else if (read)
-        slot->hits++;
-}
-
-static int count_io(struct series_slot *slot, const struct trace_row *row, bool result)
-{
-    struct series_io *io = &slot->io[row->tier][row->op == TRACE_WRITE];
-    io->ops++;
-    io->bytes += row->size;
-    return result && row->latency_ns != TRACE_NONE ? record(&io->times, row->latency_ns) : 0;
-}
-
-static int count_row(struct series *s, struct series_slot *slot, const struct trace_row *row,
-                     const struct occupancy *change)
-{
-    bool ok = row->status == TRACE_OK || row->status == TRACE_NO_STATUS;
-    count_lookup(slot, row);
-    slot->failed += !ok;
-    if (!ok)
-        return 0;
-    if (row->op == TRACE_GENERATE && row->tokens > 0)
-        slot->generated_tokens += (uint64_t)row->tokens;
-    if (row->tier >= TRACE_TIERS)
-        return 0;
-    add_i64(&slot->change_bytes[row->tier], change->tier[row->tier].bytes);
-    return row->op == TRACE_READ || row->op == TRACE_WRITE ? count_io(slot, row, s->result) : 0;
-}
-
 static int add_row(struct series *s, const struct trace_row *row)
 {
     struct occupancy change = {0};
     struct series_slot *slot;
     int64_t at = row->time_ns;
     if (occupancy_add(&change, row, 1) < 0)
-        return 0; /* the sums over all rows will tell */
+        return 0; /* the sums over all rows report it */
     if (agg_is_populating(s->result, row)) {
         if (row->tier < TRACE_TIERS)
             add_i64(&s->base[row->tier], change.tier[row->tier].bytes);
@@ -321,7 +283,30 @@ static int add_row(struct series *s, const struct trace_row *row)
         if (rc == 0)
             rc = slot_of(s, number_of(s, at), &slot);
     }
-    return rc < 0 ? rc : count_row(s, slot, row, &change);
+    if (rc < 0)
+        return rc;
+
+    bool ok = row->status == TRACE_OK || row->status == TRACE_NO_STATUS;
+    bool lookup = row->op == TRACE_READ && row->phase != TRACE_EVICT;
+    if (row->op == TRACE_MISS || (lookup && row->status == TRACE_ABSENT))
+        slot->misses++;
+    else if (lookup)
+        slot->hits++;
+    slot->failed += !ok;
+    if (!ok)
+        return 0;
+    if (row->op == TRACE_GENERATE && row->tokens > 0)
+        slot->generated_tokens += (uint64_t)row->tokens;
+    if (row->tier >= TRACE_TIERS)
+        return 0;
+    add_i64(&slot->change_bytes[row->tier], change.tier[row->tier].bytes);
+    if (row->op != TRACE_READ && row->op != TRACE_WRITE)
+        return 0;
+    struct series_io *io =
+        &slot->io[row->tier][row->op == TRACE_WRITE ? SERIES_WRITE : SERIES_READ];
+    io->ops++;
+    io->bytes += row->size;
+    return s->result && row->latency_ns != TRACE_NONE ? record(&io->times, row->latency_ns) : 0;
 }
 
 static int fail(const struct series *s, int rc, struct err *e)
@@ -343,7 +328,8 @@ int series_add(struct series *s, const struct trace_row *rows, size_t n, struct 
     return 0;
 }
 
-/* Adds a slot of a series whose intervals are as long, or shorter by a power of two. */
+/* Adds slot i of a series whose intervals have the same length, or are shorter by a power of two.
+ */
 static int merge_slot(struct series *into, const struct series *from, size_t i)
 {
     struct series_slot *slot = NULL;

@@ -1,5 +1,5 @@
-/* series.h - what happened in each interval of time, in any order of rows: one series a thread,
- * merged at the end. */
+/* series.h - counts what happened in each interval of time, in any order of rows: one series for
+ * each thread, merged at the end. */
 #ifndef KVSTAT_COUNT_SERIES_H
 #define KVSTAT_COUNT_SERIES_H
 
@@ -10,16 +10,16 @@
 #include "lib/base/err.h"
 #include "lib/trace/trace.h"
 
-enum {
+enum series_direction {
     SERIES_READ,
     SERIES_WRITE,
     SERIES_DIRECTIONS
 };
-/* More intervals than this are refused: each costs memory. */
+/* More intervals than this are refused, since each takes memory. */
 #define SERIES_MAX      10000
 #define SERIES_AUTO_MAX 240
 
-/* Of one interval. Rows count when they complete, those of a trace at their Timestamp. */
+/* One interval. Rows count when they complete; rows of a trace count at their Timestamp. */
 struct series_slot {
     struct series_io {
         uint64_t ops, bytes;       /* rows that did not fail */
@@ -32,7 +32,7 @@ struct series_slot {
 struct series;
 /* result: agg_is_result of the file. interval_ns > 0. NULL: no memory. */
 struct series *series_create(bool result, int64_t interval_ns);
-/* One that chooses its interval: 1 ms, doubled whenever more than SERIES_AUTO_MAX were needed. */
+/* A series that chooses its interval: 1 ms, doubled whenever it needs more than SERIES_AUTO_MAX. */
 struct series *series_create_auto(bool result);
 bool series_is_auto(const struct series *s);
 void series_free(struct series *s);
@@ -41,14 +41,14 @@ int series_add(struct series *s, const struct trace_row *rows, size_t n, struct 
 int series_merge(struct series *into, const struct series *from, struct err *e);
 
 int64_t series_interval_ns(const struct series *s);
-/* Intervals from the replay's zero (of a trace: from the interval of its first row) to the last
- * row. */
+/* The number of intervals, from the replay's zero (for a trace: from the interval of its first row)
+ * to the last row. */
 size_t series_count(const struct series *s);
-/* Of the i-th; NULL when nothing happened in it. Lent. */
+/* The i-th interval; NULL when nothing happened in it. Lent. */
 const struct series_slot *series_at(const struct series *s, size_t i);
 /* Contents of a tier before the first interval, in bytes. */
 int64_t series_base_bytes(const struct series *s, enum trace_tier tier);
-/* Service time in ns of rank ceil(ppm n / 1,000,000), within 1.6 %; -1: there are none. */
+/* Service time in ns of rank ceil(ppm n / 1,000,000), within 1.6 %; -1: there is none. */
 int64_t series_percentile(const struct series_io *io, uint32_t ppm);
 
 #endif

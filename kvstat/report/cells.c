@@ -1,12 +1,12 @@
-/* How single figures look in the text report: short, with their unit, and a dash for what is not
- * known. */
+/* How single figures look in the text report: short, with their unit, and a dash for an unknown
+ * value. */
 #include "kvstat/report/cells.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "kvstat/report/figures.h"
+#include "lib/base/err.h"
 #include "lib/base/units.h"
 
 const char *cell_count(char *buf, uint64_t count)
@@ -37,6 +37,15 @@ const char *cell_number(char *buf, double v)
         snprintf(buf, CELL, "%.2e", v);
     else
         snprintf(buf, CELL, "%.*f", a < 1 ? 3 : a < 10 ? 2 : a < 100 ? 1 : 0, v);
+    return buf;
+}
+
+const char *cell_share(char *buf, double v)
+{
+    if (!isfinite(v))
+        snprintf(buf, CELL, "-");
+    else
+        snprintf(buf, CELL, "%.2f %%", 100 * v);
     return buf;
 }
 
@@ -71,36 +80,80 @@ const char *cell_time(char *buf, double ns, bool supported)
     return buf;
 }
 
+const char *cell_of_s(char *buf, double s)
+{
+    return cell_time(buf, s * 1e9, true);
+}
+
+const char *cell_of_ms(char *buf, double ms)
+{
+    return cell_time(buf, ms * 1e6, true);
+}
+
+const char *cell_of_us(char *buf, double us)
+{
+    return cell_time(buf, us * 1e3, true);
+}
+
 const char *cell_percentile(char *buf, const struct hist *h, uint32_t ppm)
 {
     if (hist_count(h) * (uint64_t)(1000000 - ppm) < 1000000) {
         snprintf(buf, CELL, "-");
         return buf;
     }
-    return cell_time(buf, (double)hist_percentile(h, ppm), figures_supported(h, ppm));
+    return cell_time(buf, (double)hist_percentile(h, ppm), figure_enough(hist_count(h), ppm));
 }
 
-const char *cell_user(char *buf, size_t size, const struct trace_str *user)
+const char *cell_value(char *buf, enum figure_unit unit, double v)
 {
-    size_t len = user->len;
-    if (len > size - 1)
-        for (len = size - 1; len > 0 && ((unsigned char)user->p[len] & 0xc0) == 0x80;)
-            len--;
-    snprintf(buf, size, "%.*s", (int)len, len ? user->p : "");
+    static const char *const suffix[] = {[FIGURE_UNIT_PER_S] = "/s",
+                                         [FIGURE_UNIT_TOKENS_PER_S] = " tok/s",
+                                         [FIGURE_UNIT_BYTES_PER_S] = "/s",
+                                         [FIGURE_UNIT_GIB_PER_S] = "/s"};
+    if (!isfinite(v)) {
+        snprintf(buf, CELL, "-");
+        return buf;
+    }
+    switch (unit) {
+    case FIGURE_UNIT_SHARE:
+        return cell_share(buf, v);
+    case FIGURE_UNIT_S:
+        return cell_of_s(buf, v);
+    case FIGURE_UNIT_MS:
+        return cell_of_ms(buf, v);
+    case FIGURE_UNIT_US:
+        return cell_of_us(buf, v);
+    case FIGURE_UNIT_BYTES:
+        return cell_bytes(buf, v);
+    case FIGURE_UNIT_BYTES_PER_S:
+        cell_bytes(buf, v);
+        break;
+    case FIGURE_UNIT_GIB_PER_S:
+        cell_bytes(buf, v * (double)UNITS_GIB);
+        break;
+    case FIGURE_UNIT_NONE:
+        return cell_number(buf, v);
+    case FIGURE_UNIT_PER_S:
+    case FIGURE_UNIT_TOKENS_PER_S:
+        cell_number(buf, v);
+        break;
+    }
+    size_t len = strlen(buf);
+    snprintf(buf + len, CELL - len, "%s", suffix[unit]);
     return buf;
 }
 
-/* The character that starts at *p, which moves behind it; a byte that starts none is one. */
-static uint32_t next_character(const unsigned char **p)
+const char *cell_label(char *buf, const struct figure_id *id)
 {
-    unsigned more = **p >= 0xf0 ? 3 : **p >= 0xe0 ? 2 : **p >= 0xc0 ? 1 : 0;
-    uint32_t c = more ? **p & (0x3fu >> more) : **p;
-    for ((*p)++; more > 0 && (**p & 0xc0) == 0x80; more--)
-        c = c << 6 | (*(*p)++ & 0x3fu);
-    return c;
+    struct figure_id brief = *id;
+    char user[80];
+    figure_cut_text(user, sizeof(user), id->user ? id->user : "");
+    err_make_harmless(user);
+    brief.user = user;
+    return figure_label(buf, LABEL, &brief, ' ');
 }
 
-/* After Unicode's East Asian Width (UAX #11), in whole blocks. */
+/* The columns of a character, after Unicode's East Asian Width (UAX #11), by whole blocks. */
 static int columns_of(uint32_t c)
 {
     static const struct {
@@ -119,39 +172,20 @@ static int columns_of(uint32_t c)
 int cell_columns(const char *text)
 {
     int columns = 0;
-    for (const unsigned char *p = (const unsigned char *)text; *p;)
-        columns += columns_of(next_character(&p));
+    for (const unsigned char *p = (const unsigned char *)text; *p;) {
+        /* A byte that begins no character counts as one. */
+        unsigned more = *p >= 0xf0 ? 3 : *p >= 0xe0 ? 2 : *p >= 0xc0 ? 1 : 0;
+        uint32_t c = more ? *p & (0x3fu >> more) : *p;
+        for (p++; more > 0 && (*p & 0xc0) == 0x80; more--)
+            c = c << 6 | (*p++ & 0x3fu);
+        columns += columns_of(c);
+    }
     return columns;
 }
 
 int cell_pad(const char *text, int columns)
 {
     return columns + (int)strlen(text) - cell_columns(text);
-}
-
-const char *cell_label(char *buf, const struct group_key *k, unsigned by)
-{
-    char user[80];
-    cell_user(user, sizeof(user), &k->user);
-    err_make_harmless(user);
-    const struct {
-        unsigned bit;
-        const char *text;
-    } part[] = {{GROUPS_TIER, trace_tier_text(k->tier)},
-                {GROUPS_OP, k->op < TRACE_OPS ? trace_op_text(k->op) : ""},
-                {GROUPS_PHASE, trace_phase_text(k->phase)},
-                {GROUPS_QOS, trace_qos_text(k->qos)},
-                {GROUPS_CLASS, trace_class_text(k->class)},
-                {GROUPS_USER, user},
-                {GROUPS_STATUS, k->status == TRACE_NO_STATUS ? "" : trace_status_text(k->status)}};
-    buf[0] = '\0';
-    for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
-        size_t len = strlen(buf);
-        if (by & part[i].bit)
-            snprintf(buf + len, LABEL - len, "%s%s", len ? " " : "",
-                     part[i].text[0] ? part[i].text : "-");
-    }
-    return buf;
 }
 
 void cell_verdict(FILE *out, const char *sentence)

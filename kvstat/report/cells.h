@@ -1,5 +1,5 @@
-/* cells.h - one figure as text for a column of the text report. Each fills and returns buf
- * (CELL or LABEL bytes); NAN is "-". */
+/* cells.h - one figure as text for a column of the text report. Each function fills and returns buf
+ * (CELL or LABEL bytes); NAN becomes "-". */
 #ifndef KVSTAT_REPORT_CELLS_H
 #define KVSTAT_REPORT_CELLS_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "kvstat/count/groups.h"
+#include "kvstat/report/figure.h"
 
 enum {
     CELL = 40,
@@ -18,17 +18,20 @@ enum {
 const char *cell_count(char *buf, uint64_t count); /* "1,234,567" */
 const char *cell_rows(char *buf, uint64_t count);  /* "1 row", "1,234 rows" */
 const char *cell_number(char *buf, double v);      /* three or more digits: "0.123", "1,234" */
+const char *cell_share(char *buf, double v);       /* of 1: "12.34 %" */
 const char *cell_bytes(char *buf, double bytes);   /* "1.50 GiB" */
-const char *cell_seconds(char *buf, double s);     /* "12.3 s" */
+const char *cell_seconds(char *buf, double s);     /* "12.3 s", "2 h 05 min" */
 /* At most 8 characters: "12.3 us"; marked with * when too few samples support it. */
 const char *cell_time(char *buf, double ns, bool supported);
-/* The same of a percentile; "-" when its rank is the last one: that is the maximum, not more. */
+const char *cell_of_s(char *buf, double s); /* cell_time of seconds, ms, us */
+const char *cell_of_ms(char *buf, double ms);
+const char *cell_of_us(char *buf, double us);
+/* cell_time of a percentile; "-" when its rank is the last one, since that is the maximum. */
 const char *cell_percentile(char *buf, const struct hist *h, uint32_t ppm);
-/* "Tier-2 Read Decode": the texts of the columns in by; "-" for an empty one. */
-const char *cell_label(char *buf, const struct group_key *key, unsigned by);
-
-/* The user's name as far as it fits into size bytes, cut between characters. */
-const char *cell_user(char *buf, size_t size, const struct trace_str *user);
+/* A value with its unit: "12.3 us", "1.50 GiB/s", "497 tok/s". */
+const char *cell_value(char *buf, enum figure_unit unit, double v);
+/* "Tier-2 Read Decode": the words of the columns in id->by; "-" for an empty one. */
+const char *cell_label(char *buf, const struct figure_id *id);
 
 /* Columns of a terminal that UTF-8 text takes: wide characters two, combining ones none. */
 int cell_columns(const char *text);

@@ -1,5 +1,6 @@
-/* --compare: takes the figures that both sides have, finds what noise each has, and marks those
- * whose change exceeds it, with the correction for testing many. */
+/* What several runs tell together. Trials: the spread of each figure. --compare: takes the figures
+ * that both sides have, finds the noise of each, and marks those whose change exceeds it, with the
+ * correction for testing many. The arithmetic is in statistics.c. */
 #include "kvstat/report/compare.h"
 
 #include <errno.h>
@@ -7,56 +8,57 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvstat/report/headline.h"
+#include "kvstat/report/cells.h"
 #include "kvstat/report/statistics.h"
+#include "lib/base/units.h"
 
 /* Histograms tell values apart down to 0.1 %: a smaller change of one run's figure is none. */
 #define RESOLUTION 0.001
 
-static double p_of_shares(const struct compare_side *base, const struct compare_side *new)
-{
-    uint64_t hits[2] = {0}, lookups[2] = {0};
-    const struct compare_side *const side[2] = {base, new};
-    for (int s = 0; s < 2; s++) {
-        const struct agg_totals *t = agg_totals(side[s]->scan->agg);
-        for (int c = 0; c <= TRACE_NO_CLASS; c++) {
-            hits[s] += t->hits[c];
-            lookups[s] += t->hits[c] + t->misses[c];
-        }
-    }
-    return stats_shares(hits[0], lookups[0], hits[1], lookups[1]);
-}
+#define NAME_WIDTH    26
+#define CHANGED_WIDTH 46
+#define SECTION       160
+#define SENTENCE      1024
+
+/* ---- comparing ---- */
 
 /* With one run on each side, from what happened within each. */
 static double p_within(const struct compare_side *base, const struct compare_side *new,
                        const struct compare_figure *f)
 {
-    uint32_t ppm;
-    if (strcmp(f->name, "cache.lookups.all.hit_rate") == 0)
-        return p_of_shares(base, new);
-    const struct hist *a = headline_hist(base->scan, f->name, &ppm);
-    const struct hist *b = headline_hist(new->scan, f->name, &ppm);
+    const struct figure_id hits = figure_id(FIGURE_OF_LOOKUPS, FIGURE_HITS);
+    const struct figure_id lookups = figure_id(FIGURE_OF_LOOKUPS, FIGURE_LOOKUPS);
+    enum figure_statistic statistic = f->id->statistic;
+    if (f->id->what == FIGURE_HIT_RATE)
+        return statistics_shares(
+            figures_count(base->figures, hits), figures_count(base->figures, lookups),
+            figures_count(new->figures, hits), figures_count(new->figures, lookups));
+    const struct hist *a = figures_hist(base->figures, *f->id);
+    const struct hist *b = figures_hist(new->figures, *f->id);
     if (!a || !b)
         return NAN;
-    double p = ppm ? stats_hist_percentile(a, b, ppm) : stats_hist_mean(a, b);
+    double p = statistic == FIGURE_MEAN
+                   ? statistics_hist_mean(a, b)
+                   : statistics_hist_percentile(a, b, hist_percentiles[statistic - FIGURE_P50].ppm);
     return !isnan(p) && fabs(f->new - f->base) <= RESOLUTION * fabs(f->base) ? 1 : p;
 }
 
-/* False when a side lacks the figure. */
+/* False when a side lacks the figure, or nobody looks at it. */
 static bool compare_figure(struct compare_figure *f, const struct compare_side *base,
-                           const struct compare_side *new, size_t figure)
+                           const struct compare_side *new, size_t column)
 {
-    *f = (struct compare_figure){.name = runs_name(base->runs, figure)};
-    size_t other = runs_find(new->runs, f->name);
-    if (!headline_is(f->name) || other == runs_figures(new->runs))
+    *f = (struct compare_figure){.id = run_table_id(base->runs, column)};
+    size_t other = run_table_find(new->runs, *f->id);
+    if (!figure_headline(f->id) || other == run_table_columns(new->runs))
         return false;
-    struct stats_sample a = runs_sample(base->runs, figure), b = runs_sample(new->runs, other);
+    struct statistics_sample a = run_table_sample(base->runs, column);
+    struct statistics_sample b = run_table_sample(new->runs, other);
     if (a.n == 0 || b.n == 0)
         return false;
     f->base = a.mean;
     f->new = b.mean;
-    f->change = a.mean != 0 ? (b.mean - a.mean) / fabs(a.mean) : NAN;
-    f->p = base->scan && new->scan ? p_within(base, new, f) : stats_welch(&a, &b);
+    f->difference = a.mean != 0 ? (b.mean - a.mean) / fabs(a.mean) : NAN;
+    f->p = base->figures && new->figures ? p_within(base, new, f) : statistics_welch(&a, &b);
     return true;
 }
 
@@ -68,37 +70,31 @@ static int mark_changes(struct compare *c, struct err *e)
     for (size_t i = 0; i < c->count; i++)
         if (!isnan(c->figure[i].p))
             p[c->tested++] = c->figure[i].p;
-    double threshold = stats_threshold(p, c->tested, COMPARE_ALPHA);
-    for (size_t i = 0; i < c->count; i++)
-        c->figure[i].changed = !isnan(c->figure[i].p) && c->figure[i].p <= threshold;
+    double threshold = statistics_threshold(p, c->tested, COMPARE_ALPHA);
+    for (size_t i = 0; i < c->count; i++) {
+        struct compare_figure *f = &c->figure[i];
+        int better = figure_headline(f->id)->better * (f->new > f->base ? 1 : -1);
+        if (isnan(f->p) || f->p > threshold)
+            f->change = COMPARE_NOT_CHANGED;
+        else if (!c->result || better == 0) /* more of what a trace asks for is not better */
+            f->change = COMPARE_DIFFERENT;
+        else
+            f->change = better > 0 ? COMPARE_BETTER : COMPARE_WORSE;
+        c->changes[f->change]++;
+    }
     free(p);
     return 0;
 }
 
-/* A trace's figures are what its load asks for: more of it is neither better nor worse. */
-static void judge_changes(struct compare *c)
-{
-    for (size_t i = 0; i < c->count; i++) {
-        struct compare_figure *f = &c->figure[i];
-        struct headline h;
-        if (!f->changed)
-            continue;
-        headline_of(&h, f->name);
-        f->better = !c->result ? 0 : f->new > f->base ? h.better : -h.better;
-        c->better += f->better > 0;
-        c->worse += f->better < 0;
-        c->neither += f->better == 0;
-    }
-}
-
 /* False when two runs are known to be of different traces. */
-static bool one_load(const struct runs *base, const struct runs *new)
+static bool one_load(const struct run_table *base, const struct run_table *new)
 {
-    const struct runs *const side[2] = {base, new};
+    const struct run_table *const side[2] = {base, new};
     const char *first = "";
     for (size_t s = 0; s < 2; s++)
-        for (size_t run = 0; run < runs_count(side[s]); run++) {
-            const char *digest = runs_text_of(side[s], run, "run.digest");
+        for (size_t run = 0; run < run_table_runs(side[s]); run++) {
+            const char *digest =
+                run_table_text(side[s], run, figure_id(FIGURE_OF_PROVENANCE, FIGURE_DIGEST));
             if (digest[0] && first[0] && strcmp(digest, first) != 0)
                 return false;
             first = first[0] ? first : digest;
@@ -106,10 +102,10 @@ static bool one_load(const struct runs *base, const struct runs *new)
     return true;
 }
 
-static bool all_valid(const struct runs *r)
+static bool all_valid(const struct run_table *t)
 {
-    for (size_t run = 0; run < runs_count(r); run++)
-        if (strcmp(runs_text_of(r, run, "run.valid"), "false") == 0)
+    for (size_t run = 0; run < run_table_runs(t); run++)
+        if (run_table_is_not(t, run, figure_id(FIGURE_OF_PROVENANCE, FIGURE_VALID)))
             return false;
     return true;
 }
@@ -117,16 +113,16 @@ static bool all_valid(const struct runs *r)
 int compare_sides(struct compare **out, const struct compare_side *base,
                   const struct compare_side *new, struct err *e)
 {
-    size_t n = runs_figures(base->runs);
-    if (runs_is_result(base->runs) != runs_is_result(new->runs))
+    size_t n = run_table_columns(base->runs);
+    if (run_table_is_result(base->runs) != run_table_is_result(new->runs))
         return err_set(e, -EINVAL, ERR_INPUT, "--compare",
                        "a trace and a result file cannot be compared: their times differ");
     struct compare *c = calloc(1, sizeof(*c) + n * sizeof(c->figure[0]));
     if (!c)
         return err_nomem(e, "comparison");
-    c->base_runs = runs_count(base->runs);
-    c->new_runs = runs_count(new->runs);
-    c->result = runs_is_result(new->runs);
+    c->base_runs = run_table_runs(base->runs);
+    c->new_runs = run_table_runs(new->runs);
+    c->result = run_table_is_result(new->runs);
     c->one_load = one_load(base->runs, new->runs);
     c->valid = all_valid(base->runs) && all_valid(new->runs);
     for (size_t i = 0; i < n; i++)
@@ -136,7 +132,333 @@ int compare_sides(struct compare **out, const struct compare_side *base,
         free(c);
         return rc;
     }
-    judge_changes(c);
     *out = c;
     return 0;
+}
+
+/* ---- what both texts have ---- */
+
+static bool is_of_group(const struct figure_id *id)
+{
+    return id->scope == FIGURE_OF_GROUP;
+}
+
+/* Figures of one group, of the requests, and all others share a section. last: NULL: none came
+ * before. */
+static bool same_section(const struct figure_id *last, const struct figure_id *id)
+{
+    if (!last || last->scope != id->scope) {
+        bool other = last && !is_of_group(last) && last->scope != FIGURE_OF_REQUESTS;
+        return other && !is_of_group(id) && id->scope != FIGURE_OF_REQUESTS;
+    }
+    return !is_of_group(id) || strcmp(last->label, id->label) == 0;
+}
+
+/* The title of a figure's section; of a group's figure it is the group, "Tier-2 Read Decode". */
+static const char *section_of(char buf[SECTION], const struct figure_id *id)
+{
+    if (!is_of_group(id))
+        return id->scope == FIGURE_OF_REQUESTS ? "Requests" : "Throughput and cache";
+    snprintf(buf, SECTION, "%s", id->label);
+    for (char *p = buf; *p; p++)
+        if (*p == '/')
+            *p = ' ';
+    return buf;
+}
+
+static const char *cell(char *buf, const struct figure_id *id, double v)
+{
+    return cell_value(buf, figure_unit(id->what), v);
+}
+
+static const char *percent(char *buf, double v)
+{
+    if (isnan(v))
+        snprintf(buf, CELL, "-");
+    else
+        snprintf(buf, CELL, "%.1f %%", 100 * v);
+    return buf;
+}
+
+static void put_runs(FILE *out, const struct run_table *t)
+{
+    for (size_t run = 0; run < run_table_runs(t); run++) {
+        const char *profile = run_table_text(t, run, figure_id(FIGURE_OF_VERDICT, FIGURE_PROFILE));
+        const char *verdict = run_table_text(t, run, figure_id(FIGURE_OF_VERDICT, FIGURE_VERDICT));
+        double rows = run_table_number(t, run, figure_id(FIGURE_OF_RUN, FIGURE_ROWS));
+        double elapsed_s = run_table_number(t, run, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED));
+        char a[CELL], b[CELL];
+        fprintf(out, "  %s: %s over %s",
+                run_table_text(t, run, figure_id(FIGURE_OF_RUN, FIGURE_FILES)),
+                cell_rows(a, (uint64_t)rows), cell_seconds(b, elapsed_s));
+        if (profile[0])
+            fprintf(out, "; %s: %s", profile, verdict[0] ? verdict : "NOT KNOWN");
+        if (run_table_is(t, run, figure_id(FIGURE_OF_RUN, FIGURE_CUT)))
+            fprintf(out, "; CUT");
+        if (run_table_is_not(t, run, figure_id(FIGURE_OF_PROVENANCE, FIGURE_VALID)))
+            fprintf(out, "; NOT VALID");
+        fputc('\n', out);
+    }
+}
+
+/* ---- trials ---- */
+
+static void put_trial_figures(FILE *out, const struct run_table *t, bool of_groups)
+{
+    const struct figure_id *last = NULL;
+    char section[SECTION], a[CELL], b[CELL], c[CELL], d[CELL], e[CELL];
+    for (size_t i = 0; i < run_table_columns(t); i++) {
+        const struct figure_id *id = run_table_id(t, i);
+        const struct figure_headline *headline = figure_headline(id);
+        struct statistics_sample s = run_table_sample(t, i);
+        if (!headline || s.n == 0 || is_of_group(id) != of_groups)
+            continue;
+        if (!same_section(last, id))
+            fprintf(out, "\n%-*s %6s %14s %14s %8s %28s\n", NAME_WIDTH + 2, section_of(section, id),
+                    "trials", "mean", "deviation", "cv", "95 % interval");
+        last = id;
+        fprintf(out, "  %-*s %6zu %14s %14s %8s %13s  %13s\n", NAME_WIDTH, headline->label, s.n,
+                cell(a, id, s.mean), cell(b, id, s.sd), percent(c, s.cv), cell(d, id, s.low),
+                cell(e, id, s.high));
+    }
+}
+
+void trials_text(FILE *out, const struct run_table *t)
+{
+    fprintf(out, "%zu trial%s\n", run_table_runs(t), units_plural(run_table_runs(t)));
+    put_runs(out, t);
+    put_trial_figures(out, t, false);
+    put_trial_figures(out, t, true);
+    fprintf(out,
+            "\nMean, standard deviation, coefficient of variation and 95 %% confidence interval "
+            "of the mean over trials.\nAll figures: --json.\n");
+}
+
+void trials_json(struct jsonout *j, const struct run_table *t)
+{
+    jsonout_object(j, "trials");
+    jsonout_u64(j, "count", run_table_runs(t));
+    jsonout_array(j, "figures");
+    for (size_t i = 0; i < run_table_columns(t); i++) {
+        struct statistics_sample s = run_table_sample(t, i);
+        char name[FIGURE_NAME];
+        if (s.n == 0)
+            continue;
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "name", figure_name(name, run_table_id(t, i)));
+        jsonout_u64(j, "count", s.n);
+        jsonout_f64(j, "mean", s.mean);
+        jsonout_f64(j, "sd", s.sd);
+        jsonout_f64(j, "cv", s.cv);
+        jsonout_f64(j, "ci95_low", s.low);
+        jsonout_f64(j, "ci95_high", s.high);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    jsonout_end(j);
+}
+
+/* ---- the comparison in words ---- */
+
+static bool single_runs(const struct compare *c)
+{
+    return c->base_runs == 1 && c->new_runs == 1;
+}
+
+static void add(char *buf, const char *text)
+{
+    size_t len = strlen(buf);
+    snprintf(buf + len, SENTENCE - len, "%s", text);
+}
+
+/* "Tier-2 Read Decode service, p95 is 21.3 % lower (12.0 ms, was 15.2 ms)": the first figure with
+ * that change. Those of the whole run say more than those of a group. */
+static void add_foremost(char *buf, const struct compare *c, enum compare_change change)
+{
+    size_t first = c->count;
+    char a[CELL], b[CELL], by[CELL] = "", section[SECTION];
+    size_t len = strlen(buf);
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->figure[i].change != change)
+            continue;
+        bool of_run = !is_of_group(c->figure[i].id);
+        if (first == c->count || of_run)
+            first = i;
+        if (of_run)
+            break;
+    }
+    const struct compare_figure *f = &c->figure[first];
+    bool of_group = is_of_group(f->id);
+    if (!isnan(f->difference))
+        snprintf(by, sizeof(by), "%.1f %% ", 100 * fabs(f->difference));
+    snprintf(buf + len, SENTENCE - len, "%s%s%s is %s%s (%s, was %s)",
+             of_group ? section_of(section, f->id) : "", of_group ? " " : "",
+             figure_headline(f->id)->label, by, f->new > f->base ? "higher" : "lower",
+             cell(a, f->id, f->new), cell(b, f->id, f->base));
+}
+
+static void add_others(char *buf, size_t count, const char *what)
+{
+    size_t len = strlen(buf);
+    if (count > 0)
+        snprintf(buf + len, SENTENCE - len, ", and %zu more figure%s %s %s", count,
+                 units_plural(count), count == 1 ? "is" : "are", what);
+}
+
+/* The answer in a sentence, SENTENCE bytes. */
+static const char *sentence(char *buf, const struct compare *c)
+{
+    size_t better = c->changes[COMPARE_BETTER], worse = c->changes[COMPARE_WORSE];
+    buf[0] = '\0';
+    if (better && worse) {
+        snprintf(buf, SENTENCE, "new is better than base in %zu figure%s: ", better,
+                 units_plural(better));
+        add_foremost(buf, c, COMPARE_BETTER);
+        size_t len = strlen(buf);
+        snprintf(buf + len, SENTENCE - len, "; and worse in %zu: ", worse);
+        add_foremost(buf, c, COMPARE_WORSE);
+    } else if (better || worse) {
+        const char *than = better ? "better" : "worse";
+        snprintf(buf, SENTENCE, "new is %s than base: ", than);
+        add_foremost(buf, c, better ? COMPARE_BETTER : COMPARE_WORSE);
+        add_others(buf, better + worse - 1, than);
+        add(buf, better ? "; none is worse" : "; none is better");
+    } else if (c->changes[COMPARE_DIFFERENT]) {
+        add(buf, "new differs from base: ");
+        add_foremost(buf, c, COMPARE_DIFFERENT);
+        add_others(buf, c->changes[COMPARE_DIFFERENT] - 1, "different");
+    } else if (c->tested) {
+        add(buf, "no difference between new and base exceeds the noise");
+    } else {
+        add(buf, "not known: no figure could be tested against the noise");
+    }
+    add(buf, ".");
+    if (single_runs(c))
+        add(buf, " It rests on one run of each.");
+    if (!c->one_load)
+        add(buf, " The runs are of different traces.");
+    if (!c->valid)
+        add(buf, " At least one of the runs is NOT VALID.");
+    return buf;
+}
+
+/* ---- the comparison as text ---- */
+
+static void put_figure_header(FILE *out, const char *section, int width)
+{
+    fprintf(out, "\n%-*s %14s %14s %10s %9s  %s\n", width + 2, section, "base", "new", "change",
+            "p", "verdict");
+}
+
+static void put_figure(FILE *out, const struct compare_figure *f, const char *label, int width)
+{
+    char a[CELL], b[CELL], d[CELL], p[CELL];
+    fprintf(out, "  %-*.*s %14s %14s %10s %9s  %s\n", width, width, label, cell(a, f->id, f->base),
+            cell(b, f->id, f->new), percent(d, f->difference), cell_number(p, f->p),
+            isnan(f->p)                        ? "not known"
+            : f->change != COMPARE_NOT_CHANGED ? "CHANGED"
+                                               : "noise");
+}
+
+static void put_figures(FILE *out, const struct compare *c, bool of_groups)
+{
+    const struct figure_id *last = NULL;
+    char section[SECTION];
+    for (size_t i = 0; i < c->count; i++) {
+        const struct figure_id *id = c->figure[i].id;
+        if (is_of_group(id) != of_groups)
+            continue;
+        if (!same_section(last, id))
+            put_figure_header(out, section_of(section, id), NAME_WIDTH);
+        last = id;
+        put_figure(out, &c->figure[i], figure_headline(id)->label, NAME_WIDTH);
+    }
+}
+
+void compare_text(FILE *out, const struct compare *c, const struct run_table *base,
+                  const struct run_table *new)
+{
+    size_t changed = c->count - c->changes[COMPARE_NOT_CHANGED];
+    char text[SENTENCE], section[SECTION], label[SECTION + 64];
+    bool any = false;
+    fprintf(out, "Base:\n");
+    put_runs(out, base);
+    fprintf(out, "New:\n");
+    put_runs(out, new);
+    fprintf(out,
+            "\n%zu of %zu figure%s that could be tested changed by more than the noise (99 %%, "
+            "corrected for their number).\n",
+            changed, c->tested, units_plural(c->tested));
+    if (single_runs(c))
+        fprintf(
+            out,
+            "One run on each side: the noise is that of the operations within it, and that of "
+            "rates is not known.\nRuns of one load often differ more: give three to five trials "
+            "of each, the base's by repeating --compare.\n");
+    for (size_t i = 0; i < c->count; i++) {
+        const struct compare_figure *f = &c->figure[i];
+        if (f->change == COMPARE_NOT_CHANGED)
+            continue;
+        if (!any)
+            put_figure_header(out, "Changed", CHANGED_WIDTH);
+        any = true;
+        snprintf(label, sizeof(label), "%s: %s", section_of(section, f->id),
+                 figure_headline(f->id)->label);
+        put_figure(out, f, label, CHANGED_WIDTH);
+    }
+    put_figures(out, c, false);
+    put_figures(out, c, true);
+    cell_verdict(out, sentence(text, c));
+}
+
+/* ---- the comparison as JSON ---- */
+
+static void put_files(struct jsonout *j, const char *key, const struct run_table *t)
+{
+    jsonout_array(j, key);
+    for (size_t run = 0; run < run_table_runs(t); run++)
+        jsonout_text_value(j, NULL, run_table_text(t, run, figure_id(FIGURE_OF_RUN, FIGURE_FILES)));
+    jsonout_end(j);
+}
+
+void compare_json(struct jsonout *j, const struct compare *c, const struct run_table *base,
+                  const struct run_table *new)
+{
+    size_t better = c->changes[COMPARE_BETTER], worse = c->changes[COMPARE_WORSE];
+    const char *answer = c->tested == 0                  ? NULL
+                         : better && worse               ? "mixed"
+                         : better                        ? "better"
+                         : worse                         ? "worse"
+                         : c->changes[COMPARE_DIFFERENT] ? "different"
+                                                         : "same";
+    char text[SENTENCE];
+    jsonout_object(j, "compare");
+    put_files(j, "base", base);
+    put_files(j, "new", new);
+    jsonout_f64(j, "confidence", 1 - COMPARE_ALPHA);
+    jsonout_u64(j, "tested", c->tested);
+    jsonout_array(j, "figures");
+    for (size_t i = 0; i < c->count; i++) {
+        const struct compare_figure *f = &c->figure[i];
+        char name[FIGURE_NAME];
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "name", figure_name(name, f->id));
+        jsonout_f64(j, "base", f->base);
+        jsonout_f64(j, "new", f->new);
+        jsonout_f64(j, "change", f->difference);
+        jsonout_f64(j, "p_value", f->p);
+        if (isnan(f->p))
+            jsonout_null(j, "changed");
+        else
+            jsonout_bool(j, "changed", f->change != COMPARE_NOT_CHANGED);
+        if (f->change == COMPARE_BETTER || f->change == COMPARE_WORSE)
+            jsonout_bool(j, "better", f->change == COMPARE_BETTER);
+        else
+            jsonout_null(j, "better");
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    jsonout_text_value(j, "verdict", answer);
+    jsonout_text_value(j, "sentence", sentence(text, c));
+    jsonout_end(j);
 }

@@ -1,46 +1,65 @@
-/* compare.h - which figures of new runs differ from those of base runs by more than the noise. */
+/* compare.h - several runs together: the spread of each figure over trials, and the figures of new
+ * runs that differ from those of base runs by more than the noise. */
 #ifndef KVSTAT_REPORT_COMPARE_H
 #define KVSTAT_REPORT_COMPARE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
-#include "kvstat/count/scan.h"
-#include "kvstat/report/runs.h"
+#include "kvstat/report/figures.h"
+#include "kvstat/report/run_table.h"
 #include "lib/base/err.h"
+#include "lib/json/jsonout.h"
 
-/* Share of false changes among those found, and the probability of finding one where there is
+/* Runs of one load as trials. */
+void trials_text(FILE *out, const struct run_table *t);
+void trials_json(struct jsonout *j, const struct run_table *t);
+
+/* The share of false changes among those found, and the probability of finding one where there is
  * none: 1 - 99 %. */
 #define COMPARE_ALPHA 0.01
 
-/* One side. scan: of the run when it is the only one, else NULL. All lent. */
+/* One side. figures: of its run when it is the only one, else NULL. All lent. */
 struct compare_side {
-    const struct runs *runs;
-    const struct scan *scan;
+    const struct run_table *runs;
+    const struct figures *figures;
+};
+
+enum compare_change {
+    COMPARE_NOT_CHANGED,
+    COMPARE_BETTER,
+    COMPARE_WORSE,
+    COMPARE_DIFFERENT, /* neither better nor worse */
+    COMPARE_CHANGES
 };
 
 struct compare_figure {
-    const char *name; /* as in runs.h; lent by the base */
-    double base, new; /* means over the runs */
-    double change;    /* (new - base) / |base|; NAN when base is 0 */
-    double p;         /* p-value of statistics.h; NAN: the noise is not known */
-    bool changed;
-    int better; /* of a changed one: 1 for the better, -1 for the worse, 0 neither */
+    const struct figure_id *id; /* lent by the base */
+    double base, new;           /* means over the runs */
+    double difference;          /* (new - base) / |base|; NAN when base is 0 */
+    double p;                   /* p-value of statistics.h; NAN: the noise is not known */
+    enum compare_change change;
 };
 
 struct compare {
     size_t base_runs, new_runs;
     size_t count, tested;
-    size_t better, worse, neither;  /* of those that changed */
-    bool one_load;                  /* no two runs are known to be of different traces */
-    bool valid;                     /* no run on either side is known not to be */
-    bool result;                    /* replays, not traces: nothing of a trace is better */
-    struct compare_figure figure[]; /* those of headline.h that both sides have */
+    size_t changes[COMPARE_CHANGES]; /* figures by change */
+    bool one_load;                   /* no two runs are known to be of different traces */
+    bool valid;                      /* no run on either side is known not to be */
+    bool result;                     /* replays. More of what a trace asks for is not better. */
+    struct compare_figure figure[];  /* the headlines of figure.h that both sides have */
 };
 
-/* One run on each side: the noise is that of the operations in it. Else that between the runs.
- * Freed with free(). -EINVAL: a trace and a result; -ENOMEM. */
+/* With one run on each side, the noise is that of the operations in it; else that between the runs.
+ * Freed with free(). 0; -EINVAL: a trace and a result; -ENOMEM. */
 int compare_sides(struct compare **out, const struct compare_side *base,
                   const struct compare_side *new, struct err *e);
+
+void compare_text(FILE *out, const struct compare *c, const struct run_table *base,
+                  const struct run_table *new);
+void compare_json(struct jsonout *j, const struct compare *c, const struct run_table *base,
+                  const struct run_table *new);
 
 #endif

@@ -1,22 +1,155 @@
-/* From counts to figures: rates, shares and ratios, each as kvstat(1) defines it. What cannot be
- * known from the columns of a file stays NAN and becomes null or a dash. */
+/* From counts to figures: rates, shares and ratios, each as kvstat(1) defines it. Reports are
+ * behind this file and see no counts. A figure that the columns of a file do not tell is unknown.
+ */
 #include "kvstat/report/figures.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-const char *const figures_lookup_names[FIGURES_LOOKUPS] = {"all",    "user", "multi_turn",
-                                                           "system", "rag",  "block"};
-const char *const figures_part_names[REQUESTS_PARTS] = {
-    "queue", "gpu", "cpu", "storage_host", "storage_device", "generation"};
+#include "kvstat/count/provenance.h"
+#include "kvstat/count/reuse.h"
+#include "kvstat/count/scan.h"
+#include "kvstat/report/intervals.h"
+#include "lib/base/units.h"
+#include "lib/json/jsonout.h"
 
-bool figures_enough(uint64_t samples, uint32_t ppm)
+struct figures {
+    const char *const *files;
+    size_t file_count;
+    struct scan *scan;
+    struct reuse *reuse;
+    bool result;
+    bool failed; /* memory ran out */
+    struct figure *list;
+    size_t count, room;
+    struct {
+        size_t first, end;
+    } scope[FIGURE_SCOPES];      /* where the figures of each begin and end in list */
+    struct intervals *intervals; /* NULL: there is no series */
+    char **text;                 /* owned texts of figures */
+    size_t texts, text_room;
+    const char *simulated[TRACE_TIERS];
+};
+
+/* ---- putting figures ---- */
+
+void figures_put(struct figures *f, const struct figure *figure)
 {
-    return (double)samples * (1000000.0 - ppm) >= 10e6;
+    size_t scope = figure->id.scope;
+    if (f->count == f->room) {
+        size_t room = f->room ? 2 * f->room : 512;
+        struct figure *grown = realloc(f->list, room * sizeof(*grown));
+        if (!grown) {
+            f->failed = true;
+            return;
+        }
+        f->list = grown;
+        f->room = room;
+    }
+    if (f->scope[scope].end == 0)
+        f->scope[scope].first = f->count;
+    f->list[f->count++] = *figure;
+    f->scope[scope].end = f->count;
 }
 
-bool figures_supported(const struct hist *h, uint32_t ppm)
+const char *figures_keep(struct figures *f, const char *text)
 {
-    return figures_enough(hist_count(h), ppm);
+    if (f->texts == f->text_room) {
+        size_t room = f->text_room ? 2 * f->text_room : 64;
+        char **grown = realloc(f->text, room * sizeof(*grown));
+        if (!grown) {
+            f->failed = true;
+            return "";
+        }
+        f->text = grown;
+        f->text_room = room;
+    }
+    char *copy = strdup(text);
+    if (!copy) {
+        f->failed = true;
+        return "";
+    }
+    f->text[f->texts++] = copy;
+    return copy;
+}
+
+bool figures_failed(const struct figures *f)
+{
+    return f->failed;
+}
+
+static void put_unknown(struct figures *f, struct figure_id id)
+{
+    figures_put(f, &(struct figure){.id = id, .form = FIGURE_FORM_UNKNOWN});
+}
+
+static void put_number(struct figures *f, struct figure_id id, double v)
+{
+    figures_put(f, &(struct figure){.id = id, .form = FIGURE_FORM_NUMBER, .number = v});
+}
+
+static void put_count(struct figures *f, struct figure_id id, uint64_t v)
+{
+    figures_put(f, &(struct figure){.id = id, .form = FIGURE_FORM_UNSIGNED, .count = v});
+}
+
+static void put_level(struct figures *f, struct figure_id id, int64_t v)
+{
+    figures_put(f, &(struct figure){.id = id, .form = FIGURE_FORM_SIGNED, .level = v});
+}
+
+static void put_count_if(struct figures *f, bool known, struct figure_id id, uint64_t v)
+{
+    if (known)
+        put_count(f, id, v);
+    else
+        put_unknown(f, id);
+}
+
+/* Less than 0: unknown. */
+static void put_known(struct figures *f, struct figure_id id, int64_t v)
+{
+    if (v < 0)
+        put_unknown(f, id);
+    else
+        put_level(f, id, v);
+}
+
+static void put_truth(struct figures *f, struct figure_id id, bool v)
+{
+    figures_put(f, &(struct figure){.id = id, .form = FIGURE_FORM_TRUTH, .truth = v});
+}
+
+/* Copies the text; empty: unknown. */
+static void put_text(struct figures *f, struct figure_id id, const char *text)
+{
+    if (text[0])
+        figures_put(
+            f, &(struct figure){.id = id, .form = FIGURE_FORM_TEXT, .text = figures_keep(f, text)});
+    else
+        put_unknown(f, id);
+}
+
+/* words: a table that is never freed. */
+static void put_word(struct figures *f, struct figure_id id, const char *const *words, size_t word)
+{
+    figures_put(f, &(struct figure){.id = id, .form = FIGURE_FORM_WORD, .list = {words, word}});
+}
+
+static void put_texts(struct figures *f, struct figure_id id, const char *const *texts, size_t n)
+{
+    figures_put(f, &(struct figure){.id = id, .form = FIGURE_FORM_TEXTS, .list = {texts, n}});
+}
+
+static void put_hist(struct figures *f, struct figure_id id, const struct hist *h)
+{
+    if (h && hist_count(h) > 0)
+        figures_put(f, &(struct figure){.id = id, .form = FIGURE_FORM_DISTRIBUTION, .hist = h});
+    else
+        put_unknown(f, id);
 }
 
 static double ratio(double a, double b)
@@ -29,154 +162,619 @@ static bool has(const struct figures *f, enum trace_column c)
     return f->scan->columns & TRACE_BIT(c);
 }
 
-static void set_lookup(struct figures *f, enum figures_lookup which, uint64_t hits, uint64_t misses,
-                       bool known)
+/* ---- rows and run ---- */
+
+static void put_rows(struct figures *f)
 {
-    f->lookup[which].known = known;
-    f->lookup[which].hits = hits;
-    f->lookup[which].misses = misses;
-    f->lookup[which].lookups = hits + misses;
-    f->lookup[which].hit_rate = known ? ratio((double)hits, (double)hits + (double)misses) : NAN;
+    static const char *const kinds[] = {"trace", "result"};
+    const struct agg_totals *t = agg_totals(f->scan->agg);
+    put_texts(f, figure_id(FIGURE_OF_RUN, FIGURE_FILES), f->files, f->file_count);
+    put_word(f, figure_id(FIGURE_OF_RUN, FIGURE_KIND), kinds, f->result);
+    put_number(f, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED), (double)t->elapsed_ns / 1e9);
+    put_count(f, figure_id(FIGURE_OF_RUN, FIGURE_ROWS), t->rows);
+    put_truth(f, figure_id(FIGURE_OF_RUN, FIGURE_CUT), f->scan->cut);
+    put_count(f, figure_id(FIGURE_OF_RUN, FIGURE_BAD_ROWS), f->scan->bad_rows);
+
+    bool judged = f->result && has(f, TRACE_COL_STATUS);
+    if (!judged)
+        put_unknown(f, figure_id(FIGURE_OF_STATUS, FIGURE_ITSELF));
+    const enum figure_scope status = judged ? FIGURE_OF_STATUS : FIGURE_OF_ROWS;
+    put_count(f, figure_id(status, FIGURE_OK), t->ok);
+    put_count(f, figure_id(status, FIGURE_ABSENT), t->absent);
+    put_count(f, figure_id(status, FIGURE_CORRUPT), t->corrupt);
+    put_count(f, figure_id(status, FIGURE_FAILED), t->failed);
+    if (f->result) {
+        put_count(f, figure_id(FIGURE_OF_POPULATED, FIGURE_ROWS), t->populated_rows);
+        put_count(f, figure_id(FIGURE_OF_POPULATED, FIGURE_BYTES), t->populated_bytes);
+        put_number(f, figure_id(FIGURE_OF_WARMUP, FIGURE_SECONDS),
+                   (double)f->scan->warmup_ns / 1e9);
+        put_count(f, figure_id(FIGURE_OF_WARMUP, FIGURE_ROWS), t->warmup_rows);
+    } else {
+        put_unknown(f, figure_id(FIGURE_OF_POPULATED, FIGURE_ITSELF));
+        put_unknown(f, figure_id(FIGURE_OF_WARMUP, FIGURE_ITSELF));
+    }
+    put_count(f, figure_id(FIGURE_OF_ROWS, FIGURE_IO_OPS), t->io_ops);
+    put_count(f, figure_id(FIGURE_OF_ROWS, FIGURE_READ_BYTES), t->read_bytes);
+    put_count(f, figure_id(FIGURE_OF_ROWS, FIGURE_WRITE_BYTES), t->write_bytes);
+    put_count(f, figure_id(FIGURE_OF_ROWS, FIGURE_GENERATE_ROWS), t->generate_rows);
 }
 
-static void compute_cache(struct figures *f)
+/* One text, as the JSON has it. */
+static void put_reasons(struct figures *f, const struct provenance *p)
 {
-    static const enum trace_class class_of[FIGURES_LOOKUPS] = {[FIGURES_USER] = TRACE_USER,
-                                                               [FIGURES_MULTI_TURN] =
-                                                                   TRACE_MULTI_TURN,
-                                                               [FIGURES_SYSTEM] = TRACE_SYSTEM,
-                                                               [FIGURES_RAG] = TRACE_RAG,
-                                                               [FIGURES_BLOCK] = TRACE_BLOCK};
-    const struct agg_totals *t = f->totals;
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    for (size_t i = 0; out && i < p->why_count; i++)
+        fprintf(out, "%s%s", i ? "; " : "", p->why_invalid[i]);
+    if (!out || fclose(out) != 0)
+        f->failed = true;
+    else
+        put_text(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_WHY_INVALID), text);
+    free(text);
+}
+
+static void put_provenance(struct figures *f, const struct provenance *p)
+{
+    const enum figure_scope run = FIGURE_OF_PROVENANCE;
+    if (!p->known) {
+        put_unknown(f, figure_id(run, FIGURE_ITSELF));
+        return;
+    }
+    put_count_if(f, p->seed_known, figure_id(run, FIGURE_SEED), p->seed);
+    put_text(f, figure_id(run, FIGURE_MODEL), p->model);
+    put_text(f, figure_id(run, FIGURE_DIGEST), p->digest);
+    put_known(f, figure_id(run, FIGURE_BYTES_PER_TOKEN), p->bytes_per_token);
+    put_known(f, figure_id(run, FIGURE_USERS), p->users);
+    put_known(f, figure_id(run, FIGURE_TENSOR_PARALLEL), p->tensor_parallel);
+    put_known(f, figure_id(run, FIGURE_NUM_GPUS), p->num_gpus);
+    put_text(f, figure_id(run, FIGURE_GENERATION_MODE), p->generation_mode);
+
+    bool executed = false;
+    size_t simulated = 0;
+    for (unsigned t = 0; t < TRACE_TIERS; t++) {
+        put_known(f, figure_id_tier(FIGURE_OF_CAPACITY, t, FIGURE_ITSELF), p->capacity_bytes[t]);
+        put_truth(f, figure_id_tier(FIGURE_OF_ROWS, t, FIGURE_SIMULATED),
+                  p->simulated[t] == PROVENANCE_YES);
+        executed |= p->simulated[t] != PROVENANCE_UNKNOWN;
+        if (p->simulated[t] == PROVENANCE_YES)
+            f->simulated[simulated++] = trace_tier_text(t);
+    }
+    if (executed)
+        put_texts(f, figure_id(run, FIGURE_SIMULATED), f->simulated, simulated);
+    else
+        put_unknown(f, figure_id(run, FIGURE_SIMULATED));
+    if (p->valid == PROVENANCE_UNKNOWN)
+        put_unknown(f, figure_id(run, FIGURE_VALID));
+    else
+        put_truth(f, figure_id(run, FIGURE_VALID), p->valid == PROVENANCE_YES);
+    put_reasons(f, p);
+
+    if (p->device_read_bytes < 0 && p->device_write_bytes < 0 && isnan(p->page_cache_share)) {
+        put_unknown(f, figure_id(FIGURE_OF_KERNEL, FIGURE_ITSELF));
+    } else {
+        put_known(f, figure_id(FIGURE_OF_KERNEL, FIGURE_DEVICE_READ_BYTES), p->device_read_bytes);
+        put_known(f, figure_id(FIGURE_OF_KERNEL, FIGURE_DEVICE_WRITE_BYTES), p->device_write_bytes);
+        put_number(f, figure_id(FIGURE_OF_KERNEL, FIGURE_PAGE_CACHE_SHARE), p->page_cache_share);
+    }
+    if (p->autoscaling.known) {
+        const enum figure_scope found = FIGURE_OF_AUTOSCALING;
+        put_text(f, figure_id(found, FIGURE_MODE), p->autoscaling.mode);
+        put_known(f, figure_id(found, FIGURE_USERS), p->autoscaling.users);
+        put_number(f, figure_id(found, FIGURE_FOUND_TOKENS_PER_S), p->autoscaling.tokens_per_s);
+        put_text(f, figure_id(found, FIGURE_REASON), p->autoscaling.reason);
+    } else {
+        put_unknown(f, figure_id(FIGURE_OF_AUTOSCALING, FIGURE_ITSELF));
+    }
+}
+
+/* ---- throughput and what holds it up ---- */
+
+static void put_throughput(struct figures *f, const struct provenance *p)
+{
+    static const char *const clocks[] = {"simulated", "replay"};
+    const struct agg_totals *t = agg_totals(f->scan->agg);
+    double elapsed_s = (double)t->elapsed_ns / 1e9, busy_s = NAN;
+    double tokens = NAN, tier2_tokens = (double)t->tier2_tokens;
+    if (t->generate_rows > 0 && has(f, TRACE_COL_TOKENS))
+        tokens = (double)t->generated_tokens;
+    if (f->result && has(f, TRACE_COL_REQUEST))
+        busy_s = (double)t->busy_ns / 1e9;
+    if (t->tier2_bare_bytes > 0) {
+        /* Sizes are those of one rank. */
+        double ranks = p->tensor_parallel > 0 ? (double)p->tensor_parallel : 1;
+        tier2_tokens += p->bytes_per_token > 0
+                            ? (double)t->tier2_bare_bytes * ranks / (double)p->bytes_per_token
+                            : NAN;
+    }
+    put_word(f, figure_id(FIGURE_OF_THROUGHPUT, FIGURE_CLOCK), clocks, f->result);
+    put_number(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS), tokens);
+    put_number(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS_PER_S),
+               ratio(tokens, elapsed_s));
+    put_number(f, figure_id(FIGURE_OF_WALL, FIGURE_BYTES_PER_S),
+               ratio((double)t->read_bytes + (double)t->write_bytes, elapsed_s));
+    put_number(f, figure_id(FIGURE_OF_WALL, FIGURE_OPS_PER_S), ratio((double)t->io_ops, elapsed_s));
+    put_number(f, figure_id(FIGURE_OF_STORAGE_TIME, FIGURE_GENERATED_TOKENS_PER_S),
+               ratio(tokens, busy_s));
+    put_number(f, figure_id(FIGURE_OF_STORAGE_TIME, FIGURE_BUSY), busy_s);
+    put_number(f, figure_id(FIGURE_OF_TIER2, FIGURE_TOKENS_PER_S), ratio(tier2_tokens, elapsed_s));
+    put_count(f, figure_id(FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ), t->decode_bytes);
+}
+
+static void put_bottleneck(struct figures *f)
+{
+    static const char *const parts[REQUEST_PARTS] = {[REQUEST_PART_QUEUE] = "queue",
+                                                     [REQUEST_PART_GPU] = "gpu",
+                                                     [REQUEST_PART_CPU] = "cpu",
+                                                     [REQUEST_PART_HOST] = "storage_host",
+                                                     [REQUEST_PART_DEVICE] = "storage_device",
+                                                     [REQUEST_PART_GENERATION] = "generation"};
+    const struct requests_totals *r = requests_totals(f->scan->requests);
+    double share[REQUEST_PARTS], most = 0;
+    unsigned largest = REQUEST_PARTS;
+    for (unsigned part = 0; part < REQUEST_PARTS; part++) {
+        bool known = part == REQUEST_PART_QUEUE        ? r->with_arrival > 0
+                     : part == REQUEST_PART_GENERATION ? r->metric[REQUESTS_GENERATION] != NULL
+                                                       : f->result && r->metric[REQUESTS_STORAGE];
+        share[part] = known ? ratio(r->part_ns[part], r->end_to_end_ns) : NAN;
+        if (share[part] > most) {
+            most = share[part];
+            largest = part;
+        }
+    }
+    if (largest == REQUEST_PARTS) {
+        put_unknown(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_ITSELF));
+        return;
+    }
+    put_word(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_LARGEST), parts, largest);
+    put_number(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_SHARE), most);
+    for (unsigned part = 0; part < REQUEST_PARTS; part++)
+        put_number(f, figure_id(FIGURE_OF_SHARES, FIGURE_SHARE_QUEUE + part), share[part]);
+}
+
+/* ---- groups ---- */
+
+/* Divided by the time from the first start to the last completion of the tier and operation, or of
+ * the group itself when --by lacks one of these; of a trace, by the elapsed time. */
+static double gib_per_s(const struct figures *f, const struct group *g, unsigned by)
+{
+    const unsigned both = GROUPS_TIER | GROUPS_OP;
+    uint64_t ns = g->span_ns;
+    if (!f->result) {
+        ns = agg_totals(f->scan->agg)->elapsed_ns;
+    } else if ((by & both) == both) {
+        const struct group *whole =
+            groups_find(agg_by_tier_op(f->scan->agg), g->key.tier, g->key.op);
+        ns = whole ? whole->span_ns : ns;
+    }
+    return g->moved ? ratio((double)g->moved / (double)UNITS_GIB, (double)ns / 1e9) : NAN;
+}
+
+static void put_group(struct figures *f, struct figure_id id, const struct group *g)
+{
+    const struct {
+        enum figure_what what;
+        uint64_t count;
+    } counts[] = {{FIGURE_OPS, g->ops}, {FIGURE_FAILED, g->failed}, {FIGURE_BYTES, g->bytes}};
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        id.what = (uint8_t)counts[i].what;
+        put_count(f, id, counts[i].count);
+    }
+    id.what = FIGURE_GIB_PER_S;
+    put_number(f, id, gib_per_s(f, g, id.by));
+    for (unsigned m = 0; m < GROUP_METRICS; m++) {
+        id.what = (uint8_t)(FIGURE_SIZE + m);
+        put_hist(f, id, g->metric[m]);
+    }
+    id.what = FIGURE_MOVED;
+    put_count(f, id, g->moved);
+}
+
+static struct figure_id group_id(enum figure_scope scope, const struct group_key *k, unsigned by)
+{
+    return (struct figure_id){.scope = (uint8_t)scope,
+                              .by = (uint8_t)by,
+                              .tier = by & GROUPS_TIER ? k->tier : 0,
+                              .op = by & GROUPS_OP ? k->op : 0,
+                              .phase = by & GROUPS_PHASE ? k->phase : 0,
+                              .qos = by & GROUPS_QOS ? k->qos : 0,
+                              .class = by & GROUPS_CLASS ? k->class : 0,
+                              .status = by & GROUPS_STATUS ? k->status : 0};
+}
+
+static void put_groups(struct figures *f)
+{
+    struct groups *groups = agg_groups(f->scan->agg);
+    size_t n = groups_sort(groups);
+    if (n == 0)
+        put_texts(f, figure_id(FIGURE_OF_GROUP, FIGURE_ITSELF), NULL, 0);
+    for (size_t i = 0; i < n; i++) {
+        const struct group *g = groups_at(groups, i);
+        struct figure_id id = group_id(FIGURE_OF_GROUP, &g->key, groups_by(groups));
+        struct figure_id brief = id;
+        char whole[1100], user[1024], start[512], label[1024];
+        /* A name in a trace may be as long as it likes; names of figures are bounded. */
+        size_t len = g->key.user.len < sizeof(whole) ? g->key.user.len : sizeof(whole) - 1;
+        snprintf(whole, sizeof(whole), "%.*s", (int)len, len ? g->key.user.p : "");
+        figure_cut_text(user, sizeof(user), whole);
+        figure_cut_text(start, sizeof(start), user);
+        jsonout_clean(start);
+        brief.user = start;
+        id.user = id.by & GROUPS_USER ? figures_keep(f, user) : NULL;
+        id.label = figures_keep(f, figure_label(label, sizeof(label), &brief, '/'));
+        put_group(f, id, g);
+    }
+}
+
+/* ---- cache ---- */
+
+static bool tier_used(const struct figures *f, unsigned tier)
+{
+    const struct groups *g = agg_by_tier_op(f->scan->agg);
+    return groups_find(g, (uint8_t)tier, TRACE_READ) ||
+           groups_find(g, (uint8_t)tier, TRACE_WRITE) ||
+           groups_find(g, (uint8_t)tier, TRACE_DELETE) ||
+           f->scan->occupancy.tier[tier].peak_objects > 0;
+}
+
+/* Misses are not known of a file that has no Miss rows; hits of all classes are known all the same.
+ */
+static void put_lookups(struct figures *f, struct figure_id id, uint64_t hits, uint64_t misses,
+                        bool known)
+{
+    bool counted = known || !(id.by & GROUPS_CLASS);
+    id.what = FIGURE_LOOKUPS;
+    put_count_if(f, counted, id, hits + misses);
+    id.what = FIGURE_HITS;
+    put_count_if(f, counted, id, hits);
+    id.what = FIGURE_MISSES;
+    put_count_if(f, known, id, misses);
+    id.what = FIGURE_HIT_RATE;
+    put_number(f, id, known ? ratio((double)hits, (double)hits + (double)misses) : NAN);
+}
+
+static void put_cache_tier(struct figures *f, unsigned tier, const struct provenance *p)
+{
+    const struct agg_totals *t = agg_totals(f->scan->agg);
+    const struct occupancy_tier *held = &f->scan->occupancy.tier[tier];
+    static const struct {
+        enum trace_op op;
+        enum figure_what ops, bytes;
+    } moved[] = {{TRACE_READ, FIGURE_READ_OPS, FIGURE_READ_BYTES},
+                 {TRACE_WRITE, FIGURE_WRITE_OPS, FIGURE_WRITE_BYTES}};
+    const enum figure_scope scope = FIGURE_OF_CACHE_TIER;
+    const struct groups *groups = agg_by_tier_op(f->scan->agg);
+    const struct group *deleted = groups_find(groups, (uint8_t)tier, TRACE_DELETE);
+    put_known(f, figure_id_tier(scope, tier, FIGURE_CAPACITY_BYTES),
+              p->capacity_bytes[tier] > 0 ? p->capacity_bytes[tier] : -1);
+    for (size_t i = 0; i < sizeof(moved) / sizeof(moved[0]); i++) {
+        const struct group *g = groups_find(groups, (uint8_t)tier, (uint8_t)moved[i].op);
+        put_count(f, figure_id_tier(scope, tier, moved[i].ops), g ? g->ops - g->failed : 0);
+        put_count(f, figure_id_tier(scope, tier, moved[i].bytes), g ? g->bytes : 0);
+    }
+    put_count(f, figure_id_tier(scope, tier, FIGURE_EVICT_OPS), t->evict_ops[tier]);
+    put_count(f, figure_id_tier(scope, tier, FIGURE_OFFLOAD_OPS), t->offload_ops[tier]);
+    put_count(f, figure_id_tier(scope, tier, FIGURE_PROMOTE_OPS), t->promote_ops[tier]);
+    put_count(f, figure_id_tier(scope, tier, FIGURE_DELETE_OPS),
+              deleted ? deleted->ops - deleted->failed : 0);
+    put_level(f, figure_id_tier(scope, tier, FIGURE_PEAK_BYTES), held->peak_bytes);
+    put_level(f, figure_id_tier(scope, tier, FIGURE_PEAK_OBJECTS), held->peak_objects);
+    if (f->scan->files == 1) {
+        put_level(f, figure_id_tier(scope, tier, FIGURE_FINAL_BYTES), held->bytes);
+        put_level(f, figure_id_tier(scope, tier, FIGURE_FINAL_OBJECTS), held->objects);
+    } else {
+        put_unknown(f, figure_id_tier(scope, tier, FIGURE_FINAL_BYTES));
+        put_unknown(f, figure_id_tier(scope, tier, FIGURE_FINAL_OBJECTS));
+    }
+}
+
+static void put_cache(struct figures *f, const struct provenance *p)
+{
+    const struct agg_totals *t = agg_totals(f->scan->agg);
     uint64_t hits = 0, misses = 0;
+    double amplification = NAN;
+    bool any = false;
     for (int c = 0; c <= TRACE_NO_CLASS; c++) {
         hits += t->hits[c];
         misses += t->misses[c];
     }
     /* A file of the core columns alone has no Miss rows: its reads say nothing about misses. */
-    set_lookup(f, FIGURES_ALL, hits, misses, f->scan->columns & TRACE_EXTENDED);
-    for (unsigned i = FIGURES_USER; i < FIGURES_LOOKUPS; i++)
-        set_lookup(f, i, t->hits[class_of[i]], t->misses[class_of[i]], has(f, TRACE_COL_CLASS));
-    f->read_write_ratio = ratio((double)t->read_bytes, (double)t->write_bytes);
+    put_lookups(f, figure_id(FIGURE_OF_LOOKUPS, FIGURE_ITSELF), hits, misses,
+                f->scan->columns & TRACE_EXTENDED);
+    for (unsigned i = 0; i < FIGURE_LOOKUP_CLASSES; i++) {
+        uint8_t class = figure_lookup_classes[i];
+        put_lookups(f, figure_id_class(class), t->hits[class], t->misses[class],
+                    has(f, TRACE_COL_CLASS));
+    }
     if (has(f, TRACE_COL_TOKENS) && t->reads_without_tokens == 0)
-        f->read_amplification = ratio((double)t->read_tokens, f->generated_tokens);
+        amplification =
+            ratio((double)t->read_tokens,
+                  figures_number(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS)));
+    put_number(f, figure_id(FIGURE_OF_CACHE, FIGURE_READ_WRITE_RATIO),
+               ratio((double)t->read_bytes, (double)t->write_bytes));
+    put_number(f, figure_id(FIGURE_OF_CACHE, FIGURE_READ_AMPLIFICATION), amplification);
+    for (unsigned tier = 0; tier < TRACE_TIERS; tier++)
+        if (tier_used(f, tier)) {
+            put_cache_tier(f, tier, p);
+            any = true;
+        }
+    if (!any)
+        put_texts(f, figure_id(FIGURE_OF_CACHE_TIER, FIGURE_ITSELF), NULL, 0);
 }
 
-static void compute_throughput(struct figures *f)
+/* ---- requests ---- */
+
+static void put_request_times(struct figures *f, struct figure_id id,
+                              struct hist *const metric[REQUESTS_METRICS])
 {
-    const struct agg_totals *t = f->totals;
-    double tier2 = (double)t->tier2_tokens;
-    if (t->generate_rows > 0 && has(f, TRACE_COL_TOKENS))
-        f->generated_tokens = (double)t->generated_tokens;
-    f->generated_tokens_per_s = ratio(f->generated_tokens, f->elapsed_s);
-    f->bytes_per_s = ratio((double)t->read_bytes + (double)t->write_bytes, f->elapsed_s);
-    f->ops_per_s = ratio((double)t->io_ops, f->elapsed_s);
-    if (f->result && has(f, TRACE_COL_REQUEST)) {
-        f->busy_s = (double)t->busy_ns / 1e9;
-        f->storage_tokens_per_s = ratio(f->generated_tokens, f->busy_s);
+    for (unsigned m = 0; m < REQUESTS_METRICS; m++) {
+        id.what = (uint8_t)(FIGURE_END_TO_END + m);
+        put_hist(f, id, metric[m]);
     }
-    if (t->tier2_bare_bytes > 0) {
-        /* Sizes are those of one rank. */
-        double ranks = f->run->tensor_parallel > 0 ? (double)f->run->tensor_parallel : 1;
-        tier2 += f->run->bytes_per_token > 0
-                     ? (double)t->tier2_bare_bytes * ranks / (double)f->run->bytes_per_token
-                     : NAN;
-    }
-    f->tier2_tokens_per_s = ratio(tier2, f->elapsed_s);
 }
 
-/* Requests of a file cut into parts are counted more than once, which no mean survives. */
-static void compute_token_means(struct figures *f)
+static void put_class(struct figures *f, unsigned q, const struct figures_targets *targets)
 {
-    const struct agg_totals *t = f->totals;
-    f->context_tokens_mean = f->generated_tokens_mean = NAN;
-    if (!has(f, TRACE_COL_TOKENS) || f->requests->cut > 0)
+    const struct requests_totals *r = requests_totals(f->scan->requests);
+    struct figure_id id = {.scope = FIGURE_OF_QOS, .by = GROUPS_QOS, .qos = (uint8_t)q};
+    uint64_t count = r->qos[q].count;
+    double share = (double)r->qos[q].within_target / (double)count;
+    if (count == 0) {
+        put_unknown(f, id);
         return;
-    f->context_tokens_mean =
-        t->context_tokens > 0 ? ratio((double)t->context_tokens, (double)f->requests->count) : NAN;
-    f->generated_tokens_mean = ratio((double)t->generated_tokens, (double)t->generate_rows);
-}
-
-static void compute_tier(struct figures *f, enum trace_tier tier)
-{
-    const struct groups *g = agg_by_tier_op(f->scan->agg);
-    const struct group *read = groups_find(g, (uint8_t)tier, TRACE_READ);
-    const struct group *write = groups_find(g, (uint8_t)tier, TRACE_WRITE);
-    const struct group *del = groups_find(g, (uint8_t)tier, TRACE_DELETE);
-    f->tier[tier].used = read || write || del || f->scan->occupancy.tier[tier].peak_objects > 0;
-    f->tier[tier].capacity_bytes =
-        f->run->capacity_bytes[tier] > 0 ? (double)f->run->capacity_bytes[tier] : NAN;
-    f->tier[tier].read_ops = read ? read->ops - read->failed : 0;
-    f->tier[tier].read_bytes = read ? read->bytes : 0;
-    f->tier[tier].write_ops = write ? write->ops - write->failed : 0;
-    f->tier[tier].write_bytes = write ? write->bytes : 0;
-    f->tier[tier].delete_ops = del ? del->ops - del->failed : 0;
-    f->tier[tier].final_bytes = f->tier[tier].final_objects = NAN;
-    if (f->scan->files == 1) {
-        f->tier[tier].final_bytes = (double)f->scan->occupancy.tier[tier].bytes;
-        f->tier[tier].final_objects = (double)f->scan->occupancy.tier[tier].objects;
     }
-}
-
-static bool part_known(const struct figures *f, enum requests_part p)
-{
-    if (p == REQUESTS_PART_QUEUE)
-        return f->requests->with_arrival > 0;
-    if (p == REQUESTS_PART_GENERATION)
-        return f->requests->metric[REQUESTS_GENERATION] != NULL;
-    return f->result && f->requests->metric[REQUESTS_STORAGE] != NULL;
-}
-
-static void compute_bottleneck(struct figures *f)
-{
-    f->bottleneck = -1;
-    for (unsigned p = 0; p < REQUESTS_PARTS; p++) {
-        f->part_share[p] = NAN;
-        if (part_known(f, p))
-            f->part_share[p] = ratio(f->requests->part_ns[p], f->requests->end_to_end_ns);
-        if (f->part_share[p] > 0 &&
-            (f->bottleneck < 0 || f->part_share[p] > f->part_share[f->bottleneck]))
-            f->bottleneck = (int)p;
+    id.what = FIGURE_REQUESTS;
+    put_count(f, id, count);
+    put_request_times(f, id, r->qos[q].metric);
+    id.scope = FIGURE_OF_TARGETS;
+    id.what = FIGURE_ITSELF;
+    if (r->with_arrival < r->count) {
+        put_unknown(f, id);
+        return;
     }
+    for (unsigned i = 0; i < FIGURES_TARGETS; i++) {
+        id.what = (uint8_t)(FIGURE_TARGET_P95 + i);
+        put_number(f, id, targets[q].ms[i]);
+    }
+    id.what = FIGURE_COMPLIANCE;
+    put_number(f, id, share);
+    id.what = FIGURE_MET;
+    put_truth(f, id, share >= FIGURES_COMPLIANCE);
 }
 
-void figures_compute(struct figures *f, const char *const *files, size_t file_count,
-                     const struct scan *scan, const struct run *run,
-                     const struct figures_targets targets[TRACE_QOSES])
+static void put_requests(struct figures *f, const struct figures_targets *targets)
 {
-    *f = (struct figures){.files = files,
-                          .file_count = file_count,
-                          .scan = scan,
-                          .totals = agg_totals(scan->agg),
-                          .requests = requests_totals(scan->requests),
-                          .run = run,
-                          .result = agg_result(scan->agg),
-                          .generated_tokens = NAN,
-                          .storage_tokens_per_s = NAN,
-                          .busy_s = NAN,
-                          .read_amplification = NAN};
+    static const char *const begins[] = {"first_start", "arrival"};
+    const enum figure_scope scope = FIGURE_OF_REQUESTS;
+    const struct agg_totals *t = agg_totals(f->scan->agg);
+    const struct requests_totals *r = requests_totals(f->scan->requests);
+    double context = NAN, generated = NAN;
+    if (r->count == 0) {
+        put_unknown(f, figure_id(scope, FIGURE_ITSELF));
+        return;
+    }
+    /* Requests that were cut into parts are counted more than once: then no mean is right. */
+    if (has(f, TRACE_COL_TOKENS) && r->cut == 0) {
+        if (t->context_tokens > 0)
+            context = ratio((double)t->context_tokens, (double)r->count);
+        generated = ratio((double)t->generated_tokens, (double)t->generate_rows);
+    }
+    put_count(f, figure_id(scope, FIGURE_REQUESTS), r->count);
+    put_count(f, figure_id(scope, FIGURE_FAILED), r->failed);
+    put_count(f, figure_id(scope, FIGURE_COUNTED_IN_PARTS), r->cut);
+    put_word(f, figure_id(scope, FIGURE_END_TO_END_FROM), begins, r->with_arrival > 0);
+    put_number(f, figure_id(scope, FIGURE_CONTEXT_TOKENS_MEAN), context);
+    put_number(f, figure_id(scope, FIGURE_GENERATED_TOKENS_MEAN), generated);
+    put_request_times(f, figure_id(scope, FIGURE_ITSELF), r->metric);
     for (unsigned q = 0; q < TRACE_QOSES; q++)
-        f->targets[q] = targets[q];
-    f->requests_known = f->requests->count > 0;
-    f->elapsed_s = (double)f->totals->elapsed_ns / 1e9;
-    compute_throughput(f);
-    compute_cache(f);
-    compute_token_means(f);
-    for (unsigned t = 0; t < TRACE_TIERS; t++)
-        compute_tier(f, t);
-    compute_bottleneck(f);
+        put_class(f, q, targets);
 }
 
-double figures_gib_per_s(const struct figures *f, const struct group *g, unsigned by)
+/* ---- tiers, phases, reuse ---- */
+
+/* By tier and operation, all phases together. Only reads and writes of tiers have names; the text
+ * shows the others too. */
+static void put_directions(struct figures *f)
 {
-    const unsigned both = GROUPS_TIER | GROUPS_OP;
-    double seconds = (double)g->span_ns / 1e9;
-    if (!f->result) {
-        seconds = f->elapsed_s;
-    } else if ((by & both) == both) {
-        const struct group *whole =
-            groups_find(agg_by_tier_op(f->scan->agg), g->key.tier, g->key.op);
-        seconds = whole ? (double)whole->span_ns / 1e9 : seconds;
+    const struct groups *groups = agg_by_tier_op(f->scan->agg);
+    bool any = false;
+    for (unsigned tier = 0; tier <= TRACE_NO_TIER; tier++) {
+        bool used = tier < TRACE_TIERS && tier_used(f, tier);
+        any |= used;
+        for (unsigned op = 0; op < TRACE_OPS; op++) {
+            const struct group *g = groups_find(groups, (uint8_t)tier, (uint8_t)op);
+            struct figure_id id = figure_id_direction(tier, op, FIGURE_ITSELF);
+            if (g)
+                put_group(f, id, g);
+            else if (used && (op == TRACE_READ || op == TRACE_WRITE))
+                put_unknown(f, id);
+        }
     }
-    return g->moved ? ratio((double)g->moved / (double)((uint64_t)1 << 30), seconds) : NAN;
+    if (!any)
+        put_texts(f, figure_id(FIGURE_OF_DIRECTION, FIGURE_ITSELF), NULL, 0);
+}
+
+static void put_phases(struct figures *f)
+{
+    struct groups *phases = agg_by_phase(f->scan->agg);
+    size_t n = groups_sort(phases);
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        const struct group *g = groups_at(phases, i);
+        put_group(f, group_id(FIGURE_OF_PHASE, &g->key, GROUPS_PHASE), g);
+        any |= g->key.phase != TRACE_NO_PHASE;
+    }
+    if (!any)
+        put_texts(f, figure_id(FIGURE_OF_PHASE, FIGURE_ITSELF), NULL, 0);
+}
+
+static void put_reuse(struct figures *f)
+{
+    const enum figure_scope scope = FIGURE_OF_REUSE;
+    const struct reuse *r = f->reuse;
+    if (!r) {
+        put_unknown(f, figure_id(scope, FIGURE_ITSELF));
+        return;
+    }
+    put_count(f, figure_id(scope, FIGURE_KEYS), r->keys);
+    put_count(f, figure_id(scope, FIGURE_BYTES), r->bytes);
+    put_count(f, figure_id(scope, FIGURE_USES), r->uses);
+    put_count(f, figure_id(scope, FIGURE_REUSES), r->reuses);
+    put_hist(f, figure_id(scope, FIGURE_DISTANCE_BYTES), r->bytes_hist);
+    put_hist(f, figure_id(scope, FIGURE_DISTANCE_OBJECTS), r->objects_hist);
+    put_hist(f, figure_id(scope, FIGURE_REUSE_TIME), r->time_ns);
+}
+
+/* ---- all of them ---- */
+
+static void make_intervals(struct figures *f)
+{
+    struct intervals_source source = {.series = f->scan->series,
+                                      .warmup_ns = f->scan->warmup_ns,
+                                      .misses_known = f->scan->columns & TRACE_EXTENDED};
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        source.used[t] = tier_used(f, t);
+    f->intervals = intervals_create(&source);
+    f->failed |= !f->intervals;
+}
+
+int figures_create(struct figures **out, const struct figures_source *s, struct err *e)
+{
+    struct figures *f = calloc(1, sizeof(*f));
+    if (!f) {
+        scan_free(s->scan);
+        reuse_free(s->reuse);
+        return err_nomem(e, "figures");
+    }
+    f->files = s->files;
+    f->file_count = s->file_count;
+    f->scan = s->scan;
+    f->reuse = s->reuse;
+    f->result = agg_result(s->scan->agg);
+    put_rows(f);
+    put_provenance(f, s->provenance);
+    put_throughput(f, s->provenance);
+    put_bottleneck(f);
+    put_groups(f);
+    put_cache(f, s->provenance);
+    put_requests(f, s->targets);
+    put_directions(f);
+    put_phases(f);
+    put_reuse(f);
+    if (f->scan->series)
+        make_intervals(f);
+    if (f->failed) {
+        figures_free(f);
+        return err_nomem(e, "figures");
+    }
+    *out = f;
+    return 0;
+}
+
+void figures_free(struct figures *f)
+{
+    if (!f)
+        return;
+    for (size_t i = 0; i < f->texts; i++)
+        free(f->text[i]);
+    free(f->text);
+    free(f->list);
+    intervals_free(f->intervals);
+    scan_free(f->scan);
+    reuse_free(f->reuse);
+    free(f);
+}
+
+/* ---- finding them ---- */
+
+bool figures_is_result(const struct figures *f)
+{
+    return f->result;
+}
+
+const char *const *figures_files(const struct figures *f, size_t *n)
+{
+    *n = f->file_count;
+    return f->files;
+}
+
+const struct figure *figures_list(const struct figures *f, size_t *n)
+{
+    *n = f->count;
+    return f->list;
+}
+
+bool figures_next(const struct figures *f, enum figure_scope scope, struct figure_part *part)
+{
+    const struct figure *end = f->list + f->scope[scope].end;
+    const struct figure *at =
+        part->figure ? part->figure + part->count : f->list + f->scope[scope].first;
+    while (at < end && at->id.scope != scope)
+        at++;
+    if (at >= end)
+        return false;
+    part->figure = at;
+    for (part->count = 1; at + part->count < end; part->count++) {
+        const struct figure_id *a = &at->id, *b = &at[part->count].id;
+        if (a->scope != b->scope || a->by != b->by || a->tier != b->tier || a->op != b->op ||
+            a->phase != b->phase || a->qos != b->qos || a->class != b->class ||
+            a->label != b->label)
+            break;
+    }
+    return true;
+}
+
+const struct figure *figures_find(const struct figures *f, struct figure_id id)
+{
+    id.statistic = FIGURE_VALUE;
+    for (size_t i = f->scope[id.scope].first; i < f->scope[id.scope].end; i++)
+        if (figure_id_compare(&f->list[i].id, &id) == 0)
+            return &f->list[i];
+    return NULL;
+}
+
+double figures_number(const struct figures *f, struct figure_id id)
+{
+    const struct figure *figure = figures_find(f, id);
+    if (!figure)
+        return NAN;
+    return id.statistic == FIGURE_VALUE ? figure_number(figure)
+                                        : figure_statistic(figure, id.statistic);
+}
+
+uint64_t figures_count(const struct figures *f, struct figure_id id)
+{
+    const struct figure *figure = figures_find(f, id);
+    return figure && figure->form == FIGURE_FORM_UNSIGNED ? figure->count : 0;
+}
+
+const char *figures_text(const struct figures *f, struct figure_id id)
+{
+    const struct figure *figure = figures_find(f, id);
+    if (figure && figure->form == FIGURE_FORM_TEXT)
+        return figure->text;
+    return figure && figure->form == FIGURE_FORM_WORD ? figure->list.item[figure->list.n] : "";
+}
+
+bool figures_is(const struct figures *f, struct figure_id id)
+{
+    const struct figure *figure = figures_find(f, id);
+    return figure && figure->form == FIGURE_FORM_TRUTH && figure->truth;
+}
+
+bool figures_is_not(const struct figures *f, struct figure_id id)
+{
+    const struct figure *figure = figures_find(f, id);
+    return figure && figure->form == FIGURE_FORM_TRUTH && !figure->truth;
+}
+
+const struct hist *figures_hist(const struct figures *f, struct figure_id id)
+{
+    const struct figure *figure = figures_find(f, id);
+    return figure && figure->form == FIGURE_FORM_DISTRIBUTION ? figure->hist : NULL;
+}
+
+const struct intervals *figures_intervals(const struct figures *f)
+{
+    return f->intervals;
 }

@@ -1,4 +1,5 @@
-/* figures.h - every number of a report, computed once, so that all forms of it carry the same. */
+/* figures.h - the figures of one run. Each is computed once, here, and every form of the report is
+ * derived from this list. */
 #ifndef KVSTAT_REPORT_FIGURES_H
 #define KVSTAT_REPORT_FIGURES_H
 
@@ -6,74 +7,68 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kvstat/count/scan.h"
-#include "kvstat/run.h"
+#include "kvstat/report/figure.h"
+#include "lib/base/err.h"
 #include "lib/base/hist.h"
 
-/* At least ten of so many samples lie above it: with fewer, the next run will show another number.
- */
-bool figures_enough(uint64_t samples, uint32_t ppm);
-bool figures_supported(const struct hist *h, uint32_t ppm);
+struct scan;
+struct provenance;
+struct reuse;
+struct intervals;
 
-enum figures_lookup {
-    FIGURES_ALL,
-    FIGURES_USER,
-    FIGURES_MULTI_TURN,
-    FIGURES_SYSTEM,
-    FIGURES_RAG,
-    FIGURES_BLOCK,
-    FIGURES_LOOKUPS
+enum {
+    FIGURES_TARGETS = 4
 };
-extern const char *const figures_lookup_names[FIGURES_LOOKUPS];
-extern const char *const figures_part_names[REQUESTS_PARTS]; /* "queue", "gpu"... */
-
 struct figures_targets {
-    double ms[4]; /* p95, p99, p99.9, p99.99 of end-to-end latency */
+    double ms[FIGURES_TARGETS]; /* p95, p99, p99.9, p99.99 of end-to-end latency */
 };
-/* Share of a class's requests that must lie within its p95 target. */
+/* A class meets its target when this share of its requests lies within the p95 target. */
 #define FIGURES_COMPLIANCE 0.95
 
-struct assess;
-struct reuse;
-
-/* One report's numbers. NAN: not known. Lends what it points at. */
-struct figures {
-    const char *const *files;
+struct figures_source {
+    const char *const *files; /* lent for as long as the figures */
     size_t file_count;
-    const struct scan *scan;
-    const struct agg_totals *totals;
-    const struct requests_totals *requests;
-    const struct run *run;
-    const struct assess *assess; /* the verdict, set by the caller; NULL: not asked for */
-    const struct reuse *reuse;   /* the same */
-    struct figures_targets targets[TRACE_QOSES];
-    bool result;         /* a replay's; else times are those of the simulation */
-    bool requests_known; /* the file says which request a row is of */
-    double elapsed_s;
-    double generated_tokens, generated_tokens_per_s, bytes_per_s, ops_per_s;
-    double storage_tokens_per_s, busy_s;
-    double tier2_tokens_per_s;
-    struct {
-        uint64_t lookups, hits, misses;
-        bool known;
-        double hit_rate;
-    } lookup[FIGURES_LOOKUPS];
-    double read_write_ratio, read_amplification;
-    double context_tokens_mean, generated_tokens_mean; /* of a request */
-    struct {
-        bool used;
-        double capacity_bytes;
-        uint64_t read_ops, read_bytes, write_ops, write_bytes, delete_ops;
-        double final_bytes, final_objects;
-    } tier[TRACE_TIERS];
-    double part_share[REQUESTS_PARTS]; /* of the requests' summed end-to-end time */
-    int bottleneck;                    /* enum requests_part, -1: unknown */
+    struct scan *scan;                     /* taken over, also on failure */
+    struct reuse *reuse;                   /* the same; NULL: not asked for */
+    const struct provenance *provenance;   /* of pooled files: what is true of all */
+    const struct figures_targets *targets; /* by QoS */
 };
 
-void figures_compute(struct figures *f, const char *const *files, size_t file_count,
-                     const struct scan *scan, const struct run *run,
-                     const struct figures_targets targets[TRACE_QOSES]);
-/* GiB/s of a group: see kvstat(1). NAN when it moved nothing or has no length. */
-double figures_gib_per_s(const struct figures *f, const struct group *g, unsigned by);
+struct figures;
+/* 0 or -ENOMEM with *e. */
+int figures_create(struct figures **out, const struct figures_source *s, struct err *e);
+void figures_free(struct figures *f);
+
+/* Adds a figure to the end, for what is derived from others (the verdict). Its texts must live as
+ * long as f, as those of figures_keep do. Failures of memory are kept for figures_failed. */
+void figures_put(struct figures *f, const struct figure *figure);
+const char *figures_keep(struct figures *f, const char *text);
+bool figures_failed(const struct figures *f);
+
+/* A replay's result file; else a trace, whose times are simulated. */
+bool figures_is_result(const struct figures *f);
+const char *const *figures_files(const struct figures *f, size_t *n);
+
+/* All figures, in the order of the JSON. */
+const struct figure *figures_list(const struct figures *f, size_t *n);
+
+/* The first part of the scope for a zeroed *part, else the next. False: there is none. */
+bool figures_next(const struct figures *f, enum figure_scope scope, struct figure_part *part);
+/* By identity: the figure (for a statistic, its distribution); NULL: there is none. */
+const struct figure *figures_find(const struct figures *f, struct figure_id id);
+/* Its value, or its statistic; NAN when there is none or it is unknown. */
+double figures_number(const struct figures *f, struct figure_id id);
+/* An unsigned value, 0 when there is none or it is unknown. */
+uint64_t figures_count(const struct figures *f, struct figure_id id);
+/* A text or word; "" when there is none or it is unknown. */
+const char *figures_text(const struct figures *f, struct figure_id id);
+/* A truth that is known and true; one that is known and false. */
+bool figures_is(const struct figures *f, struct figure_id id);
+bool figures_is_not(const struct figures *f, struct figure_id id);
+/* A distribution in ns, bytes or objects, never empty; NULL: there is none. */
+const struct hist *figures_hist(const struct figures *f, struct figure_id id);
+
+/* The time series; NULL: there is none. */
+const struct intervals *figures_intervals(const struct figures *f);
 
 #endif

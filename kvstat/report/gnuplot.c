@@ -1,25 +1,28 @@
-/* The begin of every picture's script, so that all pictures look alike. Texts from outside stand in
- * single quotes only. */
+/* Runs gnuplot: the script is its standard input and the picture its standard output, so that no
+ * file's name is ever part of a command. Texts from outside stand in single quotes only. */
 #include "kvstat/report/gnuplot.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-void gnuplot_put_quoted(FILE *out, const char *text)
-{
-    fputc('\'', out);
-    for (; *text; text++)
-        fprintf(out, "%s%c", *text == '\'' ? "'" : "",
-                (unsigned char)*text < 32 || *text == 127 ? '?' : *text);
-    fputc('\'', out);
-}
+#include "kvstat/output.h"
+
+extern char **environ;
 
 void gnuplot_begin(FILE *out, bool svg, unsigned rows, unsigned columns, const char *title)
 {
     fprintf(out, "set terminal %s size 1200,800 noenhanced font 'Sans,11' background '#ffffff'\n",
             svg ? "svg" : "pngcairo");
-    fprintf(out, "set encoding utf8\nset multiplot layout %u,%u title ", rows, columns);
-    gnuplot_put_quoted(out, title);
-    fprintf(out, " font 'Sans,14'\n"
+    fprintf(out, "set encoding utf8\nset multiplot layout %u,%u title '", rows, columns);
+    /* In single quotes gnuplot neither expands nor runs anything. */
+    for (const char *c = title; *c; c++)
+        fprintf(out, "%s%c", *c == '\'' ? "'" : "", (unsigned char)*c < 32 || *c == 127 ? '?' : *c);
+    fprintf(out, "' font 'Sans,14'\n"
                  "set grid lt 1 lw 1 lc '#d8d8d8'\nset border 3\nset tics nomirror\n"
                  "set key outside top center horizontal samplen 3\nset xlabel offset 0,0.3\n");
 }
@@ -30,4 +33,108 @@ const char *gnuplot_name(const char *path)
     if (strcmp(path, "-") == 0)
         return "standard input";
     return base ? base + 1 : path;
+}
+
+static int spawn_gnuplot(pid_t *pid, int script, int picture, int complaints)
+{
+    char program[] = "gnuplot", plain[] = "--default-settings";
+    char *const argv[] = {program, plain, NULL};
+    posix_spawn_file_actions_t actions;
+    int rc = posix_spawn_file_actions_init(&actions);
+    if (rc != 0)
+        return -rc;
+    rc = posix_spawn_file_actions_adddup2(&actions, script, STDIN_FILENO);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_adddup2(&actions, picture, STDOUT_FILENO);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_adddup2(&actions, complaints, STDERR_FILENO);
+    if (rc == 0)
+        rc = posix_spawnp(pid, program, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return -rc;
+}
+
+/* The picture comes through a pipe, since gnuplot does not check whether its writes succeed, and a
+ * pipe cannot be full. */
+static int read_picture(int from, FILE *picture)
+{
+    char part[65536];
+    ssize_t n;
+    while ((n = read(from, part, sizeof(part))) != 0) {
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n > 0 && fwrite(part, 1, (size_t)n, picture) != (size_t)n)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int run_gnuplot(FILE *script, FILE *complaints, FILE *picture, int *status)
+{
+    int ends[2], rc, ended;
+    pid_t pid;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -errno;
+    rc = spawn_gnuplot(&pid, fileno(script), ends[1], fileno(complaints));
+    close(ends[1]);
+    if (rc == 0) {
+        rc = read_picture(ends[0], picture);
+        while ((ended = waitpid(pid, status, 0)) < 0 && errno == EINTR)
+            ;
+        rc = rc == 0 && ended < 0 ? -errno : rc;
+    }
+    close(ends[0]);
+    return rc;
+}
+
+static int draw(FILE *script, FILE *complaints, FILE *picture, struct err *e)
+{
+    char words[256];
+    int status = 0;
+    if (fflush(script) != 0 || ferror(script) || lseek(fileno(script), 0, SEEK_SET) < 0)
+        return err_errno(e, errno ? -errno : -EIO, ERR_OUTPUT, "--plot", "script for gnuplot");
+    int rc = run_gnuplot(script, complaints, picture, &status);
+    if (rc < 0)
+        return err_errno(e, rc, ERR_OUTPUT, "--plot", "gnuplot cannot be started");
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    rewind(complaints);
+    words[fread(words, 1, sizeof(words) - 1, complaints)] = '\0';
+    for (char *p = words; *p; p++)
+        if (*p == '\n' || *p == '\t')
+            *p = ' ';
+    return err_set(e, -EIO, ERR_OUTPUT, "--plot", "gnuplot failed: %s", words);
+}
+
+int gnuplot_save(const char *path, gnuplot_script_fn script_of, const void *what,
+                 const char *source, struct err *e)
+{
+    size_t len = strlen(path);
+    bool svg = len > 4 && strcmp(path + len - 4, ".svg") == 0;
+    FILE *script = tmpfile(), *complaints = tmpfile();
+    struct output *picture = NULL;
+    int rc;
+    if (!script || !complaints) {
+        rc = err_errno(e, -errno, ERR_OUTPUT, "--plot", "no temporary file");
+        goto out;
+    }
+    if (!script_of(script, what, svg)) {
+        rc = err_set(e, -EINVAL, ERR_INPUT, source, "holds nothing to draw");
+        goto out;
+    }
+    picture = output_open();
+    if (!picture) {
+        rc = err_nomem(e, "plot");
+        goto out;
+    }
+    rc = draw(script, complaints, output_stream(picture), e);
+    if (rc == 0)
+        rc = output_save(picture, path, e);
+out:
+    output_free(picture);
+    if (complaints)
+        fclose(complaints);
+    if (script)
+        fclose(script);
+    return rc;
 }

@@ -1,26 +1,32 @@
-/* --reference: the few figures that make a workload what it is, held against those of another run.
- * It asks how large a difference is; whether it is more than noise is what --compare asks. */
+/* --reference: compares the few figures that characterise a workload with those of another run. It
+ * asks how large a difference is; whether it is more than noise is the question of --compare. */
 #include "kvstat/report/reference.h"
 
 #include <math.h>
 
-static const char *const names[REFERENCE_FIGURES] = {
-    "cache.lookups.all.hit_rate",
-    "cache.read_write_ratio",
-    "requests.context_tokens_mean",
-    "requests.generated_tokens_mean",
-    "throughput.wall.generated_tokens_per_s",
+#include "kvstat/report/cells.h"
+
+static const struct {
+    struct figure_id id;
+    const char *label;
+} compared[REFERENCE_FIGURES] = {
+    {{.scope = FIGURE_OF_LOOKUPS, .what = FIGURE_HIT_RATE}, "hit rate of all lookups"},
+    {{.scope = FIGURE_OF_CACHE, .what = FIGURE_READ_WRITE_RATIO}, "bytes read / written"},
+    {{.scope = FIGURE_OF_REQUESTS, .what = FIGURE_CONTEXT_TOKENS_MEAN}, "context tokens a request"},
+    {{.scope = FIGURE_OF_REQUESTS, .what = FIGURE_GENERATED_TOKENS_MEAN},
+     "generated tokens a request"},
+    {{.scope = FIGURE_OF_WALL, .what = FIGURE_GENERATED_TOKENS_PER_S}, "generated tokens a second"},
 };
 
-static double mean_of(const struct runs *r, const char *name)
+static double mean_of(const struct run_table *t, struct figure_id id)
 {
-    size_t figure = runs_find(r, name);
-    return figure < runs_figures(r) ? runs_sample(r, figure).mean : NAN;
+    size_t column = run_table_find(t, id);
+    return column < run_table_columns(t) ? run_table_sample(t, column).mean : NAN;
 }
 
 static enum reference_verdict verdict_of(const struct reference_figure *f)
 {
-    /* A limit of 5 % is met by 5 %, whatever the last bit of the division says. */
+    /* A difference of 5 % is within the limit, whatever the last bit of the division says. */
     const double limit = REFERENCE_TOLERANCE * (1 + 1e-12);
     if (isnan(f->reference) || isnan(f->actual))
         return REFERENCE_UNKNOWN;
@@ -29,19 +35,67 @@ static enum reference_verdict verdict_of(const struct reference_figure *f)
     return fabs(f->difference) <= limit ? REFERENCE_WITHIN : REFERENCE_OUTSIDE;
 }
 
-void reference_compare(struct reference *out, const struct runs *reference,
-                       const struct runs *actual)
+void reference_compare(struct reference *out, const struct run_table *reference,
+                       const struct run_table *actual)
 {
     out->verdict = REFERENCE_UNKNOWN;
     for (int i = 0; i < REFERENCE_FIGURES; i++) {
         struct reference_figure *f = &out->figure[i];
-        f->name = names[i];
-        f->reference = mean_of(reference, names[i]);
-        f->actual = mean_of(actual, names[i]);
+        f->reference = mean_of(reference, compared[i].id);
+        f->actual = mean_of(actual, compared[i].id);
         f->difference = f->reference != 0 ? (f->actual - f->reference) / fabs(f->reference) : NAN;
         f->verdict = verdict_of(f);
         if (f->verdict == REFERENCE_OUTSIDE ||
             (f->verdict == REFERENCE_WITHIN && out->verdict == REFERENCE_UNKNOWN))
             out->verdict = f->verdict;
     }
+}
+
+void reference_text(FILE *out, const char *file, const struct reference *r)
+{
+    static const char *const words[] = {
+        [REFERENCE_OUTSIDE] = "NO", [REFERENCE_WITHIN] = "yes", [REFERENCE_UNKNOWN] = "not known"};
+    fprintf(out, "\nReference - %s\n  %-28s %14s %14s %12s  %s\n", file, "figure", "reference",
+            "this", "difference", "within 5 %");
+    for (int i = 0; i < REFERENCE_FIGURES; i++) {
+        const struct reference_figure *f = &r->figure[i];
+        bool share = figure_unit(compared[i].id.what) == FIGURE_UNIT_SHARE;
+        const char *(*cell)(char *, double) = share ? cell_share : cell_number;
+        char a[CELL], b[CELL], difference[CELL] = "-";
+        if (!isnan(f->difference))
+            snprintf(difference, sizeof(difference), "%+.1f %%",
+                     fabs(f->difference) < 0.0005 ? 0 : 100 * f->difference);
+        fprintf(out, "  %-28s %14s %14s %12s  %s\n", compared[i].label, cell(a, f->reference),
+                cell(b, f->actual), difference, words[f->verdict]);
+    }
+}
+
+static void put_within(struct jsonout *j, enum reference_verdict v)
+{
+    if (v == REFERENCE_UNKNOWN)
+        jsonout_null(j, "within");
+    else
+        jsonout_bool(j, "within", v == REFERENCE_WITHIN);
+}
+
+void reference_json(struct jsonout *j, const char *file, const struct reference *r)
+{
+    jsonout_object(j, "reference");
+    jsonout_text_value(j, "file", file);
+    jsonout_f64(j, "tolerance", REFERENCE_TOLERANCE);
+    jsonout_array(j, "figures");
+    for (int i = 0; i < REFERENCE_FIGURES; i++) {
+        const struct reference_figure *f = &r->figure[i];
+        char name[FIGURE_NAME];
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "name", figure_name(name, &compared[i].id));
+        jsonout_f64(j, "reference", f->reference);
+        jsonout_f64(j, "actual", f->actual);
+        jsonout_f64(j, "difference", f->difference);
+        put_within(j, f->verdict);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    put_within(j, r->verdict);
+    jsonout_end(j);
 }

@@ -1,13 +1,14 @@
-/* reference.h - whether a run is like a reference: another run, or what an engine's own benchmark
- * reports. */
+/* reference.h - tells whether runs are like a reference: another run, or the result of an engine's
+ * own benchmark. */
 #ifndef KVSTAT_REPORT_REFERENCE_H
 #define KVSTAT_REPORT_REFERENCE_H
 
-#include <stdbool.h>
+#include <stdio.h>
 
-#include "kvstat/report/runs.h"
+#include "kvstat/report/run_table.h"
+#include "lib/json/jsonout.h"
 
-/* A figure this much off, relative to the reference, is still like it. */
+/* A figure that differs by this share of the reference is still like it. */
 #define REFERENCE_TOLERANCE 0.05
 
 enum reference_verdict {
@@ -17,21 +18,24 @@ enum reference_verdict {
 };
 
 enum {
-    REFERENCE_FIGURES = 5
+    REFERENCE_FIGURES = 5 /* hit rate, read/write ratio, two means of tokens, tokens a second */
 };
 
 /* Means over the runs of each side; NAN: not known. Plain values. */
 struct reference {
     struct reference_figure {
-        const char *name; /* as in runs.h */
         double reference, actual;
         double difference; /* (actual - reference) / |reference| */
         enum reference_verdict verdict;
-    } figure[REFERENCE_FIGURES];    /* hit rate, read/write ratio, token means, tokens a second */
-    enum reference_verdict verdict; /* within: all that are known, and one is */
+    } figure[REFERENCE_FIGURES];
+    enum reference_verdict verdict; /* within: all figures that are known, and one is */
 };
 
-void reference_compare(struct reference *out, const struct runs *reference,
-                       const struct runs *actual);
+void reference_compare(struct reference *out, const struct run_table *reference,
+                       const struct run_table *actual);
+
+/* A section of the text, and the member reference of the JSON. file: the reference's name. */
+void reference_text(FILE *out, const char *file, const struct reference *r);
+void reference_json(struct jsonout *j, const char *file, const struct reference *r);
 
 #endif

@@ -1,5 +1,5 @@
-/* The arithmetic of trials and comparisons, apart from what is compared: Student's t, tests of
- * means and percentiles, and the correction for many tests at once. */
+/* The arithmetic behind compare.c, which knows the figures: Student's t, tests of means and
+ * percentiles, and the correction for many tests at once. */
 #include "kvstat/report/statistics.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ static double beta_regularized(double x, double a, double b)
     return 1 - front * beta_fraction(1 - x, b, a) / b;
 }
 
-double stats_t_tails(double t, double df)
+double statistics_t_tails(double t, double df)
 {
     if (!isfinite(t))
         return isnan(t) ? NAN : 0;
@@ -52,14 +52,14 @@ double stats_t_tails(double t, double df)
     return beta_regularized(df / (df + t * t), df / 2, 0.5);
 }
 
-double stats_t_quantile(double tails, double df)
+double statistics_t_quantile(double tails, double df)
 {
     double low = 0, high = 1;
-    while (stats_t_tails(high, df) > tails && high < 1e300)
+    while (statistics_t_tails(high, df) > tails && high < 1e300)
         high *= 2;
     for (int i = 0; i < 200 && high - low > 1e-13 * high; i++) {
         double middle = low + (high - low) / 2;
-        if (stats_t_tails(middle, df) > tails)
+        if (statistics_t_tails(middle, df) > tails)
             low = middle;
         else
             high = middle;
@@ -69,9 +69,9 @@ double stats_t_quantile(double tails, double df)
 
 /* ---- trials ---- */
 
-struct stats_sample stats_of(const double *value, size_t n)
+struct statistics_sample statistics_of(const double *value, size_t n)
 {
-    struct stats_sample s = {n, NAN, NAN, NAN, NAN, NAN};
+    struct statistics_sample s = {n, NAN, NAN, NAN, NAN, NAN};
     double sum = 0, squares = 0;
     if (n == 0)
         return s;
@@ -83,11 +83,11 @@ struct stats_sample stats_of(const double *value, size_t n)
     for (size_t i = 0; i < n; i++)
         squares += (value[i] - s.mean) * (value[i] - s.mean);
     s.sd = sqrt(squares / (double)(n - 1));
-    /* What the mean of equal values is rounded by is no deviation. */
+    /* The mean of equal values is rounded; that is no deviation. */
     if (s.sd <= 1e-14 * fabs(s.mean))
         s.sd = 0;
     s.cv = s.mean != 0 ? s.sd / fabs(s.mean) : NAN;
-    double half = stats_t_quantile(0.05, (double)(n - 1)) * s.sd / sqrt((double)n);
+    double half = statistics_t_quantile(0.05, (double)(n - 1)) * s.sd / sqrt((double)n);
     s.low = s.mean - half;
     s.high = s.mean + half;
     return s;
@@ -99,18 +99,18 @@ static double welch(double difference, double va, double dfa, double vb, double 
     double v = va + vb;
     if (v <= 0)
         return difference == 0 ? 1 : 0;
-    return stats_t_tails(difference / sqrt(v), v * v / (va * va / dfa + vb * vb / dfb));
+    return statistics_t_tails(difference / sqrt(v), v * v / (va * va / dfa + vb * vb / dfb));
 }
 
-double stats_welch(const struct stats_sample *a, const struct stats_sample *b)
+double statistics_welch(const struct statistics_sample *a, const struct statistics_sample *b)
 {
     double difference = b->mean - a->mean, na = (double)a->n, nb = (double)b->n;
-    const struct stats_sample *many = a->n > b->n ? a : b;
+    const struct statistics_sample *many = a->n > b->n ? a : b;
     if (a->n == 0 || b->n == 0 || many->n < 2)
         return NAN;
     if (a->n == 1 || b->n == 1) {
         double se = many->sd * sqrt(1 / na + 1 / nb);
-        return se > 0            ? stats_t_tails(difference / se, (double)many->n - 1)
+        return se > 0            ? statistics_t_tails(difference / se, (double)many->n - 1)
                : difference == 0 ? 1
                                  : 0;
     }
@@ -124,7 +124,7 @@ static double variance(const struct hist *h)
     return hist_squares(h) / ((double)hist_count(h) - 1);
 }
 
-double stats_hist_mean(const struct hist *a, const struct hist *b)
+double statistics_hist_mean(const struct hist *a, const struct hist *b)
 {
     double na = (double)hist_count(a), nb = (double)hist_count(b);
     if (na < 2 || nb < 2)
@@ -141,7 +141,8 @@ static uint64_t count_below(const struct hist *h, int64_t bound)
     return below;
 }
 
-/* Shares x of n as two binomial samples with one probability, by the normal distribution. */
+/* The p-value of two shares x of n: binomial samples of one probability, by the normal
+ * distribution. */
 static double proportions(double xa, double na, double xb, double nb)
 {
     double p = (xa + xb) / (na + nb);
@@ -149,7 +150,7 @@ static double proportions(double xa, double na, double xb, double nb)
     return erfc(fabs(z) / sqrt(2));
 }
 
-/* The bucket in which the percentile of both together lies: where both histograms are cut. */
+/* The bucket that holds the percentile of both together; both histograms are cut at its ends. */
 static void pooled_bucket(const struct hist *a, const struct hist *b, double rank, int64_t *begin,
                           int64_t *end)
 {
@@ -171,7 +172,7 @@ static void pooled_bucket(const struct hist *a, const struct hist *b, double ran
     }
 }
 
-double stats_hist_percentile(const struct hist *a, const struct hist *b, uint32_t ppm)
+double statistics_hist_percentile(const struct hist *a, const struct hist *b, uint32_t ppm)
 {
     double na = (double)hist_count(a), nb = (double)hist_count(b), p = ppm / 1e6, best = NAN;
     double fewest = fmin(na, nb) * fmin(p, 1 - p), nearest = INFINITY;
@@ -190,7 +191,7 @@ double stats_hist_percentile(const struct hist *a, const struct hist *b, uint32_
     return isnan(best) ? 1 : best; /* all values are in one bucket */
 }
 
-double stats_shares(uint64_t hits_a, uint64_t n_a, uint64_t hits_b, uint64_t n_b)
+double statistics_shares(uint64_t hits_a, uint64_t n_a, uint64_t hits_b, uint64_t n_b)
 {
     if (hits_a < 10 || hits_b < 10 || n_a - hits_a < 10 || n_b - hits_b < 10)
         return NAN;
@@ -205,7 +206,7 @@ static int upwards(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-double stats_threshold(double *p, size_t m, double alpha)
+double statistics_threshold(double *p, size_t m, double alpha)
 {
     double threshold = -1;
     qsort(p, m, sizeof(*p), upwards);

@@ -1,4 +1,4 @@
-/* statistics.h - what samples tell about the runs that they are drawn from. */
+/* statistics.h - the arithmetic of trials and comparisons: spread, confidence intervals, tests. */
 #ifndef KVSTAT_REPORT_STATISTICS_H
 #define KVSTAT_REPORT_STATISTICS_H
 
@@ -7,39 +7,40 @@
 
 #include "lib/base/hist.h"
 
-/* Two-sided: the probability that |T| is at least |t|, T with Student's t distribution with df > 0
+/* The probability that |T| is at least |t|, where T has Student's t distribution with df > 0
  * degrees of freedom (any real number). By the incomplete beta function, DLMF 8.17. */
-double stats_t_tails(double t, double df);
+double statistics_t_tails(double t, double df);
 /* The t that |T| exceeds with probability tails, 0 < tails < 1. */
-double stats_t_quantile(double tails, double df);
+double statistics_t_quantile(double tails, double df);
 
-/* Of n values: NAN where n is too small (mean: 0, others: 1). */
-struct stats_sample {
+/* Describes n values. NAN where n is too small: the mean needs 1 value, the others need 2. */
+struct statistics_sample {
     size_t n;
-    double mean, sd;  /* sd: of the sample, n - 1 */
+    double mean, sd;  /* standard deviation of the sample: divided by n - 1 */
     double cv;        /* sd / |mean|; NAN when mean is 0 */
     double low, high; /* 95 % confidence interval of the mean, Student's t */
 };
-struct stats_sample stats_of(const double *value, size_t n);
+struct statistics_sample statistics_of(const double *value, size_t n);
 
 /*
- * p-values of the hypothesis that nothing changed, two-sided; NAN when the samples cannot tell.
- * Means: Welch's t test; with one value on a side the other side's variance stands for both (two
- * values at least). Equal variances of 0 give 1 or 0.
+ * The functions below return the two-sided p-value of the hypothesis that nothing changed; NAN when
+ * the samples are too small. This one compares means by Welch's t test. If one side has a single
+ * value, the variance of the other side (two values or more) stands for both. Variances of 0 give 1
+ * or 0.
  */
-double stats_welch(const struct stats_sample *a, const struct stats_sample *b);
-/* Means of two distributions, of two values or more each. */
-double stats_hist_mean(const struct hist *a, const struct hist *b);
-/* The percentile ppm of two distributions, by the shares of each that lie below the percentile of
- * both together (Mood's median test for any percentile). NAN with fewer than ten values above (or
- * below) it in either. */
-double stats_hist_percentile(const struct hist *a, const struct hist *b, uint32_t ppm);
-/* Two shares, hits of n; NAN with fewer than ten hits or misses in either. */
-double stats_shares(uint64_t hits_a, uint64_t n_a, uint64_t hits_b, uint64_t n_b);
+double statistics_welch(const struct statistics_sample *a, const struct statistics_sample *b);
+/* Compares the means of two distributions of two values or more each. */
+double statistics_hist_mean(const struct hist *a, const struct hist *b);
+/* Compares the percentile ppm of two distributions, by the shares of each below the percentile of
+ * both together (Mood's median test, for any percentile). NAN with fewer than ten values above or
+ * below it in either. */
+double statistics_hist_percentile(const struct hist *a, const struct hist *b, uint32_t ppm);
+/* Compares two shares, hits of n. NAN with fewer than ten hits or misses in either. */
+double statistics_shares(uint64_t hits_a, uint64_t n_a, uint64_t hits_b, uint64_t n_b);
 
-/* The greatest p-value that counts as a change when m tests are made and no more than the share
- * alpha of the changes found shall be false: Benjamini and Hochberg 1995. p is sorted upwards by
- * the call. -1: none. When nothing changed at all, a change is found with probability alpha. */
-double stats_threshold(double *p, size_t m, double alpha);
+/* The greatest p-value that counts as a change when m tests are made and at most the share alpha of
+ * the changes found may be false: Benjamini and Hochberg 1995. Sorts p upwards. -1: none counts. If
+ * nothing changed at all, a change is found with probability alpha. */
+double statistics_threshold(double *p, size_t m, double alpha);
 
 #endif

@@ -1,441 +1,737 @@
-/* The figures for reading: the run and what bounds it first, then rates and requests, then tiers
- * and cache in detail. Sections without anything to say are left out; what is not known is a dash.
- */
+/* The report for reading: the run and what bounds it first, then rates and requests, then tiers and
+ * cache in detail. Sections without anything to say are left out; an unknown value is a dash. */
 #include <math.h>
 #include <string.h>
 
 #include "kvstat/report/cells.h"
+#include "kvstat/report/intervals.h"
 #include "kvstat/report/report.h"
-#include "kvstat/report/times.h"
+#include "kvstat/report/verdict.h"
 #include "lib/base/units.h"
+#include "lib/trace/trace.h"
+
+static double number(const struct figures *f, enum figure_scope scope, enum figure_what what)
+{
+    return figures_number(f, figure_id(scope, what));
+}
+
+static uint64_t count(const struct figures *f, enum figure_scope scope, enum figure_what what)
+{
+    return figures_count(f, figure_id(scope, what));
+}
+
+static const char *text(const struct figures *f, enum figure_scope scope, enum figure_what what)
+{
+    return figures_text(f, figure_id(scope, what));
+}
+
+/* Numbers in a part: 0 and NAN when there is none. */
+static uint64_t count_in(const struct figure_part *part, enum figure_what what)
+{
+    const struct figure *figure = figure_in(part, what);
+    return figure && figure->form == FIGURE_FORM_UNSIGNED ? figure->count : 0;
+}
+
+static double number_in(const struct figure_part *part, enum figure_what what)
+{
+    const struct figure *figure = figure_in(part, what);
+    return figure ? figure_number(figure) : NAN;
+}
+
+static const struct hist *hist_in(const struct figure_part *part, enum figure_what what)
+{
+    const struct figure *figure = figure_in(part, what);
+    return figure && figure->form == FIGURE_FORM_DISTRIBUTION ? figure->hist : NULL;
+}
+
+/* ---- tables of times ---- */
+
+static void put_heading(FILE *out, const char *title, const char *note)
+{
+    fprintf(out, "\n%s%s%s\n", title, note[0] ? " - " : "", note);
+}
+
+/* How many percentiles a table has whose longest row has that many samples: the higher ones would
+ * be dashes. */
+static unsigned percentiles_for(uint64_t samples)
+{
+    unsigned n = 1;
+    while (n < HIST_PERCENTILES && (double)samples * (1000000.0 - hist_percentiles[n].ppm) >= 1e6)
+        n++;
+    return n;
+}
+
+static void put_times_header(FILE *out, const char *label, int width, unsigned percentiles)
+{
+    fprintf(out, "  %-*s %11s %8s %8s", width, label, "samples", "mean", "min");
+    for (unsigned i = 0; i < percentiles; i++)
+        fprintf(out, " %8s", hist_percentiles[i].label);
+    fprintf(out, " %8s\n", "max");
+}
+
+static void put_times(FILE *out, const char *label, int width, const struct hist *h,
+                      unsigned percentiles)
+{
+    char a[CELL], b[CELL], c[CELL];
+    if (hist_max(h) == 0) {
+        fprintf(out, "  %-*s %11s %8s\n", cell_pad(label, width), label,
+                cell_count(a, hist_count(h)), "all 0");
+        return;
+    }
+    fprintf(out, "  %-*s %11s %8s %8s", cell_pad(label, width), label, cell_count(a, hist_count(h)),
+            cell_time(b, hist_mean(h), true), cell_time(c, (double)hist_min(h), true));
+    for (unsigned i = 0; i < percentiles; i++)
+        fprintf(out, " %8s", cell_percentile(a, h, hist_percentiles[i].ppm));
+    fprintf(out, " %8s\n", cell_time(a, (double)hist_max(h), true));
+}
+
+/* ---- the run ---- */
 
 static void put_title(FILE *out, const struct figures *f)
 {
     char rows[CELL], elapsed[CELL];
-    for (size_t i = 0; i < f->file_count; i++)
+    uint64_t bad_rows = count(f, FIGURE_OF_RUN, FIGURE_BAD_ROWS);
+    size_t n;
+    const char *const *files = figures_files(f, &n);
+    for (size_t i = 0; i < n; i++)
         fprintf(out, "%s%s", i ? ", " : "",
-                strcmp(f->files[i], "-") == 0 ? "standard input" : f->files[i]);
-    fprintf(out, ": %s%s, %s over %s of %s time\n", f->file_count > 1 ? "pooled, " : "",
-            f->result ? "replay results" : "trace", cell_rows(rows, f->totals->rows),
-            cell_seconds(elapsed, f->elapsed_s), f->result ? "replay" : "simulated");
-    if (f->scan->cut)
+                strcmp(files[i], "-") == 0 ? "standard input" : files[i]);
+    fprintf(out, ": %s%s, %s over %s of %s time\n", n > 1 ? "pooled, " : "",
+            figures_is_result(f) ? "replay results" : "trace",
+            cell_rows(rows, count(f, FIGURE_OF_RUN, FIGURE_ROWS)),
+            cell_seconds(elapsed, number(f, FIGURE_OF_RUN, FIGURE_ELAPSED)),
+            figures_is_result(f) ? "replay" : "simulated");
+    if (figures_is(f, figure_id(FIGURE_OF_RUN, FIGURE_CUT)))
         fprintf(out, "The file is CUT: this is what stands before the cut.\n");
-    if (f->scan->bad_rows > 0)
-        fprintf(out, "%s bad row%s skipped.\n", cell_count(rows, f->scan->bad_rows),
-                f->scan->bad_rows == 1 ? " was" : "s were");
+    if (bad_rows > 0)
+        fprintf(out, "%s bad row%s skipped.\n", cell_count(rows, bad_rows),
+                bad_rows == 1 ? " was" : "s were");
 }
 
-static void put_run_tiers(FILE *out, const struct run *r)
+/* A signed value that is known. */
+static bool level(const struct figures *f, enum figure_scope scope, enum figure_what what,
+                  long long *v)
+{
+    const struct figure *figure = figures_find(f, figure_id(scope, what));
+    if (!figure || figure->form != FIGURE_FORM_SIGNED)
+        return false;
+    *v = figure->level;
+    return true;
+}
+
+static void put_tiers_of_run(FILE *out, const struct figures *f)
 {
     const char *separator = "Tiers        ";
     char bytes[CELL];
+    bool any = false;
     for (unsigned t = 0; t < TRACE_TIERS; t++) {
-        if (r->capacity_bytes[t] <= 0 && r->simulated[t] != 1)
+        double capacity = figures_number(f, figure_id_tier(FIGURE_OF_CAPACITY, t, FIGURE_ITSELF));
+        bool simulated = figures_is(f, figure_id_tier(FIGURE_OF_ROWS, t, FIGURE_SIMULATED));
+        if (!(capacity > 0) && !simulated)
             continue;
         fprintf(out, "%s%s", separator, trace_tier_text(t));
-        if (r->capacity_bytes[t] > 0)
-            fprintf(out, " %s", cell_bytes(bytes, (double)r->capacity_bytes[t]));
-        if (r->simulated[t] == 1)
+        if (capacity > 0)
+            fprintf(out, " %s", cell_bytes(bytes, capacity));
+        if (simulated)
             fprintf(out, " SIMULATED");
         separator = "; ";
+        any = true;
     }
-    if (separator[0] == ';')
+    if (any)
         fputc('\n', out);
 }
 
-static void put_kernel(FILE *out, const struct run *r)
+static void put_device(FILE *out, const struct figures *f)
 {
-    char read[CELL], written[CELL];
-    if (r->device_read_bytes < 0 && r->device_write_bytes < 0)
+    double read = number(f, FIGURE_OF_KERNEL, FIGURE_DEVICE_READ_BYTES);
+    double written = number(f, FIGURE_OF_KERNEL, FIGURE_DEVICE_WRITE_BYTES);
+    double cached = number(f, FIGURE_OF_KERNEL, FIGURE_PAGE_CACHE_SHARE);
+    char a[CELL], b[CELL];
+    if (isnan(read) && isnan(written))
         return;
-    fprintf(out, "Device       %s read and %s written, by the kernel's count",
-            cell_bytes(read, r->device_read_bytes < 0 ? NAN : (double)r->device_read_bytes),
-            cell_bytes(written, r->device_write_bytes < 0 ? NAN : (double)r->device_write_bytes));
-    if (!isnan(r->page_cache_share))
-        fprintf(out, "; page cache holds %.1f %% of the objects", 100 * r->page_cache_share);
+    fprintf(out, "Device       %s read and %s written, by the kernel's count", cell_bytes(a, read),
+            cell_bytes(b, written));
+    if (!isnan(cached))
+        fprintf(out, "; page cache holds %.1f %% of the objects", 100 * cached);
     fputc('\n', out);
 }
 
-static void put_autoscaling(FILE *out, const struct run_autoscaling *a)
+static void put_autoscaling(FILE *out, const struct figures *f)
 {
-    char users[CELL], rate[CELL];
-    if (!a->known)
+    double rate = number(f, FIGURE_OF_AUTOSCALING, FIGURE_FOUND_TOKENS_PER_S);
+    const char *reason = text(f, FIGURE_OF_AUTOSCALING, FIGURE_REASON);
+    long long users;
+    char cell[CELL];
+    if (!figures_find(f, figure_id(FIGURE_OF_AUTOSCALING, FIGURE_USERS)))
         return;
-    fprintf(out, "Autoscaling  %s: ", a->mode);
-    if (a->users < 0)
-        fprintf(out, "no number of users found");
+    fprintf(out, "Autoscaling  %s: ", text(f, FIGURE_OF_AUTOSCALING, FIGURE_MODE));
+    if (level(f, FIGURE_OF_AUTOSCALING, FIGURE_USERS, &users))
+        fprintf(out, "%s user%s", cell_count(cell, (uint64_t)users), units_plural((uint64_t)users));
     else
-        fprintf(out, "%s user%s", cell_count(users, (uint64_t)a->users),
-                units_plural((uint64_t)a->users));
-    if (!isnan(a->tokens_per_s))
-        fprintf(out, ", %s tokens/s", cell_number(rate, a->tokens_per_s));
-    fprintf(out, "%s%s\n", a->reason[0] ? "; " : "", a->reason);
+        fprintf(out, "no number of users found");
+    if (!isnan(rate))
+        fprintf(out, ", %s tokens/s", cell_number(cell, rate));
+    fprintf(out, "%s%s\n", reason[0] ? "; " : "", reason);
 }
 
-static void put_run(FILE *out, const struct run *r)
+/* Whether there is any provenance. */
+static bool run_is_known(const struct figures *f)
 {
-    if (!r->known)
+    return !figures_find(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_ITSELF));
+}
+
+static void put_run(FILE *out, const struct figures *f)
+{
+    const enum figure_scope run = FIGURE_OF_PROVENANCE;
+    const struct figure *seed = figures_find(f, figure_id(run, FIGURE_SEED));
+    const struct figure *valid = figures_find(f, figure_id(run, FIGURE_VALID));
+    const char *why = text(f, run, FIGURE_WHY_INVALID);
+    long long v;
+    if (!run_is_known(f))
         return;
     fputc('\n', out);
-    if (r->model[0]) {
-        fprintf(out, "Run          %s", r->model);
-        if (r->bytes_per_token > 0)
-            fprintf(out, ", %lld bytes a token", (long long)r->bytes_per_token);
-        if (r->users >= 0)
-            fprintf(out, "; %lld user%s", (long long)r->users, units_plural((uint64_t)r->users));
-        if (r->generation_mode[0])
-            fprintf(out, "; generation %s", r->generation_mode);
-        if (r->seed_known)
-            fprintf(out, "; seed %llu", (unsigned long long)r->seed);
+    if (text(f, run, FIGURE_MODEL)[0]) {
+        fprintf(out, "Run          %s", text(f, run, FIGURE_MODEL));
+        if (level(f, run, FIGURE_BYTES_PER_TOKEN, &v) && v > 0)
+            fprintf(out, ", %lld bytes a token", v);
+        if (level(f, run, FIGURE_USERS, &v))
+            fprintf(out, "; %lld user%s", v, units_plural((uint64_t)v));
+        if (text(f, run, FIGURE_GENERATION_MODE)[0])
+            fprintf(out, "; generation %s", text(f, run, FIGURE_GENERATION_MODE));
+        if (seed && seed->form == FIGURE_FORM_UNSIGNED)
+            fprintf(out, "; seed %llu", (unsigned long long)seed->count);
         fputc('\n', out);
     }
-    put_run_tiers(out, r);
-    if (r->valid >= 0)
-        fprintf(out, "Validity     %s%s%s\n", r->valid ? "valid" : "NOT VALID",
-                r->why_invalid[0] ? ": " : "", r->why_invalid);
-    put_kernel(out, r);
-    put_autoscaling(out, &r->autoscaling);
+    put_tiers_of_run(out, f);
+    if (valid && valid->form == FIGURE_FORM_TRUTH)
+        fprintf(out, "Validity     %s%s%s\n", valid->truth ? "valid" : "NOT VALID",
+                why[0] ? ": " : "", why);
+    put_device(out, f);
+    put_autoscaling(out, f);
 }
 
-/* " (CPU 4.3, host 9.2)": the shares beside the largest, in percent; empty when there are none. */
-static void other_shares(char *buf, size_t size, const struct figures *f)
-{
-    static const char *const brief[REQUESTS_PARTS] = {"queue", "GPU",    "CPU",
-                                                      "host",  "device", "generation"};
-    double other = 1;
-    size_t len = 0;
-    buf[0] = '\0';
-    for (unsigned p = 0; p < REQUESTS_PARTS; p++) {
-        if (isnan(f->part_share[p]))
-            continue;
-        other -= f->part_share[p];
-        if ((int)p == f->bottleneck || f->part_share[p] < 0.0005)
-            continue;
-        snprintf(buf + len, size - len, "%s%s %.1f", len ? ", " : "(", brief[p],
-                 100 * f->part_share[p]);
-        len = strlen(buf);
-    }
-    /* Waits between the rows of a request: for a slot, for room, for its dependencies. */
-    if (other >= 0.0005)
-        snprintf(buf + len, size - len, "%swaits between %.1f", len ? ", " : "(", 100 * other);
-    len = strlen(buf);
-    if (len > 0)
-        snprintf(buf + len, size - len, ")");
-}
+/* ---- what holds it up ---- */
 
 static void put_bottleneck(FILE *out, const struct figures *f)
 {
-    static const char *const what[REQUESTS_PARTS] = {"waiting in the queue", "GPU copies (Tier-0)",
-                                                     "CPU copies (Tier-1)",  "storage, host time",
-                                                     "storage, device time", "generation"};
-    char others[256];
-    if (f->bottleneck < 0)
+    enum {
+        PARTS = FIGURE_SHARE_GENERATION - FIGURE_SHARE_QUEUE + 1
+    };
+    static const struct {
+        const char *what, *brief;
+    } parts[PARTS] = {{"waiting in the queue", "queue"},  {"GPU copies (Tier-0)", "GPU"},
+                      {"CPU copies (Tier-1)", "CPU"},     {"storage, host time", "host"},
+                      {"storage, device time", "device"}, {"generation", "generation"}};
+    const struct figure *largest = figures_find(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_LARGEST));
+    char others[256] = "";
+    size_t len = 0;
+    double other = 1;
+    if (!largest)
         return;
-    other_shares(others, sizeof(others), f);
+    /* "(CPU 4.3, host 9.2)": the other shares in percent. */
+    for (unsigned p = 0; p < PARTS; p++) {
+        double share = number(f, FIGURE_OF_SHARES, FIGURE_SHARE_QUEUE + p);
+        other -= isnan(share) ? 0 : share;
+        if (p == largest->list.n || !(share >= 0.0005))
+            continue;
+        len += (size_t)snprintf(others + len, sizeof(others) - len, "%s%s %.1f", len ? ", " : "(",
+                                parts[p].brief, 100 * share);
+    }
+    /* Waits between the rows of a request: for a slot, for room, for its dependencies. */
+    if (other >= 0.0005)
+        len += (size_t)snprintf(others + len, sizeof(others) - len, "%swaits between %.1f",
+                                len ? ", " : "(", 100 * other);
+    if (len > 0)
+        snprintf(others + len, sizeof(others) - len, ")");
     int column =
-        fprintf(out, "%sBottleneck   %s: %.1f %% of end-to-end time", f->run->known ? "" : "\n",
-                what[f->bottleneck], 100 * f->part_share[f->bottleneck]);
+        fprintf(out, "%sBottleneck   %s: %.1f %% of end-to-end time", run_is_known(f) ? "" : "\n",
+                parts[largest->list.n].what, 100 * number(f, FIGURE_OF_BOTTLENECK, FIGURE_SHARE));
     bool fits = column + 1 + (int)strlen(others) <= CELL_COLUMNS;
     fprintf(out, "%s%s\n", !others[0] ? "" : fits ? " " : "\n             ", others);
 }
 
+/* Statuses count among the rows where the file is no replay's. */
+static uint64_t status_count(const struct figures *f, enum figure_what status)
+{
+    return count(f, FIGURE_OF_STATUS, status) + count(f, FIGURE_OF_ROWS, status);
+}
+
 static void put_failures(FILE *out, const struct figures *f)
 {
-    const struct agg_totals *t = f->totals;
+    uint64_t absent = status_count(f, FIGURE_ABSENT), corrupt = status_count(f, FIGURE_CORRUPT);
+    uint64_t failed = status_count(f, FIGURE_FAILED);
+    uint64_t populated = count(f, FIGURE_OF_POPULATED, FIGURE_ROWS);
+    uint64_t warm = count(f, FIGURE_OF_WARMUP, FIGURE_ROWS);
     char a[CELL], b[CELL], c[CELL];
-    if (t->absent + t->corrupt + t->failed > 0)
+    if (absent + corrupt + failed > 0)
         fprintf(out, "Failed rows  %s absent, %s corrupt, %s with an I/O error\n",
-                cell_count(a, t->absent), cell_count(b, t->corrupt), cell_count(c, t->failed));
-    if (t->populated_rows > 0)
+                cell_count(a, absent), cell_count(b, corrupt), cell_count(c, failed));
+    if (populated > 0)
         fprintf(out, "Populating   %s, %s before the clock started; not counted below\n",
-                cell_rows(a, t->populated_rows), cell_bytes(b, (double)t->populated_bytes));
-    if (t->warmup_rows > 0)
-        fprintf(out, "Warm-up      %s in the first %s; not counted below\n",
-                cell_rows(a, t->warmup_rows), cell_seconds(b, (double)f->scan->warmup_ns / 1e9));
+                cell_rows(a, populated),
+                cell_bytes(b, number(f, FIGURE_OF_POPULATED, FIGURE_BYTES)));
+    if (warm > 0)
+        fprintf(out, "Warm-up      %s in the first %s; not counted below\n", cell_rows(a, warm),
+                cell_seconds(b, number(f, FIGURE_OF_WARMUP, FIGURE_SECONDS)));
 }
 
-static void rate_line(FILE *out, const char *what, double per_s, const char *note)
+/* ---- throughput ---- */
+
+/* What a rate is made of. */
+static void rate_note(char note[96], const struct figures *f, const struct figure_headline *rate)
 {
-    char rate[CELL];
-    if (!isnan(per_s))
-        fprintf(out, "  %-28s %14s tokens/s  %s\n", what, cell_number(rate, per_s), note);
+    const char *clock = figures_is_result(f) ? "elapsed" : "simulated";
+    char a[CELL], b[CELL];
+    note[0] = '\0';
+    if (rate->what == FIGURE_BYTES_PER_S)
+        snprintf(note, 96, "%s read, %s written",
+                 cell_bytes(a, number(f, FIGURE_OF_ROWS, FIGURE_READ_BYTES)),
+                 cell_bytes(b, number(f, FIGURE_OF_ROWS, FIGURE_WRITE_BYTES)));
+    else if (rate->what == FIGURE_OPS_PER_S)
+        snprintf(note, 96, "%s reads and writes",
+                 cell_count(a, count(f, FIGURE_OF_ROWS, FIGURE_IO_OPS)));
+    else if (rate->what == FIGURE_GENERATED_TOKENS_PER_S && rate->scope == FIGURE_OF_WALL)
+        snprintf(note, 96, "%s tokens over %s time",
+                 cell_number(a, number(f, FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS)), clock);
+    else if (rate->what == FIGURE_GENERATED_TOKENS_PER_S)
+        snprintf(note, 96, "over %s of summed service time of the requests",
+                 cell_seconds(a, number(f, FIGURE_OF_STORAGE_TIME, FIGURE_BUSY)));
+    else if (rate->what == FIGURE_TOKENS_PER_S)
+        snprintf(note, 96, "tokens' worth read and written, over %s time", clock);
 }
 
+/* Every headline on throughput has a line. */
 static void put_throughput(FILE *out, const struct figures *f)
 {
-    const struct agg_totals *t = f->totals;
-    const char *clock = f->result ? "elapsed" : "simulated";
-    char a[CELL], b[CELL], c[CELL], note[96];
-    if (t->io_ops == 0 && t->generate_rows == 0)
+    size_t n;
+    const struct figure_headline *headline = figure_headlines(&n);
+    char cell[CELL], note[96];
+    if (count(f, FIGURE_OF_ROWS, FIGURE_IO_OPS) == 0 &&
+        count(f, FIGURE_OF_ROWS, FIGURE_GENERATE_ROWS) == 0)
         return;
-    times_heading(out, "Throughput", f->result ? "" : "in simulated time: what the load asks for");
-    fprintf(out, "  %-28s %14s/s         %s read, %s written\n", "bytes moved",
-            cell_bytes(a, f->bytes_per_s), cell_bytes(b, (double)t->read_bytes),
-            cell_bytes(c, (double)t->write_bytes));
-    fprintf(out, "  %-28s %14s/s         %s reads and writes\n", "operations",
-            cell_number(a, f->ops_per_s), cell_count(b, t->io_ops));
-    snprintf(note, sizeof(note), "%s tokens over %s time", cell_number(a, f->generated_tokens),
-             clock);
-    rate_line(out, "generated, wall clock", f->generated_tokens_per_s, note);
-    snprintf(note, sizeof(note), "over %s of summed service time of the requests",
-             cell_seconds(a, f->busy_s));
-    rate_line(out, "generated, storage time", f->storage_tokens_per_s, note);
-    snprintf(note, sizeof(note), "tokens' worth read and written, over %s time", clock);
-    rate_line(out, "KV through Tier-2", f->tier2_tokens_per_s, note);
-    fprintf(out, "  %-28s %14s           read in phase Decode\n", "decode bytes",
-            cell_bytes(a, (double)t->decode_bytes));
-}
-
-static void put_size_columns(FILE *out, const struct hist *size)
-{
-    char a[CELL], b[CELL], c[CELL], d[CELL];
-    if (!size || hist_count(size) == 0) {
-        fprintf(out, " %10s %10s %10s %10s", "-", "-", "-", "-");
-        return;
+    put_heading(out, "Throughput",
+                figures_is_result(f) ? "" : "in simulated time: what the load asks for");
+    for (size_t i = 0; i < n; i++) {
+        const struct figure_headline *h = &headline[i];
+        enum figure_unit unit = figure_unit(h->what);
+        double v = number(f, h->scope, h->what);
+        if (h->scope < FIGURE_OF_THROUGHPUT || h->scope > FIGURE_OF_TIER2)
+            continue;
+        rate_note(note, f, h);
+        if (unit != FIGURE_UNIT_TOKENS_PER_S)
+            fprintf(out, "  %-28s %14s/s         %s\n", h->label,
+                    unit == FIGURE_UNIT_BYTES_PER_S ? cell_bytes(cell, v) : cell_number(cell, v),
+                    note);
+        else if (!isnan(v))
+            fprintf(out, "  %-28s %14s tokens/s  %s\n", h->label, cell_number(cell, v), note);
     }
-    fprintf(out, " %10s %10s %10s %10s", cell_bytes(a, (double)hist_min(size)),
-            cell_bytes(b, hist_mean(size)), cell_bytes(c, (double)hist_percentile(size, 950000)),
-            cell_bytes(d, (double)hist_max(size)));
+    fprintf(out, "  %-28s %14s           read in phase Decode\n", "decode bytes",
+            cell_bytes(cell, number(f, FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ)));
 }
 
-static void put_volume_header(FILE *out, const char *label, int width)
+/* ---- requests ---- */
+
+/* The median, and the percentiles that have targets, but for the highest. */
+static bool is_of_target(unsigned percentile)
 {
-    fprintf(out, "  %-*s %11s %11s %10s %10s %10s %10s %10s\n", width, label, "ops", "moved",
-            "GiB/s", "size min", "mean", "p95", "max");
+    return percentile < HIST_PERCENTILES - 1 && hist_percentiles[percentile].ppm != 900000;
 }
 
-static void put_volume(FILE *out, const struct figures *f, const char *label, int width,
-                       const struct group *g, unsigned by)
+/* A row of one class: its end-to-end times and its target. */
+static void put_class(FILE *out, const struct figures *f, const struct figure_part *class,
+                      unsigned percentiles)
 {
-    char ops[CELL], bytes[CELL], rate[CELL];
-    fprintf(out, "  %-*s %11s %11s %10s", cell_pad(label, width), label, cell_count(ops, g->ops),
-            g->moved ? cell_bytes(bytes, (double)g->moved) : "-",
-            cell_number(rate, figures_gib_per_s(f, g, by)));
-    put_size_columns(out, g->metric[GROUP_SIZE]);
-    if (g->failed > 0)
-        fprintf(out, "  %s FAILED", cell_count(ops, g->failed));
+    const struct hist *h = hist_in(class, FIGURE_END_TO_END);
+    struct figure_id id = class->figure->id;
+    char a[CELL];
+    fprintf(out, "  %-13s %11s", trace_qos_text(id.qos),
+            cell_count(a, count_in(class, FIGURE_REQUESTS)));
+    for (unsigned i = 0; i < percentiles; i++)
+        if (is_of_target(i))
+            fprintf(out, " %8s", h ? cell_percentile(a, h, hist_percentiles[i].ppm) : "-");
+    fprintf(out, " %8s", h ? cell_time(a, (double)hist_max(h), true) : "-");
+    id.scope = FIGURE_OF_TARGETS;
+    id.what = FIGURE_COMPLIANCE;
+    double share = figures_number(f, id);
+    id.what = FIGURE_TARGET_P95;
+    double target_ms = figures_number(f, id);
+    id.what = FIGURE_MET;
+    if (isnan(share))
+        fprintf(out, " %11s %10s  %s\n", "-", "-", "not known");
+    else
+        fprintf(out, " %8.0f ms %8.2f %%  %s\n", target_ms, 100 * share,
+                figures_is(f, id) ? "met" : "NOT MET");
+}
+
+static void put_classes(FILE *out, const struct figures *f)
+{
+    struct figure_part class = {0};
+    bool any = false;
+    uint64_t most = 0;
+    while (figures_next(f, FIGURE_OF_QOS, &class)) {
+        const struct hist *h = hist_in(&class, FIGURE_END_TO_END);
+        most = h && hist_count(h) > most ? hist_count(h) : most;
+    }
+    unsigned percentiles = percentiles_for(most);
+    class = (struct figure_part){0};
+    while (figures_next(f, FIGURE_OF_QOS, &class)) {
+        if (count_in(&class, FIGURE_REQUESTS) == 0)
+            continue;
+        if (!any) {
+            fprintf(out, "  %-13s %11s", "end to end by", "requests");
+            for (unsigned i = 0; i < percentiles; i++)
+                if (is_of_target(i))
+                    fprintf(out, " %8s", hist_percentiles[i].label);
+            fprintf(out, " %8s %11s %10s\n", "max", "target p95", "within it");
+        }
+        any = true;
+        put_class(out, f, &class, percentiles);
+    }
+}
+
+static void put_requests(FILE *out, const struct figures *f)
+{
+    const enum figure_scope scope = FIGURE_OF_REQUESTS;
+    const struct figure *from = figures_find(f, figure_id(scope, FIGURE_END_TO_END_FROM));
+    const struct hist *whole = figures_hist(f, figure_id(scope, FIGURE_END_TO_END));
+    uint64_t requests = count(f, scope, FIGURE_REQUESTS), failed = count(f, scope, FIGURE_FAILED);
+    uint64_t cut = count(f, scope, FIGURE_COUNTED_IN_PARTS);
+    bool timed = whole && hist_max(whole) > 0;
+    char a[CELL], b[CELL];
+    if (requests == 0)
+        return;
+    put_heading(out, "Requests",
+                !figures_is_result(f) ? "in simulated time, from arrival"
+                : from->list.n        ? "from arrival, on the replay's clock"
+                                      : "unscheduled: from their first start");
+    if (timed) {
+        struct figure_part part = {0};
+        unsigned percentiles = percentiles_for(hist_count(whole));
+        put_times_header(out, "time", 13, percentiles);
+        figures_next(f, scope, &part);
+        for (size_t i = 0; i < part.count; i++) {
+            const struct figure *time = &part.figure[i];
+            if (time->form == FIGURE_FORM_DISTRIBUTION && hist_max(time->hist) > 0)
+                put_times(out, figure_title(time->id.what), 13, time->hist, percentiles);
+        }
+    } else if (failed < requests) {
+        fprintf(out, "  %s request%s, none of which takes any time here\n", cell_count(a, requests),
+                units_plural(requests));
+    }
+    if (timed || failed > 0)
+        put_classes(out, f);
+    if (failed > 0)
+        fprintf(out, "  %s of %s request%s FAILED: in no time above, and within no target.\n",
+                cell_count(a, failed), cell_count(b, requests), units_plural(requests));
+    if (cut > 0)
+        fprintf(out, "  %s request%s rows too far apart, counted in parts.\n", cell_count(a, cut),
+                cut == 1 ? " has" : "s have");
+}
+
+/* ---- groups ---- */
+
+/* Generate and Miss rows move nothing: the sections on requests and cache have them. */
+static bool is_shown(const struct figure_part *group)
+{
+    return hist_in(group, FIGURE_SIZE) || count_in(group, FIGURE_FAILED) > 0;
+}
+
+/* A section of groups: tables of volumes and of times. */
+struct section {
+    enum figure_scope scope;
+    const char *title, *label, *by;
+    enum figure_what last; /* the last distribution that has a table of times */
+};
+
+static void put_volume(FILE *out, const struct figure_part *group, const char *label, int width)
+{
+    const struct hist *size = hist_in(group, FIGURE_SIZE);
+    uint64_t moved = count_in(group, FIGURE_MOVED), failed = count_in(group, FIGURE_FAILED);
+    char a[CELL], b[CELL], c[CELL], d[CELL];
+    fprintf(out, "  %-*s %11s %11s %10s", cell_pad(label, width), label,
+            cell_count(a, count_in(group, FIGURE_OPS)), moved ? cell_bytes(b, (double)moved) : "-",
+            cell_number(c, number_in(group, FIGURE_GIB_PER_S)));
+    if (size)
+        fprintf(out, " %10s %10s %10s %10s", cell_bytes(a, (double)hist_min(size)),
+                cell_bytes(b, hist_mean(size)),
+                cell_bytes(c, (double)hist_percentile(size, 950000)),
+                cell_bytes(d, (double)hist_max(size)));
+    else
+        fprintf(out, " %10s %10s %10s %10s", "-", "-", "-", "-");
+    if (failed > 0)
+        fprintf(out, "  %s FAILED", cell_count(a, failed));
     fputc('\n', out);
 }
 
-/* Generate and Miss rows move nothing: requests and cache tell of them. */
-static bool is_shown(const struct group *g)
+static void put_group_times(FILE *out, const struct figures *f, const struct section *s,
+                            enum figure_what what, int width)
 {
-    return g->metric[GROUP_SIZE] || g->failed > 0;
-}
-
-/* What the groups of a table are, for its headings. */
-struct table {
-    const char *title, *label, *by;
-    enum group_metric last; /* of those that have a table of times */
-};
-
-static void put_metric_table(FILE *out, struct groups *groups, enum group_metric m,
-                             const struct table *t, int width)
-{
-    static const struct {
-        const char *title, *note;
-    } times[GROUP_METRICS] = {
-        [GROUP_SERVICE] = {"Service time", "of a whole object, from its start to its completion"},
-        [GROUP_WAIT] = {"Wait", "from when the schedule wanted it to its start"},
-        [GROUP_RESPONSE] = {"Response time", "wait and service: what a user would have felt"},
-        [GROUP_DEVICE] = {"Device time", "the part of service in which I/O or copy was in flight"}};
-    size_t n = groups_sort(groups);
-    unsigned by = groups_by(groups);
+    struct figure_part group = {0};
+    char label[LABEL], title[64];
     uint64_t most = 0;
     bool any = false;
-    for (size_t i = 0; i < n; i++)
-        if (is_shown(groups_at(groups, i)))
-            most = times_most(most, groups_at(groups, i)->metric[m]);
-    for (size_t i = 0; i < n; i++) {
-        const struct group *g = groups_at(groups, i);
-        char label[LABEL];
-        if (!g->metric[m] || !is_shown(g))
+    while (figures_next(f, s->scope, &group)) {
+        const struct hist *h = is_shown(&group) ? hist_in(&group, what) : NULL;
+        most = h && hist_count(h) > most ? hist_count(h) : most;
+    }
+    unsigned percentiles = percentiles_for(most);
+    group = (struct figure_part){0};
+    while (figures_next(f, s->scope, &group)) {
+        const struct hist *h = is_shown(&group) ? hist_in(&group, what) : NULL;
+        if (!h)
             continue;
         if (!any) {
-            char title[64];
-            snprintf(title, sizeof(title), "%s%s", times[m].title, t->by);
-            times_heading(out, title, times[m].note);
-            times_header(out, t->label, width, times_percentiles(most));
+            snprintf(title, sizeof(title), "%s%s", figure_title(what), s->by);
+            put_heading(out, title, figure_note(what));
+            put_times_header(out, s->label, width, percentiles);
         }
         any = true;
-        times_row(out, cell_label(label, &g->key, by), width, g->metric[m],
-                  times_percentiles(most));
+        put_times(out, cell_label(label, &group.figure->id), width, h, percentiles);
     }
 }
 
-static int label_width(struct groups *groups, const char *title)
+static void put_groups(FILE *out, const struct figures *f, const struct section *s)
 {
-    size_t n = groups_sort(groups);
-    int width = (int)strlen(title);
-    for (size_t i = 0; i < n; i++) {
-        char label[LABEL];
-        int columns =
-            cell_columns(cell_label(label, &groups_at(groups, i)->key, groups_by(groups)));
-        width = columns > width ? columns : width;
-    }
-    return width;
-}
-
-/* A table of volumes, and one of each metric's times. */
-static void put_groups(FILE *out, const struct figures *f, struct groups *groups,
-                       const struct table *t)
-{
-    size_t n = groups_sort(groups);
-    unsigned by = groups_by(groups);
-    int width = label_width(groups, t->label);
+    struct figure_part group = {0};
+    int width = (int)strlen(s->label);
+    char label[LABEL];
     bool any = false;
-    for (size_t i = 0; i < n; i++) {
-        const struct group *g = groups_at(groups, i);
-        char label[LABEL];
-        if (!is_shown(g))
+    while (figures_next(f, s->scope, &group)) {
+        int columns = cell_columns(cell_label(label, &group.figure->id));
+        if (figure_in(&group, FIGURE_OPS))
+            width = columns > width ? columns : width;
+    }
+    group = (struct figure_part){0};
+    while (figures_next(f, s->scope, &group)) {
+        if (!is_shown(&group))
             continue;
         if (!any) {
-            times_heading(out, t->title, "");
-            put_volume_header(out, t->label, width);
+            put_heading(out, s->title, "");
+            fprintf(out, "  %-*s %11s %11s %10s %10s %10s %10s %10s\n", width, s->label, "ops",
+                    "moved", "GiB/s", "size min", "mean", "p95", "max");
         }
         any = true;
-        put_volume(out, f, cell_label(label, &g->key, by), width, g, by);
+        put_volume(out, &group, cell_label(label, &group.figure->id), width);
     }
-    for (unsigned m = GROUP_SERVICE; any && m <= t->last; m++)
-        put_metric_table(out, groups, (enum group_metric)m, t, width);
+    for (unsigned what = FIGURE_SERVICE; any && what <= s->last; what++)
+        put_group_times(out, f, s, what, width);
 }
+
+/* ---- cache ---- */
 
 static void put_hit_rates(FILE *out, const struct figures *f)
 {
-    static const char *const labels[FIGURES_LOOKUPS] = {
-        "all lookups", "user", "multi-turn", "system prefix", "RAG document", "block"};
+    static const char *const labels[TRACE_CLASSES] = {[TRACE_USER] = "user",
+                                                      [TRACE_MULTI_TURN] = "multi-turn",
+                                                      [TRACE_SYSTEM] = "system prefix",
+                                                      [TRACE_RAG] = "RAG document",
+                                                      [TRACE_BLOCK] = "block"};
+    struct figure_part part = {0};
     char a[CELL], b[CELL], c[CELL];
-    if (f->lookup[FIGURES_ALL].lookups == 0)
+    if (count(f, FIGURE_OF_LOOKUPS, FIGURE_LOOKUPS) == 0)
         return;
-    times_heading(out, "Cache hits",
-                  f->lookup[FIGURES_ALL].known
-                      ? "reads that are no eviction, and misses"
-                      : "the file records no misses: hit rates are not known");
+    put_heading(out, "Cache hits",
+                isnan(number(f, FIGURE_OF_LOOKUPS, FIGURE_MISSES))
+                    ? "the file records no misses: hit rates are not known"
+                    : "reads that are no eviction, and misses");
     fprintf(out, "  %-16s %13s %13s %13s %10s\n", "class", "lookups", "hits", "misses", "hit rate");
-    for (unsigned i = 0; i < FIGURES_LOOKUPS; i++) {
-        if (f->lookup[i].lookups == 0)
+    while (figures_next(f, FIGURE_OF_LOOKUPS, &part)) {
+        const struct figure_id *id = &part.figure->id;
+        bool known = !isnan(number_in(&part, FIGURE_MISSES));
+        if (count_in(&part, FIGURE_LOOKUPS) == 0)
             continue;
-        fprintf(out, "  %-16s %13s %13s %13s ", labels[i], cell_count(a, f->lookup[i].lookups),
-                cell_count(b, f->lookup[i].hits),
-                f->lookup[i].known ? cell_count(c, f->lookup[i].misses) : "-");
-        if (isnan(f->lookup[i].hit_rate))
-            fprintf(out, "%10s\n", "-");
-        else
-            fprintf(out, "%8.2f %%\n", 100 * f->lookup[i].hit_rate);
+        fprintf(out, "  %-16s %13s %13s %13s ",
+                id->by & GROUPS_CLASS ? labels[id->class] : "all lookups",
+                cell_count(a, count_in(&part, FIGURE_LOOKUPS)),
+                cell_count(b, count_in(&part, FIGURE_HITS)),
+                known ? cell_count(c, count_in(&part, FIGURE_MISSES)) : "-");
+        fprintf(out, "%10s\n", cell_share(a, number_in(&part, FIGURE_HIT_RATE)));
     }
-}
-
-static void put_ratios(FILE *out, const struct figures *f)
-{
-    char a[CELL];
-    if (!isnan(f->read_write_ratio))
-        fprintf(out, "  read/write ratio %s (bytes)", cell_number(a, f->read_write_ratio));
-    if (!isnan(f->read_amplification))
-        fprintf(out, "; read amplification %s tokens read per token generated",
-                cell_number(a, f->read_amplification));
-    if (!isnan(f->read_write_ratio) || !isnan(f->read_amplification))
-        fputc('\n', out);
 }
 
 enum {
-    MOVED_DOWN,
-    TAKEN_IN,
-    MOVED_UP,
-    DELETED,
-    MOVES
+    MOVES = 4
 };
+static const struct {
+    enum figure_what what;
+    const char *title;
+} moves[MOVES] = {{FIGURE_EVICT_OPS, "moved down"},
+                  {FIGURE_OFFLOAD_OPS, "taken in"},
+                  {FIGURE_PROMOTE_OPS, "promoted in"},
+                  {FIGURE_DELETE_OPS, "deleted"}};
 
-static uint64_t moves_of(const struct figures *f, unsigned tier, unsigned move)
+static void put_contents(FILE *out, const struct figures *f)
 {
-    const struct agg_totals *t = f->totals;
-    return move == MOVED_DOWN ? t->evict_ops[tier]
-           : move == TAKEN_IN ? t->offload_ops[tier]
-           : move == MOVED_UP ? t->promote_ops[tier]
-                              : f->tier[tier].delete_ops;
-}
-
-static bool has_contents(const struct figures *f, unsigned tier)
-{
-    bool any = f->scan->occupancy.tier[tier].peak_objects > 0;
-    for (unsigned m = 0; m < MOVES; m++)
-        any |= moves_of(f, tier, m) > 0;
-    return f->tier[tier].used && any;
-}
-
-/* Columns of moves that no tier saw are left out. */
-static void put_tiers(FILE *out, const struct figures *f)
-{
-    static const char *const titles[MOVES] = {"moved down", "taken in", "promoted in", "deleted"};
-    uint64_t moves[MOVES] = {0};
+    double ratio = number(f, FIGURE_OF_CACHE, FIGURE_READ_WRITE_RATIO);
+    double amplification = number(f, FIGURE_OF_CACHE, FIGURE_READ_AMPLIFICATION);
+    struct figure_part tier = {0};
+    uint64_t moved[MOVES] = {0};
     char a[CELL], b[CELL], c[CELL], d[CELL];
     bool any = false;
-    for (unsigned t = 0; t < TRACE_TIERS; t++)
+    /* Columns of moves that no tier saw are left out. */
+    while (figures_next(f, FIGURE_OF_CACHE_TIER, &tier))
         for (unsigned m = 0; m < MOVES; m++)
-            moves[m] += moves_of(f, t, m);
-    for (unsigned t = 0; t < TRACE_TIERS; t++) {
-        if (!has_contents(f, t))
+            moved[m] += count_in(&tier, moves[m].what);
+    tier = (struct figure_part){0};
+    while (figures_next(f, FIGURE_OF_CACHE_TIER, &tier)) {
+        bool contents = number_in(&tier, FIGURE_PEAK_OBJECTS) > 0;
+        for (unsigned m = 0; m < MOVES; m++)
+            contents |= count_in(&tier, moves[m].what) > 0;
+        if (!contents)
             continue;
         if (!any) {
-            times_heading(out, "Tier contents",
-                          "from the sizes of rows: writes less deletions and moves");
+            put_heading(out, "Tier contents",
+                        "from the sizes of rows: writes less deletions and moves");
             fprintf(out, "  %-8s %11s %11s %11s %12s", "tier", "capacity", "peak", "at the end",
                     "objects peak");
             for (unsigned m = 0; m < MOVES; m++)
-                if (moves[m])
-                    fprintf(out, " %11s", titles[m]);
+                if (moved[m])
+                    fprintf(out, " %11s", moves[m].title);
             fputc('\n', out);
         }
         any = true;
-        fprintf(out, "  %-8s %11s %11s %11s %12s", trace_tier_text(t),
-                cell_bytes(a, f->tier[t].capacity_bytes),
-                cell_bytes(b, (double)f->scan->occupancy.tier[t].peak_bytes),
-                cell_bytes(c, f->tier[t].final_bytes),
-                cell_count(d, (uint64_t)f->scan->occupancy.tier[t].peak_objects));
+        fprintf(out, "  %-8s %11s %11s %11s %12s", trace_tier_text(tier.figure->id.tier),
+                cell_bytes(a, number_in(&tier, FIGURE_CAPACITY_BYTES)),
+                cell_bytes(b, number_in(&tier, FIGURE_PEAK_BYTES)),
+                cell_bytes(c, number_in(&tier, FIGURE_FINAL_BYTES)),
+                cell_count(d, (uint64_t)number_in(&tier, FIGURE_PEAK_OBJECTS)));
         for (unsigned m = 0; m < MOVES; m++)
-            if (moves[m])
-                fprintf(out, " %11s", cell_count(a, moves_of(f, t, m)));
+            if (moved[m])
+                fprintf(out, " %11s", cell_count(a, count_in(&tier, moves[m].what)));
         fputc('\n', out);
     }
-    put_ratios(out, f);
+    if (!isnan(ratio))
+        fprintf(out, "  read/write ratio %s (bytes)", cell_number(a, ratio));
+    if (!isnan(amplification))
+        fprintf(out, "; read amplification %s tokens read per token generated",
+                cell_number(a, amplification));
+    if (!isnan(ratio) || !isnan(amplification))
+        fputc('\n', out);
 }
 
-static void put_legend(FILE *out, const struct figures *f)
+static void put_reuse(FILE *out, const struct figures *f)
 {
-    if (f->totals->rows == 0)
+    struct figure_part part = {0};
+    char a[CELL], b[CELL], c[CELL], d[CELL];
+    if (!figures_next(f, FIGURE_OF_REUSE, &part) || !figure_in(&part, FIGURE_USES))
         return;
-    fprintf(out, "\nSizes are powers of two (1 GiB = 2^30 bytes).%s\n",
-            f->result ? " Latencies are of whole objects, whose sizes stand above them." : "");
-    if (f->result || f->requests_known)
+    uint64_t keys = count_in(&part, FIGURE_KEYS), uses = count_in(&part, FIGURE_USES);
+    uint64_t reuses = count_in(&part, FIGURE_REUSES);
+    fprintf(out, "\nReuse - what lies between two uses of an object: an LRU cache of so many bytes "
+                 "has it\n");
+    fprintf(out, "  %s of %s use%s are of objects used before; %s object%s of %s in all\n",
+            cell_count(a, reuses), cell_count(b, uses), units_plural(uses), cell_count(c, keys),
+            units_plural(keys), cell_bytes(d, number_in(&part, FIGURE_BYTES)));
+    if (reuses == 0)
+        return;
+    fprintf(out, "  %-8s %10s %10s", "distance", "mean", "min");
+    for (unsigned i = 0; i < HIST_PERCENTILES - 1; i++) /* p99.99 of keys says little */
+        fprintf(out, " %10s", hist_percentiles[i].label);
+    fprintf(out, " %10s\n", "max");
+    for (size_t k = 0; k < part.count; k++) {
+        const struct figure *distance = &part.figure[k];
+        if (distance->form != FIGURE_FORM_DISTRIBUTION)
+            continue;
+        enum figure_unit unit = figure_unit(distance->id.what);
+        fprintf(out, "  %-8s %10s %10s", figure_title(distance->id.what),
+                cell_value(a, unit, figure_statistic(distance, FIGURE_MEAN)),
+                cell_value(b, unit, figure_statistic(distance, FIGURE_MIN)));
+        for (unsigned i = 0; i < HIST_PERCENTILES - 1; i++)
+            fprintf(out, " %10s",
+                    cell_value(a, unit, figure_statistic(distance, figure_percentile(i))));
+        fprintf(out, " %10s\n", cell_value(a, unit, figure_statistic(distance, FIGURE_MAX)));
+    }
+}
+
+/* ---- the time series ---- */
+
+static void put_series(FILE *out, const struct intervals *s, bool result)
+{
+    static const enum trace_op ops[] = {TRACE_READ, TRACE_WRITE};
+    static const char *const names[] = {"read", "write"};
+    bool used[TRACE_TIERS][2] = {{false}};
+    char cell[CELL];
+    size_t n = intervals_count(s);
+    if (n == 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        for (unsigned t = 0; t < TRACE_TIERS; t++)
+            for (unsigned d = 0; d < 2; d++)
+                used[t][d] |=
+                    intervals_number(s, i, figure_id_direction(t, ops[d], FIGURE_OPS)) > 0;
+    fprintf(out, "\nEach %g s - GiB/s by tier%s\n", intervals_length_s(s),
+            result ? ", at completion; P95 of the service times of Tier-2" : "");
+    for (int line = 0; line < 2; line++) {
+        fprintf(out, "  %10s", line == 0 ? "" : "from");
+        for (unsigned t = 0; t < TRACE_TIERS; t++)
+            for (unsigned d = 0; d < 2; d++)
+                if (used[t][d])
+                    fprintf(out, " %9s", line == 0 ? trace_tier_text(t) : names[d]);
+        for (unsigned d = 0; d < 2; d++)
+            if (result && used[TRACE_STORAGE][d])
+                fprintf(out, " %9s", line == 0 ? "P95" : names[d]);
+        fprintf(out, " %9s\n", line == 0 ? "" : "hit rate");
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct figure_part part = intervals_at(s, i);
+        const struct figure *warm = figure_in(&part, FIGURE_ITSELF);
+        fprintf(out, "  %8.6g s", number_in(&part, FIGURE_TIME));
+        for (unsigned t = 0; t < TRACE_TIERS; t++)
+            for (unsigned d = 0; d < 2; d++) {
+                const struct figure_id rate = figure_id_direction(t, ops[d], FIGURE_GIB_PER_S);
+                if (used[t][d])
+                    fprintf(out, " %9s", cell_number(cell, intervals_number(s, i, rate)));
+            }
+        for (unsigned d = 0; d < 2; d++) {
+            const struct figure_id p95 = figure_id_statistic(
+                figure_id_direction(TRACE_STORAGE, ops[d], FIGURE_SERVICE), FIGURE_P95);
+            double us = intervals_number(s, i, p95);
+            if (result && used[TRACE_STORAGE][d])
+                fprintf(out, " %9s", isnan(us) ? "-" : cell_of_us(cell, us));
+        }
+        fprintf(out, " %9s", cell_share(cell, number_in(&part, FIGURE_HIT_RATE)));
+        fprintf(out, "%s\n", warm && warm->truth ? "  warm-up" : "");
+    }
+}
+
+/* ---- all of it ---- */
+
+void report_text(FILE *out, const struct figures *f, const struct verdict *verdict)
+{
+    static const struct section operations = {FIGURE_OF_DIRECTION, "Tiers and operations",
+                                              "operation", "", FIGURE_DEVICE},
+                                phases = {FIGURE_OF_PHASE, "Phases", "phase", " by phase",
+                                          FIGURE_SERVICE},
+                                groups = {FIGURE_OF_GROUP, "Groups of --by", "group", " by group",
+                                          FIGURE_DEVICE};
+    const struct intervals *series = figures_intervals(f);
+    bool result = figures_is_result(f);
+    struct figure_part group = {0};
+    put_title(out, f);
+    put_run(out, f);
+    put_bottleneck(out, f);
+    put_failures(out, f);
+    if (verdict)
+        verdict_text(out, verdict);
+    put_throughput(out, f);
+    put_requests(out, f);
+    put_groups(out, f, &operations);
+    put_hit_rates(out, f);
+    put_contents(out, f);
+    put_reuse(out, f);
+    put_groups(out, f, &phases);
+    if (figures_next(f, FIGURE_OF_GROUP, &group) && group.figure->id.by != GROUPS_DEFAULT)
+        put_groups(out, f, &groups);
+    if (series && intervals_asked_for(series))
+        put_series(out, series, result);
+    if (count(f, FIGURE_OF_RUN, FIGURE_ROWS) > 0)
+        fprintf(out, "\nSizes are powers of two (1 GiB = 2^30 bytes).%s\n",
+                result ? " Latencies are of whole objects, whose sizes stand above them." : "");
+    if (count(f, FIGURE_OF_RUN, FIGURE_ROWS) > 0 &&
+        (result || count(f, FIGURE_OF_REQUESTS, FIGURE_REQUESTS) > 0))
         fprintf(
             out,
             "* fewer than ten samples lie above this percentile; - none does: it is the max.\n");
-}
-
-void report_text(FILE *out, const struct figures *f)
-{
-    static const struct table operations = {"Tiers and operations", "operation", "", GROUP_DEVICE},
-                              phases = {"Phases", "phase", " by phase", GROUP_SERVICE},
-                              groups = {"Groups of --by", "group", " by group", GROUP_DEVICE};
-    struct groups *asked = agg_groups(f->scan->agg);
-    put_title(out, f);
-    put_run(out, f->run);
-    put_bottleneck(out, f);
-    put_failures(out, f);
-    if (f->assess)
-        report_assess_text(out, f->assess);
-    put_throughput(out, f);
-    report_requests_text(out, f);
-    put_groups(out, f, agg_by_tier_op(f->scan->agg), &operations);
-    put_hit_rates(out, f);
-    put_tiers(out, f);
-    if (f->reuse)
-        report_reuse_text(out, f->reuse);
-    put_groups(out, f, agg_by_phase(f->scan->agg), &phases);
-    if (groups_by(asked) != GROUPS_DEFAULT)
-        put_groups(out, f, asked, &groups);
-    if (f->scan->series && !series_is_auto(f->scan->series))
-        report_series_text(out, f);
-    put_legend(out, f);
-    if (f->assess)
-        report_assess_verdict(out, f->assess);
+    if (verdict)
+        verdict_last_words(out, verdict);
 }

@@ -1,5 +1,5 @@
-/* The only place that knows libxlsxwriter, which writes the package of a spreadsheet beside the
- * file that it is to become. Compiled a second time without it, for builds that cannot have it. */
+/* The only place that knows libxlsxwriter. The package of a spreadsheet is written beside the file
+ * that it becomes. Compiled a second time without the library, for builds that cannot have it. */
 #include "kvstat/report/xlsx.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 struct xlsx {
     char *path, *beside;
-    lxw_workbook *book; /* freed by workbook_close, whatever that returns */
+    lxw_workbook *book; /* workbook_close frees it, whatever it returns */
     lxw_worksheet *sheet;
     lxw_format *bold;
     lxw_error error; /* the first */
@@ -37,8 +37,8 @@ int xlsx_create(struct xlsx **out, const char *path, struct err *e)
         x->path = strdup(path);
     if (!x->path || asprintf(&x->beside, "%s.%ld.tmp", x->path, (long)getpid()) < 0)
         x->beside = NULL;
-    /* The library complains on standard error of a file that it cannot make. */
-    int fd = x->beside ? open(x->beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+    /* The library complains on standard error about a file that it cannot make. */
+    int fd = x->beside ? creat(x->beside, 0666) : -1;
     if (x->beside && fd < 0) {
         int rc = err_errno(e, -errno, ERR_OUTPUT, path, "cannot be written");
         xlsx_free(x);

@@ -11,16 +11,18 @@
 bool xlsx_is_built(void);
 
 struct xlsx;
-/* A workbook that xlsx_save will put to path. 0, -ENOTSUP or -ENOMEM with *e. */
+/* A workbook that xlsx_save will write to path. 0, -ENOTSUP, -ENOMEM, or another negative errno
+ * when no file can be made beside path; with *e. */
 int xlsx_create(struct xlsx **out, const char *path, struct err *e);
-/* Begins a sheet, to which cells go from now on; its first row and column stay in sight. */
+/* Begins a sheet; cells go to it from now on. Its first row and column stay in sight. */
 void xlsx_sheet(struct xlsx *x, const char *name);
-/* Cells, from row and column 0; headers are bold. NAN leaves a number's cell empty. What goes wrong
- * is kept for xlsx_save. */
+/* Write cells; rows and columns count from 0, headers are bold. NAN leaves the cell empty. Errors
+ * are kept for xlsx_save. */
 void xlsx_header(struct xlsx *x, uint32_t column, const char *text);
 void xlsx_text(struct xlsx *x, uint32_t row, uint32_t column, const char *text);
 void xlsx_number(struct xlsx *x, uint32_t row, uint32_t column, double v);
-/* Writes the file, which appears whole or not at all. Once. 0 or a negative errno, ERR_OUTPUT. */
+/* Writes the file, which appears whole or not at all. Call once. 0 or a negative errno, class
+ * ERR_OUTPUT. */
 int xlsx_save(struct xlsx *x, struct err *e);
 void xlsx_free(struct xlsx *x);
 

@@ -83,7 +83,16 @@ static size_t utf8_length(const unsigned char *s)
     return 0;
 }
 
-/* A JSON string; bytes that are no UTF-8 (file names may hold any) become '?'. */
+void jsonout_clean(char *text)
+{
+    for (char *c = text; *c;) {
+        size_t len = utf8_length((const unsigned char *)c);
+        if (len == 0)
+            *c = '?';
+        c += len ? len : 1;
+    }
+}
+
 static struct json_object *new_text(const char *text)
 {
     char *copy = strdup(text);
@@ -91,12 +100,7 @@ static struct json_object *new_text(const char *text)
 
     if (!copy)
         return NULL;
-    for (char *c = copy; *c;) {
-        size_t len = utf8_length((const unsigned char *)c);
-        if (len == 0)
-            *c = '?';
-        c += len ? len : 1;
-    }
+    jsonout_clean(copy);
     v = json_object_new_string(copy);
     free(copy);
     return v;

@@ -30,6 +30,9 @@ void jsonout_f64(struct jsonout *j, const char *key, double v);
 void jsonout_bool(struct jsonout *j, const char *key, bool v);
 void jsonout_text_value(struct jsonout *j, const char *key, const char *text);
 void jsonout_null(struct jsonout *j, const char *key);
+/* Replaces the bytes of a text that are not UTF-8 (file names may hold any) by '?'. This is done to
+ * every text that is added. */
+void jsonout_clean(char *text);
 /* Adds JSON text (checked: -EINVAL when it is none). */
 int jsonout_raw(struct jsonout *j, const char *key, const char *json, size_t len);
 

@@ -39,6 +39,14 @@ is 'one row' "$(wc -l <"$TMP/stdout") $(figure rows)" '2 86'
 sed 's/,u1,/,"a,""b",/' "$dozen" >"$TMP/user.csv"
 exits 'a user with comma and quote' 0 "$kvstat" --csv --by user "$TMP/user.csv"
 like 'is quoted' "$(head -n 1 "$TMP/stdout")" ',"groups.a,""b.ops",'
+# A name that is too long for a column is cut between characters, and bytes that are no text become '?'.
+awk -F, -v OFS=, 'NR > 1 { $8 = ""; for (i = 0; i < 300; i++) $8 = $8 "\303\274" } { print }' "$dozen" >"$TMP/long.csv"
+exits 'a long user' 0 "$kvstat" --csv --by user "$TMP/long.csv"
+is 'is cut between characters' "$(head -n 1 "$TMP/stdout" | iconv -f UTF-8 -t UTF-8 | tr , '\n' | grep -c '^groups\.ü*\.ops$')" 1
+odd=$(printf '%s/n\377.csv' "$TMP")
+cp "$dozen" "$odd"
+exits 'a file of a name that is no text' 0 "$kvstat" --csv "$odd" "$DATA/mlperf_measured_k.json"
+is 'has one name' "$(sed -n 2p "$TMP/stdout" | cut -d, -f1) $(sed -n 2p "$TMP/stdout" | grep -o "$TMP/n?.csv" | wc -l)" "$TMP/n?.csv 2"
 exits '-o' 0 "$kvstat" --csv -o "$TMP/out" "$dozen"
 is 'writes it there' "$(wc -l <"$TMP/out") $(wc -c <"$TMP/stdout")" '2 0'
 exits '--json too' 2 "$kvstat" --csv --json "$dozen"

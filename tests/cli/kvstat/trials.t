@@ -41,6 +41,11 @@ exits 'a figure that one lacks' 0 "$kvstat" "$TMP/10.csv" "$dozen"
 like 'is of the other' "$(figure 'Throughput and cache' 'generated, wall clock')" ' 1 +104 tok/s +- +- +- +-$'
 # Its 2,082 tokens a second and 1.05 of the other: the interval reaches far below zero.
 like 'a number below -1,000 keeps its sign' "$(figure 'Throughput and cache' 'KV through Tier-2')" ' -12,1[0-9][0-9] tok/s +14,2[0-9][0-9] tok/s$'
+# A longer generation was "worse", and a Miss had a service time.
+for by in op tier,op op,status; do
+    exits "by $by" 0 "$kvstat" --by $by "$dozen" "$dozen"
+    is 'rows that move nothing are not compared' "$(grep -cE '^.*(Generate|Miss|Delete).* trials ' "$TMP/stdout")" 0
+done
 exits 'with a profile' 1 "$kvstat" --profile latency --check "$TMP/10.csv" "$dozen" "$TMP/12.csv" --config /dev/stdin <<'EOC'
 storage_health: {read_device_p95_ms: 5.5}
 EOC

@@ -72,6 +72,7 @@ exits 'a series' 0 "$kvstat" --interval 500ms --xlsx "$TMP/c.xlsx" "$dozen"
 cells "$TMP/c.xlsx" >"$TMP/cells"
 is 'has one too' "$(sheets)" 'summary tiers phases groups series '
 is 'a row an interval' "$(at series t_s 3) $(at series lookups 3)" "n 0.5 n $("$kvstat" --csv --interval 500ms "$dozen" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "lookups") c = i } NR == 3 { print $c }')"
+is 'with what each tier did' "$(at series tiers.Tier-2.read.ops 2) $(at series tiers.Tier-2.contents_bytes 3)" 'n 5 n 2097152'
 sed 's/,u1,/,a.ops.b=1+1,/' "$dozen" >"$TMP/user.csv"
 exits 'by user' 0 "$kvstat" --by user --xlsx "$TMP/d.xlsx" "$TMP/user.csv"
 cells "$TMP/d.xlsx" >"$TMP/cells"

@@ -1,4 +1,4 @@
-/* Requests from their rows: sums by hand, the same however the rows are cut into runs or dealt to
+/* Requests from their rows: sums by hand, the same however the rows are cut into pieces or dealt to
  * threads, a bounded table that says what it cut, and arrivals mapped to the replay's clock at any
  * speed. A bug looked like an end-to-end latency ten times too long in a replay at --speed 10. */
 #include <setjmp.h>
@@ -40,10 +40,10 @@ static struct trace_row row(int64_t request, uint8_t op, uint8_t tier, int64_t s
 
 static void add(struct requests *r, const struct trace_row *rows, size_t n)
 {
-    struct requests_run *run = requests_run_create(true);
-    assert_int_equal(requests_run_add(run, rows, n), 0);
-    assert_int_equal(requests_append(r, run, n), 0);
-    requests_run_free(run);
+    struct request_piece *piece = request_piece_create(true, 0);
+    assert_int_equal(request_piece_add(piece, rows, n), 0);
+    assert_int_equal(requests_append(r, piece, n), 0);
+    request_piece_free(piece);
 }
 
 /* Two requests whose rows alternate, replayed at ten times the trace's speed. */
@@ -80,8 +80,8 @@ static void sums_by_hand(void **state)
     assert_int_equal(hist_min(t->metric[REQUESTS_STORAGE]), 10 * MS);
     assert_int_equal(hist_count(t->metric[REQUESTS_GENERATION]), 1);
     assert_true(t->end_to_end_ns == (double)(77 * MS));
-    const double parts[REQUESTS_PARTS] = {17, 2, 4, 12, 12, 30};
-    for (int p = 0; p < REQUESTS_PARTS; p++)
+    const double parts[REQUEST_PARTS] = {17, 2, 4, 12, 12, 30};
+    for (int p = 0; p < REQUEST_PARTS; p++)
         assert_true(t->part_ns[p] == parts[p] * (double)MS);
     assert_int_equal(t->qos[TRACE_INTERACTIVE].count, 2);
     assert_int_equal(t->qos[TRACE_INTERACTIVE].within_target, 2);
@@ -222,7 +222,7 @@ static void numbers_of_any_order(void **state)
     requests_free(r);
 }
 
-/* ---- several threads through order ---- */
+/* ---- several threads through file_order ---- */
 
 enum {
     PIECES = 200,
@@ -231,7 +231,7 @@ enum {
 };
 
 struct shared {
-    struct order *order;
+    struct file_order *order;
     const struct trace_row *rows;
     pthread_mutex_t lock;
     uint64_t next;
@@ -245,26 +245,27 @@ struct hand {
 static void *work(void *arg)
 {
     struct hand *h = arg;
-    struct order_run *run = NULL;
+    struct file_order_piece *piece = NULL;
     struct err e = {0};
     for (;;) {
         pthread_mutex_lock(&h->s->lock);
-        uint64_t piece = h->s->next++;
+        uint64_t number = h->s->next++;
         pthread_mutex_unlock(&h->s->lock);
-        if (piece >= PIECES)
+        if (number >= PIECES)
             break;
-        run = order_next(h->s->order, h->number, run, piece);
-        if (!run || order_run_add(run, h->s->rows + piece * PIECE_ROWS, PIECE_ROWS, &e) < 0)
+        piece = file_order_next(h->s->order, h->number, piece, number);
+        if (!piece || file_order_add(piece, h->s->rows + number * PIECE_ROWS, PIECE_ROWS, &e) < 0)
             break;
     }
-    order_next(h->s->order, h->number, run, UINT64_MAX);
+    file_order_next(h->s->order, h->number, piece, UINT64_MAX);
     return NULL;
 }
 
 static void run_threads(const struct trace_row *rows, unsigned threads, struct requests *r,
                         struct occupancy *o)
 {
-    struct shared s = {.order = order_create(threads, true, r), .rows = rows, .threads = threads};
+    struct shared s = {
+        .order = file_order_create(threads, true, 0, r), .rows = rows, .threads = threads};
     struct hand hand[THREADS];
     pthread_t thread[THREADS];
     struct err e = {0};
@@ -275,9 +276,9 @@ static void run_threads(const struct trace_row *rows, unsigned threads, struct r
     }
     for (unsigned i = 0; i < threads; i++)
         pthread_join(thread[i], NULL);
-    assert_int_equal(order_finish(s.order, o, &e), 0);
+    assert_int_equal(file_order_finish(s.order, o, &e), 0);
     assert_int_equal(requests_end_file(r), 0);
-    order_free(s.order);
+    file_order_free(s.order);
     pthread_mutex_destroy(&s.lock);
 }
 
@@ -302,7 +303,7 @@ static void threads_make_no_difference(void **state)
         assert_memory_equal(&one, &many, sizeof(one));
         assert_int_equal(requests_totals(a)->count, requests_totals(b)->count);
         assert_true(requests_totals(a)->end_to_end_ns == requests_totals(b)->end_to_end_ns);
-        for (int p = 0; p < REQUESTS_PARTS; p++)
+        for (int p = 0; p < REQUEST_PARTS; p++)
             assert_true(requests_totals(a)->part_ns[p] == requests_totals(b)->part_ns[p]);
         requests_free(b);
     }

@@ -1,6 +1,7 @@
-/* --verify-trace: follows every object through the tiers as the rows tell it and notes what cannot
- * be. Unlike reports it keeps some 64 bytes for every key that was ever written. */
-#include "kvstat/count/verify.h"
+/* --verify-trace: follows every object through the tiers by the rows, notes what cannot have
+ * happened, and prints the findings. Unlike reports it keeps some 64 bytes for every key that was
+ * written. */
+#include "kvstat/verify.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -9,15 +10,16 @@
 #include <string.h>
 
 #include "kvstat/count/agg.h"
-#include "kvstat/run.h"
+#include "kvstat/count/provenance.h"
+#include "kvstat/report/cells.h"
 #include "lib/base/hash.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 
-const char *const verify_kind_names[VERIFY_KINDS] = {"header", "order", "absent",
-                                                     "tier",   "size",  "capacity"};
+static const char *const kinds[VERIFY_KINDS] = {"header", "order", "absent",
+                                                "tier",   "size",  "capacity"};
 
-/* A key by its hash, and where its copies are. Not in use: never 0 in both words. */
+/* A key by its hash, and where its copies are. A slot is free when both words of the hash are 0. */
 struct object {
     struct hash128 key;
     uint64_t size;
@@ -33,14 +35,18 @@ struct check {
     struct verify *v;
     struct table table;
     int64_t last_ns;
-    bool over[TRACE_TIERS]; /* above its capacity since a row that was noted */
+    bool over[TRACE_TIERS]; /* above its capacity, since a row that was noted */
 };
+
+static bool is_free(const struct object *o)
+{
+    return (o->key.lo | o->key.hi) == 0;
+}
 
 static struct object *probe(const struct table *t, struct hash128 key)
 {
     size_t i = (size_t)key.lo & t->mask;
-    while ((t->slot[i].key.lo | t->slot[i].key.hi) != 0 &&
-           (t->slot[i].key.lo != key.lo || t->slot[i].key.hi != key.hi))
+    while (!is_free(&t->slot[i]) && (t->slot[i].key.lo != key.lo || t->slot[i].key.hi != key.hi))
         i = (i + 1) & t->mask;
     return &t->slot[i];
 }
@@ -52,7 +58,7 @@ static int grow(struct table *t)
     if (!next.slot)
         return -ENOMEM;
     for (size_t i = 0; t->slot && i <= t->mask; i++)
-        if ((t->slot[i].key.lo | t->slot[i].key.hi) != 0)
+        if (!is_free(&t->slot[i]))
             *probe(&next, t->slot[i].key) = t->slot[i];
     free(t->slot);
     *t = next;
@@ -91,16 +97,7 @@ static void note(struct check *c, enum verify_kind kind, uint64_t row, const cha
 #define KEY_OF(row)                                                                                \
     (int)((row)->key.len < 80 ? (row)->key.len : 80), (row)->key.len ? (row)->key.p : ""
 
-static void name_tiers(char *buf, size_t n, uint32_t tiers)
-{
-    buf[0] = '\0';
-    for (unsigned t = 0; t < TRACE_TIERS; t++) {
-        size_t len = strlen(buf);
-        if (tiers & (1u << t))
-            snprintf(buf + len, n - len, "%s%s", len ? " and " : "", trace_tier_text(t));
-    }
-}
-
+/* The copy in that tier is gone. */
 static void drop(struct check *c, struct object *o, unsigned tier)
 {
     struct verify *v = c->v;
@@ -112,24 +109,7 @@ static void drop(struct check *c, struct object *o, unsigned tier)
         c->over[tier] = false;
 }
 
-static void check_capacity(struct check *c, const struct trace_row *row, uint64_t number)
-{
-    struct verify *v = c->v;
-    uint64_t bytes = v->tier[row->tier].bytes;
-    int64_t capacity = v->tier[row->tier].capacity_bytes;
-    if (bytes > v->tier[row->tier].peak_bytes)
-        v->tier[row->tier].peak_bytes = bytes;
-    if (v->tier[row->tier].objects > v->tier[row->tier].peak_objects)
-        v->tier[row->tier].peak_objects = v->tier[row->tier].objects;
-    if (capacity <= 0 || bytes <= (uint64_t)capacity || c->over[row->tier])
-        return;
-    c->over[row->tier] = true; /* until it is within it again */
-    note(c, VERIFY_CAPACITY, number, "%s holds %llu bytes of %lld after %s \"" KEY_FMT "\"",
-         trace_tier_text(row->tier), (unsigned long long)bytes, (long long)capacity,
-         trace_op_text(row->op), KEY_OF(row));
-}
-
-/* A copy appears, or is written anew, which replaces it. */
+/* A copy appears, or is written anew, which replaces it. 0, -ENOMEM or -EOVERFLOW. */
 static int put(struct check *c, const struct trace_row *row, uint64_t number)
 {
     struct verify *v = c->v;
@@ -139,7 +119,7 @@ static int put(struct check *c, const struct trace_row *row, uint64_t number)
     struct hash128 key = hash_of(row);
     struct object *o = probe(&c->table, key);
     uint32_t bit = 1u << row->tier;
-    if ((o->key.lo | o->key.hi) == 0) {
+    if (is_free(o)) {
         o->key = key;
         c->table.used++;
     }
@@ -152,10 +132,22 @@ static int put(struct check *c, const struct trace_row *row, uint64_t number)
             drop(c, o, t);
     o->size = row->size;
     o->tiers |= bit;
-    if (__builtin_add_overflow(v->tier[row->tier].bytes, row->size, &v->tier[row->tier].bytes))
+
+    uint64_t *bytes = &v->tier[row->tier].bytes, *objects = &v->tier[row->tier].objects;
+    int64_t capacity = v->tier[row->tier].capacity_bytes;
+    if (__builtin_add_overflow(*bytes, row->size, bytes))
         return -EOVERFLOW;
-    v->tier[row->tier].objects++;
-    check_capacity(c, row, number);
+    ++*objects;
+    if (*bytes > v->tier[row->tier].peak_bytes)
+        v->tier[row->tier].peak_bytes = *bytes;
+    if (*objects > v->tier[row->tier].peak_objects)
+        v->tier[row->tier].peak_objects = *objects;
+    if (capacity <= 0 || *bytes <= (uint64_t)capacity || c->over[row->tier])
+        return 0;
+    c->over[row->tier] = true; /* until it is within it again */
+    note(c, VERIFY_CAPACITY, number, "%s holds %llu bytes of %lld after %s \"" KEY_FMT "\"",
+         trace_tier_text(row->tier), (unsigned long long)*bytes, (long long)capacity,
+         trace_op_text(row->op), KEY_OF(row));
     return 0;
 }
 
@@ -163,14 +155,19 @@ static void use(struct check *c, const struct trace_row *row, uint64_t number)
 {
     struct object *o = c->table.slot ? probe(&c->table, hash_of(row)) : NULL;
     uint32_t bit = 1u << row->tier;
-    char tiers[64];
-    if (!o || (o->key.lo | o->key.hi) == 0) {
+    char tiers[64] = "";
+    if (!o || is_free(o)) {
         note(c, VERIFY_ABSENT, number, "%s \"" KEY_FMT "\" in %s, which was never written",
              trace_op_text(row->op), KEY_OF(row), trace_tier_text(row->tier));
         return;
     }
     if (!(o->tiers & bit)) {
-        name_tiers(tiers, sizeof(tiers), o->tiers);
+        for (unsigned t = 0; t < TRACE_TIERS; t++) {
+            size_t len = strlen(tiers);
+            if (o->tiers & (1u << t))
+                snprintf(tiers + len, sizeof(tiers) - len, "%s%s", len ? " and " : "",
+                         trace_tier_text(t));
+        }
         note(c, o->tiers ? VERIFY_TIER : VERIFY_ABSENT, number,
              "%s \"" KEY_FMT "\" in %s, which is %s%s", trace_op_text(row->op), KEY_OF(row),
              trace_tier_text(row->tier), o->tiers ? "in " : "gone", tiers);
@@ -184,18 +181,16 @@ static void use(struct check *c, const struct trace_row *row, uint64_t number)
         drop(c, o, row->tier);
 }
 
-static void note_order(struct check *c, int64_t time_ns, uint64_t number)
-{
-    char now[25], before[25];
-    now[units_put_decimal(now, time_ns, 9, 6)] = '\0';
-    before[units_put_decimal(before, c->last_ns, 9, 6)] = '\0';
-    note(c, VERIFY_ORDER, number, "Timestamp %s is before that of the row before, %s", now, before);
-}
-
+/* 0, -ENOMEM or -EOVERFLOW. */
 static int check_row(struct check *c, const struct trace_row *row, uint64_t number)
 {
-    if (row->time_ns < c->last_ns)
-        note_order(c, row->time_ns, number);
+    if (row->time_ns < c->last_ns) {
+        char now[25], before[25];
+        now[units_put_decimal(now, row->time_ns, 9, 6)] = '\0';
+        before[units_put_decimal(before, c->last_ns, 9, 6)] = '\0';
+        note(c, VERIFY_ORDER, number, "Timestamp %s is before that of the row before, %s", now,
+             before);
+    }
     c->last_ns = row->time_ns;
     if (row->tier >= TRACE_TIERS)
         return 0;
@@ -226,36 +221,25 @@ static int check_rows(struct check *c, struct trace_cursor *cursor, struct err *
     return rc;
 }
 
-static void check_header(struct check *c, const struct trace_reader *reader)
-{
-    static const char core[] = "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase";
-    struct trace_str header = trace_header(reader);
-    if (header.len < sizeof(core) - 1 || memcmp(header.p, core, sizeof(core) - 1) != 0)
-        note(c, VERIFY_HEADER, 0, "the six core columns are not the first, in their order");
-}
-
-static int read_capacities(struct verify *v, const struct trace_reader *reader, const char *summary,
-                           struct err *e)
-{
-    struct run run;
-    int rc = run_read(&run, summary, trace_summary(reader), trace_provenance(reader), e);
-    for (unsigned t = 0; t < TRACE_TIERS; t++)
-        v->tier[t].capacity_bytes = run.capacity_bytes[t];
-    return rc;
-}
-
 static int check_file(struct check *c, struct trace_reader *reader, const char *summary,
                       struct err *e)
 {
+    static const char core[] = "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase";
+    struct trace_str header = trace_header(reader);
     struct trace_cursor *cursor = NULL;
+    struct provenance p;
     if (agg_is_result(trace_columns(reader)))
         return err_set(e, -EINVAL, ERR_INPUT, trace_name(reader),
                        "is a result file: its rows stand in the order of completion; "
                        "--verify-trace checks traces");
-    int rc = read_capacities(c->v, reader, summary, e);
+    int rc = provenance_read(&p, summary, trace_summary(reader), trace_provenance(reader), e);
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        c->v->tier[t].capacity_bytes = p.capacity_bytes[t];
+    provenance_free(&p);
     if (rc < 0)
         return rc;
-    check_header(c, reader);
+    if (header.len < sizeof(core) - 1 || memcmp(header.p, core, sizeof(core) - 1) != 0)
+        note(c, VERIFY_HEADER, 0, "the six core columns are not the first, in their order");
     rc = trace_cursor_open(&cursor, reader, e);
     if (rc == 0)
         rc = check_rows(c, cursor, e);
@@ -283,4 +267,77 @@ int verify_file(struct verify *v, const char *path, const char *summary, bool sk
     free(c.table.slot);
     trace_close(reader);
     return rc;
+}
+
+/* ---- what was found ---- */
+
+void verify_text(FILE *out, const char *file, const struct verify *v)
+{
+    char a[CELL], b[CELL], c[CELL], d[CELL];
+    fprintf(out, "%s: %s, %s key%s: %s%s\n", file, cell_rows(a, v->rows), cell_count(b, v->keys),
+            units_plural(v->keys), v->findings ? "FAIL" : "PASS", v->cut ? ", CUT" : "");
+    fprintf(out, "  %-8s %12s %12s %12s %14s\n", "tier", "capacity", "peak", "at the end",
+            "objects peak");
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        if (v->tier[t].peak_objects > 0)
+            fprintf(out, "  %-8s %12s %12s %12s %14s\n", trace_tier_text(t),
+                    v->tier[t].capacity_bytes > 0 ? cell_bytes(a, (double)v->tier[t].capacity_bytes)
+                                                  : "-",
+                    cell_bytes(b, (double)v->tier[t].peak_bytes),
+                    cell_bytes(c, (double)v->tier[t].bytes),
+                    cell_count(d, v->tier[t].peak_objects));
+    for (unsigned k = 0; k < VERIFY_KINDS; k++)
+        if (v->count[k] > 0)
+            fprintf(out, "  %-8s %s finding%s%s\n", kinds[k], cell_count(a, v->count[k]),
+                    units_plural(v->count[k]), v->count[k] > VERIFY_KEPT ? ", the first 20:" : ":");
+    for (size_t i = 0; i < v->kept_count; i++) {
+        const struct verify_finding *f = &v->kept[i];
+        if (f->row)
+            fprintf(out, "  row %llu: %s: ", (unsigned long long)f->row, kinds[f->kind]);
+        else
+            fprintf(out, "  header: ");
+        fprintf(out, "%s\n", f->what);
+    }
+}
+
+void verify_json(struct jsonout *j, const char *file, const struct verify *v)
+{
+    jsonout_object(j, NULL);
+    jsonout_text_value(j, "file", file);
+    jsonout_text_value(j, "status", v->findings ? "FAIL" : "PASS");
+    jsonout_u64(j, "rows", v->rows);
+    jsonout_u64(j, "keys", v->keys);
+    jsonout_u64(j, "bad_rows", v->bad_rows);
+    jsonout_bool(j, "cut", v->cut);
+    jsonout_array(j, "tiers");
+    for (unsigned t = 0; t < TRACE_TIERS; t++) {
+        if (v->tier[t].peak_objects == 0)
+            continue;
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "tier", trace_tier_text(t));
+        if (v->tier[t].capacity_bytes > 0)
+            jsonout_i64(j, "capacity_bytes", v->tier[t].capacity_bytes);
+        else
+            jsonout_null(j, "capacity_bytes");
+        jsonout_u64(j, "peak_bytes", v->tier[t].peak_bytes);
+        jsonout_u64(j, "peak_objects", v->tier[t].peak_objects);
+        jsonout_u64(j, "final_bytes", v->tier[t].bytes);
+        jsonout_u64(j, "final_objects", v->tier[t].objects);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    jsonout_object(j, "counts");
+    for (unsigned k = 0; k < VERIFY_KINDS; k++)
+        jsonout_u64(j, kinds[k], v->count[k]);
+    jsonout_end(j);
+    jsonout_array(j, "findings");
+    for (size_t i = 0; i < v->kept_count; i++) {
+        jsonout_object(j, NULL);
+        jsonout_u64(j, "row", v->kept[i].row);
+        jsonout_text_value(j, "kind", kinds[v->kept[i].kind]);
+        jsonout_text_value(j, "what", v->kept[i].what);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    jsonout_end(j);
 }

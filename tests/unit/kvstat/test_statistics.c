@@ -30,17 +30,17 @@ static void near(double got, double want, double relative)
 static void student(void **state)
 {
     (void)state;
-    near(stats_t_quantile(0.05, 1), 12.706205, 1e-6);
-    near(stats_t_quantile(0.05, 2), 4.302653, 1e-6);
-    near(stats_t_quantile(0.05, 4), 2.776445, 1e-6);
-    near(stats_t_quantile(0.01, 9), 3.249836, 1e-6);
-    near(stats_t_quantile(0.001, 30), 3.645959, 1e-6);
-    near(stats_t_quantile(0.05, 1e9), 1.959964, 1e-6);
-    near(stats_t_tails(0, 5), 1, 1e-12);
-    near(stats_t_tails(1, 1), 0.5, 1e-12);
-    near(stats_t_tails(-1, 1), 0.5, 1e-12);
-    near(stats_t_tails(1, 2), 1 - 1 / sqrt(3), 1e-12);
-    assert_true(stats_t_tails(INFINITY, 3) == 0);
+    near(statistics_t_quantile(0.05, 1), 12.706205, 1e-6);
+    near(statistics_t_quantile(0.05, 2), 4.302653, 1e-6);
+    near(statistics_t_quantile(0.05, 4), 2.776445, 1e-6);
+    near(statistics_t_quantile(0.01, 9), 3.249836, 1e-6);
+    near(statistics_t_quantile(0.001, 30), 3.645959, 1e-6);
+    near(statistics_t_quantile(0.05, 1e9), 1.959964, 1e-6);
+    near(statistics_t_tails(0, 5), 1, 1e-12);
+    near(statistics_t_tails(1, 1), 0.5, 1e-12);
+    near(statistics_t_tails(-1, 1), 0.5, 1e-12);
+    near(statistics_t_tails(1, 2), 1 - 1 / sqrt(3), 1e-12);
+    assert_true(statistics_t_tails(INFINITY, 3) == 0);
 }
 
 /* 10, 12, 14: mean 12, sd 2; half width 4.302653 x 2 / sqrt 3. */
@@ -48,15 +48,15 @@ static void sample(void **state)
 {
     (void)state;
     static const double value[] = {10, 12, 14};
-    struct stats_sample s = stats_of(value, 3);
+    struct statistics_sample s = statistics_of(value, 3);
     near(s.mean, 12, 1e-12);
     near(s.sd, 2, 1e-12);
     near(s.cv, 1.0 / 6, 1e-12);
     near(s.low, 12 - 4.968275, 1e-6);
     near(s.high, 12 + 4.968275, 1e-6);
-    s = stats_of(value, 1);
+    s = statistics_of(value, 1);
     assert_true(s.mean == 10 && isnan(s.sd) && isnan(s.low));
-    assert_true(isnan(stats_of(value, 0).mean));
+    assert_true(isnan(statistics_of(value, 0).mean));
 }
 
 /* {1, 2, 3} and {3, 4, 5, 6}: t = 2.5 / sqrt(1/3 + 5/12) = 2.886751, df = (3/4)^2 / (1/18 + 25/432)
@@ -65,16 +65,17 @@ static void welch_by_hand(void **state)
 {
     (void)state;
     static const double a[] = {1, 2, 3}, b[] = {3, 4, 5, 6}, same[] = {7, 7};
-    struct stats_sample x = stats_of(a, 3), y = stats_of(b, 4), z = stats_of(same, 2);
-    double p = stats_welch(&x, &y);
-    near(stats_t_quantile(p, 4.959184), 2.886751, 1e-5);
+    struct statistics_sample x = statistics_of(a, 3), y = statistics_of(b, 4),
+                             z = statistics_of(same, 2);
+    double p = statistics_welch(&x, &y);
+    near(statistics_t_quantile(p, 4.959184), 2.886751, 1e-5);
     assert_true(p > 0.034 && p < 0.035);
-    assert_true(stats_welch(&z, &z) == 1);
-    struct stats_sample one = stats_of(b, 1), none = stats_of(b, 0);
+    assert_true(statistics_welch(&z, &z) == 1);
+    struct statistics_sample one = statistics_of(b, 1), none = statistics_of(b, 0);
     /* 1 against 3: se = 1 x sqrt(1 + 1/3), t = 1 / se, df = 2 */
-    near(stats_welch(&x, &one), stats_t_tails(1 / sqrt(4.0 / 3), 2), 1e-12);
-    assert_true(isnan(stats_welch(&one, &one)));
-    assert_true(isnan(stats_welch(&x, &none)));
+    near(statistics_welch(&x, &one), statistics_t_tails(1 / sqrt(4.0 / 3), 2), 1e-12);
+    assert_true(isnan(statistics_welch(&one, &one)));
+    assert_true(isnan(statistics_welch(&x, &none)));
 }
 
 static void benjamini_hochberg(void **state)
@@ -82,10 +83,10 @@ static void benjamini_hochberg(void **state)
     (void)state;
     double p[] = {0.5, 0.012, 0.001, 0.014, 0.9};
     /* Sorted against 0.05 k / 5: 0.001, 0.012, 0.014 lie below 0.01, 0.02, 0.03. */
-    near(stats_threshold(p, 5, 0.05), 0.014, 1e-12);
+    near(statistics_threshold(p, 5, 0.05), 0.014, 1e-12);
     double q[] = {0.02, 0.5};
-    assert_true(stats_threshold(q, 2, 0.01) == -1);
-    assert_true(stats_threshold(q, 0, 0.01) == -1);
+    assert_true(statistics_threshold(q, 2, 0.01) == -1);
+    assert_true(statistics_threshold(q, 0, 0.01) == -1);
 }
 
 /* Box and Muller 1958. */
@@ -113,10 +114,10 @@ static int changes_of_runs(struct rng *r, double factor)
     draw_runs(r, a, 1);
     draw_runs(r, b, factor);
     for (int f = 0; f < FIGURES; f++) {
-        struct stats_sample x = stats_of(a[f], TRIALS), y = stats_of(b[f], TRIALS);
-        sorted[f] = p[f] = stats_welch(&x, &y);
+        struct statistics_sample x = statistics_of(a[f], TRIALS), y = statistics_of(b[f], TRIALS);
+        sorted[f] = p[f] = statistics_welch(&x, &y);
     }
-    double threshold = stats_threshold(sorted, FIGURES, 0.01);
+    double threshold = statistics_threshold(sorted, FIGURES, 0.01);
     for (int f = 0; f < FIGURES; f++)
         changes += p[f] <= threshold;
     return changes;
@@ -154,15 +155,15 @@ static int changes_of_rows(struct rng *r, double factor)
     int changes = 0;
     for (int f = 0; f < 40; f += 4) {
         struct hist *a = draw_rows(r, 1), *b = draw_rows(r, factor);
-        p[f] = stats_hist_mean(a, b);
+        p[f] = statistics_hist_mean(a, b);
         for (int i = 0; i < 3; i++)
-            p[f + 1 + i] = stats_hist_percentile(a, b, ppm[i]);
+            p[f + 1 + i] = statistics_hist_percentile(a, b, ppm[i]);
         hist_free(a);
         hist_free(b);
     }
     for (int f = 0; f < 40; f++)
         sorted[f] = p[f];
-    double threshold = stats_threshold(sorted, 40, 0.01);
+    double threshold = statistics_threshold(sorted, 40, 0.01);
     for (int f = 0; f < 40; f++)
         changes += p[f] <= threshold;
     return changes;
@@ -189,12 +190,12 @@ static void what_cannot_be_told(void **state)
     hist_record_n(a, 1000000, 100);
     hist_record_n(b, 1100000, 100);
     hist_record_n(c, 1000000, 100);
-    assert_true(isnan(stats_hist_percentile(a, b, 950000))); /* five above it */
-    assert_true(stats_hist_percentile(a, b, 500000) < 1e-9);
-    assert_true(stats_hist_percentile(a, c, 500000) == 1);
-    assert_true(isnan(stats_shares(5, 100, 50, 100)));
-    near(stats_shares(50, 100, 50, 100), 1, 1e-12);
-    assert_true(stats_shares(50, 100, 90, 100) < 1e-6);
+    assert_true(isnan(statistics_hist_percentile(a, b, 950000))); /* five above it */
+    assert_true(statistics_hist_percentile(a, b, 500000) < 1e-9);
+    assert_true(statistics_hist_percentile(a, c, 500000) == 1);
+    assert_true(isnan(statistics_shares(5, 100, 50, 100)));
+    near(statistics_shares(50, 100, 50, 100), 1, 1e-12);
+    assert_true(statistics_shares(50, 100, 90, 100) < 1e-6);
     hist_free(a);
     hist_free(b);
     hist_free(c);

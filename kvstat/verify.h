@@ -1,25 +1,26 @@
-/* verify.h - checks that a trace says something that can be: one pass in the order of the rows,
- * with a little state for every key. */
-#ifndef KVSTAT_COUNT_VERIFY_H
-#define KVSTAT_COUNT_VERIFY_H
+/* verify.h - --verify-trace: checks that the rows of a trace can have happened. One pass in the
+ * order of the rows, with a little state for every key. */
+#ifndef KVSTAT_VERIFY_H
+#define KVSTAT_VERIFY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "lib/base/err.h"
+#include "lib/json/jsonout.h"
 #include "lib/trace/trace.h"
 
 enum verify_kind {
     VERIFY_HEADER,   /* the six core columns are not the first */
-    VERIFY_ORDER,    /* a Timestamp before that of the row before */
+    VERIFY_ORDER,    /* a Timestamp before that of the previous row */
     VERIFY_ABSENT,   /* a Read or Delete of an object that was never written, or is gone */
     VERIFY_TIER,     /* of one that is in another tier */
     VERIFY_SIZE,     /* another size than the object was written with */
     VERIFY_CAPACITY, /* a tier holds more than it can */
     VERIFY_KINDS
 };
-extern const char *const verify_kind_names[VERIFY_KINDS]; /* "header", "order"... */
 
 enum {
     VERIFY_KEPT = 20 /* findings of each kind that are kept with their rows; all are counted */
@@ -31,7 +32,7 @@ struct verify_finding {
     char what[256];
 };
 
-/* What was found. Plain values. */
+/* Plain values. */
 struct verify {
     uint64_t rows, keys, bad_rows;
     uint64_t count[VERIFY_KINDS], findings; /* findings: their sum */
@@ -44,9 +45,14 @@ struct verify {
     bool cut;
 };
 
-/* Checks a trace; summary: of --run, NULL: none. 0; -EBADMSG with *e when it is cut (v then holds
- * what was found before); -EINVAL for a result file; -EINTR after a signal; others with *e. */
+/* Checks a trace; summary: --run, NULL: none. 0; -EBADMSG with *e when it is cut (v then holds the
+ * findings before the cut); -EINVAL for a result file; -EINTR after a signal; another negative
+ * errno with *e. */
 int verify_file(struct verify *v, const char *path, const char *summary, bool skip_bad_rows,
                 struct err *e);
+
+/* The findings in a file as text, and as an element of the array that is open. */
+void verify_text(FILE *out, const char *file, const struct verify *v);
+void verify_json(struct jsonout *j, const char *file, const struct verify *v);
 
 #endif

@@ -1,0 +1,198 @@
+/* Reads the JSON that comes with the rows: provenance and summary frames, or --run FILE. Every
+ * member is optional, since other programs and older versions write fewer. */
+#include "kvstat/count/provenance.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/json/jsonin.h"
+
+#define SUMMARY_BYTES_MAX ((size_t)64 << 20)
+#define REASONS_MAX       64
+
+/* The value at the first of the NULL-terminated paths that exists. */
+static const struct jsonin_v *first_of(const struct jsonin_v *root, const char *const *paths)
+{
+    const struct jsonin_v *v = NULL;
+    for (; !v && *paths; paths++)
+        v = jsonin_get(root, *paths);
+    return v;
+}
+
+#define PATHS(...)                                                                                 \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+
+static void take_i64(int64_t *out, const struct jsonin_v *root, const char *const *paths)
+{
+    int64_t v;
+    if (*out < 0 && jsonin_i64(first_of(root, paths), &v) == 0)
+        *out = v;
+}
+
+static void take_f64(double *out, const struct jsonin_v *root, const char *path)
+{
+    double v;
+    if (isnan(*out) && jsonin_f64(jsonin_get(root, path), &v) == 0)
+        *out = v;
+}
+
+static void take_text(char *out, size_t n, const struct jsonin_v *root, const char *const *paths)
+{
+    const char *text = jsonin_text(first_of(root, paths), NULL);
+    if (out[0] || !text)
+        return;
+    snprintf(out, n, "%s", text);
+    err_make_harmless(out);
+}
+
+static void take_answer(enum provenance_answer *out, const struct jsonin_v *v)
+{
+    bool yes;
+    if (*out == PROVENANCE_UNKNOWN && jsonin_bool(v, &yes) == 0)
+        *out = yes ? PROVENANCE_YES : PROVENANCE_NO;
+}
+
+static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
+{
+    for (size_t i = 0; i < jsonin_count(tiers); i++) {
+        const struct jsonin_v *v = jsonin_at(tiers, i);
+        const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
+        for (unsigned t = 0; name && t < TRACE_TIERS; t++)
+            if (strcmp(name, trace_tier_text(t)) == 0) {
+                take_i64(&p->capacity_bytes[t], v, PATHS("capacity_bytes"));
+                take_answer(&p->simulated[t], jsonin_get(v, "simulated"));
+            }
+    }
+}
+
+/* The reasons belong to the document that gave the answer. */
+static int take_validity(struct provenance *p, const struct jsonin_v *root)
+{
+    const struct jsonin_v *why = jsonin_get(root, "why_invalid");
+    size_t n = jsonin_count(why) < REASONS_MAX ? jsonin_count(why) : REASONS_MAX;
+    if (p->valid != PROVENANCE_UNKNOWN)
+        return 0;
+    take_answer(&p->valid, jsonin_get(root, "valid"));
+    if (p->valid == PROVENANCE_UNKNOWN || n == 0)
+        return 0;
+    p->why_invalid = calloc(n, sizeof(*p->why_invalid));
+    for (size_t i = 0; p->why_invalid && i < n; i++) {
+        const char *text = jsonin_text(jsonin_at(why, i), NULL);
+        char *reason = strdup(text ? text : "");
+        if (!reason)
+            return -ENOMEM;
+        err_make_harmless(reason);
+        p->why_invalid[p->why_count++] = reason;
+    }
+    return p->why_invalid ? 0 : -ENOMEM;
+}
+
+static int64_t warmup_of(const struct jsonin_v *root)
+{
+    double s = 0;
+    if (jsonin_f64(jsonin_get(root, "warmup.seconds"), &s) < 0 || !(s > 0 && s < 1e9))
+        return 0;
+    return llround(s * 1e9);
+}
+
+static int take_document(struct provenance *p, const struct jsonin_v *root)
+{
+    const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
+    const struct jsonin_v *found = jsonin_get(root, "autoscaling");
+    struct provenance_autoscaling *a = &p->autoscaling;
+    p->known = true;
+    p->seed_known = p->seed_known || jsonin_u64(jsonin_get(root, "seed"), &p->seed) == 0;
+    take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
+    take_text(p->model, sizeof(p->model), root, PATHS("model.name", "model", "options.model"));
+    take_i64(&p->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));
+    /* A recorded trace brings its own users: --num-users then keeps a default that means nothing.
+     */
+    if (!source || strcmp(source, "users") == 0)
+        take_i64(&p->users, root, PATHS("options.num-users", "users"));
+    take_i64(&p->tensor_parallel, root, PATHS("options.tensor-parallel", "tensor_parallel"));
+    take_i64(&p->num_gpus, root, PATHS("options.num-gpus", "num_gpus"));
+    take_text(p->generation_mode, sizeof(p->generation_mode), root,
+              PATHS("options.generation-mode", "generation_mode"));
+    take_tiers(p, jsonin_get(root, "tiers"));
+    take_i64(&p->device_read_bytes, root, PATHS("kernel.device_read_bytes"));
+    take_i64(&p->device_write_bytes, root, PATHS("kernel.device_write_bytes"));
+    if (p->warmup_ns < 0 && jsonin_get(root, "warmup"))
+        p->warmup_ns = warmup_of(root);
+    take_f64(&p->page_cache_share, root, "kernel.page_cache_resident_share");
+    if (found && !a->known) {
+        a->known = true;
+        take_text(a->mode, sizeof(a->mode), found, PATHS("mode"));
+        take_text(a->reason, sizeof(a->reason), found, PATHS("reason"));
+        take_i64(&a->users, found, PATHS("users"));
+        take_f64(&a->tokens_per_s, found, "throughput_tokens_per_s");
+    }
+    return take_validity(p, root);
+}
+
+/* Takes a document that was parsed with the result rc, and frees it. */
+static int take_parsed(struct provenance *p, struct jsonin *doc, int rc, struct err *e)
+{
+    if (rc == 0 && take_document(p, jsonin_root(doc)) < 0)
+        rc = err_nomem(e, "provenance");
+    jsonin_free(doc);
+    return rc;
+}
+
+static int take_frame(struct provenance *p, const char *json, const char *where, struct err *e)
+{
+    struct jsonin *doc = NULL;
+    if (!json)
+        return 0;
+    int rc = jsonin_parse(&doc, json, strlen(json), where, e);
+    return take_parsed(p, doc, rc, e);
+}
+
+int provenance_read(struct provenance *p, const char *summary_path, const char *summary,
+                    const char *provenance, struct err *e)
+{
+    int rc = 0;
+    *p = (struct provenance){.users = -1,
+                             .tensor_parallel = -1,
+                             .num_gpus = -1,
+                             .bytes_per_token = -1,
+                             .warmup_ns = -1,
+                             .device_read_bytes = -1,
+                             .device_write_bytes = -1,
+                             .page_cache_share = NAN,
+                             .autoscaling = {.users = -1, .tokens_per_s = NAN}};
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        p->capacity_bytes[t] = -1;
+    if (summary_path) {
+        struct jsonin *doc = NULL;
+        rc = jsonin_load(&doc, summary_path, SUMMARY_BYTES_MAX, e);
+        rc = take_parsed(p, doc, rc, e);
+    }
+    if (rc == 0)
+        rc = take_frame(p, summary, "summary frame", e);
+    return rc < 0 ? rc : take_frame(p, provenance, "provenance frame", e);
+}
+
+void provenance_free(struct provenance *p)
+{
+    for (size_t i = 0; i < p->why_count; i++)
+        free(p->why_invalid[i]);
+    free(p->why_invalid);
+    p->why_invalid = NULL;
+    p->why_count = 0;
+}
+
+int64_t provenance_warmup_ns(const char *summary)
+{
+    struct jsonin *doc = NULL;
+    if (!summary || jsonin_parse(&doc, summary, strlen(summary), "", NULL) < 0)
+        return 0;
+    int64_t ns = warmup_of(jsonin_root(doc));
+    jsonin_free(doc);
+    return ns;
+}

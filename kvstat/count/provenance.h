@@ -1,0 +1,56 @@
+/* provenance.h - what the JSON that comes with the rows says about how they were made: the frames
+ * of the file, or the summary given with --run. */
+#ifndef KVSTAT_COUNT_PROVENANCE_H
+#define KVSTAT_COUNT_PROVENANCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/trace/trace.h"
+
+enum provenance_answer {
+    PROVENANCE_UNKNOWN,
+    PROVENANCE_NO,
+    PROVENANCE_YES
+};
+
+/* The result of kvreplay --autoscale. */
+struct provenance_autoscaling {
+    bool known;
+    char mode[16], reason[160];
+    int64_t users;       /* -1: none found */
+    double tokens_per_s; /* NAN: not known */
+};
+
+/* Numbers are -1 and texts empty where nothing is known. */
+struct provenance {
+    bool known; /* there was any JSON */
+    char model[96], generation_mode[32];
+    char digest[64]; /* of the trace that was replayed */
+    uint64_t seed;
+    bool seed_known; /* every number is a possible seed */
+    int64_t users, tensor_parallel, num_gpus, bytes_per_token;
+    int64_t capacity_bytes[TRACE_TIERS]; /* 0: unlimited storage, or no such tier */
+    enum provenance_answer valid;        /* unknown: not a replay */
+    char **why_invalid;                  /* the reasons; owned */
+    size_t why_count;
+    enum provenance_answer simulated[TRACE_TIERS];
+    int64_t device_read_bytes, device_write_bytes; /* the kernel's count during the replay */
+    int64_t warmup_ns;                             /* of kvreplay --warmup */
+    double page_cache_share; /* 0..1 of the objects' bytes, at the end; NAN: not known */
+    struct provenance_autoscaling autoscaling;
+};
+
+/* Reads summary_path (NULL: none; a summary that kvreplay or kvgen wrote), then the JSON of the
+ * frames (NULL: none). The first value found for a field counts. 0, or a negative errno with *e;
+ * free *p in both cases. */
+int provenance_read(struct provenance *p, const char *summary_path, const char *summary,
+                    const char *provenance, struct err *e);
+void provenance_free(struct provenance *p);
+
+/* The length of kvreplay --warmup according to a summary (JSON; NULL: none); 0: no warm-up. */
+int64_t provenance_warmup_ns(const char *summary);
+
+#endif

@@ -1,0 +1,253 @@
+/* First half of the request figures: each thread sums the rows of its piece by request. requests.c
+ * joins the parts of requests that lie in several pieces; since all sums commute, it does not
+ * matter where pieces end. */
+#include "kvstat/count/request_piece.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvstat/count/agg.h"
+#include "lib/base/hash.h"
+
+#define FIRST_ITEMS ((size_t)1024)
+/* Smaller differences between times of a result file are rounding. */
+#define CLOCK_ROUNDED_NS 1000
+
+struct request_piece {
+    bool result;
+    int64_t warmup_ns; /* 0: none */
+    struct request_clock clock;
+    struct request_sums *item;
+    uint32_t *index; /* hash table of 2 x cap places: item number + 1, 0: free */
+    size_t count, cap, last;
+};
+
+struct request_piece *request_piece_create(bool result, int64_t warmup_ns)
+{
+    struct request_piece *p = calloc(1, sizeof(*p));
+    if (!p)
+        return NULL;
+    p->result = result;
+    p->warmup_ns = warmup_ns;
+    p->clock = REQUEST_CLOCK_NONE;
+    p->cap = FIRST_ITEMS;
+    p->item = malloc(p->cap * sizeof(*p->item));
+    p->index = calloc(p->cap * 2, sizeof(*p->index));
+    if (!p->item || !p->index) {
+        request_piece_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+void request_piece_free(struct request_piece *p)
+{
+    if (!p)
+        return;
+    free(p->item);
+    free(p->index);
+    free(p);
+}
+
+void request_piece_clear(struct request_piece *p)
+{
+    memset(p->index, 0, p->cap * 2 * sizeof(*p->index));
+    p->count = p->last = 0;
+    p->clock = REQUEST_CLOCK_NONE;
+}
+
+static size_t place_of(const struct request_piece *p, int64_t id)
+{
+    size_t mask = p->cap * 2 - 1, i = (size_t)hash_mix((uint64_t)id) & mask;
+    while (p->index[i] != 0 && p->item[p->index[i] - 1].id != id)
+        i = (i + 1) & mask;
+    return i;
+}
+
+static int grow(struct request_piece *p)
+{
+    struct request_sums *item = realloc(p->item, p->cap * 2 * sizeof(*item));
+    if (!item)
+        return -ENOMEM;
+    p->item = item;
+    uint32_t *index = calloc(p->cap * 4, sizeof(*index));
+    if (!index)
+        return -ENOMEM;
+    free(p->index);
+    p->index = index;
+    p->cap *= 2;
+    for (size_t i = 0; i < p->count; i++)
+        index[place_of(p, item[i].id)] = (uint32_t)i + 1;
+    return 0;
+}
+
+/* The sums of the request, made when it is new; NULL: no memory. */
+static struct request_sums *item_of(struct request_piece *p, int64_t id)
+{
+    /* Rows of one request mostly follow each other. */
+    if (p->last < p->count && p->item[p->last].id == id)
+        return &p->item[p->last];
+    if (p->count == p->cap && grow(p) < 0)
+        return NULL;
+    size_t i = place_of(p, id);
+    if (p->index[i] == 0) {
+        p->item[p->count] = (struct request_sums){.id = id,
+                                                  .arrival_ns = TRACE_NONE,
+                                                  .first_ns = INT64_MAX,
+                                                  .last_ns = INT64_MIN,
+                                                  .due_ns = TRACE_NONE,
+                                                  .due_time_ns = TRACE_NONE,
+                                                  .qos = TRACE_NO_QOS};
+        p->index[i] = (uint32_t)++p->count;
+    }
+    p->last = p->index[i] - 1;
+    return &p->item[p->last];
+}
+
+static void add_part(struct request_sums *s, enum request_part part, int64_t ns)
+{
+    s->part_ns[part] = agg_add_ns(s->part_ns[part], ns);
+}
+
+static void add_times(struct request_sums *s, int64_t first_ns, int64_t length_ns)
+{
+    int64_t last_ns = agg_add_ns(first_ns, length_ns);
+    if (first_ns < s->first_ns)
+        s->first_ns = first_ns;
+    if (last_ns > s->last_ns)
+        s->last_ns = last_ns;
+}
+
+/* Times of a row of a result file: when it ran, where its service time was spent, and its Due. */
+static void add_result_row(struct request_piece *p, struct request_sums *s,
+                           const struct trace_row *row)
+{
+    int64_t length_ns = row->latency_ns == TRACE_NONE ? 0 : row->latency_ns;
+    int64_t device_ns = row->device_ns == TRACE_NONE ? 0 : row->device_ns;
+    bool served = row->tier != TRACE_NO_TIER && row->latency_ns != TRACE_NONE;
+    if (row->start_ns != TRACE_NONE)
+        add_times(s, row->start_ns, length_ns);
+
+    if (row->op == TRACE_GENERATE) {
+        add_part(s, REQUEST_PART_GENERATION, length_ns);
+    } else if (served) {
+        s->served = true;
+        if (row->tier == TRACE_GPU) {
+            add_part(s, REQUEST_PART_GPU, length_ns);
+        } else if (row->tier == TRACE_CPU) {
+            add_part(s, REQUEST_PART_CPU, length_ns);
+        } else {
+            add_part(s, REQUEST_PART_DEVICE, device_ns);
+            add_part(s, REQUEST_PART_HOST, agg_add_ns(length_ns, -device_ns));
+        }
+    }
+
+    if (row->due_ns == TRACE_NONE) {
+        p->clock.served |= row->start_ns != TRACE_NONE;
+        return;
+    }
+    if (s->due_ns == TRACE_NONE || row->due_ns < s->due_ns) {
+        s->due_ns = row->due_ns;
+        s->due_time_ns = row->time_ns;
+    }
+    request_clock_merge(&p->clock,
+                        &(struct request_clock){row->due_ns, row->time_ns, row->due_ns,
+                                                row->time_ns, row->due_ns, row->time_ns, false});
+}
+
+int request_piece_add(struct request_piece *p, const struct trace_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct trace_row *row = &rows[i];
+        if (row->request == TRACE_NONE || agg_is_populating(p->result, row))
+            continue;
+        struct request_sums *s = item_of(p, row->request);
+        if (!s)
+            return -ENOMEM;
+        if (row->qos != TRACE_NO_QOS)
+            s->qos = row->qos;
+        if (row->arrival_ns != TRACE_NONE &&
+            (s->arrival_ns == TRACE_NONE || row->arrival_ns < s->arrival_ns))
+            s->arrival_ns = row->arrival_ns;
+        s->generated |= row->op == TRACE_GENERATE;
+        s->failed |= row->status != TRACE_OK && row->status != TRACE_ABSENT &&
+                     row->status != TRACE_NO_STATUS;
+        s->warm |= row->start_ns != TRACE_NONE && row->start_ns < p->warmup_ns;
+        if (p->result) {
+            add_result_row(p, s, row);
+        } else {
+            bool generates = row->op == TRACE_GENERATE && row->duration_ns != TRACE_NONE;
+            int64_t length_ns = generates ? row->duration_ns : 0;
+            add_times(s, row->time_ns, length_ns);
+            add_part(s, REQUEST_PART_GENERATION, length_ns);
+        }
+    }
+    return 0;
+}
+
+void request_sums_merge(struct request_sums *into, const struct request_sums *from)
+{
+    if (from->arrival_ns != TRACE_NONE &&
+        (into->arrival_ns == TRACE_NONE || from->arrival_ns < into->arrival_ns))
+        into->arrival_ns = from->arrival_ns;
+    if (from->first_ns < into->first_ns)
+        into->first_ns = from->first_ns;
+    if (from->last_ns > into->last_ns)
+        into->last_ns = from->last_ns;
+    if (from->due_ns != TRACE_NONE && (into->due_ns == TRACE_NONE || from->due_ns < into->due_ns)) {
+        into->due_ns = from->due_ns;
+        into->due_time_ns = from->due_time_ns;
+    }
+    for (unsigned part = 0; part < REQUEST_PARTS; part++)
+        add_part(into, part, from->part_ns[part]);
+    if (from->qos != TRACE_NO_QOS)
+        into->qos = from->qos;
+    into->generated |= from->generated;
+    into->served |= from->served;
+    into->failed |= from->failed;
+    into->warm |= from->warm;
+}
+
+/* Is the row of c less behind its Timestamp than the row of other? Of two that are as far behind,
+ * apart from rounding, the later one counts. */
+static bool clock_is_ahead(const struct request_clock *c, const struct request_clock *other)
+{
+    int64_t c_ns = agg_add_ns(c->ahead_time_ns, -c->ahead_due_ns);
+    int64_t other_ns = agg_add_ns(other->ahead_time_ns, -other->ahead_due_ns);
+    int64_t more_ns = agg_add_ns(c_ns, -other_ns);
+
+    if (more_ns > -CLOCK_ROUNDED_NS && more_ns < CLOCK_ROUNDED_NS)
+        return c->ahead_due_ns > other->ahead_due_ns;
+    return more_ns > 0;
+}
+
+void request_clock_merge(struct request_clock *into, const struct request_clock *from)
+{
+    into->served |= from->served;
+    if (from->low_due_ns == TRACE_NONE)
+        return;
+    if (into->low_due_ns == TRACE_NONE || from->low_due_ns < into->low_due_ns) {
+        into->low_due_ns = from->low_due_ns;
+        into->low_time_ns = from->low_time_ns;
+    }
+    if (into->high_due_ns == TRACE_NONE || from->high_due_ns > into->high_due_ns) {
+        into->high_due_ns = from->high_due_ns;
+        into->high_time_ns = from->high_time_ns;
+    }
+    if (into->ahead_due_ns == TRACE_NONE || clock_is_ahead(from, into)) {
+        into->ahead_due_ns = from->ahead_due_ns;
+        into->ahead_time_ns = from->ahead_time_ns;
+    }
+}
+
+const struct request_sums *request_piece_items(const struct request_piece *p, size_t *n)
+{
+    *n = p->count;
+    return p->item;
+}
+
+const struct request_clock *request_piece_clock(const struct request_piece *p)
+{
+    return &p->clock;
+}

@@ -1,0 +1,65 @@
+/* request_piece.h - the requests in a piece of consecutive rows (trace_cursor_piece), each with the
+ * sums over its rows. One thread fills a piece; requests.h puts the pieces of a file together. */
+#ifndef KVSTAT_COUNT_REQUEST_PIECE_H
+#define KVSTAT_COUNT_REQUEST_PIECE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/trace/trace.h"
+
+/* The parts of a request's end-to-end time; the bottleneck is the largest. */
+enum request_part {
+    REQUEST_PART_QUEUE,
+    REQUEST_PART_GPU,
+    REQUEST_PART_CPU,
+    REQUEST_PART_HOST,   /* Tier-2: service time less device time */
+    REQUEST_PART_DEVICE, /* Tier-2 */
+    REQUEST_PART_GENERATION,
+    REQUEST_PARTS
+};
+
+/* Sums over rows of one request. Every field is a minimum, a maximum or a sum, so rows may be added
+ * in any order and grouping. */
+struct request_sums {
+    int64_t id;
+    int64_t arrival_ns;             /* the least; TRACE_NONE: unknown */
+    int64_t first_ns, last_ns;      /* first start, last end; INT64_MAX, INT64_MIN: none */
+    int64_t due_ns, due_time_ns;    /* least Due and the Timestamp of its row; TRACE_NONE: none */
+    int64_t part_ns[REQUEST_PARTS]; /* the queue's is set when the request is counted */
+    uint8_t qos;
+    bool generated, served; /* has a Generate row; has an operation with a latency */
+    bool warm;              /* a row started during the warm-up */
+    bool failed;            /* a row is corrupt or has an errno */
+};
+/* Adds the sums over other rows of the same request. */
+void request_sums_merge(struct request_sums *into, const struct request_sums *from);
+
+/* The rows that tell how the trace's clock maps to the replay's (its speed): those with the least
+ * and the greatest Due, and the one that is least behind its Timestamp (the last of several).
+ * TRACE_NONE: no row has a Due. */
+struct request_clock {
+    int64_t low_due_ns, low_time_ns, high_due_ns, high_time_ns;
+    int64_t ahead_due_ns, ahead_time_ns;
+    bool served; /* rows of requests ran without a Due: only the first row of a request has one,
+                    which is its arrival (kvreplay --timing served) */
+};
+#define REQUEST_CLOCK_NONE                                                                         \
+    ((struct request_clock){TRACE_NONE, TRACE_NONE, TRACE_NONE, TRACE_NONE, TRACE_NONE,            \
+                            TRACE_NONE, false})
+void request_clock_merge(struct request_clock *into, const struct request_clock *from);
+
+struct request_piece;
+/* result: agg_is_result of the file. A request with a row that started before warmup_ns on the
+ * replay's clock becomes warm; 0: none does. NULL: no memory. */
+struct request_piece *request_piece_create(bool result, int64_t warmup_ns);
+void request_piece_free(struct request_piece *p);
+void request_piece_clear(struct request_piece *p);
+/* 0 or -ENOMEM. */
+int request_piece_add(struct request_piece *p, const struct trace_row *rows, size_t n);
+/* The n requests in the order of their first rows. Lent. */
+const struct request_sums *request_piece_items(const struct request_piece *p, size_t *n);
+const struct request_clock *request_piece_clock(const struct request_piece *p);
+
+#endif

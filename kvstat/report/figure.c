@@ -1,0 +1,705 @@
+/* The vocabulary of reports: the tables here give every figure its name and its unit, both ways,
+ * and say how its value is written. figures.c computes the figures of a run. */
+#include "kvstat/report/figure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/trace/trace.h"
+
+/* ---- identity ---- */
+
+const uint8_t figure_lookup_classes[FIGURE_LOOKUP_CLASSES] = {TRACE_USER, TRACE_MULTI_TURN,
+                                                              TRACE_SYSTEM, TRACE_RAG, TRACE_BLOCK};
+
+/* How the parts of a scope are told apart in a name. */
+enum key {
+    KEY_NONE,
+    KEY_TIER,      /* a member */
+    KEY_LOOKUP,    /* a member: "all" or a class */
+    KEY_QOS,       /* a member */
+    KEY_TIERS,     /* an element of an array */
+    KEY_DIRECTION, /* an element and in it "read" or "write" */
+    KEY_PHASES,    /* an element */
+    KEY_LABEL      /* an element that goes by the label */
+};
+
+/* The members that lead to a scope, how its parts are told apart, and a member behind that. */
+static const struct scope {
+    const char *path[2];
+    enum key key;
+    const char *tail;
+} scopes[FIGURE_SCOPES] = {
+    [FIGURE_OF_STATUS] = {{"status"}, KEY_NONE, NULL},
+    [FIGURE_OF_POPULATED] = {{"populated"}, KEY_NONE, NULL},
+    [FIGURE_OF_WARMUP] = {{"warmup"}, KEY_NONE, NULL},
+    [FIGURE_OF_PROVENANCE] = {{"run"}, KEY_NONE, NULL},
+    [FIGURE_OF_CAPACITY] = {{"run", "capacities"}, KEY_TIER, NULL},
+    [FIGURE_OF_KERNEL] = {{"run", "kernel"}, KEY_NONE, NULL},
+    [FIGURE_OF_AUTOSCALING] = {{"run", "autoscaling"}, KEY_NONE, NULL},
+    [FIGURE_OF_THROUGHPUT] = {{"throughput"}, KEY_NONE, NULL},
+    [FIGURE_OF_WALL] = {{"throughput", "wall"}, KEY_NONE, NULL},
+    [FIGURE_OF_STORAGE_TIME] = {{"throughput", "storage"}, KEY_NONE, NULL},
+    [FIGURE_OF_TIER2] = {{"throughput", "tier2"}, KEY_NONE, NULL},
+    [FIGURE_OF_BOTTLENECK] = {{"bottleneck"}, KEY_NONE, NULL},
+    [FIGURE_OF_SHARES] = {{"bottleneck", "shares"}, KEY_NONE, NULL},
+    [FIGURE_OF_GROUP] = {{"groups"}, KEY_LABEL, NULL},
+    [FIGURE_OF_LOOKUPS] = {{"cache", "lookups"}, KEY_LOOKUP, NULL},
+    [FIGURE_OF_CACHE] = {{"cache"}, KEY_NONE, NULL},
+    [FIGURE_OF_CACHE_TIER] = {{"cache", "tiers"}, KEY_TIERS, NULL},
+    [FIGURE_OF_REQUESTS] = {{"requests"}, KEY_NONE, NULL},
+    [FIGURE_OF_QOS] = {{"requests", "by_qos"}, KEY_QOS, NULL},
+    [FIGURE_OF_TARGETS] = {{"requests", "by_qos"}, KEY_QOS, "sla"},
+    [FIGURE_OF_DIRECTION] = {{"tiers"}, KEY_DIRECTION, NULL},
+    [FIGURE_OF_TIER] = {{"tiers"}, KEY_TIERS, NULL},
+    [FIGURE_OF_PHASE] = {{"phases"}, KEY_PHASES, NULL},
+    [FIGURE_OF_REUSE] = {{"reuse"}, KEY_NONE, NULL},
+    [FIGURE_OF_VERDICT] = {{"assessment"}, KEY_NONE, NULL},
+    [FIGURE_OF_CRITERION] = {{"assessment", "criteria"}, KEY_LABEL, NULL},
+    [FIGURE_OF_SERIES] = {{"series"}, KEY_NONE, NULL},
+};
+
+static int compare_texts(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
+}
+
+int figure_id_compare(const struct figure_id *a, const struct figure_id *b)
+{
+    int c = a->scope - b->scope;
+    c = c ? c : a->what - b->what;
+    c = c ? c : a->statistic - b->statistic;
+    if (scopes[a->scope].key == KEY_LABEL) {
+        c = c ? c : compare_texts(a->label, b->label);
+    } else {
+        c = c ? c : a->by - b->by;
+        c = c ? c : a->tier - b->tier;
+        c = c ? c : a->op - b->op;
+        c = c ? c : a->phase - b->phase;
+        c = c ? c : a->qos - b->qos;
+        c = c ? c : a->class - b->class;
+    }
+    return c || a->what != FIGURE_OTHER ? c : compare_texts(a->member, b->member);
+}
+
+/* ---- value ---- */
+
+const struct figure *figure_in(const struct figure_part *part, enum figure_what what)
+{
+    for (size_t i = 0; i < part->count; i++)
+        if (part->figure[i].id.what == what)
+            return &part->figure[i];
+    return NULL;
+}
+
+double figure_number(const struct figure *f)
+{
+    switch (f->form) {
+    case FIGURE_FORM_NUMBER:
+        return f->number;
+    case FIGURE_FORM_UNSIGNED:
+        return (double)f->count;
+    case FIGURE_FORM_SIGNED:
+        return (double)f->level;
+    default:
+        return NAN;
+    }
+}
+
+double figure_statistic(const struct figure *f, enum figure_statistic statistic)
+{
+    double scale = figure_scale(f->id.what);
+    if (f->form != FIGURE_FORM_DISTRIBUTION)
+        return NAN;
+    switch (statistic) {
+    case FIGURE_COUNT:
+        return (double)hist_count(f->hist);
+    case FIGURE_MEAN:
+        return hist_mean(f->hist) / scale;
+    case FIGURE_MIN:
+        return (double)hist_min(f->hist) / scale;
+    case FIGURE_MAX:
+        return (double)hist_max(f->hist) / scale;
+    case FIGURE_VALUE:
+    case FIGURE_FEW_SAMPLES:
+    case FIGURE_STATISTICS:
+        return NAN;
+    default:
+        return (double)hist_percentile(f->hist, hist_percentiles[statistic - FIGURE_P50].ppm) /
+               scale;
+    }
+}
+
+int figure_expand(const struct figure *f, figure_fn fn, void *arg)
+{
+    const char *few[HIST_PERCENTILES];
+    size_t n = 0;
+    if (f->form != FIGURE_FORM_DISTRIBUTION)
+        return fn(arg, f);
+    struct figure part = {.id = f->id};
+    for (unsigned s = FIGURE_COUNT; s <= FIGURE_MAX; s++) {
+        part.id.statistic = (uint8_t)s;
+        part.form = s == FIGURE_COUNT ? FIGURE_FORM_UNSIGNED : FIGURE_FORM_NUMBER;
+        if (s == FIGURE_COUNT)
+            part.count = hist_count(f->hist);
+        else
+            part.number = figure_statistic(f, s);
+        int rc = fn(arg, &part);
+        if (rc != 0)
+            return rc;
+    }
+    for (unsigned i = 0; i < HIST_PERCENTILES; i++)
+        if (!figure_enough(hist_count(f->hist), hist_percentiles[i].ppm))
+            few[n++] = hist_percentiles[i].name;
+    part.id.statistic = FIGURE_FEW_SAMPLES;
+    part.form = FIGURE_FORM_TEXTS;
+    part.list.item = few;
+    part.list.n = n;
+    return fn(arg, &part);
+}
+
+void figure_format_number(char buf[FIGURE_TEXT], double number)
+{
+    if (number == trunc(number) && fabs(number) < 9007199254740992.0) {
+        snprintf(buf, FIGURE_TEXT, "%.0f", number);
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(buf, FIGURE_TEXT, "%.*g", digits, number);
+        if (strtod(buf, NULL) == number)
+            break;
+    }
+}
+
+const char *figure_text(const struct figure *f, char buf[FIGURE_TEXT])
+{
+    buf[0] = '\0';
+    switch (f->form) {
+    case FIGURE_FORM_NUMBER:
+        if (isfinite(f->number))
+            figure_format_number(buf, f->number);
+        break;
+    case FIGURE_FORM_UNSIGNED:
+        snprintf(buf, FIGURE_TEXT, "%llu", (unsigned long long)f->count);
+        break;
+    case FIGURE_FORM_SIGNED:
+        snprintf(buf, FIGURE_TEXT, "%lld", (long long)f->level);
+        break;
+    case FIGURE_FORM_TRUTH:
+        return f->truth ? "true" : "false";
+    case FIGURE_FORM_TEXT:
+        return f->text;
+    case FIGURE_FORM_WORD:
+        return f->list.item[f->list.n];
+    case FIGURE_FORM_UNKNOWN:
+    case FIGURE_FORM_TEXTS:
+    case FIGURE_FORM_DISTRIBUTION:
+        break;
+    }
+    return buf;
+}
+
+bool figure_enough(uint64_t samples, uint32_t ppm)
+{
+    return (double)samples * (1000000.0 - ppm) >= 10e6;
+}
+
+/* ---- unit and name ---- */
+
+/* The member that a figure is (NULL: it has no name), its unit, and for distributions their title
+ * in the text and a note on it. */
+static const struct what {
+    const char *member;
+    enum figure_unit unit;
+    const char *title, *note;
+} whats[FIGURE_WHATS] = {
+    [FIGURE_FILES] = {"files", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_KIND] = {"kind", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_ELAPSED] = {"elapsed_s", FIGURE_UNIT_S, NULL, NULL},
+    [FIGURE_ROWS] = {"rows", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_CUT] = {"cut", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_BAD_ROWS] = {"bad_rows", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_OK] = {"ok", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_ABSENT] = {"absent", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_CORRUPT] = {"corrupt", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_FAILED] = {"failed", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_BYTES] = {"bytes", FIGURE_UNIT_BYTES, NULL, NULL},
+    [FIGURE_SECONDS] = {"seconds", FIGURE_UNIT_S, NULL, NULL},
+    [FIGURE_SEED] = {"seed", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_MODEL] = {"model", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_DIGEST] = {"digest", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_BYTES_PER_TOKEN] = {"bytes_per_token", FIGURE_UNIT_BYTES, NULL, NULL},
+    [FIGURE_USERS] = {"users", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_TENSOR_PARALLEL] = {"tensor_parallel", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_NUM_GPUS] = {"num_gpus", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_GENERATION_MODE] = {"generation_mode", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_SIMULATED] = {"simulated", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_VALID] = {"valid", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_WHY_INVALID] = {"why_invalid", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_DEVICE_READ_BYTES] = {"device_read_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
+    [FIGURE_DEVICE_WRITE_BYTES] = {"device_write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
+    [FIGURE_PAGE_CACHE_SHARE] = {"page_cache_resident_share", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_MODE] = {"mode", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_FOUND_TOKENS_PER_S] = {"throughput_tokens_per_s", FIGURE_UNIT_TOKENS_PER_S, NULL, NULL},
+    [FIGURE_REASON] = {"reason", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_CLOCK] = {"clock", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_GENERATED_TOKENS] = {"generated_tokens", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_GENERATED_TOKENS_PER_S] = {"generated_tokens_per_s", FIGURE_UNIT_TOKENS_PER_S, NULL,
+                                       NULL},
+    [FIGURE_BYTES_PER_S] = {"bytes_per_s", FIGURE_UNIT_BYTES_PER_S, NULL, NULL},
+    [FIGURE_OPS_PER_S] = {"ops_per_s", FIGURE_UNIT_PER_S, NULL, NULL},
+    [FIGURE_BUSY] = {"busy_s", FIGURE_UNIT_S, NULL, NULL},
+    [FIGURE_TOKENS_PER_S] = {"tokens_per_s", FIGURE_UNIT_TOKENS_PER_S, NULL, NULL},
+    [FIGURE_DECODE_BYTES_READ] = {"decode_bytes_read", FIGURE_UNIT_BYTES, NULL, NULL},
+    [FIGURE_LARGEST] = {"what", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_SHARE] = {"share", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_SHARE_QUEUE] = {"queue", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_SHARE_GPU] = {"gpu", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_SHARE_CPU] = {"cpu", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_SHARE_HOST] = {"storage_host", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_SHARE_DEVICE] = {"storage_device", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_SHARE_GENERATION] = {"generation", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_OPS] = {"ops", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_GIB_PER_S] = {"gib_per_s", FIGURE_UNIT_GIB_PER_S, NULL, NULL},
+    [FIGURE_SIZE] = {"size_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
+    [FIGURE_SERVICE] = {"service_us", FIGURE_UNIT_US, "Service time",
+                        "of a whole object, from its start to its completion"},
+    [FIGURE_WAIT] = {"wait_us", FIGURE_UNIT_US, "Wait",
+                     "from when the schedule wanted it to its start"},
+    [FIGURE_RESPONSE] = {"response_us", FIGURE_UNIT_US, "Response time",
+                         "wait and service: what a user would have felt"},
+    [FIGURE_DEVICE] = {"device_us", FIGURE_UNIT_US, "Device time",
+                       "the part of service in which I/O or copy was in flight"},
+    [FIGURE_LOOKUPS] = {"lookups", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_HITS] = {"hits", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_MISSES] = {"misses", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_HIT_RATE] = {"hit_rate", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_READ_WRITE_RATIO] = {"read_write_ratio", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_READ_AMPLIFICATION] = {"read_amplification", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_CAPACITY_BYTES] = {"capacity_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
+    [FIGURE_READ_OPS] = {"read_ops", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_READ_BYTES] = {"read_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
+    [FIGURE_WRITE_OPS] = {"write_ops", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_WRITE_BYTES] = {"write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
+    [FIGURE_EVICT_OPS] = {"evict_ops", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_OFFLOAD_OPS] = {"offload_ops", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_PROMOTE_OPS] = {"promote_ops", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_DELETE_OPS] = {"delete_ops", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_PEAK_BYTES] = {"peak_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
+    [FIGURE_PEAK_OBJECTS] = {"peak_objects", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_FINAL_BYTES] = {"final_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
+    [FIGURE_FINAL_OBJECTS] = {"final_objects", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_REQUESTS] = {"count", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_COUNTED_IN_PARTS] = {"counted_in_parts", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_END_TO_END_FROM] = {"end_to_end_from", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_CONTEXT_TOKENS_MEAN] = {"context_tokens_mean", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_GENERATED_TOKENS_MEAN] = {"generated_tokens_mean", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_END_TO_END] = {"end_to_end_ms", FIGURE_UNIT_MS, "end to end", NULL},
+    [FIGURE_QUEUE] = {"queue_ms", FIGURE_UNIT_MS, "queue", NULL},
+    [FIGURE_STORAGE] = {"storage_ms", FIGURE_UNIT_MS, "storage", NULL},
+    [FIGURE_GENERATION] = {"generation_ms", FIGURE_UNIT_MS, "generation", NULL},
+    [FIGURE_TARGET_P95] = {"target_p95_ms", FIGURE_UNIT_MS, NULL, NULL},
+    [FIGURE_TARGET_P99] = {"target_p99_ms", FIGURE_UNIT_MS, NULL, NULL},
+    [FIGURE_TARGET_P999] = {"target_p999_ms", FIGURE_UNIT_MS, NULL, NULL},
+    [FIGURE_TARGET_P9999] = {"target_p9999_ms", FIGURE_UNIT_MS, NULL, NULL},
+    [FIGURE_COMPLIANCE] = {"compliance", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_MET] = {"met", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_KEYS] = {"keys", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_USES] = {"uses", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_REUSES] = {"reuses", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_DISTANCE_BYTES] = {"distance_bytes", FIGURE_UNIT_BYTES, "bytes", NULL},
+    [FIGURE_DISTANCE_OBJECTS] = {"distance_objects", FIGURE_UNIT_NONE, "objects", NULL},
+    [FIGURE_REUSE_TIME] = {"time_s", FIGURE_UNIT_S, "time", NULL},
+    [FIGURE_PROFILE] = {"profile", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_VERDICT] = {"status", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_SENTENCE] = {"sentence", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_RELATION] = {"relation", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_TARGET] = {"target", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_ACTUAL] = {"actual", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_SAME_OF_SERVICE] = {"service", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_UNIT] = {"unit", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_SAMPLES] = {"samples", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_PASSED] = {"passed", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_TIME] = {"t_s", FIGURE_UNIT_S, NULL, NULL},
+    [FIGURE_CONTENTS_BYTES] = {"contents_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
+    [FIGURE_MOVED] = {NULL, FIGURE_UNIT_BYTES, NULL, NULL},
+};
+
+static const char *const statistics[FIGURE_STATISTICS] = {[FIGURE_COUNT] = "count",
+                                                          [FIGURE_MEAN] = "mean",
+                                                          [FIGURE_MIN] = "min",
+                                                          [FIGURE_P50] = "p50",
+                                                          [FIGURE_P90] = "p90",
+                                                          [FIGURE_P95] = "p95",
+                                                          [FIGURE_P99] = "p99",
+                                                          [FIGURE_P999] = "p999",
+                                                          [FIGURE_P9999] = "p9999",
+                                                          [FIGURE_MAX] = "max",
+                                                          [FIGURE_FEW_SAMPLES] = "few_samples"};
+
+#define ALL_LOOKUPS "all"
+
+static const char *const directions[] = {[TRACE_READ] = "read", [TRACE_WRITE] = "write"};
+enum {
+    DIRECTIONS = sizeof(directions) / sizeof(directions[0])
+};
+
+enum figure_unit figure_unit(enum figure_what what)
+{
+    return whats[what].unit;
+}
+
+const char *figure_member(enum figure_what what)
+{
+    return whats[what].member;
+}
+
+const char *figure_title(enum figure_what what)
+{
+    return whats[what].title;
+}
+
+const char *figure_note(enum figure_what what)
+{
+    return whats[what].note ? whats[what].note : "";
+}
+
+double figure_scale(enum figure_what what)
+{
+    switch (whats[what].unit) {
+    case FIGURE_UNIT_S:
+        return 1e9;
+    case FIGURE_UNIT_MS:
+        return 1e6;
+    case FIGURE_UNIT_US:
+        return 1e3;
+    default:
+        return 1;
+    }
+}
+
+static void add_step(struct figure_path *p, const char *text, bool element)
+{
+    p->step[p->steps].text = text;
+    p->step[p->steps++].element = element;
+}
+
+/* Adds what tells the part of the scope. False: the part has no name. */
+static bool add_key(struct figure_path *p, const struct figure_id *id, enum key key)
+{
+    switch (key) {
+    case KEY_NONE:
+        return true;
+    case KEY_TIER:
+    case KEY_TIERS:
+        if (id->by & GROUPS_TIER)
+            add_step(p, trace_tier_text(id->tier), key == KEY_TIERS);
+        return true;
+    case KEY_LOOKUP:
+        add_step(p, id->by & GROUPS_CLASS ? trace_class_text(id->class) : ALL_LOOKUPS, false);
+        return true;
+    case KEY_QOS:
+        add_step(p, trace_qos_text(id->qos), false);
+        return true;
+    case KEY_DIRECTION:
+        if (!(id->by & GROUPS_TIER))
+            return true;
+        if (id->tier == TRACE_NO_TIER || id->op >= DIRECTIONS)
+            return false;
+        add_step(p, trace_tier_text(id->tier), true);
+        add_step(p, directions[id->op], false);
+        return true;
+    case KEY_PHASES:
+        if (!(id->by & GROUPS_PHASE))
+            return true;
+        add_step(p, trace_phase_text(id->phase), true);
+        return id->phase != TRACE_NO_PHASE;
+    case KEY_LABEL:
+        if (id->label)
+            add_step(p, id->label, true);
+        return true;
+    }
+    return true;
+}
+
+bool figure_path(struct figure_path *p, const struct figure_id *id)
+{
+    const struct scope *scope = &scopes[id->scope];
+    p->steps = 0;
+    if (id->scope == FIGURE_OF_ROWS)
+        return false;
+    for (size_t i = 0; i < 2 && scope->path[i]; i++)
+        add_step(p, scope->path[i], false);
+    if (!add_key(p, id, scope->key))
+        return false;
+    if (scope->tail)
+        add_step(p, scope->tail, false);
+    if (id->what == FIGURE_OTHER)
+        add_step(p, id->member, false);
+    else if (id->what != FIGURE_ITSELF && !whats[id->what].member)
+        return false;
+    else if (id->what != FIGURE_ITSELF)
+        add_step(p, whats[id->what].member, false);
+    if (id->statistic != FIGURE_VALUE)
+        add_step(p, statistics[id->statistic], false);
+    return true;
+}
+
+const char *figure_name(char buf[FIGURE_NAME], const struct figure_id *id)
+{
+    struct figure_path p;
+    size_t len = 0;
+    buf[0] = '\0';
+    if (!figure_path(&p, id))
+        return buf;
+    for (size_t i = 0; i < p.steps && len < FIGURE_NAME; i++)
+        len += (size_t)snprintf(buf + len, FIGURE_NAME - len, "%s%s", i ? "." : "", p.step[i].text);
+    return buf;
+}
+
+/* ---- names read back ---- */
+
+/* The rest of the name behind its first step and the dot, if that step is word; else NULL. */
+static const char *after(const char *name, const char *word)
+{
+    size_t len = strlen(word);
+    if (len == 0 || strncmp(name, word, len) != 0)
+        return NULL;
+    if (name[len] == '\0')
+        return name + len;
+    return name[len] == '.' && name[len + 1] != '\0' ? name + len + 1 : NULL;
+}
+
+/* Reads a member and a statistic, and nothing behind them. */
+static bool parse_what(struct figure_id *id, const char *name, unsigned from, unsigned to)
+{
+    for (unsigned w = from; w <= to; w++) {
+        const char *rest = whats[w].member ? after(name, whats[w].member) : NULL;
+        if (!rest)
+            continue;
+        id->what = (uint8_t)w;
+        id->statistic = FIGURE_VALUE;
+        for (unsigned s = FIGURE_COUNT; *rest && s < FIGURE_STATISTICS; s++)
+            if (strcmp(rest, statistics[s]) == 0) {
+                id->statistic = (uint8_t)s;
+                rest = "";
+            }
+        if (!*rest)
+            return true;
+    }
+    return false;
+}
+
+static const char *parse_tier(struct figure_id *id, const char *name)
+{
+    for (unsigned t = 0; t < TRACE_TIERS; t++) {
+        const char *rest = after(name, trace_tier_text(t));
+        if (!rest)
+            continue;
+        id->by |= GROUPS_TIER;
+        id->tier = (uint8_t)t;
+        return rest;
+    }
+    return NULL;
+}
+
+/* The part of a scope: what follows it in the name, NULL when there is no such part. */
+static const char *parse_key(struct figure_id *id, const char *name, enum key key)
+{
+    const char *rest = NULL;
+    switch (key) {
+    case KEY_NONE:
+        return name;
+    case KEY_TIER:
+    case KEY_TIERS:
+        return parse_tier(id, name);
+    case KEY_LOOKUP:
+        rest = after(name, ALL_LOOKUPS);
+        for (size_t i = 0; i < FIGURE_LOOKUP_CLASSES && !rest; i++) {
+            rest = after(name, trace_class_text(figure_lookup_classes[i]));
+            id->by = rest ? GROUPS_CLASS : 0;
+            id->class = rest ? figure_lookup_classes[i] : 0;
+        }
+        return rest;
+    case KEY_QOS:
+        for (unsigned q = 0; q < TRACE_QOSES && !rest; q++) {
+            rest = after(name, trace_qos_text(q));
+            id->by = GROUPS_QOS;
+            id->qos = (uint8_t)q;
+        }
+        return rest;
+    case KEY_DIRECTION:
+        name = parse_tier(id, name);
+        for (unsigned op = 0; name && op < DIRECTIONS && !rest; op++) {
+            rest = after(name, directions[op]);
+            id->by |= GROUPS_OP;
+            id->op = (uint8_t)op;
+        }
+        return rest;
+    case KEY_PHASES:
+        for (unsigned p = 0; p < TRACE_PHASES && !rest; p++) {
+            rest = after(name, trace_phase_text(p));
+            id->by = GROUPS_PHASE;
+            id->phase = (uint8_t)p;
+        }
+        return rest;
+    case KEY_LABEL:
+        break;
+    }
+    return NULL;
+}
+
+/* name is LABEL.MEMBER[.STATISTIC]. Labels may have dots, since users may: the last place at which
+ * the rest is a figure counts. */
+static bool parse_labelled(struct figure_id *id, char *name, bool group)
+{
+    for (char *dot = strrchr(name, '.'); dot; dot = memrchr(name, '.', (size_t)(dot - name)))
+        if (group ? parse_what(id, dot + 1, FIGURE_OPS, FIGURE_DEVICE) ||
+                        parse_what(id, dot + 1, FIGURE_FAILED, FIGURE_BYTES)
+                  : parse_what(id, dot + 1, FIGURE_RELATION, FIGURE_PASSED)) {
+            *dot = '\0';
+            id->label = name;
+            return true;
+        }
+    return false;
+}
+
+/* Whether the name is a figure of that scope. */
+static bool parse_scope(struct figure_id *id, char *name, enum figure_scope which)
+{
+    const struct scope *scope = &scopes[which];
+    const char *rest = name;
+    *id = (struct figure_id){.scope = (uint8_t)which};
+    for (size_t i = 0; i < 2 && scope->path[i] && rest; i++)
+        rest = after(rest, scope->path[i]);
+    if (!rest)
+        return false;
+    if (!*rest)
+        return scope->key != KEY_LOOKUP && scope->key != KEY_QOS; /* the scope itself */
+    if (scope->key == KEY_LABEL)
+        return parse_labelled(id, name + (rest - name), which == FIGURE_OF_GROUP);
+    rest = parse_key(id, rest, scope->key);
+    if (rest && scope->tail)
+        rest = after(rest, scope->tail);
+    return rest && (!*rest || parse_what(id, rest, FIGURE_FILES, FIGURE_OTHER - 1));
+}
+
+/* Members of another program's tiers, phases and groups stay with these. */
+static bool parse_other(struct figure_id *id, char *name)
+{
+    static const enum figure_scope listed[] = {FIGURE_OF_TIER, FIGURE_OF_PHASE, FIGURE_OF_GROUP};
+    for (size_t i = 0; i < sizeof(listed) / sizeof(listed[0]); i++) {
+        const struct scope *scope = &scopes[listed[i]];
+        const char *rest = after(name, scope->path[0]);
+        *id = (struct figure_id){.scope = (uint8_t)listed[i], .what = FIGURE_OTHER};
+        if (!rest || !*rest)
+            continue;
+        if (scope->key == KEY_LABEL) {
+            char *label = name + (rest - name), *dot = strchr(label, '.');
+            if (!dot)
+                return false;
+            *dot = '\0';
+            id->label = label;
+            id->member = dot + 1;
+            return true;
+        }
+        id->member = parse_key(id, rest, scope->key);
+        return id->member && id->member[0];
+    }
+    return false;
+}
+
+struct figure_id figure_parse(const char *name, char *scratch)
+{
+    struct figure_id id;
+    strcpy(scratch, name);
+    /* A member of the run may have the name of a scope: the scope comes first. */
+    for (unsigned scope = FIGURE_OF_RUN + 1; scope < FIGURE_OF_ROWS; scope++)
+        if (parse_scope(&id, scratch, scope))
+            return id;
+    if (parse_scope(&id, scratch, FIGURE_OF_RUN) && id.what != FIGURE_ITSELF)
+        return id;
+    if (parse_other(&id, scratch))
+        return id;
+    return (struct figure_id){.scope = FIGURE_OF_OTHER, .what = FIGURE_OTHER, .member = scratch};
+}
+
+const char *figure_label(char *buf, size_t n, const struct figure_id *id, char separator)
+{
+    const struct {
+        unsigned bit;
+        const char *text;
+    } part[] = {
+        {GROUPS_TIER, trace_tier_text(id->tier)},
+        {GROUPS_OP, id->op < TRACE_OPS ? trace_op_text(id->op) : ""},
+        {GROUPS_PHASE, trace_phase_text(id->phase)},
+        {GROUPS_QOS, trace_qos_text(id->qos)},
+        {GROUPS_CLASS, trace_class_text(id->class)},
+        {GROUPS_USER, id->user ? id->user : ""},
+        {GROUPS_STATUS, id->status == TRACE_NO_STATUS ? "" : trace_status_text(id->status)}};
+    size_t len = 0;
+    buf[0] = '\0';
+    for (size_t i = 0; i < sizeof(part) / sizeof(part[0]) && len < n; i++)
+        if (id->by & part[i].bit)
+            len += (size_t)snprintf(buf + len, n - len, "%.*s%s", len > 0, &separator,
+                                    part[i].text[0] ? part[i].text : "-");
+    return buf;
+}
+
+void figure_cut_text(char *buf, size_t n, const char *text)
+{
+    size_t len = strlen(text);
+    if (len > n - 1)
+        for (len = n - 1; len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80;)
+            len--;
+    memcpy(buf, text, len);
+    buf[len] = '\0';
+}
+
+/* ---- what people look at first ---- */
+
+/* In the order in which the text has those of throughput. */
+static const struct figure_headline headlines[] = {
+    {FIGURE_OF_WALL, FIGURE_BYTES_PER_S, FIGURE_VALUE, "bytes moved", 1},
+    {FIGURE_OF_WALL, FIGURE_OPS_PER_S, FIGURE_VALUE, "operations", 1},
+    {FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS_PER_S, FIGURE_VALUE, "generated, wall clock", 1},
+    {FIGURE_OF_STORAGE_TIME, FIGURE_GENERATED_TOKENS_PER_S, FIGURE_VALUE, "generated, storage time",
+     1},
+    {FIGURE_OF_TIER2, FIGURE_TOKENS_PER_S, FIGURE_VALUE, "KV through Tier-2", 1},
+    {FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE, FIGURE_VALUE, "hit rate of all lookups", 1},
+    {FIGURE_OF_CACHE, FIGURE_READ_AMPLIFICATION, FIGURE_VALUE, "tokens read per generated", 0},
+    {FIGURE_OF_REQUESTS, FIGURE_END_TO_END, FIGURE_MEAN, "end to end, mean", -1},
+    {FIGURE_OF_REQUESTS, FIGURE_END_TO_END, FIGURE_P50, "end to end, p50", -1},
+    {FIGURE_OF_REQUESTS, FIGURE_END_TO_END, FIGURE_P95, "end to end, p95", -1},
+    {FIGURE_OF_REQUESTS, FIGURE_END_TO_END, FIGURE_P99, "end to end, p99", -1},
+    {FIGURE_OF_GROUP, FIGURE_GIB_PER_S, FIGURE_VALUE, "bandwidth", 1},
+    {FIGURE_OF_GROUP, FIGURE_SERVICE, FIGURE_MEAN, "service, mean", -1},
+    {FIGURE_OF_GROUP, FIGURE_SERVICE, FIGURE_P50, "service, p50", -1},
+    {FIGURE_OF_GROUP, FIGURE_SERVICE, FIGURE_P95, "service, p95", -1},
+    {FIGURE_OF_GROUP, FIGURE_SERVICE, FIGURE_P99, "service, p99", -1},
+    {FIGURE_OF_GROUP, FIGURE_DEVICE, FIGURE_MEAN, "device, mean", -1},
+    {FIGURE_OF_GROUP, FIGURE_DEVICE, FIGURE_P95, "device, p95", -1},
+    {FIGURE_OF_GROUP, FIGURE_DEVICE, FIGURE_P99, "device, p99", -1}};
+
+const struct figure_headline *figure_headlines(size_t *n)
+{
+    *n = sizeof(headlines) / sizeof(headlines[0]);
+    return headlines;
+}
+
+const struct figure_headline *figure_headline(const struct figure_id *id)
+{
+    if (id->scope == FIGURE_OF_LOOKUPS && id->by & GROUPS_CLASS)
+        return NULL;
+    /* Rows that move nothing have no figures to compare. */
+    if (id->scope == FIGURE_OF_GROUP && id->by & GROUPS_OP &&
+        (id->op == TRACE_GENERATE || id->op == TRACE_MISS || id->op == TRACE_DELETE))
+        return NULL;
+    for (size_t i = 0; i < sizeof(headlines) / sizeof(headlines[0]); i++)
+        if (id->scope == headlines[i].scope && id->what == headlines[i].what &&
+            id->statistic == headlines[i].statistic)
+            return &headlines[i];
+    return NULL;
+}

@@ -1,0 +1,164 @@
+/* The time series of --interval and --plot as figures, beside those of the whole run in figures.c.
+ * Contents of tiers are summed from the changes of the intervals. */
+#include "kvstat/report/intervals.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "kvstat/count/series.h"
+#include "lib/base/units.h"
+
+struct intervals {
+    bool asked_for, failed;
+    double length_s;
+    struct figure *figure;
+    size_t figures, room;
+    size_t *begin; /* where each interval begins in figure, and the end of the last */
+    size_t count;
+};
+
+static void put(struct intervals *s, const struct figure *f)
+{
+    if (s->figures == s->room) {
+        size_t room = s->room ? 2 * s->room : 512;
+        struct figure *grown = realloc(s->figure, room * sizeof(*grown));
+        if (!grown) {
+            s->failed = true;
+            return;
+        }
+        s->figure = grown;
+        s->room = room;
+    }
+    s->figure[s->figures++] = *f;
+}
+
+static void put_number(struct intervals *s, struct figure_id id, double v)
+{
+    put(s, &(struct figure){.id = id, .form = FIGURE_FORM_NUMBER, .number = v});
+}
+
+static void put_count(struct intervals *s, struct figure_id id, uint64_t v)
+{
+    put(s, &(struct figure){.id = id, .form = FIGURE_FORM_UNSIGNED, .count = v});
+}
+
+static void put_io(struct intervals *s, unsigned tier, unsigned op, const struct series_io *io)
+{
+    static const struct {
+        enum figure_statistic statistic;
+        uint32_t ppm;
+    } times[] = {
+        {FIGURE_P50, 500000}, {FIGURE_P95, 950000}, {FIGURE_P99, 990000}, {FIGURE_MAX, 1000000}};
+    put_count(s, figure_id_direction(tier, op, FIGURE_OPS), io->ops);
+    put_count(s, figure_id_direction(tier, op, FIGURE_BYTES), io->bytes);
+    put_number(s, figure_id_direction(tier, op, FIGURE_GIB_PER_S),
+               (double)io->bytes / (double)UNITS_GIB / s->length_s);
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        struct figure_id id = figure_id_direction(tier, op, FIGURE_SERVICE);
+        int64_t ns = series_percentile(io, times[i].ppm);
+        put_number(s, figure_id_statistic(id, times[i].statistic),
+                   ns < 0 ? NAN : (double)ns / figure_scale(id.what));
+    }
+}
+
+/* contents: bytes in the tiers before the interval; moved on to its end. */
+static void put_interval(struct intervals *s, const struct intervals_source *source, size_t i,
+                         int64_t contents[TRACE_TIERS])
+{
+    static const struct series_slot idle;
+    const struct series_slot *slot = series_at(source->series, i);
+    double begin_s = (double)i * s->length_s, hit_rate = NAN;
+    bool any = false;
+    if (!slot)
+        slot = &idle;
+    if (source->misses_known && slot->hits + slot->misses > 0)
+        hit_rate = (double)slot->hits / ((double)slot->hits + (double)slot->misses);
+
+    put_number(s, figure_id(FIGURE_OF_RUN, FIGURE_TIME), begin_s);
+    put(s, &(struct figure){.id = figure_id(FIGURE_OF_WARMUP, FIGURE_ITSELF),
+                            .form = FIGURE_FORM_TRUTH,
+                            .truth = begin_s < (double)source->warmup_ns / 1e9});
+    for (unsigned t = 0; t < TRACE_TIERS; t++) {
+        contents[t] += slot->change_bytes[t];
+        if (!source->used[t])
+            continue;
+        any = true;
+        put_io(s, t, TRACE_READ, &slot->io[t][SERIES_READ]);
+        put_io(s, t, TRACE_WRITE, &slot->io[t][SERIES_WRITE]);
+        put(s, &(struct figure){.id = figure_id_tier(FIGURE_OF_TIER, t, FIGURE_CONTENTS_BYTES),
+                                .form = FIGURE_FORM_SIGNED,
+                                .level = contents[t]});
+    }
+    if (!any)
+        put(s, &(struct figure){.id = figure_id(FIGURE_OF_DIRECTION, FIGURE_ITSELF),
+                                .form = FIGURE_FORM_TEXTS});
+    put_count(s, figure_id(FIGURE_OF_RUN, FIGURE_LOOKUPS), slot->hits + slot->misses);
+    put_number(s, figure_id(FIGURE_OF_RUN, FIGURE_HIT_RATE), hit_rate);
+    put_number(s, figure_id(FIGURE_OF_RUN, FIGURE_GENERATED_TOKENS_PER_S),
+               (double)slot->generated_tokens / s->length_s);
+    put_count(s, figure_id(FIGURE_OF_RUN, FIGURE_FAILED), slot->failed);
+    put_count(s, figure_id(FIGURE_OF_ROWS, FIGURE_HITS), slot->hits);
+}
+
+struct intervals *intervals_create(const struct intervals_source *source)
+{
+    int64_t contents[TRACE_TIERS];
+    size_t n = series_count(source->series);
+    struct intervals *s = calloc(1, sizeof(*s));
+    if (s)
+        s->begin = calloc(n + 1, sizeof(*s->begin));
+    if (!s || !s->begin) {
+        free(s);
+        return NULL;
+    }
+    s->asked_for = !series_is_auto(source->series);
+    s->length_s = (double)series_interval_ns(source->series) / 1e9;
+    s->count = n;
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        contents[t] = series_base_bytes(source->series, t);
+    for (size_t i = 0; i < n; i++) {
+        put_interval(s, source, i, contents);
+        s->begin[i + 1] = s->figures;
+    }
+    if (!s->failed)
+        return s;
+    intervals_free(s);
+    return NULL;
+}
+
+void intervals_free(struct intervals *s)
+{
+    if (!s)
+        return;
+    free(s->figure);
+    free(s->begin);
+    free(s);
+}
+
+bool intervals_asked_for(const struct intervals *s)
+{
+    return s->asked_for;
+}
+
+double intervals_length_s(const struct intervals *s)
+{
+    return s->length_s;
+}
+
+size_t intervals_count(const struct intervals *s)
+{
+    return s->count;
+}
+
+struct figure_part intervals_at(const struct intervals *s, size_t i)
+{
+    return (struct figure_part){s->figure + s->begin[i], s->begin[i + 1] - s->begin[i]};
+}
+
+double intervals_number(const struct intervals *s, size_t i, struct figure_id id)
+{
+    for (size_t k = s->begin[i]; k < s->begin[i + 1]; k++)
+        if (figure_id_compare(&s->figure[k].id, &id) == 0)
+            return figure_number(&s->figure[k]);
+    return NAN;
+}

@@ -1,0 +1,183 @@
+/* Pictures of what the other programs measure: hit rate over capacity (kvgen --curve), and the
+ * rounds of kvprecond with the steady ones marked. */
+#include <math.h>
+
+#include "kvstat/report/cells.h"
+#include "kvstat/report/gnuplot.h"
+#include "kvstat/report/plot.h"
+#include "lib/base/units.h"
+
+/* A line of a panel: a column of the table, times scale. */
+struct line {
+    const char *column, *title, *style;
+    double scale;
+};
+
+static double value_of(const struct number_table *t, size_t row, const struct line *l)
+{
+    return number_table_at(t, row, l->column) * l->scale;
+}
+
+static bool has_values(const struct number_table *t, const char *column)
+{
+    for (size_t row = 0; row < number_table_rows(t); row++)
+        if (!isnan(number_table_at(t, row, column)))
+            return true;
+    return false;
+}
+
+/* A line's data, x by the column of that name. */
+static void put_points(FILE *out, const struct number_table *t, const struct line *x,
+                       const struct line *l)
+{
+    for (size_t row = 0; row < number_table_rows(t); row++) {
+        double at = value_of(t, row, x), v = value_of(t, row, l);
+        if (!isnan(at) && !isnan(v))
+            fprintf(out, "%.9g %.9g\n", at, v);
+    }
+    fprintf(out, "e\n");
+}
+
+/* ---- hit rate over capacity ---- */
+
+static bool write_curve(FILE *out, const void *what, bool svg)
+{
+    static const struct line capacity = {"Capacity_Bytes", "", "", 1.0 / (double)UNITS_MIB};
+    static const struct line lines[] = {
+        /* Objects of one size have one curve: the lower line is wide enough to be seen. */
+        {"Object_Hit_Rate", "of objects", "lines lw 6 lc '#8fc6e8'", 100},
+        {"Byte_Hit_Rate", "of bytes", "linespoints pt 7 ps 0.4 lw 2 lc '#a85d00'", 100},
+        {"Optimal_Object_Hit_Rate", "of objects at best", "lines lw 4 lc '#c9c9c9'", 100},
+        {"Optimal_Byte_Hit_Rate", "of bytes at best", "lines lw 2 dt 2 lc '#000000'", 100}};
+    const size_t all = sizeof(lines) / sizeof(lines[0]);
+    static const char *const units[] = {"MiB", "GiB", "TiB", "PiB"};
+    const struct number_table *t = what;
+    size_t n = number_table_rows(t);
+    double lookups = n ? number_table_at(t, n - 1, "Lookups") : NAN, most = 0;
+    char title[256], count[CELL];
+    for (size_t row = 0; row < n; row++)
+        for (size_t i = 0; i < all; i++)
+            most = fmax(most, value_of(t, row, &lines[i]));
+    snprintf(title, sizeof(title), "%.90s: hit rate by capacity%s%s%s",
+             gnuplot_name(number_table_file(t)), lookups >= 0 ? ", " : "",
+             lookups >= 0 ? cell_number(count, lookups) : "", lookups >= 0 ? " lookups" : "");
+    gnuplot_begin(out, svg, 1, 1, title);
+
+    /* Marks at powers of two, each with its unit. */
+    fprintf(out, "set logscale x 2\nset xtics (");
+    for (int i = -10; i < 40; i += 2)
+        if (i < 0)
+            fprintf(out, "'%d KiB' %.9g, ", 1 << (i + 10), ldexp(1, i));
+        else
+            fprintf(out, "'%d %s' %.9g, ", 1 << i % 10, units[i / 10], ldexp(1, i));
+    fprintf(out, "'1 EiB' %.9g)\n", ldexp(1, 40));
+    fprintf(out,
+            "set xlabel 'capacity of the cache [bytes, powers of two]'\n"
+            "set ylabel 'hit rate [%%]'\nset yrange [0:%.9g]\n",
+            most > 0 ? fmin(1.15 * most, 105) : 105);
+
+    /* The lines that the file has columns for. */
+    bool any = false;
+    for (size_t i = 0; i < all; i++)
+        if (has_values(t, lines[i].column)) {
+            fprintf(out, "%s '-' with %s title '%s'", any ? "," : "plot", lines[i].style,
+                    lines[i].title);
+            any = true;
+        }
+    if (any)
+        fputc('\n', out);
+    for (size_t i = 0; i < all; i++)
+        if (has_values(t, lines[i].column))
+            put_points(out, t, &capacity, &lines[i]);
+    fprintf(out, "unset multiplot\n");
+    return any;
+}
+
+/* ---- rounds ---- */
+
+#define STEADY_WINDOW 5
+
+static const struct line round_number = {"Round", "", "", 1};
+
+static bool is_steady(const struct number_table *t, size_t row)
+{
+    return number_table_at(t, row, "Steady") == 1;
+}
+
+/* The first line has the mean of the last rounds, which the verdict is about, and marks where the
+ * rounds were steady. */
+static void put_round_panel(FILE *out, const struct number_table *t, const char *titles,
+                            const struct line *lines, size_t n)
+{
+    size_t rows = number_table_rows(t);
+    bool window = rows >= STEADY_WINDOW, steady = false;
+    for (size_t row = 0; row < rows; row++)
+        steady |= is_steady(t, row);
+    fprintf(out, "%s\nplot", titles);
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "%s '-' with %s title '%s'", i ? "," : "", lines[i].style, lines[i].title);
+    if (window)
+        fprintf(out, ", '-' with lines lw 2 dt 2 lc '#000000' title 'mean of the last 5'");
+    if (steady)
+        fprintf(out, ", '-' with points pt 6 ps 1.6 lw 2 lc '#d55e00' title 'steady from here'");
+    fputc('\n', out);
+    for (size_t i = 0; i < n; i++)
+        put_points(out, t, &round_number, &lines[i]);
+    if (window) {
+        double mean = 0;
+        for (size_t row = rows - STEADY_WINDOW; row < rows; row++)
+            mean += value_of(t, row, &lines[0]) / STEADY_WINDOW;
+        for (size_t row = rows - STEADY_WINDOW; row < rows; row++)
+            fprintf(out, "%.9g %.9g\n", value_of(t, row, &round_number), mean);
+        fprintf(out, "e\n");
+    }
+    if (steady) {
+        for (size_t row = 0; row < rows; row++)
+            if (is_steady(t, row))
+                fprintf(out, "%.9g %.9g\n", value_of(t, row, &round_number),
+                        value_of(t, row, &lines[0]));
+        fprintf(out, "e\n");
+    }
+}
+
+static bool write_rounds(FILE *out, const void *what, bool svg)
+{
+    static const struct line bandwidth = {"Bandwidth_GiB_s", "writes",
+                                          "linespoints pt 7 ps 0.6 lw 2 lc '#0072b2'", 1};
+    static const struct line iops = {"IOPS", "writes", "linespoints pt 7 ps 0.6 lw 2 lc '#009e73'",
+                                     1};
+    static const struct line latency[] = {
+        {"Latency_mean_us", "mean", "linespoints pt 7 ps 0.6 lw 2 lc '#cc79a7'", 1e-3},
+        {"Latency_p99_us", "p99", "linespoints pt 7 ps 0.6 lw 2 lc '#7a3e5f'", 1e-3}};
+    const struct number_table *t = what;
+    size_t n = number_table_rows(t);
+    char title[256];
+    if (!has_values(t, bandwidth.column) || !has_values(t, iops.column) ||
+        !has_values(t, latency[0].column) || !has_values(t, latency[1].column))
+        return false;
+    snprintf(title, sizeof(title), "%.90s: %zu round%s of %.3g s, %s",
+             gnuplot_name(number_table_file(t)), n, units_plural(n),
+             number_table_at(t, 0, "Seconds"), is_steady(t, n - 1) ? "steady" : "not steady");
+    gnuplot_begin(out, svg, 3, 1, title);
+    fprintf(out,
+            "set lmargin 11\nset xlabel 'round'\nset xrange [0.5:%zu.5]\nset xtics 1\nset yrange "
+            "[0:*]\n",
+            n);
+    put_round_panel(out, t,
+                    "set key title 'Bandwidth' font 'Sans,12'\nset ylabel 'bandwidth [GiB/s]'",
+                    &bandwidth, 1);
+    put_round_panel(out, t, "set key title 'Operations' font 'Sans,12'\nset ylabel 'writes [1/s]'",
+                    &iops, 1);
+    put_round_panel(out, t,
+                    "set key title 'Latency of writes' font 'Sans,12'\nset ylabel 'latency [ms]'",
+                    latency, 2);
+    fprintf(out, "unset multiplot\n");
+    return true;
+}
+
+int plot_save_numbers(const char *path, const struct number_table *t, enum number_table_kind kind,
+                      struct err *e)
+{
+    return gnuplot_save(path, kind == NUMBER_TABLE_CURVE ? write_curve : write_rounds, t,
+                        number_table_file(t), e);
+}

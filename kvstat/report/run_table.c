@@ -1,0 +1,541 @@
+/* Where the figures of several runs meet: of reports that are made now and of documents that were
+ * read. Trials, comparisons, spreadsheets and tables of runs take them from here. Memory grows with
+ * the figures and the number of runs, not with their rows. */
+#include "kvstat/report/run_table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvstat/report/cells.h"
+#include "kvstat/report/intervals.h"
+#include "lib/base/units.h"
+
+struct cell {
+    enum figure_form form; /* neither a word nor a list nor a distribution */
+    union {
+        double number;
+        uint64_t count;
+        int64_t level;
+        bool truth;
+        char *text; /* owned */
+    };
+};
+
+struct column {
+    struct figure_id id; /* its texts are owned */
+    size_t index;
+    struct cell *cell; /* of the runs 0..cells */
+    size_t cells;
+};
+
+struct run_table {
+    struct column **column;
+    size_t columns, room;
+    size_t runs;
+    size_t next; /* the column after the one put last: figures mostly come in one order */
+    void *tree;  /* columns by identity */
+    bool result, mixed;
+    double *sample; /* room for a value of every run */
+};
+
+struct run_table *run_table_create(void)
+{
+    return calloc(1, sizeof(struct run_table));
+}
+
+static void column_free(struct column *c)
+{
+    for (size_t i = 0; i < c->cells; i++)
+        if (c->cell[i].form == FIGURE_FORM_TEXT)
+            free(c->cell[i].text);
+    free(c->cell);
+    free((char *)(uintptr_t)c->id.label);
+    free((char *)(uintptr_t)c->id.member);
+    free(c);
+}
+
+static void keep_node(void *node)
+{
+    (void)node; /* the array of columns frees them */
+}
+
+void run_table_free(struct run_table *t)
+{
+    if (!t)
+        return;
+    tdestroy(t->tree, keep_node);
+    for (size_t i = 0; i < t->columns; i++)
+        column_free(t->column[i]);
+    free(t->column);
+    free(t->sample);
+    free(t);
+}
+
+/* ---- filling it ---- */
+
+static int by_id(const void *a, const void *b)
+{
+    return figure_id_compare(&((const struct column *)a)->id, &((const struct column *)b)->id);
+}
+
+static bool copy_text(const char **text)
+{
+    if (*text)
+        *text = strdup(*text);
+    else
+        return true;
+    return *text != NULL;
+}
+
+static struct column *new_column(struct run_table *t, const struct figure_id *id)
+{
+    if (t->columns == t->room) {
+        size_t room = t->room ? 2 * t->room : 256;
+        struct column **grown = realloc(t->column, room * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        t->column = grown;
+        t->room = room;
+    }
+    struct column *c = calloc(1, sizeof(*c));
+    if (!c)
+        return NULL;
+    c->id = *id;
+    c->id.user = NULL;
+    c->index = t->columns;
+    bool copied = copy_text(&c->id.label);
+    copied &= copy_text(&c->id.member);
+    if (!copied || !tsearch(c, &t->tree, by_id)) {
+        column_free(c);
+        return NULL;
+    }
+    t->column[t->columns++] = c;
+    return c;
+}
+
+static struct column *find(const struct run_table *t, const struct figure_id *id)
+{
+    const struct column key = {.id = *id};
+    struct column *const *found = tfind(&key, &t->tree, by_id);
+    return found ? *found : NULL;
+}
+
+static char *join(const char *const *item, size_t n)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    for (size_t i = 0; out && i < n; i++)
+        fprintf(out, "%s%s", i ? "; " : "", item[i]);
+    if (out && fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* False: no memory. */
+static bool fill(struct cell *c, const struct figure *f)
+{
+    *c = (struct cell){.form = f->form};
+    switch (f->form) {
+    case FIGURE_FORM_NUMBER:
+        c->number = f->number;
+        break;
+    case FIGURE_FORM_UNSIGNED:
+        c->count = f->count;
+        break;
+    case FIGURE_FORM_SIGNED:
+        c->level = f->level;
+        break;
+    case FIGURE_FORM_TRUTH:
+        c->truth = f->truth;
+        break;
+    case FIGURE_FORM_TEXT:
+    case FIGURE_FORM_WORD:
+    case FIGURE_FORM_TEXTS: {
+        bool list = f->form == FIGURE_FORM_TEXTS;
+        char *text = list                          ? join(f->list.item, f->list.n)
+                     : f->form == FIGURE_FORM_TEXT ? strdup(f->text)
+                                                   : strdup(f->list.item[f->list.n]);
+        if (text)
+            jsonout_clean(text);
+        c->form = text ? FIGURE_FORM_TEXT : FIGURE_FORM_UNKNOWN;
+        c->text = text;
+        return text != NULL;
+    }
+    case FIGURE_FORM_UNKNOWN:
+    case FIGURE_FORM_DISTRIBUTION:
+        c->form = FIGURE_FORM_UNKNOWN;
+        break;
+    }
+    return true;
+}
+
+int run_table_put(void *table, const struct figure *f)
+{
+    struct run_table *t = table;
+    struct figure_path path;
+    if (!figure_path(&path, &f->id))
+        return 0;
+    struct column *c = t->next < t->columns ? t->column[t->next] : NULL;
+    if (!c || figure_id_compare(&c->id, &f->id) != 0)
+        c = find(t, &f->id);
+    if (!c)
+        c = new_column(t, &f->id);
+    if (!c)
+        return -ENOMEM;
+    t->next = c->index + 1;
+    if (c->cells > t->runs)
+        return 0;
+    struct cell *cell = realloc(c->cell, (t->runs + 1) * sizeof(*cell));
+    if (!cell)
+        return -ENOMEM;
+    c->cell = cell;
+    while (c->cells < t->runs)
+        cell[c->cells++] = (struct cell){.form = FIGURE_FORM_UNKNOWN};
+    c->cells++;
+    return fill(&cell[t->runs], f) ? 0 : -ENOMEM;
+}
+
+int run_table_end(void *table)
+{
+    struct run_table *t = table;
+    double *sample = realloc(t->sample, (t->runs + 1) * sizeof(*sample));
+    if (!sample)
+        return -ENOMEM;
+    t->sample = sample;
+    t->runs++;
+    t->next = 0;
+    return 0;
+}
+
+int run_table_reserve(struct run_table *t, struct figure_id id)
+{
+    return new_column(t, &id) ? 0 : -ENOMEM;
+}
+
+void run_table_allow_mixed(struct run_table *t)
+{
+    t->mixed = true;
+}
+
+/* Adds the figures as a run. */
+static int add_run(struct run_table *t, const struct figure *figure, size_t n,
+                   const struct figure *last)
+{
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = figure_expand(&figure[i], run_table_put, t);
+    if (rc == 0 && last)
+        rc = run_table_put(t, last);
+    return rc < 0 ? rc : run_table_end(t);
+}
+
+int run_table_add(struct run_table *t, const struct figures *f, struct err *e)
+{
+    const struct figure no_series = {.id = figure_id(FIGURE_OF_SERIES, FIGURE_ITSELF)};
+    const struct intervals *series = figures_intervals(f);
+    bool asked_for = series && intervals_asked_for(series), result = figures_is_result(f);
+    size_t n, files;
+    const struct figure *figure = figures_list(f, &n);
+    if (t->runs > 0 && !t->mixed && t->result != result)
+        return err_set(e, -EINVAL, ERR_INPUT, figures_files(f, &files)[0],
+                       "is a %s, the files before are not: they are no trials of one load",
+                       result ? "result file" : "trace");
+    t->result = result;
+    /* A series has a table of its own. */
+    return add_run(t, figure, n, asked_for ? NULL : &no_series) < 0
+               ? err_nomem(e, "figures of runs")
+               : 0;
+}
+
+int run_table_add_series(struct run_table *t, const struct figures *f, struct err *e)
+{
+    const struct intervals *series = figures_intervals(f);
+    for (size_t i = 0; i < intervals_count(series); i++) {
+        const struct figure_part part = intervals_at(series, i);
+        if (add_run(t, part.figure, part.count, NULL) < 0)
+            return err_nomem(e, "figures of runs");
+    }
+    return 0;
+}
+
+/* ---- reading it ---- */
+
+bool run_table_is_result(const struct run_table *t)
+{
+    return t->result;
+}
+
+size_t run_table_runs(const struct run_table *t)
+{
+    return t->runs;
+}
+
+size_t run_table_columns(const struct run_table *t)
+{
+    return t->columns;
+}
+
+const struct figure_id *run_table_id(const struct run_table *t, size_t column)
+{
+    return &t->column[column]->id;
+}
+
+size_t run_table_find(const struct run_table *t, struct figure_id id)
+{
+    const struct column *c = find(t, &id);
+    return c ? c->index : t->columns;
+}
+
+struct figure run_table_cell(const struct run_table *t, size_t run, size_t column)
+{
+    struct figure f = {.form = FIGURE_FORM_UNKNOWN};
+    if (column >= t->columns)
+        return f;
+    const struct column *c = t->column[column];
+    f.id = c->id;
+    if (run >= c->cells)
+        return f;
+    const struct cell *cell = &c->cell[run];
+    f.form = cell->form;
+    if (f.form == FIGURE_FORM_NUMBER)
+        f.number = cell->number;
+    else if (f.form == FIGURE_FORM_UNSIGNED)
+        f.count = cell->count;
+    else if (f.form == FIGURE_FORM_SIGNED)
+        f.level = cell->level;
+    else if (f.form == FIGURE_FORM_TRUTH)
+        f.truth = cell->truth;
+    else if (f.form == FIGURE_FORM_TEXT)
+        f.text = cell->text;
+    return f;
+}
+
+static struct figure cell_of(const struct run_table *t, size_t run, struct figure_id id)
+{
+    return run_table_cell(t, run, run_table_find(t, id));
+}
+
+double run_table_number(const struct run_table *t, size_t run, struct figure_id id)
+{
+    const struct figure f = cell_of(t, run, id);
+    return figure_number(&f);
+}
+
+const char *run_table_text(const struct run_table *t, size_t run, struct figure_id id)
+{
+    const struct figure f = cell_of(t, run, id);
+    return f.form == FIGURE_FORM_TEXT ? f.text : "";
+}
+
+bool run_table_is(const struct run_table *t, size_t run, struct figure_id id)
+{
+    const struct figure f = cell_of(t, run, id);
+    return f.form == FIGURE_FORM_TRUTH && f.truth;
+}
+
+bool run_table_is_not(const struct run_table *t, size_t run, struct figure_id id)
+{
+    const struct figure f = cell_of(t, run, id);
+    return f.form == FIGURE_FORM_TRUTH && !f.truth;
+}
+
+const char *run_table_label(const struct run_table *t, size_t run)
+{
+    const char *name = run_table_text(t, run, run_table_name());
+    return name[0] ? name : run_table_text(t, run, figure_id(FIGURE_OF_RUN, FIGURE_FILES));
+}
+
+struct statistics_sample run_table_sample(const struct run_table *t, size_t column)
+{
+    size_t n = 0;
+    for (size_t run = 0; run < t->runs; run++) {
+        const struct figure f = run_table_cell(t, run, column);
+        t->sample[n] = figure_number(&f);
+        n += isnan(t->sample[n]) ? 0 : 1;
+    }
+    return statistics_of(t->sample, n);
+}
+
+/* ---- CSV ---- */
+
+/* A field and what stands behind it. Quotes as RFC 4180 has them. */
+static void put_field(FILE *out, const char *text, char end)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        fprintf(out, "%s%c", text, end);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++)
+        fprintf(out, "%s%c", *text == '"' ? "\"" : "", *text);
+    fprintf(out, "\"%c", end);
+}
+
+void run_table_csv(FILE *out, const struct run_table *t)
+{
+    for (size_t i = 0; i < t->columns; i++) {
+        char name[FIGURE_NAME];
+        put_field(out, figure_name(name, run_table_id(t, i)), i + 1 < t->columns ? ',' : '\n');
+    }
+    for (size_t run = 0; run < t->runs; run++)
+        for (size_t i = 0; i < t->columns; i++) {
+            char text[FIGURE_TEXT];
+            const struct figure f = run_table_cell(t, run, i);
+            put_field(out, figure_text(&f, text), i + 1 < t->columns ? ',' : '\n');
+        }
+}
+
+/* ---- text ---- */
+
+#define NAME_WIDTH 24
+
+/* A column of the text: the first of the figures that a run has. */
+struct shown {
+    const char *title, *title2;
+    int width;
+    struct figure_id id[2]; /* the second may be left out */
+    const char *(*cell)(char *buf, double v);
+};
+#define DIRECTION(of_op, of_what, of_statistic)                                                    \
+    {                                                                                              \
+        .scope = FIGURE_OF_DIRECTION, .what = of_what, .statistic = of_statistic,                  \
+        .by = GROUPS_TIER | GROUPS_OP, .tier = TRACE_STORAGE, .op = of_op                          \
+    }
+
+static const struct shown shown[] = {
+    {"", "elapsed", 8, {{.scope = FIGURE_OF_RUN, .what = FIGURE_ELAPSED}}, cell_of_s},
+    {"",
+     "tokens/s",
+     9,
+     {{.scope = FIGURE_OF_WALL, .what = FIGURE_GENERATED_TOKENS_PER_S}},
+     cell_number},
+    {"", "hit rate", 8, {{.scope = FIGURE_OF_LOOKUPS, .what = FIGURE_HIT_RATE}}, cell_share},
+    {"Tier-2", "rd GiB/s", 8, {DIRECTION(TRACE_READ, FIGURE_GIB_PER_S, FIGURE_VALUE)}, cell_number},
+    {"Tier-2",
+     "wr GiB/s",
+     8,
+     {DIRECTION(TRACE_WRITE, FIGURE_GIB_PER_S, FIGURE_VALUE)},
+     cell_number},
+    {"device",
+     "rd P95",
+     7,
+     {DIRECTION(TRACE_READ, FIGURE_DEVICE, FIGURE_P95),
+      DIRECTION(TRACE_READ, FIGURE_SERVICE, FIGURE_P95)},
+     cell_of_us},
+    {"device",
+     "wr P95",
+     7,
+     {DIRECTION(TRACE_WRITE, FIGURE_DEVICE, FIGURE_P95),
+      DIRECTION(TRACE_WRITE, FIGURE_SERVICE, FIGURE_P95)},
+     cell_of_us},
+    {"request",
+     "P95",
+     7,
+     {{.scope = FIGURE_OF_REQUESTS, .what = FIGURE_END_TO_END, .statistic = FIGURE_P95}},
+     cell_of_ms},
+};
+enum {
+    SHOWN = sizeof(shown) / sizeof(shown[0])
+};
+
+static double shown_value(const struct run_table *t, size_t run, const struct shown *s)
+{
+    double v = run_table_number(t, run, s->id[0]);
+    return isnan(v) && s->id[1].what != FIGURE_ITSELF ? run_table_number(t, run, s->id[1]) : v;
+}
+
+/* Length of the folders that all names begin with. */
+static size_t common_folder(const struct run_table *t)
+{
+    const char *first = run_table_text(t, 0, run_table_name());
+    size_t len = strrchr(first, '/') ? (size_t)(strrchr(first, '/') - first) + 1 : 0;
+    for (size_t run = 1; run < t->runs; run++)
+        while (len > 0 && strncmp(first, run_table_text(t, run, run_table_name()), len) != 0)
+            do
+                len--;
+            while (len > 0 && first[len - 1] != '/');
+    return len;
+}
+
+/* The columns are those that any run fills. */
+static void put_row(FILE *out, const struct run_table *t, size_t run, size_t folder,
+                    const bool filled[SHOWN])
+{
+    const char *name = run_table_text(t, run, run_table_name()) + folder;
+    size_t len = strlen(name);
+    char cell[CELL], kind[16], text[512];
+    /* The end of a path says most. */
+    snprintf(text, sizeof(text), "%s", len > NAME_WIDTH ? name + len - NAME_WIDTH + 2 : name);
+    err_make_harmless(text);
+    fprintf(out, "%s%-*s", len > NAME_WIDTH ? ".." : "", len > NAME_WIDTH ? 0 : NAME_WIDTH, text);
+    snprintf(kind, sizeof(kind), "%s",
+             run_table_text(t, run, figure_id(FIGURE_OF_RUN, FIGURE_KIND)));
+    err_make_harmless(kind);
+    fprintf(out, " %-9s", kind);
+    for (size_t i = 0; i < SHOWN; i++) {
+        double v = shown_value(t, run, &shown[i]);
+        if (filled[i])
+            fprintf(out, " %*s", shown[i].width, isnan(v) ? "-" : shown[i].cell(cell, v));
+    }
+    if (run_table_is_not(t, run, figure_id(FIGURE_OF_RUN, FIGURE_VALID)) ||
+        run_table_is_not(t, run, figure_id(FIGURE_OF_PROVENANCE, FIGURE_VALID)))
+        fprintf(out, "  NOT VALID");
+    fputc('\n', out);
+}
+
+void run_table_report_text(FILE *out, const struct run_table *t)
+{
+    bool filled[SHOWN] = {false};
+    size_t folder = common_folder(t);
+    char where[512];
+    for (size_t i = 0; i < SHOWN; i++)
+        for (size_t run = 0; run < t->runs; run++)
+            filled[i] |= !isnan(shown_value(t, run, &shown[i]));
+    snprintf(where, sizeof(where), "%.*s", (int)(folder < 400 ? folder : 400),
+             run_table_text(t, 0, run_table_name()));
+    err_make_harmless(where);
+    fprintf(out, "%zu run%s%s%s\n\n%-*s %-9s", t->runs, units_plural(t->runs), folder ? " in " : "",
+            where, NAME_WIDTH, "", "");
+    for (size_t i = 0; i < SHOWN; i++)
+        if (filled[i])
+            fprintf(out, " %*s", shown[i].width, shown[i].title);
+    fprintf(out, "\n%-*s %-9s", NAME_WIDTH, "run", "kind");
+    for (size_t i = 0; i < SHOWN; i++)
+        if (filled[i])
+            fprintf(out, " %*s", shown[i].width, shown[i].title2);
+    fputc('\n', out);
+    for (size_t run = 0; run < t->runs; run++)
+        put_row(out, t, run, folder, filled);
+    fprintf(out,
+            "\nP95 of device time where it is known, else of service time. All figures: --csv, "
+            "--xlsx or --json.\n");
+}
+
+/* ---- JSON ---- */
+
+void run_table_report_json(struct jsonout *j, const struct run_table *t)
+{
+    jsonout_array(j, "runs");
+    for (size_t run = 0; run < t->runs; run++) {
+        jsonout_object(j, NULL);
+        for (size_t i = 0; i < t->columns; i++) {
+            char name[FIGURE_NAME], buf[FIGURE_TEXT];
+            const struct figure f = run_table_cell(t, run, i);
+            const char *text = figure_text(&f, buf);
+            if (!text[0])
+                continue;
+            figure_name(name, &f.id);
+            if (!isnan(figure_number(&f)))
+                jsonout_raw(j, name, text, strlen(text));
+            else
+                jsonout_text_value(j, name, text);
+        }
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}

@@ -1,0 +1,260 @@
+/* From a file to its report in every form that was asked for: scan, figures, verdict, then text or
+ * JSON, and the tables, pictures and files made of the same figures. kvstat.c decides which files,
+ * and what is said of several together. */
+#include "kvstat/reporter.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvstat/count/provenance.h"
+#include "kvstat/count/reuse.h"
+#include "kvstat/report/exports.h"
+#include "kvstat/report/plot.h"
+#include "kvstat/report/report.h"
+#include "lib/base/units.h"
+#include "lib/conf/conf.h"
+
+int reporter_complain(const struct err *e)
+{
+    char line[1100];
+    err_format(e, "kvstat", line, sizeof(line));
+    fprintf(stderr, "%s\n", line);
+    return err_exit_status(e);
+}
+
+int reporter_configure(struct reporter *r, struct err *e)
+{
+    static const char *const percentiles[FIGURES_TARGETS] = {"p95", "p99", "p999", "p9999"};
+    struct conf *conf = NULL;
+    const char *warning;
+    int rc = conf_open(&conf, r->options.config, e);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; (warning = conf_warning(conf, i)) != NULL; i++)
+        fprintf(stderr, "kvstat: %s\n", warning);
+    for (unsigned q = 0; q < TRACE_QOSES; q++) {
+        for (unsigned p = 0; p < FIGURES_TARGETS; p++) {
+            char path[96];
+            snprintf(path, sizeof(path), "qos_profiles.%s.target_latency_%s_ms", trace_qos_text(q),
+                     percentiles[p]);
+            r->targets[q].ms[p] = conf_f64(conf, path);
+        }
+        r->scan.target_ns[q] = llround(r->targets[q].ms[0] * 1e6);
+    }
+    r->limits.write_device_p95_ms = conf_f64(conf, "storage_health.write_device_p95_ms");
+    r->limits.read_device_p95_ms = conf_f64(conf, "storage_health.read_device_p95_ms");
+    r->limits.cpu_p95_ms = conf_f64(conf, "storage_health.cpu_p95_ms");
+    r->limits.hit_rate = conf_f64(conf, "storage_health.hit_rate");
+    conf_free(conf);
+    return 0;
+}
+
+/* ---- from a file to its counts ---- */
+
+/* Scans one file. A cut one is reported as far as it goes, and kept in the exit status. */
+static int scan_one(struct reporter *r, struct scan **out, const char *path, struct err *e)
+{
+    struct scan *s = NULL;
+    int rc = 0;
+    if (r->scan.warmup_ns == SCAN_WARMUP_AUTO && r->options.run) {
+        struct provenance p; /* its warm-up is needed before the rows are read */
+        rc = provenance_read(&p, r->options.run, NULL, NULL, e);
+        if (rc == 0 && p.warmup_ns >= 0)
+            r->scan.warmup_ns = p.warmup_ns;
+        provenance_free(&p);
+    }
+    if (rc == 0)
+        rc = scan_file(&s, path, &r->scan, e);
+    if (r->scan.progress)
+        progress_clear(r->scan.progress);
+    if (rc == -EBADMSG && s) {
+        r->status = reporter_complain(e);
+        rc = 0;
+    }
+    if (rc < 0)
+        return rc;
+    *out = s;
+    if (s->bad_rows > 0)
+        fprintf(stderr, "kvstat: %llu bad row%s skipped, the first: %s\n",
+                (unsigned long long)s->bad_rows, units_plural(s->bad_rows),
+                s->first_bad ? s->first_bad : "");
+    /* In a stream the summary comes after the rows, which have then been counted. */
+    if (r->scan.warmup_ns == SCAN_WARMUP_AUTO && agg_result(s->agg) &&
+        s->warmup_ns < provenance_warmup_ns(s->summary))
+        fprintf(stderr,
+                "kvstat: %s: its warm-up of %g s is counted, for that is told after the rows: "
+                "give --warmup\n",
+                path, (double)provenance_warmup_ns(s->summary) / 1e9);
+    return 0;
+}
+
+/* ---- from counts to a report ---- */
+
+/* Creates the figures of source, to which the provenance is added. run: --run, or NULL. */
+static int make_figures(struct figures **out, struct figures_source source, const char *run,
+                        struct err *e)
+{
+    /* Pooled files were made by several runs: what one of them says is not true of all. */
+    const struct scan *s = source.scan->files == 1 ? source.scan : NULL;
+    struct provenance p;
+    int rc = provenance_read(&p, run, s ? s->summary : NULL, s ? s->provenance : NULL, e);
+    source.provenance = &p;
+    if (rc == 0) {
+        rc = figures_create(out, &source, e);
+    } else {
+        scan_free(source.scan);
+        reuse_free(source.reuse);
+    }
+    provenance_free(&p);
+    return rc;
+}
+
+static int save_fio_job(const char *path, const struct figures *f, struct err *e)
+{
+    struct output *job = output_open();
+    size_t n;
+    if (!job)
+        return err_nomem(e, "fio job");
+    int rc =
+        export_fio_job(output_stream(job), f)
+            ? output_save(job, path, e)
+            : err_set(e, -EINVAL, ERR_INPUT, "--fio-job",
+                      "%s holds no replayed reads or writes of Tier-2", figures_files(f, &n)[0]);
+    output_free(job);
+    return rc;
+}
+
+static int save_mlperf(const char *path, const struct figures *f, struct err *e)
+{
+    struct jsonout *j = jsonout_create();
+    size_t n;
+    if (!j)
+        return err_nomem(e, "results");
+    int rc = export_mlperf(j, f)
+                 ? jsonout_save(j, path, e)
+                 : err_set(e, -EINVAL, ERR_INPUT, "--mlperf",
+                           "%s is a trace: results are those of a replay", figures_files(f, &n)[0]);
+    jsonout_free(j);
+    return rc;
+}
+
+/* Puts the report to all that takes one. verdict: NULL: not asked for. */
+static int put_report(struct reporter *r, const struct figures *f, const struct verdict *verdict,
+                      struct err *e)
+{
+    const struct options *o = &r->options;
+    int rc = 0;
+    if (r->json && !r->hidden && r->several) {
+        jsonout_object(r->json, NULL);
+        report_json(r->json, f);
+        jsonout_end(r->json);
+    } else if (r->json && !r->hidden) {
+        report_json(r->json, f);
+    } else if (!r->hidden && !r->several && !o->csv) {
+        report_text(output_stream(r->text), f, verdict);
+    }
+    if (r->runs)
+        rc = run_table_add(r->runs, f, e);
+    if (rc == 0 && r->series)
+        rc = run_table_add_series(r->series, f, e);
+    if (rc == 0 && o->hgrm)
+        rc = export_hgrm(o->hgrm, f, e);
+    if (rc == 0 && o->plot)
+        rc = plot_save(o->plot, f, e);
+    if (rc == 0 && o->fio_job)
+        rc = save_fio_job(o->fio_job, f, e);
+    return rc == 0 && o->mlperf ? save_mlperf(o->mlperf, f, e) : rc;
+}
+
+/* Takes the scan of source. The figures go to *keep unless keep is NULL. */
+static int add_report(struct reporter *r, struct figures_source *source, struct figures **keep,
+                      struct err *e)
+{
+    enum verdict_profile profile = (enum verdict_profile)r->options.profile;
+    struct figures *f = NULL;
+    struct verdict verdict;
+    int rc = 0;
+    source->targets = r->targets;
+    if (r->options.reuse)
+        rc = reuse_file(&source->reuse, source->files[0], r->options.skip_bad_rows, e);
+    if (rc < 0 && !(rc == -EBADMSG && source->reuse)) { /* the scan has complained of a cut */
+        scan_free(source->scan);
+        return rc;
+    }
+    rc = make_figures(&f, *source, r->options.run, e);
+    if (rc < 0)
+        return rc;
+    verdict_judge(&verdict, profile, &r->limits, f);
+    if (figures_failed(f)) {
+        rc = err_nomem(e, "figures");
+        goto out;
+    }
+    if (profile != VERDICT_NO_PROFILE && r->options.check && !verdict_passed(&verdict) &&
+        r->status == 0)
+        r->status = 1;
+    rc = put_report(r, f, profile == VERDICT_NO_PROFILE ? NULL : &verdict, e);
+out:
+    if (rc == 0 && keep)
+        *keep = f;
+    else
+        figures_free(f);
+    return rc;
+}
+
+int reporter_add(struct reporter *r, const char *const *files, size_t n, struct figures **only,
+                 struct err *e)
+{
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        struct figures_source source = {.files = &files[i], .file_count = 1};
+        rc = scan_one(r, &source.scan, files[i], e);
+        if (rc == 0)
+            rc = add_report(r, &source, n == 1 ? only : NULL, e);
+    }
+    return rc;
+}
+
+int reporter_add_pool(struct reporter *r, const char *const *files, size_t n, struct err *e)
+{
+    struct figures_source pool = {.files = files, .file_count = n};
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        struct scan *scan = NULL;
+        rc = scan_one(r, &scan, files[i], e);
+        if (rc == 0 && pool.scan) {
+            rc = scan_merge(pool.scan, scan, e);
+        } else if (rc == 0) {
+            pool.scan = scan;
+            scan = NULL;
+        }
+        scan_free(scan);
+    }
+    if (rc == 0 && pool.scan)
+        return add_report(r, &pool, NULL, e);
+    scan_free(pool.scan);
+    return rc;
+}
+
+int reporter_gather(struct reporter *r, struct run_table *runs, const char *file, struct err *e)
+{
+    const char *const files[] = {file};
+    struct figures_source source = {.files = files, .file_count = 1, .targets = r->targets};
+    struct scan_opts opts = r->scan;
+    struct figures *f = NULL;
+    opts.interval_ns = SCAN_NO_SERIES;
+    int rc = scan_file(&source.scan, file, &opts, e);
+    if (r->scan.progress)
+        progress_clear(r->scan.progress);
+    if (rc < 0) {
+        scan_free(source.scan);
+        return rc;
+    }
+    rc = make_figures(&f, source, NULL, e);
+    if (rc == 0)
+        rc = run_table_add(runs, f, e);
+    figures_free(f);
+    return rc;
+}
