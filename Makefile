@@ -19,7 +19,7 @@ lib/opt   := opt opt_help
 lib/trace := trace frame_source frame_walk frame_table frame csv csv_scan trace_parse trace_parse_avx2 trace_read trace_cursor \
              trace_format trace_write
 lib/json  := jsoncut jsonin jsonout
-lib/conf  := conf conf_keys conf_store conf_table conf_value
+lib/conf  := keys value conf
 lib/model := model model_hf
 lib/data  := data data_avx2 data_avx512
 lib/io    := io io_uring io_psync target target_guard target_file target_device

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kvgen/options.h"
-#include "lib/conf/conf.h"
+#include "lib/conf/keys.h"
 #include "lib/trace/trace.h"
 
 enum {

@@ -1,7 +1,14 @@
 /* The one table of configuration keys: path, type, default, range and help stand here and nowhere
- * else. Sections and names are those of the MLPerf Storage KV-cache benchmark's file, so that its
- * users' files are accepted; what means nothing here has no help and is warned about. */
-#include "lib/conf/conf.h"
+ * else. Sections and names are those of the MLPerf Storage KV-cache benchmark's file, so that files
+ * written for it are accepted. A key of the benchmark without a meaning here has no help text and
+ * causes a warning. Names are compared one by one, never split at dots, because model ids such as
+ * llama3.1-8b contain dots. */
+#include "lib/conf/keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/nearest.h"
 
 /* Bounds that keep products of a few of these numbers within 64 bits. */
 #define TOKENS_MAX 1073741824.0 /* 2^30 tokens */
@@ -43,7 +50,7 @@
             "Priority of " qos " requests in the queue; higher is served first."                   \
     }
 
-/* A key of the benchmark that means nothing here. */
+/* A key of the benchmark that has no meaning here. */
 #define NOTHING(path)                                                                              \
     {                                                                                              \
         path, CONF_TEXT, NULL, 0, 0, NULL, NULL                                                    \
@@ -173,3 +180,93 @@ const struct conf_key conf_keys[] = {
 
     {NULL, CONF_TEXT, NULL, 0, 0, NULL, NULL},
 };
+
+/* Compares the n names with the row's path from the root down. */
+static enum conf_keys_match match_names(const char *row_path, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strcspn(row_path, ".");
+        bool any = len == 1 && row_path[0] == '*';
+        if (!any && (strlen(names[i]) != len || memcmp(names[i], row_path, len) != 0))
+            return CONF_KEYS_NONE;
+        row_path += len;
+        if (*row_path == '\0')
+            return i + 1 == n ? CONF_KEYS_KEY : CONF_KEYS_NONE;
+        row_path++;
+    }
+    return CONF_KEYS_SECTION;
+}
+
+enum conf_keys_match conf_keys_find(const char *const *names, size_t n, const struct conf_key **row)
+{
+    enum conf_keys_match best = CONF_KEYS_NONE;
+
+    for (const struct conf_key *k = conf_keys; k->path; k++) {
+        enum conf_keys_match m = match_names(k->path, names, n);
+        if (m == CONF_KEYS_KEY) {
+            *row = k;
+            return m;
+        }
+        if (m > best)
+            best = m;
+    }
+    return best;
+}
+
+bool conf_keys_guess(const char *const *names, size_t n, char guess[CONF_NAME_MAX])
+{
+    struct nearest near = {.typed = names[n - 1]};
+    char name[CONF_NAME_MAX];
+
+    /* First the names beside the last one, in the same section. */
+    for (const struct conf_key *k = conf_keys; k->path; k++) {
+        const char *path = k->path;
+        if (match_names(path, names, n - 1) != CONF_KEYS_SECTION)
+            continue;
+        for (size_t i = 1; i < n; i++)
+            path += strcspn(path, ".") + 1;
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(path, "."), path);
+        nearest_offer(&near, name);
+        if (near.best == name) { /* name is reused: keep a copy */
+            snprintf(guess, CONF_NAME_MAX, "%s", name);
+            near.best = guess;
+        }
+    }
+    /* Then a key with exactly this name in another section. */
+    for (const struct conf_key *k = conf_keys; k->path && !near.best; k++) {
+        const char *dot = strrchr(k->path, '.');
+        if (dot && strcmp(dot + 1, names[n - 1]) == 0) {
+            snprintf(guess, CONF_NAME_MAX, "%s", k->path);
+            near.best = guess;
+        }
+    }
+    return near.best != NULL;
+}
+
+const struct conf_key *conf_keys_row(const char *path)
+{
+    size_t len = strlen(path);
+
+    for (const struct conf_key *k = conf_keys; k->path; k++) {
+        const char *star = strchr(k->path, '*');
+        if (!star) {
+            if (strcmp(k->path, path) == 0)
+                return k;
+            continue;
+        }
+        size_t head = (size_t)(star - k->path), tail = strlen(star + 1);
+        if (len > head + tail && memcmp(path, k->path, head) == 0 &&
+            strcmp(path + len - tail, star + 1) == 0)
+            return k;
+    }
+    return NULL;
+}
+
+size_t conf_keys_count(void)
+{
+    size_t n = 0;
+
+    while (conf_keys[n].path)
+        n++;
+    return n;
+}
