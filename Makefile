@@ -15,7 +15,7 @@ CC      ?= cc
 # ---- the library: a folder includes itself and those before it ----
 LIB_FOLDERS := lib/base lib/opt lib/trace lib/json lib/conf lib/model lib/data lib/io lib/tier
 lib/base  := err units clock hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
-lib/opt   := opt opt_help
+lib/opt   := owners help opt
 lib/trace := trace frame_source frame_walk frame_table frame csv csv_scan trace_parse trace_parse_avx2 trace_read trace_cursor \
              trace_format trace_write
 lib/json  := jsoncut jsonin jsonout
@@ -27,7 +27,7 @@ lib/tier  := extent layout_files layout_slab arena host gpu storage storage_work
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format
-kvgen        := kvgen option_table options print_config models workload rng heap iso_time tier_model open_source convert keys \
+kvgen        := kvgen options option_values print_config models workload rng heap iso_time tier_model open_source convert keys \
                 output summary summary_text
 kvgen/source := population population_file ident rag users turn_table inputs csv_rows documents lookahead arrival_times \
                 request_draw blocks block_line burst sharegpt agentic session
@@ -38,7 +38,7 @@ kvgen/format := trace_input import import_fio import_oplog lines time_sort clien
                 export_oplog export_fio export_cachesim
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
-kvreplay       := kvreplay options option_checks config autoscale search step_command replay survey capacity tiers storage populate \
+kvreplay       := kvreplay options autoscale search step_command replay survey capacity tiers storage populate \
                   replay_progress residency drive_link ceiling summary summary_text
 kvreplay/sched := reader tier_map user_limit objects order room timers waiter schedule lag admit pace intake sched dispatch \
                   flights worker ledger results counts notices
@@ -103,7 +103,7 @@ endif
 
 # ---- objects ----
 objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
-LIB_OBJS := $(call objs,$(LIB_FOLDERS)) $(BUILD)/opt_owners.o
+LIB_OBJS := $(call objs,$(LIB_FOLDERS))
 LIB      := $(BUILD)/libkvtrace.a
 # What a program's tests, benchmarks and fuzzers link: all of it but the file that holds main.
 parts     = $(filter-out $(BUILD)/$(firstword $(1))/$(firstword $(1)).o,$(call objs,$(1)))
@@ -142,16 +142,6 @@ $(BINS) $(STATIC):
 $(LIB): $(LIB_OBJS)
 	@rm -f $@
 	$(AR) rcs $@ $^
-
-# Whose every option is (lib/opt/opt_owners.h), read from the tables of options and the rows that they share (lib/opt/opt_rows.h).
-$(BUILD)/opt_owners.c: Makefile $(foreach p,$(PROGRAMS),$(wildcard $(p)/option*.c))
-	@mkdir -p $(@D)
-	@{ echo '#include "lib/opt/opt_owners.h"'; echo 'const struct opt_owner opt_owners[] = {'; \
-	    for p in $(PROGRAMS); do sed -nE -e 's/.*\.(name|alias) = ("[^"]+").*/    {\2, "'$$p'"},/p' \
-	    -e 's/.*OPT_ROW_([A-Z]+)\(.*/    {"\L\1", "'$$p'"},/p' $$p/option*.c; done; \
-	    echo '    {0}};'; } > $@
-$(BUILD)/opt_owners.o: $(BUILD)/opt_owners.c $(BUILD)/flags
-	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
 # Of single files.
 $(BUILD)/lib/data/data_avx2.o:   ISA := $(ISA_AVX2)

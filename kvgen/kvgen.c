@@ -19,7 +19,6 @@
 #include "lib/base/save.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
-#include "lib/opt/opt_rows.h"
 
 enum {
     MAX_WORKERS = 500,
@@ -66,9 +65,7 @@ static void warn_model(const struct run *r)
 
 static int check_model(const struct run *r, struct err *e)
 {
-    if (r->model.attention != MODEL_MLA &&
-        opt_refuse(r->parser, e, "only multi-head latent attention has a meaning for it", "mla-tp",
-                   NULL) < 0)
+    if (options_check_model(r->parser, &r->model, e) < 0)
         return -EINVAL;
     warn_model(r);
     return 0;
@@ -241,7 +238,7 @@ static int open_curve(struct run *r, struct err *e)
     bool blocks = r->requests.source->ops->blocks, trace = r->requests.trace != NULL;
     struct curve_opts curve = {.policy = policies[o->eviction],
                                .refills = blocks, /* turns that are gone are not written again */
-                               .prefix = (blocks || trace) && o->block_reuse == 0,
+                               .prefix = (blocks || trace) && o->block_reuse == BLOCK_REUSE_PREFIX,
                                .sample = o->curve_sample,
                                .optimal = o->curve_optimal};
     int rc = options_curve_sizes(o, size, &curve.sizes, e);
@@ -255,7 +252,7 @@ static struct hierarchy_opts hierarchy_of(const struct run *r)
         .large_entry_limit_ratio = r->workload.large_entry_limit_ratio,
         .target_usage_ratio = r->workload.target_usage_ratio,
         .policy = policies[r->o.eviction],
-        .promote = r->o.promote == 1,
+        .promote = r->o.promote == PROMOTE_ON_HIT,
     };
     memcpy(tiers.capacity, r->capacity, sizeof tiers.capacity);
     return tiers;
@@ -265,7 +262,7 @@ static int open_conversion(struct run *r, struct err *e)
 {
     struct convert_opts o = {.retier = r->o.retier,
                              .tiers = hierarchy_of(r),
-                             .block_any = r->o.block_reuse == 1,
+                             .block_any = r->o.block_reuse == BLOCK_REUSE_ANY,
                              .curve = r->curve};
     return convert_create(&r->convert, &o, r->requests.trace, r->output, e);
 }
@@ -286,13 +283,13 @@ static int open_simulation(struct run *r, struct err *e)
                            .max_requests = o->max_requests,
                            .duration_ns = o->duration_ns,
                            .prefix = !o->disable_prefix_caching,
-                           .decode_reads = (enum sim_decode_reads)o->decode_reads,
+                           .decode_reads = o->decode_reads,
                            .node = node_of(o),
                            .prepopulated = o->num_users * PREPOP_OF_USER,
                            .rag = r->requests.rag,
                            .mlperf = options_is_mlperf(o),
                            .seed = o->seed,
-                           .block_any = o->block_reuse == 1,
+                           .block_any = o->block_reuse == BLOCK_REUSE_ANY,
                            .partial_blocks = o->partial_blocks,
                            .granularity = r->granularity,
                            .curve = r->curve,

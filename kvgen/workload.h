@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kvgen/choices.h"
 #include "lib/base/err.h"
 #include "lib/conf/conf.h"
 
@@ -45,7 +46,7 @@ struct workload {
     int64_t decode_batch; /* generated tokens per further read */
     struct workload_rag rag;
     double large_entry_limit_ratio, target_usage_ratio;
-    int64_t token_ns[3]; /* generation time of one token: modes none, fast, realistic */
+    int64_t token_ns[GENERATION_MODES]; /* generation time of one token */
 };
 
 /* Reads them from c, which must live as long as w. -EINVAL with *e when numbers contradict one

@@ -373,12 +373,14 @@ static int autoscale_search(struct autoscale *a, int *status, struct err *e)
 {
     int rc = autoscale_limits(a, e);
 
-    search_begin(&a->search, &(struct search_opts){.mode = (enum search_mode)(a->o->autoscale - 1),
-                                                   .start = a->o->start_users,
-                                                   .min = a->o->min_users,
-                                                   .max = a->o->max_users,
-                                                   .scale_up = a->o->scale_up,
-                                                   .scale_down = a->o->scale_down});
+    search_begin(&a->search,
+                 &(struct search_opts){.mode = a->o->autoscale == AUTOSCALE_QOS ? SEARCH_QOS
+                                                                                : SEARCH_CAPACITY,
+                                       .start = a->o->start_users,
+                                       .min = a->o->min_users,
+                                       .max = a->o->max_users,
+                                       .scale_up = a->o->scale_up,
+                                       .scale_down = a->o->scale_down});
     while (rc == 0 && a->search.next && !a->interrupted)
         rc = autoscale_step(a, e);
     if (rc < 0)

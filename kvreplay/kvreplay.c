@@ -40,7 +40,7 @@ int main(int argc, char **argv)
     if (rc == 0)
         rc = stop_install(&e);
     if (rc == 0)
-        rc = (o.autoscale ? autoscale_run : replay_run)(
+        rc = (o.autoscale != AUTOSCALE_OFF ? autoscale_run : replay_run)(
             &(struct replay_input){
                 .options = &o, .parser = p, .trace = trace, .argc = argc, .argv = argv},
             &status, &e);

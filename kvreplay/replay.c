@@ -16,7 +16,7 @@
 #include "kvreplay/summary.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
-#include "lib/opt/opt_rows.h"
+#include "lib/opt/rows.h"
 
 enum {
     WINDOW_ASAP = 8192,
@@ -55,7 +55,7 @@ struct replay {
 
 static int replay_only_tier(const struct options *o)
 {
-    return o->only_tier == ONLY_ALL ? -1 : o->only_tier - ONLY_TIER_0;
+    return o->only_tier == ONLY_ALL ? -1 : (int)o->only_tier - ONLY_TIER_0;
 }
 
 static int replay_open_trace(struct replay *r, struct err *e)
@@ -79,10 +79,10 @@ static int replay_open_trace(struct replay *r, struct err *e)
                        "the trace has no column User");
     if (r->o->timing == TIMING_SERVED && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--timing served", "the trace has no column Request");
-    if (r->o->order == 1 + ORDER_REQUEST && !requests)
+    if (r->o->order == OPTIONS_ORDER_REQUEST && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--order request", "the trace has no column Request");
     if (r->o->order == OPTIONS_ORDER_AUTO)
-        r->o->order = 1 + (requests ? ORDER_REQUEST : ORDER_KEY);
+        r->o->order = requests ? OPTIONS_ORDER_REQUEST : OPTIONS_ORDER_KEY;
     return 0;
 }
 
@@ -183,11 +183,13 @@ static int replay_open_results(struct replay *r, struct err *e)
                                  .one_frame = r->o->frames == OPT_FRAMES_ONE,
                                  .threads = (unsigned)r->o->threads,
                                  .provenance = trace_provenance(r->trace)};
+    const struct opt_mode no_rows = {
+        .on = true,
+        .refuses = OPTIONS_ROWS_ONLY,
+        .why = "standard output is a terminal: there are no result rows without -o"};
     int rc = 0;
     if (!path && !r->in->silent)
-        rc = opt_refuse(r->in->parser, e,
-                        "standard output is a terminal: there are no result rows without -o",
-                        "zstd", "level", "frames", "threads", (char *)NULL);
+        rc = opt_check_modes(r->in->parser, &no_rows, 1, e);
     else if (path)
         rc = trace_create(&r->writer, path, &w, e);
     return rc < 0 ? rc : results_open(&r->results, r->writer, e);
@@ -238,19 +240,24 @@ static uint64_t replay_target_free(void *ctx, unsigned tier)
 
 static struct sched_opts replay_sched_opts(struct replay *r, size_t window)
 {
+    /* OPTIONS_ORDER_AUTO was settled when the trace was opened. */
+    static const enum order_mode modes[] = {[OPTIONS_ORDER_REQUEST] = ORDER_REQUEST,
+                                            [OPTIONS_ORDER_KEY] = ORDER_KEY,
+                                            [OPTIONS_ORDER_NONE] = ORDER_NONE};
+
     return (struct sched_opts){.clock = clock_real(),
                                .timed = r->o->timing != TIMING_ASAP,
                                .workers = (unsigned)r->o->workers,
                                .closed = r->o->timing == TIMING_CLOSED,
                                .speed = r->o->speed,
-                               .order = (enum order_mode)(r->o->order - 1),
+                               .order = modes[r->o->order],
                                .inflight = (unsigned)r->o->inflight,
                                .max_writes = (unsigned)r->o->max_writes,
                                .window = window,
-                               .verify = (enum tier_verify)r->o->verify,
+                               .verify = r->o->verify,
                                .on_absent = (enum sched_on_absent)r->o->on_absent,
                                .create_in_run = !r->surveyed,
-                               .stop_on_error = r->o->on_error == 1,
+                               .stop_on_error = r->o->on_error == ON_ERROR_STOP,
                                .duration_ns = r->o->duration_ns,
                                .warmup_ns = r->o->warmup_ns,
                                .lag_limit_ns = r->o->lag_limit_ns,

@@ -121,7 +121,7 @@ int64_t summary_budget_ns(const struct summary *s)
 {
     int64_t hundredth = (int64_t)(stats_service_mean_ns(s->stats) / 100);
 
-    if (s->lateness_budget_ns != SUMMARY_AUTO)
+    if (s->lateness_budget_ns != OPTIONS_AUTO_NS)
         return s->lateness_budget_ns;
     return hundredth > SUMMARY_BUDGET_NS ? hundredth : SUMMARY_BUDGET_NS;
 }

@@ -16,7 +16,6 @@
 
 enum {
     SUMMARY_WHY = 6,
-    SUMMARY_AUTO = -1,
     SUMMARY_BUDGET_NS = 1000000
 };
 
@@ -37,7 +36,7 @@ struct summary {
     int64_t sync_ns;  /* of --sync end, behind elapsed_ns; negative: none */
     uint64_t workers; /* 0: not served */
     bool timed, interrupted, by_duration, lagged;
-    int64_t lateness_budget_ns; /* SUMMARY_AUTO: see summary_budget_ns */
+    int64_t lateness_budget_ns; /* OPTIONS_AUTO_NS: see summary_budget_ns */
     int64_t lag_limit_ns;
     bool counted; /* the kernel counted for the device under the target */
     struct target_counters before, after;

@@ -185,10 +185,10 @@ static int plot_columns(struct answer *a, const struct opt_parser *p, const char
                         enum columns_kind kind, struct err *e)
 {
     struct columns *c = NULL;
-    int rc =
-        opt_refuse(p, e, "means nothing with --plot of a curve or rounds", "json", "csv", "xlsx",
-                   "interval", "hgrm", "fio-job", "mlperf", "by", "merge", "reuse", "reference",
-                   "profile", "check", "run", "output", "config", "warmup", "skip-bad-rows", NULL);
+    const struct opt_mode drawing = {.on = true,
+                                     .refuses = OPTIONS_NOT_DRAWING,
+                                     .why = "means nothing with --plot of a curve or rounds"};
+    int rc = opt_check_modes(p, &drawing, 1, e);
     if (rc == 0)
         rc = columns_load(&c, file, e);
     if (rc == 0)

@@ -56,8 +56,10 @@ static int gather_rows(struct answer *a, const struct input *in, struct err *e)
 int run_tables_report(struct answer *a, const struct opt_parser *p, const struct inputs *in,
                       struct err *e)
 {
-    int rc = opt_refuse(p, e, "means nothing with folders and JSON documents", "interval", "hgrm",
-                        "plot", "fio-job", "mlperf", "merge", "run", NULL);
+    const struct opt_mode table = {.on = true,
+                                   .refuses = OPTIONS_NOT_TABLE,
+                                   .why = "means nothing with folders and JSON documents"};
+    int rc = opt_check_modes(p, &table, 1, e);
     a->hidden = true;
     runs_allow_mixed(a->runs);
     if (rc == 0 && (runs_reserve(a->runs, "run") < 0 || runs_reserve(a->runs, "kind") < 0))

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvgen/choices.h"
 #include "kvgen/sim/objects.h"
 
 struct policy; /* the order of one tier's objects */
@@ -32,8 +33,8 @@ extern const struct policy_ops policy_s3fifo; /* a small and a main queue with g
 extern const struct policy_ops policy_sieve;  /* one queue and a hand */
 
 enum {
-    POLICIES = 5
+    POLICIES = EVICTION_POLICIES
 };
-extern const struct policy_ops *const policies[POLICIES]; /* the order of --eviction's choices */
+extern const struct policy_ops *const policies[POLICIES]; /* by enum choice_eviction */
 
 #endif

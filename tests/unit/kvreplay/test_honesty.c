@@ -109,8 +109,8 @@ static void a_run_that_was_late(void **state)
     static const struct {
         int64_t budget_ns, late_ns;
         bool timed, valid;
-    } c[] = {{SUMMARY_AUTO, 9900000, true, true},   {SUMMARY_AUTO, 10300000, true, false},
-             {SUMMARY_AUTO, 10300000, false, true}, {2000000, 1900000, true, true},
+    } c[] = {{OPTIONS_AUTO_NS, 9900000, true, true},   {OPTIONS_AUTO_NS, 10300000, true, false},
+             {OPTIONS_AUTO_NS, 10300000, false, true}, {2000000, 1900000, true, true},
              {2000000, 2100000, true, false},       {0, 1000, true, false}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct run *r = run_of(GB, 2 * GB, 0);
@@ -129,7 +129,7 @@ static void a_run_that_was_late(void **state)
         assert_int_equal(
             hist_record(r->stats.group[stats_group_at(TRACE_STORAGE, TRACE_READ, 0)].service, 1000),
             0);
-    r->summary.lateness_budget_ns = SUMMARY_AUTO;
+    r->summary.lateness_budget_ns = OPTIONS_AUTO_NS;
     assert_int_equal(summary_budget_ns(&r->summary), 1000000);
     run_free(r);
 }

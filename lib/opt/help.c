@@ -1,6 +1,6 @@
 /* Turns a table of options into the texts that people and scripts read: --help, wrapped at 80
- * columns, and --list-options. Parsing is opt.c's. */
-#include "lib/opt/opt_help.h"
+ * columns, and --list-options. opt.c parses. */
+#include "lib/opt/help.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,27 +14,33 @@ enum {
     HELP_TEXT_MAX = 2048
 };
 
-static const struct opt help_own[] = {
+/* Options that every program has besides those of its table. */
+static const struct opt own[] = {
     {.name = "help", .letter = 'h', .type = OPT_FLAG, .help = "Print this text."},
     {.name = "version", .type = OPT_FLAG, .help = "Print the name and version."},
     {0},
 };
 
-static const char *type_word(enum opt_type type)
-{
-    static const char *const words[] = {"heading", "flag",     "text",      "u64",  "f64",
-                                        "size",    "duration", "bandwidth", "enum", "list"};
-    return words[type];
-}
+static const struct {
+    const char *word, *arg;
+} types[] = {
+    [OPT_HEADING] = {"heading", ""},
+    [OPT_FLAG] = {"flag", ""},
+    [OPT_TEXT] = {"text", "TEXT"},
+    [OPT_U64] = {"u64", "N"},
+    [OPT_F64] = {"f64", "X"},
+    [OPT_SIZE] = {"size", "SIZE"},
+    [OPT_DURATION] = {"duration", "TIME"},
+    [OPT_BANDWIDTH] = {"bandwidth", "RATE"},
+    [OPT_ENUM] = {"enum", "WORD"},
+    [OPT_LIST] = {"list", "TEXT"},
+};
 
 const char *opt_help_arg(const struct opt *o)
 {
-    static const char *const args[] = {"",     "",     "TEXT", "N",    "X",
-                                       "SIZE", "TIME", "RATE", "WORD", "TEXT"};
+    bool none = o->type == OPT_FLAG || o->type == OPT_HEADING;
 
-    if (o->type == OPT_FLAG || o->type == OPT_HEADING)
-        return "";
-    return o->arg ? o->arg : args[o->type];
+    return o->arg && !none ? o->arg : types[o->type].arg;
 }
 
 char *opt_help_bound(const struct opt *o, double bound, char *buf, size_t n)
@@ -52,7 +58,7 @@ char *opt_help_bound(const struct opt *o, double bound, char *buf, size_t n)
     return buf;
 }
 
-/* "  -o, --output FILE" into buf; returns its width. */
+/* Writes "  -o, --output FILE" to buf; returns its width. */
 static size_t put_name(char *buf, size_t n, const struct opt *o)
 {
     bool negatable = o->type == OPT_FLAG && o->def && strcmp(o->def, "on") == 0;
@@ -66,70 +72,51 @@ static size_t put_name(char *buf, size_t n, const struct opt *o)
     return strlen(buf);
 }
 
-static void add(char *text, size_t n, const char *more)
+/* Appends one more note, behind "; " unless it is the first. */
+static void add_note(char *notes, size_t n, const char *before, const char *text)
 {
-    size_t len = strlen(text);
-    snprintf(text + len, n - len, "%s", more);
+    size_t len = strlen(notes);
+
+    snprintf(notes + len, n - len, "%s%s%s", len ? "; " : "", before, text);
 }
 
-static bool is_number(enum opt_type type)
-{
-    return type == OPT_U64 || type == OPT_F64 || type == OPT_SIZE || type == OPT_DURATION ||
-           type == OPT_BANDWIDTH;
-}
-
-static void add_range(char *note, size_t n, const struct opt *o)
-{
-    char low[48], high[48], range[128];
-
-    if (!is_number(o->type) || (o->min == 0 && o->max == 0))
-        return;
-    opt_help_bound(o, o->min, low, sizeof(low));
-    opt_help_bound(o, o->max, high, sizeof(high));
-    if (o->max < o->min)
-        snprintf(range, sizeof(range), "at least %s", low);
-    else
-        snprintf(range, sizeof(range), "%s to %s", low, high);
-    add(note, n, *note ? "; " : "");
-    add(note, n, range);
-}
-
-static void add_choices(char *note, size_t n, const struct opt *o)
-{
-    if (o->type != OPT_ENUM || strcmp(o->choices, opt_help_arg(o)) == 0)
-        return;
-    add(note, n, *note ? "; " : "");
-    add(note, n, "one of ");
-    for (const char *c = o->choices; *c; c++) {
-        char one[2] = {*c, '\0'};
-        add(note, n, *c == '|' ? ", " : one);
-    }
-}
-
-/* The help sentence and, in parentheses, what the table knows besides. */
+/* Writes the help sentence and, in parentheses, what else the table knows: default, range, choices,
+ * alias. */
 static void put_sentence(char *text, size_t n, const struct opt *o)
 {
-    char note[HELP_TEXT_MAX / 2] = "";
+    char notes[HELP_TEXT_MAX / 2] = "", low[48], high[48], part[512];
+    bool number = o->type == OPT_U64 || o->type == OPT_F64 || o->type == OPT_SIZE ||
+                  o->type == OPT_DURATION || o->type == OPT_BANDWIDTH;
 
-    if (o->def) {
-        add(note, sizeof(note), "default: ");
-        add(note, sizeof(note), o->def);
+    if (o->def)
+        add_note(notes, sizeof(notes), "default: ", o->def);
+    if (number && (o->min != 0 || o->max != 0)) {
+        opt_help_bound(o, o->min, low, sizeof(low));
+        opt_help_bound(o, o->max, high, sizeof(high));
+        if (o->max < o->min) {
+            add_note(notes, sizeof(notes), "at least ", low);
+        } else {
+            snprintf(part, sizeof(part), "%s to %s", low, high);
+            add_note(notes, sizeof(notes), "", part);
+        }
     }
-    add_range(note, sizeof(note), o);
-    add_choices(note, sizeof(note), o);
-    if (o->alias) {
-        add(note, sizeof(note), *note ? "; also --" : "also --");
-        add(note, sizeof(note), o->alias);
+    if (o->type == OPT_ENUM && strcmp(o->choices, opt_help_arg(o)) != 0) {
+        size_t len = 0;
+        for (const char *c = o->choices; *c && len + 3 < sizeof(part); c++) {
+            part[len++] = *c == '|' ? ',' : *c;
+            if (*c == '|')
+                part[len++] = ' ';
+        }
+        part[len] = '\0';
+        add_note(notes, sizeof(notes), "one of ", part);
     }
-    snprintf(text, n, "%s", o->help);
-    if (*note) {
-        add(text, n, " (");
-        add(text, n, note);
-        add(text, n, ")");
-    }
+    if (o->alias)
+        add_note(notes, sizeof(notes), "also --", o->alias);
+    snprintf(text, n, "%s%s%s%s", o->help, *notes ? " (" : "", notes, *notes ? ")" : "");
 }
 
-/* Writes text in words from column at; breaks lines before HELP_WIDTH, indented to column. */
+/* Writes text in words from column `at`; breaks lines before HELP_WIDTH and indents them to
+ * column. */
 static void put_wrapped(FILE *f, const char *text, size_t at, size_t column)
 {
     bool first = true;
@@ -171,20 +158,7 @@ static void put_option(FILE *f, const struct opt *o, size_t column)
     put_wrapped(f, text, column, column);
 }
 
-static size_t help_column(const struct opt *table)
-{
-    size_t column = 0;
-    char name[128];
-
-    for (const struct opt *o = table; o->name || o->help; o++) {
-        size_t width = o->type == OPT_HEADING ? 0 : put_name(name, sizeof(name), o) + 2;
-        if (width > column && width <= HELP_COLUMN)
-            column = width;
-    }
-    return column ? column : HELP_COLUMN;
-}
-
-/* Closes a memory stream; NULL (and frees) when a write into it failed. */
+/* Closes a memory stream. Frees the text and returns NULL if a write failed. */
 static char *stream_text(FILE *f, char **text)
 {
     bool failed = ferror(f) != 0;
@@ -198,13 +172,21 @@ static char *stream_text(FILE *f, char **text)
 
 char *opt_help_text(const char *program, const char *usage, const struct opt *table)
 {
-    size_t column = help_column(table), indent = strlen("Usage: ") + strlen(program) + 1;
-    char *text = NULL;
-    size_t len = 0;
+    size_t indent = strlen("Usage: ") + strlen(program) + 1, column = 0, len = 0;
+    char *text = NULL, name[128];
     FILE *f = open_memstream(&text, &len);
 
     if (!f)
         return NULL;
+    /* The column of the sentences: behind the widest name that is not too wide. */
+    for (const struct opt *o = table; o->name || o->help; o++) {
+        size_t width = o->type == OPT_HEADING ? 0 : put_name(name, sizeof(name), o) + 2;
+        if (width > column && width <= HELP_COLUMN)
+            column = width;
+    }
+    if (column == 0)
+        column = HELP_COLUMN;
+
     fprintf(f, "Usage: %s ", program);
     put_wrapped(f, usage, indent, indent);
     if (table->type != OPT_HEADING)
@@ -212,7 +194,7 @@ char *opt_help_text(const char *program, const char *usage, const struct opt *ta
     for (const struct opt *o = table; o->name || o->help; o++)
         put_option(f, o, column);
     fputs("\nHelp:\n", f);
-    for (const struct opt *o = help_own; o->name; o++)
+    for (const struct opt *o = own; o->name; o++)
         put_option(f, o, column);
     return stream_text(f, &text);
 }
@@ -223,7 +205,7 @@ static void put_listing(FILE *f, const struct opt *table)
         char letter[2] = {o->letter, '\0'};
         const char *arg = o->type == OPT_ENUM ? o->choices : opt_help_arg(o);
         if (o->type != OPT_HEADING)
-            fprintf(f, "%s\t%s\t%s\t%s\t%s\t%s\n", o->name, letter, type_word(o->type), arg,
+            fprintf(f, "%s\t%s\t%s\t%s\t%s\t%s\n", o->name, letter, types[o->type].word, arg,
                     o->def ? o->def : "", o->help);
     }
 }
@@ -237,6 +219,6 @@ char *opt_help_listing(const struct opt *table)
     if (!f)
         return NULL;
     put_listing(f, table);
-    put_listing(f, help_own);
+    put_listing(f, own);
     return stream_text(f, &text);
 }
