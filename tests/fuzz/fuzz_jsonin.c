@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/json/jsonin.h"
+#include "lib/trace/frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
