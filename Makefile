@@ -20,7 +20,7 @@ lib/trace := trace frame_source frame_walk frame_table frame csv csv_scan trace_
              trace_format trace_write
 lib/json  := jsoncut jsonin jsonout
 lib/conf  := keys value conf
-lib/model := model model_hf
+lib/model := model hf find
 lib/data  := data data_avx2 data_avx512
 lib/io    := io io_uring io_psync target target_guard target_file target_device
 lib/tier  := extent layout_files layout_slab arena host gpu storage storage_worker storage_thread storage_object storage_trim sim null

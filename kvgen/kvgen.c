@@ -19,6 +19,7 @@
 #include "lib/base/save.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
+#include "lib/model/find.h"
 
 enum {
     MAX_WORKERS = 500,

@@ -9,6 +9,7 @@
 #include "lib/base/save.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
+#include "lib/model/find.h"
 #include "lib/opt/rows.h"
 
 #define BLOCK_MAX      (64 * UNITS_MIB)

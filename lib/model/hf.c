@@ -1,7 +1,7 @@
-/* Reads a published model's config.json into our table's terms. The rules for fields that are
- * missing come from the configuration classes of the transformers library; what would give a wrong
- * size (layers without attention, shared caches) is refused by name rather than ignored. */
-#include "lib/model/model_hf.h"
+/* Translates a published model's config.json into a struct model. Missing fields follow the
+ * configuration classes of the transformers library. Models whose size would come out wrong (layers
+ * without attention, shared caches) are refused with the name of the field. */
+#include "lib/model/hf.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ enum {
     HF_WINDOW_MAX = 1 << 30
 };
 
-/* Values that a family's class assumes where its file is silent (0: none). */
+/* Defaults of a family's class, for fields that its file leaves out (0: none). */
 struct hf_family {
     const char *type; /* model_type */
     uint32_t heads, kv_heads, head_dim, window, pattern;
@@ -30,7 +30,7 @@ static const struct hf_family hf_families[] = {
 
 struct hf_reader {
     const struct jsonin_v *root; /* the document */
-    const struct jsonin_v *text; /* the language model in it: text_config, or the document */
+    const struct jsonin_v *text; /* the language model: text_config, or the document */
     const char *type;            /* model_type, "" if missing */
     const struct hf_family *family;
     const char *where;
@@ -47,7 +47,7 @@ static bool is_type(const struct hf_reader *r, const char *type)
     return strcmp(r->type, type) == 0;
 }
 
-/* Field, if there and not null, as a whole number of 1 to max; else *out stays. */
+/* Reads a whole number from 1 to max; leaves *out alone if the field is missing or null. */
 static int get_u32(const struct hf_reader *r, const char *field, uint32_t max, uint32_t *out)
 {
     const struct jsonin_v *v = jsonin_get(r->text, field);
@@ -64,7 +64,7 @@ static int get_u32(const struct hf_reader *r, const char *field, uint32_t max, u
     return fail(r, field, why);
 }
 
-/* As get_u32, under the usual name or the one of older classes. */
+/* As get_u32, under the usual name or that of older classes. */
 static int get_either(const struct hf_reader *r, const char *field, const char *older, uint32_t max,
                       uint32_t *out)
 {
@@ -80,15 +80,7 @@ static int get_bool(const struct hf_reader *r, const char *field, bool *out)
     return 0;
 }
 
-static int refuse(const struct hf_reader *r, const char *why, const char *const *fields)
-{
-    for (; *fields; fields++)
-        if (jsonin_get(r->text, *fields))
-            return fail(r, *fields, why);
-    return 0;
-}
-
-/* Fields of models whose cache is not "layers times tokens". */
+/* Refuses models whose cache is not "layers times tokens". */
 static int refuse_unlike(const struct hf_reader *r)
 {
     static const char *const hybrids[] = {"attn_layer_period",
@@ -98,35 +90,42 @@ static int refuse_unlike(const struct hf_reader *r)
                                           "full_attention_interval",
                                           "hybrid_override_pattern",
                                           "block_types",
-                                          "state_size",
-                                          NULL};
-    static const char *const shared[] = {"num_kv_shared_layers", "attention_chunk_size", NULL};
+                                          "state_size"};
+    static const char *const shared[] = {"num_kv_shared_layers", "attention_chunk_size"};
     bool encoder = false;
-    int rc = refuse(r, "layers without attention are not supported", hybrids);
 
-    if (rc == 0)
-        rc = get_bool(r, "is_encoder_decoder", &encoder);
-    if (rc == 0 && encoder)
-        rc = fail(r, "is_encoder_decoder", "encoder-decoder models are not supported");
-    for (const char *const *f = shared; rc == 0 && *f; f++) {
-        const struct jsonin_v *v = jsonin_get(r->text, *f);
+    for (size_t i = 0; i < sizeof(hybrids) / sizeof(hybrids[0]); i++)
+        if (jsonin_get(r->text, hybrids[i]))
+            return fail(r, hybrids[i], "layers without attention are not supported");
+    int rc = get_bool(r, "is_encoder_decoder", &encoder);
+    if (rc < 0)
+        return rc;
+    if (encoder)
+        return fail(r, "is_encoder_decoder", "encoder-decoder models are not supported");
+    for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {
+        const struct jsonin_v *v = jsonin_get(r->text, shared[i]);
         uint64_t n = 0;
         if (v && (jsonin_u64(v, &n) < 0 || n > 0))
-            rc = fail(r, *f, "models with this are not supported");
+            return fail(r, shared[i], "models with this are not supported");
     }
-    return rc;
+    return 0;
 }
 
 /* ---- attention ---- */
 
-/* falcon and gpt_bigcode: one KV head for all (multi_query, their classes' default), but falcon's
- * new_decoder_architecture brings num_kv_heads. */
-static int read_multi_query(const struct hf_reader *r, struct model *m)
+static int read_kv_heads(const struct hf_reader *r, struct model *m)
 {
-    bool one = true, new_decoder = false;
-    int rc = get_bool(r, "multi_query", &one);
+    bool falcon = is_type(r, "falcon"), one = true, new_decoder = false;
+    int rc;
 
-    if (rc == 0 && is_type(r, "falcon"))
+    if (!falcon && !is_type(r, "gpt_bigcode")) {
+        m->kv_heads = r->family->kv_heads ? r->family->kv_heads : m->heads;
+        return get_u32(r, "num_key_value_heads", HF_HEADS_MAX, &m->kv_heads);
+    }
+    /* These two have one KV head for all (multi_query, the default of their classes), but
+     * new_decoder_architecture of falcon brings num_kv_heads. */
+    rc = get_bool(r, "multi_query", &one);
+    if (rc == 0 && falcon)
         rc = get_bool(r, "new_decoder_architecture", &new_decoder);
     if (rc < 0)
         return rc;
@@ -138,19 +137,26 @@ static int read_multi_query(const struct hf_reader *r, struct model *m)
     return get_either(r, "num_kv_heads", "num_key_value_heads", HF_HEADS_MAX, &m->kv_heads);
 }
 
-static int read_kv_heads(const struct hf_reader *r, struct model *m)
-{
-    if (is_type(r, "falcon") || is_type(r, "gpt_bigcode"))
-        return read_multi_query(r, m);
-    m->kv_heads = r->family->kv_heads ? r->family->kv_heads : m->heads;
-    return get_u32(r, "num_key_value_heads", HF_HEADS_MAX, &m->kv_heads);
-}
-
-/* head_dim wins over the quotient when given: they differ in qwen3-32b, gpt-oss and gemma-3. */
-static int read_head_dim(const struct hf_reader *r, struct model *m)
+static int read_attention(const struct hf_reader *r, struct model *m)
 {
     int rc;
 
+    /* Multi-head latent attention keeps one latent a layer; num_key_value_heads then equals the
+     * query heads and means nothing. */
+    if (jsonin_get(r->text, "kv_lora_rank")) {
+        m->attention = MODEL_MLA;
+        rc = get_u32(r, "kv_lora_rank", HF_HEADS_MAX, &m->kv_lora_rank);
+        if (rc == 0)
+            rc = get_u32(r, "qk_rope_head_dim", HF_HEADS_MAX, &m->qk_rope_head_dim);
+        if (rc == 0 && m->qk_rope_head_dim == 0)
+            rc = fail(r, "qk_rope_head_dim", "missing (kv_lora_rank is there)");
+        return rc;
+    }
+    rc = read_kv_heads(r, m);
+    if (rc < 0)
+        return rc;
+    m->attention = m->kv_heads == m->heads ? MODEL_MHA : MODEL_GQA;
+    /* head_dim wins over the quotient: they differ in qwen3-32b, gpt-oss and gemma-3. */
     m->head_dim = r->family->head_dim;
     rc = get_u32(r, "head_dim", HF_HEADS_MAX, &m->head_dim);
     if (rc < 0 || m->head_dim > 0)
@@ -163,51 +169,9 @@ static int read_head_dim(const struct hf_reader *r, struct model *m)
     return 0;
 }
 
-/* Multi-head latent attention keeps one latent a layer; num_key_value_heads then equals the query
- * heads and says nothing. */
-static int read_mla(const struct hf_reader *r, struct model *m)
-{
-    int rc = get_u32(r, "kv_lora_rank", HF_HEADS_MAX, &m->kv_lora_rank);
-
-    if (rc == 0)
-        rc = get_u32(r, "qk_rope_head_dim", HF_HEADS_MAX, &m->qk_rope_head_dim);
-    if (rc == 0 && m->qk_rope_head_dim == 0)
-        rc = fail(r, "qk_rope_head_dim", "missing (kv_lora_rank is there)");
-    m->attention = MODEL_MLA;
-    return rc;
-}
-
-static int read_attention(const struct hf_reader *r, struct model *m)
-{
-    int rc;
-
-    if (jsonin_get(r->text, "kv_lora_rank"))
-        return read_mla(r, m);
-    rc = read_kv_heads(r, m);
-    if (rc == 0)
-        rc = read_head_dim(r, m);
-    m->attention = m->kv_heads == m->heads ? MODEL_MHA : MODEL_GQA;
-    return rc;
-}
-
-static int read_shape(const struct hf_reader *r, struct model *m)
-{
-    int rc = get_either(r, "num_hidden_layers", "n_layer", HF_LAYERS_MAX, &m->layers);
-
-    if (rc == 0 && m->layers == 0)
-        rc = fail(r, "num_hidden_layers", "missing");
-    m->heads = r->family->heads;
-    if (rc == 0)
-        rc = get_either(r, "num_attention_heads", "n_head", HF_HEADS_MAX, &m->heads);
-    if (rc == 0 && m->heads == 0)
-        rc = fail(r, "num_attention_heads", "missing");
-    if (rc == 0)
-        rc = get_either(r, "hidden_size", "n_embd", HF_HIDDEN_MAX, &m->hidden);
-    return rc;
-}
-
 /* ---- sliding windows ---- */
 
+/* layer_types names each layer. */
 static int count_layer_types(const struct hf_reader *r, const struct jsonin_v *types,
                              struct model *m)
 {
@@ -228,30 +192,6 @@ static int count_layer_types(const struct hf_reader *r, const struct jsonin_v *t
     return 0;
 }
 
-/* Every pattern-th layer is full, the others are windowed. */
-static int count_pattern(const struct hf_reader *r, struct model *m)
-{
-    uint32_t pattern = r->family->pattern;
-    int rc =
-        get_either(r, "sliding_window_pattern", "_sliding_window_pattern", HF_LAYERS_MAX, &pattern);
-
-    if (rc == 0)
-        m->windowed_layers = m->layers - m->layers / pattern;
-    return rc;
-}
-
-/* Qwen windows the layers from max_window_layers on (28 in its class). */
-static int count_qwen(const struct hf_reader *r, struct model *m)
-{
-    const struct jsonin_v *v = jsonin_get(r->text, "max_window_layers");
-    uint64_t full = 28;
-
-    if (v && jsonin_u64(v, &full) < 0)
-        return fail(r, "max_window_layers", "not a whole number");
-    m->windowed_layers = full < m->layers ? m->layers - (uint32_t)full : 0;
-    return 0;
-}
-
 static bool is_qwen(const struct hf_reader *r)
 {
     return strncmp(r->type, "qwen", 4) == 0;
@@ -260,21 +200,35 @@ static bool is_qwen(const struct hf_reader *r)
 static int count_windowed(const struct hf_reader *r, struct model *m)
 {
     const struct jsonin_v *types = jsonin_get(r->text, "layer_types");
+    const struct jsonin_v *first_windowed = jsonin_get(r->text, "max_window_layers");
+    uint32_t pattern = r->family->pattern;
 
     if (types)
         return count_layer_types(r, types, m);
-    if (r->family->pattern > 0 || jsonin_get(r->text, "sliding_window_pattern") ||
-        jsonin_get(r->text, "_sliding_window_pattern"))
-        return count_pattern(r, m);
-    if (is_qwen(r) || jsonin_get(r->text, "max_window_layers"))
-        return count_qwen(r, m);
+    /* Every pattern-th layer is full, the others are windowed. */
+    if (pattern > 0 || jsonin_get(r->text, "sliding_window_pattern") ||
+        jsonin_get(r->text, "_sliding_window_pattern")) {
+        int rc = get_either(r, "sliding_window_pattern", "_sliding_window_pattern", HF_LAYERS_MAX,
+                            &pattern);
+        if (rc == 0)
+            m->windowed_layers = m->layers - m->layers / pattern;
+        return rc;
+    }
+    /* Qwen windows the layers from max_window_layers on (28 in its class). */
+    if (is_qwen(r) || first_windowed) {
+        uint64_t full = 28;
+        if (first_windowed && jsonin_u64(first_windowed, &full) < 0)
+            return fail(r, "max_window_layers", "not a whole number");
+        m->windowed_layers = full < m->layers ? m->layers - (uint32_t)full : 0;
+        return 0;
+    }
     m->windowed_layers = m->layers;
     if (is_type(r, "gemma2") || is_type(r, "gpt_oss"))
         m->windowed_layers = (m->layers + 1) / 2; /* the even ones */
     return 0;
 }
 
-/* sliding_window may be null, or there but switched off by use_sliding_window. */
+/* sliding_window may be null, or use_sliding_window may switch it off. */
 static int read_window(const struct hf_reader *r, struct model *m)
 {
     bool use = !is_qwen(r);
@@ -293,44 +247,43 @@ static int read_window(const struct hf_reader *r, struct model *m)
     return rc;
 }
 
-/* ---- the element type ---- */
-
-static const struct jsonin_v *find_dtype(const struct hf_reader *r)
-{
-    const struct jsonin_v *const at[] = {r->text, r->root};
-
-    for (size_t i = 0; i < 2; i++) {
-        const struct jsonin_v *v = jsonin_get(at[i], "torch_dtype");
-        if (!v)
-            v = jsonin_get(at[i], "dtype");
-        if (v)
-            return v;
-    }
-    return NULL;
-}
-
-/* The cache has the type of the activations: quantization_config is about weights. */
-static void read_dtype(const struct hf_reader *r, struct model *m)
-{
-    const char *dtype = jsonin_text(find_dtype(r), NULL);
-
-    m->element_bits = dtype && strcmp(dtype, "float32") == 0 ? 32 : 16;
-}
-
 /* ---- the document ---- */
 
-static const struct hf_family *find_family(const char *type)
+static int read_shape(const struct hf_reader *r, struct model *m)
 {
-    const struct hf_family *f = hf_families;
+    int rc = get_either(r, "num_hidden_layers", "n_layer", HF_LAYERS_MAX, &m->layers);
 
-    while (*f->type && strcmp(f->type, type) != 0)
-        f++;
-    return f;
+    if (rc == 0 && m->layers == 0)
+        rc = fail(r, "num_hidden_layers", "missing");
+    m->heads = r->family->heads;
+    if (rc == 0)
+        rc = get_either(r, "num_attention_heads", "n_head", HF_HEADS_MAX, &m->heads);
+    if (rc == 0 && m->heads == 0)
+        rc = fail(r, "num_attention_heads", "missing");
+    if (rc == 0)
+        rc = get_either(r, "hidden_size", "n_embd", HF_HIDDEN_MAX, &m->hidden);
+    return rc;
+}
+
+/* The cache has the type of the activations. quantization_config is about weights only. */
+static uint32_t read_element_bits(const struct hf_reader *r)
+{
+    const struct jsonin_v *const at[] = {r->text, r->root};
+    const struct jsonin_v *v = NULL;
+
+    for (size_t i = 0; i < 2 && !v; i++) {
+        v = jsonin_get(at[i], "torch_dtype");
+        if (!v)
+            v = jsonin_get(at[i], "dtype");
+    }
+    const char *dtype = jsonin_text(v, NULL);
+    return dtype && strcmp(dtype, "float32") == 0 ? 32 : 16;
 }
 
 int model_hf_parse(struct model *out, const struct jsonin_v *root, const char *where, struct err *e)
 {
-    struct hf_reader r = {.root = root, .text = root, .where = where, .e = e};
+    struct hf_reader r = {
+        .root = root, .text = root, .family = hf_families, .where = where, .e = e};
     struct model m = {0};
     const char *key;
     int rc;
@@ -342,8 +295,11 @@ int model_hf_parse(struct model *out, const struct jsonin_v *root, const char *w
     r.type = jsonin_text(jsonin_get(r.text, "model_type"), NULL);
     if (!r.type)
         r.type = jsonin_text(jsonin_get(root, "model_type"), NULL);
-    r.type = r.type ? r.type : "";
-    r.family = find_family(r.type);
+    if (!r.type)
+        r.type = "";
+    while (*r.family->type && strcmp(r.family->type, r.type) != 0)
+        r.family++;
+
     rc = refuse_unlike(&r);
     if (rc == 0)
         rc = read_shape(&r, &m);
@@ -351,13 +307,13 @@ int model_hf_parse(struct model *out, const struct jsonin_v *root, const char *w
         rc = read_attention(&r, &m);
     if (rc == 0)
         rc = read_window(&r, &m);
-    read_dtype(&r, &m);
+    m.element_bits = read_element_bits(&r);
     if (rc == 0)
         *out = m;
     return rc;
 }
 
-/* The last name of path that says something: not "config.json". */
+/* Sets the id to the last name of path, without its ending, that is not "config.json". */
 static void put_id(struct model *m, const char *path)
 {
     const char *end = path + strlen(path);
