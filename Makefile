@@ -21,7 +21,7 @@ lib/trace := trace frame_source frame_walk frame_table frame csv csv_scan trace_
 lib/json  := jsoncut jsonin jsonout
 lib/conf  := keys value conf
 lib/model := model hf find
-lib/data  := data data_avx2 data_avx512
+lib/data  := data stream_avx2 stream_avx512
 lib/io    := io io_uring io_psync target target_guard target_file target_device
 lib/tier  := extent layout_files layout_slab arena host gpu storage storage_worker storage_thread storage_object storage_trim sim null
 
@@ -144,8 +144,8 @@ $(LIB): $(LIB_OBJS)
 	$(AR) rcs $@ $^
 
 # Of single files.
-$(BUILD)/lib/data/data_avx2.o:   ISA := $(ISA_AVX2)
-$(BUILD)/lib/data/data_avx512.o: ISA := $(ISA_AVX512)
+$(BUILD)/lib/data/stream_avx2.o:   ISA := $(ISA_AVX2)
+$(BUILD)/lib/data/stream_avx512.o: ISA := $(ISA_AVX512)
 $(BUILD)/kvreplay/sched/reader.o $(BUILD)/kvreplay/sched/intake.o: ISA := $(ISA_FETCH)
 $(BUILD)/lib/tier/gpu.o $(BUILD)/tests/unit/tier/test_tier_gpu.o: ISA := $(GPU_FLAGS)
 $(BUILD)/kvstat/report/xlsx.o: ISA := $(XLSX_FLAGS)

@@ -1,5 +1,5 @@
-/* data_avx512.c - the stream of object data compiled for AVX-512 (F, BW, DQ, VL). data.c calls it
- * only where the processor has them; elsewhere than on x86-64 this file is empty. */
+/* The stream of object data compiled for AVX-512 (F, BW, DQ, VL). data.c calls it only where the
+ * processor supports it. Empty on other than x86-64. */
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -8,7 +8,7 @@
 #define DATA_REGISTER __m512i
 #define DATA_MUL32    _mm512_mul_epu32
 #define DATA_STREAM   _mm512_stream_si512
-#include "lib/data/data_body.h"
+#include "lib/data/stream.h"
 
 static void fill(void *block, const void *header, struct data_seed seed)
 {

@@ -1,5 +1,5 @@
-/* data_avx2.c - the stream of object data compiled for AVX2. data.c calls it only
- * where the processor has it; elsewhere than on x86-64 this file is empty. */
+/* The stream of object data compiled for AVX2. data.c calls it only where the processor
+ * supports it. Empty on other than x86-64. */
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -8,7 +8,7 @@
 #define DATA_REGISTER __m256i
 #define DATA_MUL32    _mm256_mul_epu32
 #define DATA_STREAM   _mm256_stream_si256
-#include "lib/data/data_body.h"
+#include "lib/data/stream.h"
 
 static void fill(void *block, const void *header, struct data_seed seed)
 {

@@ -1,12 +1,12 @@
-/* data_body.h - private to data.c, data_avx2.c and data_avx512.c: the pseudo-random stream of a
- * block, compiled once per instruction set. Each includes this with DATA_VECTOR bytes a vector and
- * its DATA_MUL32 and gets the same bytes.
+/* The pseudo-random stream that fills a block, compiled once per instruction set. Private to data.c
+ * and the stream_*.c: each includes it with its DATA_VECTOR (bytes per vector) and DATA_MUL32 and
+ * gets the same bytes.
  *
  * 32 xorshift64 generators (Marsaglia, "Xorshift RNGs", 2003; shifts 13, 7, 17) side by side make
- * 256 bytes a step, 16 steps a block; the first step is their seeds. So many are needed to hide the
- * latency of a step: 4 AVX-512 registers. */
-#ifndef KVTRACE_DATA_DATA_BODY_H
-#define KVTRACE_DATA_DATA_BODY_H
+ * 256 bytes per step and 16 steps per block; the first step is their seeds. So many generators hide
+ * the latency of a step: they fill 4 AVX-512 registers. */
+#ifndef KVTRACE_DATA_STREAM_H
+#define KVTRACE_DATA_STREAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #define DATA_LINE        64             /* a cache line */
 #define DATA_BODY_HEADER 48             /* bytes at the start that belong to the header */
 
-/* What a block's stream starts from; differs with every header. */
+/* The start of a block's stream, different for every header. */
 struct data_seed {
     uint64_t a, b;
 };
@@ -25,10 +25,9 @@ struct data_seed {
 /* One instruction set. */
 struct data_code {
     const char *isa;
-    /* Writes a block: the header's 48 bytes, then the stream. */
+    /* Writes a block: the 48 bytes of the header, then the stream. */
     void (*fill)(void *block, const void *header, struct data_seed seed);
-    /* The same past the caches (non-temporal stores; a store fence must follow), where there is
-     * such a thing. */
+    /* The same with non-temporal stores where the set has them; a store fence must follow. */
     void (*fill_past)(void *block, const void *header, struct data_seed seed);
     /* Compares bytes 48..4095 with the stream. */
     bool (*matches)(const void *block, struct data_seed seed);
@@ -55,12 +54,13 @@ extern const struct data_code data_code_avx512;
 struct data_lanes {
     uint64_t v __attribute__((vector_size(DATA_VECTOR)));
 };
-/* The same in memory at any address. Not memcpy, which gcc splits for vectors of over 16 bytes. */
+/* The same in memory, at any address. memcpy would do, but gcc splits it for vectors over 16 bytes.
+ */
 struct data_memory {
     struct data_lanes x;
 } __attribute__((packed, may_alias));
 
-/* Per 64-bit lane: product of the low halves. */
+/* Product of the low halves of each 64-bit lane. */
 static inline struct data_lanes data_mul32(struct data_lanes x, struct data_lanes y)
 {
 #ifdef DATA_MUL32
@@ -71,7 +71,7 @@ static inline struct data_lanes data_mul32(struct data_lanes x, struct data_lane
     return x;
 }
 
-/* 32 words that tell the generators apart: hash_mix of 1..32. */
+/* 32 words that make the generators different: hash_mix of 1..32. */
 extern const uint64_t data_lane_words[DATA_STEP / 8];
 
 static inline struct data_lanes data_load(const void *p)
@@ -90,8 +90,9 @@ static inline void data_store(void *p, struct data_lanes x, bool past)
     (void)past;
 }
 
-/* A generator's start. Products keep the generators from being xors of each other; adding a, which
- * is uniform, keeps the seeds uniform. A start of zero would yield only zeros: once in 2^64. */
+/* The seeds of a vector of generators. Products keep the generators from being xors of each other;
+ * adding a, which is uniform, keeps the seeds uniform. A seed of zero, which yields only zeros,
+ * occurs once in 2^64. */
 static inline struct data_lanes data_start(struct data_seed seed, size_t vector)
 {
     struct data_lanes word = data_load(&data_lane_words[vector * DATA_VECTOR / 8]);
@@ -111,8 +112,8 @@ static inline struct data_lanes data_step(struct data_lanes x)
     return x;
 }
 
-/* The first cache line holds the header and the stream's beginning. It is put together elsewhere,
- * so that it, too, is written in whole vectors. */
+/* The first cache line holds the header and the begin of the stream. It is composed elsewhere, so
+ * that it is written in whole vectors too. */
 static inline void data_put_first_line(unsigned char *block, const void *header,
                                        struct data_seed seed, bool past)
 {
@@ -147,7 +148,7 @@ static inline void data_fill_block(void *block, const void *header, struct data_
     }
 }
 
-/* 0 in every lane when equal; bytes of the header do not count. */
+/* Returns 0 in every lane that equals x; bytes of the header do not count. */
 static inline struct data_lanes data_diff(const unsigned char *block, size_t at,
                                           struct data_lanes x)
 {
@@ -159,8 +160,8 @@ static inline struct data_lanes data_diff(const unsigned char *block, size_t at,
     return d;
 }
 
-/* The same line of the next block: hardware prefetchers stop at the end of a page. A prefetch
- * behind the buffer does nothing. */
+/* Prefetches the same line of the next block: hardware prefetchers stop at the end of a page. A
+ * prefetch behind the buffer does nothing. */
 static inline void data_prefetch_next(const void *block, size_t at)
 {
     if (at % DATA_LINE == 0)
