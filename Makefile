@@ -16,8 +16,7 @@ CC      ?= cc
 LIB_FOLDERS := lib/base lib/opt lib/trace lib/json lib/conf lib/model lib/data lib/io lib/tier
 lib/base  := err units clock hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
 lib/opt   := owners help opt
-lib/trace := trace frame_source frame_walk frame_table frame csv csv_scan trace_parse trace_parse_avx2 trace_read trace_cursor \
-             trace_format trace_write
+lib/trace := trace frame_file frame frame_out csv_scan csv parse parse_avx2 pieces read format write
 lib/json  := jsoncut jsonin jsonout
 lib/conf  := keys value conf
 lib/model := model hf find

@@ -10,7 +10,7 @@
 #include "kvgen/source/source.h"
 #include "lib/base/err.h"
 #include "lib/base/progress.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/write.h"
 
 struct output_opts {
     const char *path; /* "-": standard output; NULL: nothing is written */

@@ -9,7 +9,7 @@
 #include "lib/json/jsonout.h"
 #include "lib/model/model.h"
 #include "lib/opt/opt.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/write.h"
 
 /* Everything lent. */
 struct summary {

@@ -12,7 +12,7 @@
 #include "kvreplay/sched/user_limit.h"
 #include "lib/base/err.h"
 #include "lib/base/progress.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/read.h"
 
 struct survey {
     struct objects

@@ -12,7 +12,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/base/save.h"
-#include "lib/trace/frame.h"
+#include "lib/trace/frame_out.h"
 
 enum {
     BLOCK = 1 << 20,
@@ -24,7 +24,7 @@ struct export_file {
     char *block;
     size_t used;
     struct frame_encoder *encoder; /* NULL: plain */
-    char *packed;                  /* frame_bound(BLOCK) bytes */
+    struct frame_bytes packed;
     struct hash_stream *digest;
     struct trace_totals totals;
 };
@@ -34,7 +34,7 @@ static void file_free(struct export_file *f)
     save_abandon(f->save);
     frame_encoder_free(f->encoder);
     hash_stream_free(f->digest);
-    free(f->packed);
+    free(f->packed.at);
     free(f->block);
     free(f);
 }
@@ -42,8 +42,7 @@ static void file_free(struct export_file *f)
 static int open_encoder(struct export_file *f, int level, struct err *e)
 {
     f->encoder = frame_encoder_create(level > 0 ? level : DEFAULT_LEVEL);
-    f->packed = malloc(frame_bound(BLOCK));
-    return f->encoder == NULL || f->packed == NULL ? err_nomem(e, "zstd") : 0;
+    return f->encoder ? 0 : err_nomem(e, "zstd");
 }
 
 int export_file_open(struct export_file **out, const char *path, bool zstd, int level,
@@ -75,14 +74,13 @@ static int put(struct export_file *f, const char *p, size_t len, struct err *e)
 
 static int write_block(struct export_file *f, bool last, struct err *e)
 {
-    size_t len;
+    const struct frame_part part = {.p = f->block, .len = f->used, .last = last};
     hash_stream_add(f->digest, f->block, f->used);
     f->totals.csv_bytes += f->used;
     if (f->encoder == NULL)
         return put(f, f->block, f->used, e);
-    int rc = frame_encode_part(f->encoder, f->block, f->used, last, f->packed, frame_bound(BLOCK),
-                               &len, e);
-    return rc < 0 ? rc : put(f, f->packed, len, e);
+    int rc = frame_encode_part(f->encoder, &part, &f->packed, e);
+    return rc < 0 ? rc : put(f, (const char *)f->packed.at, f->packed.len, e);
 }
 
 int export_file_put(struct export_file *f, const void *p, size_t len, struct err *e)

@@ -13,7 +13,7 @@
 #include "kvreplay/sched/user_limit.h"
 #include "lib/base/bell.h"
 #include "lib/base/err.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/read.h"
 
 enum {
     READER_BATCH = 64

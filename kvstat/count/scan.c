@@ -12,7 +12,7 @@
 #include "kvstat/run.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/read.h"
 
 struct worker {
     unsigned number;

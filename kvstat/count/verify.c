@@ -13,6 +13,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
+#include "lib/trace/read.h"
 
 const char *const verify_kind_names[VERIFY_KINDS] = {"header", "order", "absent",
                                                      "tier",   "size",  "capacity"};

@@ -1,5 +1,5 @@
-/* Words of the trace format: texts of the enums and names of the columns, used by the
- * reader, the writer and the reports. What the words mean is specified in man/kvtrace.5. */
+/* The words of the trace format: texts of the enums and names of the columns, for the reader, the
+ * writer and the reports. man/kvtrace.5 says what they mean. */
 #include "lib/trace/trace.h"
 
 #include <assert.h>
@@ -103,7 +103,7 @@ const char *trace_status_text(int status)
     }
     const char *name = err_errno_name(status);
     return name ? name
-                : "EIO"; /* an errno that no I/O returns: the row still says that it failed */
+                : "EIO"; /* no I/O returns this errno; the row still has to say that it failed */
 }
 
 int trace_status_parse(const char *p, size_t len, int *status)

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "lib/trace/csv.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/csv_scan.h"
+#include "lib/trace/read.h"
+#include "lib/trace/write.h"
 
 static const char header[] =
     "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,Tokens,Arrival,"
@@ -71,10 +73,9 @@ static struct outcome read_all(const char *path, unsigned cursors, struct trace_
 /* The plain parser is the judge of the vectorised ones. */
 static void compare_isas(const char *path, const struct outcome *want)
 {
-    static const char *const sets[] = {"portable", "avx2", "avx512"};
-    const char *before = csv_isa();
-    for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++) {
-        if (csv_force_isa(sets[i]))
+    enum csv_isa before = csv_isa();
+    for (int i = CSV_ISA_PORTABLE; i <= CSV_ISA_AVX512; i++) {
+        if (csv_force_isa((enum csv_isa)i))
             continue;
         struct outcome o = read_all(path, 1, NULL);
         if (o.rows != want->rows || o.bad != want->bad || o.sum != want->sum)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/trace/trace.h"
+#include "lib/trace/read.h"
 
 #define HEADER "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n"
 

@@ -15,7 +15,7 @@
 #include "kvgen/rng.h"
 #include "lib/trace/csv.h"
 #include "lib/trace/csv_scan.h"
-#include "lib/trace/trace_parse.h"
+#include "lib/trace/parse.h"
 
 #define COLUMNS                                                                                    \
     "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,Tokens,Arrival,"  \
@@ -132,7 +132,8 @@ static void bench_layout(struct bench *b, const char *header)
     struct err e = {0};
     csv_set(c, header, strlen(header));
     assert_int_equal(csv_next(c, &row, &e), 1);
-    assert_int_equal(trace_layout_init(&b->layout, &row, 0, true, "test", &e), 0);
+    b->layout.want_line = true;
+    assert_int_equal(trace_layout_init(&b->layout, &row, "test", &e), 0);
     for (size_t i = 0; i < row.count; i++)
         b->column[i] = TRACE_COLUMNS;
     for (int i = 0; i < TRACE_COLUMNS; i++)
@@ -168,8 +169,8 @@ static void compare_row(struct bench *b)
     bool got = trace_parse_pick()(&b->layout, b->text, b->begin, b->end, &vector);
     int len = (int)(b->end[b->layout.fields - 1] - b->begin);
     if (want != got || (want && memcmp(&plain, &vector, sizeof(plain)) != 0))
-        fail_msg("%s: %s, plain %s: %.*s", csv_isa(), got ? "read" : "bad", want ? "read" : "bad",
-                 len, b->text + b->begin);
+        fail_msg("%s: %s, plain %s: %.*s", csv_isa_name(csv_isa()), got ? "read" : "bad",
+                 want ? "read" : "bad", len, b->text + b->begin);
     b->good += want;
     b->bad += !want;
 }
@@ -193,8 +194,8 @@ static void compare_rows(const char *header, unsigned odd)
 
 static bool have_avx2(void)
 {
-    const char *before = csv_isa();
-    int rc = csv_force_isa("avx2");
+    enum csv_isa before = csv_isa();
+    int rc = csv_force_isa(CSV_ISA_AVX2);
     csv_force_isa(before);
     return rc == 0;
 }

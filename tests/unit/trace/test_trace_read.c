@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "lib/trace/csv.h"
+#include "lib/trace/csv_scan.h"
 #include "tests/unit/trace_checks.h"
 
 /* Reads a text of one row and gives that row; the reader stays open. */
@@ -376,15 +377,14 @@ static void test_line_numbers_with_cursors(void **state)
 
 static void test_instruction_sets_agree(void **state)
 {
-    static const char *const sets[] = {"portable", "avx2", "avx512"};
     struct scratch *t = *state;
     size_t len;
     char *text = make_rows(5000, true, &len);
     put_file(t->path[0], text, len);
-    const char *before = csv_isa();
+    enum csv_isa before = csv_isa();
     uint64_t sum = read_trace(t->path[0], NULL, 1).sum;
     for (int i = 0; i < 3; i++) {
-        if (csv_force_isa(sets[i]))
+        if (csv_force_isa((enum csv_isa)i))
             continue;
         struct outcome o = read_trace(t->path[0], NULL, 2);
         assert_int_equal(o.rows, 5000);
@@ -475,7 +475,7 @@ static void test_from_a_pipe(void **state)
     free(text);
 }
 
-static void test_row_numbers(void **state)
+static void test_progress(void **state)
 {
     struct scratch *t = *state;
     struct err e = {0};
@@ -488,10 +488,8 @@ static void test_row_numbers(void **state)
     put_file(t->path[0], text, len);
     assert_int_equal(trace_open(&r, t->path[0], NULL, &e), 0);
     assert_int_equal(trace_cursor_open(&c, r, &e), 0);
-    while (trace_cursor_next(c, &rows, &n, &e) == 1) {
-        assert_int_equal(trace_cursor_row_number(c), seen);
+    while (trace_cursor_next(c, &rows, &n, &e) == 1)
         seen += n;
-    }
     assert_int_equal(seen, 20000);
     uint64_t consumed, total;
     trace_progress(r, &consumed, &total);
@@ -521,7 +519,7 @@ int main(void)
         TEST(test_long_rows),
         TEST(test_longest_key_is_read),
         TEST(test_from_a_pipe),
-        TEST(test_row_numbers),
+        TEST(test_progress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

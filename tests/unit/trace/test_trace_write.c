@@ -15,7 +15,8 @@
 #include <sys/resource.h>
 
 #include "lib/base/hash.h"
-#include "lib/trace/frame.h"
+#include "lib/trace/frame_out.h"
+#include "lib/trace/write.h"
 #include "tests/unit/trace_checks.h"
 
 static uint64_t random_next(uint64_t *s)
@@ -397,52 +398,6 @@ static void test_reader_of_pipe_goes_away(void **state)
     trace_abandon(w);
 }
 
-static void test_flush_sends_rows_on(void **state)
-{
-    (void)state;
-    for (unsigned threads = 1; threads <= 2; threads++) {
-        int fd[2];
-        char path[32], text[512];
-        assert_int_equal(pipe(fd), 0);
-        snprintf(path, sizeof(path), "/dev/fd/%d", fd[1]);
-        struct err e = {0};
-        struct trace_writer *w;
-        const struct trace_write_opts o = {.columns = TRACE_CORE, .threads = threads};
-        struct trace_row row = {.key = {"k", 1}};
-        assert_int_equal(trace_create(&w, path, &o, &e), 0);
-        assert_int_equal(trace_write(w, &row, &e), 0);
-        assert_int_equal(trace_flush(w, &e), 0);
-        ssize_t n = read(fd[0], text, sizeof(text) - 1); /* would block were it not sent */
-        assert_true(n > 0);
-        text[n] = '\0';
-        assert_non_null(strstr(text, "\n0.000000,Read,0,Tier-0,k,Prefill\n"));
-        assert_int_equal(trace_finish(w, NULL, NULL, &e), 0);
-        close(fd[0]);
-        close(fd[1]);
-    }
-}
-
-static void test_drain_gives_the_digest(void **state)
-{
-    struct scratch *t = *state;
-    struct err e = {0};
-    struct trace_writer *w;
-    struct trace_totals before, after;
-    const struct trace_write_opts o = {.columns = ALL, .zstd = 1, .threads = 2};
-    struct trace_row row;
-    char buf[64];
-    assert_int_equal(trace_create(&w, t->path[1], &o, &e), 0);
-    for (uint64_t i = 0; i < 50000; i++) {
-        make_row(i, &row, buf);
-        assert_int_equal(trace_write(w, &row, &e), 0);
-    }
-    assert_int_equal(trace_drain(w, &before, &e), 0);
-    assert_int_equal(trace_finish(w, "{\"d\":1}", &after, &e), 0);
-    assert_int_equal(before.rows, 50000);
-    assert_string_equal(before.digest, after.digest);
-    assert_true(after.file_bytes > before.file_bytes);
-}
-
 static void test_impossible_rows_are_refused(void **state)
 {
     struct scratch *t = *state;
@@ -472,8 +427,6 @@ int main(void)
         TEST(test_partial_file_is_removed),
         TEST(test_cannot_create),
         TEST(test_reader_of_pipe_goes_away),
-        TEST(test_flush_sends_rows_on),
-        TEST(test_drain_gives_the_digest),
         TEST(test_impossible_rows_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* From the trace record to CSV text, and to the compact form in which rows wait for it: the inner
- * loop of the writer (trace_write.c). */
-#include "lib/trace/trace_format.h"
+/* From the trace record to CSV text, and to the packed form in which rows wait for it: the inner
+ * loop of the writer (write.c). */
+#include "lib/trace/format.h"
 
 #include <string.h>
 
@@ -13,30 +13,19 @@ static const char digit_pairs[] =
     "34353637383940414243444546474849505152535455565758596061626364656667"
     "6869707172737475767778798081828384858687888990919293949596979899";
 
-static inline size_t count_digits(uint64_t v)
-{
-    size_t n = 1;
-    for (;;) {
-        if (v < 10)
-            return n;
-        if (v < 100)
-            return n + 1;
-        if (v < 1000)
-            return n + 2;
-        if (v < 10000)
-            return n + 3;
-        v /= 10000;
-        n += 4;
-    }
-}
-
 static inline size_t put_u64(char *dst, uint64_t v)
 {
-    size_t n = count_digits(v), i = n;
-    while (v >= 100) {
+    size_t n = 1, i;
+
+    for (uint64_t left = v; left >= 10; left /= 10000, n += 4) {
+        if (left < 10000) {
+            n += left < 100 ? 1 : left < 1000 ? 2 : 3;
+            break;
+        }
+    }
+    for (i = n; v >= 100; v /= 100) {
         i -= 2;
         memcpy(dst + i, digit_pairs + v % 100 * 2, 2);
-        v /= 100;
     }
     if (v >= 10)
         memcpy(dst, digit_pairs + v * 2, 2);
@@ -45,7 +34,7 @@ static inline size_t put_u64(char *dst, uint64_t v)
     return n;
 }
 
-/* Exactly n digits, leading zeros included. */
+/* Writes exactly n digits, with leading zeros. */
 static inline void put_fixed(char *dst, uint32_t v, unsigned n)
 {
     for (; n >= 2; n -= 2) {
@@ -56,7 +45,7 @@ static inline void put_fixed(char *dst, uint32_t v, unsigned n)
         dst[0] = (char)('0' + v);
 }
 
-/* Seconds with 6 decimals, up to 9 where they are not zero. */
+/* Writes seconds with 6 decimals, and up to 9 where they are not zero. */
 static size_t put_seconds(char *dst, int64_t ns)
 {
     uint64_t v = ns < 0 ? (uint64_t)0 - (uint64_t)ns : (uint64_t)ns;
@@ -73,7 +62,7 @@ static size_t put_seconds(char *dst, int64_t ns)
     return n;
 }
 
-/* Microseconds with up to 3 decimals. */
+/* Writes microseconds with up to 3 decimals. */
 static size_t put_micros(char *dst, int64_t ns)
 {
     uint64_t v = ns < 0 ? (uint64_t)0 - (uint64_t)ns : (uint64_t)ns;
@@ -99,8 +88,8 @@ static inline size_t put_text(char *dst, const char *text)
     return n;
 }
 
-/* The bytes behind the word are those of the columns to come, and of trace_format_bound's reserve.
- */
+/* Writes a whole struct's text: the bytes behind the word are overwritten by the next columns, or
+ * lie in the reserve of trace_format_bound. */
 static inline size_t put_word(char *dst, const struct trace_word *word)
 {
     memcpy(dst, word->text, sizeof(word->text));
@@ -124,7 +113,7 @@ static inline size_t put_number(char *dst, int64_t v)
 
 /* ---- rows ---- */
 
-/* One column: at most 24 bytes, but for the strings. */
+/* Writes one column: at most 24 bytes, except for strings. */
 static size_t put_column(const struct trace_format *f, const struct trace_row *r,
                          enum trace_column c, char *dst)
 {
@@ -238,12 +227,6 @@ struct packed_result {
     int32_t status;
 };
 
-size_t trace_pack_bound(const struct trace_row *row)
-{
-    return sizeof(struct packed_own) + sizeof(struct packed_result) + 4 + row->key.len +
-           row->user.len + row->line.len;
-}
-
 static char *pack_str(char *dst, const struct trace_str *s)
 {
     if (s->len)
@@ -258,75 +241,68 @@ static const char *unpack_str(const char *src, struct trace_str *s, uint32_t len
     return src + len;
 }
 
-static char *pack_own(const struct trace_format *f, const struct trace_row *r, char *dst)
-{
-    bool user = f->columns & TRACE_BIT(TRACE_COL_USER);
-    const struct packed_own o = {r->time_ns,     r->request, r->tokens,  r->arrival_ns,
-                                 r->duration_ns, r->size,    r->key.len, user ? r->user.len : 0,
-                                 r->op,          r->tier,    r->phase,   r->qos,
-                                 r->class};
-    memcpy(dst, &o, sizeof(o));
-    dst = pack_str(dst + sizeof(o), &r->key);
-    return user ? pack_str(dst, &r->user) : dst;
-}
-
-static const char *unpack_own(const char *src, struct trace_row *r)
-{
-    struct packed_own o;
-    memcpy(&o, src, sizeof(o));
-    r->time_ns = o.time_ns;
-    r->request = o.request;
-    r->tokens = o.tokens;
-    r->arrival_ns = o.arrival_ns;
-    r->duration_ns = o.duration_ns;
-    r->size = o.size;
-    r->op = o.op;
-    r->tier = o.tier;
-    r->phase = o.phase;
-    r->qos = o.qos;
-    r->class = o.class;
-    src = unpack_str(src + sizeof(o), &r->key, o.key_len);
-    return unpack_str(src, &r->user, o.user_len);
-}
-
-size_t trace_pack(const struct trace_format *f, const struct trace_row *row, char *dst)
+size_t trace_pack(const struct trace_format *f, const struct trace_row *r, char *dst)
 {
     char *p = dst;
+
     if (f->columns & TRACE_RESULT) {
-        const struct packed_result o = {row->due_ns,     row->eligible_ns, row->start_ns,
-                                        row->latency_ns, row->device_ns,   row->status};
+        const struct packed_result o = {r->due_ns,     r->eligible_ns, r->start_ns,
+                                        r->latency_ns, r->device_ns,   r->status};
         memcpy(p, &o, sizeof(o));
         p += sizeof(o);
     }
     if (f->lines) {
-        memcpy(p, &row->line.len, 4);
-        p = pack_str(p + 4, &row->line);
+        memcpy(p, &r->line.len, 4);
+        p = pack_str(p + 4, &r->line);
     } else {
-        p = pack_own(f, row, p);
+        bool user = f->columns & TRACE_BIT(TRACE_COL_USER);
+        const struct packed_own o = {r->time_ns,     r->request, r->tokens,  r->arrival_ns,
+                                     r->duration_ns, r->size,    r->key.len, user ? r->user.len : 0,
+                                     r->op,          r->tier,    r->phase,   r->qos,
+                                     r->class};
+        memcpy(p, &o, sizeof(o));
+        p = pack_str(p + sizeof(o), &r->key);
+        if (user)
+            p = pack_str(p, &r->user);
     }
     return (size_t)(p - dst);
 }
 
-size_t trace_unpack(const struct trace_format *f, const char *src, struct trace_row *row)
+size_t trace_unpack(const struct trace_format *f, const char *src, struct trace_row *r)
 {
     const char *p = src;
+
     if (f->columns & TRACE_RESULT) {
         struct packed_result o;
         memcpy(&o, p, sizeof(o));
-        row->due_ns = o.due_ns;
-        row->eligible_ns = o.eligible_ns;
-        row->start_ns = o.start_ns;
-        row->latency_ns = o.latency_ns;
-        row->device_ns = o.device_ns;
-        row->status = o.status;
+        r->due_ns = o.due_ns;
+        r->eligible_ns = o.eligible_ns;
+        r->start_ns = o.start_ns;
+        r->latency_ns = o.latency_ns;
+        r->device_ns = o.device_ns;
+        r->status = o.status;
         p += sizeof(o);
     }
     if (f->lines) {
         uint32_t len;
         memcpy(&len, p, 4);
-        p = unpack_str(p + 4, &row->line, len);
+        p = unpack_str(p + 4, &r->line, len);
     } else {
-        p = unpack_own(p, row);
+        struct packed_own o;
+        memcpy(&o, p, sizeof(o));
+        r->time_ns = o.time_ns;
+        r->request = o.request;
+        r->tokens = o.tokens;
+        r->arrival_ns = o.arrival_ns;
+        r->duration_ns = o.duration_ns;
+        r->size = o.size;
+        r->op = o.op;
+        r->tier = o.tier;
+        r->phase = o.phase;
+        r->qos = o.qos;
+        r->class = o.class;
+        p = unpack_str(p + sizeof(o), &r->key, o.key_len);
+        p = unpack_str(p, &r->user, o.user_len);
     }
     return (size_t)(p - src);
 }

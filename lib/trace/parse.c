@@ -1,13 +1,14 @@
 /* From fields to the trace record: the inner loop of the reader. Numbers are read eight digits at a
- * time and words by one multiplication; whatever these do not take goes to units.c, which decides.
- * Where rows begin and end is known from csv_scan.c. */
-#include "lib/trace/trace_parse.h"
+ * time, words by a perfect hash; what these do not take goes to units.c, which decides. csv_scan.c
+ * has found the fields. */
+#include "lib/trace/parse.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/base/units.h"
+#include "lib/trace/csv_scan.h"
 
 #define BYTES(b)    (UINT64_C(0x0101010101010101) * (b))
 #define BAD_TIME    "is not a time in seconds with at most 9 decimals"
@@ -46,67 +47,41 @@ TRACE_INLINE uint8_t word_find(const struct trace_words *w, const char *p, size_
     return w->text[s][0] == lo && w->text[s][1] == hi ? w->value[s] : TRACE_BAD_WORD;
 }
 
-static bool words_try(struct trace_words *w, const char *(*text)(unsigned), unsigned count)
+/* Looks for a factor that gives each of the count words a slot of its own. A dozen words in 32
+ * slots find one soon. */
+static void words_init(struct trace_words *w, const struct trace_word *words, unsigned count)
 {
-    memset(w->value, TRACE_BAD_WORD, sizeof(w->value));
-    for (unsigned i = 0; i < count; i++) {
-        char word[24] = {0};
-        strncpy(word, text(i), 16);
-        uint64_t lo = load_le64(word), hi = load_le64(word + 8);
-        unsigned s = trace_word_slot(w, lo);
-        if (w->value[s] != TRACE_BAD_WORD)
-            return false;
-        w->text[s][0] = lo;
-        w->text[s][1] = hi;
-        w->value[s] = (uint8_t)i;
-    }
-    return true;
-}
+    bool again = true;
 
-/* Looks for a factor that gives every word a slot of its own; a dozen words in 32 slots find one
- * soon. */
-static void words_init(struct trace_words *w, const char *(*text)(unsigned), unsigned count)
-{
-    memset(w, 0, sizeof(*w));
     w->factor = UINT64_C(0x9E3779B97F4A7C15);
-    while (!words_try(w, text, count))
-        w->factor = w->factor * UINT64_C(6364136223846793005) + 1442695040888963407u;
-}
-
-static const char *op_word(unsigned i)
-{
-    return trace_op_text((enum trace_op)i);
-}
-
-static const char *tier_word(unsigned i)
-{
-    return trace_tier_text((enum trace_tier)i);
-}
-
-static const char *phase_word(unsigned i)
-{
-    return trace_phase_text((enum trace_phase)i);
-}
-
-static const char *qos_word(unsigned i)
-{
-    return trace_qos_text((enum trace_qos)i);
-}
-
-static const char *class_word(unsigned i)
-{
-    return trace_class_text((enum trace_class)i);
+    while (again) {
+        memset(w->text, 0, sizeof(w->text));
+        memset(w->value, TRACE_BAD_WORD, sizeof(w->value));
+        again = false;
+        for (unsigned i = 0; i < count && !again; i++) {
+            char word[16] = {0};
+            memcpy(word, words[i].text, words[i].len);
+            uint64_t lo = load_le64(word), hi = load_le64(word + 8);
+            unsigned slot = trace_word_slot(w, lo);
+            again = w->value[slot] != TRACE_BAD_WORD;
+            w->text[slot][0] = lo;
+            w->text[slot][1] = hi;
+            w->value[slot] = (uint8_t)i;
+        }
+        if (again)
+            w->factor = w->factor * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    }
 }
 
 /* ---- numbers ---- */
 
-/* The number in the first len (1..8) bytes at p, eight digits in parallel: pairs, then fours, then
- * eight. */
+/* Reads the number in the first len (1..8) bytes at p, eight digits in parallel: pairs, then fours,
+ * then eight. */
 TRACE_INLINE bool digits_8(const char *p, size_t len, uint64_t *out)
 {
     uint64_t x = load_le64(p) << (64 - 8 * len);
     x |= (BYTES(0x30) >> 4 * len) >>
-         4 * len; /* leading zeros; two steps as a shift by 64 is not defined */
+         4 * len; /* leading zeros; in two steps, since a shift by 64 is undefined */
     bool ok = (((x + BYTES(0x46)) | (x - BYTES(0x30))) & BYTES(0x80)) == 0;
     x = (x & BYTES(0x0f)) * 2561 >> 8;
     x = (x & UINT64_C(0x00ff00ff00ff00ff)) * 6553601 >> 16;
@@ -127,7 +102,7 @@ TRACE_INLINE bool parse_u64(const char *p, size_t len, uint64_t *out)
     return units_parse_digits(p, len, out) == 0;
 }
 
-/* Digits before the point, at most 10. */
+/* Reads the digits before the point, at most 10. */
 TRACE_INLINE bool parse_whole(const char *p, size_t len, uint64_t *out)
 {
     if (__builtin_expect(len <= 8, 1))
@@ -151,7 +126,7 @@ TRACE_INLINE size_t find_point(const char *p, size_t len)
     return len;
 }
 
-/* Up to scale digits behind the point, as an integer of scale digits. */
+/* Reads up to scale digits behind the point, as an integer of scale digits. */
 TRACE_INLINE bool parse_fraction(const char *p, size_t len, unsigned scale, uint64_t *out)
 {
     if (__builtin_expect(len <= 8, 1)) {
@@ -232,7 +207,7 @@ TRACE_INLINE bool parse_core(const struct trace_layout *l, const struct trace_fi
            (row->phase <= TRACE_NO_PHASE) & trace_core_fits(row);
 }
 
-/* Moments may lie before the zero, lengths of time may not. */
+/* A moment may lie before the zero; a length of time may not. */
 TRACE_INLINE bool is_length(int64_t ns)
 {
     return ns >= 0 || ns == TRACE_NONE;
@@ -320,7 +295,7 @@ bool trace_parse_index(const struct trace_layout *l, const char *text, uint32_t 
 trace_parse_fn trace_parse_pick(void)
 {
 #if defined(__x86_64__)
-    if (strcmp(csv_isa(), "portable") != 0)
+    if (csv_isa() != CSV_ISA_PORTABLE)
         return trace_parse_index_avx2;
 #endif
     return trace_parse_index;
@@ -335,69 +310,63 @@ bool trace_parse_fields(const struct trace_layout *l, const struct csv_field *fi
 
 /* ---- the header ---- */
 
-static int column_find(const struct csv_field *f)
-{
-    for (int c = 0; c < TRACE_COLUMNS; c++) {
-        const char *name = trace_column_name((enum trace_column)c);
-        if (strlen(name) == f->len && memcmp(name, f->p, f->len) == 0)
-            return c;
-    }
-    return -1;
-}
-
-/* Result columns are cut off when a result is replayed: for who wants the line they must be the
- * last. */
-static int check_result_columns(struct trace_layout *l, const char *name, struct err *e)
+/* Finds out where the result columns are: they are cut off when a result is replayed, and for
+ * callers that want the line they must be the last. */
+static int find_own_fields(struct trace_layout *l, const char *name, struct err *e)
 {
     unsigned results = (unsigned)__builtin_popcount(l->present & TRACE_RESULT);
     int stray = -1;
+
     l->own_fields = l->fields - results;
     for (int c = TRACE_COL_STATUS; c >= TRACE_COL_DUE; c--)
         if (l->at[c] >= 0 && (unsigned)l->at[c] < l->own_fields)
             stray = c;
-    if (stray >= 0 && l->want_line)
+    if (stray < 0)
+        return 0;
+    if (l->want_line)
         return err_set(e, -EINVAL, ERR_INPUT, name,
                        "the result column %s does not stand with the others at the end",
                        trace_column_name((enum trace_column)stray));
-    if (stray >= 0)
-        l->own_fields = l->fields;
+    l->own_fields = l->fields;
     return 0;
 }
 
-int trace_layout_init(struct trace_layout *l, const struct csv_row *header, uint32_t want,
-                      bool want_line, const char *name, struct err *e)
+int trace_layout_init(struct trace_layout *l, const struct csv_row *header, const char *name,
+                      struct err *e)
 {
-    memset(l, 0, sizeof(*l));
     l->fields = (unsigned)header->count;
-    l->want_line = want_line;
+    l->present = 0;
     for (int c = 0; c < TRACE_COLUMNS; c++)
         l->at[c] = -1;
     for (unsigned i = 0; i < l->fields; i++) {
-        int c = column_find(&header->field[i]);
-        if (c < 0)
-            continue;
-        if (l->at[c] >= 0)
-            return err_set(e, -EINVAL, ERR_INPUT, name, "column %s stands twice in the header",
-                           trace_column_name((enum trace_column)c));
-        l->at[c] = (int)i;
-        l->present |= TRACE_BIT(c);
+        const struct csv_field *f = &header->field[i];
+        for (int c = 0; c < TRACE_COLUMNS; c++) {
+            const char *column = trace_column_name((enum trace_column)c);
+            if (strlen(column) != f->len || memcmp(column, f->p, f->len) != 0)
+                continue;
+            if (l->at[c] >= 0)
+                return err_set(e, -EINVAL, ERR_INPUT, name, "column %s stands twice in the header",
+                               column);
+            l->at[c] = (int)i;
+            l->present |= TRACE_BIT(c);
+        }
     }
     for (int c = 0; c <= TRACE_COL_PHASE; c++)
         if (l->at[c] < 0)
             return err_set(e, -EINVAL, ERR_INPUT, name, "no column %s in the header: not a trace",
                            trace_column_name((enum trace_column)c));
-    l->parsed = TRACE_CORE | (l->present & (want ? want : ~0u));
-    words_init(&l->op, op_word, TRACE_OPS);
-    words_init(&l->tier, tier_word, TRACE_NO_TIER + 1);
-    words_init(&l->phase, phase_word, TRACE_NO_PHASE + 1);
-    words_init(&l->qos, qos_word, TRACE_NO_QOS + 1);
-    words_init(&l->class, class_word, TRACE_NO_CLASS + 1);
-    return check_result_columns(l, name, e);
+    l->parsed = TRACE_CORE | (l->present & (l->want ? l->want : ~0u));
+    words_init(&l->op, trace_op_word(TRACE_READ), TRACE_OPS);
+    words_init(&l->tier, trace_tier_word(TRACE_GPU), TRACE_NO_TIER + 1);
+    words_init(&l->phase, trace_phase_word(TRACE_PREFILL), TRACE_NO_PHASE + 1);
+    words_init(&l->qos, trace_qos_word(TRACE_INTERACTIVE), TRACE_NO_QOS + 1);
+    words_init(&l->class, trace_class_word(TRACE_USER), TRACE_NO_CLASS + 1);
+    return find_own_fields(l, name, e);
 }
 
 /* ---- bad rows, in words ---- */
 
-/* Any text is a User. */
+/* What is wrong with a field of each column. Any text is a valid User. */
 static const char *const fault_texts[TRACE_COLUMNS] = {
     [TRACE_COL_TIMESTAMP] = BAD_TIME,
     [TRACE_COL_OPERATION] = "is not Read, Write, Delete, Generate or Miss",
@@ -419,7 +388,7 @@ static const char *const fault_texts[TRACE_COLUMNS] = {
     [TRACE_COL_STATUS] = "is no known status",
 };
 
-/* Columns behind the core: by their own parsers, which see nothing but this one. */
+/* Parses one column behind the core alone. */
 static bool column_fits_alone(const struct trace_layout *l, int c, const struct csv_field *f)
 {
     struct csv_field all[CSV_MAX_FIELDS];
@@ -456,14 +425,6 @@ static bool column_fits(const struct trace_layout *l, int c, const struct csv_fi
     }
 }
 
-static void explain_field(int c, const struct csv_field *f, const char *fault, char *buf,
-                          size_t cap)
-{
-    int shown = f->len < 40 ? (int)f->len : 40;
-    snprintf(buf, cap, "%s '%.*s%s' %s", trace_column_name((enum trace_column)c), shown, f->p,
-             f->len > 40 ? "..." : "", fault);
-}
-
 void trace_parse_explain(const struct trace_layout *l, const struct csv_row *row, char *buf,
                          size_t cap)
 {
@@ -476,10 +437,11 @@ void trace_parse_explain(const struct trace_layout *l, const struct csv_row *row
         if (!(l->parsed & TRACE_BIT(c)))
             continue;
         const struct csv_field *f = &row->field[l->at[c]];
-        if (!column_fits(l, c, f)) {
-            explain_field(c, f, fault_texts[c], buf, cap);
-            return;
-        }
+        if (column_fits(l, c, f))
+            continue;
+        snprintf(buf, cap, "%s '%.*s%s' %s", trace_column_name((enum trace_column)c),
+                 f->len < 40 ? (int)f->len : 40, f->p, f->len > 40 ? "..." : "", fault_texts[c]);
+        return;
     }
     const struct csv_field *op = &row->field[l->at[TRACE_COL_OPERATION]];
     bool key = row->field[l->at[TRACE_COL_KEY]].len > 0;

@@ -1,6 +1,6 @@
-/* trace_format.h - private to the trace writer: from the record to CSV text. */
-#ifndef KVTRACE_TRACE_TRACE_FORMAT_H
-#define KVTRACE_TRACE_TRACE_FORMAT_H
+/* From the record to CSV text. Private to the trace writer. */
+#ifndef KVTRACE_TRACE_FORMAT_H
+#define KVTRACE_TRACE_FORMAT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,21 +13,20 @@ struct trace_format {
     int64_t epoch_ns; /* added to Timestamp and Arrival */
 };
 
-/* Bytes that a row can need at most. */
+/* Returns the most bytes that a row can need. */
 size_t trace_format_bound(const struct trace_row *row);
-/* Bytes that a row is taken for when frames are cut: depends on nothing but the row and the
- * columns. */
+/* Returns the bytes that a row counts for when frames are cut. Depends on the row and the columns
+ * only, so that frames do not depend on threads. */
 size_t trace_format_estimate(const struct trace_format *f, const struct trace_row *row);
-/* The row with its newline at dst; returns the length. */
+/* Writes the row with its newline to dst; returns the length. */
 size_t trace_format_row(const struct trace_format *f, const struct trace_row *row, char *dst);
-/* The header with its newline; header of header_len bytes as in trace_write_opts. At most
- * header_len + 512 bytes. */
+/* Writes the header with its newline to dst, at most header_len + 512 bytes; returns the length.
+ * header as in trace_write_opts. */
 size_t trace_format_header(const struct trace_format *f, const char *header, size_t header_len,
                            char *dst);
 
-/* Rows wait for their formatting as bytes: what the columns need and the strings. At most
- * trace_pack_bound bytes. */
-size_t trace_pack_bound(const struct trace_row *row);
+/* While they wait to be formatted, rows are packed: the values of the columns and the strings. The
+ * writer bounds the strings, so that a packed row takes at most 3 times its estimate. */
 size_t trace_pack(const struct trace_format *f, const struct trace_row *row, char *dst);
 /* Fills *row, whose strings point into src; returns the packed length. */
 size_t trace_unpack(const struct trace_format *f, const char *src, struct trace_row *row);

@@ -1,7 +1,7 @@
-/* The usual row by AVX2: numbers and words of up to 16 bytes are taken whole, without a branch on
- * how long they are. Whatever this does not take goes to the plain parser of trace_parse.c, which
- * decides. Elsewhere than on x86-64 this file is empty. */
-#include "lib/trace/trace_parse.h"
+/* Parses the usual row with AVX2: numbers and words of up to 16 bytes are taken whole, without a
+ * branch on their length. What this does not take goes to the plain parser of parse.c, which
+ * decides. Empty on other than x86-64. */
+#include "lib/trace/parse.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -9,21 +9,21 @@
 #define AVX2   __attribute__((target("avx2,bmi,bmi2")))
 #define INLINE AVX2 static inline __attribute__((always_inline))
 
-/* Windows of 16 bytes into these: first_bytes from 16 - n on keeps the first n bytes, to_right from
- * n on moves the first n bytes to the end and puts zeros before them. */
+/* Loaded as windows of 16 bytes: first_bytes from 16 - n on keeps the first n bytes; to_right from
+ * n on moves the first n bytes to the end, with zeros before them. */
 static const uint8_t first_bytes[32] = {255, 255, 255, 255, 255, 255, 255, 255,
                                         255, 255, 255, 255, 255, 255, 255, 255};
 static const uint8_t to_right[32] = {128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
                                      128, 128, 128, 128, 128, 0,   1,   2,   3,   4,   5,
                                      6,   7,   8,   9,   10,  11,  12,  13,  14,  15};
 
-/* A row on its way: what is wrong gathers in bad. */
+/* A row being parsed. Wrong characters collect in bad. */
 struct taker {
     const struct trace_layout *l;
     struct trace_fields fields;
     __m128i bad;
     __m128i zero, nine, point;
-    __m256i pairs, fours, eights; /* weights of the digits, of their pairs, and so on */
+    __m256i pairs, fours, eights; /* weights of digits, of pairs of digits, and so on */
 };
 
 INLINE struct taker begin_row(const struct trace_layout *l, const struct trace_fields *fields)
@@ -37,7 +37,7 @@ INLINE struct taker begin_row(const struct trace_layout *l, const struct trace_f
                       _mm256_set1_epi16(10 | 1 << 8),
                       _mm256_set1_epi32(100 | 1 << 16),
                       _mm256_set1_epi32(10000 | 1 << 16)};
-    /* Held in registers: compilers would rather make them anew for every field. */
+    /* Keeps them in registers: compilers would make them anew for every field. */
     __asm__("" : "+x"(t.zero), "+x"(t.nine), "+x"(t.point));
     __asm__("" : "+x"(t.pairs), "+x"(t.fours), "+x"(t.eights));
     return t;
@@ -63,13 +63,13 @@ INLINE __m128i load_digits(const struct taker *t, const char *p)
     return _mm_sub_epi8(load(p), t->zero);
 }
 
-/* Leaves something in t->bad where no digit stands. */
+/* Sets bits in t->bad where a byte is no digit. */
 INLINE void check_digits(struct taker *t, __m128i digits)
 {
     t->bad = _mm_or_si128(t->bad, _mm_subs_epu8(digits, t->nine));
 }
 
-/* Sixteen digits as two numbers of eight, the higher one in the lower half. */
+/* Joins two numbers of eight digits, the higher one in the lower half. */
 INLINE uint64_t join_eights(__m128i x)
 {
     uint64_t two = (uint64_t)_mm_cvtsi128_si64(x);
@@ -84,7 +84,7 @@ INLINE uint64_t number_of(const struct taker *t, __m128i digits)
     return join_eights(x);
 }
 
-/* The same of two at once. */
+/* The same for two numbers at once. */
 INLINE void numbers_of(const struct taker *t, __m128i a, __m128i b, uint64_t out[2])
 {
     __m256i x = _mm256_maddubs_epi16(_mm256_set_m128i(b, a), t->pairs);
@@ -94,7 +94,7 @@ INLINE void numbers_of(const struct taker *t, __m128i a, __m128i b, uint64_t out
     out[1] = join_eights(_mm256_extracti128_si256(x, 1));
 }
 
-/* Each of the following gives false for what is not usual, or leaves something in t->bad. */
+/* Each of the following returns false, or sets bits in t->bad, for a field in an unusual form. */
 
 INLINE bool take_word(struct taker *t, const struct trace_words *w, enum trace_column c,
                       uint8_t *out)
@@ -130,50 +130,55 @@ INLINE bool take_number_or_none(struct taker *t, enum trace_column c, int64_t *o
     return true;
 }
 
-/* Digits before the point and behind it of a number of at most 63 bytes; false: more than those,
- * none before it, or a point with none behind it. */
-INLINE bool find_point(const struct taker *t, struct trace_span f, size_t most_whole,
-                       size_t most_places, size_t *whole, size_t *places)
+/* Digits before the point and behind it. */
+struct places {
+    size_t whole, fraction;
+};
+
+/* Counts the digits of a number of at most 63 bytes. False: more than `most`, none before the
+ * point, or none behind a point. */
+INLINE bool find_point(const struct taker *t, struct trace_span f, struct places most,
+                       struct places *n)
 {
     __m128i point = _mm_cmpeq_epi8(load(f.p), t->point);
     uint64_t end = UINT64_C(1) << f.len;
-    *whole = (size_t)_tzcnt_u64((uint64_t)(unsigned)_mm_movemask_epi8(point) | end);
-    *places = 0;
-    if (__builtin_expect(*whole - 1 >= most_whole, 0))
+    n->whole = (size_t)_tzcnt_u64((uint64_t)(unsigned)_mm_movemask_epi8(point) | end);
+    n->fraction = 0;
+    if (__builtin_expect(n->whole - 1 >= most.whole, 0))
         return false;
-    if (__builtin_expect(*whole == f.len, 0))
+    if (__builtin_expect(n->whole == f.len, 0))
         return true;
-    *places = f.len - *whole - 1;
-    return *places - 1 < most_places;
+    n->fraction = f.len - n->whole - 1;
+    return n->fraction - 1 < most.fraction;
 }
 
 /* Seconds to ns. */
 INLINE bool take_seconds(struct taker *t, struct trace_span f, int64_t *out)
 {
-    size_t whole, places;
+    struct places n;
     uint64_t v[2];
-    if (f.len > 20 || !find_point(t, f, 10, 9, &whole, &places))
+    if (f.len > 20 || !find_point(t, f, (struct places){10, 9}, &n))
         return false;
-    __m128i a = _mm_shuffle_epi8(load_digits(t, f.p), load(to_right + whole));
-    __m128i b = _mm_slli_si128(load_digits(t, f.p + whole + 1), 7);
-    b = _mm_and_si128(b, load(first_bytes + 9 - places));
+    __m128i a = _mm_shuffle_epi8(load_digits(t, f.p), load(to_right + n.whole));
+    __m128i b = _mm_slli_si128(load_digits(t, f.p + n.whole + 1), 7);
+    b = _mm_and_si128(b, load(first_bytes + 9 - n.fraction));
     check_digits(t, _mm_max_epu8(a, b));
     numbers_of(t, a, b, v);
     *out = (int64_t)(v[0] * 1000000000 + v[1]);
     return v[0] < 9000000000u;
 }
 
-/* Microseconds to ns: with the point left out it is one number. */
+/* Microseconds to ns: without the point it is one number. */
 INLINE bool take_micros(struct taker *t, struct trace_span f, int64_t *out)
 {
     const __m128i last_three = _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1);
-    size_t whole, places;
-    if (f.len > 16 || !find_point(t, f, 12, 3, &whole, &places))
+    struct places n;
+    if (f.len > 16 || !find_point(t, f, (struct places){12, 3}, &n))
         return false;
     __m128i from =
-        _mm_blendv_epi8(load(to_right + whole + 3), load(to_right + whole + 4), last_three);
+        _mm_blendv_epi8(load(to_right + n.whole + 3), load(to_right + n.whole + 4), last_three);
     __m128i x = _mm_shuffle_epi8(load_digits(t, f.p), from);
-    x = _mm_and_si128(x, load(first_bytes + 3 - places));
+    x = _mm_and_si128(x, load(first_bytes + 3 - n.fraction));
     check_digits(t, x);
     *out = (int64_t)number_of(t, x);
     return true;
