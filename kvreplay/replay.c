@@ -175,7 +175,7 @@ static int replay_open_results(struct replay *r, struct err *e)
 {
     const char *path = r->in->silent ? NULL : options_results(r->o);
     struct trace_str header = trace_header(r->trace);
-    struct trace_write_opts w = {.columns = trace_columns(r->trace) | TRACE_RESULT,
+    struct trace_write_opts w = {.columns = TRACE_RESULT,
                                  .header = header.p,
                                  .header_len = header.len,
                                  .zstd = r->o->zstd ? 1 : -1,

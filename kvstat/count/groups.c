@@ -10,29 +10,12 @@
 
 #include "lib/base/hash.h"
 
-/* Statuses: none, ok, absent, corrupt, then the errno values that the format knows (all small). */
-#define STATUS_ERRNOS 160
-#define STATUSES      (STATUS_ERRNOS + 4)
-
 struct groups {
     unsigned by;
     size_t slots, used; /* slots: size of the index, a power of two when hashed */
     struct group **slot;
     struct group **order; /* room for used pointers after groups_sort */
 };
-
-static size_t status_index(int32_t status)
-{
-    if (status == TRACE_NO_STATUS)
-        return 0;
-    if (status == TRACE_OK)
-        return 1;
-    if (status == TRACE_ABSENT)
-        return 2;
-    if (status == TRACE_CORRUPT)
-        return 3;
-    return 3 + (size_t)(status < STATUS_ERRNOS ? status : STATUS_ERRNOS);
-}
 
 /* The key under by: columns not asked for get their empty value. */
 static struct group_key key_of(unsigned by, const struct group_key *k)
@@ -63,7 +46,7 @@ static size_t enum_index(unsigned by, const struct group_key *k)
     if (by & GROUPS_CLASS)
         i = i * (TRACE_NO_CLASS + 1) + k->class;
     if (by & GROUPS_STATUS)
-        i = i * STATUSES + status_index(k->status);
+        i = i * TRACE_STATUSES + trace_status_index(k->status);
     return i;
 }
 
@@ -74,7 +57,7 @@ static size_t enum_count(unsigned by)
     n *= by & GROUPS_PHASE ? TRACE_NO_PHASE + 1 : 1;
     n *= by & GROUPS_QOS ? TRACE_NO_QOS + 1 : 1;
     n *= by & GROUPS_CLASS ? TRACE_NO_CLASS + 1 : 1;
-    n *= by & GROUPS_STATUS ? STATUSES : 1;
+    n *= by & GROUPS_STATUS ? TRACE_STATUSES : 1;
     return n;
 }
 

@@ -13,19 +13,28 @@ static const char digit_pairs[] =
     "34353637383940414243444546474849505152535455565758596061626364656667"
     "6869707172737475767778798081828384858687888990919293949596979899";
 
+static inline size_t count_digits(uint64_t v)
+{
+    for (size_t n = 1;; v /= 10000, n += 4) {
+        if (v < 10)
+            return n;
+        if (v < 100)
+            return n + 1;
+        if (v < 1000)
+            return n + 2;
+        if (v < 10000)
+            return n + 3;
+    }
+}
+
 static inline size_t put_u64(char *dst, uint64_t v)
 {
-    size_t n = 1, i;
+    size_t n = count_digits(v), i = n;
 
-    for (uint64_t left = v; left >= 10; left /= 10000, n += 4) {
-        if (left < 10000) {
-            n += left < 100 ? 1 : left < 1000 ? 2 : 3;
-            break;
-        }
-    }
-    for (i = n; v >= 100; v /= 100) {
+    while (v >= 100) {
         i -= 2;
         memcpy(dst + i, digit_pairs + v % 100 * 2, 2);
+        v /= 100;
     }
     if (v >= 10)
         memcpy(dst, digit_pairs + v * 2, 2);
@@ -113,9 +122,26 @@ static inline size_t put_number(char *dst, int64_t v)
 
 /* ---- rows ---- */
 
+/* Writes one of the extra columns. */
+static size_t put_extra(const struct trace_extra *x, enum trace_column c, char *dst)
+{
+    switch (c) {
+    case TRACE_COL_SLOT:
+        return x->slot_ns == TRACE_NONE ? 0 : put_micros(dst, x->slot_ns);
+    case TRACE_COL_FIRST_BYTE:
+        return x->first_byte_ns == TRACE_NONE ? 0 : put_micros(dst, x->first_byte_ns);
+    case TRACE_COL_RANK:
+        return put_number(dst, x->rank);
+    case TRACE_COL_ENDPOINT:
+        return put_str(dst, &x->endpoint);
+    default:
+        return put_str(dst, &x->thread);
+    }
+}
+
 /* Writes one column: at most 24 bytes, except for strings. */
-static size_t put_column(const struct trace_format *f, const struct trace_row *r,
-                         enum trace_column c, char *dst)
+static inline size_t put_column(const struct trace_format *f, const struct trace_row *r,
+                                enum trace_column c, char *dst)
 {
     switch (c) {
     case TRACE_COL_TIMESTAMP:
@@ -156,21 +182,35 @@ static size_t put_column(const struct trace_format *f, const struct trace_row *r
         return r->device_ns == TRACE_NONE ? 0 : put_micros(dst, r->device_ns);
     case TRACE_COL_STATUS:
         return put_text(dst, trace_status_text(r->status));
+    case TRACE_COL_SLOT:
+    case TRACE_COL_FIRST_BYTE:
+    case TRACE_COL_RANK:
+    case TRACE_COL_ENDPOINT:
+    case TRACE_COL_THREAD:
+        return r->extra ? put_extra(r->extra, c, dst) : 0;
     case TRACE_COLUMNS:
         break;
     }
     return 0;
 }
 
+/* Bytes of the strings of the extra columns. */
+static size_t extra_text(const struct trace_row *r)
+{
+    return r->extra ? (size_t)r->extra->endpoint.len + r->extra->thread.len : 0;
+}
+
 size_t trace_format_bound(const struct trace_row *row)
 {
     return TRACE_COLUMNS * 32u + (size_t)row->key.len * 2 + (size_t)row->user.len * 2 +
-           row->line.len + 16;
+           extra_text(row) * 2 + row->line.len + 16;
 }
 
 size_t trace_format_estimate(const struct trace_format *f, const struct trace_row *row)
 {
     size_t n = f->columns & TRACE_RESULT ? 56 : 0;
+    if (f->columns & TRACE_EXTRA)
+        n += 40 + extra_text(row);
     if (f->lines)
         return n + row->line.len + 1;
     return n + 48 + row->key.len + (f->columns & TRACE_EXTENDED ? 40 + row->user.len : 0);
@@ -184,10 +224,28 @@ size_t trace_format_row(const struct trace_format *f, const struct trace_row *ro
         memcpy(dst, row->line.p, row->line.len);
         n = row->line.len;
         dst[n++] = ',';
-        left &= TRACE_RESULT;
+        left &= TRACE_RESULT | TRACE_EXTRA;
     }
     for (; left; left &= left - 1) {
         n += put_column(f, row, (enum trace_column)__builtin_ctz(left), dst + n);
+        dst[n++] = ',';
+    }
+    dst[n - 1] = '\n';
+    return n;
+}
+
+size_t trace_format_note(const struct trace_format *f, const struct trace_row *row, char *dst)
+{
+    size_t n = 0;
+
+    for (uint32_t left = f->columns; left; left &= left - 1) {
+        enum trace_column c = (enum trace_column)__builtin_ctz(left);
+        if (c == TRACE_COL_OPERATION)
+            n += put_text(dst + n, trace_op_text(TRACE_NOTE));
+        else if (c == TRACE_COL_SIZE)
+            n += put_text(dst + n, "0");
+        else if (c == TRACE_COL_KEY)
+            n += put_str(dst + n, &row->key);
         dst[n++] = ',';
     }
     dst[n - 1] = '\n';
@@ -203,7 +261,7 @@ size_t trace_format_header(const struct trace_format *f, const char *header, siz
         memcpy(dst, header, header_len);
         n = header_len;
         dst[n++] = ',';
-        left &= TRACE_RESULT;
+        left &= TRACE_RESULT | TRACE_EXTRA;
     }
     for (; left; left &= left - 1) {
         n += put_text(dst + n, trace_column_name((enum trace_column)__builtin_ctz(left)));
@@ -225,6 +283,11 @@ struct packed_own {
 struct packed_result {
     int64_t due_ns, eligible_ns, start_ns, latency_ns, device_ns;
     int32_t status;
+};
+
+struct packed_extra {
+    int64_t slot_ns, first_byte_ns, rank;
+    uint32_t endpoint_len, thread_len;
 };
 
 static char *pack_str(char *dst, const struct trace_str *s)
@@ -251,6 +314,16 @@ size_t trace_pack(const struct trace_format *f, const struct trace_row *r, char 
         memcpy(p, &o, sizeof(o));
         p += sizeof(o);
     }
+    if (f->columns & TRACE_EXTRA) {
+        const struct trace_extra *x = r->extra;
+        *p++ = x != NULL;
+        if (x) {
+            const struct packed_extra o = {x->slot_ns, x->first_byte_ns, x->rank, x->endpoint.len,
+                                           x->thread.len};
+            memcpy(p, &o, sizeof(o));
+            p = pack_str(pack_str(p + sizeof(o), &x->endpoint), &x->thread);
+        }
+    }
     if (f->lines) {
         memcpy(p, &r->line.len, 4);
         p = pack_str(p + 4, &r->line);
@@ -268,7 +341,8 @@ size_t trace_pack(const struct trace_format *f, const struct trace_row *r, char 
     return (size_t)(p - dst);
 }
 
-size_t trace_unpack(const struct trace_format *f, const char *src, struct trace_row *r)
+size_t trace_unpack(const struct trace_format *f, const char *src, struct trace_row *r,
+                    struct trace_extra *extra)
 {
     const char *p = src;
 
@@ -282,6 +356,17 @@ size_t trace_unpack(const struct trace_format *f, const char *src, struct trace_
         r->device_ns = o.device_ns;
         r->status = o.status;
         p += sizeof(o);
+    }
+    r->extra = NULL;
+    if ((f->columns & TRACE_EXTRA) && *p++) {
+        struct packed_extra o;
+        memcpy(&o, p, sizeof(o));
+        extra->slot_ns = o.slot_ns;
+        extra->first_byte_ns = o.first_byte_ns;
+        extra->rank = o.rank;
+        p = unpack_str(p + sizeof(o), &extra->endpoint, o.endpoint_len);
+        p = unpack_str(p, &extra->thread, o.thread_len);
+        r->extra = extra;
     }
     if (f->lines) {
         uint32_t len;

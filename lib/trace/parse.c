@@ -272,6 +272,31 @@ TRACE_INLINE bool parse_result(const struct trace_layout *l, const struct trace_
     return ok;
 }
 
+static bool parse_extra(const struct trace_layout *l, const struct trace_fields *s,
+                        struct trace_extra *x)
+{
+    struct trace_span f;
+    bool ok = true;
+    if (l->parsed & TRACE_BIT(TRACE_COL_SLOT)) {
+        f = trace_field(s, l->at[TRACE_COL_SLOT]);
+        ok &= parse_decimal_or_none(f.p, f.len, 3, &x->slot_ns) && is_length(x->slot_ns);
+    }
+    if (l->parsed & TRACE_BIT(TRACE_COL_FIRST_BYTE)) {
+        f = trace_field(s, l->at[TRACE_COL_FIRST_BYTE]);
+        ok &=
+            parse_decimal_or_none(f.p, f.len, 3, &x->first_byte_ns) && is_length(x->first_byte_ns);
+    }
+    if (l->parsed & TRACE_BIT(TRACE_COL_RANK)) {
+        f = trace_field(s, l->at[TRACE_COL_RANK]);
+        ok &= parse_i64_or_none(f.p, f.len, &x->rank);
+    }
+    if (l->parsed & TRACE_BIT(TRACE_COL_ENDPOINT))
+        x->endpoint = trace_span_str(trace_field(s, l->at[TRACE_COL_ENDPOINT]));
+    if (l->parsed & TRACE_BIT(TRACE_COL_THREAD))
+        x->thread = trace_span_str(trace_field(s, l->at[TRACE_COL_THREAD]));
+    return ok;
+}
+
 TRACE_INLINE bool parse_row(const struct trace_layout *l, const struct trace_fields *s,
                             struct trace_row *row)
 {
@@ -280,6 +305,8 @@ TRACE_INLINE bool parse_row(const struct trace_layout *l, const struct trace_fie
         ok &= parse_extended(l, s, row);
     if (l->parsed & TRACE_RESULT)
         ok &= parse_result(l, s, row);
+    if (l->parsed & TRACE_EXTRA)
+        ok &= parse_extra(l, s, row->extra);
     return ok;
 }
 
@@ -292,12 +319,23 @@ bool trace_parse_index(const struct trace_layout *l, const char *text, uint32_t 
     return parse_row(l, &s, row);
 }
 
-trace_parse_fn trace_parse_pick(void)
+#if defined(__x86_64__)
+/* A function of its own, so that other files pay nothing for the extra columns. */
+static bool parse_index_avx2_extra(const struct trace_layout *l, const char *text, uint32_t begin,
+                                   const uint32_t *end, struct trace_row *row)
+{
+    const struct trace_fields s = {text, begin, end, NULL};
+    return trace_parse_index_avx2(l, text, begin, end, row) && parse_extra(l, &s, row->extra);
+}
+#endif
+
+trace_parse_fn trace_parse_pick(const struct trace_layout *l)
 {
 #if defined(__x86_64__)
     if (csv_isa() != CSV_ISA_PORTABLE)
-        return trace_parse_index_avx2;
+        return l->parsed & TRACE_EXTRA ? parse_index_avx2_extra : trace_parse_index_avx2;
 #endif
+    (void)l;
     return trace_parse_index;
 }
 
@@ -311,15 +349,22 @@ bool trace_parse_fields(const struct trace_layout *l, const struct csv_field *fi
 /* ---- the header ---- */
 
 /* Finds out where the result columns are: they are cut off when a result is replayed, and for
- * callers that want the line they must be the last. */
+ * callers that want the line they must be the last. Extra columns among them are cut off too;
+ * elsewhere, and in files that are no results, they are columns like others. */
 static int find_own_fields(struct trace_layout *l, const char *name, struct err *e)
 {
-    unsigned results = (unsigned)__builtin_popcount(l->present & TRACE_RESULT);
+    const uint32_t cut = l->present & TRACE_RESULT ? TRACE_RESULT | TRACE_EXTRA : 0;
+    uint32_t column[CSV_MAX_FIELDS] = {0}; /* bit of the column that each field is */
     int stray = -1;
 
-    l->own_fields = l->fields - results;
+    for (int c = 0; c < TRACE_COLUMNS; c++)
+        if (l->at[c] >= 0)
+            column[l->at[c]] = TRACE_BIT(c);
+    l->own_fields = l->fields;
+    while (l->own_fields > 0 && (column[l->own_fields - 1] & cut))
+        l->own_fields--;
     for (int c = TRACE_COL_STATUS; c >= TRACE_COL_DUE; c--)
-        if (l->at[c] >= 0 && (unsigned)l->at[c] < l->own_fields)
+        if ((TRACE_BIT(c) & TRACE_RESULT) && l->at[c] >= 0 && (unsigned)l->at[c] < l->own_fields)
             stray = c;
     if (stray < 0)
         return 0;
@@ -366,7 +411,8 @@ int trace_layout_init(struct trace_layout *l, const struct csv_row *header, cons
 
 /* ---- bad rows, in words ---- */
 
-/* What is wrong with a field of each column. Any text is a valid User. */
+/* What is wrong with a field of each column. Any text is a valid User,
+ * Endpoint or Thread. */
 static const char *const fault_texts[TRACE_COLUMNS] = {
     [TRACE_COL_TIMESTAMP] = BAD_TIME,
     [TRACE_COL_OPERATION] = "is not Read, Write, Delete, Generate or Miss",
@@ -385,7 +431,10 @@ static const char *const fault_texts[TRACE_COLUMNS] = {
     [TRACE_COL_START] = BAD_DECIMAL,
     [TRACE_COL_LATENCY] = BAD_LENGTH,
     [TRACE_COL_DEVICE] = BAD_LENGTH,
+    [TRACE_COL_SLOT] = BAD_LENGTH,
     [TRACE_COL_STATUS] = "is no known status",
+    [TRACE_COL_FIRST_BYTE] = BAD_LENGTH,
+    [TRACE_COL_RANK] = "is not a whole number",
 };
 
 /* Parses one column behind the core alone. */
@@ -394,12 +443,15 @@ static bool column_fits_alone(const struct trace_layout *l, int c, const struct 
     struct csv_field all[CSV_MAX_FIELDS];
     const struct trace_fields s = {.field = all};
     struct trace_layout one = *l;
+    struct trace_extra extra;
     struct trace_row row;
 
     trace_row_clear(&row);
+    trace_extra_clear(&extra);
     all[l->at[c]] = *f;
     one.parsed = TRACE_BIT(c);
-    return parse_extended(&one, &s, &row) && parse_result(&one, &s, &row);
+    return parse_extended(&one, &s, &row) && parse_result(&one, &s, &row) &&
+           parse_extra(&one, &s, &extra);
 }
 
 static bool column_fits(const struct trace_layout *l, int c, const struct csv_field *f)

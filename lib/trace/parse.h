@@ -24,13 +24,13 @@ struct trace_words {
 
 /* Where the columns are, and which of them are parsed. The caller sets the first two. */
 struct trace_layout {
-    uint32_t want;       /* columns to parse (mask), 0: all that are there */
-    bool want_line;      /* fill row->line */
-    unsigned fields;     /* in the header */
-    unsigned own_fields; /* of them, those before the result columns at the end; all if the result
-                            columns are elsewhere */
-    uint32_t present;    /* mask of the known columns */
-    uint32_t parsed;     /* mask: the core and what is wanted */
+    uint32_t want;         /* columns to parse (mask), 0: all that are there */
+    bool want_line;        /* fill row->line */
+    unsigned fields;       /* in the header */
+    unsigned own_fields;   /* of them, those before the result columns at the end; all if the result
+                              columns are elsewhere */
+    uint32_t present;      /* mask of the known columns */
+    uint32_t parsed;       /* mask: the core and what is wanted */
     int at[TRACE_COLUMNS]; /* field of each column, -1: none */
     struct trace_words op, tier, phase, qos, class;
 };
@@ -40,16 +40,18 @@ int trace_layout_init(struct trace_layout *l, const struct csv_row *header, cons
                       struct err *e);
 
 /* Parses the row text[begin..), whose l->fields fields end at text[end[0]], text[end[1]]...
- * Strings point into the text. False: a bad row. */
+ * Strings point into the text. row->extra must be set if extra columns are parsed. False: a bad
+ * row. */
 typedef bool (*trace_parse_fn)(const struct trace_layout *l, const char *text, uint32_t begin,
                                const uint32_t *end, struct trace_row *row);
 bool trace_parse_index(const struct trace_layout *l, const char *text, uint32_t begin,
                        const uint32_t *end, struct trace_row *row);
-/* The same with AVX2 for fields in their usual form; the processor must have it. */
+/* The same with AVX2 for fields in their usual form; the processor must have it. Does not parse
+ * extra columns. */
 bool trace_parse_index_avx2(const struct trace_layout *l, const char *text, uint32_t begin,
                             const uint32_t *end, struct trace_row *row);
-/* Returns the one of the two for the instruction set in use (csv_isa). */
-trace_parse_fn trace_parse_pick(void);
+/* Returns the parser for the layout and the instruction set in use (csv_isa). */
+trace_parse_fn trace_parse_pick(const struct trace_layout *l);
 /* Parses a row from its fields; row->line is left alone. False: a bad row. */
 bool trace_parse_fields(const struct trace_layout *l, const struct csv_field *field,
                         struct trace_row *row);

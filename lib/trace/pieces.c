@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "lib/trace/csv.h"
+#include "lib/trace/trace.h"
 
 #define READ_BYTES ((size_t)256 << 10)
 /* The begin of a row that has not ended yet, and the block read behind it. */
-#define CARRY_CAP (CSV_MAX_ROW + READ_BYTES)
+#define CARRY_CAP (TRACE_MAX_NOTE_ROW + READ_BYTES)
 #define BLOCK_CAP (CARRY_CAP + READ_BYTES + PIECE_TEXT_PAD)
 
 struct pieces {
@@ -276,7 +277,7 @@ static int take_block(struct pieces *ps, struct piece *p, struct err *e)
         end = n ? rows_end(p->block, len) : len;
         if (n == 0 && len == 0)
             return 0;
-        if (end == 0 && len > CSV_MAX_ROW) {
+        if (end == 0 && len > TRACE_MAX_NOTE_ROW) {
             /* The row is too long. Give up as little as possible: one line of it. */
             const char *newline = memrchr(p->block, '\n', len);
             end = newline ? (size_t)(newline - p->block) + 1 : len;

@@ -48,6 +48,11 @@ struct trace_reader {
     char first_bad[640];
 };
 
+/* A part of a piece's text. */
+struct span {
+    size_t begin, end;
+};
+
 struct trace_cursor {
     struct trace_reader *r;
     struct piece piece;
@@ -68,7 +73,10 @@ struct trace_cursor {
     char *arena; /* strings of rows with quotes, until the batch is given back */
     size_t arena_used;
     struct trace_row *rows_out;
+    struct trace_extra *extra; /* one for each of rows_out, where the file has such columns */
     size_t count;
+    struct span *notes; /* Notes in the piece, which the digest leaves out */
+    size_t note_count;
     struct err error; /* comes after the rows before it; then every call returns it */
 };
 
@@ -322,19 +330,27 @@ int trace_cursor_open(struct trace_cursor **out, struct trace_reader *r, struct 
     c->slow = csv_create();
     c->rows_out = malloc(BATCH * sizeof(*c->rows_out));
     c->scan = csv_scan_pick();
-    c->parse = trace_parse_pick();
+    c->parse = trace_parse_pick(&r->layout);
+    bool extra = r->layout.parsed & TRACE_EXTRA;
+    c->extra = extra ? malloc(BATCH * sizeof(*c->extra)) : NULL;
     int rc = piece_open(&c->piece, r->pieces, e);
     pthread_mutex_lock(&r->lock);
     bool full = r->cursor_count++ >= MAX_CURSORS;
     pthread_mutex_unlock(&r->lock);
-    if (rc == 0 && (full || !c->index || !c->slow || !c->rows_out))
+    if (rc == 0 && (full || !c->index || !c->slow || !c->rows_out || (extra && !c->extra)))
         rc = err_nomem(e, "trace cursor");
     if (rc) {
         trace_cursor_close(c);
         return rc;
     }
-    for (size_t i = 0; i < BATCH; i++)
+    csv_set_max_row(c->slow, TRACE_MAX_NOTE_ROW);
+    for (size_t i = 0; i < BATCH; i++) {
         trace_row_clear(&c->rows_out[i]);
+        if (extra) {
+            trace_extra_clear(&c->extra[i]);
+            c->rows_out[i].extra = &c->extra[i];
+        }
+    }
     *out = c;
     return 0;
 }
@@ -356,6 +372,8 @@ void trace_cursor_close(struct trace_cursor *c)
     csv_close(c->slow);
     free(c->arena);
     free(c->rows_out);
+    free(c->extra);
+    free(c->notes);
     free(c);
 }
 
@@ -369,6 +387,7 @@ static void piece_begin(struct trace_cursor *c)
     c->index->count = 0;
     c->lines = c->piece.lines_before;
     c->rows = 0;
+    c->note_count = 0;
     pthread_mutex_lock(&r->lock);
     c->in_piece = true;
     c->counted = r->cursor_count > 1;
@@ -387,8 +406,14 @@ static void piece_end(struct trace_cursor *c)
 {
     struct trace_reader *r = c->r;
 
-    if (r->digest)
-        hash_stream_add(r->digest, c->piece.text, c->piece.len);
+    if (r->digest) {
+        size_t from = 0;
+        for (size_t i = 0; i < c->note_count; i++) {
+            hash_stream_add(r->digest, c->piece.text + from, c->notes[i].begin - from);
+            from = c->notes[i].end;
+        }
+        hash_stream_add(r->digest, c->piece.text + from, c->piece.len - from);
+    }
     pthread_mutex_lock(&r->lock);
     if (!c->counted)
         count_piece(c, c->lines);
@@ -467,19 +492,57 @@ static uint32_t own_line_len(const struct trace_layout *l, const struct csv_row 
     return row->line_len;
 }
 
-/* Takes a row that csv.c has split. False: an error. */
-static bool accept_slow(struct trace_cursor *c, const struct csv_row *row)
+static bool is_note(const struct trace_layout *l, const struct csv_row *row)
+{
+    const struct trace_word *note = trace_op_word(TRACE_NOTE);
+    const struct csv_field *op = &row->field[l->at[TRACE_COL_OPERATION]];
+
+    return row->count == l->fields && op->len == note->len &&
+           memcmp(op->p, note->text, op->len) == 0;
+}
+
+/* Skips a Note, which ends at text[end] of the piece: it is no row. False: an error. */
+static bool skip_note(struct trace_cursor *c, const struct csv_row *row, size_t end)
+{
+    const struct csv_field *key = &row->field[c->r->layout.at[TRACE_COL_KEY]];
+    struct span *grown;
+
+    if (key->len == 0 || key->len > TRACE_MAX_NOTE)
+        return bad_row(c, -EINVAL,
+                       key->len ? "the Key of a Note is longer than 1 MiB"
+                                : "a Note row without a Key");
+    c->rows--;
+    grown = realloc(c->notes, (c->note_count + 1) * sizeof(*grown));
+    if (!grown) {
+        err_nomem(&c->error, "note");
+        return false;
+    }
+    c->notes = grown;
+    c->notes[c->note_count++] = (struct span){(size_t)(row->line - c->piece.text), end};
+    return true;
+}
+
+/* Takes a row that csv.c has split and that ends at text[end] of the piece. False: an error. */
+static bool accept_slow(struct trace_cursor *c, const struct csv_row *row, size_t end)
 {
     const struct trace_layout *l = &c->r->layout;
     struct trace_row *t = &c->rows_out[c->count];
     char what[320];
 
+    if (is_note(l, row))
+        return skip_note(c, row, end);
+    if (end - (size_t)(row->line - c->piece.text) > CSV_MAX_ROW)
+        return bad_row(c, -E2BIG, "row longer than 1 MiB");
     if (row->count != l->fields || !trace_parse_fields(l, row->field, t)) {
         trace_parse_explain(l, row, what, sizeof(what));
         return bad_row(c, -EINVAL, what);
     }
     keep_string(c, &t->key);
     keep_string(c, &t->user);
+    if (t->extra) {
+        keep_string(c, &t->extra->endpoint);
+        keep_string(c, &t->extra->thread);
+    }
     if (l->want_line)
         t->line = (struct trace_str){row->line, own_line_len(l, row)};
     c->count++;
@@ -517,8 +580,8 @@ static bool next_slow(struct trace_cursor *c)
     int rc = csv_next(c->slow, &row, &e);
     csv_place(c->slow, &used, &lines);
     c->lines = before + row.number; /* blank lines may come before it */
-    bool ok = rc == 0 || (rc == 1 ? accept_slow(c, &row) : bad_row(c, rc, e.what));
     c->rows += rc != 0;
+    bool ok = rc == 0 || (rc == 1 ? accept_slow(c, &row, c->at + used) : bad_row(c, rc, e.what));
     c->lines = before + lines;
     c->at += used;
 

@@ -1,4 +1,5 @@
-/* Reads trace and result files: an input, shared by cursors, of which each thread has its own. */
+/* Reads trace and result files: an input, shared by cursors, of which each thread has its own.
+ * Notes are skipped: they are neither rows nor counted. */
 #ifndef KVTRACE_TRACE_READ_H
 #define KVTRACE_TRACE_READ_H
 
@@ -18,8 +19,8 @@ struct trace_cursor; /* one thread's place in it */
 
 /*
  * Opens a trace or result file ("-": standard input), plain or zstd, and reads its header. o may be
- * NULL. Errors have class ERR_INPUT: an empty file; a header without the six core columns (the first
- * missing one is named); with want_line, result columns that are not together at the end.
+ * NULL. Errors have class ERR_INPUT: an empty file; a header without the six core columns (the
+ * first missing one is named); with want_line, result columns that are not together at the end.
  */
 int trace_open(struct trace_reader **out, const char *path, const struct trace_read_opts *o,
                struct err *e);
@@ -36,8 +37,8 @@ struct trace_str trace_header(const struct trace_reader *r);
 const char *trace_name(const struct trace_reader *r);       /* the file's, for messages */
 const char *trace_provenance(const struct trace_reader *r); /* JSON or NULL */
 const char *trace_summary(const struct trace_reader *r);    /* JSON or NULL; see frame_in_summary */
-/* XXH3-128 of the rows after the header as 32 hex digits, as the writer of the file printed it.
- * Needs want_digest; "" until every row was read. */
+/* XXH3-128 of the rows after the header (without Notes) as 32 hex digits, as the writer of the file
+ * printed it. Needs want_digest; "" until every row was read. */
 const char *trace_digest(const struct trace_reader *r);
 /* Number of bad rows skipped so far; *first (may be NULL) describes the first one, lent. */
 uint64_t trace_bad_rows(const struct trace_reader *r, const char **first);
@@ -47,23 +48,23 @@ bool trace_can_rewind(const struct trace_reader *r);
 /* Goes back to the first row. Close all cursors first. */
 int trace_rewind(struct trace_reader *r, struct err *e);
 
-/* Opens a cursor for one thread. One cursor gets the rows in file order. Several share the input and
- * each gets runs of consecutive rows; open them all before the first one reads, because they count
- * lines together. At most 256. */
+/* Opens a cursor for one thread. One cursor gets the rows in file order. Several share the input
+ * and each gets runs of consecutive rows; open them all before the first one reads, because they
+ * count lines together. At most 256. */
 int trace_cursor_open(struct trace_cursor **out, struct trace_reader *r, struct err *e);
 void trace_cursor_close(struct trace_cursor *c);
 /*
  * Gets a batch of rows, lent until the next call on this cursor: 1 (*n >= 1), 0 at the end, or a
- * negative errno. A bad row is -EINVAL (-E2BIG if it is too long) with "FILE:LINE: what is wrong". A
- * cut or damaged file is -EBADMSG, after every whole row before that place. After an error all
+ * negative errno. A bad row is -EINVAL (-E2BIG if it is too long) with "FILE:LINE: what is wrong".
+ * A cut or damaged file is -EBADMSG, after every whole row before that place. After an error all
  * cursors end.
  */
 int trace_cursor_next(struct trace_cursor *c, const struct trace_row **rows, size_t *n,
                       struct err *e);
 /* Returns which run of consecutive rows the last batch is from: one number for all rows of a run,
- * greater for later runs, whoever reads them. With it, results of several cursors can be put in file
- * order. Runs do not depend on the number of cursors: a run is a frame of our own files, a block of
- * others. */
+ * greater for later runs, whoever reads them. With it, results of several cursors can be put in
+ * file order. Runs do not depend on the number of cursors: a run is a frame of our own files, a
+ * block of others. */
 uint64_t trace_cursor_piece(const struct trace_cursor *c);
 
 #endif

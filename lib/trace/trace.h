@@ -1,5 +1,5 @@
-/* THE record of the trace format, and its words: operations, tiers, phases, classes, statuses, names
- * of columns. read.h reads it, write.h writes it. man/kvtrace.5 specifies the format. */
+/* THE record of the trace format, and its words: operations, tiers, phases, classes, statuses,
+ * names of columns. read.h reads it, write.h writes it. man/kvtrace.5 specifies the format. */
 #ifndef KVTRACE_TRACE_TRACE_H
 #define KVTRACE_TRACE_TRACE_H
 
@@ -10,7 +10,9 @@
 #include "lib/base/err.h"
 
 #define TRACE_FORMAT_VERSION 1
-#define TRACE_MAX_KEY        65536u /* bytes */
+#define TRACE_MAX_KEY        65536u                    /* bytes */
+#define TRACE_MAX_NOTE       (1u << 20)                /* bytes of the JSON text of a Note */
+#define TRACE_MAX_NOTE_ROW   (((size_t)2 << 20) + 256) /* bytes of its row: every quote doubled */
 
 enum trace_op {
     TRACE_READ,
@@ -18,7 +20,10 @@ enum trace_op {
     TRACE_DELETE,
     TRACE_GENERATE,
     TRACE_MISS,
-    TRACE_OPS
+    TRACE_OPS,
+    /* A row about the file, not an operation: its Key holds a JSON text, all else is empty. Readers
+     * skip Notes; neither digests nor counts of rows include them. */
+    TRACE_NOTE
 };
 enum trace_tier {
     TRACE_GPU,
@@ -57,13 +62,36 @@ enum trace_class {
     TRACE_CLASSES = TRACE_NO_CLASS
 };
 
-/* Status: 0 is ok; a positive errno below TRACE_ABSENT; or one of these. */
+/* Status: 0 is ok; an errno (below TRACE_ERRNOS); or one of these. */
 enum {
     TRACE_OK = 0,
+    TRACE_ERRNOS = 160,
     TRACE_ABSENT = 4096,  /* the object was not there */
     TRACE_CORRUPT = 4097, /* its contents were not what was written */
-    TRACE_NO_STATUS = -1
+    TRACE_LOST = 4098,    /* this run wrote or adopted it, and it is gone */
+    TRACE_FOREIGN = 8192, /* and up: what another kind of target answered, as "S3:SlowDown" */
+    TRACE_FOREIGNS = 64,  /* room for so many of them */
+    TRACE_NO_STATUS = -1,
+    TRACE_STATUSES = 5 + TRACE_ERRNOS + TRACE_FOREIGNS /* values of trace_status_index */
 };
+
+/* A dense number for a status, for tables: none, ok, absent, corrupt, errnos, lost, foreign ones.
+ */
+static inline unsigned trace_status_index(int status)
+{
+    unsigned s = (unsigned)status;
+
+    if (status == TRACE_NO_STATUS)
+        return 0;
+    if (s < TRACE_ERRNOS)
+        return s == TRACE_OK ? 1 : 3 + s;
+    if (s - TRACE_FOREIGN < TRACE_FOREIGNS)
+        return 4 + TRACE_ERRNOS + s - TRACE_FOREIGN;
+    return status == TRACE_ABSENT    ? 2
+           : status == TRACE_CORRUPT ? 3
+           : status == TRACE_LOST    ? 3 + TRACE_ERRNOS
+                                     : 2 + TRACE_ERRNOS;
+}
 
 /* The text of a word, and its length for code that writes millions of them. */
 struct trace_word {
@@ -83,7 +111,8 @@ const char *trace_phase_text(enum trace_phase v);
 const char *trace_qos_text(enum trace_qos v);
 const char *trace_class_text(enum trace_class v);
 const char *trace_status_text(int status);
-/* Parses the text of a status: ok, absent, corrupt, an errno name, or "" (TRACE_NO_STATUS). 0, or
+/* Parses the text of a status: ok, absent, corrupt, lost, an errno name, S3:CODE or RESP:CODE, or
+ * "" (TRACE_NO_STATUS). A CODE that is not in the table becomes S3:Other or RESP:Other. 0, or
  * -EINVAL: unknown. */
 int trace_status_parse(const char *p, size_t len, int *status);
 
@@ -107,13 +136,19 @@ enum trace_column {
     TRACE_COL_START,
     TRACE_COL_LATENCY,
     TRACE_COL_DEVICE,
+    TRACE_COL_SLOT,
     TRACE_COL_STATUS,
+    TRACE_COL_FIRST_BYTE,
+    TRACE_COL_RANK,
+    TRACE_COL_ENDPOINT,
+    TRACE_COL_THREAD,
     TRACE_COLUMNS
 };
 #define TRACE_BIT(column) (1u << (column))
-#define TRACE_CORE        0x3fu    /* the first six */
-#define TRACE_EXTENDED    0x1fc0u  /* Request to Duration_us */
-#define TRACE_RESULT      0x7e000u /* Due to Status */
+#define TRACE_CORE        0x3fu     /* the first six */
+#define TRACE_EXTENDED    0x1fc0u   /* Request to Duration_us */
+#define TRACE_RESULT      0xbe000u  /* Due to Status, which every result has */
+#define TRACE_EXTRA       0xf40000u /* Slot_us, First_byte_us to Thread: struct trace_extra */
 const char *trace_column_name(enum trace_column c);
 
 #define TRACE_NONE INT64_MIN /* an empty number or time */
@@ -121,6 +156,13 @@ const char *trace_column_name(enum trace_column c);
 struct trace_str {
     const char *p; /* not NUL-terminated; NULL with len 0 when empty */
     uint32_t len;
+};
+
+/* Columns of some results only. Lengths of time in ns; empty fields as in struct trace_row. */
+struct trace_extra {
+    int64_t slot_ns, first_byte_ns;
+    int64_t rank;
+    struct trace_str endpoint, thread;
 };
 
 /* One row. Times in ns, sizes in bytes. Empty fields: TRACE_NONE, TRACE_NO_..., len 0. */
@@ -133,11 +175,13 @@ struct trace_row {
     int64_t request, tokens;
     int64_t arrival_ns, duration_ns;
     int64_t due_ns, eligible_ns, start_ns, latency_ns, device_ns;
-    struct trace_str line; /* from a reader: the row verbatim, without newline and without the result
-                              columns at its end */
+    struct trace_extra *extra; /* NULL: all empty, as of files without these columns */
+    struct trace_str line;     /* from a reader: the row verbatim, without newline and without the
+                                  result     columns at its end */
 };
 
 /* Makes every field empty. */
+void trace_extra_clear(struct trace_extra *extra);
 void trace_row_clear(struct trace_row *row);
 
 #endif

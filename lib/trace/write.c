@@ -29,6 +29,11 @@ enum batch_state {
     BATCH_DONE
 };
 
+/* A Note in a batch: number of its row, and its place in the CSV once that is there. */
+struct note {
+    size_t row, begin, end;
+};
+
 struct batch {
     enum batch_state state; /* under the writer's lock */
     uint64_t number;
@@ -37,6 +42,8 @@ struct batch {
     size_t packed_len;
     char *csv;
     size_t csv_len, csv_cap, header_len;
+    struct note *notes; /* Notes among the rows, in order */
+    size_t note_count;
     struct frame_bytes out; /* compressed */
 };
 
@@ -128,6 +135,9 @@ static bool csv_room(struct batch *b, size_t len)
 static int encode_batch(struct trace_writer *w, struct batch *b, struct frame_encoder *encoder,
                         struct err *e)
 {
+    struct note *note = b->notes;
+    size_t note_row = b->note_count ? note->row : SIZE_MAX;
+    struct trace_extra extra;
     struct trace_row row;
 
     memset(&row, 0, sizeof(row));
@@ -138,10 +148,17 @@ static int encode_batch(struct trace_writer *w, struct batch *b, struct frame_en
         b->csv_len = trace_format_header(&w->format, w->header, w->header_len, b->csv);
     b->header_len = b->csv_len;
     for (size_t i = 0, at = 0; i < b->rows; i++) {
-        at += trace_unpack(&w->format, b->packed + at, &row);
+        at += trace_unpack(&w->format, b->packed + at, &row, &extra);
         if (!csv_room(b, b->csv_len + trace_format_bound(&row)))
             return err_nomem(e, "frame");
-        b->csv_len += trace_format_row(&w->format, &row, b->csv + b->csv_len);
+        if (i != note_row) {
+            b->csv_len += trace_format_row(&w->format, &row, b->csv + b->csv_len);
+            continue;
+        }
+        note->begin = b->csv_len;
+        b->csv_len += trace_format_note(&w->format, &row, b->csv + b->csv_len);
+        note++->end = b->csv_len;
+        note_row = note < b->notes + b->note_count ? note->row : SIZE_MAX;
     }
     if (!w->zstd || w->one_frame)
         return 0;
@@ -150,10 +167,15 @@ static int encode_batch(struct trace_writer *w, struct batch *b, struct frame_en
 
 static int write_batch(struct trace_writer *w, struct batch *b, struct err *e)
 {
+    size_t from = b->header_len;
     int rc = 0;
 
-    hash_stream_add(w->digest, b->csv + b->header_len, b->csv_len - b->header_len);
-    w->totals.rows += b->rows;
+    for (const struct note *note = b->notes; note < b->notes + b->note_count; note++) {
+        hash_stream_add(w->digest, b->csv + from, note->begin - from);
+        from = note->end;
+    }
+    hash_stream_add(w->digest, b->csv + from, b->csv_len - from);
+    w->totals.rows += b->rows - b->note_count;
     w->totals.csv_bytes += b->csv_len;
     if (!w->zstd)
         return write_all(w, b->csv, b->csv_len, e);
@@ -252,7 +274,7 @@ static void start_batch(struct trace_writer *w)
         help_or_wait(w);
     b->state = BATCH_FILLING;
     b->number = w->next_number++;
-    b->rows = b->estimate = b->packed_len = 0;
+    b->rows = b->estimate = b->packed_len = b->note_count = 0;
     w->filling = b;
 }
 
@@ -362,6 +384,7 @@ static void writer_free(struct trace_writer *w)
         free(w->batches[i].packed);
         free(w->batches[i].csv);
         free(w->batches[i].out.at);
+        free(w->batches[i].notes);
     }
     free(w->batches);
     free(w->pool);
@@ -400,7 +423,8 @@ int trace_create(struct trace_writer **out, const char *path, const struct trace
     w->one_frame = w->zstd && o->one_frame;
     w->batch_bytes = w->zstd ? FRAME_BYTES : PLAIN_BYTES;
     w->format.lines = o->header != NULL;
-    w->format.columns = w->format.lines ? o->columns & TRACE_RESULT : o->columns | TRACE_CORE;
+    w->format.columns =
+        w->format.lines ? o->columns & (TRACE_RESULT | TRACE_EXTRA) : o->columns | TRACE_CORE;
     w->format.epoch_ns = o->epoch_ns;
     w->header_len = o->header ? o->header_len : 0;
     w->header = malloc(w->header_len + 1);
@@ -443,14 +467,43 @@ failed:
     return rc;
 }
 
+/* Checks a Note and remembers that it is the next row of the batch. */
+static int add_note(struct trace_writer *w, const struct trace_row *row, struct err *e)
+{
+    struct batch *b = w->filling;
+    struct note *grown;
+
+    if (w->format.lines || row->key.len == 0 || row->key.len > TRACE_MAX_NOTE)
+        return err_set(e, -EINVAL, ERR_FAILED, "", "a Note that no trace can hold: %u bytes",
+                       row->key.len);
+    grown = realloc(b->notes, (b->note_count + 1) * sizeof(*grown));
+    if (!grown)
+        return err_nomem(e, "note");
+    b->notes = grown;
+    b->notes[b->note_count++] = (struct note){.row = b->rows};
+    return 0;
+}
+
+static int refuse_row(const struct trace_row *row, struct err *e)
+{
+    return err_set(e, -EINVAL, ERR_FAILED, "", "a row that no trace can hold: key of %u bytes%s",
+                   row->key.len, row->key.len > TRACE_MAX_KEY ? "" : ", row over 1 MiB");
+}
+
 int trace_write(struct trace_writer *w, const struct trace_row *row, struct err *e)
 {
     struct batch *b = w->filling;
+    const struct trace_extra *x = row->extra;
 
-    if (row->key.len > TRACE_MAX_KEY || row->user.len > MAX_ROW / 4 || row->line.len > MAX_ROW)
-        return err_set(e, -EINVAL, ERR_FAILED, "",
-                       "a row that no trace can hold: key of %u bytes%s", row->key.len,
-                       row->key.len > TRACE_MAX_KEY ? "" : ", row over 1 MiB");
+    if (row->op == TRACE_NOTE) {
+        int rc = add_note(w, row, e);
+        if (rc)
+            return rc;
+    } else if (row->key.len > TRACE_MAX_KEY || row->user.len > MAX_ROW / 4 ||
+               row->line.len > MAX_ROW ||
+               (x && (x->endpoint.len > MAX_ROW / 8 || x->thread.len > MAX_ROW / 8))) {
+        return refuse_row(row, e);
+    }
     b->packed_len += trace_pack(&w->format, row, b->packed + b->packed_len);
     b->estimate += trace_format_estimate(&w->format, row);
     b->rows++;

@@ -7,7 +7,7 @@
 struct trace_write_opts {
     uint32_t columns;   /* mask of the columns written; core is always written */
     const char *header; /* NULL, or an input's header line: rows then carry .line verbatim, and only
-                           their result columns are formatted, behind it */
+                           their result and extra columns are formatted, behind it */
     size_t header_len;
     int zstd;               /* 1 yes, 0 no, -1: if path ends in ".zst" */
     int level;              /* 1..19, 0: 3 */
@@ -23,13 +23,14 @@ struct trace_writer;
  * ERR_OUTPUT. */
 int trace_create(struct trace_writer **out, const char *path, const struct trace_write_opts *o,
                  struct err *e);
-/* Queues one row and copies its strings. One thread. May format and compress itself when the pool is
- * busy. Returns errors of earlier rows too. -EPIPE: the reader of a pipe went away. */
+/* Queues one row, or a Note, and copies its strings. One thread. May format and compress itself
+ * when the pool is busy. Returns errors of earlier rows too. -EPIPE: the reader of a pipe went
+ * away. */
 int trace_write(struct trace_writer *w, const struct trace_row *row, struct err *e);
 
 struct trace_totals {
-    uint64_t rows, csv_bytes, file_bytes;
-    char digest[33]; /* XXH3-128 of the CSV rows after the header, in hex */
+    uint64_t rows, csv_bytes, file_bytes; /* rows without Notes */
+    char digest[33]; /* XXH3-128 of the CSV rows after the header, without Notes, in hex */
 };
 /* Writes all that is queued, the summary (JSON or NULL; zstd only) and the seek table, and closes.
  * *totals may be NULL. Frees w, on failure too; then a partial regular file is removed. */
