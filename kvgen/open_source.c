@@ -96,7 +96,7 @@ int requests_open_inputs(struct requests *r, struct options *o, const struct opt
                      "benchdata)");
     for (int i = OPTIONS_MOONCAKE; rc == 0 && o->source == OPTIONS_AUTO && i < OPTIONS_TRACE; i++)
         if (kind_of_source[i] == r->kind)
-            o->source = i;
+            o->source = (enum options_source)i;
     if (rc == 0 && is_trace(r->kind))
         o->source = OPTIONS_TRACE;
     if (rc == 0 && (o->source == OPTIONS_AUTO || (o->use_burst_trace && !is_arrivals(o))))

@@ -135,8 +135,7 @@ static bool csv_room(struct batch *b, size_t len)
 static int encode_batch(struct trace_writer *w, struct batch *b, struct frame_encoder *encoder,
                         struct err *e)
 {
-    struct note *note = b->notes;
-    size_t note_row = b->note_count ? note->row : SIZE_MAX;
+    size_t note = 0, note_row = b->note_count ? b->notes[0].row : SIZE_MAX;
     struct trace_extra extra;
     struct trace_row row;
 
@@ -155,10 +154,10 @@ static int encode_batch(struct trace_writer *w, struct batch *b, struct frame_en
             b->csv_len += trace_format_row(&w->format, &row, b->csv + b->csv_len);
             continue;
         }
-        note->begin = b->csv_len;
+        b->notes[note].begin = b->csv_len;
         b->csv_len += trace_format_note(&w->format, &row, b->csv + b->csv_len);
-        note++->end = b->csv_len;
-        note_row = note < b->notes + b->note_count ? note->row : SIZE_MAX;
+        b->notes[note].end = b->csv_len;
+        note_row = ++note < b->note_count ? b->notes[note].row : SIZE_MAX;
     }
     if (!w->zstd || w->one_frame)
         return 0;
@@ -170,9 +169,9 @@ static int write_batch(struct trace_writer *w, struct batch *b, struct err *e)
     size_t from = b->header_len;
     int rc = 0;
 
-    for (const struct note *note = b->notes; note < b->notes + b->note_count; note++) {
-        hash_stream_add(w->digest, b->csv + from, note->begin - from);
-        from = note->end;
+    for (size_t i = 0; i < b->note_count; i++) {
+        hash_stream_add(w->digest, b->csv + from, b->notes[i].begin - from);
+        from = b->notes[i].end;
     }
     hash_stream_add(w->digest, b->csv + from, b->csv_len - from);
     w->totals.rows += b->rows - b->note_count;
