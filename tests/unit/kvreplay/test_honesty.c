@@ -111,7 +111,7 @@ static void a_run_that_was_late(void **state)
         bool timed, valid;
     } c[] = {{OPTIONS_AUTO_NS, 9900000, true, true},   {OPTIONS_AUTO_NS, 10300000, true, false},
              {OPTIONS_AUTO_NS, 10300000, false, true}, {2000000, 1900000, true, true},
-             {2000000, 2100000, true, false},       {0, 1000, true, false}};
+             {2000000, 2100000, true, false},          {0, 1000, true, false}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct run *r = run_of(GB, 2 * GB, 0);
         for (int k = 0; k < 100; k++)

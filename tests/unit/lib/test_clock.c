@@ -86,10 +86,8 @@ static void wall_and_cpu_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sleeps_reach_their_time),
-        cmocka_unit_test(the_past_needs_no_sleep),
-        cmocka_unit_test(a_signal_ends_the_sleep),
-        cmocka_unit_test(utc),
+        cmocka_unit_test(sleeps_reach_their_time), cmocka_unit_test(the_past_needs_no_sleep),
+        cmocka_unit_test(a_signal_ends_the_sleep), cmocka_unit_test(utc),
         cmocka_unit_test(wall_and_cpu_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
