@@ -176,8 +176,9 @@ struct trace_row {
     int64_t arrival_ns, duration_ns;
     int64_t due_ns, eligible_ns, start_ns, latency_ns, device_ns;
     struct trace_extra *extra; /* NULL: all empty, as of files without these columns */
-    struct trace_str line;     /* from a reader: the row verbatim, without newline and without the
-                                  result     columns at its end */
+    /* From a reader: the row verbatim, without newline and without the result columns at its end.
+     */
+    struct trace_str line;
 };
 
 /* Makes every field empty. */
