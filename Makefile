@@ -15,19 +15,18 @@ CC      ?= cc
 # ---- the library: a folder includes itself and those before it ----
 LIB_FOLDERS := lib/base lib/opt lib/trace lib/json lib/conf lib/model lib/data lib/io lib/tier
 lib/base  := err notes units clock hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
-lib/opt   := opt opt_help
-lib/trace := trace frame_source frame_walk frame_table frame csv csv_scan trace_parse trace_parse_avx2 trace_read trace_cursor \
-             trace_format trace_write
+lib/opt   := owners help opt
+lib/trace := trace frame_file frame frame_out csv_scan csv parse parse_avx2 pieces read format write
 lib/json  := jsoncut jsonin jsonout
-lib/conf  := conf conf_keys conf_store conf_table conf_value
-lib/model := model model_hf
-lib/data  := data data_avx2 data_avx512
+lib/conf  := keys value conf
+lib/model := model hf find
+lib/data  := data stream_avx2 stream_avx512
 lib/io    := io uring psync target_guard target_dir target_file target_device
 lib/tier  := extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object sim null
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format
-kvgen        := kvgen option_table options print_config models workload rng heap iso_time tier_model run_source convert \
+kvgen        := kvgen options option_values print_config models workload rng heap iso_time tier_model run_source convert \
                 output summary provenance
 kvgen/source := population ident rag users turn_counts inputs file_source csv_rows documents \
                 blocks block_line burst sharegpt agentic
@@ -37,7 +36,7 @@ kvgen/curve  := curve sized_cache request_prefixes optimal
 kvgen/format := trace_input lines export output_file temp_file time_sort thread_numbers fio oplog cachesim mlperf
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
-kvreplay       := kvreplay options option_checks config autoscale search step_command replay survey tiers storage populate progress_line \
+kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line \
                   evidence validity summary
 kvreplay/sched := sched selection reader order pool admission pace room objects dispatch ledger counts results idle
 
@@ -100,7 +99,7 @@ endif
 
 # ---- objects ----
 objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
-LIB_OBJS := $(call objs,$(LIB_FOLDERS)) $(BUILD)/opt_owners.o
+LIB_OBJS := $(call objs,$(LIB_FOLDERS))
 LIB      := $(BUILD)/libkvtrace.a
 # What a program's tests, benchmarks and fuzzers link: all of it but the file that holds main.
 parts     = $(filter-out $(BUILD)/$(firstword $(1))/$(firstword $(1)).o,$(call objs,$(1)))
@@ -140,19 +139,9 @@ $(LIB): $(LIB_OBJS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# Whose every option is (lib/opt/opt_owners.h), read from the tables of options and the rows that they share (lib/opt/opt_rows.h).
-$(BUILD)/opt_owners.c: Makefile $(foreach p,$(PROGRAMS),$(wildcard $(p)/option*.c))
-	@mkdir -p $(@D)
-	@{ echo '#include "lib/opt/opt_owners.h"'; echo 'const struct opt_owner opt_owners[] = {'; \
-	    for p in $(PROGRAMS); do sed -nE -e 's/.*\.(name|alias) = ("[^"]+").*/    {\2, "'$$p'"},/p' \
-	    -e 's/.*OPT_ROW_([A-Z]+)\(.*/    {"\L\1", "'$$p'"},/p' $$p/option*.c; done; \
-	    echo '    {0}};'; } > $@
-$(BUILD)/opt_owners.o: $(BUILD)/opt_owners.c $(BUILD)/flags
-	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
-
 # Of single files.
-$(BUILD)/lib/data/data_avx2.o:   ISA := $(ISA_AVX2)
-$(BUILD)/lib/data/data_avx512.o: ISA := $(ISA_AVX512)
+$(BUILD)/lib/data/stream_avx2.o:   ISA := $(ISA_AVX2)
+$(BUILD)/lib/data/stream_avx512.o: ISA := $(ISA_AVX512)
 $(BUILD)/kvreplay/sched/reader.o $(BUILD)/kvreplay/sched/sched.o: ISA := $(ISA_FETCH)
 $(BUILD)/lib/tier/gpu.o $(BUILD)/tests/unit/tier/test_tier_gpu.o: ISA := $(GPU_FLAGS)
 $(BUILD)/kvstat/report/xlsx.o: ISA := $(XLSX_FLAGS)

@@ -151,7 +151,7 @@ static bool refills(const struct trace_row *row)
 /* Whether the row is a block that can hit only while earlier blocks of its request hit. */
 static bool has_prefix(const struct convert *c, const struct trace_row *row)
 {
-    return c->o.block_reuse == BLOCK_REUSE_PREFIX && row->class == TRACE_BLOCK &&
+    return c->o.block_reuse == SIM_REUSE_PREFIX && row->class == TRACE_BLOCK &&
            row->request != TRACE_NONE;
 }
 

@@ -5,18 +5,18 @@
 
 #include <stdbool.h>
 
-#include "kvgen/choices.h"
 #include "kvgen/curve/curve.h"
 #include "kvgen/format/trace_input.h"
 #include "kvgen/output.h"
+#include "kvgen/sim/opts.h"
 #include "kvgen/sim/sim.h"
 
 struct convert_opts {
     bool retier;
     /* The rest only with retier. */
     struct hierarchy_opts tiers;
-    enum choice_block_reuse block_reuse; /* of rows of class block that name their request */
-    struct curve *curve;                 /* is told every lookup; NULL: none */
+    enum sim_block_reuse block_reuse; /* of rows of class block that name their request */
+    struct curve *curve;              /* is told every lookup; NULL: none */
 };
 
 struct convert;

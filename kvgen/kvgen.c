@@ -20,7 +20,8 @@
 #include "lib/base/save.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
-#include "lib/opt/opt_rows.h"
+#include "lib/model/find.h"
+#include "lib/opt/rows.h"
 
 enum {
     MAX_WORKERS = 500,
@@ -100,8 +101,7 @@ static int check_model(const struct run *r, struct err *e)
 {
     uint64_t ranks = r->o.tensor_parallel;
     bool mla = r->model.attention == MODEL_MLA;
-    if (!mla && opt_refuse(r->parser, e, "only multi-head latent attention has a meaning for it",
-                           "mla-tp", NULL) < 0)
+    if (options_check_model(r->parser, &r->model, e) < 0)
         return -EINVAL;
     if ((ranks & (ranks - 1)) != 0)
         fprintf(stderr, "kvgen: --tensor-parallel: %llu is not a power of two\n",
@@ -125,7 +125,7 @@ static int open_curve(struct run *r, struct err *e)
     bool blocks = r->source.source->ops->blocks, trace = r->source.trace != NULL;
     struct curve_opts curve = {.policy = policies[o->eviction],
                                .refills = blocks, /* turns that are gone are not written again */
-                               .prefix = (blocks || trace) && o->block_reuse == BLOCK_REUSE_PREFIX,
+                               .prefix = (blocks || trace) && o->block_reuse == SIM_REUSE_PREFIX,
                                .sample = o->curve_sample,
                                .optimal = o->curve_optimal};
     int rc = options_curve_sizes(o, size, &curve.sizes, e);
@@ -245,7 +245,7 @@ static struct hierarchy_opts hierarchy_of(const struct run *r)
         .large_entry_limit_ratio = r->workload.large_entry_limit_ratio,
         .target_usage_ratio = r->workload.target_usage_ratio,
         .policy = policies[r->o.eviction],
-        .promote = (enum hierarchy_promote)r->o.promote,
+        .promote = r->o.promote,
     };
     memcpy(tiers.capacity, r->capacity, sizeof(tiers.capacity));
     return tiers;
@@ -255,7 +255,7 @@ static int open_conversion(struct run *r, struct err *e)
 {
     struct convert_opts o = {.retier = r->o.retier,
                              .tiers = hierarchy_of(r),
-                             .block_reuse = (enum choice_block_reuse)r->o.block_reuse,
+                             .block_reuse = r->o.block_reuse,
                              .curve = r->curve};
     return convert_create(&r->convert, &o, r->source.trace, r->output, e);
 }
@@ -277,7 +277,7 @@ static int open_simulation(struct run *r, struct err *e)
                            .max_requests = o->max_requests,
                            .duration_ns = o->duration_ns,
                            .prefix = !o->disable_prefix_caching,
-                           .decode_reads = (enum sim_decode_reads)o->decode_reads,
+                           .decode_reads = o->decode_reads,
                            .node = o->prefill_only  ? SIM_NODE_PREFILL
                                    : o->decode_only ? SIM_NODE_DECODE
                                                     : SIM_NODE_BOTH,
@@ -285,7 +285,7 @@ static int open_simulation(struct run *r, struct err *e)
                            .rag = r->source.rag,
                            .compat = options_is_mlperf(o) ? &compat_mlperf : &compat_none,
                            .seed = o->seed,
-                           .block_reuse = (enum sim_block_reuse)o->block_reuse,
+                           .block_reuse = o->block_reuse,
                            .partial_blocks = o->partial_blocks,
                            .granularity = r->granularity,
                            .curve = r->curve,

@@ -8,6 +8,7 @@
 
 #include "lib/base/units.h"
 #include "lib/json/jsonout.h"
+#include "lib/model/find.h"
 
 static const uint64_t shown_tokens[] = {1024, 8192, 32768, 131072};
 enum {

@@ -1,4 +1,4 @@
-/* options.h - the options of kvgen, parsed and checked. */
+/* The command line of kvgen as plain values. */
 #ifndef KVGEN_OPTIONS_H
 #define KVGEN_OPTIONS_H
 
@@ -7,15 +7,20 @@
 
 #include "kvgen/curve/curve.h"
 #include "kvgen/sim/hierarchy.h"
+#include "kvgen/sim/sim.h"
+#include "kvgen/source/users.h"
 #include "kvgen/tier_model.h"
 #include "lib/base/err.h"
+#include "lib/base/progress.h"
 #include "lib/model/model.h"
 #include "lib/opt/opt.h"
+#include "lib/opt/rows.h"
 
-/* Most that --gpu-mem-gb (all GPUs together) and --cpu-mem-gb can be. */
+/* Upper limits of --gpu-mem-gb (all GPUs together) and --cpu-mem-gb. */
 #define OPTIONS_GPU_GIB 65536.0
 #define OPTIONS_CPU_GIB 131072.0
 
+/* Choices of the options, in the table's order. */
 enum options_source {
     OPTIONS_AUTO,
     OPTIONS_USERS,
@@ -47,9 +52,9 @@ enum options_format {
     OPTIONS_ORACLE
 };
 
-/* Fields in the order of the table in option_table.c; enums are indices into its choices. */
+/* Texts point into argv. */
 struct options {
-    int source;
+    enum options_source source;
     const char *input, *burst_trace_path, *dataset_path;
     uint64_t max_conversations;
     double chars_per_token;
@@ -58,25 +63,33 @@ struct options {
     uint64_t replay_cycles;
     uint64_t num_users, max_requests, seed, workers;
     const char *users_file, *dump_users;
-    int arrival;
+    enum source_users_arrival arrival;
     double request_rate;
     int64_t duration_ns;
     bool disable_multi_turn, disable_prefix_caching, partial_blocks;
     bool enable_rag, prefill_only, decode_only;
     uint64_t rag_num_docs, input_len, output_len;
-    int block_reuse, qos, generation_mode, decode_reads, compat, mla_tp;
+    int qos; /* enum trace_qos */
+    enum sim_block_reuse block_reuse;
+    enum workload_generation generation_mode;
+    enum sim_decode_reads decode_reads;
+    enum options_compat compat;
+    enum options_mla_tp mla_tp;
     const char *model, *kv_dtype, *config;
     uint64_t tensor_parallel, num_gpus;
     double gpu_mem_gb, cpu_mem_gb;
     const char *storage_capacity_gb;
-    int eviction, promote;
+    enum policy_number eviction;
+    enum hierarchy_promote promote;
     const char *granularity, *ops;
     struct opt_list tier_model;
     uint64_t max_concurrent_allocs;
     const char *output, *summary, *only_tier, *curve, *curve_sizes;
     double curve_sample;
     bool curve_optimal;
-    int format, frames, progress;
+    enum options_format format;
+    enum opt_frames frames;
+    enum progress_mode progress;
     bool zstd;
     bool lint;
     uint64_t level, limit, threads, segment_bytes;
@@ -84,34 +97,39 @@ struct options {
     bool list_models, show_model, print_config, retier;
 };
 
-/* Every option, ended by an empty row (option_table.c). */
+/* Every option, ended by an empty row. */
 extern const struct opt options_table[];
 
 /* The parser over *o, with defaults set; NULL: no memory. Close with opt_close. */
 struct opt_parser *options_open(struct options *o);
-/* Settles what is read (--input or what stands for it); before the source is known. */
+/* Settles what is read: --input, or an option that stands for it. Call it before the source is
+ * known. 0 or -EINVAL, as the other checks. */
 int options_check_input(struct options *o, const struct opt_parser *p, struct err *e);
-/* Refuses what does not go together; o->source is not OPTIONS_AUTO any more. */
+/* Checks options against each other. o->source must not be OPTIONS_AUTO any more. */
 int options_check(struct options *o, const struct opt_parser *p, struct err *e);
-/* Capacities in bytes of the tiers that the options give. */
+/* Refuses options that have no meaning for the model. */
+int options_check_model(const struct opt_parser *p, const struct model *m, struct err *e);
+
+/* Returns whether the output is a zstd stream, or a trace in zstd frames. */
+bool options_write_zstd(const struct options *o);
+bool options_is_mlperf(const struct options *o); /* --compat mlperf */
+
+/* Values of options whose text is more than a number. 0, or a negative errno with *e. */
+
+/* Capacities of the tiers in bytes. */
 int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], struct err *e);
-/* --granularity in tokens of a block, 0: request. */
+/* Tokens of a block of --granularity; 0: request. */
 int options_granularity(const struct options *o, int64_t *tokens, struct err *e);
-/* Operations that --ops names as a mask of bits (1 << operation), 0: all. */
+/* Operations of --ops as bits (1 << operation); 0: all. */
 int options_ops(const struct options *o, unsigned *mask, struct err *e);
-/* What --tier-model says of the tiers, none of it about one that is absent. */
+/* Speeds of the tiers by --tier-model, which must not name an absent tier. */
 int options_speed(const struct options *o, const uint64_t capacity[TRACE_TIERS],
                   struct tier_model speed[TRACE_TIERS], struct err *e);
-/* Tiers that --only-tier names as a mask of bits (1 << tier), or the default of the format; 0: all.
- */
+/* Tiers of --only-tier, or else of the format, as bits (1 << tier); 0: all. */
 int options_tiers(const struct options *o, unsigned *mask, struct err *e);
-/* Capacities that --curve-sizes names, rising, each once: *count of at most CURVE_MAX_SIZES; 0:
- * none are named. */
+/* Capacities of --curve-sizes, rising, each once: at most CURVE_MAX_SIZES; *count 0: none given. */
 int options_curve_sizes(const struct options *o, uint64_t *size, size_t *count, struct err *e);
-/* Is the output one zstd stream or a trace in zstd frames? */
-bool options_write_zstd(const struct options *o);
-bool options_is_mlperf(const struct options *o); /* --compat */
-/* --epoch in ns, or the default of the format. */
+/* --epoch in ns, or else the default of the format. */
 int options_epoch(const struct options *o, int64_t *epoch_ns, struct err *e);
 
 #endif

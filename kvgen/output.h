@@ -11,7 +11,7 @@
 #include "kvgen/source/source.h"
 #include "lib/base/err.h"
 #include "lib/base/progress.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/write.h"
 
 struct output_opts {
     const char *path; /* of a trace; "-": standard output; NULL: no trace is written */

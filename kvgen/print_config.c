@@ -1,5 +1,5 @@
-/* print_config.c - --print-config: walks the two tables, so that no default is typed again. Reads
- * nothing and simulates nothing. */
+/* kvgen --print-config: walks the tables of configuration keys and options, so that no default is
+ * typed again. Reads nothing and simulates nothing. */
 #include "kvgen/print_config.h"
 
 #include <errno.h>
@@ -7,39 +7,29 @@
 #include <string.h>
 
 #include "kvgen/options.h"
-#include "lib/conf/conf.h"
-#include "lib/trace/trace.h"
+#include "lib/conf/keys.h"
 
 enum {
     WIDTH = 100,
     MAX_DEPTH = 4
 };
 
-/* A text as comment lines of at most WIDTH columns, behind margin blanks. */
+/* Writes text as comment lines of at most WIDTH columns, indented by margin. */
 static void put_comment(FILE *f, int margin, const char *text)
 {
-    while (*text != '\0') {
+    while (*text) {
         size_t most = (size_t)(WIDTH - margin - 2), n = strlen(text);
-        if (n > most)
-            for (n = most; n > 0 && text[n] != ' '; n--)
-                ;
+        if (n > most) {
+            n = most;
+            while (n > 0 && text[n] != ' ')
+                n--;
+        }
         if (n == 0)
             n = strcspn(text, " ");
         fprintf(f, "%*s# %.*s\n", margin, "", (int)n, text);
-        for (text += n; *text == ' '; text++)
-            ;
+        text += n;
+        text += strspn(text, " ");
     }
-}
-
-/* ---- options ---- */
-
-static void put_option(FILE *f, const struct opt *o)
-{
-    const char *arg = o->type == OPT_ENUM ? o->choices : o->arg;
-    fprintf(f, "#   --%s%s%s", o->name, arg != NULL ? " " : "", arg != NULL ? arg : "");
-    if (o->def != NULL)
-        fprintf(f, "   (%s)", o->def);
-    fputc('\n', f);
 }
 
 static void put_options(FILE *f)
@@ -49,16 +39,22 @@ static void put_options(FILE *f)
                 "What is not a key of this file is an option of the command line, which also wins "
                 "over this "
                 "file. kvgen's options, with their defaults (kvgen --help explains them):");
-    for (const struct opt *o = options_table; o->name != NULL || o->help != NULL; o++) {
-        if (o->type == OPT_HEADING)
+    for (const struct opt *o = options_table; o->name || o->help; o++) {
+        const char *arg = o->type == OPT_ENUM ? o->choices : o->arg;
+        if (o->type == OPT_HEADING) {
             fprintf(f, "#\n# %s\n", o->help);
-        else
-            put_option(f, o);
+            continue;
+        }
+        fprintf(f, "#   --%s%s%s", o->name, arg ? " " : "", arg ? arg : "");
+        if (o->def)
+            fprintf(f, "   (%s)", o->def);
+        fputc('\n', f);
     }
 }
 
 /* ---- keys ---- */
 
+/* The names of a path, from the root down; not NUL-terminated. */
 struct names {
     const char *at[MAX_DEPTH];
     int len[MAX_DEPTH];
@@ -68,7 +64,8 @@ struct names {
 static struct names names_of(const char *path)
 {
     struct names n = {.depth = 0};
-    for (const char *p = path; p != NULL && n.depth < MAX_DEPTH; n.depth++) {
+
+    for (const char *p = path; p && n.depth < MAX_DEPTH; n.depth++) {
         n.at[n.depth] = p;
         n.len[n.depth] = (int)strcspn(p, ".");
         p = p[n.len[n.depth]] == '.' ? p + n.len[n.depth] + 1 : NULL;
@@ -76,65 +73,50 @@ static struct names names_of(const char *path)
     return n;
 }
 
-static bool same_name(const struct names *a, const struct names *b, int i)
+/* How many names two paths have in common, from the root down. */
+static int common_depth(const struct names *a, const struct names *b)
 {
-    return i < a->depth && i < b->depth && a->len[i] == b->len[i] &&
-           memcmp(a->at[i], b->at[i], (size_t)a->len[i]) == 0;
+    int i = 0;
+
+    while (i < a->depth && i < b->depth && a->len[i] == b->len[i] &&
+           memcmp(a->at[i], b->at[i], (size_t)a->len[i]) == 0)
+        i++;
+    return i;
 }
 
-/* Keys without a value stand as comments. */
-static bool is_comment(const struct conf_key *k)
+/* Returns whether the section (the first depth names) has a key that is not a comment. */
+static bool has_default(const struct names *section, int depth)
 {
-    return k->def == NULL;
-}
-
-/* Is there a key below these names that is no comment? Else the section would be empty. */
-static bool is_used(const struct names *section, int depth)
-{
-    for (const struct conf_key *k = conf_keys; k->path != NULL; k++) {
+    for (const struct conf_key *k = conf_keys; k->path; k++) {
         struct names n = names_of(k->path);
-        int i = 0;
-        while (i < depth && same_name(section, &n, i))
-            i++;
-        if (i == depth && k->help != NULL && !is_comment(k))
+        if (k->help && k->def && common_depth(section, &n) >= depth)
             return true;
     }
     return false;
 }
 
-static void put_sections(FILE *f, const struct names *n, const struct names *before)
-{
-    int i = 0;
-    while (i < n->depth - 1 && same_name(n, before, i))
-        i++;
-    for (bool first = true; i < n->depth - 1; i++, first = false) {
-        const char *name = n->at[i][0] == '*' ? "MY-MODEL" : n->at[i];
-        int len = n->at[i][0] == '*' ? (int)strlen(name) : n->len[i];
-        if (first && i == 0)
-            fputc('\n', f);
-        fprintf(f, "%*s%s%.*s:\n", 2 * i, "", is_used(n, i + 1) ? "" : "# ", len, name);
-    }
-}
-
-static void put_key(FILE *f, const struct conf_key *k, const struct names *n)
-{
-    int margin = 2 * (n->depth - 1);
-    put_comment(f, margin, k->help);
-    if (k->choices != NULL)
-        fprintf(f, "%*s# One of: %s\n", margin, "", k->choices);
-    fprintf(f, "%*s%s%.*s: %s\n", margin, "", is_comment(k) ? "# " : "", n->len[n->depth - 1],
-            n->at[n->depth - 1], k->def != NULL ? k->def : "...");
-}
-
 static void put_keys(FILE *f)
 {
     struct names before = {.depth = 0};
-    for (const struct conf_key *k = conf_keys; k->path != NULL; k++) {
-        if (k->help == NULL)
-            continue; /* means nothing here */
+
+    for (const struct conf_key *k = conf_keys; k->path; k++) {
+        if (!k->help)
+            continue; /* it has no meaning here */
         struct names n = names_of(k->path);
-        put_sections(f, &n, &before);
-        put_key(f, k, &n);
+        int leaf = n.depth - 1, margin = 2 * leaf, from = common_depth(&n, &before);
+
+        if (from == 0)
+            fputc('\n', f);
+        for (int i = from; i < leaf; i++) { /* sections that begin here */
+            bool any = n.at[i][0] == '*';
+            fprintf(f, "%*s%s%.*s:\n", 2 * i, "", has_default(&n, i + 1) ? "" : "# ",
+                    any ? (int)strlen("MY-MODEL") : n.len[i], any ? "MY-MODEL" : n.at[i]);
+        }
+        put_comment(f, margin, k->help);
+        if (k->choices)
+            fprintf(f, "%*s# One of: %s\n", margin, "", k->choices);
+        fprintf(f, "%*s%s%.*s: %s\n", margin, "", k->def ? "" : "# ", n.len[leaf], n.at[leaf],
+                k->def ? k->def : "...");
         before = n;
     }
 }

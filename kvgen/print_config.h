@@ -1,4 +1,4 @@
-/* print_config.h - the configuration file with every default, for people to begin with. */
+/* Writes a configuration file with every default, as a start for users' own. */
 #ifndef KVGEN_PRINT_CONFIG_H
 #define KVGEN_PRINT_CONFIG_H
 
@@ -6,9 +6,8 @@
 
 #include "lib/base/err.h"
 
-/* YAML from the tables of configuration keys and options: every key that is used, with its default
- * and what it means; options, keys without a default and those not used yet as comments. 0, or
- * -errno with *e. */
+/* Writes YAML made from the tables of configuration keys and of options: every key with its default
+ * and its meaning; options and keys without a default as comments. 0, or -errno with *e. */
 int print_config(FILE *f, struct err *e);
 
 #endif

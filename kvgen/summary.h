@@ -9,7 +9,7 @@
 #include "kvgen/curve/curve.h"
 #include "kvgen/sim/sim.h"
 #include "lib/model/model.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/write.h"
 
 /* Everything stays the caller's. */
 struct summary {

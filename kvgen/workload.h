@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kvgen/choices.h"
 #include "kvgen/rng.h"
 #include "lib/base/err.h"
 #include "lib/conf/conf.h"
@@ -15,6 +14,14 @@
 
 enum {
     WORKLOAD_PERSONAS = 3
+};
+
+/* --generation-mode, in the order of its choices: index into workload.token_ns. */
+enum workload_generation {
+    GENERATION_NONE,
+    GENERATION_FAST,
+    GENERATION_REALISTIC,
+    GENERATION_MODES
 };
 
 /* Ranges include both ends. */

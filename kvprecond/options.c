@@ -1,38 +1,47 @@
-/* The one table of kvprecond's options, what must hold between them, and the defaults that depend
- * on mode and target. Everything else that is known of an option stands in its row. */
+/* The table of kvprecond's options, the checks of options against each other, and the defaults that
+ * depend on mode and target. Runs first; everything after it gets plain values. */
 #include "kvprecond/options.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "kvprecond/plan.h"
-#include "kvprecond/rounds.h"
 #include "lib/base/save.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
-#include "lib/io/io.h"
-#include "lib/opt/opt_rows.h"
+#include "lib/model/find.h"
+#include "lib/opt/rows.h"
 
 #define BLOCK_MAX      (64 * UNITS_MIB)
-#define SIZE_MAX_BYTES (UNITS_GIB << 30) /* an EiB: sums of offsets stay far from overflow */
+#define SIZE_MAX_BYTES (UNITS_GIB << 30) /* 1 EiB: sums of offsets stay far from overflow */
 #define THREADS_MAX    256
 #define KV_THREADS     4
 #define ROUND_MIN_NS   (10 * INT64_C(1000000))
 #define ROUND_MAX_NS   (24 * 3600 * UNITS_NS_PER_S)
+
+#define AT(field) offsetof(struct options, field)
+
+/* Marks of the options, for check_modes. */
+enum {
+    KV_ONLY = 1 << 0,
+    NOT_KV = 1 << 1,
+    STEADY_ONLY = 1 << 2,
+    NOT_DEVICE = 1 << 3,
+    NOT_FILE = 1 << 4
+};
 
 static const struct opt table[] = {
     {.type = OPT_HEADING, .help = "What is written"},
     {.name = "size",
      .letter = 's',
      .type = OPT_SIZE,
-     .offset = offsetof(struct options, size),
+     .offset = AT(size),
      .min = DATA_BLOCK,
      .max = (double)SIZE_MAX_BYTES,
      .help = "Bytes to write. Required but for a device, which is written over twice."},
     {.name = "mode",
      .type = OPT_ENUM,
-     .offset = offsetof(struct options, mode),
+     .offset = AT(mode),
      .arg = "MODE",
      .def = "sequential",
      .choices = "sequential|random|kv",
@@ -41,56 +50,59 @@ static const struct opt table[] = {
          "of 2,048 tokens of a model."},
     {.name = "block-size",
      .type = OPT_SIZE,
-     .offset = offsetof(struct options, block_bytes),
+     .offset = AT(block_bytes),
      .min = DATA_BLOCK,
      .max = (double)BLOCK_MAX,
      .help = "Bytes of one write, a multiple of 4 KiB. Default: 1M; with --mode random 4K."},
     {.name = "model",
      .letter = 'm',
      .type = OPT_TEXT,
-     .offset = offsetof(struct options, model_id),
+     .offset = AT(model_id),
      .arg = "NAME",
      .def = "llama3.1-8b",
+     .marks = KV_ONLY,
      .help = "With --mode kv: a built-in model or a Hugging Face config.json (FILE.json)."},
     {.name = "kv-dtype",
      .type = OPT_TEXT,
-     .offset = offsetof(struct options, kv_dtype),
+     .offset = AT(kv_dtype),
      .arg = "TYPE",
+     .marks = KV_ONLY,
      .help = "With --mode kv: element type, float32, float16, bfloat16, fp8, int8, int4."},
     {.name = "file-size",
      .type = OPT_SIZE,
-     .offset = offsetof(struct options, file_bytes),
+     .offset = AT(file_bytes),
      .def = "1G",
      .min = DATA_BLOCK,
      .max = (double)SIZE_MAX_BYTES,
+     .marks = NOT_KV | NOT_DEVICE | NOT_FILE,
      .help = "Bytes of one file in a directory, a multiple of 4 KiB."},
     {.name = "seed",
      .type = OPT_U64,
-     .offset = offsetof(struct options, seed),
+     .offset = AT(seed),
      .def = "42",
      .help = "Decides the contents: two fills with different seeds share no block."},
     {.type = OPT_HEADING, .help = "How it is written"},
     {.name = "purge",
      .type = OPT_FLAG,
-     .offset = offsetof(struct options, purge),
+     .offset = AT(purge),
      .help = "First discard what the target holds; in a directory, trim the free space."},
     {.name = "threads",
      .type = OPT_U64,
-     .offset = offsetof(struct options, threads),
+     .offset = AT(threads),
      .arg = "N",
      .min = 1,
      .max = THREADS_MAX,
      .help = "Threads that write, each with a queue of its own. Default: 1; with --mode kv 4."},
     {.name = "iodepth",
      .type = OPT_U64,
-     .offset = offsetof(struct options, iodepth),
+     .offset = AT(iodepth),
      .def = "32",
      .min = 1,
      .max = 4096,
      .help = "Writes in flight of each thread."},
     {.name = "ioengine",
      .type = OPT_ENUM,
-     .offset = offsetof(struct options, engine),
+     .offset = AT(engine),
      .arg = "ENGINE",
      .def = "auto",
      .choices = "auto|uring|psync",
@@ -98,100 +110,109 @@ static const struct opt table[] = {
     {.type = OPT_HEADING, .help = "Steady state"},
     {.name = "until-steady",
      .type = OPT_FLAG,
-     .offset = offsetof(struct options, until_steady),
+     .offset = AT(until_steady),
      .help = "Then write on in rounds until 5 of them agree as SNIA's PTS asks; 25 at most."},
     {.name = "round",
      .type = OPT_DURATION,
-     .offset = offsetof(struct options, round_ns),
+     .offset = AT(round_ns),
      .arg = "TIME",
      .def = "60s",
      .min = (double)ROUND_MIN_NS,
      .max = (double)ROUND_MAX_NS,
+     .marks = STEADY_ONLY,
      .help = "Length of a round."},
     {.name = "track",
      .type = OPT_ENUM,
-     .offset = offsetof(struct options, track),
+     .offset = AT(track),
      .arg = "FIGURE",
      .def = "bandwidth",
      .choices = "bandwidth|iops|latency",
+     .marks = STEADY_ONLY,
      .help = "What must be steady; latency is the mean of the writes of a round."},
     {.name = "rounds",
      .type = OPT_TEXT,
-     .offset = offsetof(struct options, rounds),
+     .offset = AT(rounds),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
+     .marks = STEADY_ONLY,
      .help = "Write the rounds as CSV to FILE, for kvstat --plot."},
     {.type = OPT_HEADING, .help = "The target"},
     {.name = "reserve",
      .type = OPT_F64,
-     .offset = offsetof(struct options, reserve_percent),
+     .offset = AT(reserve_percent),
      .arg = "PERCENT",
      .def = "5",
      .min = 0,
      .max = 99,
+     .marks = NOT_DEVICE,
      .help = "Share of the file system that stays free."},
     {.name = "destroy-data",
      .type = OPT_FLAG,
-     .offset = offsetof(struct options, destroy_data),
+     .offset = AT(destroy_data),
      .help =
          "Overwrite a device, or a file that holds data; remove from a directory what was kept."},
     {.name = "keep",
      .type = OPT_FLAG,
-     .offset = offsetof(struct options, keep),
+     .offset = AT(keep),
+     .marks = NOT_DEVICE,
      .help = "Leave what was written; else files are removed at the end."},
     {.type = OPT_HEADING, .help = "Output"},
     {.name = "json",
      .type = OPT_FLAG,
-     .offset = offsetof(struct options, json),
+     .offset = AT(json),
      .flags = OPT_NO_EFFECT,
      .help = "Print the result as JSON."},
     {.name = "summary",
      .type = OPT_TEXT,
-     .offset = offsetof(struct options, summary),
+     .offset = AT(summary),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
      .help = "Write the result as JSON to FILE too."},
-    OPT_ROW_PROGRESS(offsetof(struct options, progress)),
+    OPT_ROW_PROGRESS(AT(progress), 0),
     {0},
 };
 
-static int check_blocks(const struct options *o, struct err *e)
+/* Refuses options that have no meaning for this target and mode. */
+static int check_modes(const struct options *o, const struct opt_parser *p, struct err *e)
 {
-    if (o->block_bytes % DATA_BLOCK != 0)
-        return err_set(e, EINVAL, ERR_INPUT, "--block-size", "not a multiple of 4 KiB");
-    if (o->file_bytes % DATA_BLOCK != 0)
-        return err_set(e, EINVAL, ERR_INPUT, "--file-size", "not a multiple of 4 KiB");
+    const struct opt_mode modes[] = {
+        {.on = o->kind == TARGET_DEVICE,
+         .refuses = NOT_DEVICE,
+         .why = "has no meaning for a block device"},
+        {.on = o->kind == TARGET_FILE,
+         .refuses = NOT_FILE,
+         .why = "has no meaning for a single file"},
+        {.on = o->mode != PLAN_KV,
+         .refuses = KV_ONLY,
+         .why = "only --mode kv has a meaning for it"},
+        {.on = o->mode == PLAN_KV,
+         .refuses = NOT_KV,
+         .why = "with --mode kv each object is a file"},
+        {.on = !o->until_steady, .refuses = STEADY_ONLY, .why = "only --until-steady has rounds"},
+    };
+
+    return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
+}
+
+/* The model of --mode kv, and the size of its objects. */
+static int check_model(struct options *o, struct err *e)
+{
+    int rc = model_find(&o->model, o->model_id, NULL, e);
+
+    if (rc == 0 && o->kv_dtype)
+        rc = model_set_dtype(&o->model, o->kv_dtype, e);
+    if (rc < 0)
+        return rc;
+    if (model_bytes(&o->model, OPTIONS_OBJECT_TOKENS, &o->object_bytes) < 0 ||
+        o->object_bytes > SIZE_MAX_BYTES)
+        return err_set(e, EOVERFLOW, ERR_INPUT, "--model", "an object of %u tokens is too large",
+                       OPTIONS_OBJECT_TOKENS);
+    if (o->object_bytes == 0)
+        return err_set(e, EINVAL, ERR_INPUT, "--model", "its objects are empty");
     return 0;
 }
 
-static int check_mode(struct options *o, const struct opt_parser *p, struct err *e)
-{
-    int ret;
-
-    if (o->mode != PLAN_KV)
-        return opt_refuse(p, e, "only --mode kv has a meaning for it", "model", "kv-dtype", NULL);
-    ret = opt_refuse(p, e, "with --mode kv each object is a file", "file-size", NULL);
-    if (ret == 0)
-        ret = model_find(&o->model, o->model_id, NULL, e);
-    if (ret == 0 && o->kv_dtype)
-        ret = model_set_dtype(&o->model, o->kv_dtype, e);
-    if (ret == 0 && (model_bytes(&o->model, OPTIONS_OBJECT_TOKENS, &o->object_bytes) < 0 ||
-                     o->object_bytes > SIZE_MAX_BYTES))
-        ret = err_set(e, EOVERFLOW, ERR_INPUT, "--model", "an object of %u tokens is too large",
-                      OPTIONS_OBJECT_TOKENS);
-    if (ret == 0 && o->object_bytes == 0)
-        ret = err_set(e, EINVAL, ERR_INPUT, "--model", "its objects are empty");
-    return ret;
-}
-
-static int check_steady(const struct options *o, const struct opt_parser *p, struct err *e)
-{
-    if (o->until_steady)
-        return 0;
-    return opt_refuse(p, e, "only --until-steady has rounds", "round", "track", "rounds", NULL);
-}
-
-/* Standard output is the report's, and the target holds no results. */
+/* Result files must not be standard output, which has the report, nor the target. */
 static int check_output(const struct options *o, const char *option, const char *path,
                         struct err *e)
 {
@@ -205,35 +226,11 @@ static int check_output(const struct options *o, const char *option, const char 
     return save_check(path, e);
 }
 
-static int check_outputs(const struct options *o, struct err *e)
-{
-    int ret = check_output(o, "--summary", o->summary, e);
-
-    if (ret == 0)
-        ret = check_output(o, "--rounds", o->rounds, e);
-    if (ret == 0 && o->summary && o->rounds && save_is_same(o->summary, o->rounds))
-        ret = err_set(e, EINVAL, ERR_INPUT, "--rounds", "is the file of --summary");
-    return ret;
-}
-
-/* What a directory, a file and a device can each be told. */
-static int check_kind(const struct options *o, const struct opt_parser *p, struct err *e)
-{
-    if (o->kind != TARGET_DEVICE && !opt_given(p, "size"))
-        return err_set(e, EINVAL, ERR_INPUT, "--size", "required: how much to write to %s",
-                       o->path);
-    if (o->kind == TARGET_DEVICE)
-        return opt_refuse(p, e, "has no meaning for a block device", "file-size", "reserve", "keep",
-                          NULL);
-    if (o->kind == TARGET_FILE)
-        return opt_refuse(p, e, "has no meaning for a single file", "file-size", NULL);
-    return 0;
-}
-
-static int take_operand(struct options *o, const struct opt_parser *p, struct err *e)
+static int check(struct options *o, const struct opt_parser *p, struct err *e)
 {
     const char *const *operand;
     size_t n = opt_operands(p, &operand);
+    int rc;
 
     if (n == 0)
         return err_set(e, EINVAL, ERR_INPUT, "", "no target given (see kvprecond --help)");
@@ -242,52 +239,52 @@ static int take_operand(struct options *o, const struct opt_parser *p, struct er
     o->path = operand[0];
     if (!*o->path)
         return err_set(e, EINVAL, ERR_INPUT, "", "the target's name is empty");
-    return target_kind(o->path, &o->kind, e);
-}
+    rc = target_kind(o->path, &o->kind, e);
+    if (rc < 0)
+        return rc;
+    if (o->kind != TARGET_DEVICE && !opt_given(p, "size"))
+        return err_set(e, EINVAL, ERR_INPUT, "--size", "required: how much to write to %s",
+                       o->path);
 
-static void put_defaults(struct options *o)
-{
+    rc = check_modes(o, p, e);
+    if (rc == 0 && o->mode == PLAN_KV)
+        rc = check_model(o, e);
+    if (rc == 0)
+        rc = check_output(o, "--summary", o->summary, e);
+    if (rc == 0)
+        rc = check_output(o, "--rounds", o->rounds, e);
+    if (rc < 0)
+        return rc;
+    if (o->summary && o->rounds && save_is_same(o->summary, o->rounds))
+        return err_set(e, EINVAL, ERR_INPUT, "--rounds", "is the file of --summary");
+    if (o->block_bytes % DATA_BLOCK != 0)
+        return err_set(e, EINVAL, ERR_INPUT, "--block-size", "not a multiple of 4 KiB");
+    if (o->file_bytes % DATA_BLOCK != 0)
+        return err_set(e, EINVAL, ERR_INPUT, "--file-size", "not a multiple of 4 KiB");
+
     if (o->block_bytes == 0)
         o->block_bytes = o->mode == PLAN_RANDOM ? DATA_BLOCK : UNITS_MIB;
     if (o->threads == 0)
         o->threads = o->mode == PLAN_KV ? KV_THREADS : 1;
     o->size = DATA_PADDED(o->size);
-}
-
-static int check(struct options *o, const struct opt_parser *p, struct err *e)
-{
-    int ret = take_operand(o, p, e);
-
-    if (ret == 0)
-        ret = check_kind(o, p, e);
-    if (ret == 0)
-        ret = check_mode(o, p, e);
-    if (ret == 0)
-        ret = check_steady(o, p, e);
-    if (ret == 0)
-        ret = check_outputs(o, e);
-    if (ret == 0)
-        ret = check_blocks(o, e);
-    if (ret == 0)
-        put_defaults(o);
-    return ret;
+    return 0;
 }
 
 int options_parse(struct options *o, struct opt_parser **parser, int argc, char **argv,
                   struct err *e)
 {
     struct opt_parser *p = opt_open("kvprecond", "[options] TARGET", table, o);
-    int ret;
+    int rc;
 
     if (!p)
         return err_nomem(e, "options");
-    ret = opt_parse(p, argc, argv, e);
-    if (ret == 0)
-        ret = check(o, p, e);
-    if (ret < 0) {
+    rc = opt_parse(p, argc, argv, e);
+    if (rc == 0)
+        rc = check(o, p, e);
+    if (rc < 0) {
         opt_close(p);
-        return ret;
+        return rc;
     }
     *parser = p;
-    return ret;
+    return rc;
 }

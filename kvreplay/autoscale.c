@@ -339,7 +339,7 @@ static int autoscale_search(struct autoscale *a, int *status, struct err *e)
     char reason[160], throughput[48];
     int rc = autoscale_limits(a, e);
 
-    search_begin(&a->search, &(struct search_opts){.mode = (enum search_mode)o->autoscale,
+    search_begin(&a->search, &(struct search_opts){.mode = o->autoscale,
                                                    .start = o->start_users,
                                                    .min = o->min_users,
                                                    .max = o->max_users,

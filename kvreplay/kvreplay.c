@@ -42,7 +42,7 @@ int main(int argc, char **argv)
         goto failed;
     struct replay_input in = {
         .options = &o, .parser = p, .trace = trace, .argc = argc, .argv = argv};
-    rc = o.autoscale ? autoscale_run(&in, &status, &e) : replay_run(&in, &status, &e);
+    rc = o.autoscale != SEARCH_OFF ? autoscale_run(&in, &status, &e) : replay_run(&in, &status, &e);
 failed:
     if (rc == -EPIPE) /* the reader of the results went away: no message */
         status = 1;

@@ -1,21 +1,49 @@
-/* What kvreplay can be told: one table that the parser, --help and the test against the man page
- * read. What has no meaning together is in option_checks.c. */
+/* kvreplay's command line and its sections of the configuration file, as plain values: the table of
+ * options, the checks that need no input, and the defaults that depend on other options. Runs
+ * first; nothing is opened before all of it has been checked. */
 #include "kvreplay/options.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "lib/opt/opt_rows.h"
+#include "kvreplay/sched/idle.h"
+#include "kvreplay/validity.h"
+#include "lib/base/save.h"
+#include "lib/base/units.h"
+#include "lib/conf/conf.h"
+#include "lib/opt/rows.h"
 
 #define AT(field) offsetof(struct options, field)
 #define MIB       (1024.0 * 1024.0)
+#define NS_PER_MS 1e6
 
-const struct opt options_table[] = {
+/* Marks of the options, for check_modes; those that other files use are in options.h. */
+enum {
+    AUTOSCALE_ONLY = OPTIONS_MARKS << 0,
+    NOT_AUTOSCALE = OPTIONS_MARKS << 1,
+    NOT_ASAP = OPTIONS_MARKS << 2,
+    TRACE_TIMING_ONLY = OPTIONS_MARKS << 3,
+    SERVED_ONLY = OPTIONS_MARKS << 4,
+    SIMULATED_GPU_ONLY = OPTIONS_MARKS << 5,
+    NOT_NULL = OPTIONS_MARKS << 6,
+    NVME_ONLY = OPTIONS_MARKS << 7,
+    URING_ONLY = OPTIONS_MARKS << 8,
+    DIRECT_ONLY = OPTIONS_MARKS << 9,
+    COMPRESSED_ONLY = OPTIONS_MARKS << 10
+};
+
+static const struct opt table[] = {
     {.type = OPT_HEADING, .help = "Targets"},
     {.name = "nvme",
      .type = OPT_TEXT,
      .offset = AT(nvme),
      .arg = "DIR|FILE|DEVICE",
      .alias = "cache-dir",
+     .marks = NOT_NULL,
      .help = "Where Tier-2 objects go: a directory (created, or empty, or ours), a file or a block "
              "device. Needed when the trace has Tier-2 rows."},
     {.name = "layout",
@@ -23,10 +51,12 @@ const struct opt options_table[] = {
      .offset = AT(layout),
      .choices = "auto|files|slab",
      .def = "auto",
+     .marks = NOT_NULL | NVME_ONLY,
      .help = "One file per object, or all in one slab. auto: files in a directory, else a slab."},
     {.name = "destroy-data",
      .type = OPT_FLAG,
      .offset = AT(destroy_data),
+     .marks = NOT_NULL | NVME_ONLY,
      .help = "Writes over a device, or a file that holds what kvreplay did not write."},
     {.name = "gpu-mem-gb",
      .type = OPT_F64,
@@ -51,6 +81,7 @@ const struct opt options_table[] = {
      .offset = AT(gpu),
      .arg = "N[,N]...|all|auto|off|require",
      .def = "auto",
+     .marks = NOT_NULL,
      .help = "GPU for Tier-0: a device or several, all there are, the first one if there is any, "
              "none, or the first one or an error. "
              "Without a GPU Tier-0 is simulated."},
@@ -61,17 +92,20 @@ const struct opt options_table[] = {
      .def = "64GB/s",
      .min = 1,
      .max = 1e15,
+     .marks = SIMULATED_GPU_ONLY | NOT_NULL,
      .help = "Of the simulated GPU."},
     {.name = "gpu-latency",
      .type = OPT_DURATION,
      .offset = AT(gpu_latency_ns),
      .arg = "TIME",
      .def = "10us",
+     .marks = SIMULATED_GPU_ONLY | NOT_NULL,
      .help = "Of an operation on the simulated GPU."},
     {.name = "tier-engine",
      .type = OPT_LIST,
      .offset = AT(tier_engine),
      .arg = "N=sim:bw=RATE,lat=TIME,servers=N,stall=AT+TIME|null|mem",
+     .marks = NOT_NULL,
      .help = "Puts a simulated, empty or memory engine under tier N (0, 1 or 2)."},
     {.name = "tier-map",
      .type = OPT_LIST,
@@ -92,6 +126,7 @@ const struct opt options_table[] = {
     {.name = "keep",
      .type = OPT_FLAG,
      .offset = AT(keep),
+     .marks = NOT_AUTOSCALE | NOT_NULL | NVME_ONLY,
      .help = "Leaves the objects in the directory, for a later run to adopt."},
     {.name = "reserve",
      .type = OPT_F64,
@@ -99,6 +134,7 @@ const struct opt options_table[] = {
      .arg = "PERCENT",
      .def = "5",
      .max = 99,
+     .marks = NOT_NULL | NVME_ONLY,
      .help = "Share of the target's file system that stays free."},
     {.type = OPT_HEADING, .help = "Load"},
     {.name = "timing",
@@ -106,6 +142,7 @@ const struct opt options_table[] = {
      .offset = AT(timing),
      .choices = "asap|trace|served|closed",
      .def = "asap",
+     .marks = NOT_AUTOSCALE,
      .help =
          "As fast as possible, each row at its Timestamp, or each request when it has arrived and "
          "a worker is free."},
@@ -114,6 +151,7 @@ const struct opt options_table[] = {
      .offset = AT(workers),
      .arg = "N",
      .max = 4096,
+     .marks = NOT_AUTOSCALE | SERVED_ONLY,
      .help = "Requests that are served at once (with --timing served, which needs it)."},
     {.name = "speed",
      .type = OPT_F64,
@@ -122,6 +160,7 @@ const struct opt options_table[] = {
      .def = "1",
      .min = 1e-6,
      .max = 1e9,
+     .marks = NOT_ASAP,
      .help = "Divides all times of the trace (unless --timing asap)."},
     {.name = "inflight",
      .type = OPT_U64,
@@ -154,12 +193,14 @@ const struct opt options_table[] = {
      .offset = AT(users),
      .arg = "N",
      .max = 1 << 24,
+     .marks = NOT_AUTOSCALE,
      .help = "Executes the rows of the first N users of the trace and of nobody, and leaves the "
              "others out. 0: all."},
     {.name = "limit",
      .type = OPT_U64,
      .offset = AT(limit),
      .arg = "ROWS",
+     .marks = NOT_AUTOSCALE,
      .help = "Ends after so many rows of the trace. 0: all."},
     {.name = "loops",
      .type = OPT_U64,
@@ -168,17 +209,20 @@ const struct opt options_table[] = {
      .def = "1",
      .min = 1,
      .max = 1 << 20,
+     .marks = NOT_AUTOSCALE,
      .help = "Runs the trace (or its first --limit rows) so many times, one after another."},
     {.name = "duration",
      .type = OPT_DURATION,
      .offset = AT(duration_ns),
      .arg = "TIME",
+     .marks = NOT_AUTOSCALE,
      .help = "Ends that long after the clock has started, with what was done by then. 0: with the "
              "trace."},
     {.name = "warmup",
      .type = OPT_DURATION,
      .offset = AT(warmup_ns),
      .arg = "TIME",
+     .marks = NOT_AUTOSCALE,
      .help = "Rows that start within that time after the clock has started are executed, and left "
              "out of the summary's statistics."},
     {.name = "on-absent",
@@ -199,18 +243,21 @@ const struct opt options_table[] = {
      .offset = AT(lag_limit_ns),
      .arg = "TIME",
      .def = "1s",
+     .marks = TRACE_TIMING_ONLY,
      .help = "A row later than this is said once (with --timing trace)."},
     {.name = "on-lag",
      .type = OPT_ENUM,
      .offset = AT(on_lag),
      .choices = "continue|skip-wait|stop",
      .def = "continue",
+     .marks = TRACE_TIMING_ONLY,
      .help = "Then: go on, let Generate rows take no time until caught up, or stop."},
     {.name = "lateness-budget",
      .type = OPT_TEXT,
      .offset = AT(lateness_budget),
      .arg = "TIME|auto",
      .def = "auto",
+     .marks = NOT_ASAP,
      .help = "P99 of client lateness above which the run is marked invalid (unless --timing "
              "asap). auto: 1 ms, or 1 % of the mean service time if that is more."},
     {.name = "spin",
@@ -218,6 +265,7 @@ const struct opt options_table[] = {
      .offset = AT(spin),
      .arg = "TIME|auto",
      .def = "auto",
+     .marks = NOT_ASAP,
      .help =
          "The last of each wait for a row's time that is spent spinning, to be awake then. auto: "
          "as much as sleeps end late, up to 2 ms."},
@@ -233,12 +281,14 @@ const struct opt options_table[] = {
      .type = OPT_TEXT,
      .offset = AT(each),
      .arg = "COMMAND",
+     .marks = AUTOSCALE_ONLY,
      .help = "A shell command that writes the trace of {N} users to its standard output."},
     {.name = "step-warmup",
      .type = OPT_DURATION,
      .offset = AT(step_warmup_ns),
      .arg = "TIME",
      .def = "10s",
+     .marks = AUTOSCALE_ONLY,
      .help = "Time to settle before each measurement."},
     {.name = "step-duration",
      .type = OPT_DURATION,
@@ -247,6 +297,7 @@ const struct opt options_table[] = {
      .def = "60s",
      .min = 1e6,
      .max = 1e15,
+     .marks = AUTOSCALE_ONLY,
      .help = "Length of each measurement."},
     {.name = "start-users",
      .type = OPT_U64,
@@ -255,6 +306,7 @@ const struct opt options_table[] = {
      .def = "10",
      .min = 1,
      .max = 1 << 24,
+     .marks = AUTOSCALE_ONLY,
      .help = "Users of the first step."},
     {.name = "max-users",
      .type = OPT_U64,
@@ -263,6 +315,7 @@ const struct opt options_table[] = {
      .def = "10000",
      .min = 1,
      .max = 1 << 24,
+     .marks = AUTOSCALE_ONLY,
      .help = "Most users that are tried."},
     {.name = "storage-p95",
      .type = OPT_DURATION,
@@ -271,11 +324,13 @@ const struct opt options_table[] = {
      .def = "100ms",
      .min = 1,
      .max = 1e15,
+     .marks = AUTOSCALE_ONLY,
      .help = "Limit of the 95th percentile of the service time of Tier-2 reads."},
     {.name = "qos-p95",
      .type = OPT_LIST,
      .offset = AT(qos_p95),
      .arg = "CLASS=TIME",
+     .marks = AUTOSCALE_ONLY,
      .help = "Limit of the 95th percentile of the end-to-end time of the requests of a QoS class "
              "(with --autoscale qos)."},
     {.name = "target-saturation",
@@ -284,12 +339,14 @@ const struct opt options_table[] = {
      .arg = "SHARE",
      .def = "0.8",
      .max = 1,
+     .marks = AUTOSCALE_ONLY,
      .help = "Saturation from which on a step is recorded as saturated."},
     {.name = "config",
      .letter = 'c',
      .type = OPT_TEXT,
      .offset = AT(config),
      .arg = "FILE",
+     .marks = AUTOSCALE_ONLY,
      .help = "YAML configuration: how --autoscale scales, and what it calls saturated."},
     {.type = OPT_HEADING, .help = "Storage"},
     {.name = "chunk-size",
@@ -299,12 +356,14 @@ const struct opt options_table[] = {
      .def = "1MiB",
      .min = 4096,
      .max = 64 * MIB,
+     .marks = NOT_NULL | NVME_ONLY,
      .help = "Objects are cut into I/Os of this size, a multiple of 4 KiB."},
     {.name = "iodepth",
      .type = OPT_U64,
      .offset = AT(iodepth),
      .arg = "N",
      .max = 1024,
+     .marks = NOT_NULL | NVME_ONLY,
      .help =
          "I/Os in flight. 0: 32, and with --timing served one for each worker, 256 MiB at most."},
     {.name = "rings",
@@ -314,36 +373,43 @@ const struct opt options_table[] = {
      .def = "1",
      .min = 1,
      .max = 64,
+     .marks = NOT_NULL | NVME_ONLY,
      .help = "Threads with a ring of their own; they share --iodepth."},
     {.name = "ioengine",
      .type = OPT_ENUM,
      .offset = AT(ioengine),
      .choices = "auto|uring|psync",
      .def = "auto",
+     .marks = NOT_NULL | NVME_ONLY,
      .help = "io_uring, or a pool of pread/pwrite threads."},
     {.name = "sqpoll",
      .type = OPT_FLAG,
      .offset = AT(sqpoll),
+     .marks = NOT_NULL | NVME_ONLY | URING_ONLY,
      .help = "io_uring with a polling kernel thread."},
     {.name = "iopoll",
      .type = OPT_FLAG,
      .offset = AT(iopoll),
+     .marks = NOT_NULL | NVME_ONLY | URING_ONLY | DIRECT_ONLY,
      .help = "io_uring with polled completions."},
     {.name = "buffered",
      .type = OPT_FLAG,
      .offset = AT(buffered),
+     .marks = NOT_NULL | NVME_ONLY,
      .help = "Does not use O_DIRECT."},
     {.name = "sync",
      .type = OPT_ENUM,
      .offset = AT(sync),
      .choices = "none|end|object",
      .def = "none",
+     .marks = NOT_NULL | NVME_ONLY,
      .help = "fdatasync: never, once at the end, or after each object."},
     {.name = "verify",
      .type = OPT_ENUM,
      .offset = AT(verify),
      .choices = "none|header|full",
      .def = "header",
+     .marks = NOT_NULL,
      .help = "What is checked of each block that is read."},
     {.name = "compress-ratio",
      .type = OPT_F64,
@@ -352,6 +418,7 @@ const struct opt options_table[] = {
      .def = "1",
      .min = 1,
      .max = 64,
+     .marks = NOT_NULL | NVME_ONLY,
      .help = "Tier-2 objects that a compressor makes R times smaller."},
     {.name = "dedup-ratio",
      .type = OPT_F64,
@@ -360,6 +427,7 @@ const struct opt options_table[] = {
      .def = "1",
      .min = 1,
      .max = 255,
+     .marks = NOT_NULL | NVME_ONLY,
      .help = "Tier-2 objects of which R blocks one after another are alike."},
     {.type = OPT_HEADING, .help = "Output"},
     {.name = "output",
@@ -369,18 +437,19 @@ const struct opt options_table[] = {
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
      .help = "Result rows go here; otherwise to standard output when it is no terminal."},
-    OPT_ROW_ZSTD(AT(zstd)),
-    OPT_ROW_LEVEL(AT(level)),
-    OPT_ROW_FRAMES(AT(frames)),
-    OPT_ROW_SUMMARY(AT(summary)),
+    OPT_ROW_ZSTD(AT(zstd), OPTIONS_ROWS_ONLY),
+    OPT_ROW_LEVEL(AT(level), COMPRESSED_ONLY | OPTIONS_ROWS_ONLY),
+    OPT_ROW_FRAMES(AT(frames), COMPRESSED_ONLY | OPTIONS_ROWS_ONLY),
+    OPT_ROW_SUMMARY(AT(summary), 0),
     {.name = "ceiling",
      .type = OPT_TEXT,
      .offset = AT(ceiling),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
+     .marks = NOT_AUTOSCALE | NOT_NULL,
      .help = "Summary of a run with --null over the same trace on this host: a run that comes "
              "within 70 % of it says so."},
-    OPT_ROW_PROGRESS(AT(progress)),
+    OPT_ROW_PROGRESS(AT(progress), 0),
     {.name = "threads",
      .type = OPT_U64,
      .offset = AT(threads),
@@ -389,6 +458,7 @@ const struct opt options_table[] = {
      .min = 1,
      .max = 256,
      .flags = OPT_NO_EFFECT,
+     .marks = OPTIONS_ROWS_ONLY,
      .help = "Threads that format and compress result rows."},
     {.type = OPT_HEADING, .help = "Input"},
     {.name = "skip-bad-rows",
@@ -399,10 +469,214 @@ const struct opt options_table[] = {
      .type = OPT_FLAG,
      .offset = AT(long_window),
      .help = "Accepts zstd windows over 128 MiB."},
-    {.name = NULL, .help = NULL},
+    {0},
 };
 
 struct opt_parser *options_open(struct options *o)
 {
-    return opt_open("kvreplay", "[options] [TRACE|-]", options_table, o);
+    return opt_open("kvreplay", "[options] [TRACE|-]", table, o);
+}
+
+const char *options_results(const struct options *o)
+{
+    return o->output ? o->output : isatty(STDOUT_FILENO) ? NULL : "-";
+}
+
+/* Refuses options that have no meaning in the modes that others choose. */
+static int check_modes(const struct options *o, const struct opt_parser *p, struct err *e)
+{
+    const char *results = options_results(o);
+    size_t len = results ? strlen(results) : 0;
+    bool compressed = o->zstd || (len >= 4 && strcmp(results + len - 4, ".zst") == 0);
+    bool autoscale = o->autoscale != SEARCH_OFF;
+    enum sched_timing timing = autoscale ? SCHED_SERVED : o->timing;
+    bool real_gpu = strcmp(o->gpu, "auto") != 0 && strcmp(o->gpu, "off") != 0;
+    bool other_tier_0 = false;
+
+    for (size_t i = 0; i < o->tier_engine.count; i++)
+        other_tier_0 |= o->tier_engine.item[i][0] == '0';
+    const struct opt_mode modes[] = {
+        {.on = !autoscale, .refuses = AUTOSCALE_ONLY, .why = "has a meaning only with --autoscale"},
+        {.on = autoscale, .refuses = NOT_AUTOSCALE, .why = "has no meaning with --autoscale"},
+        {.on = results && !compressed,
+         .refuses = COMPRESSED_ONLY,
+         .why = "the results are not compressed (-z, or a name ending in .zst)"},
+        {.on = timing == SCHED_ASAP,
+         .refuses = NOT_ASAP,
+         .why = "has no meaning with --timing asap"},
+        {.on = timing != SCHED_TRACE,
+         .refuses = TRACE_TIMING_ONLY,
+         .why = "has a meaning only with --timing trace"},
+        {.on = timing != SCHED_SERVED,
+         .refuses = SERVED_ONLY,
+         .why = "has a meaning only with --timing served"},
+        {.on = other_tier_0,
+         .refuses = SIMULATED_GPU_ONLY,
+         .why = "has no meaning with another engine under tier 0"},
+        {.on = real_gpu,
+         .refuses = SIMULATED_GPU_ONLY,
+         .why = "is of a simulated GPU, and a real one is required (--gpu)"},
+        {.on = o->null, .refuses = NOT_NULL, .why = "has no meaning with --null"},
+        {.on = !o->nvme, .refuses = NVME_ONLY, .why = "has a meaning only with --nvme"},
+        {.on = o->ioengine == IO_PSYNC,
+         .refuses = URING_ONLY,
+         .why = "has no meaning with --ioengine psync"},
+        {.on = o->buffered, .refuses = DIRECT_ONLY, .why = "has no meaning with --buffered"},
+    };
+    return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
+}
+
+/* ---- --autoscale and its configuration ---- */
+
+static int64_t conf_ms(const struct conf *c, const char *path)
+{
+    return llround(conf_f64(c, path) * NS_PER_MS);
+}
+
+/* Reads the file of --config, or without one the defaults of its keys. An option wins over the key
+ * that means the same. */
+static int read_config(const struct opt_parser *p, struct options *o, struct err *e)
+{
+    static const char *const read_limit = "saturation_detection.read_latency_p95_threshold_ms";
+    const char *warning;
+    struct conf *c;
+    int rc = conf_open(&c, o->config, e);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; (warning = conf_warning(c, i)) != NULL; i++)
+        fprintf(stderr, "kvreplay: %s\n", warning);
+    o->scale_up = conf_f64(c, "autoscaler.scale_up_factor");
+    o->scale_down = conf_f64(c, "autoscaler.scale_down_factor");
+    o->min_users = (uint64_t)conf_i64(c, "autoscaler.min_users");
+    if (!opt_given(p, "max-users"))
+        o->max_users = (uint64_t)conf_i64(c, "autoscaler.max_users");
+    if (!opt_given(p, "storage-p95"))
+        o->storage_p95_ns = conf_ms(c, read_limit);
+    o->write_p95_ns = conf_ms(c, "saturation_detection.write_latency_p95_threshold_ms");
+    o->queue_limit = (uint64_t)conf_i64(c, "saturation_detection.queue_depth_threshold");
+    conf_free(c);
+
+    if (o->min_users > o->max_users)
+        return err_set(e, -EINVAL, ERR_INPUT, "autoscaler.min_users",
+                       "more than the most users (autoscaler.max_users or --max-users)");
+    if (!opt_given(p, "start-users")) {
+        if (o->start_users < o->min_users)
+            o->start_users = o->min_users;
+        if (o->start_users > o->max_users)
+            o->start_users = o->max_users;
+    }
+    if (o->storage_p95_ns < 1)
+        return err_set(e, -EINVAL, ERR_INPUT, read_limit, "no time at all: no read could keep it");
+    return 0;
+}
+
+static int check_autoscale(const struct opt_parser *p, struct options *o, struct err *e)
+{
+    const char *const *operand;
+    size_t n = opt_operands(p, &operand);
+    int rc;
+
+    if (n > 0)
+        return err_set(e, -EINVAL, ERR_INPUT, operand[0],
+                       "with --autoscale the traces come from the command of --each");
+    if (!o->each)
+        return err_set(e, -EINVAL, ERR_INPUT, "--autoscale", "needs --each COMMAND");
+    rc = read_config(p, o, e);
+    if (rc < 0)
+        return rc;
+    if (o->start_users > o->max_users)
+        return err_set(e, -EINVAL, ERR_INPUT, "--start-users", "more than --max-users");
+    if (o->start_users < o->min_users)
+        return err_set(e, -EINVAL, ERR_INPUT, "--start-users", "fewer than autoscaler.min_users");
+    o->timing = SCHED_SERVED;
+    o->workers = 1; /* each step sets its own */
+    return 0;
+}
+
+/* ---- outputs ---- */
+
+/* Refuses outputs that would overwrite the trace (NULL: it comes from commands), the target or each
+ * other, and a summary that cannot be written when the run is over. */
+static int check_outputs(const struct options *o, const char *trace, struct err *e)
+{
+    const char *results = options_results(o), *path[] = {o->output, o->summary};
+
+    if (o->nvme && trace && save_is_same(o->nvme, trace))
+        return err_set(e, -EINVAL, ERR_INPUT, o->nvme,
+                       "is the trace: objects would overwrite it while it is read");
+    for (size_t i = 0; i < sizeof(path) / sizeof(path[0]); i++) {
+        if (path[i] && trace && save_is_same(path[i], trace))
+            return err_set(e, -EINVAL, ERR_INPUT, path[i],
+                           "is the trace: it would be overwritten while it is read");
+        if (path[i] && o->nvme && save_is_same(path[i], o->nvme))
+            return err_set(e, -EINVAL, ERR_INPUT, path[i],
+                           "is the target: results and objects would overwrite each other");
+    }
+    if (!o->summary)
+        return 0;
+    if (results && strcmp(results, "-") == 0 && strcmp(o->summary, "-") == 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--summary",
+                       "result rows go to standard output already (-o FILE)");
+    if (results && save_is_same(results, o->summary))
+        return err_set(e, -EINVAL, ERR_INPUT, o->summary, "is to hold two outputs");
+    return save_check(o->summary, e);
+}
+
+/* ---- all together ---- */
+
+/* Parses "auto" or a time. */
+static int parse_time(const char *option, const char *text, int64_t automatic, int64_t *ns,
+                      struct err *e)
+{
+    *ns = automatic;
+    if (strcmp(text, "auto") == 0 || units_parse_duration(text, ns) == 0)
+        return 0;
+    return err_set(e, -EINVAL, ERR_INPUT, option, "%s: expected auto or a time, such as 200us",
+                   text);
+}
+
+int options_check(const struct opt_parser *p, struct options *o, const char **trace, struct err *e)
+{
+    const char *const *items;
+    size_t n = opt_operands(p, &items);
+
+    if (n > 1)
+        return err_set(e, -EINVAL, ERR_INPUT, items[1], "one trace is replayed, not several");
+    *trace = n ? items[0] : "-";
+    if (o->chunk_bytes % 4096)
+        return err_set(e, -EINVAL, ERR_INPUT, "--chunk-size", "not a multiple of 4 KiB");
+    int rc = check_modes(o, p, e);
+    if (rc == 0 && o->autoscale != SEARCH_OFF)
+        rc = check_autoscale(p, o, e);
+    if (rc == 0)
+        rc = parse_time("--spin", o->spin, IDLE_SPIN_AUTO, &o->spin_ns, e);
+    if (rc == 0)
+        rc = parse_time("--lateness-budget", o->lateness_budget, VALIDITY_BUDGET_AUTO,
+                        &o->lateness_budget_ns, e);
+    if (rc == 0)
+        rc = check_outputs(o, o->autoscale != SEARCH_OFF ? NULL : *trace, e);
+    if (rc < 0)
+        return rc;
+    if (o->timing == SCHED_SERVED && o->workers == 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--timing served", "needs --workers N");
+    if (o->timing == SCHED_SERVED && o->order != ORDER_AUTO && o->order != ORDER_REQUEST)
+        return err_set(e, -EINVAL, ERR_INPUT, "--order",
+                       "with --timing served the rows of a request run one after another");
+    if (o->warmup_ns && o->duration_ns && o->warmup_ns >= o->duration_ns)
+        return err_set(e, -EINVAL, ERR_INPUT, "--warmup", "not shorter than --duration");
+    if (o->inflight == 0)
+        o->inflight = o->timing == SCHED_ASAP ? 64 : o->workers > 1024 ? o->workers : 1024;
+    return 0;
+}
+
+unsigned options_iodepth(const struct options *o)
+{
+    const uint64_t least = 32, most = 256;
+    uint64_t room = most * UNITS_MIB / o->chunk_bytes, depth = o->workers;
+
+    if (o->iodepth)
+        return (unsigned)o->iodepth;
+    depth = depth < room ? depth : room;
+    return (unsigned)(depth < least ? least : depth < most ? depth : most);
 }

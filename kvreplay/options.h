@@ -1,81 +1,84 @@
-/* options.h - the one table of kvreplay's options, and the checks that need no input. */
+/* The command line of kvreplay, and its sections of the configuration file, as plain values. */
 #ifndef KVREPLAY_OPTIONS_H
 #define KVREPLAY_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvreplay/sched/ledger.h"
+#include "kvreplay/sched/order.h"
+#include "kvreplay/sched/sched.h"
+#include "kvreplay/search.h"
+#include "kvreplay/storage.h"
+#include "kvreplay/tiers.h"
 #include "lib/base/err.h"
+#include "lib/base/progress.h"
+#include "lib/io/io.h"
 #include "lib/opt/opt.h"
+#include "lib/opt/rows.h"
+#include "lib/tier/tier.h"
 
-enum {
-    TIMING_ASAP,
-    TIMING_TRACE,
-    TIMING_SERVED,
-    TIMING_CLOSED
-};
-enum {
-    LAYOUT_AUTO,
-    LAYOUT_FILES,
-    LAYOUT_SLAB
-};
-enum {
-    SYNC_NONE,
-    SYNC_END,
-    SYNC_OBJECT
-};
-enum {
+/* --only-tier, in the order of its choices. */
+enum options_only_tier {
     ONLY_ALL,
     ONLY_TIER_0,
     ONLY_TIER_1,
     ONLY_TIER_2
 };
-enum {
-    OVERFLOW_FAIL,
-    OVERFLOW_WRAP
+
+/* Marks of options that have no meaning in a mode that only a replay knows (opt_check_modes). */
+enum options_marks {
+    OPTIONS_ROWS_ONLY = 1 << 0, /* result rows are written */
+    OPTIONS_MARKS = 1 << 1      /* the first one of options.c */
 };
-enum {
-    AUTOSCALE_OFF
-}; /* then enum search_mode + 1 */
 
 struct options {
     const char *nvme, *output, *summary, *ceiling, *gpu, *spin, *lateness_budget, *config;
     double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_percent, compress_ratio, dedup_ratio;
     uint64_t users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, rings, limit,
-        threads;
+        threads, max_writes, loops;
     int64_t warmup_ns, duration_ns, gpu_latency_ns, lag_limit_ns;
-    int64_t spin_ns;            /* of --spin: TIME, or IDLE_SPIN_AUTO */
-    int64_t lateness_budget_ns; /* TIME, or VALIDITY_BUDGET_AUTO */
-    int frames, timing, order, verify, on_absent, on_error, ioengine, layout, sync, only_tier,
-        on_lag, progress;
+    int64_t spin_ns;            /* of --spin: a time, or IDLE_SPIN_AUTO */
+    int64_t lateness_budget_ns; /* a time, or VALIDITY_BUDGET_AUTO */
+    enum opt_frames frames;
+    enum progress_mode progress;
+    enum sched_timing timing;
+    enum order_mode order;
+    enum storage_layout layout;
+    enum storage_sync sync;
+    enum options_only_tier only_tier;
+    enum tiers_overflow overflow;
+    enum ledger_on_error on_error;
+    enum io_engine ioengine;
+    enum tier_verify verify;
+    enum ledger_on_absent on_absent;
+    enum ledger_on_lag on_lag;
     bool zstd, keep, destroy_data, sqpoll, iopoll, buffered, null, skip_bad_rows, long_window;
     struct opt_list tier_engine, tier_map;
-    int overflow;
-    uint64_t max_writes, loops;
-    int autoscale;
+
+    /* --autoscale; the last four come from the configuration. */
+    enum search_mode autoscale;
     const char *each;
     int64_t step_warmup_ns, step_duration_ns, storage_p95_ns;
     uint64_t start_users, max_users;
     double target_saturation;
-    /* of the configuration (config.c) */
+    struct opt_list qos_p95;
     uint64_t min_users, queue_limit;
     double scale_up, scale_down;
     int64_t write_p95_ns;
-    struct opt_list qos_p95;
 };
 
-extern const struct opt options_table[];
-
-/* The parser over options_table; NULL: no memory. */
+/* The parser over *o, with defaults set; NULL: no memory. Close with opt_close. */
 struct opt_parser *options_open(struct options *o);
-/* Options that contradict each other or have no meaning in the mode: -EINVAL. *trace: the operand.
- */
-/* Where result rows go: a file, "-" for standard output, NULL: nowhere. */
-const char *options_results(const struct options *o);
+/* Reads the configuration (with --autoscale; its warnings are printed), settles what "auto" means,
+ * and refuses options that contradict each other or have no meaning in the mode. *trace is the
+ * operand, "-" without one. 0, -EINVAL, or conf_open's errors. */
 int options_check(const struct opt_parser *p, struct options *o, const char **trace, struct err *e);
-/* I/Os that the storage tier may have in flight, 1 to 1024. Unless told: where more than 32 workers
- * serve, each one's object can have an I/O in flight, or its wait for one would stand as the host's
- * time; buffers take 256 MiB at most. */
+/* Where result rows go: a file, "-" for standard output, NULL for nowhere. */
+const char *options_results(const struct options *o);
+/* I/Os that the storage tier may have in flight, 1 to 1024. By default one for each worker: with
+ * fewer, a worker's wait for an I/O slot would count as the host's time. At least 32, at most 256;
+ * buffers take at most 256 MiB. */
 unsigned options_iodepth(const struct options *o);
 
 #endif

@@ -15,7 +15,7 @@
 #include "kvreplay/validity.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
-#include "lib/opt/opt_rows.h"
+#include "lib/opt/rows.h"
 
 enum {
     WINDOW_ASAP = 8192,
@@ -57,7 +57,7 @@ static int replay_open(struct replay *r, struct err *e)
     struct trace_read_opts t = {.want = TRACE_CORE | TRACE_BIT(TRACE_COL_REQUEST) |
                                         TRACE_BIT(TRACE_COL_CLASS) | TRACE_BIT(TRACE_COL_DURATION) |
                                         TRACE_BIT(TRACE_COL_ARRIVAL) | TRACE_BIT(TRACE_COL_USER) |
-                                        (o->timing == TIMING_SERVED ? served : 0),
+                                        (o->timing == SCHED_SERVED ? served : 0),
                                 .want_line = true,
                                 .skip_bad_rows = o->skip_bad_rows,
                                 .long_window = o->long_window,
@@ -70,11 +70,12 @@ static int replay_open(struct replay *r, struct err *e)
     if (!r->bell || !r->objects || !r->progress || counts_init(&r->counts) < 0)
         return err_nomem(e, "replay");
     r->progress_line.progress = r->progress;
-    r->select = (struct selection){
-        .limit = o->limit,
-        .loops = o->loops,
-        .users = o->users,
-        .only_tier = o->only_tier == ONLY_ALL ? SELECTION_ALL_TIERS : o->only_tier - ONLY_TIER_0};
+    r->select =
+        (struct selection){.limit = o->limit,
+                           .loops = o->loops,
+                           .users = o->users,
+                           .only_tier = o->only_tier == ONLY_ALL ? SELECTION_ALL_TIERS
+                                                                 : (int)o->only_tier - ONLY_TIER_0};
     int rc = selection_parse_map(&r->select, &o->tier_map, e);
     if (rc < 0)
         return rc;
@@ -90,10 +91,10 @@ static int replay_check_columns(struct replay *r, struct err *e)
     bool requests = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_REQUEST);
     bool users = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_USER);
 
-    if ((o->timing == TIMING_CLOSED || o->users) && !users)
+    if ((o->timing == SCHED_CLOSED || o->users) && !users)
         return err_set(e, -EINVAL, ERR_INPUT, o->users ? "--users" : "--timing closed",
                        "the trace has no column User");
-    if (o->timing == TIMING_SERVED && !requests)
+    if (o->timing == SCHED_SERVED && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--timing served", "the trace has no column Request");
     if (o->order == ORDER_REQUEST && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--order request", "the trace has no column Request");
@@ -113,7 +114,7 @@ static int replay_survey(struct replay *r, struct err *e)
                             .create = o->on_absent == LEDGER_ABSENT_CREATE,
                             .progress = r->progress,
                             .until_ns = INT64_MAX,
-                            .arrivals = o->timing == TIMING_SERVED,
+                            .arrivals = o->timing == SCHED_SERVED,
                             .look_ahead = WINDOW_TIMED};
 
     r->progress_line.total_ns = r->timed ? o->duration_ns : 0;
@@ -127,7 +128,7 @@ static int replay_survey(struct replay *r, struct err *e)
     *e = (struct err){0}; /* a cut file is reported when the run comes to the cut */
     r->surveyed = true;
     r->progress_line.total_rows = r->survey.run_rows;
-    if (o->timing == TIMING_TRACE)
+    if (o->timing == SCHED_TRACE)
         r->progress_line.total_ns =
             (int64_t)fmin((double)r->survey.span_ns * (double)o->loops / o->speed,
                           o->duration_ns ? (double)o->duration_ns : 9e18);
@@ -146,19 +147,19 @@ static void replay_set_tiers(struct replay *r)
                             .gpu = o->gpu,
                             .engine = &o->tier_engine,
                             .gib = {o->gpu_mem_gb, o->cpu_mem_gb, o->storage_gb},
-                            .overflow = (enum tiers_overflow)o->overflow,
+                            .overflow = o->overflow,
                             .sim_gpu_bytes_per_s = o->gpu_bandwidth,
                             .sim_gpu_latency_ns = o->gpu_latency_ns,
                             .inflight = o->inflight,
                             .chunk_bytes = o->chunk_bytes,
                             .storage = {.path = o->nvme,
-                                        .layout = (enum storage_layout)o->layout,
+                                        .layout = o->layout,
                                         .destroy_data = o->destroy_data,
                                         .buffered = o->buffered,
                                         .bytes = (uint64_t)(o->storage_gb * (double)UNITS_GIB),
                                         .reserve = o->reserve_percent / 100,
                                         .inflight = o->inflight},
-                            .io = (enum io_engine)o->ioengine,
+                            .io = o->ioengine,
                             .iodepth = options_iodepth(o),
                             .rings = (unsigned)o->rings,
                             .sqpoll = o->sqpoll,
@@ -221,7 +222,7 @@ static int replay_open_results(struct replay *r, struct err *e)
     const struct options *o = r->o;
     const char *path = r->in->silent ? NULL : options_results(o);
     struct trace_str header = trace_header(r->trace);
-    struct trace_write_opts w = {.columns = trace_columns(r->trace) | TRACE_RESULT,
+    struct trace_write_opts w = {.columns = TRACE_RESULT,
                                  .header = header.p,
                                  .header_len = header.len,
                                  .zstd = o->zstd ? 1 : -1,
@@ -229,12 +230,14 @@ static int replay_open_results(struct replay *r, struct err *e)
                                  .one_frame = o->frames == OPT_FRAMES_ONE,
                                  .threads = (unsigned)o->threads,
                                  .provenance = trace_provenance(r->trace)};
+    const struct opt_mode no_rows = {
+        .on = true,
+        .refuses = OPTIONS_ROWS_ONLY,
+        .why = "standard output is a terminal: there are no result rows without -o"};
     int rc = 0;
 
     if (!path && !r->in->silent)
-        rc = opt_refuse(r->in->parser, e,
-                        "standard output is a terminal: there are no result rows without -o",
-                        "zstd", "level", "frames", "threads", (char *)NULL);
+        rc = opt_check_modes(r->in->parser, &no_rows, 1, e);
     else if (path)
         rc = trace_create(&r->writer, path, &w, e);
     return rc < 0 ? rc : results_open(&r->results, r->writer, e);
@@ -274,11 +277,11 @@ static int replay_schedule(struct replay *r, struct reader *reader, size_t windo
                             .timing = (enum sched_timing)o->timing,
                             .workers = (unsigned)o->workers,
                             .speed = o->speed,
-                            .order = (enum order_mode)o->order,
+                            .order = o->order,
                             .inflight = (unsigned)o->inflight,
                             .max_writes = (unsigned)o->max_writes,
                             .window = window,
-                            .verify = (enum tier_verify)o->verify,
+                            .verify = o->verify,
                             .create = !r->surveyed && o->on_absent == LEDGER_ABSENT_CREATE,
                             .duration_ns = o->duration_ns,
                             .warmup_ns = o->warmup_ns,
@@ -305,10 +308,10 @@ static int replay_schedule(struct replay *r, struct reader *reader, size_t windo
                         .verifies = verify ? r->tiers.verifies : NULL,
                         .target_free = replay_target_free,
                         .ctx = r,
-                        .on_absent = (enum ledger_on_absent)o->on_absent,
-                        .on_error = (enum ledger_on_error)o->on_error,
-                        .on_lag = (enum ledger_on_lag)o->on_lag,
-                        .lag_limit_ns = o->timing == TIMING_TRACE ? o->lag_limit_ns : INT64_MAX};
+                        .on_absent = o->on_absent,
+                        .on_error = o->on_error,
+                        .on_lag = o->on_lag,
+                        .lag_limit_ns = o->timing == SCHED_TRACE ? o->lag_limit_ns : INT64_MAX};
     int rc = sched_create(&s, &so, &env, e);
     if (rc == 0)
         rc = sched_run(s, &r->outcome, e);
@@ -323,8 +326,8 @@ static int replay_execute(struct replay *r, struct err *e)
     struct reader_opts ro = {.rows = r->timed ? WINDOW_TIMED : WINDOW_ASAP,
                              .select = r->select,
                              .want_line = r->writer != NULL,
-                             .want_user = r->o->timing == TIMING_CLOSED,
-                             .tell_starved = r->o->timing == TIMING_SERVED,
+                             .want_user = r->o->timing == SCHED_CLOSED,
+                             .tell_starved = r->o->timing == SCHED_SERVED,
                              .bell = r->bell};
     struct reader *reader;
 
@@ -478,7 +481,7 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
 {
     struct replay r = {.in = in,
                        .o = in->options,
-                       .timed = in->options->timing != TIMING_ASAP,
+                       .timed = in->options->timing != SCHED_ASAP,
                        .evidence.resident_share = -1,
                        .sync_ns = -1,
                        .started_wall_ns = clock_wall_ns()};

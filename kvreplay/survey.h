@@ -12,7 +12,7 @@
 #include "kvreplay/sched/selection.h"
 #include "lib/base/err.h"
 #include "lib/base/progress.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/read.h"
 
 /* Arrays are by the tier that executes the rows. */
 struct survey {

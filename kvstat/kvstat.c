@@ -99,8 +99,10 @@ static int gather_input(struct reporter *r, const struct input *in, struct err *
 static int report_table(struct reporter *r, const struct opt_parser *p, const struct inputs *in,
                         struct err *e)
 {
-    int rc = opt_refuse(p, e, "means nothing with folders and JSON documents", "interval", "hgrm",
-                        "plot", "fio-job", "mlperf", "merge", "run", NULL);
+    const struct opt_mode table = {.on = true,
+                                   .refuses = OPTIONS_NOT_TABLE,
+                                   .why = "means nothing with folders and JSON documents"};
+    int rc = opt_check_modes(p, &table, 1, e);
     r->hidden = true;
     run_table_allow_mixed(r->runs);
     if (rc == 0 && (run_table_reserve(r->runs, run_table_name()) < 0 ||
@@ -256,10 +258,10 @@ static int plot_numbers(struct reporter *r, const struct opt_parser *p, const ch
                         enum number_table_kind kind, struct err *e)
 {
     struct number_table *t = NULL;
-    int rc =
-        opt_refuse(p, e, "means nothing with --plot of a curve or rounds", "json", "csv", "xlsx",
-                   "interval", "hgrm", "fio-job", "mlperf", "by", "merge", "reuse", "reference",
-                   "profile", "check", "run", "output", "config", "warmup", "skip-bad-rows", NULL);
+    const struct opt_mode drawing = {.on = true,
+                                     .refuses = OPTIONS_NOT_DRAWING,
+                                     .why = "means nothing with --plot of a curve or rounds"};
+    int rc = opt_check_modes(p, &drawing, 1, e);
     if (rc == 0)
         rc = number_table_load(&t, file, e);
     if (rc == 0)

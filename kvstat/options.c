@@ -1,5 +1,5 @@
-/* kvstat's options: the table that the parser, --help and the test of the man page read, and the
- * checks of what they mean together. */
+/* kvstat's options: their table, and the checks of options against each other. Runs first;
+ * everything after it gets plain values. */
 #include "kvstat/options.h"
 
 #include <errno.h>
@@ -14,154 +14,174 @@
 #include "kvstat/report/plot.h"
 #include "kvstat/report/xlsx.h"
 #include "lib/base/save.h"
-#include "lib/opt/opt_rows.h"
+#include "lib/opt/rows.h"
 
 #define THREADS_MAX 256
 /* More threads than this would wait for the one that reads, and each costs memory. */
 #define THREADS_AUTO_MAX 8
 
-#define FIELD(name) offsetof(struct options, name)
+#define AT(field) offsetof(struct options, field)
 
 static const struct opt table[] = {
     {.type = OPT_HEADING, .help = "Report"},
     {.name = "json",
      .type = OPT_FLAG,
-     .offset = FIELD(json),
+     .offset = AT(json),
+     .marks = OPTIONS_NOT_DRAWING,
      .help = "Print JSON with the same numbers instead of text."},
     {.name = "csv",
      .type = OPT_FLAG,
-     .offset = FIELD(csv),
+     .offset = AT(csv),
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
      .help = "Print CSV instead of text: a header with the names of the JSON, and a row a run."},
     {.name = "xlsx",
      .type = OPT_TEXT,
-     .offset = FIELD(xlsx),
+     .offset = AT(xlsx),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
      .help = "Write a spreadsheet (.xlsx) with the numbers of the JSON too; a build without "
              "libxlsxwriter writes FILE as .csv and says so."},
     {.name = "interval",
      .type = OPT_DURATION,
-     .offset = FIELD(interval_ns),
+     .offset = AT(interval_ns),
      .arg = "TIME",
      .def = "0",
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
      .help = "Add a time series with intervals of this length, as 1s or 100ms; 0: none. The CSV is "
              "then that series."},
     {.name = "reuse",
      .type = OPT_FLAG,
-     .offset = FIELD(reuse),
+     .offset = AT(reuse),
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
      .help =
          "Add reuse distances: the bytes, objects and time between two uses of an object. Reads "
          "the file twice; memory grows with its keys."},
     {.name = "hgrm",
      .type = OPT_TEXT,
-     .offset = FIELD(hgrm),
+     .offset = AT(hgrm),
      .arg = "DIR",
      .flags = OPT_NO_EFFECT,
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
      .help = "Write each distribution of times to this folder as percentile text of HdrHistogram."},
     {.name = "plot",
      .type = OPT_TEXT,
-     .offset = FIELD(plot),
+     .offset = AT(plot),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_TABLE,
      .help = "Draw latencies, throughput, contents of the tiers and hit rate to this .svg or .png, "
              "with gnuplot; also a curve of kvgen or the rounds of kvprecond (CSV)."},
     {.name = "fio-job",
      .type = OPT_TEXT,
-     .offset = FIELD(fio_job),
+     .offset = AT(fio_job),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
      .help = "Distil the replay's storage tier into a job for fio: mix, sizes, depth, pauses."},
     {.name = "mlperf",
      .type = OPT_TEXT,
-     .offset = FIELD(mlperf),
+     .offset = AT(mlperf),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
      .help = "Write the replay's figures as a results file of the MLPerf Storage KV-cache "
              "benchmark. Not an official result."},
     {.name = "by",
      .type = OPT_TEXT,
-     .offset = FIELD(by_text),
+     .offset = AT(by_text),
      .arg = "LIST",
      .def = "tier,op,phase",
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
      .help = "Columns whose combinations make the groups: any of tier, op, phase, qos, class, "
              "user, status, separated by commas."},
     {.name = "output",
      .letter = 'o',
      .type = OPT_TEXT,
-     .offset = FIELD(output),
+     .offset = AT(output),
      .arg = "FILE",
      .def = "-",
      .flags = OPT_NO_EFFECT,
+     .marks = OPTIONS_NOT_DRAWING,
      .help = "Write the report here; - is standard output. A file appears whole or not at all."},
     {.name = "merge",
      .type = OPT_FLAG,
-     .offset = FIELD(merge),
+     .offset = AT(merge),
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
      .help = "Pool all files into one report instead of taking them for trials."},
     {.name = "compare",
      .type = OPT_LIST,
-     .offset = FIELD(compare),
+     .offset = AT(compare),
      .arg = "BASE",
+     .marks = OPTIONS_NOT_VERIFY,
      .help = "Tell which figures of the files differ from this one's by more than the noise; "
              "repeated: from those of several trials."},
     {.name = "reference",
      .type = OPT_TEXT,
-     .offset = FIELD(reference),
+     .offset = AT(reference),
      .arg = "FILE",
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
      .help = "Say whether hit rate, read/write ratio, tokens a request and tokens a second are "
              "within 5 % of this trace's, result's or benchmark's (JSON)."},
     {.name = "profile",
      .type = OPT_ENUM,
-     .offset = FIELD(profile),
+     .offset = AT(profile),
      .arg = "NAME",
      .def = "none",
      .choices = "none|latency|throughput",
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
      .help = "Judge the run: PASS or FAIL by latencies and hit rate, or by bandwidth."},
     {.name = "check",
      .type = OPT_FLAG,
-     .offset = FIELD(check),
+     .offset = AT(check),
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
      .help = "Exit with status 1 unless the verdict of --profile is PASS, the run valid, and "
              "--reference finds all that is known within 5 %."},
     {.name = "verify-trace",
      .type = OPT_FLAG,
-     .offset = FIELD(verify_trace),
+     .offset = AT(verify_trace),
      .help =
          "Check traces instead of reporting: order of time, sizes, reads of what is not there or "
          "elsewhere, capacities. Exit status 1 when something is found."},
     {.type = OPT_HEADING, .help = "Input"},
     {.name = "run",
      .type = OPT_TEXT,
-     .offset = FIELD(run),
+     .offset = AT(run),
      .arg = "FILE",
+     .marks = OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
      .help =
          "Summary (JSON) of the kvreplay or kvgen that made the input, for files that carry none."},
     {.name = "warmup",
      .type = OPT_DURATION,
-     .offset = FIELD(warmup_ns),
+     .offset = AT(warmup_ns),
      .arg = "TIME",
      .def = "0",
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
      .help = "Leave out what started within that time of a replay; unless given, what its summary "
              "tells of kvreplay --warmup."},
     {.name = "config",
      .type = OPT_TEXT,
-     .offset = FIELD(config),
+     .offset = AT(config),
      .arg = "FILE",
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
      .help = "Configuration in YAML; its qos_profiles give the targets of the QoS classes, its "
              "storage_health the limits of --profile latency."},
     {.name = "skip-bad-rows",
      .type = OPT_FLAG,
-     .offset = FIELD(skip_bad_rows),
+     .offset = AT(skip_bad_rows),
+     .marks = OPTIONS_NOT_DRAWING,
      .help = "Count bad rows and report them at the end instead of stopping at the first."},
     {.type = OPT_HEADING, .help = "Running"},
     {.name = "threads",
      .type = OPT_U64,
-     .offset = FIELD(threads),
+     .offset = AT(threads),
      .arg = "N",
      .def = "0",
      .max = THREADS_MAX,
      .flags = OPT_NO_EFFECT,
      .help = "Threads that read and count; 0: as many as processors, at most 8. The report is the "
              "same with any number."},
-    OPT_ROW_PROGRESS(FIELD(progress)),
+    OPT_ROW_PROGRESS(AT(progress), 0),
     {0},
 };
 
@@ -170,62 +190,57 @@ struct opt_parser *options_open(struct options *o)
     return opt_open("kvstat", "[options] [FILE|FOLDER|- ...]", table, o);
 }
 
-static bool ends_with(const char *text, const char *end)
+static int refuse(struct err *e, const char *option, const char *why)
 {
-    size_t len = strlen(text), tail = strlen(end);
-    return len > tail && strcmp(text + len - tail, end) == 0;
+    return err_set(e, -EINVAL, ERR_INPUT, option, "%s", why);
 }
 
-/* What means nothing together. */
-/* The report, a job and results that share standard output are none of them of any use. */
-static int check_standard_output(const struct options *o, struct err *e)
+static bool is_dash(const char *path)
 {
-    const struct {
-        const char *option, *file;
-    } outputs[] = {{"--fio-job", o->fio_job}, {"--mlperf", o->mlperf}};
-    bool taken = !o->output || strcmp(o->output, "-") == 0;
-    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
-        if (!outputs[i].file || strcmp(outputs[i].file, "-") != 0)
-            continue;
-        if (taken)
-            return err_set(e, -EINVAL, ERR_INPUT, outputs[i].option,
-                           "would mix with the report on standard output: give --output too");
-        taken = true;
-    }
-    return 0;
+    return path && strcmp(path, "-") == 0;
 }
 
+/* Forms of the report, and outputs that are made of one report or one file. */
 static int check_forms(const struct options *o, size_t files, struct err *e)
 {
+    size_t xlsx_len = o->xlsx ? strlen(o->xlsx) : 0;
+
     if (o->json && o->csv)
-        return err_set(e, -EINVAL, ERR_INPUT, "--csv", "is another form than --json: give one");
+        return refuse(e, "--csv", "is another form than --json: give one");
     if (o->csv && o->reference)
-        return err_set(e, -EINVAL, ERR_INPUT, "--reference", "has no CSV: give --json or neither");
-    if (o->xlsx && !ends_with(o->xlsx, ".xlsx"))
-        return err_set(e, -EINVAL, ERR_INPUT, "--xlsx", "the file's name must end in .xlsx");
+        return refuse(e, "--reference", "has no CSV: give --json or neither");
+    if (o->xlsx && (xlsx_len <= 5 || strcmp(o->xlsx + xlsx_len - 5, ".xlsx") != 0))
+        return refuse(e, "--xlsx", "the file's name must end in .xlsx");
     if (o->reuse && o->merge)
-        return err_set(e, -EINVAL, ERR_INPUT, "--reuse", "means nothing with --merge");
+        return refuse(e, "--reuse", "means nothing with --merge");
     if (o->interval_ns > 0 && files > 1)
         return err_set(e, -EINVAL, ERR_INPUT, "--interval", "is for one file, not %zu", files);
     if (o->plot && files > 1)
         return err_set(e, -EINVAL, ERR_INPUT, "--plot", "draws one file, not %zu", files);
     if (o->plot && !plot_is_drawable(o->plot))
-        return err_set(e, -EINVAL, ERR_INPUT, "--plot", "the file's name must end in .svg or .png");
+        return refuse(e, "--plot", "the file's name must end in .svg or .png");
     if (o->fio_job && files > 1 && !o->merge)
-        return err_set(e, -EINVAL, ERR_INPUT, "--fio-job",
-                       "is made of one report: give one file, or --merge");
+        return refuse(e, "--fio-job", "is made of one report: give one file, or --merge");
     if (o->mlperf && files > 1)
-        return err_set(e, -EINVAL, ERR_INPUT, "--mlperf", "is of one run: give one file");
+        return refuse(e, "--mlperf", "is of one run: give one file");
     if (o->hgrm && files > 1 && !o->merge)
-        return err_set(e, -EINVAL, ERR_INPUT, "--hgrm",
-                       "writes the distributions of one report: give one file, or --merge");
-    /* Names of users are the trace's: they never become paths. */
+        return refuse(e, "--hgrm",
+                      "writes the distributions of one report: give one file, or --merge");
+    /* Names of users come from the trace: they never become paths. */
     if (o->hgrm && o->by & GROUPS_USER)
-        return err_set(e, -EINVAL, ERR_INPUT, "--hgrm", "writes no files by user");
-    if (o->hgrm && strcmp(o->hgrm, "-") == 0)
-        return err_set(e, -EINVAL, ERR_INPUT, "--hgrm",
-                       "writes files into a folder, not to standard output");
-    return check_standard_output(o, e);
+        return refuse(e, "--hgrm", "writes no files by user");
+    if (is_dash(o->hgrm))
+        return refuse(e, "--hgrm", "writes files into a folder, not to standard output");
+
+    /* Standard output takes one of the report, a fio job and benchmark results. */
+    bool taken = !o->output || is_dash(o->output);
+    if (is_dash(o->fio_job) && taken)
+        return refuse(e, "--fio-job",
+                      "would mix with the report on standard output: give --output too");
+    if (is_dash(o->mlperf) && (taken || is_dash(o->fio_job)))
+        return refuse(e, "--mlperf",
+                      "would mix with the report on standard output: give --output too");
+    return 0;
 }
 
 /* ---- outputs that are inputs ---- */
@@ -234,6 +249,7 @@ char *options_csv_path(const char *xlsx)
 {
     char *path = NULL;
     int len = (int)(strlen(xlsx) - strlen(".xlsx"));
+
     return asprintf(&path, "%.*s.csv", len, xlsx) < 0 ? NULL : path;
 }
 
@@ -249,6 +265,7 @@ static const char *output_option(const struct options *o, const char *path)
                    {"--mlperf", o->mlperf}};
     char *csv = o->xlsx && !xlsx_is_built() ? options_csv_path(o->xlsx) : NULL;
     const char *found = csv && save_is_same(csv, path) ? "--xlsx" : NULL;
+
     for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]) && !found; i++)
         if (outputs[i].file && save_is_same(outputs[i].file, path))
             found = outputs[i].option;
@@ -261,98 +278,78 @@ bool options_is_output(const struct options *o, const char *path)
     return output_option(o, path) != NULL;
 }
 
-static int refuse_output(const struct options *o, const char *input, struct err *e)
+/* Refuses outputs that would overwrite one of the n paths (NULLs among them are skipped). */
+static int refuse_outputs(const struct options *o, const char *const *paths, size_t n,
+                          struct err *e)
 {
-    const char *option = input ? output_option(o, input) : NULL;
-    return option
-               ? err_set(e, -EINVAL, ERR_INPUT, option, "would overwrite %s, which is read", input)
-               : 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *option = paths[i] ? output_option(o, paths[i]) : NULL;
+        if (option)
+            return err_set(e, -EINVAL, ERR_INPUT, option, "would overwrite %s, which is read",
+                           paths[i]);
+    }
+    return 0;
 }
 
-static int check_outputs(const struct options *o, const char *const *files, size_t n, struct err *e)
-{
-    const char *const others[] = {o->reference, o->run, o->config};
-    int rc = 0;
-    for (size_t i = 0; i < n && rc == 0; i++)
-        rc = refuse_output(o, files[i], e);
-    for (size_t i = 0; i < o->compare.count && rc == 0; i++)
-        rc = refuse_output(o, o->compare.item[i], e);
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && rc == 0; i++)
-        rc = refuse_output(o, others[i], e);
-    return rc;
-}
+/* ---- all together ---- */
 
-static int check_reuse(const struct options *o, const char *const *files, size_t n, struct err *e)
+/* --reuse reads its file twice. */
+static int check_reuse(const char *const *files, size_t n, struct err *e)
 {
-    struct stat st;
     bool once = n == 0;
-    for (size_t i = 0; i < n && !once; i++)
-        once = strcmp(files[i], "-") == 0 ||
+
+    for (size_t i = 0; i < n && !once; i++) {
+        struct stat st;
+        once = is_dash(files[i]) ||
                (stat(files[i], &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
-    return o->reuse && once ? err_set(e, -EINVAL, ERR_INPUT, "--reuse",
-                                      "reads its file twice: give one, not a pipe")
-                            : 0;
-}
-
-static int check_verify(const struct opt_parser *p, const struct options *o, struct err *e)
-{
-    if (!o->verify_trace)
-        return 0;
-    return opt_refuse(p, e, "means nothing with --verify-trace", "csv", "by", "interval", "hgrm",
-                      "plot", "fio-job", "mlperf", "merge", "compare", "reference", "profile",
-                      "check", "reuse", "xlsx", "config", "warmup", NULL);
-}
-
-static int check_compare(const struct opt_parser *p, const struct options *o, size_t files,
-                         struct err *e)
-{
-    if (o->compare.count == 0)
-        return 0;
-    if (files == 0)
-        return err_set(e, -EINVAL, ERR_INPUT, "--compare",
-                       "needs a base and a new file: kvstat --compare BASE NEW");
-    if (o->by & GROUPS_USER)
-        return err_set(e, -EINVAL, ERR_INPUT, "--compare", "does not compare single users");
-    return opt_refuse(p, e, "means nothing with --compare", "csv", "interval", "hgrm", "plot",
-                      "fio-job", "mlperf", "merge", "reference", "xlsx", "reuse", "profile",
-                      "check", "run", NULL);
-}
-
-static uint64_t threads_auto(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    if (n < 1)
-        return 1;
-    return n < THREADS_AUTO_MAX ? (uint64_t)n : THREADS_AUTO_MAX;
+    }
+    return once ? refuse(e, "--reuse", "reads its file twice: give one, not a pipe") : 0;
 }
 
 int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv, struct err *e)
 {
     const char *const *files;
     int rc = opt_parse(p, argc, argv, e);
+
     if (rc != 0)
         return rc;
     size_t n = opt_operands(p, &files);
-    if (n == 0 && o->compare.count == 0 && isatty(STDIN_FILENO))
-        return err_set(e, -EINVAL, ERR_INPUT, "",
-                       "no input: name a trace or result file, or pipe one in");
+    bool compares = o->compare.count > 0;
+    if (n == 0 && !compares && isatty(STDIN_FILENO))
+        return refuse(e, "", "no input: name a trace or result file, or pipe one in");
     if (n > 1 && opt_given(p, "run"))
         return err_set(e, -EINVAL, ERR_INPUT, "--run", "describes one input, not %zu", n);
-    if (o->check && !o->profile && !o->reference)
-        return err_set(e, -EINVAL, ERR_INPUT, "--check",
-                       "needs --profile or --reference, which give the verdict");
-    if (o->threads == 0)
-        o->threads = threads_auto();
+    if (o->check && o->profile == VERDICT_NO_PROFILE && !o->reference)
+        return refuse(e, "--check", "needs --profile or --reference, which give the verdict");
+    if (o->threads == 0) {
+        long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+        o->threads = cpus < 1 ? 1 : cpus < THREADS_AUTO_MAX ? (uint64_t)cpus : THREADS_AUTO_MAX;
+    }
     if (!opt_given(p, "warmup"))
         o->warmup_ns = -1;
     rc = groups_parse_by(o->by_text, &o->by, e);
+    if (rc < 0)
+        return rc;
+    if (compares && n == 0)
+        return refuse(e, "--compare", "needs a base and a new file: kvstat --compare BASE NEW");
+    if (compares && o->by & GROUPS_USER)
+        return refuse(e, "--compare", "does not compare single users");
+
+    const struct opt_mode modes[] = {
+        {.on = compares, .refuses = OPTIONS_NOT_COMPARE, .why = "means nothing with --compare"},
+        {.on = o->verify_trace,
+         .refuses = OPTIONS_NOT_VERIFY,
+         .why = "means nothing with --verify-trace"},
+    };
+    const char *const others[] = {o->reference, o->run, o->config};
+    rc = opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
+    if (rc == 0 && o->reuse)
+        rc = check_reuse(files, n, e);
     if (rc == 0)
-        rc = check_compare(p, o, n, e);
+        rc = refuse_outputs(o, files, n, e);
     if (rc == 0)
-        rc = check_verify(p, o, e);
+        rc = refuse_outputs(o, o->compare.item, o->compare.count, e);
     if (rc == 0)
-        rc = check_reuse(o, files, n, e);
-    if (rc == 0)
-        rc = check_outputs(o, files, n, e);
+        rc = refuse_outputs(o, others, sizeof(others) / sizeof(others[0]), e);
     return rc < 0 ? rc : check_forms(o, n, e);
 }

@@ -1,34 +1,45 @@
-/* options.h - the command line of kvstat. */
+/* The command line of kvstat as plain values. */
 #ifndef KVSTAT_OPTIONS_H
 #define KVSTAT_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvstat/report/verdict.h"
 #include "lib/base/err.h"
+#include "lib/base/progress.h"
 #include "lib/opt/opt.h"
 
-/* Plain values; texts point into argv. */
+/* Texts point into argv. */
 struct options {
     bool json, csv, merge, reuse, verify_trace, check, skip_bad_rows;
     const char *by_text, *output, *xlsx, *hgrm, *plot, *fio_job, *mlperf, *reference, *config, *run;
     uint64_t threads;
     int64_t interval_ns, warmup_ns; /* warmup_ns -1: not given */
     struct opt_list compare;
-    int progress; /* enum progress_mode */
-    int profile;  /* enum verdict_profile */
-    unsigned by;  /* enum groups_by, from by_text */
+    enum progress_mode progress;
+    enum verdict_profile profile;
+    unsigned by; /* enum groups_by, from by_text */
 };
 
-/* A parser that fills o; opt.h. NULL: no memory. */
+/* Marks of options that have no meaning in a mode (opt_check_modes). */
+enum options_marks {
+    OPTIONS_NOT_VERIFY = 1 << 0,  /* --verify-trace */
+    OPTIONS_NOT_COMPARE = 1 << 1, /* --compare */
+    OPTIONS_NOT_DRAWING = 1 << 2, /* --plot of a curve or of rounds */
+    OPTIONS_NOT_TABLE = 1 << 3    /* folders and JSON documents as input */
+};
+
+/* A parser that fills *o; NULL: no memory. */
 struct opt_parser *options_open(struct options *o);
-/* opt_parse, and what options mean together: the same return codes. Threads are then at least 1. */
+/* opt_parse, and the checks of options against each other; returns as opt_parse does. Afterwards
+ * threads is at least 1. */
 int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv, struct err *e);
 
-/* Is path a file that the report, the spreadsheet, the picture... will be written to? */
+/* Returns whether the report or another output will be written to path. */
 bool options_is_output(const struct options *o, const char *path);
-/* What a build without libxlsxwriter writes instead of FILE.xlsx, which would not open in anything:
- * FILE.csv. The caller's to free; NULL: no memory. */
+/* FILE.csv for FILE.xlsx: a build without libxlsxwriter writes CSV, which must not be called .xlsx.
+ * The caller frees it; NULL: no memory. */
 char *options_csv_path(const char *xlsx);
 
 #endif

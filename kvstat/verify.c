@@ -15,6 +15,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
+#include "lib/trace/read.h"
 
 static const char *const kinds[VERIFY_KINDS] = {"header", "order", "absent",
                                                 "tier",   "size",  "capacity"};

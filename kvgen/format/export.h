@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/write.h"
 
 enum export_format {
     EXPORT_MLPERF, /* for remarks only: trace_write writes it */

@@ -7,7 +7,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/base/save.h"
-#include "lib/trace/frame.h"
+#include "lib/trace/frame_out.h"
 
 enum {
     BLOCK = 1 << 20,
@@ -19,7 +19,7 @@ struct output_file {
     char *block;
     size_t used;
     struct frame_encoder *encoder; /* NULL: plain */
-    char *packed;                  /* frame_bound(BLOCK) bytes */
+    struct frame_bytes packed;
     struct hash_stream *digest;
     struct trace_totals totals;
 };
@@ -32,12 +32,10 @@ int output_file_open(struct output_file **out, const char *path, bool zstd, int 
         return err_nomem(e, "output");
     f->block = malloc(BLOCK);
     f->digest = hash_stream_create();
-    if (zstd) {
+    if (zstd)
         f->encoder = frame_encoder_create(level > 0 ? level : DEFAULT_LEVEL);
-        f->packed = malloc(frame_bound(BLOCK));
-    }
     int rc = 0;
-    if (!f->block || !f->digest || (zstd && (!f->encoder || !f->packed)))
+    if (!f->block || !f->digest || (zstd && !f->encoder))
         rc = err_nomem(e, "output");
     else
         rc = save_open(&f->save, path, e);
@@ -56,11 +54,12 @@ static int write_block(struct output_file *f, bool last, struct err *e)
     hash_stream_add(f->digest, p, len);
     f->totals.csv_bytes += len;
     if (f->encoder) {
-        int rc = frame_encode_part(f->encoder, f->block, f->used, last, f->packed,
-                                   frame_bound(BLOCK), &len, e);
+        const struct frame_part part = {.p = f->block, .len = f->used, .last = last};
+        int rc = frame_encode_part(f->encoder, &part, &f->packed, e);
         if (rc < 0)
             return rc;
-        p = f->packed;
+        p = (const char *)f->packed.at;
+        len = f->packed.len;
     }
     f->totals.file_bytes += len;
     f->used = 0;
@@ -107,7 +106,7 @@ void output_file_abandon(struct output_file *f)
     save_abandon(f->save);
     frame_encoder_free(f->encoder);
     hash_stream_free(f->digest);
-    free(f->packed);
+    free(f->packed.at);
     free(f->block);
     free(f);
 }

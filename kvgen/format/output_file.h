@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "lib/base/err.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/write.h"
 
 struct output_file;
 

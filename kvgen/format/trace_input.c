@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "kvgen/format/import.h"
+#include "lib/trace/read.h"
 
 struct trace_input {
     struct source base;    /* first */

@@ -12,7 +12,7 @@
 #include "kvreplay/sched/selection.h"
 #include "lib/base/bell.h"
 #include "lib/base/err.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/read.h"
 
 enum {
     READER_BATCH = 64

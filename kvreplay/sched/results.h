@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/write.h"
 
 struct results;
 

@@ -10,29 +10,12 @@
 
 #include "lib/base/hash.h"
 
-/* Statuses: none, ok, absent, corrupt, then the errno values that the format knows (all small). */
-#define STATUS_ERRNOS 160
-#define STATUSES      (STATUS_ERRNOS + 4)
-
 struct groups {
     unsigned by;
     size_t slots, used; /* slots: size of the index, a power of two when hashed */
     struct group **slot;
     struct group **sorted; /* room for used pointers after groups_sort */
 };
-
-static size_t status_index(int32_t status)
-{
-    if (status == TRACE_NO_STATUS)
-        return 0;
-    if (status == TRACE_OK)
-        return 1;
-    if (status == TRACE_ABSENT)
-        return 2;
-    if (status == TRACE_CORRUPT)
-        return 3;
-    return 3 + (size_t)(status < STATUS_ERRNOS ? status : STATUS_ERRNOS);
-}
 
 /* Mixed radix over the columns in by: dense, and in the order in which groups are shown. */
 static size_t enum_index(unsigned by, const struct group_key *k)
@@ -49,7 +32,7 @@ static size_t enum_index(unsigned by, const struct group_key *k)
     if (by & GROUPS_CLASS)
         i = i * (TRACE_NO_CLASS + 1) + k->class;
     if (by & GROUPS_STATUS)
-        i = i * STATUSES + status_index(k->status);
+        i = i * TRACE_STATUSES + trace_status_index(k->status);
     return i;
 }
 
@@ -60,7 +43,7 @@ static size_t enum_count(unsigned by)
     n *= by & GROUPS_PHASE ? TRACE_NO_PHASE + 1 : 1;
     n *= by & GROUPS_QOS ? TRACE_NO_QOS + 1 : 1;
     n *= by & GROUPS_CLASS ? TRACE_NO_CLASS + 1 : 1;
-    n *= by & GROUPS_STATUS ? STATUSES : 1;
+    n *= by & GROUPS_STATUS ? TRACE_STATUSES : 1;
     return n;
 }
 

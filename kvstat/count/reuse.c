@@ -8,7 +8,7 @@
 #include "kvstat/count/agg.h"
 #include "lib/base/lru_stack.h"
 #include "lib/base/stop.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/read.h"
 
 struct pass {
     struct reuse *r;

@@ -14,7 +14,7 @@
 #include "lib/base/stop.h"
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/read.h"
 
 struct worker {
     unsigned number;

@@ -1,6 +1,6 @@
-/* bell.c - how threads wait for each other's work: a count that only grows, and futex(2) for those
- * who found nothing new. Taking the count before looking for work is what makes a ring in between
- * impossible to miss. */
+/* Lets threads of a pipeline wait for each other's work: a count that only grows, and futex(2) for
+ * those who find nothing new. A waiter reads the count before it looks for work, so a ring between
+ * the two is never missed. */
 #include "lib/base/bell.h"
 
 #include <errno.h>
@@ -22,7 +22,8 @@ struct bell {
 
 struct bell *bell_create(void)
 {
-    struct bell *b = aligned_alloc(_Alignof(struct bell), sizeof *b);
+    struct bell *b = aligned_alloc(_Alignof(struct bell), sizeof(*b));
+
     if (!b)
         return NULL;
     atomic_init(&b->count, 0);
@@ -46,8 +47,8 @@ static long futex(struct bell *b, int op, uint32_t value, const struct timespec 
                    FUTEX_BITSET_MATCH_ANY);
 }
 
-/* The sleeper counts itself and then looks at count; the ringer adds to count and then looks at
- * sleepers. Both are sequentially consistent, so at least one sees the other. */
+/* The sleeper announces itself and then reads count. The ringer adds to count and then reads
+ * sleepers. Both are sequentially consistent, so at least one of them sees the other. */
 void bell_ring(struct bell *b)
 {
     atomic_fetch_add(&b->count, 1);
@@ -55,18 +56,12 @@ void bell_ring(struct bell *b)
         futex(b, FUTEX_WAKE, INT_MAX, NULL);
 }
 
-static int sleep_once(struct bell *b, uint32_t seen, const struct timespec *until)
-{
-    if (futex(b, FUTEX_WAIT_BITSET, seen, until) == 0 || errno == EAGAIN)
-        return 0;
-    return -errno;
-}
-
 int bell_wait(struct bell *b, uint32_t seen, int64_t until_ns)
 {
-    int rc = 0;
     const struct timespec *until = NULL;
     struct timespec ts;
+    int rc = 0;
+
     if (bell_seen(b) != seen)
         return 0;
     if (until_ns != INT64_MAX) {
@@ -74,12 +69,13 @@ int bell_wait(struct bell *b, uint32_t seen, int64_t until_ns)
         ts = (struct timespec){.tv_sec = (time_t)(t / UNITS_NS_PER_S),
                                .tv_nsec = (long)(t % UNITS_NS_PER_S)};
         until = &ts;
-        /* Wake at until_ns and not up to 50 us later (the default slack of a thread). */
+        /* Wake at until_ns, not up to 50 us later (a thread's default timer slack). */
         prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     }
     atomic_fetch_add(&b->sleepers, 1);
     while (rc == 0 && bell_seen(b) == seen)
-        rc = sleep_once(b, seen, until);
+        if (futex(b, FUTEX_WAIT_BITSET, seen, until) != 0 && errno != EAGAIN)
+            rc = -errno;
     atomic_fetch_sub(&b->sleepers, 1);
     return bell_seen(b) != seen ? 0 : rc;
 }

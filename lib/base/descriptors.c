@@ -1,5 +1,5 @@
-/* Before files are opened in numbers: a shell's soft limit is often far below what the host allows.
- * What to do where it cannot be raised far enough is the caller's to decide. */
+/* Raises the limit of open files before a tier opens many of them: a shell's soft limit is often
+ * far below what the host allows. The caller decides what to do when the limit stays too low. */
 #include "lib/base/descriptors.h"
 
 #include <sys/resource.h>

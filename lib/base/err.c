@@ -1,6 +1,6 @@
-/* err.c - how failures travel: every part of the library fills a struct err and returns its code,
- * and a program prints it once at the top. Also the names of errno values, which stand in the
- * Status column of result rows and must be the same on every host. */
+/* How failures travel: every part of the library fills a struct err and returns its code, and a
+ * program prints it once at the top. Also holds the names of errno values, which stand in the
+ * Status column of result rows. */
 #include "lib/base/err.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A table of our own: Status names must not depend on the C library's. */
+/* Our own table: Status names must be the same on every host, whatever its C library. */
 static const char *const errno_names[] = {[EPERM] = "EPERM",
                                           [ENOENT] = "ENOENT",
                                           [ESRCH] = "ESRCH",
@@ -141,9 +141,9 @@ static const char *const errno_names[] = {[EPERM] = "EPERM",
                                           [ERFKILL] = "ERFKILL",
                                           [EHWPOISON] = "EHWPOISON"};
 
-#define ERRNO_NAMES (sizeof errno_names / sizeof errno_names[0])
+#define ERRNO_NAMES (sizeof(errno_names) / sizeof(errno_names[0]))
 
-/* Bytes at the end of s[0..len) that begin a UTF-8 character without finishing it. */
+/* Returns how many bytes at the end of s[0..len) begin a UTF-8 character without finishing it. */
 static size_t cut_tail(const char *s, size_t len)
 {
     for (size_t back = 1; back <= 3 && back <= len; back++) {
@@ -156,7 +156,7 @@ static size_t cut_tail(const char *s, size_t len)
     return 0;
 }
 
-/* C0, DEL and the C1 controls (U+0080..U+009F, in UTF-8 c2 80..c2 9f) go. */
+/* Control characters are C0, DEL and C1 (U+0080..U+009F, in UTF-8 c2 80..c2 9f). */
 void err_make_harmless(char *s)
 {
     for (unsigned char *p = (unsigned char *)s; *p; p++) {
@@ -170,6 +170,7 @@ void err_make_harmless(char *s)
 static void put_text(char *dst, size_t cap, const char *src)
 {
     size_t len = strlen(src);
+
     if (len >= cap) {
         len = cap - 1;
         len -= cut_tail(src, len);
@@ -179,20 +180,15 @@ static void put_text(char *dst, size_t cap, const char *src)
     err_make_harmless(dst);
 }
 
-/* where and the arguments may point into *e itself, so all text is made before *e is touched. */
+/* where and what may point into *e itself: everything is copied before *e changes. */
 static int fill(struct err *e, int code, enum err_class class, const char *where, const char *what)
 {
     struct err made = {.code = code, .class = class};
-    put_text(made.where, sizeof made.where, where ? where : "");
-    put_text(made.what, sizeof made.what, what);
+
+    put_text(made.where, sizeof(made.where), where ? where : "");
+    put_text(made.what, sizeof(made.what), what);
     *e = made;
     return code;
-}
-
-static const char *description(int errnum)
-{
-    const char *text = strerrordesc_np(errnum);
-    return text ? text : "unknown error";
 }
 
 static int negative(int code)
@@ -202,13 +198,14 @@ static int negative(int code)
 
 int err_set(struct err *e, int code, enum err_class class, const char *where, const char *fmt, ...)
 {
+    char what[2 * sizeof(e->what)];
+    va_list args;
+
     code = negative(code);
     if (!e)
         return code;
-    char what[2 * sizeof e->what];
-    va_list args;
     va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
+    vsnprintf(what, sizeof(what), fmt, args);
     va_end(args);
     return fill(e, code, class, where, what);
 }
@@ -221,17 +218,21 @@ int err_nomem(struct err *e, const char *what)
 int err_errno(struct err *e, int code, enum err_class class, const char *where, const char *fmt,
               ...)
 {
+    char what[2 * sizeof(e->what)], why[128];
+    const char *description;
+    va_list args;
+
     code = negative(code);
     if (!e)
         return code;
-    char what[2 * sizeof e->what], why[128];
-    va_list args;
     va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
+    vsnprintf(what, sizeof(what), fmt, args);
     va_end(args);
-    /* The reason matters more than the end of a long name: it is never cut. */
-    size_t tail = (size_t)snprintf(why, sizeof why, ": %s", description(-code));
-    size_t room = sizeof e->what - 1 - tail;
+    /* The reason matters more than the end of a long name, so it is never cut. */
+    description = strerrordesc_np(-code);
+    size_t tail =
+        (size_t)snprintf(why, sizeof(why), ": %s", description ? description : "unknown error");
+    size_t room = sizeof(e->what) - 1 - tail;
     size_t len = strlen(what);
     if (len > room)
         len = room - cut_tail(what, room);

@@ -1,6 +1,5 @@
-/* hash.c - the one file that knows xxHash. Keys become 128-bit names of objects here, block headers
- * get their checksums, and trace files their digests. Inlined, because most inputs are
- * keys and headers of a few dozen bytes. */
+/* The only file that includes xxHash: names of objects from keys, checksums of block headers,
+ * digests of traces. The hash code is inlined, because most inputs are a few dozen bytes. */
 #define XXH_INLINE_ALL
 #include "lib/base/hash.h"
 
@@ -48,7 +47,7 @@ void hash_hex(struct hash128 h, char out[HASH_HEX_LEN + 1])
 
 struct hash_stream *hash_stream_create(void)
 {
-    struct hash_stream *s = malloc(sizeof *s);
+    struct hash_stream *s = malloc(sizeof(*s));
     if (!s)
         return NULL;
     s->state = XXH3_createState();
@@ -62,7 +61,7 @@ struct hash_stream *hash_stream_create(void)
 
 void hash_stream_add(struct hash_stream *s, const void *p, size_t len)
 {
-    /* Fails only for a NULL input, which XXH3 takes for an empty one. */
+    /* It fails only for a NULL input, which XXH3 treats as empty. */
     XXH3_128bits_update(s->state, p, len);
 }
 

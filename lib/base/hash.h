@@ -1,26 +1,27 @@
-/* hash.h - XXH3 hashes (the xxHash library's types stay in hash.c). */
+/* XXH3 hashes: 128-bit names of keys, 64-bit checksums, digests of streams. */
 #ifndef KVTRACE_BASE_HASH_H
 #define KVTRACE_BASE_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define HASH_HEX_LEN 32 /* digits of a 128-bit hash, without the NUL */
+#define HASH_HEX_LEN 32 /* hex digits of a 128-bit hash, without the NUL */
 
 struct hash128 {
     uint64_t lo, hi;
 };
 
-/* XXH3-128 and XXH3-64 of p[0..len). Thread-safe. */
+/* XXH3-128 and XXH3-64 of p[0..len). Thread-safe; never fail. */
 struct hash128 hash_128(const void *p, size_t len);
 uint64_t hash_64(const void *p, size_t len);
-/* 64 well-mixed bits of a 64-bit number, a bijection: the finaliser of splitmix64 (Steele, Lea and
- * Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014). */
+/* Mixes the bits of x; a bijection. It is the finaliser of splitmix64 (Steele, Lea and Flood, "Fast
+ * splittable pseudorandom number generators", OOPSLA 2014). */
 uint64_t hash_mix(uint64_t x);
-/* Canonical hex of h (high word first, as xxhsum prints), lower case, NUL-terminated. */
+/* Writes h in hex as xxhsum prints it: high word first, lower case, NUL-terminated. */
 void hash_hex(struct hash128 h, char out[HASH_HEX_LEN + 1]);
 
-/* Streaming XXH3-128: create (NULL: no memory), feed, take the digest at any time, free. */
+/* Streaming XXH3-128: create (NULL: no memory), add, take the digest at any time, free. One thread
+ * at a time. */
 struct hash_stream;
 struct hash_stream *hash_stream_create(void);
 void hash_stream_add(struct hash_stream *s, const void *p, size_t len);

@@ -1,6 +1,6 @@
-/* hist.c - where latencies and sizes are gathered: each thread records into its own histograms,
- * which are merged for the report. Counts are kept per power of two and allocated when the first
- * value falls there, so that thousands of histograms (one a user, say) stay small. */
+/* Collects latencies and sizes: each thread records into its own histograms, which are merged for
+ * the report. Counts are allocated per power of two when the first value falls there, so that
+ * thousands of histograms (one per user, say) stay small. */
 #include "lib/base/hist.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ const struct hist_percentile hist_percentiles[HIST_PERCENTILES] = {
 
 /*
  * HdrHistogram's layout (G. Tene, hdrhistogram.org) for 3 significant digits: 2,048 sub-buckets.
- * Chunk 0 and 1 hold the values 0..2047 one by one; chunk c >= 1 holds 2^(c+9) .. 2^(c+10)-1 in
+ * Chunks 0 and 1 hold the values 0..2047 one by one; chunk c >= 1 holds 2^(c+9) .. 2^(c+10)-1 in
  * 1,024 buckets that are 2^(c-1) wide.
  */
 #define CHUNK_BITS 10
@@ -44,15 +44,9 @@ static size_t slot_of(size_t chunk, int64_t v)
     return (size_t)((uint64_t)v >> shift_of(chunk)) & (CHUNK_LEN - 1);
 }
 
-static int64_t lowest_of(size_t chunk, size_t slot)
-{
-    uint64_t sub = chunk ? slot | CHUNK_LEN : slot;
-    return (int64_t)(sub << shift_of(chunk));
-}
-
 struct hist *hist_create(void)
 {
-    struct hist *h = calloc(1, sizeof *h);
+    struct hist *h = calloc(1, sizeof(*h));
     if (h)
         h->min = INT64_MAX;
     return h;
@@ -70,11 +64,11 @@ void hist_free(struct hist *h)
 static bool have_chunk(struct hist *h, size_t c)
 {
     if (!h->chunk[c])
-        h->chunk[c] = calloc(CHUNK_LEN, sizeof *h->chunk[c]);
+        h->chunk[c] = calloc(CHUNK_LEN, sizeof(*h->chunk[c]));
     return h->chunk[c] != NULL;
 }
 
-/* All but the bucket. */
+/* Counts the value in everything but its bucket. */
 static void count_value(struct hist *h, int64_t v, uint64_t n)
 {
     h->count += n;
@@ -183,7 +177,7 @@ int hist_next(const struct hist *h, size_t *pos, int64_t *lowest, int64_t *highe
         }
         if (!h->chunk[c][s])
             continue;
-        *lowest = lowest_of(c, s);
+        *lowest = (int64_t)((c ? s | CHUNK_LEN : s) << shift_of(c));
         *highest = *lowest + (int64_t)((UINT64_C(1) << shift_of(c)) - 1);
         *count = h->chunk[c][s];
         ++*pos;

@@ -1,7 +1,6 @@
-/* hist.h - log-linear histograms of non-negative 64-bit integers: the layout of HdrHistogram (Gil
- * Tene, hdrhistogram.org) with 3 significant digits (2,048 sub-buckets, unit 1), any value up to
- * 2^63-1, counts allocated where values fall. Not thread-safe: one histogram a thread, merged at
- * the end. */
+/* Log-linear histograms of non-negative 64-bit integers, in the layout of HdrHistogram (Gil Tene,
+ * hdrhistogram.org) with 3 significant digits (2,048 sub-buckets, unit 1). Takes any value up to
+ * 2^63-1; memory is allocated where values fall. Not thread-safe: use one per thread and merge. */
 #ifndef KVTRACE_BASE_HIST_H
 #define KVTRACE_BASE_HIST_H
 
@@ -10,21 +9,21 @@
 
 struct hist;
 
-/* Empty histogram of a few hundred bytes; NULL when there is no memory. */
+/* An empty histogram of a few hundred bytes. NULL: no memory. */
 struct hist *hist_create(void);
 void hist_free(struct hist *h);
 
-/* Adds value once (n times). Negative values count as 0. 0, or -ENOMEM (value not added). */
+/* Adds value once, or n times. Negative values count as 0. 0, or -ENOMEM (nothing was added). */
 int hist_record(struct hist *h, int64_t value);
 int hist_record_n(struct hist *h, int64_t value, uint64_t n);
-/* Says that value is recorded soon: several values ahead this hides the cache miss that a recording
- * mostly is. h may be NULL. */
+/* Prefetches the counter of a value that will be recorded soon. Called several values ahead, it
+ * hides the cache miss that dominates a recording. h may be NULL. */
 void hist_prefetch(const struct hist *h, int64_t value);
-/* Adds value[i] to h[i] for i < n <= HIST_BATCH, with the misses of all overlapped. -ENOMEM: none
- * was added. */
+/* Adds value[i] to h[i] for i < n <= HIST_BATCH; their cache misses overlap. 0, or -ENOMEM (nothing
+ * was added). */
 #define HIST_BATCH 80
 int hist_record_batch(struct hist *const h[], const int64_t value[], size_t n);
-/* Adds all of from to into; 0 or -ENOMEM (into then partly merged). */
+/* Adds all counts of from to into. 0, or -ENOMEM (into is then partly merged). */
 int hist_merge(struct hist *into, const struct hist *from);
 
 uint64_t hist_count(const struct hist *h);
@@ -33,19 +32,18 @@ int64_t hist_max(const struct hist *h); /* exact; 0 when empty */
 double hist_mean(const struct hist *h); /* exact sum / count; 0 when empty */
 double hist_sum(const struct hist *h);  /* from an exact 128-bit sum */
 
-/* Sum over all values of (middle of the value's bucket - mean)^2: divided by the count the variance
- * of the values, by the count less one that of what they are drawn from. 0 when empty. */
+/* Sum over all values of (middle of the value's bucket - mean)^2; 0 when empty. Divided by the
+ * count it is the variance of the values, by the count less one the sample variance. */
 double hist_squares(const struct hist *h);
 
 /*
- * Nearest rank: the value of rank ceil(ppm x count / 1,000,000), at least 1, in integer
- * arithmetic; ppm from 0 to 1,000,000 (p99.99 = 999,900). The answer is the middle of that
- * value's bucket, clamped to [min, max]; within 0.1 % of the true one. 0 when empty.
+ * Percentile by nearest rank: the value of rank ceil(ppm x count / 1,000,000), at least 1, in
+ * integer arithmetic; ppm from 0 to 1,000,000 (p99.99 = 999,900). Returns the middle of that
+ * value's bucket, clamped to [min, max]: within 0.1 % of the true value. 0 when empty.
  */
 int64_t hist_percentile(const struct hist *h, uint32_t ppm);
 
-/* The percentiles that every program reports: their names in JSON and in text, and their parts per
- * million. */
+/* The percentiles that every program reports: name in JSON, label in text, parts per million. */
 struct hist_percentile {
     const char *name, *label;
     uint32_t ppm;
@@ -55,8 +53,8 @@ enum {
 };
 extern const struct hist_percentile hist_percentiles[HIST_PERCENTILES];
 
-/* Walks the non-empty buckets upwards. Start with *pos = 0; returns 1 and fills lowest and highest
- * value of the bucket (inclusive) and its count, or 0 at the end. */
+/* Walks the non-empty buckets upwards, starting with *pos = 0. Returns 1 with the bucket's lowest
+ * and highest value (both inclusive) and its count, or 0 at the end. */
 int hist_next(const struct hist *h, size_t *pos, int64_t *lowest, int64_t *highest,
               uint64_t *count);
 

@@ -1,6 +1,5 @@
-/* keymap.c - an open-addressing table (linear probing, backward-shift deletion) from the hash of a
- * key to a number. Exports and stack distances keep in it what a row means for the rows behind it.
- */
+/* An open-addressing hash table: linear probing, backward-shift deletion. Exports and stack
+ * distances use it to remember what an earlier row said about a key. */
 #include "lib/base/keymap.h"
 
 #include <errno.h>
@@ -25,12 +24,7 @@ static bool is_empty(const struct place *p)
     return (p->key.lo | p->key.hi) == 0;
 }
 
-static bool equal(struct hash128 a, struct hash128 b)
-{
-    return a.lo == b.lo && a.hi == b.hi;
-}
-
-/* The mark of an empty place is no key. */
+/* The mark of an empty place cannot be a key. */
 static struct hash128 usable(struct hash128 key)
 {
     if ((key.lo | key.hi) == 0)
@@ -38,23 +32,26 @@ static struct hash128 usable(struct hash128 key)
     return key;
 }
 
-/* Where the key is, or would be. */
+/* The place of the key, or the empty one where it would go. */
 static size_t probe(const struct keymap *m, struct hash128 key)
 {
     size_t at = (size_t)key.lo & m->mask;
-    while (!is_empty(&m->place[at]) && !equal(m->place[at].key, key))
-        at = (at + 1) & m->mask;
-    return at;
+
+    for (;; at = (at + 1) & m->mask) {
+        const struct place *p = &m->place[at];
+        if (is_empty(p) || (p->key.lo == key.lo && p->key.hi == key.hi))
+            return at;
+    }
 }
 
 struct keymap *keymap_create(void)
 {
-    struct keymap *m = calloc(1, sizeof *m);
-    if (m == NULL)
+    struct keymap *m = calloc(1, sizeof(*m));
+    if (!m)
         return NULL;
     m->mask = FIRST_PLACES - 1;
-    m->place = calloc(FIRST_PLACES, sizeof *m->place);
-    if (m->place == NULL) {
+    m->place = calloc(FIRST_PLACES, sizeof(*m->place));
+    if (!m->place) {
         free(m);
         return NULL;
     }
@@ -63,7 +60,7 @@ struct keymap *keymap_create(void)
 
 void keymap_free(struct keymap *m)
 {
-    if (m != NULL)
+    if (m)
         free(m->place);
     free(m);
 }
@@ -71,8 +68,8 @@ void keymap_free(struct keymap *m)
 static int grow(struct keymap *m)
 {
     struct keymap next = {.mask = m->mask * 2 + 1, .count = m->count};
-    next.place = calloc(next.mask + 1, sizeof *next.place);
-    if (next.place == NULL)
+    next.place = calloc(next.mask + 1, sizeof(*next.place));
+    if (!next.place)
         return -ENOMEM;
     for (size_t i = 0; i <= m->mask; i++)
         if (!is_empty(&m->place[i]))
@@ -91,7 +88,7 @@ uint64_t *keymap_find(const struct keymap *m, struct hash128 key)
 uint64_t *keymap_get(struct keymap *m, struct hash128 key, uint64_t absent)
 {
     uint64_t *there = keymap_find(m, key);
-    if (there != NULL)
+    if (there)
         return there;
     if ((m->count + 1) * 2 > m->mask && grow(m) < 0)
         return NULL;
@@ -107,7 +104,7 @@ void keymap_remove(struct keymap *m, struct hash128 key)
     if (is_empty(&m->place[at]))
         return;
     m->count--;
-    /* Later ones of the same run move back where a probe would else stop short. */
+    /* A hole in a run would end later probes too early: entries behind it move back. */
     for (size_t next = (at + 1) & m->mask; !is_empty(&m->place[next]);
          next = (next + 1) & m->mask) {
         size_t distance = (next - (size_t)m->place[next].key.lo) & m->mask;

@@ -1,19 +1,12 @@
-/* Suggestions for mistyped names: options, configuration keys and model ids all end in "did you
- * mean". Only errors come through here, so plain dynamic programming is fast enough. */
+/* Suggestions for mistyped options, configuration keys and model ids. Only error paths come here,
+ * so plain dynamic programming is fast enough. */
 #include "lib/base/nearest.h"
 
-#include <stdint.h>
 #include <string.h>
 
 enum {
     NEAREST_MAX = 96
 };
-
-static size_t least(size_t a, size_t b, size_t c)
-{
-    size_t m = a < b ? a : b;
-    return m < c ? m : c;
-}
 
 /* Levenshtein distance (insert, delete, replace), one row at a time. */
 static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b_len)
@@ -27,8 +20,12 @@ static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b
         row[0] = i;
         for (size_t j = 1; j <= b_len; j++) {
             size_t above = row[j];
-            size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-            row[j] = least(above + 1, row[j - 1] + 1, replaced);
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            if (above + 1 < best)
+                best = above + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
             diagonal = above;
         }
     }

@@ -1,4 +1,4 @@
-/* nearest.h - the name that a mistyped one most likely stands for ("did you mean ..."). */
+/* Finds the name that a mistyped one most likely stands for ("did you mean ..."). */
 #ifndef KVTRACE_BASE_NEAREST_H
 #define KVTRACE_BASE_NEAREST_H
 
@@ -7,12 +7,12 @@
 /* Keeps the best of the candidates offered to it. Zero it, set typed, offer, read best. */
 struct nearest {
     const char *typed;
-    const char *best; /* lent from nearest_offer; NULL: none is close enough */
+    const char *best; /* lent from nearest_offer; NULL: no candidate is close enough */
     size_t distance;  /* of best */
 };
 
-/* Takes name into account: edit distance at most 1 + length / 3, or name begins with what was
- * typed (at least 3 characters). Names of 96 characters and more are never near. */
+/* Considers name. It is close enough when its edit distance is at most 1 + length of typed / 3, or
+ * when it begins with typed (at least 3 characters). Names of 96 characters or more never are. */
 void nearest_offer(struct nearest *n, const char *name);
 
 #endif

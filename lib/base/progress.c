@@ -1,6 +1,5 @@
-/* progress.c - the line that tells a person (or, as JSON, a machine) how far a long run is.
- * Programs make the text; here it is decided when it is shown and how a terminal's line is
- * rewritten. */
+/* Shows how far a long run is: decides when a line is due and rewrites a terminal's line. The
+ * programs make the text. */
 #include "lib/base/progress.h"
 
 #include <stdlib.h>
@@ -25,10 +24,11 @@ struct progress {
 struct progress *progress_open(FILE *out, const char *program, enum progress_mode mode,
                                int64_t first_ns)
 {
-    struct progress *p = malloc(sizeof *p);
+    struct progress *p = malloc(sizeof(*p));
+    bool terminal = isatty(fileno(out)) == 1;
+
     if (!p)
         return NULL;
-    bool terminal = isatty(fileno(out)) == 1;
     if (mode == PROGRESS_AUTO)
         mode = terminal ? PROGRESS_TEXT : PROGRESS_NONE;
     *p = (struct progress){.out = out,
@@ -41,22 +41,13 @@ struct progress *progress_open(FILE *out, const char *program, enum progress_mod
 
 bool progress_due(struct progress *p)
 {
-    if (p == NULL || p->mode == PROGRESS_NONE)
+    if (!p || p->mode == PROGRESS_NONE)
         return false;
     int64_t now = clock_now_ns();
     if (now < p->next_ns)
         return false;
     p->next_ns = now + UNITS_NS_PER_S;
     return true;
-}
-
-/* A line that wraps cannot be rewritten: it is cut at the width of the terminal. */
-static size_t width(const struct progress *p)
-{
-    struct winsize ws;
-    if (ioctl(fileno(p->out), TIOCGWINSZ, &ws) == 0 && ws.ws_col > 1)
-        return (size_t)ws.ws_col - 1 < MAX_LINE ? (size_t)ws.ws_col - 1 : MAX_LINE;
-    return 79;
 }
 
 /* One write, so that lines of several programs in a pipeline do not mix. */
@@ -66,12 +57,13 @@ static void put(struct progress *p, const char *text, size_t len)
     fflush(p->out);
 }
 
-/* Spaces over what was longer before, instead of an escape sequence that a terminal may not know.
- */
+/* Overwrites the end of a longer line with spaces: an escape sequence may be unknown to the
+ * terminal. */
 static void rewrite(struct progress *p, const char *line, size_t len)
 {
     char buf[2 * MAX_LINE + 2];
     size_t blank = p->shown > len ? p->shown - len : 0, n = 0;
+
     buf[n++] = '\r';
     memcpy(buf + n, line, len);
     n += len;
@@ -86,7 +78,8 @@ static void rewrite(struct progress *p, const char *line, size_t len)
 void progress_show(struct progress *p, const char *text, const char *json)
 {
     char line[MAX_LINE];
-    int len = 0;
+    int len;
+
     if (p->mode == PROGRESS_NONE)
         return;
     if (p->mode == PROGRESS_JSON) {
@@ -94,11 +87,15 @@ void progress_show(struct progress *p, const char *text, const char *json)
         fflush(p->out);
         return;
     }
-    len = snprintf(line, sizeof line - 1, "%s: %s", p->program, text);
-    size_t n = len < 0 ? 0 : (size_t)len < sizeof line - 1 ? (size_t)len : sizeof line - 2;
+    len = snprintf(line, sizeof(line) - 1, "%s: %s", p->program, text);
+    size_t n = len < 0 ? 0 : (size_t)len < sizeof(line) - 1 ? (size_t)len : sizeof(line) - 2;
     if (p->rewrite) {
-        size_t most = width(p);
-        rewrite(p, line, n < most ? n : most);
+        /* A line that wraps cannot be rewritten: cut it at the width of the terminal. */
+        struct winsize ws;
+        size_t width = 79;
+        if (ioctl(fileno(p->out), TIOCGWINSZ, &ws) == 0 && ws.ws_col > 1)
+            width = (size_t)ws.ws_col - 1;
+        rewrite(p, line, n < width ? n : width);
         return;
     }
     line[n] = '\n';
@@ -125,7 +122,7 @@ char *progress_time_left(char *buf, double done_share, int64_t elapsed_ns)
     if (!(done_share > 0 && done_share <= 1) || elapsed_ns < 0)
         return buf;
     double left = (double)elapsed_ns / 1e9 * (1 - done_share) / done_share + 0.5;
-    if (left >= 3600.0 * 10000) /* over a year is a guess, not an estimate */
+    if (left >= 3600.0 * 10000) /* over a year: a guess, not an estimate */
         return buf;
     unsigned s = (unsigned)left;
     if (s < 3600)

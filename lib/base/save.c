@@ -1,6 +1,5 @@
-/* save.c - files that appear whole or not at all: results made in memory and written at the end of
- * a run, and what is written in parts for programs that take half a file for a whole one. What is
- * no regular file is written to. */
+/* Writes output files that appear whole or not at all: results made in memory, and files written in
+ * parts whose readers would take half a file for a whole one. */
 #include "lib/base/save.h"
 
 #include <errno.h>
@@ -12,31 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int write_all(int fd, const char *text, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, text, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        text += n;
-        len -= (size_t)n;
-    }
-    return 0;
-}
-
 /* ---- a file in parts ---- */
 
 struct save {
-    char *path;   /* as in messages */
-    char *real;   /* what beside becomes; NULL: bytes go straight into path */
-    char *beside; /* the file until then */
+    char *path;   /* for messages */
+    char *real;   /* the final name of beside; NULL: bytes go straight into path */
+    char *beside; /* the file until save_close */
     int fd;
     bool is_stdout;
 };
 
-/* /dev/stdout may lead to a regular file that is open elsewhere: it must not be replaced. */
+/* Tells whether path must be written to directly. /dev/stdout and the like may lead to a regular
+ * file that is open elsewhere and must not be replaced. */
 static bool is_direct(const char *path)
 {
     static const char *const streams[] = {"/dev/std", "/dev/fd/", "/proc/"};
@@ -58,9 +44,16 @@ static void save_free(struct save *s)
     free(s);
 }
 
-/* A file beside path, under a name of this process. */
-static int open_beside(struct save *s)
+static int open_output(struct save *s)
 {
+    if (s->is_stdout) {
+        s->fd = STDOUT_FILENO;
+        return fflush(stdout) != 0 ? -errno : 0;
+    }
+    if (is_direct(s->path)) {
+        s->fd = open(s->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        return s->fd < 0 ? -errno : 0;
+    }
     s->real = realpath(s->path, NULL); /* a link stays, the file that it names is replaced */
     if (!s->real)
         s->real = strdup(s->path);
@@ -69,18 +62,6 @@ static int open_beside(struct save *s)
         return -ENOMEM;
     }
     s->fd = open(s->beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    return s->fd < 0 ? -errno : 0;
-}
-
-static int open_output(struct save *s)
-{
-    if (s->is_stdout) {
-        s->fd = STDOUT_FILENO;
-        return fflush(stdout) != 0 ? -errno : 0;
-    }
-    if (!is_direct(s->path))
-        return open_beside(s);
-    s->fd = open(s->path, O_WRONLY | O_CLOEXEC | O_NOCTTY); /* a device, a pipe */
     return s->fd < 0 ? -errno : 0;
 }
 
@@ -110,8 +91,15 @@ int save_open(struct save **out, const char *path, struct err *e)
 
 int save_put(struct save *s, const void *p, size_t len, struct err *e)
 {
-    int rc = write_all(s->fd, p, len);
-    return rc < 0 ? fail(s, rc, e) : 0;
+    for (size_t at = 0; at < len;) {
+        ssize_t n = write(s->fd, (const char *)p + at, len - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail(s, -errno, e);
+        at += (size_t)n;
+    }
+    return 0;
 }
 
 int save_close(struct save *s, struct err *e)
@@ -156,7 +144,7 @@ int save_text(const char *path, const char *text, size_t len, struct err *e)
 
 /* ---- before anything is written ---- */
 
-/* The folder that path lies in, and its name there. */
+/* Splits path into its folder ("." if it has none) and its name there. */
 static int split_path(const char *path, char folder[PATH_MAX], const char **name)
 {
     const char *slash = strrchr(path, '/');
@@ -170,20 +158,6 @@ static int split_path(const char *path, char folder[PATH_MAX], const char **name
     return 0;
 }
 
-static int check_file(const char *path)
-{
-    char folder[PATH_MAX], *real = realpath(path, NULL);
-    const char *name;
-    int rc = split_path(real ? real : path, folder, &name);
-
-    if (rc == 0 && !*name)
-        rc = -EISDIR;
-    if (rc == 0 && faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
-        rc = -errno;
-    free(real);
-    return rc;
-}
-
 int save_check(const char *path, struct err *e)
 {
     struct stat st;
@@ -193,10 +167,19 @@ int save_check(const char *path, struct err *e)
         return 0;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         rc = -EISDIR;
-    else if (!is_direct(path))
-        rc = check_file(path);
-    else if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
-        rc = -errno;
+    else if (is_direct(path)) {
+        if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
+            rc = -errno;
+    } else {
+        char folder[PATH_MAX], *real = realpath(path, NULL);
+        const char *name;
+        rc = split_path(real ? real : path, folder, &name);
+        if (rc == 0 && !*name)
+            rc = -EISDIR;
+        if (rc == 0 && faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
+            rc = -errno;
+        free(real);
+    }
     return rc < 0 ? err_errno(e, rc, ERR_OUTPUT, path, "cannot write") : 0;
 }
 
@@ -205,6 +188,7 @@ static bool is_same_inode(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* The same folder and the same name in it. */
 static bool is_same_place(const char *a, const char *b)
 {
     char folder_a[PATH_MAX], folder_b[PATH_MAX];

@@ -1,6 +1,6 @@
-/* spsc.c - the queue between two threads of a pipeline: a ring of pointers with one index a side.
- * Each side keeps a copy of the other's index and looks at the real one only when the copy says
- * full or empty, so the two seldom touch the same cache line. */
+/* The queue between two threads of a pipeline: a ring of pointers with one index per side. Each
+ * side keeps a copy of the other's index and reads the real one only when the copy says full or
+ * empty, so the two sides seldom touch the same cache line. */
 #include "lib/base/spsc.h"
 
 #include <stdatomic.h>
@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 struct spsc {
-    _Alignas(64) atomic_size_t tail; /* producer writes: items pushed so far */
+    _Alignas(64) atomic_size_t tail; /* written by the producer: items pushed so far */
     size_t head_seen;                /* producer's copy of head */
-    _Alignas(64) atomic_size_t head; /* consumer writes: items popped so far */
+    _Alignas(64) atomic_size_t head; /* written by the consumer: items popped so far */
     size_t tail_seen;                /* consumer's copy of tail */
-    _Alignas(64) size_t mask;        /* both only read from here on */
+    _Alignas(64) size_t mask;        /* read-only from here on */
     void **slot;
 };
 
@@ -24,7 +24,7 @@ struct spsc *spsc_create(size_t capacity)
             return NULL;
         slots *= 2;
     }
-    struct spsc *q = aligned_alloc(_Alignof(struct spsc), sizeof *q);
+    struct spsc *q = aligned_alloc(_Alignof(struct spsc), sizeof(*q));
     if (!q)
         return NULL;
     *q = (struct spsc){.mask = slots - 1, .slot = malloc(slots * sizeof(void *))};
@@ -71,7 +71,7 @@ void *spsc_pop(struct spsc *q)
 
 size_t spsc_count(const struct spsc *q)
 {
-    /* head first: tail only grows, so the difference cannot come out negative. */
+    /* Read head first: tail only grows, so the difference cannot be negative. */
     size_t head = atomic_load_explicit(&q->head, memory_order_acquire);
     size_t tail = atomic_load_explicit(&q->tail, memory_order_acquire);
     size_t count = tail - head;

@@ -1,4 +1,4 @@
-/* spsc.h - bounded queue of pointers, one producer thread and one consumer thread, lock-free. */
+/* A bounded, lock-free queue of pointers from one producer thread to one consumer thread. */
 #ifndef KVTRACE_BASE_SPSC_H
 #define KVTRACE_BASE_SPSC_H
 
@@ -7,14 +7,14 @@
 
 struct spsc;
 
-/* Room for capacity pointers (rounded up to a power of two); NULL: no memory. */
+/* Room for capacity pointers, rounded up to a power of two. NULL: no memory. */
 struct spsc *spsc_create(size_t capacity);
 void spsc_free(struct spsc *q);
-/* Producer only: false when full. Release order: what was written before is visible to pop. */
+/* Producer only. Returns false when full. Everything written before is visible to the pop. */
 bool spsc_push(struct spsc *q, void *item);
-/* Consumer only: NULL when empty. */
+/* Consumer only. Returns NULL when empty. */
 void *spsc_pop(struct spsc *q);
-/* Number of items; exact for the calling end's own view, a lower or upper bound else. */
+/* Number of items: exact for the caller's own end, else a bound. */
 size_t spsc_count(const struct spsc *q);
 
 #endif

@@ -1,5 +1,5 @@
-/* Where every thread but the main one begins, so that signals reach the main one alone: it is the
- * one that stops a run in order. */
+/* Every thread but the main one starts here, with all signals blocked: only the main thread takes
+ * signals, because it is the one that stops a run in order. */
 #include "lib/base/thread.h"
 
 #include <signal.h>
@@ -7,11 +7,11 @@
 int thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
 {
     sigset_t all, before;
-    int ret;
+    int rc;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    ret = pthread_create(thread, NULL, run, arg);
+    rc = pthread_create(thread, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -ret;
+    return -rc;
 }

@@ -1,6 +1,6 @@
-/* units.c - every number that a person or a trace writes is read here, and every number for people
- * is written here. Integers are scaled exactly, never through floating point, because sizes and
- * times of a trace must come out of a round trip as they went in. */
+/* Reads every number that a person or a trace writes, and writes every number for people. Integers
+ * are scaled exactly, never through floating point: sizes and times of a trace must survive a round
+ * trip unchanged. */
 #include "lib/base/units.h"
 
 #include <ctype.h>
@@ -67,7 +67,7 @@ int units_mul(uint64_t a, uint64_t b, uint64_t *out)
 
 /* ---- integers ---- */
 
-/* value = value x 10^len + the digits; they are known to be digits. */
+/* value = value x 10^len + the digits. The caller has checked that p holds digits. */
 static int append_digits(const char *p, size_t len, uint64_t *value)
 {
     uint64_t v = *value;
@@ -120,8 +120,8 @@ int units_parse_i64(const char *text, int64_t *out)
 
 /* ---- decimals ---- */
 
-/* Splits text[0..len) into digits[.digits], both parts at least one digit long; frac_len 0: no
- * point. */
+/* Splits p[0..len) into digits[.digits], each part at least one digit long. frac_len 0: no point.
+ */
 static bool split_decimal(const char *p, size_t len, size_t *whole_len, size_t *frac_len)
 {
     *whole_len = count_digits(p, len);
@@ -148,7 +148,7 @@ int units_parse_decimal(const char *text, size_t len, unsigned scale, int64_t *o
     while (frac_len > scale)
         if (frac[--frac_len] != '0')
             return -EINVAL;
-    if (whole_len + scale <= 18) { /* no sum can overflow */
+    if (whole_len + scale <= 18) { /* nothing can overflow */
         for (size_t i = 0; i < whole_len; i++)
             v = v * 10 + (uint64_t)(p[i] - '0');
         for (size_t i = 0; i < frac_len; i++)
@@ -238,43 +238,34 @@ static const struct unit duration_units[] = {
     {"h", UINT64_C(3600000000000)}, {NULL, 0},
 };
 
-static uint64_t unit_factor(const struct unit *units, const char *name, size_t len)
-{
-    for (; units->name; units++)
-        if (strlen(units->name) == len && memcmp(units->name, name, len) == 0)
-            return units->factor;
-    return 0;
-}
-
-/* digits[.digits] x factor, rounded half up. Of the fraction 18 digits count: what is left out is
- * under a millionth of the result's unit for any factor of the tables. */
-static int scale_decimal(const char *p, size_t whole_len, size_t frac_len, uint64_t factor,
-                         uint64_t *out)
-{
-    size_t used = frac_len < MAX_SCALE ? frac_len : MAX_SCALE;
-    uint64_t whole = 0, frac = 0;
-    if (append_digits(p, whole_len, &whole) ||
-        append_digits(p + whole_len + (frac_len > 0), used, &frac))
-        return -ERANGE;
-    unsigned __int128 part = (unsigned __int128)frac * factor;
-    part = (part + power10[used] / 2) / power10[used];
-    if (units_mul(whole, factor, &whole) || units_add(whole, (uint64_t)part, &whole))
-        return -ERANGE;
-    *out = whole;
-    return 0;
-}
-
+/* Parses a decimal and a unit of the table: digits[.digits] x factor, rounded half up. 18 digits of
+ * the fraction count: the rest is under a millionth of the result's unit for any factor of the
+ * tables. */
 static int parse_with_unit(const char *text, size_t len, const struct unit *units, uint64_t *out)
 {
     size_t number_len = 0, whole_len, frac_len;
+    uint64_t whole = 0, frac = 0;
+
     while (number_len < len && (is_digit(text[number_len]) || text[number_len] == '.'))
         number_len++;
     if (!split_decimal(text, number_len, &whole_len, &frac_len))
         return -EINVAL;
-    uint64_t factor = unit_factor(units, text + number_len, len - number_len);
-    if (factor == 0)
+    while (units->name && (strlen(units->name) != len - number_len ||
+                           memcmp(units->name, text + number_len, len - number_len) != 0))
+        units++;
+    if (!units->name)
         return -EINVAL;
-    return scale_decimal(text, whole_len, frac_len, factor, out);
+
+    size_t used = frac_len < MAX_SCALE ? frac_len : MAX_SCALE;
+    if (append_digits(text, whole_len, &whole) ||
+        append_digits(text + whole_len + (frac_len > 0), used, &frac))
+        return -ERANGE;
+    unsigned __int128 part = (unsigned __int128)frac * units->factor;
+    part = (part + power10[used] / 2) / power10[used];
+    if (units_mul(whole, units->factor, &whole) || units_add(whole, (uint64_t)part, &whole))
+        return -ERANGE;
+    *out = whole;
+    return 0;
 }
 
 int units_parse_size(const char *text, uint64_t *bytes)
@@ -307,13 +298,13 @@ int units_parse_duration(const char *text, int64_t *ns)
 size_t units_put_u64(char *buf, uint64_t v)
 {
     char tmp[20];
-    size_t n = sizeof tmp;
+    size_t n = sizeof(tmp);
     do {
         tmp[--n] = (char)('0' + v % 10);
         v /= 10;
     } while (v);
-    memcpy(buf, tmp + n, sizeof tmp - n);
-    return sizeof tmp - n;
+    memcpy(buf, tmp + n, sizeof(tmp) - n);
+    return sizeof(tmp) - n;
 }
 
 size_t units_put_decimal(char *buf, int64_t value, unsigned scale, unsigned min_places)
@@ -339,7 +330,7 @@ size_t units_put_decimal(char *buf, int64_t value, unsigned scale, unsigned min_
 
 /* ---- writing, for people ---- */
 
-/* v with the given places and a unit. Not with %f, whose point is the locale's. */
+/* v with the given places and a unit. Not %f, which prints the locale's decimal point. */
 static char *put_scaled(char *buf, size_t n, double v, unsigned places, const char *unit)
 {
     char digits[25];
@@ -356,7 +347,7 @@ char *units_format_bytes(char *buf, size_t n, double bytes)
     size_t i = 0;
     if (isnan(bytes))
         return snprintf(buf, n, "?"), buf;
-    /* What would be shown as 1024.00 goes to the next unit. */
+    /* A value that would show as 1024.00 moves to the next unit. */
     for (; i < 6 && fabs(bytes) >= (i ? 1023.995 : 1023.5); i++)
         bytes /= 1024;
     return put_scaled(buf, n, bytes, i ? 2 : 0, names[i]);
@@ -370,7 +361,7 @@ char *units_format_rate(char *buf, size_t n, double bytes_per_s)
     return buf;
 }
 
-/* Three digits: "1.23 us", "12.3 us", "123 us". */
+/* Three significant digits: "1.23 us", "12.3 us", "123 us". */
 static char *put_three(char *buf, size_t n, double v, const char *unit)
 {
     double a = fabs(v);

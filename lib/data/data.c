@@ -1,6 +1,6 @@
-/* data.c - contents of objects: tiers fill their buffers here before a write and check them after a
- * read. This file makes and checks the headers of blocks; the streams between them come from the
- * instruction set in use (data_body.h). */
+/* Contents of objects: tiers fill their buffers here before a write and check them after a read.
+ * This file makes and checks the headers of blocks; the streams between them come from the
+ * instruction set in use (stream.h). */
 #include "lib/data/data.h"
 
 #include <assert.h>
@@ -8,34 +8,34 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "lib/data/data_body.h"
+#include "lib/data/stream.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "blocks are little-endian");
 _Static_assert(DATA_BODY_BLOCK == DATA_BLOCK, "one block size");
 
 #define MAGIC    "KVTRACE1"
-#define PREFETCH 8 /* blocks ahead: headers lie further apart than hardware prefetches */
+#define PREFETCH 8 /* blocks ahead: headers are further apart than hardware prefetches */
 
-/* Fills from this length on go past the caches: a buffer is next read by a device, and the pool
- * that it belongs to is far larger than a core's cache, so a cached store would only fetch the old
- * bytes from memory first (measured over 64 MiB: 10 GB/s cached, 22 GB/s past). */
+/* Fills from this length on go past the caches. A device reads the buffer next, and its pool is far
+ * larger than a core's cache, so a cached store would only fetch the old bytes from memory first
+ * (over 64 MiB: 10 GB/s cached, 22 GB/s past the caches). */
 #define PAST_CACHES ((size_t)256 << 10)
 
-/* Of a shape: where the stream ends (0: with the block), and the blocks that are alike in
- * sixteenths (0: none). */
+/* The parts of a shape: where the stream ends (0: with the block), and how many blocks are alike,
+ * in sixteenths of a block (0: none). */
 #define SHAPE_SHIFT     40
 #define SHAPE_DEDUP     0xfffu
 #define SHAPE_DEDUP_ONE 16u
 #define SHAPE_CUT_SHIFT 12
-/* A header takes zstd -3 so many bytes less than it has (key, magic and much of the index repeat),
- * less what the place of the zeros takes. */
+/* zstd -3 compresses a header by so many bytes, because key, magic and most of the index repeat,
+ * less the bytes for the run of zeros. */
 #define SHAPE_OVERHEAD 35
 
-/* A block's first bytes, as they stand in memory. */
+/* The first bytes of a block, as in memory. */
 struct header {
     char magic[8];
     uint64_t key_lo, key_hi, generation, index;
-    uint64_t checksum; /* of what stands before */
+    uint64_t checksum; /* of the bytes before it */
 };
 _Static_assert(sizeof(struct header) == DATA_BODY_HEADER, "no padding");
 
@@ -65,66 +65,53 @@ static bool portable_matches(const void *block, struct data_seed seed)
     return data_matches_block(block, seed);
 }
 
-static bool have_portable(void)
-{
-    return true;
-}
-
-#if defined(__x86_64__)
-static bool have_avx2(void)
-{
-    return __builtin_cpu_supports("avx2");
-}
-
-static bool have_avx512(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-}
-#endif
-
 static const struct data_code code_portable = {.isa = "portable",
                                                .fill = portable_fill,
                                                .fill_past = portable_fill,
                                                .matches = portable_matches};
 
 /* Best first. */
-static const struct {
-    const struct data_code *code;
-    bool (*have)(void);
-} codes[] = {
+static const struct data_code *const codes[] = {
 #if defined(__x86_64__)
-    {&data_code_avx512, have_avx512},
-    {&data_code_avx2, have_avx2},
+    &data_code_avx512,
+    &data_code_avx2,
 #endif
-    {&code_portable, have_portable},
+    &code_portable,
 };
 
-/* Set by tests only (data_force_isa). */
+static bool runs_here(const struct data_code *code)
+{
+#if defined(__x86_64__)
+    if (code == &data_code_avx512)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (code == &data_code_avx2)
+        return __builtin_cpu_supports("avx2");
+#endif
+    return code == &code_portable;
+}
+
+/* Set by data_force_isa only. */
 static _Atomic(const struct data_code *) forced;
 
 static const struct data_code *code_in_use(void)
 {
     const struct data_code *code = atomic_load_explicit(&forced, memory_order_acquire);
     size_t i = 0;
+
     if (code)
         return code;
-    while (!codes[i].have())
+    while (!runs_here(codes[i]))
         i++;
-    return codes[i].code;
-}
-
-const char *data_isa(void)
-{
-    return code_in_use()->isa;
+    return codes[i];
 }
 
 int data_force_isa(const char *isa)
 {
-    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-        if (strcmp(codes[i].code->isa, isa) != 0 || !codes[i].have())
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        if (strcmp(codes[i]->isa, isa) != 0 || !runs_here(codes[i]))
             continue;
-        atomic_store_explicit(&forced, codes[i].code, memory_order_release);
+        atomic_store_explicit(&forced, codes[i], memory_order_release);
         return 0;
     }
     return -ENOTSUP;
@@ -132,7 +119,8 @@ int data_force_isa(const char *isa)
 
 /* ---- headers ---- */
 
-/* What stands in the header of a block for its index. */
+/* The index as it stands in a header: blocks that are alike share one, and the shape is above it.
+ */
 static uint64_t shaped_index(const struct data_id *id, uint64_t index)
 {
     uint64_t sixteenths = id->shape & SHAPE_DEDUP;
@@ -141,19 +129,8 @@ static uint64_t shaped_index(const struct data_id *id, uint64_t index)
     return index | (uint64_t)id->shape << SHAPE_SHIFT;
 }
 
-static struct header make_header(const struct data_id *id, uint64_t index)
-{
-    struct header h = {.key_lo = id->key.lo,
-                       .key_hi = id->key.hi,
-                       .generation = id->generation,
-                       .index = shaped_index(id, index)};
-    memcpy(h.magic, MAGIC, sizeof h.magic);
-    h.checksum = hash_64(&h, offsetof(struct header, checksum));
-    return h;
-}
-
-/* The checksum is a hash of the header and would do, but 64 bits meet again among 2^32 blocks (16
- * TiB): the second word makes equal streams as unlikely as equal headers. */
+/* The checksum is a hash of the header and would do, but 64 bits collide among 2^32 blocks (16
+ * TiB). The second word makes equal streams as unlikely as equal headers. */
 static struct data_seed seed_of(const struct header *h)
 {
     uint64_t where = h->index * UINT64_C(0x9e3779b97f4a7c15) + h->generation;
@@ -162,11 +139,11 @@ static struct data_seed seed_of(const struct header *h)
 
 static bool is_ours(const struct header *h)
 {
-    return memcmp(h->magic, MAGIC, sizeof h->magic) == 0 &&
+    return memcmp(h->magic, MAGIC, sizeof(h->magic)) == 0 &&
            h->checksum == hash_64(h, offsetof(struct header, checksum));
 }
 
-/* 0 or the fault of a header that should be that of block index of id. */
+/* 0, or the fault of a header that should belong to block index of id. */
 static int header_fault(const struct header *h, const struct data_id *id, uint64_t index)
 {
     if (!is_ours(h))
@@ -212,41 +189,41 @@ int data_shape(double compress, double dedup, uint32_t *shape)
     return 0;
 }
 
+/* Where the stream of a block ends; zeros follow. */
 static uint32_t shape_cut(uint32_t shape)
 {
     uint32_t cut = shape >> SHAPE_CUT_SHIFT;
+
     return cut ? cut : DATA_BLOCK;
 }
 
 /* ---- buffers ---- */
 
-/* Non-temporal stores are weakly ordered: whoever gets the buffer next must not see it half done.
- */
-static void fence_stores(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_sfence();
-#endif
-}
-
 void data_fill(void *buf, size_t len, const struct data_id *id, uint64_t first_block)
 {
-    assert(len % DATA_BLOCK == 0 && (uintptr_t)buf % 64 == 0);
     const struct data_code *code = code_in_use();
     bool past = len >= PAST_CACHES;
     void (*fill)(void *, const void *, struct data_seed) = past ? code->fill_past : code->fill;
     unsigned char *p = buf;
     uint32_t cut = shape_cut(id->shape);
+
+    assert(len % DATA_BLOCK == 0 && (uintptr_t)buf % 64 == 0);
     for (size_t at = 0; at < len; at += DATA_BLOCK) {
-        struct header h = make_header(id, first_block + at / DATA_BLOCK);
+        struct header h = {.key_lo = id->key.lo,
+                           .key_hi = id->key.hi,
+                           .generation = id->generation,
+                           .index = shaped_index(id, first_block + at / DATA_BLOCK)};
+        memcpy(h.magic, MAGIC, sizeof(h.magic));
+        h.checksum = hash_64(&h, offsetof(struct header, checksum));
         fill(p + at, &h, seed_of(&h));
     }
+#if defined(__x86_64__)
+    /* Non-temporal stores are weakly ordered: the next owner must not see the buffer half done. */
     if (past)
-        fence_stores();
-    if (cut < DATA_BLOCK) {
-        for (size_t at = 0; at < len; at += DATA_BLOCK)
-            memset(p + at + cut, 0, DATA_BLOCK - cut);
-    }
+        __builtin_ia32_sfence();
+#endif
+    for (size_t at = 0; cut < DATA_BLOCK && at < len; at += DATA_BLOCK)
+        memset(p + at + cut, 0, DATA_BLOCK - cut);
 }
 
 static int report(struct data_fault *fault, int kind, uint64_t block, uint64_t offset_in_block)
@@ -260,14 +237,15 @@ static int report(struct data_fault *fault, int kind, uint64_t block, uint64_t o
 int data_check_headers(const void *buf, size_t len, const struct data_id *id, uint64_t first_block,
                        struct data_fault *fault)
 {
-    assert(len % DATA_BLOCK == 0);
     const unsigned char *p = buf;
+
+    assert(len % DATA_BLOCK == 0);
     for (size_t at = 0; at < len; at += DATA_BLOCK) {
-        struct header h;
         uint64_t index = first_block + at / DATA_BLOCK;
+        struct header h;
         if (at + PREFETCH * DATA_BLOCK < len)
             __builtin_prefetch(p + at + PREFETCH * DATA_BLOCK);
-        memcpy(&h, p + at, sizeof h);
+        memcpy(&h, p + at, sizeof(h));
         int kind = header_fault(&h, id, index);
         if (kind)
             return report(fault, kind, index, 0);
@@ -275,40 +253,35 @@ int data_check_headers(const void *buf, size_t len, const struct data_id *id, ui
     return 0;
 }
 
-/* Where block differs from what it should be; DATA_BLOCK: nowhere. */
-static uint64_t first_wrong_byte(const struct data_code *code, const unsigned char *block,
-                                 const struct header *h, uint32_t cut)
+/* The offset of the first wrong byte of a block whose header is right, 0 if there is none. */
+static uint64_t body_fault(const struct data_code *code, const unsigned char *block,
+                           const struct header *h, uint32_t cut)
 {
     _Alignas(64) unsigned char want[DATA_BLOCK];
     size_t at = DATA_BODY_HEADER;
+
+    /* The fast comparison knows whole streams only. */
+    if (cut == DATA_BLOCK && code->matches(block, seed_of(h)))
+        return 0;
     code->fill(want, h, seed_of(h));
     memset(want + cut, 0, DATA_BLOCK - cut);
     while (at < DATA_BLOCK && block[at] == want[at])
         at++;
-    return at;
-}
-
-/* 0 or the offset of the first wrong byte. Only whole streams have code that compares fast. */
-static uint64_t body_fault(const struct data_code *code, const unsigned char *block,
-                           const struct header *h, uint32_t cut)
-{
-    if (cut == DATA_BLOCK && code->matches(block, seed_of(h)))
-        return 0;
-    uint64_t at = first_wrong_byte(code, block, h, cut);
     return at < DATA_BLOCK ? at : 0;
 }
 
 int data_check_full(const void *buf, size_t len, const struct data_id *id, uint64_t first_block,
                     struct data_fault *fault)
 {
-    assert(len % DATA_BLOCK == 0);
     const struct data_code *code = code_in_use();
     const unsigned char *p = buf;
     uint32_t cut = shape_cut(id->shape);
+
+    assert(len % DATA_BLOCK == 0);
     for (size_t at = 0; at < len; at += DATA_BLOCK) {
-        struct header h;
         uint64_t index = first_block + at / DATA_BLOCK;
-        memcpy(&h, p + at, sizeof h);
+        struct header h;
+        memcpy(&h, p + at, sizeof(h));
         int kind = header_fault(&h, id, index);
         if (kind)
             return report(fault, kind, index, 0);
@@ -322,7 +295,8 @@ int data_check_full(const void *buf, size_t len, const struct data_id *id, uint6
 int data_identify(const void *block, struct data_id *id, uint64_t *index)
 {
     struct header h;
-    memcpy(&h, block, sizeof h);
+
+    memcpy(&h, block, sizeof(h));
     if (!is_ours(&h))
         return -EBADMSG;
     *id = (struct data_id){.key = {.lo = h.key_lo, .hi = h.key_hi},

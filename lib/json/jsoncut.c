@@ -1,6 +1,5 @@
-/* Streams of JSON before they are parsed: cuts lines of JSONL, or the elements of a top-level
- * array, out of a file. What is within an element is the business of whoever reads it: json-c in
- * jsonin.c, or a faster reader of one kind of line. */
+/* Cuts a stream of JSON into lines or array elements before anything is parsed. The content of an
+ * element is left to its reader: json-c in jsonin.c, or a faster reader of one kind of line. */
 #include "lib/json/jsoncut.h"
 
 #include <errno.h>
@@ -9,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "lib/trace/frame.h"
 
 enum {
     FIRST_ROOM = 64 << 10
@@ -24,12 +25,12 @@ struct jsoncut {
     struct frame_in *in;
     char *buf;
     size_t pos, len, room; /* buf[pos..len) is unread */
-    size_t max;            /* bytes of an element */
+    size_t max;            /* most bytes of an element */
     uint64_t line;         /* of buf[pos] */
-    uint64_t element_line; /* of the element returned last */
+    uint64_t element_line; /* of the element last returned */
     enum stream_kind kind;
-    bool ended;   /* the input */
-    bool done;    /* the array was closed, or an error was returned */
+    bool ended;   /* the input ended */
+    bool done;    /* the array ended, or an error was returned */
     bool started; /* an element of the array was returned */
 };
 
@@ -95,7 +96,7 @@ uint64_t jsoncut_line(const struct jsoncut *s)
     return s->element_line;
 }
 
-/* Reads more behind len, moving what is unread to the front. 1, 0 at the end, negative errno. */
+/* Reads more behind len; moves unread bytes to the front. 1, 0 at the end, negative errno. */
 static int refill(struct jsoncut *s, struct err *e)
 {
     int64_t n;
@@ -120,7 +121,7 @@ static int refill(struct jsoncut *s, struct err *e)
     return n > 0;
 }
 
-/* Moves over white space, counting lines. 1: *c is what follows; 0 at the end. */
+/* Skips white space and counts lines. 1 with the next byte in *c, 0 at the end. */
 static int skip_space(struct jsoncut *s, char *c, struct err *e)
 {
     for (;;) {
@@ -138,101 +139,90 @@ static int skip_space(struct jsoncut *s, char *c, struct err *e)
     }
 }
 
-static int fail_stream(struct jsoncut *s, uint64_t line, const char *why, struct err *e)
+static int fail_stream(struct jsoncut *s, const char *why, struct err *e)
 {
     s->done = true;
-    return jsoncut_fail(e, frame_in_name(s->in), line, why);
+    return jsoncut_fail(e, frame_in_name(s->in), s->line, why);
 }
 
-/* How far a cut has come within an element of an array. */
+/* How far the scan of an element has come. */
 struct cut {
-    size_t scanned; /* bytes from pos on */
+    size_t scanned; /* bytes from s->pos on */
     unsigned depth;
     bool quoted, escaped;
-    bool whole; /* its closing bracket was met */
 };
 
-/* Takes one byte; true when it lies behind the element. */
-static bool cut_byte(struct cut *c, char byte)
+/* Both scan on through the buffer and return whether the end of the element was found. */
+static bool scan_line(const struct jsoncut *s, struct cut *c)
 {
-    if (c->escaped) {
-        c->escaped = false;
-    } else if (c->quoted) {
-        c->escaped = byte == '\\';
-        c->quoted = byte != '"';
-    } else if (byte == '"') {
-        c->quoted = true;
-    } else if (byte == '{' || byte == '[') {
-        c->depth++;
-    } else if (c->depth == 0) {
-        return byte == ',' || byte == ']' || byte == '}';
-    } else if (byte == '}' || byte == ']') {
-        c->whole = --c->depth == 0;
+    size_t have = s->len - s->pos;
+    const char *at = s->buf + s->pos + c->scanned, *end = memchr(at, '\n', have - c->scanned);
+
+    c->scanned = end ? (size_t)(end - s->buf) - s->pos : have;
+    return end != NULL;
+}
+
+static bool scan_element(const struct jsoncut *s, struct cut *c)
+{
+    size_t have = s->len - s->pos;
+
+    for (; c->scanned < have; c->scanned++) {
+        char byte = s->buf[s->pos + c->scanned];
+        if (c->escaped) {
+            c->escaped = false;
+        } else if (c->quoted) {
+            c->escaped = byte == '\\';
+            c->quoted = byte != '"';
+        } else if (byte == '"') {
+            c->quoted = true;
+        } else if (byte == '{' || byte == '[') {
+            c->depth++;
+        } else if (byte == '}' || byte == ']') {
+            if (c->depth == 0)
+                return true; /* it closes the array */
+            if (--c->depth == 0) {
+                c->scanned++;
+                return true;
+            }
+        } else if (byte == ',' && c->depth == 0) {
+            return true;
+        }
     }
     return false;
 }
 
-/* Scans what is in the buffer: true when the element's end was found. */
-static bool cut_element(const struct jsoncut *s, struct cut *c)
-{
-    size_t have = s->len - s->pos;
-
-    if (s->kind == STREAM_LINES) {
-        const char *at = s->buf + s->pos + c->scanned;
-        const char *end = memchr(at, '\n', have - c->scanned);
-        c->scanned = end ? (size_t)(end - s->buf) - s->pos : have;
-        return end != NULL;
-    }
-    for (; c->scanned < have && !c->whole; c->scanned++)
-        if (cut_byte(c, s->buf[s->pos + c->scanned]))
-            return true;
-    return c->whole;
-}
-
-/* Finds the end of the element at pos: *len its bytes. 0 or negative errno. */
-static int find_element(struct jsoncut *s, size_t *len, struct err *e)
+/* Cuts out the element at pos. */
+static int take_element(struct jsoncut *s, const char **text, size_t *len, struct err *e)
 {
     struct cut c = {0};
-    char where[320];
 
     for (;;) {
-        bool found = cut_element(s, &c);
-        int rc;
+        bool found = s->kind == STREAM_LINES ? scan_line(s, &c) : scan_element(s, &c);
         if (c.scanned > s->max) {
+            char where[320];
             s->done = true;
             snprintf(where, sizeof(where), "%.280s:%llu", frame_in_name(s->in),
                      (unsigned long long)s->line);
             return err_set(e, -EFBIG, ERR_INPUT, where, "an element is larger than %zu bytes",
                            s->max);
         }
-        *len = c.scanned;
-        if (found)
-            return 0;
-        rc = refill(s, e);
+        int rc = found ? 0 : refill(s, e);
         if (rc < 0)
             return rc;
-        if (rc == 0 && s->kind == STREAM_ARRAY)
-            return fail_stream(s, s->line, "the input ends within the array", e);
+        if (!found && rc == 0 && s->kind == STREAM_ARRAY)
+            return fail_stream(s, "the input ends within the array", e);
         if (rc == 0)
-            return 0;
+            break;
     }
-}
-
-/* Cuts out the element at pos. */
-static int take_element(struct jsoncut *s, const char **text, size_t *len, struct err *e)
-{
-    int rc = find_element(s, len, e);
-
-    if (rc < 0)
-        return rc;
     *text = s->buf + s->pos;
+    *len = c.scanned;
     s->element_line = s->line;
     s->line += jsoncut_lines(*text, *len);
     s->pos += *len;
     return 1;
 }
 
-/* The first byte tells the kind; a byte-order mark before it is skipped. */
+/* Looks at the first byte, behind a byte-order mark, which tells the kind. */
 static int begin(struct jsoncut *s, struct err *e)
 {
     char c = 0;
@@ -252,19 +242,6 @@ static int begin(struct jsoncut *s, struct err *e)
     return 1;
 }
 
-static int end_array(struct jsoncut *s, struct err *e)
-{
-    char c;
-    int rc;
-
-    s->pos++;
-    rc = skip_space(s, &c, e);
-    if (rc > 0)
-        return fail_stream(s, s->line, "text follows the end of the array", e);
-    s->done = true;
-    return rc;
-}
-
 static int next_in_array(struct jsoncut *s, const char **text, size_t *len, struct err *e)
 {
     static const char cut_off[] = "the input ends within the array";
@@ -272,16 +249,22 @@ static int next_in_array(struct jsoncut *s, const char **text, size_t *len, stru
     int rc = skip_space(s, &c, e);
 
     if (rc <= 0)
-        return rc < 0 ? rc : fail_stream(s, s->line, cut_off, e);
-    if (c == ']')
-        return end_array(s, e);
+        return rc < 0 ? rc : fail_stream(s, cut_off, e);
+    if (c == ']') {
+        s->pos++;
+        rc = skip_space(s, &c, e);
+        if (rc > 0)
+            return fail_stream(s, "text follows the end of the array", e);
+        s->done = true;
+        return rc;
+    }
     if (s->started) {
         if (c != ',')
-            return fail_stream(s, s->line, "a comma is missing between elements", e);
+            return fail_stream(s, "a comma is missing between elements", e);
         s->pos++;
         rc = skip_space(s, &c, e);
         if (rc <= 0)
-            return rc < 0 ? rc : fail_stream(s, s->line, cut_off, e);
+            return rc < 0 ? rc : fail_stream(s, cut_off, e);
     }
     s->started = true;
     return take_element(s, text, len, e);

@@ -1,6 +1,5 @@
-/* Reading JSON: configuration of models, summaries, and datasets of any length. json-c builds a
- * tree of whatever it is given, so streams, cut into elements by jsoncut.c, are handed to it one at
- * a time. */
+/* Reads JSON of models, summaries and datasets of any length. json-c builds a tree of whatever it
+ * is given, so a stream is cut into elements by jsoncut.c, which it gets one at a time. */
 #include "lib/json/jsonin.h"
 
 #include <errno.h>
@@ -12,21 +11,22 @@
 #include <string.h>
 
 #include "lib/json/jsoncut.h"
+#include "lib/trace/frame.h"
 
 enum {
     JSONIN_DEPTH = 64,
     JSONIN_NAME_MAX = 256,  /* of one part of a path */
-    JSONIN_BLOCK = 64 << 10 /* first size of a stream's buffer */
+    JSONIN_BLOCK = 64 << 10 /* first size of a document's buffer */
 };
 
-/* Whole numbers up to here are exact as doubles. */
+/* Doubles hold all whole numbers up to here exactly. */
 #define JSONIN_EXACT 9007199254740992.0
 
 struct jsonin {
     struct json_object *root;
 };
 
-/* The lent values are json-c's. */
+/* A lent value is a json_object under another name. */
 static struct json_object *object_of(const struct jsonin_v *v)
 {
     return (struct json_object *)(uintptr_t)v;
@@ -49,7 +49,8 @@ static struct json_tokener *new_tokener(void)
     return t;
 }
 
-/* Exactly one value in text[0..len), len at most INT_MAX. NULL: fine; else what is wrong at *at. */
+/* Parses exactly one value in text[0..len), len at most INT_MAX. Returns NULL, or what is wrong at
+ * *at. */
 static const char *parse_text(struct json_tokener *t, const char *text, size_t len,
                               struct json_object **out, size_t *at)
 {
@@ -59,7 +60,8 @@ static const char *parse_text(struct json_tokener *t, const char *text, size_t l
     *out = json_tokener_parse_ex(t, text, (int)len);
     *at = json_tokener_get_parse_end(t);
     if (json_tokener_get_error(t) == json_tokener_continue) {
-        *out = json_tokener_parse_ex(t, "\n", 1); /* a bare number ends when something follows */
+        *out =
+            json_tokener_parse_ex(t, "\n", 1); /* a bare number ends only when something follows */
         *at = len;
     }
     error = json_tokener_get_error(t);
@@ -99,47 +101,40 @@ int jsonin_parse(struct jsonin **out, const char *text, size_t len, const char *
     return jsoncut_fail(e, where, 1 + jsoncut_lines(text, at < len ? at : len), why);
 }
 
-static int fail_size(struct err *e, const char *where, const char *what, size_t max)
-{
-    return err_set(e, -EFBIG, ERR_INPUT, where, "%s is larger than %zu bytes", what, max);
-}
-
-/* Reads on into *buf from *len, until the end or one byte more than max. */
-static int read_rest(struct frame_in *in, size_t max, char **buf, size_t *len, struct err *e)
-{
-    size_t room = 0;
-
-    for (;;) {
-        int64_t n;
-        if (*len == room) {
-            size_t grown_room = room ? room * 2 : JSONIN_BLOCK;
-            char *grown = realloc(*buf, grown_room);
-            if (!grown)
-                return err_nomem(e, "JSON document");
-            *buf = grown;
-            room = grown_room;
-        }
-        n = frame_in_read(in, *buf + *len, room - *len, e);
-        if (n <= 0)
-            return (int)n;
-        *len += (size_t)n;
-        if (*len > max)
-            return fail_size(e, frame_in_name(in), "the document", max);
-    }
-}
-
 int jsonin_load(struct jsonin **out, const char *path, size_t max_bytes, struct err *e)
 {
     struct frame_in *in;
     char *text = NULL;
-    size_t len = 0;
+    size_t len = 0, room = 0;
+    int64_t n;
     int rc = frame_in_open(&in, path, NULL, e);
 
     if (rc < 0)
         return rc;
-    rc = read_rest(in, max_bytes, &text, &len, e);
-    if (rc == 0)
-        rc = jsonin_parse(out, text, len, frame_in_name(in), e);
+    do {
+        if (len == room) {
+            char *grown = realloc(text, room ? room * 2 : JSONIN_BLOCK);
+            if (!grown) {
+                rc = err_nomem(e, "JSON document");
+                goto out;
+            }
+            text = grown;
+            room = room ? room * 2 : JSONIN_BLOCK;
+        }
+        n = frame_in_read(in, text + len, room - len, e);
+        if (n < 0) {
+            rc = (int)n;
+            goto out;
+        }
+        len += (size_t)n;
+        if (len > max_bytes) {
+            rc = err_set(e, -EFBIG, ERR_INPUT, frame_in_name(in),
+                         "the document is larger than %zu bytes", max_bytes);
+            goto out;
+        }
+    } while (n > 0);
+    rc = jsonin_parse(out, text, len, frame_in_name(in), e);
+out:
     free(text);
     frame_in_close(in);
     return rc;
@@ -160,23 +155,18 @@ const struct jsonin_v *jsonin_root(const struct jsonin *d)
 
 /* ---- values ---- */
 
-static const struct jsonin_v *get_one(const struct jsonin_v *v, const char *name, size_t len)
-{
-    struct json_object *found = NULL;
-    char key[JSONIN_NAME_MAX];
-
-    if (!v || !json_object_is_type(object_of(v), json_type_object) || len >= sizeof(key))
-        return NULL;
-    memcpy(key, name, len);
-    key[len] = '\0';
-    return json_object_object_get_ex(object_of(v), key, &found) ? value_of(found) : NULL;
-}
-
 const struct jsonin_v *jsonin_get(const struct jsonin_v *v, const char *path)
 {
     while (v && *path) {
         size_t len = strcspn(path, ".");
-        v = get_one(v, path, len);
+        struct json_object *found = NULL;
+        char key[JSONIN_NAME_MAX];
+
+        if (!json_object_is_type(object_of(v), json_type_object) || len >= sizeof(key))
+            return NULL;
+        memcpy(key, path, len);
+        key[len] = '\0';
+        v = json_object_object_get_ex(object_of(v), key, &found) ? value_of(found) : NULL;
         path += len + (path[len] == '.');
     }
     return v;
@@ -184,7 +174,7 @@ const struct jsonin_v *jsonin_get(const struct jsonin_v *v, const char *path)
 
 bool jsonin_is_array(const struct jsonin_v *v)
 {
-    return v != NULL && json_object_is_type(object_of(v), json_type_array);
+    return v && json_object_is_type(object_of(v), json_type_array);
 }
 
 size_t jsonin_count(const struct jsonin_v *array)
@@ -216,7 +206,7 @@ const struct jsonin_v *jsonin_member(const struct jsonin_v *object, size_t i, co
     return NULL;
 }
 
-/* A double that is a whole number which doubles hold exactly. */
+/* Returns whether o is a double with a whole value that doubles hold exactly. */
 static bool is_whole(struct json_object *o, double *v)
 {
     *v = json_object_get_double(o);
@@ -224,7 +214,7 @@ static bool is_whole(struct json_object *o, double *v)
            trunc(*v) == *v;
 }
 
-/* json-c clamps integers that do not fit, so the ends of its ranges count as not fitting. */
+/* json-c clamps integers that do not fit, so both ends of its range count as not fitting. */
 int jsonin_i64(const struct jsonin_v *v, int64_t *out)
 {
     struct json_object *o = object_of(v);
@@ -300,8 +290,8 @@ struct jsonin_stream {
     struct jsoncut *cut;
     struct frame_in *in;
     struct json_tokener *tokener;
-    struct json_object *current; /* what the last call lent */
-    const char *text;            /* the element cut out last */
+    struct json_object *current; /* lent by the last call */
+    const char *text;            /* the element last cut out */
     size_t len;
     bool failed;
 };

@@ -1,5 +1,5 @@
-/* JSON documents that the programs write: summaries, reports, provenance. The tree is json-c's;
- * this file decides how numbers look and that a file appears whole or not at all. */
+/* Builds the JSON that the programs write: summaries, reports, provenance. The tree is json-c's;
+ * this file decides how numbers look and which members all programs share. */
 #include "lib/json/jsonout.h"
 
 #include <assert.h>
@@ -25,8 +25,8 @@ struct jsonout {
     struct json_object *root;
     struct json_object *open[JSONOUT_DEPTH]; /* containers, the innermost last */
     size_t depth;
-    bool failed; /* memory ran out somewhere */
-    char *text;  /* what jsonout_text lent */
+    bool failed; /* memory ran out */
+    char *text;  /* lent by jsonout_text */
 };
 
 struct jsonout *jsonout_create(void)
@@ -56,8 +56,8 @@ void jsonout_free(struct jsonout *j)
 
 /* ---- adding ---- */
 
-/* Length of the UTF-8 sequence at s (RFC 3629: no surrogates, nothing overlong), 0 if it is none.
- */
+/* Length of the UTF-8 sequence at s (RFC 3629: no surrogates, nothing overlong), 0 if there is
+ * none. */
 static size_t utf8_length(const unsigned char *s)
 {
     static const struct {
@@ -83,42 +83,7 @@ static size_t utf8_length(const unsigned char *s)
     return 0;
 }
 
-void jsonout_clean(char *text)
-{
-    for (char *c = text; *c;) {
-        size_t len = utf8_length((const unsigned char *)c);
-        if (len == 0)
-            *c = '?';
-        c += len ? len : 1;
-    }
-}
-
-static struct json_object *new_text(const char *text)
-{
-    char *copy = strdup(text);
-    struct json_object *v;
-
-    if (!copy)
-        return NULL;
-    jsonout_clean(copy);
-    v = json_object_new_string(copy);
-    free(copy);
-    return v;
-}
-
-static struct json_object *new_f64(double v)
-{
-    char digits[40];
-
-    for (int precision = 15; precision <= 17; precision++) {
-        snprintf(digits, sizeof(digits), "%.*g", precision, v);
-        if (strtod(digits, NULL) == v)
-            break;
-    }
-    return json_object_new_double_s(v, digits);
-}
-
-/* Puts v into the open container. A NULL v is a JSON null when null is set, else no memory. */
+/* Adds v to the open container. A NULL v is a JSON null if null is set; else memory ran out. */
 static void add(struct jsonout *j, const char *key, struct json_object *v, bool null)
 {
     struct json_object *in = j->open[j->depth - 1];
@@ -178,10 +143,19 @@ void jsonout_i64(struct jsonout *j, const char *key, int64_t v)
 
 void jsonout_f64(struct jsonout *j, const char *key, double v)
 {
-    if (!isfinite(v))
+    char digits[40];
+
+    if (!isfinite(v)) {
         jsonout_null(j, key);
-    else if (!j->failed)
-        add(j, key, new_f64(v), false);
+        return;
+    }
+    for (int precision = 15; precision <= 17; precision++) {
+        snprintf(digits, sizeof(digits), "%.*g", precision, v);
+        if (strtod(digits, NULL) == v)
+            break;
+    }
+    if (!j->failed)
+        add(j, key, json_object_new_double_s(v, digits), false);
 }
 
 void jsonout_bool(struct jsonout *j, const char *key, bool v)
@@ -190,12 +164,31 @@ void jsonout_bool(struct jsonout *j, const char *key, bool v)
         add(j, key, json_object_new_boolean(v), false);
 }
 
+void jsonout_clean(char *text)
+{
+    for (char *c = text; *c;) {
+        size_t len = utf8_length((const unsigned char *)c);
+        if (len == 0)
+            *c = '?';
+        c += len ? len : 1;
+    }
+}
+
 void jsonout_text_value(struct jsonout *j, const char *key, const char *text)
 {
-    if (!text)
+    char *copy;
+
+    if (!text) {
         jsonout_null(j, key);
-    else if (!j->failed)
-        add(j, key, new_text(text), false);
+        return;
+    }
+    if (j->failed)
+        return;
+    copy = strdup(text);
+    if (copy)
+        jsonout_clean(copy);
+    add(j, key, copy ? json_object_new_string(copy) : NULL, false);
+    free(copy);
 }
 
 void jsonout_null(struct jsonout *j, const char *key)
@@ -204,57 +197,31 @@ void jsonout_null(struct jsonout *j, const char *key)
         add(j, key, NULL, true);
 }
 
-static bool only_space(const char *text, size_t len)
+int jsonout_raw(struct jsonout *j, const char *key, const char *json, size_t len)
 {
-    for (size_t i = 0; i < len; i++)
-        if (!strchr(" \t\r\n", text[i]) || text[i] == '\0')
-            return false;
-    return true;
-}
-
-/* Is what json_tokener_parse_ex left of the text only white space? */
-static bool parsed_whole(struct json_tokener *t, const char *json, size_t len)
-{
-    size_t end = json_tokener_get_parse_end(t);
-
-    return json_tokener_get_error(t) == json_tokener_success && end <= len &&
-           only_space(json + end, len - end);
-}
-
-/* Parses json[0..len) into *v (NULL: a JSON null). */
-static int parse_raw(struct json_object **v, const char *json, size_t len)
-{
-    struct json_tokener *t = json_tokener_new_ex(JSONOUT_TOKENS_DEPTH);
+    struct json_tokener *t = len <= INT_MAX ? json_tokener_new_ex(JSONOUT_TOKENS_DEPTH) : NULL;
+    struct json_object *v;
     bool good;
 
     if (!t)
-        return -ENOMEM;
+        return len <= INT_MAX ? -ENOMEM : -EINVAL;
     json_tokener_set_flags(t, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8 |
                                   JSON_TOKENER_ALLOW_TRAILING_CHARS);
-    *v = json_tokener_parse_ex(t, json, (int)len);
+    v = json_tokener_parse_ex(t, json, (int)len);
     if (json_tokener_get_error(t) == json_tokener_continue) {
-        *v = json_tokener_parse_ex(t, "\n", 1); /* a bare number ends when something follows */
+        v = json_tokener_parse_ex(t, "\n", 1); /* a bare number ends only when something follows */
         good = json_tokener_get_error(t) == json_tokener_success;
     } else {
-        good = parsed_whole(t, json, len);
+        good = json_tokener_get_error(t) == json_tokener_success;
+        for (size_t i = json_tokener_get_parse_end(t); good && i < len; i++)
+            good = memchr(" \t\r\n", json[i], 4) != NULL; /* only space may follow */
     }
     json_tokener_free(t);
-    if (!good)
-        json_object_put(*v);
-    return good ? 0 : -EINVAL;
-}
-
-int jsonout_raw(struct jsonout *j, const char *key, const char *json, size_t len)
-{
-    struct json_object *v;
-    int rc = len <= INT_MAX ? parse_raw(&v, json, len) : -EINVAL;
-
-    if (rc < 0)
-        return rc;
-    if (j->failed)
+    if (!good || j->failed) {
         json_object_put(v);
-    else
-        add(j, key, v, true);
+        return good ? -ENOMEM : -EINVAL;
+    }
+    add(j, key, v, true);
     return j->failed ? -ENOMEM : 0;
 }
 
@@ -267,26 +234,6 @@ void jsonout_notes(struct jsonout *j, const char *key, const struct notes *notes
 }
 
 /* ---- members that all programs share ---- */
-
-static void put_host(struct jsonout *j)
-{
-    struct utsname u = {0};
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-
-    jsonout_object(j, "host");
-    jsonout_text_value(j, "name", uname(&u) == 0 ? u.nodename : NULL);
-    jsonout_text_value(j, "kernel", u.release[0] ? u.release : NULL);
-    if (cpus > 0)
-        jsonout_i64(j, "cpus", cpus);
-    else
-        jsonout_null(j, "cpus");
-    if (pages > 0 && page_bytes > 0)
-        jsonout_u64(j, "memory_bytes", (uint64_t)pages * (uint64_t)page_bytes);
-    else
-        jsonout_null(j, "memory_bytes");
-    jsonout_end(j);
-}
 
 void jsonout_hist_members(struct jsonout *j, const struct hist *h, double unit)
 {
@@ -313,6 +260,9 @@ void jsonout_hist(struct jsonout *j, const char *key, const struct hist *h, doub
 void jsonout_identity(struct jsonout *j, const char *program, int argc, char *const *argv,
                       int64_t started_wall_ns)
 {
+    struct utsname u = {0};
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     char utc[32];
 
     jsonout_text_value(j, "program", program);
@@ -321,7 +271,18 @@ void jsonout_identity(struct jsonout *j, const char *program, int argc, char *co
     for (int i = 0; i < argc; i++)
         jsonout_text_value(j, NULL, argv[i]);
     jsonout_end(j);
-    put_host(j);
+    jsonout_object(j, "host");
+    jsonout_text_value(j, "name", uname(&u) == 0 ? u.nodename : NULL);
+    jsonout_text_value(j, "kernel", u.release[0] ? u.release : NULL);
+    if (cpus > 0)
+        jsonout_i64(j, "cpus", cpus);
+    else
+        jsonout_null(j, "cpus");
+    if (pages > 0 && page_bytes > 0)
+        jsonout_u64(j, "memory_bytes", (uint64_t)pages * (uint64_t)page_bytes);
+    else
+        jsonout_null(j, "memory_bytes");
+    jsonout_end(j);
     jsonout_text_value(j, "started", clock_format_utc(utc, started_wall_ns));
 }
 
@@ -336,16 +297,10 @@ static void put_choice(struct jsonout *j, const struct opt *o, int index)
     jsonout_text_value(j, o->name, word);
 }
 
-static void put_list(struct jsonout *j, const char *name, const struct opt_list *list)
-{
-    jsonout_array(j, name);
-    for (size_t i = 0; i < list->count; i++)
-        jsonout_text_value(j, NULL, list->item[i]);
-    jsonout_end(j);
-}
-
 static void put_option(struct jsonout *j, const struct opt *o, const void *value)
 {
+    const struct opt_list *list = value;
+
     switch (o->type) {
     case OPT_HEADING:
         break;
@@ -365,7 +320,10 @@ static void put_option(struct jsonout *j, const struct opt *o, const void *value
         put_choice(j, o, *(const int *)value);
         break;
     case OPT_LIST:
-        put_list(j, o->name, value);
+        jsonout_array(j, o->name);
+        for (size_t i = 0; i < list->count; i++)
+            jsonout_text_value(j, NULL, list->item[i]);
+        jsonout_end(j);
         break;
     case OPT_U64:
     case OPT_SIZE:

@@ -1,4 +1,4 @@
-/* jsonout.h - building and writing JSON documents (json-c stays in jsonout.c). */
+/* Builds and writes JSON documents. */
 #ifndef KVTRACE_JSON_JSONOUT_H
 #define KVTRACE_JSON_JSONOUT_H
 
@@ -13,14 +13,14 @@
 
 struct jsonout;
 
-/* An empty document whose root object is open; NULL: no memory. Later failures of memory are kept
- * and reported by jsonout_text and jsonout_save. */
+/* An empty document with its root object open; NULL: no memory. When memory runs out later,
+ * jsonout_text and jsonout_save report it. */
 struct jsonout *jsonout_create(void);
 void jsonout_free(struct jsonout *j);
 
-/* Adds a member to the object (key non-NULL) or an element to the array (key NULL) that is open.
- * _object and _array open the new container until jsonout_end. f64: not finite becomes null;
- * shortest digits that read back the same. text NULL becomes null. */
+/* Add a member (key) to the object, or an element (key NULL) to the array, that is open. _object
+ * and _array open a new container until jsonout_end. _f64 writes the shortest digits that read back
+ * the same, and null if v is not finite. A NULL text becomes null. */
 void jsonout_object(struct jsonout *j, const char *key);
 void jsonout_array(struct jsonout *j, const char *key);
 void jsonout_end(struct jsonout *j);
@@ -30,34 +30,34 @@ void jsonout_f64(struct jsonout *j, const char *key, double v);
 void jsonout_bool(struct jsonout *j, const char *key, bool v);
 void jsonout_text_value(struct jsonout *j, const char *key, const char *text);
 void jsonout_null(struct jsonout *j, const char *key);
-/* Replaces the bytes of a text that are not UTF-8 (file names may hold any) by '?'. This is done to
- * every text that is added. */
+/* Replaces each byte that is not part of valid UTF-8 (file names may hold any) by '?', in place, as
+ * _text_value does in its copy. */
 void jsonout_clean(char *text);
-/* Adds JSON text (checked: -EINVAL when it is none). */
+/* Adds JSON text as it is. 0, -EINVAL if it is not JSON, or -ENOMEM. */
 int jsonout_raw(struct jsonout *j, const char *key, const char *json, size_t len);
 
-/* An array of the texts; empty when there are none. */
-void jsonout_notes(struct jsonout *j, const char *key, const struct notes *notes);
-
-/* A distribution as an object: count, mean, min, hist_percentiles, max, of values divided by unit.
- * Null when h is NULL or empty. _members adds these members to the object that is open. */
+/* Adds a distribution as an object: count, mean, min, the hist_percentiles, max; values are divided
+ * by unit. Null if h is NULL or empty. _members adds these members to the open object. */
 void jsonout_hist(struct jsonout *j, const char *key, const struct hist *h, double unit);
 void jsonout_hist_members(struct jsonout *j, const struct hist *h, double unit);
 
-/* The members that every kvtrace JSON starts with: program, version, command (array), host (object
+/* Adds the texts of a list as an array. */
+void jsonout_notes(struct jsonout *j, const char *key, const struct notes *notes);
+
+/* Adds the members that begin every kvtrace JSON: program, version, command (array), host (object
  * {name, kernel, cpus, memory_bytes}), started (UTC). */
 void jsonout_identity(struct jsonout *j, const char *program, int argc, char *const *argv,
                       int64_t started_wall_ns);
 
-/* Adds every effective option of p that decides the rows to the object that is open: by long name,
- * numbers as numbers (sizes in bytes, durations in seconds: as the option itself takes them bare),
- * enums as their word, lists as arrays, unset text as null. */
+/* Adds every effective option of p that decides the rows to the open object: by long name, numbers
+ * as numbers (sizes in bytes, durations in seconds), enums as their word, lists as arrays, unset
+ * text as null. */
 void jsonout_options(struct jsonout *j, const struct opt_parser *p);
 
-/* The document as text (pretty: indented, with a final newline; else one line without). Lent until
- * the next call; NULL: no memory. */
+/* The document as text, lent until the next call; NULL: no memory. pretty: indented, with a final
+ * newline; else one line without one. */
 const char *jsonout_text(struct jsonout *j, bool pretty);
-/* Writes it pretty to path as lib/base/save.h does ("-": standard output). */
+/* Writes it pretty to path with save_text ("-": standard output). */
 int jsonout_save(struct jsonout *j, const char *path, struct err *e);
 
 #endif

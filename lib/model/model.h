@@ -1,4 +1,4 @@
-/* model.h - the models' attention geometry and the bytes their KV cache needs. */
+/* A model's attention geometry, and the bytes that its KV cache needs. */
 #ifndef KVTRACE_MODEL_MODEL_H
 #define KVTRACE_MODEL_MODEL_H
 
@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
-#include "lib/conf/conf.h"
 
 enum model_attention {
     MODEL_MHA,
@@ -14,39 +13,34 @@ enum model_attention {
     MODEL_MLA
 };
 
-/* Public record: parameters only. */
+/* A plain value. */
 struct model {
-    char id[96];   /* what --model takes */
+    char id[96];   /* as --model takes it */
     char name[96]; /* for people */
     enum model_attention attention;
-    uint32_t layers, hidden, heads, kv_heads, head_dim; /* kv_heads, head_dim 0 for MLA */
-    uint32_t kv_lora_rank, qk_rope_head_dim;            /* 0 but for MLA */
+    uint32_t layers, hidden, heads, kv_heads, head_dim; /* kv_heads, head_dim: 0 for MLA */
+    uint32_t kv_lora_rank, qk_rope_head_dim;            /* 0 except for MLA */
     uint32_t windowed_layers;                           /* of layers; 0: no sliding window */
     uint64_t window;                                    /* tokens; 0: none */
     uint32_t element_bits;                              /* 32, 16, 8 or 4 */
 };
 
-/* The i-th built-in model, as --list-models of kvgen shows them; NULL past the end. */
+/* The i-th built-in model, in the order of kvgen --list-models; NULL past the end. */
 const struct model *model_builtin(size_t i);
 
-/*
- * Looks id up in the configuration's model_configs (conf may be NULL), then among the built-ins;
- * unknown: -ENOENT with the known ids in *e. A name ending in .json is read as a Hugging Face
- * config.json (rules and pitfalls: lib/model/model_hf.c; plain or zstd).
- */
-int model_find(struct model *out, const char *id, const struct conf *conf, struct err *e);
 /* Sets the element type by name: float32 float16 bfloat16 fp8 int8 int4. 0, or -EINVAL: unknown. */
 int model_set_dtype(struct model *m, const char *dtype, struct err *e);
-const char *model_dtype(const struct model *m); /* by its width: float32 float16 fp8 int4 */
+/* The element type by its width: float32 float16 fp8 int4. */
+const char *model_dtype(const struct model *m);
 
 /*
- * Bytes of tokens tokens for one sequence over all layers, on all ranks:
- *   layers x 2 x kv_heads x head_dim x tokens x bits / 8         (MHA, GQA)
+ * Bytes of the KV cache of one sequence over all layers, on all ranks together:
+ *   layers x 2 x kv_heads x head_dim x tokens x bits / 8            (MHA, GQA)
  *   layers x (kv_lora_rank + qk_rope_head_dim) x tokens x bits / 8  (MLA: one latent, no factor 2)
- * with min(tokens, window) instead of tokens in windowed layers; rounded down to a whole byte at
- * the end. 0, or -EOVERFLOW when it does not fit 64 bits. Sources: Vaswani et al., "Attention is
- * all you need", 2017 (MHA); Ainslie et al., "GQA", EMNLP 2023; DeepSeek-AI, "DeepSeek-V2", 2024,
- * section 2.1 (MLA: the latent and the decoupled key are what is cached).
+ * with min(tokens, window) for tokens in windowed layers, rounded down to whole bytes at the end.
+ * 0, or -EOVERFLOW when it does not fit 64 bits. Sources: Vaswani et al., "Attention is all you
+ * need", 2017 (MHA); Ainslie et al., "GQA", EMNLP 2023; DeepSeek-AI, "DeepSeek-V2", 2024, section
+ * 2.1 (MLA caches the latent and the decoupled key).
  */
 int model_bytes(const struct model *m, uint64_t tokens, uint64_t *bytes);
 /* model_bytes of one token: the cost of one more token within the window. */

@@ -1,6 +1,6 @@
-/* Splits CSV text into rows of fields for readers of traces and of foreign files. Stretches without
- * quotes are cut by the scanner's index; a row that holds a quote is measured here and split by
- * libcsv, which is also the oracle that tests hold the scanner against. */
+/* Splits CSV text into rows of fields, for readers of traces and of foreign files. Stretches
+ * without quotes are cut by the index of csv_scan.c. A row with a quote is measured here and split
+ * by libcsv, which is also the oracle that tests hold the scanner against. */
 #include "lib/trace/csv.h"
 
 #include <csv.h>
@@ -10,19 +10,20 @@
 
 #include "lib/trace/csv_scan.h"
 
-#define MAX_STRETCH ((size_t)4 << 20) /* indexed at a time; over the longest row */
+#define MAX_STRETCH ((size_t)4 << 20) /* bytes indexed at a time; not below the longest row */
 
 struct csv {
     const char *text;
     size_t len, at; /* at: where the next row begins */
-    uint64_t line;  /* its line */
+    uint64_t line;  /* number of that line */
+    size_t max_row;
     csv_scan_fn scan;
     struct csv_index *index;          /* of text[index_at..index_end) */
-    size_t index_at, index_end, next; /* next: first separator of the next row */
+    size_t index_at, index_end, next; /* next: the first separator of the next row */
     struct csv_parser parser;
     struct csv_field field[CSV_MAX_FIELDS];
     size_t count;
-    char *unescaped; /* contents of the fields of a row with quotes; CSV_MAX_ROW bytes */
+    char *unescaped; /* contents of the fields of a row with quotes; max_row bytes */
     size_t used;
     bool too_many;
 };
@@ -33,7 +34,7 @@ static int no_space(unsigned char c)
     return 0;
 }
 
-/* A lone CR ends a row for libcsv, but not for the scanner nor in RFC 4180. */
+/* A lone CR ends a row for libcsv, but neither for the scanner nor in RFC 4180. */
 static int is_newline(unsigned char c)
 {
     return c == '\n';
@@ -41,7 +42,7 @@ static int is_newline(unsigned char c)
 
 static void parser_init(struct csv *c)
 {
-    csv_init(&c->parser, CSV_STRICT | CSV_STRICT_FINI); /* fails only without a parser */
+    csv_init(&c->parser, CSV_STRICT | CSV_STRICT_FINI); /* fails only for a NULL parser */
     csv_set_space_func(&c->parser, no_space);           /* blanks are part of a field */
     csv_set_term_func(&c->parser, is_newline);
 }
@@ -56,6 +57,7 @@ struct csv *csv_create(void)
         free(c);
         return NULL;
     }
+    c->max_row = CSV_MAX_ROW;
     parser_init(c);
     csv_set(c, "", 0);
     return c;
@@ -71,6 +73,11 @@ void csv_close(struct csv *c)
     free(c);
 }
 
+void csv_set_max_row(struct csv *c, size_t bytes)
+{
+    c->max_row = bytes < MAX_STRETCH ? bytes : MAX_STRETCH;
+}
+
 void csv_set(struct csv *c, const char *text, size_t len)
 {
     c->text = text;
@@ -83,8 +90,8 @@ void csv_set(struct csv *c, const char *text, size_t len)
 
 /* ---- where rows end ---- */
 
-/* End of the quoted field that begins at text[i]: the offset behind its closing quote, 0 if it has
- * none. */
+/* Returns the end of the quoted field that begins at text[i]: the offset behind its closing quote,
+ * 0 if it has none. */
 static size_t quoted_end(const char *text, size_t len, size_t i)
 {
     for (i++;;) {
@@ -98,8 +105,9 @@ static size_t quoted_end(const char *text, size_t len, size_t i)
     }
 }
 
-/* End of the row that begins at text[at], behind its newline (or len). Quotes open a field only at
- * its begin; elsewhere they are strays that end nothing. A quoted field without end gives 0. */
+/* Returns the end of the row that begins at text[at]: the offset behind its newline, or len. 0: a
+ * quoted field has no end. A quote opens a field only at its begin; elsewhere it is a stray that
+ * ends nothing. */
 static size_t row_end(const char *text, size_t len, size_t at)
 {
     size_t i = at;
@@ -119,22 +127,17 @@ static size_t row_end(const char *text, size_t len, size_t at)
     return len;
 }
 
-static size_t last_newline(const char *text, size_t len)
-{
-    const char *p = len ? memrchr(text, '\n', len) : NULL;
-    return p ? (size_t)(p - text) + 1 : 0;
-}
-
 size_t csv_last_row_end(const char *text, size_t len)
 {
     size_t end = 0, at = 0;
+
     for (;;) {
-        const char *q = at < len ? memchr(text + at, '"', len - at) : NULL;
-        size_t until = q ? (size_t)(q - text) : len;
-        size_t newline = last_newline(text + at, until - at);
+        const char *quote = at < len ? memchr(text + at, '"', len - at) : NULL;
+        size_t until = quote ? (size_t)(quote - text) : len;
+        const char *newline = until > at ? memrchr(text + at, '\n', until - at) : NULL;
         if (newline)
-            end = at + newline;
-        if (!q)
+            end = (size_t)(newline - text) + 1;
+        if (!quote)
             return end;
         if (until > 0 && text[until - 1] != ',' && text[until - 1] != '\n') {
             at = until + 1; /* a stray */
@@ -155,24 +158,34 @@ static int row_error(struct csv *c, struct csv_row *row, struct err *e, int code
     return err_set(e, code, ERR_INPUT, "", "%s", what);
 }
 
-/* Goes behind text[..end), the end of a row. */
-static void skip_to(struct csv *c, size_t end)
+static int too_long(struct csv *c, struct csv_row *row, struct err *e)
 {
-    const char *p = c->text + c->at;
-    c->line += csv_scan_count_lines(p, end - c->at);
-    c->at = end;
+    return row_error(c, row, e, -E2BIG, "row longer than 1 MiB");
 }
 
-/* Behind the newline that ends the line at c->at. */
-static size_t line_end(const struct csv *c)
+static int too_many_fields(struct csv *c, struct csv_row *row, struct err *e)
 {
-    const char *p = memchr(c->text + c->at, '\n', c->len - c->at);
-    return p ? (size_t)(p - c->text) + 1 : c->len;
+    return row_error(c, row, e, -E2BIG, "more than 256 fields");
+}
+
+/* Goes to text[end], the end of a row (0: of the line). The index does not reach there. */
+static void skip_row(struct csv *c, size_t end)
+{
+    const char *p = c->text + c->at;
+
+    if (end == 0) {
+        const char *newline = memchr(p, '\n', c->len - c->at);
+        end = newline ? (size_t)(newline - c->text) + 1 : c->len;
+    }
+    c->line += csv_scan_count_lines(p, end - c->at);
+    c->at = c->index_end = end;
+    c->index->count = c->next = 0;
 }
 
 static void set_line(const struct csv *c, struct csv_row *row, size_t end)
 {
     size_t len = end - c->at;
+
     if (len && c->text[end - 1] == '\n')
         len--;
     if (len && c->text[c->at + len - 1] == '\r')
@@ -186,6 +199,7 @@ static void set_line(const struct csv *c, struct csv_row *row, size_t end)
 static void on_field(void *p, size_t len, void *ctx)
 {
     struct csv *c = ctx;
+
     if (c->count == CSV_MAX_FIELDS) {
         c->too_many = true;
         return;
@@ -204,24 +218,11 @@ static void on_row(int ch, void *ctx)
     (void)ctx;
 }
 
-/* Which fields stood in quotes: libcsv does not say. The row is known to be well formed. */
-static void mark_quoted(struct csv *c, const struct csv_row *row)
-{
-    size_t i = 0;
-    for (size_t f = 0; f < c->count; f++) {
-        c->field[f].quoted = i < row->line_len && row->line[i] == '"';
-        if (c->field[f].quoted)
-            i = quoted_end(row->line, row->line_len, i);
-        const char *comma =
-            i < row->line_len ? memchr(row->line + i, ',', row->line_len - i) : NULL;
-        i = comma ? (size_t)(comma - row->line) + 1 : row->line_len;
-    }
-}
-
+/* Splits the measured row by libcsv. */
 static int split_quoted(struct csv *c, struct csv_row *row, struct err *e)
 {
     if (!c->unescaped)
-        c->unescaped = malloc(CSV_MAX_ROW + CSV_PAD);
+        c->unescaped = malloc(c->max_row + CSV_PAD);
     if (!c->unescaped)
         return err_nomem(e, "csv row");
     c->count = c->used = 0;
@@ -236,8 +237,18 @@ static int split_quoted(struct csv *c, struct csv_row *row, struct err *e)
         return row_error(c, row, e, -EINVAL, "a stray quote");
     }
     if (c->too_many)
-        return row_error(c, row, e, -E2BIG, "more than 256 fields");
-    mark_quoted(c, row);
+        return too_many_fields(c, row, e);
+
+    /* libcsv does not say which fields were in quotes. The row is known to be well formed. */
+    size_t i = 0;
+    for (size_t f = 0; f < c->count; f++) {
+        c->field[f].quoted = i < row->line_len && row->line[i] == '"';
+        if (c->field[f].quoted)
+            i = quoted_end(row->line, row->line_len, i);
+        const char *comma =
+            i < row->line_len ? memchr(row->line + i, ',', row->line_len - i) : NULL;
+        i = comma ? (size_t)(comma - row->line) + 1 : row->line_len;
+    }
     row->count = c->count;
     return 1;
 }
@@ -247,33 +258,33 @@ static int next_quoted(struct csv *c, struct csv_row *row, struct err *e)
 {
     size_t end = row_end(c->text, c->len, c->at);
     int rc;
+
     if (end == 0) {
         rc = row_error(c, row, e, -EINVAL, "a quote is never closed");
-        end = line_end(c);
-    } else if (end - c->at > CSV_MAX_ROW) {
-        rc = row_error(c, row, e, -E2BIG, "row longer than 1 MiB");
+    } else if (end - c->at > c->max_row) {
+        rc = too_long(c, row, e);
     } else {
         set_line(c, row, end);
         rc = split_quoted(c, row, e);
     }
-    skip_to(c, end);
-    c->index_end = c->at; /* the scanner starts anew behind this row */
-    c->index->count = c->next = 0;
+    skip_row(c, end);
     return rc;
 }
 
-/* Cuts the row whose last separator is the one numbered last (count: it ends with the text). */
+/* Cuts the row that ends at text[end] with separator number last of the index (its count: the row
+ * ends with the text). */
 static int next_plain(struct csv *c, struct csv_row *row, size_t last, size_t end, struct err *e)
 {
     const struct csv_index *ix = c->index;
     size_t begin = c->at, n = 0, k = c->next;
+    int rc = 1;
+
     c->next = last + 1;
     set_line(c, row, end);
-    int rc = 1;
-    if (end - c->at > CSV_MAX_ROW)
-        rc = row_error(c, row, e, -E2BIG, "row longer than 1 MiB");
+    if (end - c->at > c->max_row)
+        rc = too_long(c, row, e);
     else if (last - k >= CSV_MAX_FIELDS)
-        rc = row_error(c, row, e, -E2BIG, "more than 256 fields");
+        rc = too_many_fields(c, row, e);
     for (; rc == 1 && k <= last; k++) {
         size_t stop = k < last ? c->index_at + ix->pos[k] : begin;
         if (k == last)
@@ -288,33 +299,12 @@ static int next_plain(struct csv *c, struct csv_row *row, size_t last, size_t en
     return rc;
 }
 
-/* A row that the index could not hold. */
-static int next_endless(struct csv *c, struct csv_row *row, struct err *e)
-{
-    bool fields = c->index->count >= CSV_MAX_FIELDS;
-    int rc =
-        row_error(c, row, e, -E2BIG, fields ? "more than 256 fields" : "row longer than 1 MiB");
-    size_t end = row_end(c->text, c->len, c->at);
-    skip_to(c, end ? end : line_end(c));
-    c->index_end = c->at;
-    c->index->count = c->next = 0;
-    return rc;
-}
-
-/* Indexes on from the row at c->at. */
-static void refill(struct csv *c)
-{
-    size_t len = c->len - c->at < MAX_STRETCH ? c->len - c->at : MAX_STRETCH;
-    c->index_at = c->at;
-    c->index_end = c->at + c->scan(c->index, c->text + c->at, len);
-    c->next = 0;
-}
-
-/* Finds the newline that ends the next row; false: it is not in the index. */
+/* Finds the newline that ends the next row. False: it is not in the index. */
 static bool find_newline(const struct csv *c, size_t *last)
 {
     const uint8_t *from = c->index->sep + c->next;
     const uint8_t *p = memchr(from, '\n', c->index->count - c->next);
+
     if (p)
         *last = (size_t)(p - c->index->sep);
     return p != NULL;
@@ -323,14 +313,22 @@ static bool find_newline(const struct csv *c, size_t *last)
 static int next_row(struct csv *c, struct csv_row *row, struct err *e)
 {
     size_t last;
+
     if (!find_newline(c, &last)) {
-        refill(c);
+        size_t len = c->len - c->at < MAX_STRETCH ? c->len - c->at : MAX_STRETCH;
+        c->index_at = c->at;
+        c->index_end = c->at + c->scan(c->index, c->text + c->at, len);
+        c->next = 0;
         if (!find_newline(c, &last)) {
             if (c->index->quote)
                 return next_quoted(c, row, e);
-            if (c->index_end < c->len)
-                return next_endless(c, row, e);
-            return next_plain(c, row, c->index->count, c->len, e);
+            if (c->index_end == c->len)
+                return next_plain(c, row, c->index->count, c->len, e);
+            /* The index cannot hold the row. */
+            int rc = c->index->count >= CSV_MAX_FIELDS ? too_many_fields(c, row, e)
+                                                       : too_long(c, row, e);
+            skip_row(c, row_end(c->text, c->len, c->at));
+            return rc;
         }
     }
     return next_plain(c, row, last, c->index_at + c->index->pos[last] + 1, e);
@@ -348,9 +346,17 @@ int csv_next(struct csv *c, struct csv_row *row, struct err *e)
     return 0;
 }
 
+void csv_place(const struct csv *c, size_t *offset, uint64_t *lines)
+{
+    *offset = c->at;
+    *lines = c->line;
+}
+
 size_t csv_put_field(char *dst, const char *p, size_t len)
 {
     bool quote = false;
+    size_t n = 0;
+
     for (size_t i = 0; i < len; i++)
         quote |= p[i] == ',' || p[i] == '"' || p[i] == '\n' || p[i] == '\r';
     if (!quote) {
@@ -358,7 +364,6 @@ size_t csv_put_field(char *dst, const char *p, size_t len)
             memcpy(dst, p, len);
         return len;
     }
-    size_t n = 0;
     dst[n++] = '"';
     for (size_t i = 0; i < len; i++) {
         if (p[i] == '"')
@@ -367,10 +372,4 @@ size_t csv_put_field(char *dst, const char *p, size_t len)
     }
     dst[n++] = '"';
     return n;
-}
-
-void csv_place(const struct csv *c, size_t *offset, uint64_t *lines)
-{
-    *offset = c->at;
-    *lines = c->line;
 }

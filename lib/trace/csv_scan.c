@@ -1,13 +1,11 @@
 /* The vectorised half of CSV: finds commas and newlines 64 bytes at a time and stops at the first
- * quote, where csv.c takes over. Three versions of one function give the same index; which one runs
- * is decided by the processor. */
+ * quote, where csv.c takes over. Three versions give the same index; the processor decides which
+ * one runs. */
 #include "lib/trace/csv_scan.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-
-#include "lib/trace/csv.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -18,37 +16,25 @@
 
 #define BLOCK ((size_t)64)
 
-enum isa {
-    ISA_AUTO,
-    ISA_PORTABLE,
-    ISA_AVX2,
-    ISA_AVX512
-};
-
-static size_t scan_block_portable(struct csv_index *ix, const char *text, size_t at, size_t len)
-{
-    size_t n = ix->count, i;
-    for (i = 0; i < len; i++) {
-        char c = text[at + i];
-        if (c == '"') {
-            ix->quote = true;
-            break;
-        }
-        ix->pos[n] = (uint32_t)(at + i);
-        ix->sep[n] = (uint8_t)c;
-        n += c == ',' || c == '\n';
-    }
-    ix->count = n;
-    return at + i;
-}
-
 static size_t scan_portable(struct csv_index *ix, const char *text, size_t len)
 {
     size_t at = 0;
+
     ix->count = 0;
     ix->quote = false;
-    while (at < len && ix->count <= CSV_INDEX_CAP - BLOCK && !ix->quote)
-        at = scan_block_portable(ix, text, at, len - at < BLOCK ? len - at : BLOCK);
+    while (at < len && ix->count <= CSV_INDEX_CAP - BLOCK) {
+        size_t end = len - at < BLOCK ? len : at + BLOCK, n = ix->count;
+        for (; at < end && text[at] != '"'; at++) {
+            ix->pos[n] = (uint32_t)at;
+            ix->sep[n] = (uint8_t)text[at];
+            n += text[at] == ',' || text[at] == '\n';
+        }
+        ix->count = n;
+        if (at < end) {
+            ix->quote = true;
+            break;
+        }
+    }
     return at;
 }
 
@@ -86,7 +72,7 @@ TARGET_AVX2 static inline void put_bits_avx2(struct csv_index *ix, const char *p
     size_t n = ix->count;
     ix->count = n + (size_t)__builtin_popcountll(m);
     while (m) {
-        for (int i = 0; i < 4; i++) { /* past the last bit: junk that is overwritten */
+        for (int i = 0; i < 4; i++) { /* behind the last bit: junk that is overwritten */
             unsigned bit = (unsigned)_tzcnt_u64(m) & 63;
             ix->pos[n] = (uint32_t)(at + bit);
             ix->sep[n++] = (uint8_t)p[bit];
@@ -130,7 +116,7 @@ TARGET_AVX2 static uint64_t count_avx2(const char *text, size_t len)
     return n + count_portable(text + at, len - at);
 }
 
-/* Positions and characters of the set bits are packed by vpcompressb instead of bit by bit. */
+/* vpcompressb packs positions and characters of the set bits all at once. */
 TARGET_AVX512 static inline void put_bits_avx512(struct csv_index *ix, __m512i v, size_t at,
                                                  uint64_t m)
 {
@@ -190,38 +176,59 @@ TARGET_AVX512 static uint64_t count_avx512(const char *text, size_t len)
 }
 #endif
 
-static bool isa_here(enum isa isa)
+static bool runs_here(enum csv_isa isa)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (isa == ISA_AVX2)
+    if (isa == CSV_ISA_AVX2)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
-    if (isa == ISA_AVX512)
+    if (isa == CSV_ISA_AVX512)
         return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
                __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi2");
 #endif
-    return isa == ISA_PORTABLE;
+    return isa == CSV_ISA_PORTABLE;
 }
 
-/* What csv_force_isa asked for: kept for tests, which hold the versions against each other. */
-static _Atomic int forced_isa = ISA_AUTO;
+/* Set by csv_force_isa only: tests compare the versions with each other. -1: not set. */
+static _Atomic int forced_isa = -1;
 
-static enum isa isa_now(void)
+enum csv_isa csv_isa(void)
 {
     int isa = atomic_load_explicit(&forced_isa, memory_order_relaxed);
-    if (isa != ISA_AUTO)
-        return (enum isa)isa;
-    return isa_here(ISA_AVX512) ? ISA_AVX512 : isa_here(ISA_AVX2) ? ISA_AVX2 : ISA_PORTABLE;
+
+    if (isa >= 0)
+        return (enum csv_isa)isa;
+    return runs_here(CSV_ISA_AVX512) ? CSV_ISA_AVX512
+           : runs_here(CSV_ISA_AVX2) ? CSV_ISA_AVX2
+                                     : CSV_ISA_PORTABLE;
+}
+
+int csv_force_isa(enum csv_isa isa)
+{
+    if (!runs_here(isa))
+        return -ENOTSUP;
+    atomic_store(&forced_isa, (int)isa);
+    return 0;
+}
+
+const char *csv_isa_name(enum csv_isa isa)
+{
+    static const char *const names[] = {"portable", "avx2", "avx512"};
+
+    return names[isa];
 }
 
 csv_scan_fn csv_scan_pick(void)
 {
 #if defined(__x86_64__)
-    enum isa isa = isa_now();
-    if (isa == ISA_AVX512)
+    switch (csv_isa()) {
+    case CSV_ISA_AVX512:
         return scan_avx512;
-    if (isa == ISA_AVX2)
+    case CSV_ISA_AVX2:
         return scan_avx2;
+    case CSV_ISA_PORTABLE:
+        break;
+    }
 #endif
     return scan_portable;
 }
@@ -229,31 +236,14 @@ csv_scan_fn csv_scan_pick(void)
 uint64_t csv_scan_count_lines(const char *text, size_t len)
 {
 #if defined(__x86_64__)
-    enum isa isa = isa_now();
-    if (isa == ISA_AVX512)
+    switch (csv_isa()) {
+    case CSV_ISA_AVX512:
         return count_avx512(text, len);
-    if (isa == ISA_AVX2)
+    case CSV_ISA_AVX2:
         return count_avx2(text, len);
+    case CSV_ISA_PORTABLE:
+        break;
+    }
 #endif
     return count_portable(text, len);
-}
-
-static const char *const isa_names[] = {"", "portable", "avx2", "avx512"};
-
-const char *csv_isa(void)
-{
-    return isa_names[isa_now()];
-}
-
-int csv_force_isa(const char *isa)
-{
-    for (int i = ISA_PORTABLE; i <= ISA_AVX512; i++) {
-        if (strcmp(isa, isa_names[i]))
-            continue;
-        if (!isa_here((enum isa)i))
-            return -ENOTSUP;
-        atomic_store(&forced_isa, i);
-        return 0;
-    }
-    return -EINVAL;
 }

@@ -1,5 +1,5 @@
-/* trace.h - THE record of the trace format and both halves of it: reader and writer.
- * The format itself is specified in man/kvtrace.5. */
+/* THE record of the trace format, and its words: operations, tiers, phases, classes, statuses,
+ * names of columns. read.h reads it, write.h writes it. man/kvtrace.5 specifies the format. */
 #ifndef KVTRACE_TRACE_TRACE_H
 #define KVTRACE_TRACE_TRACE_H
 
@@ -10,7 +10,9 @@
 #include "lib/base/err.h"
 
 #define TRACE_FORMAT_VERSION 1
-#define TRACE_MAX_KEY        65536u
+#define TRACE_MAX_KEY        65536u                    /* bytes */
+#define TRACE_MAX_NOTE       (1u << 20)                /* bytes of the JSON text of a Note */
+#define TRACE_MAX_NOTE_ROW   (((size_t)2 << 20) + 256) /* bytes of its row: every quote doubled */
 
 enum trace_op {
     TRACE_READ,
@@ -18,7 +20,10 @@ enum trace_op {
     TRACE_DELETE,
     TRACE_GENERATE,
     TRACE_MISS,
-    TRACE_OPS
+    TRACE_OPS,
+    /* A row about the file, not an operation: its Key holds a JSON text, all else is empty. Readers
+     * skip Notes; neither digests nor counts of rows include them. */
+    TRACE_NOTE
 };
 enum trace_tier {
     TRACE_GPU,
@@ -57,20 +62,44 @@ enum trace_class {
     TRACE_CLASSES = TRACE_NO_CLASS
 };
 
-/* Status: 0 ok, a positive errno, or one of these. */
+/* Status: 0 is ok; an errno (below TRACE_ERRNOS); or one of these. */
 enum {
     TRACE_OK = 0,
-    TRACE_ABSENT = 4096,
-    TRACE_CORRUPT = 4097,
-    TRACE_NO_STATUS = -1
+    TRACE_ERRNOS = 160,
+    TRACE_ABSENT = 4096,  /* the object was not there */
+    TRACE_CORRUPT = 4097, /* its contents were not what was written */
+    TRACE_LOST = 4098,    /* this run wrote or adopted it, and it is gone */
+    TRACE_FOREIGN = 8192, /* and up: what another kind of target answered, as "S3:SlowDown" */
+    TRACE_FOREIGNS = 64,  /* room for so many of them */
+    TRACE_NO_STATUS = -1,
+    TRACE_STATUSES = 5 + TRACE_ERRNOS + TRACE_FOREIGNS /* values of trace_status_index */
 };
 
-/* Column texts, in the order of the enums: "Read", "Tier-0", "Prefill", "interactive", "user"...
- * The TRACE_NO_... values give "". A word has its length too, for what writes millions of them. */
+/* A dense number for a status, for tables: none, ok, absent, corrupt, errnos, lost, foreign ones.
+ */
+static inline unsigned trace_status_index(int status)
+{
+    unsigned s = (unsigned)status;
+
+    if (status == TRACE_NO_STATUS)
+        return 0;
+    if (s < TRACE_ERRNOS)
+        return s == TRACE_OK ? 1 : 3 + s;
+    if (s - TRACE_FOREIGN < TRACE_FOREIGNS)
+        return 4 + TRACE_ERRNOS + s - TRACE_FOREIGN;
+    return status == TRACE_ABSENT    ? 2
+           : status == TRACE_CORRUPT ? 3
+           : status == TRACE_LOST    ? 3 + TRACE_ERRNOS
+                                     : 2 + TRACE_ERRNOS;
+}
+
+/* The text of a word, and its length for code that writes millions of them. */
 struct trace_word {
     char text[15]; /* NUL-terminated, NULs behind it */
     uint8_t len;
 };
+/* The words "Read", "Tier-0", "Prefill", "interactive", "user"... The TRACE_NO_... values have "".
+ * The words of an enum lie in memory one behind the other. */
 const struct trace_word *trace_op_word(enum trace_op v);
 const struct trace_word *trace_tier_word(enum trace_tier v);
 const struct trace_word *trace_phase_word(enum trace_phase v);
@@ -82,8 +111,9 @@ const char *trace_phase_text(enum trace_phase v);
 const char *trace_qos_text(enum trace_qos v);
 const char *trace_class_text(enum trace_class v);
 const char *trace_status_text(int status);
-/* Status from its text: an errno name, ok, absent, corrupt; TRACE_NO_STATUS for "". -EINVAL:
- * unknown. */
+/* Parses the text of a status: ok, absent, corrupt, lost, an errno name, S3:CODE or RESP:CODE, or
+ * "" (TRACE_NO_STATUS). A CODE that is not in the table becomes S3:Other or RESP:Other. 0, or
+ * -EINVAL: unknown. */
 int trace_status_parse(const char *p, size_t len, int *status);
 
 /* Columns as bits of a mask, in the order in which they are written. */
@@ -106,13 +136,19 @@ enum trace_column {
     TRACE_COL_START,
     TRACE_COL_LATENCY,
     TRACE_COL_DEVICE,
+    TRACE_COL_SLOT,
     TRACE_COL_STATUS,
+    TRACE_COL_FIRST_BYTE,
+    TRACE_COL_RANK,
+    TRACE_COL_ENDPOINT,
+    TRACE_COL_THREAD,
     TRACE_COLUMNS
 };
 #define TRACE_BIT(column) (1u << (column))
-#define TRACE_CORE        0x3fu    /* the first six */
-#define TRACE_EXTENDED    0x1fc0u  /* Request to Duration_us */
-#define TRACE_RESULT      0x7e000u /* Due to Status */
+#define TRACE_CORE        0x3fu     /* the first six */
+#define TRACE_EXTENDED    0x1fc0u   /* Request to Duration_us */
+#define TRACE_RESULT      0xbe000u  /* Due to Status, which every result has */
+#define TRACE_EXTRA       0xf40000u /* Slot_us, First_byte_us to Thread: struct trace_extra */
 const char *trace_column_name(enum trace_column c);
 
 #define TRACE_NONE INT64_MIN /* an empty number or time */
@@ -120,6 +156,13 @@ const char *trace_column_name(enum trace_column c);
 struct trace_str {
     const char *p; /* not NUL-terminated; NULL with len 0 when empty */
     uint32_t len;
+};
+
+/* Columns of some results only. Lengths of time in ns; empty fields as in struct trace_row. */
+struct trace_extra {
+    int64_t slot_ns, first_byte_ns;
+    int64_t rank;
+    struct trace_str endpoint, thread;
 };
 
 /* One row. Times in ns, sizes in bytes. Empty fields: TRACE_NONE, TRACE_NO_..., len 0. */
@@ -132,113 +175,14 @@ struct trace_row {
     int64_t request, tokens;
     int64_t arrival_ns, duration_ns;
     int64_t due_ns, eligible_ns, start_ns, latency_ns, device_ns;
-    struct trace_str
-        line; /* reader: the row verbatim, without newline and without trailing result columns */
+    struct trace_extra *extra; /* NULL: all empty, as of files without these columns */
+    /* From a reader: the row verbatim, without newline and without the result columns at its end.
+     */
+    struct trace_str line;
 };
 
-/* A row with every field empty, to be filled in. */
+/* Makes every field empty. */
+void trace_extra_clear(struct trace_extra *extra);
 void trace_row_clear(struct trace_row *row);
-
-/* ---- reader ---- */
-
-struct trace_read_opts {
-    uint32_t want;      /* columns to parse (mask), 0: all that are there; core is always checked */
-    bool want_line;     /* fill row->line */
-    bool skip_bad_rows; /* count bad rows instead of failing */
-    bool long_window;   /* frame.h */
-    bool want_digest;   /* keep trace_digest; one cursor only */
-};
-
-struct frame_in;
-struct trace_reader; /* the input; shared by its cursors, locks itself */
-struct trace_cursor; /* one thread's place in it */
-
-/*
- * Opens a trace or result file ("-": standard input), plain or zstd, and reads its header. Errors:
- * class ERR_INPUT; a header without the six core columns names the first missing one; an empty
- * file; with want_line, result columns that do not stand together at the end.
- */
-int trace_open(struct trace_reader **out, const char *path, const struct trace_read_opts *o,
-               struct err *e);
-/* The same of an input that was opened, looked at and given back to its start (frame_in_unread),
- * which the reader takes, also on failure. o->long_window means nothing here. */
-int trace_open_in(struct trace_reader **out, struct frame_in *in, const struct trace_read_opts *o,
-                  struct err *e);
-void trace_close(struct trace_reader *r);
-uint32_t trace_columns(const struct trace_reader *r); /* mask of the known columns present */
-/* Header line verbatim, without newline and without trailing result columns. */
-struct trace_str trace_header(const struct trace_reader *r);
-const char *trace_name(const struct trace_reader *r);
-const char *trace_provenance(const struct trace_reader *r); /* JSON or NULL */
-const char *trace_summary(const struct trace_reader *r);    /* JSON or NULL; see frame_in_summary */
-bool trace_can_rewind(const struct trace_reader *r);
-/* Back to the first row; no cursor may be in use (close them first). */
-int trace_rewind(struct trace_reader *r, struct err *e);
-void trace_progress(const struct trace_reader *r, uint64_t *consumed, uint64_t *total);
-/* Bad rows skipped so far; *first (may be NULL) describes the first, lent. */
-uint64_t trace_bad_rows(const struct trace_reader *r, const char **first);
-/* XXH3-128 of the rows after the header as 32 hex digits, the same that the writer of the file
- * printed: kept only with want_digest, and known when every row was read; "" before. */
-const char *trace_digest(const struct trace_reader *r);
-
-/* A cursor for one thread. With one cursor rows come in file order; several share the input and
- * each gets runs of consecutive rows: open them all before the first one reads (line numbers are
- * counted together). At most 256. */
-int trace_cursor_open(struct trace_cursor **out, struct trace_reader *r, struct err *e);
-void trace_cursor_close(struct trace_cursor *c);
-/*
- * A batch of rows, lent until the next call on this cursor: 1 (*n >= 1), 0 at the end, negative
- * errno. Bad row: -EINVAL, "FILE:LINE: what is wrong". Cut or damaged file: -EBADMSG after
- * every whole row before the cut was given. After an error all cursors end.
- */
-int trace_cursor_next(struct trace_cursor *c, const struct trace_row **rows, size_t *n,
-                      struct err *e);
-/* Number (from 0) of the first row of the batch last given, if known: with several cursors rows of
- * earlier pieces may still be uncounted, then UINT64_MAX. */
-uint64_t trace_cursor_row_number(const struct trace_cursor *c);
-/* Which run of consecutive rows the batch last given is from: the same number for all of one run,
- * greater for later rows, whoever reads them; so what cursors made of their rows can be put in file
- * order again. Where runs begin and end does not depend on the number of cursors (a frame of our
- * own files, a block of others). */
-uint64_t trace_cursor_piece(const struct trace_cursor *c);
-
-/* ---- writer ---- */
-
-struct trace_write_opts {
-    uint32_t columns;   /* mask of what is written; core is always written */
-    const char *header; /* NULL, or an input's header line: rows then carry .line verbatim, and only
-                           the columns of TRACE_RESULT are formatted behind it */
-    size_t header_len;
-    int zstd;               /* 1 yes, 0 no, -1: when path ends in ".zst" */
-    int level;              /* 1..19, 0: 3 */
-    bool one_frame;         /* a single ordinary frame, no provenance, no seek table */
-    unsigned threads;       /* in all, the caller's included; 0: 1 */
-    int64_t epoch_ns;       /* added to Timestamp and Arrival */
-    const char *provenance; /* JSON text; NULL: "{}", which marks the file as ours; zstd only */
-};
-
-struct trace_writer;
-
-/* Opens path ("-": standard output) for writing; an existing file is replaced. Class ERR_OUTPUT. */
-int trace_create(struct trace_writer **out, const char *path, const struct trace_write_opts *o,
-                 struct err *e);
-/* Queues one row; its strings are copied. One thread. May format and compress itself when the pool
- * is busy. Errors of earlier rows surface here or in finish. -EPIPE: the reader went away. */
-int trace_write(struct trace_writer *w, const struct trace_row *row, struct err *e);
-/* Hands rows queued so far to the output soon (for pipes; not for .zst frames). */
-int trace_flush(struct trace_writer *w, struct err *e);
-/* XXH3-128 of the CSV rows after the header, formatted so far, and their number: after finish. */
-struct trace_totals {
-    uint64_t rows, csv_bytes, file_bytes;
-    char digest[33];
-};
-/* Drains, writes summary (JSON or NULL, zstd only) and the seek table, closes. Frees w also on
- * failure; a partial regular file is then removed. *totals may be NULL. */
-int trace_finish(struct trace_writer *w, const char *summary, struct trace_totals *totals,
-                 struct err *e);
-/* For the summary of a file that will contain the digest: drains all rows and fills *totals. */
-int trace_drain(struct trace_writer *w, struct trace_totals *totals, struct err *e);
-/* Gives up: closes, removes what was written if it is a regular file. */
-void trace_abandon(struct trace_writer *w);
 
 #endif

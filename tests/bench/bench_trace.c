@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/read.h"
+#include "lib/trace/write.h"
 
 struct bench {
     uint64_t rows;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lib/conf/conf.h"
-#include "lib/model/model.h"
+#include "lib/model/find.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

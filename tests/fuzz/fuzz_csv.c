@@ -95,8 +95,7 @@ static enum verdict show_ours(const char *text, size_t len, struct shown *s)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const sets[] = {"portable", "avx2", "avx512"};
-    if (size < 1 || csv_force_isa(sets[data[0] % 3]))
+    if (size < 1 || csv_force_isa((enum csv_isa)(data[0] % 3)))
         return 0;
     char *text = malloc(size);
     size_t len = 0;

@@ -9,6 +9,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/trace/frame.h"
+#include "lib/trace/frame_out.h"
 
 enum {
     LIMIT = 4 << 20

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/json/jsonin.h"
-#include "lib/model/model_hf.h"
+#include "lib/model/hf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,11 +9,15 @@
 #include <unistd.h>
 
 #include "lib/trace/csv.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/csv_scan.h"
+#include "lib/trace/read.h"
+#include "lib/trace/write.h"
 
 static const char header[] =
     "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,Tokens,Arrival,"
-    "Duration_us,Due,Eligible,Start,Latency_us,Device_us,Status\n";
+    "Duration_us,Due,Eligible,Start,Latency_us,Device_us,Slot_us,Status,First_byte_us,Rank,"
+    "Endpoint,"
+    "Thread\n";
 
 struct outcome {
     uint64_t rows, bad, sum;
@@ -31,6 +35,12 @@ static uint64_t row_sum(const struct trace_row *r)
                             r->eligible_ns, r->latency_ns, r->device_ns};
     for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++)
         h = h * 41 + (uint64_t)more[i];
+    const struct trace_extra *x = r->extra;
+    h = h * 41 + (uint64_t)x->slot_ns * 3 + (uint64_t)x->first_byte_ns * 5 + (uint64_t)x->rank * 7;
+    for (uint32_t i = 0; i < x->endpoint.len; i++)
+        h = h * 43 + (unsigned char)x->endpoint.p[i];
+    for (uint32_t i = 0; i < x->thread.len; i++)
+        h = h * 47 + (unsigned char)x->thread.p[i];
     return h;
 }
 
@@ -71,10 +81,9 @@ static struct outcome read_all(const char *path, unsigned cursors, struct trace_
 /* The plain parser is the judge of the vectorised ones. */
 static void compare_isas(const char *path, const struct outcome *want)
 {
-    static const char *const sets[] = {"portable", "avx2", "avx512"};
-    const char *before = csv_isa();
-    for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++) {
-        if (csv_force_isa(sets[i]))
+    enum csv_isa before = csv_isa();
+    for (int i = CSV_ISA_PORTABLE; i <= CSV_ISA_AVX512; i++) {
+        if (csv_force_isa((enum csv_isa)i))
             continue;
         struct outcome o = read_all(path, 1, NULL);
         if (o.rows != want->rows || o.bad != want->bad || o.sum != want->sum)
@@ -94,7 +103,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(out, sizeof(out), "/proc/self/fd/%d", back);
     if (write(fd, header, sizeof(header) - 1) < 0 || write(fd, data, size) != (ssize_t)size)
         abort();
-    const struct trace_write_opts o = {.columns = TRACE_CORE | TRACE_EXTENDED | TRACE_RESULT};
+    const struct trace_write_opts o = {.columns = TRACE_CORE | TRACE_EXTENDED | TRACE_RESULT |
+                                                  TRACE_EXTRA};
     if (trace_create(&w, out, &o, &e))
         abort();
     struct outcome one = read_all(in, 1, w), two = read_all(in, 2, NULL);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/trace/trace.h"
+#include "lib/trace/read.h"
 
 #define HEADER "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n"
 
@@ -98,6 +98,11 @@ static inline uint64_t row_mix(const struct trace_row *r)
     h = mix(mix(mix(h, (uint64_t)r->status), (uint64_t)r->request), (uint64_t)r->tokens);
     h = mix(mix(h, (uint64_t)r->arrival_ns), (uint64_t)r->duration_ns);
     h = mix(mix(mix(h, (uint64_t)r->due_ns), (uint64_t)r->eligible_ns), (uint64_t)r->start_ns);
+    if (r->extra) {
+        const struct trace_extra *x = r->extra;
+        h = mix(mix(mix(h, (uint64_t)x->slot_ns), (uint64_t)x->first_byte_ns), (uint64_t)x->rank);
+        h = mix_str(mix_str(h, &x->endpoint), &x->thread);
+    }
     return mix_str(mix(mix(h, (uint64_t)r->latency_ns), (uint64_t)r->device_ns), &r->line);
 }
 

@@ -106,7 +106,7 @@ crowded() {
 # HEADER  FILES that may include it
 entrances() {
     cat <<'END'
-zstd\.h|zstd_errors\.h|zdict\.h lib/trace/frame.c
+zstd\.h|zstd_errors\.h|zdict\.h lib/trace/frame.c lib/trace/frame_out.c
 csv\.h lib/trace/csv.c
 json-c/.*|json\.h lib/json/jsonin.c lib/json/jsonout.c
 xxhash\.h|xxh3\.h lib/base/hash.c

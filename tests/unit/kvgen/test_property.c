@@ -13,6 +13,7 @@
 
 #include "kvgen/rng.h"
 #include "kvgen/sim/sim.h"
+#include "lib/model/find.h"
 #include "tests/unit/scale.h"
 
 enum {

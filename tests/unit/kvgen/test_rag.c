@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "kvgen/source/rag.h"
+#include "lib/model/find.h"
 
 static const struct workload_rag usual = {.chunk_tokens = 512,
                                           .max_chunk_bytes = 256 << 20,

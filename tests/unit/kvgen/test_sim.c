@@ -15,6 +15,7 @@
 #include "kvgen/sim/sim.h"
 #include "kvgen/source/population.h"
 #include "kvgen/source/users.h"
+#include "lib/model/find.h"
 
 enum {
     MAX_ROWS = 4000,

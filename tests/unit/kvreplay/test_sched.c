@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "kvreplay/sched/sched.h"
+#include "tests/unit/fake_clock.h"
 
 enum {
     TOOK_NS = 10000000,

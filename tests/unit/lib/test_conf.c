@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/conf/conf.h"
+#include "lib/conf/keys.h"
 
 static char file[] = "/tmp/kvtrace-conf.XXXXXX";
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/json/jsonin.h"
+#include "lib/trace/frame.h"
 
 static char file[] = "/tmp/kvtrace-jsonin.XXXXXX";
 

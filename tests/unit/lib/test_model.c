@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "lib/json/jsonin.h"
-#include "lib/model/model.h"
-#include "lib/model/model_hf.h"
+#include "lib/model/find.h"
+#include "lib/model/hf.h"
 
 static uint64_t bytes(const struct model *m, uint64_t tokens)
 {

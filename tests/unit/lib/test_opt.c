@@ -81,6 +81,7 @@ static const struct opt table[] = {
      .offset = AT(mode),
      .def = "fast",
      .choices = "none|fast|realistic",
+     .marks = 1,
      .help = "How fast."},
     {0},
 };
@@ -285,10 +286,10 @@ static void version_and_listing(void **state)
 
     assert_int_equal(r->rc, 1);
     assert_string_equal(opt_answer(r->p), "kvtest " KVTRACE_VERSION "\n");
-    assert_non_null(strstr(opt_listing(r->p), "output\to\ttext\tFILE\t-\tWhere the rows go.\n"));
     done(r);
     r = PARSE("--list-options");
     assert_int_equal(r->rc, 1);
+    assert_non_null(strstr(opt_answer(r->p), "output\to\ttext\tFILE\t-\tWhere the rows go.\n"));
     assert_non_null(strstr(opt_answer(r->p), "gpu-mem-gb\t\tf64\tGiB\t16\tMemory of a GPU.\n"));
     assert_non_null(
         strstr(opt_answer(r->p), "mode\tm\tenum\tnone|fast|realistic\tfast\tHow fast.\n"));
@@ -296,17 +297,46 @@ static void version_and_listing(void **state)
     done(r);
 }
 
+/* A mark on the rows of the table, and modes that refuse or require it. */
+enum {
+    MARKED = 1,
+    OTHER = 2
+};
+
 static void options_without_meaning_are_refused(void **state)
 {
     (void)state;
-    struct run *r = PARSE("--seed", "1", "--mode", "none");
+    struct run *r = PARSE("--mode", "none", "--seed", "1");
     struct err e = {0};
+    const struct opt_mode modes[] = {
+        {.on = false, .refuses = MARKED, .why = "this mode is off"},
+        {.on = true, .refuses = OTHER, .why = "no option has this mark"},
+        {.on = true, .refuses = MARKED, .why = "only with --source users"},
+    };
 
-    assert_int_equal(opt_refuse(r->p, &e, "no use", "output", "verify", (char *)NULL), 0);
-    assert_int_equal(opt_refuse(r->p, &e, "only with --source users", "output", "mode", NULL),
-                     -EINVAL);
+    assert_int_equal(opt_check_modes(r->p, modes, 2, &e), 0);
+    assert_int_equal(opt_check_modes(r->p, modes, 3, &e), -EINVAL);
     assert_string_equal(e.where, "--mode");
     assert_string_equal(e.what, "only with --source users");
+    done(r);
+    r = PARSE("--seed", "1");
+    assert_int_equal(opt_check_modes(r->p, modes, 3, &e), 0);
+    done(r);
+}
+
+static void a_mode_takes_marked_options_only(void **state)
+{
+    (void)state;
+    const struct opt_mode mode = {.on = true, .takes = MARKED, .why = "nothing else is used"};
+    struct run *r = PARSE("--mode", "none");
+    struct err e = {0};
+
+    assert_int_equal(opt_check_modes(r->p, &mode, 1, &e), 0);
+    done(r);
+    r = PARSE("--mode", "none", "--verbose");
+    assert_int_equal(opt_check_modes(r->p, &mode, 1, &e), -EINVAL);
+    assert_string_equal(e.where, "--verbose");
+    assert_string_equal(e.what, "nothing else is used");
     done(r);
 }
 
@@ -340,6 +370,7 @@ int main(void)
         cmocka_unit_test(help_says_what_the_table_says),
         cmocka_unit_test(version_and_listing),
         cmocka_unit_test(options_without_meaning_are_refused),
+        cmocka_unit_test(a_mode_takes_marked_options_only),
         cmocka_unit_test(effective_options_are_those_that_decide_the_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,7 +129,7 @@ static void compare(struct csv *c, const char *text, size_t len, struct shown *a
     bool sound = show_libcsv(text, len, a);
     bool ours = show_ours(c, text, len, b);
     if (sound != ours || (sound && (a->len != b->len || memcmp(a->p, b->p, a->len))))
-        print_error("%s: %s, libcsv %s: %.*s\n", csv_isa(), ours ? "read" : "bad",
+        print_error("%s: %s, libcsv %s: %.*s\n", csv_isa_name(csv_isa()), ours ? "read" : "bad",
                     sound ? "read" : "bad", (int)len, text);
     assert_int_equal(sound, ours);
     if (!sound)
@@ -140,8 +140,7 @@ static void compare(struct csv *c, const char *text, size_t len, struct shown *a
 
 static void test_same_as_libcsv(void **state)
 {
-    static const char *const sets[] = {"portable", "avx2", "avx512"};
-    const char *before = csv_isa();
+    enum csv_isa before = csv_isa();
     enum {
         CAP = 4096
     };
@@ -150,7 +149,7 @@ static void test_same_as_libcsv(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         uint64_t seed = 99;
-        if (csv_force_isa(sets[i]))
+        if (csv_force_isa((enum csv_isa)i))
             continue;
         struct csv *c = csv_create();
         for (int round = 0; round < 3000; round++) {
@@ -172,8 +171,7 @@ static void test_same_as_libcsv(void **state)
 /* A separator at every offset of a block, and an index that fills up in the middle of rows. */
 static void test_scanners_agree(void **state)
 {
-    static const char *const sets[] = {"portable", "avx2", "avx512"};
-    const char *before = csv_isa();
+    enum csv_isa before = csv_isa();
     struct csv_index *want = malloc(sizeof(*want)), *got = malloc(sizeof(*got));
     size_t len = 200000;
     char *text = malloc(len);
@@ -185,10 +183,10 @@ static void test_scanners_agree(void **state)
             text[i] = random_next(&seed) % gap ? 'x' : ",\n"[seed & 1];
         if (n && round % 3 == 0)
             text[random_next(&seed) % n] = '"';
-        assert_int_equal(csv_force_isa("portable"), 0);
+        assert_int_equal(csv_force_isa(CSV_ISA_PORTABLE), 0);
         size_t done = csv_scan_pick()(want, text, n), lines = csv_scan_count_lines(text, n);
         for (int i = 1; i < 3; i++) {
-            if (csv_force_isa(sets[i]))
+            if (csv_force_isa((enum csv_isa)i))
                 continue;
             assert_int_equal(csv_scan_pick()(got, text, n), done);
             assert_int_equal(got->quote, want->quote);
@@ -199,7 +197,6 @@ static void test_scanners_agree(void **state)
         }
     }
     csv_force_isa(before);
-    assert_int_equal(csv_force_isa("mmx"), -EINVAL);
     free(text);
     free(want);
     free(got);

@@ -12,7 +12,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "lib/trace/frame.h"
+#include "lib/trace/frame_out.h"
+#include "lib/trace/write.h"
 #include "tests/unit/scale.h"
 #include "tests/unit/trace_checks.h"
 
@@ -20,18 +21,22 @@
 static size_t to_frames(const char *text, size_t len, size_t frame, bool skippable, char **out)
 {
     struct frame_encoder *c = frame_encoder_create(3);
+    struct frame_bytes one = {0};
     struct err e = {0};
     size_t n = 0, cap = 1024;
     for (size_t at = 0; at < len; at += frame)
-        cap += frame_bound(frame) + 16;
+        cap += frame + 1024;
     *out = malloc(cap);
     for (size_t at = 0; at < len; at += frame) {
-        size_t part = len - at < frame ? len - at : frame, got;
+        size_t part = len - at < frame ? len - at : frame;
         if (skippable)
             n += frame_put_skippable(*out + n, 0x184D2A50, "junk", 4);
-        assert_int_equal(frame_encode(c, text + at, part, *out + n, cap - n, &got, &e), 0);
-        n += got;
+        assert_int_equal(frame_encode(c, text + at, part, &one, &e), 0);
+        assert_true(one.len <= cap - n);
+        memcpy(*out + n, one.at, one.len);
+        n += one.len;
     }
+    free(one.at);
     frame_encoder_free(c);
     return n;
 }

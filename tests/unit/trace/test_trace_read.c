@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "lib/trace/csv.h"
+#include "lib/trace/csv_scan.h"
 #include "tests/unit/trace_checks.h"
 
 /* Reads a text of one row and gives that row; the reader stays open. */
@@ -142,6 +143,117 @@ static void test_extended_and_result_columns(void **state)
     struct trace_str h = trace_header(s.r);
     assert_memory_equal(h.p + h.len - 11, "Duration_us", 11);
     single_close(&s);
+}
+
+/* Columns of some results only; other results, and rows that do not want them, have no extra. */
+static void test_extra_columns(void **state)
+{
+    struct scratch *t = *state;
+    static const char text[] =
+        "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Due,Eligible,Start,Latency_us,"
+        "Device_us,Slot_us,Status,First_byte_us,Rank,Endpoint,Thread\n"
+        "1,Read,5,Tier-2,k,Decode,,0,0,12.5,1,0.25,S3:SlowDown,3.125,7,\"http://a,b/\",t-1\n"
+        "2,Read,5,Tier-2,k,Decode,,0,0,12.5,1,,lost,,,,\n";
+    struct trace_read_opts o = {.want_line = true};
+    struct single s = read_single(t->path[0], text, &o);
+    const struct trace_row *r = s.row;
+    assert_int_equal(s.n, 2);
+    assert_int_equal(trace_columns(s.r), TRACE_CORE | TRACE_RESULT | TRACE_EXTRA);
+    assert_string_equal(trace_status_text(r->status), "S3:SlowDown");
+    assert_int_equal(r->extra->slot_ns, 250);
+    assert_int_equal(r->extra->first_byte_ns, 3125);
+    assert_int_equal(r->extra->rank, 7);
+    assert_str(r->extra->endpoint, "http://a,b/");
+    assert_str(r->extra->thread, "t-1");
+    assert_str(r->line, "1,Read,5,Tier-2,k,Decode");
+    assert_int_equal(r[1].status, TRACE_LOST);
+    assert_true(r[1].extra->slot_ns == TRACE_NONE && r[1].extra->first_byte_ns == TRACE_NONE);
+    assert_true(r[1].extra->rank == TRACE_NONE);
+    assert_int_equal(r[1].extra->endpoint.len + r[1].extra->thread.len, 0);
+    assert_str(trace_header(s.r), "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase");
+    single_close(&s);
+    o.want = TRACE_CORE | TRACE_BIT(TRACE_COL_STATUS);
+    s = read_single(t->path[0], text, &o);
+    assert_null(s.row->extra);
+    single_close(&s);
+    /* A trace that is no result keeps columns of these names. */
+    s = read_single(t->path[0],
+                    "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Thread\n"
+                    "1,Read,5,Tier-2,k,Decode,x\n",
+                    &(struct trace_read_opts){.want_line = true});
+    assert_str(s.row->line, "1,Read,5,Tier-2,k,Decode,x");
+    assert_str(s.row->extra->thread, "x");
+    single_close(&s);
+}
+
+/* Notes are skipped wherever they stand, with any number of cursors, and have no part in counts and
+ * digest; line numbers go on. */
+static void test_notes(void **state)
+{
+    struct scratch *t = *state;
+    size_t len, n = 0, at = 0;
+    char *text = make_rows(20000, true, &len), *noted = malloc(len * 2 + 4096);
+    static const char *const notes[] = {",Note,0,,{},\n", "0.5,Note,0,,\"{\"\"a,b\"\":\n1}\",\n"};
+    const struct trace_read_opts digest = {.want_digest = true};
+    for (size_t line = 0; at < len; line++) {
+        size_t row = (size_t)(strchr(text + at, '\n') - (text + at)) + 1;
+        memcpy(noted + n, text + at, row);
+        n += row;
+        at += row;
+        bool whole = line > 0 && (line < 3 || line % 1500 == 0) && text[at - 2] == 'e';
+        if (whole || at == len)
+            n += (size_t)sprintf(noted + n, "%s", notes[line % 2]);
+    }
+    put_file(t->path[0], text, len);
+    put_file(t->path[2], noted, n);
+    struct outcome plain = read_trace(t->path[0], NULL, 1);
+    for (unsigned cursors = 1; cursors <= 3; cursors++) {
+        struct outcome o = read_trace(t->path[2], NULL, cursors);
+        assert_int_equal(o.rc, 0);
+        assert_int_equal(o.rows, 20000);
+        assert_true(o.sum == plain.sum);
+    }
+    char want[33];
+    struct err e = {0};
+    for (int i = 0; i <= 2; i += 2) {
+        struct trace_reader *r;
+        assert_int_equal(trace_open(&r, t->path[i], &digest, &e), 0);
+        assert_int_equal(read_cursors(r, 1).rows, 20000);
+        if (i == 0)
+            memcpy(want, trace_digest(r), sizeof(want));
+        else
+            assert_string_equal(trace_digest(r), want);
+        trace_close(r);
+    }
+    free(text);
+    free(noted);
+}
+
+static void check_note(struct scratch *t, size_t json_len, const char *what)
+{
+    char *text = malloc(json_len * 2 + 512);
+    size_t n = (size_t)sprintf(text, HEADER "1,Read,5,Tier-2,first,Decode\n,Note,0,,\"");
+    for (size_t i = 0; i < json_len; i++, n += 2)
+        memcpy(text + n, "\"\"", 2); /* every byte of it doubled */
+    n += (size_t)sprintf(text + n, "\",\n3,Read,5,Tier-2,last\n");
+    put_file(t->path[0], text, n);
+    struct outcome o = read_trace(t->path[0], NULL, 1);
+    char where[128];
+    snprintf(where, sizeof(where), "%s:%d", t->path[0], what ? 3 : 4);
+    assert_true(o.rc == -EINVAL || o.rc == -E2BIG);
+    assert_string_equal(o.e.where, where);
+    assert_non_null(strstr(o.e.what, what ? what : "5 fields"));
+    assert_int_equal(o.rows, 1);
+    free(text);
+}
+
+static void test_long_notes(void **state)
+{
+    check_note(*state, 0, "a Note row without a Key");
+    check_note(*state, 100, NULL);
+    check_note(*state, (size_t)1 << 20, NULL);
+    check_note(*state, ((size_t)1 << 20) + 1, "longer than 1 MiB");
+    check_note(*state, ((size_t)1 << 20) + 999, "longer than 1 MiB");
 }
 
 /* Each row: what it is, and words of the message. All are the third line of their file. */
@@ -376,15 +488,14 @@ static void test_line_numbers_with_cursors(void **state)
 
 static void test_instruction_sets_agree(void **state)
 {
-    static const char *const sets[] = {"portable", "avx2", "avx512"};
     struct scratch *t = *state;
     size_t len;
     char *text = make_rows(5000, true, &len);
     put_file(t->path[0], text, len);
-    const char *before = csv_isa();
+    enum csv_isa before = csv_isa();
     uint64_t sum = read_trace(t->path[0], NULL, 1).sum;
     for (int i = 0; i < 3; i++) {
-        if (csv_force_isa(sets[i]))
+        if (csv_force_isa((enum csv_isa)i))
             continue;
         struct outcome o = read_trace(t->path[0], NULL, 2);
         assert_int_equal(o.rows, 5000);
@@ -475,7 +586,7 @@ static void test_from_a_pipe(void **state)
     free(text);
 }
 
-static void test_row_numbers(void **state)
+static void test_progress(void **state)
 {
     struct scratch *t = *state;
     struct err e = {0};
@@ -488,10 +599,8 @@ static void test_row_numbers(void **state)
     put_file(t->path[0], text, len);
     assert_int_equal(trace_open(&r, t->path[0], NULL, &e), 0);
     assert_int_equal(trace_cursor_open(&c, r, &e), 0);
-    while (trace_cursor_next(c, &rows, &n, &e) == 1) {
-        assert_int_equal(trace_cursor_row_number(c), seen);
+    while (trace_cursor_next(c, &rows, &n, &e) == 1)
         seen += n;
-    }
     assert_int_equal(seen, 20000);
     uint64_t consumed, total;
     trace_progress(r, &consumed, &total);
@@ -521,7 +630,10 @@ int main(void)
         TEST(test_long_rows),
         TEST(test_longest_key_is_read),
         TEST(test_from_a_pipe),
-        TEST(test_row_numbers),
+        TEST(test_progress),
+        TEST(test_extra_columns),
+        TEST(test_notes),
+        TEST(test_long_notes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,9 @@
 #include <sys/resource.h>
 
 #include "lib/base/hash.h"
-#include "lib/trace/frame.h"
+#include "lib/trace/frame_out.h"
+#include "lib/trace/read.h"
+#include "lib/trace/write.h"
 #include "tests/unit/trace_checks.h"
 
 static uint64_t random_next(uint64_t *s)
@@ -397,50 +399,65 @@ static void test_reader_of_pipe_goes_away(void **state)
     trace_abandon(w);
 }
 
-static void test_flush_sends_rows_on(void **state)
-{
-    (void)state;
-    for (unsigned threads = 1; threads <= 2; threads++) {
-        int fd[2];
-        char path[32], text[512];
-        assert_int_equal(pipe(fd), 0);
-        snprintf(path, sizeof(path), "/dev/fd/%d", fd[1]);
-        struct err e = {0};
-        struct trace_writer *w;
-        const struct trace_write_opts o = {.columns = TRACE_CORE, .threads = threads};
-        struct trace_row row = {.key = {"k", 1}};
-        assert_int_equal(trace_create(&w, path, &o, &e), 0);
-        assert_int_equal(trace_write(w, &row, &e), 0);
-        assert_int_equal(trace_flush(w, &e), 0);
-        ssize_t n = read(fd[0], text, sizeof(text) - 1); /* would block were it not sent */
-        assert_true(n > 0);
-        text[n] = '\0';
-        assert_non_null(strstr(text, "\n0.000000,Read,0,Tier-0,k,Prefill\n"));
-        assert_int_equal(trace_finish(w, NULL, NULL, &e), 0);
-        close(fd[0]);
-        close(fd[1]);
-    }
-}
-
-static void test_drain_gives_the_digest(void **state)
+/* Notes, and columns of some results only, come back as they were written; Notes are in no sum. */
+static void test_notes_and_extra_columns(void **state)
 {
     struct scratch *t = *state;
+    struct trace_totals with, without;
     struct err e = {0};
-    struct trace_writer *w;
-    struct trace_totals before, after;
-    const struct trace_write_opts o = {.columns = ALL, .zstd = 1, .threads = 2};
-    struct trace_row row;
-    char buf[64];
-    assert_int_equal(trace_create(&w, t->path[1], &o, &e), 0);
-    for (uint64_t i = 0; i < 50000; i++) {
-        make_row(i, &row, buf);
-        assert_int_equal(trace_write(w, &row, &e), 0);
+    for (int zst = 0; zst < 2; zst++) {
+        const struct trace_write_opts o = {.columns = ALL | TRACE_EXTRA, .zstd = zst, .threads = 2};
+        for (int notes = 0; notes < 2; notes++) {
+            struct trace_writer *w;
+            assert_int_equal(trace_create(&w, t->path[zst], &o, &e), 0);
+            const struct trace_row note = {.op = TRACE_NOTE, .key = {"{\"a\":1,\"b\":2}", 13}};
+            if (notes)
+                assert_int_equal(trace_write(w, &note, &e), 0);
+            for (uint64_t i = 0; i < 60000; i++) {
+                struct trace_extra x = {.slot_ns = (int64_t)i,
+                                        .first_byte_ns = TRACE_NONE,
+                                        .rank = (int64_t)i % 4,
+                                        .endpoint = {"s3://a,b", 8}};
+                struct trace_row row;
+                char buf[64];
+                make_row(i, &row, buf);
+                row.extra = i % 3 ? &x : NULL;
+                assert_int_equal(trace_write(w, &row, &e), 0);
+                if (notes && i % 9999 == 0)
+                    assert_int_equal(trace_write(w, &note, &e), 0);
+            }
+            if (notes)
+                assert_int_equal(trace_write(w, &note, &e), 0);
+            assert_int_equal(trace_finish(w, NULL, notes ? &with : &without, &e), 0);
+        }
+        assert_int_equal(with.rows, 60000);
+        assert_string_equal(with.digest, without.digest);
+        assert_true(with.csv_bytes > without.csv_bytes);
+        struct trace_reader *r;
+        struct trace_cursor *c;
+        const struct trace_row *row;
+        size_t n;
+        uint64_t seen = 0;
+        assert_int_equal(
+            trace_open(&r, t->path[zst], &(struct trace_read_opts){.want_digest = true}, &e), 0);
+        assert_int_equal(trace_cursor_open(&c, r, &e), 0);
+        while (trace_cursor_next(c, &row, &n, &e) == 1)
+            for (size_t k = 0; k < n; k++, seen++) {
+                struct trace_row want;
+                char buf[64];
+                make_row(seen, &want, buf);
+                assert_true(row[k].time_ns == want.time_ns && row[k].status == want.status);
+                assert_true(row[k].extra->slot_ns == (seen % 3 ? (int64_t)seen : TRACE_NONE));
+                assert_true(row[k].extra->rank == (seen % 3 ? (int64_t)seen % 4 : TRACE_NONE));
+                assert_int_equal(row[k].extra->endpoint.len, seen % 3 ? 8 : 0);
+                assert_true(row[k].extra->first_byte_ns == TRACE_NONE);
+            }
+        assert_int_equal(e.code, 0);
+        assert_int_equal(seen, 60000);
+        assert_string_equal(trace_digest(r), with.digest);
+        trace_cursor_close(c);
+        trace_close(r);
     }
-    assert_int_equal(trace_drain(w, &before, &e), 0);
-    assert_int_equal(trace_finish(w, "{\"d\":1}", &after, &e), 0);
-    assert_int_equal(before.rows, 50000);
-    assert_string_equal(before.digest, after.digest);
-    assert_true(after.file_bytes > before.file_bytes);
 }
 
 static void test_impossible_rows_are_refused(void **state)
@@ -472,8 +489,7 @@ int main(void)
         TEST(test_partial_file_is_removed),
         TEST(test_cannot_create),
         TEST(test_reader_of_pipe_goes_away),
-        TEST(test_flush_sends_rows_on),
-        TEST(test_drain_gives_the_digest),
+        TEST(test_notes_and_extra_columns),
         TEST(test_impossible_rows_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

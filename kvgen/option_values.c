@@ -1,0 +1,182 @@
+/* Options of kvgen whose text is more than one number: capacities, lists of tiers, operations and
+ * sizes, tier models. kvgen.c asks for them after options_check. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "kvgen/options.h"
+#include "kvgen/source/request.h"
+#include "lib/base/units.h"
+
+/* 2025-01-01: the tools of that benchmark expect a date. */
+#define MLPERF_EPOCH_S INT64_C(1735689600)
+
+/* Bytes of a number of GiB, to the nearest. */
+static uint64_t gib(double n)
+{
+    return (uint64_t)(n * (double)UNITS_GIB + 0.5);
+}
+
+/* Sets 90 % of the space that is free at path. */
+static int free_space(const char *path, uint64_t *bytes, struct err *e)
+{
+    struct statvfs vfs;
+    uint64_t space;
+
+    if (statvfs(path, &vfs) != 0)
+        return err_errno(e, -errno, ERR_INPUT, "--storage-capacity-gb", "cannot look at %s", path);
+    if (units_mul((uint64_t)vfs.f_bavail, (uint64_t)vfs.f_frsize, &space) < 0)
+        space = HIERARCHY_UNLIMITED;
+    *bytes = space / 10 * 9;
+    if (*bytes == 0)
+        return err_set(e, -ENOSPC, ERR_INPUT, "--storage-capacity-gb", "no space free at %s", path);
+    return 0;
+}
+
+static int storage_capacity(const char *text, uint64_t *bytes, struct err *e)
+{
+    double n;
+
+    *bytes = HIERARCHY_UNLIMITED;
+    if (strcmp(text, "unlimited") == 0)
+        return 0;
+    if (strcmp(text, "none") == 0) {
+        *bytes = HIERARCHY_ABSENT;
+        return 0;
+    }
+    if (strncmp(text, "auto:", 5) == 0)
+        return free_space(text + 5, bytes, e);
+    if (units_parse_f64(text, &n) < 0 || n < 0 || n > 1e9)
+        return err_set(e, -EINVAL, ERR_INPUT, "--storage-capacity-gb",
+                       "\"%s\" is not a number of GiB up to 1e9, unlimited, none or auto:PATH",
+                       text);
+    if (n > 0)
+        *bytes = gib(n) > 0 ? gib(n) : 1;
+    return 0;
+}
+
+int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], struct err *e)
+{
+    capacity[TRACE_GPU] = gib(o->gpu_mem_gb * (double)o->num_gpus);
+    capacity[TRACE_CPU] = gib(o->cpu_mem_gb);
+    if (capacity[TRACE_GPU] > gib(OPTIONS_GPU_GIB))
+        return err_set(e, -ERANGE, ERR_INPUT, "--num-gpus",
+                       "all GPUs together have more than 65536 GiB");
+    int rc = storage_capacity(o->storage_capacity_gb, &capacity[TRACE_STORAGE], e);
+    if (rc == 0 && capacity[TRACE_GPU] == 0 && capacity[TRACE_CPU] == 0 &&
+        capacity[TRACE_STORAGE] == 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--storage-capacity-gb",
+                       "none leaves no tier at all: --gpu-mem-gb and --cpu-mem-gb are 0");
+    return rc;
+}
+
+int options_granularity(const struct options *o, int64_t *tokens, struct err *e)
+{
+    *tokens = 0;
+    if (strcmp(o->granularity, "request") == 0)
+        return 0;
+    if (strncmp(o->granularity, "block:", 6) == 0 &&
+        units_parse_i64(o->granularity + 6, tokens) == 0 && *tokens >= 1 &&
+        *tokens <= REQUEST_MAX_TOKENS)
+        return 0;
+    return err_set(e, -EINVAL, ERR_INPUT, "--granularity",
+                   "\"%s\" is neither request nor block:N with N tokens from 1 on", o->granularity);
+}
+
+int options_speed(const struct options *o, const uint64_t capacity[TRACE_TIERS],
+                  struct tier_model speed[TRACE_TIERS], struct err *e)
+{
+    int rc = 0;
+
+    memset(speed, 0, TRACE_TIERS * sizeof(*speed));
+    for (size_t i = 0; rc == 0 && i < o->tier_model.count; i++) {
+        const char *text = o->tier_model.item[i];
+        bool one = text[0] >= '0' && text[0] <= '2' && text[1] == '=';
+        rc = tier_model_set(speed, text, e);
+        if (rc == 0 && one && capacity[text[0] - '0'] == HIERARCHY_ABSENT)
+            rc = err_set(e, -EINVAL, ERR_INPUT, "--tier-model", "\"%s\": there is no such tier",
+                         text);
+    }
+    return rc;
+}
+
+int options_tiers(const struct options *o, unsigned *mask, struct err *e)
+{
+    bool of_storage =
+        o->format == OPTIONS_SAI3 || o->format == OPTIONS_WARP || o->format == OPTIONS_FIO;
+
+    *mask = of_storage && !o->only_tier ? 1u << TRACE_STORAGE : 0;
+    for (const char *p = o->only_tier; p; p = p[1] == ',' ? p + 2 : NULL) {
+        if (*p < '0' || *p > '2' || (p[1] != ',' && p[1] != '\0'))
+            return err_set(e, -EINVAL, ERR_INPUT, "--only-tier",
+                           "\"%s\" is not a list of tiers such as 0,2", o->only_tier);
+        *mask |= 1u << (*p - '0');
+    }
+    return 0;
+}
+
+int options_ops(const struct options *o, unsigned *mask, struct err *e)
+{
+    *mask = 0;
+    for (const char *p = o->ops; p; p = *p == ',' ? p + 1 : NULL) {
+        size_t len = strcspn(p, ",");
+        enum trace_op op = TRACE_READ;
+        while (op < TRACE_OPS &&
+               (trace_op_word(op)->len != len || memcmp(trace_op_word(op)->text, p, len) != 0))
+            op++;
+        if (op == TRACE_OPS)
+            return err_set(e, -EINVAL, ERR_INPUT, "--ops",
+                           "\"%.*s\" is none of Read, Write, Delete, Generate and Miss",
+                           len < 40 ? (int)len : 40, p);
+        *mask |= 1u << op;
+        p += len;
+    }
+    return 0;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+int options_curve_sizes(const struct options *o, uint64_t *size, size_t *count, struct err *e)
+{
+    *count = 0;
+    for (const char *p = o->curve_sizes; p; p += *p == ',') {
+        char one[64];
+        size_t len = strcspn(p, ",");
+        snprintf(one, sizeof(one), "%.*s", len < sizeof(one) ? (int)len : 0, p);
+        if (*count == CURVE_MAX_SIZES)
+            return err_set(e, -E2BIG, ERR_INPUT, "--curve-sizes", "more than %d capacities",
+                           CURVE_MAX_SIZES);
+        if (units_parse_size(one, &size[*count]) < 0 || size[*count] > (uint64_t)INT64_MAX)
+            return err_set(e, -EINVAL, ERR_INPUT, "--curve-sizes",
+                           "\"%.*s\" is not a capacity such as 64GiB", (int)(len & 0xfff), p);
+        ++*count;
+        p += len;
+        if (*p == '\0')
+            break;
+    }
+    qsort(size, *count, sizeof(*size), compare_sizes);
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++)
+        if (kept == 0 || size[i] != size[kept - 1])
+            size[kept++] = size[i];
+    *count = kept;
+    return 0;
+}
+
+int options_epoch(const struct options *o, int64_t *epoch_ns, struct err *e)
+{
+    *epoch_ns = o->format == OPTIONS_MLPERF ? MLPERF_EPOCH_S * UNITS_NS_PER_S : 0;
+    if (!o->epoch)
+        return 0;
+    if (units_parse_decimal(o->epoch, strlen(o->epoch), 9, epoch_ns) < 0 || *epoch_ns < 0 ||
+        *epoch_ns > INT64_MAX / 2)
+        return err_set(e, -EINVAL, ERR_INPUT, "--epoch",
+                       "\"%s\" is not a number of seconds since 1970", o->epoch);
+    return 0;
+}

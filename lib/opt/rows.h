@@ -1,0 +1,53 @@
+/* Rows that several programs have in their tables of options. `at` is the offsetof the field,
+ * `marks_` the program's marks of the row. */
+#ifndef KVTRACE_OPT_ROWS_H
+#define KVTRACE_OPT_ROWS_H
+
+#include "lib/base/progress.h"
+#include "lib/opt/table.h"
+
+/* bool */
+#define OPT_ROW_ZSTD(at, marks_)                                                                   \
+    {                                                                                              \
+        .name = "zstd", .letter = 'z', .type = OPT_FLAG, .offset = (at), .flags = OPT_NO_EFFECT,   \
+        .marks = (marks_),                                                                         \
+        .help = "Compress the rows with zstd; a FILE that ends in .zst is compressed anyway."      \
+    }
+
+/* uint64_t, for trace_write_opts and frame_encoder_create */
+#define OPT_ROW_LEVEL(at, marks_)                                                                  \
+    {                                                                                              \
+        .name = "level", .type = OPT_U64, .offset = (at), .arg = "N", .def = "3", .min = 1,        \
+        .max = 19, .flags = OPT_NO_EFFECT, .marks = (marks_), .help = "Compression level."         \
+    }
+
+/* enum opt_frames */
+enum opt_frames {
+    OPT_FRAMES_MANY,
+    OPT_FRAMES_ONE
+};
+#define OPT_ROW_FRAMES(at, marks_)                                                                 \
+    {                                                                                              \
+        .name = "frames", .type = OPT_ENUM, .offset = (at), .arg = "HOW", .def = "many",           \
+        .choices = "many|one", .flags = OPT_NO_EFFECT, .marks = (marks_),                          \
+        .help =                                                                                    \
+            "Independent frames with a seek table, or one frame for readers that stop after it."   \
+    }
+
+/* const char * */
+#define OPT_ROW_SUMMARY(at, marks_)                                                                \
+    {                                                                                              \
+        .name = "summary", .type = OPT_TEXT, .offset = (at), .arg = "FILE",                        \
+        .flags = OPT_NO_EFFECT, .marks = (marks_),                                                 \
+        .help = "Write the summary as JSON too; - is standard output."                             \
+    }
+
+/* enum progress_mode */
+#define OPT_ROW_PROGRESS(at, marks_)                                                               \
+    {                                                                                              \
+        .name = "progress", .type = OPT_ENUM, .offset = (at), .arg = "HOW", .def = "auto",         \
+        .choices = "auto|none|text|json", .flags = OPT_NO_EFFECT, .marks = (marks_),               \
+        .help = "A line a second on standard error; auto: on a terminal."                          \
+    }
+
+#endif

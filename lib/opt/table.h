@@ -1,0 +1,52 @@
+/* One row of a program's table of options. The parser, --help, the completions, the provenance and
+ * a test against the man page all read this table. */
+#ifndef KVTRACE_OPT_TABLE_H
+#define KVTRACE_OPT_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum opt_type {
+    OPT_HEADING,   /* a title in --help; only .help is used */
+    OPT_FLAG,      /* bool; --x sets it; --no-x clears it, only if def is "on" */
+    OPT_TEXT,      /* const char *, points into argv or at def */
+    OPT_U64,       /* uint64_t */
+    OPT_F64,       /* double */
+    OPT_SIZE,      /* uint64_t bytes, units_parse_size */
+    OPT_DURATION,  /* int64_t ns, units_parse_duration */
+    OPT_BANDWIDTH, /* uint64_t bytes/s, units_parse_bandwidth */
+    OPT_ENUM,      /* int, or an enum of that width: index into choices "a|b|c" */
+    OPT_LIST       /* struct opt_list; each use of the option adds one text */
+};
+
+enum {
+    OPT_LIST_MAX = 64
+};
+struct opt_list {
+    const char *item[OPT_LIST_MAX];
+    size_t count;
+};
+
+enum opt_flags {
+    OPT_NO_EFFECT = 1 /* does not decide the rows (output, threads, progress): not in provenance */
+};
+
+/* One option. Arrays end with an entry whose name and help are NULL. Every field except type, name
+ * and help may be zero. */
+struct opt {
+    const char *name; /* without "--" */
+    char letter;      /* short name, 0: none */
+    enum opt_type type;
+    size_t offset;       /* offsetof the field in the program's options struct */
+    const char *arg;     /* name of the argument in --help: "FILE", "GiB", "N" */
+    const char *def;     /* default, as text of that type; NULL: 0, false, NULL, empty */
+    double min, max;     /* range of numbers (bytes, ns...); both 0: any >= 0; max < min: no max */
+    const char *choices; /* OPT_ENUM */
+    const char *alias;   /* another long name, NULL: none */
+    unsigned flags;      /* enum opt_flags */
+    uint32_t marks;      /* the program's own bits, for the modes in opt.h */
+    const char *help;    /* one or two sentences, without the default: --help adds it */
+};
+
+#endif
