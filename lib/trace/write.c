@@ -267,10 +267,15 @@ static void help_or_wait(struct trace_writer *w)
 /* Takes a free batch to be filled. Under the lock. */
 static void start_batch(struct trace_writer *w)
 {
-    struct batch *b;
+    struct batch *b = w->batches;
 
-    while (!(b = find_batch(w, BATCH_FREE)))
+    /* The first one of the array, so that few buffers are used and stay in the caches. */
+    while (b->state != BATCH_FREE) {
+        if (++b < w->batches + w->batch_count)
+            continue;
         help_or_wait(w);
+        b = w->batches;
+    }
     b->state = BATCH_FILLING;
     b->number = w->next_number++;
     b->rows = b->estimate = b->packed_len = b->note_count = 0;
