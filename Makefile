@@ -160,7 +160,7 @@ $(BUILD)/kvreplay/sched/reader.o $(BUILD)/kvreplay/sched/intake.o: ISA := $(ISA_
 $(BUILD)/lib/tier/gpu.o $(BUILD)/tests/unit/tier/test_tier_gpu.o: ISA := $(GPU_FLAGS)
 $(BUILD)/kvstat/report/xlsx.o: ISA := $(XLSX_FLAGS)
 $(BUILD)/bin/kvstat $(BUILD)/tests/unit/kvstat/test_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)
-$(BUILD)/kvstat/xlsx_none.o: kvstat/report/xlsx.c $(BUILD)/flags
+$(BUILD)/kvstat/report/xlsx_none.o: kvstat/report/xlsx.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_XLSX=0 -MMD -MP -c -o $@ $<
 $(BUILD)/%.o: %.c $(BUILD)/flags
