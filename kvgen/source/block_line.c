@@ -65,7 +65,8 @@ static int scan_whole(struct at *a, int max, uint64_t *n)
 static bool scan_text(struct at *a, const char **text, size_t *len)
 {
     *text = a->p;
-    while (a->p < a->end && *a->p >= ' ' && *a->p != '"' && *a->p != '\\')
+    /* Signed: bytes beyond ASCII are negative, also where char is unsigned. */
+    while (a->p < a->end && (signed char)*a->p >= ' ' && *a->p != '"' && *a->p != '\\')
         a->p++;
     *len = (size_t)(a->p - *text);
     if (peek(a) != '"')
