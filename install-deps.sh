@@ -42,7 +42,7 @@ if command -v apt-get >/dev/null; then
     system=apt
     names="gcc libc6-dev make pkg-config zstd libzstd-dev libcsv-dev libjson-c-dev liburing-dev libyaml-dev
         libxxhash-dev libxlsxwriter-dev?"
-    for_tests="libcmocka-dev perl mandoc? shellcheck? python3 mawk? gnuplot-nox? jq fio?"
+    for_tests="libcmocka-dev perl mandoc? shellcheck? python3 mawk? gnuplot-nox? jq xxhash fio?"
     # Newer releases have libclang-rt-dev as a package of its own, older ones have it in clang.
     for_lint="clang clang-format libclang-rt-dev cppcheck mandoc shellcheck"
     for_packaging="build-essential dpkg-dev debhelper fakeroot lintian"
@@ -51,7 +51,7 @@ elif command -v dnf >/dev/null; then
     system=dnf
     names="gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel
         liburing-devel libyaml-devel xxhash-devel libxlsxwriter-devel?"
-    for_tests="libcmocka-devel perl-Test-Harness mandoc? ShellCheck? python3 gnuplot? jq fio? tar gzip libasan
+    for_tests="libcmocka-devel perl-Test-Harness mandoc? ShellCheck? python3 gnuplot? jq xxhash fio? tar gzip libasan
         libubsan libtsan"
     for_lint="clang clang-tools-extra compiler-rt cppcheck mandoc ShellCheck"
     for_packaging=""
