@@ -34,7 +34,8 @@ same_trace() { # NAME OPTIONS...
 }
 same_trace 'simulated users' --num-users 20 --duration 30
 same_trace 'Poisson arrivals, timed tiers' --num-users 20 --duration 60 --arrival poisson --request-rate 3 \
-    --generation-mode fast --gpu-mem-gb 4 --cpu-mem-gb 8 --tier-model 0=hbm3 --tier-model 1=ddr5 --tier-model 2=nvme-gen4
+    --generation-mode fast --gpu-mem-gb 4 --cpu-mem-gb 8 --tier-model 0=hbm3 --tier-model 1=ddr5 \
+    --tier-model 2=nvme-gen4
 same_trace 'documents, tensor parallel' --model llama3.1-70b-instruct --num-users 30 --duration 30 --enable-rag \
     --num-gpus 2 --tensor-parallel 2 --gpu-mem-gb 16 --cpu-mem-gb 32 --storage-capacity-gb 100
 same_trace 'recorded blocks' --input "$DATA/mooncake_first4000.jsonl.zst" --max-requests 500 --eviction s3fifo \
