@@ -118,18 +118,6 @@ arrivals() { awk -F, '$2 == "Generate" {print $1}' "$1" | tr '\n' ' '; }
 json_definitions='def tier($name): .tiers[] | select(.tier == $name); def line($all): $all | map(tostring) | join(" ");'
 json() { jq -r "$json_definitions line([$2])" "$1"; }
 
-value() { sed -n "/\"${3:-$2}\"\(: \|,*\$\)/,\$ s/^ *\"$2\": *\(.*[^,]\),*\$/\1/p" "$1" | head -n 1; }
-
-source_name() { value "$1" source | tr -d '"'; }
-
-member() {
-    python3 -c '
-import json, sys
-v = json.load(open(sys.argv[1]))
-for k in sys.argv[2].split("."): v = v[k]
-print(v)' "$TMP/summary.json" "$1"
-}
-
 # The first frame of the file: a magic number and a length of four bytes each, then the JSON.
 provenance() { tail -c +9 "$1" | head -c "$(od -An -tu4 -j4 -N4 "$1" | tr -d ' ')"; }
 
