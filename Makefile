@@ -66,16 +66,21 @@ CPPFLAGS += -D_GNU_SOURCE -DKVTRACE_VERSION='"$(VERSION)"' -I. $(shell pkg-confi
 BASEFLAGS := -std=c17 -pthread -ffp-contract=off -fno-strict-aliasing $(WARN)
 LDLIBS   += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lcsv -lm
 
-# Vector code is compiled for its instruction set and chosen at run time.
+# The processor that the compiler writes for: x86_64, aarch64.
+ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
+
+# Vector code is compiled for its instruction set and chosen at run time. Other processors run the plain code.
+ifeq ($(ARCH),x86_64)
 ISA_AVX2   := -mavx2
 ISA_AVX512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl
-# Fetching a line to write it; where a processor does not know it, it does nothing.
+# Fetches a line to write to it. Processors without this instruction ignore it.
 ISA_FETCH  := -mprfchw
+endif
 
 # CUDA is optional: headers and the static runtime; no driver is needed to build or to start.
 CUDA_HOME ?= /usr/local/cuda
 CUDART    := $(firstword $(wildcard $(addprefix $(CUDA_HOME)/,lib64/libcudart_static.a \
-               targets/x86_64-linux/lib/libcudart_static.a lib/libcudart_static.a)))
+               targets/$(ARCH:aarch64=sbsa)-linux/lib/libcudart_static.a lib/libcudart_static.a)))
 ifneq ($(and $(CUDART),$(wildcard $(CUDA_HOME)/include/cuda_runtime_api.h)),)
 CUDA      := yes
 GPU_FLAGS := -DKVTRACE_CUDA=1 -isystem $(CUDA_HOME)/include
@@ -107,7 +112,7 @@ LINK      = $(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) 
 BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 
-.PHONY: all check unit asan tsan asan-build tsan-build lint bench fuzz coverage completions install uninstall dist deb static deps clean options
+.PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build lint bench fuzz coverage completions install uninstall dist deb static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: options $(BINS) $(BUILD)/kvstat/report/xlsx_none.o
@@ -193,6 +198,17 @@ asan-build:
 tsan-build:
 	$(MAKE) all unit BUILD=build/tsan OPTIM='-O1 -g -fno-omit-frame-pointer' CFLAGS='$(CFLAGS) -fsanitize=thread'
 
+# Cross-compiled, with the libraries of Debian's arm64 packages in a folder of their own; the tests run under qemu-user.
+ARM64         := build/arm64
+ARM64_SYSROOT := $(CURDIR)/$(ARM64)/sysroot
+arm64-build:
+	.ci/sysroot arm64 $(ARM64_SYSROOT)
+	PKG_CONFIG_LIBDIR=$(ARM64_SYSROOT)/usr/lib/aarch64-linux-gnu/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(ARM64_SYSROOT) \
+	    $(MAKE) all unit BUILD=$(ARM64) CC='aarch64-linux-gnu-gcc --sysroot=$(ARM64_SYSROOT)' CUDA_HOME=none
+arm64: all arm64-build
+	tests/run --built project/arm64.t
+	BUILD=$(ARM64) TEST_EMULATOR='qemu-aarch64 -L $(ARM64_SYSROOT)' TEST_SCALE=10 tests/run --built unit/
+
 FUZZ_SECONDS ?= 60
 fuzz:
 	$(MAKE) fuzzers BUILD=build/fuzz CC=clang OPTIM='-O1 -g' \
@@ -215,7 +231,7 @@ coverage:
 # ---- lint ----
 FOLDERS := $(LIB_FOLDERS) $(KVGEN_FOLDERS) $(KVREPLAY_FOLDERS) $(KVSTAT_FOLDERS) $(KVPRECOND_FOLDERS)
 C_FILES := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) tests/unit tests/unit/* tests/bench tests/fuzz)))
-SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/run .ci/packaging/* tests/run tests/exec tests/lib.sh \
+SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/* .ci/packaging/* tests/run tests/exec tests/lib.sh \
               tests/coverage tests/cli/*/* tests/bench/*.sh examples/* tests/gpu/* 2>/dev/null)
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
@@ -268,7 +284,7 @@ deb:
 
 # The same objects with the third-party libraries linked in: only glibc is dynamic.
 $(STATIC): LDLIBS := $(patsubst %,-l:lib%.a,zstd json-c uring yaml xxhash csv) $(CUDART) -ldl -lrt -lm
-STATIC_NAME := kvtrace-$(VERSION)-$(shell uname -m)
+STATIC_NAME := kvtrace-$(VERSION)-$(ARCH)
 STATIC_DIR  := $(BUILD)/static/$(STATIC_NAME)
 static: completions $(STATIC)
 	rm -rf $(STATIC_DIR) && mkdir -p $(STATIC_DIR)/man

@@ -5,12 +5,14 @@
 #   ./install-deps.sh --tests      and to run tests/run
 #   ./install-deps.sh --lint       and for make lint, make fuzz and a build with clang
 #   ./install-deps.sh --packaging  and for make deb (Debian and Ubuntu)
+#   ./install-deps.sh --cross      and for make arm64 (Debian and Ubuntu)
 #   ./install-deps.sh --list       only prints the names of the packages (with --tests, --lint... those too)
 #
 # Debian and Ubuntu (apt), Fedora (dnf), Arch (pacman). Asks for root through sudo, and only when
-# something is missing. What only a part of kvtrace uses (spreadsheets, pictures, the tests with fio) and the
-# repositories do not have is named and left out. Exit status: 0 all is there; 1 could not install; 2 usage, or a system it does not know.
-set -euf # no file is meant where a name ends in "?"
+# something is missing. Packages that only a part of kvtrace uses (spreadsheets, pictures, the tests with fio)
+# are named and left out where the repositories lack them. Exit status: 0 all is there; 1 could not install;
+# 2 usage, or an unknown system.
+set -euf # a "?" behind a name is no pattern for files
 
 die() {
     status=$1
@@ -19,12 +21,13 @@ die() {
     exit "$status"
 }
 
-list=no tests=no lint=no packaging=no
+list=no with_tests=no with_lint=no with_packaging=no with_cross=no
 for arg; do
     case $arg in
-    --tests) tests=yes ;;
-    --lint) lint=yes ;;
-    --packaging) packaging=yes ;;
+    --tests) with_tests=yes ;;
+    --lint) with_lint=yes ;;
+    --packaging) with_packaging=yes ;;
+    --cross) with_cross=yes ;;
     --list) list=yes ;;
     -h | --help)
         sed -n '2,/^set /s/^# \{0,1\}//p' "$0"
@@ -34,38 +37,41 @@ for arg; do
     esac
 done
 
-# pick BUILD TESTS LINT PACKAGING: the names to consider, by what was asked; a "?" behind those that can be done without.
-pick() {
-    names=$1
-    if [ "$tests" = yes ]; then names="$names $2"; fi
-    if [ "$lint" = yes ]; then names="$names $3"; fi
-    if [ "$packaging" = yes ]; then names="$names $4"; fi
-}
-
-# libclang-rt-dev (Debian) is a package of its own only in newer releases; older ones have it in clang.
+# A "?" behind a name: kvtrace can do without it.
 if command -v apt-get >/dev/null; then
     system=apt
-    pick "gcc libc6-dev make pkg-config zstd libzstd-dev libcsv-dev libjson-c-dev liburing-dev libyaml-dev libxxhash-dev libxlsxwriter-dev?" \
-        "libcmocka-dev perl mandoc? shellcheck? python3 mawk? gnuplot-nox? jq fio?" \
-        "clang clang-format libclang-rt-dev cppcheck mandoc shellcheck" \
-        "build-essential dpkg-dev debhelper fakeroot lintian"
+    names="gcc libc6-dev make pkg-config zstd libzstd-dev libcsv-dev libjson-c-dev liburing-dev libyaml-dev
+        libxxhash-dev libxlsxwriter-dev?"
+    for_tests="libcmocka-dev perl mandoc? shellcheck? python3 mawk? gnuplot-nox? jq xxhash fio?"
+    # Newer releases have libclang-rt-dev as a package of its own, older ones have it in clang.
+    for_lint="clang clang-format libclang-rt-dev cppcheck mandoc shellcheck"
+    for_packaging="build-essential dpkg-dev debhelper fakeroot lintian"
+    for_cross="gcc-aarch64-linux-gnu qemu-user"
 elif command -v dnf >/dev/null; then
     system=dnf
-    pick "gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel liburing-devel libyaml-devel xxhash-devel libxlsxwriter-devel?" \
-        "libcmocka-devel perl-Test-Harness mandoc? ShellCheck? python3 gnuplot? jq fio? tar gzip libasan libubsan libtsan" \
-        "clang clang-tools-extra compiler-rt cppcheck mandoc ShellCheck" \
-        ""
+    names="gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel
+        liburing-devel libyaml-devel xxhash-devel libxlsxwriter-devel?"
+    for_tests="libcmocka-devel perl-Test-Harness mandoc? ShellCheck? python3 gnuplot? jq xxhash fio? tar gzip libasan
+        libubsan libtsan"
+    for_lint="clang clang-tools-extra compiler-rt cppcheck mandoc ShellCheck"
+    for_packaging=""
+    for_cross=""
 elif command -v pacman >/dev/null; then
     system=pacman
+    names="gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash libxlsxwriter?"
     # No mandoc: on Arch it would replace man-db. The tests that want it skip themselves.
-    pick "gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash libxlsxwriter?" \
-        "cmocka perl shellcheck? python gnuplot? jq fio?" \
-        "clang compiler-rt cppcheck shellcheck" \
-        ""
+    for_tests="cmocka perl shellcheck? python gnuplot? jq fio?"
+    for_lint="clang compiler-rt cppcheck shellcheck"
+    for_packaging=""
+    for_cross=""
 else
     die 2 "neither apt, dnf nor pacman here; needed: a C17 compiler, make, pkg-config, zstd, and the" \
-        "development files of libzstd, libcsv, json-c, liburing, libyaml, xxHash; for the tests cmocka and prove"
+        "development files of libzstd, libcsv, json-c, liburing, libyaml, xxHash; for the tests cmocka, prove and jq"
 fi
+if [ $with_tests = yes ]; then names="$names $for_tests"; fi
+if [ $with_lint = yes ]; then names="$names $for_lint"; fi
+if [ $with_packaging = yes ]; then names="$names $for_packaging"; fi
+if [ $with_cross = yes ]; then names="$names $for_cross"; fi
 
 # has NAME: is the package installed?
 has() {
@@ -86,7 +92,8 @@ known() {
 }
 
 if [ "$list" = yes ]; then
-    printf '%s\n' "$names" | tr -d '?' | tr ' ' '\n' | sort -u
+    # shellcheck disable=SC2086 # a list of words
+    printf '%s\n' $names | tr -d '?' | sort -u
     exit 0
 fi
 
@@ -128,7 +135,9 @@ for name in $missing; do
     case $system/$name in
     *[?]) echo "install-deps.sh: ${name%[?]} is not in the configured repositories of $system: going without" >&2 ;;
     apt/libclang-rt-dev) ;; # part of clang itself there
-    pacman/*) die 1 "$name is not in the configured repositories of pacman (run pacman -Sy; else build it from the AUR)" ;;
+    pacman/*)
+        die 1 "$name is not in the configured repositories of pacman (run pacman -Sy; else build it from the AUR)"
+        ;;
     apt/*) die 1 "$name is not in the configured repositories of apt (on Ubuntu: enable universe)" ;;
     *) die 1 "$name is not in the configured repositories of $system" ;;
     esac

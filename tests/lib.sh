@@ -1,39 +1,48 @@
 # shellcheck shell=sh disable=SC2034
-# lib.sh - what every tests/cli/*/*.t sources first:  . "$(dirname "$0")/../../lib.sh"
+# lib.sh - helpers of the shell tests. Every tests/cli/*/*.t begins with:  . "$(dirname "$0")/../../lib.sh"
 #
-# Variables:  TOP   root of the repository        BIN   folder of the programs (BUILD is respected)
-#             DATA  tests/data                    TMP   scratch folder of this script, removed at its end
-# Helpers, each one TAP line on standard output:
-#   plan N                   says how many tests follow (or call done_testing at the end instead)
-#   ok "name" cmd args...    passes when the command succeeds; shows what it printed when not
-#   not_ok "name" cmd ...    passes when the command fails (by itself: a death by signal is no failure)
-#   exits "name" N cmd ...   passes when the command's exit status is N; its output is left in
-#                            $TMP/stdout and $TMP/stderr
-#   is "name" got want       passes when the texts are equal
-#   isnt "name" got other    passes when they differ
-#   like "name" text ere     passes when a line of text matches the extended regular expression
-#   unlike "name" text ere   passes when none does
-#   skip_all "why"           ends the script as skipped, at its start
-#   plain_only               ends it as skipped, at its start, in a sanitizer build: what it tests is scripts,
-#                            sources or pages, and the programs that it starts have tests of their own
-#   single_threaded          the same under the thread sanitizer: no program that it starts has a second
-#                            thread but to compress and read traces, which the tests of the trace do
-#   scaled N                 prints how large to make what is only repeated, the same each time: N, in a
-#                            sanitizer build a part of it (TEST_SCALE, set by tests/run)
-#   diag "text"              a remark for people
-#   tries N cmd args...      succeeds as soon as the command does, run N times at most: for what a busy machine may spoil
-#                            now and then and a broken program spoils each time; the output of a failure is shown
-#   catches PID              waits until a process in the background is a program of ours with its handlers of signals (a
-#                            shell ignores SIGINT for it, and has handlers of its own until then)
-#   told cmd args...         runs the command, its standard error in $TMP/err and shown when it fails
-#   value FILE NAME [IN]     the first member of that name in a JSON file, one behind the member or the text IN if given,
-#                            as it stands there
-#   source_name FILE         what the JSON of kvgen's summary says that its requests came from
-#   arrivals FILE            the Timestamps of a trace's Generate rows, in a line
-#   member PATH              one member of $TMP/summary.json ("target.kept"), as Python prints it
-#   sanitized                succeeds when the programs were built with a sanitizer or for coverage
-#   done_testing             the plan, when none was given
-# The script exits non-zero when a test failed or fewer ran than planned.
+# Variables
+#   TOP    root of the repository            BIN   folder of the programs (BUILD is respected)
+#   DATA   tests/data                        TMP   scratch folder of this script, removed when it ends
+#
+# Checks: each prints one TAP line
+#   ok "name" cmd args...         passes when the command succeeds; a failure shows the command's output
+#   not_ok "name" cmd args...     passes when the command fails by itself; death by a signal does not count
+#   exits "name" N cmd args...    passes when the exit status is N; leaves the output in $TMP/stdout and $TMP/stderr
+#   is "name" got want            passes when both texts are equal
+#   isnt "name" got other         passes when they differ
+#   like "name" text ere          passes when a line of the text matches the extended regular expression
+#   unlike "name" text ere        passes when no line matches
+#   stdout_like "name" ere        like and unlike, for the output of the last exits
+#   stdout_unlike, stderr_like, stderr_unlike
+#   json_like FILE                one check for each line "name | filter | ere" of standard input: what json (see
+#                                 below) prints for the filter must match the whole expression; no "|" in name and ere
+#
+# The plan
+#   plan N                        number of checks; without it the script ends with done_testing
+#   done_testing                  prints the plan if there was none
+#   skip_all "why"                ends the script as skipped; only before the first check
+#   plain_only                    skips the script in a sanitizer build. For tests of scripts, sources or pages: the
+#                                 programs that they start have tests of their own
+#   single_threaded               skips it under the thread sanitizer. For tests whose programs have one thread, but
+#                                 for compressing and reading traces, which has tests of its own
+#
+# Tools
+#   json FILE FILTER              prints what a jq filter finds in a JSON file; several results in one line, with
+#                                 blanks between. tier("Tier-2") is the element of .tiers with that name
+#   provenance FILE               prints the JSON at the head of a compressed trace, which says how it was made
+#   lines FILE                    prints the number of lines of a file
+#   told cmd args...              runs a command, its standard error in $TMP/err; shows that when the command fails
+#   arrivals FILE                 prints the Timestamps of a trace's Generate rows, in one line
+#   tries N cmd args...           succeeds as soon as the command does; runs it at most N times and shows the output
+#                                 of failures. For what a busy machine may spoil now and then, and a bug each time
+#   catches PID                   waits until a background process is one of our programs and handles signals. Before
+#                                 that it is a shell, which ignores SIGINT
+#   scaled N                      prints how often to repeat what is only repeated: N, or less in a sanitizer build
+#                                 (TEST_SCALE, set by tests/run)
+#   sanitized                     succeeds when the programs were built with a sanitizer or for coverage
+#   diag "text"                   a remark for people
+# The script exits non-zero when a check failed or fewer ran than planned.
 
 TOP=$(cd "$(dirname "$0")" && pwd) || exit 1
 while [ ! -e "$TOP/tests/lib.sh" ]; do TOP=${TOP%/*}; done
@@ -90,7 +99,7 @@ tries() {
     return 1
 }
 
-# In the mask of signals caught SIGTERM, which comes last, is bit 14.
+# Programs install the handler of SIGTERM last: bit 14 of the mask of caught signals.
 catches() {
     while kill -s 0 "$1" 2>/dev/null && ! grep -qs '^State:.Z' "/proc/$1/status"; do
         case $(cat "/proc/$1/comm" 2>/dev/null) in
@@ -102,26 +111,22 @@ catches() {
 
 told() { "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")" >&2; }
 
-value() { sed -n "/\"${3:-$2}\"\(: \|,*\$\)/,\$ s/^ *\"$2\": *\(.*[^,]\),*\$/\1/p" "$1" | head -n 1; }
-
-source_name() { value "$1" source | tr -d '"'; }
+lines() { wc -l <"$1"; }
 
 arrivals() { awk -F, '$2 == "Generate" {print $1}' "$1" | tr '\n' ' '; }
 
-member() {
-    python3 -c '
-import json, sys
-v = json.load(open(sys.argv[1]))
-for k in sys.argv[2].split("."): v = v[k]
-print(v)' "$TMP/summary.json" "$1"
-}
+json_definitions='def tier($name): .tiers[] | select(.tier == $name); def line($all): $all | map(tostring) | join(" ");'
+json() { jq -r "$json_definitions line([$2])" "$1"; }
+
+# The first frame of the file: a magic number and a length of four bytes each, then the JSON.
+provenance() { tail -c +9 "$1" | head -c "$(od -An -tu4 -j4 -N4 "$1" | tr -d ' ')"; }
 
 built_with() { grep -qE "$1" "${BIN%/bin}/flags" 2>/dev/null; }
 sanitized() { built_with 'fsanitize|coverage'; }
 
 diag() { printf '%s\n' "$1" | sed 's/^/# /'; }
 
-# tap_line STATUS NAME: the TAP line itself; returns STATUS so that a helper can add diagnostics.
+# tap_line STATUS NAME: prints the TAP line and returns STATUS, so that a helper can add diagnostics.
 tap_line() {
     tap_run=$((tap_run + 1))
     if [ "$1" -eq 0 ]; then
@@ -133,8 +138,9 @@ tap_line() {
     return "$1"
 }
 
-# Diagnostics are cut at 40 lines and 2,000 characters a line: a trace may be what went wrong.
-tap_show() { printf '%s\n' "$2" | cut -c 1-2000 | head -n 40 | sed "s/^/#   $1/"; }
+# Shows at most 40 lines of 2,000 characters each, since a whole trace may be what went wrong.
+tap_cut() { cut -c 1-2000 | head -n 40 | sed "s/^/#   $1/"; }
+tap_show() { printf '%s\n' "$2" | tap_cut "$1"; }
 
 ok() {
     tap_name=$1
@@ -187,20 +193,63 @@ isnt() {
     return 0
 }
 
+# tap_match NAME FILE ERE, tap_differ NAME FILE ERE: whether a line of the file matches. Binary files are texts too.
+tap_match() {
+    tap_found=0
+    grep -aEq -- "$3" "$2" || tap_found=1
+    tap_line "$tap_found" "$1"
+}
+tap_differ() {
+    tap_found=1
+    grep -aEq -- "$3" "$2" || tap_found=0
+    tap_line "$tap_found" "$1"
+}
+
 like() {
-    printf '%s\n' "$2" | grep -Eq -- "$3"
-    tap_line $? "$1" && return 0
+    printf '%s\n' "$2" >"$TMP/.text"
+    tap_match "$1" "$TMP/.text" "$3" && return 0
     tap_show 'got:    ' "$2"
     tap_show 'wanted: ' "$3"
     return 0
 }
 
 unlike() {
-    ! printf '%s\n' "$2" | grep -Eq -- "$3"
-    tap_line $? "$1" && return 0
+    printf '%s\n' "$2" >"$TMP/.text"
+    tap_differ "$1" "$TMP/.text" "$3" && return 0
     tap_show 'got:      ' "$2"
     tap_show 'unwanted: ' "$3"
     return 0
+}
+
+# output_like FILE NAME ERE, output_unlike FILE NAME ERE: the checks behind stdout_like and the others.
+output_like() {
+    tap_match "$2" "$1" "$3" && return 0
+    tap_cut 'got:    ' <"$1"
+    tap_show 'wanted: ' "$3"
+    return 0
+}
+output_unlike() {
+    tap_differ "$2" "$1" "$3" && return 0
+    tap_cut 'got:      ' <"$1"
+    tap_show 'unwanted: ' "$3"
+    return 0
+}
+stdout_like() { output_like "$TMP/stdout" "$@"; }
+stderr_like() { output_like "$TMP/stderr" "$@"; }
+stdout_unlike() { output_unlike "$TMP/stdout" "$@"; }
+stderr_unlike() { output_unlike "$TMP/stderr" "$@"; }
+
+# One run of jq finds all: it takes longer to start than to search.
+json_like() {
+    sed 's/^ *//; /^$/d' >"$TMP/.lines"
+    sed 's/ *|.*//' "$TMP/.lines" >"$TMP/.names"
+    sed 's/.*| *//' "$TMP/.lines" >"$TMP/.wanted"
+    tap_filters=$(sed 's/^[^|]*| *//; s/ *|[^|]*$//; s/.*/line([&])/' "$TMP/.lines" | paste -sd , -)
+    jq -r "$json_definitions $tap_filters" "$1" >"$TMP/.found"
+    while IFS= read -r tap_name <&3 && IFS= read -r tap_want <&4; do
+        IFS= read -r tap_got <&5 || tap_got='(nothing: jq failed)'
+        like "$tap_name" "$tap_got" "^($tap_want)\$"
+    done 3<"$TMP/.names" 4<"$TMP/.wanted" 5<"$TMP/.found"
 }
 
 done_testing() { [ -n "$tap_planned" ] || plan "$tap_run"; }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# bench/kvgen-scale.sh - kvgen on what is large: an object larger than every tier, 100,000 users, a
-# simulated day of 1,000 users, a dataset of a gigabyte. Prints wall time, rows and the most memory
-# (VmHWM) of each, judges nothing. DATASET_MB, HOURS and USERS make it smaller.
+# kvgen-scale.sh - kvgen with large inputs: an object larger than every tier, 100,000 users, a simulated day of 1,000
+# users, a dataset of a gigabyte. Prints wall time, rows and the most memory (VmHWM) of each; judges nothing.
+# DATASET_MB, HOURS and USERS make it smaller.
 set -eu
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
@@ -28,13 +28,14 @@ measure() {
         cat "$TMP/err" >&2
         exit 1
     }
-    awk -v name="$name" -v peak="$peak" '/"wall_s"/ {w = $2 + 0} /"rows_per_s"/ {r = $2 + 0} /"final_objects"/ {n += $2}
-        END {printf "%-44s %8.2f s %12.0f rows %8.1f MiB %10d live objects\n", name, w, w * r, peak / 1024, n}' "$TMP/s.json"
+    jq -r '.trace.wall_s, .trace.wall_s * .trace.rows_per_s, ([.tiers[].final_objects] | add)' "$TMP/s.json" |
+        paste -sd ' ' - | awk -v name="$name" -v peak="$peak" '{
+            printf "%-44s %8.2f s %12.0f rows %8.1f MiB %10d live objects\n", name, $1, $2, peak / 1024, $3 }'
 }
 
 printf 'User,Context_Tokens,Generation_Tokens,Think_s,QoS\nu,25000,100,0.5,interactive\n' >"$TMP/users.csv"
-measure "25,000 tokens at 70B, smaller tiers" --model llama3.1-70b-instruct --users-file "$TMP/users.csv" --num-users 1 \
-    --gpu-mem-gb 4 --cpu-mem-gb 6 --storage-capacity-gb 7 --generation-mode none --duration "${HOURS}h"
+measure "25,000 tokens at 70B, smaller tiers" --model llama3.1-70b-instruct --users-file "$TMP/users.csv" \
+    --num-users 1 --gpu-mem-gb 4 --cpu-mem-gb 6 --storage-capacity-gb 7 --generation-mode none --duration "${HOURS}h"
 measure "$USERS users, a minute, open (they wait)" --num-users "$USERS"
 measure "$USERS users, a minute, closed" --num-users "$USERS" --arrival closed
 measure "$USERS users, closed, limited storage" --num-users "$USERS" --arrival closed --storage-capacity-gb 1000
@@ -50,9 +51,12 @@ awk -v bytes="$((DATASET_MB * 1048576))" 'BEGIN {
     printf "["
     for (i = 0; n < bytes; i++) {
         line = (i ? ",\n" : "") "{\"id\": \"c" i "\", \"conversations\": ["
-        for (k = 0; k < 4; k++)
-            line = line (k ? ", " : "") "{\"from\": \"human\", \"value\": \"" substr(text, 1, 100 + (i * 37 + k * 211) % 800) \
-                "\"}, {\"from\": \"gpt\", \"value\": \"" substr(text, 1, 100 + (i * 53 + k * 97) % 800) "\"}"
+        for (k = 0; k < 4; k++) {
+            question = substr(text, 1, 100 + (i * 37 + k * 211) % 800)
+            answer = substr(text, 1, 100 + (i * 53 + k * 97) % 800)
+            line = line (k ? ", " : "") "{\"from\": \"human\", \"value\": \"" question "\"}"
+            line = line ", {\"from\": \"gpt\", \"value\": \"" answer "\"}"
+        }
         line = line "]}"
         n += length(line)
         printf "%s", line

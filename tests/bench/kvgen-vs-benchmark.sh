@@ -1,19 +1,26 @@
 #!/bin/sh
-# kvgen-vs-benchmark.sh - kvgen --compat mlperf beside measured runs of the MLPerf Storage KV-cache benchmark.
+# kvgen-vs-benchmark.sh - compares kvgen --compat mlperf with measured runs of the MLPerf Storage KV-cache benchmark.
+#
 #   kvgen-vs-benchmark.sh [-n SEEDS] [-p] [-x OPTIONS] FOLDER [CONFIG...]
-# FOLDER holds CONFIG.json (the arguments of a run, and for each seed what it counted) and users_seedN.csv (the users
-# which that seed drew). For each configuration and seed kvgen runs SEEDS (10) times with the same users and seeds of
-# its own; the mean of these runs stands beside the measured run, with the limit and whether it is within. "one run" is
-# the standard deviation of kvgen's own runs; the benchmark, of which there is one run a seed, scatters as much, so that
-# the last column, the difference in these deviations, says what chance explains. A line "all" follows for each quantity:
-# the mean of the differences over the measured seeds, and after "+-" their standard deviation, which is what the
-# benchmark scatters by itself (users do not count in it: they are the same on both sides). What is off on the average
-# by more than chance stands out there. -p: plain kvgen, without --compat; -x: further options of kvgen. Ends with
-# "within: N of M" and how many of the others lie within two deviations of one run; how many a program that does just what the
-# benchmark does would have beyond the limits, since single runs of it scatter as they do; and what is within of the lines
-# "all". It judges nothing itself.
-# Where the benchmark's workers keep up everything is compared, in b, d and i (they do not) what is completed and where
-# decode reads went.
+#
+#   -n SEEDS    runs of kvgen for each measured run (10)
+#   -p          plain kvgen, without --compat
+#   -x OPTIONS  more options of kvgen
+#
+# FOLDER holds CONFIG.json (the arguments of a run and its counts for each seed) and users_seedN.csv (the users that the
+# seed drew). kvgen runs with these users and seeds of its own. For each quantity the table has the measured run, the
+# mean of kvgen's runs, their difference, the limit, and whether it is within. "one run" is the standard deviation of
+# kvgen's runs. The benchmark, which has one run for each seed, scatters as much, so that the last column, the
+# difference in these deviations, shows how much chance explains. A line "all" follows for each quantity: the mean of
+# the differences over the measured seeds and, after "+-", their standard deviation, which is the scatter of the
+# benchmark itself, since both sides have the same users. A systematic difference stands out there.
+#
+# The last lines: how many differences are within their limit, and how many of the others lie within two deviations of
+# one run; how many a program that does exactly what the benchmark does would have beyond the limits by chance; and how
+# many of the lines "all" are within. It judges nothing itself.
+#
+# Where the benchmark's workers keep up, everything is compared. In b, d and i they do not: there only the completed
+# requests and the tiers of the decode reads are compared.
 set -eu
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
@@ -39,8 +46,8 @@ TMP=$(mktemp -d "${TMPDIR:-/tmp}/kvgen-vs.XXXXXX")
 trap 'rm -rf "$TMP"' EXIT
 trap 'exit 130' INT TERM
 
-# What a run counted, as lines "NAME VALUE". Sizes are in tokens.
-measured() { # config seed
+# The counts of a run, as lines "NAME VALUE". Sizes are in tokens.
+measured() { # CONFIG SEED
     jq -r --arg seed "$2" '.seeds[$seed] | . as $r |
         "issued \(.requests_issued)", "completed \(.requests_completed)",
         (.rows_by_op_tier_phase | to_entries[] | "rows/\(.key) \(.value)"),
@@ -52,7 +59,7 @@ measured() { # config seed
         "hit_rate_all \(.cache_hit_rate)",
         (select(.multi_turn_hit_rate > 0) | "hit_rate_multi_turn \(.multi_turn_hit_rate)")' "$folder/$1.json"
 }
-simulated() { # summary, rows on standard input
+simulated() { # SUMMARY, the writes on standard input
     jq -r '"issued \(.requests.issued)", "completed \(.requests.completed)",
         (.rows_by[] | select(.op == "Read" or .op == "Write") |
             "rows/\(.op)/\(.tier)/\(.phase) \(.rows)", "bytes/\(.op)/\(.tier)/\(.phase) \(.bytes)"),
@@ -60,11 +67,17 @@ simulated() { # summary, rows on standard input
             "share/Read/\(.tier)/Decode \(100 * .rows / $all)"),
         (.lookups | "hit_rate_all \(.all.hit_rate)",
             (.multi_turn.hit_rate | select(. != null) | "hit_rate_multi_turn \(.)"))' "$1"
-    # The sizes of what requests wrote, and the turns of conversations begun (by their key) in the first half.
+    # The sizes of the objects that requests wrote, and the turns of conversations that began in the first half; a key
+    # ends in the time of the beginning and the turn.
     sort -n | awk -F '[ _]' -v half="$half_ms" '
         $1 >= 0 {size[++n] = $1; sum += $1}
-        $2 == "conv" && $(NF - 2) < half {turns++; if (!($0 in seen)) {key = $0; sub(/^[0-9]+ /, "", key)
-            sub(/_turn_[0-9]+$/, "", key); if (!(key in begun)) {begun[key] = 1; conversations++}}}
+        $2 == "conv" && $(NF - 2) < half {
+            turns++
+            key = $0
+            sub(/^[0-9]+ /, "", key)
+            sub(/_turn_[0-9]+$/, "", key)
+            if (!(key in begun)) {begun[key] = 1; conversations++}
+        }
         function percentile(p,  at, low) {
             at = 1 + (n - 1) * p / 100; low = int(at)
             return low < n ? size[low] + (at - low) * (size[low + 1] - size[low]) : size[n]
@@ -74,10 +87,11 @@ simulated() { # summary, rows on standard input
             if (conversations > 0) print "turns_mean", turns / conversations
         }'
 }
-run() { # config users seed: one run of kvgen
+run() { # CONFIG USERS SEED: one run of kvgen
     # shellcheck disable=SC2046,SC2086
-    "$BIN/kvgen" $(jq -r '.arguments | sub(" *--config [^ ]*"; "")' "$folder/$1.json") $compat $extra --users-file "$2" \
-        --seed "$3" --summary "$TMP/summary.json" --progress none --format mlperf --epoch 0 -o - 2>"$TMP/err" |
+    "$BIN/kvgen" $(jq -r '.arguments | sub(" *--config [^ ]*"; "")' "$folder/$1.json") $compat $extra \
+        --users-file "$2" --seed "$3" --summary "$TMP/summary.json" --progress none --format mlperf --epoch 0 -o - \
+        2>"$TMP/err" |
         awk -F, -v unit="$token_bytes" '$6 == "Prefill" && $5 !~ /^(prepop|kv_system|system)_/ {
             printf "%.0f %s\n", $3 / unit, $5}' >"$TMP/writes"
     [ -s "$TMP/summary.json" ] || { cat "$TMP/err" >&2; exit 1; }
@@ -85,8 +99,8 @@ run() { # config users seed: one run of kvgen
     rm "$TMP/summary.json"
 }
 
-# Beside one another: lines "NAME VALUE" of the measured run, then those of all runs of kvgen.
-beside() { # config seed
+# The table's lines of one measured run, from $TMP/measured and, of all runs of kvgen, $TMP/simulated.
+beside() { # CONFIG SEED
     awk -v config="$1" -v seed="$2" -v runs="$seeds" '
         FNR == 1 {file++}
         file == 1 {want[$1] = $2; order[++names] = $1; next}
@@ -99,9 +113,10 @@ beside() { # config seed
         }
         function line(name, difference, limit, unit, sd,  a, b, places, digits) {
             a = want[name]; b = mean(name); places = a < 100 ? 4 : 0; digits = unit == "" ? 4 : 2
-            printf "%-2s %4s  %-26s %19.*f %19.*f %+8.*f%-2s %6g%-2s  %-3s  %7.*f%-2s %8.1f\n", config, seed, name, places, a,
-                places, b, digits, difference, unit, limit, unit,
-                (difference <= limit && difference >= -limit ? "yes" : "NO"), digits, sd, unit, (sd > 0 ? difference / sd : 0)
+            printf "%-2s %4s  %-26s %19.*f %19.*f ", config, seed, name, places, a, places, b
+            printf "%+8.*f%-2s %6g%-2s  ", digits, difference, unit, limit, unit
+            printf "%-3s  ", (difference <= limit && difference >= -limit ? "yes" : "NO")
+            printf "%7.*f%-2s %8.1f\n", digits, sd, unit, (sd > 0 ? difference / sd : 0)
         }
         function relative(name, limit,  a) {
             a = want[name]
@@ -109,7 +124,7 @@ beside() { # config seed
             else line(name, 100, limit, "%", 0)
         }
         function absolute(name, limit, unit) {line(name, mean(name) - want[name], limit, unit, spread(name))}
-        # Not one row in a hundred, here as there: left aside.
+        # Less than one row in a hundred on both sides is not compared.
         function small(name,  rows) {
             rows = name; sub(/^[a-z]*/, "rows", rows)
             return want[rows] < all / 100 && mean(rows) < all / 100
@@ -131,7 +146,7 @@ beside() { # config seed
         }' "$TMP/measured" "$TMP/simulated"
 }
 
-# Of one configuration: the lines of its seeds, and behind them for each quantity all of them together.
+# The lines of one configuration, and after them the lines "all".
 together() {
     awk '{
             print
@@ -143,8 +158,10 @@ together() {
             for (i = 1; i <= names; i++) {
                 q = name[i]; mean = sum[q] / n[q]; digits = of[q] == "" ? 4 : 2
                 variance = n[q] > 1 ? (square[q] - n[q] * mean * mean) / (n[q] - 1) : 0
-                printf "%-2s %4s  %-26s %19s %19s %+8.*f%-2s %8s  %-3s  +- %.*f%s\n", config, "all", q, "", "", digits, mean, of[q],
-                    limit[q], (mean <= limit[q] + 0 && mean >= -limit[q] ? "yes" : "NO"), digits, (variance > 0 ? sqrt(variance) : 0), of[q]
+                within = mean <= limit[q] + 0 && mean >= -limit[q] ? "yes" : "NO"
+                printf "%-2s %4s  %-26s %19s %19s ", config, "all", q, "", ""
+                printf "%+8.*f%-2s %8s  %-3s  ", digits, mean, of[q], limit[q], within
+                printf "+- %.*f%s\n", digits, (variance > 0 ? sqrt(variance) : 0), of[q]
             }
         }'
 }
@@ -164,13 +181,19 @@ for config; do
         beside "$config" "$seed"
     done | together
 done | tee "$TMP/table"
-awk 'function beyond(z,  t) { # a normal deviate, on either side; Abramowitz and Stegun, 7.1.26
-        z /= sqrt(2); t = 1 / (1 + 0.3275911 * z)
-        return t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))) * exp(-z * z)
+awk '# The probability of a normal deviate beyond z, on either side; Abramowitz and Stegun, 7.1.26.
+    function beyond(z,  t, sum) {
+        z /= sqrt(2)
+        t = 1 / (1 + 0.3275911 * z)
+        sum = 0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))
+        return t * sum * exp(-z * z)
     }
     $2 == "all" {all++; if ($6 == "yes") kept++; next}
     $9 + 0 > 0 {p = beyond(($7 + 0) / ($9 * sqrt(1 + 1 / runs))); chances += p; variance += p * (1 - p)}
     {n++; if ($8 == "yes") yes++; else if ($NF <= 2 && $NF >= -2) chance++}
-    END {print "within: " yes + 0 " of " n "; of the others within two deviations of one run: " chance + 0
-         printf "beyond: %d; of a program that is the benchmark, %.1f +- %.1f would be by chance\n", n - yes, chances, sqrt(variance)
-         print "all seeds together, within: " kept + 0 " of " all}' runs="$seeds" "$TMP/table"
+    END {
+        print "within: " yes + 0 " of " n "; of the others within two deviations of one run: " chance + 0
+        printf "beyond: %d; of a program that is the benchmark, ", n - yes
+        printf "%.1f +- %.1f would be by chance\n", chances, sqrt(variance)
+        print "all seeds together, within: " kept + 0 " of " all
+    }' runs="$seeds" "$TMP/table"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# bench/kvgen.sh - how fast kvgen makes rows: without output, and as .csv.zst with one thread and two,
-# beside what `zstd -3 -T2` needs for the same CSV alone. Prints rates and ratios, judges nothing.
+# kvgen.sh - how fast kvgen makes rows: without output, and as .csv.zst with one thread and two, and how long
+# `zstd -3 -T2` takes for the same CSV alone. Prints rates and ratios; judges nothing.
 set -eu
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in

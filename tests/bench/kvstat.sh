@@ -1,9 +1,9 @@
 #!/bin/sh
-# kvstat.sh - speed of kvstat beside general tools on the same file: `zstd -dc | mawk` doing only counts and sums
-# by tier and operation, and DuckDB doing counts, sums and percentiles of sizes by tier, operation and phase.
-# Best of three runs each, in rows a second, on CSV and on the project's .csv.zst. It judges nothing.
+# kvstat.sh - the speed of kvstat and of general tools on the same file: `zstd -dc | mawk` with only counts and sums by
+# tier and operation, and DuckDB with counts, sums and percentiles of sizes by tier, operation and phase. The best of
+# three runs each, in rows a second, on CSV and on .csv.zst. Judges nothing.
 #
-# ROWS (10,000,000), THREADS (2) and KEEP (a folder for the files, to use them again) may be set. DuckDB runs when
+# ROWS (10,000,000), THREADS (2) and KEEP (a folder that keeps the files for the next time) may be set. DuckDB runs when
 # node finds it:  npm install @duckdb/node-api  in any folder above, or with NODE_PATH set.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -37,11 +37,16 @@ best() {
 rate() { echo "$1 $ROWS" | awk '{ printf "%.2f", $2 / $1 * 1000 }'; }
 ratio() { echo "$1 $2" | awk '{ printf "%.2f", $1 / $2 }'; }
 
-# The columns by name: both tools may assume nothing of their order.
+# Finds the columns by name, as kvstat does.
 # shellcheck disable=SC2016
-sums='NR == 1 { for (i = 1; i <= NF; i++) col[$i] = i; t = col["Tier"]; o = col["Operation"]; s = col["Object_Size_Bytes"]; next }
-    { k = $t " " $o; n[k]++; b[k] += $s }
-    END { for (k in n) print k, n[k], b[k] }'
+sums='
+    NR == 1 {
+        for (i = 1; i <= NF; i++) column[$i] = i
+        tier = column["Tier"]; op = column["Operation"]; size = column["Object_Size_Bytes"]
+        next
+    }
+    { key = $tier " " $op; n[key]++; bytes[key] += $size }
+    END { for (key in n) print key, n[key], bytes[key] }'
 awk_csv() { mawk -F, "$sums" "$csv"; }
 awk_zst() { zstd -dcq "$zst" | mawk -F, "$sums"; }
 kvstat_csv() { "$bin/kvstat" --threads "$THREADS" "$csv"; }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# replay-autoscale.sh [TIMES] - the search for a number of users, three times running, on simulated tiers whose limit is known on
-# paper: 100 users that read 100 kB from storage every 100 ms keep a drive of 100 MB/s busy. Above that its queue grows by the
-# excess: the P95 of reads keeps 40 ms with no more than 101 users or so. Prints; judges nothing.
+# replay-autoscale.sh [TIMES] - the search for a number of users, three times, on simulated tiers whose limit is known
+# on paper: 100 users that read 100 kB from storage every 100 ms keep a drive of 100 MB/s busy. Above that its queue
+# grows by the excess, so that the P95 of reads stays within 40 ms up to about 101 users. Prints; judges nothing.
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$(cd "$(dirname "$0")/../.." && pwd)/$BUILD ;; esac
 work=$(mktemp -d) || exit 1
@@ -24,14 +24,14 @@ exec awk -v n="$1" -v seconds="$2" 'BEGIN {
 END
 for mode in capacity qos; do
     for time in $(seq "${1:-3}"); do
-        "$BUILD/bin/kvreplay" --autoscale $mode --each "sh '$work/gen' {N} 4" --step-warmup 1s --step-duration 2s --start-users 30 \
-            --storage-p95 40ms --lateness-budget 1h --progress none --tier-engine 0=sim:bw=10GB/s --tier-engine 1=sim:bw=10GB/s \
-            --tier-engine 2=sim:bw=100MB/s -o "$work/r.csv" --summary "$work/s.json" 2>/dev/null || exit 1
-        python3 -c "
-import json
-s = json.load(open('$work/s.json'))
-a = s['autoscaling']
-print('%-9s %s: %3d users of 100 on paper, %.0f tokens/s, in %d steps and %.0f s' % ('$mode', '$time', a['users'],
-      a['throughput_tokens_per_s'], len(s['autoscaling_stats']), s['autoscaling_stats'][-1]['time_s']))"
+        "$BUILD/bin/kvreplay" --autoscale $mode --each "sh '$work/gen' {N} 4" --step-warmup 1s --step-duration 2s \
+            --start-users 30 --storage-p95 40ms --lateness-budget 1h --progress none --tier-engine 0=sim:bw=10GB/s \
+            --tier-engine 1=sim:bw=10GB/s --tier-engine 2=sim:bw=100MB/s -o "$work/r.csv" --summary "$work/s.json" \
+            2>/dev/null || exit 1
+        jq -r '.autoscaling.users, .autoscaling.throughput_tokens_per_s, (.autoscaling_stats | length, .[-1].time_s)' \
+            "$work/s.json" | paste -sd ' ' - | awk -v mode=$mode -v time="$time" '{
+                printf "%-9s %s: %3d users of 100 on paper, %.0f tokens/s, ", mode, time, $1, $2
+                printf "in %d steps and %.0f s\n", $3, $4
+            }'
     done
 done

@@ -1,16 +1,17 @@
 #!/bin/sh
-# replay-vs-fio.sh [DIR] [PAIRS] [CASES] - kvreplay against fio on one directory: OBJECTS (32) objects of 64 MiB, 1 MiB I/Os,
-# depth 16, O_DIRECT, io_uring, registered files and buffers, kvreplay with unique data and header verification. Each case has
-# the same work on both sides:
-#   fresh   writes of new files: kvreplay's objects, fio's files of 64 MiB one after another (allocated before its clock starts,
-#           kvreplay's after); all are removed before each run
-#   warm    writes over the very same bytes of one file, kvreplay's slab, which is written and allocated
-#   files   reads of the very same files, kvreplay's objects, one after another
-#   slab    reads of the very same bytes of that slab
-# ABBA pairs (fio, kvreplay, kvreplay, fio), and fio against itself in the same rhythm for the noise. Prints bandwidth ratios and
-# their geometric means, also by fio's own; the mean number of I/Os in flight as each program's requests see it, from submission
-# to completion (kvreplay: mean_ios_in_flight of its summary; fio: IOPS x mean latency); and CPU seconds per GiB by fio's, for
-# writes with refill_buffers=1, which makes its data unique too, and without. Judges nothing. Skips without fio.
+# replay-vs-fio.sh [DIR] [PAIRS] [CASES] - kvreplay against fio on one directory: OBJECTS (32) objects of 64 MiB, 1 MiB
+# I/Os, depth 16, O_DIRECT, io_uring, registered files and buffers, kvreplay with unique data and header verification.
+# Each case has the same work on both sides:
+#   fresh   writes of new files: kvreplay's objects, fio's files of 64 MiB, one after another (fio allocates before its
+#           clock starts, kvreplay after); all are removed before each run
+#   warm    writes over the same bytes of one file, kvreplay's slab, which is written and allocated
+#   files   reads of the same files, kvreplay's objects, one after another
+#   slab    reads of the same bytes of that slab
+# ABBA pairs (fio, kvreplay, kvreplay, fio), and fio against itself in the same rhythm for the noise. Prints bandwidth
+# ratios and their geometric means, also divided by fio's own; the mean number of I/Os in flight from submission to
+# completion (kvreplay: mean_ios_in_flight of its summary; fio: IOPS x mean latency); and CPU seconds per GiB divided by
+# fio's, for writes with refill_buffers=1, which makes its data unique too, and without. Judges nothing. Skipped without
+# fio.
 set -eu
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
@@ -43,26 +44,29 @@ replay() {
     shift 2
     "$BIN/kvreplay" --nvme "$target" --inflight 4 --iodepth 16 --chunk-size 1MiB --ioengine uring --progress none \
         -o /dev/null --summary "$TMP/s.json" "$@" "$TMP/$op.csv" 2>"$TMP/stderr" || { cat "$TMP/stderr" >&2; exit 1; }
-    awk -F'[:,]' -v gib="$OBJECTS" '/"elapsed_s"/ { e = $2 } /"cpu_s_per_gib"/ { c = $2 } /"mean_ios_in_flight"/ { q = $2 }
-        END { printf "%.4f %.4f %.2f\n", gib * 64 / 1024 / e, c, q }' "$TMP/s.json"
+    jq -r --argjson objects "$OBJECTS" '(.tiers[] | select(.tier == "Tier-2")).mean_ios_in_flight as $queue |
+        "\($objects * 64 / 1024 / .elapsed_s) \(.cpu_s_per_gib) \($queue)"' "$TMP/s.json"
 }
 
-# plain OP REFILL ARGUMENTS...: the same of fio.
+# plain OP REFILL ARGUMENTS...: the same from fio. Its terse output: KiB/s, IOPS, ms and mean latency in us of reads in
+# $7, $8, $9 and $40, of writes in $48, $49, $50 and $81; CPU time of user and system in per cent in $88 and $89.
 plain() {
     op=$1 refill=$2
     shift 2
     rw=$(echo "$op" | tr 'WR' 'wr')
     fio --name=f --rw="$rw" --bs=1m --iodepth=16 --direct=1 --ioengine=io_uring --registerfiles=1 --fixedbufs=1 \
-        --refill_buffers="$refill" --file_service_type=sequential --output-format=terse --terse-version=3 "$@" 2>/dev/null |
-        awk -F';' -v op="$op" -v gib="$OBJECTS" '{
-            bw = op == "Read" ? $7 : $48; ms = op == "Read" ? $9 : $50; q = op == "Read" ? $8 * $40 : $49 * $81
-            split($88, u, "%"); split($89, s, "%")
-            printf "%.4f %.4f %.2f\n", bw / 1048576, (u[1] + s[1]) / 100 * ms / 1000 / (gib * 64 / 1024), q / 1e6
+        --refill_buffers="$refill" --file_service_type=sequential --output-format=terse --terse-version=3 "$@" \
+        2>/dev/null |
+        awk -F';' -v op="$op" -v mib="$((OBJECTS * 64))" '{
+            rate = op == "Read" ? $7 : $48; ms = op == "Read" ? $9 : $50; queue = op == "Read" ? $8 * $40 : $49 * $81
+            split($88, user, "%"); split($89, kernel, "%")
+            cpu_s = (user[1] + kernel[1]) / 100 * ms / 1000
+            printf "%.4f %.4f %.2f\n", rate / 1048576, cpu_s / (mib / 1024), queue / 1e6
         }'
 }
 
-# a CASE REFILL: fio's run of it. b CASE: kvreplay's.
-a() {
+# fio_runs CASE REFILL, kvreplay_runs CASE: the run of that case.
+fio_runs() {
     case $1 in
     fresh)
         rm -rf "$TMP/new"
@@ -70,13 +74,13 @@ a() {
         plain Write "$2" --directory="$TMP/new" --nrfiles="$OBJECTS" --filesize=64m --fallocate=native
         rm -rf "$TMP/new"
         ;;
-    # Behind the slab's first MiB, which says what it is.
+    # The first MiB of the slab describes it.
     warm) plain Write "$2" --filename="$TMP/slab/slab.kv" --offset=1m --size=$((OBJECTS * 64))m --overwrite=1 ;;
     files) plain Read "$2" --filename="$names" --filesize=64m --readonly ;;
     slab) plain Read "$2" --filename="$TMP/slab/slab.kv" --offset=1m --size=$((OBJECTS * 64))m --readonly ;;
     esac
 }
-b() {
+kvreplay_runs() {
     case $1 in
     fresh) replay Write "$TMP/new" ;;
     warm) replay Write "$TMP/slab" --layout slab --keep ;;
@@ -94,29 +98,38 @@ for case in $CASES; do
         names=$(find "$TMP/files" -name '*.kv' | sort | paste -sd:)
         refill=0
         ;;
-    slab) # all of it is kvreplay's again
+    slab) # fio may have written over it
         replay Write "$TMP/slab" --layout slab --keep >/dev/null
         refill=0
         ;;
     esac
-    a "$case" "$refill" >/dev/null # the drive is awake
-    b "$case" >/dev/null
+    fio_runs "$case" "$refill" >/dev/null # the drive is awake
+    kvreplay_runs "$case" >/dev/null
     i=0
     while [ "$i" -lt "$PAIRS" ]; do
-        echo "$(a "$case" "$refill") $(b "$case") $(b "$case") $(a "$case" "$refill") $(a "$case" "$refill") $(a "$case" "$refill")" \
-            "$([ "$refill" = 0 ] || a "$case" 0)"
+        {
+            fio_runs "$case" "$refill"
+            kvreplay_runs "$case"
+            kvreplay_runs "$case"
+            for _ in 1 2 3; do fio_runs "$case" "$refill"; done
+            [ "$refill" = 0 ] || fio_runs "$case" 0
+        } | paste -sd ' ' -
         i=$((i + 1))
     done | awk -v name="$case" '{
         # 3 figures each: fio, kvreplay, kvreplay, fio, fio, fio; for writes fio without refill_buffers
-        r1 = $4 / $1; r2 = $7 / $10; lr += log(r1) + log(r2); ls += log($13 / $16); n++
-        lc += log($5 / $2) + log($8 / $11); q += $6 + $9; p += $3 + $12
-        if (NF > 18) lw += log($5 / $20) + log($8 / $20)
-        printf "%s pair %d: kvreplay/fio %.3f %.3f (fio %.2f GiB/s), fio/fio %.3f, CPU %.2f %.2f, in flight %.2f %.2f (fio %.2f)\n",
-            name, n, r1, r2, $1, $13 / $16, $5 / $2, $8 / $11, $6, $9, $3
+        ours_1 = $4 / $1; ours_2 = $7 / $10; noise = $13 / $16; cpu_1 = $5 / $2; cpu_2 = $8 / $11; n++
+        log_ours += log(ours_1) + log(ours_2); log_noise += log(noise); log_cpu += log(cpu_1) + log(cpu_2)
+        queue += $6 + $9; fio_queue += $3 + $12
+        if (NF > 18) log_cpu_plain += log($5 / $20) + log($8 / $20)
+        printf "%s pair %d: kvreplay/fio %.3f %.3f (fio %.2f GiB/s), fio/fio %.3f, ", name, n, ours_1, ours_2, $1, noise
+        printf "CPU %.2f %.2f, in flight %.2f %.2f (fio %.2f)\n", cpu_1, cpu_2, $6, $9, $3
         fflush()
     } END {
-        printf "%s: %d pairs: bandwidth kvreplay/fio %.3f, fio/fio %.3f, the one by the other %.3f; in flight %.2f (fio %.2f); CPU kvreplay/fio %.2f%s\n",
-            name, n, exp(lr / 2 / n), exp(ls / n), exp(lr / 2 / n - ls / n), q / 2 / n, p / 2 / n, exp(lc / 2 / n),
-            lw ? sprintf(" with refill_buffers=1, %.2f without", exp(lw / 2 / n)) : ""
+        printf "%s: %d pairs: bandwidth kvreplay/fio %.3f, ", name, n, exp(log_ours / 2 / n)
+        printf "fio/fio %.3f, the one by the other %.3f; ", exp(log_noise / n), exp(log_ours / 2 / n - log_noise / n)
+        printf "in flight %.2f (fio %.2f); ", queue / 2 / n, fio_queue / 2 / n
+        printf "CPU kvreplay/fio %.2f", exp(log_cpu / 2 / n)
+        if (log_cpu_plain) printf " with refill_buffers=1, %.2f without", exp(log_cpu_plain / 2 / n)
+        print ""
     }'
 done

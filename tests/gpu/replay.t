@@ -1,8 +1,8 @@
 #!/bin/sh
-# A trace over all three tiers on a real GPU: Tier-0 must be executed by CUDA, not simulated, and every
-# read, demotions from GPU to host to storage included, must verify to the last byte. A bug
-# looked like a corrupt read, or a report that called modelled times real. The same on two devices where
-# there are two: both must take part, and no read be corrupt. Skips without a GPU.
+# replay.t - a trace over all three tiers on a real GPU: CUDA executes Tier-0, which is not simulated, and every read,
+# also of demotions from GPU to host to storage, is verified to the last byte. The same on two GPUs, where there are
+# two: both take part. A bug looked like a corrupt read, or a report that called modelled times real. Skipped without a
+# GPU.
 . "$(dirname "$0")/../lib.sh"
 
 cd "$TMP" || exit 1
@@ -14,15 +14,14 @@ plan 13
     --model tiny-1b --gpu-mem-gb 2 --cpu-mem-gb 1 -o trace.csv.zst 2>/dev/null
 ok "a trace over three tiers replays on the GPU" \
     "$BIN/kvreplay" --gpu require --nvme kv --verify full --summary s.json -o r.csv.zst trace.csv.zst
-field() {
-    python3 -c "import json; d = json.load(open('s.json')); print($1)"
-}
-is "Tier-0 was executed by CUDA" "$(field 'd["tiers"][0]["engine"]')" cuda
-is "and is not marked simulated" "$(field 'd["tiers"][0]["simulated"]')" False
-is "the GPU has a name" "$(field 'bool(d["tiers"][0]["device"])')" True
-is "every row is ok" "$(field 'd["rows"]["ok"] == d["rows"]["total"]')" True
-is "every read was verified" "$(field 'd["rows"]["unverified_reads"]')" 0
-is "nothing was read before it was written" "$(field 'd["reads_before_write"]')" 0
+json_like s.json <<'END'
+Tier-0 was executed by CUDA              | tier("Tier-0").engine | cuda
+and is not marked simulated              | tier("Tier-0").simulated | false
+the GPU has a name                       | tier("Tier-0").device | .*[A-Za-z].*
+every row is ok                          | .rows.ok == .rows.total | true
+every read was verified                  | .rows.unverified_reads | 0
+nothing was read before it was written   | .reads_before_write | 0
+END
 
 # On two devices; with one, each of these is skipped.
 two='two devices'
@@ -36,9 +35,11 @@ on_two() {
 }
 on_two ok "the trace replays on two GPUs" \
     "$BIN/kvreplay" --gpu 0,1 --nvme kv --verify full --summary s.json -o r.csv.zst trace.csv.zst
-on_two is "both are named" "$(field 'd["tiers"][0]["target"]')" 'GPU 0, GPU 1'
-on_two is "each with its PCI address and share of the bytes" "$(field 'sum("PCI " in f and "% of the bytes moved" in f
-    and ", 0 % of" not in f for f in d["tiers"][0]["flags"])')" 2
-on_two is "every row is ok on two" "$(field 'd["rows"]["ok"] == d["rows"]["total"]')" True
-on_two is "every read was verified on two" "$(field 'd["rows"]["unverified_reads"]')" 0
-on_two is "each PCI address is another" "$(field 'len({f.split("PCI ")[1].split(",")[0] for f in d["tiers"][0]["flags"]})')" 2
+flags='tier("Tier-0").flags[] | select(test("PCI "))'
+on_two is "both are named" "$(json s.json 'tier("Tier-0").target')" 'GPU 0, GPU 1'
+on_two is "each with its PCI address and share of the bytes" \
+    "$(json s.json "[$flags | select(test(\"% of the bytes moved\") and (test(\", 0 % of\") | not))] | length")" 2
+on_two is "every row is ok on two" "$(json s.json '.rows.ok == .rows.total')" true
+on_two is "every read was verified on two" "$(json s.json .rows.unverified_reads)" 0
+on_two is "each PCI address is another" \
+    "$(json s.json "[$flags | capture(\"PCI (?<address>[^,]*)\").address] | unique | length")" 2

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Bad input and bad options: one line "kvgen: where: what", exit status 2 (1 when output fails), and no
-# file that looks whole. A bug looked like a default used in silence, an option without effect, or a
-# trace that just ends.
+# file that looks whole. A bug looked like a default that was used in silence, an option without effect,
+# or a trace that just ends.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
@@ -9,31 +9,31 @@ bad() { # name status regex arguments
     bad_name=$1 bad_status=$2 bad_like=$3
     shift 3
     exits "$bad_name: status $bad_status" "$bad_status" "$BIN/kvgen" -o "$TMP/out.csv" "$@"
-    like "$bad_name: says so" "$(cat "$TMP/stderr")" "^kvgen: $bad_like"
-    is "$bad_name: in one line" "$(wc -l <"$TMP/stderr" | tr -d ' ')" 1
+    stderr_like "$bad_name: says so" "^kvgen: $bad_like"
+    is "$bad_name: in one line" "$(lines "$TMP/stderr")" 1
     ok "$bad_name: no file" test ! -e "$TMP/out.csv"
 }
-J=$TMP/in.jsonl
+blocks=$TMP/in.jsonl
 good='{"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": [1, 2]}'
 
 bad "missing file" 2 ".*nothing.jsonl" --input "$TMP/nothing.jsonl"
-: >"$J"
-bad "empty file" 2 ".*in.jsonl" --input "$J"
-echo '{"chat_id": 1}' >"$J"
-bad "unknown kind of file" 2 ".*in.jsonl: not an input" --input "$J"
-bad "not the kind that was said" 2 ".*in.jsonl:1: .*timestamp" --source mooncake --input "$J"
-echo '<xml/>' >"$J"
-bad "no JSON at all" 2 ".*in.jsonl" --input "$J"
-printf '%s\n%s\n' "$good" "$good" | sed '2s/600/"x"/' >"$J"
-bad "bad number" 2 ".*in.jsonl:2: input_length" --input "$J"
-printf '%s\n%s\n' "$good" "$good" | sed '2s/600/-600/' >"$J"
-bad "negative size" 2 ".*in.jsonl:2: input_length" --input "$J"
-printf '%s\n%s\n' "$good" "$good" | sed '2s/2\]/-2]/' >"$J"
-bad "negative block" 2 ".*in.jsonl:2: hash_ids" --input "$J"
-printf '%s\n%s\n' "$good" "$good" | sed '1s/"timestamp": 0/"timestamp": 9/' >"$J"
-bad "time goes back" 2 ".*in.jsonl:2: timestamp" --input "$J"
-printf '%s\n{"timestamp": 1, ' "$good" >"$J"
-bad "cut line" 2 ".*in.jsonl:2" --input "$J"
+: >"$blocks"
+bad "empty file" 2 ".*in.jsonl" --input "$blocks"
+echo '{"chat_id": 1}' >"$blocks"
+bad "unknown kind of file" 2 ".*in.jsonl: not an input" --input "$blocks"
+bad "not the kind that was said" 2 ".*in.jsonl:1: .*timestamp" --source mooncake --input "$blocks"
+echo '<xml/>' >"$blocks"
+bad "no JSON at all" 2 ".*in.jsonl" --input "$blocks"
+printf '%s\n%s\n' "$good" "$good" | sed '2s/600/"x"/' >"$blocks"
+bad "bad number" 2 ".*in.jsonl:2: input_length" --input "$blocks"
+printf '%s\n%s\n' "$good" "$good" | sed '2s/600/-600/' >"$blocks"
+bad "negative size" 2 ".*in.jsonl:2: input_length" --input "$blocks"
+printf '%s\n%s\n' "$good" "$good" | sed '2s/2\]/-2]/' >"$blocks"
+bad "negative block" 2 ".*in.jsonl:2: hash_ids" --input "$blocks"
+printf '%s\n%s\n' "$good" "$good" | sed '1s/"timestamp": 0/"timestamp": 9/' >"$blocks"
+bad "time goes back" 2 ".*in.jsonl:2: timestamp" --input "$blocks"
+printf '%s\n{"timestamp": 1, ' "$good" >"$blocks"
+bad "cut line" 2 ".*in.jsonl:2" --input "$blocks"
 head -c 100000 "$DATA/mooncake_first4000.jsonl.zst" >"$TMP/cut.zst"
 bad "cut zstd" 2 ".*cut.zst" --input "$TMP/cut.zst"
 
@@ -70,41 +70,41 @@ bad "cycles of users" 2 "--replay-cycles" --replay-cycles 2
 bad "nothing matches" 2 ".*none" --input "$TMP/none*.csv"
 mkdir "$TMP/empty"
 bad "folder without data" 2 ".*empty: holds no file" --input "$TMP/empty"
-B=$TMP/burst.csv
-printf 'Timestamp,Request tokens,Response tokens\n5,10,1\n4,10,1\n' >"$B"
-bad "burst time goes back" 2 ".*burst.csv:3: Timestamp goes back" --input "$B"
-printf 'Timestamp,Request tokens,Response tokens\n5,ten,1\n6,-1,1\n' >"$B"
-bad "no good row" 2 ".*burst.csv:2: Request tokens is \"ten\"" --input "$B"
+burst=$TMP/burst.csv
+printf 'Timestamp,Request tokens,Response tokens\n5,10,1\n4,10,1\n' >"$burst"
+bad "burst time goes back" 2 ".*burst.csv:3: Timestamp goes back" --input "$burst"
+printf 'Timestamp,Request tokens,Response tokens\n5,ten,1\n6,-1,1\n' >"$burst"
+bad "no good row" 2 ".*burst.csv:2: Request tokens is \"ten\"" --input "$burst"
 {
     printf 'Timestamp,Request tokens,Response tokens\n5,10,1\n'
     head -c 3000000 /dev/zero | tr '\0' 7
-} >"$B"
-bad "endless row" 2 ".*burst.csv:3: a row of more" --input "$B"
+} >"$burst"
+bad "endless row" 2 ".*burst.csv:3: a row of more" --input "$burst"
 head -c 30000 "$DATA/azure_code_2023.csv.zst" >"$TMP/cut.zst"
 bad "cut CSV" 2 ".*cut.zst" --input "$TMP/cut.zst"
-printf 'Timestamp,Request tokens,Response tokens\n5,10,1\n' >"$B"
-bad "time stands still" 2 ".*burst.csv: .*never end" --input "$B" --replay-cycles 0 --duration 5
-bad "azure is no burst" 2 ".*burst.csv: .*TIMESTAMP" --source azure --input "$B"
+printf 'Timestamp,Request tokens,Response tokens\n5,10,1\n' >"$burst"
+bad "time stands still" 2 ".*burst.csv: .*never end" --input "$burst" --replay-cycles 0 --duration 5
+bad "azure is no burst" 2 ".*burst.csv: .*TIMESTAMP" --source azure --input "$burst"
 
 bad "two for standard output" 2 "standard output" --summary - --dump-users -
 exits "--list-models with what simulates: status 2" 2 "$BIN/kvgen" --list-models --num-users 3
-like "--list-models with what simulates: says so" "$(cat "$TMP/stderr")" '^kvgen: --num-users: '
+stderr_like "--list-models with what simulates: says so" '^kvgen: --num-users: '
 exits "--list-models with --kv-dtype: status 2" 2 "$BIN/kvgen" --list-models --kv-dtype int4
 bad "level of a plain file" 2 "--level" --level 5
 
-U=$TMP/users.csv
+users=$TMP/users.csv
 head='User,Context_Tokens,Generation_Tokens,Think_s,QoS'
-printf '%s\nann,100,10,0.5,batch\n' "$head" >"$U"
-ok "a users file" "$BIN/kvgen" --users-file "$U" --num-users 1 --duration 1 -o none
-bad "too few users" 2 ".*users.csv: 2 users are wanted" --users-file "$U" --num-users 2
-printf '%s\nann,100,10,0.5,batch\nbob,0,10,0.5,batch\n' "$head" >"$U"
-bad "bad user" 2 ".*users.csv:3: Context_Tokens" --users-file "$U" --num-users 2
-printf '%s\nann,100,10,0.5,batch\nann,100,10,0.5,batch\n' "$head" >"$U"
-bad "user twice" 2 ".*users.csv: user \"ann\"" --users-file "$U" --num-users 2
-printf 'User,QoS\nann,batch\n' >"$U"
-bad "missing column" 2 ".*users.csv: .*Context_Tokens" --users-file "$U" --num-users 1
+printf '%s\nann,100,10,0.5,batch\n' "$head" >"$users"
+ok "a users file" "$BIN/kvgen" --users-file "$users" --num-users 1 --duration 1 -o none
+bad "too few users" 2 ".*users.csv: 2 users are wanted" --users-file "$users" --num-users 2
+printf '%s\nann,100,10,0.5,batch\nbob,0,10,0.5,batch\n' "$head" >"$users"
+bad "bad user" 2 ".*users.csv:3: Context_Tokens" --users-file "$users" --num-users 2
+printf '%s\nann,100,10,0.5,batch\nann,100,10,0.5,batch\n' "$head" >"$users"
+bad "user twice" 2 ".*users.csv: user \"ann\"" --users-file "$users" --num-users 2
+printf 'User,QoS\nann,batch\n' >"$users"
+bad "missing column" 2 ".*users.csv: .*Context_Tokens" --users-file "$users" --num-users 1
 
-# Who does not think asks for ever at one time, unless something else takes time. A bug looked like a full memory.
+# Users without think time ask for ever at one time, unless something else takes time. A bug looked like a full memory.
 printf 'User,Context_Tokens,Generation_Tokens,Think_s,QoS\nann,100,10,0,batch\n' >"$TMP/restless.csv"
 printf 'user_templates:\n  chatbot:\n    think_time_range: [0, 0]\n' >"$TMP/restless.yaml"
 restless() { # name, status, options...
@@ -113,35 +113,38 @@ restless() { # name, status, options...
     exits "$name" "$status" timeout 60 "$BIN/kvgen" --duration 1 -o none "$@"
 }
 restless "no thinking, open arrival: status 2" 2 --users-file "$TMP/restless.csv" --num-users 1
-like "who it is" "$(cat "$TMP/stderr")" '^kvgen: .*restless.csv: user "ann" does not think'
+stderr_like "who it is" '^kvgen: .*restless.csv: user "ann" does not think'
 restless "the same by a configuration: status 2" 2 --config "$TMP/restless.yaml"
-like "where" "$(cat "$TMP/stderr")" '^kvgen: user_templates: user "user_[0-9]*" does not think'
-restless "closed, with nothing that takes time: status 2" 2 --users-file "$TMP/restless.csv" --num-users 1 --arrival closed \
-    --generation-mode none
+stderr_like "where" '^kvgen: user_templates: user "user_[0-9]*" does not think'
+restless "closed, with nothing that takes time: status 2" 2 --users-file "$TMP/restless.csv" --num-users 1 \
+    --arrival closed --generation-mode none
 restless "a number of requests ends it" 0 --users-file "$TMP/restless.csv" --num-users 1 --max-requests 5
 restless "generation takes time" 0 --users-file "$TMP/restless.csv" --num-users 1 --arrival closed
 restless "reads and writes take time" 0 --users-file "$TMP/restless.csv" --num-users 1 --arrival closed \
     --generation-mode none --tier-model 0=hbm3
 
-printf '%s\nann,100,10,0.5,batch\nbob,100,10,0.5,batch\n' "$head" >"$U"
-bad "users over the file that they come from" 2 ".*users.csv: is read, and would be overwritten" --users-file "$U" \
-    --num-users 1 --dump-users "$U" -o none
+printf '%s\nann,100,10,0.5,batch\nbob,100,10,0.5,batch\n' "$head" >"$users"
+bad "users over the file that they come from" 2 ".*users.csv: is read, and would be overwritten" --users-file "$users" \
+    --num-users 1 --dump-users "$users" -o none
 echo 'decode: {batch_size: 8}' >"$TMP/c.yaml"
-bad "the trace over its configuration" 2 ".*c.yaml: is read, and would be overwritten" --config "$TMP/c.yaml" -o "$TMP/c.yaml"
-bad "users from a trace" 2 "--input: synthetic users .--source users. are read from no file" --source users --input "$U"
-printf 'Timestamp,Model,Request tokens,Response tokens\n5,ChatGPT,10,3\n' >"$TMP/burst.csv"
-exits "cycles of a pipe: status 2" 2 "$BIN/kvgen" --input - --replay-cycles 2 <"$TMP/burst.csv"
-like "cycles of a pipe: says so" "$(cat "$TMP/stderr")" '^kvgen: --replay-cycles: standard input can be read only once'
+bad "the trace over its configuration" 2 ".*c.yaml: is read, and would be overwritten" --config "$TMP/c.yaml" \
+    -o "$TMP/c.yaml"
+bad "users from a trace" 2 "--input: synthetic users .--source users. are read from no file" --source users \
+    --input "$users"
+printf 'Timestamp,Model,Request tokens,Response tokens\n5,ChatGPT,10,3\n' >"$burst"
+exits "cycles of a pipe: status 2" 2 "$BIN/kvgen" --input - --replay-cycles 2 <"$burst"
+stderr_like "cycles of a pipe: says so" '^kvgen: --replay-cycles: standard input can be read only once'
 rm -f "$TMP/early.csv"
 for option in --summary --curve; do
-    bad "$option has no place" 1 ".*no/x: cannot write" --num-users 1 --duration 1 -o "$TMP/early.csv" $option "$TMP/no/x"
+    bad "$option has no place" 1 ".*no/x: cannot write" --num-users 1 --duration 1 \
+        -o "$TMP/early.csv" $option "$TMP/no/x"
 done
 not_ok "and that is told before the run" test -e "$TMP/early.csv"
 
 exits "a folder that is not there: status 1" 1 "$BIN/kvgen" --duration 1 -o "$TMP/no/where.csv"
 if [ -w /dev/full ]; then
     exits "a full disk: status 1" 1 "$BIN/kvgen" --num-users 50 --duration 60 -o /dev/full
-    like "a full disk: says so" "$(cat "$TMP/stderr")" '^kvgen: .*(No space|ENOSPC|full)'
+    stderr_like "a full disk: says so" '^kvgen: .*(No space|ENOSPC|full)'
 fi
 "$BIN/kvgen" --num-users 500 --duration 600 --generation-mode none 2>"$TMP/pipe.err" | head -n 1 >/dev/null
 is "a reader that goes away: no words" "$(cat "$TMP/pipe.err")" ""
@@ -166,15 +169,15 @@ for name in cut.csv cut.csv.zst; do
     kill -KILL $pid
     wait $pid 2>/dev/null
     "$BIN/kvstat" --json --skip-bad-rows "$TMP/$name" >"$TMP/read.json" 2>"$TMP/stderr"
-    rows=$(sed -n 's/.*"rows": *\([0-9]*\).*/\1/p' "$TMP/read.json" | head -n 1)
+    rows=$(json "$TMP/read.json" .rows)
     ok "SIGKILL: mlperf's $name is read (${rows:-0} rows)" test "${rows:-0}" -gt 5000
     rm -f "$TMP/$name"
 done
-like "SIGKILL: that it is cut is said" "$(cat "$TMP/stderr")" 'cut\.csv\.zst: .*cut'
+stderr_like "SIGKILL: that it is cut is said" 'cut\.csv\.zst: .*cut'
 
 # The same while standard input is silent: what was served so far is written.
 mkfifo "$TMP/pipe"
-# idle: it is over, or has used no CPU for 300 ms in which none of its threads wanted one.
+# idle: the process is over, or its threads have slept for 300 ms without using the CPU.
 idle() {
     before=$(cut -d ' ' -f 14,15 "/proc/$pid/stat" 2>/dev/null) || return 0
     for _ in 1 2 3; do
@@ -204,7 +207,7 @@ done
 if [ -w /dev/full ]; then
     exits "--list-models, a full disk: status 1" 1 sh -c '"$1" --list-models >/dev/full' - "$BIN/kvgen"
 fi
-if [ -d /dev/shm ] && [ -w /dev/shm ]; then # files there are files
+if [ -d /dev/shm ] && [ -w /dev/shm ]; then # a regular file below /dev
     shm=/dev/shm/kvtrace-test-$$.json
     printf '%9999s' '' >"$shm"
     "$BIN/kvgen" --num-users 3 --duration 1 --summary "$shm" -o none 2>/dev/null
@@ -214,12 +217,12 @@ if [ -d /dev/shm ] && [ -w /dev/shm ]; then # files there are files
     ok "--summary in /dev: makes one" test -s "$shm"
     rm -f "$shm"
 fi
-# What is no regular file is written to, never replaced.
+# Anything but a regular file is written to, never replaced.
 rm -f "$TMP/pipe"
 mkfifo "$TMP/pipe"
 cat "$TMP/pipe" >"$TMP/piped.csv" &
 "$BIN/kvgen" --num-users 3 --duration 1 --dump-users "$TMP/pipe" -o none 2>/dev/null
 ok "--dump-users into a pipe: it stays one" test -p "$TMP/pipe"
 [ -p "$TMP/pipe" ] && wait $!
-is "--dump-users into a pipe: the users come" "$(wc -l <"$TMP/piped.csv" | tr -d ' ')" 4
+is "--dump-users into a pipe: the users come" "$(lines "$TMP/piped.csv")" 4
 done_testing

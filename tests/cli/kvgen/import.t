@@ -1,145 +1,154 @@
 #!/bin/sh
 # Logs of other tools as traces: fio's iolog (2 and 3), the op-log of s3dlio, warp's benchdata. Operations, sizes,
-# times and order are theirs; what is no read or write of a cache is counted; a bad line is named. A bug looked
-# like a column taken by its place, or a line left out in silence.
+# times and order are theirs; rows that are no reads, writes or deletions are counted; a bad line is named. A bug
+# looked like a column that was found by its place, or a line that was left out in silence.
 # shellcheck source=tests/lib.sh disable=SC2059
 . "$(dirname "$0")/../../lib.sh"
 single_threaded
 
-I=$TMP/in
-gen() { told "$BIN/kvgen" --input "$I" -o - "$@"; }
-body() { gen "$@" | tail -n +2; }
-bad() { # name regex
-    exits "$1: status 2" 2 "$BIN/kvgen" --source trace --input "$I" -o "$TMP/out.csv"
-    like "$1: says so" "$(cat "$TMP/stderr")" "^kvgen: $2"
-    is "$1: in one line" "$(wc -l <"$TMP/stderr" | tr -d ' ')" 1
+log=$TMP/in
+body() { told "$BIN/kvgen" --input "$log" -o - "$@" | tail -n +2; }
+refused() { # NAME REGEX
+    exits "$1: status 2" 2 "$BIN/kvgen" --source trace --input "$log" -o "$TMP/out.csv"
+    stderr_like "$1: says so" "^kvgen: $2"
+    is "$1: in one line" "$(lines "$TMP/stderr")" 1
     ok "$1: no file" test ! -e "$TMP/out.csv"
 }
 
 # fio.
-printf '%s\n' 'fio version 2 iolog' '/mnt/x add' '/mnt/x open' '/mnt/x write 0 4096' '/mnt/x wait 1500 0' '/mnt/x sync 0 0' \
-    '/mnt/x read 0 4096' '/mnt/x trim 4096 8192' '/mnt/x close' >"$I"
+printf '%s\n' 'fio version 2 iolog' '/mnt/x add' '/mnt/x open' '/mnt/x write 0 4096' '/mnt/x wait 1500 0' \
+    '/mnt/x sync 0 0' '/mnt/x read 0 4096' '/mnt/x trim 4096 8192' '/mnt/x close' >"$log"
 is "fio 2" "$(body)" "0.000000,Write,4096,Tier-2,/mnt/x@0+4096,Prefill
 0.001500,Read,4096,Tier-2,/mnt/x@0+4096,Decode
 0.001500,Delete,8192,Tier-2,/mnt/x@4096+8192,Evict"
 {
     printf '\357\273\277'
-    printf '%s\r\n' 'fio version 3 iolog' '0 x add' '0 x open' '' '7 x write 5000000000 4294967295' '12000000 x read 0 512' '12000001 x close'
-} | zstd -qc >"$I"
-is "fio 3, compressed, with CR LF and a mark" "$(body)" "0.000007,Write,4294967295,Tier-2,x@5000000000+4294967295,Prefill
+    printf '%s\r\n' 'fio version 3 iolog' '0 x add' '0 x open' '' '7 x write 5000000000 4294967295' \
+        '12000000 x read 0 512' '12000001 x close'
+} | zstd -qc >"$log"
+is "fio 3, compressed, with CR LF and a mark" "$(body)" \
+    "0.000007,Write,4294967295,Tier-2,x@5000000000+4294967295,Prefill
 12.000000,Read,512,Tier-2,x@0+512,Decode"
-f3() {
+fio_log() { # FORMAT [VALUE...]: an iolog that ends so
     printf 'fio version 3 iolog\n0 x add\n0 x open\n'
     printf "$@"
 }
-f3 '5 x read 0\n' >"$I"
-bad "fio: no length" '.*in:4: neither FILE add'
-f3 '5 x munge 0 1\n' >"$I"
-bad "fio: an unknown action" '.*in:4: neither FILE add'
-f3 '5 x read -1 1\n' >"$I"
-bad "fio: a negative offset" '.*in:4: offset is "-1"'
-f3 '5 x read 0 99999999999999999999\n' >"$I"
-bad "fio: a huge length" '.*in:4: length is "9+", not a number up to 9223372036854775807'
-f3 'x read 0 1\n' >"$I"
-bad "fio: no time" '.*in:4: time is "x"'
-f3 '5 x re\000ad 0 1\n' >"$I"
-bad "fio: a NUL" '.*in:4: a NUL byte'
-printf 'fio version 4 iolog\n' >"$I"
-bad "fio: another version" '.*in:1: not "fio version 2'
-printf 'fio version 2 iolog\nx wait 9223372036854775 0\nx wait 9223372036854775 0\n' >"$I"
-bad "fio: endless waits" '.*in:3: waits of more'
-{ f3 '' && head -c 3000000 /dev/zero | tr '\0' x; } >"$I"
-bad "fio: an endless line" '.*in:4: a line of more than 1 MiB'
+fio_log '5 x read 0\n' >"$log"
+refused "fio: no length" '.*in:4: neither FILE add'
+fio_log '5 x munge 0 1\n' >"$log"
+refused "fio: an unknown action" '.*in:4: neither FILE add'
+fio_log '5 x read -1 1\n' >"$log"
+refused "fio: a negative offset" '.*in:4: offset is "-1"'
+fio_log '5 x read 0 99999999999999999999\n' >"$log"
+refused "fio: a huge length" '.*in:4: length is "9+", not a number up to 9223372036854775807'
+fio_log 'x read 0 1\n' >"$log"
+refused "fio: no time" '.*in:4: time is "x"'
+fio_log '5 x re\000ad 0 1\n' >"$log"
+refused "fio: a NUL" '.*in:4: a NUL byte'
+printf 'fio version 4 iolog\n' >"$log"
+refused "fio: another version" '.*in:1: not "fio version 2'
+printf 'fio version 2 iolog\nx wait 9223372036854775 0\nx wait 9223372036854775 0\n' >"$log"
+refused "fio: endless waits" '.*in:3: waits of more'
+{ fio_log '' && head -c 3000000 /dev/zero | tr '\0' x; } >"$log"
+refused "fio: an endless line" '.*in:4: a line of more than 1 MiB'
 
 # s3dlio.
-head='idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte\tend\tduration_ns\n'
-row() { # op bytes file error start
+header='idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte\tend\tduration_ns\n'
+row() { # OP BYTES FILE ERROR START
     printf '0\t1\t%s\tc\t1\t%s\thttp://h\t%s\t%s\t%s\t\t2025-01-01T00:00:09Z\t5\n' "$@"
 }
 {
-    printf "$head"
+    printf "$header"
     row PUT 1048576 /b/1 '' 2025-01-01T00:00:00Z
     row LIST 0 /b '' 2025-01-01T00:00:00Z
     row GET 1048576 /b/1 '' 2025-01-01T01:00:00.000000001+01:00
     row GET 1048576 '"b,c"' '' 2025-01-01T00:00:01.5Z
     row PUT 5 /b/2 'timed out' 2025-01-01T00:00:02Z
     row DELETE '' /b/1 '' 2025-01-01T00:00:03Z
-} >"$I"
+} >"$log"
 is "an op-log" "$(body)" '1735689600.000000,Write,1048576,Tier-2,/b/1,Prefill
 1735689600.000000001,Read,1048576,Tier-2,/b/1,Decode
 1735689601.500000,Read,1048576,Tier-2,"""b,c""",Decode
 1735689603.000000,Delete,0,Tier-2,/b/1,Evict'
 like "an op-log: what is left out" "$(cat "$TMP/err")" '^kvgen: .*in:3: not GET, PUT or DELETE: LIST; rows skipped: 2$'
 is "an op-log: from zero" "$(body --epoch 0 | head -n 2 | cut -d , -f 1 | tr '\n' ' ')" "0.000000 0.000000001 "
-# Clients write their operations as these end: a long one stands behind shorter ones that began later.
+# Clients write each operation when it ends: a long one comes after shorter ones that began later.
 {
-    printf "$head"
+    printf "$header"
     row PUT 7 /b/1 '' 2025-01-01T00:00:02Z
     row GET 7 /b/1 '' 2025-01-01T00:00:03Z
     row PUT 9 /b/2 '' 2025-01-01T00:00:00.5Z
     row GET 9 /b/2 '' 2025-01-01T00:00:03Z
-} >"$I"
+} >"$log"
 is "an op-log: in order of start" "$(body --epoch 0)" '0.000000,Write,9,Tier-2,/b/2,Prefill
 1.500000,Write,7,Tier-2,/b/1,Prefill
 2.500000,Read,7,Tier-2,/b/1,Decode
 2.500000,Read,9,Tier-2,/b/2,Decode'
 body >"$TMP/rows"
 ok "an op-log: times grow" sort -s -c -t , -k 1,1n "$TMP/rows"
-o() {
-    printf "$head"
+one_row() {
+    printf "$header"
     row "$@"
 }
-o PUT many /b/1 '' 2025-01-01T00:00:00Z >"$I"
-bad "an op-log: a bad size" '.*in:2: bytes is "many"'
-o PUT -5 /b/1 '' 2025-01-01T00:00:00Z >"$I"
-bad "an op-log: a negative size" '.*in:2: bytes is "-5"'
-o PUT 5 /b/1 '' yesterday >"$I"
-bad "an op-log: a bad time" '.*in:2: start is "yesterday"'
-o PUT 5 '' '' 2025-01-01T00:00:00Z >"$I"
-bad "an op-log: no file" '.*in:2: file is empty'
-o PUT 5 "a	b" '' 2025-01-01T00:00:00Z >"$I"
-bad "an op-log: a tab too many" '.*in:2: 14 fields, the header has 13'
-o PUT 5 "a" '' 2025-01-01T00:00:00Z | head -c 150 >"$I"
-bad "an op-log: cut in a row" '.*in:2: [0-9]* fields, the header has 13'
-printf 'idx\tthread\top\tbytes\tstart\n' >"$I"
-bad "an op-log: a column missing" '.*in:1: not an op-log: no column file'
+one_row PUT many /b/1 '' 2025-01-01T00:00:00Z >"$log"
+refused "an op-log: a bad size" '.*in:2: bytes is "many"'
+one_row PUT -5 /b/1 '' 2025-01-01T00:00:00Z >"$log"
+refused "an op-log: a negative size" '.*in:2: bytes is "-5"'
+one_row PUT 5 /b/1 '' yesterday >"$log"
+refused "an op-log: a bad time" '.*in:2: start is "yesterday"'
+one_row PUT 5 '' '' 2025-01-01T00:00:00Z >"$log"
+refused "an op-log: no file" '.*in:2: file is empty'
+one_row PUT 5 "a	b" '' 2025-01-01T00:00:00Z >"$log"
+refused "an op-log: a tab too many" '.*in:2: 14 fields, the header has 13'
+one_row PUT 5 "a" '' 2025-01-01T00:00:00Z | head -c 150 >"$log"
+refused "an op-log: cut in a row" '.*in:2: [0-9]* fields, the header has 13'
+printf 'idx\tthread\top\tbytes\tstart\n' >"$log"
+refused "an op-log: a column missing" '.*in:1: not an op-log: no column file'
 
 # warp: columns in another order, one more time, quotes, remarks.
+warp_row() { # INDEX OP BYTES FILE ERROR START END
+    printf '%s\t0\t%s\tc\t1\t%s\th\t%s\t%s\t%s\t\t\t%s\t9\t1\n' "$@"
+}
 {
-    printf 'idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte\tlast_byte\tend\tduration_ns\tcat\n'
-    printf '0\t0\tPUT\tc\t1\t10\th\t"q""t.bin"\t\t2025-01-01T00:00:00.25Z\t\t\t2025-01-01T00:00:01Z\t9\t1\n'
-    printf '1\t0\tSTAT\tc\t1\t0\th\tz\t\t2025-01-01T00:00:00.25Z\t\t\t2025-01-01T00:00:01Z\t9\t1\n# end\n'
+    printf 'idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte\tlast_byte\t'
+    printf 'end\tduration_ns\tcat\n'
+    warp_row 0 PUT 10 '"q""t.bin"' '' 2025-01-01T00:00:00.25Z 2025-01-01T00:00:01Z
+    warp_row 1 STAT 0 z '' 2025-01-01T00:00:00.25Z 2025-01-01T00:00:01Z
+    echo '# end'
 } >"$TMP/warp.csv"
-zstd -qc "$TMP/warp.csv" >"$I"
+zstd -qc "$TMP/warp.csv" >"$log"
 is "benchdata" "$(body)" '1735689600.250000,Write,10,Tier-2,"q""t.bin",Prefill'
 {
     cat "$TMP/warp.csv"
-    printf '2\t0\tPUT\tc\t1\t10\th\tx\t"Put ""http://h"":\ttimed out"\t2025-01-01T00:00:02Z\t\t\t2025-01-01T00:00:03Z\t9\t1\n'
-    printf '3\t0\tPUT\tc\t1\t10\th\t"a\tb"\t\t2025-01-01T00:00:02Z\t\t\t2025-01-01T00:00:03Z\t9\t1\n'
-} >"$I"
+    warp_row 2 PUT 10 x '"Put ""http://h"":	timed out"' 2025-01-01T00:00:02Z 2025-01-01T00:00:03Z
+    warp_row 3 PUT 10 '"a	b"' '' 2025-01-01T00:00:02Z 2025-01-01T00:00:03Z
+} >"$log"
 is "benchdata: tabs in quotes" "$(body | tail -n 1)" "1735689602.000000,Write,10,Tier-2,a	b,Prefill"
 like "benchdata: a message in quotes" "$(cat "$TMP/err")" 'rows skipped: 2$'
-sed 's/q""t.bin"/qt.bin/' "$TMP/warp.csv" >"$I"
-bad "benchdata: a quote that does not close" '.*in:2: field 8: quotes'
-zstd -qc "$TMP/warp.csv" | head -c 100 >"$I"
-bad "benchdata: cut" '.*in: .*cut'
+sed 's/q""t.bin"/qt.bin/' "$TMP/warp.csv" >"$log"
+refused "benchdata: a quote that does not close" '.*in:2: field 8: quotes'
+zstd -qc "$TMP/warp.csv" | head -c 100 >"$log"
+refused "benchdata: cut" '.*in: .*cut'
 
-# A log tells no model and no seed: nor does its copy, whatever the options that made none of its rows.
-zstd -qc "$TMP/warp.csv" >"$I"
-"$BIN/kvgen" --input "$I" -o "$TMP/copy.csv.zst" 2>/dev/null
+# A log has no model and no seed, and neither has its copy, whatever the defaults of kvgen's options are.
+zstd -qc "$TMP/warp.csv" >"$log"
+"$BIN/kvgen" --input "$log" -o "$TMP/copy.csv.zst" 2>/dev/null
 "$BIN/kvstat" "$TMP/copy.csv.zst" >"$TMP/report" 2>/dev/null
 is "a copy of a log: nothing is known of its run" "$(grep -c '^Run ' "$TMP/report")" 0
-like "a copy of a log: but what was asked for" "$(head -c 4000 "$TMP/copy.csv.zst" | tr -d '\0')" '"converted":\{"version":.*"source":"trace"'
+provenance "$TMP/copy.csv.zst" >"$TMP/copy.json"
+is "a copy of a log: but what was asked for" "$(json "$TMP/copy.json" .converted.options.source)" trace
 
 # What kvgen exports comes back: operations, sizes, times and order of Tier-2.
-set -- --num-users 3 --duration 20 --generation-mode none -m tiny-1b --gpu-mem-gb 0.1 --cpu-mem-gb 0.1 --storage-capacity-gb 0.5
+set -- --num-users 3 --duration 20 --generation-mode none -m tiny-1b --gpu-mem-gb 0.1 --cpu-mem-gb 0.1 \
+    --storage-capacity-gb 0.5
 "$BIN/kvgen" "$@" --only-tier 2 -o "$TMP/want.csv" 2>/dev/null
 "$BIN/kvgen" "$@" --format sai3 -o "$TMP/x.tsv.zst" 2>/dev/null
-cp "$TMP/x.tsv.zst" "$I"
+cp "$TMP/x.tsv.zst" "$log"
 is "an op-log of our own" "$(body | cut -d , -f 1-3,5)" \
     "$(tail -n +2 "$TMP/want.csv" | cut -d , -f 1-3,5 | sed "s/Delete,[0-9]*/Delete,0/")"
 "$BIN/kvgen" "$@" --format fio -o "$TMP/x.iolog" 2>/dev/null
-cp "$TMP/x.iolog" "$I"
-sums() { awk -F, '$2 != "Delete" {n[$2] += $3} END {for (op in n) printf "%s %.0f\n", op, n[op]}' | sort; }
+cp "$TMP/x.iolog" "$log"
+sums() { awk -F, '$2 != "Delete" {bytes[$2] += $3} END {for (op in bytes) printf "%s %.0f\n", op, bytes[op]}' | sort; }
+like "an iolog of our own: reads and writes" "$(body | sums | tr '\n' ' ')" '^Read [1-9][0-9]* Write [1-9]'
 is "an iolog of our own: bytes" "$(body | sums)" "$(tail -n +2 "$TMP/want.csv" | sums)"
 done_testing

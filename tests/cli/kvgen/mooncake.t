@@ -1,21 +1,20 @@
 #!/bin/sh
-# Block hits of the Mooncake sample are exact: with a model of 2,048 bytes a token a block is 1 MiB, so
-# a capacity in GiB is one in blocks, and two independent LRU programs give the hits below. A bug
-# looked like a hit more or less: a wrong victim, a block counted twice, a limit off by one object.
+# Block hits of the Mooncake sample are exact. A model of 2,048 bytes a token makes a block 1 MiB, so that a
+# capacity in GiB is a number of blocks; two independent LRU programs give the hits below. A bug looked like one
+# hit more or less: a wrong victim, a block counted twice, a limit off by one object.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 single_threaded
 
-IN=$DATA/mooncake_first4000.jsonl.zst
+summary=$TMP/summary.json
+generate() { "$BIN/kvgen" --config "$TOP/examples/models.yaml" --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0 "$@"; }
 
-gen() { "$BIN/kvgen" --config "$TOP/examples/models.yaml" --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0 "$@"; }
-
-exact() { # GiB hits
-    rm -f "$TMP/s.json"
-    told gen --source mooncake --input "$IN" --block-reuse any --storage-capacity-gb "$1" \
-        --summary "$TMP/s.json" -o none
-    is "$1 GiB: blocks looked up" "$(value "$TMP/s.json" lookups block)" 105904
-    is "$1 GiB: hits" "$(value "$TMP/s.json" hits block)" "$2"
+exact() { # GIB HITS
+    rm -f "$summary"
+    told generate --source mooncake --input "$DATA/mooncake_first4000.jsonl.zst" --block-reuse any \
+        --storage-capacity-gb "$1" --summary "$summary" -o none
+    is "$1 GiB: blocks looked up" "$(json "$summary" .lookups.block.lookups)" 105904
+    is "$1 GiB: hits" "$(json "$summary" .lookups.block.hits)" "$2"
 }
 exact 0 34480
 exact 0.9765625 4282
@@ -23,35 +22,37 @@ exact 9.765625 21540
 exact 29.296875 32041
 exact 48.828125 34116
 
-like "tokens in are all there" "$(cat "$TMP/s.json")" '"context_tokens": *53249359'
-like "tokens out are all there" "$(cat "$TMP/s.json")" '"generated_tokens": *1388321'
-like "every request is completed" "$(cat "$TMP/s.json")" '"completed": *4000'
+json_like "$summary" <<'END'
+tokens in are all there    | .requests.context_tokens | 53249359
+tokens out are all there   | .requests.generated_tokens | 1388321
+every request is completed | .requests.completed | 4000
+END
 
 # Recognised by content, from a pipe, plain or compressed: the same rows.
 digest() { sed -n 's/.*digest \([0-9a-f]*\)$/\1/p' "$1"; }
-gen --input "$DATA/mooncake_first200.jsonl" -o "$TMP/a.csv" 2>"$TMP/a.err"
-gen --source auto --input - -o "$TMP/b.csv" <"$DATA/mooncake_first200.jsonl" 2>"$TMP/b.err"
-zstd -qc "$DATA/mooncake_first200.jsonl" | gen --input - -o "$TMP/c.csv" 2>"$TMP/c.err"
+generate --input "$DATA/mooncake_first200.jsonl" -o "$TMP/a.csv" 2>"$TMP/a.err"
+generate --source auto --input - -o "$TMP/b.csv" <"$DATA/mooncake_first200.jsonl" 2>"$TMP/b.err"
+zstd -qc "$DATA/mooncake_first200.jsonl" | generate --input - -o "$TMP/c.csv" 2>"$TMP/c.err"
 like "a digest is printed" "$(digest "$TMP/a.err")" '^[0-9a-f]{32}$'
 is "the same from standard input" "$(digest "$TMP/b.err")" "$(digest "$TMP/a.err")"
 is "the same from a compressed pipe" "$(digest "$TMP/c.err")" "$(digest "$TMP/a.err")"
 
-# Under prefix reuse (the default) a block hits only behind hits: 2 and 3 of the second request are there,
-# but their first block is not. They count as misses and are not written again.
+# Under prefix reuse (the default) a block hits only after hits. Blocks 2 and 3 of the second request are there, but
+# its first block is not: they count as misses and are not written again.
 printf '%s\n' '{"timestamp": 0, "input_length": 1536, "output_length": 1, "hash_ids": [1, 2, 3]}' \
     '{"timestamp": 5, "input_length": 1536, "output_length": 1, "hash_ids": [9, 2, 3]}' \
     '{"timestamp": 9, "input_length": 1536, "output_length": 1, "hash_ids": [1, 2, 4]}' >"$TMP/three.jsonl"
-gen --input "$TMP/three.jsonl" --summary "$TMP/p.json" -o "$TMP/p.csv" 2>/dev/null
-is "prefix: hits" "$(value "$TMP/p.json" hits block)" 2
-is "prefix: all are looked up" "$(value "$TMP/p.json" lookups block)" 9
+generate --input "$TMP/three.jsonl" --summary "$TMP/p.json" -o "$TMP/p.csv" 2>/dev/null
+is "prefix: hits" "$(json "$TMP/p.json" .lookups.block.hits)" 2
+is "prefix: all are looked up" "$(json "$TMP/p.json" .lookups.block.lookups)" 9
 is "prefix: nothing is written twice" "$(awk -F, '$2 == "Write" {print $5}' "$TMP/p.csv" | tr '\n' ' ')" \
     "block_1 block_2 block_3 block_9 block_4 "
-gen --input "$TMP/three.jsonl" --block-reuse any --summary "$TMP/q.json" -o none 2>/dev/null
-is "any: hits" "$(value "$TMP/q.json" hits block)" 4
+generate --input "$TMP/three.jsonl" --block-reuse any --summary "$TMP/q.json" -o none 2>/dev/null
+is "any: hits" "$(json "$TMP/q.json" .lookups.block.hits)" 4
 
 # The last block is sized by its tokens only when asked: line 1 has 6,758 tokens in 14 blocks.
 is "a block is whole" "$(awk -F, '$2 == "Write" {print $3}' "$TMP/a.csv" | sort -u)" 1048576
-gen --input "$DATA/mooncake_first200.jsonl" --partial-blocks --max-requests 1 -o "$TMP/d.csv" 2>/dev/null
+generate --input "$DATA/mooncake_first200.jsonl" --partial-blocks --max-requests 1 -o "$TMP/d.csv" 2>/dev/null
 tokens=$(head -n 1 "$DATA/mooncake_first200.jsonl" | sed 's/.*"input_length": *\([0-9]*\).*/\1/')
 is "or sized by its tokens" "$(awk -F, '$2 == "Write" {print $3}' "$TMP/d.csv" | tail -n 1)" \
     $((tokens % 512 * 2048))

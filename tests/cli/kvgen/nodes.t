@@ -1,76 +1,86 @@
 #!/bin/sh
 # Nodes that only prefill or only decode, requests of fixed lengths, and the latent of MLA on each rank. A bug looked
-# like a decode node that writes for its requests, a long context that a decode node leaves out, or a latent divided
-# that should be whole.
+# like a decode node that writes for its requests, a decode node that leaves out a long context, or a latent that is
+# divided among ranks and should be whole on each.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 single_threaded
 
-gen() { # file options...
-    gen_file=$1
+generate() { # FILE OPTIONS...
+    trace=$1
     shift
-    told "$BIN/kvgen" --num-users 30 --duration 30 --generation-mode none -o "$gen_file" "$@"
+    told "$BIN/kvgen" --num-users 30 --duration 30 --generation-mode none -o "$trace" "$@"
 }
 ops() { awk -F, 'NR > 1 {print $2, $6, $10}' "$1" | sort -u | tr '\n' ';'; }
 
-gen "$TMP/both.csv"
-gen "$TMP/prefill.csv" --prefill-only
+generate "$TMP/both.csv"
+generate "$TMP/prefill.csv" --prefill-only
 is "--prefill-only: all but the reads of a request's own object" "$(cat "$TMP/prefill.csv")" \
     "$(awk -F, '!($2 == "Read" && $6 == "Decode" && $10 == "user")' "$TMP/both.csv")"
 like "(there were some)" "$(ops "$TMP/both.csv")" 'Read Decode user;'
-gen "$TMP/rag.csv" --prefill-only --enable-rag
-is "questions are not answered there, requests retrieve" "$(awk -F, '$10 == "rag" {n[$7]++} END {for (r in n) if (n[r] > 5) bad++
-    print bad + 0, (length(n) > 0)}' "$TMP/rag.csv")" "0 1"
+generate "$TMP/rag.csv" --prefill-only --enable-rag
+is "questions are not answered there, requests retrieve" "$(awk -F, '
+    $10 == "rag" {reads[$7]++}
+    END {for (request in reads) if (reads[request] > 5) bad++
+        print bad + 0, (length(reads) > 0)}' "$TMP/rag.csv")" "0 1"
 
-gen "$TMP/decode.csv" --decode-only
+generate "$TMP/decode.csv" --decode-only
 is "--decode-only: ten objects for each user, then reads" "$(ops "$TMP/decode.csv")" \
     "Generate  ;Read Decode user;Read Evict prepop;Write Evict prepop;Write Prefill prepop;"
 is "their names and sizes" "$(awk -F, '$6 == "Prefill" {print $5, $3, $11, $7, $8}' "$TMP/decode.csv")" \
-    "$(i=0 && while [ $i -lt 300 ]; do echo "prepop_$i $((2048 * 131072)) 2048  "; i=$((i + 1)); done)"
+    "$(seq 0 299 | sed "s/.*/prepop_& $((2048 * 131072)) 2048  /")"
 ok "they come first" awk -F, 'NR > 1 && $7 == "" {if (seen) exit 1} NR > 1 && $7 > 0 {seen = 1}' "$TMP/decode.csv"
 is "each request reads one object, 1 + tokens / 32 times" "$(awk -F, '
-    $2 == "Read" && $7 > 0 {n[$7]++; if ($7 in key && key[$7] != $5) bad++; key[$7] = $5}
-    $2 == "Generate" && n[$7] != 1 + int(($11 + 31) / 32) {bad++} END {print bad + 0}' "$TMP/decode.csv")" 0
-ok "picked among all of them" test "$(awk -F, '$2 == "Read" && $7 > 0 {print $5}' "$TMP/decode.csv" | sort -u | wc -l)" -gt 290
+    $2 == "Read" && $7 > 0 {reads[$7]++; if ($7 in key && key[$7] != $5) bad++; key[$7] = $5}
+    $2 == "Generate" && reads[$7] != 1 + int(($11 + 31) / 32) {bad++} END {print bad + 0}' "$TMP/decode.csv")" 0
+picked=$(awk -F, '$2 == "Read" && $7 > 0 {print $5}' "$TMP/decode.csv" | sort -u | wc -l)
+ok "picked among all of them ($picked)" test "$picked" -gt 290
 is "the same requests as elsewhere" "$(awk -F, '$2 == "Generate" {print $1, $8, $11}' "$TMP/decode.csv")" \
     "$(awk -F, '$2 == "Generate" {print $1, $8, $11}' "$TMP/both.csv")"
-gen "$TMP/again.csv" --decode-only --threads 1
+generate "$TMP/again.csv" --decode-only --threads 1
 ok "twice the same" cmp "$TMP/decode.csv" "$TMP/again.csv"
 ok "the trace is consistent" "$BIN/kvstat" --verify-trace "$TMP/decode.csv"
-gen "$TMP/once.csv" --decode-only --decode-reads once --num-users 4
+generate "$TMP/once.csv" --decode-only --decode-reads once --num-users 4
 is "--decode-reads holds there, too" "$(awk -F, '$2 == "Read" && $7 > 0 {print $7}' "$TMP/once.csv" | uniq -d)" ""
 # In a cache that cannot hold them all a request misses once and gives up.
-gen "$TMP/small.csv" --decode-only --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 20
-is "what is gone is missed once, not written" "$(awk -F, '$2 == "Miss" {n[$7]++} $2 == "Write" && $7 > 0 {bad++}
-    END {for (r in n) {some = 1; if (n[r] > 1) bad++} print some, bad + 0}' "$TMP/small.csv")" "1 0"
-gen "$TMP/d.csv" --decode-only --dataset-path "$DATA/sharegpt_dummy_250.json.zst" --duration 0 --num-users 3
+generate "$TMP/small.csv" --decode-only --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 20
+is "lost objects are missed once, not written" "$(awk -F, '
+    $2 == "Miss" {misses[$7]++}
+    $2 == "Write" && $7 > 0 {bad++}
+    END {for (request in misses) if (misses[request] > 1) bad++
+        print (length(misses) > 0), bad + 0}' "$TMP/small.csv")" "1 0"
+generate "$TMP/d.csv" --decode-only --dataset-path "$DATA/sharegpt_dummy_250.json.zst" --duration 0 --num-users 3
 is "a dataset's users count" "$(grep -c ',prepop,' "$TMP/d.csv")" 30
-gen "$TMP/b.csv" --decode-only --use-burst-trace --burst-trace-path "$DATA/burstgpt_30rows.csv" --duration 0 --num-users 5
+generate "$TMP/b.csv" --decode-only --use-burst-trace --burst-trace-path "$DATA/burstgpt_30rows.csv" --duration 0 \
+    --num-users 5
 is "and those said for arrivals" "$(grep -c ',prepop,' "$TMP/b.csv")" 50
 
-gen "$TMP/len.csv" --input-len 700 --output-len 90 --disable-prefix-caching
+generate "$TMP/len.csv" --input-len 700 --output-len 90 --disable-prefix-caching
 is "--input-len" "$(awk -F, '$6 == "Prefill" {print $11}' "$TMP/len.csv" | sort -u)" 700
 is "--output-len" "$(awk -F, '$2 == "Generate" {print $11}' "$TMP/len.csv" | sort -u)" 90
 is "nothing else changes" "$(awk -F, '$2 == "Generate" {print $1, $7, $8}' "$TMP/len.csv")" \
     "$(awk -F, '$2 == "Generate" {print $1, $7, $8}' "$TMP/both.csv")"
 
 # The latent of 70,272 bytes a token on four ranks.
-sizes() { awk -F, '$6 == "Prefill" && $3 != int($11 * per) {bad++} END {print (NR > 1), bad + 0}' per="$1" "$TMP/mla.csv"; }
+sizes() { # BYTES_A_TOKEN: whether there are rows, and how many have another size
+    awk -F, -v bytes="$1" '$6 == "Prefill" && $3 != int($11 * bytes) {bad++}
+        END {print (NR > 1), bad + 0}' "$TMP/mla.csv"
+}
 set -- --model deepseek-v3 --num-gpus 4 --tensor-parallel 4 --duration 5 --disable-prefix-caching
-gen "$TMP/mla.csv" "$@"
+generate "$TMP/mla.csv" "$@"
 is "--mla-tp shard, unless told: a quarter" "$(sizes 17568)" "1 0"
 like "with a warning" "$(cat "$TMP/err")" '^kvgen: --tensor-parallel: deepseek-v3 .*replicate.*--mla-tp'
-gen "$TMP/mla.csv" "$@" --mla-tp replicate
+generate "$TMP/mla.csv" "$@" --mla-tp replicate
 is "--mla-tp replicate: all of it" "$(sizes 70272)" "1 0"
 unlike "without a warning" "$(cat "$TMP/err")" 'replicate'
-gen "$TMP/mla.csv" --model deepseek-v3 --num-gpus 3 --tensor-parallel 3 --duration 1 --mla-tp replicate
+generate "$TMP/mla.csv" --model deepseek-v3 --num-gpus 3 --tensor-parallel 3 --duration 1 --mla-tp replicate
 like "three ranks are unusual" "$(cat "$TMP/err")" '^kvgen: --tensor-parallel: 3 is not a power of two'
 
 refused() { # name regex options
     refused_name=$1 refused_like=$2
     shift 2
     exits "$refused_name: refused" 2 "$BIN/kvgen" -o none "$@"
-    like "$refused_name: why" "$(cat "$TMP/stderr")" "$refused_like"
+    stderr_like "$refused_name: why" "$refused_like"
 }
 refused "both nodes" '^kvgen: --decode-only: .*--prefill-only' --prefill-only --decode-only
 refused "decode reads without decoding" '^kvgen: --decode-reads: ' --prefill-only --decode-reads once

@@ -1,12 +1,12 @@
 #!/bin/sh
-# kvgen --compat mlperf beside measured runs of the MLPerf Storage KV-cache benchmark: the same users, the mean of a few
-# seeds of kvgen, the limits of tests/bench/kvgen-vs-benchmark.sh, which does it for all configurations. A bug looked
-# like a table with a NO: reads that the benchmark does not make, a tier that fills differently, requests never counted.
-# Then the trace itself: the benchmark's own and kvgen's in the same format say the same kinds of things.
+# kvgen --compat mlperf against measured runs of the MLPerf Storage KV-cache benchmark: the same users, the mean of a
+# few seeds of kvgen, and the limits of tests/bench/kvgen-vs-benchmark.sh, which compares all configurations. A bug
+# looked like a table with a NO: reads that the benchmark does not make, a tier that fills differently, requests that
+# are never counted. Then the benchmark's trace against kvgen's in the same format: the same columns, the same kinds
+# of values.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 single_threaded
-command -v jq >/dev/null || skip_all "needs jq"
 
 # a: conversations in host memory and storage; h: a decode node; i: documents, with a queue that grows.
 compare() { "$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 4 "$@" "$DATA/mlperf_reference" a h i 2>&1; }
@@ -36,33 +36,39 @@ shape() {
                 if (name[i] == "Object_Size_Bytes") value = $i > 0 && $i % 131072 == 0 ? "tokens" : $i
                 kind(name[i], value)
             }
-            kind("together", $2 " " $4 " " $6); kind("fields", NF); kind("order", $1 + 0 >= last + 0 ? "up" : "down"); last = $1
+            kind("together", $2 " " $4 " " $6)
+            kind("fields", NF)
+            kind("order", $1 + 0 >= last + 0 ? "up" : "down")
             kind("date", $1 > 1e9 ? "yes" : "no")
+            last = $1
             if ($2 == "Read" && !($5 in written)) kind("read before it is written", $5)
             written[$5]
         }' | sort
 }
 zstd -qdc "$DATA/mlperf_trace_first400.csv.zst" >"$TMP/theirs.csv"
 "$BIN/kvgen" --compat mlperf --format mlperf --model llama3.1-8b --num-users 50 --gpu-mem-gb 0 --cpu-mem-gb 0 \
-    --generation-mode none --storage-capacity-gb 64 --duration 10 --users-file "$DATA/mlperf_reference/users_seed1.csv" \
-    -o "$TMP/ours.csv" 2>/dev/null
+    --generation-mode none --storage-capacity-gb 64 --duration 10 \
+    --users-file "$DATA/mlperf_reference/users_seed1.csv" -o "$TMP/ours.csv" 2>/dev/null
 is "the same columns and kinds of values" "$(shape "$TMP/ours.csv")" "$(shape "$TMP/theirs.csv")"
 like "(there are some)" "$(shape "$TMP/ours.csv")" '^Key conv_user_N_N_turn_N$'
 
-# The names of the summary, which other programs read.
-"$BIN/kvgen" --enable-rag --num-users 20 --duration 20 --generation-mode none -o "$TMP/t.csv" --summary "$TMP/s.json" 2>/dev/null
+# The names in the summary, which other programs read.
+"$BIN/kvgen" --enable-rag --num-users 20 --duration 20 --generation-mode none -o "$TMP/t.csv" --summary "$TMP/s.json" \
+    2>/dev/null
 jq -r 'paths | map(if type == "number" then "*" else . end) | join(".")' "$TMP/s.json" | sort -u >"$TMP/names"
 for name in program version command host started seed model.name model.bytes_per_token trace.rows trace.digest \
     trace.simulated_s trace.wall_s trace.rows_per_s requests.issued requests.completed requests.context_tokens \
     requests.generated_tokens requests.by_qos.interactive requests.by_qos.responsive requests.by_qos.batch \
     conversations.count conversations.turns_mean 'rows_by.*.op' 'rows_by.*.tier' 'rows_by.*.phase' 'rows_by.*.rows' \
     'rows_by.*.bytes' lookups.all lookups.user lookups.multi_turn lookups.system lookups.rag lookups.block \
-    lookups.rag.lookups lookups.rag.hits lookups.rag.misses lookups.rag.hit_rate 'tiers.*.tier' 'tiers.*.capacity_bytes' \
-    'tiers.*.read_ops' 'tiers.*.read_bytes' 'tiers.*.write_ops' 'tiers.*.write_bytes' 'tiers.*.evict_ops' \
+    lookups.rag.lookups lookups.rag.hits lookups.rag.misses lookups.rag.hit_rate \
+    'tiers.*.tier' 'tiers.*.capacity_bytes' 'tiers.*.read_ops' 'tiers.*.read_bytes' \
+    'tiers.*.write_ops' 'tiers.*.write_bytes' 'tiers.*.evict_ops' \
     'tiers.*.delete_ops' 'tiers.*.peak_bytes' 'tiers.*.final_bytes' 'tiers.*.final_objects'; do
     grep -Fqx "$name" "$TMP/names" || echo "$name"
 done >"$TMP/missing"
 is "every name of the summary is there" "$(cat "$TMP/missing")" ""
-is "turns_mean is turns by conversations" "$(jq '.conversations | .turns_mean * .count + 0.5 | floor' "$TMP/s.json")" \
-    "$(awk -F, '$5 ~ /^conv_/ && $6 == "Prefill"' "$TMP/t.csv" | wc -l | tr -d ' ')"
+is "turns_mean is turns by conversations" \
+    "$(json "$TMP/s.json" '.conversations | .turns_mean * .count + 0.5 | floor')" \
+    "$(awk -F, '$5 ~ /^conv_/ && $6 == "Prefill"' "$TMP/t.csv" | wc -l)"
 done_testing

@@ -1,19 +1,20 @@
 #!/bin/sh
-# ShareGPT: human and gpt texts become turns whose tokens are characters / 4, token counts are taken at their
-# word, a conversation's turns keep their order while conversations mix by the seed, and a file of any length is
-# streamed. A bug looked like bytes taken for characters, an answer paired with the wrong question, or a file
-# held in memory.
+# ShareGPT: texts of human and gpt become turns of characters / 4 tokens, given token counts are used as they are, the
+# turns of a conversation keep their order while the seed mixes conversations, and a file of any length is streamed. A
+# bug looked like bytes taken for characters, an answer paired with the wrong question, or a file held in memory.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 single_threaded
 
-S=$TMP/s.json
-A=$TMP/a.csv
-D=$TMP/d.json
-gen() { told "$BIN/kvgen" --model tiny-1b --generation-mode none "$@" --summary "$S"; }
+summary=$TMP/summary.json
+trace=$TMP/trace.csv
+dataset=$TMP/d.json
+generate() { told "$BIN/kvgen" --model tiny-1b --generation-mode none "$@" --summary "$summary"; }
+requests() { json "$summary" "$(echo "$*" | sed 's/[a-z_.]\{1,\}/.requests.&/g; s/ /, /g')"; } # NAME...: those members
+conversations() { json "$summary" .conversations.count; }
 say() { awk -v n="$1" 'BEGIN { while (n-- > 0) printf "a" }'; }
 
-cat >"$D" <<END
+cat >"$dataset" <<END
 [
   {"id": "one", "conversations": [
     {"from": "system", "value": "be kind"},
@@ -26,98 +27,103 @@ cat >"$D" <<END
   {"id": "long", "conversations": [{"from": "user", "value": "$(say 70000)"}, {"from": "assistant", "value": "ok"}]}
 ]
 END
-gen --dataset-path "$D" -o "$A"
-is "source" "$(source_name "$S")" sharegpt
-is "turns and conversations" "$(value "$S" completed) $(value "$S" count conversations)" "4 3"
-is "tokens are characters / 4, at least 1, at most 16,384 and 2,048" \
-    "$(value "$S" context_tokens) $(value "$S" generated_tokens)" "$((10 + 1 + 20 + 16384)) $((2 + 5 + 2048 + 1))"
-is "and marked as estimated" "$(value "$S" tokens_estimated)" true
-is "one without a turn is skipped" "$(value "$S" skipped_rows)" 1
+generate --dataset-path "$dataset" -o "$trace"
+is "source" "$(json "$summary" .source)" sharegpt
+is "turns and conversations" "$(requests completed) $(conversations)" "4 3"
+is "tokens are characters / 4, at least 1, at most 16,384 and 2,048" "$(requests context_tokens generated_tokens)" \
+    "$((10 + 1 + 20 + 16384)) $((2 + 5 + 2048 + 1))"
+is "and marked as estimated" "$(requests tokens_estimated)" true
+is "one without a turn is skipped" "$(requests skipped_rows)" 1
 like "and named" "$(cat "$TMP/err")" 'd.json:9: no turn.*skipped: 1'
-is "all at once" "$(arrivals "$A" | tr ' ' '\n' | sort -u | tr -d '\n')" 0.000000
-like "keys" "$(cat "$A")" ',conversation_1_turn_2,Prefill,[0-9]+,dataset_user_0,'
-like "the turn before is looked up" "$(cat "$A")" ',conversation_1_turn_1,Decode,[0-9]+,dataset_user_0,[a-z]+,multi_turn,'
-gen --dataset-path "$D" --chars-per-token 2 -o none
-is "two characters a token" "$(value "$S" context_tokens)" "$((20 + 1 + 40 + 16384))"
+is "all at once" "$(arrivals "$trace" | tr ' ' '\n' | sort -u | tr -d '\n')" 0.000000
+like "keys" "$(cat "$trace")" ',conversation_1_turn_2,Prefill,[0-9]+,dataset_user_0,'
+like "the turn before is looked up" "$(cat "$trace")" \
+    ',conversation_1_turn_1,Decode,[0-9]+,dataset_user_0,[a-z]+,multi_turn,'
+generate --dataset-path "$dataset" --chars-per-token 2 -o none
+is "two characters a token" "$(requests context_tokens)" "$((20 + 1 + 40 + 16384))"
 printf 'sharegpt:\n  chars_per_token_estimate: 2\n  max_context_tokens: 30\n' >"$TMP/c.yaml"
-gen --dataset-path "$D" --config "$TMP/c.yaml" -o none
-is "limits of the configuration" "$(value "$S" context_tokens)" "$((20 + 1 + 30 + 30))"
-gen --dataset-path "$D" --request-rate 4 --max-conversations 2 -o "$A"
-is "evenly spaced" "$(arrivals "$A")" "0.000000 0.250000 0.500000 "
-gen --dataset-path "$D" --replay-cycles 2 --max-conversations 2 --num-users 3 --qos interactive -o "$A"
-is "cycles: new conversations" "$(value "$S" count conversations) $(value "$S" completed) $(value "$S" interactive)" "4 6 6"
-is "names in turn" "$(awk -F, '{print $8}' "$A" | grep dataset | sort -u | tr '\n' ' ')" "dataset_user_0 dataset_user_1 dataset_user_2 "
-gen --dataset-path "$D" --replay-cycles 0 --request-rate 10 --duration 3 -o none
-is "until the duration" "$(value "$S" issued)" 30
+generate --dataset-path "$dataset" --config "$TMP/c.yaml" -o none
+is "limits of the configuration" "$(requests context_tokens)" "$((20 + 1 + 30 + 30))"
+generate --dataset-path "$dataset" --request-rate 4 --max-conversations 2 -o "$trace"
+is "evenly spaced" "$(arrivals "$trace")" "0.000000 0.250000 0.500000 "
+generate --dataset-path "$dataset" --replay-cycles 2 --max-conversations 2 --num-users 3 --qos interactive -o "$trace"
+is "cycles: new conversations" "$(conversations) $(requests completed by_qos.interactive)" "4 6 6"
+is "names in turn" "$(awk -F, '{print $8}' "$trace" | grep dataset | sort -u | tr '\n' ' ')" \
+    "dataset_user_0 dataset_user_1 dataset_user_2 "
+generate --dataset-path "$dataset" --replay-cycles 0 --request-rate 10 --duration 3 -o none
+is "until the duration" "$(requests issued)" 30
 
-gen --input "$DATA/sharegpt_dummy_250.json.zst" -o none
-is "a file as it is published" "$(value "$S" completed) $(value "$S" context_tokens) $(value "$S" generated_tokens)" "501 1659 8065"
+generate --input "$DATA/sharegpt_dummy_250.json.zst" -o none
+is "a file as it is published" "$(requests completed context_tokens generated_tokens)" "501 1659 8065"
 
 # Token counts as JSON lines, compressed, from a pipe.
 for i in 1 2 3; do echo "{\"input_toks\": $((i * 20000)), \"output_toks\": $i, \"input_tok_ids\": [1, 2]}"; done |
-    zstd -q >"$TMP/t.zst"
-gen --input - -o none <"$TMP/t.zst"
-is "given counts are neither capped nor estimated" \
-    "$(value "$S" context_tokens) $(value "$S" generated_tokens) $(value "$S" tokens_estimated)" "120000 6 false"
+    zstd -q >"$TMP/counts.zst"
+generate --input - -o none <"$TMP/counts.zst"
+is "given counts are neither capped nor estimated" "$(requests context_tokens generated_tokens tokens_estimated)" \
+    "120000 6 false"
 
-# With arrival times a dataset is a trace: its order, its times from the first on, faster, again, or at a rate after all.
-timed() {
-    for ns in "$@"; do printf '{"input_toks": 100, "output_toks": 1, "arrival_time_ns": %s}\n' "$ns"; done
-}
-timed 1000000000 1500000000 1500000000 4000000000 >"$D.times"
-gen --input "$D.times" --qos batch -o "$A"
-is "arrivals of a dataset" "$(arrivals "$A")" "0.000000 0.500000 0.500000 3.000000 "
-is "in their order" "$(awk -F, '$2 == "Write" && $5 ~ /^conv/ {print $5}' "$A" | tr '\n' ' ')" \
+# With arrival times a dataset is a trace: its order, its times from the first on, faster, again, or at a given rate.
+timed() { printf '{"input_toks": 100, "output_toks": 1, "arrival_time_ns": %s}\n' "$@"; }
+timed 1000000000 1500000000 1500000000 4000000000 >"$dataset.times"
+generate --input "$dataset.times" --qos batch -o "$trace"
+is "arrivals of a dataset" "$(arrivals "$trace")" "0.000000 0.500000 0.500000 3.000000 "
+is "in their order" "$(awk -F, '$2 == "Write" && $5 ~ /^conv/ {print $5}' "$trace" | tr '\n' ' ')" \
     "conversation_1_turn_1 conversation_2_turn_1 conversation_3_turn_1 conversation_4_turn_1 "
-gen --input "$D.times" --trace-speedup 2 --replay-cycles 2 -o "$A"
-is "faster, twice" "$(arrivals "$A")" "0.000000 0.250000 0.250000 1.500000 1.500000 1.750000 1.750000 3.000000 "
-gen --input "$D.times" --replay-cycles 0 --duration 10 -o none
-is "until the duration, by their times" "$(value "$S" issued)" 15
-gen --input "$D.times" --request-rate 10 -o "$A"
-is "a rate given goes first" "$(arrivals "$A")" "0.000000 0.100000 0.200000 0.300000 "
-timed 5 4 >"$D.back"
-exits "arrivals that go back: status 2" 2 "$BIN/kvgen" --input "$D.back" -o none
-like "arrivals that go back: says so" "$(cat "$TMP/stderr")" '^kvgen: .*back:2: arrival_time_ns goes back'
-timed 5 '"six"' >"$D.back"
-exits "an arrival that is none: status 2" 2 "$BIN/kvgen" --input "$D.back" -o none
-like "an arrival that is none: says so" "$(cat "$TMP/stderr")" '^kvgen: .*back:2: arrival_time_ns is not'
+generate --input "$dataset.times" --trace-speedup 2 --replay-cycles 2 -o "$trace"
+is "faster, twice" "$(arrivals "$trace")" "0.000000 0.250000 0.250000 1.500000 1.500000 1.750000 1.750000 3.000000 "
+generate --input "$dataset.times" --replay-cycles 0 --duration 10 -o none
+is "until the duration, by their times" "$(requests issued)" 15
+generate --input "$dataset.times" --request-rate 10 -o "$trace"
+is "a rate given goes first" "$(arrivals "$trace")" "0.000000 0.100000 0.200000 0.300000 "
+timed 5 4 >"$dataset.back"
+exits "arrivals that go back: status 2" 2 "$BIN/kvgen" --input "$dataset.back" -o none
+stderr_like "arrivals that go back: says so" '^kvgen: .*back:2: arrival_time_ns goes back'
+timed 5 '"six"' >"$dataset.back"
+exits "an arrival that is none: status 2" 2 "$BIN/kvgen" --input "$dataset.back" -o none
+stderr_like "an arrival that is none: says so" '^kvgen: .*back:2: arrival_time_ns is not'
 
-# Many conversations: their order mixes by the seed, turns keep theirs; memory is that of those held.
-many() { # conversations
-    awk -v n="$1" -v t="$(say 3000)" 'BEGIN { printf "["; for (i = 0; i < n; i++) { printf "%s{\"id\": \"%d\", \"conversations\": [", i ? "," : "", i
-        for (k = 0; k < 3; k++) printf "%s{\"from\": \"human\", \"value\": \"%s\"}, {\"from\": \"gpt\", \"value\": \"b\"}", k ? "," : "", t
-        print "]}" } print "]" }'
+# Many conversations: the seed mixes them, turns keep their order, and memory holds only those under way.
+many() { # CONVERSATIONS of three turns
+    awk -v n="$1" -v text="$(say 3000)" 'BEGIN {
+        turn = "{\"from\": \"human\", \"value\": \"" text "\"}, {\"from\": \"gpt\", \"value\": \"b\"}"
+        printf "["
+        for (i = 0; i < n; i++) {
+            printf "%s{\"id\": \"%d\", \"conversations\": [", i ? "," : "", i
+            print turn "," turn "," turn "]}"
+        }
+        print "]"
+    }'
 }
-many 3000 | gen --input - --seed 1 --request-rate 100 -o "$A"
-turns=$(awk -F, '$2 == "Write" && $5 ~ /^conv/ && $6 == "Prefill" { split($5, p, "_"); if (p[4] != last[p[2]] + 1) print; last[p[2]] = p[4] }' "$A")
-is "turns keep their order" "$turns" ''
-is "all are there" "$(value "$S" completed)" 9000
-first=$(arrivals "$A" | wc -w)
-order() { awk -F, '$2 == "Write" && $6 == "Prefill" {print $5}' "$1" | grep conv | cksum; }
-one=$(order "$A")
-many 3000 | gen --input - --seed 2 --request-rate 100 -o "$A"
-isnt "another seed, another order" "$(order "$A")" "$one"
-is "as many" "$(arrivals "$A" | wc -w)" "$first"
-limited() { # KiB of address space
-    many 20000 | sh -c "ulimit -v $1; exec '$BIN/kvgen' --model tiny-1b --generation-mode none --input - --request-rate 100 \
-        --max-requests 0 --gpu-mem-gb 0 --cpu-mem-gb 1 --storage-capacity-gb none --threads 1 -o none"
+many 3000 | generate --input - --seed 1 --request-rate 100 -o "$trace"
+prefills() { awk -F, '$2 == "Write" && $6 == "Prefill" && $5 ~ /^conv/ {print $5}' "$trace"; } # conversation_N_turn_M
+is "turns keep their order" "$(prefills | awk -F _ '$4 != last[$2] + 1 {print} {last[$2] = $4}')" ''
+is "all are there" "$(requests completed)" 9000
+first=$(prefills | cksum)
+many 3000 | generate --input - --seed 2 --request-rate 100 -o "$trace"
+isnt "another seed, another order" "$(prefills | cksum)" "$first"
+is "as many" "$(prefills | wc -l)" 9000
+limited() { # KIB: of address space
+    many 20000 | sh -c 'ulimit -v "$1"; shift; exec "$@"' - "$1" "$BIN/kvgen" --model tiny-1b --generation-mode none \
+        --input - --request-rate 100 --max-requests 0 --gpu-mem-gb 0 --cpu-mem-gb 1 --storage-capacity-gb none \
+        --threads 1 -o none
 }
-if nm "$BIN/kvgen" 2>/dev/null | grep -q -e __asan_init -e __tsan_init; then
+if sanitized; then
     diag "memory is not limited under a sanitizer"
 else
     ok "180 MB are streamed in 100 MB" limited 100000
 fi
 
-bad() { # name regex text
-    printf '%s' "$3" >"$TMP/b.json"
-    exits "$1: status 2" 2 "$BIN/kvgen" --input "$TMP/b.json" -o none
-    like "$1: says so" "$(cat "$TMP/stderr")" "^kvgen: .*b.json.*$2"
+refused() { # NAME REGEX TEXT
+    printf '%s' "$3" >"$TMP/bad.json"
+    exits "$1: status 2" 2 "$BIN/kvgen" --input "$TMP/bad.json" -o none
+    stderr_like "$1: says so" "^kvgen: .*bad.json.*$2"
 }
-bad "cut" '' '[{"conversations": [{"from": "human", "value": "a'
-bad "no turn at all" 'no turn' '[{"conversations": [1, 2]}, 3]'
-bad "nothing" 'holds no conversation' '[]'
-exits "speedup without times" 2 "$BIN/kvgen" --dataset-path "$D" --trace-speedup 2 -o none
-like "speedup without times: says so" "$(cat "$TMP/stderr")" '^kvgen: --trace-speedup: this dataset has no times'
-exits "endless at one time" 2 "$BIN/kvgen" --dataset-path "$D" --replay-cycles 0 --duration 5 -o none
-exits "said twice" 2 "$BIN/kvgen" --dataset-path "$D" --input "$D" -o none
+refused "cut" '' '[{"conversations": [{"from": "human", "value": "a'
+refused "no turn at all" 'no turn' '[{"conversations": [1, 2]}, 3]'
+refused "nothing" 'holds no conversation' '[]'
+exits "speedup without times" 2 "$BIN/kvgen" --dataset-path "$dataset" --trace-speedup 2 -o none
+stderr_like "speedup without times: says so" '^kvgen: --trace-speedup: this dataset has no times'
+exits "endless at one time" 2 "$BIN/kvgen" --dataset-path "$dataset" --replay-cycles 0 --duration 5 -o none
+exits "said twice" 2 "$BIN/kvgen" --dataset-path "$dataset" --input "$dataset" -o none
 done_testing

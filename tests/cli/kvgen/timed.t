@@ -1,8 +1,8 @@
 #!/bin/sh
-# Tiers that take time: when the rows of a small trace are issued, to the nanosecond; latencies in the
-# summary; that traces with slow tiers are whole (kvstat finds nothing, kvreplay reads every object
-# back); and models from profiles, numbers and a measured run. A bug looked like a read before the end
-# of its object's write, or a Generate row before the last read was over.
+# Tiers that take time: the rows of a small trace are issued at exact nanoseconds, latencies are in the summary, traces
+# with slow tiers are whole (kvstat finds nothing, kvreplay reads every object back), and tier models come from
+# profiles, numbers and a measured run. A bug looked like a read before the end of its object's write, or a Generate
+# row before the end of the last read.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 single_threaded
@@ -23,13 +23,14 @@ is "when each is issued" "$(rows "$TMP/two.csv")" "0.000000 Miss ,0.000000 Write
 0.013582912 Miss ,0.013582912 Write Tier-2,0.013582912 Read Tier-2,\
 0.020374368 Miss ,0.020374368 Write Tier-2,0.027165824 Generate ,0.039748736 Generate ,\
 1.000000 Read Tier-2,1.006791456 Read Tier-2,1.013582912 Generate ,"
-is "a request's time in the tiers" "$(sed -n '/storage_ms/,/max/s/^ *"m[ai][xn]": \([0-9.]*\),*/\1/p' "$TMP/two.json" | tr '\n' ' ')" \
-    "13.582912 29.748736 "
-is "end to end, with 20 ms of generation" "$(sed -n '/end_to_end_ms/,/max/s/^ *"max": //p' "$TMP/two.json")" 49.748736
-is "simulated to the end of generation" "$(value "$TMP/two.json" simulated_s)" 1.033582912
-like "the server's share" "$(cat "$TMP/two.json")" '"busy_share": 0\.03652'
+json_like "$TMP/two.json" <<'END'
+a request's time in the tiers        | .requests.storage_ms.min, .requests.storage_ms.max | 13.582912 29.748736
+end to end, with 20 ms of generation | .requests.end_to_end_ms.max | 49.748736
+simulated to the end of generation   | .trace.simulated_s | 1.033582912
+the server's share                   | tier("Tier-2").write.busy_share | 0[.]03652[0-9]*
+END
 
-gen() {
+generate() {
     told "$BIN/kvgen" --model tiny-1b --num-users 30 --duration 40 --seed 5 --generation-mode none --gpu-mem-gb 0.5 \
         --cpu-mem-gb 0.5 --tier-model 0=hbm3 --tier-model 1=bw:2GB/s,lat:50us "$@"
 }
@@ -39,41 +40,41 @@ check() { # NAME TRACE
 }
 for how in "--promote none" "--promote on-hit" "--max-concurrent-allocs 2"; do
     # shellcheck disable=SC2086
-    gen --tier-model 2=read:600MB/s,write:300MB/s,lat:1ms --storage-capacity-gb 2 $how -o "$TMP/t.csv"
-    check "$how" "$TMP/t.csv"
+    generate --tier-model 2=read:600MB/s,write:300MB/s,lat:1ms --storage-capacity-gb 2 $how -o "$TMP/slow.csv"
+    check "$how" "$TMP/slow.csv"
 done
-like "moves lie apart" "$(awk -F, '$2 == "Read" && $10 == "evict" {k = $5} $2 != "Read" && k != "" {
-    print ($5 == k ? "together" : "apart"); k = ""}' "$TMP/t.csv" | sort -u | tr '\n' ' ')" apart
+like "the rows of a move may lie apart" "$(awk -F, '
+    $2 == "Read" && $10 == "evict" {moved = $5}
+    $2 != "Read" && moved != "" {print ($5 == moved ? "together" : "apart"); moved = ""}' "$TMP/slow.csv" |
+    sort -u | tr '\n' ' ')" apart
 
-gen --tier-model 2=nvme-gen4,write:500MB/s --threads 1 -o "$TMP/a.csv"
-gen --tier-model 2=nvme-gen4,write:500MB/s --threads 2 -o "$TMP/b.csv"
+generate --tier-model 2=nvme-gen4,write:500MB/s --threads 1 -o "$TMP/a.csv"
+generate --tier-model 2=nvme-gen4,write:500MB/s --threads 2 -o "$TMP/b.csv"
 ok "threads change nothing" cmp "$TMP/a.csv" "$TMP/b.csv"
 
 # Every object is read back as it was written.
-gen --tier-model 2=nvme-gen4,write:500MB/s --storage-capacity-gb 1 --limit 300 --duration 0 -o "$TMP/r.csv"
+generate --tier-model 2=nvme-gen4,write:500MB/s --storage-capacity-gb 1 --limit 300 --duration 0 -o "$TMP/r.csv"
 exits "it replays" 0 "$BIN/kvreplay" --nvme "$TMP/d" --tier-engine 0=mem --tier-engine 1=mem --verify full \
     --summary "$TMP/m.json" -o /dev/null "$TMP/r.csv"
-is "none corrupt" "$(value "$TMP/m.json" corrupt)" 0
-is "none absent" "$(value "$TMP/m.json" absent)" 0
+is "every row is ok" "$(json "$TMP/m.json" '.rows.ok == .rows.total')" true
+is "none is corrupt or absent" "$(json "$TMP/m.json" '.rows.corrupt, .rows.absent')" "0 0"
 
-# What that run measured is a model.
-gen --tier-model "$TMP/m.json" -o "$TMP/m.csv.zst"
+# The rates that this run measured make a model.
+generate --tier-model "$TMP/m.json" -o "$TMP/m.csv.zst"
 ok "as measured" "$BIN/kvstat" --verify-trace "$TMP/m.csv.zst"
-gen --tier-model 2="$TMP/m.json" --storage-capacity-gb 1 -o "$TMP/m.csv.zst"
-rate=$(sed -n '/"Tier-2"/,$p' "$TMP/m.json" | sed -n 's/^ *"gib_per_s": \([0-9.]*\),*/\1/p' | head -n 1)
-provenance=$(strings -n 20 "$TMP/m.csv.zst" 2>/dev/null | head -n 5 || true)
-if [ -n "$provenance" ]; then
-    is "its rate is in the provenance" \
-        "$(printf '%s\n' "$provenance" | sed -n 's/.*"Tier-2".*"read":{"bytes_per_s":\([0-9]*\).*/\1/p')" \
-        "$(awk -v g="$rate" 'BEGIN {printf "%d", g * 1073741824}')"
-fi
+generate --tier-model 2="$TMP/m.json" --storage-capacity-gb 1 -o "$TMP/m.csv.zst"
+provenance "$TMP/m.csv.zst" >"$TMP/provenance.json"
+for direction in read write; do
+    rate=$(json "$TMP/m.json" "tier(\"Tier-2\").$direction.gib_per_s * 1073741824 | floor")
+    like "it measured a rate of Tier-2, $direction" "$rate" '^[1-9]'
+    is "which is in the provenance" "$(json "$TMP/provenance.json" "tier(\"Tier-2\").$direction.bytes_per_s")" "$rate"
+done
 
-bad() { # NAME WORD... -- MESSAGE
-    name=$1
-    want=$2
+bad() { # NAME REGEX OPTIONS...
+    name=$1 why=$2
     shift 2
     exits "$name" 2 "$BIN/kvgen" -o none "$@"
-    like "$name: why" "$(cat "$TMP/stderr")" "$want"
+    stderr_like "$name: why" "$why"
 }
 bad "an unknown profile" 'profiles are: hbm3 ddr5' --tier-model 2=floppy
 bad "an unknown number" 'expected read:RATE' --tier-model 2=speed:3GB/s

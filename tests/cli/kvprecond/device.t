@@ -1,10 +1,11 @@
 #!/bin/sh
-# device.t - block devices: a loop device is filled (twice, unless told), discarded, and refused
-# while it is mounted, partitioned, held, read-only or in use, or without --destroy-data. Needs root
-# and loop devices, and is skipped without; the guards alone are in test_target_guard. A bug looked
-# like this: a device with a partition table overwritten, the end of a device left as it was.
+# device.t - block devices: a loop device is filled (twice by default), discarded, and refused while it is mounted,
+# partitioned, held, read-only or in use, or without --destroy-data. Skipped without root and loop devices;
+# test_target_guard tests the guards alone. A bug looked like a device whose partition table was overwritten, or whose
+# end was left as it was.
 . "$(dirname "$0")/../../lib.sh"
 kvprecond=$BIN/kvprecond
+summary=$TMP/summary.json
 
 [ "$(id -u)" -eq 0 ] || skip_all 'not root'
 command -v losetup >/dev/null || skip_all 'no losetup'
@@ -21,18 +22,8 @@ release() {
 }
 trap 'rc=$?; release; (exit $rc); tap_exit' EXIT
 
-# blocks: whole 4 KiB blocks of the image, different ones, those that kvtrace wrote.
-blocks() {
-    python3 -c '
-import sys
-seen, n, ours = set(), 0, 0
-with open(sys.argv[1], "rb") as f:
-    while True:
-        b = f.read(4096)
-        if len(b) < 4096: break
-        n += 1; seen.add(b); ours += b[:8] == b"KVTRACE1"
-print(n, len(seen), ours)' "$TMP/image"
-}
+# blocks: whole blocks of the image, different ones, and those that kvtrace wrote.
+blocks() { "$TOP/tests/cli/kvprecond/blocks.py" "$TMP/image"; }
 
 # refused NAME ERE [OPTION...]: status 3, the reason, and not a byte changed.
 refused() {
@@ -41,7 +32,7 @@ refused() {
     sync "$TMP/image"
     before=$(cksum <"$TMP/image")
     exits "$name is refused" 3 "$kvprecond" --size 1M "$@" "$loop"
-    like 'with the reason' "$(cat "$TMP/stderr")" "^kvprecond: $loop: .*$why"
+    stderr_like 'with the reason' "^kvprecond: $loop: .*$why"
     sync "$TMP/image"
     is 'and nothing is written' "$(cksum <"$TMP/image")" "$before"
 }
@@ -58,13 +49,11 @@ else
     diag 'nothing can be mounted here'
 fi
 
-# A master boot record with one partition from sector 2048: first unknown to the kernel, then known.
-python3 - "$TMP/image" <<'END'
-import struct, sys
-with open(sys.argv[1], "r+b") as f:
-    f.seek(446); f.write(struct.pack("<B3sB3sII", 0, b"\0" * 3, 0x83, b"\0" * 3, 2048, 4096))
-    f.seek(510); f.write(b"\x55\xaa")
-END
+# A master boot record with one partition of 4096 sectors from sector 2048 on, first unknown to the kernel, then known.
+# An entry: status, first head/sector/cylinder, type, last head/sector/cylinder, first sector, number of sectors.
+put() { dd of="$TMP/image" bs=1 seek="$1" conv=notrunc 2>/dev/null; }
+printf '\000\000\000\000\203\000\000\000\000\010\000\000\000\020\000\000' | put 446
+printf '\125\252' | put 510
 blockdev --flushbufs "$loop" 2>/dev/null
 refused 'a table that the kernel has not read' 'it holds a table \(MBR\) of partitions' --destroy-data
 addpart "$loop" 1 2048 4096 2>/dev/null
@@ -90,7 +79,7 @@ else
 fi
 held=
 
-# Somebody else has it open exclusively.
+# Another process has it open exclusively.
 python3 - "$loop" "$TMP/ready" <<'END' &
 import os, sys, time
 fd = os.open(sys.argv[1], os.O_RDWR | os.O_EXCL)
@@ -112,19 +101,19 @@ exits 'nor --file-size' 2 "$kvprecond" --destroy-data --file-size 1M "$loop"
 
 # ---- fills ----
 
-exits 'a device is filled' 0 "$kvprecond" --destroy-data --summary "$TMP/summary.json" "$loop"
-is 'twice' "$(member written_bytes) $(member complete)" '41943040 True'
-is 'JSON: capacity in whole blocks' "$(member target.capacity_bytes)" 20971520
-is 'JSON: kind' "$(member target.kind)" device
-like 'text: how often' "$(cat "$TMP/stdout")" 'written +40\.00 MiB of 40\.00 MiB, 2\.00 times the device'
+exits 'a device is filled' 0 "$kvprecond" --destroy-data --summary "$summary" "$loop"
+is 'twice' "$(json "$summary" '.written_bytes, .complete')" '41943040 true'
+is 'JSON: capacity in whole blocks' "$(json "$summary" .target.capacity_bytes)" 20971520
+is 'JSON: kind' "$(json "$summary" .target.kind)" device
+stdout_like 'text: how often' 'written +40\.00 MiB of 40\.00 MiB, 2\.00 times the device'
 is 'every whole block of it' "$(blocks)" '5120 5120 5120'
 
-exits 'it is purged' 0 "$kvprecond" --destroy-data --purge --size 1M --summary "$TMP/summary.json" "$loop"
-if [ "$(member purge.error)" = None ]; then
-    is 'whole' "$(member purge.discarded_bytes)" 20971520
+exits 'it is purged' 0 "$kvprecond" --destroy-data --purge --size 1M --summary "$summary" "$loop"
+if [ "$(json "$summary" .purge.error)" = null ]; then
+    is 'whole' "$(json "$summary" .purge.discarded_bytes)" 20971520
     is 'and holds the fill only' "$(blocks)" '5120 257 256'
 else
-    like 'what is not possible is said' "$(cat "$TMP/stderr")" '^kvprecond: .*: cannot be purged: '
+    stderr_like 'what is not possible is said' '^kvprecond: .*: cannot be purged: '
 fi
 
 exits 'at random' 0 "$kvprecond" --destroy-data --mode random --size 20M --threads 2 --seed 5 "$loop"
@@ -134,26 +123,29 @@ cat >"$TMP/model.json" <<'END'
 {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 256, "num_hidden_layers": 3,
  "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 64, "torch_dtype": "bfloat16"}
 END
-exits 'by a link, with objects' 0 "$kvprecond" --destroy-data --mode kv --model "$TMP/model.json" --summary "$TMP/summary.json" "$TMP/link"
-is 'twice, in whole objects: 13 of 1.5 MiB' "$(member object_bytes) $(member written_bytes)" "1572864 $((2 * 13 * 1572864))"
+exits 'by a link, with objects' 0 "$kvprecond" --destroy-data --mode kv --model "$TMP/model.json" \
+    --summary "$summary" "$TMP/link"
+is 'twice, in whole objects: 13 of 1.5 MiB' "$(json "$summary" '.object_bytes, .written_bytes')" \
+    "1572864 $((2 * 13 * 1572864))"
 exits 'an object larger than the device is refused' 3 "$kvprecond" --destroy-data --mode kv --model llama3.1-8b "$loop"
-like 'with the reason' "$(cat "$TMP/stderr")" 'is smaller than an object'
+stderr_like 'with the reason' 'is smaller than an object'
 
 # ---- a full file system ----
 
 # Room for the bytes, but for 128 files only, some of them its own.
 if mkfs.ext4 -q -m 0 -N 128 "$loop" 2>/dev/null && mount "$loop" "$TMP/mount" 2>/dev/null; then
     exits 'a full file system ends it' 1 "$kvprecond" --size 10M --reserve 0 --file-size 64K --block-size 64K \
-        --summary "$TMP/summary.json" "$TMP/mount"
-    like 'with what failed and why' "$(cat "$TMP/stderr")" '^kvprecond: .*/fill-[0-9]*\.kv: .*No space left'
-    is 'the summary says so' "$(member ended_by) $(member complete)" 'ENOSPC False'
-    like 'and what was written' "$(cat "$TMP/stdout")" 'written +[67]\.[0-9]* MiB of 10\.00 MiB, ended by ENOSPC'
+        --summary "$summary" "$TMP/mount"
+    stderr_like 'with what failed and why' '^kvprecond: .*/fill-[0-9]*\.kv: .*No space left'
+    is 'the summary says so' "$(json "$summary" '.ended_by, .complete')" 'ENOSPC false'
+    stdout_like 'and what was written' 'written +[67]\.[0-9]* MiB of 10\.00 MiB, ended by ENOSPC'
     is 'the files are removed' "$(ls -A "$TMP/mount")" lost+found
-    exits 'a directory is purged' 0 "$kvprecond" --purge --size 1M --summary "$TMP/summary.json" "$TMP/mount"
-    if [ "$(member purge.error)" = None ]; then
-        is 'the free space of its file system is trimmed' "$(($(member purge.discarded_bytes) > 10 * 1048576))" 1
+    exits 'a directory is purged' 0 "$kvprecond" --purge --size 1M --summary "$summary" "$TMP/mount"
+    if [ "$(json "$summary" .purge.error)" = null ]; then
+        is 'the free space of its file system is trimmed' "$(json "$summary" '.purge.discarded_bytes > 10 * 1048576')" \
+            true
     else
-        like 'what is not possible is said' "$(cat "$TMP/stdout")" 'purge +not possible'
+        stdout_like 'what is not possible is said' 'purge +not possible'
     fi
     umount "$TMP/mount"
 fi

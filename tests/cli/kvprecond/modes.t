@@ -1,51 +1,44 @@
 #!/bin/sh
-# modes.t - random fills, objects of a model, several threads, purge: every block of the
-# target is written once with contents of its own, whatever the order and whoever wrote it. A bug
-# looked like this: blocks that random writes never reached, two threads that wrote the same one.
+# modes.t - random fills, objects of a model, several threads, purge: every block of the target is written once with
+# contents of its own, in any order and by any thread. A bug looked like blocks that random writes never reached, or two
+# threads that wrote the same one.
 . "$(dirname "$0")/../../lib.sh"
 kvprecond=$BIN/kvprecond
+summary=$TMP/summary.json
 
-# blocks FILE...: number of 4 KiB blocks, of different ones, and of those that kvtrace wrote.
-blocks() {
-    python3 -c '
-import sys
-seen, n, ours = set(), 0, 0
-for name in sys.argv[1:]:
-    with open(name, "rb") as f:
-        while True:
-            b = f.read(4096)
-            if not b: break
-            n += 1; seen.add(b); ours += b[:8] == b"KVTRACE1"
-print(n, len(seen), ours)' "$@"
-}
+# blocks FILE...: number of blocks of 4 KiB, of different ones, and of those that kvtrace wrote.
+blocks() { "$TOP/tests/cli/kvprecond/blocks.py" "$@"; }
 
 # ---- random ----
 
 exits 'a directory is filled at random' 0 "$kvprecond" --mode random --size 5M --file-size 2M --threads 3 \
-    --iodepth 8 --keep --summary "$TMP/summary.json" "$TMP/dir"
+    --iodepth 8 --keep --summary "$summary" "$TMP/dir"
 is 'every block once' "$(blocks "$TMP"/dir/fill-*)" '1280 1280 1280'
 is 'in files of the size asked for' "$(cd "$TMP/dir" && stat -c %s fill-* | tr '\n' ' ')" '2097152 2097152 1048576 '
-is 'by writes of 4 KiB' "$(member block_bytes) $(member writes)" '4096 1280'
-is 'JSON: mode' "$(member mode)" random
-is 'JSON: threads' "$(member threads)" 3
-like 'text: mode' "$(cat "$TMP/stdout")" 'mode +random, 4\.00 KiB at a time, up to 8 in flight of each of 3 threads'
+is 'by writes of 4 KiB' "$(json "$summary" '.block_bytes, .writes')" '4096 1280'
+is 'JSON: mode' "$(json "$summary" .mode)" random
+is 'JSON: threads' "$(json "$summary" .threads)" 3
+stdout_like 'text: mode' 'mode +random, 4\.00 KiB at a time, up to 8 in flight of each of 3 threads'
 
 "$kvprecond" --size 5M --file-size 2M --destroy-data --keep "$TMP/dir" >/dev/null
 cp -R "$TMP/dir" "$TMP/sequential"
 exits 'at random again' 0 "$kvprecond" --mode random --size 5M --file-size 2M --destroy-data --keep "$TMP/dir"
 ok 'the same seed gives the same contents in any order' diff -r -x .kvtrace "$TMP/dir" "$TMP/sequential"
 
-exits 'more files at random than can be open' 3 sh -c 'ulimit -n 100; exec "$@"' - "$kvprecond" --mode random --size 1M --file-size 4K "$TMP/many"
-like 'are refused' "$(cat "$TMP/stderr")" '^kvprecond: .*/many: 256 files would be open at once, and 36 can be: take a larger --file-size$'
+exits 'more files at random than can be open' 3 sh -c 'ulimit -n 100; exec "$@"' - "$kvprecond" --mode random \
+    --size 1M --file-size 4K "$TMP/many"
+stderr_like 'are refused' \
+    '^kvprecond: .*/many: 256 files would be open at once, and 36 can be: take a larger --file-size$'
 is 'before anything is written' "$(cat "$TMP/stdout")" ''
 : >"$TMP/file"
 exits 'a file, with writes of 64 KiB that do not divide it' 0 "$kvprecond" --mode random --size 1000K --block-size 64K \
-    --keep --summary "$TMP/summary.json" "$TMP/file"
+    --keep --summary "$summary" "$TMP/file"
 is 'every block once' "$(blocks "$TMP/file")" '250 250 250'
-is 'in sixteen writes' "$(member writes)" 16
+is 'in sixteen writes' "$(json "$summary" .writes)" 16
 exits 'more threads than rings can be had' 0 sh -c 'ulimit -n 16; exec "$@"' - "$kvprecond" --size 1M --threads 12 \
     --ioengine auto --json "$TMP/file"
-like 'are told of, beside the engine that served instead' "$(tr -d '\n' <"$TMP/stdout")" '"engine": "psync".*"io_uring refused \([A-Z]+\)"'
+like 'are told of, beside the engine that served instead' "$(tr -d '\n' <"$TMP/stdout")" \
+    '"engine": "psync".*"io_uring refused \([A-Z]+\)"'
 exits 'two threads, the other engine' 0 "$kvprecond" --mode random --size 1M --threads 2 --ioengine psync "$TMP/file"
 
 # ---- objects of a model ----
@@ -56,32 +49,32 @@ cat >"$TMP/model.json" <<'END'
  "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 64, "torch_dtype": "bfloat16"}
 END
 exits 'objects of a model' 0 "$kvprecond" --mode kv --model "$TMP/model.json" --size 4500K --block-size 256K --keep \
-    --summary "$TMP/summary.json" "$TMP/kv"
+    --summary "$summary" "$TMP/kv"
 is 'each is a file, the last one whole' "$(cd "$TMP/kv" && stat -c %s fill-* | sort | uniq -c | tr -s ' ')" ' 5 1048576'
 is 'every block once' "$(blocks "$TMP"/kv/fill-*)" '1280 1280 1280'
-is 'JSON: object_bytes' "$(member object_bytes)" 1048576
-is 'JSON: size_bytes in whole objects' "$(member size_bytes) $(member complete)" '5242880 True'
-is 'JSON: writes of --block-size' "$(member writes)" 20
-is 'four threads unless told' "$(member threads)" 4
-like 'text: the objects' "$(cat "$TMP/stdout")" 'mode +kv, objects of 1\.00 MiB \(.*, 2048 tokens\), 256\.00 KiB at a time'
+is 'JSON: object_bytes' "$(json "$summary" .object_bytes)" 1048576
+is 'JSON: size_bytes in whole objects' "$(json "$summary" '.size_bytes, .complete')" '5242880 true'
+is 'JSON: writes of --block-size' "$(json "$summary" .writes)" 20
+is 'four threads unless told' "$(json "$summary" .threads)" 4
+stdout_like 'text: the objects' 'mode +kv, objects of 1\.00 MiB \(.*, 2048 tokens\), 256\.00 KiB at a time'
 exits 'of half the width' 0 "$kvprecond" --mode kv --model "$TMP/model.json" --kv-dtype fp8 --size 1M --destroy-data \
-    --summary "$TMP/summary.json" "$TMP/kv"
-is 'are half the size' "$(member object_bytes) $(member target.files)" '524288 2'
+    --summary "$summary" "$TMP/kv"
+is 'are half the size' "$(json "$summary" '.object_bytes, .target.files')" '524288 2'
 exits 'objects in a file' 0 "$kvprecond" --mode kv --model "$TMP/model.json" --size 2M --threads 2 --keep "$TMP/file"
 is 'lie one after the other' "$(blocks "$TMP/file")" '512 512 512'
 
 # ---- purge ----
 
-exits 'a file is purged and filled' 0 "$kvprecond" --size 1M --purge --keep --summary "$TMP/summary.json" "$TMP/file"
-if [ "$(member purge.error)" = None ]; then
-    is 'its old length was discarded' "$(member purge.discarded_bytes)" 2097152
+exits 'a file is purged and filled' 0 "$kvprecond" --size 1M --purge --keep --summary "$summary" "$TMP/file"
+if [ "$(json "$summary" .purge.error)" = null ]; then
+    is 'its old length was discarded' "$(json "$summary" .purge.discarded_bytes)" 2097152
     is 'only what was written is there' "$(blocks "$TMP/file")" '512 257 256' # the rest: zeros, one block
-    like 'text: purge' "$(cat "$TMP/stdout")" 'purge +2\.00 MiB discarded before'
+    stdout_like 'text: purge' 'purge +2\.00 MiB discarded before'
 else
-    like 'what is not possible is said' "$(cat "$TMP/stdout")" 'purge +not possible \('
-    like 'on standard error too' "$(cat "$TMP/stderr")" '^kvprecond: .*/file: cannot be purged: '
+    stdout_like 'what is not possible is said' 'purge +not possible \('
+    stderr_like 'on standard error too' '^kvprecond: .*/file: cannot be purged: '
 fi
-exits 'without --purge' 0 "$kvprecond" --size 1M --summary "$TMP/summary.json" "$TMP/file"
-is 'JSON: purge is null' "$(member purge)" None
+exits 'without --purge' 0 "$kvprecond" --size 1M --summary "$summary" "$TMP/file"
+is 'JSON: purge is null' "$(json "$summary" .purge)" null
 
 done_testing

@@ -1,14 +1,14 @@
 #!/bin/sh
 # autoscale.t - the search for a number of users on simulated tiers whose limit is known on paper: 50 users that read
 # 100 kB from storage every 50 ms keep a drive of 100 MB/s busy. Capacity finds the knee, qos the most users within the
-# limit; steps are in the summary, nothing is left of them; commands that fail or end early, and signals, end it cleanly.
-# The windows are short and machines busy: limits leave room for a processor that is busy elsewhere, and a search may be
-# tried again; a bug fails each time.
-# A bug looked like this: a last step that was not the answer, or the command's processes left behind.
+# limit. The steps are in the summary and leave nothing behind. Commands that fail or end early, and signals, end the
+# search cleanly. A bug looked like a last step that was not the answer, or processes of the command that were left.
+# The steps are short: limits leave room for a busy machine, and a search may be tried again; a bug fails each time.
+# Without spinning, which costs CPU time that other tests need.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
-plan 38
+plan 47
 # The trace of N users over SECONDS: objects are there before the clock starts; then each user reads one every 50 ms.
 cat >"$TMP/gen" <<'END'
 #!/bin/sh
@@ -30,12 +30,12 @@ search() {
     mode=$1
     shift
     rm -f "$TMP/s.json"
-    "$BIN/kvreplay" --autoscale "$mode" --each "$TMP/gen {N} 1" --step-warmup 100ms --step-duration 400ms \
-        --lateness-budget 10s --tier-engine 0=sim:bw=10GB/s --tier-engine 1=sim:bw=10GB/s --tier-engine 2=sim:bw=100MB/s \
-        --summary "$TMP/s.json" -o "$TMP/r.csv.zst" "$@" 2>"$TMP/stderr"
+    "$BIN/kvreplay" --autoscale "$mode" --each "$TMP/gen {N} 1" --step-warmup 100ms --step-duration 400ms --spin 0 \
+        --lateness-budget 10s --tier-engine 0=sim:bw=10GB/s --tier-engine 1=sim:bw=10GB/s \
+        --tier-engine 2=sim:bw=100MB/s --summary "$TMP/s.json" -o "$TMP/r.csv.zst" "$@" 2>"$TMP/stderr"
 }
-users() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["autoscaling"]["users"])' "$TMP/s.json"; }
-# near LOW HIGH MODE OPTIONS...: an answer in that range, at the fifth try at most.
+users() { json "$TMP/s.json" .autoscaling.users; }
+# near LOW HIGH MODE OPTIONS...: a search whose answer is in that range, at the fifth try at most.
 near() {
     low=$1 high=$2
     shift 2
@@ -49,37 +49,43 @@ near() {
 
 ok "capacity finds the knee, 50 users" near 46 54 capacity --start-users 20
 like "and says so" "$(tail -n 1 "$TMP/stderr")" "^kvreplay: peak capacity found: $(users) users, [0-9]+ tokens/s"
-is "the steps are in the summary" "$(python3 -c '
-import json, sys
-s = json.load(open(sys.argv[1]))
-steps, a = s["autoscaling_stats"], s["autoscaling"]
-print([x["users"] for x in steps[:3]], [x["action"] for x in steps[:2]], steps[-2]["action"], steps[-1]["action"],
-      steps[-1]["users"] == a["users"], a["mode"], a["reason"], sorted(x["time_s"] for x in steps) == [x["time_s"] for x in steps])
-print(set(steps[0]) >= {"time_s", "users", "throughput_tokens_per_s", "storage_read_p95_ms", "saturation", "action", "reason"},
-      2000 < steps[0]["throughput_tokens_per_s"] < 4500, steps[0]["saturation"] < 0.5, s["served"]["workers"] == a["users"])
-' "$TMP/s.json")" "[20, 40, 80] ['double', 'double'] stop confirm True capacity peak capacity found True
-True True True True"
+json_like "$TMP/s.json" <<'END'
+the first steps double         | .autoscaling_stats[:2][] | .users, .action | 20 double 40 double
+the last ones stop and confirm | .autoscaling_stats[-2:][].action | stop confirm
+the answer is confirmed        | .autoscaling_stats[-1].users == .autoscaling.users | true
+with as many workers           | .served.workers == .autoscaling.users | true
+mode and reason                | .autoscaling.mode, .autoscaling.reason | capacity peak capacity found
+steps are in order of time     | [.autoscaling_stats[].time_s] | . == sort | true
+20 users: 4000 tokens/s        | .autoscaling_stats[0].throughput_tokens_per_s | . > 2000 and . < 4500 | true
+20 users saturate nothing      | .autoscaling_stats[0].saturation < 0.5 | true
+each step has its latency      | [.autoscaling_stats[].storage_read_p95_ms > 0] | all | true
+and its reason                 | [.autoscaling_stats[].reason | length > 0] | all | true
+END
 ok "the rows of the answer are results" sh -c "zstd -dcq '$TMP/r.csv.zst' | tail -n 1 | grep -q ',ok$'"
 "$BIN/kvstat" --json -o "$TMP/k.json" "$TMP/r.csv.zst" 2>/dev/null
-is "which kvstat knows" "$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["run"]["autoscaling"]["users"])' "$TMP/k.json")" "$(users)"
+is "which kvstat knows" "$(json "$TMP/k.json" .run.autoscaling.users)" "$(users)"
 
-ok "qos: the most users whose reads keep 100 ms, 1 ms for each user in line" near 70 105 qos --start-users 40 --storage-p95 100ms
+ok "qos: the most users whose reads keep 100 ms, 1 ms for each user in line" near 70 105 qos --start-users 40 \
+    --storage-p95 100ms
 like "is said" "$(tail -n 1 "$TMP/stderr")" '^kvreplay: largest number of users within the limits: [0-9]+ users'
-like "bracketed by 1.2" "$(cat "$TMP/stderr")" 'step 2: 48 users: '
-ok "from above by 0.8, and a QoS class has its limit" near 46 66 qos --start-users 70 --storage-p95 10s --qos-p95 interactive=110ms
-like "scaled down" "$(cat "$TMP/stderr")" 'step 2: 56 users: '
-exits "not even one user" 1 "$BIN/kvreplay" --autoscale qos --each "$TMP/gen {N} 1" --step-warmup 0 --step-duration 100ms \
-    --start-users 2 --storage-p95 1us --tier-engine 0=null --tier-engine 1=null --tier-engine 2=sim:bw=100MB/s --summary "$TMP/s.json"
-like "is said too" "$(cat "$TMP/stderr")" 'not even one user is served within the limits'
-is "and in the summary" "$(users)" None
-# From the third user on answers take 9 s: a step has none in its time, and nothing that was late.
+stderr_like "bracketed by 1.2" 'step 2: 48 users: '
+ok "from above by 0.8, and a QoS class has its limit" near 46 66 qos --start-users 70 --storage-p95 10s \
+    --qos-p95 interactive=110ms
+stderr_like "scaled down" 'step 2: 56 users: '
+exits "not even one user" 1 "$BIN/kvreplay" --autoscale qos --each "$TMP/gen {N} 1" --step-warmup 0 --spin 0 \
+    --step-duration 100ms --start-users 2 --storage-p95 1us --tier-engine 0=null --tier-engine 1=null \
+    --tier-engine 2=sim:bw=100MB/s --summary "$TMP/s.json"
+stderr_like "is said too" 'not even one user is served within the limits'
+is "and in the summary" "$(users)" null
+# From the third user on answers take 9 s: a step ends without answers, and with nothing that was late.
 cat >"$TMP/stuck" <<'END'
 #!/bin/sh
 "${0%/*}/gen" "$1" 1 | if [ "$1" -gt 2 ]; then sed 's/,1000$/,9000000/'; else cat; fi
 END
 chmod +x "$TMP/stuck"
 answered() {
-    "$BIN/kvreplay" --autoscale qos --each "$TMP/stuck {N}" --step-warmup 100ms --step-duration 400ms --lateness-budget 10s \
+    "$BIN/kvreplay" --autoscale qos --each "$TMP/stuck {N}" --step-warmup 100ms --step-duration 400ms --spin 0 \
+        --lateness-budget 10s \
         --start-users 2 --max-users 8 --storage-p95 10s --null --summary "$TMP/s.json" -o /dev/null
     [ "$(users)" = 2 ]
 }
@@ -97,27 +103,26 @@ awk 'BEGIN {
 END
 chmod +x "$TMP/failing"
 unserved() {
-    "$BIN/kvreplay" --autoscale capacity --each "$TMP/failing" --step-warmup 0 --step-duration 400ms --start-users 3 \
-        --tier-engine 2=mem --summary "$TMP/s.json" -o /dev/null 2>"$TMP/stderr"
+    "$BIN/kvreplay" --autoscale capacity --each "$TMP/failing" --step-warmup 0 --spin 0 --step-duration 400ms \
+        --start-users 3 --tier-engine 2=mem --summary "$TMP/s.json" -o /dev/null 2>"$TMP/stderr"
     [ $? -eq 1 ] && grep 'not even one user is served without failed rows' "$TMP/stderr"
 }
 ok "capacity without a step that serves" tries 5 unserved
-is "and tries fewer, not more" "$(python3 -c '
-import json, sys
-print([(x["users"], x["action"]) for x in json.load(open(sys.argv[1]))["autoscaling_stats"]])' "$TMP/s.json")" \
-    "[(3, 'halve'), (1, 'stop')]"
-is "no number is the answer" "$(users)" None
+is "and tries fewer, not more" "$(json "$TMP/s.json" '.autoscaling_stats[] | .users, .action')" "3 halve 1 stop"
+is "no number is the answer" "$(users)" null
 most() {
-    "$BIN/kvreplay" --autoscale capacity --each "$TMP/gen {N} 1" --step-warmup 0 --step-duration 200ms --start-users 3 \
-        --max-users 5 --null -o /dev/null 2>"$TMP/stderr"
+    "$BIN/kvreplay" --autoscale capacity --each "$TMP/gen {N} 1" --step-warmup 0 --spin 0 --step-duration 200ms \
+        --start-users 3 --max-users 5 --null -o /dev/null 2>"$TMP/stderr"
     cat "$TMP/stderr"
     grep -q 'the most users allowed: throughput still rose.*: 5 users' "$TMP/stderr"
 }
 ok "the most users allowed end the search" tries 5 most
 
-# What a step leaves is removed before the next, and at the end.
-exits "on a directory" 0 "$BIN/kvreplay" --autoscale capacity --each "sed s/x/x/ </dev/null; ls '$TMP/d' >>'$TMP/ls' 2>&1; $TMP/gen {N} 1" \
-    --step-warmup 0 --step-duration 400ms --start-users 1 --max-users 2 --lateness-budget 10s --nvme "$TMP/d" -o "$TMP/r.csv"
+# The objects of a step are removed before the next step, and at the end.
+exits "on a directory" 0 "$BIN/kvreplay" --autoscale capacity \
+    --each "sed s/x/x/ </dev/null; ls '$TMP/d' >>'$TMP/ls' 2>&1; $TMP/gen {N} 1" \
+    --step-warmup 0 --spin 0 --step-duration 400ms --start-users 1 --max-users 2 --lateness-budget 10s --nvme "$TMP/d" \
+    -o "$TMP/r.csv"
 unlike "no step finds objects of another" "$(cat "$TMP/ls")" '^[0-9a-f][0-9a-f]$'
 not_ok "nothing is left" test -e "$TMP/d"
 
@@ -129,33 +134,36 @@ refused() {
     like "$name: said" "$(grep -v '^sh:' "$TMP/stderr" | tail -n 1)" "^kvreplay: $pattern"
 }
 refused "a command that fails" 2 '--each: the command for 10 users ended with status 7' --each 'echo x; exit 7'
-refused "a command that is not there" 2 '--each: the command for 10 users ended with status 127' --each '/nonexistent/kvgen {N}'
-refused "a trace that ends early" 2 '--each: the trace of 10 users ended too early' --each "$TMP/gen {N} 0.2" --step-warmup 0 --step-duration 10s
-refused "a bad row" 2 '--each \(10 users\):2: ' --each 'echo Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request; echo 1,2'
+refused "a command that is not there" 2 '--each: the command for 10 users ended with status 127' \
+    --each '/nonexistent/kvgen {N}'
+refused "a trace that ends early" 2 '--each: the trace of 10 users ended too early' --each "$TMP/gen {N} 0.2" \
+    --step-warmup 0 --spin 0 --step-duration 10s
+refused "a bad row" 2 '--each \(10 users\):2: ' \
+    --each 'echo Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request; echo 1,2'
 refused "no command" 2 '--autoscale: needs --each'
 
-# Interrupted in a step: the command and its children end with it.
-"$BIN/kvreplay" --autoscale capacity --each "echo \$\$ >'$TMP/pid'; $TMP/gen {N} 30; sleep 60 | cat" --step-duration 20s --null \
-    -o "$TMP/never.csv" --summary "$TMP/s.json" 2>"$TMP/stderr" &
+# Interrupted in a step: the command and its children end too.
+"$BIN/kvreplay" --autoscale capacity --each "echo \$\$ >'$TMP/pid'; $TMP/gen {N} 30; sleep 60 | cat" \
+    --step-duration 20s --null -o "$TMP/never.csv" --summary "$TMP/s.json" 2>"$TMP/stderr" &
 pid=$!
 until [ -s "$TMP/pid" ]; do sleep 0.05; done
 sleep 0.3
 kill -s INT $pid
 wait $pid
 is "SIGINT: exit 130" $? 130
-like "with what was known" "$(cat "$TMP/stderr")" 'interrupted before the end of the search'
+stderr_like "with what was known" 'interrupted before the end of the search'
 not_ok "the command is gone" kill -s 0 "$(cat "$TMP/pid")"
-is "the summary is whole" "$(users)" None
+is "the summary is whole" "$(users)" null
 not_ok "no result is left" test -e "$TMP/never.csv"
 
-# Killed: what the command started ends as well, whether it writes or not.
-"$BIN/kvreplay" --autoscale capacity --each "echo \$\$ >'$TMP/shell'; sleep 61 & echo \$! >'$TMP/sleep'; wait; true" --step-duration 20s \
-    --null -o "$TMP/never.csv" 2>"$TMP/stderr" &
+# Killed: the processes that the command started end as well, whether they write or not.
+"$BIN/kvreplay" --autoscale capacity --each "echo \$\$ >'$TMP/shell'; sleep 61 & echo \$! >'$TMP/sleep'; wait; true" \
+    --step-duration 20s --null -o "$TMP/never.csv" 2>"$TMP/stderr" &
 pid=$!
 until [ -s "$TMP/sleep" ]; do sleep 0.05; done
 kill -s KILL $pid
 wait $pid
-# gone PID: soon, or reaped soon.
+# gone PID: the process is over soon.
 gone() {
     for _ in $(seq 200); do
         kill -s 0 "$1" 2>/dev/null || return 0

@@ -1,7 +1,7 @@
 #!/bin/sh
 # ends.t - every way in which a run ends early: signals, a reader that goes away, bad input, a target that is
-# refused, output that cannot be written; the exit status, one line of explanation, no litter. A bug looked
-# like this: an interrupted run whose result file ended in the middle of a frame.
+# refused, output that cannot be written. Each has its exit status and one line of explanation, and leaves nothing
+# behind. A bug looked like an interrupted run whose result file ended in the middle of a frame.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
@@ -25,7 +25,7 @@ is "SIGINT: exit 130" $? 130
 ok "the result file is whole" zstd -tq "$TMP/r.csv.zst"
 is "all its rows are finished" "$(zstd -dcq "$TMP/r.csv.zst" | sed 1d | grep -vc ',ok$')" 0
 ok "it has rows" test "$(zstd -dcq "$TMP/r.csv.zst" | wc -l)" -gt 10
-like "a summary is printed" "$(cat "$TMP/stderr")" 'stopped before the end'
+stderr_like "a summary is printed" 'stopped before the end'
 not_ok "the directory is gone" test -e "$TMP/d"
 interrupted TERM
 is "SIGTERM: exit 143" $? 143
@@ -48,38 +48,47 @@ fails "bad row" 2 '.*bad.csv:100: .*-5' --null -o "$TMP/out" "$TMP/bad.csv"
 not_ok "no result is left" test -e "$TMP/out"
 cp "$TMP/t.csv" "$TMP/same.csv"
 fails "results over the trace" 2 '.*same.csv: is the trace' --null -o "$TMP/same.csv" "$TMP/same.csv"
-fails "the summary over the trace" 2 '.*same.csv: is the trace' --null -o /dev/null --summary "$TMP/same.csv" "$TMP/same.csv"
+fails "the summary over the trace" 2 '.*same.csv: is the trace' --null -o /dev/null \
+    --summary "$TMP/same.csv" "$TMP/same.csv"
 ok "nothing happened to the trace" cmp "$TMP/t.csv" "$TMP/same.csv"
-fails "the summary over the results" 2 '.*out: is to hold two outputs' --null -o "$TMP/out" --summary "$TMP/out" "$TMP/same.csv"
-fails "results and summary to standard output" 2 '--summary: result rows go to standard output' --null --summary - "$TMP/same.csv"
-fails "a summary that has no place" 1 '.*none/s.json: cannot write' --null -o "$TMP/out" --summary "$TMP/none/s.json" "$TMP/same.csv"
+fails "the summary over the results" 2 '.*out: is to hold two outputs' --null -o "$TMP/out" \
+    --summary "$TMP/out" "$TMP/same.csv"
+fails "results and summary to standard output" 2 '--summary: result rows go to standard output' --null \
+    --summary - "$TMP/same.csv"
+fails "a summary that has no place" 1 '.*none/s.json: cannot write' --null -o "$TMP/out" \
+    --summary "$TMP/none/s.json" "$TMP/same.csv"
 not_ok "is told before the run" test -e "$TMP/out"
-fails "a level of what is not compressed" 2 '--level: the results are not compressed' --null --level 9 -o "$TMP/out" "$TMP/same.csv"
-fails "frames of what is not compressed" 2 '--frames: the results are not compressed' --null --frames one -o "$TMP/out" "$TMP/same.csv"
+fails "a level of what is not compressed" 2 '--level: the results are not compressed' --null --level 9 \
+    -o "$TMP/out" "$TMP/same.csv"
+fails "frames of what is not compressed" 2 '--frames: the results are not compressed' --null --frames one \
+    -o "$TMP/out" "$TMP/same.csv"
 head -n 1 "$TMP/t.csv" | "$BIN/kvreplay" --null -o "$TMP/out" --summary "$TMP/s.json" 2>/dev/null
-is "what nothing was measured of is not 0" "$(python3 -c '
-import json, sys
-print(json.load(open(sys.argv[1]))["lateness_us"])' "$TMP/s.json")" "{'p50': None, 'p99': None, 'max': None, 'budget': None}"
+is "a figure without measurements is not 0" "$(json "$TMP/s.json" '.lateness_us | .p50, .p99, .max, .budget')" \
+    "null null null null"
 rm -f "$TMP/out"
 fails "no target" 2 '--nvme: ' "$TMP/t.csv"
-fails "a folder in a folder that is not there" 3 '.*/a/b: the folder that it would be made in is not there' --nvme "$TMP/a/b" "$TMP/t.csv"
+fails "a folder in a folder that is not there" 3 '.*/a/b: the folder that it would be made in is not there' \
+    --nvme "$TMP/a/b" "$TMP/t.csv"
 fails "system directory" 3 '/etc: ' --nvme /etc "$TMP/t.csv"
 fails "options without meaning" 2 '--speed: ' --null --speed 2 "$TMP/t.csv"
 fails "full disk" 1 '.*No space left' --null --progress none -o /dev/full "$TMP/t.csv"
 exits "bad rows skipped" 0 "$BIN/kvreplay" --null --skip-bad-rows -o "$TMP/out" "$TMP/bad.csv"
-like "and counted" "$(cat "$TMP/stderr")" ' 1 bad row skipped'
+stderr_like "and counted" ' 1 bad row skipped'
 mkdir "$TMP/foreign" && echo mine >"$TMP/foreign/file"
 exits "a directory with foreign files" 3 "$BIN/kvreplay" --nvme "$TMP/foreign" -o /dev/null "$TMP/t.csv"
 
 # A GPU that was asked for must be there even when no row needs it.
 if ! nvidia-smi >/dev/null 2>&1 && [ ! -e /dev/nvidia0 ]; then
-    fails "--gpu require without a GPU" 3 '--gpu: require: no such GPU' --gpu require --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
-    fails "--gpu all without a GPU" 3 '--gpu: all: no such GPU \(0 seen; .' --gpu all --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
+    fails "--gpu require without a GPU" 3 '--gpu: require: no such GPU' --gpu require --nvme "$TMP/g" \
+        -o /dev/null "$TMP/t.csv"
+    fails "--gpu all without a GPU" 3 '--gpu: all: no such GPU \(0 seen; .' --gpu all --nvme "$TMP/g" \
+        -o /dev/null "$TMP/t.csv"
 else
-    exits "--gpu require with a GPU" 0 "$BIN/kvreplay" --gpu require --nvme "$TMP/g" --limit 10 -o /dev/null "$TMP/t.csv"
-    unlike "is not simulated" "$(cat "$TMP/stderr")" 'simulated'
+    exits "--gpu require with a GPU" 0 "$BIN/kvreplay" --gpu require --nvme "$TMP/g" --limit 10 \
+        -o /dev/null "$TMP/t.csv"
+    stderr_unlike "is not simulated" 'simulated'
     exits "--gpu all with a GPU" 0 "$BIN/kvreplay" --gpu all --nvme "$TMP/g" --limit 10 -o /dev/null "$TMP/t.csv"
-    unlike "is not simulated either" "$(cat "$TMP/stderr")" 'simulated'
+    stderr_unlike "is not simulated either" 'simulated'
 fi
 not_ok "and nothing was made" test -e "$TMP/g"
 for gpus in 0,some 0,,1 '0,' ,0 -1 1x 1024 0,all auto,0; do
@@ -87,16 +96,20 @@ for gpus in 0,some 0,,1 '0,' ,0 -1 1x 1024 0,all auto,0; do
         --gpu="$gpus" --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
 done
 fails "a GPU named twice" 2 '--gpu: 0,2,0: names a GPU twice' --gpu 0,2,0 --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
-fails "too many GPUs" 2 '--gpu: .*: more than 16 GPUs' --gpu "$(seq -s , 0 16)" --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
-fails "a GPU that is not there" 3 '--gpu: 0,1023: no such GPU \([0-9]+ seen' --gpu 0,1023 --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
+fails "too many GPUs" 2 '--gpu: .*: more than 16 GPUs' --gpu "$(seq -s , 0 16)" --nvme "$TMP/g" \
+    -o /dev/null "$TMP/t.csv"
+fails "a GPU that is not there" 3 '--gpu: 0,1023: no such GPU \([0-9]+ seen' --gpu 0,1023 --nvme "$TMP/g" \
+    -o /dev/null "$TMP/t.csv"
 fails "GPUs under another engine" 2 '--gpu: 0,1: has no meaning with another engine' --gpu 0,1 --tier-engine 0=mem \
     --tier-engine 2=null -o /dev/null "$TMP/t.csv"
 fails "the speed of real GPUs" 2 '--gpu-latency: is of a simulated GPU' --gpu-latency 1us --gpu all \
     --tier-engine 2=null -o /dev/null "$TMP/t.csv"
 fails "a word that is no GPU" 2 '--gpu: some: expected' --gpu some --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
-fails "a simulated tier without servers" 2 '--tier-engine: .*expected' --tier-engine 2=sim:servers=0 -o /dev/null "$TMP/t.csv"
+fails "a simulated tier without servers" 2 '--tier-engine: .*expected' --tier-engine 2=sim:servers=0 \
+    -o /dev/null "$TMP/t.csv"
 fails "a stall without a length" 2 '--tier-engine: .*expected' --tier-engine 2=sim:stall=1s -o /dev/null "$TMP/t.csv"
-fails "a simulated tier that never ends" 2 '--tier-engine: .*expected' --tier-engine 2=sim:bw=0 -o /dev/null "$TMP/t.csv"
+fails "a simulated tier that never ends" 2 '--tier-engine: .*expected' --tier-engine 2=sim:bw=0 \
+    -o /dev/null "$TMP/t.csv"
 fails "the speed of a GPU that is none" 2 '--gpu-bandwidth: has no meaning with another engine' --gpu-bandwidth 1GB/s \
     --tier-engine 0=mem --tier-engine 2=null -o /dev/null "$TMP/t.csv"
 fails "the speed of a real GPU" 2 '--gpu-latency: is of a simulated GPU' --gpu-latency 1us --gpu require \
@@ -104,21 +117,24 @@ fails "the speed of a real GPU" 2 '--gpu-latency: is of a simulated GPU' --gpu-l
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Read,5,Tier-2,nobody,Decode\n' >"$TMP/absent.csv"
 fails "an object that is not there" 1 'row 1 \(Tier-2 Read, key nobody\): the object is not there' --on-absent fail \
     --tier-engine 2=mem -o /dev/null "$TMP/absent.csv"
-exits "threads instead of a ring" 0 "$BIN/kvreplay" --nvme "$TMP/d" --ioengine psync --iodepth 8 --limit 10 --sync object -o /dev/null "$TMP/t.csv"
-like "what is in force" "$(cat "$TMP/stderr")" 'in force: .*; 8 I/Os of 1024 KiB; 1 ring; [0-9]+ threads; objects synced'
-unlike "is no fallback" "$(cat "$TMP/stderr")" 'I/Os at the device at most'
-fails "two things under one tier" 2 '--nvme: has no meaning' --nvme "$TMP/g" --tier-engine 2=null -o /dev/null "$TMP/t.csv"
+exits "threads instead of a ring" 0 "$BIN/kvreplay" --nvme "$TMP/d" --ioengine psync --iodepth 8 --limit 10 \
+    --sync object -o /dev/null "$TMP/t.csv"
+stderr_like "what is in force" 'in force: .*; 8 I/Os of 1024 KiB; 1 ring; [0-9]+ threads; objects synced'
+stderr_unlike "is no fallback" 'I/Os at the device at most'
+fails "two things under one tier" 2 '--nvme: has no meaning' --nvme "$TMP/g" --tier-engine 2=null \
+    -o /dev/null "$TMP/t.csv"
 
 # No room: what was needed and what is free, from a pipe where the peak is not known.
-tail -n +1 "$TMP/t.csv" | "$BIN/kvreplay" --nvme "$TMP/d" --storage-capacity-gb 0.0001 --limit 40 -o /dev/null 2>"$TMP/stderr"
+tail -n +1 "$TMP/t.csv" | "$BIN/kvreplay" --nvme "$TMP/d" --storage-capacity-gb 0.0001 --limit 40 -o /dev/null \
+    2>"$TMP/stderr"
 is "no room in the tier: exit 1" $? 1
-like "says what was needed and what is free" "$(cat "$TMP/stderr")" \
+stderr_like "says what was needed and what is free" \
     'ENOSPC: no room: 65536 bytes needed, 41838 free in the tier of 107374'
 tail -n +1 "$TMP/t.csv" | "$BIN/kvreplay" --cpu-mem-gb 1000000 --null -o /dev/null 2>/dev/null
 is "a null tier may be of any size" $? 0
 tail -n +1 "$TMP/t.csv" | "$BIN/kvreplay" --cpu-mem-gb 1000000 --nvme "$TMP/d" -o /dev/null 2>"$TMP/stderr"
 is "more memory than there is: exit 3" $? 3
-like "and said so" "$(cat "$TMP/stderr")" 'Tier-1: .* asked for, and .* available'
+stderr_like "and said so" 'Tier-1: .* asked for, and .* available'
 
 # Interrupted in the first pass, and while objects are written that the trace reads first: both before any row.
 awk 'BEGIN {
@@ -134,11 +150,12 @@ wait $pid
 is "SIGINT while populating: exit 130" $? 130
 is "without a word" "$(cat "$TMP/stderr")" ""
 not_ok "and without a result" test -e "$TMP/out"
-sed 's/Tier-2/Tier-1/' "$TMP/t.csv" | "$BIN/kvreplay" --tier-engine 1=sim:lat=1h --progress json -o "$TMP/out" 2>"$TMP/stderr" &
+sed 's/Tier-2/Tier-1/' "$TMP/t.csv" | "$BIN/kvreplay" --tier-engine 1=sim:lat=1h --progress json -o "$TMP/out" \
+    2>"$TMP/stderr" &
 pid=$!
 while kill -s 0 $pid && ! grep -q '"in_flight": [1-9]' "$TMP/stderr"; do sleep 0.05; done
 kill -s INT $pid
-# The first must have come before the second is sent: those that come together count as one.
+# The second signal is sent when the first has been handled: signals that arrive together count as one.
 while grep -Eqs '^(SigPnd|ShdPnd):.*[1-9a-f]' "/proc/$pid/status"; do sleep 0.05; done
 sleep 0.3
 ok "one signal waits for what is in flight" kill -s 0 $pid

@@ -1,81 +1,93 @@
 #!/bin/sh
-# faults.t - one of several objects in flight fails: its row alone says why, the others end ok and are counted once, the
-# exit status is 1, nothing of it stays, in whatever layout and on whatever engine. A run that ends with the first failure, by a
+# faults.t - one of several objects in flight fails: only its row says why, the others end ok and are counted once, the
+# exit status is 1, and nothing of it stays, with every layout and engine. A run that ends with the first failure, by a
 # signal or by --duration has a result for each row that it began, and keeps whole objects only.
-# A bug looked like this: rows that had failed beside the first one, and had no result because the run was ending.
+# A bug looked like rows that failed beside the first one and had no result, because the run was ending.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
+summary=$TMP/summary.json
 
 # rows OP: twenty objects of 64 KiB and odd sizes, of which "large" has 8 MiB, and nobody else.
 rows() {
-    awk -v op="$1" 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
-        for (i = 0; i < 20; i++) printf "0,%s,%d,Tier-2,%s,Decode\n", op, i == 7 ? 8388608 : 65536 + i * 997, i == 7 ? "large" : "k" i }'
+    awk -v op="$1" 'BEGIN {
+        print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
+        for (i = 0; i < 20; i++)
+            if (i == 7) printf "0,%s,8388608,Tier-2,large,Decode\n", op
+            else printf "0,%s,%d,Tier-2,k%d,Decode\n", op, 65536 + i * 997, i
+    }'
 }
 rows Write >"$TMP/w.csv"
 rows Read >"$TMP/r.csv"
 { cat "$TMP/w.csv"; sed 1d "$TMP/r.csv"; } >"$TMP/wr.csv"
-statuses() { awk -F, 'NR > 1 { n[$NF]++ } END { for (s in n) print s, n[s] }' "$TMP/o.csv" | sort | tr '\n' ' '; }
+statuses() { awk -F, 'NR > 1 { n[$NF]++ } END { for (status in n) print status, n[status] }' "$TMP/o.csv" | sort |
+    tr '\n' ' '; }
 of_large() { awk -F, '$5 == "large" { print $NF }' "$TMP/o.csv"; }
-tier2() { python3 -c '
-import json, sys
-t = [t for t in json.load(open(sys.argv[1]))["tiers"] if t["tier"] == "Tier-2"][0]
-print(*[t[d][n] for d in ("read", "write") for n in ("ops", "bytes")])' "$TMP/summary.json"; }
-# below KIB ARGUMENTS...: a run that can make no file larger than that.
+moved() { json "$summary" 'tier("Tier-2") | .read, .write | .ops, .bytes'; }
+# below KIB ARGUMENTS...: a run that cannot make a larger file.
 below() (
     # shellcheck disable=SC3045
     ulimit -f $(($1 * 2)) || return
     shift
     "$BIN/kvreplay" --nvme "$TMP/d" --chunk-size 64KiB --iodepth 4 --progress none "$@"
 )
-into() { "$BIN/kvreplay" --nvme "$TMP/d" --chunk-size 64KiB --iodepth 4 --progress none -o "$TMP/o.csv" --summary "$TMP/summary.json" "$@"; }
+into() {
+    "$BIN/kvreplay" --nvme "$TMP/d" --chunk-size 64KiB --iodepth 4 --progress none -o "$TMP/o.csv" \
+        --summary "$summary" "$@"
+}
 bytes=$(awk -F, 'NR > 1 && $5 != "large" { n += $3 } END { print n }' "$TMP/w.csv")
-
 
 for engine in auto psync; do
     exits "$engine: one object that may not be so large" 1 below 2048 --ioengine $engine --keep -o "$TMP/o.csv" \
-        --summary "$TMP/summary.json" "$TMP/wr.csv"
+        --summary "$summary" "$TMP/wr.csv"
     is "$engine: its write fails, its read finds nothing, the others are ok" "$(statuses)" "EFBIG 1 absent 1 ok 38 "
     is "$engine: it is that one" "$(of_large | tr '\n' ' ')" "EFBIG absent "
-    is "$engine: counted once" "$(member rows.ok) $(member rows.failed) $(member rows.absent)" "38 1 1"
-    is "$engine: what was moved" "$(tier2)" "19 $bytes 19 $bytes"
+    is "$engine: counted once" "$(json "$summary" '.rows.ok, .rows.failed, .rows.absent')" "38 1 1"
+    is "$engine: what was moved" "$(moved)" "19 $bytes 19 $bytes"
     is "$engine: nothing of it is kept" "$(find "$TMP/d" -name '*.kv' | wc -l)" 19
     exits "$engine: the others are" 0 into --on-absent skip --verify full "$TMP/r.csv"
-    is "$engine: whole" "$(member populated.adopted_objects) $(statuses)" "19 absent 1 ok 19 "
+    is "$engine: whole" "$(json "$summary" .populated.adopted_objects) $(statuses)" "19 absent 1 ok 19 "
 
-    # The rows in flight beside the one that ends the run have failed too: each has its result.
+    # Here all rows fail, so those in flight beside the one that ends the run have failed too: each has its result.
     sed -E '2,$s/,[0-9]+,Tier/,8388608,Tier/' "$TMP/w.csv" >"$TMP/all.csv"
-    exits "$engine: the first failure ends it" 1 below 2048 --ioengine $engine --inflight 16 --on-error stop -o "$TMP/o.csv" \
-        --summary "$TMP/summary.json" "$TMP/all.csv"
-    is "$engine: each of 16 rows in flight has a result" "$(awk -F, 'NR > 1 && $NF == "EFBIG"' "$TMP/o.csv" | wc -l | awk '{ print ($1 >= 16) }')" 1
-    is "$engine: as counted" "$(member rows.failed)" "$(sed 1d "$TMP/o.csv" | wc -l)"
+    exits "$engine: the first failure ends it" 1 below 2048 --ioengine $engine --inflight 16 --on-error stop \
+        -o "$TMP/o.csv" --summary "$summary" "$TMP/all.csv"
+    is "$engine: each of 16 rows in flight has a result" \
+        "$(awk -F, 'NR > 1 && $NF == "EFBIG"' "$TMP/o.csv" | wc -l | awk '{ print ($1 >= 16) }')" 1
+    is "$engine: as counted" "$(json "$summary" .rows.failed)" "$(sed 1d "$TMP/o.csv" | wc -l)"
     not_ok "$engine: and leaves nothing" test -e "$TMP/d"
 done
 exits "a slab that may not be so large" 3 below 2048 --layout slab -o "$TMP/o.csv" "$TMP/w.csv"
-like "is refused at the start" "$(cat "$TMP/stderr")" '^kvreplay: .*/d: cannot be made [0-9]+ bytes long: '
+stderr_like "is refused at the start" '^kvreplay: .*/d: cannot be made [0-9]+ bytes long: '
 
-# A block in the midst of one object, written behind the run's back.
+# block_of_largest FILE: the number of a block of 4 KiB in the middle of the largest object. A block begins with
+# KVTRACE1 and 16 bytes that identify its object.
+block_of_largest() {
+    python3 - "$1" <<'END'
+import os, sys
+blocks = {}
+with open(sys.argv[1], "rb") as file:
+    for n in range(os.path.getsize(sys.argv[1]) // 4096):
+        file.seek(n * 4096)
+        head = file.read(24)
+        if head[:8] == b"KVTRACE1": blocks.setdefault(head[8:], []).append(n)
+largest = max(blocks.values(), key=len)
+print(largest[len(largest) // 2])
+END
+}
+# A block in the middle of one object is overwritten between two runs.
 for layout in files slab; do
     for engine in auto psync; do
         into --layout $layout --ioengine $engine --keep "$TMP/w.csv" 2>"$TMP/err"
         if [ $layout = files ]; then file=$(find "$TMP/d" -name '*.kv' -size +4000k); else file=$TMP/d/slab.kv; fi
-        at=$(python3 - "$file" "$layout" <<'PY'
-import struct, sys
-b = open(sys.argv[1], "rb").read()
-blocks = {}
-for i in range(0, len(b), 4096):
-    if b[i:i+8] == b"KVTRACE1": blocks.setdefault(b[i+8:i+24], []).append(i)
-largest = max(blocks.values(), key=len)
-print(largest[len(largest) // 2] // 4096)
-PY
-)
-        dd if=/dev/zero of="$file" bs=4096 seek="$at" count=1 conv=notrunc 2>"$TMP/err"
+        dd if=/dev/zero of="$file" bs=4096 seek="$(block_of_largest "$file")" count=1 conv=notrunc 2>"$TMP/err"
         exits "$layout, $engine: a block that is not ours" 1 into --layout $layout --ioengine $engine "$TMP/r.csv"
         is "$layout, $engine: one row is corrupt" "$(of_large) $(statuses)" "corrupt corrupt 1 ok 19 "
-        is "$layout, $engine: counted once" "$(tier2 | cut -d ' ' -f 1-2) $(member rows.corrupt)" "19 $bytes 1"
+        is "$layout, $engine: counted once" "$(json "$summary" '(tier("Tier-2").read | .ops, .bytes), .rows.corrupt')" \
+            "19 $bytes 1"
     done
 done
 
-# A device that is full: of 200 objects of a page and a byte, which take two, a file system of 1 MiB holds some.
+# A full device: a file system of 1 MiB holds some of 200 objects of a page and a byte, which take two pages each.
 awk 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 200; i++) printf "0,Write,4097,Tier-2,k%d,Prefill\n", i
     for (i = 0; i < 200; i++) printf "0,Read,4097,Tier-2,k%d,Decode\n", i }' >"$TMP/full.csv"
@@ -83,39 +95,46 @@ mkdir "$TMP/m"
 full() {
     # shellcheck disable=SC2016
     unshare -Urm sh -c 'mount -t tmpfs -o size=1m tmpfs "$1" && shift && exec "$@"' - "$TMP/m" "$BIN/kvreplay" \
-        --nvme "$TMP/m/d" --reserve 0 --progress none --verify full --on-absent skip "$@" -o "$TMP/o.csv" --summary "$TMP/summary.json" \
-        <"$TMP/pipe"
+        --nvme "$TMP/m/d" --reserve 0 --progress none --verify full --on-absent skip "$@" -o "$TMP/o.csv" \
+        --summary "$summary" <"$TMP/pipe"
 }
-# sums: every write fits or does not, and every read finds what was written.
-sums() { awk -F, 'NR > 1 { n[$2 " " $NF]++ } END {
-    w = n["Write ok"]; print (w > 50 && w < 200), w + n["Write ENOSPC"], (n["Read ok"] == w), n["Read ok"] + n["Read absent"] }' "$TMP/o.csv"; }
+# sums: whether some writes fit, all writes, whether as many reads find an object, all reads.
+sums() {
+    awk -F, 'NR > 1 { n[$2 " " $NF]++ } END {
+        fit = n["Write ok"]
+        print (fit > 50 && fit < 200), fit + n["Write ENOSPC"], (n["Read ok"] == fit), n["Read ok"] + n["Read absent"]
+    }' "$TMP/o.csv"
+}
 mkfifo "$TMP/pipe"
 for engine in auto psync; do
     if unshare -Urm mount -t tmpfs tmpfs "$TMP/m" 2>"$TMP/err"; then
         cat "$TMP/full.csv" >"$TMP/pipe" &
         exits "$engine: a device that fills up" 1 full --ioengine $engine
         is "$engine: what fits is written and read, the rest fails" "$(sums)" "1 200 1 200"
-        like "$engine: and it is said" "$(cat "$TMP/stderr")" 'ENOSPC: '
+        stderr_like "$engine: and it is said" 'ENOSPC: '
     else
         for what in 'exit status' rows text; do ok "$engine: a full device: $what # SKIP no mount here" true; done
     fi
 done
 
 # Ended between turns: forty objects of up to 4 MiB, written again and again through two I/Os, kept.
-awk 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
-    for (i = 0; i < 20000; i++) printf "0,Write,%d,Tier-2,k%d,Prefill\n", 1 + i % 40 * 100003, i % 40 }' >"$TMP/again.csv"
+awk 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
+    for (i = 0; i < 20000; i++) printf "0,Write,%d,Tier-2,k%d,Prefill\n", 1 + i % 40 * 100003, i % 40
+}' >"$TMP/again.csv"
 { sed -n 1p "$TMP/again.csv"; sed -n '2,41s/Write/Read/p' "$TMP/again.csv"; } >"$TMP/once.csv"
 again() {
-    exec "$BIN/kvreplay" --nvme "$TMP/d" --layout "$1" --keep --iodepth 2 --inflight 32 --progress none -o "$TMP/o.csv" "$TMP/again.csv" \
-        "${2:---loops}" "${3:-10}"
+    exec "$BIN/kvreplay" --nvme "$TMP/d" --layout "$1" --keep --iodepth 2 --inflight 32 --progress none \
+        -o "$TMP/o.csv" "$TMP/again.csv" "${2:---loops}" "${3:-10}"
 }
-# whole NAME LAYOUT: results of finished rows, and of each key among them the object.
+# whole NAME LAYOUT: all results are of finished rows, and each of their objects is there and whole.
 whole() {
-    [ -e "$TMP/o.csv" ] || sed -n 1p "$TMP/again.csv" >"$TMP/o.csv" # it was ended before the first row
+    [ -e "$TMP/o.csv" ] || sed -n 1p "$TMP/again.csv" >"$TMP/o.csv" # the run ended before its first row
     is "$1: every row has a result" "$(sed 1d "$TMP/o.csv" | grep -vc ',ok$')" 0
     keys=$(awk -F, 'NR > 1 && !seen[$5]++ { n++ } END { print n + 0 }' "$TMP/o.csv")
     into --layout "$2" --on-absent skip --verify full "$TMP/once.csv" 2>"$TMP/err"
-    is "$1: what it wrote is whole, nothing else is there" "$? $(member populated.adopted_objects) $(member rows.ok)" "0 $keys $keys"
+    is "$1: what it wrote is whole, nothing else is there" \
+        "$? $(json "$summary" '.populated.adopted_objects, .rows.ok')" "0 $keys $keys"
 }
 for layout in files slab; do
     (again $layout --duration 300ms) 2>"$TMP/stderr"
@@ -124,7 +143,8 @@ for layout in files slab; do
     rm "$TMP/o.csv"
     again $layout 2>"$TMP/stderr" &
     pid=$!
-    until [ "$(du -sk "$TMP/d" 2>/dev/null | cut -f 1)" -gt 8192 ] 2>/dev/null || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+    until [ "$(du -sk "$TMP/d" 2>/dev/null | cut -f 1)" -gt 8192 ] 2>/dev/null || ! kill -0 $pid \
+        2>/dev/null; do sleep 0.02; done
     sleep 0.3
     kill -s INT $pid
     wait $pid

@@ -1,92 +1,113 @@
 #!/bin/sh
-# ios.t - what the summary says of the I/Os beneath Tier-2: as many as the objects have chunks, those of populating left
-# out, never more in flight than --iodepth, nearly as many when there is enough to do, and one by one where the load is so.
-# A bug looked like this: a depth that was asked for and not held, which no figure showed.
+# ios.t - what the summary says of the I/Os beneath Tier-2: one for each chunk of the objects, without those of
+# populating; never more in flight than --iodepth, nearly as many when there is enough to do, and one at a time where
+# the load has one at a time. A bug looked like a depth that was asked for and not reached, which no figure showed.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
-tier2() { python3 -c 'import json, sys; print([t for t in json.load(open(sys.argv[1]))["tiers"] if t["tier"] == "Tier-2"][0][sys.argv[2]])' "$TMP/summary.json" "$1"; }
+summary=$TMP/summary.json
+header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+tier2() { json "$summary" "tier(\"Tier-2\") | $1"; }
 # rows OP N: N operations on objects of 4 MiB.
-rows() { awk -v op="$1" -v n="$2" 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"; for (i = 0; i < n; i++) printf "0,%s,4194304,Tier-2,k%d,Decode\n", op, i % 8 }'; }
+rows() {
+    awk -v op="$1" -v n="$2" -v header=$header 'BEGIN {
+        print header
+        for (i = 0; i < n; i++) printf "0,%s,4194304,Tier-2,k%d,Decode\n", op, i % 8
+    }'
+}
 rows Write 8 >"$TMP/w.csv"
 rows Read 64 >"$TMP/r.csv"
 
-plan 42
+plan 48
 for layout in files slab; do
-    exits "$layout: reads" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --chunk-size 512KiB --iodepth 4 -o "$TMP/o.csv" \
-        --summary "$TMP/summary.json" "$TMP/r.csv"
-    is "$layout: an I/O for each chunk, of the reads only" "$(tier2 ios)" 512
-    q=$(tier2 mean_ios_in_flight)
+    exits "$layout: reads" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --chunk-size 512KiB --iodepth 4 \
+        -o "$TMP/o.csv" --summary "$summary" "$TMP/r.csv"
+    is "$layout: an I/O for each chunk, of the reads only" "$(tier2 .ios)" 512
+    q=$(tier2 .mean_ios_in_flight)
     ok "$layout: some in flight, 4 at most ($q)" awk "BEGIN { exit !($q > 0.5 && $q <= 4) }"
 done
-exits "object by object, chunk by chunk" 0 "$BIN/kvreplay" --nvme "$TMP/d" --inflight 1 --chunk-size 4MiB --iodepth 4 -o "$TMP/o.csv" \
-    --summary "$TMP/summary.json" "$TMP/w.csv"
-is "one I/O for each" "$(tier2 ios)" 8
-q=$(tier2 mean_ios_in_flight)
+exits "object by object, chunk by chunk" 0 "$BIN/kvreplay" --nvme "$TMP/d" --inflight 1 --chunk-size 4MiB --iodepth 4 \
+    -o "$TMP/o.csv" --summary "$summary" "$TMP/w.csv"
+is "one I/O for each" "$(tier2 .ios)" 8
+q=$(tier2 .mean_ios_in_flight)
 ok "one in flight at most ($q)" awk "BEGIN { exit !($q > 0 && $q <= 1) }"
-exits "an engine without I/Os" 0 "$BIN/kvreplay" --tier-engine 2=null -o "$TMP/o.csv" --summary "$TMP/summary.json" "$TMP/w.csv"
-is "counts none" "$(tier2 ios)" None
-is "and has none in flight" "$(tier2 mean_ios_in_flight)" None
+exits "an engine without I/Os" 0 "$BIN/kvreplay" --tier-engine 2=null -o "$TMP/o.csv" --summary "$summary" "$TMP/w.csv"
+is "counts none" "$(tier2 .ios)" null
+is "and has none in flight" "$(tier2 .mean_ios_in_flight)" null
 
-# Objects take turns: none waits behind a large one, and of several large ones each has I/Os in flight nearly all of its time.
-# A bug looked like this: sixteen objects read at once, fifteen of which waited, which was said to be the host's time.
-awk 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
-    for (i = 0; i < 4; i++) printf "0,Read,67108864,Tier-2,k%d,Decode\n", i
-    print "0,Read,4096,Tier-2,small,Decode" }' >"$TMP/turns.csv"
+# Objects take turns: none waits for a large one to end, and each of several large ones has I/Os in flight nearly all
+# of its time. A bug looked like sixteen objects that were read at once, fifteen of which waited; that time was reported
+# as the host's.
+{
+    echo $header
+    for i in 0 1 2 3; do echo "0,Read,67108864,Tier-2,k$i,Decode"; done
+    echo 0,Read,4096,Tier-2,small,Decode
+} >"$TMP/turns.csv"
 turns() {
     "$BIN/kvreplay" --nvme "$TMP/d" --layout "$layout" --chunk-size 256KiB --iodepth 8 --verify none -o "$TMP/o.csv" \
-        "$TMP/turns.csv" && python3 -c '
-import csv, sys
-rows = list(csv.DictReader(open(sys.argv[1])))
-assert rows[0]["Key"] == "small", [r["Key"] for r in rows]
-for r in rows[1:]:
-    share = float(r["Device_us"]) / float(r["Latency_us"])
-    assert share > 0.5, (r["Key"], share)' "$TMP/o.csv"
+        "$TMP/turns.csv" || return
+    # Columns: ... 5 Key, 10 Latency_us, 11 Device_us, 12 Status.
+    awk -F, '
+        NR == 2 && $5 != "small" { print "first: " $5; bad = 1 }
+        NR > 2 && $11 / $10 <= 0.5 { print $5 ": " $11 / $10 " of its time at the device"; bad = 1 }
+        END { exit bad || NR != 6 }' "$TMP/o.csv"
 }
-for layout in files slab; do ok "$layout: a small object is done first, and each large one is at the device" tries 5 turns; done
+for layout in files slab; do
+    ok "$layout: a small object is done first, and each large one is at the device" tries 5 turns
+done
 
-# Sixty-four objects through one I/O; reads, a delete and writes of one key behind a large write of it, among small objects that
-# come and go. Each ends well, what is there after the delete is not what was there before, and all bytes are counted.
-awk 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
-    printf "0,Write,16777216,Tier-2,k,Prefill\n0,Read,16777216,Tier-2,k,Decode\n0,Read,10,Tier-2,k,Decode\n0,Delete,0,Tier-2,k,Evict\n"
-    printf "0,Read,10,Tier-2,k,Decode\n0,Write,5000,Tier-2,k,Prefill\n0,Read,5000,Tier-2,k,Decode\n0,Write,16777216,Tier-2,k,Prefill\n"
-    printf "0,Read,16777216,Tier-2,k,Evict\n0,Read,1,Tier-2,k,Decode\n"
-    for (i = 0; i < 100; i++) printf "0,Write,%d,Tier-2,s%d,Prefill\n0,Read,%d,Tier-2,s%d,Decode\n0,Delete,0,Tier-2,s%d,Evict\n", 1 + i * 61, i, 1 + i * 61, i, i
-}' >"$TMP/queue.csv"
+# Sixty-four objects in flight through one I/O. Reads, a deletion and writes of one key follow a large write of it,
+# among small objects that come and go. Each row ends well, no read after the deletion finds the object before it, and
+# all bytes are counted.
+{
+    echo $header
+    printf '0,%s\n' Write,16777216,Tier-2,k,Prefill Read,16777216,Tier-2,k,Decode Read,10,Tier-2,k,Decode \
+        Delete,0,Tier-2,k,Evict Read,10,Tier-2,k,Decode Write,5000,Tier-2,k,Prefill Read,5000,Tier-2,k,Decode \
+        Write,16777216,Tier-2,k,Prefill Read,16777216,Tier-2,k,Evict Read,1,Tier-2,k,Decode
+    awk 'BEGIN {
+        for (i = 0; i < 100; i++) {
+            size = 1 + i * 61
+            printf "0,Write,%d,Tier-2,s%d,Prefill\n0,Read,%d,Tier-2,s%d,Decode\n", size, i, size, i
+            printf "0,Delete,0,Tier-2,s%d,Evict\n", i
+        }
+    }'
+} >"$TMP/queue.csv"
+# The rows of k in the order of their starts: the writes and the deletion one after the other, the reads of 10 bytes
+# (after the deletion) and of 1 byte (after the move) without an object, no two of them at once but reads.
+check_queue() {
+    sed 1d "$TMP/o.csv" | awk -F, '$5 == "k"' | sort -t , -k 9,9n >"$TMP/of_k"
+    awk -F, '$2 != "Read" { print $2, $12 }' "$TMP/of_k" | tr '\n' ' '
+    awk -F, '$12 == "absent" { print $3 }' "$TMP/of_k" | sort -n | tr '\n' ' '
+    awk -F, '
+        NR > 1 && !(op == "Read" && $2 == "Read") && $9 < end - 2e-6 { print "starts early: " $0 }
+        { op = $2; end = $9 + $10 / 1e6 }' "$TMP/of_k"
+    awk -F, '
+        NR > 1 && $5 != "k" && $12 != "ok" { print "not ok: " $0 }
+        NR > 1 && $11 != "" && $11 > $10 + 1e-3 { print "longer at the device than in all: " $0 }' "$TMP/o.csv"
+}
+ok_bytes() { awk -F, -v op="$1" '$2 == op && $12 == "ok" { n += $3 } END { print n }' "$TMP/o.csv"; }
 for layout in files slab; do
     for engine in auto psync; do
-        exits "$layout, $engine: one I/O" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --ioengine $engine --iodepth 1 --inflight 64 \
-            --chunk-size 64KiB --verify full --on-absent skip -o "$TMP/o.csv" --summary "$TMP/summary.json" "$TMP/queue.csv"
-        ok "$layout, $engine: each row after those of its key, all bytes" python3 -c '
-import csv, json, sys
-rows = list(csv.DictReader(open(sys.argv[1])))
-of = [r for r in rows if r["Key"] == "k"]
-start = lambda r: float(r["Start"])
-end = lambda r: start(r) + float(r["Latency_us"]) / 1e6
-order = sorted(of, key=start)
-assert [(r["Operation"], r["Status"]) for r in order if r["Operation"] != "Read"] == [("Write", "ok"), ("Delete", "ok"), ("Write", "ok"), ("Write", "ok")]
-assert sorted(r["Object_Size_Bytes"] for r in of if r["Status"] == "absent") == ["1", "10"]
-for a, b in zip(order, order[1:]):
-    both = {a["Operation"], b["Operation"]} == {"Read"}
-    assert both or start(b) >= end(a) - 2e-6, (a, b)
-for r in rows:
-    assert r["Status"] == "ok" or r["Key"] == "k", r
-    assert not r["Device_us"] or float(r["Device_us"]) <= float(r["Latency_us"]) + 1e-3, r
-t = [t for t in json.load(open(sys.argv[2]))["tiers"] if t["tier"] == "Tier-2"][0]
-for op in "Read", "Write":
-    assert t[op.lower()]["bytes"] == sum(int(r["Object_Size_Bytes"]) for r in rows if (r["Operation"], r["Status"]) == (op, "ok"))
-assert t["mean_ios_in_flight"] <= 1, t' "$TMP/o.csv" "$TMP/summary.json"
+        exits "$layout, $engine: one I/O" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --ioengine $engine \
+            --iodepth 1 --inflight 64 --chunk-size 64KiB --verify full --on-absent skip -o "$TMP/o.csv" \
+            --summary "$summary" "$TMP/queue.csv"
+        is "$layout, $engine: each row after those of its key" "$(check_queue)" \
+            'Write ok Delete ok Write ok Write ok 1 10 '
+        is "$layout, $engine: all bytes, one I/O at most" \
+            "$(tier2 '.read.bytes, .write.bytes, .mean_ios_in_flight <= 1')" "$(ok_bytes Read) $(ok_bytes Write) true"
     done
 done
 
-# Served requests each have an I/O where they are more than the usual depth.
-awk 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request"
-    for (i = 0; i < 60; i++) printf "0,Read,65536,Tier-2,k%d,Decode,%d\n", i % 8, i }' >"$TMP/served.csv"
-depth() { # text wanted options
-    depth_name=$1 depth_want=$2
+# More served requests than the usual depth have an I/O each.
+awk -v header=$header 'BEGIN {
+    print header ",Request"
+    for (i = 0; i < 60; i++) printf "0,Read,65536,Tier-2,k%d,Decode,%d\n", i % 8, i
+}' >"$TMP/served.csv"
+depth() { # NAME "N I/Os of KIB" OPTIONS...
+    name=$1 want=$2
     shift 2
-    exits "$depth_name" 0 "$BIN/kvreplay" --nvme "$TMP/d" "$@" -o "$TMP/o.csv" --summary "$TMP/summary.json" "$TMP/served.csv"
-    is "$depth_name: $depth_want" "$(tier2 flags | sed 's/.*'\''\([0-9]* I.Os of [0-9]*\) KiB.*/\1/')" "$depth_want"
+    exits "$name" 0 "$BIN/kvreplay" --nvme "$TMP/d" "$@" -o "$TMP/o.csv" --summary "$summary" "$TMP/served.csv"
+    is "$name: $want" "$(tier2 '.flags[] | select(test("I/Os of"))')" "$want KiB"
 }
 depth "few workers" "32 I/Os of 1024" --timing served --workers 4
 depth "many workers" "60 I/Os of 1024" --timing served --workers 60
@@ -95,31 +116,33 @@ depth "large ones" "64 I/Os of 4096" --timing served --workers 1000 --chunk-size
 depth "as told" "8 I/Os of 1024" --timing served --workers 60 --iodepth 8
 depth "without workers" "32 I/Os of 1024"
 
-# Rings and registered buffers take memory that may be locked, of which there may be little: as many I/Os all the same, through
-# smaller rings, and where these have no room either, by threads, all of them.
-# A bug looked like this: two rings beside two pools of threads, called io_uring, and a ring refused that need not be so large.
+# Rings and registered buffers take lockable memory, of which there may be little. Then there are as many I/Os, through
+# smaller rings or, where these have no room either, all by threads. A bug looked like two rings and two pools of
+# threads together, reported as io_uring, and a ring that was refused because it was larger than needed.
 locked() (
     # shellcheck disable=SC3045
     ulimit -l "$1" || return
     shift
     drop=
-    if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then drop='setpriv --bounding-set=-all --inh-caps=-all'; fi
-    $drop "$BIN/kvreplay" --nvme "$TMP/d" --timing served --workers 1000 -o "$TMP/o.csv" --summary "$TMP/summary.json" "$@" "$TMP/served.csv"
+    if [ "$(id -u)" -eq 0 ] && command -v setpriv \
+        >/dev/null; then drop='setpriv --bounding-set=-all --inh-caps=-all'; fi
+    $drop "$BIN/kvreplay" --nvme "$TMP/d" --timing served --workers 1000 -o "$TMP/o.csv" --summary "$summary" "$@" \
+        "$TMP/served.csv"
 )
 for rings in 1 4; do
     exits "$rings: little memory to lock" 0 locked 64 --rings $rings
-    ok "$rings: one engine, as said" python3 -c '
-import json, sys
-t = [t for t in json.load(open(sys.argv[1]))["tiers"] if t["tier"] == "Tier-2"][0]
-refused = any("io_uring refused" in f for f in t["fallbacks"])
-assert t["engine"] == ("psync" if refused else "io_uring"), t
-assert any("256 I/Os of 1024 KiB" in f for f in t["flags"]), t' "$TMP/summary.json"
+    engine=io_uring
+    [ "$(tier2 'any(.fallbacks[]; test("io_uring refused"))')" = false ] || engine=psync
+    is "$rings: one engine, as said" "$(tier2 .engine)" $engine
+    is "$rings: as many I/Os" "$(tier2 'any(.flags[]; test("256 I/Os of 1024 KiB"))')" true
 done
 
-# Files are open while their objects are moved, with psync each takes a descriptor: as many as the host allows.
-# A bug looked like this: rows that failed with EMFILE under the limits that a shell begins with.
-awk 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
-    for (i = 0; i < 600; i++) printf "0,Write,65536,Tier-2,f%d,Prefill\n", i }' >"$TMP/many.csv"
+# Files are open while their objects are moved, and with psync each takes a descriptor: as many as the host allows.
+# A bug looked like rows that failed with EMFILE under the limits of a new shell.
+awk -v header=$header 'BEGIN {
+    print header
+    for (i = 0; i < 600; i++) printf "0,Write,65536,Tier-2,f%d,Prefill\n", i
+}' >"$TMP/many.csv"
 limited() {
     ulimit "$1" "$2" || return
     shift 2
@@ -128,4 +151,4 @@ limited() {
 exits "a soft limit of open files is raised" 0 limited -Sn 128
 exits "a hard one is kept to" 0 limited -n 340 --chunk-size 4KiB
 exits "one that is too low is refused" 3 limited -n 128
-like "and why" "$(cat "$TMP/stderr")" 'and 64 can be \(ulimit -n\); --layout slab'
+stderr_like "and why" 'and 64 can be \(ulimit -n\); --layout slab'

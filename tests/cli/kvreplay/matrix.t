@@ -1,35 +1,40 @@
 #!/bin/sh
-# matrix.t - one trace of writes, rewrites of other sizes, reads, moves and deletes, on objects of odd sizes from
-# 1 byte up, through every layout and engine and several depths, each byte verified: no row is corrupt, absent or failed.
-# Then damage in files and slabs alike: one flipped bit anywhere found by full, a swapped or stale block by header.
-# KVREPLAY_BIG=1 adds objects of 3 GiB. A bug looked like this: an object's last block, padded, written over the next one.
+# matrix.t - one trace of writes, rewrites of other sizes, reads, moves and deletes, on objects of odd sizes from 1 byte
+# up, through every layout and engine and several depths, with each byte verified: no row is corrupt, absent or failed.
+# Then damage in files and slabs: full verification finds a flipped bit anywhere, headers show a swapped or stale block.
+# KVREPLAY_BIG=1 adds objects of 3 GiB. A bug looked like a padded last block that was written over the next object.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
-# trace ROWS KEYS MAX TIERS: rows that a tier must be able to serve: nothing is read that is not there (but at the start).
+# trace ROWS KEYS MAX TIERS: rows that a tier must be able to serve. Only at the start they read objects that were not
+# written.
 trace() {
     awk -v rows="$1" -v keys="$2" -v max="$3" -v tiers="$4" 'BEGIN {
         srand(7)
         print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
         for (i = 0; i < rows; i++) {
-            t = 3 - tiers + int(rand() * tiers); k = int(rand() * keys); id = t " " k; what = rand()
+            tier = 3 - tiers + int(rand() * tiers); key = int(rand() * keys); id = tier " " key; what = rand()
             if (id in size && what < 0.5) row("Read", rand() < 0.2 ? 1 + int(rand() * size[id]) : size[id], "Decode")
             else if (id in size && what < 0.6) { row("Read", size[id], "Evict"); delete size[id] }
             else if (id in size && what < 0.7) { row("Delete", 0, "Evict"); delete size[id] }
-            else if (!(id in seen) && what < 0.3) { size[id] = odd(); row("Read", size[id], "Decode") }
-            else { size[id] = odd(); row("Write", size[id], "Prefill") }
+            else if (!(id in seen) && what < 0.3) { size[id] = odd_size(); row("Read", size[id], "Decode") }
+            else { size[id] = odd_size(); row("Write", size[id], "Prefill") }
             seen[id] = 1
         }
     }
-    function odd(  x) { x = int(exp(rand() * log(max))); return rand() < 0.1 ? 1 : x < 1 ? 1 : x }
-    function row(op, bytes, phase) { printf "%.4f,%s,%d,Tier-%d,k%d,%s\n", i / 1000, op, bytes, t, k, phase }'
+    function odd_size(    bytes) {
+        bytes = int(exp(rand() * log(max)))
+        return rand() < 0.1 ? 1 : bytes < 1 ? 1 : bytes
+    }
+    function row(op, bytes, phase) { printf "%.4f,%s,%d,Tier-%d,k%d,%s\n", i / 1000, op, bytes, tier, key, phase }'
 }
+statuses() { awk -F, 'NR > 1 { n[$NF]++ } END { for (status in n) printf "%s %d", status, n[status] }' "$TMP/o.csv"; }
 # right NAME ARGS...: every row is ok.
 right() {
     name=$1
     shift
     "$BIN/kvreplay" --progress none --verify full -o "$TMP/o.csv" "$@" 2>"$TMP/stderr"
-    is "$name" "$? $(awk -F, 'NR > 1 { n[$NF]++ } END { for (s in n) printf "%s %d", s, n[s] }' "$TMP/o.csv")" "0 ok $rows"
+    is "$name" "$? $(statuses)" "0 ok $rows"
 }
 
 trace 400 40 1500000 1 >"$TMP/t.csv"
@@ -49,8 +54,8 @@ for layout in files slab; do
     right "$layout, buffered" --nvme "$TMP/d" --layout $layout --buffered "$TMP/t.csv"
     right "$layout, polled" --nvme "$TMP/d" --layout $layout --sqpoll --iopoll "$TMP/t.csv"
     right "$layout, compressible" --nvme "$TMP/d" --layout $layout --compress-ratio 2 --dedup-ratio 3 "$TMP/t.csv"
-    right "$layout, in time" --nvme "$TMP/d" --layout $layout --timing trace --speed 10 --lateness-budget 10s --lag-limit 1m \
-        "$TMP/t.csv"
+    right "$layout, in time" --nvme "$TMP/d" --layout $layout --timing trace --speed 10 --lateness-budget 10s \
+        --lag-limit 1m "$TMP/t.csv"
     mkfifo "$TMP/$layout.fifo"
     cat "$TMP/t.csv" >"$TMP/$layout.fifo" &
     right "$layout, from a pipe" --nvme "$TMP/d" --layout $layout "$TMP/$layout.fifo"
@@ -75,14 +80,25 @@ flip() {
     # shellcheck disable=SC2059
     printf "$(printf '\\%03o' $bit)" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
-# corrupt NAME LAYOUT VERIFY: a run over what was kept says that one row is.
+# corrupt NAME LAYOUT VERIFY: a run over the kept objects says that one row is corrupt.
 corrupt() {
-    "$BIN/kvreplay" --nvme "$TMP/k" --layout "$2" --keep --verify "$3" --progress none -o "$TMP/o.csv" "$TMP/r.csv" 2>"$TMP/stderr"
+    "$BIN/kvreplay" --nvme "$TMP/k" --layout "$2" --keep --verify "$3" --progress none -o "$TMP/o.csv" "$TMP/r.csv" \
+        2>"$TMP/stderr"
     is "$1" "$? $(grep -c ',corrupt$' "$TMP/o.csv")" "1 1"
+}
+# write_both LAYOUT: two objects of ten blocks each, kept.
+write_both() {
+    "$BIN/kvreplay" --nvme "$TMP/k" --layout "$1" --keep --inflight 1 --progress none -o /dev/null "$TMP/w.csv" \
+        2>/dev/null
+}
+# copy_block FROM_BLOCK TO_BLOCK: from the file before into the file, blocks counted from its first object.
+copy_block() {
+    dd if="$TMP/before" of="$file" bs=4096 skip=$((start / 4096 + $1)) seek=$((start / 4096 + $2)) count=1 \
+        conv=notrunc 2>/dev/null
 }
 for layout in files slab; do
     rm -rf "$TMP/k"
-    "$BIN/kvreplay" --nvme "$TMP/k" --layout $layout --keep --inflight 1 --progress none -o /dev/null "$TMP/w.csv" 2>/dev/null
+    write_both $layout
     file=$TMP/k/slab.kv start=1048576
     [ $layout = slab ] || { file=$(find "$TMP/k" -name '*.kv' | LC_ALL=C sort | head -n 1) && start=0; }
     for at in 0 7 39 40 47 48 4095 4096 20000 40000 40001 40959; do
@@ -91,16 +107,17 @@ for layout in files slab; do
         flip "$file" $((start + at))
     done
     cp "$file" "$TMP/before"
-    dd if="$TMP/before" of="$file" bs=4096 skip=$((start / 4096 + 3)) seek=$((start / 4096 + 6)) count=1 conv=notrunc 2>/dev/null
+    copy_block 3 6
     corrupt "$layout: a swapped block" $layout header
-    "$BIN/kvreplay" --nvme "$TMP/k" --layout $layout --keep --inflight 1 --progress none -o /dev/null "$TMP/w.csv" 2>/dev/null
-    dd if="$TMP/before" of="$file" bs=4096 skip=$((start / 4096 + 3)) seek=$((start / 4096 + 3)) count=1 conv=notrunc 2>/dev/null
+    write_both $layout
+    copy_block 3 3
     corrupt "$layout: a stale block" $layout header
 done
 
 if [ -n "${KVREPLAY_BIG:-}" ]; then
     printf '%s\n' 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase' '0,Write,3221225471,Tier-2,a,Prefill' \
-        '0,Read,3221225471,Tier-2,a,Decode' '0,Write,3221221377,Tier-2,a,Prefill' '0,Read,3221221377,Tier-2,a,Evict' >"$TMP/b.csv"
+        '0,Read,3221225471,Tier-2,a,Decode' '0,Write,3221221377,Tier-2,a,Prefill' '0,Read,3221221377,Tier-2,a,Evict' \
+        >"$TMP/b.csv"
     rows=4
     for layout in files slab; do right "$layout, 3 GiB" --nvme "$TMP/d" --layout $layout "$TMP/b.csv"; done
 fi

@@ -1,7 +1,7 @@
 #!/bin/sh
-# order.t - a trace that rewrites, reads, moves and deletes the same few keys thousands of times ends with every
-# read verified in full, none absent, and none before its write, in every order that promises it. A bug looked like
-# this: a read that overtook the write before it and found the generation before (corrupt), or nothing (absent).
+# order.t - a trace that rewrites, reads, moves and deletes the same few keys thousands of times. In every order that
+# promises it, each read is verified in full, none is absent, and none comes before its write. A bug looked like a read
+# that overtook the write before it and found the older object (corrupt), or nothing (absent).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
@@ -11,36 +11,43 @@ trace() {
         srand(seed); split("1 100 4096 5000 65536 300000 12288", size)
         print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request"
         for (i = 0; i < n; i++) {
-            k = "k" int(rand() * 6); t = int(rand() * 3); c = k "/" t; x = rand()
-            head = sprintf("%.6f", i / 1e5); req = int(rand() * n / 20)
-            if (!(c in live) || x < 0.3) { live[c] = size[1 + int(rand() * 7)]; printf "%s,Write,%d,Tier-%d,%s,Prefill,%d\n", head, live[c], t, k, req }
-            else if (x < 0.85) printf "%s,Read,%d,Tier-%d,%s,Decode,%d\n", head, live[c], t, k, req
-            else if (x < 0.93) { printf "%s,Delete,%d,Tier-%d,%s,Evict,%d\n", head, live[c], t, k, req; delete live[c] }
+            key = "k" int(rand() * 6); tier = int(rand() * 3); what = rand(); request = int(rand() * n / 20)
+            if (!((key, tier) in bytes) || what < 0.3) {
+                bytes[key, tier] = size[1 + int(rand() * 7)]
+                row("Write", tier, "Prefill")
+            } else if (what < 0.85) row("Read", tier, "Decode")
+            else if (what < 0.93) { row("Delete", tier, "Evict"); delete bytes[key, tier] }
             else {
-                d = k "/" (t + 1) % 3; s = live[c]; delete live[c]; live[d] = s
-                printf "%s,Read,%d,Tier-%d,%s,Evict,%d\n%s,Write,%d,Tier-%d,%s,Evict,%d\n", head, s, t, k, req, head, s, (t + 1) % 3, k, req
+                row("Read", tier, "Evict")
+                below = (tier + 1) % 3
+                bytes[key, below] = bytes[key, tier]
+                delete bytes[key, tier]
+                row("Write", below, "Evict")
             }
         }
+    }
+    function row(op, tier, phase) {
+        printf "%.6f,%s,%d,Tier-%d,%s,%s,%d\n", i / 1e5, op, bytes[key, tier], tier, key, phase, request
     }'
 }
 
 plan 17
 trace 5000 7 >"$TMP/t.csv"
-rows=$(($(wc -l <"$TMP/t.csv") - 1))
+rows=$(($(lines "$TMP/t.csv") - 1))
 for order in key request; do
     for inflight in 1 64; do
-        exits "order $order, $inflight in flight: exit 0" 0 "$BIN/kvreplay" --gpu off --tier-engine 0=mem --nvme "$TMP/dir" \
-            --order "$order" --inflight "$inflight" --verify full -o "$TMP/r.csv" "$TMP/t.csv"
-        like "order $order, $inflight in flight: all ok" "$(cat "$TMP/stderr")" \
+        exits "order $order, $inflight in flight: exit 0" 0 "$BIN/kvreplay" --gpu off --tier-engine 0=mem \
+            --nvme "$TMP/dir" --order "$order" --inflight "$inflight" --verify full -o "$TMP/r.csv" "$TMP/t.csv"
+        stderr_like "order $order, $inflight in flight: all ok" \
             " $rows ok, 0 absent, 0 corrupt, 0 failed; reads before their write: 0"
         is "order $order, $inflight in flight: a result for each row" \
-            "$(awk -F, 'NR > 1 && $NF == "ok"' "$TMP/r.csv" | wc -l | tr -d ' ')" "$rows"
+            "$(awk -F, 'NR > 1 && $NF == "ok"' "$TMP/r.csv" | wc -l)" "$rows"
     done
 done
 
 # The same proof must be able to fail: without order some reads come too early.
 "$BIN/kvreplay" --null --order none --inflight 64 -o /dev/null --summary "$TMP/none.json" "$TMP/t.csv" 2>/dev/null
-unlike "without order the proof fails" "$(cat "$TMP/none.json")" '"reads_before_write": *0'
+like "without order the proof fails" "$(json "$TMP/none.json" .reads_before_write)" '^[1-9]'
 
 # Each tier exactly as large as its peak: rows wait for room instead of failing.
 cat >"$TMP/room.csv" <<'END'
@@ -54,6 +61,6 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0,Read,1048576,Tier-1,a,Decode
 END
 exits "a tier as large as the peak is enough" 0 "$BIN/kvreplay" --cpu-mem-gb 0.0009765625 -o /dev/null "$TMP/room.csv"
-like "and every row is ok" "$(cat "$TMP/stderr")" ' 7 ok, 0 absent'
+stderr_like "and every row is ok" ' 7 ok, 0 absent'
 exits "a smaller one is refused" 3 "$BIN/kvreplay" --cpu-mem-gb 0.0009 -o /dev/null "$TMP/room.csv"
-like "naming the peak" "$(cat "$TMP/stderr")" '1048576 bytes'
+stderr_like "naming the peak" '1048576 bytes'

@@ -1,8 +1,8 @@
 #!/bin/sh
-# reduce.t - what is written compresses and deduplicates as asked, within 3 %: not at all by default. zstd and
-# a count of different blocks look at the files themselves. Read back in full, nothing is corrupt.
-# KVREPLAY_BIG=GiB runs the default over so much data in a directory below $TMPDIR.
-# A bug looked like this: zeros that a drive with compression never wrote, reported as bandwidth.
+# reduce.t - written data compresses and deduplicates as asked, within 3 %; by default not at all. zstd and a count of
+# different blocks look at the files themselves. Read back in full, nothing is corrupt. KVREPLAY_BIG=GiB writes that
+# much data by default in a directory below $TMPDIR. A bug looked like zeros that a compressing drive never wrote,
+# reported as bandwidth.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
@@ -16,7 +16,7 @@ trace() {
 # written ARGS...: keeps objects in $TMP/d.
 written() { "$BIN/kvreplay" --nvme "$TMP/d" --keep --progress none -o /dev/null "$@"; }
 contents() { find "$TMP/d" -name '*.kv' -exec cat {} +; }
-# Sizes over what zstd -3 makes of them, and blocks over different blocks.
+# The size over that of zstd -3, and the number of blocks over that of different blocks.
 compressed() { contents | zstd -3 -q -c | wc -c | awk -v whole="$(contents | wc -c)" '{ printf "%.4f", whole / $1 }'; }
 deduplicated() {
     contents | od -An -v -tx8 -w4096 | sort | awk '{ n++ } $0 != last { u++; last = $0 } END { printf "%.4f", n / u }'
@@ -36,17 +36,17 @@ for r in 2 1.5 4; do
     ok "measures $r ($got)" near "$got" $r
     is "without blocks alike" "$(deduplicated)" 1.0000
     exits "and reads back" 0 written --compress-ratio $r --verify full --summary "$TMP/s.json" "$TMP/r.csv"
-    like "as it was kept" "$(cat "$TMP/s.json")" '"adopted_objects": *8'
+    is "as it was kept" "$(json "$TMP/s.json" .populated.adopted_objects)" 8
 done
 for r in 2 2.5; do
     exits "--dedup-ratio $r" 0 written --dedup-ratio $r "$TMP/w.csv"
     got=$(deduplicated)
     ok "measures $r ($got)" near "$got" $r
     exits "and reads back" 0 written --dedup-ratio $r --verify full --summary "$TMP/s.json" "$TMP/r.csv"
-    like "what headers cannot see is said" "$(cat "$TMP/stderr")" 'note: --dedup-ratio'
+    stderr_like "with a note on the limits of header verification" 'note: --dedup-ratio'
 done
 exits "of another ratio" 0 written --verify full --summary "$TMP/s.json" "$TMP/r.csv"
-like "it is written anew" "$(cat "$TMP/s.json")" '"objects": *8'
+is "it is written anew" "$(json "$TMP/s.json" .populated.objects)" 8
 exits "out of range" 2 written --dedup-ratio 0.5 "$TMP/w.csv"
 
 if [ -n "${KVREPLAY_BIG:-}" ]; then
@@ -55,8 +55,8 @@ if [ -n "${KVREPLAY_BIG:-}" ]; then
     exits "$KVREPLAY_BIG GiB written" 0 written "$TMP/big.csv"
     ratio=$(compressed)
     ok "zstd makes nothing of it ($ratio)" awk -v r="$ratio" 'BEGIN { exit !(r <= 1 / 0.99) }'
-    # Blocks that differ in 120 bytes behind their headers differ: all of them are too much to sort.
-    alike=$(contents | od -An -v -tx8 -w4096 | cut -c 103-357 | LC_ALL=C sort | uniq -d | wc -l | tr -d ' ')
+    # Compares 120 bytes after the header of each block: whole blocks are too much to sort.
+    alike=$(contents | od -An -v -tx8 -w4096 | cut -c 103-357 | LC_ALL=C sort | uniq -d | wc -l)
     is "no two blocks are alike" "$alike" 0
 fi
 done_testing

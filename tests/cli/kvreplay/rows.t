@@ -1,7 +1,7 @@
 #!/bin/sh
-# rows.t - result rows: the input's columns verbatim (quotes, unknown columns, order), six more behind them, the
-# right Status for absent objects, misses, generations and reads of too much; plain, compressed, from a pipe.
-# A bug looked like this: a key with a comma that lost its quotes, or a promoted object that was in both tiers.
+# rows.t - result rows: the input's columns verbatim (quotes, unknown columns, order), then six more; the right Status
+# for absent objects, misses, generations and reads beyond an object's end; plain, compressed, from a pipe. A bug looked
+# like a key with a comma that lost its quotes, or a promoted object that was in both tiers.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 result='Due,Eligible,Start,Latency_us,Device_us,Status'
@@ -21,7 +21,8 @@ Key,Operation,Tier,Object_Size_Bytes,Note,Timestamp,Phase
 END
 exits "one failed row is exit 1" 1 "$BIN/kvreplay" --nvme "$TMP/d" --inflight 1 -o "$TMP/r.csv" "$TMP/t.csv"
 is "header" "$(head -n 1 "$TMP/r.csv")" "Key,Operation,Tier,Object_Size_Bytes,Note,Timestamp,Phase,$result"
-is "rows verbatim" "$(sed 's/,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*$//' "$TMP/r.csv")" "$(cat "$TMP/t.csv")"
+without_result() { sed 's/,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*$//'; }
+is "rows verbatim" "$(without_result <"$TMP/r.csv")" "$(cat "$TMP/t.csv")"
 is "statuses" "$(sed '1d; s/.*,//' "$TMP/r.csv" | tr '\n' ' ')" "ok ok EINVAL ok ok absent ok ok absent "
 
 cat >"$TMP/g.csv" <<'END'
@@ -36,11 +37,10 @@ exits "Generate takes no time as fast as possible" 0 "$BIN/kvreplay" -o "$TMP/g.
 ok "indeed" test $(($(date +%s) - start)) -lt 30
 is "prepop has a negative Start, the others not" \
     "$(awk -F, 'NR > 1 { printf "%s%s ", $10, ($16 < 0 ? "-" : "+") }' "$TMP/g.out")" "prepop- block+ block+ user+ "
-like "prepop is reported apart" "$(cat "$TMP/stderr")" 'before the clock: 1 row of'
+stderr_like "prepop is reported apart" 'before the clock: 1 row of'
 
 "$BIN/kvreplay" --nvme "$TMP/d" --inflight 1 -o "$TMP/r.csv.zst" "$TMP/t.csv" 2>/dev/null
-is "compressed rows have the same columns" "$(zstd -dcq "$TMP/r.csv.zst" | sed 's/,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*$//')" \
-    "$(cat "$TMP/t.csv")"
+is "compressed rows have the same columns" "$(zstd -dcq "$TMP/r.csv.zst" | without_result)" "$(cat "$TMP/t.csv")"
 is "a summary frame is inside" "$(grep -ac '"program":' "$TMP/r.csv.zst")" 1
 exits "a result is a trace again" 1 "$BIN/kvreplay" --nvme "$TMP/d" -o "$TMP/r2.csv" "$TMP/r.csv.zst"
 is "with one set of result columns" "$(head -n 1 "$TMP/r2.csv")" "$(head -n 1 "$TMP/r.csv")"
@@ -52,16 +52,16 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0.2,Read,10,Tier-1,y,Evict
 END
 exits "objects read before written are created" 0 "$BIN/kvreplay" --nvme "$TMP/d" -o "$TMP/o" "$TMP/a.csv"
-like "before the clock starts" "$(cat "$TMP/stderr")" 'populated: 2 objects written'
+stderr_like "before the clock starts" 'populated: 2 objects written'
 "$BIN/kvreplay" --nvme "$TMP/d" --only-tier 1 <"$TMP/a.csv" >"$TMP/o" 2>"$TMP/stderr"
-like "from a regular file on standard input or a pipe alike" "$(cat "$TMP/stderr")" ' 1 ok.* 2 left out'
+stderr_like "from a regular file on standard input or a pipe alike" ' 1 ok.* 2 left out'
 like "a pipe creates them on the way" "$(tail -n +1 "$TMP/a.csv" | "$BIN/kvreplay" --nvme "$TMP/d" 2>&1 >"$TMP/o")" \
     'created during the run'
 exits "--on-absent skip" 0 "$BIN/kvreplay" --nvme "$TMP/d" --on-absent skip -o "$TMP/o" "$TMP/a.csv"
-like "counts them" "$(cat "$TMP/stderr")" '0 ok, 3 absent'
+stderr_like "counts them" '0 ok, 3 absent'
 exits "--on-absent fail stops" 1 "$BIN/kvreplay" --nvme "$TMP/d" --on-absent fail -o "$TMP/o" "$TMP/a.csv"
 
-# The first users only, with what was there before them and without what only the others read.
+# The first users only, with the objects that were there before, but for those that only other users read.
 cat >"$TMP/u.csv" <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,User
 0.0,Write,4096,Tier-1,a,Prefill,ann
@@ -73,10 +73,9 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,User
 0.5,Read,4096,Tier-1,b,Decode,bob
 END
 exits "--users 2" 0 "$BIN/kvreplay" --users 2 --inflight 1 -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/u.csv"
-is "rows of the first two and of nobody" "$(sed 1d "$TMP/r.csv" | cut -d, -f5,7 | sort | tr '\n' ' ')" "a,ann a,ann b,bob b,bob n, "
-is "one object was there before, two rows were left out" "$(python3 -c '
-import json, sys
-s = json.load(open(sys.argv[1]))
-print(s["populated"]["bytes"], s["rows"]["skipped"])' "$TMP/s.json")" "4096 2"
+is "rows of the first two and of nobody" "$(sed 1d "$TMP/r.csv" | cut -d, -f5,7 | sort | tr '\n' ' ')" \
+    "a,ann a,ann b,bob b,bob n, "
+is "one object was there before, two rows were left out" "$(json "$TMP/s.json" '.populated.bytes, .rows.skipped')" \
+    "4096 2"
 cut -d, -f1-6 "$TMP/u.csv" >"$TMP/core.csv"
 exits "without a column User there are no users" 2 "$BIN/kvreplay" --users 2 --null "$TMP/core.csv"

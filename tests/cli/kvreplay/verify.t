@@ -1,9 +1,10 @@
 #!/bin/sh
-# verify.t - what --keep leaves is adopted by the next run, and one flipped byte in it is found: a body byte by
-# --verify full, a header byte by default; the row is corrupt, key and block are named, the exit status is 1.
-# A bug looked like this: objects written anew over what was kept, so that nothing could ever be found.
+# verify.t - the next run adopts the objects that --keep leaves, and finds one flipped byte in them: a body byte with
+# --verify full, a header byte by default. The row is corrupt, key and block are named, the exit status is 1. A bug
+# looked like kept objects that were written anew, so that nothing could ever be found.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
+summary=$TMP/summary.json
 
 # flip FILE OFFSET: inverts one byte.
 flip() {
@@ -25,11 +26,13 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 END
 exits "written and kept" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep -o /dev/null "$TMP/w.csv"
 big=$(find "$TMP/d" -name '*.kv' -size +20k)
-exits "adopted and read" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify full -o /dev/null --summary "$TMP/s.json" "$TMP/r.csv"
-like "both are adopted" "$(cat "$TMP/s.json")" '"adopted_objects": *2'
-# What is not to be created is still looked for in what was kept.
-exits "--on-absent fail finds both" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep --on-absent fail -o /dev/null --summary "$TMP/summary.json" "$TMP/r.csv"
-is "and creates nothing" "$(member populated.adopted_objects) $(member populated.objects)" "2 0"
+exits "adopted and read" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify full -o /dev/null \
+    --summary "$TMP/s.json" "$TMP/r.csv"
+is "both are adopted" "$(json "$TMP/s.json" .populated.adopted_objects)" 2
+# An object that must not be created is still found among the kept ones.
+exits "--on-absent fail finds both" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep --on-absent fail -o /dev/null \
+    --summary "$summary" "$TMP/r.csv"
+is "and creates nothing" "$(json "$summary" '.populated | .adopted_objects, .objects')" "2 0"
 cat >"$TMP/some.csv" <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0,Read,100000,Tier-2,the key,Decode
@@ -40,22 +43,26 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0,Read,200000,Tier-2,the key,Decode
 END
 cp -R "$TMP/d" "$TMP/copy"
-exits "--on-absent skip" 0 "$BIN/kvreplay" --nvme "$TMP/copy" --keep --inflight 1 --on-absent skip -o "$TMP/o.csv" --summary "$TMP/summary.json" "$TMP/some.csv"
-is "adopts what has the size and was not deleted" "$(sed '1d; s/.*,//' "$TMP/o.csv" | tr '\n' ' ')" "ok absent absent absent ok absent "
-is "one object, and creates nothing" "$(member populated.adopted_objects) $(member populated.objects)" "1 0"
-exits "what was deleted is not there again" 1 "$BIN/kvreplay" --nvme "$TMP/copy" --on-absent fail -o "$TMP/o.csv" "$TMP/r.csv"
-like "and named" "$(cat "$TMP/stderr")" 'row 1 \(Tier-2 Read, key the key\): the object is not there'
+exits "--on-absent skip" 0 "$BIN/kvreplay" --nvme "$TMP/copy" --keep --inflight 1 --on-absent skip -o "$TMP/o.csv" \
+    --summary "$summary" "$TMP/some.csv"
+is "adopts what has the size and was not deleted" "$(sed '1d; s/.*,//' "$TMP/o.csv" | tr '\n' ' ')" \
+    "ok absent absent absent ok absent "
+is "one object, and creates nothing" "$(json "$summary" '.populated | .adopted_objects, .objects')" "1 0"
+exits "what was deleted is not there again" 1 "$BIN/kvreplay" --nvme "$TMP/copy" --on-absent fail \
+    -o "$TMP/o.csv" "$TMP/r.csv"
+stderr_like "and named" 'row 1 \(Tier-2 Read, key the key\): the object is not there'
 flip "$big" 50000
 exits "a flipped byte of the body passes the headers" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep -o /dev/null "$TMP/r.csv"
 exits "full verification finds it" 1 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify full -o "$TMP/o.csv" "$TMP/r.csv"
-like "key, block and offset are named" "$(cat "$TMP/stderr")" 'key the key\): corrupt: block 12 at offset 50000'
+stderr_like "key, block and offset are named" 'key the key\): corrupt: block 12 at offset 50000'
 is "one row is corrupt" "$(awk -F, '$NF == "corrupt" { print $5 }' "$TMP/o.csv")" "the key"
 is "the other is ok" "$(awk -F, '$NF == "ok" { print $5 }' "$TMP/o.csv")" "other"
 flip "$big" 50000
 exits "mended" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify full -o /dev/null "$TMP/r.csv"
 flip "$big" 8200
-exits "a flipped byte of a header is found by default" 1 "$BIN/kvreplay" --nvme "$TMP/d" --keep -o /dev/null "$TMP/r.csv"
-like "in its block" "$(cat "$TMP/stderr")" 'block 2 '
+exits "a flipped byte of a header is found by default" 1 "$BIN/kvreplay" --nvme "$TMP/d" --keep \
+    -o /dev/null "$TMP/r.csv"
+stderr_like "in its block" 'block 2 '
 exits "--verify none does not look" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify none -o /dev/null "$TMP/r.csv"
 exits "without --keep" 0 "$BIN/kvreplay" --nvme "$TMP/d" --verify none -o /dev/null "$TMP/r.csv"
 not_ok "nothing is left" test -e "$TMP/d"

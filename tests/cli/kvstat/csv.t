@@ -1,41 +1,51 @@
 #!/bin/sh
-# csv.t - --csv carries the numbers of --json under the same names, a row a run; --hgrm the distributions, as
+# csv.t - --csv has the numbers of --json under the same names, one row for each run; --hgrm has the distributions, as
 # HdrHistogram's percentile text. Bugs looked like a figure in the wrong column when a run lacks a group of another.
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=tests/data/kvstat_dozen.csv
 cd "$TOP" || exit 1
 
-# figure NAME [ROW]: its field, of rows without quotes.
-figure() { awk -F, -v name="$1" -v row="${2:-1}" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR == row + 1 { print $(at[name]) }' "$TMP/stdout"; }
+# figure NAME [ROW]: the field in that column, of rows without quotes.
+figure() {
+    awk -F, -v name="$1" -v row="${2:-1}" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+        NR == row + 1 { print $(at[name]) }' "$TMP/stdout"
+}
+"$kvstat" --json --profile latency "$dozen" >"$TMP/dozen.json"
 
 exits 'CSV' 0 "$kvstat" --csv --profile latency "$dozen"
-is 'a header and a row' "$(wc -l <"$TMP/stdout")" 2
+is 'a header and a row' "$(lines "$TMP/stdout")" 2
 is 'as many fields as names' "$(awk -F, '{ print NF }' "$TMP/stdout" | sort -u | wc -l)" 1
 is 'no name twice' "$(head -n 1 "$TMP/stdout" | tr , '\n' | sort | uniq -d)" ''
 is 'file' "$(figure files)" "$dozen"
 is 'elapsed time' "$(figure elapsed_s)" 1.153
-is 'a rate' "$(figure throughput.storage.generated_tokens_per_s)" "$("$kvstat" --json "$dozen" | sed -n '/"storage": {/,$ s/.*"generated_tokens_per_s": \(.*\),/\1/p' | head -n 1)"
+is 'a rate' "$(figure throughput.storage.generated_tokens_per_s | cut -c 1-12)" \
+    "$(json "$TMP/dozen.json" .throughput.storage.generated_tokens_per_s | cut -c 1-12)"
 is 'a percentile of a group' "$(figure groups.Tier-2/Read/Decode.service_us.max)" 20000
-is 'what few samples support' "$(figure groups.Tier-2/Read/Decode.service_us.few_samples)" 'p50; p90; p95; p99; p999; p9999'
+is 'what few samples support' "$(figure groups.Tier-2/Read/Decode.service_us.few_samples)" \
+    'p50; p90; p95; p99; p999; p9999'
 is 'a tier' "$(figure cache.tiers.Tier-0.peak_bytes)" 11534336
 is 'a target met' "$(figure requests.by_qos.batch.sla.met)" true
 is 'not known is empty' "$(figure cache.lookups.rag.hit_rate)" ''
 is 'the verdict' "$(figure assessment.status) $(figure assessment.criteria.cpu_p95.actual)" 'PASS 1'
-# Every number of the JSON, in its order.
-"$kvstat" --json --profile latency "$dozen" | sed '/"program":/,/"started":/d' |
-    sed -n 's/^ *"[a-zA-Z0-9_-]*": \(-*[0-9][-+.0-9e]*\),*$/\1/p' >"$TMP/json"
-sed -n 2p "$TMP/stdout" | tr , '\n' | grep -E '^-?[0-9][-+.0-9e]*$' >"$TMP/csv"
+# Every number of the JSON, in its order, but for those of the host.
+numbers() { grep -E '^-?[0-9][-+.0-9e]*$' | awk '{ printf "%.12g\n", $1 }'; }
+json "$TMP/dozen.json" 'del(.host) | .. | numbers' | tr ' ' '\n' | numbers >"$TMP/json"
+sed -n 2p "$TMP/stdout" | tr , '\n' | numbers >"$TMP/csv"
+ok 'many numbers' test "$(lines "$TMP/csv")" -gt 100
 ok 'every number of the JSON' diff "$TMP/json" "$TMP/csv"
 
 # A run with another set of groups.
 grep -v Tier-1 "$dozen" | sed 's/,Read,2097152,/,Read,4194304,/' >"$TMP/other.csv"
 exits 'two runs' 0 "$kvstat" --csv "$TMP/other.csv" "$dozen"
-is 'two rows' "$(wc -l <"$TMP/stdout")" 3
-is 'each in its columns' "$(figure throughput.decode_bytes_read 1) $(figure throughput.decode_bytes_read 2)" '50331648 25165824'
-is 'a group that the first lacks' "$(figure groups.Tier-1/Delete/Evict.ops 1)+$(figure groups.Tier-1/Delete/Evict.ops 2)" '+1'
+is 'two rows' "$(lines "$TMP/stdout")" 3
+is 'each in its columns' "$(figure throughput.decode_bytes_read 1) $(figure throughput.decode_bytes_read 2)" \
+    '50331648 25165824'
+group=groups.Tier-1/Delete/Evict.ops
+is 'a group that the first lacks' "$(figure $group 1)+$(figure $group 2)" '+1'
 exits 'pooled' 0 "$kvstat" --csv --merge "$dozen" "$dozen"
-is 'one row' "$(wc -l <"$TMP/stdout") $(figure rows)" '2 86'
+is 'one row' "$(lines "$TMP/stdout") $(figure rows)" '2 86'
 sed 's/,u1,/,"a,""b",/' "$dozen" >"$TMP/user.csv"
 exits 'a user with comma and quote' 0 "$kvstat" --csv --by user "$TMP/user.csv"
 like 'is quoted' "$(head -n 1 "$TMP/stdout")" ',"groups.a,""b.ops",'
@@ -48,42 +58,50 @@ cp "$dozen" "$odd"
 exits 'a file of a name that is no text' 0 "$kvstat" --csv "$odd" "$DATA/mlperf_measured_k.json"
 is 'has one name' "$(sed -n 2p "$TMP/stdout" | cut -d, -f1) $(sed -n 2p "$TMP/stdout" | grep -o "$TMP/n?.csv" | wc -l)" "$TMP/n?.csv 2"
 exits '-o' 0 "$kvstat" --csv -o "$TMP/out" "$dozen"
-is 'writes it there' "$(wc -l <"$TMP/out") $(wc -c <"$TMP/stdout")" '2 0'
+is 'writes it there' "$(lines "$TMP/out") $(wc -c <"$TMP/stdout")" '2 0'
 exits '--json too' 2 "$kvstat" --csv --json "$dozen"
 exits 'a trace beside a result' 2 "$kvstat" --csv "$dozen" "$DATA/mlperf_trace_first400.csv.zst"
-like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: .*mlperf.*: is a trace'
+stderr_like 'is refused' '^kvstat: .*mlperf.*: is a trace'
 
 # ---- HdrHistogram ----
 
 # 1000 writes that take 1..1000 us.
 {
     head -n 1 "$dozen"
-    awk 'BEGIN { for (i = 1; i <= 1000; i++) printf "0.0,Write,4096,Tier-2,k%d,Prefill,%d,u,batch,user,1,,,0.0,0.0,%d.0,%d,%d,ok\n", i, i, i, i, i }'
+    awk 'BEGIN {
+        for (i = 1; i <= 1000; i++) {
+            printf "0.0,Write,4096,Tier-2,k%d,Prefill,%d,u,batch,user,1,,,0.0,0.0,", i, i
+            printf "%d.0,%d,%d,ok\n", i, i, i
+        }
+    }'
 } >"$TMP/ramp.csv"
 exits '--hgrm' 0 "$kvstat" --hgrm "$TMP/h" "$TMP/ramp.csv"
-like 'beside the report' "$(cat "$TMP/stdout")" '^Throughput'
-h="$TMP/h/Tier-2_Write_Prefill_service_us.hgrm"
-is 'its first lines' "$(sed -n '1,3p' "$h")" '       Value     Percentile TotalCount 1/(1-Percentile)
+stdout_like 'beside the report' '^Throughput'
+hgrm="$TMP/h/Tier-2_Write_Prefill_service_us.hgrm"
+is 'its first lines' "$(sed -n '1,3p' "$hgrm")" '       Value     Percentile TotalCount 1/(1-Percentile)
 
        1.000 0.000000000000          1           1.00'
-# Five steps to a half, five more to three quarters; the value of a level is the first at or above it, in ns
-# the end of its bucket (0.1 %).
-is 'levels' "$(awk 'NF == 4 && NR > 3 && NR < 15 { printf "%g ", $2 }' "$h")" '0.1 0.2 0.3 0.4 0.5 0.55 0.6 0.65 0.7 0.75 0.775 '
-is 'counts are the values' "$(awk 'NF >= 3 && NR > 2 && $1 + 0 > 0 && ($1 < $3 * 0.999 || $1 > $3 * 1.001)' "$h")" ''
-is 'at or above its level' "$(awk 'NF >= 3 && NR > 2 && $1 + 0 > 0 && $3 < $2 * 1000 - 0.001' "$h")" ''
-like 'the end' "$(tail -n 4 "$h" | head -n 1)" '^ +1000\.000 1\.000000000000 +1000$'
-like 'mean and deviation' "$(cat "$h")" '^#\[Mean    = +500\.500, StdDeviation   = +288\.6[0-9]*\]$'
-like 'max and count' "$(cat "$h")" '^#\[Max     = +1000\.000, Total count    = +1000\]$'
+# Five steps to a half, five more to three quarters. The value of a level is the first at or above it, rounded up to the
+# end of its bucket (0.1 %).
+is 'levels' "$(awk 'NF == 4 && NR > 3 && NR < 15 { printf "%g ", $2 }' "$hgrm")" \
+    '0.1 0.2 0.3 0.4 0.5 0.55 0.6 0.65 0.7 0.75 0.775 '
+values() { awk 'NF >= 3 && NR > 2 && $1 + 0 > 0' "$hgrm"; }
+ok 'many values' test "$(values | wc -l)" -gt 20
+is 'counts are the values' "$(values | awk '$1 < $3 * 0.999 || $1 > $3 * 1.001')" ''
+is 'at or above its level' "$(values | awk '$3 < $2 * 1000 - 0.001')" ''
+like 'the end' "$(tail -n 4 "$hgrm" | head -n 1)" '^ +1000\.000 1\.000000000000 +1000$'
+like 'mean and deviation' "$(cat "$hgrm")" '^#\[Mean    = +500\.500, StdDeviation   = +288\.6[0-9]*\]$'
+like 'max and count' "$(cat "$hgrm")" '^#\[Max     = +1000\.000, Total count    = +1000\]$'
 ok 'requests' test -s "$TMP/h/requests_storage_ms.hgrm"
 exits 'again, in the folder that is there' 0 "$kvstat" --hgrm "$TMP/h" --merge "$TMP/ramp.csv" "$TMP/ramp.csv"
-like 'pooled' "$(cat "$h")" 'Total count    = +2000\]$'
+like 'pooled' "$(cat "$hgrm")" 'Total count    = +2000\]$'
 exits 'several reports' 2 "$kvstat" --hgrm "$TMP/h" "$dozen" "$dozen"
 exits 'by user' 2 "$kvstat" --hgrm "$TMP/h" --by user "$dozen"
-like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: --hgrm: '
+stderr_like 'is refused' '^kvstat: --hgrm: '
 exits 'standard output is no folder' 2 "$kvstat" --hgrm - "$dozen"
 not_ok 'and none is made of that name' test -e ./-
 exits 'a folder that cannot be' 1 "$kvstat" --hgrm "$TMP/none/h" "$dozen"
-like 'is said' "$(cat "$TMP/stderr")" '^kvstat: .*none/h: '
+stderr_like 'is said' '^kvstat: .*none/h: '
 exits 'by class' 0 "$kvstat" --hgrm "$TMP/h2" --by class "$dozen"
 is 'no name begins with a dash' "$(find "$TMP/h2" -name '-*')" ''
 done_testing

@@ -11,8 +11,8 @@ complains() {
     name=$1 status=$2 ere=$3
     shift 3
     exits "$name" "$status" "$kvstat" "$@"
-    like "$name: said" "$(cat "$TMP/stderr")" "^kvstat: $ere"
-    is "$name: in one line, without a report" "$(wc -l <"$TMP/stderr") $(wc -c <"$TMP/stdout")" '1 0'
+    stderr_like "$name: said" "^kvstat: $ere"
+    is "$name: in one line, without a report" "$(lines "$TMP/stderr") $(wc -c <"$TMP/stdout")" '1 0'
 }
 
 complains 'a missing file' 2 '.*none\.csv: .*No such file' "$TMP/none.csv"
@@ -34,45 +34,54 @@ complains 'a bad number' 2 '.*bad\.csv:3: .*' "$TMP/bad.csv"
 sed '3s/,Write,[0-9]*,/,Write,-5,/' "$dozen" >"$TMP/negative.csv"
 complains 'a negative size' 2 '.*negative\.csv:3: .*' "$TMP/negative.csv"
 exits '--skip-bad-rows' 0 "$kvstat" --skip-bad-rows "$TMP/bad.csv"
-like 'counts it' "$(cat "$TMP/stderr")" '^kvstat: 1 bad row skipped, the first: .*bad\.csv:3'
-like 'also in the report' "$(cat "$TMP/stdout")" '^1 bad row was skipped'
+stderr_like 'counts it' '^kvstat: 1 bad row skipped, the first: .*bad\.csv:3'
+stdout_like 'also in the report' '^1 bad row was skipped'
 awk -F, -v OFS=, 'NR > 1 { $3 = "9223372036854775807" } { print }' "$dozen" >"$TMP/huge.csv"
 complains 'sizes whose sum is no number' 2 '.*64 bits.*|.*63 bits.*' "$TMP/huge.csv"
 
 # What is read is never written over, under whatever name.
 cp "$dozen" "$TMP/mine.csv"
 ln -s mine.csv "$TMP/alias.svg"
-complains 'a report over its input' 2 '--output: would overwrite .*mine\.csv, which is read' --json -o "$TMP/./mine.csv" "$TMP/mine.csv"
+complains 'a report over its input' 2 '--output: would overwrite .*mine\.csv, which is read' --json \
+    -o "$TMP/./mine.csv" "$TMP/mine.csv"
 complains 'a picture over its input' 2 '--plot: would overwrite ' --plot "$TMP/alias.svg" "$TMP/mine.csv"
-complains 'a comparison over its base' 2 '--output: would overwrite ' --compare "$TMP/mine.csv" -o "$TMP/mine.csv" "$dozen"
-complains 'a report over its reference' 2 '--output: would overwrite ' --reference "$TMP/mine.csv" -o "$TMP/mine.csv" "$dozen"
+complains 'a comparison over its base' 2 '--output: would overwrite ' --compare "$TMP/mine.csv" \
+    -o "$TMP/mine.csv" "$dozen"
+complains 'a report over its reference' 2 '--output: would overwrite ' --reference "$TMP/mine.csv" \
+    -o "$TMP/mine.csv" "$dozen"
 ok 'it is as it was' cmp "$dozen" "$TMP/mine.csv"
 
-# What goes to standard output is one thing.
+# Only one thing goes to standard output.
 for option in --mlperf --fio-job; do
     complains "$option beside the report" 2 "$option: would mix with the report on standard output" $option - "$dozen"
     exits "$option alone" 0 "$kvstat" $option - -o "$TMP/report" "$dozen"
-    like 'is written' "$(cat "$TMP/stdout")" '^(\{|\[kvcache\])$'
+    stdout_like 'is written' '^(\{|\[kvcache\])$'
 done
 complains 'both there' 2 '--mlperf: would mix ' --mlperf - --fio-job - -o "$TMP/report" "$dozen"
 
 exits 'a header without rows' 0 "$kvstat" "$TMP/header"
-like 'is a report of nothing' "$(cat "$TMP/stdout")" ' 0 rows'
+stdout_like 'is a report of nothing' ' 0 rows'
 
 # A cut file: 4,000 rows in one frame, of which the first blocks are whole.
 {
     cat "$TMP/header"
-    awk -F, 'BEGIN { for (i = 0; i < 40000; i++) printf "%d.%06d,Write,%d,Tier-2,key_%d,Prefill,,,,,,,,,,%d.000000,%d.%03d,1.000,ok\n", i, i * 7919 % 1000000, i * 104729 % 16777216, i, i, i * 31 % 1000, i % 1000 }'
+    awk 'BEGIN {
+        for (i = 0; i < 40000; i++) {
+            printf "%d.%06d,Write,%d,Tier-2,key_%d,Prefill", i, i * 7919 % 1000000, i * 104729 % 16777216, i
+            printf ",,,,,,,,,,%d.000000,%d.%03d,1.000,ok\n", i, i * 31 % 1000, i % 1000
+        }
+    }'
 } >"$TMP/long.csv"
 zstd -q -c "$TMP/long.csv" >"$TMP/long.zst"
 size=$(wc -c <"$TMP/long.zst")
 head -c $((size * 2 / 3)) "$TMP/long.zst" >"$TMP/cut.zst"
 for threads in 1 2; do
     exits "a cut file, $threads threads" 2 "$kvstat" --threads "$threads" "$TMP/cut.zst"
-    like 'is said to be cut' "$(cat "$TMP/stderr")" '^kvstat: .*cut\.zst: cut after row [0-9]+'
-    like 'and reported as far as it goes' "$(cat "$TMP/stdout")" '^The file is CUT'
+    stderr_like 'is said to be cut' '^kvstat: .*cut\.zst: cut after row [0-9]+'
+    stdout_like 'and reported as far as it goes' '^The file is CUT'
     rows=$(sed -n 's/.*cut after row \([0-9]*\).*/\1/p' "$TMP/stderr")
-    is 'all its whole rows are counted' "$(sed -n '1s/.*results, \([0-9,]*\) rows.*/\1/p' "$TMP/stdout" | tr -d ,)" "$rows"
+    is 'all its whole rows are counted' "$(sed -n '1s/.*results, \([0-9,]*\) rows.*/\1/p' "$TMP/stdout" | tr -d ,)" \
+        "$rows"
     ok 'which are some, not all' test "$rows" -gt 1000 -a "$rows" -lt 40000
 done
 
@@ -81,12 +90,12 @@ done
 if [ -c /dev/full ]; then
     full() { "$kvstat" "$dozen" >/dev/full; }
     exits 'a full disk' 1 full
-    like 'is said' "$(cat "$TMP/stderr")" '^kvstat: standard output: .*No space'
+    stderr_like 'is said' '^kvstat: standard output: .*No space'
     full_json() { "$kvstat" --json "$dozen" >/dev/full; }
     exits 'a full disk, JSON' 1 full_json
 fi
 exits 'a folder that is not there' 1 "$kvstat" -o "$TMP/none/out" "$dozen"
-like 'is said' "$(cat "$TMP/stderr")" '^kvstat: .*none/out: '
+stderr_like 'is said' '^kvstat: .*none/out: '
 exits 'a name that is empty' 2 "$kvstat" ""
 is 'is shown' "$(cat "$TMP/stderr")" 'kvstat: "": cannot open: No such file or directory'
 exits 'a bad row and -o' 2 "$kvstat" -o "$TMP/out" "$TMP/bad.csv"

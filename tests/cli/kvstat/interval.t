@@ -7,7 +7,11 @@ kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv
 
 # column NAME: its values, one a line.
-column() { awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i } NR > 1 { print $at }' "$TMP/stdout"; }
+column() {
+    awk -F, -v name="$1" '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i }
+        NR > 1 && at { print $at }' "$TMP/stdout"
+}
 row() { column "$1" | tr '\n' ' '; }
 
 # Reads complete at 23, 123, 213, 323... ms (see report.t): request i at 100 i + 13 or 23.
@@ -35,21 +39,26 @@ exits 'a move of an absent object' 0 "$kvstat" --csv --interval 500ms "$TMP/abse
 is 'fails' "$(row failed)" '0 1 0 '
 is 'and is no miss' "$(row hit_rate)" '0.625 1 1 '
 exits 'JSON' 0 "$kvstat" --json --interval 1s "$dozen"
-is 'two intervals' "$(grep -c '"t_s":' "$TMP/stdout")" 2
-like 'beside the report' "$(cat "$TMP/stdout")" '"elapsed_s": 1\.153'
+is 'two intervals' "$(json "$TMP/stdout" '.series.intervals | length')" 2
+is 'beside the report' "$(json "$TMP/stdout" .elapsed_s)" 1.153
 exits 'a warm-up' 0 "$kvstat" --csv --warmup 600ms --interval 500ms "$dozen"
 is 'is in the series' "$(row t_s)" '0 0.5 1 '
 is 'and marked' "$(row warmup)" 'true true false '
 exits 'in the text' 0 "$kvstat" --warmup 500ms --interval 500ms "$dozen"
 is 'too' "$(grep -c '^ .* warm-up$' "$TMP/stdout")" 1
 exits 'text' 0 "$kvstat" --interval 1s "$dozen"
-like 'a line each' "$(cat "$TMP/stdout")" '^ +1 s .* 20\.0 ms +100\.00 %$'
+stdout_like 'a line each' '^ +1 s .* 20\.0 ms +100\.00 %$'
 is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/stdout")" ''
 
 # Many rows, several pieces, threads: 100,000 reads, 1 ms apart, in a file that is not in order of time.
 {
     head -n 1 "$dozen"
-    awk 'BEGIN { for (i = 0; i < 100000; i++) { t = (i * 7919 % 100000) / 1000; printf "%.3f,Read,1000,Tier-2,k%d,Decode,,,,,,,,,,%.3f,100,90,ok\n", t, i, t } }'
+    awk 'BEGIN {
+        for (i = 0; i < 100000; i++) {
+            time = (i * 7919 % 100000) / 1000
+            printf "%.3f,Read,1000,Tier-2,k%d,Decode,,,,,,,,,,%.3f,100,90,ok\n", time, i, time
+        }
+    }'
 } >"$TMP/many.csv"
 for threads in 1 2 4; do
     exits "many rows, $threads threads" 0 "$kvstat" --csv --interval 1s --threads $threads "$TMP/many.csv"
@@ -57,17 +66,17 @@ for threads in 1 2 4; do
     is 'intervals' "$(column t_s | wc -l)" 100
 done
 
-# A trace: by Timestamp, counted from its first interval though that is in Unix time.
+# A trace: by Timestamp, from its first interval on, although the times are Unix times.
 exits 'a trace' 0 "$kvstat" --csv --interval 1s "$DATA/mlperf_trace_first400.csv.zst"
 is 'from 0' "$(column t_s | head -n 1)" 0
 is 'all its rows' "$(column tiers.Tier-2.read.ops | awk '{ n += $1 } END { print n }')" \
     "$(zstd -dcq "$DATA/mlperf_trace_first400.csv.zst" | grep -c ',Read,')"
 
 exits 'too many intervals' 2 "$kvstat" --interval 10us "$dozen"
-like 'is said' "$(cat "$TMP/stderr")" '^kvstat: --interval: 1e-05 s makes more than 10000 intervals'
+stderr_like 'is said' '^kvstat: --interval: 1e-05 s makes more than 10000 intervals'
 sed '$s/,0.550000,100,0,ok$/,9000000000.0,100,0,ok/' "$dozen" >"$TMP/late.csv"
 exits 'a row at the end of time' 2 "$kvstat" --interval 1s "$TMP/late.csv"
 exits 'several files' 2 "$kvstat" --interval 1s "$dozen" "$dozen"
-like 'are refused' "$(cat "$TMP/stderr")" '^kvstat: --interval: is for one file'
+stderr_like 'are refused' '^kvstat: --interval: is for one file'
 exits 'no duration' 2 "$kvstat" --interval soon "$dozen"
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/sh
 # plot.t - --plot draws four panels of 1200 x 800 as SVG or PNG, of results, traces and files without rows, whatever
-# the file is called, and leaves nothing behind when gnuplot is not there. Bugs looked like a title that ran a command,
-# or an empty picture for a file of one row.
+# the name of the file, and leaves nothing behind when gnuplot is not there. Bugs looked like a title that ran a
+# command, or an empty picture for a file of one row.
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv
@@ -11,35 +11,37 @@ echo 'set terminal' | gnuplot 2>&1 | grep -q pngcairo || skip_all 'gnuplot with 
 size() { od -An -tu1 -j16 -N8 "$1" | awk '{ print $3 * 256 + $4, $7 * 256 + $8 }'; }
 
 exits 'SVG' 0 "$kvstat" --plot "$TMP/a.svg" "$dozen"
-like 'beside the report' "$(cat "$TMP/stdout")" '^Bottleneck'
-unlike 'without a series in it' "$(cat "$TMP/stdout")" '^Each '
+stdout_like 'beside the report' '^Bottleneck'
+stdout_unlike 'without a series in it' '^Each '
 is 'nothing is complained of' "$(cat "$TMP/stderr")" ''
 like 'size' "$(cat "$TMP/a.svg")" 'width="1200" height="800"'
-for text in 'kvstat_dozen.csv: replay, 43 rows over 1.15 s' 'Service time of whole objects' 'service time \[ms\]' 'percentile \[%\]' \
-    Throughput 'throughput \[MiB/s\]' 'Contents of the tiers' 'contents \[MiB\]' 'Hit rate of all lookups' 'hit rate \[%\]' \
-    'since the start' 'time \[s\]' 'Tier-2 Read' 'Tier-0 Write'; do
+for text in 'kvstat_dozen.csv: replay, 43 rows over 1.15 s' 'Service time of whole objects' 'service time \[ms\]' \
+    'percentile \[%\]' \
+    Throughput 'throughput \[MiB/s\]' 'Contents of the tiers' 'contents \[MiB\]' 'Hit rate of all lookups' \
+    'hit rate \[%\]' 'since the start' 'time \[s\]' 'Tier-2 Read' 'Tier-0 Write'; do
     like "$text" "$(cat "$TMP/a.svg")" "$text"
 done
 unlike 'nothing of tiers that were not written' "$(cat "$TMP/a.svg")" 'Tier-2 Write'
 ok 'it is small' test "$(wc -c <"$TMP/a.svg")" -lt 200000
 exits 'PNG' 0 "$kvstat" --json --plot "$TMP/a.png" "$dozen"
 is 'size' "$(size "$TMP/a.png")" '1200 800'
-like 'the series that it chose is not reported' "$(cat "$TMP/stdout")" '^  "series": null'
+stdout_like 'the series that it chose is not reported' '^  "series": null'
 exits 'a pipe with a name' 0 sh -c 'cat "$2" | "$1" --plot "$3" /dev/fd/0' - "$kvstat" "$dozen" "$TMP/pipe.svg"
 ok 'is drawn too' test -s "$TMP/pipe.svg"
 printf 'Round,Bandwidth_GiB_s\n1,1\n' >"$TMP/few.csv"
 exits 'rounds that lack columns' 2 "$kvstat" --plot "$TMP/few.svg" "$TMP/few.csv"
-like 'are refused' "$(cat "$TMP/stderr")" '^kvstat: .*few\.csv: holds nothing to draw$'
+stderr_like 'are refused' '^kvstat: .*few\.csv: holds nothing to draw$'
 exits 'rounds with an option that means nothing' 2 "$kvstat" --skip-bad-rows --plot "$TMP/few.svg" "$TMP/few.csv"
 exits 'a warm-up' 0 "$kvstat" --warmup 300ms --plot "$TMP/w.svg" "$dozen"
 is 'is a band in the three panels over time' "$(grep -c '>warm-up<' "$TMP/w.svg")" 3
 is 'and in none without' "$(grep -c 'warm-up' "$TMP/a.svg")" 0
 exits 'intervals of its own' 0 "$kvstat" --csv --interval 500ms --plot "$TMP/b.svg" "$dozen"
-is 'which are reported' "$(wc -l <"$TMP/stdout")" 4
+is 'which are reported' "$(lines "$TMP/stdout")" 4
 not_ok 'make another picture' cmp -s "$TMP/a.svg" "$TMP/b.svg"
 
 exits 'a trace' 0 "$kvstat" --plot "$TMP/t.svg" "$DATA/mlperf_trace_first400.csv.zst"
-for text in 'Size of objects' 'Throughput asked for' 'Operations, all tiers'; do like "$text" "$(cat "$TMP/t.svg")" "$text"; done
+for text in 'Size of objects' 'Throughput asked for' 'Operations, all tiers'; do like "$text" "$(cat "$TMP/t.svg")" \
+    "$text"; done
 head -n 1 "$dozen" >"$TMP/header"
 exits 'no rows' 0 "$kvstat" --plot "$TMP/h.svg" "$TMP/header"
 like 'says so' "$(cat "$TMP/h.svg")" 'no reads and writes'
@@ -51,7 +53,8 @@ exits 'from a pipe' 0 "$kvstat" --plot "$TMP/p.svg" - <"$dozen"
 like 'named so' "$(cat "$TMP/p.svg")" 'standard input: replay'
 
 cp "$dozen" "$TMP/a'b\"\`touch $(basename "$TMP")\`\$(x)_{y}.csv"
-exits 'a name with all sorts of quotes' 0 "$kvstat" --plot "$TMP/q'\`q\`.svg" "$TMP/a'b\"\`touch $(basename "$TMP")\`\$(x)_{y}.csv"
+exits 'a name with all sorts of quotes' 0 "$kvstat" \
+    --plot "$TMP/q'\`q\`.svg" "$TMP/a'b\"\`touch $(basename "$TMP")\`\$(x)_{y}.csv"
 not_ok 'runs nothing' test -e "$(basename "$TMP")"
 like 'and is drawn as it is' "$(cat "$TMP/q'\`q\`.svg")" '\$\(x\)_\{y\}\.csv'
 
@@ -60,7 +63,8 @@ like 'and is drawn as it is' "$(cat "$TMP/q'\`q\`.svg")" '\$\(x\)_\{y\}\.csv'
 "$BIN/kvgen" --input "$DATA/mooncake_first200.jsonl" --curve "$TMP/curve.csv" --curve-optimal -o none 2>/dev/null
 exits 'a hit-rate curve' 0 "$kvstat" --plot "$TMP/c.svg" "$TMP/curve.csv"
 is 'is drawn, not reported' "$(cat "$TMP/stdout" "$TMP/stderr")" ''
-for text in 'curve\.csv: hit rate by capacity, [0-9,]+ lookups' 'hit rate \[%\]' 'capacity of the cache' 'of objects' 'of bytes at best' ' [MG]iB'; do
+for text in 'curve\.csv: hit rate by capacity, [0-9,]+ lookups' 'hit rate \[%\]' 'capacity of the cache' 'of objects' \
+    'of bytes at best' ' [MG]iB'; do
     like "$text" "$(cat "$TMP/c.svg")" "$text"
 done
 cut -d, -f1-5 "$TMP/curve.csv" >"$TMP/bare.csv"
@@ -78,7 +82,8 @@ EOF
 exits 'rounds' 0 "$kvstat" --plot "$TMP/r.png" "$TMP/rounds.csv"
 is 'size' "$(size "$TMP/r.png")" '1200 800'
 exits 'as SVG' 0 "$kvstat" --plot "$TMP/r.svg" "$TMP/rounds.csv"
-for text in 'rounds\.csv: 6 rounds of 60 s, steady' 'bandwidth \[GiB/s\]' 'writes \[1/s\]' 'latency \[ms\]' 'p99' 'mean of the last 5' 'steady from here'; do
+for text in 'rounds\.csv: 6 rounds of 60 s, steady' 'bandwidth \[GiB/s\]' 'writes \[1/s\]' 'latency \[ms\]' 'p99' \
+    'mean of the last 5' 'steady from here'; do
     like "$text" "$(cat "$TMP/r.svg")" "$text"
 done
 sed '6,$d' "$TMP/rounds.csv" >"$TMP/few.csv"
@@ -86,26 +91,26 @@ exits 'fewer than five' 0 "$kvstat" --plot "$TMP/r.svg" "$TMP/few.csv"
 like 'are not steady' "$(cat "$TMP/r.svg")" 'few\.csv: 4 rounds of 60 s, not steady'
 sed '2,$d' "$TMP/rounds.csv" >"$TMP/none.csv"
 exits 'no round' 2 "$kvstat" --plot "$TMP/n.svg" "$TMP/none.csv"
-like 'is said' "$(cat "$TMP/stderr")" '^kvstat: .*none\.csv: holds nothing to draw'
+stderr_like 'is said' '^kvstat: .*none\.csv: holds nothing to draw'
 echo '7,1' >>"$TMP/few.csv"
 exits 'a row too short' 2 "$kvstat" --plot "$TMP/n.svg" "$TMP/few.csv"
-like 'is named' "$(cat "$TMP/stderr")" '^kvstat: .*few\.csv:6: 2 fields, the header has 9'
+stderr_like 'is named' '^kvstat: .*few\.csv:6: 2 fields, the header has 9'
 exits 'a report of it' 2 "$kvstat" --json --plot "$TMP/n.svg" "$TMP/rounds.csv"
-like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: --json: means nothing with --plot of'
+stderr_like 'is refused' '^kvstat: --json: means nothing with --plot of'
 
 # ---- refusals ----
 
 mkdir "$TMP/bin" "$TMP/out"
 exits 'without gnuplot' 1 env PATH="$TMP/bin" "$kvstat" --plot "$TMP/out/n.svg" "$dozen"
-like 'is said' "$(cat "$TMP/stderr")" '^kvstat: --plot: gnuplot cannot be started: '
+stderr_like 'is said' '^kvstat: --plot: gnuplot cannot be started: '
 printf '#!/bin/sh\necho "no terminal today" >&2\nexit 1\n' >"$TMP/bin/gnuplot" && chmod +x "$TMP/bin/gnuplot"
 exits 'a gnuplot that fails' 1 env PATH="$TMP/bin:$PATH" "$kvstat" --plot "$TMP/out/n.svg" "$dozen"
-like 'is quoted' "$(cat "$TMP/stderr")" '^kvstat: --plot: gnuplot failed: no terminal today'
+stderr_like 'is quoted' '^kvstat: --plot: gnuplot failed: no terminal today'
 exits 'a disk that is full' 1 sh -c 'ulimit -f 40; exec "$1" --plot "$2" "$3"' - "$kvstat" "$TMP/out/n.svg" "$dozen"
-like 'is said' "$(cat "$TMP/stderr")" '^kvstat: .*/out/n\.svg: cannot write: '
+stderr_like 'is said' '^kvstat: .*/out/n\.svg: cannot write: '
 is 'nothing is left behind' "$(ls "$TMP/out")" ''
 exits 'a folder that is not there' 1 "$kvstat" --plot "$TMP/none/n.svg" "$dozen"
 exits 'another kind of file' 2 "$kvstat" --plot "$TMP/x.jpg" "$dozen"
-like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: --plot: .*\.svg or \.png'
+stderr_like 'is refused' '^kvstat: --plot: .*\.svg or \.png'
 exits 'several files' 2 "$kvstat" --plot "$TMP/x.svg" "$dozen" "$dozen"
 done_testing

@@ -1,17 +1,24 @@
 #!/bin/sh
-# reference.t - --reference says of each figure whether it is within 5 % of another run's or of a benchmark's: one just
-# inside the limit is, one just outside is not, one that a side lacks is not known. Bugs looked like 5 % of the wrong side.
+# reference.t - --reference says of each figure whether it is within 5 % of another run's or of a benchmark's. A figure
+# just inside the limit is, one just outside is not, and one that a side lacks is not known. Bugs looked like 5 % of the
+# wrong side.
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv # hit rate 0.8, 25 / 13 bytes, 100 and 10 tokens a request, 120 tokens in 1.153 s
 
 # mlperf FILE HIT RATIO RATE: results of the benchmark.
 mlperf() {
-    printf '{"summary": {"total_requests": 12, "total_tokens": 120, "avg_throughput_tokens_per_sec": %s, "cache_stats": {"cache_hit_rate": %s, "read_write_ratio": %s}}}' \
-        "$4" "$2" "$3" >"$TMP/$1"
+    cat >"$TMP/$1" <<END
+{"summary": {"total_requests": 12, "total_tokens": 120, "avg_throughput_tokens_per_sec": $4,
+             "cache_stats": {"cache_hit_rate": $2, "read_write_ratio": $3}}}
+END
 }
 # engine FILE INPUT OUTPUT RATE: a result of vLLM, 12 requests.
-engine() { printf '{"duration": 1, "completed": 12, "total_input_tokens": %s, "total_output_tokens": %s, "output_throughput": %s}' "$2" "$3" "$4" >"$TMP/$1"; }
+engine() {
+    cat >"$TMP/$1" <<END
+{"duration": 1, "completed": 12, "total_input_tokens": $2, "total_output_tokens": $3, "output_throughput": $4}
+END
+}
 # verdict LABEL: its word.
 verdict() { sed -n "s|^  $1 .*[-%]  \([a-zA-Z ]*\)\$|\1|p" "$TMP/stdout"; }
 # against FILE ARGS...: the text in $TMP/stdout.
@@ -23,8 +30,9 @@ against() {
 
 mlperf same 0.8 1.9230769230769231 104.07632263660018
 against 'the same' 0 same --check
-like 'the report stands before it' "$(cat "$TMP/stdout")" '^Bottleneck '
-for figure in 'hit rate of all lookups' 'bytes read / written' 'generated tokens a request' 'generated tokens a second'; do
+stdout_like 'the report stands before it' '^Bottleneck '
+for figure in 'hit rate of all lookups' 'bytes read / written' 'generated tokens a request' \
+    'generated tokens a second'; do
     is "$figure is within" "$(verdict "$figure")" yes
 done
 is 'the context is not told by it' "$(verdict 'context tokens a request')" 'not known'
@@ -34,7 +42,7 @@ mlperf inside 0.84210 2.02429 99.1204
 against 'all just inside' 0 inside --check
 mlperf inside 0.76191 1.83151 109.553
 against 'on the other side too' 0 inside --check
-like 'the difference is told' "$(cat "$TMP/stdout")" '^  hit rate of all lookups +76\.19 % +80\.00 % +\+5\.0 %  yes$'
+stdout_like 'the difference is told' '^  hit rate of all lookups +76\.19 % +80\.00 % +\+5\.0 %  yes$'
 # outside NAME HIT RATIO RATE: this one alone is outside.
 outside() {
     mlperf out "$2" "$3" "$4"
@@ -63,13 +71,14 @@ is 'is like itself' "$(grep -c '  yes$' "$TMP/stdout")" 5
 exits 'a trace of the core columns' 0 "$kvstat" --reference "$DATA/mlperf_trace_first400.csv.zst" "$dozen"
 is 'tells one figure' "$(grep -c 'not known$' "$TMP/stdout")" 4
 exits 'the means of several runs' 0 "$kvstat" --reference "$DATA/mlperf_measured_k.json" "$dozen" "$dozen"
-like 'behind the trials' "$(cat "$TMP/stdout")" '^2 trials'
-mean=$(sed -n 's/.*"cache_hit_rate": \([0-9.]*\),.*/\1/p' "$DATA/mlperf_measured_k.json" | awk '{ s += $1 } END { printf "%.2f", 100 * s / NR }')
-like 'the reference is their mean' "$(cat "$TMP/stdout")" "^  hit rate of all lookups +$mean % +80\\.00 %"
+stdout_like 'behind the trials' '^2 trials'
+mean=$(json "$DATA/mlperf_measured_k.json" '[.. | .cache_hit_rate? // empty] | add / length' |
+    awk '{ printf "%.2f", 100 * $1 }')
+stdout_like 'the reference is their mean' "^  hit rate of all lookups +$mean % +80\\.00 %"
 exits 'a document against another' 0 "$kvstat" --check --reference "$TMP/same" "$TMP/same"
 exits 'as JSON' 1 "$kvstat" --json --check --reference "$TMP/out" "$dozen"
-is 'the verdict' "$(sed -n '/"reference": {/,$ s/^    "within": \(.*\)/\1/p' "$TMP/stdout")" false
-is 'null where not known' "$(sed -n '/"reference": {/,$ s/^ *"within": null$/x/p' "$TMP/stdout" | wc -l)" 1
+is 'the verdict' "$(json "$TMP/stdout" .reference.within)" false
+is 'null where not known' "$(json "$TMP/stdout" '[.reference.figures[] | select(.within == null)] | length')" 1
 
 exits 'a reference that is not there' 2 "$kvstat" --reference "$TMP/none" "$dozen"
 echo '{"a": 1}' >"$TMP/other.json"
@@ -77,7 +86,7 @@ exits 'one that is none' 2 "$kvstat" --reference "$TMP/other.json" "$dozen"
 mkdir "$TMP/folder"
 echo 'a,b' >"$TMP/folder/other.csv"
 exits 'a folder without a run' 2 "$kvstat" --reference "$TMP/folder" "$dozen"
-like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: .*/folder: holds no run$'
+stderr_like 'is refused' '^kvstat: .*/folder: holds no run$'
 cp "$dozen" "$TMP/folder"
 exits 'a folder with a run and a foreign file' 0 "$kvstat" --check --reference "$TMP/folder" "$dozen"
 is 'is a reference' "$(grep -c '  yes$' "$TMP/stdout")" 5

@@ -1,13 +1,12 @@
 #!/bin/sh
-# verify.t - --verify-trace finds each thing that cannot be, at its row, and nothing in what kvgen writes. Bugs looked
-# like a demoted object that was still thought to be in its old tier, or a table of keys that lost some as it grew.
+# verify.t - --verify-trace finds each contradiction, at its row, and nothing in the traces of kvgen. Bugs looked like a
+# demoted object that was still expected in its old tier, or a table of keys that lost some as it grew.
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 
 # trace FILE: rows from standard input, "TIME OP SIZE TIER KEY PHASE", behind a header.
 trace() { { echo 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase' && tr ' ' ,; } >"$TMP/$1"; }
-# finds NAME ERE: a line of the report.
-finds() { like "$1" "$(cat "$TMP/stdout")" "$2"; }
+finds() { stdout_like "$@"; } # NAME ERE: a line of the report
 
 trace good <<'EOF'
 0.0 Write 100 Tier-0 a Prefill
@@ -52,9 +51,9 @@ finds 'deleted twice' '^  row 10: absent: Delete "a" in Tier-1, which is gone$'
 finds 'copies of two sizes' '^  row 12: size: Write "d" with 11 bytes; its copy in another tier has 10$'
 is 'and nothing else' "$(grep -c '^  row' "$TMP/stdout")" 8
 exits 'JSON' 1 "$kvstat" --verify-trace --json "$TMP/bad"
-finds 'status' '"status": "FAIL"'
-is 'rows of the findings' "$(sed -n 's/^ *"row": \([0-9]*\),/\1/p' "$TMP/stdout" | tr '\n' ' ')" '2 3 4 5 6 8 10 12 '
-finds 'counts' '^ *"absent": 3,'
+is 'status' "$(json "$TMP/stdout" '.verify[].status')" FAIL
+is 'rows of the findings' "$(json "$TMP/stdout" '.verify[].findings[].row')" '2 3 4 5 6 8 10 12'
+is 'counts' "$(json "$TMP/stdout" '.verify[].counts.absent')" 3
 
 # Capacities come from --run or the provenance.
 echo '{"tiers": [{"tier": "Tier-0", "capacity_bytes": 149}]}' >"$TMP/run.json"
@@ -65,7 +64,8 @@ exits 'one that is just enough' 0 "$kvstat" --verify-trace --run "$TMP/run.json"
 
 # ---- what kvgen writes, and what the benchmark wrote ----
 
-for policy in '--gpu-mem-gb 1 --cpu-mem-gb 1' '--gpu-mem-gb 0 --cpu-mem-gb 0' '--gpu-mem-gb 2 --cpu-mem-gb 0 --generation-mode none'; do
+for policy in '--gpu-mem-gb 1 --cpu-mem-gb 1' '--gpu-mem-gb 0 --cpu-mem-gb 0' \
+    '--gpu-mem-gb 2 --cpu-mem-gb 0 --generation-mode none'; do
     # shellcheck disable=SC2086 # several options
     "$BIN/kvgen" --num-users 20 --duration 20s $policy -o "$TMP/kvgen.zst" 2>/dev/null
     exits "kvgen $policy" 0 "$kvstat" --verify-trace "$TMP/kvgen.zst"
@@ -98,7 +98,7 @@ finds 'cannot' 'Read "a\?\[31m"'
 # ---- refusals ----
 
 exits 'a result file' 2 "$kvstat" --verify-trace "$DATA/kvstat_dozen.csv"
-like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: .*kvstat_dozen\.csv: is a result file'
+stderr_like 'is refused' '^kvstat: .*kvstat_dozen\.csv: is a result file'
 exits 'no trace' 2 "$kvstat" --verify-trace "$TMP/run.json"
 awk 'BEGIN { for (i = 0; i < 3; i++) print "0.0 Write 9223372036854775807 Tier-2 key" i " Prefill" }' | trace huge
 exits 'sums beyond 64 bits' 2 "$kvstat" --verify-trace "$TMP/huge"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# xlsx.t - --xlsx writes a spreadsheet with a sheet a section, the numbers of the CSV as numbers under the same names, headers
-# bold. Bugs looked like numbers that a spreadsheet takes for texts, or a group in another run's row. (A build
-# without libxlsxwriter: static.t.)
+# xlsx.t - --xlsx writes a spreadsheet with a sheet for each section, the numbers of the CSV as numbers under the same
+# names, and bold headers. Bugs looked like numbers that a spreadsheet takes for texts, or a group in another run's row.
+# static.t tests a build without libxlsxwriter.
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv
@@ -18,7 +18,8 @@ book = zipfile.ZipFile(sys.argv[1])
 assert book.testzip() is None
 ns = {"m": "http://schemas.openxmlformats.org/spreadsheetml/2006/main"}
 read = lambda name: tree.fromstring(book.read(name))
-texts = ["".join(t.text or "" for t in si.iter("{%s}t" % ns["m"])) for si in read("xl/sharedStrings.xml").findall("m:si", ns)]
+text_of = lambda item: "".join(t.text or "" for t in item.iter("{%s}t" % ns["m"]))
+texts = [text_of(item) for item in read("xl/sharedStrings.xml").findall("m:si", ns)]
 styles = read("xl/styles.xml")
 bold = [f.find("m:b", ns) is not None for f in styles.find("m:fonts", ns)]
 style = [bold[int(x.get("fontId"))] for x in styles.find("m:cellXfs", ns)]
@@ -59,19 +60,26 @@ row=$(awk -F '\t' '$1 == "groups" && $5 == "Tier-2/Read/Decode" { print $2 }' "$
 is 'a group' "$(at groups ops "$row") $(at groups service_us.p90 "$row")" 'n 12 n 19996.672'
 # Every figure of the CSV stands in one cell, numbers as numbers.
 "$kvstat" --csv "$dozen" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) name[i] = $i }
-    NR == 2 { for (i = 1; i <= NF; i++) if ($i != "") print ($i ~ /^-?[0-9.]+(e[-+0-9]+)?$/ ? "n" : "s") }' | sort | uniq -c >"$TMP/csv"
+    NR == 2 { for (i = 1; i <= NF; i++) if ($i != "") print ($i ~ /^-?[0-9.]+(e[-+0-9]+)?$/ ? "n" : "s") }' |
+    sort | uniq -c >"$TMP/csv"
 awk -F '\t' '$2 > 1 && !($1 != "summary" && $3 <= 2) { print $4 }' "$TMP/cells" | sort | uniq -c >"$TMP/xlsx"
 ok 'all figures of the CSV' diff "$TMP/csv" "$TMP/xlsx"
 
 exits 'trials, with a series of none' 0 "$kvstat" --json --xlsx "$TMP/b.xlsx" "$dozen" "$dozen"
 cells "$TMP/b.xlsx" >"$TMP/cells"
 is 'have a sheet of their own' "$(sheets)" 'summary tiers phases groups trials '
-is 'a figure of it' "$(at trials name 2) $(at trials count 2) $(at trials mean 2) $(at trials sd 2)" 's elapsed_s n 2 n 1.153 n 0'
-is 'a row for each run and group' "$(awk -F '\t' '$1 == "groups" && $3 == 1' "$TMP/cells" | wc -l)" $((2 * $("$kvstat" --json "$dozen" | grep -c '"by":') + 1))
+is 'a figure of it' "$(at trials name 2) $(at trials count 2) $(at trials mean 2) $(at trials sd 2)" \
+    's elapsed_s n 2 n 1.153 n 0'
+"$kvstat" --json "$dozen" >"$TMP/dozen.json"
+is 'a row for each run and group' "$(awk -F '\t' '$1 == "groups" && $3 == 1' "$TMP/cells" | wc -l)" \
+    $((2 * $(json "$TMP/dozen.json" '.groups | length') + 1))
 exits 'a series' 0 "$kvstat" --interval 500ms --xlsx "$TMP/c.xlsx" "$dozen"
 cells "$TMP/c.xlsx" >"$TMP/cells"
 is 'has one too' "$(sheets)" 'summary tiers phases groups series '
-is 'a row an interval' "$(at series t_s 3) $(at series lookups 3)" "n 0.5 n $("$kvstat" --csv --interval 500ms "$dozen" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "lookups") c = i } NR == 3 { print $c }')"
+lookups=$("$kvstat" --csv --interval 500ms "$dozen" | awk -F, '
+    NR == 1 { for (i = 1; i <= NF; i++) if ($i == "lookups") column = i }
+    NR == 3 { print $column }')
+is 'a row an interval' "$(at series t_s 3) $(at series lookups 3)" "n 0.5 n $lookups"
 is 'with what each tier did' "$(at series tiers.Tier-2.read.ops 2) $(at series tiers.Tier-2.contents_bytes 3)" 'n 5 n 2097152'
 sed 's/,u1,/,a.ops.b=1+1,/' "$dozen" >"$TMP/user.csv"
 exits 'by user' 0 "$kvstat" --by user --xlsx "$TMP/d.xlsx" "$TMP/user.csv"
@@ -80,7 +88,8 @@ like 'a name with dots is one name, and no formula' "$(cat "$TMP/cells")" '^grou
 mkdir "$TMP/runs" && cp "$dozen" "$DATA/mlperf_measured_k.json" "$TMP/runs"
 exits 'a folder' 0 "$kvstat" --xlsx "$TMP/e.xlsx" "$TMP/runs"
 cells "$TMP/e.xlsx" >"$TMP/cells"
-is 'is a row a run' "$(at summary kind 3) $(at summary cache.lookups.all.hit_rate 3 | awk '{ printf "%.9f", $2 }')" "s mlperf $(sed -n 's/.*"cache_hit_rate": \([0-9.]*\),.*/\1/p' "$DATA/mlperf_measured_k.json" | head -n 1)"
+is 'is a row a run' "$(at summary kind 3) $(at summary cache.lookups.all.hit_rate 3 | awk '{ printf "%.9f", $2 }')" \
+    "s mlperf $(json "$DATA/mlperf_measured_k.json" '.seeds["1"].cache_hit_rate')"
 
 mkdir "$TMP/other"
 ln -s other/linked.xlsx "$TMP/link.xlsx"
@@ -90,13 +99,13 @@ is 'stays one' "$(readlink "$TMP/link.xlsx")" other/linked.xlsx
 ok 'and what it names is the spreadsheet' cells "$TMP/other/linked.xlsx"
 
 exits 'a folder that is not there' 1 "$kvstat" --xlsx "$TMP/none/a.xlsx" "$dozen"
-like 'is said' "$(cat "$TMP/stderr")" '^kvstat: .*none/a\.xlsx: '
+stderr_like 'is said' '^kvstat: .*none/a\.xlsx: '
 is 'and no report printed' "$(wc -c <"$TMP/stdout")" 0
 is 'nothing is left beside' "$(find "$TMP" -name '*.tmp')" ''
 exits 'another kind of file' 2 "$kvstat" --xlsx "$TMP/a.xls" "$dozen"
-like 'is refused' "$(cat "$TMP/stderr")" '^kvstat: --xlsx: .*\.xlsx'
+stderr_like 'is refused' '^kvstat: --xlsx: .*\.xlsx'
 exits 'a folder that is not there' 1 "$kvstat" --xlsx "$TMP/none/x.xlsx" "$dozen"
-is 'is told in one line' "$(wc -l <"$TMP/stderr")" 1
+is 'is told in one line' "$(lines "$TMP/stderr")" 1
 for option in "--compare $dozen" --verify-trace; do
     # shellcheck disable=SC2086 # an option and its value
     exits "$option" 2 "$kvstat" $option --xlsx "$TMP/f.xlsx" "$dozen"

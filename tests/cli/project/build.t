@@ -1,7 +1,7 @@
 #!/bin/sh
-# build.t - what the Makefile and the scripts around it promise besides a build: one version everywhere,
-# an install that uninstall takes back whole, a package list. A bug looked like this: a man page that
-# install forgot, files that stayed behind, or a link that failed for want of a library nobody calls.
+# build.t - the promises of the Makefile and the scripts around it: one version everywhere, an uninstall that removes
+# all that install made, a list of packages. A bug looked like a man page that install forgot, files that uninstall
+# left, or a link that failed for want of a library that nothing calls.
 . "$(dirname "$0")/../../lib.sh"
 cd "$TOP" || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -36,12 +36,12 @@ rm -rf "$TMP/build/below"
 is 'uninstall says nothing' "$(install uninstall)" ''
 is 'and leaves no file' "$(find "$TMP/root" ! -type d)" ''
 
-# Every man page that is there is installed, and every page in the list is there.
+# Every man page is in the list, and every page in the list exists.
 is 'the list of man pages is whole' \
     "$(cd man && for f in *.[1-9]; do echo "$f"; done | sort | tr '\n' ' ')" \
     "$(sed -n 's/^MANPAGES := //p' Makefile | tr ' ' '\n' | sort | tr '\n' ' ')"
 
-# What libxlsxwriter needs for itself is asked of nobody: zlib's development files may not be there, and pkg-config then refuses.
+# pkg-config is not asked what libxlsxwriter needs itself: without zlib's development files it would refuse.
 mkdir "$TMP/bin"
 printf '#!/bin/sh\ncase "$*" in *xlsxwriter*) exit 1 ;; esac\n' >"$TMP/bin/pkg-config"
 chmod +x "$TMP/bin/pkg-config"
@@ -49,12 +49,13 @@ sheets() { make -pn BUILD="$TMP/xlsx" "$@" clean 2>/dev/null | sed -n 's/^XLSX_L
 is 'spreadsheets take one library' "$(sheets XLSX=yes)" '-lxlsxwriter'
 is 'whatever pkg-config says' "$(PATH=$TMP/bin:$PATH sheets)" "$(sheets)"
 
-# A liburing without the calls that are used is named, not met in the middle of a build.
+# A liburing that is too old is named at the start, not in the middle of a build.
 printf '#!/bin/sh\ncase "$*" in *"liburing >= "*) exit 1 ;; esac\n' >"$TMP/bin/pkg-config"
 PATH=$TMP/bin:$PATH exits 'an old liburing' 2 make BUILD="$TMP/old" options
-like 'is named' "$(cat "$TMP/stderr")" '^kvtrace: a library is missing or too old .* of liburing 2[.]3 or later[)]; run ./install-deps.sh$'
+stderr_like 'is named' \
+    '^kvtrace: a library is missing or too old .* of liburing 2[.]3 or later[)]; run ./install-deps.sh$'
 
-# Objects are made anew when any flag changes, those of single files too.
+# Objects are made anew when a flag changes, also a flag of single files.
 flags() { make -n BUILD="$TMP/flags" "$@" clean >"$TMP/log" 2>&1 && cksum <"$TMP/flags/flags"; }
 before=$(flags)
 is 'the same flags' "$(flags)" "$before"
@@ -62,15 +63,24 @@ for name in ISA_AVX2 ISA_AVX512 ISA_FETCH; do
     isnt "$name changed" "$(flags $name=-g)" "$before"
 done
 
+# The instruction sets of the processor that the compiler writes for.
+compiler() { printf '#!/bin/sh\n[ "$*" = -dumpmachine ] && echo %s\n' "$1" >"$TMP/bin/cc-for" &&
+    chmod +x "$TMP/bin/cc-for"; }
+instruction_sets() { make -pn CC="$TMP/bin/cc-for" BUILD="$TMP/isa" clean 2>/dev/null | sed -n 's/^ISA_AVX2 := //p'; }
+compiler x86_64-linux-gnu
+is 'vector code for x86-64' "$(instruction_sets)" -mavx2
+compiler aarch64-linux-gnu
+is 'and for no other processor' "$(instruction_sets)" ''
+
 if command -v apt-get >/dev/null || command -v dnf >/dev/null || command -v pacman >/dev/null; then
     exits 'install-deps.sh lists the packages' 0 ./install-deps.sh --list
     cp "$TMP/stdout" "$TMP/base"
     like 'a library among them' "$(cat "$TMP/base")" '^liburing'
     exits 'and those of the tests' 0 ./install-deps.sh --list --tests
     is 'besides' "$(comm -23 "$TMP/base" "$TMP/stdout")" ''
-    ok 'more' test "$(wc -l <"$TMP/stdout")" -gt "$(wc -l <"$TMP/base")"
+    ok 'more' test "$(lines "$TMP/stdout")" -gt "$(lines "$TMP/base")"
 fi
-# A machine with dnf, nothing installed, whose repositories lack what $lacks names.
+# A machine with dnf, with nothing installed, whose repositories lack the package $lacks.
 mkdir "$TMP/fedora"
 for tool in sed tr sort env; do ln -s "$(command -v $tool)" "$TMP/fedora"; done
 tool() { printf '#!/bin/sh\n%s\n' "$2" >"$TMP/fedora/$1" && chmod +x "$TMP/fedora/$1"; }
@@ -79,9 +89,10 @@ tool rpm 'exit 1'
 tool dnf 'case "$*" in "-q info $lacks") exit 1 ;; "-q info "*) ;; *) echo "$*" ;; esac'
 installs() { lacks=$1 PATH=$TMP/fedora /bin/sh ./install-deps.sh --tests; }
 exits 'on Fedora, but for a part that is not to be had' 0 installs libxlsxwriter-devel
-like 'all else is installed' "$(cat "$TMP/stdout")" '^-q install -y gcc make .*libyaml-devel xxhash-devel libcmocka-devel .*jq fio '
-unlike 'not that part' "$(cat "$TMP/stdout")" 'xlsx|[?]'
-like 'which is said' "$(cat "$TMP/stderr")" '^install-deps.sh: libxlsxwriter-devel is not in the .* of dnf: going without$'
+stdout_like 'all else is installed' \
+    '^-q install -y gcc make .*libyaml-devel xxhash-devel libcmocka-devel .*jq xxhash fio '
+stdout_unlike 'not that part' 'xlsx|[?]'
+stderr_like 'which is said' '^install-deps.sh: libxlsxwriter-devel is not in the .* of dnf: going without$'
 exits 'without what is needed' 1 installs liburing-devel
 is 'nothing is installed' "$(cat "$TMP/stdout")" ''
 

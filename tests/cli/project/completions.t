@@ -1,8 +1,7 @@
 #!/bin/sh
-# completions.t - make completions writes, from each program's table of options, what bash, zsh and
-# fish complete: every long option, the words of an enum, files behind options that take one. A bug
-# looked like this: an option of the table that the shell did not know, or --name=WORD, which is three
-# words to bash, completed as a file.
+# completions.t - make completions writes the completions of bash, zsh and fish from each program's table of options:
+# every long option, the words of an enum, files after options that take one. A bug looked like an option of the table
+# that the shell did not know, or --name=WORD, which is three words to bash, completed as a file.
 . "$(dirname "$0")/../../lib.sh"
 single_threaded
 
@@ -32,12 +31,14 @@ for program in $programs; do
         LC_ALL=C sort >"$TMP/options"
     is "$program: all options" "$(offers "$program" --)" "$(cat "$TMP/options")"
 
-    # Each enum's words, with a blank and with an equals sign.
-    wrong=$("$BIN/$program" --list-options | awk -F '\t' '$3 == "enum" { print $1, $4 }' | while read -r name choices; do
+    # The words of each enum, after a blank and after an equals sign.
+    "$BIN/$program" --list-options | awk -F '\t' '$3 == "enum" { print $1, $4 }' >"$TMP/enums"
+    ok "$program: there are enums" test -s "$TMP/enums"
+    wrong=$(while read -r name choices; do
         want=$(printf '%s\n' "$choices" | tr '|' '\n' | LC_ALL=C sort)
         [ "$(offers "$program" "--$name" '')" = "$want" ] || echo "--$name: $(offers "$program" "--$name" '')"
         [ "$(offers "$program" "--$name" =)" = "$want" ] || echo "--$name=: $(offers "$program" "--$name" =)"
-    done)
+    done <"$TMP/enums")
     is "$program: the words of every enum" "$wrong" ''
     is "$program: the help has its option" "$(offers "$program" --hel)" --help
 done

@@ -1,7 +1,7 @@
 #!/bin/sh
-# debian.t - what .ci/packaging/debian generates is what Debian's own tools accept: one version and date, the
-# build dependencies of install-deps.sh, rules that run. The build itself is make deb. A bug looked like
-# this: a library added to install-deps.sh and not to the package.
+# debian.t - Debian's own tools accept the files that .ci/packaging/debian generates: one version and date, the build
+# dependencies of install-deps.sh, rules that run. The build itself is make deb. A bug looked like a library that was
+# added to install-deps.sh and not to the package.
 . "$(dirname "$0")/../../lib.sh"
 plain_only
 cd "$TOP" || exit 1
@@ -22,11 +22,11 @@ is 'one maintainer' "$(sed -n 's/^Maintainer: //p' "$made/control")" 'A Name <a@
 : >"$TMP/substvars"
 exits 'dpkg reads the control file' 0 dpkg-gencontrol -pkvtrace -c"$made/control" -l"$made/changelog" \
     -T"$TMP/substvars" -f"$TMP/files" -P"$TMP" -O
-like 'and names the package' "$(cat "$TMP/stdout")" '^Package: kvtrace$'
+stdout_like 'and names the package' '^Package: kvtrace$'
 is 'the libraries that it is built with' \
     "$(sed -n 's/^ \([a-z0-9.-]*-dev\),$/\1/p' "$made/control" | sort)" \
     "$(./install-deps.sh --list | grep -e '-dev$' | grep -vx libc6-dev)"
-like 'and what dpkg-buildpackage asks for whatever the control file says' "$(./install-deps.sh --list --packaging)" '^build-essential$'
+like 'and the package that dpkg-buildpackage always needs' "$(./install-deps.sh --list --packaging)" '^build-essential$'
 ok 'make reads the rules' make -n -f "$made/rules" override_dh_auto_test
 
 exits 'a folder is wanted' 2 .ci/packaging/debian 1.2.3

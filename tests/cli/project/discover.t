@@ -1,7 +1,7 @@
 #!/bin/sh
-# discover.t - examples/discover.sh on machines made of text: what it shows, what it proposes, that both
-# forms say the same. A bug looked like this: a read-only or a smaller disk as target, a mount point
-# with a blank cut in two, a size that the options do not take.
+# discover.t - examples/discover.sh on machines made of text: its lists and its proposal, which both forms give alike. A
+# bug looked like a read-only or a smaller disk as target, a mount point that was cut at a blank, or a size that the
+# options do not take.
 . "$(dirname "$0")/../../lib.sh"
 plain_only
 
@@ -56,18 +56,16 @@ exits 'kvgen takes the sizes' 0 "$BIN/kvgen" --model tiny-1b --num-users 1 --dur
     $(printf '%s\n' "$text" | sed -n 's/^  --gpu/--gpu/p') --output /dev/null
 
 exits 'as JSON' 0 discover --json
-json=$(cat "$TMP/stdout")
-is 'one line' "$(wc -l <"$TMP/stdout" | tr -d ' ')" 1
-like 'the same proposal' "$json" \
-    "\"proposal\":\\{\"gpu_mem_gb\":64,\"cpu_mem_gb\":25,\"storage_capacity_gb\":150,\"target\":\"$TMP/fast two/kvtrace\"\\}\\}\$"
-if command -v python3 >/dev/null; then
-    value() { python3 -c "import json,sys; d=json.load(open('$TMP/stdout')); print($1)"; }
-    is 'bytes of the GPUs' "$(value '[g["bytes"] for g in d["gpus"]]')" '[150754820096, 8589934592]'
-    is 'the drive' "$(value '[(n["bytes"], n["model"]) for n in d["nvme"]]')" "[(1920383410176, 'A \"quick\" drive')]"
-    is 'free space' "$(value '[f["free_bytes"] >> 30 for f in d["file_systems"]]')" '[4000, 100, 200, 4000]'
-    is 'on NVMe' "$(value '[f["nvme"] for f in d["file_systems"]]')" '[False, True, True, True]'
-    is 'to be written' "$(value '[f["writable"] for f in d["file_systems"]]')" '[True, True, True, False]'
-fi
+is 'one line' "$(lines "$TMP/stdout")" 1
+json_like "$TMP/stdout" <<END
+the same proposal | .proposal | .gpu_mem_gb, .cpu_mem_gb, .storage_capacity_gb | 64 25 150
+and its target    | .proposal.target | $TMP/fast two/kvtrace
+bytes of the GPUs | .gpus[].bytes | 150754820096 8589934592
+the drive         | .nvme[] | .bytes, .model | 1920383410176 A "quick" drive
+free space        | .file_systems[].free_bytes / 1073741824 | floor | 4000 100 200 4000
+on NVMe           | .file_systems[].nvme | false true true true
+to be written     | .file_systems[].writable | true true true false
+END
 
 # A machine with little: no GPU, no drive, half a GiB.
 printf '#!/bin/sh\necho "no devices were found"\nexit 6\n' >"$TMP/bin/nvidia-smi"
@@ -75,10 +73,10 @@ rm -r "$root/sys"
 printf 'MemTotal: 524288 kB\nMemAvailable: 524288 kB\n' >"$root/proc/meminfo"
 : >"$root/proc/mounts"
 exits 'a machine with little' 0 discover
-like 'no GPU' "$(cat "$TMP/stdout")" '^GPU          none seen$'
-like 'sizes below one' "$(cat "$TMP/stdout")" '^  --gpu-mem-gb 0 --cpu-mem-gb 0\.25 --storage-capacity-gb 0$'
+stdout_like 'no GPU' '^GPU          none seen$'
+stdout_like 'sizes below one' '^  --gpu-mem-gb 0 --cpu-mem-gb 0\.25 --storage-capacity-gb 0$'
 exits 'as JSON too' 0 discover --json
-like 'without a target' "$(cat "$TMP/stdout")" '"gpus":\[\],.*"nvme":\[\],"file_systems":\[\],.*"target":null\}\}$'
+stdout_like 'without a target' '"gpus":\[\],.*"nvme":\[\],"file_systems":\[\],.*"target":null\}\}$'
 
 exits 'this machine' 0 "$TOP/examples/discover.sh"
 exits 'help' 0 "$TOP/examples/discover.sh" --help

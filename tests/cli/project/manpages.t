@@ -1,12 +1,11 @@
 #!/bin/sh
-# manpages.t - each man page is clean under mandoc's lint, and what its examples show works.
+# manpages.t - each man page is clean under mandoc's lint, and its examples work.
 #
-# In EXAMPLES (and the TUTORIAL of kvtrace.7), a line of a literal display (.Bd -literal, or a .Dl
-# line) that begins with "$ " is a command; it goes on over lines that end in a backslash. The
-# commands of one page are run in order, in one scratch folder where tests and examples are links to
-# the folders of this repository, with the programs on the PATH. A display (or .Dl) behind the line
-# .\" not run: WHY  is not run, for a machine may lack what it needs. A bug looked like this: an example
-# with an option that was renamed long ago.
+# In EXAMPLES (and the TUTORIAL of kvtrace.7), a line of a literal display (.Bd -literal, or a .Dl line) that begins
+# with "$ " is a command; it continues over lines that end in a backslash. The commands of one page run in their order,
+# in a scratch folder where tests and examples are links to the folders of this repository, with the programs on the
+# PATH. A display (or .Dl) after the line  .\" not run: WHY  does not run, because a machine may lack what it needs. The
+# pages run at the same time. A bug looked like an example with an option that was renamed.
 . "$(dirname "$0")/../../lib.sh"
 plain_only
 
@@ -48,21 +47,24 @@ for page in $pages; do
     fi
 done
 
+# run_examples PAGE: keeps the output in PAGE.out, and the exit status in PAGE.status.
+run_examples() {
+    cd "$TMP/$1" || exit 1
+    status=0
+    # HOME and TMPDIR too, so that nothing lands outside the scratch folder.
+    PATH=$BIN:$PATH HOME=$TMP TMPDIR=$TMP sh -eu "$TMP/$1.sh" </dev/null >"$TMP/$1.out" 2>&1 || status=$?
+    [ $status -eq 0 ] || echo "failed: $(cat .last)" >>"$TMP/$1.out"
+    echo $status >"$TMP/$1.status"
+}
 for page in $pages; do
     mkdir "$TMP/$page"
     commands "$page" >"$TMP/$page.sh"
     ln -s "$TOP/tests" "$TOP/examples" "$TMP/$page"
-    # HOME and TMPDIR too, so that nothing lands outside the scratch folder.
-    run_examples() {
-        (
-            cd "$TMP/$page" || exit 1
-            PATH=$BIN:$PATH HOME=$TMP TMPDIR=$TMP sh -eu "$TMP/$page.sh" </dev/null && exit 0
-            echo "failed: $(cat .last)"
-            exit 1
-        )
-    }
-    ok "the examples of $page work" run_examples
+    run_examples "$page" &
 done
+wait
+worked() { cat "$TMP/$1.out" && [ "$(cat "$TMP/$1.status")" -eq 0 ]; }
+for page in $pages; do ok "the examples of $page work" worked "$page"; done
 
 # A formatter fills a .Dl line like text: one that is too long is broken without a backslash, and cannot be copied.
 # shellcheck disable=SC2046,SC2086 # names without blanks

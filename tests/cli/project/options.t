@@ -1,11 +1,11 @@
 #!/bin/sh
-# options.t - the man page of each program lists exactly the options that the program takes: every
-# line of --list-options stands there as an .It entry with its short name, and nothing else does.
-# A bug looked like this: an option added to the table and forgotten in the man page, or the reverse.
+# options.t - the man page of each program lists exactly the options that the program takes: every line of
+# --list-options has an .It entry with its short name, and there is no other entry. A bug looked like an option that was
+# added to the table and forgotten in the man page, or the reverse.
 . "$(dirname "$0")/../../lib.sh"
 single_threaded
 
-# listed PROGRAM: "NAME LETTER" of the table's options, LETTER "-" for none, help and version aside.
+# listed PROGRAM: "NAME LETTER" of the options in the table but help and version; LETTER "-": none.
 listed() {
     "$BIN/$1" --list-options | awk -F '\t' '
         $1 != "" && $1 != "help" && $1 != "version" && $3 != "heading" { print $1, ($2 == "" ? "-" : $2) }' | sort
@@ -42,7 +42,7 @@ for program in kvgen kvreplay kvstat kvprecond; do
     done <"$TMP/listed")
     is "$program --help shows every option" "$missing" ''
 
-    # Nor does it say that all is well when it could not be written.
+    # Output that cannot be written is an error.
     for option in --help --version --list-options; do
         [ -w /dev/full ] || break
         rc=0

@@ -1,7 +1,7 @@
 #!/bin/sh
-# static.t - make static links the objects that are there into programs that need nothing but glibc,
-# and packs them with man pages, completions and examples. A bug looked like this: a program that would
-# not start on the host it was copied to, for a library of this one.
+# static.t - make static links the objects of a build into programs that need only glibc, and packs them with man pages,
+# completions and examples. A bug looked like a program that did not start on the host it was copied to, because it
+# needed a library of this one.
 . "$(dirname "$0")/../../lib.sh"
 cd "$TOP" || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -15,18 +15,21 @@ for lib in zstd json-c uring yaml xxhash csv; do
 done
 case $BIN in "$TOP"/*) build=${BIN#"$TOP"/} ;; *) build=$BIN ;; esac
 build=${build%/bin}
-[ -e "$build/lib/err.o" ] || skip_all "the objects of $build are not here"
+[ -e "$build/lib/base/err.o" ] || skip_all "the objects of $build are not here"
 ! sanitized || skip_all 'sanitizers and coverage need libraries of their own'
 cuda=$(sed -n 's|.*-DKVTRACE_CUDA=1 -isystem \([^ ]*\)/include.*|\1|p' "$build/flags")
 
 # A copy of the objects as they are, whatever flags they were made with: nothing is compiled here.
 mkdir "$TMP/build"
-for part in lib kvgen kvreplay kvstat kvprecond bin libkvtrace.a flags; do cp -Rp "$build/$part" "$TMP/build"; done
+for part in lib kvgen kvreplay kvstat kvprecond bin libkvtrace.a opt_owners.c opt_owners.o flags; do
+    cp -Rp "$build/$part" "$TMP/build"
+done
 exits 'make static' 0 make -o "$TMP/build/flags" -o all BUILD="$TMP/build" \
     CUDA_HOME="${cuda:-none}" static
-unlike 'compiles nothing' "$(cat "$TMP/stdout")" ' -c -o '
+stdout_unlike 'compiles nothing' ' -c -o '
 tarball=$(tail -n 1 "$TMP/stdout")
-like 'and names the tarball' "$tarball" "^$TMP/build/static/kvtrace-[0-9.]*-$(uname -m)\.tar\.gz\$"
+machine=$($cc -dumpmachine)
+like 'and names the tarball' "$tarball" "^$TMP/build/static/kvtrace-[0-9.]*-${machine%%-*}\.tar\.gz\$"
 
 mkdir "$TMP/there"
 ok 'it unpacks' tar -C "$TMP/there" --strip-components=1 -xzf "$tarball"
@@ -53,7 +56,7 @@ ok 'the four programs work' pipeline
 
 # Spreadsheets are left out of the tarball: CSV comes instead, and that is said.
 exits '--xlsx' 0 bin/kvstat --xlsx "$TMP/sheet.xlsx" "$DATA/kvstat_dozen.csv"
-like 'says so' "$(cat "$TMP/stderr")" "^kvstat: --xlsx: this build has no libxlsxwriter: $TMP/sheet[.]csv is CSV instead$"
+stderr_like 'says so' "^kvstat: --xlsx: this build has no libxlsxwriter: $TMP/sheet[.]csv is CSV instead$"
 ok 'and writes the CSV' sh -c "bin/kvstat --csv '$DATA/kvstat_dozen.csv' | cmp - '$TMP/sheet.csv'"
 not_ok 'not the spreadsheet' test -e "$TMP/sheet.xlsx"
 cp "$DATA/kvstat_dozen.csv" "$TMP/own.csv"

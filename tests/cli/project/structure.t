@@ -1,8 +1,8 @@
 #!/bin/sh
-# structure.t - the rules of structure in CONTRIBUTING.md, by the includes of every source file, and the
-# Makefile's lists against the files that are there. A bug looked like this: a header that compiled
-# only behind another one, a report that read its own input, two headers that needed each other, a
-# file that no list builds. Each check is also run on a small tree with that fault planted in it.
+# structure.t - the rules of structure in CONTRIBUTING.md, checked by the includes of every source file, and the lists
+# of the Makefile against the files. A bug looked like a header that compiled only after another one, a report that read
+# its own input, two headers that needed each other, or a file in no list. Each check also runs on a small tree in which
+# its fault is planted.
 . "$(dirname "$0")/../../lib.sh"
 plain_only
 cd "$TOP" || exit 1
@@ -11,8 +11,8 @@ CC=${CC:-cc}
 # sources TREE PATTERN: files of the library and the programs.
 sources() { (cd "$1" && find lib kvgen kvreplay kvstat kvprecond -name "$2" 2>/dev/null) | sort; }
 
-# Every check gets its files from a table: a line `FILE<tab>INCLUDED` for each include, as written.
-includes() { # includes FOLDER: the table of a tree
+# includes TREE: a line "FILE<tab>INCLUDED" for each include, as written: "folder/name or <name.
+includes() {
     (cd "$1" && grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' --include='*.[ch]' \
         lib kvgen kvreplay kvstat kvprecond 2>/dev/null) |
         sed -nE 's/^([^:]*):[0-9]+:[[:space:]]*#[[:space:]]*include[[:space:]]*([<"][^>"]*)[>"].*/\1\t\2/p' | sort -u
@@ -36,13 +36,14 @@ direction() {
             if (program($1) == "lib") {
                 if (program(to) != "lib") print $1 " includes " to
                 else if (!level[folder($1)]) print $1 ": its folder is not in LIB_FOLDERS"
-                else if (level[folder(to)] > level[folder($1)] || !level[folder(to)]) print $1 " includes " to ", which comes later"
+                else if (level[folder(to)] > level[folder($1)] || !level[folder(to)])
+                    print $1 " includes " to ", which comes later"
             } else if (program(to) != "lib" && program(to) != program($1)) print $1 " includes " to
         }
-        substr($2, 1, 1) == "<" && $2 ~ /^<(lib|kvgen|kvreplay|kvstat|kvprecond)\// { print $1 " includes " $2 "> in angle brackets" }'
+        $2 ~ /^<(lib|kvgen|kvreplay|kvstat|kvprecond)\// { print $1 " includes " $2 "> in angle brackets" }'
 }
 
-# stages TREE: includes against the data'\''s way inside a program: what comes first knows nothing of what follows.
+# stages TREE: includes against the way of the data inside a program: a stage knows nothing of the stages after it.
 stages() {
     includes "$1" | awk -F'\t' '
         $1 ~ /^kvgen\/source\// && $2 ~ /^"kvgen\/(sim|policy|curve|format)\// ||
@@ -53,11 +54,10 @@ stages() {
         $1 ~ /^kvstat\/count\// && $2 ~ /^"kvstat\/report\// { print $1 " includes " substr($2, 2) }'
 }
 
-# circles TREE: files of ours that include each other, through others too.
+# circles TREE: files that include each other, directly or through others. A .c and its .h count as one.
 circles() {
     includes "$1" | awk -F'\t' '
         substr($2, 1, 1) == "\"" && $1 != substr($2, 2) && $1 ~ /\.h$/ { to[$1] = to[$1] " " substr($2, 2) }
-        # A .c and its .h are one idea: what either includes, the pair does.
         substr($2, 1, 1) == "\"" && $1 ~ /\.c$/ {
             own = $1; sub(/\.c$/, ".h", own)
             if (substr($2, 2) != own) to[own] = to[own] " " substr($2, 2)
@@ -74,13 +74,13 @@ circles() {
         END { for (f in to) if (!state[f]) visit(f) }'
 }
 
-# missing TREE: included files of ours that are not there.
+# missing TREE: included files of this repository that are not there.
 missing() {
     includes "$1" | awk -F'\t' 'substr($2, 1, 1) == "\"" { print $1 "\t" substr($2, 2) }' |
         while IFS="$(printf '\t')" read -r f i; do [ -e "$1/$i" ] || echo "$f includes $i, which is not there"; done
 }
 
-# unlisted TREE: sources that no list builds, and names of lists that are no file.
+# unlisted TREE: sources in no list of the Makefile, and names in a list that are no file.
 unlisted() {
     (
         cd "$1" || exit
@@ -95,7 +95,7 @@ unlisted() {
     )
 }
 
-# crowded TREE: folders with more files than a reader takes in.
+# crowded TREE: folders with more than 34 files.
 crowded() {
     (cd "$1" && find lib kvgen kvreplay kvstat kvprecond tests -name data -prune -o -type f -print 2>/dev/null) |
         sed 's|/[^/]*$||' | sort | uniq -c | awk '$1 > 34 { print $2 " has " $1 " files" }'
@@ -123,19 +123,42 @@ entered() {
     done
 }
 
-# bare FILE: the file without its comments and the texts in quotes.
-bare() { "$CC" -fpreprocessed -dD -E -P -x c "$1" 2>/dev/null | sed -e 's/"\([^"\\]\|\\.\)*"/""/g'; }
-
-types='ZSTD_|json_object|json_tokener|XXH[0-9]|XXH_|io_uring_(sqe|cqe|params)|struct io_uring[^_]|yaml_|csv_parser|cuda[A-Z]|CU[a-z]|lxw_|LXW_'
-shown() {
-    sources "$1" '*.h' | while read -r f; do
-        bare "$1/$f" | grep -nE "$types" | sed "s|^|$f: |"
-    done
+# bare TREE [texts]: reads names of files, prints "FILE: LINE" for each of their lines, without comments and, unless
+# asked for, without texts in quotes.
+bare() {
+    awk -v tree="$1" -v texts="${2-}" '{
+        path = tree "/" $0
+        comment = 0
+        while ((getline line <path) > 0) {
+            code = ""
+            while (line != "")
+                if (comment) {
+                    end = index(line, "*/")
+                    line = end ? substr(line, end + 2) : ""
+                    comment = !end
+                } else if (match(line, /"([^"\\]|\\.)*"|\047([^\047\\]|\\.)*\047|\/\*|\/\//)) {
+                    token = substr(line, RSTART, 2)
+                    comment = token == "/*"
+                    code = code substr(line, 1, RSTART - 1)
+                    if (texts != "" && !comment && token != "//") code = code substr(line, RSTART, RLENGTH)
+                    line = token == "//" ? "" : substr(line, RSTART + RLENGTH)
+                } else {
+                    code = code line
+                    line = ""
+                }
+            if (code ~ /[^ \t]/) print $0 ": " code
+        }
+        close(path)
+    }'
 }
+
+types='ZSTD_|json_object|json_tokener|XXH[0-9]|XXH_|io_uring_(sqe|cqe|params)|struct io_uring[^_]|yaml_|csv_parser'
+types="$types|cuda[A-Z]|CU[a-z]|lxw_|LXW_"
+shown() { sources "$1" '*.h' | bare "$1" | grep -E ": .*($types)"; }
 
 # ---- who knows what ----
 
-# reached TREE: FILE<tab>HEADER for every header of ours that a file reaches, through others too.
+# reached TREE: "FILE<tab>HEADER" for every header of this repository that a file includes, directly or through others.
 reached() {
     includes "$1" | awk -F'\t' '
         substr($2, 1, 1) == "\"" { to[$1] = to[$1] " " substr($2, 2); all[$1] = 1 }
@@ -151,12 +174,10 @@ knows() {
         $1 ~ /^kvgen\/(sim|policy)\// && $2 ~ /^lib\/(io|tier|json|trace\/(frame|csv))/ ||
         $1 ~ /^kvstat\/report\// && $2 ~ /^lib\/(io|tier|trace\/(frame|csv))/ { print $1 " reaches " $2 }' | sort
 }
-opens() { # calls that open or read something, where nothing is opened
-    (cd "$1" && find kvstat/report kvgen/sim kvgen/policy -name '*.c' 2>/dev/null) | while read -r f; do
-        bare "$1/$f" |
-            grep -nE '(^|[^a-z_])(fopen|open|openat|fdopen|trace_open|trace_cursor_[a-z]*|frame_in_[a-z]*|conf_open|jsonin_[a-z]*) *\(' |
-            grep -v 'fopen *([^)]*, "w' | sed "s|^|$f: |"
-    done
+opens() { # calls that open or read an input, in stages that have none; those that open an output are allowed
+    calls='fopen|open|openat|fdopen|trace_open|trace_cursor_[a-z]*|frame_in_[a-z]*|conf_open|jsonin_[a-z]*'
+    (cd "$1" && find kvstat/report kvgen/sim kvgen/policy -name '*.c' 2>/dev/null) | bare "$1" texts |
+        grep -E ": (.*[^a-z_])?($calls) *\(" | grep -Ev 'fopen *\([^)]*, "w|open *\([^;]*O_WRONLY'
 }
 
 # ---- headers ----
@@ -166,14 +187,13 @@ alone() { # headers that do not compile alone; a compiler that is not there is a
         echo "no compiler: $CC"
         return
     }
-    (
-        cd "$1" || exit
-        sources . '*.h' | while read -r f; do
-            printf '#include "%s"\n' "$f" >"$TMP/alone.c"
-            "$CC" -std=c17 -D_GNU_SOURCE -I. -Wall -Wextra -Wundef -Wstrict-prototypes -Werror -fsyntax-only \
-                "$TMP/alone.c" >"$TMP/alone.err" 2>&1 || sed "s|^|$f: |; 3q" "$TMP/alone.err"
-        done
-    )
+    rm -rf "$TMP/alone"
+    mkdir "$TMP/alone"
+    sources "$1" '*.h' | while read -r f; do
+        printf '#include "%s"\n' "$f" >"$TMP/alone/$(echo "$f" | tr / -).c"
+    done
+    "$CC" -std=c17 -D_GNU_SOURCE -I"$1" -Wall -Wextra -Wundef -Wstrict-prototypes -Werror -fsyntax-only \
+        "$TMP"/alone/*.c 2>&1 | grep -E ': (fatal )?error: ' | head -n 20
 }
 guards() {
     sources "$1" '*.h' | while read -r f; do
@@ -193,7 +213,7 @@ is 'no header shows a type of an external library' "$(shown .)" ''
 is 'each header compiles alone' "$(alone .)" ''
 is 'each header is guarded by its own name' "$(guards .)" ''
 
-# planted FILE TEXT: a small tree with that file in it besides a sound one.
+# planted FILE TEXT: a small sound tree with that file in it.
 planted() {
     rm -rf "$TMP/tree"
     mkdir -p "$TMP/tree/lib/base" "$TMP/tree/lib/tier" "$TMP/tree/$(dirname "$1")"
@@ -201,10 +221,9 @@ planted() {
     echo '#include "lib/base/sound.h"' >"$TMP/tree/lib/base/sound.c"
     printf '#ifndef BASE_SOUND_H\n#define BASE_SOUND_H\n#endif\n' >"$TMP/tree/lib/base/sound.h"
     printf '%b' "$2" >"$TMP/tree/$1"
-    # what a finding leads to, so that only the planted fault is one
-    touch "$TMP/tree/lib/tier/later.h"
+    touch "$TMP/tree/lib/tier/later.h" # a planted fault may include it
 }
-finds() { # finds NAME CHECK EXPECTED: the check says so of the planted tree
+finds() { # finds NAME CHECK ERE: the check reports that for the planted tree
     found=$("$2" "$TMP/tree")
     like "$1" "$found" "$3"
 }
@@ -221,14 +240,20 @@ echo '#include "lib/base/one.h"' >"$TMP/tree/lib/base/three.h"
 finds 'found: a circle of three headers' circles 'include each other'
 planted lib/base/stray.c ''
 finds 'found: a file in no list' unlisted 'lib/base/stray.c stands in no list'
+for i in $(seq 35); do : >"$TMP/tree/lib/base/many$i.h"; done
+finds 'found: a crowded folder' crowded 'lib/base has 3[0-9] files'
 planted lib/base/bad.c '#include <zstd.h>\n'
 finds 'found: a library entering elsewhere' entered 'lib/base/bad.c includes zstd.h'
 planted lib/base/bad.h 'struct a {\n    ZSTD_CCtx *c; /* not here */\n};\n'
 finds 'found: a type of a library' shown 'lib/base/bad.h.*ZSTD_CCtx'
+planted lib/base/good.h '/* ZSTD_CCtx\n * yaml_parser_t */\nconst char *name = "json_object"; // cudaFree\n'
+is 'not in comments and texts' "$(shown "$TMP/tree")" ''
 planted lib/tier/bad.h '#include "lib/trace/trace.h"\n'
 finds 'found: a tier that knows the trace' knows 'lib/tier/bad.h reaches lib/trace/trace.h'
 planted kvstat/report/bad.c 'int f(void) { return open("x", 0); }\n'
 finds 'found: a report that opens a file' opens 'kvstat/report/bad.c'
+planted kvstat/report/good.c '/* open(x) */\nint f(void) { return fopen(x, "w") && open(x, O_WRONLY); }\n'
+is 'but not one that writes a file' "$(opens "$TMP/tree")" ''
 planted lib/base/needs.h 'struct uses { size_t n; };\n'
 finds 'found: a header that does not compile alone' alone 'lib/base/needs.h.*size_t'
 finds 'found: a header without its guard' guards 'lib/base/needs.h: its guard'
@@ -238,9 +263,11 @@ like 'found: no compiler' "$(CC=false && alone .)" 'no compiler: false'
 
 # ---- the tests themselves ----
 
-runnable() {
-    for f in tests/cli/*/*.t; do [ -x "$f" ] || echo "$f"; done
+runnable() { # tests that are not executable
+    for f in "$1"/tests/cli/*/*.t; do [ -x "$f" ] || echo "$f"; done
 }
-is 'each test can be run' "$(runnable)" ''
+is 'each test can be run' "$(runnable .)" ''
+planted tests/cli/kvstat/bad.t '#!/bin/sh\n'
+finds 'found: a test that cannot be run' runnable 'tests/cli/kvstat/bad.t'
 
 done_testing

@@ -1,32 +1,112 @@
 #!/bin/sh
-# suites.t - the scripts of examples/, each for real on a tiny size: they end with status 0, their tables
-# have the lines they should, and what they say is what the programs say when asked directly. A bug looked
-# like this: a scenario that reused the trace of another, a PASS for a run without reads, an option of a suite that
-# did nothing. Those that search or check are in suites_search.t, kvbench in kvbench.t.
+# suites.t - the scripts of examples/, each for real on a tiny size: they end with status 0, their tables have the lines
+# they should, and their answers are those of the programs when asked directly. A bug looked like a scenario that used
+# the trace of another, a PASS for a run without reads, or an option of a suite that did nothing. Scripts that search or
+# check are in suites_search.t, kvbench in kvbench.t. The scripts mostly wait, so several run at the same time.
 . "$(dirname "$0")/../../lib.sh"
 plain_only
 PATH=$BIN:$PATH
 cd "$TMP" || exit 1
 examples=$TOP/examples
 
-# tiny SUITE ARGS...: on the small model, few users, a second or two, a folder of its own.
+# tiny SUITE NAME ARGS...: on the small model, a few users, a second or two; its results in NAME.out.
 tiny() {
-    tiny_suite=$1
-    shift
-    "$examples/$tiny_suite" -m tiny-1b -o "$tiny_suite.out" "$@"
+    tiny_suite=$1 tiny_name=$2
+    shift 2
+    "$examples/$tiny_suite" -m tiny-1b -o "$tiny_name.out" "$@"
 }
+# run NAME COMMAND...: keeps its output in NAME.stdout and NAME.stderr, and its exit status in NAME.status.
+run() {
+    run_name=$1
+    shift
+    status=0
+    "$@" >"$run_name.stdout" 2>"$run_name.stderr" || status=$?
+    echo "$status" >"$run_name.status"
+}
+# ended "text" STATUS NAME: waits for that run; its exit status is STATUS, its output is in stdout and stderr.
+ended() {
+    until [ -s "$3.status" ]; do sleep 0.1; done
+    cp "$3.stdout" stdout
+    cp "$3.stderr" stderr
+    is "$1" "$(cat "$3.status")" "$2"
+    [ "$(cat "$3.status")" -eq "$2" ] || diag "$(tail -n 20 stderr)"
+}
+
+# ---- what runs in the background: one line after the other in each lane ----
+
+# kvreplay in a folder of its own, with other engines: simulated NAME OPTION...
+simulated() {
+    mkdir -p "$1/bin"
+    ln -s "$BIN/kvgen" "$BIN/kvstat" "$1/bin"
+    printf '#!/bin/sh\n%s\nexec "%s" %s "$@"\n' "$2" "$BIN/kvreplay" "$3" >"$1/bin/kvreplay"
+    chmod +x "$1/bin/kvreplay"
+}
+# Drives as fast as said, in place of the real one (the first two words: --nvme DIR).
+simulated drive 'shift 2' '--lateness-budget "${BUDGET:-1h}" --tier-engine "2=sim:$SPEED"'
+# Two drives a hundred times apart, whatever else the machine does.
+simulated two_drives 'case $2 in *slow) speed=lat=20ms ;; *) speed=lat=200us ;; esac; shift 2' \
+    '--lateness-budget 1h --tier-engine "2=sim:$speed"'
+# Memory that takes no time: touching 4 GiB takes longer than all that the script does.
+simulated no_memory '' '--tier-engine 1=null'
+
+lane_suite() {
+    run suite tiny suite.sh suite -u 2 -t 1 -d objects.suite --gpu-mem-gb 0.2 --cpu-mem-gb 0.3 --storage-capacity-gb 8 \
+        -w gpu-only,cpu-only,storage-only,gpu-cpu,cpu-storage,gpu-cpu-storage,storage-saturation,production
+    run suite_trials tiny suite.sh suite_trials -w storage-only --trials 2 -u 2 -t 1 -d objects.suite \
+        --storage-capacity-gb 8
+    run sharegpt tiny sharegpt-vs-synthetic.sh sharegpt -u 2 -t 1 -d objects.suite --cpu-mem-gb 0.1 \
+        -f "$DATA/sharegpt_dummy_250.json.zst"
+}
+lane_drives() {
+    run compare tiny compare-drives.sh compare -u 2 -t 1 --trials 2 --storage-capacity-gb 8 one two
+    run apart tries 3 apart
+    run once env BUILD="$TMP/two_drives" "$examples/compare-drives.sh" -m tiny-1b -o once.out -u 2 -t 1 --trials 1 \
+        --storage-capacity-gb 8 slow quick
+    run elsewhere tiny replay-elsewhere.sh elsewhere - far/away --tarball kvtrace.tar.gz -u 2 -t 1
+    run little_room env PATH="$TMP/small:$PATH" "$examples/replay-elsewhere.sh" - far/little -m tiny-1b \
+        -o little_room.out --tarball kvtrace.tar.gz -u 4 -t 1
+    run without tiny replay-elsewhere.sh without - far/without --tarball without.tar.gz -u 2 -t 1
+}
+lane_nodes() {
+    run precondition tiny precondition-then-measure.sh precondition -s 16M -u 2 -t 1 --trials 2 -d filled \
+        --storage-capacity-gb 8
+    run disaggregated tiny disaggregated.sh disaggregated -u 2 -t 1 -d objects.nodes --storage-capacity-gb 8
+    run mlperf env BUILD="$TMP/no_memory" "$examples/mlperf.sh" -m tiny-1b -o mlperf.out -u 2 -t 1 --trials 2 \
+        -d objects.nodes --storage-capacity-gb 8 -w option_1,option_2,8b-cpu4
+    run mlperf_full tiny mlperf.sh mlperf_full -u 4 -t 1 --trials 1 -d objects.nodes --storage-capacity-gb 0.5 \
+        -w option_1
+}
+# apart: two simulated drives of which one is slow, and the script says so.
+apart() {
+    BUILD=$TMP/two_drives "$examples/compare-drives.sh" -m tiny-1b -o apart.out -u 2 -t 1 --trials 3 \
+        --storage-capacity-gb 8 slow quick >apart.answer || return
+    tail -1 apart.answer
+    tail -1 apart.answer | grep -q '^quick is better than slow by .*: bandwidth of reads .*, P95 of reads '
+}
+mkdir -p packed/kvtrace small
+ln -s "$BIN" packed/kvtrace/bin
+tar -C packed -czf kvtrace.tar.gz kvtrace
+printf '#!/bin/sh\necho; echo disk 9999999 0 700000 1%% /\n' >small/df
+chmod +x small/df
+tar -C small -czf without.tar.gz df
+lane_suite &
+lane_drives &
+lane_nodes &
+
+# ---- help ----
 
 for suite in "$examples"/*.sh "$examples/kvbench"; do
     case $suite in */common.sh | */quickstart.sh) continue ;; esac
     name=${suite##*/}
     exits "$name --help" 0 "$suite" --help
-    like "$name: the help begins with its name" "$(head -1 "$TMP/stdout")" "^$name - "
+    like "$name: the help begins with its name" "$(head -1 stdout)" "^$name - "
     exits "$name: an unknown option" 2 "$suite" --no-such-option 1
 done
 
-# ---- sizes: a folder that was named decides, not the largest file system of the machine ----
+# ---- sizes: those of the folder that was named, not of the largest file system of the machine ----
+
 if [ -d /dev/shm ]; then
-    # near FOLDER PLACE: what is free changes, but hardly by a GiB in the meantime, and not each time.
+    # near FOLDER PLACE: the free space changes, but hardly by a GiB in the meantime, and not each time.
     near() {
         near=$(sized "$1")
         awk -v got="$near" -v want="$(df -Pk "$2" | awk 'NR == 2 { print $4 * 0.75 / 1048576 }')" \
@@ -39,181 +119,169 @@ if [ -d /dev/shm ]; then
 fi
 
 # ---- fast-enough: the verdict and the bandwidth are kvstat's own, the bandwidth is kvreplay's own ----
-tiny fast-enough.sh -u 3 -t 2 -d objects -g fast >stdout 2>stderr
-is 'fast-enough: the exit status is the verdict' "$?" "$(sed -n 's/^PASS: objects is fast .*/0/p; s/^FAIL: objects is not .*/1/p; s/^NOT KNOWN whether .*/1/p' stdout)"
-kvstat --by tier,op --json fast-enough.sh.out/run.result.csv.zst >run.json
-ok 'fast-enough: the read bandwidth is that of kvreplay' python3 -c '
-import json
-own = json.load(open("fast-enough.sh.out/run.kvreplay.json"))["tiers"][0]["read"]["gib_per_s"]
-said = [g["gib_per_s"] for g in json.load(open("run.json"))["groups"] if g["by"] == {"tier": "Tier-2", "op": "Read"}][0]
-assert own > 0 and abs(own / said - 1) < 0.001, (own, said)'
-not_ok 'fast-enough: nothing stays on the drive' test -e objects/00
-# Drives as fast as said, in place of the real one: operations in time are not enough where people wait.
-mkdir -p simulated/bin
-ln -s "$BIN/kvgen" "$BIN/kvstat" simulated/bin
-cat >simulated/bin/kvreplay <<EOF
-#!/bin/sh
-shift 2 # --nvme DIR
-exec "$BIN/kvreplay" --lateness-budget "\${BUDGET:-1h}" --tier-engine "2=sim:\$SPEED" "\$@"
-EOF
-chmod +x simulated/bin/kvreplay
-# Where the machine is busy elsewhere for long, answers come too late.
+
+tiny fast-enough.sh fast -u 3 -t 2 -d objects -g fast >stdout 2>stderr
+is 'fast-enough: the exit status is the verdict' "$?" \
+    "$(sed -n 's/^PASS: objects is fast .*/0/p; s/^FAIL: objects is not .*/1/p; s/^NOT KNOWN whether .*/1/p' stdout)"
+kvstat --by tier,op --json fast.out/run.result.csv.zst >run.json
+own=$(json fast.out/run.kvreplay.json 'tier("Tier-2").read.gib_per_s')
+like 'fast-enough: kvreplay read something' "$own" '^[0-9.]*[1-9]'
+said=$(json run.json '.groups[] | select(.by == {tier: "Tier-2", op: "Read"}).gib_per_s')
+is 'fast-enough: the read bandwidth is that of kvreplay' \
+    "$(awk -v a="$own" -v b="$said" 'BEGIN { print (a > b * 0.999 && a < b * 1.001) }')" 1
+is 'fast-enough: nothing stays on the drive' "$(find objects -name '*.kv' 2>/dev/null)" ''
+# Where the machine is busy for long, answers come too late.
 quick() {
-    BUILD=$TMP/simulated SPEED=lat=1us "$examples/fast-enough.sh" -m tiny-1b -u 3 -t 4 -d objects -o quick >stdout || {
+    BUILD=$TMP/drive SPEED=lat=1us "$examples/fast-enough.sh" -m tiny-1b -u 3 -t 4 -d objects -o quick >stdout || {
         tail -5 stdout
         return 1
     }
 }
 ok 'fast-enough: a drive that takes no time' tries 3 quick
-like 'fast-enough: passes' "$(cat stdout)" '^PASS: objects is fast enough for 3 users of tiny-1b$'
-exits 'fast-enough: in a run that is not valid' 1 env BUILD="$TMP/simulated" SPEED=lat=1us BUDGET=1ns \
+stdout_like 'fast-enough: passes' '^PASS: objects is fast enough for 3 users of tiny-1b$'
+exits 'fast-enough: in a run that is not valid' 1 env BUILD="$TMP/drive" SPEED=lat=1us BUDGET=1ns \
     "$examples/fast-enough.sh" -m tiny-1b -u 3 -t 2 -d objects -o late
-like 'fast-enough: passes nothing' "$(tail -1 stdout)" '^NOT KNOWN whether objects is fast enough for 3 users of tiny-1b: '
-like 'fast-enough: and says what that is' "$(cat stdout)" '^Caution: not valid, as said above: 1 of 1 run[.]'
+like 'fast-enough: passes nothing' "$(tail -1 stdout)" \
+    '^NOT KNOWN whether objects is fast enough for 3 users of tiny-1b: '
+stdout_like 'fast-enough: and says what that is' '^Caution: not valid, as said above: 1 of 1 run[.]'
+# Operations in time are not enough where people wait for answers.
 slow() {
-    BUILD=$TMP/simulated SPEED=bw=1GB/s "$examples/fast-enough.sh" -m tiny-1b -u 3 -t 3 -d objects -o slow >stdout && return 1
+    ! BUILD=$TMP/drive SPEED=bw=1GB/s "$examples/fast-enough.sh" -m tiny-1b -u 3 -t 3 -d objects -o slow >stdout ||
+        return
     tail -5 stdout
     grep -q '^Profile latency: PASS' stdout && grep -Eq '^Bottleneck: (queue|storage)' stdout
 }
 ok 'fast-enough: one that serves some only' tries 3 slow
-like 'fast-enough: with each operation in time' "$(cat stdout)" '^Profile latency: PASS'
-like 'fast-enough: answers too few' "$(cat stdout)" '^FAIL: objects is not fast enough for 3 users of tiny-1b$'
-like 'fast-enough: says how slow each operation is' "$(cat stdout)" \
+stdout_like 'fast-enough: with each operation in time' '^Profile latency: PASS'
+stdout_like 'fast-enough: answers too few' '^FAIL: objects is not fast enough for 3 users of tiny-1b$'
+stdout_like 'fast-enough: says how slow each operation is' \
     '^Operations: device P95 reads [0-9]+ ms of 200, writes [0-9]+ ms of 500$'
-like 'fast-enough: says what holds people up' "$(cat stdout)" '^Bottleneck: (queue|storage)'
-exits 'fast-enough: a user count that is none' 2 tiny fast-enough.sh -u none
-exits 'fast-enough: an option of another suite' 2 tiny fast-enough.sh --trials 2
+stdout_like 'fast-enough: says what holds people up' '^Bottleneck: (queue|storage)'
+exits 'fast-enough: a user count that is none' 2 tiny fast-enough.sh fast -u none
+exits 'fast-enough: an option of another suite' 2 tiny fast-enough.sh fast --trials 2
 
-# ---- suite.sh ----
-exits 'suite: all scenarios but the search' 0 tiny suite.sh -u 2 -t 1 -d objects --gpu-mem-gb 0.2 \
-    --cpu-mem-gb 0.3 --storage-capacity-gb 8 \
-    -w gpu-only,cpu-only,storage-only,gpu-cpu,cpu-storage,gpu-cpu-storage,storage-saturation,production
-is 'suite: a line for each' "$(awk '!NF { exit } NR > 1 { print $1 }' stdout | paste -sd ' ' -)" \
-    'gpu-only cpu-only storage-only gpu-cpu cpu-storage gpu-cpu-storage storage-saturation production'
-is 'suite: storage works where it is all there is, and not where there is none' \
-    "$(awk '$1 == "storage-only" { print ($3 > 0) } $1 == "gpu-only" { print $3 }' stdout | paste -sd ' ' -)" '- 1'
-like 'suite: in words' "$(cat stdout)" '^Answers came soonest with [a-z-]+ [(]P95 [0-9.]+ s[)], latest with [a-z-]+ [(][0-9.]+ s[)][.]$'
-exits 'suite: trials' 0 tiny suite.sh -w storage-only --trials 2 -u 2 -t 1 -d objects --storage-capacity-gb 8
-ok 'suite: the spread of the trials' grep -q '^ *2 trials' suite.sh.out/storage-only.trials.txt
-is 'suite: four times the users saturate' "$(sed -n 's/.*"users": *\([0-9]*\).*/\1/p' suite.sh.out/storage-saturation.json)" 8
-exits 'suite: an unknown scenario' 2 tiny suite.sh -d objects -w nothing
+# ---- cache-size: the table ends at the ceiling, and agrees with a run at that size ----
 
-# ---- what compares ----
-exits 'sharegpt-vs-synthetic' 0 tiny sharegpt-vs-synthetic.sh -u 2 -t 1 -d objects --cpu-mem-gb 0.1 \
-    -f "$DATA/sharegpt_dummy_250.json.zst"
-is 'sharegpt-vs-synthetic: two lines' "$(awk '!NF { exit } { print $1 }' stdout | paste -sd ' ' -)" 'scenario synthetic sharegpt'
-like 'sharegpt-vs-synthetic: what each moved, in words' "$(cat stdout)" '^The conversations moved [0-9.e-]+ GiB/s, '
-exits 'sharegpt-vs-synthetic: a file that is not there' 2 tiny sharegpt-vs-synthetic.sh -f none.json
-exits 'sharegpt-vs-synthetic: needs its file' 2 tiny sharegpt-vs-synthetic.sh
-exits 'compare-drives' 0 tiny compare-drives.sh -u 2 -t 1 --trials 2 --storage-capacity-gb 8 one two
-like 'compare-drives: a line for each drive' "$(cat stdout)" '^two '
-like 'compare-drives: the verdict of kvstat' "$(cat stdout)" '^[0-9]+ of [0-9]+ figures that could be tested'
-like 'compare-drives: ends with an answer' "$(tail -1 stdout)" \
-    '^(No difference beyond the noise between one and two|(one|two) is better than|Mixed: by more than the noise, one is|Nothing could be comp)'
-exits 'compare-drives: needs two folders' 2 tiny compare-drives.sh one
-# Drives a hundred times apart, whatever else the machine does.
-sed "s/--tier-engine.*/--tier-engine 2=sim:lat=\$(case \$drive in *slow) echo 20ms ;; *) echo 200us ;; esac) \"\$@\"/; s/^shift.*/drive=\$2\n&/" \
-    simulated/bin/kvreplay >simulated/kvreplay
-chmod +x simulated/kvreplay && mv simulated/kvreplay simulated/bin/kvreplay
-apart() {
-    BUILD=$TMP/simulated "$examples/compare-drives.sh" -m tiny-1b -o apart -u 2 -t 1 --trials 3 --storage-capacity-gb 8 \
-        slow quick >stdout || return
-    tail -1 stdout
-    tail -1 stdout | grep -Eq '^quick is better than slow by more than the noise: bandwidth of reads .*, P95 of reads '
+blocks=$DATA/mooncake_first200.jsonl
+exits 'cache-size' 0 tiny cache-size.sh cache -i "$blocks"
+like 'cache-size: the knee' "$(tail -3 stdout | head -1)" \
+    '^The knee is [0-9.]+ [MG]iB, where [0-9.]+ % of all lookups hit: '
+is 'cache-size: the first size with most of its hits' \
+    "$(tail -2 stdout | head -1 | awk '{ printf "%s %s %.1f", $2, $3, $4 }')" \
+    "$(awk -F , 'NR > 1 { gib[++n] = $1 / 1073741824; percent[n] = $4 * 100 }
+        END { for (i = 1; percent[i] < 0.95 * percent[n];) i++
+            printf "%.4g GiB %.1f", gib[i], percent[i] }' cache.out/curve.csv)"
+ceiling() { tail -1 cache.out/curve.csv | cut -d , -f "$1"; } # 1: bytes, 4: hit rate
+is 'cache-size: the ceiling' "$(tail -1 stdout)" "$(awk -v bytes="$(ceiling 1)" -v rate="$(ceiling 4)" 'BEGIN {
+    printf "The ceiling is %.1f %%, reached with %.4g GiB", rate * 100, bytes / 1073741824
+    print ": more capacity brings nothing." }')"
+kvgen --input "$blocks" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 -o none --summary whole.json 2>whole.log
+is 'cache-size: the ceiling is the hit rate of an endless tier' "$(ceiling 4 | awk '{ printf "%.6f", $1 }')" \
+    "$(json whole.json .lookups.block.hit_rate | awk '{ printf "%.6f", $1 }')"
+
+exits 'cache-size: two sizes' 0 tiny cache-size.sh cache -i "$blocks" -s 1GiB,3GiB
+is 'cache-size: and the ceiling' "$(awk '$1 ~ /^[0-9.]+$/ { print $1 }' stdout | sed 3q | paste -sd ' ' -)" \
+    "1.00 3.00 $(ceiling 1 | awk '{ printf "%.2f", $1 / 1073741824 }')"
+like 'cache-size: what lies between two sizes' "$(tail -2 stdout | head -1)" \
+    '^From 1 GiB to 3 GiB: 0[.]2 points more of all lookups hit [(]3[.]6 % instead of 3[.]4 %[)][.]$'
+exits 'cache-size: in blocks' 0 tiny cache-size.sh cache -u 5 -t 20 --granularity block:256
+is 'cache-size: objects are blocks' "$(json cache.out/kvgen.json '.curve.lookups > 1000')" true
+printf '{"timestamp": 0, "input_length": 500, "output_length": 1, "hash_ids": [1]}\n' >never.jsonl
+exits 'cache-size: no hit at all' 0 tiny cache-size.sh cache -i never.jsonl
+like 'cache-size: says so' "$(tail -1 stdout)" '^Nothing was asked for twice'
+
+# ---- which of two drives is better, from a comparison as kvstat --json --compare writes it ----
+
+# said NAME:BASE:NEW:CHANGED...: the script's words for those figures.
+said() {
+    {
+        echo '  "tested": 3,'
+        printf '%s\n' "$@" |
+            awk -F : '{ printf "\"name\": \"%s\",\n\"base\": %s,\n\"new\": %s,\n\"changed\": %s\n", $1, $2, $3, $4 }'
+    } | sh -c '. "$0"; trials=5; better A B' "$examples/common.sh"
 }
-ok 'compare-drives: a slow one and a quick one' tries 3 apart
-like 'compare-drives: which is better, and in what' "$(tail -1 stdout)" \
-    '^quick is better than slow by more than the noise: bandwidth of reads [0-9.]+ GiB/s against [0-9.]+ GiB/s, P95 of reads [0-9.]+ ms against '
-exits 'compare-drives: one run each' 0 env BUILD="$TMP/simulated" \
-    "$examples/compare-drives.sh" -m tiny-1b -o once -u 2 -t 1 --trials 1 --storage-capacity-gb 8 slow quick
-like 'compare-drives: is no comparison' "$(tail -1 stdout)" '^One run of each does not tell .* --trials 3 to 5[.]$'
-
-# figures NAME:BASE:NEW:CHANGED...: as kvstat --json --compare writes them.
-figures() {
-    echo '  "tested": 3,'
-    for figure; do
-        echo "$figure" | awk -F : '{ printf "\"name\": \"%s\",\n\"base\": %s,\n\"new\": %s,\n\"changed\": %s\n", $1, $2, $3, $4 }'
-    done
-}
-# shellcheck disable=SC2016
-said() { figures "$@" | sh -c '. "$0"; trials=5; better A B' "$examples/common.sh"; }
 read=groups.Tier-2/Read/Decode
-is 'better: none' "$(said $read.gib_per_s:1:2:false)" 'No difference beyond the noise between A and B in 5 trials of each.'
+is 'better: none' "$(said $read.gib_per_s:1:2:false)" \
+    'No difference beyond the noise between A and B in 5 trials of each.'
 is 'better: a rate that rose' "$(said $read.gib_per_s:1:2:true)" \
     'B is better than A by more than the noise: bandwidth of reads 2.00 GiB/s against 1.00 GiB/s.'
 is 'better: a time that rose' "$(said $read.service_us.p95:90000:1500000:true)" \
     'A is better than B by more than the noise: P95 of reads 90 ms against 1.5 s.'
+answers='A is better in P95 of answers 10 ms against 20 ms'
+reads='B in bandwidth of reads 2.00 GiB/s against 1.00 GiB/s'
 is 'better: one each' "$(said $read.gib_per_s:1:2:true requests.end_to_end_ms.p95:10:20:true)" \
-    'Mixed: by more than the noise, A is better in P95 of answers 10 ms against 20 ms; B in bandwidth of reads 2.00 GiB/s against 1.00 GiB/s.'
+    "Mixed: by more than the noise, $answers; $reads."
 is 'better: in what has no name' "$(said throughput.wall.ops_per_s:1:2:true)" \
     'B is better than A by more than the noise: in 1 of the figures above.'
 is 'better: a hit rate is no merit of a drive' "$(said cache.lookups.all.hit_rate:0.1:0.2:true)" \
     'No difference beyond the noise between A and B in 5 trials of each.'
 
-exits 'precondition-then-measure' 0 tiny precondition-then-measure.sh -s 16M -u 2 -t 1 --trials 2 -d objects \
-    --storage-capacity-gb 8
-like 'precondition-then-measure: both lines' "$(awk '{ print $1 }' stdout | paste -sd ' ' -)" '^scenario before after'
+# ---- wrong use ----
+
+exits 'suite: an unknown scenario' 2 tiny suite.sh wrong -d objects -w nothing
+exits 'sharegpt-vs-synthetic: a file that is not there' 2 tiny sharegpt-vs-synthetic.sh wrong -f none.json
+exits 'sharegpt-vs-synthetic: needs its file' 2 tiny sharegpt-vs-synthetic.sh wrong
+exits 'compare-drives: needs two folders' 2 tiny compare-drives.sh wrong one
+exits 'mlperf: an unknown workload' 2 tiny mlperf.sh wrong -d objects -w option_9
+
+# ---- suite.sh ----
+
+first_words() { awk '!NF { exit } { print $1 }' stdout | paste -sd ' ' -; } # of the table
+ended 'suite: all scenarios but the search' 0 suite
+is 'suite: a line for each' "$(first_words)" \
+    'scenario gpu-only cpu-only storage-only gpu-cpu cpu-storage gpu-cpu-storage storage-saturation production'
+is 'suite: storage works where it is all there is, and not where there is none' \
+    "$(awk '$1 == "storage-only" { print ($3 > 0) } $1 == "gpu-only" { print $3 }' stdout | paste -sd ' ' -)" '- 1'
+stdout_like 'suite: in words' \
+    '^Answers came soonest with [a-z-]+ [(]P95 [0-9.]+ s[)], latest with [a-z-]+ [(][0-9.]+ s[)][.]$'
+is 'suite: four times the users saturate' "$(json suite.out/storage-saturation.json .run.users)" 8
+ended 'suite: trials' 0 suite_trials
+ok 'suite: the spread of the trials' grep -q '^ *2 trials' suite_trials.out/storage-only.trials.txt
+ended 'sharegpt-vs-synthetic' 0 sharegpt
+is 'sharegpt-vs-synthetic: two lines' "$(first_words)" 'scenario synthetic sharegpt'
+stdout_like 'sharegpt-vs-synthetic: what each moved, in words' '^The conversations moved [0-9.e-]+ GiB/s, '
+
+# ---- nodes, mlperf ----
+
+ended 'precondition-then-measure' 0 precondition
+like 'precondition-then-measure: both lines' "$(first_words)" '^scenario before after'
 like 'precondition-then-measure: the answer' "$(tail -2 stdout | head -1)" 'the drive (before the fill|after it) '
-not_ok 'precondition-then-measure: the fill is gone' test -e objects.fill
-
-exits 'disaggregated' 0 tiny disaggregated.sh -u 2 -t 1 -d objects --storage-capacity-gb 8
-like 'disaggregated: a prefill node writes, and reads only what was there' "$(cat stdout)" '^prefill-node: [0-9.]+ GiB/s, '
-like 'disaggregated: a decode node only reads' "$(cat stdout)" '^decode-node: [0-9.]+ GiB/s, nothing written$'
-like 'disaggregated: what the drives are for' "$(cat stdout)" 'a prefill node [0-9.]+ GiB/s of writes, a decode node [0-9.]+ GiB/s of reads:$'
-
-# ---- replay-elsewhere: programs and trace travel, sizes are those of the other side, nothing stays there ----
-mkdir -p packed/kvtrace
-ln -s "$BIN" packed/kvtrace/bin
-tar -C packed -czf kvtrace.tar.gz kvtrace
-exits 'replay-elsewhere' 0 tiny replay-elsewhere.sh - far/away --tarball kvtrace.tar.gz -u 2 -t 1
-like 'replay-elsewhere: the report, here' "$(cat stdout)" '^this machine: bottleneck '
-not_ok 'replay-elsewhere: nothing stays' test -e far/away
-mkdir small
-printf '#!/bin/sh\necho; echo disk 9999999 0 700000 1%% /\n' >small/df
-chmod +x small/df
-PATH=$TMP/small:$PATH exits 'replay-elsewhere: little room there' 0 tiny replay-elsewhere.sh - far/away \
-    --tarball kvtrace.tar.gz -u 4 -t 1
-isnt 'replay-elsewhere: is enough' "$(zstd -dcq replay-elsewhere.sh.out/trace.csv.zst | grep -c ,Delete,)" 0
-tar -C small -czf without.tar.gz df
-exits 'replay-elsewhere: programs that do not start' 127 tiny replay-elsewhere.sh - far/away --tarball without.tar.gz \
-    -u 2 -t 1
-not_ok 'replay-elsewhere: nothing stays then either' test -e far/away
-
-# ---- cache-size: the table ends at the ceiling, and agrees with a run at that size ----
-exits 'cache-size' 0 tiny cache-size.sh -i "$DATA/mooncake_first200.jsonl"
-like 'cache-size: the knee' "$(tail -3 stdout | head -1)" '^The knee is [0-9.]+ [MG]iB, where [0-9.]+ % of all lookups hit: '
-is 'cache-size: the first size with most of its hits' "$(tail -2 stdout | head -1 | awk '{ printf "%s %s %.1f", $2, $3, $4 }')" \
-    "$(awk -F , 'NR > 1 { size[++n] = $1 / 1073741824; hits[n] = $4 * 100 }
-        END { for (i = 1; hits[i] < 0.95 * hits[n];) i++; printf "%.4g GiB %.1f", size[i], hits[i] }' cache-size.sh.out/curve.csv)"
-is 'cache-size: the ceiling' "$(tail -1 stdout)" "$(tail -1 cache-size.sh.out/curve.csv | awk -F , '{
-    printf "The ceiling is %.1f %%, reached with %.4g GiB: more capacity brings nothing.", $4 * 100, $1 / 1073741824 }')"
-kvgen --input "$DATA/mooncake_first200.jsonl" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 -o none --summary whole.json \
-    2>whole.log
-is 'cache-size: the ceiling is the hit rate of an endless tier' \
-    "$(tail -1 cache-size.sh.out/curve.csv | awk -F , '{ printf "%.6f", $4 }')" \
-    "$(python3 -c 'import json; print("%.6f" % json.load(open("whole.json"))["lookups"]["block"]["hit_rate"])')"
-
-exits 'cache-size: two sizes' 0 tiny cache-size.sh -i "$DATA/mooncake_first200.jsonl" -s 1GiB,3GiB
-is 'cache-size: and the ceiling' "$(awk '$1 ~ /^[0-9.]+$/ { print $1 }' stdout | sed 3q | paste -sd ' ' -)" "1.00 3.00 $(tail -1 cache-size.sh.out/curve.csv |
-    awk -F , '{ printf "%.2f", $1 / 1073741824 }')"
-like 'cache-size: what lies between two sizes' "$(tail -2 stdout | head -1)" \
-    '^From 1 GiB to 3 GiB: 0[.]2 points more of all lookups hit [(]3[.]6 % instead of 3[.]4 %[)][.]$'
-exits 'cache-size: in blocks' 0 tiny cache-size.sh -u 5 -t 20 --granularity block:256
-is 'cache-size: objects are blocks' "$(sed -n 's/.*"lookups": \([0-9]*\),*$/\1/p' cache-size.sh.out/kvgen.json | tail -1 |
-    awk '{ print ($1 > 1000) }')" 1
-printf '{"timestamp": 0, "input_length": 500, "output_length": 1, "hash_ids": [1]}\n' >never.jsonl
-exits 'cache-size: no hit at all' 0 tiny cache-size.sh -i never.jsonl
-like 'cache-size: says so' "$(tail -1 stdout)" '^Nothing was asked for twice'
-
-# ---- mlperf: the tree that the benchmark's aggregator reads ----
-exits 'mlperf' 0 tiny mlperf.sh -u 2 -t 1 --trials 2 -d objects --storage-capacity-gb 8 -w option_1,option_2,8b-cpu4
+not_ok 'precondition-then-measure: the fill is gone' test -e filled.fill
+ended 'disaggregated' 0 disaggregated
+stdout_like 'disaggregated: a prefill node writes, and reads only what was there' '^prefill-node: [0-9.]+ GiB/s, '
+stdout_like 'disaggregated: a decode node only reads' '^decode-node: [0-9.]+ GiB/s, nothing written$'
+stdout_like 'disaggregated: what the drives are for' \
+    'a prefill node [0-9.]+ GiB/s of writes, a decode node [0-9.]+ GiB/s of reads:$'
+ended 'mlperf: the tree that the aggregator of the benchmark reads' 0 mlperf
 is 'mlperf: a file for each trial' \
-    "$(cd mlperf.sh.out && find option_1 option_2 -name 'kvcache_results_*.json' | sed 's/kvcache_.*//' | sort | paste -sd ' ' -)" \
+    "$(cd mlperf.out && find option_1 option_2 -name 'kvcache_results_*.json' | sed 's/kvcache_.*//' | sort |
+        paste -sd ' ' -)" \
     'option_1/trial_0/rank_0/ option_1/trial_1/rank_0/ option_2/trial_0/rank_0/ option_2/trial_1/rank_0/'
-like 'mlperf: not official' "$(cat stdout)" 'not an official MLPerf result'
-exits 'mlperf: more is written than the drive holds' 0 tiny mlperf.sh -u 4 -t 1 --trials 1 -d objects \
-    --storage-capacity-gb 0.5 -w option_1
-isnt 'mlperf: and deleted' "$(zstd -dcq mlperf.sh.out/option_1-trial_0.trace.csv.zst | grep -c ,Delete,)" 0
-exits 'mlperf: an unknown workload' 2 tiny mlperf.sh -d objects -w option_9
+stdout_like 'mlperf: not official' 'not an official MLPerf result'
+ended 'mlperf: more is written than the drive holds' 0 mlperf_full
+isnt 'mlperf: and deleted' "$(zstd -dcq mlperf_full.out/option_1-trial_0.trace.csv.zst | grep -c ,Delete,)" 0
 
+# ---- two drives, another machine ----
+
+ended 'compare-drives' 0 compare
+stdout_like 'compare-drives: a line for each drive' '^two '
+stdout_like 'compare-drives: the verdict of kvstat' '^[0-9]+ of [0-9]+ figures that could be tested'
+answers='No difference beyond the noise between one and two|(one|two) is better than'
+like 'compare-drives: ends with an answer' "$(tail -1 stdout)" \
+    "^($answers|Mixed: by more than the noise, one is|Nothing could be comp)"
+ended 'compare-drives: a slow one and a quick one' 0 apart
+like 'compare-drives: which is better' "$(tail -1 apart.answer)" '^quick is better than slow by more than the noise: '
+like 'compare-drives: and in what' "$(tail -1 apart.answer)" \
+    ': bandwidth of reads [0-9.]+ GiB/s against [0-9.]+ GiB/s, P95 of reads [0-9.]+ ms against '
+ended 'compare-drives: one run each' 0 once
+like 'compare-drives: is no comparison' "$(tail -1 stdout)" '^One run of each does not tell .* --trials 3 to 5[.]$'
+# Programs and trace travel, sizes are those of the other side, nothing stays there.
+ended 'replay-elsewhere' 0 elsewhere
+stdout_like 'replay-elsewhere: the report, here' '^this machine: bottleneck '
+not_ok 'replay-elsewhere: nothing stays' test -e far/away
+ended 'replay-elsewhere: little room there' 0 little_room
+isnt 'replay-elsewhere: is enough' "$(zstd -dcq little_room.out/trace.csv.zst | grep -c ,Delete,)" 0
+ended 'replay-elsewhere: programs that do not start' 127 without
+not_ok 'replay-elsewhere: nothing stays then either' test -e far/without
+wait
 done_testing
