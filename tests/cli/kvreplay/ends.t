@@ -141,7 +141,7 @@ awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 6000; i++) printf "0,Read,67108864,Tier-1,k%d,Decode\n", i
 }' >"$TMP/reads.csv"
-"$BIN/kvreplay" --nvme "$TMP/d" --tier-engine 1=sim:lat=100ms -o "$TMP/out" "$TMP/reads.csv" 2>"$TMP/stderr" &
+"$BIN/kvreplay" --nvme "$TMP/d" --tier-engine 1=sim:lat=20ms -o "$TMP/out" "$TMP/reads.csv" 2>"$TMP/stderr" &
 pid=$!
 catches $pid
 sleep 0.3

@@ -42,12 +42,12 @@ simulated() {
     chmod +x "$1/bin/kvreplay"
 }
 # Drives as fast as said, in place of the real one (the first two words: --nvme DIR).
-simulated drive 'shift 2' '--lateness-budget "${BUDGET:-1h}" --tier-engine "2=sim:$SPEED"'
+simulated drive 'shift 2' '--spin 0 --lateness-budget "${BUDGET:-1h}" --tier-engine "2=sim:$SPEED"'
 # Two drives a hundred times apart, whatever else the machine does.
 simulated two_drives 'case $2 in *slow) speed=lat=20ms ;; *) speed=lat=200us ;; esac; shift 2' \
-    '--lateness-budget 1h --tier-engine "2=sim:$speed"'
+    '--spin 0 --lateness-budget 1h --tier-engine "2=sim:$speed"'
 # Memory that takes no time: touching 4 GiB takes longer than all that the script does.
-simulated no_memory '' '--tier-engine 1=null'
+simulated no_memory '' '--spin 0 --tier-engine 1=null'
 
 lane_suite() {
     run suite tiny suite.sh suite -u 2 -t 1 -d objects.suite --gpu-mem-gb 0.2 --cpu-mem-gb 0.3 --storage-capacity-gb 8 \
