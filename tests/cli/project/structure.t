@@ -206,10 +206,14 @@ guards() {
 
 is 'folders include themselves and those before them' "$(direction .)" ''
 is 'stages of a program know nothing of those behind them' "$(stages .)" ''
+is 'no circle of files' "$(circles .)" ''
 is 'every file that is included is there' "$(missing .)" ''
 is 'every source file stands in a list of the Makefile' "$(unlisted .)" ''
+is 'no folder holds more than a reader takes in' "$(crowded .)" ''
 is 'each external library enters at its file' "$(entered .)" ''
 is 'no header shows a type of an external library' "$(shown .)" ''
+is 'tiers know no trace, the simulator no files, reports no input' "$(knows .)" ''
+is 'reports and the simulator open no input' "$(opens .)" ''
 is 'each header compiles alone' "$(alone .)" ''
 is 'each header is guarded by its own name' "$(guards .)" ''
 
