@@ -151,7 +151,12 @@ static bool same_section(const struct figure_id *last, const struct figure_id *i
         bool other = last && !is_of_group(last) && last->scope != FIGURE_OF_REQUESTS;
         return other && !is_of_group(id) && id->scope != FIGURE_OF_REQUESTS;
     }
-    return !is_of_group(id) || strcmp(last->label, id->label) == 0;
+    if (!is_of_group(id))
+        return true;
+    struct figure_id group = *id;
+    group.what = last->what;
+    group.statistic = last->statistic;
+    return figure_id_compare(&group, last) == 0;
 }
 
 /* The title of a figure's section; of a group's figure it is the group, "Tier-2 Read Decode". */

@@ -180,6 +180,17 @@ opens() { # calls that open or read an input, in stages that have none; those th
         grep -E ": (.*[^a-z_])?($calls) *\(" | grep -Ev 'fopen *\([^)]*, "w|open *\([^;]*O_WRONLY'
 }
 
+counted() { # reports that see counts; figures.c and intervals.c make figures of them, figure.h gives them identities
+    includes "$1" | awk -F'\t' '$1 ~ /^kvstat\/report\// && $2 ~ /^"kvstat\/count\// &&
+        $1 !~ /\/(figure\.h|figures\.c|intervals\.c)$/ { print $1 " includes " substr($2, 2) }'
+}
+
+# texts TREE: decisions by the text of a message, a label or a heading.
+texts() {
+    sources "$1" '*.[ch]' | bare "$1" |
+        grep -E 'str(n?case)?(n?cmp|str)\([^;]*(->|\.|\(|, )(what|why|label|title|heading|help|message|notes?)( |,|\)|\[|->)'
+}
+
 # ---- headers ----
 
 alone() { # headers that do not compile alone; a compiler that is not there is a finding too
@@ -214,6 +225,8 @@ is 'each external library enters at its file' "$(entered .)" ''
 is 'no header shows a type of an external library' "$(shown .)" ''
 is 'tiers know no trace, the simulator no files, reports no input' "$(knows .)" ''
 is 'reports and the simulator open no input' "$(opens .)" ''
+is 'reports see figures, not counts' "$(counted .)" ''
+is 'nothing is decided by the text of a message or a label' "$(texts .)" ''
 is 'each header compiles alone' "$(alone .)" ''
 is 'each header is guarded by its own name' "$(guards .)" ''
 
@@ -258,6 +271,12 @@ planted kvstat/report/bad.c 'int f(void) { return open("x", 0); }\n'
 finds 'found: a report that opens a file' opens 'kvstat/report/bad.c'
 planted kvstat/report/good.c '/* open(x) */\nint f(void) { return fopen(x, "w") && open(x, O_WRONLY); }\n'
 is 'but not one that writes a file' "$(opens "$TMP/tree")" ''
+planted kvstat/report/bad.c '#include "kvstat/count/groups.h"\n'
+finds 'found: a report that sees counts' counted 'kvstat/report/bad.c includes kvstat/count/groups.h'
+planted kvstat/bad.c 'if (strstr(e->what, "damaged") != NULL)\n    return 1;\n'
+finds 'found: a decision by a message' texts 'kvstat/bad.c.*what'
+planted kvstat/bad.c 'bool same = strcmp(last->label, id->label) == 0;\n'
+finds 'found: a decision by a label' texts 'kvstat/bad.c.*label'
 planted lib/base/needs.h 'struct uses { size_t n; };\n'
 finds 'found: a header that does not compile alone' alone 'lib/base/needs.h.*size_t'
 finds 'found: a header without its guard' guards 'lib/base/needs.h: its guard'
