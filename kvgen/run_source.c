@@ -44,7 +44,7 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
                        "benchdata)");
     for (int i = OPTIONS_MOONCAKE; o->source == OPTIONS_AUTO && i < OPTIONS_TRACE; i++)
         if (kind_of_source[i] == r->kind)
-            o->source = i;
+            o->source = (enum options_source)i;
     if (is_trace(r->kind))
         o->source = OPTIONS_TRACE;
     if (o->source == OPTIONS_AUTO ||

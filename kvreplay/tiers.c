@@ -400,7 +400,7 @@ static int open_storage(struct tiers *t, struct bell *bell, struct err *e)
     struct tier_storage_opts s = {.dirfd = under->fd,
                                   .slab = under->slab,
                                   .path = under->path,
-                                  .engine = (int)o->io,
+                                  .engine = o->io,
                                   .chunk_bytes = o->chunk_bytes,
                                   .iodepth = o->iodepth,
                                   .threads = o->rings,
