@@ -74,7 +74,9 @@ int hierarchy_write(struct hierarchy *h, struct ident id, uint64_t size, uint32_
  * The next write begins before the last one is complete and chooses the same victims (compat.h,
  * race_ns). Each tier that has to demote for it first reserves room below for what was demoted for
  * the last write, a second time and for nothing. The tier below looks fuller by those bytes until
- * it is empty. Without this call everything is reserved once.
+ * it is empty. And the object of the last write has its space, but cannot be demoted before all
+ * others were, and does not count as used where a large object asks how much is. Without this call
+ * everything is reserved once, and counts.
  */
 void hierarchy_race(struct hierarchy *h);
 /* Deletes the object where it is, if it is anywhere: a Delete. */

@@ -17,7 +17,12 @@
 #
 # The last lines: how many differences are within their limit, and how many of the others lie within two deviations of
 # one run; how many a program that does exactly what the benchmark does would have beyond the limits by chance; and how
-# many of the lines "all" are within. It judges nothing itself.
+# many of the lines "all" are within. Then the verdict, on both: PASS, or FAIL where a line "all" is beyond its limit,
+# or more single ones than chance explains: its mean and three deviations. Lines of one run move together, about four
+# at a time (rows and bytes, what moves and what is read), which doubles the deviation. A single run says little: the
+# benchmark's own scatter by up to 7 %.
+#
+# Exit status: 0 PASS, or skipped; 1 FAIL; 2 a configuration cannot run, or has nothing to compare, and says so.
 #
 # Where the benchmark's workers keep up, everything is compared. In b, d and i they do not: there only the completed
 # requests and the tiers of the decode reads are compared.
@@ -45,6 +50,20 @@ shift
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/kvgen-vs.XXXXXX")
 trap 'rm -rf "$TMP"' EXIT
 trap 'exit 130' INT TERM
+
+# Ends the script, also from within a pipe, whose reader goes on: the table is then cut, and its end looks for the file.
+cannot_run() { # WHY
+    echo "kvgen-vs-benchmark.sh: $1" | tee "$TMP/failed" >&2
+    exit 2
+}
+[ -x "$BIN/kvgen" ] || cannot_run "$BIN/kvgen is not there: build it"
+for config; do
+    [ -r "$folder/$config.json" ] || cannot_run "there is no configuration $folder/$config.json"
+    seeds_of=$(jq -er '.seeds | keys[]' "$folder/$config.json") || cannot_run "$config: no measured run"
+    for seed in $seeds_of; do
+        [ -r "$folder/users_seed$seed.csv" ] || cannot_run "$config: there is no $folder/users_seed$seed.csv"
+    done
+done
 
 # The counts of a run, as lines "NAME VALUE". Sizes are in tokens.
 measured() { # CONFIG SEED
@@ -94,7 +113,8 @@ run() { # CONFIG USERS SEED: one run of kvgen
         2>"$TMP/err" |
         awk -F, -v unit="$token_bytes" '$6 == "Prefill" && $5 !~ /^(prepop|kv_system|system)_/ {
             printf "%.0f %s\n", $3 / unit, $5}' >"$TMP/writes"
-    [ -s "$TMP/summary.json" ] || { cat "$TMP/err" >&2; exit 1; }
+    # kvgen saves its summary last, and only where it did not fail.
+    [ -s "$TMP/summary.json" ] || cannot_run "$1, seed $3: kvgen failed: $(cat "$TMP/err")"
     simulated "$TMP/summary.json" <"$TMP/writes"
     rm "$TMP/summary.json"
 }
@@ -178,9 +198,13 @@ for config; do
         while [ $((i += 1)) -le "$seeds" ]; do
             run "$config" "$folder/users_seed$seed.csv" $i >>"$TMP/simulated"
         done
-        beside "$config" "$seed"
+        beside "$config" "$seed" >"$TMP/lines"
+        [ -s "$TMP/lines" ] || cannot_run "$config, seed $seed: nothing to compare"
+        cat "$TMP/lines"
     done | together
+    [ ! -e "$TMP/failed" ] || exit 2
 done | tee "$TMP/table"
+[ ! -e "$TMP/failed" ] || exit 2
 awk '# The probability of a normal deviate beyond z, on either side; Abramowitz and Stegun, 7.1.26.
     function beyond(z,  t, sum) {
         z /= sqrt(2)
@@ -188,7 +212,7 @@ awk '# The probability of a normal deviate beyond z, on either side; Abramowitz 
         sum = 0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))
         return t * sum * exp(-z * z)
     }
-    $2 == "all" {all++; if ($6 == "yes") kept++; next}
+    $2 == "all" {all++; if ($6 == "yes") kept++; else off = off " " $1 ":" $3; next}
     $9 + 0 > 0 {p = beyond(($7 + 0) / ($9 * sqrt(1 + 1 / runs))); chances += p; variance += p * (1 - p)}
     {n++; if ($8 == "yes") yes++; else if ($NF <= 2 && $NF >= -2) chance++}
     END {
@@ -196,4 +220,10 @@ awk '# The probability of a normal deviate beyond z, on either side; Abramowitz 
         printf "beyond: %d; of a program that is the benchmark, ", n - yes
         printf "%.1f +- %.1f would be by chance\n", chances, sqrt(variance)
         print "all seeds together, within: " kept + 0 " of " all
+        most = chances + 3 * 2 * sqrt(variance)
+        if (kept < all) print "FAIL: beyond the limits over all seeds:" off
+        if (n - yes > most)
+            printf "FAIL: %d single lines are beyond the limits, by chance at most %.0f\n", n - yes, most
+        if (kept < all || n - yes > most) exit 1
+        print "PASS"
     }' runs="$seeds" "$TMP/table"

@@ -121,6 +121,17 @@ is "not where nothing lies above" "$(held --compat mlperf --gpu-mem-gb 0)" \
     "$(held --compat mlperf --gpu-mem-gb 0 --workers 1)"
 is "plain: each reservation is made once" "$(held)" "$(held --workers 1)"
 
+# Without a tier above, an object that is still being written makes host memory look emptier than it is to a large one,
+# which then goes to storage.
+direct() { # OPTIONS...: objects of requests that go to Tier-2 at once
+    "$BIN/kvgen" --num-users 200 --duration 60 --seed 1 --generation-mode none --gpu-mem-gb 0 --cpu-mem-gb 4 "$@" -o - \
+        2>/dev/null | grep -c ',Write,.*,Tier-2,.*,Prefill,'
+}
+one=$(direct --compat mlperf --workers 1)
+many=$(direct --compat mlperf)
+ok "compat: large objects pass by host memory ($many, with one worker $one)" test "$many" -gt $((one + 10))
+is "plain: as many as with one worker" "$(direct)" "$(direct --workers 1)"
+
 # At the end the program waits for the requests that its workers serve; those in the queue are lost.
 requests() { json "$TMP/$1.csv.json" ".requests.$2"; }
 ok "plain: requests under way are not completed" test "$(requests busy completed)" -lt "$(requests busy served)"

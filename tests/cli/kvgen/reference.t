@@ -13,6 +13,7 @@ compare() { "$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 4 "$@" "$DATA/mlperf_ref
 table=$(compare)
 like "everything is compared" "$table" '^within: [0-9]+ of 3[0-9]; '
 is "and within its limit" "$(echo "$table" | grep ' NO ')" ""
+is "which is the verdict" "$(echo "$table" | tail -n 1)" PASS
 for quantity in issued completed rows/Read/Tier-2/Decode bytes/Write/Tier-1/Prefill size_p95 turns_mean hit_rate_all; do
     like "$quantity among it" "$table" "^a +1  $quantity "
 done
@@ -23,6 +24,14 @@ plain=$(compare -p)
 for row in 'a +1  rows/Read/Tier-2/Decode' 'a +1  hit_rate_all' 'h +1  rows/Read/Tier-2/Decode' 'h +1  hit_rate_all'; do
     like "without --compat it differs: $row" "$plain" "^$row .* NO "
 done
+
+like "without --compat the verdict is another" "$plain" '^FAIL: [0-9]+ single lines'
+exits "and the status" 1 "$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 1 -p "$DATA/mlperf_reference" h
+exits "a configuration that cannot run is no result" 2 \
+    "$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 1 -x --nonsense "$DATA/mlperf_reference" h i
+stderr_like "and says so" '^kvgen-vs-benchmark.sh: h, seed 1: kvgen failed: kvgen: --nonsense: unknown'
+exits "nor is one that is not there" 2 "$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 1 "$DATA/mlperf_reference" h z
+stderr_like "and is named" 'there is no configuration .*/z.json'
 
 # The shape of a trace: its columns, and the kinds of values in each. (The benchmark's lines end with CR LF.)
 shape() {

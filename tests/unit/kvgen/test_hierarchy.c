@@ -237,6 +237,61 @@ static void race_of_one_that_fits(void **state)
     hierarchy_free(h);
 }
 
+/* Where an object of 50 bytes goes that is written on top of others, of which the last is still
+ * being written. At most 80 bytes of the upper tier are used, and less than 20 make it refuse. */
+static int tier_of_large(uint64_t before, uint64_t last, bool race)
+{
+    struct hierarchy_opts o = tiers(0, 100, HIERARCHY_UNLIMITED);
+    struct book b;
+    struct hierarchy *h = begin(&b, &o);
+    if (before > 0)
+        write_size(h, &b, 1, before);
+    write_size(h, &b, 2, last);
+    if (race)
+        hierarchy_race(h);
+    write_size(h, &b, 3, 50);
+    int tier = b.tier[3];
+    if (before > 0 && tier == TRACE_CPU) /* what is in flight is the last to move */
+        assert_int_equal(b.tier[1], TRACE_STORAGE);
+    hierarchy_free(h);
+    return tier;
+}
+
+/* What is being written takes space, but makes the tier look emptier than it is where a large
+ * object asks, at first and again when all that was listed is demoted. */
+static void race_of_large_objects(void **state)
+{
+    (void)state;
+    assert_int_equal(tier_of_large(15, 20, false), TRACE_CPU); /* 35 used, so that 15 move */
+    assert_int_equal(tier_of_large(15, 20, true), TRACE_STORAGE);
+    assert_int_equal(tier_of_large(25, 25, false), TRACE_CPU);
+    assert_int_equal(tier_of_large(25, 25, true), TRACE_CPU); /* 25 listed, and then they fit */
+    assert_int_equal(tier_of_large(25, 40, true), TRACE_CPU); /* the list, then 40 in the next */
+    assert_int_equal(tier_of_large(60, 19, true), TRACE_CPU); /* the list, then they fit */
+    assert_int_equal(tier_of_large(0, 35, false), TRACE_CPU);
+    assert_int_equal(tier_of_large(0, 35, true), TRACE_CPU); /* at once in the next list */
+}
+
+/* The next list is asked about like the first: 19 used are too few for 70. */
+static void next_list_is_asked(void **state)
+{
+    (void)state;
+    struct hierarchy_opts o = tiers(0, 100, HIERARCHY_UNLIMITED);
+    for (int race = 0; race <= 1; race++) {
+        struct book b;
+        struct hierarchy *h = begin(&b, &o);
+        write_size(h, &b, 1, 60);
+        write_size(h, &b, 2, 19);
+        if (race)
+            hierarchy_race(h);
+        write_size(h, &b, 3, 70);
+        assert_int_equal(b.tier[1], TRACE_STORAGE);
+        assert_int_equal(b.tier[2], race ? TRACE_CPU : TRACE_STORAGE);
+        assert_int_equal(b.tier[3], race ? TRACE_STORAGE : TRACE_CPU);
+        hierarchy_free(h);
+    }
+}
+
 static uint64_t random_capacity(struct rng *r)
 {
     static const uint64_t choice[] = {0, 1, 2, 7, 20, 100, 333, 1000};
@@ -294,6 +349,8 @@ int main(void)
         cmocka_unit_test(touch_renews),
         cmocka_unit_test(race_reserves_twice),
         cmocka_unit_test(race_of_one_that_fits),
+        cmocka_unit_test(race_of_large_objects),
+        cmocka_unit_test(next_list_is_asked),
         cmocka_unit_test(invariants_on_random_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
