@@ -333,6 +333,11 @@ static int finish(struct run *r, struct err *e)
         err_format(&skips->first, "kvgen", line, sizeof(line));
         fprintf(stderr, "%s; rows skipped: %llu\n", line, (unsigned long long)skips->rows);
     }
+    if (skips && skips->unsized > 0)
+        fprintf(stderr,
+                "kvgen: %s: %llu deletion%s of objects that the log neither wrote nor read before: "
+                "size 0\n",
+                r->o.input, (unsigned long long)skips->unsized, units_plural(skips->unsized));
     char remark[512];
     bool loss;
     for (size_t i = 0; r->o.lint && output_remark(r->output, i, remark, sizeof(remark), &loss);

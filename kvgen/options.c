@@ -208,6 +208,9 @@ const struct opt options_table[] = {
      .arg = "MODE",
      .def = "realistic",
      .choices = "none|fast|realistic",
+     .absent = "deterministic",
+     .absent_why = "': every mode is, one --seed gives one trace. Choose the time of a token: "
+                   "none (0 ms), fast (2 ms) or realistic (30 ms)",
      .marks = GENERATES,
      .help = "Time of one generated token: 0, 2 or 30 ms."},
     {.name = "disable-multi-turn",

@@ -12,7 +12,8 @@
 #include "lib/base/units.h"
 
 enum {
-    ROWS_PER_LOOK = 256 /* between two looks for signals and progress */
+    ROWS_PER_LOOK = 256, /* between two looks for signals and progress */
+    NS_PER_US = 1000
 };
 
 struct output {
@@ -129,6 +130,21 @@ static void set_row(struct output *out, const struct sim_row *row)
     t->duration_ns = generate ? row->duration_ns : TRACE_NONE;
 }
 
+/* The benchmark's trace has microseconds: a time, with the epoch, is rounded to them. Both are in
+ * range together. */
+static int write_six_columns(struct output *out, const struct trace_row *row, struct err *e)
+{
+    int64_t over = (row->time_ns + out->o.trace.epoch_ns) % NS_PER_US;
+    struct trace_row rounded = *row;
+    if (over < 0)
+        over += NS_PER_US;
+    if (over < NS_PER_US / 2 || row->time_ns > INT64_MAX - out->o.trace.epoch_ns - NS_PER_US)
+        rounded.time_ns -= over;
+    else
+        rounded.time_ns += NS_PER_US - over;
+    return trace_write(out->writer, &rounded, e);
+}
+
 static int write_record(struct output *out, const struct trace_row *row, struct err *e)
 {
     bool traced =
@@ -136,7 +152,7 @@ static int write_record(struct output *out, const struct trace_row *row, struct 
     int rc = out->export ? export_row(out->export, row, out->seen, e) : 0;
     out->written += traced || (!out->writer && export_writes(out->export, row));
     if (rc == 0 && traced)
-        rc = trace_write(out->writer, row, e);
+        rc = out->o.six_columns ? write_six_columns(out, row, e) : trace_write(out->writer, row, e);
     return rc < 0 ? rc : out->o.limit > 0 && out->written >= out->o.limit;
 }
 

@@ -134,7 +134,8 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
             .speedup_given = opt_given(q->parser, "trace-speedup"),
             .seed = o->seed,
             .users = (uint32_t)o->num_users,
-            .qos = drawn};
+            .qos = drawn,
+            .back_to_back = options_is_mlperf(o)};
         return source_sharegpt_open(&r->source, in, &dataset, e);
     }
     case OPTIONS_BURST:

@@ -49,7 +49,8 @@ struct reader {
     int at[COLUMNS]; /* -1: not there */
     struct source_skips skips;
     struct time_sort *sort;
-    bool sorted; /* all rows are in sort */
+    bool sorted;          /* all rows are in sort */
+    struct keymap *sizes; /* by key, of the objects that were written or read and not deleted */
     struct trace_row row;
     char packed[MAX_PACKED];
 };
@@ -156,6 +157,27 @@ static int read_row(struct reader *r, struct err *e)
     return rc;
 }
 
+/* Logs have no size of a DELETE: it is that of the last operation on the object. */
+static int size_deletion(struct reader *r, struct err *e)
+{
+    const struct hash128 key = hash_128(r->row.key.p, r->row.key.len);
+    uint64_t *size;
+    if (r->row.op != TRACE_DELETE) {
+        size = keymap_get(r->sizes, key, 0);
+        if (!size)
+            return err_nomem(e, "objects of the log");
+        *size = r->row.size;
+        return 0;
+    }
+    size = keymap_find(r->sizes, key);
+    if (r->row.size == 0 && size)
+        r->row.size = *size;
+    else if (r->row.size == 0)
+        r->skips.unsized++;
+    keymap_remove(r->sizes, key);
+    return 0;
+}
+
 static int reader_next(struct import *base, const struct trace_row **row, struct err *e)
 {
     struct reader *r = (struct reader *)base;
@@ -183,7 +205,8 @@ static int reader_next(struct import *base, const struct trace_row **row, struct
     memcpy(&r->row, p, sizeof(r->row));
     r->row.key.p = (const char *)p + sizeof(r->row);
     *row = &r->row;
-    return 1;
+    rc = size_deletion(r, e);
+    return rc < 0 ? rc : 1;
 }
 
 static const struct source_skips *reader_skips(const struct import *base)
@@ -196,6 +219,7 @@ static void reader_close(struct import *base)
     struct reader *r = (struct reader *)base;
     lines_free(r->lines);
     time_sort_free(r->sort);
+    keymap_free(r->sizes);
     free(r);
 }
 
@@ -215,8 +239,9 @@ int import_oplog_open(struct import **out, struct frame_in *file, struct err *e)
         return err_nomem(e, "import");
     }
     r->base.ops = &reader_ops;
+    r->sizes = keymap_create();
     r->lines = lines_create(file);
-    if (!r->lines) {
+    if (!r->lines || !r->sizes) {
         rc = err_nomem(e, "import");
         goto out;
     }

@@ -1,7 +1,8 @@
 /* S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023). New objects
  * pass through a small queue with a tenth of the bytes; only those that are read again go on to the
- * main queue. A ghost queue remembers the identities that were evicted from the small queue. An
- * object that comes back while it is remembered goes to the main queue at once. */
+ * main queue. A ghost queue remembers the identities that were evicted from the small queue, as
+ * many as the main queue holds. An object that comes back while it is remembered goes to the main
+ * queue at once. */
 #include <stdlib.h>
 
 #include "kvgen/policy/list.h"
@@ -22,7 +23,7 @@ struct queue_of {
 struct policy {
     struct objects *objects;
     struct queue_of small, main;
-    struct objects *ghosts; /* only identities; at most as many as the tier has objects */
+    struct objects *ghosts; /* only identities; at most as many as the main queue holds */
     struct policy_list ghost_list;
     uint32_t announced; /* the victim named last, if of the small queue: when it leaves, a ghost */
 };
@@ -89,16 +90,21 @@ static void ghost_forget(struct policy *p, uint32_t ghost)
     objects_remove(p->ghosts, ghost);
 }
 
-/* s3fifo_reserve made room: there are never more ghosts than objects in the tier, this one
- * included.
- */
+/* The main queue's part of the objects in the tier, with the one that leaves: what that queue holds
+ * once it is full. s3fifo_reserve made room for as many. */
+static uint64_t most_ghosts(const struct policy *p)
+{
+    uint64_t objects = p->small.objects + p->main.objects + 1;
+    return objects - objects / SMALL_PART;
+}
+
+/* The object has left its queue. */
 static void ghost_remember(struct policy *p, struct ident id)
 {
     uint32_t ghost;
-    while (objects_count(p->ghosts) > 0 &&
-           objects_count(p->ghosts) >= p->small.objects + p->main.objects)
+    while (objects_count(p->ghosts) >= most_ghosts(p))
         ghost_forget(p, p->ghost_list.oldest);
-    if (p->small.objects + p->main.objects > 0 && objects_add(p->ghosts, id, &ghost) == 0)
+    if (objects_add(p->ghosts, id, &ghost) == 0)
         policy_list_add(&p->ghost_list, p->ghosts, ghost);
 }
 

@@ -17,7 +17,7 @@ struct cache {
     struct tier_servers *servers;
     const struct request *request; /* whose operations these are; NULL: before the first */
     enum trace_class before;       /* class of all rows before the first request */
-    int64_t complete_ns;           /* end of the request's operation that was told last */
+    struct sleeper *job;           /* that waits for the operation which is told; NULL: none */
     uint32_t writers;              /* places for writers that are taken */
     struct cache_access *first_parked, *last_parked; /* who waits for one, in this order */
     uint64_t last_writer;  /* number of the request that wrote last, 0: none, ... */
@@ -39,19 +39,12 @@ static void operation(void *ctx, const struct hierarchy_op *op)
     row.request = c->request;
     row.what = *op;
     row.duration_ns = 0;
-    if (!c->request) {
+    if (!c->request)
         row.what.class = c->before;
-    } else if (c->servers) {
-        struct tier_server_span span;
-        if (tier_servers_schedule(c->servers, op, c->clock->now_ns, &span) < 0) {
-            virtual_clock_fail(c->clock, err_nomem(c->clock->err, "operations under way"));
-            return;
-        }
-        if (op->phase != TRACE_EVICT)
-            c->complete_ns = span.complete_ns;
-        row.time_ns = span.issue_ns;
-    }
-    emitter_row(c->emitter, &row);
+    if (c->request && c->servers && op->op != TRACE_MISS)
+        tier_servers_schedule(c->servers, &row, op->phase != TRACE_EVICT ? c->job : NULL);
+    else
+        emitter_row(c->emitter, &row);
 }
 
 struct cache *cache_create(const struct sim_opts *o, struct virtual_clock *clock,
@@ -65,7 +58,7 @@ struct cache *cache_create(const struct sim_opts *o, struct virtual_clock *clock
     c->emitter = emitter;
     c->hierarchy = hierarchy_create(&o->tiers, operation, c);
     if (o->speed)
-        c->servers = tier_servers_create(o->speed);
+        c->servers = tier_servers_create(o->speed, clock, emitter);
     if (!c->hierarchy || (o->speed && !c->servers)) {
         cache_free(c);
         return NULL;
@@ -90,6 +83,11 @@ const struct hierarchy *cache_hierarchy(const struct cache *c)
 const struct tier_servers *cache_servers(const struct cache *c)
 {
     return c->servers;
+}
+
+bool cache_advance(struct cache *c, int64_t until_ns)
+{
+    return c->servers && tier_servers_advance(c->servers, until_ns);
 }
 
 /* Bytes of the object. false: too many, which ends the run. Most objects that follow each other are
@@ -151,13 +149,12 @@ static void free_place(struct cache *c, struct cache_access *a)
     }
     c->first_parked = next->next_parked;
     next->place = CACHE_MAY_WRITE;
-    next->until_ns = c->clock->now_ns;
-    virtual_clock_wake(c->clock, next->until_ns, next->request->number, next->worker);
+    virtual_clock_wake(c->clock, &next->job, c->clock->now_ns);
 }
 
 static inline bool busy(struct cache *c, struct cache_access *a)
 {
-    if (a->until_ns > c->clock->now_ns || c->clock->ended != 0)
+    if (a->job.until_ns > c->clock->now_ns || c->clock->ended != 0)
         return true;
     if (a->place == CACHE_WRITES)
         free_place(c, a);
@@ -175,7 +172,7 @@ static bool take_place(struct cache *c, struct cache_access *a)
     if (c->o->max_writers == 0)
         return true;
     if (a->place == CACHE_NO_PLACE && c->writers == c->o->max_writers) {
-        a->until_ns = CACHE_PARKED;
+        a->job.until_ns = SLEEPER_PARKED;
         a->next_parked = NULL;
         if (c->first_parked)
             c->last_parked->next_parked = a;
@@ -197,15 +194,11 @@ static inline enum cache_look look_up(struct cache *c, struct cache_access *a,
 {
     if (busy(c, a))
         return CACHE_LOOK_WAIT;
-    c->request = a->request;
-    if (!c->servers)
-        return hierarchy_read(c->hierarchy, e->id, e->class) ? CACHE_HIT : CACHE_MISS;
-    a->until_ns = tier_servers_ready_ns(c->servers, e->id, c->clock->now_ns);
-    if (a->until_ns > c->clock->now_ns)
+    if (c->servers && tier_servers_in_flight(c->servers, e->id, &a->job))
         return CACHE_LOOK_WAIT;
-    bool hit = hierarchy_read(c->hierarchy, e->id, e->class);
-    a->until_ns = c->complete_ns;
-    return hit ? CACHE_HIT : CACHE_MISS;
+    c->request = a->request;
+    c->job = &a->job;
+    return hierarchy_read(c->hierarchy, e->id, e->class) ? CACHE_HIT : CACHE_MISS;
 }
 
 enum cache_look cache_look_up(struct cache *c, struct cache_access *a, const struct cache_entry *e)
@@ -246,14 +239,13 @@ enum cache_progress cache_write(struct cache *c, struct cache_access *a,
     if (c->servers && hierarchy_has(c->hierarchy, e->id))
         return CACHE_DONE;
     c->request = a->request;
+    c->job = &a->job;
     note_race(c, a->request);
     int rc = hierarchy_write(c->hierarchy, e->id, size, (uint32_t)e->tokens, e->class);
     if (rc < 0)
         virtual_clock_fail(c->clock, err_nomem(c->clock->err, "live objects"));
     if (rc <= 0)
         a->dropped = true;
-    else if (c->servers)
-        a->until_ns = c->complete_ns;
     return CACHE_DONE;
 }
 

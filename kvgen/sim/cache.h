@@ -25,10 +25,10 @@ struct cache_entry {
 
 enum cache_progress {
     CACHE_DONE,
-    CACHE_WAIT /* call the same again at until_ns */
+    CACHE_WAIT /* call the same again at job.until_ns */
 };
 enum cache_look {
-    CACHE_LOOK_WAIT, /* call the same again at until_ns */
+    CACHE_LOOK_WAIT, /* call the same again at job.until_ns */
     CACHE_MISS,
     CACHE_HIT
 };
@@ -39,21 +39,17 @@ enum cache_place {
     CACHE_WRITES     /* has it until its write is complete */
 };
 
-/* until_ns of a job that another job will wake. */
-#define CACHE_PARKED INT64_MAX
-
 /* One request's use of the cache: a plain value that its job holds. Zero it, then set the first
- * three. */
+ * two. */
 struct cache_access {
     const struct request *request; /* the rows' */
-    uint32_t worker;               /* to be woken */
-    int64_t until_ns; /* the operation under way is complete; before that nothing else begins */
-    uint32_t part;    /* objects of the entry that are done */
-    bool missed;      /* the object was looked up and missed, and is yet to be written */
-    bool absent;      /* some object of the entry was not there */
-    bool dropped;     /* no tier could hold what was written */
+    struct sleeper job; /* until_ns: the operation under way is complete; nothing begins before */
+    uint32_t part;      /* objects of the entry that are done */
+    bool missed;        /* the object was looked up and missed, and is yet to be written */
+    bool absent;        /* some object of the entry was not there */
+    bool dropped;       /* no tier could hold what was written */
     enum cache_place place;
-    struct cache_access *next_parked;
+    struct cache_access *next_parked; /* of those that wait for a place */
 };
 
 /* What is passed stays the caller's. NULL: no memory. */
@@ -63,6 +59,8 @@ void cache_free(struct cache *c);
 const struct hierarchy *cache_hierarchy(const struct cache *c);
 /* NULL: operations take no time. */
 const struct tier_servers *cache_servers(const struct cache *c);
+/* tier_servers_advance, where operations take time. */
+bool cache_advance(struct cache *c, int64_t until_ns);
 
 /* Operations of a request on one entry. Each waits for the one before it. When the run has ended
  * all of them say CACHE_WAIT. */

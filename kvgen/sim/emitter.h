@@ -1,9 +1,6 @@
-/* emitter.h - the way out of the simulation: counts each row and hands it to the sink when the
- * virtual clock reaches its time. */
+/* emitter.h - the way out of the simulation: counts each row and hands it to the sink. */
 #ifndef KVGEN_SIM_EMITTER_H
 #define KVGEN_SIM_EMITTER_H
-
-#include <stdint.h>
 
 #include "kvgen/sim/row.h"
 #include "kvgen/sim/row_counts.h"
@@ -15,11 +12,7 @@ struct emitter;
 struct emitter *emitter_create(struct virtual_clock *clock, struct row_counts *counts,
                                sim_sink sink, void *ctx);
 void emitter_free(struct emitter *e);
-/* A row of now goes to the sink. One of later is copied, with its request, and waits for
- * emitter_advance. When the run has ended, rows are dropped. Failures end the run. */
+/* A row of now. When the run has ended, rows are dropped. Failures end the run. */
 void emitter_row(struct emitter *e, const struct sim_row *row);
-/* Hands on the rows that wait for times up to until_ns: by time, and of equal times those first
- * that came first. The clock follows them. */
-void emitter_advance(struct emitter *e, int64_t until_ns);
 
 #endif

@@ -78,7 +78,8 @@ void serve_begin(const struct serving *s, struct job *j, uint32_t worker)
     const struct request *r = &j->r;
     int64_t now_ns = s->clock->now_ns;
     j->step = steps_of(s, r);
-    j->access = (struct cache_access){.request = r, .worker = worker, .until_ns = now_ns};
+    j->access = (struct cache_access){
+        .request = r, .job = {.until_ns = now_ns, .request = r->number, .worker = worker}};
     j->round = 0;
     j->behind = j->generating = false;
     j->taken_ns = now_ns;
@@ -108,7 +109,7 @@ static void generate(struct serving *s, struct job *j)
     emitter_row(s->emitter, &row);
     j->generating = true;
     j->served_ns = s->clock->now_ns;
-    j->access.until_ns = s->clock->now_ns + row.duration_ns;
+    j->access.job.until_ns = s->clock->now_ns + row.duration_ns;
 }
 
 bool serve_go_on(struct serving *s, struct job *j)
@@ -127,7 +128,7 @@ bool serve_go_on(struct serving *s, struct job *j)
         if (ops->release)
             ops->release(s->o->source, &j->r);
     }
-    return j->access.until_ns > s->clock->now_ns;
+    return j->access.job.until_ns > s->clock->now_ns;
 }
 
 /* ---- a request with an object of its own: prompt, earlier turns, prefill, decode ---- */

@@ -39,7 +39,7 @@ typedef enum cache_progress (*serve_step)(struct serving *s, struct job *j);
 struct job {
     struct request r;
     const serve_step *step;      /* under way, in a list that ends with NULL */
-    struct cache_access access;  /* access.until_ns: when the job may go on */
+    struct cache_access access;  /* access.job.until_ns: when the job may go on */
     int64_t tokens;              /* of the request's own object: its context behind the prompt */
     uint64_t round;              /* a step's own: operations that are done */
     bool behind;                 /* a step's own: an earlier block was missing */
@@ -51,7 +51,7 @@ struct job {
 void serve_populate(struct serving *s);
 /* Worker number worker takes the request j->r now. */
 void serve_begin(const struct serving *s, struct job *j, uint32_t worker);
-/* Goes on with the job at the present time. true: it has to wait until access.until_ns, for an
+/* Goes on with the job at the present time. true: it has to wait until access.job.until_ns, for an
  * operation or for the end of its generation; false: it is over. */
 bool serve_go_on(struct serving *s, struct job *j);
 

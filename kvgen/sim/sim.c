@@ -109,8 +109,8 @@ static void go_on(struct sim *s, uint32_t worker)
 {
     struct job *j = &s->job[worker];
     if (serve_go_on(&s->serving, j)) {
-        if (j->access.until_ns != CACHE_PARKED)
-            virtual_clock_wake(&s->clock, j->access.until_ns, j->r.number, worker);
+        if (j->access.job.until_ns != SLEEPER_PARKED)
+            virtual_clock_wake(&s->clock, &j->access.job, j->access.job.until_ns);
         return;
     }
     s->idle[s->idle_count++] = worker;
@@ -145,29 +145,29 @@ static void dispatch(struct sim *s)
 
 /* ---- the clock ---- */
 
-/* Moves the clock to the next event: 1; 0: the run ends; negative errno. Rows whose time lies
- * before the event, or before the end of the run, are handed on. */
+/* Moves the clock to the next event: 1; 0: the run ends; negative errno. Operations that end before
+ * the event, or before the end of the run, are completed. */
 static int advance(struct sim *s)
 {
-    int64_t next_ns = INT64_MAX, end_ns = s->o.duration_ns;
-    const struct heap_event *wake = heap_top(&s->clock.wakes);
-    int rc = peek(s, &next_ns);
+    int64_t last_ns = s->o.duration_ns > 0 ? s->o.duration_ns - 1 : VIRTUAL_CLOCK_LAST_NS;
+    int64_t arrival_ns, next_ns;
+    int rc = peek(s, &arrival_ns);
     if (rc < 0)
         return rc;
-    if (rc == 0 && !wake) {
-        emitter_advance(s->emitter, end_ns > 0 ? end_ns - 1 : VIRTUAL_CLOCK_LAST_NS);
+    do {
+        const struct heap_event *wake = heap_top(&s->clock.wakes);
+        next_ns = rc > 0 ? arrival_ns : INT64_MAX;
+        if (wake && wake->time_ns < next_ns)
+            next_ns = wake->time_ns;
+    } while (cache_advance(s->cache, next_ns < last_ns ? next_ns : last_ns));
+    if (next_ns == INT64_MAX || s->clock.ended != 0)
         return 0;
-    }
-    if (wake && (rc == 0 || wake->time_ns < next_ns))
-        next_ns = wake->time_ns;
-    if (end_ns > 0 && next_ns >= end_ns) {
-        emitter_advance(s->emitter, end_ns - 1);
-        s->clock.now_ns = end_ns;
+    if (s->o.duration_ns > 0 && next_ns > last_ns) {
+        s->clock.now_ns = s->o.duration_ns;
         return 0;
     }
     if (next_ns >= VIRTUAL_CLOCK_LAST_NS)
         return err_set(s->clock.err, -EOVERFLOW, ERR_INPUT, "", "virtual time passes 146 years");
-    emitter_advance(s->emitter, next_ns);
     s->clock.now_ns = next_ns;
     return 1;
 }
@@ -175,13 +175,15 @@ static int advance(struct sim *s)
 /* compat.h, finishes_jobs. */
 static void finish_jobs(struct sim *s)
 {
-    const struct heap_event *next;
-    while (s->clock.ended == 0 && (next = heap_top(&s->clock.wakes)) != NULL) {
-        emitter_advance(s->emitter, next->time_ns);
-        s->clock.now_ns = next->time_ns;
+    while (s->clock.ended == 0) {
+        const struct heap_event *wake = heap_top(&s->clock.wakes);
+        if (cache_advance(s->cache, wake ? wake->time_ns : VIRTUAL_CLOCK_LAST_NS))
+            continue;
+        if (!wake)
+            return;
+        s->clock.now_ns = wake->time_ns;
         wake_due(s);
     }
-    emitter_advance(s->emitter, VIRTUAL_CLOCK_LAST_NS);
 }
 
 int sim_run(struct sim *s, struct err *e)

@@ -1,6 +1,10 @@
-/* Between the hierarchy, which knows no time, and the rows: the servers of the tiers with what
- * waits for them, the objects in flight, and the space that is still to become free. The model and
- * its rules are in the header. */
+/* Between the hierarchy, which knows no time, and the rows: the servers of the tiers, and the
+ * operations that are under way or wait for others. The model and its rules are in the header.
+ *
+ * When an operation is issued, all those that its server will transfer before it have been issued,
+ * so that its end is known at once. It happens then, as an event in the order of time: the
+ * operation lets the next one on its object begin, and, when an object has left a tier, the writes
+ * into that tier. A job therefore knows the end of its operation only when that is issued. */
 #include "kvgen/sim/tier_servers.h"
 
 #include <errno.h>
@@ -8,36 +12,75 @@
 
 #include "kvgen/heap.h"
 #include "kvgen/sim/objects.h"
-#include "kvgen/sim/virtual_clock.h"
 #include "lib/base/units.h"
+
+#define NONE UINT32_MAX
 
 struct server {
     struct tier_model_path path;
-    int64_t free_ns; /* all that was told so far is transferred by then */
+    int64_t free_ns; /* all that was issued so far is transferred by then */
     struct tier_server_use use;
+};
+
+/* What an operation is to the space of a tier. */
+enum role {
+    ENTERS, /* it may be issued when all in front of it have left */
+    LEAVES, /* it has left when it is complete */
+    ROLES
+};
+
+/* The operations that need or make space in a tier, in the order in which they were told. A Delete
+ * does both and stands here as LEAVES. */
+struct line {
+    uint32_t first, last; /* place, NONE: empty */
+    enum role first_role, last_role;
 };
 
 struct tier {
     bool given;
     struct server read, write;
-    int64_t room_ns; /* all that was told to leave so far has left by then */
+    struct line line;
+};
+
+/* An operation that is not complete, or has others in front of it in a line. */
+struct under_way {
+    struct sim_row row;
+    struct request request;  /* what row.request points to, unless that is NULL */
+    struct sleeper *job;     /* waits for its end, and is told it when it is issued; NULL: none */
+    struct sleeper *lookups; /* jobs that wait for its object; of the last operation on it */
+    uint32_t object;         /* number in flying */
+    uint32_t next_on_object; /* place; NONE: it is the last one on its object */
+    uint32_t next_in_line[ROLES];
+    enum role next_role[ROLES];
+    uint8_t holds; /* the lines that it is in, and 1 until it is complete */
+    bool object_waits, space_waits, complete;
+    uint32_t next_free;
 };
 
 struct tier_servers {
+    struct virtual_clock *clock;
+    struct emitter *emitter;
     struct tier tier[TRACE_TIERS];
-    struct objects *flying; /* objects in flight; .size is the time until which they are, in ns */
-    struct heap landings; /* item: number in flying. Counts only if its time is that of the object:
-                             an object may have been sent off again. */
-    uint64_t told;
+    struct objects *flying; /* objects in flight; .size is the place of the last operation on it */
+    struct heap ends;       /* of operations under way; item: place; has room for all of them */
+    struct under_way *place;
+    uint32_t used, cap, live;
+    uint32_t free; /* chain of places given back; NONE: empty */
+    uint64_t issued;
+    bool woke;
 };
 
-struct tier_servers *tier_servers_create(const struct tier_model model[TRACE_TIERS])
+struct tier_servers *tier_servers_create(const struct tier_model model[TRACE_TIERS],
+                                         struct virtual_clock *clock, struct emitter *emitter)
 {
     struct tier_servers *t = calloc(1, sizeof(*t));
     if (!t)
         return NULL;
+    t->clock = clock;
+    t->emitter = emitter;
+    t->free = NONE;
     t->flying = objects_create();
-    bool ok = t->flying && heap_init(&t->landings, 64) == 0;
+    bool ok = t->flying && heap_init(&t->ends, 64) == 0;
     for (int i = 0; i < TRACE_TIERS; i++) {
         struct tier *tier = &t->tier[i];
         tier->given = model[i].given;
@@ -45,6 +88,7 @@ struct tier_servers *tier_servers_create(const struct tier_model model[TRACE_TIE
         tier->write.path = model[i].write;
         tier->read.use.latency_ns = hist_create();
         tier->write.use.latency_ns = hist_create();
+        tier->line.first = NONE;
         ok = ok && tier->read.use.latency_ns && tier->write.use.latency_ns;
     }
     if (!ok) {
@@ -63,16 +107,17 @@ void tier_servers_free(struct tier_servers *t)
         hist_free(t->tier[i].write.use.latency_ns);
     }
     objects_free(t->flying);
-    heap_free(&t->landings);
+    heap_free(&t->ends);
+    free(t->place);
     free(t);
 }
 
-/* ---- one server ---- */
-
-static int64_t later_of(int64_t a, int64_t b)
+static void no_memory(struct tier_servers *t)
 {
-    return a > b ? a : b;
+    virtual_clock_fail(t->clock, err_nomem(t->clock->err, "operations under way"));
 }
+
+/* ---- one server ---- */
 
 /* Both are at most the clock's last time, and so is the sum: a run that gets there fails. */
 static int64_t sum(int64_t a, int64_t b)
@@ -90,104 +135,265 @@ static int64_t transfer_ns(const struct server *s, uint64_t size)
     return ns < (uint64_t)VIRTUAL_CLOCK_LAST_NS ? (int64_t)ns : VIRTUAL_CLOCK_LAST_NS;
 }
 
-static int serve(struct server *s, int64_t issue_ns, uint64_t size, struct tier_server_span *span)
+/* Issues the operation of a row at now_ns; returns its end. */
+static int64_t serve(struct tier_servers *t, const struct hierarchy_op *op, int64_t now_ns)
 {
-    int64_t ns = transfer_ns(s, size), transferred_ns = issue_ns;
+    struct tier *tier = &t->tier[op->tier];
+    if (op->op == TRACE_DELETE)
+        return now_ns;
+    struct server *s = op->op == TRACE_READ ? &tier->read : &tier->write;
+    int64_t ns = transfer_ns(s, op->size), transferred_ns = now_ns;
     if (s->path.bytes_per_s > 0)
-        transferred_ns = s->free_ns = sum(later_of(issue_ns, s->free_ns), ns);
+        transferred_ns = s->free_ns = sum(now_ns > s->free_ns ? now_ns : s->free_ns, ns);
     s->use.transfer_ns = sum(s->use.transfer_ns, ns);
-    *span = (struct tier_server_span){.issue_ns = issue_ns,
-                                      .complete_ns = sum(transferred_ns, s->path.latency_ns)};
-    return hist_record(s->use.latency_ns, span->complete_ns - issue_ns);
+    int64_t end_ns = sum(transferred_ns, s->path.latency_ns);
+    if (hist_record(s->use.latency_ns, end_ns - now_ns) < 0)
+        no_memory(t);
+    return end_ns;
 }
 
-/* ---- objects in flight ---- */
+/* ---- places for operations under way ---- */
 
-static void land_due(struct tier_servers *t, int64_t now_ns)
+static struct under_way *at(struct tier_servers *t, uint32_t place)
+{
+    return &t->place[place];
+}
+
+/* A free place, and room for its end; false: no memory. */
+static bool take_place(struct tier_servers *t, uint32_t *place)
+{
+    if (t->free == NONE && t->used == t->cap) {
+        uint32_t cap = t->cap > 0 ? t->cap * 2 : 64;
+        struct under_way *grown =
+            t->cap < NONE / 2 ? realloc(t->place, cap * sizeof(*grown)) : NULL;
+        if (!grown)
+            return false;
+        t->place = grown;
+        t->cap = cap;
+    }
+    if (heap_reserve(&t->ends, t->live + 1) < 0)
+        return false;
+    *place = t->free;
+    if (*place != NONE)
+        t->free = at(t, *place)->next_free;
+    else
+        *place = t->used++;
+    t->live++;
+    return true;
+}
+
+static void let_go(struct tier_servers *t, uint32_t place)
+{
+    struct under_way *u = at(t, place);
+    if (--u->holds > 0)
+        return;
+    u->next_free = t->free;
+    t->free = place;
+    t->live--;
+}
+
+/* ---- what an operation waits for ---- */
+
+static void wake(struct tier_servers *t, struct sleeper *job, int64_t at_ns)
+{
+    virtual_clock_wake(t->clock, job, at_ns);
+    t->woke = true;
+}
+
+static void push_end(struct tier_servers *t, uint32_t place, int64_t end_ns)
+{
+    heap_push(&t->ends, (struct heap_event){.time_ns = end_ns, .tie = t->issued++, .item = place});
+}
+
+/* Issues an operation that has waited, unless it still does. */
+static void go_on(struct tier_servers *t, uint32_t place, int64_t now_ns)
+{
+    struct under_way *u = at(t, place);
+    if (u->object_waits || u->space_waits || t->clock->ended != 0)
+        return;
+    if (u->row.request)
+        u->row.request = &u->request;
+    u->row.time_ns = t->clock->now_ns = now_ns;
+    int64_t end_ns = serve(t, &u->row.what, now_ns);
+    emitter_row(t->emitter, &u->row);
+    if (u->job)
+        wake(t, u->job, end_ns);
+    push_end(t, place, end_ns);
+}
+
+static void join(struct tier_servers *t, enum trace_tier tier, uint32_t place, enum role role)
+{
+    struct line *line = &t->tier[tier].line;
+    struct under_way *u = at(t, place);
+    u->next_in_line[role] = NONE;
+    u->holds++;
+    if (line->first == NONE) {
+        line->first = place;
+        line->first_role = role;
+    } else {
+        at(t, line->last)->next_in_line[line->last_role] = place;
+        at(t, line->last)->next_role[line->last_role] = role;
+    }
+    line->last = place;
+    line->last_role = role;
+}
+
+/* Those in front of the line that have left make room for those behind them. */
+static void move_up(struct tier_servers *t, enum trace_tier tier, int64_t now_ns)
+{
+    struct line *line = &t->tier[tier].line;
+    while (line->first != NONE) {
+        uint32_t place = line->first;
+        enum role role = line->first_role;
+        struct under_way *u = at(t, place);
+        if (u->space_waits && (role == ENTERS || u->row.what.op == TRACE_DELETE)) {
+            u->space_waits = false;
+            go_on(t, place, now_ns);
+        }
+        if (role == LEAVES && !u->complete)
+            return;
+        line->first = u->next_in_line[role];
+        line->first_role = u->next_role[role];
+        let_go(t, place);
+    }
+}
+
+/* The tier that the operation's object leaves; TRACE_NO_TIER: none. A promoted object leaves with
+ * its read. */
+static enum trace_tier left_by(const struct hierarchy_op *op)
+{
+    if (op->op == TRACE_DELETE || (op->op == TRACE_READ && op->class == TRACE_PROMOTE))
+        return op->tier;
+    if (op->op == TRACE_WRITE && op->phase == TRACE_EVICT && op->class != TRACE_PROMOTE)
+        return op->from;
+    return TRACE_NO_TIER;
+}
+
+static void complete(struct tier_servers *t, uint32_t place, int64_t now_ns)
+{
+    struct under_way *u = at(t, place);
+    u->complete = true;
+    if (u->next_on_object != NONE) {
+        at(t, u->next_on_object)->object_waits = false;
+        go_on(t, u->next_on_object, now_ns);
+    } else {
+        objects_remove(t->flying, u->object);
+        for (struct sleeper *next, *job = u->lookups; job; job = next) {
+            next = job->next;
+            wake(t, job, now_ns);
+        }
+    }
+    enum trace_tier left = left_by(&u->row.what);
+    if (left != TRACE_NO_TIER)
+        move_up(t, left, now_ns);
+    let_go(t, place);
+}
+
+bool tier_servers_advance(struct tier_servers *t, int64_t until_ns)
 {
     const struct heap_event *next;
-    while ((next = heap_top(&t->landings)) != NULL && next->time_ns <= now_ns) {
-        struct heap_event e = heap_pop(&t->landings);
-        if (objects_at(t->flying, e.item)->size == (uint64_t)e.time_ns)
-            objects_remove(t->flying, e.item);
+    t->woke = false;
+    while (!t->woke && t->clock->ended == 0 && (next = heap_top(&t->ends)) != NULL &&
+           next->time_ns <= until_ns) {
+        struct heap_event e = heap_pop(&t->ends);
+        complete(t, e.item, e.time_ns);
     }
+    return t->woke;
 }
 
-int64_t tier_servers_ready_ns(struct tier_servers *t, struct ident id, int64_t now_ns)
-{
-    land_due(t, now_ns);
-    uint32_t number = objects_find(t->flying, id);
-    return number == OBJECT_NONE ? now_ns : (int64_t)objects_at(t->flying, number)->size;
-}
+/* ---- operations are told ---- */
 
-/* Nothing else touches the object until then. Later calls never name an earlier time. */
-static int fly(struct tier_servers *t, struct ident id, int64_t now_ns, int64_t until_ns)
+/* Behind the operation on the object that was told last. */
+static bool follow(struct tier_servers *t, uint32_t place)
 {
-    if (until_ns <= now_ns)
-        return 0;
-    uint32_t number = objects_find(t->flying, id);
-    if (number == OBJECT_NONE) {
-        if (objects_add(t->flying, id, &number) < 0)
-            return -ENOMEM;
-    } else if (objects_at(t->flying, number)->size == (uint64_t)until_ns) {
-        return 0;
+    struct under_way *u = at(t, place);
+    struct ident id = u->row.what.id;
+    u->object = objects_find(t->flying, id);
+    u->next_on_object = NONE;
+    u->lookups = NULL;
+    if (u->object == OBJECT_NONE) {
+        if (objects_add(t->flying, id, &u->object) < 0)
+            return false;
+        u->object_waits = false;
+    } else {
+        struct under_way *before = at(t, (uint32_t)objects_at(t->flying, u->object)->size);
+        before->next_on_object = place;
+        u->lookups = before->lookups;
+        before->lookups = NULL;
+        u->object_waits = true;
     }
-    objects_at(t->flying, number)->size = (uint64_t)until_ns;
-    if (heap_reserve(&t->landings, t->landings.count + 1) < 0)
-        return -ENOMEM;
-    heap_push(&t->landings,
-              (struct heap_event){.time_ns = until_ns, .tie = t->told, .item = number});
-    return 0;
+    objects_at(t->flying, u->object)->size = place;
+    return true;
 }
 
-/* ---- operations ---- */
-
-static int schedule_read(struct tier *tier, const struct hierarchy_op *op, int64_t issue_ns,
-                         struct tier_server_span *span)
+static bool needs_space(const struct hierarchy_op *op)
 {
-    int rc = serve(&tier->read, issue_ns, op->size, span);
-    if (rc == 0 && op->class == TRACE_PROMOTE)
-        tier->room_ns = later_of(tier->room_ns, span->complete_ns);
-    return rc;
+    return op->op != TRACE_READ;
 }
 
-static int schedule_write(struct tier_servers *t, const struct hierarchy_op *op, int64_t ready_ns,
-                          struct tier_server_span *span)
+/* Whether the operation has to wait. */
+static bool waits(const struct tier_servers *t, const struct hierarchy_op *op)
 {
-    struct tier *tier = &t->tier[op->tier];
-    int rc = serve(&tier->write, later_of(ready_ns, tier->room_ns), op->size, span);
-    if (rc == 0 && op->phase == TRACE_EVICT && op->class != TRACE_PROMOTE) {
-        struct tier *from = &t->tier[op->from];
-        from->room_ns = later_of(from->room_ns, span->complete_ns);
+    return (needs_space(op) && t->tier[op->tier].line.first != NONE) ||
+           (objects_count(t->flying) > 0 && objects_find(t->flying, op->id) != OBJECT_NONE);
+}
+
+void tier_servers_schedule(struct tier_servers *t, const struct sim_row *row, struct sleeper *job)
+{
+    const struct hierarchy_op *op = &row->what;
+    bool reads_only = op->op == TRACE_READ && op->phase != TRACE_EVICT; /* not while in flight */
+    bool now = reads_only || !waits(t, op);
+    int64_t now_ns = t->clock->now_ns, end_ns = 0;
+    uint32_t place;
+    if (now) {
+        end_ns = serve(t, op, now_ns);
+        emitter_row(t->emitter, row);
+        if (job)
+            job->until_ns = end_ns;
+        if (reads_only || end_ns == now_ns)
+            return;
     }
-    return rc;
+    if (!take_place(t, &place)) {
+        no_memory(t);
+        return;
+    }
+    struct under_way *u = at(t, place);
+    u->row = *row;
+    u->holds = 1;
+    u->complete = false;
+    if (!follow(t, place)) {
+        no_memory(t);
+        return;
+    }
+    u->space_waits = !now && needs_space(op);
+    enum trace_tier left = left_by(op);
+    if (u->space_waits && left != op->tier)
+        join(t, op->tier, place, ENTERS);
+    if (left != TRACE_NO_TIER)
+        join(t, left, place, LEAVES);
+    if (now) {
+        push_end(t, place, end_ns);
+        return;
+    }
+    if (row->request)
+        u->request = *row->request;
+    u->job = job;
+    if (job)
+        job->until_ns = SLEEPER_PARKED;
+    if (needs_space(op))
+        move_up(t, op->tier, now_ns); /* it may be in front */
 }
 
-int tier_servers_schedule(struct tier_servers *t, const struct hierarchy_op *op, int64_t now_ns,
-                          struct tier_server_span *span)
+bool tier_servers_in_flight(struct tier_servers *t, struct ident id, struct sleeper *job)
 {
-    int64_t ready_ns = tier_servers_ready_ns(t, op->id, now_ns);
-    struct tier *tier = &t->tier[op->tier];
-    int rc = 0;
-    t->told++;
-    switch (op->op) {
-    case TRACE_READ:
-        if (op->phase != TRACE_EVICT)
-            return schedule_read(tier, op, now_ns, span); /* the reader has waited until ready_ns */
-        rc = schedule_read(tier, op, ready_ns, span);
-        break;
-    case TRACE_WRITE:
-        rc = schedule_write(t, op, ready_ns, span);
-        break;
-    case TRACE_DELETE:
-        tier->room_ns = later_of(ready_ns, tier->room_ns);
-        *span = (struct tier_server_span){.issue_ns = tier->room_ns, .complete_ns = tier->room_ns};
-        break;
-    default:
-        *span = (struct tier_server_span){.issue_ns = now_ns, .complete_ns = now_ns};
-        return 0;
-    }
-    return rc < 0 ? rc : fly(t, op->id, now_ns, span->complete_ns);
+    uint32_t number = objects_count(t->flying) > 0 ? objects_find(t->flying, id) : OBJECT_NONE;
+    if (number == OBJECT_NONE)
+        return false;
+    struct under_way *last = at(t, (uint32_t)objects_at(t->flying, number)->size);
+    job->until_ns = SLEEPER_PARKED;
+    job->next = last->lookups;
+    last->lookups = job;
+    return true;
 }
 
 const struct tier_server_use *tier_servers_reads(const struct tier_servers *t, enum trace_tier tier)

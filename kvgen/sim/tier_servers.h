@@ -2,31 +2,32 @@
 #ifndef KVGEN_SIM_TIER_SERVERS_H
 #define KVGEN_SIM_TIER_SERVERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "kvgen/sim/emitter.h"
 #include "kvgen/sim/hierarchy.h"
+#include "kvgen/sim/virtual_clock.h"
 #include "kvgen/tier_model.h"
 #include "lib/base/hist.h"
 
 /*
  * The model. The hierarchy decides at the present instant where objects go and tells its operations
- * in a consistent order. Here each of them gets its times, behind what it depends on:
+ * in a consistent order. Here each of them waits until what it depends on is over. Then it is
+ * issued: it joins its server's queue, and its row goes to the emitter.
  *  - Each tier has one server for reads and one for writes. A server transfers one operation after
- * the other, in the order in which they were told, each for size / bandwidth. An operation is
- * complete the fixed latency after its transfer; the latency does not occupy the server.
- *  - Nothing else touches an object while it is being written or moved.
+ * the other, in the order in which they were issued, each for size / bandwidth, and is never idle
+ * while one waits. An operation is complete the fixed latency after its transfer; the latency does
+ * not occupy the server.
+ *  - Nothing else touches an object while it is being written or moved. The operations on one
+ * object happen in the order in which they were told.
  *  - Space is taken in the order in which it was given: a write into a tier is issued when all that
- * was to leave that tier before it has left. A demoted object has left when its write below is
+ * was told to leave that tier before it has left. A demoted object has left when its write below is
  * complete, a promoted one when it was read, a deleted one at its Delete. So the rows in the order
  * of their times are as consistent as in the order in which they were told, and no tier ever holds
  * more than its capacity.
  */
 struct tier_servers;
-
-struct tier_server_span {
-    int64_t issue_ns;    /* the row's time, not before the present; then it waits for its server */
-    int64_t complete_ns; /* not before issue_ns */
-};
 
 /* One server so far. */
 struct tier_server_use {
@@ -34,17 +35,24 @@ struct tier_server_use {
     int64_t transfer_ns;     /* time it transferred, in all */
 };
 
-/* The models are copied. NULL: no memory. */
-struct tier_servers *tier_servers_create(const struct tier_model model[TRACE_TIERS]);
+/* The models are copied. The clock and the emitter stay the caller's. NULL: no memory. */
+struct tier_servers *tier_servers_create(const struct tier_model model[TRACE_TIERS],
+                                         struct virtual_clock *clock, struct emitter *emitter);
 void tier_servers_free(struct tier_servers *t);
 
-/* Gives the next operation that the hierarchy tells its times. now_ns never goes back between
- * calls. 0 or -ENOMEM. */
-int tier_servers_schedule(struct tier_servers *t, const struct hierarchy_op *op, int64_t now_ns,
-                          struct tier_server_span *span);
-/* When an object with this identity may be looked up: at the end of its write, move or removal, or
- * at now_ns. */
-int64_t tier_servers_ready_ns(struct tier_servers *t, struct ident id, int64_t now_ns);
+/*
+ * Takes the next operation that the hierarchy tells, at the present time: a Read, Write or Delete.
+ * job waits for its end: its until_ns becomes that time, or SLEEPER_PARKED while the operation
+ * cannot be issued; it is woken then. NULL: nobody waits. Failures end the run.
+ */
+void tier_servers_schedule(struct tier_servers *t, const struct sim_row *row, struct sleeper *job);
+/* Whether the object with this identity is being written, moved or removed. If so, the job is
+ * parked and woken when that is over. */
+bool tier_servers_in_flight(struct tier_servers *t, struct ident id, struct sleeper *job);
+/* Completes the operations that end up to until_ns and issues those that waited for them. The clock
+ * follows the rows. true: a job was woken, perhaps for a time before until_ns, and operations that
+ * end later are left. */
+bool tier_servers_advance(struct tier_servers *t, int64_t until_ns);
 /* Lent. NULL: operations on that tier take no time. */
 const struct tier_server_use *tier_servers_reads(const struct tier_servers *t,
                                                  enum trace_tier tier);

@@ -18,11 +18,21 @@ struct virtual_clock {
     struct err *err;   /* why it failed; the caller's of sim_run */
 };
 
-/* The job of that worker goes on at at_ns. */
-static inline void virtual_clock_wake(struct virtual_clock *c, int64_t at_ns, uint64_t request,
-                                      uint32_t worker)
+/* A job that may have to wait. */
+struct sleeper {
+    int64_t until_ns; /* when it may go on; SLEEPER_PARKED: not known yet, it will be woken */
+    uint64_t request; /* number of its request */
+    uint32_t worker;
+    struct sleeper *next; /* of those that wait for the same */
+};
+#define SLEEPER_PARKED INT64_MAX
+
+/* The job goes on at at_ns. */
+static inline void virtual_clock_wake(struct virtual_clock *c, struct sleeper *job, int64_t at_ns)
 {
-    heap_push(&c->wakes, (struct heap_event){.time_ns = at_ns, .tie = request, .item = worker});
+    job->until_ns = at_ns;
+    heap_push(&c->wakes,
+              (struct heap_event){.time_ns = at_ns, .tie = job->request, .item = job->worker});
 }
 
 /* Ends the run with the error code, unless it has failed before. */

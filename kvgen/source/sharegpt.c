@@ -1,7 +1,7 @@
 /* Reads datasets of conversations as a stream. It holds some conversations (lengths only, no text);
- * any of them goes on with its next turn, and one that is over makes room for the next of the file.
- * Memory is that of the conversations held and of the largest element. The simulator makes turns of
- * a conversation wait for each other. */
+ * any of them goes on with its next turn when the one before is answered, and one that is over
+ * makes room for the next of the file. Memory is that of the conversations held and of the largest
+ * element. */
 #include "kvgen/source/sharegpt.h"
 
 #include <errno.h>
@@ -15,6 +15,7 @@
 enum {
     MAX_ELEMENT = 64 << 20
 };
+#define NONE        UINT32_MAX
 #define DRAW_STREAM ((uint64_t)4 << 32) /* of the seed */
 
 struct turn {
@@ -24,7 +25,8 @@ struct talk {
     uint64_t number; /* from 1 */
     struct turn *turn;
     size_t turns, next, cap;
-    int64_t arrival_ns; /* of its first turn, if the dataset is timed */
+    int64_t arrival_ns; /* of its next turn, if the dataset is timed */
+    uint8_t qos;        /* enum trace_qos, once it has begun */
 };
 
 struct sharegpt {
@@ -32,10 +34,17 @@ struct sharegpt {
     struct source_sharegpt_opts o;
     struct jsonin_stream *stream;
     struct rng rng;
-    struct talk *talk; /* talk[0..live) are held; the others keep their memory */
-    size_t live, talks_cap;
-    bool estimated; /* a number of tokens was */
-    bool timed;     /* elements have arrivals; known with the first element */
+    struct talk *talk; /* those not held keep their memory */
+    uint32_t talks, talks_cap;
+    uint32_t *spare; /* stack: talks that are not held */
+    uint32_t spares;
+    uint32_t *ready; /* talks whose next turn may be asked */
+    uint32_t readies;
+    uint32_t asking;  /* back to back: the place in ready of the talk that has begun; or NONE */
+    int64_t ready_ns; /* since then some talk is ready */
+    uint32_t unbegun; /* talks held that have not begun */
+    bool estimated;   /* a number of tokens was */
+    bool timed;       /* elements have arrivals; known with the first element */
     uint64_t cycle_talks, begun, issued;
 };
 
@@ -166,35 +175,64 @@ static int next_element(struct sharegpt *s, const struct jsonin_v **v, struct er
     return rc;
 }
 
-/* Reads conversations until as many are held as may be. A timed dataset goes on in the order of the
- * file, so one is enough. 0 or negative errno. */
+/* A place for one more talk: 0 or -ENOMEM. */
+static int take_talk(struct sharegpt *s, uint32_t *place)
+{
+    if (s->spares > 0) {
+        *place = s->spare[--s->spares];
+        return 0;
+    }
+    if (s->talks == s->talks_cap) {
+        uint32_t cap = s->talks_cap ? s->talks_cap * 2 : 64;
+        if (cap >= NONE / 2)
+            return -ENOMEM;
+        struct talk *talk = realloc(s->talk, cap * sizeof(*talk));
+        s->talk = talk ? talk : s->talk;
+        uint32_t *spare = realloc(s->spare, cap * sizeof(*spare));
+        s->spare = spare ? spare : s->spare;
+        uint32_t *ready = realloc(s->ready, cap * sizeof(*ready));
+        s->ready = ready ? ready : s->ready;
+        if (!talk || !spare || !ready)
+            return -ENOMEM;
+        memset(talk + s->talks_cap, 0, (cap - s->talks_cap) * sizeof(*talk));
+        s->talks_cap = cap;
+    }
+    *place = s->talks++;
+    return 0;
+}
+
+/* Reads an element's turns into the talk, which has none if the element has none. */
+static int read_turns(struct sharegpt *s, struct talk *t, const struct jsonin_v *v)
+{
+    int64_t context, generated;
+    t->turns = t->next = 0;
+    if (jsonin_i64(jsonin_get(v, "input_toks"), &context) < 0 ||
+        jsonin_i64(jsonin_get(v, "output_toks"), &generated) < 0)
+        return read_texts(s, t, jsonin_get(v, "conversations"));
+    return is_count(context) && is_count(generated) ? add_turn(t, context, generated) : 0;
+}
+
+/* A timed dataset goes on in the order of the file, so one that has not begun is enough. */
+static bool holds_enough(const struct sharegpt *s)
+{
+    return s->timed ? s->unbegun > 0 : s->talks - s->spares >= s->o.workload->max_conversations;
+}
+
+/* Reads conversations until as many are held as may be. 0 or negative errno. */
 static int fill(struct sharegpt *s, struct err *e)
 {
-    while (!s->files.ended && s->live < (s->timed ? 1 : s->o.workload->max_conversations)) {
+    while (!s->files.ended && !holds_enough(s)) {
         const struct jsonin_v *v;
+        uint32_t place;
         int rc = next_element(s, &v, e);
         s->files.ended = rc == 0;
         if (rc <= 0)
             return rc;
-
-        if (s->live == s->talks_cap) {
-            size_t cap = s->talks_cap ? s->talks_cap * 2 : 64;
-            struct talk *grown = realloc(s->talk, cap * sizeof(*grown));
-            if (!grown)
-                return err_nomem(e, "conversation");
-            memset(grown + s->talks_cap, 0, (cap - s->talks_cap) * sizeof(*grown));
-            s->talk = grown;
-            s->talks_cap = cap;
-        }
-        struct talk *t = &s->talk[s->live];
-        int64_t context, generated;
-        t->turns = t->next = 0;
-        if (jsonin_i64(jsonin_get(v, "input_toks"), &context) < 0 ||
-            jsonin_i64(jsonin_get(v, "output_toks"), &generated) < 0)
-            rc = read_texts(s, t, jsonin_get(v, "conversations"));
-        else if (is_count(context) && is_count(generated))
-            rc = add_turn(t, context, generated);
-        if (rc < 0)
+        if (take_talk(s, &place) < 0)
+            return err_nomem(e, "conversation");
+        struct talk *t = &s->talk[place];
+        s->spare[s->spares++] = place; /* until it is known to be one */
+        if (read_turns(s, t, v) < 0)
             return err_nomem(e, "conversation");
         if (t->turns == 0) {
             struct err why = {0};
@@ -204,27 +242,39 @@ static int fill(struct sharegpt *s, struct err *e)
             file_source_note_skip(&s->files, &why);
             continue;
         }
-
         rc = read_arrival(s, t, v, e);
         if (rc < 0)
             return rc;
+        s->spares--;
         t->number = ++s->begun;
         s->cycle_talks++;
-        s->live++;
+        s->unbegun++;
+        s->ready[s->readies++] = place;
     }
     return 0;
 }
 
 /* ---- the table's functions ---- */
 
+/* The place in ready of the talk whose turn a timed dataset has next. Few are ready at once: those
+ * whose answers just came, and one that is to begin. */
+static uint32_t earliest(const struct sharegpt *s)
+{
+    uint32_t first = 0;
+    for (uint32_t i = 1; i < s->readies; i++)
+        if (s->talk[s->ready[i]].arrival_ns < s->talk[s->ready[first]].arrival_ns)
+            first = i;
+    return first;
+}
+
 static int64_t next_arrival_ns(const struct sharegpt *s)
 {
     if (s->timed)
-        return s->talk[0].arrival_ns;
-    if (s->o.request_rate == 0)
-        return 0;
-    double ns = (double)s->issued * (double)UNITS_NS_PER_S / s->o.request_rate;
-    return ns < (double)FILE_SOURCE_MAX_NS ? (int64_t)(ns + 0.5) : FILE_SOURCE_MAX_NS;
+        return s->talk[s->ready[earliest(s)]].arrival_ns;
+    double ns =
+        s->o.request_rate > 0 ? (double)s->issued * (double)UNITS_NS_PER_S / s->o.request_rate : 0;
+    int64_t due_ns = ns < (double)FILE_SOURCE_MAX_NS ? (int64_t)(ns + 0.5) : FILE_SOURCE_MAX_NS;
+    return due_ns > s->ready_ns ? due_ns : s->ready_ns;
 }
 
 static int sharegpt_peek(struct source *base, int64_t *arrival_ns, struct err *e)
@@ -233,16 +283,24 @@ static int sharegpt_peek(struct source *base, int64_t *arrival_ns, struct err *e
     int rc = fill(s, e);
     if (rc < 0)
         return rc;
-    if (s->live > 0)
+    if (s->readies > 0)
         *arrival_ns = next_arrival_ns(s);
-    return s->live > 0;
+    return s->readies > 0;
+}
+
+/* The place in ready of the talk that goes on. */
+static uint32_t pick(struct sharegpt *s)
+{
+    if (s->asking != NONE)
+        return s->asking;
+    return s->timed ? earliest(s) : (uint32_t)rng_below(&s->rng, s->readies);
 }
 
 static void sharegpt_take(struct source *base, struct request *out)
 {
     struct sharegpt *s = (struct sharegpt *)base;
-    size_t i = s->timed ? 0 : rng_below(&s->rng, s->live);
-    struct talk *t = &s->talk[i];
+    uint32_t i = pick(s), place = s->ready[i];
+    struct talk *t = &s->talk[place];
     const struct turn *turn = &t->turn[t->next++];
     *out = (struct request){.arrival_ns = next_arrival_ns(s),
                             .user = (uint32_t)((t->number - 1) % s->o.users),
@@ -252,11 +310,31 @@ static void sharegpt_take(struct source *base, struct request *out)
     out->number = ++s->issued;
     out->object = ident_dataset_turn(t->number, out->turn);
     file_source_draw(out, &s->rng, s->o.workload, s->o.qos);
-    if (t->next == t->turns) {
-        struct talk over = *t;
-        *t = s->talk[--s->live];
-        s->talk[s->live] = over;
+    bool first = t->next == 1, over = t->next == t->turns;
+    s->unbegun -= first;
+    if (s->o.back_to_back) {
+        out->user = (uint32_t)rng_below(&s->rng, s->o.users);
+        s->asking = over ? NONE : i;
+    } else {
+        t->qos = out->qos = first ? out->qos : t->qos;
+        out->slot = over ? 0 : place + 1;
     }
+    if (over || !s->o.back_to_back)
+        s->ready[i] = s->ready[--s->readies];
+    if (over)
+        s->spare[s->spares++] = place;
+}
+
+/* The next turn may be asked. */
+static void sharegpt_done(struct source *base, const struct request *r, int64_t now_ns)
+{
+    struct sharegpt *s = (struct sharegpt *)base;
+    if (r->slot == 0)
+        return;
+    if (s->readies == 0)
+        s->ready_ns = now_ns;
+    s->talk[r->slot - 1].arrival_ns = now_ns;
+    s->ready[s->readies++] = r->slot - 1;
 }
 
 static void sharegpt_conversations(const struct source *base, uint64_t *count, uint64_t *turns)
@@ -276,9 +354,11 @@ static void sharegpt_close(struct source *base)
     struct sharegpt *s = (struct sharegpt *)base;
     jsonin_stream_close(s->stream);
     file_source_release(&s->files);
-    for (size_t i = 0; i < s->talks_cap; i++)
+    for (uint32_t i = 0; i < s->talks_cap; i++)
         free(s->talk[i].turn);
     free(s->talk);
+    free(s->spare);
+    free(s->ready);
     free(s);
 }
 
@@ -286,6 +366,7 @@ static const struct source_ops sharegpt_ops = {
     .name = "sharegpt",
     .peek = sharegpt_peek,
     .take = sharegpt_take,
+    .done = sharegpt_done,
     .user_name = file_source_dataset_user,
     .conversations = sharegpt_conversations,
     .skips = file_source_skips,
@@ -303,15 +384,16 @@ int source_sharegpt_open(struct source **out, struct inputs *in,
     }
     file_source_init(&s->files, &sharegpt_ops, in, &o->files, read_again);
     s->o = *o;
+    s->asking = NONE;
     rng_seed(&s->rng, o->seed, DRAW_STREAM);
 
     /* The first conversations tell whether the options have a meaning for them. */
     int rc = fill(s, e);
     if (rc < 0)
         goto out;
-    if (s->live == 0 && s->files.skips.rows == 0) {
+    if (s->readies == 0 && s->files.skips.rows == 0) {
         rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no conversation");
-    } else if (s->live == 0) {
+    } else if (s->readies == 0) {
         *e = s->files.skips.first;
         rc = e->code;
     } else if (!s->timed && o->speedup_given) {

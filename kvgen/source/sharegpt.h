@@ -20,7 +20,8 @@ struct source_sharegpt_opts {
     bool speedup_given; /* -EINVAL if the dataset has no times */
     uint64_t seed;
     uint32_t users;     /* conversations go round among that many names */
-    enum trace_qos qos; /* of every request; TRACE_NO_QOS: drawn for each */
+    enum trace_qos qos; /* of every request; TRACE_NO_QOS: drawn for each conversation */
+    bool back_to_back;  /* --compat mlperf, see below */
 };
 
 /*
@@ -29,11 +30,18 @@ struct source_sharegpt_opts {
  *   text right behind it is a turn, or
  *   {"input_toks": n, "output_toks": n}, which is one turn of these lengths.
  * An element without a turn is skipped and counted; -EINVAL with *e if all are. At most
- * workload->max_conversations are held at once; the seed picks which of them has the next turn.
+ * workload->max_conversations are held at once, those that wait for an answer included; the seed
+ * picks which of the others has the next turn. A turn waits for the answer to the one before it:
+ * where no turn can be asked at the time that request_rate has for it, it is asked at the next
+ * answer.
  *
  * If the first element has an arrival_time_ns and request_rate is 0, all elements must have one,
  * and none may be earlier than the one before in its file (else -EINVAL). Conversations then start
- * at these times, in the order of the file.
+ * at these times, in the order of the file, and their later turns are asked when the one before is
+ * answered.
+ *
+ * back_to_back: turns wait for nothing. All turns of one conversation are asked, then those of
+ * another that the seed picks; a user and a class are drawn for each.
  */
 int source_sharegpt_open(struct source **out, struct inputs *in,
                          const struct source_sharegpt_opts *o, struct err *e);

@@ -12,10 +12,12 @@
 
 struct source; /* begins with its ops */
 
-/* Rows of the input that became no request. */
+/* Rows of the input that became no request, or lack something. */
 struct source_skips {
     uint64_t rows;
     struct err first; /* why the first one was skipped */
+    /* Deletions that became rows of size 0, because their objects' sizes are not known. */
+    uint64_t unsized;
 };
 
 struct source_ops {

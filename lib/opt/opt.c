@@ -144,6 +144,8 @@ static int set_choice(const struct opt *o, int *field, const char *text, struct 
             break;
         c += len + 1;
     }
+    if (o->absent && strcmp(text, o->absent) == 0)
+        return fail(e, o, "there is no '", text, o->absent_why);
     for (const char *c = o->choices; *c && n + 3 < sizeof(after); c++) {
         after[n++] = *c == '|' ? ',' : *c;
         if (*c == '|')

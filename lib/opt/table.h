@@ -43,10 +43,12 @@ struct opt {
     const char *def;     /* default, as text of that type; NULL: 0, false, NULL, empty */
     double min, max;     /* range of numbers (bytes, ns...); both 0: any >= 0; max < min: no max */
     const char *choices; /* OPT_ENUM */
-    const char *alias;   /* another long name, NULL: none */
-    unsigned flags;      /* enum opt_flags */
-    uint32_t marks;      /* the program's own bits, for the modes in opt.h */
-    const char *help;    /* one or two sentences, without the default: --help adds it */
+    /* OPT_ENUM: a value that a related program takes and this one does not, and why. NULL: none. */
+    const char *absent, *absent_why;
+    const char *alias; /* another long name, NULL: none */
+    unsigned flags;    /* enum opt_flags */
+    uint32_t marks;    /* the program's own bits, for the modes in opt.h */
+    const char *help;  /* one or two sentences, without the default: --help adds it */
 };
 
 #endif

@@ -225,4 +225,9 @@ cat "$TMP/pipe" >"$TMP/piped.csv" &
 ok "--dump-users into a pipe: it stays one" test -p "$TMP/pipe"
 [ -p "$TMP/pipe" ] && wait $!
 is "--dump-users into a pipe: the users come" "$(lines "$TMP/piped.csv")" 4
+
+# Related programs have this mode.
+exits "a mode of other programs" 2 "$BIN/kvgen" --generation-mode deterministic -o none
+stderr_like "a mode of other programs: what to choose" \
+    "^kvgen: --generation-mode: there is no 'deterministic': every mode is.*none .0 ms., fast .2 ms. or realistic"
 done_testing

@@ -44,11 +44,11 @@ function move(key, queue) {
     queue_of[key] = queue
     arrival[key] = arrivals++
 }
-# Ghosts are the keys that left the small queue, at most as many as there are blocks in the cache.
+# Ghosts are the keys that left the small queue, at most as many as the main queue holds: nine tenths of the blocks.
 function remember(key,    oldest_ghost) {
     ghost_at[ghosts_last++] = key
     ghost[key] = ghosts_last
-    for (ghosts++; ghosts > count - 1;) {
+    for (ghosts++; ghosts > count - int(count / 10);) {
         oldest_ghost = ghost_at[ghosts_first++]
         if (oldest_ghost in ghost && ghost[oldest_ghost] == ghosts_first) { delete ghost[oldest_ghost]; ghosts-- }
     }

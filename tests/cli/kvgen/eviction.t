@@ -22,7 +22,7 @@ exact() { # POLICY, hits with 1,000, 10,000 and 30,000 blocks
 exact lru 4282 21540 32041
 exact fifo 4184 19456 30059
 exact lfu 5072 19088 31749
-exact s3fifo 5755 20518 31570
+exact s3fifo 5595 20175 31570
 exact sieve 5072 19088 31749
 
 # On that sample LFU and SIEVE hit equally often. Here a few hundred keys, some far more often than others, mix with

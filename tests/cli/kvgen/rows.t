@@ -31,9 +31,11 @@ is "mlperf: six fields everywhere" "$(rows "$TMP/six.csv" | awk -F, '{print NF}'
 is "mlperf: those rows of the full trace" "$(rows "$TMP/six.csv" | cut -d, -f2-)" \
     "$(rows "$TMP/all.csv" | awk -F, '$2 == "Read" || $2 == "Write"' | cut -d, -f2-6)"
 like "mlperf: times are dates" "$(rows "$TMP/six.csv" | head -n 1)" '^17356896[0-9]{2}\.'
+is "mlperf: times have six decimals" "$(rows "$TMP/six.csv" | grep -cvE '^[0-9]+\.[0-9]{6},')" 0
 generate --format mlperf --epoch 0 -o "$TMP/zero.csv"
-is "mlperf: unless told" "$(rows "$TMP/zero.csv" | cut -d, -f1)" \
-    "$(rows "$TMP/all.csv" | awk -F, '$2 == "Read" || $2 == "Write" {print $1}')"
+is "mlperf: unless told, rounded to six decimals" "$(rows "$TMP/zero.csv" | cut -d, -f1)" \
+    "$(rows "$TMP/all.csv" | awk -F '[,.]' '$3 == "Read" || $3 == "Write" {
+        us = substr($2, 1, 6) + (substr($2, 7, 1) >= 5); printf "%d.%06d\n", $1 + int(us / 1000000), us % 1000000}')"
 generate --epoch 1000.5 --limit 1 -o "$TMP/one.csv"
 is "--limit counts rows written" "$(rows "$TMP/one.csv" | wc -l)" 1
 ok "--epoch moves both times" awk -F, 'NR == 2 {exit !($1 > 1000.5 && $12 > 1000.5)}' "$TMP/one.csv"

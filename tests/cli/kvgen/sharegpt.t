@@ -70,6 +70,12 @@ generate --input "$dataset.times" --qos batch -o "$trace"
 is "arrivals of a dataset" "$(arrivals "$trace")" "0.000000 0.500000 0.500000 3.000000 "
 is "in their order" "$(awk -F, '$2 == "Write" && $5 ~ /^conv/ {print $5}' "$trace" | tr '\n' ' ')" \
     "conversation_1_turn_1 conversation_2_turn_1 conversation_3_turn_1 conversation_4_turn_1 "
+turns='[{"from": "human", "value": "aaaa"}, {"from": "gpt", "value": "bbbbbbbb"},
+    {"from": "human", "value": "cccc"}, {"from": "gpt", "value": "dddddddd"}]'
+printf '{"arrival_time_ns": %s, "conversations": %s}\n' 0 "$turns" 10000000 "$turns" | tr -d '\n' |
+    sed 's/}{/}\n{/g' >"$dataset.talks"
+generate --input "$dataset.talks" --generation-mode realistic -o "$trace"
+is "later turns follow the answers" "$(arrivals "$trace")" "0.000000 0.010000 0.060000 0.070000 "
 generate --input "$dataset.times" --trace-speedup 2 --replay-cycles 2 -o "$trace"
 is "faster, twice" "$(arrivals "$trace")" "0.000000 0.250000 0.250000 1.500000 1.500000 1.750000 1.750000 3.000000 "
 generate --input "$dataset.times" --replay-cycles 0 --duration 10 -o none
@@ -82,6 +88,39 @@ stderr_like "arrivals that go back: says so" '^kvgen: .*back:2: arrival_time_ns 
 timed 5 '"six"' >"$dataset.back"
 exits "an arrival that is none: status 2" 2 "$BIN/kvgen" --input "$dataset.back" -o none
 stderr_like "an arrival that is none: says so" '^kvgen: .*back:2: arrival_time_ns is not'
+
+# A turn is asked when the one before is answered, in the class of its conversation. Nothing is evicted, so that the turn
+# before is always there.
+for how in "" "--request-rate 50" "--max-conversations 40 --replay-cycles 2"; do
+    # shellcheck disable=SC2086 # several options
+    generate --input "$DATA/sharegpt_dummy_250.json.zst" --generation-mode realistic $how -o "$trace"
+    is "${how:-all at once}: each turn before is found" \
+        "$(json "$summary" '.lookups.multi_turn | .hit_rate, .lookups > 0')" "1 true"
+    # The last columns of a Generate row are its request's arrival and its duration.
+    is "${how:-all at once}: a turn waits for the answer before it" "$(awk -F, '
+        $6 == "Prefill" && $5 ~ /^conv/ {split($5, part, "_"); of[$7] = part[2]; turn[$7] = part[4]}
+        $2 == "Generate" && $7 in of {
+            c = of[$7]
+            if (turn[$7] > 1 && (turn[$7] != last[c] + 1 || $12 < over[c] - 1e-6)) print
+            last[c] = turn[$7]; over[c] = $1 + $13 / 1e6
+        }' "$trace")" ""
+    is "${how:-all at once}: a conversation has one class" "$(awk -F, '$6 == "Prefill" && $5 ~ /^conv/ {
+        split($5, part, "_"); if (part[2] in class && class[part[2]] != $9) print; class[part[2]] = $9}' "$trace")" ""
+done
+is "(there are three classes)" "$(awk -F, 'NR > 1 {print $9}' "$trace" | sort -u | wc -l)" 3
+
+# As the MLPerf program enqueues them: all turns of a conversation, then those of another; users and classes are drawn.
+generate --input "$DATA/sharegpt_dummy_250.json.zst" --compat mlperf --request-rate 50 --num-users 20 -o "$trace"
+awk -F, '$6 == "Prefill" && $5 ~ /^conv/ {split($5, part, "_"); print $7, part[2], part[4], $8, $9}' "$trace" |
+    sort -n >"$TMP/requests"
+is "compat: one conversation after another" "$(awk '$3 != ($2 == last ? turn + 1 : 1) {print} {last = $2; turn = $3}' \
+    "$TMP/requests")" ""
+is "compat: each request comes at its time" "$(awk -F, '$2 == "Generate" && $12 - ($7 - 1) / 50 > 1e-6' "$trace")" ""
+like "compat: within a conversation there are several users and classes" "$(awk '
+    $2 == last {users += $4 != user; classes += $5 != class} {last = $2; user = $4; class = $5}
+    END {print (users > 50), (classes > 50)}' "$TMP/requests")" '^1 1$'
+isnt "compat: the seed shuffles conversations" "$(awk '{print $2}' "$TMP/requests" | uniq | head -5)" \
+    "$(seq 1 5)"
 
 # Many conversations: the seed mixes them, turns keep their order, and memory holds only those under way.
 many() { # CONVERSATIONS of three turns

@@ -53,7 +53,9 @@ is "a tier of it" "$(tail -n +2 "$copy")" "$(grep ',Tier-2,' "$TMP/original.rows
 generate --input "$original" --limit 7 -o "$copy"
 is "the head of it" "$(tail -n +2 "$copy")" "$(head -n 7 "$TMP/original.rows")"
 generate --input "$original" --format mlperf --epoch 0 -o "$copy"
-is "its six columns" "$(tail -n +2 "$copy")" "$(grep -E '^[^,]*,(Read|Write),' "$TMP/original.rows" | cut -d , -f 1-6)"
+is "its six columns" "$(tail -n +2 "$copy" | cut -d , -f 2-6)" \
+    "$(grep -E '^[^,]*,(Read|Write),' "$TMP/original.rows" | cut -d , -f 2-6)"
+is "times of six decimals" "$(tail -n +2 "$copy" | grep -cvE '^[0-9]+\.[0-9]{6},')" 0
 is "and nothing else" "$(head -n 1 "$copy")" Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 generate --input "$original" --format mlperf -o "$TMP/dated.csv"
 like "dates for that" "$(sed -n 2p "$TMP/dated.csv")" '^17356896[0-9][0-9]\.'

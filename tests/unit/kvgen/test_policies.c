@@ -101,7 +101,8 @@ static struct item drop_s3fifo(struct model *m)
         struct item item = take(&m->small, 0);
         if (item.uses < 2) {
             append(&m->ghost, item);
-            while (m->ghost.count > m->small.count + m->main.count)
+            size_t before = m->small.count + m->main.count + 1;
+            while (m->ghost.count > before - before / 10)
                 take(&m->ghost, 0);
             return item;
         }
