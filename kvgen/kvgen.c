@@ -67,7 +67,11 @@ static int read_configuration(struct run *r, struct err *e)
     rc = workload_read(&r->workload, r->conf, e);
     if (rc < 0)
         return rc;
-    rc = model_find(&r->model, r->o.model, r->conf, e);
+    struct notes ignored = {0};
+    rc = model_find_forced(&r->model, r->o.model, r->conf, r->o.force_model ? &ignored : NULL, e);
+    for (unsigned i = 0; i < ignored.count; i++)
+        fprintf(stderr, "kvgen: %s: %s is unknown and ignored (--force-model)\n", r->o.model,
+                ignored.text[i]);
     if (rc < 0 || !r->o.kv_dtype)
         return rc;
     return model_set_dtype(&r->model, r->o.kv_dtype, e);

@@ -87,6 +87,7 @@ int models_show(const struct model *m, struct err *e)
     jsonout_text_value(j, "attention", attention(m));
     jsonout_text_value(j, "kv_dtype", model_dtype(m));
     jsonout_u64(j, "layers", m->layers);
+    jsonout_u64(j, "kv_layers", m->full_layers + m->windowed_layers);
     jsonout_u64(j, "windowed_layers", m->windowed_layers);
     if (m->window > 0)
         jsonout_u64(j, "window", m->window);
@@ -104,6 +105,8 @@ int models_show(const struct model *m, struct err *e)
         jsonout_u64(j, key, bytes);
     }
     jsonout_end(j);
+    jsonout_u64(j, "state_layers", m->state_layers);
+    jsonout_u64(j, "state_bytes", m->state_bytes);
     rc = jsonout_save(j, "-", e);
 out:
     jsonout_free(j);

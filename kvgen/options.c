@@ -294,6 +294,12 @@ const struct opt options_table[] = {
      .marks = WITH_MODELS | GENERATES,
      .help = "A built-in model, one of the configuration's, or a Hugging Face "
              "config.json (FILE.json)."},
+    {.name = "force-model",
+     .type = OPT_FLAG,
+     .offset = AT(force_model),
+     .marks = NOT_LIST_MODELS | WITH_MODELS | GENERATES,
+     .help = "Take a config.json although keys in it are unknown that may change the cache's "
+             "size."},
     {.name = "kv-dtype",
      .type = OPT_TEXT,
      .offset = AT(kv_dtype),
@@ -796,6 +802,8 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
     if (o->max_concurrent_allocs > 0 && o->tier_model.count == 0)
         return refuse(e, "--max-concurrent-allocs",
                       "writes take no time without --tier-model, so none waits for another");
+    if (o->force_model && !ends_with(o->model, ".json") && !ends_with(o->model, ".json.zst"))
+        return refuse(e, "--force-model", "only a config.json (--model FILE.json) has such keys");
     o->qos_given = opt_given(p, "qos");
     if (o->source == OPTIONS_USERS && !opt_given(p, "duration"))
         o->duration_ns = 60 * UNITS_NS_PER_S;

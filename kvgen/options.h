@@ -94,7 +94,7 @@ struct options {
     bool lint;
     uint64_t level, limit, threads, segment_bytes;
     const char *epoch, *endpoint;
-    bool list_models, show_model, print_config, retier;
+    bool list_models, show_model, force_model, print_config, retier;
 };
 
 /* Every option, ended by an empty row. */

@@ -20,6 +20,8 @@ void provenance_put_origin(struct jsonout *j, uint64_t seed, const struct model 
     jsonout_object(j, "model");
     jsonout_text_value(j, "name", model->id);
     jsonout_u64(j, "bytes_per_token", model_bytes_per_token(model));
+    if (model->state_bytes > 0)
+        jsonout_u64(j, "state_bytes", model->state_bytes);
     jsonout_end(j);
 }
 

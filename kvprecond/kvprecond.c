@@ -325,6 +325,9 @@ int main(int argc, char **argv)
         print_error(&e);
         return err_exit_status(&e);
     }
+    for (unsigned i = 0; ret == 0 && i < r.o.ignored_keys.count; i++)
+        fprintf(stderr, "kvprecond: %s: %s is unknown and ignored (--force-model)\n", r.o.model_id,
+                r.o.ignored_keys.text[i]);
     if (ret == 0)
         status = run(&r, argc, argv);
     else if (opt_print_answer(parser, &e) < 0) {

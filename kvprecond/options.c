@@ -62,6 +62,12 @@ static const struct opt table[] = {
      .def = "llama3.1-8b",
      .marks = KV_ONLY,
      .help = "With --mode kv: a built-in model or a Hugging Face config.json (FILE.json)."},
+    {.name = "force-model",
+     .type = OPT_FLAG,
+     .offset = AT(force_model),
+     .marks = KV_ONLY,
+     .help = "With --mode kv: take a config.json although keys in it are unknown that may change "
+             "the cache's size."},
     {.name = "kv-dtype",
      .type = OPT_TEXT,
      .offset = AT(kv_dtype),
@@ -197,13 +203,17 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
 /* The model of --mode kv, and the size of its objects. */
 static int check_model(struct options *o, struct err *e)
 {
-    int rc = model_find(&o->model, o->model_id, NULL, e);
+    if (o->force_model && !strstr(o->model_id, ".json"))
+        return err_set(e, EINVAL, ERR_INPUT, "--force-model",
+                       "only a config.json (--model FILE.json) has such keys");
+    int rc = model_find_forced(&o->model, o->model_id, NULL,
+                               o->force_model ? &o->ignored_keys : NULL, e);
 
     if (rc == 0 && o->kv_dtype)
         rc = model_set_dtype(&o->model, o->kv_dtype, e);
     if (rc < 0)
         return rc;
-    if (model_bytes(&o->model, OPTIONS_OBJECT_TOKENS, &o->object_bytes) < 0 ||
+    if (model_sequence_bytes(&o->model, OPTIONS_OBJECT_TOKENS, &o->object_bytes) < 0 ||
         o->object_bytes > SIZE_MAX_BYTES)
         return err_set(e, EOVERFLOW, ERR_INPUT, "--model", "an object of %u tokens is too large",
                        OPTIONS_OBJECT_TOKENS);

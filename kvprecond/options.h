@@ -8,6 +8,7 @@
 #include "kvprecond/plan.h"
 #include "kvprecond/rounds.h"
 #include "lib/base/err.h"
+#include "lib/base/notes.h"
 #include "lib/base/progress.h"
 #include "lib/io/io.h"
 #include "lib/io/target_file.h"
@@ -21,8 +22,10 @@ struct options {
     uint64_t size; /* 0: twice the device */
     uint64_t block_bytes, file_bytes, iodepth, threads, seed;
     const char *model_id, *kv_dtype;
-    struct model model;    /* of --mode kv */
-    uint64_t object_bytes; /* of --mode kv, exact */
+    bool force_model;
+    struct notes ignored_keys; /* of --force-model */
+    struct model model;        /* of --mode kv */
+    uint64_t object_bytes;     /* of --mode kv, exact */
     double reserve_percent;
     enum io_engine engine;
     bool purge, until_steady;

@@ -23,7 +23,8 @@ struct cache {
     uint64_t last_writer;  /* number of the request that wrote last, 0: none, ... */
     int64_t last_write_ns; /* ... and when; kept where writers race */
     int64_t sized_tokens;  /* the tokens asked for last, ... */
-    uint64_t sized_bytes;  /* ... and the bytes of an object of them */
+    bool sized_later;      /* ... whether they were without a state, ... */
+    uint64_t sized_bytes;  /* ... and the bytes of such an object */
 };
 
 /* ---- rows ---- */
@@ -89,23 +90,27 @@ bool cache_advance(struct cache *c, int64_t until_ns)
     return c->servers && tier_servers_advance(c->servers, until_ns);
 }
 
-/* Bytes of an object of that many tokens. false: too many, which ends the run. Most objects that
- * follow each other are of one size. */
-static bool size_of(struct cache *c, int64_t tokens, uint64_t *bytes)
+/* Bytes of the object. false: too many, which ends the run. Most objects that follow each other are
+ * of one size. */
+static bool size_of(struct cache *c, const struct cache_entry *e, uint64_t *bytes)
 {
-    if (tokens == c->sized_tokens) {
+    if (e->tokens == c->sized_tokens && e->later == c->sized_later) {
         *bytes = c->sized_bytes;
         return true;
     }
-    if (model_bytes(c->o->model, (uint64_t)tokens, bytes) < 0 || *bytes > (uint64_t)INT64_MAX) {
+    uint64_t tokens = (uint64_t)e->tokens;
+    int rc = e->later ? model_bytes(c->o->model, tokens, bytes)
+                      : model_sequence_bytes(c->o->model, tokens, bytes);
+    if (rc < 0 || *bytes > (uint64_t)INT64_MAX) {
         virtual_clock_fail(c->clock,
                            err_set(c->clock->err, -EOVERFLOW, ERR_INPUT, c->o->model->id,
                                    "an object of %lld tokens does not fit 63 bits of bytes",
-                                   (long long)tokens));
+                                   (long long)e->tokens));
         return false;
     }
     *bytes /= c->o->tensor_parallel;
-    c->sized_tokens = tokens;
+    c->sized_tokens = e->tokens;
+    c->sized_later = e->later;
     c->sized_bytes = *bytes;
     return true;
 }
@@ -122,7 +127,7 @@ static void tell_curve(struct cache *c, int (*by)(struct curve *, struct ident, 
                        const struct cache_entry *e)
 {
     uint64_t size;
-    if (c->o->curve && size_of(c, e->tokens, &size))
+    if (c->o->curve && size_of(c, e, &size))
         check_curve(c, by(c->o->curve, e->id, size));
 }
 
@@ -228,7 +233,7 @@ enum cache_progress cache_write(struct cache *c, struct cache_access *a,
                                 const struct cache_entry *e)
 {
     uint64_t size;
-    if (!size_of(c, e->tokens, &size) || busy(c, a) || !take_place(c, a))
+    if (!size_of(c, e, &size) || busy(c, a) || !take_place(c, a))
         return CACHE_WAIT;
     /* Another request may have written it while this one waited. */
     if (c->servers && hierarchy_has(c->hierarchy, e->id))
@@ -309,7 +314,7 @@ static enum cache_progress populate_object(struct cache *c, struct cache_access 
     if (c->clock->ended != 0)
         return CACHE_WAIT;
     tell_curve(c, curve_write, e);
-    if (c->clock->ended == 0 && size_of(c, e->tokens, &size) &&
+    if (c->clock->ended == 0 && size_of(c, e, &size) &&
         hierarchy_write(c->hierarchy, e->id, size, (uint32_t)e->tokens, e->class) < 0)
         virtual_clock_fail(c->clock, err_nomem(c->clock->err, "live objects"));
     return CACHE_DONE;
@@ -347,7 +352,8 @@ static enum cache_progress each_part(struct cache *c, struct cache_access *a,
         int64_t left = e->tokens - a->part * tokens;
         struct cache_entry part = {.id = ident_part(e->id, a->part, last),
                                    .tokens = c->o->partial_blocks && left < tokens ? left : tokens,
-                                   .class = e->class};
+                                   .class = e->class,
+                                   .later = a->part > 0};
         if (verb(c, a, &part) == CACHE_WAIT)
             return CACHE_WAIT;
     }

@@ -20,6 +20,7 @@ struct cache_entry {
     struct ident id;
     int64_t tokens;         /* 0: not known, which only cache_read allows */
     enum trace_class class; /* of the rows */
+    bool later;             /* not the first object of its sequence: without the sequence's state */
 };
 
 enum cache_progress {

@@ -253,7 +253,8 @@ static inline struct cache_entry block(const struct serving *s, const struct req
         if (left > 0 && left < tokens)
             tokens = left;
     }
-    return (struct cache_entry){.id = block_id(r, i), .tokens = tokens, .class = TRACE_BLOCK};
+    return (struct cache_entry){
+        .id = block_id(r, i), .tokens = tokens, .class = TRACE_BLOCK, .later = i > 0};
 }
 
 /* Fetches from memory what the lookups of later blocks need: that hides most cache misses. */

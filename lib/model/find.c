@@ -140,6 +140,7 @@ static int read_model(const struct model_reader *r, struct model *out)
         m.windowed_layers = m.layers;
     if (m.windowed_layers > m.layers)
         return fail(r, "windowed_layers is above num_layers");
+    model_settle(&m);
     rc = dtype ? model_set_dtype(&m, dtype, r->e) : 0;
     if (rc == 0)
         *out = m;
@@ -167,6 +168,12 @@ static void add_known(char known[MODEL_KNOWN_MAX], const char *id)
 
 int model_find(struct model *out, const char *id, const struct conf *conf, struct err *e)
 {
+    return model_find_forced(out, id, conf, NULL, e);
+}
+
+int model_find_forced(struct model *out, const char *id, const struct conf *conf,
+                      struct notes *ignored, struct err *e)
+{
     struct model_reader r = {.conf = conf, .id = id, .e = e};
     const struct model *m = find_builtin(id);
     char known[MODEL_KNOWN_MAX] = "";
@@ -180,7 +187,7 @@ int model_find(struct model *out, const char *id, const struct conf *conf, struc
         return 0;
     }
     if (ends_with(id, ".json") || ends_with(id, ".json.zst"))
-        return model_hf_load(out, id, e);
+        return model_hf_load(out, id, ignored, e);
 
     for (size_t i = 0; (m = model_builtin(i)) != NULL; i++)
         add_known(known, m->id);

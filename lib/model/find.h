@@ -3,6 +3,7 @@
 #define KVTRACE_MODEL_FIND_H
 
 #include "lib/base/err.h"
+#include "lib/base/notes.h"
 #include "lib/conf/conf.h"
 #include "lib/model/model.h"
 
@@ -13,5 +14,9 @@
  * reading.
  */
 int model_find(struct model *out, const char *id, const struct conf *conf, struct err *e);
+/* The same, but keys of a config.json that may change the cache's size and are not known are added
+ * to ignored instead of being an error. */
+int model_find_forced(struct model *out, const char *id, const struct conf *conf,
+                      struct notes *ignored, struct err *e);
 
 #endif

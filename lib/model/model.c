@@ -8,21 +8,33 @@
 
 #include "lib/base/units.h"
 
-#define GQA(id, name, layers, hidden, heads, kv_heads, head_dim)                                   \
+#define MODEL(id_, name_, attention_, layers_, hidden_, heads_, kv_heads_, head_dim_)              \
     {                                                                                              \
-        id, name, MODEL_GQA, layers, hidden, heads, kv_heads, head_dim, 0, 0, 0, 0, 16             \
+        .id = id_, .name = name_, .attention = attention_, .layers = layers_, .hidden = hidden_,   \
+        .heads = heads_, .kv_heads = kv_heads_, .head_dim = head_dim_, .full_layers = layers_,     \
+        .element_bits = 16, .full_elements = (uint64_t)(layers_)*2 * (kv_heads_) * (head_dim_)     \
     }
 
 static const struct model builtins[] = {
-    GQA("tiny-1b", "Tiny 1B", 12, 1024, 8, 4, 128),
-    GQA("mistral-7b", "Mistral 7B", 32, 4096, 32, 8, 128),
-    {"llama2-7b", "Llama 2 7B", MODEL_MHA, 32, 4096, 32, 32, 128, 0, 0, 0, 0, 16},
-    GQA("llama3.1-8b", "Llama 3.1 8B", 32, 4096, 32, 8, 128),
-    GQA("llama3.1-70b-instruct", "Llama 3.1 70B Instruct", 80, 8192, 64, 8, 128),
-    {"deepseek-v3", "DeepSeek V3", MODEL_MLA, 61, 7168, 128, 0, 0, 512, 64, 0, 0, 16},
-    GQA("qwen3-32b", "Qwen3 32B", 64, 5120, 64, 8, 128),
-    GQA("gpt-oss-120b", "gpt-oss 120B", 36, 2880, 64, 8, 64),
-    GQA("gpt-oss-20b", "gpt-oss 20B", 24, 2880, 64, 8, 64),
+    MODEL("tiny-1b", "Tiny 1B", MODEL_GQA, 12, 1024, 8, 4, 128),
+    MODEL("mistral-7b", "Mistral 7B", MODEL_GQA, 32, 4096, 32, 8, 128),
+    MODEL("llama2-7b", "Llama 2 7B", MODEL_MHA, 32, 4096, 32, 32, 128),
+    MODEL("llama3.1-8b", "Llama 3.1 8B", MODEL_GQA, 32, 4096, 32, 8, 128),
+    MODEL("llama3.1-70b-instruct", "Llama 3.1 70B Instruct", MODEL_GQA, 80, 8192, 64, 8, 128),
+    {.id = "deepseek-v3",
+     .name = "DeepSeek V3",
+     .attention = MODEL_MLA,
+     .layers = 61,
+     .hidden = 7168,
+     .heads = 128,
+     .kv_lora_rank = 512,
+     .qk_rope_head_dim = 64,
+     .full_layers = 61,
+     .element_bits = 16,
+     .full_elements = 61 * (512 + 64)},
+    MODEL("qwen3-32b", "Qwen3 32B", MODEL_GQA, 64, 5120, 64, 8, 128),
+    MODEL("gpt-oss-120b", "gpt-oss 120B", MODEL_GQA, 36, 2880, 64, 8, 64),
+    MODEL("gpt-oss-20b", "gpt-oss 20B", MODEL_GQA, 24, 2880, 64, 8, 64),
 };
 
 const struct model *model_builtin(size_t i)
@@ -63,17 +75,23 @@ const char *model_dtype(const struct model *m)
     }
 }
 
-int model_bytes(const struct model *m, uint64_t tokens, uint64_t *bytes)
+void model_settle(struct model *m)
 {
-    uint64_t held = m->windowed_layers > 0 && tokens > m->window ? m->window : tokens;
     uint64_t per_layer = m->attention == MODEL_MLA ? (uint64_t)m->kv_lora_rank + m->qk_rope_head_dim
                                                    : 2 * (uint64_t)m->kv_heads * m->head_dim;
-    uint64_t full, sum, elements;
 
     assert(m->windowed_layers <= m->layers);
-    if (units_mul(m->layers - m->windowed_layers, tokens, &full) < 0 ||
-        units_mul(m->windowed_layers, held, &held) < 0 || units_add(full, held, &sum) < 0 ||
-        units_mul(sum, per_layer, &elements) < 0)
+    m->full_layers = m->layers - m->windowed_layers;
+    m->full_elements = m->full_layers * per_layer;
+    m->windowed_elements = m->windowed_layers * per_layer;
+}
+
+int model_bytes(const struct model *m, uint64_t tokens, uint64_t *bytes)
+{
+    uint64_t held = tokens > m->window ? m->window : tokens, full, elements;
+
+    if (units_mul(m->full_elements, tokens, &full) < 0 ||
+        units_mul(m->windowed_elements, held, &held) < 0 || units_add(full, held, &elements) < 0)
         return -EOVERFLOW;
     if (m->element_bits >= 8)
         return units_mul(elements, m->element_bits / 8, bytes);
@@ -89,4 +107,12 @@ uint64_t model_bytes_per_token(const struct model *m)
     assert(rc == 0 && "the ranges of the geometry keep one token within 64 bits");
     (void)rc;
     return bytes;
+}
+
+int model_sequence_bytes(const struct model *m, uint64_t tokens, uint64_t *bytes)
+{
+    uint64_t kv;
+    int rc = model_bytes(m, tokens, &kv);
+
+    return rc < 0 ? rc : units_add(kv, m->state_bytes, bytes);
 }

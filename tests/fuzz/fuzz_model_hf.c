@@ -12,7 +12,10 @@ static void check(const struct model *m)
 {
     uint64_t one = 0, many = 0;
 
-    if (m->layers == 0 || m->windowed_layers > m->layers)
+    if (m->layers == 0 || m->full_layers > m->layers || m->windowed_layers > m->layers ||
+        m->state_layers > m->layers)
+        abort();
+    if ((m->state_bytes > 0) && m->state_layers == 0)
         abort();
     if ((m->windowed_layers > 0) != (m->window > 0))
         abort();
@@ -30,10 +33,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (jsonin_parse(&d, (const char *)data, size, "text", &e) < 0)
         return 0;
-    if (model_hf_parse(&m, jsonin_root(d), "text", &e) == 0)
+    if (model_hf_parse(&m, jsonin_root(d), "text", NULL, &e) == 0) {
         check(&m);
-    else if (e.code == 0 || e.what[0] == '\0')
+    } else if (e.code == 0 || e.what[0] == '\0') {
         abort();
+    } else {
+        struct notes ignored = {0};
+        if (model_hf_parse(&m, jsonin_root(d), "text", &ignored, &e) == 0) {
+            if (ignored.count == 0)
+                abort(); /* nothing was forced: it should have been taken at once */
+            check(&m);
+        }
+    }
     jsonin_free(d);
     return 0;
 }

@@ -160,7 +160,7 @@ static int parse(struct model *m, const char *text, struct err *e)
     int rc;
 
     assert_int_equal(jsonin_parse(&d, text, strlen(text), "c.json", e), 0);
-    rc = model_hf_parse(m, jsonin_root(d), "c.json", e);
+    rc = model_hf_parse(m, jsonin_root(d), "c.json", NULL, e);
     jsonin_free(d);
     return rc;
 }
@@ -293,7 +293,9 @@ static void bad_files_name_the_field(void **state)
         {"{" BASE ", \"kv_lora_rank\": 512}", "qk_rope_head_dim: missing"},
         {"{" BASE ", \"layer_types\": [\"full_attention\"]}", "layer_types: not one entry"},
         {"{" BASE ", \"num_hidden_layers\": 1, \"layer_types\": [\"linear_attention\"]}",
-         "layer_types: layers of type 'linear_attention'"},
+         "layer_types: layers without keys and values have a state"},
+        {"{" BASE ", \"num_hidden_layers\": 1, \"layer_types\": [\"recurrent\"]}",
+         "layer_types: layers of type 'recurrent'"},
         {"{" BASE ", \"num_hidden_layers\": 1, \"layer_types\": [\"sliding_attention\"]}",
          "sliding_window: missing"},
         {"{" BASE ", \"sliding_window\": 0}", "sliding_window: not a whole number from 1"},
@@ -301,9 +303,33 @@ static void bad_files_name_the_field(void **state)
          "sliding_window_pattern: not"},
         {"{" BASE ", \"sliding_window\": 9, \"use_sliding_window\": 1}",
          "use_sliding_window: neither"},
-        {"{" BASE ", \"attn_layer_period\": 8}", "attn_layer_period: layers without attention"},
+        {"{" BASE ", \"attn_layer_period\": 8}",
+         "attn_layer_period: layers without keys and values"},
+        {"{" BASE ", \"attn_layer_period\": 8, \"mamba_d_state\": 16}", "mamba_d_conv: missing"},
+        {"{" BASE ", \"full_attention_interval\": 4, \"linear_num_value_heads\": 4}",
+         "linear_num_key_heads: missing"},
+        {"{" BASE ", \"attn_type_list\": [1, 0, 2, 1, 1, 1, 1, 1, 1, 1]}",
+         "attn_type_list: not a list of 0"},
+        {"{" BASE ", \"full_attn_idxs\": [10], \"conv_L_cache\": 3}",
+         "full_attn_idxs: an entry is no layer"},
+        {"{" BASE ", \"num_hidden_layers\": 2, \"hybrid_override_pattern\": \"*x\"}",
+         "hybrid_override_pattern: layers of type 'x'"},
+        {"{" BASE ", \"num_hidden_layers\": 1, \"hybrid_override_pattern\": \"-\"}",
+         "num_hidden_layers: no layer keeps keys and values"},
+        {"{" BASE ", \"use_cla\": true}", "cla_share_factor: missing"},
+        {"{" BASE ", \"attention_chunk_size\": 8192}", "attention_chunk_size: models with this"},
+        {"{" BASE ", \"sliding_window\": 9, \"sliding_window_pattern\": \"LXG\"}",
+         "sliding_window_pattern: neither a number nor"},
+        {"{" BASE ", \"qk_nope_head_dim\": 64}",
+         "qk_nope_head_dim: not supported without kv_lora_rank"},
+        {"{" BASE ", \"block_configs\": [{}]}", "block_configs: not one entry"},
+        {"{" BASE ", \"attn_config\": {\"kv_n_heads\": 2, \"sliding_window_size\": 64}}",
+         "attn_config.sliding_window_size: models with this"},
+        {"{" BASE ", \"num_hidden_layers\": 1, \"attn_type_list\": [0], \"conv_L_cache\": 3,"
+         "\"mamba_cache_dtype\": \"fp6\"}",
+         "mamba_cache_dtype: neither"},
         {"{" BASE ", \"is_encoder_decoder\": true}", "is_encoder_decoder: encoder"},
-        {"{" BASE ", \"num_kv_shared_layers\": 4}", "num_kv_shared_layers: models with this"},
+        {"{" BASE ", \"num_kv_shared_layers\": 10}", "num_kv_shared_layers: not below"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -314,6 +340,213 @@ static void bad_files_name_the_field(void **state)
         if (strncmp(e.what, cases[i].what, strlen(cases[i].what)) != 0)
             fail_msg("got: %s, wanted: %s", e.what, cases[i].what);
     }
+}
+
+/* ---- which keys may be there ---- */
+
+/* A key that is not known is refused when its name is about the cache and it is not off. */
+static void unknown_keys(void **state)
+{
+    (void)state;
+    static const char *const refused[][2] = {
+        {"\"kv_share_map\": [1, 2]", "kv_share_map"},
+        {"\"attention_window_schedule\": \"x\"", "attention_window_schedule"},
+        {"\"num_global_heads\": 4", "num_global_heads"},
+        {"\"cross_layer_sharing\": true", "cross_layer_sharing"},
+        {"\"cache_compress_ratio\": 4", "cache_compress_ratio"},
+        {"\"total_ut_steps\": 4", "total_ut_steps"},
+        {"\"new_config\": {\"a\": {\"attn_stride\": 2}}", "new_config.a.attn_stride"},
+        {"\"state_size\": 16", "state_size"},
+        {"\"index_topk\": 2048", "index_topk"}, /* without index_head_dim: not DeepSeek's */
+        {"\"kv_cache_dtype\": \"fp8\"", "kv_cache_dtype"},
+    };
+    static const char *const passed[] = {"\"kv_share_map\": null", "\"kv_share_map\": []",
+                                         "\"kv_share_map\": {}",   "\"kv_sharing\": false",
+                                         "\"some_number\": 7",     "\"attention_norm_eps\": 1e-6",
+                                         "\"rope_layer_base\": 9", "\"new_config\": {\"a\": 1}"};
+
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        char text[256];
+        struct model m;
+        struct err e = {0};
+        struct notes ignored = {0};
+        struct jsonin *d;
+        snprintf(text, sizeof(text), "{" BASE ", %s}", refused[i][0]);
+        assert_int_equal(parse(&m, text, &e), -EINVAL);
+        assert_int_equal(strncmp(e.what, refused[i][1], strlen(refused[i][1])), 0);
+        assert_non_null(strstr(e.what, ": unknown"));
+        assert_non_null(strstr(e.what, "--force-model"));
+        /* forced: taken as if the key were not there, and told */
+        assert_int_equal(jsonin_parse(&d, text, strlen(text), "c.json", &e), 0);
+        assert_int_equal(model_hf_parse(&m, jsonin_root(d), "c.json", &ignored, &e), 0);
+        jsonin_free(d);
+        assert_int_equal(ignored.count, 1);
+        assert_string_equal(ignored.text[0], refused[i][1]);
+        assert_int_equal(model_bytes_per_token(&m), 10 * 2 * 8 * 128 * 2);
+    }
+    for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
+        char text[256];
+        snprintf(text, sizeof(text), "{" BASE ", %s}", passed[i]);
+        struct model m = parsed(text);
+        assert_int_equal(model_bytes_per_token(&m), 40960);
+    }
+}
+
+/* Keys of published files (beside those of tests/data/models) that change no size: refusing one
+ * would refuse its model. */
+static void harmless_keys(void **state)
+{
+    (void)state;
+    static const char *const families[] = {
+        /* GPT-J, GPT-NeoX, GPT-BigCode, OPT, CodeGen */
+        "\"n_positions\": 2048, \"n_inner\": null, \"n_ctx\": 2048, \"rotary\": true, "
+        "\"rotary_dim\": 64,"
+        "\"resid_pdrop\": 0.0, \"embd_pdrop\": 0.0, \"attn_pdrop\": 0.1, \"scale_attn_weights\": "
+        "true,"
+        "\"summary_type\": \"cls_index\", \"summary_use_proj\": true, \"gradient_checkpointing\": "
+        "false,"
+        "\"scale_attn_by_inverse_layer_idx\": true, \"reorder_and_upcast_attn\": true",
+        "\"rotary_pct\": 0.25, \"rotary_emb_base\": 10000, \"use_parallel_residual\": true,"
+        "\"classifier_dropout\": 0.1, \"hidden_act\": \"gelu\", \"layer_norm_eps\": 1e-5",
+        "\"attention_softmax_in_fp32\": true, \"inference_runner\": 0, \"max_batch_size\": null,"
+        "\"pad_key_length\": true, \"pre_allocate_kv_cache\": false, \"validate_runner_input\": "
+        "true,"
+        "\"scale_attention_softmax_in_fp32\": true",
+        "\"ffn_dim\": 8192, \"word_embed_proj_dim\": 2048, \"layerdrop\": 0.0, \"enable_bias\": "
+        "true,"
+        "\"do_layer_norm_before\": true, \"layer_norm_elementwise_affine\": true,"
+        "\"_remove_final_layer_norm\": false, \"activation_function\": \"relu\"",
+        /* StableLM, StarCoder2, Phi, Persimmon, Nemotron */
+        "\"use_qkv_bias\": true, \"qk_layernorm\": true, \"rope_pct\": 0.25, "
+        "\"partial_rotary_factor\": 0.4,"
+        "\"use_bias\": true, \"residual_dropout\": 0.1, \"embedding_dropout\": 0.1, "
+        "\"norm_epsilon\": 1e-5,"
+        "\"mlp_type\": \"default\", \"norm_type\": \"layer_norm\", \"flash_attn\": true, "
+        "\"fused_dense\": true",
+        "\"lm_head_bias\": true, \"original_max_position_embeddings\": 4096, \"attention_bias\": "
+        "true,"
+        "\"embd_layer\": {\"embedding_cls\": \"tune_image\"}, \"speech_lora\": {\"r\": 320, "
+        "\"layer\": \"x\"},"
+        "\"vision_lora\": {\"lora_alpha\": 512, \"layer\": \"x\"}, \"audio_processor\": {\"name\": "
+        "\"c\"}",
+        /* Qwen 1 and VL, InternLM, Baichuan, Yi, MiniCPM-V */
+        "\"attn_dropout_prob\": 0.0, \"use_dynamic_ntk\": true, \"use_flash_attn\": \"auto\","
+        "\"use_logn_attn\": true, \"use_cache_quantization\": true, \"use_cache_kernel\": true,"
+        "\"softmax_in_fp32\": true, \"visual\": {\"heads\": 16, \"layers\": 48}",
+        "\"vision_start_token_id\": 1, \"image_token_id\": 2, \"rope_scaling\": "
+        "{\"mrope_section\": [1],"
+        "\"type\": \"mrope\"}, \"spatial_merge_size\": 2, \"vision_feature_layer\": -1,"
+        "\"vision_config\": {\"num_hidden_layers\": 24, \"num_heads\": 16, \"window_size\": 112}",
+        "\"bias\": false, \"attn_implementation\": \"eager\", \"_attn_implementation\": \"sdpa\","
+        "\"_attn_implementation_autoset\": true, \"model_max_length\": 4096, \"z_loss_weight\": 0,"
+        "\"_from_model_config\": true, \"query_num\": 64, \"slice_config\": {\"max_slice_nums\": "
+        "9},"
+        "\"drop_vision_last_layer\": true, \"use_image_id\": true",
+        /* OLMo, Grok, Cohere, Seed-OSS */
+        "\"clip_qkv\": 8, \"attention_layer_norm\": true, \"block_group_size\": 1,"
+        "\"block_type\": \"sequential\", \"layer_norm_type\": \"rms\", \"alibi_bias_max\": 8.0,"
+        "\"attention_layer_norm_with_affine\": true, \"init_fn\": \"mitchell\", "
+        "\"flash_attention\": true,"
+        "\"bias_for_layer_norm\": true, \"scale_logits\": false, \"n_kv_heads\": null",
+        "\"attn_output_multiplier\": 0.08, \"max_attn_value\": 30.0, \"attn_logit_softcapping\": "
+        "30.0,"
+        "\"embedding_multiplier_scale\": 78.4, \"sliding_window_size\": -1, "
+        "\"attn_temperature_len\": 1024,"
+        "\"attn_factor\": 1.0, \"router_logit_softcapping\": 30.0, \"residual_moe\": true",
+        "\"attention_out_bias\": false, \"logit_scale\": 0.06, \"use_qk_norm\": true, "
+        "\"mlp_bias\": false",
+        /* mixtures of experts: GLM-4.5, Hunyuan, gpt-oss, Arctic, LFM2-MoE */
+        "\"n_group\": 1, \"topk_group\": 1, \"first_k_dense_replace\": 3, \"moe_layer_freq\": [0, "
+        "1],"
+        "\"num_nextn_predict_layers\": 1, \"interleave_moe_layer_step\": 2, \"moe_layers\": [1, 3],"
+        "\"expert_layer_period\": 2, \"mlp_layer_types\": [\"dense\"], "
+        "\"shared_expert_intermediate_size\": 9,"
+        "\"decoder_sparse_step\": 1, \"mlp_only_layers\": [0], \"num_dense_layers\": 2,"
+        "\"use_mixed_mlp_moe\": true, \"group_limited_greedy\": true, \"dense_list\": [4096, 0],"
+        "\"moe_layer_num_skipped\": [1], \"num_shared_expert\": [1], \"pool_type\": \"last\","
+        "\"vit_type\": \"x\", \"add_classification_head\": true, \"experts_per_token\": 4,"
+        "\"moe_num_shared_experts\": 2, \"moe_group\": \"dp\", \"num_expert_group\": 8",
+        /* around all of them */
+        "\"transformers_version\": \"4.51.0\", \"architectures\": [\"X\"], \"torch_dtype\": "
+        "\"bfloat16\","
+        "\"auto_map\": {\"AutoConfig\": \"c.C\"}, \"task_specific_params\": {\"a\": "
+        "{\"num_beams\": 4}},"
+        "\"quantization_config\": {\"quant_method\": \"awq\", \"group_size\": 128, "
+        "\"kv_cache_scheme\": null},"
+        "\"quantization\": {\"group_size\": 64}, \"generation_config\": {\"use_cache\": true},"
+        "\"position_embedding_type\": \"rope\", \"hidden_dropout\": 0.1, \"is_decoder\": true,"
+        "\"attention_probs_dropout_prob\": 0.1, \"type_vocab_size\": 2, \"output_hidden_states\": "
+        "true,"
+        "\"num_beam_groups\": 1, \"no_repeat_ngram_size\": 0, \"encoder_no_repeat_ngram_size\": 0,"
+        "\"chunk_size_feed_forward\": 0, \"tokenizer_class\": \"T\", \"max_window_layers\": 10",
+    };
+
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        char text[2048];
+        snprintf(text, sizeof(text), "{" BASE ", %s}", families[i]);
+        struct model m = parsed(text);
+        assert_int_equal(model_bytes_per_token(&m), 40960);
+    }
+}
+
+/* What the other tables do not reach: states by type, and shared layers. */
+static void states_and_shared_layers(void **state)
+{
+    (void)state;
+    static const char mamba[] =
+        "\"attn_layer_indices\": [0, 5], \"mamba_d_state\": 16, \"mamba_d_conv\": 4,"
+        "\"mamba_n_heads\": 4, \"mamba_d_head\": 32, \"mamba_n_groups\": 2";
+    const uint64_t inputs = (4 * 32 + 2 * 2 * 16) * 3, recurrent = 4 * 32 * 16;
+    char text[512];
+    struct model m;
+
+    snprintf(text, sizeof(text), "{" BASE ", %s}", mamba);
+    m = parsed(text);
+    assert_int_equal(m.full_layers, 2);
+    assert_int_equal(m.state_layers, 8);
+    assert_int_equal(m.state_bytes, 8 * (inputs + recurrent) * 2);
+    assert_int_equal(bytes(&m, 100), 2 * 2 * 8 * 128 * 2 * 100);
+    uint64_t all;
+    assert_int_equal(model_sequence_bytes(&m, 100, &all), 0);
+    assert_int_equal(all, bytes(&m, 100) + m.state_bytes);
+    /* the type of keys and values is not that of the state */
+    struct err e = {0};
+    assert_int_equal(model_set_dtype(&m, "fp8", &e), 0);
+    assert_int_equal(bytes(&m, 100), 2 * 2 * 8 * 128 * 100);
+    assert_int_equal(m.state_bytes, 8 * (inputs + recurrent) * 2);
+    m.state_bytes = UINT64_MAX;
+    assert_int_equal(model_sequence_bytes(&m, 1, &all), -EOVERFLOW);
+
+    snprintf(text, sizeof(text), "{" BASE ", %s, \"mamba_ssm_cache_dtype\": \"float32\"}", mamba);
+    assert_int_equal(parsed(text).state_bytes, 8 * (inputs * 2 + recurrent * 4));
+    snprintf(text, sizeof(text), "{" BASE ", %s, \"mamba_cache_dtype\": \"float32\"}", mamba);
+    assert_int_equal(parsed(text).state_bytes, 8 * (inputs + recurrent) * 4);
+    snprintf(text, sizeof(text), "{" BASE ", %s, \"torch_dtype\": \"float32\"}", mamba);
+    assert_int_equal(parsed(text).state_bytes, 8 * (inputs + recurrent) * 2);
+
+    m = parsed("{" BASE ", \"num_kv_shared_layers\": 4}");
+    assert_int_equal(m.full_layers, 6);
+    m = parsed("{" BASE ", \"use_cla\": true, \"cla_share_factor\": 3}");
+    assert_int_equal(m.full_layers, 4);
+    m = parsed("{" BASE ", \"use_cla\": false, \"cla_share_factor\": 3}");
+    assert_int_equal(m.full_layers, 10);
+}
+
+/* Missing and null are not the same where a class has a default. */
+static void windows_of_classes(void **state)
+{
+    (void)state;
+    struct model m = parsed("{" BASE ", \"model_type\": \"mistral\"}");
+
+    assert_int_equal(m.window, 4096);
+    assert_int_equal(m.kv_heads, 8);
+    m = parsed("{" BASE ", \"model_type\": \"gemma2\", \"sliding_window\": null}");
+    assert_int_equal(m.window, 0);
+    m = parsed("{" BASE ", \"model_type\": \"cohere2\"}");
+    assert_int_equal(m.window, 4096);
+    assert_int_equal(m.windowed_layers, 8);
+    m = parsed("{\"a\": null, " BASE "}"); /* a first member that is null is no empty file */
+    assert_int_equal(m.layers, 10);
 }
 
 /* ---- configuration ---- */
@@ -454,6 +687,7 @@ static void element_widths_and_overflow(void **state)
                        .kv_lora_rank = 2,
                        .qk_rope_head_dim = 1,
                        .element_bits = 4};
+    model_settle(&m);
     assert_int_equal(bytes(&m, 1), 1);
     assert_int_equal(bytes(&m, 3), 4);
 }
@@ -467,6 +701,10 @@ int main(void)
         cmocka_unit_test(heads_of_each_family),
         cmocka_unit_test(element_types_of_files),
         cmocka_unit_test(bad_files_name_the_field),
+        cmocka_unit_test(unknown_keys),
+        cmocka_unit_test(harmless_keys),
+        cmocka_unit_test(states_and_shared_layers),
+        cmocka_unit_test(windows_of_classes),
         cmocka_unit_test(the_example_file),
         cmocka_unit_test(a_file_overrides_built_in_models),
         cmocka_unit_test(bad_models_of_a_file),

@@ -1,0 +1,88 @@
+/* Reads single fields of a config.json for the files that give them a meaning (hf.c, hf_layers.c,
+ * hf_state.c), and says which field is wrong. */
+#include "lib/model/hf_fields.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int hf_fail(const struct hf_reader *r, const char *field, const char *why, ...)
+{
+    char text[600];
+    va_list args;
+
+    va_start(args, why);
+    vsnprintf(text, sizeof(text), why, args);
+    va_end(args);
+    return err_set(r->e, -EINVAL, ERR_INPUT, r->where, "%s%s: %s", r->nested, field, text);
+}
+
+const char *hf_key(const struct jsonin_v *object, size_t i)
+{
+    const char *key = NULL;
+
+    jsonin_member(object, i, &key);
+    return key;
+}
+
+const struct jsonin_v *hf_get(const struct hf_reader *r, const char *field)
+{
+    return jsonin_get(r->text, field);
+}
+
+bool hf_has(const struct hf_reader *r, const char *field)
+{
+    const char *key;
+
+    for (size_t i = 0; (key = hf_key(r->text, i)); i++)
+        if (strcmp(key, field) == 0)
+            return true;
+    return false;
+}
+
+bool hf_is(const struct hf_reader *r, const char *type)
+{
+    return strcmp(r->type, type) == 0;
+}
+
+static int get_number(const struct hf_reader *r, const char *field, uint32_t min, uint32_t max,
+                      uint32_t *out)
+{
+    const struct jsonin_v *v = hf_get(r, field);
+    uint64_t n;
+
+    if (!v)
+        return 0;
+    if (jsonin_u64(v, &n) < 0 || n < min || n > max)
+        return hf_fail(r, field, "not a whole number from %u to %u", (unsigned)min, (unsigned)max);
+    *out = (uint32_t)n;
+    return 0;
+}
+
+int hf_u32(const struct hf_reader *r, const char *field, uint32_t max, uint32_t *out)
+{
+    return get_number(r, field, 1, max, out);
+}
+
+int hf_u32_from_0(const struct hf_reader *r, const char *field, uint32_t max, uint32_t *out)
+{
+    return get_number(r, field, 0, max, out);
+}
+
+int hf_bool(const struct hf_reader *r, const char *field, bool *out)
+{
+    const struct jsonin_v *v = hf_get(r, field);
+
+    if (v && jsonin_bool(v, out) < 0)
+        return hf_fail(r, field, "neither true nor false");
+    return 0;
+}
+
+int hf_u32_any(const struct hf_reader *r, const char *const *fields, uint32_t max, uint32_t *out)
+{
+    for (; *fields; fields++)
+        if (hf_get(r, *fields))
+            return hf_u32(r, *fields, max, out);
+    return 0;
+}

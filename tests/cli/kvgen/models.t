@@ -1,0 +1,108 @@
+#!/bin/sh
+# models.t - the sizes of published models, and the objects that follow from them.
+#
+# tests/data/models/table.tsv says for each config.json how many bytes its keys and values take, how many its state,
+# and by which arithmetic on the file's fields; the shell does the arithmetic. Refused models name their field. A bug
+# looked like a model whose layers without attention, shared caches or windows were counted as full layers, like a
+# model that was refused for a harmless key, or like a state counted for each token.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+single_threaded
+models=$DATA/models
+
+accepted=0
+tab=$(printf '\t')
+while IFS="$tab" read -r file tokens kv state why; do
+    case $file in '#'*) continue ;; esac
+    status=0
+    "$BIN/kvgen" --model "$models/$file.json" --show-model >"$TMP/shown" 2>"$TMP/error" || status=$?
+    if [ "$kv" = refused ]; then
+        is "$file is refused" "$status" 2
+        like "$file: the field is named ($why)" "$(cat "$TMP/error")" "^kvgen: .*$file.json: $state: .+"
+        continue
+    fi
+    accepted=$((accepted + 1))
+    is "$file: ${why:-layers x heads x width}" \
+        "$(json "$TMP/shown" ".bytes_by_tokens.\"$tokens\", .state_bytes")" \
+        "$(eval "echo \$(($kv)) \$(($state))")"
+done <"$models/table.tsv"
+ok "most are accepted ($accepted)" test "$accepted" -ge 40
+
+# Figures that were wrong once, as numbers.
+while read -r file tokens bytes; do
+    "$BIN/kvgen" --model "$models/$file.json" --show-model >"$TMP/shown"
+    is "$file at $tokens tokens" "$(json "$TMP/shown" ".bytes_by_tokens.\"$tokens\"")" "$bytes"
+done <<'END'
+minimax-m1 1024 41943040
+step-3 1024 63963136
+kimi-linear-48b 1024 8257536
+lfm2-1.2b 1024 12582912
+llama-3.2-11b-vision 1024 134217728
+deepseek-v3.2 1024 87949312
+command-r7b 131072 4697620480
+END
+
+"$BIN/kvgen" --model "$models/jamba-v0.1.json" --show-model >"$TMP/shown"
+is "--show-model counts layers by what they keep" \
+    "$(json "$TMP/shown" '.layers, .kv_layers, .windowed_layers, .state_layers')" '32 4 0 28'
+
+# ---- --force-model ----
+
+jq '. + {kv_share_map: [1]}' "$models/llama-3.1-8b.json" >"$TMP/new.json"
+exits "an unknown key about the cache is refused" 2 "$BIN/kvgen" --model "$TMP/new.json" --show-model
+stderr_like "with its name and the way out" 'new.json: kv_share_map: unknown.*--force-model'
+exits "--force-model takes it" 0 "$BIN/kvgen" --model "$TMP/new.json" --force-model --show-model
+is "as if the key were not there" "$(json "$TMP/stdout" .bytes_per_token)" 131072
+stderr_like "and says so" '^kvgen: .*new.json: kv_share_map is unknown and ignored'
+exits "--force-model with a built-in model is refused" 2 "$BIN/kvgen" --model tiny-1b --force-model --show-model
+mkdir "$TMP/target"
+exits "kvprecond refuses it too" 2 "$BIN/kvprecond" --mode kv --size 1G --model "$TMP/new.json" "$TMP/target"
+stderr_like "with the name" 'kv_share_map'
+
+# ---- objects ----
+
+# A small hybrid: 2 layers with keys and values (2,048 bytes a token together), 6 with a state of 10,240 bytes.
+cat >"$TMP/hybrid.json" <<'END'
+{"num_hidden_layers": 8, "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 64, "hidden_size": 256,
+ "attn_layer_period": 4, "attn_layer_offset": 1, "mamba_d_state": 7, "mamba_d_conv": 4, "mamba_expand": 2}
+END
+jq '{num_hidden_layers: 2, num_attention_heads, num_key_value_heads, head_dim, hidden_size}' "$TMP/hybrid.json" >"$TMP/plain.json"
+"$BIN/kvgen" --model "$TMP/hybrid.json" --show-model >"$TMP/shown"
+is "bytes a token and of the state" "$(json "$TMP/shown" .bytes_per_token,.state_bytes)" '2048 61440'
+state=61440
+run() { # MODEL OPTIONS...
+    model=$1
+    shift
+    told "$BIN/kvgen" --model "$TMP/$model.json" "$@"
+}
+difference() { # HYBRID PLAIN: by how much the sizes of their rows differ
+    paste -d, "$1" "$2" | awk -F, 'NR > 1 && $4 != "" {print $3 - $(NF / 2 + 3)}' | sort -nu | tr '\n' ' '
+}
+
+users='--num-users 5 --duration 20 --seed 1 --generation-mode fast'
+# shellcheck disable=SC2086
+for model in hybrid plain; do run $model $users -o "$TMP/$model.csv"; done
+is "as many rows with a state as without" "$(lines "$TMP/hybrid.csv")" "$(lines "$TMP/plain.csv")"
+is "each object of a sequence has the state once" "$(difference "$TMP/hybrid.csv" "$TMP/plain.csv")" "$state "
+
+# shellcheck disable=SC2086
+for model in hybrid plain; do run $model $users --granularity block:256 -o "$TMP/$model.csv"; done
+is "of an entry in blocks, the first one" "$(paste -d, "$TMP/hybrid.csv" "$TMP/plain.csv" |
+    awk -F, 'NR > 1 && $4 != "" {print $5 ~ "/0$", $3 - $(NF / 2 + 3)}' | sort -u | tr '\n' ';')" "0 0;1 $state;"
+
+trace=$DATA/mooncake_first200.jsonl
+for model in hybrid plain; do run $model --input "$trace" -o "$TMP/$model.csv"; done
+jq -r '.hash_ids[0]' "$trace" | sort -u >"$TMP/first"
+is "of a request in blocks, the first one" "$(paste -d, "$TMP/hybrid.csv" "$TMP/plain.csv" |
+    awk -F, 'FNR == NR {first["block_" $1] = 1; next}
+        FNR > 1 && $4 != "" {print ($5 in first) + 0, $3 - $(NF / 2 + 3)}' "$TMP/first" - | sort -u | tr '\n' ';')" "0 0;1 $state;"
+
+for model in hybrid plain; do run $model --input "$trace" --num-gpus 4 --tensor-parallel 4 -o "$TMP/$model.csv"; done
+is "--tensor-parallel divides it, too" "$(difference "$TMP/hybrid.csv" "$TMP/plain.csv")" "0 $((state / 4)) "
+
+for model in hybrid plain; do run $model --input "$trace" -z -o "$TMP/$model.csv.zst"; done
+provenance "$TMP/hybrid.csv.zst" >"$TMP/hybrid.provenance"
+provenance "$TMP/plain.csv.zst" >"$TMP/plain.provenance"
+is "the provenance has the state" "$(json "$TMP/hybrid.provenance" .model.state_bytes)" "$state"
+is "and no such member without one" "$(json "$TMP/plain.provenance" .model.state_bytes)" null
+done_testing
