@@ -33,7 +33,7 @@ static double beta_fraction(double x, double a, double b)
     return f;
 }
 
-static double beta_regularized(double x, double a, double b)
+double statistics_beta(double x, double a, double b)
 {
     if (x <= 0 || x >= 1)
         return x <= 0 ? 0 : 1;
@@ -49,7 +49,7 @@ double statistics_t_tails(double t, double df)
         return isnan(t) ? NAN : 0;
     if (df > 1e7) /* the normal distribution to all digits that matter */
         return erfc(fabs(t) / sqrt(2));
-    return beta_regularized(df / (df + t * t), df / 2, 0.5);
+    return statistics_beta(df / (df + t * t), df / 2, 0.5);
 }
 
 double statistics_t_quantile(double tails, double df)

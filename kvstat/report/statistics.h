@@ -7,6 +7,8 @@
 
 #include "lib/base/hist.h"
 
+/* The regularized incomplete beta function I_x(a, b), a and b above 0: DLMF 8.17. */
+double statistics_beta(double x, double a, double b);
 /* The probability that |T| is at least |t|, where T has Student's t distribution with df > 0
  * degrees of freedom (any real number). By the incomplete beta function, DLMF 8.17. */
 double statistics_t_tails(double t, double df);

@@ -265,7 +265,7 @@ static void run_threads(const struct trace_row *rows, unsigned threads, struct r
                         struct occupancy *o)
 {
     struct shared s = {
-        .order = file_order_create(threads, true, 0, r), .rows = rows, .threads = threads};
+        .order = file_order_create(threads, true, 0, r, NULL), .rows = rows, .threads = threads};
     struct hand hand[THREADS];
     pthread_t thread[THREADS];
     struct err e = {0};
