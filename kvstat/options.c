@@ -128,15 +128,18 @@ static const struct opt table[] = {
      .offset = AT(profile),
      .arg = "NAME",
      .def = "none",
-     .choices = "none|latency|throughput",
+     .choices = "none|latency|throughput|mlperf",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Judge the run: PASS or FAIL by latencies and hit rate, or by bandwidth."},
+     .help =
+         "Judge the run: PASS, FAIL or INCONCLUSIVE by latencies, by bandwidth, or as the MLPerf "
+         "benchmark does."},
     {.name = "check",
      .type = OPT_FLAG,
      .offset = AT(check),
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Exit with status 1 unless the verdict of --profile is PASS, the run valid, and "
-             "--reference finds all that is known within 5 %."},
+     .help =
+         "Exit with status 1 when the verdict of --profile is FAIL, or when --reference does not "
+         "find all that is known within 5 %; with 4 when the verdict is INCONCLUSIVE."},
     {.name = "verify-trace",
      .type = OPT_FLAG,
      .offset = AT(verify_trace),

@@ -208,3 +208,35 @@ bool blocks_share(const struct blocks *b, int64_t bound, struct blocks_mean *out
     }
     return mean_of(&s, out);
 }
+
+bool blocks_rise(const struct blocks *b, struct blocks_mean *out)
+{
+    double n = 0, x_mean = 0, y_mean = 0, xx = 0, xy = 0, squares = 0, residual[BLOCKS_MAX];
+    double x[BLOCKS_MAX], y[BLOCKS_MAX];
+    size_t count = b ? b->count : 0;
+    double values = (double)blocks_count(b);
+    if (count < BLOCKS_LEAST)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        double block = (double)b->block[i].count;
+        x[i] = (n + block / 2) / values; /* the place of its middle, 0..1 */
+        y[i] = b->block[i].sum / block;
+        n += block;
+        x_mean += x[i] / (double)count;
+        y_mean += y[i] / (double)count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        xx += (x[i] - x_mean) * (x[i] - x_mean);
+        xy += (x[i] - x_mean) * (y[i] - y_mean);
+    }
+    out->mean = xy / xx;
+    for (size_t i = 0; i < count; i++) {
+        residual[i] = y[i] - y_mean - out->mean * (x[i] - x_mean);
+        squares += residual[i] * residual[i];
+    }
+    double r = fmin(correlation(residual, count), 0.95);
+    out->freedom = (double)count - 2;
+    out->variance = squares / out->freedom / xx * (r > 0 ? (1 + r) / (1 - r) : 1);
+    out->settled = r < 1.645 / sqrt((double)count);
+    return true;
+}

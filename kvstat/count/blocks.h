@@ -38,6 +38,8 @@ struct blocks_mean {
 /* Of the values, and of the share of values in the bucket of bound or above it (coarse_hist_from).
  * False: fewer than BLOCKS_LEAST blocks. */
 bool blocks_mean(const struct blocks *b, struct blocks_mean *out);
+/* How much more the last values are than the first, from the straight line through the blocks. */
+bool blocks_rise(const struct blocks *b, struct blocks_mean *out);
 bool blocks_share(const struct blocks *b, int64_t bound, struct blocks_mean *out);
 
 #endif

@@ -71,11 +71,60 @@ static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
     }
 }
 
+static bool is_kind(const char *figures, enum validity_kind kind)
+{
+    return strcmp(figures, "all") == 0 || strcmp(figures, validity_kind_word(kind)) == 0;
+}
+
+/* The states of all kinds of figures. A kind that the replay does not name is good. What lengthens
+ * times can only have made them worse; a page cache makes reads better. */
+static void take_states(struct provenance *p, const struct jsonin_v *states)
+{
+    p->validity = (struct validity){0};
+    for (size_t i = 0; i < jsonin_count(states); i++) {
+        const struct jsonin_v *v = jsonin_at(states, i);
+        const char *figures = jsonin_text(jsonin_get(v, "figures"), NULL);
+        const char *word = jsonin_text(jsonin_get(v, "state"), NULL);
+        const char *text = jsonin_text(jsonin_get(v, "why"), NULL);
+        char why[VALIDITY_WHY];
+        unsigned state = VALIDITY_GOOD;
+        snprintf(why, sizeof(why), "%s", text ? text : "");
+        err_make_harmless(why);
+        while (word && state < VALIDITY_STATES && strcmp(word, validity_state_word(state)) != 0)
+            state++;
+        if (!figures || !word || state == VALIDITY_STATES)
+            continue;
+        for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
+            if (is_kind(figures, kind))
+                validity_doubt(&p->validity, kind, state,
+                               kind != VALIDITY_STORAGE && strcmp(figures, "all") != 0, why);
+    }
+}
+
+/* Summaries of older versions have one answer for the whole run. */
+static void take_one_state(struct provenance *p)
+{
+    char why[VALIDITY_WHY] = "";
+    size_t len = 0;
+    for (size_t i = 0; i < p->why_count && len < sizeof(why); i++)
+        len += (size_t)snprintf(why + len, sizeof(why) - len, "%s%s", i ? "; " : "",
+                                p->why_invalid[i]);
+    p->validity = (struct validity){0};
+    if (p->valid == PROVENANCE_NO)
+        for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
+            validity_doubt(&p->validity, kind, VALIDITY_UNRELIABLE, false, why);
+}
+
 /* The reasons belong to the document that gave the answer. */
 static int take_validity(struct provenance *p, const struct jsonin_v *root)
 {
     const struct jsonin_v *why = jsonin_get(root, "why_invalid");
+    const struct jsonin_v *states = jsonin_get(root, "validity");
     size_t n = jsonin_count(why) < REASONS_MAX ? jsonin_count(why) : REASONS_MAX;
+    if (!p->states_known && states) {
+        take_states(p, states);
+        p->states_known = true;
+    }
     if (p->valid != PROVENANCE_UNKNOWN)
         return 0;
     take_answer(&p->valid, jsonin_get(root, "valid"));
@@ -168,6 +217,9 @@ int provenance_read(struct provenance *p, const char *summary_path, const char *
                              .autoscaling = {.users = -1, .tokens_per_s = NAN}};
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         p->capacity_bytes[t] = -1;
+    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
+        validity_doubt(&p->validity, kind, VALIDITY_UNKNOWN, false,
+                       "no summary of the replay came with the rows");
     if (summary_path) {
         struct jsonin *doc = NULL;
         rc = jsonin_load(&doc, summary_path, SUMMARY_BYTES_MAX, e);
@@ -175,7 +227,11 @@ int provenance_read(struct provenance *p, const char *summary_path, const char *
     }
     if (rc == 0)
         rc = take_frame(p, summary, "summary frame", e);
-    return rc < 0 ? rc : take_frame(p, provenance, "provenance frame", e);
+    if (rc == 0)
+        rc = take_frame(p, provenance, "provenance frame", e);
+    if (rc == 0 && !p->states_known && p->valid != PROVENANCE_UNKNOWN)
+        take_one_state(p);
+    return rc;
 }
 
 void provenance_free(struct provenance *p)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kvstat/count/validity.h"
 #include "lib/base/err.h"
 #include "lib/trace/trace.h"
 
@@ -36,6 +37,8 @@ struct provenance {
     enum provenance_answer valid;        /* unknown: not a replay */
     char **why_invalid;                  /* the reasons; owned */
     size_t why_count;
+    struct validity validity; /* of a replay; unknown where nobody says */
+    bool states_known;        /* the replay gave the state of each kind of figure */
     enum provenance_answer simulated[TRACE_TIERS];
     int64_t device_read_bytes, device_write_bytes; /* the kernel's count during the replay */
     int64_t warmup_ns;                             /* of kvreplay --warmup */

@@ -62,6 +62,9 @@ void requests_free(struct requests *r)
         for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
             hist_free(r->t.qos[q].metric[m]);
     }
+    blocks_free(r->t.end_to_end);
+    for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
+        blocks_free(r->t.qos[q].end_to_end);
     free(r->open);
     free(r->bucket);
     free(r->closed);
@@ -132,6 +135,18 @@ static int record(struct requests_totals *t, uint8_t qos, enum requests_metric m
     return 0;
 }
 
+static int follow(struct requests_totals *t, uint8_t qos, int64_t end_to_end_ns)
+{
+    struct blocks **b[2] = {&t->end_to_end, &t->qos[qos].end_to_end};
+    int rc = 0;
+    for (unsigned i = 0; i < 2 && rc == 0; i++) {
+        if (!*b[i])
+            *b[i] = blocks_create();
+        rc = *b[i] ? blocks_add(*b[i], end_to_end_ns) : -ENOMEM;
+    }
+    return rc;
+}
+
 static int count_request(struct requests *r, struct request_sums *s)
 {
     struct requests_totals *t = &r->t;
@@ -172,7 +187,7 @@ static int count_request(struct requests *r, struct request_sums *s)
     for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)
         if (value[m] != TRACE_NONE)
             rc = record(t, s->qos, m, value[m]);
-    return rc;
+    return rc == 0 && r->result ? follow(t, s->qos, value[REQUESTS_END_TO_END]) : rc;
 }
 
 /* ---- the table ---- */
@@ -274,6 +289,15 @@ static int merge_hist(struct hist **into, const struct hist *from)
     return hist_merge(*into, from);
 }
 
+static int merge_blocks(struct blocks **into, const struct blocks *from)
+{
+    if (!from)
+        return 0;
+    if (!*into)
+        *into = blocks_create();
+    return *into ? blocks_append(*into, from) : -ENOMEM;
+}
+
 int requests_merge(struct requests *into, const struct requests *from)
 {
     struct requests_totals *t = &into->t;
@@ -288,7 +312,11 @@ int requests_merge(struct requests *into, const struct requests *from)
     int rc = 0;
     for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)
         rc = merge_hist(&t->metric[m], f->metric[m]);
+    if (rc == 0)
+        rc = merge_blocks(&t->end_to_end, f->end_to_end);
     for (unsigned q = 0; q <= TRACE_NO_QOS; q++) {
+        if (rc == 0)
+            rc = merge_blocks(&t->qos[q].end_to_end, f->qos[q].end_to_end);
         t->qos[q].count += f->qos[q].count;
         t->qos[q].within_target += f->qos[q].within_target;
         for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)

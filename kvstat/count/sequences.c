@@ -32,7 +32,7 @@ struct sequences {
     struct group_series {
         struct blocks *metric[SEQUENCES_METRICS];
     } * *group; /* by place */
-    struct blocks *lookups;
+    struct blocks *waits, *lookups;
 };
 
 /* ---- pieces ---- */
@@ -148,6 +148,7 @@ void sequences_free(struct sequences *s)
     for (size_t i = 0; i < s->places; i++)
         free(s->group[i]);
     free(s->group);
+    blocks_free(s->waits);
     blocks_free(s->lookups);
     free(s);
 }
@@ -189,7 +190,9 @@ int sequences_append(struct sequences *s, const struct sequence_piece *piece)
             rc = add(&s->lookups, entry->hit);
         if (rc < 0 || entry->group == NO_GROUP)
             continue;
-        struct group_series *group = group_at(s, entry->group);
+        if (entry->value[SEQUENCES_WAIT] != TRACE_NONE)
+            rc = add(&s->waits, entry->value[SEQUENCES_WAIT]);
+        struct group_series *group = rc == 0 ? group_at(s, entry->group) : NULL;
         rc = group ? add_all(group->metric, entry) : -ENOMEM;
         if (rc == 0)
             rc = add_all(s->direction[entry->tier][entry->op == TRACE_WRITE], entry);
@@ -209,6 +212,8 @@ static int merge(struct blocks **into, const struct blocks *from)
 int sequences_merge(struct sequences *into, const struct sequences *from)
 {
     int rc = merge(&into->lookups, from->lookups);
+    if (rc == 0)
+        rc = merge(&into->waits, from->waits);
     for (size_t m = 0; m < SEQUENCES_METRICS && rc == 0; m++) {
         for (size_t t = 0; t < TRACE_TIERS && rc == 0; t++)
             for (size_t op = 0; op < 2 && rc == 0; op++)
@@ -239,4 +244,9 @@ const struct blocks *sequences_group(const struct sequences *s, const struct gro
 const struct blocks *sequences_lookups(const struct sequences *s)
 {
     return s->lookups;
+}
+
+const struct blocks *sequences_waits(const struct sequences *s)
+{
+    return s->waits;
 }

@@ -45,6 +45,8 @@ const struct blocks *sequences_direction(const struct sequences *s, uint8_t tier
                                          enum sequences_metric metric);
 const struct blocks *sequences_group(const struct sequences *s, const struct group_key *key,
                                      enum sequences_metric metric);
+/* Start - Due of all reads and writes. */
+const struct blocks *sequences_waits(const struct sequences *s);
 /* 1 for each lookup that hit, 0 for each that missed. */
 const struct blocks *sequences_lookups(const struct sequences *s);
 

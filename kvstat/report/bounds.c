@@ -17,8 +17,12 @@ static uint64_t count_from(const struct hist *h, int64_t limit)
 {
     int64_t low, high;
     uint64_t n, from = 0;
-    for (size_t pos = 0; hist_next(h, &pos, &low, &high, &n);)
-        from += low + (high - low) / 2 >= limit ? n : 0;
+    for (size_t pos = 0; hist_next(h, &pos, &low, &high, &n);) {
+        /* The value that a percentile in this bucket has: hist_percentile. */
+        int64_t value = low + (high - low) / 2;
+        value = value < hist_min(h) ? hist_min(h) : value > hist_max(h) ? hist_max(h) : value;
+        from += value >= limit ? n : 0;
+    }
     return from;
 }
 

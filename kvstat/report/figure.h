@@ -23,6 +23,8 @@ enum figure_scope {
     FIGURE_OF_CAPACITY, /* of a tier */
     FIGURE_OF_KERNEL,
     FIGURE_OF_AUTOSCALING,
+    FIGURE_OF_VALIDITY,
+    FIGURE_OF_VALIDITY_KIND, /* of the kind of figure in label */
     FIGURE_OF_THROUGHPUT,
     FIGURE_OF_WALL,         /* throughput over wall-clock time */
     FIGURE_OF_STORAGE_TIME, /* throughput over summed storage time */
@@ -77,6 +79,9 @@ enum figure_what {
     FIGURE_DEVICE_READ_BYTES,
     FIGURE_DEVICE_WRITE_BYTES,
     FIGURE_PAGE_CACHE_SHARE,
+    FIGURE_VALIDITY_LINE,
+    FIGURE_STATE,
+    FIGURE_WHY,
     FIGURE_MODE,
     FIGURE_FOUND_TOKENS_PER_S,
     FIGURE_REASON,
@@ -149,9 +154,15 @@ enum figure_what {
     FIGURE_RELATION,
     FIGURE_TARGET,
     FIGURE_ACTUAL,
+    FIGURE_LOW,
+    FIGURE_HIGH,
     FIGURE_SAME_OF_SERVICE,
+    FIGURE_SAME_OF_DEVICE,
     FIGURE_UNIT,
     FIGURE_SAMPLES,
+    FIGURE_INDEPENDENT_SAMPLES,
+    FIGURE_SAMPLES_TO_DECIDE,
+    FIGURE_DOUBT,
     FIGURE_PASSED,
     FIGURE_TIME, /* of an interval's begin */
     FIGURE_CONTENTS_BYTES,

@@ -32,6 +32,7 @@ struct figures {
     char **text;                 /* owned texts of figures */
     size_t texts, text_room;
     const char *simulated[TRACE_TIERS];
+    struct validity validity;
 };
 
 /* ---- putting figures ---- */
@@ -265,6 +266,33 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         put_text(f, figure_id(found, FIGURE_REASON), p->autoscaling.reason);
     } else {
         put_unknown(f, figure_id(FIGURE_OF_AUTOSCALING, FIGURE_ITSELF));
+    }
+}
+
+/* ---- validity ---- */
+
+/* Takes what kvreplay says, and puts the state of each kind of figure. Traces have none: nothing
+ * ran. */
+static void put_validity(struct figures *f, const struct provenance *p)
+{
+    struct figure_id id = figure_id(FIGURE_OF_VALIDITY_KIND, FIGURE_ITSELF);
+    char line[VALIDITY_LINE];
+    if (!f->result) {
+        put_unknown(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_ITSELF));
+        return;
+    }
+    f->validity = p->validity;
+    put_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE),
+             validity_line(line, &f->validity));
+    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
+        const struct validity_of *of = &f->validity.of[kind];
+        id.label = validity_kind_word(kind);
+        id.what = FIGURE_STATE;
+        figures_put(f, &(struct figure){.id = id,
+                                        .form = FIGURE_FORM_TEXT,
+                                        .text = validity_state_word(of->state)});
+        id.what = FIGURE_WHY;
+        put_text(f, id, of->why);
     }
 }
 
@@ -653,6 +681,7 @@ int figures_create(struct figures **out, const struct figures_source *s, struct 
     f->result = agg_result(s->scan->agg);
     put_rows(f);
     put_provenance(f, s->provenance);
+    put_validity(f, s->provenance);
     put_throughput(f, s->provenance);
     put_bottleneck(f);
     put_groups(f);
@@ -772,6 +801,57 @@ const struct hist *figures_hist(const struct figures *f, struct figure_id id)
 {
     const struct figure *figure = figures_find(f, id);
     return figure && figure->form == FIGURE_FORM_DISTRIBUTION ? figure->hist : NULL;
+}
+
+/* The series of a distribution of rows. */
+static bool followed(enum figure_what what, enum sequences_metric *metric)
+{
+    static const enum figure_what whats[SEQUENCES_METRICS] = {[SEQUENCES_SERVICE] = FIGURE_SERVICE,
+                                                              [SEQUENCES_DEVICE] = FIGURE_DEVICE,
+                                                              [SEQUENCES_RESPONSE] =
+                                                                  FIGURE_RESPONSE,
+                                                              [SEQUENCES_WAIT] = FIGURE_WAIT};
+    for (unsigned m = 0; m < SEQUENCES_METRICS; m++)
+        if (whats[m] == what) {
+            *metric = m;
+            return true;
+        }
+    return false;
+}
+
+const struct blocks *figures_blocks(const struct figures *f, const struct figure_id *id)
+{
+    const struct requests_totals *r = requests_totals(f->scan->requests);
+    const struct sequences *s = f->scan->sequences;
+    const struct group_key key = {.tier = id->tier,
+                                  .op = id->op,
+                                  .phase = id->phase,
+                                  .qos = id->qos,
+                                  .class = id->class,
+                                  .status = id->status};
+    enum sequences_metric metric;
+    if (id->scope == FIGURE_OF_REQUESTS)
+        return id->what == FIGURE_END_TO_END ? r->end_to_end : NULL;
+    if (id->scope == FIGURE_OF_QOS)
+        return id->what == FIGURE_END_TO_END ? r->qos[id->qos].end_to_end : NULL;
+    if (s && id->scope == FIGURE_OF_LOOKUPS)
+        return id->what == FIGURE_HIT_RATE ? sequences_lookups(s) : NULL;
+    if (!s || !followed(id->what, &metric))
+        return NULL;
+    if (id->scope == FIGURE_OF_DIRECTION)
+        return sequences_direction(s, id->tier, id->op, metric);
+    bool same = id->scope == FIGURE_OF_GROUP && id->by == sequences_by(s);
+    return same ? sequences_group(s, &key, metric) : NULL;
+}
+
+const struct blocks *figures_waits(const struct figures *f)
+{
+    return f->scan->sequences ? sequences_waits(f->scan->sequences) : NULL;
+}
+
+const struct validity_of *figures_validity(const struct figures *f, enum validity_kind kind)
+{
+    return &f->validity.of[kind];
 }
 
 const struct intervals *figures_intervals(const struct figures *f)

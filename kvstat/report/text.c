@@ -184,10 +184,9 @@ static void put_run(FILE *out, const struct figures *f)
 {
     const enum figure_scope run = FIGURE_OF_PROVENANCE;
     const struct figure *seed = figures_find(f, figure_id(run, FIGURE_SEED));
-    const struct figure *valid = figures_find(f, figure_id(run, FIGURE_VALID));
-    const char *why = text(f, run, FIGURE_WHY_INVALID);
+    const char *validity = text(f, FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE);
     long long v;
-    if (!run_is_known(f))
+    if (!run_is_known(f) && !validity[0])
         return;
     fputc('\n', out);
     if (text(f, run, FIGURE_MODEL)[0]) {
@@ -203,9 +202,8 @@ static void put_run(FILE *out, const struct figures *f)
         fputc('\n', out);
     }
     put_tiers_of_run(out, f);
-    if (valid && valid->form == FIGURE_FORM_TRUTH)
-        fprintf(out, "Validity     %s%s%s\n", valid->truth ? "valid" : "NOT VALID",
-                why[0] ? ": " : "", why);
+    if (validity[0])
+        fprintf(out, "Validity     %s\n", validity);
     put_device(out, f);
     put_autoscaling(out, f);
 }
@@ -244,8 +242,9 @@ static void put_bottleneck(FILE *out, const struct figures *f)
     if (len > 0)
         snprintf(others + len, sizeof(others) - len, ")");
     int column =
-        fprintf(out, "%sBottleneck   %s: %.1f %% of end-to-end time", run_is_known(f) ? "" : "\n",
-                parts[largest->list.n].what, 100 * number(f, FIGURE_OF_BOTTLENECK, FIGURE_SHARE));
+        fprintf(out, "%sBottleneck   %s: %.1f %% of end-to-end time",
+                run_is_known(f) || figures_is_result(f) ? "" : "\n", parts[largest->list.n].what,
+                100 * number(f, FIGURE_OF_BOTTLENECK, FIGURE_SHARE));
     bool fits = column + 1 + (int)strlen(others) <= CELL_COLUMNS;
     fprintf(out, "%s%s\n", !others[0] ? "" : fits ? " " : "\n             ", others);
 }
