@@ -58,6 +58,33 @@ static void take_answer(enum provenance_answer *out, const struct jsonin_v *v)
         *out = yes ? PROVENANCE_YES : PROVENANCE_NO;
 }
 
+/* Adds the summed time of a part of the device time of reads and writes. */
+static void take_storage_part(double *sum_ns, const struct jsonin_v *tier, const char *part)
+{
+    static const char *const directions[] = {"read", "write"};
+    for (size_t d = 0; d < 2; d++) {
+        char mean_path[64], count_path[64];
+        double mean_us, count;
+        snprintf(mean_path, sizeof(mean_path), "%s.%s.mean", directions[d], part);
+        snprintf(count_path, sizeof(count_path), "%s.%s.count", directions[d], part);
+        if (jsonin_f64(jsonin_get(tier, mean_path), &mean_us) == 0 &&
+            jsonin_f64(jsonin_get(tier, count_path), &count) == 0 && mean_us >= 0 && count >= 0)
+            *sum_ns = (isnan(*sum_ns) ? 0 : *sum_ns) + 1e3 * mean_us * count;
+    }
+}
+
+static void take_storage_parts(struct provenance *p, const struct jsonin_v *tier)
+{
+    static const char *const parts[] = {"meta_us", "io_us", "flush_us"};
+    if (!isnan(p->storage_parts_ns[0]))
+        return;
+    for (size_t i = 0; i < 3; i++)
+        take_storage_part(&p->storage_parts_ns[i], tier, parts[i]);
+    /* Storage that never flushes has no such times. */
+    if (!isnan(p->storage_parts_ns[0]) && isnan(p->storage_parts_ns[2]))
+        p->storage_parts_ns[2] = 0;
+}
+
 static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
 {
     for (size_t i = 0; i < jsonin_count(tiers); i++) {
@@ -67,6 +94,8 @@ static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
             if (strcmp(name, trace_tier_text(t)) == 0) {
                 take_i64(&p->capacity_bytes[t], v, PATHS("capacity_bytes"));
                 take_answer(&p->simulated[t], jsonin_get(v, "simulated"));
+                if (t == TRACE_STORAGE)
+                    take_storage_parts(p, v);
             }
     }
 }
@@ -213,6 +242,7 @@ int provenance_read(struct provenance *p, const char *summary_path, const char *
                              .warmup_ns = -1,
                              .device_read_bytes = -1,
                              .device_write_bytes = -1,
+                             .storage_parts_ns = {NAN, NAN, NAN},
                              .page_cache_share = NAN,
                              .autoscaling = {.users = -1, .tokens_per_s = NAN}};
     for (unsigned t = 0; t < TRACE_TIERS; t++)

@@ -42,7 +42,8 @@ struct provenance {
     enum provenance_answer simulated[TRACE_TIERS];
     int64_t device_read_bytes, device_write_bytes; /* the kernel's count during the replay */
     int64_t warmup_ns;                             /* of kvreplay --warmup */
-    double page_cache_share; /* 0..1 of the objects' bytes, at the end; NAN: not known */
+    double storage_parts_ns[3]; /* sums of meta, I/O and flush times of Tier-2; NAN: not known */
+    double page_cache_share;    /* 0..1 of the objects' bytes, at the end; NAN: not known */
     struct provenance_autoscaling autoscaling;
 };
 

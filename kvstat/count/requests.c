@@ -135,6 +135,23 @@ static int record(struct requests_totals *t, uint8_t qos, enum requests_metric m
     return 0;
 }
 
+/* Adds the parts of a request, which together are its end-to-end time: operations that overlap
+ * share the time that they took together, and what none of them took was spent waiting for other
+ * rows. */
+static void count_parts(struct requests_totals *t, const struct request_sums *s,
+                        double end_to_end_ns)
+{
+    double held_ns = end_to_end_ns - (double)s->part_ns[REQUEST_PART_QUEUE], sum_ns = 0;
+    for (unsigned part = REQUEST_PART_GENERATION; part < REQUEST_PART_ROWS; part++)
+        sum_ns += (double)s->part_ns[part];
+    double scale = sum_ns > held_ns && sum_ns > 0 ? held_ns / sum_ns : 1;
+    t->end_to_end_ns += end_to_end_ns;
+    t->part_ns[REQUEST_PART_QUEUE] += (double)s->part_ns[REQUEST_PART_QUEUE];
+    for (unsigned part = REQUEST_PART_GENERATION; part < REQUEST_PART_ROWS; part++)
+        t->part_ns[part] += scale * (double)s->part_ns[part];
+    t->part_ns[REQUEST_PART_ROWS] += scale < 1 ? 0 : held_ns - sum_ns;
+}
+
 static int follow(struct requests_totals *t, uint8_t qos, int64_t end_to_end_ns)
 {
     struct blocks **b[2] = {&t->end_to_end, &t->qos[qos].end_to_end};
@@ -172,15 +189,13 @@ static int count_request(struct requests *r, struct request_sums *s)
         agg_add_ns(s->last_ns, -(arrival != TRACE_NONE ? arrival : s->first_ns));
     if (s->served) {
         value[REQUESTS_STORAGE] = 0;
-        for (unsigned part = REQUEST_PART_GPU; part <= REQUEST_PART_DEVICE; part++)
+        for (unsigned part = REQUEST_PART_GPU; part <= REQUEST_PART_STORAGE; part++)
             value[REQUESTS_STORAGE] = agg_add_ns(value[REQUESTS_STORAGE], s->part_ns[part]);
     }
     if (s->generated)
         value[REQUESTS_GENERATION] = s->part_ns[REQUEST_PART_GENERATION];
 
-    t->end_to_end_ns += (double)value[REQUESTS_END_TO_END];
-    for (unsigned part = 0; part < REQUEST_PARTS; part++)
-        t->part_ns[part] += (double)s->part_ns[part];
+    count_parts(t, s, (double)value[REQUESTS_END_TO_END]);
     if (s->qos < TRACE_QOSES && arrival != TRACE_NONE)
         t->qos[s->qos].within_target += value[REQUESTS_END_TO_END] <= r->target_ns[s->qos];
     int rc = 0;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvstat/count/statistics.h"
 #include "kvstat/report/cells.h"
-#include "kvstat/report/statistics.h"
 #include "lib/base/units.h"
 
 /* Histograms tell values apart down to 0.1 %: a smaller change of one run's figure is none. */

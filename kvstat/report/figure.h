@@ -95,12 +95,17 @@ enum figure_what {
     FIGURE_DECODE_BYTES_READ,
     FIGURE_LARGEST,
     FIGURE_SHARE,
-    FIGURE_SHARE_QUEUE, /* the shares in the order of enum request_part */
+    FIGURE_FOREMOST,
+    FIGURE_SHARE_QUEUE,
+    FIGURE_SHARE_GENERATION,
     FIGURE_SHARE_GPU,
     FIGURE_SHARE_CPU,
-    FIGURE_SHARE_HOST,
-    FIGURE_SHARE_DEVICE,
-    FIGURE_SHARE_GENERATION,
+    FIGURE_SHARE_SLOT,
+    FIGURE_SHARE_META,
+    FIGURE_SHARE_IO,
+    FIGURE_SHARE_FLUSH,
+    FIGURE_SHARE_STORAGE, /* not told apart */
+    FIGURE_SHARE_HOST,    /* behind it, FIGURE_ROWS */
     FIGURE_OPS,
     FIGURE_GIB_PER_S,
     FIGURE_SIZE, /* distributions in the order of enum group_metric */

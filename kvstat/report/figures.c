@@ -12,6 +12,7 @@
 #include "kvstat/count/provenance.h"
 #include "kvstat/count/reuse.h"
 #include "kvstat/count/scan.h"
+#include "kvstat/report/bottleneck.h"
 #include "kvstat/report/intervals.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonout.h"
@@ -32,6 +33,7 @@ struct figures {
     char **text;                 /* owned texts of figures */
     size_t texts, text_room;
     const char *simulated[TRACE_TIERS];
+    const char *foremost[2];
     struct validity validity;
 };
 
@@ -329,35 +331,34 @@ static void put_throughput(struct figures *f, const struct provenance *p)
     put_count(f, figure_id(FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ), t->decode_bytes);
 }
 
-static void put_bottleneck(struct figures *f)
+static bool is_simulated(const struct provenance *p, const struct bottleneck *b)
 {
-    static const char *const parts[REQUEST_PARTS] = {[REQUEST_PART_QUEUE] = "queue",
-                                                     [REQUEST_PART_GPU] = "gpu",
-                                                     [REQUEST_PART_CPU] = "cpu",
-                                                     [REQUEST_PART_HOST] = "storage_host",
-                                                     [REQUEST_PART_DEVICE] = "storage_device",
-                                                     [REQUEST_PART_GENERATION] = "generation"};
-    const struct requests_totals *r = requests_totals(f->scan->requests);
-    double share[REQUEST_PARTS], most = 0;
-    unsigned largest = REQUEST_PARTS;
-    for (unsigned part = 0; part < REQUEST_PARTS; part++) {
-        bool known = part == REQUEST_PART_QUEUE        ? r->with_arrival > 0
-                     : part == REQUEST_PART_GENERATION ? r->metric[REQUESTS_GENERATION] != NULL
-                                                       : f->result && r->metric[REQUESTS_STORAGE];
-        share[part] = known ? ratio(r->part_ns[part], r->end_to_end_ns) : NAN;
-        if (share[part] > most) {
-            most = share[part];
-            largest = part;
-        }
-    }
-    if (largest == REQUEST_PARTS) {
-        put_unknown(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_ITSELF));
+    return (b->what == FIGURE_SHARE_GPU && p->simulated[TRACE_GPU] == PROVENANCE_YES) ||
+           (b->what == FIGURE_SHARE_CPU && p->simulated[TRACE_CPU] == PROVENANCE_YES) ||
+           (b->what >= FIGURE_SHARE_SLOT && b->what <= FIGURE_SHARE_STORAGE &&
+            p->simulated[TRACE_STORAGE] == PROVENANCE_YES);
+}
+
+static void put_bottleneck(struct figures *f, const struct provenance *p)
+{
+    const enum figure_scope scope = FIGURE_OF_BOTTLENECK;
+    struct bottleneck b;
+    if (!bottleneck_find(&b, requests_totals(f->scan->requests), p->storage_parts_ns, f->result)) {
+        put_unknown(f, figure_id(scope, FIGURE_ITSELF));
         return;
     }
-    put_word(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_LARGEST), parts, largest);
-    put_number(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_SHARE), most);
-    for (unsigned part = 0; part < REQUEST_PARTS; part++)
-        put_number(f, figure_id(FIGURE_OF_SHARES, FIGURE_SHARE_QUEUE + part), share[part]);
+    if (b.what != FIGURE_ITSELF)
+        put_text(f, figure_id(scope, FIGURE_LARGEST),
+                 b.what == FIGURE_SHARE_STORAGE ? "storage" : figure_member(b.what));
+    else
+        put_unknown(f, figure_id(scope, FIGURE_LARGEST));
+    put_number(f, figure_id(scope, FIGURE_SHARE), b.share);
+    put_truth(f, figure_id(scope, FIGURE_SIMULATED), is_simulated(p, &b));
+    for (unsigned i = 0; i < 2; i++)
+        f->foremost[i] = figure_member(b.foremost[i]);
+    put_texts(f, figure_id(scope, FIGURE_FOREMOST), f->foremost, b.foremost[1] ? 2 : 1);
+    for (unsigned i = 0; i < BOTTLENECK_SHARES; i++)
+        put_number(f, figure_id(FIGURE_OF_SHARES, bottleneck_part(i)), b.shares[i]);
 }
 
 /* ---- groups ---- */
@@ -683,7 +684,7 @@ int figures_create(struct figures **out, const struct figures_source *s, struct 
     put_provenance(f, s->provenance);
     put_validity(f, s->provenance);
     put_throughput(f, s->provenance);
-    put_bottleneck(f);
+    put_bottleneck(f, s->provenance);
     put_groups(f);
     put_cache(f, s->provenance);
     put_requests(f, s->targets);

@@ -7,10 +7,10 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "kvstat/report/bounds.h"
+#include "kvstat/count/bounds.h"
+#include "kvstat/count/statistics.h"
 #include "kvstat/report/cells.h"
 #include "kvstat/report/run_table.h"
-#include "kvstat/report/statistics.h"
 #include "lib/base/err.h"
 #include "lib/base/units.h"
 

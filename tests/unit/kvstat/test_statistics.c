@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "kvgen/rng.h"
-#include "kvstat/report/statistics.h"
+#include "kvstat/count/statistics.h"
 
 enum {
     DRAWS = 100,

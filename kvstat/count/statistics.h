@@ -1,6 +1,6 @@
 /* statistics.h - the arithmetic of trials and comparisons: spread, confidence intervals, tests. */
-#ifndef KVSTAT_REPORT_STATISTICS_H
-#define KVSTAT_REPORT_STATISTICS_H
+#ifndef KVSTAT_COUNT_STATISTICS_H
+#define KVSTAT_COUNT_STATISTICS_H
 
 #include <stddef.h>
 #include <stdint.h>

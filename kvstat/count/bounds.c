@@ -1,11 +1,11 @@
 /* Order statistics: a percentile is below a limit as far as the share of values beyond the limit is
  * small enough, and a share has bounds by the binomial distribution. Successive values depend on
  * each other, so fewer count than there are. */
-#include "kvstat/report/bounds.h"
+#include "kvstat/count/bounds.h"
 
 #include <math.h>
 
-#include "kvstat/report/statistics.h"
+#include "kvstat/count/statistics.h"
 
 /* So many values on either side of a bound show how they depend on each other there. In the tail
  * few values come in few clusters; those in the middle cluster more, which errs to the safe side.

@@ -1,6 +1,6 @@
 /* The arithmetic behind compare.c, which knows the figures: Student's t, tests of means and
  * percentiles, and the correction for many tests at once. */
-#include "kvstat/report/statistics.h"
+#include "kvstat/count/statistics.h"
 
 #include <math.h>
 #include <stdbool.h>
