@@ -207,6 +207,10 @@ static int report_comparison(struct reporter *r, const char *const *files, size_
         goto out;
     const struct compare_side base = {runs[0], only[0]}, new = {runs[1], only[1]};
     rc = compare_sides(&c, &base, &new, e);
+    if (rc == 0 && r->options.check)
+        reporter_judged(r, c->changes[COMPARE_WORSE] > 0 ? VERDICT_FAIL
+                           : c->tested == 0              ? VERDICT_INCONCLUSIVE
+                                                         : VERDICT_PASS);
     if (rc == 0 && r->json)
         compare_json(r->json, c, runs[0], runs[1]);
     else if (rc == 0)

@@ -94,8 +94,10 @@ static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
             if (strcmp(name, trace_tier_text(t)) == 0) {
                 take_i64(&p->capacity_bytes[t], v, PATHS("capacity_bytes"));
                 take_answer(&p->simulated[t], jsonin_get(v, "simulated"));
-                if (t == TRACE_STORAGE)
-                    take_storage_parts(p, v);
+                if (t != TRACE_STORAGE)
+                    continue;
+                take_storage_parts(p, v);
+                take_text(p->device, sizeof(p->device), v, PATHS("device"));
             }
     }
 }
@@ -186,6 +188,7 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     struct provenance_autoscaling *a = &p->autoscaling;
     p->known = true;
     p->seed_known = p->seed_known || jsonin_u64(jsonin_get(root, "seed"), &p->seed) == 0;
+    take_text(p->host, sizeof(p->host), root, PATHS("host.name"));
     take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
     take_text(p->model, sizeof(p->model), root, PATHS("model.name", "model", "options.model"));
     take_i64(&p->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));

@@ -29,7 +29,8 @@ struct provenance_autoscaling {
 struct provenance {
     bool known; /* there was any JSON */
     char model[96], generation_mode[32];
-    char digest[64]; /* of the trace that was replayed */
+    char host[64], device[64]; /* of the replay, and under its Tier-2 */
+    char digest[64];           /* of the trace that was replayed */
     uint64_t seed;
     bool seed_known; /* every number is a possible seed */
     int64_t users, tensor_parallel, num_gpus, bytes_per_token;

@@ -243,6 +243,7 @@ static const struct what {
     [FIGURE_DEVICE_READ_BYTES] = {"device_read_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
     [FIGURE_DEVICE_WRITE_BYTES] = {"device_write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
     [FIGURE_PAGE_CACHE_SHARE] = {"page_cache_resident_share", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_HOST] = {"host_name", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_VALIDITY_LINE] = {"line", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_STATE] = {"state", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_WHY] = {"why", FIGURE_UNIT_NONE, NULL, NULL},

@@ -252,6 +252,8 @@ static void put_provenance(struct figures *f, const struct provenance *p)
     else
         put_truth(f, figure_id(run, FIGURE_VALID), p->valid == PROVENANCE_YES);
     put_reasons(f, p);
+    put_text(f, figure_id(run, FIGURE_HOST), p->host);
+    put_text(f, figure_id(run, FIGURE_SAME_OF_DEVICE), p->device);
 
     if (p->device_read_bytes < 0 && p->device_write_bytes < 0 && isnan(p->page_cache_share)) {
         put_unknown(f, figure_id(FIGURE_OF_KERNEL, FIGURE_ITSELF));
