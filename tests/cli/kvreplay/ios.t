@@ -18,7 +18,7 @@ rows() {
 rows Write 8 >"$TMP/w.csv"
 rows Read 64 >"$TMP/r.csv"
 
-plan 48
+plan 52
 for layout in files slab; do
     exits "$layout: reads" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --chunk-size 512KiB --iodepth 4 \
         -o "$TMP/o.csv" --summary "$summary" "$TMP/r.csv"
@@ -46,7 +46,7 @@ is "and has none in flight" "$(tier2 .mean_ios_in_flight)" null
 turns() {
     "$BIN/kvreplay" --nvme "$TMP/d" --layout "$layout" --chunk-size 256KiB --iodepth 8 --verify none -o "$TMP/o.csv" \
         "$TMP/turns.csv" || return
-    # Columns: ... 5 Key, 10 Latency_us, 11 Device_us, 12 Status.
+    # Columns: ... 5 Key, 10 Latency_us, 11 Device_us, 12 Slot_us, 13 Status.
     awk -F, '
         NR == 2 && $5 != "small" { print "first: " $5; bad = 1 }
         NR > 2 && $11 / $10 <= 0.5 { print $5 ": " $11 / $10 " of its time at the device"; bad = 1 }
@@ -76,16 +76,17 @@ done
 # (after the deletion) and of 1 byte (after the move) without an object, no two of them at once but reads.
 check_queue() {
     sed 1d "$TMP/o.csv" | awk -F, '$5 == "k"' | sort -t , -k 9,9n >"$TMP/of_k"
-    awk -F, '$2 != "Read" { print $2, $12 }' "$TMP/of_k" | tr '\n' ' '
-    awk -F, '$12 == "absent" { print $3 }' "$TMP/of_k" | sort -n | tr '\n' ' '
+    awk -F, '$2 != "Read" { print $2, $NF }' "$TMP/of_k" | tr '\n' ' '
+    awk -F, '$NF == "absent" { print $3 }' "$TMP/of_k" | sort -n | tr '\n' ' '
     awk -F, '
         NR > 1 && !(op == "Read" && $2 == "Read") && $9 < end - 2e-6 { print "starts early: " $0 }
         { op = $2; end = $9 + $10 / 1e6 }' "$TMP/of_k"
     awk -F, '
-        NR > 1 && $5 != "k" && $12 != "ok" { print "not ok: " $0 }
-        NR > 1 && $11 != "" && $11 > $10 + 1e-3 { print "longer at the device than in all: " $0 }' "$TMP/o.csv"
+        NR > 1 && $5 != "k" && $NF != "ok" { print "not ok: " $0 }
+        NR > 1 && $11 != "" && $11 + $12 > $10 + 2e-3 { print "longer in its parts than in all: " $0 }
+        NR > 1 && ($11 == "") != ($12 == "") { print "one of device and slot is known: " $0 }' "$TMP/o.csv"
 }
-ok_bytes() { awk -F, -v op="$1" '$2 == op && $12 == "ok" { n += $3 } END { print n }' "$TMP/o.csv"; }
+ok_bytes() { awk -F, -v op="$1" '$2 == op && $NF == "ok" { n += $3 } END { print n }' "$TMP/o.csv"; }
 for layout in files slab; do
     for engine in auto psync; do
         exits "$layout, $engine: one I/O" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --ioengine $engine \
@@ -95,6 +96,11 @@ for layout in files slab; do
             'Write ok Delete ok Write ok Write ok 1 10 '
         is "$layout, $engine: all bytes, one I/O at most" \
             "$(tier2 '.read.bytes, .write.bytes, .mean_ios_in_flight <= 1')" "$(ok_bytes Read) $(ok_bytes Write) true"
+        # They add up.
+        is "$layout, $engine: the parts of the times" "$(tier2 '.write | .slot_us.count == .ops, .flush_us.max == 0,
+            (.device_us.mean - .meta_us.mean - .io_us.mean | fabs < 0.01), .slot_us.mean > 0,
+            (.service_us.mean - .slot_us.mean - .device_us.mean - .host_us.mean | fabs < 0.1)')" \
+            "true true true true true"
     done
 done
 
