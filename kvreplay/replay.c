@@ -229,7 +229,8 @@ static int replay_open_results(struct replay *r, struct err *e)
                                  .level = (int)o->level,
                                  .one_frame = o->frames == OPT_FRAMES_ONE,
                                  .threads = (unsigned)o->threads,
-                                 .provenance = trace_provenance(r->trace)};
+                                 .provenance = trace_provenance(r->trace),
+                                 .notes = o->notes ? "kvreplay" : NULL};
     const struct opt_mode no_rows = {
         .on = true,
         .refuses = OPTIONS_ROWS_ONLY,
