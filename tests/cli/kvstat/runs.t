@@ -27,7 +27,7 @@ cp "$dozen" "$TMP/runs/deeper/result.csv"
 "$kvstat" --json --profile latency -o "$TMP/runs/report.json" "$dozen"
 "$kvstat" --json -o "$TMP/runs/trials.json" "$dozen" "$dozen"
 "$kvstat" --mlperf "$TMP/runs/mlperf.json" "$dozen" >/dev/null
-"$BIN/kvgen" --num-users 2 --duration 5 --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 -o "$TMP/trace.csv" \
+"$BIN/kvgen" --no-notes --num-users 2 --duration 5 --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 -o "$TMP/trace.csv" \
     --summary "$TMP/runs/kvgen.json" 2>/dev/null
 "$BIN/kvreplay" --null -o "$TMP/replay.csv" --summary "$TMP/runs/kvreplay.json" "$TMP/trace.csv" 2>/dev/null
 "$BIN/kvprecond" --size 1M --file-size 1M --json "$TMP/fill" >"$TMP/runs/kvprecond.json" 2>/dev/null
