@@ -42,8 +42,8 @@ kvreplay/sched := sched selection reader order pool admission pace room objects 
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report
 kvstat        := kvstat options inputs document number_table reporter verify output
-kvstat/count  := provenance scan agg groups occupancy request_piece requests file_order series reuse
-kvstat/report := figure intervals figures verdict run_table statistics compare reference cells text json sheets xlsx exports gnuplot \
+kvstat/count  := validity provenance scan agg groups occupancy statistics coarse_hist blocks bounds sequences request_piece requests file_order series reuse
+kvstat/report := figure intervals bottleneck figures verdict run_table compare reference cells text json sheets xlsx exports gnuplot \
                  run_plot number_plot
 
 KVPRECOND_FOLDERS := kvprecond
@@ -150,7 +150,7 @@ $(BUILD)/lib/data/stream_avx512.o: ISA := $(ISA_AVX512)
 $(BUILD)/kvreplay/sched/reader.o $(BUILD)/kvreplay/sched/sched.o: ISA := $(ISA_FETCH)
 $(BUILD)/lib/tier/gpu.o $(BUILD)/tests/unit/tier/test_tier_gpu.o: ISA := $(GPU_FLAGS)
 $(BUILD)/kvstat/report/xlsx.o: ISA := $(XLSX_FLAGS)
-$(BUILD)/bin/kvstat $(BUILD)/tests/unit/kvstat/test_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)
+$(BUILD)/bin/kvstat $(BUILD)/tests/unit/kvstat/test_% $(BUILD)/tests/bench/bench_kvstat_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)
 $(BUILD)/kvstat/report/xlsx_none.o: kvstat/report/xlsx.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_XLSX=0 -MMD -MP -c -o $@ $<

@@ -188,6 +188,9 @@ better() {
             for (i = 1; i <= 6; i++) if (said[side, i] != "" && ++n <= 3) list = list (n > 1 ? ", " : "") said[side, i]
             return n ? list : "in " count[side] " of the figures above"
         }
+        /^ *"would_show": [0-9]/ { shows = value($0) + 0 }
+        /^ *"would_show": null/ { shows = 0 }
+        /^ *"device": "/ { device = value($0) }
         /^ *"tested": / { tested = value($0) + 0 }
         /^ *"name": / { name = value($0) }
         /^ *"base": [^[]/ { base = value($0) + 0 }
@@ -209,12 +212,16 @@ better() {
                 print "Mixed: by more than the noise, " one " is better in " best(1) "; " two " in " best(2) "."
             else if (count[1]) print one " is better than " two " by more than the noise: " best(1) "."
             else if (count[2]) print two " is better than " one " by more than the noise: " best(2) "."
-            else print "No difference beyond the noise between " one " and " two " in " trials " trials of each."
+            else {
+                print "No difference beyond the noise between " one " and " two " in " trials " trials of each."
+                if (shows) printf "A change under %.2g %% would not have shown in half of the figures.\n", 100 * shows
+            }
+            if (device != "") print "Both lie on one device, " device "."
         }'
 }
 
 # bottleneck FILE: what holds requests up most in a result, in words, with its share.
-bottleneck() { kvstat "$1" | sed -n 's/^Bottleneck  *\(.*\) of end-to-end time.*/\1/p'; }
+bottleneck() { kvstat "$1" | sed -n 's/^Bottleneck  *\(.*\) of end-to-end time.*/\1/p; s/^Bottleneck  *\(none stands.*\)/\1/p'; }
 
 # pick NAME... : from one run's CSV (kvstat --csv) on standard input, the values of the named columns in
 # this order, one a line; "-" for a column that is not there or empty. Texts in quotes may hold commas.

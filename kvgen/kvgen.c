@@ -158,8 +158,8 @@ static uint32_t columns_of(const struct run *r, bool six)
         return TRACE_CORE;
     if (!r->source.trace)
         return all;
-    return TRACE_CORE |
-           (trace_input_columns(r->source.trace) & (r->o.retier ? all : all | TRACE_RESULT));
+    return TRACE_CORE | (trace_input_columns(r->source.trace) &
+                         (r->o.retier ? all : all | TRACE_RESULT | TRACE_EXTRA));
 }
 
 /* malloc'ed; NULL: no memory. */
@@ -201,6 +201,7 @@ static int open_output(struct run *r, struct err *e)
     bool six_columns = o->format == OPTIONS_MLPERF;
     bool foreign = !six_columns && o->format != OPTIONS_KVTRACE;
     bool one_frame = o->frames == OPT_FRAMES_ONE;
+    bool notes = o->notes && (columns_of(r, six_columns) & TRACE_EXTENDED) != 0;
     unsigned tiers, ops;
     int64_t epoch_ns, start_epoch_ns;
     int rc;
@@ -238,7 +239,8 @@ static int open_output(struct run *r, struct err *e)
                   .one_frame = one_frame,
                   .threads = thread_count(o),
                   .epoch_ns = epoch_ns,
-                  .provenance = r->provenance},
+                  .provenance = r->provenance,
+                  .notes = notes ? "kvgen" : NULL},
     };
     return output_open(&r->output, &out, r->source.source, r->progress, e);
 }

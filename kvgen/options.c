@@ -45,6 +45,7 @@ enum {
     FRAMED_ONLY = 1 << 27,
     THREADED_ONLY = 1 << 28,
     COMPRESSED_ONLY = 1 << 29,
+    PLAIN_ONLY = 1 << 30,
 };
 
 const struct opt options_table[] = {
@@ -524,6 +525,7 @@ const struct opt options_table[] = {
     OPT_ROW_ZSTD(AT(zstd), COMPRESSES),
     OPT_ROW_LEVEL(AT(level), COMPRESSES | COMPRESSED_ONLY),
     OPT_ROW_FRAMES(AT(frames), WRITES | FRAMED_ONLY | COMPRESSED_ONLY),
+    OPT_ROW_NOTES(AT(notes), PLAIN_ONLY),
     {.name = "threads",
      .type = OPT_U64,
      .offset = AT(threads),
@@ -707,6 +709,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = !none && !options_write_zstd(o),
          .refuses = COMPRESSED_ONLY,
          .why = "the trace is not compressed (-z, or a name ending in .zst)"},
+        {.on = none || o->format != OPTIONS_KVTRACE || options_write_zstd(o),
+         .refuses = PLAIN_ONLY,
+         .why = "only a plain trace in --format kvtrace has Notes"},
         {.on = !o->curve, .refuses = CURVE_ONLY, .why = "no curve is asked for (--curve FILE)"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);

@@ -90,7 +90,7 @@ struct options {
     enum options_format format;
     enum opt_frames frames;
     enum progress_mode progress;
-    bool zstd;
+    bool zstd, notes;
     bool lint;
     uint64_t level, limit, threads, segment_bytes;
     const char *epoch, *endpoint;

@@ -33,7 +33,8 @@ enum {
     NVME_ONLY = OPTIONS_MARKS << 7,
     URING_ONLY = OPTIONS_MARKS << 8,
     DIRECT_ONLY = OPTIONS_MARKS << 9,
-    COMPRESSED_ONLY = OPTIONS_MARKS << 10
+    COMPRESSED_ONLY = OPTIONS_MARKS << 10,
+    PLAIN_ONLY = OPTIONS_MARKS << 11
 };
 
 static const struct opt table[] = {
@@ -440,6 +441,7 @@ static const struct opt table[] = {
     OPT_ROW_ZSTD(AT(zstd), OPTIONS_ROWS_ONLY),
     OPT_ROW_LEVEL(AT(level), COMPRESSED_ONLY | OPTIONS_ROWS_ONLY),
     OPT_ROW_FRAMES(AT(frames), COMPRESSED_ONLY | OPTIONS_ROWS_ONLY),
+    OPT_ROW_NOTES(AT(notes), PLAIN_ONLY | OPTIONS_ROWS_ONLY),
     OPT_ROW_SUMMARY(AT(summary), 0),
     {.name = "ceiling",
      .type = OPT_TEXT,
@@ -501,6 +503,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = results && !compressed,
          .refuses = COMPRESSED_ONLY,
          .why = "the results are not compressed (-z, or a name ending in .zst)"},
+        {.on = results && compressed,
+         .refuses = PLAIN_ONLY,
+         .why = "compressed results have frames instead of Notes"},
         {.on = timing == SCHED_ASAP,
          .refuses = NOT_ASAP,
          .why = "has no meaning with --timing asap"},

@@ -53,7 +53,8 @@ struct options {
     enum tier_verify verify;
     enum ledger_on_absent on_absent;
     enum ledger_on_lag on_lag;
-    bool zstd, keep, destroy_data, sqpoll, iopoll, buffered, null, skip_bad_rows, long_window;
+    bool zstd, notes, keep, destroy_data, sqpoll, iopoll, buffered, null, skip_bad_rows,
+        long_window;
     struct opt_list tier_engine, tier_map;
 
     /* --autoscale; the last four come from the configuration. */

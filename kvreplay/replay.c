@@ -222,14 +222,15 @@ static int replay_open_results(struct replay *r, struct err *e)
     const struct options *o = r->o;
     const char *path = r->in->silent ? NULL : options_results(o);
     struct trace_str header = trace_header(r->trace);
-    struct trace_write_opts w = {.columns = TRACE_RESULT,
+    struct trace_write_opts w = {.columns = TRACE_RESULT | TRACE_BIT(TRACE_COL_SLOT),
                                  .header = header.p,
                                  .header_len = header.len,
                                  .zstd = o->zstd ? 1 : -1,
                                  .level = (int)o->level,
                                  .one_frame = o->frames == OPT_FRAMES_ONE,
                                  .threads = (unsigned)o->threads,
-                                 .provenance = trace_provenance(r->trace)};
+                                 .provenance = trace_provenance(r->trace),
+                                 .notes = o->notes ? "kvreplay" : NULL};
     const struct opt_mode no_rows = {
         .on = true,
         .refuses = OPTIONS_ROWS_ONLY,
@@ -400,6 +401,7 @@ static void replay_set_evidence(struct replay *r)
     int64_t last = r->counts.last_done_ns; /* before zero when no row is behind the head */
     struct evidence *ev = &r->evidence;
 
+    counts_settle(&r->counts);
     ev->counts = &r->counts;
     ev->digest = r->reader_stuck ? "" : trace_digest(r->trace);
     ev->timed = r->timed;

@@ -29,6 +29,9 @@ static void json_known(struct jsonout *j, const char *key, double value)
 
 static void json_group(struct jsonout *j, const struct counts_group *g)
 {
+    static const char *const part[COUNTS_PARTS] = {"slot_us", "meta_us", "io_us", "flush_us",
+                                                   "host_us"};
+
     jsonout_u64(j, "ops", g->ops);
     jsonout_u64(j, "bytes", g->bytes);
     jsonout_f64(j, "object_bytes_mean", g->ops ? (double)g->bytes / (double)g->ops : NAN);
@@ -38,6 +41,8 @@ static void json_group(struct jsonout *j, const struct counts_group *g)
     jsonout_hist(j, "wait_us", g->wait, 1e3);
     jsonout_hist(j, "response_us", g->response, 1e3);
     jsonout_hist(j, "device_us", g->device, 1e3);
+    for (unsigned i = 0; i < COUNTS_PARTS; i++)
+        jsonout_hist(j, part[i], g->part[i], 1e3);
 }
 
 static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)

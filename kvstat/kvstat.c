@@ -83,8 +83,7 @@ static int gather_input(struct reporter *r, const struct input *in, struct err *
         /* Documents carry their verdicts, or none. */
         bool judge = r->options.check && profile != VERDICT_NO_PROFILE;
         for (size_t run = from; judge && run < run_table_runs(r->runs); run++)
-            if (!verdict_passed_run(r->runs, run, profile))
-                r->status = 1;
+            reporter_judged(r, verdict_of_run(r->runs, run, profile));
         return rc;
     }
     if (is_left_out(in))
@@ -154,8 +153,8 @@ static int report_reference(struct reporter *r, struct err *e)
     if (rc < 0)
         goto out;
     reference_compare(&result, runs, r->runs);
-    if (r->options.check && result.verdict != REFERENCE_WITHIN && r->status == 0)
-        r->status = 1;
+    if (r->options.check && result.verdict != REFERENCE_WITHIN)
+        reporter_judged(r, VERDICT_FAIL);
     if (r->json)
         reference_json(r->json, file, &result);
     else
@@ -208,6 +207,10 @@ static int report_comparison(struct reporter *r, const char *const *files, size_
         goto out;
     const struct compare_side base = {runs[0], only[0]}, new = {runs[1], only[1]};
     rc = compare_sides(&c, &base, &new, e);
+    if (rc == 0 && r->options.check)
+        reporter_judged(r, c->changes[COMPARE_WORSE] > 0 ? VERDICT_FAIL
+                           : c->tested == 0              ? VERDICT_INCONCLUSIVE
+                                                         : VERDICT_PASS);
     if (rc == 0 && r->json)
         compare_json(r->json, c, runs[0], runs[1]);
     else if (rc == 0)
@@ -360,6 +363,7 @@ static int run(struct reporter *r, const struct opt_parser *p, int argc, char **
     r->scan.warmup_ns = o->warmup_ns;
     r->scan.threads = (unsigned)o->threads;
     r->scan.skip_bad_rows = o->skip_bad_rows;
+    r->scan.follow = o->profile != VERDICT_NO_PROFILE || o->compare.count > 0;
     r->scan.progress =
         progress_open(stderr, "kvstat", (enum progress_mode)o->progress, INT64_C(1000000000));
     r->text = o->json ? NULL : output_open();

@@ -128,15 +128,17 @@ static const struct opt table[] = {
      .offset = AT(profile),
      .arg = "NAME",
      .def = "none",
-     .choices = "none|latency|throughput",
+     .choices = "none|latency|throughput|mlperf",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Judge the run: PASS or FAIL by latencies and hit rate, or by bandwidth."},
+     .help =
+         "Judge the run: PASS, FAIL or INCONCLUSIVE by latencies, by bandwidth, or as the MLPerf "
+         "benchmark does."},
     {.name = "check",
      .type = OPT_FLAG,
      .offset = AT(check),
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Exit with status 1 unless the verdict of --profile is PASS, the run valid, and "
-             "--reference finds all that is known within 5 %."},
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
+     .help = "Exit with status 1 when the verdict of --profile is FAIL, --compare finds a figure "
+             "worse, or --reference one not within 5 %; with 4 when nothing is decided."},
     {.name = "verify-trace",
      .type = OPT_FLAG,
      .offset = AT(verify_trace),
@@ -319,8 +321,9 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
         return refuse(e, "", "no input: name a trace or result file, or pipe one in");
     if (n > 1 && opt_given(p, "run"))
         return err_set(e, -EINVAL, ERR_INPUT, "--run", "describes one input, not %zu", n);
-    if (o->check && o->profile == VERDICT_NO_PROFILE && !o->reference)
-        return refuse(e, "--check", "needs --profile or --reference, which give the verdict");
+    if (o->check && o->profile == VERDICT_NO_PROFILE && !o->reference && !compares)
+        return refuse(e, "--check",
+                      "needs --profile, --compare or --reference, which give the verdict");
     if (o->threads == 0) {
         long cpus = sysconf(_SC_NPROCESSORS_ONLN);
         o->threads = cpus < 1 ? 1 : cpus < THREADS_AUTO_MAX ? (uint64_t)cpus : THREADS_AUTO_MAX;

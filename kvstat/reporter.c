@@ -25,6 +25,15 @@ int reporter_complain(const struct err *e)
     return err_exit_status(e);
 }
 
+void reporter_judged(struct reporter *r, enum verdict_outcome outcome)
+{
+    bool free = r->status == 0 || r->status == REPORTER_INCONCLUSIVE;
+    if (outcome == VERDICT_FAIL && free)
+        r->status = 1;
+    else if (outcome == VERDICT_INCONCLUSIVE && r->status == 0)
+        r->status = REPORTER_INCONCLUSIVE;
+}
+
 int reporter_configure(struct reporter *r, struct err *e)
 {
     static const char *const percentiles[FIGURES_TARGETS] = {"p95", "p99", "p999", "p9999"};
@@ -44,8 +53,8 @@ int reporter_configure(struct reporter *r, struct err *e)
         }
         r->scan.target_ns[q] = llround(r->targets[q].ms[0] * 1e6);
     }
-    r->limits.write_device_p95_ms = conf_f64(conf, "storage_health.write_device_p95_ms");
-    r->limits.read_device_p95_ms = conf_f64(conf, "storage_health.read_device_p95_ms");
+    r->limits.write_p95_ms = conf_f64(conf, "storage_health.write_device_p95_ms");
+    r->limits.read_p95_ms = conf_f64(conf, "storage_health.read_device_p95_ms");
     r->limits.cpu_p95_ms = conf_f64(conf, "storage_health.cpu_p95_ms");
     r->limits.hit_rate = conf_f64(conf, "storage_health.hit_rate");
     conf_free(conf);
@@ -192,9 +201,8 @@ static int add_report(struct reporter *r, struct figures_source *source, struct 
         rc = err_nomem(e, "figures");
         goto out;
     }
-    if (profile != VERDICT_NO_PROFILE && r->options.check && !verdict_passed(&verdict) &&
-        r->status == 0)
-        r->status = 1;
+    if (profile != VERDICT_NO_PROFILE && r->options.check)
+        reporter_judged(r, verdict.outcome);
     rc = put_report(r, f, profile == VERDICT_NO_PROFILE ? NULL : &verdict, e);
 out:
     if (rc == 0 && keep)

@@ -30,6 +30,11 @@ struct reporter {
     int status;               /* exit status so far */
 };
 
+/* The exit status of a check that could not be decided. */
+#define REPORTER_INCONCLUSIVE 4
+/* Takes a verdict into the exit status: FAIL weighs more than INCONCLUSIVE, errors more than both.
+ */
+void reporter_judged(struct reporter *r, enum verdict_outcome outcome);
 /* Prints the error and returns its exit status. */
 int reporter_complain(const struct err *e);
 

@@ -41,6 +41,8 @@
 #   scaled N                      prints how often to repeat what is only repeated: N, or less in a sanitizer build
 #                                 (TEST_SCALE, set by tests/run)
 #   sanitized                     succeeds when the programs were built with a sanitizer or for coverage
+#   rows_only ARGS...             prints --no-notes for a command with these arguments that writes plain rows, and nothing
+#                                 for one that cannot take it. For tests that look at each line of the rows
 #   diag "text"                   a remark for people
 # The script exits non-zero when a check failed or fewer ran than planned.
 
@@ -110,6 +112,15 @@ catches() {
 }
 
 told() { "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")" >&2; }
+
+rows_only() {
+    tap_before=
+    for tap_argument; do
+        case "$tap_before $tap_argument" in '-o '*.zst | ' '*.zst | *' -z' | '-o none' | *' --format' | *' --frames') return ;; esac
+        tap_before=$tap_argument
+    done
+    echo --no-notes
+}
 
 lines() { wc -l <"$1"; }
 

@@ -16,7 +16,11 @@ static int group_init(struct counts_group *g, unsigned tier, unsigned op, unsign
     g->wait = hist_create();
     g->response = hist_create();
     g->device = hist_create();
-    return g->service && g->wait && g->response && g->device ? 0 : -ENOMEM;
+    int rc = g->service && g->wait && g->response && g->device ? 0 : -ENOMEM;
+    for (unsigned i = 0; i < COUNTS_PARTS; i++)
+        if (!(g->part[i] = hist_create()))
+            rc = -ENOMEM;
+    return rc;
 }
 
 void counts_group_release(struct counts_group *g)
@@ -25,6 +29,8 @@ void counts_group_release(struct counts_group *g)
     hist_free(g->wait);
     hist_free(g->response);
     hist_free(g->device);
+    for (unsigned i = 0; i < COUNTS_PARTS; i++)
+        hist_free(g->part[i]);
 }
 
 int counts_init(struct counts *s)
@@ -88,8 +94,19 @@ void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t don
         counts_record(s, s->end_to_end[qos], done_ns - arrival_ns);
 }
 
-static void group_add(struct counts *s, struct counts_group *g, const struct trace_row *t)
+static void part_add(struct counts *s, struct counts_group *g, enum counts_part part, int64_t ns)
 {
+    if (ns == 0)
+        g->zeros[part]++;
+    else if (ns != TIER_UNKNOWN_NS)
+        counts_record(s, g->part[part], ns);
+}
+
+static void group_add(struct counts *s, struct counts_group *g, const struct row *r)
+{
+    const struct trace_row *t = &r->t;
+    bool whole = r->part.slot_ns != TIER_UNKNOWN_NS && t->device_ns != TRACE_NONE;
+
     if (t->status != TRACE_OK) {
         g->failed++;
         return;
@@ -103,6 +120,12 @@ static void group_add(struct counts *s, struct counts_group *g, const struct tra
     counts_record(s, g->service, t->latency_ns);
     if (t->device_ns != TRACE_NONE)
         counts_record(s, g->device, t->device_ns);
+    part_add(s, g, COUNTS_SLOT, r->part.slot_ns);
+    part_add(s, g, COUNTS_META, r->part.meta_ns);
+    part_add(s, g, COUNTS_IO, r->part.io_ns);
+    part_add(s, g, COUNTS_FLUSH, r->part.flush_ns);
+    part_add(s, g, COUNTS_HOST,
+             whole ? t->latency_ns - r->part.slot_ns - t->device_ns : TIER_UNKNOWN_NS);
     if (t->due_ns != TRACE_NONE) {
         counts_record(s, g->wait, t->start_ns - t->due_ns);
         counts_record(s, g->response, t->start_ns + t->latency_ns - t->due_ns);
@@ -147,7 +170,19 @@ void counts_add(struct counts *s, const struct row *r)
     if (t->due_ns != TRACE_NONE && t->start_ns - t->due_ns > s->lag_max_ns)
         s->lag_max_ns = t->start_ns - t->due_ns;
     if (has_tier && t->op < COUNTS_OPS)
-        group_add(s, &s->group[counts_group_at(t->tier, t->op, t->phase)], t);
+        group_add(s, &s->group[counts_group_at(t->tier, t->op, t->phase)], r);
+}
+
+void counts_settle(struct counts *s)
+{
+    for (unsigned i = 0; i < COUNTS_GROUPS; i++) {
+        struct counts_group *g = &s->group[i];
+        for (unsigned k = 0; k < COUNTS_PARTS; k++) {
+            if (hist_record_n(g->part[k], 0, g->zeros[k]) < 0)
+                s->errors = -ENOMEM;
+            g->zeros[k] = 0;
+        }
+    }
 }
 
 int counts_sum(const struct counts *s, unsigned tier, unsigned op, struct counts_group *sum)
@@ -165,6 +200,10 @@ int counts_sum(const struct counts *s, unsigned tier, unsigned op, struct counts
         if (hist_merge(sum->service, g->service) < 0 || hist_merge(sum->wait, g->wait) < 0 ||
             hist_merge(sum->response, g->response) < 0 || hist_merge(sum->device, g->device) < 0)
             rc = -ENOMEM;
+        for (unsigned i = 0; i < COUNTS_PARTS; i++)
+            if (hist_merge(sum->part[i], g->part[i]) < 0 ||
+                hist_record_n(sum->part[i], 0, g->zeros[i]) < 0)
+                rc = -ENOMEM;
     }
     return rc;
 }

@@ -15,6 +15,16 @@ enum {
     COUNTS_GROUPS = TRACE_TIERS * COUNTS_OPS * COUNTS_PHASES
 };
 
+/* The parts of service time (struct tier_parts), and what is left of it. */
+enum counts_part {
+    COUNTS_SLOT,
+    COUNTS_META,
+    COUNTS_IO,
+    COUNTS_FLUSH,
+    COUNTS_HOST,
+    COUNTS_PARTS
+};
+
 struct counts_group {
     enum trace_tier tier;
     enum trace_op op;
@@ -24,6 +34,10 @@ struct counts_group {
     int64_t first_start_ns, last_done_ns;
     /* ns, of rows that ended ok; wait and response only of those with a Due */
     struct hist *service, *wait, *response, *device;
+    /* ns, of those rows whose tier can tell. Parts that took no time are the usual case and only
+     * counted, until counts_settle. */
+    struct hist *part[COUNTS_PARTS];
+    uint64_t zeros[COUNTS_PARTS];
 };
 
 struct counts {
@@ -64,6 +78,8 @@ void counts_admitted(struct counts *s, int64_t arrival_ns, int64_t when_ns);
 /* A served request of that QoS (TRACE_NO_QOS: none) has ended. */
 void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns);
 void counts_recent_reset(struct counts *s);
+/* Moves all zeros into the histograms; for the report. */
+void counts_settle(struct counts *s);
 /* Sums the phases of a tier and operation into *sum, whose phase means nothing then. 0 or -ENOMEM;
  * counts_group_release it in either case. */
 int counts_sum(const struct counts *s, unsigned tier, unsigned op, struct counts_group *sum);

@@ -139,7 +139,7 @@ int ledger_finished(struct ledger *l, const struct row *r, enum ledger_verdict *
     char row[LEDGER_ROW];
 
     counts_add(l->counts, r);
-    int rc = results_put(l->results, &r->t, e);
+    int rc = results_put(l->results, &r->t, r->part.slot_ns, e);
     *verdict = LEDGER_GO_ON;
     if (r->t.status == TRACE_OK || (absent && l->on_absent != LEDGER_ABSENT_FAIL))
         return rc;

@@ -10,6 +10,7 @@
 
 #include "kvreplay/sched/room.h"
 #include "lib/base/hash.h"
+#include "lib/tier/tier.h"
 #include "lib/trace/trace.h"
 
 struct chain;   /* order.c */
@@ -62,13 +63,14 @@ struct row {
     int64_t pause_ns;
 
     struct room_effect effect;
-    uint64_t generation; /* of what this row writes */
-    struct row *next;    /* in a row_list */
-    int64_t wake_ns;     /* in the timers: due time, or end of a Generate row */
-    uint8_t waits;       /* mask of enum row_wait */
-    uint8_t stage;       /* enum row_stage */
-    bool head;           /* runs before the clock starts */
-    bool held;           /* a Generate row that holds its request until wake_ns */
+    uint64_t generation;    /* of what this row writes */
+    struct tier_parts part; /* of the main stage's operation */
+    struct row *next;       /* in a row_list */
+    int64_t wake_ns;        /* in the timers: due time, or end of a Generate row */
+    uint8_t waits;          /* mask of enum row_wait */
+    uint8_t stage;          /* enum row_stage */
+    bool head;              /* runs before the clock starts */
+    bool held;              /* a Generate row that holds its request until wake_ns */
 };
 
 /* Rows in line, first in first out. A row is in one list at most. Zero it first. */

@@ -146,6 +146,10 @@ static void sched_finish(struct sched *s, struct row *r, int64_t done_ns)
 
 /* ---- starting ---- */
 
+_Static_assert(TIER_UNKNOWN_NS == TRACE_NONE, "what a tier cannot tell is empty in results");
+static const struct tier_parts no_parts = {TIER_UNKNOWN_NS, TIER_UNKNOWN_NS, TIER_UNKNOWN_NS,
+                                           TIER_UNKNOWN_NS};
+
 static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t slot_ns)
 {
     s->started++;
@@ -154,6 +158,7 @@ static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t s
     r->t.start_ns = now;
     r->t.latency_ns = 0;
     r->t.device_ns = TRACE_NONE;
+    r->part = no_parts;
     if (ledger_started(s->env.ledger, r) == LEDGER_END)
         sched_stop(s, SCHED_LAGGED);
 }
@@ -240,6 +245,7 @@ static void sched_complete(struct sched *s, struct tier_op *op)
     if (was == ROW_MAIN) {
         r->t.latency_ns = done_ns - r->t.start_ns;
         r->t.device_ns = op->device_ns;
+        r->part = op->part;
         ledger_moved(s->env.ledger, r, op);
     } else if (was == ROW_CREATE) {
         order_wrote(r, done_ns);

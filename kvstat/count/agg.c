@@ -46,6 +46,15 @@ bool agg_is_populating(bool result, const struct trace_row *row)
     return result && row->start_ns != TRACE_NONE && row->start_ns < 0;
 }
 
+int64_t agg_client_delay_ns(const struct trace_row *row)
+{
+    int64_t due_ns = row->due_ns > row->eligible_ns ? row->due_ns : row->eligible_ns;
+    if (row->tier == TRACE_NO_TIER || row->eligible_ns == TRACE_NONE ||
+        row->start_ns == TRACE_NONE || row->start_ns <= due_ns)
+        return 0;
+    return agg_add_ns(row->start_ns, -due_ns);
+}
+
 int64_t agg_add_ns(int64_t a, int64_t b)
 {
     int64_t sum;

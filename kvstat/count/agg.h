@@ -17,14 +17,17 @@
      TRACE_BIT(TRACE_COL_TIER) | TRACE_BIT(TRACE_COL_PHASE) | TRACE_BIT(TRACE_COL_REQUEST) |       \
      TRACE_BIT(TRACE_COL_QOS) | TRACE_BIT(TRACE_COL_CLASS) | TRACE_BIT(TRACE_COL_TOKENS) |         \
      TRACE_BIT(TRACE_COL_ARRIVAL) | TRACE_BIT(TRACE_COL_DURATION) | TRACE_BIT(TRACE_COL_DUE) |     \
-     TRACE_BIT(TRACE_COL_START) | TRACE_BIT(TRACE_COL_LATENCY) | TRACE_BIT(TRACE_COL_DEVICE) |     \
-     TRACE_BIT(TRACE_COL_STATUS))
+     TRACE_BIT(TRACE_COL_ELIGIBLE) | TRACE_BIT(TRACE_COL_START) | TRACE_BIT(TRACE_COL_LATENCY) |   \
+     TRACE_BIT(TRACE_COL_DEVICE) | TRACE_BIT(TRACE_COL_SLOT) | TRACE_BIT(TRACE_COL_STATUS))
 
 /* True for the columns of a result file: its rows have Start and latency. */
 bool agg_is_result(uint32_t columns);
 /* A row of a result file that ran before the replay's zero: it filled the tiers and is not part of
  * the measurement. */
 bool agg_is_populating(bool result, const struct trace_row *row);
+/* How late the tool itself started the operation: Start - max(Due, Eligible); 0 where it is not
+ * known, or was not late. Generate and Miss rows are never late. */
+int64_t agg_client_delay_ns(const struct trace_row *row);
 /* a + b, held at the ends of the range. */
 int64_t agg_add_ns(int64_t a, int64_t b);
 

@@ -14,7 +14,8 @@ struct file_order_piece {
     uint64_t number, rows;
     struct occupancy occupancy;
     struct request_piece *requests;
-    struct file_order_piece *next; /* in a list: waiting, by number, or free */
+    struct sequence_piece *sequences; /* NULL: nothing is followed */
+    struct file_order_piece *next;    /* in a list: waiting, by number, or free */
 };
 
 struct file_order {
@@ -27,12 +28,13 @@ struct file_order {
     unsigned waiting_count;
     int rc; /* the first error of appending */
     struct requests *requests;
+    struct sequences *sequences; /* NULL: nothing is followed */
     struct occupancy occupancy;
     uint64_t at[]; /* by thread: it will hand in no earlier piece */
 };
 
 struct file_order *file_order_create(unsigned threads, bool result, int64_t warmup_ns,
-                                     struct requests *requests)
+                                     struct requests *requests, struct sequences *sequences)
 {
     struct file_order *o = calloc(1, sizeof(*o) + threads * sizeof(o->at[0]));
     if (!o)
@@ -41,17 +43,24 @@ struct file_order *file_order_create(unsigned threads, bool result, int64_t warm
     o->warmup_ns = warmup_ns;
     o->threads = threads;
     o->requests = requests;
+    o->sequences = sequences;
     pthread_mutex_init(&o->lock, NULL);
     pthread_cond_init(&o->moved, NULL);
     return o;
+}
+
+static void piece_free(struct file_order_piece *piece)
+{
+    request_piece_free(piece->requests);
+    sequence_piece_free(piece->sequences);
+    free(piece);
 }
 
 static void list_free(struct file_order_piece *piece)
 {
     while (piece) {
         struct file_order_piece *next = piece->next;
-        request_piece_free(piece->requests);
-        free(piece);
+        piece_free(piece);
         piece = next;
     }
 }
@@ -78,6 +87,8 @@ int file_order_add(struct file_order_piece *piece, const struct trace_row *rows,
     piece->rows += n;
     if (occupancy_add(&piece->occupancy, rows, n) < 0)
         return overflowed(e);
+    if (piece->sequences && sequence_piece_add(piece->sequences, rows, n) < 0)
+        return err_nomem(e, "series");
     return request_piece_add(piece->requests, rows, n) < 0 ? err_nomem(e, "requests") : 0;
 }
 
@@ -91,13 +102,18 @@ static struct file_order_piece *take_piece(struct file_order *o)
         piece->occupancy = (struct occupancy){0};
         piece->next = NULL;
         request_piece_clear(piece->requests);
+        if (piece->sequences)
+            sequence_piece_clear(piece->sequences);
         return piece;
     }
     piece = calloc(1, sizeof(*piece));
-    if (piece)
-        piece->requests = request_piece_create(o->result, o->warmup_ns);
-    if (piece && !piece->requests) {
-        free(piece);
+    if (!piece)
+        return NULL;
+    piece->requests = request_piece_create(o->result, o->warmup_ns);
+    if (o->sequences)
+        piece->sequences = sequence_piece_create(sequences_by(o->sequences), o->warmup_ns);
+    if (!piece->requests || (o->sequences && !piece->sequences)) {
+        piece_free(piece);
         return NULL;
     }
     return piece;
@@ -123,6 +139,8 @@ static void append_ready(struct file_order *o)
             o->rc = occupancy_append(&o->occupancy, &piece->occupancy);
         if (o->rc == 0)
             o->rc = requests_append(o->requests, piece->requests, piece->rows);
+        if (o->rc == 0 && o->sequences)
+            o->rc = sequences_append(o->sequences, piece->sequences);
         piece->next = o->free;
         o->free = piece;
     }

@@ -7,6 +7,7 @@
 
 #include "kvstat/count/occupancy.h"
 #include "kvstat/count/requests.h"
+#include "kvstat/count/sequences.h"
 #include "lib/base/err.h"
 #include "lib/trace/trace.h"
 
@@ -18,9 +19,9 @@ int file_order_add(struct file_order_piece *piece, const struct trace_row *rows,
 
 struct file_order;
 /* For this many threads. result, warmup_ns: see request_piece_create. Pieces are appended to
- * requests, which stays the caller's. NULL: no memory. */
+ * requests and sequences (NULL: none), which stay the caller's. NULL: no memory. */
 struct file_order *file_order_create(unsigned threads, bool result, int64_t warmup_ns,
-                                     struct requests *requests);
+                                     struct requests *requests, struct sequences *sequences);
 void file_order_free(struct file_order *o);
 
 /* Hands in the piece that the thread has filled (NULL: none) and returns the one to fill next, with

@@ -17,8 +17,8 @@ struct groups {
     struct group **sorted; /* room for used pointers after groups_sort */
 };
 
-/* Mixed radix over the columns in by: dense, and in the order in which groups are shown. */
-static size_t enum_index(unsigned by, const struct group_key *k)
+/* Mixed radix over the columns in by. */
+size_t groups_place(unsigned by, const struct group_key *k)
 {
     size_t i = 0;
     if (by & GROUPS_TIER)
@@ -36,7 +36,7 @@ static size_t enum_index(unsigned by, const struct group_key *k)
     return i;
 }
 
-static size_t enum_count(unsigned by)
+size_t groups_places(unsigned by)
 {
     size_t n = by & GROUPS_TIER ? TRACE_NO_TIER + 1 : 1;
     n *= by & GROUPS_OP ? TRACE_OPS : 1;
@@ -53,7 +53,7 @@ struct groups *groups_create(unsigned by)
     if (!g)
         return NULL;
     g->by = by;
-    g->slots = by & GROUPS_USER ? 1024 : enum_count(by);
+    g->slots = by & GROUPS_USER ? 1024 : groups_places(by);
     g->slot = calloc(g->slots, sizeof(*g->slot));
     if (!g->slot) {
         free(g);
@@ -87,11 +87,11 @@ unsigned groups_by(const struct groups *g)
 
 static size_t hashed_slot(const struct groups *g, const struct group_key *k)
 {
-    size_t index = enum_index(g->by, k), mask = g->slots - 1;
+    size_t index = groups_place(g->by, k), mask = g->slots - 1;
     uint64_t h = hash_64(k->user.len ? k->user.p : "", k->user.len) ^ hash_mix(index);
     for (size_t i = (size_t)h & mask;; i = (i + 1) & mask) {
         const struct group *p = g->slot[i];
-        if (!p || (enum_index(g->by, &p->key) == index && p->key.user.len == k->user.len &&
+        if (!p || (groups_place(g->by, &p->key) == index && p->key.user.len == k->user.len &&
                    (k->user.len == 0 || memcmp(p->key.user.p, k->user.p, k->user.len) == 0)))
             return i;
     }
@@ -145,7 +145,7 @@ static struct group *group_of(struct groups *g, const struct group_key *k)
 {
     if (g->by & GROUPS_USER && g->used * 4 >= g->slots * 3 && grow(g) < 0)
         return NULL;
-    size_t i = g->by & GROUPS_USER ? hashed_slot(g, k) : enum_index(g->by, k);
+    size_t i = g->by & GROUPS_USER ? hashed_slot(g, k) : groups_place(g->by, k);
     if (!g->slot[i]) {
         g->slot[i] = group_new(g->by, k);
         g->used += g->slot[i] != NULL;
@@ -155,7 +155,7 @@ static struct group *group_of(struct groups *g, const struct group_key *k)
 
 static inline struct group *group_of_row(struct groups *g, const struct trace_row *row)
 {
-    if (g->by == GROUPS_DEFAULT) { /* the common case: enum_index with constants */
+    if (g->by == GROUPS_DEFAULT) { /* the common case: groups_place with constants */
         struct group *p =
             g->slot[((size_t)row->tier * TRACE_OPS + row->op) * (TRACE_NO_PHASE + 1) + row->phase];
         if (__builtin_expect(p != NULL, 1))
@@ -274,7 +274,7 @@ static int group_compare(const void *a, const void *b)
     const struct group_key *y = &(*(struct group *const *)b)->key;
     const unsigned all =
         GROUPS_TIER | GROUPS_OP | GROUPS_PHASE | GROUPS_QOS | GROUPS_CLASS | GROUPS_STATUS;
-    size_t i = enum_index(all, x), j = enum_index(all, y);
+    size_t i = groups_place(all, x), j = groups_place(all, y);
     if (i != j)
         return i < j ? -1 : 1;
     uint32_t shorter = x->user.len < y->user.len ? x->user.len : y->user.len;
@@ -304,7 +304,7 @@ const struct group *groups_at(const struct groups *g, size_t i)
 const struct group *groups_find(const struct groups *g, uint8_t tier, uint8_t op)
 {
     struct group_key k = {.tier = tier, .op = op};
-    return g->slot[enum_index(GROUPS_TIER | GROUPS_OP, &k)];
+    return g->slot[groups_place(GROUPS_TIER | GROUPS_OP, &k)];
 }
 
 int groups_parse_by(const char *text, unsigned *by, struct err *e)

@@ -82,6 +82,11 @@ const struct group *groups_at(const struct groups *g, size_t i);
 /* The group with that tier and operation, in a table by these two; NULL: there is none. */
 const struct group *groups_find(const struct groups *g, uint8_t tier, uint8_t op);
 
+/* The number of a key among all combinations of the columns in by, users aside: dense, and in the
+ * order in which groups are shown. groups_places: how many there are. */
+size_t groups_place(unsigned by, const struct group_key *k);
+size_t groups_places(unsigned by);
+
 /* Makes a mask of "tier,op,class". 0, or -EINVAL with *e naming the unknown or repeated column. */
 int groups_parse_by(const char *text, unsigned *by, struct err *e);
 

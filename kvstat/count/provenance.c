@@ -58,6 +58,33 @@ static void take_answer(enum provenance_answer *out, const struct jsonin_v *v)
         *out = yes ? PROVENANCE_YES : PROVENANCE_NO;
 }
 
+/* Adds the summed time of a part of the device time of reads and writes. */
+static void take_storage_part(double *sum_ns, const struct jsonin_v *tier, const char *part)
+{
+    static const char *const directions[] = {"read", "write"};
+    for (size_t d = 0; d < 2; d++) {
+        char mean_path[64], count_path[64];
+        double mean_us, count;
+        snprintf(mean_path, sizeof(mean_path), "%s.%s.mean", directions[d], part);
+        snprintf(count_path, sizeof(count_path), "%s.%s.count", directions[d], part);
+        if (jsonin_f64(jsonin_get(tier, mean_path), &mean_us) == 0 &&
+            jsonin_f64(jsonin_get(tier, count_path), &count) == 0 && mean_us >= 0 && count >= 0)
+            *sum_ns = (isnan(*sum_ns) ? 0 : *sum_ns) + 1e3 * mean_us * count;
+    }
+}
+
+static void take_storage_parts(struct provenance *p, const struct jsonin_v *tier)
+{
+    static const char *const parts[] = {"meta_us", "io_us", "flush_us"};
+    if (!isnan(p->storage_parts_ns[0]))
+        return;
+    for (size_t i = 0; i < 3; i++)
+        take_storage_part(&p->storage_parts_ns[i], tier, parts[i]);
+    /* Storage that never flushes has no such times. */
+    if (!isnan(p->storage_parts_ns[0]) && isnan(p->storage_parts_ns[2]))
+        p->storage_parts_ns[2] = 0;
+}
+
 static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
 {
     for (size_t i = 0; i < jsonin_count(tiers); i++) {
@@ -67,15 +94,68 @@ static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
             if (strcmp(name, trace_tier_text(t)) == 0) {
                 take_i64(&p->capacity_bytes[t], v, PATHS("capacity_bytes"));
                 take_answer(&p->simulated[t], jsonin_get(v, "simulated"));
+                if (t != TRACE_STORAGE)
+                    continue;
+                take_storage_parts(p, v);
+                take_text(p->device, sizeof(p->device), v, PATHS("device"));
             }
     }
+}
+
+static bool is_kind(const char *figures, enum validity_kind kind)
+{
+    return strcmp(figures, "all") == 0 || strcmp(figures, validity_kind_word(kind)) == 0;
+}
+
+/* The states of all kinds of figures. A kind that the replay does not name is good. What lengthens
+ * times can only have made them worse; a page cache makes reads better. */
+static void take_states(struct provenance *p, const struct jsonin_v *states)
+{
+    p->validity = (struct validity){0};
+    for (size_t i = 0; i < jsonin_count(states); i++) {
+        const struct jsonin_v *v = jsonin_at(states, i);
+        const char *figures = jsonin_text(jsonin_get(v, "figures"), NULL);
+        const char *word = jsonin_text(jsonin_get(v, "state"), NULL);
+        const char *text = jsonin_text(jsonin_get(v, "why"), NULL);
+        char why[VALIDITY_WHY];
+        unsigned state = VALIDITY_GOOD;
+        snprintf(why, sizeof(why), "%s", text ? text : "");
+        err_make_harmless(why);
+        while (word && state < VALIDITY_STATES && strcmp(word, validity_state_word(state)) != 0)
+            state++;
+        if (!figures || !word || state == VALIDITY_STATES)
+            continue;
+        for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
+            if (is_kind(figures, kind))
+                validity_doubt(&p->validity, kind, state,
+                               kind != VALIDITY_STORAGE && strcmp(figures, "all") != 0, why);
+    }
+}
+
+/* Summaries of older versions have one answer for the whole run. */
+static void take_one_state(struct provenance *p)
+{
+    char why[VALIDITY_WHY] = "";
+    size_t len = 0;
+    for (size_t i = 0; i < p->why_count && len < sizeof(why); i++)
+        len += (size_t)snprintf(why + len, sizeof(why) - len, "%s%s", i ? "; " : "",
+                                p->why_invalid[i]);
+    p->validity = (struct validity){0};
+    if (p->valid == PROVENANCE_NO)
+        for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
+            validity_doubt(&p->validity, kind, VALIDITY_UNRELIABLE, false, why);
 }
 
 /* The reasons belong to the document that gave the answer. */
 static int take_validity(struct provenance *p, const struct jsonin_v *root)
 {
     const struct jsonin_v *why = jsonin_get(root, "why_invalid");
+    const struct jsonin_v *states = jsonin_get(root, "validity");
     size_t n = jsonin_count(why) < REASONS_MAX ? jsonin_count(why) : REASONS_MAX;
+    if (!p->states_known && states) {
+        take_states(p, states);
+        p->states_known = true;
+    }
     if (p->valid != PROVENANCE_UNKNOWN)
         return 0;
     take_answer(&p->valid, jsonin_get(root, "valid"));
@@ -108,6 +188,7 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     struct provenance_autoscaling *a = &p->autoscaling;
     p->known = true;
     p->seed_known = p->seed_known || jsonin_u64(jsonin_get(root, "seed"), &p->seed) == 0;
+    take_text(p->host, sizeof(p->host), root, PATHS("host.name"));
     take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
     take_text(p->model, sizeof(p->model), root, PATHS("model.name", "model", "options.model"));
     take_i64(&p->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));
@@ -164,10 +245,14 @@ int provenance_read(struct provenance *p, const char *summary_path, const char *
                              .warmup_ns = -1,
                              .device_read_bytes = -1,
                              .device_write_bytes = -1,
+                             .storage_parts_ns = {NAN, NAN, NAN},
                              .page_cache_share = NAN,
                              .autoscaling = {.users = -1, .tokens_per_s = NAN}};
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         p->capacity_bytes[t] = -1;
+    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
+        validity_doubt(&p->validity, kind, VALIDITY_UNKNOWN, false,
+                       "no summary of the replay came with the rows");
     if (summary_path) {
         struct jsonin *doc = NULL;
         rc = jsonin_load(&doc, summary_path, SUMMARY_BYTES_MAX, e);
@@ -175,7 +260,11 @@ int provenance_read(struct provenance *p, const char *summary_path, const char *
     }
     if (rc == 0)
         rc = take_frame(p, summary, "summary frame", e);
-    return rc < 0 ? rc : take_frame(p, provenance, "provenance frame", e);
+    if (rc == 0)
+        rc = take_frame(p, provenance, "provenance frame", e);
+    if (rc == 0 && !p->states_known && p->valid != PROVENANCE_UNKNOWN)
+        take_one_state(p);
+    return rc;
 }
 
 void provenance_free(struct provenance *p)

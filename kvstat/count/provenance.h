@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kvstat/count/validity.h"
 #include "lib/base/err.h"
 #include "lib/trace/trace.h"
 
@@ -28,7 +29,8 @@ struct provenance_autoscaling {
 struct provenance {
     bool known; /* there was any JSON */
     char model[96], generation_mode[32];
-    char digest[64]; /* of the trace that was replayed */
+    char host[64], device[64]; /* of the replay, and under its Tier-2 */
+    char digest[64];           /* of the trace that was replayed */
     uint64_t seed;
     bool seed_known; /* every number is a possible seed */
     int64_t users, tensor_parallel, num_gpus, bytes_per_token;
@@ -36,10 +38,13 @@ struct provenance {
     enum provenance_answer valid;        /* unknown: not a replay */
     char **why_invalid;                  /* the reasons; owned */
     size_t why_count;
+    struct validity validity; /* of a replay; unknown where nobody says */
+    bool states_known;        /* the replay gave the state of each kind of figure */
     enum provenance_answer simulated[TRACE_TIERS];
     int64_t device_read_bytes, device_write_bytes; /* the kernel's count during the replay */
     int64_t warmup_ns;                             /* of kvreplay --warmup */
-    double page_cache_share; /* 0..1 of the objects' bytes, at the end; NAN: not known */
+    double storage_parts_ns[3]; /* sums of meta, I/O and flush times of Tier-2; NAN: not known */
+    double page_cache_share;    /* 0..1 of the objects' bytes, at the end; NAN: not known */
     struct provenance_autoscaling autoscaling;
 };
 

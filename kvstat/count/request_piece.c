@@ -119,12 +119,28 @@ static void add_times(struct request_sums *s, int64_t first_ns, int64_t length_n
         s->last_ns = last_ns;
 }
 
+/* Where the service time of a row of Tier-2 was spent. */
+static void add_storage_row(struct request_sums *s, const struct trace_row *row)
+{
+    int64_t left_ns = row->latency_ns, slot_ns = row->extra ? row->extra->slot_ns : TRACE_NONE;
+    if (row->device_ns == TRACE_NONE) {
+        add_part(s, REQUEST_PART_STORAGE, left_ns);
+    } else {
+        int64_t device_ns = row->device_ns < left_ns ? row->device_ns : left_ns;
+        left_ns -= device_ns;
+        slot_ns = slot_ns == TRACE_NONE || slot_ns < left_ns ? slot_ns : left_ns;
+        add_part(s, REQUEST_PART_DEVICE, device_ns);
+        add_part(s, REQUEST_PART_SLOT, slot_ns == TRACE_NONE ? 0 : slot_ns);
+        add_part(s, slot_ns == TRACE_NONE ? REQUEST_PART_STORAGE : REQUEST_PART_HOST,
+                 left_ns - (slot_ns == TRACE_NONE ? 0 : slot_ns));
+    }
+}
+
 /* Times of a row of a result file: when it ran, where its service time was spent, and its Due. */
 static void add_result_row(struct request_piece *p, struct request_sums *s,
                            const struct trace_row *row)
 {
     int64_t length_ns = row->latency_ns == TRACE_NONE ? 0 : row->latency_ns;
-    int64_t device_ns = row->device_ns == TRACE_NONE ? 0 : row->device_ns;
     bool served = row->tier != TRACE_NO_TIER && row->latency_ns != TRACE_NONE;
     if (row->start_ns != TRACE_NONE)
         add_times(s, row->start_ns, length_ns);
@@ -133,14 +149,12 @@ static void add_result_row(struct request_piece *p, struct request_sums *s,
         add_part(s, REQUEST_PART_GENERATION, length_ns);
     } else if (served) {
         s->served = true;
-        if (row->tier == TRACE_GPU) {
+        if (row->tier == TRACE_GPU)
             add_part(s, REQUEST_PART_GPU, length_ns);
-        } else if (row->tier == TRACE_CPU) {
+        else if (row->tier == TRACE_CPU)
             add_part(s, REQUEST_PART_CPU, length_ns);
-        } else {
-            add_part(s, REQUEST_PART_DEVICE, device_ns);
-            add_part(s, REQUEST_PART_HOST, agg_add_ns(length_ns, -device_ns));
-        }
+        else
+            add_storage_row(s, row);
     }
 
     if (row->due_ns == TRACE_NONE) {

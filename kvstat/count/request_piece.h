@@ -9,14 +9,18 @@
 
 #include "lib/trace/trace.h"
 
-/* The parts of a request's end-to-end time; the bottleneck is the largest. */
+/* The parts of a request's end-to-end time, of which they are all. Those from GPU to STORAGE are
+ * the service time of its operations. */
 enum request_part {
-    REQUEST_PART_QUEUE,
-    REQUEST_PART_GPU,
-    REQUEST_PART_CPU,
-    REQUEST_PART_HOST,   /* Tier-2: service time less device time */
-    REQUEST_PART_DEVICE, /* Tier-2 */
+    REQUEST_PART_QUEUE, /* before its first operation */
     REQUEST_PART_GENERATION,
+    REQUEST_PART_GPU, /* service time of Tier-0 and Tier-1 */
+    REQUEST_PART_CPU,
+    REQUEST_PART_SLOT, /* Tier-2: waits for an I/O slot or a buffer, device time, the rest, and */
+    REQUEST_PART_DEVICE,
+    REQUEST_PART_HOST,
+    REQUEST_PART_STORAGE, /* service time whose parts the file does not tell */
+    REQUEST_PART_ROWS,    /* between its operations: what is left */
     REQUEST_PARTS
 };
 
@@ -27,7 +31,7 @@ struct request_sums {
     int64_t arrival_ns;             /* the least; TRACE_NONE: unknown */
     int64_t first_ns, last_ns;      /* first start, last end; INT64_MAX, INT64_MIN: none */
     int64_t due_ns, due_time_ns;    /* least Due and the Timestamp of its row; TRACE_NONE: none */
-    int64_t part_ns[REQUEST_PARTS]; /* the queue's is set when the request is counted */
+    int64_t part_ns[REQUEST_PARTS]; /* of the queue and of waits 0: requests.c sets them */
     uint8_t qos;
     bool generated, served; /* has a Generate row; has an operation with a latency */
     bool warm;              /* a row started during the warm-up */

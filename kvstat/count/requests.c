@@ -62,6 +62,9 @@ void requests_free(struct requests *r)
         for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
             hist_free(r->t.qos[q].metric[m]);
     }
+    blocks_free(r->t.end_to_end);
+    for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
+        blocks_free(r->t.qos[q].end_to_end);
     free(r->open);
     free(r->bucket);
     free(r->closed);
@@ -132,6 +135,35 @@ static int record(struct requests_totals *t, uint8_t qos, enum requests_metric m
     return 0;
 }
 
+/* Adds the parts of a request, which together are its end-to-end time: operations that overlap
+ * share the time that they took together, and what none of them took was spent waiting for other
+ * rows. */
+static void count_parts(struct requests_totals *t, const struct request_sums *s,
+                        double end_to_end_ns)
+{
+    double held_ns = end_to_end_ns - (double)s->part_ns[REQUEST_PART_QUEUE], sum_ns = 0;
+    for (unsigned part = REQUEST_PART_GENERATION; part < REQUEST_PART_ROWS; part++)
+        sum_ns += (double)s->part_ns[part];
+    double scale = sum_ns > held_ns && sum_ns > 0 ? held_ns / sum_ns : 1;
+    t->end_to_end_ns += end_to_end_ns;
+    t->part_ns[REQUEST_PART_QUEUE] += (double)s->part_ns[REQUEST_PART_QUEUE];
+    for (unsigned part = REQUEST_PART_GENERATION; part < REQUEST_PART_ROWS; part++)
+        t->part_ns[part] += scale * (double)s->part_ns[part];
+    t->part_ns[REQUEST_PART_ROWS] += scale < 1 ? 0 : held_ns - sum_ns;
+}
+
+static int follow(struct requests_totals *t, uint8_t qos, int64_t end_to_end_ns)
+{
+    struct blocks **b[2] = {&t->end_to_end, &t->qos[qos].end_to_end};
+    int rc = 0;
+    for (unsigned i = 0; i < 2 && rc == 0; i++) {
+        if (!*b[i])
+            *b[i] = blocks_create();
+        rc = *b[i] ? blocks_add(*b[i], end_to_end_ns) : -ENOMEM;
+    }
+    return rc;
+}
+
 static int count_request(struct requests *r, struct request_sums *s)
 {
     struct requests_totals *t = &r->t;
@@ -157,22 +189,20 @@ static int count_request(struct requests *r, struct request_sums *s)
         agg_add_ns(s->last_ns, -(arrival != TRACE_NONE ? arrival : s->first_ns));
     if (s->served) {
         value[REQUESTS_STORAGE] = 0;
-        for (unsigned part = REQUEST_PART_GPU; part <= REQUEST_PART_DEVICE; part++)
+        for (unsigned part = REQUEST_PART_GPU; part <= REQUEST_PART_STORAGE; part++)
             value[REQUESTS_STORAGE] = agg_add_ns(value[REQUESTS_STORAGE], s->part_ns[part]);
     }
     if (s->generated)
         value[REQUESTS_GENERATION] = s->part_ns[REQUEST_PART_GENERATION];
 
-    t->end_to_end_ns += (double)value[REQUESTS_END_TO_END];
-    for (unsigned part = 0; part < REQUEST_PARTS; part++)
-        t->part_ns[part] += (double)s->part_ns[part];
+    count_parts(t, s, (double)value[REQUESTS_END_TO_END]);
     if (s->qos < TRACE_QOSES && arrival != TRACE_NONE)
         t->qos[s->qos].within_target += value[REQUESTS_END_TO_END] <= r->target_ns[s->qos];
     int rc = 0;
     for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)
         if (value[m] != TRACE_NONE)
             rc = record(t, s->qos, m, value[m]);
-    return rc;
+    return rc == 0 && r->result ? follow(t, s->qos, value[REQUESTS_END_TO_END]) : rc;
 }
 
 /* ---- the table ---- */
@@ -274,6 +304,15 @@ static int merge_hist(struct hist **into, const struct hist *from)
     return hist_merge(*into, from);
 }
 
+static int merge_blocks(struct blocks **into, const struct blocks *from)
+{
+    if (!from)
+        return 0;
+    if (!*into)
+        *into = blocks_create();
+    return *into ? blocks_append(*into, from) : -ENOMEM;
+}
+
 int requests_merge(struct requests *into, const struct requests *from)
 {
     struct requests_totals *t = &into->t;
@@ -288,7 +327,11 @@ int requests_merge(struct requests *into, const struct requests *from)
     int rc = 0;
     for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)
         rc = merge_hist(&t->metric[m], f->metric[m]);
+    if (rc == 0)
+        rc = merge_blocks(&t->end_to_end, f->end_to_end);
     for (unsigned q = 0; q <= TRACE_NO_QOS; q++) {
+        if (rc == 0)
+            rc = merge_blocks(&t->qos[q].end_to_end, f->qos[q].end_to_end);
         t->qos[q].count += f->qos[q].count;
         t->qos[q].within_target += f->qos[q].within_target;
         for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvstat/count/blocks.h"
 #include "kvstat/count/request_piece.h"
 #include "lib/base/hist.h"
 #include "lib/trace/trace.h"
@@ -33,8 +34,10 @@ struct requests_totals {
     struct {
         uint64_t count, within_target;         /* end to end within target_ns of requests_create */
         struct hist *metric[REQUESTS_METRICS]; /* NULL where empty */
+        struct blocks *end_to_end;             /* of a result, as the requests were counted */
     } qos[TRACE_NO_QOS + 1];
     struct hist *metric[REQUESTS_METRICS];
+    struct blocks *end_to_end;
 };
 
 struct requests;

@@ -167,9 +167,12 @@ static int count_file(struct scan *s, struct trace_reader *reader, const struct 
     s->requests = requests_create(result, o->target_ns);
     if (o->interval_ns != SCAN_NO_SERIES)
         s->series = new_series(o, result);
+    if (o->follow && result)
+        s->sequences = sequences_create(o->by & ~(unsigned)GROUPS_USER);
     if (s->requests)
-        order = file_order_create(o->threads, result, s->warmup_ns, s->requests);
-    if (!w || !s->agg || !order || (o->interval_ns != SCAN_NO_SERIES && !s->series)) {
+        order = file_order_create(o->threads, result, s->warmup_ns, s->requests, s->sequences);
+    if (!w || !s->agg || !order || (o->follow && result && !s->sequences) ||
+        (o->interval_ns != SCAN_NO_SERIES && !s->series)) {
         err_nomem(e, "counters");
         goto out;
     }
@@ -273,6 +276,8 @@ int scan_merge(struct scan *into, const struct scan *from, struct err *e)
     int rc = agg_merge(into->agg, from->agg, e);
     if (rc == 0 && requests_merge(into->requests, from->requests) < 0)
         rc = err_nomem(e, "requests");
+    if (rc == 0 && into->sequences && sequences_merge(into->sequences, from->sequences) < 0)
+        rc = err_nomem(e, "series");
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < TRACE_TIERS; i++) {
@@ -295,6 +300,7 @@ void scan_free(struct scan *s)
     agg_free(s->agg);
     series_free(s->series);
     requests_free(s->requests);
+    sequences_free(s->sequences);
     free(s->first_bad);
     free(s->provenance);
     free(s->summary);

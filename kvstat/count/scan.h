@@ -8,6 +8,7 @@
 #include "kvstat/count/agg.h"
 #include "kvstat/count/occupancy.h"
 #include "kvstat/count/requests.h"
+#include "kvstat/count/sequences.h"
 #include "kvstat/count/series.h"
 #include "lib/base/err.h"
 #include "lib/base/progress.h"
@@ -20,7 +21,8 @@ struct scan_opts {
     unsigned by;      /* enum groups_by */
     unsigned threads; /* >= 1, the caller's included */
     bool skip_bad_rows;
-    int64_t interval_ns;            /* of the time series; or SCAN_NO_SERIES, SCAN_SERIES_AUTO */
+    bool follow;         /* result files in the order of time, for verdicts and comparisons */
+    int64_t interval_ns; /* of the time series; or SCAN_NO_SERIES, SCAN_SERIES_AUTO */
     int64_t target_ns[TRACE_QOSES]; /* of requests_create */
     int64_t warmup_ns;              /* of a result file, left out; or SCAN_WARMUP_AUTO */
     struct progress *progress;      /* NULL: none */
@@ -31,8 +33,9 @@ struct scan {
     struct agg *agg;
     struct requests *requests;
     struct occupancy occupancy;
-    struct series *series; /* NULL: not asked for */
-    uint32_t columns;      /* mask of those that the file has; of several: that all have */
+    struct series *series;       /* NULL: not asked for */
+    struct sequences *sequences; /* NULL: not asked for, or a trace */
+    uint32_t columns;            /* mask of those that the file has; of several: that all have */
     unsigned files;
     int64_t warmup_ns;          /* left out at the start, 0: nothing */
     bool cut;                   /* truncated or damaged: only the rows before that were counted */

@@ -1,24 +1,13 @@
 /* The time series of --interval and --plot. The contents of tiers come from signed changes, which
- * add up in any order. Service times go into histograms coarser than those of hist.h, since there
- * is one for every interval, tier and direction. */
+ * add up in any order. */
 #include "kvstat/count/series.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "kvstat/count/agg.h"
+#include "kvstat/count/coarse_hist.h"
 #include "kvstat/count/occupancy.h"
-
-/* 32 buckets for each power of two: the middle of a bucket is within 1.6 % of any value in it. */
-#define SUB_BITS 5
-#define SUBS     (1u << SUB_BITS)
-#define OCTAVES  (63 - SUB_BITS + 1)
-
-struct series_hist {
-    uint64_t count;
-    int64_t max;
-    uint64_t *octave[OCTAVES]; /* SUBS counts each, allocated where values fall */
-};
 
 struct series {
     bool result, chooses;
@@ -61,12 +50,8 @@ static void slot_free(struct series_slot *slot)
     if (!slot)
         return;
     for (size_t t = 0; t < TRACE_TIERS; t++)
-        for (size_t d = 0; d < SERIES_DIRECTIONS; d++) {
-            struct series_hist *h = slot->io[t][d].times;
-            for (size_t o = 0; h && o < OCTAVES; o++)
-                free(h->octave[o]);
-            free(h);
-        }
+        for (size_t d = 0; d < SERIES_DIRECTIONS; d++)
+            coarse_hist_free(slot->io[t][d].times);
     free(slot);
 }
 
@@ -78,79 +63,6 @@ void series_free(struct series *s)
         slot_free(s->slot[i]);
     free(s->slot);
     free(s);
-}
-
-/* ---- histograms ---- */
-
-/* As in hist.c: octave 0 holds 0..31 one by one, octave o 2^(o+4) .. 2^(o+5)-1. */
-static unsigned shift_of(size_t octave)
-{
-    return octave > 1 ? (unsigned)octave - 1 : 0;
-}
-
-static uint64_t *octave_at(struct series_hist *h, size_t o)
-{
-    if (!h->octave[o])
-        h->octave[o] = calloc(SUBS, sizeof(*h->octave[o]));
-    return h->octave[o];
-}
-
-static int record(struct series_hist **times, int64_t ns)
-{
-    uint64_t v = ns > 0 ? (uint64_t)ns : 0;
-    size_t o = (size_t)(64 - SUB_BITS - __builtin_clzll(v | (SUBS - 1)));
-    if (!*times)
-        *times = calloc(1, sizeof(**times));
-    uint64_t *octave = *times ? octave_at(*times, o) : NULL;
-    if (!octave)
-        return -ENOMEM;
-    octave[(v >> shift_of(o)) & (SUBS - 1)]++;
-    (*times)->count++;
-    if ((int64_t)v > (*times)->max)
-        (*times)->max = (int64_t)v;
-    return 0;
-}
-
-static int times_merge(struct series_hist **into, const struct series_hist *from)
-{
-    if (!from)
-        return 0;
-    if (!*into)
-        *into = calloc(1, sizeof(**into));
-    if (!*into)
-        return -ENOMEM;
-    for (size_t o = 0; o < OCTAVES; o++) {
-        uint64_t *octave = from->octave[o] ? octave_at(*into, o) : NULL;
-        if (from->octave[o] && !octave)
-            return -ENOMEM;
-        for (size_t i = 0; octave && i < SUBS; i++)
-            octave[i] += from->octave[o][i];
-    }
-    (*into)->count += from->count;
-    if (from->max > (*into)->max)
-        (*into)->max = from->max;
-    return 0;
-}
-
-int64_t series_percentile(const struct series_io *io, uint32_t ppm)
-{
-    const struct series_hist *h = io->times;
-    uint64_t seen = 0;
-    if (!h || h->count == 0)
-        return -1;
-    unsigned __int128 parts = (unsigned __int128)h->count * ppm;
-    uint64_t rank = (uint64_t)((parts + 999999) / 1000000);
-    for (size_t o = 0; o < OCTAVES; o++) {
-        for (size_t i = 0; h->octave[o] && i < SUBS; i++) {
-            seen += h->octave[o][i];
-            if (seen < rank || h->octave[o][i] == 0)
-                continue;
-            uint64_t low = (o ? i | SUBS : i) << shift_of(o);
-            int64_t middle = (int64_t)(low + ((UINT64_C(1) << shift_of(o)) - 1) / 2);
-            return middle < h->max ? middle : h->max;
-        }
-    }
-    return h->max;
 }
 
 /* ---- intervals ---- */
@@ -217,7 +129,7 @@ static int slot_merge(struct series_slot *into, const struct series_slot *from)
         for (size_t d = 0; d < SERIES_DIRECTIONS && rc == 0; d++) {
             into->io[t][d].ops += from->io[t][d].ops;
             into->io[t][d].bytes += from->io[t][d].bytes;
-            rc = times_merge(&into->io[t][d].times, from->io[t][d].times);
+            rc = coarse_hist_merge(&into->io[t][d].times, from->io[t][d].times);
         }
     }
     into->hits += from->hits;
@@ -306,7 +218,9 @@ static int add_row(struct series *s, const struct trace_row *row)
         &slot->io[row->tier][row->op == TRACE_WRITE ? SERIES_WRITE : SERIES_READ];
     io->ops++;
     io->bytes += row->size;
-    return s->result && row->latency_ns != TRACE_NONE ? record(&io->times, row->latency_ns) : 0;
+    return s->result && row->latency_ns != TRACE_NONE
+               ? coarse_hist_record(&io->times, row->latency_ns)
+               : 0;
 }
 
 static int fail(const struct series *s, int rc, struct err *e)
@@ -371,6 +285,11 @@ size_t series_count(const struct series *s)
 const struct series_slot *series_at(const struct series *s, size_t i)
 {
     return s->slot[i];
+}
+
+int64_t series_percentile(const struct series_io *io, uint32_t ppm)
+{
+    return coarse_hist_percentile(io->times, ppm);
 }
 
 int64_t series_base_bytes(const struct series *s, enum trace_tier tier)

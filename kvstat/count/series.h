@@ -10,6 +10,8 @@
 #include "lib/base/err.h"
 #include "lib/trace/trace.h"
 
+struct coarse_hist;
+
 enum series_direction {
     SERIES_READ,
     SERIES_WRITE,
@@ -23,7 +25,7 @@ enum series_direction {
 struct series_slot {
     struct series_io {
         uint64_t ops, bytes;       /* rows that did not fail */
-        struct series_hist *times; /* service times; NULL: none */
+        struct coarse_hist *times; /* service times; NULL: none */
     } io[TRACE_TIERS][SERIES_DIRECTIONS];
     int64_t change_bytes[TRACE_TIERS]; /* of the tier's contents: see occupancy.h */
     uint64_t hits, misses, generated_tokens, failed;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvstat/count/statistics.h"
 #include "kvstat/report/cells.h"
-#include "kvstat/report/statistics.h"
 #include "lib/base/units.h"
 
 /* Histograms tell values apart down to 0.1 %: a smaller change of one run's figure is none. */
@@ -26,20 +26,18 @@
 static double p_within(const struct compare_side *base, const struct compare_side *new,
                        const struct compare_figure *f)
 {
-    const struct figure_id hits = figure_id(FIGURE_OF_LOOKUPS, FIGURE_HITS);
-    const struct figure_id lookups = figure_id(FIGURE_OF_LOOKUPS, FIGURE_LOOKUPS);
     enum figure_statistic statistic = f->id->statistic;
-    if (f->id->what == FIGURE_HIT_RATE)
-        return statistics_shares(
-            figures_count(base->figures, hits), figures_count(base->figures, lookups),
-            figures_count(new->figures, hits), figures_count(new->figures, lookups));
-    const struct hist *a = figures_hist(base->figures, *f->id);
-    const struct hist *b = figures_hist(new->figures, *f->id);
-    if (!a || !b)
+    const struct statistics_side a = {figures_hist(base->figures, *f->id),
+                                      figures_blocks(base->figures, f->id)};
+    const struct statistics_side b = {figures_hist(new->figures, *f->id),
+                                      figures_blocks(new->figures, f->id)};
+    if (!a.series || !b.series)
         return NAN;
-    double p = statistic == FIGURE_MEAN
-                   ? statistics_hist_mean(a, b)
-                   : statistics_hist_percentile(a, b, hist_percentiles[statistic - FIGURE_P50].ppm);
+    double p = NAN;
+    if (f->id->what == FIGURE_HIT_RATE || statistic == FIGURE_MEAN)
+        p = statistics_series_mean(a.series, b.series);
+    else if (a.values && b.values)
+        p = statistics_series_percentile(&a, &b, hist_percentiles[statistic - FIGURE_P50].ppm);
     return !isnan(p) && fabs(f->new - f->base) <= RESOLUTION * fabs(f->base) ? 1 : p;
 }
 
@@ -58,7 +56,9 @@ static bool compare_figure(struct compare_figure *f, const struct compare_side *
     f->base = a.mean;
     f->new = b.mean;
     f->difference = a.mean != 0 ? (b.mean - a.mean) / fabs(a.mean) : NAN;
-    f->p = base->figures && new->figures ? p_within(base, new, f) : statistics_welch(&a, &b);
+    bool within = base->figures && new->figures;
+    f->p = within ? p_within(base, new, f) : statistics_welch(&a, &b);
+    f->shows = within ? NAN : statistics_welch_shows(&a, &b, COMPARE_ALPHA) / fabs(a.mean);
     return true;
 }
 
@@ -102,12 +102,71 @@ static bool one_load(const struct run_table *base, const struct run_table *new)
     return true;
 }
 
-static bool all_valid(const struct run_table *t)
+/* The worst state of a run's figures. */
+static enum validity_state state_of_run(const struct run_table *t, size_t run)
+{
+    enum validity_state worst = VALIDITY_GOOD;
+    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
+        struct figure_id id = figure_id(FIGURE_OF_VALIDITY_KIND, FIGURE_STATE);
+        id.label = validity_kind_word(kind);
+        const char *word = run_table_text(t, run, id);
+        for (unsigned state = worst + 1; state < VALIDITY_STATES; state++)
+            if (strcmp(word, validity_state_word(state)) == 0)
+                worst = state;
+    }
+    return worst;
+}
+
+static bool any_unreliable(const struct run_table *t)
 {
     for (size_t run = 0; run < run_table_runs(t); run++)
-        if (run_table_is_not(t, run, figure_id(FIGURE_OF_PROVENANCE, FIGURE_VALID)))
-            return false;
-    return true;
+        if (state_of_run(t, run) == VALIDITY_UNRELIABLE)
+            return true;
+    return false;
+}
+
+/* Fills in the device that all runs of both sides used, on one host. */
+static void find_device(struct compare *c, const struct run_table *base,
+                        const struct run_table *new)
+{
+    const struct run_table *const side[2] = {base, new};
+    const char *first_device = NULL, *first_host = NULL;
+    for (size_t s = 0; s < 2; s++)
+        for (size_t run = 0; run < run_table_runs(side[s]); run++) {
+            const char *device = run_table_text(
+                side[s], run, figure_id(FIGURE_OF_PROVENANCE, FIGURE_SAME_OF_DEVICE));
+            const char *host =
+                run_table_text(side[s], run, figure_id(FIGURE_OF_PROVENANCE, FIGURE_HOST));
+            if (!device[0] || !host[0] || (first_device && strcmp(device, first_device) != 0) ||
+                (first_host && strcmp(host, first_host) != 0))
+                return;
+            first_device = device;
+            first_host = host;
+        }
+    if (first_device)
+        snprintf(c->device, sizeof(c->device), "%s", first_device);
+}
+
+static int upwards(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median over the figures of what the trials would have shown. */
+static int find_shows(struct compare *c, struct err *e)
+{
+    double *shows = malloc((c->count + 1) * sizeof(*shows));
+    size_t n = 0;
+    if (!shows)
+        return err_nomem(e, "comparison");
+    for (size_t i = 0; i < c->count; i++)
+        if (isfinite(c->figure[i].shows))
+            shows[n++] = c->figure[i].shows;
+    qsort(shows, n, sizeof(*shows), upwards);
+    c->shows = n > 0 ? shows[n / 2] : NAN;
+    free(shows);
+    return 0;
 }
 
 int compare_sides(struct compare **out, const struct compare_side *base,
@@ -124,10 +183,13 @@ int compare_sides(struct compare **out, const struct compare_side *base,
     c->new_runs = run_table_runs(new->runs);
     c->result = run_table_is_result(new->runs);
     c->one_load = one_load(base->runs, new->runs);
-    c->valid = all_valid(base->runs) && all_valid(new->runs);
+    c->unreliable = any_unreliable(base->runs) || any_unreliable(new->runs);
+    find_device(c, base->runs, new->runs);
     for (size_t i = 0; i < n; i++)
         c->count += compare_figure(&c->figure[c->count], base, new, i);
     int rc = mark_changes(c, e);
+    if (rc == 0)
+        rc = find_shows(c, e);
     if (rc < 0) {
         free(c);
         return rc;
@@ -200,8 +262,11 @@ static void put_runs(FILE *out, const struct run_table *t)
             fprintf(out, "; %s: %s", profile, verdict[0] ? verdict : "NOT KNOWN");
         if (run_table_is(t, run, figure_id(FIGURE_OF_RUN, FIGURE_CUT)))
             fprintf(out, "; CUT");
-        if (run_table_is_not(t, run, figure_id(FIGURE_OF_PROVENANCE, FIGURE_VALID)))
-            fprintf(out, "; NOT VALID");
+        if (state_of_run(t, run) == VALIDITY_UNKNOWN)
+            fprintf(out, "; validity unknown");
+        else if (state_of_run(t, run) == VALIDITY_UNRELIABLE)
+            fprintf(out, "\n    %s",
+                    run_table_text(t, run, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE)));
         fputc('\n', out);
     }
 }
@@ -334,16 +399,29 @@ static const char *sentence(char *buf, const struct compare *c)
         add_others(buf, c->changes[COMPARE_DIFFERENT] - 1, "different");
     } else if (c->tested) {
         add(buf, "no difference between new and base exceeds the noise");
+        size_t len = strlen(buf);
+        if (!single_runs(c) && c->shows > 0)
+            snprintf(
+                buf + len, SENTENCE - len,
+                "; with these %zu and %zu trials a change under %.2g %% would not show in half "
+                "of the figures",
+                c->base_runs, c->new_runs, 100 * c->shows);
     } else {
         add(buf, "not known: no figure could be tested against the noise");
+        add(buf, single_runs(c) ? "; give trials" : "");
     }
     add(buf, ".");
     if (single_runs(c))
         add(buf, " It rests on one run of each.");
     if (!c->one_load)
         add(buf, " The runs are of different traces.");
-    if (!c->valid)
-        add(buf, " At least one of the runs is NOT VALID.");
+    if (c->unreliable)
+        add(buf, " Figures of at least one of the runs are unreliable.");
+    if (c->device[0]) {
+        add(buf, " All runs used one device, ");
+        add(buf, c->device);
+        add(buf, ".");
+    }
     return buf;
 }
 
@@ -397,9 +475,10 @@ void compare_text(FILE *out, const struct compare *c, const struct run_table *ba
     if (single_runs(c))
         fprintf(
             out,
-            "One run on each side: the noise is that of the operations within it, and that of "
-            "rates is not known.\nRuns of one load often differ more: give three to five trials "
-            "of each, the base's by repeating --compare.\n");
+            "One run on each side: the noise is that between blocks of the operations within it, "
+            "and "
+            "that of rates is\nnot known. Runs of one load often differ more: give three to five "
+            "trials of each, the base's by repeating\n--compare.\n");
     for (size_t i = 0; i < c->count; i++) {
         const struct compare_figure *f = &c->figure[i];
         if (f->change == COMPARE_NOT_CHANGED)
@@ -452,6 +531,7 @@ void compare_json(struct jsonout *j, const struct compare *c, const struct run_t
         jsonout_f64(j, "new", f->new);
         jsonout_f64(j, "change", f->difference);
         jsonout_f64(j, "p_value", f->p);
+        jsonout_f64(j, "would_show", f->shows);
         if (isnan(f->p))
             jsonout_null(j, "changed");
         else
@@ -464,6 +544,9 @@ void compare_json(struct jsonout *j, const struct compare *c, const struct run_t
     }
     jsonout_end(j);
     jsonout_text_value(j, "verdict", answer);
+    jsonout_f64(j, "would_show", c->shows);
+    jsonout_bool(j, "unreliable", c->unreliable);
+    jsonout_text_value(j, "device", c->device[0] ? c->device : NULL);
     jsonout_text_value(j, "sentence", sentence(text, c));
     jsonout_end(j);
 }

@@ -39,6 +39,7 @@ struct compare_figure {
     double base, new;           /* means over the runs */
     double difference;          /* (new - base) / |base|; NAN when base is 0 */
     double p;                   /* p-value of statistics.h; NAN: the noise is not known */
+    double shows;               /* the least difference that these trials would have shown; NAN */
     enum compare_change change;
 };
 
@@ -47,9 +48,11 @@ struct compare {
     size_t count, tested;
     size_t changes[COMPARE_CHANGES]; /* figures by change */
     bool one_load;                   /* no two runs are known to be of different traces */
-    bool valid;                      /* no run on either side is known not to be */
-    bool result;                     /* replays. More of what a trace asks for is not better. */
-    struct compare_figure figure[];  /* the headlines of figure.h that both sides have */
+    bool unreliable;                 /* figures of a run on either side are known to be */
+    double shows;                    /* the median of the figures; NAN: not known */
+    char device[64]; /* the one device that all runs used; "": not known, or several */
+    bool result;     /* replays. More of what a trace asks for is not better. */
+    struct compare_figure figure[]; /* the headlines of figure.h that both sides have */
 };
 
 /* With one run on each side, the noise is that of the operations in it; else that between the runs.

@@ -39,6 +39,8 @@ static const struct scope {
     [FIGURE_OF_CAPACITY] = {{"run", "capacities"}, KEY_TIER, NULL},
     [FIGURE_OF_KERNEL] = {{"run", "kernel"}, KEY_NONE, NULL},
     [FIGURE_OF_AUTOSCALING] = {{"run", "autoscaling"}, KEY_NONE, NULL},
+    [FIGURE_OF_VALIDITY] = {{"validity"}, KEY_NONE, NULL},
+    [FIGURE_OF_VALIDITY_KIND] = {{"validity", "figures"}, KEY_LABEL, NULL},
     [FIGURE_OF_THROUGHPUT] = {{"throughput"}, KEY_NONE, NULL},
     [FIGURE_OF_WALL] = {{"throughput", "wall"}, KEY_NONE, NULL},
     [FIGURE_OF_STORAGE_TIME] = {{"throughput", "storage"}, KEY_NONE, NULL},
@@ -241,6 +243,10 @@ static const struct what {
     [FIGURE_DEVICE_READ_BYTES] = {"device_read_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
     [FIGURE_DEVICE_WRITE_BYTES] = {"device_write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
     [FIGURE_PAGE_CACHE_SHARE] = {"page_cache_resident_share", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_HOST] = {"host_name", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_VALIDITY_LINE] = {"line", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_STATE] = {"state", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_WHY] = {"why", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_MODE] = {"mode", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_FOUND_TOKENS_PER_S] = {"throughput_tokens_per_s", FIGURE_UNIT_TOKENS_PER_S, NULL, NULL},
     [FIGURE_REASON] = {"reason", FIGURE_UNIT_NONE, NULL, NULL},
@@ -258,9 +264,14 @@ static const struct what {
     [FIGURE_SHARE_QUEUE] = {"queue", FIGURE_UNIT_SHARE, NULL, NULL},
     [FIGURE_SHARE_GPU] = {"gpu", FIGURE_UNIT_SHARE, NULL, NULL},
     [FIGURE_SHARE_CPU] = {"cpu", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_SHARE_HOST] = {"storage_host", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_SHARE_DEVICE] = {"storage_device", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_FOREMOST] = {"foremost", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_SHARE_GENERATION] = {"generation", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_SHARE_SLOT] = {"storage_slot", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_SHARE_META] = {"storage_meta", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_SHARE_IO] = {"storage_io", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_SHARE_FLUSH] = {"storage_flush", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_SHARE_STORAGE] = {"storage_unknown", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_SHARE_HOST] = {"host", FIGURE_UNIT_SHARE, NULL, NULL},
     [FIGURE_OPS] = {"ops", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_GIB_PER_S] = {"gib_per_s", FIGURE_UNIT_GIB_PER_S, NULL, NULL},
     [FIGURE_SIZE] = {"size_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
@@ -320,7 +331,13 @@ static const struct what {
     [FIGURE_ACTUAL] = {"actual", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_SAME_OF_SERVICE] = {"service", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_UNIT] = {"unit", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_LOW] = {"low", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_HIGH] = {"high", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_SAME_OF_DEVICE] = {"device", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_SAMPLES] = {"samples", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_INDEPENDENT_SAMPLES] = {"independent_samples", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_SAMPLES_TO_DECIDE] = {"samples_to_decide", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_DOUBT] = {"doubt", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_PASSED] = {"passed", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_TIME] = {"t_s", FIGURE_UNIT_S, NULL, NULL},
     [FIGURE_CONTENTS_BYTES] = {"contents_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
@@ -553,12 +570,15 @@ static const char *parse_key(struct figure_id *id, const char *name, enum key ke
 
 /* name is LABEL.MEMBER[.STATISTIC]. Labels may have dots, since users may: the last place at which
  * the rest is a figure counts. */
-static bool parse_labelled(struct figure_id *id, char *name, bool group)
+static bool parse_labelled(struct figure_id *id, char *name, enum figure_scope scope)
 {
+    bool group = scope == FIGURE_OF_GROUP;
+    bool criterion = scope == FIGURE_OF_CRITERION;
     for (char *dot = strrchr(name, '.'); dot; dot = memrchr(name, '.', (size_t)(dot - name)))
         if (group ? parse_what(id, dot + 1, FIGURE_OPS, FIGURE_DEVICE) ||
                         parse_what(id, dot + 1, FIGURE_FAILED, FIGURE_BYTES)
-                  : parse_what(id, dot + 1, FIGURE_RELATION, FIGURE_PASSED)) {
+            : criterion ? parse_what(id, dot + 1, FIGURE_RELATION, FIGURE_PASSED)
+                        : parse_what(id, dot + 1, FIGURE_STATE, FIGURE_WHY)) {
             *dot = '\0';
             id->label = name;
             return true;
@@ -579,7 +599,7 @@ static bool parse_scope(struct figure_id *id, char *name, enum figure_scope whic
     if (!*rest)
         return scope->key != KEY_LOOKUP && scope->key != KEY_QOS; /* the scope itself */
     if (scope->key == KEY_LABEL)
-        return parse_labelled(id, name + (rest - name), which == FIGURE_OF_GROUP);
+        return parse_labelled(id, name + (rest - name), which);
     rest = parse_key(id, rest, scope->key);
     if (rest && scope->tail)
         rest = after(rest, scope->tail);

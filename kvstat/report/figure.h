@@ -23,6 +23,8 @@ enum figure_scope {
     FIGURE_OF_CAPACITY, /* of a tier */
     FIGURE_OF_KERNEL,
     FIGURE_OF_AUTOSCALING,
+    FIGURE_OF_VALIDITY,
+    FIGURE_OF_VALIDITY_KIND, /* of the kind of figure in label */
     FIGURE_OF_THROUGHPUT,
     FIGURE_OF_WALL,         /* throughput over wall-clock time */
     FIGURE_OF_STORAGE_TIME, /* throughput over summed storage time */
@@ -77,6 +79,10 @@ enum figure_what {
     FIGURE_DEVICE_READ_BYTES,
     FIGURE_DEVICE_WRITE_BYTES,
     FIGURE_PAGE_CACHE_SHARE,
+    FIGURE_HOST,
+    FIGURE_VALIDITY_LINE,
+    FIGURE_STATE,
+    FIGURE_WHY,
     FIGURE_MODE,
     FIGURE_FOUND_TOKENS_PER_S,
     FIGURE_REASON,
@@ -90,12 +96,17 @@ enum figure_what {
     FIGURE_DECODE_BYTES_READ,
     FIGURE_LARGEST,
     FIGURE_SHARE,
-    FIGURE_SHARE_QUEUE, /* the shares in the order of enum request_part */
+    FIGURE_FOREMOST,
+    FIGURE_SHARE_QUEUE,
+    FIGURE_SHARE_GENERATION,
     FIGURE_SHARE_GPU,
     FIGURE_SHARE_CPU,
-    FIGURE_SHARE_HOST,
-    FIGURE_SHARE_DEVICE,
-    FIGURE_SHARE_GENERATION,
+    FIGURE_SHARE_SLOT,
+    FIGURE_SHARE_META,
+    FIGURE_SHARE_IO,
+    FIGURE_SHARE_FLUSH,
+    FIGURE_SHARE_STORAGE, /* not told apart */
+    FIGURE_SHARE_HOST,    /* behind it, FIGURE_ROWS */
     FIGURE_OPS,
     FIGURE_GIB_PER_S,
     FIGURE_SIZE, /* distributions in the order of enum group_metric */
@@ -149,9 +160,15 @@ enum figure_what {
     FIGURE_RELATION,
     FIGURE_TARGET,
     FIGURE_ACTUAL,
+    FIGURE_LOW,
+    FIGURE_HIGH,
     FIGURE_SAME_OF_SERVICE,
+    FIGURE_SAME_OF_DEVICE,
     FIGURE_UNIT,
     FIGURE_SAMPLES,
+    FIGURE_INDEPENDENT_SAMPLES,
+    FIGURE_SAMPLES_TO_DECIDE,
+    FIGURE_DOUBT,
     FIGURE_PASSED,
     FIGURE_TIME, /* of an interval's begin */
     FIGURE_CONTENTS_BYTES,

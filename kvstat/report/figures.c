@@ -12,6 +12,7 @@
 #include "kvstat/count/provenance.h"
 #include "kvstat/count/reuse.h"
 #include "kvstat/count/scan.h"
+#include "kvstat/report/bottleneck.h"
 #include "kvstat/report/intervals.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonout.h"
@@ -32,6 +33,8 @@ struct figures {
     char **text;                 /* owned texts of figures */
     size_t texts, text_room;
     const char *simulated[TRACE_TIERS];
+    const char *foremost[2];
+    struct validity validity;
 };
 
 /* ---- putting figures ---- */
@@ -249,6 +252,8 @@ static void put_provenance(struct figures *f, const struct provenance *p)
     else
         put_truth(f, figure_id(run, FIGURE_VALID), p->valid == PROVENANCE_YES);
     put_reasons(f, p);
+    put_text(f, figure_id(run, FIGURE_HOST), p->host);
+    put_text(f, figure_id(run, FIGURE_SAME_OF_DEVICE), p->device);
 
     if (p->device_read_bytes < 0 && p->device_write_bytes < 0 && isnan(p->page_cache_share)) {
         put_unknown(f, figure_id(FIGURE_OF_KERNEL, FIGURE_ITSELF));
@@ -265,6 +270,33 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         put_text(f, figure_id(found, FIGURE_REASON), p->autoscaling.reason);
     } else {
         put_unknown(f, figure_id(FIGURE_OF_AUTOSCALING, FIGURE_ITSELF));
+    }
+}
+
+/* ---- validity ---- */
+
+/* Takes what kvreplay says, and puts the state of each kind of figure. Traces have none: nothing
+ * ran. */
+static void put_validity(struct figures *f, const struct provenance *p)
+{
+    struct figure_id id = figure_id(FIGURE_OF_VALIDITY_KIND, FIGURE_ITSELF);
+    char line[VALIDITY_LINE];
+    if (!f->result) {
+        put_unknown(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_ITSELF));
+        return;
+    }
+    f->validity = p->validity;
+    put_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE),
+             validity_line(line, &f->validity));
+    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
+        const struct validity_of *of = &f->validity.of[kind];
+        id.label = validity_kind_word(kind);
+        id.what = FIGURE_STATE;
+        figures_put(f, &(struct figure){.id = id,
+                                        .form = FIGURE_FORM_TEXT,
+                                        .text = validity_state_word(of->state)});
+        id.what = FIGURE_WHY;
+        put_text(f, id, of->why);
     }
 }
 
@@ -301,35 +333,34 @@ static void put_throughput(struct figures *f, const struct provenance *p)
     put_count(f, figure_id(FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ), t->decode_bytes);
 }
 
-static void put_bottleneck(struct figures *f)
+static bool is_simulated(const struct provenance *p, const struct bottleneck *b)
 {
-    static const char *const parts[REQUEST_PARTS] = {[REQUEST_PART_QUEUE] = "queue",
-                                                     [REQUEST_PART_GPU] = "gpu",
-                                                     [REQUEST_PART_CPU] = "cpu",
-                                                     [REQUEST_PART_HOST] = "storage_host",
-                                                     [REQUEST_PART_DEVICE] = "storage_device",
-                                                     [REQUEST_PART_GENERATION] = "generation"};
-    const struct requests_totals *r = requests_totals(f->scan->requests);
-    double share[REQUEST_PARTS], most = 0;
-    unsigned largest = REQUEST_PARTS;
-    for (unsigned part = 0; part < REQUEST_PARTS; part++) {
-        bool known = part == REQUEST_PART_QUEUE        ? r->with_arrival > 0
-                     : part == REQUEST_PART_GENERATION ? r->metric[REQUESTS_GENERATION] != NULL
-                                                       : f->result && r->metric[REQUESTS_STORAGE];
-        share[part] = known ? ratio(r->part_ns[part], r->end_to_end_ns) : NAN;
-        if (share[part] > most) {
-            most = share[part];
-            largest = part;
-        }
-    }
-    if (largest == REQUEST_PARTS) {
-        put_unknown(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_ITSELF));
+    return (b->what == FIGURE_SHARE_GPU && p->simulated[TRACE_GPU] == PROVENANCE_YES) ||
+           (b->what == FIGURE_SHARE_CPU && p->simulated[TRACE_CPU] == PROVENANCE_YES) ||
+           (b->what >= FIGURE_SHARE_SLOT && b->what <= FIGURE_SHARE_STORAGE &&
+            p->simulated[TRACE_STORAGE] == PROVENANCE_YES);
+}
+
+static void put_bottleneck(struct figures *f, const struct provenance *p)
+{
+    const enum figure_scope scope = FIGURE_OF_BOTTLENECK;
+    struct bottleneck b;
+    if (!bottleneck_find(&b, requests_totals(f->scan->requests), p->storage_parts_ns, f->result)) {
+        put_unknown(f, figure_id(scope, FIGURE_ITSELF));
         return;
     }
-    put_word(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_LARGEST), parts, largest);
-    put_number(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_SHARE), most);
-    for (unsigned part = 0; part < REQUEST_PARTS; part++)
-        put_number(f, figure_id(FIGURE_OF_SHARES, FIGURE_SHARE_QUEUE + part), share[part]);
+    if (b.what != FIGURE_ITSELF)
+        put_text(f, figure_id(scope, FIGURE_LARGEST),
+                 b.what == FIGURE_SHARE_STORAGE ? "storage" : figure_member(b.what));
+    else
+        put_unknown(f, figure_id(scope, FIGURE_LARGEST));
+    put_number(f, figure_id(scope, FIGURE_SHARE), b.share);
+    put_truth(f, figure_id(scope, FIGURE_SIMULATED), is_simulated(p, &b));
+    for (unsigned i = 0; i < 2; i++)
+        f->foremost[i] = figure_member(b.foremost[i]);
+    put_texts(f, figure_id(scope, FIGURE_FOREMOST), f->foremost, b.foremost[1] ? 2 : 1);
+    for (unsigned i = 0; i < BOTTLENECK_SHARES; i++)
+        put_number(f, figure_id(FIGURE_OF_SHARES, bottleneck_part(i)), b.shares[i]);
 }
 
 /* ---- groups ---- */
@@ -653,8 +684,9 @@ int figures_create(struct figures **out, const struct figures_source *s, struct 
     f->result = agg_result(s->scan->agg);
     put_rows(f);
     put_provenance(f, s->provenance);
+    put_validity(f, s->provenance);
     put_throughput(f, s->provenance);
-    put_bottleneck(f);
+    put_bottleneck(f, s->provenance);
     put_groups(f);
     put_cache(f, s->provenance);
     put_requests(f, s->targets);
@@ -772,6 +804,57 @@ const struct hist *figures_hist(const struct figures *f, struct figure_id id)
 {
     const struct figure *figure = figures_find(f, id);
     return figure && figure->form == FIGURE_FORM_DISTRIBUTION ? figure->hist : NULL;
+}
+
+/* The series of a distribution of rows. */
+static bool followed(enum figure_what what, enum sequences_metric *metric)
+{
+    static const enum figure_what whats[SEQUENCES_METRICS] = {[SEQUENCES_SERVICE] = FIGURE_SERVICE,
+                                                              [SEQUENCES_DEVICE] = FIGURE_DEVICE,
+                                                              [SEQUENCES_RESPONSE] =
+                                                                  FIGURE_RESPONSE,
+                                                              [SEQUENCES_WAIT] = FIGURE_WAIT};
+    for (unsigned m = 0; m < SEQUENCES_METRICS; m++)
+        if (whats[m] == what) {
+            *metric = m;
+            return true;
+        }
+    return false;
+}
+
+const struct blocks *figures_blocks(const struct figures *f, const struct figure_id *id)
+{
+    const struct requests_totals *r = requests_totals(f->scan->requests);
+    const struct sequences *s = f->scan->sequences;
+    const struct group_key key = {.tier = id->tier,
+                                  .op = id->op,
+                                  .phase = id->phase,
+                                  .qos = id->qos,
+                                  .class = id->class,
+                                  .status = id->status};
+    enum sequences_metric metric;
+    if (id->scope == FIGURE_OF_REQUESTS)
+        return id->what == FIGURE_END_TO_END ? r->end_to_end : NULL;
+    if (id->scope == FIGURE_OF_QOS)
+        return id->what == FIGURE_END_TO_END ? r->qos[id->qos].end_to_end : NULL;
+    if (s && id->scope == FIGURE_OF_LOOKUPS)
+        return id->what == FIGURE_HIT_RATE ? sequences_lookups(s) : NULL;
+    if (!s || !followed(id->what, &metric))
+        return NULL;
+    if (id->scope == FIGURE_OF_DIRECTION)
+        return sequences_direction(s, id->tier, id->op, metric);
+    bool same = id->scope == FIGURE_OF_GROUP && id->by == sequences_by(s);
+    return same ? sequences_group(s, &key, metric) : NULL;
+}
+
+const struct blocks *figures_waits(const struct figures *f)
+{
+    return f->scan->sequences ? sequences_waits(f->scan->sequences) : NULL;
+}
+
+const struct validity_of *figures_validity(const struct figures *f, enum validity_kind kind)
+{
+    return &f->validity.of[kind];
 }
 
 const struct intervals *figures_intervals(const struct figures *f)

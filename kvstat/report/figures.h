@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kvstat/count/blocks.h"
+#include "kvstat/count/validity.h"
 #include "kvstat/report/figure.h"
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
@@ -67,6 +69,14 @@ bool figures_is(const struct figures *f, struct figure_id id);
 bool figures_is_not(const struct figures *f, struct figure_id id);
 /* A distribution in ns, bytes or objects, never empty; NULL: there is none. */
 const struct hist *figures_hist(const struct figures *f, struct figure_id id);
+
+/* The values of a distribution (or the lookups of a hit rate) in the order of time; NULL: they were
+ * not followed. */
+const struct blocks *figures_blocks(const struct figures *f, const struct figure_id *id);
+/* The waits of all reads and writes in the order of time; NULL: they were not followed. */
+const struct blocks *figures_waits(const struct figures *f);
+/* Whether the figures of that kind may be believed. */
+const struct validity_of *figures_validity(const struct figures *f, enum validity_kind kind);
 
 /* The time series; NULL: there is none. */
 const struct intervals *figures_intervals(const struct figures *f);

@@ -28,6 +28,8 @@ static void put_element(struct jsonout *j, const struct figure_id *id)
     jsonout_object(j, NULL);
     if (id->scope == FIGURE_OF_CRITERION) {
         jsonout_text_value(j, "name", id->label);
+    } else if (id->scope == FIGURE_OF_VALIDITY_KIND) {
+        jsonout_text_value(j, "figures", id->label);
     } else if (id->scope == FIGURE_OF_PHASE) {
         jsonout_text_value(j, "phase", trace_phase_text(id->phase));
     } else if (id->scope != FIGURE_OF_GROUP) {

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "kvstat/count/statistics.h"
 #include "kvstat/report/figures.h"
-#include "kvstat/report/statistics.h"
 #include "lib/base/err.h"
 #include "lib/json/jsonout.h"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvstat/count/statistics.h"
 #include "kvstat/report/report.h"
 #include "kvstat/report/run_table.h"
-#include "kvstat/report/statistics.h"
 #include "kvstat/report/xlsx.h"
 
 /* A cell is put as a number where the figure is one. */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kvstat/report/bottleneck.h"
 #include "kvstat/report/cells.h"
 #include "kvstat/report/intervals.h"
 #include "kvstat/report/report.h"
@@ -184,10 +185,9 @@ static void put_run(FILE *out, const struct figures *f)
 {
     const enum figure_scope run = FIGURE_OF_PROVENANCE;
     const struct figure *seed = figures_find(f, figure_id(run, FIGURE_SEED));
-    const struct figure *valid = figures_find(f, figure_id(run, FIGURE_VALID));
-    const char *why = text(f, run, FIGURE_WHY_INVALID);
+    const char *validity = text(f, FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE);
     long long v;
-    if (!run_is_known(f))
+    if (!run_is_known(f) && !validity[0])
         return;
     fputc('\n', out);
     if (text(f, run, FIGURE_MODEL)[0]) {
@@ -203,51 +203,72 @@ static void put_run(FILE *out, const struct figures *f)
         fputc('\n', out);
     }
     put_tiers_of_run(out, f);
-    if (valid && valid->form == FIGURE_FORM_TRUTH)
-        fprintf(out, "Validity     %s%s%s\n", valid->truth ? "valid" : "NOT VALID",
-                why[0] ? ": " : "", why);
+    if (validity[0])
+        fprintf(out, "Validity     %s\n", validity);
     put_device(out, f);
     put_autoscaling(out, f);
 }
 
 /* ---- what holds it up ---- */
 
+/* A part of bottleneck.h by its member. */
+static const char *part_title(const char *member)
+{
+    static const char *const titles[BOTTLENECK_SHARES] = {"waiting in the queue",
+                                                          "generation",
+                                                          "GPU copies (Tier-0)",
+                                                          "CPU copies (Tier-1)",
+                                                          "storage, waiting for an I/O slot",
+                                                          "storage, files (open, create, close)",
+                                                          "storage, I/O",
+                                                          "storage, flush",
+                                                          "storage, not told in what",
+                                                          "host CPU",
+                                                          "waiting for other operations"};
+    unsigned i = 0;
+    if (strcmp(member, "storage") == 0) /* all of it */
+        return member;
+    while (i + 1 < BOTTLENECK_SHARES && strcmp(figure_member(bottleneck_part(i)), member) != 0)
+        i++;
+    return titles[i];
+}
+
 static void put_bottleneck(FILE *out, const struct figures *f)
 {
-    enum {
-        PARTS = FIGURE_SHARE_GENERATION - FIGURE_SHARE_QUEUE + 1
-    };
-    static const struct {
-        const char *what, *brief;
-    } parts[PARTS] = {{"waiting in the queue", "queue"},  {"GPU copies (Tier-0)", "GPU"},
-                      {"CPU copies (Tier-1)", "CPU"},     {"storage, host time", "host"},
-                      {"storage, device time", "device"}, {"generation", "generation"}};
-    const struct figure *largest = figures_find(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_LARGEST));
-    char others[256] = "";
+    static const char *const briefs[BOTTLENECK_SHARES] = {
+        "queue", "generation", "GPU",     "CPU",  "slot",         "files",
+        "I/O",   "flush",      "storage", "host", "waits between"};
+    const struct figure *foremost =
+        figures_find(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_FOREMOST));
+    const char *what = text(f, FIGURE_OF_BOTTLENECK, FIGURE_LARGEST);
+    char parts[256] = "";
     size_t len = 0;
-    double other = 1;
-    if (!largest)
+    int column = 0;
+    if (!foremost)
         return;
-    /* "(CPU 4.3, host 9.2)": the other shares in percent. */
-    for (unsigned p = 0; p < PARTS; p++) {
-        double share = number(f, FIGURE_OF_SHARES, FIGURE_SHARE_QUEUE + p);
-        other -= isnan(share) ? 0 : share;
-        if (p == largest->list.n || !(share >= 0.0005))
-            continue;
-        len += (size_t)snprintf(others + len, sizeof(others) - len, "%s%s %.1f", len ? ", " : "(",
-                                parts[p].brief, 100 * share);
+    /* "(CPU 4.3, host 9.2)": all shares in percent. */
+    for (unsigned p = 0; p < BOTTLENECK_SHARES; p++) {
+        double share = number(f, FIGURE_OF_SHARES, bottleneck_part(p));
+        if (share >= 0.0005)
+            len += (size_t)snprintf(parts + len, sizeof(parts) - len, "%s%s %.1f", len ? ", " : "(",
+                                    briefs[p], 100 * share);
     }
-    /* Waits between the rows of a request: for a slot, for room, for its dependencies. */
-    if (other >= 0.0005)
-        len += (size_t)snprintf(others + len, sizeof(others) - len, "%swaits between %.1f",
-                                len ? ", " : "(", 100 * other);
-    if (len > 0)
-        snprintf(others + len, sizeof(others) - len, ")");
-    int column =
-        fprintf(out, "%sBottleneck   %s: %.1f %% of end-to-end time", run_is_known(f) ? "" : "\n",
-                parts[largest->list.n].what, 100 * number(f, FIGURE_OF_BOTTLENECK, FIGURE_SHARE));
-    bool fits = column + 1 + (int)strlen(others) <= CELL_COLUMNS;
-    fprintf(out, "%s%s\n", !others[0] ? "" : fits ? " " : "\n             ", others);
+    fprintf(out, "%sBottleneck   ", run_is_known(f) || figures_is_result(f) ? "" : "\n");
+    if (what[0]) {
+        double queue = number(f, FIGURE_OF_SHARES, FIGURE_SHARE_QUEUE);
+        bool simulated = figures_is(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_SIMULATED));
+        column = 13 + fprintf(out, "%s%s: %.1f %% of end-to-end time%s", part_title(what),
+                              simulated ? " SIMULATED" : "",
+                              100 * number(f, FIGURE_OF_BOTTLENECK, FIGURE_SHARE),
+                              queue >= 0.0005 ? ", the queue that it makes included" : "");
+    } else {
+        const char *const *largest = foremost->list.item;
+        column = 13 + fprintf(out, "none stands out; the largest: %s", part_title(largest[0]));
+        if (foremost->list.n > 1)
+            column += fprintf(out, " and %s", part_title(largest[1]));
+    }
+    bool fits = column + 2 + (int)len <= CELL_COLUMNS;
+    fprintf(out, "%s%s%s\n", fits ? " " : "\n             ", parts, len ? ")" : "");
 }
 
 /* Statuses count among the rows where the file is no replay's. */

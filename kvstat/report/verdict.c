@@ -1,36 +1,62 @@
 /* --profile: judges the figures of one report, and says the verdict in words. Criteria on
- * operations that a file does not hold do not apply. A value that the file does not carry leaves
- * the verdict open, since a check that could not be made was not passed. */
+ * operations that a file does not hold do not apply. What samples do not decide, what the file does
+ * not carry, and what cannot be believed leaves the verdict open. */
 #include "kvstat/report/verdict.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
+#include "kvstat/count/bounds.h"
+#include "kvstat/count/statistics.h"
 #include "kvstat/report/cells.h"
 #include "kvstat/report/run_table.h"
 #include "lib/base/err.h"
 #include "lib/base/units.h"
 
 #define P95_PPM  950000u
-#define SENTENCE 1024
+#define SENTENCE 2048
+/* A line that grows by more than this share of the time that passes is one that is not served. */
+#define BACKLOG_LIMIT 0.01
 
 static const char *const profiles[] = {[VERDICT_NO_PROFILE] = "none",
                                        [VERDICT_LATENCY] = "latency",
-                                       [VERDICT_THROUGHPUT] = "throughput"};
+                                       [VERDICT_THROUGHPUT] = "throughput",
+                                       [VERDICT_MLPERF] = "mlperf"};
 static const char *const words[] = {
-    [VERDICT_FAIL] = "FAIL", [VERDICT_PASS] = "PASS", [VERDICT_UNKNOWN] = "NOT KNOWN"};
+    [VERDICT_FAIL] = "FAIL", [VERDICT_PASS] = "PASS", [VERDICT_INCONCLUSIVE] = "INCONCLUSIVE"};
 static const char *const relations[] = {[VERDICT_BELOW] = "<", [VERDICT_ABOVE] = ">"};
-static const char *const units[] = {
-    [FIGURE_UNIT_MS] = "ms", [FIGURE_UNIT_SHARE] = "share", [FIGURE_UNIT_GIB_PER_S] = "GiB/s"};
+static const char *const units[] = {[FIGURE_UNIT_NONE] = "rows",
+                                    [FIGURE_UNIT_MS] = "ms",
+                                    [FIGURE_UNIT_SHARE] = "share",
+                                    [FIGURE_UNIT_GIB_PER_S] = "GiB/s"};
 
 /* ---- judging ---- */
 
-static void judge(struct verdict *v, struct verdict_criterion c)
+static const struct verdict_criterion none = {.target = NAN,
+                                              .actual = NAN,
+                                              .low = NAN,
+                                              .high = NAN,
+                                              .service = NAN,
+                                              .device = NAN,
+                                              .independent = NAN,
+                                              .to_decide = NAN,
+                                              .outcome = VERDICT_INCONCLUSIVE};
+
+static void add_criterion(struct verdict *v, const struct verdict_criterion *c)
 {
-    bool passes = c.relation == VERDICT_BELOW ? c.actual < c.target : c.actual > c.target;
-    c.outcome = isnan(c.actual) ? VERDICT_UNKNOWN : passes ? VERDICT_PASS : VERDICT_FAIL;
-    v->criterion[v->count++] = c;
+    v->criterion[v->count++] = *c;
+}
+
+/* A figure that may not be believed decides nothing, unless it passes although it was made worse.
+ */
+static void doubt(struct verdict_criterion *c, const struct validity_of *of)
+{
+    if (of->state == VALIDITY_GOOD || (of->only_worse && c->outcome == VERDICT_PASS))
+        return;
+    c->outcome = VERDICT_INCONCLUSIVE;
+    if (!c->doubt[0])
+        snprintf(c->doubt, sizeof(c->doubt), "%s: %s", validity_state_word(of->state), of->why);
 }
 
 static bool holds(const struct figures *f, enum trace_tier tier, enum trace_op op)
@@ -43,72 +69,173 @@ static double p95_ms(const struct hist *h)
     return h ? (double)hist_percentile(h, P95_PPM) / 1e6 : NAN;
 }
 
-static void judge_device(struct verdict *v, const struct figures *f, enum trace_op op,
-                         const char *name, double limit_ms)
+/* Fills in what the distribution's P95 is, against a limit in ms. */
+static void measure(struct verdict_criterion *c, const struct figures *f, struct figure_id id,
+                    double limit_ms)
 {
-    const struct hist *device =
-        figures_hist(f, figure_id_direction(TRACE_STORAGE, op, FIGURE_DEVICE));
-    const struct hist *service =
-        figures_hist(f, figure_id_direction(TRACE_STORAGE, op, FIGURE_SERVICE));
-    if (holds(f, TRACE_STORAGE, op))
-        judge(v, (struct verdict_criterion){.name = name,
-                                            .unit = FIGURE_UNIT_MS,
-                                            .relation = VERDICT_BELOW,
-                                            .target = limit_ms,
-                                            .actual = p95_ms(device),
-                                            .samples = device ? hist_count(device) : 0,
-                                            .service = p95_ms(service)});
+    static const enum verdict_outcome outcomes[] = {[BOUNDS_WITHIN] = VERDICT_PASS,
+                                                    [BOUNDS_BEYOND] = VERDICT_FAIL,
+                                                    [BOUNDS_UNDECIDED] = VERDICT_INCONCLUSIVE};
+    const struct hist *h = figures_hist(f, id);
+    c->unit = FIGURE_UNIT_MS;
+    c->relation = VERDICT_BELOW;
+    c->target = limit_ms;
+    if (!h) {
+        snprintf(c->doubt, sizeof(c->doubt), "unknown: the file does not carry it");
+        return;
+    }
+    struct bounds b =
+        bounds_of(h, figures_blocks(f, &id), P95_PPM, (int64_t)llround(limit_ms * 1e6));
+    c->actual = p95_ms(h);
+    c->low = b.low / 1e6;
+    c->high = b.high / 1e6;
+    c->samples = hist_count(h);
+    c->independent = floor(b.independent);
+    c->to_decide = b.answer == BOUNDS_UNDECIDED ? b.samples_to_decide : NAN;
+    c->outcome = outcomes[b.answer];
+}
+
+/* The P95 of service (device) times of Tier-2, with that of device (service) times beside it. */
+static void judge_storage(struct verdict *v, const struct figures *f, enum trace_op op,
+                          enum figure_what what, double limit_ms)
+{
+    static const char *const names[2][2] = {{"storage_read_p95", "storage_read_device_p95"},
+                                            {"storage_write_p95", "storage_write_device_p95"}};
+    bool device = what == FIGURE_DEVICE;
+    struct figure_id other =
+        figure_id_direction(TRACE_STORAGE, op, device ? FIGURE_SERVICE : FIGURE_DEVICE);
+    struct verdict_criterion c = none;
+    if (!holds(f, TRACE_STORAGE, op))
+        return;
+    c.name = names[op == TRACE_WRITE][device];
+    measure(&c, f, figure_id_direction(TRACE_STORAGE, op, what), limit_ms);
+    *(device ? &c.service : &c.device) = p95_ms(figures_hist(f, other));
+    doubt(&c, figures_validity(f, device ? VALIDITY_DEVICE : VALIDITY_SERVICE));
+    doubt(&c, figures_validity(f, VALIDITY_STORAGE));
+    add_criterion(v, &c);
 }
 
 /* The slower of the CPU tier's reads and writes, as the MLPerf benchmark judges it. */
 static void judge_cpu(struct verdict *v, const struct figures *f, double limit_ms)
 {
-    const struct hist *read =
-        figures_hist(f, figure_id_direction(TRACE_CPU, TRACE_READ, FIGURE_SERVICE));
-    const struct hist *write =
-        figures_hist(f, figure_id_direction(TRACE_CPU, TRACE_WRITE, FIGURE_SERVICE));
-    double of_reads = p95_ms(read), of_writes = p95_ms(write), p95 = fmax(of_reads, of_writes);
-    const struct hist *slower = of_reads >= of_writes || isnan(of_writes) ? read : write;
-    if (holds(f, TRACE_CPU, TRACE_READ) || holds(f, TRACE_CPU, TRACE_WRITE))
-        judge(v, (struct verdict_criterion){.name = "cpu_p95",
-                                            .unit = FIGURE_UNIT_MS,
-                                            .relation = VERDICT_BELOW,
-                                            .target = limit_ms,
-                                            .actual = p95,
-                                            .samples = slower ? hist_count(slower) : 0,
-                                            .service = p95});
+    const struct figure_id read = figure_id_direction(TRACE_CPU, TRACE_READ, FIGURE_SERVICE);
+    const struct figure_id write = figure_id_direction(TRACE_CPU, TRACE_WRITE, FIGURE_SERVICE);
+    double of_reads = p95_ms(figures_hist(f, read)), of_writes = p95_ms(figures_hist(f, write));
+    struct verdict_criterion c = none;
+    if (!holds(f, TRACE_CPU, TRACE_READ) && !holds(f, TRACE_CPU, TRACE_WRITE))
+        return;
+    c.name = "cpu_p95";
+    measure(&c, f, of_reads >= of_writes || isnan(of_writes) ? read : write, limit_ms);
+    doubt(&c, figures_validity(f, VALIDITY_SERVICE));
+    add_criterion(v, &c);
+}
+
+/* A run is timed when its operations had a time at which they were due: nearly all of them, and not
+ * only the first of each request. */
+static bool is_timed(const struct figures *f, enum trace_op op)
+{
+    const struct hist *due =
+        figures_hist(f, figure_id_direction(TRACE_STORAGE, op, FIGURE_RESPONSE));
+    const struct hist *all =
+        figures_hist(f, figure_id_direction(TRACE_STORAGE, op, FIGURE_SERVICE));
+    return due && all && (double)hist_count(due) >= 0.9 * (double)hist_count(all);
+}
+
+static void judge_response(struct verdict *v, const struct figures *f, enum trace_op op,
+                           double limit_ms)
+{
+    struct verdict_criterion c = none;
+    if (!is_timed(f, op))
+        return;
+    c.name = op == TRACE_WRITE ? "storage_write_response_p95" : "storage_read_response_p95";
+    measure(&c, f, figure_id_direction(TRACE_STORAGE, op, FIGURE_RESPONSE), limit_ms);
+    doubt(&c, figures_validity(f, VALIDITY_RESPONSE));
+    doubt(&c, figures_validity(f, VALIDITY_STORAGE));
+    add_criterion(v, &c);
+}
+
+/* How much longer the line of waiting operations gets in a second of a timed run. */
+static void judge_backlog(struct verdict *v, const struct figures *f)
+{
+    double elapsed_ns = 1e9 * figures_number(f, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED));
+    struct verdict_criterion c = none;
+    struct blocks_mean rise;
+    if (!is_timed(f, TRACE_READ) && !is_timed(f, TRACE_WRITE))
+        return;
+    c.name = "backlog_growth";
+    c.unit = FIGURE_UNIT_SHARE;
+    c.relation = VERDICT_BELOW;
+    c.target = BACKLOG_LIMIT;
+    c.samples = blocks_count(figures_waits(f));
+    if (elapsed_ns > 0 && blocks_rise(figures_waits(f), &rise)) {
+        double half =
+            statistics_t_quantile(2 * (1 - BOUNDS_CONFIDENCE), rise.freedom) * sqrt(rise.variance);
+        c.actual = rise.mean / elapsed_ns;
+        c.low = (rise.mean - half) / elapsed_ns;
+        c.high = (rise.mean + half) / elapsed_ns;
+        c.outcome = c.high < c.target   ? VERDICT_PASS
+                    : c.low >= c.target ? VERDICT_FAIL
+                                        : VERDICT_INCONCLUSIVE;
+    }
+    doubt(&c, figures_validity(f, VALIDITY_RESPONSE));
+    add_criterion(v, &c);
+}
+
+/* A value that has no samples: what is counted is what there was. */
+static void judge_exact(struct verdict_criterion *c)
+{
+    bool passes = c->relation == VERDICT_BELOW ? c->actual < c->target : c->actual > c->target;
+    c->outcome = isnan(c->actual) ? VERDICT_INCONCLUSIVE : passes ? VERDICT_PASS : VERDICT_FAIL;
+    if (isnan(c->actual))
+        snprintf(c->doubt, sizeof(c->doubt), "unknown: the file does not carry it");
 }
 
 static void judge_hit_rate(struct verdict *v, const struct figures *f, double limit)
 {
-    if (figures_count(f, figure_id(FIGURE_OF_LOOKUPS, FIGURE_LOOKUPS)) > 0)
-        judge(v, (struct verdict_criterion){
-                     .name = "hit_rate",
-                     .unit = FIGURE_UNIT_SHARE,
-                     .relation = VERDICT_ABOVE,
-                     .target = limit,
-                     .actual = figures_number(f, figure_id(FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE)),
-                     .service = NAN});
+    struct verdict_criterion c = none;
+    if (figures_count(f, figure_id(FIGURE_OF_LOOKUPS, FIGURE_LOOKUPS)) == 0)
+        return;
+    c.name = "hit_rate";
+    c.unit = FIGURE_UNIT_SHARE;
+    c.relation = VERDICT_ABOVE;
+    c.target = limit;
+    c.actual = figures_number(f, figure_id(FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE));
+    judge_exact(&c);
+    add_criterion(v, &c);
 }
 
-/* Operations that all failed moved nothing: that is 0, not unknown. What a trace asks for is not a
- * bandwidth. */
+/* Rows whose data was not moved, or was wrong. A read that found nothing is a miss. */
+static void judge_failures(struct verdict *v, const struct figures *f)
+{
+    const struct figure_id corrupt = figure_id(FIGURE_OF_STATUS, FIGURE_CORRUPT);
+    const struct figure_id failed = figure_id(FIGURE_OF_STATUS, FIGURE_FAILED);
+    struct verdict_criterion c = none;
+    c.name = "failed_rows";
+    c.relation = VERDICT_BELOW;
+    c.target = 1;
+    if (figures_find(f, failed))
+        c.actual = (double)figures_count(f, corrupt) + (double)figures_count(f, failed);
+    judge_exact(&c);
+    add_criterion(v, &c);
+}
+
+/* Operations that all failed moved nothing: that is 0, not unknown. */
 static void judge_bandwidth(struct verdict *v, const struct figures *f, enum trace_op op,
                             const char *name)
 {
     bool moved = figures_count(f, figure_id_direction(TRACE_STORAGE, op, FIGURE_MOVED)) > 0;
-    double rate = NAN;
+    struct verdict_criterion c = none;
     if (!holds(f, TRACE_STORAGE, op))
         return;
-    if (figures_is_result(f))
-        rate =
-            moved ? figures_number(f, figure_id_direction(TRACE_STORAGE, op, FIGURE_GIB_PER_S)) : 0;
-    judge(v, (struct verdict_criterion){.name = name,
-                                        .unit = FIGURE_UNIT_GIB_PER_S,
-                                        .relation = VERDICT_ABOVE,
-                                        .target = 0,
-                                        .actual = rate,
-                                        .service = NAN});
+    c.name = name;
+    c.unit = FIGURE_UNIT_GIB_PER_S;
+    c.relation = VERDICT_ABOVE;
+    c.target = 0;
+    c.actual =
+        moved ? figures_number(f, figure_id_direction(TRACE_STORAGE, op, FIGURE_GIB_PER_S)) : 0;
+    judge_exact(&c);
+    doubt(&c, figures_validity(f, VALIDITY_STORAGE));
+    add_criterion(v, &c);
 }
 
 static size_t count_of(const struct verdict *v, enum verdict_outcome outcome)
@@ -119,17 +246,19 @@ static size_t count_of(const struct verdict *v, enum verdict_outcome outcome)
     return n;
 }
 
-bool verdict_passed(const struct verdict *v)
-{
-    return v->outcome == VERDICT_PASS && v->valid;
-}
-
-bool verdict_passed_run(const struct run_table *t, size_t run, enum verdict_profile profile)
+enum verdict_outcome verdict_of_run(const struct run_table *t, size_t run,
+                                    enum verdict_profile profile)
 {
     const char *judged = run_table_text(t, run, figure_id(FIGURE_OF_VERDICT, FIGURE_PROFILE));
     const char *word = run_table_text(t, run, figure_id(FIGURE_OF_VERDICT, FIGURE_VERDICT));
-    return strcmp(judged, profiles[profile]) == 0 && strcmp(word, words[VERDICT_PASS]) == 0 &&
-           !run_table_is_not(t, run, figure_id(FIGURE_OF_PROVENANCE, FIGURE_VALID));
+    if (strcmp(judged, profiles[profile]) != 0)
+        return VERDICT_INCONCLUSIVE;
+    if (strcmp(word, words[VERDICT_FAIL]) == 0)
+        return VERDICT_FAIL;
+    /* Earlier versions judged runs that were not valid. */
+    bool passed = strcmp(word, words[VERDICT_PASS]) == 0 &&
+                  !run_table_is_not(t, run, figure_id(FIGURE_OF_PROVENANCE, FIGURE_VALID));
+    return passed ? VERDICT_PASS : VERDICT_INCONCLUSIVE;
 }
 
 /* ---- in words ---- */
@@ -139,17 +268,13 @@ static const char *value(char *buf, const struct verdict_criterion *c, double v)
     char number[CELL];
     if (isnan(v))
         snprintf(buf, CELL, "-");
+    else if (isinf(v))
+        snprintf(buf, CELL, "no bound");
     else if (c->unit == FIGURE_UNIT_SHARE)
         cell_share(buf, v);
     else
         snprintf(buf, CELL, "%s %s", cell_number(number, v), units[c->unit]);
     return buf;
-}
-
-/* Of a criterion that is a P95; the others have no samples. */
-static bool few_samples(const struct verdict_criterion *c)
-{
-    return c->samples > 0 && !figure_enough(c->samples, P95_PPM);
 }
 
 static void add(char *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -163,69 +288,92 @@ static void add(char *buf, const char *fmt, ...)
     va_end(args);
 }
 
-/* "storage_read_device_p95 is 300 ms, not < 200 ms": those with that outcome. */
+/* "storage_read_p95 is 300 ms, not < 200 ms (95 % bounds 280 ms to 320 ms)". */
+static void add_missed(char *buf, const struct verdict_criterion *c)
+{
+    char a[CELL], b[CELL];
+    add(buf, "%s is %s", c->name, value(a, c, c->actual));
+    add(buf, ", not %s %s", relations[c->relation], value(b, c, c->target));
+    if (!isnan(c->low))
+        add(buf, " (95 %% bounds %s to %s)", value(a, c, c->low), value(b, c, c->high));
+}
+
+/* Why a criterion is not decided, and what would decide it. */
+static void add_open(char *buf, const struct verdict_criterion *c)
+{
+    char a[CELL], b[CELL];
+    if (c->doubt[0]) {
+        add(buf, "%s is %s", c->name, c->doubt);
+        return;
+    }
+    add(buf, "%s is %s", c->name, value(a, c, c->actual));
+    if (!isnan(c->low))
+        add(buf, ", by its bounds %s to %s", value(a, c, c->low), value(b, c, c->high));
+    add(buf, ", against %s, on %s", value(a, c, c->target), cell_count(b, c->samples));
+    add(buf, " sample%s", units_plural(c->samples));
+    if (c->independent < (double)c->samples)
+        add(buf, " worth %s independent one%s", cell_count(a, (uint64_t)c->independent),
+            units_plural((uint64_t)c->independent));
+    if (c->to_decide < 1e12)
+        add(buf, "; about %s would decide", cell_number(a, c->to_decide));
+}
+
 static void add_criteria(char *buf, const struct verdict *v, enum verdict_outcome outcome)
 {
     const char *separator = "";
-    char actual[CELL], target[CELL];
     for (size_t i = 0; i < v->count; i++) {
-        const struct verdict_criterion *c = &v->criterion[i];
-        if (c->outcome != outcome)
+        if (v->criterion[i].outcome != outcome)
             continue;
-        add(buf, "%s%s", separator, c->name);
+        add(buf, "%s", separator);
         if (outcome == VERDICT_FAIL)
-            add(buf, " is %s, not %s %s", value(actual, c, c->actual), relations[c->relation],
-                value(target, c, c->target));
+            add_missed(buf, &v->criterion[i]);
+        else
+            add_open(buf, &v->criterion[i]);
         separator = "; ";
     }
 }
 
-/* The answer in a sentence, SENTENCE bytes, and what makes it weak. */
+/* The answer in a sentence, SENTENCE bytes. */
 static const char *sentence(char *buf, const struct verdict *v)
 {
     const char *profile = profiles[v->profile];
+    const char *criteria = v->count == 1 ? "on" : "a";
     buf[0] = '\0';
     add(buf, "%s: ", words[v->outcome]);
-    if (v->count == 0) {
-        add(buf, "the file holds nothing that profile %s judges", profile);
-    } else if (v->outcome == VERDICT_PASS) {
-        if (v->count == 1)
-            add(buf, "the run meets the one criterion of profile %s", profile);
-        else
-            add(buf, "the run meets all %zu criteria of profile %s", v->count, profile);
+    if (v->outcome == VERDICT_PASS) {
+        add(buf, "the run meets all %zu criteri%s of profile %s", v->count, criteria, profile);
     } else if (v->outcome == VERDICT_FAIL) {
         add(buf, "the run misses %zu of %zu criteri%s of profile %s: ", count_of(v, VERDICT_FAIL),
-            v->count, v->count == 1 ? "on" : "a", profile);
+            v->count, criteria, profile);
         add_criteria(buf, v, VERDICT_FAIL);
+    } else if (count_of(v, VERDICT_INCONCLUSIVE) == 0) {
+        add(buf, "the file holds nothing that profile %s judges", profile);
     } else {
-        add(buf, "the file does not carry what profile %s judges by: ", profile);
-        add_criteria(buf, v, VERDICT_UNKNOWN);
+        size_t open = count_of(v, VERDICT_INCONCLUSIVE);
+        add(buf, "%zu of %zu criteri%s of profile %s %s not decided: ", open, v->count, criteria,
+            profile, open == 1 ? "is" : "are");
+        add_criteria(buf, v, VERDICT_INCONCLUSIVE);
     }
     add(buf, ".");
-    for (size_t i = 0; i < v->count; i++)
-        if (few_samples(&v->criterion[i]))
-            add(buf, " %s rests on %llu sample%s.", v->criterion[i].name,
-                (unsigned long long)v->criterion[i].samples, units_plural(v->criterion[i].samples));
-    if (!v->valid)
-        add(buf, " The run is NOT VALID: the verdict does not count.");
     return buf;
 }
 
 void verdict_text(FILE *out, const struct verdict *v)
 {
-    char target[CELL], actual[CELL], service[CELL], rate[CELL];
-    fprintf(out, "\nProfile %s: %s%s\n", profiles[v->profile], words[v->outcome],
-            v->valid ? "" : " - of a run that is NOT VALID");
+    char target[CELL], actual[CELL], low[CELL], high[CELL], beside[CELL], rate[CELL];
+    bool device = v->profile == VERDICT_MLPERF;
+    fprintf(out, "\nProfile %s: %s\n", profiles[v->profile], words[v->outcome]);
     if (v->count == 0)
         fprintf(out, "  nothing in the file that it judges\n");
     else
-        fprintf(out, "  %-26s %14s %16s %16s  %s\n", "criterion", "target", "value", "service time",
-                "verdict");
+        fprintf(out, "  %-26s %12s %12s %11s %11s %11s  %s\n", "criterion", "target", "value",
+                "95 % low", "high", device ? "service" : "device", "verdict");
     for (size_t i = 0; i < v->count; i++) {
         const struct verdict_criterion *c = &v->criterion[i];
-        fprintf(out, "  %-26s %1s %12s %16s %16s  %s%s\n", c->name, relations[c->relation],
-                value(target, c, c->target), value(actual, c, c->actual),
-                value(service, c, c->service), words[c->outcome], few_samples(c) ? " *" : "");
+        fprintf(out, "  %-26s %1s %10s %12s %11s %11s %11s  %s\n", c->name, relations[c->relation],
+                value(target, c, c->target), value(actual, c, c->actual), value(low, c, c->low),
+                value(high, c, c->high), value(beside, c, device ? c->service : c->device),
+                words[c->outcome]);
     }
     if (!isnan(v->figure_of_merit))
         fprintf(out, "  figure of merit: %s generated tokens/s of wall clock\n",
@@ -241,16 +389,19 @@ void verdict_last_words(FILE *out, const struct verdict *v)
 void verdict_last_words_of_runs(FILE *out, const struct run_table *t, enum verdict_profile profile)
 {
     char text[SENTENCE] = "", names[SENTENCE] = "";
+    enum verdict_outcome worst = VERDICT_PASS;
     size_t passed = 0, all = run_table_runs(t);
     for (size_t run = 0; run < all; run++) {
-        if (verdict_passed_run(t, run, profile))
-            passed++;
-        else
+        enum verdict_outcome outcome = verdict_of_run(t, run, profile);
+        passed += outcome == VERDICT_PASS;
+        if (outcome != VERDICT_PASS)
             add(names, "%s%s", names[0] ? "; " : "", run_table_label(t, run));
+        if (outcome == VERDICT_FAIL || (outcome == VERDICT_INCONCLUSIVE && worst == VERDICT_PASS))
+            worst = outcome;
     }
     err_make_harmless(names);
-    add(text, "%zu of %zu run%s pass%s profile %s", passed, all, units_plural(all),
-        passed == 1 ? "es" : "", profiles[profile]);
+    add(text, "%s: %zu of %zu run%s pass%s profile %s", words[worst], passed, all,
+        units_plural(all), passed == 1 ? "es" : "", profiles[profile]);
     if (passed < all)
         add(text, "; not so %s", names);
     add(text, ".");
@@ -273,21 +424,61 @@ static void put_criterion(struct figures *f, const struct verdict_criterion *c)
 {
     struct figure_id id = figure_id(FIGURE_OF_CRITERION, FIGURE_ITSELF);
     id.label = c->name;
-    struct figure figure[] = {
-        [0] = text_figure(id, relations[c->relation]),
-        [1] = number_figure(id, c->target),
-        [2] = number_figure(id, c->actual),
-        [3] = number_figure(id, c->service),
-        [4] = text_figure(id, units[c->unit]),
-        [5] = {.id = id,
-               .form = c->samples > 0 ? FIGURE_FORM_UNSIGNED : FIGURE_FORM_UNKNOWN,
-               .count = c->samples},
-        [6] = {.id = id,
-               .form = c->outcome == VERDICT_UNKNOWN ? FIGURE_FORM_UNKNOWN : FIGURE_FORM_TRUTH,
-               .truth = c->outcome == VERDICT_PASS}};
-    for (size_t i = 0; i < sizeof(figure) / sizeof(figure[0]); i++) {
-        figure[i].id.what = (uint8_t)(FIGURE_RELATION + i);
-        figures_put(f, &figure[i]);
+    const double number[] = {c->target, c->actual, c->low, c->high, c->service, c->device};
+    struct figure text = text_figure(id, relations[c->relation]);
+    text.id.what = FIGURE_RELATION;
+    figures_put(f, &text);
+    for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++) {
+        id.what = (uint8_t)(FIGURE_TARGET + i);
+        struct figure figure = number_figure(id, isinf(number[i]) ? NAN : number[i]);
+        figures_put(f, &figure);
+    }
+    struct figure rest[] = {
+        text_figure(id, units[c->unit]),
+        {.id = id,
+         .form = c->samples > 0 ? FIGURE_FORM_UNSIGNED : FIGURE_FORM_UNKNOWN,
+         .count = c->samples},
+        number_figure(id, c->independent),
+        number_figure(id, isinf(c->to_decide) ? NAN : c->to_decide),
+        text_figure(id, figures_keep(f, c->doubt)),
+        {.id = id,
+         .form = c->outcome == VERDICT_INCONCLUSIVE ? FIGURE_FORM_UNKNOWN : FIGURE_FORM_TRUTH,
+         .truth = c->outcome == VERDICT_PASS}};
+    for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) {
+        rest[i].id.what = (uint8_t)(FIGURE_UNIT + i);
+        if (rest[i].id.what == FIGURE_DOUBT && !c->doubt[0])
+            rest[i].form = FIGURE_FORM_UNKNOWN;
+        figures_put(f, &rest[i]);
+    }
+}
+
+static void judge_profile(struct verdict *v, const struct verdict_limits *limits,
+                          const struct figures *f)
+{
+    switch (v->profile) {
+    case VERDICT_LATENCY:
+        judge_storage(v, f, TRACE_WRITE, FIGURE_SERVICE, limits->write_p95_ms);
+        judge_storage(v, f, TRACE_READ, FIGURE_SERVICE, limits->read_p95_ms);
+        judge_cpu(v, f, limits->cpu_p95_ms);
+        judge_response(v, f, TRACE_WRITE, limits->write_p95_ms);
+        judge_response(v, f, TRACE_READ, limits->read_p95_ms);
+        judge_backlog(v, f);
+        break;
+    case VERDICT_THROUGHPUT:
+        judge_bandwidth(v, f, TRACE_READ, "storage_read_bandwidth");
+        judge_bandwidth(v, f, TRACE_WRITE, "storage_write_bandwidth");
+        judge_backlog(v, f);
+        v->figure_of_merit =
+            figures_number(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS_PER_S));
+        break;
+    case VERDICT_MLPERF:
+        judge_storage(v, f, TRACE_WRITE, FIGURE_DEVICE, limits->write_p95_ms);
+        judge_storage(v, f, TRACE_READ, FIGURE_DEVICE, limits->read_p95_ms);
+        judge_cpu(v, f, limits->cpu_p95_ms);
+        judge_hit_rate(v, f, limits->hit_rate);
+        break;
+    case VERDICT_NO_PROFILE:
+        break;
     }
 }
 
@@ -301,27 +492,20 @@ void verdict_judge(struct verdict *v, enum verdict_profile profile,
         figures_put(f, &(struct figure){.id = figure_id(scope, FIGURE_ITSELF)});
         return;
     }
-    v->valid = !figures_is_not(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_VALID));
-    if (profile == VERDICT_LATENCY) {
-        judge_device(v, f, TRACE_WRITE, "storage_write_device_p95", limits->write_device_p95_ms);
-        judge_device(v, f, TRACE_READ, "storage_read_device_p95", limits->read_device_p95_ms);
-        judge_cpu(v, f, limits->cpu_p95_ms);
-        judge_hit_rate(v, f, limits->hit_rate);
-    } else {
-        judge_bandwidth(v, f, TRACE_READ, "storage_read_bandwidth");
-        judge_bandwidth(v, f, TRACE_WRITE, "storage_write_bandwidth");
-        if (figures_is_result(f))
-            v->figure_of_merit =
-                figures_number(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS_PER_S));
-    }
-    v->outcome = count_of(v, VERDICT_FAIL) > 0                       ? VERDICT_FAIL
-                 : v->count == 0 || count_of(v, VERDICT_UNKNOWN) > 0 ? VERDICT_UNKNOWN
-                                                                     : VERDICT_PASS;
+    /* In a trace nothing ran: there is nothing to judge. */
+    if (figures_is_result(f))
+        judge_profile(v, limits, f);
+    bool any = v->count > 0;
+    if (figures_is_result(f))
+        judge_failures(v, f);
+    v->outcome = count_of(v, VERDICT_FAIL) > 0                   ? VERDICT_FAIL
+                 : !any || count_of(v, VERDICT_INCONCLUSIVE) > 0 ? VERDICT_INCONCLUSIVE
+                                                                 : VERDICT_PASS;
 
     const struct figure figure[] = {
         text_figure(figure_id(scope, FIGURE_PROFILE), profiles[profile]),
         {.id = figure_id(scope, FIGURE_VERDICT),
-         .form = v->outcome == VERDICT_UNKNOWN ? FIGURE_FORM_UNKNOWN : FIGURE_FORM_WORD,
+         .form = FIGURE_FORM_WORD,
          .list = {words, v->outcome}},
         text_figure(figure_id(scope, FIGURE_SENTENCE), figures_keep(f, sentence(text, v))),
         number_figure(figure_id(scope, FIGURE_GENERATED_TOKENS_PER_S), v->figure_of_merit)};

@@ -1,5 +1,5 @@
-/* verdict.h - judges a run by the criteria of a profile: PASS or FAIL, each criterion with its
- * target and its value. */
+/* verdict.h - judges a run by the criteria of a profile: PASS, FAIL or INCONCLUSIVE, each criterion
+ * with its target, its value and the bounds that its samples give it. */
 #ifndef KVSTAT_REPORT_VERDICT_H
 #define KVSTAT_REPORT_VERDICT_H
 
@@ -16,18 +16,19 @@ struct run_table;
 enum verdict_profile {
     VERDICT_NO_PROFILE,
     VERDICT_LATENCY,
-    VERDICT_THROUGHPUT
+    VERDICT_THROUGHPUT,
+    VERDICT_MLPERF
 };
 
 /* The configuration's storage_health: a run passes with P95s below and a hit rate above these. */
 struct verdict_limits {
-    double write_device_p95_ms, read_device_p95_ms, cpu_p95_ms, hit_rate;
+    double write_p95_ms, read_p95_ms, cpu_p95_ms, hit_rate;
 };
 
 enum verdict_outcome {
     VERDICT_FAIL,
     VERDICT_PASS,
-    VERDICT_UNKNOWN /* the file does not carry the value that is judged */
+    VERDICT_INCONCLUSIVE /* too few samples, or a value that is unknown or cannot be believed */
 };
 
 enum verdict_relation {
@@ -35,42 +36,46 @@ enum verdict_relation {
     VERDICT_ABOVE
 };
 
+/* NAN: unknown, or there is none. */
 struct verdict_criterion {
-    const char *name; /* "storage_read_device_p95" */
+    const char *name; /* "storage_read_p95" */
     enum figure_unit unit;
     enum verdict_relation relation;
-    double target, actual; /* actual NAN: unknown */
-    double service;        /* the same percentile of service time; NAN: none */
-    uint64_t samples;      /* behind the percentile; 0: the value is none */
+    double target, actual;
+    double low, high;       /* one-sided 95 % bounds of the value; high INFINITY: none */
+    double service, device; /* the same percentile of the other of these times */
+    uint64_t samples;       /* behind the percentile; 0: the value is none */
+    double independent;     /* samples that do not depend on each other */
+    double to_decide;       /* samples that would decide, if more would do */
     enum verdict_outcome outcome;
+    char doubt[VALIDITY_WHY + 32]; /* why the value is not judged by; "": it is */
 };
 
 enum {
-    VERDICT_CRITERIA = 4
+    VERDICT_CRITERIA = 8
 };
 
 /* Plain values. */
 struct verdict {
     enum verdict_profile profile;
-    enum verdict_outcome outcome; /* FAIL if one criterion fails, PASS if all pass */
+    enum verdict_outcome outcome; /* one FAIL makes it that, else one INCONCLUSIVE */
     struct verdict_criterion criterion[VERDICT_CRITERIA];
     size_t count;           /* criteria that apply: those whose operations are in the file */
-    bool valid;             /* the run is not known to be invalid */
     double figure_of_merit; /* throughput: generated tokens per second of wall clock; else NAN */
 };
 
-/* Judges f and adds the verdict to its figures. With VERDICT_NO_PROFILE the verdict is unknown. */
+/* Judges f and adds the verdict to its figures. Without a profile nothing is judged. */
 void verdict_judge(struct verdict *v, enum verdict_profile profile,
                    const struct verdict_limits *limits, struct figures *f);
-/* What --check asks: every criterion is met, and by a run that is valid. */
-bool verdict_passed(const struct verdict *v);
-/* The same of a run in a table, which also has runs that were judged before. */
-bool verdict_passed_run(const struct run_table *t, size_t run, enum verdict_profile profile);
+/* The verdict of a run in a table, which also has runs that were judged before; INCONCLUSIVE where
+ * it was not judged by this profile. */
+enum verdict_outcome verdict_of_run(const struct run_table *t, size_t run,
+                                    enum verdict_profile profile);
 
 /* The section of the text, and its last lines in words. */
 void verdict_text(FILE *out, const struct verdict *v);
 void verdict_last_words(FILE *out, const struct verdict *v);
-/* The last line on several runs: how many pass, and which do not. */
+/* The last line on several runs: the worst verdict, how many pass, and which do not. */
 void verdict_last_words_of_runs(FILE *out, const struct run_table *t, enum verdict_profile profile);
 
 #endif

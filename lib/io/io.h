@@ -43,7 +43,8 @@ struct io_req {
                          IO_UNLINKAT */
     const char *path;
     void *owner;         /* the caller's */
-    int64_t start_ns;    /* out: handed to the kernel, or begun by a thread of psync */
+    int64_t start_ns;    /* out: handed to the kernel. By psync: transfers, when a thread begins
+                            them; calls, when they are put in line for one */
     int64_t done_ns;     /* out: the engine saw the completion */
     int result;          /* out: 0 or negative errno; -ENODATA: a read past the end of the file */
     uint32_t moved;      /* the engine's */
@@ -86,6 +87,7 @@ struct io {
     const struct io_ops *ops;
     struct notes fallbacks; /* what the host refused: "buffers not registered (ENOMEM)" */
     struct notes flags;     /* what is in force: "registered buffers", "sqpoll" */
+    unsigned at_once;       /* most transfers that are at the device at once */
     unsigned slots;         /* IO_OPENAT may fill the slots 0 to slots - 1; 0: descriptors only */
 };
 

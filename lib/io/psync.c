@@ -93,7 +93,8 @@ static void *psync_run(void *arg)
             continue;
         }
         pthread_mutex_unlock(&p->lock);
-        r->start_ns = clock_now_ns();
+        if (r->call == IO_TRANSFER)
+            r->start_ns = clock_now_ns();
         r->result = r->call == IO_TRANSFER ? psync_transfer(r) : io_call_now(r);
         r->done_ns = clock_now_ns();
         pthread_mutex_lock(&p->lock);
@@ -150,6 +151,7 @@ static int psync_open(struct io **out, const struct io_opts *o, struct err *e)
         }
         p->threads++;
     }
+    p->io.at_once = threads;
     notes_add(&p->io.flags, "%u threads", threads);
     if (threads < (o->data ? o->data : o->depth))
         notes_add(&p->io.fallbacks, "%u I/Os at the device at most", threads);
@@ -173,9 +175,13 @@ static int psync_submit(struct io *io, struct io_req *r)
 static int psync_kick(struct io *io)
 {
     struct psync *p = (struct psync *)io;
+    int64_t now;
 
     if (p->batched == 0)
         return 0;
+    now = clock_now_ns();
+    for (struct io_req *r = p->batch.head; r; r = r->next)
+        r->start_ns = now;
     pthread_mutex_lock(&p->lock);
     *p->todo.tail = p->batch.head;
     p->todo.tail = p->batch.tail;

@@ -168,6 +168,7 @@ static int uring_open(struct io **out, const struct io_opts *o, struct err *e)
     if (!u)
         return err_nomem(e, "I/O ring");
     u->io.ops = &io_uring_ops;
+    u->io.at_once = o->data ? o->data : o->depth;
     u->depth = o->depth;
     u->file = -1;
     u->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -334,6 +335,7 @@ static int uring_submit(struct io *io, struct io_req *r)
     if (r->call != IO_TRANSFER && !u->calls) {
         r->start_ns = clock_now_ns();
         r->result = io_call_now(r);
+        r->done_ns = clock_now_ns();
         r->next = u->made;
         u->made = r;
         return 0;
@@ -405,10 +407,11 @@ static void uring_woken(struct uring *u)
 static int uring_collect(struct uring *u, struct io_req **done, int max)
 {
     struct io_uring_cqe *cqe;
-    int n = 0, ret = 0;
+    int n = 0, made, ret = 0;
 
     for (; n < max && u->made; u->made = u->made->next)
         done[n++] = u->made;
+    made = n;
     while (n < max && io_uring_peek_cqe(&u->ring, &cqe) == 0) {
         void *data = io_uring_cqe_get_data(cqe);
         int res = cqe->res;
@@ -426,7 +429,7 @@ static int uring_collect(struct uring *u, struct io_req **done, int max)
 
     int64_t now = clock_now_ns();
 
-    for (int i = 0; i < n; i++)
+    for (int i = made; i < n; i++)
         done[i]->done_ns = now;
     u->in_flight -= (unsigned)n;
     return n;

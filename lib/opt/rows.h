@@ -34,6 +34,15 @@ enum opt_frames {
             "Independent frames with a seek table, or one frame for readers that stop after it."   \
     }
 
+/* bool */
+#define OPT_ROW_NOTES(at, marks_)                                                                  \
+    {                                                                                              \
+        .name = "notes", .type = OPT_FLAG, .offset = (at), .def = "on", .flags = OPT_NO_EFFECT,    \
+        .marks = (marks_),                                                                         \
+        .help = "Begin and end plain rows with Note rows, which hold what frames hold in "         \
+                "compressed files."                                                                \
+    }
+
 /* const char * */
 #define OPT_ROW_SUMMARY(at, marks_)                                                                \
     {                                                                                              \

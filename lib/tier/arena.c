@@ -219,6 +219,7 @@ static int arena_submit(struct tier *tier, struct tier_op *op)
     a->inside++;
     op->start_ns = clock_now_ns();
     op->status = 0;
+    op->part = (struct tier_parts){0};
     op->device_ns = 0;
     op->state = NULL;
     if (needs_thread(a, op)) {

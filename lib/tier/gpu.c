@@ -125,7 +125,7 @@ static void retire_oldest(struct arena_thread *t, struct device *d, struct lane 
     if (rc == cudaSuccess)
         rc = cudaEventElapsedTime(&ms, c->begin, c->end);
     if (rc == cudaSuccess) {
-        op->device_ns += (int64_t)((double)ms * 1e6);
+        op->part.io_ns += (int64_t)((double)ms * 1e6);
         atomic_fetch_add_explicit(&d->moved, c->len, memory_order_relaxed);
         if (op->verb == TIER_READ && op->status == 0 && op->verify == TIER_VERIFY_FULL)
             ret = data_check_full(c->buf, c->len, &op->id, c->block, &op->fault);
@@ -141,6 +141,7 @@ static void retire_oldest(struct arena_thread *t, struct device *d, struct lane 
     l->head++;
     if (c->last) {
         op->done_ns = clock_now_ns();
+        op->device_ns = op->part.io_ns;
         arena_done(t, op);
     }
 }
@@ -161,6 +162,7 @@ static void gpu_run(struct arena_thread *t, void *state)
         if (op) {
             arena_walk_start(&l->walk, t, op);
             l->op = op;
+            op->part.slot_ns = TIER_UNKNOWN_NS; /* waiting in the stream cannot be told apart */
             l->left = l->walk.bytes;
             l->block = l->walk.block;
         }

@@ -84,7 +84,7 @@ static void copy_object(struct arena_thread *t, struct host *h, struct tier_op *
             memcpy(h->base + offset, stage, len);
         else
             memcpy(stage, h->base + offset, len);
-        op->device_ns += clock_now_ns() - begin_ns;
+        op->part.io_ns += clock_now_ns() - begin_ns;
         if (!write && op->verify == TIER_VERIFY_FULL)
             ret = data_check_full(stage, len, &op->id, block, &op->fault);
         else if (!write && op->verify == TIER_VERIFY_HEADER)
@@ -105,8 +105,10 @@ static void host_run(struct arena_thread *t, void *state)
         struct tier_op *op = arena_take(t);
 
         if (op) {
+            op->part.slot_ns = clock_now_ns() - op->start_ns; /* its thread copied others */
             copy_object(t, state, op);
             op->done_ns = clock_now_ns();
+            op->device_ns = op->part.io_ns;
             arena_done(t, op);
         } else if (arena_stopping(t)) {
             return;

@@ -18,6 +18,7 @@ static int null_submit(struct tier *t, struct tier_op *op)
 
     op->status = 0;
     op->start_ns = op->done_ns = clock_now_ns();
+    op->part = (struct tier_parts){0};
     op->device_ns = 0;
     op->next = NULL;
     if (n->first)

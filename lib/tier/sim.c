@@ -69,6 +69,7 @@ static int sim_submit(struct tier *t, struct tier_op *op)
     op->start_ns = v->free_ns > now ? v->free_ns : now;
     op->done_ns = v->free_ns = end_ns(s, op->start_ns, service_ns(s, op));
     op->device_ns = op->done_ns - op->start_ns;
+    op->part = (struct tier_parts){.slot_ns = op->start_ns - now, .io_ns = op->device_ns};
     op->next = NULL;
     if (v->first)
         v->last->next = op;

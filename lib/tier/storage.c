@@ -92,6 +92,7 @@ static int storage_submit(struct tier *tier, struct tier_op *op)
     if (t->inside == t->max_ops)
         return -EAGAIN;
     op->start_ns = clock_now_ns();
+    op->part = (struct tier_parts){0};
     op->device_ns = 0;
     op->id.shape = t->shape;
     switch (t->slab ? slab_route(t, op) : ROUTE_THREAD) {

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 
+#include "lib/base/clock.h"
+
 void storage_object_begin(struct storage_object *ob, const struct storage_policy *p,
                           struct tier_op *op, int slot)
 {
@@ -16,11 +18,14 @@ void storage_object_begin(struct storage_object *ob, const struct storage_policy
                                   .slot = p->files && slot >= 0,
                                   .bytes = op->verb == TIER_DELETE ? 0 : DATA_PADDED(op->size)};
     op->status = 0;
-    op->device_ns = 0;
-    if (p->files)
+    if (p->files) {
+        int64_t begin_ns = clock_now_ns(); /* its folder may have to be made */
+
         op->status = layout_files_name(p->files, op->name, write, &ob->name);
-    else
+        op->part.meta_ns += clock_now_ns() - begin_ns;
+    } else {
         ob->next_extent = (uint32_t)(uintptr_t)op->place;
+    }
     if (op->status < 0)
         ob->stage = STORAGE_DONE;
 }
@@ -99,8 +104,15 @@ enum storage_stage storage_object_next(struct storage_object *ob, const struct s
 
 void storage_object_called(struct storage_object *ob)
 {
+    struct tier_parts *part = &ob->op->part;
+    int64_t took_ns = ob->call.done_ns - ob->call.start_ns;
     int result = ob->call.result;
 
+    /* Pages are dropped for the sake of the measurement: no storage would do it. */
+    if (ob->stage == STORAGE_SYNC)
+        part->flush_ns += took_ns;
+    else if (ob->stage != STORAGE_DROP)
+        part->meta_ns += took_ns;
     switch (ob->stage) {
     case STORAGE_OPEN:
         ob->opened = result == 0;

@@ -48,6 +48,7 @@ struct storage_object {
     unsigned moving;       /* chunks that have a buffer now */
     unsigned in_flight;    /* chunks at the engine */
     int64_t busy_since_ns; /* when in_flight became more than 0 */
+    int64_t full_ns;       /* the thread's time without a free I/O slot, when in_flight became 0 */
     struct storage_object *next;
 };
 

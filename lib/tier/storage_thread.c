@@ -65,9 +65,12 @@ struct storage_thread {
     struct storage_object *free_objects;
     struct storage_object *moving, **moving_last; /* with bytes to hand out, in turn */
     unsigned in_flight, calls;
-    bool queued;       /* the engine has something since the last kick */
-    unsigned finished; /* operations since the bell rang */
-    int broken;        /* the engine failed: negative errno */
+    int64_t full_since_ns; /* when in_flight became the depth */
+    int64_t full_ns;       /* all the time that in_flight was the depth, before that */
+    int64_t line_since_ns; /* operations wait for a free object since then; INT64_MAX: none do */
+    bool queued;           /* the engine has something since the last kick */
+    unsigned finished;     /* operations since the bell rang */
+    int broken;            /* the engine failed: negative errno */
 };
 
 static void list_init(struct chunk_list *l)
@@ -103,6 +106,7 @@ static struct chunk *list_pop(struct chunk_list *l)
 static void op_finish(struct storage_thread *t, struct tier_op *op)
 {
     op->done_ns = clock_now_ns();
+    op->device_ns = tier_parts_device_ns(&op->part);
     spsc_push(t->done, op); /* has room for max_ops */
     t->finished++;
 }
@@ -145,6 +149,14 @@ static void moving_push(struct storage_thread *t, struct storage_object *ob)
     t->moving_last = &ob->next;
 }
 
+/* For how long no I/O slot has been free, up to now_ns. */
+static int64_t full_until(const struct storage_thread *t, int64_t now_ns)
+{
+    bool full = t->in_flight == t->o.depth && now_ns > t->full_since_ns;
+
+    return full ? t->full_ns + now_ns - t->full_since_ns : t->full_ns;
+}
+
 /* On to the next thing that ob needs. */
 static void object_go_on(struct storage_thread *t, struct storage_object *ob)
 {
@@ -152,6 +164,7 @@ static void object_go_on(struct storage_thread *t, struct storage_object *ob)
 
     switch (storage_object_next(ob, &t->o.policy)) {
     case STORAGE_MOVE:
+        ob->full_ns = full_until(t, clock_now_ns());
         moving_push(t, ob);
         return;
     case STORAGE_DONE:
@@ -205,21 +218,29 @@ static void chunk_free(struct storage_thread *t, struct chunk *c)
 
 static bool take_operations(struct storage_thread *t)
 {
+    int64_t now = t->line_since_ns == INT64_MAX ? 0 : clock_now_ns();
     bool any = false;
 
     while (t->free_objects) {
         struct storage_object *ob = t->free_objects;
         struct tier_op *op = spsc_pop(t->in);
 
-        if (!op)
+        if (!op) {
+            t->line_since_ns = INT64_MAX;
             break;
+        }
         any = true;
+        if (t->line_since_ns < now)
+            op->part.slot_ns +=
+                now - (op->start_ns > t->line_since_ns ? op->start_ns : t->line_since_ns);
         t->free_objects = ob->next;
         storage_object_begin(ob, &t->o.policy, op, t->file_slots ? (int)(ob - t->objects) : -1);
         if (op->status < 0)
             ob->issued = ob->bytes;
         object_go_on(t, ob);
     }
+    if (!t->free_objects && t->line_since_ns == INT64_MAX)
+        t->line_since_ns = clock_now_ns();
     return any;
 }
 
@@ -280,9 +301,12 @@ static void submit_chunks(struct storage_thread *t)
 
         if (now == 0)
             now = clock_now_ns();
-        if (c->object->in_flight++ == 0)
+        if (c->object->in_flight++ == 0) {
             c->object->busy_since_ns = now;
-        t->in_flight++;
+            c->object->op->part.slot_ns += full_until(t, now) - c->object->full_ns;
+        }
+        if (++t->in_flight == t->o.depth)
+            t->full_since_ns = now;
         t->queued = true;
         ret = t->io->ops->submit(t->io, &c->req);
     }
@@ -297,9 +321,12 @@ static void chunk_arrived(struct storage_thread *t, struct chunk *c)
 {
     struct storage_object *ob = c->object;
 
+    t->full_ns = full_until(t, c->req.done_ns);
     t->in_flight--;
-    if (--ob->in_flight == 0)
-        ob->op->device_ns += c->req.done_ns - ob->busy_since_ns;
+    if (--ob->in_flight == 0) {
+        ob->op->part.io_ns += c->req.done_ns - ob->busy_since_ns;
+        ob->full_ns = t->full_ns;
+    }
     atomic_fetch_add_explicit(&t->io_ns, c->req.done_ns - c->req.start_ns, memory_order_relaxed);
     atomic_fetch_add_explicit(&t->ios, 1, memory_order_relaxed);
     if (c->req.result < 0) /* past the end of a file: more was asked for than is stored */
@@ -385,7 +412,6 @@ static void *thread_run(void *arg)
 
         if (op) {
             op->status = t->broken;
-            op->device_ns = 0;
             op_finish(t, op);
             ring_bell(t);
         } else {
@@ -434,6 +460,7 @@ static int take_memory(struct storage_thread *t)
     if (!t->pool || !t->chunks || !t->objects || !t->in || !t->done)
         return -ENOMEM;
 
+    t->line_since_ns = INT64_MAX;
     list_init(&t->ready);
     list_init(&t->arrived);
     for (unsigned i = t->chunk_count; i-- > 0;) {
@@ -488,6 +515,8 @@ int storage_thread_open(struct storage_thread **out, const struct storage_thread
     ret = io_open(&t->io, o->engine, &io, e);
     if (ret < 0)
         goto out;
+    if (t->io->at_once < o->depth)
+        t->o.depth = t->io->at_once; /* more would wait in the engine, and count as I/O time */
     t->file_slots = t->io->slots >= t->object_count;
     ret = thread_start(&t->thread, thread_run, t);
     if (ret < 0) {

@@ -35,7 +35,7 @@ static void trim_one(struct storage_trim *t, struct tier_op *op)
     if (op->verb != TIER_DELETE) /* a read that drops was done when its bytes had arrived */
         return;
     op->done_ns = clock_now_ns();
-    op->device_ns = op->done_ns - start;
+    op->part.meta_ns = op->device_ns = op->done_ns - start;
 }
 
 static void *trim_run(void *arg)

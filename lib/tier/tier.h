@@ -26,6 +26,21 @@ enum tier_verify {
     TIER_VERIFY_FULL
 };
 
+/* A part of an operation's time that the engine cannot tell. */
+#define TIER_UNKNOWN_NS INT64_MIN
+
+/*
+ * What the time of an operation was spent on. The parts do not overlap; what is left of the time
+ * from submit to completion is the host's: filling and checking data, scheduling. Each is in ns, or
+ * TIER_UNKNOWN_NS.
+ */
+struct tier_parts {
+    int64_t slot_ns;  /* it waited inside for a free I/O slot or buffer */
+    int64_t meta_ns;  /* open, create, allocate, close, unlink, discard */
+    int64_t io_ns;    /* at least one of its I/Os or copies was in flight */
+    int64_t flush_ns; /* fdatasync */
+};
+
 /*
  * One operation. The caller owns it and leaves it untouched from submit until poll returns it. The
  * caller also orders the operations on one object (reads may run together; a write or delete runs
@@ -45,14 +60,24 @@ struct tier_op {
     /* out */
     int status; /* 0; -ENOENT absent; -EINVAL more asked for than stored; -EBADMSG corrupt; -errno
                  */
-    int64_t done_ns;         /* monotonic time of completion */
-    int64_t device_ns;       /* time with at least one of its I/Os or copies in flight */
+    int64_t done_ns; /* monotonic time of completion */
+    struct tier_parts part;
+    int64_t device_ns;       /* storage or memory worked for it: meta + io + flush */
     struct data_fault fault; /* when corrupt */
     /* the engine's */
     struct tier_op *next;
     int64_t start_ns;
     void *state;
 };
+
+/* What device_ns is; TIER_UNKNOWN_NS when a part of it is not known. */
+static inline int64_t tier_parts_device_ns(const struct tier_parts *p)
+{
+    if (p->meta_ns == TIER_UNKNOWN_NS || p->io_ns == TIER_UNKNOWN_NS ||
+        p->flush_ns == TIER_UNKNOWN_NS)
+        return TIER_UNKNOWN_NS;
+    return p->meta_ns + p->io_ns + p->flush_ns;
+}
 
 struct tier_info {
     const char *engine;     /* "io_uring", "psync", "memory", "cuda", "simulated", "null" */

@@ -2,6 +2,7 @@
  * loop of the writer (write.c). */
 #include "lib/trace/format.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "lib/trace/csv.h"
@@ -236,10 +237,15 @@ size_t trace_format_row(const struct trace_format *f, const struct trace_row *ro
 
 size_t trace_format_note(const struct trace_format *f, const struct trace_row *row, char *dst)
 {
+    unsigned own = f->lines ? f->own_fields : 0, i = 0;
     size_t n = 0;
 
-    for (uint32_t left = f->columns; left; left &= left - 1) {
-        enum trace_column c = (enum trace_column)__builtin_ctz(left);
+    for (uint32_t left = f->columns; i < own || left; i++) {
+        enum trace_column c = i >= own             ? (enum trace_column)__builtin_ctz(left)
+                              : i == f->op_field   ? TRACE_COL_OPERATION
+                              : i == f->size_field ? TRACE_COL_SIZE
+                              : i == f->key_field  ? TRACE_COL_KEY
+                                                   : TRACE_COLUMNS;
         if (c == TRACE_COL_OPERATION)
             n += put_text(dst + n, trace_op_text(TRACE_NOTE));
         else if (c == TRACE_COL_SIZE)
@@ -247,9 +253,42 @@ size_t trace_format_note(const struct trace_format *f, const struct trace_row *r
         else if (c == TRACE_COL_KEY)
             n += put_str(dst + n, &row->key);
         dst[n++] = ',';
+        if (i >= own)
+            left &= left - 1;
     }
     dst[n - 1] = '\n';
     return n;
+}
+
+int trace_format_learn(struct trace_format *f, const char *header, size_t header_len)
+{
+    const struct {
+        enum trace_column column;
+        unsigned *field;
+    } want[] = {{TRACE_COL_OPERATION, &f->op_field},
+                {TRACE_COL_SIZE, &f->size_field},
+                {TRACE_COL_KEY, &f->key_field}};
+    struct csv *c = csv_create();
+    struct csv_row row;
+    unsigned found = 0;
+
+    if (!c)
+        return -ENOMEM;
+    csv_set(c, header, header_len);
+    if (csv_next(c, &row, NULL) == 1) {
+        f->own_fields = (unsigned)row.count;
+        for (unsigned i = 0; i < row.count; i++)
+            for (unsigned k = 0; k < sizeof(want) / sizeof(want[0]); k++) {
+                const char *name = trace_column_name(want[k].column);
+                if (row.field[i].len != strlen(name) ||
+                    memcmp(row.field[i].p, name, row.field[i].len) != 0)
+                    continue;
+                *want[k].field = i;
+                found |= 1u << k;
+            }
+    }
+    csv_close(c);
+    return found == 7 ? 0 : -EINVAL;
 }
 
 size_t trace_format_header(const struct trace_format *f, const char *header, size_t header_len,

@@ -11,7 +11,13 @@ struct trace_format {
     uint32_t columns; /* mask; with the core, unless rows come as lines */
     bool lines;       /* rows carry .line; only result and extra columns are formatted */
     int64_t epoch_ns; /* added to Timestamp and Arrival */
+    /* Where a Note has something in rows that come as lines: see trace_format_learn. */
+    unsigned own_fields, op_field, size_field, key_field;
 };
+
+/* Learns from an input's header where a Note's fields are, for rows that come as lines. 0, -ENOMEM,
+ * or -EINVAL when the header has no such columns. */
+int trace_format_learn(struct trace_format *f, const char *header, size_t header_len);
 
 /* Returns the most bytes that a row can need. */
 size_t trace_format_bound(const struct trace_row *row);

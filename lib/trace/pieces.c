@@ -51,7 +51,18 @@ static size_t rows_end(const char *block, size_t len)
 
 /* ---- the header ---- */
 
-/* Reads until the first row is whole; *text then begins the file. */
+/* Does the text hold the header, and the first row if that has begun? It may be a Note of 2 MiB. */
+static bool head_is_whole(const char *text, size_t len)
+{
+    size_t end = rows_end(text, len);
+    const char *newline = memchr(text, '\n', len);
+
+    if (end == 0 || !newline || end == len || len > TRACE_MAX_NOTE_ROW)
+        return end > 0;
+    return text + end > newline + 1;
+}
+
+/* Reads until the header is whole; *text then begins the file. */
 static int read_first_block(struct pieces *ps, const char **text, size_t *len, struct err *e)
 {
     ps->carry_len = 0;
@@ -65,9 +76,9 @@ static int read_first_block(struct pieces *ps, const char **text, size_t *len, s
         *len = ps->carry_len;
         /* Blank lines may come before the header; their ends are not its end. */
         size_t blank = strspn(ps->carry, "\r\n");
-        if (n == 0 || (ps->carry_len > blank && rows_end(*text + blank, *len - blank)))
+        if (n == 0 || (ps->carry_len > blank && head_is_whole(*text + blank, *len - blank)))
             return 0;
-        if (ps->carry_len > CSV_MAX_ROW)
+        if (ps->carry_len > CSV_MAX_ROW && !rows_end(*text, *len))
             return err_set(e, -E2BIG, ERR_INPUT, frame_in_name(ps->in),
                            "no end of the first line within 1 MiB: not a trace");
     }
@@ -202,6 +213,15 @@ int pieces_rewind(struct pieces *ps, struct err *e)
 const struct frame_in *pieces_input(const struct pieces *ps)
 {
     return ps->in;
+}
+
+const char *pieces_first(const struct pieces *ps, size_t *len)
+{
+    *len = 0;
+    if (!ps->first_waits || frame_in_whole_rows(ps->in))
+        return NULL;
+    *len = rows_end(ps->carry, ps->carry_len);
+    return ps->carry;
 }
 
 const char *pieces_header(const struct pieces *ps, size_t *len, uint64_t *lines)

@@ -26,6 +26,9 @@ int pieces_rewind(struct pieces *ps, struct err *e);
 const struct frame_in *pieces_input(const struct pieces *ps);
 /* The header line verbatim without its newline, and the lines of the file up to its end. */
 const char *pieces_header(const struct pieces *ps, size_t *len, uint64_t *lines);
+/* The whole rows that were read with the header of an input without frames, before the first take;
+ * *len 0: none. */
+const char *pieces_first(const struct pieces *ps, size_t *len);
 /* As frame_in_progress after the last take. Does not wait while a pipe is silent. */
 void pieces_progress(const struct pieces *ps, uint64_t *consumed, uint64_t *total);
 

@@ -44,6 +44,10 @@ struct trace_reader {
     uint64_t lines_sum;                      /* of the header and these pieces */
     uint64_t pieces_done, rows_done;         /* pieces that were parsed, in any order; their rows */
     unsigned cursor_count;
+    struct trace_notes notes;
+    char *first_note, *last_note; /* their JSON; NULL: none */
+    uint64_t last_note_piece;
+    size_t last_note_end; /* in its piece; SIZE_MAX: it ends the piece */
     uint64_t bad_rows, first_bad_line;
     char first_bad[640];
 };
@@ -90,6 +94,9 @@ static void begin(struct trace_reader *r)
     memset(r->waiting, 0, sizeof(r->waiting));
     r->summed = r->pieces_done = r->rows_done = 0;
     pieces_header(r->pieces, &len, &r->lines_sum);
+    r->notes.count = 0;
+    free(r->last_note);
+    r->last_note = NULL;
     r->bad_rows = 0;
     r->first_bad_line = UINT64_MAX;
     r->digest_hex[0] = '\0';
@@ -114,6 +121,37 @@ static int read_layout(struct trace_reader *r, struct err *e)
         rc = trace_layout_init(&r->layout, &row, trace_name(r), e);
     csv_close(c);
     return rc;
+}
+
+static bool is_note(const struct trace_layout *l, const struct csv_row *row)
+{
+    const struct trace_word *note = trace_op_word(TRACE_NOTE);
+    const struct csv_field *op = &row->field[l->at[TRACE_COL_OPERATION]];
+
+    return row->count == l->fields && op->len == note->len &&
+           memcmp(op->p, note->text, op->len) == 0;
+}
+
+/* Keeps the Note that is the first row, if it came with the header. */
+static int look_for_note(struct trace_reader *r, struct err *e)
+{
+    struct csv_row row;
+    size_t len;
+    const char *text = pieces_first(r->pieces, &len);
+    struct csv *c = len ? csv_create() : NULL;
+
+    if (len && !c)
+        return err_nomem(e, "csv");
+    if (c) {
+        csv_set_max_row(c, TRACE_MAX_NOTE_ROW);
+        csv_set(c, text, len);
+        if (csv_next(c, &row, NULL) == 1 && is_note(&r->layout, &row)) {
+            const struct csv_field *key = &row.field[r->layout.at[TRACE_COL_KEY]];
+            r->first_note = strndup(key->p, key->len);
+        }
+        csv_close(c);
+    }
+    return 0;
 }
 
 int trace_open(struct trace_reader **out, const char *path, const struct trace_read_opts *o,
@@ -147,6 +185,8 @@ int trace_open_in(struct trace_reader **out, struct frame_in *in, const struct t
         r->digest = hash_stream_create();
         rc = r->digest ? 0 : err_nomem(e, "digest");
     }
+    if (rc == 0)
+        rc = look_for_note(r, e);
     if (rc) {
         trace_close(r);
         return rc;
@@ -162,6 +202,8 @@ void trace_close(struct trace_reader *r)
         return;
     pieces_close(r->pieces);
     hash_stream_free(r->digest);
+    free(r->first_note);
+    free(r->last_note);
     pthread_cond_destroy(&r->told);
     pthread_mutex_destroy(&r->lock);
     free(r);
@@ -205,12 +247,28 @@ const char *trace_name(const struct trace_reader *r)
 
 const char *trace_provenance(const struct trace_reader *r)
 {
-    return frame_in_provenance(pieces_input(r->pieces));
+    const char *frame = frame_in_provenance(pieces_input(r->pieces));
+
+    return frame ? frame : r->first_note;
+}
+
+struct trace_notes trace_notes(const struct trace_reader *r)
+{
+    pthread_mutex_t *lock = (pthread_mutex_t *)&r->lock;
+
+    pthread_mutex_lock(lock);
+    struct trace_notes notes = r->notes;
+    notes.last =
+        r->last_note && r->last_note_end == SIZE_MAX && r->last_note_piece + 1 == r->pieces_done;
+    pthread_mutex_unlock(lock);
+    return notes;
 }
 
 const char *trace_summary(const struct trace_reader *r)
 {
-    return frame_in_summary(pieces_input(r->pieces));
+    const char *frame = frame_in_summary(pieces_input(r->pieces));
+
+    return frame || !trace_notes(r).last ? frame : r->last_note;
 }
 
 bool trace_can_rewind(const struct trace_reader *r)
@@ -492,13 +550,26 @@ static uint32_t own_line_len(const struct trace_layout *l, const struct csv_row 
     return row->line_len;
 }
 
-static bool is_note(const struct trace_layout *l, const struct csv_row *row)
+/* Tells the reader of a Note, which ends at text[end] of the piece. False: no memory. */
+static bool tell_note(struct trace_cursor *c, const struct csv_field *key, size_t end)
 {
-    const struct trace_word *note = trace_op_word(TRACE_NOTE);
-    const struct csv_field *op = &row->field[l->at[TRACE_COL_OPERATION]];
+    struct trace_reader *r = c->r;
+    bool first = c->piece.number == 0 && c->rows == 0 && c->note_count == 0, ok = true;
 
-    return row->count == l->fields && op->len == note->len &&
-           memcmp(op->p, note->text, op->len) == 0;
+    pthread_mutex_lock(&r->lock);
+    r->notes.count++;
+    if (first) {
+        r->notes.first = true;
+        if (!r->first_note)
+            ok = (r->first_note = strndup(key->p, key->len)) != NULL;
+    } else if (!r->last_note || c->piece.number >= r->last_note_piece) {
+        free(r->last_note);
+        ok = (r->last_note = strndup(key->p, key->len)) != NULL;
+        r->last_note_piece = c->piece.number;
+        r->last_note_end = end == c->piece.len ? SIZE_MAX : end;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return ok;
 }
 
 /* Skips a Note, which ends at text[end] of the piece: it is no row. False: an error. */
@@ -512,6 +583,10 @@ static bool skip_note(struct trace_cursor *c, const struct csv_row *row, size_t 
                        key->len ? "the Key of a Note is longer than 1 MiB"
                                 : "a Note row without a Key");
     c->rows--;
+    if (!tell_note(c, key, end)) {
+        err_nomem(&c->error, "note");
+        return false;
+    }
     grown = realloc(c->notes, (c->note_count + 1) * sizeof(*grown));
     if (!grown) {
         err_nomem(&c->error, "note");

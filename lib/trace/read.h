@@ -1,5 +1,5 @@
 /* Reads trace and result files: an input, shared by cursors, of which each thread has its own.
- * Notes are skipped: they are neither rows nor counted. */
+ * Notes are skipped: they are neither rows nor counted, but give provenance and summary. */
 #ifndef KVTRACE_TRACE_READ_H
 #define KVTRACE_TRACE_READ_H
 
@@ -34,9 +34,20 @@ void trace_close(struct trace_reader *r);
 uint32_t trace_columns(const struct trace_reader *r);
 /* The header line verbatim, without newline and without the result columns at its end. */
 struct trace_str trace_header(const struct trace_reader *r);
-const char *trace_name(const struct trace_reader *r);       /* the file's, for messages */
-const char *trace_provenance(const struct trace_reader *r); /* JSON or NULL */
-const char *trace_summary(const struct trace_reader *r);    /* JSON or NULL; see frame_in_summary */
+const char *trace_name(const struct trace_reader *r); /* the file's, for messages */
+/* JSON or NULL: of the first frame, or of the Note that is the first row. A Note is known after the
+ * opening, or (of a pipe that had only the header to read then) once it was read. */
+const char *trace_provenance(const struct trace_reader *r);
+/* JSON or NULL: of a frame (frame_in_summary), or of the Note that is the last row, once all rows
+ * were read. */
+const char *trace_summary(const struct trace_reader *r);
+/* The Notes read so far. Of an input as a program of ours wrote it, the first row and, when all was
+ * read, the last one are Notes, and no others are. */
+struct trace_notes {
+    uint64_t count;
+    bool first, last; /* the first row is a Note, the last one read is */
+};
+struct trace_notes trace_notes(const struct trace_reader *r);
 /* XXH3-128 of the rows after the header (without Notes) as 32 hex digits, as the writer of the file
  * printed it. Needs want_digest; "" until every row was read. */
 const char *trace_digest(const struct trace_reader *r);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,7 +42,8 @@ struct batch {
     char *packed;
     size_t packed_len;
     char *csv;
-    size_t csv_len, csv_cap, header_len;
+    size_t csv_len, csv_cap;
+    size_t header_len;  /* with the Note behind the header, which the digest leaves out too */
     struct note *notes; /* Notes among the rows, in order */
     size_t note_count;
     struct frame_bytes out; /* compressed */
@@ -60,6 +62,9 @@ struct trace_writer {
     int fd;
     bool regular, is_stdout, zstd, one_frame;
     size_t batch_bytes;
+    const char *notes; /* the program's name; NULL: no Notes */
+    char *head_note;   /* the row that follows the header; NULL: none */
+    size_t head_note_len;
 
     pthread_mutex_t lock; /* guards the following */
     pthread_cond_t work, done;
@@ -114,6 +119,17 @@ static int write_skippable(struct trace_writer *w, uint32_t magic, const char *j
     return rc;
 }
 
+/* The row of a Note with that JSON, which the caller frees. NULL: no memory. */
+static char *note_row(const struct trace_writer *w, const char *json, size_t *len)
+{
+    struct trace_row row = {.op = TRACE_NOTE, .key = {json, (uint32_t)strlen(json)}};
+    char *text = malloc(trace_format_bound(&row) + w->header_len);
+
+    if (text)
+        *len = trace_format_note(&w->format, &row, text);
+    return text;
+}
+
 /* ---- the life of a batch: free, filling, queued, working, done ---- */
 
 static bool csv_room(struct batch *b, size_t len)
@@ -141,10 +157,14 @@ static int encode_batch(struct trace_writer *w, struct batch *b, struct frame_en
 
     memset(&row, 0, sizeof(row));
     b->csv_len = 0;
-    if (!csv_room(b, w->batch_bytes + w->batch_bytes / 4 + w->header_len + 512))
+    if (!csv_room(b, w->batch_bytes + w->batch_bytes / 4 + w->header_len + w->head_note_len + 512))
         return err_nomem(e, "frame");
-    if (b->number == 0)
+    if (b->number == 0) {
         b->csv_len = trace_format_header(&w->format, w->header, w->header_len, b->csv);
+        if (w->head_note)
+            memcpy(b->csv + b->csv_len, w->head_note, w->head_note_len);
+        b->csv_len += w->head_note_len;
+    }
     b->header_len = b->csv_len;
     for (size_t i = 0, at = 0; i < b->rows; i++) {
         at += trace_unpack(&w->format, b->packed + at, &row, &extra);
@@ -399,9 +419,26 @@ static void writer_free(struct trace_writer *w)
     pthread_cond_destroy(&w->work);
     pthread_cond_destroy(&w->done);
     pthread_mutex_destroy(&w->lock);
+    free(w->head_note);
     free(w->header);
     free(w->path);
     free(w);
+}
+
+/* Formats the Note that follows the header. */
+static int open_notes(struct trace_writer *w, const struct trace_write_opts *o, struct err *e)
+{
+    const char *provenance = o->provenance ? o->provenance : "{}";
+    int rc = w->format.lines ? trace_format_learn(&w->format, w->header, w->header_len) : 0;
+
+    if (rc == -EINVAL)
+        return err_set(e, rc, ERR_FAILED, w->path, "the header of the rows has no place for Notes");
+    w->notes = o->notes;
+    if (rc == 0 && strlen(provenance) <= TRACE_MAX_NOTE) {
+        w->head_note = note_row(w, provenance, &w->head_note_len);
+        rc = w->head_note ? 0 : -ENOMEM;
+    }
+    return rc ? err_nomem(e, "note") : 0;
 }
 
 int trace_create(struct trace_writer **out, const char *path, const struct trace_write_opts *o,
@@ -444,6 +481,8 @@ int trace_create(struct trace_writer **out, const char *path, const struct trace
     if (w->header_len)
         memcpy(w->header, o->header, w->header_len);
     rc = open_batches(w, threads, e);
+    if (rc == 0 && o->notes && !w->zstd)
+        rc = open_notes(w, o, e);
     if (rc)
         goto failed;
 
@@ -534,6 +573,23 @@ static int write_end(struct trace_writer *w, const char *summary, struct err *e)
     return rc;
 }
 
+/* Writes the Note that ends plain output. */
+static int write_end_note(struct trace_writer *w, const char *summary, struct err *e)
+{
+    char digest[HASH_HEX_LEN + 1], rows[160], *text;
+    size_t len;
+
+    hash_hex(hash_stream_digest(w->digest), digest);
+    snprintf(rows, sizeof(rows), "{\"program\":\"%.32s\",\"rows\":%llu,\"digest\":\"%s\"}",
+             w->notes, (unsigned long long)w->totals.rows, digest);
+    text = note_row(w, summary && strlen(summary) <= TRACE_MAX_NOTE ? summary : rows, &len);
+    if (!text)
+        return err_nomem(e, "note");
+    int rc = write_all(w, text, len, e);
+    free(text);
+    return rc;
+}
+
 int trace_finish(struct trace_writer *w, const char *summary, struct trace_totals *totals,
                  struct err *e)
 {
@@ -542,6 +598,8 @@ int trace_finish(struct trace_writer *w, const char *summary, struct trace_total
     close_pool(w);
     if (rc == 0 && w->zstd)
         rc = write_end(w, summary, e);
+    if (rc == 0 && w->notes)
+        rc = write_end_note(w, summary, e);
     if (rc == 0)
         rc = close_output(w, e);
     if (totals) {

@@ -14,7 +14,10 @@ struct trace_write_opts {
     bool one_frame;         /* a single ordinary frame, no provenance, no seek table */
     unsigned threads;       /* in all, the caller's included; 0: 1 */
     int64_t epoch_ns;       /* added to Timestamp and Arrival */
-    const char *provenance; /* JSON; NULL: "{}", which still marks the file as ours; zstd only */
+    const char *provenance; /* JSON; NULL: "{}", which still marks the file as ours */
+    const char *notes; /* plain output begins with the provenance and ends with the summary, each in
+                          a Note. The name of the program, for the end of a file without a summary.
+                          NULL: no Notes */
 };
 
 struct trace_writer;
@@ -32,8 +35,9 @@ struct trace_totals {
     uint64_t rows, csv_bytes, file_bytes; /* rows without Notes */
     char digest[33]; /* XXH3-128 of the CSV rows after the header, without Notes, in hex */
 };
-/* Writes all that is queued, the summary (JSON or NULL; zstd only) and the seek table, and closes.
- * *totals may be NULL. Frees w, on failure too; then a partial regular file is removed. */
+/* Writes all that is queued, the summary (JSON or NULL) and the seek table, and closes. Plain
+ * output with notes ends with rows and digest instead where there is no summary, or none that fits
+ * a Note. *totals may be NULL. Frees w, on failure too; then a partial regular file is removed. */
 int trace_finish(struct trace_writer *w, const char *summary, struct trace_totals *totals,
                  struct err *e);
 /* Gives up: closes and removes the file if it is a regular one. Takes NULL. */

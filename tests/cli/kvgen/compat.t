@@ -12,7 +12,7 @@ run_both() {
     shift
     for compat in none mlperf; do
         case $compat in none) trace=$TMP/$pair.csv ;; *) trace=$TMP/$pair.compat.csv ;; esac
-        told "$BIN/kvgen" --compat $compat --num-users 30 --duration 60 -o "$trace" --summary "$trace.json" "$@"
+        told "$BIN/kvgen" --no-notes --compat $compat --num-users 30 --duration 60 -o "$trace" --summary "$trace.json" "$@"
     done
 }
 count() { awk -F, "NR > 1 && ($1) {n++} END {print n + 0}" "$TMP/$2.csv"; } # CONDITION TRACE: its rows like that
@@ -79,7 +79,7 @@ is "deletions are rows" "$(some "$(count '$2 == "Delete"' small)")" some
 is "compat: they are not" "$(count '$2 == "Delete"' small.compat)" 0
 deleted=$(json "$TMP/small.compat.csv.json" 'tier("Tier-2").delete_ops')
 # shellcheck disable=SC2086 # several options
-told "$BIN/kvgen" --compat mlperf --num-users 30 --duration 60 $small --ops Delete -o "$TMP/deleted.csv"
+told "$BIN/kvgen" --no-notes --compat mlperf --num-users 30 --duration 60 $small --ops Delete -o "$TMP/deleted.csv"
 is "compat: unless asked for" "$(sed 1d "$TMP/deleted.csv" | wc -l)" "$deleted"
 is "compat: but they are counted" "$(some "$deleted")" some
 
@@ -138,7 +138,7 @@ ok "plain: requests under way are not completed" test "$(requests busy completed
 is "compat: they are" "$(requests busy.compat completed)" "$(requests busy.compat served)"
 ok "compat: not those that wait" test "$(requests busy.compat waiting)" -gt 0
 repeated() {
-    "$BIN/kvgen" --compat mlperf --num-users 30 --duration 60 --generation-mode fast --workers 2 --threads 1 \
+    "$BIN/kvgen" --no-notes --compat mlperf --num-users 30 --duration 60 --generation-mode fast --workers 2 --threads 1 \
         2>/dev/null | cmp - "$TMP/busy.compat.csv"
 }
 ok "compat: and all of it repeats" repeated

@@ -63,14 +63,14 @@ ok "objects are promoted" test "${moves:-0}" -gt 100
 is "the summary counts them" "$(json "$TMP/s.json" '[.tiers[].promote_ops] | add')" "$moves"
 
 # Small enough to be executed, in tiers as tight as the simulated ones.
-"$BIN/kvgen" --config "$TOP/examples/models.yaml" --model block-2k --num-users 5 --duration 5 --gpu-mem-gb 0.01 \
+"$BIN/kvgen" --no-notes --config "$TOP/examples/models.yaml" --model block-2k --num-users 5 --duration 5 --gpu-mem-gb 0.01 \
     --cpu-mem-gb 0.02 --storage-capacity-gb 0.06 --promote on-hit --eviction sieve -o "$TMP/small.csv" 2>"$TMP/err"
 ok "the small trace promotes" grep -q ,promote, "$TMP/small.csv"
 ok "kvreplay plays and verifies it" "$BIN/kvreplay" --nvme "$TMP/kv" --gpu off --gpu-mem-gb 0.01 --cpu-mem-gb 0.02 \
-    --storage-capacity-gb 0.06 --reserve 0 --verify full -o "$TMP/r.csv" "$TMP/small.csv"
+    --storage-capacity-gb 0.06 --reserve 0 --verify full --no-notes -o "$TMP/r.csv" "$TMP/small.csv"
 is "every row has a result" "$(lines "$TMP/r.csv")" "$(lines "$TMP/small.csv")"
 is "every row is honoured" "$(sed '1d; s/.*,//' "$TMP/r.csv" | sort -u)" ok
-"$BIN/kvgen" --num-users 40 --duration 60 --model tiny-1b --gpu-mem-gb 0.5 --cpu-mem-gb 1 -o "$TMP/plain.csv" \
+"$BIN/kvgen" --no-notes --num-users 40 --duration 60 --model tiny-1b --gpu-mem-gb 0.5 --cpu-mem-gb 1 -o "$TMP/plain.csv" \
     2>"$TMP/err"
 is "none unless asked" "$(grep -c ,promote, "$TMP/plain.csv")" 0
 

@@ -7,7 +7,7 @@
 single_threaded
 
 log=$TMP/in
-body() { told "$BIN/kvgen" --input "$log" -o - "$@" | tail -n +2; }
+body() { told "$BIN/kvgen" --no-notes --input "$log" -o - "$@" | tail -n +2; }
 refused() { # NAME REGEX
     exits "$1: status 2" 2 "$BIN/kvgen" --source trace --input "$log" -o "$TMP/out.csv"
     stderr_like "$1: says so" "^kvgen: $2"
@@ -156,7 +156,7 @@ is "a copy of a log: but what was asked for" "$(json "$TMP/copy.json" .converted
 # What kvgen exports comes back: operations, sizes, times and order of Tier-2.
 set -- --num-users 3 --duration 20 --generation-mode none -m tiny-1b --gpu-mem-gb 0.1 --cpu-mem-gb 0.1 \
     --storage-capacity-gb 0.5
-"$BIN/kvgen" "$@" --only-tier 2 -o "$TMP/want.csv" 2>/dev/null
+"$BIN/kvgen" --no-notes "$@" --only-tier 2 -o "$TMP/want.csv" 2>/dev/null
 "$BIN/kvgen" "$@" --format sai3 -o "$TMP/x.tsv.zst" 2>/dev/null
 cp "$TMP/x.tsv.zst" "$log"
 is "an op-log of our own" "$(body | cut -d , -f 1-3,5)" \

@@ -9,7 +9,7 @@ single_threaded
 generate() { # FILE OPTIONS...
     trace=$1
     shift
-    told "$BIN/kvgen" --num-users 30 --duration 30 --generation-mode none -o "$trace" "$@"
+    told "$BIN/kvgen" --no-notes --num-users 30 --duration 30 --generation-mode none -o "$trace" "$@"
 }
 ops() { awk -F, 'NR > 1 {print $2, $6, $10}' "$1" | sort -u | tr '\n' ';'; }
 

@@ -9,7 +9,7 @@ single_threaded
 generate() { # FILE OPTIONS...
     output=$1
     shift
-    told "$BIN/kvgen" --num-users 30 --duration 60 --generation-mode none --gpu-mem-gb 1 --cpu-mem-gb 4 --enable-rag \
+    told "$BIN/kvgen" $(rows_only "$output" "$@") --num-users 30 --duration 60 --generation-mode none --gpu-mem-gb 1 --cpu-mem-gb 4 --enable-rag \
         --summary "$TMP/s.json" -o "$output" "$@"
 }
 trace=$TMP/trace.csv
@@ -72,7 +72,7 @@ ok "the trace is consistent" "$BIN/kvstat" --verify-trace "$trace"
 # Documents change no other request: who asks when, for how much.
 asks() { awk -F, '$2 == "Generate" {print $1, $8, $11}' "$1" | sort; }
 awk -F, 'NR == FNR {if ($10 == "user") own[$7]; next} $2 != "Generate" || $7 in own' "$trace" "$trace" >"$TMP/without"
-"$BIN/kvgen" --num-users 30 --duration 60 --generation-mode none -o "$TMP/plain.csv" 2>/dev/null
+"$BIN/kvgen" --no-notes --num-users 30 --duration 60 --generation-mode none -o "$TMP/plain.csv" 2>/dev/null
 is "other requests are the same" "$(asks "$TMP/without")" "$(asks "$TMP/plain.csv")"
 generate "$TMP/again.csv" --threads 1
 generate "$TMP/more.csv.zst" --threads 3

@@ -7,7 +7,7 @@
 single_threaded
 
 generate() {
-    told "$BIN/kvgen" --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast --gpu-mem-gb 1 \
+    told "$BIN/kvgen" $(rows_only "$@") --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast --gpu-mem-gb 1 \
         --cpu-mem-gb 2 --storage-capacity-gb 3 "$@"
 }
 rows() { tail -n +2 "$1"; }

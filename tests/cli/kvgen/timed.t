@@ -15,7 +15,7 @@ cat >"$TMP/two.jsonl" <<'END'
 {"timestamp": 10, "input_length": 1024, "output_length": 10, "hash_ids": [1, 3]}
 {"timestamp": 1000, "input_length": 1024, "output_length": 10, "hash_ids": [1, 2]}
 END
-exits "two blocks" 0 "$BIN/kvgen" --input "$TMP/two.jsonl" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 \
+exits "two blocks" 0 "$BIN/kvgen" --no-notes --input "$TMP/two.jsonl" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 \
     --tier-model 2=read:2GB/s,write:1GB/s,write-lat:1ms,read-lat:500us --generation-mode fast \
     -o "$TMP/two.csv" --summary "$TMP/two.json"
 # The second request waits for block 1, reads it until 20.374368 ms, and writes block 3 behind block 2.
@@ -31,7 +31,7 @@ the server's share                   | tier("Tier-2").write.busy_share | 0[.]036
 END
 
 generate() {
-    told "$BIN/kvgen" --model tiny-1b --num-users 30 --duration 40 --seed 5 --generation-mode none --gpu-mem-gb 0.5 \
+    told "$BIN/kvgen" $(rows_only "$@") --model tiny-1b --num-users 30 --duration 40 --seed 5 --generation-mode none --gpu-mem-gb 0.5 \
         --cpu-mem-gb 0.5 --tier-model 0=hbm3 --tier-model 1=bw:2GB/s,lat:50us "$@"
 }
 check() { # NAME TRACE

@@ -31,13 +31,13 @@ below() (
     "$BIN/kvreplay" --nvme "$TMP/d" --chunk-size 64KiB --iodepth 4 --progress none "$@"
 )
 into() {
-    "$BIN/kvreplay" --nvme "$TMP/d" --chunk-size 64KiB --iodepth 4 --progress none -o "$TMP/o.csv" \
+    "$BIN/kvreplay" --nvme "$TMP/d" --chunk-size 64KiB --iodepth 4 --progress none --no-notes -o "$TMP/o.csv" \
         --summary "$summary" "$@"
 }
 bytes=$(awk -F, 'NR > 1 && $5 != "large" { n += $3 } END { print n }' "$TMP/w.csv")
 
 for engine in auto psync; do
-    exits "$engine: one object that may not be so large" 1 below 2048 --ioengine $engine --keep -o "$TMP/o.csv" \
+    exits "$engine: one object that may not be so large" 1 below 2048 --ioengine $engine --keep --no-notes -o "$TMP/o.csv" \
         --summary "$summary" "$TMP/wr.csv"
     is "$engine: its write fails, its read finds nothing, the others are ok" "$(statuses)" "EFBIG 1 absent 1 ok 38 "
     is "$engine: it is that one" "$(of_large | tr '\n' ' ')" "EFBIG absent "
@@ -50,13 +50,13 @@ for engine in auto psync; do
     # Here all rows fail, so those in flight beside the one that ends the run have failed too: each has its result.
     sed -E '2,$s/,[0-9]+,Tier/,8388608,Tier/' "$TMP/w.csv" >"$TMP/all.csv"
     exits "$engine: the first failure ends it" 1 below 2048 --ioengine $engine --inflight 16 --on-error stop \
-        -o "$TMP/o.csv" --summary "$summary" "$TMP/all.csv"
+        --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/all.csv"
     is "$engine: each of 16 rows in flight has a result" \
         "$(awk -F, 'NR > 1 && $NF == "EFBIG"' "$TMP/o.csv" | wc -l | awk '{ print ($1 >= 16) }')" 1
     is "$engine: as counted" "$(json "$summary" .rows.failed)" "$(sed 1d "$TMP/o.csv" | wc -l)"
     not_ok "$engine: and leaves nothing" test -e "$TMP/d"
 done
-exits "a slab that may not be so large" 3 below 2048 --layout slab -o "$TMP/o.csv" "$TMP/w.csv"
+exits "a slab that may not be so large" 3 below 2048 --layout slab --no-notes -o "$TMP/o.csv" "$TMP/w.csv"
 stderr_like "is refused at the start" '^kvreplay: .*/d: cannot be made [0-9]+ bytes long: '
 
 # block_of_largest FILE: the number of a block of 4 KiB in the middle of the largest object. A block begins with
@@ -95,7 +95,7 @@ mkdir "$TMP/m"
 full() {
     # shellcheck disable=SC2016
     unshare -Urm sh -c 'mount -t tmpfs -o size=1m tmpfs "$1" && shift && exec "$@"' - "$TMP/m" "$BIN/kvreplay" \
-        --nvme "$TMP/m/d" --reserve 0 --progress none --verify full --on-absent skip "$@" -o "$TMP/o.csv" \
+        --nvme "$TMP/m/d" --reserve 0 --progress none --verify full --on-absent skip "$@" --no-notes -o "$TMP/o.csv" \
         --summary "$summary" <"$TMP/pipe"
 }
 # sums: whether some writes fit, all writes, whether as many reads find an object, all reads.
@@ -125,7 +125,7 @@ awk 'BEGIN {
 { sed -n 1p "$TMP/again.csv"; sed -n '2,41s/Write/Read/p' "$TMP/again.csv"; } >"$TMP/once.csv"
 again() {
     exec "$BIN/kvreplay" --nvme "$TMP/d" --layout "$1" --keep --iodepth 2 --inflight 32 --progress none \
-        -o "$TMP/o.csv" "$TMP/again.csv" "${2:---loops}" "${3:-10}"
+        --no-notes -o "$TMP/o.csv" "$TMP/again.csv" "${2:---loops}" "${3:-10}"
 }
 # whole NAME LAYOUT: all results are of finished rows, and each of their objects is there and whole.
 whole() {

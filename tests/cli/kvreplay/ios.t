@@ -18,20 +18,20 @@ rows() {
 rows Write 8 >"$TMP/w.csv"
 rows Read 64 >"$TMP/r.csv"
 
-plan 48
+plan 52
 for layout in files slab; do
     exits "$layout: reads" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --chunk-size 512KiB --iodepth 4 \
-        -o "$TMP/o.csv" --summary "$summary" "$TMP/r.csv"
+        --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/r.csv"
     is "$layout: an I/O for each chunk, of the reads only" "$(tier2 .ios)" 512
     q=$(tier2 .mean_ios_in_flight)
     ok "$layout: some in flight, 4 at most ($q)" awk "BEGIN { exit !($q > 0.5 && $q <= 4) }"
 done
 exits "object by object, chunk by chunk" 0 "$BIN/kvreplay" --nvme "$TMP/d" --inflight 1 --chunk-size 4MiB --iodepth 4 \
-    -o "$TMP/o.csv" --summary "$summary" "$TMP/w.csv"
+    --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/w.csv"
 is "one I/O for each" "$(tier2 .ios)" 8
 q=$(tier2 .mean_ios_in_flight)
 ok "one in flight at most ($q)" awk "BEGIN { exit !($q > 0 && $q <= 1) }"
-exits "an engine without I/Os" 0 "$BIN/kvreplay" --tier-engine 2=null -o "$TMP/o.csv" --summary "$summary" "$TMP/w.csv"
+exits "an engine without I/Os" 0 "$BIN/kvreplay" --tier-engine 2=null --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/w.csv"
 is "counts none" "$(tier2 .ios)" null
 is "and has none in flight" "$(tier2 .mean_ios_in_flight)" null
 
@@ -44,9 +44,9 @@ is "and has none in flight" "$(tier2 .mean_ios_in_flight)" null
     echo 0,Read,4096,Tier-2,small,Decode
 } >"$TMP/turns.csv"
 turns() {
-    "$BIN/kvreplay" --nvme "$TMP/d" --layout "$layout" --chunk-size 256KiB --iodepth 8 --verify none -o "$TMP/o.csv" \
+    "$BIN/kvreplay" --nvme "$TMP/d" --layout "$layout" --chunk-size 256KiB --iodepth 8 --verify none --no-notes -o "$TMP/o.csv" \
         "$TMP/turns.csv" || return
-    # Columns: ... 5 Key, 10 Latency_us, 11 Device_us, 12 Status.
+    # Columns: ... 5 Key, 10 Latency_us, 11 Device_us, 12 Slot_us, 13 Status.
     awk -F, '
         NR == 2 && $5 != "small" { print "first: " $5; bad = 1 }
         NR > 2 && $11 / $10 <= 0.5 { print $5 ": " $11 / $10 " of its time at the device"; bad = 1 }
@@ -76,25 +76,31 @@ done
 # (after the deletion) and of 1 byte (after the move) without an object, no two of them at once but reads.
 check_queue() {
     sed 1d "$TMP/o.csv" | awk -F, '$5 == "k"' | sort -t , -k 9,9n >"$TMP/of_k"
-    awk -F, '$2 != "Read" { print $2, $12 }' "$TMP/of_k" | tr '\n' ' '
-    awk -F, '$12 == "absent" { print $3 }' "$TMP/of_k" | sort -n | tr '\n' ' '
+    awk -F, '$2 != "Read" { print $2, $NF }' "$TMP/of_k" | tr '\n' ' '
+    awk -F, '$NF == "absent" { print $3 }' "$TMP/of_k" | sort -n | tr '\n' ' '
     awk -F, '
         NR > 1 && !(op == "Read" && $2 == "Read") && $9 < end - 2e-6 { print "starts early: " $0 }
         { op = $2; end = $9 + $10 / 1e6 }' "$TMP/of_k"
     awk -F, '
-        NR > 1 && $5 != "k" && $12 != "ok" { print "not ok: " $0 }
-        NR > 1 && $11 != "" && $11 > $10 + 1e-3 { print "longer at the device than in all: " $0 }' "$TMP/o.csv"
+        NR > 1 && $5 != "k" && $NF != "ok" { print "not ok: " $0 }
+        NR > 1 && $11 != "" && $11 + $12 > $10 + 2e-3 { print "longer in its parts than in all: " $0 }
+        NR > 1 && ($11 == "") != ($12 == "") { print "one of device and slot is known: " $0 }' "$TMP/o.csv"
 }
-ok_bytes() { awk -F, -v op="$1" '$2 == op && $12 == "ok" { n += $3 } END { print n }' "$TMP/o.csv"; }
+ok_bytes() { awk -F, -v op="$1" '$2 == op && $NF == "ok" { n += $3 } END { print n }' "$TMP/o.csv"; }
 for layout in files slab; do
     for engine in auto psync; do
         exits "$layout, $engine: one I/O" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --ioengine $engine \
-            --iodepth 1 --inflight 64 --chunk-size 64KiB --verify full --on-absent skip -o "$TMP/o.csv" \
+            --iodepth 1 --inflight 64 --chunk-size 64KiB --verify full --on-absent skip --no-notes -o "$TMP/o.csv" \
             --summary "$summary" "$TMP/queue.csv"
         is "$layout, $engine: each row after those of its key" "$(check_queue)" \
             'Write ok Delete ok Write ok Write ok 1 10 '
         is "$layout, $engine: all bytes, one I/O at most" \
             "$(tier2 '.read.bytes, .write.bytes, .mean_ios_in_flight <= 1')" "$(ok_bytes Read) $(ok_bytes Write) true"
+        # They add up.
+        is "$layout, $engine: the parts of the times" "$(tier2 '.write | .slot_us.count == .ops, .flush_us.max == 0,
+            (.device_us.mean - .meta_us.mean - .io_us.mean | fabs < 0.01), .slot_us.mean > 0,
+            (.service_us.mean - .slot_us.mean - .device_us.mean - .host_us.mean | fabs < 0.1)')" \
+            "true true true true true"
     done
 done
 
@@ -106,7 +112,7 @@ awk -v header=$header 'BEGIN {
 depth() { # NAME "N I/Os of KIB" OPTIONS...
     name=$1 want=$2
     shift 2
-    exits "$name" 0 "$BIN/kvreplay" --nvme "$TMP/d" "$@" -o "$TMP/o.csv" --summary "$summary" "$TMP/served.csv"
+    exits "$name" 0 "$BIN/kvreplay" --nvme "$TMP/d" "$@" --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/served.csv"
     is "$name: $want" "$(tier2 '.flags[] | select(test("I/Os of"))')" "$want KiB"
 }
 depth "few workers" "32 I/Os of 1024" --timing served --workers 4
@@ -126,7 +132,7 @@ locked() (
     drop=
     if [ "$(id -u)" -eq 0 ] && command -v setpriv \
         >/dev/null; then drop='setpriv --bounding-set=-all --inh-caps=-all'; fi
-    $drop "$BIN/kvreplay" --nvme "$TMP/d" --timing served --workers 1000 -o "$TMP/o.csv" --summary "$summary" "$@" \
+    $drop "$BIN/kvreplay" --nvme "$TMP/d" --timing served --workers 1000 --no-notes -o "$TMP/o.csv" --summary "$summary" "$@" \
         "$TMP/served.csv"
 )
 for rings in 1 4; do
@@ -146,7 +152,7 @@ awk -v header=$header 'BEGIN {
 limited() {
     ulimit "$1" "$2" || return
     shift 2
-    "$BIN/kvreplay" --nvme "$TMP/n" --ioengine psync --inflight 4096 -o "$TMP/o.csv" "$@" "$TMP/many.csv"
+    "$BIN/kvreplay" --nvme "$TMP/n" --ioengine psync --inflight 4096 --no-notes -o "$TMP/o.csv" "$@" "$TMP/many.csv"
 }
 exits "a soft limit of open files is raised" 0 limited -Sn 128
 exits "a hard one is kept to" 0 limited -n 340 --chunk-size 4KiB

@@ -33,7 +33,7 @@ statuses() { awk -F, 'NR > 1 { n[$NF]++ } END { for (status in n) printf "%s %d"
 right() {
     name=$1
     shift
-    "$BIN/kvreplay" --progress none --verify full -o "$TMP/o.csv" "$@" 2>"$TMP/stderr"
+    "$BIN/kvreplay" --progress none --verify full --no-notes -o "$TMP/o.csv" "$@" 2>"$TMP/stderr"
     is "$name" "$? $(statuses)" "0 ok $rows"
 }
 
@@ -82,7 +82,7 @@ flip() {
 }
 # corrupt NAME LAYOUT VERIFY: a run over the kept objects says that one row is corrupt.
 corrupt() {
-    "$BIN/kvreplay" --nvme "$TMP/k" --layout "$2" --keep --verify "$3" --progress none -o "$TMP/o.csv" "$TMP/r.csv" \
+    "$BIN/kvreplay" --nvme "$TMP/k" --layout "$2" --keep --verify "$3" --progress none --no-notes -o "$TMP/o.csv" "$TMP/r.csv" \
         2>"$TMP/stderr"
     is "$1" "$? $(grep -c ',corrupt$' "$TMP/o.csv")" "1 1"
 }

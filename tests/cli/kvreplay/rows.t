@@ -1,10 +1,10 @@
 #!/bin/sh
-# rows.t - result rows: the input's columns verbatim (quotes, unknown columns, order), then six more; the right Status
+# rows.t - result rows: the input's columns verbatim (quotes, unknown columns, order), then seven more; the right Status
 # for absent objects, misses, generations and reads beyond an object's end; plain, compressed, from a pipe. A bug looked
 # like a key with a comma that lost its quotes, or a promoted object that was in both tiers.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-result='Due,Eligible,Start,Latency_us,Device_us,Status'
+result='Due,Eligible,Start,Latency_us,Device_us,Slot_us,Status'
 
 plan 23
 cat >"$TMP/t.csv" <<'END'
@@ -19,9 +19,9 @@ Key,Operation,Tier,Object_Size_Bytes,Note,Timestamp,Phase
 "a,""b",Delete,Tier-2,5000,,0.6,Evict
 "a,""b",Delete,Tier-2,5000,,0.7,Evict
 END
-exits "one failed row is exit 1" 1 "$BIN/kvreplay" --nvme "$TMP/d" --inflight 1 -o "$TMP/r.csv" "$TMP/t.csv"
+exits "one failed row is exit 1" 1 "$BIN/kvreplay" --nvme "$TMP/d" --inflight 1 --no-notes -o "$TMP/r.csv" "$TMP/t.csv"
 is "header" "$(head -n 1 "$TMP/r.csv")" "Key,Operation,Tier,Object_Size_Bytes,Note,Timestamp,Phase,$result"
-without_result() { sed 's/,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*$//'; }
+without_result() { sed 's/\(,[^,]*\)\{7\}$//'; }
 is "rows verbatim" "$(without_result <"$TMP/r.csv")" "$(cat "$TMP/t.csv")"
 is "statuses" "$(sed '1d; s/.*,//' "$TMP/r.csv" | tr '\n' ' ')" "ok ok EINVAL ok ok absent ok ok absent "
 
@@ -33,7 +33,7 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,Toke
 0.0,Generate,0,,,,1,u,batch,user,10,0.0,60000000
 END
 start=$(date +%s)
-exits "Generate takes no time as fast as possible" 0 "$BIN/kvreplay" -o "$TMP/g.out" "$TMP/g.csv"
+exits "Generate takes no time as fast as possible" 0 "$BIN/kvreplay" --no-notes -o "$TMP/g.out" "$TMP/g.csv"
 ok "indeed" test $(($(date +%s) - start)) -lt 30
 is "prepop has a negative Start, the others not" \
     "$(awk -F, 'NR > 1 { printf "%s%s ", $10, ($16 < 0 ? "-" : "+") }' "$TMP/g.out")" "prepop- block+ block+ user+ "
@@ -42,7 +42,7 @@ stderr_like "prepop is reported apart" 'before the clock: 1 row of'
 "$BIN/kvreplay" --nvme "$TMP/d" --inflight 1 -o "$TMP/r.csv.zst" "$TMP/t.csv" 2>/dev/null
 is "compressed rows have the same columns" "$(zstd -dcq "$TMP/r.csv.zst" | without_result)" "$(cat "$TMP/t.csv")"
 is "a summary frame is inside" "$(grep -ac '"program":' "$TMP/r.csv.zst")" 1
-exits "a result is a trace again" 1 "$BIN/kvreplay" --nvme "$TMP/d" -o "$TMP/r2.csv" "$TMP/r.csv.zst"
+exits "a result is a trace again" 1 "$BIN/kvreplay" --nvme "$TMP/d" --no-notes -o "$TMP/r2.csv" "$TMP/r.csv.zst"
 is "with one set of result columns" "$(head -n 1 "$TMP/r2.csv")" "$(head -n 1 "$TMP/r.csv")"
 
 cat >"$TMP/a.csv" <<'END'
@@ -72,7 +72,7 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,User
 0.4,Write,4096,Tier-1,d,Prefill,dan
 0.5,Read,4096,Tier-1,b,Decode,bob
 END
-exits "--users 2" 0 "$BIN/kvreplay" --users 2 --inflight 1 -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/u.csv"
+exits "--users 2" 0 "$BIN/kvreplay" --users 2 --inflight 1 --no-notes -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/u.csv"
 is "rows of the first two and of nobody" "$(sed 1d "$TMP/r.csv" | cut -d, -f5,7 | sort | tr '\n' ' ')" \
     "a,ann a,ann b,bob b,bob n, "
 is "one object was there before, two rows were left out" "$(json "$TMP/s.json" '.populated.bytes, .rows.skipped')" \

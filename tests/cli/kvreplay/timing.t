@@ -20,7 +20,7 @@ takes() {
     least=$1 most=$2
     shift 2
     for _ in 1 2 3 4 5; do
-        "$BIN/kvreplay" --lateness-budget 1s -o "$TMP/r.csv" "$@" 2>/dev/null || return
+        "$BIN/kvreplay" --lateness-budget 1s --no-notes -o "$TMP/r.csv" "$@" 2>/dev/null || return
         ms=$(elapsed "$TMP/r.csv")
         echo "$ms ms"
         [ "$ms" -ge "$least" ] || return
@@ -46,7 +46,7 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Duration_us
 0.1,Write,4096,Tier-1,a,Prefill,7,
 0.1,Write,4096,Tier-1,b,Prefill,8,
 END
-"$BIN/kvreplay" --timing trace --speed 2 --lateness-budget 1s -o "$TMP/g.out" "$TMP/g.csv" 2>/dev/null
+"$BIN/kvreplay" --timing trace --speed 2 --lateness-budget 1s --no-notes -o "$TMP/g.out" "$TMP/g.csv" 2>/dev/null
 is "the held row's own request waits, another does not" \
     "$(awk -F, 'NR > 1 && $2 == "Write" { printf "%s%d ", $5, ($11 >= 0.6) }' "$TMP/g.out")" "b0 a1 "
 is "Due stays" "$(awk -F, '$5 == "a" { print $9 + 0 }' "$TMP/g.out")" 0.05
@@ -54,7 +54,7 @@ is "Due stays" "$(awk -F, '$5 == "a" { print $9 + 0 }' "$TMP/g.out")" 0.05
 # One server that takes 10 ms an operation, rows 5 ms apart: the last of 100 is about 500 ms late.
 head -n 101 "$TMP/t.csv" >"$TMP/s.csv"
 exits "behind by more than the limit" 0 "$BIN/kvreplay" --timing trace --tier-engine 1=sim:lat=10ms --inflight 1 \
-    --lag-limit 100ms --lateness-budget 1s -o "$TMP/r.csv" "$TMP/s.csv"
+    --lag-limit 100ms --lateness-budget 1s --no-notes -o "$TMP/r.csv" "$TMP/s.csv"
 is "said once" "$(grep -c 'behind its time' "$TMP/stderr")" 1
 stderr_like "in the summary too" '^note: the target was slower than the trace: furthest behind .*, limit 100 ms'
 late=$(awk -F, 'END { printf "%d", ($9 + $10 / 1e6 - $7) * 1000 }' "$TMP/r.csv")
@@ -67,7 +67,7 @@ ok "service time does not ($service us)" test "$service" -ge 9900 -a "$service" 
 # none is lost.
 for inflight in 1 64; do
     "$BIN/kvreplay" --timing trace --tier-engine 1=sim:lat=100us,stall=300ms+200ms --inflight $inflight --lag-limit 1h \
-        --lateness-budget 1s -o "$TMP/r.csv" "$TMP/t.csv" 2>/dev/null
+        --lateness-budget 1s --no-notes -o "$TMP/r.csv" "$TMP/t.csv" 2>/dev/null
     like "a stall is seen by all rows due in it, $inflight in flight" "$(awk -F, '
         NR == 2 { first = $9 }
         $7 > first + 0.31 && $7 < first + 0.5 { due++; if ($9 + $10 / 1e6 < first + 0.5) early++ }
@@ -82,7 +82,7 @@ awk 'BEGIN {
         for (user = 0; user < 2; user++)
             printf "%.3f,Write,4096,Tier-1,k%d-%d,Prefill,user%d\n", i * 0.01, user, i, user
 }' >"$TMP/u.csv"
-exits "two users" 0 "$BIN/kvreplay" --timing closed --tier-engine 1=sim:lat=10ms --lateness-budget 1s -o "$TMP/r.csv" \
+exits "two users" 0 "$BIN/kvreplay" --timing closed --tier-engine 1=sim:lat=10ms --lateness-budget 1s --no-notes -o "$TMP/r.csv" \
     "$TMP/u.csv"
 is "a user's rows keep their distance from the row before" "$(awk -F, 'NR > 1 {
     if ($7 in end && $8 < end[$7] + 0.01 - 1e-6) print
@@ -93,10 +93,10 @@ exits "a trace without users cannot be closed" 2 "$BIN/kvreplay" --timing closed
 
 # Spinning: never, or all the time, as asked; its CPU time is reported apart.
 head -n 41 "$TMP/t.csv" >"$TMP/w.csv"
-"$BIN/kvreplay" --timing trace --spin 0 --lateness-budget 1s -o "$TMP/r.csv" --summary "$summary" "$TMP/w.csv" \
+"$BIN/kvreplay" --timing trace --spin 0 --lateness-budget 1s --no-notes -o "$TMP/r.csv" --summary "$summary" "$TMP/w.csv" \
     2>/dev/null
 is "--spin 0 spins nothing" "$(json "$summary" .spin_s)" 0
-exits "--spin 1s" 0 "$BIN/kvreplay" --timing trace --spin 1s --lateness-budget 1s -o "$TMP/r.csv" --summary "$summary" \
+exits "--spin 1s" 0 "$BIN/kvreplay" --timing trace --spin 1s --lateness-budget 1s --no-notes -o "$TMP/r.csv" --summary "$summary" \
     "$TMP/w.csv"
 is "spins, within the CPU time" "$(json "$summary" '.spin_s > 0, .spin_s <= .cpu_s')" "true true"
 stderr_like "and says so" 'CPU .* of it spun until rows were due'

@@ -31,7 +31,7 @@ trial() { json "$TMP/stdout" ".trials.figures[] | select(.name == \"$figure\") |
 changed() { json "$TMP/stdout" ".compare.figures[] | select(.name == \"$figure\") | $1"; }
 exits 'three files' 0 "$kvstat" "$TMP/10.csv" "$TMP/12.csv" "$TMP/14.csv"
 stdout_like 'are trials' '^3 trials$'
-is 'each is named' "$(grep -c '\.csv: 20 rows over 19\.0 s$' "$TMP/stdout")" 3
+is 'each is named' "$(grep -c '\.csv: 20 rows over 19\.0 s; validity unknown$' "$TMP/stdout")" 3
 like 'mean 12, deviation 2, 17 %, 12 +- 4.303 x 2 / sqrt 3' "$(figure 'Tier-2 Read Decode' 'service, mean')" \
     ' 3 +12\.0 ms +2\.00 ms +16\.7 % +7\.03 ms +17\.0 ms$'
 like 'device time' "$(figure 'Tier-2 Read Decode' 'device, mean')" ' 3 +6\.00 ms +1\.00 ms '
@@ -57,12 +57,12 @@ for by in op tier,op op,status; do
     exits "by $by" 0 "$kvstat" --by $by "$dozen" "$dozen"
     is 'rows that move nothing are not compared' "$(grep -cE '^.*(Generate|Miss|Delete).* trials ' "$TMP/stdout")" 0
 done
-exits 'with a profile' 1 "$kvstat" --profile latency --check "$TMP/10.csv" "$dozen" "$TMP/12.csv" --config /dev/stdin \
+exits 'with a profile' 4 "$kvstat" --profile latency --check "$TMP/10.csv" "$dozen" "$TMP/12.csv" --config /dev/stdin \
     <<'EOC'
 storage_health: {read_device_p95_ms: 5.5}
 EOC
 is 'each has its verdict' "$(grep -o 'latency: .*' "$TMP/stdout" | tr '\n' ' ')" \
-    'latency: PASS latency: FAIL latency: FAIL '
+    'latency: INCONCLUSIVE; validity unknown latency: INCONCLUSIVE; validity unknown latency: INCONCLUSIVE; validity unknown '
 exits 'a trace among them' 2 "$kvstat" "$dozen" "$DATA/mlperf_trace_first400.csv.zst"
 stderr_like 'is refused' '^kvstat: .*: is a trace, the files before are not'
 
@@ -117,6 +117,10 @@ is 'changed' "$(changed .changed)" true
 like 'by' "$(changed .change)" '^0\.(09|10)'
 is 'for the worse' "$(changed .better) $(json "$TMP/stdout" .compare.verdict)" 'false worse'
 like 'in words' "$(json "$TMP/stdout" .compare.sentence)" '^new is worse than base: '
+exits '--check' 1 "$kvstat" --check --compare "$TMP/base" "$TMP/slower"
+exits 'of what is better' 0 "$kvstat" --check --compare "$TMP/slower" "$TMP/base"
+exits 'and of what is the same' 0 "$kvstat" --check --compare "$TMP/base" "$TMP/base"
+exits 'JSON once more' 0 "$kvstat" --json --compare "$TMP/base" "$TMP/slower"
 figure=throughput.wall.ops_per_s
 is 'not known is null' "$(changed .changed)" null
 
@@ -148,14 +152,14 @@ like 'p99 too: the noise is that between trials' "$(figure 'Tier-2 Write Prefill
 like 'and are worse' "$(answer)" '^Verdict: new is worse than base: .*; none is better\.$'
 exits 'five trials of the same' 0 five same
 stdout_unlike 'have not' 'CHANGED'
-is 'which the last line says' "$(tail -n 1 "$TMP/stdout")" \
-    'Verdict: no difference between new and base exceeds the noise.'
+like 'which the last words say, and what would have shown' "$(answer)" \
+    '^Verdict: no difference .*the noise; with these 5 and 5 trials a change under [3-9][.0-9]* % would not show in half of '
 exits 'one new run' 0 "$kvstat" --compare "$TMP/base1" --compare "$TMP/base2" --compare "$TMP/base3" "$TMP/same1"
 like "is judged by the others' noise" "$(figure 'Tier-2 Read Decode' 'service, mean')" 'noise$'
 
 # ---- the verdict in words ----
 
-like 'one run against many' "$(answer)" '^Verdict: no difference between new and base exceeds the noise\.$'
+like 'one run against many' "$(answer)" '^Verdict: no difference between new and base exceeds the noise; with these 3 and 1 trials a change under '
 exits 'the other way round' 0 "$kvstat" --json --compare "$TMP/slower" "$TMP/base"
 figure=groups.Tier-2/Read/Decode.service_us.mean
 is 'is better' "$(json "$TMP/stdout" .compare.verdict) $(changed .better)" 'better true'
@@ -168,7 +172,8 @@ like 'says that it is better' "$(answer)" \
 like 'and worse' "$(answer)" '\); and worse in [2-9]: .*Tier-2 Write Prefill .* higher \('
 exits 'too little to test' 0 "$kvstat" --compare "$TMP/one_row" "$TMP/one_row"
 like 'is not known' "$(answer)" \
-    '^Verdict: not known: no figure could be tested against the noise\. It rests on one run of each\.$'
+    '^Verdict: not known: no figure could be tested against the noise; give trials\. It rests on one run of each\.$'
+exits 'which decides nothing' 4 "$kvstat" --check --compare "$TMP/one_row" "$TMP/one_row"
 exits 'as JSON' 0 "$kvstat" --json --compare "$TMP/one_row" "$TMP/one_row"
 is 'is null' "$(json "$TMP/stdout" .compare.verdict)" null
 # The times of a trace are asked for, not achieved.

@@ -80,7 +80,9 @@ static void sums_by_hand(void **state)
     assert_int_equal(hist_min(t->metric[REQUESTS_STORAGE]), 10 * MS);
     assert_int_equal(hist_count(t->metric[REQUESTS_GENERATION]), 1);
     assert_true(t->end_to_end_ns == (double)(77 * MS));
-    const double parts[REQUEST_PARTS] = {17, 2, 4, 12, 12, 30};
+    const double parts[REQUEST_PARTS] = {
+        [REQUEST_PART_QUEUE] = 17, [REQUEST_PART_GENERATION] = 30, [REQUEST_PART_GPU] = 2,
+        [REQUEST_PART_CPU] = 4,    [REQUEST_PART_DEVICE] = 12,     [REQUEST_PART_STORAGE] = 12};
     for (int p = 0; p < REQUEST_PARTS; p++)
         assert_true(t->part_ns[p] == parts[p] * (double)MS);
     assert_int_equal(t->qos[TRACE_INTERACTIVE].count, 2);
@@ -265,7 +267,7 @@ static void run_threads(const struct trace_row *rows, unsigned threads, struct r
                         struct occupancy *o)
 {
     struct shared s = {
-        .order = file_order_create(threads, true, 0, r), .rows = rows, .threads = threads};
+        .order = file_order_create(threads, true, 0, r, NULL), .rows = rows, .threads = threads};
     struct hand hand[THREADS];
     pthread_t thread[THREADS];
     struct err e = {0};

@@ -122,6 +122,7 @@ int __wrap_io_open(struct io **out, enum io_engine engine, const struct io_opts 
     notes_merge(&b->io.fallbacks, &b->real->fallbacks);
     b->io.flags = b->real->flags;
     b->io.slots = b->real->slots;
+    b->io.at_once = b->real->at_once;
     *out = &b->io;
     return ret;
 }

@@ -44,6 +44,11 @@ static void operations_queue_for_one_server(void **state)
         assert_int_equal(op[i].done_ns - op[i].start_ns, service[i]);
     }
     assert_true(op[0].start_ns >= before && op[0].start_ns <= after);
+    for (int i = 1; i < 3; i++) { /* behind the others it waited for its turn */
+        assert_true(op[i].part.slot_ns >= op[i].start_ns - after);
+        assert_true(op[i].part.slot_ns <= op[i].start_ns - before);
+        assert_int_equal(op[i].part.io_ns, op[i].device_ns);
+    }
     if (after - before < 2000000) { /* else the machine stood still, and the queue was empty */
         assert_int_equal(op[1].start_ns, op[0].done_ns);
         assert_int_equal(op[2].start_ns, op[1].done_ns);

@@ -180,6 +180,51 @@ static void test_large(void **state)
     close_tier(f);
 }
 
+/* Eight objects of sixteen chunks at once, with one I/O slot: an object has no I/O of its own in
+ * flight for most of its time, and that is waiting for the slot, not work of the host. With slots
+ * for all of them none waits. Files are made in meta, and synced in flush only when asked. */
+static void test_parts(void **state)
+{
+    struct fixture *f = *state;
+    struct tier_storage_opts o = ordinary();
+    struct tier_op op[8];
+
+    for (int pass = 0; pass < 4; pass++) {
+        int64_t slot_ns = 0, host_ns = 0, io_ns = 0;
+
+        o.chunk_bytes = 64 << 10;
+        o.iodepth = pass < 2 ? 1 : 8 * 16;
+        o.engine = pass % 2 == 0 ? IO_AUTO : IO_PSYNC;
+        o.sync_objects = pass < 2;
+        if (o.iodepth > 64 && o.engine == IO_PSYNC)
+            continue; /* its threads are fewer */
+        open_tier(f, o);
+        for (unsigned i = 0; i < 8; i++) {
+            op[i] = checks_op(200 + i, 1, 1 << 20);
+            op[i].verb = TIER_WRITE;
+            assert_int_equal(f->tier->ops->submit(f->tier, &op[i]), 0);
+        }
+        f->tier->ops->kick(f->tier);
+        for (unsigned i = 0; i < 8; i++) {
+            const struct tier_op *done = checks_wait(f->tier, f->bell);
+
+            checks_parts(done);
+            assert_int_equal(done->status, 0);
+            assert_true(done->part.meta_ns > 0 && done->part.io_ns > 0);
+            assert_int_equal(done->part.flush_ns > 0, o.sync_objects);
+            slot_ns += done->part.slot_ns;
+            io_ns += done->part.io_ns;
+            host_ns += done->done_ns - done->start_ns - done->part.slot_ns - done->device_ns;
+        }
+        if (o.iodepth == 1)
+            assert_true(slot_ns > io_ns); /* seven wait while one is served */
+        else
+            assert_int_equal(slot_ns, 0);
+        assert_true(host_ns >= 0);
+        close_tier(f);
+    }
+}
+
 /* One flipped byte anywhere is found by full, with its place; in a header by header too. */
 static void test_flipped(void **state)
 {
@@ -513,6 +558,7 @@ int main(void)
         TEST(test_buffered_and_synced),
         TEST(test_polled),
         TEST(test_large),
+        TEST(test_parts),
         TEST(test_flipped),
         TEST(test_first_fault),
         TEST(test_truncated_and_swapped),

@@ -22,13 +22,25 @@ static inline struct tier_op *checks_wait(struct tier *t, struct bell *b)
     }
 }
 
+/* The parts of an operation's time are not negative and together no longer than it. */
+static inline void checks_parts(const struct tier_op *op)
+{
+    const struct tier_parts *p = &op->part;
+    int64_t slot_ns = p->slot_ns == TIER_UNKNOWN_NS ? 0 : p->slot_ns;
+
+    assert_true(op->done_ns > 0);
+    assert_true(slot_ns >= 0 && p->meta_ns >= 0 && p->io_ns >= 0 && p->flush_ns >= 0);
+    assert_int_equal(op->device_ns, p->meta_ns + p->io_ns + p->flush_ns);
+    assert_true(slot_ns + op->device_ns <= op->done_ns - op->start_ns);
+}
+
 /* Runs op alone and returns its status. */
 static inline int checks_run(struct tier *t, struct bell *b, struct tier_op *op)
 {
     assert_int_equal(t->ops->submit(t, op), 0);
     t->ops->kick(t);
     assert_ptr_equal(checks_wait(t, b), op);
-    assert_true(op->done_ns > 0 && op->device_ns >= 0);
+    checks_parts(op);
     return op->status;
 }
 

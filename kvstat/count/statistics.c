@@ -1,6 +1,6 @@
 /* The arithmetic behind compare.c, which knows the figures: Student's t, tests of means and
  * percentiles, and the correction for many tests at once. */
-#include "kvstat/report/statistics.h"
+#include "kvstat/count/statistics.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -33,7 +33,7 @@ static double beta_fraction(double x, double a, double b)
     return f;
 }
 
-static double beta_regularized(double x, double a, double b)
+double statistics_beta(double x, double a, double b)
 {
     if (x <= 0 || x >= 1)
         return x <= 0 ? 0 : 1;
@@ -49,7 +49,7 @@ double statistics_t_tails(double t, double df)
         return isnan(t) ? NAN : 0;
     if (df > 1e7) /* the normal distribution to all digits that matter */
         return erfc(fabs(t) / sqrt(2));
-    return beta_regularized(df / (df + t * t), df / 2, 0.5);
+    return statistics_beta(df / (df + t * t), df / 2, 0.5);
 }
 
 double statistics_t_quantile(double tails, double df)
@@ -117,20 +117,23 @@ double statistics_welch(const struct statistics_sample *a, const struct statisti
     return welch(difference, a->sd * a->sd / na, na - 1, b->sd * b->sd / nb, nb - 1);
 }
 
-/* ---- distributions ---- */
-
-static double variance(const struct hist *h)
+double statistics_welch_shows(const struct statistics_sample *a, const struct statistics_sample *b,
+                              double alpha)
 {
-    return hist_squares(h) / ((double)hist_count(h) - 1);
-}
-
-double statistics_hist_mean(const struct hist *a, const struct hist *b)
-{
-    double na = (double)hist_count(a), nb = (double)hist_count(b);
-    if (na < 2 || nb < 2)
+    double na = (double)a->n, nb = (double)b->n;
+    const struct statistics_sample *many = a->n > b->n ? a : b;
+    if (a->n == 0 || b->n == 0 || many->n < 2)
         return NAN;
-    return welch(hist_mean(b) - hist_mean(a), variance(a) / na, na - 1, variance(b) / nb, nb - 1);
+    if (a->n == 1 || b->n == 1)
+        return statistics_t_quantile(alpha, (double)many->n - 1) * many->sd * sqrt(1 / na + 1 / nb);
+    double va = a->sd * a->sd / na, vb = b->sd * b->sd / nb, v = va + vb;
+    if (v <= 0)
+        return 0;
+    return statistics_t_quantile(alpha, v * v / (va * va / (na - 1) + vb * vb / (nb - 1))) *
+           sqrt(v);
 }
+
+/* ---- distributions ---- */
 
 static uint64_t count_below(const struct hist *h, int64_t bound)
 {
@@ -139,15 +142,6 @@ static uint64_t count_below(const struct hist *h, int64_t bound)
     for (size_t pos = 0; hist_next(h, &pos, &low, &high, &n) && low < bound;)
         below += n;
     return below;
-}
-
-/* The p-value of two shares x of n: binomial samples of one probability, by the normal
- * distribution. */
-static double proportions(double xa, double na, double xb, double nb)
-{
-    double p = (xa + xb) / (na + nb);
-    double z = (xb / nb - xa / na) / sqrt(p * (1 - p) * (1 / na + 1 / nb));
-    return erfc(fabs(z) / sqrt(2));
 }
 
 /* The bucket that holds the percentile of both together; both histograms are cut at its ends. */
@@ -172,30 +166,49 @@ static void pooled_bucket(const struct hist *a, const struct hist *b, double ran
     }
 }
 
-double statistics_hist_percentile(const struct hist *a, const struct hist *b, uint32_t ppm)
+double statistics_series_mean(const struct blocks *a, const struct blocks *b)
 {
-    double na = (double)hist_count(a), nb = (double)hist_count(b), p = ppm / 1e6, best = NAN;
-    double fewest = fmin(na, nb) * fmin(p, 1 - p), nearest = INFINITY;
+    struct blocks_mean x, y;
+    if (!blocks_mean(a, &x) || !blocks_mean(b, &y) || !x.settled || !y.settled)
+        return NAN;
+    return welch(y.mean - x.mean, x.variance, x.freedom, y.variance, y.freedom);
+}
+
+/* Compares the shares below edge. A variance is never less than that of independent values. */
+static double shares_below(const struct statistics_side *a, const struct statistics_side *b,
+                           int64_t edge, double share)
+{
+    const struct statistics_side *const side[2] = {a, b};
+    double below[2];
+    struct blocks_mean m[2];
+    for (int i = 0; i < 2; i++) {
+        double n = (double)hist_count(side[i]->values);
+        below[i] = (double)count_below(side[i]->values, edge) / n;
+        if (!blocks_share(side[i]->series, edge, &m[i]) || !m[i].settled)
+            return NAN;
+        m[i].variance = fmax(m[i].variance, share * (1 - share) / n);
+    }
+    return welch(below[1] - below[0], m[0].variance, m[0].freedom, m[1].variance, m[1].freedom);
+}
+
+double statistics_series_percentile(const struct statistics_side *a,
+                                    const struct statistics_side *b, uint32_t ppm)
+{
+    double na = (double)hist_count(a->values), nb = (double)hist_count(b->values), p = ppm / 1e6;
+    double fewest = fmin(na, nb) * fmin(p, 1 - p), nearest = INFINITY, best = 1;
     int64_t edge[2];
     if (fewest < 9.999)
         return NAN;
-    pooled_bucket(a, b, ceil(p * (na + nb)), &edge[0], &edge[1]);
+    pooled_bucket(a->values, b->values, ceil(p * (na + nb)), &edge[0], &edge[1]);
     for (int i = 0; i < 2; i++) {
-        double xa = (double)count_below(a, edge[i]), xb = (double)count_below(b, edge[i]);
-        double share = (xa + xb) / (na + nb);
+        double xa = (double)count_below(a->values, edge[i]);
+        double share = (xa + (double)count_below(b->values, edge[i])) / (na + nb);
         if (share <= 0 || share >= 1 || fabs(share - p) >= nearest)
             continue;
         nearest = fabs(share - p);
-        best = proportions(xa, na, xb, nb);
+        best = shares_below(a, b, edge[i], share);
     }
-    return isnan(best) ? 1 : best; /* all values are in one bucket */
-}
-
-double statistics_shares(uint64_t hits_a, uint64_t n_a, uint64_t hits_b, uint64_t n_b)
-{
-    if (hits_a < 10 || hits_b < 10 || n_a - hits_a < 10 || n_b - hits_b < 10)
-        return NAN;
-    return proportions((double)hits_a, (double)n_a, (double)hits_b, (double)n_b);
+    return best; /* 1: all values are in one bucket */
 }
 
 /* ---- many tests ---- */

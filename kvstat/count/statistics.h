@@ -1,12 +1,15 @@
 /* statistics.h - the arithmetic of trials and comparisons: spread, confidence intervals, tests. */
-#ifndef KVSTAT_REPORT_STATISTICS_H
-#define KVSTAT_REPORT_STATISTICS_H
+#ifndef KVSTAT_COUNT_STATISTICS_H
+#define KVSTAT_COUNT_STATISTICS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kvstat/count/blocks.h"
 #include "lib/base/hist.h"
 
+/* The regularized incomplete beta function I_x(a, b), a and b above 0: DLMF 8.17. */
+double statistics_beta(double x, double a, double b);
 /* The probability that |T| is at least |t|, where T has Student's t distribution with df > 0
  * degrees of freedom (any real number). By the incomplete beta function, DLMF 8.17. */
 double statistics_t_tails(double t, double df);
@@ -29,14 +32,24 @@ struct statistics_sample statistics_of(const double *value, size_t n);
  * or 0.
  */
 double statistics_welch(const struct statistics_sample *a, const struct statistics_sample *b);
-/* Compares the means of two distributions of two values or more each. */
-double statistics_hist_mean(const struct hist *a, const struct hist *b);
-/* Compares the percentile ppm of two distributions, by the shares of each below the percentile of
- * both together (Mood's median test, for any percentile). NAN with fewer than ten values above or
- * below it in either. */
-double statistics_hist_percentile(const struct hist *a, const struct hist *b, uint32_t ppm);
-/* Compares two shares, hits of n. NAN with fewer than ten hits or misses in either. */
-double statistics_shares(uint64_t hits_a, uint64_t n_a, uint64_t hits_b, uint64_t n_b);
+/* The smallest difference of the means that statistics_welch would tell, with a p-value of alpha or
+ * less, from samples that vary as these do. NAN where it tells nothing. */
+double statistics_welch_shows(const struct statistics_sample *a, const struct statistics_sample *b,
+                              double alpha);
+/* Two series in the order of time are compared by the spread between their blocks, since
+ * successive values depend on each other. NAN also where the blocks still do. This one compares
+ * their means. */
+double statistics_series_mean(const struct blocks *a, const struct blocks *b);
+/* One side of a comparison of percentiles: the values, and the same as a series. */
+struct statistics_side {
+    const struct hist *values;
+    const struct blocks *series;
+};
+/* Compares the percentile ppm of two series, by the shares of each below the percentile of both
+ * together (Mood's median test, for any percentile). NAN with fewer than ten values above or below
+ * it in either. */
+double statistics_series_percentile(const struct statistics_side *a,
+                                    const struct statistics_side *b, uint32_t ppm);
 
 /* The greatest p-value that counts as a change when m tests are made and at most the share alpha of
  * the changes found may be false: Benjamini and Hochberg 1995. Sorts p upwards. -1: none counts. If

@@ -1,0 +1,50 @@
+/* validity.h - whether the figures of a run may be believed: each kind of figure is good,
+ * unreliable (something is known to have moved it), or unknown. */
+#ifndef KVSTAT_COUNT_VALIDITY_H
+#define KVSTAT_COUNT_VALIDITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum validity_kind {
+    VALIDITY_SERVICE,    /* service times */
+    VALIDITY_DEVICE,     /* device times */
+    VALIDITY_RESPONSE,   /* response times and waits */
+    VALIDITY_END_TO_END, /* times of requests */
+    VALIDITY_STORAGE,    /* whether Tier-2 is storage at all, and its reads come from it */
+    VALIDITY_KINDS
+};
+enum validity_state {
+    VALIDITY_GOOD,
+    VALIDITY_UNKNOWN,
+    VALIDITY_UNRELIABLE,
+    VALIDITY_STATES
+};
+/* The word of a kind in a summary and in JSON: "end_to_end". */
+const char *validity_kind_word(enum validity_kind kind);
+const char *validity_state_word(enum validity_state state);
+
+enum {
+    VALIDITY_WHY = 256,
+    VALIDITY_LINE = 640
+};
+
+struct validity_of {
+    enum validity_state state;
+    bool only_worse;        /* what moved the figure can only have made it worse */
+    char why[VALIDITY_WHY]; /* "" when good; a remark may stand with a good figure too */
+};
+
+struct validity {
+    struct validity_of of[VALIDITY_KINDS];
+};
+
+/* Makes the state of a kind worse, or leaves it; of two doubts as grave the first is kept. */
+void validity_doubt(struct validity *v, enum validity_kind kind, enum validity_state state,
+                    bool only_worse, const char *why);
+/* The worst of all kinds. */
+enum validity_state validity_worst(const struct validity *v);
+/* The run in one line: "good", "good for drive figures; ...", "unreliable: ...". Returns buf. */
+const char *validity_line(char buf[VALIDITY_LINE], const struct validity *v);
+
+#endif
