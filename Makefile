@@ -38,7 +38,7 @@ kvgen/format := trace_input lines export output_file temp_file time_sort thread_
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line \
                   evidence validity summary
-kvreplay/sched := sched selection reader order pool admission pace room objects dispatch ledger counts results idle
+kvreplay/sched := sched selection reader order pool line admission pace room objects dispatch ledger counts results idle
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report
 kvstat        := kvstat options inputs document number_table reporter verify output

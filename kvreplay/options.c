@@ -154,6 +154,16 @@ static const struct opt table[] = {
      .max = 4096,
      .marks = NOT_AUTOSCALE | SERVED_ONLY,
      .help = "Requests that are served at once (with --timing served, which needs it)."},
+    {.name = "admit",
+     .type = OPT_ENUM,
+     .offset = AT(admit),
+     .choices = "auto|qos|fifo",
+     .def = "auto",
+     .marks = SERVED_ONLY,
+     .help =
+         "Which waiting request is served next (with --timing served): the first of the highest "
+         "QoS class, or the first in the trace. auto: qos when the trace has that column, else "
+         "fifo."},
     {.name = "speed",
      .type = OPT_F64,
      .offset = AT(speed),

@@ -26,6 +26,13 @@ enum options_only_tier {
     ONLY_TIER_2
 };
 
+/* --admit, in the order of its choices. */
+enum options_admit {
+    ADMIT_AUTO, /* ADMIT_QOS when the trace has the column */
+    ADMIT_QOS,
+    ADMIT_FIFO
+};
+
 /* Marks of options that have no meaning in a mode that only a replay knows (opt_check_modes). */
 enum options_marks {
     OPTIONS_ROWS_ONLY = 1 << 0, /* result rows are written */
@@ -44,6 +51,7 @@ struct options {
     enum progress_mode progress;
     enum sched_timing timing;
     enum order_mode order;
+    enum options_admit admit;
     enum storage_layout layout;
     enum storage_sync sync;
     enum options_only_tier only_tier;

@@ -19,7 +19,11 @@
 
 enum {
     WINDOW_ASAP = 8192,
-    WINDOW_TIMED = 65536
+    WINDOW_TIMED = 65536,
+    /* --admit qos looks for requests that may overtake in as many rows as 256 MiB hold: a row with
+     * its part of all tables takes less than 1.5 KiB (192 MiB), and long texts 64 MiB. One copy
+     * can be held by fewer rows than 131,072 (objects_hold). */
+    WINDOW_BY_CLASS = 131072 - READER_BATCH
 };
 
 struct replay {
@@ -27,6 +31,8 @@ struct replay {
     struct options *o;
     struct selection select;
     bool timed; /* rows have times to keep */
+    bool by_class;
+    size_t window; /* rows inside at most */
     struct trace_reader *trace;
     struct bell *bell;
     struct progress *progress;
@@ -98,6 +104,11 @@ static int replay_check_columns(struct replay *r, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--timing served", "the trace has no column Request");
     if (o->order == ORDER_REQUEST && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--order request", "the trace has no column Request");
+    bool classes = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_QOS);
+    if (o->admit == ADMIT_QOS && !classes)
+        return err_set(e, -EINVAL, ERR_INPUT, "--admit qos", "the trace has no column QoS");
+    r->by_class = o->timing == SCHED_SERVED && o->admit != ADMIT_FIFO && classes;
+    r->window = !r->timed ? WINDOW_ASAP : r->by_class ? WINDOW_BY_CLASS : WINDOW_TIMED;
     if (o->order == ORDER_AUTO)
         o->order = requests ? ORDER_REQUEST : ORDER_KEY;
     if (o->loops > 1 && !trace_can_rewind(r->trace))
@@ -115,7 +126,7 @@ static int replay_survey(struct replay *r, struct err *e)
                             .progress = r->progress,
                             .until_ns = INT64_MAX,
                             .arrivals = o->timing == SCHED_SERVED,
-                            .look_ahead = WINDOW_TIMED};
+                            .look_ahead = r->by_class ? WINDOW_BY_CLASS : WINDOW_TIMED};
 
     r->progress_line.total_ns = r->timed ? o->duration_ns : 0;
     if (!trace_can_rewind(r->trace))
@@ -270,18 +281,19 @@ static uint64_t replay_target_free(void *ctx, unsigned tier)
     return tier == TRACE_STORAGE ? storage_free(&r->tiers.storage) : UINT64_MAX;
 }
 
-static int replay_schedule(struct replay *r, struct reader *reader, size_t window, struct err *e)
+static int replay_schedule(struct replay *r, struct reader *reader, struct err *e)
 {
     const struct options *o = r->o;
     bool verify = o->verify != TIER_VERIFY_NONE;
     struct sched_opts so = {.clock = clock_real(),
                             .timing = (enum sched_timing)o->timing,
                             .workers = (unsigned)o->workers,
+                            .admit = r->by_class ? ADMISSION_QOS : ADMISSION_FIFO,
                             .speed = o->speed,
                             .order = o->order,
                             .inflight = (unsigned)o->inflight,
                             .max_writes = (unsigned)o->max_writes,
-                            .window = window,
+                            .window = r->window,
                             .verify = o->verify,
                             .create = !r->surveyed && o->on_absent == LEDGER_ABSENT_CREATE,
                             .duration_ns = o->duration_ns,
@@ -324,7 +336,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, size_t windo
 static int replay_execute(struct replay *r, struct err *e)
 {
     const struct storage *storage = &r->tiers.storage;
-    struct reader_opts ro = {.rows = r->timed ? WINDOW_TIMED : WINDOW_ASAP,
+    struct reader_opts ro = {.rows = r->window,
                              .select = r->select,
                              .want_line = r->writer != NULL,
                              .want_user = r->o->timing == SCHED_CLOSED,
@@ -337,7 +349,7 @@ static int replay_execute(struct replay *r, struct err *e)
         return rc;
     evidence_begin(&r->evidence, &storage->device);
     int64_t cpu_ns = clock_process_cpu_ns();
-    rc = replay_schedule(r, reader, ro.rows, e);
+    rc = replay_schedule(r, reader, e);
     if (rc == 0 && r->o->sync == STORAGE_SYNC_END && storage->open) {
         int64_t begun_ns = clock_now_ns();
         rc = storage_sync(storage, e);
@@ -438,7 +450,16 @@ static int replay_report(struct replay *r, int rc, struct err *e)
                         .spun_ns = r->outcome.spun_ns,
                         .sync_ns = r->sync_ns,
                         .by_duration = r->outcome.end == SCHED_DURATION,
-                        .workers = r->o->workers};
+                        .workers = r->o->workers,
+                        .by_class = r->by_class};
+    bool known = r->surveyed && r->o->loops <= 1 && r->outcome.end == SCHED_DURATION;
+    for (unsigned i = 0; i <= TRACE_QOSES; i++) {
+        uint64_t due = r->survey.due_requests[i], entered = r->counts.entered[i];
+        s.unread[i] = r->outcome.end == SCHED_DONE ? 0
+                      : !known                     ? SUMMARY_NOT_KNOWN
+                      : due > entered              ? due - entered
+                                                   : 0;
+    }
     struct jsonout *j = summary_json(&s);
     if (!j && rc == 0)
         rc = err_nomem(e, "summary");

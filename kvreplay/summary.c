@@ -163,6 +163,34 @@ static void json_ms(struct jsonout *j, const char *key, const struct hist *h)
     jsonout_end(j);
 }
 
+/* The waits in the line of one class. */
+static void json_queue(struct jsonout *j, const struct summary *s, unsigned qos)
+{
+    const struct counts *n = s->evidence->counts;
+    const struct hist *h = n->queued[qos];
+    const char *name = qos < TRACE_QOSES ? trace_qos_text((enum trace_qos)qos) : "none";
+    bool unread = s->unread[qos] != SUMMARY_NOT_KNOWN && s->unread[qos] > 0;
+
+    if (hist_count(h) == 0 && !unread) {
+        jsonout_null(j, name);
+        return;
+    }
+    jsonout_object(j, name);
+    jsonout_u64(j, "count", hist_count(h));
+    jsonout_u64(j, "waiting", n->waiting[qos]);
+    if (s->unread[qos] == SUMMARY_NOT_KNOWN)
+        jsonout_null(j, "unread");
+    else
+        jsonout_u64(j, "unread", s->unread[qos]);
+    bool none = hist_count(h) == 0;
+    jsonout_f64(j, "mean", none ? NAN : hist_sum(h) / (double)hist_count(h) / 1e6);
+    jsonout_f64(j, "p50", none ? NAN : (double)hist_percentile(h, 500000) / 1e6);
+    jsonout_f64(j, "p95", none ? NAN : (double)hist_percentile(h, 950000) / 1e6);
+    jsonout_f64(j, "p99", none ? NAN : (double)hist_percentile(h, 990000) / 1e6);
+    jsonout_f64(j, "max", none ? NAN : (double)hist_max(h) / 1e6);
+    jsonout_end(j);
+}
+
 static void json_served(struct jsonout *j, const struct summary *s)
 {
     const struct counts *n = s->evidence->counts;
@@ -173,9 +201,17 @@ static void json_served(struct jsonout *j, const struct summary *s)
     }
     jsonout_object(j, "served");
     jsonout_u64(j, "workers", s->workers);
+    jsonout_text_value(j, "admit", s->by_class ? "qos" : "fifo");
     jsonout_u64(j, "admitted", hist_count(n->queue));
     jsonout_u64(j, "admitted_beyond_workers", n->admitted_beyond);
+    jsonout_u64(j, "admitted_by_inheritance", n->inherited);
+    jsonout_u64(j, "admitted_in_turn", n->in_turn);
+    jsonout_u64(j, "capacity_exceeded", n->capacity_exceeded);
     json_ms(j, "queue_ms", n->queue);
+    jsonout_object(j, "queue_by_qos_ms");
+    for (unsigned i = 0; i <= TRACE_QOSES; i++)
+        json_queue(j, s, i);
+    jsonout_end(j);
     jsonout_object(j, "end_to_end_ms");
     for (unsigned i = 0; i <= TRACE_QOSES; i++)
         json_ms(j, i < TRACE_QOSES ? trace_qos_text((enum trace_qos)i) : "none", n->end_to_end[i]);
@@ -363,6 +399,31 @@ static void text_groups(FILE *out, const struct counts *n)
     }
 }
 
+static void text_queues(FILE *out, const struct summary *s)
+{
+    const struct counts *n = s->evidence->counts;
+    char a[32];
+
+    fputs("queue wait by class, with requests still waiting:", out);
+    const char *sep = "";
+    for (unsigned i = 0; i <= TRACE_QOSES; i++) {
+        const struct hist *h = n->queued[i];
+        bool unread = s->unread[i] != SUMMARY_NOT_KNOWN && s->unread[i] > 0;
+        if (hist_count(h) == 0 && !unread)
+            continue;
+        double mean = hist_count(h) ? hist_sum(h) / (double)hist_count(h) : 0;
+        fprintf(out, "%s %s mean %s (%llu, %llu waiting", sep,
+                i < TRACE_QOSES ? trace_qos_text((enum trace_qos)i) : "no class",
+                hist_count(h) ? units_format_duration(a, sizeof(a), mean) : "-",
+                (unsigned long long)hist_count(h), (unsigned long long)n->waiting[i]);
+        if (unread)
+            fprintf(out, ", %llu more not read", (unsigned long long)s->unread[i]);
+        fputc(')', out);
+        sep = ";";
+    }
+    fputc('\n', out);
+}
+
 static void text_served(FILE *out, const struct summary *s)
 {
     const struct counts *n = s->evidence->counts;
@@ -380,6 +441,17 @@ static void text_served(FILE *out, const struct summary *s)
         fprintf(out,
                 "%llu of them beyond the workers, which all waited for rows of later requests\n",
                 (unsigned long long)n->admitted_beyond);
+    bool classes = s->by_class;
+    for (unsigned i = 0; i < TRACE_QOSES; i++)
+        classes |= hist_count(n->queued[i]) > 0;
+    if (classes)
+        text_queues(out, s);
+    if (s->by_class)
+        fprintf(out,
+                "%llu let in with the class of a request that waited for them, %llu as the tenth "
+                "in turn; capacity exceeded %llu time%s\n",
+                (unsigned long long)n->inherited, (unsigned long long)n->in_turn,
+                (unsigned long long)n->capacity_exceeded, units_plural(n->capacity_exceeded));
 }
 
 /* How far the figures may be believed. */

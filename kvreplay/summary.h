@@ -13,6 +13,8 @@
 #include "kvreplay/validity.h"
 #include "lib/json/jsonout.h"
 
+#define SUMMARY_NOT_KNOWN UINT64_MAX
+
 /* Plain values and borrowed pointers. */
 struct summary {
     int argc;
@@ -30,6 +32,10 @@ struct summary {
     int64_t sync_ns; /* of --sync end, after the run; negative: none */
     bool by_duration;
     uint64_t workers; /* 0: not served */
+    bool by_class;    /* served by QoS class */
+    /* By QoS: requests that had arrived at the end, and lay behind the rows that were held; or
+     * SUMMARY_NOT_KNOWN. */
+    uint64_t unread[TRACE_QOSES + 1];
 };
 
 /* The document; NULL: no memory. The caller frees it. */

@@ -13,8 +13,9 @@
 #include "lib/base/stop.h"
 
 enum {
-    SURVEY_GONE = 1 << 18, /* a power of two */
-    SURVEY_STRIDE = 16     /* rows whose places in the table are fetched together */
+    SURVEY_GONE = 1 << 18,   /* a power of two */
+    SURVEY_RECENT = 1 << 16, /* a power of two, more than requests that are served at once */
+    SURVEY_STRIDE = 16       /* rows whose places in the table are fetched together */
 };
 
 /* A pass over the trace. */
@@ -142,6 +143,16 @@ static int survey_row(struct survey *s, const struct survey_opts *o, const struc
     return rc;
 }
 
+/* A row of a request that arrives before the end: counts the request at its first row. A request is
+ * forgotten when another has its place, far later in a trace than its own last row. */
+static void survey_request(struct survey *s, const struct trace_row *t)
+{
+    int64_t *place = &s->recent[hash_mix((uint64_t)t->request) & (SURVEY_RECENT - 1)];
+
+    s->due_requests[t->qos] += *place != t->request;
+    *place = t->request;
+}
+
 static bool survey_over(const struct survey_pass *p)
 {
     uint64_t limit = p->o->select.limit;
@@ -183,6 +194,9 @@ static int survey_stride(struct survey *s, struct survey_pass *p, const struct t
             runs = span <= p->until_ns;
             p->late += !runs;
         }
+        if (s->recent && runs && t[i].request != TRACE_NONE && !row_in_head(&t[i]) &&
+            selection_has_tier(select, &t[i]))
+            survey_request(s, &t[i]);
         if (moves[i] && survey_row(s, p->o, &t[i], copy[i], runs) < 0)
             return -ENOMEM;
     }
@@ -227,6 +241,10 @@ int survey_run(struct survey *s, struct trace_reader *trace, const struct survey
         (struct survey){.objects = objects_create(), .gone = calloc(SURVEY_GONE, sizeof(*s->gone))};
     for (unsigned i = 0; i < TRACE_TIERS; i++)
         s->room[i].capacity = s->room[i].max_objects = UINT64_MAX / 2;
+    if (o->arrivals && !(s->recent = malloc(SURVEY_RECENT * sizeof(*s->recent))))
+        return err_nomem(e, "table of requests");
+    for (size_t i = 0; s->recent && i < SURVEY_RECENT; i++)
+        s->recent[i] = TRACE_NONE;
     if (!s->objects || !s->gone)
         return err_nomem(e, "table of objects");
     if (o->select.users && !(pass.users = selection_users_create(o->select.users)))
@@ -255,4 +273,6 @@ void survey_release(struct survey *s)
     s->objects = NULL;
     free(s->gone);
     s->gone = NULL;
+    free(s->recent);
+    s->recent = NULL;
 }

@@ -20,10 +20,13 @@ struct survey {
      * them. With create they are to be written before the run; without, an earlier run may have
      * left them in Tier-2. */
     struct objects *objects;
-    struct hash128 *gone;          /* internal: copies that the trace has removed */
-    struct room room[TRACE_TIERS]; /* peak and peak_objects are what the trace needs */
-    uint64_t rows;                 /* in the trace, up to the limit, all loops */
-    uint64_t run_rows;             /* of those, rows that --only-tier leaves in */
+    struct hash128 *gone;                   /* internal: copies that the trace has removed */
+    int64_t *recent;                        /* internal: numbers of requests seen lately */
+    struct room room[TRACE_TIERS];          /* peak and peak_objects are what the trace needs */
+    uint64_t rows;                          /* in the trace, up to the limit, all loops */
+    uint64_t due_requests[TRACE_QOSES + 1]; /* by QoS, with arrivals: those that arrive before the
+                                               end of the run, in the first pass */
+    uint64_t run_rows;                      /* of those, rows that --only-tier leaves in */
     int64_t span_ns; /* of the Timestamps, from the first row behind the head (prepop, ingest) */
     uint64_t tier_rows[TRACE_TIERS];
     bool changes[TRACE_TIERS];     /* some row writes or removes an object */

@@ -49,7 +49,8 @@ int counts_init(struct counts *s)
     s->until_ns = INT64_MAX;
     for (unsigned i = 0; i <= TRACE_QOSES; i++) {
         s->end_to_end[i] = hist_create();
-        rc = s->end_to_end[i] ? rc : -ENOMEM;
+        s->queued[i] = hist_create();
+        rc = s->end_to_end[i] && s->queued[i] ? rc : -ENOMEM;
     }
     return s->lateness && s->recent && s->queue ? rc : -ENOMEM;
 }
@@ -61,8 +62,10 @@ void counts_release(struct counts *s)
     hist_free(s->lateness);
     hist_free(s->queue);
     hist_free(s->recent);
-    for (unsigned i = 0; i <= TRACE_QOSES; i++)
+    for (unsigned i = 0; i <= TRACE_QOSES; i++) {
         hist_free(s->end_to_end[i]);
+        hist_free(s->queued[i]);
+    }
 }
 
 void counts_recent_reset(struct counts *s)
@@ -82,10 +85,23 @@ static void counts_record(struct counts *s, struct hist *h, int64_t value)
         s->errors = -ENOMEM;
 }
 
-void counts_admitted(struct counts *s, int64_t arrival_ns, int64_t when_ns)
+void counts_admitted(struct counts *s, uint8_t qos, int64_t arrival_ns,
+                     const struct admission_way *way)
 {
-    if (when_ns >= s->from_ns)
-        counts_record(s, s->queue, when_ns - arrival_ns);
+    s->admitted_beyond += way->beyond_workers;
+    s->capacity_exceeded += way->beyond_room;
+    s->inherited += way->inherited;
+    s->in_turn += way->in_turn;
+    if (way->when_ns < s->from_ns)
+        return;
+    counts_record(s, s->queue, way->when_ns - arrival_ns);
+    counts_record(s, s->queued[qos], way->when_ns - arrival_ns);
+}
+
+void counts_waited(struct counts *s, uint8_t qos, int64_t wait_ns)
+{
+    s->waiting[qos]++;
+    counts_record(s, s->queued[qos], wait_ns);
 }
 
 void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvreplay/sched/admission.h"
 #include "kvreplay/sched/row.h"
 #include "lib/base/hist.h"
 
@@ -53,9 +54,17 @@ struct counts {
     uint64_t read_bytes[TRACE_TIERS], write_bytes[TRACE_TIERS];
     uint64_t created_objects, created_bytes; /* written during the run because a read needed them */
     uint64_t unverified_reads;
-    uint64_t reads_before_write;              /* reads that started too early: must be 0 */
-    uint64_t admitted_beyond;                 /* requests let in without a free worker */
-    struct hist *queue;                       /* ns from arrival to admission, of requests */
+    uint64_t reads_before_write; /* reads that started too early: must be 0 */
+    uint64_t admitted_beyond;    /* requests let in without a free worker */
+    uint64_t inherited;          /* requests let in with the class of one that waited for them */
+    uint64_t in_turn;            /* requests let in before a higher class, as the tenth */
+    uint64_t capacity_exceeded;  /* requests and rows let go on without room */
+    struct hist *queue;          /* ns from arrival to admission, of requests */
+    /* By QoS; with the requests in line at the end, of which there were waiting, and their wait so
+     * far. */
+    struct hist *queued[TRACE_QOSES + 1];
+    uint64_t waiting[TRACE_QOSES + 1];
+    uint64_t entered[TRACE_QOSES + 1]; /* requests read, of those that arrive before the end */
     struct hist *end_to_end[TRACE_QOSES + 1]; /* ns from arrival to the end of the last row */
     struct hist *lateness;                    /* ns, client lateness: Start - max(Due, Eligible) */
     struct hist *recent;                      /* ns, service times since counts_recent_reset */
@@ -73,8 +82,11 @@ static inline unsigned counts_group_at(unsigned tier, unsigned op, unsigned phas
 }
 /* A finished row, its result columns set (times monotonic). */
 void counts_add(struct counts *s, const struct row *r);
-/* A request was let in at when_ns. */
-void counts_admitted(struct counts *s, int64_t arrival_ns, int64_t when_ns);
+/* A request of that QoS (TRACE_NO_QOS: none) was let in. */
+void counts_admitted(struct counts *s, uint8_t qos, int64_t arrival_ns,
+                     const struct admission_way *way);
+/* A request was in line at the end. */
+void counts_waited(struct counts *s, uint8_t qos, int64_t wait_ns);
 /* A served request of that QoS (TRACE_NO_QOS: none) has ended. */
 void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns);
 void counts_recent_reset(struct counts *s);

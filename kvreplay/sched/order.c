@@ -16,13 +16,15 @@ struct chain {
     struct pool_entry entry;
     struct row *head, *tail; /* waiting */
     size_t members, active;
-    bool shared; /* the active ones are reads */
+    bool shared;              /* the active ones are reads */
+    struct row *last, *alone; /* of all rows inside, and of those that run alone; with links */
     uint64_t writes_entered, writes_done;
     int64_t write_done_ns; /* end of the latest write that is done */
 };
 
 struct order {
     enum order_mode mode;
+    bool links;
     struct pool chains;
 };
 
@@ -46,6 +48,11 @@ void order_free(struct order *o)
         return;
     pool_release(&o->chains);
     free(o);
+}
+
+void order_keep_links(struct order *o)
+{
+    o->links = true;
 }
 
 /* May the row be active together with others? */
@@ -73,6 +80,46 @@ void order_prefetch_chains(const struct order *o, const struct row *r)
         __builtin_prefetch(*pool_bucket(&o->chains, pool_request_id(r->t.request)), 1);
 }
 
+/* ---- who waits for whom by key ---- */
+
+static void chain_link(struct chain *c, struct row *r, bool shares)
+{
+    r->key_before = c->last;
+    r->key_behind = NULL;
+    r->key_alone = c->alone;
+    if (c->last)
+        c->last->key_behind = r;
+    c->last = r;
+    if (!shares)
+        c->alone = r;
+}
+
+static void chain_unlink(struct chain *c, struct row *r)
+{
+    if (r->key_before)
+        r->key_before->key_behind = r->key_behind;
+    *(r->key_behind ? &r->key_behind->key_before : &c->last) = r->key_before;
+    if (c->alone == r) /* all rows before it have left */
+        c->alone = NULL;
+}
+
+void order_blockers(const struct row *r, order_visit_fn visit, void *ctx)
+{
+    if (!(r->waits & ROW_WAIT_KEY))
+        return;
+    /* A read goes together with the reads before it, and waits for the row before them. */
+    struct row *x = row_shares(r, CHAIN_KEY) ? r->key_alone : r->key_before;
+    for (; x; x = x->key_before) {
+        if (!x->request)
+            continue;
+        visit(ctx, x);
+        if (!row_shares(x, CHAIN_KEY))
+            return;
+    }
+}
+
+/* ---- the chains ---- */
+
 static void chain_enter(struct order *o, struct row *r, int which, struct hash128 id)
 {
     struct chain *c = (struct chain *)pool_find(&o->chains, id);
@@ -87,6 +134,8 @@ static void chain_enter(struct order *o, struct row *r, int which, struct hash12
     if (which == CHAIN_KEY) {
         r->writes_before = c->writes_entered;
         c->writes_entered += r->t.op == TRACE_WRITE || r->effect.create;
+        if (o->links)
+            chain_link(c, r, shares);
     }
     c->members++;
     bool overtakes = o->mode == ORDER_NONE || !c->head;
@@ -165,6 +214,8 @@ struct row *order_leave(struct order *o, struct row *r)
             continue;
         r->chain[which] = NULL;
         c->active--;
+        if (which == CHAIN_KEY && o->links)
+            chain_unlink(c, r);
         if (--c->members == 0)
             pool_remove(&o->chains, &c->entry);
         else if (c->active == 0)

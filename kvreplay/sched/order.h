@@ -31,6 +31,13 @@ void order_enter(struct order *o, struct row *r);
 /* The row enters soon: fetches the buckets of its chains, and a little later the chains. */
 void order_prefetch_buckets(const struct order *o, const struct row *r);
 void order_prefetch_chains(const struct order *o, const struct row *r);
+/* From the first row on, keeps what order_blockers needs. */
+void order_keep_links(struct order *o);
+/* Calls visit for the rows, each of a request (r->request), that r waits for by its key. Rows that
+ * these wait for in turn are left out, and may be visited as well. Rows of no request are passed
+ * over to what they wait for. */
+typedef void (*order_visit_fn)(void *ctx, struct row *blocker);
+void order_blockers(const struct row *r, order_visit_fn visit, void *ctx);
 /* The row's write of its object was done at done_ns. Call it before order_leave. */
 void order_wrote(struct row *r, int64_t done_ns);
 /* Does a read that starts at start_ns come before the end of a write that precedes it in the trace?

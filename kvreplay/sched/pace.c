@@ -96,7 +96,7 @@ void pace_users_enter(struct pace_users *p, struct row *r)
     r->user_next = NULL;
     r->pause_ns = 0;
     if (!known) {
-        if (!p->users.spare) { /* then some users are idle: fewer rows than users are inside */
+        if (pool_full(&p->users)) { /* then some users are idle: fewer rows than users are inside */
             struct user *forgotten = p->oldest;
             user_unlink(p, forgotten);
             pool_remove(&p->users, &forgotten->entry);

@@ -16,11 +16,9 @@ int pool_init(struct pool *p, size_t entries, size_t entry_bytes)
                        .memory = calloc(entries, entry_bytes)};
     if (!p->bucket || !p->memory)
         return -ENOMEM;
-    for (size_t i = 0; i < entries; i++) {
-        struct pool_entry *e = (struct pool_entry *)((char *)p->memory + i * entry_bytes);
-        e->next = p->spare;
-        p->spare = e;
-    }
+    p->fresh = p->memory;
+    p->fresh_left = entries;
+    p->entry_bytes = entry_bytes;
     return 0;
 }
 

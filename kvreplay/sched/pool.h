@@ -3,6 +3,7 @@
 #ifndef KVREPLAY_SCHED_POOL_H
 #define KVREPLAY_SCHED_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/base/hash.h"
@@ -15,7 +16,9 @@ struct pool_entry {
 struct pool {
     struct pool_entry **bucket;
     size_t mask;
-    struct pool_entry *spare; /* NULL: all entries are in use */
+    struct pool_entry *spare; /* given back */
+    char *fresh; /* entries never used, fresh_left of them: their memory is untouched */
+    size_t fresh_left, entry_bytes;
     void *memory;
 };
 
@@ -38,12 +41,24 @@ static inline struct pool_entry *pool_find(const struct pool *p, struct hash128 
     return e;
 }
 
+/* Is no entry spare? */
+static inline bool pool_full(const struct pool *p)
+{
+    return !p->spare && p->fresh_left == 0;
+}
+
 /* A spare entry becomes the one of id, which was not there. The caller makes sure that an entry is
  * spare, and sets the members behind struct pool_entry. */
 static inline struct pool_entry *pool_add(struct pool *p, struct hash128 id)
 {
     struct pool_entry *e = p->spare, **b = pool_bucket(p, id);
-    p->spare = e->next;
+    if (e) {
+        p->spare = e->next;
+    } else {
+        e = (struct pool_entry *)p->fresh;
+        p->fresh += p->entry_bytes;
+        p->fresh_left--;
+    }
     *e = (struct pool_entry){.next = *b, .id = id};
     *b = e;
     return e;

@@ -62,7 +62,8 @@ struct reader {
     size_t kept_count;
     size_t lent; /* batches that the reader has, or has filled and the scheduler has not taken */
     /* memory for both */
-    struct row *rows;
+    struct row *rows; /* of these, rows_used were lent; the rest is untouched */
+    size_t rows_used;
     struct row_batch *batches;
 };
 
@@ -267,19 +268,36 @@ static void *reader_main(void *arg)
 
 /* ---- the scheduler's thread ---- */
 
+/* The next rows that were never used, as an empty batch. */
+static struct row_batch *reader_fresh(struct reader *r)
+{
+    struct row_batch *b = &r->batches[r->rows_used / READER_BATCH];
+
+    memset(&r->rows[r->rows_used], 0, READER_BATCH * sizeof(*r->rows));
+    for (size_t i = 0; i < READER_BATCH; i++) {
+        b->row[i] = &r->rows[r->rows_used++];
+        b->row[i]->text = b->row[i]->inline_text;
+    }
+    return b;
+}
+
 /* Lends free rows to the reader; seldom, so that it is not woken for each batch. */
 static void reader_supply(struct reader *r)
 {
-    if (r->kept_count == 0 || r->lent > READER_LEAD / 2)
+    bool some = r->kept_count > 0 || r->rows_used < r->o.rows;
+
+    if (!some || r->lent > READER_LEAD / 2)
         return;
-    for (; r->kept_count > 0 && r->lent < READER_LEAD; r->lent++)
-        spsc_push(r->empty, r->kept[--r->kept_count]);
+    for (; some && r->lent < READER_LEAD; r->lent++) {
+        spsc_push(r->empty, r->kept_count > 0 ? r->kept[--r->kept_count] : reader_fresh(r));
+        some = r->kept_count > 0 || r->rows_used < r->o.rows;
+    }
     bell_ring(r->given);
 }
 
 static void reader_free(struct reader *r)
 {
-    for (size_t i = 0; r->rows && i < r->o.rows; i++) {
+    for (size_t i = 0; i < r->rows_used; i++) {
         if (r->rows[i].text_bytes)
             free(r->rows[i].text);
     }
@@ -321,13 +339,6 @@ int reader_open(struct reader **out, struct trace_reader *trace, const struct re
         rc = err_nomem(e, "reader's window");
         goto out;
     }
-    memset(r->rows, 0, o->rows * sizeof(*r->rows));
-    for (size_t i = 0; i < o->rows; i++) {
-        r->batches[i / READER_BATCH].row[i % READER_BATCH] = &r->rows[i];
-        r->rows[i].text = r->rows[i].inline_text;
-    }
-    for (; r->kept_count < batches; r->kept_count++)
-        r->kept[r->kept_count] = &r->batches[batches - 1 - r->kept_count];
     reader_supply(r);
     rc = thread_start(&r->thread, reader_main, r);
     if (rc != 0)

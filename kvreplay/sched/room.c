@@ -46,6 +46,64 @@ void room_release(struct room *room, const struct room_effect *effect)
     room->reserved_objects -= effect->give_objects;
 }
 
+/* ---- the room of a request ---- */
+
+static void share_enter(struct room_share *s, uint64_t take, uint64_t give)
+{
+    int64_t spare = (int64_t)(s->held + s->owed) - s->net; /* once the rows before it are done */
+
+    if (take > 0 && (int64_t)take > spare)
+        s->owed += (uint64_t)((int64_t)take - spare);
+    s->net += (int64_t)take - (int64_t)give;
+}
+
+void room_claim_enter(struct room_claim *claim, const struct room_effect *effect)
+{
+    share_enter(&claim->bytes, effect->take, effect->give);
+    share_enter(&claim->objects, effect->take_objects, effect->give_objects);
+    claim->takers += effect->take || effect->take_objects;
+}
+
+bool room_claim_fits(const struct room *room, const struct room_claim *claim)
+{
+    uint64_t bytes = claim->bytes.owed, objects = claim->objects.owed;
+
+    return (!bytes ||
+            (room->reserved <= room->capacity && bytes <= room->capacity - room->reserved)) &&
+           (!objects || (room->reserved_objects <= room->max_objects &&
+                         objects <= room->max_objects - room->reserved_objects));
+}
+
+void room_claim_reserve(struct room *room, struct room_claim *claim)
+{
+    room->reserved += claim->bytes.owed;
+    room->reserved_objects += claim->objects.owed;
+    claim->bytes.held += claim->bytes.owed;
+    claim->objects.held += claim->objects.owed;
+    claim->bytes.owed = claim->objects.owed = 0;
+}
+
+static void share_leave(struct room_share *s, uint64_t take, uint64_t give)
+{
+    s->held = s->held - take + give;
+    s->net -= (int64_t)take - (int64_t)give;
+}
+
+bool room_claim_leave(struct room *room, struct room_claim *claim, const struct room_effect *effect)
+{
+    share_leave(&claim->bytes, effect->take, effect->give);
+    share_leave(&claim->objects, effect->take_objects, effect->give_objects);
+    claim->takers -= effect->take || effect->take_objects;
+    if (claim->takers > 0 || (claim->bytes.held == 0 && claim->objects.held == 0))
+        return false;
+    room->reserved -= claim->bytes.held;
+    room->reserved_objects -= claim->objects.held;
+    claim->bytes.held = claim->objects.held = 0;
+    return true;
+}
+
+/* ---- what a row does ---- */
+
 /* A row that stores its object: plans effect's room and the object's new size. */
 static int room_store(struct room *room, struct objects *objects, const struct room_row *row,
                       struct room_effect *effect)

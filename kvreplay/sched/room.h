@@ -19,6 +19,7 @@ struct room {
     uint64_t capacity, planned, reserved, peak; /* peak: highest planned */
     uint64_t max_objects, planned_objects, reserved_objects, peak_objects;
     bool blocks; /* sizes count in whole blocks; false: exact bytes */
+    size_t line; /* rows of admitted requests, or of none, that wait for room (--admit qos) */
 };
 
 enum room_verdict {
@@ -58,5 +59,30 @@ int room_admit(struct room *room, struct objects *objects, const struct room_row
 bool room_reserve(struct room *room, const struct room_effect *effect);
 /* Gives back what the finished row frees. */
 void room_release(struct room *room, const struct room_effect *effect);
+
+/*
+ * The room of a request in one tier (--admit qos). Its rows run one after another, so it needs the
+ * most that they have taken at once, less what they have given back by then: that is reserved when
+ * the request is admitted, and its rows take of it and give to it. What is left goes back to the
+ * tier when no row inside takes any more. Zero it first.
+ */
+struct room_claim {
+    struct room_share {
+        uint64_t held; /* reserved, and of no object */
+        uint64_t owed; /* needed, and not reserved yet */
+        int64_t net;   /* what the rows inside that are not done take, less what they give */
+    } bytes, objects;
+    uint64_t takers; /* rows inside that take and are not done */
+};
+
+/* The next row of the request enters. */
+void room_claim_enter(struct room_claim *claim, const struct room_effect *effect);
+/* Is nothing owed, or is what is owed free? */
+bool room_claim_fits(const struct room *room, const struct room_claim *claim);
+/* Reserves what is owed; more than is free when it does not fit. */
+void room_claim_reserve(struct room *room, struct room_claim *claim);
+/* The row, for which nothing was owed, is done. True: some room went back to the tier. */
+bool room_claim_leave(struct room *room, struct room_claim *claim,
+                      const struct room_effect *effect);
 
 #endif

@@ -57,7 +57,12 @@ struct row {
     struct row *woken;      /* next in the list that order_leave returns */
     uint64_t writes_before; /* writes of this key that entered before this row */
 
-    struct request *request; /* admission.c; NULL: not served */
+    /* order.c, with order_keep_links: the rows inside before and behind it in the chain of its key;
+     * the last row before it there that runs alone, valid while it waits for its key */
+    struct row *key_before, *key_behind, *key_alone;
+
+    struct request *request;    /* admission.c; NULL: not served */
+    struct row *request_behind; /* admission.c: the next row inside of its request */
 
     struct row *user_next; /* pace.c: --timing closed */
     int64_t pause_ns;

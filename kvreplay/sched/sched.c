@@ -7,13 +7,14 @@
  * - It waits for no room: room is granted in the order of the trace, all earlier rows have given
  *   theirs back, and a row that would not fit then was marked at admission.
  * - It waits for a slot only while other operations run, since only they hold slots.
- * - It waits for a worker only as the first in line, which is let in when all workers wait. */
+ * - It waits for a worker only as the first in line, which is let in when all workers wait.
+ * With ADMISSION_QOS requests overtake each other, and room is no longer granted in the order of
+ * the trace: admission.c says why that cannot get stuck either. */
 #include "kvreplay/sched/sched.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "kvreplay/sched/admission.h"
 #include "kvreplay/sched/dispatch.h"
 #include "kvreplay/sched/idle.h"
 #include "kvreplay/sched/pace.h"
@@ -34,6 +35,7 @@ struct sched {
     struct sched_env env;
     struct order *order;
     struct admission *admission; /* NULL: not SCHED_SERVED */
+    bool by_class;               /* it has the rule ADMISSION_QOS */
     struct pace_clock clock;
     struct pace_users *users; /* NULL: not SCHED_CLOSED */
     struct timers *timers;
@@ -63,11 +65,21 @@ static int64_t sched_now(const struct sched *s)
     return s->o.clock->now_ns(s->o.clock->ctx);
 }
 
+/* A request was in line when the run was stopped. */
+static void sched_waits(void *ctx, uint8_t qos, int64_t wait_ns)
+{
+    struct sched *s = ctx;
+    counts_waited(s->env.ledger->counts, qos, wait_ns);
+}
+
 static void sched_stop(struct sched *s, enum sched_end why)
 {
     if (!s->stopping) {
+        int64_t now = sched_now(s) < s->end_ns ? sched_now(s) : s->end_ns;
         s->outcome.end = why;
-        s->outcome.waiting = s->admission ? admission_waiting(s->admission, sched_now(s)) : 0;
+        s->outcome.waiting = s->admission ? admission_waiting(s->admission, now) : 0;
+        if (s->admission)
+            admission_each_waiting(s->admission, now, sched_waits, s);
     }
     s->stopping = true;
 }
@@ -95,16 +107,55 @@ static void sched_eligible(struct sched *s, struct row *r, int64_t when_ns)
     row_list_append(&s->ready, r);
 }
 
+/* The room of r's request in r's tier; NULL: r reserves its own. */
+static struct room_claim *sched_claim(const struct sched *s, const struct row *r)
+{
+    return s->by_class && r->request && r->t.tier != TRACE_NO_TIER ? admission_claim(r) : NULL;
+}
+
+/* Takes the row's room if it is free now. */
+static bool sched_reserve(struct sched *s, const struct row *r)
+{
+    struct room *room = &s->env.room[r->t.tier];
+    struct room_claim *claim = sched_claim(s, r);
+
+    if (!claim)
+        return room_reserve(room, &r->effect);
+    if (!room_claim_fits(room, claim))
+        return false;
+    room_claim_reserve(room, claim);
+    return true;
+}
+
+/* The first in line for room has got it. */
+static void sched_has_room(struct sched *s, unsigned tier, int64_t when_ns)
+{
+    struct row *r = row_list_pop(&s->no_room[tier]);
+
+    s->env.room[tier].line--;
+    r->waits &= (uint8_t)~ROW_WAIT_ROOM;
+    if (r->waits == 0)
+        sched_eligible(s, r, when_ns);
+}
+
 /* Room is granted in the order of the trace, to the head of the line only. */
 static void sched_grant(struct sched *s, unsigned tier, int64_t when_ns)
 {
-    struct row_list *line = &s->no_room[tier];
-    while (line->head && room_reserve(&s->env.room[tier], &line->head->effect)) {
-        struct row *r = row_list_pop(line);
-        r->waits &= (uint8_t)~ROW_WAIT_ROOM;
-        if (r->waits == 0)
-            sched_eligible(s, r, when_ns);
-    }
+    while (s->no_room[tier].head && sched_reserve(s, s->no_room[tier].head))
+        sched_has_room(s, tier, when_ns);
+}
+
+/* Gives back what the finished row frees. */
+static void sched_release_room(struct sched *s, struct row *r, int64_t when_ns)
+{
+    struct room *room = &s->env.room[r->t.tier];
+    struct room_claim *claim = sched_claim(s, r);
+
+    if (claim && !room_claim_leave(room, claim, &r->effect))
+        return;
+    if (!claim)
+        room_release(room, &r->effect);
+    sched_grant(s, r->t.tier, when_ns);
 }
 
 /* ---- finishing ---- */
@@ -126,10 +177,8 @@ static void sched_finish(struct sched *s, struct row *r, int64_t done_ns)
         if (w->waits == 0)
             sched_eligible(s, w, done_ns);
     }
-    if (r->effect.give || r->effect.give_objects) {
-        room_release(&s->env.room[r->t.tier], &r->effect);
-        sched_grant(s, r->t.tier, done_ns);
-    }
+    if (r->effect.give || r->effect.give_objects || (s->by_class && r->t.tier != TRACE_NO_TIER))
+        sched_release_room(s, r, done_ns);
     s->inside--;
     objects_release(s->env.objects, r->effect.object);
     if (s->admission)
@@ -371,8 +420,14 @@ static void sched_admit(struct sched *s, struct row *r, int64_t now)
         timers_expect(s->timers, r->t.due_ns, now);
     if (s->admission && !r->head && r->t.request != TRACE_NONE)
         admission_enter(s->admission, r, r->t.due_ns, now);
-    if (r->effect.take || r->effect.take_objects) {
+    if (r->waits & ROW_WAIT_WORKER)
+        s->env.ledger->counts->entered[r->t.qos] += r->t.due_ns <= s->end_ns;
+    bool takes = r->effect.take || r->effect.take_objects;
+    if (s->by_class && r->request) /* in line, it gets its room with its request */
+        takes = takes && admission_claim(r);
+    if (takes) {
         r->waits |= ROW_WAIT_ROOM;
+        s->env.room[r->t.tier].line++;
         row_list_append(&s->no_room[r->t.tier], r);
         sched_grant(s, r->t.tier, now);
     } else if (r->waits == 0) {
@@ -415,36 +470,73 @@ static bool sched_intake(struct sched *s)
 
 /* ---- admission of requests (SCHED_SERVED) ---- */
 
-static void sched_serve(struct sched *s, struct row *r, int64_t when_ns)
+static void sched_serve(struct sched *s, struct row *r, const struct admission_way *way)
 {
-    counts_admitted(s->env.ledger->counts, r->t.due_ns, when_ns);
+    counts_admitted(s->env.ledger->counts, r->t.qos, r->t.due_ns, way);
     if (r->waits == 0)
-        sched_eligible(s, r, when_ns);
+        sched_eligible(s, r, way->when_ns);
 }
 
-/* Lets requests in. When every worker waits for a row of a request in line, which a trace made for
- * more workers can cause, the first in line comes in beyond them: nothing else could go on. True:
- * some were let in. */
-static bool sched_let_in(struct sched *s)
+/* Nothing can go on, and nothing is outstanding: the oldest row in the order of the trace goes on
+ * all the same. It waits for a worker or for room (admission.c says why for nothing else). A trace
+ * made for more workers can cause the one, an order that is not that of the trace the other. False:
+ * it has not arrived. */
+static bool sched_unblock(struct sched *s, int64_t now)
 {
-    int64_t now = sched_now(s), when_ns;
+    const struct row *oldest = admission_oldest(s->admission, now);
+    struct admission_way way;
+    int tier = -1;
+
+    if (!s->by_class && !admission_full(s->admission))
+        return false;
+    for (int i = 0; i < TRACE_TIERS && s->by_class; i++) {
+        const struct row *r = s->no_room[i].head;
+        if (r && (!oldest || r->number < oldest->number)) {
+            oldest = r;
+            tier = i;
+        }
+    }
+    if (!oldest)
+        return false;
+    if (tier < 0) {
+        struct row *r = admission_beyond(s->admission, now, &way);
+        sched_serve(s, r, &way);
+        return true;
+    }
+    struct room *room = &s->env.room[tier];
+    struct room_claim *claim = sched_claim(s, oldest);
+    if (claim) {
+        room_claim_reserve(room, claim);
+    } else {
+        room->reserved += oldest->effect.take;
+        room->reserved_objects += oldest->effect.take_objects;
+    }
+    s->env.ledger->counts->capacity_exceeded++;
+    sched_has_room(s, (unsigned)tier, now);
+    return true;
+}
+
+/* Lets requests in. entered: rows came in just now, and more may follow. True: some were let in, or
+ * some workers became free. */
+static bool sched_let_in(struct sched *s, bool entered)
+{
+    int64_t now = sched_now(s);
     bool no_more = !sched_first(s) &&
                    (reader_starved(s->env.reader) || reader_ended(s->env.reader, NULL) != 0);
+    struct admission_way way;
     struct row *r;
 
     if (s->stopping)
         return false;
     bool any = admission_settle(s->admission, s->newest, no_more);
-    while ((r = admission_next(s->admission, now, &when_ns))) {
-        sched_serve(s, r, when_ns);
+    while ((r = admission_next(s->admission, now, &way))) {
+        sched_serve(s, r, &way);
         any = true;
     }
     if (any || dispatch_busy(s->dispatch) || s->held || s->ready.head ||
-        admission_lingers(s->admission) || !(r = admission_beyond(s->admission, now, &when_ns)))
+        admission_lingers(s->admission) || (s->by_class && entered))
         return any;
-    s->env.ledger->counts->admitted_beyond++;
-    sched_serve(s, r, when_ns);
-    return true;
+    return sched_unblock(s, now);
 }
 
 /* A request has ended. */
@@ -463,8 +555,12 @@ static void sched_wait(struct sched *s, uint32_t seen)
 
     if (s->admission && admission_next_ns(s->admission) < until)
         until = admission_next_ns(s->admission);
+    if (s->stopping) /* only for what is in flight */
+        until = INT64_MAX;
     int64_t done = dispatch_next_ns(s->dispatch);
     until = done < until ? done : until;
+    if (s->admission && until == INT64_MAX && !s->stopping) /* perhaps sched_unblock goes on then */
+        until = admission_oldest_ns(s->admission);
     if (s->o.clock == clock_real() || until == INT64_MAX)
         idle_wait(&s->idle, s->env.bell, seen, until, dispatch_busy(s->dispatch));
     else
@@ -493,7 +589,7 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
     while (!sched_finished(s)) {
         uint32_t seen = bell_seen(s->env.bell);
         bool any = sched_intake(s);
-        any |= s->admission && sched_let_in(s);
+        any |= s->admission && sched_let_in(s, any);
         any |= sched_release(s);
         any |= sched_poll(s);
         if (stop_signal())
@@ -538,7 +634,10 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
     s->generation = o->first_generation;
     s->end_ns = INT64_MAX;
     s->clock = (struct pace_clock){.speed = o->speed, .arrivals = served};
+    s->by_class = served && o->admit == ADMISSION_QOS;
     s->order = order_create(o->order, o->window);
+    if (s->order && s->by_class)
+        order_keep_links(s->order);
     s->timers = timers_create(o->window);
     s->dispatch = dispatch_create(&(struct dispatch_opts){.tier = env->tier,
                                                           .verifies = env->verifies,
@@ -547,7 +646,12 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
                                                           .slots = o->inflight,
                                                           .max_writes = o->max_writes});
     if (served)
-        s->admission = admission_create(o->workers, o->window, sched_ended, s);
+        s->admission = admission_create(&(struct admission_opts){.rule = o->admit,
+                                                                 .workers = o->workers,
+                                                                 .rows = o->window,
+                                                                 .room = env->room,
+                                                                 .ended = sched_ended,
+                                                                 .ctx = s});
     if (closed)
         s->users = pace_users_create(&s->clock, o->window);
     idle_init(&s->idle, o->spin_ns, o->engine_threads);

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kvreplay/sched/admission.h"
 #include "kvreplay/sched/ledger.h"
 #include "kvreplay/sched/objects.h"
 #include "kvreplay/sched/order.h"
@@ -41,8 +42,9 @@ struct sched;
 struct sched_opts {
     const struct clock *clock;
     enum sched_timing timing;
-    unsigned workers; /* SCHED_SERVED: requests that are served at once */
-    double speed;     /* divides the trace's times */
+    unsigned workers;          /* SCHED_SERVED: requests that are served at once */
+    enum admission_rule admit; /* SCHED_SERVED */
+    double speed;              /* divides the trace's times */
     enum order_mode order;
     unsigned inflight;   /* operations in flight at most */
     unsigned max_writes; /* of them, objects being written; 0: no bound */
