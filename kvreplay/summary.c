@@ -91,6 +91,7 @@ static void json_rows(struct jsonout *j, const struct summary *s)
     jsonout_u64(j, "absent", n->absent);
     jsonout_u64(j, "corrupt", n->corrupt);
     jsonout_u64(j, "failed", n->failed);
+    jsonout_u64(j, "lost", n->lost);
     jsonout_u64(j, "skipped", s->skipped);
     jsonout_u64(j, "bad", s->bad_rows);
     jsonout_u64(j, "unverified_reads", n->unverified_reads);
@@ -277,6 +278,8 @@ static void text_rows(FILE *out, const struct summary *s)
             units_format_duration(took, sizeof(took), (double)ev->elapsed_ns),
             per_s >= 0 ? per_s : 0.0, (unsigned long long)n->ok, (unsigned long long)n->absent,
             (unsigned long long)n->corrupt, (unsigned long long)n->failed);
+    if (n->lost)
+        fprintf(out, " (%llu lost)", (unsigned long long)n->lost);
     if (s->skipped)
         fprintf(out, ", %llu left out", (unsigned long long)s->skipped);
     if (s->bad_rows)

@@ -168,7 +168,10 @@ const char *data_fault_text(enum data_fault_kind kind)
         return "block of another write of this object";
     case DATA_FAULT_INDEX:
         return "another block of this object";
+    case DATA_FAULT_END:
+        return "the stored object ends here: it was shortened after it was written";
     case DATA_FAULT_BODY:
+    case DATA_FAULT_NONE:
         break;
     }
     return "contents of the block differ";

@@ -33,11 +33,13 @@ struct data_id {
 int data_shape(double compress, double dedup, uint32_t *shape);
 
 enum data_fault_kind {
-    DATA_FAULT_HEADER = 1, /* magic or header checksum wrong: not our block, or torn */
+    DATA_FAULT_NONE,
+    DATA_FAULT_HEADER,     /* magic or header checksum wrong: not our block, or torn */
     DATA_FAULT_KEY,        /* another object's block */
     DATA_FAULT_GENERATION, /* an older or newer write of this key */
     DATA_FAULT_INDEX,      /* another block of this object */
-    DATA_FAULT_BODY        /* data_check_full: contents differ */
+    DATA_FAULT_BODY,       /* data_check_full: contents differ */
+    DATA_FAULT_END         /* the stored copy ends before the block; found by the tier */
 };
 struct data_fault {
     enum data_fault_kind kind;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/data/data.h"
+#include "lib/io/io.h"
 
 #define SLAB_MAGIC   "KVTSLAB1"
 #define SLAB_BEGIN   ((uint64_t)1 << 20)
@@ -65,7 +66,7 @@ bool layout_slab_is_ours(const void *block)
     return header_valid(&h);
 }
 
-/* Moves whole blocks at an offset, as O_DIRECT wants. 0; -ENODATA: past the end; negative errno. */
+/* Moves whole blocks at an offset, as O_DIRECT wants. 0, IO_PAST_END or negative errno. */
 static int move_all(int fd, void *buf, size_t len, uint64_t offset, bool write)
 {
     for (size_t done = 0; done < len;) {
@@ -74,7 +75,7 @@ static int move_all(int fd, void *buf, size_t len, uint64_t offset, bool write)
         ssize_t n = write ? pwrite(fd, at, len - done, where) : pread(fd, at, len - done, where);
 
         if (n == 0)
-            return write ? -EIO : -ENODATA;
+            return write ? -EIO : IO_PAST_END;
         if (n < 0 && errno != EINTR)
             return -errno;
         done += n > 0 ? (size_t)n : 0;
@@ -86,7 +87,7 @@ static int header_read(int fd, void *block, struct slab_header *h)
 {
     int ret = move_all(fd, block, DATA_BLOCK, 0, false);
 
-    if (ret == -ENODATA)
+    if (ret == IO_PAST_END)
         return -ENOENT;
     if (ret < 0)
         return ret;
@@ -165,7 +166,7 @@ static int segment_read(struct layout_slab *s)
     int ret = move_all(s->o.fd, s->segment, SLAB_SEGMENT, offset, false);
 
     if (ret < 0)
-        return ret == -ENODATA ? -EBADMSG : ret;
+        return ret == IO_PAST_END ? -EBADMSG : ret;
     s->index_at += SLAB_SEGMENT;
     s->segment_words = s->segment[0];
     s->segment_at = 0;

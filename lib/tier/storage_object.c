@@ -17,6 +17,7 @@ void storage_object_begin(struct storage_object *ob, const struct storage_policy
                                   .bytes = op->verb == TIER_DELETE ? 0 : DATA_PADDED(op->size)};
     op->status = 0;
     op->device_ns = 0;
+    op->fault.kind = DATA_FAULT_NONE;
     if (p->files)
         op->status = layout_files_name(p->files, op->name, write, &ob->name);
     else
@@ -155,8 +156,7 @@ void storage_object_check(const struct storage_object *ob, const struct io_req *
     else
         ret = data_check_headers(r->buf, r->len, &op->id, block, &fault);
     /* Chunks arrive in any order; the fault nearest to the object's beginning is reported. */
-    if (ret < 0 &&
-        (op->status == 0 || (op->status == -EBADMSG && fault.offset < op->fault.offset))) {
+    if (ret < 0 && (op->status == 0 || (op->fault.kind && fault.offset < op->fault.offset))) {
         op->status = -EBADMSG;
         op->fault = fault;
     }

@@ -173,8 +173,10 @@ static void object_fail(struct storage_thread *t, struct storage_object *ob, int
 {
     struct storage_object **at = &t->moving;
 
-    if (ob->op->status == 0 || ob->op->status == -EBADMSG)
+    if (ob->op->status == 0 || ob->op->fault.kind) {
         ob->op->status = status;
+        ob->op->fault.kind = DATA_FAULT_NONE;
+    }
     if (ob->issued == ob->bytes)
         return;
     ob->issued = ob->bytes;
@@ -185,6 +187,23 @@ static void object_fail(struct storage_thread *t, struct storage_object *ob, int
     *at = ob->next;
     if (!*at)
         t->moving_last = at;
+}
+
+/* A read came to the end of the file. The trace is to blame when it asks for more than was stored,
+ * else the store: it lost the end of the object. */
+static void object_ends(struct storage_thread *t, struct storage_object *ob, const struct chunk *c)
+{
+    struct tier_op *op = ob->op;
+    /* The place of a file is its length; what a slab's object holds was compared before. */
+    uint64_t stored = t->o.policy.files ? (uint64_t)(uintptr_t)op->place : UINT64_MAX / 2;
+    uint64_t at = c->at + c->req.moved;
+
+    if (op->status < 0 && !op->fault.kind)
+        return;
+    object_fail(t, ob, ob->bytes > DATA_PADDED(stored) ? -EINVAL : -EBADMSG);
+    if (op->status == -EBADMSG)
+        op->fault =
+            (struct data_fault){.kind = DATA_FAULT_END, .block = at / DATA_BLOCK, .offset = at};
 }
 
 /* The chunk's buffer is free; after the object's last chunk its next stage begins. */
@@ -302,8 +321,10 @@ static void chunk_arrived(struct storage_thread *t, struct chunk *c)
         ob->op->device_ns += c->req.done_ns - ob->busy_since_ns;
     atomic_fetch_add_explicit(&t->io_ns, c->req.done_ns - c->req.start_ns, memory_order_relaxed);
     atomic_fetch_add_explicit(&t->ios, 1, memory_order_relaxed);
-    if (c->req.result < 0) /* past the end of a file: more was asked for than is stored */
-        object_fail(t, ob, c->req.result == -ENODATA ? -EINVAL : c->req.result);
+    if (c->req.result == IO_PAST_END)
+        object_ends(t, ob, c);
+    else if (c->req.result < 0)
+        object_fail(t, ob, c->req.result);
     if (ob->op->verb == TIER_READ && ob->op->verify != TIER_VERIFY_NONE && c->req.result == 0)
         list_push(&t->arrived, c);
     else

@@ -43,11 +43,11 @@ struct tier_op {
                     the object. NULL before the first write and after a delete */
     void *owner; /* the caller's */
     /* out */
-    int status; /* 0; -ENOENT absent; -EINVAL more asked for than stored; -EBADMSG corrupt; -errno
-                 */
+    int status; /* 0; -ENOENT not there; -EINVAL more asked for than stored; other negative errno.
+                   -EBADMSG with fault.kind set: corrupt; without: the device's own error */
     int64_t done_ns;         /* monotonic time of completion */
     int64_t device_ns;       /* time with at least one of its I/Os or copies in flight */
-    struct data_fault fault; /* when corrupt */
+    struct data_fault fault; /* when corrupt; the submitter sets its kind to DATA_FAULT_NONE */
     /* the engine's */
     struct tier_op *next;
     int64_t start_ns;

@@ -241,6 +241,10 @@ static void test_truncated_and_swapped(void **state)
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, 90000), 0);
     close(fd);
+    assert_int_equal(run(f, &a, TIER_READ), -EBADMSG); /* the store lost its end */
+    assert_int_equal(a.fault.kind, DATA_FAULT_END);
+    assert_int_equal(a.fault.block, 90000 / 4096);
+    a.size = 200000; /* the trace asks for more than was ever stored */
     assert_int_equal(run(f, &a, TIER_READ), -EINVAL);
     a.size = 80000;
     assert_int_equal(run(f, &a, TIER_READ), 0);
