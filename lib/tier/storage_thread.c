@@ -48,7 +48,7 @@ struct storage_thread {
     unsigned chunk_count, object_count;
     struct chunk *chunks;
     struct storage_object *objects;
-    bool file_slots; /* files are opened into slots of the engine's table */
+    bool file_slots; /* files to read are opened into slots of the engine's table */
     pthread_t thread;
     /* shared: */
     struct spsc *in, *done;
@@ -229,12 +229,16 @@ static bool take_operations(struct storage_thread *t)
     while (t->free_objects) {
         struct storage_object *ob = t->free_objects;
         struct tier_op *op = spsc_pop(t->in);
+        int slot;
 
         if (!op)
             break;
         any = true;
         t->free_objects = ob->next;
-        storage_object_begin(ob, &t->o.policy, op, t->file_slots ? (int)(ob - t->objects) : -1);
+        /* What is written gets a descriptor: the kernel tells failed writes when one is closed
+         * (network file systems, FUSE), and never when a slot is. */
+        slot = t->file_slots && op->verb != TIER_WRITE ? (int)(ob - t->objects) : -1;
+        storage_object_begin(ob, &t->o.policy, op, slot);
         if (op->status < 0)
             ob->issued = ob->bytes;
         object_go_on(t, ob);
