@@ -407,10 +407,12 @@ static const struct opt table[] = {
     {.name = "verify",
      .type = OPT_ENUM,
      .offset = AT(verify),
-     .choices = "none|header|full",
-     .def = "header",
+     .choices = "none|header|full|auto",
+     .def = "auto",
      .marks = NOT_NULL,
-     .help = "What is checked of each block that is read."},
+     .help = "What is checked of each block that is read: nothing, its header, or every byte. "
+             "header finds stale and misplaced blocks, but no damage behind the first 48 bytes. "
+             "auto: full on storage, header in memory."},
     {.name = "compress-ratio",
      .type = OPT_F64,
      .offset = AT(compress_ratio),

@@ -215,6 +215,8 @@ enum dispatch_end dispatch_row(struct dispatch *d, struct row *r, int64_t *now_n
     if (!s)
         return DISPATCH_REFUSED;
     enum tier_verify verify = d->o.verifies[r->t.tier] ? d->o.verify : TIER_VERIFY_NONE;
+    if (verify == TIER_VERIFY_AUTO)
+        verify = r->t.tier == TRACE_STORAGE ? TIER_VERIFY_FULL : TIER_VERIFY_HEADER;
     bool more = dispatch_prepare(r, verify, &s->op);
     *slot_ns = s->freed_ns;
     *now_ns = d->o.clock->now_ns(d->o.clock->ctx);

@@ -23,7 +23,8 @@ enum tier_verb {
 enum tier_verify {
     TIER_VERIFY_NONE,
     TIER_VERIFY_HEADER,
-    TIER_VERIFY_FULL
+    TIER_VERIFY_FULL,
+    TIER_VERIFY_AUTO /* not for an operation: full on storage, header in memory */
 };
 
 /*

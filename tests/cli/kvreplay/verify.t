@@ -1,6 +1,6 @@
 #!/bin/sh
-# verify.t - the next run adopts the objects that --keep leaves, and finds one flipped byte in them: a body byte with
-# --verify full, a header byte by default. The row is corrupt, key and block are named, the exit status is 1. A bug
+# verify.t - the next run adopts the objects that --keep leaves, and finds one flipped byte in them: any byte by
+# default, one of a header with --verify header. The row is corrupt, key and block are named, the exit status is 1. A bug
 # looked like kept objects that were written anew, so that nothing could ever be found.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
@@ -52,16 +52,17 @@ exits "what was deleted is not there again" 1 "$BIN/kvreplay" --nvme "$TMP/copy"
     -o "$TMP/o.csv" "$TMP/r.csv"
 stderr_like "and named" 'row 1 \(Tier-2 Read, key the key\): the object is not there'
 flip "$big" 50000
-exits "a flipped byte of the body passes the headers" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep -o /dev/null "$TMP/r.csv"
-exits "full verification finds it" 1 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify full -o "$TMP/o.csv" "$TMP/r.csv"
+exits "a flipped byte of the body passes the headers" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify header \
+    -o /dev/null "$TMP/r.csv"
+exits "by default it is found" 1 "$BIN/kvreplay" --nvme "$TMP/d" --keep -o "$TMP/o.csv" "$TMP/r.csv"
 stderr_like "key, block and offset are named" 'key the key\): corrupt: block 12 at offset 50000'
 is "one row is corrupt" "$(awk -F, '$NF == "corrupt" { print $5 }' "$TMP/o.csv")" "the key"
 is "the other is ok" "$(awk -F, '$NF == "ok" { print $5 }' "$TMP/o.csv")" "other"
 flip "$big" 50000
 exits "mended" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify full -o /dev/null "$TMP/r.csv"
 flip "$big" 8200
-exits "a flipped byte of a header is found by default" 1 "$BIN/kvreplay" --nvme "$TMP/d" --keep \
-    -o /dev/null "$TMP/r.csv"
+exits "a flipped byte of a header is found by its checksum" 1 "$BIN/kvreplay" --nvme "$TMP/d" --keep \
+    --verify header -o /dev/null "$TMP/r.csv"
 stderr_like "in its block" 'block 2 '
 exits "--verify none does not look" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify none -o /dev/null "$TMP/r.csv"
 exits "without --keep" 0 "$BIN/kvreplay" --nvme "$TMP/d" --verify none -o /dev/null "$TMP/r.csv"
