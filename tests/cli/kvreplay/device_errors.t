@@ -44,7 +44,7 @@ for engine in uring psync; do
         mounted read:$name
         exits "$engine: reads that end with $name" 1 replayed
         is "$engine: they keep their name" "$(statuses)" "Read $name 20 Write ok 20 "
-        stderr_like "$engine: the device is blamed" "k0, 65536 bytes\): $name: the device or its file system failed"
+        stderr_like "$engine: the device is blamed" "key k[0-9]+, 65536 bytes\): $name: the device or its file system failed"
         stderr_unlike "$engine: no block is invented" 'block 0'
         unmount
     done
