@@ -101,6 +101,7 @@ static void json_rows(struct jsonout *j, const struct summary *s)
     jsonout_u64(j, "bytes", s->populated.bytes);
     jsonout_u64(j, "adopted_objects", s->populated.adopted_objects);
     jsonout_u64(j, "adopted_bytes", s->populated.adopted_bytes);
+    jsonout_u64(j, "torn_objects", s->populated.torn_objects);
     jsonout_u64(j, "in_run_objects", n->created_objects);
     jsonout_u64(j, "in_run_bytes", n->created_bytes);
     jsonout_end(j);
@@ -126,6 +127,7 @@ static void json_times(struct jsonout *j, const struct summary *s)
                                         : "trace");
     jsonout_f64(j, "elapsed_s", (double)ev->elapsed_ns / 1e9);
     json_known(j, "rows_per_s", evidence_rows_per_s(ev));
+    jsonout_u64(j, "data_seed", s->data_seed);
     jsonout_f64(j, "sync_s", s->sync_ns >= 0 ? (double)s->sync_ns / 1e9 : NAN);
     jsonout_f64(j, "cpu_s", (double)s->cpu_ns / 1e9);
     jsonout_f64(j, "spin_s", (double)s->spun_ns / 1e9);

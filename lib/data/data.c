@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "lib/base/clock.h"
 #include "lib/data/stream.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "blocks are little-endian");
@@ -307,4 +309,13 @@ int data_identify(const void *block, struct data_id *id, uint64_t *index)
                            .shape = (uint32_t)(h.index >> SHAPE_SHIFT)};
     *index = h.index & ((UINT64_C(1) << SHAPE_SHIFT) - 1);
     return 0;
+}
+
+uint64_t data_random_seed(void)
+{
+    uint64_t seed = 0;
+
+    while (seed == 0 && getrandom(&seed, 6, 0) == 6)
+        continue;
+    return seed ? seed : (uint64_t)clock_wall_ns() >> 16; /* a kernel without random numbers */
 }

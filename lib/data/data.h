@@ -61,6 +61,9 @@ int data_check_full(const void *buf, size_t len, const struct data_id *id, uint6
  * is not ours. */
 int data_identify(const void *block, struct data_id *id, uint64_t *index);
 
+/* A seed for the contents of one run, 1 to 2^48 - 1: every reader of JSON takes such a number. */
+uint64_t data_random_seed(void);
+
 /* Selects "avx512", "avx2" or "portable" for tests. 0, or -ENOTSUP: not on this processor. */
 int data_force_isa(const char *isa);
 

@@ -84,7 +84,8 @@ struct tier_ops {
     int64_t (*next_ns)(struct tier *t);
     /* Finds an object that an earlier run left (storage only). 0 with *size, *generation and
      * op->place; -ENOENT: none. A slab's object must have op's size. Generation 0: its first block
-     * is not ours. Synchronous; for before the run. */
+     * is not ours. With op->verify set, the headers of all its blocks are read first: -EBADMSG, one
+     * is not of this object and generation. Synchronous; for before the run. */
     int (*adopt)(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation);
     void (*describe)(const struct tier *t, struct tier_info *info);
     /* Frees t; nothing may be in flight. Returns the first failure of the run, with *e. */

@@ -270,8 +270,15 @@ static void test_adopt(void **state)
     assert_int_equal(size, 0);
     assert_int_equal(generation, 0);
     flip(f, &op, 8);
+    op.verify = TIER_VERIFY_NONE;
     assert_int_equal(f->tier->ops->adopt(f->tier, &op, &size, &generation), 0);
     assert_int_equal(generation, 0);
+    flip(f, &op, 8);
+    op.verify = TIER_VERIFY_HEADER; /* after a power cut: every block is looked at */
+    assert_int_equal(f->tier->ops->adopt(f->tier, &op, &size, &generation), 0);
+    assert_int_equal(generation, 77);
+    flip(f, &op, 20 * DATA_BLOCK + 30);
+    assert_int_equal(f->tier->ops->adopt(f->tier, &op, &size, &generation), -EBADMSG);
     op.name.lo++;
     assert_int_equal(f->tier->ops->adopt(f->tier, &op, &size, &generation), -ENOENT);
     close_tier(f);
@@ -439,7 +446,7 @@ static void test_slab_adopt(void **state)
 {
     struct fixture *f = *state;
     struct tier_op a = checks_op(80, 77, 100000), b = checks_op(81, 78, 5000);
-    uint64_t size = 0, generation = 0;
+    uint64_t size = 0, generation = 0, bytes;
 
     open_slab(f, 1 << 20, true);
     open_tier(f, ordinary());
@@ -454,7 +461,7 @@ static void test_slab_adopt(void **state)
     a.place = b.place = NULL;
     open_slab(f, 2 << 20, true);
     open_tier(f, ordinary());
-    assert_int_equal(layout_slab_found(f->slab), 2);
+    assert_int_equal(layout_slab_found(f->slab, &bytes), 2);
     assert_int_equal(f->tier->ops->adopt(f->tier, &a, &size, &generation), 0);
     assert_int_equal(size, DATA_PADDED(100000));
     assert_int_equal(generation, 77);
@@ -467,12 +474,12 @@ static void test_slab_adopt(void **state)
     open_tier(f, ordinary());
     assert_int_equal(f->tier->ops->adopt(f->tier, &a, &size, &generation), 0);
     assert_int_equal(run(f, &a, TIER_DELETE), 0);
-    assert_int_equal(layout_slab_found(f->slab), 0); /* what was not adopted went with it */
+    assert_int_equal(layout_slab_found(f->slab, &bytes), 0); /* what was not adopted went with it */
     assert_int_equal(extent_free_bytes(layout_slab_pool(f->slab)), 2 << 20);
     close_tier(f);
     close_slab(f);
     open_slab(f, 2 << 20, true);
-    assert_int_equal(layout_slab_found(f->slab), 0); /* nor is it found again */
+    assert_int_equal(layout_slab_found(f->slab, &bytes), 0); /* nor is it found again */
     close_slab(f);
 }
 
