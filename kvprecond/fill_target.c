@@ -58,13 +58,15 @@ static bool is_ours(const void *block)
 
 static int open_dir(struct fill_target *t, struct err *e)
 {
-    int ret = target_dir_open(&t->dir, t->o.path, "kvprecond", e);
+    const struct target_dir_opts o = {.path = t->o.path,
+                                      .program = "kvprecond",
+                                      .keeps = t->o.keep,
+                                      .destroys = t->o.destroy_data,
+                                      .data_seed = t->o.data_seed};
+    int ret = target_dir_open(&t->dir, &o, e);
 
     if (ret < 0)
         return ret;
-    if (target_dir_was_kept(t->dir) && !t->o.destroy_data)
-        return err_set(e, EEXIST, ERR_TARGET, t->o.path,
-                       "holds what an earlier run kept; --destroy-data removes it");
     if (target_dir_was_kept(t->dir)) {
         ret = target_dir_empty(t->dir, e);
         if (ret < 0)
@@ -94,8 +96,7 @@ int fill_target_open(struct fill_target **out, const struct fill_target_opts *o,
             ret = err_set(e, EAGAIN, ERR_TARGET, o->path, "is not what it was a moment ago");
     }
     if (ret < 0) {
-        /* A refused target is released as it was found, with all that it held. */
-        fill_target_close(t, t->dir && target_dir_was_kept(t->dir), NULL);
+        fill_target_close(t, false, NULL);
         return ret;
     }
     *out = t;

@@ -85,8 +85,10 @@ static const struct opt table[] = {
     {.name = "seed",
      .type = OPT_U64,
      .offset = AT(seed),
-     .def = "42",
-     .help = "Decides the contents: two fills with different seeds share no block."},
+     .arg = "N",
+     .alias = "data-seed",
+     .help = "Decides the contents: two fills with different seeds share no block. 0: a random "
+             "seed, so that deduplicating storage sees new data in each fill."},
     {.type = OPT_HEADING, .help = "How it is written"},
     {.name = "purge",
      .type = OPT_FLAG,
@@ -276,6 +278,8 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
         o->block_bytes = o->mode == PLAN_RANDOM ? DATA_BLOCK : UNITS_MIB;
     if (o->threads == 0)
         o->threads = o->mode == PLAN_KV ? KV_THREADS : 1;
+    if (o->seed == 0)
+        o->seed = data_random_seed();
     o->size = DATA_PADDED(o->size);
     return 0;
 }

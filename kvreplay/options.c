@@ -58,7 +58,8 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = AT(destroy_data),
      .marks = NOT_NULL | NVME_ONLY,
-     .help = "Writes over a device, or a file that holds what kvreplay did not write."},
+     .help = "Writes over a device, or a file that holds what kvreplay did not write; removes what "
+             "an earlier run kept."},
     {.name = "gpu-mem-gb",
      .type = OPT_F64,
      .offset = AT(gpu_mem_gb),
@@ -128,7 +129,8 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = AT(keep),
      .marks = NOT_AUTOSCALE | NOT_NULL | NVME_ONLY,
-     .help = "Leaves the objects in the directory, for a later run to adopt."},
+     .help = "Leaves the objects on the target, for a later run to adopt, safe from a power cut "
+             "when the run has ended; uses and leaves what an earlier run kept."},
     {.name = "reserve",
      .type = OPT_F64,
      .offset = AT(reserve_percent),
@@ -418,10 +420,20 @@ static const struct opt table[] = {
     {.name = "verify",
      .type = OPT_ENUM,
      .offset = AT(verify),
-     .choices = "none|header|full",
-     .def = "header",
+     .choices = "none|header|full|auto",
+     .def = "auto",
      .marks = NOT_NULL,
-     .help = "What is checked of each block that is read."},
+     .help = "What is checked of each block that is read: nothing, its header, or every byte. "
+             "header finds stale and misplaced blocks, but no damage behind the first 48 bytes. "
+             "auto: full on storage, header in memory."},
+    {.name = "data-seed",
+     .type = OPT_U64,
+     .offset = AT(data_seed),
+     .arg = "N",
+     .flags = OPT_NO_EFFECT,
+     .marks = NOT_NULL,
+     .help = "Decides the contents of objects: runs of one trace with one seed write the same "
+             "bytes. 0: a random seed, so that deduplicating storage sees new data in each run."},
     {.name = "compress-ratio",
      .type = OPT_F64,
      .offset = AT(compress_ratio),

@@ -59,6 +59,7 @@ struct options {
     enum ledger_on_error on_error;
     enum io_engine ioengine;
     enum tier_verify verify;
+    uint64_t data_seed; /* 0: a random one, which the run sets */
     enum ledger_on_absent on_absent;
     enum ledger_on_lag on_lag;
     bool zstd, notes, keep, destroy_data, sqpoll, iopoll, buffered, null, skip_bad_rows,

@@ -58,8 +58,10 @@ int populate_adopt(struct populate *p, struct err *e)
         if (!want->initial || want->tier != TRACE_STORAGE)
             continue;
         struct tier_op op = populate_op(want, 0);
-        if (tier->ops->adopt(tier, &op, &size, &generation) < 0 ||
-            DATA_PADDED(size) != DATA_PADDED(want->size))
+        op.verify = p->tiers->storage.unsure ? TIER_VERIFY_HEADER : TIER_VERIFY_NONE;
+        int rc = tier->ops->adopt(tier, &op, &size, &generation);
+        p->done.torn_objects += rc == -EBADMSG;
+        if (rc < 0 || DATA_PADDED(size) != DATA_PADDED(want->size))
             continue;
         op.id.generation = generation;
         if (populate_put(p, want, &op) < 0)

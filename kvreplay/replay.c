@@ -13,6 +13,7 @@
 #include "kvreplay/sched/sched.h"
 #include "kvreplay/summary.h"
 #include "kvreplay/validity.h"
+#include "lib/base/hash.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/opt/rows.h"
@@ -50,6 +51,7 @@ struct replay {
     struct evidence evidence;
     uint64_t skipped;
     int64_t started_wall_ns, cpu_ns, sync_ns;
+    uint64_t data_seed;
     bool reader_stuck; /* its thread is left behind in a read of the trace */
 };
 
@@ -166,6 +168,8 @@ static void replay_set_tiers(struct replay *r)
                             .storage = {.path = o->nvme,
                                         .layout = o->layout,
                                         .destroy_data = o->destroy_data,
+                                        .keep = o->keep,
+                                        .data_seed = r->data_seed,
                                         .buffered = o->buffered,
                                         .bytes = (uint64_t)(o->storage_gb * (double)UNITS_GIB),
                                         .reserve = o->reserve_percent / 100,
@@ -186,6 +190,7 @@ static int replay_open_tiers(struct replay *r, struct err *e)
     uint64_t writes = r->o->inflight;
     int rc;
 
+    r->data_seed = r->o->data_seed ? r->o->data_seed : data_random_seed();
     replay_set_tiers(r);
     rc = tiers_choose(&r->tiers, e);
     if (rc < 0)
@@ -198,16 +203,15 @@ static int replay_open_tiers(struct replay *r, struct err *e)
         return rc;
     if (r->o->max_writes && r->o->max_writes < writes)
         writes = r->o->max_writes;
-    /* Generations never repeat, not over runs that keep objects, nor over runs whose blocks still
-     * lie in a slab: these begin at the time of day. */
-    bool kept = r->tiers.storage.was_kept || r->tiers.storage.slab;
+    /* The data seed decides the first generation, and generations decide the contents and stand in
+     * the header of each block. So they do not repeat over runs either, unless a seed does. */
     r->populate = (struct populate){.survey = &r->survey,
                                     .tiers = &r->tiers,
                                     .objects = r->objects,
                                     .progress = r->progress,
                                     .bell = r->bell,
                                     .inflight = (unsigned)writes,
-                                    .generation = kept ? (uint64_t)clock_wall_ns() : 1};
+                                    .generation = (hash_mix(r->data_seed) >> 2) + 1};
     if (r->surveyed && (rc = populate_adopt(&r->populate, e)) < 0)
         return rc;
     return tiers_storage_room(&r->tiers, r->populate.done.adopted_bytes,
@@ -449,6 +453,7 @@ static int replay_report(struct replay *r, int rc, struct err *e)
                         .cpu_ns = r->cpu_ns,
                         .spun_ns = r->outcome.spun_ns,
                         .sync_ns = r->sync_ns,
+                        .data_seed = r->data_seed,
                         .by_duration = r->outcome.end == SCHED_DURATION,
                         .workers = r->o->workers,
                         .by_class = r->by_class};

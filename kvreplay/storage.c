@@ -17,8 +17,29 @@
 #define SLAB_NAME          "slab.kv" /* in a directory */
 #define SLAB_SPARE_OBJECTS 1024u
 #define SLAB_INFLIGHT_MAX  64u
+#define SLAB_GROWTH        (8 * UNITS_MIB) /* at least, where the index of kept objects moves */
 
 /* ---- the file of a slab ---- */
+
+/* A slab of that name that is not ours to write over: a link, another user's file, other data. */
+static int slab_check(const struct storage *s, struct err *e)
+{
+    struct layout_slab_header h;
+    struct stat st;
+    int rc = fstat(s->fd, &st) < 0 ? -errno : 0;
+
+    if (rc == 0 && st.st_size > 0)
+        rc = layout_slab_read_header(s->fd, &h);
+    if (rc < 0 && rc != -ENOENT)
+        return err_errno(e, rc, ERR_TARGET, s->o.path, "its " SLAB_NAME " cannot be read");
+    if (rc == -ENOENT || !S_ISREG(st.st_mode) || st.st_nlink > 1 ||
+        !target_guard_owner(s->fd, st.st_uid))
+        return err_set(e, -EEXIST, ERR_TARGET, s->o.path, "refused: its " SLAB_NAME " %s",
+                       rc == -ENOENT     ? "was not written by kvtrace"
+                       : st.st_nlink > 1 ? "has another name too (a hard link)"
+                                         : "belongs to another user");
+    return 0;
+}
 
 static int slab_in_dir(struct storage *s, struct err *e)
 {
@@ -35,9 +56,27 @@ static int slab_in_dir(struct storage *s, struct err *e)
     if (rc < 0)
         return err_errno(e, rc, ERR_TARGET, s->o.path,
                          "its " SLAB_NAME " is in use by another process");
+    rc = slab_check(s, e);
+    if (rc < 0)
+        return rc;
     s->resizes = true;
     snprintf(s->path, sizeof(s->path), "%.240s/" SLAB_NAME, target_dir_path(s->target));
     return 0;
+}
+
+/* What a slab in a file holds stays, unless this run keeps it or may destroy it. */
+static int slab_refuse_kept(const struct storage *s, const struct layout_slab_header *h,
+                            struct err *e)
+{
+    char text[32];
+
+    if (!h->kept || h->objects == 0 || s->o.keep || s->o.destroy_data)
+        return 0;
+    return err_set(e, -EEXIST, ERR_TARGET, s->o.path,
+                   "holds %llu object%s (%s) that an earlier run kept: --keep uses them and leaves "
+                   "them, --destroy-data removes them",
+                   (unsigned long long)h->objects, units_plural(h->objects),
+                   units_format_bytes(text, sizeof(text), (double)h->bytes));
 }
 
 static int slab_on_file(struct storage *s, struct err *e)
@@ -58,7 +97,7 @@ static int slab_on_file(struct storage *s, struct err *e)
     if (rc < 0 && rc != -ENOENT)
         return err_errno(e, rc, ERR_TARGET, s->o.path, "cannot be read");
     s->resizes = !f.is_device && (f.bytes == 0 || h.resizes);
-    return 0;
+    return slab_refuse_kept(s, &h, e);
 }
 
 /* ---- its size ---- */
@@ -104,9 +143,18 @@ static int slab_size(const struct storage *s, const struct survey *surveyed, uin
     }
     if (s->o.bytes && s->o.bytes < want)
         want = s->o.bytes;
-    want = layout_slab_bytes(want, slab_objects(surveyed));
+    struct layout_slab_header kept = {0};
+    rc = now > 0 ? layout_slab_read_header(s->fd, &kept) : 0;
+    if (rc < 0 && rc != -ENOENT)
+        return err_errno(e, rc, ERR_TARGET, s->path, "cannot be read");
+    if (kept.kept && __builtin_add_overflow(want, kept.bytes, &want))
+        want = UINT64_MAX;
+    want = layout_slab_bytes(want, slab_objects(surveyed) + kept.objects);
+    /* The index of what is kept moves behind the new space, and must not touch itself there. */
+    if (kept.kept && want > now && want < now + kept.index_bytes + SLAB_GROWTH)
+        want = now + kept.index_bytes + SLAB_GROWTH;
     *bytes = (want < room ? want : room) / DATA_BLOCK * DATA_BLOCK;
-    if (*bytes < now)
+    if (*bytes < now || (kept.kept && *bytes < now + kept.index_bytes + SLAB_GROWTH))
         *bytes = now;
     return 0;
 }
@@ -163,6 +211,7 @@ static int slab_open(struct storage *s, const struct survey *surveyed, struct ro
                      struct err *e)
 {
     uint64_t allocated, had = file_bytes(s->fd, &allocated), bytes = had / DATA_BLOCK * DATA_BLOCK;
+    uint64_t kept_bytes;
     int rc = 0;
 
     if (s->resizes)
@@ -176,7 +225,8 @@ static int slab_open(struct storage *s, const struct survey *surveyed, struct ro
         rc = slab_grow(s, surveyed || s->o.bytes, bytes, e);
     if (rc < 0)
         return rc;
-    struct layout_slab_opts slab = {.fd = s->fd, .resizes = s->resizes};
+    struct layout_slab_opts slab = {
+        .fd = s->fd, .resizes = s->resizes, .keeps = s->o.keep, .destroys = s->o.destroy_data};
     slab.space_bytes = layout_slab_space(bytes);
     slab.index_bytes = bytes - slab.space_bytes - layout_slab_begin();
     rc = layout_slab_open(&s->slab, &slab, e);
@@ -186,7 +236,12 @@ static int slab_open(struct storage *s, const struct survey *surveyed, struct ro
      */
     if (had == 0 && (rc = layout_slab_use(s->slab)) < 0)
         return err_errno(e, rc, ERR_TARGET, s->path, "cannot be written");
-    s->was_kept = layout_slab_found(s->slab) > 0;
+    if (layout_slab_broken(s->slab) && !s->o.destroy_data)
+        return err_set(e, -EBADMSG, ERR_TARGET, s->o.path,
+                       "the index of the objects kept in it is damaged: --destroy-data gives them "
+                       "up");
+    s->was_kept = layout_slab_found(s->slab, &kept_bytes) > 0;
+    s->unsure = layout_slab_unsure(s->slab);
     return 0;
 }
 
@@ -202,18 +257,22 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
         return rc;
     if (kind != TARGET_DIR && o->layout == STORAGE_LAYOUT_FILES)
         return err_set(e, -EINVAL, ERR_INPUT, "--layout files", "%s is no directory", o->path);
-    if (kind == TARGET_DIR && o->destroy_data)
-        return err_set(e, -EINVAL, ERR_INPUT, "--destroy-data",
-                       "%s is a directory: only what kvtrace made there is ever removed", o->path);
     s->o = *o;
     snprintf(s->path, sizeof(s->path), "%s", o->path);
     s->open = true;
     if (kind == TARGET_DIR) {
-        rc = target_dir_open(&s->target, o->path, "kvreplay", e);
+        const struct target_dir_opts dir = {.path = o->path,
+                                            .program = "kvreplay",
+                                            .keeps = o->keep,
+                                            .adopts = true,
+                                            .destroys = o->destroy_data,
+                                            .data_seed = o->data_seed};
+        rc = target_dir_open(&s->target, &dir, e);
         if (rc < 0)
             return rc;
         s->fd = target_dir_fd(s->target);
         s->was_kept = target_dir_was_kept(s->target);
+        s->unsure = target_dir_unsure(s->target);
         if (o->layout == STORAGE_LAYOUT_SLAB)
             rc = slab_in_dir(s, e);
     } else {
@@ -231,6 +290,15 @@ int storage_begin(struct storage *s, struct err *e)
     int rc = s->slab ? layout_slab_use(s->slab) : 0;
 
     return rc < 0 ? err_errno(e, rc, ERR_TARGET, s->path, "cannot be written") : 0;
+}
+
+uint64_t storage_beside(const struct storage *s)
+{
+    uint64_t bytes = 0;
+
+    if (s->slab && s->o.keep && !s->o.destroy_data)
+        layout_slab_found(s->slab, &bytes);
+    return bytes;
 }
 
 uint64_t storage_free(const struct storage *s)
@@ -259,6 +327,10 @@ static int slab_keep(struct storage *s, const struct objects *objects, struct er
     const struct object *o;
     int rc = 0;
 
+    for (size_t pos = 0; (o = objects_next(objects, &pos));) {
+        if (o->tier == TRACE_STORAGE && o->live && o->place)
+            layout_slab_measure(s->slab, (uint32_t)(uintptr_t)o->place);
+    }
     for (size_t pos = 0; rc == 0 && (o = objects_next(objects, &pos));) {
         if (o->tier == TRACE_STORAGE && o->live && o->place)
             rc = layout_slab_keep(s->slab, object_name(o->key, TRACE_STORAGE),

@@ -28,7 +28,9 @@ enum storage_sync { /* --sync */
 struct storage_opts {
     const char *path; /* NULL: there is no storage */
     enum storage_layout layout;
-    bool destroy_data; /* may overwrite a device, or a file that is not ours */
+    bool destroy_data; /* may overwrite a device or a file that is not ours, or what was kept */
+    bool keep;         /* objects are to stay */
+    uint64_t data_seed;
     bool buffered;     /* no O_DIRECT */
     uint64_t bytes;    /* capacity asked for; 0: not asked */
     double reserve;    /* share of the file system that stays free, 0..1 */
@@ -45,6 +47,7 @@ struct storage {
     bool own_fd;   /* fd is a slab's */
     bool resizes;  /* the slab's file is ours to lengthen and to empty */
     bool was_kept; /* objects of an earlier run are there */
+    bool unsure;   /* ... and may be torn: verify them before they are used */
     struct target_device device;
     char path[256]; /* for reports */
 };
@@ -58,6 +61,8 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
 /* Before the clock starts, when rows will change something: marks a slab as in use on its device
  * now, so that the first of these rows does not wait for it. */
 int storage_begin(struct storage *s, struct err *e);
+/* Bytes of kept objects in a slab that were not adopted and stay. */
+uint64_t storage_beside(const struct storage *s);
 /* Bytes that are free now; UINT64_MAX: not known. */
 uint64_t storage_free(const struct storage *s);
 /* Forces what was written to the device. */

@@ -96,6 +96,7 @@ static void json_rows(struct jsonout *j, const struct summary *s)
     jsonout_u64(j, "absent", n->absent);
     jsonout_u64(j, "corrupt", n->corrupt);
     jsonout_u64(j, "failed", n->failed);
+    jsonout_u64(j, "lost", n->lost);
     jsonout_u64(j, "skipped", s->skipped);
     jsonout_u64(j, "bad", s->bad_rows);
     jsonout_u64(j, "unverified_reads", n->unverified_reads);
@@ -105,6 +106,7 @@ static void json_rows(struct jsonout *j, const struct summary *s)
     jsonout_u64(j, "bytes", s->populated.bytes);
     jsonout_u64(j, "adopted_objects", s->populated.adopted_objects);
     jsonout_u64(j, "adopted_bytes", s->populated.adopted_bytes);
+    jsonout_u64(j, "torn_objects", s->populated.torn_objects);
     jsonout_u64(j, "in_run_objects", n->created_objects);
     jsonout_u64(j, "in_run_bytes", n->created_bytes);
     jsonout_end(j);
@@ -130,6 +132,7 @@ static void json_times(struct jsonout *j, const struct summary *s)
                                         : "trace");
     jsonout_f64(j, "elapsed_s", (double)ev->elapsed_ns / 1e9);
     json_known(j, "rows_per_s", evidence_rows_per_s(ev));
+    jsonout_u64(j, "data_seed", s->data_seed);
     jsonout_f64(j, "sync_s", s->sync_ns >= 0 ? (double)s->sync_ns / 1e9 : NAN);
     jsonout_f64(j, "cpu_s", (double)s->cpu_ns / 1e9);
     jsonout_f64(j, "spin_s", (double)s->spun_ns / 1e9);
@@ -318,6 +321,8 @@ static void text_rows(FILE *out, const struct summary *s)
             units_format_duration(took, sizeof(took), (double)ev->elapsed_ns),
             per_s >= 0 ? per_s : 0.0, (unsigned long long)n->ok, (unsigned long long)n->absent,
             (unsigned long long)n->corrupt, (unsigned long long)n->failed);
+    if (n->lost)
+        fprintf(out, " (%llu lost)", (unsigned long long)n->lost);
     if (s->skipped)
         fprintf(out, ", %llu left out", (unsigned long long)s->skipped);
     if (s->bad_rows)

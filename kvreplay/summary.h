@@ -27,9 +27,10 @@ struct summary {
     const struct tiers *tiers;
     struct populated populated;
     uint64_t skipped, bad_rows;
-    int64_t cpu_ns;  /* of the whole process, during the timed part */
-    int64_t spun_ns; /* of cpu_ns, spent spinning until a row was due */
-    int64_t sync_ns; /* of --sync end, after the run; negative: none */
+    int64_t cpu_ns;     /* of the whole process, during the timed part */
+    int64_t spun_ns;    /* of cpu_ns, spent spinning until a row was due */
+    uint64_t data_seed; /* of the contents of objects */
+    int64_t sync_ns;    /* of --sync end, after the run; negative: none */
     bool by_duration;
     uint64_t workers; /* 0: not served */
     bool by_class;    /* served by QoS class */

@@ -381,6 +381,10 @@ int tiers_storage_room(struct tiers *t, uint64_t kept_bytes, uint64_t staying_by
         if (room->capacity > bytes)
             room->capacity = bytes;
     }
+    if (t->storage.slab) {
+        uint64_t beside = storage_beside(&t->storage);
+        room->capacity -= beside < room->capacity ? beside : room->capacity;
+    }
     if (need > room->capacity)
         return too_small(e, TRACE_STORAGE, need, room->capacity,
                          "with what was kept beside it the tier");

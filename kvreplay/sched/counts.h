@@ -44,6 +44,7 @@ struct counts_group {
 struct counts {
     struct counts_group group[COUNTS_GROUPS]; /* see counts_group_at */
     uint64_t rows, ok, absent, corrupt, failed;
+    uint64_t lost;                  /* of failed */
     uint64_t head_rows, head_bytes; /* of rows that ran before the clock started */
     /* The measured time, monotonic; INT64_MIN and INT64_MAX: the whole run. A row that starts
      * before from_ns appears only in the counts and bytes above. */

@@ -66,6 +66,7 @@ static void prepare_op(struct tier_op *op, enum tier_verb verb, const struct row
     op->size = o->size;
     op->place = o->place;
     op->owner = op->state = NULL;
+    op->fault.kind = DATA_FAULT_NONE;
 }
 
 static bool prepare_write(struct row *r, struct tier_op *op)
@@ -162,6 +163,17 @@ static bool complete_removal(struct object *o, const struct tier_op *op)
     return left;
 }
 
+/* Only what was stored is read or deleted: when it is not there, the store has lost it. A write
+ * that finds no folder is an error like any other. */
+static int status_of(const struct tier_op *op)
+{
+    if (op->status == -EBADMSG && op->fault.kind)
+        return TRACE_CORRUPT;
+    if (op->status == -ENOENT && op->verb != TIER_WRITE)
+        return TRACE_LOST;
+    return -op->status;
+}
+
 bool dispatch_complete(struct row *r, const struct tier_op *op)
 {
     struct object *o = r->effect.object;
@@ -171,10 +183,7 @@ bool dispatch_complete(struct row *r, const struct tier_op *op)
         complete_removal(o, op);
         return false;
     }
-    r->t.status = op->status == 0          ? TRACE_OK
-                  : op->status == -ENOENT  ? TRACE_ABSENT
-                  : op->status == -EBADMSG ? TRACE_CORRUPT
-                                           : -op->status;
+    r->t.status = status_of(op);
     if (r->stage == ROW_CREATE) {
         r->stage = complete_write(o, op) ? ROW_CLEAN : ROW_MAIN;
         return true;
@@ -206,6 +215,8 @@ enum dispatch_end dispatch_row(struct dispatch *d, struct row *r, int64_t *now_n
     if (!s)
         return DISPATCH_REFUSED;
     enum tier_verify verify = d->o.verifies[r->t.tier] ? d->o.verify : TIER_VERIFY_NONE;
+    if (verify == TIER_VERIFY_AUTO)
+        verify = r->t.tier == TRACE_STORAGE ? TIER_VERIFY_FULL : TIER_VERIFY_HEADER;
     bool more = dispatch_prepare(r, verify, &s->op);
     *slot_ns = s->freed_ns;
     *now_ns = d->o.clock->now_ns(d->o.clock->ctx);

@@ -72,6 +72,52 @@ static void ledger_say_no_room(const struct ledger *l, const struct row *r)
     ledger_say(l, "%s): ENOSPC: no room: %s", ledger_row(r, row), space);
 }
 
+/* Whom a failed row is to be blamed on: the trace, the store or the device. */
+static void ledger_say_failed(const struct ledger *l, const struct row *r)
+{
+    const struct object *o = r->effect.object;
+    const char *name = trace_status_text(r->t.status);
+    unsigned long long size = r->t.size;
+    char row[LEDGER_ROW];
+
+    ledger_row(r, row);
+    switch (r->t.status) {
+    case TRACE_LOST:
+        ledger_say(l,
+                   "%s, %llu bytes): lost: the store does not have it any more, and no row "
+                   "removed it",
+                   row, size);
+        return;
+    case ENOENT:
+        ledger_say(l, "%s, %llu bytes): %s: the store has lost the folder it goes to", row, size,
+                   name);
+        return;
+    case EINVAL:
+        if (o && r->t.op == TRACE_READ && size > o->size) {
+            ledger_say(l, "%s, %llu bytes): %s: the trace asks for more than the %llu bytes stored",
+                       row, size, name, (unsigned long long)o->size);
+            return;
+        }
+        break;
+    case EIO:
+    case ENODATA: /* Linux: a medium error */
+    case EBADMSG: /* file systems: a checksum does not match */
+    case EUCLEAN: /* file systems: their own structures are damaged */
+    case EILSEQ:
+    case EREMOTEIO:
+    case ENXIO:
+    case ENODEV:
+    case ETIMEDOUT:
+        ledger_say(l, "%s, %llu bytes): %s: the device or its file system failed: %s", row, size,
+                   name, strerror(r->t.status));
+        return;
+    default:
+        break;
+    }
+    ledger_say(l, "%s, %llu bytes): %s: the target refused: %s", row, size, name,
+               strerror(r->t.status));
+}
+
 void ledger_end(const struct ledger *l)
 {
     if (l->corrupt > LEDGER_LINES)
@@ -153,7 +199,6 @@ int ledger_finished(struct ledger *l, const struct row *r, enum ledger_verdict *
     else if (r->t.status == ENOSPC)
         ledger_say_no_room(l, r);
     else
-        ledger_say(l, "%s, %llu bytes): %s: %s", ledger_row(r, row), (unsigned long long)r->t.size,
-                   trace_status_text(r->t.status), strerror(r->t.status));
+        ledger_say_failed(l, r);
     return rc;
 }

@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "lib/base/clock.h"
 #include "lib/data/stream.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "blocks are little-endian");
@@ -168,7 +170,10 @@ const char *data_fault_text(enum data_fault_kind kind)
         return "block of another write of this object";
     case DATA_FAULT_INDEX:
         return "another block of this object";
+    case DATA_FAULT_END:
+        return "the stored object ends here: it was shortened after it was written";
     case DATA_FAULT_BODY:
+    case DATA_FAULT_NONE:
         break;
     }
     return "contents of the block differ";
@@ -304,4 +309,13 @@ int data_identify(const void *block, struct data_id *id, uint64_t *index)
                            .shape = (uint32_t)(h.index >> SHAPE_SHIFT)};
     *index = h.index & ((UINT64_C(1) << SHAPE_SHIFT) - 1);
     return 0;
+}
+
+uint64_t data_random_seed(void)
+{
+    uint64_t seed = 0;
+
+    while (seed == 0 && getrandom(&seed, 6, 0) == 6)
+        continue;
+    return seed ? seed : (uint64_t)clock_wall_ns() >> 16; /* a kernel without random numbers */
 }

@@ -33,11 +33,13 @@ struct data_id {
 int data_shape(double compress, double dedup, uint32_t *shape);
 
 enum data_fault_kind {
-    DATA_FAULT_HEADER = 1, /* magic or header checksum wrong: not our block, or torn */
+    DATA_FAULT_NONE,
+    DATA_FAULT_HEADER,     /* magic or header checksum wrong: not our block, or torn */
     DATA_FAULT_KEY,        /* another object's block */
     DATA_FAULT_GENERATION, /* an older or newer write of this key */
     DATA_FAULT_INDEX,      /* another block of this object */
-    DATA_FAULT_BODY        /* data_check_full: contents differ */
+    DATA_FAULT_BODY,       /* data_check_full: contents differ */
+    DATA_FAULT_END         /* the stored copy ends before the block; found by the tier */
 };
 struct data_fault {
     enum data_fault_kind kind;
@@ -58,6 +60,9 @@ int data_check_full(const void *buf, size_t len, const struct data_id *id, uint6
 /* Reads the header of one block: 0 with *id and *index (in steps of the shape), or -EBADMSG when it
  * is not ours. */
 int data_identify(const void *block, struct data_id *id, uint64_t *index);
+
+/* A seed for the contents of one run, 1 to 2^48 - 1: every reader of JSON takes such a number. */
+uint64_t data_random_seed(void);
 
 /* Selects "avx512", "avx2" or "portable" for tests. 0, or -ENOTSUP: not on this processor. */
 int data_force_isa(const char *isa);

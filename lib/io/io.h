@@ -46,9 +46,15 @@ struct io_req {
     int64_t start_ns;    /* out: handed to the kernel. By psync: transfers, when a thread begins
                             them; calls, when they are put in line for one */
     int64_t done_ns;     /* out: the engine saw the completion */
-    int result;          /* out: 0 or negative errno; -ENODATA: a read past the end of the file */
+    int result;          /* out: 0, negative errno or IO_PAST_END */
     uint32_t moved;      /* the engine's */
     struct io_req *next; /* the engine's */
+};
+
+/* Result of a read past the end of the file. No errno: the kernel gives ENODATA for a medium error.
+ */
+enum {
+    IO_PAST_END = -4096
 };
 
 struct io_opts {

@@ -57,7 +57,7 @@ static struct io_req *queue_pop(struct psync_queue *q)
     return r;
 }
 
-/* Moves the whole request; 0 or negative errno. */
+/* Moves the whole request; returns its result. */
 static int psync_transfer(struct io_req *r)
 {
     while (r->moved < r->len) {
@@ -69,9 +69,9 @@ static int psync_transfer(struct io_req *r)
         if (n > 0)
             r->moved += (uint32_t)n;
         else if (n == 0)
-            return r->write ? -EIO : -ENODATA;
+            return r->write ? -EIO : IO_PAST_END;
         else if (errno == EINVAL && !r->write && r->moved % PSYNC_SECTOR != 0)
-            return -ENODATA; /* a file with an odd end: O_DIRECT cannot go on from there */
+            return IO_PAST_END; /* a file with an odd end: O_DIRECT cannot go on from there */
         else if (errno != EINTR && errno != EAGAIN)
             return -errno;
     }

@@ -13,22 +13,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/units.h"
 #include "lib/io/target_guard.h"
+#include "lib/io/target_marker.h"
 
-#define DIR_MARKER     ".kvtrace"
-#define DIR_MARKER_CAP 256
-#define DIR_HEX_LEN    32
-#define DIR_FLAGS      (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-#define DIR_TRIES      10
+#define DIR_MARKER  ".kvtrace"
+#define DIR_HEX_LEN 32
+#define DIR_FLAGS   (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+#define DIR_TRIES   100
 
 struct target_dir {
     int fd, marker_fd;
-    bool created;  /* kvtrace made the directory and removes it at the end */
-    bool was_kept; /* the marker said so */
-    bool died;     /* the marker named a process that is no more */
-    bool fresh;    /* this process made the marker */
+    struct target_marker marker; /* as it is now, or will be written */
+    bool was_kept;               /* objects of an earlier run are there */
+    bool died;                   /* a run died here that did not keep its objects */
+    bool fresh;                  /* this process made the marker */
     char path[PATH_MAX];
-    char program[64];
 };
 
 /* ---- our files ---- */
@@ -128,53 +128,111 @@ int target_dir_empty(struct target_dir *t, struct err *e)
     }
     if (ret < 0)
         return err_errno(e, ret, ERR_TARGET, t->path, "cannot be emptied");
+    t->marker.unsure = false;
     return 0;
+}
+
+/* ---- what an earlier run left ---- */
+
+/* Adds the files of directory fd whose names are ours. 0 or negative errno. */
+static int count_files(int fd, bool (*ours)(const char *), uint64_t *files, uint64_t *bytes)
+{
+    DIR *d = dir_list(fd);
+    struct dirent *de;
+    struct stat st;
+
+    if (!d)
+        return -errno;
+    while ((de = readdir(d)) != NULL) {
+        if (!ours(de->d_name) || fstatat(fd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISREG(st.st_mode))
+            continue;
+        ++*files;
+        *bytes += (uint64_t)st.st_size;
+    }
+    closedir(d);
+    return 0;
+}
+
+/* Says what would be removed, and what may be done about it. */
+static int refuse_kept(const struct target_dir *t, const struct target_dir_opts *o, struct err *e)
+{
+    uint64_t files = 0, bytes = 0;
+    char text[32];
+
+    count_files(t->fd, name_is_top_file, &files, &bytes);
+    for (unsigned i = 0; i < 256; i++) {
+        char name[3];
+        int sub;
+
+        snprintf(name, sizeof(name), "%02x", i & 0xffu);
+        sub = openat(t->fd, name, DIR_FLAGS | O_NOFOLLOW);
+        if (sub < 0)
+            continue;
+        count_files(sub, name_is_object, &files, &bytes);
+        close(sub);
+    }
+    return err_set(e, EEXIST, ERR_TARGET, t->path,
+                   "holds %llu object%s (%s) that an earlier run of %s kept: %s--destroy-data "
+                   "removes them",
+                   (unsigned long long)files, units_plural(files),
+                   units_format_bytes(text, sizeof(text), (double)bytes), t->marker.program,
+                   o->adopts ? "--keep uses them and leaves them, " : "");
 }
 
 /* ---- the marker ---- */
 
-/* Three lines: "running PID" or "kept"; the program; "created" when kvtrace made the directory. It
- * is written over in place: only a reader without the lock can see it torn. */
-static int marker_write(struct target_dir *t, bool keep, struct err *e)
+/* Written over in place. sync: forced to the device, with the directory's entry for it. */
+static int marker_write(struct target_dir *t, bool sync, struct err *e)
 {
-    char text[DIR_MARKER_CAP], state[32] = "kept";
-    int len;
+    char text[TARGET_MARKER_BYTES];
 
-    if (!keep)
-        snprintf(state, sizeof(state), "running %ld", (long)getpid());
-    len = snprintf(text, sizeof(text), "%s\n%s\n%s", state, t->program,
-                   t->created ? "created\n" : "");
+    target_marker_format(&t->marker, text);
     errno = EIO;
-    if (pwrite(t->marker_fd, text, (size_t)len, 0) != len || ftruncate(t->marker_fd, len) < 0)
+    if (pwrite(t->marker_fd, text, sizeof(text), 0) != (ssize_t)sizeof(text) ||
+        (sync && (fsync(t->marker_fd) < 0 || fsync(t->fd) < 0)))
         return err_errno(e, -errno, ERR_TARGET, t->path, "cannot write its marker " DIR_MARKER);
     return 0;
 }
 
-static int marker_text(int fd, char text[DIR_MARKER_CAP])
+/* 0; -EINVAL: not ours; other negative errno: it cannot be read. Length 0: a process died between
+ * making the marker and writing it, before it had written anything else. */
+static int marker_parse(int fd, struct target_marker *m, bool *empty)
 {
-    ssize_t n = pread(fd, text, DIR_MARKER_CAP - 1, 0);
+    char text[TARGET_MARKER_BYTES + 1];
+    ssize_t n = pread(fd, text, sizeof(text), 0);
 
     if (n < 0)
         return -errno;
-    text[n] = '\0';
-    return 0;
+    *empty = n == 0;
+    *m = (struct target_marker){0};
+    return n == 0 ? 0 : target_marker_parse(text, (size_t)n, m);
 }
 
-/* An empty marker is left by a process that died before it wrote one. */
+/* Under the lock. */
 static int marker_read(struct target_dir *t, struct err *e)
 {
-    char text[DIR_MARKER_CAP];
-    int ret = marker_text(t->marker_fd, text);
+    bool created = t->marker.created, empty;
+    struct stat st;
+    int ret = marker_parse(t->marker_fd, &t->marker, &empty);
 
-    if (ret < 0)
+    if (ret == 0 && fstat(t->marker_fd, &st) < 0)
+        ret = -errno;
+    if (ret < 0 && ret != -EINVAL)
         return err_errno(e, ret, ERR_TARGET, t->path, "cannot read its marker " DIR_MARKER);
-    t->was_kept = strncmp(text, "kept\n", 5) == 0;
-    t->died = !t->was_kept && !t->fresh;
-    if (!t->was_kept && strncmp(text, "running ", 8) != 0 && text[0] != '\0')
+    if (ret == -EINVAL || !S_ISREG(st.st_mode))
         return err_set(e, EACCES, ERR_TARGET, t->path,
                        "refused: its " DIR_MARKER " was not written by kvtrace");
-    if (strstr(text, "\ncreated\n"))
-        t->created = true;
+    if (st.st_nlink > 1)
+        return err_set(e, EACCES, ERR_TARGET, t->path,
+                       "refused: its " DIR_MARKER " has another name too (a hard link)");
+    if (!target_guard_owner(t->fd, st.st_uid))
+        return err_set(e, EACCES, ERR_TARGET, t->path,
+                       "refused: its " DIR_MARKER " belongs to another user");
+    t->was_kept = t->marker.kept || t->marker.keeps;
+    t->marker.unsure = t->marker.unsure || (!t->marker.kept && t->marker.keeps);
+    t->died = !t->was_kept && !t->fresh;
+    t->marker.created |= created;
     return 0;
 }
 
@@ -204,23 +262,23 @@ static int check_empty(struct target_dir *t, struct err *e)
     return ret;
 }
 
-/* Opens the marker, or makes it, and locks it. -EAGAIN: another process made or removed it in the
- * meantime. */
-static int marker_try(struct target_dir *t, struct err *e)
+/* Opens the marker, or makes it, and locks it. -EAGAIN: another process made or removed it, or the
+ * directory, in the meantime. */
+static int marker_take(struct target_dir *t, struct err *e)
 {
-    const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
-    char text[DIR_MARKER_CAP] = "";
+    const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    struct target_marker m;
     struct stat st;
+    bool empty;
     int ret;
 
-    t->fresh = false;
     t->marker_fd = openat(t->fd, DIR_MARKER, flags);
     if (t->marker_fd < 0 && errno == ENOENT) {
         ret = check_empty(t, e);
         if (ret < 0)
             return ret;
         t->marker_fd = openat(t->fd, DIR_MARKER, flags | O_CREAT | O_EXCL, 0644);
-        if (t->marker_fd < 0 && errno == EEXIST)
+        if (t->marker_fd < 0 && (errno == EEXIST || errno == ENOENT))
             return -EAGAIN;
         t->fresh = t->marker_fd >= 0;
     }
@@ -228,32 +286,14 @@ static int marker_try(struct target_dir *t, struct err *e)
         return err_errno(e, -errno, ERR_TARGET, t->path, "cannot open its marker " DIR_MARKER);
 
     ret = target_guard_lock(t->marker_fd);
-    if (ret == -EWOULDBLOCK && marker_text(t->marker_fd, text) == 0 &&
-        strncmp(text, "running ", 8) == 0)
-        return err_set(e, EBUSY, ERR_TARGET, t->path, "in use by process %.*s",
-                       (int)strspn(text + 8, "0123456789"), text + 8);
+    if (ret == -EWOULDBLOCK && marker_parse(t->marker_fd, &m, &empty) == 0 && m.pid)
+        return err_set(e, EBUSY, ERR_TARGET, t->path, "in use by process %ld", m.pid);
     if (ret == -EWOULDBLOCK)
         return err_set(e, EBUSY, ERR_TARGET, t->path, "in use by another process");
     if (ret < 0)
         return err_errno(e, ret, ERR_TARGET, t->path, "cannot lock its marker " DIR_MARKER);
     /* Its last owner may have removed it before we got the lock. */
     return fstat(t->marker_fd, &st) < 0 || st.st_nlink == 0 ? -EAGAIN : 0;
-}
-
-static int marker_take(struct target_dir *t, struct err *e)
-{
-    int ret = -EAGAIN;
-
-    for (int i = 0; i < DIR_TRIES && ret == -EAGAIN; i++) {
-        ret = marker_try(t, e);
-        if (ret < 0 && t->marker_fd >= 0) {
-            close(t->marker_fd);
-            t->marker_fd = -1;
-        }
-    }
-    if (ret == -EAGAIN)
-        return err_set(e, EBUSY, ERR_TARGET, t->path, "in use by another process");
-    return ret;
 }
 
 /* ---- opening and closing ---- */
@@ -268,56 +308,84 @@ static int directory_open(struct target_dir *t, const char *path, struct err *e)
     if (ret < 0)
         return ret;
     if (mkdir(path, 0755) == 0)
-        t->created = true;
+        t->marker.created = true;
     else if (errno != EEXIST)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be created");
     t->fd = open(path, DIR_FLAGS);
+    if (t->fd < 0 && errno == ENOENT)
+        return -EAGAIN;
     if (t->fd < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be opened");
     snprintf(link, sizeof(link), "/proc/self/fd/%d", t->fd);
     n = readlink(link, t->path, sizeof(t->path) - 1);
-    if (n > 0)
-        t->path[n] = '\0';
-    else if (!realpath(path, t->path))
+    t->path[n > 0 ? n : 0] = '\0';
+    if (n <= 0 && !realpath(path, t->path))
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be resolved");
+    struct stat st;
+    if (fstat(t->fd, &st) < 0)
+        return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");
+    if (st.st_nlink == 0) /* its last owner has just removed it */
+        return -EAGAIN;
     return target_guard_path(t->path, e);
 }
 
-int target_dir_open(struct target_dir **out, const char *path, const char *program, struct err *e)
+/* Lets go of what was opened, and leaves what was found. */
+static void directory_leave(struct target_dir *t)
 {
-    struct target_dir *t = calloc(1, sizeof(*t));
-    int ret;
-
-    if (!t)
-        return err_nomem(e, "target");
-    t->fd = t->marker_fd = -1;
-    snprintf(t->program, sizeof(t->program), "%s", program);
-    ret = directory_open(t, path, e);
-    if (ret < 0)
-        goto out;
-    ret = marker_take(t, e);
-    if (ret < 0)
-        goto out;
-    ret = marker_read(t, e);
-    if (ret == 0 && t->died)
-        ret = target_dir_empty(t, e);
-    if (ret == 0)
-        ret = marker_write(t, false, e);
-out:
-    if (ret == 0) {
-        *out = t;
-        return 0;
-    }
     if (t->marker_fd >= 0) {
         if (t->fresh)
             unlinkat(t->fd, DIR_MARKER, 0);
         close(t->marker_fd);
     }
-    if (t->fd >= 0) {
+    if (t->fd >= 0)
         close(t->fd);
-        if (t->created && (t->fresh || t->marker_fd < 0))
-            rmdir(t->path);
+    t->fd = t->marker_fd = -1;
+    t->fresh = false;
+}
+
+int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, struct err *e)
+{
+    struct target_dir *t = calloc(1, sizeof(*t));
+    int ret = -EAGAIN;
+
+    if (!t)
+        return err_nomem(e, "target");
+    t->fd = t->marker_fd = -1;
+    /* Runs that end beside us remove marker and directory, and others make them again. Each try
+     * waits a second for the run that has the directory. */
+    for (unsigned i = 0; i < DIR_TRIES && ret == -EAGAIN; i++) {
+        directory_leave(t);
+        ret = directory_open(t, o->path, e);
+        if (ret == 0)
+            ret = marker_take(t, e);
     }
+    if (ret == -EAGAIN)
+        ret =
+            err_set(e, EBUSY, ERR_TARGET, o->path, "in use by other processes, one after another");
+    if (ret == 0)
+        ret = marker_read(t, e);
+    if (ret == 0 && t->was_kept && !o->destroys && !(o->adopts && o->keeps))
+        ret = refuse_kept(t, o, e);
+    if (ret == 0 && t->died)
+        ret = target_dir_empty(t, e);
+    if (ret == 0) {
+        t->marker.kept = false;
+        t->marker.pid = (long)getpid();
+        t->marker.keeps = o->keeps;
+        t->marker.data_seed = o->data_seed;
+        snprintf(t->marker.program, sizeof(t->marker.program), "%s", o->program);
+        /* Where nothing is kept a power cut may take the marker's text: an empty one means the
+         * same. */
+        ret = marker_write(t, t->was_kept || o->keeps, e);
+    }
+    if (ret == 0) {
+        *out = t;
+        return 0;
+    }
+    bool remove = t->marker.created && (t->fresh || t->marker_fd < 0);
+    directory_leave(t);
+    if (remove)
+        rmdir(t->path);
     free(t);
     return ret;
 }
@@ -337,6 +405,11 @@ bool target_dir_was_kept(const struct target_dir *t)
     return t->was_kept;
 }
 
+bool target_dir_unsure(const struct target_dir *t)
+{
+    return t->marker.unsure;
+}
+
 /* The marker goes last: what could not be removed is left for the next run to find. A directory
  * stays when somebody else has put files into it. */
 static int close_remove(struct target_dir *t, struct err *e)
@@ -347,10 +420,35 @@ static int close_remove(struct target_dir *t, struct err *e)
         return ret;
     if (unlinkat(t->fd, DIR_MARKER, 0) < 0 && errno != ENOENT)
         return err_errno(e, -errno, ERR_OUTPUT, t->path, "cannot remove its marker " DIR_MARKER);
-    if (t->created && rmdir(t->path) < 0 && errno != ENOTEMPTY && errno != EEXIST &&
+    if (t->marker.created && rmdir(t->path) < 0 && errno != ENOTEMPTY && errno != EEXIST &&
         errno != ENOENT)
         return err_errno(e, -errno, ERR_OUTPUT, t->path, "cannot be removed");
     return 0;
+}
+
+/* First what the objects are, then that they are kept: a power cut in between leaves a directory
+ * whose objects are verified before they are used. */
+static int close_keep(struct target_dir *t, struct err *e)
+{
+    struct stat st;
+    int parent, ret;
+
+    if (syncfs(t->fd) < 0)
+        return err_errno(e, -errno, ERR_OUTPUT, t->path, "its objects cannot be made durable");
+    if (fstat(t->marker_fd, &st) < 0 || st.st_nlink == 0)
+        return err_set(e, ENOENT, ERR_OUTPUT, t->path,
+                       "was removed during the run: nothing is kept");
+    t->marker.kept = true;
+    ret = marker_write(t, true, e);
+    if (ret < 0)
+        return ret;
+    parent = openat(t->fd, "..", DIR_FLAGS);
+    if (parent >= 0) { /* that the directory is there; some parents may not be opened */
+        if (fsync(parent) < 0)
+            ret = err_errno(e, -errno, ERR_OUTPUT, t->path, "its parent cannot be made durable");
+        close(parent);
+    }
+    return ret;
 }
 
 int target_dir_close(struct target_dir *t, bool keep, struct err *e)
@@ -359,7 +457,7 @@ int target_dir_close(struct target_dir *t, bool keep, struct err *e)
 
     if (!t)
         return 0;
-    ret = keep ? marker_write(t, true, e) : close_remove(t, e);
+    ret = keep ? close_keep(t, e) : close_remove(t, e);
     close(t->marker_fd);
     close(t->fd);
     free(t);

@@ -5,27 +5,43 @@
 #define KVTRACE_IO_TARGET_DIR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/base/err.h"
 
 struct target_dir;
 
+struct target_dir_opts {
+    const char *path;
+    const char *program; /* for the marker: letters, at most 31 */
+    bool keeps;          /* what this run writes is to stay, also when it is killed */
+    bool adopts;         /* it can use what an earlier run kept, and leave it there */
+    bool destroys;       /* what an earlier run kept may be removed */
+    uint64_t data_seed;  /* of this run's contents, for the marker */
+};
 /*
  * Takes the directory at path; creates it if it is missing (its parent must exist). Refused with
  * class ERR_TARGET: a system directory (target_guard_path), one that holds foreign files, one that
- * a living process has locked. An existing directory must be empty or carry our marker. If the
- * marker's process died, the directory's kvtrace files are removed first. program is written into
- * the marker.
+ * a living process has locked, one whose marker is not ours. An existing directory must be empty or
+ * carry our marker. If the marker's process died, and did not keep its objects, the directory's
+ * kvtrace files are removed first. What was kept is never removed unless destroys is set: -EEXIST,
+ * with the number of objects and their bytes, unless keeps and adopts are. Where objects are or
+ * will be kept, the marker is on the device when this returns. While other processes take and leave
+ * the directory, this waits, for each of them up to a second.
  */
-int target_dir_open(struct target_dir **out, const char *path, const char *program, struct err *e);
+int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, struct err *e);
 /* A descriptor for openat and fsync; the target's. */
 int target_dir_fd(const struct target_dir *t);
 const char *target_dir_path(const struct target_dir *t); /* resolved */
-/* The marker said "kept": an earlier run left its objects here. */
+/* An earlier run left its objects here. */
 bool target_dir_was_kept(const struct target_dir *t);
+/* A run that kept its objects was killed here, or lost its power: some may be torn. Verify them
+ * before they are used. Stays so until the directory is emptied. */
+bool target_dir_unsure(const struct target_dir *t);
 /* Removes every file that kvtrace made (xx/HEX.kv, slab.kv, ...) and its xx folders. */
 int target_dir_empty(struct target_dir *t, struct err *e);
-/* Unlocks and frees t. keep: writes "kept" into the marker and leaves the files. Else: empties the
+/* Unlocks and frees t. keep: forces files and folders to the device, then writes "kept" into the
+ * marker; when that fails the marker still says that a run was here. Else: empties the
  * directory, removes the marker, and removes the directory if we created it. */
 int target_dir_close(struct target_dir *t, bool keep, struct err *e);
 

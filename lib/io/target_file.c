@@ -66,6 +66,7 @@ static int open_regular(struct target_file *f, const char *path, const struct ta
 {
     struct stat st;
     char *resolved;
+    bool in_home;
     int ret;
 
     f->fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -85,11 +86,23 @@ static int open_regular(struct target_file *f, const char *path, const struct ta
     if (!resolved)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be resolved");
     ret = target_guard_path(resolved, e);
+    *strrchr(resolved, '/') = '\0';
+    in_home = target_guard_home(resolved);
     free(resolved);
     if (ret < 0)
         return ret;
     f->bytes = (uint64_t)st.st_size;
     f->allocated_bytes = (uint64_t)st.st_blocks * FILE_SECTOR;
+    if (!target_guard_owner(f->fd, st.st_uid))
+        return err_set(e, EACCES, ERR_TARGET, path, "refused: it belongs to another user");
+    if (st.st_nlink > 1 && !o->destroy_data)
+        return err_set(e, EACCES, ERR_TARGET, path,
+                       "refused: it has %ju names (hard links), whose contents would change too; "
+                       "--destroy-data overwrites them",
+                       (uintmax_t)st.st_nlink);
+    if (in_home && holds_foreign_data(f, &(struct target_file_opts){.is_ours = o->is_ours}))
+        return err_set(e, EEXIST, ERR_TARGET, path,
+                       "refused: holds data that is not kvtrace's, in a home folder");
     if (holds_foreign_data(f, o))
         return err_set(e, EEXIST, ERR_TARGET, path,
                        "holds data that is not kvtrace's; --destroy-data overwrites it");

@@ -32,7 +32,8 @@ struct target_file_opts {
 };
 /*
  * Takes path. A regular file must exist, be no link, lie below no system directory, be locked by
- * nobody (flock), and be empty, ours or free to destroy. A block device (links are followed) must
+ * nobody (flock), have one name or be free to destroy, and be empty, ours or free to destroy; what
+ * is not ours in somebody's home folder is never free. A block device (links are followed) must
  * pass target_guard.h, is claimed with O_EXCL, and always needs destroy_data. Nothing is written.
  * 0, or negative errno of class ERR_TARGET with *out untouched. Whether a file has room to grow is
  * for target_room to tell.

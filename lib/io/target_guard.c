@@ -5,20 +5,41 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
+#include <linux/magic.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/units.h"
 
 #define GUARD_WAIT_NS  1000000000LL /* in all, and between two tries */
 #define GUARD_TRY_NS   10000000LL
 #define GUARD_LINE_CAP 64
 #define GUARD_SECTOR   512u
+
+/* Not in all versions of linux/magic.h. */
+#ifndef CIFS_SUPER_MAGIC
+#define CIFS_SUPER_MAGIC 0xFF534D42u
+#endif
+#ifndef SMB2_SUPER_MAGIC
+#define SMB2_SUPER_MAGIC 0xFE534D42u
+#endif
+#ifndef EXFAT_SUPER_MAGIC
+#define EXFAT_SUPER_MAGIC 0x2011BAB0u
+#endif
+#ifndef CEPH_SUPER_MAGIC
+#define CEPH_SUPER_MAGIC 0x00c36400u
+#endif
 
 /* Offsets in a master boot record: UEFI Specification 2.10, section 5.2.1. */
 #define MBR_SIGNATURE_AT 510u
@@ -38,9 +59,9 @@ static const char *const system_trees[] = {"/bin",   "/boot",   "/dev",  "/etc",
                                            "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr"};
 /* Only the sub-directories of these are somebody's to use. */
 static const char *const system_dirs[] = {
-    "/",          "/dev/shm", "/home",     "/lost+found", "/media",     "/opt",       "/root",
-    "/run",       "/srv",     "/tmp",      "/var",        "/var/cache", "/var/lib",   "/var/log",
-    "/var/spool", "/var/tmp", "/run/user", "/run/shm",    "/run/lock",  "/run/media",
+    "/",        "/dev/shm",  "/home",    "/lost+found", "/media",     "/opt",     "/run",
+    "/srv",     "/tmp",      "/var",     "/var/cache",  "/var/lib",   "/var/log", "/var/spool",
+    "/var/tmp", "/run/user", "/run/shm", "/run/lock",   "/run/media",
 };
 
 static bool path_is_below(const char *path, const char *tree)
@@ -50,24 +71,103 @@ static bool path_is_below(const char *path, const char *tree)
     return strncmp(path, tree, len) == 0 && (path[len] == '\0' || path[len] == '/');
 }
 
-static bool path_is_system(const char *path)
+/* The tree of the system that path lies in, or is; NULL: none. */
+static const char *system_tree(const char *path)
 {
-    const char *home = getenv("HOME");
-    char real_home[PATH_MAX];
+    /* Memory for everybody's use: the one place below /dev for data. */
+    if (path_is_below(path, "/dev/shm"))
+        return NULL;
+    for (size_t i = 0; i < sizeof(system_trees) / sizeof(system_trees[0]); i++)
+        if (path_is_below(path, system_trees[i]))
+            return system_trees[i];
+    return NULL;
+}
 
+static bool is_system_dir(const char *path)
+{
     for (size_t i = 0; i < sizeof(system_dirs) / sizeof(system_dirs[0]); i++)
         if (strcmp(path, system_dirs[i]) == 0)
             return true;
-    if (home && realpath(home, real_home) && strcmp(path, real_home) == 0)
-        return true;
-    /* Memory for everybody's use: the one place below /dev for data. */
-    if (path_is_below(path, "/dev/shm"))
+    return false;
+}
+
+static bool is_same_place(const char *path, const char *other)
+{
+    char real[PATH_MAX];
+
+    return other && realpath(other, real) && strcmp(path, real) == 0;
+}
+
+bool target_guard_home(const char *path)
+{
+    bool found = strcmp(path, "/root") == 0 || is_same_place(path, getenv("HOME"));
+    FILE *f = found ? NULL : fopen("/etc/passwd", "re");
+    const struct passwd *user;
+
+    while (f && !found && (user = fgetpwent(f)) != NULL)
+        found = is_same_place(path, user->pw_dir);
+    if (f)
+        fclose(f);
+    return found;
+}
+
+/* ---- other people's folders ---- */
+
+/* Where the owner that the kernel shows is not who made the file: the server or a mount option
+ * decides. */
+static bool owners_are_mapped(int fd)
+{
+    static const uint32_t kinds[] = {NFS_SUPER_MAGIC,   SMB_SUPER_MAGIC,   SMB2_SUPER_MAGIC,
+                                     CIFS_SUPER_MAGIC,  CEPH_SUPER_MAGIC,  FUSE_SUPER_MAGIC,
+                                     MSDOS_SUPER_MAGIC, EXFAT_SUPER_MAGIC, V9FS_MAGIC};
+    struct statfs fs;
+
+    if (fstatfs(fd, &fs) < 0)
         return false;
-    for (size_t i = 0; i < sizeof(system_trees) / sizeof(system_trees[0]); i++)
-        if (path_is_below(path, system_trees[i]))
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if ((uint32_t)fs.f_type == kinds[i])
             return true;
     return false;
 }
+
+bool target_guard_owner(int fd, uid_t owner)
+{
+    const char *sudo = geteuid() == 0 ? getenv("SUDO_UID") : NULL;
+    uint64_t uid;
+
+    if (owner == geteuid() || owner == 0)
+        return true;
+    if (sudo && units_parse_u64(sudo, &uid) == 0 && uid == owner)
+        return true;
+    return owners_are_mapped(fd);
+}
+
+/* Refuses a folder, or the folder of a file, that is another user's. A path that is not there is
+ * judged by the folder that it would be made in. */
+static int refuse_others(const char *real, const char *path, struct err *e)
+{
+    char folder[PATH_MAX];
+    struct stat st;
+    int fd, ret = 0;
+
+    snprintf(folder, sizeof(folder), "%s", real);
+    if (stat(folder, &st) < 0 || !S_ISDIR(st.st_mode)) {
+        char *last = strrchr(folder, '/');
+        last[last == folder] = '\0';
+    }
+    fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        ret = err_errno(e, -errno, ERR_TARGET, path, "%s cannot be examined", folder);
+    else if (!target_guard_owner(fd, st.st_uid))
+        ret =
+            err_set(e, EACCES, ERR_TARGET, path, "refused: %s belongs to another user (number %u)",
+                    folder, (unsigned)st.st_uid);
+    if (fd >= 0)
+        close(fd);
+    return ret;
+}
+
+/* ---- paths ---- */
 
 /* Resolves the links of path; when path does not exist, those of its parent. */
 static int path_resolve(const char *path, char out[PATH_MAX])
@@ -100,17 +200,27 @@ static int path_resolve(const char *path, char out[PATH_MAX])
 int target_guard_path(const char *path, struct err *e)
 {
     char real[PATH_MAX];
+    const char *tree;
     int ret = path_resolve(path, real);
 
-    if (ret == -ENOENT)
-        return err_set(e, ret, ERR_TARGET, path,
-                       "the folder that it would be made in is not there");
+    if (ret == -ENOENT) {
+        snprintf(real, sizeof(real), "%s", path);
+        return err_set(e, ret, ERR_TARGET, path, "parent directory %s does not exist",
+                       dirname(real));
+    }
     if (ret < 0)
         return err_errno(e, ret, ERR_TARGET, path, "cannot be resolved");
-    if (path_is_system(real))
+    tree = system_tree(real);
+    if (tree)
+        return err_set(e, EACCES, ERR_TARGET, path, "refused: %s %s the system directory %s", real,
+                       strcmp(real, tree) == 0 ? "is" : "lies in", tree);
+    if (is_system_dir(real))
         return err_set(e, EACCES, ERR_TARGET, path,
-                       "refused: %s is a system directory; name one below", real);
-    return 0;
+                       "refused: %s is a system directory; name a directory below it", real);
+    if (target_guard_home(real))
+        return err_set(e, EACCES, ERR_TARGET, path,
+                       "refused: %s is a home folder; name a directory below it", real);
+    return refuse_others(real, path, e);
 }
 
 /* ---- held by another process ---- */

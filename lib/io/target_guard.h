@@ -11,12 +11,19 @@
 #include "lib/base/err.h"
 
 /*
- * 0 when path, with all links resolved, is no system directory and lies below none: /, /etc, /usr,
- * /bin, /boot, /dev, /proc, /sys and the like with everything below them; /root, /home, $HOME,
- * /tmp, /var and the like themselves. A path that is not there is judged by its parent. -EACCES:
- * refused; -ENOENT: no parent; other errno: it cannot be resolved. All of class ERR_TARGET.
+ * 0 when path, with all links resolved, is no system directory and lies below none (/, /etc, /usr,
+ * /bin, /boot, /dev, /proc, /sys and the like with everything below them; /tmp, /var and the like
+ * themselves), is nobody's home folder, and is not, or would not be, in another user's folder. A
+ * file is judged by its folder. -EACCES: refused; -ENOENT: no parent; other errno: it cannot be
+ * resolved. All of class ERR_TARGET.
  */
 int target_guard_path(const char *path, struct err *e);
+
+/* Is path, resolved, somebody's home folder? */
+bool target_guard_home(const char *path);
+/* May a file of that owner on the file system of fd be taken for ours? It is this user's, root's or
+ * that of the user who called sudo, or the file system does not tell. */
+bool target_guard_owner(int fd, uid_t owner);
 
 /* Locks fd for this process (flock). The kernel lets go of a killed process's files only a moment
  * after it is gone, and later when I/O of io_uring is in flight: so this waits up to a second for

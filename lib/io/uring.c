@@ -385,10 +385,10 @@ static bool uring_finish(struct uring *u, struct io_req *r, int res)
         return true;
     }
     if (res == 0)
-        res = r->write ? -EIO : -ENODATA;
+        res = r->write ? -EIO : IO_PAST_END;
     /* A file with an odd end: O_DIRECT cannot go on from there. */
     if (res == -EINVAL && !r->write && r->moved % URING_SECTOR != 0)
-        res = -ENODATA;
+        res = IO_PAST_END;
     r->result = res;
     return true;
 }

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/io/target_guard.h"
+
 #define FILES_DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 struct layout_files {
@@ -53,11 +55,14 @@ int layout_files_name(struct layout_files *f, struct hash128 object, bool make,
     return 0;
 }
 
-int layout_files_flags(const struct layout_files *f, bool write, bool cut)
+int layout_files_flags(const struct layout_files *f, enum layout_files_use use)
 {
-    int flags = O_NOFOLLOW | f->direct;
+    static const int more[] = {[LAYOUT_FILES_READ] = O_RDONLY,
+                               [LAYOUT_FILES_NEW] = O_RDWR | O_CREAT | O_EXCL,
+                               [LAYOUT_FILES_CUT] = O_RDWR | O_CREAT | O_TRUNC,
+                               [LAYOUT_FILES_OLD] = O_RDWR | O_CREAT};
 
-    return write ? flags | O_RDWR | O_CREAT | (cut ? O_TRUNC : 0) : flags | O_RDONLY;
+    return O_NOFOLLOW | f->direct | more[use];
 }
 
 int layout_files_find(struct layout_files *f, struct hash128 object, uint64_t *bytes)
@@ -68,12 +73,14 @@ int layout_files_find(struct layout_files *f, struct hash128 object, uint64_t *b
 
     if (fd < 0)
         return fd;
-    fd = openat(n.dirfd, n.text, layout_files_flags(f, false, false) | O_CLOEXEC);
+    fd = openat(n.dirfd, n.text, layout_files_flags(f, LAYOUT_FILES_READ) | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+    /* A link that somebody planted is no object of ours. */
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1 ||
+        !target_guard_owner(fd, st.st_uid)) {
         close(fd);
-        return -EIO;
+        return -ENOENT;
     }
     *bytes = (uint64_t)st.st_size;
     return fd;

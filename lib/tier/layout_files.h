@@ -30,10 +30,17 @@ void layout_files_close(struct layout_files *f);
  * also created. -ENOENT: there is no such folder, so no such object. */
 int layout_files_name(struct layout_files *f, struct hash128 object, bool make,
                       struct layout_name *n);
-/* Flags to open a file with. write: it is created if missing, and cut to nothing with cut. */
-int layout_files_flags(const struct layout_files *f, bool write, bool cut);
+enum layout_files_use {
+    LAYOUT_FILES_READ,
+    LAYOUT_FILES_NEW, /* made; -EEXIST where one is already: it is not ours, and to be removed */
+    LAYOUT_FILES_CUT, /* written by this run or adopted: cut to nothing; made if missing */
+    LAYOUT_FILES_OLD  /* the same, to be written over */
+};
+/* Flags to open a file with. */
+int layout_files_flags(const struct layout_files *f, enum layout_files_use use);
 /* Opens an object of an earlier run for reading: a descriptor, which is the caller's, and its
- * length; or negative errno. */
+ * length; or negative errno. -ENOENT also for a file that has a second name or belongs to somebody
+ * else: no object of ours. */
 int layout_files_find(struct layout_files *f, struct hash128 object, uint64_t *bytes);
 
 #endif

@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include "lib/data/data.h"
+#include "lib/io/io.h"
 
-#define SLAB_MAGIC   "KVTSLAB1"
+#define SLAB_MAGIC   "KVTSLAB2"
 #define SLAB_BEGIN   ((uint64_t)1 << 20)
 #define SLAB_SEGMENT ((size_t)1 << 20)
 #define SEGMENT_HEAD 2u /* words: count, checksum */
@@ -22,10 +23,20 @@
 /* As it is on storage. */
 struct slab_header {
     char magic[8];
-    uint64_t kept, resizes, space_bytes, index_words, objects;
-    uint64_t checksum; /* of all before it */
+    uint64_t state; /* enum slab_state */
+    uint64_t resizes, unsure, space_bytes;
+    uint64_t index_at, index_words; /* offset behind the space; length */
+    uint64_t objects, bytes;        /* in the index */
+    uint64_t checksum;              /* of all before it */
 };
-_Static_assert(sizeof(struct slab_header) == 56, "no padding");
+_Static_assert(sizeof(struct slab_header) == 80, "no padding");
+
+enum slab_state {
+    SLAB_IN_USE,
+    SLAB_KEPT,
+    SLAB_KEEPING /* in use by a run that keeps what the index names; some of it may be written over
+                  */
+};
 
 /* A kept object, until it is adopted. */
 struct kept {
@@ -40,13 +51,17 @@ struct layout_slab {
     uint64_t *segment; /* one, aligned as O_DIRECT wants */
     struct slab_header header;
     bool used;
+    bool broken; /* the index of a kept slab cannot be used */
     /* for reading the index: */
     struct kept *table; /* open addressing; table_size is a power of two */
-    uint64_t table_size, found;
+    uint64_t table_size, found, found_bytes;
     uint64_t words_left; /* of the index, behind this segment */
     /* for reading and writing it: */
     uint64_t segment_words, segment_at; /* words in the segment, and the next one */
     uint64_t index_at;                  /* where behind the space the next segment is */
+    uint64_t measured_words;            /* of the index that is to be written */
+    uint64_t words, objects, bytes;     /* in it so far */
+    bool writing;
 };
 
 /* ---- header ---- */
@@ -65,7 +80,7 @@ bool layout_slab_is_ours(const void *block)
     return header_valid(&h);
 }
 
-/* Moves whole blocks at an offset, as O_DIRECT wants. 0; -ENODATA: past the end; negative errno. */
+/* Moves whole blocks at an offset, as O_DIRECT wants. 0, IO_PAST_END or negative errno. */
 static int move_all(int fd, void *buf, size_t len, uint64_t offset, bool write)
 {
     for (size_t done = 0; done < len;) {
@@ -74,7 +89,7 @@ static int move_all(int fd, void *buf, size_t len, uint64_t offset, bool write)
         ssize_t n = write ? pwrite(fd, at, len - done, where) : pread(fd, at, len - done, where);
 
         if (n == 0)
-            return write ? -EIO : -ENODATA;
+            return write ? -EIO : IO_PAST_END;
         if (n < 0 && errno != EINTR)
             return -errno;
         done += n > 0 ? (size_t)n : 0;
@@ -86,12 +101,18 @@ static int header_read(int fd, void *block, struct slab_header *h)
 {
     int ret = move_all(fd, block, DATA_BLOCK, 0, false);
 
-    if (ret == -ENODATA)
+    if (ret == IO_PAST_END)
         return -ENOENT;
     if (ret < 0)
         return ret;
     memcpy(h, block, sizeof(*h));
     return header_valid(h) ? 0 : -ENOENT;
+}
+
+/* Bytes of the segments that so many words take. */
+static uint64_t index_bytes(uint64_t words)
+{
+    return (words / SEGMENT_MAX + (words % SEGMENT_MAX > 0)) * SLAB_SEGMENT;
 }
 
 int layout_slab_read_header(int fd, struct layout_slab_header *out)
@@ -104,19 +125,23 @@ int layout_slab_read_header(int fd, struct layout_slab_header *out)
         return -ENOMEM;
     ret = header_read(fd, block, &h);
     if (ret == 0)
-        *out = (struct layout_slab_header){
-            .kept = h.kept, .resizes = h.resizes, .space_bytes = h.space_bytes};
+        *out = (struct layout_slab_header){.kept = h.state != SLAB_IN_USE,
+                                           .resizes = h.resizes,
+                                           .space_bytes = h.space_bytes,
+                                           .index_bytes = index_bytes(h.index_words),
+                                           .objects = h.objects,
+                                           .bytes = h.bytes};
     free(block);
     return ret;
 }
 
-static int header_write(struct layout_slab *s, bool kept)
+static int header_write(struct layout_slab *s, enum slab_state state)
 {
     struct slab_header *h = &s->header;
     int ret;
 
     memcpy(h->magic, SLAB_MAGIC, sizeof(h->magic));
-    h->kept = kept;
+    h->state = state;
     h->resizes = s->o.resizes;
     h->space_bytes = s->o.space_bytes;
     h->checksum = hash_64(h, offsetof(struct slab_header, checksum));
@@ -137,13 +162,13 @@ uint64_t layout_slab_bytes(uint64_t capacity, uint64_t max_objects)
         return INT64_MAX;
     space = DATA_PADDED(space);
     /* The share is of space and index together. */
-    return SLAB_BEGIN + space + DATA_PADDED(space / (SLAB_INDEX_SHARE - 1)) + 3 * SLAB_SEGMENT;
+    return SLAB_BEGIN + space + DATA_PADDED(space / (SLAB_INDEX_SHARE - 1)) + 5 * SLAB_SEGMENT;
 }
 
 uint64_t layout_slab_space(uint64_t slab_bytes)
 {
     uint64_t rest = slab_bytes > SLAB_BEGIN ? slab_bytes - SLAB_BEGIN : 0;
-    uint64_t index = rest / SLAB_INDEX_SHARE / SLAB_SEGMENT * SLAB_SEGMENT + 2 * SLAB_SEGMENT;
+    uint64_t index = rest / SLAB_INDEX_SHARE / SLAB_SEGMENT * SLAB_SEGMENT + 4 * SLAB_SEGMENT;
 
     return rest > index ? (rest - index) / DATA_BLOCK * DATA_BLOCK : 0;
 }
@@ -165,7 +190,7 @@ static int segment_read(struct layout_slab *s)
     int ret = move_all(s->o.fd, s->segment, SLAB_SEGMENT, offset, false);
 
     if (ret < 0)
-        return ret == -ENODATA ? -EBADMSG : ret;
+        return ret == IO_PAST_END ? -EBADMSG : ret;
     s->index_at += SLAB_SEGMENT;
     s->segment_words = s->segment[0];
     s->segment_at = 0;
@@ -217,6 +242,7 @@ static int object_read(struct layout_slab *s)
     }
     *k = (struct kept){.name = name, .list = list};
     s->found++;
+    s->found_bytes += extent_bytes(s->pool, list);
     return 0;
 }
 
@@ -228,15 +254,18 @@ static void table_release(struct layout_slab *s)
     }
     free(s->table);
     s->table = NULL;
-    s->found = 0;
+    s->found = s->found_bytes = 0;
 }
 
-/* Reads the index of a kept slab. 0, with an empty table if the index is broken; else no memory, or
- * the slab cannot be read. */
+/* Reads the index of a kept slab. 0, also if the index is broken (s->broken, with an empty table);
+ * else no memory, or the slab cannot be read. */
 static int index_read(struct layout_slab *s)
 {
-    uint64_t objects = s->header.objects;
-    int ret = objects > s->o.space_bytes / DATA_BLOCK ? -EBADMSG : 0;
+    const uint64_t *at = &s->header.index_at, objects = s->header.objects;
+    int ret = objects > s->o.space_bytes / DATA_BLOCK || s->header.space_bytes > s->o.space_bytes ||
+                      *at % SLAB_SEGMENT != 0 || *at > UINT64_MAX / 4
+                  ? -EBADMSG
+                  : 0;
 
     if (ret == 0) {
         for (s->table_size = SLAB_TABLE_MIN; s->table_size < objects * 2;)
@@ -245,10 +274,12 @@ static int index_read(struct layout_slab *s)
         ret = s->table ? 0 : -ENOMEM;
     }
     s->words_left = s->header.index_words;
+    s->index_at = *at;
     for (uint64_t i = 0; ret == 0 && i < objects; i++)
         ret = object_read(s);
     if (ret == -EBADMSG || ret == -EEXIST) {
         table_release(s);
+        s->broken = true;
         ret = 0;
     }
     s->segment_words = s->segment_at = s->index_at = 0;
@@ -271,8 +302,11 @@ int layout_slab_open(struct layout_slab **out, const struct layout_slab_opts *o,
         s->segment = segment;
     if (s->segment)
         ret = header_read(o->fd, s->segment, &s->header);
-    if (ret == 0 && s->header.kept && s->header.space_bytes <= o->space_bytes)
+    if (ret == 0 && s->header.state != SLAB_IN_USE)
         ret = index_read(s);
+    if (ret == -ENOENT)
+        s->header = (struct slab_header){0};
+    s->header.unsure |= s->header.state == SLAB_KEEPING;
     if (ret < 0 && ret != -ENOENT) {
         layout_slab_close(s);
         return err_errno(e, ret, ERR_TARGET, "", "the slab cannot be read");
@@ -306,9 +340,20 @@ uint64_t layout_slab_begin(void)
     return SLAB_BEGIN;
 }
 
-uint64_t layout_slab_found(const struct layout_slab *s)
+uint64_t layout_slab_found(const struct layout_slab *s, uint64_t *bytes)
 {
+    *bytes = s->found_bytes;
     return s->found;
+}
+
+bool layout_slab_broken(const struct layout_slab *s)
+{
+    return s->broken;
+}
+
+bool layout_slab_unsure(const struct layout_slab *s)
+{
+    return s->header.unsure;
 }
 
 uint32_t layout_slab_adopt(struct layout_slab *s, struct hash128 name)
@@ -319,7 +364,27 @@ uint32_t layout_slab_adopt(struct layout_slab *s, struct hash128 name)
         return 0;
     k->adopted = true;
     s->found--;
+    s->found_bytes -= extent_bytes(s->pool, k->list);
     return k->list;
+}
+
+/* The space has grown over the place of the index: puts it behind the new space. The old one is
+ * valid until the header says otherwise, so the two must not overlap. */
+static int index_move(struct layout_slab *s)
+{
+    uint64_t from = SLAB_BEGIN + s->header.space_bytes + s->header.index_at;
+    uint64_t to = SLAB_BEGIN + s->o.space_bytes, len = index_bytes(s->header.index_words);
+    int ret = to < from + len ? -ENOSPC : 0;
+
+    if (s->header.space_bytes == s->o.space_bytes)
+        return 0;
+    for (uint64_t at = 0; at < len && ret == 0; at += SLAB_SEGMENT) {
+        ret = move_all(s->o.fd, s->segment, SLAB_SEGMENT, from + at, false);
+        if (ret == 0)
+            ret = move_all(s->o.fd, s->segment, SLAB_SEGMENT, to + at, true);
+    }
+    s->header.index_at = 0;
+    return ret == 0 && fdatasync(s->o.fd) < 0 ? -errno : ret;
 }
 
 int layout_slab_use(struct layout_slab *s)
@@ -328,9 +393,17 @@ int layout_slab_use(struct layout_slab *s)
 
     if (s->used)
         return 0;
-    table_release(s);
-    s->header.index_words = s->header.objects = 0;
-    ret = header_write(s, false);
+    if (s->o.keeps && s->header.objects > 0 && !s->broken) {
+        ret = index_move(s);
+        if (ret == 0)
+            ret = header_write(s, SLAB_KEEPING);
+    } else {
+        s->header.index_at = s->header.index_words = s->header.objects = s->header.bytes = 0;
+        s->header.unsure = 0;
+        ret = header_write(s, SLAB_IN_USE);
+    }
+    if (ret == 0 && (s->o.destroys || !s->o.keeps))
+        table_release(s);
     s->used = ret == 0;
     return ret;
 }
@@ -352,7 +425,6 @@ static int segment_write(struct layout_slab *s)
     memset((char *)s->segment + used, 0, SLAB_SEGMENT - used);
     s->segment[0] = s->segment_words;
     s->segment[1] = hash_64(s->segment + SEGMENT_HEAD, s->segment_words * 8);
-    s->header.index_words += s->segment_words;
     s->segment_words = 0;
     s->index_at += SLAB_SEGMENT;
     return move_all(s->o.fd, s->segment, SLAB_SEGMENT, offset, true);
@@ -366,31 +438,81 @@ static int words_write(struct layout_slab *s, const uint64_t *words, unsigned n)
         if (ret < 0)
             return ret;
         s->segment[SEGMENT_HEAD + s->segment_words++] = words[i];
+        s->words++;
     }
     return 0;
 }
 
-int layout_slab_keep(struct layout_slab *s, struct hash128 name, uint32_t list)
+static uint64_t object_words(const struct layout_slab *s, uint32_t list)
 {
-    uint64_t head[3] = {name.lo, name.hi, 0};
+    uint64_t words = 3;
     struct extent x;
-    int ret = layout_slab_use(s);
 
     for (uint32_t pos = list; extent_walk(s->pool, &pos, &x);)
-        head[2]++;
-    if (ret == 0)
-        ret = words_write(s, head, 3);
+        words += 2;
+    return words;
+}
+
+void layout_slab_measure(struct layout_slab *s, uint32_t list)
+{
+    s->measured_words += object_words(s, list);
+}
+
+static int object_write(struct layout_slab *s, struct hash128 name, uint32_t list)
+{
+    uint64_t head[3] = {name.lo, name.hi, (object_words(s, list) - 3) / 2};
+    struct extent x;
+    int ret = words_write(s, head, 3);
+
     for (uint32_t pos = list; ret == 0 && extent_walk(s->pool, &pos, &x);)
         ret = words_write(s, (const uint64_t[]){x.offset, x.len}, 2);
-    s->header.objects++;
+    s->objects++;
+    s->bytes += extent_bytes(s->pool, list);
     return ret;
+}
+
+/* Kept objects that the run had no use for come first. The new index goes before or behind the one
+ * that is valid until the header is written; over it only where it fits nowhere else. */
+static int index_begin(struct layout_slab *s)
+{
+    const struct slab_header *h = &s->header;
+    uint64_t len, old = h->index_words ? index_bytes(h->index_words) : 0;
+    int ret = layout_slab_use(s);
+
+    for (uint64_t i = 0; s->table && i < s->table_size; i++)
+        if (s->table[i].list && !s->table[i].adopted)
+            layout_slab_measure(s, s->table[i].list);
+    len = index_bytes(s->measured_words);
+    s->writing = true;
+    s->index_at = old && len > h->index_at ? h->index_at + old : 0;
+    if (!s->o.resizes && s->index_at + len > s->o.index_bytes)
+        s->index_at = 0;
+    for (uint64_t i = 0; ret == 0 && s->table && i < s->table_size; i++)
+        if (s->table[i].list && !s->table[i].adopted)
+            ret = object_write(s, s->table[i].name, s->table[i].list);
+    return ret;
+}
+
+int layout_slab_keep(struct layout_slab *s, struct hash128 name, uint32_t list)
+{
+    int ret = s->writing ? 0 : index_begin(s);
+
+    return ret == 0 ? object_write(s, name, list) : ret;
 }
 
 int layout_slab_kept(struct layout_slab *s)
 {
-    int ret = layout_slab_use(s);
+    int ret = s->writing ? 0 : index_begin(s);
 
     if (ret == 0 && s->segment_words > 0)
         ret = segment_write(s);
-    return ret < 0 ? ret : header_write(s, true);
+    if (ret == 0 && fdatasync(s->o.fd) < 0)
+        ret = -errno;
+    if (ret < 0)
+        return ret;
+    s->header.index_at = s->index_at - index_bytes(s->words);
+    s->header.index_words = s->words;
+    s->header.objects = s->objects;
+    s->header.bytes = s->bytes;
+    return header_write(s, SLAB_KEPT);
 }

@@ -20,6 +20,7 @@
 #define STORAGE_CHUNK_MAX   ((uint64_t)64 << 20)
 #define STORAGE_THREADS_MAX 64u
 #define STORAGE_PROBE_NS    2000000000LL
+#define STORAGE_CHECK       ((uint64_t)1 << 20) /* read at a time before an object is adopted */
 
 struct tier_storage {
     struct tier tier;
@@ -67,6 +68,8 @@ static enum route slab_route(struct tier_storage *t, struct tier_op *op)
     if (op->status < 0)
         return ROUTE_NONE;
     if (op->verb == TIER_WRITE) {
+        if (!list) /* a kept object of that name gives its place: there are never two */
+            list = layout_slab_adopt(t->slab, op->name);
         op->status = extent_resize(t->space, op->size, &list);
         op->place = (void *)(uintptr_t)list;
         return op->status < 0 ? ROUTE_NONE : ROUTE_THREAD;
@@ -165,8 +168,8 @@ static int64_t storage_next_ns(struct tier *tier)
     return ((struct tier_storage *)tier)->ready ? 0 : INT64_MAX;
 }
 
-/* The generation of the object that begins at offset; 0: not that object. -ENOENT: its contents
- * have another shape, so it must be written anew. */
+/* The generation of the object whose first block was read; 0: not that object. -ENOENT: its
+ * contents have another shape, so it must be written anew. */
 static int read_generation(struct tier_storage *t, int fd, uint64_t offset,
                            const struct tier_op *op, uint64_t *generation)
 {
@@ -184,39 +187,80 @@ static int read_generation(struct tier_storage *t, int fd, uint64_t offset,
     return 0;
 }
 
-static int storage_adopt(struct tier *tier, struct tier_op *op, uint64_t *size,
+/* Reads len bytes at offset, which are the object's blocks from block on, and checks their headers.
+ * 0; -EBADMSG: a block is not there or not of that write. */
+static int check_blocks(int fd, uint64_t offset, uint64_t len, const struct data_id *id,
+                        uint64_t block)
+{
+    struct data_fault fault;
+    void *buf;
+    int ret = 0;
+
+    if (posix_memalign(&buf, DATA_BLOCK, STORAGE_CHECK) != 0)
+        return -ENOMEM;
+    for (uint64_t at = 0; at < len && ret == 0; at += STORAGE_CHECK) {
+        size_t n = len - at < STORAGE_CHECK ? (size_t)(len - at) : STORAGE_CHECK;
+
+        if (pread(fd, buf, n, (off_t)(offset + at)) != (ssize_t)n)
+            ret = -EBADMSG;
+        else
+            ret = data_check_headers(buf, n, id, block + at / DATA_BLOCK, &fault);
+    }
+    free(buf);
+    return ret;
+}
+
+static int adopt_file(struct tier_storage *t, struct tier_op *op, uint64_t *size,
+                      uint64_t *generation)
+{
+    struct data_id id = {.key = op->id.key, .shape = t->shape};
+    int fd = layout_files_find(t->files, op->name, size), ret;
+
+    if (fd < 0)
+        return fd;
+    ret = read_generation(t, fd, 0, op, generation);
+    id.generation = *generation;
+    if (ret == 0 && op->verify != TIER_VERIFY_NONE)
+        ret = *size % DATA_BLOCK ? -EBADMSG : check_blocks(fd, 0, *size, &id, 0);
+    close(fd);
+    if (ret == 0)
+        op->place = (void *)(uintptr_t)*size;
+    return ret;
+}
+
+static int adopt_extents(struct tier_storage *t, struct tier_op *op, uint64_t *size,
                          uint64_t *generation)
 {
-    struct tier_storage *t = (struct tier_storage *)tier;
-    struct extent first;
-    uint32_t list, pos;
-    int ret;
+    struct data_id id = {.key = op->id.key, .shape = t->shape};
+    int fd = layout_slab_fd(t->slab), ret = -ENOENT;
+    uint64_t begin = layout_slab_begin(), block = 0;
+    uint32_t list = layout_slab_adopt(t->slab, op->name), pos = list;
+    struct extent x;
 
-    if (t->files) {
-        int fd = layout_files_find(t->files, op->name, size);
-
-        if (fd < 0)
-            return fd;
-        ret = read_generation(t, fd, 0, op, generation);
-        close(fd);
-        if (ret == 0)
-            op->place = (void *)(uintptr_t)*size;
-        return ret;
-    }
-
-    pos = list = layout_slab_adopt(t->slab, op->name);
-    if (!extent_walk(t->space, &pos, &first))
+    if (!extent_walk(t->space, &pos, &x))
         return -ENOENT;
     *size = extent_bytes(t->space, list);
-    ret = *size != DATA_PADDED(op->size)
-              ? -ENOENT
-              : read_generation(t, layout_slab_fd(t->slab), layout_slab_begin() + first.offset, op,
-                                generation);
+    if (*size == DATA_PADDED(op->size))
+        ret = read_generation(t, fd, begin + x.offset, op, generation);
+    id.generation = *generation;
+    pos = list;
+    while (ret == 0 && op->verify != TIER_VERIFY_NONE && extent_walk(t->space, &pos, &x)) {
+        ret = check_blocks(fd, begin + x.offset, x.len, &id, block);
+        block += x.len / DATA_BLOCK;
+    }
     if (ret < 0)
         extent_release(t->space, list);
     else
         op->place = (void *)(uintptr_t)list;
     return ret;
+}
+
+static int storage_adopt(struct tier *tier, struct tier_op *op, uint64_t *size,
+                         uint64_t *generation)
+{
+    struct tier_storage *t = (struct tier_storage *)tier;
+
+    return t->files ? adopt_file(t, op, size, generation) : adopt_extents(t, op, size, generation);
 }
 
 static void storage_describe(const struct tier *tier, struct tier_info *info)
@@ -319,7 +363,8 @@ static int probe_iopoll(struct tier_storage *t)
         ret = layout_files_name(t->files, hash_128("iopoll", sizeof("iopoll")), true, &n);
         if (ret < 0)
             return ret;
-        fd = openat(n.dirfd, n.text, layout_files_flags(t->files, true, true) | O_CLOEXEC, 0644);
+        fd = openat(n.dirfd, n.text, layout_files_flags(t->files, LAYOUT_FILES_CUT) | O_CLOEXEC,
+                    0644);
         if (fd < 0)
             return -errno;
         memset(t->block, 0, DATA_BLOCK);

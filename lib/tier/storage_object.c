@@ -18,6 +18,8 @@ void storage_object_begin(struct storage_object *ob, const struct storage_policy
                                   .slot = p->files && slot >= 0,
                                   .bytes = op->verb == TIER_DELETE ? 0 : DATA_PADDED(op->size)};
     op->status = 0;
+    op->device_ns = 0;
+    op->fault.kind = DATA_FAULT_NONE;
     if (p->files) {
         int64_t begin_ns = clock_now_ns(); /* its folder may have to be made */
 
@@ -42,6 +44,8 @@ static bool needs_stage(const struct storage_object *ob, const struct storage_po
     bool written = op->verb == TIER_WRITE && op->status == 0;
 
     switch (ob->stage) {
+    case STORAGE_CLEAR:
+        return ob->occupied;
     case STORAGE_OPEN:
         return p->files && op->verb != TIER_DELETE;
     case STORAGE_ALLOCATE:
@@ -69,9 +73,9 @@ static bool needs_stage(const struct storage_object *ob, const struct storage_po
 enum storage_stage storage_object_next(struct storage_object *ob, const struct storage_policy *p)
 {
     static const enum io_call call[] = {
-        [STORAGE_OPEN] = IO_OPENAT, [STORAGE_ALLOCATE] = IO_ALLOCATE,
-        [STORAGE_SYNC] = IO_SYNC,   [STORAGE_DROP] = IO_DROP,
-        [STORAGE_CLOSE] = IO_CLOSE, [STORAGE_REMOVE] = IO_UNLINKAT};
+        [STORAGE_CLEAR] = IO_UNLINKAT, [STORAGE_OPEN] = IO_OPENAT, [STORAGE_ALLOCATE] = IO_ALLOCATE,
+        [STORAGE_SYNC] = IO_SYNC,      [STORAGE_DROP] = IO_DROP,   [STORAGE_CLOSE] = IO_CLOSE,
+        [STORAGE_REMOVE] = IO_UNLINKAT};
     struct tier_op *op = ob->op;
     bool write = op->verb == TIER_WRITE;
 
@@ -97,7 +101,10 @@ enum storage_stage storage_object_next(struct storage_object *ob, const struct s
     if (ob->stage == STORAGE_OPEN) {
         uint64_t had = file_bytes(op);
 
-        ob->call.flags = layout_files_flags(p->files, write, had == 0 || had > ob->bytes);
+        ob->call.flags = layout_files_flags(p->files, !write            ? LAYOUT_FILES_READ
+                                                      : had == 0        ? LAYOUT_FILES_NEW
+                                                      : had > ob->bytes ? LAYOUT_FILES_CUT
+                                                                        : LAYOUT_FILES_OLD);
     }
     return ob->stage;
 }
@@ -114,7 +121,17 @@ void storage_object_called(struct storage_object *ob)
     else if (ob->stage != STORAGE_DROP)
         part->meta_ns += took_ns;
     switch (ob->stage) {
+    case STORAGE_CLEAR:
+        result = result == -ENOENT ? 0 : result;
+        break;
     case STORAGE_OPEN:
+        /* What is in the way may be a kept object of another size, or a link to somebody's file:
+         * it is removed, and never written to. */
+        if (result == -EEXIST && !ob->occupied) {
+            ob->occupied = true;
+            ob->stage = STORAGE_CLEAR;
+            return;
+        }
         ob->opened = result == 0;
         ob->fd = ob->call.fd;
         break;
@@ -167,8 +184,7 @@ void storage_object_check(const struct storage_object *ob, const struct io_req *
     else
         ret = data_check_headers(r->buf, r->len, &op->id, block, &fault);
     /* Chunks arrive in any order; the fault nearest to the object's beginning is reported. */
-    if (ret < 0 &&
-        (op->status == 0 || (op->status == -EBADMSG && fault.offset < op->fault.offset))) {
+    if (ret < 0 && (op->status == 0 || (op->fault.kind && fault.offset < op->fault.offset))) {
         op->status = -EBADMSG;
         op->fault = fault;
     }

@@ -24,6 +24,7 @@ struct storage_policy {
 
 /* An object goes through these in order and leaves out what it does not need. */
 enum storage_stage {
+    STORAGE_CLEAR, /* removes a file that is in the way; most objects begin with the opening */
     STORAGE_OPEN,
     STORAGE_ALLOCATE,
     STORAGE_MOVE,
@@ -41,6 +42,7 @@ struct storage_object {
     struct layout_name name;
     int fd;
     bool slot, opened;
+    bool occupied;         /* another file of the name was found */
     uint64_t bytes;        /* to move, in whole blocks */
     uint64_t issued;       /* of these, handed out in chunks */
     uint32_t next_extent;  /* of a slab's object */

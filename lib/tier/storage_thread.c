@@ -48,7 +48,7 @@ struct storage_thread {
     unsigned chunk_count, object_count;
     struct chunk *chunks;
     struct storage_object *objects;
-    bool file_slots; /* files are opened into slots of the engine's table */
+    bool file_slots; /* files to read are opened into slots of the engine's table */
     pthread_t thread;
     /* shared: */
     struct spsc *in, *done;
@@ -186,8 +186,10 @@ static void object_fail(struct storage_thread *t, struct storage_object *ob, int
 {
     struct storage_object **at = &t->moving;
 
-    if (ob->op->status == 0 || ob->op->status == -EBADMSG)
+    if (ob->op->status == 0 || ob->op->fault.kind) {
         ob->op->status = status;
+        ob->op->fault.kind = DATA_FAULT_NONE;
+    }
     if (ob->issued == ob->bytes)
         return;
     ob->issued = ob->bytes;
@@ -198,6 +200,23 @@ static void object_fail(struct storage_thread *t, struct storage_object *ob, int
     *at = ob->next;
     if (!*at)
         t->moving_last = at;
+}
+
+/* A read came to the end of the file. The trace is to blame when it asks for more than was stored,
+ * else the store: it lost the end of the object. */
+static void object_ends(struct storage_thread *t, struct storage_object *ob, const struct chunk *c)
+{
+    struct tier_op *op = ob->op;
+    /* The place of a file is its length; what a slab's object holds was compared before. */
+    uint64_t stored = t->o.policy.files ? (uint64_t)(uintptr_t)op->place : UINT64_MAX / 2;
+    uint64_t at = c->at + c->req.moved;
+
+    if (op->status < 0 && !op->fault.kind)
+        return;
+    object_fail(t, ob, ob->bytes > DATA_PADDED(stored) ? -EINVAL : -EBADMSG);
+    if (op->status == -EBADMSG)
+        op->fault =
+            (struct data_fault){.kind = DATA_FAULT_END, .block = at / DATA_BLOCK, .offset = at};
 }
 
 /* The chunk's buffer is free; after the object's last chunk its next stage begins. */
@@ -224,6 +243,7 @@ static bool take_operations(struct storage_thread *t)
     while (t->free_objects) {
         struct storage_object *ob = t->free_objects;
         struct tier_op *op = spsc_pop(t->in);
+        int slot;
 
         if (!op) {
             t->line_since_ns = INT64_MAX;
@@ -234,7 +254,10 @@ static bool take_operations(struct storage_thread *t)
             op->part.slot_ns +=
                 now - (op->start_ns > t->line_since_ns ? op->start_ns : t->line_since_ns);
         t->free_objects = ob->next;
-        storage_object_begin(ob, &t->o.policy, op, t->file_slots ? (int)(ob - t->objects) : -1);
+        /* What is written gets a descriptor: the kernel tells failed writes when one is closed
+         * (network file systems, FUSE), and never when a slot is. */
+        slot = t->file_slots && op->verb != TIER_WRITE ? (int)(ob - t->objects) : -1;
+        storage_object_begin(ob, &t->o.policy, op, slot);
         if (op->status < 0)
             ob->issued = ob->bytes;
         object_go_on(t, ob);
@@ -329,8 +352,10 @@ static void chunk_arrived(struct storage_thread *t, struct chunk *c)
     }
     atomic_fetch_add_explicit(&t->io_ns, c->req.done_ns - c->req.start_ns, memory_order_relaxed);
     atomic_fetch_add_explicit(&t->ios, 1, memory_order_relaxed);
-    if (c->req.result < 0) /* past the end of a file: more was asked for than is stored */
-        object_fail(t, ob, c->req.result == -ENODATA ? -EINVAL : c->req.result);
+    if (c->req.result == IO_PAST_END)
+        object_ends(t, ob, c);
+    else if (c->req.result < 0)
+        object_fail(t, ob, c->req.result);
     if (ob->op->verb == TIER_READ && ob->op->verify != TIER_VERIFY_NONE && c->req.result == 0)
         list_push(&t->arrived, c);
     else

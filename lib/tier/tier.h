@@ -23,7 +23,8 @@ enum tier_verb {
 enum tier_verify {
     TIER_VERIFY_NONE,
     TIER_VERIFY_HEADER,
-    TIER_VERIFY_FULL
+    TIER_VERIFY_FULL,
+    TIER_VERIFY_AUTO /* not for an operation: full on storage, header in memory */
 };
 
 /* A part of an operation's time that the engine cannot tell. */
@@ -58,12 +59,12 @@ struct tier_op {
                     the object. NULL before the first write and after a delete */
     void *owner; /* the caller's */
     /* out */
-    int status; /* 0; -ENOENT absent; -EINVAL more asked for than stored; -EBADMSG corrupt; -errno
-                 */
+    int status; /* 0; -ENOENT not there; -EINVAL more asked for than stored; other negative errno.
+                   -EBADMSG with fault.kind set: corrupt; without: the device's own error */
     int64_t done_ns; /* monotonic time of completion */
     struct tier_parts part;
     int64_t device_ns;       /* storage or memory worked for it: meta + io + flush */
-    struct data_fault fault; /* when corrupt */
+    struct data_fault fault; /* when corrupt; the submitter sets its kind to DATA_FAULT_NONE */
     /* the engine's */
     struct tier_op *next;
     int64_t start_ns;
@@ -108,7 +109,8 @@ struct tier_ops {
     int64_t (*next_ns)(struct tier *t);
     /* Finds an object that an earlier run left (storage only). 0 with *size, *generation and
      * op->place; -ENOENT: none. A slab's object must have op's size. Generation 0: its first block
-     * is not ours. Synchronous; for before the run. */
+     * is not ours. With op->verify set, the headers of all its blocks are read first: -EBADMSG, one
+     * is not of this object and generation. Synchronous; for before the run. */
     int (*adopt)(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation);
     void (*describe)(const struct tier *t, struct tier_info *info);
     /* Frees t; nothing may be in flight. Returns the first failure of the run, with *e. */

@@ -281,7 +281,7 @@ int main(int argc, char **argv)
     char dir[4096], line[1200];
 
     snprintf(dir, sizeof(dir), "%s/bench_small_files", argc > 1 ? argv[1] : tmp ? tmp : "/tmp");
-    int ret = target_dir_open(&t, dir, "bench_small_files", &e);
+    int ret = target_dir_open(&t, &(struct target_dir_opts){.path = dir, .program = "bench"}, &e);
     if (ret == 0)
         ret = ours_open(&o, t, files, bytes, arg(argc, argv, 5, 1), &e);
     if (ret < 0) {

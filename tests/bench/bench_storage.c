@@ -106,7 +106,9 @@ int main(int argc, char **argv)
         o.engine = IO_PSYNC;
     b.bell = bell_create();
     b.ops = calloc(b.objects, sizeof(*b.ops));
-    ret = b.bell && b.ops ? target_dir_open(&t, dir, "bench_storage", &e) : -1;
+    ret = b.bell && b.ops
+              ? target_dir_open(&t, &(struct target_dir_opts){.path = dir, .program = "bench"}, &e)
+              : -1;
     if (ret == 0) {
         o.dirfd = target_dir_fd(t);
         o.path = target_dir_path(t);

@@ -21,11 +21,12 @@ static void put(int fd, const void *p, size_t len, uint64_t offset)
 /* The words of data as one segment of the index of objects; the last 8 bytes say how many. */
 static void write_slab(int fd, const uint64_t *words, uint64_t count)
 {
-    uint64_t header[7] = {0, 1, 1, SPACE, count, words[count] % 64};
+    /* state, resizes, unsure, space, index at and words, objects, bytes */
+    uint64_t header[10] = {0, 1, 1, 0, SPACE, 0, count, words[count] % 64, 0};
     uint64_t head[2] = {count, hash_64(words, count * 8)};
 
-    memcpy(header, "KVTSLAB1", 8);
-    header[6] = hash_64(header, 48);
+    memcpy(header, "KVTSLAB2", 8);
+    header[9] = hash_64(header, 72);
     put(fd, header, sizeof(header), 0);
     put(fd, head, sizeof(head), layout_slab_begin() + SPACE);
     put(fd, words, count * 8, layout_slab_begin() + SPACE + sizeof(head));

@@ -12,7 +12,7 @@ blocks() { "$TOP/tests/cli/kvprecond/blocks.py" "$@" | cut -d ' ' -f 1,2; }
 # ---- a directory ----
 
 exits 'a directory is filled' 0 "$kvprecond" --size 50M --file-size 20M --block-size 1M --iodepth 8 \
-    --keep --summary "$summary" "$TMP/dir"
+    --seed 42 --keep --summary "$summary" "$TMP/dir"
 stdout_like 'the report says what was written' '50\.00 MiB of 50\.00 MiB'
 is 'in three files' "$(cd "$TMP/dir" && stat -c '%n %s' fill-* | tr '\n' ' ')" \
     'fill-000000.kv 20971520 fill-000001.kv 20971520 fill-000002.kv 10485760 '
@@ -26,12 +26,19 @@ is 'JSON: the program' "$(json "$summary" .program)" kvprecond
 
 cp "$TMP/dir/fill-000001.kv" "$TMP/same"
 exits 'what was kept is not taken again' 3 "$kvprecond" --size 1M "$TMP/dir"
-stderr_like 'and the way out is named' '^kvprecond: .*/dir: .*--destroy-data'
+stderr_like 'and what is there, and the way out, are named' \
+    '^kvprecond: .*/dir: holds 3 objects \(50\.00 MiB\) that an earlier run of kvprecond kept: --destroy-data'
 ok 'it is still there' cmp "$TMP/same" "$TMP/dir/fill-000001.kv"
-exits '--destroy-data takes it' 0 "$kvprecond" --size 50M --file-size 20M --keep --destroy-data "$TMP/dir"
+exits '--destroy-data takes it' 0 "$kvprecond" --size 50M --file-size 20M --keep --destroy-data --data-seed 42 \
+    "$TMP/dir"
 ok 'the same seed gives the same bytes' cmp "$TMP/same" "$TMP/dir/fill-000001.kv"
 exits 'another seed' 0 "$kvprecond" --size 50M --file-size 20M --keep --destroy-data --seed 43 "$TMP/dir"
 is 'gives others, in every block' "$(blocks "$TMP/same" "$TMP/dir/fill-000001.kv")" '10240 10240'
+cp "$TMP/dir/fill-000001.kv" "$TMP/same"
+exits 'no seed' 0 "$kvprecond" --size 50M --file-size 20M --keep --destroy-data --summary "$summary" "$TMP/dir"
+is 'is a new one each time' "$(blocks "$TMP/same" "$TMP/dir/fill-000001.kv")" '10240 10240'
+seed=$(json "$summary" .seed)
+exits 'which the report tells' 0 "$kvprecond" --size 50M --file-size 20M --keep --destroy-data --seed "$seed" "$TMP/dir"
 
 exits 'without --keep' 0 "$kvprecond" --size 5M --destroy-data "$TMP/dir"
 not_ok 'the directory goes as it came' test -e "$TMP/dir"

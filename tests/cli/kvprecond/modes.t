@@ -20,9 +20,10 @@ is 'JSON: mode' "$(json "$summary" .mode)" random
 is 'JSON: threads' "$(json "$summary" .threads)" 3
 stdout_like 'text: mode' 'mode +random, 4\.00 KiB at a time, up to 8 in flight of each of 3 threads'
 
-"$kvprecond" --size 5M --file-size 2M --destroy-data --keep "$TMP/dir" >/dev/null
+"$kvprecond" --size 5M --file-size 2M --seed 42 --destroy-data --keep "$TMP/dir" >/dev/null
 cp -R "$TMP/dir" "$TMP/sequential"
-exits 'at random again' 0 "$kvprecond" --mode random --size 5M --file-size 2M --destroy-data --keep "$TMP/dir"
+exits 'at random again' 0 "$kvprecond" --mode random --size 5M --file-size 2M --seed 42 --destroy-data --keep \
+    "$TMP/dir"
 ok 'the same seed gives the same contents in any order' diff -r -x .kvtrace "$TMP/dir" "$TMP/sequential"
 
 exits 'more files at random than can be open' 3 sh -c 'ulimit -n 100; exec "$@"' - "$kvprecond" --mode random \

@@ -67,8 +67,7 @@ is "a figure without measurements is not 0" "$(json "$TMP/s.json" '.lateness_us 
     "null null null null"
 rm -f "$TMP/out"
 fails "no target" 2 '--nvme: ' "$TMP/t.csv"
-fails "a folder in a folder that is not there" 3 '.*/a/b: the folder that it would be made in is not there' \
-    --nvme "$TMP/a/b" "$TMP/t.csv"
+fails "a folder in a folder that is not there" 3 '.*/a/b: parent directory .*/a does not exist' --nvme "$TMP/a/b" "$TMP/t.csv"
 fails "system directory" 3 '/etc: ' --nvme /etc "$TMP/t.csv"
 fails "options without meaning" 2 '--speed: ' --null --speed 2 "$TMP/t.csv"
 fails "full disk" 1 '.*No space left' --null --progress none -o /dev/full "$TMP/t.csv"

@@ -31,7 +31,8 @@ below() (
     "$BIN/kvreplay" --nvme "$TMP/d" --chunk-size 64KiB --iodepth 4 --progress none "$@"
 )
 into() {
-    "$BIN/kvreplay" --nvme "$TMP/d" --chunk-size 64KiB --iodepth 4 --progress none --no-notes -o "$TMP/o.csv" \
+    "$BIN/kvreplay" --nvme "$TMP/d" --destroy-data --chunk-size 64KiB --iodepth 4 --progress none --no-notes \
+        -o "$TMP/o.csv" \
         --summary "$summary" "$@"
 }
 bytes=$(awk -F, 'NR > 1 && $5 != "large" { n += $3 } END { print n }' "$TMP/w.csv")

@@ -103,7 +103,7 @@ for moment in $(moments "$kept"); do
     is "kept slab: SIG$signal after $moment s" "$status" "$want"
     keys=$({ [ ! -e "$TMP/r.csv.zst" ] || zstd -dcq "$TMP/r.csv.zst"; } |
         awk -F, '$NF == "ok" && !seen[$5]++ { n++ } END { print n + 0 }')
-    "$BIN/kvreplay" --nvme "$TMP/slab" --verify full --progress none -o "$TMP/r.csv" \
+    "$BIN/kvreplay" --nvme "$TMP/slab" --destroy-data --verify full --progress none -o "$TMP/r.csv" \
         --summary "$summary" "$TMP/read.csv" 2>"$TMP/stderr"
     is "what it wrote is adopted, $keys objects, and whole" \
         "$? $(json "$summary" '.populated.adopted_objects, .rows.ok')" "0 $keys 500"

@@ -105,5 +105,6 @@ for layout in files slab; do
     exits "$layout: room for either, not for both" 3 beside --keep --on-absent skip \
         --storage-capacity-gb 0.0105 "$TMP/beside.csv"
     stderr_like "$layout: and why" 'needs 12\.00 MiB .*with what was kept beside it'
-    exits "$layout: room for both" 0 beside --on-absent skip --storage-capacity-gb 0.0125 "$TMP/beside.csv"
+    exits "$layout: room for both" 0 beside --destroy-data --on-absent skip --storage-capacity-gb 0.0125 \
+        "$TMP/beside.csv"
 done

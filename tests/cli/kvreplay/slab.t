@@ -50,14 +50,16 @@ exits "adopted, not created, and written beside" 0 replay --nvme "$TMP/d" --layo
 is "nothing is created, one is absent" \
     "$(json "$summary" '(.populated | .adopted_objects, .objects), (.rows | .ok, .absent)')" "2 0 22 1"
 exits "all is kept" 0 replay --nvme "$TMP/d" --layout slab --keep --on-absent fail "$TMP/r.csv"
-exits "without --keep" 0 replay --nvme "$TMP/d" --layout slab "$TMP/r.csv"
+exits "without --keep" 3 replay --nvme "$TMP/d" --layout slab "$TMP/r.csv"
+stderr_like "what is kept stays" 'd: holds 1 object \([0-9.]+ MiB\) that an earlier run of kvreplay kept: .*--destroy-data'
+exits "with --destroy-data" 0 replay --nvme "$TMP/d" --layout slab --destroy-data "$TMP/r.csv"
 not_ok "nothing is left" test -e "$TMP/d"
 
 printf 'precious' >"$TMP/foreign"
 exits "a file with foreign data is refused" 3 replay --nvme "$TMP/foreign" "$TMP/w.csv"
 stderr_like "and why" 'foreign: .*--destroy-data'
 is "and untouched" "$(cat "$TMP/foreign")" precious
-exits "a directory needs no --destroy-data" 2 replay --nvme "$TMP/d" --destroy-data "$TMP/w.csv"
+exits "--destroy-data in a directory" 0 replay --nvme "$TMP/d" --destroy-data "$TMP/w.csv"
 not_ok "and none was made" test -e "$TMP/d"
 : >"$TMP/f"
 exits "files in a file" 2 replay --nvme "$TMP/f" --layout files "$TMP/w.csv"
@@ -66,21 +68,23 @@ exits "an empty file grows" 0 replay --nvme "$TMP/f" --keep --verify full "$TMP/
 ok "and holds the objects" test "$(bytes "$TMP/f")" -gt 300000
 # Objects lie from 1 MiB on, in the order of their writing, as nothing else is in the slab.
 flip "$TMP/f" $((1048576 + 4096 * 3 + 1000))
-exits "a flipped byte of the body passes the headers" 0 replay --nvme "$TMP/f" --keep "$TMP/r.csv"
-exits "full verification finds it" 1 replay --nvme "$TMP/f" --keep --verify full "$TMP/r.csv"
+exits "a flipped byte of the body passes the headers" 0 replay --nvme "$TMP/f" --keep --verify header "$TMP/r.csv"
+exits "by default it is found" 1 replay --nvme "$TMP/f" --keep "$TMP/r.csv"
 stderr_like "key, block and offset are named" 'key a\): corrupt: block 3 at offset 13288'
 dd if="$TMP/f" bs=4096 skip=258 count=1 2>/dev/null | dd of="$TMP/f" bs=4096 seek=261 conv=notrunc 2>/dev/null
-exits "a block in another's place is found by its header" 1 replay --nvme "$TMP/f" --keep "$TMP/r.csv"
+exits "a block in another's place is found by its header" 1 replay --nvme "$TMP/f" --keep --verify header "$TMP/r.csv"
 stderr_like "and named" 'block 5 .*another block of this object'
 cp "$TMP/f" "$TMP/old"
 exits "written anew" 0 replay --nvme "$TMP/f" --keep "$TMP/w.csv"
 dd if="$TMP/old" bs=4096 skip=260 count=1 2>/dev/null | dd of="$TMP/f" bs=4096 seek=260 conv=notrunc 2>/dev/null
-exits "a block of an earlier run is found by its header" 1 replay --nvme "$TMP/f" --keep "$TMP/r.csv"
+exits "a block of an earlier run is found by its header" 1 replay --nvme "$TMP/f" --keep --verify header "$TMP/r.csv"
 stderr_like "as such" 'block 4 .*another write of this object'
 flip "$TMP/f" 0
 exits "without its header it is a foreign file" 3 replay --nvme "$TMP/f" "$TMP/r.csv"
 flip "$TMP/f" 0
-exits "the last run" 0 replay --nvme "$TMP/f" --verify full "$TMP/w.csv"
+exits "without --keep" 3 replay --nvme "$TMP/f" "$TMP/w.csv"
+stderr_like "what is kept stays" 'f: holds 2 objects \(108\.00 KiB\) that an earlier run kept: .*--destroy-data'
+exits "the last run" 0 replay --nvme "$TMP/f" --destroy-data --verify full "$TMP/w.csv"
 is "empties it again" "$(bytes "$TMP/f")" 0
 printf '%s\n' 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase' '0,Write,200000000000000,Tier-2,a,Prefill' \
     >"$TMP/vast.csv"
@@ -102,7 +106,7 @@ waits() {
     replay --nvme "$TMP/d" --layout slab --keep "$TMP/r.csv"
 }
 ok "a lock that is released within a second is waited for" tries 3 waits
-exits "and is as it was" 0 replay --nvme "$TMP/d" --layout slab --summary "$TMP/s.json" "$TMP/r.csv"
+exits "and is as it was" 0 replay --nvme "$TMP/d" --layout slab --destroy-data --summary "$TMP/s.json" "$TMP/r.csv"
 is "kept" "$(adopted)" 2
 
 # Killed before its first write to Tier-2: the file that grew is known as ours.

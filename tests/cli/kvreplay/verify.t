@@ -1,6 +1,6 @@
 #!/bin/sh
-# verify.t - the next run adopts the objects that --keep leaves, and finds one flipped byte in them: a body byte with
-# --verify full, a header byte by default. The row is corrupt, key and block are named, the exit status is 1. A bug
+# verify.t - the next run adopts the objects that --keep leaves, and finds one flipped byte in them: any byte by
+# default, one of a header with --verify header. The row is corrupt, key and block are named, the exit status is 1. A bug
 # looked like kept objects that were written anew, so that nothing could ever be found.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
@@ -13,7 +13,7 @@ flip() {
     printf "$(printf '\\%03o' $((255 - byte)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
 
-plan 21
+plan 23
 cat >"$TMP/w.csv" <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0,Write,100000,Tier-2,the key,Prefill
@@ -48,21 +48,24 @@ exits "--on-absent skip" 0 "$BIN/kvreplay" --nvme "$TMP/copy" --keep --inflight 
 is "adopts what has the size and was not deleted" "$(sed '1d; s/.*,//' "$TMP/o.csv" | tr '\n' ' ')" \
     "ok absent absent absent ok absent "
 is "one object, and creates nothing" "$(json "$summary" '.populated | .adopted_objects, .objects')" "1 0"
-exits "what was deleted is not there again" 1 "$BIN/kvreplay" --nvme "$TMP/copy" --on-absent fail \
+exits "what was deleted is not there again" 1 "$BIN/kvreplay" --nvme "$TMP/copy" --destroy-data --on-absent fail \
     -o "$TMP/o.csv" "$TMP/r.csv"
 stderr_like "and named" 'row 1 \(Tier-2 Read, key the key\): the object is not there'
 flip "$big" 50000
-exits "a flipped byte of the body passes the headers" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep -o /dev/null "$TMP/r.csv"
-exits "full verification finds it" 1 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify full -o "$TMP/o.csv" "$TMP/r.csv"
+exits "a flipped byte of the body passes the headers" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify header \
+    -o /dev/null "$TMP/r.csv"
+exits "by default it is found" 1 "$BIN/kvreplay" --nvme "$TMP/d" --keep -o "$TMP/o.csv" "$TMP/r.csv"
 stderr_like "key, block and offset are named" 'key the key\): corrupt: block 12 at offset 50000'
 is "one row is corrupt" "$(awk -F, '$NF == "corrupt" { print $5 }' "$TMP/o.csv")" "the key"
 is "the other is ok" "$(awk -F, '$NF == "ok" { print $5 }' "$TMP/o.csv")" "other"
 flip "$big" 50000
 exits "mended" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify full -o /dev/null "$TMP/r.csv"
 flip "$big" 8200
-exits "a flipped byte of a header is found by default" 1 "$BIN/kvreplay" --nvme "$TMP/d" --keep \
-    -o /dev/null "$TMP/r.csv"
+exits "a flipped byte of a header is found by its checksum" 1 "$BIN/kvreplay" --nvme "$TMP/d" --keep \
+    --verify header -o /dev/null "$TMP/r.csv"
 stderr_like "in its block" 'block 2 '
 exits "--verify none does not look" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify none -o /dev/null "$TMP/r.csv"
-exits "without --keep" 0 "$BIN/kvreplay" --nvme "$TMP/d" --verify none -o /dev/null "$TMP/r.csv"
+exits "without --keep" 3 "$BIN/kvreplay" --nvme "$TMP/d" -o /dev/null "$TMP/r.csv"
+stderr_like "what is kept stays" "d: holds 2 objects [(]108.00 KiB[)] that an earlier run of kvreplay kept: --keep .*--destroy-data"
+exits "with --destroy-data" 0 "$BIN/kvreplay" --nvme "$TMP/d" --destroy-data --verify none -o /dev/null "$TMP/r.csv"
 not_ok "nothing is left" test -e "$TMP/d"

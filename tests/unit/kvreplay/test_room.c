@@ -240,6 +240,7 @@ static void corrupt_move_is_gone_all_the_same(void **state)
     assert_true(dispatch_prepare(&r, TIER_VERIFY_FULL, &op));
     assert_true(op.drop);
     op.status = -EBADMSG;
+    op.fault.kind = DATA_FAULT_BODY;
     while (dispatch_complete(&r, &op)) {
         assert_true(dispatch_prepare(&r, TIER_VERIFY_FULL, &op));
         op.status = 0;
@@ -250,6 +251,42 @@ static void corrupt_move_is_gone_all_the_same(void **state)
     objects_free(o);
 }
 
+/* What was stored and is gone is lost; the device's own EBADMSG is no corrupt block; a write that
+ * finds no folder is no lost object. */
+static void each_failure_keeps_its_name(void **state)
+{
+    static const struct {
+        enum trace_op op;
+        int error, kind, status;
+    } want[] = {{TRACE_READ, -ENOENT, DATA_FAULT_NONE, TRACE_LOST},
+                {TRACE_DELETE, -ENOENT, DATA_FAULT_NONE, TRACE_LOST},
+                {TRACE_WRITE, -ENOENT, DATA_FAULT_NONE, ENOENT},
+                {TRACE_READ, -EBADMSG, DATA_FAULT_NONE, EBADMSG},
+                {TRACE_READ, -EBADMSG, DATA_FAULT_END, TRACE_CORRUPT},
+                {TRACE_READ, -ENODATA, DATA_FAULT_NONE, ENODATA}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+        struct objects *o = objects_create();
+        struct object *e = objects_get(o, key, TRACE_STORAGE);
+        struct row r = {.t = row_of(want[i].op, TRACE_DECODE, 10),
+                        .copy = key,
+                        .stage = ROW_MAIN,
+                        .effect.object = e};
+        struct tier_op op;
+
+        e->live = 1;
+        e->size = 10;
+        objects_hold(e);
+        assert_true(dispatch_prepare(&r, TIER_VERIFY_HEADER, &op));
+        op.status = want[i].error;
+        op.fault.kind = (enum data_fault_kind)want[i].kind;
+        dispatch_complete(&r, &op);
+        assert_int_equal(r.t.status, want[i].status);
+        objects_release(o, e);
+        objects_free(o);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rewrite_needs_the_difference),
@@ -258,6 +295,7 @@ int main(void)
                                        cmocka_unit_test(survey_notes_what_may_have_been_kept),
                                        cmocka_unit_test(what_is_gone_when_read_needs_no_writing),
                                        cmocka_unit_test(failed_write_is_cleaned_and_absent),
-                                       cmocka_unit_test(corrupt_move_is_gone_all_the_same)};
+                                       cmocka_unit_test(corrupt_move_is_gone_all_the_same),
+                                       cmocka_unit_test(each_failure_keeps_its_name)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,11 +27,12 @@ static inline int set_up(void **state)
     const char *tmp = getenv("TMPDIR");
     struct err e = {0};
     char path[4096];
+    const struct target_dir_opts o = {.path = path, .program = "test"};
 
     assert_non_null(f);
     snprintf(path, sizeof(path), "%s/%s-%ld", tmp ? tmp : "/tmp", program_invocation_short_name,
              (long)getpid());
-    assert_int_equal(target_dir_open(&f->target, path, "test", &e), 0);
+    assert_int_equal(target_dir_open(&f->target, &o, &e), 0);
     f->bell = bell_create();
     *state = f;
     return 0;

@@ -176,8 +176,8 @@ static void test_errors(void **state)
     assert_int_equal(f->io->ops->submit(f->io, &half), 0);
     assert_int_equal(f->io->ops->submit(f->io, &bad), 0);
     reap_all(f, 3);
-    assert_int_equal(past.result, -ENODATA);
-    assert_int_equal(half.result, -ENODATA);
+    assert_int_equal(past.result, IO_PAST_END);
+    assert_int_equal(half.result, IO_PAST_END);
     assert_int_equal(bad.result, -EBADF);
 }
 

@@ -37,7 +37,9 @@ static int set_up(void **state)
 
     assert_non_null(f);
     snprintf(path, sizeof(path), "%s/kvtrace-layout-%ld", tmp ? tmp : "/tmp", (long)getpid());
-    assert_int_equal(target_dir_open(&f->target, path, "test", &e), 0);
+    assert_int_equal(
+        target_dir_open(&f->target, &(struct target_dir_opts){.path = path, .program = "test"}, &e),
+        0);
     f->dir = target_dir_fd(f->target);
     assert_int_equal(layout_files_open(&f->files, f->dir, false, &e), 0);
     *state = f;
@@ -63,7 +65,9 @@ static int create(struct fixture *f, struct hash128 h, bool cut, uint64_t bytes)
 
     if (ret < 0)
         return ret;
-    fd = openat(n.dirfd, n.text, layout_files_flags(f->files, true, cut) | O_CLOEXEC, 0644);
+    fd = openat(n.dirfd, n.text,
+                layout_files_flags(f->files, cut ? LAYOUT_FILES_CUT : LAYOUT_FILES_OLD) | O_CLOEXEC,
+                0644);
     if (fd < 0)
         return -errno;
     if (bytes && pwrite(fd, "x", 1, (off_t)bytes - 1) != 1)

@@ -38,6 +38,13 @@ static struct layout_slab *open_slab(int fd, uint64_t space, bool resizes)
     return s;
 }
 
+static uint64_t found_in(const struct layout_slab *s)
+{
+    uint64_t bytes;
+
+    return layout_slab_found(s, &bytes);
+}
+
 static struct hash128 name_of(uint64_t i)
 {
     return hash_128(&i, sizeof(i));
@@ -64,6 +71,8 @@ static void fill(struct layout_slab *s, unsigned objects, uint32_t *list)
 
 static void keep_all(struct layout_slab *s, unsigned objects, const uint32_t *list)
 {
+    for (unsigned i = 0; i < objects; i++)
+        layout_slab_measure(s, list[i]);
     for (unsigned i = 0; i < objects; i++)
         assert_int_equal(layout_slab_keep(s, name_of(i), list[i]), 0);
     assert_int_equal(layout_slab_kept(s), 0);
@@ -95,7 +104,7 @@ static void test_kept_and_found(void **state)
     assert_false(layout_slab_is_ours(block));
 
     s = open_slab(fd, SPACE, true);
-    assert_int_equal(layout_slab_found(s), OBJECTS);
+    assert_int_equal(found_in(s), OBJECTS);
     assert_int_equal(extent_free_bytes(layout_slab_pool(s)), left);
     for (unsigned i = 0; i < OBJECTS; i++) {
         uint32_t pos = layout_slab_adopt(s, name_of(i));
@@ -111,6 +120,80 @@ static void test_kept_and_found(void **state)
     layout_slab_close(s);
     close(fd);
     free(list);
+}
+
+static struct layout_slab *open_keeping(int fd, uint64_t space, bool destroys)
+{
+    struct layout_slab_opts o = {.fd = fd,
+                                 .space_bytes = space,
+                                 .resizes = true,
+                                 .index_bytes = 8 << 20,
+                                 .keeps = true,
+                                 .destroys = destroys};
+    struct layout_slab *s = NULL;
+    struct err e = {0};
+
+    assert_int_equal(layout_slab_open(&s, &o, &e), 0);
+    return s;
+}
+
+/* A run that keeps is killed at any moment: what was kept before it is found again, marked as
+ * unsure, also when the slab has grown. What it had no use for stays when it ends. */
+static void test_keeping(void **state)
+{
+    enum {
+        OBJECTS = 10
+    };
+    uint32_t list[OBJECTS], one;
+    int fd = scratch();
+    struct layout_slab *s = open_slab(fd, SPACE, true);
+    struct layout_slab_header h;
+    uint64_t left, bytes;
+
+    (void)state;
+    fill(s, OBJECTS, list);
+    left = extent_free_bytes(layout_slab_pool(s));
+    keep_all(s, OBJECTS, list);
+    layout_slab_close(s);
+
+    for (uint64_t space = SPACE; space <= 2 * SPACE; space += SPACE) { /* killed at once */
+        s = open_keeping(fd, space, false);
+        assert_int_equal(layout_slab_unsure(s), space > SPACE);
+        assert_int_equal(layout_slab_use(s), 0);
+        assert_int_equal(found_in(s), OBJECTS);
+        layout_slab_close(s);
+        assert_int_equal(layout_slab_read_header(fd, &h), 0);
+        assert_true(h.kept && h.objects == OBJECTS && h.bytes == SPACE - left);
+    }
+
+    /* Killed while the new index is being written, and ended: the index changes its place. */
+    for (unsigned round = 0; round < 4; round++) {
+        s = open_keeping(fd, 2 * SPACE, false);
+        assert_true(layout_slab_unsure(s));
+        assert_int_equal(found_in(s), OBJECTS + (round + 1) / 2);
+        one = layout_slab_adopt(s, name_of(3));
+        assert_true(one != 0);
+        layout_slab_measure(s, one);
+        assert_int_equal(layout_slab_keep(s, name_of(3), one), 0);
+        if (round % 2 == 0) {
+            uint32_t more = 0;
+
+            assert_int_equal(extent_alloc(layout_slab_pool(s), BLOCK, &more), 0);
+            assert_int_equal(layout_slab_keep(s, name_of(100 + round), more), 0);
+            assert_int_equal(layout_slab_kept(s), 0);
+        }
+        layout_slab_close(s);
+    }
+
+    s = open_keeping(fd, 2 * SPACE, true); /* --destroy-data: what is not adopted goes */
+    assert_true(layout_slab_adopt(s, name_of(1)) != 0);
+    assert_int_equal(layout_slab_found(s, &bytes), OBJECTS + 1);
+    assert_true(bytes > 0);
+    assert_int_equal(layout_slab_use(s), 0);
+    assert_int_equal(layout_slab_found(s, &bytes), 0);
+    assert_int_equal(bytes, 0);
+    layout_slab_close(s);
+    close(fd);
 }
 
 /* More words than a segment has. */
@@ -141,7 +224,7 @@ static void test_many_segments(void **state)
     close(fd);
 }
 
-/* One flipped byte of the index, anywhere in use: as if nothing had been kept. */
+/* One flipped byte of the index, anywhere in use: nothing is found, and that is told. */
 static void test_damaged(void **state)
 {
     static const uint64_t at[] = {0, 8, 16, 40, 48, 100};
@@ -161,17 +244,18 @@ static void test_damaged(void **state)
         byte ^= 1;
         assert_int_equal(pwrite(fd, &byte, 1, where), 1);
         s = open_slab(fd, SPACE, true);
-        assert_int_equal(layout_slab_found(s), 0);
+        assert_int_equal(found_in(s), 0);
+        assert_true(layout_slab_broken(s)); /* not as if nothing had been kept */
         assert_int_equal(extent_free_bytes(layout_slab_pool(s)), SPACE);
         layout_slab_close(s);
         byte ^= 1;
         assert_int_equal(pwrite(fd, &byte, 1, where), 1);
     }
     s = open_slab(fd, SPACE / 2, true); /* smaller than what was kept */
-    assert_int_equal(layout_slab_found(s), 0);
+    assert_int_equal(found_in(s), 0);
     layout_slab_close(s);
     s = open_slab(fd, SPACE, true);
-    assert_int_equal(layout_slab_found(s), 10);
+    assert_int_equal(found_in(s), 10);
     layout_slab_close(s);
     close(fd);
 }
@@ -213,7 +297,7 @@ static void test_contradictions(void **state)
         assert_int_equal(pwrite(fd, segment, sizeof(segment), (off_t)((1 << 20) + SPACE)),
                          sizeof(segment));
         s = open_slab(fd, SPACE, true);
-        assert_int_equal(layout_slab_found(s), change[i].found);
+        assert_int_equal(found_in(s), change[i].found);
         if (change[i].found == 0)
             assert_int_equal(extent_free_bytes(layout_slab_pool(s)), SPACE);
         layout_slab_close(s);
@@ -237,9 +321,9 @@ static void test_sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kept_and_found), cmocka_unit_test(test_many_segments),
-        cmocka_unit_test(test_damaged),        cmocka_unit_test(test_contradictions),
-        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_kept_and_found), cmocka_unit_test(test_keeping),
+        cmocka_unit_test(test_many_segments),  cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_contradictions), cmocka_unit_test(test_sizes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

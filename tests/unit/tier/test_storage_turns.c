@@ -241,8 +241,10 @@ static void test_calls_fail(void **state)
 
 static void reads_fail(struct fixture *f)
 {
-    /* A read past the end of a file is -ENODATA for the engine. */
-    static const int status[] = {-EIO, -ENODATA}, want[] = {-EIO, -EINVAL};
+    /* Errors keep their names: ENODATA is a medium error, EBADMSG a file system's checksum. A read
+     * past the end of what was stored is the store's fault. */
+    static const int status[] = {-EIO, -ENODATA, -EBADMSG, IO_PAST_END};
+    static const int want[] = {-EIO, -ENODATA, -EBADMSG, -EBADMSG};
     struct tier_op op[OBJECTS];
     unsigned descriptors;
 
@@ -251,8 +253,9 @@ static void reads_fail(struct fixture *f)
     descriptors = open_descriptors();
     for (unsigned round = 0; round < 12; round++) {
         op[VICTIM].verify = (enum tier_verify)(round % 3);
-        fail_victim(&op[VICTIM], IO_TRANSFER, false, status[round % 2]);
-        one_fails(f, op, TIER_READ, want[round % 2]);
+        fail_victim(&op[VICTIM], IO_TRANSFER, false, status[round % 4]);
+        one_fails(f, op, TIER_READ, want[round % 4]);
+        assert_int_equal(op[VICTIM].fault.kind, round % 4 == 3 ? DATA_FAULT_END : DATA_FAULT_NONE);
         assert_int_equal(fault.hits, 1);
         assert_int_equal(open_descriptors(), descriptors);
     }

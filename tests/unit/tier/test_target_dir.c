@@ -89,7 +89,10 @@ static struct target_dir *take(struct fixture *f, const char *name)
     struct target_dir *t = NULL;
     struct err e = {0};
 
-    assert_int_equal(target_dir_open(&t, in(f, name), "test", &e), 0);
+    const struct target_dir_opts o = {
+        .path = in(f, name), .program = "test", .destroys = true, .data_seed = 7};
+
+    assert_int_equal(target_dir_open(&t, &o, &e), 0);
     return t;
 }
 
@@ -98,7 +101,9 @@ static void refused(const char *path, int code, const char *text)
     struct target_dir *t = NULL;
     struct err e = {0};
 
-    assert_int_equal(target_dir_open(&t, path, "test", &e), code);
+    const struct target_dir_opts o = {.path = path, .program = "test"};
+
+    assert_int_equal(target_dir_open(&t, &o, &e), code);
     assert_null(t);
     assert_int_equal(e.class, ERR_TARGET);
     if (!strstr(e.what, text))
@@ -143,7 +148,7 @@ static void test_system_paths(void **state)
         if (target_guard_path(bad[i], &e) != -EACCES)
             fail_msg("%s was not refused", bad[i]);
         assert_int_equal(e.class, ERR_TARGET);
-        refused(bad[i], -EACCES, "system directory");
+        refused(bad[i], -EACCES, strcmp(bad[i], "/root") == 0 ? "home folder" : "system directory");
     }
     assert_int_equal(target_guard_path(in(f, "new"), &e), 0);
     assert_int_equal(target_guard_path(f->root, &e), 0);
@@ -166,8 +171,8 @@ static void test_links_and_home(void **state)
     assert_int_equal(mkdir(in(f, "home"), 0700), 0);
     assert_int_equal(setenv("HOME", in(f, "home"), 1), 0);
     assert_int_equal(symlink("home", in(f, "link")), 0);
-    refused(in(f, "home"), -EACCES, "system directory");
-    refused(in(f, "link"), -EACCES, "system directory");
+    refused(in(f, "home"), -EACCES, "is a home folder");
+    refused(in(f, "link"), -EACCES, "is a home folder");
     t = take(f, "link/below"); /* a directory below is fine, and so is a link to a fine place */
     leave(t, false);
     if (home)
@@ -303,7 +308,8 @@ static void test_in_use(void **state)
     if (child == 0) {
         struct target_dir *other;
         struct err e = {0};
-        int ret = target_dir_open(&other, in(f, "d"), "test", &e);
+        const struct target_dir_opts o = {.path = in(f, "d"), .program = "test"};
+        int ret = target_dir_open(&other, &o, &e);
 
         _exit(ret == -EBUSY && e.class == ERR_TARGET && strstr(e.what, pid) ? 0 : 1);
     }
@@ -392,6 +398,167 @@ static void test_device(void **state)
     assert_false(there(f, "d"));
 }
 
+/* Opens d as a run of kvreplay does. */
+static int take_as(struct fixture *f, struct target_dir **t, bool keeps, bool destroys,
+                   struct err *e)
+{
+    const struct target_dir_opts o = {.path = in(f, "d"),
+                                      .program = "kvreplay",
+                                      .keeps = keeps,
+                                      .adopts = true,
+                                      .destroys = destroys,
+                                      .data_seed = 12345};
+
+    *t = NULL;
+    return target_dir_open(t, &o, e);
+}
+
+/* What was kept stays when a run that does not keep comes, and when one that keeps dies. */
+static void test_kept_stays(void **state)
+{
+    struct fixture *f = *state;
+    struct err e = {0};
+    struct target_dir *t;
+    char text[300];
+    int status;
+
+    assert_int_equal(take_as(f, &t, true, false, &e), 0);
+    get(f, "d/.kvtrace", text, sizeof(text));
+    assert_non_null(strstr(text, "\nkeep\n"));
+    assert_non_null(strstr(text, "\nseed 12345\n"));
+    assert_int_equal(mkdir(in(f, "d/ab"), 0755), 0);
+    put(f, "d/ab/" HEX ".kv", "12345");
+    put(f, "d/fill-1.kv", "12345");
+    leave(t, true);
+    get(f, "d/.kvtrace", text, sizeof(text));
+    assert_int_equal(strncmp(text, "kept\nkvreplay\ncreated\nkeep\nseed 12345\n", 37), 0);
+    assert_int_equal(strlen(text), 256); /* written over in one piece */
+
+    assert_int_equal(take_as(f, &t, false, false, &e), -EEXIST);
+    assert_int_equal(e.class, ERR_TARGET);
+    assert_non_null(strstr(e.what, "2 objects (10 B)"));
+    assert_non_null(strstr(e.what, "--destroy-data"));
+    assert_true(there(f, "d/ab/" HEX ".kv"));
+
+    for (int times = 0; times < 2; times++) { /* read only, and killed; then unsure for good */
+        pid_t child = fork();
+
+        if (child == 0)
+            _exit(take_as(f, &t, true, false, &e) == 0 ? 0 : 1);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        assert_int_equal(take_as(f, &t, false, false, &e), -EEXIST);
+        assert_int_equal(take_as(f, &t, true, false, &e), 0);
+        assert_true(target_dir_was_kept(t) && target_dir_unsure(t));
+        assert_true(there(f, "d/ab/" HEX ".kv"));
+        leave(t, true);
+    }
+    assert_int_equal(take_as(f, &t, false, true, &e), 0);
+    assert_true(target_dir_was_kept(t) && target_dir_unsure(t));
+    leave(t, false);
+    assert_false(there(f, "d"));
+}
+
+/* Nothing but a whole text of ours is a marker: a directory with one may be emptied. */
+static void test_markers(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t len;
+    } bad[] = {{"\0running 1\nkvreplay\n", 20},
+               {"\0", 1},
+               {"\n", 1},
+               {"kept\n", 5},
+               {"kept\nkvreplay", 13},
+               {"kept\nkvreplay\nthesis\n", 22},
+               {"kept\n../../etc\n", 16},
+               {"running \nkvreplay\n", 18},
+               {"running x\nkvreplay\n", 19},
+               {"running 1\nkvreplay\n\0", 20}};
+    struct fixture *f = *state;
+
+    assert_int_equal(mkdir(in(f, "d"), 0755), 0);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        FILE *out = fopen(in(f, "d/.kvtrace"), "w");
+
+        assert_int_equal(fwrite(bad[i].text, bad[i].len, 1, out), 1);
+        assert_int_equal(fclose(out), 0);
+        put(f, "d/slab.kv", "not ours");
+        refused(in(f, "d"), -EACCES, "not written by kvtrace");
+        assert_true(there(f, "d/slab.kv"));
+    }
+    put(f, "d/.kvtrace", "running 999999999\nkvreplay\n");
+    char marker[PATH_CAP];
+    snprintf(marker, sizeof(marker), "%s", in(f, "d/.kvtrace"));
+    assert_int_equal(link(marker, in(f, "other")), 0);
+    refused(in(f, "d"), -EACCES, "hard link");
+    unlink(in(f, "other"));
+    if (geteuid() == 0) {
+        assert_int_equal(chown(marker, 4711, 4711), 0);
+        refused(in(f, "d"), -EACCES, "another user");
+    }
+    unlink(marker);
+    unlink(in(f, "d/slab.kv"));
+    assert_int_equal(rmdir(in(f, "d")), 0);
+}
+
+/* Root takes no folder of another user, and makes none in it. */
+static void test_others(void **state)
+{
+    struct fixture *f = *state;
+    struct target_dir *t;
+
+    if (geteuid() != 0)
+        skip();
+    unsetenv("SUDO_UID");
+    assert_int_equal(mkdir(in(f, "d"), 0755), 0);
+    assert_int_equal(chown(f->path, 4711, 4711), 0);
+    refused(in(f, "d"), -EACCES, "belongs to another user (number 4711)");
+    refused(in(f, "d/new"), -EACCES, "belongs to another user (number 4711)");
+    assert_false(there(f, "d/new"));
+    setenv("SUDO_UID", "4711", 1); /* who called sudo is no other user */
+    t = take(f, "d");
+    leave(t, false);
+    unsetenv("SUDO_UID");
+    assert_int_equal(rmdir(in(f, "d")), 0);
+}
+
+/* Four loops of short runs on one directory: each waits for its turn. */
+static void test_loops(void **state)
+{
+    enum {
+        LOOPS = 4,
+        RUNS = 30
+    };
+    struct fixture *f = *state;
+    pid_t child[LOOPS];
+    int status;
+
+    for (int i = 0; i < LOOPS; i++) {
+        child[i] = fork();
+        for (int run = 0; child[i] == 0 && run < RUNS; run++) {
+            struct target_dir *t;
+            struct err e = {0};
+
+            if (take_as(f, &t, false, false, &e) < 0) {
+                if (strstr(e.what, "in use by process")) /* for a second: a machine under load */
+                    continue;
+                fprintf(stderr, "%s\n", e.what);
+                _exit(1);
+            }
+            if (target_dir_close(t, false, &e) < 0)
+                _exit(2);
+        }
+        if (child[i] == 0)
+            _exit(0);
+    }
+    for (int i = 0; i < LOOPS; i++) {
+        assert_int_equal(waitpid(child[i], &status, 0), child[i]);
+        assert_int_equal(status, 0);
+    }
+    rmdir(in(f, "d"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -405,6 +572,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_in_use, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_killed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lets_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_kept_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_markers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_loops, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_device, set_up, tear_down),
     };

@@ -286,6 +286,10 @@ static void test_truncated_and_swapped(void **state)
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, 90000), 0);
     close(fd);
+    assert_int_equal(run(f, &a, TIER_READ), -EBADMSG); /* the store lost its end */
+    assert_int_equal(a.fault.kind, DATA_FAULT_END);
+    assert_int_equal(a.fault.block, 90000 / 4096);
+    a.size = 200000; /* the trace asks for more than was ever stored */
     assert_int_equal(run(f, &a, TIER_READ), -EINVAL);
     a.size = 80000;
     assert_int_equal(run(f, &a, TIER_READ), 0);
@@ -311,8 +315,15 @@ static void test_adopt(void **state)
     assert_int_equal(size, 0);
     assert_int_equal(generation, 0);
     flip(f, &op, 8);
+    op.verify = TIER_VERIFY_NONE;
     assert_int_equal(f->tier->ops->adopt(f->tier, &op, &size, &generation), 0);
     assert_int_equal(generation, 0);
+    flip(f, &op, 8);
+    op.verify = TIER_VERIFY_HEADER; /* after a power cut: every block is looked at */
+    assert_int_equal(f->tier->ops->adopt(f->tier, &op, &size, &generation), 0);
+    assert_int_equal(generation, 77);
+    flip(f, &op, 20 * DATA_BLOCK + 30);
+    assert_int_equal(f->tier->ops->adopt(f->tier, &op, &size, &generation), -EBADMSG);
     op.name.lo++;
     assert_int_equal(f->tier->ops->adopt(f->tier, &op, &size, &generation), -ENOENT);
     close_tier(f);
@@ -480,7 +491,7 @@ static void test_slab_adopt(void **state)
 {
     struct fixture *f = *state;
     struct tier_op a = checks_op(80, 77, 100000), b = checks_op(81, 78, 5000);
-    uint64_t size = 0, generation = 0;
+    uint64_t size = 0, generation = 0, bytes;
 
     open_slab(f, 1 << 20, true);
     open_tier(f, ordinary());
@@ -495,7 +506,7 @@ static void test_slab_adopt(void **state)
     a.place = b.place = NULL;
     open_slab(f, 2 << 20, true);
     open_tier(f, ordinary());
-    assert_int_equal(layout_slab_found(f->slab), 2);
+    assert_int_equal(layout_slab_found(f->slab, &bytes), 2);
     assert_int_equal(f->tier->ops->adopt(f->tier, &a, &size, &generation), 0);
     assert_int_equal(size, DATA_PADDED(100000));
     assert_int_equal(generation, 77);
@@ -508,12 +519,12 @@ static void test_slab_adopt(void **state)
     open_tier(f, ordinary());
     assert_int_equal(f->tier->ops->adopt(f->tier, &a, &size, &generation), 0);
     assert_int_equal(run(f, &a, TIER_DELETE), 0);
-    assert_int_equal(layout_slab_found(f->slab), 0); /* what was not adopted went with it */
+    assert_int_equal(layout_slab_found(f->slab, &bytes), 0); /* what was not adopted went with it */
     assert_int_equal(extent_free_bytes(layout_slab_pool(f->slab)), 2 << 20);
     close_tier(f);
     close_slab(f);
     open_slab(f, 2 << 20, true);
-    assert_int_equal(layout_slab_found(f->slab), 0); /* nor is it found again */
+    assert_int_equal(layout_slab_found(f->slab, &bytes), 0); /* nor is it found again */
     close_slab(f);
 }
 
