@@ -13,7 +13,9 @@
 #include "lib/json/jsonin.h"
 
 enum {
-    MAX_ELEMENT = 64 << 20
+    MAX_ELEMENT = 64 << 20,
+    TURNS_ROOM = 8, /* of a conversation's first memory */
+    TURNS_KEPT = 256
 };
 #define DRAW_STREAM ((uint64_t)4 << 32) /* of the seed */
 
@@ -56,18 +58,32 @@ static int64_t estimate_tokens(const struct sharegpt *s, const char *text, size_
     return tokens < 1 ? 1 : tokens > (double)most ? most : (int64_t)tokens;
 }
 
-static int add_turn(struct talk *t, int64_t context, int64_t generated)
+static int add_turn(struct sharegpt *s, struct talk *t, const struct turn *turn, struct err *e)
 {
     if (t->turns == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 8;
+        size_t cap = t->cap ? t->cap * 2 : TURNS_ROOM;
+        int rc = file_source_hold(&s->files, (cap - t->cap) * sizeof(*turn), "conversations", e);
+        if (rc < 0)
+            return rc;
         struct turn *grown = realloc(t->turn, cap * sizeof(*grown));
         if (!grown)
-            return -ENOMEM;
+            return err_nomem(e, "conversation");
         t->turn = grown;
         t->cap = cap;
     }
-    t->turn[t->turns++] = (struct turn){.context = context, .generated = generated};
+    t->turn[t->turns++] = *turn;
     return 0;
+}
+
+/* A long conversation that is over leaves no memory behind. */
+static void forget_turns(struct sharegpt *s, struct talk *t)
+{
+    if (t->cap <= TURNS_KEPT)
+        return;
+    s->files.held_bytes -= t->cap * sizeof(*t->turn);
+    free(t->turn);
+    t->turn = NULL;
+    t->cap = 0;
 }
 
 static bool is_one_of(const char *word, const char *const list[])
@@ -79,7 +95,8 @@ static bool is_one_of(const char *word, const char *const list[])
 }
 
 /* Each human text that has an answer right behind it is a turn. */
-static int read_texts(struct sharegpt *s, struct talk *t, const struct jsonin_v *list)
+static int read_texts(struct sharegpt *s, struct talk *t, const struct jsonin_v *list,
+                      struct err *e)
 {
     static const char *const human[] = {"human", "user", NULL};
     static const char *const model[] = {"gpt", "assistant", "chatgpt", NULL};
@@ -94,9 +111,12 @@ static int read_texts(struct sharegpt *s, struct talk *t, const struct jsonin_v 
             asked = estimate_tokens(s, text, len, w->dataset_max_context);
             continue;
         }
-        if (text && asked >= 0 && is_one_of(from, model) &&
-            add_turn(t, asked, estimate_tokens(s, text, len, w->dataset_max_generated)) < 0)
-            return -ENOMEM;
+        if (text && asked >= 0 && is_one_of(from, model)) {
+            struct turn turn = {asked, estimate_tokens(s, text, len, w->dataset_max_generated)};
+            int rc = add_turn(s, t, &turn, e);
+            if (rc < 0)
+                return rc;
+        }
         asked = -1;
     }
     s->estimated |= t->turns > 0;
@@ -162,6 +182,8 @@ static int next_element(struct sharegpt *s, const struct jsonin_v **v, struct er
         rc = jsonin_stream_open(&s->stream, s->files.file, MAX_ELEMENT, e);
         if (rc < 0)
             return rc;
+        struct jsonin_limit limit = file_source_limit(&s->files);
+        jsonin_stream_limit(s->stream, &limit);
     }
     return rc;
 }
@@ -187,15 +209,15 @@ static int fill(struct sharegpt *s, struct err *e)
             s->talks_cap = cap;
         }
         struct talk *t = &s->talk[s->live];
-        int64_t context, generated;
+        struct turn turn;
         t->turns = t->next = 0;
-        if (jsonin_i64(jsonin_get(v, "input_toks"), &context) < 0 ||
-            jsonin_i64(jsonin_get(v, "output_toks"), &generated) < 0)
-            rc = read_texts(s, t, jsonin_get(v, "conversations"));
-        else if (is_count(context) && is_count(generated))
-            rc = add_turn(t, context, generated);
+        if (jsonin_i64(jsonin_get(v, "input_toks"), &turn.context) < 0 ||
+            jsonin_i64(jsonin_get(v, "output_toks"), &turn.generated) < 0)
+            rc = read_texts(s, t, jsonin_get(v, "conversations"), e);
+        else if (is_count(turn.context) && is_count(turn.generated))
+            rc = add_turn(s, t, &turn, e);
         if (rc < 0)
-            return err_nomem(e, "conversation");
+            return rc;
         if (t->turns == 0) {
             struct err why = {0};
             bad_element(s, &why,
@@ -254,6 +276,7 @@ static void sharegpt_take(struct source *base, struct request *out)
     file_source_draw(out, &s->rng, s->o.workload, s->o.qos);
     if (t->next == t->turns) {
         struct talk over = *t;
+        forget_turns(s, &over);
         *t = s->talk[--s->live];
         s->talk[s->live] = over;
     }
