@@ -7,6 +7,7 @@
  *
  * Prints "N allocations failed, C crashes, H hangs" and the numbers of the first bad ones on
  * standard error; exit status 1 if there were any. Of the runs, the output is dropped. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -94,7 +95,7 @@ static int run(unsigned long n)
     return status;
 }
 
-__attribute__((constructor)) static void sweep(void)
+static void sweep(void)
 {
     unsigned long first, step, runs = 0, crashes = 0, hangs = 0;
     const char *text = getenv("FAIL_MALLOC"), *limit = getenv("FAIL_MALLOC_LIMIT");
@@ -123,4 +124,27 @@ __attribute__((constructor)) static void sweep(void)
     }
     dprintf(2, "%lu allocations failed, %lu crashes, %lu hangs\n", runs, crashes, hangs);
     _exit(crashes + hangs > 0 || runs == 0);
+}
+
+/* The program's own part begins with main: what libraries do before is not for it to handle. */
+static int (*real_main)(int, char **, char **);
+
+static int swept_main(int argc, char **argv, char **envp)
+{
+    sweep();
+    return real_main(argc, argv, envp);
+}
+
+typedef int (*start_fn)(int (*)(int, char **, char **), int, char **, void (*)(void),
+                        void (*)(void), void (*)(void), void *);
+
+int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
+int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
+{
+    start_fn start = (start_fn)dlsym(RTLD_NEXT, "__libc_start_main");
+
+    real_main = main;
+    return start(swept_main, argc, argv, init, fini, rtld_fini, stack_end);
 }

@@ -7,12 +7,12 @@
 ! sanitized || skip_all 'sanitizers map terabytes'
 
 small() (ulimit -v 1500000 && exec "$@")
-# times N TEXT: the text so many times, without a line end.
-times() { yes "$2" | head -n "$1" | tr -d '\n'; }
+# repeated N TEXT: the text so many times, without a line end.
+repeated() { yes "$2" | head -n "$1" | tr -d '\n'; }
 
 {
     printf '{"block_size":64,"requests":[{"in":64,"out":1,"t":0,"hash_ids":['
-    times 40000000 '1,'
+    repeated 40000000 '1,'
     printf '1]}]}'
 } | zstd -q -1 >"$TMP/agentic.json.zst"
 exits "agentic sessions" 2 small "$BIN/kvgen" --input "$TMP/agentic.json.zst" -o none
@@ -21,7 +21,7 @@ stderr_like "named, with the option" \
 
 {
     printf '[{"conversations":['
-    times 15000000 '{},'
+    repeated 15000000 '{},'
     printf '{}]}]'
 } | zstd -q -1 >"$TMP/sharegpt.json.zst"
 exits "a ShareGPT conversation" 2 small "$BIN/kvgen" --input-memory 256MiB --input "$TMP/sharegpt.json.zst" -o none
@@ -30,7 +30,7 @@ stderr_like "named, with the option" \
 
 {
     printf '{"conversations":['
-    times 3000 '{"from":"human","value":"a"},{"from":"gpt","value":"b"},'
+    repeated 3000 '{"from":"human","value":"a"},{"from":"gpt","value":"b"},'
     printf '{}]}'
 } >"$TMP/talk"
 {
