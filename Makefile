@@ -14,10 +14,10 @@ CC      ?= cc
 
 # ---- the library: a folder includes itself and those before it ----
 LIB_FOLDERS := lib/base lib/opt lib/trace lib/json lib/conf lib/model lib/data lib/io lib/tier
-lib/base  := err notes units clock hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
+lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
 lib/opt   := owners help opt
 lib/trace := trace frame_file frame frame_out csv_scan csv parse parse_avx2 pieces read format write
-lib/json  := jsoncut jsonin jsonout
+lib/json  := jsoncut jsontree jsonin jsonout
 lib/conf  := keys value conf
 lib/model := model hf_fields hf_layers hf_state hf_keys hf find
 lib/data  := data stream_avx2 stream_avx512
@@ -187,8 +187,14 @@ $(FUZZERS): $(BUILD)/%: %.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(LIB) $(LDLIBS)
 
-unit: $(UNITS)
-check: all $(UNITS)
+# Preloaded into a program, lets its allocations fail.
+FAIL_MALLOC := $(BUILD)/tests/faults/fail_malloc.so
+$(FAIL_MALLOC): tests/faults/fail_malloc.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(BASEFLAGS) -O1 -g -D_GNU_SOURCE -shared -fPIC -o $@ $< -ldl
+
+unit: $(UNITS) $(FAIL_MALLOC)
+check: all unit
 	BUILD=$(BUILD) tests/run --built
 asan tsan: %: %-build
 	BUILD=build/$* tests/run --built
@@ -230,7 +236,7 @@ coverage:
 
 # ---- lint ----
 FOLDERS := $(LIB_FOLDERS) $(KVGEN_FOLDERS) $(KVREPLAY_FOLDERS) $(KVSTAT_FOLDERS) $(KVPRECOND_FOLDERS)
-C_FILES := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) tests/unit tests/unit/* tests/bench tests/fuzz)))
+C_FILES := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) tests/unit tests/unit/* tests/bench tests/faults tests/fuzz)))
 SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/* .ci/packaging/* tests/run tests/exec tests/lib.sh \
               tests/coverage tests/cli/*/* tests/bench/*.sh examples/* tests/gpu/* 2>/dev/null)
 lint:

@@ -65,6 +65,17 @@ const struct opt options_table[] = {
      .marks = READS_FILE,
      .help = "The trace of a file source, plain or zstd: a file, a folder, a quoted pattern, or - "
              "for standard input."},
+    {.name = "input-memory",
+     .type = OPT_SIZE,
+     .offset = AT(input_memory),
+     .arg = "SIZE",
+     .def = "1GiB",
+     .min = 1 << 20,
+     .max = 1e15,
+     .flags = OPT_NO_EFFECT,
+     .marks = READS_FILE,
+     .help = "Most memory that one element of an input may take, and all sessions or conversations "
+             "under way. More ends the run with an error."},
     {.name = "use-burst-trace",
      .type = OPT_FLAG,
      .offset = AT(use_burst_trace),

@@ -164,6 +164,7 @@ static void replay_set_tiers(struct replay *r)
                             .sim_gpu_bytes_per_s = o->gpu_bandwidth,
                             .sim_gpu_latency_ns = o->gpu_latency_ns,
                             .inflight = o->inflight,
+                            .any_order = o->timing == SCHED_SERVED,
                             .chunk_bytes = o->chunk_bytes,
                             .storage = {.path = o->nvme,
                                         .layout = o->layout,

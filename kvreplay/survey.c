@@ -39,6 +39,15 @@ static struct hash128 *survey_gone(const struct survey *s, struct hash128 copy, 
     return &s->gone[name->lo & (SURVEY_GONE - 1)];
 }
 
+/* Sums stay at UINT64_MAX when they are more. */
+static void survey_stored(struct survey *s, unsigned tier, uint64_t bytes)
+{
+    uint64_t *sum = &s->stored_bytes[tier];
+
+    if (__builtin_add_overflow(*sum, bytes, sum))
+        *sum = UINT64_MAX;
+}
+
 /* The object must be there at the start with the row's size. It was there all the time until now,
  * so its bytes add to the peak. *have: the object, if it is known. */
 static int survey_need(struct survey *s, const struct trace_row *t, struct hash128 copy,
@@ -67,6 +76,7 @@ static int survey_need(struct survey *s, const struct trace_row *t, struct hash1
     o->size = o->planned_size = t->size & OBJECT_SIZE_MAX;
     room->planned += more;
     room->peak += more;
+    survey_stored(s, t->tier, more);
     s->initial_bytes[t->tier] += more;
     return 0;
 }
@@ -138,6 +148,8 @@ static int survey_row(struct survey *s, const struct survey_opts *o, const struc
         return rc;
     rc = room_admit(&s->room[t.tier], s->objects,
                     &(struct room_row){.t = &t, .copy = copy, .known = have}, &effect);
+    if (rc == 0 && effect.verdict == ROOM_GO)
+        survey_stored(s, t.tier, effect.take);
     if (rc == 0 && effect.object)
         objects_settle(s->objects, effect.object);
     return rc;
@@ -262,6 +274,10 @@ int survey_run(struct survey *s, struct trace_reader *trace, const struct survey
     }
     s->rows = s->rows / 2 * loops;
     s->run_rows = s->run_rows / 2 * loops;
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        if (__builtin_mul_overflow(s->stored_bytes[i], loops, &s->stored_bytes[i]))
+            s->stored_bytes[i] = UINT64_MAX;
+    }
 out:
     selection_users_free(pass.users);
     return rc;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
 #include "lib/json/jsonin.h"
@@ -216,20 +217,6 @@ int tiers_choose(struct tiers *t, struct err *e)
 
 /* ---- room ---- */
 
-static uint64_t memory_available(void)
-{
-    unsigned long long kib = 0;
-    char line[128];
-    FILE *f = fopen("/proc/meminfo", "r");
-    while (f && fgets(line, sizeof(line), f)) {
-        if (sscanf(line, "MemAvailable: %llu", &kib) == 1)
-            break;
-    }
-    if (f)
-        fclose(f);
-    return kib ? kib * 1024 : UNITS_GIB;
-}
-
 /* Capacity of the tier that the trace was made for; 0: not known. */
 static uint64_t provenance_capacity(const char *provenance, unsigned tier)
 {
@@ -262,6 +249,20 @@ static int too_small(struct err *e, unsigned tier, uint64_t peak, uint64_t has, 
                    of, units_format_bytes(room, sizeof(room), (double)has), way);
 }
 
+/* Memory that was not asked for: half of what is free, at most. */
+static int too_much(struct err *e, unsigned tier, uint64_t peak, uint64_t limit)
+{
+    char need[32], room[32];
+
+    return err_set(
+        e, -ENOSPC, ERR_TARGET, trace_tier_text((enum trace_tier)tier),
+        "the trace needs %s (%llu bytes) at its peak, and only %s (half of the free "
+        "memory) may be used unless --cpu-mem-gb asks for more (--tier-map runs its rows "
+        "elsewhere, --overflow wrap uses the space of memory again)",
+        units_format_bytes(need, sizeof(need), (double)peak), (unsigned long long)peak,
+        units_format_bytes(room, sizeof(room), (double)limit));
+}
+
 /* Capacity of a memory or GPU tier that was not asked for. known: what the trace says of itself. */
 static int size_memory(struct tiers *t, unsigned i, uint64_t known, struct err *e)
 {
@@ -271,11 +272,29 @@ static int size_memory(struct tiers *t, unsigned i, uint64_t known, struct err *
     uint64_t peak = s ? s->room[i].peak : 0;
 
     if (host && peak > limit && !t->wrap[i])
-        return too_small(e, i, peak, limit, "half of the memory available");
+        return too_much(e, i, peak, limit);
     t->room[i].capacity = known >= peak && known > 0 ? known : s ? peak : limit;
     if (host && t->room[i].capacity > limit)
         t->room[i].capacity = limit;
     return 0;
+}
+
+/* The most that a replay of the surveyed trace can use of a tier: the peak, where room is taken in
+ * the order of the trace. Requests in another order may need more: at most all objects that the
+ * trace ever stores, and in practice an eighth and what is in flight. A GPU has its memory for
+ * itself, and room ahead of the peak keeps its copies overlapped. */
+static uint64_t most_useful(const struct tiers *t, unsigned i)
+{
+    const struct survey *s = t->surveyed;
+    const struct room *need = &s->room[i];
+    uint64_t ahead = t->o.inflight < TIERS_AHEAD ? t->o.inflight : TIERS_AHEAD;
+    uint64_t useful = need->peak + need->peak / 8 + ahead * s->largest[i];
+
+    if (t->choice[i].kind != TIERS_HOST)
+        return useful;
+    if (!t->o.any_order)
+        return need->peak;
+    return useful < s->stored_bytes[i] ? useful : s->stored_bytes[i];
 }
 
 /* The arena of a memory or GPU tier, whose capacity is known. */
@@ -285,10 +304,8 @@ static void size_arena(struct tiers *t, unsigned i)
     struct room *room = &t->room[i];
 
     if (s) {
-        /* No more than a replay can use: the peak, and what may be reserved ahead of it. */
         const struct room *need = &s->room[i];
-        uint64_t ahead = t->o.inflight < TIERS_AHEAD ? t->o.inflight : TIERS_AHEAD;
-        uint64_t useful = need->peak + need->peak / 8 + ahead * s->largest[i];
+        uint64_t useful = most_useful(t, i);
         if (useful < room->capacity)
             room->capacity = useful;
         room->max_objects = need->peak_objects + need->peak_objects / 8 + TIERS_SPARE_OBJECTS;

@@ -30,6 +30,7 @@ struct tiers_opts {
     uint64_t sim_gpu_bytes_per_s; /* of a GPU that is simulated */
     int64_t sim_gpu_latency_ns;
     uint64_t inflight; /* objects */
+    bool any_order;    /* requests run in another order than the trace's (--timing served) */
     uint64_t chunk_bytes;
     struct storage_opts storage;
     /* of the storage engine */

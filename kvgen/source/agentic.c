@@ -15,6 +15,7 @@
 #define MAX_BLOCK_TOKENS (INT64_C(1) << 20)
 #define MAX_SECONDS      1e9
 #define MAX_THINK_NS     (FILE_SOURCE_MAX_NS / 2)
+#define SESSION_KEPT     ((size_t)1 << 20)
 
 /* A request or a sub-agent. */
 struct entry {
@@ -76,6 +77,7 @@ struct agentic {
 /* ---- reading a session ---- */
 
 struct reader {
+    struct file_source *files; /* which count what sessions hold */
     struct session *s;
     const char *where; /* name of the document */
     struct err *err;
@@ -87,11 +89,15 @@ static int reserve(const struct reader *r, void **array, size_t *cap, size_t nee
 {
     if (need <= *cap)
         return 0;
-    void *grown = realloc(*array, need * 2 * size);
+    size_t room = need > SIZE_MAX / 4 / size ? need : need + need / 2;
+    int rc = file_source_hold(r->files, (room - *cap) * size, "sessions", r->err);
+    if (rc < 0)
+        return rc;
+    void *grown = realloc(*array, room * size);
     if (!grown)
         return err_nomem(r->err, "session");
     *array = grown;
-    *cap = need * 2;
+    *cap = room;
     return 0;
 }
 
@@ -202,13 +208,14 @@ static int read_session(struct agentic *a, struct session *s, struct err *e)
 {
     const char *text;
     size_t len;
-    struct reader r = {.s = s, .err = e};
+    struct reader r = {.files = &a->files, .s = s, .err = e};
+    struct jsonin_limit limit = file_source_limit(&a->files);
     int rc = documents_next(a->documents, &text, &len, &r.where, e);
     if (rc <= 0)
         return rc;
     struct jsonin *d;
     s->ids = s->entries = s->threads = 0;
-    rc = jsonin_parse(&d, text, len, r.where, e);
+    rc = jsonin_parse_within(&d, text, len, &limit, r.where, e);
     if (rc < 0)
         return rc;
     const struct jsonin_v *root = jsonin_root(d), *requests = jsonin_get(root, "requests");
@@ -235,11 +242,26 @@ static int read_session(struct agentic *a, struct session *s, struct err *e)
 
 static void proceed(struct agentic *a, uint32_t user, uint32_t thread, int64_t now_ns);
 
+/* A large session that has ended leaves no memory behind. */
+static void forget_session(struct agentic *a, struct session *s)
+{
+    size_t bytes = s->ids_cap * sizeof(*s->id) + s->entries_cap * sizeof(*s->entry) +
+                   s->threads_cap * sizeof(*s->thread);
+    if (bytes <= SESSION_KEPT)
+        return;
+    a->files.held_bytes -= bytes;
+    free(s->id);
+    free(s->entry);
+    free(s->thread);
+    *s = (struct session){0};
+}
+
 static void end_thread(struct agentic *a, uint32_t user, uint32_t thread, int64_t now_ns)
 {
     struct user *u = &a->user[user];
     if (thread == 0) { /* waits for all others, so the session ends with it */
         a->threads -= u->session.threads;
+        forget_session(a, &u->session);
         u->free_ns = now_ns;
         a->idle[a->idle_count++] = user;
         return;
@@ -318,6 +340,10 @@ static int begin_sessions(struct agentic *a, struct err *e)
 
         size_t threads = u->session.threads;
         if (threads > u->threads_cap) {
+            size_t more = threads - u->threads_cap;
+            rc = file_source_hold(&a->files, more * sizeof(*u->thread), "sessions", e);
+            if (rc < 0)
+                return rc;
             struct progress *grown = realloc(u->thread, threads * sizeof(*grown));
             if (!grown)
                 return err_nomem(e, "session");

@@ -227,6 +227,8 @@ static int read_ahead(struct file_source *files, struct err *e)
         rc = jsonin_stream_open(&s->stream, s->files.file, MAX_LINE, e);
         if (rc < 0)
             return rc;
+        struct jsonin_limit limit = file_source_limit(&s->files);
+        jsonin_stream_limit(s->stream, &limit);
     }
     if (rc < 0)
         return rc;

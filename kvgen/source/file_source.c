@@ -9,12 +9,15 @@
 #include <string.h>
 
 #include "lib/base/units.h"
+#include "lib/json/jsonin.h"
 
 void file_source_init(struct file_source *s, const struct source_ops *ops, struct inputs *in,
                       const struct file_source_opts *o, inputs_again again)
 {
     s->base.ops = ops;
     s->o = *o;
+    if (s->o.memory_bytes == 0)
+        s->o.memory_bytes = FILE_SOURCE_MEMORY;
     s->in = in;
     inputs_repeat(in, again, s);
 }
@@ -22,6 +25,22 @@ void file_source_init(struct file_source *s, const struct source_ops *ops, struc
 void file_source_release(struct file_source *s)
 {
     inputs_close(s->in);
+}
+
+struct jsonin_limit file_source_limit(const struct file_source *s)
+{
+    return (struct jsonin_limit){.bytes = s->o.memory_bytes, .option = "--input-memory"};
+}
+
+int file_source_hold(struct file_source *s, uint64_t bytes, const char *what, struct err *e)
+{
+    char most[32];
+    s->held_bytes += bytes;
+    if (s->held_bytes <= s->o.memory_bytes)
+        return 0;
+    return err_set(e, -EFBIG, ERR_INPUT, inputs_path(s->in),
+                   "%s under way take more than %s of memory (--input-memory allows more)", what,
+                   units_format_bytes(most, sizeof(most), (double)s->o.memory_bytes));
 }
 
 int file_source_next_file(struct file_source *s, struct err *e)

@@ -24,7 +24,11 @@
 struct file_source_opts {
     double speedup;  /* times are divided by it; 0: no time between requests */
     uint64_t cycles; /* how often the input is read; 0: without end */
+    /* Most memory of what an element of a file becomes, and of all that is held of files; 0:
+     * FILE_SOURCE_MEMORY. */
+    uint64_t memory_bytes;
 };
+#define FILE_SOURCE_MEMORY (UINT64_C(1) << 30)
 
 struct file_source {
     struct source base;
@@ -36,6 +40,7 @@ struct file_source {
     struct request next;
     bool ready; /* next was read and not taken */
     bool ended;
+    uint64_t held_bytes;
     struct source_skips skips;
     /* From times of the files to arrivals. */
     bool running;              /* this cycle has an arrival */
@@ -46,6 +51,14 @@ struct file_source {
     int64_t cycle_ns;          /* arrival at which this cycle began */
     uint64_t cycles;           /* complete ones */
 };
+
+struct jsonin_limit;
+
+/* For the values of an element; names the option that raises it. */
+struct jsonin_limit file_source_limit(const struct file_source *s);
+/* Adds bytes to what is held of files, and may make the sum too large: 0, or -EFBIG with *e, where
+ * what says of what. */
+int file_source_hold(struct file_source *s, uint64_t bytes, const char *what, struct err *e);
 
 /* Sets up *s, which is zero but for s->read. Takes in. again decides whether the files are read
  * once more (see inputs_repeat); file_source_again, unless the source has a rule of its own. */

@@ -13,7 +13,9 @@
 #include "lib/json/jsonin.h"
 
 enum {
-    MAX_ELEMENT = 64 << 20
+    MAX_ELEMENT = 64 << 20,
+    TURNS_ROOM = 8, /* of a conversation's first memory */
+    TURNS_KEPT = 256
 };
 #define NONE        UINT32_MAX
 #define DRAW_STREAM ((uint64_t)4 << 32) /* of the seed */
@@ -65,18 +67,32 @@ static int64_t estimate_tokens(const struct sharegpt *s, const char *text, size_
     return tokens < 1 ? 1 : tokens > (double)most ? most : (int64_t)tokens;
 }
 
-static int add_turn(struct talk *t, int64_t context, int64_t generated)
+static int add_turn(struct sharegpt *s, struct talk *t, const struct turn *turn, struct err *e)
 {
     if (t->turns == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 8;
+        size_t cap = t->cap ? t->cap * 2 : TURNS_ROOM;
+        int rc = file_source_hold(&s->files, (cap - t->cap) * sizeof(*turn), "conversations", e);
+        if (rc < 0)
+            return rc;
         struct turn *grown = realloc(t->turn, cap * sizeof(*grown));
         if (!grown)
-            return -ENOMEM;
+            return err_nomem(e, "conversation");
         t->turn = grown;
         t->cap = cap;
     }
-    t->turn[t->turns++] = (struct turn){.context = context, .generated = generated};
+    t->turn[t->turns++] = *turn;
     return 0;
+}
+
+/* A long conversation that is over leaves no memory behind. */
+static void forget_turns(struct sharegpt *s, struct talk *t)
+{
+    if (t->cap <= TURNS_KEPT)
+        return;
+    s->files.held_bytes -= t->cap * sizeof(*t->turn);
+    free(t->turn);
+    t->turn = NULL;
+    t->cap = 0;
 }
 
 static bool is_one_of(const char *word, const char *const list[])
@@ -88,7 +104,8 @@ static bool is_one_of(const char *word, const char *const list[])
 }
 
 /* Each human text that has an answer right behind it is a turn. */
-static int read_texts(struct sharegpt *s, struct talk *t, const struct jsonin_v *list)
+static int read_texts(struct sharegpt *s, struct talk *t, const struct jsonin_v *list,
+                      struct err *e)
 {
     static const char *const human[] = {"human", "user", NULL};
     static const char *const model[] = {"gpt", "assistant", "chatgpt", NULL};
@@ -103,9 +120,12 @@ static int read_texts(struct sharegpt *s, struct talk *t, const struct jsonin_v 
             asked = estimate_tokens(s, text, len, w->dataset_max_context);
             continue;
         }
-        if (text && asked >= 0 && is_one_of(from, model) &&
-            add_turn(t, asked, estimate_tokens(s, text, len, w->dataset_max_generated)) < 0)
-            return -ENOMEM;
+        if (text && asked >= 0 && is_one_of(from, model)) {
+            struct turn turn = {asked, estimate_tokens(s, text, len, w->dataset_max_generated)};
+            int rc = add_turn(s, t, &turn, e);
+            if (rc < 0)
+                return rc;
+        }
         asked = -1;
     }
     s->estimated |= t->turns > 0;
@@ -171,6 +191,8 @@ static int next_element(struct sharegpt *s, const struct jsonin_v **v, struct er
         rc = jsonin_stream_open(&s->stream, s->files.file, MAX_ELEMENT, e);
         if (rc < 0)
             return rc;
+        struct jsonin_limit limit = file_source_limit(&s->files);
+        jsonin_stream_limit(s->stream, &limit);
     }
     return rc;
 }
@@ -202,14 +224,14 @@ static int take_talk(struct sharegpt *s, uint32_t *place)
 }
 
 /* Reads an element's turns into the talk, which has none if the element has none. */
-static int read_turns(struct sharegpt *s, struct talk *t, const struct jsonin_v *v)
+static int read_turns(struct sharegpt *s, struct talk *t, const struct jsonin_v *v, struct err *e)
 {
-    int64_t context, generated;
+    struct turn turn;
     t->turns = t->next = 0;
-    if (jsonin_i64(jsonin_get(v, "input_toks"), &context) < 0 ||
-        jsonin_i64(jsonin_get(v, "output_toks"), &generated) < 0)
-        return read_texts(s, t, jsonin_get(v, "conversations"));
-    return is_count(context) && is_count(generated) ? add_turn(t, context, generated) : 0;
+    if (jsonin_i64(jsonin_get(v, "input_toks"), &turn.context) < 0 ||
+        jsonin_i64(jsonin_get(v, "output_toks"), &turn.generated) < 0)
+        return read_texts(s, t, jsonin_get(v, "conversations"), e);
+    return is_count(turn.context) && is_count(turn.generated) ? add_turn(s, t, &turn, e) : 0;
 }
 
 /* A timed dataset goes on in the order of the file, so one that has not begun is enough. */
@@ -232,8 +254,9 @@ static int fill(struct sharegpt *s, struct err *e)
             return err_nomem(e, "conversation");
         struct talk *t = &s->talk[place];
         s->spare[s->spares++] = place; /* until it is known to be one */
-        if (read_turns(s, t, v) < 0)
-            return err_nomem(e, "conversation");
+        rc = read_turns(s, t, v, e);
+        if (rc < 0)
+            return rc;
         if (t->turns == 0) {
             struct err why = {0};
             bad_element(s, &why,
@@ -321,8 +344,10 @@ static void sharegpt_take(struct source *base, struct request *out)
     }
     if (over || !s->o.back_to_back)
         s->ready[i] = s->ready[--s->readies];
-    if (over)
+    if (over) {
+        forget_turns(s, t);
         s->spare[s->spares++] = place;
+    }
 }
 
 /* The next turn may be asked. */

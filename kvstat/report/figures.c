@@ -210,7 +210,10 @@ static void put_reasons(struct figures *f, const struct provenance *p)
     FILE *out = open_memstream(&text, &len);
     for (size_t i = 0; out && i < p->why_count; i++)
         fprintf(out, "%s%s", i ? "; " : "", p->why_invalid[i]);
-    if (!out || fclose(out) != 0)
+    bool whole = out && !ferror(out);
+    if (out && fclose(out) != 0)
+        whole = false;
+    if (!whole || !text)
         f->failed = true;
     else
         put_text(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_WHY_INVALID), text);

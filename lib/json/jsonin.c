@@ -1,104 +1,77 @@
-/* Reads JSON of models, summaries and datasets of any length. json-c builds a tree of whatever it
- * is given, so a stream is cut into elements by jsoncut.c, which it gets one at a time. */
+/* Reads JSON of models, summaries and datasets of any length. jsontree.c builds a tree of whatever
+ * it is given, so a stream is cut into elements by jsoncut.c, which it gets one at a time. json-c,
+ * which writes our JSON, reads none of it: it takes 64 to 800 bytes a value, and where memory ends
+ * it crashes or takes half a text for a whole one. */
 #include "lib/json/jsonin.h"
 
 #include <errno.h>
-#include <json-c/json.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/units.h"
 #include "lib/json/jsoncut.h"
+#include "lib/json/jsontree.h"
 #include "lib/trace/frame.h"
 
 enum {
-    JSONIN_DEPTH = 64,
     JSONIN_NAME_MAX = 256,  /* of one part of a path */
     JSONIN_BLOCK = 64 << 10 /* first size of a document's buffer */
 };
+/* For documents without a limit of their own. */
+#define JSONIN_BYTES ((size_t)1 << 30)
 
 /* Doubles hold all whole numbers up to here exactly. */
 #define JSONIN_EXACT 9007199254740992.0
 
 struct jsonin {
-    struct json_object *root;
+    struct jsontree tree;
+    const struct jsonin_v *root;
 };
-
-/* A lent value is a json_object under another name. */
-static struct json_object *object_of(const struct jsonin_v *v)
-{
-    return (struct json_object *)(uintptr_t)v;
-}
-
-static const struct jsonin_v *value_of(struct json_object *o)
-{
-    return (const struct jsonin_v *)o;
-}
 
 /* ---- parsing ---- */
 
-static struct json_tokener *new_tokener(void)
-{
-    struct json_tokener *t = json_tokener_new_ex(JSONIN_DEPTH);
+static const struct jsonin_limit default_limit = {.bytes = JSONIN_BYTES};
 
-    if (t)
-        json_tokener_set_flags(t, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8 |
-                                      JSON_TOKENER_ALLOW_TRAILING_CHARS);
-    return t;
+/* The error for what jsontree_parse returned about text[0..len), which begins on that line. */
+static int parse_error(const struct jsontree *t, const struct jsonin_limit *limit, int rc,
+                       const char *text, const char *name, uint64_t line, struct err *e)
+{
+    char where[320], most[32];
+
+    if (rc == -EINVAL)
+        return jsoncut_fail(e, name, line + jsoncut_lines(text, (size_t)(t->at - text)), t->why);
+    if (rc != -EFBIG)
+        return err_nomem(e, "JSON document");
+    snprintf(where, sizeof(where), "%.280s:%llu", name, (unsigned long long)line);
+    return err_set(e, rc, ERR_INPUT, where, "its values take more than %s of memory%s%s%s",
+                   units_format_bytes(most, sizeof(most), (double)limit->bytes),
+                   limit->option ? " (" : "", limit->option ? limit->option : "",
+                   limit->option ? " allows more)" : "");
 }
 
-/* Parses exactly one value in text[0..len), len at most INT_MAX. Returns NULL, or what is wrong at
- * *at. */
-static const char *parse_text(struct json_tokener *t, const char *text, size_t len,
-                              struct json_object **out, size_t *at)
+int jsonin_parse_within(struct jsonin **out, const char *text, size_t len,
+                        const struct jsonin_limit *limit, const char *where, struct err *e)
 {
-    enum json_tokener_error error;
+    struct jsonin *d = calloc(1, sizeof(*d));
 
-    json_tokener_reset(t);
-    *out = json_tokener_parse_ex(t, text, (int)len);
-    *at = json_tokener_get_parse_end(t);
-    if (json_tokener_get_error(t) == json_tokener_continue) {
-        *out =
-            json_tokener_parse_ex(t, "\n", 1); /* a bare number ends only when something follows */
-        *at = len;
+    if (!d)
+        return err_nomem(e, "JSON document");
+    int rc = jsontree_parse(&d->tree, text, len, limit->bytes, &d->root);
+    if (rc == 0) {
+        *out = d;
+        return 0;
     }
-    error = json_tokener_get_error(t);
-    if (error == json_tokener_continue)
-        return "it ends too early";
-    if (error != json_tokener_success)
-        return json_tokener_error_desc(error);
-    *at += jsoncut_space(text + *at, len - *at);
-    if (*at == len)
-        return NULL;
-    json_object_put(*out);
-    *out = NULL;
-    return "text follows its end";
+    rc = parse_error(&d->tree, limit, rc, text, where, 1, e);
+    jsonin_free(d);
+    return rc;
 }
 
 int jsonin_parse(struct jsonin **out, const char *text, size_t len, const char *where,
                  struct err *e)
 {
-    struct jsonin *d = calloc(1, sizeof(*d));
-    struct json_tokener *t = new_tokener();
-    const char *why = "it is too large";
-    size_t at = 0;
-
-    if (!d || !t) {
-        json_tokener_free(t);
-        free(d);
-        return err_nomem(e, "JSON document");
-    }
-    if (len <= INT_MAX)
-        why = parse_text(t, text, len, &d->root, &at);
-    json_tokener_free(t);
-    if (!why) {
-        *out = d;
-        return 0;
-    }
-    free(d);
-    return jsoncut_fail(e, where, 1 + jsoncut_lines(text, at < len ? at : len), why);
+    return jsonin_parse_within(out, text, len, &default_limit, where, e);
 }
 
 int jsonin_load(struct jsonin **out, const char *path, size_t max_bytes, struct err *e)
@@ -144,8 +117,14 @@ void jsonin_free(struct jsonin *d)
 {
     if (!d)
         return;
-    json_object_put(d->root);
+    jsontree_release(&d->tree);
     free(d);
+}
+
+/* A null is no value. */
+static const struct jsonin_v *value_of(const struct jsonin_v *v)
+{
+    return v->type == JSONTREE_NULL ? NULL : v;
 }
 
 const struct jsonin_v *jsonin_root(const struct jsonin *d)
@@ -155,18 +134,31 @@ const struct jsonin_v *jsonin_root(const struct jsonin *d)
 
 /* ---- values ---- */
 
+static bool is(const struct jsonin_v *v, enum jsontree_type type)
+{
+    return v && v->type == type;
+}
+
+/* Of members with one name the last one counts. */
+static const struct jsonin_v *find_member(const struct jsonin_v *object, const char *name,
+                                          size_t len)
+{
+    for (size_t i = object->count; i-- > 0;) {
+        const struct jsonin_v *key = &object->in[2 * i];
+        if (key->count == len && memcmp(key->text, name, len) == 0)
+            return value_of(key + 1);
+    }
+    return NULL;
+}
+
 const struct jsonin_v *jsonin_get(const struct jsonin_v *v, const char *path)
 {
     while (v && *path) {
         size_t len = strcspn(path, ".");
-        struct json_object *found = NULL;
-        char key[JSONIN_NAME_MAX];
 
-        if (!json_object_is_type(object_of(v), json_type_object) || len >= sizeof(key))
+        if (!is(v, JSONTREE_OBJECT) || len >= JSONIN_NAME_MAX)
             return NULL;
-        memcpy(key, path, len);
-        key[len] = '\0';
-        v = json_object_object_get_ex(object_of(v), key, &found) ? value_of(found) : NULL;
+        v = find_member(v, path, len);
         path += len + (path[len] == '.');
     }
     return v;
@@ -174,114 +166,89 @@ const struct jsonin_v *jsonin_get(const struct jsonin_v *v, const char *path)
 
 bool jsonin_is_array(const struct jsonin_v *v)
 {
-    return v && json_object_is_type(object_of(v), json_type_array);
+    return is(v, JSONTREE_ARRAY);
 }
 
 size_t jsonin_count(const struct jsonin_v *array)
 {
-    return jsonin_is_array(array) ? json_object_array_length(object_of(array)) : 0;
+    return is(array, JSONTREE_ARRAY) ? array->count : 0;
 }
 
 const struct jsonin_v *jsonin_at(const struct jsonin_v *array, size_t i)
 {
-    if (i >= jsonin_count(array))
-        return NULL;
-    return value_of(json_object_array_get_idx(object_of(array), i));
+    return i < jsonin_count(array) ? value_of(&array->in[i]) : NULL;
+}
+
+size_t jsonin_members(const struct jsonin_v *object)
+{
+    return is(object, JSONTREE_OBJECT) ? object->count : 0;
 }
 
 const struct jsonin_v *jsonin_member(const struct jsonin_v *object, size_t i, const char **key)
 {
-    struct json_object_iterator at, end;
-
-    if (!object || !json_object_is_type(object_of(object), json_type_object))
+    if (i >= jsonin_members(object))
         return NULL;
-    at = json_object_iter_begin(object_of(object));
-    end = json_object_iter_end(object_of(object));
-    for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
-        if (i-- > 0)
-            continue;
-        *key = json_object_iter_peek_name(&at);
-        return value_of(json_object_iter_peek_value(&at));
-    }
-    return NULL;
+    *key = object->in[2 * i].text;
+    return value_of(&object->in[2 * i + 1]);
 }
 
-/* Returns whether o is a double with a whole value that doubles hold exactly. */
-static bool is_whole(struct json_object *o, double *v)
+/* Returns whether v is a double with a whole value that doubles hold exactly. */
+static bool is_whole(const struct jsonin_v *v)
 {
-    *v = json_object_get_double(o);
-    return json_object_is_type(o, json_type_double) && *v >= -JSONIN_EXACT && *v <= JSONIN_EXACT &&
-           trunc(*v) == *v;
+    return is(v, JSONTREE_F64) && v->f64 >= -JSONIN_EXACT && v->f64 <= JSONIN_EXACT &&
+           trunc(v->f64) == v->f64;
 }
 
-/* json-c clamps integers that do not fit, so both ends of its range count as not fitting. */
 int jsonin_i64(const struct jsonin_v *v, int64_t *out)
 {
-    struct json_object *o = object_of(v);
-    int64_t n;
-    double d;
-
-    if (is_whole(o, &d)) {
-        *out = (int64_t)d;
-        return 0;
-    }
-    if (!json_object_is_type(o, json_type_int))
+    if (is(v, JSONTREE_I64))
+        *out = v->i64;
+    else if (is_whole(v))
+        *out = (int64_t)v->f64;
+    else
         return -EINVAL;
-    n = json_object_get_int64(o);
-    if (n == INT64_MAX || n == INT64_MIN)
-        return -EINVAL;
-    *out = n;
     return 0;
 }
 
 int jsonin_u64(const struct jsonin_v *v, uint64_t *out)
 {
-    struct json_object *o = object_of(v);
-    uint64_t n;
-    double d;
-
-    if (is_whole(o, &d) && d >= 0) {
-        *out = (uint64_t)d;
-        return 0;
-    }
-    if (!json_object_is_type(o, json_type_int) || json_object_get_int64(o) < 0)
+    if (is(v, JSONTREE_U64) || (is(v, JSONTREE_I64) && v->i64 >= 0))
+        *out = v->u64;
+    else if (is_whole(v) && v->f64 >= 0)
+        *out = (uint64_t)v->f64;
+    else
         return -EINVAL;
-    n = json_object_get_uint64(o);
-    if (n == UINT64_MAX)
-        return -EINVAL;
-    *out = n;
     return 0;
 }
 
 int jsonin_f64(const struct jsonin_v *v, double *out)
 {
-    struct json_object *o = object_of(v);
-    double d;
-
-    if (!json_object_is_type(o, json_type_double) && !json_object_is_type(o, json_type_int))
+    if (is(v, JSONTREE_I64))
+        *out = (double)v->i64;
+    else if (is(v, JSONTREE_U64))
+        *out = (double)v->u64;
+    else if (is(v, JSONTREE_F64) && isfinite(v->f64))
+        *out = v->f64;
+    else
         return -EINVAL;
-    d = json_object_get_double(o);
-    if (!isfinite(d))
-        return -EINVAL;
-    *out = d;
     return 0;
 }
 
 int jsonin_bool(const struct jsonin_v *v, bool *out)
 {
-    if (!json_object_is_type(object_of(v), json_type_boolean))
+    if (!is(v, JSONTREE_BOOL))
         return -EINVAL;
-    *out = json_object_get_boolean(object_of(v)) != 0;
+    *out = v->i64 != 0;
     return 0;
 }
 
 const char *jsonin_text(const struct jsonin_v *v, size_t *len)
 {
-    if (!json_object_is_type(object_of(v), json_type_string))
+    if (!is(v, JSONTREE_TEXT))
         return NULL;
     if (len)
-        *len = (size_t)json_object_get_string_len(object_of(v));
-    return json_object_get_string(object_of(v));
+        *len = v->count;
+    return v->text;
 }
 
 /* ---- streams ---- */
@@ -289,9 +256,9 @@ const char *jsonin_text(const struct jsonin_v *v, size_t *len)
 struct jsonin_stream {
     struct jsoncut *cut;
     struct frame_in *in;
-    struct json_tokener *tokener;
-    struct json_object *current; /* lent by the last call */
-    const char *text;            /* the element last cut out */
+    struct jsontree tree; /* of the element last parsed, lent */
+    struct jsonin_limit limit;
+    const char *text; /* the element last cut out */
     size_t len;
     bool failed;
 };
@@ -305,8 +272,8 @@ int jsonin_stream_open(struct jsonin_stream **out, struct frame_in *in, size_t m
     if (!s)
         return err_nomem(e, "JSON stream");
     s->in = in;
-    s->tokener = new_tokener();
-    rc = s->tokener ? jsoncut_open(&s->cut, in, max_element_bytes, e) : err_nomem(e, "JSON stream");
+    s->limit = default_limit;
+    rc = jsoncut_open(&s->cut, in, max_element_bytes, e);
     if (rc < 0) {
         jsonin_stream_close(s);
         return rc;
@@ -315,12 +282,16 @@ int jsonin_stream_open(struct jsonin_stream **out, struct frame_in *in, size_t m
     return 0;
 }
 
+void jsonin_stream_limit(struct jsonin_stream *s, const struct jsonin_limit *limit)
+{
+    s->limit = *limit;
+}
+
 void jsonin_stream_close(struct jsonin_stream *s)
 {
     if (!s)
         return;
-    json_object_put(s->current);
-    json_tokener_free(s->tokener);
+    jsontree_release(&s->tree);
     jsoncut_close(s->cut);
     free(s);
 }
@@ -332,11 +303,7 @@ uint64_t jsonin_stream_line(const struct jsonin_stream *s)
 
 int jsonin_stream_cut(struct jsonin_stream *s, const char **text, size_t *len, struct err *e)
 {
-    int rc;
-
-    json_object_put(s->current);
-    s->current = NULL;
-    rc = s->failed ? 0 : jsoncut_next(s->cut, &s->text, &s->len, e);
+    int rc = s->failed ? 0 : jsoncut_next(s->cut, &s->text, &s->len, e);
     *text = s->text;
     *len = s->len;
     return rc;
@@ -344,16 +311,14 @@ int jsonin_stream_cut(struct jsonin_stream *s, const char **text, size_t *len, s
 
 int jsonin_stream_parse(struct jsonin_stream *s, const struct jsonin_v **v, struct err *e)
 {
-    size_t at;
-    const char *why = parse_text(s->tokener, s->text, s->len, &s->current, &at);
+    int rc = jsontree_parse(&s->tree, s->text, s->len, s->limit.bytes, v);
 
-    if (why) {
+    if (rc < 0) {
         s->failed = true;
-        return jsoncut_fail(
-            e, frame_in_name(s->in),
-            jsoncut_line(s->cut) + jsoncut_lines(s->text, at < s->len ? at : s->len), why);
+        return parse_error(&s->tree, &s->limit, rc, s->text, frame_in_name(s->in),
+                           jsoncut_line(s->cut), e);
     }
-    *v = value_of(s->current);
+    *v = value_of(*v);
     return 0;
 }
 
@@ -362,8 +327,7 @@ int jsonin_stream_next(struct jsonin_stream *s, const struct jsonin_v **v, struc
     const char *text;
     size_t len;
     int rc = jsonin_stream_cut(s, &text, &len, e);
+    int parsed = rc > 0 ? jsonin_stream_parse(s, v, e) : 0;
 
-    if (rc > 0 && jsonin_stream_parse(s, v, e) < 0)
-        rc = -EINVAL;
-    return rc;
+    return parsed < 0 ? parsed : rc;
 }

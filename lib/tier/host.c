@@ -128,9 +128,11 @@ static void host_describe(void *state, struct tier_info *info)
 {
     const struct host *h = state;
     uint64_t late = atomic_load(&h->late);
+    char bytes[32];
 
     info->engine = "memory";
-    snprintf(info->target, sizeof(info->target), "host memory");
+    snprintf(info->target, sizeof(info->target), "%s%s of host memory", h->growing ? "up to " : "",
+             units_format_bytes(bytes, sizeof(bytes), (double)h->bytes));
     if (h->huge)
         notes_add(&info->flags, "huge pages");
     else

@@ -108,7 +108,7 @@ entrances() {
     cat <<'END'
 zstd\.h|zstd_errors\.h|zdict\.h lib/trace/frame.c lib/trace/frame_out.c
 csv\.h lib/trace/csv.c
-json-c/.*|json\.h lib/json/jsonin.c lib/json/jsonout.c
+json-c/.*|json\.h lib/json/jsonout.c
 xxhash\.h|xxh3\.h lib/base/hash.c
 liburing\.h|liburing/.*|linux/io_uring\.h lib/io/uring.c
 yaml\.h lib/conf/conf.c

@@ -1,5 +1,7 @@
 /* What the GPUs of --gpu have together: --gpu-mem-gb is of each, what the trace says or needs is of
- * all. A bug looked like a trace refused for which two GPUs have room. */
+ * all. A bug looked like a trace refused for which two GPUs have room. Host memory takes the peak
+ * of the trace or what was asked for, whichever is less, and unasked at most half of what is free.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +12,7 @@
 #include <string.h>
 
 #include "kvreplay/tiers.h"
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 #include "lib/tier/arena.h"
 
@@ -70,11 +73,58 @@ static void an_arena_from_a_pipe_is_hardly_larger_than_asked_for(void **state)
     }
 }
 
+/* A bug looked like 9.8 GB for a trace that needs 332 MiB, since 64 of its largest objects were
+ * added. */
+static void memory_is_the_peak_or_what_was_asked_for(void **state)
+{
+    (void)state;
+    const char *says = "{\"tiers\":[{\"tier\":\"Tier-1\",\"capacity_bytes\":34359738368}]}";
+    struct survey s = {.room[TRACE_CPU] = {.peak = UNITS_MIB * 64, .peak_objects = 4},
+                       .largest[TRACE_CPU] = UNITS_MIB * 32,
+                       .stored_bytes[TRACE_CPU] = UNITS_MIB * 80};
+    struct err e = {0};
+
+    for (unsigned asked_gib = 0; asked_gib < 2; asked_gib++) {
+        struct tiers t = {.o = {.gib = {[TRACE_CPU] = asked_gib}, .inflight = 64},
+                          .surveyed = &s,
+                          .choice[TRACE_CPU] = {.kind = TIERS_HOST}};
+        assert_int_equal(tiers_size(&t, says, &e), 0);
+        assert_int_equal(t.arena[TRACE_CPU], UNITS_MIB * 64);
+        assert_int_equal(t.room[TRACE_CPU].capacity, UNITS_MIB * 64);
+        /* Requests in another order may need all that is ever stored, and no more. */
+        t.o.any_order = true;
+        assert_int_equal(tiers_size(&t, says, &e), 0);
+        assert_int_equal(t.arena[TRACE_CPU], UNITS_MIB * 80);
+    }
+}
+
+static void half_of_the_free_memory_is_taken_unasked_at_most(void **state)
+{
+    (void)state;
+    uint64_t peak = memory_available() / 8 * 5;
+    struct survey s = {.room[TRACE_CPU] = {.peak = peak, .peak_objects = 1},
+                       .largest[TRACE_CPU] = peak,
+                       .stored_bytes[TRACE_CPU] = peak};
+    struct tiers t = {
+        .o = {.inflight = 64}, .surveyed = &s, .choice[TRACE_CPU] = {.kind = TIERS_HOST}};
+    struct err e = {0};
+
+    assert_int_equal(tiers_size(&t, NULL, &e), -ENOSPC);
+    assert_non_null(strstr(e.what, "half of the free memory"));
+    assert_non_null(strstr(e.what, "--cpu-mem-gb"));
+
+    t.surveyed = NULL; /* from a pipe */
+    assert_int_equal(tiers_size(&t, NULL, &e), 0);
+    assert_true(t.arena[TRACE_CPU] < peak);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_asked_for_is_of_each_gpu),
         cmocka_unit_test(what_the_trace_says_is_of_all),
+        cmocka_unit_test(memory_is_the_peak_or_what_was_asked_for),
+        cmocka_unit_test(half_of_the_free_memory_is_taken_unasked_at_most),
         cmocka_unit_test(an_arena_from_a_pipe_is_hardly_larger_than_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,16 +97,13 @@ static void members_elements_and_scalars(void **state)
     jsonin_free(d);
 }
 
-/* json-c takes numbers that fit no type and says so of each, or from 0.18 on refuses the text. */
+/* Numbers that fit no whole type. */
 static void no_whole_number(const char *text)
 {
-    struct jsonin *d = NULL;
-    struct err e = {0};
+    struct jsonin *d = parsed(text);
     uint64_t u;
     int64_t i;
 
-    if (jsonin_parse(&d, text, strlen(text), "text", &e) < 0)
-        return;
     assert_int_equal(jsonin_u64(jsonin_root(d), &u), -EINVAL);
     assert_int_equal(jsonin_i64(jsonin_root(d), &i), -EINVAL);
     jsonin_free(d);
@@ -182,6 +179,75 @@ static void depth_is_bounded(void **state)
     assert_int_equal(parse_deep(200), -EINVAL);
 }
 
+static void texts_are_unescaped(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *text;
+        size_t len;
+    } cases[] = {
+        {"\"\"", "", 0},
+        {"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\b\f\n\r\t", 8},
+        {"\"a\\u0000b\"", "a\0b", 3},
+        {"\"\\u00E4\\u20ac\\ud83d\\ude00\"", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9},
+        {"\"\\ud83dx\\ude00\"", "\xef\xbf\xbdx\xef\xbf\xbd", 7},
+        {"\"\\ud83d\\u0041\"",
+         "\xef\xbf\xbd"
+         "A",
+         4},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct jsonin *d = parsed(cases[i].json);
+        size_t len = 99;
+        const char *text = jsonin_text(jsonin_root(d), &len);
+        assert_int_equal(len, cases[i].len);
+        assert_memory_equal(text, cases[i].text, len + 1);
+        jsonin_free(d);
+    }
+}
+
+static void of_members_with_one_name_the_last_counts(void **state)
+{
+    (void)state;
+    struct jsonin *d = parsed("{\"a\": 1, \"b\": {\"a\": 2}, \"a\": 3}");
+    int64_t i;
+
+    assert_int_equal(jsonin_i64(jsonin_get(jsonin_root(d), "a"), &i), 0);
+    assert_int_equal(i, 3);
+    assert_int_equal(jsonin_i64(jsonin_get(jsonin_root(d), "b.a"), &i), 0);
+    assert_int_equal(i, 2);
+    assert_int_equal(jsonin_members(jsonin_root(d)), 3);
+    assert_int_equal(jsonin_members(jsonin_get(jsonin_root(d), "a")), 0);
+    jsonin_free(d);
+}
+
+/* A bug looked like two minutes for 80,000 members, each found by counting from the first. */
+static void every_member_of_a_large_object_is_reached_at_once(void **state)
+{
+    (void)state;
+    enum {
+        MEMBERS = 300000
+    };
+    char *text = malloc((size_t)MEMBERS * 20), *p = text;
+    const char *key;
+    int64_t sum = 0, i;
+
+    assert_non_null(text);
+    for (int k = 0; k < MEMBERS; k++)
+        p += sprintf(p, "%c\"k%d\":%d", k ? ',' : '{', k, k);
+    strcpy(p, "}");
+    struct jsonin *d = parsed(text);
+    for (size_t k = 0; k < jsonin_members(jsonin_root(d)); k++) {
+        assert_int_equal(jsonin_i64(jsonin_member(jsonin_root(d), k, &key), &i), 0);
+        sum += i;
+    }
+    assert_int_equal(sum, (int64_t)MEMBERS * (MEMBERS - 1) / 2);
+    assert_string_equal(key, "k299999");
+    jsonin_free(d);
+    free(text);
+}
+
 static void files_are_loaded_up_to_a_size(void **state)
 {
     (void)state;
@@ -218,6 +284,32 @@ static void closed(struct stream *t)
 {
     jsonin_stream_close(t->s);
     frame_in_close(t->in);
+}
+
+/* A bug looked like 9.8 GB for a file of 23 KB, and then an error about its form. */
+static void memory_has_a_limit_and_an_option_that_raises_it(void **state)
+{
+    (void)state;
+    const struct jsonin_limit limit = {.bytes = 32 * 4 + 9, .option = "--more"};
+    struct jsonin *d;
+    struct err e = {0};
+
+    assert_int_equal(jsonin_parse_within(&d, "[1, 2, 3]", 9, &limit, "f", &e), 0);
+    jsonin_free(d);
+    assert_int_equal(jsonin_parse_within(&d, "[1,2,3,4]", 9, &limit, "f", &e), -EFBIG);
+    assert_string_equal(e.where, "f:1");
+    assert_non_null(strstr(e.what, "memory (--more allows more)"));
+    /* Commas and brackets in texts are no values. */
+    assert_int_equal(jsonin_parse_within(&d, "[\",[{\\\"\"]", 9, &limit, "f", &e), 0);
+    jsonin_free(d);
+
+    struct stream t = opened("{}\n\n[1,2,3,4]\n", 14, 1000);
+    const struct jsonin_v *v;
+    jsonin_stream_limit(t.s, &limit);
+    assert_int_equal(jsonin_stream_next(t.s, &v, &t.e), 1);
+    assert_int_equal(jsonin_stream_next(t.s, &v, &t.e), -EFBIG);
+    assert_non_null(strstr(t.e.where, ":3"));
+    closed(&t);
 }
 
 /* The stream gives the whole numbers of "a" and lines, and then ends. */
@@ -365,6 +457,10 @@ int main(void)
         cmocka_unit_test(whole_numbers_fit_or_are_refused),
         cmocka_unit_test(bad_documents),
         cmocka_unit_test(depth_is_bounded),
+        cmocka_unit_test(texts_are_unescaped),
+        cmocka_unit_test(of_members_with_one_name_the_last_counts),
+        cmocka_unit_test(every_member_of_a_large_object_is_reached_at_once),
+        cmocka_unit_test(memory_has_a_limit_and_an_option_that_raises_it),
         cmocka_unit_test(files_are_loaded_up_to_a_size),
         cmocka_unit_test(lines_and_arrays),
         cmocka_unit_test(bad_streams),

@@ -1,0 +1,48 @@
+#!/bin/sh
+# bombs.t - small files that ask for much memory or time end with an error that names what is too large and the option
+# that allows more, or are read in the memory of what is live. Everything runs in 1.5 GB of address space. A bug looked
+# like 9.8 GB for a compressed file of 23 KB, or "not JSON: text follows its end" where memory had ended.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+! sanitized || skip_all 'sanitizers map terabytes'
+
+small() (ulimit -v 1500000 && exec "$@")
+# repeated N TEXT: the text so many times, without a line end.
+repeated() { yes "$2" | head -n "$1" | tr -d '\n'; }
+
+{
+    printf '{"block_size":64,"requests":[{"in":64,"out":1,"t":0,"hash_ids":['
+    repeated 40000000 '1,'
+    printf '1]}]}'
+} | zstd -q -1 >"$TMP/agentic.json.zst"
+exits "agentic sessions" 2 small "$BIN/kvgen" --input "$TMP/agentic.json.zst" -o none
+stderr_like "named, with the option" \
+    'agentic.json.zst:1: its values take more than 1.00 GiB of memory \(--input-memory allows more\)'
+
+{
+    printf '[{"conversations":['
+    repeated 15000000 '{},'
+    printf '{}]}]'
+} | zstd -q -1 >"$TMP/sharegpt.json.zst"
+exits "a ShareGPT conversation" 2 small "$BIN/kvgen" --input-memory 256MiB --input "$TMP/sharegpt.json.zst" -o none
+stderr_like "named, with the option" \
+    'sharegpt.json.zst:1: its values take more than 256.00 MiB of memory \(--input-memory allows more\)'
+
+{
+    printf '{"conversations":['
+    repeated 3000 '{"from":"human","value":"a"},{"from":"gpt","value":"b"},'
+    printf '{}]}'
+} >"$TMP/talk"
+{
+    printf '['
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+        cat "$TMP/talk"
+        [ "$i" = 30 ] || printf ','
+    done
+    printf ']'
+} >"$TMP/talks.json"
+exits "many long conversations under way" 2 small "$BIN/kvgen" --input-memory 1MiB --input "$TMP/talks.json" -o none
+stderr_like "named, with the option" \
+    'talks.json: conversations under way take more than 1.00 MiB of memory \(--input-memory allows more\)'
+exits "with room for them they run" 0 small "$BIN/kvgen" --input-memory 16MiB --input "$TMP/talks.json" -o none
+done_testing

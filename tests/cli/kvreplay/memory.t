@@ -1,0 +1,27 @@
+#!/bin/sh
+# memory.t - Tier-1 takes the peak that the trace needs, or what was asked for, and says what it takes. A bug looked like
+# 9.8 GB wanted for a peak of 332 MiB, because 64 of the largest objects were added.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+! sanitized || skip_all 'sanitizers map terabytes'
+
+# The trace says that its Tier-1 had 32 GiB.
+"$BIN/kvgen" --model tiny-1b --num-users 2 --duration 3 --gpu-mem-gb 0 -o "$TMP/t.csv.zst" --summary "$TMP/g.json" \
+    2>"$TMP/err"
+peak=$(json "$TMP/g.json" 'tier("Tier-1").peak_bytes')
+like "a trace of some hundred MiB ($peak bytes)" "$peak" '^3[0-9]{8}$'
+
+small() (ulimit -v 4000000 && exec "$@")
+for timing in 'asap' 'served --workers 4 --speed 1000'; do
+    # shellcheck disable=SC2086
+    exits "$timing: in 4 GB of address space" 0 small "$BIN/kvreplay" --timing $timing -o "$TMP/r.csv" \
+        --summary "$TMP/s.json" "$TMP/t.csv.zst"
+    stderr_like "it says what it takes" '^Tier-1: memory, 3[0-9][0-9][.][0-9]* MiB of host memory'
+    is "the tier's capacity is the peak" "$(json "$TMP/s.json" 'tier("Tier-1").capacity_bytes')" "$peak"
+done
+exits "from a pipe: half of what may be mapped" 0 sh -c \
+    "ulimit -v 4000000; cat '$TMP/t.csv.zst' | '$BIN/kvreplay' -o '$TMP/r.csv'"
+stderr_like "it says up to how much" '^Tier-1: memory, up to 1[.][0-9]* GiB of host memory'
+exits "asked for less than the peak: refused" 3 "$BIN/kvreplay" --cpu-mem-gb 0.1 -o "$TMP/r.csv" "$TMP/t.csv.zst"
+exits "asked for more: no more is taken" 0 small "$BIN/kvreplay" --cpu-mem-gb 64 -o "$TMP/r.csv" "$TMP/t.csv.zst"
+done_testing
