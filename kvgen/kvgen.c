@@ -384,7 +384,8 @@ static int run(struct run *r, struct err *e)
         return opt_print_answer(r->parser, e);
     if (rc < 0 || (rc = run_source_recognise(&r->source, &r->o, r->parser, e)) < 0 ||
         (rc = options_check(&r->o, r->parser, e)) < 0 || (rc = check_outputs(r, e)) < 0 ||
-        (rc = stop_install(e)) < 0 || (rc = read_configuration(r, e)) < 0)
+        (rc = stop_install("kvgen: stopping: finishing the output; again to abort\n", e)) < 0 ||
+        (rc = read_configuration(r, e)) < 0)
         return rc;
     if (r->o.print_config)
         return print_config(stdout, e);

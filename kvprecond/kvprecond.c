@@ -274,7 +274,8 @@ static int run_close(struct run *r, struct err *e)
 /* Everything before the first write. */
 static int run_open(struct run *r, struct err *e)
 {
-    int ret = stop_install(e);
+    int ret =
+        stop_install("kvprecond: stopping: finishing the writes in flight; again to abort\n", e);
 
     if (ret < 0)
         return ret;

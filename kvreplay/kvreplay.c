@@ -37,7 +37,7 @@ int main(int argc, char **argv)
     rc = options_check(p, &o, &trace, &e);
     if (rc < 0)
         goto failed;
-    rc = stop_install(&e);
+    rc = stop_install(NULL, &e);
     if (rc < 0)
         goto failed;
     struct replay_input in = {

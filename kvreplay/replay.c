@@ -44,7 +44,8 @@ struct replay {
     struct evidence evidence;
     uint64_t skipped;
     int64_t started_wall_ns, cpu_ns, sync_ns;
-    bool reader_stuck; /* its thread is left behind in a read of the trace */
+    bool reader_stuck; /* its thread is left behind in a read of the trace, or its rows in a tier */
+    bool tiers_stuck;  /* operations were abandoned, and the tiers still work on them */
 };
 
 /* ---- the trace ---- */
@@ -209,6 +210,7 @@ static int replay_populate(struct replay *r, struct err *e)
 
     if (r->surveyed && r->o->on_absent == LEDGER_ABSENT_CREATE)
         rc = populate_write(&r->populate, e);
+    r->tiers_stuck = r->populate.stuck;
     if (rc == 0 && r->surveyed && r->survey.changes[TRACE_STORAGE] && r->tiers.storage.open)
         rc = storage_begin(&r->tiers.storage, e);
     survey_release(&r->survey);
@@ -240,7 +242,11 @@ static int replay_open_results(struct replay *r, struct err *e)
         rc = opt_check_modes(r->in->parser, &no_rows, 1, e);
     else if (path)
         rc = trace_create(&r->writer, path, &w, e);
-    return rc < 0 ? rc : results_open(&r->results, r->writer, e);
+    if (rc == 0)
+        rc = results_open(&r->results, r->writer, e);
+    if (rc == 0)
+        results_flush(r->results); /* the header: a run that is killed while it populates is told */
+    return rc;
 }
 
 /* The clock has started. */
@@ -256,6 +262,7 @@ static void replay_tick(void *ctx, struct sched *s)
     struct replay *r = ctx;
     size_t in_flight, waiting;
 
+    results_flush(r->results);
     if (!progress_line_due(&r->progress_line))
         return;
     sched_queue(s, &in_flight, &waiting);
@@ -315,7 +322,8 @@ static int replay_schedule(struct replay *r, struct reader *reader, size_t windo
     int rc = sched_create(&s, &so, &env, e);
     if (rc == 0)
         rc = sched_run(s, &r->outcome, e);
-    sched_free(s);
+    if (!r->outcome.stuck)
+        sched_free(s);
     return rc;
 }
 
@@ -337,7 +345,7 @@ static int replay_execute(struct replay *r, struct err *e)
     evidence_begin(&r->evidence, &storage->device);
     int64_t cpu_ns = clock_process_cpu_ns();
     rc = replay_schedule(r, reader, ro.rows, e);
-    if (rc == 0 && r->o->sync == STORAGE_SYNC_END && storage->open) {
+    if (rc == 0 && r->o->sync == STORAGE_SYNC_END && storage->open && !r->outcome.stuck) {
         int64_t begun_ns = clock_now_ns();
         rc = storage_sync(storage, e);
         r->sync_ns = clock_now_ns() - begun_ns;
@@ -349,7 +357,8 @@ static int replay_execute(struct replay *r, struct err *e)
         r->evidence.resident_share = evidence_resident_share(storage->fd);
     if (r->in->read)
         r->in->read(r->in->ctx, rc == 0 && r->outcome.end == SCHED_DONE);
-    r->reader_stuck = !reader_close(reader, &r->skipped);
+    r->tiers_stuck = r->outcome.stuck;
+    r->reader_stuck = r->tiers_stuck || !reader_close(reader, &r->skipped);
     return rc;
 }
 
@@ -424,7 +433,7 @@ static int replay_report(struct replay *r, int rc, struct err *e)
     struct summary s = {.argc = r->in->argc,
                         .argv = r->in->argv,
                         .started_wall_ns = r->started_wall_ns,
-                        .input = r->reader_stuck ? "standard input" : trace_name(r->trace),
+                        .input = trace_name(r->trace),
                         .options = r->in->parser,
                         .evidence = &r->evidence,
                         .validity = &validity,
@@ -470,8 +479,9 @@ static void replay_release(struct replay *r)
     survey_release(&r->survey);
     counts_release(&r->counts);
     progress_close(r->progress);
-    objects_free(r->objects);
-    if (r->reader_stuck) /* its thread may use these until the process ends */
+    if (!r->tiers_stuck)
+        objects_free(r->objects);
+    if (r->reader_stuck || r->tiers_stuck) /* threads may use these until the process ends */
         return;
     trace_close(r->trace);
     bell_free(r->bell);
@@ -518,10 +528,11 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
         rc = replay_report(&r, rc, e);
     }
 out:;
-    /* The results are safe now: removing many objects takes a while, and a second signal ends it.
-     * When nothing was run, what an earlier run kept stays. */
+    /* The results are safe now: removing many objects takes a while, and a third signal ends it.
+     * When nothing was run, what an earlier run kept stays. A target that is still at work stays as
+     * it is, for the next run to clear. */
     bool keep = ran ? r.o->keep : r.tiers.storage.was_kept;
-    int closed = tiers_close(&r.tiers, keep, r.objects, rc ? NULL : e);
+    int closed = r.tiers_stuck ? 0 : tiers_close(&r.tiers, keep, r.objects, rc ? NULL : e);
     const struct counts *n = &r.counts;
     enum sched_end end = r.outcome.end;
     *status = n->failed || n->corrupt || n->reads_before_write || n->errors || end == SCHED_ERROR ||

@@ -233,7 +233,7 @@ static int verify_files(struct reporter *r, const char *const *files, size_t n, 
         jsonout_array(r->json, "verify");
     for (size_t i = 0; i < n && rc == 0; i++) {
         rc = verify_file(v, files[i], r->options.run, r->options.skip_bad_rows, e);
-        if (rc == -EBADMSG && v->cut) {
+        if ((rc == -EBADMSG && v->cut) || (rc == -EINTR && v->rows > 0)) {
             r->status = reporter_complain(e);
             rc = 0;
         }
@@ -393,7 +393,7 @@ int main(int argc, char **argv)
     if (rc == 1)
         rc = opt_print_answer(p, &e) < 0 ? -EIO : 1;
     if (rc == 0)
-        rc = stop_install(&e);
+        rc = stop_install("kvstat: stopping: reporting on what arrives; again to report now\n", &e);
     if (rc == 0)
         rc = run(&r, p, argc, argv, &e);
     if (rc < 0 && !(rc == -EINTR && stop_signal()))

@@ -44,6 +44,9 @@ struct trace_reader {
     uint64_t lines_sum;                      /* of the header and these pieces */
     uint64_t pieces_done, rows_done;         /* pieces that were parsed, in any order; their rows */
     unsigned cursor_count;
+    enum trace_end end;
+    bool note_first;      /* the first row is a Note: whoever finishes the file ends it with one */
+    uint64_t note_at_end; /* pieces up to and with the last one known to end with a Note */
     uint64_t bad_rows, first_bad_line;
     char first_bad[640];
 };
@@ -77,6 +80,7 @@ struct trace_cursor {
     size_t count;
     struct span *notes; /* Notes in the piece, which the digest leaves out */
     size_t note_count;
+    bool open_end;    /* the row being read ends the input, without a newline */
     struct err error; /* comes after the rows before it; then every call returns it */
 };
 
@@ -91,6 +95,8 @@ static void begin(struct trace_reader *r)
     r->summed = r->pieces_done = r->rows_done = 0;
     pieces_header(r->pieces, &len, &r->lines_sum);
     r->bad_rows = 0;
+    r->note_first = false;
+    r->note_at_end = 0;
     r->first_bad_line = UINT64_MAX;
     r->digest_hex[0] = '\0';
 }
@@ -119,7 +125,8 @@ static int read_layout(struct trace_reader *r, struct err *e)
 int trace_open(struct trace_reader **out, const char *path, const struct trace_read_opts *o,
                struct err *e)
 {
-    const struct frame_in_opts opts = {.long_window = o && o->long_window};
+    const struct frame_in_opts opts = {.long_window = o && o->long_window,
+                                       .patient = o && o->patient};
     struct frame_in *in;
     int rc = frame_in_open(&in, path, &opts, e);
 
@@ -211,6 +218,21 @@ const char *trace_provenance(const struct trace_reader *r)
 const char *trace_summary(const struct trace_reader *r)
 {
     return frame_in_summary(pieces_input(r->pieces));
+}
+
+enum trace_end trace_end(const struct trace_reader *r)
+{
+    pthread_mutex_t *lock = (pthread_mutex_t *)&r->lock;
+
+    pthread_mutex_lock(lock);
+    enum trace_end end = r->end;
+    pthread_mutex_unlock(lock);
+    return end;
+}
+
+bool trace_is_own(const struct trace_reader *r)
+{
+    return frame_in_whole_rows(pieces_input(r->pieces));
 }
 
 bool trace_can_rewind(const struct trace_reader *r)
@@ -417,6 +439,9 @@ static void piece_end(struct trace_cursor *c)
     pthread_mutex_lock(&r->lock);
     if (!c->counted)
         count_piece(c, c->lines);
+    if (c->note_count && c->notes[c->note_count - 1].end == c->piece.len &&
+        r->note_at_end <= c->piece.number)
+        r->note_at_end = c->piece.number + 1;
     c->in_piece = false;
     r->pieces_done++;
     r->rows_done += c->rows;
@@ -432,8 +457,39 @@ static int input_error(struct trace_cursor *c, const struct err *inner)
                 inner->what);
     else
         c->error = *inner;
+    pthread_mutex_lock(&c->r->lock);
+    c->r->end = c->piece.damaged      ? TRACE_END_DAMAGED
+                : c->piece.unfinished ? TRACE_END_UNFINISHED
+                                      : TRACE_END_CUT;
+    pthread_mutex_unlock(&c->r->lock);
     stop_here(c);
     return c->error.code;
+}
+
+/* Ends the reading of a result at its last whole row. False, for callers that go on while true. */
+static bool end_here(struct trace_cursor *c, enum trace_end end, uint64_t rows, const char *why)
+{
+    err_set(&c->error, -EBADMSG, ERR_INPUT, trace_name(c->r), "cut after row %llu (%s)",
+            (unsigned long long)rows, why);
+    pthread_mutex_lock(&c->r->lock);
+    c->r->end = end;
+    pthread_mutex_unlock(&c->r->lock);
+    stop_here(c);
+    return false;
+}
+
+/* All pieces were taken. Looks for the Note that ends a result which a Note begins. */
+static void check_end(struct trace_cursor *c)
+{
+    struct trace_reader *r = c->r;
+
+    pthread_mutex_lock(&r->lock);
+    bool missing =
+        r->note_first && r->pieces_done == c->piece.number && r->note_at_end != c->piece.number;
+    uint64_t rows = r->rows_done;
+    pthread_mutex_unlock(&r->lock);
+    if (missing && (r->layout.present & TRACE_RESULT) == TRACE_RESULT)
+        end_here(c, TRACE_END_UNFINISHED, rows, "the Note that ends such a file is missing");
 }
 
 /* ---- rows ---- */
@@ -449,7 +505,12 @@ static bool bad_row(struct trace_cursor *c, int code, const char *what)
         c->error = (struct err){0};
         return false;
     }
-    uint64_t line = c->lines_base + c->lines + 1;
+    uint64_t line = c->lines_base + c->lines + 1, header_lines;
+    size_t len;
+
+    pieces_header(r->pieces, &len, &header_lines);
+    if (c->open_end && (r->layout.present & TRACE_RESULT) == TRACE_RESULT)
+        return end_here(c, TRACE_END_IN_ROW, line - 1 - header_lines, "its last row does not end");
     snprintf(where, sizeof(where), "%.290s:%llu", trace_name(r), (unsigned long long)line);
     err_set(&e, code, ERR_INPUT, where, "%s", what);
     if (!r->opts.skip_bad_rows) {
@@ -501,6 +562,13 @@ static bool is_note(const struct trace_layout *l, const struct csv_row *row)
            memcmp(op->p, note->text, op->len) == 0;
 }
 
+static void note_first(struct trace_reader *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->note_first = true;
+    pthread_mutex_unlock(&r->lock);
+}
+
 /* Skips a Note, which ends at text[end] of the piece: it is no row. False: an error. */
 static bool skip_note(struct trace_cursor *c, const struct csv_row *row, size_t end)
 {
@@ -512,6 +580,8 @@ static bool skip_note(struct trace_cursor *c, const struct csv_row *row, size_t 
                        key->len ? "the Key of a Note is longer than 1 MiB"
                                 : "a Note row without a Key");
     c->rows--;
+    if (c->rows == 0 && c->note_count == 0 && c->piece.number == 0)
+        note_first(c->r);
     grown = realloc(c->notes, (c->note_count + 1) * sizeof(*grown));
     if (!grown) {
         err_nomem(&c->error, "note");
@@ -581,6 +651,7 @@ static bool next_slow(struct trace_cursor *c)
     csv_place(c->slow, &used, &lines);
     c->lines = before + row.number; /* blank lines may come before it */
     c->rows += rc != 0;
+    c->open_end = c->at + used == c->piece.len && c->piece.text[c->piece.len - 1] != '\n';
     bool ok = rc == 0 || (rc == 1 ? accept_slow(c, &row, c->at + used) : bad_row(c, rc, e.what));
     c->lines = before + lines;
     c->at += used;
@@ -699,6 +770,9 @@ int trace_cursor_next(struct trace_cursor *c, const struct trace_row **rows, siz
             if (rc == 0) {
                 if (r->digest)
                     hash_hex(hash_stream_digest(r->digest), r->digest_hex);
+                check_end(c);
+                if (c->error.code)
+                    break;
                 return 0;
             }
             if (rc < 0) {

@@ -1,6 +1,7 @@
 /* Writes traces: rows are queued in batches, a pool of threads formats and compresses the batches
  * into independent frames, and whoever finishes the next frame in order writes it. Only the rows
- * decide where a frame ends, so the file is the same for any number of threads. */
+ * and trace_flush decide where a frame ends, so without flushes the file is the same for any number
+ * of threads. */
 #include "lib/trace/write.h"
 
 #include <errno.h>
@@ -512,6 +513,12 @@ int trace_write(struct trace_writer *w, const struct trace_row *row, struct err 
     b->estimate += trace_format_estimate(&w->format, row);
     b->rows++;
     return b->estimate < w->batch_bytes ? 0 : submit(w, e);
+}
+
+void trace_flush(struct trace_writer *w)
+{
+    if (w->filling->rows || w->filling->number == 0)
+        submit(w, NULL);
 }
 
 /* Writes the end of a compressed file. */

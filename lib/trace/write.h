@@ -28,6 +28,11 @@ int trace_create(struct trace_writer **out, const char *path, const struct trace
  * away. */
 int trace_write(struct trace_writer *w, const struct trace_row *row, struct err *e);
 
+/* Hands over the rows queued so far, so that they reach the output without waiting for a full
+ * frame; the first call writes the header at least. For results, of which a kill shall cost little:
+ * where frames end then depends on time. Errors come with the next call. */
+void trace_flush(struct trace_writer *w);
+
 struct trace_totals {
     uint64_t rows, csv_bytes, file_bytes; /* rows without Notes */
     char digest[33]; /* XXH3-128 of the CSV rows after the header, without Notes, in hex */
