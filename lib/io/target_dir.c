@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #include "lib/io/target_guard.h"
+#include "lib/opt/files.h"
 
-#define DIR_MARKER     ".kvtrace"
+#define DIR_MARKER     FILES_STORE_MARKER
 #define DIR_MARKER_CAP 256
 #define DIR_HEX_LEN    32
 #define DIR_FLAGS      (O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -165,6 +165,11 @@ static void add_known(char known[MODEL_KNOWN_MAX], const char *id)
     strcat(known, id);
 }
 
+const char *model_file(const char *id)
+{
+    return id && (ends_with(id, ".json") || ends_with(id, ".json.zst")) ? id : NULL;
+}
+
 int model_find(struct model *out, const char *id, const struct conf *conf, struct err *e)
 {
     struct model_reader r = {.conf = conf, .id = id, .e = e};
@@ -179,7 +184,7 @@ int model_find(struct model *out, const char *id, const struct conf *conf, struc
         *out = *m;
         return 0;
     }
-    if (ends_with(id, ".json") || ends_with(id, ".json.zst"))
+    if (model_file(id))
         return model_hf_load(out, id, e);
 
     for (size_t i = 0; (m = model_builtin(i)) != NULL; i++)

@@ -14,4 +14,7 @@
  */
 int model_find(struct model *out, const char *id, const struct conf *conf, struct err *e);
 
+/* The file that model_find reads for id; NULL: none. */
+const char *model_file(const char *id);
+
 #endif

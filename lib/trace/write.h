@@ -19,8 +19,8 @@ struct trace_write_opts {
 
 struct trace_writer;
 
-/* Opens path ("-": standard output) for writing and replaces an existing file. Errors have class
- * ERR_OUTPUT. */
+/* Opens path ("-": standard output) for writing. A file that is there is moved aside (save.h), and
+ * comes back unless the new one is finished. Errors have class ERR_OUTPUT. */
 int trace_create(struct trace_writer **out, const char *path, const struct trace_write_opts *o,
                  struct err *e);
 /* Queues one row, or a Note, and copies its strings. One thread. May format and compress itself

@@ -124,10 +124,10 @@ restless "reads and writes take time" 0 --users-file "$TMP/restless.csv" --num-u
     --generation-mode none --tier-model 0=hbm3
 
 printf '%s\nann,100,10,0.5,batch\nbob,100,10,0.5,batch\n' "$head" >"$users"
-bad "users over the file that they come from" 2 ".*users.csv: is read, and would be overwritten" --users-file "$users" \
+bad "users over the file that they come from" 2 ".*users.csv: is read .--users-file., and " --users-file "$users" \
     --num-users 1 --dump-users "$users" -o none
 echo 'decode: {batch_size: 8}' >"$TMP/c.yaml"
-bad "the trace over its configuration" 2 ".*c.yaml: is read, and would be overwritten" --config "$TMP/c.yaml" \
+bad "the trace over its configuration" 2 ".*c.yaml: is read .--config., and " --config "$TMP/c.yaml" \
     -o "$TMP/c.yaml"
 bad "users from a trace" 2 "--input: synthetic users .--source users. are read from no file" --source users \
     --input "$users"

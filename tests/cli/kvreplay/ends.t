@@ -47,11 +47,11 @@ fails "missing file" 2 '.*missing.csv: .*No such file' "$TMP/missing.csv"
 fails "bad row" 2 '.*bad.csv:100: .*-5' --null -o "$TMP/out" "$TMP/bad.csv"
 not_ok "no result is left" test -e "$TMP/out"
 cp "$TMP/t.csv" "$TMP/same.csv"
-fails "results over the trace" 2 '.*same.csv: is the trace' --null -o "$TMP/same.csv" "$TMP/same.csv"
-fails "the summary over the trace" 2 '.*same.csv: is the trace' --null -o /dev/null \
+fails "results over the trace" 2 '.*same.csv: is read \(the trace\), and --output would overwrite it' --null -o "$TMP/same.csv" "$TMP/same.csv"
+fails "the summary over the trace" 2 '.*same.csv: is read \(the trace\), and --summary would overwrite it' --null -o /dev/null \
     --summary "$TMP/same.csv" "$TMP/same.csv"
 ok "nothing happened to the trace" cmp "$TMP/t.csv" "$TMP/same.csv"
-fails "the summary over the results" 2 '.*out: is to hold two outputs' --null -o "$TMP/out" \
+fails "the summary over the results" 2 '.*out: is named for two outputs \(--output, --summary\)' --null -o "$TMP/out" \
     --summary "$TMP/out" "$TMP/same.csv"
 fails "results and summary to standard output" 2 '--summary: result rows go to standard output' --null \
     --summary - "$TMP/same.csv"
