@@ -17,6 +17,7 @@
 #include "kvgen/sim/sim.h"
 #include "kvgen/summary.h"
 #include "lib/base/clock.h"
+#include "lib/base/descriptors.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/model/find.h"
@@ -422,6 +423,7 @@ int main(int argc, char **argv)
                     .started_wall_ns = clock_wall_ns(),
                     .started_ns = clock_now_ns()};
     struct err e = {0};
+    descriptors_open_standard();
     r.parser = options_open(&r.o);
     int rc = r.parser ? run(&r, &e) : err_nomem(&e, "options");
     sim_free(r.sim);

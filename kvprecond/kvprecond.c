@@ -15,6 +15,7 @@
 #include "kvprecond/rounds.h"
 #include "kvprecond/run_progress.h"
 #include "lib/base/clock.h"
+#include "lib/base/descriptors.h"
 #include "lib/base/err.h"
 #include "lib/base/progress.h"
 #include "lib/base/stop.h"
@@ -179,7 +180,12 @@ static bool end_round(void *ctx, const struct fill_span *span)
 {
     struct run *r = ctx;
 
-    return rounds_add(&r->report.rounds, span);
+    bool steady = rounds_add(&r->report.rounds, span);
+
+    if (r->o.rounds) /* a kill loses the round under way; an error is told at the end, which saves
+                        too */
+        rounds_save(&r->report.rounds, r->o.rounds, NULL);
+    return steady;
 }
 
 static int fill(struct run *r, struct err *e)
@@ -320,8 +326,10 @@ int main(int argc, char **argv)
     struct run r = {0};
     struct opt_parser *parser = NULL;
     struct err e = {0};
-    int status = 0, ret = options_parse(&r.o, &parser, argc, argv, &e);
+    int status = 0, ret;
 
+    descriptors_open_standard();
+    ret = options_parse(&r.o, &parser, argc, argv, &e);
     if (ret < 0) {
         print_error(&e);
         return err_exit_status(&e);

@@ -20,6 +20,7 @@
 #include "kvstat/reporter.h"
 #include "kvstat/verify.h"
 #include "lib/base/clock.h"
+#include "lib/base/descriptors.h"
 #include "lib/base/progress.h"
 #include "lib/base/stop.h"
 #include "lib/json/jsonout.h"
@@ -388,6 +389,7 @@ int main(int argc, char **argv)
 {
     struct reporter r = {0};
     struct err e = {0};
+    descriptors_open_standard();
     struct opt_parser *p = options_open(&r.options);
     int rc = p ? options_parse(p, &r.options, argc, argv, &e) : err_nomem(&e, "options");
     if (rc == 1)
