@@ -80,6 +80,9 @@ static int replay_open(struct replay *r, struct err *e)
     int rc = selection_parse_map(&r->select, &o->tier_map, e);
     if (rc < 0)
         return rc;
+    rc = tiers_parse(&r->tiers, &o->tier_engine, e);
+    if (rc < 0)
+        return rc;
     if (o->ceiling && (rc = evidence_load_ceiling(&r->evidence, o->ceiling, e)) < 0)
         return rc;
     return trace_open(&r->trace, r->in->trace, &t, e);
@@ -146,7 +149,6 @@ static void replay_set_tiers(struct replay *r)
     r->tiers.o =
         (struct tiers_opts){.null = o->null,
                             .gpu = o->gpu,
-                            .engine = &o->tier_engine,
                             .gib = {o->gpu_mem_gb, o->cpu_mem_gb, o->storage_gb},
                             .overflow = o->overflow,
                             .sim_gpu_bytes_per_s = o->gpu_bandwidth,

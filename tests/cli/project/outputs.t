@@ -84,6 +84,21 @@ for program in "$kvgen --source trace --input t.csv" "$kvreplay --null missing.c
     stderr_like 'is said first' ': d: cannot write: Is a directory'
 done
 
+# So is what else a command line has wrong.
+exits 'an engine that is none' 2 "$kvreplay" --tier-engine 2=foo missing.csv
+stderr_like 'is said first' '--tier-engine: 2=foo: expected'
+exits 'a reference that is not there' 2 "$kvstat" --reference none.json missing.csv
+stderr_like 'is said first' 'none\.json: cannot open'
+if ! sanitized; then
+    PATH=$BIN:$PATH
+    kvbench="$TOP/examples/kvbench --model tiny-1b --num-users 1 --duration 1 --cpu-mem-gb 1 --generation-mode none --cache-dir bench"
+    for wrong in '--performance-profile fast' '--validation-trace none.json' '--output none/o.json'; do
+        # shellcheck disable=SC2086
+        not_ok "kvbench $wrong" $kvbench --output o.json $wrong
+        not_ok 'measures nothing' test -e bench
+    done
+fi
+
 # A failed run leaves the output of an earlier one.
 sed '3s/^[^,]*/x/' t.csv >bad.csv
 for out in o.csv o.csv.zst; do
