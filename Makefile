@@ -15,7 +15,7 @@ CC      ?= cc
 # ---- the library: a folder includes itself and those before it ----
 LIB_FOLDERS := lib/base lib/opt lib/trace lib/json lib/conf lib/model lib/data lib/io lib/tier
 lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
-lib/opt   := owners help opt
+lib/opt   := owners help opt files
 lib/trace := trace frame_file frame frame_out csv_scan csv parse parse_avx2 pieces read format write
 lib/json  := jsoncut jsontree jsonin jsonout
 lib/conf  := keys value conf

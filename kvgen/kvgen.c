@@ -17,10 +17,11 @@
 #include "kvgen/sim/sim.h"
 #include "kvgen/summary.h"
 #include "lib/base/clock.h"
-#include "lib/base/save.h"
+#include "lib/base/descriptors.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/model/find.h"
+#include "lib/opt/files.h"
 #include "lib/opt/rows.h"
 
 enum {
@@ -77,28 +78,55 @@ static int read_configuration(struct run *r, struct err *e)
     return model_set_dtype(&r->model, r->o.kv_dtype, e);
 }
 
-/* No file may be written while it is read, nor hold two outputs. */
-static int check_outputs(const struct run *r, struct err *e)
+static const enum export_format export_formats[] = {
+    [OPTIONS_MLPERF] = EXPORT_MLPERF,
+    [OPTIONS_SAI3] = EXPORT_SAI3,
+    [OPTIONS_WARP] = EXPORT_WARP,
+    [OPTIONS_FIO] = EXPORT_FIO,
+    [OPTIONS_LIBCACHESIM] = EXPORT_LIBCACHESIM,
+    [OPTIONS_ORACLE] = EXPORT_ORACLE,
+};
+
+static bool is_foreign(const struct options *o)
+{
+    return o->format != OPTIONS_MLPERF && o->format != OPTIONS_KVTRACE;
+}
+
+/* Before anything is written: no output destroys an input or another output, and all have a place.
+ */
+static int check_files(const struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
     const char *trace = strcmp(o->output, "none") == 0 ? NULL : o->output;
-    const char *path[] = {trace, o->curve, o->summary, o->dump_users};
-    const char *kept[] = {o->config, o->users_file};
-    for (size_t i = 0; i < sizeof(path) / sizeof(*path); i++) {
-        if (!path[i])
-            continue;
-        if (r->source.inputs && inputs_hold(r->source.inputs, path[i]))
-            return err_set(e, -EINVAL, ERR_INPUT, path[i],
-                           "is the input: it would be overwritten while it is read");
-        for (size_t k = 0; k < sizeof(kept) / sizeof(*kept); k++)
-            if (kept[k] && save_is_same(kept[k], path[i]))
-                return err_set(e, -EINVAL, ERR_INPUT, path[i], "is read, and would be overwritten");
-        for (size_t k = 0; k < i; k++)
-            if (path[k] && save_is_same(path[k], path[i]))
-                return err_set(e, -EINVAL, ERR_INPUT, path[i], "is to hold two outputs");
-    }
-    int rc = o->summary ? save_check(o->summary, e) : 0;
-    return rc == 0 && o->curve ? save_check(o->curve, e) : rc;
+    char *second =
+        trace && is_foreign(o) ? export_second_file(export_formats[o->format], trace) : NULL;
+    const struct file_use fixed[] = {
+        {is_foreign(o) ? FILES_WRITTEN : FILES_STREAMED, "--output", trace},
+        {FILES_WRITTEN, "--format fio", second},
+        {FILES_WRITTEN, "--curve", o->curve},
+        {FILES_WRITTEN, "--summary", o->summary},
+        {FILES_WRITTEN, "--dump-users", o->dump_users},
+        {FILES_READ, "--config", o->config},
+        {FILES_READ, "--users-file", o->users_file},
+        {FILES_READ, "--model", model_file(o->model)},
+    };
+    size_t n = sizeof(fixed) / sizeof(*fixed), models = o->tier_model.count;
+    size_t inputs = r->source.inputs ? inputs_count(r->source.inputs) : 0;
+    struct file_use *all = malloc((n + models + inputs) * sizeof(*all));
+    int rc = all ? 0 : err_nomem(e, "names of files");
+    if (rc < 0)
+        goto out;
+    memcpy(all, fixed, sizeof(fixed));
+    for (size_t i = 0; i < models; i++)
+        all[n++] =
+            (struct file_use){FILES_READ, "--tier-model", tier_model_file(o->tier_model.item[i])};
+    for (size_t i = 0; i < inputs; i++)
+        all[n++] = (struct file_use){FILES_READ, "the input", inputs_file(r->source.inputs, i)};
+    rc = files_check(all, n, e);
+out:
+    free(all);
+    free(second);
+    return rc;
 }
 
 static int check_model(const struct run *r, struct err *e)
@@ -188,18 +216,10 @@ static unsigned thread_count(const struct options *o)
 
 static int open_output(struct run *r, struct err *e)
 {
-    static const enum export_format format_of[] = {
-        [OPTIONS_MLPERF] = EXPORT_MLPERF,
-        [OPTIONS_SAI3] = EXPORT_SAI3,
-        [OPTIONS_WARP] = EXPORT_WARP,
-        [OPTIONS_FIO] = EXPORT_FIO,
-        [OPTIONS_LIBCACHESIM] = EXPORT_LIBCACHESIM,
-        [OPTIONS_ORACLE] = EXPORT_ORACLE,
-    };
     const struct options *o = &r->o;
     const char *path = strcmp(o->output, "none") == 0 ? NULL : o->output;
     bool six_columns = o->format == OPTIONS_MLPERF;
-    bool foreign = !six_columns && o->format != OPTIONS_KVTRACE;
+    bool foreign = is_foreign(o);
     bool one_frame = o->frames == OPT_FRAMES_ONE;
     bool notes = o->notes && (columns_of(r, six_columns) & TRACE_EXTENDED) != 0;
     unsigned tiers, ops;
@@ -216,7 +236,7 @@ static int open_output(struct run *r, struct err *e)
     struct output_opts out = {
         .path = foreign ? NULL : path,
         .exported = foreign || o->lint,
-        .format = format_of[o->format],
+        .format = export_formats[o->format],
         .six_columns = six_columns,
         /* The benchmark's trace has none. --ops can ask for them: a replay needs them if space is
          * short. */
@@ -394,8 +414,9 @@ static int run(struct run *r, struct err *e)
     if (rc > 0)
         return opt_print_answer(r->parser, e);
     if (rc < 0 || (rc = run_source_recognise(&r->source, &r->o, r->parser, e)) < 0 ||
-        (rc = options_check(&r->o, r->parser, e)) < 0 || (rc = check_outputs(r, e)) < 0 ||
-        (rc = stop_install(e)) < 0 || (rc = read_configuration(r, e)) < 0)
+        (rc = options_check(&r->o, r->parser, e)) < 0 || (rc = check_files(r, e)) < 0 ||
+        (rc = stop_install("kvgen: stopping: finishing the output; again to abort\n", e)) < 0 ||
+        (rc = read_configuration(r, e)) < 0)
         return rc;
     if (r->o.print_config)
         return print_config(stdout, e);
@@ -413,6 +434,7 @@ int main(int argc, char **argv)
                     .started_wall_ns = clock_wall_ns(),
                     .started_ns = clock_now_ns()};
     struct err e = {0};
+    descriptors_open_standard();
     r.parser = options_open(&r.o);
     int rc = r.parser ? run(&r, &e) : err_nomem(&e, "options");
     sim_free(r.sim);

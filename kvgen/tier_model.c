@@ -161,6 +161,13 @@ int tier_model_measured(struct tier_model model[TRACE_TIERS], enum trace_tier on
                    only == TRACE_NO_TIER ? "any tier" : trace_tier_text(only));
 }
 
+const char *tier_model_file(const char *text)
+{
+    const char *value = text[0] >= '0' && text[0] <= '2' && text[1] == '=' ? text + 2 : text;
+    size_t len = strlen(value);
+    return len > 5 && strcmp(value + len - 5, ".json") == 0 ? value : NULL;
+}
+
 int tier_model_set(struct tier_model model[TRACE_TIERS], const char *text, struct err *e)
 {
     enum trace_tier only = TRACE_NO_TIER;
@@ -169,8 +176,7 @@ int tier_model_set(struct tier_model model[TRACE_TIERS], const char *text, struc
         only = (enum trace_tier)(text[0] - '0');
         value = text + 2;
     }
-    size_t len = strlen(value);
-    if (len > 5 && strcmp(value + len - 5, ".json") == 0) {
+    if (tier_model_file(text)) {
         struct jsonin *d;
         int rc = jsonin_load(&d, value, MAX_SUMMARY, e);
         if (rc < 0)

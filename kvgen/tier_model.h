@@ -32,6 +32,9 @@ struct tier_model {
  */
 int tier_model_set(struct tier_model model[TRACE_TIERS], const char *text, struct err *e);
 
+/* The file that such a text names; NULL: none. Lent by text. */
+const char *tier_model_file(const char *text);
+
 /* Sets the measured tiers of a parsed kvreplay summary. only is a tier, or TRACE_NO_TIER for all.
  * where names the summary in errors. -EINVAL with *e if it is none, or measured nothing there. */
 int tier_model_measured(struct tier_model model[TRACE_TIERS], enum trace_tier only,

@@ -15,6 +15,7 @@
 #include "kvprecond/rounds.h"
 #include "kvprecond/run_progress.h"
 #include "lib/base/clock.h"
+#include "lib/base/descriptors.h"
 #include "lib/base/err.h"
 #include "lib/base/progress.h"
 #include "lib/base/stop.h"
@@ -181,7 +182,12 @@ static bool end_round(void *ctx, const struct fill_span *span)
 {
     struct run *r = ctx;
 
-    return rounds_add(&r->report.rounds, span);
+    bool steady = rounds_add(&r->report.rounds, span);
+
+    if (r->o.rounds) /* a kill loses the round under way; an error is told at the end, which saves
+                        too */
+        rounds_save(&r->report.rounds, r->o.rounds, NULL);
+    return steady;
 }
 
 static int fill(struct run *r, struct err *e)
@@ -276,7 +282,8 @@ static int run_close(struct run *r, struct err *e)
 /* Everything before the first write. */
 static int run_open(struct run *r, struct err *e)
 {
-    int ret = stop_install(e);
+    int ret =
+        stop_install("kvprecond: stopping: finishing the writes in flight; again to abort\n", e);
 
     if (ret < 0)
         return ret;
@@ -321,8 +328,10 @@ int main(int argc, char **argv)
     struct run r = {0};
     struct opt_parser *parser = NULL;
     struct err e = {0};
-    int status = 0, ret = options_parse(&r.o, &parser, argc, argv, &e);
+    int status = 0, ret;
 
+    descriptors_open_standard();
+    ret = options_parse(&r.o, &parser, argc, argv, &e);
     if (ret < 0) {
         print_error(&e);
         return err_exit_status(&e);

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "lib/base/save.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
 #include "lib/model/find.h"
+#include "lib/opt/files.h"
 #include "lib/opt/rows.h"
 
 #define BLOCK_MAX      (64 * UNITS_MIB)
@@ -224,18 +224,21 @@ static int check_model(struct options *o, struct err *e)
     return 0;
 }
 
-/* Result files must not be standard output, which has the report, nor the target. */
-static int check_output(const struct options *o, const char *option, const char *path,
-                        struct err *e)
+static int check_files(const struct options *o, struct err *e)
 {
-    if (!path)
-        return 0;
-    if (strcmp(path, "-") == 0)
-        return err_set(e, EINVAL, ERR_INPUT, option,
-                       "needs a file; the report is printed, with --json as JSON");
-    if (save_is_same(path, o->path))
-        return err_set(e, EINVAL, ERR_INPUT, option, "is the target itself");
-    return save_check(path, e);
+    const struct file_use files[] = {
+        {FILES_TARGET, "the target", o->path},
+        {FILES_STREAMED, "the report", "-"},
+        {FILES_WRITTEN, "--summary", o->summary},
+        {FILES_WRITTEN, "--rounds", o->rounds},
+        {FILES_READ, "--model", o->mode == PLAN_KV ? model_file(o->model_id) : NULL},
+    };
+
+    for (size_t i = 2; i < 4; i++)
+        if (files[i].path && strcmp(files[i].path, "-") == 0)
+            return err_set(e, EINVAL, ERR_INPUT, files[i].option,
+                           "needs a file; the report is printed, with --json as JSON");
+    return files_check(files, sizeof(files) / sizeof(files[0]), e);
 }
 
 static int check(struct options *o, const struct opt_parser *p, struct err *e)
@@ -262,13 +265,9 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
     if (rc == 0 && o->mode == PLAN_KV)
         rc = check_model(o, e);
     if (rc == 0)
-        rc = check_output(o, "--summary", o->summary, e);
-    if (rc == 0)
-        rc = check_output(o, "--rounds", o->rounds, e);
+        rc = check_files(o, e);
     if (rc < 0)
         return rc;
-    if (o->summary && o->rounds && save_is_same(o->summary, o->rounds))
-        return err_set(e, EINVAL, ERR_INPUT, "--rounds", "is the file of --summary");
     if (o->block_bytes % DATA_BLOCK != 0)
         return err_set(e, EINVAL, ERR_INPUT, "--block-size", "not a multiple of 4 KiB");
     if (o->file_bytes % DATA_BLOCK != 0)

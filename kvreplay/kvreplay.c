@@ -7,6 +7,7 @@
 #include "kvreplay/autoscale.h"
 #include "kvreplay/options.h"
 #include "kvreplay/replay.h"
+#include "lib/base/descriptors.h"
 #include "lib/base/err.h"
 #include "lib/base/stop.h"
 
@@ -25,6 +26,7 @@ int main(int argc, char **argv)
     const char *trace;
     int status = 0;
 
+    descriptors_open_standard();
     struct opt_parser *p = options_open(&o);
     int rc = p ? opt_parse(p, argc, argv, &e) : err_nomem(&e, "options");
     if (rc > 0) {
@@ -37,7 +39,7 @@ int main(int argc, char **argv)
     rc = options_check(p, &o, &trace, &e);
     if (rc < 0)
         goto failed;
-    rc = stop_install(&e);
+    rc = stop_install(NULL, &e);
     if (rc < 0)
         goto failed;
     struct replay_input in = {

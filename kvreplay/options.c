@@ -12,9 +12,9 @@
 
 #include "kvreplay/sched/idle.h"
 #include "kvreplay/validity.h"
-#include "lib/base/save.h"
 #include "lib/base/units.h"
 #include "lib/conf/conf.h"
+#include "lib/opt/files.h"
 #include "lib/opt/rows.h"
 
 #define AT(field) offsetof(struct options, field)
@@ -623,31 +623,20 @@ static int check_autoscale(const struct opt_parser *p, struct options *o, struct
 
 /* ---- outputs ---- */
 
-/* Refuses outputs that would overwrite the trace (NULL: it comes from commands), the target or each
- * other, and a summary that cannot be written when the run is over. */
-static int check_outputs(const struct options *o, const char *trace, struct err *e)
+/* Before anything is opened for writing. trace is NULL when it comes from commands. */
+static int check_files(const struct options *o, const char *trace, struct err *e)
 {
-    const char *results = options_results(o), *path[] = {o->output, o->summary};
+    const char *results = options_results(o);
+    const struct file_use files[] = {
+        {FILES_STREAMED, "--output", results}, {FILES_WRITTEN, "--summary", o->summary},
+        {FILES_TARGET, "the target", o->nvme}, {FILES_READ, "the trace", trace},
+        {FILES_READ, "--config", o->config},   {FILES_READ, "--ceiling", o->ceiling},
+    };
 
-    if (o->nvme && trace && save_is_same(o->nvme, trace))
-        return err_set(e, -EINVAL, ERR_INPUT, o->nvme,
-                       "is the trace: objects would overwrite it while it is read");
-    for (size_t i = 0; i < sizeof(path) / sizeof(path[0]); i++) {
-        if (path[i] && trace && save_is_same(path[i], trace))
-            return err_set(e, -EINVAL, ERR_INPUT, path[i],
-                           "is the trace: it would be overwritten while it is read");
-        if (path[i] && o->nvme && save_is_same(path[i], o->nvme))
-            return err_set(e, -EINVAL, ERR_INPUT, path[i],
-                           "is the target: results and objects would overwrite each other");
-    }
-    if (!o->summary)
-        return 0;
-    if (results && strcmp(results, "-") == 0 && strcmp(o->summary, "-") == 0)
+    if (results && o->summary && strcmp(results, "-") == 0 && strcmp(o->summary, "-") == 0)
         return err_set(e, -EINVAL, ERR_INPUT, "--summary",
                        "result rows go to standard output already (-o FILE)");
-    if (results && save_is_same(results, o->summary))
-        return err_set(e, -EINVAL, ERR_INPUT, o->summary, "is to hold two outputs");
-    return save_check(o->summary, e);
+    return files_check(files, sizeof(files) / sizeof(files[0]), e);
 }
 
 /* ---- all together ---- */
@@ -682,7 +671,7 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
         rc = parse_time("--lateness-budget", o->lateness_budget, VALIDITY_BUDGET_AUTO,
                         &o->lateness_budget_ns, e);
     if (rc == 0)
-        rc = check_outputs(o, o->autoscale != SEARCH_OFF ? NULL : *trace, e);
+        rc = check_files(o, o->autoscale != SEARCH_OFF ? NULL : *trace, e);
     if (rc < 0)
         return rc;
     if (o->timing == SCHED_SERVED && o->workers == 0)

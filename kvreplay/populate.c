@@ -4,6 +4,7 @@
 #include "kvreplay/populate.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "kvreplay/progress_line.h"
@@ -82,6 +83,7 @@ struct writes {
     int failed; /* first failure, negative errno */
     int64_t began_ns;
     uint64_t total_bytes;
+    bool told; /* that a signal is being followed */
 };
 
 static void writes_done(struct populate *p, struct writes *w, struct tier_op *op)
@@ -100,7 +102,17 @@ static void writes_done(struct populate *p, struct writes *w, struct tier_op *op
     w->in_flight--;
 }
 
-/* Waits until a write is done. */
+static void writes_look(struct populate *p, struct writes *w)
+{
+    if (!stop_signal() || w->told)
+        return;
+    w->told = true;
+    progress_clear(p->progress);
+    fprintf(stderr, "kvreplay: stopping: finishing %u write%s; again to abort\n", w->in_flight,
+            units_plural(w->in_flight));
+}
+
+/* Waits until a write is done, or a second signal comes. */
 static void writes_wait(struct populate *p, struct writes *w)
 {
     unsigned before = w->in_flight;
@@ -117,7 +129,8 @@ static void writes_wait(struct populate *p, struct writes *w)
         }
         progress_line_populate(p->progress, p->done.objects, p->done.bytes, w->total_bytes,
                                w->began_ns);
-        if (w->in_flight < before || before == 0)
+        writes_look(p, w);
+        if (w->in_flight < before || before == 0 || stop_abandons())
             return;
         for (unsigned i = 0; i < TRACE_TIERS; i++) {
             struct tier *tier = p->tiers->tier[i];
@@ -132,15 +145,20 @@ static void writes_start(struct populate *p, struct writes *w, struct object *wa
 {
     struct tier *tier = p->tiers->tier[want->tier];
 
-    while (!w->spare)
+    while (!w->spare && !stop_abandons())
         writes_wait(p, w);
+    if (!w->spare)
+        return;
     struct tier_op *op = w->spare;
     w->spare = op->next;
     *op = populate_op(want, p->generation++);
     op->owner = want;
     w->in_flight++;
-    while (tier->ops->submit(tier, op) < 0)
+    while (tier->ops->submit(tier, op) < 0) {
         writes_wait(p, w);
+        if (stop_abandons())
+            return; /* it counts as in flight for ever */
+    }
     tier->ops->kick(tier);
 }
 
@@ -165,9 +183,11 @@ int populate_write(struct populate *p, struct err *e)
         if (!w.failed && !stop_signal())
             writes_start(p, &w, want);
     }
-    while (w.in_flight > 0)
+    while (w.in_flight > 0 && !stop_abandons())
         writes_wait(p, &w);
-    free(w.op);
+    p->stuck = w.in_flight > 0;
+    if (!p->stuck)
+        free(w.op);
     if (w.failed == -ENOSPC) {
         char need[32], room[32];
         return err_set(

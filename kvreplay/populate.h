@@ -28,6 +28,7 @@ struct populate {
     unsigned inflight;   /* writes at a time */
     uint64_t generation; /* of the next object that is written */
     struct populated done;
+    bool stuck; /* a second signal came, and writes are still in flight: the tiers must stay */
 };
 
 /* Adopts objects that an earlier run left with the right size, and takes their room. 0 or negative

@@ -52,7 +52,8 @@ struct replay {
     uint64_t skipped;
     int64_t started_wall_ns, cpu_ns, sync_ns;
     uint64_t data_seed;
-    bool reader_stuck; /* its thread is left behind in a read of the trace */
+    bool reader_stuck; /* its thread is left behind in a read of the trace, or its rows in a tier */
+    bool tiers_stuck;  /* operations were abandoned, and the tiers still work on them */
 };
 
 /* ---- the trace ---- */
@@ -85,6 +86,9 @@ static int replay_open(struct replay *r, struct err *e)
                            .only_tier = o->only_tier == ONLY_ALL ? SELECTION_ALL_TIERS
                                                                  : (int)o->only_tier - ONLY_TIER_0};
     int rc = selection_parse_map(&r->select, &o->tier_map, e);
+    if (rc < 0)
+        return rc;
+    rc = tiers_parse(&r->tiers, &o->tier_engine, e);
     if (rc < 0)
         return rc;
     if (o->ceiling && (rc = evidence_load_ceiling(&r->evidence, o->ceiling, e)) < 0)
@@ -158,7 +162,6 @@ static void replay_set_tiers(struct replay *r)
     r->tiers.o =
         (struct tiers_opts){.null = o->null,
                             .gpu = o->gpu,
-                            .engine = &o->tier_engine,
                             .gib = {o->gpu_mem_gb, o->cpu_mem_gb, o->storage_gb},
                             .overflow = o->overflow,
                             .sim_gpu_bytes_per_s = o->gpu_bandwidth,
@@ -225,6 +228,7 @@ static int replay_populate(struct replay *r, struct err *e)
 
     if (r->surveyed && r->o->on_absent == LEDGER_ABSENT_CREATE)
         rc = populate_write(&r->populate, e);
+    r->tiers_stuck = r->populate.stuck;
     if (rc == 0 && r->surveyed && r->survey.changes[TRACE_STORAGE] && r->tiers.storage.open)
         rc = storage_begin(&r->tiers.storage, e);
     survey_release(&r->survey);
@@ -257,7 +261,11 @@ static int replay_open_results(struct replay *r, struct err *e)
         rc = opt_check_modes(r->in->parser, &no_rows, 1, e);
     else if (path)
         rc = trace_create(&r->writer, path, &w, e);
-    return rc < 0 ? rc : results_open(&r->results, r->writer, e);
+    if (rc == 0)
+        rc = results_open(&r->results, r->writer, e);
+    if (rc == 0)
+        results_flush(r->results); /* the header: a run that is killed while it populates is told */
+    return rc;
 }
 
 /* The clock has started. */
@@ -273,6 +281,7 @@ static void replay_tick(void *ctx, struct sched *s)
     struct replay *r = ctx;
     size_t in_flight, waiting;
 
+    results_flush(r->results);
     if (!progress_line_due(&r->progress_line))
         return;
     sched_queue(s, &in_flight, &waiting);
@@ -333,7 +342,8 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
     int rc = sched_create(&s, &so, &env, e);
     if (rc == 0)
         rc = sched_run(s, &r->outcome, e);
-    sched_free(s);
+    if (!r->outcome.stuck)
+        sched_free(s);
     return rc;
 }
 
@@ -355,7 +365,7 @@ static int replay_execute(struct replay *r, struct err *e)
     evidence_begin(&r->evidence, &storage->device);
     int64_t cpu_ns = clock_process_cpu_ns();
     rc = replay_schedule(r, reader, e);
-    if (rc == 0 && r->o->sync == STORAGE_SYNC_END && storage->open) {
+    if (rc == 0 && r->o->sync == STORAGE_SYNC_END && storage->open && !r->outcome.stuck) {
         int64_t begun_ns = clock_now_ns();
         rc = storage_sync(storage, e);
         r->sync_ns = clock_now_ns() - begun_ns;
@@ -367,7 +377,8 @@ static int replay_execute(struct replay *r, struct err *e)
         r->evidence.resident_share = evidence_resident_share(storage->fd);
     if (r->in->read)
         r->in->read(r->in->ctx, rc == 0 && r->outcome.end == SCHED_DONE);
-    r->reader_stuck = !reader_close(reader, &r->skipped);
+    r->tiers_stuck = r->outcome.stuck;
+    r->reader_stuck = r->tiers_stuck || !reader_close(reader, &r->skipped);
     return rc;
 }
 
@@ -443,7 +454,7 @@ static int replay_report(struct replay *r, int rc, struct err *e)
     struct summary s = {.argc = r->in->argc,
                         .argv = r->in->argv,
                         .started_wall_ns = r->started_wall_ns,
-                        .input = r->reader_stuck ? "standard input" : trace_name(r->trace),
+                        .input = trace_name(r->trace),
                         .options = r->in->parser,
                         .evidence = &r->evidence,
                         .validity = &validity,
@@ -499,8 +510,9 @@ static void replay_release(struct replay *r)
     survey_release(&r->survey);
     counts_release(&r->counts);
     progress_close(r->progress);
-    objects_free(r->objects);
-    if (r->reader_stuck) /* its thread may use these until the process ends */
+    if (!r->tiers_stuck)
+        objects_free(r->objects);
+    if (r->reader_stuck || r->tiers_stuck) /* threads may use these until the process ends */
         return;
     trace_close(r->trace);
     bell_free(r->bell);
@@ -547,10 +559,11 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
         rc = replay_report(&r, rc, e);
     }
 out:;
-    /* The results are safe now: removing many objects takes a while, and a second signal ends it.
-     * When nothing was run, what an earlier run kept stays. */
+    /* The results are safe now: removing many objects takes a while, and a third signal ends it.
+     * When nothing was run, what an earlier run kept stays. A target that is still at work stays as
+     * it is, for the next run to clear. */
     bool keep = ran ? r.o->keep : r.tiers.storage.was_kept;
-    int closed = tiers_close(&r.tiers, keep, r.objects, rc ? NULL : e);
+    int closed = r.tiers_stuck ? 0 : tiers_close(&r.tiers, keep, r.objects, rc ? NULL : e);
     const struct counts *n = &r.counts;
     enum sched_end end = r.outcome.end;
     *status = n->failed || n->corrupt || n->reads_before_write || n->errors || end == SCHED_ERROR ||

@@ -180,17 +180,21 @@ static int choose_gpu(struct tiers *t, bool rows, struct err *e)
     return 0;
 }
 
+int tiers_parse(struct tiers *t, const struct opt_list *engines, struct err *e)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < engines->count && rc == 0; i++)
+        rc = engine_parse(t, engines->item[i], e);
+    return rc;
+}
+
 int tiers_choose(struct tiers *t, struct err *e)
 {
     const struct tiers_opts *o = &t->o;
     const struct survey *s = t->surveyed;
     int rc;
 
-    for (size_t i = 0; i < o->engine->count; i++) {
-        rc = engine_parse(t, o->engine->item[i], e);
-        if (rc < 0)
-            return rc;
-    }
     if (o->storage.path && t->choice[TRACE_STORAGE].kind != TIERS_NONE)
         return err_set(e, -EINVAL, ERR_INPUT, "--nvme",
                        "has no meaning with another engine under tier 2");

@@ -22,10 +22,9 @@ enum tiers_overflow {
 
 /* What was asked for. What it points to must outlive the tiers. */
 struct tiers_opts {
-    bool null;                     /* empty engines under all tiers */
-    const char *gpu;               /* the text of --gpu */
-    const struct opt_list *engine; /* the texts of --tier-engine */
-    double gib[TRACE_TIERS];       /* capacity; of the GPU tier, of each GPU; 0: not asked for */
+    bool null;               /* empty engines under all tiers */
+    const char *gpu;         /* the text of --gpu */
+    double gib[TRACE_TIERS]; /* capacity; of the GPU tier, of each GPU; 0: not asked for */
     enum tiers_overflow overflow;
     uint64_t sim_gpu_bytes_per_s; /* of a GPU that is simulated */
     int64_t sim_gpu_latency_ns;
@@ -76,6 +75,8 @@ struct tiers {
     struct storage storage;
 };
 
+/* Takes the texts of --tier-engine, before the trace is read. -EINVAL with *e. */
+int tiers_parse(struct tiers *t, const struct opt_list *engines, struct err *e);
 /* Decides the engines. With a survey, tiers without rows get none. Negative errno with *e. */
 int tiers_choose(struct tiers *t, struct err *e);
 /* Decides capacities: the option, else the trace's provenance (JSON or NULL), else what the trace

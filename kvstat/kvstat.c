@@ -20,6 +20,7 @@
 #include "kvstat/reporter.h"
 #include "kvstat/verify.h"
 #include "lib/base/clock.h"
+#include "lib/base/descriptors.h"
 #include "lib/base/progress.h"
 #include "lib/base/stop.h"
 #include "lib/json/jsonout.h"
@@ -130,13 +131,12 @@ static int report_table(struct reporter *r, const struct opt_parser *p, const st
 
 /* ---- a reference ---- */
 
-/* Compares the runs gathered so far with the reference. */
-static int report_reference(struct reporter *r, struct err *e)
+/* Reads the runs of the reference into a table for the caller to free. */
+static int read_reference(struct reporter *r, struct run_table **out, struct err *e)
 {
     struct run_table *runs = run_table_create();
     const char *file = r->options.reference;
     struct inputs in = {0};
-    struct reference result;
     int rc = runs ? inputs_add(&in, file, e) : err_nomem(e, "reference");
     if (rc < 0)
         goto out;
@@ -150,8 +150,20 @@ static int report_reference(struct reporter *r, struct err *e)
     }
     if (rc == 0 && run_table_runs(runs) == 0)
         rc = err_set(e, -ENOENT, ERR_INPUT, file, "holds no run");
+out:
+    inputs_free(&in);
     if (rc < 0)
-        goto out;
+        run_table_free(runs);
+    else
+        *out = runs;
+    return rc;
+}
+
+/* Compares the runs gathered so far with the reference. */
+static void report_reference(struct reporter *r, const struct run_table *runs)
+{
+    const char *file = r->options.reference;
+    struct reference result;
     reference_compare(&result, runs, r->runs);
     if (r->options.check && result.verdict != REFERENCE_WITHIN)
         reporter_judged(r, VERDICT_FAIL);
@@ -159,10 +171,6 @@ static int report_reference(struct reporter *r, struct err *e)
         reference_json(r->json, file, &result);
     else
         reference_text(output_stream(r->text), file, &result);
-out:
-    inputs_free(&in);
-    run_table_free(runs);
-    return rc;
 }
 
 /* ---- a comparison ---- */
@@ -236,7 +244,7 @@ static int verify_files(struct reporter *r, const char *const *files, size_t n, 
         jsonout_array(r->json, "verify");
     for (size_t i = 0; i < n && rc == 0; i++) {
         rc = verify_file(v, files[i], r->options.run, r->options.skip_bad_rows, e);
-        if (rc == -EBADMSG && v->cut) {
+        if ((rc == -EBADMSG && v->cut) || (rc == -EINTR && v->rows > 0)) {
             r->status = reporter_complain(e);
             rc = 0;
         }
@@ -309,8 +317,10 @@ static int report_inputs(struct reporter *r, const struct opt_parser *p, const c
                          size_t n, struct err *e)
 {
     const struct options *o = &r->options;
+    struct run_table *reference = NULL;
     struct inputs in = {0};
-    int rc = 0;
+    /* The reference comes first: the rows may be those of a run that takes hours. */
+    int rc = o->reference ? read_reference(r, &reference, e) : 0;
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = inputs_add(&in, files[i], e);
     if (rc == 0 && (n > 1 || in.table || o->csv || o->xlsx || o->reference)) {
@@ -319,12 +329,13 @@ static int report_inputs(struct reporter *r, const struct opt_parser *p, const c
     }
     if (rc == 0)
         rc = in.table ? report_table(r, p, &in, e) : report_files(r, files, n, e);
-    if (rc == 0 && o->reference)
-        rc = report_reference(r, e);
+    if (rc == 0 && reference)
+        report_reference(r, reference);
     if (rc == 0 && o->xlsx)
         rc = xlsx_is_built() ? save_xlsx(r, e) : save_csv_instead(r, e);
     if (rc == 0 && o->csv)
         run_table_csv(output_stream(r->text), r->series ? r->series : r->runs);
+    run_table_free(reference);
     inputs_free(&in);
     return rc;
 }
@@ -392,12 +403,13 @@ int main(int argc, char **argv)
 {
     struct reporter r = {0};
     struct err e = {0};
+    descriptors_open_standard();
     struct opt_parser *p = options_open(&r.options);
     int rc = p ? options_parse(p, &r.options, argc, argv, &e) : err_nomem(&e, "options");
     if (rc == 1)
         rc = opt_print_answer(p, &e) < 0 ? -EIO : 1;
     if (rc == 0)
-        rc = stop_install(&e);
+        rc = stop_install("kvstat: stopping: reporting on what arrives; again to report now\n", &e);
     if (rc == 0)
         rc = run(&r, p, argc, argv, &e);
     if (rc < 0 && !(rc == -EINTR && stop_signal()))

@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "kvstat/count/groups.h"
+#include "kvstat/report/gnuplot.h"
 #include "kvstat/report/plot.h"
 #include "kvstat/report/xlsx.h"
 #include "lib/base/save.h"
+#include "lib/opt/files.h"
 #include "lib/opt/rows.h"
 
 #define THREADS_MAX 256
@@ -255,42 +257,48 @@ char *options_csv_path(const char *xlsx)
     return asprintf(&path, "%.*s.csv", len, xlsx) < 0 ? NULL : path;
 }
 
-/* The option that writes to path; NULL: none. */
-static const char *output_option(const struct options *o, const char *path)
+bool options_is_output(const struct options *o, const char *path)
 {
-    const struct {
-        const char *option, *file;
-    } outputs[] = {{"--output", o->output},
-                   {"--xlsx", o->xlsx},
-                   {"--plot", o->plot},
-                   {"--fio-job", o->fio_job},
-                   {"--mlperf", o->mlperf}};
+    const char *const outputs[] = {o->output, o->xlsx, o->plot, o->fio_job, o->mlperf};
     char *csv = o->xlsx && !xlsx_is_built() ? options_csv_path(o->xlsx) : NULL;
-    const char *found = csv && save_is_same(csv, path) ? "--xlsx" : NULL;
+    bool found = csv && save_is_same(csv, path);
 
     for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]) && !found; i++)
-        if (outputs[i].file && save_is_same(outputs[i].file, path))
-            found = outputs[i].option;
+        found = outputs[i] && save_is_same(outputs[i], path);
     free(csv);
     return found;
 }
 
-bool options_is_output(const struct options *o, const char *path)
+/* Before anything is read: no output destroys an input or another output, and all have a place. */
+static int check_files(const struct options *o, const char *const *files, size_t n, struct err *e)
 {
-    return output_option(o, path) != NULL;
-}
+    char *csv = o->xlsx && !xlsx_is_built() ? options_csv_path(o->xlsx) : NULL;
+    const struct file_use fixed[] = {
+        {FILES_WRITTEN, "--output", o->output ? o->output : "-"},
+        {FILES_WRITTEN, "--xlsx", csv ? csv : o->xlsx},
+        {FILES_WRITTEN, "--plot", o->plot},
+        {FILES_WRITTEN, "--fio-job", o->fio_job},
+        {FILES_WRITTEN, "--mlperf", o->mlperf},
+        {FILES_READ, "--reference", o->reference},
+        {FILES_READ, "--run", o->run},
+        {FILES_READ, "--config", o->config},
+    };
+    size_t count = sizeof(fixed) / sizeof(fixed[0]);
+    struct file_use *all = malloc((count + n + o->compare.count) * sizeof(*all));
+    int rc = all ? 0 : err_nomem(e, "names of files");
 
-/* Refuses outputs that would overwrite one of the n paths (NULLs among them are skipped). */
-static int refuse_outputs(const struct options *o, const char *const *paths, size_t n,
-                          struct err *e)
-{
-    for (size_t i = 0; i < n; i++) {
-        const char *option = paths[i] ? output_option(o, paths[i]) : NULL;
-        if (option)
-            return err_set(e, -EINVAL, ERR_INPUT, option, "would overwrite %s, which is read",
-                           paths[i]);
-    }
-    return 0;
+    if (rc < 0)
+        goto out;
+    memcpy(all, fixed, sizeof(fixed));
+    for (size_t i = 0; i < n; i++)
+        all[count++] = (struct file_use){FILES_READ, "the input", files[i]};
+    for (size_t i = 0; i < o->compare.count; i++)
+        all[count++] = (struct file_use){FILES_READ, "--compare", o->compare.item[i]};
+    rc = files_check(all, count, e);
+out:
+    free(all);
+    free(csv);
+    return rc;
 }
 
 /* ---- all together ---- */
@@ -344,15 +352,12 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
          .refuses = OPTIONS_NOT_VERIFY,
          .why = "means nothing with --verify-trace"},
     };
-    const char *const others[] = {o->reference, o->run, o->config};
     rc = opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
     if (rc == 0 && o->reuse)
         rc = check_reuse(files, n, e);
     if (rc == 0)
-        rc = refuse_outputs(o, files, n, e);
+        rc = check_forms(o, n, e);
     if (rc == 0)
-        rc = refuse_outputs(o, o->compare.item, o->compare.count, e);
-    if (rc == 0)
-        rc = refuse_outputs(o, others, sizeof(others) / sizeof(others[0]), e);
-    return rc < 0 ? rc : check_forms(o, n, e);
+        rc = check_files(o, files, n, e);
+    return rc == 0 && o->plot ? gnuplot_find(e) : rc;
 }

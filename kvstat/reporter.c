@@ -63,7 +63,8 @@ int reporter_configure(struct reporter *r, struct err *e)
 
 /* ---- from a file to its counts ---- */
 
-/* Scans one file. A cut one is reported as far as it goes, and kept in the exit status. */
+/* Scans one file. A cut one, and one that a signal ended, is reported as far as it goes, and kept
+ * in the exit status. */
 static int scan_one(struct reporter *r, struct scan **out, const char *path, struct err *e)
 {
     struct scan *s = NULL;
@@ -79,7 +80,7 @@ static int scan_one(struct reporter *r, struct scan **out, const char *path, str
         rc = scan_file(&s, path, &r->scan, e);
     if (r->scan.progress)
         progress_clear(r->scan.progress);
-    if (rc == -EBADMSG && s) {
+    if (s && (rc == -EBADMSG || rc == -EINTR)) {
         r->status = reporter_complain(e);
         rc = 0;
     }
@@ -109,6 +110,8 @@ static int make_figures(struct figures **out, struct figures_source source, cons
     /* Pooled files were made by several runs: what one of them says is not true of all. */
     const struct scan *s = source.scan->files == 1 ? source.scan : NULL;
     struct provenance p;
+    if (source.scan->interrupted) /* nothing more is read */
+        run = NULL;
     int rc = provenance_read(&p, run, s ? s->summary : NULL, s ? s->provenance : NULL, e);
     source.provenance = &p;
     if (rc == 0) {
@@ -189,7 +192,8 @@ static int add_report(struct reporter *r, struct figures_source *source, struct 
     source->targets = r->targets;
     if (r->options.reuse)
         rc = reuse_file(&source->reuse, source->files[0], r->options.skip_bad_rows, e);
-    if (rc < 0 && !(rc == -EBADMSG && source->reuse)) { /* the scan has complained of a cut */
+    /* The scan has complained of a cut, or of a signal. */
+    if (rc < 0 && !(rc == -EBADMSG && source->reuse) && !source->scan->interrupted) {
         scan_free(source->scan);
         return rc;
     }
@@ -219,6 +223,8 @@ int reporter_add(struct reporter *r, const char *const *files, size_t n, struct 
     for (size_t i = 0; i < n && rc == 0; i++) {
         struct figures_source source = {.files = &files[i], .file_count = 1};
         rc = scan_one(r, &source.scan, files[i], e);
+        if (rc == -EINTR && i > 0) /* the report is on the files before */
+            return 0;
         if (rc == 0)
             rc = add_report(r, &source, n == 1 ? only : NULL, e);
     }

@@ -13,7 +13,6 @@
 #include "kvstat/count/provenance.h"
 #include "kvstat/report/cells.h"
 #include "lib/base/hash.h"
-#include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/trace/read.h"
 
@@ -208,8 +207,6 @@ static int check_rows(struct check *c, struct trace_cursor *cursor, struct err *
     size_t n;
     int rc;
     while ((rc = trace_cursor_next(cursor, &rows, &n, e)) == 1) {
-        if (stop_signal())
-            return -EINTR;
         for (size_t i = 0; i < n; i++) {
             rc = check_row(c, &rows[i], ++c->v->rows);
             if (rc == -ENOMEM)
@@ -258,7 +255,8 @@ int verify_file(struct verify *v, const char *path, const char *summary, bool sk
         .want = TRACE_BIT(TRACE_COL_TIMESTAMP) | TRACE_BIT(TRACE_COL_OPERATION) |
                 TRACE_BIT(TRACE_COL_SIZE) | TRACE_BIT(TRACE_COL_TIER) | TRACE_BIT(TRACE_COL_KEY) |
                 TRACE_BIT(TRACE_COL_PHASE),
-        .skip_bad_rows = skip_bad_rows};
+        .skip_bad_rows = skip_bad_rows,
+        .patient = true};
     struct trace_reader *reader = NULL;
     struct check c = {.v = v, .last_ns = INT64_MIN};
     *v = (struct verify){0};

@@ -35,6 +35,17 @@ struct whole {
     struct note note[EXPORT_MAX_RULES];
 };
 
+static const struct exporter *const format_table[EXPORT_FORMATS] = {
+    [EXPORT_MLPERF] = &export_mlperf, [EXPORT_SAI3] = &export_sai3,
+    [EXPORT_WARP] = &export_warp,     [EXPORT_FIO] = &export_fio,
+    [EXPORT_ORACLE] = &export_oracle, [EXPORT_LIBCACHESIM] = &export_libcachesim};
+
+char *export_second_file(enum export_format format, const char *path)
+{
+    const struct exporter *f = format_table[format];
+    return f->second_file ? f->second_file(path) : NULL;
+}
+
 static struct whole *whole_of(struct export *x)
 {
     return (struct whole *)x;
@@ -146,10 +157,6 @@ static char *folder_of(const char *path)
 int export_open(struct export **out, enum export_format format, const struct export_opts *o,
                 struct err *e)
 {
-    static const struct exporter *const format_table[EXPORT_FORMATS] = {
-        [EXPORT_MLPERF] = &export_mlperf, [EXPORT_SAI3] = &export_sai3,
-        [EXPORT_WARP] = &export_warp,     [EXPORT_FIO] = &export_fio,
-        [EXPORT_ORACLE] = &export_oracle, [EXPORT_LIBCACHESIM] = &export_libcachesim};
     int rc = 0;
     struct whole *w = calloc(1, sizeof(*w));
     if (!w)

@@ -34,6 +34,9 @@ struct export_opts {
 
 struct export;
 
+/* The name of the second file that a format writes beside path, malloc'ed; NULL: there is none, or
+ * no memory. */
+char *export_second_file(enum export_format format, const char *path);
 /* 0 or negative errno with *e. */
 int export_open(struct export **out, enum export_format format, const struct export_opts *o,
                 struct err *e);

@@ -46,9 +46,10 @@ struct export_rule {
 
 struct exporter {
     const char *name;
-    const struct export_rule *rules; /* own ones, from EXPORT_OWN_RULES on */
-    bool started;                    /* wants the start of a result, where it is known */
-    bool sorts;                      /* takes rows in any order of time */
+    const struct export_rule *rules;        /* own ones, from EXPORT_OWN_RULES on */
+    bool started;                           /* wants the start of a result, where it is known */
+    bool sorts;                             /* takes rows in any order of time */
+    char *(*second_file)(const char *path); /* as export_second_file; NULL: none */
     /* Whether it writes such a row. NULL: every row with I/O. It is given the other rows too. */
     bool (*writes)(uint8_t op, uint8_t phase, uint64_t size);
     int (*open)(struct export *x, struct err *e); /* NULL: nothing to do */

@@ -371,6 +371,21 @@ static int fio_finish(struct export *x, struct err *e)
     return save_text(f->job, text, (size_t)n, e);
 }
 
+/* X.iolog has the job X.fio and the slab X.slab. */
+static size_t stem_of(const char *path)
+{
+    size_t stem = strlen(path), suffix = strlen(SUFFIX);
+    if (stem > suffix && strcmp(path + stem - suffix, SUFFIX) == 0)
+        stem -= suffix;
+    return stem;
+}
+
+static char *fio_job(const char *path)
+{
+    char *job;
+    return asprintf(&job, "%.*s.fio", (int)stem_of(path), path) < 0 ? NULL : job;
+}
+
 static int fio_open(struct export *x, struct err *e)
 {
     struct fio *f = calloc(1, sizeof(*f));
@@ -386,13 +401,9 @@ static int fio_open(struct export *x, struct err *e)
     if (!path)
         return 0;
 
-    /* X.iolog has the job X.fio and the slab X.slab. */
-    size_t stem = strlen(path), suffix = strlen(SUFFIX);
-    if (stem > suffix && strcmp(path + stem - suffix, SUFFIX) == 0)
-        stem -= suffix;
+    size_t stem = stem_of(path);
     f->log = strdup(path);
-    if (asprintf(&f->job, "%.*s.fio", (int)stem, path) < 0)
-        f->job = NULL;
+    f->job = fio_job(path);
     if (!f->log || !f->job)
         return err_nomem(e, "export");
     const char *base = base_of(path);
@@ -422,6 +433,7 @@ static void fio_free(struct export *x)
 const struct exporter export_fio = {.name = "fio",
                                     .rules = fio_rules,
                                     .writes = is_transfer,
+                                    .second_file = fio_job,
                                     .open = fio_open,
                                     .row = fio_row,
                                     .finish = fio_finish,

@@ -10,8 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "lib/base/save.h"
-
 enum {
     LOOK = 64 << 10 /* bytes in which the kind must show */
 };
@@ -197,12 +195,9 @@ bool inputs_repeatable(const struct inputs *in)
     return in->repeatable;
 }
 
-bool inputs_hold(const struct inputs *in, const char *path)
+const char *inputs_file(const struct inputs *in, size_t i)
 {
-    for (size_t i = 0; i < in->count; i++)
-        if (save_is_same(path, in->path[i]))
-            return true;
-    return false;
+    return in->path[i];
 }
 
 const char *inputs_path(const struct inputs *in)

@@ -53,8 +53,7 @@ struct frame_in *inputs_take(struct inputs *in);
 size_t inputs_count(const struct inputs *in); /* files */
 /* Whether the files can be read again: not standard input, nor a pipe. */
 bool inputs_repeatable(const struct inputs *in);
-/* Whether path is one of the files, as save_is_same tells it. */
-bool inputs_hold(const struct inputs *in, const char *path);
+const char *inputs_file(const struct inputs *in, size_t i); /* lent */
 /* What inputs_open was given. */
 const char *inputs_path(const struct inputs *in);
 

@@ -26,6 +26,7 @@ struct dispatch {
 
 static void slot_free(struct dispatch *d, struct slot *s, int64_t freed_ns)
 {
+    s->op.owner = NULL;
     s->freed_ns = freed_ns;
     s->next = NULL;
     *(d->tail ? &d->tail->next : &d->head) = s;
@@ -223,8 +224,10 @@ enum dispatch_end dispatch_row(struct dispatch *d, struct row *r, int64_t *now_n
     if (!more)
         return DISPATCH_NOTHING;
     s->op.owner = r;
-    if (tier->ops->submit(tier, &s->op) < 0)
+    if (tier->ops->submit(tier, &s->op) < 0) {
+        s->op.owner = NULL;
         return DISPATCH_REFUSED;
+    }
     d->head = s->next;
     if (!d->head)
         d->tail = NULL;
@@ -262,6 +265,16 @@ struct row *dispatch_leave(struct dispatch *d, struct tier_op *op, bool wrote)
     if (r && r->t.eligible_ns < op->done_ns)
         r->t.eligible_ns = op->done_ns;
     return r;
+}
+
+struct row *dispatch_in_flight(const struct dispatch *d, size_t *pos)
+{
+    while (*pos < d->o.slots) {
+        struct row *r = d->slot[(*pos)++].op.owner;
+        if (r)
+            return r;
+    }
+    return NULL;
 }
 
 size_t dispatch_busy(const struct dispatch *d)

@@ -50,6 +50,8 @@ bool dispatch_writes(const struct row *r);
  * waits. */
 struct row *dispatch_leave(struct dispatch *d, struct tier_op *op, bool wrote);
 /* Operations in flight. */
+/* Goes through the rows whose operations are in flight: *pos from 0 on; NULL: no more. */
+struct row *dispatch_in_flight(const struct dispatch *d, size_t *pos);
 size_t dispatch_busy(const struct dispatch *d);
 /* When an engine that knows it has its next completion; INT64_MAX: none knows. */
 int64_t dispatch_next_ns(const struct dispatch *d);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kvreplay/sched/order.h"
+#include "lib/base/units.h"
 
 enum {
     LEDGER_CAUGHT_UP_NS = 5000000,
@@ -176,6 +177,28 @@ void ledger_moved(struct ledger *l, const struct row *r, const struct tier_op *o
                    data_fault_text(fault->kind));
     l->counts->unverified_reads +=
         op->verb == TIER_READ && !(l->verifies && l->verifies[r->t.tier]);
+}
+
+void ledger_stopping(const struct ledger *l, size_t in_flight)
+{
+    if (in_flight == 0)
+        ledger_say(l, "stopping; again to abort");
+    else
+        ledger_say(l, "stopping: finishing %zu operation%s; again to abort", in_flight,
+                   units_plural(in_flight));
+}
+
+int ledger_abandoned(struct ledger *l, struct row *r, int64_t now_ns, struct err *e)
+{
+    if (r->stage == ROW_CREATE) /* it has not started */
+        return 0;
+    if (r->stage == ROW_MAIN) { /* else it has ended, and what it left is being removed */
+        r->t.status = ECANCELED;
+        r->t.latency_ns = now_ns - r->t.start_ns;
+        r->t.device_ns = TRACE_NONE;
+    }
+    counts_add(l->counts, r);
+    return results_put(l->results, &r->t, r->part.slot_ns, e);
 }
 
 int ledger_finished(struct ledger *l, const struct row *r, enum ledger_verdict *verdict,

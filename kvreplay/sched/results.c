@@ -8,8 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/clock.h"
+
+enum {
+    RESULTS_FLUSH_NS = 500000000 /* a row reaches the output within a second */
+};
+
 struct results {
     struct trace_writer *w;
+    int64_t flush_ns; /* when the next flush is due */
     bool zero_known;
     int64_t zero_ns;
     FILE *held; /* the scratch file; NULL: no row waits */
@@ -104,6 +111,16 @@ int results_zero(struct results *r, int64_t zero_ns, struct err *e)
     fclose(r->held);
     r->held = NULL;
     return rc;
+}
+
+void results_flush(struct results *r)
+{
+    int64_t now = clock_now_ns();
+
+    if (!r->w || now < r->flush_ns)
+        return;
+    r->flush_ns = now + RESULTS_FLUSH_NS;
+    trace_flush(r->w);
 }
 
 int results_put(struct results *r, const struct trace_row *t, int64_t slot_ns, struct err *e)

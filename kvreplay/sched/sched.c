@@ -23,6 +23,8 @@
 enum {
     SCHED_POLL = 64,
     SCHED_TICK = 256,
+    SCHED_DRAIN_NS = 100000000, /* for operations that are abandoned */
+    SCHED_LOOK_NS = 20000000,
     /* How many rows ahead of admission memory is fetched: the row comes from another core; the row
      * says where its cells are, the cells where its entries are. */
     SCHED_FETCH_ROW = 12,
@@ -53,6 +55,7 @@ struct sched {
     uint64_t generation;                  /* of the next object that is written */
     bool head;                            /* rows that run before the clock starts are admitted */
     bool zero_known, stopping;
+    bool told;      /* that a signal is being followed */
     int64_t end_ns; /* duration_ns is over then; INT64_MAX: never */
     unsigned loops;
     struct sched_outcome outcome;
@@ -583,6 +586,45 @@ static bool sched_finished(struct sched *s)
     return rc != 0;
 }
 
+/* A signal came. */
+static void sched_signal(struct sched *s)
+{
+    sched_stop(s, SCHED_SIGNAL);
+    if (!s->told)
+        ledger_stopping(s->env.ledger, dispatch_busy(s->dispatch));
+    s->told = true;
+}
+
+/* A second signal came: what is in flight counts as it stands. Then the tiers get a moment, so that
+ * they can be closed and the target cleaned up where nothing hangs. */
+static void sched_abandon(struct sched *s)
+{
+    int64_t now = sched_now(s), until = clock_now_ns() + SCHED_DRAIN_NS;
+    struct tier_op *done[SCHED_POLL];
+    struct row *r;
+
+    for (size_t pos = 0; (r = dispatch_in_flight(s->dispatch, &pos));) {
+        int rc = ledger_abandoned(s->env.ledger, r, now, s->e);
+        if (rc < 0)
+            sched_fail(s, rc);
+    }
+    while (dispatch_busy(s->dispatch) > 0 && clock_now_ns() < until) {
+        uint32_t seen = bell_seen(s->env.bell);
+        for (unsigned i = 0; i < TRACE_TIERS; i++) {
+            struct tier *t = s->env.tier[i];
+            size_t n = t ? t->ops->poll(t, done, SCHED_POLL) : 0;
+            for (size_t k = 0; k < n; k++) {
+                r = done[k]->owner;
+                bool wrote = dispatch_writes(r);
+                dispatch_complete(r, done[k]);
+                dispatch_leave(s->dispatch, done[k], wrote);
+            }
+        }
+        bell_wait(s->env.bell, seen, clock_now_ns() + SCHED_LOOK_NS);
+    }
+    s->outcome.stuck = dispatch_busy(s->dispatch) > 0;
+}
+
 int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
 {
     s->e = e;
@@ -593,7 +635,11 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
         any |= sched_release(s);
         any |= sched_poll(s);
         if (stop_signal())
-            sched_stop(s, SCHED_SIGNAL);
+            sched_signal(s);
+        if (stop_abandons()) {
+            sched_abandon(s);
+            break;
+        }
         if (s->end_ns != INT64_MAX && sched_now(s) >= s->end_ns)
             sched_stop(s, SCHED_DURATION);
         if (s->o.tick && (!any || ++s->loops % SCHED_TICK == 0))

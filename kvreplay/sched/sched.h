@@ -88,13 +88,16 @@ struct sched_outcome {
     int64_t zero_ns; /* monotonic */
     int64_t spun_ns; /* CPU time that the scheduler spun while it waited */
     size_t waiting;  /* SCHED_SERVED: requests in line when something ended the run */
+    bool stuck;      /* operations are still in flight: a second signal came, and they did not end
+                        in time. The tiers, the reader's rows and the scheduler must stay. */
 };
 
 /* Takes all memory that a run needs. */
 int sched_create(struct sched **out, const struct sched_opts *o, const struct sched_env *env,
                  struct err *e);
 void sched_free(struct sched *s);
-/* Runs until the trace has ended or something stops it. Nothing is in flight afterwards. Negative
+/* Runs until the trace has ended or something stops it. Nothing is in flight afterwards, unless
+ * out->stuck. Negative
  * errno with *e: bad input (the rows before it were executed), output not writable, no memory. */
 int sched_run(struct sched *s, struct sched_outcome *out, struct err *e);
 /* For tick: operations in flight now, and rows whose time has come that have not started

@@ -7,7 +7,6 @@
 
 #include "kvstat/count/agg.h"
 #include "lib/base/lru_stack.h"
-#include "lib/base/stop.h"
 #include "lib/trace/read.h"
 
 struct pass {
@@ -73,8 +72,6 @@ static int read_rows(struct pass *p, struct trace_cursor *cursor, struct err *e)
     size_t n;
     int rc;
     while ((rc = trace_cursor_next(cursor, &rows, &n, e)) == 1) {
-        if (stop_signal())
-            return -EINTR;
         for (size_t i = 0; i < n && rc >= 0; i++) {
             bool started = p->result && rows[i].start_ns != TRACE_NONE;
             if (is_use(p, &rows[i]))

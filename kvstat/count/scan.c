@@ -11,7 +11,6 @@
 
 #include "kvstat/count/file_order.h"
 #include "kvstat/count/provenance.h"
-#include "lib/base/stop.h"
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/trace/read.h"
@@ -56,8 +55,6 @@ static int count_batches(struct worker *w, struct file_order_piece **piece)
     size_t n;
     int rc;
     while ((rc = trace_cursor_next(w->cursor, &rows, &n, &w->err)) == 1) {
-        if (stop_signal())
-            return -EINTR;
         if (trace_cursor_piece(w->cursor) != number) {
             number = trace_cursor_piece(w->cursor);
             *piece = file_order_next(w->order, w->number, *piece, number);
@@ -184,9 +181,10 @@ static int count_file(struct scan *s, struct trace_reader *reader, const struct 
     if (rc < 0)
         goto out;
     rc = run_workers(w, o->threads, e);
-    if (rc < 0 && rc != -EBADMSG)
+    if (rc < 0 && rc != -EBADMSG && rc != -EINTR)
         goto out;
     s->cut = rc == -EBADMSG;
+    s->interrupted = rc == -EINTR;
     int end = merge_workers(s, w, o->threads, &late);
     if (end < 0) {
         rc = end;
@@ -205,6 +203,30 @@ out:
     return rc;
 }
 
+/* A result whose end is missing: how long the run had lasted, and what is left of it. */
+static void explain_cut(const struct scan *s, const struct trace_reader *reader, struct err *e)
+{
+    const struct agg_totals *t = agg_totals(s->agg);
+    enum trace_end end = trace_end(reader);
+    char lasted[48], rows[32];
+    struct err inner = *e;
+
+    /* What others compressed was not cut by a kill. */
+    if (!agg_is_result(s->columns) || end == TRACE_END_DAMAGED ||
+        (end == TRACE_END_CUT && !trace_is_own(reader)))
+        return;
+    units_format_duration(lasted, sizeof(lasted), (double)(t->end_ns > 0 ? t->end_ns : 0));
+    units_format_count(rows, sizeof(rows), t->rows);
+    if (end == TRACE_END_UNFINISHED)
+        err_set(e, inner.code, inner.class, inner.where,
+                "incomplete: the run was killed after %s; %s row%s recovered",
+                t->rows ? lasted : "its start", rows, units_plural(t->rows));
+    else
+        err_set(e, inner.code, inner.class, inner.where,
+                "incomplete: the run was killed after %s, or the file was cut there: %s",
+                t->rows ? lasted : "its start", inner.what);
+}
+
 static int copy_text(char **out, const char *text, struct err *e)
 {
     *out = text ? strdup(text) : NULL;
@@ -213,7 +235,8 @@ static int copy_text(char **out, const char *text, struct err *e)
 
 int scan_file(struct scan **out, const char *path, const struct scan_opts *o, struct err *e)
 {
-    struct trace_read_opts read = {.want = AGG_COLUMNS, .skip_bad_rows = o->skip_bad_rows};
+    struct trace_read_opts read = {
+        .want = AGG_COLUMNS, .skip_bad_rows = o->skip_bad_rows, .patient = true};
     struct trace_reader *reader = NULL;
     struct err late = {0};
     if (o->by & GROUPS_USER)
@@ -236,8 +259,11 @@ int scan_file(struct scan **out, const char *path, const struct scan_opts *o, st
         goto out;
     }
     rc = count_file(s, reader, o, e);
-    if (rc < 0 && !s->cut)
+    s->interrupted = rc == -EINTR && agg_totals(s->agg)->rows > 0;
+    if (rc < 0 && !s->cut && !s->interrupted)
         goto out;
+    if (s->cut)
+        explain_cut(s, reader, e);
     const char *first_bad = NULL;
     s->bad_rows = trace_bad_rows(reader, &first_bad);
     int kept = copy_text(&s->first_bad, s->bad_rows ? first_bad : NULL, &late);
@@ -251,7 +277,7 @@ int scan_file(struct scan **out, const char *path, const struct scan_opts *o, st
     }
 out:
     trace_close(reader);
-    if (rc == 0 || (rc == -EBADMSG && s->cut))
+    if (rc == 0 || (rc == -EBADMSG && s->cut) || (rc == -EINTR && s->interrupted))
         *out = s;
     else
         scan_free(s);

@@ -39,13 +39,16 @@ struct scan {
     unsigned files;
     int64_t warmup_ns;          /* left out at the start, 0: nothing */
     bool cut;                   /* truncated or damaged: only the rows before that were counted */
+    bool interrupted;           /* by a signal: only the rows before that were counted */
     uint64_t bad_rows;          /* skipped */
     char *first_bad;            /* what was wrong with the first; NULL: none */
     char *provenance, *summary; /* JSON from the file's frames; NULL: none */
 };
 
-/* 0; -EBADMSG with *e when the file is cut (*out then holds the counts of the rows before the cut);
- * -EINTR after a signal (stop.h); else a negative errno with *e and *out untouched. */
+/* 0; -EBADMSG with *e when the file is cut, or the run that wrote it was killed, and -EINTR when a
+ * signal ended the reading after some rows (*out then holds the counts of the rows before); else a
+ * negative errno with *e and *out untouched. A pipe is read on after the first signal
+ * (stop_ends_reading). */
 int scan_file(struct scan **out, const char *path, const struct scan_opts *o, struct err *e);
 /* Whether path opens as a trace or result file, by its header. */
 bool scan_is_readable(const char *path);

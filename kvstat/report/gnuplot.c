@@ -35,6 +35,22 @@ const char *gnuplot_name(const char *path)
     return base ? base + 1 : path;
 }
 
+int gnuplot_find(struct err *e)
+{
+    const char *path = getenv("PATH");
+    char name[4096];
+
+    for (const char *at = path; at;) {
+        const char *end = strchrnul(at, ':');
+        int len = snprintf(name, sizeof(name), "%.*s/gnuplot", (int)(end - at), at);
+        if (len < (int)sizeof(name) && access(name, X_OK) == 0)
+            return 0;
+        at = *end ? end + 1 : NULL;
+    }
+    return err_set(e, -ENOENT, ERR_OUTPUT, "--plot",
+                   "gnuplot is not installed (package gnuplot, in Debian and Ubuntu gnuplot-nox)");
+}
+
 static int spawn_gnuplot(pid_t *pid, int script, int picture, int complaints)
 {
     char program[] = "gnuplot", plain[] = "--default-settings";

@@ -16,6 +16,10 @@ typedef bool (*gnuplot_script_fn)(FILE *script, const void *what, bool svg);
 int gnuplot_save(const char *path, gnuplot_script_fn script, const void *what, const char *source,
                  struct err *e);
 
+/* Looks for gnuplot in PATH, before hours are spent on what it shall draw. 0, or -ENOENT with *e,
+ * class ERR_OUTPUT. */
+int gnuplot_find(struct err *e);
+
 /* The terminal (1200 x 800), the layout of panels, the title, and how axes and keys look. */
 void gnuplot_begin(FILE *out, bool svg, unsigned rows, unsigned columns, const char *title);
 /* The last part of a path, for a title. */

@@ -1,8 +1,14 @@
-/* How many files this process may have open at once (RLIMIT_NOFILE). */
+/* The descriptors of this process: the standard ones, and how many there may be at once
+ * (RLIMIT_NOFILE). */
 #ifndef KVTRACE_BASE_DESCRIPTORS_H
 #define KVTRACE_BASE_DESCRIPTORS_H
 
 #include <stdint.h>
+
+/* Call it first: opens those of standard input, output and error that are closed, so that no file
+ * gets their numbers and with them what a program prints. Using such an input or output is an
+ * error. */
+void descriptors_open_standard(void);
 
 /* Raises the limit, as far as the host allows, to files plus a reserve for everything else a
  * program opens. Returns how many of the files can be open, at most files; returns files when the

@@ -142,6 +142,60 @@ int save_text(const char *path, const char *text, size_t len, struct err *e)
     return save_close(s, e);
 }
 
+/* ---- a file written in place ---- */
+
+#define ASIDE ".%ld.old"
+
+char *save_set_aside(const char *path)
+{
+    struct stat st;
+    char *real, *aside = NULL;
+
+    if (is_direct(path) || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return NULL;
+    real = realpath(path, NULL);
+    if (real && asprintf(&aside, "%s" ASIDE, real, (long)getpid()) < 0)
+        aside = NULL;
+    if (aside && rename(real, aside) != 0) {
+        free(aside);
+        aside = NULL;
+    }
+    free(real);
+    return aside;
+}
+
+void save_inherit(const char *aside, int fd)
+{
+    struct stat st;
+
+    if (!aside || stat(aside, &st) != 0)
+        return;
+    if (fchown(fd, st.st_uid, st.st_gid) == 0 || st.st_uid == geteuid())
+        fchmod(fd, st.st_mode & 0777);
+}
+
+void save_put_back(char *aside)
+{
+    char *real = aside ? strdup(aside) : NULL, *end = real;
+
+    for (int dots = 0; end && dots < 2; dots++) {
+        end = strrchr(real, '.');
+        if (end)
+            *end = '\0';
+    }
+    if (end)
+        rename(aside, real); /* if that fails, both are there */
+    free(real);
+    free(aside);
+}
+
+void save_drop(char *aside)
+{
+    if (aside)
+        unlink(aside);
+    free(aside);
+}
+
 /* ---- before anything is written ---- */
 
 /* Splits path into its folder ("." if it has none) and its name there. */

@@ -24,6 +24,17 @@ void save_abandon(struct save *s);
 /* Writes text[0..len) to path in the same way, in one call. 0 or negative errno. */
 int save_text(const char *path, const char *text, size_t len, struct err *e);
 
+/* For outputs that are written in place, so that they can be read while they grow: moves a regular
+ * file with contents that path leads to aside, to NAME.PID.old, until the new file is whole.
+ * Returns that name, malloc'ed; NULL: there is nothing to keep, or it cannot be moved. */
+char *save_set_aside(const char *path);
+/* Gives the new file, open as fd, the owner, where that is allowed, and the rights of the old one.
+ */
+void save_inherit(const char *aside, int fd);
+/* Moves the old file back over the new one, or removes it. Free aside; take NULL. */
+void save_put_back(char *aside);
+void save_drop(char *aside);
+
 /* Checks whether path could be written now, without creating anything: for results that are written
  * after hours of measuring. 0 or negative errno, class ERR_OUTPUT. */
 int save_check(const char *path, struct err *e);

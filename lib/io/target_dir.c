@@ -16,8 +16,9 @@
 #include "lib/base/units.h"
 #include "lib/io/target_guard.h"
 #include "lib/io/target_marker.h"
+#include "lib/opt/files.h"
 
-#define DIR_MARKER  ".kvtrace"
+#define DIR_MARKER  FILES_STORE_MARKER
 #define DIR_HEX_LEN 32
 #define DIR_FLAGS   (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 #define DIR_TRIES   100

@@ -166,6 +166,11 @@ static void add_known(char known[MODEL_KNOWN_MAX], const char *id)
     strcat(known, id);
 }
 
+const char *model_file(const char *id)
+{
+    return id && (ends_with(id, ".json") || ends_with(id, ".json.zst")) ? id : NULL;
+}
+
 int model_find(struct model *out, const char *id, const struct conf *conf, struct err *e)
 {
     return model_find_forced(out, id, conf, NULL, e);
@@ -186,7 +191,7 @@ int model_find_forced(struct model *out, const char *id, const struct conf *conf
         *out = *m;
         return 0;
     }
-    if (ends_with(id, ".json") || ends_with(id, ".json.zst"))
+    if (model_file(id))
         return model_hf_load(out, id, ignored, e);
 
     for (size_t i = 0; (m = model_builtin(i)) != NULL; i++)

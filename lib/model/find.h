@@ -19,4 +19,7 @@ int model_find(struct model *out, const char *id, const struct conf *conf, struc
 int model_find_forced(struct model *out, const char *id, const struct conf *conf,
                       struct notes *ignored, struct err *e);
 
+/* The file that model_find reads for id; NULL: none. */
+const char *model_file(const char *id);
+
 #endif

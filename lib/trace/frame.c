@@ -67,6 +67,7 @@ int frame_in_open(struct frame_in **out, const char *path, const struct frame_in
     if (!in)
         return err_nomem(e, "input");
     in->long_window = o && o->long_window;
+    in->f.patient = o && o->patient;
     int rc = frame_file_open(&in->f, path, e);
     if (rc == 0)
         rc = recognise(in, e);
@@ -130,6 +131,11 @@ const char *frame_in_summary(const struct frame_in *in)
 bool frame_in_is_damaged(const struct frame_in *in)
 {
     return in->f.damaged;
+}
+
+bool frame_in_is_unfinished(const struct frame_in *in)
+{
+    return in->f.unfinished;
 }
 
 bool frame_in_whole_rows(const struct frame_in *in)
@@ -236,6 +242,8 @@ int64_t frame_in_read(struct frame_in *in, void *buf, size_t cap, struct err *e)
     }
     if (in->f.error.code)
         return frame_file_fail(&in->f, e);
+    if (frame_file_look(&in->f, e)) /* a few bytes of a bomb decompress for minutes */
+        return -EINTR;
     return in->zstd ? read_zstd(in, buf, cap, e) : read_plain(in, buf, cap, e);
 }
 
@@ -269,6 +277,8 @@ int frame_in_take(struct frame_in *in, struct frame_piece *p, struct err *e)
 {
     if (in->f.error.code)
         return frame_file_fail(&in->f, e);
+    if (frame_file_look(&in->f, e))
+        return -EINTR;
     p->name = in->f.name;
     p->pending = p->cut = false;
     p->text.len = 0;

@@ -11,6 +11,7 @@
 
 struct frame_in_opts {
     bool long_window; /* allow zstd windows over 2^27 (up to 2^31) */
+    bool patient;     /* read a pipe on after the first signal (stop_ends_reading) */
 };
 
 /* An input. One thread at a time, except for frame_text below. */
@@ -29,11 +30,14 @@ int frame_in_rewind(struct frame_in *in, struct err *e);
 void frame_in_progress(const struct frame_in *in, uint64_t *consumed, uint64_t *total);
 
 /* Reads up to cap bytes of decompressed data. Returns their count, 0 at the end, or a negative
- * errno: -EBADMSG for a cut or damaged zstd stream, after all bytes before that place; -EINTR for a
- * pipe once lib/base/stop.h has a signal. Errors stick. */
+ * errno: -EBADMSG for a cut or damaged zstd stream, after all bytes before that place; -EINTR once
+ * a signal wants reading to end (lib/base/stop.h). Errors stick. */
 int64_t frame_in_read(struct frame_in *in, void *buf, size_t cap, struct err *e);
 /* Tells what -EBADMSG of frame_in_read or frame_in_take meant: damaged, or else cut. */
 bool frame_in_is_damaged(const struct frame_in *in);
+/* Tells whether it meant that one of our own files ends with a whole frame, but not with the seek
+ * table: whoever wrote it did not finish. */
+bool frame_in_is_unfinished(const struct frame_in *in);
 /* Gives bytes back: later frame_in_read calls (not frame_in_take) return them first, then what
  * follows or the error that did. For looking at the begin of an input. 0 or -ENOMEM. */
 int frame_in_unread(struct frame_in *in, const void *buf, size_t len);

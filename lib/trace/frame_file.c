@@ -63,7 +63,7 @@ int frame_file_rewind(struct frame_file *f, struct err *e)
         return err_errno(e, -errno, ERR_INPUT, f->name, "cannot go back to the start");
     f->at = f->have = 0;
     f->offset = 0;
-    f->eof = f->damaged = f->table_last = false;
+    f->eof = f->damaged = f->unfinished = f->table_last = false;
     memset(&f->error, 0, sizeof(f->error));
     free(f->provenance);
     f->provenance = NULL;
@@ -103,6 +103,14 @@ static int fail_memory(struct frame_file *f, const char *what, struct err *e)
     return frame_file_fail(f, e);
 }
 
+int frame_file_look(struct frame_file *f, struct err *e)
+{
+    if (!stop_ends_reading(f->patient && !f->regular))
+        return 0;
+    err_set(&f->error, -EINTR, ERR_FAILED, f->name, "reading was interrupted");
+    return frame_file_fail(f, e);
+}
+
 int64_t frame_file_read(struct frame_file *f, void *p, size_t cap, struct err *e)
 {
     struct pollfd fd = {.fd = f->fd, .events = POLLIN};
@@ -113,10 +121,8 @@ int64_t frame_file_read(struct frame_file *f, void *p, size_t cap, struct err *e
          * end. The signal may reach another thread, or come before the wait, so EINTR alone does
          * not tell. Whatever poll reports, read reports better. */
         for (int ready = f->regular; ready == 0;) {
-            if (stop_signal()) {
-                err_set(&f->error, -EINTR, ERR_FAILED, f->name, "reading was interrupted");
-                return frame_file_fail(f, e);
-            }
+            if (frame_file_look(f, e))
+                return -EINTR;
             ready = poll(&fd, 1, STOP_LOOK_MS);
             if (ready < 0 && errno == EINTR)
                 ready = 0;
@@ -221,8 +227,10 @@ int frame_file_next(struct frame_file *f, struct err *e)
         size_t n = f->have - f->at;
         if (rc)
             return rc;
-        if (n == 0 && f->own && !f->table_last)
+        if (n == 0 && f->own && !f->table_last) {
+            f->unfinished = true;
             return frame_file_cut(f, "cut: the seek table that ends such a file is missing", e);
+        }
         if (n == 0)
             return 0;
         if (n < 4)

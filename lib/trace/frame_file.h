@@ -26,7 +26,10 @@ struct frame_file {
     size_t at, have; /* buf[at..have) was read and not yet taken */
     bool eof;
     struct err error;
-    bool damaged; /* the error says that the file is damaged, not cut */
+    bool damaged;    /* the error says that the file is damaged, not cut */
+    bool unfinished; /* the error says that one of our files ends with a whole frame, without the
+                        seek table: nobody finished it */
+    bool patient;    /* a pipe is read on after the first signal (stop_ends_reading) */
 
     bool own;        /* one of our files: it begins with a provenance frame, a seek table ends it */
     bool table_last; /* the frame last seen was a seek table */
@@ -46,8 +49,10 @@ int frame_file_fail(const struct frame_file *f, struct err *e);
 int frame_file_cut(struct frame_file *f, const char *why, struct err *e);
 int frame_file_damaged(struct frame_file *f, const char *why, struct err *e);
 
-/* Reads once, directly into p; sets eof. Returns the bytes read or a negative errno: -EINTR when a
- * signal came (lib/base/stop.h) and the input is not a regular file. */
+/* -EINTR when a signal wants reading to end (lib/base/stop.h), else 0. */
+int frame_file_look(struct frame_file *f, struct err *e);
+/* Reads once, directly into p; sets eof. Returns the bytes read or a negative errno, -EINTR as
+ * frame_file_look does, also while a pipe is silent. */
 int64_t frame_file_read(struct frame_file *f, void *p, size_t cap, struct err *e);
 /* Makes at least need bytes available at buf[at]; fewer only at the end of the file. */
 int frame_file_fill(struct frame_file *f, size_t need, struct err *e);

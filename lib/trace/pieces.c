@@ -113,6 +113,9 @@ static int read_head(struct pieces *ps, struct csv *c, struct err *e)
 
     if (rc == -EBADMSG && e) {
         struct err inner = *e;
+        if (frame_in_is_unfinished(ps->in))
+            return err_set(e, rc, ERR_INPUT, name,
+                           "incomplete: whoever wrote it was killed before the first row");
         return err_set(e, rc, ERR_INPUT, name, "%s in the header (%s)",
                        damaged || frame_in_is_damaged(ps->in) ? "damaged" : "cut", inner.what);
     }
@@ -332,7 +335,7 @@ int pieces_take(struct pieces *ps, struct piece *p, struct err *e)
     int rc = 0;
 
     p->lines_before = 0;
-    p->damaged = false;
+    p->damaged = p->unfinished = false;
     pthread_mutex_lock(&ps->lock);
     p->number = ps->next;
     if (ps->next <= ps->last && !ps->ended) {
@@ -343,8 +346,8 @@ int pieces_take(struct pieces *ps, struct piece *p, struct err *e)
             ps->next++;
         else if (rc == 0)
             ps->ended = true;
-        else
-            p->damaged = frame_in_is_damaged(ps->in);
+        p->damaged = rc < 0 && frame_in_is_damaged(ps->in);
+        p->unfinished = rc < 0 && frame_in_is_unfinished(ps->in);
         note_progress(ps);
     }
     pthread_mutex_unlock(&ps->lock);

@@ -41,6 +41,7 @@ struct piece {
     uint64_t number;
     uint64_t lines_before; /* newlines dropped before text; they count as lines of this piece */
     bool damaged;          /* an error -EBADMSG says that the file is damaged, not cut */
+    bool unfinished;       /* it says that the file ends with a whole frame, unfinished */
 };
 /* Allocates what the input needs. 0 or -ENOMEM. */
 int piece_open(struct piece *p, const struct pieces *ps, struct err *e);

@@ -48,6 +48,7 @@ struct trace_reader {
     char *first_note, *last_note; /* their JSON; NULL: none */
     uint64_t last_note_piece;
     size_t last_note_end; /* in its piece; SIZE_MAX: it ends the piece */
+    enum trace_end end;
     uint64_t bad_rows, first_bad_line;
     char first_bad[640];
 };
@@ -81,6 +82,7 @@ struct trace_cursor {
     size_t count;
     struct span *notes; /* Notes in the piece, which the digest leaves out */
     size_t note_count;
+    bool open_end;    /* the row being read ends the input, without a newline */
     struct err error; /* comes after the rows before it; then every call returns it */
 };
 
@@ -157,7 +159,8 @@ static int look_for_note(struct trace_reader *r, struct err *e)
 int trace_open(struct trace_reader **out, const char *path, const struct trace_read_opts *o,
                struct err *e)
 {
-    const struct frame_in_opts opts = {.long_window = o && o->long_window};
+    const struct frame_in_opts opts = {.long_window = o && o->long_window,
+                                       .patient = o && o->patient};
     struct frame_in *in;
     int rc = frame_in_open(&in, path, &opts, e);
 
@@ -252,14 +255,19 @@ const char *trace_provenance(const struct trace_reader *r)
     return frame ? frame : r->first_note;
 }
 
+/* Returns whether the pieces so far end with a Note. Under the lock. */
+static bool ends_with_note(const struct trace_reader *r)
+{
+    return r->last_note && r->last_note_end == SIZE_MAX && r->last_note_piece + 1 == r->pieces_done;
+}
+
 struct trace_notes trace_notes(const struct trace_reader *r)
 {
     pthread_mutex_t *lock = (pthread_mutex_t *)&r->lock;
 
     pthread_mutex_lock(lock);
     struct trace_notes notes = r->notes;
-    notes.last =
-        r->last_note && r->last_note_end == SIZE_MAX && r->last_note_piece + 1 == r->pieces_done;
+    notes.last = ends_with_note(r);
     pthread_mutex_unlock(lock);
     return notes;
 }
@@ -269,6 +277,21 @@ const char *trace_summary(const struct trace_reader *r)
     const char *frame = frame_in_summary(pieces_input(r->pieces));
 
     return frame || !trace_notes(r).last ? frame : r->last_note;
+}
+
+enum trace_end trace_end(const struct trace_reader *r)
+{
+    pthread_mutex_t *lock = (pthread_mutex_t *)&r->lock;
+
+    pthread_mutex_lock(lock);
+    enum trace_end end = r->end;
+    pthread_mutex_unlock(lock);
+    return end;
+}
+
+bool trace_is_own(const struct trace_reader *r)
+{
+    return frame_in_whole_rows(pieces_input(r->pieces));
 }
 
 bool trace_can_rewind(const struct trace_reader *r)
@@ -490,8 +513,38 @@ static int input_error(struct trace_cursor *c, const struct err *inner)
                 inner->what);
     else
         c->error = *inner;
+    pthread_mutex_lock(&c->r->lock);
+    c->r->end = c->piece.damaged      ? TRACE_END_DAMAGED
+                : c->piece.unfinished ? TRACE_END_UNFINISHED
+                                      : TRACE_END_CUT;
+    pthread_mutex_unlock(&c->r->lock);
     stop_here(c);
     return c->error.code;
+}
+
+/* Ends the reading of a result at its last whole row. False, for callers that go on while true. */
+static bool end_here(struct trace_cursor *c, enum trace_end end, uint64_t rows, const char *why)
+{
+    err_set(&c->error, -EBADMSG, ERR_INPUT, trace_name(c->r), "cut after row %llu (%s)",
+            (unsigned long long)rows, why);
+    pthread_mutex_lock(&c->r->lock);
+    c->r->end = end;
+    pthread_mutex_unlock(&c->r->lock);
+    stop_here(c);
+    return false;
+}
+
+/* All pieces were taken. Looks for the Note that ends a result which a Note begins. */
+static void check_end(struct trace_cursor *c)
+{
+    struct trace_reader *r = c->r;
+
+    pthread_mutex_lock(&r->lock);
+    bool missing = r->notes.first && r->pieces_done == c->piece.number && !ends_with_note(r);
+    uint64_t rows = r->rows_done;
+    pthread_mutex_unlock(&r->lock);
+    if (missing && (r->layout.present & TRACE_RESULT) == TRACE_RESULT)
+        end_here(c, TRACE_END_UNFINISHED, rows, "the Note that ends such a file is missing");
 }
 
 /* ---- rows ---- */
@@ -507,7 +560,12 @@ static bool bad_row(struct trace_cursor *c, int code, const char *what)
         c->error = (struct err){0};
         return false;
     }
-    uint64_t line = c->lines_base + c->lines + 1;
+    uint64_t line = c->lines_base + c->lines + 1, header_lines;
+    size_t len;
+
+    pieces_header(r->pieces, &len, &header_lines);
+    if (c->open_end && (r->layout.present & TRACE_RESULT) == TRACE_RESULT)
+        return end_here(c, TRACE_END_IN_ROW, line - 1 - header_lines, "its last row does not end");
     snprintf(where, sizeof(where), "%.290s:%llu", trace_name(r), (unsigned long long)line);
     err_set(&e, code, ERR_INPUT, where, "%s", what);
     if (!r->opts.skip_bad_rows) {
@@ -656,6 +714,7 @@ static bool next_slow(struct trace_cursor *c)
     csv_place(c->slow, &used, &lines);
     c->lines = before + row.number; /* blank lines may come before it */
     c->rows += rc != 0;
+    c->open_end = c->at + used == c->piece.len && c->piece.text[c->piece.len - 1] != '\n';
     bool ok = rc == 0 || (rc == 1 ? accept_slow(c, &row, c->at + used) : bad_row(c, rc, e.what));
     c->lines = before + lines;
     c->at += used;
@@ -774,6 +833,9 @@ int trace_cursor_next(struct trace_cursor *c, const struct trace_row **rows, siz
             if (rc == 0) {
                 if (r->digest)
                     hash_hex(hash_stream_digest(r->digest), r->digest_hex);
+                check_end(c);
+                if (c->error.code)
+                    break;
                 return 0;
             }
             if (rc < 0) {

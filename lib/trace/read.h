@@ -11,6 +11,7 @@ struct trace_read_opts {
     bool skip_bad_rows; /* count bad rows instead of failing */
     bool long_window;   /* as in frame.h */
     bool want_digest;   /* compute trace_digest; for one cursor only */
+    bool patient;       /* as in frame.h */
 };
 
 struct frame_in;
@@ -48,6 +49,16 @@ struct trace_notes {
     bool first, last; /* the first row is a Note, the last one read is */
 };
 struct trace_notes trace_notes(const struct trace_reader *r);
+/* What -EBADMSG of a cursor meant. */
+enum trace_end {
+    TRACE_END_CUT,        /* a compressed file ends in the middle */
+    TRACE_END_IN_ROW,     /* the text of a result ends within a row */
+    TRACE_END_UNFINISHED, /* one of our own ends at a row's end, and nobody finished it */
+    TRACE_END_DAMAGED
+};
+enum trace_end trace_end(const struct trace_reader *r);
+/* Returns whether the file is one of our own compressed ones. */
+bool trace_is_own(const struct trace_reader *r);
 /* XXH3-128 of the rows after the header (without Notes) as 32 hex digits, as the writer of the file
  * printed it. Needs want_digest; "" until every row was read. */
 const char *trace_digest(const struct trace_reader *r);
@@ -67,8 +78,9 @@ void trace_cursor_close(struct trace_cursor *c);
 /*
  * Gets a batch of rows, lent until the next call on this cursor: 1 (*n >= 1), 0 at the end, or a
  * negative errno. A bad row is -EINVAL (-E2BIG if it is too long) with "FILE:LINE: what is wrong".
- * A cut or damaged file is -EBADMSG, after every whole row before that place. After an error all
- * cursors end.
+ * A cut or damaged file is -EBADMSG, after every whole row before that place; so is a result whose
+ * last row has no newline and makes no sense, and one that begins with a Note but does not end with
+ * one. After an error all cursors end.
  */
 int trace_cursor_next(struct trace_cursor *c, const struct trace_row **rows, size_t *n,
                       struct err *e);

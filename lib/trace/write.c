@@ -1,6 +1,7 @@
 /* Writes traces: rows are queued in batches, a pool of threads formats and compresses the batches
  * into independent frames, and whoever finishes the next frame in order writes it. Only the rows
- * decide where a frame ends, so the file is the same for any number of threads. */
+ * and trace_flush decide where a frame ends, so without flushes the file is the same for any number
+ * of threads. */
 #include "lib/trace/write.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "lib/base/hash.h"
+#include "lib/base/save.h"
 #include "lib/base/thread.h"
 #include "lib/trace/csv.h"
 #include "lib/trace/format.h"
@@ -58,6 +60,7 @@ struct pool_thread {
 struct trace_writer {
     struct trace_format format;
     char *path, *header;
+    char *aside; /* where an older file of that name lies until this one is whole; NULL: none */
     size_t header_len;
     int fd;
     bool regular, is_stdout, zstd, one_frame;
@@ -486,12 +489,15 @@ int trace_create(struct trace_writer **out, const char *path, const struct trace
     if (rc)
         goto failed;
 
+    if (!w->is_stdout)
+        w->aside = save_set_aside(w->path);
     w->fd = w->is_stdout ? STDOUT_FILENO
                          : open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (w->fd < 0) {
         rc = err_errno(e, -errno, ERR_OUTPUT, w->path, "cannot create");
         goto failed;
     }
+    save_inherit(w->aside, w->fd);
     w->regular = !w->is_stdout && fstat(w->fd, &st) == 0 && S_ISREG(st.st_mode);
     /* Even an empty object says that this is one of our files, cut at row ends. */
     if (w->zstd && !w->one_frame)
@@ -553,6 +559,12 @@ int trace_write(struct trace_writer *w, const struct trace_row *row, struct err 
     return b->estimate < w->batch_bytes ? 0 : submit(w, e);
 }
 
+void trace_flush(struct trace_writer *w)
+{
+    if (w->filling->rows || w->filling->number == 0)
+        submit(w, NULL);
+}
+
 /* Writes the end of a compressed file. */
 static int write_end(struct trace_writer *w, const char *summary, struct err *e)
 {
@@ -606,11 +618,13 @@ int trace_finish(struct trace_writer *w, const char *summary, struct trace_total
         *totals = w->totals;
         hash_hex(hash_stream_digest(w->digest), totals->digest);
     }
-    if (rc)
+    if (rc) {
         trace_abandon(w);
-    else
-        writer_free(w);
-    return rc;
+        return rc;
+    }
+    save_drop(w->aside);
+    writer_free(w);
+    return 0;
 }
 
 void trace_abandon(struct trace_writer *w)
@@ -622,7 +636,9 @@ void trace_abandon(struct trace_writer *w)
     pthread_mutex_unlock(&w->lock);
     close_pool(w);
     close_output(w, NULL);
-    if (w->regular)
+    if (w->aside)
+        save_put_back(w->aside);
+    else if (w->regular)
         unlink(w->path);
     writer_free(w);
 }

@@ -22,14 +22,19 @@ struct trace_write_opts {
 
 struct trace_writer;
 
-/* Opens path ("-": standard output) for writing and replaces an existing file. Errors have class
- * ERR_OUTPUT. */
+/* Opens path ("-": standard output) for writing. A file that is there is moved aside (save.h), and
+ * comes back unless the new one is finished. Errors have class ERR_OUTPUT. */
 int trace_create(struct trace_writer **out, const char *path, const struct trace_write_opts *o,
                  struct err *e);
 /* Queues one row, or a Note, and copies its strings. One thread. May format and compress itself
  * when the pool is busy. Returns errors of earlier rows too. -EPIPE: the reader of a pipe went
  * away. */
 int trace_write(struct trace_writer *w, const struct trace_row *row, struct err *e);
+
+/* Hands over the rows queued so far, so that they reach the output without waiting for a full
+ * frame; the first call writes the header at least. For results, of which a kill shall cost little:
+ * where frames end then depends on time. Errors come with the next call. */
+void trace_flush(struct trace_writer *w);
 
 struct trace_totals {
     uint64_t rows, csv_bytes, file_bytes; /* rows without Notes */

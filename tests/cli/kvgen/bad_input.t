@@ -174,10 +174,10 @@ for how in "-o $TMP/same.csv" "-o $TMP/link.csv" "-o none --retier --curve $TMP/
     "-o none --summary $TMP/same.csv" "--format libcachesim -o $TMP/same.csv"; do
     # shellcheck disable=SC2086
     exits "the input as output, $how: status 2" 2 "$BIN/kvgen" --input "$TMP/same.csv" $how
-    stderr_like "$how: says so" '^kvgen: .*(same|link).csv: is the input'
+    stderr_like "$how: says so" '^kvgen: .*(same|link).csv: is read \(the input\), and '
     ok "$how: nothing happened to it" cmp "$TMP/in.csv" "$TMP/same.csv"
 done
 exits "one file for two outputs: status 2" 2 "$BIN/kvgen" --input "$TMP/in.csv" -o "$TMP/two.csv" \
     --summary "$TMP/./two.csv"
-stderr_like "one file for two outputs: says so" '^kvgen: .*two.csv: is to hold two outputs'
+stderr_like "one file for two outputs: says so" '^kvgen: .*two.csv: is named for two outputs \(--output, --'
 done_testing

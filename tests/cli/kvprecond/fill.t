@@ -133,10 +133,10 @@ is 'before anything is written' "$(cat "$TMP/stdout")$(ls -d "$TMP/out" 2>/dev/n
 : >"$TMP/image"
 ln -s image "$TMP/alias"
 exits 'a summary onto the target' 2 "$kvprecond" --size 1M --keep --summary "$TMP/./alias" "$TMP/image"
-stderr_like 'is refused' '^kvprecond: --summary: is the target itself$'
+stderr_like 'is refused' 'is the target: objects and --summary would overwrite each other$'
 exits 'rounds onto the summary' 2 "$kvprecond" --size 1M --until-steady --round 10ms --summary "$TMP/one" \
     --rounds "$TMP/./one" "$TMP/image"
-stderr_like 'are refused' '^kvprecond: --rounds: is the file of --summary$'
+stderr_like 'are refused' 'is named for two outputs \(--summary, --rounds\)$'
 rm -f "$summary"
 exits 'a closed standard output' 1 sh -c 'exec "$@" >&-' - "$kvprecond" --size 1M --until-steady --round 10ms \
     --summary "$summary" --rounds "$TMP/rounds.csv" "$TMP/image"

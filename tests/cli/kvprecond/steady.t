@@ -107,6 +107,17 @@ is 'and are not steady' "$(judge 5 | cut -d' ' -f1)" not-steady
 stdout_like 'the text says why it ended' 'ended by SIGINT'
 not_ok 'nothing is left' test -e "$TMP/dir"
 
+# One that is killed when its second round has ended.
+rm -f "$TMP/rounds.csv"
+"$kvprecond" --size 4M --until-steady --round 300ms --progress none --rounds "$TMP/rounds.csv" "$TMP/dir" \
+    >"$TMP/stdout" 2>"$TMP/stderr" &
+pid=$!
+until [ "$(cat "$TMP/rounds.csv" 2>/dev/null | wc -l)" -ge 3 ] || ! kill -s 0 "$pid" 2>/dev/null; do sleep 0.02; done
+kill -s KILL "$pid"
+wait "$pid" 2>/dev/null
+like 'SIGKILL: the rounds that have ended are told' "$(sed -n 3p "$TMP/rounds.csv")" '^2,0\.300,0\.300,[1-9][0-9]*,'
+exits 'the next run clears the target' 0 "$kvprecond" --size 1M "$TMP/dir"
+
 exits 'rounds that cannot be written' 1 "$kvprecond" --size 1M --until-steady --round 10ms \
     --rounds "$TMP/none/r.csv" "$TMP/dir"
 exits 'rounds on standard output, where the report is' 2 "$kvprecond" --size 1M --until-steady --rounds - "$TMP/dir"

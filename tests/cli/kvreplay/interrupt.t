@@ -47,7 +47,7 @@ judged() {
             NF != columns || (NR > 1 && $NF != "ok") || $14 == "" { bad++ }
             END { if (bad || !NR) print bad + 0 " bad rows of " NR - 1 }'
     else
-        grep -q . "$TMP/stderr" && echo "no result, and: $(cat "$TMP/stderr")"
+        grep -qv 'stopping: finishing' "$TMP/stderr" && echo "no result, and: $(cat "$TMP/stderr")"
     fi
 }
 

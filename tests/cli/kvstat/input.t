@@ -42,12 +42,12 @@ complains 'sizes whose sum is no number' 2 '.*64 bits.*|.*63 bits.*' "$TMP/huge.
 # What is read is never written over, under whatever name.
 cp "$dozen" "$TMP/mine.csv"
 ln -s mine.csv "$TMP/alias.svg"
-complains 'a report over its input' 2 '--output: would overwrite .*mine\.csv, which is read' --json \
+complains 'a report over its input' 2 '.*mine\.csv: is read \(the input\), and --output would overwrite it' --json \
     -o "$TMP/./mine.csv" "$TMP/mine.csv"
-complains 'a picture over its input' 2 '--plot: would overwrite ' --plot "$TMP/alias.svg" "$TMP/mine.csv"
-complains 'a comparison over its base' 2 '--output: would overwrite ' --compare "$TMP/mine.csv" \
+complains 'a picture over its input' 2 '.*alias\.svg: is read \(the input\), and --plot would overwrite it' --plot "$TMP/alias.svg" "$TMP/mine.csv"
+complains 'a comparison over its base' 2 '.*: is read \(--compare\), and --output would overwrite it' --compare "$TMP/mine.csv" \
     -o "$TMP/mine.csv" "$dozen"
-complains 'a report over its reference' 2 '--output: would overwrite ' --reference "$TMP/mine.csv" \
+complains 'a report over its reference' 2 '.*: is read \(--reference\), and --output would overwrite it' --reference "$TMP/mine.csv" \
     -o "$TMP/mine.csv" "$dozen"
 ok 'it is as it was' cmp "$dozen" "$TMP/mine.csv"
 

@@ -102,7 +102,9 @@ stderr_like 'is refused' '^kvstat: --json: means nothing with --plot of'
 
 mkdir "$TMP/bin" "$TMP/out"
 exits 'without gnuplot' 1 env PATH="$TMP/bin" "$kvstat" --plot "$TMP/out/n.svg" "$dozen"
-stderr_like 'is said' '^kvstat: --plot: gnuplot cannot be started: '
+stderr_like 'is said' '^kvstat: --plot: gnuplot is not installed \(package gnuplot'
+exits 'before anything is read' 1 env PATH="$TMP/bin" "$kvstat" --plot "$TMP/out/n.svg" "$TMP/missing.csv"
+stderr_like 'is said' 'gnuplot is not installed'
 printf '#!/bin/sh\necho "no terminal today" >&2\nexit 1\n' >"$TMP/bin/gnuplot" && chmod +x "$TMP/bin/gnuplot"
 exits 'a gnuplot that fails' 1 env PATH="$TMP/bin:$PATH" "$kvstat" --plot "$TMP/out/n.svg" "$dozen"
 stderr_like 'is quoted' '^kvstat: --plot: gnuplot failed: no terminal today'

@@ -1,7 +1,8 @@
-/* Signals: the first SIGINT or SIGTERM sets the flag, the second of either kind kills unless it is
- * the first one sent twice, SIGPIPE and SIGXFSZ do nothing, and the exit status tells which came
- * first. Each case runs in a child, because the flag cannot be lowered again. A bug here is a
- * program that Ctrl-C cannot end. */
+/* Signals: the first SIGINT or SIGTERM sets the flag and writes a line, the second of either kind
+ * abandons, the third kills; one sent twice counts once, SIGPIPE and SIGXFSZ do nothing, and the
+ * exit status tells which came first. Each case runs in a child, because the flag cannot be lowered
+ * again. A bug here is a program that Ctrl-C cannot end, or one that loses its results to the
+ * second. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,7 +38,7 @@ static int in_child(int (*body)(void))
 static int first_signal(void)
 {
     struct err e = {0};
-    if (stop_install(&e) || stop_signal() != 0 || stop_exit_status(5) != 5)
+    if (stop_install(NULL, &e) || stop_signal() != 0 || stop_exit_status(5) != 5)
         return 1;
     raise(SIGPIPE);
     raise(SIGXFSZ);
@@ -66,7 +68,7 @@ static void pause_a_while(void)
  * makes two of it, now and then. */
 static int sent_twice(void)
 {
-    if (stop_install(NULL))
+    if (stop_install(NULL, NULL))
         return 1;
     raise(SIGTERM);
     raise(SIGTERM);
@@ -86,42 +88,69 @@ static void sent_twice_is_one(void **state)
 
 static int int_then_term(void)
 {
-    if (stop_install(NULL))
+    if (stop_install(NULL, NULL))
         return 1;
     raise(SIGINT);
-    if (stop_exit_status(0) != 130)
+    if (stop_exit_status(0) != 130 || stop_abandons() || !stop_ends_reading(false) ||
+        stop_ends_reading(true))
         return 2;
     pause_a_while();
     raise(SIGTERM);
-    return 3;
-}
-
-static int term_twice(void)
-{
-    if (stop_install(NULL))
-        return 1;
-    raise(SIGTERM);
+    if (stop_exit_status(0) != 130 || !stop_abandons() || !stop_ends_reading(true))
+        return 3;
     pause_a_while();
     raise(SIGTERM);
+    return 4;
+}
+
+static int term_thrice(void)
+{
+    if (stop_install(NULL, NULL))
+        return 1;
+    for (int i = 0; i < 3; i++) {
+        raise(SIGTERM);
+        pause_a_while();
+    }
     return 3;
 }
 
-static void the_second_kills(void **state)
+static void the_third_kills(void **state)
 {
     (void)state;
     int status = in_child(int_then_term);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGTERM);
-    status = in_child(term_twice);
+    status = in_child(term_thrice);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGTERM);
+}
+
+static int one_line(void)
+{
+    char text[32];
+    int fd[2];
+    if (pipe(fd) || dup2(fd[1], STDERR_FILENO) < 0 || stop_install("stopping\n", NULL))
+        return 1;
+    raise(SIGINT);
+    pause_a_while();
+    raise(SIGINT);
+    ssize_t n = read(fd[0], text, sizeof(text));
+    return n == 9 && memcmp(text, "stopping\n", 9) == 0 ? 0 : 2;
+}
+
+static void the_first_writes_a_line(void **state)
+{
+    (void)state;
+    int status = in_child(one_line);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static int blocked_read(void)
 {
     int fd[2];
     char c;
-    if (pipe(fd) || stop_install(NULL))
+    if (pipe(fd) || stop_install(NULL, NULL))
         return 1;
     pid_t me = getpid();
     pid_t killer = fork();
@@ -150,9 +179,8 @@ static void a_blocked_read_returns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_sets_the_flag),
-        cmocka_unit_test(sent_twice_is_one),
-        cmocka_unit_test(the_second_kills),
+        cmocka_unit_test(the_first_sets_the_flag), cmocka_unit_test(sent_twice_is_one),
+        cmocka_unit_test(the_third_kills),         cmocka_unit_test(the_first_writes_a_line),
         cmocka_unit_test(a_blocked_read_returns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,160 @@
+#!/bin/sh
+# signals.t - Ctrl-C once, twice, three times. Once: a line at once, then the program finishes what is under way, with
+# whole files and its summary. Twice: operations in flight are abandoned (Status ECANCELED), files and summary are as
+# whole. Three times: it dies. kvstat behind a pipe waits for what the others still write, so that Ctrl-C in a terminal
+# shows the report of a pipeline. A bug looked like an empty file after the second signal, a pipeline without its report,
+# or a program that read on.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+
+awk 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
+    for (i = 0; i < 6000; i++) printf "%.6f,Write,4096,Tier-2,k%d,Prefill\n", i / 100, i
+}' >"$TMP/t.csv"
+
+# signalled SIGNAL...: sends these to $pid, far enough from each other to count.
+signalled() {
+    for signal; do
+        kill -s "$signal" "$pid" 2>/dev/null
+        sleep 0.3
+    done
+}
+ended() { wait "$pid" 2>/dev/null; }
+# hangs [OPTION...]: a replay on a tier whose operations take an hour each, once some of them are in flight.
+hangs() {
+    rm -f "$TMP"/r.*
+    "$BIN/kvreplay" --tier-engine 2=sim:lat=3600s --timing trace --progress none -o "$TMP/r.csv.zst" "$@" 2>"$TMP/stderr" &
+    pid=$!
+    until [ -s "$TMP/r.csv.zst" ]; do sleep 0.05; done
+    sleep 0.5
+}
+
+# ---- kvreplay ----
+hangs "$TMP/t.csv"
+signalled INT
+stderr_like 'kvreplay, one signal: a line at once' '^kvreplay: stopping: finishing [1-9][0-9]* operations; again to abort$'
+ok 'it waits for what is in flight' kill -s 0 $pid
+signalled INT
+ended
+is 'two: it ends' $? 130
+ok 'the file is whole' zstd -tq "$TMP/r.csv.zst"
+ok 'what was in flight is ECANCELED' test "$(zstd -dcq "$TMP/r.csv.zst" | grep -c ',ECANCELED$')" -gt 10
+stderr_like 'there is a summary' '^[0-9]+ rows in .* 0 ok, .* [1-9][0-9]* failed'
+stderr_unlike 'and no line for each of them' 'kvreplay: row'
+exits 'which the file has, too' 0 "$BIN/kvstat" --json -o "$TMP/k.json" "$TMP/r.csv.zst"
+hangs "$TMP/t.csv"
+kill -s INT $pid
+sleep 0.15 # just enough to count
+kill -s INT $pid 2>/dev/null
+sleep 0.15
+kill -s TERM $pid 2>/dev/null
+ended
+like 'three: it ends' $? '^(143|130)$'
+
+# While objects are written that the trace only reads.
+sed 's/Write\(.*\)Prefill/Read\1Decode/' "$TMP/t.csv" >"$TMP/reads.csv"
+hangs "$TMP/reads.csv"
+signalled INT
+stderr_like 'before the run, one signal: a line' '^kvreplay: stopping: finishing [1-9][0-9]* writes; again to abort$'
+signalled INT
+ended
+is 'two: it ends' $? 130
+
+# A target that is abandoned and answers: it is cleaned up all the same.
+"$BIN/kvreplay" --nvme "$TMP/d" --timing trace --progress none -o "$TMP/r.csv.zst" "$TMP/t.csv" 2>"$TMP/stderr" &
+pid=$!
+until [ "$(find "$TMP/d" -name '*.kv' 2>/dev/null | wc -l)" -gt 20 ]; do sleep 0.05; done
+signalled INT INT
+ended
+is 'two signals on a directory' $? 130
+not_ok 'leave nothing there' test -e "$TMP/d"
+ok 'and a whole file' zstd -tq "$TMP/r.csv.zst"
+
+# ---- kvgen ----
+"$BIN/kvgen" --num-users 50 --duration 100000 --model tiny-1b --progress none -o "$TMP/g.csv.zst" 2>"$TMP/stderr" &
+pid=$!
+catches $pid
+sleep 0.3
+signalled INT
+ended
+is 'kvgen, one signal' $? 130
+stderr_like 'a line' '^kvgen: stopping: finishing the output; again to abort$'
+ok 'a whole file' zstd -tq "$TMP/g.csv.zst"
+mkfifo "$TMP/fifo"
+exec 3<>"$TMP/fifo"
+"$BIN/kvgen" --num-users 50 --duration 100000 --model tiny-1b --progress none >"$TMP/fifo" 2>"$TMP/stderr" &
+pid=$!
+catches $pid
+sleep 0.3
+signalled INT INT TERM
+ended
+is 'three, where nobody reads' $? 143
+exec 3>&-
+
+# ---- kvstat ----
+"$BIN/kvreplay" --null --progress none -o "$TMP/r.csv" "$TMP/t.csv" 2>"$TMP/stderr"
+# feeding: rows that come for as long as $TMP/feed is there.
+feeding() {
+    touch "$TMP/feed"
+    {
+        head -n 1001 "$TMP/r.csv"
+        while [ -e "$TMP/feed" ]; do sleep 0.1; done
+        sed -n '1002,2001p' "$TMP/r.csv"
+    } >"$TMP/fifo" &
+    "$BIN/kvstat" --progress none <"$TMP/fifo" >"$TMP/stdout" 2>"$TMP/stderr" &
+    pid=$!
+    catches $pid
+    sleep 0.3
+}
+feeding
+signalled INT
+stderr_like 'kvstat, one signal: a line' '^kvstat: stopping: reporting on what arrives; again to report now$'
+ok 'it reads on' kill -s 0 $pid
+rm "$TMP/feed"
+ended
+is 'to the end' $? 130
+stdout_like 'and reports on all of it' '2,000 rows over'
+feeding
+signalled INT INT
+ended
+is 'two: it ends' $? 130
+rm "$TMP/feed"
+stdout_like 'with a report on what came' '1,000 rows over'
+stderr_like 'says so' 'standard input: reading was interrupted'
+
+# A file of blank lines that takes minutes to read; rows come before them.
+{ zstd -qc "$TMP/r.csv" && yes '' | head -c 200000000 | zstd -qc; } >"$TMP/long.zst"
+for _ in 1 2 3 4 5 6 7; do cat "$TMP/long.zst" "$TMP/long.zst" >"$TMP/longer.zst" && mv "$TMP/longer.zst" "$TMP/long.zst"; done
+for program in "kvstat $TMP/long.zst" "kvgen --source trace --input $TMP/long.zst -o /dev/null" \
+    "kvreplay --null -o /dev/null $TMP/long.zst"; do
+    # shellcheck disable=SC2086
+    timeout 100 "$BIN"/$program >"$TMP/stdout" 2>"$TMP/stderr" &
+    wrapper=$!
+    until pid=$(pgrep -P $wrapper); do sleep 0.02; done
+    catches "$pid"
+    sleep 1
+    ok "${program%% *} reads a long file" kill -s 0 "$pid"
+    kill -s INT "$pid"
+    wait $wrapper
+    is 'one signal ends it' $? 130
+done
+
+# ---- a terminal ----
+if command -v script >/dev/null; then
+    pipeline="'$BIN/kvgen' --num-users 50 --duration 36000 --model tiny-1b --progress none 2>'$TMP/gen' |
+        '$BIN/kvreplay' --tier-engine 0=null --tier-engine 1=null --tier-engine 2=null --timing trace --progress none \
+            2>'$TMP/replay' | '$BIN/kvstat' --progress none >'$TMP/report'"
+    for times in 1 2 3; do
+        {
+            sleep 2
+            for _ in $(seq $times); do printf '\003' && sleep 0.3; done
+            sleep 1
+        } | timeout 100 script -qec "$pipeline" /dev/null >"$TMP/screen" 2>&1
+        like "Ctrl-C, $times times: the report of the pipeline" "$(cat "$TMP/report")" 'replay results, [1-9][0-9,]* rows'
+        like 'and the summary of the replay' "$(cat "$TMP/replay")" '^[0-9]+ rows? in '
+        like 'kvstat says what it does' "$(cat "$TMP/screen")" '^kvstat: stopping: '
+    done
+else
+    diag 'no script(1) here: nothing was tried in a terminal'
+fi
+done_testing
