@@ -38,7 +38,10 @@ rows_of() { case $1 in *.zst) zstd -dcq "$1" 2>/dev/null ;; *) cat "$1" ;; esac;
 # within FORM MOMENT: a killed run has its rows up to a second before; starting up and a busy machine take another.
 within() {
     killed "$1" "$2"
-    last=$(rows_of "$TMP/r.$1" | awk -F, '$2 == "Write" && $NF == "ok" { t = $(NF - 3) } END { print t + 0 }')
+    last=$(rows_of "$TMP/r.$1" | awk -F, '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i == "Start") start = i }
+        $2 == "Write" && $NF == "ok" { t = $start }
+        END { print t + 0 }')
     awk -v last="$last" -v elapsed="$elapsed" 'BEGIN { print last, elapsed; exit !(last > elapsed - 2) }'
 }
 
@@ -71,7 +74,7 @@ exits "killed before its first row" 2 "$BIN/kvstat" "$TMP/r.csv.zst"
 stderr_like "is said" 'incomplete: the run was killed after its start; 0 rows recovered'
 
 # Plain text tells by its last row, or by the Note that a finished file ends with where it begins with one.
-"$BIN/kvreplay" --null --limit 9 --progress none -o "$TMP/r.csv" "$TMP/t.csv" 2>"$TMP/err"
+"$BIN/kvreplay" --null --limit 9 --progress none --no-notes -o "$TMP/r.csv" "$TMP/t.csv" 2>"$TMP/err"
 head -c -5 "$TMP/r.csv" >"$TMP/cut.csv"
 for threads in 1 2; do
     exits "plain text that ends within a row, $threads threads" 2 "$BIN/kvstat" --threads $threads "$TMP/cut.csv"
@@ -80,9 +83,8 @@ for threads in 1 2; do
 done
 exits "as a trace too" 2 "$BIN/kvreplay" --null --progress none -o "$TMP/again.csv" "$TMP/cut.csv"
 is "its rows are replayed" "$(grep -c ',ok$' "$TMP/again.csv")" 8
-note=',Note,0,,{},,,,,,,'
-awk -v n="$note" '{ print } NR == 1 { print n }' "$TMP/r.csv" >"$TMP/begun.csv"
-{ cat "$TMP/begun.csv" && echo "$note"; } >"$TMP/ended.csv"
+"$BIN/kvreplay" --null --limit 9 --progress none -o "$TMP/ended.csv" "$TMP/t.csv" 2>"$TMP/err"
+sed '$d' "$TMP/ended.csv" >"$TMP/begun.csv"
 for threads in 1 2; do
     exits "a Note at the begin and at the end, $threads threads" 0 "$BIN/kvstat" --threads $threads "$TMP/ended.csv"
     exits "none at the end" 2 "$BIN/kvstat" --threads $threads "$TMP/begun.csv"

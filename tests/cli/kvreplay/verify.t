@@ -43,7 +43,7 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0,Read,200000,Tier-2,the key,Decode
 END
 cp -R "$TMP/d" "$TMP/copy"
-exits "--on-absent skip" 0 "$BIN/kvreplay" --nvme "$TMP/copy" --keep --inflight 1 --on-absent skip -o "$TMP/o.csv" \
+exits "--on-absent skip" 0 "$BIN/kvreplay" --nvme "$TMP/copy" --keep --inflight 1 --on-absent skip --no-notes -o "$TMP/o.csv" \
     --summary "$summary" "$TMP/some.csv"
 is "adopts what has the size and was not deleted" "$(sed '1d; s/.*,//' "$TMP/o.csv" | tr '\n' ' ')" \
     "ok absent absent absent ok absent "
