@@ -303,16 +303,21 @@ bool tier_servers_advance(struct tier_servers *t, int64_t until_ns)
 
 /* ---- operations are told ---- */
 
-/* Behind the operation on the object that was told last. */
-static bool follow(struct tier_servers *t, uint32_t place)
+static uint32_t flying(const struct tier_servers *t, struct ident id)
+{
+    return objects_count(t->flying) > 0 ? objects_find(t->flying, id) : OBJECT_NONE;
+}
+
+/* Behind the operation that was told last on the object, which has that number in flying, or none
+ * yet. */
+static bool follow(struct tier_servers *t, uint32_t place, uint32_t object)
 {
     struct under_way *u = at(t, place);
-    struct ident id = u->row.what.id;
-    u->object = objects_find(t->flying, id);
+    u->object = object;
     u->next_on_object = NONE;
     u->lookups = NULL;
-    if (u->object == OBJECT_NONE) {
-        if (objects_add(t->flying, id, &u->object) < 0)
+    if (object == OBJECT_NONE) {
+        if (objects_add(t->flying, u->row.what.id, &u->object) < 0)
             return false;
         u->object_waits = false;
     } else {
@@ -331,18 +336,13 @@ static bool needs_space(const struct hierarchy_op *op)
     return op->op != TRACE_READ;
 }
 
-/* Whether the operation has to wait. */
-static bool waits(const struct tier_servers *t, const struct hierarchy_op *op)
-{
-    return (needs_space(op) && t->tier[op->tier].line.first != NONE) ||
-           (objects_count(t->flying) > 0 && objects_find(t->flying, op->id) != OBJECT_NONE);
-}
-
 void tier_servers_schedule(struct tier_servers *t, const struct sim_row *row, struct sleeper *job)
 {
     const struct hierarchy_op *op = &row->what;
     bool reads_only = op->op == TRACE_READ && op->phase != TRACE_EVICT; /* not while in flight */
-    bool now = reads_only || !waits(t, op);
+    uint32_t object = reads_only ? OBJECT_NONE : flying(t, op->id);
+    bool in_line = needs_space(op) && t->tier[op->tier].line.first != NONE;
+    bool now = object == OBJECT_NONE && !in_line;
     int64_t now_ns = t->clock->now_ns, end_ns = 0;
     uint32_t place;
     if (now) {
@@ -361,7 +361,7 @@ void tier_servers_schedule(struct tier_servers *t, const struct sim_row *row, st
     u->row = *row;
     u->holds = 1;
     u->complete = false;
-    if (!follow(t, place)) {
+    if (!follow(t, place, object)) {
         no_memory(t);
         return;
     }
@@ -386,7 +386,7 @@ void tier_servers_schedule(struct tier_servers *t, const struct sim_row *row, st
 
 bool tier_servers_in_flight(struct tier_servers *t, struct ident id, struct sleeper *job)
 {
-    uint32_t number = objects_count(t->flying) > 0 ? objects_find(t->flying, id) : OBJECT_NONE;
+    uint32_t number = flying(t, id);
     if (number == OBJECT_NONE)
         return false;
     struct under_way *last = at(t, (uint32_t)objects_at(t->flying, number)->size);
