@@ -130,6 +130,24 @@ static void print_latencies(FILE *f, const struct sim_stats *st)
         fputc('\n', f);
 }
 
+/* Mean waits by class, where tiers take time and somebody waited. */
+static void print_queues(FILE *f, const struct sim_stats *st)
+{
+    const char *before = "queue      ";
+    for (int q = 0; q < TRACE_QOSES; q++) {
+        const struct hist *h = st->queued_ns[q];
+        if (!h || hist_max(h) == 0)
+            continue;
+        fprintf(f, "%s%s mean %s (%s, %s waiting at the end)", before,
+                trace_qos_text((enum trace_qos)q),
+                duration((int64_t)(hist_sum(h) / (double)hist_count(h))).s, count(hist_count(h)).s,
+                count(st->waiting_by_qos[q]).s);
+        before = "; ";
+    }
+    if (before[0] == ';')
+        fputc('\n', f);
+}
+
 void summary_print(FILE *f, const struct summary *s)
 {
     const struct sim_stats *st = s->stats;
@@ -154,6 +172,7 @@ void summary_print(FILE *f, const struct summary *s)
                 s->curve_sample < 1 ? " (sampled)" : "");
     }
     print_latencies(f, st);
+    print_queues(f, st);
     fprintf(f, "time       %s simulated in %s\n", duration(st->now_ns).s, duration(s->wall_ns).s);
     if (s->trace->digest[0] != '\0')
         fprintf(f, "trace      %s row%s, digest %s\n", count(s->trace->rows).s,
@@ -198,6 +217,24 @@ static void put_trace(struct jsonout *j, const struct summary *s)
     jsonout_end(j);
 }
 
+/* Of all that arrived, with those that wait at the end; null where tiers take no time. */
+static void put_queues(struct jsonout *j, const struct sim_stats *st)
+{
+    if (!st->queued_ns[0]) {
+        jsonout_null(j, "queue_by_qos_ms");
+        jsonout_null(j, "waiting_by_qos");
+        return;
+    }
+    jsonout_object(j, "queue_by_qos_ms");
+    for (int q = 0; q < TRACE_QOSES; q++)
+        jsonout_hist(j, trace_qos_text((enum trace_qos)q), st->queued_ns[q], 1e6);
+    jsonout_end(j);
+    jsonout_object(j, "waiting_by_qos");
+    for (int q = 0; q < TRACE_QOSES; q++)
+        jsonout_u64(j, trace_qos_text((enum trace_qos)q), st->waiting_by_qos[q]);
+    jsonout_end(j);
+}
+
 static void put_requests(struct jsonout *j, const struct sim_stats *st, const struct source *source)
 {
     const struct source_skips *skips = source->ops->skips ? source->ops->skips(source) : NULL;
@@ -217,6 +254,7 @@ static void put_requests(struct jsonout *j, const struct sim_stats *st, const st
     jsonout_end(j);
     jsonout_hist(j, "end_to_end_ms", st->time_ns[SIM_END_TO_END], 1e6);
     jsonout_hist(j, "queue_ms", st->time_ns[SIM_QUEUE], 1e6);
+    put_queues(j, st);
     jsonout_hist(j, "storage_ms", st->time_ns[SIM_STORAGE], 1e6);
     jsonout_hist(j, "generation_ms", st->time_ns[SIM_GENERATION], 1e6);
     jsonout_end(j);

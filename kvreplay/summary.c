@@ -185,6 +185,17 @@ static void json_queue(struct jsonout *j, const struct summary *s, unsigned qos)
         jsonout_null(j, "unread");
     else
         jsonout_u64(j, "unread", s->unread[qos]);
+    const struct counts_seconds *since = &n->waiting_since[qos];
+    jsonout_array(j, "waiting_since_s");
+    for (size_t i = 0; i < since->count; i++) {
+        if (since->requests[i] == 0)
+            continue;
+        jsonout_array(j, NULL);
+        jsonout_u64(j, NULL, i);
+        jsonout_u64(j, NULL, since->requests[i]);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
     bool none = hist_count(h) == 0;
     jsonout_f64(j, "mean", none ? NAN : hist_sum(h) / (double)hist_count(h) / 1e6);
     jsonout_f64(j, "p50", none ? NAN : (double)hist_percentile(h, 500000) / 1e6);

@@ -26,6 +26,9 @@ const struct compat compat_mlperf = {
     /* At the end of --duration the workers finish the requests that they have. As documented the
      * run is cut there. */
     .finishes_jobs = true,
+    /* A worker always takes the request with the highest priority. As documented every tenth is of
+     * the class that has waited longest, where tiers take time. */
+    .priority_only = true,
     /* Its workers make room side by side without a lock around the whole: two that do so at once
      * choose the same victims, and both reserve room for them one tier down. That tier then looks
      * fuller than it is until it is empty (hierarchy_race). What one of them still writes has its

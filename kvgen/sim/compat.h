@@ -21,6 +21,7 @@ struct compat {
     bool fill_ends_decode;
     bool long_context_never_decodes;
     bool finishes_jobs;
+    bool priority_only;
     int64_t race_ns;
 };
 

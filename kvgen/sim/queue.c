@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum {
-    NEAR = 16, /* requests of a line that are not packed */
+    TURN_EACH = 10, /* each so-many-th request is of the class that has waited longest */
+    NEAR = 16,      /* requests of a line that are not packed */
     SEGMENT_BYTES = 8192,
     NUMBERS = 8,                            /* packed at once */
     MOST_BYTES = 2 * (4 + 8 * NUMBERS) + 8, /* touched for one packed request */
@@ -52,7 +53,9 @@ struct line {
 
 struct queue {
     struct line line[TRACE_QOSES]; /* by class of service */
-    struct segment *spare;         /* or NULL */
+    bool turns;
+    uint64_t taken;
+    struct segment *spare; /* or NULL */
 };
 
 /* ---- eight numbers: four bits for the length of each, then their bytes ---- */
@@ -222,6 +225,11 @@ struct queue *queue_create(const int64_t priority[TRACE_QOSES])
     return q;
 }
 
+void queue_take_turns(struct queue *q)
+{
+    q->turns = true;
+}
+
 void queue_free(struct queue *q)
 {
     if (!q)
@@ -305,14 +313,34 @@ static bool goes_before(const struct line *a, const struct line *b)
     return a->priority != b->priority ? a->priority > b->priority : front(a) < front(b);
 }
 
+/* When the request in front of a line that is not empty arrived. */
+static int64_t front_arrival_ns(const struct line *l)
+{
+    if (l->near_count > 0)
+        return l->near[l->near_first].arrival_ns;
+    uint64_t v[NUMBERS];
+    get_numbers(l->out.at, v);
+    return l->out.arrival_ns + (int64_t)v[1];
+}
+
+static bool waits_longer(const struct line *a, const struct line *b)
+{
+    int64_t a_ns = front_arrival_ns(a), b_ns = front_arrival_ns(b);
+    return a_ns != b_ns ? a_ns < b_ns : a->priority < b->priority;
+}
+
 bool queue_pop(struct queue *q, struct request *out)
 {
+    bool turn = q->turns && q->taken % TURN_EACH == TURN_EACH - 1;
     struct line *best = NULL;
-    for (int i = 0; i < TRACE_QOSES; i++)
-        if (length(&q->line[i]) > 0 && (!best || goes_before(&q->line[i], best)))
-            best = &q->line[i];
+    for (int i = 0; i < TRACE_QOSES; i++) {
+        struct line *l = &q->line[i];
+        if (length(l) > 0 && (!best || (turn ? waits_longer(l, best) : goes_before(l, best))))
+            best = l;
+    }
     if (!best)
         return false;
+    q->taken++;
     if (best->near_count > 0) {
         *out = best->near[best->near_first];
         best->near_first = (best->near_first + 1) % NEAR;

@@ -1,4 +1,5 @@
-/* queue.h - requests that wait for a worker: by priority, then by arrival. */
+/* queue.h - requests that wait for a worker: by priority, then by arrival. Where storage may be
+ * slow, every tenth goes to the class that has waited longest (queue_take_turns). */
 #ifndef KVGEN_SIM_QUEUE_H
 #define KVGEN_SIM_QUEUE_H
 
@@ -14,6 +15,11 @@ struct queue;
  * memory. */
 struct queue *queue_create(const int64_t priority[TRACE_QOSES]);
 void queue_free(struct queue *q);
+/* From now on every tenth request that is taken is of the class whose first request arrived first,
+ * so that none starves; of several the one with the lowest priority. kvreplay --admit qos does so,
+ * too.
+ */
+void queue_take_turns(struct queue *q);
 /* Adds a copy behind the requests of its class. 0 or -ENOMEM. */
 int queue_push(struct queue *q, const struct request *r);
 /* Takes the next request out; false: the queue is empty. */

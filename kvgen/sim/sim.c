@@ -118,6 +118,25 @@ static void go_on(struct sim *s, uint32_t worker)
         complete(s, j);
 }
 
+/* The request has waited until now. */
+static void record_queued(struct sim *s, const struct request *r)
+{
+    struct hist *h = s->stats.queued_ns[r->qos];
+    if (h && hist_record(h, s->clock.now_ns - r->arrival_ns) < 0)
+        virtual_clock_fail(&s->clock, err_nomem(s->clock.err, "latencies"));
+}
+
+/* Those that wait at the end of the run. */
+static void record_waiting(struct sim *s)
+{
+    struct request r;
+    s->stats.waiting = queue_length(s->queue);
+    while (s->stats.queued_ns[0] && queue_pop(s->queue, &r)) {
+        s->stats.waiting_by_qos[r.qos]++;
+        record_queued(s, &r);
+    }
+}
+
 /* The workers whose jobs slept until now. */
 static void wake_due(struct sim *s)
 {
@@ -137,6 +156,7 @@ static void dispatch(struct sim *s)
             return;
         s->idle_count--;
         s->stats.served++;
+        record_queued(s, &j->r);
         s->stats.context_tokens += (uint64_t)j->r.context_tokens;
         serve_begin(&s->serving, j, worker);
         go_on(s, worker);
@@ -200,7 +220,7 @@ int sim_run(struct sim *s, struct err *e)
     }
     if (rc == 0 && s->o.compat->finishes_jobs)
         finish_jobs(s);
-    s->stats.waiting = queue_length(s->queue);
+    record_waiting(s);
     for (int i = 0; i < SIM_TIMES; i++) {
         end_series(s, (enum sim_time)i);
         end_series(s, (enum sim_time)i);
@@ -233,6 +253,10 @@ int sim_create(struct sim **out, const struct sim_opts *o, sim_sink sink, void *
     s->idle = calloc(n, sizeof(*s->idle));
     for (int i = 0; i < SIM_TIMES; i++)
         ok = (s->stats.time_ns[i] = hist_create()) != NULL && ok;
+    for (int i = 0; i < TRACE_QOSES && o->speed; i++)
+        ok = (s->stats.queued_ns[i] = hist_create()) != NULL && ok;
+    if (s->queue && o->speed && !s->o.compat->priority_only)
+        queue_take_turns(s->queue);
     if (!ok || !s->queue || !s->emitter || !s->cache || !s->job || !s->idle) {
         sim_free(s);
         return err_nomem(e, "simulation");
@@ -262,6 +286,8 @@ void sim_free(struct sim *s)
     free(s->idle);
     for (int i = 0; i < SIM_TIMES; i++)
         hist_free(s->stats.time_ns[i]);
+    for (int i = 0; i < TRACE_QOSES; i++)
+        hist_free(s->stats.queued_ns[i]);
     free(s);
 }
 

@@ -30,7 +30,11 @@ struct sim_stats {
     uint64_t generated_tokens;       /* of requests completed */
     uint64_t waiting;                /* requests in the queue at the end */
     struct hist *time_ns[SIM_TIMES]; /* of requests completed; NULL where nothing is served */
-    int64_t now_ns;                  /* virtual time reached */
+    /* By QoS, of all that arrived, where tiers take time; else NULL. The requests waiting at the
+     * end, of which there are waiting_by_qos, count with their wait so far. */
+    struct hist *queued_ns[TRACE_QOSES];
+    uint64_t waiting_by_qos[TRACE_QOSES];
+    int64_t now_ns; /* virtual time reached */
 };
 
 struct sim;

@@ -483,7 +483,7 @@ void admission_each_waiting(const struct admission *a, int64_t now_ns, admission
 {
     for (const struct request *q = a->head; q; q = q->behind) {
         if (q->arrival_ns <= now_ns)
-            waits(ctx, q->qos, now_ns - q->arrival_ns);
+            waits(ctx, q->qos, q->arrival_ns, now_ns - q->arrival_ns);
     }
 }
 

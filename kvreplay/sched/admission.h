@@ -78,8 +78,8 @@ int64_t admission_next_ns(const struct admission *a);
 int64_t admission_oldest_ns(const struct admission *a);
 /* Requests in line that have arrived. */
 size_t admission_waiting(struct admission *a, int64_t now_ns);
-/* Calls waits for each of them, with its QoS and how long it has waited. */
-typedef void (*admission_waits_fn)(void *ctx, uint8_t qos, int64_t wait_ns);
+/* Calls waits for each of them, with its QoS, its arrival and how long it has waited. */
+typedef void (*admission_waits_fn)(void *ctx, uint8_t qos, int64_t arrival_ns, int64_t wait_ns);
 void admission_each_waiting(const struct admission *a, int64_t now_ns, admission_waits_fn waits,
                             void *ctx);
 

@@ -3,6 +3,7 @@
 #include "kvreplay/sched/counts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int group_init(struct counts_group *g, unsigned tier, unsigned op, unsigned phase)
@@ -65,6 +66,7 @@ void counts_release(struct counts *s)
     for (unsigned i = 0; i <= TRACE_QOSES; i++) {
         hist_free(s->end_to_end[i]);
         hist_free(s->queued[i]);
+        free(s->waiting_since[i].requests);
     }
 }
 
@@ -98,10 +100,24 @@ void counts_admitted(struct counts *s, uint8_t qos, int64_t arrival_ns,
     counts_record(s, s->queued[qos], way->when_ns - arrival_ns);
 }
 
-void counts_waited(struct counts *s, uint8_t qos, int64_t wait_ns)
+void counts_waited(struct counts *s, uint8_t qos, int64_t since_ns, int64_t wait_ns)
 {
+    struct counts_seconds *in = &s->waiting_since[qos];
+    size_t second = since_ns > 0 ? (size_t)(since_ns / 1000000000) : 0;
+
     s->waiting[qos]++;
     counts_record(s, s->queued[qos], wait_ns);
+    second = second < COUNTS_SECONDS_MAX ? second : COUNTS_SECONDS_MAX - 1;
+    if (second >= in->count) {
+        uint64_t *grown = realloc(in->requests, (second + 1) * sizeof(*grown));
+        if (!grown) {
+            s->errors = -ENOMEM;
+            return;
+        }
+        memset(grown + in->count, 0, (second + 1 - in->count) * sizeof(*grown));
+        *in = (struct counts_seconds){grown, second + 1};
+    }
+    in->requests[second]++;
 }
 
 void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns)

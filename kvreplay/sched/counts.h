@@ -10,7 +10,14 @@
 #include "kvreplay/sched/row.h"
 #include "lib/base/hist.h"
 
+/* Requests by the second of the run in which they arrived. */
+struct counts_seconds {
+    uint64_t *requests; /* NULL: none */
+    size_t count;
+};
+
 enum {
+    COUNTS_SECONDS_MAX = 1 << 20,     /* the last one has all that came later */
     COUNTS_OPS = 3,                   /* Read, Write, Delete */
     COUNTS_PHASES = TRACE_PHASES + 1, /* all, and none */
     COUNTS_GROUPS = TRACE_TIERS * COUNTS_OPS * COUNTS_PHASES
@@ -65,6 +72,7 @@ struct counts {
      * far. */
     struct hist *queued[TRACE_QOSES + 1];
     uint64_t waiting[TRACE_QOSES + 1];
+    struct counts_seconds waiting_since[TRACE_QOSES + 1];
     uint64_t entered[TRACE_QOSES + 1]; /* requests read, of those that arrive before the end */
     struct hist *end_to_end[TRACE_QOSES + 1]; /* ns from arrival to the end of the last row */
     struct hist *lateness;                    /* ns, client lateness: Start - max(Due, Eligible) */
@@ -86,8 +94,8 @@ void counts_add(struct counts *s, const struct row *r);
 /* A request of that QoS (TRACE_NO_QOS: none) was let in. */
 void counts_admitted(struct counts *s, uint8_t qos, int64_t arrival_ns,
                      const struct admission_way *way);
-/* A request was in line at the end. */
-void counts_waited(struct counts *s, uint8_t qos, int64_t wait_ns);
+/* A request was in line at the end: since_ns after the start of the clock (negative: before). */
+void counts_waited(struct counts *s, uint8_t qos, int64_t since_ns, int64_t wait_ns);
 /* A served request of that QoS (TRACE_NO_QOS: none) has ended. */
 void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns);
 void counts_recent_reset(struct counts *s);

@@ -69,10 +69,10 @@ static int64_t sched_now(const struct sched *s)
 }
 
 /* A request was in line when the run was stopped. */
-static void sched_waits(void *ctx, uint8_t qos, int64_t wait_ns)
+static void sched_waits(void *ctx, uint8_t qos, int64_t arrival_ns, int64_t wait_ns)
 {
     struct sched *s = ctx;
-    counts_waited(s->env.ledger->counts, qos, wait_ns);
+    counts_waited(s->env.ledger->counts, qos, arrival_ns - s->clock.zero_ns, wait_ns);
 }
 
 static void sched_stop(struct sched *s, enum sched_end why)

@@ -173,6 +173,31 @@ static int take_validity(struct provenance *p, const struct jsonin_v *root)
     return p->why_invalid ? 0 : -ENOMEM;
 }
 
+/* NULL or null: nobody of that class arrived, or the run was not served. */
+static int take_queue(struct provenance_queue *q, const struct jsonin_v *line)
+{
+    const struct jsonin_v *since = jsonin_get(line, "waiting_since_s");
+    size_t n = jsonin_count(since);
+    int64_t count, waiting;
+    if (q->known || jsonin_i64(jsonin_get(line, "count"), &count) < 0 ||
+        jsonin_i64(jsonin_get(line, "waiting"), &waiting) < 0 || count < 0 || waiting < 0)
+        return 0;
+    *q = (struct provenance_queue){
+        .known = true, .count = count, .waiting = waiting, .mean_ms = NAN};
+    take_f64(&q->mean_ms, line, "mean");
+    if (n == 0)
+        return 0;
+    q->since = calloc(n, sizeof(*q->since));
+    for (size_t i = 0; q->since && i < n; i++) {
+        struct provenance_since *s = &q->since[q->since_count];
+        const struct jsonin_v *pair = jsonin_at(since, i);
+        if (jsonin_i64(jsonin_at(pair, 0), &s->second) == 0 &&
+            jsonin_i64(jsonin_at(pair, 1), &s->requests) == 0 && s->second >= 0 && s->requests > 0)
+            q->since_count++;
+    }
+    return q->since ? 0 : -ENOMEM;
+}
+
 static int64_t warmup_of(const struct jsonin_v *root)
 {
     double s = 0;
@@ -213,7 +238,13 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
         take_i64(&a->users, found, PATHS("users"));
         take_f64(&a->tokens_per_s, found, "throughput_tokens_per_s");
     }
-    return take_validity(p, root);
+    int rc = take_validity(p, root);
+    for (unsigned q = 0; q < TRACE_QOSES && rc == 0; q++) {
+        char path[64];
+        snprintf(path, sizeof(path), "served.queue_by_qos_ms.%s", trace_qos_text(q));
+        rc = take_queue(&p->queue[q], jsonin_get(root, path));
+    }
+    return rc;
 }
 
 /* Takes a document that was parsed with the result rc, and frees it. */
@@ -274,6 +305,10 @@ void provenance_free(struct provenance *p)
     free(p->why_invalid);
     p->why_invalid = NULL;
     p->why_count = 0;
+    for (unsigned q = 0; q < TRACE_QOSES; q++) {
+        free(p->queue[q].since);
+        p->queue[q] = (struct provenance_queue){0};
+    }
 }
 
 int64_t provenance_warmup_ns(const char *summary)

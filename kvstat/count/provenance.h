@@ -25,6 +25,19 @@ struct provenance_autoscaling {
     double tokens_per_s; /* NAN: not known */
 };
 
+/* The line of one class of kvreplay --timing served, with the requests that were in it at the end.
+ */
+struct provenance_queue {
+    bool known;
+    int64_t count, waiting; /* requests; of these, in line at the end */
+    double mean_ms;         /* wait; NAN: nobody arrived */
+    struct provenance_since {
+        int64_t second; /* of the run: they arrived in it */
+        int64_t requests;
+    } * since; /* of those in line at the end; owned */
+    size_t since_count;
+};
+
 /* Numbers are -1 and texts empty where nothing is known. */
 struct provenance {
     bool known; /* there was any JSON */
@@ -46,6 +59,7 @@ struct provenance {
     double storage_parts_ns[3]; /* sums of meta, I/O and flush times of Tier-2; NAN: not known */
     double page_cache_share;    /* 0..1 of the objects' bytes, at the end; NAN: not known */
     struct provenance_autoscaling autoscaling;
+    struct provenance_queue queue[TRACE_QOSES];
 };
 
 /* Reads summary_path (NULL: none; a summary that kvreplay or kvgen wrote), then the JSON of the

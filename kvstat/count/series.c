@@ -11,6 +11,7 @@
 
 struct series {
     bool result, chooses;
+    bool served; /* a row of a request ran without a Due */
     size_t most;
     int64_t interval_ns;
     int64_t first; /* number of the first interval, in intervals from 0 */
@@ -132,6 +133,15 @@ static int slot_merge(struct series_slot *into, const struct series_slot *from)
             rc = coarse_hist_merge(&into->io[t][d].times, from->io[t][d].times);
         }
     }
+    for (size_t q = 0; q < TRACE_QOSES; q++) {
+        struct series_queue *a = &into->queue[q];
+        const struct series_queue *b = &from->queue[q];
+        a->arrived += b->arrived;
+        a->admitted += b->admitted;
+        a->arrived_ns += b->arrived_ns;
+        a->admitted_ns += b->admitted_ns;
+        a->wait_ns += b->wait_ns;
+    }
     into->hits += from->hits;
     into->misses += from->misses;
     into->generated_tokens += from->generated_tokens;
@@ -172,6 +182,25 @@ static int64_t number_of(const struct series *s, int64_t ns)
     return ns % s->interval_ns < 0 ? q - 1 : q;
 }
 
+/* A row with a Due, which is the first of its request if the run was served: the request arrived
+ * then, and was let in when the row started. */
+static int add_queue(struct series *s, const struct trace_row *row)
+{
+    struct series_slot *slot;
+    int rc = slot_of(s, number_of(s, row->due_ns > 0 ? row->due_ns : 0), &slot);
+    if (rc < 0)
+        return rc;
+    slot->queue[row->qos].arrived++;
+    slot->queue[row->qos].arrived_ns += (double)row->due_ns;
+    rc = slot_of(s, number_of(s, row->start_ns > 0 ? row->start_ns : 0), &slot);
+    if (rc < 0)
+        return rc;
+    slot->queue[row->qos].admitted++;
+    slot->queue[row->qos].admitted_ns += (double)row->due_ns;
+    slot->queue[row->qos].wait_ns += (double)row->start_ns - (double)row->due_ns;
+    return 0;
+}
+
 static int add_row(struct series *s, const struct trace_row *row)
 {
     struct occupancy change = {0};
@@ -194,6 +223,11 @@ static int add_row(struct series *s, const struct trace_row *row)
         rc = coarsen(s);
         if (rc == 0)
             rc = slot_of(s, number_of(s, at), &slot);
+    }
+    if (rc == 0 && s->result && !s->chooses && row->request != TRACE_NONE) {
+        s->served |= row->due_ns == TRACE_NONE;
+        if (row->due_ns != TRACE_NONE && row->qos < TRACE_QOSES)
+            rc = add_queue(s, row);
     }
     if (rc < 0)
         return rc;
@@ -264,12 +298,18 @@ int series_merge(struct series *into, const struct series *from, struct err *e)
     int rc = 0;
     while (into->interval_ns < from->interval_ns && rc == 0)
         rc = coarsen(into);
+    into->served |= from->served;
     for (size_t t = 0; t < TRACE_TIERS; t++)
         add_i64(&into->base[t], from->base[t]);
     for (size_t i = 0; i < from->count && rc == 0; i++)
         if (from->slot[i])
             rc = merge_slot(into, from, i);
     return rc < 0 ? fail(into, rc, e) : 0;
+}
+
+bool series_served(const struct series *s)
+{
+    return s->served;
 }
 
 int64_t series_interval_ns(const struct series *s)

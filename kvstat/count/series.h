@@ -27,6 +27,12 @@ struct series_slot {
         uint64_t ops, bytes;       /* rows that did not fail */
         struct coarse_hist *times; /* service times; NULL: none */
     } io[TRACE_TIERS][SERIES_DIRECTIONS];
+    struct series_queue {
+        uint64_t arrived, admitted;    /* requests */
+        double arrived_ns;             /* sum of the times of those that arrived */
+        double admitted_ns;            /* sum of the arrivals of those that were let in */
+        double wait_ns;                /* sum of their waits */
+    } queue[TRACE_QOSES];              /* with series_served */
     int64_t change_bytes[TRACE_TIERS]; /* of the tier's contents: see occupancy.h */
     uint64_t hits, misses, generated_tokens, failed;
 };
@@ -42,6 +48,9 @@ void series_free(struct series *s);
 int series_add(struct series *s, const struct trace_row *rows, size_t n, struct err *e);
 int series_merge(struct series *into, const struct series *from, struct err *e);
 
+/* Are these results of kvreplay --timing served? Then only the first row of a request has a Due,
+ * which is its arrival. */
+bool series_served(const struct series *s);
 int64_t series_interval_ns(const struct series *s);
 /* The number of intervals, from the replay's zero (for a trace: from the interval of its first row)
  * to the last row. */

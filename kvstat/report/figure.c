@@ -311,6 +311,8 @@ static const struct what {
     [FIGURE_QUEUE] = {"queue_ms", FIGURE_UNIT_MS, "queue", NULL},
     [FIGURE_STORAGE] = {"storage_ms", FIGURE_UNIT_MS, "storage", NULL},
     [FIGURE_GENERATION] = {"generation_ms", FIGURE_UNIT_MS, "generation", NULL},
+    [FIGURE_QUEUE_MEAN] = {"queue_mean_ms", FIGURE_UNIT_MS, NULL, NULL},
+    [FIGURE_WAITING] = {"waiting", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_TARGET_P95] = {"target_p95_ms", FIGURE_UNIT_MS, NULL, NULL},
     [FIGURE_TARGET_P99] = {"target_p99_ms", FIGURE_UNIT_MS, NULL, NULL},
     [FIGURE_TARGET_P999] = {"target_p999_ms", FIGURE_UNIT_MS, NULL, NULL},

@@ -142,6 +142,8 @@ enum figure_what {
     FIGURE_QUEUE,
     FIGURE_STORAGE,
     FIGURE_GENERATION,
+    FIGURE_QUEUE_MEAN, /* of all that arrived, with those in line at the end */
+    FIGURE_WAITING,    /* requests in line at the end */
     FIGURE_TARGET_P95, /* in the order of figures_targets */
     FIGURE_TARGET_P99,
     FIGURE_TARGET_P999,

@@ -547,19 +547,28 @@ static void put_request_times(struct figures *f, struct figure_id id,
     }
 }
 
-static void put_class(struct figures *f, unsigned q, const struct figures_targets *targets)
+static void put_class(struct figures *f, unsigned q, const struct figures_targets *targets,
+                      const struct provenance_queue *queue)
 {
     const struct requests_totals *r = requests_totals(f->scan->requests);
     struct figure_id id = {.scope = FIGURE_OF_QOS, .by = GROUPS_QOS, .qos = (uint8_t)q};
     uint64_t count = r->qos[q].count;
     double share = (double)r->qos[q].within_target / (double)count;
-    if (count == 0) {
+    if (count == 0 && !queue->known) {
         put_unknown(f, id);
         return;
     }
     id.what = FIGURE_REQUESTS;
     put_count(f, id, count);
     put_request_times(f, id, r->qos[q].metric);
+    if (queue->known) {
+        id.what = FIGURE_QUEUE_MEAN;
+        put_number(f, id, queue->mean_ms);
+        id.what = FIGURE_WAITING;
+        put_count(f, id, (uint64_t)queue->waiting);
+    }
+    if (count == 0)
+        return;
     id.scope = FIGURE_OF_TARGETS;
     id.what = FIGURE_ITSELF;
     if (r->with_arrival < r->count) {
@@ -576,7 +585,8 @@ static void put_class(struct figures *f, unsigned q, const struct figures_target
     put_truth(f, id, share >= FIGURES_COMPLIANCE);
 }
 
-static void put_requests(struct figures *f, const struct figures_targets *targets)
+static void put_requests(struct figures *f, const struct figures_targets *targets,
+                         const struct provenance *p)
 {
     static const char *const begins[] = {"first_start", "arrival"};
     const enum figure_scope scope = FIGURE_OF_REQUESTS;
@@ -601,7 +611,7 @@ static void put_requests(struct figures *f, const struct figures_targets *target
     put_number(f, figure_id(scope, FIGURE_GENERATED_TOKENS_MEAN), generated);
     put_request_times(f, figure_id(scope, FIGURE_ITSELF), r->metric);
     for (unsigned q = 0; q < TRACE_QOSES; q++)
-        put_class(f, q, targets);
+        put_class(f, q, targets, &p->queue[q]);
 }
 
 /* ---- tiers, phases, reuse ---- */
@@ -661,9 +671,11 @@ static void put_reuse(struct figures *f)
 
 /* ---- all of them ---- */
 
-static void make_intervals(struct figures *f)
+static void make_intervals(struct figures *f, const struct provenance *p)
 {
     struct intervals_source source = {.series = f->scan->series,
+                                      .queue = p->queue,
+                                      .elapsed_ns = agg_totals(f->scan->agg)->elapsed_ns,
                                       .warmup_ns = f->scan->warmup_ns,
                                       .misses_known = f->scan->columns & TRACE_EXTENDED};
     for (unsigned t = 0; t < TRACE_TIERS; t++)
@@ -692,12 +704,12 @@ int figures_create(struct figures **out, const struct figures_source *s, struct 
     put_bottleneck(f, s->provenance);
     put_groups(f);
     put_cache(f, s->provenance);
-    put_requests(f, s->targets);
+    put_requests(f, s->targets, s->provenance);
     put_directions(f);
     put_phases(f);
     put_reuse(f);
     if (f->scan->series)
-        make_intervals(f);
+        make_intervals(f, s->provenance);
     if (f->failed) {
         figures_free(f);
         return err_nomem(e, "figures");

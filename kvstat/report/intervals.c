@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kvstat/count/provenance.h"
 #include "kvstat/count/series.h"
 #include "lib/base/units.h"
 
@@ -61,9 +62,73 @@ static void put_io(struct intervals *s, unsigned tier, unsigned op, const struct
     }
 }
 
+/* ---- queues ---- */
+
+/* Who was in the line of a class. */
+struct waiting {
+    bool any; /* the class is in the file */
+    double requests;
+    double arrivals_ns; /* sum of their arrivals */
+};
+
+/* Adds those of interval i that were never let in, which no row tells of. They arrived in the
+ * middle of their second. */
+static void add_left_waiting(struct waiting *w, const struct provenance_queue *queue,
+                             double begin_s, double end_s)
+{
+    for (size_t k = 0; k < queue->since_count; k++) {
+        double at_s = (double)queue->since[k].second + 0.5, n = (double)queue->since[k].requests;
+        if (at_s < begin_s || at_s >= end_s)
+            continue;
+        w->requests += n;
+        w->arrivals_ns += n * at_s * 1e9;
+    }
+}
+
+/* line: who was in it before the interval; moved on to its end. */
+static void put_queues(struct intervals *s, const struct intervals_source *source,
+                       const struct series_slot *slot, size_t i, struct waiting line[TRACE_QOSES])
+{
+    double begin_s = (double)i * s->length_s, end_s = begin_s + s->length_s;
+    bool last = i + 1 == series_count(source->series);
+    for (unsigned q = 0; q < TRACE_QOSES; q++) {
+        const struct series_queue *in = &slot->queue[q];
+        struct figure_id id = {.scope = FIGURE_OF_QOS, .by = GROUPS_QOS, .qos = (uint8_t)q};
+        struct waiting *w = &line[q];
+        if (!w->any)
+            continue;
+        w->requests += (double)in->arrived - (double)in->admitted;
+        w->arrivals_ns += in->arrived_ns - in->admitted_ns;
+        add_left_waiting(w, &source->queue[q], begin_s, last ? INFINITY : end_s);
+        double until_ns = last ? (double)source->elapsed_ns : end_s * 1e9;
+        double so_far_ns = w->requests > 0 ? w->requests * until_ns - w->arrivals_ns : 0;
+        double n = (double)in->admitted + w->requests;
+        id.what = FIGURE_REQUESTS;
+        put_count(s, id, in->admitted);
+        id.what = FIGURE_QUEUE_MEAN;
+        put_number(s, id, n > 0 ? (in->wait_ns + fmax(so_far_ns, 0)) / n / 1e6 : NAN);
+        id.what = FIGURE_WAITING;
+        put_count(s, id, w->requests > 0 ? (uint64_t)(w->requests + 0.5) : 0);
+    }
+}
+
+/* Which classes have a line. */
+static void find_lines(const struct intervals_source *source, struct waiting line[TRACE_QOSES])
+{
+    for (unsigned q = 0; q < TRACE_QOSES; q++)
+        line[q] = (struct waiting){.any = source->queue[q].since_count > 0};
+    for (size_t i = 0; i < series_count(source->series); i++) {
+        const struct series_slot *slot = series_at(source->series, i);
+        for (unsigned q = 0; slot && q < TRACE_QOSES; q++)
+            line[q].any |= series_served(source->series) && slot->queue[q].arrived > 0;
+    }
+}
+
+/* ---- intervals ---- */
+
 /* contents: bytes in the tiers before the interval; moved on to its end. */
 static void put_interval(struct intervals *s, const struct intervals_source *source, size_t i,
-                         int64_t contents[TRACE_TIERS])
+                         int64_t contents[TRACE_TIERS], struct waiting line[TRACE_QOSES])
 {
     static const struct series_slot idle;
     const struct series_slot *slot = series_at(source->series, i);
@@ -78,6 +143,7 @@ static void put_interval(struct intervals *s, const struct intervals_source *sou
     put(s, &(struct figure){.id = figure_id(FIGURE_OF_WARMUP, FIGURE_ITSELF),
                             .form = FIGURE_FORM_TRUTH,
                             .truth = begin_s < (double)source->warmup_ns / 1e9});
+    put_queues(s, source, slot, i, line);
     for (unsigned t = 0; t < TRACE_TIERS; t++) {
         contents[t] += slot->change_bytes[t];
         if (!source->used[t])
@@ -103,6 +169,7 @@ static void put_interval(struct intervals *s, const struct intervals_source *sou
 struct intervals *intervals_create(const struct intervals_source *source)
 {
     int64_t contents[TRACE_TIERS];
+    struct waiting line[TRACE_QOSES];
     size_t n = series_count(source->series);
     struct intervals *s = calloc(1, sizeof(*s));
     if (s)
@@ -116,8 +183,9 @@ struct intervals *intervals_create(const struct intervals_source *source)
     s->count = n;
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         contents[t] = series_base_bytes(source->series, t);
+    find_lines(source, line);
     for (size_t i = 0; i < n; i++) {
-        put_interval(s, source, i, contents);
+        put_interval(s, source, i, contents, line);
         s->begin[i + 1] = s->figures;
     }
     if (!s->failed)

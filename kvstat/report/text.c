@@ -410,6 +410,26 @@ static void put_classes(FILE *out, const struct figures *f)
     }
 }
 
+/* The waits of a served run by class, with requests that were in line at the end. */
+static void put_queues(FILE *out, const struct figures *f)
+{
+    struct figure_part class = {0};
+    const char *before = "  queue wait, with those still waiting: ";
+    char a[CELL], b[CELL];
+    while (figures_next(f, FIGURE_OF_QOS, &class)) {
+        const struct figure *mean = figure_in(&class, FIGURE_QUEUE_MEAN);
+        if (!mean || isnan(figure_number(mean)))
+            continue;
+        fprintf(out, "%s%s mean %s", before, trace_qos_text(class.figure->id.qos),
+                cell_time(a, figure_number(mean) * figure_scale(FIGURE_QUEUE_MEAN), true));
+        if (count_in(&class, FIGURE_WAITING) > 0)
+            fprintf(out, " (%s waiting)", cell_count(b, count_in(&class, FIGURE_WAITING)));
+        before = ", ";
+    }
+    if (before[0] == ',')
+        fputc('\n', out);
+}
+
 static void put_requests(FILE *out, const struct figures *f)
 {
     const enum figure_scope scope = FIGURE_OF_REQUESTS;
@@ -441,6 +461,7 @@ static void put_requests(FILE *out, const struct figures *f)
     }
     if (timed || failed > 0)
         put_classes(out, f);
+    put_queues(out, f);
     if (failed > 0)
         fprintf(out, "  %s of %s request%s FAILED: in no time above, and within no target.\n",
                 cell_count(a, failed), cell_count(b, requests), units_plural(requests));
@@ -715,6 +736,37 @@ static void put_series(FILE *out, const struct intervals *s, bool result)
     }
 }
 
+/* The lines of a served run, by class. */
+static void put_series_queues(FILE *out, const struct intervals *s)
+{
+    char wait[CELL], waiting[CELL];
+    bool any = false;
+    for (size_t i = 0; i < intervals_count(s); i++) {
+        const struct figure_part part = intervals_at(s, i);
+        struct figure_id id = {.scope = FIGURE_OF_QOS, .by = GROUPS_QOS};
+        if (!figure_in(&part, FIGURE_QUEUE_MEAN))
+            return;
+        if (!any) {
+            fprintf(out, "\nMean queue wait, and requests still waiting, by class\n  %10s", "from");
+            for (unsigned q = 0; q < TRACE_QOSES; q++)
+                fprintf(out, " %20s", trace_qos_text(q));
+            fputc('\n', out);
+        }
+        any = true;
+        fprintf(out, "  %8.6g s", number_in(&part, FIGURE_TIME));
+        for (id.qos = 0; id.qos < TRACE_QOSES; id.qos++) {
+            id.what = FIGURE_QUEUE_MEAN;
+            double ms = intervals_number(s, i, id);
+            id.what = FIGURE_WAITING;
+            double n = intervals_number(s, i, id);
+            fprintf(out, " %10s %9s",
+                    isnan(ms) ? "-" : cell_time(wait, ms * figure_scale(FIGURE_QUEUE_MEAN), true),
+                    isnan(n) ? "-" : cell_count(waiting, (uint64_t)n));
+        }
+        fputc('\n', out);
+    }
+}
+
 /* ---- all of it ---- */
 
 void report_text(FILE *out, const struct figures *f, const struct verdict *verdict)
@@ -745,6 +797,8 @@ void report_text(FILE *out, const struct figures *f, const struct verdict *verdi
         put_groups(out, f, &groups);
     if (series && intervals_asked_for(series))
         put_series(out, series, result);
+    if (series && intervals_asked_for(series))
+        put_series_queues(out, series);
     if (count(f, FIGURE_OF_RUN, FIGURE_ROWS) > 0)
         fprintf(out, "\nSizes are powers of two (1 GiB = 2^30 bytes).%s\n",
                 result ? " Latencies are of whole objects, whose sizes stand above them." : "");

@@ -52,6 +52,28 @@ generate --tier-model 2=nvme-gen4,write:500MB/s --threads 1 -o "$TMP/a.csv"
 generate --tier-model 2=nvme-gen4,write:500MB/s --threads 2 -o "$TMP/b.csv"
 ok "threads change nothing" cmp "$TMP/a.csv" "$TMP/b.csv"
 
+# Storage too slow for all: interactive requests wait least, and every tenth is of the class that has waited longest.
+crowd() {
+    "$BIN/kvgen" --model tiny-1b --num-users 200 --duration 20 --seed 5 --arrival open --workers 10 \
+        --generation-mode none --gpu-mem-gb 0 --cpu-mem-gb 0 "$@" 2>"$TMP/stderr"
+}
+exits "more requests than storage can serve" 0 crowd --tier-model 2=bw:10GB/s -o "$TMP/crowd.csv" --summary "$TMP/c.json"
+stderr_like "the waits by class are said" "^queue      interactive mean .*responsive mean .*batch mean"
+is "interactive waits least" \
+    "$(json "$TMP/c.json" '.requests.queue_by_qos_ms | .interactive.mean * 1.2 < .batch.mean')" true
+is "all that arrived count" \
+    "$(json "$TMP/c.json" '.requests | ([.queue_by_qos_ms[].count] | add) == .issued')" true
+is "those waiting at the end" \
+    "$(json "$TMP/c.json" '.requests | ([.waiting_by_qos[]] | add) == .waiting and .waiting > 0')" true
+is "batch is served in turn" "$(awk -F, '
+    NR > 1 && $7 != "" && !seen[$7]++ { n++; batch += $9 == "batch" }
+    END { print (batch >= n * 0.04 && batch <= n * 0.2 ? "yes" : batch " of " n) }' "$TMP/crowd.csv")" yes
+crowd --compat mlperf --tier-model 2=bw:10GB/s -o "$TMP/crowd.csv"
+is "the benchmark's program knows priority alone" \
+    "$(awk -F, '$1 > 10 && $9 == "batch"' "$TMP/crowd.csv" | wc -l)" 0
+crowd -o none --summary "$TMP/c.json"
+is "without times there are no queues" "$(json "$TMP/c.json" '.requests.queue_by_qos_ms')" null
+
 # Every object is read back as it was written.
 generate --tier-model 2=nvme-gen4,write:500MB/s --storage-capacity-gb 1 --limit 150 --duration 0 -o "$TMP/r.csv"
 exits "it replays" 0 "$BIN/kvreplay" --nvme "$TMP/d" --tier-engine 0=mem --tier-engine 1=mem --verify full \

@@ -43,6 +43,51 @@ static void priority_then_arrival(void **state)
     queue_free(q);
 }
 
+/* Every tenth is of the class that has waited longest, in and out of the packed part of a line. */
+static void every_tenth_in_turn(void **state)
+{
+    (void)state;
+    static const int64_t priority[3] = {3, 2, 1};
+    struct queue *q = queue_create(priority);
+    struct request r = {0};
+    uint64_t number = 0, batch = 0, turns[TRACE_QOSES] = {0};
+
+    queue_take_turns(q);
+    for (int i = 0; i < 300; i++) {
+        for (uint8_t qos = 0; qos < TRACE_QOSES; qos++) {
+            r = (struct request){.number = ++number, .qos = qos, .arrival_ns = i * 10 - qos};
+            if (r.arrival_ns >= 0 || qos == TRACE_INTERACTIVE)
+                assert_int_equal(queue_push(q, &r), 0);
+        }
+    }
+    /* Batch and responsive wait from 8 and 9 on, interactive from 0: that goes first in turn, too.
+     */
+    for (int i = 0; i < 300; i++) {
+        assert_true(queue_pop(q, &r));
+        if (i % 10 != 9)
+            assert_int_equal(r.qos, TRACE_INTERACTIVE);
+        else
+            turns[r.qos]++;
+        batch += r.qos == TRACE_BATCH;
+    }
+    /* By the first turn interactive ones up to 80 are gone, so batch (8) is first, then 9, 18 ...
+     */
+    assert_int_equal(turns[TRACE_INTERACTIVE], 0);
+    assert_int_equal(turns[TRACE_BATCH], 15);
+    assert_int_equal(turns[TRACE_RESPONSIVE], 15);
+    assert_int_equal(batch, 15);
+    queue_free(q);
+
+    q = queue_create(priority); /* of equal times the lowest class */
+    queue_take_turns(q);
+    for (uint64_t n = 1; n <= 30; n++)
+        push(q, n, (enum trace_qos)(n % 3));
+    for (int i = 0; i < 9; i++)
+        pop(q);
+    assert_int_equal(pop(q), 2); /* 3 and all of its class are interactive */
+    queue_free(q);
+}
+
 static void equal_priorities_share(void **state)
 {
     (void)state;
@@ -254,9 +299,10 @@ static void events_by_time_then_tie(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(priority_then_arrival),    cmocka_unit_test(equal_priorities_share),
-        cmocka_unit_test(requests_come_back_whole), cmocka_unit_test(random_requests_come_back),
-        cmocka_unit_test(long_queues_keep_order),   cmocka_unit_test(events_by_time_then_tie),
+        cmocka_unit_test(priority_then_arrival),     cmocka_unit_test(every_tenth_in_turn),
+        cmocka_unit_test(equal_priorities_share),    cmocka_unit_test(requests_come_back_whole),
+        cmocka_unit_test(random_requests_come_back), cmocka_unit_test(long_queues_keep_order),
+        cmocka_unit_test(events_by_time_then_tie),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
