@@ -64,6 +64,7 @@ struct fill {
     atomic_uint_fast64_t writes_left;   /* of the fill */
     atomic_int_fast64_t rounds_from_ns; /* 0 until the fill has ended */
     atomic_bool stop;                   /* begin no more writes */
+    atomic_bool abandon;                /* and leave those that do not end soon */
     pthread_mutex_t lock;               /* of what follows */
     pthread_cond_t ended;               /* a thread has */
     unsigned running;
@@ -228,6 +229,8 @@ static void *writer_run(void *arg)
             continue;
         n = w->io->ops->reap(w->io, done, FILL_BATCH,
                              more_to_make(w) ? 0 : clock_now_ns() + FILL_WAIT_NS);
+        if (n == 0 && atomic_load(&f->abandon))
+            break;
         now_ns = clock_now_ns();
         for (int i = 0; i < n; i++)
             end_write(w, done[i]->owner, now_ns);
@@ -316,10 +319,13 @@ static void watch_writers(struct fill *f)
         pthread_cond_timedwait(&f->ended, &f->lock, &until);
         pthread_mutex_unlock(&f->lock);
         watch_rounds(f);
-        if (!atomic_load(&f->stop) && f->o->tick(f->o->ctx, written_bytes(f))) {
+        enum fill_wish wish = f->o->tick(f->o->ctx, written_bytes(f));
+        if (wish != FILL_GO_ON && !atomic_load(&f->stop)) {
             f->r->stopped = true;
             atomic_store(&f->stop, true);
         }
+        if (wish == FILL_ABANDON)
+            atomic_store(&f->abandon, true);
         pthread_mutex_lock(&f->lock);
     }
     pthread_mutex_unlock(&f->lock);
@@ -406,6 +412,8 @@ int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *serv
     watch_writers(&f);
     for (unsigned i = 0; i < f.started; i++)
         pthread_join(f.writers[i].thread, NULL);
+    for (unsigned i = 0; i < f.started; i++)
+        r->stuck |= f.writers[i].in_flight > 0;
     if (gather(&f, TALLY_FILL, &span, service, &last_ns) < 0)
         fill_fail(&f, err_nomem(&late, "histogram"), &late);
     r->bytes = span.bytes;
@@ -418,7 +426,8 @@ out:
     for (unsigned i = 0; f.writers && i < o->threads; i++) {
         for (unsigned k = 0; k < TALLIES; k++)
             hist_free(f.writers[i].tally[k].service);
-        free(f.writers[i].writes);
+        if (!r->stuck) /* engines may look at them until the process ends */
+            free(f.writers[i].writes);
     }
     free(f.writers);
     pthread_cond_destroy(&f.ended);

@@ -26,6 +26,13 @@ struct fill_span {
     const struct hist *service; /* ns from hand-over to completion of a write; lent */
 };
 
+/* What the caller wants, from one look to the next. */
+enum fill_wish {
+    FILL_GO_ON,
+    FILL_STOP,   /* begin no more writes, and await those in flight */
+    FILL_ABANDON /* await them for a moment only */
+};
+
 struct fill_opts {
     const struct plan *plan;
     struct fill_target *target; /* ready for plan */
@@ -39,8 +46,8 @@ struct fill_opts {
     /* Called after each round, in order, in the caller's thread. True ends the run. */
     bool (*round)(void *ctx, const struct fill_span *span);
     /* Called several times a second in the caller's thread, with the bytes written so far, rounds
-     * included. True ends the run early. */
-    bool (*tick)(void *ctx, uint64_t written);
+     * included. */
+    enum fill_wish (*tick)(void *ctx, uint64_t written);
     void *ctx;
 };
 
@@ -50,6 +57,7 @@ struct fill_result {
     int64_t elapsed_ns;     /* of the fill: from the first write to its last completion */
     bool complete;          /* the whole fill was written */
     bool stopped;           /* by tick */
+    bool stuck; /* abandoned writes are still in flight: queues and target must stay as they are */
 };
 
 /* Runs the fill; its service times (ns) go into service. 0, also when stopped. -ENOSPC, -EIO... of

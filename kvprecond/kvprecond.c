@@ -170,12 +170,12 @@ static int purge(struct run *r, struct err *e)
     return 0;
 }
 
-static bool tick(void *ctx, uint64_t written)
+static enum fill_wish tick(void *ctx, uint64_t written)
 {
     struct run *r = ctx;
 
     run_progress_tick(&r->progress_line, written);
-    return stopped();
+    return stop_abandons() ? FILL_ABANDON : stopped() ? FILL_STOP : FILL_GO_ON;
 }
 
 static bool end_round(void *ctx, const struct fill_span *span)
@@ -234,7 +234,7 @@ static int run_fill(struct run *r, struct err *e)
     ret = fill(r, e);
     sync_ns = clock_now_ns();
     /* What fits on a full file system may be kept: it must be durable too. */
-    if (ret == 0 || ret == -ENOSPC)
+    if ((ret == 0 || ret == -ENOSPC) && !r->report.fill.stuck)
         sync = fill_target_sync(r->target, ret == 0 ? e : NULL);
     ret = ret < 0 ? ret : sync;
     r->report.sync_ns = clock_now_ns() - sync_ns;
@@ -262,12 +262,15 @@ static int run_report(const struct run *r, int argc, char **argv, int status)
     return report_failure(status, ret, &e);
 }
 
-/* Releases everything; what was written is removed unless it is to be kept. */
+/* Releases everything; what was written is removed unless it is to be kept. A target that is still
+ * at work on abandoned writes stays as it is, for the next run to clear. */
 static int run_close(struct run *r, struct err *e)
 {
     int ret;
 
     progress_close(r->progress_line.progress);
+    if (r->report.fill.stuck)
+        return 0;
     for (uint64_t i = 0; r->queues && i < r->o.threads; i++) {
         if (r->queues[i].io)
             r->queues[i].io->ops->close(r->queues[i].io);

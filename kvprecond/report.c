@@ -3,6 +3,7 @@
 #include "kvprecond/report.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "lib/base/units.h"
 #include "lib/json/jsonout.h"
@@ -142,7 +143,11 @@ static void text_rounds(const struct report *r, FILE *out)
 
 int report_text(const struct report *r, FILE *out, struct err *e)
 {
-    fprintf(out, "kvprecond: %s\n", r->o->path);
+    char name[PATH_MAX];
+
+    snprintf(name, sizeof(name), "%s", r->o->path);
+    err_make_harmless(name);
+    fprintf(out, "kvprecond: %s\n", name);
     text_asked(r, out);
     text_fill(r, out);
     text_rounds(r, out);

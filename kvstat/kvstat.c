@@ -389,7 +389,8 @@ static int run(struct reporter *r, const struct opt_parser *p, int argc, char **
         jsonout_identity(r->json, "kvstat", argc, argv, started);
     rc = report_all(r, p, e);
     if (rc == 0)
-        rc = r->json ? jsonout_save(r->json, o->output, e) : output_save(r->text, o->output, e);
+        rc =
+            r->json ? jsonout_save(r->json, o->output, e) : output_save_text(r->text, o->output, e);
 out:
     jsonout_free(r->json);
     output_free(r->text);

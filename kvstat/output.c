@@ -3,6 +3,7 @@
 #include "kvstat/output.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/save.h"
 
@@ -38,6 +39,17 @@ void output_free(struct output *o)
         fclose(o->stream);
     free(o->text);
     free(o);
+}
+
+int output_save_text(struct output *o, const char *path, struct err *e)
+{
+    if (fflush(o->stream) == 0)
+        for (char *line = o->text, *end; (end = strchr(line, '\n')); line = end + 1) {
+            *end = '\0';
+            err_make_harmless(line);
+            *end = '\n';
+        }
+    return output_save(o, path, e);
 }
 
 int output_save(struct output *o, const char *path, struct err *e)

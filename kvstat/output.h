@@ -13,6 +13,9 @@ FILE *output_stream(const struct output *o);
 /* Writes the text to path ("-": standard output); a file is written beside and renamed. Call once.
  * 0 or a negative errno, class ERR_OUTPUT. */
 int output_save(struct output *o, const char *path, struct err *e);
+/* The same for what people read: control characters but for line ends become '?', since names and
+ * keys come from files and must not steer a terminal. */
+int output_save_text(struct output *o, const char *path, struct err *e);
 void output_free(struct output *o);
 
 #endif

@@ -201,7 +201,7 @@ static int check_row(struct check *c, const struct trace_row *row, uint64_t numb
     return 0;
 }
 
-static int check_rows(struct check *c, struct trace_cursor *cursor, struct err *e)
+static int check_rows(struct check *c, struct trace_cursor *cursor, const char *name, struct err *e)
 {
     const struct trace_row *rows;
     size_t n;
@@ -212,7 +212,7 @@ static int check_rows(struct check *c, struct trace_cursor *cursor, struct err *
             if (rc == -ENOMEM)
                 return err_nomem(e, "keys");
             if (rc < 0)
-                return err_set(e, rc, ERR_INPUT, "",
+                return err_set(e, rc, ERR_INPUT, name,
                                "sums of the rows do not fit 64 bits: the values are no trace's");
         }
     }
@@ -240,7 +240,7 @@ static int check_file(struct check *c, struct trace_reader *reader, const char *
         note(c, VERIFY_HEADER, 0, "the six core columns are not the first, in their order");
     rc = trace_cursor_open(&cursor, reader, e);
     if (rc == 0)
-        rc = check_rows(c, cursor, e);
+        rc = check_rows(c, cursor, trace_name(reader), e);
     trace_cursor_close(cursor);
     c->v->cut = rc == -EBADMSG;
     c->v->keys = c->table.used;

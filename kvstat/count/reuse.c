@@ -66,7 +66,7 @@ static bool is_use(const struct pass *p, const struct trace_row *row)
            (row->op == TRACE_READ && (ok || row->status == TRACE_ABSENT));
 }
 
-static int read_rows(struct pass *p, struct trace_cursor *cursor, struct err *e)
+static int read_rows(struct pass *p, struct trace_cursor *cursor, const char *name, struct err *e)
 {
     const struct trace_row *rows;
     size_t n;
@@ -78,7 +78,7 @@ static int read_rows(struct pass *p, struct trace_cursor *cursor, struct err *e)
                 rc = use(p, &rows[i], started ? rows[i].start_ns : rows[i].time_ns);
         }
         if (rc == -EOVERFLOW)
-            return err_set(e, rc, ERR_INPUT, "--reuse", "sizes add up to more than 2^63 bytes");
+            return err_set(e, rc, ERR_INPUT, name, "--reuse: sizes add up to more than 2^63 bytes");
         if (rc < 0)
             return err_nomem(e, "reuse distances");
     }
@@ -114,7 +114,7 @@ int reuse_file(struct reuse **out, const char *path, bool skip_bad_rows, struct 
     p.result = agg_is_result(trace_columns(reader));
     rc = trace_cursor_open(&cursor, reader, e);
     if (rc == 0)
-        rc = read_rows(&p, cursor, e);
+        rc = read_rows(&p, cursor, trace_name(reader), e);
     r->keys = lru_stack_objects(p.bytes);
     r->bytes = lru_stack_bytes(p.bytes);
 out:

@@ -259,6 +259,10 @@ int scan_file(struct scan **out, const char *path, const struct scan_opts *o, st
         goto out;
     }
     rc = count_file(s, reader, o, e);
+    if (rc == -EOVERFLOW && !e->where[0]) { /* of several files, which one? */
+        struct err inner = *e;
+        err_set(e, rc, inner.class, trace_name(reader), "%s", inner.what);
+    }
     s->interrupted = rc == -EINTR && agg_totals(s->agg)->rows > 0;
     if (rc < 0 && !s->cut && !s->interrupted)
         goto out;

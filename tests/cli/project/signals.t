@@ -91,6 +91,21 @@ ended
 is 'three, where nobody reads' $? 143
 exec 3>&-
 
+# ---- kvprecond ----
+for times in 1 2; do
+    "$BIN/kvprecond" --size 1G --mode random --iodepth 1 --ioengine psync --progress none --summary "$TMP/p.json" "$TMP/p" \
+        >"$TMP/stdout" 2>"$TMP/stderr" &
+    pid=$!
+    until [ -s "$TMP/p/fill-000000.kv" ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+    kill -s INT $pid
+    [ $times -eq 1 ] || { sleep 0.15 && kill -s INT $pid 2>/dev/null; }
+    ended
+    is "kvprecond, $times" $? 130
+    stderr_like 'a line' '^kvprecond: stopping: finishing the writes in flight; again to abort$'
+    is 'a summary' "$(json "$TMP/p.json" .ended_by)" SIGINT
+    not_ok 'nothing is left' test -e "$TMP/p"
+done
+
 # ---- kvstat ----
 "$BIN/kvreplay" --null --progress none -o "$TMP/r.csv" "$TMP/t.csv" 2>"$TMP/stderr"
 # feeding: rows that come for as long as $TMP/feed is there.

@@ -40,6 +40,7 @@ struct fake {
     uint64_t total;  /* bytes of the fill; 0: not known */
     uint64_t bytes;
     int64_t delay_ns; /* of each completion */
+    uint64_t hang_at; /* this many completions are all that come; 0: no bound */
 };
 
 static int fake_submit(struct io *io, struct io_req *r)
@@ -79,6 +80,10 @@ static int fake_reap(struct io *io, struct io_req **done, int max, int64_t until
         return 0; /* slow: completes nothing that is not waited for */
     }
     assert_true(f->in_flight > 0);
+    if (f->hang_at && f->reaped == f->hang_at) {
+        clock_sleep_until(until_ns, 0);
+        return 0;
+    }
     r = f->stack[--f->in_flight];
     if (++f->reaped % 4 == 0) {
         struct io_req *oldest = f->stack[0];
@@ -113,15 +118,18 @@ struct scene {
     struct fill_result result;
     struct err e;
     uint64_t stop_at; /* bytes; 0: never */
+    bool abandons;    /* at stop_at */
     unsigned rounds, rounds_wanted;
     uint64_t round_bytes, round_writes;
 };
 
-static bool tick(void *ctx, uint64_t written)
+static enum fill_wish tick(void *ctx, uint64_t written)
 {
     struct scene *s = ctx;
 
-    return s->stop_at && written >= s->stop_at;
+    return !s->stop_at || written < s->stop_at ? FILL_GO_ON
+           : s->abandons                       ? FILL_ABANDON
+                                               : FILL_STOP;
 }
 
 static bool end_round(void *ctx, const struct fill_span *span)
@@ -310,6 +318,28 @@ static void test_full_file_system(void **state)
     scene_end(&s);
 }
 
+/* Writes that never end: those that did are counted, and the fill returns. */
+static void test_abandoned_writes(void **state)
+{
+    const struct plan_opts o = {.volume = 64 * 4 * KIB, .write_bytes = 4 * KIB};
+    static struct fake left[QUEUES]; /* still knows what is in flight */
+    struct scene s;
+
+    (void)state;
+    scene_start(&s, &o, 4, QUEUES);
+    for (unsigned i = 0; i < QUEUES; i++)
+        s.fake[i].hang_at = i + 1;
+    s.stop_at = 6 * 4 * KIB;
+    s.abandons = true;
+    assert_int_equal(scene_fill(&s), 0);
+    assert_true(s.result.stuck);
+    assert_true(s.result.stopped);
+    assert_int_equal(s.result.bytes, 6 * 4 * KIB);
+    assert_int_equal(s.fake[0].in_flight, 4);
+    memcpy(left, s.fake, sizeof(left));
+    scene_end(&s);
+}
+
 /* One thread's failure ends the others too, with their writes awaited. */
 static void test_failure_of_one_thread(void **state)
 {
@@ -432,6 +462,7 @@ int main(void)
         cmocka_unit_test(test_threads_share_the_work),
         cmocka_unit_test(test_queue_is_full_when_it_waits),
         cmocka_unit_test(test_full_file_system),
+        cmocka_unit_test(test_abandoned_writes),
         cmocka_unit_test(test_failure_of_one_thread),
         cmocka_unit_test(test_first_failure_is_told),
         cmocka_unit_test(test_stop),
