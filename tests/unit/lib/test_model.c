@@ -317,6 +317,9 @@ static void bad_files_name_the_field(void **state)
         {"{" BASE ", \"num_hidden_layers\": 1, \"hybrid_override_pattern\": \"-\"}",
          "num_hidden_layers: no layer keeps keys and values"},
         {"{" BASE ", \"use_cla\": true}", "cla_share_factor: missing"},
+        {"{" BASE ", \"model_type\": \"granitemoehybrid\"}", "layer_types: missing: add it"},
+        {"{" BASE ", \"model_type\": \"mllama_text_model\"}",
+         "cross_attention_layers: missing: add"},
         {"{" BASE ", \"attention_chunk_size\": 8192}", "attention_chunk_size: models with this"},
         {"{" BASE ", \"sliding_window\": 9, \"sliding_window_pattern\": \"LXG\"}",
          "sliding_window_pattern: neither a number nor"},
@@ -545,6 +548,11 @@ static void windows_of_classes(void **state)
     m = parsed("{" BASE ", \"model_type\": \"cohere2\"}");
     assert_int_equal(m.window, 4096);
     assert_int_equal(m.windowed_layers, 8);
+    m = parsed("{" BASE ", \"model_type\": \"llama4_text\"}");
+    assert_int_equal(m.window, 8192);
+    assert_int_equal(m.windowed_layers, 8);
+    m = parsed("{" BASE ", \"model_type\": \"llama4_text\", \"attention_chunk_size\": null}");
+    assert_int_equal(m.windowed_layers, 0);
     m = parsed("{\"a\": null, " BASE "}"); /* a first member that is null is no empty file */
     assert_int_equal(m.layers, 10);
 }
