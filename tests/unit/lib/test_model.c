@@ -591,6 +591,12 @@ static void the_example_file(void **state)
     assert_int_equal(bytes(&m, 1024), 31850496);
     assert_int_equal(model_find(&m, "gemma-2-9b", c, &e), 0);
     assert_int_equal(bytes(&m, 131072), 23253221376);
+    /* the same as its config.json says */
+    struct model hf;
+    assert_int_equal(model_find(&m, "qwen3-next-80b", c, &e), 0);
+    assert_int_equal(model_find(&hf, "tests/data/models/qwen3-next-80b.json", NULL, &e), 0);
+    assert_int_equal(bytes(&m, 1000), bytes(&hf, 1000));
+    assert_int_equal(m.state_bytes, hf.state_bytes);
     assert_null(conf_warning(c, 0));
     conf_free(c);
 }
