@@ -25,7 +25,7 @@ static bool is_llama4(const struct hf_reader *r)
 
 static void fill(struct hf_layers *l, enum hf_layer kind)
 {
-    memset(l->kind, kind, l->count);
+    memset(l->kind, (int)kind, l->count);
 }
 
 /* ---- one entry for each layer ---- */

@@ -359,6 +359,8 @@ static void unknown_keys(void **state)
         {"\"cache_compress_ratio\": 4", "cache_compress_ratio"},
         {"\"total_ut_steps\": 4", "total_ut_steps"},
         {"\"new_config\": {\"a\": {\"attn_stride\": 2}}", "new_config.a.attn_stride"},
+        {"\"kv_quantizer\": {\"ratio\": 4}", "kv_quantizer"},
+        {"\"stages\": [1, {\"num_heads_kept\": 4}]", "stages.num_heads_kept"},
         {"\"state_size\": 16", "state_size"},
         {"\"index_topk\": 2048", "index_topk"}, /* without index_head_dim: not DeepSeek's */
         {"\"kv_cache_dtype\": \"fp8\"", "kv_cache_dtype"},
@@ -392,6 +394,25 @@ static void unknown_keys(void **state)
         snprintf(text, sizeof(text), "{" BASE ", %s}", passed[i]);
         struct model m = parsed(text);
         assert_int_equal(model_bytes_per_token(&m), 40960);
+    }
+}
+
+/* However many keys a hostile file has, it is refused soon. */
+static void endless_keys(void **state)
+{
+    (void)state;
+    static char text[1 << 20];
+    struct model m;
+    struct err e = {0};
+    size_t len = 0;
+
+    for (int wrapped = 0; wrapped < 2; wrapped++) {
+        len = (size_t)sprintf(text, "{" BASE "%s", wrapped ? ", \"x\": {\"a\": 1" : "");
+        for (int i = 0; i < 60000; i++)
+            len += (size_t)sprintf(text + len, ", \"k%d\": null", i);
+        strcpy(text + len, wrapped ? "}}" : "}");
+        assert_int_equal(parse(&m, text, &e), -E2BIG);
+        assert_string_equal(e.what, "more than 4096 keys");
     }
 }
 
@@ -716,6 +737,7 @@ int main(void)
         cmocka_unit_test(element_types_of_files),
         cmocka_unit_test(bad_files_name_the_field),
         cmocka_unit_test(unknown_keys),
+        cmocka_unit_test(endless_keys),
         cmocka_unit_test(harmless_keys),
         cmocka_unit_test(states_and_shared_layers),
         cmocka_unit_test(windows_of_classes),
