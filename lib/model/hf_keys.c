@@ -84,6 +84,7 @@ static const struct known_key sized[] = {
     {"swa_head_dim", NULL},
     {"swa_v_head_dim", NULL},
     {"attention_other_setting", NULL},
+    {"global_attn_every_n", NULL},
     {"global_attn_every_n_layers", "layer_types"},
     /* states */
     {"linear_num_key_heads", NULL},
@@ -384,16 +385,23 @@ static bool is_object(const struct jsonin_v *v)
     return hf_key(v, 0) != NULL;
 }
 
-/* null, false, an empty list or object: the key is there and off. */
-static bool is_off(const struct jsonin_v *v)
+static bool is_count(const char *name)
+{
+    return strncmp(name, "num_", 4) == 0 || strncmp(name, "n_", 2) == 0;
+}
+
+/* null, false, an empty list or object, none of something: the key is there and off. */
+static bool is_off(const char *name, const struct jsonin_v *v)
 {
     bool on;
     double number;
 
     if (!v || (jsonin_bool(v, &on) == 0 && !on))
         return true;
-    return !jsonin_text(v, NULL) && jsonin_f64(v, &number) < 0 && jsonin_bool(v, &on) < 0 &&
-           jsonin_count(v) == 0 && !is_object(v);
+    if (jsonin_f64(v, &number) == 0)
+        return number == 0 && is_count(name);
+    return !jsonin_text(v, NULL) && jsonin_bool(v, &on) < 0 && jsonin_count(v) == 0 &&
+           !is_object(v);
 }
 
 /* ---- the document ---- */
@@ -450,7 +458,7 @@ static int check_object(struct key_check *c, const struct jsonin_v *object, cons
         if (c->left-- == 0)
             return err_set(r->e, -E2BIG, ERR_INPUT, r->where, "more than %d keys", HF_KEYS_MAX);
         snprintf(at, sizeof(at), "%s%s", path, name);
-        if (is_off(v) || is_elsewhere(name) || (around && is_object(v)) ||
+        if (is_off(name, v) || is_elsewhere(name) || (around && is_object(v)) ||
             is_known(r, name, harmless, sizeof(harmless) / sizeof(harmless[0])))
             continue;
         if (is_known(r, name, sized, sizeof(sized) / sizeof(sized[0])))

@@ -336,12 +336,16 @@ static int read_kinds(const struct hf_reader *r, struct hf_layers *l, bool *said
 
 static int read_windows(const struct hf_reader *r, struct hf_layers *l, bool said)
 {
-    uint32_t chunk = is_llama4(r) && !hf_has(r, "attention_chunk_size") ? 8192 : 0;
+    uint32_t every = 1, chunk = is_llama4(r) && !hf_has(r, "attention_chunk_size") ? 8192 : 0;
     bool use;
     int rc = read_window(r, &l->window, &use);
 
     if (rc == 0)
         rc = hf_u32_from_0(r, "attention_chunk_size", HF_WINDOW_MAX, &chunk);
+    if (rc == 0)
+        rc = hf_u32(r, "global_attn_every_n", HF_LAYERS_MAX, &every);
+    if (rc == 0 && every != 1)
+        rc = hf_fail(r, "global_attn_every_n", "models with more than 1 here are not supported");
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; !use && i < l->count; i++)

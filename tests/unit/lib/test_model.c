@@ -317,6 +317,7 @@ static void bad_files_name_the_field(void **state)
         {"{" BASE ", \"num_hidden_layers\": 1, \"hybrid_override_pattern\": \"-\"}",
          "num_hidden_layers: no layer keeps keys and values"},
         {"{" BASE ", \"use_cla\": true}", "cla_share_factor: missing"},
+        {"{" BASE ", \"global_attn_every_n\": 4}", "global_attn_every_n: models with more"},
         {"{" BASE ", \"model_type\": \"granitemoehybrid\"}", "layer_types: missing: add it"},
         {"{" BASE ", \"model_type\": \"mllama_text_model\"}",
          "cross_attention_layers: missing: add"},
@@ -365,10 +366,10 @@ static void unknown_keys(void **state)
         {"\"index_topk\": 2048", "index_topk"}, /* without index_head_dim: not DeepSeek's */
         {"\"kv_cache_dtype\": \"fp8\"", "kv_cache_dtype"},
     };
-    static const char *const passed[] = {"\"kv_share_map\": null", "\"kv_share_map\": []",
-                                         "\"kv_share_map\": {}",   "\"kv_sharing\": false",
-                                         "\"some_number\": 7",     "\"attention_norm_eps\": 1e-6",
-                                         "\"rope_layer_base\": 9", "\"new_config\": {\"a\": 1}"};
+    static const char *const passed[] = {
+        "\"kv_share_map\": null",       "\"num_reward_heads\": 0", "\"kv_share_map\": []",
+        "\"kv_share_map\": {}",         "\"kv_sharing\": false",   "\"some_number\": 7",
+        "\"attention_norm_eps\": 1e-6", "\"rope_layer_base\": 9",  "\"new_config\": {\"a\": 1}"};
 
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         char text[256];
@@ -476,7 +477,8 @@ static void harmless_keys(void **state)
         "30.0,"
         "\"embedding_multiplier_scale\": 78.4, \"sliding_window_size\": -1, "
         "\"attn_temperature_len\": 1024,"
-        "\"attn_factor\": 1.0, \"router_logit_softcapping\": 30.0, \"residual_moe\": true",
+        "\"attn_factor\": 1.0, \"global_attn_every_n\": 1, \"router_logit_softcapping\": 30.0, "
+        "\"residual_moe\": true",
         "\"attention_out_bias\": false, \"logit_scale\": 0.06, \"use_qk_norm\": true, "
         "\"mlp_bias\": false",
         /* mixtures of experts: GLM-4.5, Hunyuan, gpt-oss, Arctic, LFM2-MoE */
