@@ -178,6 +178,16 @@ static int find_epoch(struct run *r, int64_t *epoch_ns, struct err *e)
     return rc;
 }
 
+/* What is added to the starts of a result. Those of another tool's log keep their dates unless
+ * --epoch moves them. */
+static int find_start_epoch(struct run *r, int64_t *epoch_ns, struct err *e)
+{
+    int rc = options_epoch(&r->o, epoch_ns, e);
+    if (rc == 0 && r->source.trace && !r->o.epoch)
+        rc = trace_input_zero_ns(r->source.trace, epoch_ns, e);
+    return rc;
+}
+
 /* Columns of the trace: six, all that a simulation gives, or those of the trace that is copied. */
 static uint32_t columns_of(const struct run *r, bool six)
 {
@@ -226,7 +236,8 @@ static int open_output(struct run *r, struct err *e)
     int64_t epoch_ns, start_epoch_ns;
     int rc;
     if ((rc = options_tiers(o, &tiers, e)) < 0 || (rc = options_ops(o, &ops, e)) < 0 ||
-        (rc = find_epoch(r, &epoch_ns, e)) < 0 || (rc = options_epoch(o, &start_epoch_ns, e)) < 0)
+        (rc = find_epoch(r, &epoch_ns, e)) < 0 ||
+        (rc = find_start_epoch(r, &start_epoch_ns, e)) < 0)
         return rc;
     r->progress = progress_open(stderr, "kvgen", (enum progress_mode)o->progress, UNITS_NS_PER_S);
     r->provenance = make_provenance(r);
@@ -355,6 +366,8 @@ static int finish(struct run *r, struct err *e)
         err_format(&skips->first, "kvgen", line, sizeof(line));
         fprintf(stderr, "%s; rows skipped: %llu\n", line, (unsigned long long)skips->rows);
     }
+    for (unsigned i = 0; skips && i < skips->remarks.count; i++)
+        fprintf(stderr, "kvgen: %s: %s\n", r->o.input, skips->remarks.text[i]);
     if (skips && skips->unsized > 0)
         fprintf(stderr,
                 "kvgen: %s: %llu deletion%s of objects that the log neither wrote nor read before: "

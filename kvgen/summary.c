@@ -156,10 +156,12 @@ void summary_print(FILE *f, const struct summary *s)
     if (!s->model)
         fprintf(f, "tokens     %s generated\n", count(st->generated_tokens).s);
     else
-        fprintf(f, "tokens     %s of context, %s generated%s; %s, %s a token\n",
+        fprintf(f, "tokens     %s of context, %s generated%s; %s, %s a token%s%s\n",
                 count(st->context_tokens).s, count(st->generated_tokens).s,
                 is_estimated(s->source) ? " (estimated)" : "", s->model->name,
-                bytes(model_bytes_per_token(s->model)).s);
+                bytes(model_bytes_per_token(s->model)).s,
+                s->model->state_bytes > 0 ? ", state of a sequence " : "",
+                s->model->state_bytes > 0 ? bytes(s->model->state_bytes).s : "");
     print_tiers(f, s);
     print_hits(f, st);
 

@@ -15,6 +15,9 @@ struct import_ops {
     int (*next)(struct import *i, const struct trace_row **row, struct err *e);
     /* Rows skipped so far, lent. NULL: none are skipped. */
     const struct source_skips *(*skips)(const struct import *i);
+    /* Columns that rows may have. NULL: the six core ones. With Start the rows are a result, whose
+     * Start counts from the Timestamp of the first row. */
+    uint32_t (*columns)(const struct import *i);
     void (*close)(struct import *i);
 };
 struct import {
@@ -26,9 +29,10 @@ struct import {
 /* fio's iolog, versions 2 and 3. Reads, writes and trims become rows; an object is a place of a
  * file, FILE@OFFSET+LENGTH. */
 int import_fio_open(struct import **out, struct frame_in *file, struct err *e);
-/* The op-log of s3dlio and sai3-bench, and the benchdata of MinIO warp: GET, PUT and DELETE. Other
- * operations and those that failed are skipped. Rows come in order of start. The file need not have
- * that order, so all of it is read before the first row. */
+/* The op-log of s3dlio and sai3-bench, and the benchdata of MinIO warp: GET, PUT and DELETE, with
+ * what the client measured. Other operations and those that failed are skipped. Two rows that are
+ * layers of one operation (layers.h) become one. Rows come in order of start. The file need not
+ * have that order, so all of it is read before the first row. */
 int import_oplog_open(struct import **out, struct frame_in *file, struct err *e);
 
 /* A row with the six core columns; the rest is empty. op is Read, Write or Delete. */

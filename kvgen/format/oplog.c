@@ -4,12 +4,14 @@
  * before they give the first. */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kvgen/format/export.h"
 #include "kvgen/format/exporter.h"
 #include "kvgen/format/import.h"
+#include "kvgen/format/layers.h"
 #include "kvgen/format/lines.h"
 #include "kvgen/format/temp_file.h"
 #include "kvgen/format/thread_numbers.h"
@@ -26,20 +28,46 @@ static const char *const verbs[TRACE_OPS] = {
 
 enum {
     MAX_FIELDS = 64,
-    MAX_PACKED = (int)sizeof(struct trace_row) + (int)TRACE_MAX_KEY
+    MAX_PLACE = 512, /* bytes of an endpoint, of a thread */
+    MAX_KINDS = 12,  /* of rows that are left out */
+};
+
+/* A row while it is sorted; key, endpoint and thread stand behind it. */
+struct packed {
+    int64_t time_ns, latency_ns, first_byte_ns;
+    uint64_t size;
+    uint32_t key_len;
+    uint16_t endpoint_len, thread_len;
+    uint8_t op;
+};
+enum {
+    MAX_PACKED = (int)sizeof(struct packed) + (int)TRACE_MAX_KEY + 2 * MAX_PLACE
 };
 #define IMPORT_SORT_MEMORY ((size_t)16 << 20) /* before a temporary file is used */
 _Static_assert(MAX_PACKED <= (int)TIME_SORT_RECORD, "a row can be sorted");
 
-/* Columns by name. Those before ERROR must be there. */
+/* Columns by name. Those before ERROR must be there. With END or DURATION the log is a result.
+ */
 enum column {
     OP,
     BYTES,
     FILE_NAME,
     START,
     ERROR,
+    END,
+    DURATION,
+    FIRST_BYTE,
+    ENDPOINT,
+    THREAD,
     CAT, /* warp has it; its fields may be in quotes */
     COLUMNS
+};
+
+/* Rows that are left out, by kind. */
+struct left_out {
+    char op[16]; /* as the log has it; "": the kinds that came after the first ones */
+    bool failed;
+    uint64_t rows;
 };
 
 struct reader {
@@ -49,9 +77,15 @@ struct reader {
     int at[COLUMNS]; /* -1: not there */
     struct source_skips skips;
     struct time_sort *sort;
-    bool sorted;          /* all rows are in sort */
+    bool sorted;            /* all rows are in sort */
+    uint64_t layer_rows[3]; /* by enum layer */
+    struct layers *layers;  /* NULL: the log has one layer only */
+    struct left_out left_out[MAX_KINDS];
+    bool begun;           /* a row was given, ... */
+    int64_t first_ns;     /* ... the first one at this time */
     struct keymap *sizes; /* by key, of the objects that were written or read and not deleted */
     struct trace_row row;
+    struct trace_extra extra; /* of row */
     char packed[MAX_PACKED];
 };
 
@@ -100,11 +134,87 @@ static bool unquote(struct field *f)
 }
 
 /* Counts a row that is skipped. Returns 0: no row. */
-static int skip(struct reader *r, const char *why, const char *what)
+static int skip(struct reader *r, const struct field *verb, bool failed, const char *why,
+                const char *what)
 {
+    struct left_out *kind = r->left_out, *last = &r->left_out[MAX_KINDS - 1];
+    char op[sizeof(kind->op)];
+    snprintf(op, sizeof(op), "%s", verb->p);
+    while (kind < last && kind->rows > 0 && (strcmp(kind->op, op) != 0 || kind->failed != failed))
+        kind++;
+    if (kind < last) {
+        memcpy(kind->op, op, sizeof(op));
+        kind->failed = failed;
+    }
+    kind->rows++;
     if (r->skips.rows++ == 0)
         lines_bad(r->lines, &r->skips.first, "%s: %.60s", why, what);
     return 0;
+}
+
+/* Reads a time and its distance from the start; *ns stays if the column or the time is missing. */
+static int read_distance(struct reader *r, const struct field *f, const char *name, int64_t *ns,
+                         struct err *e)
+{
+    int64_t time_ns;
+    if (!f || f->len == 0)
+        return 0;
+    if (iso_time_parse(f->p, f->len, &time_ns) < 0)
+        return lines_bad(r->lines, e, "%s is \"%.40s\", not a time", name, f->p);
+    if (time_ns < r->row.time_ns)
+        return lines_bad(r->lines, e, "%s is before start", name);
+    *ns = time_ns - r->row.time_ns;
+    return 0;
+}
+
+static int read_place(struct reader *r, const struct field *f, const char *name,
+                      struct trace_str *place, struct err *e)
+{
+    if (!f || f->len == 0)
+        return 0;
+    if (f->len > MAX_PLACE)
+        return lines_bad(r->lines, e, "%s is longer than %d bytes", name, MAX_PLACE);
+    *place = (struct trace_str){.p = f->p, .len = (uint32_t)f->len};
+    return 0;
+}
+
+/* NULL: the log has no such column. */
+static const struct field *field_of(const struct reader *r, const struct field *field,
+                                    enum column column)
+{
+    return r->at[column] >= 0 ? &field[r->at[column]] : NULL;
+}
+
+/* The duration is the client's own measurement, by a clock that nothing sets; start and end may be
+ * by another. */
+static int read_latency(struct reader *r, const struct field *field, struct err *e)
+{
+    const struct field *f = field_of(r, field, DURATION);
+    uint64_t ns;
+    int64_t end_ns;
+    if (!f || f->len == 0)
+        return read_distance(r, field_of(r, field, END), "end", &r->row.latency_ns, e);
+    if (units_parse_digits(f->p, f->len, &ns) < 0 ||
+        __builtin_add_overflow(r->row.time_ns, ns, &end_ns))
+        return lines_bad(r->lines, e, "duration_ns is \"%.40s\", not a length of time", f->p);
+    r->row.latency_ns = (int64_t)ns;
+    return 0;
+}
+
+/* What the client measured: the columns of a result. 1 or negative errno. */
+static int read_measured(struct reader *r, const struct field *field, struct err *e)
+{
+    const struct field *first = field_of(r, field, FIRST_BYTE);
+    int rc;
+    trace_extra_clear(&r->extra);
+    r->row.extra = &r->extra;
+    if ((rc = read_latency(r, field, e)) < 0 ||
+        (rc = read_distance(r, first, "first_byte", &r->extra.first_byte_ns, e)) < 0 ||
+        (rc = read_place(r, field_of(r, field, ENDPOINT), "endpoint", &r->extra.endpoint, e)) < 0 ||
+        (rc = read_place(r, field_of(r, field, THREAD), "thread", &r->extra.thread, e)) < 0)
+        return rc;
+    r->layer_rows[layers_tell(r->extra.endpoint, r->row.key)]++;
+    return 1;
 }
 
 /* 1 and r->row; 0: the row is skipped; negative errno. */
@@ -118,9 +228,9 @@ static int read_fields(struct reader *r, const struct field *field, struct err *
     while (op < TRACE_OPS && !(verbs[op] && strcmp(verb->p, verbs[op]) == 0))
         op++;
     if (op == TRACE_OPS)
-        return skip(r, "not GET, PUT or DELETE", verb->p);
+        return skip(r, verb, false, "not GET, PUT or DELETE", verb->p);
     if (r->at[ERROR] >= 0 && field[r->at[ERROR]].len > 0)
-        return skip(r, "the operation failed", field[r->at[ERROR]].p);
+        return skip(r, verb, true, "the operation failed", field[r->at[ERROR]].p);
     if (iso_time_parse(start->p, start->len, &start_ns) < 0)
         return lines_bad(r->lines, e, "start is \"%.40s\", not a time", start->p);
     if (file->len == 0 || file->len > TRACE_MAX_KEY)
@@ -130,7 +240,7 @@ static int read_fields(struct reader *r, const struct field *field, struct err *
         return lines_bad(r->lines, e, "bytes is \"%.40s\", not a size", size->p);
     struct trace_str key = {.p = file->p, .len = (uint32_t)file->len};
     r->row = import_row((enum trace_op)op, start_ns, bytes, key);
-    return 1;
+    return read_measured(r, field, e);
 }
 
 /* The next row of the file: 1 and r->row; 0 at the end; negative errno. */
@@ -178,32 +288,131 @@ static int size_deletion(struct reader *r, struct err *e)
     return 0;
 }
 
-static int reader_next(struct import *base, const struct trace_row **row, struct err *e)
+/* ---- all rows, in order of start ---- */
+
+static size_t pack(char *p, const struct trace_str *s)
 {
-    struct reader *r = (struct reader *)base;
+    if (s->len > 0)
+        memcpy(p, s->p, s->len);
+    return s->len;
+}
+
+static int sort_row(struct reader *r, struct err *e)
+{
+    const struct packed head = {.time_ns = r->row.time_ns,
+                                .latency_ns = r->row.latency_ns,
+                                .first_byte_ns = r->extra.first_byte_ns,
+                                .size = r->row.size,
+                                .key_len = r->row.key.len,
+                                .endpoint_len = (uint16_t)r->extra.endpoint.len,
+                                .thread_len = (uint16_t)r->extra.thread.len,
+                                .op = r->row.op};
+    size_t len = sizeof(head);
+    memcpy(r->packed, &head, sizeof(head));
+    len += pack(r->packed + len, &r->row.key);
+    len += pack(r->packed + len, &r->extra.endpoint);
+    len += pack(r->packed + len, &r->extra.thread);
+    return time_sort_add(r->sort, r->row.time_ns, r->packed, len, e);
+}
+
+/* Says by kind what is left out. */
+static void remark_left_out(struct reader *r)
+{
+    char text[NOTES_CAP] = "";
+    size_t len = 0;
+    for (size_t i = 0; i < MAX_KINDS && r->left_out[i].rows > 0 && len < sizeof(text); i++) {
+        const struct left_out *kind = &r->left_out[i];
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%llu %s%s", i > 0 ? ", " : "",
+                                (unsigned long long)kind->rows, kind->failed ? "failed " : "",
+                                *kind->op ? kind->op : "of other kinds");
+    }
+    err_make_harmless(text);
+    if (len > 0)
+        notes_add(&r->skips.remarks, "left out: %s", text);
+}
+
+/* Reads the whole log. A signal ends reading early; whoever takes the rows looks for signals too.
+ */
+static int sort_all(struct reader *r, struct err *e)
+{
+    int rc = time_sort_create(&r->sort, temp_file_folder(), IMPORT_SORT_MEMORY, e);
+    while (rc == 0 && stop_signal() == 0 && (rc = read_row(r, e)) > 0)
+        rc = sort_row(r, e);
+    if (rc == 0)
+        rc = time_sort_finish(r->sort, e);
+    if (rc < 0)
+        return rc;
+    remark_left_out(r);
+    if (r->layer_rows[LAYER_OUTER] > 0 && r->layer_rows[LAYER_INNER] > 0 &&
+        !(r->layers = layers_create()))
+        rc = err_nomem(e, "layers of the log");
+    return rc;
+}
+
+/* 1 and r->row, whose strings are lent until the next call; 0 at the end; negative errno. */
+static int next_sorted(struct reader *r, struct err *e)
+{
     int64_t time_ns;
     const void *p;
     size_t len;
-    int rc = 0;
-    if (!r->sorted) {
-        /* A signal ends reading early; whoever takes the rows looks for signals too. */
-        rc = time_sort_create(&r->sort, temp_file_folder(), IMPORT_SORT_MEMORY, e);
-        while (rc == 0 && stop_signal() == 0 && (rc = read_row(r, e)) > 0) {
-            const struct trace_str key = r->row.key;
-            memcpy(r->packed, &r->row, sizeof(r->row));
-            memcpy(r->packed + sizeof(r->row), key.p, key.len);
-            rc = time_sort_add(r->sort, r->row.time_ns, r->packed, sizeof(r->row) + key.len, e);
-        }
-        r->sorted = true;
-        if (rc == 0)
-            rc = time_sort_finish(r->sort, e);
-    }
-    if (rc == 0)
-        rc = time_sort_next(r->sort, &time_ns, &p, &len, e);
+    int rc = time_sort_next(r->sort, &time_ns, &p, &len, e);
     if (rc <= 0)
         return rc;
-    memcpy(&r->row, p, sizeof(r->row));
-    r->row.key.p = (const char *)p + sizeof(r->row);
+    struct packed head;
+    memcpy(&head, p, sizeof(head));
+    const char *text = (const char *)p + sizeof(head);
+    struct trace_str key = {.p = text, .len = head.key_len};
+    r->row = import_row((enum trace_op)head.op, head.time_ns, head.size, key);
+    r->row.latency_ns = head.latency_ns;
+    r->row.status = head.latency_ns == TRACE_NONE ? TRACE_NO_STATUS : TRACE_OK;
+    r->row.extra = &r->extra;
+    text += head.key_len;
+    trace_extra_clear(&r->extra);
+    r->extra.first_byte_ns = head.first_byte_ns;
+    r->extra.endpoint = (struct trace_str){.p = text, .len = head.endpoint_len};
+    r->extra.thread = (struct trace_str){.p = text + head.endpoint_len, .len = head.thread_len};
+    return 1;
+}
+
+/* The same, of a log with two layers. */
+static int next_joined(struct reader *r, struct err *e)
+{
+    const struct trace_row *row;
+    int rc = 1;
+    while (!(row = layers_take(r->layers)) && rc > 0) {
+        rc = next_sorted(r, e);
+        if (rc == 0)
+            layers_end(r->layers);
+        else if (rc > 0 && layers_add(r->layers, &r->row) < 0)
+            rc = err_nomem(e, "layers of the log");
+    }
+    if (!row && rc == 0)
+        row = layers_take(r->layers);
+    if (!row) {
+        uint64_t joined = layers_joined(r->layers);
+        if (rc == 0 && joined > 0)
+            notes_add(&r->skips.remarks, "%llu operation%s logged by two layers: each is one row",
+                      (unsigned long long)joined, joined == 1 ? " was" : "s were");
+        return rc;
+    }
+    r->row = *row;
+    return 1;
+}
+
+static int reader_next(struct import *base, const struct trace_row **row, struct err *e)
+{
+    struct reader *r = (struct reader *)base;
+    int rc = r->sorted ? 0 : sort_all(r, e);
+    r->sorted = true;
+    if (rc == 0)
+        rc = r->layers ? next_joined(r, e) : next_sorted(r, e);
+    if (rc <= 0)
+        return rc;
+    if (!r->begun)
+        r->first_ns = r->row.time_ns;
+    r->begun = true;
+    if (r->row.latency_ns != TRACE_NONE)
+        r->row.start_ns = r->row.time_ns - r->first_ns;
     *row = &r->row;
     rc = size_deletion(r, e);
     return rc < 0 ? rc : 1;
@@ -214,21 +423,39 @@ static const struct source_skips *reader_skips(const struct import *base)
     return &((const struct reader *)base)->skips;
 }
 
+static uint32_t reader_columns(const struct import *base)
+{
+    const struct reader *r = (const struct reader *)base;
+    uint32_t columns = TRACE_CORE | TRACE_RESULT;
+    if (r->at[END] < 0 && r->at[DURATION] < 0)
+        return TRACE_CORE;
+    if (r->at[FIRST_BYTE] >= 0)
+        columns |= TRACE_BIT(TRACE_COL_FIRST_BYTE);
+    if (r->at[ENDPOINT] >= 0)
+        columns |= TRACE_BIT(TRACE_COL_ENDPOINT);
+    if (r->at[THREAD] >= 0)
+        columns |= TRACE_BIT(TRACE_COL_THREAD);
+    return columns;
+}
+
 static void reader_close(struct import *base)
 {
     struct reader *r = (struct reader *)base;
     lines_free(r->lines);
     time_sort_free(r->sort);
     keymap_free(r->sizes);
+    layers_free(r->layers);
     free(r);
 }
 
 static const struct import_ops reader_ops = {
-    .next = reader_next, .skips = reader_skips, .close = reader_close};
+    .next = reader_next, .skips = reader_skips, .columns = reader_columns, .close = reader_close};
 
 int import_oplog_open(struct import **out, struct frame_in *file, struct err *e)
 {
-    static const char *const names[COLUMNS] = {"op", "bytes", "file", "start", "error", "cat"};
+    static const char *const names[COLUMNS] = {"op",       "bytes",  "file",        "start",
+                                               "error",    "end",    "duration_ns", "first_byte",
+                                               "endpoint", "thread", "cat"};
     struct field field[MAX_FIELDS];
     char *line;
     size_t len;

@@ -122,7 +122,16 @@ int trace_input_first_ns(struct trace_input *t, int64_t *time_ns, struct err *e)
 
 uint32_t trace_input_columns(const struct trace_input *t)
 {
-    return t->import ? TRACE_CORE : trace_columns(t->reader);
+    if (!t->import)
+        return trace_columns(t->reader);
+    return t->import->ops->columns ? t->import->ops->columns(t->import) : TRACE_CORE;
+}
+
+int trace_input_zero_ns(struct trace_input *t, int64_t *time_ns, struct err *e)
+{
+    *time_ns = 0;
+    bool measured = trace_input_columns(t) & TRACE_BIT(TRACE_COL_START);
+    return t->import && measured ? trace_input_first_ns(t, time_ns, e) : 0;
 }
 
 const char *trace_input_provenance(const struct trace_input *t)

@@ -9,11 +9,13 @@
 
 #include "kvgen/source/request.h"
 #include "lib/base/err.h"
+#include "lib/base/notes.h"
 
 struct source; /* begins with its ops */
 
 /* Rows of the input that became no request, or lack something. */
 struct source_skips {
+    struct notes remarks; /* what was left out, by kind, and what was joined; at the end */
     uint64_t rows;
     struct err first; /* why the first one was skipped */
     /* Deletions that became rows of size 0, because their objects' sizes are not known. */

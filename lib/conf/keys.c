@@ -177,6 +177,9 @@ const struct conf_key conf_keys[] = {
      "Tokens that a layer with a sliding window holds at most."},
     {"model_configs.*.windowed_layers", CONF_I64, NULL, 1, 10000, NULL,
      "Layers with a sliding window; all when missing."},
+    {"model_configs.*.state_bytes", CONF_I64, NULL, 0, 1125899906842624.0, NULL,
+     "Bytes of one sequence's state in layers that num_layers leaves out (linear attention, "
+     "Mamba); none when missing."},
 
     {NULL, CONF_TEXT, NULL, 0, 0, NULL, NULL},
 };

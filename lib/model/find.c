@@ -98,6 +98,8 @@ static int read_model(const struct model_reader *r, struct model *out)
     const char *name = get_text(r, "name"), *dtype = get_text(r, "dtype");
     const char *type = get_text(r, "attention_type");
     uint32_t heads = m.heads, hidden = m.hidden, window = (uint32_t)m.window;
+    char path[MODEL_PATH_MAX];
+    int64_t state;
     int rc;
 
     if (strlen(r->id) >= sizeof(m.id))
@@ -120,6 +122,10 @@ static int read_model(const struct model_reader *r, struct model *out)
     get_u32(r, "sliding_window", &window);
     get_u32(r, "windowed_layers", &m.windowed_layers);
     m.window = window;
+
+    put_path(r, "state_bytes", path);
+    if (conf_get_i64(r->conf, path, &state) == 0)
+        m.state_bytes = (uint64_t)state;
 
     if (type)
         m.attention = strcmp(type, "gqa") == 0   ? MODEL_GQA

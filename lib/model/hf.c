@@ -15,7 +15,8 @@
 #include "lib/model/hf_state.h"
 
 enum {
-    HF_FILE_MAX = 16 << 20
+    HF_FILE_MAX = 16 << 20,
+    HF_BLOCK_KEYS_MAX = 100
 };
 
 static const struct hf_family families[] = {
@@ -197,6 +198,9 @@ static int read_block(const struct hf_reader *r, const struct jsonin_v *block, u
         return hf_fail(r, "block_configs", "an entry has no attention");
     for (size_t i = 0; (key = hf_key(attention, i)); i++) {
         bool off = true, is_known = false;
+        if (i == HF_BLOCK_KEYS_MAX)
+            return hf_fail(r, "block_configs", "an attention has more than %d keys",
+                           HF_BLOCK_KEYS_MAX);
         const struct jsonin_v *v = jsonin_member(attention, i, &key);
         for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
             is_known |= strcmp(key, known[k]) == 0;
@@ -383,6 +387,8 @@ int model_hf_parse(struct model *out, const struct jsonin_v *root, const char *w
     if (!hf_key(root, 0))
         return err_set(e, -EINVAL, ERR_INPUT, where, "not a JSON object with a model's fields");
     find_text(&r);
+    if (hf_key(r.text, HF_KEYS_MAX))
+        return err_set(e, -E2BIG, ERR_INPUT, where, "more than %d keys", HF_KEYS_MAX);
 
     rc = refuse_unlike(&r);
     if (rc == 0)

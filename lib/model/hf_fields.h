@@ -13,7 +13,8 @@ enum {
     HF_LAYERS_MAX = 10000,
     HF_WIDTH_MAX = 65536, /* heads, and elements of one */
     HF_HIDDEN_MAX = 1 << 24,
-    HF_WINDOW_MAX = 1 << 30
+    HF_WINDOW_MAX = 1 << 30,
+    HF_KEYS_MAX = 4096 /* of a document, but for objects that are passed over */
 };
 
 /* Defaults of a family's class, for fields that its file leaves out (0: none). */

@@ -9,7 +9,6 @@
 #include <strings.h>
 
 enum {
-    KEYS_MAX = 4096, /* of one object; more are no model's */
     KEYS_PATH_MAX = 200
 };
 
@@ -85,6 +84,7 @@ static const struct known_key sized[] = {
     {"swa_head_dim", NULL},
     {"swa_v_head_dim", NULL},
     {"attention_other_setting", NULL},
+    {"global_attn_every_n", NULL},
     {"global_attn_every_n_layers", "layer_types"},
     /* states */
     {"linear_num_key_heads", NULL},
@@ -385,69 +385,96 @@ static bool is_object(const struct jsonin_v *v)
     return hf_key(v, 0) != NULL;
 }
 
-/* null, false, an empty list or object: the key is there and off. */
-static bool is_off(const struct jsonin_v *v)
+static bool is_count(const char *name)
+{
+    return strncmp(name, "num_", 4) == 0 || strncmp(name, "n_", 2) == 0;
+}
+
+/* null, false, an empty list or object, none of something: the key is there and off. */
+static bool is_off(const char *name, const struct jsonin_v *v)
 {
     bool on;
     double number;
 
     if (!v || (jsonin_bool(v, &on) == 0 && !on))
         return true;
-    return !jsonin_text(v, NULL) && jsonin_f64(v, &number) < 0 && jsonin_bool(v, &on) < 0 &&
-           jsonin_count(v) == 0 && !is_object(v);
+    if (jsonin_f64(v, &number) == 0)
+        return number == 0 && is_count(name);
+    return !jsonin_text(v, NULL) && jsonin_bool(v, &on) < 0 && jsonin_count(v) == 0 &&
+           !is_object(v);
 }
 
 /* ---- the document ---- */
 
-static int refuse(const struct hf_reader *r, const char *path, struct notes *ignored)
+/* The check under way. */
+struct key_check {
+    const struct hf_reader *r;
+    struct notes *ignored; /* NULL: the first key is an error */
+    unsigned left;         /* keys that may still come, in objects of objects too */
+};
+
+static int refuse(const struct key_check *c, const char *path)
 {
-    if (ignored) {
-        notes_add(ignored, "%s", path);
+    if (c->ignored) {
+        notes_add(c->ignored, "%s", path);
         return 0;
     }
-    return err_set(r->e, -EINVAL, ERR_INPUT, r->where,
+    return err_set(c->r->e, -EINVAL, ERR_INPUT, c->r->where,
                    "%s: unknown, and by its name it may change the size of the cache "
                    "(--force-model ignores it)",
                    path);
 }
 
+static int check_object(struct key_check *c, const struct jsonin_v *object, const char *path,
+                        bool around);
+
+/* Looks at the members of an object, or of the objects in a list. */
+static int check_inside(struct key_check *c, const struct jsonin_v *v, const char *path)
+{
+    char inside[KEYS_PATH_MAX];
+    int rc = 0, len = snprintf(inside, sizeof(inside), "%s.", path);
+
+    if (len < 0 || (size_t)len >= sizeof(inside))
+        return err_set(c->r->e, -EINVAL, ERR_INPUT, c->r->where, "%s: names too long", path);
+    if (is_object(v))
+        return check_object(c, v, inside, false);
+    for (size_t i = 0; rc == 0 && i < jsonin_count(v); i++)
+        rc = check_object(c, jsonin_at(v, i), inside, false);
+    return rc;
+}
+
 /* Looks at the members of an object, whose names begin with path. around: it is the document around
  * a nested language model, whose other objects are other parts. */
-static int check_object(const struct hf_reader *r, const struct jsonin_v *object, const char *path,
-                        bool around, struct notes *ignored)
+static int check_object(struct key_check *c, const struct jsonin_v *object, const char *path,
+                        bool around)
 {
+    const struct hf_reader *r = c->r;
     const char *name;
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && (name = hf_key(object, i)); i++) {
         const struct jsonin_v *v = jsonin_member(object, i, &name);
         char at[KEYS_PATH_MAX];
-        if (i == KEYS_MAX)
-            return err_set(r->e, -E2BIG, ERR_INPUT, r->where, "more than %d keys", KEYS_MAX);
+        if (c->left-- == 0)
+            return err_set(r->e, -E2BIG, ERR_INPUT, r->where, "more than %d keys", HF_KEYS_MAX);
         snprintf(at, sizeof(at), "%s%s", path, name);
-        if (is_off(v) || is_elsewhere(name) || (around && is_object(v)) ||
+        if (is_off(name, v) || is_elsewhere(name) || (around && is_object(v)) ||
             is_known(r, name, harmless, sizeof(harmless) / sizeof(harmless[0])))
             continue;
-        if (is_known(r, name, sized, sizeof(sized) / sizeof(sized[0])) && !is_object(v))
-            continue;
-        if (is_object(v)) {
-            size_t len = strlen(at);
-            if (len + 2 > sizeof(at))
-                return err_set(r->e, -EINVAL, ERR_INPUT, r->where, "%s: nested too deep", at);
-            strcpy(at + len, ".");
-            rc = check_object(r, v, at, false, ignored);
-        } else if (is_about_cache(name)) {
-            rc = refuse(r, at, ignored);
-        }
+        if (is_known(r, name, sized, sizeof(sized) / sizeof(sized[0])))
+            rc = is_object(v) ? check_inside(c, v, at) : 0;
+        else
+            rc = is_about_cache(name) ? refuse(c, at) : check_inside(c, v, at);
     }
     return rc;
 }
 
 int hf_keys_check(const struct hf_reader *r, struct notes *ignored)
 {
+    struct key_check c = {.r = r, .ignored = ignored, .left = HF_KEYS_MAX};
     int rc = 0;
 
     if (r->text != r->root)
-        rc = check_object(r, r->root, "", true, ignored);
-    return rc < 0 ? rc : check_object(r, r->text, r->nested, false, ignored);
+        rc = check_object(&c, r->root, "", true);
+    return rc < 0 ? rc : check_object(&c, r->text, r->nested, false);
 }

@@ -25,7 +25,7 @@ static bool is_llama4(const struct hf_reader *r)
 
 static void fill(struct hf_layers *l, enum hf_layer kind)
 {
-    memset(l->kind, kind, l->count);
+    memset(l->kind, (int)kind, l->count);
 }
 
 /* ---- one entry for each layer ---- */
@@ -283,12 +283,40 @@ static const struct {
     {"full_attention_interval", attention_by_interval},
 };
 
+/* Types whose class decides which layers keep keys and values when the file does not say it. */
+static const struct {
+    const char *type, *field;
+} needed[] = {
+    {"bamba", "attn_layer_indices"},
+    {"granitemoehybrid", "layer_types"},
+    {"lfm2_moe", "layer_types"},
+    {"mimo_v2", "hybrid_layer_pattern"},
+    {"mimo_v2_flash", "hybrid_layer_pattern"},
+    {"minimax", "attn_type_list"},
+    {"minimax_m1", "attn_type_list"},
+    {"minimax_text_01", "attn_type_list"},
+    {"mllama_text_model", "cross_attention_layers"},
+    {"nemotron_h", "hybrid_override_pattern"},
+    {"step3p5", "layer_types"},
+};
+
+static int refuse_unsaid(const struct hf_reader *r)
+{
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+        if (hf_is(r, needed[i].type) && !hf_get(r, needed[i].field))
+            return hf_fail(r, needed[i].field,
+                           "missing: add it, for not all layers of this model keep keys and values "
+                           "of all tokens");
+    return 0;
+}
+
 /* Sets the kinds that the file or the family says; *said: it does. */
 static int read_kinds(const struct hf_reader *r, struct hf_layers *l, bool *said)
 {
-    const char *by_class = hf_is(r, "qwen3_next") ? "full_attention_interval"
-                           : hf_is(r, "jamba")    ? "attn_layer_period"
-                                                  : NULL;
+    bool interval = hf_is(r, "qwen3_next") || strncmp(r->type, "qwen3_5", 7) == 0;
+    const char *by_class = interval            ? "full_attention_interval"
+                           : hf_is(r, "jamba") ? "attn_layer_period"
+                                               : NULL;
 
     fill(l, HF_FULL);
     l->states_by = NULL;
@@ -303,17 +331,21 @@ static int read_kinds(const struct hf_reader *r, struct hf_layers *l, bool *said
             l->states_by = field;
         return rc;
     }
-    return 0;
+    return refuse_unsaid(r);
 }
 
 static int read_windows(const struct hf_reader *r, struct hf_layers *l, bool said)
 {
-    uint32_t chunk = 0;
+    uint32_t every = 1, chunk = is_llama4(r) && !hf_has(r, "attention_chunk_size") ? 8192 : 0;
     bool use;
     int rc = read_window(r, &l->window, &use);
 
     if (rc == 0)
         rc = hf_u32_from_0(r, "attention_chunk_size", HF_WINDOW_MAX, &chunk);
+    if (rc == 0)
+        rc = hf_u32(r, "global_attn_every_n", HF_LAYERS_MAX, &every);
+    if (rc == 0 && every != 1)
+        rc = hf_fail(r, "global_attn_every_n", "models with more than 1 here are not supported");
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; !use && i < l->count; i++)

@@ -10,14 +10,23 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static uint64_t sum_of(struct trace_str s)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < s.len; i++)
+        sum += (unsigned char)s.p[i];
+    return sum;
+}
+
 static void check_row(const struct trace_row *row)
 {
     if (row->op >= TRACE_OPS || row->tier > TRACE_TIERS || row->phase > TRACE_PHASES ||
         row->size > (uint64_t)INT64_MAX || row->key.len > TRACE_MAX_KEY)
         abort();
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < row->key.len; i++)
-        sum += (unsigned char)row->key.p[i];
+    uint64_t sum = sum_of(row->key);
+    if (row->extra)
+        sum += sum_of(row->extra->endpoint) + sum_of(row->extra->thread);
     if (sum == 1 && row->key.len > 1) /* never: the sum is used, so that it is made */
         abort();
 }

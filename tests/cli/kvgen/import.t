@@ -8,6 +8,7 @@ single_threaded
 
 log=$TMP/in
 body() { told "$BIN/kvgen" --no-notes --input "$log" -o - "$@" | tail -n +2; }
+core() { sed -E 's/(,[^,]*){9}$//'; } # of rows with what a client measured, the six core columns
 refused() { # NAME REGEX
     exits "$1: status 2" 2 "$BIN/kvgen" --source trace --input "$log" -o "$TMP/out.csv"
     stderr_like "$1: says so" "^kvgen: $2"
@@ -66,11 +67,12 @@ row() { # OP BYTES FILE ERROR START
     row PUT 5 /b/2 'timed out' 2025-01-01T00:00:02Z
     row DELETE '' /b/1 '' 2025-01-01T00:00:03Z
 } >"$log"
-is "an op-log" "$(body)" '1735689600.000000,Write,1048576,Tier-2,/b/1,Prefill
+is "an op-log" "$(body | core)" '1735689600.000000,Write,1048576,Tier-2,/b/1,Prefill
 1735689600.000000001,Read,1048576,Tier-2,/b/1,Decode
 1735689601.500000,Read,1048576,Tier-2,"""b,c""",Decode
 1735689603.000000,Delete,1048576,Tier-2,/b/1,Evict'
 like "an op-log: what is left out" "$(cat "$TMP/err")" '^kvgen: .*in:3: not GET, PUT or DELETE: LIST; rows skipped: 2$'
+like "an op-log: by kind" "$(cat "$TMP/err")" '^kvgen: .*in: left out: 1 LIST, 1 failed PUT$'
 is "an op-log: from zero" "$(body --epoch 0 | head -n 2 | cut -d , -f 1 | tr '\n' ' ')" "0.000000 0.000000001 "
 # A log has no size of a deletion.
 {
@@ -95,7 +97,7 @@ like "an op-log: those of 0 are counted" "$(cat "$TMP/err")" '^kvgen: .*/in: 2 d
     row PUT 9 /b/2 '' 2025-01-01T00:00:00.5Z
     row GET 9 /b/2 '' 2025-01-01T00:00:03Z
 } >"$log"
-is "an op-log: in order of start" "$(body --epoch 0)" '0.000000,Write,9,Tier-2,/b/2,Prefill
+is "an op-log: in order of start" "$(body --epoch 0 | core)" '0.000000,Write,9,Tier-2,/b/2,Prefill
 1.500000,Write,7,Tier-2,/b/1,Prefill
 2.500000,Read,7,Tier-2,/b/1,Decode
 2.500000,Read,9,Tier-2,/b/2,Decode'
@@ -132,18 +134,98 @@ warp_row() { # INDEX OP BYTES FILE ERROR START END
     echo '# end'
 } >"$TMP/warp.csv"
 zstd -qc "$TMP/warp.csv" >"$log"
-is "benchdata" "$(body)" '1735689600.250000,Write,10,Tier-2,"q""t.bin",Prefill'
+is "benchdata" "$(body | core)" '1735689600.250000,Write,10,Tier-2,"q""t.bin",Prefill'
 {
     cat "$TMP/warp.csv"
     warp_row 2 PUT 10 x '"Put ""http://h"":	timed out"' 2025-01-01T00:00:02Z 2025-01-01T00:00:03Z
     warp_row 3 PUT 10 '"a	b"' '' 2025-01-01T00:00:02Z 2025-01-01T00:00:03Z
 } >"$log"
-is "benchdata: tabs in quotes" "$(body | tail -n 1)" "1735689602.000000,Write,10,Tier-2,a	b,Prefill"
+is "benchdata: tabs in quotes" "$(body | core | tail -n 1)" "1735689602.000000,Write,10,Tier-2,a	b,Prefill"
 like "benchdata: a message in quotes" "$(cat "$TMP/err")" 'rows skipped: 2$'
 sed 's/q""t.bin"/qt.bin/' "$TMP/warp.csv" >"$log"
 refused "benchdata: a quote that does not close" '.*in:2: field 8: quotes'
 zstd -qc "$TMP/warp.csv" | head -c 100 >"$log"
 refused "benchdata: cut" '.*in: .*cut'
+
+# What a client measured makes a result: Start from the first row, Latency_us, Status, First_byte_us, Endpoint, Thread.
+# The duration is by the client's own clock; without it, from start to end.
+measured() { # THREAD OP BYTES ENDPOINT FILE ERROR START FIRST_BYTE END DURATION, minutes and seconds of a day as times
+    printf '0\t%s\t%s\tc\t1\t%s\t%s\t%s\t%s\t2025-01-01T00:%sZ\t%s\t2025-01-01T00:%sZ\t%s\n' \
+        "$1" "$2" "$3" "$4" "$5" "$6" "$7" "${8:+2025-01-01T00:${8}Z}" "$9" "${10}"
+}
+results() { body | cut -d , -f 2,3,5,9-; }
+{
+    printf "$header"
+    measured 5 PUT 7 http://h b/1 '' 00:02 '' 00:03 1000000001
+    measured 6 GET 7 http://h b/1 '' 00:05 00:05.25 00:06.5 ''
+} >"$log"
+is "a log is a result" "$(results)" 'Write,7,b/1,0.000000,1000000.001,,ok,,http://h,5
+Read,7,b/1,3.000000,1500000,,ok,250000,http://h,6'
+body >"$TMP/result.csv"
+told "$BIN/kvgen" --input "$log" -o "$TMP/result.csv"
+is "kvstat reads it" "$("$BIN/kvstat" --json "$TMP/result.csv" >"$TMP/result.json" && json "$TMP/result.json" .rows)" 2
+is "an export of it keeps dates and durations" \
+    "$(told "$BIN/kvgen" --input "$log" --format sai3 -o - | cut -f 3,6,8,10,12,13 | tail -n +2 | tr '\t' ' ')" \
+    'PUT 7 b/1 2025-01-01T00:00:02.000000000Z 2025-01-01T00:00:03.000000001Z 1000000001
+GET 7 b/1 2025-01-01T00:00:05.000000000Z 2025-01-01T00:00:06.500000000Z 1500000000'
+one_measured() {
+    printf "$header"
+    measured "$@"
+}
+one_measured 1 GET 5 h f '' 00:09 '' 00:08 '' >"$log"
+refused "an op-log: an end before the start" '.*in:2: end is before start'
+one_measured 1 GET 5 h f '' 00:09 '' 00:10 -5 >"$log"
+refused "an op-log: a bad duration" '.*in:2: duration_ns is "-5"'
+
+# The two layers in which sai3-bench logs an operation on S3 become one row: times of the outer one, the key and the
+# first byte of the inner one. Each inner row pairs with one outer row; what has no pair stays. Of two that fit, the one
+# that ends first; a log may have the inner row of the same time before the outer.
+inner() { measured "$1" "$2" 7 http://h:9000 "$3" '' "$4" "$5" "$6" ''; } # THREAD OP KEY START FIRST_BYTE END
+outer() { measured "$1" "$2" 7 s3://b "b/$3" '' "$4" "$4" "$5" ''; }      # THREAD OP KEY START END
+{
+    printf "$header"
+    inner 1 GET k 00:01.1 00:01.3 00:01.8
+    outer 1 GET k 00:01.0 00:01.9
+    inner 1 PUT alone 00:01.2 '' 00:01.4
+    outer 1 GET k 00:02.0 00:04.0
+    outer 1 GET k 00:02.1 00:03.0
+    inner 1 GET k 00:02.2 00:02.3 00:02.9
+    inner 1 GET k 00:02.3 00:02.4 00:03.9
+    inner 2 GET k 00:05.1 00:05.2 00:05.3
+    outer 1 GET k 00:05.0 00:05.4
+    inner 1 PUT tie 00:06.0 '' 00:06.5
+    outer 1 PUT tie 00:06.0 00:06.6
+    inner 1 GET late 00:07.1 00:07.2 00:07.9
+    outer 1 GET late 00:07.0 00:07.8
+    measured 1 GET 7 http://h:9000 k 'timed out' 00:08.0 '' 00:08.5 ''
+    measured 1 LIST 0 s3://b b/ '' 00:09.0 '' 00:09.5 ''
+} >"$log"
+is "two layers: one row of each operation" "$(results)" 'Read,7,k,0.000000,900000,,ok,300000,s3://b,1
+Write,7,alone,0.200000,200000,,ok,,http://h:9000,1
+Read,7,k,1.000000,2000000,,ok,400000,s3://b,1
+Read,7,k,1.100000,900000,,ok,200000,s3://b,1
+Read,7,k,4.000000,400000,,ok,0,s3://b,1
+Read,7,k,4.100000,200000,,ok,100000,http://h:9000,2
+Write,7,tie,5.000000,600000,,ok,,s3://b,1
+Read,7,late,6.000000,800000,,ok,0,s3://b,1
+Read,7,late,6.100000,800000,,ok,100000,http://h:9000,1'
+like "two layers: how many became one" "$(cat "$TMP/err")" '^kvgen: .*in: 4 operations were logged by two layers'
+like "two layers: what is left out" "$(cat "$TMP/err")" '^kvgen: .*in: left out: 1 failed GET, 1 LIST$'
+grep -v 's3://' "$log" >"$TMP/inner.tsv"
+is "one layer only: as it is" "$("$BIN/kvgen" --input "$TMP/inner.tsv" -o - 2>/dev/null | tail -n +2 | wc -l)" 7
+{
+    printf "$header"
+    outer 1 GET k 00:01.0 00:01.9
+} >"$log"
+is "the outer layer only: the file is the key" "$(results | cut -d , -f 3)" b/k
+
+# What sai3-bench recorded on S3; its own report counts the same.
+cp "$DATA/sai3_oplog_recorded_2s.tsv.zst" "$log"
+is "a recorded log: each operation once, mean latency" "$(body | awk -F, '{n[$2]++; us[$2] += $10; bytes[$2] += $3}
+    END {printf "%d %d %.3f; %d", n["Read"], bytes["Read"], us["Read"] / n["Read"], n["Write"]}')" \
+    "301 299949076 12051.514; 162"
+like "a recorded log: pairs" "$(cat "$TMP/err")" ': 442 operations were logged by two layers'
+like "a recorded log: the others" "$(cat "$TMP/err")" ': left out: 1 failed GET, 37 LIST$'
 
 # A log has no model and no seed, and neither has its copy, whatever the defaults of kvgen's options are.
 zstd -qc "$TMP/warp.csv" >"$log"

@@ -317,6 +317,10 @@ static void bad_files_name_the_field(void **state)
         {"{" BASE ", \"num_hidden_layers\": 1, \"hybrid_override_pattern\": \"-\"}",
          "num_hidden_layers: no layer keeps keys and values"},
         {"{" BASE ", \"use_cla\": true}", "cla_share_factor: missing"},
+        {"{" BASE ", \"global_attn_every_n\": 4}", "global_attn_every_n: models with more"},
+        {"{" BASE ", \"model_type\": \"granitemoehybrid\"}", "layer_types: missing: add it"},
+        {"{" BASE ", \"model_type\": \"mllama_text_model\"}",
+         "cross_attention_layers: missing: add"},
         {"{" BASE ", \"attention_chunk_size\": 8192}", "attention_chunk_size: models with this"},
         {"{" BASE ", \"sliding_window\": 9, \"sliding_window_pattern\": \"LXG\"}",
          "sliding_window_pattern: neither a number nor"},
@@ -356,14 +360,16 @@ static void unknown_keys(void **state)
         {"\"cache_compress_ratio\": 4", "cache_compress_ratio"},
         {"\"total_ut_steps\": 4", "total_ut_steps"},
         {"\"new_config\": {\"a\": {\"attn_stride\": 2}}", "new_config.a.attn_stride"},
+        {"\"kv_quantizer\": {\"ratio\": 4}", "kv_quantizer"},
+        {"\"stages\": [1, {\"num_heads_kept\": 4}]", "stages.num_heads_kept"},
         {"\"state_size\": 16", "state_size"},
         {"\"index_topk\": 2048", "index_topk"}, /* without index_head_dim: not DeepSeek's */
         {"\"kv_cache_dtype\": \"fp8\"", "kv_cache_dtype"},
     };
-    static const char *const passed[] = {"\"kv_share_map\": null", "\"kv_share_map\": []",
-                                         "\"kv_share_map\": {}",   "\"kv_sharing\": false",
-                                         "\"some_number\": 7",     "\"attention_norm_eps\": 1e-6",
-                                         "\"rope_layer_base\": 9", "\"new_config\": {\"a\": 1}"};
+    static const char *const passed[] = {
+        "\"kv_share_map\": null",       "\"num_reward_heads\": 0", "\"kv_share_map\": []",
+        "\"kv_share_map\": {}",         "\"kv_sharing\": false",   "\"some_number\": 7",
+        "\"attention_norm_eps\": 1e-6", "\"rope_layer_base\": 9",  "\"new_config\": {\"a\": 1}"};
 
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         char text[256];
@@ -389,6 +395,25 @@ static void unknown_keys(void **state)
         snprintf(text, sizeof(text), "{" BASE ", %s}", passed[i]);
         struct model m = parsed(text);
         assert_int_equal(model_bytes_per_token(&m), 40960);
+    }
+}
+
+/* However many keys a hostile file has, it is refused soon. */
+static void endless_keys(void **state)
+{
+    (void)state;
+    static char text[1 << 20];
+    struct model m;
+    struct err e = {0};
+    size_t len = 0;
+
+    for (int wrapped = 0; wrapped < 2; wrapped++) {
+        len = (size_t)sprintf(text, "{" BASE "%s", wrapped ? ", \"x\": {\"a\": 1" : "");
+        for (int i = 0; i < 60000; i++)
+            len += (size_t)sprintf(text + len, ", \"k%d\": null", i);
+        strcpy(text + len, wrapped ? "}}" : "}");
+        assert_int_equal(parse(&m, text, &e), -E2BIG);
+        assert_string_equal(e.what, "more than 4096 keys");
     }
 }
 
@@ -452,7 +477,8 @@ static void harmless_keys(void **state)
         "30.0,"
         "\"embedding_multiplier_scale\": 78.4, \"sliding_window_size\": -1, "
         "\"attn_temperature_len\": 1024,"
-        "\"attn_factor\": 1.0, \"router_logit_softcapping\": 30.0, \"residual_moe\": true",
+        "\"attn_factor\": 1.0, \"global_attn_every_n\": 1, \"router_logit_softcapping\": 30.0, "
+        "\"residual_moe\": true",
         "\"attention_out_bias\": false, \"logit_scale\": 0.06, \"use_qk_norm\": true, "
         "\"mlp_bias\": false",
         /* mixtures of experts: GLM-4.5, Hunyuan, gpt-oss, Arctic, LFM2-MoE */
@@ -545,6 +571,11 @@ static void windows_of_classes(void **state)
     m = parsed("{" BASE ", \"model_type\": \"cohere2\"}");
     assert_int_equal(m.window, 4096);
     assert_int_equal(m.windowed_layers, 8);
+    m = parsed("{" BASE ", \"model_type\": \"llama4_text\"}");
+    assert_int_equal(m.window, 8192);
+    assert_int_equal(m.windowed_layers, 8);
+    m = parsed("{" BASE ", \"model_type\": \"llama4_text\", \"attention_chunk_size\": null}");
+    assert_int_equal(m.windowed_layers, 0);
     m = parsed("{\"a\": null, " BASE "}"); /* a first member that is null is no empty file */
     assert_int_equal(m.layers, 10);
 }
@@ -583,6 +614,12 @@ static void the_example_file(void **state)
     assert_int_equal(bytes(&m, 1024), 31850496);
     assert_int_equal(model_find(&m, "gemma-2-9b", c, &e), 0);
     assert_int_equal(bytes(&m, 131072), 23253221376);
+    /* the same as its config.json says */
+    struct model hf;
+    assert_int_equal(model_find(&m, "qwen3-next-80b", c, &e), 0);
+    assert_int_equal(model_find(&hf, "tests/data/models/qwen3-next-80b.json", NULL, &e), 0);
+    assert_int_equal(bytes(&m, 1000), bytes(&hf, 1000));
+    assert_int_equal(m.state_bytes, hf.state_bytes);
     assert_null(conf_warning(c, 0));
     conf_free(c);
 }
@@ -702,6 +739,7 @@ int main(void)
         cmocka_unit_test(element_types_of_files),
         cmocka_unit_test(bad_files_name_the_field),
         cmocka_unit_test(unknown_keys),
+        cmocka_unit_test(endless_keys),
         cmocka_unit_test(harmless_keys),
         cmocka_unit_test(states_and_shared_layers),
         cmocka_unit_test(windows_of_classes),
