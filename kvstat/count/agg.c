@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Smaller differences between times of a result file are rounding. */
+#define ROUNDED_NS 1000
+
 enum outcome {
     DONE, /* no status, or "ok" */
     ABSENT,
@@ -248,6 +251,13 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
 
     if (!a->result)
         return 1;
+    /* Times in microseconds and in seconds of nine places are rounded differently. */
+    t->device_over +=
+        row->latency_ns != TRACE_NONE && row->device_ns > row->latency_ns + ROUNDED_NS;
+    t->early += row->due_ns != TRACE_NONE && row->start_ns != TRACE_NONE &&
+                row->start_ns < row->due_ns - ROUNDED_NS;
+    if (row->op == TRACE_GENERATE)
+        t->skipped_generations += row->duration_ns > 0 && row->latency_ns == 0;
     if (sample->end_ns != TRACE_NONE && sample->end_ns > t->end_ns)
         t->end_ns = sample->end_ns;
     if (row->request != TRACE_NONE && row->tier != TRACE_NO_TIER && row->latency_ns > 0 &&

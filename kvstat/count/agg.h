@@ -37,8 +37,10 @@ struct agg_totals {
     uint64_t ok, absent, corrupt, failed;     /* all rows with a Status, failed: an errno */
     uint64_t populated_rows, populated_bytes; /* of agg_is_populating; bytes: those not failed */
     uint64_t warmup_rows;                     /* of agg_leave_out */
-    uint64_t hits[TRACE_NO_CLASS + 1];        /* Read rows that are not Evict, by class */
-    uint64_t misses[TRACE_NO_CLASS + 1];      /* Miss rows, and such Read rows that are absent */
+    uint64_t device_over, early;              /* Device_us above Latency_us; Start before Due */
+    uint64_t skipped_generations;        /* Generate rows that took none of their Duration_us */
+    uint64_t hits[TRACE_NO_CLASS + 1];   /* Read rows that are not Evict, by class */
+    uint64_t misses[TRACE_NO_CLASS + 1]; /* Miss rows, and such Read rows that are absent */
     uint64_t generate_rows, generated_tokens; /* Generate rows */
     uint64_t read_tokens;                     /* Tokens of Read rows that are not Evict */
     uint64_t context_tokens;                  /* of Prefill writes, and of blocks that hit */

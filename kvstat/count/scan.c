@@ -211,6 +211,18 @@ static int copy_text(char **out, const char *text, struct err *e)
     return text && !*out ? err_nomem(e, "text of the file's frames") : 0;
 }
 
+/* A file of ours begins and ends with a Note, and has no others. NULL: it is so, or it has none. */
+static const char *odd_notes(struct trace_notes n)
+{
+    if (n.count == 0 || (n.count == 2 && n.first && n.last))
+        return NULL;
+    if (!n.first)
+        return "its first row is missing, or its rows are not in their order";
+    if (n.count == 1)
+        return "its last row is missing: it is cut, or was still being written";
+    return "it is made of several files, or its rows are not in their order";
+}
+
 int scan_file(struct scan **out, const char *path, const struct scan_opts *o, struct err *e)
 {
     struct trace_read_opts read = {.want = AGG_COLUMNS, .skip_bad_rows = o->skip_bad_rows};
@@ -238,6 +250,7 @@ int scan_file(struct scan **out, const char *path, const struct scan_opts *o, st
     rc = count_file(s, reader, o, e);
     if (rc < 0 && !s->cut)
         goto out;
+    s->odd_notes = s->cut ? NULL : odd_notes(trace_notes(reader));
     const char *first_bad = NULL;
     s->bad_rows = trace_bad_rows(reader, &first_bad);
     int kept = copy_text(&s->first_bad, s->bad_rows ? first_bad : NULL, &late);

@@ -14,6 +14,7 @@
 #include "kvstat/count/scan.h"
 #include "kvstat/report/bottleneck.h"
 #include "kvstat/report/intervals.h"
+#include "lib/base/notes.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonout.h"
 
@@ -34,6 +35,8 @@ struct figures {
     size_t texts, text_room;
     const char *simulated[TRACE_TIERS];
     const char *foremost[2];
+    const char *notes[3 * NOTES_MAX]; /* of the run: flags, fallbacks, notes */
+    size_t note_count;
     struct validity validity;
 };
 
@@ -147,6 +150,16 @@ static void put_texts(struct figures *f, struct figure_id id, const char *const 
     figures_put(f, &(struct figure){.id = id, .form = FIGURE_FORM_TEXTS, .list = {texts, n}});
 }
 
+/* Copies the texts. */
+static void put_notes(struct figures *f, struct figure_id id, const struct notes *n)
+{
+    const char **texts = &f->notes[f->note_count];
+    for (unsigned i = 0; i < n->count; i++)
+        texts[i] = figures_keep(f, n->text[i]);
+    f->note_count += n->count;
+    put_texts(f, id, texts, n->count);
+}
+
 static void put_hist(struct figures *f, struct figure_id id, const struct hist *h)
 {
     if (h && hist_count(h) > 0)
@@ -177,6 +190,10 @@ static void put_rows(struct figures *f)
     put_count(f, figure_id(FIGURE_OF_RUN, FIGURE_ROWS), t->rows);
     put_truth(f, figure_id(FIGURE_OF_RUN, FIGURE_CUT), f->scan->cut);
     put_count(f, figure_id(FIGURE_OF_RUN, FIGURE_BAD_ROWS), f->scan->bad_rows);
+    put_count_if(f, f->result && has(f, TRACE_COL_DEVICE),
+                 figure_id(FIGURE_OF_RUN, FIGURE_DEVICE_OVER), t->device_over);
+    put_count_if(f, f->result && has(f, TRACE_COL_DUE), figure_id(FIGURE_OF_RUN, FIGURE_EARLY),
+                 t->early);
 
     bool judged = f->result && has(f, TRACE_COL_STATUS);
     if (!judged)
@@ -253,7 +270,12 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         put_truth(f, figure_id(run, FIGURE_VALID), p->valid == PROVENANCE_YES);
     put_reasons(f, p);
     put_text(f, figure_id(run, FIGURE_HOST), p->host);
+    put_text(f, figure_id(run, FIGURE_ENGINE), p->engine);
+    put_text(f, figure_id(run, FIGURE_TARGET), p->target);
     put_text(f, figure_id(run, FIGURE_SAME_OF_DEVICE), p->device);
+    put_notes(f, figure_id(run, FIGURE_FLAGS), &p->flags);
+    put_notes(f, figure_id(run, FIGURE_FALLBACKS), &p->fallbacks);
+    put_notes(f, figure_id(run, FIGURE_NOTES), &p->notes);
 
     if (p->device_read_bytes < 0 && p->device_write_bytes < 0 && isnan(p->page_cache_share)) {
         put_unknown(f, figure_id(FIGURE_OF_KERNEL, FIGURE_ITSELF));
@@ -275,6 +297,27 @@ static void put_provenance(struct figures *f, const struct provenance *p)
 
 /* ---- validity ---- */
 
+/* Rows that contradict themselves are told, and doubted where they are more than 1 in 100. */
+static void doubt_rows(struct figures *f)
+{
+    const struct agg_totals *t = agg_totals(f->scan->agg);
+    const struct {
+        uint64_t rows;
+        enum validity_kind kind;
+        const char *what;
+    } odd[] = {{t->device_over, VALIDITY_DEVICE, "a device time above their latency"},
+               {t->early, VALIDITY_RESPONSE, "a start before they were due"}};
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        char why[VALIDITY_WHY];
+        snprintf(why, sizeof(why), "%llu rows have %s", (unsigned long long)odd[i].rows,
+                 odd[i].what);
+        if (odd[i].rows > 0)
+            validity_doubt(&f->validity, odd[i].kind,
+                           odd[i].rows * 100 > t->rows ? VALIDITY_UNRELIABLE : VALIDITY_GOOD, false,
+                           why);
+    }
+}
+
 /* Takes what kvreplay says, and puts the state of each kind of figure. Traces have none: nothing
  * ran. */
 static void put_validity(struct figures *f, const struct provenance *p)
@@ -286,6 +329,7 @@ static void put_validity(struct figures *f, const struct provenance *p)
         return;
     }
     f->validity = p->validity;
+    doubt_rows(f);
     put_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE),
              validity_line(line, &f->validity));
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
@@ -308,6 +352,8 @@ static void put_throughput(struct figures *f, const struct provenance *p)
     const struct agg_totals *t = agg_totals(f->scan->agg);
     double elapsed_s = (double)t->elapsed_ns / 1e9, busy_s = NAN;
     double tokens = NAN, tier2_tokens = (double)t->tier2_tokens;
+    /* A replay that leaves out the time of generation tells nothing of tokens in a second. */
+    bool skipped = f->result && 2 * t->skipped_generations > t->generate_rows;
     if (t->generate_rows > 0 && has(f, TRACE_COL_TOKENS))
         tokens = (double)t->generated_tokens;
     if (f->result && has(f, TRACE_COL_REQUEST))
@@ -322,7 +368,8 @@ static void put_throughput(struct figures *f, const struct provenance *p)
     put_word(f, figure_id(FIGURE_OF_THROUGHPUT, FIGURE_CLOCK), clocks, f->result);
     put_number(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS), tokens);
     put_number(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS_PER_S),
-               ratio(tokens, elapsed_s));
+               skipped ? NAN : ratio(tokens, elapsed_s));
+    put_truth(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATION_SKIPPED), skipped);
     put_number(f, figure_id(FIGURE_OF_WALL, FIGURE_BYTES_PER_S),
                ratio((double)t->read_bytes + (double)t->write_bytes, elapsed_s));
     put_number(f, figure_id(FIGURE_OF_WALL, FIGURE_OPS_PER_S), ratio((double)t->io_ops, elapsed_s));
