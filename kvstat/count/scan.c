@@ -126,6 +126,7 @@ static int open_workers(struct worker *w, const struct scan_opts *o, struct scan
         if (!w[i].agg)
             return err_nomem(e, "groups");
         agg_leave_out(w[i].agg, s->warmup_ns);
+        agg_take_gaps(w[i].agg, s->gaps);
         int rc = trace_cursor_open(&w[i].cursor, w[i].reader, e);
         if (rc < 0)
             return rc;
@@ -247,6 +248,12 @@ int scan_file(struct scan **out, const char *path, const struct scan_opts *o, st
         rc = err_set(e, -EINVAL, ERR_INPUT, "--warmup", "%s is a trace: nothing ran", path);
         goto out;
     }
+    if (agg_is_result(s->columns)) {
+        /* Of a stream, the gaps come after the rows: then what the replay says of them counts. */
+        rc = gaps_read(&s->gaps, o->run, trace_summary(reader), e);
+        if (rc < 0)
+            goto out;
+    }
     rc = count_file(s, reader, o, e);
     if (rc < 0 && !s->cut)
         goto out;
@@ -314,6 +321,7 @@ void scan_free(struct scan *s)
     series_free(s->series);
     requests_free(s->requests);
     sequences_free(s->sequences);
+    gaps_free(s->gaps);
     free(s->first_bad);
     free(s->provenance);
     free(s->summary);

@@ -12,6 +12,7 @@
 #include "kvstat/count/provenance.h"
 #include "kvstat/count/reuse.h"
 #include "kvstat/count/scan.h"
+#include "kvstat/count/second.h"
 #include "kvstat/report/bottleneck.h"
 #include "kvstat/report/intervals.h"
 #include "lib/base/notes.h"
@@ -318,6 +319,82 @@ static void doubt_rows(struct figures *f)
     }
 }
 
+/* A percentile as it is and as it would have been: told from 1 % on, not believed above 5 %. */
+#define TOLD     0.01
+#define BELIEVED 0.05
+
+struct twice {
+    int64_t as_is, without;
+    const char *what, *by; /* "Tier-2 Read P95", "the tool's own delays" */
+};
+
+static void doubt_difference(struct figures *f, enum validity_kind kind, const struct twice *t)
+{
+    double longer = (double)t->as_is / (double)t->without - 1;
+    char why[VALIDITY_WHY];
+    if (t->as_is <= t->without || longer < TOLD)
+        return;
+    if (longer > 10) /* or nothing else is left */
+        snprintf(why, sizeof(why), "%s is made by %s", t->what, t->by);
+    else
+        snprintf(why, sizeof(why), "%s +%.*f %% by %s", t->what, longer < 0.1, 100 * longer, t->by);
+    validity_doubt(&f->validity, kind, longer > BELIEVED ? VALIDITY_UNRELIABLE : VALIDITY_GOOD,
+                   true, why);
+}
+
+static const uint32_t doubted_ppm[] = {500000, 950000, 990000};
+
+static void doubt_group(struct figures *f, const struct group *g, enum group_metric metric,
+                        enum second_time time)
+{
+    static const enum validity_kind kinds[] = {[SECOND_SERVICE] = VALIDITY_SERVICE,
+                                               [SECOND_DEVICE] = VALIDITY_DEVICE,
+                                               [SECOND_RESPONSE] = VALIDITY_RESPONSE};
+    const struct hist *h = g->metric[metric];
+    char what[64];
+    for (size_t i = 0; h && i < sizeof(doubted_ppm) / sizeof(doubted_ppm[0]); i++) {
+        uint32_t ppm = doubted_ppm[i];
+        if (!figure_enough(hist_count(h), ppm) && ppm != doubted_ppm[0])
+            continue;
+        snprintf(what, sizeof(what), "%s %s P%u", trace_tier_text(g->key.tier),
+                 trace_op_text(g->key.op), ppm / 10000);
+        const struct twice t = {
+            hist_percentile(h, ppm),
+            second_percentile(agg_second(f->scan->agg), h, g->key.tier, g->key.op, time, ppm), what,
+            time == SECOND_RESPONSE ? "the tool's own delays"
+                                    : "gaps in which the replay did not run"};
+        doubt_difference(f, kinds[time], &t);
+    }
+}
+
+/* Computes the percentiles that are looked at a second time, without what the tool and its
+ * processors added to them. */
+static void doubt_times(struct figures *f)
+{
+    const struct requests_totals *r = requests_totals(f->scan->requests);
+    const struct hist *h = r->metric[REQUESTS_END_TO_END];
+    for (unsigned tier = 0; tier < TRACE_TIERS; tier++)
+        for (unsigned op = TRACE_READ; op <= TRACE_WRITE; op++) {
+            const struct group *g =
+                groups_find(agg_by_tier_op(f->scan->agg), (uint8_t)tier, (uint8_t)op);
+            if (!g)
+                continue;
+            doubt_group(f, g, GROUP_SERVICE, SECOND_SERVICE);
+            doubt_group(f, g, GROUP_DEVICE, SECOND_DEVICE);
+            doubt_group(f, g, GROUP_RESPONSE, SECOND_RESPONSE);
+        }
+    for (size_t i = 0; h && r->prompt && i < sizeof(doubted_ppm) / sizeof(doubted_ppm[0]); i++) {
+        uint32_t ppm = doubted_ppm[i];
+        char what[32];
+        if (!figure_enough(hist_count(h), ppm) && ppm != doubted_ppm[0])
+            continue;
+        snprintf(what, sizeof(what), "P%u", ppm / 10000);
+        const struct twice t = {hist_percentile(h, ppm), hist_percentile(r->prompt, ppm), what,
+                                "the tool's own delays"};
+        doubt_difference(f, VALIDITY_END_TO_END, &t);
+    }
+}
+
 /* Takes what kvreplay says, and puts the state of each kind of figure. Traces have none: nothing
  * ran. */
 static void put_validity(struct figures *f, const struct provenance *p)
@@ -330,6 +407,7 @@ static void put_validity(struct figures *f, const struct provenance *p)
     }
     f->validity = p->validity;
     doubt_rows(f);
+    doubt_times(f);
     put_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE),
              validity_line(line, &f->validity));
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
