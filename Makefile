@@ -42,8 +42,8 @@ kvreplay/sched := sched selection reader order pool line admission pace room obj
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report
 kvstat        := kvstat options inputs document number_table reporter verify output
-kvstat/count  := validity provenance scan agg groups occupancy statistics coarse_hist blocks bounds sequences request_piece requests file_order series reuse
-kvstat/report := figure intervals bottleneck figures verdict run_table compare reference cells text json sheets xlsx exports gnuplot \
+kvstat/count  := validity provenance gaps second scan agg groups occupancy statistics coarse_hist blocks sequences request_piece requests file_order series reuse
+kvstat/report := figure intervals bottleneck figures verdict run_table bounds compare reference cells text json sheets xlsx exports gnuplot \
                  run_plot number_plot
 
 KVPRECOND_FOLDERS := kvprecond

@@ -91,6 +91,8 @@ static int scan_one(struct reporter *r, struct scan **out, const char *path, str
         fprintf(stderr, "kvstat: %llu bad row%s skipped, the first: %s\n",
                 (unsigned long long)s->bad_rows, units_plural(s->bad_rows),
                 s->first_bad ? s->first_bad : "");
+    if (s->odd_notes)
+        fprintf(stderr, "kvstat: %s: %s\n", path, s->odd_notes);
     /* In a stream the summary comes after the rows, which have then been counted. */
     if (r->scan.warmup_ns == SCAN_WARMUP_AUTO && agg_result(s->agg) &&
         s->warmup_ns < provenance_warmup_ns(s->summary))
@@ -103,17 +105,49 @@ static int scan_one(struct reporter *r, struct scan **out, const char *path, str
 
 /* ---- from counts to a report ---- */
 
-/* Creates the figures of source, to which the provenance is added. run: --run, or NULL. */
-static int make_figures(struct figures **out, struct figures_source source, const char *run,
-                        struct err *e)
+/* What came with the rows of one file. run: --run, or NULL; it must be of the run that made the
+ * rows. *p is to be freed in any case. */
+static int read_provenance(struct provenance *p, const struct scan *s, const char *run,
+                           struct err *e)
 {
-    /* Pooled files were made by several runs: what one of them says is not true of all. */
-    const struct scan *s = source.scan->files == 1 ? source.scan : NULL;
+    uint64_t rows = agg_totals(s->agg)->rows;
+    struct provenance given, carried;
+    int rc = provenance_read(p, run, s->summary, s->provenance, e);
+    if (rc < 0 || !run)
+        return rc;
+    rc = provenance_read(&given, run, NULL, NULL, e);
+    if (rc == 0) {
+        rc = provenance_read(&carried, NULL, s->summary, s->provenance, e);
+        if (rc == 0 && given.digest[0] && carried.digest[0] &&
+            strcmp(given.digest, carried.digest) != 0)
+            rc = err_set(e, -EINVAL, ERR_INPUT, run,
+                         "is of another trace than the rows (digest %s, not %s)", given.digest,
+                         carried.digest);
+        if (rc == 0 && agg_result(s->agg) && !s->cut && given.rows >= 0 &&
+            (uint64_t)given.rows != rows)
+            rc = err_set(e, -EINVAL, ERR_INPUT, run,
+                         "is of another run: it counted %lld rows, the file has %llu",
+                         (long long)given.rows, (unsigned long long)rows);
+        provenance_free(&carried);
+    }
+    provenance_free(&given);
+    return rc;
+}
+
+/* Creates the figures of source, to which the provenance is added (NULL: that of its one file).
+ * run:
+ * --run, or NULL. */
+static int make_figures(struct figures **out, struct figures_source source,
+                        const struct provenance *pooled, const char *run, struct err *e)
+{
     struct provenance p;
+    int rc = 0;
+    provenance_clear(&p);
     if (source.scan->interrupted) /* nothing more is read */
         run = NULL;
-    int rc = provenance_read(&p, run, s ? s->summary : NULL, s ? s->provenance : NULL, e);
-    source.provenance = &p;
+    if (!pooled)
+        rc = read_provenance(&p, source.scan, run, e);
+    source.provenance = pooled ? pooled : &p;
     if (rc == 0) {
         rc = figures_create(out, &source, e);
     } else {
@@ -181,9 +215,10 @@ static int put_report(struct reporter *r, const struct figures *f, const struct 
     return rc == 0 && o->mlperf ? save_mlperf(o->mlperf, f, e) : rc;
 }
 
-/* Takes the scan of source. The figures go to *keep unless keep is NULL. */
-static int add_report(struct reporter *r, struct figures_source *source, struct figures **keep,
-                      struct err *e)
+/* Takes the scan of source. pooled: of several files, else NULL. The figures go to *keep unless
+ * keep is NULL. */
+static int add_report(struct reporter *r, struct figures_source *source,
+                      const struct provenance *pooled, struct figures **keep, struct err *e)
 {
     enum verdict_profile profile = (enum verdict_profile)r->options.profile;
     struct figures *f = NULL;
@@ -197,7 +232,7 @@ static int add_report(struct reporter *r, struct figures_source *source, struct 
         scan_free(source->scan);
         return rc;
     }
-    rc = make_figures(&f, *source, r->options.run, e);
+    rc = make_figures(&f, *source, pooled, r->options.run, e);
     if (rc < 0)
         return rc;
     verdict_judge(&verdict, profile, &r->limits, f);
@@ -226,18 +261,36 @@ int reporter_add(struct reporter *r, const char *const *files, size_t n, struct 
         if (rc == -EINTR && i > 0) /* the report is on the files before */
             return 0;
         if (rc == 0)
-            rc = add_report(r, &source, n == 1 ? only : NULL, e);
+            rc = add_report(r, &source, NULL, n == 1 ? only : NULL, e);
     }
+    return rc;
+}
+
+/* Takes what came with a file into what is true of all. */
+static int pool_provenance(struct provenance *all, const struct scan *s, const char *path,
+                           struct err *e)
+{
+    struct provenance p;
+    int rc = read_provenance(&p, s, NULL, e);
+    if (rc == 0)
+        rc = provenance_pool(all, &p, path, e);
+    provenance_free(&p);
     return rc;
 }
 
 int reporter_add_pool(struct reporter *r, const char *const *files, size_t n, struct err *e)
 {
     struct figures_source pool = {.files = files, .file_count = n};
+    struct provenance all;
     int rc = 0;
+    if (n == 1)
+        return reporter_add(r, files, n, NULL, e);
+    provenance_clear(&all);
     for (size_t i = 0; i < n && rc == 0; i++) {
         struct scan *scan = NULL;
         rc = scan_one(r, &scan, files[i], e);
+        if (rc == 0)
+            rc = pool_provenance(&all, scan, files[i], e);
         if (rc == 0 && pool.scan) {
             rc = scan_merge(pool.scan, scan, e);
         } else if (rc == 0) {
@@ -247,7 +300,7 @@ int reporter_add_pool(struct reporter *r, const char *const *files, size_t n, st
         scan_free(scan);
     }
     if (rc == 0 && pool.scan)
-        return add_report(r, &pool, NULL, e);
+        return add_report(r, &pool, &all, NULL, e);
     scan_free(pool.scan);
     return rc;
 }
@@ -266,7 +319,7 @@ int reporter_gather(struct reporter *r, struct run_table *runs, const char *file
         scan_free(source.scan);
         return rc;
     }
-    rc = make_figures(&f, source, NULL, e);
+    rc = make_figures(&f, source, NULL, NULL, e);
     if (rc == 0)
         rc = run_table_add(runs, f, e);
     figures_free(f);

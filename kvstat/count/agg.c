@@ -8,6 +8,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "kvstat/count/second.h"
+
+/* Smaller differences between times of a result file are rounding. */
+#define ROUNDED_NS 1000
+
 enum outcome {
     DONE, /* no status, or "ok" */
     ABSENT,
@@ -28,6 +33,7 @@ struct agg {
     int64_t warmup_ns; /* 0: none */
     struct cell cell[TRACE_OPS][TRACE_TIERS + 1][TRACE_PHASES + 1][TRACE_CLASSES + 1][OUTCOMES];
     struct agg_totals t;
+    struct second *second;
     struct groups *base;    /* by tier, operation and phase, always */
     struct groups *groups;  /* as asked for; the same as base when that is asked for */
     struct groups *tier_op; /* from base, when the file ends */
@@ -76,11 +82,17 @@ struct agg *agg_create(unsigned by, uint32_t columns)
     a->groups = by == GROUPS_DEFAULT ? a->base : groups_create(by);
     a->tier_op = groups_create(GROUPS_TIER | GROUPS_OP);
     a->phase = groups_create(GROUPS_PHASE);
-    if (!a->base || !a->groups || !a->tier_op || !a->phase) {
+    a->second = second_create();
+    if (!a->second || !a->base || !a->groups || !a->tier_op || !a->phase) {
         agg_free(a);
         return NULL;
     }
     return a;
+}
+
+void agg_take_gaps(struct agg *a, const struct gaps *gaps)
+{
+    second_take_gaps(a->second, gaps);
 }
 
 void agg_leave_out(struct agg *a, int64_t warmup_ns)
@@ -92,6 +104,7 @@ void agg_free(struct agg *a)
 {
     if (!a)
         return;
+    second_free(a->second);
     if (a->groups != a->base)
         groups_free(a->groups);
     groups_free(a->base);
@@ -208,6 +221,20 @@ static void sample_of(const struct agg *a, const struct trace_row *row, struct g
     }
 }
 
+static int count_twice(struct agg *a, const struct trace_row *row,
+                       const struct group_sample *sample)
+{
+    const struct second_row second = {.tier = row->tier,
+                                      .op = row->op,
+                                      .start_ns = sample->start_ns,
+                                      .end_ns = sample->end_ns,
+                                      .service_ns = row->latency_ns,
+                                      .device_ns = row->device_ns,
+                                      .response_ns = sample->value[GROUP_RESPONSE],
+                                      .delay_ns = agg_client_delay_ns(row)};
+    return sample->start_ns == TRACE_NONE ? 0 : second_add(a->second, &second);
+}
+
 /* Counts a row. 1: it belongs to the groups, with *sample; 0: it does not; or a negative errno. */
 static int value_row(struct agg *a, const struct trace_row *row, struct group_sample *sample)
 {
@@ -248,6 +275,16 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
 
     if (!a->result)
         return 1;
+    if (sample->ok && row->tier != TRACE_NO_TIER &&
+        (row->op == TRACE_READ || row->op == TRACE_WRITE) && count_twice(a, row, sample) < 0)
+        return -ENOMEM;
+    /* Times in microseconds and in seconds of nine places are rounded differently. */
+    t->device_over +=
+        row->latency_ns != TRACE_NONE && row->device_ns > row->latency_ns + ROUNDED_NS;
+    t->early += row->due_ns != TRACE_NONE && row->start_ns != TRACE_NONE &&
+                row->start_ns < row->due_ns - ROUNDED_NS;
+    if (row->op == TRACE_GENERATE)
+        t->skipped_generations += row->duration_ns > 0 && row->latency_ns == 0;
     if (sample->end_ns != TRACE_NONE && sample->end_ns > t->end_ns)
         t->end_ns = sample->end_ns;
     if (row->request != TRACE_NONE && row->tier != TRACE_NO_TIER && row->latency_ns > 0 &&
@@ -320,6 +357,8 @@ int agg_merge(struct agg *into, const struct agg *from, struct err *e)
         c->over |= add_u64(&c->tokens, cell[i].tokens);
     }
     int rc = over ? -EOVERFLOW : groups_merge(into->base, from->base);
+    if (rc == 0)
+        rc = second_merge(into->second, from->second);
     if (rc == 0 && into->groups != into->base)
         rc = groups_merge(into->groups, from->groups);
     if (rc == 0)
@@ -360,6 +399,11 @@ int agg_end_file(struct agg *a, struct err *e)
 const struct agg_totals *agg_totals(const struct agg *a)
 {
     return &a->t;
+}
+
+const struct second *agg_second(const struct agg *a)
+{
+    return a->second;
 }
 
 bool agg_result(const struct agg *a)

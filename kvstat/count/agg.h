@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kvstat/count/gaps.h"
 #include "kvstat/count/groups.h"
 #include "lib/base/err.h"
 #include "lib/trace/trace.h"
@@ -37,8 +38,10 @@ struct agg_totals {
     uint64_t ok, absent, corrupt, failed;     /* all rows with a Status, failed: an errno */
     uint64_t populated_rows, populated_bytes; /* of agg_is_populating; bytes: those not failed */
     uint64_t warmup_rows;                     /* of agg_leave_out */
-    uint64_t hits[TRACE_NO_CLASS + 1];        /* Read rows that are not Evict, by class */
-    uint64_t misses[TRACE_NO_CLASS + 1];      /* Miss rows, and such Read rows that are absent */
+    uint64_t device_over, early;              /* Device_us above Latency_us; Start before Due */
+    uint64_t skipped_generations;        /* Generate rows that took none of their Duration_us */
+    uint64_t hits[TRACE_NO_CLASS + 1];   /* Read rows that are not Evict, by class */
+    uint64_t misses[TRACE_NO_CLASS + 1]; /* Miss rows, and such Read rows that are absent */
     uint64_t generate_rows, generated_tokens; /* Generate rows */
     uint64_t read_tokens;                     /* Tokens of Read rows that are not Evict */
     uint64_t context_tokens;                  /* of Prefill writes, and of blocks that hit */
@@ -56,6 +59,7 @@ struct agg_totals {
     uint64_t elapsed_ns; /* sum over the files that were ended */
 };
 
+struct second;
 struct agg;
 
 /* by: mask of enum groups_by for agg_groups; columns: those that the file has. NULL: no memory. */
@@ -63,6 +67,9 @@ struct agg *agg_create(unsigned by, uint32_t columns);
 /* Rows of a result that started before warmup_ns on the replay's clock count for their status and
  * as warm-up rows only; the elapsed time begins there. Call before the first row. */
 void agg_leave_out(struct agg *a, int64_t warmup_ns);
+/* Times are computed a second time without these gaps, which are lent. Call before the first row.
+ */
+void agg_take_gaps(struct agg *a, const struct gaps *gaps);
 void agg_free(struct agg *a);
 /* Adds n rows of one file. 0, -ENOMEM or -EOVERFLOW (sums do not fit) with *e. */
 int agg_add(struct agg *a, const struct trace_row *rows, size_t n, struct err *e);
@@ -74,6 +81,8 @@ int agg_end_file(struct agg *a, struct err *e);
 
 const struct agg_totals *agg_totals(const struct agg *a);
 bool agg_result(const struct agg *a);
+/* Times computed a second time. Lent. */
+const struct second *agg_second(const struct agg *a);
 /* The table by the columns given to agg_create, by tier and operation, by phase; the last two exist
  * after agg_end_file. Lent. */
 struct groups *agg_groups(const struct agg *a);

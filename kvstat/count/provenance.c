@@ -51,6 +51,17 @@ static void take_text(char *out, size_t n, const struct jsonin_v *root, const ch
     err_make_harmless(out);
 }
 
+static void take_list(struct notes *out, const struct jsonin_v *list)
+{
+    for (size_t i = 0; out->count == i && i < jsonin_count(list) && i < NOTES_MAX; i++) {
+        const char *text = jsonin_text(jsonin_at(list, i), NULL);
+        char copy[NOTES_CAP];
+        snprintf(copy, sizeof(copy), "%s", text ? text : "");
+        err_make_harmless(copy);
+        notes_add(out, "%s", copy);
+    }
+}
+
 static void take_answer(enum provenance_answer *out, const struct jsonin_v *v)
 {
     bool yes;
@@ -98,6 +109,10 @@ static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
                     continue;
                 take_storage_parts(p, v);
                 take_text(p->device, sizeof(p->device), v, PATHS("device"));
+                take_text(p->engine, sizeof(p->engine), v, PATHS("engine"));
+                take_text(p->target, sizeof(p->target), v, PATHS("target"));
+                take_list(&p->flags, jsonin_get(v, "flags"));
+                take_list(&p->fallbacks, jsonin_get(v, "fallbacks"));
             }
     }
 }
@@ -213,6 +228,8 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     struct provenance_autoscaling *a = &p->autoscaling;
     p->known = true;
     p->seed_known = p->seed_known || jsonin_u64(jsonin_get(root, "seed"), &p->seed) == 0;
+    take_list(&p->notes, jsonin_get(root, "notes"));
+    take_i64(&p->rows, root, PATHS("rows.total"));
     take_text(p->host, sizeof(p->host), root, PATHS("host.name"));
     take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
     take_text(p->model, sizeof(p->model), root, PATHS("model.name", "model", "options.model"));
@@ -265,15 +282,14 @@ static int take_frame(struct provenance *p, const char *json, const char *where,
     return take_parsed(p, doc, rc, e);
 }
 
-int provenance_read(struct provenance *p, const char *summary_path, const char *summary,
-                    const char *provenance, struct err *e)
+void provenance_clear(struct provenance *p)
 {
-    int rc = 0;
     *p = (struct provenance){.users = -1,
                              .tensor_parallel = -1,
                              .num_gpus = -1,
                              .bytes_per_token = -1,
                              .warmup_ns = -1,
+                             .rows = -1,
                              .device_read_bytes = -1,
                              .device_write_bytes = -1,
                              .storage_parts_ns = {NAN, NAN, NAN},
@@ -281,6 +297,13 @@ int provenance_read(struct provenance *p, const char *summary_path, const char *
                              .autoscaling = {.users = -1, .tokens_per_s = NAN}};
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         p->capacity_bytes[t] = -1;
+}
+
+int provenance_read(struct provenance *p, const char *summary_path, const char *summary,
+                    const char *provenance, struct err *e)
+{
+    int rc = 0;
+    provenance_clear(p);
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
         validity_doubt(&p->validity, kind, VALIDITY_UNKNOWN, false,
                        "no summary of the replay came with the rows");
@@ -296,6 +319,28 @@ int provenance_read(struct provenance *p, const char *summary_path, const char *
     if (rc == 0 && !p->states_known && p->valid != PROVENANCE_UNKNOWN)
         take_one_state(p);
     return rc;
+}
+
+int provenance_pool(struct provenance *into, const struct provenance *from, const char *path,
+                    struct err *e)
+{
+    if (into->digest[0] && from->digest[0] && strcmp(into->digest, from->digest) != 0)
+        return err_set(e, -EINVAL, ERR_INPUT, path,
+                       "is of another trace than the files before it (digest %s, not %s)",
+                       from->digest, into->digest);
+    into->known |= from->known;
+    if (!into->digest[0])
+        snprintf(into->digest, sizeof(into->digest), "%s", from->digest);
+    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
+        const struct validity_of *of = &from->validity.of[kind];
+        validity_doubt(&into->validity, kind, of->state, of->only_worse, of->why);
+    }
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        if (from->simulated[t] > into->simulated[t])
+            into->simulated[t] = from->simulated[t];
+    notes_merge(&into->notes, &from->notes);
+    notes_merge(&into->fallbacks, &from->fallbacks);
+    return 0;
 }
 
 void provenance_free(struct provenance *p)

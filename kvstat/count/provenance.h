@@ -9,6 +9,7 @@
 
 #include "kvstat/count/validity.h"
 #include "lib/base/err.h"
+#include "lib/base/notes.h"
 #include "lib/trace/trace.h"
 
 enum provenance_answer {
@@ -43,7 +44,11 @@ struct provenance {
     bool known; /* there was any JSON */
     char model[96], generation_mode[32];
     char host[64], device[64]; /* of the replay, and under its Tier-2 */
-    char digest[64];           /* of the trace that was replayed */
+    char engine[32], target[256];
+    struct notes notes;            /* what kvreplay found worth telling */
+    struct notes flags, fallbacks; /* of Tier-2 */
+    int64_t rows;                  /* that the replay counted in its result */
+    char digest[64];               /* of the trace that was replayed */
     uint64_t seed;
     bool seed_known; /* every number is a possible seed */
     int64_t users, tensor_parallel, num_gpus, bytes_per_token;
@@ -67,6 +72,13 @@ struct provenance {
  * free *p in both cases. */
 int provenance_read(struct provenance *p, const char *summary_path, const char *summary,
                     const char *provenance, struct err *e);
+/* Makes of into what is true of both runs, whose rows are pooled: the worse state of each kind of
+ * figures, the tiers that either simulated, and their trace. -EINVAL: they are of different traces.
+ * path: of from, for messages. */
+int provenance_pool(struct provenance *into, const struct provenance *from, const char *path,
+                    struct err *e);
+/* Nothing is known. */
+void provenance_clear(struct provenance *p);
 void provenance_free(struct provenance *p);
 
 /* The length of kvreplay --warmup according to a summary (JSON; NULL: none); 0: no warm-up. */

@@ -145,6 +145,7 @@ static void add_result_row(struct request_piece *p, struct request_sums *s,
     if (row->start_ns != TRACE_NONE)
         add_times(s, row->start_ns, length_ns);
 
+    s->client_ns = agg_add_ns(s->client_ns, agg_client_delay_ns(row));
     if (row->op == TRACE_GENERATE) {
         add_part(s, REQUEST_PART_GENERATION, length_ns);
     } else if (served) {
@@ -213,6 +214,7 @@ void request_sums_merge(struct request_sums *into, const struct request_sums *fr
         into->due_ns = from->due_ns;
         into->due_time_ns = from->due_time_ns;
     }
+    into->client_ns = agg_add_ns(into->client_ns, from->client_ns);
     for (unsigned part = 0; part < REQUEST_PARTS; part++)
         add_part(into, part, from->part_ns[part]);
     if (from->qos != TRACE_NO_QOS)

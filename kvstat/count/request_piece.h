@@ -31,6 +31,7 @@ struct request_sums {
     int64_t arrival_ns;             /* the least; TRACE_NONE: unknown */
     int64_t first_ns, last_ns;      /* first start, last end; INT64_MAX, INT64_MIN: none */
     int64_t due_ns, due_time_ns;    /* least Due and the Timestamp of its row; TRACE_NONE: none */
+    int64_t client_ns;              /* the tool's own delays */
     int64_t part_ns[REQUEST_PARTS]; /* of the queue and of waits 0: requests.c sets them */
     uint8_t qos;
     bool generated, served; /* has a Generate row; has an operation with a latency */

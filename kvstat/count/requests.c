@@ -62,6 +62,7 @@ void requests_free(struct requests *r)
         for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
             hist_free(r->t.qos[q].metric[m]);
     }
+    hist_free(r->t.prompt);
     blocks_free(r->t.end_to_end);
     for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
         blocks_free(r->t.qos[q].end_to_end);
@@ -202,7 +203,14 @@ static int count_request(struct requests *r, struct request_sums *s)
     for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)
         if (value[m] != TRACE_NONE)
             rc = record(t, s->qos, m, value[m]);
-    return rc == 0 && r->result ? follow(t, s->qos, value[REQUESTS_END_TO_END]) : rc;
+    if (rc < 0 || !r->result)
+        return rc;
+    if (!t->prompt && !(t->prompt = hist_create()))
+        return -ENOMEM;
+    /* Delays of operations side by side are counted each: the time may become too short, not too
+     * long. */
+    rc = hist_record(t->prompt, agg_add_ns(value[REQUESTS_END_TO_END], -s->client_ns));
+    return rc == 0 ? follow(t, s->qos, value[REQUESTS_END_TO_END]) : rc;
 }
 
 /* ---- the table ---- */
@@ -327,6 +335,8 @@ int requests_merge(struct requests *into, const struct requests *from)
     int rc = 0;
     for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)
         rc = merge_hist(&t->metric[m], f->metric[m]);
+    if (rc == 0)
+        rc = merge_hist(&t->prompt, f->prompt);
     if (rc == 0)
         rc = merge_blocks(&t->end_to_end, f->end_to_end);
     for (unsigned q = 0; q <= TRACE_NO_QOS; q++) {

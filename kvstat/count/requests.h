@@ -37,6 +37,7 @@ struct requests_totals {
         struct blocks *end_to_end;             /* of a result, as the requests were counted */
     } qos[TRACE_NO_QOS + 1];
     struct hist *metric[REQUESTS_METRICS];
+    struct hist *prompt; /* end to end without the tool's own delays; NULL where empty */
     struct blocks *end_to_end;
 };
 

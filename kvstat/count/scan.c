@@ -123,6 +123,7 @@ static int open_workers(struct worker *w, const struct scan_opts *o, struct scan
         if (!w[i].agg)
             return err_nomem(e, "groups");
         agg_leave_out(w[i].agg, s->warmup_ns);
+        agg_take_gaps(w[i].agg, s->gaps);
         int rc = trace_cursor_open(&w[i].cursor, w[i].reader, e);
         if (rc < 0)
             return rc;
@@ -233,6 +234,18 @@ static int copy_text(char **out, const char *text, struct err *e)
     return text && !*out ? err_nomem(e, "text of the file's frames") : 0;
 }
 
+/* A file of ours begins and ends with a Note, and has no others. NULL: it is so, or it has none. */
+static const char *odd_notes(struct trace_notes n)
+{
+    if (n.count == 0 || (n.count == 2 && n.first && n.last))
+        return NULL;
+    if (!n.first)
+        return "its first row is missing, or its rows are not in their order";
+    if (n.count == 1)
+        return "its last row is missing: it is cut, or was still being written";
+    return "it is made of several files, or its rows are not in their order";
+}
+
 int scan_file(struct scan **out, const char *path, const struct scan_opts *o, struct err *e)
 {
     struct trace_read_opts read = {
@@ -258,6 +271,12 @@ int scan_file(struct scan **out, const char *path, const struct scan_opts *o, st
         rc = err_set(e, -EINVAL, ERR_INPUT, "--warmup", "%s is a trace: nothing ran", path);
         goto out;
     }
+    if (agg_is_result(s->columns)) {
+        /* Of a stream, the gaps come after the rows: then what the replay says of them counts. */
+        rc = gaps_read(&s->gaps, o->run, trace_summary(reader), e);
+        if (rc < 0)
+            goto out;
+    }
     rc = count_file(s, reader, o, e);
     if (rc == -EOVERFLOW && !e->where[0]) { /* of several files, which one? */
         struct err inner = *e;
@@ -268,6 +287,7 @@ int scan_file(struct scan **out, const char *path, const struct scan_opts *o, st
         goto out;
     if (s->cut)
         explain_cut(s, reader, e);
+    s->odd_notes = s->cut || s->interrupted ? NULL : odd_notes(trace_notes(reader));
     const char *first_bad = NULL;
     s->bad_rows = trace_bad_rows(reader, &first_bad);
     int kept = copy_text(&s->first_bad, s->bad_rows ? first_bad : NULL, &late);
@@ -331,6 +351,7 @@ void scan_free(struct scan *s)
     series_free(s->series);
     requests_free(s->requests);
     sequences_free(s->sequences);
+    gaps_free(s->gaps);
     free(s->first_bad);
     free(s->provenance);
     free(s->summary);

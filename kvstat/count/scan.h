@@ -25,6 +25,7 @@ struct scan_opts {
     int64_t interval_ns; /* of the time series; or SCAN_NO_SERIES, SCAN_SERIES_AUTO */
     int64_t target_ns[TRACE_QOSES]; /* of requests_create */
     int64_t warmup_ns;              /* of a result file, left out; or SCAN_WARMUP_AUTO */
+    const char *run;                /* a summary (JSON) for files that carry none; NULL */
     struct progress *progress;      /* NULL: none */
 };
 
@@ -42,6 +43,8 @@ struct scan {
     bool interrupted;           /* by a signal: only the rows before that were counted */
     uint64_t bad_rows;          /* skipped */
     char *first_bad;            /* what was wrong with the first; NULL: none */
+    struct gaps *gaps;          /* of its summary; NULL: none */
+    const char *odd_notes;      /* what is wrong with the file's Notes; NULL: nothing, or no Notes */
     char *provenance, *summary; /* JSON from the file's frames; NULL: none */
 };
 

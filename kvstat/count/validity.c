@@ -50,7 +50,7 @@ static void add(char buf[VALIDITY_LINE], const char *separator, const char *text
     snprintf(buf + len, VALIDITY_LINE - len, "%s%s", separator, text);
 }
 
-/* Each reason once, with the kinds of figures that it concerns: "service, device: ...". */
+/* Each reason once, with the kinds of figures that it concerns: "service/device: ...". */
 static void add_reasons(char buf[VALIDITY_LINE], const struct validity *v,
                         enum validity_state state, bool name_kinds, const char *separator)
 {
@@ -67,7 +67,7 @@ static void add_reasons(char buf[VALIDITY_LINE], const struct validity *v,
                 told[k] = true;
                 if (name_kinds) {
                     add(buf, comma, k == VALIDITY_END_TO_END ? "end to end" : kinds[k]);
-                    comma = ", ";
+                    comma = "/";
                 }
             }
         add(buf, name_kinds ? ": " : "", of->why);

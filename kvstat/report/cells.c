@@ -188,18 +188,33 @@ int cell_pad(const char *text, int columns)
     return columns + (int)strlen(text) - cell_columns(text);
 }
 
-void cell_verdict(FILE *out, const char *sentence)
+/* Writes words from column on, in lines of at most CELL_COLUMNS that begin with indent blanks. */
+static void put_words(FILE *out, const char *text, size_t column, size_t indent)
 {
-    size_t column = (size_t)fprintf(out, "\nVerdict:") - 1;
-    while (*sentence) {
-        size_t len = strcspn(sentence, " ");
-        if (column + 1 + len > CELL_COLUMNS) {
-            fputc('\n', out);
-            column = 0;
+    bool first = true;
+    while (*text) {
+        size_t len = strcspn(text, " ");
+        if (!first && column + 1 + len > CELL_COLUMNS) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+            first = true;
         }
-        fprintf(out, "%s%.*s", column ? " " : "", (int)len, sentence);
-        column += len + (column ? 1 : 0);
-        sentence += len + strspn(sentence + len, " ");
+        fprintf(out, "%s%.*s", first ? "" : " ", (int)len, text);
+        column += len + !first;
+        first = false;
+        text += len + strspn(text + len, " ");
     }
     fputc('\n', out);
+}
+
+void cell_paragraph(FILE *out, const char *title, const char *text)
+{
+    size_t column = (size_t)fprintf(out, "%-13s", title);
+    put_words(out, text, column, column);
+}
+
+void cell_verdict(FILE *out, const char *sentence)
+{
+    size_t column = (size_t)fprintf(out, "\nVerdict: ") - 1;
+    put_words(out, sentence, column, 0);
 }

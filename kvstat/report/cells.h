@@ -38,6 +38,8 @@ int cell_columns(const char *text);
 /* The width for printf, which counts bytes, that makes text fill so many columns. */
 int cell_pad(const char *text, int columns);
 
+/* "Notes        ...": a text in lines of at most 110 bytes, the title in front of the first. */
+void cell_paragraph(FILE *out, const char *title, const char *text);
 /* The last lines of a report: "Verdict: ...", the sentence in lines of at most 110 bytes. */
 void cell_verdict(FILE *out, const char *sentence);
 

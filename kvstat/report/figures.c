@@ -12,8 +12,10 @@
 #include "kvstat/count/provenance.h"
 #include "kvstat/count/reuse.h"
 #include "kvstat/count/scan.h"
+#include "kvstat/count/second.h"
 #include "kvstat/report/bottleneck.h"
 #include "kvstat/report/intervals.h"
+#include "lib/base/notes.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonout.h"
 
@@ -34,6 +36,8 @@ struct figures {
     size_t texts, text_room;
     const char *simulated[TRACE_TIERS];
     const char *foremost[2];
+    const char *notes[3 * NOTES_MAX]; /* of the run: flags, fallbacks, notes */
+    size_t note_count;
     struct validity validity;
 };
 
@@ -147,6 +151,16 @@ static void put_texts(struct figures *f, struct figure_id id, const char *const 
     figures_put(f, &(struct figure){.id = id, .form = FIGURE_FORM_TEXTS, .list = {texts, n}});
 }
 
+/* Copies the texts. */
+static void put_notes(struct figures *f, struct figure_id id, const struct notes *n)
+{
+    const char **texts = &f->notes[f->note_count];
+    for (unsigned i = 0; i < n->count; i++)
+        texts[i] = figures_keep(f, n->text[i]);
+    f->note_count += n->count;
+    put_texts(f, id, texts, n->count);
+}
+
 static void put_hist(struct figures *f, struct figure_id id, const struct hist *h)
 {
     if (h && hist_count(h) > 0)
@@ -177,6 +191,10 @@ static void put_rows(struct figures *f)
     put_count(f, figure_id(FIGURE_OF_RUN, FIGURE_ROWS), t->rows);
     put_truth(f, figure_id(FIGURE_OF_RUN, FIGURE_CUT), f->scan->cut);
     put_count(f, figure_id(FIGURE_OF_RUN, FIGURE_BAD_ROWS), f->scan->bad_rows);
+    put_count_if(f, f->result && has(f, TRACE_COL_DEVICE),
+                 figure_id(FIGURE_OF_RUN, FIGURE_DEVICE_OVER), t->device_over);
+    put_count_if(f, f->result && has(f, TRACE_COL_DUE), figure_id(FIGURE_OF_RUN, FIGURE_EARLY),
+                 t->early);
 
     bool judged = f->result && has(f, TRACE_COL_STATUS);
     if (!judged)
@@ -256,7 +274,12 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         put_truth(f, figure_id(run, FIGURE_VALID), p->valid == PROVENANCE_YES);
     put_reasons(f, p);
     put_text(f, figure_id(run, FIGURE_HOST), p->host);
+    put_text(f, figure_id(run, FIGURE_ENGINE), p->engine);
+    put_text(f, figure_id(run, FIGURE_TARGET), p->target);
     put_text(f, figure_id(run, FIGURE_SAME_OF_DEVICE), p->device);
+    put_notes(f, figure_id(run, FIGURE_FLAGS), &p->flags);
+    put_notes(f, figure_id(run, FIGURE_FALLBACKS), &p->fallbacks);
+    put_notes(f, figure_id(run, FIGURE_NOTES), &p->notes);
 
     if (p->device_read_bytes < 0 && p->device_write_bytes < 0 && isnan(p->page_cache_share)) {
         put_unknown(f, figure_id(FIGURE_OF_KERNEL, FIGURE_ITSELF));
@@ -278,6 +301,103 @@ static void put_provenance(struct figures *f, const struct provenance *p)
 
 /* ---- validity ---- */
 
+/* Rows that contradict themselves are told, and doubted where they are more than 1 in 100. */
+static void doubt_rows(struct figures *f)
+{
+    const struct agg_totals *t = agg_totals(f->scan->agg);
+    const struct {
+        uint64_t rows;
+        enum validity_kind kind;
+        const char *what;
+    } odd[] = {{t->device_over, VALIDITY_DEVICE, "a device time above their latency"},
+               {t->early, VALIDITY_RESPONSE, "a start before they were due"}};
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        char why[VALIDITY_WHY];
+        snprintf(why, sizeof(why), "%llu rows have %s", (unsigned long long)odd[i].rows,
+                 odd[i].what);
+        if (odd[i].rows > 0)
+            validity_doubt(&f->validity, odd[i].kind,
+                           odd[i].rows * 100 > t->rows ? VALIDITY_UNRELIABLE : VALIDITY_GOOD, false,
+                           why);
+    }
+}
+
+/* A percentile as it is and as it would have been: told from 1 % on, not believed above 5 %. */
+#define TOLD     0.01
+#define BELIEVED 0.05
+
+struct twice {
+    int64_t as_is, without;
+    const char *what, *by; /* "Tier-2 Read P95", "the tool's own delays" */
+};
+
+static void doubt_difference(struct figures *f, enum validity_kind kind, const struct twice *t)
+{
+    double longer = (double)t->as_is / (double)t->without - 1;
+    char why[VALIDITY_WHY];
+    if (t->as_is <= t->without || longer < TOLD)
+        return;
+    if (longer > 10) /* or nothing else is left */
+        snprintf(why, sizeof(why), "%s is made by %s", t->what, t->by);
+    else
+        snprintf(why, sizeof(why), "%s +%.*f %% by %s", t->what, longer < 0.1, 100 * longer, t->by);
+    validity_doubt(&f->validity, kind, longer > BELIEVED ? VALIDITY_UNRELIABLE : VALIDITY_GOOD,
+                   true, why);
+}
+
+static const uint32_t doubted_ppm[] = {500000, 950000, 990000};
+
+static void doubt_group(struct figures *f, const struct group *g, enum group_metric metric,
+                        enum second_time time)
+{
+    static const enum validity_kind kinds[] = {[SECOND_SERVICE] = VALIDITY_SERVICE,
+                                               [SECOND_DEVICE] = VALIDITY_DEVICE,
+                                               [SECOND_RESPONSE] = VALIDITY_RESPONSE};
+    const struct hist *h = g->metric[metric];
+    char what[64];
+    for (size_t i = 0; h && i < sizeof(doubted_ppm) / sizeof(doubted_ppm[0]); i++) {
+        uint32_t ppm = doubted_ppm[i];
+        if (!figure_enough(hist_count(h), ppm) && ppm != doubted_ppm[0])
+            continue;
+        snprintf(what, sizeof(what), "%s %s P%u", trace_tier_text(g->key.tier),
+                 trace_op_text(g->key.op), ppm / 10000);
+        const struct twice t = {
+            hist_percentile(h, ppm),
+            second_percentile(agg_second(f->scan->agg), h, g->key.tier, g->key.op, time, ppm), what,
+            time == SECOND_RESPONSE ? "the tool's own delays"
+                                    : "gaps in which the replay did not run"};
+        doubt_difference(f, kinds[time], &t);
+    }
+}
+
+/* Computes the percentiles that are looked at a second time, without what the tool and its
+ * processors added to them. */
+static void doubt_times(struct figures *f)
+{
+    const struct requests_totals *r = requests_totals(f->scan->requests);
+    const struct hist *h = r->metric[REQUESTS_END_TO_END];
+    for (unsigned tier = 0; tier < TRACE_TIERS; tier++)
+        for (unsigned op = TRACE_READ; op <= TRACE_WRITE; op++) {
+            const struct group *g =
+                groups_find(agg_by_tier_op(f->scan->agg), (uint8_t)tier, (uint8_t)op);
+            if (!g)
+                continue;
+            doubt_group(f, g, GROUP_SERVICE, SECOND_SERVICE);
+            doubt_group(f, g, GROUP_DEVICE, SECOND_DEVICE);
+            doubt_group(f, g, GROUP_RESPONSE, SECOND_RESPONSE);
+        }
+    for (size_t i = 0; h && r->prompt && i < sizeof(doubted_ppm) / sizeof(doubted_ppm[0]); i++) {
+        uint32_t ppm = doubted_ppm[i];
+        char what[32];
+        if (!figure_enough(hist_count(h), ppm) && ppm != doubted_ppm[0])
+            continue;
+        snprintf(what, sizeof(what), "P%u", ppm / 10000);
+        const struct twice t = {hist_percentile(h, ppm), hist_percentile(r->prompt, ppm), what,
+                                "the tool's own delays"};
+        doubt_difference(f, VALIDITY_END_TO_END, &t);
+    }
+}
+
 /* Takes what kvreplay says, and puts the state of each kind of figure. Traces have none: nothing
  * ran. */
 static void put_validity(struct figures *f, const struct provenance *p)
@@ -289,6 +409,8 @@ static void put_validity(struct figures *f, const struct provenance *p)
         return;
     }
     f->validity = p->validity;
+    doubt_rows(f);
+    doubt_times(f);
     put_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE),
              validity_line(line, &f->validity));
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
@@ -311,6 +433,8 @@ static void put_throughput(struct figures *f, const struct provenance *p)
     const struct agg_totals *t = agg_totals(f->scan->agg);
     double elapsed_s = (double)t->elapsed_ns / 1e9, busy_s = NAN;
     double tokens = NAN, tier2_tokens = (double)t->tier2_tokens;
+    /* A replay that leaves out the time of generation tells nothing of tokens in a second. */
+    bool skipped = f->result && 2 * t->skipped_generations > t->generate_rows;
     if (t->generate_rows > 0 && has(f, TRACE_COL_TOKENS))
         tokens = (double)t->generated_tokens;
     if (f->result && has(f, TRACE_COL_REQUEST))
@@ -325,7 +449,8 @@ static void put_throughput(struct figures *f, const struct provenance *p)
     put_word(f, figure_id(FIGURE_OF_THROUGHPUT, FIGURE_CLOCK), clocks, f->result);
     put_number(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS), tokens);
     put_number(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS_PER_S),
-               ratio(tokens, elapsed_s));
+               skipped ? NAN : ratio(tokens, elapsed_s));
+    put_truth(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATION_SKIPPED), skipped);
     put_number(f, figure_id(FIGURE_OF_WALL, FIGURE_BYTES_PER_S),
                ratio((double)t->read_bytes + (double)t->write_bytes, elapsed_s));
     put_number(f, figure_id(FIGURE_OF_WALL, FIGURE_OPS_PER_S), ratio((double)t->io_ops, elapsed_s));

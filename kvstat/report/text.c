@@ -8,6 +8,7 @@
 #include "kvstat/report/intervals.h"
 #include "kvstat/report/report.h"
 #include "kvstat/report/verdict.h"
+#include "lib/base/notes.h"
 #include "lib/base/units.h"
 #include "lib/trace/trace.h"
 
@@ -157,6 +158,38 @@ static void put_device(FILE *out, const struct figures *f)
     fputc('\n', out);
 }
 
+/* A list of texts as one paragraph; nothing when it is empty. */
+static void put_texts(FILE *out, const char *title, const struct figure *list)
+{
+    char line[NOTES_JOINED_CAP] = "";
+    size_t len = 0;
+    if (!list || list->form != FIGURE_FORM_TEXTS || list->list.n == 0)
+        return;
+    for (size_t i = 0; i < list->list.n && len < sizeof(line); i++)
+        len += (size_t)snprintf(line + len, sizeof(line) - len, "%s%s", i ? "; " : "",
+                                list->list.item[i]);
+    cell_paragraph(out, title, line);
+}
+
+/* What did the I/O of Tier-2, and what it had to do without. */
+static void put_storage(FILE *out, const struct figures *f)
+{
+    const enum figure_scope run = FIGURE_OF_PROVENANCE;
+    const char *engine = text(f, run, FIGURE_ENGINE), *target = text(f, run, FIGURE_TARGET);
+    const char *device = text(f, run, FIGURE_SAME_OF_DEVICE);
+    const struct figure *flags = figures_find(f, figure_id(run, FIGURE_FLAGS));
+    char line[1024];
+    size_t len;
+    if (!engine[0])
+        return;
+    len = (size_t)snprintf(line, sizeof(line), "%s%s%s%s%s%s", engine, target[0] ? " on " : "",
+                           target, device[0] ? " (" : "", device, device[0] ? ")" : "");
+    for (size_t i = 0; flags && i < flags->list.n && len < sizeof(line); i++)
+        len += (size_t)snprintf(line + len, sizeof(line) - len, ", %s", flags->list.item[i]);
+    cell_paragraph(out, "Storage", line);
+    put_texts(out, "Fallbacks", figures_find(f, figure_id(run, FIGURE_FALLBACKS)));
+}
+
 static void put_autoscaling(FILE *out, const struct figures *f)
 {
     double rate = number(f, FIGURE_OF_AUTOSCALING, FIGURE_FOUND_TOKENS_PER_S);
@@ -196,7 +229,9 @@ static void put_run(FILE *out, const struct figures *f)
             fprintf(out, ", %lld bytes a token", v);
         if (level(f, run, FIGURE_USERS, &v))
             fprintf(out, "; %lld user%s", v, units_plural((uint64_t)v));
-        if (text(f, run, FIGURE_GENERATION_MODE)[0])
+        if (figures_is(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATION_SKIPPED)))
+            fprintf(out, "; generation skipped");
+        else if (text(f, run, FIGURE_GENERATION_MODE)[0])
             fprintf(out, "; generation %s", text(f, run, FIGURE_GENERATION_MODE));
         if (seed && seed->form == FIGURE_FORM_UNSIGNED)
             fprintf(out, "; seed %llu", (unsigned long long)seed->count);
@@ -204,8 +239,10 @@ static void put_run(FILE *out, const struct figures *f)
     }
     put_tiers_of_run(out, f);
     if (validity[0])
-        fprintf(out, "Validity     %s\n", validity);
+        cell_paragraph(out, "Validity", validity);
+    put_storage(out, f);
     put_device(out, f);
+    put_texts(out, "Notes", figures_find(f, figure_id(run, FIGURE_NOTES)));
     put_autoscaling(out, f);
 }
 

@@ -7,8 +7,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "kvstat/count/bounds.h"
 #include "kvstat/count/statistics.h"
+#include "kvstat/report/bounds.h"
 #include "kvstat/report/cells.h"
 #include "kvstat/report/run_table.h"
 #include "lib/base/err.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "kvgen/rng.h"
-#include "kvstat/count/bounds.h"
+#include "kvstat/report/bounds.h"
 
 #define P95 950000u
 

@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "kvgen/rng.h"
-#include "kvstat/count/bounds.h"
+#include "kvstat/report/bounds.h"
 
 enum {
     P95 = 950000,

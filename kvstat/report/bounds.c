@@ -1,7 +1,7 @@
 /* Order statistics: a percentile is below a limit as far as the share of values beyond the limit is
  * small enough, and a share has bounds by the binomial distribution. Successive values depend on
  * each other, so fewer count than there are. */
-#include "kvstat/count/bounds.h"
+#include "kvstat/report/bounds.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* bounds.h - the confidence of a percentile that is compared with a limit. */
-#ifndef KVSTAT_COUNT_BOUNDS_H
-#define KVSTAT_COUNT_BOUNDS_H
+#ifndef KVSTAT_REPORT_BOUNDS_H
+#define KVSTAT_REPORT_BOUNDS_H
 
 #include <stdint.h>
 

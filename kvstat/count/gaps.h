@@ -1,0 +1,19 @@
+/* gaps.h - the times at which the replay did not get its processors, as its summary lists them. */
+#ifndef KVSTAT_COUNT_GAPS_H
+#define KVSTAT_COUNT_GAPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+
+struct gaps;
+/* From a summary: the file at path, else the text (both may be NULL). *out NULL: it lists none. 0
+ * or a negative errno with *e. */
+int gaps_read(struct gaps **out, const char *path, const char *summary, struct err *e);
+void gaps_free(struct gaps *g);
+/* How much of the time from start_ns to end_ns, on the replay's clock, lies in gaps of any thread.
+ */
+int64_t gaps_overlap_ns(const struct gaps *g, int64_t start_ns, int64_t end_ns);
+
+#endif

@@ -1,0 +1,130 @@
+/* Most rows are the same in both computations, so only those that differ are kept: what they were
+ * and what they would have been. */
+#include "kvstat/count/second.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Histograms tell values apart down to 0.1 %. */
+#define SAME_PARTS 1000
+
+struct moved {
+    struct hist *from, *to; /* NULL: none differs */
+};
+
+struct second {
+    const struct gaps *gaps;
+    struct moved moved[TRACE_TIERS][2][SECOND_TIMES];
+};
+
+struct second *second_create(void)
+{
+    return calloc(1, sizeof(struct second));
+}
+
+void second_take_gaps(struct second *s, const struct gaps *gaps)
+{
+    s->gaps = gaps;
+}
+
+void second_free(struct second *s)
+{
+    struct moved *m = s ? &s->moved[0][0][0] : NULL;
+    for (size_t i = 0; s && i < sizeof(s->moved) / sizeof(*m); i++) {
+        hist_free(m[i].from);
+        hist_free(m[i].to);
+    }
+    free(s);
+}
+
+static int move(struct moved *m, int64_t ns, int64_t less_ns)
+{
+    if (ns <= 0 || less_ns <= ns / SAME_PARTS)
+        return 0;
+    if (!m->from)
+        m->from = hist_create();
+    if (!m->to)
+        m->to = hist_create();
+    if (!m->from || !m->to || hist_record(m->from, ns) < 0)
+        return -ENOMEM;
+    return hist_record(m->to, less_ns < ns ? ns - less_ns : 0);
+}
+
+int second_add(struct second *s, const struct second_row *row)
+{
+    struct moved *m = s->moved[row->tier][row->op == TRACE_WRITE];
+    int64_t gap_ns = s->gaps ? gaps_overlap_ns(s->gaps, row->start_ns, row->end_ns) : 0;
+    int rc = 0;
+    if (gap_ns > 0)
+        rc = move(&m[SECOND_SERVICE], row->service_ns, gap_ns);
+    if (rc == 0 && gap_ns > 0)
+        rc = move(&m[SECOND_DEVICE], row->device_ns, gap_ns);
+    if (rc == 0 && row->delay_ns > 0)
+        rc = move(&m[SECOND_RESPONSE], row->response_ns, row->delay_ns);
+    return rc;
+}
+
+static int merge(struct hist **into, const struct hist *from)
+{
+    if (!from)
+        return 0;
+    if (!*into)
+        *into = hist_create();
+    return *into ? hist_merge(*into, from) : -ENOMEM;
+}
+
+int second_merge(struct second *into, const struct second *from)
+{
+    struct moved *m = &into->moved[0][0][0];
+    const struct moved *n = &from->moved[0][0][0];
+    int rc = 0;
+    for (size_t i = 0; i < sizeof(into->moved) / sizeof(*m) && rc == 0; i++) {
+        rc = merge(&m[i].from, n[i].from);
+        if (rc == 0)
+            rc = merge(&m[i].to, n[i].to);
+    }
+    return rc;
+}
+
+/* The buckets of all less those of from and with those of to, upwards. */
+struct walk {
+    const struct hist *hist;
+    size_t pos;
+    int64_t low, high;
+    uint64_t count;
+    bool more;
+};
+
+static void step(struct walk *w)
+{
+    w->more = w->hist && hist_next(w->hist, &w->pos, &w->low, &w->high, &w->count);
+}
+
+int64_t second_percentile(const struct second *s, const struct hist *all, uint8_t tier, uint8_t op,
+                          enum second_time time, uint32_t ppm)
+{
+    const struct moved *m = &s->moved[tier][op == TRACE_WRITE][time];
+    struct walk walk[] = {{.hist = all}, {.hist = m->from}, {.hist = m->to}};
+    unsigned __int128 parts = (unsigned __int128)hist_count(all) * ppm;
+    int64_t rank = (int64_t)((parts + 999999) / 1000000), seen = 0;
+    if (!m->from)
+        return hist_percentile(all, ppm);
+    for (size_t i = 0; i < 3; i++)
+        step(&walk[i]);
+    while (walk[0].more || walk[1].more || walk[2].more) {
+        int64_t low = INT64_MAX, high = 0;
+        for (size_t i = 0; i < 3; i++)
+            if (walk[i].more && walk[i].low <= low) {
+                low = walk[i].low;
+                high = walk[i].high;
+            }
+        for (size_t i = 0; i < 3; i++)
+            if (walk[i].more && walk[i].low == low) {
+                seen += i == 1 ? -(int64_t)walk[i].count : (int64_t)walk[i].count;
+                step(&walk[i]);
+            }
+        if (seen >= rank)
+            return low + (high - low) / 2;
+    }
+    return hist_max(all);
+}

@@ -1,0 +1,81 @@
+#!/bin/sh
+# validity.t - each kind of figure is doubted when something moved it, by how much it moved it: the tool's own delays move
+# response and end-to-end times, gaps in which the replay did not run move service and device times, and a percentile that
+# no row in a gap reaches stays good. Bugs looked like a run of ten-second answers thrown away for a millisecond, or device
+# times believed while the process was stopped.
+. "$(dirname "$0")/../../lib.sh"
+kvstat=$BIN/kvstat
+
+# rows N DELAY_US SLOW: a result of N reads of 10 ms, 9 on the device, one a second, each started DELAY_US late by the tool,
+# of which the first SLOW take a second more.
+rows() {
+    head -n 1 "$DATA/kvstat_dozen.csv"
+    awk -v n="$1" -v delay="$2" -v slow="$3" 'BEGIN {
+        for (i = 0; i < n; i++) {
+            more = i < slow ? 1e6 : 0
+            printf "%d,Read,4096,Tier-2,k%d,Decode,%d,u,batch,user,1,%d,,%d,%d,%.6f,%d,%d,ok\n", i, i, i, i, i, i,
+                i + delay / 1e6, 10000 + more, 9000 + more
+        }
+    }'
+}
+# gaps COUNT: the summary of a good run that lists so many gaps of a second, each told by two threads.
+gaps() {
+    awk -v n="$1" 'BEGIN {
+        print "{\"program\": \"kvreplay\", \"valid\": true, \"gaps\": ["
+        for (i = 0; i < n; i++) {
+            printf "%s{\"thread\": \"main\", \"start_s\": %.3f, \"end_s\": %.3f},\n", i ? "," : "", i + 0.002, i + 0.9
+            printf "{\"thread\": \"ring\", \"start_s\": %.3f, \"end_s\": %.3f}\n", i + 0.1, i + 1.002
+        }
+        print "]}"
+    }' >"$TMP/run.json"
+}
+state() { json "$TMP/stdout" ".validity.figures[] | select(.figures == \"$1\") | .state"; }
+report() { exits "$1" 0 "$kvstat" --json --run "$TMP/run.json" "$TMP/rows.csv"; }
+
+# ---- the tool's own delays ----
+
+gaps 0
+rows 2000 20 0 >"$TMP/rows.csv"
+report 'delays of 0.2 %'
+is 'all is good' "$(json "$TMP/stdout" '[.validity.figures[].state] | unique[]')" good
+is 'and the line says no more' "$(json "$TMP/stdout" .validity.line)" good
+rows 2000 300 0 >"$TMP/rows.csv"
+report 'delays of 3 %'
+is 'are good too' "$(state response) $(state end_to_end)" 'good good'
+like 'but told' "$(json "$TMP/stdout" .validity.line)" "^good - Tier-2 Read P50 \\+3\\.0 % by the tool's own delays"
+rows 2000 1000 0 >"$TMP/rows.csv"
+report 'delays of 10 %'
+is 'are not' "$(state response) $(state end_to_end)" 'unreliable unreliable'
+is 'service and device times do not have them' "$(state service) $(state device) $(state storage)" 'good good good'
+like 'which the line says' "$(json "$TMP/stdout" .validity.line)" \
+    "^good for drive figures; unreliable: response: Tier-2 Read P50 \\+10 % by the tool's own delays"
+awk -F, -v OFS=, 'NR > 1 { $15 = "" } { print }' "$TMP/rows.csv" >"$TMP/no_eligible.csv"
+exits 'without Eligible' 0 "$kvstat" --json --run "$TMP/run.json" "$TMP/no_eligible.csv"
+is 'nobody knows of delays' "$(state response)" good
+
+# ---- gaps ----
+
+gaps 30
+rows 2000 0 30 >"$TMP/rows.csv"
+report 'gaps in 1.5 % of the rows'
+is 'move P99' "$(state service) $(state device)" 'unreliable unreliable'
+like 'and are told with it' "$(json "$TMP/stdout" .validity.line)" \
+    '^unreliable: service/device: Tier-2 Read P99 is made by gaps in which the replay did not run$'
+gaps 10
+rows 2000 0 10 >"$TMP/rows.csv"
+report 'gaps in 0.5 % of the rows'
+is 'move no percentile that is looked at' "$(state service) $(state device)" 'good good'
+# Slow rows that no gap explains are the drive's own.
+gaps 0
+rows 2000 0 30 >"$TMP/rows.csv"
+report 'slow rows without gaps'
+is 'are good' "$(state service) $(state device)" 'good good'
+
+# ---- what the replay itself says ----
+
+echo '{"valid": true, "validity": [{"figures": "storage", "state": "unreliable", "why": "10 % of reads were cached"},
+    {"figures": "end_to_end", "state": "good", "why": ""}, {"figures": "no such", "state": "good"}]}' >"$TMP/run.json"
+report 'a summary with states'
+is 'is taken' "$(state storage) $(state service) $(state end_to_end)" 'unreliable good good'
+is 'with its reason' "$(json "$TMP/stdout" .validity.line)" 'unreliable: storage: 10 % of reads were cached'
+done_testing
