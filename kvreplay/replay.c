@@ -225,7 +225,8 @@ static int replay_populate(struct replay *r, struct err *e)
 static int replay_open_results(struct replay *r, struct err *e)
 {
     const struct options *o = r->o;
-    const char *path = r->in->silent ? NULL : options_results(o);
+    const char *results = r->in->results ? r->in->results : options_results(o);
+    const char *path = r->in->silent ? NULL : results;
     struct trace_str header = trace_header(r->trace);
     struct trace_write_opts w = {.columns = TRACE_RESULT | TRACE_BIT(TRACE_COL_SLOT),
                                  .header = header.p,
@@ -561,7 +562,7 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     rc = replay_execute(&r, e);
     if (in->figures)
         replay_measure(&r, in->figures);
-    if (in->silent) {
+    if (in->silent || (rc == 0 && in->accept && !in->accept(in->ctx, in->figures))) {
         progress_clear(r.progress);
         ledger_end(&r.ledger);
     } else if (rc == 0 || rc == -EBADMSG) {
