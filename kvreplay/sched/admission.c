@@ -37,6 +37,7 @@ struct request {
     size_t inside;     /* rows */
     uint64_t newest;   /* number of its last row */
     int64_t done_ns;
+    int64_t late_ns; /* how late the tool itself was with its rows, in all */
     uint8_t qos;
     /* ADMISSION_QOS */
     uint8_t class;    /* of its line: its own, or that of a request that waits for it */
@@ -492,7 +493,7 @@ void admission_each_waiting(const struct admission *a, int64_t now_ns, admission
 /* Ends the request and frees its worker. */
 static void admission_end(struct admission *a, struct request *q)
 {
-    a->o.ended(a->o.ctx, q->qos, q->arrival_ns, q->done_ns);
+    a->o.ended(a->o.ctx, q->qos, q->arrival_ns, q->done_ns, q->late_ns);
     if (a->busy <= a->o.workers)
         a->idle[(a->idle_first + a->idle_count++) % a->o.workers] = q->done_ns;
     a->busy--;
@@ -508,12 +509,18 @@ void admission_leave(struct admission *a, struct row *r, int64_t done_ns)
     r->request = NULL;
     q->done_ns = done_ns;
     q->rows = by_class(a) ? r->request_behind : NULL; /* its rows end in their order */
+    q->late_ns += row_late_ns(r);
     if (--q->inside > 0)
         return;
     if (r->t.op == TRACE_GENERATE || a->busy > a->o.workers)
         admission_end(a, q);
     else
         a->lingering[a->lingering_count++] = q;
+}
+
+bool admission_expects(const struct admission *a)
+{
+    return by_class(a) ? a->later.count > a->deferred : a->late != NULL;
 }
 
 bool admission_settle(struct admission *a, uint64_t newest, bool no_more)

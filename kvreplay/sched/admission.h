@@ -23,7 +23,8 @@ enum admission_rule {
 struct admission;
 
 /* Called for every request that ends: its QoS, and when it arrived and was done. */
-typedef void (*admission_ended_fn)(void *ctx, uint8_t qos, int64_t arrival_ns, int64_t done_ns);
+typedef void (*admission_ended_fn)(void *ctx, uint8_t qos, int64_t arrival_ns, int64_t done_ns,
+                                   int64_t late_ns);
 
 struct admission_opts {
     enum admission_rule rule;
@@ -82,5 +83,7 @@ size_t admission_waiting(struct admission *a, int64_t now_ns);
 typedef void (*admission_waits_fn)(void *ctx, uint8_t qos, int64_t arrival_ns, int64_t wait_ns);
 void admission_each_waiting(const struct admission *a, int64_t now_ns, admission_waits_fn waits,
                             void *ctx);
+/* Are there requests inside that have not arrived yet? As of the last admission_waiting. */
+bool admission_expects(const struct admission *a);
 
 #endif

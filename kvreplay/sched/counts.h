@@ -33,6 +33,12 @@ enum counts_part {
     COUNTS_PARTS
 };
 
+enum counts_held {
+    COUNTS_HELD_SERVICE,
+    COUNTS_HELD_DEVICE,
+    COUNTS_HELD
+};
+
 struct counts_group {
     enum trace_tier tier;
     enum trace_op op;
@@ -45,6 +51,8 @@ struct counts_group {
     /* ns, of those rows whose tier can tell. Parts that took no time are the usual case and only
      * counted, until counts_settle. */
     struct hist *part[COUNTS_PARTS];
+    /* ns, service and device times of rows that gaps lengthened: as they were, and without it */
+    struct hist *held[COUNTS_HELD], *freed[COUNTS_HELD];
     uint64_t zeros[COUNTS_PARTS];
 };
 
@@ -75,11 +83,16 @@ struct counts {
     struct counts_seconds waiting_since[TRACE_QOSES + 1];
     uint64_t entered[TRACE_QOSES + 1]; /* requests read, of those that arrive before the end */
     struct hist *end_to_end[TRACE_QOSES + 1]; /* ns from arrival to the end of the last row */
-    struct hist *lateness;                    /* ns, client lateness: Start - max(Due, Eligible) */
-    struct hist *recent;                      /* ns, service times since counts_recent_reset */
-    int64_t lag_max_ns;                       /* from Due to Start */
-    int64_t last_done_ns;                     /* of all rows, monotonic */
-    int errors;                               /* negative errno: a histogram had no memory */
+    struct hist *lateness; /* ns, client lateness of rows with I/O: Start - max(Due, Eligible) */
+    /* ns, response times of all such rows with a Due, and end to end of all requests: each as it
+     * was, and without the client's lateness */
+    struct hist *response[2], *whole[2];
+    uint64_t due_rows; /* with I/O, of those with a Due */
+    int64_t first_due_ns, last_due_ns;
+    struct hist *recent;  /* ns, service times since counts_recent_reset */
+    int64_t lag_max_ns;   /* from Due to Start */
+    int64_t last_done_ns; /* of all rows, monotonic */
+    int errors;           /* negative errno: a histogram had no memory */
 };
 
 int counts_init(struct counts *s); /* 0, or -ENOMEM; counts_release also then */
@@ -96,8 +109,10 @@ void counts_admitted(struct counts *s, uint8_t qos, int64_t arrival_ns,
                      const struct admission_way *way);
 /* A request was in line at the end: since_ns after the start of the clock (negative: before). */
 void counts_waited(struct counts *s, uint8_t qos, int64_t since_ns, int64_t wait_ns);
-/* A served request of that QoS (TRACE_NO_QOS: none) has ended. */
-void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns);
+/* A served request of that QoS (TRACE_NO_QOS: none) has ended; late_ns: client lateness of its
+ * rows. */
+void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns,
+                  int64_t late_ns);
 void counts_recent_reset(struct counts *s);
 /* Moves all zeros into the histograms; for the report. */
 void counts_settle(struct counts *s);

@@ -10,6 +10,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/notes.h"
+#include "lib/io/gaps.h"
 
 /* In the order of the choices of --ioengine. */
 enum io_engine {
@@ -65,6 +66,7 @@ struct io_opts {
     unsigned bufs;       /* number of buffers in pool */
     const int *file;     /* a descriptor to register, used by most transfers; NULL: none */
     unsigned slots;      /* wanted slots for IO_OPENAT; 0 when file is set */
+    struct gaps *gaps;   /* the caller's, for the engine's threads; may be NULL */
     bool sqpoll, iopoll; /* wishes for io_uring; what the host refuses is in the fallbacks */
 };
 
@@ -93,6 +95,7 @@ struct io {
     const struct io_ops *ops;
     struct notes fallbacks; /* what the host refused: "buffers not registered (ENOMEM)" */
     struct notes flags;     /* what is in force: "registered buffers", "sqpoll" */
+    bool registered;        /* the buffers */
     unsigned at_once;       /* most transfers that are at the device at once */
     unsigned slots;         /* IO_OPENAT may fill the slots 0 to slots - 1; 0: descriptors only */
 };
@@ -108,6 +111,8 @@ int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, str
  * negative errno. */
 int io_call_now(struct io_req *r);
 
+/* Does the memory at p lie in huge pages? 1, 0, or -1: the kernel does not tell. */
+int io_buffers_huge(const void *p);
 /* Zeroed memory for buffers, aligned to 2 MiB, in huge pages where the host has them. NULL: no
  * memory, or bytes is 0. unmap takes the same bytes; p may be NULL. */
 void *io_buffers_map(size_t bytes);

@@ -133,6 +133,7 @@ static void host_describe(void *state, struct tier_info *info)
     info->engine = "memory";
     snprintf(info->target, sizeof(info->target), "%s%s of host memory", h->growing ? "up to " : "",
              units_format_bytes(bytes, sizeof(bytes), (double)h->bytes));
+    info->huge_pages = h->huge;
     if (h->huge)
         notes_add(&info->flags, "huge pages");
     else
@@ -265,7 +266,9 @@ int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bel
                                 .parts = 1,
                                 .wrap = o->wrap,
                                 .threads = h->threads,
-                                .max_ops = o->max_ops};
+                                .max_ops = o->max_ops,
+                                .gaps = o->gaps,
+                                .name = "memory"};
     ret = arena_open(out, &arena, e);
 out:
     if (ret < 0)
