@@ -285,6 +285,18 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
     return rc;
 }
 
+int storage_check_unused(const char *path, struct err *e)
+{
+    enum target_kind kind;
+    int rc = target_kind(path, &kind, e);
+
+    if (rc == 0 && kind != TARGET_DEVICE)
+        rc = target_guard_path(path, e);
+    if (rc == 0)
+        fprintf(stderr, "kvreplay: %s is not used: the trace has no Tier-2 rows\n", path);
+    return rc;
+}
+
 int storage_begin(struct storage *s, struct err *e)
 {
     int rc = s->slab ? layout_slab_use(s->slab) : 0;
