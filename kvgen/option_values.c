@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 #include "kvgen/options.h"
 #include "kvgen/source/request.h"
 #include "lib/base/units.h"
+#include "lib/io/target_device.h"
 
 /* 2025-01-01: the tools of that benchmark expect a date. */
 #define MLPERF_EPOCH_S INT64_C(1735689600)
@@ -19,17 +19,13 @@ static uint64_t gib(double n)
     return (uint64_t)(n * (double)UNITS_GIB + 0.5);
 }
 
-/* Sets 90 % of the space that is free at path. */
-static int free_space(const char *path, uint64_t *bytes, struct err *e)
+/* As much as kvreplay takes there. */
+static int storage_fits(const char *path, uint64_t *bytes, struct err *e)
 {
-    struct statvfs vfs;
-    uint64_t space;
+    int rc = target_fits(path, bytes, e);
 
-    if (statvfs(path, &vfs) != 0)
-        return err_errno(e, -errno, ERR_INPUT, "--storage-capacity-gb", "cannot look at %s", path);
-    if (units_mul((uint64_t)vfs.f_bavail, (uint64_t)vfs.f_frsize, &space) < 0)
-        space = HIERARCHY_UNLIMITED;
-    *bytes = space / 10 * 9;
+    if (rc < 0)
+        return err_errno(e, rc, ERR_INPUT, "--storage-capacity-gb", "cannot look at %s", path);
     if (*bytes == 0)
         return err_set(e, -ENOSPC, ERR_INPUT, "--storage-capacity-gb", "no space free at %s", path);
     return 0;
@@ -47,7 +43,7 @@ static int storage_capacity(const char *text, uint64_t *bytes, struct err *e)
         return 0;
     }
     if (strncmp(text, "auto:", 5) == 0)
-        return free_space(text + 5, bytes, e);
+        return storage_fits(text + 5, bytes, e);
     if (units_parse_f64(text, &n) < 0 || n < 0 || n > 1e9)
         return err_set(e, -EINVAL, ERR_INPUT, "--storage-capacity-gb",
                        "\"%s\" is not a number of GiB up to 1e9, unlimited, none or auto:PATH",

@@ -387,8 +387,8 @@ const struct opt options_table[] = {
      .arg = "GiB",
      .def = "unlimited",
      .marks = KEPT_TIERS,
-     .help = "Tier-2: GiB, unlimited (or 0), none (no such tier), or auto:PATH (90 % of the space "
-             "free there)."},
+     .help = "Tier-2: GiB, unlimited (or 0), none (no such tier), or auto:PATH (what kvreplay "
+             "takes there)."},
     {.name = "eviction",
      .type = OPT_ENUM,
      .offset = AT(eviction),

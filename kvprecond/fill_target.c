@@ -122,10 +122,9 @@ static int check_room(const struct fill_target *t, struct err *e)
     if (need <= own || need - own <= room)
         return 0;
     return err_set(e, ENOSPC, ERR_TARGET, t->o.path,
-                   "%s asked for, %s free beside the reserve (%g %%)",
+                   "%s asked for, %s free beside what stays free (--reserve)",
                    units_format_bytes(need_text, sizeof(need_text), (double)need),
-                   units_format_bytes(have_text, sizeof(have_text), (double)(room + own)),
-                   t->o.reserve_share * 100);
+                   units_format_bytes(have_text, sizeof(have_text), (double)(room + own)));
 }
 
 int fill_target_plan(struct fill_target *t, const struct plan *plan, unsigned outstanding,

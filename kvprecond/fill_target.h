@@ -13,7 +13,7 @@
 struct fill_target_opts {
     const char *path;      /* lent until fill_target_close */
     enum target_kind kind; /* of path */
-    double reserve_share;  /* of the file system that stays free, 0 to 1 */
+    double reserve_share;  /* of the file system that stays free, or TARGET_RESERVE_AUTO */
     bool keep;             /* what is written is to stay */
     uint64_t data_seed;    /* of its contents, for the marker of a directory */
     bool destroy_data;     /* data that is not ours may be overwritten */

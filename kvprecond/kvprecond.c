@@ -65,7 +65,7 @@ static int open_target(struct run *r, struct err *e)
 {
     const struct fill_target_opts o = {.path = r->o.path,
                                        .kind = r->o.kind,
-                                       .reserve_share = r->o.reserve_percent / 100,
+                                       .reserve_share = r->o.reserve_share,
                                        .keep = r->o.keep,
                                        .data_seed = r->o.seed,
                                        .destroy_data = r->o.destroy_data};

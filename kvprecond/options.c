@@ -8,6 +8,7 @@
 
 #include "lib/base/units.h"
 #include "lib/data/data.h"
+#include "lib/io/target_device.h"
 #include "lib/model/find.h"
 #include "lib/opt/files.h"
 #include "lib/opt/rows.h"
@@ -146,14 +147,13 @@ static const struct opt table[] = {
      .help = "Write the rounds as CSV to FILE, for kvstat --plot."},
     {.type = OPT_HEADING, .help = "The target"},
     {.name = "reserve",
-     .type = OPT_F64,
-     .offset = AT(reserve_percent),
-     .arg = "PERCENT",
-     .def = "5",
-     .min = 0,
-     .max = 99,
+     .type = OPT_TEXT,
+     .offset = AT(reserve),
+     .arg = "PERCENT|auto",
+     .def = "auto",
      .marks = NOT_DEVICE,
-     .help = "Share of the file system that stays free."},
+     .help = "Share of the file system that stays free. auto: the smaller of 5 % of it and half "
+             "of what is free."},
     {.name = "destroy-data",
      .type = OPT_FLAG,
      .offset = AT(destroy_data),
@@ -262,6 +262,8 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
                        o->path);
 
     rc = check_modes(o, p, e);
+    if (rc == 0)
+        rc = target_reserve_parse(o->reserve, &o->reserve_share, e);
     if (rc == 0 && o->mode == PLAN_KV)
         rc = check_model(o, e);
     if (rc == 0)

@@ -26,7 +26,8 @@ struct options {
     struct notes ignored_keys; /* of --force-model */
     struct model model;        /* of --mode kv */
     uint64_t object_bytes;     /* of --mode kv, exact */
-    double reserve_percent;
+    const char *reserve;
+    double reserve_share; /* or TARGET_RESERVE_AUTO */
     enum io_engine engine;
     bool purge, until_steady;
     int64_t round_ns;

@@ -14,6 +14,7 @@
 #include "kvreplay/validity.h"
 #include "lib/base/units.h"
 #include "lib/conf/conf.h"
+#include "lib/io/target_device.h"
 #include "lib/opt/files.h"
 #include "lib/opt/rows.h"
 
@@ -132,13 +133,13 @@ static const struct opt table[] = {
      .help = "Leaves the objects on the target, for a later run to adopt, safe from a power cut "
              "when the run has ended; uses and leaves what an earlier run kept."},
     {.name = "reserve",
-     .type = OPT_F64,
-     .offset = AT(reserve_percent),
-     .arg = "PERCENT",
-     .def = "5",
-     .max = 99,
+     .type = OPT_TEXT,
+     .offset = AT(reserve),
+     .arg = "PERCENT|auto",
+     .def = "auto",
      .marks = NOT_NULL | NVME_ONLY,
-     .help = "Share of the target's file system that stays free."},
+     .help = "Share of the target's file system that stays free. auto: the smaller of 5 % of it "
+             "and half of what is free."},
     {.type = OPT_HEADING, .help = "Load"},
     {.name = "timing",
      .type = OPT_ENUM,
@@ -675,6 +676,8 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
     int rc = check_modes(o, p, e);
     if (rc == 0 && o->autoscale != SEARCH_OFF)
         rc = check_autoscale(p, o, e);
+    if (rc == 0)
+        rc = target_reserve_parse(o->reserve, &o->reserve_share, e);
     if (rc == 0)
         rc = parse_time("--spin", o->spin, IDLE_SPIN_AUTO, &o->spin_ns, e);
     if (rc == 0)

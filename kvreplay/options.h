@@ -41,7 +41,8 @@ enum options_marks {
 
 struct options {
     const char *nvme, *output, *summary, *ceiling, *gpu, *spin, *lateness_budget, *config;
-    double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_percent, compress_ratio, dedup_ratio;
+    double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_share, compress_ratio, dedup_ratio;
+    const char *reserve;
     uint64_t users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, rings, limit,
         threads, max_writes, loops;
     int64_t warmup_ns, duration_ns, gpu_latency_ns, lag_limit_ns;

@@ -84,6 +84,7 @@ struct writes {
     int64_t began_ns;
     uint64_t total_bytes;
     bool told; /* that a signal is being followed */
+    uint64_t largest; /* object */
 };
 
 static void writes_done(struct populate *p, struct writes *w, struct tier_op *op)
@@ -153,6 +154,7 @@ static void writes_start(struct populate *p, struct writes *w, struct object *wa
     w->spare = op->next;
     *op = populate_op(want, p->generation++);
     op->owner = want;
+    w->largest = want->size > w->largest ? want->size : w->largest;
     w->in_flight++;
     while (tier->ops->submit(tier, op) < 0) {
         writes_wait(p, w);
@@ -189,13 +191,17 @@ int populate_write(struct populate *p, struct err *e)
     if (!p->stuck)
         free(w.op);
     if (w.failed == -ENOSPC) {
-        char need[32], room[32];
+        char need[32], done[32], room[32];
+        uint64_t room_bytes = storage_free(&p->tiers->storage);
         return err_set(
             e, -ENOSPC, ERR_TARGET, "populate",
-            "the target is full: the objects that the trace reads before it writes them need "
-            "%s in Tier-2, and %s are free now",
+            "the target is full: of %s that the trace reads before it writes them %s were "
+            "written, and %s %s free now%s",
             units_format_bytes(need, sizeof(need), (double)p->survey->initial_bytes[TRACE_STORAGE]),
-            units_format_bytes(room, sizeof(room), (double)storage_free(&p->tiers->storage)));
+            units_format_bytes(done, sizeof(done), (double)p->done.bytes),
+            units_format_bytes(room, sizeof(room), (double)room_bytes),
+            room_bytes > w.largest ? "seem" : "are",
+            room_bytes > w.largest ? ": another limit (inodes, a quota) or another writer" : "");
     }
     if (w.failed)
         return err_errno(e, w.failed, ERR_TARGET, "populate",

@@ -178,7 +178,7 @@ static void replay_set_tiers(struct replay *r)
                                         .data_seed = r->data_seed,
                                         .buffered = o->buffered,
                                         .bytes = (uint64_t)(o->storage_gb * (double)UNITS_GIB),
-                                        .reserve = o->reserve_percent / 100,
+                                        .reserve = o->reserve_share,
                                         .inflight = o->inflight},
                             .io = o->ioengine,
                             .iodepth = options_iodepth(o),

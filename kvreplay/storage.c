@@ -177,12 +177,33 @@ static int slab_grow(const struct storage *s, bool allocate, uint64_t bytes, str
     return 0;
 }
 
+/* Bytes of the space in a slab of bytes. One that was kept stays as it is, unless it grows so far
+ * that its index fits behind the new space without touching the old one. */
+static int slab_space(const struct storage *s, uint64_t bytes, uint64_t *space, struct err *e)
+{
+    struct layout_slab_header h = {0};
+    uint64_t allocated;
+    int rc = file_bytes(s->fd, &allocated) > 0 ? layout_slab_read_header(s->fd, &h) : 0;
+
+    *space = layout_slab_space(bytes);
+    if (rc < 0 && rc != -ENOENT)
+        return err_errno(e, rc, ERR_TARGET, s->path, "cannot be read");
+    if (!h.kept || *space >= h.space_bytes + h.index_bytes)
+        return 0;
+    if (h.space_bytes <= bytes && layout_slab_begin() <= bytes - h.space_bytes)
+        *space = h.space_bytes;
+    else if (!s->o.destroy_data)
+        return err_set(e, -EBADMSG, ERR_TARGET, s->o.path,
+                       "is shorter than the objects kept in it: --destroy-data gives them up");
+    return 0;
+}
+
 /* Cuts room to what a slab of bytes holds. With a survey, exact bytes of objects fit whatever their
  * sizes: each may need a block of slack. */
 static int slab_room(const struct storage *s, struct room *room, const struct survey *surveyed,
-                     uint64_t bytes, struct err *e)
+                     uint64_t bytes, uint64_t space, struct err *e)
 {
-    uint64_t space = layout_slab_space(bytes), objects = 0;
+    uint64_t objects = 0;
 
     if (surveyed) {
         const struct room *need = &surveyed->room[TRACE_STORAGE];
@@ -211,14 +232,17 @@ static int slab_open(struct storage *s, const struct survey *surveyed, struct ro
                      struct err *e)
 {
     uint64_t allocated, had = file_bytes(s->fd, &allocated), bytes = had / DATA_BLOCK * DATA_BLOCK;
-    uint64_t kept_bytes;
+    uint64_t kept_bytes, space;
     int rc = 0;
 
     if (s->resizes)
         rc = slab_size(s, surveyed, &bytes, e);
     if (rc < 0)
         return rc;
-    rc = slab_room(s, room, surveyed, bytes, e);
+    rc = slab_space(s, bytes, &space, e);
+    if (rc < 0)
+        return rc;
+    rc = slab_room(s, room, surveyed, bytes, space, e);
     if (rc < 0)
         return rc;
     if (s->resizes)
@@ -227,7 +251,7 @@ static int slab_open(struct storage *s, const struct survey *surveyed, struct ro
         return rc;
     struct layout_slab_opts slab = {
         .fd = s->fd, .resizes = s->resizes, .keeps = s->o.keep, .destroys = s->o.destroy_data};
-    slab.space_bytes = layout_slab_space(bytes);
+    slab.space_bytes = space;
     slab.index_bytes = bytes - slab.space_bytes - layout_slab_begin();
     rc = layout_slab_open(&s->slab, &slab, e);
     if (rc < 0)
@@ -282,6 +306,18 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
         rc = slab_open(s, surveyed, room, e);
     if (rc == 0)
         target_device_find(s->fd, &s->device);
+    return rc;
+}
+
+int storage_check_unused(const char *path, struct err *e)
+{
+    enum target_kind kind;
+    int rc = target_kind(path, &kind, e);
+
+    if (rc == 0 && kind != TARGET_DEVICE)
+        rc = target_guard_path(path, e);
+    if (rc == 0)
+        fprintf(stderr, "kvreplay: %s is not used: the trace has no Tier-2 rows\n", path);
     return rc;
 }
 

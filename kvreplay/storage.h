@@ -33,7 +33,7 @@ struct storage_opts {
     uint64_t data_seed;
     bool buffered;     /* no O_DIRECT */
     uint64_t bytes;    /* capacity asked for; 0: not asked */
-    double reserve;    /* share of the file system that stays free, 0..1 */
+    double reserve;    /* share of the file system that stays free, or TARGET_RESERVE_AUTO */
     uint64_t inflight; /* objects */
 };
 
@@ -58,6 +58,9 @@ struct storage {
  */
 int storage_open(struct storage *s, const struct storage_opts *o, const struct survey *surveyed,
                  struct room *room, struct err *e);
+/* The trace has no rows for the target at path: nothing is opened or made there, which is said. A
+ * path that could not be used is refused all the same. Negative errno with *e, as storage_open. */
+int storage_check_unused(const char *path, struct err *e);
 /* Before the clock starts, when rows will change something: marks a slab as in use on its device
  * now, so that the first of these rows does not wait for it. */
 int storage_begin(struct storage *s, struct err *e);

@@ -209,12 +209,16 @@ int tiers_choose(struct tiers *t, struct err *e)
             *kind = TIERS_HOST;
         else if (*kind == TIERS_NONE && o->storage.path)
             *kind = TIERS_STORAGE;
-        if (s && s->tier_rows[i] == 0)
+        if (s && s->tier_rows[i] == 0) {
+            rc = *kind == TIERS_STORAGE ? storage_check_unused(o->storage.path, e) : 0;
+            if (rc < 0)
+                return rc;
             *kind = TIERS_NONE;
-        else if (s && *kind == TIERS_NONE)
+        } else if (s && *kind == TIERS_NONE) {
             return err_set(
                 e, -EINVAL, ERR_INPUT, "--nvme",
                 "the trace has Tier-2 rows: a directory, file or device for them is needed");
+        }
     }
     return 0;
 }

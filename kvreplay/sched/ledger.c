@@ -56,7 +56,7 @@ static void ledger_say_no_room(const struct ledger *l, const struct row *r)
     const struct room *room = &l->room[r->t.tier];
     const struct room_effect *effect = &r->effect;
     uint64_t target_free = l->target_free ? l->target_free(l->ctx, r->t.tier) : UINT64_MAX;
-    char space[120], row[LEDGER_ROW];
+    char space[160], row[LEDGER_ROW];
 
     if (effect->verdict == ROOM_FULL && effect->needed <= effect->room_left)
         snprintf(space, sizeof(space), "one object more than the %llu that fit",
@@ -65,6 +65,11 @@ static void ledger_say_no_room(const struct ledger *l, const struct row *r)
         snprintf(space, sizeof(space), "%llu bytes needed, %llu free in the tier of %llu",
                  (unsigned long long)effect->needed, (unsigned long long)effect->room_left,
                  (unsigned long long)room->capacity);
+    else if (target_free != UINT64_MAX && target_free >= r->t.size)
+        snprintf(space, sizeof(space),
+                 "%llu bytes needed; %llu seem free on the target now: another limit (inodes, a "
+                 "quota) or another writer",
+                 (unsigned long long)r->t.size, (unsigned long long)target_free);
     else if (target_free != UINT64_MAX)
         snprintf(space, sizeof(space), "%llu bytes needed, %llu free on the target",
                  (unsigned long long)r->t.size, (unsigned long long)target_free);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -18,21 +19,65 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "lib/base/units.h"
+
 #define DEVICE_SECTOR 512u /* unit of the kernel's counters, whatever the device has */
 #define DEVICE_BLOCK  4096u
+#define RESERVE_SHARE 0.05 /* of a file system, at most half of what is free */
+/* For what objects need beside their bytes: such a part of the room, and the head of a slab. */
+#define FITS_BESIDE 32u
+#define FITS_HEAD   (8 * UNITS_MIB)
 
 int target_room(int fd, double reserve_share, uint64_t *bytes, struct err *e)
 {
     struct statvfs vfs;
-    double reserve;
     uint64_t free_bytes;
+    double all, reserve;
 
     if (fstatvfs(fd, &vfs) < 0)
         return err_errno(e, -errno, ERR_TARGET, "", "cannot ask the file system for its room");
     free_bytes = (uint64_t)vfs.f_bavail * vfs.f_frsize;
-    reserve = (double)vfs.f_blocks * (double)vfs.f_frsize * reserve_share;
+    all = (double)vfs.f_blocks * (double)vfs.f_frsize;
+    reserve = all * (reserve_share < 0 ? RESERVE_SHARE : reserve_share);
+    if (reserve_share < 0 && reserve > (double)free_bytes / 2)
+        reserve = (double)free_bytes / 2;
     *bytes = reserve < (double)free_bytes ? free_bytes - (uint64_t)reserve : 0;
     return 0;
+}
+
+int target_reserve_parse(const char *text, double *share, struct err *e)
+{
+    double percent;
+
+    *share = TARGET_RESERVE_AUTO;
+    if (strcmp(text, "auto") == 0)
+        return 0;
+    if (units_parse_f64(text, &percent) < 0 || !(percent >= 0 && percent <= 99))
+        return err_set(e, EINVAL, ERR_INPUT, "--reserve",
+                       "%s: expected auto or a percentage from 0 to 99", text);
+    *share = percent / 100;
+    return 0;
+}
+
+int target_fits(const char *path, uint64_t *bytes, struct err *e)
+{
+    char parent[PATH_MAX];
+    int fd = open(path, O_PATH | O_CLOEXEC), ret;
+
+    if (fd < 0 && errno == ENOENT && strlen(path) < sizeof(parent)) {
+        snprintf(parent, sizeof(parent), "%s", path);
+        fd = open(dirname(parent), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    }
+    if (fd < 0)
+        return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");
+    ret = target_room(fd, TARGET_RESERVE_AUTO, bytes, e);
+    if (ret == 0) {
+        uint64_t head = *bytes / 2 < FITS_HEAD ? *bytes / 2 : FITS_HEAD;
+
+        *bytes -= *bytes / FITS_BESIDE + head;
+    }
+    close(fd);
+    return ret;
 }
 
 /* First line of a file, without blanks around it; "" if it cannot be read. */

@@ -8,9 +8,18 @@
 
 #include "lib/base/err.h"
 
+/* In place of a share of the file system: the smaller of 5 % of it and half of what is free. */
+#define TARGET_RESERVE_AUTO (-1.0)
+/* Parses the text of --reserve, "auto" or a percentage from 0 to 99, into a share. -EINVAL, class
+ * ERR_INPUT. */
+int target_reserve_parse(const char *text, double *share, struct err *e);
 /* Free bytes on the file system that we may use: a reserve of reserve_share (0 to 1) of its size
- * stays free. 0 bytes: none. Class ERR_TARGET. */
+ * stays free, or TARGET_RESERVE_AUTO. 0 bytes: none. Class ERR_TARGET. */
 int target_room(int fd, double reserve_share, uint64_t *bytes, struct err *e);
+/* Bytes of objects that fit in the directory at path, which need not exist yet: its room with the
+ * usual reserve, less a 32nd and 8 MiB for what they take beside their bytes (blocks, an index). A
+ * trace that never holds more is not refused there. Class ERR_TARGET. */
+int target_fits(const char *path, uint64_t *bytes, struct err *e);
 /* Does fd lie on a file system in memory? Newer kernels accept O_DIRECT there, but the data never
  * leaves memory. */
 bool target_in_memory(int fd);

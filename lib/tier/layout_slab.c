@@ -128,7 +128,7 @@ int layout_slab_read_header(int fd, struct layout_slab_header *out)
         *out = (struct layout_slab_header){.kept = h.state != SLAB_IN_USE,
                                            .resizes = h.resizes,
                                            .space_bytes = h.space_bytes,
-                                           .index_bytes = index_bytes(h.index_words),
+                                           .index_bytes = h.index_at + index_bytes(h.index_words),
                                            .objects = h.objects,
                                            .bytes = h.bytes};
     free(block);

@@ -27,7 +27,8 @@
 struct layout_slab_header {
     bool kept;    /* objects are there to be adopted */
     bool resizes; /* the file was empty at first: it may grow, and is emptied at the end */
-    uint64_t space_bytes, index_bytes;
+    uint64_t space_bytes;
+    uint64_t index_bytes;    /* from the end of the space to that of the index */
     uint64_t objects, bytes; /* kept */
 };
 /* Is block, the first 4 KiB, a slab's? */
@@ -50,8 +51,8 @@ struct layout_slab_opts {
     bool keeps;           /* what is kept stays valid while the run goes on, as far as it can */
     bool destroys;        /* kept objects that are not adopted go with the first change */
 };
-/* Reads the index of a kept slab. Writes nothing. A space larger than the header's must be so by
- * the bytes of the index at least, where objects are to stay. */
+/* Reads the index of a kept slab. Writes nothing. Where objects are to stay, the space is the
+ * header's, or larger by its index_bytes at least. */
 int layout_slab_open(struct layout_slab **out, const struct layout_slab_opts *o, struct err *e);
 void layout_slab_close(struct layout_slab *s);
 

@@ -48,7 +48,7 @@ bad "bad number in an option" 2 "--num-users" --num-users many
 bad "unknown type" 2 "--kv-dtype: float7: " --kv-dtype float7
 bad "no tier" 2 "--storage-capacity-gb" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb none
 bad "bad capacity" 2 "--storage-capacity-gb" --storage-capacity-gb -3
-bad "no such place" 2 "--storage-capacity-gb" --storage-capacity-gb "auto:$TMP/nowhere"
+bad "no such place" 2 "--storage-capacity-gb" --storage-capacity-gb "auto:$TMP/no/where"
 bad "more ranks than GPUs" 2 "--tensor-parallel" --tensor-parallel 2
 bad "bad tiers" 2 "--only-tier" --only-tier 3
 bad "bad epoch" 2 "--epoch" --epoch yesterday

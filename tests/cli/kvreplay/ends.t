@@ -19,7 +19,7 @@ interrupted() {
     wait "$pid"
 }
 
-plan 110
+plan 117
 interrupted INT
 is "SIGINT: exit 130" $? 130
 ok "the result file is whole" zstd -tq "$TMP/r.csv.zst"
@@ -68,7 +68,14 @@ is "a figure without measurements is not 0" "$(json "$TMP/s.json" '.lateness_us 
 rm -f "$TMP/out"
 fails "no target" 2 '--nvme: ' "$TMP/t.csv"
 fails "a folder in a folder that is not there" 3 '.*/a/b: parent directory .*/a does not exist' --nvme "$TMP/a/b" "$TMP/t.csv"
-fails "system directory" 3 '/etc: ' --nvme /etc "$TMP/t.csv"
+fails "system directory" 3 '/etc: refused: /etc is the system directory' --nvme /etc "$TMP/t.csv"
+fails "below a system directory" 3 '/etc/x: refused: /etc/x lies in the system directory /etc' --nvme /etc/x "$TMP/t.csv"
+grep -v Tier-2 "$TMP/t.csv" >"$TMP/no2.csv"
+fails "a place that is not used, in a folder that is not there" 3 '.*/a/b: parent directory .*/a does not exist' \
+    --nvme "$TMP/a/b" "$TMP/no2.csv"
+exits "a place that is not used" 0 "$BIN/kvreplay" --nvme "$TMP/unused" -o /dev/null "$TMP/no2.csv"
+stderr_like "is told as such" '/unused is not used: the trace has no Tier-2 rows'
+not_ok "and not made" test -e "$TMP/unused"
 fails "options without meaning" 2 '--speed: ' --null --speed 2 "$TMP/t.csv"
 fails "full disk" 1 '.*No space left' --null --progress none -o /dev/full "$TMP/t.csv"
 exits "bad rows skipped" 0 "$BIN/kvreplay" --null --skip-bad-rows -o "$TMP/out" "$TMP/bad.csv"
@@ -140,7 +147,7 @@ awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 6000; i++) printf "0,Read,67108864,Tier-1,k%d,Decode\n", i
 }' >"$TMP/reads.csv"
-"$BIN/kvreplay" --nvme "$TMP/d" --tier-engine 1=sim:lat=20ms -o "$TMP/out" "$TMP/reads.csv" 2>"$TMP/stderr" &
+"$BIN/kvreplay" --tier-engine 1=sim:lat=20ms -o "$TMP/out" "$TMP/reads.csv" 2>"$TMP/stderr" &
 pid=$!
 catches $pid
 sleep 0.3

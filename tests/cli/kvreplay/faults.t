@@ -118,6 +118,16 @@ for engine in auto psync; do
     fi
 done
 
+# Room for bytes, and none for files.
+if unshare -Urm mount -t tmpfs tmpfs "$TMP/m" 2>"$TMP/err"; then
+    # shellcheck disable=SC2016
+    exits "a file system without inodes" 1 unshare -Urm sh -c 'mount -t tmpfs -o size=64m,nr_inodes=250 tmpfs "$1" &&
+        shift && exec "$@"' - "$TMP/m" "$BIN/kvreplay" --nvme "$TMP/m/d" --progress none --on-absent skip \
+        -o "$TMP/o.csv" "$TMP/full.csv"
+    stderr_like "what is free is not called the reason" \
+        'ENOSPC: no room: 4097 bytes needed; [0-9]+ seem free on the target now: another limit \(inodes, a quota\)'
+fi
+
 # Ended between turns: forty objects of up to 4 MiB, written again and again through two I/Os, kept.
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"

@@ -31,8 +31,10 @@ for layout in files slab; do
     exits "$layout: kept" 0 replay --nvme "$TMP/d" --layout $layout --keep "$TMP/w.csv"
     is "$layout: the marker says so" "$(state)" kept
     exits "$layout: a run without --keep" 3 replay --nvme "$TMP/d" --layout $layout "$TMP/r.csv"
-    stderr_like "$layout: is told what is there" 'd: holds [0-9]+ objects? \([0-9.]+ MiB\) that an earlier run of kvreplay kept'
+    stderr_like "$layout: is told what is there" \
+        'd: holds [0-9]+ objects? \([0-9.]+ MiB\) that an earlier run of kvreplay kept'
     exits "$layout: a fill" 3 "$BIN/kvprecond" --size 1M --keep "$TMP/d"
+    stderr_like "$layout: too" 'that an earlier run of kvreplay kept: --destroy-data removes them'
     killed "$TMP/d" --nvme "$TMP/d" --layout $layout --keep --timing trace "$TMP/slow.csv"
     like "$layout: a run that keeps is killed" "$(state)" '^running '
     exits "$layout: what was kept before is kept still" 3 replay --nvme "$TMP/d" --layout $layout "$TMP/r.csv"
@@ -63,9 +65,33 @@ is "is all there" "$(populated)" "20 0 0"
 sed 's/Write/Read/; s/Prefill/Decode/' "$TMP/more.csv" >"$TMP/more_r.csv"
 exits "what was kept beside it" 0 replay --nvme "$TMP/f" --keep --on-absent fail "$TMP/more_r.csv"
 is "too" "$(populated)" "60 0 0"
+# Many runs that write a little more each: the slab grows in its own time, and its index never touches the old one.
+for i in $(seq 6); do
+    printf '%s\n' $header "0,Write,3000000,Tier-2,grown$i,Prefill" >"$TMP/one.csv"
+    "$BIN/kvreplay" --nvme "$TMP/f" --keep --progress none -o /dev/null "$TMP/one.csv" 2>"$TMP/stderr" || break
+done
+is "grown in $i steps" "$(cat "$TMP/stderr" | grep -c 'INVALID\|rror')" 0
+for i in $(seq 6); do echo "0,Read,3000000,Tier-2,grown$i,Decode"; done >"$TMP/grown"
+{ cat "$TMP/r.csv" "$TMP/grown"; sed 1d "$TMP/more_r.csv"; } >"$TMP/all.csv"
+exits "all that was ever kept in it" 0 replay --nvme "$TMP/f" --keep --on-absent fail "$TMP/all.csv"
+is "is there" "$(populated)" "86 0 0"
+truncate -s 3M "$TMP/f"
+exits "a slab that was cut" 3 replay --nvme "$TMP/f" --keep "$TMP/r.csv"
+stderr_like "is not taken for an empty one" 'f: is shorter than the objects kept in it: --destroy-data gives them up'
+exits "unless it is to be" 0 replay --nvme "$TMP/f" --destroy-data --keep "$TMP/w.csv"
+exits "and kept again" 0 replay --nvme "$TMP/f" --keep "$TMP/more.csv"
 exits "written over in place, not twice" 0 replay --nvme "$TMP/f" --keep "$TMP/w.csv"
 exits "in the end" 0 replay --nvme "$TMP/f" --destroy-data --on-absent fail "$TMP/r.csv"
 is "the file is empty" "$(stat -c %s "$TMP/f")" 0
+
+# A fill that was kept.
+exits "a fill is kept" 0 "$BIN/kvprecond" --size 1M --keep "$TMP/d"
+exits "a replay without --keep" 3 replay --nvme "$TMP/d" "$TMP/w.csv"
+stderr_like "leaves it" 'd: holds 1 object \(1\.00 MiB\) that an earlier run of kvprecond kept'
+exits "with it" 0 replay --nvme "$TMP/d" --keep "$TMP/w.csv"
+is "it stays beside" "$(stat -c %s "$TMP/d/fill-000000.kv")" 1048576
+exits "with --destroy-data" 0 replay --nvme "$TMP/d" --destroy-data "$TMP/w.csv"
+not_ok "it goes" test -e "$TMP/d"
 
 # Planted links: the object is written, the file that the link names is not.
 echo precious >"$TMP/precious"

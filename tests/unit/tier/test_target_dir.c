@@ -366,13 +366,27 @@ static void test_room(void **state)
 {
     struct fixture *f = *state;
     struct target_dir *t = take(f, "d");
-    uint64_t all = 0, less = 0, none = 1;
+    static const char *const bad[] = {"", "-1", "100", "nan", "5%", "auto5"};
+    uint64_t all = 0, less = 0, none = 1, automatic = 0, fits = 0;
+    double share = 0;
     struct err e = {0};
 
     assert_int_equal(target_room(target_dir_fd(t), 0, &all, &e), 0);
     assert_int_equal(target_room(target_dir_fd(t), 0.01, &less, &e), 0);
     assert_int_equal(target_room(target_dir_fd(t), 1, &none, &e), 0);
     assert_true(all > 0 && less < all);
+    assert_int_equal(target_room(target_dir_fd(t), TARGET_RESERVE_AUTO, &automatic, &e), 0);
+    assert_true(automatic >= all / 2 - all / 100 && automatic < all); /* others write here too */
+    assert_int_equal(target_fits(in(f, "d"), &fits, &e), 0);
+    assert_true(fits < automatic + all / 100 && fits > automatic / 100 * 95);
+    assert_int_equal(target_fits(in(f, "not/there"), &fits, &e), -ENOENT);
+    assert_int_equal(target_fits(in(f, "missing"), &fits, &e), 0); /* kvreplay will make it */
+    assert_int_equal(target_reserve_parse("auto", &share, &e), 0);
+    assert_true(share == TARGET_RESERVE_AUTO);
+    assert_int_equal(target_reserve_parse("12.5", &share, &e), 0);
+    assert_true(share == 0.125);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(target_reserve_parse(bad[i], &share, &e), -EINVAL);
     assert_int_equal(none, 0);
     assert_int_equal(target_room(-1, 0, &all, &e), -EBADF);
     leave(t, false);
