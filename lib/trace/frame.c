@@ -9,6 +9,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "lib/base/stop.h"
 #include "lib/trace/frame_file.h"
 
 #define TEXT_PAD 64 /* readable bytes behind a piece's text */
@@ -236,6 +237,8 @@ int64_t frame_in_read(struct frame_in *in, void *buf, size_t cap, struct err *e)
     }
     if (in->f.error.code)
         return frame_file_fail(&in->f, e);
+    if (in->f.regular && stop_signal())
+        return frame_file_interrupted(&in->f, e);
     return in->zstd ? read_zstd(in, buf, cap, e) : read_plain(in, buf, cap, e);
 }
 
@@ -269,6 +272,8 @@ int frame_in_take(struct frame_in *in, struct frame_piece *p, struct err *e)
 {
     if (in->f.error.code)
         return frame_file_fail(&in->f, e);
+    if (in->f.regular && stop_signal())
+        return frame_file_interrupted(&in->f, e);
     p->name = in->f.name;
     p->pending = p->cut = false;
     p->text.len = 0;

@@ -29,8 +29,8 @@ int frame_in_rewind(struct frame_in *in, struct err *e);
 void frame_in_progress(const struct frame_in *in, uint64_t *consumed, uint64_t *total);
 
 /* Reads up to cap bytes of decompressed data. Returns their count, 0 at the end, or a negative
- * errno: -EBADMSG for a cut or damaged zstd stream, after all bytes before that place; -EINTR for a
- * pipe once lib/base/stop.h has a signal. Errors stick. */
+ * errno: -EBADMSG for a cut or damaged zstd stream, after all bytes before that place; -EINTR once
+ * lib/base/stop.h has a signal, of a pipe when nothing arrives any more. Errors stick. */
 int64_t frame_in_read(struct frame_in *in, void *buf, size_t cap, struct err *e);
 /* Tells what -EBADMSG of frame_in_read or frame_in_take meant: damaged, or else cut. */
 bool frame_in_is_damaged(const struct frame_in *in);

@@ -103,6 +103,12 @@ static int fail_memory(struct frame_file *f, const char *what, struct err *e)
     return frame_file_fail(f, e);
 }
 
+int frame_file_interrupted(struct frame_file *f, struct err *e)
+{
+    err_set(&f->error, -EINTR, ERR_FAILED, f->name, "reading was interrupted");
+    return frame_file_fail(f, e);
+}
+
 int64_t frame_file_read(struct frame_file *f, void *p, size_t cap, struct err *e)
 {
     struct pollfd fd = {.fd = f->fd, .events = POLLIN};
@@ -113,10 +119,8 @@ int64_t frame_file_read(struct frame_file *f, void *p, size_t cap, struct err *e
          * end. The signal may reach another thread, or come before the wait, so EINTR alone does
          * not tell. Whatever poll reports, read reports better. */
         for (int ready = f->regular; ready == 0;) {
-            if (stop_signal()) {
-                err_set(&f->error, -EINTR, ERR_FAILED, f->name, "reading was interrupted");
-                return frame_file_fail(f, e);
-            }
+            if (stop_signal())
+                return frame_file_interrupted(f, e);
             ready = poll(&fd, 1, STOP_LOOK_MS);
             if (ready < 0 && errno == EINTR)
                 ready = 0;

@@ -46,6 +46,9 @@ int frame_file_fail(const struct frame_file *f, struct err *e);
 int frame_file_cut(struct frame_file *f, const char *why, struct err *e);
 int frame_file_damaged(struct frame_file *f, const char *why, struct err *e);
 
+/* Sets and returns -EINTR: a signal wants the end. */
+int frame_file_interrupted(struct frame_file *f, struct err *e);
+
 /* Reads once, directly into p; sets eof. Returns the bytes read or a negative errno: -EINTR when a
  * signal came (lib/base/stop.h) and the input is not a regular file. */
 int64_t frame_file_read(struct frame_file *f, void *p, size_t cap, struct err *e);
