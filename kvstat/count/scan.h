@@ -17,8 +17,9 @@
 #define SCAN_WARMUP_AUTO INT64_C(-1) /* as the summary in the file says */
 
 struct scan_opts {
-    unsigned by;      /* enum groups_by */
-    unsigned threads; /* >= 1, the caller's included */
+    unsigned by;        /* enum groups_by */
+    size_t most_groups; /* where users make them; 0: any number */
+    unsigned threads;   /* >= 1, the caller's included */
     bool skip_bad_rows;
     int64_t interval_ns;            /* of the time series; or SCAN_NO_SERIES, SCAN_SERIES_AUTO */
     int64_t target_ns[TRACE_QOSES]; /* of requests_create */
