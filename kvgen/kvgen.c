@@ -312,6 +312,7 @@ static int open_simulation(struct run *r, struct err *e)
                            .token_ns = r->workload.token_ns[o->generation_mode],
                            .workers = (uint32_t)workers,
                            .max_requests = o->max_requests,
+                           .queue_bytes = o->queue_memory,
                            .duration_ns = o->duration_ns,
                            .prefix = !o->disable_prefix_caching,
                            .decode_reads = o->decode_reads,

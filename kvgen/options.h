@@ -56,7 +56,7 @@ enum options_format {
 struct options {
     enum options_source source;
     const char *input, *burst_trace_path, *dataset_path;
-    uint64_t input_memory; /* bytes */
+    uint64_t input_memory, queue_memory; /* bytes */
     uint64_t max_conversations;
     double chars_per_token;
     bool use_burst_trace, qos_given;

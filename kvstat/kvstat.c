@@ -370,6 +370,7 @@ static int run(struct reporter *r, const struct opt_parser *p, int argc, char **
     if (rc < 0)
         return rc;
     r->scan.by = o->by;
+    r->scan.most_groups = o->max_groups;
     r->scan.interval_ns = o->plot && o->interval_ns == 0 ? SCAN_SERIES_AUTO : o->interval_ns;
     r->scan.warmup_ns = o->warmup_ns;
     r->scan.threads = (unsigned)o->threads;

@@ -44,6 +44,7 @@ struct sim_opts {
     uint32_t workers;
     uint64_t max_requests; /* submitted; 0: no limit */
     int64_t duration_ns;   /* virtual time at which the run ends; 0: no limit */
+    uint64_t queue_bytes;  /* most that waiting requests may take; 0: no limit */
     uint64_t seed;
     const struct compat *compat; /* NULL: compat_none */
 

@@ -56,6 +56,7 @@ struct queue {
     bool turns;
     uint64_t taken;
     struct segment *spare; /* or NULL */
+    uint64_t segments;     /* of all lines, without the spare one */
 };
 
 /* ---- eight numbers: four bits for the length of each, then their bytes ---- */
@@ -255,6 +256,7 @@ static int add_segment(struct queue *q, struct line *l)
     if (!s)
         return -ENOMEM;
     q->spare = NULL;
+    q->segments++;
     s->next = NULL;
     l->in.at = s->byte;
     if (l->last) {
@@ -270,6 +272,7 @@ static int add_segment(struct queue *q, struct line *l)
 static void drop_segment(struct queue *q, struct line *l)
 {
     struct segment *s = l->first;
+    q->segments--;
     l->first = s->next;
     l->out.at = l->first->byte;
     if (!q->spare)
@@ -290,6 +293,11 @@ int queue_push(struct queue *q, const struct request *r)
     pack(&l->in, r);
     l->packed++;
     return 0;
+}
+
+uint64_t queue_bytes(const struct queue *q)
+{
+    return q->segments * SEGMENT_BYTES;
 }
 
 static uint64_t length(const struct line *l)

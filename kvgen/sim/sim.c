@@ -10,6 +10,7 @@
 
 #include "kvgen/sim/queue.h"
 #include "kvgen/sim/serve.h"
+#include "lib/base/units.h"
 
 /* Requests in a row that took the same time. */
 struct equal_times {
@@ -43,6 +44,19 @@ static int peek(struct sim *s, int64_t *arrival_ns)
     return source->ops->peek(source, arrival_ns, s->clock.err);
 }
 
+static int too_many_wait(const struct sim *s)
+{
+    char bytes[32];
+    return err_set(s->clock.err, -EFBIG, ERR_INPUT, "--queue-memory",
+                   "%llu requests wait after %.0f s and take more than %s: more arrive than %u "
+                   "workers serve (--arrival closed lets users wait for answers, --queue-memory "
+                   "allows more)",
+                   (unsigned long long)queue_length(s->queue),
+                   (double)s->clock.now_ns / (double)UNITS_NS_PER_S,
+                   units_format_bytes(bytes, sizeof(bytes), (double)s->o.queue_bytes),
+                   s->o.workers);
+}
+
 /* All that has arrived by now. 0 or negative errno. */
 static int submit_due(struct sim *s)
 {
@@ -55,6 +69,8 @@ static int submit_due(struct sim *s)
         s->stats.issued++;
         if (queue_push(s->queue, &r) < 0)
             return err_nomem(s->clock.err, "waiting requests");
+        if (s->o.queue_bytes > 0 && queue_bytes(s->queue) > s->o.queue_bytes)
+            return too_many_wait(s);
     }
     return rc < 0 ? rc : 0;
 }

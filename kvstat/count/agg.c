@@ -297,8 +297,17 @@ static int fail(int rc, struct err *e)
 {
     if (rc == -ENOMEM)
         return err_nomem(e, "groups");
+    if (rc == -EFBIG)
+        return err_set(e, rc, ERR_INPUT, "--by",
+                       "the rows make too many groups by user (--max-groups allows more, some "
+                       "25 KB each)");
     return err_set(e, rc, ERR_INPUT, "",
                    "sums of the rows do not fit 64 bits: the values are no trace's");
+}
+
+void agg_limit(struct agg *a, size_t most_groups)
+{
+    groups_limit(a->groups, most_groups);
 }
 
 int agg_add(struct agg *a, const struct trace_row *rows, size_t n, struct err *e)

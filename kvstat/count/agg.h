@@ -64,6 +64,8 @@ struct agg;
 
 /* by: mask of enum groups_by for agg_groups; columns: those that the file has. NULL: no memory. */
 struct agg *agg_create(unsigned by, uint32_t columns);
+/* Most groups of agg_groups, where users make them: groups_limit. */
+void agg_limit(struct agg *a, size_t most_groups);
 /* Rows of a result that started before warmup_ns on the replay's clock count for their status and
  * as warm-up rows only; the elapsed time begins there. Call before the first row. */
 void agg_leave_out(struct agg *a, int64_t warmup_ns);

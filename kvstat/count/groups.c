@@ -13,6 +13,7 @@
 struct groups {
     unsigned by;
     size_t slots, used; /* slots: size of the index, a power of two when hashed */
+    size_t most;        /* groups, with GROUPS_USER */
     struct group **slot;
     struct group **sorted; /* room for used pointers after groups_sort */
 };
@@ -53,6 +54,7 @@ struct groups *groups_create(unsigned by)
     if (!g)
         return NULL;
     g->by = by;
+    g->most = SIZE_MAX;
     g->slots = by & GROUPS_USER ? 1024 : groups_places(by);
     g->slot = calloc(g->slots, sizeof(*g->slot));
     if (!g->slot) {
@@ -140,26 +142,37 @@ static struct group *group_new(unsigned by, const struct group_key *k)
     return p;
 }
 
-/* The group of the key, made when it is new; NULL: no memory. */
-static struct group *group_of(struct groups *g, const struct group_key *k)
+/* The group of the key, made when it is new: 0, -ENOMEM, or -EFBIG: there are too many. */
+static int group_of(struct groups *g, const struct group_key *k, struct group **out)
 {
-    if (g->by & GROUPS_USER && g->used * 4 >= g->slots * 3 && grow(g) < 0)
-        return NULL;
-    size_t i = g->by & GROUPS_USER ? hashed_slot(g, k) : groups_place(g->by, k);
+    bool hashed = g->by & GROUPS_USER;
+    if (hashed && g->used * 4 >= g->slots * 3 && grow(g) < 0)
+        return -ENOMEM;
+    size_t i = hashed ? hashed_slot(g, k) : groups_place(g->by, k);
     if (!g->slot[i]) {
+        if (hashed && g->used == g->most)
+            return -EFBIG;
         g->slot[i] = group_new(g->by, k);
         g->used += g->slot[i] != NULL;
     }
-    return g->slot[i];
+    *out = g->slot[i];
+    return *out ? 0 : -ENOMEM;
 }
 
-static inline struct group *group_of_row(struct groups *g, const struct trace_row *row)
+void groups_limit(struct groups *g, size_t most)
+{
+    g->most = most;
+}
+
+static inline int group_of_row(struct groups *g, const struct trace_row *row, struct group **out)
 {
     if (g->by == GROUPS_DEFAULT) { /* the common case: groups_place with constants */
         struct group *p =
             g->slot[((size_t)row->tier * TRACE_OPS + row->op) * (TRACE_NO_PHASE + 1) + row->phase];
-        if (__builtin_expect(p != NULL, 1))
-            return p;
+        if (__builtin_expect(p != NULL, 1)) {
+            *out = p;
+            return 0;
+        }
     }
     struct group_key k = {.tier = row->tier,
                           .op = row->op,
@@ -168,7 +181,7 @@ static inline struct group *group_of_row(struct groups *g, const struct trace_ro
                           .class = row->class,
                           .status = row->status,
                           .user = row->user};
-    return group_of(g, &k);
+    return group_of(g, &k, out);
 }
 
 /* Values to be recorded in their histograms all at once. */
@@ -212,8 +225,10 @@ int groups_add(struct groups *g, const struct group_sample *s, size_t n)
     struct pending w;
     w.count = 0;
     for (size_t i = 0; i < n; i++) {
-        struct group *p = group_of_row(g, s[i].row);
-        int rc = p ? group_add(g, p, &s[i], &w) : -ENOMEM;
+        struct group *p;
+        int rc = group_of_row(g, s[i].row, &p);
+        if (rc == 0)
+            rc = group_add(g, p, &s[i], &w);
         if (rc < 0)
             return rc;
     }
@@ -247,8 +262,10 @@ int groups_merge(struct groups *into, const struct groups *from)
     for (size_t i = 0; i < from->slots; i++) {
         if (!from->slot[i])
             continue;
-        struct group *p = group_of(into, &from->slot[i]->key);
-        int rc = p ? group_merge(p, from->slot[i]) : -ENOMEM;
+        struct group *p;
+        int rc = group_of(into, &from->slot[i]->key, &p);
+        if (rc == 0)
+            rc = group_merge(p, from->slot[i]);
         if (rc < 0)
             return rc;
     }

@@ -63,11 +63,14 @@ struct group_sample {
 struct groups;
 
 /* A table by a mask of enum groups_by. NULL: no memory. One thread. */
+/* The most groups, where users make them. */
+void groups_limit(struct groups *g, size_t most);
 struct groups *groups_create(unsigned by);
 void groups_free(struct groups *g);
 unsigned groups_by(const struct groups *g);
 
-/* Adds n rows, at most GROUPS_BLOCK. 0, -ENOMEM, or -EOVERFLOW (bytes do not fit 64 bits). */
+/* Adds n rows, at most GROUPS_BLOCK. 0, -ENOMEM, -EFBIG (too many groups), or -EOVERFLOW (bytes do
+ * not fit 64 bits). */
 #define GROUPS_BLOCK 16
 int groups_add(struct groups *g, const struct group_sample *s, size_t n);
 /* Adds all groups of from; into may be by fewer columns, which pools groups. Same errors. */

@@ -122,6 +122,8 @@ static int open_workers(struct worker *w, const struct scan_opts *o, struct scan
         w[i].agg = i == 0 ? s->agg : agg_create(o->by, s->columns);
         if (!w[i].agg)
             return err_nomem(e, "groups");
+        if (o->most_groups > 0)
+            agg_limit(w[i].agg, o->most_groups);
         agg_leave_out(w[i].agg, s->warmup_ns);
         agg_take_gaps(w[i].agg, s->gaps);
         int rc = trace_cursor_open(&w[i].cursor, w[i].reader, e);

@@ -18,8 +18,9 @@
 #define SCAN_WARMUP_AUTO INT64_C(-1) /* as the summary in the file says */
 
 struct scan_opts {
-    unsigned by;      /* enum groups_by */
-    unsigned threads; /* >= 1, the caller's included */
+    unsigned by;        /* enum groups_by */
+    size_t most_groups; /* where users make them; 0: any number */
+    unsigned threads;   /* >= 1, the caller's included */
     bool skip_bad_rows;
     bool follow;         /* result files in the order of time, for verdicts and comparisons */
     int64_t interval_ns; /* of the time series; or SCAN_NO_SERIES, SCAN_SERIES_AUTO */

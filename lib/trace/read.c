@@ -804,6 +804,30 @@ static void refill(struct trace_cursor *c)
     }
 }
 
+/* Skips blank lines, which are separators one behind the other. False: there are none. */
+static bool skip_blank(struct trace_cursor *c)
+{
+    const struct csv_index *ix = c->index;
+    size_t k = c->index_next, at = c->at - c->index_at;
+    const char *text = c->piece.text + c->index_at;
+
+    for (; k < ix->count && ix->sep[k] == '\n'; k++) {
+        if (ix->pos[k] != at && !(ix->pos[k] == at + 1 && text[at] == '\r'))
+            break;
+        at = ix->pos[k] + 1;
+    }
+    if (k == c->index_next)
+        return false;
+    c->lines += k - c->index_next;
+    c->index_next = k;
+    c->at = c->index_at + at;
+    if (c->at > c->piece.len) { /* a last "\r" had no newline */
+        c->at = c->piece.len;
+        c->lines--;
+    }
+    return true;
+}
+
 /* Fills the batch from the piece, up to its end or an error. */
 static void fill_batch(struct trace_cursor *c)
 {
@@ -811,7 +835,7 @@ static void fill_batch(struct trace_cursor *c)
     while (c->count < BATCH && c->at < c->piece.len && ARENA_CAP - c->arena_used > CSV_MAX_ROW) {
         size_t before = c->at;
         next_fast(c);
-        if (c->at != before)
+        if (c->at != before || skip_blank(c))
             continue;
         bool tried = c->index_at == c->at && c->index_next == 0;
         if (!index_newline(c) && !tried)

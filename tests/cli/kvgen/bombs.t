@@ -30,19 +30,17 @@ stderr_like "named, with the option" \
 
 {
     printf '{"conversations":['
-    repeated 3000 '{"from":"human","value":"a"},{"from":"gpt","value":"b"},'
+    repeated 300 '{"from":"human","value":"a"},{"from":"gpt","value":"b"},'
     printf '{}]}'
 } >"$TMP/talk"
-{
-    printf '['
-    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
-        cat "$TMP/talk"
-        [ "$i" = 30 ] || printf ','
-    done
-    printf ']'
-} >"$TMP/talks.json"
+yes "$(cat "$TMP/talk")" | head -n 400 >"$TMP/talks.json"
 exits "many long conversations under way" 2 small "$BIN/kvgen" --input-memory 1MiB --input "$TMP/talks.json" -o none
 stderr_like "named, with the option" \
     'talks.json: conversations under way take more than 1.00 MiB of memory \(--input-memory allows more\)'
 exits "with room for them they run" 0 small "$BIN/kvgen" --input-memory 16MiB --input "$TMP/talks.json" -o none
+exits "requests that wait without end" 2 small "$BIN/kvgen" --arrival open --num-users 4000 --duration 15000 \
+    --queue-memory 20MiB -o none
+stderr_like "named, with the options" '^kvgen: --queue-memory: [0-9]* requests wait after [0-9]* s and take more than 20.00 MiB: more arrive than 500 workers serve \(--arrival closed .*, --queue-memory allows more\)'
+exits "users who wait for answers, ten times as long" 0 small "$BIN/kvgen" --arrival closed --num-users 4000 \
+    --duration 3000 --storage-capacity-gb 100 --queue-memory 1MiB -o none
 done_testing

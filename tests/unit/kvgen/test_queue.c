@@ -246,9 +246,11 @@ static void random_requests_come_back(void **state)
         for (uint64_t n = rng_below(&r, much ? 4 : 2); n > 0 && queue_pop(q, &got); n--)
             assert_same(&got, &kept[got.qos][out[got.qos]++]);
     }
+    assert_true(queue_bytes(q) > 0);
     while (queue_pop(q, &got))
         assert_same(&got, &kept[got.qos][out[got.qos]++]);
     assert_memory_equal(in, out, sizeof(in));
+    assert_in_range(queue_bytes(q), 0, 3 * 8192); /* each line keeps one piece */
     queue_free(q);
 }
 

@@ -71,6 +71,49 @@ static void test_core_row(void **state)
     single_close(&s);
 }
 
+/* Blank lines, of either end, alone or in long runs, are no rows, and the line of a bad row behind
+ * them is right. A bug looked like 15 s for 131 MB of them. */
+static void test_blank_lines(void **state)
+{
+    struct scratch *t = *state;
+    enum {
+        LONG = 200000
+    };
+    char *text = malloc(sizeof(HEADER) + 2 * LONG + 1000), *p = text;
+    struct trace_read_opts o = {0};
+    struct err e = {0};
+    char where[128];
+    size_t line = 2;
+
+    assert_non_null(text);
+    p += sprintf(p, "%s", HEADER);
+    for (int i = 0; i < 3; i++) {
+        size_t blank = i == 0 ? 1 : i == 1 ? 7 : LONG;
+        p += sprintf(p, "%d,Read,5,Tier-2,k,Decode\n", i);
+        for (size_t k = 0; k < blank; k++)
+            p += sprintf(p, (size_t)i + k % 2 == 1 ? "\r\n" : "\n");
+        line += 1 + blank;
+    }
+    p += sprintf(p, "4,Read,5,Tier-2,k,Decode\n\n\r\n\n");
+    struct single s = read_single(t->path[0], text, NULL);
+    size_t rows = s.n;
+    while (trace_cursor_next(s.c, &s.row, &s.n, &e) > 0)
+        rows += s.n;
+    assert_int_equal(rows, 4);
+    single_close(&s);
+
+    sprintf(p, "5,Read,x,Tier-2,k,Decode\n");
+    s = read_single(t->path[0], text, &o);
+    int rc = 1;
+    while (rc > 0)
+        rc = trace_cursor_next(s.c, &s.row, &s.n, &e);
+    assert_int_equal(rc, -EINVAL);
+    snprintf(where, sizeof(where), "%s:%zu", t->path[0], line + 4);
+    assert_string_equal(e.where, where);
+    single_close(&s);
+    free(text);
+}
+
 /* As Python's csv module writes by default: CRLF and quotes where needed; columns in another order.
  */
 static void test_foreign_writer(void **state)
@@ -616,6 +659,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_core_row),
+        TEST(test_blank_lines),
         TEST(test_foreign_writer),
         TEST(test_extended_and_result_columns),
         TEST(test_bad_rows),

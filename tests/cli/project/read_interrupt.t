@@ -1,0 +1,33 @@
+#!/bin/sh
+# read_interrupt.t - a signal ends the reading of any file at once, also one in which nothing comes: 16 GB of blank lines
+# in half a megabyte. A bug looked like a program that reads on for minutes, looks at signals behind the next row
+# only, and dies of the second one without a word.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+plain_only
+
+yes '' | head -c 268435456 | zstd -q -1 >"$TMP/blank.zst"
+{
+    printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Read,4096,Tier-2,k,Decode\n' | zstd -q
+    for i in 1 2 3 4 5 6 7 8; do cat "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" \
+        "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst"; done
+} >"$TMP/trace.csv.zst"
+for i in 1 2 3 4 5 6 7 8; do cat "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" \
+    "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst"; done >"$TMP/blank.jsonl.zst"
+
+# interrupted NAME COMMAND...: a signal after half a second ends it; 60 s are the end of patience.
+interrupted() {
+    name=$1
+    shift
+    exits "$name" 124 timeout --foreground -k 60 -s INT 0.5 "$@"
+}
+interrupted "kvstat" "$BIN/kvstat" "$TMP/trace.csv.zst"
+interrupted "kvstat, reuse" "$BIN/kvstat" --reuse "$TMP/trace.csv.zst"
+interrupted "kvstat, verify" "$BIN/kvstat" --verify-trace "$TMP/trace.csv.zst"
+interrupted "kvreplay" "$BIN/kvreplay" --null -o "$TMP/r.csv" "$TMP/trace.csv.zst"
+interrupted "kvgen, a trace" "$BIN/kvgen" --source trace --input "$TMP/trace.csv.zst" -o none
+for source in mooncake sharegpt burst; do
+    interrupted "kvgen, $source" "$BIN/kvgen" --source $source --input "$TMP/blank.jsonl.zst" -o none
+done
+interrupted "kvgen, users" "$BIN/kvgen" --users-file "$TMP/blank.jsonl.zst" -o none
+done_testing
