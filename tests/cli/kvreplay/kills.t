@@ -52,7 +52,7 @@ for form in csv.zst csv pipe; do
             rows=$(rows_of "$TMP/r.$form" | grep -c ',ok$')
             exits "is incomplete" 2 "$BIN/kvstat" "$TMP/r.$form"
             stderr_like "as kvstat says" \
-                "^kvstat: .*r\.csv\.zst: incomplete: the run was killed after [0-9.]+ s; $rows rows recovered\$"
+                "^kvstat: .*r\.csv\.zst: incomplete: the run was killed after [0-9.]+ m?s; $rows rows recovered\$"
             stdout_like "and reports on the rest" "$rows rows over"
             exits "also with --check" 2 "$BIN/kvstat" --profile mlperf --check "$TMP/r.$form"
         fi

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "lib/base/hash.h"
 #include "lib/trace/frame_out.h"
@@ -474,6 +475,88 @@ static void test_impossible_rows_are_refused(void **state)
     free(key);
 }
 
+/* Counts the rows of a file that is still written, and says how its reading ended. */
+static uint64_t rows_so_far(const char *path, int *rc, enum trace_end *end)
+{
+    struct err e = {0};
+    struct trace_reader *r;
+    struct trace_cursor *c;
+    const struct trace_row *rows;
+    uint64_t count = 0;
+    size_t n;
+    assert_int_equal(trace_open(&r, path, NULL, &e), 0);
+    assert_int_equal(trace_cursor_open(&c, r, &e), 0);
+    while ((*rc = trace_cursor_next(c, &rows, &n, &e)) == 1)
+        count += n;
+    *end = trace_end(r);
+    trace_cursor_close(c);
+    trace_close(r);
+    return count;
+}
+
+static void test_flushed_rows_are_there(void **state)
+{
+    struct scratch *t = *state;
+    char digest[2][33];
+    for (int zst = 0; zst < 2; zst++) {
+        for (int flushes = 0; flushes < 2; flushes++) {
+            const struct trace_write_opts o = {.columns = 0, .zstd = zst};
+            struct trace_totals totals;
+            struct trace_writer *w;
+            struct err e = {0};
+            assert_int_equal(trace_create(&w, t->path[0], &o, &e), 0);
+            for (uint64_t i = 0; i < 5; i++) {
+                enum trace_end end;
+                int rc;
+                struct trace_row row = {.key = {"k", 1}, .size = i, .op = TRACE_WRITE};
+                if (flushes) {
+                    trace_flush(w);
+                    trace_flush(w); /* nothing new: no empty frame, no second header */
+                    assert_int_equal(rows_so_far(t->path[0], &rc, &end), i);
+                    assert_int_equal(rc, zst ? -EBADMSG : 0);
+                    assert_true(!zst || end == TRACE_END_UNFINISHED);
+                }
+                assert_int_equal(trace_write(w, &row, &e), 0);
+            }
+            assert_int_equal(trace_finish(w, NULL, &totals, &e), 0);
+            assert_int_equal(totals.rows, 5);
+            memcpy(digest[flushes], totals.digest, sizeof(totals.digest));
+        }
+        assert_string_equal(digest[0], digest[1]);
+    }
+}
+
+/* An older file of that name is there again when the new one is not finished. */
+static void test_older_file_comes_back(void **state)
+{
+    struct scratch *t = *state;
+    const struct trace_write_opts o = {.columns = 0, .zstd = 0};
+    struct trace_row row = {.key = {"k", 1}, .op = TRACE_WRITE};
+    struct err e = {0};
+    struct stat st;
+    char aside[600];
+    for (int finished = 0; finished < 2; finished++) {
+        struct trace_writer *w;
+        size_t len;
+        put_file(t->path[0], "before", 6);
+        assert_int_equal(chmod(t->path[0], 0640), 0);
+        snprintf(aside, sizeof(aside), "%s.%ld.old", t->path[0], (long)getpid());
+        assert_int_equal(trace_create(&w, t->path[0], &o, &e), 0);
+        assert_int_equal(access(aside, F_OK), 0);
+        assert_int_equal(trace_write(w, &row, &e), 0);
+        if (finished)
+            assert_int_equal(trace_finish(w, NULL, NULL, &e), 0);
+        else
+            trace_abandon(w);
+        assert_int_equal(access(aside, F_OK), -1);
+        char *text = get_file(t->path[0], &len);
+        assert_int_equal(strcmp(text, "before") == 0, !finished);
+        free(text);
+        assert_int_equal(stat(t->path[0], &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0640);
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_open, scratch_close)
 int main(void)
 {
@@ -491,6 +574,8 @@ int main(void)
         TEST(test_reader_of_pipe_goes_away),
         TEST(test_notes_and_extra_columns),
         TEST(test_impossible_rows_are_refused),
+        TEST(test_flushed_rows_are_there),
+        TEST(test_older_file_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
