@@ -247,8 +247,10 @@ static void json_kernel(struct jsonout *j, const struct evidence *ev)
         jsonout_u64(j, "device_write_ios", after->write_ios - before->write_ios);
         jsonout_f64(j, "device_queue_s", (double)(after->queue_ms - before->queue_ms) / 1e3);
     } else {
-        jsonout_null(j, "device_read_bytes");
-        jsonout_null(j, "device_write_bytes");
+        static const char *const name[] = {"device_read_bytes", "device_write_bytes",
+                                           "device_read_ios", "device_write_ios", "device_queue_s"};
+        for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
+            jsonout_null(j, name[i]);
     }
     jsonout_u64(j, "application_read_bytes", ev->counts->read_bytes[TRACE_STORAGE]);
     jsonout_u64(j, "application_write_bytes", ev->counts->write_bytes[TRACE_STORAGE]);
