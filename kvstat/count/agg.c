@@ -10,7 +10,8 @@
 
 #include "kvstat/count/second.h"
 
-/* Smaller differences between times of a result file are rounding. */
+/* Smaller differences between times of a result file are rounding: microseconds with three places,
+ * seconds with nine. */
 #define ROUNDED_NS 1000
 
 enum outcome {
@@ -33,6 +34,7 @@ struct agg {
     int64_t warmup_ns; /* 0: none */
     struct cell cell[TRACE_OPS][TRACE_TIERS + 1][TRACE_PHASES + 1][TRACE_CLASSES + 1][OUTCOMES];
     struct agg_totals t;
+    bool gaps; /* there are some */
     struct second *second;
     struct groups *base;    /* by tier, operation and phase, always */
     struct groups *groups;  /* as asked for; the same as base when that is asked for */
@@ -50,15 +52,6 @@ bool agg_is_result(uint32_t columns)
 bool agg_is_populating(bool result, const struct trace_row *row)
 {
     return result && row->start_ns != TRACE_NONE && row->start_ns < 0;
-}
-
-int64_t agg_client_delay_ns(const struct trace_row *row)
-{
-    int64_t due_ns = row->due_ns > row->eligible_ns ? row->due_ns : row->eligible_ns;
-    if (row->tier == TRACE_NO_TIER || row->eligible_ns == TRACE_NONE ||
-        row->start_ns == TRACE_NONE || row->start_ns <= due_ns)
-        return 0;
-    return agg_add_ns(row->start_ns, -due_ns);
 }
 
 int64_t agg_add_ns(int64_t a, int64_t b)
@@ -92,6 +85,7 @@ struct agg *agg_create(unsigned by, uint32_t columns)
 
 void agg_take_gaps(struct agg *a, const struct gaps *gaps)
 {
+    a->gaps = gaps != NULL;
     second_take_gaps(a->second, gaps);
 }
 
@@ -232,7 +226,7 @@ static int count_twice(struct agg *a, const struct trace_row *row,
                                       .device_ns = row->device_ns,
                                       .response_ns = sample->value[GROUP_RESPONSE],
                                       .delay_ns = agg_client_delay_ns(row)};
-    return sample->start_ns == TRACE_NONE ? 0 : second_add(a->second, &second);
+    return second_add(a->second, &second);
 }
 
 /* Counts a row. 1: it belongs to the groups, with *sample; 0: it does not; or a negative errno. */
@@ -275,14 +269,14 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
 
     if (!a->result)
         return 1;
-    if (sample->ok && row->tier != TRACE_NO_TIER &&
-        (row->op == TRACE_READ || row->op == TRACE_WRITE) && count_twice(a, row, sample) < 0)
-        return -ENOMEM;
-    /* Times in microseconds and in seconds of nine places are rounded differently. */
     t->device_over +=
-        row->latency_ns != TRACE_NONE && row->device_ns > row->latency_ns + ROUNDED_NS;
-    t->early += row->due_ns != TRACE_NONE && row->start_ns != TRACE_NONE &&
-                row->start_ns < row->due_ns - ROUNDED_NS;
+        row->device_ns > row->latency_ns + ROUNDED_NS && row->latency_ns != TRACE_NONE;
+    if ((row->due_ns != TRACE_NONE || a->gaps) && row->start_ns != TRACE_NONE) {
+        t->early += row->start_ns + ROUNDED_NS < row->due_ns;
+        if (sample->ok && row->tier != TRACE_NO_TIER &&
+            (row->op == TRACE_READ || row->op == TRACE_WRITE) && count_twice(a, row, sample) < 0)
+            return -ENOMEM;
+    }
     if (row->op == TRACE_GENERATE)
         t->skipped_generations += row->duration_ns > 0 && row->latency_ns == 0;
     if (sample->end_ns != TRACE_NONE && sample->end_ns > t->end_ns)

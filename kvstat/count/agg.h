@@ -28,7 +28,15 @@ bool agg_is_result(uint32_t columns);
 bool agg_is_populating(bool result, const struct trace_row *row);
 /* How late the tool itself started the operation: Start - max(Due, Eligible); 0 where it is not
  * known, or was not late. Generate and Miss rows are never late. */
-int64_t agg_client_delay_ns(const struct trace_row *row);
+static inline int64_t agg_client_delay_ns(const struct trace_row *row)
+{
+    int64_t due_ns = row->due_ns > row->eligible_ns ? row->due_ns : row->eligible_ns;
+    int64_t delay_ns;
+    if (row->tier == TRACE_NO_TIER || row->eligible_ns == TRACE_NONE ||
+        row->start_ns == TRACE_NONE || row->start_ns <= due_ns)
+        return 0;
+    return __builtin_sub_overflow(row->start_ns, due_ns, &delay_ns) ? INT64_MAX : delay_ns;
+}
 /* a + b, held at the ends of the range. */
 int64_t agg_add_ns(int64_t a, int64_t b);
 

@@ -22,7 +22,7 @@ struct open {
 };
 
 struct requests {
-    bool result;
+    bool result, follow;
     int64_t target_ns[TRACE_QOSES];
     struct requests_totals t;
     struct request_clock clock;
@@ -51,6 +51,11 @@ struct requests *requests_create(bool result, const int64_t target_ns[TRACE_QOSE
     }
     memset(r->bucket, 0xff, BUCKETS * sizeof(*r->bucket));
     return r;
+}
+
+void requests_follow(struct requests *r)
+{
+    r->follow = true;
 }
 
 void requests_free(struct requests *r)
@@ -210,7 +215,7 @@ static int count_request(struct requests *r, struct request_sums *s)
     /* Delays of operations side by side are counted each: the time may become too short, not too
      * long. */
     rc = hist_record(t->prompt, agg_add_ns(value[REQUESTS_END_TO_END], -s->client_ns));
-    return rc == 0 ? follow(t, s->qos, value[REQUESTS_END_TO_END]) : rc;
+    return rc == 0 && r->follow ? follow(t, s->qos, value[REQUESTS_END_TO_END]) : rc;
 }
 
 /* ---- the table ---- */

@@ -34,7 +34,7 @@ struct requests_totals {
     struct {
         uint64_t count, within_target;         /* end to end within target_ns of requests_create */
         struct hist *metric[REQUESTS_METRICS]; /* NULL where empty */
-        struct blocks *end_to_end;             /* of a result, as the requests were counted */
+        struct blocks *end_to_end; /* as the requests were counted; NULL: not followed */
     } qos[TRACE_NO_QOS + 1];
     struct hist *metric[REQUESTS_METRICS];
     struct hist *prompt; /* end to end without the tool's own delays; NULL where empty */
@@ -44,6 +44,8 @@ struct requests_totals {
 struct requests;
 /* target_ns: by QoS. NULL: no memory. */
 struct requests *requests_create(bool result, const int64_t target_ns[TRACE_QOSES]);
+/* Keeps the end-to-end times in the order of time too, as verdicts and comparisons need them. */
+void requests_follow(struct requests *r);
 void requests_free(struct requests *r);
 /* Appends the piece of the next rows in file order; rows: how many the piece had. 0 or -ENOMEM. */
 int requests_append(struct requests *r, const struct request_piece *piece, uint64_t rows);

@@ -169,6 +169,8 @@ static int count_file(struct scan *s, struct trace_reader *reader, const struct 
         s->series = new_series(o, result);
     if (o->follow && result)
         s->sequences = sequences_create(o->by & ~(unsigned)GROUPS_USER);
+    if (s->requests && s->sequences)
+        requests_follow(s->requests);
     if (s->requests)
         order = file_order_create(o->threads, result, s->warmup_ns, s->requests, s->sequences);
     if (!w || !s->agg || !order || (o->follow && result && !s->sequences) ||
