@@ -87,7 +87,6 @@ static const struct opt table[] = {
      .type = OPT_U64,
      .offset = AT(seed),
      .arg = "N",
-     .alias = "data-seed",
      .help = "Decides the contents: two fills with different seeds share no block. 0: a random "
              "seed, so that deduplicating storage sees new data in each fill."},
     {.type = OPT_HEADING, .help = "How it is written"},

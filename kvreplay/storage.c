@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
 #include "lib/io/target_file.h"
@@ -316,7 +317,7 @@ int storage_check_unused(const char *path, struct err *e)
 
     if (rc == 0 && kind != TARGET_DEVICE)
         rc = target_guard_path(path, e);
-    if (rc == 0)
+    if (rc == 0 && !stop_signal()) /* which cuts the survey short */
         fprintf(stderr, "kvreplay: %s is not used: the trace has no Tier-2 rows\n", path);
     return rc;
 }

@@ -210,7 +210,8 @@ int tiers_choose(struct tiers *t, struct err *e)
         else if (*kind == TIERS_NONE && o->storage.path)
             *kind = TIERS_STORAGE;
         if (s && s->tier_rows[i] == 0) {
-            rc = *kind == TIERS_STORAGE ? storage_check_unused(o->storage.path, e) : 0;
+            if (i == TRACE_STORAGE && *kind == TIERS_STORAGE)
+                rc = storage_check_unused(o->storage.path, e);
             if (rc < 0)
                 return rc;
             *kind = TIERS_NONE;

@@ -39,6 +39,7 @@ static const struct {
     {"curve-optimal", KVGEN},
     {"curve-sample", KVGEN},
     {"curve-sizes", KVGEN},
+    {"data-seed", KVREPLAY},
     {"dataset-path", KVGEN},
     {"decode-only", KVGEN},
     {"decode-reads", KVGEN},

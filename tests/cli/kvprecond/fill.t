@@ -29,8 +29,7 @@ exits 'what was kept is not taken again' 3 "$kvprecond" --size 1M "$TMP/dir"
 stderr_like 'and what is there, and the way out, are named' \
     '^kvprecond: .*/dir: holds 3 objects \(50\.00 MiB\) that an earlier run of kvprecond kept: --destroy-data'
 ok 'it is still there' cmp "$TMP/same" "$TMP/dir/fill-000001.kv"
-exits '--destroy-data takes it' 0 "$kvprecond" --size 50M --file-size 20M --keep --destroy-data --data-seed 42 \
-    "$TMP/dir"
+exits '--destroy-data takes it' 0 "$kvprecond" --size 50M --file-size 20M --keep --destroy-data --seed 42 "$TMP/dir"
 ok 'the same seed gives the same bytes' cmp "$TMP/same" "$TMP/dir/fill-000001.kv"
 exits 'another seed' 0 "$kvprecond" --size 50M --file-size 20M --keep --destroy-data --seed 43 "$TMP/dir"
 is 'gives others, in every block' "$(blocks "$TMP/same" "$TMP/dir/fill-000001.kv")" '10240 10240'
