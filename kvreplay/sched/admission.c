@@ -438,6 +438,10 @@ struct row *admission_beyond(struct admission *a, int64_t now_ns, struct admissi
     *way = (struct admission_way){.beyond_workers = admission_full(a)};
     if (!way->beyond_workers)
         take_worker(a);
+    for (int i = 0; i < TRACE_QOSES; i++) { /* others may free the room that they wait for */
+        if (first_of(a, i))
+            first_of(a, i)->passed = 0;
+    }
     return let_in(a, a->head, now_ns, way);
 }
 

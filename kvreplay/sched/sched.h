@@ -4,7 +4,7 @@
  *
  *     reader      parses ahead, in a thread of its own (selection: which rows, and on which tier)
  *     order       what the row waits for: earlier rows of its key and of its request
- *     admission   --timing served: its request waits for a worker
+ *     admission   --timing served: its request waits for a worker (line: those of one class)
  *     pace        its due time, its user's pause, the timers
  *     room        its effect on the object and on the room of its tier (objects: the table)
  *     dispatch    a slot in flight, the tier's operations, their outcome

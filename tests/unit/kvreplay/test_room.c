@@ -99,6 +99,51 @@ static void room_of_unknown_objects_is_in_blocks(void **state)
     objects_free(o);
 }
 
+/* A request needs the most that it takes at once, less what it has given by then; what it gives
+ * stays its own while it still takes. */
+static void a_request_claims_its_peak(void **state)
+{
+    (void)state;
+    struct room room = {.capacity = 100, .max_objects = 10, .reserved = 60, .reserved_objects = 3};
+    struct room_claim claim = {0};
+    const struct room_effect first = {.give = 30, .give_objects = 1},
+                             second = {.take = 50, .take_objects = 1}, third = second;
+
+    room_claim_enter(&claim, &first);
+    assert_int_equal(claim.bytes.owed, 0);
+    room_claim_enter(&claim, &second);
+    assert_int_equal(claim.bytes.owed, 20);
+    assert_int_equal(claim.objects.owed, 0);
+    assert_true(room_claim_fits(&room, &claim));
+    room_claim_enter(&claim, &third);
+    assert_int_equal(claim.bytes.owed, 70);
+    assert_int_equal(claim.objects.owed, 1);
+    assert_false(room_claim_fits(&room, &claim));
+    room.reserved = 30;
+    assert_true(room_claim_fits(&room, &claim));
+    room_claim_reserve(&room, &claim);
+    assert_int_equal(room.reserved, 100);
+    assert_int_equal(room.reserved_objects, 4);
+    assert_true(room_claim_fits(&room, &claim));           /* nothing is owed */
+    assert_false(room_claim_leave(&room, &claim, &first)); /* kept for the next row */
+    assert_int_equal(claim.bytes.held, 100);
+    assert_false(room_claim_leave(&room, &claim, &second));
+    /* A row that enters later takes of what is left over then. */
+    const struct room_effect fourth = {.take = 10, .give = 0, .take_objects = 1};
+    room_claim_enter(&claim, &fourth);
+    assert_int_equal(claim.bytes.owed, 10);
+    assert_false(room_claim_fits(&room, &claim));
+    room_claim_reserve(&room, &claim); /* nothing else can go on */
+    assert_int_equal(room.reserved, 110);
+    assert_false(room_claim_leave(&room, &claim, &third));
+    assert_false(room_claim_leave(&room, &claim, &fourth));
+    assert_int_equal(claim.bytes.held, 0);
+    const struct room_effect drop = {.give = 110, .give_objects = 1};
+    room_claim_enter(&claim, &drop);
+    assert_true(room_claim_leave(&room, &claim, &drop)); /* nobody takes: back to the tier */
+    assert_int_equal(room.reserved, 0);
+}
+
 static void survey_of(struct survey *s, const char *rows, bool create)
 {
     char path[] = "/tmp/kvreplay-unit-XXXXXX";
@@ -126,6 +171,39 @@ static const char reads_of_old[] =
     "0,Read,70,Tier-2,old,Evict\n"  /* gone */
     "0,Read,90,Tier-2,old,Decode\n" /* truly absent */
     "0,Read,9,Tier-1,other,Decode\n";
+
+/* Requests that arrive before the end, by class, each once though its rows lie apart. */
+static void survey_counts_arrivals(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/kvreplay-unit-XXXXXX";
+    FILE *f = fdopen(mkstemp(path), "w");
+    fputs("Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,QoS,Arrival\n"
+          "10,Write,9,Tier-2,a,Prefill,1,batch,10\n11,Write,9,Tier-2,b,Prefill,2,batch,10.5\n"
+          "12,Read,9,Tier-2,a,Decode,1,batch,10\n12,Read,9,Tier-2,b,Decode,3,interactive,12\n"
+          "13,Read,9,Tier-2,b,Decode,4,interactive,12.1\n13,Write,9,Tier-2,c,Prefill,,,\n"
+          "14,Read,9,Tier-2,b,Decode,5,,11\n",
+          f);
+    fclose(f);
+    struct trace_reader *trace;
+    struct trace_read_opts o = {.want = TRACE_CORE | TRACE_BIT(TRACE_COL_REQUEST) |
+                                        TRACE_BIT(TRACE_COL_QOS) | TRACE_BIT(TRACE_COL_ARRIVAL)};
+    struct survey_opts how = {.select.only_tier = SELECTION_ALL_TIERS,
+                              .arrivals = true,
+                              .until_ns = INT64_C(2000000000),
+                              .look_ahead = 100};
+    struct survey s;
+    struct err e = {0};
+    assert_int_equal(trace_open(&trace, path, &o, &e), 0);
+    assert_int_equal(survey_run(&s, trace, &how, &e), 0);
+    assert_int_equal(s.due_requests[TRACE_BATCH], 2);
+    assert_int_equal(s.due_requests[TRACE_INTERACTIVE], 1);
+    assert_int_equal(s.due_requests[TRACE_RESPONSIVE], 0);
+    assert_int_equal(s.due_requests[TRACE_NO_QOS], 1);
+    survey_release(&s);
+    trace_close(trace);
+    unlink(path);
+}
 
 static void survey_finds_peak_and_missing(void **state)
 {
@@ -291,6 +369,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rewrite_needs_the_difference),
                                        cmocka_unit_test(room_of_unknown_objects_is_in_blocks),
+                                       cmocka_unit_test(survey_counts_arrivals),
+                                       cmocka_unit_test(a_request_claims_its_peak),
                                        cmocka_unit_test(survey_finds_peak_and_missing),
                                        cmocka_unit_test(survey_notes_what_may_have_been_kept),
                                        cmocka_unit_test(what_is_gone_when_read_needs_no_writing),
