@@ -25,7 +25,7 @@ struct held {
 
 struct layers {
     struct held *first, *last, *open;
-    struct held *instant; /* inner rows of now_ns that found no outer one */
+    struct held *instant; /* inner rows of now_ns */
     struct held *given;   /* lent to the caller */
     uint64_t held, joined;
     int64_t now_ns; /* time of the row that came last */
@@ -101,7 +101,7 @@ static int64_t end_of(const struct trace_row *row)
     return row->latency_ns == TRACE_NONE ? row->time_ns : row->time_ns + row->latency_ns;
 }
 
-/* Are they two layers of one operation, if they are of one time or outer waits? */
+/* Are they two layers of one operation? outer waits, so it did not begin later. */
 static bool fits(const struct held *outer, const struct trace_row *inner)
 {
     return outer->row.op == inner->op && outer->row.size == inner->size &&
@@ -165,24 +165,6 @@ static struct held *copy(const struct trace_row *row)
     return h;
 }
 
-/* Adds an outer row, which may be of the same time as its inner one and come behind it. */
-static void add_outer(struct layers *l, struct held *h)
-{
-    uint32_t bucket = bucket_of(h->extra.endpoint).len + 1;
-    h->row.key.p += bucket;
-    h->row.key.len -= bucket;
-    for (struct held *inner = l->instant; inner; inner = inner->next_open) {
-        if (inner->gone || !fits(h, &inner->row))
-            continue;
-        inner->gone = true;
-        join(l, h, &inner->row);
-        return;
-    }
-    h->open = true;
-    h->next_open = l->open;
-    l->open = h;
-}
-
 static void append(struct layers *l, struct held *h)
 {
     if (l->last)
@@ -193,25 +175,39 @@ static void append(struct layers *l, struct held *h)
     l->held++;
 }
 
+/* Pairs the inner rows of one time, when all outer rows that began by then have come. */
+static void settle_instant(struct layers *l)
+{
+    for (struct held *inner = l->instant; inner; inner = inner->next_open) {
+        struct held *outer = take_outer(l, &inner->row);
+        if (!outer)
+            continue;
+        join(l, outer, &inner->row);
+        inner->gone = true;
+    }
+    l->instant = NULL;
+}
+
 int layers_add(struct layers *l, const struct trace_row *row)
 {
     enum layer layer = layers_tell(row->extra->endpoint, row->key);
     struct held *h;
 
     if (row->time_ns != l->now_ns)
-        l->instant = NULL;
+        settle_instant(l);
     l->now_ns = row->time_ns;
     close_past(l);
-    if (layer == LAYER_INNER && (h = take_outer(l, row)) != NULL) {
-        join(l, h, row);
-        return 0;
-    }
     h = copy(row);
     if (!h)
         return -ENOMEM;
     append(l, h);
     if (layer == LAYER_OUTER) {
-        add_outer(l, h);
+        uint32_t bucket = bucket_of(h->extra.endpoint).len + 1;
+        h->row.key.p += bucket;
+        h->row.key.len -= bucket;
+        h->open = true;
+        h->next_open = l->open;
+        l->open = h;
     } else if (layer == LAYER_INNER) {
         h->inner = true;
         h->next_open = l->instant;
@@ -222,6 +218,7 @@ int layers_add(struct layers *l, const struct trace_row *row)
 
 void layers_end(struct layers *l)
 {
+    settle_instant(l);
     l->ended = true;
 }
 
