@@ -45,6 +45,7 @@ enum {
     FRAMED_ONLY = 1 << 27,
     THREADED_ONLY = 1 << 28,
     COMPRESSED_ONLY = 1 << 29,
+    SAI3_ONLY = 1 << 30,
 };
 
 const struct opt options_table[] = {
@@ -479,6 +480,15 @@ const struct opt options_table[] = {
      .flags = OPT_NO_EFFECT,
      .marks = WRITES | OBJECT_STORES_ONLY,
      .help = "With --format sai3 or warp: what stands before each key."},
+    {.name = "settle",
+     .type = OPT_DURATION,
+     .offset = AT(settle_ns),
+     .arg = "TIME",
+     .def = "1s",
+     .flags = OPT_NO_EFFECT,
+     .marks = SAI3_ONLY,
+     .help = "With --format sai3: least time between the starts of two operations on one object; "
+             "sai3-bench waits for none. 0: all keep their times."},
     {.name = "segment-size",
      .type = OPT_SIZE,
      .offset = AT(segment_bytes),
@@ -686,6 +696,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = !object_store,
          .refuses = OBJECT_STORES_ONLY,
          .why = "only --format sai3 and warp have one"},
+        {.on = o->format != OPTIONS_SAI3,
+         .refuses = SAI3_ONLY,
+         .why = "only --format sai3 moves operations apart"},
         {.on = o->format != OPTIONS_FIO,
          .refuses = FIO_ONLY,
          .why = "only --format fio cuts objects"},

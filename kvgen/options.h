@@ -94,6 +94,7 @@ struct options {
     bool lint;
     uint64_t level, limit, threads, segment_bytes;
     const char *epoch, *endpoint;
+    int64_t settle_ns;
     bool list_models, show_model, print_config, retier;
 };
 

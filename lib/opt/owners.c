@@ -128,6 +128,7 @@ static const struct {
     {"run", KVSTAT},
     {"seed", KVGEN | KVPRECOND},
     {"segment-size", KVGEN},
+    {"settle", KVGEN},
     {"show-model", KVGEN},
     {"size", KVPRECOND},
     {"skip-bad-rows", KVREPLAY | KVSTAT},
