@@ -222,6 +222,7 @@ static int open_output(struct run *r, struct err *e)
         .export = {.path = foreign ? path : NULL,
                    .endpoint = o->endpoint,
                    .settle_ns = o->settle_ns,
+                   .preload = o->preload,
                    .segment_bytes = o->segment_bytes,
                    .epoch_ns = epoch_ns,
                    .start_epoch_ns = start_epoch_ns,

@@ -489,6 +489,13 @@ const struct opt options_table[] = {
      .marks = SAI3_ONLY,
      .help = "With --format sai3: least time between the starts of two operations on one object; "
              "sai3-bench waits for none. 0: all keep their times."},
+    {.name = "preload",
+     .type = OPT_FLAG,
+     .offset = AT(preload),
+     .flags = OPT_NO_EFFECT,
+     .marks = SAI3_ONLY,
+     .help = "With --format sai3, instead of --settle: X.preload.tsv beside X.tsv writes all that "
+             "is read, and is to be replayed first."},
     {.name = "segment-size",
      .type = OPT_SIZE,
      .offset = AT(segment_bytes),
@@ -698,7 +705,7 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .why = "only --format sai3 and warp have one"},
         {.on = o->format != OPTIONS_SAI3,
          .refuses = SAI3_ONLY,
-         .why = "only --format sai3 moves operations apart"},
+         .why = "only --format sai3 has a meaning for it"},
         {.on = o->format != OPTIONS_FIO,
          .refuses = FIO_ONLY,
          .why = "only --format fio cuts objects"},
@@ -772,7 +779,7 @@ static int check_name(const struct options *o, struct err *e)
                            "this format wants a name ending in %s", want);
 }
 
-static int check_output(const struct options *o, struct err *e)
+static int check_output(const struct options *o, const struct opt_parser *p, struct err *e)
 {
     int to_stdout =
         is_dash(o->output) + is_dash(o->summary) + is_dash(o->dump_users) + is_dash(o->curve);
@@ -786,6 +793,10 @@ static int check_output(const struct options *o, struct err *e)
     rc = check_name(o, e);
     if (rc < 0)
         return rc;
+    if (o->preload && opt_given(p, "settle"))
+        return refuse(e, "--settle", "--preload moves nothing");
+    if (o->preload && is_dash(o->output))
+        return refuse(e, "--preload", "there are two files: give --output a name");
     if (to_stdout > 1)
         return refuse(e, "standard output",
                       "only one of --output (which is there unless given), --summary, "
@@ -820,5 +831,5 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
     if (o->source == OPTIONS_USERS && o->arrival == SOURCE_USERS_POISSON && o->request_rate == 0)
         return refuse(e, "--arrival poisson", "needs --request-rate");
     rc = check_end(o, e);
-    return rc < 0 ? rc : check_output(o, e);
+    return rc < 0 ? rc : check_output(o, p, e);
 }

@@ -91,7 +91,7 @@ struct options {
     enum opt_frames frames;
     enum progress_mode progress;
     bool zstd;
-    bool lint;
+    bool lint, preload;
     uint64_t level, limit, threads, segment_bytes;
     const char *epoch, *endpoint;
     int64_t settle_ns;

@@ -25,6 +25,7 @@ struct export_opts {
     const char *path;       /* "-": standard output; NULL: rows are only looked at */
     const char *endpoint;   /* sai3, warp: put before each key */
     int64_t settle_ns;      /* sai3: least time between operations on one object (settle.h) */
+    bool preload;           /* sai3: what is read is written by a log of its own, X.preload.tsv */
     uint64_t segment_bytes; /* fio: objects are read and written in pieces of this size */
     int64_t epoch_ns;       /* added to the times of rows */
     int64_t start_epoch_ns; /* added to the times of a replay, which count from its start */

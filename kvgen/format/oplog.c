@@ -12,6 +12,7 @@
 #include "kvgen/format/exporter.h"
 #include "kvgen/format/import.h"
 #include "kvgen/format/lines.h"
+#include "kvgen/format/output_file.h"
 #include "kvgen/format/settle.h"
 #include "kvgen/format/temp_file.h"
 #include "kvgen/format/thread_numbers.h"
@@ -302,6 +303,7 @@ enum {
     SAI3_PUT_1S,
     SAI3_PUT_10S,
     SAI3_PRELOAD,
+    SAI3_KEPT,
     WARP_QUOTE = SAI3_PATH,
     WARP_LATENCY,
     WARP_THREADS,
@@ -325,6 +327,7 @@ static const struct export_rule sai3_rules[] = {
     {EXPORT_LOSS, "that would fail on a target whose PUT takes 1 s (see --settle)"},
     {EXPORT_REMARK, "that would fail on a target whose PUT takes 10 s (see --settle)"},
     {EXPORT_REMARK, "that read what was not written before: a PUT of it stands at the head"},
+    {EXPORT_REMARK, "that delete what is used again, or was never read: left out (--preload)"},
     {EXPORT_REMARK, NULL}};
 static const struct export_rule warp_rules[] = {
     {EXPORT_REFUSED, "with a tab, newline or other control character in the key: fields have no "
@@ -341,6 +344,9 @@ struct oplog {
     struct time_sort *sort;
     struct settle *settle; /* sai3, else NULL */
     bool heads;            /* PUTs stand at the head */
+    char *preload_path;    /* sai3 with preload */
+    struct output_file *preload;
+    uint64_t preload_rows, preload_bytes; /* PUTs in it */
     struct thread_numbers *threads;
     int64_t first_ns, last_ns; /* of all operations */
     char line[MAX_LINE];
@@ -372,6 +378,61 @@ static bool leaves_folder(struct trace_str s)
     return false;
 }
 
+static char *put_field(char *p, const char *text)
+{
+    p = export_put_text(p, text, strlen(text));
+    *p++ = '\t';
+    return p;
+}
+
+static char *put_number(char *p, uint64_t n)
+{
+    p += units_put_u64(p, n);
+    *p++ = '\t';
+    return p;
+}
+
+static char *put_time(char *p, int64_t ns)
+{
+    p += iso_time_put(p, ns);
+    *p++ = '\t';
+    return p;
+}
+
+/* Writes a line to l->line; returns its length. */
+static size_t put_line(const struct export *x, uint64_t number, unsigned thread,
+                       const struct export_op *op, int64_t start_ns)
+{
+    struct oplog *l = x->state;
+    int64_t latency_ns = op->latency_ns == TRACE_NONE ? 0 : op->latency_ns;
+    int64_t end_ns = start_ns + latency_ns;
+    char *p = put_number(l->line, number);
+    p = put_number(p, thread);
+    p = put_field(p, verbs[op->op]);
+    p = put_field(p, "kvtrace");
+    p = put_number(p, 1);
+    p = put_number(p, op->op == TRACE_DELETE ? 0 : op->size);
+    p = put_field(p, x->o->endpoint);
+    p = export_put_text(p, op->key.p, op->key.len);
+    *p++ = '\t';
+    p = put_field(p, op->status > TRACE_OK ? trace_status_text(op->status) : "");
+    p = put_time(p, start_ns);
+    *p++ = '\t'; /* the time of the first byte is not known */
+    if (!is_sai3(x))
+        p = put_time(p, end_ns);
+    p = put_time(p, end_ns);
+    p += units_put_u64(p, (uint64_t)latency_ns);
+    if (!is_sai3(x))
+        p = export_put_text(p, "\t0", 2);
+    *p++ = '\n';
+    return (size_t)(p - l->line);
+}
+
+static int64_t shift_of(const struct oplog *l)
+{
+    return l->first_ns < 0 ? -l->first_ns : 0; /* rows before a replay's zero have negative times */
+}
+
 static int keep(struct export *x, const struct export_op *op, int64_t start_ns, struct err *e)
 {
     struct oplog *l = x->state;
@@ -393,6 +454,40 @@ static struct export_op beside(const struct export_op *op, enum trace_op what)
     return other;
 }
 
+/* A PUT of op's object into the log that is replayed first, at 1 GB/s: a byte a ns. */
+static int put_preload(struct export *x, const struct export_op *op, struct err *e)
+{
+    struct oplog *l = x->state;
+    struct export_op put_op = beside(op, TRACE_WRITE);
+    int64_t start_ns;
+    if (__builtin_add_overflow(l->first_ns + shift_of(l), (int64_t)l->preload_bytes, &start_ns) ||
+        start_ns < 0 || start_ns > ISO_TIME_MAX)
+        return export_refuse(x, RULE_TIME, op, e);
+    size_t len = put_line(x, l->preload_rows++, 0, &put_op, start_ns);
+    if (__builtin_add_overflow(l->preload_bytes, op->size, &l->preload_bytes) ||
+        l->preload_bytes > INT64_MAX)
+        l->preload_bytes = INT64_MAX;
+    return l->preload ? output_file_put(l->preload, l->line, len, e) : 0;
+}
+
+/* Where all that is read is there, a DELETE waits for the end: it may not be the last on its
+ * object. */
+static int keep_preloaded(struct export *x, const struct export_op *op,
+                          const struct settle_step *step, struct err *e)
+{
+    struct oplog *l = x->state;
+    int rc = 0;
+    if (op->op != TRACE_DELETE)
+        rc = keep(x, op, op->time_ns, e);
+    if (rc == 0 && step->leave > 0) {
+        struct export_op delete_op = beside(op, TRACE_DELETE);
+        delete_op.latency_ns = op->op == TRACE_DELETE ? op->latency_ns : TRACE_NONE;
+        delete_op.leave = step->leave;
+        rc = export_keep(x, l->sort, step->leave_ns, &delete_op, e);
+    }
+    return rc == 0 && step->unwritten ? put_preload(x, op, e) : rc;
+}
+
 /* Follows what is stored, so that a replay finds what it reads, and notes operations that will
  * fail. Rows come in order of start. */
 static int keep_settled(struct export *x, const struct export_op *op, struct err *e)
@@ -405,6 +500,8 @@ static int keep_settled(struct export *x, const struct export_op *op, struct err
         export_note(x, step.unusable ? SAI3_UNUSABLE : SAI3_FAILED, op->number);
         return 0;
     }
+    if (x->o->preload)
+        return keep_preloaded(x, op, &step, e);
     if (step.gone)
         export_note(x, op->op == TRACE_DELETE ? SAI3_ABSENT : SAI3_DELETED, op->number);
     else if (op->op == TRACE_READ && step.size != op->size)
@@ -445,27 +542,6 @@ static int oplog_row(struct export *x, const struct export_op *op, struct err *e
 
 /* ---- export: lines ---- */
 
-static char *put_field(char *p, const char *text)
-{
-    p = export_put_text(p, text, strlen(text));
-    *p++ = '\t';
-    return p;
-}
-
-static char *put_number(char *p, uint64_t n)
-{
-    p += units_put_u64(p, n);
-    *p++ = '\t';
-    return p;
-}
-
-static char *put_time(char *p, int64_t ns)
-{
-    p += iso_time_put(p, ns);
-    *p++ = '\t';
-    return p;
-}
-
 /* Writes the line of op number x->rows, from start_ns to end_ns. */
 static int write_op(struct export *x, const struct export_op *op, int64_t start_ns, struct err *e)
 {
@@ -480,27 +556,7 @@ static int write_op(struct export *x, const struct export_op *op, int64_t start_
         return err_nomem(e, "threads of the export");
     if (!is_sai3(x) && thread > MAX_THREAD)
         return export_refuse(x, WARP_THREADS, op, e);
-
-    char *p = put_number(l->line, x->rows);
-    p = put_number(p, thread);
-    p = put_field(p, verbs[op->op]);
-    p = put_field(p, "kvtrace");
-    p = put_number(p, 1);
-    p = put_number(p, op->op == TRACE_DELETE ? 0 : op->size);
-    p = put_field(p, x->o->endpoint);
-    p = export_put_text(p, op->key.p, op->key.len);
-    *p++ = '\t';
-    p = put_field(p, op->status > TRACE_OK ? trace_status_text(op->status) : "");
-    p = put_time(p, start_ns);
-    *p++ = '\t'; /* the time of the first byte is not known */
-    if (!is_sai3(x))
-        p = put_time(p, end_ns);
-    p = put_time(p, end_ns);
-    p += units_put_u64(p, (uint64_t)latency_ns);
-    if (!is_sai3(x))
-        p = export_put_text(p, "\t0", 2);
-    *p++ = '\n';
-    return export_put(x, l->line, (size_t)(p - l->line), e);
+    return export_put(x, l->line, put_line(x, x->rows, thread, op, start_ns), e);
 }
 
 /* Which operations fail where a PUT takes long. */
@@ -517,15 +573,16 @@ static int note_failures(struct export *x, const struct export_op *op, int64_t s
     return 0;
 }
 
+static const char header_of_sai3[] =
+    "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte"
+    "\tend\tduration_ns\n";
+
 static int oplog_finish(struct export *x, struct err *e)
 {
-    static const char sai3[] =
-        "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte"
-        "\tend\tduration_ns\n";
     static const char warp[] =
         "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte"
         "\tlast_byte\tend\tduration_ns\tcat\n";
-    const char *header = is_sai3(x) ? sai3 : warp;
+    const char *header = is_sai3(x) ? header_of_sai3 : warp;
     struct oplog *l = x->state;
     uint64_t span_ns = (uint64_t)l->last_ns - (uint64_t)l->first_ns;
     if (!is_sai3(x) && (x->rows < 10 || span_ns < 2 * UNITS_NS_PER_S))
@@ -536,8 +593,7 @@ static int oplog_finish(struct export *x, struct err *e)
     if (rc < 0)
         return rc;
 
-    /* Rows before the start of a replay have negative times. */
-    int64_t shift_ns = l->first_ns < 0 ? -l->first_ns : 0;
+    int64_t shift_ns = shift_of(l);
     int64_t behind_heads_ns = l->heads ? x->o->settle_ns : 0;
     struct export_op op;
     int64_t time_ns;
@@ -545,8 +601,11 @@ static int oplog_finish(struct export *x, struct err *e)
     while ((rc = export_take(l->sort, &time_ns, &op, e)) > 0) {
         int64_t start_ns;
         bool preloaded = time_ns == PRELOAD_TIME;
-        if (op.leave > 0 && !settle_leaves(l->settle, op.leave))
+        if (op.leave > 0 && !settle_leaves(l->settle, op.leave)) {
+            if (x->o->preload)
+                export_note(x, SAI3_KEPT, op.number);
             continue;
+        }
         if (__builtin_add_overflow(preloaded ? l->first_ns : time_ns, shift_ns, &start_ns) ||
             (!preloaded && __builtin_add_overflow(start_ns, behind_heads_ns, &start_ns)))
             start_ns = -1;
@@ -560,6 +619,12 @@ static int oplog_finish(struct export *x, struct err *e)
             return rc;
         x->rows++;
     }
+    if (rc == 0 && l->preload) {
+        struct trace_totals totals = {0};
+        struct output_file *file = l->preload;
+        l->preload = NULL;
+        rc = output_file_close(file, &totals, e);
+    }
     return rc;
 }
 
@@ -569,6 +634,13 @@ static bool sai3_notice(const struct export *x, char *buf, size_t n)
     const struct settle_moved *m = settle_moved(l->settle);
     char moved[32], of[32], mean[32], most[32], longer[64] = "";
     double mean_ns = m->ops > 0 ? (double)m->sum_ns / (double)m->ops : 0;
+    if (x->o->preload) {
+        units_format_bytes(most, sizeof(most), (double)l->preload_bytes);
+        units_format_count(of, sizeof(of), l->preload_rows);
+        snprintf(buf, n, "--preload: %s PUTs, %s, in %s, to be replayed to its end first", of, most,
+                 l->preload_path ? l->preload_path : "no file");
+        return true;
+    }
     if (m->ops == 0)
         return false;
     if (l->heads)
@@ -580,6 +652,22 @@ static bool sai3_notice(const struct export *x, char *buf, size_t n)
     snprintf(buf, n, "--settle: %s of %s operations start later, by %s on average and %s at most%s",
              moved, of, mean, most, longer);
     return true;
+}
+
+/* X.tsv.zst has X.preload.tsv.zst beside it. */
+static int open_preload(struct export *x, struct err *e)
+{
+    struct oplog *l = x->state;
+    const char *path = x->o->path, *end = strstr(path, ".tsv");
+    for (const char *more; end && (more = strstr(end + 1, ".tsv"));)
+        end = more;
+    int stem = end ? (int)(end - path) : (int)strlen(path);
+    if (asprintf(&l->preload_path, "%.*s.preload%s", stem, path, path + stem) < 0) {
+        l->preload_path = NULL;
+        return err_nomem(e, "export");
+    }
+    int rc = output_file_open(&l->preload, l->preload_path, x->o->zstd, x->o->level, e);
+    return rc < 0 ? rc : output_file_put(l->preload, header_of_sai3, strlen(header_of_sai3), e);
 }
 
 static int oplog_open(struct export *x, struct err *e)
@@ -599,9 +687,12 @@ static int oplog_open(struct export *x, struct err *e)
     l->last_ns = INT64_MIN;
     l->threads = thread_numbers_create();
     if (is_sai3(x))
-        l->settle = settle_create(x->o->settle_ns);
+        l->settle = settle_create(x->o->settle_ns, x->o->preload);
     if (!l->threads || (is_sai3(x) && !l->settle))
         return err_nomem(e, "export");
+    int rc = x->o->preload && x->o->path ? open_preload(x, e) : 0;
+    if (rc < 0)
+        return rc;
     return time_sort_create(&l->sort, x->folder, EXPORT_SORT_MEMORY, e);
 }
 
@@ -612,6 +703,8 @@ static void oplog_free(struct export *x)
         return;
     time_sort_free(l->sort);
     settle_free(l->settle);
+    output_file_abandon(l->preload);
+    free(l->preload_path);
     thread_numbers_free(l->threads);
     free(l);
 }

@@ -29,10 +29,12 @@ struct object {
     uint32_t leave; /* of its last operation, if that moved it; else 0 */
     int64_t leave_ns;
     enum state state;
+    bool read; /* by any operation so far */
 };
 
 struct settle {
     int64_t apart_ns;
+    bool preloaded;
     int64_t first_ns;      /* of all operations; NEVER before the first */
     struct keymap *number; /* by key: its place in object */
     struct object *object;
@@ -42,12 +44,13 @@ struct settle {
     struct settle_moved moved;
 };
 
-struct settle *settle_create(int64_t apart_ns)
+struct settle *settle_create(int64_t apart_ns, bool preloaded)
 {
     struct settle *s = calloc(1, sizeof(*s));
     if (!s)
         return NULL;
-    s->apart_ns = apart_ns;
+    s->apart_ns = preloaded ? 0 : apart_ns;
+    s->preloaded = preloaded;
     s->first_ns = NEVER;
     s->number = keymap_create();
     if (!s->number) {
@@ -147,6 +150,28 @@ static void move(struct settle *s, struct object *o, const struct export_op *op,
     s->moved.most_ns = later_of(s->moved.most_ns, by_ns);
 }
 
+/* A usable operation where all that is read is there. */
+static int next_preloaded(struct settle *s, struct object *o, const struct export_op *op,
+                          struct settle_step *step)
+{
+    bool moves = op->op == TRACE_READ && op->phase == TRACE_EVICT;
+    if (o->leave > 0)
+        s->stays[o->leave] = true; /* it was not the last */
+    o->leave = 0;
+    o->state = THERE;
+    s->moved.of++;
+    step->unwritten = op->op == TRACE_READ && !o->read;
+    o->read |= step->unwritten;
+    if (op->op != TRACE_DELETE && !moves)
+        return 0;
+    step->leave = o->leave = new_leave(s);
+    step->leave_ns = op->time_ns;
+    if (step->leave == 0)
+        return -ENOMEM;
+    s->stays[step->leave] = !o->read;
+    return 0;
+}
+
 int settle_next(struct settle *s, const struct export_op *op, struct settle_step *step)
 {
     bool writes = op->op == TRACE_WRITE, fails = op->status > TRACE_OK;
@@ -162,6 +187,8 @@ int settle_next(struct settle *s, const struct export_op *op, struct settle_step
     step->unusable = !writes && o->state == FAILED;
     if (step->unusable)
         return 0;
+    if (s->preloaded)
+        return next_preloaded(s, o, op, step);
     if (s->first_ns == NEVER)
         s->first_ns = op->time_ns;
     end_move(s, o, op);
@@ -213,6 +240,8 @@ int settle_count(struct settle *s, const struct export_op *op, int64_t start_ns)
     int fails = 0;
     if (!o)
         return -ENOMEM;
+    if (s->preloaded)
+        return 0;
     if (op->op == TRACE_WRITE) {
         if (o->put_ns == NEVER)
             o->put_ns = start_ns;

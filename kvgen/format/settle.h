@@ -14,13 +14,15 @@ struct settle;
 /* What becomes of an operation. */
 struct settle_step {
     bool unusable;    /* left out: the last PUT of its object failed */
-    bool unwritten;   /* reads what nothing has written: a PUT of it goes to the head */
+    bool unwritten;   /* reads what nothing has written: a PUT of it goes to the head. Preloaded:
+                         is the first to read its object */
     bool gone;        /* reads or deletes an object that is not there (any more) */
     bool early;       /* starts before the PUT of its object was done in the trace */
     uint64_t size;    /* of its object as it was written; its own if that is not known */
     int64_t start_ns; /* when it starts */
     /* It moves its object: unless a PUT follows that brings it back, the object has left what is
-     * exported, and is deleted then. 0: it moves nothing; else ask settle_leaves. */
+     * exported, and is deleted then. 0: it moves nothing; else ask settle_leaves. Preloaded: also
+     * of a DELETE itself. */
     uint32_t leave;
     int64_t leave_ns;
 };
@@ -37,8 +39,10 @@ enum {
 };
 extern const int64_t settle_put_ns[SETTLE_PUTS];
 
-/* Operations start at least apart_ns apart; 0: nothing is moved. NULL: no memory. */
-struct settle *settle_create(int64_t apart_ns);
+/* Operations start at least apart_ns apart; 0: nothing is moved. preloaded: all objects that are
+ * read are there before the first operation, and nothing is moved; a DELETE (step.leave) is left
+ * out unless it is the last operation on an object that was read. NULL: no memory. */
+struct settle *settle_create(int64_t apart_ns, bool preloaded);
 void settle_free(struct settle *s);
 /* The next operation, in the order of start. 0 or -ENOMEM. */
 int settle_next(struct settle *s, const struct export_op *op, struct settle_step *step);

@@ -108,6 +108,7 @@ static const struct {
     {"partial-blocks", KVGEN},
     {"plot", KVSTAT},
     {"prefill-only", KVGEN},
+    {"preload", KVGEN},
     {"print-config", KVGEN},
     {"profile", KVSTAT},
     {"progress", KVGEN | KVREPLAY | KVSTAT | KVPRECOND},

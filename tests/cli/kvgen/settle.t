@@ -15,9 +15,11 @@ ops() {
         printf "%.9f %s %s %s\n", part[3] * 86400 + part[4] * 3600 + part[5] * 60 + part[6], $3, $8, $6
     }' "$1"
 }
-# fails FILE SECONDS: operations that fail where a PUT takes so long. What is overwritten can be read all the time.
+# fails FILE SECONDS [PRELOAD]: operations that fail where a PUT takes so long. What is overwritten can be read all the
+# time, and what another log wrote before from the beginning.
 fails() {
-    ops "$1" | awk -v put="$2" '
+    { if [ $# -gt 2 ]; then ops "$3" | awk '{print "before", $2, $3}'; fi && ops "$1"; } | awk -v put="$2" '
+        $1 == "before" {there[$3] = 0; next}
         $1 < last {print "goes back:", $0} {last = $1}
         $2 == "PUT" && !($3 in there) {there[$3] = $1 + put}
         $2 != "PUT" && (!($3 in there) || $1 < there[$3]) {print}
@@ -39,6 +41,13 @@ while read -r name options; do
     is "$name: each key keeps its order" "$(by_key kv.tsv | cksum)" "$(by_key plain.tsv | cksum)"
     like "$name: what moved is said" "$(cat "$TMP/err")" \
         '^kvgen: --settle: [0-9,]+ of [0-9,]+ operations start later, by '
+    told "$BIN/kvgen" "$@" --format sai3 --preload -o kv.tsv
+    is "$name: preloaded, none fails where a PUT takes 10 s" "$(fails kv.tsv 10 kv.preload.tsv | head -n 3)" ""
+    is "$name: each object once, and all that is read" "$(ops kv.preload.tsv | awk '{print $3}' | sort)" \
+        "$(ops kv.tsv | awk '$2 == "GET" {print $3}' | sort -u)"
+    is "$name: reads and writes keep their times" "$(ops kv.tsv | grep -v DELETE | cksum)" \
+        "$(ops plain.tsv | grep -v DELETE | cksum)"
+    is "$name: a DELETE is its key's last" "$(ops kv.tsv | awk '$3 in gone {print} $2 == "DELETE" {gone[$3]}')" ""
     case $name in real*)
         ok "$name: the log is hardly longer" test "$(echo "$(span kv.tsv) $(span plain.tsv)" |
             awk '{print ($1 < 1.05 * $2)}')" -eq 1
@@ -102,6 +111,36 @@ is "between exported tiers it is rewritten" "$(sai3 --only-tier 1,2 <<'END'
 9,Read,10,Tier-2,a,Decode
 END
 )" "1 PUT a, 5 GET a, 6 PUT a, 9 GET a, "
+
+# Preloaded: one PUT for each key that is read, of the size first read, at 1 GB/s from the time of the first row on.
+cat >rows.csv <<'END'
+Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+2,Write,3000000000,Tier-2,a,Prefill
+2,Read,3000000000,Tier-2,a,Decode
+3,Delete,3000000000,Tier-2,a,Evict
+4,Write,10,Tier-2,a,Prefill
+5,Read,10,Tier-2,a,Decode
+6,Write,10,Tier-2,b,Prefill
+7,Delete,10,Tier-2,b,Evict
+8,Read,50,Tier-2,c,Decode
+9,Delete,10,Tier-2,a,Evict
+END
+told "$BIN/kvgen" --input rows.csv --format sai3 --preload --lint -o rows.tsv.zst
+like "what is preloaded is said" "$(cat "$TMP/err")" \
+    '^kvgen: --preload: 2 PUTs, 2.79 GiB, in rows.preload.tsv.zst, to be replayed to its end first$'
+like "and the DELETEs that are left out" "$(cat "$TMP/err")" \
+    '^kvgen: --lint: sai3: 2 rows .first: 3. that delete what is used'
+for log in rows.preload rows; do zstd -dcq $log.tsv.zst >$log.tsv; done
+is "the log before" "$(ops rows.preload.tsv | awk '{printf "%g %s %s %s, ", $1 - 86400, $2, $3, $4}')" \
+    "2 PUT a 3000000000, 5 PUT c 50, "
+is "the log" "$(ops rows.tsv | awk '{printf "%g %s %s, ", $1 - 86400, $2, $3}')" \
+    "2 PUT a, 2 GET a, 4 PUT a, 5 GET a, 6 PUT b, 8 GET c, 9 DELETE a, "
+exits "it moves nothing" 2 "$BIN/kvgen" --input rows.csv --format sai3 --preload --settle 2s -o rows.tsv
+stderr_like "and says so" '^kvgen: --settle: --preload moves nothing'
+exits "it has two files" 2 "$BIN/kvgen" --input rows.csv --format sai3 --preload -o -
+stderr_like "and says that, too" '^kvgen: --preload: there are two files'
+exits "only looked at" 0 "$BIN/kvgen" --input rows.csv --format sai3 --preload --lint -o none
+stderr_like "it writes no file" '^kvgen: --preload: 2 PUTs, 2.79 GiB, in no file'
 
 # A result: what failed stays out, and what needed it.
 cat >failed.csv <<'END'
