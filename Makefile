@@ -33,7 +33,7 @@ kvgen/source := population ident rag users turn_counts inputs file_source csv_ro
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
 kvgen/curve  := curve sized_cache request_prefixes optimal
-kvgen/format := trace_input lines export output_file temp_file time_sort thread_numbers fio layers oplog cachesim mlperf
+kvgen/format := trace_input lines export output_file temp_file time_sort thread_numbers settle fio layers oplog cachesim mlperf
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \

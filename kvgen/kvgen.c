@@ -257,6 +257,8 @@ static int open_output(struct run *r, struct err *e)
         .limit = o->limit,
         .export = {.path = foreign ? path : NULL,
                    .endpoint = o->endpoint,
+                   .settle_ns = o->settle_ns,
+                   .preload = o->preload,
                    .segment_bytes = o->segment_bytes,
                    .epoch_ns = epoch_ns,
                    .start_epoch_ns = start_epoch_ns,
@@ -381,6 +383,8 @@ static int finish(struct run *r, struct err *e)
         r->lossy = r->lossy || loss;
         fprintf(stderr, "kvgen: --lint: %s%s\n", remark, loss ? "" : " (no loss)");
     }
+    if (output_notice(r->output, remark, sizeof(remark)))
+        fprintf(stderr, "kvgen: %s\n", remark);
     if (!r->o.lint && output_is_filtered_out(r->output))
         fputs("kvgen: --output: no row is written: all were filtered out (--only-tier, --ops; "
               "sai3, warp and fio take Tier-2 alone unless told otherwise)\n",

@@ -47,6 +47,7 @@ enum {
     COMPRESSED_ONLY = 1 << 29,
     PLAIN_ONLY = 1 << 30,
 };
+#define SAI3_ONLY (UINT32_C(1) << 31) /* no int holds it */
 
 const struct opt options_table[] = {
     {.type = OPT_HEADING, .help = "Requests"},
@@ -508,6 +509,22 @@ const struct opt options_table[] = {
      .flags = OPT_NO_EFFECT,
      .marks = WRITES | OBJECT_STORES_ONLY,
      .help = "With --format sai3 or warp: what stands before each key."},
+    {.name = "settle",
+     .type = OPT_DURATION,
+     .offset = AT(settle_ns),
+     .arg = "TIME",
+     .def = "1s",
+     .flags = OPT_NO_EFFECT,
+     .marks = SAI3_ONLY,
+     .help = "With --format sai3: least time between the starts of two operations on one object; "
+             "sai3-bench waits for none. 0: all keep their times."},
+    {.name = "preload",
+     .type = OPT_FLAG,
+     .offset = AT(preload),
+     .flags = OPT_NO_EFFECT,
+     .marks = SAI3_ONLY,
+     .help = "With --format sai3, instead of --settle: X.preload.tsv beside X.tsv writes all that "
+             "is read, and is to be replayed first."},
     {.name = "segment-size",
      .type = OPT_SIZE,
      .offset = AT(segment_bytes),
@@ -716,6 +733,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = !object_store,
          .refuses = OBJECT_STORES_ONLY,
          .why = "only --format sai3 and warp have one"},
+        {.on = o->format != OPTIONS_SAI3,
+         .refuses = SAI3_ONLY,
+         .why = "only --format sai3 has a meaning for it"},
         {.on = o->format != OPTIONS_FIO,
          .refuses = FIO_ONLY,
          .why = "only --format fio cuts objects"},
@@ -792,7 +812,7 @@ static int check_name(const struct options *o, struct err *e)
                            "this format wants a name ending in %s", want);
 }
 
-static int check_output(const struct options *o, struct err *e)
+static int check_output(const struct options *o, const struct opt_parser *p, struct err *e)
 {
     int to_stdout =
         is_dash(o->output) + is_dash(o->summary) + is_dash(o->dump_users) + is_dash(o->curve);
@@ -806,6 +826,10 @@ static int check_output(const struct options *o, struct err *e)
     rc = check_name(o, e);
     if (rc < 0)
         return rc;
+    if (o->preload && opt_given(p, "settle"))
+        return refuse(e, "--settle", "--preload moves nothing");
+    if (o->preload && is_dash(o->output))
+        return refuse(e, "--preload", "there are two files: give --output a name");
     if (to_stdout > 1)
         return refuse(e, "standard output",
                       "only one of --output (which is there unless given), --summary, "
@@ -842,5 +866,5 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
     if (o->source == OPTIONS_USERS && o->arrival == SOURCE_USERS_POISSON && o->request_rate == 0)
         return refuse(e, "--arrival poisson", "needs --request-rate");
     rc = check_end(o, e);
-    return rc < 0 ? rc : check_output(o, e);
+    return rc < 0 ? rc : check_output(o, p, e);
 }

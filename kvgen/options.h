@@ -92,9 +92,10 @@ struct options {
     enum opt_frames frames;
     enum progress_mode progress;
     bool zstd, notes;
-    bool lint;
+    bool lint, preload;
     uint64_t level, limit, threads, segment_bytes;
     const char *epoch, *endpoint;
+    int64_t settle_ns;
     bool list_models, show_model, force_model, print_config, retier;
 };
 

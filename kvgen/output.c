@@ -226,6 +226,11 @@ bool output_remark(const struct output *out, size_t i, char *buf, size_t n, bool
     return out->export && export_remark(out->export, i, buf, n, loss);
 }
 
+bool output_notice(const struct output *out, char *buf, size_t n)
+{
+    return out->export && export_notice(out->export, buf, n);
+}
+
 void output_free(struct output *out)
 {
     if (!out)

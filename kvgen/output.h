@@ -42,6 +42,8 @@ int output_finish(struct output *out, struct trace_totals *totals, struct err *e
 bool output_is_filtered_out(const struct output *out);
 /* After output_finish: remark i about the rows, as export_remark. */
 bool output_remark(const struct output *out, size_t i, char *buf, size_t n, bool *loss);
+/* After output_finish: a notice, as export_notice. */
+bool output_notice(const struct output *out, char *buf, size_t n);
 /* Frees out, and removes a file that is not finished. NULL is fine. */
 void output_free(struct output *out);
 

@@ -102,6 +102,11 @@ bool export_remark(const struct export *x, size_t i, char *buf, size_t n, bool *
     return false;
 }
 
+bool export_notice(const struct export *x, char *buf, size_t n)
+{
+    return x->format->notice && x->format->notice(x, buf, n);
+}
+
 /* ---- operations in and out of a sort ---- */
 
 int export_keep(struct export *x, struct time_sort *sort, int64_t time_ns,

@@ -24,6 +24,8 @@ enum export_format {
 struct export_opts {
     const char *path;       /* "-": standard output; NULL: rows are only looked at */
     const char *endpoint;   /* sai3, warp: put before each key */
+    int64_t settle_ns;      /* sai3: least time between operations on one object (settle.h) */
+    bool preload;           /* sai3: what is read is written by a log of its own, X.preload.tsv */
     uint64_t segment_bytes; /* fio: objects are read and written in pieces of this size */
     int64_t epoch_ns;       /* added to the times of rows */
     int64_t start_epoch_ns; /* added to the times of a replay, which count from its start */
@@ -55,5 +57,9 @@ void export_free(struct export *x);
 /* After export_finish: writes remark i about the rows, one line of text, to buf. *loss: the other
  * tool would drop or misread something. false: there are no more remarks. */
 bool export_remark(const struct export *x, size_t i, char *buf, size_t n, bool *loss);
+
+/* After export_finish: writes what a user should know in any case, one line of text, to buf; false:
+ * nothing. */
+bool export_notice(const struct export *x, char *buf, size_t n);
 
 #endif

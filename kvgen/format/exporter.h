@@ -23,6 +23,7 @@ struct export_op {
     struct trace_str key; /* lent */
     int32_t status;       /* as in struct trace_row */
     uint8_t op, tier, phase;
+    uint32_t leave; /* an op-log's own: a DELETE that settle_leaves decides on; else 0 */
 };
 
 /* ---- what a format provides ---- */
@@ -32,7 +33,7 @@ enum {
     EXPORT_FILTERED,
     EXPORT_NO_IO,
     EXPORT_OWN_RULES, /* index of a format's first own rule */
-    EXPORT_MAX_RULES = 16
+    EXPORT_MAX_RULES = 24
 };
 enum export_weight {
     EXPORT_REMARK, /* nothing is lost */
@@ -55,6 +56,9 @@ struct exporter {
     int (*open)(struct export *x, struct err *e); /* NULL: nothing to do */
     int (*row)(struct export *x, const struct export_op *op, struct err *e);
     int (*finish)(struct export *x, struct err *e); /* called before the file is closed */
+    /* Writes what a user should know in any case to buf, as one line; false: nothing. After finish.
+     * NULL: nothing. */
+    bool (*notice)(const struct export *x, char *buf, size_t n);
     void (*free)(struct export *x); /* also after a failed open; NULL: nothing to do */
 };
 extern const struct exporter export_mlperf, export_sai3, export_warp, export_fio,

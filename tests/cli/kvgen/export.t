@@ -63,19 +63,20 @@ tiers() {
         NR > 1 && $4 ~ tier { op = $2 == "Read" ? "GET" : $2 == "Write" ? "PUT" : "DELETE"
             printf "%s %s %s %.9f\n", op, op == "DELETE" ? 0 : $3, $5, $1 }' "$2"
 }
-exits 'sai3: storage' 0 generate --format sai3 -o kv.tsv
+# Here all keep their times; settle.t has the rest.
+exits 'sai3: storage' 0 generate --format sai3 --settle 0 -o kv.tsv
 is 'sai3: the columns of s3dlio, byte for byte' "$(head -n 1 kv.tsv)" "$(head -n 1 "$DATA/s3dlio_oplog_example.tsv")"
 oplog kv.tsv >got
 tiers Tier-2 all.csv >want
 ok 'sai3: the rows of Tier-2, in order' cmp got want
 is 'sai3: the summary counts them' "$(sed -n 's/^trace *\([0-9,]*\) rows.*/\1/p' stderr | tr -d ,)" "$(lines want)"
-exits 'sai3: compressed' 0 generate --format sai3 -o kv.tsv.zst
+exits 'sai3: compressed' 0 generate --format sai3 --settle 0 -o kv.tsv.zst
 zstd -lv kv.tsv.zst >frames 2>&1
 is 'sai3: one frame' "$(sed -n 's/.*Frames: \([0-9]*\).*/\1/p; s/^# Zstandard Frames: //p' frames | head -n 1)" 1
 ok 'sai3: the same file' sh -c 'zstd -dcq kv.tsv.zst | cmp - kv.tsv'
-generate --format sai3 -o - 2>/dev/null >pipe.tsv
+generate --format sai3 --settle 0 -o - 2>/dev/null >pipe.tsv
 ok 'sai3: the same on standard output' cmp pipe.tsv kv.tsv
-exits 'sai3: all tiers' 0 generate --format sai3 --only-tier 0,1,2 -o kv.tsv
+exits 'sai3: all tiers' 0 generate --format sai3 --settle 0 --only-tier 0,1,2 -o kv.tsv
 oplog kv.tsv >got
 tiers Tier all.csv >want
 ok 'sai3: the rows of all tiers' cmp got want
@@ -94,7 +95,7 @@ stderr_like 'sai3: is refused too' '^kvgen: --endpoint: '
 # A row of a later time may come first in the file.
 printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase 5,Write,4096,Tier-2,a,Prefill \
     1,Read,4096,Tier-2,a,Decode 3,Delete,4096,Tier-2,a,Evict >late.csv
-"$BIN/kvgen" --input late.csv --format sai3 -o - 2>/dev/null >late.tsv
+"$BIN/kvgen" --input late.csv --format sai3 --settle 0 -o - 2>/dev/null >late.tsv
 is 'sai3: rows out of order' "$(oplog late.tsv | cut -d ' ' -f 1,4 | tr '\n' ' ')" \
     'PUT 1.000000000 GET 1.000000000 DELETE 3.000000000 PUT 5.000000000 '
 
@@ -148,7 +149,7 @@ awk '{
 is 'sai3: has the starts of the replay, not of its rows' "$(tail -n 12 got)" "$(tail -n 12 want)"
 like 'sai3: and their dates' "$(sed -n 2p kv.tsv)" '1970-01-01T23:59:59\.000000000Z'
 exits 'sai3: an op-log of our own' 0 generate --format sai3 --epoch 1700000000 -o kv.tsv
-exits 'sai3: read as a trace and written again' 0 "$BIN/kvgen" --input kv.tsv --format sai3 -o again.tsv
+exits 'sai3: read as a trace and written again' 0 "$BIN/kvgen" --input kv.tsv --format sai3 --settle 0 -o again.tsv
 cut -f 3,6,8,10 kv.tsv >want
 cut -f 3,6,8,10 again.tsv >got
 ok 'sai3: is the same' cmp got want
@@ -158,7 +159,7 @@ like 'sai3: dates stay' "$(sed -n 2p kv.tsv)" '2026-11-20T20:12:11\.045148000Z'
 # Keys with quotes, commas and apostrophes, and an object that is read before it is written.
 printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase '5.5,Read,10,Tier-2,"a ""b"", c",Decode' \
     "6,Write,20,Tier-2,d'e,Prefill" "7.000000001,Read,20,Tier-2,d'e,Decode" >odd.csv
-exits 'sai3: quotes and commas' 0 "$BIN/kvgen" --input odd.csv --format sai3 -o kv.tsv
+exits 'sai3: quotes and commas' 0 "$BIN/kvgen" --input odd.csv --format sai3 --settle 0 -o kv.tsv
 oplog kv.tsv >got
 printf '%s\n' 'PUT 10 a "b", c 5.500000000' 'GET 10 a "b", c 5.500000000' "PUT 20 d'e 6.000000000" \
     "GET 20 d'e 7.000000001" >want
@@ -251,7 +252,7 @@ stderr_like 'lint: sizes' '^kvgen: --lint: oracle: 1 row \(first: 112\) of more 
 "$BIN/kvgen" --model tiny-1b --num-users 2 --duration 3 --format sai3 -o none.tsv 2>stderr
 is 'no row of Tier-2: the header' "$(lines none.tsv)" 1
 stderr_like 'no row of Tier-2: is said' '^kvgen: --output: no row is written: all were filtered out .*--only-tier'
-generate --format sai3 -o some.tsv 2>stderr
+generate --format sai3 --settle 0 -o some.tsv 2>stderr
 stderr_unlike 'some rows: nothing to say' '^kvgen:'
 
 # ---- a file appears whole or not at all ----
@@ -286,6 +287,7 @@ refused() { # name regex arguments
     stderr_like "$refused_name: says so" "^kvgen: $refused_like"
 }
 refused 'endpoint without objects' '--endpoint' --format fio --endpoint s3://x/ -o kv.iolog
+refused 'settling without sai3' '--settle' --format warp --settle 2s -o kv.csv.zst
 refused 'segments without fio' '--segment-size' --format sai3 --segment-size 1M -o kv.tsv
 refused 'frames of an op-log' '--frames' --format sai3 --frames one -o kv.tsv.zst
 refused 'threads of an op-log' '--threads' --format sai3 --threads 2 -o kv.tsv.zst
