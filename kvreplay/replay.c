@@ -539,6 +539,7 @@ out:;
     enum sched_end end = r.outcome.end;
     *status = n->failed || n->corrupt || n->reads_before_write || n->errors || end == SCHED_ERROR ||
               end == SCHED_LAGGED || end == SCHED_EPIPE;
+    *in->stuck |= r.tiers_stuck;
     replay_release(&r);
     return rc ? rc : closed;
 }

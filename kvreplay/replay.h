@@ -35,6 +35,8 @@ struct replay_input {
     /* Adds members to the summary, whose root object is open. May be NULL. */
     void (*more)(void *ctx, struct jsonout *j, const struct replay_figures *figures);
     struct replay_figures *figures; /* filled when rows were executed; may be NULL */
+    bool *stuck; /* set when operations were abandoned that tiers still work on, in memory that is
+                    left to them: the process must end without freeing anything */
 };
 
 /* 0 and *status, the exit status that the outcome of the rows asks for; or negative errno with *e.
