@@ -323,7 +323,12 @@ static int run(struct run *r, int argc, char **argv)
         status = run_report(r, argc, argv, status);
     }
     ret = run_close(r, &closing);
-    return stop_exit_status(report_failure(status, ret, &closing));
+    status = stop_exit_status(report_failure(status, ret, &closing));
+    if (r->report.fill.stuck) { /* engines still work in memory that is left to them */
+        fflush(NULL);
+        _exit(status);
+    }
+    return status;
 }
 
 int main(int argc, char **argv)

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "kvreplay/autoscale.h"
 #include "kvreplay/options.h"
@@ -24,6 +25,7 @@ int main(int argc, char **argv)
     struct options o;
     struct err e = {0};
     const char *trace;
+    bool stuck = false;
     int status = 0;
 
     descriptors_open_standard();
@@ -43,7 +45,7 @@ int main(int argc, char **argv)
     if (rc < 0)
         goto failed;
     struct replay_input in = {
-        .options = &o, .parser = p, .trace = trace, .argc = argc, .argv = argv};
+        .options = &o, .parser = p, .trace = trace, .argc = argc, .argv = argv, .stuck = &stuck};
     rc = o.autoscale != SEARCH_OFF ? autoscale_run(&in, &status, &e) : replay_run(&in, &status, &e);
 failed:
     if (rc == -EPIPE) /* the reader of the results went away: no message */
@@ -55,5 +57,7 @@ out:
     opt_close(p);
     if (fflush(stdout) != 0 && status == 0)
         status = 1;
+    if (stuck)
+        _exit(status);
     return status;
 }

@@ -619,7 +619,9 @@ out:;
     enum sched_end end = r.outcome.end;
     *status = n->failed || n->corrupt || n->reads_before_write || n->errors || end == SCHED_ERROR ||
               end == SCHED_LAGGED || end == SCHED_EPIPE;
-    gaps_free(r.tiers.gaps);
+    *in->stuck |= r.tiers_stuck;
+    if (!r.tiers_stuck) /* else their threads still use it */
+        gaps_free(r.tiers.gaps);
     replay_release(&r);
     return rc ? rc : closed;
 }

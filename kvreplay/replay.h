@@ -39,6 +39,8 @@ struct replay_input {
     bool (*accept)(void *ctx, const struct replay_figures *figures);
     const char *results;            /* where result rows go; NULL: as the options say */
     struct replay_figures *figures; /* filled when rows were executed; may be NULL */
+    bool *stuck; /* set when operations were abandoned that tiers still work on, in memory that is
+                    left to them: the process must end without freeing anything */
 };
 
 /* 0 and *status, the exit status that the outcome of the rows asks for; or negative errno with *e.

@@ -112,7 +112,7 @@ rm -f "$TMP/rounds.csv"
 "$kvprecond" --size 4M --until-steady --round 300ms --progress none --rounds "$TMP/rounds.csv" "$TMP/dir" \
     >"$TMP/stdout" 2>"$TMP/stderr" &
 pid=$!
-until [ "$(cat "$TMP/rounds.csv" 2>/dev/null | wc -l)" -ge 3 ] || ! kill -s 0 "$pid" 2>/dev/null; do sleep 0.02; done
+until grep -qs "^2," "$TMP/rounds.csv" || ! kill -s 0 "$pid" 2>/dev/null; do sleep 0.02; done
 kill -s KILL "$pid"
 wait "$pid" 2>/dev/null
 like 'SIGKILL: the rounds that have ended are told' "$(sed -n 3p "$TMP/rounds.csv")" '^2,0\.300,0\.300,[1-9][0-9]*,'

@@ -322,8 +322,7 @@ static void test_full_file_system(void **state)
 static void test_abandoned_writes(void **state)
 {
     const struct plan_opts o = {.volume = 64 * 4 * KIB, .write_bytes = 4 * KIB};
-    static struct fake left[QUEUES]; /* still knows what is in flight */
-    struct scene s;
+    static struct scene s; /* its engines go on knowing what is in flight */
 
     (void)state;
     scene_start(&s, &o, 4, QUEUES);
@@ -336,7 +335,6 @@ static void test_abandoned_writes(void **state)
     assert_true(s.result.stopped);
     assert_int_equal(s.result.bytes, 6 * 4 * KIB);
     assert_int_equal(s.fake[0].in_flight, 4);
-    memcpy(left, s.fake, sizeof(left));
     scene_end(&s);
 }
 
