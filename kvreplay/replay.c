@@ -178,7 +178,7 @@ static int replay_open_tiers(struct replay *r, struct err *e)
     int rc;
 
     replay_set_tiers(r);
-    r->tiers.gaps = gaps_create();
+    r->tiers.gaps = gap_list_create();
     if (!r->tiers.gaps)
         return err_nomem(e, "gaps");
     rc = tiers_choose(&r->tiers, e);
@@ -349,7 +349,7 @@ static int replay_execute(struct replay *r, struct err *e)
     int rc = reader_open(&reader, r->trace, &ro, e);
     if (rc < 0)
         return rc;
-    gaps_begin(r->tiers.gaps);
+    gap_list_begin(r->tiers.gaps);
     evidence_begin(&r->evidence, &storage->device);
     int64_t cpu_ns = clock_process_cpu_ns();
     rc = replay_schedule(r, reader, ro.rows, e);
@@ -361,7 +361,7 @@ static int replay_execute(struct replay *r, struct err *e)
     r->cpu_ns = clock_process_cpu_ns() - cpu_ns;
     tiers_describe(&r->tiers);
     evidence_end(&r->evidence, &storage->device);
-    gaps_end(r->tiers.gaps);
+    gap_list_end(r->tiers.gaps);
     if (storage->open) {
         r->evidence.resident_share = evidence_resident_share(storage->fd);
         r->evidence.target =
@@ -579,7 +579,7 @@ out:;
     enum sched_end end = r.outcome.end;
     *status = n->failed || n->corrupt || n->reads_before_write || n->errors || end == SCHED_ERROR ||
               end == SCHED_LAGGED || end == SCHED_EPIPE;
-    gaps_free(r.tiers.gaps);
+    gap_list_free(r.tiers.gaps);
     replay_release(&r);
     return rc ? rc : closed;
 }

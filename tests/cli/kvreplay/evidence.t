@@ -34,6 +34,9 @@ stopped() { # OPTIONS...
     [ "$(json "$summary" '.evidence | .largest_gap_us > 350000 and .gaps >= 1')" = true ] || echo "not in the evidence"
     [ "$(json "$summary" 'all(.gaps[]; .end_s - .start_s >= 0.000999 and .end_s >= 0) and .gaps_more == 0')" = true ] ||
         echo "gaps that are none"
+    [ "$(json "$summary" '(.gaps + .scheduler_gaps | length) + .gaps_more == .evidence.gaps and
+        all(.gaps[]; .thread != "scheduler") and all(.scheduler_gaps[]; .thread == "scheduler")')" = true ] ||
+        echo "two lists of all that were counted"
 }
 slow=--tier-engine=2=sim:lat=2ms
 is 'stopped: asap' "$(tries 3 stopped --inflight 1 "$slow" "$TMP/timed.csv")" ''
