@@ -10,7 +10,7 @@
 #include "kvreplay/machine.h"
 #include "kvreplay/sched/counts.h"
 #include "lib/base/err.h"
-#include "lib/io/gaps.h"
+#include "lib/io/gap_list.h"
 #include "lib/io/target_device.h"
 
 /* What the client itself could do with a trace, measured by an earlier run with --null. */
@@ -34,7 +34,7 @@ struct evidence {
     bool fell_back;                  /* the Tier-2 engine had to do without something */
     const struct tier_info *storage; /* of Tier-2; NULL: it has no real engine */
     int64_t own_io_ns;               /* sum of the times of its I/Os; negative: not known */
-    const struct gaps *gaps;
+    const struct gap_list *gaps;
     int64_t zero_ns; /* monotonic; gaps are told on the clock of the result rows */
     bool overloaded; /* the line grew as long as rows came due: the next three say how fast */
     double offered_per_s, achieved_per_s, growth_per_s;

@@ -45,14 +45,14 @@ static void json_overload(struct jsonout *j, const struct evidence *ev)
 
 static void json_processors(struct jsonout *j, const struct evidence *ev)
 {
-    struct gaps_delay delay;
-    bool known = ev->gaps && gaps_run_delay(ev->gaps, &delay);
+    struct gap_list_delay delay;
+    bool known = ev->gaps && gap_list_run_delay(ev->gaps, &delay);
 
     jsonout_f64(j, "run_delay_s", known ? (double)delay.all_ns / 1e9 : NAN);
     json_known(j, "steal_share", evidence_steal_share(ev));
     if (ev->gaps) {
-        jsonout_f64(j, "largest_gap_us", (double)gaps_largest_ns(ev->gaps) / 1e3);
-        jsonout_u64(j, "gaps", gaps_count(ev->gaps));
+        jsonout_f64(j, "largest_gap_us", (double)gap_list_largest_ns(ev->gaps) / 1e3);
+        jsonout_u64(j, "gaps", gap_list_count(ev->gaps));
     } else {
         jsonout_null(j, "largest_gap_us");
         jsonout_null(j, "gaps");
@@ -78,11 +78,30 @@ static void json_target(struct jsonout *j, const struct evidence *ev)
     json_known(j, "cached_read_share", evidence_cached_read_share(ev));
 }
 
+/* Those of the scheduler stand apart: they lengthen neither service nor device times. */
+static void json_gaps(struct jsonout *j, const char *key, const struct evidence *ev, bool scheduler)
+{
+    size_t kept = ev->gaps ? gap_list_kept(ev->gaps) : 0;
+
+    jsonout_array(j, key);
+    for (size_t i = 0; i < kept; i++) {
+        struct gap g = gap_list_at(ev->gaps, i);
+        if ((gap_list_of(ev->gaps, g.loop) == GAPS_OF_SCHEDULER) != scheduler)
+            continue;
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "thread", gap_list_loop_name(ev->gaps, g.loop));
+        jsonout_f64(j, "start_s", (double)(g.start_ns - ev->zero_ns) / 1e9);
+        jsonout_f64(j, "end_s", (double)(g.end_ns - ev->zero_ns) / 1e9);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}
+
 void evidence_json(struct jsonout *j, const struct evidence *ev)
 {
     const struct machine *before = &ev->machine_before, *after = &ev->machine_after;
     bool own = before->io_known && after->io_known;
-    size_t kept = ev->gaps ? gaps_kept(ev->gaps) : 0;
+    size_t kept = ev->gaps ? gap_list_kept(ev->gaps) : 0;
 
     jsonout_object(j, "evidence");
     json_processors(j, ev);
@@ -97,17 +116,9 @@ void evidence_json(struct jsonout *j, const struct evidence *ev)
     json_overload(j, ev);
     jsonout_end(j);
 
-    jsonout_array(j, "gaps");
-    for (size_t i = 0; i < kept; i++) {
-        struct gap g = gaps_at(ev->gaps, i);
-        jsonout_object(j, NULL);
-        jsonout_text_value(j, "thread", gaps_loop_name(ev->gaps, g.loop));
-        jsonout_f64(j, "start_s", (double)(g.start_ns - ev->zero_ns) / 1e9);
-        jsonout_f64(j, "end_s", (double)(g.end_ns - ev->zero_ns) / 1e9);
-        jsonout_end(j);
-    }
-    jsonout_end(j);
-    jsonout_u64(j, "gaps_more", ev->gaps ? gaps_count(ev->gaps) - kept : 0);
+    json_gaps(j, "gaps", ev, false);
+    json_gaps(j, "scheduler_gaps", ev, true);
+    jsonout_u64(j, "gaps_more", ev->gaps ? gap_list_count(ev->gaps) - kept : 0);
 }
 
 void validity_json(struct jsonout *j, const struct validity *v)

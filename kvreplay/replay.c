@@ -198,7 +198,7 @@ static int replay_open_tiers(struct replay *r, struct err *e)
 
     r->data_seed = r->o->data_seed ? r->o->data_seed : data_random_seed();
     replay_set_tiers(r);
-    r->tiers.gaps = gaps_create();
+    r->tiers.gaps = gap_list_create();
     if (!r->tiers.gaps)
         return err_nomem(e, "gaps");
     rc = tiers_choose(&r->tiers, e);
@@ -376,7 +376,7 @@ static int replay_execute(struct replay *r, struct err *e)
     int rc = reader_open(&reader, r->trace, &ro, e);
     if (rc < 0)
         return rc;
-    gaps_begin(r->tiers.gaps);
+    gap_list_begin(r->tiers.gaps);
     evidence_begin(&r->evidence, &storage->device);
     int64_t cpu_ns = clock_process_cpu_ns();
     rc = replay_schedule(r, reader, e);
@@ -388,7 +388,7 @@ static int replay_execute(struct replay *r, struct err *e)
     r->cpu_ns = clock_process_cpu_ns() - cpu_ns;
     tiers_describe(&r->tiers);
     evidence_end(&r->evidence, &storage->device);
-    gaps_end(r->tiers.gaps);
+    gap_list_end(r->tiers.gaps);
     if (storage->open) {
         r->evidence.resident_share = evidence_resident_share(storage->fd);
         r->evidence.target =
@@ -621,7 +621,7 @@ out:;
               end == SCHED_LAGGED || end == SCHED_EPIPE;
     *in->stuck |= r.tiers_stuck;
     if (!r.tiers_stuck) /* else their threads still use it */
-        gaps_free(r.tiers.gaps);
+        gap_list_free(r.tiers.gaps);
     replay_release(&r);
     return rc ? rc : closed;
 }

@@ -477,20 +477,21 @@ static const char *validity_words(enum validity_of of)
 static void text_processors(FILE *out, const struct evidence *ev)
 {
     double steal = evidence_steal_share(ev);
-    struct gaps_delay delay;
+    struct gap_list_delay delay;
     char a[32], b[32];
 
-    if (ev->gaps && gaps_run_delay(ev->gaps, &delay))
+    if (ev->gaps && gap_list_run_delay(ev->gaps, &delay))
         fprintf(out, "threads waited %s for a processor",
                 units_format_duration(a, sizeof(a), (double)delay.all_ns));
     else
         fprintf(out, "time that threads waited for a processor: not known");
     if (steal >= 0.001)
         fprintf(out, "; %.1f %% of the processors' time was stolen", 100 * steal);
-    if (ev->gaps && gaps_count(ev->gaps) > 0)
+    if (ev->gaps && gap_list_count(ev->gaps) > 0)
         fprintf(out, "; away %llu time%s for 1 ms or more, at most %s",
-                (unsigned long long)gaps_count(ev->gaps), units_plural(gaps_count(ev->gaps)),
-                units_format_duration(b, sizeof(b), (double)gaps_largest_ns(ev->gaps)));
+                (unsigned long long)gap_list_count(ev->gaps),
+                units_plural(gap_list_count(ev->gaps)),
+                units_format_duration(b, sizeof(b), (double)gap_list_largest_ns(ev->gaps)));
     fputc('\n', out);
 }
 

@@ -73,7 +73,7 @@ struct tiers {
     int64_t io_ns_before[TRACE_TIERS];
     bool verifies[TRACE_TIERS];
     struct storage storage;
-    struct gaps *gaps; /* the caller's, set before the opening */
+    struct gap_list *gaps; /* the caller's, set before the opening */
 };
 
 /* Takes the texts of --tier-engine, before the trace is read. -EINVAL with *e. */

@@ -269,7 +269,7 @@ static void judge_gaps(struct validity *v, const struct evidence *ev, const stru
         judge_figure(
             v, of, VALIDITY_UNRELIABLE,
             "the processors were away for up to %s: %s %s %s is %s instead of %s",
-            units_format_duration(largest, sizeof(largest), (double)gaps_largest_ns(ev->gaps)),
+            units_format_duration(largest, sizeof(largest), (double)gap_list_largest_ns(ev->gaps)),
             trace_tier_text(g->tier), trace_op_text(g->op), judged_label[i],
             units_format_duration(a, sizeof(a), (double)hist_percentile(times, judged_ppm[i])),
             units_format_duration(b, sizeof(b), (double)hist_percentile(without, judged_ppm[i])));
@@ -279,7 +279,7 @@ static void judge_gaps(struct validity *v, const struct evidence *ev, const stru
 /* Service and device times contain the time in which processors were away. */
 static void judge_processors(struct validity *v, const struct evidence *ev)
 {
-    struct gaps_delay delay;
+    struct gap_list_delay delay;
     double service_ns = 0;
 
     if (!ev->real_engine)
@@ -297,7 +297,7 @@ static void judge_processors(struct validity *v, const struct evidence *ev)
             counts_group_release(&sum);
         }
     }
-    if (!ev->gaps || !gaps_run_delay(ev->gaps, &delay)) {
+    if (!ev->gaps || !gap_list_run_delay(ev->gaps, &delay)) {
         judge_figure(v, VALIDITY_DEVICE, VALIDITY_UNKNOWN,
                      "the kernel does not tell how long threads waited for a processor");
         judge_figure(v, VALIDITY_SERVICE, VALIDITY_UNKNOWN,
@@ -312,7 +312,7 @@ static void judge_processors(struct validity *v, const struct evidence *ev)
         for (enum validity_of of = VALIDITY_DEVICE; of <= VALIDITY_SERVICE; of++)
             judge_figure(v, of, VALIDITY_UNRELIABLE,
                          "busy processors: thread %s waited for one for %.0f %% of the time",
-                         gaps_loop_name(ev->gaps, delay.loop), 100 * (share < 1 ? share : 1));
+                         gap_list_loop_name(ev->gaps, delay.loop), 100 * (share < 1 ? share : 1));
 }
 
 /* The sum of the times of all I/Os, by the kernel and by us. */
@@ -324,7 +324,7 @@ static void judge_kernel(struct validity *v, const struct evidence *ev)
                   (double)(ev->after.write_bytes - ev->before.write_bytes);
     double asked = (double)ev->counts->read_bytes[TRACE_STORAGE] +
                    (double)ev->counts->write_bytes[TRACE_STORAGE];
-    struct gaps_delay delay = {0};
+    struct gap_list_delay delay = {0};
     char a[32], b[32];
 
     /* With a neighbour's I/O in the kernel's sum nothing can be concluded. */
@@ -333,7 +333,7 @@ static void judge_kernel(struct validity *v, const struct evidence *ev)
         return;
     units_format_duration(a, sizeof(a), own_ns);
     units_format_duration(b, sizeof(b), kernel_ns);
-    bool away = ev->gaps && gaps_run_delay(ev->gaps, &delay) &&
+    bool away = ev->gaps && gap_list_run_delay(ev->gaps, &delay) &&
                 (double)delay.engines_ns > VALIDITY_MOVES * (own_ns - kernel_ns);
     if (!away) {
         validity_note(

@@ -302,7 +302,7 @@ static void sched_complete(struct sched *s, struct tier_op *op)
         r->t.device_ns = op->device_ns;
         r->part = op->part;
         if (s->o.gaps)
-            r->away_ns = gaps_overlap(s->o.gaps, r->t.start_ns, done_ns);
+            r->away_ns = gap_list_overlap(s->o.gaps, r->t.start_ns, done_ns);
         ledger_moved(s->env.ledger, r, op);
     } else if (was == ROW_CREATE) {
         order_wrote(r, done_ns);

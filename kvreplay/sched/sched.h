@@ -57,7 +57,7 @@ struct sched_opts {
     int64_t spin_ns;     /* the last part of each wait, which is spun; IDLE_SPIN_AUTO: learned */
     unsigned engine_threads;   /* that serve operations in flight */
     uint64_t first_generation; /* of what the run writes */
-    struct gaps *gaps;         /* told when the scheduler was kept from running; may be NULL */
+    struct gap_list *gaps;     /* told when the scheduler was kept from running; may be NULL */
     /* Both may be NULL. */
     void (*began)(void *ctx, int64_t zero_ns); /* the clock has started (monotonic) */
     void (*tick)(void *ctx, struct sched *s);  /* now and then, for progress */

@@ -10,7 +10,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/notes.h"
-#include "lib/io/gaps.h"
+#include "lib/io/gap_list.h"
 
 /* In the order of the choices of --ioengine. */
 enum io_engine {
@@ -59,15 +59,15 @@ enum {
 };
 
 struct io_opts {
-    unsigned depth;      /* most requests in flight, 1..16384 */
-    unsigned data;       /* most transfers among them; 0: all */
-    void *pool;          /* buffers to register; NULL: none */
-    size_t buf_bytes;    /* size of each buffer in pool */
-    unsigned bufs;       /* number of buffers in pool */
-    const int *file;     /* a descriptor to register, used by most transfers; NULL: none */
-    unsigned slots;      /* wanted slots for IO_OPENAT; 0 when file is set */
-    struct gaps *gaps;   /* the caller's, for the engine's threads; may be NULL */
-    bool sqpoll, iopoll; /* wishes for io_uring; what the host refuses is in the fallbacks */
+    unsigned depth;        /* most requests in flight, 1..16384 */
+    unsigned data;         /* most transfers among them; 0: all */
+    void *pool;            /* buffers to register; NULL: none */
+    size_t buf_bytes;      /* size of each buffer in pool */
+    unsigned bufs;         /* number of buffers in pool */
+    const int *file;       /* a descriptor to register, used by most transfers; NULL: none */
+    unsigned slots;        /* wanted slots for IO_OPENAT; 0 when file is set */
+    struct gap_list *gaps; /* the caller's, for the engine's threads; may be NULL */
+    bool sqpoll, iopoll;   /* wishes for io_uring; what the host refuses is in the fallbacks */
 };
 
 struct io;

@@ -28,7 +28,7 @@ struct psync {
     pthread_cond_t work, ready;
     struct psync_queue todo, done;
     bool woken, stop;
-    struct gaps *gaps;
+    struct gap_list *gaps;
     unsigned named; /* threads that have a number */
     unsigned threads;
     pthread_t thread[PSYNC_THREADS_MAX];

@@ -22,8 +22,8 @@ struct storage_thread_opts {
     unsigned max_ops;  /* most operations inside */
     unsigned max_open; /* most files open at once; not for a slab */
     bool sqpoll, iopoll;
-    struct gaps *gaps; /* the caller's; may be NULL */
-    unsigned number;   /* among the threads of the tier */
+    struct gap_list *gaps; /* the caller's; may be NULL */
+    unsigned number;       /* among the threads of the tier */
 };
 
 /* How many objects a thread of that depth likes to have open at once. */

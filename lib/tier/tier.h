@@ -138,7 +138,7 @@ struct tier_storage_opts {
     bool sync_objects; /* fdatasync each object that was written */
     uint32_t shape;    /* of all contents (data_shape) */
     unsigned max_ops;  /* most operations inside */
-    struct gaps *gaps; /* the caller's, told when threads were kept from running; may be NULL */
+    struct gap_list *gaps; /* the caller's, told when threads were kept from running; may be NULL */
 };
 int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, struct bell *bell,
                       struct err *e);
@@ -153,7 +153,7 @@ struct tier_host_opts {
     bool
         wrap; /* any amount of objects, over each other in capacity bytes; reads are not verified */
     unsigned max_ops;
-    struct gaps *gaps; /* as of storage */
+    struct gap_list *gaps; /* as of storage */
 };
 int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bell *bell,
                    struct err *e);
@@ -173,7 +173,7 @@ struct tier_gpu_opts {
     bool wrap;             /* as of the host */
     uint64_t chunk_bytes;
     unsigned max_ops;
-    struct gaps *gaps; /* as of storage */
+    struct gap_list *gaps; /* as of storage */
 };
 int tier_gpu_open(struct tier **out, const struct tier_gpu_opts *o, struct bell *bell,
                   struct err *e);

@@ -244,9 +244,9 @@ static void rows_that_gaps_lengthened(void **state)
         }
         assert_int_equal(hist_count(g->held[COUNTS_HELD_DEVICE]), held);
         r->evidence.real[TRACE_STORAGE] = r->evidence.real_engine = true;
-        r->evidence.gaps = gaps_create();
-        gaps_begin((struct gaps *)r->evidence.gaps);
-        gaps_end((struct gaps *)r->evidence.gaps);
+        r->evidence.gaps = gap_list_create();
+        gap_list_begin((struct gap_list *)r->evidence.gaps);
+        gap_list_end((struct gap_list *)r->evidence.gaps);
         judge(r);
         const struct validity_figure *f = figure(r, VALIDITY_DEVICE);
         assert_non_null(f);
@@ -256,7 +256,7 @@ static void rows_that_gaps_lengthened(void **state)
                 assert_non_null(strstr(f->why, "Tier-2 Read P99 is 900 ms instead of"));
         }
         assert_int_equal(r->validity.state, VALIDITY_GOOD); /* not all figures are touched */
-        gaps_free((struct gaps *)r->evidence.gaps);
+        gap_list_free((struct gap_list *)r->evidence.gaps);
         run_free(r);
     }
 }

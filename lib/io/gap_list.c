@@ -1,6 +1,6 @@
 /* Beside the loops of the scheduler and of the engines: collects when each of them was kept from
  * running. Nothing here is on the way of an operation unless something took a millisecond. */
-#include "lib/io/gaps.h"
+#include "lib/io/gap_list.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,13 +18,13 @@
 #define GAPS_LATE_NS 20000000
 
 struct loop {
-    enum gaps_of of;
+    enum gap_of of;
     char name[GAPS_NAME_CAP];
     pid_t thread;
-    int64_t delay_ns; /* at gaps_begin; then of the timed part; negative: not known */
+    int64_t delay_ns; /* at gap_list_begin; then of the timed part; negative: not known */
 };
 
-struct gaps {
+struct gap_list {
     pthread_t beat;
     atomic_bool stop;
     atomic_int_least64_t latest_ns; /* end of the latest gap */
@@ -74,7 +74,7 @@ static int64_t delay_of(pid_t thread)
 
 /* ---- loops ---- */
 
-static void add(struct gaps *g, unsigned loop, int64_t from_ns, int64_t until_ns)
+static void add(struct gap_list *g, unsigned loop, int64_t from_ns, int64_t until_ns)
 {
     pthread_mutex_lock(&g->lock);
     if (g->open) {
@@ -91,7 +91,7 @@ static void add(struct gaps *g, unsigned loop, int64_t from_ns, int64_t until_ns
 }
 
 /* The calling thread's place in the table; GAPS_LOOPS_MAX: there is none left. */
-static unsigned add_loop(struct gaps *g, enum gaps_of of, const char *name, unsigned number)
+static unsigned add_loop(struct gap_list *g, enum gap_of of, const char *name, unsigned number)
 {
     pthread_mutex_lock(&g->lock);
     unsigned i = g->loops;
@@ -110,7 +110,7 @@ static unsigned add_loop(struct gaps *g, enum gaps_of of, const char *name, unsi
     return i;
 }
 
-void gap_loop_open(struct gap_loop *l, struct gaps *g, enum gaps_of of, const char *name,
+void gap_loop_open(struct gap_loop *l, struct gap_list *g, enum gap_of of, const char *name,
                    unsigned number)
 {
     *l = (struct gap_loop){.schedstat = -1};
@@ -152,7 +152,7 @@ void gap_loop_look(struct gap_loop *l, int64_t from_ns, int64_t now_ns)
 
 static void *beat_run(void *arg)
 {
-    struct gaps *g = arg;
+    struct gap_list *g = arg;
     struct gap_loop self;
 
     gap_loop_open(&self, g, GAPS_OF_PROCESS, NULL, 0);
@@ -168,9 +168,9 @@ static void *beat_run(void *arg)
     return NULL;
 }
 
-struct gaps *gaps_create(void)
+struct gap_list *gap_list_create(void)
 {
-    struct gaps *g = calloc(1, sizeof(*g));
+    struct gap_list *g = calloc(1, sizeof(*g));
 
     if (!g)
         return NULL;
@@ -182,7 +182,7 @@ struct gaps *gaps_create(void)
     return NULL;
 }
 
-void gaps_free(struct gaps *g)
+void gap_list_free(struct gap_list *g)
 {
     if (!g)
         return;
@@ -194,7 +194,7 @@ void gaps_free(struct gaps *g)
 
 /* ---- the timed part ---- */
 
-void gaps_begin(struct gaps *g)
+void gap_list_begin(struct gap_list *g)
 {
     pthread_mutex_lock(&g->lock);
     g->open = true;
@@ -205,7 +205,7 @@ void gaps_begin(struct gaps *g)
     pthread_mutex_unlock(&g->lock);
 }
 
-void gaps_end(struct gaps *g)
+void gap_list_end(struct gap_list *g)
 {
     pthread_mutex_lock(&g->lock);
     g->open = false;
@@ -217,36 +217,41 @@ void gaps_end(struct gaps *g)
     pthread_mutex_unlock(&g->lock);
 }
 
-uint64_t gaps_count(const struct gaps *g)
+uint64_t gap_list_count(const struct gap_list *g)
 {
     return g->count;
 }
 
-int64_t gaps_largest_ns(const struct gaps *g)
+int64_t gap_list_largest_ns(const struct gap_list *g)
 {
     return g->largest_ns;
 }
 
-size_t gaps_kept(const struct gaps *g)
+size_t gap_list_kept(const struct gap_list *g)
 {
     return g->kept;
 }
 
-struct gap gaps_at(const struct gaps *g, size_t i)
+struct gap gap_list_at(const struct gap_list *g, size_t i)
 {
     return g->gap[i];
 }
 
-const char *gaps_loop_name(const struct gaps *g, unsigned loop)
+enum gap_of gap_list_of(const struct gap_list *g, unsigned loop)
+{
+    return g->loop[loop].of;
+}
+
+const char *gap_list_loop_name(const struct gap_list *g, unsigned loop)
 {
     return g->loop[loop].name;
 }
 
-bool gaps_run_delay(const struct gaps *g, struct gaps_delay *d)
+bool gap_list_run_delay(const struct gap_list *g, struct gap_list_delay *d)
 {
     bool known = false;
 
-    *d = (struct gaps_delay){0};
+    *d = (struct gap_list_delay){0};
     for (unsigned i = 0; i < g->loops; i++) {
         int64_t delay = g->loop[i].delay_ns;
         if (delay < 0)
@@ -264,7 +269,7 @@ bool gaps_run_delay(const struct gaps *g, struct gaps_delay *d)
     return known;
 }
 
-int64_t gaps_overlap(const struct gaps *g, int64_t start_ns, int64_t end_ns)
+int64_t gap_list_overlap(const struct gap_list *g, int64_t start_ns, int64_t end_ns)
 {
     pthread_mutex_t *lock = (pthread_mutex_t *)&g->lock;
     int64_t until = end_ns, sum = 0;
