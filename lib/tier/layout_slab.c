@@ -6,13 +6,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/data/data.h"
 
 #define SLAB_MAGIC   "KVTSLAB1"
 #define SLAB_BEGIN   ((uint64_t)1 << 20)
 #define SLAB_SEGMENT ((size_t)1 << 20)
+#define OBJECT_WORDS 5  /* of an object in the index, at least */
 #define SEGMENT_HEAD 2u /* words: count, checksum */
 #define SEGMENT_MAX  (SLAB_SEGMENT / 8 - SEGMENT_HEAD)
 /* In a slab that cannot grow, this share is index: 48 bytes for an object of 48 KiB. */
@@ -43,6 +46,7 @@ struct layout_slab {
     /* for reading the index: */
     struct kept *table; /* open addressing; table_size is a power of two */
     uint64_t table_size, found;
+    uint64_t table_seed; /* drawn, so that no index can be written whose names share a place */
     uint64_t words_left; /* of the index, behind this segment */
     /* for reading and writing it: */
     uint64_t segment_words, segment_at; /* words in the segment, and the next one */
@@ -152,7 +156,7 @@ uint64_t layout_slab_space(uint64_t slab_bytes)
 
 static struct kept *table_find(const struct layout_slab *s, struct hash128 name)
 {
-    uint64_t i = name.lo & (s->table_size - 1);
+    uint64_t i = hash_mix(hash_mix(name.lo ^ s->table_seed) + name.hi) & (s->table_size - 1);
 
     while (s->table[i].list && (s->table[i].name.lo != name.lo || s->table[i].name.hi != name.hi))
         i = (i + 1) & (s->table_size - 1);
@@ -236,7 +240,9 @@ static void table_release(struct layout_slab *s)
 static int index_read(struct layout_slab *s)
 {
     uint64_t objects = s->header.objects;
-    int ret = objects > s->o.space_bytes / DATA_BLOCK ? -EBADMSG : 0;
+    bool sound =
+        objects <= s->o.space_bytes / DATA_BLOCK && objects <= s->header.index_words / OBJECT_WORDS;
+    int ret = sound ? 0 : -EBADMSG;
 
     if (ret == 0) {
         for (s->table_size = SLAB_TABLE_MIN; s->table_size < objects * 2;)
@@ -244,6 +250,8 @@ static int index_read(struct layout_slab *s)
         s->table = calloc(s->table_size, sizeof(*s->table));
         ret = s->table ? 0 : -ENOMEM;
     }
+    if (getrandom(&s->table_seed, sizeof(s->table_seed), GRND_NONBLOCK) < 0)
+        s->table_seed = (uint64_t)clock_wall_ns();
     s->words_left = s->header.index_words;
     for (uint64_t i = 0; ret == 0 && i < objects; i++)
         ret = object_read(s);
