@@ -20,6 +20,7 @@ bomb() {
     size=-
     [ "$file" = - ] || size=$(($(stat -L -c %s "$file") / 1024))
     (
+        # shellcheck disable=SC3045
         ulimit -v "${MEMORY_KB:-8000000}"
         exec /usr/bin/time -q -f '%M %e' -o "$tmp/time" timeout -k 5 "${SECONDS_MAX:-60}" "$@"
     ) >"$tmp/out" 2>&1 || status=$?
