@@ -177,6 +177,8 @@ $(call of,kvstat): $(call parts,$(KVSTAT_FOLDERS))
 $(call of,kvprecond): $(call parts,$(KVPRECOND_FOLDERS))
 # Stands between the tier and the engine that it opens.
 $(BUILD)/tests/unit/tier/test_storage_turns: LDLIBS += -Wl,--wrap=io_open
+# Reads fail when it wants them to.
+$(BUILD)/tests/unit/tier/test_io: LDLIBS += -Wl,--wrap=pread
 # Tests draw their random cases with the simulator's generator, which is the same on every host.
 $(UNITS) $(BENCHES): $(BUILD)/kvgen/rng.o
 $(UNITS): %: %.o $(LIB)

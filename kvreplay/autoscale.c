@@ -227,8 +227,13 @@ static int autoscale_serve(struct autoscale *a, uint64_t users, const struct rep
     o.warmup_ns = o.step_warmup_ns;
     o.duration_ns = o.step_warmup_ns + o.step_duration_ns;
     int rc = step_command_start(&a->command, o.each, users, e);
-    if (rc < 0)
-        return rc;
+    if (rc == 0)
+        rc = step_command_ready(&a->command, o.each_timeout_ns, e);
+    if (rc < 0) {
+        step_command_close(&a->command);
+        a->interrupted |= rc == -EINTR;
+        return a->interrupted ? 0 : rc;
+    }
     struct replay_input step = *in;
     step.options = &o;
     step.trace = a->command.path;

@@ -70,6 +70,7 @@ struct options {
     /* --autoscale; the last four come from the configuration. */
     enum search_mode autoscale;
     const char *each;
+    int64_t each_timeout_ns;
     int64_t step_warmup_ns, step_duration_ns, storage_p95_ns;
     uint64_t start_users, max_users;
     double target_saturation;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +17,13 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/stop.h"
 #include "lib/base/units.h"
 
 enum {
     STEP_COMMAND_MOMENT_NS = 2000000000, /* for a command to end by itself, or by SIGTERM */
-    STEP_COMMAND_LOOK_NS = 2000000
+    STEP_COMMAND_LOOK_NS = 2000000,
+    STEP_COMMAND_POLL_MS = 100
 };
 
 /* command with every {N} replaced, which the caller frees; NULL: no memory. */
@@ -36,7 +39,8 @@ static char *step_command_text(const char *command, uint64_t users)
     for (const char *at; (at = strstr(command, "{N}")); command = at + 3)
         fprintf(out, "%.*s%s", (int)(at - command), command, number);
     fputs(command, out);
-    if (fclose(out) != 0) {
+    bool whole = !ferror(out);
+    if (fclose(out) != 0 || !whole) {
         free(text);
         return NULL;
     }
@@ -126,6 +130,25 @@ int step_command_start(struct step_command *c, const char *command, uint64_t use
     setpgid(c->pid, c->pid); /* the child does it too: it must be done whoever comes first */
     c->fd = ends[0];
     snprintf(c->path, sizeof(c->path), "/dev/fd/%d", c->fd);
+    return 0;
+}
+
+int step_command_ready(const struct step_command *c, int64_t silent_ns, struct err *e)
+{
+    struct pollfd fd = {.fd = c->fd, .events = POLLIN};
+    int64_t now_ns = clock_now_ns(), until_ns;
+    char limit[32];
+
+    if (__builtin_add_overflow(now_ns, silent_ns, &until_ns))
+        until_ns = INT64_MAX;
+    while (poll(&fd, 1, STEP_COMMAND_POLL_MS) <= 0) {
+        if (stop_signal())
+            return err_set(e, -EINTR, ERR_FAILED, "--each", "interrupted");
+        if (clock_now_ns() >= until_ns)
+            return err_set(e, -ETIMEDOUT, ERR_FAILED, "--each",
+                           "the command has written nothing for %s (--each-timeout allows more)",
+                           units_format_duration(limit, sizeof(limit), (double)silent_ns));
+    }
     return 0;
 }
 

@@ -26,6 +26,9 @@ struct step_command {
 /* Starts command with every {N} in it replaced by users. Its input is empty; its errors go where
  * ours go. 0, or negative errno with *e. */
 int step_command_start(struct step_command *c, const char *command, uint64_t users, struct err *e);
+/* Waits until the command has written something, or has ended: 0; -ETIMEDOUT when neither comes
+ * within silent_ns, -EINTR when a signal comes, both with *e. */
+int step_command_ready(const struct step_command *c, int64_t silent_ns, struct err *e);
 /* Ends it. patient: a command that has nothing more to write gets a moment to end by itself, and
  * its status counts. Then signals end the whole group. fd stays open. Idempotent. */
 void step_command_stop(struct step_command *c, bool patient);

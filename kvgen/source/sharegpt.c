@@ -55,6 +55,17 @@ static int bad_element(const struct sharegpt *s, struct err *e, const char *what
     return file_source_bad(&s->files, jsonin_stream_line(s->stream), e, "%s", what);
 }
 
+/* Of many, only the first is worth words. */
+static void skip_element(struct sharegpt *s)
+{
+    struct err why = {0};
+    if (s->files.skips.rows == 0)
+        bad_element(s, &why,
+                    "no turn: neither input_toks and output_toks nor a human text with an answer "
+                    "behind it");
+    file_source_note_skip(&s->files, &why);
+}
+
 /* ---- elements ---- */
 
 /* Code points of UTF-8 (jsonin has checked it) divided by chars_per_token, from 1 to most. */
@@ -258,11 +269,7 @@ static int fill(struct sharegpt *s, struct err *e)
         if (rc < 0)
             return rc;
         if (t->turns == 0) {
-            struct err why = {0};
-            bad_element(s, &why,
-                        "no turn: neither input_toks and output_toks nor a human text with an "
-                        "answer behind it");
-            file_source_note_skip(&s->files, &why);
+            skip_element(s);
             continue;
         }
         rc = read_arrival(s, t, v, e);

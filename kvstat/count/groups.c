@@ -299,18 +299,20 @@ static int group_compare(const void *a, const void *b)
     return c ? c : (x->user.len > y->user.len) - (x->user.len < y->user.len);
 }
 
-size_t groups_sort(struct groups *g)
+int groups_sort(struct groups *g, size_t *count)
 {
+    *count = 0;
     struct group **sorted = realloc(g->sorted, (g->used ? g->used : 1) * sizeof(*sorted));
     if (!sorted)
-        return 0;
+        return -ENOMEM;
     size_t n = 0;
     for (size_t i = 0; i < g->slots; i++)
         if (g->slot[i])
             sorted[n++] = g->slot[i];
     qsort(sorted, n, sizeof(*sorted), group_compare);
     g->sorted = sorted;
-    return n;
+    *count = n;
+    return 0;
 }
 
 const struct group *groups_at(const struct groups *g, size_t i)

@@ -78,9 +78,9 @@ int groups_merge(struct groups *into, const struct groups *from);
 /* Ends a file: adds last - first of every group to its span_ns. */
 void groups_end_file(struct groups *g);
 
-/* Sorts the groups (by the enums, then by user) and returns their number; 0 also when there is no
- * memory. groups_at: the i-th after that. Lent. */
-size_t groups_sort(struct groups *g);
+/* Sorts the groups (by the enums, then by user) and counts them. 0 or -ENOMEM (*count is 0 then).
+ * groups_at: the i-th after that. Lent. */
+int groups_sort(struct groups *g, size_t *count);
 const struct group *groups_at(const struct groups *g, size_t i);
 /* The group with that tier and operation, in a table by these two; NULL: there is none. */
 const struct group *groups_find(const struct groups *g, uint8_t tier, uint8_t op);

@@ -140,6 +140,15 @@ static void put_text(struct figures *f, struct figure_id id, const char *text)
         put_unknown(f, id);
 }
 
+/* In the order of the report; groups_at gives them. */
+static size_t sort_groups(struct figures *f, struct groups *g)
+{
+    size_t n;
+    if (groups_sort(g, &n) < 0)
+        f->failed = true;
+    return n;
+}
+
 /* words: a table that is never freed. */
 static void put_word(struct figures *f, struct figure_id id, const char *const *words, size_t word)
 {
@@ -544,7 +553,7 @@ static struct figure_id group_id(enum figure_scope scope, const struct group_key
 static void put_groups(struct figures *f)
 {
     struct groups *groups = agg_groups(f->scan->agg);
-    size_t n = groups_sort(groups);
+    size_t n = sort_groups(f, groups);
     if (n == 0)
         put_texts(f, figure_id(FIGURE_OF_GROUP, FIGURE_ITSELF), NULL, 0);
     for (size_t i = 0; i < n; i++) {
@@ -766,7 +775,7 @@ static void put_directions(struct figures *f)
 static void put_phases(struct figures *f)
 {
     struct groups *phases = agg_by_phase(f->scan->agg);
-    size_t n = groups_sort(phases);
+    size_t n = sort_groups(f, phases);
     bool any = false;
     for (size_t i = 0; i < n; i++) {
         const struct group *g = groups_at(phases, i);

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
+
 #define IO_DEPTH_MAX     16384u
 #define IO_SMALL_KIB_MAX 64u /* of ordinary pages: some processors have large ones */
 #define IO_HUGE_BYTES    ((size_t)2 << 20)
@@ -41,6 +43,15 @@ int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, str
     notes_merge(&fallbacks, &(*out)->fallbacks);
     (*out)->fallbacks = fallbacks;
     return 0;
+}
+
+bool io_again(struct io_req *r)
+{
+    int64_t now_ns = clock_now_ns();
+
+    if (r->again_ns == 0)
+        r->again_ns = now_ns;
+    return now_ns - r->again_ns < IO_AGAIN_NS;
 }
 
 int io_call_now(struct io_req *r)

@@ -31,6 +31,9 @@ enum io_call {
 
 /* One request. The caller owns it and leaves it in place until it is reaped. The engine continues
  * short transfers. */
+/* A request that gets nothing but EAGAIN for so long ends with it. */
+#define IO_AGAIN_NS INT64_C(1000000000)
+
 struct io_req {
     enum io_call call;
     int fd;
@@ -49,6 +52,7 @@ struct io_req {
     int64_t done_ns;     /* out: the engine saw the completion */
     int result;          /* out: 0, negative errno or IO_PAST_END */
     uint32_t moved;      /* the engine's */
+    int64_t again_ns;    /* the engine's: since when the kernel only says EAGAIN; 0: it does not */
     struct io_req *next; /* the engine's */
 };
 
@@ -110,6 +114,8 @@ int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, str
 /* Makes the call of r at once, in the caller's thread; r is no IO_TRANSFER and has no slot. 0 or
  * negative errno. */
 int io_call_now(struct io_req *r);
+/* The kernel said EAGAIN: true: try again; false: it has said so for IO_AGAIN_NS. */
+bool io_again(struct io_req *r);
 
 /* Does the memory at p lie in huge pages? 1, 0, or -1: the kernel does not tell. */
 int io_buffers_huge(const void *p);

@@ -2,6 +2,7 @@
  * calls (pread, pwrite, openat). It behaves as uring.c does behind the same table. */
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
@@ -62,19 +63,24 @@ static struct io_req *queue_pop(struct psync_queue *q)
 /* Moves the whole request; returns its result. */
 static int psync_transfer(struct io_req *r)
 {
+    const struct timespec moment = {.tv_nsec = 1000000};
+
     while (r->moved < r->len) {
         char *buf = (char *)r->buf + r->moved;
         size_t len = r->len - r->moved;
         off_t at = (off_t)(r->offset + r->moved);
         ssize_t n = r->write ? pwrite(r->fd, buf, len, at) : pread(r->fd, buf, len, at);
 
-        if (n > 0)
+        if (n > 0) {
             r->moved += (uint32_t)n;
-        else if (n == 0)
+            r->again_ns = 0;
+        } else if (n == 0)
             return r->write ? -EIO : IO_PAST_END;
         else if (errno == EINVAL && !r->write && r->moved % PSYNC_SECTOR != 0)
             return IO_PAST_END; /* a file with an odd end: O_DIRECT cannot go on from there */
-        else if (errno != EINTR && errno != EAGAIN)
+        else if (errno == EAGAIN && io_again(r))
+            nanosleep(&moment, NULL);
+        else if (errno != EINTR)
             return -errno;
     }
     return 0;
@@ -176,6 +182,7 @@ static int psync_submit(struct io *io, struct io_req *r)
     if (p->in_flight == p->depth)
         return -EAGAIN;
     r->moved = 0;
+    r->again_ns = 0;
     queue_push(&p->batch, r);
     p->batched++;
     p->in_flight++;

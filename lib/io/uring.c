@@ -330,6 +330,7 @@ static int uring_submit(struct io *io, struct io_req *r)
     if (u->in_flight == u->depth)
         return -EAGAIN;
     r->moved = 0;
+    r->again_ns = 0;
     r->result = 0;
     u->in_flight++;
     if (r->call != IO_TRANSFER && !u->calls) {
@@ -366,7 +367,7 @@ static int uring_kick(struct io *io)
 /* True: r is finished. False: the rest of it is queued again. */
 static bool uring_finish(struct uring *u, struct io_req *r, int res)
 {
-    if (res == -EINTR || res == -EAGAIN) {
+    if (res == -EINTR || (res == -EAGAIN && io_again(r))) {
         uring_prepare(u, r);
         return false;
     }
@@ -378,6 +379,7 @@ static bool uring_finish(struct uring *u, struct io_req *r, int res)
     }
     if (res > 0) {
         r->moved += (uint32_t)res;
+        r->again_ns = 0;
         if (r->moved < r->len) {
             uring_prepare(u, r);
             return false;

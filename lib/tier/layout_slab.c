@@ -6,14 +6,17 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/data/data.h"
 #include "lib/io/io.h"
 
 #define SLAB_MAGIC   "KVTSLAB2"
 #define SLAB_BEGIN   ((uint64_t)1 << 20)
 #define SLAB_SEGMENT ((size_t)1 << 20)
+#define OBJECT_WORDS 5  /* of an object in the index, at least */
 #define SEGMENT_HEAD 2u /* words: count, checksum */
 #define SEGMENT_MAX  (SLAB_SEGMENT / 8 - SEGMENT_HEAD)
 /* In a slab that cannot grow, this share is index: 48 bytes for an object of 48 KiB. */
@@ -55,6 +58,7 @@ struct layout_slab {
     /* for reading the index: */
     struct kept *table; /* open addressing; table_size is a power of two */
     uint64_t table_size, found, found_bytes;
+    uint64_t table_seed; /* drawn, so that no index can be written whose names share a place */
     uint64_t words_left; /* of the index, behind this segment */
     /* for reading and writing it: */
     uint64_t segment_words, segment_at; /* words in the segment, and the next one */
@@ -177,7 +181,7 @@ uint64_t layout_slab_space(uint64_t slab_bytes)
 
 static struct kept *table_find(const struct layout_slab *s, struct hash128 name)
 {
-    uint64_t i = name.lo & (s->table_size - 1);
+    uint64_t i = hash_mix(hash_mix(name.lo ^ s->table_seed) + name.hi) & (s->table_size - 1);
 
     while (s->table[i].list && (s->table[i].name.lo != name.lo || s->table[i].name.hi != name.hi))
         i = (i + 1) & (s->table_size - 1);
@@ -262,10 +266,11 @@ static void table_release(struct layout_slab *s)
 static int index_read(struct layout_slab *s)
 {
     const uint64_t *at = &s->header.index_at, objects = s->header.objects;
-    int ret = objects > s->o.space_bytes / DATA_BLOCK || s->header.space_bytes > s->o.space_bytes ||
-                      *at % SLAB_SEGMENT != 0 || *at > UINT64_MAX / 4
-                  ? -EBADMSG
-                  : 0;
+    bool sound = objects <= s->o.space_bytes / DATA_BLOCK &&
+                 objects <= s->header.index_words / OBJECT_WORDS &&
+                 s->header.space_bytes <= s->o.space_bytes && *at % SLAB_SEGMENT == 0 &&
+                 *at <= UINT64_MAX / 4;
+    int ret = sound ? 0 : -EBADMSG;
 
     if (ret == 0) {
         for (s->table_size = SLAB_TABLE_MIN; s->table_size < objects * 2;)
@@ -273,6 +278,8 @@ static int index_read(struct layout_slab *s)
         s->table = calloc(s->table_size, sizeof(*s->table));
         ret = s->table ? 0 : -ENOMEM;
     }
+    if (getrandom(&s->table_seed, sizeof(s->table_seed), GRND_NONBLOCK) < 0)
+        s->table_seed = (uint64_t)clock_wall_ns();
     s->words_left = s->header.index_words;
     s->index_at = *at;
     for (uint64_t i = 0; ret == 0 && i < objects; i++)

@@ -4,6 +4,8 @@
  *
  * FAIL_MALLOC=FIRST:STEP  which allocations fail: FIRST (from 1), FIRST + STEP, ...
  * FAIL_MALLOC_LIMIT=N     at most so many runs
+ * FAIL_MALLOC_ONE=N       one run, in which allocation N fails; its output and status are as they
+ * are
  *
  * Prints "N allocations failed, C crashes, H hangs" and the numbers of the first bad ones on
  * standard error; exit status 1 if there were any. Of the runs, the output is dropped. */
@@ -98,7 +100,13 @@ static int run(unsigned long n)
 static void sweep(void)
 {
     unsigned long first, step, runs = 0, crashes = 0, hangs = 0;
-    const char *text = getenv("FAIL_MALLOC"), *limit = getenv("FAIL_MALLOC_LIMIT");
+    static atomic_bool unused;
+    const char *text = getenv("FAIL_MALLOC"), *one = getenv("FAIL_MALLOC_ONE");
+    const char *limit = getenv("FAIL_MALLOC_LIMIT");
+
+    reached = &unused;
+    if (one)
+        fail_at = strtoul(one, NULL, 10);
 
     if (!text || sscanf(text, "%lu:%lu", &first, &step) != 2 || first == 0 || step == 0)
         return;

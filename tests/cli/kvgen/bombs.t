@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../../lib.sh"
 ! sanitized || skip_all 'sanitizers map terabytes'
 
+# shellcheck disable=SC3045 # dash, bash and busybox know it
 small() (ulimit -v 1500000 && exec "$@")
 # repeated N TEXT: the text so many times, without a line end.
 repeated() { yes "$2" | head -n "$1" | tr -d '\n'; }

@@ -11,6 +11,7 @@
 peak=$(json "$TMP/g.json" 'tier("Tier-1").peak_bytes')
 like "a trace of some hundred MiB ($peak bytes)" "$peak" '^3[0-9]{8}$'
 
+# shellcheck disable=SC3045 # dash, bash and busybox know it
 small() (ulimit -v 4000000 && exec "$@")
 for timing in 'asap' 'served --workers 4 --speed 1000'; do
     # shellcheck disable=SC2086

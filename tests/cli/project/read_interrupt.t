@@ -7,13 +7,13 @@
 plain_only
 
 yes '' | head -c 268435456 | zstd -q -1 >"$TMP/blank.zst"
+cat "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" >"$TMP/1g.zst"
+cat "$TMP/1g.zst" "$TMP/1g.zst" "$TMP/1g.zst" "$TMP/1g.zst" >"$TMP/4g.zst"
+cat "$TMP/4g.zst" "$TMP/4g.zst" "$TMP/4g.zst" "$TMP/4g.zst" >"$TMP/blank.jsonl.zst"
 {
     printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Read,4096,Tier-2,k,Decode\n' | zstd -q
-    for i in 1 2 3 4 5 6 7 8; do cat "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" \
-        "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst"; done
+    cat "$TMP/blank.jsonl.zst"
 } >"$TMP/trace.csv.zst"
-for i in 1 2 3 4 5 6 7 8; do cat "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" \
-    "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst"; done >"$TMP/blank.jsonl.zst"
 
 # interrupted NAME COMMAND...: a signal after half a second ends it; 60 s are the end of patience.
 interrupted() {

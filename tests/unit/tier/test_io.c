@@ -368,6 +368,55 @@ static void test_little_memory(void **state)
 #test " (psync)", test, set_up_psync, tear_down, NULL                                      \
     }
 
+/* Every read says EAGAIN, as a file may that was opened not to block. A bug looked like an engine
+ * that asks again and again, for ever. */
+static bool always_again;
+ssize_t __real_pread(int fd, void *buf, size_t len, off_t at);
+ssize_t __wrap_pread(int fd, void *buf, size_t len, off_t at);
+ssize_t __wrap_pread(int fd, void *buf, size_t len, off_t at)
+{
+    if (!always_again)
+        return __real_pread(fd, buf, len, at);
+    errno = EAGAIN;
+    return -1;
+}
+
+static void test_endless_eagain_ends(void **state)
+{
+    struct fixture *f = *state;
+    if (!f->io)
+        skip();
+    struct io_req r = {.call = IO_TRANSFER,
+                       .fd = f->fd,
+                       .buf = f->pool,
+                       .len = BLOCK,
+                       .buf_index = 0},
+                  *done = NULL;
+    int64_t begin_ns = clock_now_ns();
+    always_again = true;
+    assert_int_equal(f->io->ops->submit(f->io, &r), 0);
+    assert_int_equal(f->io->ops->kick(f->io), 0);
+    int n = 0;
+    while (n == 0 && clock_now_ns() - begin_ns < 60 * IO_AGAIN_NS)
+        n = f->io->ops->reap(f->io, &done, 1, clock_now_ns() + IO_AGAIN_NS);
+    always_again = false;
+    assert_int_equal(n, 1);
+    assert_ptr_equal(done, &r);
+    assert_int_equal(r.result, -EAGAIN);
+    assert_true(clock_now_ns() - begin_ns >= IO_AGAIN_NS); /* not at the first one */
+}
+
+/* What both engines ask. The kernel says EAGAIN to a ring hardly ever: it waits itself. */
+static void test_eagain_has_an_end(void **state)
+{
+    (void)state;
+    struct io_req r = {.again_ns = 0};
+    assert_true(io_again(&r));
+    assert_true(r.again_ns > 0 && io_again(&r));
+    r.again_ns -= IO_AGAIN_NS;
+    assert_false(io_again(&r));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +427,8 @@ int main(void)
         BOTH(test_wake),
         BOTH(test_wake_often),
         cmocka_unit_test_setup_teardown(test_little_memory, set_up_uring, tear_down),
+        cmocka_unit_test(test_eagain_has_an_end),
+        cmocka_unit_test_setup_teardown(test_endless_eagain_ends, set_up_psync, tear_down),
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_sqpoll),
     };

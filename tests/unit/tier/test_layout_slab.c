@@ -78,6 +78,34 @@ static void keep_all(struct layout_slab *s, unsigned objects, const uint32_t *li
     assert_int_equal(layout_slab_kept(s), 0);
 }
 
+/* An index whose names all begin at one place of a table that takes them as they are. A bug looked
+ * like minutes for a file of some MiB. */
+static void test_crafted_names(void **state)
+{
+    (void)state;
+    enum {
+        OBJECTS = 400000
+    };
+    const uint64_t space = (uint64_t)OBJECTS * BLOCK;
+    int fd = memfd_create("slab", MFD_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (off_t)layout_slab_bytes(space, 0)), 0);
+    struct layout_slab *s = open_slab(fd, space, true);
+    for (uint64_t i = 0; i < OBJECTS; i++) {
+        uint32_t list = 0, last = 0;
+        assert_int_equal(extent_claim(layout_slab_pool(s), i * BLOCK, BLOCK, &list, &last), 0);
+        assert_int_equal(layout_slab_keep(s, (struct hash128){.lo = 7, .hi = i << 40}, list), 0);
+    }
+    assert_int_equal(layout_slab_kept(s), 0);
+    layout_slab_close(s);
+    s = open_slab(fd, space, true);
+    assert_int_equal(found_in(s), OBJECTS);
+    assert_true(layout_slab_adopt(s, (struct hash128){.lo = 7, .hi = UINT64_C(5) << 40}) != 0);
+    layout_slab_close(s);
+    close(fd);
+}
+
 static void test_kept_and_found(void **state)
 {
     enum {
@@ -322,8 +350,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kept_and_found), cmocka_unit_test(test_keeping),
-        cmocka_unit_test(test_many_segments),  cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_contradictions), cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_crafted_names),  cmocka_unit_test(test_many_segments),
+        cmocka_unit_test(test_damaged),        cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_sizes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
