@@ -179,11 +179,13 @@ static void put_storage(FILE *out, const struct figures *f)
     const char *device = text(f, run, FIGURE_SAME_OF_DEVICE);
     const struct figure *flags = figures_find(f, figure_id(run, FIGURE_FLAGS));
     char line[1024];
+    bool names = target[0] && strcmp(target, engine) != 0; /* a simulated one has no place */
     size_t len;
     if (!engine[0])
         return;
-    len = (size_t)snprintf(line, sizeof(line), "%s%s%s%s%s%s", engine, target[0] ? " on " : "",
-                           target, device[0] ? " (" : "", device, device[0] ? ")" : "");
+    len =
+        (size_t)snprintf(line, sizeof(line), "%s%s%s%s%s%s", engine, names ? " on " : "",
+                         names ? target : "", device[0] ? " (" : "", device, device[0] ? ")" : "");
     for (size_t i = 0; flags && i < flags->list.n && len < sizeof(line); i++)
         len += (size_t)snprintf(line + len, sizeof(line) - len, ", %s", flags->list.item[i]);
     cell_paragraph(out, "Storage", line);
