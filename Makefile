@@ -21,7 +21,7 @@ lib/json  := jsoncut jsonin jsonout
 lib/conf  := keys value conf
 lib/model := model hf find
 lib/data  := data stream_avx2 stream_avx512
-lib/io    := io uring psync target_guard target_dir target_file target_device
+lib/io    := gap_list io uring psync target_guard target_dir target_file target_device
 lib/tier  := extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object sim null
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
@@ -36,8 +36,8 @@ kvgen/curve  := curve sized_cache request_prefixes optimal
 kvgen/format := trace_input lines export output_file temp_file time_sort thread_numbers fio oplog cachesim mlperf
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
-kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line \
-                  evidence validity summary
+kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
+                  machine evidence validity evidence_json summary
 kvreplay/sched := sched selection reader order pool admission pace room objects dispatch ledger counts results idle
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kvreplay/search.h"
 #include "kvreplay/step_command.h"
@@ -37,10 +38,10 @@ struct autoscale {
     struct step_command command;
     int64_t qos_limit_ns[TRACE_QOSES]; /* 0: none */
     int64_t began_ns, began_wall_ns;
-    struct step step[SEARCH_STEPS + 1]; /* the last one: the answer, confirmed */
+    struct step step[2 * SEARCH_STEPS]; /* with those that confirm an answer, or do not */
     unsigned steps;
     bool bytes; /* the traces have no tokens: throughput is bytes moved */
-    bool failed, interrupted;
+    bool failed, interrupted, rejected;
 };
 
 /* ---- limits and saturation ---- */
@@ -257,6 +258,17 @@ static const struct step *autoscale_keep(struct autoscale *a, uint64_t users,
     return s;
 }
 
+/* Every limit was kept. Where nothing was served, nothing was late: that keeps none. */
+static bool autoscale_within(const struct autoscale *a, const struct replay_figures *f)
+{
+    bool within = !f->failed && f->seconds > 0 && autoscale_throughput(a, f) > 0 &&
+                  f->read_p95_ns <= a->o->storage_p95_ns;
+
+    for (unsigned i = 0; i < TRACE_QOSES; i++)
+        within &= a->qos_limit_ns[i] == 0 || f->end_to_end_p95_ns[i] <= a->qos_limit_ns[i];
+    return within;
+}
+
 static int autoscale_step(struct autoscale *a, struct err *e)
 {
     struct replay_figures f = {0};
@@ -284,11 +296,7 @@ static int autoscale_step(struct autoscale *a, struct err *e)
     if (a->steps == 0)
         a->bytes = f.tokens == 0;
     double throughput = f.failed ? 0 : autoscale_throughput(a, &f);
-    /* Where nothing was served, nothing was late: that keeps no limit. */
-    bool within = throughput > 0 && f.read_p95_ns <= a->o->storage_p95_ns;
-    for (unsigned i = 0; i < TRACE_QOSES; i++)
-        within &= a->qos_limit_ns[i] == 0 || f.end_to_end_p95_ns[i] <= a->qos_limit_ns[i];
-    search_take(&a->search, throughput, within);
+    search_take(&a->search, throughput, autoscale_within(a, &f));
     const struct step *s = autoscale_keep(a, users, &f, a->search.action, a->search.reason);
 
     if (f.read_p95_ns != TRACE_NONE)
@@ -313,6 +321,77 @@ static void autoscale_more(void *ctx, struct jsonout *j, const struct replay_fig
     if (figures->seconds > 0)
         autoscale_keep(a, search_answer(&a->search)->users, figures, "confirm", "the answer again");
     autoscale_json(a, j);
+}
+
+/* Copies the file to standard output. */
+static int copy_out(const char *path, struct err *e)
+{
+    static const char output[] = "standard output";
+    FILE *f = fopen(path, "re");
+    char text[65536];
+    size_t n;
+    int rc = 0;
+
+    if (!f)
+        return err_errno(e, errno, ERR_OUTPUT, path, "cannot read");
+    while (rc == 0 && (n = fread(text, 1, sizeof(text), f)) > 0)
+        if (fwrite(text, 1, n, stdout) != n)
+            rc = -errno;
+    if (rc == 0 && (ferror(f) || fflush(stdout) != 0))
+        rc = errno ? -errno : -EIO;
+    fclose(f);
+    return rc < 0 && rc != -EPIPE ? err_errno(e, rc, ERR_OUTPUT, output, "cannot write") : rc;
+}
+
+/* Whether the answer, run again, is one. With qos a number of users that now passes a limit is not:
+ * the search goes on below it. A run that was cut short is reported as it is. */
+static bool autoscale_accept(void *ctx, const struct replay_figures *f)
+{
+    struct autoscale *a = ctx;
+    uint64_t users = search_answer(&a->search)->users;
+    char p95[32] = "-";
+
+    a->rejected = a->search.o.mode == SEARCH_QOS && !f->interrupted && !f->stopped &&
+                  a->steps + 1 < 2 * SEARCH_STEPS && !autoscale_within(a, f);
+    if (!a->rejected)
+        return true;
+    search_reject(&a->search, users);
+    autoscale_keep(a, users, f, "confirm", "a limit is passed this time: fewer users");
+    if (f->read_p95_ns != TRACE_NONE)
+        units_format_duration(p95, sizeof(p95), (double)f->read_p95_ns);
+    fprintf(stderr,
+            "kvreplay: step %u: %" PRIu64 " user%s again: storage read P95 %s: a limit is passed "
+            "this time\n",
+            a->steps, users, units_plural(users), p95);
+    return false;
+}
+
+/* Runs the answer once more, with results and summary. Rows for standard output wait in a file
+ * until the answer is known to be one. */
+static int autoscale_confirm(struct autoscale *a, int *status, struct err *e)
+{
+    const char *results = options_results(a->o);
+    bool waits = a->search.o.mode == SEARCH_QOS && results && strcmp(results, "-") == 0;
+    char scratch[] = P_tmpdir "/kvreplay-autoscale-XXXXXX";
+    struct replay_figures f = {0};
+    struct replay_input in = *a->in;
+    int fd = waits ? mkstemp(scratch) : -1;
+
+    if (waits && fd < 0)
+        return err_errno(e, errno, ERR_OUTPUT, scratch, "cannot create");
+    in.silent = false;
+    in.figures = &f;
+    in.more = autoscale_more;
+    in.accept = autoscale_accept;
+    in.results = waits ? scratch : NULL;
+    int rc = autoscale_serve(a, search_answer(&a->search)->users, &in, status, e);
+    if (rc == 0 && waits && !a->rejected)
+        rc = copy_out(scratch, e);
+    if (waits) {
+        close(fd);
+        unlink(scratch);
+    }
+    return rc;
 }
 
 /* The summary when there is no answer, and so no last run to write it. */
@@ -345,20 +424,17 @@ static int autoscale_search(struct autoscale *a, int *status, struct err *e)
                                                    .max = o->max_users,
                                                    .scale_up = o->scale_up,
                                                    .scale_down = o->scale_down});
-    while (rc == 0 && a->search.next && !a->interrupted)
-        rc = autoscale_step(a, e);
-    if (rc < 0)
-        return rc;
-    if (a->interrupted || !search_answer(&a->search)) {
-        rc = autoscale_summary(a, e);
-    } else { /* the answer once more */
-        struct replay_figures f = {0};
-        struct replay_input in = *a->in;
-        in.silent = false;
-        in.figures = &f;
-        in.more = autoscale_more;
-        rc = autoscale_serve(a, search_answer(&a->search)->users, &in, status, e);
-    }
+    do {
+        a->rejected = false;
+        while (rc == 0 && a->search.next && !a->interrupted)
+            rc = autoscale_step(a, e);
+        if (rc < 0)
+            return rc;
+        if (a->interrupted || !search_answer(&a->search))
+            rc = autoscale_summary(a, e);
+        else
+            rc = autoscale_confirm(a, status, e);
+    } while (rc == 0 && a->rejected && !a->interrupted);
     const struct search_point *found = autoscale_found(a);
     fprintf(stderr, "kvreplay: %s", autoscale_reason(a, reason, sizeof(reason)));
     if (found)

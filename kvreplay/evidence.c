@@ -72,16 +72,43 @@ double evidence_of_ceiling(const struct evidence *ev)
     return c->rows_per_s > 0 && same ? evidence_rows_per_s(ev) / c->rows_per_s : -1;
 }
 
-/* ---- the device's counters ---- */
+/* ---- the kernel's counters ---- */
+
+#define EVIDENCE_ASKED_MIN 1e6 /* bytes, to judge a share by */
 
 void evidence_begin(struct evidence *ev, const struct target_device *device)
 {
     ev->counted = device->counted && target_device_count(device, &ev->before) == 0;
+    machine_read(&ev->machine_before);
 }
 
 void evidence_end(struct evidence *ev, const struct target_device *device)
 {
     ev->counted = ev->counted && target_device_count(device, &ev->after) == 0;
+    machine_read(&ev->machine_after);
+}
+
+double evidence_cached_read_share(const struct evidence *ev)
+{
+    const struct machine *before = &ev->machine_before, *after = &ev->machine_after;
+    double asked = (double)ev->counts->read_bytes[TRACE_STORAGE];
+
+    /* Network file systems and FUSE do not count for the process that asks. */
+    if (!before->io_known || !after->io_known || asked < EVIDENCE_ASKED_MIN || !ev->storage ||
+        ev->target == TARGET_MEDIUM_NETWORK || ev->target == TARGET_MEDIUM_UNKNOWN)
+        return -1;
+    double seen = (double)(after->read_bytes - before->read_bytes);
+    return seen < asked ? 1 - seen / asked : 0;
+}
+
+double evidence_steal_share(const struct evidence *ev)
+{
+    const struct machine *before = &ev->machine_before, *after = &ev->machine_after;
+
+    if (!before->cpu_known || !after->cpu_known || after->cpu_ticks <= before->cpu_ticks)
+        return -1;
+    return (double)(after->steal_ticks - before->steal_ticks) /
+           (double)(after->cpu_ticks - before->cpu_ticks);
 }
 
 /* ---- the device's link ---- */

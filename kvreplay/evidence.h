@@ -7,8 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvreplay/machine.h"
 #include "kvreplay/sched/counts.h"
 #include "lib/base/err.h"
+#include "lib/io/gap_list.h"
 #include "lib/io/target_device.h"
 
 /* What the client itself could do with a trace, measured by an earlier run with --null. */
@@ -27,11 +29,22 @@ struct evidence {
     bool interrupted;   /* the run ended before the trace and before --duration */
     bool lagged;        /* a row was later than lag_limit_ns */
     int64_t lag_limit_ns;
-    int64_t elapsed_ns, warmup_ns; /* from the start of the clock */
-    double dedup_ratio;            /* of Tier-2 contents; 1: blocks are unique */
-    bool fell_back;                /* the Tier-2 engine had to do without something */
+    int64_t elapsed_ns, warmup_ns;   /* from the start of the clock */
+    double dedup_ratio;              /* of Tier-2 contents; 1: blocks are unique */
+    bool fell_back;                  /* the Tier-2 engine had to do without something */
+    const struct tier_info *storage; /* of Tier-2; NULL: it has no real engine */
+    int64_t own_io_ns;               /* sum of the times of its I/Os; negative: not known */
+    const struct gap_list *gaps;
+    int64_t zero_ns; /* monotonic; gaps are told on the clock of the result rows */
+    bool overloaded; /* the line grew as long as rows came due: the next three say how fast */
+    double offered_per_s, achieved_per_s, growth_per_s;
+    bool served;                         /* these are requests; else rows */
+    bool real[TRACE_TIERS], real_engine; /* not simulated: a tier's engine, any of them */
     /* from the kernel */
-    bool counted; /* it counts for the device under the target */
+    struct machine machine_before, machine_after;
+    enum target_medium target;
+    char file_system[24]; /* "": not known */
+    bool counted;         /* it counts for the device under the target */
     struct target_counters before, after;
     double resident_share;     /* of the objects' bytes, in the page cache; negative: not known */
     uint64_t link_bytes_per_s; /* that the device's link carries; 0: not known */
@@ -43,9 +56,15 @@ struct evidence {
  */
 int evidence_load_ceiling(struct evidence *ev, const char *path, struct err *e);
 
-/* The kernel's counters of device, before and after the timed part of the run. */
+/* The kernel's counters of device, processors and process, before and after the timed part of the
+ * run. */
 void evidence_begin(struct evidence *ev, const struct target_device *device);
 void evidence_end(struct evidence *ev, const struct target_device *device);
+/* Share of the bytes that Tier-2 reads asked for that no storage moved for this process: they came
+ * from a cache. Negative: not known. */
+double evidence_cached_read_share(const struct evidence *ev);
+/* Share of the processors' time that the hypervisor took away; negative: not known. */
+double evidence_steal_share(const struct evidence *ev);
 
 /*
  * Bytes per second that the PCI Express link of disk (its name, "nvme0n1") carries one way, less

@@ -256,11 +256,10 @@ static const struct opt table[] = {
     {.name = "lateness-budget",
      .type = OPT_TEXT,
      .offset = AT(lateness_budget),
-     .arg = "TIME|auto",
-     .def = "auto",
+     .arg = "TIME",
      .marks = NOT_ASAP,
-     .help = "P99 of client lateness above which the run is marked invalid (unless --timing "
-             "asap). auto: 1 ms, or 1 % of the mean service time if that is more."},
+     .help = "P99 of client lateness above which the run is marked invalid. Without it, only "
+             "figures that lateness moved by more than 5 % are."},
     {.name = "spin",
      .type = OPT_TEXT,
      .offset = AT(spin),
@@ -641,6 +640,17 @@ static int parse_time(const char *option, const char *text, int64_t automatic, i
                    text);
 }
 
+static int parse_budget(struct options *o, struct err *e)
+{
+    const char *text = o->lateness_budget;
+
+    o->lateness_budget_ns = VALIDITY_BUDGET_NONE;
+    if (!text || units_parse_duration(text, &o->lateness_budget_ns) == 0)
+        return 0;
+    return err_set(e, -EINVAL, ERR_INPUT, "--lateness-budget", "%s: expected a time, such as 200us",
+                   text);
+}
+
 int options_check(const struct opt_parser *p, struct options *o, const char **trace, struct err *e)
 {
     const char *const *items;
@@ -657,8 +667,7 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
     if (rc == 0)
         rc = parse_time("--spin", o->spin, IDLE_SPIN_AUTO, &o->spin_ns, e);
     if (rc == 0)
-        rc = parse_time("--lateness-budget", o->lateness_budget, VALIDITY_BUDGET_AUTO,
-                        &o->lateness_budget_ns, e);
+        rc = parse_budget(o, e);
     if (rc == 0)
         rc = check_outputs(o, o->autoscale != SEARCH_OFF ? NULL : *trace, e);
     if (rc < 0)

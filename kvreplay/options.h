@@ -39,7 +39,7 @@ struct options {
         threads, max_writes, loops;
     int64_t warmup_ns, duration_ns, gpu_latency_ns, lag_limit_ns;
     int64_t spin_ns;            /* of --spin: a time, or IDLE_SPIN_AUTO */
-    int64_t lateness_budget_ns; /* a time, or VALIDITY_BUDGET_AUTO */
+    int64_t lateness_budget_ns; /* VALIDITY_BUDGET_NONE unless given */
     enum opt_frames frames;
     enum progress_mode progress;
     enum sched_timing timing;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kvreplay/backlog.h"
 #include "kvreplay/evidence.h"
 #include "kvreplay/populate.h"
 #include "kvreplay/progress_line.h"
@@ -42,6 +43,7 @@ struct replay {
     struct ledger ledger;
     struct sched_outcome outcome;
     struct evidence evidence;
+    struct backlog backlog;
     uint64_t skipped;
     int64_t started_wall_ns, cpu_ns, sync_ns;
     bool reader_stuck; /* its thread is left behind in a read of the trace */
@@ -176,6 +178,9 @@ static int replay_open_tiers(struct replay *r, struct err *e)
     int rc;
 
     replay_set_tiers(r);
+    r->tiers.gaps = gap_list_create();
+    if (!r->tiers.gaps)
+        return err_nomem(e, "gaps");
     rc = tiers_choose(&r->tiers, e);
     if (rc < 0)
         return rc;
@@ -220,7 +225,8 @@ static int replay_populate(struct replay *r, struct err *e)
 static int replay_open_results(struct replay *r, struct err *e)
 {
     const struct options *o = r->o;
-    const char *path = r->in->silent ? NULL : options_results(o);
+    const char *results = r->in->results ? r->in->results : options_results(o);
+    const char *path = r->in->silent ? NULL : results;
     struct trace_str header = trace_header(r->trace);
     struct trace_write_opts w = {.columns = TRACE_RESULT | TRACE_BIT(TRACE_COL_SLOT),
                                  .header = header.p,
@@ -255,12 +261,19 @@ static void replay_began(void *ctx, int64_t zero_ns)
 static void replay_tick(void *ctx, struct sched *s)
 {
     struct replay *r = ctx;
+    bool load = r->timed && r->o->timing != SCHED_CLOSED;
+    int64_t now = load ? clock_now_ns() : 0;
+    bool sample = load && backlog_due(&r->backlog, now),
+         show = progress_line_due(&r->progress_line);
     size_t in_flight, waiting;
 
-    if (!progress_line_due(&r->progress_line))
+    if (!sample && !show)
         return;
     sched_queue(s, &in_flight, &waiting);
-    progress_line_show(&r->progress_line, &r->counts, in_flight, waiting);
+    if (sample && sched_expects(s))
+        backlog_add(&r->backlog, now, waiting + (r->o->timing == SCHED_TRACE ? in_flight : 0));
+    if (show)
+        progress_line_show(&r->progress_line, &r->counts, in_flight, waiting);
 }
 
 static uint64_t replay_target_free(void *ctx, unsigned tier)
@@ -289,6 +302,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, size_t windo
                             .spin_ns = o->spin_ns,
                             .engine_threads = tiers_threads(&r->tiers),
                             .first_generation = r->populate.generation,
+                            .gaps = r->tiers.gaps,
                             .began = replay_began,
                             .tick = replay_tick,
                             .ctx = r};
@@ -335,6 +349,7 @@ static int replay_execute(struct replay *r, struct err *e)
     int rc = reader_open(&reader, r->trace, &ro, e);
     if (rc < 0)
         return rc;
+    gap_list_begin(r->tiers.gaps);
     evidence_begin(&r->evidence, &storage->device);
     int64_t cpu_ns = clock_process_cpu_ns();
     rc = replay_schedule(r, reader, ro.rows, e);
@@ -346,8 +361,12 @@ static int replay_execute(struct replay *r, struct err *e)
     r->cpu_ns = clock_process_cpu_ns() - cpu_ns;
     tiers_describe(&r->tiers);
     evidence_end(&r->evidence, &storage->device);
-    if (storage->open)
+    gap_list_end(r->tiers.gaps);
+    if (storage->open) {
         r->evidence.resident_share = evidence_resident_share(storage->fd);
+        r->evidence.target =
+            target_medium_of(storage->fd, &storage->device, r->evidence.file_system);
+    }
     if (r->in->read)
         r->in->read(r->in->ctx, rc == 0 && r->outcome.end == SCHED_DONE);
     r->reader_stuck = !reader_close(reader, &r->skipped);
@@ -394,6 +413,25 @@ static void replay_measure(const struct replay *r, struct replay_figures *f)
         f->end_to_end_p95_ns[i] = replay_p95(n->end_to_end[i]);
 }
 
+/* Whether the target kept up with a load that has times of its own. */
+static void replay_set_overload(struct replay *r)
+{
+    struct evidence *ev = &r->evidence;
+    const struct counts *n = &r->counts;
+    const struct backlog *b = &r->backlog;
+    bool served = r->o->timing == SCHED_SERVED;
+    double offered = 0, seconds = (double)(b->last_ns - b->first_ns) / 1e9;
+
+    if (served && seconds > 0)
+        offered = (double)(hist_count(n->queue) + r->outcome.waiting) / seconds;
+    else if (n->due_rows > 1 && n->last_due_ns > n->first_due_ns)
+        offered = (double)n->due_rows * 1e9 / (double)(n->last_due_ns - n->first_due_ns);
+    ev->served = served;
+    ev->offered_per_s = offered;
+    ev->overloaded = offered > 0 && backlog_grows(b, offered, &ev->growth_per_s);
+    ev->achieved_per_s = offered - ev->growth_per_s;
+}
+
 /* Adds to the evidence what the replay itself knows. */
 static void replay_set_evidence(struct replay *r)
 {
@@ -411,6 +449,19 @@ static void replay_set_evidence(struct replay *r)
     ev->elapsed_ns = last > r->outcome.zero_ns ? last - r->outcome.zero_ns : 0;
     ev->warmup_ns = r->o->warmup_ns;
     ev->dedup_ratio = r->tiers.storage.open ? r->o->dedup_ratio : 1;
+    ev->gaps = r->tiers.gaps;
+    ev->zero_ns = r->outcome.zero_ns;
+    ev->own_io_ns = -1;
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        const struct tier_info *info = &r->tiers.info[i];
+        ev->real[i] = info->engine && !info->simulated;
+        ev->real_engine |= ev->real[i];
+    }
+    if (r->tiers.storage.open && r->tiers.info[TRACE_STORAGE].engine) {
+        ev->storage = &r->tiers.info[TRACE_STORAGE];
+        ev->own_io_ns = ev->storage->io_ns - r->tiers.io_ns_before[TRACE_STORAGE];
+    }
+    replay_set_overload(r);
     ev->fell_back = r->tiers.info[TRACE_STORAGE].fallbacks.count > 0;
     ev->link_bytes_per_s = evidence_link_bytes_per_s("/sys", r->tiers.storage.device.name);
 }
@@ -511,7 +562,7 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     rc = replay_execute(&r, e);
     if (in->figures)
         replay_measure(&r, in->figures);
-    if (in->silent) {
+    if (in->silent || (rc == 0 && in->accept && !in->accept(in->ctx, in->figures))) {
         progress_clear(r.progress);
         ledger_end(&r.ledger);
     } else if (rc == 0 || rc == -EBADMSG) {
@@ -528,6 +579,7 @@ out:;
     enum sched_end end = r.outcome.end;
     *status = n->failed || n->corrupt || n->reads_before_write || n->errors || end == SCHED_ERROR ||
               end == SCHED_LAGGED || end == SCHED_EPIPE;
+    gap_list_free(r.tiers.gaps);
     replay_release(&r);
     return rc ? rc : closed;
 }

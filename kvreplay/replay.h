@@ -34,6 +34,10 @@ struct replay_input {
     void (*read)(void *ctx, bool at_end);
     /* Adds members to the summary, whose root object is open. May be NULL. */
     void (*more)(void *ctx, struct jsonout *j, const struct replay_figures *figures);
+    /* May refuse a run that was executed: it is not reported, and a file of results is removed. May
+     * be NULL. */
+    bool (*accept)(void *ctx, const struct replay_figures *figures);
+    const char *results;            /* where result rows go; NULL: as the options say */
     struct replay_figures *figures; /* filled when rows were executed; may be NULL */
 };
 

@@ -156,7 +156,7 @@ static void search_capacity(struct search *s, const struct search_point *p)
 
 /* ---- qos ---- */
 
-static void search_qos(struct search *s, const struct search_point *p)
+static void search_qos(struct search *s, bool within)
 {
     uint64_t low = 0, high = 0;
 
@@ -167,7 +167,7 @@ static void search_qos(struct search *s, const struct search_point *p)
         if (!at->within && (high == 0 || at->users < high))
             high = at->users;
     }
-    const char *limits = p->within ? "the limits are kept" : "a limit is passed";
+    const char *limits = within ? "the limits are kept" : "a limit is passed";
     if (high == 0 && low == s->o.max)
         search_decide(s, "stop", 0, "%s at the most users allowed", limits);
     else if (high == 0)
@@ -189,7 +189,14 @@ void search_take(struct search *s, double throughput, bool within)
     if (s->o.mode == SEARCH_CAPACITY)
         search_capacity(s, p);
     else
-        search_qos(s, p);
+        search_qos(s, p->within);
+}
+
+void search_reject(struct search *s, uint64_t users)
+{
+    for (unsigned i = 0; i < s->points; i++)
+        s->point[i].within &= s->point[i].users < users;
+    search_qos(s, false);
 }
 
 const struct search_point *search_answer(const struct search *s)

@@ -51,6 +51,9 @@ struct search {
 void search_begin(struct search *s, const struct search_opts *o);
 /* What s->next users did. Sets s->next, action, reason and flattened. */
 void search_take(struct search *s, double throughput, bool within);
+/* SEARCH_QOS: measured again, so many users passed a limit. Goes on below them, where s->next and
+ * search_answer say. */
+void search_reject(struct search *s, uint64_t users);
 /* The answer, once s->next is 0; NULL: not even min users keep the limits, or are served at all. */
 const struct search_point *search_answer(const struct search *s);
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kvreplay/evidence_json.h"
 #include "lib/base/units.h"
 
 /* CPU seconds, without those spun, per GiB moved by all tiers; negative: nothing was moved. */
@@ -138,7 +139,8 @@ static void json_times(struct jsonout *j, const struct summary *s)
     jsonout_f64(j, "p50", none ? NAN : (double)hist_percentile(n->lateness, 500000) / 1e3);
     jsonout_f64(j, "p99", none ? NAN : (double)hist_percentile(n->lateness, 990000) / 1e3);
     jsonout_f64(j, "max", none ? NAN : (double)hist_max(n->lateness) / 1e3);
-    jsonout_f64(j, "budget", ev->timed ? (double)s->validity->budget_ns / 1e3 : NAN);
+    jsonout_f64(j, "budget",
+                s->validity->budget_ns >= 0 ? (double)s->validity->budget_ns / 1e3 : NAN);
     jsonout_end(j);
     jsonout_object(j, "lag_s");
     jsonout_f64(j, "max", ev->timed && !s->workers ? (double)n->lag_max_ns / 1e9 : NAN);
@@ -195,8 +197,10 @@ static void json_kernel(struct jsonout *j, const struct evidence *ev)
         jsonout_u64(j, "device_write_ios", after->write_ios - before->write_ios);
         jsonout_f64(j, "device_queue_s", (double)(after->queue_ms - before->queue_ms) / 1e3);
     } else {
-        jsonout_null(j, "device_read_bytes");
-        jsonout_null(j, "device_write_bytes");
+        static const char *const name[] = {"device_read_bytes", "device_write_bytes",
+                                           "device_read_ios", "device_write_ios", "device_queue_s"};
+        for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
+            jsonout_null(j, name[i]);
     }
     jsonout_u64(j, "application_read_bytes", ev->counts->read_bytes[TRACE_STORAGE]);
     jsonout_u64(j, "application_write_bytes", ev->counts->write_bytes[TRACE_STORAGE]);
@@ -211,7 +215,6 @@ static void json_kernel(struct jsonout *j, const struct evidence *ev)
 struct jsonout *summary_json(const struct summary *s)
 {
     const struct evidence *ev = s->evidence;
-    const struct validity *v = s->validity;
     struct jsonout *j = jsonout_create();
 
     if (!j)
@@ -222,15 +225,7 @@ struct jsonout *summary_json(const struct summary *s)
     jsonout_text_value(j, "digest", ev->digest[0] ? ev->digest : NULL);
     jsonout_u64(j, "rows", ev->counts->rows + s->skipped);
     jsonout_end(j);
-    jsonout_bool(j, "valid", v->valid);
-    jsonout_array(j, "why_invalid");
-    for (unsigned i = 0; i < v->whys; i++)
-        jsonout_text_value(j, NULL, v->why[i]);
-    jsonout_end(j);
-    jsonout_array(j, "notes");
-    for (unsigned i = 0; i < v->notes; i++)
-        jsonout_text_value(j, NULL, v->note[i]);
-    jsonout_end(j);
+    validity_json(j, s->validity);
     json_rows(j, s);
     json_times(j, s);
     json_served(j, s);
@@ -255,6 +250,7 @@ struct jsonout *summary_json(const struct summary *s)
     }
     jsonout_end(j);
     json_kernel(j, ev);
+    evidence_json(j, ev);
     json_known(j, "share_of_ceiling", evidence_of_ceiling(ev));
     jsonout_object(j, "options");
     jsonout_options(j, s->options);
@@ -382,6 +378,35 @@ static void text_served(FILE *out, const struct summary *s)
                 (unsigned long long)n->admitted_beyond);
 }
 
+static const char *validity_words(enum validity_of of)
+{
+    static const char *const text[] = {"response", "end-to-end", "device",
+                                       "service",  "storage",    "all"};
+    return text[of];
+}
+
+/* How long the processors were away. */
+static void text_processors(FILE *out, const struct evidence *ev)
+{
+    double steal = evidence_steal_share(ev);
+    struct gap_list_delay delay;
+    char a[32], b[32];
+
+    if (ev->gaps && gap_list_run_delay(ev->gaps, &delay))
+        fprintf(out, "threads waited %s for a processor",
+                units_format_duration(a, sizeof(a), (double)delay.all_ns));
+    else
+        fprintf(out, "time that threads waited for a processor: not known");
+    if (steal >= 0.001)
+        fprintf(out, "; %.1f %% of the processors' time was stolen", 100 * steal);
+    if (ev->gaps && gap_list_count(ev->gaps) > 0)
+        fprintf(out, "; away %llu time%s for 1 ms or more, at most %s",
+                (unsigned long long)gap_list_count(ev->gaps),
+                units_plural(gap_list_count(ev->gaps)),
+                units_format_duration(b, sizeof(b), (double)gap_list_largest_ns(ev->gaps)));
+    fputc('\n', out);
+}
+
 /* How far the figures may be believed. */
 static void text_evidence(FILE *out, const struct summary *s)
 {
@@ -416,8 +441,15 @@ static void text_evidence(FILE *out, const struct summary *s)
     if (per_gib >= 0)
         fprintf(out, ", %.3f s/GiB%s", per_gib, s->spun_ns > 0 ? " without that" : "");
     fputc('\n', out);
+    text_processors(out, ev);
     for (unsigned i = 0; i < v->notes; i++)
         fprintf(out, "note: %s\n", v->note[i]);
+    for (unsigned i = 0; i < v->figures; i++) {
+        const struct validity_figure *f = &v->figure[i];
+        if (f->of != VALIDITY_ALL && f->why[0])
+            fprintf(out, "%s figures %s: %s\n", validity_words(f->of),
+                    f->state == VALIDITY_GOOD ? "good" : validity_state_text(f->state), f->why);
+    }
     for (unsigned i = 0; i < v->whys; i++)
         fprintf(out, "%s%s\n", i ? "         " : "INVALID: ", v->why[i]);
 }

@@ -408,7 +408,8 @@ static int open_storage(struct tiers *t, struct bell *bell, struct err *e)
                                   .iopoll = o->iopoll,
                                   .buffered = o->storage.buffered,
                                   .sync_objects = o->sync_objects,
-                                  .max_ops = (unsigned)o->inflight};
+                                  .max_ops = (unsigned)o->inflight,
+                                  .gaps = t->gaps};
     rc = data_shape(o->compress_ratio, o->dedup_ratio, &s.shape);
     if (rc < 0)
         return err_set(e, rc, ERR_INPUT, "--compress-ratio", "out of range");
@@ -425,7 +426,8 @@ static int open_host(struct tiers *t, unsigned i, struct bell *bell, struct err 
                                                         : (unsigned)cpus / 2,
                                   .prefault = t->exact[i],
                                   .wrap = t->wrap[i],
-                                  .max_ops = (unsigned)t->o.inflight};
+                                  .max_ops = (unsigned)t->o.inflight,
+                                  .gaps = t->gaps};
     return tier_host_open(&t->tier[i], &host, bell, e);
 }
 
@@ -437,7 +439,8 @@ static int open_gpu(struct tiers *t, unsigned i, struct bell *bell, struct err *
                                 .max_objects = t->slack_objects[i],
                                 .wrap = t->wrap[i],
                                 .chunk_bytes = t->o.chunk_bytes,
-                                .max_ops = (unsigned)t->o.inflight};
+                                .max_ops = (unsigned)t->o.inflight,
+                                .gaps = t->gaps};
     memcpy(gpu.gpu, c->gpu, sizeof(gpu.gpu));
     return tier_gpu_open(&t->tier[i], &gpu, bell, e);
 }

@@ -73,6 +73,7 @@ struct tiers {
     int64_t io_ns_before[TRACE_TIERS];
     bool verifies[TRACE_TIERS];
     struct storage storage;
+    struct gap_list *gaps; /* the caller's, set before the opening */
 };
 
 /* Decides the engines. With a survey, tiers without rows get none. Negative errno with *e. */
@@ -81,7 +82,7 @@ int tiers_choose(struct tiers *t, struct err *e);
  * needs. Storage is settled by tiers_storage_room. Class ERR_TARGET with the peak when a tier is
  * too small. */
 int tiers_size(struct tiers *t, const char *provenance, struct err *e);
-/* Opens target and engines, which ring bell. */
+/* Opens target and engines, which ring bell and tell gaps. */
 int tiers_open(struct tiers *t, struct bell *bell, struct err *e);
 /* Checks the room on the storage target, of which adopted objects hold kept_bytes. Refuses a target
  * too small for the peak and the staying_bytes of objects that the trace only reads. */

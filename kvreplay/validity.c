@@ -1,7 +1,8 @@
-/* End of a replay: judges from the evidence whether the run is valid, and notes figures that cannot
- * be the target's. The summary writes the judgement down. */
+/* End of a replay: judges from the evidence which figures may be believed, and notes those that
+ * cannot be the target's. The summary writes the judgement down. */
 #include "kvreplay/validity.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -10,13 +11,18 @@
 #define VALIDITY_ENOUGH       64e6 /* bytes, to judge a share or a rate by */
 #define VALIDITY_MOVED        0.9  /* share of the bytes that a direct run moves at least */
 #define VALIDITY_NEAR_CEILING 0.7
+#define VALIDITY_MOVES        0.05 /* what lengthens a figure by more makes it unreliable */
+#define VALIDITY_SAID         0.01 /* from here on it is said */
+#define VALIDITY_BEYOND       1.25 /* times what was asked, or what the kernel saw */
+#define VALIDITY_KERNEL_NS    1e8  /* the kernel counts ms: less is not compared */
+#define VALIDITY_DELAY_NS     1000000
 
 static void validity_why(struct validity *v, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void validity_why(struct validity *v, const char *format, ...)
 {
     va_list args;
-    v->valid = false;
+    v->state = VALIDITY_UNRELIABLE;
     if (v->whys == VALIDITY_TEXTS)
         return;
     va_start(args, format);
@@ -91,24 +97,307 @@ static void note_ceiling(struct validity *v, const struct evidence *ev)
                       100 * share, ev->ceiling.rows_per_s);
 }
 
-void validity_judge(struct validity *v, const struct evidence *ev, int64_t asked_budget_ns)
+/* Other work on the device, and more written than was asked for. */
+static void note_foreign(struct validity *v, const struct evidence *ev)
+{
+    const struct machine *before = &ev->machine_before, *after = &ev->machine_after;
+    const struct counts *n = ev->counts;
+    double asked = (double)n->read_bytes[TRACE_STORAGE] + (double)n->write_bytes[TRACE_STORAGE];
+    double seen = (double)(ev->after.read_bytes - ev->before.read_bytes) +
+                  (double)(ev->after.write_bytes - ev->before.write_bytes);
+    double own = (double)(after->read_bytes - before->read_bytes) +
+                 (double)(after->write_bytes - before->write_bytes);
+    char a[32], b[32];
+
+    if (before->io_known && after->io_known && ev->storage && asked >= VALIDITY_ENOUGH &&
+        own > VALIDITY_BEYOND * asked)
+        validity_note(v,
+                      "this process moved %s for the %s that Tier-2 rows asked for: whole blocks "
+                      "of 4 KiB, objects made for reads, the trace and the results are in it",
+                      units_format_bytes(a, sizeof(a), own),
+                      units_format_bytes(b, sizeof(b), asked));
+    own = before->io_known && after->io_known ? own : asked;
+    if (ev->counted && ev->storage && seen >= VALIDITY_ENOUGH && seen > VALIDITY_BEYOND * own)
+        validity_note(
+            v,
+            "foreign traffic: the device moved %.1f times the bytes of this process (%s): "
+            "other programs, writes from before the run, or copies made below it "
+            "(journal, RAID)",
+            own > 0 ? seen / own : INFINITY, units_format_bytes(a, sizeof(a), seen));
+}
+
+static void note_overload(struct validity *v, const struct evidence *ev)
+{
+    if (ev->overloaded)
+        validity_note(v,
+                      "overload: %.1f %s a second offered, %.1f served; the line grew by %.1f a "
+                      "second",
+                      ev->offered_per_s, ev->served ? "requests" : "rows", ev->achieved_per_s,
+                      ev->growth_per_s);
+}
+
+/* ---- figures ---- */
+
+static const uint32_t judged_ppm[] = {500000, 950000, 990000};
+static const char *const judged_label[] = {"P50", "P95", "P99"};
+enum {
+    JUDGED = 3
+};
+
+const char *validity_of_text(enum validity_of of)
+{
+    static const char *const text[] = {"response", "end_to_end", "device",
+                                       "service",  "storage",    "all"};
+    return text[of];
+}
+
+const char *validity_state_text(enum validity_state state)
+{
+    static const char *const text[] = {"good", "unreliable", "unknown"};
+    return text[state];
+}
+
+/* Adds what is known of the figures, or makes it worse: unreliable says more than unknown, and that
+ * more than good. */
+static void judge_figure(struct validity *v, enum validity_of of, enum validity_state state,
+                         const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void judge_figure(struct validity *v, enum validity_of of, enum validity_state state,
+                         const char *format, ...)
+{
+    static const int rank[] = {
+        [VALIDITY_GOOD] = 0, [VALIDITY_UNKNOWN] = 1, [VALIDITY_UNRELIABLE] = 2};
+    struct validity_figure *f = NULL;
+    va_list args;
+
+    for (unsigned i = 0; i < v->figures; i++)
+        if (v->figure[i].of == of)
+            f = &v->figure[i];
+    if (f && rank[state] <= rank[f->state])
+        return;
+    if (!f) {
+        if (v->figures == VALIDITY_FIGURES)
+            return;
+        f = &v->figure[v->figures++];
+    }
+    f->of = of;
+    f->state = state;
+    va_start(args, format);
+    vsnprintf(f->why, sizeof(f->why), format, args);
+    va_end(args);
+}
+
+/* The percentile that differs most between the times as they were and without what lengthened
+ * them. Returns by what share; *which of judged_ppm. */
+static double moved_by(const struct hist *as_was, const struct hist *without, unsigned *which)
+{
+    double most = 0;
+
+    *which = 0;
+    for (unsigned i = 0; i < JUDGED; i++) {
+        double a = (double)hist_percentile(as_was, judged_ppm[i]);
+        double b = (double)hist_percentile(without, judged_ppm[i]);
+        double share = a > b ? (a - b) / (b > 1 ? b : 1) : 0;
+        if (share > most) {
+            most = share;
+            *which = i;
+        }
+    }
+    return most;
+}
+
+/* Times of rows, or of requests, as the tool's own lateness lengthened them. */
+static void judge_late(struct validity *v, enum validity_of of, struct hist *const times[2])
+{
+    char a[32], b[32];
+    unsigned i;
+
+    if (hist_count(times[0]) == 0)
+        return;
+    double share = moved_by(times[0], times[1], &i);
+    if (share < VALIDITY_SAID) {
+        judge_figure(v, of, VALIDITY_GOOD, "%s", "");
+        return;
+    }
+    judge_figure(
+        v, of, share > VALIDITY_MOVES ? VALIDITY_UNRELIABLE : VALIDITY_GOOD,
+        "%s +%.1f %% by the tool's own delays (%s instead of %s)", judged_label[i], 100 * share,
+        units_format_duration(a, sizeof(a), (double)hist_percentile(times[0], judged_ppm[i])),
+        units_format_duration(b, sizeof(b), (double)hist_percentile(times[1], judged_ppm[i])));
+}
+
+/* all, less the values of some rows, and with others in their place. NULL: no memory. */
+static struct hist *hist_replaced(const struct hist *all, const struct hist *some,
+                                  const struct hist *others)
+{
+    struct hist *h = hist_create();
+    size_t at = 0, at_some = 0;
+    int64_t low, high, low_some = 0, high_some;
+    uint64_t n, n_some = 0;
+    int rc = h ? 0 : -1, more = hist_next(some, &at_some, &low_some, &high_some, &n_some);
+
+    while (rc == 0 && hist_next(all, &at, &low, &high, &n)) {
+        if (more && low_some == low) {
+            n -= n_some < n ? n_some : n;
+            more = hist_next(some, &at_some, &low_some, &high_some, &n_some);
+        }
+        rc = hist_record_n(h, low + (high - low) / 2, n);
+    }
+    if (rc == 0)
+        rc = hist_merge(h, others);
+    if (rc == 0)
+        return h;
+    hist_free(h);
+    return NULL;
+}
+
+/* Times of one tier and operation, as gaps lengthened them. */
+static void judge_gaps(struct validity *v, const struct evidence *ev, const struct counts_group *g,
+                       enum counts_held what)
+{
+    const struct hist *times = what == COUNTS_HELD_DEVICE ? g->device : g->service;
+    enum validity_of of = what == COUNTS_HELD_DEVICE ? VALIDITY_DEVICE : VALIDITY_SERVICE;
+    char a[32], b[32], largest[32];
+    unsigned i;
+
+    if (hist_count(g->held[what]) == 0)
+        return;
+    struct hist *without = hist_replaced(times, g->held[what], g->freed[what]);
+    if (!without)
+        return;
+    double share = moved_by(times, without, &i);
+    if (share > VALIDITY_MOVES)
+        judge_figure(
+            v, of, VALIDITY_UNRELIABLE,
+            "the processors were away for up to %s: %s %s %s is %s instead of %s",
+            units_format_duration(largest, sizeof(largest), (double)gap_list_largest_ns(ev->gaps)),
+            trace_tier_text(g->tier), trace_op_text(g->op), judged_label[i],
+            units_format_duration(a, sizeof(a), (double)hist_percentile(times, judged_ppm[i])),
+            units_format_duration(b, sizeof(b), (double)hist_percentile(without, judged_ppm[i])));
+    hist_free(without);
+}
+
+/* Service and device times contain the time in which processors were away. */
+static void judge_processors(struct validity *v, const struct evidence *ev)
+{
+    struct gap_list_delay delay;
+    double service_ns = 0;
+
+    if (!ev->real_engine)
+        return;
+    judge_figure(v, VALIDITY_DEVICE, VALIDITY_GOOD, "%s", "");
+    judge_figure(v, VALIDITY_SERVICE, VALIDITY_GOOD, "%s", "");
+    for (unsigned tier = 0; tier < TRACE_TIERS; tier++) {
+        for (unsigned op = 0; ev->real[tier] && op < COUNTS_OPS; op++) {
+            struct counts_group sum;
+            if (counts_sum(ev->counts, tier, op, &sum) == 0) {
+                service_ns += hist_sum(sum.service);
+                judge_gaps(v, ev, &sum, COUNTS_HELD_SERVICE);
+                judge_gaps(v, ev, &sum, COUNTS_HELD_DEVICE);
+            }
+            counts_group_release(&sum);
+        }
+    }
+    if (!ev->gaps || !gap_list_run_delay(ev->gaps, &delay)) {
+        judge_figure(v, VALIDITY_DEVICE, VALIDITY_UNKNOWN,
+                     "the kernel does not tell how long threads waited for a processor");
+        judge_figure(v, VALIDITY_SERVICE, VALIDITY_UNKNOWN,
+                     "the kernel does not tell how long threads waited for a processor");
+        return;
+    }
+    double time_ns = service_ns < (double)ev->elapsed_ns ? service_ns : (double)ev->elapsed_ns;
+    double share = (double)delay.most_ns / (time_ns > 1 ? time_ns : 1);
+    double all = (double)delay.engines_ns / (service_ns > 1 ? service_ns : 1);
+    share = all > share ? all : share;
+    if (share > VALIDITY_MOVES && delay.engines_ns >= VALIDITY_DELAY_NS)
+        for (enum validity_of of = VALIDITY_DEVICE; of <= VALIDITY_SERVICE; of++)
+            judge_figure(v, of, VALIDITY_UNRELIABLE,
+                         "busy processors: thread %s waited for one for %.0f %% of the time",
+                         gap_list_loop_name(ev->gaps, delay.loop), 100 * (share < 1 ? share : 1));
+}
+
+/* The sum of the times of all I/Os, by the kernel and by us. */
+static void judge_kernel(struct validity *v, const struct evidence *ev)
+{
+    double kernel_ns = (double)(ev->after.queue_ms - ev->before.queue_ms) * 1e6;
+    double own_ns = (double)ev->own_io_ns;
+    double seen = (double)(ev->after.read_bytes - ev->before.read_bytes) +
+                  (double)(ev->after.write_bytes - ev->before.write_bytes);
+    double asked = (double)ev->counts->read_bytes[TRACE_STORAGE] +
+                   (double)ev->counts->write_bytes[TRACE_STORAGE];
+    struct gap_list_delay delay = {0};
+    char a[32], b[32];
+
+    /* With a neighbour's I/O in the kernel's sum nothing can be concluded. */
+    if (!ev->counted || !ev->storage || own_ns <= 0 || kernel_ns < VALIDITY_KERNEL_NS ||
+        seen > 1.1 * asked || seen < 0.9 * asked || own_ns < VALIDITY_BEYOND * kernel_ns)
+        return;
+    units_format_duration(a, sizeof(a), own_ns);
+    units_format_duration(b, sizeof(b), kernel_ns);
+    bool away = ev->gaps && gap_list_run_delay(ev->gaps, &delay) &&
+                (double)delay.engines_ns > VALIDITY_MOVES * (own_ns - kernel_ns);
+    if (!away) {
+        validity_note(
+            v,
+            "the I/Os of Tier-2 took %s in all, of which %s in the device's queue: the rest is "
+            "above it (throttling, file system, tags)",
+            a, b);
+        return;
+    }
+    for (enum validity_of of = VALIDITY_DEVICE; of <= VALIDITY_SERVICE; of++)
+        judge_figure(
+            v, of, VALIDITY_UNRELIABLE,
+            "busy processors: the I/Os of Tier-2 took %s in all by our clock, %s by the kernel's",
+            a, b);
+}
+
+static void judge_storage(struct validity *v, const struct evidence *ev)
+{
+    const char *name = ev->file_system[0] ? ev->file_system : "this target";
+    double cached = evidence_cached_read_share(ev);
+
+    if (!ev->storage)
+        return;
+    if (ev->target == TARGET_MEDIUM_MEMORY)
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNRELIABLE, "the target is memory (%s)", name);
+    else if (cached > VALIDITY_MOVES)
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNRELIABLE,
+                     "%.0f %% of the bytes read came from a cache", 100 * cached);
+    else if (ev->target != TARGET_MEDIUM_STORAGE)
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNKNOWN, "no counters for %s", name);
+    else if (cached < 0 && ev->counts->read_bytes[TRACE_STORAGE] > 0 && ev->storage->direct != 1)
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNKNOWN,
+                     "not known how much of it came from the page cache");
+    else
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_GOOD, "%s", "");
+}
+
+static void judge_run(struct validity *v)
+{
+    for (unsigned i = 0; i < v->whys; i++)
+        judge_figure(v, VALIDITY_ALL, VALIDITY_UNRELIABLE, "%s", v->why[i]);
+    for (unsigned i = 0; i < v->figures; i++) {
+        const struct validity_figure *f = &v->figure[i];
+
+        if (f->of != VALIDITY_ALL && f->of != VALIDITY_STORAGE)
+            continue;
+        if (f->state == VALIDITY_UNRELIABLE && v->state != VALIDITY_UNRELIABLE && v->whys == 0)
+            validity_why(v, "%.140s", f->why);
+        if (f->state == VALIDITY_UNRELIABLE || v->state == VALIDITY_GOOD)
+            v->state = f->state;
+    }
+}
+
+void validity_judge(struct validity *v, const struct evidence *ev, int64_t budget_ns)
 {
     const struct counts *n = ev->counts;
     int64_t p99 = hist_percentile(n->lateness, 990000);
     char a[32], b[32];
 
-    *v = (struct validity){.valid = true, .budget_ns = asked_budget_ns};
-    if (asked_budget_ns == VALIDITY_BUDGET_AUTO) {
-        /* Late by a hundredth of what is measured, the tool changes no figure by more. */
-        int64_t hundredth = (int64_t)(counts_service_mean_ns(n) / 100);
-        v->budget_ns = hundredth > VALIDITY_BUDGET_NS ? hundredth : VALIDITY_BUDGET_NS;
-    }
-    if (ev->timed && p99 > v->budget_ns)
-        validity_why(
-            v,
-            "the tool itself was late, as on busy processors: P99 of client lateness %s, budget %s",
-            units_format_duration(a, sizeof(a), (double)p99),
-            units_format_duration(b, sizeof(b), (double)v->budget_ns));
+    *v = (struct validity){.state = VALIDITY_GOOD, .budget_ns = budget_ns};
+    if (ev->timed && budget_ns != VALIDITY_BUDGET_NONE && p99 > budget_ns)
+        validity_why(v, "P99 of client lateness %s, --lateness-budget %s",
+                     units_format_duration(a, sizeof(a), (double)p99),
+                     units_format_duration(b, sizeof(b), (double)budget_ns));
     if (n->corrupt)
         validity_why(v, "%llu corrupt row%s", (unsigned long long)n->corrupt,
                      units_plural(n->corrupt));
@@ -122,12 +411,21 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t asked
     if (ev->interrupted)
         validity_why(v, "the run was stopped before the end of the trace");
 
+    judge_late(v, VALIDITY_RESPONSE, n->response);
+    judge_late(v, VALIDITY_END_TO_END, n->whole);
+    judge_processors(v, ev);
+    judge_kernel(v, ev);
+    judge_storage(v, ev);
+    judge_run(v);
+
     if (ev->lagged)
         validity_note(v, "the target was slower than the trace: furthest behind %s, limit %s",
                       units_format_duration(a, sizeof(a), (double)n->lag_max_ns),
                       units_format_duration(b, sizeof(b), (double)ev->lag_limit_ns));
+    note_overload(v, ev);
     note_moved(v, ev, TRACE_READ);
     note_moved(v, ev, TRACE_WRITE);
+    note_foreign(v, ev);
     note_link(v, ev, TRACE_READ);
     note_link(v, ev, TRACE_WRITE);
     note_ceiling(v, ev);

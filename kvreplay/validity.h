@@ -1,4 +1,5 @@
-/* Whether a run is valid, and which of its figures look impossible, judged from the evidence. */
+/* Which figures of a run may be believed, judged from the evidence: each is doubted when something
+ * is known to have moved it, by how much it moved it. What is not known is unknown, never good. */
 #ifndef KVREPLAY_VALIDITY_H
 #define KVREPLAY_VALIDITY_H
 
@@ -10,23 +11,48 @@
 enum {
     VALIDITY_TEXTS = 6, /* of each list; more are left out */
     VALIDITY_WHY_CAP = 160,
-    VALIDITY_NOTE_CAP = 200,
-    VALIDITY_BUDGET_AUTO = -1,
-    VALIDITY_BUDGET_NS = 1000000
+    VALIDITY_NOTE_CAP = 240,
+    VALIDITY_FIGURES = 12,
+    VALIDITY_BUDGET_NONE = -1
+};
+
+/* What is judged. */
+enum validity_of {
+    VALIDITY_RESPONSE,   /* response times */
+    VALIDITY_END_TO_END, /* of requests */
+    VALIDITY_DEVICE,
+    VALIDITY_SERVICE,
+    VALIDITY_STORAGE, /* everything of Tier-2 */
+    VALIDITY_ALL
+};
+enum validity_state {
+    VALIDITY_GOOD,
+    VALIDITY_UNRELIABLE,
+    VALIDITY_UNKNOWN
+};
+struct validity_figure {
+    enum validity_of of;
+    enum validity_state state;
+    char why[VALIDITY_NOTE_CAP]; /* may also be there when it is good */
 };
 
 /* Texts for people. */
 struct validity {
-    bool valid;
+    enum validity_state state; /* of the run: unreliable when all figures or all of storage are */
     unsigned whys;
     char why[VALIDITY_TEXTS][VALIDITY_WHY_CAP]; /* the run is not valid */
     unsigned notes;
     char note[VALIDITY_TEXTS][VALIDITY_NOTE_CAP]; /* figures that look impossible, and what checks
                                                      could not see */
-    int64_t budget_ns;                            /* what the P99 of client lateness may be */
+    unsigned figures;
+    struct validity_figure figure[VALIDITY_FIGURES];
+    int64_t budget_ns; /* what the P99 of client lateness may be; VALIDITY_BUDGET_NONE */
 };
 
-/* asked_budget_ns: of --lateness-budget, or VALIDITY_BUDGET_AUTO. */
-void validity_judge(struct validity *v, const struct evidence *ev, int64_t asked_budget_ns);
+/* budget_ns: of --lateness-budget, or VALIDITY_BUDGET_NONE. */
+void validity_judge(struct validity *v, const struct evidence *ev, int64_t budget_ns);
+/* "response", "end_to_end"...; "good", "unreliable", "unknown". */
+const char *validity_of_text(enum validity_of of);
+const char *validity_state_text(enum validity_state state);
 
 #endif

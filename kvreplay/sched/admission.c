@@ -17,6 +17,7 @@ struct request {
     size_t inside;     /* rows */
     uint64_t newest;   /* number of its last row */
     int64_t done_ns;
+    int64_t late_ns; /* how late the tool itself was with its rows, in all */
     uint8_t qos;
 };
 
@@ -153,7 +154,7 @@ size_t admission_waiting(struct admission *a, int64_t now_ns)
 /* Ends the request and frees its worker. */
 static void admission_end(struct admission *a, struct request *q)
 {
-    a->ended(a->ctx, q->qos, q->arrival_ns, q->done_ns);
+    a->ended(a->ctx, q->qos, q->arrival_ns, q->done_ns, q->late_ns);
     if (a->busy <= a->workers)
         a->idle[(a->idle_first + a->idle_count++) % a->workers] = q->done_ns;
     a->busy--;
@@ -168,12 +169,18 @@ void admission_leave(struct admission *a, struct row *r, int64_t done_ns)
         return;
     r->request = NULL;
     q->done_ns = done_ns;
+    q->late_ns += row_late_ns(r);
     if (--q->inside > 0)
         return;
     if (r->t.op == TRACE_GENERATE || a->busy > a->workers)
         admission_end(a, q);
     else
         a->lingering[a->lingering_count++] = q;
+}
+
+bool admission_expects(const struct admission *a)
+{
+    return a->late != NULL;
 }
 
 bool admission_settle(struct admission *a, uint64_t newest, bool no_more)

@@ -12,7 +12,8 @@
 struct admission;
 
 /* Called for every request that ends: its QoS, and when it arrived and was done. */
-typedef void (*admission_ended_fn)(void *ctx, uint8_t qos, int64_t arrival_ns, int64_t done_ns);
+typedef void (*admission_ended_fn)(void *ctx, uint8_t qos, int64_t arrival_ns, int64_t done_ns,
+                                   int64_t late_ns);
 
 /* For at most rows rows inside. NULL: no memory. */
 struct admission *admission_create(unsigned workers, size_t rows, admission_ended_fn ended,
@@ -39,5 +40,7 @@ bool admission_lingers(const struct admission *a);
 int64_t admission_next_ns(const struct admission *a);
 /* Requests in line that have arrived. */
 size_t admission_waiting(struct admission *a, int64_t now_ns);
+/* Are there requests inside that have not arrived yet? As of the last admission_waiting. */
+bool admission_expects(const struct admission *a);
 
 #endif

@@ -20,6 +20,9 @@ static int group_init(struct counts_group *g, unsigned tier, unsigned op, unsign
     for (unsigned i = 0; i < COUNTS_PARTS; i++)
         if (!(g->part[i] = hist_create()))
             rc = -ENOMEM;
+    for (unsigned i = 0; i < COUNTS_HELD; i++)
+        if (!(g->held[i] = hist_create()) || !(g->freed[i] = hist_create()))
+            rc = -ENOMEM;
     return rc;
 }
 
@@ -31,6 +34,10 @@ void counts_group_release(struct counts_group *g)
     hist_free(g->device);
     for (unsigned i = 0; i < COUNTS_PARTS; i++)
         hist_free(g->part[i]);
+    for (unsigned i = 0; i < COUNTS_HELD; i++) {
+        hist_free(g->held[i]);
+        hist_free(g->freed[i]);
+    }
 }
 
 int counts_init(struct counts *s)
@@ -45,8 +52,13 @@ int counts_init(struct counts *s)
     s->lateness = hist_create();
     s->recent = hist_create();
     s->queue = hist_create();
-    s->last_done_ns = s->from_ns = INT64_MIN;
-    s->until_ns = INT64_MAX;
+    s->last_done_ns = s->from_ns = s->last_due_ns = INT64_MIN;
+    s->until_ns = s->first_due_ns = INT64_MAX;
+    for (unsigned i = 0; i < 2; i++) {
+        s->response[i] = hist_create();
+        s->whole[i] = hist_create();
+        rc = s->response[i] && s->whole[i] ? rc : -ENOMEM;
+    }
     for (unsigned i = 0; i <= TRACE_QOSES; i++) {
         s->end_to_end[i] = hist_create();
         rc = s->end_to_end[i] ? rc : -ENOMEM;
@@ -61,6 +73,10 @@ void counts_release(struct counts *s)
     hist_free(s->lateness);
     hist_free(s->queue);
     hist_free(s->recent);
+    for (unsigned i = 0; i < 2; i++) {
+        hist_free(s->response[i]);
+        hist_free(s->whole[i]);
+    }
     for (unsigned i = 0; i <= TRACE_QOSES; i++)
         hist_free(s->end_to_end[i]);
 }
@@ -88,10 +104,14 @@ void counts_admitted(struct counts *s, int64_t arrival_ns, int64_t when_ns)
         counts_record(s, s->queue, when_ns - arrival_ns);
 }
 
-void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns)
+void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns,
+                  int64_t late_ns)
 {
-    if (done_ns >= s->from_ns)
-        counts_record(s, s->end_to_end[qos], done_ns - arrival_ns);
+    if (done_ns < s->from_ns)
+        return;
+    counts_record(s, s->end_to_end[qos], done_ns - arrival_ns);
+    counts_record(s, s->whole[0], done_ns - arrival_ns);
+    counts_record(s, s->whole[1], done_ns - arrival_ns - late_ns);
 }
 
 static void part_add(struct counts *s, struct counts_group *g, enum counts_part part, int64_t ns)
@@ -100,6 +120,25 @@ static void part_add(struct counts *s, struct counts_group *g, enum counts_part 
         g->zeros[part]++;
     else if (ns != TIER_UNKNOWN_NS)
         counts_record(s, g->part[part], ns);
+}
+
+/* Where in the row a gap lay is not known: the device's part of it is as large as that of the row.
+ */
+static int64_t device_away_ns(const struct row *r)
+{
+    double share = r->t.latency_ns > 0 ? (double)r->t.device_ns / (double)r->t.latency_ns : 0;
+
+    return (int64_t)((double)r->away_ns * (share < 1 ? share : 1));
+}
+
+/* A row that gaps made longer. */
+static void held_add(struct counts *s, struct counts_group *g, enum counts_held what, int64_t ns,
+                     int64_t away_ns)
+{
+    if (ns == TRACE_NONE)
+        return;
+    counts_record(s, g->held[what], ns);
+    counts_record(s, g->freed[what], ns - away_ns);
 }
 
 static void group_add(struct counts *s, struct counts_group *g, const struct row *r)
@@ -120,6 +159,10 @@ static void group_add(struct counts *s, struct counts_group *g, const struct row
     counts_record(s, g->service, t->latency_ns);
     if (t->device_ns != TRACE_NONE)
         counts_record(s, g->device, t->device_ns);
+    if (r->away_ns > 0) {
+        held_add(s, g, COUNTS_HELD_SERVICE, t->latency_ns, r->away_ns);
+        held_add(s, g, COUNTS_HELD_DEVICE, t->device_ns, device_away_ns(r));
+    }
     part_add(s, g, COUNTS_SLOT, r->part.slot_ns);
     part_add(s, g, COUNTS_META, r->part.meta_ns);
     part_add(s, g, COUNTS_IO, r->part.io_ns);
@@ -129,6 +172,8 @@ static void group_add(struct counts *s, struct counts_group *g, const struct row
     if (t->due_ns != TRACE_NONE) {
         counts_record(s, g->wait, t->start_ns - t->due_ns);
         counts_record(s, g->response, t->start_ns + t->latency_ns - t->due_ns);
+        counts_record(s, s->response[0], t->start_ns + t->latency_ns - t->due_ns);
+        counts_record(s, s->response[1], t->start_ns + t->latency_ns - t->due_ns - row_late_ns(r));
     }
 }
 
@@ -137,7 +182,6 @@ void counts_add(struct counts *s, const struct row *r)
     const struct trace_row *t = &r->t;
     bool ok = t->status == TRACE_OK, has_tier = t->tier != TRACE_NO_TIER;
     bool read = t->op == TRACE_READ, write = t->op == TRACE_WRITE;
-    int64_t ready = t->due_ns > t->eligible_ns ? t->due_ns : t->eligible_ns;
     int64_t done_ns = t->start_ns + t->latency_ns;
 
     s->rows++;
@@ -166,7 +210,14 @@ void counts_add(struct counts *s, const struct row *r)
         s->warmup_rows++;
         return;
     }
-    counts_record(s, s->lateness, t->start_ns - ready);
+    if (has_tier) {
+        counts_record(s, s->lateness, row_late_ns(r));
+        if (t->due_ns != TRACE_NONE) {
+            s->due_rows++;
+            s->first_due_ns = t->due_ns < s->first_due_ns ? t->due_ns : s->first_due_ns;
+            s->last_due_ns = t->due_ns > s->last_due_ns ? t->due_ns : s->last_due_ns;
+        }
+    }
     if (t->due_ns != TRACE_NONE && t->start_ns - t->due_ns > s->lag_max_ns)
         s->lag_max_ns = t->start_ns - t->due_ns;
     if (has_tier && t->op < COUNTS_OPS)
@@ -200,6 +251,10 @@ int counts_sum(const struct counts *s, unsigned tier, unsigned op, struct counts
         if (hist_merge(sum->service, g->service) < 0 || hist_merge(sum->wait, g->wait) < 0 ||
             hist_merge(sum->response, g->response) < 0 || hist_merge(sum->device, g->device) < 0)
             rc = -ENOMEM;
+        for (unsigned i = 0; i < COUNTS_HELD; i++)
+            if (hist_merge(sum->held[i], g->held[i]) < 0 ||
+                hist_merge(sum->freed[i], g->freed[i]) < 0)
+                rc = -ENOMEM;
         for (unsigned i = 0; i < COUNTS_PARTS; i++)
             if (hist_merge(sum->part[i], g->part[i]) < 0 ||
                 hist_record_n(sum->part[i], 0, g->zeros[i]) < 0)

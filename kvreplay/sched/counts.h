@@ -25,6 +25,12 @@ enum counts_part {
     COUNTS_PARTS
 };
 
+enum counts_held {
+    COUNTS_HELD_SERVICE,
+    COUNTS_HELD_DEVICE,
+    COUNTS_HELD
+};
+
 struct counts_group {
     enum trace_tier tier;
     enum trace_op op;
@@ -37,6 +43,8 @@ struct counts_group {
     /* ns, of those rows whose tier can tell. Parts that took no time are the usual case and only
      * counted, until counts_settle. */
     struct hist *part[COUNTS_PARTS];
+    /* ns, service and device times of rows that gaps lengthened: as they were, and without it */
+    struct hist *held[COUNTS_HELD], *freed[COUNTS_HELD];
     uint64_t zeros[COUNTS_PARTS];
 };
 
@@ -57,11 +65,16 @@ struct counts {
     uint64_t admitted_beyond;                 /* requests let in without a free worker */
     struct hist *queue;                       /* ns from arrival to admission, of requests */
     struct hist *end_to_end[TRACE_QOSES + 1]; /* ns from arrival to the end of the last row */
-    struct hist *lateness;                    /* ns, client lateness: Start - max(Due, Eligible) */
-    struct hist *recent;                      /* ns, service times since counts_recent_reset */
-    int64_t lag_max_ns;                       /* from Due to Start */
-    int64_t last_done_ns;                     /* of all rows, monotonic */
-    int errors;                               /* negative errno: a histogram had no memory */
+    struct hist *lateness; /* ns, client lateness of rows with I/O: Start - max(Due, Eligible) */
+    /* ns, response times of all such rows with a Due, and end to end of all requests: each as it
+     * was, and without the client's lateness */
+    struct hist *response[2], *whole[2];
+    uint64_t due_rows; /* with I/O, of those with a Due */
+    int64_t first_due_ns, last_due_ns;
+    struct hist *recent;  /* ns, service times since counts_recent_reset */
+    int64_t lag_max_ns;   /* from Due to Start */
+    int64_t last_done_ns; /* of all rows, monotonic */
+    int errors;           /* negative errno: a histogram had no memory */
 };
 
 int counts_init(struct counts *s); /* 0, or -ENOMEM; counts_release also then */
@@ -75,8 +88,10 @@ static inline unsigned counts_group_at(unsigned tier, unsigned op, unsigned phas
 void counts_add(struct counts *s, const struct row *r);
 /* A request was let in at when_ns. */
 void counts_admitted(struct counts *s, int64_t arrival_ns, int64_t when_ns);
-/* A served request of that QoS (TRACE_NO_QOS: none) has ended. */
-void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns);
+/* A served request of that QoS (TRACE_NO_QOS: none) has ended; late_ns: client lateness of its
+ * rows. */
+void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns,
+                  int64_t late_ns);
 void counts_recent_reset(struct counts *s);
 /* Moves all zeros into the histograms; for the report. */
 void counts_settle(struct counts *s);

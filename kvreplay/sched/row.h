@@ -65,6 +65,7 @@ struct row {
     struct room_effect effect;
     uint64_t generation;    /* of what this row writes */
     struct tier_parts part; /* of the main stage's operation */
+    int64_t away_ns;        /* of its latency, in which the processors were away (gap_list.h) */
     struct row *next;       /* in a row_list */
     int64_t wake_ns;        /* in the timers: due time, or end of a Generate row */
     uint8_t waits;          /* mask of enum row_wait */
@@ -72,6 +73,16 @@ struct row {
     bool head;              /* runs before the clock starts */
     bool held;              /* a Generate row that holds its request until wake_ns */
 };
+
+/* How late the tool itself was with a row that does I/O; 0 for others, which nobody waits for. */
+static inline int64_t row_late_ns(const struct row *r)
+{
+    const struct trace_row *t = &r->t;
+
+    if (t->tier == TRACE_NO_TIER || t->start_ns == TRACE_NONE)
+        return 0;
+    return t->start_ns - (t->due_ns > t->eligible_ns ? t->due_ns : t->eligible_ns);
+}
 
 /* Rows in line, first in first out. A row is in one list at most. Zero it first. */
 struct row_list {

@@ -39,6 +39,8 @@ struct sched {
     struct timers *timers;
     struct dispatch *dispatch;
     struct idle idle;
+    struct gap_loop gaps;
+    int64_t turn_ns; /* when the loop last began a round */
     /* rows taken from the reader and not admitted yet */
     struct row *batch[READER_BATCH];
     size_t batch_count, batch_next;
@@ -159,6 +161,7 @@ static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t s
     r->t.latency_ns = 0;
     r->t.device_ns = TRACE_NONE;
     r->part = no_parts;
+    r->away_ns = 0;
     if (ledger_started(s->env.ledger, r) == LEDGER_END)
         sched_stop(s, SCHED_LAGGED);
 }
@@ -246,6 +249,8 @@ static void sched_complete(struct sched *s, struct tier_op *op)
         r->t.latency_ns = done_ns - r->t.start_ns;
         r->t.device_ns = op->device_ns;
         r->part = op->part;
+        if (s->o.gaps)
+            r->away_ns = gap_list_overlap(s->o.gaps, r->t.start_ns, done_ns);
         ledger_moved(s->env.ledger, r, op);
     } else if (was == ROW_CREATE) {
         order_wrote(r, done_ns);
@@ -448,10 +453,11 @@ static bool sched_let_in(struct sched *s)
 }
 
 /* A request has ended. */
-static void sched_ended(void *ctx, uint8_t qos, int64_t arrival_ns, int64_t done_ns)
+static void sched_ended(void *ctx, uint8_t qos, int64_t arrival_ns, int64_t done_ns,
+                        int64_t late_ns)
 {
     struct sched *s = ctx;
-    counts_ended(s->env.ledger->counts, qos, arrival_ns, done_ns);
+    counts_ended(s->env.ledger->counts, qos, arrival_ns, done_ns, late_ns);
 }
 
 /* ---- the loop ---- */
@@ -465,10 +471,23 @@ static void sched_wait(struct sched *s, uint32_t seen)
         until = admission_next_ns(s->admission);
     int64_t done = dispatch_next_ns(s->dispatch);
     until = done < until ? done : until;
-    if (s->o.clock == clock_real() || until == INT64_MAX)
+    if (s->o.clock == clock_real() || until == INT64_MAX) {
         idle_wait(&s->idle, s->env.bell, seen, until, dispatch_busy(s->dispatch));
-    else
+        s->turn_ns = clock_now_ns();
+        if (until != INT64_MAX)
+            gap_loop_add(&s->gaps, until, s->turn_ns); /* it was due, and slept on */
+    } else {
         s->o.clock->sleep_until(s->o.clock->ctx, until);
+    }
+}
+
+/* The loop has gone round with work: in a moment, unless it was kept from running. */
+static void sched_turn(struct sched *s)
+{
+    int64_t now = s->gaps.gaps ? clock_now_ns() : 0;
+
+    gap_loop_add(&s->gaps, s->turn_ns, now);
+    s->turn_ns = now;
 }
 
 static bool sched_finished(struct sched *s)
@@ -490,6 +509,8 @@ static bool sched_finished(struct sched *s)
 int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
 {
     s->e = e;
+    gap_loop_open(&s->gaps, s->o.gaps, GAPS_OF_SCHEDULER, NULL, 0);
+    s->turn_ns = clock_now_ns();
     while (!sched_finished(s)) {
         uint32_t seen = bell_seen(s->env.bell);
         bool any = sched_intake(s);
@@ -502,9 +523,12 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
             sched_stop(s, SCHED_DURATION);
         if (s->o.tick && (!any || ++s->loops % SCHED_TICK == 0))
             s->o.tick(s->o.ctx, s);
-        if (!any)
+        if (any)
+            sched_turn(s);
+        else
             sched_wait(s, seen);
     }
+    gap_loop_close(&s->gaps);
     if (!s->zero_known)
         sched_set_zero(s, NULL);
     if (s->admission && s->outcome.end == SCHED_DONE) /* requests without a Generate row */
@@ -512,6 +536,13 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
     s->outcome.spun_ns = s->idle.spun_ns;
     *out = s->outcome;
     return s->rc;
+}
+
+bool sched_expects(const struct sched *s)
+{
+    if (s->admission)
+        return sched_first(s) || admission_expects(s->admission);
+    return sched_first(s) || timers_next_ns(s->timers) != INT64_MAX;
 }
 
 void sched_queue(struct sched *s, size_t *in_flight, size_t *waiting)

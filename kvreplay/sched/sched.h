@@ -55,6 +55,7 @@ struct sched_opts {
     int64_t spin_ns;     /* the last part of each wait, which is spun; IDLE_SPIN_AUTO: learned */
     unsigned engine_threads;   /* that serve operations in flight */
     uint64_t first_generation; /* of what the run writes */
+    struct gap_list *gaps;     /* told when the scheduler was kept from running; may be NULL */
     /* Both may be NULL. */
     void (*began)(void *ctx, int64_t zero_ns); /* the clock has started (monotonic) */
     void (*tick)(void *ctx, struct sched *s);  /* now and then, for progress */
@@ -98,5 +99,7 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e);
 /* For tick: operations in flight now, and rows whose time has come that have not started
  * (SCHED_SERVED: requests in line that have arrived). */
 void sched_queue(struct sched *s, size_t *in_flight, size_t *waiting);
+/* For tick, after sched_queue: is there load that is not due yet? */
+bool sched_expects(const struct sched *s);
 
 #endif

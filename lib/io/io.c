@@ -5,12 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define IO_DEPTH_MAX  16384u
-#define IO_HUGE_BYTES ((size_t)2 << 20)
+#define IO_DEPTH_MAX     16384u
+#define IO_SMALL_KIB_MAX 64u /* of ordinary pages: some processors have large ones */
+#define IO_HUGE_BYTES    ((size_t)2 << 20)
 
 int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, struct err *e)
 {
@@ -115,6 +117,30 @@ void *io_buffers_map(size_t bytes)
     /* Advice only: without transparent huge pages these are ordinary pages. */
     madvise(p, rounded, MADV_HUGEPAGE);
     return p;
+}
+
+int io_buffers_huge(const void *p)
+{
+    unsigned long begin, end;
+    unsigned long long kib = 0, page = 0, size = 0;
+    char line[256];
+    bool in = false;
+    FILE *f = fopen("/proc/self/smaps", "re");
+
+    if (!f)
+        return -1;
+    /* Once, at the opening: the file is long. Of pages not touched yet none is huge. */
+    while (fgets(line, sizeof(line), f)) {
+        if (sscanf(line, "%lx-%lx ", &begin, &end) == 2 && strchr(line, '-') < strchr(line, ' '))
+            in = (uintptr_t)p >= begin && (uintptr_t)p < end;
+        if (!in)
+            continue;
+        (void)(sscanf(line, "Rss: %llu", &size) == 1 ||
+               sscanf(line, "AnonHugePages: %llu", &kib) == 1 ||
+               sscanf(line, "KernelPageSize: %llu", &page) == 1);
+    }
+    fclose(f);
+    return page > IO_SMALL_KIB_MAX || (size > 0 && kib * 2 >= size);
 }
 
 void io_buffers_unmap(void *p, size_t bytes)

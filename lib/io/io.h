@@ -10,6 +10,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/notes.h"
+#include "lib/io/gap_list.h"
 
 /* In the order of the choices of --ioengine. */
 enum io_engine {
@@ -52,14 +53,15 @@ struct io_req {
 };
 
 struct io_opts {
-    unsigned depth;      /* most requests in flight, 1..16384 */
-    unsigned data;       /* most transfers among them; 0: all */
-    void *pool;          /* buffers to register; NULL: none */
-    size_t buf_bytes;    /* size of each buffer in pool */
-    unsigned bufs;       /* number of buffers in pool */
-    const int *file;     /* a descriptor to register, used by most transfers; NULL: none */
-    unsigned slots;      /* wanted slots for IO_OPENAT; 0 when file is set */
-    bool sqpoll, iopoll; /* wishes for io_uring; what the host refuses is in the fallbacks */
+    unsigned depth;        /* most requests in flight, 1..16384 */
+    unsigned data;         /* most transfers among them; 0: all */
+    void *pool;            /* buffers to register; NULL: none */
+    size_t buf_bytes;      /* size of each buffer in pool */
+    unsigned bufs;         /* number of buffers in pool */
+    const int *file;       /* a descriptor to register, used by most transfers; NULL: none */
+    unsigned slots;        /* wanted slots for IO_OPENAT; 0 when file is set */
+    struct gap_list *gaps; /* the caller's, for the engine's threads; may be NULL */
+    bool sqpoll, iopoll;   /* wishes for io_uring; what the host refuses is in the fallbacks */
 };
 
 struct io;
@@ -87,6 +89,7 @@ struct io {
     const struct io_ops *ops;
     struct notes fallbacks; /* what the host refused: "buffers not registered (ENOMEM)" */
     struct notes flags;     /* what is in force: "registered buffers", "sqpoll" */
+    bool registered;        /* the buffers */
     unsigned at_once;       /* most transfers that are at the device at once */
     unsigned slots;         /* IO_OPENAT may fill the slots 0 to slots - 1; 0: descriptors only */
 };
@@ -102,6 +105,8 @@ int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, str
  * negative errno. */
 int io_call_now(struct io_req *r);
 
+/* Does the memory at p lie in huge pages? 1, 0, or -1: the kernel does not tell. */
+int io_buffers_huge(const void *p);
 /* Zeroed memory for buffers, aligned to 2 MiB, in huge pages where the host has them. NULL: no
  * memory, or bytes is 0. unmap takes the same bytes; p may be NULL. */
 void *io_buffers_map(size_t bytes);

@@ -28,6 +28,8 @@ struct psync {
     pthread_cond_t work, ready;
     struct psync_queue todo, done;
     bool woken, stop;
+    struct gap_list *gaps;
+    unsigned named; /* threads that have a number */
     unsigned threads;
     pthread_t thread[PSYNC_THREADS_MAX];
 };
@@ -81,7 +83,12 @@ static int psync_transfer(struct io_req *r)
 static void *psync_run(void *arg)
 {
     struct psync *p = arg;
+    struct gap_loop gaps;
 
+    pthread_mutex_lock(&p->lock);
+    unsigned number = p->named++;
+    pthread_mutex_unlock(&p->lock);
+    gap_loop_open(&gaps, p->gaps, GAPS_OF_ENGINE, "I/O", number);
     pthread_mutex_lock(&p->lock);
     for (;;) {
         struct io_req *r = queue_pop(&p->todo);
@@ -97,11 +104,13 @@ static void *psync_run(void *arg)
             r->start_ns = clock_now_ns();
         r->result = r->call == IO_TRANSFER ? psync_transfer(r) : io_call_now(r);
         r->done_ns = clock_now_ns();
+        gap_loop_look(&gaps, r->start_ns, r->done_ns);
         pthread_mutex_lock(&p->lock);
         queue_push(&p->done, r);
         pthread_cond_signal(&p->ready);
     }
     pthread_mutex_unlock(&p->lock);
+    gap_loop_close(&gaps);
     return NULL;
 }
 
@@ -133,6 +142,7 @@ static int psync_open(struct io **out, const struct io_opts *o, struct err *e)
         return err_nomem(e, "I/O threads");
     p->io.ops = &io_psync_ops;
     p->depth = o->depth;
+    p->gaps = o->gaps;
     queue_init(&p->batch);
     queue_init(&p->todo);
     queue_init(&p->done);

@@ -107,6 +107,108 @@ int target_device_count(const struct target_device *d, struct target_counters *c
     return 0;
 }
 
+/* File systems by the number in statfs(2). linux/magic.h lacks some of them. */
+static const struct {
+    uint32_t magic;
+    enum target_medium kind;
+    const char *name;
+} file_systems[] = {
+    {TMPFS_MAGIC, TARGET_MEDIUM_MEMORY, "tmpfs"},
+    {RAMFS_MAGIC, TARGET_MEDIUM_MEMORY, "ramfs"},
+    {HUGETLBFS_MAGIC, TARGET_MEDIUM_MEMORY, "hugetlbfs"},
+    {EXT4_SUPER_MAGIC, TARGET_MEDIUM_STORAGE, "ext4"},
+    {XFS_SUPER_MAGIC, TARGET_MEDIUM_STORAGE, "xfs"},
+    {BTRFS_SUPER_MAGIC, TARGET_MEDIUM_STORAGE, "btrfs"},
+    {F2FS_SUPER_MAGIC, TARGET_MEDIUM_STORAGE, "f2fs"},
+    {0x2fc12fc1, TARGET_MEDIUM_STORAGE, "zfs"},
+    {0xca451a4e, TARGET_MEDIUM_STORAGE, "bcachefs"},
+    {NFS_SUPER_MAGIC, TARGET_MEDIUM_NETWORK, "nfs"},
+    {0xff534d42, TARGET_MEDIUM_NETWORK, "cifs"},
+    {0xfe534d42, TARGET_MEDIUM_NETWORK, "smb2"},
+    {0x00c36400, TARGET_MEDIUM_NETWORK, "ceph"},
+    {0x0bd00bd0, TARGET_MEDIUM_NETWORK, "lustre"},
+    {0x47504653, TARGET_MEDIUM_NETWORK, "gpfs"},
+    {V9FS_MAGIC, TARGET_MEDIUM_NETWORK, "9p"},
+    {0x65735546, TARGET_MEDIUM_UNKNOWN, "fuse"},
+    {OVERLAYFS_SUPER_MAGIC, TARGET_MEDIUM_UNKNOWN, "overlay"},
+};
+
+static enum target_medium kind_of_magic(uint32_t magic, const char **name)
+{
+    for (size_t i = 0; i < sizeof(file_systems) / sizeof(file_systems[0]); i++) {
+        if (file_systems[i].magic != magic)
+            continue;
+        *name = file_systems[i].name;
+        return file_systems[i].kind;
+    }
+    return TARGET_MEDIUM_UNKNOWN;
+}
+
+static bool path_in_memory(const char *path)
+{
+    const char *name;
+    struct statfs fs;
+
+    return path[0] == '/' && statfs(path, &fs) == 0 &&
+           kind_of_magic((uint32_t)fs.f_type, &name) == TARGET_MEDIUM_MEMORY;
+}
+
+/* Where an overlay's new files go: its upperdir, if this process sees it. */
+static bool overlay_in_memory(int fd)
+{
+    char line[4096], upper[PATH_MAX];
+    bool memory = false;
+    unsigned ma, mi;
+    struct stat st;
+    FILE *f = fopen("/proc/self/mountinfo", "re");
+
+    while (f && fstat(fd, &st) == 0 && fgets(line, sizeof(line), f)) {
+        const char *at = strstr(line, "upperdir=");
+
+        if (sscanf(line, "%*d %*d %u:%u", &ma, &mi) == 2 && makedev(ma, mi) == st.st_dev && at &&
+            sscanf(at, "upperdir=%4095[^, \n]", upper) == 1)
+            memory = path_in_memory(upper);
+    }
+    if (f)
+        fclose(f);
+    return memory;
+}
+
+/* A disk of memory, or a loop device over a file in memory. */
+static bool device_in_memory(const char *disk)
+{
+    char path[PATH_MAX], file[PATH_MAX];
+
+    if (strncmp(disk, "ram", 3) == 0 || strncmp(disk, "zram", 4) == 0)
+        return true;
+    snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", disk);
+    read_line(path, file, sizeof(file));
+    return disk[0] && path_in_memory(file);
+}
+
+enum target_medium target_medium_of(int fd, const struct target_device *d, char file_system[24])
+{
+    enum target_medium kind = TARGET_MEDIUM_UNKNOWN;
+    const char *name = "";
+    struct statfs fs;
+    struct stat st;
+
+    file_system[0] = '\0';
+    if (fstat(fd, &st) < 0)
+        return kind;
+    if (!S_ISBLK(st.st_mode)) {
+        if (fstatfs(fd, &fs) < 0)
+            return kind;
+        kind = kind_of_magic((uint32_t)fs.f_type, &name);
+        snprintf(file_system, 24, "%s", name);
+        if (strcmp(name, "overlay") == 0 && overlay_in_memory(fd))
+            kind = TARGET_MEDIUM_MEMORY;
+    }
+    if (device_in_memory(d->name))
+        kind = TARGET_MEDIUM_MEMORY;
+    return kind == TARGET_MEDIUM_UNKNOWN && d->counted ? TARGET_MEDIUM_STORAGE : kind;
+}
+
 bool target_device_discards(int fd)
 {
     char real[PATH_MAX], path[PATH_MAX + 32], line[32];

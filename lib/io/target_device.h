@@ -25,6 +25,16 @@ struct target_device {
 };
 /* The device under the file, directory or device node fd. */
 void target_device_find(int fd, struct target_device *d);
+/* What a target's bytes end up in. */
+enum target_medium {
+    TARGET_MEDIUM_UNKNOWN, /* as under FUSE */
+    TARGET_MEDIUM_STORAGE,
+    TARGET_MEDIUM_MEMORY,
+    TARGET_MEDIUM_NETWORK
+};
+/* The kind of target that fd, on device d, is. file_system is its name, "" when it is not known or
+ * fd is a block device. */
+enum target_medium target_medium_of(int fd, const struct target_device *d, char file_system[24]);
 /* Does the block device fd take discards? False for anything else. */
 bool target_device_discards(int fd);
 

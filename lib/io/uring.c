@@ -106,7 +106,7 @@ static int register_buffers(struct uring *u, const struct io_opts *o)
     }
     ret = io_uring_register_buffers(&u->ring, v, o->bufs);
     free(v);
-    u->fixed = ret == 0;
+    u->fixed = u->io.registered = ret == 0;
     if (ret < 0)
         uring_note(u, "buffers not registered", -ret);
     return 0;

@@ -21,6 +21,7 @@ struct arena_thread {
     struct spsc *done;    /* to the scheduler */
     struct bell *bell;    /* rung by kick and close */
     bool kicked;          /* the scheduler's: something was queued since the last kick */
+    struct gap_loop gaps; /* the thread's */
     pthread_t thread;
 };
 
@@ -120,6 +121,7 @@ void arena_sleep(struct arena_thread *t, uint32_t seen)
 
 void arena_done(struct arena_thread *t, struct tier_op *op)
 {
+    gap_loop_look(&t->gaps, op->start_ns, op->done_ns);
     (void)spsc_push(t->done, op); /* has room for max_ops */
     bell_ring(t->arena->o.bell);
 }
@@ -164,7 +166,10 @@ static void *thread_main(void *arg)
 {
     struct arena_thread *t = arg;
 
+    gap_loop_open(&t->gaps, t->arena->o.gaps, GAPS_OF_ENGINE, t->arena->o.name,
+                  (unsigned)(t - t->arena->thread));
     t->arena->o.engine->run(t, t->arena->o.state);
+    gap_loop_close(&t->gaps);
     return NULL;
 }
 
@@ -295,7 +300,11 @@ static void arena_describe(const struct tier *tier, struct tier_info *info)
 {
     const struct arena *a = (const struct arena *)tier;
 
-    *info = (struct tier_info){.verifies = !a->wrap_bytes, .threads = a->threads};
+    *info = (struct tier_info){.verifies = !a->wrap_bytes,
+                               .threads = a->threads,
+                               .huge_pages = -1,
+                               .registered = -1,
+                               .direct = -1};
     a->o.engine->describe(a->o.state, info);
 }
 

@@ -43,6 +43,8 @@ struct arena_opts {
                   there. Contents do not last, and operations may touch the same bytes */
     unsigned threads; /* of each part, ARENA_MAX_THREADS at most */
     unsigned max_ops;
+    struct gap_list *gaps; /* the caller's; may be NULL */
+    const char *name;      /* of its threads: "memory" */
 };
 /* After a failure the state is still the caller's to close. */
 int arena_open(struct tier **out, const struct arena_opts *o, struct err *e);

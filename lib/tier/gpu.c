@@ -330,7 +330,9 @@ int tier_gpu_open(struct tier **out, const struct tier_gpu_opts *o, struct bell 
                                 .parts = o->gpus,
                                 .wrap = o->wrap,
                                 .threads = THREADS,
-                                .max_ops = o->max_ops};
+                                .max_ops = o->max_ops,
+                                .gaps = o->gaps,
+                                .name = "GPU"};
     ret = arena_open(out, &arena, e);
 out:
     if (ret < 0)

@@ -131,6 +131,7 @@ static void host_describe(void *state, struct tier_info *info)
 
     info->engine = "memory";
     snprintf(info->target, sizeof(info->target), "host memory");
+    info->huge_pages = h->huge;
     if (h->huge)
         notes_add(&info->flags, "huge pages");
     else
@@ -263,7 +264,9 @@ int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bel
                                 .parts = 1,
                                 .wrap = o->wrap,
                                 .threads = h->threads,
-                                .max_ops = o->max_ops};
+                                .max_ops = o->max_ops,
+                                .gaps = o->gaps,
+                                .name = "memory"};
     ret = arena_open(out, &arena, e);
 out:
     if (ret < 0)

@@ -60,7 +60,8 @@ static int null_adopt(struct tier *t, struct tier_op *op, uint64_t *size, uint64
 static void null_describe(const struct tier *t, struct tier_info *info)
 {
     (void)t;
-    *info = (struct tier_info){.engine = "null", .simulated = true, .verifies = false};
+    *info = (struct tier_info){
+        .engine = "null", .simulated = true, .huge_pages = -1, .registered = -1, .direct = -1};
     snprintf(info->target, sizeof(info->target), "null");
 }
 

@@ -132,7 +132,8 @@ static void sim_describe(const struct tier *t, struct tier_info *info)
 {
     const struct tier_sim *s = (const struct tier_sim *)t;
 
-    *info = (struct tier_info){.engine = "simulated", .simulated = true, .verifies = false};
+    *info = (struct tier_info){
+        .engine = "simulated", .simulated = true, .huge_pages = -1, .registered = -1, .direct = -1};
     snprintf(info->target, sizeof(info->target), "%s", s->label);
 }
 

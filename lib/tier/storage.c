@@ -224,6 +224,9 @@ static void storage_describe(const struct tier *tier, struct tier_info *info)
     const struct tier_storage *t = (const struct tier_storage *)tier;
 
     *info = t->info;
+    info->huge_pages = io_buffers_huge(storage_thread_buffers(t->thread[0]));
+    if (info->huge_pages >= 0)
+        notes_add(&info->flags, "buffers in %s pages", info->huge_pages ? "huge" : "small");
     for (unsigned i = 0; i < t->threads; i++) {
         int64_t io_ns;
 
@@ -358,6 +361,7 @@ static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
     }
     *w = (struct storage_thread_opts){.engine = o->engine,
                                       .max_ops = o->max_ops,
+                                      .gaps = o->gaps,
                                       .policy = {.chunk_bytes = (uint32_t)o->chunk_bytes,
                                                  .buffered = !direct,
                                                  .sync_objects = o->sync_objects}};
@@ -442,6 +446,7 @@ static int start_threads(struct tier_storage *t, const struct tier_storage_opts 
     while (t->threads < threads) {
         struct storage_thread **new = &t->thread[t->threads];
 
+        w->number = t->threads;
         w->depth = o->iodepth / threads + (t->threads < o->iodepth % threads);
         ret = storage_thread_open(new, w, e);
         if (ret < 0)
@@ -497,6 +502,8 @@ int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, stru
     io = storage_thread_io(t->thread[0]);
     t->info.engine = io->ops->name;
     t->info.verifies = true;
+    t->info.registered = io->registered;
+    t->info.direct = !w.policy.buffered;
     t->info.threads = t->threads;
     notes_add(&t->info.flags, "%s", w.policy.buffered ? "buffered" : "O_DIRECT");
     notes_add(&t->info.flags, "%u I/Os of %u KiB", o->iodepth, w.policy.chunk_bytes / 1024);

@@ -396,8 +396,11 @@ static bool stopping(const struct storage_thread *t)
 static void *thread_run(void *arg)
 {
     struct storage_thread *t = arg;
+    struct gap_loop gaps;
+    int64_t turn_ns, now;
 
-    while (!stopping(t) && t->broken == 0) {
+    gap_loop_open(&gaps, t->o.gaps, GAPS_OF_ENGINE, "storage", t->o.number);
+    for (turn_ns = clock_now_ns(); !stopping(t) && t->broken == 0; turn_ns = now) {
         bool any = serve(t);
 
         ring_bell(t);
@@ -405,6 +408,8 @@ static void *thread_run(void *arg)
             reap(t, true);
             ring_bell(t);
         }
+        now = clock_now_ns();
+        gap_loop_look(&gaps, turn_ns, now);
     }
     /* A broken engine serves nothing and cannot be waited for. */
     while (!stopping(t)) {
@@ -418,6 +423,7 @@ static void *thread_run(void *arg)
             clock_sleep_until(clock_now_ns() + THREAD_BROKEN_NS, 0);
         }
     }
+    gap_loop_close(&gaps);
     pthread_mutex_lock(&t->stop_lock);
     pthread_mutex_unlock(&t->stop_lock);
     t->io->ops->close(t->io); /* here: a ring belongs to the thread that used it */
@@ -510,6 +516,7 @@ int storage_thread_open(struct storage_thread **out, const struct storage_thread
                           .bufs = t->chunk_count,
                           .file = o->policy.files ? NULL : &t->o.policy.slab_fd,
                           .slots = o->policy.files ? t->object_count : 0,
+                          .gaps = o->gaps,
                           .sqpoll = o->sqpoll,
                           .iopoll = o->iopoll};
     ret = io_open(&t->io, o->engine, &io, e);
@@ -553,6 +560,11 @@ struct tier_op *storage_thread_pop(struct storage_thread *t)
 const struct io *storage_thread_io(const struct storage_thread *t)
 {
     return t->io;
+}
+
+const void *storage_thread_buffers(const struct storage_thread *t)
+{
+    return t->pool;
 }
 
 uint64_t storage_thread_ios(const struct storage_thread *t, int64_t *io_ns)

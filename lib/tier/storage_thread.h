@@ -22,6 +22,8 @@ struct storage_thread_opts {
     unsigned max_ops;  /* most operations inside */
     unsigned max_open; /* most files open at once; not for a slab */
     bool sqpoll, iopoll;
+    struct gap_list *gaps; /* the caller's; may be NULL */
+    unsigned number;       /* among the threads of the tier */
 };
 
 /* How many objects a thread of that depth likes to have open at once. */
@@ -38,6 +40,8 @@ struct tier_op *storage_thread_pop(struct storage_thread *t);
 
 /* The engine, for its name and notes. Any thread. */
 const struct io *storage_thread_io(const struct storage_thread *t);
+/* The buffers. */
+const void *storage_thread_buffers(const struct storage_thread *t);
 /* I/Os finished so far, and the sum of their times. Any thread. */
 uint64_t storage_thread_ios(const struct storage_thread *t, int64_t *io_ns);
 

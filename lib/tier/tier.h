@@ -88,7 +88,9 @@ struct tier_info {
     char device[160];       /* model of the drive or GPU; "" unknown */
     struct notes fallbacks; /* what was asked for and could not be had */
     struct notes flags;     /* what is in force */
-    uint64_t ios;           /* I/Os finished so far; 0: not counted */
+    /* Of buffers and I/O: 1 yes, 0 no, -1 not known or without meaning. */
+    int huge_pages, registered, direct;
+    uint64_t ios;  /* I/Os finished so far; 0: not counted */
     int64_t io_ns; /* sum of their times in flight: by elapsed time, the mean number in flight */
 };
 
@@ -134,6 +136,7 @@ struct tier_storage_opts {
     bool sync_objects; /* fdatasync each object that was written */
     uint32_t shape;    /* of all contents (data_shape) */
     unsigned max_ops;  /* most operations inside */
+    struct gap_list *gaps; /* the caller's, told when threads were kept from running; may be NULL */
 };
 int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, struct bell *bell,
                       struct err *e);
@@ -148,6 +151,7 @@ struct tier_host_opts {
     bool
         wrap; /* any amount of objects, over each other in capacity bytes; reads are not verified */
     unsigned max_ops;
+    struct gap_list *gaps; /* as of storage */
 };
 int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bell *bell,
                    struct err *e);
@@ -167,6 +171,7 @@ struct tier_gpu_opts {
     bool wrap;             /* as of the host */
     uint64_t chunk_bytes;
     unsigned max_ops;
+    struct gap_list *gaps; /* as of storage */
 };
 int tier_gpu_open(struct tier **out, const struct tier_gpu_opts *o, struct bell *bell,
                   struct err *e);

@@ -333,7 +333,8 @@ trace_parse_fn trace_parse_pick(const struct trace_layout *l)
 {
 #if defined(__x86_64__)
     if (csv_isa() != CSV_ISA_PORTABLE)
-        return l->parsed & TRACE_EXTRA ? parse_index_avx2_extra : trace_parse_index_avx2;
+        return l->parsed & TRACE_EXTRA & ~TRACE_BIT(TRACE_COL_SLOT) ? parse_index_avx2_extra
+                                                                    : trace_parse_index_avx2;
 #endif
     (void)l;
     return trace_parse_index;

@@ -46,8 +46,8 @@ typedef bool (*trace_parse_fn)(const struct trace_layout *l, const char *text, u
                                const uint32_t *end, struct trace_row *row);
 bool trace_parse_index(const struct trace_layout *l, const char *text, uint32_t begin,
                        const uint32_t *end, struct trace_row *row);
-/* The same with AVX2 for fields in their usual form; the processor must have it. Does not parse
- * extra columns. */
+/* The same with AVX2 for fields in their usual form; the processor must have it. Of the extra
+ * columns it parses Slot_us only. */
 bool trace_parse_index_avx2(const struct trace_layout *l, const char *text, uint32_t begin,
                             const uint32_t *end, struct trace_row *row);
 /* Returns the parser for the layout and the instruction set in use (csv_isa). */

@@ -242,6 +242,9 @@ INLINE bool take_result(struct taker *t, struct trace_row *row)
         return false;
     if (parsed(t, TRACE_COL_DEVICE) && !take_micros_or_none(t, TRACE_COL_DEVICE, &row->device_ns))
         return false;
+    /* The one extra column that every result has. */
+    if (parsed(t, TRACE_COL_SLOT) && !take_micros_or_none(t, TRACE_COL_SLOT, &row->extra->slot_ns))
+        return false;
     if (!parsed(t, TRACE_COL_STATUS))
         return true;
     struct trace_span f = field(t, TRACE_COL_STATUS);
@@ -257,7 +260,8 @@ AVX2 bool trace_parse_index_avx2(const struct trace_layout *l, const char *text,
     if (l->want_line)
         row->line = (struct trace_str){text + begin, end[l->own_fields - 1] - begin};
     if (take_core(&t, row) && (!(l->parsed & TRACE_EXTENDED) || take_extended(&t, row)) &&
-        (!(l->parsed & TRACE_RESULT) || take_result(&t, row)) && _mm_testz_si128(t.bad, t.bad))
+        (!(l->parsed & (TRACE_RESULT | TRACE_BIT(TRACE_COL_SLOT))) || take_result(&t, row)) &&
+        _mm_testz_si128(t.bad, t.bad))
         return true;
     return trace_parse_index(l, text, begin, end, row);
 }

@@ -6,7 +6,9 @@
 
 # digest_of OPTIONS...: a run's digest.
 digest_of() {
-    told "$BIN/kvgen" $(rows_only "$@") --model llama3.1-8b --num-users 50 --duration 600 --gpu-mem-gb 16 --cpu-mem-gb 32 "$@"
+    # shellcheck disable=SC2046 # one word, or none
+    told "$BIN/kvgen" $(rows_only "$@") --model llama3.1-8b --num-users 50 --duration 600 --gpu-mem-gb 16 \
+        --cpu-mem-gb 32 "$@"
     sed -n 's/.*digest \([0-9a-f]*\)$/\1/p' "$TMP/err"
 }
 digest=$(digest_of --seed 1 --threads 1 -o "$TMP/one_thread.csv.zst")

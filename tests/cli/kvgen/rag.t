@@ -9,7 +9,9 @@ single_threaded
 generate() { # FILE OPTIONS...
     output=$1
     shift
-    told "$BIN/kvgen" $(rows_only "$output" "$@") --num-users 30 --duration 60 --generation-mode none --gpu-mem-gb 1 --cpu-mem-gb 4 --enable-rag \
+    # shellcheck disable=SC2046 # one word, or none
+    told "$BIN/kvgen" $(rows_only "$output" "$@") --num-users 30 --duration 60 --generation-mode none --gpu-mem-gb 1 \
+        --cpu-mem-gb 4 --enable-rag \
         --summary "$TMP/s.json" -o "$output" "$@"
 }
 trace=$TMP/trace.csv

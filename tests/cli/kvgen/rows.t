@@ -7,7 +7,9 @@
 single_threaded
 
 generate() {
-    told "$BIN/kvgen" $(rows_only "$@") --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast --gpu-mem-gb 1 \
+    # shellcheck disable=SC2046 # one word, or none
+    told "$BIN/kvgen" $(rows_only "$@") --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast \
+        --gpu-mem-gb 1 \
         --cpu-mem-gb 2 --storage-capacity-gb 3 "$@"
 }
 rows() { tail -n +2 "$1"; }

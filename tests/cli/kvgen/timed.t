@@ -31,7 +31,9 @@ the server's share                   | tier("Tier-2").write.busy_share | 0[.]036
 END
 
 generate() {
-    told "$BIN/kvgen" $(rows_only "$@") --model tiny-1b --num-users 30 --duration 40 --seed 5 --generation-mode none --gpu-mem-gb 0.5 \
+    # shellcheck disable=SC2046 # one word, or none
+    told "$BIN/kvgen" $(rows_only "$@") --model tiny-1b --num-users 30 --duration 40 --seed 5 --generation-mode none \
+        --gpu-mem-gb 0.5 \
         --cpu-mem-gb 0.5 --tier-model 0=hbm3 --tier-model 1=bw:2GB/s,lat:50us "$@"
 }
 check() { # NAME TRACE

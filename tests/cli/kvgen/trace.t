@@ -6,7 +6,10 @@
 . "$(dirname "$0")/../../lib.sh"
 
 original=$TMP/original.csv.zst
-generate() { told "$BIN/kvgen" $(rows_only "$@") "$@"; }
+generate() {
+    # shellcheck disable=SC2046 # one word, or none
+    told "$BIN/kvgen" $(rows_only "$@") "$@"
+}
 copy=$TMP/b.csv
 digest() { sed -n 's/.*digest \([0-9a-f]*\)$/\1/p' "$TMP/err"; }
 rows() { zstd -qdc "$1" | tail -n +2; }

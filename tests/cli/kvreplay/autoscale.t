@@ -8,7 +8,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
-plan 47
+plan 52
 # The trace of N users over SECONDS: objects are there before the clock starts; then each user reads one every 50 ms.
 cat >"$TMP/gen" <<'END'
 #!/bin/sh
@@ -77,6 +77,32 @@ exits "not even one user" 1 "$BIN/kvreplay" --autoscale qos --each "$TMP/gen {N}
     --tier-engine 2=sim:bw=100MB/s --summary "$TMP/s.json"
 stderr_like "is said too" 'not even one user is served within the limits'
 is "and in the summary" "$(users)" null
+# Asked for the second time, the traces of more than two users have objects that take a second.
+cat >"$TMP/worse" <<'END'
+#!/bin/sh
+seen=${0%/*}/seen$1
+size=1000
+if [ -e "$seen" ] && [ "$1" -gt 2 ]; then size=100000000; fi
+: >"$seen"
+awk -v size=$size 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Arrival"
+    for (i = 0; i < 300; i++) printf "%.3f,Read,%d,Tier-2,k,Decode,%d,%.3f\n", i / 200, size, i, i / 200
+}'
+END
+chmod +x "$TMP/worse"
+confirmed() {
+    rm -f "$TMP"/seen*
+    "$BIN/kvreplay" --autoscale qos --each "$TMP/worse {N}" --step-warmup 50ms --step-duration 400ms --spin 0 \
+        --start-users 4 --max-users 4 --storage-p95 300ms --tier-engine 2=sim:bw=100MB/s --summary "$TMP/s.json" \
+        >"$TMP/rows.csv" 2>"$TMP/stderr" || return
+    [ "$(users)" = 2 ]
+}
+ok "qos: an answer that is not confirmed is none" tries 3 confirmed
+is "fewer users are, after both that were not" \
+    "$(json "$TMP/s.json" '[.autoscaling_stats[] | select(.action == "confirm") | .users] | tostring')" "[4,3,2]"
+stderr_like "and that is said" '4 users again: .*: a limit is passed this time'
+is "rows of the confirmed run only" "$(grep -c ',Read,100000000,' "$TMP/rows.csv")" 0
+ok "and there are some" grep -q ',Read,1000,' "$TMP/rows.csv"
 # From the third user on answers take 9 s: a step ends without answers, and with nothing that was late.
 cat >"$TMP/stuck" <<'END'
 #!/bin/sh

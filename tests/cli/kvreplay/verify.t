@@ -43,17 +43,17 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0,Read,200000,Tier-2,the key,Decode
 END
 cp -R "$TMP/d" "$TMP/copy"
-exits "--on-absent skip" 0 "$BIN/kvreplay" --nvme "$TMP/copy" --keep --inflight 1 --on-absent skip -o "$TMP/o.csv" \
+exits "--on-absent skip" 0 "$BIN/kvreplay" --nvme "$TMP/copy" --keep --inflight 1 --on-absent skip --no-notes -o "$TMP/o.csv" \
     --summary "$summary" "$TMP/some.csv"
 is "adopts what has the size and was not deleted" "$(sed '1d; s/.*,//' "$TMP/o.csv" | tr '\n' ' ')" \
     "ok absent absent absent ok absent "
 is "one object, and creates nothing" "$(json "$summary" '.populated | .adopted_objects, .objects')" "1 0"
 exits "what was deleted is not there again" 1 "$BIN/kvreplay" --nvme "$TMP/copy" --on-absent fail \
-    -o "$TMP/o.csv" "$TMP/r.csv"
+    --no-notes -o "$TMP/o.csv" "$TMP/r.csv"
 stderr_like "and named" 'row 1 \(Tier-2 Read, key the key\): the object is not there'
 flip "$big" 50000
 exits "a flipped byte of the body passes the headers" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep -o /dev/null "$TMP/r.csv"
-exits "full verification finds it" 1 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify full -o "$TMP/o.csv" "$TMP/r.csv"
+exits "full verification finds it" 1 "$BIN/kvreplay" --nvme "$TMP/d" --keep --verify full --no-notes -o "$TMP/o.csv" "$TMP/r.csv"
 stderr_like "key, block and offset are named" 'key the key\): corrupt: block 12 at offset 50000'
 is "one row is corrupt" "$(awk -F, '$NF == "corrupt" { print $5 }' "$TMP/o.csv")" "the key"
 is "the other is ok" "$(awk -F, '$NF == "ok" { print $5 }' "$TMP/o.csv")" "other"

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -223,6 +224,41 @@ static void test_parts(void **state)
         assert_true(host_ns >= 0);
         close_tier(f);
     }
+}
+
+/* A file system that stalls in open: it is the storage's time, not the host's. A named pipe in the
+ * place of an object stalls a plain open until somebody opens its other end; io_uring's does not.
+ */
+static void test_stalled_open(void **state)
+{
+    const int64_t stall_ns = 100000000;
+    struct fixture *f = *state;
+    struct tier_storage_opts o = ordinary();
+    struct tier_op op = checks_op(300, 1, 100000);
+    const struct tier_op *done;
+    char name[80];
+    int fd;
+
+    o.engine = IO_PSYNC;
+    open_tier(f, o);
+    assert_int_equal(run(f, &op, TIER_WRITE), 0);
+    snprintf(name, sizeof(name), "%02x/%016llx%016llx.kv", (unsigned)(op.name.hi >> 56),
+             (unsigned long long)op.name.hi, (unsigned long long)op.name.lo);
+    assert_int_equal(unlinkat(target_dir_fd(f->target), name, 0), 0);
+    assert_int_equal(mkfifoat(target_dir_fd(f->target), name, 0600), 0);
+    op.verb = TIER_READ;
+    assert_int_equal(f->tier->ops->submit(f->tier, &op), 0);
+    f->tier->ops->kick(f->tier);
+    clock_sleep_until(clock_now_ns() + stall_ns, 0);
+    fd = openat(target_dir_fd(f->target), name, O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    close(fd);
+    done = checks_wait(f->tier, f->bell);
+    assert_true(done->status < 0); /* there is nothing to read */
+    checks_parts(done);
+    assert_true(done->part.meta_ns > stall_ns / 2);
+    assert_int_equal(unlinkat(target_dir_fd(f->target), name, 0), 0);
+    close_tier(f);
 }
 
 /* One flipped byte anywhere is found by full, with its place; in a header by header too. */
@@ -559,6 +595,7 @@ int main(void)
         TEST(test_polled),
         TEST(test_large),
         TEST(test_parts),
+        TEST(test_stalled_open),
         TEST(test_flipped),
         TEST(test_first_fault),
         TEST(test_truncated_and_swapped),

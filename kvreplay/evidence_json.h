@@ -1,0 +1,14 @@
+/* The evidence and what was judged from it, as members of the summary. */
+#ifndef KVREPLAY_EVIDENCE_JSON_H
+#define KVREPLAY_EVIDENCE_JSON_H
+
+#include "kvreplay/evidence.h"
+#include "kvreplay/validity.h"
+#include "lib/json/jsonout.h"
+
+/* "evidence", "gaps", "scheduler_gaps" and "gaps_more". */
+void evidence_json(struct jsonout *j, const struct evidence *ev);
+/* "valid", "why_invalid", "validity", "notes". */
+void validity_json(struct jsonout *j, const struct validity *v);
+
+#endif

@@ -1,0 +1,294 @@
+/* Beside the loops of the scheduler and of the engines: collects when each of them was kept from
+ * running. Nothing here is on the way of an operation unless something took a millisecond. */
+#include "lib/io/gap_list.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/thread.h"
+
+/* The thread that only wakes up does so every BEAT, and says so when it is late by LATE: an idle
+ * virtual processor may take a few ms to come back, and that alone keeps nobody from working. */
+#define GAPS_BEAT_NS 5000000
+#define GAPS_LATE_NS 20000000
+
+struct loop {
+    enum gap_of of;
+    char name[GAPS_NAME_CAP];
+    pid_t thread;
+    int64_t delay_ns; /* at gap_list_begin; then of the timed part; negative: not known */
+};
+
+struct gap_list {
+    pthread_t beat;
+    atomic_bool stop;
+    atomic_int_least64_t latest_ns; /* end of the latest gap */
+    pthread_mutex_t lock;           /* guards the following */
+    bool open;                      /* the timed part runs */
+    struct gap gap[GAPS_MAX];
+    size_t kept;
+    uint64_t count;
+    int64_t largest_ns;
+    struct loop loop[GAPS_LOOPS_MAX];
+    unsigned loops;
+};
+
+/* ---- run delay ---- */
+
+/* "RUNNING_NS DELAY_NS SLICES"; -1: cannot be told. */
+static int64_t parse_delay(const char *text)
+{
+    unsigned long long ran, delay;
+
+    return sscanf(text, "%llu %llu", &ran, &delay) == 2 ? (int64_t)delay : -1;
+}
+
+static int64_t read_delay(int fd)
+{
+    char text[96];
+    ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+
+    if (n <= 0)
+        return -1;
+    text[n] = '\0';
+    return parse_delay(text);
+}
+
+static int64_t delay_of(pid_t thread)
+{
+    char path[64];
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", (int)thread);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    int64_t delay = read_delay(fd);
+    if (fd >= 0)
+        close(fd);
+    return delay;
+}
+
+/* ---- loops ---- */
+
+static void add(struct gap_list *g, unsigned loop, int64_t from_ns, int64_t until_ns)
+{
+    pthread_mutex_lock(&g->lock);
+    if (g->open) {
+        if (g->kept < GAPS_MAX)
+            g->gap[g->kept++] = (struct gap){from_ns, until_ns, loop};
+        g->count++;
+        if (until_ns - from_ns > g->largest_ns)
+            g->largest_ns = until_ns - from_ns;
+        if (g->loop[loop].of != GAPS_OF_SCHEDULER &&
+            until_ns > atomic_load_explicit(&g->latest_ns, memory_order_relaxed))
+            atomic_store_explicit(&g->latest_ns, until_ns, memory_order_release);
+    }
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* The calling thread's place in the table; GAPS_LOOPS_MAX: there is none left. */
+static unsigned add_loop(struct gap_list *g, enum gap_of of, const char *name, unsigned number)
+{
+    pthread_mutex_lock(&g->lock);
+    unsigned i = g->loops;
+    if (i < GAPS_LOOPS_MAX) {
+        struct loop *l = &g->loop[g->loops++];
+        l->of = of;
+        if (of == GAPS_OF_ENGINE)
+            snprintf(l->name, sizeof(l->name), "%.12s %u", name, number);
+        else
+            snprintf(l->name, sizeof(l->name), "%s",
+                     of == GAPS_OF_PROCESS ? "process" : "scheduler");
+        l->thread = gettid();
+        l->delay_ns = delay_of(l->thread);
+    }
+    pthread_mutex_unlock(&g->lock);
+    return i;
+}
+
+void gap_loop_open(struct gap_loop *l, struct gap_list *g, enum gap_of of, const char *name,
+                   unsigned number)
+{
+    *l = (struct gap_loop){.schedstat = -1};
+    if (!g)
+        return;
+    l->loop = add_loop(g, of, name, number);
+    if (l->loop == GAPS_LOOPS_MAX)
+        return;
+    l->gaps = g;
+    l->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    l->delay_ns = read_delay(l->schedstat);
+}
+
+void gap_loop_close(struct gap_loop *l)
+{
+    if (l->gaps && l->schedstat >= 0)
+        close(l->schedstat);
+    *l = (struct gap_loop){.schedstat = -1};
+}
+
+void gap_loop_add(struct gap_loop *l, int64_t from_ns, int64_t until_ns)
+{
+    if (l->gaps && until_ns - from_ns >= GAPS_NS)
+        add(l->gaps, l->loop, from_ns, until_ns);
+}
+
+void gap_loop_look(struct gap_loop *l, int64_t from_ns, int64_t now_ns)
+{
+    if (!l->gaps || now_ns - from_ns < GAPS_NS)
+        return;
+    int64_t delay = read_delay(l->schedstat), waited = delay - l->delay_ns;
+
+    if (delay < 0)
+        return;
+    l->delay_ns = delay;
+    /* Short delays since the last look are in it too, but no more than the time looked at. */
+    gap_loop_add(l, waited < now_ns - from_ns ? now_ns - waited : from_ns, now_ns);
+}
+
+static void *beat_run(void *arg)
+{
+    struct gap_list *g = arg;
+    struct gap_loop self;
+
+    gap_loop_open(&self, g, GAPS_OF_PROCESS, NULL, 0);
+    while (!atomic_load(&g->stop)) {
+        int64_t due = clock_now_ns() + GAPS_BEAT_NS;
+
+        clock_sleep_until(due, 0);
+        int64_t now = clock_now_ns();
+        if (now - due >= GAPS_LATE_NS)
+            gap_loop_add(&self, due, now);
+    }
+    gap_loop_close(&self);
+    return NULL;
+}
+
+struct gap_list *gap_list_create(void)
+{
+    struct gap_list *g = calloc(1, sizeof(*g));
+
+    if (!g)
+        return NULL;
+    pthread_mutex_init(&g->lock, NULL);
+    if (thread_start(&g->beat, beat_run, g) == 0)
+        return g;
+    pthread_mutex_destroy(&g->lock);
+    free(g);
+    return NULL;
+}
+
+void gap_list_free(struct gap_list *g)
+{
+    if (!g)
+        return;
+    atomic_store(&g->stop, true);
+    pthread_join(g->beat, NULL);
+    pthread_mutex_destroy(&g->lock);
+    free(g);
+}
+
+/* ---- the timed part ---- */
+
+void gap_list_begin(struct gap_list *g)
+{
+    pthread_mutex_lock(&g->lock);
+    g->open = true;
+    g->kept = g->count = 0;
+    g->largest_ns = 0;
+    for (unsigned i = 0; i < g->loops; i++)
+        g->loop[i].delay_ns = delay_of(g->loop[i].thread);
+    pthread_mutex_unlock(&g->lock);
+}
+
+void gap_list_end(struct gap_list *g)
+{
+    pthread_mutex_lock(&g->lock);
+    g->open = false;
+    for (unsigned i = 0; i < g->loops; i++) {
+        struct loop *l = &g->loop[i];
+        int64_t now = delay_of(l->thread);
+        l->delay_ns = now >= 0 && l->delay_ns >= 0 ? now - l->delay_ns : -1;
+    }
+    pthread_mutex_unlock(&g->lock);
+}
+
+uint64_t gap_list_count(const struct gap_list *g)
+{
+    return g->count;
+}
+
+int64_t gap_list_largest_ns(const struct gap_list *g)
+{
+    return g->largest_ns;
+}
+
+size_t gap_list_kept(const struct gap_list *g)
+{
+    return g->kept;
+}
+
+struct gap gap_list_at(const struct gap_list *g, size_t i)
+{
+    return g->gap[i];
+}
+
+enum gap_of gap_list_of(const struct gap_list *g, unsigned loop)
+{
+    return g->loop[loop].of;
+}
+
+const char *gap_list_loop_name(const struct gap_list *g, unsigned loop)
+{
+    return g->loop[loop].name;
+}
+
+bool gap_list_run_delay(const struct gap_list *g, struct gap_list_delay *d)
+{
+    bool known = false;
+
+    *d = (struct gap_list_delay){0};
+    for (unsigned i = 0; i < g->loops; i++) {
+        int64_t delay = g->loop[i].delay_ns;
+        if (delay < 0)
+            continue;
+        known = true;
+        d->all_ns += delay;
+        if (g->loop[i].of != GAPS_OF_ENGINE)
+            continue;
+        d->engines_ns += delay;
+        if (delay > d->most_ns) {
+            d->most_ns = delay;
+            d->loop = i;
+        }
+    }
+    return known;
+}
+
+int64_t gap_list_overlap(const struct gap_list *g, int64_t start_ns, int64_t end_ns)
+{
+    pthread_mutex_t *lock = (pthread_mutex_t *)&g->lock;
+    int64_t until = end_ns, sum = 0;
+
+    if (atomic_load_explicit(&g->latest_ns, memory_order_acquire) <= start_ns)
+        return 0;
+    /* From the latest one on; of gaps over each other the common part counts once. */
+    pthread_mutex_lock(lock);
+    for (size_t i = g->kept; i > 0 && until > start_ns; i--) {
+        const struct gap *gap = &g->gap[i - 1];
+        int64_t from = gap->start_ns > start_ns ? gap->start_ns : start_ns;
+        int64_t to = gap->end_ns < until ? gap->end_ns : until;
+        if (gap->end_ns <= start_ns)
+            break; /* kept nearly in the order of their ends: those before ended before, too */
+        if (to <= from || g->loop[gap->loop].of == GAPS_OF_SCHEDULER)
+            continue;
+        sum += to - from;
+        until = from;
+    }
+    pthread_mutex_unlock(lock);
+    return sum;
+}

@@ -1,0 +1,82 @@
+/* When the processors were away from the threads that do the work: kept for the report, since times
+ * that were measured meanwhile contain it. Each loop watches itself with its own clock and, where
+ * the kernel tells (/proc/thread-self/schedstat), with the time that it waited for a processor. One
+ * more thread, which has nothing to do but to wake up, sees that the whole process stood still. */
+#ifndef KVTRACE_IO_GAP_LIST_H
+#define KVTRACE_IO_GAP_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    GAPS_MAX = 10000,     /* gaps kept; more are counted */
+    GAPS_LOOPS_MAX = 256, /* loops whose run delay is known; more are not watched */
+    GAPS_NAME_CAP = 24,
+    GAPS_NS = 1000000 /* shorter ones are none */
+};
+
+/* Whose loop it is. The scheduler takes no time that an engine measures: its gaps make rows start
+ * late, and lengthen neither service nor device times. */
+enum gap_of {
+    GAPS_OF_SCHEDULER, /* "scheduler" */
+    GAPS_OF_ENGINE,
+    GAPS_OF_PROCESS /* "process": the thread that only wakes up */
+};
+
+struct gap_list;
+
+struct gap {
+    int64_t start_ns, end_ns; /* monotonic */
+    unsigned loop;            /* gap_list_loop_name */
+};
+
+/* Starts the thread that wakes up. NULL: no memory, or no thread. */
+struct gap_list *gap_list_create(void);
+void gap_list_free(struct gap_list *g); /* after all loops; takes NULL */
+
+/* A loop's own view; belongs to its thread. Zeroed, or opened with gaps NULL, it watches nothing.
+ */
+struct gap_loop {
+    struct gap_list *gaps;
+    unsigned loop;
+    int schedstat;    /* descriptor; -1: the kernel does not tell */
+    int64_t delay_ns; /* run delay when it was last read */
+};
+/* In the loop's thread. Of an engine, name and number make "storage 0". */
+void gap_loop_open(struct gap_loop *l, struct gap_list *g, enum gap_of of, const char *name,
+                   unsigned number);
+void gap_loop_close(struct gap_loop *l);
+/* The processors were away from from_ns to until_ns, if that is long enough: the loop was due, or
+ * had work, and did not run. */
+void gap_loop_add(struct gap_loop *l, int64_t from_ns, int64_t until_ns);
+/* From from_ns to now_ns the loop worked, or slept until something came. If that took long, the
+ * part in which it waited for a processor is added, as the end of it. */
+void gap_loop_look(struct gap_loop *l, int64_t from_ns, int64_t now_ns);
+
+/* The timed part begins: forgets all gaps before. Ends: what comes later does not count. */
+void gap_list_begin(struct gap_list *g);
+void gap_list_end(struct gap_list *g);
+
+/* Of the timed part. Any thread. */
+uint64_t gap_list_count(const struct gap_list *g); /* all, kept or not */
+int64_t gap_list_largest_ns(const struct gap_list *g);
+size_t gap_list_kept(const struct gap_list *g);
+struct gap gap_list_at(const struct gap_list *g,
+                       size_t i); /* i < gap_list_kept, in the order of their ends */
+enum gap_of gap_list_of(const struct gap_list *g, unsigned loop);
+/* Lent. */
+const char *gap_list_loop_name(const struct gap_list *g, unsigned loop);
+/* Time that the loops waited for a processor. */
+struct gap_list_delay {
+    int64_t all_ns, engines_ns;
+    int64_t most_ns; /* of the engines' loop that waited longest */
+    unsigned loop;   /* which one */
+};
+/* False: the kernel does not tell. After gap_list_end. */
+bool gap_list_run_delay(const struct gap_list *g, struct gap_list_delay *d);
+/* How much of start_ns to end_ns lies in gaps of engines and process that are known now. Cheap when
+ * none is as late. */
+int64_t gap_list_overlap(const struct gap_list *g, int64_t start_ns, int64_t end_ns);
+
+#endif

@@ -1,0 +1,118 @@
+#!/bin/sh
+# evidence.t - what a run says of itself: a stop of the process is listed with its time, and makes the figures that it moved
+# unreliable, in every timing and with every engine; memory that poses as a drive, reads from the page cache, lateness and
+# overload are named; what cannot be read is null. A bug looked like a run that was stopped for a second and "valid".
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+
+summary=$TMP/s.json
+header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,Arrival
+# rows N EVERY OP SIZE KEYS: a row every so many seconds, each a request of one of five users.
+rows() {
+    awk -v n="$1" -v every="$2" -v op="$3" -v size="$4" -v keys="$5" -v header=$header 'BEGIN {
+        print header
+        for (i = 0; i < n; i++)
+            printf "%.6f,%s,%d,Tier-2,k%d,Decode,%d,u%d,%.6f\n", i * every, op, size, i % keys, i, i % 5, i * every
+    }'
+}
+figure() { json "$summary" "[.validity[] | select(.figures == \"$1\")][0] | .state, .why"; }
+replay() { "$BIN/kvreplay" -o "$TMP/r.csv.zst" --summary "$summary" "$@" 2>"$TMP/err"; }
+
+# Stopped for half a second of about one, in every timing. Half of a row's times: no percentile may hide it.
+rows 400 0.0025 Read 65536 20 >"$TMP/timed.csv"
+stopped() { # OPTIONS...
+    replay "$@" &
+    child=$!
+    catches $child
+    sleep 0.3
+    kill -s STOP $child
+    sleep 0.5
+    kill -s CONT $child
+    wait $child || return
+    [ "$(json "$summary" 'any(.gaps[]; .thread == "process" and .end_s - .start_s > 0.35)')" = true ] ||
+        echo "no such gap: $(json "$summary" '.gaps | tostring')"
+    [ "$(json "$summary" '.evidence | .largest_gap_us > 350000 and .gaps >= 1')" = true ] || echo "not in the evidence"
+    [ "$(json "$summary" 'all(.gaps[]; .end_s - .start_s >= 0.000999 and .end_s >= 0) and .gaps_more == 0')" = true ] ||
+        echo "gaps that are none"
+    [ "$(json "$summary" '(.gaps + .scheduler_gaps | length) + .gaps_more == .evidence.gaps and
+        all(.gaps[]; .thread != "scheduler") and all(.scheduler_gaps[]; .thread == "scheduler")')" = true ] ||
+        echo "two lists of all that were counted"
+}
+slow=--tier-engine=2=sim:lat=2ms
+is 'stopped: asap' "$(tries 3 stopped --inflight 1 "$slow" "$TMP/timed.csv")" ''
+is 'stopped: trace' "$(tries 3 stopped --timing trace "$slow" "$TMP/timed.csv")" ''
+like 'what it did to the responses' "$(figure response)" '^unreliable P[0-9]+ \+[0-9.]+ % by the tool'
+is 'stopped: served' "$(tries 3 stopped --timing served --workers 2 "$slow" "$TMP/timed.csv")" ''
+is 'stopped: closed' "$(tries 3 stopped --timing closed "$slow" "$TMP/timed.csv")" ''
+is 'stopped: files, psync' "$(tries 3 stopped --timing trace --nvme "$TMP/d" --ioengine psync "$TMP/timed.csv")" ''
+is 'stopped: files' "$(tries 3 stopped --timing trace --nvme "$TMP/d" "$TMP/timed.csv")" ''
+is 'the run as such is not thrown away' "$(json "$summary" '.why_invalid == [], .rows.failed')" 'true 0'
+
+# Every member is there, null where there is nothing to know.
+names='run_delay_s steal_share largest_gap_us gaps client_delay_us own_io_s kernel_io_s own_read_bytes own_write_bytes
+device_read_bytes device_write_bytes target file_system resident_share pages registered_buffers direct cached_read_share
+overload'
+is 'members' "$(json "$summary" '.evidence | keys_unsorted | join(" ")')" "$(echo "$names" | tr '\n' ' ' | sed 's/ $//')"
+replay --null "$TMP/timed.csv"
+is 'of a run without a target' "$(json "$summary" '.evidence | .target, .file_system, .pages, .direct, .own_io_s,
+    .cached_read_share, .overload')" 'null null null null null null null'
+is 'nothing is judged there' "$(json "$summary" '.valid, (.validity | length)')" 'true 0'
+sum='.device_us.mean - .meta_us.mean - .io_us.mean - .flush_us.mean'
+
+# Memory posing as a drive.
+if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && [ -w /dev/shm ]; then
+    shm=$(mktemp -d /dev/shm/kvtrace-test.XXXXXX)
+    replay --nvme "$shm/d" "$TMP/timed.csv"
+    is 'tmpfs: told' "$(json "$summary" '.evidence | .target, .file_system, .direct')" 'memory tmpfs false'
+    is 'tmpfs: storage figures' "$(figure storage)" 'unreliable the target is memory (tmpfs)'
+    is 'tmpfs: the run' "$(json "$summary" .valid)" false
+    rm -rf "$shm"
+else
+    ok 'tmpfs: told # SKIP there is none' true
+    ok 'tmpfs: storage figures # SKIP there is none' true
+    ok 'tmpfs: the run # SKIP there is none' true
+fi
+
+# Reads from the page cache, and what a flushed write is made of. Where the kernel does not tell, neither can be said.
+rows 400 0 Read 1048576 5 >"$TMP/hot.csv"
+replay --nvme "$TMP/d" --buffered "$TMP/hot.csv"
+case $(json "$summary" '.evidence | .target, (.own_read_bytes == null)') in
+'storage false')
+    ok 'cached: how much' test "$(json "$summary" '.evidence.cached_read_share > 0.5')" = true
+    like 'cached: storage figures' "$(figure storage)" '^unreliable [0-9]+ % of the bytes read came from a cache$'
+    ;;
+*)
+    ok 'cached # SKIP the scratch folder is no storage, or /proc/self/io cannot be read' true
+    ok 'cached # SKIP likewise' true
+    ;;
+esac
+rows 20 0 Write 1048576 20 >"$TMP/w.csv"
+replay --nvme "$TMP/d" --buffered "$TMP/w.csv"
+is 'a flush is device time' "$(json "$summary" "tier(\"Tier-2\").write | .flush_us.mean > 0, .meta_us.mean > 0, ($sum | fabs < 0.01)")" \
+    'true true true'
+
+# Twice as much as one server does: the line grows all the time. Half of it: no overload.
+rows 1200 0.001 Read 4096 10 >"$TMP/load.csv"
+grows() {
+    replay --timing trace --tier-engine 2=sim:lat=2ms "$TMP/load.csv" || return
+    [ "$(json "$summary" '.evidence.overload | .offered_per_s > 900 and .offered_per_s < 1100 and .achieved_per_s > 350 and
+        .achieved_per_s < 650 and .backlog_growth > 350')" = true ] || json "$summary" '.evidence.overload | tostring'
+    grep -q '^note: overload: ' "$TMP/err"
+}
+is 'overload' "$(tries 3 grows)" ''
+replay --timing trace --tier-engine 2=sim:lat=500us "$TMP/load.csv"
+is 'none' "$(json "$summary" .evidence.overload)" null
+is 'lateness does not void a run' "$(json "$summary" '.lateness_us.budget, .valid')" 'null true'
+exits 'a budget does' 0 "$BIN/kvreplay" --timing trace --tier-engine 2=sim:lat=500us --lateness-budget 1ns -o "$TMP/r.csv" \
+    --summary "$summary" "$TMP/load.csv"
+is 'as asked for' "$(json "$summary" .valid)" false
+
+# Rows without I/O are never late.
+{
+    echo $header
+    awk 'BEGIN { for (i = 0; i < 200; i++) printf "0.0,Miss,0,,m%d,,%d,u,0.0\n", i, i }'
+    echo 0.0,Read,4096,Tier-2,k,Decode,200,u,0.0
+} >"$TMP/miss.csv"
+replay --timing trace --tier-engine 2=sim:lat=1ms "$TMP/miss.csv"
+is 'only rows with I/O count as late' "$(json "$summary" .evidence.client_delay_us.count)" 1
+done_testing
