@@ -206,17 +206,15 @@ better() {
         }
         END {
             one = ENVIRON["better_1"]; two = ENVIRON["better_2"]
+            if (device != "") print "Both lie on one device, " device "."
             if (trials < 2) print "One run of each does not tell how much runs differ by chance: take --trials 3 to 5."
             else if (!tested) print "Nothing could be compared between " one " and " two "."
             else if (count[1] && count[2])
                 print "Mixed: by more than the noise, " one " is better in " best(1) "; " two " in " best(2) "."
             else if (count[1]) print one " is better than " two " by more than the noise: " best(1) "."
             else if (count[2]) print two " is better than " one " by more than the noise: " best(2) "."
-            else {
-                print "No difference beyond the noise between " one " and " two " in " trials " trials of each."
-                if (shows) printf "A change under %.2g %% would not have shown in half of the figures.\n", 100 * shows
-            }
-            if (device != "") print "Both lie on one device, " device "."
+            else print "No difference beyond the noise between " one " and " two " in " trials " trials of each" \
+                (shows ? sprintf("; a change under %.2g %% would not have shown in half of the figures", 100 * shows) : "") "."
         }'
 }
 

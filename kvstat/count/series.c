@@ -52,7 +52,8 @@ static void slot_free(struct series_slot *slot)
         return;
     for (size_t t = 0; t < TRACE_TIERS; t++)
         for (size_t d = 0; d < SERIES_DIRECTIONS; d++)
-            coarse_hist_free(slot->io[t][d].times);
+            for (size_t i = 0; i < SERIES_TIMES; i++)
+                coarse_hist_free(slot->io[t][d].times[i]);
     free(slot);
 }
 
@@ -130,7 +131,8 @@ static int slot_merge(struct series_slot *into, const struct series_slot *from)
         for (size_t d = 0; d < SERIES_DIRECTIONS && rc == 0; d++) {
             into->io[t][d].ops += from->io[t][d].ops;
             into->io[t][d].bytes += from->io[t][d].bytes;
-            rc = coarse_hist_merge(&into->io[t][d].times, from->io[t][d].times);
+            for (size_t i = 0; i < SERIES_TIMES && rc == 0; i++)
+                rc = coarse_hist_merge(&into->io[t][d].times[i], from->io[t][d].times[i]);
         }
     }
     for (size_t q = 0; q < TRACE_QOSES; q++) {
@@ -201,6 +203,22 @@ static int add_queue(struct series *s, const struct trace_row *row)
     return 0;
 }
 
+static int add_times(struct series_io *io, const struct trace_row *row)
+{
+    int rc = 0;
+    if (row->latency_ns != TRACE_NONE)
+        rc = coarse_hist_record(&io->times[SERIES_SERVICE], row->latency_ns);
+    if (rc < 0 || row->due_ns == TRACE_NONE)
+        return rc;
+    int64_t wait_ns = agg_add_ns(row->start_ns, -row->due_ns);
+    rc = coarse_hist_record(&io->times[SERIES_WAIT], wait_ns);
+    if (rc == 0 && row->latency_ns != TRACE_NONE)
+        rc = coarse_hist_record(&io->times[SERIES_RESPONSE], agg_add_ns(wait_ns, row->latency_ns));
+    if (rc == 0 && row->eligible_ns != TRACE_NONE)
+        rc = coarse_hist_record(&io->times[SERIES_LATE], agg_client_delay_ns(row));
+    return rc;
+}
+
 static int add_row(struct series *s, const struct trace_row *row)
 {
     struct occupancy change = {0};
@@ -252,9 +270,7 @@ static int add_row(struct series *s, const struct trace_row *row)
         &slot->io[row->tier][row->op == TRACE_WRITE ? SERIES_WRITE : SERIES_READ];
     io->ops++;
     io->bytes += row->size;
-    return s->result && row->latency_ns != TRACE_NONE
-               ? coarse_hist_record(&io->times, row->latency_ns)
-               : 0;
+    return s->result ? add_times(io, row) : 0;
 }
 
 static int fail(const struct series *s, int rc, struct err *e)
@@ -327,9 +343,9 @@ const struct series_slot *series_at(const struct series *s, size_t i)
     return s->slot[i];
 }
 
-int64_t series_percentile(const struct series_io *io, uint32_t ppm)
+int64_t series_percentile(const struct series_io *io, enum series_time time, uint32_t ppm)
 {
-    return coarse_hist_percentile(io->times, ppm);
+    return coarse_hist_percentile(io->times[time], ppm);
 }
 
 int64_t series_base_bytes(const struct series *s, enum trace_tier tier)

@@ -17,6 +17,13 @@ enum series_direction {
     SERIES_WRITE,
     SERIES_DIRECTIONS
 };
+enum series_time {
+    SERIES_SERVICE,
+    SERIES_RESPONSE,
+    SERIES_WAIT, /* Start - Due */
+    SERIES_LATE, /* of it, the tool's own delay */
+    SERIES_TIMES
+};
 /* More intervals than this are refused, since each takes memory. */
 #define SERIES_MAX      10000
 #define SERIES_AUTO_MAX 240
@@ -24,8 +31,8 @@ enum series_direction {
 /* One interval. Rows count when they complete; rows of a trace count at their Timestamp. */
 struct series_slot {
     struct series_io {
-        uint64_t ops, bytes;       /* rows that did not fail */
-        struct coarse_hist *times; /* service times; NULL: none */
+        uint64_t ops, bytes;                     /* rows that did not fail */
+        struct coarse_hist *times[SERIES_TIMES]; /* NULL: none */
     } io[TRACE_TIERS][SERIES_DIRECTIONS];
     struct series_queue {
         uint64_t arrived, admitted;    /* requests */
@@ -59,7 +66,7 @@ size_t series_count(const struct series *s);
 const struct series_slot *series_at(const struct series *s, size_t i);
 /* Contents of a tier before the first interval, in bytes. */
 int64_t series_base_bytes(const struct series *s, enum trace_tier tier);
-/* Service time in ns of rank ceil(ppm n / 1,000,000), within 1.6 %; -1: there is none. */
-int64_t series_percentile(const struct series_io *io, uint32_t ppm);
+/* The time in ns of rank ceil(ppm n / 1,000,000), within 1.6 %; -1: there is none. */
+int64_t series_percentile(const struct series_io *io, enum series_time time, uint32_t ppm);
 
 #endif

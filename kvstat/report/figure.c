@@ -243,6 +243,7 @@ static const struct what {
     [FIGURE_DEVICE_READ_BYTES] = {"device_read_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
     [FIGURE_DEVICE_WRITE_BYTES] = {"device_write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
     [FIGURE_PAGE_CACHE_SHARE] = {"page_cache_resident_share", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_LATENESS] = {"lateness_us", FIGURE_UNIT_US, NULL, NULL},
     [FIGURE_ENGINE] = {"storage_engine", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_NOTES] = {"notes", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_FLAGS] = {"storage_flags", FIGURE_UNIT_NONE, NULL, NULL},

@@ -54,12 +54,17 @@ static void put_io(struct intervals *s, unsigned tier, unsigned op, const struct
     put_count(s, figure_id_direction(tier, op, FIGURE_BYTES), io->bytes);
     put_number(s, figure_id_direction(tier, op, FIGURE_GIB_PER_S),
                (double)io->bytes / (double)UNITS_GIB / s->length_s);
-    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-        struct figure_id id = figure_id_direction(tier, op, FIGURE_SERVICE);
-        int64_t ns = series_percentile(io, times[i].ppm);
-        put_number(s, figure_id_statistic(id, times[i].statistic),
-                   ns < 0 ? NAN : (double)ns / figure_scale(id.what));
-    }
+    static const enum figure_what whats[SERIES_TIMES] = {[SERIES_SERVICE] = FIGURE_SERVICE,
+                                                         [SERIES_RESPONSE] = FIGURE_RESPONSE,
+                                                         [SERIES_WAIT] = FIGURE_WAIT,
+                                                         [SERIES_LATE] = FIGURE_LATENESS};
+    for (unsigned time = 0; time < SERIES_TIMES; time++)
+        for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+            struct figure_id id = figure_id_direction(tier, op, whats[time]);
+            int64_t ns = series_percentile(io, time, times[i].ppm);
+            put_number(s, figure_id_statistic(id, times[i].statistic),
+                       ns < 0 ? NAN : (double)ns / figure_scale(id.what));
+        }
 }
 
 /* ---- queues ---- */

@@ -20,12 +20,26 @@ static const char *const directions[DIRECTIONS] = {"Read", "Write"};
 static const char *const colours[TRACE_TIERS][DIRECTIONS] = {
     {"#e69f00", "#a85d00"}, {"#009e73", "#00563f"}, {"#56b4e9", "#0072b2"}};
 
+/* Times over time. */
+enum {
+    SERVICE,
+    RESPONSE,
+    WAIT,
+    LATENESS,
+    TIMES
+};
+static const enum figure_what times[TIMES] = {[SERVICE] = FIGURE_SERVICE,
+                                              [RESPONSE] = FIGURE_RESPONSE,
+                                              [WAIT] = FIGURE_WAIT,
+                                              [LATENESS] = FIGURE_LATENESS};
+
 /* What happened in the intervals of a point. */
 struct point {
     size_t intervals;
     double length_s; /* of them */
     uint64_t ops[TRACE_TIERS][DIRECTIONS], bytes[TRACE_TIERS][DIRECTIONS];
-    double contents[TRACE_TIERS]; /* bytes at the end */
+    double contents[TRACE_TIERS];     /* bytes at the end */
+    double p95_us[TIMES][DIRECTIONS]; /* of Tier-2, the greatest of the intervals; NAN: none */
     uint64_t hits, lookups;
 };
 
@@ -63,6 +77,13 @@ static size_t choose_together(const struct figures *f, const struct intervals *s
 static void add_interval(struct point *p, const struct intervals *series, size_t i)
 {
     const struct figure_part part = intervals_at(series, i);
+    for (unsigned m = 0; m < TIMES; m++)
+        for (unsigned d = 0; d < DIRECTIONS; d++) {
+            const struct figure_id id = figure_id_statistic(
+                figure_id_direction(TRACE_STORAGE, ops[d], times[m]), FIGURE_P95);
+            double us = intervals_number(series, i, id);
+            p->p95_us[m][d] = p->intervals ? fmax(p->p95_us[m][d], us) : us;
+        }
     p->intervals++;
     p->length_s = (double)p->intervals * intervals_length_s(series);
     for (size_t k = 0; k < part.count; k++) {
@@ -179,13 +200,14 @@ enum quantity {
     CONTENTS,    /* of a tier */
     HIT_RATE,    /* in the point */
     HITS_SO_FAR, /* since the start */
-    OPERATIONS   /* a second in one direction, all tiers */
+    OPERATIONS,  /* a second in one direction, all tiers */
+    P95          /* of a time of Tier-2 in one direction, in ms */
 };
 
 struct line {
     const char *title, *colour, *style;
     enum quantity quantity;
-    unsigned tier, direction;
+    unsigned tier, direction, time;
 };
 
 /* NAN: not known. so_far: hits and lookups up to the end of the point. */
@@ -202,6 +224,8 @@ static double value_at(const struct picture *p, const struct line *l, const stru
         return point->lookups > 0 ? 100 * (double)point->hits / (double)point->lookups : NAN;
     case HITS_SO_FAR:
         return so_far[1] > 0 ? 100 * (double)so_far[0] / (double)so_far[1] : NAN;
+    case P95:
+        return point->p95_us[l->time][l->direction] / 1e3;
     case OPERATIONS:
         for (unsigned t = 0; t < TRACE_TIERS; t++)
             n += (double)point->ops[t][l->direction];
@@ -256,7 +280,7 @@ static void put_throughput(FILE *out, const struct picture *p)
             if (!figures_find(p->f, figure_id_direction(t, ops[d], FIGURE_OPS)))
                 continue;
             snprintf(titles[n], sizeof(titles[n]), "%s %s", trace_tier_text(t), directions[d]);
-            lines[n] = (struct line){titles[n], colours[t][d], "", RATE, t, d};
+            lines[n] = (struct line){titles[n], colours[t][d], "", RATE, t, d, 0};
             n++;
         }
     fprintf(out,
@@ -272,7 +296,7 @@ static void put_contents(FILE *out, const struct picture *p)
     size_t n = 0;
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         if (figures_find(p->f, figure_id_tier(FIGURE_OF_CACHE_TIER, t, FIGURE_PEAK_BYTES)))
-            lines[n++] = (struct line){trace_tier_text(t), colours[t][0], "", CONTENTS, t, 0};
+            lines[n++] = (struct line){trace_tier_text(t), colours[t][0], "", CONTENTS, t, 0, 0};
     fprintf(out,
             "set key title 'Contents of the tiers' font 'Sans,12'\nset xlabel 'time [%s]'\nset "
             "ylabel 'contents [%s]'\n",
@@ -280,16 +304,57 @@ static void put_contents(FILE *out, const struct picture *p)
     put_lines(out, p, lines, n);
 }
 
+static bool has_time(const struct picture *p, unsigned time, unsigned direction)
+{
+    for (size_t i = 0; i < p->points; i++)
+        if (!isnan(p->point[i].p95_us[time][direction]))
+            return true;
+    return false;
+}
+
+/* A panel of two times of Tier-2: what the drive took beside what a user felt, or how long
+ * operations waited beside what of it the tool itself made. */
+static void put_times(FILE *out, const struct picture *p, const char *title, unsigned first)
+{
+    static const char *const names[TIMES] = {"service", "response", "wait", "lateness"};
+    struct line lines[2 * DIRECTIONS];
+    char titles[2 * DIRECTIONS][32];
+    size_t n = 0;
+    for (unsigned m = first; m < first + 2; m++)
+        for (unsigned d = 0; d < DIRECTIONS; d++) {
+            if (!has_time(p, m, d))
+                continue;
+            snprintf(titles[n], sizeof(titles[n]), "%s %s", directions[d], names[m]);
+            lines[n] = (struct line){.title = titles[n],
+                                     .colour = colours[m == first ? TRACE_STORAGE : TRACE_GPU][d],
+                                     .style = "",
+                                     .quantity = P95,
+                                     .direction = d,
+                                     .time = m};
+            n++;
+        }
+    fprintf(out,
+            "set key title '%s' font 'Sans,12'\nset xlabel 'time [%s]'\nset ylabel 'P95 [ms]'\n",
+            title, p->time.unit);
+    if (n > 0) {
+        put_lines(out, p, lines, n);
+        return;
+    }
+    put_nothing(out, first == WAIT ? "nothing was due at a time" : "no reads and writes");
+    fprintf(out, "set xrange [0:%.9g]\nset yrange [0:*]\n",
+            p->length_s > 0 ? p->length_s / p->time.divisor : 1);
+}
+
 /* The hit rate; operations where it is not known. */
 static void put_last(FILE *out, const struct picture *p)
 {
     static const struct line hits[] = {
-        {"in the interval", "#cc79a7", "", HIT_RATE, 0, 0},
-        {"since the start", "#000000", "dt 2", HITS_SO_FAR, 0, 0},
+        {"in the interval", "#cc79a7", "", HIT_RATE, 0, 0, 0},
+        {"since the start", "#000000", "dt 2", HITS_SO_FAR, 0, 0, 0},
     };
     static const struct line operations[] = {
-        {"Read", "#56b4e9", "", OPERATIONS, 0, 0},
-        {"Write", "#0072b2", "", OPERATIONS, 0, 1},
+        {"Read", "#56b4e9", "", OPERATIONS, 0, 0, 0},
+        {"Write", "#0072b2", "", OPERATIONS, 0, 1, 0},
     };
     bool known = !isnan(figures_number(p->f, figure_id(FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE)));
     fprintf(out, "set key title '%s' font 'Sans,12'\nset xlabel 'time [%s]'\nset ylabel '%s'\n%s",
@@ -299,6 +364,22 @@ static void put_last(FILE *out, const struct picture *p)
 }
 
 /* ---- the picture ---- */
+
+/* What a reader of the picture must know: simulated tiers, and figures not to be believed. */
+static void add_doubts(char *title, size_t n, const struct figures *f)
+{
+    size_t len = strlen(title);
+    for (unsigned t = 0; t < TRACE_TIERS && len < n; t++)
+        if (figures_is(f, figure_id_tier(FIGURE_OF_ROWS, t, FIGURE_SIMULATED)))
+            len += (size_t)snprintf(title + len, n - len, "; %s SIMULATED", trace_tier_text(t));
+    if (!figures_is_result(f) || len >= n)
+        return;
+    enum validity_state worst = VALIDITY_GOOD;
+    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
+        if (figures_validity(f, kind)->state > worst)
+            worst = figures_validity(f, kind)->state;
+    snprintf(title + len, n - len, "; validity %s", validity_state_word(worst));
+}
 
 static bool write_script(FILE *out, const void *what, bool svg)
 {
@@ -315,7 +396,8 @@ static bool write_script(FILE *out, const void *what, bool svg)
              gnuplot_name(figures_files(f, &files)[0]), figures_is_result(f) ? "replay" : "trace",
              cell_rows(a, rows),
              cell_seconds(b, figures_number(f, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED))), of);
-    gnuplot_begin(out, svg, 2, 2, title);
+    add_doubts(title, sizeof(title), f);
+    gnuplot_begin(out, svg, figures_is_result(f) ? 3 : 2, 2, title);
     put_percentiles(out, f, p->length_s > 0 ? p->length_s / p->time.divisor : 1);
     /* A band behind all panels over time; the percentiles leave it out. */
     if (warmup_s > 0)
@@ -327,6 +409,10 @@ static bool write_script(FILE *out, const void *what, bool svg)
                 warmup_s / p->time.divisor);
     put_throughput(out, p);
     put_contents(out, p);
+    if (figures_is_result(f)) {
+        put_times(out, p, "Times of Tier-2", SERVICE);
+        put_times(out, p, "Waits for Tier-2", WAIT);
+    }
     put_last(out, p);
     fprintf(out, "unset multiplot\n");
     return true;

@@ -179,11 +179,13 @@ static void put_storage(FILE *out, const struct figures *f)
     const char *device = text(f, run, FIGURE_SAME_OF_DEVICE);
     const struct figure *flags = figures_find(f, figure_id(run, FIGURE_FLAGS));
     char line[1024];
+    bool names = target[0] && strcmp(target, engine) != 0; /* a simulated one has no place */
     size_t len;
     if (!engine[0])
         return;
-    len = (size_t)snprintf(line, sizeof(line), "%s%s%s%s%s%s", engine, target[0] ? " on " : "",
-                           target, device[0] ? " (" : "", device, device[0] ? ")" : "");
+    len =
+        (size_t)snprintf(line, sizeof(line), "%s%s%s%s%s%s", engine, names ? " on " : "",
+                         names ? target : "", device[0] ? " (" : "", device, device[0] ? ")" : "");
     for (size_t i = 0; flags && i < flags->list.n && len < sizeof(line); i++)
         len += (size_t)snprintf(line + len, sizeof(line) - len, ", %s", flags->list.item[i]);
     cell_paragraph(out, "Storage", line);
@@ -724,11 +726,29 @@ static void put_reuse(FILE *out, const struct figures *f)
 
 /* ---- the time series ---- */
 
+/* In us; NAN: there is none. */
+static double interval_p95(const struct intervals *s, size_t i, enum trace_op op,
+                           enum figure_what what)
+{
+    return intervals_number(
+        s, i, figure_id_statistic(figure_id_direction(TRACE_STORAGE, op, what), FIGURE_P95));
+}
+
 static void put_series(FILE *out, const struct intervals *s, bool result)
 {
     static const enum trace_op ops[] = {TRACE_READ, TRACE_WRITE};
     static const char *const names[] = {"read", "write"};
-    bool used[TRACE_TIERS][2] = {{false}};
+    static const struct {
+        enum figure_what what;
+        const char *title;
+    } times[] = {{FIGURE_SERVICE, "service"},
+                 {FIGURE_RESPONSE, "response"},
+                 {FIGURE_WAIT, "wait"},
+                 {FIGURE_LATENESS, "lateness"}};
+    enum {
+        TIMES = sizeof(times) / sizeof(times[0])
+    };
+    bool used[TRACE_TIERS][2] = {{false}}, timed[TIMES] = {false};
     char cell[CELL];
     size_t n = intervals_count(s);
     if (n == 0)
@@ -738,37 +758,41 @@ static void put_series(FILE *out, const struct intervals *s, bool result)
             for (unsigned d = 0; d < 2; d++)
                 used[t][d] |=
                     intervals_number(s, i, figure_id_direction(t, ops[d], FIGURE_OPS)) > 0;
+    for (size_t i = 0; i < n; i++)
+        for (unsigned d = 0; d < 2; d++)
+            for (unsigned m = 0; m < TIMES; m++)
+                timed[m] |= result && !isnan(interval_p95(s, i, ops[d], times[m].what));
     fprintf(out, "\nEach %g s - GiB/s by tier%s\n", intervals_length_s(s),
-            result ? ", at completion; P95 of the service times of Tier-2" : "");
+            result ? ", at completion; P95 of the times of Tier-2, the longer of reads and writes"
+                   : "");
     for (int line = 0; line < 2; line++) {
-        fprintf(out, "  %10s", line == 0 ? "" : "from");
+        fprintf(out, "  %8s", line == 0 ? "" : "from");
         for (unsigned t = 0; t < TRACE_TIERS; t++)
             for (unsigned d = 0; d < 2; d++)
                 if (used[t][d])
-                    fprintf(out, " %9s", line == 0 ? trace_tier_text(t) : names[d]);
-        for (unsigned d = 0; d < 2; d++)
-            if (result && used[TRACE_STORAGE][d])
-                fprintf(out, " %9s", line == 0 ? "P95" : names[d]);
-        fprintf(out, " %9s\n", line == 0 ? "" : "hit rate");
+                    fprintf(out, " %8s", line == 0 ? trace_tier_text(t) : names[d]);
+        for (unsigned m = 0; m < TIMES; m++)
+            if (timed[m])
+                fprintf(out, " %8s", line == 0 ? "P95" : times[m].title);
+        fprintf(out, " %8s\n", line == 0 ? "" : "hit rate");
     }
     for (size_t i = 0; i < n; i++) {
         const struct figure_part part = intervals_at(s, i);
         const struct figure *warm = figure_in(&part, FIGURE_ITSELF);
-        fprintf(out, "  %8.6g s", number_in(&part, FIGURE_TIME));
+        fprintf(out, "  %6.6g s", number_in(&part, FIGURE_TIME));
         for (unsigned t = 0; t < TRACE_TIERS; t++)
             for (unsigned d = 0; d < 2; d++) {
                 const struct figure_id rate = figure_id_direction(t, ops[d], FIGURE_GIB_PER_S);
                 if (used[t][d])
-                    fprintf(out, " %9s", cell_number(cell, intervals_number(s, i, rate)));
+                    fprintf(out, " %8s", cell_number(cell, intervals_number(s, i, rate)));
             }
-        for (unsigned d = 0; d < 2; d++) {
-            const struct figure_id p95 = figure_id_statistic(
-                figure_id_direction(TRACE_STORAGE, ops[d], FIGURE_SERVICE), FIGURE_P95);
-            double us = intervals_number(s, i, p95);
-            if (result && used[TRACE_STORAGE][d])
-                fprintf(out, " %9s", isnan(us) ? "-" : cell_of_us(cell, us));
+        for (unsigned m = 0; m < TIMES; m++) {
+            double us = fmax(interval_p95(s, i, TRACE_READ, times[m].what),
+                             interval_p95(s, i, TRACE_WRITE, times[m].what));
+            if (timed[m])
+                fprintf(out, " %8s", isnan(us) ? "-" : cell_of_us(cell, us));
         }
-        fprintf(out, " %9s", cell_share(cell, number_in(&part, FIGURE_HIT_RATE)));
+        fprintf(out, " %8s", cell_share(cell, number_in(&part, FIGURE_HIT_RATE)));
         fprintf(out, "%s\n", warm && warm->truth ? "  warm-up" : "");
     }
 }

@@ -25,6 +25,10 @@ is 'what moved away is gone' "$(row tiers.Tier-0.contents_bytes)" '5242880 94371
 is 'hit rate: 3 misses first' "$(row hit_rate)" '0.625 1 1 '
 is 'tokens' "$(row generated_tokens_per_s)" '100 100 40 '
 is 'slowest read' "$(row tiers.Tier-2.read.service_us.max)" '20000 20000 20000 '
+# The middles of buckets of 3 %: 23, 13 and 3 ms.
+is 'slowest response' "$(row tiers.Tier-2.read.response_us.max)" '22806.527 22806.527 22806.527 '
+is 'longest wait' "$(row tiers.Tier-2.read.wait_us.max)" '12976.127 2981.887 2981.887 '
+is 'all of it the tool' "$(row tiers.Tier-2.read.lateness_us.max)" '12976.127 2981.887 2981.887 '
 cp "$TMP/stdout" "$TMP/one"
 for threads in 1 3; do
     exits "$threads threads" 0 "$kvstat" --csv --interval 500ms --threads $threads "$dozen"
@@ -47,7 +51,8 @@ is 'and marked' "$(row warmup)" 'true true false '
 exits 'in the text' 0 "$kvstat" --warmup 500ms --interval 500ms "$dozen"
 is 'too' "$(grep -c '^ .* warm-up$' "$TMP/stdout")" 1
 exits 'text' 0 "$kvstat" --interval 1s "$dozen"
-stdout_like 'a line each' '^ +1 s .* 20\.0 ms +100\.00 %$'
+stdout_like 'a line each, with response, wait and lateness beside service' \
+    '^ +1 s .* 20\.0 ms +22\.8 ms +2\.98 ms +2\.98 ms 100\.00 %$'
 is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/stdout")" ''
 
 # Many rows, several pieces, threads: 100,000 reads, 1 ms apart, in a file that is not in order of time.

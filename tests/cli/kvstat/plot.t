@@ -1,6 +1,6 @@
 #!/bin/sh
-# plot.t - --plot draws four panels of 1200 x 800 as SVG or PNG, of results, traces and files without rows, whatever
-# the name of the file, and leaves nothing behind when gnuplot is not there. Bugs looked like a title that ran a
+# plot.t - --plot draws four panels (six of a result) in 1200 x 800 as SVG or PNG, of results, traces and files without
+# rows, whatever the name of the file, and leaves nothing behind when gnuplot is not there. Bugs looked like a title that ran a
 # command, or an empty picture for a file of one row.
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
@@ -33,7 +33,9 @@ exits 'rounds that lack columns' 2 "$kvstat" --plot "$TMP/few.svg" "$TMP/few.csv
 stderr_like 'are refused' '^kvstat: .*few\.csv: holds nothing to draw$'
 exits 'rounds with an option that means nothing' 2 "$kvstat" --skip-bad-rows --plot "$TMP/few.svg" "$TMP/few.csv"
 exits 'a warm-up' 0 "$kvstat" --warmup 300ms --plot "$TMP/w.svg" "$dozen"
-is 'is a band in the three panels over time' "$(grep -c '>warm-up<' "$TMP/w.svg")" 3
+is 'is a band in the five panels over time' "$(grep -c '>warm-up<' "$TMP/w.svg")" 5
+like 'times stand beside waits' "$(tr '\n' ' ' <"$TMP/w.svg")" 'Times of Tier-2.*Waits for Tier-2'
+like 'and the title says whether to believe it' "$(tr '\n' ' ' <"$TMP/w.svg")" '; validity unreliable'
 is 'and in none without' "$(grep -c 'warm-up' "$TMP/a.svg")" 0
 exits 'intervals of its own' 0 "$kvstat" --csv --interval 500ms --plot "$TMP/b.svg" "$dozen"
 is 'which are reported' "$(lines "$TMP/stdout")" 4

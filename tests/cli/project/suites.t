@@ -122,7 +122,7 @@ fi
 
 tiny fast-enough.sh fast -u 3 -t 2 -d objects -g fast >stdout 2>stderr
 is 'fast-enough: the exit status is the verdict' "$?" \
-    "$(sed -n 's/^PASS: objects is fast .*/0/p; s/^FAIL: objects is not .*/1/p; s/^NOT KNOWN whether .*/1/p' stdout)"
+    "$(sed -n 's/^PASS: objects is fast .*/0/p; s/^FAIL: objects is not .*/1/p; s/^INCONCLUSIVE whether .*/4/p' stdout)"
 kvstat --by tier,op --json fast.out/run.result.csv.zst >run.json
 own=$(json fast.out/run.kvreplay.json 'tier("Tier-2").read.gib_per_s')
 like 'fast-enough: kvreplay read something' "$own" '^[0-9.]*[1-9]'
@@ -132,31 +132,30 @@ is 'fast-enough: the read bandwidth is that of kvreplay' \
 is 'fast-enough: nothing stays on the drive' "$(find objects -name '*.kv' 2>/dev/null)" ''
 # Where the machine is busy for long, answers come too late.
 quick() {
-    BUILD=$TMP/drive SPEED=lat=1us "$examples/fast-enough.sh" -m tiny-1b -u 3 -t 4 -d objects -o quick >stdout || {
+    BUILD=$TMP/drive SPEED=lat=1us "$examples/fast-enough.sh" -m tiny-1b -u 30 -t 6 -g fast -d objects -o quick >stdout || {
         tail -5 stdout
         return 1
     }
 }
 ok 'fast-enough: a drive that takes no time' tries 3 quick
-stdout_like 'fast-enough: passes' '^PASS: objects is fast enough for 3 users of tiny-1b$'
-exits 'fast-enough: in a run that is not valid' 1 env BUILD="$TMP/drive" SPEED=lat=1us BUDGET=1ns \
+stdout_like 'fast-enough: passes' '^PASS: objects is fast enough for 30 users of tiny-1b$'
+exits 'fast-enough: in a run of a few operations' 4 env BUILD="$TMP/drive" SPEED=lat=1us BUDGET=1ns \
     "$examples/fast-enough.sh" -m tiny-1b -u 3 -t 2 -d objects -o late
 like 'fast-enough: passes nothing' "$(tail -1 stdout)" \
-    '^NOT KNOWN whether objects is fast enough for 3 users of tiny-1b: '
+    '^INCONCLUSIVE whether objects is fast enough for 3 users of tiny-1b: '
 stdout_like 'fast-enough: and says what that is' '^Caution: not valid, as said above: 1 of 1 run[.]'
-# Operations in time are not enough where people wait for answers.
+# Answers that come too late are a FAIL, whatever the few operations show.
 slow() {
     ! BUILD=$TMP/drive SPEED=bw=1GB/s "$examples/fast-enough.sh" -m tiny-1b -u 3 -t 3 -d objects -o slow >stdout ||
         return
     tail -5 stdout
-    grep -q '^Profile latency: PASS' stdout && grep -Eq '^Bottleneck: (queue|storage)' stdout
+    grep -Eq '^Bottleneck: storage' stdout
 }
 ok 'fast-enough: one that serves some only' tries 3 slow
-stdout_like 'fast-enough: with each operation in time' '^Profile latency: PASS'
 stdout_like 'fast-enough: answers too few' '^FAIL: objects is not fast enough for 3 users of tiny-1b$'
 stdout_like 'fast-enough: says how slow each operation is' \
-    '^Operations: device P95 reads [0-9]+ ms of 200, writes [0-9]+ ms of 500$'
-stdout_like 'fast-enough: says what holds people up' '^Bottleneck: (queue|storage)'
+    '^Operations: P95 reads [0-9]+ ms (of|ABOVE) 200, writes [0-9]+ ms (of|ABOVE) 500$'
+stdout_like 'fast-enough: says what holds people up' '^Bottleneck: storage'
 exits 'fast-enough: a user count that is none' 2 tiny fast-enough.sh fast -u none
 exits 'fast-enough: an option of another suite' 2 tiny fast-enough.sh fast --trials 2
 

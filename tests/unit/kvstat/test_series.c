@@ -47,7 +47,8 @@ static void same(const struct series *a, const struct series *b)
             assert_int_equal(p->ops, q->ops);
             assert_int_equal(p->bytes, q->bytes);
             for (uint32_t ppm = 0; ppm <= 1000000; ppm += 50000)
-                assert_int_equal(series_percentile(p, ppm), series_percentile(q, ppm));
+                assert_int_equal(series_percentile(p, SERIES_SERVICE, ppm),
+                                 series_percentile(q, SERIES_SERVICE, ppm));
         }
     }
 }
@@ -145,11 +146,12 @@ static void percentiles_are_near(void **state)
     qsort(value, N, sizeof(value[0]), by_value);
     for (size_t i = 0; i < sizeof(ppm) / sizeof(ppm[0]); i++) {
         int64_t exact = value[((uint64_t)N * ppm[i] + 999999) / 1000000 - 1];
-        int64_t got = series_percentile(&series_at(s, 0)->io[TRACE_STORAGE][SERIES_READ], ppm[i]);
+        int64_t got = series_percentile(&series_at(s, 0)->io[TRACE_STORAGE][SERIES_READ],
+                                        SERIES_SERVICE, ppm[i]);
         int64_t off = got > exact ? got - exact : exact - got;
         assert_true((double)off <= 0.016 * (double)exact);
     }
-    assert_int_equal(series_percentile(&(struct series_io){0}, 500000), -1);
+    assert_int_equal(series_percentile(&(struct series_io){0}, SERIES_SERVICE, 500000), -1);
     series_free(s);
 }
 
