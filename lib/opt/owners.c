@@ -51,6 +51,7 @@ static const struct {
     {"dump-users", KVGEN},
     {"duration", KVGEN | KVREPLAY},
     {"each", KVREPLAY},
+    {"each-timeout", KVREPLAY},
     {"enable-rag", KVGEN},
     {"endpoint", KVGEN},
     {"epoch", KVGEN},

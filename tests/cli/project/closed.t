@@ -17,11 +17,11 @@ tail -n +1001 t.csv
 END
 exits 'kvgen without standard error' 0 sh -c "sh slow | '$BIN/kvgen' --source trace --input - --progress json -o u.csv 2>&-"
 ok 'its trace is clean' cmp t.csv u.csv
-exits 'kvreplay without standard error' 0 sh -c "'$BIN/kvreplay' --null --timing trace --progress json -o r.csv 2>&- <t.csv"
+exits 'kvreplay without standard error' 0 sh -c "'$BIN/kvreplay' --null --no-notes --timing trace --progress json -o r.csv 2>&- <t.csv"
 is 'its results are rows' "$(wc -l <r.csv) $(grep -vc ',ok$' r.csv)" '2001 1'
-exits 'kvreplay without any' 0 sh -c "'$BIN/kvreplay' --nvme d --keep --timing trace --progress json -o r.csv t.csv <&- >&- 2>&-"
+exits 'kvreplay without any' 0 sh -c "'$BIN/kvreplay' --nvme d --keep --no-notes --timing trace --progress json -o r.csv t.csv <&- >&- 2>&-"
 is 'its results are rows, too' "$(wc -l <r.csv) $(grep -vc ',ok$' r.csv)" '2001 1'
-exits 'what was kept is whole' 0 "$BIN/kvreplay" --nvme d --verify full -o r.csv t.csv
+exits 'what was kept is whole' 0 "$BIN/kvreplay" --nvme d --destroy-data --verify full -o r.csv t.csv
 exits 'kvprecond without standard error' 0 sh -c "'$BIN/kvprecond' --size 4M --mode random --progress json f 2>&- >/dev/null"
 exits 'kvstat without standard error' 0 sh -c "'$BIN/kvstat' --progress json -o k.txt r.csv 2>&-"
 not_ok 'its report is clean' grep -q '^{' k.txt
