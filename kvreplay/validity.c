@@ -331,10 +331,11 @@ static void judge_kernel(struct validity *v, const struct evidence *ev)
     if (!ev->counted || !ev->storage || own_ns <= 0 || kernel_ns < VALIDITY_KERNEL_NS ||
         seen > 1.1 * asked || seen < 0.9 * asked || own_ns < VALIDITY_BEYOND * kernel_ns)
         return;
+    if (!ev->gaps || !gap_list_run_delay(ev->gaps, &delay))
+        return; /* not known whose fault it is */
     units_format_duration(a, sizeof(a), own_ns);
     units_format_duration(b, sizeof(b), kernel_ns);
-    bool away = ev->gaps && gap_list_run_delay(ev->gaps, &delay) &&
-                (double)delay.engines_ns > VALIDITY_MOVES * (own_ns - kernel_ns);
+    bool away = (double)delay.engines_ns > VALIDITY_MOVES * (own_ns - kernel_ns);
     if (!away) {
         validity_note(
             v,
@@ -371,19 +372,20 @@ static void judge_storage(struct validity *v, const struct evidence *ev)
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_GOOD, "%s", "");
 }
 
+/* What spoils all figures, or all of Tier-2, spoils the run; what is not known of the target's own
+ * figures leaves it unknown. */
 static void judge_run(struct validity *v)
 {
     for (unsigned i = 0; i < v->whys; i++)
         judge_figure(v, VALIDITY_ALL, VALIDITY_UNRELIABLE, "%s", v->why[i]);
     for (unsigned i = 0; i < v->figures; i++) {
         const struct validity_figure *f = &v->figure[i];
+        bool whole = f->of == VALIDITY_ALL || f->of == VALIDITY_STORAGE;
 
-        if (f->of != VALIDITY_ALL && f->of != VALIDITY_STORAGE)
-            continue;
-        if (f->state == VALIDITY_UNRELIABLE && v->state != VALIDITY_UNRELIABLE && v->whys == 0)
-            validity_why(v, "%.140s", f->why);
-        if (f->state == VALIDITY_UNRELIABLE || v->state == VALIDITY_GOOD)
-            v->state = f->state;
+        if (whole && f->state == VALIDITY_UNRELIABLE && v->whys == 0)
+            validity_why(v, "%.140s", f->why); /* makes it unreliable */
+        else if (f->state == VALIDITY_UNKNOWN && v->state == VALIDITY_GOOD)
+            v->state = VALIDITY_UNKNOWN;
     }
 }
 

@@ -91,6 +91,20 @@ replay --nvme "$TMP/d" --buffered "$TMP/w.csv"
 is 'a flush is device time' "$(json "$summary" "tier(\"Tier-2\").write | .flush_us.mean > 0, .meta_us.mean > 0, ($sum | fabs < 0.01)")" \
     'true true true'
 
+# Where /proc cannot be read, what it tells is unknown by name, and so are the figures that rest on it.
+blind() { unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"; }
+if [ "$(id -u)" -eq 0 ] && blind true 2>/dev/null; then
+    blind "$BIN/kvreplay" --nvme "$TMP/d" -o "$TMP/r.csv.zst" --summary "$summary" "$TMP/timed.csv" 2>"$TMP/err"
+    is 'no /proc: unknown' "$(json "$summary" '.evidence | .run_delay_s, .steal_share, .own_read_bytes, .pages,
+        .cached_read_share')" 'null null null null null'
+    like 'no /proc: device figures' "$(figure device)" '^unknown the kernel does not tell'
+    is 'no /proc: the run' "$(json "$summary" .valid)" null
+else
+    ok 'no /proc: unknown # SKIP needs root and a mount namespace' true
+    ok 'no /proc: device figures # SKIP likewise' true
+    ok 'no /proc: the run # SKIP likewise' true
+fi
+
 # Twice as much as one server does: the line grows all the time. Half of it: no overload.
 rows 1200 0.001 Read 4096 10 >"$TMP/load.csv"
 grows() {

@@ -211,9 +211,21 @@ static void time_above_the_block_layer(void **state)
     (void)state;
     struct run *r = run_of(GB, 2 * GB, 0);
     struct tier_info info = {.engine = "io_uring", .direct = 1};
+    struct gap_list *gaps = gap_list_create();
+    struct gap_list_delay delay;
     r->evidence.storage = &info;
     r->evidence.own_io_ns = 2000000000;
     r->evidence.after.queue_ms = 1000;
+    judge(r);
+    assert_int_equal(r->validity.notes, 0); /* not known whether threads waited for a processor */
+    struct gap_loop loop;
+    gap_loop_open(&loop, gaps, GAPS_OF_ENGINE, "storage", 0);
+    gap_list_begin(gaps);
+    gap_list_end(gaps);
+    gap_loop_close(&loop);
+    r->evidence.gaps = gaps;
+    if (!gap_list_run_delay(gaps, &delay))
+        skip();
     judge(r);
     assert_int_equal(r->validity.notes, 1);
     assert_non_null(strstr(r->validity.note[0], "above it (throttling"));
@@ -221,6 +233,7 @@ static void time_above_the_block_layer(void **state)
     judge(r);
     assert_int_equal(r->validity.notes, 1);
     assert_non_null(strstr(r->validity.note[0], "foreign traffic: the device moved 2.0 times"));
+    gap_list_free(gaps);
     run_free(r);
 }
 
@@ -244,9 +257,13 @@ static void rows_that_gaps_lengthened(void **state)
         }
         assert_int_equal(hist_count(g->held[COUNTS_HELD_DEVICE]), held);
         r->evidence.real[TRACE_STORAGE] = r->evidence.real_engine = true;
-        r->evidence.gaps = gap_list_create();
-        gap_list_begin((struct gap_list *)r->evidence.gaps);
-        gap_list_end((struct gap_list *)r->evidence.gaps);
+        struct gap_list *gaps = gap_list_create();
+        struct gap_loop loop;
+        gap_loop_open(&loop, gaps, GAPS_OF_ENGINE, "storage", 0);
+        gap_list_begin(gaps);
+        gap_list_end(gaps);
+        gap_loop_close(&loop);
+        r->evidence.gaps = gaps;
         judge(r);
         const struct validity_figure *f = figure(r, VALIDITY_DEVICE);
         assert_non_null(f);
@@ -255,8 +272,9 @@ static void rows_that_gaps_lengthened(void **state)
             if (held > 10)
                 assert_non_null(strstr(f->why, "Tier-2 Read P99 is 900 ms instead of"));
         }
-        assert_int_equal(r->validity.state, VALIDITY_GOOD); /* not all figures are touched */
-        gap_list_free((struct gap_list *)r->evidence.gaps);
+        if (f->state != VALIDITY_UNKNOWN) /* not all figures are touched */
+            assert_int_equal(r->validity.state, VALIDITY_GOOD);
+        gap_list_free(gaps);
         run_free(r);
     }
 }
