@@ -28,7 +28,7 @@ for form in csv csv.zst; do
     exits "$form: kvreplay" 0 "$BIN/kvreplay" --null -o "$TMP/result.csv" --summary "$TMP/summary.json" "$TMP/notes.$form"
     is "$form: executes the rows only" "$(wc -l <"$TMP/result.csv")" "$(wc -l <"$TMP/plain.csv")"
     not_ok "$form: and carries no Note" grep -q Note "$TMP/result.csv"
-    is "$form: its digest is that of the rows" "$(member trace.digest)" "$want"
+    is "$form: its digest is that of the rows" "$(json "$TMP/summary.json" .trace.digest)" "$want"
 done
 exits 'a bad row behind Notes' 2 sh -c "{ cat '$TMP/notes.csv'; echo bad; } | '$BIN/kvstat' -"
 like 'is named by its line in the file' "$(cat "$TMP/stderr")" "standard input:$(($(wc -l <"$TMP/notes.csv") + 1)): 1 field"
