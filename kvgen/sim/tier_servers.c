@@ -44,17 +44,19 @@ struct tier {
 
 /* An operation that is not complete, or has others in front of it in a line. */
 struct under_way {
-    struct sim_row row;
-    struct request request;  /* what row.request points to, unless that is NULL */
-    struct sleeper *job;     /* waits for its end, and is told it when it is issued; NULL: none */
     struct sleeper *lookups; /* jobs that wait for its object; of the last operation on it */
     uint32_t object;         /* number in flying */
     uint32_t next_on_object; /* place; NONE: it is the last one on its object */
     uint32_t next_in_line[ROLES];
     enum role next_role[ROLES];
-    uint8_t holds; /* the lines that it is in, and 1 until it is complete */
+    enum trace_tier left; /* that its object leaves with it; TRACE_NO_TIER: none */
+    uint8_t holds;        /* the lines that it is in, and 1 until it is complete */
     bool object_waits, space_waits, complete;
     uint32_t next_free;
+    /* Until it is issued, if it has to wait: */
+    struct sleeper *job; /* waits for its end, and is told it then; NULL: none */
+    struct sim_row row;  /* its request is the one below, unless it is NULL */
+    struct request request;
 };
 
 struct tier_servers {
@@ -283,9 +285,8 @@ static void complete(struct tier_servers *t, uint32_t place, int64_t now_ns)
             wake(t, job, now_ns);
         }
     }
-    enum trace_tier left = left_by(&u->row.what);
-    if (left != TRACE_NO_TIER)
-        move_up(t, left, now_ns);
+    if (u->left != TRACE_NO_TIER)
+        move_up(t, u->left, now_ns);
     let_go(t, place);
 }
 
@@ -310,14 +311,14 @@ static uint32_t flying(const struct tier_servers *t, struct ident id)
 
 /* Behind the operation that was told last on the object, which has that number in flying, or none
  * yet. */
-static bool follow(struct tier_servers *t, uint32_t place, uint32_t object)
+static bool follow(struct tier_servers *t, uint32_t place, struct ident id, uint32_t object)
 {
     struct under_way *u = at(t, place);
     u->object = object;
     u->next_on_object = NONE;
     u->lookups = NULL;
     if (object == OBJECT_NONE) {
-        if (objects_add(t->flying, u->row.what.id, &u->object) < 0)
+        if (objects_add(t->flying, id, &u->object) < 0)
             return false;
         u->object_waits = false;
     } else {
@@ -358,23 +359,23 @@ void tier_servers_schedule(struct tier_servers *t, const struct sim_row *row, st
         return;
     }
     struct under_way *u = at(t, place);
-    u->row = *row;
     u->holds = 1;
     u->complete = false;
-    if (!follow(t, place, object)) {
+    u->left = left_by(op);
+    if (!follow(t, place, op->id, object)) {
         no_memory(t);
         return;
     }
     u->space_waits = !now && needs_space(op);
-    enum trace_tier left = left_by(op);
-    if (u->space_waits && left != op->tier)
+    if (u->space_waits && u->left != op->tier)
         join(t, op->tier, place, ENTERS);
-    if (left != TRACE_NO_TIER)
-        join(t, left, place, LEAVES);
+    if (u->left != TRACE_NO_TIER)
+        join(t, u->left, place, LEAVES);
     if (now) {
         push_end(t, place, end_ns);
         return;
     }
+    u->row = *row;
     if (row->request)
         u->request = *row->request;
     u->job = job;
