@@ -70,7 +70,7 @@ for i in $(seq 6); do
     printf '%s\n' $header "0,Write,3000000,Tier-2,grown$i,Prefill" >"$TMP/one.csv"
     "$BIN/kvreplay" --nvme "$TMP/f" --keep --progress none -o /dev/null "$TMP/one.csv" 2>"$TMP/stderr" || break
 done
-is "grown in $i steps" "$(cat "$TMP/stderr" | grep -c 'INVALID\|rror')" 0
+is "grown in $i steps" "$(grep -c "INVALID\|rror" "$TMP/stderr")" 0
 for i in $(seq 6); do echo "0,Read,3000000,Tier-2,grown$i,Decode"; done >"$TMP/grown"
 { cat "$TMP/r.csv" "$TMP/grown"; sed 1d "$TMP/more_r.csv"; } >"$TMP/all.csv"
 exits "all that was ever kept in it" 0 replay --nvme "$TMP/f" --keep --on-absent fail "$TMP/all.csv"
