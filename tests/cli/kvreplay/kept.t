@@ -47,6 +47,7 @@ for layout in files slab; do
     [ $layout = files ] || dd if=/dev/zero of="$file" bs=4096 seek=265 count=1 conv=notrunc 2>/dev/null
     exits "$layout: a torn object is written anew" 0 replay --nvme "$TMP/d" --layout $layout --keep "$TMP/r.csv"
     is "$layout: that one only" "$(populated)" "19 1 1"
+    stderr_like "$layout: which is said" 'a run that was to keep its objects was killed here: 1 not whole'
     is "$layout: all of them are read" "$(json "$summary" .rows.ok)" 20
     exits "$layout: --destroy-data" 0 replay --nvme "$TMP/d" --layout $layout --destroy-data "$TMP/r.csv"
     is "$layout: uses them" "$(populated)" "20 0 0"
@@ -115,6 +116,16 @@ ln "$TMP/f" "$TMP/g"
 exits "a file with two names" 3 replay --nvme "$TMP/f" "$TMP/w.csv"
 stderr_like "is refused" 'f: refused: it has 2 names \(hard links\)'
 rm "$TMP/g"
+
+# A file of somebody's in a home folder is not even for --destroy-data.
+mkdir "$TMP/home"
+echo precious >"$TMP/home/notes"
+exits "a file in a home folder" 3 env HOME="$TMP/home" "$BIN/kvreplay" --nvme "$TMP/home/notes" --destroy-data \
+    -o /dev/null "$TMP/w.csv"
+stderr_like "is refused" 'notes: refused: holds data that is not kvtrace.s, in a home folder'
+is "and stays" "$(cat "$TMP/home/notes")" precious
+exits "the folder itself" 3 env HOME="$TMP/home" "$BIN/kvreplay" --nvme "$TMP/home" -o /dev/null "$TMP/w.csv"
+stderr_like "is refused too" 'home: refused: .*/home is a home folder; name a directory below it'
 
 # Contents.
 digest() { cat "$TMP"/d/*/*.kv | cksum; }
