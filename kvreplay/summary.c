@@ -345,6 +345,9 @@ static void text_rows(FILE *out, const struct summary *s)
         fprintf(out, "left out of what follows: %llu row%s that started in the first %s\n",
                 (unsigned long long)n->warmup_rows, units_plural(n->warmup_rows),
                 units_format_duration(took, sizeof(took), (double)ev->warmup_ns));
+    if (p->torn_objects)
+        fprintf(out, "a run that was to keep its objects was killed here: %llu not whole\n",
+                (unsigned long long)p->torn_objects);
     if (p->objects + p->adopted_objects)
         fprintf(out, "populated: %llu object%s written, %s; %llu adopted from an earlier run\n",
                 (unsigned long long)p->objects, units_plural(p->objects),

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/units.h"
 #include "lib/io/target_guard.h"
 #include "lib/io/target_marker.h"
@@ -22,6 +23,7 @@
 #define DIR_HEX_LEN 32
 #define DIR_FLAGS   (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 #define DIR_TRIES   100
+#define DIR_TRY_NS  2000000LL
 
 struct target_dir {
     int fd, marker_fd;
@@ -57,6 +59,12 @@ static bool name_is_top_file(const char *name)
         return digits > 0 && strcmp(name + len + digits, ".kv") == 0;
     }
     return strcmp(name, "slab.kv") == 0;
+}
+
+/* Something that a run of ours makes, a folder of objects included. */
+static bool name_is_ours(const char *name)
+{
+    return name_is_top_file(name) || (strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2);
 }
 
 /* The directory fd, to be read from its beginning; NULL with errno. */
@@ -238,20 +246,24 @@ static int marker_read(struct target_dir *t, struct err *e)
 }
 
 /* Refuses a directory without a marker that holds anything. lost+found is the file system's own: a
- * fresh volume counts as empty. -EAGAIN: another process has just made a marker. */
-static int check_empty(struct target_dir *t, struct err *e)
+ * fresh volume counts as empty. -EAGAIN: another process has
+ * just made a marker, or, unless this is the last try, may just have removed it: its files were
+ * seen. */
+static int check_empty(struct target_dir *t, bool last, struct err *e)
 {
     DIR *d = dir_list(t->fd);
     struct dirent *de;
     int ret = 0;
 
+    if (!d && errno == ENOENT) /* the directory has just been removed */
+        return -EAGAIN;
     if (!d)
         return err_errno(e, -errno, ERR_TARGET, t->path, "cannot be read");
     while (ret == 0 && (errno = 0, de = readdir(d)) != NULL) {
         if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0 ||
             strcmp(de->d_name, "lost+found") == 0)
             continue;
-        if (strcmp(de->d_name, DIR_MARKER) == 0)
+        if (strcmp(de->d_name, DIR_MARKER) == 0 || (!last && name_is_ours(de->d_name)))
             ret = -EAGAIN;
         else
             ret = err_set(e, ENOTEMPTY, ERR_TARGET, t->path,
@@ -265,23 +277,23 @@ static int check_empty(struct target_dir *t, struct err *e)
 
 /* Opens the marker, or makes it, and locks it. -EAGAIN: another process made or removed it, or the
  * directory, in the meantime. */
-static int marker_take(struct target_dir *t, struct err *e)
+static int marker_take(struct target_dir *t, bool last, struct err *e)
 {
     const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     struct target_marker m;
     struct stat st;
-    bool empty;
+    bool empty, made = false;
     int ret;
 
     t->marker_fd = openat(t->fd, DIR_MARKER, flags);
     if (t->marker_fd < 0 && errno == ENOENT) {
-        ret = check_empty(t, e);
+        ret = check_empty(t, last, e);
         if (ret < 0)
             return ret;
         t->marker_fd = openat(t->fd, DIR_MARKER, flags | O_CREAT | O_EXCL, 0644);
         if (t->marker_fd < 0 && (errno == EEXIST || errno == ENOENT))
             return -EAGAIN;
-        t->fresh = t->marker_fd >= 0;
+        made = t->marker_fd >= 0;
     }
     if (t->marker_fd < 0)
         return err_errno(e, -errno, ERR_TARGET, t->path, "cannot open its marker " DIR_MARKER);
@@ -294,7 +306,10 @@ static int marker_take(struct target_dir *t, struct err *e)
     if (ret < 0)
         return err_errno(e, ret, ERR_TARGET, t->path, "cannot lock its marker " DIR_MARKER);
     /* Its last owner may have removed it before we got the lock. */
-    return fstat(t->marker_fd, &st) < 0 || st.st_nlink == 0 ? -EAGAIN : 0;
+    if (fstat(t->marker_fd, &st) < 0 || st.st_nlink == 0)
+        return -EAGAIN;
+    t->fresh = made; /* without the lock it would be the other one's to remove */
+    return 0;
 }
 
 /* ---- opening and closing ---- */
@@ -358,7 +373,9 @@ int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, st
         directory_leave(t);
         ret = directory_open(t, o->path, e);
         if (ret == 0)
-            ret = marker_take(t, e);
+            ret = marker_take(t, i + 1 == DIR_TRIES, e);
+        if (ret == -EAGAIN)
+            clock_sleep_until(clock_now_ns() + DIR_TRY_NS, 0);
     }
     if (ret == -EAGAIN)
         ret =

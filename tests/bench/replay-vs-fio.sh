@@ -1,6 +1,6 @@
 #!/bin/sh
 # replay-vs-fio.sh [DIR] [PAIRS] [CASES] - kvreplay against fio on one directory: OBJECTS (32) objects of 64 MiB, 1 MiB
-# I/Os, depth 16, O_DIRECT, io_uring, registered files and buffers, kvreplay with unique data and header verification.
+# I/Os, depth 16, O_DIRECT, io_uring, registered files and buffers, kvreplay with unique data and every byte verified.
 # Each case has the same work on both sides:
 #   fresh   writes of new files: kvreplay's objects, fio's files of 64 MiB, one after another (fio allocates before its
 #           clock starts, kvreplay after); all are removed before each run

@@ -1,5 +1,5 @@
 #!/bin/sh
-# small-objects.sh [DIR] [PAIRS] - random reads of objects of 16 KiB in a slab, 64 in flight, headers verified, against
+# small-objects.sh [DIR] [PAIRS] - random reads of objects of 16 KiB in a slab, 64 in flight, every byte verified, against
 # fio's random reads of that size from the same file (io_uring, O_DIRECT, registered file and buffers, depth 64).
 # ABBA pairs (fio, kvreplay, kvreplay, fio), and fio against itself in the same rhythm for the noise. Prints IOPS
 # ratios and their geometric mean; judges nothing. Skips without fio. OBJECTS and READS change the load.

@@ -47,6 +47,7 @@ for layout in files slab; do
     [ $layout = files ] || dd if=/dev/zero of="$file" bs=4096 seek=265 count=1 conv=notrunc 2>/dev/null
     exits "$layout: a torn object is written anew" 0 replay --nvme "$TMP/d" --layout $layout --keep "$TMP/r.csv"
     is "$layout: that one only" "$(populated)" "19 1 1"
+    stderr_like "$layout: which is said" 'a run that was to keep its objects was killed here: 1 not whole'
     is "$layout: all of them are read" "$(json "$summary" .rows.ok)" 20
     exits "$layout: --destroy-data" 0 replay --nvme "$TMP/d" --layout $layout --destroy-data "$TMP/r.csv"
     is "$layout: uses them" "$(populated)" "20 0 0"
@@ -70,7 +71,7 @@ for i in $(seq 6); do
     printf '%s\n' $header "0,Write,3000000,Tier-2,grown$i,Prefill" >"$TMP/one.csv"
     "$BIN/kvreplay" --nvme "$TMP/f" --keep --progress none -o /dev/null "$TMP/one.csv" 2>"$TMP/stderr" || break
 done
-is "grown in $i steps" "$(cat "$TMP/stderr" | grep -c 'INVALID\|rror')" 0
+is "grown in $i steps" "$(grep -c "INVALID\|rror" "$TMP/stderr")" 0
 for i in $(seq 6); do echo "0,Read,3000000,Tier-2,grown$i,Decode"; done >"$TMP/grown"
 { cat "$TMP/r.csv" "$TMP/grown"; sed 1d "$TMP/more_r.csv"; } >"$TMP/all.csv"
 exits "all that was ever kept in it" 0 replay --nvme "$TMP/f" --keep --on-absent fail "$TMP/all.csv"
@@ -115,6 +116,16 @@ ln "$TMP/f" "$TMP/g"
 exits "a file with two names" 3 replay --nvme "$TMP/f" "$TMP/w.csv"
 stderr_like "is refused" 'f: refused: it has 2 names \(hard links\)'
 rm "$TMP/g"
+
+# A file of somebody's in a home folder is not even for --destroy-data.
+mkdir "$TMP/home"
+echo precious >"$TMP/home/notes"
+exits "a file in a home folder" 3 env HOME="$TMP/home" "$BIN/kvreplay" --nvme "$TMP/home/notes" --destroy-data \
+    -o /dev/null "$TMP/w.csv"
+stderr_like "is refused" 'notes: refused: holds data that is not kvtrace.s, in a home folder'
+is "and stays" "$(cat "$TMP/home/notes")" precious
+exits "the folder itself" 3 env HOME="$TMP/home" "$BIN/kvreplay" --nvme "$TMP/home" -o /dev/null "$TMP/w.csv"
+stderr_like "is refused too" 'home: refused: .*/home is a home folder; name a directory below it'
 
 # Contents.
 digest() { cat "$TMP"/d/*/*.kv | cksum; }

@@ -22,7 +22,7 @@ fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587D, struct.pack("I", 2))'
 }
 # A killed process may hold its files for a moment longer.
 power_comes() {
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         ! umount "$TMP/m" 2>/dev/null || break
         sleep 0.05
     done
@@ -47,13 +47,14 @@ replay() {
 # whole: all objects that were kept are adopted, and every byte of them is as it was written.
 whole() {
     replay --on-absent fail --summary "$TMP/summary.json" "$TMP/read.csv" || return 1
-    [ "$(json "$TMP/summary.json" '.populated.adopted_objects, .populated.torn_objects, .rows.ok')" = \
-        "$objects 0 $objects" ]
+    found=$(json "$TMP/summary.json" '.populated.adopted_objects, .populated.torn_objects, .rows.ok')
+    [ "$found" = "$objects 0 $objects" ] || { echo "adopted, torn, ok: $found"; return 1; }
 }
 # cut_in SECONDS ARGUMENTS...: the power goes in the middle of that run, some time before SECONDS.
 cut_in() {
     within=$1
     shift
+    # shellcheck disable=SC2086
     "$BIN/kvreplay" --nvme "$TMP/m/d" --keep --reserve 0 --progress none $how -o /dev/null "$@" 2>/dev/null &
     pid=$!
     sleep "$(awk -v seed="$cut$$" -v max="$within" 'BEGIN { srand(seed); print rand() * max }')"
@@ -84,7 +85,7 @@ while [ $cut -lt "${CUTS:-$(scaled 12)}" ]; do
                 esac
                 rm -rf "$TMP/m/d"
                 # Right behind it.
-                replay "$TMP/kept.csv" 2>"$TMP/err"
+                ok "$cut: $how: kept" replay "$TMP/kept.csv"
                 power_goes
                 power_comes
                 ok "$cut: $how: kept, and then cut" whole
