@@ -157,6 +157,16 @@ static int64_t full_until(const struct storage_thread *t, int64_t now_ns)
     return full ? t->full_ns + now_ns - t->full_since_ns : t->full_ns;
 }
 
+/* ob had no I/O in flight until now_ns. A place may have become free before the thread heard of it,
+ * and after ob began to wait: then it has not waited. */
+static void add_slot_wait(const struct storage_thread *t, struct storage_object *ob, int64_t now_ns)
+{
+    int64_t waited_ns = full_until(t, now_ns) - ob->full_ns;
+
+    if (waited_ns > 0)
+        ob->op->part.slot_ns += waited_ns;
+}
+
 /* On to the next thing that ob needs. */
 static void object_go_on(struct storage_thread *t, struct storage_object *ob)
 {
@@ -326,7 +336,7 @@ static void submit_chunks(struct storage_thread *t)
             now = clock_now_ns();
         if (c->object->in_flight++ == 0) {
             c->object->busy_since_ns = now;
-            c->object->op->part.slot_ns += full_until(t, now) - c->object->full_ns;
+            add_slot_wait(t, c->object, now);
         }
         if (++t->in_flight == t->o.depth)
             t->full_since_ns = now;
