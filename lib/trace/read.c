@@ -808,6 +808,8 @@ static void refill(struct trace_cursor *c)
 static bool skip_blank(struct trace_cursor *c)
 {
     const struct csv_index *ix = c->index;
+    if (c->index_next == ix->count)
+        return false;
     size_t k = c->index_next, at = c->at - c->index_at;
     const char *text = c->piece.text + c->index_at;
 

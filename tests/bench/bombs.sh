@@ -54,7 +54,7 @@ bomb "ShareGPT, 20 M {}" "$tmp/flat.json.zst" "$bin/kvgen" --input "$tmp/flat.js
 {
     printf '{"conversations":['
     repeated 100000 '{"from":"human","value":"a"},{"from":"gpt","value":"b"},'
-    printf '{}]}'
+    printf '{}]}\n'
 } >"$tmp/talk"
 zip <"$tmp/talk" >"$tmp/talk.zst"
 i=0
