@@ -107,7 +107,7 @@ for times in 1 2; do
 done
 
 # ---- kvstat ----
-"$BIN/kvreplay" --null --progress none -o "$TMP/r.csv" "$TMP/t.csv" 2>"$TMP/stderr"
+"$BIN/kvreplay" --null --no-notes --progress none -o "$TMP/r.csv" "$TMP/t.csv" 2>"$TMP/stderr"
 # feeding: rows that come for as long as $TMP/feed is there.
 feeding() {
     touch "$TMP/feed"
