@@ -138,8 +138,9 @@ stdout_like 'with a report on what came' '1,000 rows over'
 stderr_like 'says so' 'standard input: reading was interrupted'
 
 # A file of blank lines that takes minutes to read; rows come before them.
-{ zstd -qc "$TMP/r.csv" && yes '' | head -c 200000000 | zstd -qc; } >"$TMP/long.zst"
-for _ in 1 2 3 4 5 6 7; do cat "$TMP/long.zst" "$TMP/long.zst" >"$TMP/longer.zst" && mv "$TMP/longer.zst" "$TMP/long.zst"; done
+yes '' | head -c 200000000 | zstd -qc >"$TMP/blank.zst"
+for _ in 1 2 3 4 5 6 7 8 9 10; do cat "$TMP/blank.zst" "$TMP/blank.zst" >"$TMP/long.zst" && mv "$TMP/long.zst" "$TMP/blank.zst"; done
+{ zstd -qc "$TMP/r.csv" && cat "$TMP/blank.zst"; } >"$TMP/long.zst"
 for program in "kvstat $TMP/long.zst" "kvgen --source trace --input $TMP/long.zst -o /dev/null" \
     "kvreplay --null -o /dev/null $TMP/long.zst"; do
     # shellcheck disable=SC2086
