@@ -83,7 +83,7 @@ struct writes {
     int failed; /* first failure, negative errno */
     int64_t began_ns;
     uint64_t total_bytes;
-    bool told; /* that a signal is being followed */
+    bool told;        /* that a signal is being followed */
     uint64_t largest; /* object */
 };
 

@@ -208,6 +208,15 @@ static int next_element(struct sharegpt *s, const struct jsonin_v **v, struct er
     return rc;
 }
 
+static int widen(uint32_t **list, uint32_t cap)
+{
+    uint32_t *wide = realloc(*list, cap * sizeof(*wide));
+    if (!wide)
+        return -ENOMEM;
+    *list = wide;
+    return 0;
+}
+
 /* A place for one more talk: 0 or -ENOMEM. */
 static int take_talk(struct sharegpt *s, uint32_t *place)
 {
@@ -220,12 +229,10 @@ static int take_talk(struct sharegpt *s, uint32_t *place)
         if (cap >= NONE / 2)
             return -ENOMEM;
         struct talk *talk = realloc(s->talk, cap * sizeof(*talk));
-        s->talk = talk ? talk : s->talk;
-        uint32_t *spare = realloc(s->spare, cap * sizeof(*spare));
-        s->spare = spare ? spare : s->spare;
-        uint32_t *ready = realloc(s->ready, cap * sizeof(*ready));
-        s->ready = ready ? ready : s->ready;
-        if (!talk || !spare || !ready)
+        if (!talk)
+            return -ENOMEM;
+        s->talk = talk;
+        if (widen(&s->spare, cap) < 0 || widen(&s->ready, cap) < 0)
             return -ENOMEM;
         memset(talk + s->talks_cap, 0, (cap - s->talks_cap) * sizeof(*talk));
         s->talks_cap = cap;

@@ -131,7 +131,8 @@ void counts_waited(struct counts *s, uint8_t qos, int64_t since_ns, int64_t wait
             return;
         }
         memset(grown + in->count, 0, (second + 1 - in->count) * sizeof(*grown));
-        *in = (struct counts_seconds){grown, second + 1};
+        in->requests = grown;
+        in->count = second + 1;
     }
     in->requests[second]++;
 }

@@ -39,13 +39,13 @@ struct scan {
     struct sequences *sequences; /* NULL: not asked for, or a trace */
     uint32_t columns;            /* mask of those that the file has; of several: that all have */
     unsigned files;
-    int64_t warmup_ns;          /* left out at the start, 0: nothing */
-    bool cut;                   /* truncated or damaged: only the rows before that were counted */
-    bool interrupted;           /* by a signal: only the rows before that were counted */
-    uint64_t bad_rows;          /* skipped */
-    char *first_bad;            /* what was wrong with the first; NULL: none */
-    struct gaps *gaps;          /* of its summary; NULL: none */
-    const char *odd_notes;      /* what is wrong with the file's Notes; NULL: nothing, or no Notes */
+    int64_t warmup_ns;     /* left out at the start, 0: nothing */
+    bool cut;              /* truncated or damaged: only the rows before that were counted */
+    bool interrupted;      /* by a signal: only the rows before that were counted */
+    uint64_t bad_rows;     /* skipped */
+    char *first_bad;       /* what was wrong with the first; NULL: none */
+    struct gaps *gaps;     /* of its summary; NULL: none */
+    const char *odd_notes; /* what is wrong with the file's Notes; NULL: nothing, or no Notes */
     char *provenance, *summary; /* JSON from the file's frames; NULL: none */
 };
 

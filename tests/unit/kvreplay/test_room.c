@@ -346,7 +346,7 @@ static void each_failure_keeps_its_name(void **state)
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
         struct objects *o = objects_create();
         struct object *e = objects_get(o, key, TRACE_STORAGE);
-        struct row r = {.t = row_of(want[i].op, TRACE_DECODE, 10),
+        struct row r = {.t = row_of((uint8_t)want[i].op, TRACE_DECODE, 10),
                         .copy = key,
                         .stage = ROW_MAIN,
                         .effect.object = e};
