@@ -22,7 +22,7 @@ struct plan_opts {
     uint64_t volume;       /* of the fill; rounded up to whole writes (objects) */
     uint64_t file_bytes;   /* not PLAN_KV: the region is files of this size, the last one shorter */
     uint64_t object_bytes; /* PLAN_KV: of each object; region >= object_bytes */
-    bool file_per_object;  /* PLAN_KV: else objects lie one behind the other in one file */
+    bool file_per_object;  /* PLAN_KV: else objects follow each other in one file */
     uint32_t write_bytes;  /* of one write, at most */
     uint64_t seed;         /* of order and contents */
 };

@@ -217,7 +217,7 @@ static int autoscale_failed(struct autoscale *a, uint64_t users, int rc, struct 
     return err_set(e, rc, was.class, where, "%s", was.what);
 }
 
-/* Runs one trace for users users. The rest of in says what is reported. */
+/* Runs one trace for that many users. The other members of in say what is reported. */
 static int autoscale_serve(struct autoscale *a, uint64_t users, const struct replay_input *in,
                            int *status, struct err *e)
 {

@@ -1,4 +1,4 @@
-/* An external merge sort: runs of records are sorted in memory and written one behind the other; at
+/* An external merge sort: runs of records are sorted in memory and written in a row; at
  * the end they are merged. Exports need it if the head of their file is known only after all rows;
  * imports and exports need it if rows come in the order of completion. */
 #include "kvgen/format/time_sort.h"

@@ -385,7 +385,7 @@ static bool would_take(struct hierarchy *h, int tier, uint64_t size, uint32_t le
     if (too_big(t, t->used - gone, size))
         return false;
     uint32_t victim = h->policy->victim(t->order);
-    /* In its own tier another object goes to storage, the only tier below it, which takes all. */
+    /* Where the victim is the object that leaves, the tier frees room by itself. */
     return victim == leaving ||
            would_take(h, t->below, objects_at(h->objects, victim)->size, leaving);
 }

@@ -44,7 +44,7 @@ static const struct csv_column columns[COLUMNS] = {
 struct population {
     struct person *person;
     uint64_t count, cap;
-    char *names; /* one behind the other */
+    char *names; /* in a row, each NUL-terminated */
     size_t names_len, names_cap;
 };
 

@@ -49,7 +49,7 @@ static inline bool selection_has_tier(const struct selection *s, const struct tr
 /* The first users of a trace, noted as its rows go by. One thread. */
 struct selection_users;
 
-/* Memory for users users is taken here. NULL: no memory. */
+/* Takes memory for that many users. NULL: no memory. */
 struct selection_users *selection_users_create(uint64_t users);
 void selection_users_free(struct selection_users *u);
 /* To be asked of every row, in the order of the trace: does the row belong to one of the first

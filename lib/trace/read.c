@@ -804,7 +804,7 @@ static void refill(struct trace_cursor *c)
     }
 }
 
-/* Skips blank lines, which are separators one behind the other. False: there are none. */
+/* Skips blank lines: separators that follow each other. False: there are none. */
 static bool skip_blank(struct trace_cursor *c)
 {
     const struct csv_index *ix = c->index;

@@ -99,7 +99,7 @@ struct trace_word {
     uint8_t len;
 };
 /* The words "Read", "Tier-0", "Prefill", "interactive", "user"... The TRACE_NO_... values have "".
- * The words of an enum lie in memory one behind the other. */
+ * The words of an enum follow each other in memory. */
 const struct trace_word *trace_op_word(enum trace_op v);
 const struct trace_word *trace_tier_word(enum trace_tier v);
 const struct trace_word *trace_phase_word(enum trace_phase v);
