@@ -12,8 +12,8 @@ struct emitter;
 struct emitter *emitter_create(struct virtual_clock *clock, struct row_counts *counts,
                                sim_sink sink, void *ctx);
 void emitter_free(struct emitter *e);
-/* Passes a row on at the present time. After the end of the run rows are dropped. A failure ends the
- * run. */
+/* Passes a row on at the present time. After the end of the run, rows are dropped. A failure ends
+ * the run. */
 void emitter_row(struct emitter *e, const struct sim_row *row);
 
 #endif
