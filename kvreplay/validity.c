@@ -421,7 +421,10 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
     judge_run(v);
 
     if (ev->lagged)
-        validity_note(v, "the target was slower than the trace: furthest behind %s, limit %s",
+        validity_note(v, "%s: furthest behind %s, limit %s",
+                      n->lag_late_ns > n->lag_max_ns / 2
+                          ? "kvreplay was stopped or had no processor"
+                          : "the target was slower than the trace",
                       units_format_duration(a, sizeof(a), (double)n->lag_max_ns),
                       units_format_duration(b, sizeof(b), (double)ev->lag_limit_ns));
     note_overload(v, ev);

@@ -252,8 +252,10 @@ void counts_add(struct counts *s, const struct row *r)
             s->last_due_ns = t->due_ns > s->last_due_ns ? t->due_ns : s->last_due_ns;
         }
     }
-    if (t->due_ns != TRACE_NONE && t->start_ns - t->due_ns > s->lag_max_ns)
+    if (t->due_ns != TRACE_NONE && t->start_ns - t->due_ns > s->lag_max_ns) {
         s->lag_max_ns = t->start_ns - t->due_ns;
+        s->lag_late_ns = row_late_ns(r);
+    }
     if (has_tier && t->op < COUNTS_OPS)
         group_add(s, &s->group[counts_group_at(t->tier, t->op, t->phase)], r);
 }

@@ -91,6 +91,7 @@ struct counts {
     int64_t first_due_ns, last_due_ns;
     struct hist *recent;  /* ns, service times since counts_recent_reset */
     int64_t lag_max_ns;   /* from Due to Start */
+    int64_t lag_late_ns;  /* the client's own part of it */
     int64_t last_done_ns; /* of all rows, monotonic */
     int errors;           /* negative errno: a histogram had no memory */
 };

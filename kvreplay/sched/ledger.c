@@ -159,8 +159,10 @@ enum ledger_verdict ledger_started(struct ledger *l, const struct row *r)
     if (l->lagged)
         return LEDGER_GO_ON;
     l->lagged = true;
-    ledger_say(l, "row %llu is %.3f s behind its time: the target is slower than the trace",
-               (unsigned long long)r->number + 1, (double)lag_ns / 1e9);
+    ledger_say(l, "row %llu is %.3f s behind its time: %s", (unsigned long long)r->number + 1,
+               (double)lag_ns / 1e9,
+               row_late_ns(r) > lag_ns / 2 ? "kvreplay was stopped or had no processor"
+                                           : "the target is slower than the trace");
     return l->on_lag == LEDGER_LAG_STOP ? LEDGER_END : LEDGER_GO_ON;
 }
 

@@ -57,6 +57,7 @@ exits "behind by more than the limit" 0 "$BIN/kvreplay" --timing trace --tier-en
     --lag-limit 100ms --lateness-budget 1s --no-notes -o "$TMP/r.csv" "$TMP/s.csv"
 is "said once" "$(grep -c 'behind its time' "$TMP/stderr")" 1
 stderr_like "in the summary too" '^note: the target was slower than the trace: furthest behind .*, limit 100 ms'
+stderr_like "by the target" 'behind its time: the target is slower than the trace$'
 late=$(awk -F, 'END { printf "%d", ($9 + $10 / 1e6 - $7) * 1000 }' "$TMP/r.csv")
 ok "response time shows the queue ($late ms)" test "$late" -ge 450
 # The queue of the last fifty is 250 ms at least.
