@@ -20,35 +20,38 @@ replay() { "$BIN/kvreplay" -o "$TMP/r.csv.zst" --summary "$summary" "$@" 2>"$TMP
 
 # Stopped for half a second of about one, in every timing. Half of a row's times: no percentile may hide it.
 rows 400 0.0025 Read 65536 20 >"$TMP/timed.csv"
-stopped() { # OPTIONS...
-    replay "$@" &
+stopped() { # OPTIONS...: fails and says why when the stop is not in the summary as it should be
+    "$BIN/kvreplay" -o "$TMP/r.csv.zst" --summary "$summary" "$@" 2>"$TMP/err" &
     child=$!
     catches $child
     sleep 0.3
-    kill -s STOP $child
+    kill -s STOP $child || return
     sleep 0.5
     kill -s CONT $child
     wait $child || return
+    wrong=
     [ "$(json "$summary" 'any(.gaps[]; .thread == "process" and .end_s - .start_s > 0.35)')" = true ] ||
-        echo "no such gap: $(json "$summary" '.gaps | tostring')"
-    [ "$(json "$summary" '.evidence | .largest_gap_us > 350000 and .gaps >= 1')" = true ] || echo "not in the evidence"
+        wrong="no such gap: $(json "$summary" '.gaps | tostring')"
+    [ "$(json "$summary" '.evidence | .largest_gap_us > 350000 and .gaps >= 1')" = true ] ||
+        wrong="$wrong, not in the evidence"
     [ "$(json "$summary" 'all(.gaps[]; .end_s - .start_s >= 0.000999 and .end_s >= 0) and .gaps_more == 0')" = true ] ||
-        echo "gaps that are none"
+        wrong="$wrong, gaps that are none"
     [ "$(json "$summary" '(.gaps + .scheduler_gaps | length) + .gaps_more == .evidence.gaps and
         all(.gaps[]; .thread != "scheduler") and all(.scheduler_gaps[]; .thread == "scheduler")')" = true ] ||
-        echo "two lists of all that were counted"
+        wrong="$wrong, two lists of all that were counted"
+    [ -z "$wrong" ] || { echo "$wrong"; return 1; }
 }
 slow=--tier-engine=2=sim:lat=2ms
-is 'stopped: asap' "$(tries 3 stopped --inflight 1 "$slow" "$TMP/timed.csv")" ''
-is 'stopped: trace' "$(tries 3 stopped --timing trace "$slow" "$TMP/timed.csv")" ''
+ok 'stopped: asap' tries 3 stopped --inflight 1 "$slow" "$TMP/timed.csv"
+ok 'stopped: trace' tries 3 stopped --timing trace "$slow" "$TMP/timed.csv"
 like 'what it did to the responses' "$(figure response)" '^unreliable P[0-9]+ \+[0-9.]+ % by the tool'
-is 'stopped: more than the limit' "$(tries 3 stopped --timing trace --lag-limit 100ms "$slow" "$TMP/timed.csv")" ''
+ok 'stopped: more than the limit' tries 3 stopped --timing trace --lag-limit 100ms "$slow" "$TMP/timed.csv"
 like 'not called a slow target' "$(cat "$TMP/err")" 'behind its time: kvreplay was stopped or had no processor'
 like 'nor in the notes' "$(cat "$TMP/err")" 'note: kvreplay was stopped or had no processor: furthest behind .*, limit 100 ms'
-is 'stopped: served' "$(tries 3 stopped --timing served --workers 2 "$slow" "$TMP/timed.csv")" ''
-is 'stopped: closed' "$(tries 3 stopped --timing closed "$slow" "$TMP/timed.csv")" ''
-is 'stopped: files, psync' "$(tries 3 stopped --timing trace --nvme "$TMP/d" --ioengine psync "$TMP/timed.csv")" ''
-is 'stopped: files' "$(tries 3 stopped --timing trace --nvme "$TMP/d" "$TMP/timed.csv")" ''
+ok 'stopped: served' tries 3 stopped --timing served --workers 2 "$slow" "$TMP/timed.csv"
+ok 'stopped: closed' tries 3 stopped --timing closed "$slow" "$TMP/timed.csv"
+ok 'stopped: files, psync' tries 3 stopped --timing trace --nvme "$TMP/d" --ioengine psync "$TMP/timed.csv"
+ok 'stopped: files' tries 3 stopped --timing trace --nvme "$TMP/d" "$TMP/timed.csv"
 is 'the run as such is not thrown away' "$(json "$summary" '.why_invalid == [], .rows.failed')" 'true 0'
 
 # Every member is there, null where there is nothing to know.
