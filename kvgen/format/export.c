@@ -10,9 +10,9 @@
 
 #include "kvgen/format/exporter.h"
 #include "kvgen/format/output_file.h"
-#include "kvgen/format/temp_file.h"
-#include "kvgen/format/time_sort.h"
 #include "lib/base/units.h"
+#include "lib/sort/temp_file.h"
+#include "lib/sort/time_sort.h"
 
 struct note {
     uint64_t rows, first; /* how many, and the number of the first one */
