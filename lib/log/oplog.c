@@ -33,6 +33,7 @@ bool oplog_is_header(const char *line, size_t len)
 }
 
 enum {
+    LOOK = 64 << 10, /* bytes in which the first line must end for oplog_look */
     MAX_FIELDS = 64,
     MAX_PLACE = 512, /* bytes of an endpoint, of a thread */
     MAX_KINDS = 12,  /* of rows that are left out */
@@ -69,13 +70,6 @@ enum column {
     COLUMNS
 };
 
-/* Rows that are left out, by kind. */
-struct left_out {
-    char op[16]; /* as the log has it; "": the kinds that came after the first ones */
-    bool failed;
-    uint64_t rows;
-};
-
 struct oplog_reader {
     struct lines *lines;
     size_t fields;   /* of a row */
@@ -85,7 +79,7 @@ struct oplog_reader {
     bool sorted;            /* all rows are in sort */
     uint64_t layer_rows[3]; /* by enum layer */
     struct layers *layers;  /* NULL: the log has one layer only */
-    struct left_out left_out[MAX_KINDS];
+    struct oplog_apart apart[MAX_KINDS];
     bool begun;           /* a row was given, ... */
     int64_t first_ns;     /* ... the first one at this time */
     struct keymap *sizes; /* by key, of the objects that were written or read and not deleted */
@@ -93,6 +87,33 @@ struct oplog_reader {
     struct trace_extra extra; /* of row */
     char packed[MAX_PACKED];
 };
+
+int oplog_look(struct frame_in *in, struct err *e)
+{
+    size_t len = 0;
+    int64_t n = 1;
+    const char *end = NULL;
+    if (frame_in_whole_rows(in))
+        return 0; /* only our own traces are marked so; their frames must not be read here */
+    char *text = malloc(LOOK);
+    if (!text)
+        return err_nomem(e, "input");
+    while (n > 0 && len < LOOK && !end) {
+        n = frame_in_read(in, text + len, LOOK - len, NULL);
+        end = n > 0 ? memchr(text + len, '\n', (size_t)n) : NULL;
+        len += n > 0 ? (size_t)n : 0;
+    }
+    /* An error comes again when the rows are read. */
+    size_t mark = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    bool log = end && oplog_is_header(text + mark, (size_t)(end - text) - mark);
+    int rc = 0;
+    if (frame_in_can_rewind(in))
+        rc = frame_in_rewind(in, e);
+    else if (len > 0 && frame_in_unread(in, text, len) < 0)
+        rc = err_nomem(e, "input");
+    free(text);
+    return rc < 0 ? rc : log;
+}
 
 /* NUL-terminated, in the line. */
 struct field {
@@ -136,25 +157,6 @@ static bool unquote(struct field *f)
     f->p[to] = '\0';
     f->len = to;
     return whole;
-}
-
-/* Counts a row that is skipped. Returns 0: no row. */
-static int skip(struct oplog_reader *r, const struct field *verb, bool failed, const char *why,
-                const char *what)
-{
-    struct left_out *kind = r->left_out, *last = &r->left_out[MAX_KINDS - 1];
-    char op[sizeof(kind->op)];
-    snprintf(op, sizeof(op), "%s", verb->p);
-    while (kind < last && kind->rows > 0 && (strcmp(kind->op, op) != 0 || kind->failed != failed))
-        kind++;
-    if (kind < last) {
-        memcpy(kind->op, op, sizeof(op));
-        kind->failed = failed;
-    }
-    kind->rows++;
-    if (r->skips.rows++ == 0)
-        lines_bad(r->lines, &r->skips.first, "%s: %.60s", why, what);
-    return 0;
 }
 
 /* Reads a time and its distance from the start; *ns stays if the column or the time is missing. */
@@ -206,6 +208,35 @@ static int read_latency(struct oplog_reader *r, const struct field *field, struc
     return 0;
 }
 
+/* Counts a row that is skipped, with its latency if the row has a good one. Returns 0: no row. */
+static int skip(struct oplog_reader *r, const struct field *field, bool failed, const char *why)
+{
+    const struct field *verb = &field[r->at[OP]], *start = &field[r->at[START]];
+    struct oplog_apart *kind = r->apart, *last = &r->apart[MAX_KINDS - 1];
+    char op[sizeof(kind->op)];
+    snprintf(op, sizeof(op), "%s", verb->p);
+    err_make_harmless(op);
+    while (kind < last && kind->rows > 0 && (strcmp(kind->op, op) != 0 || kind->failed != failed))
+        kind++;
+    if (kind < last) {
+        memcpy(kind->op, op, sizeof(op));
+        kind->failed = failed;
+    }
+    kind->rows++;
+    if (r->skips.rows++ == 0)
+        lines_bad(r->lines, &r->skips.first, "%s: %.60s", why,
+                  failed ? field[r->at[ERROR]].p : verb->p);
+    r->row.latency_ns = TRACE_NONE;
+    if (iso_time_parse(start->p, start->len, &r->row.time_ns) == 0 &&
+        read_latency(r, field, NULL) == 0 && r->row.latency_ns != TRACE_NONE) {
+        kind->timed++;
+        kind->mean_ns += ((double)r->row.latency_ns - kind->mean_ns) / (double)kind->timed;
+        if (r->row.latency_ns > kind->max_ns)
+            kind->max_ns = r->row.latency_ns;
+    }
+    return 0;
+}
+
 /* What the client measured: the columns of a result. 1 or negative errno. */
 static int read_measured(struct oplog_reader *r, const struct field *field, struct err *e)
 {
@@ -233,9 +264,9 @@ static int read_fields(struct oplog_reader *r, const struct field *field, struct
     while (op < TRACE_OPS && !(verbs[op] && strcmp(verb->p, verbs[op]) == 0))
         op++;
     if (op == TRACE_OPS)
-        return skip(r, verb, false, "not GET, PUT or DELETE", verb->p);
+        return skip(r, field, false, "not GET, PUT or DELETE");
     if (r->at[ERROR] >= 0 && field[r->at[ERROR]].len > 0)
-        return skip(r, verb, true, "the operation failed", field[r->at[ERROR]].p);
+        return skip(r, field, true, "the operation failed");
     if (iso_time_parse(start->p, start->len, &start_ns) < 0)
         return lines_bad(r->lines, e, "start is \"%.40s\", not a time", start->p);
     if (file->len == 0 || file->len > TRACE_MAX_KEY)
@@ -325,13 +356,12 @@ static void remark_left_out(struct oplog_reader *r)
 {
     char text[NOTES_CAP] = "";
     size_t len = 0;
-    for (size_t i = 0; i < MAX_KINDS && r->left_out[i].rows > 0 && len < sizeof(text); i++) {
-        const struct left_out *kind = &r->left_out[i];
+    for (size_t i = 0; i < MAX_KINDS && r->apart[i].rows > 0 && len < sizeof(text); i++) {
+        const struct oplog_apart *kind = &r->apart[i];
         len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%llu %s%s", i > 0 ? ", " : "",
                                 (unsigned long long)kind->rows, kind->failed ? "failed " : "",
                                 *kind->op ? kind->op : "of other kinds");
     }
-    err_make_harmless(text);
     if (len > 0)
         notes_add(&r->skips.remarks, "left out: %s", text);
 }
@@ -420,6 +450,25 @@ int oplog_reader_next(struct oplog_reader *r, const struct trace_row **row, stru
     *row = &r->row;
     rc = size_deletion(r, e);
     return rc < 0 ? rc : 1;
+}
+
+const char *oplog_reader_client(const struct oplog_reader *r)
+{
+    return r->at[CAT] >= 0 ? "warp" : "s3dlio or sai3-bench";
+}
+
+size_t oplog_reader_apart(const struct oplog_reader *r, const struct oplog_apart **list)
+{
+    size_t n = 0;
+    while (n < MAX_KINDS && r->apart[n].rows > 0)
+        n++;
+    *list = r->apart;
+    return n;
+}
+
+uint64_t oplog_reader_joined(const struct oplog_reader *r)
+{
+    return r->layers ? layers_joined(r->layers) : 0;
 }
 
 const struct skips *oplog_reader_skips(const struct oplog_reader *r)

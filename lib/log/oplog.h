@@ -17,8 +17,21 @@
 
 struct oplog_reader;
 
+/* Operations of one kind that do not become rows. */
+struct oplog_apart {
+    char op[16]; /* as the log has it; "": the kinds that came after the first ones */
+    bool failed;
+    uint64_t rows;
+    uint64_t timed; /* of them: those whose latency is known */
+    double mean_ns; /* of the latencies of those */
+    int64_t max_ns;
+};
+
 /* Whether the first line of a file is the header of such a log. */
 bool oplog_is_header(const char *line, size_t len);
+/* Whether an input that nobody has read of holds such a log; the input is at its begin again after
+ * that. 1 yes, 0 no, negative errno with *e. */
+int oplog_look(struct frame_in *in, struct err *e);
 /* The name of an operation in such logs, NULL: it has none. */
 const char *oplog_verb(enum trace_op op);
 
@@ -32,6 +45,13 @@ int oplog_reader_next(struct oplog_reader *r, const struct trace_row **row, stru
 /* Columns that rows may have. With Start the rows are a result, whose Start counts from the
  * Timestamp of the first row. */
 uint32_t oplog_reader_columns(const struct oplog_reader *r);
+/* The client that wrote the log, by the log's columns. Lent for ever. */
+const char *oplog_reader_client(const struct oplog_reader *r);
+/* Kinds of operations that are counted apart, in the order in which they came: how many, *list
+ * lent. As oplog_reader_skips. */
+size_t oplog_reader_apart(const struct oplog_reader *r, const struct oplog_apart **list);
+/* Operations that two layers had logged, given so far. */
+uint64_t oplog_reader_joined(const struct oplog_reader *r);
 /* Rows skipped so far; all, after the first call of next. Lent. */
 const struct skips *oplog_reader_skips(const struct oplog_reader *r);
 
