@@ -159,7 +159,10 @@ static size_t put_line(const struct export *x, uint64_t number, unsigned thread,
     *p++ = '\t';
     p = put_field(p, op->status > TRACE_OK ? trace_status_text(op->status) : "");
     p = put_time(p, start_ns);
-    *p++ = '\t'; /* the time of the first byte is not known */
+    if (op->first_byte_ns >= 0 && op->first_byte_ns <= latency_ns)
+        p = put_time(p, start_ns + op->first_byte_ns);
+    else
+        *p++ = '\t'; /* not known */
     if (!is_sai3(x))
         p = put_time(p, end_ns);
     p = put_time(p, end_ns);
@@ -192,7 +195,7 @@ static struct export_op beside(const struct export_op *op, enum trace_op what)
     struct export_op other = *op;
     other.op = (uint8_t)what;
     other.status = TRACE_NO_STATUS;
-    other.latency_ns = TRACE_NONE;
+    other.latency_ns = other.first_byte_ns = TRACE_NONE;
     return other;
 }
 
