@@ -13,10 +13,12 @@ PREFIX  ?= /usr/local
 CC      ?= cc
 
 # ---- the library: a folder includes itself and those before it ----
-LIB_FOLDERS := lib/base lib/opt lib/trace lib/json lib/conf lib/model lib/data lib/io lib/tier
+LIB_FOLDERS := lib/base lib/opt lib/sort lib/trace lib/log lib/json lib/conf lib/model lib/data lib/io lib/tier
 lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
 lib/opt   := owners help opt files
+lib/sort  := heap temp_file time_sort
 lib/trace := trace frame_file frame frame_out csv_scan csv parse parse_avx2 pieces read format write
+lib/log   := lines iso_time layers oplog
 lib/json  := jsoncut jsontree jsonin jsonout
 lib/conf  := keys value conf
 lib/model := model hf_fields hf_layers hf_state hf_keys hf find
@@ -26,14 +28,14 @@ lib/tier  := extent layout_files layout_slab arena host gpu storage storage_trim
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format
-kvgen        := kvgen options option_values print_config models workload rng heap iso_time tier_model run_source convert \
+kvgen        := kvgen options option_values print_config models workload rng tier_model run_source convert \
                 output summary provenance
 kvgen/source := population ident rag users turn_counts inputs file_source csv_rows documents \
                 blocks block_line burst sharegpt agentic
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
 kvgen/curve  := curve sized_cache request_prefixes optimal
-kvgen/format := trace_input lines export output_file temp_file time_sort thread_numbers settle fio layers oplog cachesim mlperf
+kvgen/format := trace_input import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \

@@ -363,7 +363,7 @@ static int finish(struct run *r, struct err *e)
     progress_clear(r->progress);
 
     const struct source_ops *ops = s.source->ops;
-    const struct source_skips *skips = ops->skips ? ops->skips(s.source) : NULL;
+    const struct skips *skips = ops->skips ? ops->skips(s.source) : NULL;
     if (skips && skips->rows > 0) {
         char line[1024];
         err_format(&skips->first, "kvgen", line, sizeof(line));

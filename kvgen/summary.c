@@ -239,7 +239,7 @@ static void put_queues(struct jsonout *j, const struct sim_stats *st)
 
 static void put_requests(struct jsonout *j, const struct sim_stats *st, const struct source *source)
 {
-    const struct source_skips *skips = source->ops->skips ? source->ops->skips(source) : NULL;
+    const struct skips *skips = source->ops->skips ? source->ops->skips(source) : NULL;
     uint64_t conversations, turns;
     jsonout_object(j, "requests");
     jsonout_u64(j, "issued", st->issued);

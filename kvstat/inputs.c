@@ -80,8 +80,8 @@ static int add_folder(struct inputs *in, const char *path, int depth, struct err
             rc = err_nomem(e, "list of files");
         }
         if (rc == 0 && stat(inside, &st) == 0) { /* it fails for a link into nowhere */
-            bool known =
-                is_json(inside) || ends_with(inside, ".csv") || ends_with(inside, ".csv.zst");
+            bool known = is_json(inside) || ends_with(inside, ".csv") ||
+                         ends_with(inside, ".csv.zst") || ends_with(inside, ".tsv.zst");
             if (S_ISDIR(st.st_mode))
                 rc = add_folder(in, inside, depth + 1, e);
             else if (S_ISREG(st.st_mode) && known && add_file(in, inside, true, true) < 0)
@@ -106,7 +106,8 @@ int inputs_add(struct inputs *in, const char *path, struct err *e)
     in->table = true;
     int rc = add_folder(in, path, 1, e);
     if (rc == 0 && in->count == before)
-        rc = err_set(e, -ENOENT, ERR_INPUT, path, "holds no .csv, .csv.zst, .json or .jsonl file");
+        rc = err_set(e, -ENOENT, ERR_INPUT, path,
+                     "holds no .csv, .csv.zst, .tsv.zst, .json or .jsonl file");
     return rc;
 }
 

@@ -26,8 +26,8 @@ struct inputs {
     bool table; /* a folder or a document is among them: the report is a table of runs */
 };
 
-/* Adds path: the file itself, or, for a folder, its .csv, .csv.zst, .json, .json.zst and .jsonl
- * files and those of the folders in it, in the order of their names. 0, -ENOMEM, or another
+/* Adds path: the file itself, or, for a folder, its .csv, .csv.zst, .tsv.zst, .json, .json.zst and
+ * .jsonl files and those of the folders in it, in the order of their names. 0, -ENOMEM, or another
  * negative errno when a folder cannot be read or holds no such file. */
 int inputs_add(struct inputs *in, const char *path, struct err *e);
 void inputs_free(struct inputs *in);

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "kvgen/format/exporter.h"
-#include "kvgen/format/temp_file.h"
 #include "lib/base/keymap.h"
 #include "lib/base/units.h"
+#include "lib/sort/temp_file.h"
 
 enum {
     RECORD = 24,    /* u32 time, u64 id, u32 size, i64 next; little endian */

@@ -10,9 +10,9 @@
 
 #include "kvgen/format/exporter.h"
 #include "kvgen/format/output_file.h"
-#include "kvgen/format/temp_file.h"
-#include "kvgen/format/time_sort.h"
 #include "lib/base/units.h"
+#include "lib/sort/temp_file.h"
+#include "lib/sort/time_sort.h"
 
 struct note {
     uint64_t rows, first; /* how many, and the number of the first one */
@@ -207,6 +207,8 @@ int export_row(struct export *x, const struct trace_row *row, uint64_t number, s
         time_ns = INT64_MAX;
     struct export_op op = {.time_ns = time_ns,
                            .latency_ns = started ? row->latency_ns : TRACE_NONE,
+                           .first_byte_ns =
+                               started && row->extra ? row->extra->first_byte_ns : TRACE_NONE,
                            .size = row->size,
                            .number = number,
                            .key = row->key,

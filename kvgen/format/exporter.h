@@ -16,9 +16,10 @@ struct time_sort;
 
 /* A row, as exports see it. */
 struct export_op {
-    int64_t time_ns;    /* when it was issued; of a result, if the format wants that, when it
-                           started. INT64_MAX: out of range */
-    int64_t latency_ns; /* TRACE_NONE: not known */
+    int64_t time_ns;       /* when it was issued; of a result, if the format wants that, when it
+                              started. INT64_MAX: out of range */
+    int64_t latency_ns;    /* TRACE_NONE: not known */
+    int64_t first_byte_ns; /* of a result: from its start; TRACE_NONE: not known */
     uint64_t size, number;
     struct trace_str key; /* lent */
     int32_t status;       /* as in struct trace_row */

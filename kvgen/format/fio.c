@@ -11,10 +11,11 @@
 #include "kvgen/format/export.h"
 #include "kvgen/format/exporter.h"
 #include "kvgen/format/import.h"
-#include "kvgen/format/lines.h"
 #include "lib/base/keymap.h"
 #include "lib/base/save.h"
 #include "lib/base/units.h"
+#include "lib/log/lines.h"
+#include "lib/log/row.h"
 #include "lib/tier/extent.h"
 
 #define VERSION_2 "fio version 2 iolog"
@@ -91,7 +92,7 @@ static int read_action(struct reader *r, char *const *token, size_t tokens, stru
     int len = snprintf(r->key, sizeof(r->key), "%s@%llu+%llu", token[0], (unsigned long long)offset,
                        (unsigned long long)bytes);
     struct trace_str key = {.p = r->key, .len = (uint32_t)len};
-    r->row = import_row(op, r->now_ns, bytes, key);
+    r->row = log_row(op, r->now_ns, bytes, key);
     return 1;
 }
 

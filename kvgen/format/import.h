@@ -1,9 +1,9 @@
 /* import.h - logs of other tools as rows of a trace. What they did to objects is done in Tier-2.
- * For trace_input.c, and for the formats' files (fio.c, oplog.c), which hold the functions. */
+ * For trace_input.c, and for the files that hold the functions (fio.c, import_oplog.c). */
 #ifndef KVGEN_FORMAT_IMPORT_H
 #define KVGEN_FORMAT_IMPORT_H
 
-#include "kvgen/source/source.h"
+#include "lib/log/skips.h"
 #include "lib/trace/frame.h"
 #include "lib/trace/trace.h"
 
@@ -14,7 +14,7 @@ struct import_ops {
      * where is FILE:LINE. */
     int (*next)(struct import *i, const struct trace_row **row, struct err *e);
     /* Rows skipped so far, lent. NULL: none are skipped. */
-    const struct source_skips *(*skips)(const struct import *i);
+    const struct skips *(*skips)(const struct import *i);
     /* Columns that rows may have. NULL: the six core ones. With Start the rows are a result, whose
      * Start counts from the Timestamp of the first row. */
     uint32_t (*columns)(const struct import *i);
@@ -29,25 +29,7 @@ struct import {
 /* fio's iolog, versions 2 and 3. Reads, writes and trims become rows; an object is a place of a
  * file, FILE@OFFSET+LENGTH. */
 int import_fio_open(struct import **out, struct frame_in *file, struct err *e);
-/* The op-log of s3dlio and sai3-bench, and the benchdata of MinIO warp: GET, PUT and DELETE, with
- * what the client measured. Other operations and those that failed are skipped. Two rows that are
- * layers of one operation (layers.h) become one. Rows come in order of start. The file need not
- * have that order, so all of it is read before the first row. */
+/* The op-log of s3dlio and sai3-bench, and the benchdata of MinIO warp (lib/log/oplog.h). */
 int import_oplog_open(struct import **out, struct frame_in *file, struct err *e);
-
-/* A row with the six core columns; the rest is empty. op is Read, Write or Delete. */
-static inline struct trace_row import_row(enum trace_op op, int64_t time_ns, uint64_t size,
-                                          struct trace_str key)
-{
-    struct trace_row row;
-    trace_row_clear(&row);
-    row.time_ns = time_ns;
-    row.size = size;
-    row.key = key;
-    row.op = (uint8_t)op;
-    row.tier = TRACE_STORAGE;
-    row.phase = op == TRACE_READ ? TRACE_DECODE : op == TRACE_WRITE ? TRACE_PREFILL : TRACE_EVICT;
-    return row;
-}
 
 #endif

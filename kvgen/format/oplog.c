@@ -1,7 +1,7 @@
-/* Logs of operations on objects in a store, tab-separated with a header, both ways: the op-log of
- * s3dlio and sai3-bench, and the benchdata of MinIO warp. Many clients write such a log, each
- * operation when it ends, but rows are wanted in order of start. So both ways sort all operations
- * before they give the first. */
+/* Exports of logs of operations on objects in a store, tab-separated with a header: the op-log of
+ * s3dlio and sai3-bench, and the benchdata of MinIO warp. Rows may come in any order, and are
+ * wanted in order of start, so all operations are sorted before the first is written. lib/log/oplog
+ * reads such logs. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,499 +10,15 @@
 
 #include "kvgen/format/export.h"
 #include "kvgen/format/exporter.h"
-#include "kvgen/format/import.h"
-#include "kvgen/format/layers.h"
-#include "kvgen/format/lines.h"
 #include "kvgen/format/output_file.h"
 #include "kvgen/format/settle.h"
-#include "kvgen/format/temp_file.h"
 #include "kvgen/format/thread_numbers.h"
-#include "kvgen/format/time_sort.h"
-#include "kvgen/iso_time.h"
-#include "lib/base/keymap.h"
-#include "lib/base/stop.h"
 #include "lib/base/units.h"
+#include "lib/log/iso_time.h"
+#include "lib/log/oplog.h"
+#include "lib/sort/time_sort.h"
 
-static const char *const verbs[TRACE_OPS] = {
-    [TRACE_READ] = "GET", [TRACE_WRITE] = "PUT", [TRACE_DELETE] = "DELETE"};
-
-/* ---- import ---- */
-
-enum {
-    MAX_FIELDS = 64,
-    MAX_PLACE = 512, /* bytes of an endpoint, of a thread */
-    MAX_KINDS = 12,  /* of rows that are left out */
-};
-
-/* A row while it is sorted; key, endpoint and thread stand behind it. */
-struct packed {
-    int64_t time_ns, latency_ns, first_byte_ns;
-    uint64_t size;
-    uint32_t key_len;
-    uint16_t endpoint_len, thread_len;
-    uint8_t op;
-};
-enum {
-    MAX_PACKED = (int)sizeof(struct packed) + (int)TRACE_MAX_KEY + 2 * MAX_PLACE
-};
-#define IMPORT_SORT_MEMORY ((size_t)16 << 20) /* before a temporary file is used */
-_Static_assert(MAX_PACKED <= (int)TIME_SORT_RECORD, "a row can be sorted");
-
-/* Columns by name. Those before ERROR must be there. With END or DURATION the log is a result.
- */
-enum column {
-    OP,
-    BYTES,
-    FILE_NAME,
-    START,
-    ERROR,
-    END,
-    DURATION,
-    FIRST_BYTE,
-    ENDPOINT,
-    THREAD,
-    CAT, /* warp has it; its fields may be in quotes */
-    COLUMNS
-};
-
-/* Rows that are left out, by kind. */
-struct left_out {
-    char op[16]; /* as the log has it; "": the kinds that came after the first ones */
-    bool failed;
-    uint64_t rows;
-};
-
-struct reader {
-    struct import base; /* first */
-    struct lines *lines;
-    size_t fields;   /* of a row */
-    int at[COLUMNS]; /* -1: not there */
-    struct source_skips skips;
-    struct time_sort *sort;
-    bool sorted;            /* all rows are in sort */
-    uint64_t layer_rows[3]; /* by enum layer */
-    struct layers *layers;  /* NULL: the log has one layer only */
-    struct left_out left_out[MAX_KINDS];
-    bool begun;           /* a row was given, ... */
-    int64_t first_ns;     /* ... the first one at this time */
-    struct keymap *sizes; /* by key, of the objects that were written or read and not deleted */
-    struct trace_row row;
-    struct trace_extra extra; /* of row */
-    char packed[MAX_PACKED];
-};
-
-/* NUL-terminated, in the line. */
-struct field {
-    char *p;
-    size_t len;
-};
-
-/* Splits a line at its tabs. Within quotes (if the file has them) a tab is part of the field, and a
- * quote is doubled. Returns how many fields there are; MAX_FIELDS + 1: more than fit. */
-static size_t split(char *line, size_t len, bool quotes, struct field *field)
-{
-    char *end = line + len;
-    size_t n = 0;
-    for (char *first = line; n < MAX_FIELDS;) {
-        char *p = first;
-        if (quotes && p < end && *p == '"')
-            for (p++; p < end && (*p != '"' || (p + 1 < end && p[1] == '"')); p++)
-                p += *p == '"';
-        char *tab = p < end ? memchr(p, '\t', (size_t)(end - p)) : NULL;
-        field[n].p = first;
-        field[n++].len = (size_t)((tab ? tab : end) - first);
-        if (!tab)
-            return n;
-        *tab = '\0';
-        first = tab + 1;
-    }
-    return MAX_FIELDS + 1;
-}
-
-/* Turns "a""b" into a"b. false: the quotes do not close, or something follows them. */
-static bool unquote(struct field *f)
-{
-    size_t to = 0, i = 1;
-    if (f->len == 0 || f->p[0] != '"')
-        return true;
-    for (; i < f->len && (f->p[i] != '"' || (i + 1 < f->len && f->p[i + 1] == '"')); i++) {
-        i += f->p[i] == '"';
-        f->p[to++] = f->p[i];
-    }
-    bool whole = i + 1 == f->len;
-    f->p[to] = '\0';
-    f->len = to;
-    return whole;
-}
-
-/* Counts a row that is skipped. Returns 0: no row. */
-static int skip(struct reader *r, const struct field *verb, bool failed, const char *why,
-                const char *what)
-{
-    struct left_out *kind = r->left_out, *last = &r->left_out[MAX_KINDS - 1];
-    char op[sizeof(kind->op)];
-    snprintf(op, sizeof(op), "%s", verb->p);
-    while (kind < last && kind->rows > 0 && (strcmp(kind->op, op) != 0 || kind->failed != failed))
-        kind++;
-    if (kind < last) {
-        memcpy(kind->op, op, sizeof(op));
-        kind->failed = failed;
-    }
-    kind->rows++;
-    if (r->skips.rows++ == 0)
-        lines_bad(r->lines, &r->skips.first, "%s: %.60s", why, what);
-    return 0;
-}
-
-/* Reads a time and its distance from the start; *ns stays if the column or the time is missing. */
-static int read_distance(struct reader *r, const struct field *f, const char *name, int64_t *ns,
-                         struct err *e)
-{
-    int64_t time_ns;
-    if (!f || f->len == 0)
-        return 0;
-    if (iso_time_parse(f->p, f->len, &time_ns) < 0)
-        return lines_bad(r->lines, e, "%s is \"%.40s\", not a time", name, f->p);
-    if (time_ns < r->row.time_ns)
-        return lines_bad(r->lines, e, "%s is before start", name);
-    *ns = time_ns - r->row.time_ns;
-    return 0;
-}
-
-static int read_place(struct reader *r, const struct field *f, const char *name,
-                      struct trace_str *place, struct err *e)
-{
-    if (!f || f->len == 0)
-        return 0;
-    if (f->len > MAX_PLACE)
-        return lines_bad(r->lines, e, "%s is longer than %d bytes", name, MAX_PLACE);
-    *place = (struct trace_str){.p = f->p, .len = (uint32_t)f->len};
-    return 0;
-}
-
-/* NULL: the log has no such column. */
-static const struct field *field_of(const struct reader *r, const struct field *field,
-                                    enum column column)
-{
-    return r->at[column] >= 0 ? &field[r->at[column]] : NULL;
-}
-
-/* The duration is the client's own measurement, by a clock that nothing sets; start and end may be
- * by another. */
-static int read_latency(struct reader *r, const struct field *field, struct err *e)
-{
-    const struct field *f = field_of(r, field, DURATION);
-    uint64_t ns;
-    int64_t end_ns;
-    if (!f || f->len == 0)
-        return read_distance(r, field_of(r, field, END), "end", &r->row.latency_ns, e);
-    if (units_parse_digits(f->p, f->len, &ns) < 0 ||
-        __builtin_add_overflow(r->row.time_ns, ns, &end_ns))
-        return lines_bad(r->lines, e, "duration_ns is \"%.40s\", not a length of time", f->p);
-    r->row.latency_ns = (int64_t)ns;
-    return 0;
-}
-
-/* What the client measured: the columns of a result. 1 or negative errno. */
-static int read_measured(struct reader *r, const struct field *field, struct err *e)
-{
-    const struct field *first = field_of(r, field, FIRST_BYTE);
-    int rc;
-    trace_extra_clear(&r->extra);
-    r->row.extra = &r->extra;
-    if ((rc = read_latency(r, field, e)) < 0 ||
-        (rc = read_distance(r, first, "first_byte", &r->extra.first_byte_ns, e)) < 0 ||
-        (rc = read_place(r, field_of(r, field, ENDPOINT), "endpoint", &r->extra.endpoint, e)) < 0 ||
-        (rc = read_place(r, field_of(r, field, THREAD), "thread", &r->extra.thread, e)) < 0)
-        return rc;
-    r->layer_rows[layers_tell(r->extra.endpoint, r->row.key)]++;
-    return 1;
-}
-
-/* 1 and r->row; 0: the row is skipped; negative errno. */
-static int read_fields(struct reader *r, const struct field *field, struct err *e)
-{
-    const struct field *verb = &field[r->at[OP]], *file = &field[r->at[FILE_NAME]];
-    const struct field *start = &field[r->at[START]], *size = &field[r->at[BYTES]];
-    int64_t start_ns;
-    uint64_t bytes = 0;
-    int op = 0;
-    while (op < TRACE_OPS && !(verbs[op] && strcmp(verb->p, verbs[op]) == 0))
-        op++;
-    if (op == TRACE_OPS)
-        return skip(r, verb, false, "not GET, PUT or DELETE", verb->p);
-    if (r->at[ERROR] >= 0 && field[r->at[ERROR]].len > 0)
-        return skip(r, verb, true, "the operation failed", field[r->at[ERROR]].p);
-    if (iso_time_parse(start->p, start->len, &start_ns) < 0)
-        return lines_bad(r->lines, e, "start is \"%.40s\", not a time", start->p);
-    if (file->len == 0 || file->len > TRACE_MAX_KEY)
-        return lines_bad(r->lines, e, "file is empty or longer than 64 KiB");
-    bool given = size->len > 0 || op != TRACE_DELETE;
-    if (given && (units_parse_digits(size->p, size->len, &bytes) < 0 || bytes > INT64_MAX))
-        return lines_bad(r->lines, e, "bytes is \"%.40s\", not a size", size->p);
-    struct trace_str key = {.p = file->p, .len = (uint32_t)file->len};
-    r->row = import_row((enum trace_op)op, start_ns, bytes, key);
-    return read_measured(r, field, e);
-}
-
-/* The next row of the file: 1 and r->row; 0 at the end; negative errno. */
-static int read_row(struct reader *r, struct err *e)
-{
-    struct field field[MAX_FIELDS];
-    bool quotes = r->at[CAT] >= 0;
-    char *line;
-    size_t len;
-    int rc;
-    while ((rc = lines_next(r->lines, &line, &len, e)) > 0) {
-        if (len == 0 || line[0] == '#')
-            continue; /* warp's files end with such lines */
-        size_t n = split(line, len, quotes, field);
-        for (size_t i = 0; quotes && i < n && i < MAX_FIELDS; i++)
-            if (!unquote(&field[i]))
-                return lines_bad(r->lines, e, "field %zu: quotes that do not close", i + 1);
-        if (n != r->fields)
-            return lines_bad(r->lines, e, "%zu fields, the header has %zu", n, r->fields);
-        rc = read_fields(r, field, e);
-        if (rc != 0)
-            return rc;
-    }
-    return rc;
-}
-
-/* Logs have no size of a DELETE: it is that of the last operation on the object. */
-static int size_deletion(struct reader *r, struct err *e)
-{
-    const struct hash128 key = hash_128(r->row.key.p, r->row.key.len);
-    uint64_t *size;
-    if (r->row.op != TRACE_DELETE) {
-        size = keymap_get(r->sizes, key, 0);
-        if (!size)
-            return err_nomem(e, "objects of the log");
-        *size = r->row.size;
-        return 0;
-    }
-    size = keymap_find(r->sizes, key);
-    if (r->row.size == 0 && size)
-        r->row.size = *size;
-    else if (r->row.size == 0)
-        r->skips.unsized++;
-    keymap_remove(r->sizes, key);
-    return 0;
-}
-
-/* ---- all rows, in order of start ---- */
-
-static size_t pack(char *p, const struct trace_str *s)
-{
-    if (s->len > 0)
-        memcpy(p, s->p, s->len);
-    return s->len;
-}
-
-static int sort_row(struct reader *r, struct err *e)
-{
-    const struct packed head = {.time_ns = r->row.time_ns,
-                                .latency_ns = r->row.latency_ns,
-                                .first_byte_ns = r->extra.first_byte_ns,
-                                .size = r->row.size,
-                                .key_len = r->row.key.len,
-                                .endpoint_len = (uint16_t)r->extra.endpoint.len,
-                                .thread_len = (uint16_t)r->extra.thread.len,
-                                .op = r->row.op};
-    size_t len = sizeof(head);
-    memcpy(r->packed, &head, sizeof(head));
-    len += pack(r->packed + len, &r->row.key);
-    len += pack(r->packed + len, &r->extra.endpoint);
-    len += pack(r->packed + len, &r->extra.thread);
-    return time_sort_add(r->sort, r->row.time_ns, r->packed, len, e);
-}
-
-/* Says by kind what is left out. */
-static void remark_left_out(struct reader *r)
-{
-    char text[NOTES_CAP] = "";
-    size_t len = 0;
-    for (size_t i = 0; i < MAX_KINDS && r->left_out[i].rows > 0 && len < sizeof(text); i++) {
-        const struct left_out *kind = &r->left_out[i];
-        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%llu %s%s", i > 0 ? ", " : "",
-                                (unsigned long long)kind->rows, kind->failed ? "failed " : "",
-                                *kind->op ? kind->op : "of other kinds");
-    }
-    err_make_harmless(text);
-    if (len > 0)
-        notes_add(&r->skips.remarks, "left out: %s", text);
-}
-
-/* Reads the whole log. A signal ends reading early; whoever takes the rows looks for signals too.
- */
-static int sort_all(struct reader *r, struct err *e)
-{
-    int rc = time_sort_create(&r->sort, temp_file_folder(), IMPORT_SORT_MEMORY, e);
-    while (rc == 0 && stop_signal() == 0 && (rc = read_row(r, e)) > 0)
-        rc = sort_row(r, e);
-    if (rc == 0)
-        rc = time_sort_finish(r->sort, e);
-    if (rc < 0)
-        return rc;
-    remark_left_out(r);
-    if (r->layer_rows[LAYER_OUTER] > 0 && r->layer_rows[LAYER_INNER] > 0 &&
-        !(r->layers = layers_create()))
-        rc = err_nomem(e, "layers of the log");
-    return rc;
-}
-
-/* 1 and r->row, whose strings are lent until the next call; 0 at the end; negative errno. */
-static int next_sorted(struct reader *r, struct err *e)
-{
-    int64_t time_ns;
-    const void *p;
-    size_t len;
-    int rc = time_sort_next(r->sort, &time_ns, &p, &len, e);
-    if (rc <= 0)
-        return rc;
-    struct packed head;
-    memcpy(&head, p, sizeof(head));
-    const char *text = (const char *)p + sizeof(head);
-    struct trace_str key = {.p = text, .len = head.key_len};
-    r->row = import_row((enum trace_op)head.op, head.time_ns, head.size, key);
-    r->row.latency_ns = head.latency_ns;
-    r->row.status = head.latency_ns == TRACE_NONE ? TRACE_NO_STATUS : TRACE_OK;
-    r->row.extra = &r->extra;
-    text += head.key_len;
-    trace_extra_clear(&r->extra);
-    r->extra.first_byte_ns = head.first_byte_ns;
-    r->extra.endpoint = (struct trace_str){.p = text, .len = head.endpoint_len};
-    r->extra.thread = (struct trace_str){.p = text + head.endpoint_len, .len = head.thread_len};
-    return 1;
-}
-
-/* The same, of a log with two layers. */
-static int next_joined(struct reader *r, struct err *e)
-{
-    const struct trace_row *row;
-    int rc = 1;
-    while (!(row = layers_take(r->layers)) && rc > 0) {
-        rc = next_sorted(r, e);
-        if (rc == 0)
-            layers_end(r->layers);
-        else if (rc > 0 && layers_add(r->layers, &r->row) < 0)
-            rc = err_nomem(e, "layers of the log");
-    }
-    if (!row && rc == 0)
-        row = layers_take(r->layers);
-    if (!row) {
-        uint64_t joined = layers_joined(r->layers);
-        if (rc == 0 && joined > 0)
-            notes_add(&r->skips.remarks, "%llu operation%s logged by two layers: each is one row",
-                      (unsigned long long)joined, joined == 1 ? " was" : "s were");
-        return rc;
-    }
-    r->row = *row;
-    return 1;
-}
-
-static int reader_next(struct import *base, const struct trace_row **row, struct err *e)
-{
-    struct reader *r = (struct reader *)base;
-    int rc = r->sorted ? 0 : sort_all(r, e);
-    r->sorted = true;
-    if (rc == 0)
-        rc = r->layers ? next_joined(r, e) : next_sorted(r, e);
-    if (rc <= 0)
-        return rc;
-    if (!r->begun)
-        r->first_ns = r->row.time_ns;
-    r->begun = true;
-    if (r->row.latency_ns != TRACE_NONE)
-        r->row.start_ns = r->row.time_ns - r->first_ns;
-    *row = &r->row;
-    rc = size_deletion(r, e);
-    return rc < 0 ? rc : 1;
-}
-
-static const struct source_skips *reader_skips(const struct import *base)
-{
-    return &((const struct reader *)base)->skips;
-}
-
-static uint32_t reader_columns(const struct import *base)
-{
-    const struct reader *r = (const struct reader *)base;
-    uint32_t columns = TRACE_CORE | TRACE_RESULT;
-    if (r->at[END] < 0 && r->at[DURATION] < 0)
-        return TRACE_CORE;
-    if (r->at[FIRST_BYTE] >= 0)
-        columns |= TRACE_BIT(TRACE_COL_FIRST_BYTE);
-    if (r->at[ENDPOINT] >= 0)
-        columns |= TRACE_BIT(TRACE_COL_ENDPOINT);
-    if (r->at[THREAD] >= 0)
-        columns |= TRACE_BIT(TRACE_COL_THREAD);
-    return columns;
-}
-
-static void reader_close(struct import *base)
-{
-    struct reader *r = (struct reader *)base;
-    lines_free(r->lines);
-    time_sort_free(r->sort);
-    keymap_free(r->sizes);
-    layers_free(r->layers);
-    free(r);
-}
-
-static const struct import_ops reader_ops = {
-    .next = reader_next, .skips = reader_skips, .columns = reader_columns, .close = reader_close};
-
-int import_oplog_open(struct import **out, struct frame_in *file, struct err *e)
-{
-    static const char *const names[COLUMNS] = {"op",       "bytes",  "file",        "start",
-                                               "error",    "end",    "duration_ns", "first_byte",
-                                               "endpoint", "thread", "cat"};
-    struct field field[MAX_FIELDS];
-    char *line;
-    size_t len;
-    int rc;
-    struct reader *r = calloc(1, sizeof(*r));
-    if (!r) {
-        frame_in_close(file);
-        return err_nomem(e, "import");
-    }
-    r->base.ops = &reader_ops;
-    r->sizes = keymap_create();
-    r->lines = lines_create(file);
-    if (!r->lines || !r->sizes) {
-        rc = err_nomem(e, "import");
-        goto out;
-    }
-    rc = lines_next(r->lines, &line, &len, e);
-    if (rc == 0)
-        rc = err_set(e, -EINVAL, ERR_INPUT, lines_name(r->lines), "empty");
-    if (rc < 0)
-        goto out;
-    r->fields = split(line, len, false, field);
-    if (r->fields > MAX_FIELDS) {
-        rc = lines_bad(r->lines, e, "more than %d columns", MAX_FIELDS);
-        goto out;
-    }
-    for (int c = 0; c < COLUMNS; c++) {
-        r->at[c] = -1;
-        for (size_t i = 0; i < r->fields; i++)
-            if (strcmp(field[i].p, names[c]) == 0)
-                r->at[c] = (int)i;
-        if (c < ERROR && r->at[c] < 0) {
-            rc = lines_bad(r->lines, e, "not an op-log: no column %s", names[c]);
-            goto out;
-        }
-    }
-out:
-    if (rc < 0)
-        reader_close(&r->base);
-    else
-        *out = &r->base;
-    return rc < 0 ? rc : 0;
-}
-
-/* ---- export: rows ---- */
+/* ---- rows ---- */
 
 /* An op-log is executed, so every object that is read without having been written gets a PUT at the
  * head of the log. Which objects these are is known only after the last row. */
@@ -634,7 +150,7 @@ static size_t put_line(const struct export *x, uint64_t number, unsigned thread,
     int64_t end_ns = start_ns + latency_ns;
     char *p = put_number(l->line, number);
     p = put_number(p, thread);
-    p = put_field(p, verbs[op->op]);
+    p = put_field(p, oplog_verb(op->op));
     p = put_field(p, "kvtrace");
     p = put_number(p, 1);
     p = put_number(p, op->op == TRACE_DELETE ? 0 : op->size);
@@ -643,7 +159,10 @@ static size_t put_line(const struct export *x, uint64_t number, unsigned thread,
     *p++ = '\t';
     p = put_field(p, op->status > TRACE_OK ? trace_status_text(op->status) : "");
     p = put_time(p, start_ns);
-    *p++ = '\t'; /* the time of the first byte is not known */
+    if (op->first_byte_ns >= 0 && op->first_byte_ns <= latency_ns)
+        p = put_time(p, start_ns + op->first_byte_ns);
+    else
+        *p++ = '\t'; /* not known */
     if (!is_sai3(x))
         p = put_time(p, end_ns);
     p = put_time(p, end_ns);
@@ -676,7 +195,7 @@ static struct export_op beside(const struct export_op *op, enum trace_op what)
     struct export_op other = *op;
     other.op = (uint8_t)what;
     other.status = TRACE_NO_STATUS;
-    other.latency_ns = TRACE_NONE;
+    other.latency_ns = other.first_byte_ns = TRACE_NONE;
     return other;
 }
 
@@ -766,7 +285,7 @@ static int oplog_row(struct export *x, const struct export_op *op, struct err *e
     return is_sai3(x) ? keep_settled(x, op, e) : keep(x, op, op->time_ns, e);
 }
 
-/* ---- export: lines ---- */
+/* ---- lines ---- */
 
 /* Writes the line of op number x->rows, from start_ns to end_ns. */
 static int write_op(struct export *x, const struct export_op *op, int64_t start_ns, struct err *e)

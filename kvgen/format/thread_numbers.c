@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "kvgen/heap.h"
+#include "lib/sort/heap.h"
 
 struct thread_numbers {
     struct heap used;   /* time: end; item: number */

@@ -16,10 +16,10 @@ struct trace_input {
     const struct trace_row *rows; /* rows[at..count) are still to come */
     size_t at, count;
     const struct trace_row *first; /* was read by trace_input_first_ns and not given; or NULL */
-    struct source_skips none;
+    struct skips none;
 };
 
-static const struct source_skips *trace_input_skips(const struct source *s)
+static const struct skips *trace_input_skips(const struct source *s)
 {
     const struct trace_input *t = (const struct trace_input *)s;
     return t->import && t->import->ops->skips ? t->import->ops->skips(t->import) : &t->none;

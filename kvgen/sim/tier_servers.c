@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "kvgen/heap.h"
 #include "kvgen/sim/objects.h"
 #include "lib/base/units.h"
+#include "lib/sort/heap.h"
 
 #define NONE UINT32_MAX
 

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "kvgen/heap.h"
 #include "lib/base/err.h"
+#include "lib/sort/heap.h"
 
 /* No time passes this (146 years), so that the sum of two times fits. */
 #define VIRTUAL_CLOCK_LAST_NS (INT64_C(1) << 62)

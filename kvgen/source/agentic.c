@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/heap.h"
 #include "kvgen/source/documents.h"
 #include "lib/json/jsonin.h"
+#include "lib/sort/heap.h"
 
 #define MAX_BLOCK_TOKENS (INT64_C(1) << 20)
 #define MAX_SECONDS      1e9

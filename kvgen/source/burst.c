@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/iso_time.h"
 #include "kvgen/rng.h"
 #include "kvgen/source/csv_rows.h"
 #include "lib/base/units.h"
+#include "lib/log/iso_time.h"
 
 enum {
     USERS = 1000 /* among whom requests go round */

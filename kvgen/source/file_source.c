@@ -139,7 +139,7 @@ void file_source_take(struct source *base, struct request *out)
     s->ready = false;
 }
 
-const struct source_skips *file_source_skips(const struct source *base)
+const struct skips *file_source_skips(const struct source *base)
 {
     return &((const struct file_source *)base)->skips;
 }

@@ -41,7 +41,7 @@ struct file_source {
     bool ready; /* next was read and not taken */
     bool ended;
     uint64_t held_bytes;
-    struct source_skips skips;
+    struct skips skips;
     /* From times of the files to arrivals. */
     bool running;              /* this cycle has an arrival */
     bool new_file;             /* the next time is the first of its file */
@@ -95,7 +95,7 @@ void file_source_draw(struct request *r, struct rng *rng, const struct workload 
 /* For tables of source_ops. */
 int file_source_peek(struct source *base, int64_t *arrival_ns, struct err *e);
 void file_source_take(struct source *base, struct request *out);
-const struct source_skips *file_source_skips(const struct source *base);
+const struct skips *file_source_skips(const struct source *base);
 /* "trace_user_<user>" and "dataset_user_<user>". */
 size_t file_source_trace_user(const struct source *base, uint32_t user, char *buf);
 size_t file_source_dataset_user(const struct source *base, uint32_t user, char *buf);

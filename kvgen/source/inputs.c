@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/log/oplog.h"
+
 enum {
     LOOK = 64 << 10 /* bytes in which the kind must show */
 };
@@ -248,8 +250,7 @@ static enum inputs_kind kind_of(const char *text, size_t len)
         len = (size_t)(end - text);
     if (len >= 12 && memcmp(text, "fio version ", 12) == 0)
         return INPUTS_FIO;
-    if ((has(text, len, "\top\t") || (len > 3 && memcmp(text, "op\t", 3) == 0)) &&
-        has(text, len, "\tstart"))
+    if (oplog_is_header(text, len))
         return INPUTS_OPLOG;
     if (has(text, len, "Operation") && has(text, len, "Object_Size_Bytes"))
         return INPUTS_TRACE;

@@ -9,18 +9,9 @@
 
 #include "kvgen/source/request.h"
 #include "lib/base/err.h"
-#include "lib/base/notes.h"
+#include "lib/log/skips.h"
 
 struct source; /* begins with its ops */
-
-/* Rows of the input that became no request, or lack something. */
-struct source_skips {
-    struct notes remarks; /* what was left out, by kind, and what was joined; at the end */
-    uint64_t rows;
-    struct err first; /* why the first one was skipped */
-    /* Deletions that became rows of size 0, because their objects' sizes are not known. */
-    uint64_t unsized;
-};
 
 struct source_ops {
     const char *name;
@@ -44,7 +35,7 @@ struct source_ops {
     /* Conversations begun so far, and their turns. */
     void (*conversations)(const struct source *s, uint64_t *count, uint64_t *turns);
     /* Rows skipped so far; lent. NULL: this kind skips none. */
-    const struct source_skips *(*skips)(const struct source *s);
+    const struct skips *(*skips)(const struct source *s);
     /* Whether numbers of tokens were estimated from texts. NULL: never. */
     bool (*estimated)(const struct source *s);
     void (*close)(struct source *s);

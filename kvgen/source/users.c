@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/heap.h"
 #include "kvgen/rng.h"
 #include "kvgen/source/turn_counts.h"
 #include "lib/base/units.h"
+#include "lib/sort/heap.h"
 
 enum {
     NS_PER_MS = 1000000,

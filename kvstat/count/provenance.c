@@ -226,7 +226,11 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
     const struct jsonin_v *found = jsonin_get(root, "autoscaling");
     struct provenance_autoscaling *a = &p->autoscaling;
+    const char *program = jsonin_text(jsonin_get(root, "program"), NULL);
     p->known = true;
+    take_text(p->client, sizeof(p->client), root, PATHS("client"));
+    if (program && strcmp(program, "kvreplay") == 0 && !p->client[0])
+        snprintf(p->client, sizeof(p->client), "%s", program);
     p->seed_known = p->seed_known || jsonin_u64(jsonin_get(root, "seed"), &p->seed) == 0;
     take_list(&p->notes, jsonin_get(root, "notes"));
     take_i64(&p->rows, root, PATHS("rows.total"));

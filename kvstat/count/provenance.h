@@ -41,7 +41,8 @@ struct provenance_queue {
 
 /* Numbers are -1 and texts empty where nothing is known. */
 struct provenance {
-    bool known; /* there was any JSON */
+    bool known;      /* there was any JSON */
+    char client[32]; /* the program that made the measurements */
     char model[96], generation_mode[32];
     char host[64], device[64]; /* of the replay, and under its Tier-2 */
     char engine[32], target[256];

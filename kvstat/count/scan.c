@@ -11,14 +11,22 @@
 
 #include "kvstat/count/file_order.h"
 #include "kvstat/count/provenance.h"
+#include "lib/base/stop.h"
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
+#include "lib/json/jsonout.h"
+#include "lib/log/oplog.h"
 #include "lib/trace/read.h"
+
+enum {
+    LOG_PIECE = 4096 /* rows of a log that are summed before they are appended in order */
+};
 
 struct worker {
     unsigned number;
     bool started;
     pthread_t thread;
+    struct oplog_reader *log; /* of another client, read by one worker; NULL: a file of ours */
     struct trace_reader *reader;
     struct trace_cursor *cursor; /* all are open before any one reads: trace.h */
     struct file_order *order;
@@ -47,6 +55,17 @@ static void show_progress(struct worker *w)
     progress_show(w->progress, text, json);
 }
 
+static int count_rows(struct worker *w, struct file_order_piece *piece,
+                      const struct trace_row *rows, size_t n)
+{
+    int rc = agg_add(w->agg, rows, n, &w->err);
+    if (rc == 0)
+        rc = file_order_add(piece, rows, n, &w->err);
+    if (rc == 0 && w->series)
+        rc = series_add(w->series, rows, n, &w->err);
+    return rc;
+}
+
 /* Counts the rows of the worker's cursor. *piece is the one that is being filled at the end. */
 static int count_batches(struct worker *w, struct file_order_piece **piece)
 {
@@ -61,14 +80,30 @@ static int count_batches(struct worker *w, struct file_order_piece **piece)
             if (!*piece)
                 return err_nomem(&w->err, "requests");
         }
-        rc = agg_add(w->agg, rows, n, &w->err);
-        if (rc == 0)
-            rc = file_order_add(*piece, rows, n, &w->err);
-        if (rc == 0 && w->series)
-            rc = series_add(w->series, rows, n, &w->err);
+        rc = count_rows(w, *piece, rows, n);
         if (rc < 0)
             return rc;
         show_progress(w);
+    }
+    return rc;
+}
+
+/* The same, of another client's log. */
+static int count_log(struct worker *w, struct file_order_piece **piece)
+{
+    const struct trace_row *row;
+    int rc;
+    for (uint64_t i = 0; (rc = oplog_reader_next(w->log, &row, &w->err)) == 1; i++) {
+        if (stop_signal() != 0)
+            return -EINTR;
+        if (i % LOG_PIECE == 0) {
+            *piece = file_order_next(w->order, w->number, *piece, i / LOG_PIECE);
+            if (!*piece)
+                return err_nomem(&w->err, "requests");
+        }
+        rc = count_rows(w, *piece, row, 1);
+        if (rc < 0)
+            return rc;
     }
     return rc;
 }
@@ -77,7 +112,7 @@ static void *worker_run(void *arg)
 {
     struct worker *w = arg;
     struct file_order_piece *piece = NULL;
-    w->rc = count_batches(w, &piece);
+    w->rc = w->log ? count_log(w, &piece) : count_batches(w, &piece);
     file_order_next(w->order, w->number, piece, UINT64_MAX);
     trace_cursor_close(w->cursor);
     w->cursor = NULL;
@@ -126,7 +161,7 @@ static int open_workers(struct worker *w, const struct scan_opts *o, struct scan
             agg_limit(w[i].agg, o->most_groups);
         agg_leave_out(w[i].agg, s->warmup_ns);
         agg_take_gaps(w[i].agg, s->gaps);
-        int rc = trace_cursor_open(&w[i].cursor, w[i].reader, e);
+        int rc = w[i].log ? 0 : trace_cursor_open(&w[i].cursor, w[i].reader, e);
         if (rc < 0)
             return rc;
         if (!s->series)
@@ -154,7 +189,13 @@ static int merge_workers(struct scan *s, struct worker *w, unsigned n, struct er
     return rc;
 }
 
-static int count_file(struct scan *s, struct trace_reader *reader, const struct scan_opts *o,
+/* What a file's rows come from: one of the two. */
+struct input {
+    struct trace_reader *reader;
+    struct oplog_reader *log; /* of another client */
+};
+
+static int count_file(struct scan *s, const struct input *in, const struct scan_opts *o,
                       struct err *e)
 {
     bool result = agg_is_result(s->columns);
@@ -179,14 +220,15 @@ static int count_file(struct scan *s, struct trace_reader *reader, const struct 
         goto out;
     }
     for (unsigned i = 0; i < o->threads; i++) {
-        w[i].reader = reader;
+        w[i].reader = in->reader;
+        w[i].log = in->log;
         w[i].order = order;
     }
     rc = open_workers(w, o, s, e);
     if (rc < 0)
         goto out;
     rc = run_workers(w, o->threads, e);
-    if (rc < 0 && rc != -EBADMSG && rc != -EINTR)
+    if (rc < 0 && (rc != -EBADMSG || in->log) && rc != -EINTR)
         goto out;
     s->cut = rc == -EBADMSG;
     s->interrupted = rc == -EINTR;
@@ -250,61 +292,135 @@ static const char *odd_notes(struct trace_notes n)
     return "it is made of several files, or its rows are not in their order";
 }
 
-int scan_file(struct scan **out, const char *path, const struct scan_opts *o, struct err *e)
+/* Opens the log of another client, or else a trace or result. */
+static int open_input(struct input *in, const char *path, const struct scan_opts *o, struct err *e)
 {
     struct trace_read_opts read = {
         .want = AGG_COLUMNS, .skip_bad_rows = o->skip_bad_rows, .patient = true};
-    struct trace_reader *reader = NULL;
-    struct err late = {0};
+    const struct frame_in_opts patient = {.patient = true};
+    struct frame_in *file;
     if (o->by & GROUPS_USER)
         read.want |= TRACE_BIT(TRACE_COL_USER);
+    int rc = frame_in_open(&file, path, &patient, e);
+    if (rc < 0)
+        return rc;
+    int log = oplog_look(file, e);
+    if (log == 0)
+        return trace_open_in(&in->reader, file, &read, e);
+    if (log > 0 && !o->skip_bad_rows)
+        return oplog_reader_open(&in->log, file, e);
+    frame_in_close(file);
+    return log < 0 ? log
+                   : err_set(e, -EINVAL, ERR_INPUT, "--skip-bad-rows",
+                             "means nothing for %s, a log of another client", path);
+}
+
+static void close_input(struct input *in)
+{
+    trace_close(in->reader);
+    oplog_reader_close(in->log);
+}
+
+/* "318 STAT are counted apart: latency 4339.051 us on average, 29013.2 us at most". */
+static void note_apart(struct notes *notes, const struct oplog_apart *kind)
+{
+    const char *failed = kind->failed ? "failed " : "", *op = *kind->op ? kind->op : "others";
+    unsigned long long rows = kind->rows;
+    if (kind->timed > 0)
+        notes_add(notes, "%llu %s%s counted apart: latency %.3f us on average, %.3f us at most",
+                  rows, failed, op, kind->mean_ns / 1e3, (double)kind->max_ns / 1e3);
+    else
+        notes_add(notes, "%llu %s%s counted apart", rows, failed, op);
+}
+
+/* What a log tells about its run after all rows were read, as JSON for provenance.h: the client,
+ * and the operations that are counted apart. malloc'ed; NULL: no memory. */
+static char *log_provenance(const struct oplog_reader *log)
+{
+    const struct oplog_apart *kind;
+    const struct skips *skips = oplog_reader_skips(log);
+    struct notes notes = {0};
+    struct jsonout *j = jsonout_create();
+    if (!j)
+        return NULL;
+    size_t kinds = oplog_reader_apart(log, &kind);
+    for (size_t i = 0; i < kinds; i++)
+        note_apart(&notes, &kind[i]);
+    if (oplog_reader_joined(log) > 0)
+        notes_add(&notes, "%llu operations were logged by two layers: each counts once",
+                  (unsigned long long)oplog_reader_joined(log));
+    if (skips->unsized > 0)
+        notes_add(&notes, "%llu deletions of objects that were neither written nor read before",
+                  (unsigned long long)skips->unsized);
+    jsonout_text_value(j, "client", oplog_reader_client(log));
+    jsonout_notes(j, "notes", &notes);
+    const char *text = jsonout_text(j, false);
+    char *copy = text ? strdup(text) : NULL;
+    jsonout_free(j);
+    return copy;
+}
+
+/* Keeps what the file says of its run. */
+static int keep_texts(struct scan *s, const struct input *in, struct err *e)
+{
+    const char *first_bad = NULL;
+    if (in->log) {
+        s->provenance = log_provenance(in->log);
+        return s->provenance ? 0 : err_nomem(e, "text of the log");
+    }
+    s->odd_notes = s->cut || s->interrupted ? NULL : odd_notes(trace_notes(in->reader));
+    s->bad_rows = trace_bad_rows(in->reader, &first_bad);
+    int rc = copy_text(&s->first_bad, s->bad_rows ? first_bad : NULL, e);
+    if (rc == 0)
+        rc = copy_text(&s->provenance, trace_provenance(in->reader), e);
+    return rc == 0 ? copy_text(&s->summary, trace_summary(in->reader), e) : rc;
+}
+
+int scan_file(struct scan **out, const char *path, const struct scan_opts *given, struct err *e)
+{
+    struct scan_opts opts = *given, *o = &opts;
+    struct input in = {0};
+    struct err late = {0};
     struct scan *s = calloc(1, sizeof(*s));
     if (!s)
         return err_nomem(e, "counters");
-    int rc = trace_open(&reader, path, &read, e);
+    int rc = open_input(&in, path, o, e);
     if (rc < 0)
         goto out;
     s->files = 1;
-    s->columns = trace_columns(reader);
+    s->columns = in.log ? oplog_reader_columns(in.log) : trace_columns(in.reader);
+    const char *summary = in.log ? NULL : trace_summary(in.reader);
+    if (in.log)
+        o->threads = 1;
     if (agg_is_result(s->columns)) {
         /* Only a file with a seek table has its summary before its rows. */
-        s->warmup_ns = o->warmup_ns == SCAN_WARMUP_AUTO
-                           ? provenance_warmup_ns(trace_summary(reader))
-                           : o->warmup_ns;
+        s->warmup_ns =
+            o->warmup_ns == SCAN_WARMUP_AUTO ? provenance_warmup_ns(summary) : o->warmup_ns;
+        /* Of a stream, the gaps come after the rows: then what the replay says of them counts. */
+        rc = gaps_read(&s->gaps, o->run, summary, e);
+        if (rc < 0)
+            goto out;
     } else if (o->warmup_ns > 0) {
         rc = err_set(e, -EINVAL, ERR_INPUT, "--warmup", "%s is a trace: nothing ran", path);
         goto out;
     }
-    if (agg_is_result(s->columns)) {
-        /* Of a stream, the gaps come after the rows: then what the replay says of them counts. */
-        rc = gaps_read(&s->gaps, o->run, trace_summary(reader), e);
-        if (rc < 0)
-            goto out;
-    }
-    rc = count_file(s, reader, o, e);
+    rc = count_file(s, &in, o, e);
     if (rc == -EOVERFLOW && !e->where[0]) { /* of several files, which one? */
         struct err inner = *e;
-        err_set(e, rc, inner.class, trace_name(reader), "%s", inner.what);
+        err_set(e, rc, inner.class, in.log ? path : trace_name(in.reader), "%s", inner.what);
     }
     s->interrupted = rc == -EINTR && agg_totals(s->agg)->rows > 0;
     if (rc < 0 && !s->cut && !s->interrupted)
         goto out;
     if (s->cut)
-        explain_cut(s, reader, e);
-    s->odd_notes = s->cut || s->interrupted ? NULL : odd_notes(trace_notes(reader));
-    const char *first_bad = NULL;
-    s->bad_rows = trace_bad_rows(reader, &first_bad);
-    int kept = copy_text(&s->first_bad, s->bad_rows ? first_bad : NULL, &late);
-    if (kept == 0)
-        kept = copy_text(&s->provenance, trace_provenance(reader), &late);
-    if (kept == 0)
-        kept = copy_text(&s->summary, trace_summary(reader), &late);
+        explain_cut(s, in.reader, e);
+    int kept = keep_texts(s, &in, &late);
     if (kept < 0) {
         rc = kept;
         *e = late;
     }
 out:
-    trace_close(reader);
+    close_input(&in);
     if (rc == 0 || (rc == -EBADMSG && s->cut) || (rc == -EINTR && s->interrupted))
         *out = s;
     else
@@ -314,12 +430,11 @@ out:
 
 bool scan_is_readable(const char *path)
 {
-    struct trace_read_opts read = {.want = AGG_COLUMNS};
-    struct trace_reader *reader = NULL;
-    if (trace_open(&reader, path, &read, NULL) < 0)
-        return false;
-    trace_close(reader);
-    return true;
+    const struct scan_opts any = {0};
+    struct input in = {0};
+    bool readable = open_input(&in, path, &any, NULL) == 0;
+    close_input(&in);
+    return readable;
 }
 
 int scan_merge(struct scan *into, const struct scan *from, struct err *e)

@@ -65,6 +65,7 @@ enum figure_what {
     FIGURE_FAILED,
     FIGURE_BYTES,
     FIGURE_SECONDS,
+    FIGURE_CLIENT,
     FIGURE_SEED,
     FIGURE_MODEL,
     FIGURE_DIGEST,

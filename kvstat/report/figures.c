@@ -254,6 +254,7 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         put_unknown(f, figure_id(run, FIGURE_ITSELF));
         return;
     }
+    put_text(f, figure_id(run, FIGURE_CLIENT), p->client);
     put_count_if(f, p->seed_known, figure_id(run, FIGURE_SEED), p->seed);
     put_text(f, figure_id(run, FIGURE_MODEL), p->model);
     put_text(f, figure_id(run, FIGURE_DIGEST), p->digest);

@@ -227,6 +227,39 @@ is "a recorded log: each operation once, mean latency" "$(body | awk -F, '{n[$2]
 like "a recorded log: pairs" "$(cat "$TMP/err")" ': 442 operations were logged by two layers'
 like "a recorded log: the others" "$(cat "$TMP/err")" ': left out: 1 failed GET, 37 LIST$'
 
+# In and out again in the same format: what remains is the same in all that a log says of an operation. The end is the
+# start and the client's duration, which another clock measured than its start and end. warp leaves out zeros at the end
+# of a time.
+round() { # FILE: of a log, as "OP BYTES FILE START FIRST_BYTE DURATION"
+    zstd -dqc "$1" | awk -F'\t' '
+        function whole(t) { sub(/Z$/, "", t); return t == "" ? t : substr(t (t ~ /\./ ? "" : ".") "000000000", 1, 29) }
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        !/^#/ && $at["op"] ~ /^(GET|PUT|DELETE)$/ && $at["error"] == "" {
+            print $at["op"], $at["bytes"], $at["file"], whole($at["start"]), whole($at["first_byte"]),
+                $at["duration_ns"] }' |
+        LC_ALL=C sort
+}
+warp=$DATA/warp_mixed_3s.csv.zst
+exits "round trip: benchdata" 0 "$BIN/kvgen" --input "$warp" --format warp -o "$TMP/again.csv.zst"
+round "$warp" >"$TMP/want"
+round "$TMP/again.csv.zst" >"$TMP/got"
+is "round trip: benchdata: rows" "$(lines "$TMP/got")" 733
+ok "round trip: benchdata: the same" cmp "$TMP/want" "$TMP/got"
+# Of two layers, the first one out is what comes in again.
+sai3=$DATA/sai3_oplog_recorded_2s.tsv.zst
+"$BIN/kvgen" --input "$sai3" --format sai3 --settle 0 -o "$TMP/once.tsv.zst" 2>/dev/null
+"$BIN/kvgen" --input "$TMP/once.tsv.zst" --format sai3 --settle 0 -o "$TMP/twice.tsv.zst" 2>/dev/null
+ok "round trip: an op-log: the same" cmp "$TMP/once.tsv.zst" "$TMP/twice.tsv.zst"
+# Its outer rows, the inner ones that have none, first bytes of the inner ones: each of them is a row of the log.
+round "$sai3" | cut -d ' ' -f 1,2,4,6 | sort >"$TMP/all"
+round "$TMP/once.tsv.zst" | cut -d ' ' -f 1,2,4,6 | sort >"$TMP/got"
+is "round trip: an op-log: rows" "$(lines "$TMP/got")" 463
+is "round trip: an op-log: each is one of the log's" "$(comm -13 "$TMP/all" "$TMP/got")" ""
+zstd -dqc "$sai3" | awk -F'\t' '$3 == "GET" && $11 != "" && $9 == "" && $7 ~ /^http/ { print $8, $11 }' |
+    sort >"$TMP/want"
+zstd -dqc "$TMP/once.tsv.zst" | awk -F'\t' '$3 == "GET" { print $8, $11 }' | sort >"$TMP/got"
+ok "round trip: an op-log: files and first bytes of the inner layer" cmp "$TMP/want" "$TMP/got"
+
 # A log has no model and no seed, and neither has its copy, whatever the defaults of kvgen's options are.
 zstd -qc "$TMP/warp.csv" >"$log"
 "$BIN/kvgen" --input "$log" -o "$TMP/copy.csv.zst" 2>/dev/null

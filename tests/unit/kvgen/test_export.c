@@ -17,11 +17,11 @@
 
 #include "kvgen/format/export.h"
 #include "kvgen/format/thread_numbers.h"
-#include "kvgen/format/time_sort.h"
-#include "kvgen/iso_time.h"
 #include "kvgen/rng.h"
 #include "lib/base/keymap.h"
 #include "lib/base/units.h"
+#include "lib/log/iso_time.h"
+#include "lib/sort/time_sort.h"
 #include "lib/trace/frame.h"
 
 static bool begins_with(const char *path, const char *bytes, size_t len)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/format/layers.h"
+#include "lib/log/layers.h"
 #include "tests/unit/scale.h"
 
 enum {

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "kvgen/heap.h"
 #include "kvgen/rng.h"
 #include "kvgen/sim/queue.h"
+#include "lib/sort/heap.h"
 #include "lib/trace/trace.h"
 
 static void push(struct queue *q, uint64_t number, enum trace_qos qos)

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "kvgen/iso_time.h"
 #include "kvgen/rng.h"
 #include "kvgen/source/file_source.h"
 #include "lib/base/units.h"
+#include "lib/log/iso_time.h"
 
 static void iso_is(const char *text, int64_t want)
 {

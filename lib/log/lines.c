@@ -1,5 +1,5 @@
 /* Cuts a stream into lines, for the imports of logs that are not CSV. */
-#include "kvgen/format/lines.h"
+#include "lib/log/lines.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,15 +1,15 @@
 /* An external merge sort: runs of records are sorted in memory and written in a row; at
  * the end they are merged. Exports need it if the head of their file is known only after all rows;
  * imports and exports need it if rows come in the order of completion. */
-#include "kvgen/format/time_sort.h"
+#include "lib/sort/time_sort.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/format/temp_file.h"
-#include "kvgen/heap.h"
+#include "lib/sort/heap.h"
+#include "lib/sort/temp_file.h"
 
 enum {
     LEAST_MEMORY = 1 << 20,

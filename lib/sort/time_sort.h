@@ -1,7 +1,7 @@
 /* time_sort.h - sorts records by time, however many: in memory, and beyond that in a temporary
  * file. Records of equal times stay in the order in which they were added. One thread. */
-#ifndef KVGEN_FORMAT_TIME_SORT_H
-#define KVGEN_FORMAT_TIME_SORT_H
+#ifndef KVTRACE_SORT_TIME_SORT_H
+#define KVTRACE_SORT_TIME_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-/* Between the sorted rows of a log (oplog.c) and its reader. An outer row begins before its inner
- * one, so it waits for it, and what began later waits behind it. Memory is that of the rows which
- * began while the longest operation lasted, up to a limit. */
-#include "kvgen/format/layers.h"
+/* Between the sorted rows of a log and its reader (both in oplog.c). An outer row begins before its
+ * inner one, so it waits for it, and what began later waits behind it. Memory is that of the rows
+ * which began while the longest operation lasted, up to a limit. */
+#include "lib/log/layers.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * the endpoint s3://BUCKET and the file BUCKET/KEY, the inner one the endpoint http://HOST and the
  * file KEY; the inner operation lies within the outer in time, and has the same thread, operation
  * and size. One thread. */
-#ifndef KVGEN_FORMAT_LAYERS_H
-#define KVGEN_FORMAT_LAYERS_H
+#ifndef KVTRACE_LOG_LAYERS_H
+#define KVTRACE_LOG_LAYERS_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* Temporary files for what does not fit memory: sorted runs, and the records of an export that are
  * completed later. */
-#include "kvgen/format/temp_file.h"
+#include "lib/sort/temp_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ int temp_file_open(struct temp_file **out, const char *folder, struct err *e)
     if (fd < 0) {
         /* Not every file system has files without names. */
         char name[4096];
-        if ((size_t)snprintf(name, sizeof(name), "%s/kvgen.XXXXXX", folder) >= sizeof(name))
+        if ((size_t)snprintf(name, sizeof(name), "%s/kvtrace.XXXXXX", folder) >= sizeof(name))
             return err_set(e, -ENAMETOOLONG, ERR_OUTPUT, folder, "cannot hold a temporary file");
         fd = mkostemp(name, O_CLOEXEC);
         if (fd < 0)

@@ -1,6 +1,6 @@
 /* iso_time.h - dates and times as text (ISO 8601, in the forms that traces have). */
-#ifndef KVGEN_ISO_TIME_H
-#define KVGEN_ISO_TIME_H
+#ifndef KVTRACE_LOG_ISO_TIME_H
+#define KVTRACE_LOG_ISO_TIME_H
 
 #include <stddef.h>
 #include <stdint.h>

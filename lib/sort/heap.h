@@ -1,7 +1,7 @@
 /* heap.h - events by time, the earliest first. Of equal times the smaller tie comes first, so that
  * runs repeat. */
-#ifndef KVGEN_HEAP_H
-#define KVGEN_HEAP_H
+#ifndef KVTRACE_SORT_HEAP_H
+#define KVTRACE_SORT_HEAP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* temp_file.h - a temporary file that has no name and goes away with its descriptor. One thread. */
-#ifndef KVGEN_FORMAT_TEMP_FILE_H
-#define KVGEN_FORMAT_TEMP_FILE_H
+#ifndef KVTRACE_SORT_TEMP_FILE_H
+#define KVTRACE_SORT_TEMP_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>

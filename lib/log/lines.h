@@ -1,7 +1,7 @@
 /* lines.h - the lines of a text file, read as a stream. Memory: that of a line of LINES_MAX. One
  * thread. */
-#ifndef KVGEN_FORMAT_LINES_H
-#define KVGEN_FORMAT_LINES_H
+#ifndef KVTRACE_LOG_LINES_H
+#define KVTRACE_LOG_LINES_H
 
 #include <stddef.h>
 #include <stdint.h>

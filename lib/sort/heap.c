@@ -1,6 +1,6 @@
 /* A binary heap, which orders what happens next: users' requests in a source, the ends of workers
  * in the simulation, the runs of a merge. */
-#include "kvgen/heap.h"
+#include "lib/sort/heap.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Turns ISO 8601 times into nanoseconds and back, for the sources, imports and exports whose files
  * have times of day. */
-#include "kvgen/iso_time.h"
+#include "lib/log/iso_time.h"
 
 #include <errno.h>
 #include <stdbool.h>

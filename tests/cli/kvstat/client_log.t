@@ -1,0 +1,71 @@
+#!/bin/sh
+# The measurements of other clients as results: warp's benchdata, and the op-log of sai3-bench, whose own figures kvstat
+# gives. What is no read, write or deletion is counted apart. A bug looked like an operation that counted twice, or a
+# comparison of two clients that did not say so.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+
+warp=$DATA/warp_mixed_3s.csv.zst
+sai3=$DATA/sai3_oplog_recorded_2s.tsv.zst
+figures() { json "$1" ".groups[] | select(.by.op == \"$2\") | $3"; }
+# Counts, bytes, means and maxima are exact; percentiles are those of a histogram, within 0.1 %.
+near() { awk -v got="$1" -v want="$2" 'BEGIN { exit !(got >= want * 0.999 && got <= want * 1.001) }'; }
+
+exits 'benchdata: a result' 0 "$BIN/kvstat" --json "$warp"
+cp "$TMP/stdout" "$TMP/warp.json"
+is 'benchdata: kind and client' "$(json "$TMP/warp.json" '"\(.kind) \(.run.client)"')" 'result warp'
+is 'benchdata: GET' "$(figures "$TMP/warp.json" Read '"\(.ops) \(.bytes)"')" '471 30867456'
+is 'benchdata: GET, mean and max' \
+    "$(figures "$TMP/warp.json" Read '.service_us | "\(.mean * 1000 | round) \(.max * 10 | round)"')" '4922742 296239'
+ok 'benchdata: GET, p90' near "$(figures "$TMP/warp.json" Read .service_us.p90)" 9794.514
+is 'benchdata: PUT' "$(figures "$TMP/warp.json" Write '"\(.ops) \(.bytes)"')" '154 10092544'
+is 'benchdata: PUT, mean and max' \
+    "$(figures "$TMP/warp.json" Write '.service_us | "\(.mean * 1000 | round) \(.max * 1000 | round)"')" '44212986 274309532'
+ok 'benchdata: PUT, p50' near "$(figures "$TMP/warp.json" Write .service_us.p50)" 19925.753
+ok 'benchdata: PUT, p90' near "$(figures "$TMP/warp.json" Write .service_us.p90)" 121385.959
+ok 'benchdata: PUT, p99' near "$(figures "$TMP/warp.json" Write .service_us.p99)" 258330.954
+is 'benchdata: DELETE' "$(figures "$TMP/warp.json" Delete '"\(.ops) \(.service_us.mean * 1000 | round)"')" '108 14894102'
+like 'benchdata: STAT is counted apart' "$(json "$TMP/warp.json" '.run.notes[0]')" \
+    '^318 STAT counted apart: latency 4339\.051 us on average'
+
+exits 'an op-log: a result' 0 "$BIN/kvstat" --json "$sai3"
+cp "$TMP/stdout" "$TMP/sai3.json"
+is 'an op-log: each operation once' "$(figures "$TMP/sai3.json" Read '"\(.ops) \(.bytes)"') $(figures "$TMP/sai3.json" Write .ops)" \
+    '301 299949076 162'
+is 'an op-log: GET, mean and max' \
+    "$(figures "$TMP/sai3.json" Read '.service_us | "\(.mean * 1000 | round) \(.max * 1000 | round)"')" '12051514 39055483'
+ok 'an op-log: GET, p50' near "$(figures "$TMP/sai3.json" Read .service_us.p50)" 10807.171
+is 'an op-log: what is counted apart' "$(json "$TMP/sai3.json" '[.run.notes[] | split(":")[0]] | join(", ")')" \
+    '1 failed GET counted apart, 37 LIST counted apart, 442 operations were logged by two layers'
+
+# The same by way of a trace of ours, of a pipe, and in a folder.
+"$BIN/kvgen" --input "$warp" -o "$TMP/ours.csv.zst" 2>/dev/null
+"$BIN/kvstat" --json "$TMP/ours.csv.zst" >"$TMP/ours.json"
+is 'by way of a result of ours: the same groups' "$(json "$TMP/warp.json" .groups)" "$(json "$TMP/ours.json" .groups)"
+"$BIN/kvstat" --json <"$warp" >"$TMP/pipe.json"
+zstd -dqc "$warp" | "$BIN/kvstat" --json --threads 3 >"$TMP/plain.json"
+is 'from standard input' "$(json "$TMP/pipe.json" .groups)" "$(json "$TMP/warp.json" .groups)"
+is 'plain, of a pipe' "$(json "$TMP/plain.json" .groups)" "$(json "$TMP/warp.json" .groups)"
+mkdir "$TMP/runs"
+cp "$warp" "$sai3" "$TMP/runs"
+exits 'a folder of them' 0 "$BIN/kvstat" --json "$TMP/runs"
+is 'a folder of them: two runs' "$(json "$TMP/stdout" '.runs | length')" 2
+
+# Comparisons say when the clients differ.
+exits 'two clients' 0 "$BIN/kvstat" --compare "$DATA/kvstat_dozen.csv" "$warp"
+stdout_like 'two clients: says so' 'clients differ \(base: not known,?'
+exits 'two foreign clients' 0 "$BIN/kvstat" --compare "$warp" --json "$sai3"
+is 'two foreign clients: says so' "$(json "$TMP/stdout" .compare.clients_differ)" true
+exits 'one client' 0 "$BIN/kvstat" --compare "$warp" "$warp"
+stdout_unlike 'one client: says nothing' 'clients differ'
+
+# Refused.
+zstd -dqc "$warp" | sed '3s/GET/GET\tx/' >"$TMP/bad.csv"
+exits 'a bad row' 2 "$BIN/kvstat" "$TMP/bad.csv"
+stderr_like 'a bad row: where' '^kvstat: .*bad\.csv:3: 16 fields, the header has 15'
+exits 'bad rows cannot be skipped' 2 "$BIN/kvstat" --skip-bad-rows "$warp"
+stderr_like 'bad rows cannot be skipped: says so' '^kvstat: --skip-bad-rows: means nothing for .*log'
+head -c 20000 "$warp" >"$TMP/cut.csv.zst"
+exits 'a cut log' 2 "$BIN/kvstat" "$TMP/cut.csv.zst"
+stderr_like 'a cut log: says so' 'cut'
+done_testing
