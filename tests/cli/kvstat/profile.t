@@ -225,6 +225,9 @@ is 'with bounds and samples' "$(json "$TMP/stdout" \
 exits 'two of which nothing tells whether they are good' 4 "$kvstat" --profile mlperf --check "$TMP/inside" "$TMP/outside"
 is 'are named' "$(answer | sed "s|$TMP/||g")" \
     'Verdict: INCONCLUSIVE: 0 of 2 runs pass profile mlperf; not so inside; outside.'
+exits 'a FAIL among several makes the run FAIL' 1 "$kvstat" --profile mlperf --check "$TMP/inside" "$TMP/corrupt" "$TMP/inside"
+is 'and is named' "$(answer | sed "s|$TMP/||g")" \
+    'Verdict: FAIL: 0 of 3 runs pass profile mlperf; not so inside; corrupt; inside.'
 exits '--check alone' 2 "$kvstat" --check "$TMP/inside"
 stderr_like 'is refused' '^kvstat: --check: needs --profile'
 done_testing
