@@ -20,13 +20,15 @@ struct gap {
 };
 
 struct gaps {
-    struct gaps *of_process; /* those in which no thread ran; NULL in that list itself */
+    struct gaps *of_process; /* stops of it; NULL in that list itself */
     size_t count;
     struct gap gap[];
 };
 
-/* The name of all threads in kvreplay's list. */
+/* The name of all threads in kvreplay's list. Of them, shorter gaps are a busy machine's: they hold
+ * what runs in them, but make no line. */
 #define PROCESS "process"
+#define STOP_NS 100000000
 
 static int by_start(const void *a, const void *b)
 {
@@ -66,7 +68,8 @@ static struct gaps *take(const struct jsonin_v *list, bool process)
             continue;
         if (jsonin_f64(jsonin_get(v, "start_s"), &start_s) == 0 &&
             jsonin_f64(jsonin_get(v, "end_s"), &end_s) == 0 && fabs(start_s) < SECONDS_MAX &&
-            fabs(end_s) < SECONDS_MAX && end_s > start_s)
+            fabs(end_s) < SECONDS_MAX && end_s > start_s &&
+            (!process || (end_s - start_s) * 1e9 >= STOP_NS))
             g->gap[g->count++] = (struct gap){llround(start_s * 1e9), llround(end_s * 1e9), 0};
     }
     if (g)

@@ -12,7 +12,7 @@ struct gaps;
  * or a negative errno with *e. */
 int gaps_read(struct gaps **out, const char *path, const char *summary, struct err *e);
 void gaps_free(struct gaps *g);
-/* Those in which no thread ran at all; lent by g, which may be NULL. */
+/* Those of 0.1 s and more in which no thread ran at all; lent by g, which may be NULL. */
 const struct gaps *gaps_of_process(const struct gaps *g);
 /* How much of the time from start_ns to end_ns, on the replay's clock, lies in gaps of any thread.
  */
