@@ -16,6 +16,7 @@
 #define VALIDITY_BEYOND       1.25 /* times what was asked, or what the kernel saw */
 #define VALIDITY_KERNEL_NS    1e8  /* the kernel counts ms: less is not compared */
 #define VALIDITY_DELAY_NS     1000000
+#define VALIDITY_ABOVE        10 /* samples above a percentile that is judged, as kvstat marks it */
 
 static void validity_why(struct validity *v, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -157,43 +158,55 @@ const char *validity_state_text(enum validity_state state)
     return text[state];
 }
 
-/* Adds what is known of the figures, or makes it worse: unreliable says more than unknown, and that
- * more than good. */
+/* Adds what is known of the figures that f names, or makes it worse: unreliable says more than
+ * unknown, and that more than good. */
+static void judge_named(struct validity *v, const struct validity_figure *named)
+{
+    static const int rank[] = {
+        [VALIDITY_GOOD] = 0, [VALIDITY_UNKNOWN] = 1, [VALIDITY_UNRELIABLE] = 2};
+    struct validity_figure *f = NULL;
+
+    for (unsigned i = 0; i < v->figures; i++) {
+        struct validity_figure *g = &v->figure[i];
+        if (g->of == named->of && g->everywhere == named->everywhere && g->tier == named->tier &&
+            g->op == named->op)
+            f = g;
+    }
+    if (f && rank[named->state] <= rank[f->state])
+        return;
+    if (!f && v->figures == VALIDITY_FIGURES)
+        return;
+    if (!f)
+        f = &v->figure[v->figures++];
+    *f = *named;
+}
+
+/* Likewise, of all tiers and operations. */
 static void judge_figure(struct validity *v, enum validity_of of, enum validity_state state,
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
 static void judge_figure(struct validity *v, enum validity_of of, enum validity_state state,
                          const char *format, ...)
 {
-    static const int rank[] = {
-        [VALIDITY_GOOD] = 0, [VALIDITY_UNKNOWN] = 1, [VALIDITY_UNRELIABLE] = 2};
-    struct validity_figure *f = NULL;
+    struct validity_figure f = {.of = of, .everywhere = true, .state = state};
     va_list args;
 
-    for (unsigned i = 0; i < v->figures; i++)
-        if (v->figure[i].of == of)
-            f = &v->figure[i];
-    if (f && rank[state] <= rank[f->state])
-        return;
-    if (!f) {
-        if (v->figures == VALIDITY_FIGURES)
-            return;
-        f = &v->figure[v->figures++];
-    }
-    f->of = of;
-    f->state = state;
     va_start(args, format);
-    vsnprintf(f->why, sizeof(f->why), format, args);
+    vsnprintf(f.why, sizeof(f.why), format, args);
     va_end(args);
+    judge_named(v, &f);
 }
 
 /* The percentile that differs most between the times as they were and without what lengthened
- * them. Returns by what share; *which of judged_ppm. */
+ * them. Returns by what share; *which of judged_ppm. A percentile that has too few samples above it
+ * would be another one in the next run anyway: it shows nothing. */
 static double moved_by(const struct hist *as_was, const struct hist *without, unsigned *which)
 {
     double most = 0;
 
     *which = 0;
     for (unsigned i = 0; i < JUDGED; i++) {
+        if (hist_count(as_was) * (1000000 - judged_ppm[i]) < VALIDITY_ABOVE * UINT64_C(1000000))
+            continue;
         double a = (double)hist_percentile(as_was, judged_ppm[i]);
         double b = (double)hist_percentile(without, judged_ppm[i]);
         double share = a > b ? (a - b) / (b > 1 ? b : 1) : 0;
@@ -265,14 +278,18 @@ static void judge_gaps(struct validity *v, const struct evidence *ev, const stru
     if (!without)
         return;
     double share = moved_by(times, without, &i);
-    if (share > VALIDITY_MOVES)
-        judge_figure(
-            v, of, VALIDITY_UNRELIABLE,
+    if (share > VALIDITY_MOVES) {
+        struct validity_figure f = {
+            .of = of, .tier = g->tier, .op = g->op, .state = VALIDITY_UNRELIABLE};
+        snprintf(
+            f.why, sizeof(f.why),
             "the processors were away for up to %s: %s %s %s is %s instead of %s",
             units_format_duration(largest, sizeof(largest), (double)gap_list_largest_ns(ev->gaps)),
             trace_tier_text(g->tier), trace_op_text(g->op), judged_label[i],
             units_format_duration(a, sizeof(a), (double)hist_percentile(times, judged_ppm[i])),
             units_format_duration(b, sizeof(b), (double)hist_percentile(without, judged_ppm[i])));
+        judge_named(v, &f);
+    }
     hist_free(without);
 }
 

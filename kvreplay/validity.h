@@ -12,7 +12,7 @@ enum {
     VALIDITY_TEXTS = 6, /* of each list; more are left out */
     VALIDITY_WHY_CAP = 160,
     VALIDITY_NOTE_CAP = 240,
-    VALIDITY_FIGURES = 12,
+    VALIDITY_FIGURES = 32,
     VALIDITY_BUDGET_NONE = -1
 };
 
@@ -30,8 +30,12 @@ enum validity_state {
     VALIDITY_UNRELIABLE,
     VALIDITY_UNKNOWN
 };
+/* Of every tier and operation, or of one. */
 struct validity_figure {
     enum validity_of of;
+    bool everywhere;
+    enum trace_tier tier; /* not everywhere */
+    enum trace_op op;
     enum validity_state state;
     char why[VALIDITY_NOTE_CAP]; /* may also be there when it is good */
 };

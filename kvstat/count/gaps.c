@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,15 @@ struct gap {
 };
 
 struct gaps {
+    struct gaps *of_process; /* stops of it; NULL in that list itself */
     size_t count;
     struct gap gap[];
 };
+
+/* The name of all threads in kvreplay's list. Of them, shorter gaps are a busy machine's: they hold
+ * what runs in them, but make no line. */
+#define PROCESS "process"
+#define STOP_NS 100000000
 
 static int by_start(const void *a, const void *b)
 {
@@ -48,24 +55,40 @@ static void join(struct gaps *g)
     }
 }
 
-static int take(struct gaps **out, const struct jsonin_v *list, struct err *e)
+/* The gaps of the list, or only those of the process. NULL: no memory. */
+static struct gaps *take(const struct jsonin_v *list, bool process)
 {
     size_t n = jsonin_count(list);
-    struct gaps *g = n ? malloc(sizeof(*g) + n * sizeof(g->gap[0])) : NULL;
-    if (n == 0)
-        return 0;
-    if (!g)
-        return err_nomem(e, "gaps");
-    g->count = 0;
-    for (size_t i = 0; i < n; i++) {
+    struct gaps *g = calloc(1, sizeof(*g) + n * sizeof(g->gap[0]));
+    for (size_t i = 0; g && i < n; i++) {
         const struct jsonin_v *v = jsonin_at(list, i);
+        const char *thread = jsonin_text(jsonin_get(v, "thread"), NULL);
         double start_s, end_s;
+        if (process && (!thread || strcmp(thread, PROCESS) != 0))
+            continue;
         if (jsonin_f64(jsonin_get(v, "start_s"), &start_s) == 0 &&
             jsonin_f64(jsonin_get(v, "end_s"), &end_s) == 0 && fabs(start_s) < SECONDS_MAX &&
-            fabs(end_s) < SECONDS_MAX && end_s > start_s)
+            fabs(end_s) < SECONDS_MAX && end_s > start_s &&
+            (!process || (end_s - start_s) * 1e9 >= STOP_NS))
             g->gap[g->count++] = (struct gap){llround(start_s * 1e9), llround(end_s * 1e9), 0};
     }
-    join(g);
+    if (g)
+        join(g);
+    return g;
+}
+
+static int take_both(struct gaps **out, const struct jsonin_v *list, struct err *e)
+{
+    if (jsonin_count(list) == 0)
+        return 0;
+    struct gaps *g = take(list, false);
+    if (!g)
+        return err_nomem(e, "gaps");
+    g->of_process = take(list, true);
+    if (!g->of_process) {
+        gaps_free(g);
+        return err_nomem(e, "gaps");
+    }
     *out = g;
     return 0;
 }
@@ -82,14 +105,21 @@ int gaps_read(struct gaps **out, const char *path, const char *summary, struct e
     else
         rc = jsonin_parse(&doc, summary, strlen(summary), "summary frame", e);
     if (rc == 0)
-        rc = take(out, jsonin_get(jsonin_root(doc), "gaps"), e);
+        rc = take_both(out, jsonin_get(jsonin_root(doc), "gaps"), e);
     jsonin_free(doc);
     return rc;
 }
 
 void gaps_free(struct gaps *g)
 {
+    if (g)
+        free(g->of_process);
     free(g);
+}
+
+const struct gaps *gaps_of_process(const struct gaps *g)
+{
+    return g ? g->of_process : NULL;
 }
 
 /* The length of the gaps before a time. */

@@ -12,6 +12,8 @@ struct gaps;
  * or a negative errno with *e. */
 int gaps_read(struct gaps **out, const char *path, const char *summary, struct err *e);
 void gaps_free(struct gaps *g);
+/* Those of 0.1 s and more in which no thread ran at all; lent by g, which may be NULL. */
+const struct gaps *gaps_of_process(const struct gaps *g);
 /* How much of the time from start_ns to end_ns, on the replay's clock, lies in gaps of any thread.
  */
 int64_t gaps_overlap_ns(const struct gaps *g, int64_t start_ns, int64_t end_ns);

@@ -117,6 +117,21 @@ static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
     }
 }
 
+/* The place that a state of the summary is of; without a tier and an operation it is of all. -1:
+ * there is no such place. */
+static int place_of(const struct jsonin_v *v)
+{
+    const char *tier = jsonin_text(jsonin_get(v, "tier"), NULL);
+    const char *op = jsonin_text(jsonin_get(v, "op"), NULL);
+    if (!tier && !op)
+        return VALIDITY_EVERYWHERE;
+    for (int place = 1; tier && op && place < VALIDITY_PLACES; place++)
+        if (strcmp(tier, validity_place_tier((unsigned)place)) == 0 &&
+            strcmp(op, validity_place_op((unsigned)place)) == 0)
+            return place;
+    return -1;
+}
+
 static bool is_kind(const char *figures, enum validity_kind kind)
 {
     return strcmp(figures, "all") == 0 || strcmp(figures, validity_kind_word(kind)) == 0;
@@ -132,33 +147,36 @@ static void take_states(struct provenance *p, const struct jsonin_v *states)
         const char *figures = jsonin_text(jsonin_get(v, "figures"), NULL);
         const char *word = jsonin_text(jsonin_get(v, "state"), NULL);
         const char *text = jsonin_text(jsonin_get(v, "why"), NULL);
-        char why[VALIDITY_WHY];
+        struct validity_of doubt = {.only_worse = false};
         unsigned state = VALIDITY_GOOD;
-        snprintf(why, sizeof(why), "%s", text ? text : "");
-        err_make_harmless(why);
+        int place = place_of(v);
+        snprintf(doubt.why, sizeof(doubt.why), "%s", text ? text : "");
+        err_make_harmless(doubt.why);
         while (word && state < VALIDITY_STATES && strcmp(word, validity_state_word(state)) != 0)
             state++;
-        if (!figures || !word || state == VALIDITY_STATES)
+        if (!figures || !word || state == VALIDITY_STATES || place < 0)
             continue;
-        for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
+        doubt.state = state;
+        for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
+            doubt.only_worse = kind != VALIDITY_STORAGE && strcmp(figures, "all") != 0;
             if (is_kind(figures, kind))
-                validity_doubt(&p->validity, kind, state,
-                               kind != VALIDITY_STORAGE && strcmp(figures, "all") != 0, why);
+                validity_doubt(&p->validity, kind, (unsigned)place, &doubt);
+        }
     }
 }
 
 /* Summaries of older versions have one answer for the whole run. */
 static void take_one_state(struct provenance *p)
 {
-    char why[VALIDITY_WHY] = "";
+    struct validity_of doubt = {.state = VALIDITY_UNRELIABLE};
     size_t len = 0;
-    for (size_t i = 0; i < p->why_count && len < sizeof(why); i++)
-        len += (size_t)snprintf(why + len, sizeof(why) - len, "%s%s", i ? "; " : "",
+    for (size_t i = 0; i < p->why_count && len < sizeof(doubt.why); i++)
+        len += (size_t)snprintf(doubt.why + len, sizeof(doubt.why) - len, "%s%s", i ? "; " : "",
                                 p->why_invalid[i]);
     p->validity = (struct validity){0};
     if (p->valid == PROVENANCE_NO)
         for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
-            validity_doubt(&p->validity, kind, VALIDITY_UNRELIABLE, false, why);
+            validity_doubt(&p->validity, kind, VALIDITY_EVERYWHERE, &doubt);
 }
 
 /* The reasons belong to the document that gave the answer. */
@@ -306,11 +324,12 @@ void provenance_clear(struct provenance *p)
 int provenance_read(struct provenance *p, const char *summary_path, const char *summary,
                     const char *provenance, struct err *e)
 {
+    static const struct validity_of nobody_says = {
+        .state = VALIDITY_UNKNOWN, .why = "no summary of the replay came with the rows"};
     int rc = 0;
     provenance_clear(p);
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
-        validity_doubt(&p->validity, kind, VALIDITY_UNKNOWN, false,
-                       "no summary of the replay came with the rows");
+        validity_doubt(&p->validity, kind, VALIDITY_EVERYWHERE, &nobody_says);
     if (summary_path) {
         struct jsonin *doc = NULL;
         rc = jsonin_load(&doc, summary_path, SUMMARY_BYTES_MAX, e);
@@ -335,10 +354,9 @@ int provenance_pool(struct provenance *into, const struct provenance *from, cons
     into->known |= from->known;
     if (!into->digest[0])
         snprintf(into->digest, sizeof(into->digest), "%s", from->digest);
-    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
-        const struct validity_of *of = &from->validity.of[kind];
-        validity_doubt(&into->validity, kind, of->state, of->only_worse, of->why);
-    }
+    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
+        for (unsigned place = 0; place < VALIDITY_PLACES; place++)
+            validity_doubt(&into->validity, kind, place, &from->validity.of[kind][place]);
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         if (from->simulated[t] > into->simulated[t])
             into->simulated[t] = from->simulated[t];

@@ -50,6 +50,18 @@ static int move(struct moved *m, int64_t ns, int64_t less_ns)
     return hist_record(m->to, less_ns < ns ? ns - less_ns : 0);
 }
 
+/* What the tool added to a response: its own delay just before the start, and the stops of the
+ * process before and after it. In a line that a stop made, rows wait for workers that it held. */
+static int64_t added_to_response(const struct second *s, const struct second_row *row)
+{
+    const struct gaps *stops = gaps_of_process(s->gaps);
+    int64_t due_ns = row->end_ns - row->response_ns, ready_ns = row->start_ns - row->delay_ns;
+    if (!stops || row->response_ns <= 0)
+        return row->delay_ns;
+    return row->delay_ns + gaps_overlap_ns(stops, due_ns, ready_ns) +
+           gaps_overlap_ns(stops, row->start_ns, row->end_ns);
+}
+
 int second_add(struct second *s, const struct second_row *row)
 {
     struct moved *m = s->moved[row->tier][row->op == TRACE_WRITE];
@@ -59,8 +71,9 @@ int second_add(struct second *s, const struct second_row *row)
         rc = move(&m[SECOND_SERVICE], row->service_ns, gap_ns);
     if (rc == 0 && gap_ns > 0)
         rc = move(&m[SECOND_DEVICE], row->device_ns, gap_ns);
-    if (rc == 0 && row->delay_ns > 0)
-        rc = move(&m[SECOND_RESPONSE], row->response_ns, row->delay_ns);
+    int64_t added_ns = added_to_response(s, row);
+    if (rc == 0 && added_ns > 0)
+        rc = move(&m[SECOND_RESPONSE], row->response_ns, added_ns);
     return rc;
 }
 

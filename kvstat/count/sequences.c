@@ -13,7 +13,8 @@
 /* A row. value TRACE_NONE: unknown. */
 struct entry {
     int64_t value[SEQUENCES_METRICS];
-    uint32_t group; /* NO_GROUP: no read or write, or one that failed */
+    int64_t line_ns; /* wait for the start, then in the tier for an I/O slot: TRACE_NONE, no Due */
+    uint32_t group;  /* NO_GROUP: no read or write, or one that failed */
     uint8_t tier, op;
     int8_t hit; /* of a lookup 0 or 1, else -1 */
 };
@@ -85,10 +86,14 @@ static void fill(struct entry *entry, unsigned by, const struct trace_row *row)
     entry->value[SEQUENCES_SERVICE] = row->latency_ns;
     entry->value[SEQUENCES_DEVICE] = row->device_ns;
     entry->value[SEQUENCES_WAIT] = entry->value[SEQUENCES_RESPONSE] = TRACE_NONE;
+    entry->line_ns = TRACE_NONE;
     if (row->due_ns != TRACE_NONE) {
         entry->value[SEQUENCES_WAIT] = agg_add_ns(row->start_ns, -row->due_ns);
         entry->value[SEQUENCES_RESPONSE] =
             agg_add_ns(entry->value[SEQUENCES_WAIT], row->latency_ns);
+        entry->line_ns = entry->value[SEQUENCES_WAIT];
+        if (row->extra && row->extra->slot_ns > 0)
+            entry->line_ns = agg_add_ns(entry->line_ns, row->extra->slot_ns);
     }
 }
 
@@ -190,8 +195,8 @@ int sequences_append(struct sequences *s, const struct sequence_piece *piece)
             rc = add(&s->lookups, entry->hit);
         if (rc < 0 || entry->group == NO_GROUP)
             continue;
-        if (entry->value[SEQUENCES_WAIT] != TRACE_NONE)
-            rc = add(&s->waits, entry->value[SEQUENCES_WAIT]);
+        if (entry->line_ns != TRACE_NONE)
+            rc = add(&s->waits, entry->line_ns);
         struct group_series *group = rc == 0 ? group_at(s, entry->group) : NULL;
         rc = group ? add_all(group->metric, entry) : -ENOMEM;
         if (rc == 0)

@@ -23,24 +23,66 @@ const char *validity_state_word(enum validity_state state)
     return states[state];
 }
 
-void validity_doubt(struct validity *v, enum validity_kind kind, enum validity_state state,
-                    bool only_worse, const char *why)
+unsigned validity_place(uint8_t tier, uint8_t op)
 {
-    struct validity_of *of = &v->of[kind];
-    if (state > of->state || (state == of->state && !of->why[0])) {
-        of->state = state;
-        of->only_worse = only_worse;
-        snprintf(of->why, sizeof(of->why), "%s", why);
-    } else if (state == of->state && state != VALIDITY_GOOD) {
-        of->only_worse &= only_worse;
+    return 1 + 2 * (unsigned)tier + (op == TRACE_READ ? 0 : 1);
+}
+
+const char *validity_place_tier(unsigned place)
+{
+    return place == VALIDITY_EVERYWHERE ? "" : trace_tier_text((place - 1) / 2);
+}
+
+const char *validity_place_op(unsigned place)
+{
+    return place == VALIDITY_EVERYWHERE ? ""
+                                        : trace_op_text((place - 1) % 2 ? TRACE_WRITE : TRACE_READ);
+}
+
+static void worsen(struct validity_of *of, const struct validity_of *doubt)
+{
+    if (doubt->state > of->state || (doubt->state == of->state && !of->why[0]))
+        *of = *doubt;
+    else if (doubt->state == of->state && of->state != VALIDITY_GOOD)
+        of->only_worse &= doubt->only_worse;
+}
+
+void validity_doubt(struct validity *v, enum validity_kind kind, unsigned place,
+                    const struct validity_of *doubt)
+{
+    worsen(&v->of[kind][place], doubt);
+}
+
+struct validity_of validity_at(const struct validity *v, enum validity_kind kind, unsigned place)
+{
+    struct validity_of of = v->of[kind][VALIDITY_EVERYWHERE];
+    if (place != VALIDITY_EVERYWHERE)
+        worsen(&of, &v->of[kind][place]);
+    return of;
+}
+
+unsigned validity_worst_place(const struct validity *v, enum validity_kind kind)
+{
+    unsigned worst = VALIDITY_EVERYWHERE;
+    for (unsigned place = 1; place < VALIDITY_PLACES; place++) {
+        const struct validity_of *of = &v->of[kind][place], *than = &v->of[kind][worst];
+        if (of->state > than->state || (of->state == than->state && of->why[0] && !than->why[0]))
+            worst = place;
     }
+    return worst;
+}
+
+/* What is said of a kind where it is worst. */
+static const struct validity_of *worst_of(const struct validity *v, unsigned kind)
+{
+    return &v->of[kind][validity_worst_place(v, kind)];
 }
 
 enum validity_state validity_worst(const struct validity *v)
 {
     enum validity_state worst = VALIDITY_GOOD;
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
-        worst = v->of[kind].state > worst ? v->of[kind].state : worst;
+        worst = worst_of(v, kind)->state > worst ? worst_of(v, kind)->state : worst;
     return worst;
 }
 
@@ -56,14 +98,14 @@ static void add_reasons(char buf[VALIDITY_LINE], const struct validity *v,
 {
     bool told[VALIDITY_KINDS] = {false};
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
-        const struct validity_of *of = &v->of[kind];
+        const struct validity_of *of = worst_of(v, kind);
         if (of->state != state || told[kind] || !of->why[0])
             continue;
         add(buf, separator, "");
         separator = "; ";
         const char *comma = "";
         for (unsigned k = kind; k < VALIDITY_KINDS; k++)
-            if (v->of[k].state == state && strcmp(v->of[k].why, of->why) == 0) {
+            if (worst_of(v, k)->state == state && strcmp(worst_of(v, k)->why, of->why) == 0) {
                 told[k] = true;
                 if (name_kinds) {
                     add(buf, comma, k == VALIDITY_END_TO_END ? "end to end" : kinds[k]);
@@ -74,15 +116,27 @@ static void add_reasons(char buf[VALIDITY_LINE], const struct validity *v,
     }
 }
 
+/* What is doubted of memory tiers leaves the drive's figures as good as they are. */
+static bool is_good_of_drive(const struct validity *v)
+{
+    static const enum validity_kind kinds_of_drive[] = {VALIDITY_SERVICE, VALIDITY_DEVICE,
+                                                        VALIDITY_STORAGE};
+    static const uint8_t ops[] = {TRACE_READ, TRACE_WRITE};
+    for (size_t i = 0; i < sizeof(kinds_of_drive) / sizeof(kinds_of_drive[0]); i++)
+        for (size_t op = 0; op < sizeof(ops); op++)
+            if (validity_at(v, kinds_of_drive[i], validity_place(TRACE_STORAGE, ops[op])).state !=
+                VALIDITY_GOOD)
+                return false;
+    return true;
+}
+
 const char *validity_line(char buf[VALIDITY_LINE], const struct validity *v)
 {
     enum validity_state worst = validity_worst(v);
     size_t worst_kinds = 0;
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
-        worst_kinds += v->of[kind].state == worst;
-    bool drive = v->of[VALIDITY_SERVICE].state == VALIDITY_GOOD &&
-                 v->of[VALIDITY_DEVICE].state == VALIDITY_GOOD &&
-                 v->of[VALIDITY_STORAGE].state == VALIDITY_GOOD;
+        worst_kinds += worst_of(v, kind)->state == worst;
+    bool drive = is_good_of_drive(v);
     buf[0] = '\0';
     if (worst == VALIDITY_GOOD) {
         add(buf, "", "good");

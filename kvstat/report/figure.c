@@ -256,6 +256,8 @@ static const struct what {
     [FIGURE_VALIDITY_LINE] = {"line", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_STATE] = {"state", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_WHY] = {"why", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_DOUBTED_TIER] = {"tier", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_DOUBTED_OP] = {"op", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_MODE] = {"mode", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_FOUND_TOKENS_PER_S] = {"throughput_tokens_per_s", FIGURE_UNIT_TOKENS_PER_S, NULL, NULL},
     [FIGURE_REASON] = {"reason", FIGURE_UNIT_NONE, NULL, NULL},
@@ -589,7 +591,7 @@ static bool parse_labelled(struct figure_id *id, char *name, enum figure_scope s
         if (group ? parse_what(id, dot + 1, FIGURE_OPS, FIGURE_DEVICE) ||
                         parse_what(id, dot + 1, FIGURE_FAILED, FIGURE_BYTES)
             : criterion ? parse_what(id, dot + 1, FIGURE_RELATION, FIGURE_PASSED)
-                        : parse_what(id, dot + 1, FIGURE_STATE, FIGURE_WHY)) {
+                        : parse_what(id, dot + 1, FIGURE_STATE, FIGURE_DOUBTED_OP)) {
             *dot = '\0';
             id->label = name;
             return true;

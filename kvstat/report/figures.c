@@ -322,13 +322,12 @@ static void doubt_rows(struct figures *f)
     } odd[] = {{t->device_over, VALIDITY_DEVICE, "a device time above their latency"},
                {t->early, VALIDITY_RESPONSE, "a start before they were due"}};
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
-        char why[VALIDITY_WHY];
-        snprintf(why, sizeof(why), "%llu rows have %s", (unsigned long long)odd[i].rows,
+        struct validity_of doubt = {.state = odd[i].rows * 100 > t->rows ? VALIDITY_UNRELIABLE
+                                                                         : VALIDITY_GOOD};
+        snprintf(doubt.why, sizeof(doubt.why), "%llu rows have %s", (unsigned long long)odd[i].rows,
                  odd[i].what);
         if (odd[i].rows > 0)
-            validity_doubt(&f->validity, odd[i].kind,
-                           odd[i].rows * 100 > t->rows ? VALIDITY_UNRELIABLE : VALIDITY_GOOD, false,
-                           why);
+            validity_doubt(&f->validity, odd[i].kind, VALIDITY_EVERYWHERE, &doubt);
     }
 }
 
@@ -338,21 +337,23 @@ static void doubt_rows(struct figures *f)
 
 struct twice {
     int64_t as_is, without;
+    unsigned place;
     const char *what, *by; /* "Tier-2 Read P95", "the tool's own delays" */
 };
 
 static void doubt_difference(struct figures *f, enum validity_kind kind, const struct twice *t)
 {
     double longer = (double)t->as_is / (double)t->without - 1;
-    char why[VALIDITY_WHY];
+    struct validity_of doubt = {.only_worse = true,
+                                .state = longer > BELIEVED ? VALIDITY_UNRELIABLE : VALIDITY_GOOD};
     if (t->as_is <= t->without || longer < TOLD)
         return;
     if (longer > 10) /* or nothing else is left */
-        snprintf(why, sizeof(why), "%s is made by %s", t->what, t->by);
+        snprintf(doubt.why, sizeof(doubt.why), "%s is made by %s", t->what, t->by);
     else
-        snprintf(why, sizeof(why), "%s +%.*f %% by %s", t->what, longer < 0.1, 100 * longer, t->by);
-    validity_doubt(&f->validity, kind, longer > BELIEVED ? VALIDITY_UNRELIABLE : VALIDITY_GOOD,
-                   true, why);
+        snprintf(doubt.why, sizeof(doubt.why), "%s +%.*f %% by %s", t->what, longer < 0.1,
+                 100 * longer, t->by);
+    validity_doubt(&f->validity, kind, t->place, &doubt);
 }
 
 static const uint32_t doubted_ppm[] = {500000, 950000, 990000};
@@ -367,13 +368,14 @@ static void doubt_group(struct figures *f, const struct group *g, enum group_met
     char what[64];
     for (size_t i = 0; h && i < sizeof(doubted_ppm) / sizeof(doubted_ppm[0]); i++) {
         uint32_t ppm = doubted_ppm[i];
-        if (!figure_enough(hist_count(h), ppm) && ppm != doubted_ppm[0])
+        if (!figure_enough(hist_count(h), ppm))
             continue;
         snprintf(what, sizeof(what), "%s %s P%u", trace_tier_text(g->key.tier),
                  trace_op_text(g->key.op), ppm / 10000);
         const struct twice t = {
             hist_percentile(h, ppm),
-            second_percentile(agg_second(f->scan->agg), h, g->key.tier, g->key.op, time, ppm), what,
+            second_percentile(agg_second(f->scan->agg), h, g->key.tier, g->key.op, time, ppm),
+            validity_place(g->key.tier, g->key.op), what,
             time == SECOND_RESPONSE ? "the tool's own delays"
                                     : "gaps in which the replay did not run"};
         doubt_difference(f, kinds[time], &t);
@@ -399,11 +401,11 @@ static void doubt_times(struct figures *f)
     for (size_t i = 0; h && r->prompt && i < sizeof(doubted_ppm) / sizeof(doubted_ppm[0]); i++) {
         uint32_t ppm = doubted_ppm[i];
         char what[32];
-        if (!figure_enough(hist_count(h), ppm) && ppm != doubted_ppm[0])
+        if (!figure_enough(hist_count(h), ppm))
             continue;
         snprintf(what, sizeof(what), "P%u", ppm / 10000);
-        const struct twice t = {hist_percentile(h, ppm), hist_percentile(r->prompt, ppm), what,
-                                "the tool's own delays"};
+        const struct twice t = {hist_percentile(h, ppm), hist_percentile(r->prompt, ppm),
+                                VALIDITY_EVERYWHERE, what, "the tool's own delays"};
         doubt_difference(f, VALIDITY_END_TO_END, &t);
     }
 }
@@ -424,7 +426,8 @@ static void put_validity(struct figures *f, const struct provenance *p)
     put_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE),
              validity_line(line, &f->validity));
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
-        const struct validity_of *of = &f->validity.of[kind];
+        unsigned place = validity_worst_place(&f->validity, kind);
+        const struct validity_of *of = &f->validity.of[kind][place];
         id.label = validity_kind_word(kind);
         id.what = FIGURE_STATE;
         figures_put(f, &(struct figure){.id = id,
@@ -432,6 +435,10 @@ static void put_validity(struct figures *f, const struct provenance *p)
                                         .text = validity_state_word(of->state)});
         id.what = FIGURE_WHY;
         put_text(f, id, of->why);
+        id.what = FIGURE_DOUBTED_TIER;
+        put_text(f, id, validity_place_tier(place));
+        id.what = FIGURE_DOUBTED_OP;
+        put_text(f, id, validity_place_op(place));
     }
 }
 
@@ -1002,9 +1009,9 @@ const struct blocks *figures_waits(const struct figures *f)
     return f->scan->sequences ? sequences_waits(f->scan->sequences) : NULL;
 }
 
-const struct validity_of *figures_validity(const struct figures *f, enum validity_kind kind)
+const struct validity *figures_validity(const struct figures *f)
 {
-    return &f->validity.of[kind];
+    return &f->validity;
 }
 
 const struct intervals *figures_intervals(const struct figures *f)

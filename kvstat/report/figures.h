@@ -75,8 +75,8 @@ const struct hist *figures_hist(const struct figures *f, struct figure_id id);
 const struct blocks *figures_blocks(const struct figures *f, const struct figure_id *id);
 /* The waits of all reads and writes in the order of time; NULL: they were not followed. */
 const struct blocks *figures_waits(const struct figures *f);
-/* Whether the figures of that kind may be believed. */
-const struct validity_of *figures_validity(const struct figures *f, enum validity_kind kind);
+/* Which figures may be believed. */
+const struct validity *figures_validity(const struct figures *f);
 
 /* The time series; NULL: there is none. */
 const struct intervals *figures_intervals(const struct figures *f);

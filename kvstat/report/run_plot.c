@@ -374,11 +374,8 @@ static void add_doubts(char *title, size_t n, const struct figures *f)
             len += (size_t)snprintf(title + len, n - len, "; %s SIMULATED", trace_tier_text(t));
     if (!figures_is_result(f) || len >= n)
         return;
-    enum validity_state worst = VALIDITY_GOOD;
-    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
-        if (figures_validity(f, kind)->state > worst)
-            worst = figures_validity(f, kind)->state;
-    snprintf(title + len, n - len, "; validity %s", validity_state_word(worst));
+    snprintf(title + len, n - len, "; validity %s",
+             validity_state_word(validity_worst(figures_validity(f))));
 }
 
 static bool write_script(FILE *out, const void *what, bool svg)

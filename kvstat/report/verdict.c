@@ -49,14 +49,16 @@ static void add_criterion(struct verdict *v, const struct verdict_criterion *c)
 }
 
 /* A figure that may not be believed decides nothing, unless it passes although it was made worse.
- */
-static void doubt(struct verdict_criterion *c, const struct validity_of *of)
+ * place: of its tier and operation. */
+static void doubt(struct verdict_criterion *c, const struct figures *f, enum validity_kind kind,
+                  unsigned place)
 {
-    if (of->state == VALIDITY_GOOD || (of->only_worse && c->outcome == VERDICT_PASS))
+    const struct validity_of of = validity_at(figures_validity(f), kind, place);
+    if (of.state == VALIDITY_GOOD || (of.only_worse && c->outcome == VERDICT_PASS))
         return;
     c->outcome = VERDICT_INCONCLUSIVE;
     if (!c->doubt[0])
-        snprintf(c->doubt, sizeof(c->doubt), "%s: %s", validity_state_word(of->state), of->why);
+        snprintf(c->doubt, sizeof(c->doubt), "%s: %s", validity_state_word(of.state), of.why);
 }
 
 static bool holds(const struct figures *f, enum trace_tier tier, enum trace_op op)
@@ -110,8 +112,9 @@ static void judge_storage(struct verdict *v, const struct figures *f, enum trace
     c.name = names[op == TRACE_WRITE][device];
     measure(&c, f, figure_id_direction(TRACE_STORAGE, op, what), limit_ms);
     *(device ? &c.service : &c.device) = p95_ms(figures_hist(f, other));
-    doubt(&c, figures_validity(f, device ? VALIDITY_DEVICE : VALIDITY_SERVICE));
-    doubt(&c, figures_validity(f, VALIDITY_STORAGE));
+    doubt(&c, f, device ? VALIDITY_DEVICE : VALIDITY_SERVICE,
+          validity_place(TRACE_STORAGE, (uint8_t)op));
+    doubt(&c, f, VALIDITY_STORAGE, VALIDITY_EVERYWHERE);
     add_criterion(v, &c);
 }
 
@@ -125,8 +128,9 @@ static void judge_cpu(struct verdict *v, const struct figures *f, double limit_m
     if (!holds(f, TRACE_CPU, TRACE_READ) && !holds(f, TRACE_CPU, TRACE_WRITE))
         return;
     c.name = "cpu_p95";
-    measure(&c, f, of_reads >= of_writes || isnan(of_writes) ? read : write, limit_ms);
-    doubt(&c, figures_validity(f, VALIDITY_SERVICE));
+    bool reads = of_reads >= of_writes || isnan(of_writes);
+    measure(&c, f, reads ? read : write, limit_ms);
+    doubt(&c, f, VALIDITY_SERVICE, validity_place(TRACE_CPU, reads ? TRACE_READ : TRACE_WRITE));
     add_criterion(v, &c);
 }
 
@@ -149,8 +153,8 @@ static void judge_response(struct verdict *v, const struct figures *f, enum trac
         return;
     c.name = op == TRACE_WRITE ? "storage_write_response_p95" : "storage_read_response_p95";
     measure(&c, f, figure_id_direction(TRACE_STORAGE, op, FIGURE_RESPONSE), limit_ms);
-    doubt(&c, figures_validity(f, VALIDITY_RESPONSE));
-    doubt(&c, figures_validity(f, VALIDITY_STORAGE));
+    doubt(&c, f, VALIDITY_RESPONSE, validity_place(TRACE_STORAGE, (uint8_t)op));
+    doubt(&c, f, VALIDITY_STORAGE, VALIDITY_EVERYWHERE);
     add_criterion(v, &c);
 }
 
@@ -177,7 +181,9 @@ static void judge_backlog(struct verdict *v, const struct figures *f)
                     : c.low >= c.target ? VERDICT_FAIL
                                         : VERDICT_INCONCLUSIVE;
     }
-    doubt(&c, figures_validity(f, VALIDITY_RESPONSE));
+    for (uint8_t tier = 0; tier < TRACE_TIERS; tier++)
+        for (uint8_t op = TRACE_READ; op <= TRACE_WRITE; op++)
+            doubt(&c, f, VALIDITY_RESPONSE, validity_place(tier, op)); /* waits of all of them */
     add_criterion(v, &c);
 }
 
@@ -234,7 +240,7 @@ static void judge_bandwidth(struct verdict *v, const struct figures *f, enum tra
     c.actual =
         moved ? figures_number(f, figure_id_direction(TRACE_STORAGE, op, FIGURE_GIB_PER_S)) : 0;
     judge_exact(&c);
-    doubt(&c, figures_validity(f, VALIDITY_STORAGE));
+    doubt(&c, f, VALIDITY_STORAGE, VALIDITY_EVERYWHERE);
     add_criterion(v, &c);
 }
 

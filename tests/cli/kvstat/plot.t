@@ -35,7 +35,10 @@ exits 'rounds with an option that means nothing' 2 "$kvstat" --skip-bad-rows --p
 exits 'a warm-up' 0 "$kvstat" --warmup 300ms --plot "$TMP/w.svg" "$dozen"
 is 'is a band in the five panels over time' "$(grep -c '>warm-up<' "$TMP/w.svg")" 5
 like 'times stand beside waits' "$(tr '\n' ' ' <"$TMP/w.svg")" 'Times of Tier-2.*Waits for Tier-2'
-like 'and the title says whether to believe it' "$(tr '\n' ' ' <"$TMP/w.svg")" '; validity unreliable'
+like 'and the title says whether to believe it' "$(tr '\n' ' ' <"$TMP/w.svg")" '; validity unknown'
+echo '{"validity": [{"figures": "device", "tier": "Tier-2", "op": "Read", "state": "unreliable", "why": "it moved"}]}' >"$TMP/moved.json"
+exits 'a run of which one tier moved' 0 "$kvstat" --run "$TMP/moved.json" --plot "$TMP/moved.svg" "$dozen"
+like 'is not to be believed' "$(tr '\n' ' ' <"$TMP/moved.svg")" '; validity unreliable'
 is 'and in none without' "$(grep -c 'warm-up' "$TMP/a.svg")" 0
 exits 'intervals of its own' 0 "$kvstat" --csv --interval 500ms --plot "$TMP/b.svg" "$dozen"
 is 'which are reported' "$(lines "$TMP/stdout")" 4

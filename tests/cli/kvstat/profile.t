@@ -191,6 +191,14 @@ is 'no line grows' "$(verdict backlog_growth)" PASS
 awk -F, -v OFS=, '$1 != "100.0" { if (NR > 1) $16 = $16 * 1.1; print }' "$TMP/inside" >"$TMP/growing"
 judged 'a line that grows' 1 growing
 is 'is found' "$(verdict backlog_growth)" FAIL
+# Likewise, but it waits in the tier, for an I/O slot.
+awk -F, -v OFS=, '$1 != "100.0" {
+    slot = NR == 1 ? "Slot_us" : $17 ~ /[1-9]/ ? $1 * 1e5 : ""
+    if (NR > 1 && slot != "") $17 += slot
+    print $0, slot
+}' "$TMP/inside" >"$TMP/growing"
+judged 'a line for I/O slots that grows' 1 growing
+is 'is found too' "$(verdict backlog_growth)" FAIL
 awk -F, -v OFS=, 'NR > 1 { $14 = "" } { print }' "$TMP/inside" >"$TMP/asap"
 judged 'without a schedule' 0 asap
 is 'there is no line' "$(verdict backlog_growth)$(verdict storage_read_response_p95)" ''
@@ -225,6 +233,9 @@ is 'with bounds and samples' "$(json "$TMP/stdout" \
 exits 'two of which nothing tells whether they are good' 4 "$kvstat" --profile mlperf --check "$TMP/inside" "$TMP/outside"
 is 'are named' "$(answer | sed "s|$TMP/||g")" \
     'Verdict: INCONCLUSIVE: 0 of 2 runs pass profile mlperf; not so inside; outside.'
+exits 'a FAIL among several makes the run FAIL' 1 "$kvstat" --profile mlperf --check "$TMP/inside" "$TMP/corrupt" "$TMP/inside"
+is 'and is named' "$(answer | sed "s|$TMP/||g")" \
+    'Verdict: FAIL: 0 of 3 runs pass profile mlperf; not so inside; corrupt; inside.'
 exits '--check alone' 2 "$kvstat" --check "$TMP/inside"
 stderr_like 'is refused' '^kvstat: --check: needs --profile'
 done_testing

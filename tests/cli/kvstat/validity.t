@@ -71,7 +71,50 @@ rows 2000 0 30 >"$TMP/rows.csv"
 report 'slow rows without gaps'
 is 'are good' "$(state service) $(state device)" 'good good'
 
+# In a line that a stop made, rows wait for workers that the stop held: responses have it, though no row was late.
+echo '{"program": "kvreplay", "valid": true, "gaps": [{"thread": "process", "start_s": 0, "end_s": 20}]}' >"$TMP/run.json"
+{
+    head -n 1 "$DATA/kvstat_dozen.csv"
+    awk 'BEGIN {
+        for (i = 0; i < 2000; i++)
+            printf "%d,Read,4096,Tier-2,k%d,Decode,%d,u,batch,user,1,%d,,0,%.3f,%.3f,10000,9000,ok\n", i / 1000, i, i, i / 1000,
+                20 + i / 100, 20 + i / 100
+    }'
+} >"$TMP/rows.csv"
+report 'a line that a stop of 20 s left behind'
+is 'moves responses, and no service' "$(state response) $(state service) $(state device)" 'unreliable good good'
+
+# Only the memory tier was held: the drive's figures, and criteria on them, stay as good as they were.
+held() { # COUNT: of so many reads of Tier-1, each within a gap, beside 2,000 good ones of Tier-2
+    gaps 40
+    rows 2000 0 0 | awk -F, -v OFS=, 'NR > 1 { $1 += 100; $7 += 100; $12 += 100; $14 += 100; $15 += 100; $16 += 100 } { print }'
+    awk -v n="$1" 'BEGIN {
+        for (i = 0; i < n; i++)
+            printf "%d,Read,4096,Tier-1,c%d,Decode,%d,u,batch,user,1,%d,,%d,%d,%d,1000000,900000,ok\n", i, i, 5000 + i, i, i, i, i
+    }'
+}
+held 30 >"$TMP/rows.csv"
+report 'gaps in rows of Tier-1'
+is 'are of Tier-1' "$(json "$TMP/stdout" '.validity.figures[] | select(.figures == "service") | .state, .tier, .op')" \
+    'unreliable Tier-1 Read'
+is 'what concerns all has no tier' \
+    "$(json "$TMP/stdout" '.validity.figures[] | select(.figures == "storage") | .state, .tier, .op')" 'good null null'
+like 'and leave the drive alone' "$(json "$TMP/stdout" .validity.line)" '^good for drive figures; unreliable: service/device: Tier-1 '
+exits 'the drive is judged' 0 "$kvstat" --json --profile latency --run "$TMP/run.json" "$TMP/rows.csv"
+is 'on its own' "$(json "$TMP/stdout" '.assessment.criteria[] | select(.name == "storage_read_p95" or .name == "cpu_p95") |
+    .name, .passed, (.doubt // "" | test("Tier-1"))')" 'storage_read_p95 true false cpu_p95 null true'
+held 5 >"$TMP/rows.csv"
+report 'five rows of it'
+is 'show nothing' "$(state service) $(state device)" 'good good'
+
 # ---- what the replay itself says ----
+
+echo '{"valid": true, "validity": [{"figures": "service", "tier": null, "op": null, "state": "good", "why": ""},
+    {"figures": "service", "tier": "Tier-1", "op": "Write", "state": "unreliable", "why": "Tier-1 Write moved"},
+    {"figures": "service", "tier": "Tier-9", "op": "Write", "state": "unreliable", "why": "no such tier"}]}' >"$TMP/run.json"
+rows 2000 0 0 >"$TMP/rows.csv"
+report 'a summary that doubts one tier'
+is 'is believed' "$(json "$TMP/stdout" .validity.line)" 'good for drive figures; unreliable: service: Tier-1 Write moved'
 
 echo '{"valid": true, "validity": [{"figures": "storage", "state": "unreliable", "why": "10 % of reads were cached"},
     {"figures": "end_to_end", "state": "good", "why": ""}, {"figures": "no such", "state": "good"}]}' >"$TMP/run.json"
