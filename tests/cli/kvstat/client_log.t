@@ -59,6 +59,15 @@ is 'two foreign clients: says so' "$(json "$TMP/stdout" .compare.clients_differ)
 exits 'one client' 0 "$BIN/kvstat" --compare "$warp" "$warp"
 stdout_unlike 'one client: says nothing' 'clients differ'
 
+# An operation that is counted apart is counted, too, when its times make no sense.
+{
+    printf 'idx\tthread\top\tbytes\tfile\terror\tstart\tend\n'
+    printf '0\t0\tLIST\t0\tx\t\t2025-01-01T00:00:02Z\t2025-01-01T00:00:01Z\n'
+    printf '1\t0\tGET\t5\tx\t\t2025-01-01T00:00:02Z\t2025-01-01T00:00:03Z\n'
+} >"$TMP/odd.tsv"
+exits 'an end before the start, counted apart' 0 "$BIN/kvstat" --json "$TMP/odd.tsv"
+is 'an end before the start: no latency' "$(json "$TMP/stdout" '.run.notes[0]')" '1 LIST counted apart'
+
 # Refused.
 zstd -dqc "$warp" | sed '3s/GET/GET\tx/' >"$TMP/bad.csv"
 exits 'a bad row' 2 "$BIN/kvstat" "$TMP/bad.csv"

@@ -1,0 +1,119 @@
+#!/bin/sh
+# handover.sh - one trace, by kvreplay and by the load generators that you may have already, side by side.
+#
+#   examples/handover.sh -d DIR [-m MODEL] [-u USERS] [-o OUT] [-t SECONDS] [--storage-capacity-gb GiB]
+#
+#   -d DIR     where objects go: a folder on the drive
+#   -m MODEL   llama3.1-8b; -u USERS at once: 50; -t SECONDS of the run: 60
+#   -o OUT     the folder for traces and results; default kvtrace-handover
+#   --storage-capacity-gb GiB   what the cache may fill; default: a quarter of what is free, for each client has its own copy
+#
+# sai3-bench and fio are used where they are installed. Each client gets the same operations at the same times, in its own
+# form, as kvgen --format writes it. What a client can't do is said below the figures.
+. "$(dirname "$0")/common.sh"
+
+takes='-m -u -d -o -t --storage-capacity-gb'
+while [ $# -gt 0 ]; do
+    case $1 in
+    -h | --help) usage "$0" && exit 0 ;;
+    -?*) option "$@" ;;
+    *) die 2 "$1: what is this?" ;;
+    esac
+    shift 2
+done
+if [ -z "$target" ]; then die 2 "-d DIR is needed (try --help)"; fi
+need kvgen kvreplay kvstat
+mkdir -p "$out" "$target"
+: "${storage:=$(room "$target" | awk '{ print $1 / 3 }')}"
+top=$target
+target=$(cd "$top" && pwd)/kvtrace-handover
+for file in "$target" "$target.fio" "$target.sai3"; do
+    if [ -e "$file" ]; then die 3 "$file is there already"; fi
+done
+tidy() { rm -rf "$target" "$target.fio" "$target.sai3"; }
+trap tidy EXIT
+trap 'exit 130' INT TERM HUP
+
+# 1. The trace: all on storage, so that every client has the same to do.
+load handover "$users" "$seconds" --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage" \
+    --generation-mode none
+trace=$out/handover.trace.csv.zst
+
+# 2. kvreplay, at the trace's times.
+execute kvreplay handover --timing trace
+rm -rf "$target"
+
+# 3. fio. Its job uses names of its own folder.
+if command -v fio >/dev/null; then
+    mkdir "$target.fio"
+    kvgen --input "$trace" --format fio --progress none -o "$target.fio/handover.iolog" 2>"$out/fio.log" ||
+        die 1 "kvgen --format fio failed: $(tail -1 "$out/fio.log")"
+    (cd "$target.fio" && fio --output-format=json+ handover.fio) >"$out/fio.txt" 2>>"$out/fio.log" ||
+        die 1 "fio failed: $(tail -1 "$out/fio.log")"
+    sed -n '/^{/,$p' "$out/fio.txt" >"$out/fio.json" # words may stand before it
+    rm -rf "$target.fio"
+fi
+
+# 4. sai3-bench. Its report is its own: it is shown as it is.
+if command -v sai3-bench >/dev/null; then
+    mkdir "$target.sai3"
+    kvgen --input "$trace" --format sai3 --lint --progress none -o "$out/handover.tsv.zst" 2>"$out/sai3.log" ||
+        say "$suite: what sai3-bench would miss: $(grep -c -- '--lint:' "$out/sai3.log") remarks in $out/sai3.log"
+    kvgen --input "$trace" --format sai3 --progress none -o "$out/handover.tsv.zst" 2>>"$out/sai3.log" ||
+        die 1 "kvgen --format sai3 failed: $(tail -1 "$out/sai3.log")"
+    sai3-bench replay --op-log "$out/handover.tsv.zst" --target "file://$target.sai3/" >"$out/sai3.txt" 2>&1 ||
+        die 1 "sai3-bench failed: $(tail -1 "$out/sai3.txt")"
+    rm -rf "$target.sai3"
+fi
+
+# 5. Side by side: operations, bytes, and times in ms from start to completion.
+row='%-10s %-7s %10s %12s %10s %10s %10s\n'
+# shellcheck disable=SC2059 # the form of a row
+line() { printf "$row" "$@"; }
+of_kvreplay() { # Read, Write
+    # shellcheck disable=SC2046 # a word each
+    set -- "$1" $(kvstat --by op --csv "$out/kvreplay.result.csv.zst" | pick "groups.$1.ops" "groups.$1.bytes" \
+        "groups.$1.service_us.mean" "groups.$1.service_us.p95" "groups.$1.service_us.p99" |
+        awk 'NR > 2 && $1 != "-" { $1 = sprintf("%.3f", $1 / 1000) } { print }')
+    line kvreplay "$@"
+}
+of_fio() { # Read, Write
+    # shellcheck disable=SC2046
+    set -- "$1" $(awk -v side="$(echo "$1" | tr RW rw)" '
+        function value(line) { sub(/^[^:]*: */, "", line); sub(/,$/, "", line); return line + 0 }
+        /^      "[a-z_]*" : \{/ { inside = $1 == "\"" side "\"" }
+        !inside { next }
+        /^        "[a-z_]*" : \{/ { part = $1 }
+        /^        "total_ios"/ { ios = value($0) }
+        /^        "io_bytes"/ { bytes = value($0) }
+        part == "\"lat_ns\"" && /"mean"/ { mean = value($0) }
+        part == "\"clat_ns\"" && /"95\.0+"/ { p95 = value($0) }
+        part == "\"clat_ns\"" && /"99\.0+"/ { p99 = value($0) }
+        END { printf "%.0f %.0f %.3f %.3f %.3f\n", ios, bytes, mean / 1e6, p95 / 1e6, p99 / 1e6 }' "$out/fio.json")
+    line fio "$@"
+}
+line client kind operations bytes mean P95 P99
+of_kvreplay Read
+of_kvreplay Write
+if [ -s "$out/fio.json" ]; then
+    of_fio Read
+    of_fio Write
+fi
+if [ -s "$out/sai3.txt" ]; then
+    echo
+    echo "sai3-bench says:"
+    tail -n 30 "$out/sai3.txt" | sed 's/^/  /'
+fi
+echo
+echo "kvreplay: waits for what an operation needs, verifies contents, knows requests and tiers."
+if command -v fio >/dev/null; then
+    echo "fio: no objects, no creation and deletion of files, no requests; times at depth are not exact. Its figures are of"
+    echo "  pieces of at most 1 MiB, kvreplay's of whole objects."
+else
+    echo "fio: not installed."
+fi
+if command -v sai3-bench >/dev/null; then
+    echo "sai3-bench: waits for no other operation (kvgen --settle moves them apart), reads whole objects, knows no requests."
+else
+    echo "sai3-bench: not installed."
+fi
