@@ -260,9 +260,9 @@ static bool take_operations(struct storage_thread *t)
             break;
         }
         any = true;
-        if (t->line_since_ns < now)
-            op->part.slot_ns +=
-                now - (op->start_ns > t->line_since_ns ? op->start_ns : t->line_since_ns);
+        int64_t since = op->start_ns > t->line_since_ns ? op->start_ns : t->line_since_ns;
+        if (since < now) /* it may have come after now was taken */
+            op->part.slot_ns += now - since;
         t->free_objects = ob->next;
         /* What is written gets a descriptor: the kernel tells failed writes when one is closed
          * (network file systems, FUSE), and never when a slot is. */
