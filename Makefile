@@ -129,8 +129,11 @@ endif
 	@echo "optional parts: spreadsheets (libxlsxwriter): $(XLSX)"
 FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(ISA_AVX2) $(ISA_AVX512) $(ISA_FETCH) $(GPU_FLAGS) \
              $(XLSX_FLAGS)
+# Goals that build in folders of their own leave this one as it is.
+ifneq ($(filter-out asan tsan asan-build tsan-build arm64-build lint,$(or $(MAKECMDGOALS),all)),)
 $(shell mkdir -p $(BUILD) && { printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $(BUILD)/flags || \
         printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $(BUILD)/flags; })
+endif
 
 $(BUILD)/bin/kvgen $(BUILD)/static/bin/kvgen: $(call objs,$(KVGEN_FOLDERS)) $(LIB)
 $(BUILD)/bin/kvreplay $(BUILD)/static/bin/kvreplay: $(call objs,$(KVREPLAY_FOLDERS)) $(LIB)

@@ -7,6 +7,10 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
+# The second signal leaves the threads of a tier that hangs behind.
+TSAN_OPTIONS="${TSAN_OPTIONS:+$TSAN_OPTIONS:}report_thread_leaks=0"
+export TSAN_OPTIONS
+
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 6000; i++) printf "%.6f,Write,4096,Tier-2,k%d,Prefill\n", i / 100, i
