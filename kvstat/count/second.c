@@ -55,8 +55,10 @@ static int move(struct moved *m, int64_t ns, int64_t less_ns)
 static int64_t added_to_response(const struct second *s, const struct second_row *row)
 {
     const struct gaps *stops = gaps_of_process(s->gaps);
-    int64_t due_ns = row->end_ns - row->response_ns, ready_ns = row->start_ns - row->delay_ns;
-    if (!stops || row->response_ns <= 0)
+    int64_t due_ns, ready_ns;
+    if (!stops || row->response_ns <= 0 ||
+        __builtin_sub_overflow(row->end_ns, row->response_ns, &due_ns) ||
+        __builtin_sub_overflow(row->start_ns, row->delay_ns, &ready_ns))
         return row->delay_ns;
     return row->delay_ns + gaps_overlap_ns(stops, due_ns, ready_ns) +
            gaps_overlap_ns(stops, row->start_ns, row->end_ns);
