@@ -18,73 +18,15 @@
 #include "kvreplay/sched/line.h"
 #include "kvreplay/sched/sched.h"
 #include "tests/unit/fake_clock.h"
+#include "tests/unit/kvreplay/fake_tier.h"
 
 enum {
     MS = 1000000,
-    TOOK_NS = 10 * MS,
-    WINDOW = 8192,
-    SLOTS = 128
+    WINDOW = 8192
 };
 
 #define HEADER                                                                                     \
     "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Duration_us,Arrival,QoS\n"
-
-/* A tier whose operations each take TOOK_NS, all at the same time. It counts what it stores. */
-struct fake {
-    struct tier base;
-    int64_t *now;
-    struct tier_op *op[SLOTS];
-    size_t count;
-    uint64_t stored, most;
-};
-
-static int fake_submit(struct tier *t, struct tier_op *op)
-{
-    struct fake *f = (struct fake *)t;
-    op->done_ns = *f->now + TOOK_NS;
-    f->op[f->count++] = op;
-    if (op->verb == TIER_WRITE)
-        f->stored += op->size;
-    f->most = f->stored > f->most ? f->stored : f->most;
-    return 0;
-}
-
-static void fake_kick(struct tier *t)
-{
-    (void)t;
-}
-
-static size_t fake_poll(struct tier *t, struct tier_op **done, size_t max)
-{
-    struct fake *f = (struct fake *)t;
-    size_t n = 0, kept = 0;
-    for (size_t i = 0; i < f->count; i++) {
-        struct tier_op *op = f->op[i];
-        if (op->done_ns > *f->now || n == max) {
-            f->op[kept++] = op;
-            continue;
-        }
-        op->status = 0;
-        op->device_ns = TOOK_NS;
-        if (op->verb == TIER_DELETE || op->drop)
-            f->stored -= op->size;
-        done[n++] = op;
-    }
-    f->count = kept;
-    return n;
-}
-
-static int64_t fake_next(struct tier *t)
-{
-    struct fake *f = (struct fake *)t;
-    int64_t next = INT64_MAX;
-    for (size_t i = 0; i < f->count; i++)
-        next = f->op[i]->done_ns < next ? f->op[i]->done_ns : next;
-    return next;
-}
-
-static const struct tier_ops fake_ops = {
-    .submit = fake_submit, .kick = fake_kick, .poll = fake_poll, .next_ns = fake_next};
 
 /* One run, and what came of it. */
 struct run {
@@ -158,7 +100,7 @@ static void serve(struct run *run, const char *rows)
                            .admit = run->admit,
                            .speed = 1,
                            .order = ORDER_REQUEST,
-                           .inflight = SLOTS,
+                           .inflight = FAKE_SLOTS,
                            .duration_ns = run->duration_ns,
                            .window = WINDOW};
     struct sched *s;
@@ -171,7 +113,7 @@ static void serve(struct run *run, const char *rows)
     assert_int_equal(trace_finish(w, NULL, NULL, &e), 0);
     objects_free(env.objects);
     for (int i = 0; i < TRACE_TIERS; i++) {
-        run->most[i] = fake[i].most;
+        run->most[i] = fake[i].most_stored;
         if (run->outcome.end == SCHED_DONE)
             assert_int_equal(room[i].reserved, room[i].planned);
     }

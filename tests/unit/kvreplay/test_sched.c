@@ -18,62 +18,11 @@
 
 #include "kvreplay/sched/sched.h"
 #include "tests/unit/fake_clock.h"
+#include "tests/unit/kvreplay/fake_tier.h"
 
 enum {
-    TOOK_NS = 10000000,
     MS = 1000000
 };
-
-/* A tier whose operations each take TOOK_NS, all at the same time. */
-struct fake {
-    struct tier base;
-    int64_t *now;
-    struct tier_op *op[64];
-    size_t count, most;
-};
-
-static int fake_submit(struct tier *t, struct tier_op *op)
-{
-    struct fake *f = (struct fake *)t;
-    op->done_ns = *f->now + TOOK_NS;
-    f->op[f->count++] = op;
-    f->most = f->count > f->most ? f->count : f->most;
-    return 0;
-}
-
-static void fake_kick(struct tier *t)
-{
-    (void)t;
-}
-
-static size_t fake_poll(struct tier *t, struct tier_op **done, size_t max)
-{
-    struct fake *f = (struct fake *)t;
-    size_t n = 0, kept = 0;
-    for (size_t i = 0; i < f->count; i++) {
-        if (f->op[i]->done_ns <= *f->now && n < max) {
-            f->op[i]->status = 0;
-            f->op[i]->device_ns = TOOK_NS;
-            done[n++] = f->op[i];
-        } else {
-            f->op[kept++] = f->op[i];
-        }
-    }
-    f->count = kept;
-    return n;
-}
-
-static int64_t fake_next(struct tier *t)
-{
-    struct fake *f = (struct fake *)t;
-    int64_t next = INT64_MAX;
-    for (size_t i = 0; i < f->count; i++)
-        next = f->op[i]->done_ns < next ? f->op[i]->done_ns : next;
-    return next;
-}
-
-static const struct tier_ops fake_ops = {
-    .submit = fake_submit, .kick = fake_kick, .poll = fake_poll, .next_ns = fake_next};
 
 /* Replays the rows (CSV without header) and gives back the results as text. */
 static void replay(const char *rows, struct sched_opts *o, struct counts *st, struct fake *fake,
@@ -182,7 +131,7 @@ static void slots_delay_eligible(void **state)
     replay("0,Write,10,Tier-1,a,Prefill,,\n0,Write,10,Tier-1,b,Prefill,,\n0,Write,10,Tier-1,c,"
            "Prefill,,\n",
            &o, &st, &fake, text, sizeof(text));
-    assert_int_equal(fake.most, 2);
+    assert_int_equal(fake.most_count, 2);
     assert_string_equal(value(text, "a", 0, buf), "");
     assert_float_equal(number(text, "a", 2), 0, 1e-9);
     assert_float_equal(number(text, "c", 1), 0.010, 1e-9);
@@ -205,7 +154,7 @@ static void writes_are_bounded(void **state)
            "Prefill,,\n0,Write,10,Tier-1,d,Prefill,,\n0,Read,10,Tier-1,a,Decode,,\n"
            "0,Write,0,Tier-1,e,Prefill,,\n",
            &o, &st, &fake, text, sizeof(text));
-    assert_int_equal(fake.most, 3);
+    assert_int_equal(fake.most_count, 3);
     assert_float_equal(number(text, "b", 2), 0, 1e-9);
     assert_float_equal(number(text, "c", 1), 0.010, 1e-9);
     assert_float_equal(number(text, "c", 2), 0.010, 1e-9);
