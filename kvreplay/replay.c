@@ -270,7 +270,8 @@ static int replay_open_results(struct replay *r, struct err *e)
     if (rc == 0)
         rc = results_open(&r->results, r->writer, e);
     if (rc == 0)
-        results_flush(r->results); /* the header: a run that is killed while it populates is told */
+        /* The header: a run that is killed while it populates is told. */
+        results_flush(r->results, clock_now_ns());
     return rc;
 }
 
@@ -286,12 +287,12 @@ static void replay_tick(void *ctx, struct sched *s)
 {
     struct replay *r = ctx;
     bool load = r->timed && r->o->timing != SCHED_CLOSED;
-    int64_t now = load ? clock_now_ns() : 0;
+    int64_t now = clock_now_ns();
     bool sample = load && backlog_due(&r->backlog, now),
          show = progress_line_due(&r->progress_line);
     size_t in_flight, waiting;
 
-    results_flush(r->results);
+    results_flush(r->results, now);
     if (!sample && !show)
         return;
     sched_queue(s, &in_flight, &waiting);

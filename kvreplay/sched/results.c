@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/base/clock.h"
 
 enum {
     RESULTS_FLUSH_NS = 500000000 /* a row reaches the output within a second */
@@ -113,13 +112,11 @@ int results_zero(struct results *r, int64_t zero_ns, struct err *e)
     return rc;
 }
 
-void results_flush(struct results *r)
+void results_flush(struct results *r, int64_t now_ns)
 {
-    int64_t now = clock_now_ns();
-
-    if (!r->w || now < r->flush_ns)
+    if (!r->w || now_ns < r->flush_ns)
         return;
-    r->flush_ns = now + RESULTS_FLUSH_NS;
+    r->flush_ns = now_ns + RESULTS_FLUSH_NS;
     trace_flush(r->w);
 }
 

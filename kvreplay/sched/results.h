@@ -17,7 +17,7 @@ void results_close(struct results *r);
 /* The zero of all times is known now: writes the rows that wait for it. */
 int results_zero(struct results *r, int64_t zero_ns, struct err *e);
 /* Hands what was written over to the output, twice a second at most. For calls at any rate. */
-void results_flush(struct results *r);
+void results_flush(struct results *r, int64_t now_ns);
 /* One finished row. slot_ns: its Slot_us (TRACE_NONE: empty). -EPIPE: the reader of the output went
  * away. */
 int results_put(struct results *r, const struct trace_row *t, int64_t slot_ns, struct err *e);

@@ -18,7 +18,6 @@ void storage_object_begin(struct storage_object *ob, const struct storage_policy
                                   .slot = p->files && slot >= 0,
                                   .bytes = op->verb == TIER_DELETE ? 0 : DATA_PADDED(op->size)};
     op->status = 0;
-    op->device_ns = 0;
     op->fault.kind = DATA_FAULT_NONE;
     if (p->files) {
         int64_t begin_ns = clock_now_ns(); /* its folder may have to be made */
