@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-
 enum {
     RESULTS_FLUSH_NS = 500000000 /* a row reaches the output within a second */
 };
