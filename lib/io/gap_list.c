@@ -249,9 +249,11 @@ const char *gap_list_loop_name(const struct gap_list *g, unsigned loop)
 
 bool gap_list_run_delay(const struct gap_list *g, struct gap_list_delay *d)
 {
+    pthread_mutex_t *lock = (pthread_mutex_t *)&g->lock;
     bool known = false;
 
     *d = (struct gap_list_delay){0};
+    pthread_mutex_lock(lock); /* a thread that starts late may still be adding its loop */
     for (unsigned i = 0; i < g->loops; i++) {
         int64_t delay = g->loop[i].delay_ns;
         if (delay < 0)
@@ -266,6 +268,7 @@ bool gap_list_run_delay(const struct gap_list *g, struct gap_list_delay *d)
             d->loop = i;
         }
     }
+    pthread_mutex_unlock(lock);
     return known;
 }
 
