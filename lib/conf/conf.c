@@ -177,7 +177,7 @@ static int fail_type(const struct walk *w, const struct entry *key, const struct
 {
     char why[96];
 
-    snprintf(why, sizeof(why), "%s is wanted here", conf_value_noun(row->type));
+    snprintf(why, sizeof(why), "expected %s", conf_value_noun(row->type));
     return fail(w, line, key->path, why);
 }
 
@@ -211,8 +211,8 @@ static int warn_ignored(struct walk *w, const struct entry *key)
     if (!grown)
         return fail_memory(w);
     c->warnings = grown;
-    if (asprintf(&grown[c->warning_count], "%s:%u: key %s means nothing here (ignored)", c->path,
-                 key->line, key->path) < 0)
+    if (asprintf(&grown[c->warning_count], "%s:%u: key %s has no effect in kvtrace (ignored)",
+                 c->path, key->line, key->path) < 0)
         return fail_memory(w);
     c->warning_count++;
     return 0;
@@ -320,7 +320,7 @@ static int read_entry(struct walk *w, size_t index, const yaml_event_t *first)
             return read_mapping(w, index);
         if (is_null(first))
             return 0;
-        return fail(w, line_of(first), entry->path, "a section: keys are wanted below it");
+        return fail(w, line_of(first), entry->path, "a section: expected keys below it");
     case CONF_KEYS_NONE:
         break;
     }
@@ -383,13 +383,13 @@ static int read_stream(struct walk *w)
             return rc;
         bool end = ev.type == YAML_STREAM_END_EVENT;
         if (ev.type == YAML_DOCUMENT_START_EVENT && documents++ > 0)
-            rc = fail(w, line_of(&ev), "", "a second document: one is allowed");
+            rc = fail(w, line_of(&ev), "", "second document: only one is allowed");
         else if (ev.type == YAML_MAPPING_START_EVENT)
             rc = read_mapping(w, ROOT);
         else if (ev.type == YAML_SEQUENCE_START_EVENT ||
                  (ev.type == YAML_SCALAR_EVENT && !is_null(&ev)))
             rc = fail(w, line_of(&ev), "",
-                      "sections are wanted at the top (such as \"model_configs:\")");
+                      "expected sections at the top level (such as \"model_configs:\")");
         yaml_event_delete(&ev);
         if (rc < 0 || end)
             return rc;
@@ -437,7 +437,7 @@ static int read_file(struct conf *c, const char *path, struct err *e)
     int rc = load_file(path, &text, &len);
 
     if (rc == -EFBIG)
-        rc = err_set(e, rc, ERR_INPUT, path, "larger than 16 MiB: no configuration file");
+        rc = err_set(e, rc, ERR_INPUT, path, "larger than 16 MiB: not a configuration file");
     else if (rc < 0)
         rc = err_errno(e, rc, ERR_INPUT, path, "cannot read the configuration");
     else if (!yaml_parser_initialize(&w.yaml))

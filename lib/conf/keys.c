@@ -31,10 +31,11 @@
          1,                                                                                        \
          TOKENS_MAX,                                                                               \
          NULL,                                                                                     \
-         "Tokens that a " persona " user has generated: lowest and highest."},                     \
+         "Tokens that a " persona " user asks for in an answer: lowest and highest."},             \
     {                                                                                              \
         "user_templates." persona ".think_time_range", CONF_F64_PAIR, think, 0, S_MAX, NULL,       \
-            "Seconds that a " persona " user thinks: lowest and highest."                          \
+            "Seconds that a " persona                                                              \
+            " user waits between answer and next request: lowest and highest."                     \
     }
 
 #define QOS_TARGET(qos, percentile, name, def)                                                     \
@@ -62,11 +63,11 @@ const struct conf_key conf_keys[] = {
     USERS("document", "[4096, 16384]", "[200, 800]", "[0.3, 1.5]"),
 
     {"generation_timing.none", CONF_F64, "0", 0, S_MAX, NULL,
-     "Seconds a generated token with --generation-mode none."},
+     "Seconds per generated token with --generation-mode none."},
     {"generation_timing.fast", CONF_F64, "0.002", 0, S_MAX, NULL,
-     "Seconds a generated token with --generation-mode fast."},
+     "Seconds per generated token with --generation-mode fast."},
     {"generation_timing.realistic", CONF_F64, "0.030", 0, S_MAX, NULL,
-     "Seconds a generated token with --generation-mode realistic."},
+     "Seconds per generated token with --generation-mode realistic."},
 
     QOS("interactive", "50", "100", "150", "200", "3"),
     QOS("responsive", "100", "200", "350", "500", "2"),
@@ -134,11 +135,11 @@ const struct conf_key conf_keys[] = {
      "Generated tokens between two reads of the request's object."},
 
     {"sharegpt.max_context_tokens", CONF_I64, "16384", 1, TOKENS_MAX, NULL,
-     "Most tokens of context that a turn of the dataset may have."},
+     "Skip turns of the dataset with more tokens of context."},
     {"sharegpt.max_generation_tokens", CONF_I64, "2048", 1, TOKENS_MAX, NULL,
-     "Most tokens that a turn of the dataset may have generated."},
+     "Skip turns of the dataset with more generated tokens."},
     {"sharegpt.chars_per_token_estimate", CONF_F64, "4", 0.01, 1000, NULL,
-     "Characters taken for one token."},
+     "Characters counted as one token."},
 
     {"saturation_detection.read_latency_p95_threshold_ms", CONF_F64, "100", 0, MS_MAX, NULL,
      "P95 of Tier-2 reads above which kvreplay --autoscale calls a target saturated, in ms."},
@@ -150,12 +151,12 @@ const struct conf_key conf_keys[] = {
     NOTHING("validation_limits.*"),
 
     {"storage_health.write_device_p95_ms", CONF_F64, "500", 0, MS_MAX, NULL,
-     "P95 of storage writes on the device that passes, in ms."},
+     "Highest P95 of storage writes on the device that passes, in ms."},
     {"storage_health.read_device_p95_ms", CONF_F64, "200", 0, MS_MAX, NULL,
-     "P95 of storage reads on the device that passes, in ms."},
+     "Highest P95 of storage reads on the device that passes, in ms."},
     {"storage_health.cpu_p95_ms", CONF_F64, "150", 0, MS_MAX, NULL,
-     "P95 of the CPU tier that passes, in ms."},
-    {"storage_health.hit_rate", CONF_F64, "0.30", 0, 1, NULL, "Hit rate that passes."},
+     "Highest P95 of the CPU tier that passes, in ms."},
+    {"storage_health.hit_rate", CONF_F64, "0.30", 0, 1, NULL, "Lowest hit rate that passes."},
 
     {"model_configs.*.name", CONF_TEXT, NULL, 0, 0, NULL, "The model's name for people."},
     {"model_configs.*.num_layers", CONF_I64, NULL, 1, 10000, NULL, "Layers."},

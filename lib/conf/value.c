@@ -93,8 +93,7 @@ int conf_value_parse(struct conf_value *out, const struct conf_key *key, const c
 
     *out = (struct conf_value){.count = n};
     if (n == 0 || (pair && n != 2)) {
-        snprintf(why, CONF_WHY_MAX, "%zu values where %s are wanted", n,
-                 conf_value_noun(key->type));
+        snprintf(why, CONF_WHY_MAX, "%zu values, expected %s", n, conf_value_noun(key->type));
         return -EINVAL;
     }
     if (key->type == CONF_TEXT)

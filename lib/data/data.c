@@ -163,20 +163,20 @@ const char *data_fault_text(enum data_fault_kind kind)
 {
     switch (kind) {
     case DATA_FAULT_HEADER:
-        return "header of the block damaged or not ours";
+        return "block header is damaged or not written by kvtrace";
     case DATA_FAULT_KEY:
-        return "block of another object";
+        return "block belongs to another object";
     case DATA_FAULT_GENERATION:
-        return "block of another write of this object";
+        return "stale: block belongs to another write of this object";
     case DATA_FAULT_INDEX:
-        return "another block of this object";
+        return "block belongs elsewhere in this object";
     case DATA_FAULT_END:
-        return "the stored object ends here: it was shortened after it was written";
+        return "the object ends here: it was truncated after it was written";
     case DATA_FAULT_BODY:
     case DATA_FAULT_NONE:
         break;
     }
-    return "contents of the block differ";
+    return "block contents differ";
 }
 
 /* ---- shapes ---- */

@@ -170,7 +170,7 @@ static int psync_open(struct io **out, const struct io_opts *o, struct err *e)
     p->io.at_once = threads;
     notes_add(&p->io.flags, "%u threads", threads);
     if (threads < (o->data ? o->data : o->depth))
-        notes_add(&p->io.fallbacks, "%u I/Os at the device at most", threads);
+        notes_add(&p->io.fallbacks, "at most %u I/Os in flight", threads);
     *out = &p->io;
     return 0;
 }

@@ -35,7 +35,8 @@ int target_room(int fd, double reserve_share, uint64_t *bytes, struct err *e)
     double all, reserve;
 
     if (fstatvfs(fd, &vfs) < 0)
-        return err_errno(e, -errno, ERR_TARGET, "", "cannot ask the file system for its room");
+        return err_errno(e, -errno, ERR_TARGET, "",
+                         "cannot ask the file system for its free space");
     free_bytes = (uint64_t)vfs.f_bavail * vfs.f_frsize;
     all = (double)vfs.f_blocks * (double)vfs.f_frsize;
     reserve = all * (reserve_share < 0 ? RESERVE_SHARE : reserve_share);

@@ -452,7 +452,7 @@ static int close_keep(struct target_dir *t, struct err *e)
     int parent, ret;
 
     if (syncfs(t->fd) < 0)
-        return err_errno(e, -errno, ERR_OUTPUT, t->path, "its objects cannot be made durable");
+        return err_errno(e, -errno, ERR_OUTPUT, t->path, "cannot flush its objects");
     if (fstat(t->marker_fd, &st) < 0 || st.st_nlink == 0)
         return err_set(e, ENOENT, ERR_OUTPUT, t->path,
                        "was removed during the run: nothing is kept");
@@ -463,7 +463,7 @@ static int close_keep(struct target_dir *t, struct err *e)
     parent = openat(t->fd, "..", DIR_FLAGS);
     if (parent >= 0) { /* that the directory is there; some parents may not be opened */
         if (fsync(parent) < 0)
-            ret = err_errno(e, -errno, ERR_OUTPUT, t->path, "its parent cannot be made durable");
+            ret = err_errno(e, -errno, ERR_OUTPUT, t->path, "cannot flush its parent directory");
         close(parent);
     }
     return ret;

@@ -30,7 +30,7 @@ int target_kind(const char *path, enum target_kind *kind, struct err *e)
     }
     if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
         return err_set(e, EINVAL, ERR_TARGET, path,
-                       "is neither a directory, a regular file nor a block device");
+                       "is not a directory, a regular file or a block device");
     *kind = S_ISDIR(st.st_mode) ? TARGET_DIR : S_ISREG(st.st_mode) ? TARGET_FILE : TARGET_DEVICE;
     return 0;
 }
@@ -79,7 +79,7 @@ static int open_regular(struct target_file *f, const char *path, const struct ta
     if (fstat(f->fd, &st) < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");
     if (!S_ISREG(st.st_mode))
-        return err_set(e, EINVAL, ERR_TARGET, path, "is not a regular file any more");
+        return err_set(e, EINVAL, ERR_TARGET, path, "is no longer a regular file");
     /* The guard knows directories by their resolved names. O_NOFOLLOW took care of the last part.
      */
     resolved = realpath(path, NULL);
@@ -125,7 +125,7 @@ static int open_examined(struct target_file *f, const char *path, dev_t examined
     if (f->fd < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be opened for writing");
     if (fstat(f->fd, &st) < 0 || !S_ISBLK(st.st_mode) || st.st_rdev != examined)
-        return err_set(e, EAGAIN, ERR_TARGET, path, "is not the device that it was");
+        return err_set(e, EAGAIN, ERR_TARGET, path, "is no longer the same device");
     return 0;
 }
 
@@ -134,7 +134,7 @@ static int device_size(struct target_file *f, const char *path, struct err *e)
     int sector = 0;
 
     if (ioctl(f->fd, BLKGETSIZE64, &f->bytes) < 0 || ioctl(f->fd, BLKSSZGET, &sector) < 0)
-        return err_errno(e, -errno, ERR_TARGET, path, "does not tell its size");
+        return err_errno(e, -errno, ERR_TARGET, path, "its size cannot be read");
     f->bytes = f->bytes / FILE_BLOCK * FILE_BLOCK;
     f->allocated_bytes = f->bytes;
     if (f->bytes == 0)
@@ -155,7 +155,7 @@ static int open_device(struct target_file *f, const char *path, const struct tar
 
     f->is_device = true;
     if (stat(path, &st) < 0 || !S_ISBLK(st.st_mode))
-        return err_set(e, EINVAL, ERR_TARGET, path, "is not a block device any more");
+        return err_set(e, EINVAL, ERR_TARGET, path, "is no longer a block device");
     ret = target_guard_device(target_facts_here(), st.st_rdev, path, e);
     if (ret < 0)
         return ret;
@@ -189,7 +189,7 @@ int target_file_open(struct target_file *out, const char *path, const struct tar
     if (ret < 0)
         return ret;
     if (kind == TARGET_DIR)
-        return err_set(e, EISDIR, ERR_TARGET, path, "is no regular file or block device");
+        return err_set(e, EISDIR, ERR_TARGET, path, "is neither a regular file nor a block device");
     /* Devices are often named by links (/dev/disk/by-id), files never are. */
     if (kind == TARGET_DEVICE && !(real = realpath(path, NULL)))
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be resolved");

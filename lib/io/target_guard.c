@@ -310,13 +310,13 @@ static int refuse_mounted(const struct target_facts *facts, dev_t dev, const cha
 
     if (!f)
         return err_errno(e, -errno, ERR_TARGET, path,
-                         "refused: what is mounted cannot be told, for %s", facts->mountinfo);
+                         "refused: cannot tell what is mounted, because %s", facts->mountinfo);
     while (ret == 0 && (errno = 0, getline(&line, &cap, f)) > 0)
         if (line_names(line, dev, path, &where))
             ret = refuse(e, EBUSY, path, "it is mounted on ", where);
     if (ret == 0 && (errno != 0 || ferror(f)))
         ret = err_errno(e, errno ? -errno : -EIO, ERR_TARGET, path,
-                        "refused: what is mounted cannot be told, for %s", facts->mountinfo);
+                        "refused: cannot tell what is mounted, because %s", facts->mountinfo);
     free(line);
     fclose(f);
     return ret;
@@ -349,14 +349,14 @@ static int refuse_entry(const char *folder, bool (*wanted)(const char *, const c
     int ret = 0;
 
     if (!d)
-        return err_errno(e, -errno, ERR_TARGET, path, "refused: its state cannot be told, for %s",
-                         folder);
+        return err_errno(e, -errno, ERR_TARGET, path,
+                         "refused: cannot tell whether it is in use, because %s", folder);
     while (ret == 0 && (errno = 0, de = readdir(d)) != NULL)
         if (wanted(folder, de->d_name))
             ret = refuse(e, EBUSY, path, why, de->d_name);
     if (ret == 0 && errno != 0)
-        ret = err_errno(e, -errno, ERR_TARGET, path, "refused: its state cannot be told, for %s",
-                        folder);
+        ret = err_errno(e, -errno, ERR_TARGET, path,
+                        "refused: cannot tell whether it is in use, because %s", folder);
     closedir(d);
     return ret;
 }
@@ -372,9 +372,9 @@ int target_guard_device(const struct target_facts *facts, dev_t dev, const char 
         return ret;
     snprintf(folder, sizeof(folder), "%s/%u:%u", facts->sys_dev_block, major(dev), minor(dev));
     snprintf(name, sizeof(name), "%s/holders", folder);
-    ret = refuse_entry(name, any_entry, path, "it is held by ", e);
+    ret = refuse_entry(name, any_entry, path, "it is in use by ", e);
     if (ret == 0)
-        ret = refuse_entry(folder, is_partition, path, "it is partitioned: has ", e);
+        ret = refuse_entry(folder, is_partition, path, "it is partitioned: it has ", e);
     if (ret < 0)
         return ret;
     snprintf(name, sizeof(name), "%s/ro", folder);
@@ -419,8 +419,8 @@ int target_guard_table(const void *head, size_t len, const char *path, struct er
     /* The header of a GPT is in the second sector, of 512 or of 4,096 bytes. */
     for (size_t at = GUARD_SECTOR; at + 8 <= len; at *= 8)
         if (memcmp(p + at, "EFI PART", 8) == 0)
-            return refuse(e, EBUSY, path, "it holds a table (GPT)", way_out);
+            return refuse(e, EBUSY, path, "it holds a partition table (GPT)", way_out);
     if (len >= GUARD_SECTOR && has_mbr(p))
-        return refuse(e, EBUSY, path, "it holds a table (MBR)", way_out);
+        return refuse(e, EBUSY, path, "it holds a partition table (MBR)", way_out);
     return 0;
 }

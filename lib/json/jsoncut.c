@@ -210,7 +210,7 @@ static int take_element(struct jsoncut *s, const char **text, size_t *len, struc
         if (rc < 0)
             return rc;
         if (!found && rc == 0 && s->kind == STREAM_ARRAY)
-            return fail_stream(s, "the input ends within the array", e);
+            return fail_stream(s, "input ends inside the array", e);
         if (rc == 0)
             break;
     }
@@ -244,7 +244,7 @@ static int begin(struct jsoncut *s, struct err *e)
 
 static int next_in_array(struct jsoncut *s, const char **text, size_t *len, struct err *e)
 {
-    static const char cut_off[] = "the input ends within the array";
+    static const char cut_off[] = "input ends inside the array";
     char c;
     int rc = skip_space(s, &c, e);
 
@@ -254,13 +254,13 @@ static int next_in_array(struct jsoncut *s, const char **text, size_t *len, stru
         s->pos++;
         rc = skip_space(s, &c, e);
         if (rc > 0)
-            return fail_stream(s, "text follows the end of the array", e);
+            return fail_stream(s, "unexpected text after the end of the array", e);
         s->done = true;
         return rc;
     }
     if (s->started) {
         if (c != ',')
-            return fail_stream(s, "a comma is missing between elements", e);
+            return fail_stream(s, "missing comma between elements", e);
         s->pos++;
         rc = skip_space(s, &c, e);
         if (rc <= 0)

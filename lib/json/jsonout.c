@@ -103,7 +103,7 @@ static void add(struct jsonout *j, const char *key, struct json_object *v, bool 
 
 static void open_container(struct jsonout *j, const char *key, struct json_object *v)
 {
-    assert(j->depth < JSONOUT_DEPTH && "containers nested too deep");
+    assert(j->depth < JSONOUT_DEPTH && "containers nested too deeply");
     add(j, key, v, false);
     if (!j->failed)
         j->open[j->depth++] = v;

@@ -10,7 +10,7 @@
 
 #include "lib/json/jsoncut.h"
 
-static const char too_early[] = "it ends too early";
+static const char too_early[] = "ends too early";
 
 /* ---- room ---- */
 
@@ -86,7 +86,7 @@ static bool is_digit(const struct jsontree *t)
 static int skip_digits(struct jsontree *t)
 {
     if (!is_digit(t))
-        return fail(t, t->at == t->end ? too_early : "a number lacks a digit");
+        return fail(t, t->at == t->end ? too_early : "number without a digit");
     while (is_digit(t))
         t->at++;
     return 0;
@@ -124,7 +124,7 @@ static int parse_number(struct jsontree *t, struct jsonin_v *v)
     if (skip_digits(t) < 0)
         return -EINVAL;
     if (*digits == '0' && t->at - digits > 1)
-        return fail(t, "a number begins with 0");
+        return fail(t, "number with a leading zero");
     if (t->at < t->end && *t->at == '.') {
         whole = false;
         t->at++;
@@ -155,7 +155,7 @@ static int parse_word(struct jsontree *t, const char *word)
         if (t->at == t->end)
             return fail(t, too_early);
         if (*t->at != *word)
-            return fail(t, "a value is none that JSON knows");
+            return fail(t, "not a JSON value");
     }
     return 0;
 }
@@ -245,11 +245,11 @@ static int parse_utf8(struct jsontree *t)
     int more = (c & 0xE0) == 0xC0 ? 1 : (c & 0xF0) == 0xE0 ? 2 : (c & 0xF8) == 0xF0 ? 3 : 0;
 
     if (more == 0)
-        return fail(t, "it is not UTF-8");
+        return fail(t, "not valid UTF-8");
     *t->put++ = *t->at++;
     for (; more > 0; more--) {
         if (t->at == t->end || ((unsigned char)*t->at & 0xC0) != 0x80)
-            return fail(t, "it is not UTF-8");
+            return fail(t, "not valid UTF-8");
         *t->put++ = *t->at++;
     }
     return 0;
@@ -273,7 +273,7 @@ static int parse_string(struct jsontree *t, struct jsonin_v *v)
         if (*t->at == '"')
             break;
         if ((unsigned char)*t->at < 0x20)
-            return fail(t, "a text holds a control character");
+            return fail(t, "string holds a control character");
         int rc = 0;
         if (*t->at == '\\') {
             t->at++;
@@ -286,7 +286,7 @@ static int parse_string(struct jsontree *t, struct jsonin_v *v)
     }
     t->at++;
     if (t->put - begin > INT32_MAX)
-        return fail(t, "a text of more than 2 GiB");
+        return fail(t, "string longer than 2 GiB");
     *v = (struct jsonin_v){
         .type = JSONTREE_TEXT, .count = (uint32_t)(t->put - begin), .text = begin};
     *t->put++ = '\0';
@@ -317,7 +317,7 @@ static int parse_name(struct jsontree *t)
     if (t->at == t->end)
         return fail(t, too_early);
     if (*t->at != '"')
-        return fail(t, "the name of a member is missing");
+        return fail(t, "missing member name");
     if (parse_string(t, &name) < 0)
         return -EINVAL;
     t->stack[t->open++] = name;
@@ -325,7 +325,7 @@ static int parse_name(struct jsontree *t)
     if (t->at == t->end)
         return fail(t, too_early);
     if (*t->at != ':')
-        return fail(t, "a colon is missing behind the name of a member");
+        return fail(t, "missing colon after a member name");
     t->at++;
     return 0;
 }
@@ -338,7 +338,7 @@ static int parse_container(struct jsontree *t, unsigned depth, struct jsonin_v *
     size_t from = t->open;
 
     if (depth == JSONTREE_DEPTH)
-        return fail(t, "it is nested too deep");
+        return fail(t, "nested too deeply");
     t->at++;
     *v = (struct jsonin_v){.type = object ? JSONTREE_OBJECT : JSONTREE_ARRAY};
     skip_space(t);
@@ -359,7 +359,7 @@ static int parse_container(struct jsontree *t, unsigned depth, struct jsonin_v *
             return fail(t, too_early);
         char c = *t->at;
         if (c != ',' && c != close)
-            return fail(t, "a comma or the closing bracket is missing");
+            return fail(t, "missing comma or closing bracket");
         t->at++;
         if (c == close)
             break;
@@ -399,8 +399,7 @@ static int parse_value(struct jsontree *t, unsigned depth, struct jsonin_v *v)
         }
         return parse_number(t, v);
     default:
-        return *t->at >= '0' && *t->at <= '9' ? parse_number(t, v)
-                                              : fail(t, "a value is none that JSON knows");
+        return *t->at >= '0' && *t->at <= '9' ? parse_number(t, v) : fail(t, "not a JSON value");
     }
 }
 
@@ -424,7 +423,7 @@ int jsontree_parse(struct jsontree *t, const char *text, size_t len, size_t max_
         return -EINVAL;
     skip_space(t);
     if (t->at < t->end)
-        return fail(t, "text follows its end");
+        return fail(t, "unexpected text after its end");
     t->node[t->nodes] = root;
     *v = t->node + t->nodes;
     return 0;

@@ -203,7 +203,7 @@ static int read_latency(struct oplog_reader *r, const struct field *field, struc
         return read_distance(r, field_of(r, field, END), "end", &r->row.latency_ns, e);
     if (units_parse_digits(f->p, f->len, &ns) < 0 ||
         __builtin_add_overflow(r->row.time_ns, ns, &end_ns))
-        return lines_bad(r->lines, e, "duration_ns is \"%.40s\", not a length of time", f->p);
+        return lines_bad(r->lines, e, "duration_ns is \"%.40s\", not a duration", f->p);
     r->row.latency_ns = (int64_t)ns;
     return 0;
 }
@@ -293,7 +293,7 @@ static int read_row(struct oplog_reader *r, struct err *e)
         size_t n = split(line, len, quotes, field);
         for (size_t i = 0; quotes && i < n && i < MAX_FIELDS; i++)
             if (!unquote(&field[i]))
-                return lines_bad(r->lines, e, "field %zu: quotes that do not close", i + 1);
+                return lines_bad(r->lines, e, "field %zu: quote is not closed", i + 1);
         if (n != r->fields)
             return lines_bad(r->lines, e, "%zu fields, the header has %zu", n, r->fields);
         rc = read_fields(r, field, e);

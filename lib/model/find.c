@@ -103,7 +103,7 @@ static int read_model(const struct model_reader *r, struct model *out)
     int rc;
 
     if (strlen(r->id) >= sizeof(m.id))
-        return fail(r, "a model's id has at most 95 characters");
+        return fail(r, "a model's name has at most 95 characters");
     snprintf(m.id, sizeof(m.id), "%s", r->id);
     if (name || !builtin)
         snprintf(m.name, sizeof(m.name), "%s", name ? name : r->id);

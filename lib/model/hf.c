@@ -50,12 +50,13 @@ static const struct hf_family families[] = {
 static const struct {
     const char *type, *why;
 } refused_types[] = {
-    {"deepseek_v4", "its cache is compressed by rules that are not known here"},
-    {"falcon_mamba", "no layer keeps keys and values"},
-    {"gemma4", "its full and windowed layers differ in width, which its class decides"},
-    {"gemma4_text", "its full and windowed layers differ in width, which its class decides"},
-    {"mamba", "no layer keeps keys and values"},
-    {"mamba2", "no layer keeps keys and values"},
+    {"deepseek_v4", "its cache is compressed in a way that kvtrace does not know"},
+    {"falcon_mamba", "none of its layers keeps keys and values"},
+    {"gemma4", "its full and windowed layers differ in width, in a way that its class decides"},
+    {"gemma4_text",
+     "its full and windowed layers differ in width, in a way that its class decides"},
+    {"mamba", "none of its layers keeps keys and values"},
+    {"mamba2", "none of its layers keeps keys and values"},
     {"zamba", "its layers share attention blocks"},
     {"zamba2", "its layers share attention blocks"},
 };
@@ -230,7 +231,7 @@ static int read_blocks(const struct hf_reader *r, struct model *m)
     if (m->attention == MODEL_MLA || m->windowed_layers + m->state_layers > 0)
         return hf_fail(r, "block_configs", "not supported with latents, windows or states");
     if (jsonin_count(blocks) != m->layers)
-        return hf_fail(r, "block_configs", "not one entry for each layer");
+        return hf_fail(r, "block_configs", "expected one entry for each layer");
     m->full_layers = 0;
     m->full_elements = 0;
     for (uint32_t i = 0; i < m->layers; i++) {
@@ -281,7 +282,7 @@ static int read_sizes(const struct hf_reader *r, struct model *m, uint64_t width
         rc = read_blocks(r, m);
     if (rc == 0 && m->full_elements + m->windowed_elements == 0)
         rc = hf_fail(r, layers.states_by ? layers.states_by : "num_hidden_layers",
-                     "no layer keeps keys and values");
+                     "none of its layers keeps keys and values");
     return rc;
 }
 

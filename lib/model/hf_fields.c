@@ -55,7 +55,8 @@ static int get_number(const struct hf_reader *r, const char *field, uint32_t min
     if (!v)
         return 0;
     if (jsonin_u64(v, &n) < 0 || n < min || n > max)
-        return hf_fail(r, field, "not a whole number from %u to %u", (unsigned)min, (unsigned)max);
+        return hf_fail(r, field, "expected a whole number from %u to %u", (unsigned)min,
+                       (unsigned)max);
     *out = (uint32_t)n;
     return 0;
 }
@@ -75,7 +76,7 @@ int hf_bool(const struct hf_reader *r, const char *field, bool *out)
     const struct jsonin_v *v = hf_get(r, field);
 
     if (v && jsonin_bool(v, out) < 0)
-        return hf_fail(r, field, "neither true nor false");
+        return hf_fail(r, field, "expected true or false");
     return 0;
 }
 

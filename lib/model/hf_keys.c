@@ -435,7 +435,7 @@ static int check_inside(struct key_check *c, const struct jsonin_v *v, const cha
     int rc = 0, len = snprintf(inside, sizeof(inside), "%s.", path);
 
     if (len < 0 || (size_t)len >= sizeof(inside))
-        return err_set(c->r->e, -EINVAL, ERR_INPUT, c->r->where, "%s: names too long", path);
+        return err_set(c->r->e, -EINVAL, ERR_INPUT, c->r->where, "%s: name too long", path);
     if (is_object(v))
         return check_object(c, v, inside, false);
     for (size_t i = 0; rc == 0 && i < jsonin_count(v); i++)

@@ -33,7 +33,7 @@ static void fill(struct hf_layers *l, enum hf_layer kind)
 static int one_each(const struct hf_reader *r, const char *field, const struct hf_layers *l,
                     size_t entries)
 {
-    return entries == l->count ? 0 : hf_fail(r, field, "not one entry for each layer");
+    return entries == l->count ? 0 : hf_fail(r, field, "expected one entry for each layer");
 }
 
 /* The kind of a layer by its name; -1: unknown. */
@@ -101,7 +101,7 @@ static int read_bits(const struct hf_reader *r, const char *field, struct hf_lay
     for (uint32_t i = 0; rc == 0 && i < l->count; i++) {
         uint64_t bit;
         if (jsonin_u64(jsonin_at(list, i), &bit) < 0 || bit > 1)
-            return hf_fail(r, field, "not a list of 0 and 1");
+            return hf_fail(r, field, "expected a list of 0 and 1");
         l->kind[i] = kinds[bit];
     }
     return rc;
@@ -126,12 +126,12 @@ static int mark(const struct hf_reader *r, const char *field, struct hf_layers *
     const struct jsonin_v *list = hf_get(r, field);
 
     if (!jsonin_is_array(list))
-        return hf_fail(r, field, "not a list of layers");
+        return hf_fail(r, field, "expected a list of layers");
     for (size_t i = 0; i < jsonin_count(list); i++) {
         uint64_t layer;
         if (jsonin_u64(jsonin_at(list, i), &layer) < 0 || layer < first ||
             layer - first >= l->count)
-            return hf_fail(r, field, "an entry is no layer of the model");
+            return hf_fail(r, field, "an entry is not a layer of the model");
         l->kind[layer - first] = (uint8_t)kind;
     }
     return 0;
@@ -183,7 +183,7 @@ static int window_by_letters(const struct hf_reader *r, const char *field, struc
     size_t len = strlen(text);
 
     if (len == 0 || strspn(text, "LG") != len)
-        return hf_fail(r, field, "neither a number nor a text of L and G");
+        return hf_fail(r, field, "expected a number, or a string of L and G");
     for (uint32_t i = 0; i < l->count; i++)
         l->kind[i] = text[i % len] == 'L' ? HF_WINDOWED : HF_FULL;
     return 0;
@@ -304,9 +304,10 @@ static int refuse_unsaid(const struct hf_reader *r)
 {
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
         if (hf_is(r, needed[i].type) && !hf_get(r, needed[i].field))
-            return hf_fail(r, needed[i].field,
-                           "missing: add it, for not all layers of this model keep keys and values "
-                           "of all tokens");
+            return hf_fail(
+                r, needed[i].field,
+                "missing: add it, because not every layer of this model keeps keys and values "
+                "of all tokens");
     return 0;
 }
 

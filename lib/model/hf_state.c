@@ -23,7 +23,7 @@ static int need_any(const struct hf_reader *r, const char *const *fields, uint32
     int rc = hf_u32_any(r, fields, max, out);
 
     if (rc == 0 && *out == 0)
-        rc = hf_fail(r, fields[0], "missing: the size of the layers' state follows from it");
+        rc = hf_fail(r, fields[0], "missing: needed for the size of the layers' state");
     return rc;
 }
 
@@ -195,8 +195,8 @@ int hf_state_bytes(const struct hf_reader *r, const char *field, uint32_t heads,
         s.recurrent = (uint64_t)heads * head_dim * head_dim;
     else
         rc = hf_fail(r, field,
-                     "layers without keys and values have a state, and nothing that is "
-                     "known here gives its size");
+                     "layers without keys and values have a state, whose size cannot "
+                     "be told from this file");
     if (rc == 0)
         rc = read_type(r, "mamba_cache_dtype", &input_bytes);
     recurrent_bytes = input_bytes;

@@ -140,7 +140,7 @@ static void host_describe(void *state, struct tier_info *info)
         notes_add(&info->fallbacks, "no huge pages");
     if (late > 0)
         notes_add(&info->fallbacks,
-                  "page faults of %.2f GiB within latencies (its size was not known beforehand)",
+                  "latencies include page faults of %.2f GiB (the size was not known in advance)",
                   (double)late / (double)UNITS_GIB);
 }
 

@@ -324,11 +324,11 @@ static int check_opts(const struct tier_storage_opts *o, struct err *e)
     if (o->threads > STORAGE_THREADS_MAX)
         return err_set(e, EINVAL, ERR_INPUT, "threads", "more than %u rings", STORAGE_THREADS_MAX);
     if (o->max_ops < 1)
-        return err_set(e, EINVAL, ERR_INPUT, "inflight", "not even one operation");
+        return err_set(e, EINVAL, ERR_INPUT, "inflight", "must be at least 1");
     /* Better refused now than killed for it later. */
     if (o->chunk_bytes * o->iodepth > memory / 4)
         return err_set(e, ENOMEM, ERR_INPUT, "",
-                       "buffers for %u I/Os of %llu KiB take more than a quarter of the memory",
+                       "buffers for %u I/Os of %llu KiB need more than a quarter of memory",
                        o->iodepth, (unsigned long long)o->chunk_bytes / 1024);
     return 0;
 }
@@ -457,10 +457,11 @@ static int limit_files(const struct tier_storage *t, const struct tier_storage_o
     if (!t->files) /* a slab needs few; without enough for rings, psync serves */
         return 0;
     if (can < kept + threads)
-        return err_set(e, EMFILE, ERR_TARGET, t->info.target,
-                       "%u files, folders and rings must be open at once beside others, and %llu "
-                       "can be (ulimit -n); --layout slab needs one",
-                       kept + threads, (unsigned long long)can);
+        return err_set(
+            e, EMFILE, ERR_TARGET, t->info.target,
+            "%u files, directories and rings must be open at once, but the limit is %llu "
+            "(ulimit -n); --layout slab needs only one",
+            kept + threads, (unsigned long long)can);
     w->max_open = (unsigned)(can - kept) / threads;
     return 0;
 }

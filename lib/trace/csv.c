@@ -234,7 +234,7 @@ static int split_quoted(struct csv *c, struct csv_row *row, struct err *e)
     if (bad) {
         csv_free(&c->parser);
         parser_init(c);
-        return row_error(c, row, e, -EINVAL, "a stray quote");
+        return row_error(c, row, e, -EINVAL, "unexpected quote");
     }
     if (c->too_many)
         return too_many_fields(c, row, e);
@@ -260,7 +260,7 @@ static int next_quoted(struct csv *c, struct csv_row *row, struct err *e)
     int rc;
 
     if (end == 0) {
-        rc = row_error(c, row, e, -EINVAL, "a quote is never closed");
+        rc = row_error(c, row, e, -EINVAL, "quote is not closed");
     } else if (end - c->at > c->max_row) {
         rc = too_long(c, row, e);
     } else {

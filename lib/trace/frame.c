@@ -183,7 +183,7 @@ static int stream_step(struct frame_in *in, ZSTD_outBuffer *o, struct err *e)
     in->hint = left;
     in->in_frame = left != 0;
     if (left && n == 0 && o->pos == before && in->f.eof)
-        return frame_file_cut(&in->f, "cut in the middle of a zstd frame", e);
+        return frame_file_cut(&in->f, "cut off inside a zstd frame", e);
     return 0;
 }
 
@@ -302,7 +302,7 @@ int frame_in_take(struct frame_in *in, struct frame_piece *p, struct err *e)
         return rc;
     p->cut = rc == 0;
     if (p->cut) /* for the next take: this piece still has rows */
-        frame_file_cut(&in->f, "cut in the middle of a zstd frame", NULL);
+        frame_file_cut(&in->f, "cut off inside a zstd frame", NULL);
     p->pending = true;
     return 1;
 }

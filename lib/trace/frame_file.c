@@ -31,7 +31,7 @@ int frame_file_open(struct frame_file *f, const char *path, struct err *e)
     if (f->fd < 0)
         return err_errno(e, -errno, ERR_INPUT, path[0] ? path : "\"\"", "cannot open");
     if (fstat(f->fd, &st) < 0)
-        return err_errno(e, -errno, ERR_INPUT, f->name, "cannot look at it");
+        return err_errno(e, -errno, ERR_INPUT, f->name, "cannot be examined");
     if (S_ISDIR(st.st_mode))
         return err_set(e, -EISDIR, ERR_INPUT, f->name, "is a directory");
     f->regular = S_ISREG(st.st_mode);
@@ -189,7 +189,7 @@ bool frame_is_skippable(uint32_t magic)
 
 int frame_file_skippable(struct frame_file *f, struct err *e)
 {
-    static const char cut[] = "cut in a skippable frame";
+    static const char cut[] = "cut off inside a skippable frame";
     char **slot = NULL, *text = NULL;
     size_t got;
 
@@ -229,19 +229,19 @@ int frame_file_next(struct frame_file *f, struct err *e)
             return rc;
         if (n == 0 && f->own && !f->table_last) {
             f->unfinished = true;
-            return frame_file_cut(f, "cut: the seek table that ends such a file is missing", e);
+            return frame_file_cut(f, "cut: the seek table at its end is missing", e);
         }
         if (n == 0)
             return 0;
         if (n < 4)
-            return frame_file_cut(f, "cut in the head of a zstd frame", e);
+            return frame_file_cut(f, "cut off in the header of a zstd frame", e);
         uint32_t magic = frame_le32(f->buf + f->at);
         if (frame_is_data(magic)) {
             f->table_last = false;
             return 1;
         }
         if (!frame_is_skippable(magic))
-            return frame_file_damaged(f, "no zstd frame begins here", e);
+            return frame_file_damaged(f, "expected a zstd frame here", e);
         rc = frame_file_skippable(f, e);
         if (rc)
             return rc;

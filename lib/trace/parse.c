@@ -12,7 +12,7 @@
 
 #define BYTES(b)    (UINT64_C(0x0101010101010101) * (b))
 #define BAD_TIME    "is not a time in seconds with at most 9 decimals"
-#define BAD_LENGTH  "is not a length of time in us with at most 3 decimals"
+#define BAD_LENGTH  "is not a duration in microseconds with at most 3 decimals"
 #define BAD_DECIMAL "is not a decimal number that fits"
 
 static const int64_t pow10_table[] = {1,      10,      100,      1000,      10000,
@@ -371,7 +371,7 @@ static int find_own_fields(struct trace_layout *l, const char *name, struct err 
         return 0;
     if (l->want_line)
         return err_set(e, -EINVAL, ERR_INPUT, name,
-                       "the result column %s does not stand with the others at the end",
+                       "result column %s must stand with the other result columns at the end",
                        trace_column_name((enum trace_column)stray));
     l->own_fields = l->fields;
     return 0;
@@ -391,7 +391,7 @@ int trace_layout_init(struct trace_layout *l, const struct csv_row *header, cons
             if (strlen(column) != f->len || memcmp(column, f->p, f->len) != 0)
                 continue;
             if (l->at[c] >= 0)
-                return err_set(e, -EINVAL, ERR_INPUT, name, "column %s stands twice in the header",
+                return err_set(e, -EINVAL, ERR_INPUT, name, "column %s appears twice in the header",
                                column);
             l->at[c] = (int)i;
             l->present |= TRACE_BIT(c);
@@ -422,8 +422,8 @@ static const char *const fault_texts[TRACE_COLUMNS] = {
     [TRACE_COL_KEY] = "is longer than 64 KiB",
     [TRACE_COL_PHASE] = "is not Prefill, Decode, Evict or Both",
     [TRACE_COL_REQUEST] = "is not a whole number",
-    [TRACE_COL_QOS] = "is no known word",
-    [TRACE_COL_CLASS] = "is no known word",
+    [TRACE_COL_QOS] = "is not a known value",
+    [TRACE_COL_CLASS] = "is not a known value",
     [TRACE_COL_TOKENS] = "is not a whole number",
     [TRACE_COL_ARRIVAL] = BAD_TIME,
     [TRACE_COL_DURATION] = BAD_LENGTH,
@@ -433,7 +433,7 @@ static const char *const fault_texts[TRACE_COLUMNS] = {
     [TRACE_COL_LATENCY] = BAD_LENGTH,
     [TRACE_COL_DEVICE] = BAD_LENGTH,
     [TRACE_COL_SLOT] = BAD_LENGTH,
-    [TRACE_COL_STATUS] = "is no known status",
+    [TRACE_COL_STATUS] = "is not a known status",
     [TRACE_COL_FIRST_BYTE] = BAD_LENGTH,
     [TRACE_COL_RANK] = "is not a whole number",
 };
@@ -498,5 +498,5 @@ void trace_parse_explain(const struct trace_layout *l, const struct csv_row *row
     }
     const struct csv_field *op = &row->field[l->at[TRACE_COL_OPERATION]];
     bool key = row->field[l->at[TRACE_COL_KEY]].len > 0;
-    snprintf(buf, cap, "a %.*s row without a %s", (int)op->len, op->p, key ? "Tier" : "Key");
+    snprintf(buf, cap, "%.*s row without %s", (int)op->len, op->p, key ? "Tier" : "Key");
 }

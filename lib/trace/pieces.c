@@ -80,7 +80,7 @@ static int read_first_block(struct pieces *ps, const char **text, size_t *len, s
             return 0;
         if (ps->carry_len > CSV_MAX_ROW && !rows_end(*text, *len))
             return err_set(e, -E2BIG, ERR_INPUT, frame_in_name(ps->in),
-                           "no end of the first line within 1 MiB: not a trace");
+                           "first line is longer than 1 MiB: not a trace");
     }
 }
 
@@ -115,7 +115,7 @@ static int read_head(struct pieces *ps, struct csv *c, struct err *e)
         struct err inner = *e;
         if (frame_in_is_unfinished(ps->in))
             return err_set(e, rc, ERR_INPUT, name,
-                           "incomplete: whoever wrote it was killed before the first row");
+                           "incomplete: its writer was killed before the first row");
         return err_set(e, rc, ERR_INPUT, name, "%s in the header (%s)",
                        damaged || frame_in_is_damaged(ps->in) ? "damaged" : "cut", inner.what);
     }

@@ -544,7 +544,7 @@ static void check_end(struct trace_cursor *c)
     uint64_t rows = r->rows_done;
     pthread_mutex_unlock(&r->lock);
     if (missing && (r->layout.present & TRACE_RESULT) == TRACE_RESULT)
-        end_here(c, TRACE_END_UNFINISHED, rows, "the Note that ends such a file is missing");
+        end_here(c, TRACE_END_UNFINISHED, rows, "the Note row at its end is missing");
 }
 
 /* ---- rows ---- */
@@ -565,7 +565,7 @@ static bool bad_row(struct trace_cursor *c, int code, const char *what)
 
     pieces_header(r->pieces, &len, &header_lines);
     if (c->open_end && (r->layout.present & TRACE_RESULT) == TRACE_RESULT)
-        return end_here(c, TRACE_END_IN_ROW, line - 1 - header_lines, "its last row does not end");
+        return end_here(c, TRACE_END_IN_ROW, line - 1 - header_lines, "its last row is incomplete");
     snprintf(where, sizeof(where), "%.290s:%llu", trace_name(r), (unsigned long long)line);
     err_set(&e, code, ERR_INPUT, where, "%s", what);
     if (!r->opts.skip_bad_rows) {
@@ -639,7 +639,7 @@ static bool skip_note(struct trace_cursor *c, const struct csv_row *row, size_t 
     if (key->len == 0 || key->len > TRACE_MAX_NOTE)
         return bad_row(c, -EINVAL,
                        key->len ? "the Key of a Note is longer than 1 MiB"
-                                : "a Note row without a Key");
+                                : "Note row without Key");
     c->rows--;
     if (!tell_note(c, key, end)) {
         err_nomem(&c->error, "note");

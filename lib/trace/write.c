@@ -435,7 +435,7 @@ static int open_notes(struct trace_writer *w, const struct trace_write_opts *o, 
     int rc = w->format.lines ? trace_format_learn(&w->format, w->header, w->header_len) : 0;
 
     if (rc == -EINVAL)
-        return err_set(e, rc, ERR_FAILED, w->path, "the header of the rows has no place for Notes");
+        return err_set(e, rc, ERR_FAILED, w->path, "the header lacks columns that Note rows need");
     w->notes = o->notes;
     if (rc == 0 && strlen(provenance) <= TRACE_MAX_NOTE) {
         w->head_note = note_row(w, provenance, &w->head_note_len);
@@ -523,7 +523,7 @@ static int add_note(struct trace_writer *w, const struct trace_row *row, struct 
     struct note *grown;
 
     if (w->format.lines || row->key.len == 0 || row->key.len > TRACE_MAX_NOTE)
-        return err_set(e, -EINVAL, ERR_FAILED, "", "a Note that no trace can hold: %u bytes",
+        return err_set(e, -EINVAL, ERR_FAILED, "", "a Note row of %u bytes is too long for a trace",
                        row->key.len);
     grown = realloc(b->notes, (b->note_count + 1) * sizeof(*grown));
     if (!grown)
@@ -535,7 +535,7 @@ static int add_note(struct trace_writer *w, const struct trace_row *row, struct 
 
 static int refuse_row(const struct trace_row *row, struct err *e)
 {
-    return err_set(e, -EINVAL, ERR_FAILED, "", "a row that no trace can hold: key of %u bytes%s",
+    return err_set(e, -EINVAL, ERR_FAILED, "", "row too long for a trace: key of %u bytes%s",
                    row->key.len, row->key.len > TRACE_MAX_KEY ? "" : ", row over 1 MiB");
 }
 

@@ -55,10 +55,10 @@ put() { dd of="$TMP/image" bs=1 seek="$1" conv=notrunc 2>/dev/null; }
 printf '\000\000\000\000\203\000\000\000\000\010\000\000\000\020\000\000' | put 446
 printf '\125\252' | put 510
 blockdev --flushbufs "$loop" 2>/dev/null
-refused 'a table that the kernel has not read' 'it holds a table \(MBR\) of partitions' --destroy-data
+refused 'a table that the kernel has not read' 'it holds a partition table \(MBR\) of partitions' --destroy-data
 addpart "$loop" 1 2048 4096 2>/dev/null
 if [ -e "/sys/class/block/${loop#/dev/}p1" ]; then
-    refused 'a partitioned device' "it is partitioned: has ${loop#/dev/}p1" --destroy-data
+    refused 'a partitioned device' "it is partitioned: it has ${loop#/dev/}p1" --destroy-data
 else
     diag 'no partitions can be made here'
 fi
@@ -72,7 +72,7 @@ blockdev --setrw "$loop"
 
 held=kvtrace-test-$$
 if dmsetup create "$held" --table "0 2048 linear $loop 0" 2>/dev/null; then
-    refused 'a held device' 'it is held by dm-' --destroy-data
+    refused 'a held device' 'it is in use by dm-' --destroy-data
     dmsetup remove "$held"
 else
     diag 'no device mapper here'

@@ -33,7 +33,7 @@ done
 exits 'a bad row behind Notes' 2 sh -c "{ cat '$TMP/notes.csv'; echo bad; } | '$BIN/kvstat' -"
 like 'is named by its line in the file' "$(cat "$TMP/stderr")" "standard input:$(($(wc -l <"$TMP/notes.csv") + 1)): 1 field"
 exits 'a Note without a Key' 2 sh -c "{ cat '$TMP/plain.csv'; echo ',Note,0,,,,,,,,,,'; } | '$BIN/kvstat' -"
-like 'is a bad row' "$(cat "$TMP/stderr")" 'a Note row without a Key'
+like 'is a bad row' "$(cat "$TMP/stderr")" 'Note row without Key'
 
 # A result of several targets: columns and Status words that only other programs write so far.
 awk -F, -v OFS=, 'NR == 1 { print $0, "First_byte_us", "Rank", "Endpoint", "Thread"; next }
@@ -45,7 +45,7 @@ exits 'kvgen reads it' 0 "$BIN/kvgen" --source trace --input "$TMP/many.csv" -o 
 exits 'kvreplay reads it' 0 "$BIN/kvreplay" --null --no-notes -o "$TMP/again.csv" "$TMP/many.csv"
 is 'and replaces its result columns' "$(head -n 1 "$TMP/again.csv")" "$(head -n 1 "$TMP/result.csv")"
 exits 'a wrong length' 2 sh -c "sed '5s/,2\\.125,/,-2,/' '$TMP/many.csv' | '$BIN/kvgen' --source trace --input - -o /dev/null"
-like 'is named' "$(cat "$TMP/stderr")" ":5: First_byte_us '-2' is not a length of time"
+like 'is named' "$(cat "$TMP/stderr")" ":5: First_byte_us '-2' is not a duration"
 
 # Through pipes and files alike, plain output has what frames carry: the provenance first, the summary last; kvreplay
 # turns one into the other. A bug looked like a pipe whose report did not say that its GPU was simulated.

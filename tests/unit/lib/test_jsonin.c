@@ -375,20 +375,20 @@ static void bad_streams(void **state)
     (void)state;
     expect_stream_error("{\"a\":1}\n{\"a\":", 1, 2, "ends too early");
     expect_stream_error("{\"a\":1}\n\n{\"a\": nope}\n{}\n", 1, 3, "not JSON");
-    expect_stream_error("{\"a\":1} {\"a\":2}\n", 0, 1, "text follows");
+    expect_stream_error("{\"a\":1} {\"a\":2}\n", 0, 1, "unexpected text");
     expect_stream_error("{\n\"a\":1}\n", 0, 1, "ends too early");
-    expect_stream_error("[{\"a\":1},\n{\"a\":2}", 2, 2, "ends within the array");
-    expect_stream_error("[{\"a\":1},\n{\"a\":2},\n", 2, 3, "ends within the array");
-    expect_stream_error("[{\"a\":1}\n", 1, 2, "ends within the array");
-    expect_stream_error("[", 0, 1, "ends within the array");
-    expect_stream_error("[{\"a\":1}\n{\"a\":2}]", 1, 2, "a comma is missing");
-    expect_stream_error("[1 2]", 0, 1, "text follows");
+    expect_stream_error("[{\"a\":1},\n{\"a\":2}", 2, 2, "ends inside the array");
+    expect_stream_error("[{\"a\":1},\n{\"a\":2},\n", 2, 3, "ends inside the array");
+    expect_stream_error("[{\"a\":1}\n", 1, 2, "ends inside the array");
+    expect_stream_error("[", 0, 1, "ends inside the array");
+    expect_stream_error("[{\"a\":1}\n{\"a\":2}]", 1, 2, "missing comma");
+    expect_stream_error("[1 2]", 0, 1, "unexpected text");
     expect_stream_error("[{\"a\":[1}]", 0, 1, "not JSON");
     expect_stream_error("[1,\n]", 1, 2, "ends too early");
     expect_stream_error("[,1]", 0, 1, "ends too early");
-    expect_stream_error("[1]\n 2", 1, 2, "text follows the end of the array");
-    expect_stream_error("[1}", 1, 1, "a comma is missing");
-    expect_stream_error("[\"", 0, 1, "ends within the array");
+    expect_stream_error("[1]\n 2", 1, 2, "unexpected text after the end of the array");
+    expect_stream_error("[1}", 1, 1, "missing comma");
+    expect_stream_error("[\"", 0, 1, "ends inside the array");
 }
 
 /* Elements longer than a read of the input, cut anywhere by it. */

@@ -124,12 +124,12 @@ static void test_mounted(void **state)
 
 static void test_held(void **state)
 {
-    refused(*state, makedev(8, 32), "/dev/sdc", -EBUSY, "held by dm-3");
+    refused(*state, makedev(8, 32), "/dev/sdc", -EBUSY, "in use by dm-3");
 }
 
 static void test_partitioned(void **state)
 {
-    refused(*state, makedev(8, 48), "/dev/sdd", -EBUSY, "partitioned: has sdd1");
+    refused(*state, makedev(8, 48), "/dev/sdd", -EBUSY, "partitioned: it has sdd1");
 }
 
 static void test_read_only(void **state)
@@ -142,12 +142,12 @@ static void test_no_facts(void **state)
 {
     struct fixture *f = *state;
 
-    refused(f, makedev(8, 80), "/dev/sdf", -ENOENT, "cannot be told");
-    refused(f, makedev(8, 96), "/dev/sdg", -ENOENT, "cannot be told");
+    refused(f, makedev(8, 80), "/dev/sdf", -ENOENT, "cannot tell");
+    refused(f, makedev(8, 96), "/dev/sdg", -ENOENT, "cannot tell");
     f->facts.mountinfo = f->sys;
-    refused(f, makedev(8, 0), "/dev/sda", -EISDIR, "cannot be told");
+    refused(f, makedev(8, 0), "/dev/sda", -EISDIR, "cannot tell");
     f->facts.mountinfo = "/nonexistent";
-    refused(f, makedev(8, 0), "/dev/sda", -ENOENT, "cannot be told");
+    refused(f, makedev(8, 0), "/dev/sda", -ENOENT, "cannot tell");
 }
 
 /* Lines that end early name nothing, and those after them count. */

@@ -117,7 +117,7 @@ static void test_psync(void **state)
     lives(*state, o, 32, 400);
     is_said(*state, o, NULL); /* as many threads as I/Os, though calls need more */
     o.iodepth = 100;
-    is_said(*state, o, "64 I/Os at the device at most");
+    is_said(*state, o, "at most 64 I/Os in flight");
     o.threads = 3;
     lives(*state, o, 32, 200);
 }

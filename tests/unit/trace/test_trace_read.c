@@ -292,7 +292,7 @@ static void check_note(struct scratch *t, size_t json_len, const char *what)
 
 static void test_long_notes(void **state)
 {
-    check_note(*state, 0, "a Note row without a Key");
+    check_note(*state, 0, "Note row without Key");
     check_note(*state, 100, NULL);
     check_note(*state, (size_t)1 << 20, NULL);
     check_note(*state, ((size_t)1 << 20) + 1, "longer than 1 MiB");
@@ -320,12 +320,12 @@ static const char *const bad_rows[][2] = {
     {"1,Read,123456789x,Tier-2,k,Decode", "Object_Size_Bytes"},
     {"1,Read,5,Tier-3,k,Decode", "Tier 'Tier-3'"},
     {"1,Read,5,Tier-2,k,Decoding", "Phase 'Decoding'"},
-    {"1,Read,5,,k,Decode", "a Read row without a Tier"},
-    {"1,Write,5,Tier-1,,Decode", "a Write row without a Key"},
-    {"1,Miss,0,,,", "a Miss row without a Key"},
-    {"1,Read,5,Tier-2,a\"b,Decode", "stray quote"},
-    {"1,Read,5,Tier-2,\"a\"b,Decode", "stray quote"},
-    {"1,Read,5,Tier-2,\"ab,Decode", "never closed"},
+    {"1,Read,5,,k,Decode", "Read row without Tier"},
+    {"1,Write,5,Tier-1,,Decode", "Write row without Key"},
+    {"1,Miss,0,,,", "Miss row without Key"},
+    {"1,Read,5,Tier-2,a\"b,Decode", "unexpected quote"},
+    {"1,Read,5,Tier-2,\"a\"b,Decode", "unexpected quote"},
+    {"1,Read,5,Tier-2,\"ab,Decode", "not closed"},
 };
 
 static void check_bad_row(struct scratch *t, const char *row, const char *what, const char *end)
@@ -365,9 +365,9 @@ static void test_lengths_of_time_are_not_negative(void **state)
 {
     struct scratch *t = *state;
     static const char *const bad[][2] = {
-        {"-1,,,,1,1,ok", "Duration_us '-1' is not a length"},
-        {"1,,,,-0.001,1,ok", "Latency_us '-0.001' is not a length"},
-        {"1,-1,-1,-1,1,-2,ok", "Device_us '-2' is not a length"}};
+        {"-1,,,,1,1,ok", "Duration_us '-1' is not a duration"},
+        {"1,,,,-0.001,1,ok", "Latency_us '-0.001' is not a duration"},
+        {"1,-1,-1,-1,1,-2,ok", "Device_us '-2' is not a duration"}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         char text[512];
         snprintf(
@@ -431,7 +431,7 @@ static void test_bad_headers(void **state)
     check_open_fails(t, "Timestamp,Operation,Object_Size_Bytes,Tier,Phase\n", -EINVAL,
                      "no column Key");
     check_open_fails(t, "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Key\n", -EINVAL,
-                     "column Key stands twice");
+                     "column Key appears twice");
     check_open_fails(t, "\"Timestamp,Operation", -EINVAL, "header");
 }
 
@@ -449,7 +449,8 @@ static void test_result_columns_anywhere(void **state)
     put_file(t->path[0], text, strlen(text));
     struct trace_read_opts o = {.want_line = true};
     assert_int_equal(trace_open(&r, t->path[0], &o, &e), -EINVAL);
-    assert_non_null(strstr(e.what, "result column Due does not stand with the others at the end"));
+    assert_non_null(
+        strstr(e.what, "result column Due must stand with the other result columns at the end"));
     assert_int_equal(trace_open(&r, t->path[0], NULL, &e), 0);
     assert_int_equal(trace_cursor_open(&c, r, &e), 0);
     assert_int_equal(trace_cursor_next(c, &row, &n, &e), 1);
