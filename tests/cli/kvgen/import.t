@@ -143,7 +143,7 @@ is "benchdata" "$(body | core)" '1735689600.250000,Write,10,Tier-2,"q""t.bin",Pr
 is "benchdata: tabs in quotes" "$(body | core | tail -n 1)" "1735689602.000000,Write,10,Tier-2,a	b,Prefill"
 like "benchdata: a message in quotes" "$(cat "$TMP/err")" 'rows skipped: 2$'
 sed 's/q""t.bin"/qt.bin/' "$TMP/warp.csv" >"$log"
-refused "benchdata: a quote that does not close" '.*in:2: field 8: quotes'
+refused "benchdata: a quote that does not close" '.*in:2: field 8: quote is not closed'
 zstd -qc "$TMP/warp.csv" | head -c 100 >"$log"
 refused "benchdata: cut" '.*in: .*cut'
 
