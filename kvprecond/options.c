@@ -145,6 +145,11 @@ static const struct opt table[] = {
      .marks = STEADY_ONLY,
      .help = "Write the rounds as CSV to FILE, for kvstat --plot."},
     {.type = OPT_HEADING, .help = "The target"},
+    {.name = "target",
+     .type = OPT_TEXT,
+     .offset = AT(path),
+     .arg = "DIR|FILE|DEVICE",
+     .help = "What is filled; may stand without its name behind the options."},
     {.name = "reserve",
      .type = OPT_TEXT,
      .offset = AT(reserve),
@@ -246,11 +251,12 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
     size_t n = opt_operands(p, &operand);
     int rc;
 
-    if (n == 0)
+    if (n == 0 && !o->path)
         return err_set(e, EINVAL, ERR_INPUT, "", "no target given (see kvprecond --help)");
-    if (n > 1)
-        return err_set(e, EINVAL, ERR_INPUT, operand[1], "one target only");
-    o->path = operand[0];
+    if (n + (o->path != NULL) > 1)
+        return err_set(e, EINVAL, ERR_INPUT, operand[n - 1], "one target only");
+    if (!o->path)
+        o->path = operand[0];
     if (!*o->path)
         return err_set(e, EINVAL, ERR_INPUT, "", "the target's name is empty");
     rc = target_kind(o->path, &o->kind, e);

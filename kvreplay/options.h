@@ -40,7 +40,7 @@ enum options_marks {
 };
 
 struct options {
-    const char *nvme, *output, *summary, *ceiling, *gpu, *spin, *lateness_budget, *config;
+    const char *target, *output, *summary, *ceiling, *gpu, *spin, *lateness_budget, *config;
     double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_share, compress_ratio, dedup_ratio;
     const char *reserve;
     uint64_t users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, rings, limit,

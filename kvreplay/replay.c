@@ -171,7 +171,7 @@ static void replay_set_tiers(struct replay *r)
                             .inflight = o->inflight,
                             .any_order = o->timing == SCHED_SERVED,
                             .chunk_bytes = o->chunk_bytes,
-                            .storage = {.path = o->nvme,
+                            .storage = {.path = o->target,
                                         .layout = o->layout,
                                         .destroy_data = o->destroy_data,
                                         .keep = o->keep,

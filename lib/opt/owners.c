@@ -10,7 +10,8 @@ enum {
     KVGEN = 1,
     KVREPLAY = 2,
     KVSTAT = 4,
-    KVPRECOND = 8
+    KVPRECOND = 8,
+    OLD = 16 /* a name that is taken and not listed */
 };
 
 static const struct {
@@ -25,7 +26,7 @@ static const struct {
     {"buffered", KVREPLAY},
     {"burst-trace-path", KVGEN},
     {"by", KVSTAT},
-    {"cache-dir", KVREPLAY},
+    {"cache-dir", KVREPLAY | OLD},
     {"ceiling", KVREPLAY},
     {"chars-per-token", KVGEN},
     {"check", KVSTAT},
@@ -102,7 +103,7 @@ static const struct {
     {"null", KVREPLAY},
     {"num-gpus", KVGEN},
     {"num-users", KVGEN},
-    {"nvme", KVREPLAY},
+    {"nvme", KVREPLAY | OLD},
     {"on-absent", KVREPLAY},
     {"on-error", KVREPLAY},
     {"on-lag", KVREPLAY},
@@ -152,6 +153,7 @@ static const struct {
     {"storage-p95", KVREPLAY},
     {"summary", KVGEN | KVREPLAY | KVPRECOND},
     {"sync", KVREPLAY},
+    {"target", KVREPLAY | KVPRECOND},
     {"target-saturation", KVREPLAY},
     {"tensor-parallel", KVGEN},
     {"threads", KVGEN | KVREPLAY | KVSTAT | KVPRECOND},
@@ -181,7 +183,7 @@ bool opt_owners(const char *name, char *buf, size_t n)
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         if (strcmp(options[i].option, name) == 0)
-            left = options[i].programs;
+            left = options[i].programs & ~(unsigned)OLD;
     if (!left)
         return false;
     while (left && at < n) {
