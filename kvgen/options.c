@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kvgen/sim/compat.h"
 #include "lib/base/units.h"
 #include "lib/opt/rows.h"
 
@@ -151,10 +152,12 @@ const struct opt options_table[] = {
      .type = OPT_ENUM,
      .offset = AT(arrival),
      .arg = "HOW",
-     .def = "open",
+     .def = "closed",
      .choices = "open|closed|poisson",
      .marks = GENERATES | USERS_ONLY,
-     .help = "Users do not wait for answers, do wait, or ask at random times at --request-rate."},
+     .help = "When a user asks again. closed: after the answer and a time to think; open: after a "
+             "time to think, whether or not the answer has come; poisson: at random times, "
+             "--request-rate a second for all users."},
     {.name = "request-rate",
      .type = OPT_F64,
      .offset = AT(request_rate),
@@ -251,11 +254,11 @@ const struct opt options_table[] = {
      .type = OPT_ENUM,
      .offset = AT(decode_reads),
      .arg = "HOW",
-     .def = "batch",
+     .def = "once",
      .choices = "batch|once|none",
      .marks = GENERATES | NOT_BLOCKS | DECODES,
-     .help = "Read a request's object once and again per batch of generated tokens, once, or never "
-             "while decoding."},
+     .help = "How often decoding reads the request's object. once: before the first token; batch: "
+             "once more for each 32 tokens; none: never."},
     {.name = "prefill-only",
      .type = OPT_FLAG,
      .offset = AT(prefill_only),
@@ -291,9 +294,9 @@ const struct opt options_table[] = {
      .def = "none",
      .choices = "none|mlperf",
      .marks = GENERATES | NOT_BLOCKS,
-     .help =
-         "mlperf: serve requests as the program of the MLPerf Storage benchmark does, where that "
-         "differs from its documentation."},
+     .help = "mlperf: the defaults of the MLPerf Storage KV-cache benchmark (--arrival open, "
+             "--decode-reads batch), and its program's behaviour where that differs from its "
+             "documentation."},
     {.name = "block-reuse",
      .type = OPT_ENUM,
      .offset = AT(block_reuse),
@@ -623,9 +626,19 @@ bool options_write_zstd(const struct options *o)
     return o->zstd || o->format == OPTIONS_WARP || ends_with(o->output, ".zst");
 }
 
-bool options_is_mlperf(const struct options *o)
+const struct compat *options_compat(const struct options *o)
 {
-    return o->compat == OPTIONS_COMPAT_MLPERF;
+    return o->compat == OPTIONS_COMPAT_MLPERF ? &compat_mlperf : &compat_none;
+}
+
+int options_apply_compat(struct options *o, struct opt_parser *p, struct err *e)
+{
+    const struct compat_default *d = options_compat(o)->defaults;
+    int rc = 0;
+
+    for (; rc == 0 && d && d->option; d++)
+        rc = opt_preset(p, d->option, d->value, e);
+    return rc;
 }
 
 /* ---- the input ---- */
@@ -861,7 +874,8 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
     rc = check_modes(o, p, e);
     if (rc < 0)
         return rc;
-    if (strcmp(o->granularity, "request") != 0 && options_is_mlperf(o) && o->enable_rag)
+    if (strcmp(o->granularity, "request") != 0 && options_compat(o)->query_is_one_object &&
+        o->enable_rag)
         return refuse(e, "--granularity", "a document of --compat mlperf is one object");
     if (o->source == OPTIONS_USERS && o->arrival == SOURCE_USERS_POISSON && o->request_rate == 0)
         return refuse(e, "--arrival poisson", "needs --request-rate");

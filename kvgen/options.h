@@ -104,6 +104,8 @@ extern const struct opt options_table[];
 
 /* The parser over *o, with defaults set; NULL: no memory. Close with opt_close. */
 struct opt_parser *options_open(struct options *o);
+/* Gives the options that are not on the command line the defaults of --compat. Call it first. */
+int options_apply_compat(struct options *o, struct opt_parser *p, struct err *e);
 /* Settles what is read: --input, or an option that stands for it. Call it before the source is
  * known. 0 or -EINVAL, as the other checks. */
 int options_check_input(struct options *o, const struct opt_parser *p, struct err *e);
@@ -114,7 +116,8 @@ int options_check_model(const struct opt_parser *p, const struct model *m, struc
 
 /* Returns whether the output is a zstd stream, or a trace in zstd frames. */
 bool options_write_zstd(const struct options *o);
-bool options_is_mlperf(const struct options *o); /* --compat mlperf */
+/* What --compat asks for. */
+const struct compat *options_compat(const struct options *o);
 
 /* Values of options whose text is more than a number. 0, or a negative errno with *e. */
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "kvgen/sim/compat.h"
 #include "kvgen/source/agentic.h"
 #include "kvgen/source/blocks.h"
 #include "kvgen/source/burst.h"
@@ -85,16 +86,17 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
                            (int)len, name);
     }
 
-    struct source_users_opts users = {.workload = w,
-                                      .population = r->population,
-                                      .seed = o->seed,
-                                      .arrival = (enum source_users_arrival)o->arrival,
-                                      .request_rate = o->request_rate,
-                                      .multi_turn = !o->disable_multi_turn,
-                                      .remembered = options_is_mlperf(o) ? w->max_conversations : 0,
-                                      .rag = r->rag,
-                                      .input_tokens = (int64_t)o->input_len,
-                                      .output_tokens = (int64_t)o->output_len};
+    struct source_users_opts users = {
+        .workload = w,
+        .population = r->population,
+        .seed = o->seed,
+        .arrival = (enum source_users_arrival)o->arrival,
+        .request_rate = o->request_rate,
+        .multi_turn = !o->disable_multi_turn,
+        .remembered = options_compat(o)->remembers_few ? w->max_conversations : 0,
+        .rag = r->rag,
+        .input_tokens = (int64_t)o->input_len,
+        .output_tokens = (int64_t)o->output_len};
     return source_users_open(&r->source, &users, e);
 }
 
@@ -136,7 +138,7 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
             .seed = o->seed,
             .users = (uint32_t)o->num_users,
             .qos = drawn,
-            .back_to_back = options_is_mlperf(o)};
+            .back_to_back = options_compat(o)->asks_back_to_back};
         return source_sharegpt_open(&r->source, in, &dataset, e);
     }
     case OPTIONS_BURST:

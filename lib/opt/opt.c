@@ -509,6 +509,15 @@ bool opt_given(const struct opt_parser *p, const char *name)
     return o && p->given[o - p->table];
 }
 
+int opt_preset(struct opt_parser *p, const char *name, const char *value, struct err *e)
+{
+    bool off;
+    const struct opt *o = find_long(p, name, strlen(name), &off);
+
+    assert(o && "an option that the table lacks");
+    return p->given[o - p->table] ? 0 : set_value(p, o, value, e);
+}
+
 size_t opt_operands(const struct opt_parser *p, const char *const **items)
 {
     *items = p->operands;

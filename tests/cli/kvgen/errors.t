@@ -110,7 +110,7 @@ printf 'user_templates:\n  chatbot:\n    think_time_range: [0, 0]\n' >"$TMP/rest
 restless() { # name, status, options...
     name=$1 status=$2
     shift 2
-    exits "$name" "$status" timeout 60 "$BIN/kvgen" --duration 1 -o none "$@"
+    exits "$name" "$status" timeout 60 "$BIN/kvgen" --duration 1 --arrival open -o none "$@"
 }
 restless "no thinking, open arrival: status 2" 2 --users-file "$TMP/restless.csv" --num-users 1
 stderr_like "who it is" '^kvgen: .*restless.csv: user "ann" does not think'
