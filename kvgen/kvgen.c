@@ -302,8 +302,8 @@ static int open_conversion(struct run *r, struct err *e)
 static int open_simulation(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
-    bool few_users = r->source.population && o->num_users < MAX_WORKERS;
-    uint64_t workers = o->workers > 0 ? o->workers : few_users ? o->num_users : MAX_WORKERS;
+    bool few_users = r->source.population && o->users < MAX_WORKERS;
+    uint64_t workers = o->workers > 0 ? o->workers : few_users ? o->users : MAX_WORKERS;
     /* An object is divided among the ranks, unless each keeps all of it. */
     bool replicated = r->model.attention == MODEL_MLA && o->mla_tp == OPTIONS_MLA_REPLICATE;
     struct sim_opts sim = {.source = r->source.source,
@@ -321,7 +321,7 @@ static int open_simulation(struct run *r, struct err *e)
                            .node = o->prefill_only  ? SIM_NODE_PREFILL
                                    : o->decode_only ? SIM_NODE_DECODE
                                                     : SIM_NODE_BOTH,
-                           .prepopulated = o->num_users * PREPOP_OF_USER,
+                           .prepopulated = o->users * PREPOP_OF_USER,
                            .rag = r->source.rag,
                            .compat = options_compat(o),
                            .seed = o->seed,

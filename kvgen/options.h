@@ -16,7 +16,7 @@
 #include "lib/opt/opt.h"
 #include "lib/opt/rows.h"
 
-/* Upper limits of --gpu-mem-gb (all GPUs together) and --cpu-mem-gb. */
+/* Upper limits of --gpu-mem (all GPUs together) and --cpu-mem. */
 #define OPTIONS_GPU_GIB 65536.0
 #define OPTIONS_CPU_GIB 131072.0
 
@@ -55,14 +55,14 @@ enum options_format {
 /* Texts point into argv. */
 struct options {
     enum options_source source;
-    const char *input, *burst_trace_path, *dataset_path;
+    const char *input, *dataset_path;
     uint64_t input_memory, queue_memory; /* bytes */
     uint64_t max_conversations;
     double chars_per_token;
     bool use_burst_trace, qos_given;
-    double trace_speedup;
+    double speed;
     uint64_t replay_cycles;
-    uint64_t num_users, max_requests, seed, workers;
+    uint64_t users, max_requests, seed, workers;
     const char *users_file, *dump_users;
     enum source_users_arrival arrival;
     double request_rate;
@@ -79,7 +79,7 @@ struct options {
     const char *model, *kv_dtype, *config;
     uint64_t tensor_parallel, num_gpus;
     double gpu_mem_gb, cpu_mem_gb;
-    const char *storage_capacity_gb;
+    const char *storage_capacity;
     enum policy_number eviction;
     enum hierarchy_promote promote;
     const char *granularity, *ops;

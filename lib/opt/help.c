@@ -15,6 +15,8 @@ enum {
     HELP_TEXT_MAX = 2048
 };
 
+#define NS_PER_DAY 86400e9
+
 /* Which options a text shows. */
 enum part {
     COMMON,
@@ -27,7 +29,7 @@ static const struct opt own[] = {
     {.name = "help",
      .letter = 'h',
      .type = OPT_FLAG,
-     .help = "Print the common options; --help all prints every option."},
+     .help = "Print this text; --help all: every option."},
     {.name = "version", .type = OPT_FLAG, .help = "Print the name and version."},
     {0},
 };
@@ -64,6 +66,8 @@ char *opt_help_bound(const struct opt *o, double bound, char *buf, size_t n)
         return units_format_bytes(buf, n, bound * (double)UNITS_GIB);
     if (o->type == OPT_DURATION && bound == 0)
         snprintf(buf, n, "0");
+    else if (o->type == OPT_DURATION && bound >= 2 * NS_PER_DAY)
+        snprintf(buf, n, "%.15g days", bound / NS_PER_DAY);
     else if (o->type == OPT_DURATION)
         return units_format_duration(buf, n, bound);
     else if (o->type == OPT_BANDWIDTH)
@@ -95,37 +99,49 @@ static void add_note(char *notes, size_t n, const char *before, const char *text
     snprintf(notes + len, n - len, "%s%s%s", len ? "; " : "", before, text);
 }
 
-/* Writes the help sentence and, in parentheses, what else the table knows: default, range, choices,
- * alias. */
-static void put_sentence(char *text, size_t n, const struct opt *o)
+/* Returns how long the first sentence of the text is, with its full stop. */
+static size_t first_sentence(const char *text)
 {
-    char notes[HELP_TEXT_MAX / 2] = "", low[48], high[48], part[512];
+    size_t len = strcspn(text, ".");
+
+    while (text[len] && text[len + 1] && text[len + 1] != ' ')
+        len += 1 + strcspn(text + len + 1, ".");
+    return len + (text[len] == '.');
+}
+
+/* Writes the help sentences and, in parentheses, what else the table knows: default, range,
+ * choices. In the short text: the first sentence, without the range. */
+static void put_sentence(char *text, size_t n, const struct opt *o, enum part part)
+{
+    char notes[HELP_TEXT_MAX / 2] = "", low[48], high[48], words[512];
+    size_t len = part == COMMON ? first_sentence(o->help) : strlen(o->help);
     bool number = o->type == OPT_U64 || o->type == OPT_F64 || o->type == OPT_SIZE ||
                   o->type == OPT_DURATION || o->type == OPT_BANDWIDTH || o->type == OPT_GIB;
 
     if (o->def)
         add_note(notes, sizeof(notes), "default: ", o->def);
-    if (number && (o->min != 0 || o->max != 0)) {
+    if (part != COMMON && number && (o->min != 0 || o->max != 0)) {
         opt_help_bound(o, o->min, low, sizeof(low));
         opt_help_bound(o, o->max, high, sizeof(high));
         if (o->max < o->min) {
             add_note(notes, sizeof(notes), "at least ", low);
         } else {
-            snprintf(part, sizeof(part), "%s to %s", low, high);
-            add_note(notes, sizeof(notes), "", part);
+            snprintf(words, sizeof(words), "%s to %s", low, high);
+            add_note(notes, sizeof(notes), "", words);
         }
     }
     if (o->type == OPT_ENUM && strcmp(o->choices, opt_help_arg(o)) != 0) {
-        size_t len = 0;
-        for (const char *c = o->choices; *c && len + 3 < sizeof(part); c++) {
-            part[len++] = *c == '|' ? ',' : *c;
+        size_t used = 0;
+        for (const char *c = o->choices; *c && used + 3 < sizeof(words); c++) {
+            words[used++] = *c == '|' ? ',' : *c;
             if (*c == '|')
-                part[len++] = ' ';
+                words[used++] = ' ';
         }
-        part[len] = '\0';
-        add_note(notes, sizeof(notes), "one of ", part);
+        words[used] = '\0';
+        add_note(notes, sizeof(notes), "one of ", words);
     }
-    snprintf(text, n, "%s%s%s%s", o->help, *notes ? " (" : "", notes, *notes ? ")" : "");
+    snprintf(text, n, "%.*s%s%s%s", (int)len, o->help, *notes ? " (" : "", notes,
+             *notes ? ")" : "");
 }
 
 /* Writes text in words from column `at`; breaks lines before HELP_WIDTH and indents them to
@@ -152,13 +168,13 @@ static void put_wrapped(FILE *f, const char *text, size_t at, size_t column)
     fputc('\n', f);
 }
 
-static void put_option(FILE *f, const struct opt *o, size_t column)
+static void put_option(FILE *f, const struct opt *o, enum part part, size_t column)
 {
     char name[128], text[HELP_TEXT_MAX];
     size_t width;
 
     width = put_name(name, sizeof(name), o);
-    put_sentence(text, sizeof(text), o);
+    put_sentence(text, sizeof(text), o, part);
     fputs(name, f);
     if (width + 2 > column)
         fprintf(f, "\n%*s", (int)column, "");
@@ -228,7 +244,7 @@ static void put_part(FILE *f, const struct opt *table, enum part part, size_t co
         if (heading && part != EXPERT)
             fprintf(f, "\n%s:\n", heading->help);
         heading = NULL;
-        put_option(f, o, column);
+        put_option(f, o, part, column);
     }
 }
 
@@ -264,7 +280,7 @@ char *opt_help_text(const char *program, const char *usage, const struct opt *ta
     }
     fputs("\nHelp:\n", f);
     for (const struct opt *o = own; o->name; o++)
-        put_option(f, o, column);
+        put_option(f, o, USUAL, column);
     put_examples(f, table);
     return stream_text(f, &text);
 }

@@ -169,7 +169,7 @@ bad() { # name regex arguments
     ok "$bad_name: no file" test ! -e "$TMP/out.csv"
 }
 bad "a model" "--model: .*nothing is generated" --input "$original" -m tiny-1b
-bad "tiers" "--gpu-mem-gb: .*--retier" --input "$original" --gpu-mem-gb 1
+bad "tiers" "--gpu-mem: .*--retier" --input "$original" --gpu-mem-gb 1
 bad "a curve" "--curve: .*--retier" --input "$original" --curve "$TMP/c.csv"
 bad "--retier of users" "--retier: .*--source trace" --retier
 bad "a folder of traces" ".*several files" --input "$TMP"/'*.csv'

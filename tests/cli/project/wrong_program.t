@@ -50,8 +50,8 @@ is 'and no others than the programs have' "$listed" \
     "$(cut -d' ' -f1 "$TMP/owners" | sort -u)"
 exits 'an old name' 2 "$BIN/kvgen" --cache-dir /tmp
 is 'has an owner too' "$(cat "$TMP/stderr")" 'kvgen: --cache-dir: an option of kvreplay'
-exits 'the end of an own one' 2 "$BIN/kvgen" --users 3
-is 'is offered' "$(cat "$TMP/stderr")" 'kvgen: --users: an option of kvreplay; did you mean --num-users?'
+exits 'the end of an own one' 2 "$BIN/kvreplay" --users 3
+is 'is offered' "$(cat "$TMP/stderr")" 'kvreplay: --users: an option of kvgen; did you mean --only-users?'
 exits "an option that none has" 2 "$BIN/kvgen" --num-user 3
-stderr_like 'gets the nearest name' 'unknown option; did you mean --num-users'
+stderr_like 'gets the nearest name' 'unknown option; did you mean --users'
 done_testing
