@@ -59,7 +59,7 @@ scenario() {
     esac
 }
 options() { echo --model "$model" --gpu-mem-gb "$g" --cpu-mem-gb "$c" --storage-capacity-gb "$s" \
-    --generation-mode "$generation"; }
+    --generation-mode "$generation" --compat mlperf --ops Read,Write,Delete,Generate,Miss; }
 
 table=$out/table.txt
 echo "$row_head" >"$table"

@@ -251,7 +251,7 @@ static int open_output(struct run *r, struct err *e)
         .six_columns = six_columns,
         /* The benchmark's trace has none. --ops can ask for them: a replay needs them if space is
          * short. */
-        .no_deletes = options_is_mlperf(o) && !o->ops,
+        .no_deletes = options_compat(o)->deletes_silently && !o->ops,
         .tiers = tiers,
         .ops = ops,
         .limit = o->limit,
@@ -302,8 +302,8 @@ static int open_conversion(struct run *r, struct err *e)
 static int open_simulation(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
-    bool few_users = r->source.population && o->num_users < MAX_WORKERS;
-    uint64_t workers = o->workers > 0 ? o->workers : few_users ? o->num_users : MAX_WORKERS;
+    bool few_users = r->source.population && o->users < MAX_WORKERS;
+    uint64_t workers = o->workers > 0 ? o->workers : few_users ? o->users : MAX_WORKERS;
     /* An object is divided among the ranks, unless each keeps all of it. */
     bool replicated = r->model.attention == MODEL_MLA && o->mla_tp == OPTIONS_MLA_REPLICATE;
     struct sim_opts sim = {.source = r->source.source,
@@ -321,9 +321,9 @@ static int open_simulation(struct run *r, struct err *e)
                            .node = o->prefill_only  ? SIM_NODE_PREFILL
                                    : o->decode_only ? SIM_NODE_DECODE
                                                     : SIM_NODE_BOTH,
-                           .prepopulated = o->num_users * PREPOP_OF_USER,
+                           .prepopulated = o->users * PREPOP_OF_USER,
                            .rag = r->source.rag,
-                           .compat = options_is_mlperf(o) ? &compat_mlperf : &compat_none,
+                           .compat = options_compat(o),
                            .seed = o->seed,
                            .block_reuse = o->block_reuse,
                            .partial_blocks = o->partial_blocks,
@@ -431,7 +431,8 @@ static int run(struct run *r, struct err *e)
     int rc = opt_parse(r->parser, r->argc, r->argv, e);
     if (rc > 0)
         return opt_print_answer(r->parser, e);
-    if (rc < 0 || (rc = run_source_recognise(&r->source, &r->o, r->parser, e)) < 0 ||
+    if (rc < 0 || (rc = options_apply_compat(&r->o, r->parser, e)) < 0 ||
+        (rc = run_source_recognise(&r->source, &r->o, r->parser, e)) < 0 ||
         (rc = options_check(&r->o, r->parser, e)) < 0 || (rc = check_files(r, e)) < 0 ||
         (rc = stop_install("kvgen: stopping: finishing the output; again to abort\n", e)) < 0 ||
         (rc = read_configuration(r, e)) < 0)

@@ -25,9 +25,9 @@ static int storage_fits(const char *path, uint64_t *bytes, struct err *e)
     int rc = target_fits(path, bytes, e);
 
     if (rc < 0)
-        return err_errno(e, rc, ERR_INPUT, "--storage-capacity-gb", "cannot look at %s", path);
+        return err_errno(e, rc, ERR_INPUT, "--storage-capacity", "cannot look at %s", path);
     if (*bytes == 0)
-        return err_set(e, -ENOSPC, ERR_INPUT, "--storage-capacity-gb", "no space free at %s", path);
+        return err_set(e, -ENOSPC, ERR_INPUT, "--storage-capacity", "no space free at %s", path);
     return 0;
 }
 
@@ -44,12 +44,22 @@ static int storage_capacity(const char *text, uint64_t *bytes, struct err *e)
     }
     if (strncmp(text, "auto:", 5) == 0)
         return storage_fits(text + 5, bytes, e);
-    if (units_parse_f64(text, &n) < 0 || n < 0 || n > 1e9)
-        return err_set(e, -EINVAL, ERR_INPUT, "--storage-capacity-gb",
-                       "\"%s\" is not a number of GiB up to 1e9, unlimited, none or auto:PATH",
+    uint64_t size = 0;
+    int rc = units_parse_f64(text, &n);
+
+    if (rc < 0)
+        rc = units_parse_size(text, &size);
+    else if (n >= 0 && n <= 1e9)
+        size = gib(n) > 0 || n == 0 ? gib(n) : 1;
+    else
+        rc = -ERANGE;
+    if (rc < 0 || size > (uint64_t)INT64_MAX)
+        return err_set(e, -EINVAL, ERR_INPUT, "--storage-capacity",
+                       "\"%s\" is not a size (such as 500GiB; without a unit: GiB), unlimited, "
+                       "none or auto:PATH",
                        text);
-    if (n > 0)
-        *bytes = gib(n) > 0 ? gib(n) : 1;
+    if (size > 0)
+        *bytes = size;
     return 0;
 }
 
@@ -60,11 +70,11 @@ int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], 
     if (capacity[TRACE_GPU] > gib(OPTIONS_GPU_GIB))
         return err_set(e, -ERANGE, ERR_INPUT, "--num-gpus",
                        "all GPUs together have more than 65536 GiB");
-    int rc = storage_capacity(o->storage_capacity_gb, &capacity[TRACE_STORAGE], e);
+    int rc = storage_capacity(o->storage_capacity, &capacity[TRACE_STORAGE], e);
     if (rc == 0 && capacity[TRACE_GPU] == 0 && capacity[TRACE_CPU] == 0 &&
         capacity[TRACE_STORAGE] == 0)
-        return err_set(e, -EINVAL, ERR_INPUT, "--storage-capacity-gb",
-                       "none leaves no tier at all: --gpu-mem-gb and --cpu-mem-gb are 0");
+        return err_set(e, -EINVAL, ERR_INPUT, "--storage-capacity",
+                       "none leaves no tier at all: --gpu-mem and --cpu-mem are 0");
     return rc;
 }
 

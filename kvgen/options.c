@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kvgen/sim/compat.h"
 #include "lib/base/units.h"
 #include "lib/opt/rows.h"
 
@@ -54,52 +55,50 @@ const struct opt options_table[] = {
     {.name = "source",
      .type = OPT_ENUM,
      .offset = AT(source),
-     .arg = "NAME",
+     .flags = OPT_COMMON,
      .def = "auto",
      .choices = "auto|users|mooncake|burst|azure|bailian|lmcache|agentic|sharegpt|trace",
-     .help = "Where requests come from; auto: told by the content of --input, without it "
-             "synthetic users."},
+     .help = "Where requests come from. auto: recognised by the content of --input; "
+             "synthetic users if there is none."},
     {.name = "input",
      .type = OPT_TEXT,
      .offset = AT(input),
+     .flags = OPT_COMMON,
+     .alias = "burst-trace-path",
      .arg = "FILE",
      .marks = READS_FILE,
-     .help = "The trace of a file source, plain or zstd: a file, a folder, a quoted pattern, or - "
-             "for standard input."},
+     .help = "The file to read requests from. Plain or zstd; a folder, a quoted pattern, or "
+             "- for standard input."},
     {.name = "input-memory",
      .type = OPT_SIZE,
      .offset = AT(input_memory),
      .arg = "SIZE",
      .def = "1GiB",
      .min = 1 << 20,
-     .max = 1e15,
-     .flags = OPT_NO_EFFECT,
+     .max = 0x1p50,
+     .flags = OPT_NO_EFFECT | OPT_EXPERT,
      .marks = READS_FILE,
-     .help = "Most memory that one element of an input may take, and all sessions or conversations "
-             "under way. More ends the run with an error."},
+     .help = "Most memory that one element of the input may take, and likewise all sessions "
+             "or conversations in progress. Needing more ends the run with an error."},
     {.name = "use-burst-trace",
      .type = OPT_FLAG,
      .offset = AT(use_burst_trace),
+     .flags = OPT_OLD,
      .marks = GENERATES,
-     .help = "Take requests from the BurstGPT or Azure CSV of --burst-trace-path."},
-    {.name = "burst-trace-path",
-     .type = OPT_TEXT,
-     .offset = AT(burst_trace_path),
-     .arg = "FILE",
-     .marks = GENERATES,
-     .help = "With --use-burst-trace: what --input is otherwise."},
+     .help = "The input is a BurstGPT or Azure CSV."},
     {.name = "dataset-path",
      .type = OPT_TEXT,
      .offset = AT(dataset_path),
+     .flags = OPT_OLD,
      .arg = "FILE",
      .marks = GENERATES,
-     .help = "Take requests from the conversations of this ShareGPT file."},
+     .help = "The input, a ShareGPT file."},
     {.name = "max-conversations",
      .type = OPT_U64,
      .offset = AT(max_conversations),
      .arg = "N",
      .marks = GENERATES | TRACES_ONLY | DATASETS_ONLY,
-     .help = "Read at most this many conversations of a dataset; 0: all."},
+     .help = "Read at most N conversations of a dataset; 0: all."},
     {.name = "chars-per-token",
      .type = OPT_F64,
      .offset = AT(chars_per_token),
@@ -107,39 +106,42 @@ const struct opt options_table[] = {
      .min = 0.01,
      .max = 1000,
      .marks = GENERATES | TRACES_ONLY | DATASETS_ONLY,
-     .help = "Characters taken for one token of a dataset's texts; 4 unless given here or in "
-             "--config."},
-    {.name = "trace-speedup",
+     .help = "Characters per token, to estimate the tokens of a dataset's texts; 4 unless "
+             "given here or in --config."},
+    {.name = "speed",
      .type = OPT_F64,
-     .offset = AT(trace_speedup),
-     .arg = "F",
+     .offset = AT(speed),
+     .alias = "trace-speedup",
+     .arg = "FACTOR",
      .def = "1",
      .max = 1e9,
      .marks = GENERATES | TRACES_ONLY,
-     .help = "Divide the times of a file source; 0: no time between its requests."},
+     .help = "Divide the times of the input by this; 0: no time between its requests."},
     {.name = "replay-cycles",
      .type = OPT_U64,
      .offset = AT(replay_cycles),
      .arg = "N",
      .def = "1",
      .marks = GENERATES | TRACES_ONLY,
-     .help = "Read a file source this many times, one after the other; 0: until the run ends."},
-    {.name = "num-users",
+     .help = "Read the input N times, one after the other; 0: until the run ends."},
+    {.name = "users",
      .type = OPT_U64,
-     .offset = AT(num_users),
+     .offset = AT(users),
+     .flags = OPT_COMMON,
+     .alias = "num-users",
      .arg = "N",
      .def = "100",
      .min = 1,
      .max = 1e7,
      .marks = GENERATES | NAMED_USERS_ONLY,
-     .help = "Synthetic users; with agentic sessions, how many are under way at once; with "
-             "datasets, how many names there are."},
+     .help = "Number of synthetic users. With agentic sessions: how many run at once; with "
+             "datasets: how many user names there are."},
     {.name = "users-file",
      .type = OPT_TEXT,
      .offset = AT(users_file),
      .arg = "FILE",
      .marks = GENERATES | USERS_ONLY,
-     .help = "Take the users from the first --num-users rows of this CSV instead of drawing them."},
+     .help = "Take the first --users rows of this CSV as users instead of drawing them."},
     {.name = "dump-users",
      .type = OPT_TEXT,
      .offset = AT(dump_users),
@@ -150,98 +152,102 @@ const struct opt options_table[] = {
     {.name = "arrival",
      .type = OPT_ENUM,
      .offset = AT(arrival),
-     .arg = "HOW",
-     .def = "open",
+     .flags = OPT_COMMON,
+     .def = "closed",
      .choices = "open|closed|poisson",
      .marks = GENERATES | USERS_ONLY,
-     .help = "Users do not wait for answers, do wait, or ask at random times at --request-rate."},
+     .help = "When a user asks again. closed: after the answer and a time to think; open: after a "
+             "time to think, whether or not the answer has come; poisson: at random times, "
+             "--request-rate a second for all users."},
     {.name = "request-rate",
      .type = OPT_F64,
      .offset = AT(request_rate),
-     .arg = "R",
+     .arg = "N",
      .max = 1e9,
      .marks = GENERATES | DATASETS_ONLY | POISSON_ONLY,
-     .help = "Requests a second: of all users with --arrival poisson; of a dataset, evenly spaced "
-             "(0: all at once)."},
+     .help = "Requests per second: of all users with --arrival poisson; of a dataset, evenly "
+             "spaced (0: all at once)."},
     {.name = "input-len",
      .type = OPT_U64,
      .offset = AT(input_len),
      .arg = "N",
      .max = 1 << 30,
      .marks = GENERATES | USERS_ONLY,
-     .help = "Tokens of context of every request of synthetic users; 0: by its user."},
+     .help = "Context tokens of every request of synthetic users; 0: drawn for each."},
     {.name = "output-len",
      .type = OPT_U64,
      .offset = AT(output_len),
      .arg = "N",
      .max = 1 << 30,
      .marks = GENERATES | USERS_ONLY,
-     .help = "Tokens generated for every request of synthetic users; 0: by its user."},
+     .help = "Tokens generated for every request of synthetic users; 0: drawn for each."},
     {.name = "duration",
      .type = OPT_DURATION,
      .offset = AT(duration_ns),
+     .flags = OPT_COMMON,
      .arg = "TIME",
-     .max = 3e18,
+     .max = 30000 * 86400e9,
      .marks = GENERATES,
-     .help = "Virtual time after which the run ends; 0: no limit. Synthetic users: 60 s unless "
-             "given."},
+     .help = "Virtual time after which the run ends; 0: no limit. Unless given, 60 s for "
+             "synthetic users."},
     {.name = "max-requests",
      .type = OPT_U64,
      .offset = AT(max_requests),
      .arg = "N",
      .marks = GENERATES,
-     .help = "Submit at most this many requests; 0: no limit."},
+     .help = "Submit at most N requests; 0: no limit."},
     {.name = "seed",
      .type = OPT_U64,
      .offset = AT(seed),
+     .flags = OPT_COMMON,
      .arg = "N",
      .def = "42",
      .marks = GENERATES,
-     .help = "Seed of all random numbers."},
+     .help = "Seed of all random numbers. The same options and seed give the same trace."},
     {.name = "workers",
      .type = OPT_U64,
      .offset = AT(workers),
      .arg = "N",
      .max = 1e6,
      .marks = GENERATES,
-     .help = "Requests that are served at once; 0: as many as there are users, at most 500."},
+     .help = "Requests served at the same time; 0: as many as there are users, at most 500."},
     {.name = "queue-memory",
      .type = OPT_SIZE,
      .offset = AT(queue_memory),
      .arg = "SIZE",
      .def = "1GiB",
      .min = 1 << 20,
-     .max = 1e15,
-     .flags = OPT_NO_EFFECT,
+     .max = 0x1p50,
+     .flags = OPT_NO_EFFECT | OPT_EXPERT,
      .marks = GENERATES,
-     .help = "Most memory that waiting requests may take, some 14 bytes each. More ends the run "
-             "with an error."},
+     .help = "Most memory that waiting requests may take, about 14 bytes each. Needing more "
+             "ends the run with an error."},
     {.name = "qos",
      .type = OPT_ENUM,
      .offset = AT(qos),
-     .arg = "CLASS",
      .def = "batch",
      .choices = "interactive|responsive|batch",
      .marks = GENERATES | TRACES_ONLY,
-     .help = "Service class of a file's requests; datasets, BurstGPT, Azure: drawn unless given."},
+     .help = "Service class of the requests of a file. Datasets, BurstGPT and Azure: drawn "
+             "at random unless given."},
 
     {.type = OPT_HEADING, .help = "Serving"},
     {.name = "generation-mode",
      .type = OPT_ENUM,
      .offset = AT(generation_mode),
-     .arg = "MODE",
+     .flags = OPT_COMMON,
      .def = "realistic",
      .choices = "none|fast|realistic",
      .absent = "deterministic",
      .absent_why = "': every mode is, one --seed gives one trace. Choose the time of a token: "
                    "none (0 ms), fast (2 ms) or realistic (30 ms)",
      .marks = GENERATES,
-     .help = "Time of one generated token: 0, 2 or 30 ms."},
+     .help = "Time to generate one token. none: 0, fast: 2 ms, realistic: 30 ms."},
     {.name = "disable-multi-turn",
      .type = OPT_FLAG,
      .offset = AT(disable_multi_turn),
      .marks = GENERATES | USERS_ONLY,
-     .help = "Every request stands alone: no conversations."},
+     .help = "No conversations: every request stands alone."},
     {.name = "disable-prefix-caching",
      .type = OPT_FLAG,
      .offset = AT(disable_prefix_caching),
@@ -250,12 +256,11 @@ const struct opt options_table[] = {
     {.name = "decode-reads",
      .type = OPT_ENUM,
      .offset = AT(decode_reads),
-     .arg = "HOW",
-     .def = "batch",
+     .def = "once",
      .choices = "batch|once|none",
      .marks = GENERATES | NOT_BLOCKS | DECODES,
-     .help = "Read a request's object once and again per batch of generated tokens, once, or never "
-             "while decoding."},
+     .help = "How often decoding reads the request's object. once: before the first token; batch: "
+             "once more for each 32 tokens; none: never."},
     {.name = "prefill-only",
      .type = OPT_FLAG,
      .offset = AT(prefill_only),
@@ -265,16 +270,14 @@ const struct opt options_table[] = {
      .type = OPT_FLAG,
      .offset = AT(decode_only),
      .marks = GENERATES | NOT_BLOCKS | DECODES,
-     .help =
-         "A node that only decodes: requests read objects written before the first of them, ten "
-         "for each of --num-users."},
+     .help = "A node that only decodes: requests read objects that were written before the "
+             "first request, ten for each user."},
     {.name = "enable-rag",
      .type = OPT_FLAG,
      .offset = AT(enable_rag),
      .marks = GENERATES | NOT_BLOCKS,
-     .help =
-         "Write documents in chunks at the start; requests retrieve chunks, and users ask about "
-         "documents."},
+     .help = "Add retrieval: documents are written in chunks at the start, requests read "
+             "chunks of them, and users ask about them."},
     {.name = "rag-num-docs",
      .type = OPT_U64,
      .offset = AT(rag_num_docs),
@@ -283,46 +286,49 @@ const struct opt options_table[] = {
      .min = 1,
      .max = 1e7,
      .marks = GENERATES | RAG_ONLY,
-     .help = "Documents of --enable-rag."},
+     .help = "Number of documents for --enable-rag."},
     {.name = "compat",
      .type = OPT_ENUM,
      .offset = AT(compat),
-     .arg = "NAME",
+     .flags = OPT_COMMON,
      .def = "none",
      .choices = "none|mlperf",
      .marks = GENERATES | NOT_BLOCKS,
-     .help =
-         "mlperf: serve requests as the program of the MLPerf Storage benchmark does, where that "
-         "differs from its documentation."},
+     .help = "mlperf: act as the MLPerf Storage benchmark. That is its defaults (--arrival "
+             "open, --decode-reads batch), and what its program does beside its "
+             "documentation."},
     {.name = "block-reuse",
      .type = OPT_ENUM,
      .offset = AT(block_reuse),
-     .arg = "HOW",
      .def = "prefix",
      .choices = "prefix|any",
      .marks = KEPT_TIERS | TRACES_ONLY | BLOCKS_ONLY,
-     .help = "A block can hit while every earlier block of its request hit, or by itself."},
+     .help = "When a block can hit. prefix: only if all earlier blocks of its request hit; "
+             "any: whenever it is cached."},
     {.name = "partial-blocks",
      .type = OPT_FLAG,
      .offset = AT(partial_blocks),
      .marks = GENERATES | IN_BLOCKS_ONLY,
-     .help = "Size the last block of a request, or of an entry, by its tokens."},
+     .help = "Size the last block of a request or entry by its tokens, instead of a full "
+             "block."},
 
     {.type = OPT_HEADING, .help = "Model"},
     {.name = "model",
      .letter = 'm',
      .type = OPT_TEXT,
      .offset = AT(model),
+     .flags = OPT_COMMON,
      .arg = "NAME",
      .def = "llama3.1-8b",
      .marks = WITH_MODELS | GENERATES,
-     .help = "A built-in model, one of the configuration's, or a Hugging Face "
-             "config.json (FILE.json)."},
+     .help = "A name of --list-models, or a Hugging Face config.json. Models of --config "
+             "have names, too; a file's name must end in .json."},
     {.name = "force-model",
      .type = OPT_FLAG,
      .offset = AT(force_model),
+     .flags = OPT_EXPERT,
      .marks = NOT_LIST_MODELS | WITH_MODELS | GENERATES,
-     .help = "Take a config.json although keys in it are unknown that may change the cache's "
+     .help = "Accept a config.json although it has unknown keys that may change the cache's "
              "size."},
     {.name = "kv-dtype",
      .type = OPT_TEXT,
@@ -338,15 +344,16 @@ const struct opt options_table[] = {
      .min = 1,
      .max = 65536,
      .marks = GENERATES,
-     .help = "Ranks that share an object; rows show one rank."},
+     .help = "Tensor-parallel ranks. An object is divided among them; the trace shows one "
+             "rank."},
     {.name = "mla-tp",
      .type = OPT_ENUM,
      .offset = AT(mla_tp),
-     .arg = "HOW",
      .def = "shard",
      .choices = "shard|replicate",
      .marks = GENERATES | MLA_ONLY,
-     .help = "The latent of multi-head latent attention on each rank: its share, or all of it."},
+     .help = "What each rank holds of the latent of multi-head latent attention. shard: its "
+             "share; replicate: all of it, as real engines do."},
     {.name = "num-gpus",
      .type = OPT_U64,
      .offset = AT(num_gpus),
@@ -355,123 +362,131 @@ const struct opt options_table[] = {
      .min = 1,
      .max = 65536,
      .marks = KEPT_TIERS,
-     .help = "GPUs; Tier-0 holds --gpu-mem-gb for each."},
+     .help = "Number of GPUs; Tier-0 has --gpu-mem for each."},
     {.name = "list-models",
      .type = OPT_FLAG,
      .offset = AT(list_models),
-     .flags = OPT_NO_EFFECT,
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
      .marks = WITH_MODELS | GENERATES,
-     .help = "Print the models with the size of 1k, 8k, 32k and 128k tokens, and end."},
+     .help = "List the models with their sizes and exit."},
     {.name = "show-model",
      .type = OPT_FLAG,
      .offset = AT(show_model),
      .flags = OPT_NO_EFFECT,
      .marks = NOT_LIST_MODELS | WITH_MODELS | GENERATES,
-     .help = "Print --model as JSON, and end."},
+     .help = "Print --model as JSON and exit."},
 
     {.type = OPT_HEADING, .help = "Tiers"},
     {.name = "retier",
      .type = OPT_FLAG,
      .offset = AT(retier),
      .marks = RETIERS,
-     .help =
-         "Do the reads and writes of an existing trace anew in the tiers given here, instead of "
-         "copying its rows."},
-    {.name = "gpu-mem-gb",
-     .type = OPT_F64,
+     .help = "Run the reads and writes of an existing trace through the tiers given here, "
+             "instead of copying its rows."},
+    {.name = "gpu-mem",
+     .type = OPT_GIB,
      .offset = AT(gpu_mem_gb),
-     .arg = "GiB",
-     .def = "16",
+     .flags = OPT_COMMON,
+     .alias = "gpu-mem-gb",
+     .def = "16GiB",
      .max = OPTIONS_GPU_GIB,
      .marks = KEPT_TIERS,
-     .help = "Tier-0: memory of each GPU for the cache; 0: no such tier."},
-    {.name = "cpu-mem-gb",
-     .type = OPT_F64,
+     .help = "Tier-0: cache memory of each GPU; 0: no such tier. A number without a unit is "
+             "GiB."},
+    {.name = "cpu-mem",
+     .type = OPT_GIB,
      .offset = AT(cpu_mem_gb),
-     .arg = "GiB",
-     .def = "32",
+     .flags = OPT_COMMON,
+     .alias = "cpu-mem-gb",
+     .def = "32GiB",
      .max = OPTIONS_CPU_GIB,
      .marks = KEPT_TIERS,
-     .help = "Tier-1: host memory for the cache; 0: no such tier."},
-    {.name = "storage-capacity-gb",
+     .help = "Tier-1: cache memory of the host; 0: no such tier. A number without a unit is "
+             "GiB."},
+    {.name = "storage-capacity",
      .type = OPT_TEXT,
-     .offset = AT(storage_capacity_gb),
-     .arg = "GiB",
+     .offset = AT(storage_capacity),
+     .flags = OPT_COMMON,
+     .alias = "storage-capacity-gb",
+     .arg = "SIZE|unlimited|none|auto:PATH",
      .def = "unlimited",
      .marks = KEPT_TIERS,
-     .help = "Tier-2: GiB, unlimited (or 0), none (no such tier), or auto:PATH (what kvreplay "
-             "takes there)."},
+     .help = "Tier-2: a size (a number without a unit is GiB). 0: unlimited; none: no such "
+             "tier; auto: what kvreplay can store at PATH."},
     {.name = "eviction",
      .type = OPT_ENUM,
      .offset = AT(eviction),
-     .arg = "POLICY",
+     .flags = OPT_COMMON,
      .def = "lru",
      .choices = "lru|fifo|lfu|s3fifo|sieve",
      .marks = KEPT_TIERS,
-     .help = "Which object a tier demotes or deletes to make room."},
+     .help = "Which object leaves a full tier."},
     {.name = "promote",
      .type = OPT_ENUM,
      .offset = AT(promote),
-     .arg = "WHEN",
      .def = "none",
      .choices = "none|on-hit",
      .marks = KEPT_TIERS,
-     .help = "Leave an object that is read where it is, or move it to the fastest tier that takes "
-             "it."},
+     .help = "What a hit does to its object. none: it stays in its tier; on-hit: it moves to "
+             "the fastest tier that takes it."},
     {.name = "granularity",
      .type = OPT_TEXT,
      .offset = AT(granularity),
      .arg = "request|block:N",
      .def = "request",
      .marks = KEPT_OBJECTS | KEPT_TIERS | NOT_BLOCKS,
-     .help = "Keep an entry as one object, or as objects of N tokens."},
+     .help = "Keep an entry as one object, or as objects of N tokens each."},
     {.name = "tier-model",
      .type = OPT_LIST,
      .offset = AT(tier_model),
      .arg = "N=PROFILE|N=read:RATE,write:RATE,lat:TIME|FILE.json",
      .marks = KEPT_TIMES | KEPT_TIERS,
-     .help = "Operations on tier N queue and take time: as a profile (hbm3, ddr5, pcie-gen5, "
-             "nvme-gen4, nvme-gen5), by numbers, or as a kvreplay summary measured."},
+     .help = "Give tier N a speed, so that operations on it queue and take time: a profile "
+             "(hbm3, ddr5, pcie-gen5, nvme-gen4, nvme-gen5), numbers, or the summary of a "
+             "kvreplay run."},
     {.name = "max-concurrent-allocs",
      .type = OPT_U64,
      .offset = AT(max_concurrent_allocs),
      .arg = "N",
      .max = 1e6,
      .marks = KEPT_TIMES | KEPT_TIERS,
-     .help = "With --tier-model: requests that write at once; 0: no limit."},
+     .help = "With --tier-model: how many requests may write at the same time; 0: no limit."},
 
     {.type = OPT_HEADING, .help = "Hit rate against capacity"},
     {.name = "curve",
      .type = OPT_TEXT,
      .offset = AT(curve),
      .arg = "FILE",
-     .flags = OPT_NO_EFFECT,
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
      .marks = KEPT_TIERS,
-     .help = "Write the hit rates of one cache by its capacity as CSV; - is standard output."},
+     .help = "Write the hit rate of a cache against its capacity as CSV; - is standard "
+             "output."},
     {.name = "curve-sizes",
      .type = OPT_TEXT,
      .offset = AT(curve_sizes),
      .arg = "LIST",
      .flags = OPT_NO_EFFECT,
      .marks = KEPT_TIERS | CURVE_ONLY,
-     .help = "Capacities, for instance 16GiB,64GiB,1TiB; unless given, spaced by logarithm."},
+     .help = "Capacities of --curve, such as 16GiB,64GiB,1TiB. Unless given, spaced by "
+             "logarithm."},
     {.name = "curve-sample",
      .type = OPT_F64,
      .offset = AT(curve_sample),
-     .arg = "R",
+     .arg = "SHARE",
      .def = "1",
      .min = 1e-6,
      .max = 1,
      .flags = OPT_NO_EFFECT,
      .marks = KEPT_TIERS | CURVE_ONLY,
-     .help =
-         "Follow this share of the objects only, for streams that do not fit memory; 1: exact."},
+     .help = "Follow only this share of the objects, for inputs that do not fit in memory; "
+             "1: exact."},
     {.name = "curve-optimal",
      .type = OPT_FLAG,
      .offset = AT(curve_optimal),
      .flags = OPT_NO_EFFECT,
      .marks = KEPT_TIERS | CURVE_ONLY,
-     .help = "Add what no policy can pass, knowing the future; keeps every lookup in memory."},
+     .help = "Add the most hits that any policy could reach, knowing the future. Keeps every "
+             "lookup in memory."},
 
     {.type = OPT_HEADING, .help = "Output"},
     {.name = "output",
@@ -480,27 +495,26 @@ const struct opt options_table[] = {
      .offset = AT(output),
      .arg = "FILE",
      .def = "-",
-     .flags = OPT_NO_EFFECT,
-     .help = "Where the trace goes; - is standard output, none simulates only. A name ending in "
-             ".zst is compressed."},
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
+     .help = "Where the trace goes: a file, - for standard output, or none to simulate only. "
+             "A file whose name ends in .zst is compressed."},
     {.name = "format",
      .type = OPT_ENUM,
      .offset = AT(format),
-     .arg = "NAME",
      .def = "kvtrace",
-     .flags = OPT_NO_EFFECT,
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
      .choices = "kvtrace|mlperf|sai3|warp|fio|libcachesim|oracle",
      .marks = WRITES,
-     .help =
-         "All columns; the six of the MLPerf Storage benchmark; or a file for sai3-bench, warp, "
-         "fio or libCacheSim (CSV, oracleGeneral)."},
+     .help = "Format of the trace. kvtrace: all columns; mlperf: the six of the MLPerf "
+             "Storage benchmark; the others: for sai3-bench, warp, fio and libCacheSim (CSV, "
+             "oracleGeneral)."},
     {.name = "lint",
      .type = OPT_FLAG,
      .offset = AT(lint),
      .flags = OPT_NO_EFFECT,
      .marks = LOSSY_ONLY,
-     .help = "Say what the program that reads --format would drop or misread, and end with 1 if "
-             "anything."},
+     .help = "Report what the reader of --format would drop or misread. Exit status 1 if "
+             "there is anything."},
     {.name = "endpoint",
      .type = OPT_TEXT,
      .offset = AT(endpoint),
@@ -508,7 +522,7 @@ const struct opt options_table[] = {
      .def = "file:///kvtrace/",
      .flags = OPT_NO_EFFECT,
      .marks = WRITES | OBJECT_STORES_ONLY,
-     .help = "With --format sai3 or warp: what stands before each key."},
+     .help = "With --format sai3 or warp: prefix of every key."},
     {.name = "settle",
      .type = OPT_DURATION,
      .offset = AT(settle_ns),
@@ -516,15 +530,16 @@ const struct opt options_table[] = {
      .def = "1s",
      .flags = OPT_NO_EFFECT,
      .marks = SAI3_ONLY,
-     .help = "With --format sai3: least time between the starts of two operations on one object; "
-             "sai3-bench waits for none. 0: all keep their times."},
+     .help = "With --format sai3: least time between the starts of two operations on one "
+             "object, because sai3-bench does not wait for the first to end. 0: keep all "
+             "times."},
     {.name = "preload",
      .type = OPT_FLAG,
      .offset = AT(preload),
      .flags = OPT_NO_EFFECT,
      .marks = SAI3_ONLY,
-     .help = "With --format sai3, instead of --settle: X.preload.tsv beside X.tsv writes all that "
-             "is read, and is to be replayed first."},
+     .help = "With --format sai3, instead of --settle: also write X.preload.tsv, which "
+             "writes all that X.tsv reads. Replay it first."},
     {.name = "segment-size",
      .type = OPT_SIZE,
      .offset = AT(segment_bytes),
@@ -534,33 +549,34 @@ const struct opt options_table[] = {
      .max = 1073741824,
      .flags = OPT_NO_EFFECT,
      .marks = WRITES | FIO_ONLY,
-     .help =
-         "With --format fio: pieces in which an object is read and written, a multiple of 4096."},
+     .help = "With --format fio: size of the I/Os that an object is cut into, a multiple of "
+             "4096."},
     {.name = "only-tier",
      .type = OPT_TEXT,
      .offset = AT(only_tier),
      .arg = "LIST",
      .marks = WRITES,
-     .help = "Write only rows of these tiers, for instance 0,2; rows of no tier (Miss, Generate) "
-             "are then left out. With --format sai3, warp or fio 2 unless given."},
+     .help = "Write only rows of these tiers, such as 0,2. Rows without a tier (Miss, "
+             "Generate) are then left out. With --format sai3, warp or fio: 2 unless given."},
     {.name = "ops",
      .type = OPT_TEXT,
      .offset = AT(ops),
      .arg = "LIST",
      .marks = WRITES,
-     .help = "Write only rows of these operations, for instance Read,Write."},
+     .help = "Write only rows of these operations, such as Read,Write."},
     {.name = "limit",
      .type = OPT_U64,
      .offset = AT(limit),
      .arg = "N",
      .marks = WRITES,
-     .help = "End the run when this many rows are written; 0: no limit."},
+     .help = "End the run after writing N rows; 0: no limit."},
     {.name = "epoch",
      .type = OPT_TEXT,
      .offset = AT(epoch),
      .arg = "SECONDS",
      .marks = WRITES | NOT_FIO,
-     .help = "Unix time of virtual time 0; 0 unless given, with --format mlperf 1735689600."},
+     .help = "Unix time at which the trace starts. Unless given 0, with --format mlperf "
+             "1735689600."},
     OPT_ROW_ZSTD(AT(zstd), COMPRESSES),
     OPT_ROW_LEVEL(AT(level), COMPRESSES | COMPRESSED_ONLY),
     OPT_ROW_FRAMES(AT(frames), WRITES | FRAMED_ONLY | COMPRESSED_ONLY),
@@ -570,9 +586,9 @@ const struct opt options_table[] = {
      .offset = AT(threads),
      .arg = "N",
      .max = 1024,
-     .flags = OPT_NO_EFFECT,
+     .flags = OPT_NO_EFFECT | OPT_EXPERT,
      .marks = THREADED_ONLY,
-     .help = "Threads in all, the simulation's included; 0: as many as processors, at most 16."},
+     .help = "Threads in all, including the simulation's; 0: one per processor, at most 16."},
     OPT_ROW_SUMMARY(AT(summary), 0),
     OPT_ROW_PROGRESS(AT(progress), 0),
     {.name = "print-config",
@@ -580,14 +596,19 @@ const struct opt options_table[] = {
      .offset = AT(print_config),
      .flags = OPT_NO_EFFECT,
      .marks = WITH_PRINT_CONFIG,
-     .help = "Print a configuration file with every default, commented, and end."},
+     .help = "Print a configuration file with every default, commented, and exit."},
     {.name = "config",
      .letter = 'c',
      .type = OPT_TEXT,
      .offset = AT(config),
+     .flags = OPT_COMMON,
      .arg = "FILE",
      .marks = WITH_MODELS,
      .help = "YAML configuration: users, service classes, models, ratios."},
+
+    {.type = OPT_EXAMPLE, .help = "kvgen --users 50 --duration 10m -o trace.csv.zst"},
+    {.type = OPT_EXAMPLE, .help = "kvgen --input mooncake.jsonl --curve curve.csv -o none"},
+    {.type = OPT_EXAMPLE, .help = "kvgen --users 50 | kvreplay --target /mnt/nvme/kv | kvstat"},
     {0},
 };
 
@@ -623,9 +644,19 @@ bool options_write_zstd(const struct options *o)
     return o->zstd || o->format == OPTIONS_WARP || ends_with(o->output, ".zst");
 }
 
-bool options_is_mlperf(const struct options *o)
+const struct compat *options_compat(const struct options *o)
 {
-    return o->compat == OPTIONS_COMPAT_MLPERF;
+    return o->compat == OPTIONS_COMPAT_MLPERF ? &compat_mlperf : &compat_none;
+}
+
+int options_apply_compat(struct options *o, struct opt_parser *p, struct err *e)
+{
+    const struct compat_default *d = options_compat(o)->defaults;
+    int rc = 0;
+
+    for (; rc == 0 && d && d->option; d++)
+        rc = opt_preset(p, d->option, d->value, e);
+    return rc;
 }
 
 /* ---- the input ---- */
@@ -634,21 +665,17 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
 {
     bool source = opt_given(p, "source"), input = opt_given(p, "input");
 
-    if (o->use_burst_trace != (o->burst_trace_path != NULL))
-        return refuse(e, o->use_burst_trace ? "--use-burst-trace" : "--burst-trace-path",
-                      "--use-burst-trace and --burst-trace-path FILE go together");
-    if (o->use_burst_trace) {
-        if (source || input)
-            return refuse(e, source ? "--source" : "--input", "--use-burst-trace says it already");
-        o->input = o->burst_trace_path;
-    }
+    if (o->use_burst_trace && source)
+        return refuse(e, "--source", "--use-burst-trace already names the source");
+    if (o->use_burst_trace && !input)
+        return refuse(e, "--use-burst-trace", "needs --burst-trace-path FILE");
     if (o->dataset_path) {
         if (source || input || o->use_burst_trace)
             return refuse(e,
                           source  ? "--source"
                           : input ? "--input"
                                   : "--use-burst-trace",
-                          "--dataset-path says it already");
+                          "--dataset-path already names the input");
         o->input = o->dataset_path;
         o->source = OPTIONS_SHAREGPT;
     }
@@ -658,7 +685,7 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
     if (o->source == OPTIONS_AUTO && !o->input)
         o->source = OPTIONS_USERS;
     if (o->source != OPTIONS_AUTO && o->source != OPTIONS_USERS && !o->input)
-        return refuse(e, "--source", "this one needs --input FILE");
+        return refuse(e, "--source", "needs --input FILE");
     return 0;
 }
 
@@ -687,74 +714,81 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .takes = WITH_MODELS,
          .why = "nothing is simulated with --list-models or --show-model"},
 
-        {.on = trace, .refuses = KEPT_TIMES, .why = "the rows of a trace keep their times"},
-        {.on = trace, .refuses = KEPT_OBJECTS, .why = "a trace has its objects"},
+        {.on = trace,
+         .refuses = KEPT_TIMES,
+         .why = "does not apply to an existing trace; replay it and export the result"},
+        {.on = trace,
+         .refuses = KEPT_OBJECTS,
+         .why = "does not apply to an existing trace, whose objects are given"},
         {.on = trace && !o->retier,
          .refuses = KEPT_TIERS,
-         .why = "a trace keeps its tiers (--retier puts it through others)"},
-        {.on = trace, .refuses = GENERATES, .why = "a trace has its rows: nothing is generated"},
+         .why = "does not apply to an existing trace, unless --retier runs it through other tiers"},
+        {.on = trace,
+         .refuses = GENERATES,
+         .why = "does not apply to an existing trace: nothing is generated"},
         {.on = !trace,
          .refuses = RETIERS,
-         .why = "only an existing trace (--source trace) has a meaning for it"},
+         .why = "applies only to an existing trace (--source trace)"},
         {.on = users,
          .refuses = READS_FILE,
-         .why = "synthetic users (--source users) are read from no file"},
-        {.on = users,
-         .refuses = TRACES_ONLY,
-         .why = "only traces (--input FILE) have a meaning for it"},
+         .why = "synthetic users (--source users) read no file"},
+        {.on = users, .refuses = TRACES_ONLY, .why = "applies only with --input FILE"},
         {.on = file,
          .refuses = USERS_ONLY,
-         .why = "only synthetic users (--source users) have a meaning for it"},
+         .why = "applies only to synthetic users (--source users)"},
         {.on = file && !dataset,
          .refuses = DATASETS_ONLY,
-         .why = "only datasets (--dataset-path) have a meaning for it"},
+         .why = "applies only to datasets (--source sharegpt)"},
         {.on = file && !dataset && !agentic && !o->decode_only,
          .refuses = NAMED_USERS_ONLY,
-         .why = "only users, agentic sessions and datasets have a meaning for it"},
-        {.on = blocks, .refuses = NOT_BLOCKS, .why = "requests of blocks have no meaning for it"},
+         .why = "applies only to synthetic users, agentic sessions and datasets"},
+        {.on = blocks, .refuses = NOT_BLOCKS, .why = "does not apply to requests made of blocks"},
         {.on = dataset || arrivals,
          .refuses = BLOCKS_ONLY,
-         .why = "only requests of blocks have a meaning for it"},
+         .why = "applies only to requests made of blocks"},
         {.on = (users || dataset || arrivals) && whole,
          .refuses = IN_BLOCKS_ONLY,
-         .why = "nothing is kept in blocks (--granularity block:N)"},
+         .why = "applies only to blocks (--granularity block:N)"},
         {.on = users && o->arrival != SOURCE_USERS_POISSON,
          .refuses = POISSON_ONLY,
-         .why = "only --arrival poisson has a rate"},
+         .why = "needs --arrival poisson"},
 
-        {.on = !o->enable_rag, .refuses = RAG_ONLY, .why = "only --enable-rag has documents"},
-        {.on = o->prefill_only, .refuses = DECODES, .why = "--prefill-only leaves no decode reads"},
+        {.on = !o->enable_rag, .refuses = RAG_ONLY, .why = "needs --enable-rag"},
+        {.on = o->prefill_only,
+         .refuses = DECODES,
+         .why = "does not apply with --prefill-only, which has no decode reads"},
 
         {.on = none, .refuses = COMPRESSES, .why = "no trace is written (-o none)"},
         {.on = none && !o->lint, .refuses = WRITES, .why = "no trace is written (-o none)"},
         {.on = o->format == OPTIONS_KVTRACE,
          .refuses = LOSSY_ONLY,
-         .why = "only formats of other tools (--format) lose anything"},
+         .why = "applies only to the formats of other tools (--format)"},
         {.on = !object_store,
          .refuses = OBJECT_STORES_ONLY,
-         .why = "only --format sai3 and warp have one"},
+         .why = "applies only to --format sai3 and warp"},
         {.on = o->format != OPTIONS_SAI3,
          .refuses = SAI3_ONLY,
-         .why = "only --format sai3 has a meaning for it"},
+         .why = "applies only to --format sai3"},
         {.on = o->format != OPTIONS_FIO,
          .refuses = FIO_ONLY,
-         .why = "only --format fio cuts objects"},
+         .why = "applies only to --format fio"},
         {.on = o->format == OPTIONS_FIO,
          .refuses = NOT_FIO,
-         .why = "times of an iolog count from its start"},
+         .why = "does not apply to --format fio: its times count from the start"},
         {.on = foreign,
          .refuses = FRAMED_ONLY,
-         .why = "--format kvtrace and mlperf have frames, others one"},
+         .why = "applies only to --format kvtrace and mlperf; the others are one frame"},
         {.on = foreign,
          .refuses = THREADED_ONLY,
-         .why = "--format kvtrace and mlperf are written by several threads, others by one"},
+         .why =
+             "applies only to --format kvtrace and mlperf; the others are written by one thread"},
         {.on = !none && !options_write_zstd(o),
          .refuses = COMPRESSED_ONLY,
          .why = "the trace is not compressed (-z, or a name ending in .zst)"},
         {.on = none || o->format != OPTIONS_KVTRACE || options_write_zstd(o),
          .refuses = PLAIN_ONLY,
-         .why = "only a plain trace in --format kvtrace has Notes"},
-        {.on = !o->curve, .refuses = CURVE_ONLY, .why = "no curve is asked for (--curve FILE)"},
+         .why = "applies only to an uncompressed trace in --format kvtrace"},
+        {.on = !o->curve, .refuses = CURVE_ONLY, .why = "needs --curve FILE"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
 }
@@ -763,7 +797,8 @@ int options_check_model(const struct opt_parser *p, const struct model *m, struc
 {
     const struct opt_mode other = {.on = m->attention != MODEL_MLA,
                                    .refuses = MLA_ONLY,
-                                   .why = "only multi-head latent attention has a meaning for it"};
+                                   .why =
+                                       "applies only to models with multi-head latent attention"};
 
     return opt_check_modes(p, &other, 1, e);
 }
@@ -781,16 +816,15 @@ static int check_end(const struct options *o, struct err *e)
     if (o->source == OPTIONS_USERS)
         return limited ? 0
                        : refuse(e, "--duration",
-                                "synthetic users never end: give a duration, --max-requests or "
-                                "--limit");
+                                "0 would never end: give a duration, --max-requests or --limit");
     if (o->replay_cycles != 0)
         return 0;
-    if (o->trace_speedup == 0 && !spaced)
+    if (o->speed == 0 && !spaced)
         return refuse(e, "--replay-cycles",
-                      "0 would never end: --trace-speedup 0 leaves no time between requests");
+                      "0 would never end: --speed 0 leaves no time between requests");
     return limited ? 0
                    : refuse(e, "--replay-cycles",
-                            "0 never ends: give a duration, --max-requests or --limit");
+                            "0 would never end: give a duration, --max-requests or --limit");
 }
 
 /* Names by which the other tool recognises its files; "-" and none have no ending. */
@@ -809,7 +843,7 @@ static int check_name(const struct options *o, struct err *e)
         want = ".iolog (the job file is beside it)";
     return !want ? 0
                  : err_set(e, -EINVAL, ERR_INPUT, "--output",
-                           "this format wants a name ending in %s", want);
+                           "in this format the name must end in %s", want);
 }
 
 static int check_output(const struct options *o, const struct opt_parser *p, struct err *e)
@@ -827,15 +861,15 @@ static int check_output(const struct options *o, const struct opt_parser *p, str
     if (rc < 0)
         return rc;
     if (o->preload && opt_given(p, "settle"))
-        return refuse(e, "--settle", "--preload moves nothing");
+        return refuse(e, "--settle", "does not apply with --preload, which keeps all times");
     if (o->preload && is_dash(o->output))
-        return refuse(e, "--preload", "there are two files: give --output a name");
+        return refuse(e, "--preload", "writes two files: --output needs a name");
     if (to_stdout > 1)
         return refuse(e, "standard output",
                       "only one of --output (which is there unless given), --summary, "
                       "--dump-users and --curve can go to it");
     if (o->zstd && is_dash(o->output) && isatty(STDOUT_FILENO))
-        return refuse(e, "--zstd", "not to a terminal");
+        return refuse(e, "--zstd", "a terminal cannot show compressed rows");
     return 0;
 }
 
@@ -852,17 +886,18 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
                        (unsigned long long)o->tensor_parallel, (unsigned long long)o->num_gpus);
     if (o->max_concurrent_allocs > 0 && o->tier_model.count == 0)
         return refuse(e, "--max-concurrent-allocs",
-                      "writes take no time without --tier-model, so none waits for another");
+                      "needs --tier-model: without it writes take no time");
     if (o->force_model && !ends_with(o->model, ".json") && !ends_with(o->model, ".json.zst"))
-        return refuse(e, "--force-model", "only a config.json (--model FILE.json) has such keys");
+        return refuse(e, "--force-model", "applies only to a config.json (--model FILE.json)");
     o->qos_given = opt_given(p, "qos");
     if (o->source == OPTIONS_USERS && !opt_given(p, "duration"))
         o->duration_ns = 60 * UNITS_NS_PER_S;
     rc = check_modes(o, p, e);
     if (rc < 0)
         return rc;
-    if (strcmp(o->granularity, "request") != 0 && options_is_mlperf(o) && o->enable_rag)
-        return refuse(e, "--granularity", "a document of --compat mlperf is one object");
+    if (strcmp(o->granularity, "request") != 0 && options_compat(o)->query_is_one_object &&
+        o->enable_rag)
+        return refuse(e, "--granularity", "with --compat mlperf a document is one object");
     if (o->source == OPTIONS_USERS && o->arrival == SOURCE_USERS_POISSON && o->request_rate == 0)
         return refuse(e, "--arrival poisson", "needs --request-rate");
     rc = check_end(o, e);

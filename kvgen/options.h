@@ -16,7 +16,7 @@
 #include "lib/opt/opt.h"
 #include "lib/opt/rows.h"
 
-/* Upper limits of --gpu-mem-gb (all GPUs together) and --cpu-mem-gb. */
+/* Upper limits of --gpu-mem (all GPUs together) and --cpu-mem. */
 #define OPTIONS_GPU_GIB 65536.0
 #define OPTIONS_CPU_GIB 131072.0
 
@@ -55,14 +55,14 @@ enum options_format {
 /* Texts point into argv. */
 struct options {
     enum options_source source;
-    const char *input, *burst_trace_path, *dataset_path;
+    const char *input, *dataset_path;
     uint64_t input_memory, queue_memory; /* bytes */
     uint64_t max_conversations;
     double chars_per_token;
     bool use_burst_trace, qos_given;
-    double trace_speedup;
+    double speed;
     uint64_t replay_cycles;
-    uint64_t num_users, max_requests, seed, workers;
+    uint64_t users, max_requests, seed, workers;
     const char *users_file, *dump_users;
     enum source_users_arrival arrival;
     double request_rate;
@@ -79,7 +79,7 @@ struct options {
     const char *model, *kv_dtype, *config;
     uint64_t tensor_parallel, num_gpus;
     double gpu_mem_gb, cpu_mem_gb;
-    const char *storage_capacity_gb;
+    const char *storage_capacity;
     enum policy_number eviction;
     enum hierarchy_promote promote;
     const char *granularity, *ops;
@@ -104,6 +104,8 @@ extern const struct opt options_table[];
 
 /* The parser over *o, with defaults set; NULL: no memory. Close with opt_close. */
 struct opt_parser *options_open(struct options *o);
+/* Gives the options that are not on the command line the defaults of --compat. Call it first. */
+int options_apply_compat(struct options *o, struct opt_parser *p, struct err *e);
 /* Settles what is read: --input, or an option that stands for it. Call it before the source is
  * known. 0 or -EINVAL, as the other checks. */
 int options_check_input(struct options *o, const struct opt_parser *p, struct err *e);
@@ -114,7 +116,8 @@ int options_check_model(const struct opt_parser *p, const struct model *m, struc
 
 /* Returns whether the output is a zstd stream, or a trace in zstd frames. */
 bool options_write_zstd(const struct options *o);
-bool options_is_mlperf(const struct options *o); /* --compat mlperf */
+/* What --compat asks for. */
+const struct compat *options_compat(const struct options *o);
 
 /* Values of options whose text is more than a number. 0, or a negative errno with *e. */
 

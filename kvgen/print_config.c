@@ -45,6 +45,8 @@ static void put_options(FILE *f)
             fprintf(f, "#\n# %s\n", o->help);
             continue;
         }
+        if (!opt_is_option(o) || o->flags & OPT_OLD)
+            continue;
         fprintf(f, "#   --%s%s%s", o->name, arg ? " " : "", arg ? arg : "");
         if (o->def)
             fprintf(f, "   (%s)", o->def);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "kvgen/sim/compat.h"
 #include "kvgen/source/agentic.h"
 #include "kvgen/source/blocks.h"
 #include "kvgen/source/burst.h"
@@ -63,8 +64,8 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
 {
     const struct options *o = q->options;
     const struct workload *w = q->workload;
-    int rc = o->users_file ? population_load(&r->population, o->users_file, o->num_users, e)
-                           : population_draw(&r->population, w, o->num_users, o->seed, e);
+    int rc = o->users_file ? population_load(&r->population, o->users_file, o->users, e)
+                           : population_draw(&r->population, w, o->users, o->seed, e);
     if (rc == 0 && o->dump_users)
         rc = population_save(r->population, o->dump_users, e);
     if (rc < 0)
@@ -85,16 +86,17 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
                            (int)len, name);
     }
 
-    struct source_users_opts users = {.workload = w,
-                                      .population = r->population,
-                                      .seed = o->seed,
-                                      .arrival = (enum source_users_arrival)o->arrival,
-                                      .request_rate = o->request_rate,
-                                      .multi_turn = !o->disable_multi_turn,
-                                      .remembered = options_is_mlperf(o) ? w->max_conversations : 0,
-                                      .rag = r->rag,
-                                      .input_tokens = (int64_t)o->input_len,
-                                      .output_tokens = (int64_t)o->output_len};
+    struct source_users_opts users = {
+        .workload = w,
+        .population = r->population,
+        .seed = o->seed,
+        .arrival = (enum source_users_arrival)o->arrival,
+        .request_rate = o->request_rate,
+        .multi_turn = !o->disable_multi_turn,
+        .remembered = options_compat(o)->remembers_few ? w->max_conversations : 0,
+        .rag = r->rag,
+        .input_tokens = (int64_t)o->input_len,
+        .output_tokens = (int64_t)o->output_len};
     return source_users_open(&r->source, &users, e);
 }
 
@@ -107,7 +109,7 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
     const struct workload *w = q->workload;
     struct inputs *in = r->inputs;
     struct file_source_opts files = {
-        .speedup = o->trace_speedup, .cycles = o->replay_cycles, .memory_bytes = o->input_memory};
+        .speedup = o->speed, .cycles = o->replay_cycles, .memory_bytes = o->input_memory};
     enum trace_qos drawn = o->qos_given ? (enum trace_qos)o->qos : TRACE_NO_QOS;
     if (files.cycles != 1 && !inputs_repeatable(in))
         return err_set(e, -ESPIPE, ERR_INPUT, "--replay-cycles", "%s can be read only once",
@@ -121,7 +123,7 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
     }
     case OPTIONS_AGENTIC: {
         struct source_agentic_opts agentic = {
-            .files = files, .users = (uint32_t)o->num_users, .qos = (enum trace_qos)o->qos};
+            .files = files, .users = (uint32_t)o->users, .qos = (enum trace_qos)o->qos};
         return source_agentic_open(&r->source, in, &agentic, e);
     }
     case OPTIONS_SHAREGPT: {
@@ -132,11 +134,11 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
             .request_rate = o->request_rate,
             .max_conversations = o->max_conversations,
             .files = files,
-            .speedup_given = opt_given(q->parser, "trace-speedup"),
+            .speedup_given = opt_given(q->parser, "speed"),
             .seed = o->seed,
-            .users = (uint32_t)o->num_users,
+            .users = (uint32_t)o->users,
             .qos = drawn,
-            .back_to_back = options_is_mlperf(o)};
+            .back_to_back = options_compat(o)->asks_back_to_back};
         return source_sharegpt_open(&r->source, in, &dataset, e);
     }
     case OPTIONS_BURST:

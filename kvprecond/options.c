@@ -37,21 +37,22 @@ static const struct opt table[] = {
      .letter = 's',
      .type = OPT_SIZE,
      .offset = AT(size),
+     .flags = OPT_COMMON,
      .min = DATA_BLOCK,
      .max = (double)SIZE_MAX_BYTES,
-     .help = "Bytes to write. Required but for a device, which is written over twice."},
+     .help = "Bytes to write. Required, except for a device, which is written twice over."},
     {.name = "mode",
      .type = OPT_ENUM,
      .offset = AT(mode),
-     .arg = "MODE",
+     .flags = OPT_COMMON,
      .def = "sequential",
      .choices = "sequential|random|kv",
-     .help =
-         "sequential: from first to last; random: each block once, in random order; kv: objects "
-         "of 2,048 tokens of a model."},
+     .help = "sequential: from first to last byte; random: each block once; kv: objects of a "
+             "model. Objects have 2,048 tokens; random is in random order."},
     {.name = "block-size",
      .type = OPT_SIZE,
      .offset = AT(block_bytes),
+     .flags = OPT_COMMON,
      .min = DATA_BLOCK,
      .max = (double)BLOCK_MAX,
      .help = "Bytes of one write, a multiple of 4 KiB. Default: 1M; with --mode random 4K."},
@@ -59,22 +60,26 @@ static const struct opt table[] = {
      .letter = 'm',
      .type = OPT_TEXT,
      .offset = AT(model_id),
+     .flags = OPT_COMMON,
      .arg = "NAME",
      .def = "llama3.1-8b",
      .marks = KV_ONLY,
-     .help = "With --mode kv: a built-in model or a Hugging Face config.json (FILE.json)."},
+     .help = "With --mode kv: a built-in model, or a Hugging Face config.json. Its name must "
+             "end in .json."},
     {.name = "force-model",
      .type = OPT_FLAG,
      .offset = AT(force_model),
+     .flags = OPT_EXPERT,
      .marks = KV_ONLY,
-     .help = "With --mode kv: take a config.json although keys in it are unknown that may change "
-             "the cache's size."},
+     .help = "With --mode kv: accept a config.json although it has unknown keys that may "
+             "change the cache's size."},
     {.name = "kv-dtype",
      .type = OPT_TEXT,
      .offset = AT(kv_dtype),
      .arg = "TYPE",
      .marks = KV_ONLY,
-     .help = "With --mode kv: element type, float32, float16, bfloat16, fp8, int8, int4."},
+     .help = "With --mode kv: element type of the cache: float32, float16, bfloat16, fp8, "
+             "int8, int4."},
     {.name = "file-size",
      .type = OPT_SIZE,
      .offset = AT(file_bytes),
@@ -86,96 +91,115 @@ static const struct opt table[] = {
     {.name = "seed",
      .type = OPT_U64,
      .offset = AT(seed),
+     .flags = OPT_COMMON,
      .arg = "N",
-     .help = "Decides the contents: two fills with different seeds share no block. 0: a random "
-             "seed, so that deduplicating storage sees new data in each fill."},
+     .help = "Seed of the contents; 0: random. Two fills with different seeds share no "
+             "block, so that deduplicating storage sees new data."},
     {.type = OPT_HEADING, .help = "How it is written"},
     {.name = "purge",
      .type = OPT_FLAG,
      .offset = AT(purge),
-     .help = "First discard what the target holds; in a directory, trim the free space."},
+     .flags = OPT_COMMON,
+     .help = "Discard the target's blocks first (TRIM). In a directory: those of the free "
+             "space."},
     {.name = "threads",
      .type = OPT_U64,
      .offset = AT(threads),
+     .flags = OPT_EXPERT,
      .arg = "N",
      .min = 1,
      .max = THREADS_MAX,
-     .help = "Threads that write, each with a queue of its own. Default: 1; with --mode kv 4."},
+     .help = "Threads that write, each with its own queue. Default: 1; with --mode kv 4."},
     {.name = "iodepth",
      .type = OPT_U64,
      .offset = AT(iodepth),
+     .flags = OPT_EXPERT,
      .def = "32",
      .min = 1,
      .max = 4096,
-     .help = "Writes in flight of each thread."},
+     .help = "Writes in flight per thread."},
     {.name = "ioengine",
      .type = OPT_ENUM,
      .offset = AT(engine),
-     .arg = "ENGINE",
+     .flags = OPT_EXPERT,
      .def = "auto",
      .choices = "auto|uring|psync",
-     .help = "auto takes io_uring, and threads that write where it is refused."},
+     .help = "uring: io_uring; psync: threads with pwrite; auto: io_uring where it works."},
     {.type = OPT_HEADING, .help = "Steady state"},
     {.name = "until-steady",
      .type = OPT_FLAG,
      .offset = AT(until_steady),
-     .help = "Then write on in rounds until 5 of them agree as SNIA's PTS asks; 25 at most."},
+     .flags = OPT_COMMON,
+     .help = "Then write in rounds until the drive is steady. 5 rounds must agree as in "
+             "SNIA's PTS; at most 25 rounds."},
     {.name = "round",
      .type = OPT_DURATION,
      .offset = AT(round_ns),
+     .flags = OPT_COMMON,
      .arg = "TIME",
      .def = "60s",
      .min = (double)ROUND_MIN_NS,
      .max = (double)ROUND_MAX_NS,
      .marks = STEADY_ONLY,
-     .help = "Length of a round."},
+     .help = "Length of a round, with --until-steady."},
     {.name = "track",
      .type = OPT_ENUM,
      .offset = AT(track),
-     .arg = "FIGURE",
+     .flags = OPT_COMMON,
      .def = "bandwidth",
      .choices = "bandwidth|iops|latency",
      .marks = STEADY_ONLY,
-     .help = "What must be steady; latency is the mean of the writes of a round."},
+     .help = "What must be steady; latency is the mean of a round's writes."},
     {.name = "rounds",
      .type = OPT_TEXT,
      .offset = AT(rounds),
      .arg = "FILE",
-     .flags = OPT_NO_EFFECT,
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
      .marks = STEADY_ONLY,
-     .help = "Write the rounds as CSV to FILE, for kvstat --plot."},
+     .help = "Write the rounds of --until-steady as CSV, for kvstat --plot."},
     {.type = OPT_HEADING, .help = "The target"},
+    {.name = "target",
+     .type = OPT_TEXT,
+     .offset = AT(path),
+     .flags = OPT_COMMON,
+     .arg = "DIR|FILE|DEVICE",
+     .help = "What to fill; the same as the operand."},
     {.name = "reserve",
      .type = OPT_TEXT,
      .offset = AT(reserve),
+     .flags = OPT_COMMON,
      .arg = "PERCENT|auto",
      .def = "auto",
      .marks = NOT_DEVICE,
-     .help = "Share of the file system that stays free. auto: the smaller of 5 % of it and half "
-             "of what is free."},
+     .help = "Percentage of the file system that stays free. auto: the smaller of 5 % of it "
+             "and half of what is free."},
     {.name = "destroy-data",
      .type = OPT_FLAG,
      .offset = AT(destroy_data),
-     .help =
-         "Overwrite a device, or a file that holds data; remove from a directory what was kept."},
+     .flags = OPT_COMMON,
+     .help = "Overwrite a device or data of others in a file. Removes what was kept in a "
+             "directory, too."},
     {.name = "keep",
      .type = OPT_FLAG,
      .offset = AT(keep),
+     .flags = OPT_COMMON,
      .marks = NOT_DEVICE,
-     .help = "Leave what was written; else files are removed at the end."},
+     .help = "Leave what was written, instead of removing it at the end."},
     {.type = OPT_HEADING, .help = "Output"},
     {.name = "json",
      .type = OPT_FLAG,
      .offset = AT(json),
-     .flags = OPT_NO_EFFECT,
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
      .help = "Print the result as JSON."},
     {.name = "summary",
      .type = OPT_TEXT,
      .offset = AT(summary),
      .arg = "FILE",
-     .flags = OPT_NO_EFFECT,
-     .help = "Write the result as JSON to FILE too."},
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
+     .help = "Also write the result as JSON to FILE."},
     OPT_ROW_PROGRESS(AT(progress), 0),
+    {.type = OPT_EXAMPLE, .help = "kvprecond --size 100GiB /mnt/nvme/fill"},
+    {.type = OPT_EXAMPLE, .help = "kvprecond --until-steady --destroy-data /dev/nvme1n1"},
     {0},
 };
 
@@ -185,17 +209,15 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
     const struct opt_mode modes[] = {
         {.on = o->kind == TARGET_DEVICE,
          .refuses = NOT_DEVICE,
-         .why = "has no meaning for a block device"},
+         .why = "does not apply to a block device"},
         {.on = o->kind == TARGET_FILE,
          .refuses = NOT_FILE,
-         .why = "has no meaning for a single file"},
-        {.on = o->mode != PLAN_KV,
-         .refuses = KV_ONLY,
-         .why = "only --mode kv has a meaning for it"},
+         .why = "does not apply to a single file"},
+        {.on = o->mode != PLAN_KV, .refuses = KV_ONLY, .why = "applies only with --mode kv"},
         {.on = o->mode == PLAN_KV,
          .refuses = NOT_KV,
-         .why = "with --mode kv each object is a file"},
-        {.on = !o->until_steady, .refuses = STEADY_ONLY, .why = "only --until-steady has rounds"},
+         .why = "does not apply with --mode kv, where each object is a file"},
+        {.on = !o->until_steady, .refuses = STEADY_ONLY, .why = "applies only with --until-steady"},
     };
 
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
@@ -206,7 +228,7 @@ static int check_model(struct options *o, struct err *e)
 {
     if (o->force_model && !strstr(o->model_id, ".json"))
         return err_set(e, EINVAL, ERR_INPUT, "--force-model",
-                       "only a config.json (--model FILE.json) has such keys");
+                       "applies only to a config.json (--model FILE.json)");
     int rc = model_find_forced(&o->model, o->model_id, NULL,
                                o->force_model ? &o->ignored_keys : NULL, e);
 
@@ -219,7 +241,7 @@ static int check_model(struct options *o, struct err *e)
         return err_set(e, EOVERFLOW, ERR_INPUT, "--model", "an object of %u tokens is too large",
                        OPTIONS_OBJECT_TOKENS);
     if (o->object_bytes == 0)
-        return err_set(e, EINVAL, ERR_INPUT, "--model", "its objects are empty");
+        return err_set(e, EINVAL, ERR_INPUT, "--model", "objects of this model are empty");
     return 0;
 }
 
@@ -236,7 +258,7 @@ static int check_files(const struct options *o, struct err *e)
     for (size_t i = 2; i < 4; i++)
         if (files[i].path && strcmp(files[i].path, "-") == 0)
             return err_set(e, EINVAL, ERR_INPUT, files[i].option,
-                           "needs a file; the report is printed, with --json as JSON");
+                           "needs a file name; --json prints the result");
     return files_check(files, sizeof(files) / sizeof(files[0]), e);
 }
 
@@ -246,11 +268,12 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
     size_t n = opt_operands(p, &operand);
     int rc;
 
-    if (n == 0)
+    if (n == 0 && !o->path)
         return err_set(e, EINVAL, ERR_INPUT, "", "no target given (see kvprecond --help)");
-    if (n > 1)
-        return err_set(e, EINVAL, ERR_INPUT, operand[1], "one target only");
-    o->path = operand[0];
+    if (n + (o->path != NULL) > 1)
+        return err_set(e, EINVAL, ERR_INPUT, operand[n - 1], "only one target can be given");
+    if (!o->path)
+        o->path = operand[0];
     if (!*o->path)
         return err_set(e, EINVAL, ERR_INPUT, "", "the target's name is empty");
     rc = target_kind(o->path, &o->kind, e);

@@ -31,7 +31,7 @@ enum {
     SERVED_ONLY = OPTIONS_MARKS << 4,
     SIMULATED_GPU_ONLY = OPTIONS_MARKS << 5,
     NOT_NULL = OPTIONS_MARKS << 6,
-    NVME_ONLY = OPTIONS_MARKS << 7,
+    TARGET_ONLY = OPTIONS_MARKS << 7,
     URING_ONLY = OPTIONS_MARKS << 8,
     DIRECT_ONLY = OPTIONS_MARKS << 9,
     COMPRESSED_ONLY = OPTIONS_MARKS << 10,
@@ -40,182 +40,199 @@ enum {
 
 static const struct opt table[] = {
     {.type = OPT_HEADING, .help = "Targets"},
-    {.name = "nvme",
+    {.name = "target",
      .type = OPT_TEXT,
-     .offset = AT(nvme),
+     .offset = AT(target),
+     .flags = OPT_COMMON,
      .arg = "DIR|FILE|DEVICE",
-     .alias = "cache-dir",
+     .alias = "nvme|cache-dir",
      .marks = NOT_NULL,
-     .help = "Where Tier-2 objects go: a directory (created, or empty, or ours), a file or a block "
-             "device. Needed when the trace has Tier-2 rows."},
+     .help = "Where Tier-2 objects go. A directory (created, or empty, or ours), a file or a "
+             "block device; needed if the trace has Tier-2 rows."},
     {.name = "layout",
      .type = OPT_ENUM,
      .offset = AT(layout),
      .choices = "auto|files|slab",
      .def = "auto",
-     .marks = NOT_NULL | NVME_ONLY,
-     .help = "One file per object, or all in one slab. auto: files in a directory, else a slab."},
+     .marks = NOT_NULL | TARGET_ONLY,
+     .help = "How objects lie on the target: one file each, or all in one slab. auto: files "
+             "in a directory, else a slab."},
     {.name = "destroy-data",
      .type = OPT_FLAG,
      .offset = AT(destroy_data),
-     .marks = NOT_NULL | NVME_ONLY,
-     .help = "Writes over a device, or a file that holds what kvreplay did not write; removes what "
-             "an earlier run kept."},
-    {.name = "gpu-mem-gb",
-     .type = OPT_F64,
+     .flags = OPT_COMMON,
+     .marks = NOT_NULL | TARGET_ONLY,
+     .help = "Overwrite a device, or data of others in a file. Removes what an earlier run "
+             "kept, too."},
+    {.name = "gpu-mem",
+     .type = OPT_GIB,
      .offset = AT(gpu_mem_gb),
-     .arg = "GiB",
+     .flags = OPT_COMMON,
+     .alias = "gpu-mem-gb",
      .max = 1 << 20,
-     .help = "Capacity of Tier-0, of each GPU where there are several. 0: from the trace."},
-    {.name = "cpu-mem-gb",
-     .type = OPT_F64,
+     .help = "Capacity of Tier-0, of each GPU if there are several; 0: from the trace. A "
+             "number without a unit is GiB."},
+    {.name = "cpu-mem",
+     .type = OPT_GIB,
      .offset = AT(cpu_mem_gb),
-     .arg = "GiB",
+     .flags = OPT_COMMON,
+     .alias = "cpu-mem-gb",
      .max = 1 << 20,
-     .help = "Capacity of Tier-1. 0: from the trace."},
-    {.name = "storage-capacity-gb",
-     .type = OPT_F64,
+     .help = "Capacity of Tier-1; 0: from the trace. A number without a unit is GiB."},
+    {.name = "storage-capacity",
+     .type = OPT_GIB,
      .offset = AT(storage_gb),
-     .arg = "GiB",
+     .alias = "storage-capacity-gb",
      .max = 1 << 20,
-     .help = "Capacity of Tier-2. 0: what the target has."},
+     .help = "Capacity of Tier-2; 0: what the target has. A number without a unit is GiB."},
     {.name = "gpu",
      .type = OPT_TEXT,
      .offset = AT(gpu),
+     .flags = OPT_COMMON,
      .arg = "N[,N]...|all|auto|off|require",
      .def = "auto",
      .marks = NOT_NULL,
-     .help = "GPU for Tier-0: a device or several, all there are, the first one if there is any, "
-             "none, or the first one or an error. "
-             "Without a GPU Tier-0 is simulated."},
+     .help = "GPU for Tier-0. One or several by number, all, auto (the first one if there is "
+             "any), off (none), or require (the first one, or an error). Without a GPU "
+             "Tier-0 is simulated."},
     {.name = "gpu-bandwidth",
      .type = OPT_BANDWIDTH,
      .offset = AT(gpu_bandwidth),
+     .flags = OPT_OLD,
      .arg = "RATE",
      .def = "64GB/s",
      .min = 1,
      .max = 1e15,
      .marks = SIMULATED_GPU_ONLY | NOT_NULL,
-     .help = "Of the simulated GPU."},
+     .help = "Bandwidth of the simulated GPU."},
     {.name = "gpu-latency",
      .type = OPT_DURATION,
      .offset = AT(gpu_latency_ns),
+     .flags = OPT_OLD,
      .arg = "TIME",
      .def = "10us",
      .marks = SIMULATED_GPU_ONLY | NOT_NULL,
-     .help = "Of an operation on the simulated GPU."},
+     .help = "Latency of an operation on the simulated GPU."},
     {.name = "tier-engine",
      .type = OPT_LIST,
      .offset = AT(tier_engine),
      .arg = "N=sim:bw=RATE,lat=TIME,servers=N,stall=AT+TIME|null|mem",
      .marks = NOT_NULL,
-     .help = "Puts a simulated, empty or memory engine under tier N (0, 1 or 2)."},
+     .help = "Run tier N (0, 1 or 2) on another engine: sim (simulated), null (does nothing) "
+             "or mem (host memory)."},
     {.name = "tier-map",
      .type = OPT_LIST,
      .offset = AT(tier_map),
      .arg = "N=M",
-     .help = "Runs the rows of tier N on tier M."},
+     .help = "Run the rows of tier N on tier M."},
     {.name = "overflow",
      .type = OPT_ENUM,
      .offset = AT(overflow),
      .choices = "fail|wrap",
      .def = "fail",
-     .help = "A memory tier too small for its objects is an error, or its space is used again: the "
-             "cost of the copies is real, the contents are not kept."},
+     .help = "When a memory tier is too small. fail: end with an error; wrap: use its space "
+             "again, so that copies cost what they cost but contents are lost."},
     {.name = "null",
      .type = OPT_FLAG,
      .offset = AT(null),
-     .help = "Empty engines under all tiers: the client's own ceiling."},
+     .flags = OPT_COMMON,
+     .help = "Do nothing on any tier: measures the client's own limit."},
     {.name = "keep",
      .type = OPT_FLAG,
      .offset = AT(keep),
-     .marks = NOT_AUTOSCALE | NOT_NULL | NVME_ONLY,
-     .help = "Leaves the objects on the target, for a later run to adopt, safe from a power cut "
-             "when the run has ended; uses and leaves what an earlier run kept."},
+     .flags = OPT_COMMON,
+     .marks = NOT_AUTOSCALE | NOT_NULL | TARGET_ONLY,
+     .help = "Leave the objects on the target for later runs. They survive a power cut once "
+             "the run has ended. What an earlier run kept is used and left."},
     {.name = "reserve",
      .type = OPT_TEXT,
      .offset = AT(reserve),
      .arg = "PERCENT|auto",
      .def = "auto",
-     .marks = NOT_NULL | NVME_ONLY,
-     .help = "Share of the target's file system that stays free. auto: the smaller of 5 % of it "
-             "and half of what is free."},
+     .marks = NOT_NULL | TARGET_ONLY,
+     .help = "Percentage of the target's file system that stays free. auto: the smaller of 5 "
+             "% of it and half of what is free."},
     {.type = OPT_HEADING, .help = "Load"},
     {.name = "timing",
      .type = OPT_ENUM,
      .offset = AT(timing),
+     .flags = OPT_COMMON,
      .choices = "asap|trace|served|closed",
      .def = "asap",
      .marks = NOT_AUTOSCALE,
-     .help =
-         "As fast as possible, each row at its Timestamp, or each request when it has arrived and "
-         "a worker is free."},
+     .help = "When a row runs. asap: as soon as possible; trace: at its Timestamp; served: "
+             "with its request, which starts when it has arrived and one of --workers is "
+             "free; closed: when its user's row before is done and the trace's pause between "
+             "the two has passed."},
     {.name = "workers",
      .type = OPT_U64,
      .offset = AT(workers),
+     .flags = OPT_COMMON,
      .arg = "N",
      .max = 4096,
      .marks = NOT_AUTOSCALE | SERVED_ONLY,
-     .help = "Requests that are served at once (with --timing served, which needs it)."},
+     .help = "Requests served at the same time, with --timing served."},
     {.name = "admit",
      .type = OPT_ENUM,
      .offset = AT(admit),
      .choices = "auto|qos|fifo",
      .def = "auto",
      .marks = SERVED_ONLY,
-     .help =
-         "Which waiting request is served next (with --timing served): the first of the highest "
-         "QoS class, or the first in the trace. auto: qos when the trace has that column, else "
-         "fifo."},
+     .help = "With --timing served, which waiting request is next. qos: the first of the "
+             "highest QoS class; fifo: the first in the trace; auto: qos if the trace has "
+             "that column."},
     {.name = "speed",
      .type = OPT_F64,
      .offset = AT(speed),
+     .flags = OPT_COMMON,
      .arg = "FACTOR",
      .def = "1",
      .min = 1e-6,
      .max = 1e9,
      .marks = NOT_ASAP,
-     .help = "Divides all times of the trace (unless --timing asap)."},
+     .help = "Divide all times of the trace by this, unless --timing is asap."},
     {.name = "inflight",
      .type = OPT_U64,
      .offset = AT(inflight),
      .arg = "N",
      .max = 4096,
-     .help = "Objects in flight at most. 0: 64, and 1024 unless --timing asap."},
+     .help = "Most objects in flight; 0: 64 with --timing asap, else 1024."},
     {.name = "max-concurrent-allocs",
      .type = OPT_U64,
      .offset = AT(max_writes),
      .arg = "N",
      .max = 4096,
-     .help = "Objects that are being written at once, at most. 0: as many as are in flight."},
+     .help = "Most objects that are written at the same time; 0: no limit but --inflight."},
     {.name = "order",
      .type = OPT_ENUM,
      .offset = AT(order),
      .choices = "auto|request|key|none",
      .def = "auto",
-     .help = "What a row waits for: the row before it of its request and earlier rows of its key, "
-             "only those of its "
-             "key, or neither. auto: request when the trace has that column, else key."},
+     .help = "What a row waits for. key: earlier rows of its key; request: also the row "
+             "before it of its request; none: nothing; auto: request if the trace has that "
+             "column, else key."},
     {.name = "only-tier",
      .type = OPT_ENUM,
      .offset = AT(only_tier),
+     .flags = OPT_COMMON,
      .choices = "all|0|1|2",
      .def = "all",
-     .help = "Executes the rows of one tier and leaves the others out."},
-    {.name = "users",
+     .help = "Execute only the rows of one tier."},
+    {.name = "only-users",
      .type = OPT_U64,
-     .offset = AT(users),
+     .offset = AT(only_users),
      .arg = "N",
      .max = 1 << 24,
      .marks = NOT_AUTOSCALE,
-     .help = "Executes the rows of the first N users of the trace and of nobody, and leaves the "
-             "others out. 0: all."},
+     .help = "Execute only the rows of the first N users; rows without a user are included; "
+             "0: all."},
     {.name = "limit",
      .type = OPT_U64,
      .offset = AT(limit),
-     .arg = "ROWS",
+     .flags = OPT_COMMON,
+     .arg = "N",
      .marks = NOT_AUTOSCALE,
-     .help = "Ends after so many rows of the trace. 0: all."},
+     .help = "End after N rows of the trace; 0: all."},
     {.name = "loops",
      .type = OPT_U64,
      .offset = AT(loops),
@@ -224,103 +241,112 @@ static const struct opt table[] = {
      .min = 1,
      .max = 1 << 20,
      .marks = NOT_AUTOSCALE,
-     .help = "Runs the trace (or its first --limit rows) so many times, one after another."},
+     .help = "Run the trace (or its first --limit rows) N times, one after another."},
     {.name = "duration",
      .type = OPT_DURATION,
      .offset = AT(duration_ns),
+     .flags = OPT_COMMON,
      .arg = "TIME",
      .marks = NOT_AUTOSCALE,
-     .help = "Ends that long after the clock has started, with what was done by then. 0: with the "
-             "trace."},
+     .help = "End after this time, with what was done by then; 0: with the trace. Counts "
+             "from the start of the clock."},
     {.name = "warmup",
      .type = OPT_DURATION,
      .offset = AT(warmup_ns),
+     .flags = OPT_COMMON,
      .arg = "TIME",
      .marks = NOT_AUTOSCALE,
-     .help = "Rows that start within that time after the clock has started are executed, and left "
-             "out of the summary's statistics."},
+     .help = "Leave the rows of the first part of the run out of the statistics. They are "
+             "executed."},
     {.name = "on-absent",
      .type = OPT_ENUM,
      .offset = AT(on_absent),
      .choices = "create|skip|fail",
      .def = "create",
-     .help =
-         "Objects that are read before they were written: write them first, count them, or stop."},
+     .help = "What to do with objects that are read before they are written. create: write "
+             "them first; skip: count them; fail: stop."},
     {.name = "on-error",
      .type = OPT_ENUM,
      .offset = AT(on_error),
      .choices = "continue|stop",
      .def = "continue",
-     .help = "After a row that failed."},
+     .help = "Continue or stop after a failed row."},
     {.name = "lag-limit",
      .type = OPT_DURATION,
      .offset = AT(lag_limit_ns),
+     .flags = OPT_EXPERT,
      .arg = "TIME",
      .def = "1s",
      .marks = TRACE_TIMING_ONLY,
-     .help = "A row later than this is said once (with --timing trace)."},
+     .help = "With --timing trace: warn once when a row is later than this."},
     {.name = "on-lag",
      .type = OPT_ENUM,
      .offset = AT(on_lag),
+     .flags = OPT_EXPERT,
      .choices = "continue|skip-wait|stop",
      .def = "continue",
      .marks = TRACE_TIMING_ONLY,
-     .help = "Then: go on, let Generate rows take no time until caught up, or stop."},
+     .help = "What to do when a row is later than --lag-limit. skip-wait: let Generate rows "
+             "take no time until the run has caught up."},
     {.name = "lateness-budget",
      .type = OPT_TEXT,
      .offset = AT(lateness_budget),
+     .flags = OPT_EXPERT,
      .arg = "TIME",
      .marks = NOT_ASAP,
-     .help = "P99 of client lateness above which the run is marked invalid. Without it, only "
-             "figures that lateness moved by more than 5 % are."},
+     .help = "Mark the run invalid if the P99 of client delay is above this. Without it, "
+             "only figures that client delay changed by more than 5 % are marked."},
     {.name = "spin",
      .type = OPT_TEXT,
      .offset = AT(spin),
+     .flags = OPT_EXPERT,
      .arg = "TIME|auto",
      .def = "auto",
      .marks = NOT_ASAP,
-     .help =
-         "The last of each wait for a row's time that is spent spinning, to be awake then. auto: "
-         "as much as sleeps end late, up to 2 ms."},
+     .help = "How long before a row's time the client stops sleeping and busy-waits. auto: "
+             "as late as sleeps end, at most 2 ms."},
     {.type = OPT_HEADING, .help = "Finding the limit"},
     {.name = "autoscale",
      .type = OPT_ENUM,
      .offset = AT(autoscale),
+     .flags = OPT_COMMON,
      .choices = "off|qos|capacity",
      .def = "off",
-     .help = "Serves one trace after another, each for a number of users, to find the most users "
-             "that are served within the limits, or the fewest that reach the highest throughput."},
+     .help = "Find the number of users that this machine serves. Replays one trace after "
+             "another, each for a number of users: qos finds the most users within the "
+             "limits, capacity the fewest that reach the highest throughput."},
     {.name = "each",
      .type = OPT_TEXT,
      .offset = AT(each),
+     .flags = OPT_COMMON,
      .arg = "COMMAND",
      .marks = AUTOSCALE_ONLY,
-     .help = "A shell command that writes the trace of {N} users to its standard output."},
+     .help = "With --autoscale: the command that writes the trace of {N} users."},
     {.name = "each-timeout",
      .type = OPT_DURATION,
      .offset = AT(each_timeout_ns),
      .arg = "TIME",
      .def = "60s",
      .min = 1,
-     .max = 1e18,
+     .max = 10000 * 86400e9,
      .marks = AUTOSCALE_ONLY,
-     .help = "How long the command of --each may take to write its first byte."},
+     .help = "How long the command of --each may take until its first byte."},
     {.name = "step-warmup",
      .type = OPT_DURATION,
      .offset = AT(step_warmup_ns),
      .arg = "TIME",
      .def = "10s",
      .marks = AUTOSCALE_ONLY,
-     .help = "Time to settle before each measurement."},
+     .help = "With --autoscale: time to settle before each measurement."},
     {.name = "step-duration",
      .type = OPT_DURATION,
      .offset = AT(step_duration_ns),
      .arg = "TIME",
      .def = "60s",
      .min = 1e6,
-     .max = 1e15,
+     .max = 10 * 86400e9,
      .marks = AUTOSCALE_ONLY,
-     .help = "Length of each measurement."},
+     .help = "With --autoscale: length of each measurement."},
     {.name = "start-users",
      .type = OPT_U64,
      .offset = AT(start_users),
@@ -329,7 +355,7 @@ static const struct opt table[] = {
      .min = 1,
      .max = 1 << 24,
      .marks = AUTOSCALE_ONLY,
-     .help = "Users of the first step."},
+     .help = "With --autoscale: users of the first step."},
     {.name = "max-users",
      .type = OPT_U64,
      .offset = AT(max_users),
@@ -338,23 +364,23 @@ static const struct opt table[] = {
      .min = 1,
      .max = 1 << 24,
      .marks = AUTOSCALE_ONLY,
-     .help = "Most users that are tried."},
+     .help = "With --autoscale: most users to try."},
     {.name = "storage-p95",
      .type = OPT_DURATION,
      .offset = AT(storage_p95_ns),
      .arg = "TIME",
      .def = "100ms",
      .min = 1,
-     .max = 1e15,
+     .max = 10 * 86400e9,
      .marks = AUTOSCALE_ONLY,
-     .help = "Limit of the 95th percentile of the service time of Tier-2 reads."},
+     .help = "With --autoscale: limit of the 95th percentile of Tier-2 read times."},
     {.name = "qos-p95",
      .type = OPT_LIST,
      .offset = AT(qos_p95),
      .arg = "CLASS=TIME",
      .marks = AUTOSCALE_ONLY,
-     .help = "Limit of the 95th percentile of the end-to-end time of the requests of a QoS class "
-             "(with --autoscale qos)."},
+     .help = "With --autoscale qos: limit of the 95th percentile of the end-to-end times of "
+             "requests of a QoS class."},
     {.name = "target-saturation",
      .type = OPT_F64,
      .offset = AT(target_saturation),
@@ -362,14 +388,14 @@ static const struct opt table[] = {
      .def = "0.8",
      .max = 1,
      .marks = AUTOSCALE_ONLY,
-     .help = "Saturation from which on a step is recorded as saturated."},
+     .help = "With --autoscale: saturation from which on a step counts as saturated."},
     {.name = "config",
      .letter = 'c',
      .type = OPT_TEXT,
      .offset = AT(config),
      .arg = "FILE",
      .marks = AUTOSCALE_ONLY,
-     .help = "YAML configuration: how --autoscale scales, and what it calls saturated."},
+     .help = "With --autoscale: YAML configuration of its steps and limits."},
     {.type = OPT_HEADING, .help = "Storage"},
     {.name = "chunk-size",
      .type = OPT_SIZE,
@@ -378,71 +404,78 @@ static const struct opt table[] = {
      .def = "1MiB",
      .min = 4096,
      .max = 64 * MIB,
-     .marks = NOT_NULL | NVME_ONLY,
-     .help = "Objects are cut into I/Os of this size, a multiple of 4 KiB."},
+     .marks = NOT_NULL | TARGET_ONLY,
+     .help = "Size of the I/Os that an object is cut into, a multiple of 4 KiB."},
     {.name = "iodepth",
      .type = OPT_U64,
      .offset = AT(iodepth),
      .arg = "N",
      .max = 1024,
-     .marks = NOT_NULL | NVME_ONLY,
-     .help =
-         "I/Os in flight. 0: 32, and with --timing served one for each worker, 256 MiB at most."},
+     .marks = NOT_NULL | TARGET_ONLY,
+     .help = "I/Os in flight; 0: 32, with --timing served one for each worker, at most 256 "
+             "MiB."},
     {.name = "rings",
      .type = OPT_U64,
      .offset = AT(rings),
+     .flags = OPT_EXPERT,
      .arg = "N",
      .def = "1",
      .min = 1,
      .max = 64,
-     .marks = NOT_NULL | NVME_ONLY,
-     .help = "Threads with a ring of their own; they share --iodepth."},
+     .marks = NOT_NULL | TARGET_ONLY,
+     .help = "I/O threads, each with its own ring; they share --iodepth."},
     {.name = "ioengine",
      .type = OPT_ENUM,
      .offset = AT(ioengine),
+     .flags = OPT_EXPERT,
      .choices = "auto|uring|psync",
      .def = "auto",
-     .marks = NOT_NULL | NVME_ONLY,
-     .help = "io_uring, or a pool of pread/pwrite threads."},
+     .marks = NOT_NULL | TARGET_ONLY,
+     .help = "How I/O is done. uring: io_uring; psync: threads with pread and pwrite; auto: "
+             "io_uring where it works."},
     {.name = "sqpoll",
      .type = OPT_FLAG,
      .offset = AT(sqpoll),
-     .marks = NOT_NULL | NVME_ONLY | URING_ONLY,
-     .help = "io_uring with a polling kernel thread."},
+     .flags = OPT_EXPERT,
+     .marks = NOT_NULL | TARGET_ONLY | URING_ONLY,
+     .help = "io_uring with a kernel thread that polls for submissions."},
     {.name = "iopoll",
      .type = OPT_FLAG,
      .offset = AT(iopoll),
-     .marks = NOT_NULL | NVME_ONLY | URING_ONLY | DIRECT_ONLY,
-     .help = "io_uring with polled completions."},
+     .flags = OPT_EXPERT,
+     .marks = NOT_NULL | TARGET_ONLY | URING_ONLY | DIRECT_ONLY,
+     .help = "io_uring that polls for completions."},
     {.name = "buffered",
      .type = OPT_FLAG,
      .offset = AT(buffered),
-     .marks = NOT_NULL | NVME_ONLY,
-     .help = "Does not use O_DIRECT."},
+     .marks = NOT_NULL | TARGET_ONLY,
+     .help = "Use the page cache (no O_DIRECT)."},
     {.name = "sync",
      .type = OPT_ENUM,
      .offset = AT(sync),
      .choices = "none|end|object",
      .def = "none",
-     .marks = NOT_NULL | NVME_ONLY,
-     .help = "fdatasync: never, once at the end, or after each object."},
+     .marks = NOT_NULL | TARGET_ONLY,
+     .help = "When to call fdatasync: never, once at the end, or after each object."},
     {.name = "verify",
      .type = OPT_ENUM,
      .offset = AT(verify),
+     .flags = OPT_COMMON,
      .choices = "none|header|full|auto",
      .def = "auto",
      .marks = NOT_NULL,
-     .help = "What is checked of each block that is read: nothing, its header, or every byte. "
-             "header finds stale and misplaced blocks, but no damage behind the first 48 bytes. "
-             "auto: full on storage, header in memory."},
+     .help = "What to check of each block that is read: nothing, its header, or every byte. "
+             "header finds stale and misplaced blocks, but no damage after the first 48 "
+             "bytes. auto: full on storage, header in memory."},
     {.name = "data-seed",
      .type = OPT_U64,
      .offset = AT(data_seed),
      .arg = "N",
      .flags = OPT_NO_EFFECT,
      .marks = NOT_NULL,
-     .help = "Decides the contents of objects: runs of one trace with one seed write the same "
-             "bytes. 0: a random seed, so that deduplicating storage sees new data in each run."},
+     .help = "Seed of the contents of objects: runs with one trace and one seed write the "
+             "same bytes. 0: random, so that deduplicating storage sees new data in each "
+             "run."},
     {.name = "compress-ratio",
      .type = OPT_F64,
      .offset = AT(compress_ratio),
@@ -450,8 +483,8 @@ static const struct opt table[] = {
      .def = "1",
      .min = 1,
      .max = 64,
-     .marks = NOT_NULL | NVME_ONLY,
-     .help = "Tier-2 objects that a compressor makes R times smaller."},
+     .marks = NOT_NULL | TARGET_ONLY,
+     .help = "Make Tier-2 objects that compress R times."},
     {.name = "dedup-ratio",
      .type = OPT_F64,
      .offset = AT(dedup_ratio),
@@ -459,16 +492,17 @@ static const struct opt table[] = {
      .def = "1",
      .min = 1,
      .max = 255,
-     .marks = NOT_NULL | NVME_ONLY,
-     .help = "Tier-2 objects of which R blocks one after another are alike."},
+     .marks = NOT_NULL | TARGET_ONLY,
+     .help = "Make Tier-2 objects in which R consecutive blocks are the same."},
     {.type = OPT_HEADING, .help = "Output"},
     {.name = "output",
      .letter = 'o',
      .type = OPT_TEXT,
      .offset = AT(output),
      .arg = "FILE",
-     .flags = OPT_NO_EFFECT,
-     .help = "Result rows go here; otherwise to standard output when it is no terminal."},
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
+     .help = "Where result rows go. Without it, to standard output unless that is a "
+             "terminal."},
     OPT_ROW_ZSTD(AT(zstd), OPTIONS_ROWS_ONLY),
     OPT_ROW_LEVEL(AT(level), COMPRESSED_ONLY | OPTIONS_ROWS_ONLY),
     OPT_ROW_FRAMES(AT(frames), COMPRESSED_ONLY | OPTIONS_ROWS_ONLY),
@@ -480,8 +514,8 @@ static const struct opt table[] = {
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
      .marks = NOT_AUTOSCALE | NOT_NULL,
-     .help = "Summary of a run with --null over the same trace on this host: a run that comes "
-             "within 70 % of it says so."},
+     .help = "The summary of a --null run of this trace on this host; a run that reaches 70 "
+             "% of its rate says so."},
     OPT_ROW_PROGRESS(AT(progress), 0),
     {.name = "threads",
      .type = OPT_U64,
@@ -490,18 +524,23 @@ static const struct opt table[] = {
      .def = "2",
      .min = 1,
      .max = 256,
-     .flags = OPT_NO_EFFECT,
+     .flags = OPT_NO_EFFECT | OPT_EXPERT,
      .marks = OPTIONS_ROWS_ONLY,
      .help = "Threads that format and compress result rows."},
     {.type = OPT_HEADING, .help = "Input"},
     {.name = "skip-bad-rows",
      .type = OPT_FLAG,
      .offset = AT(skip_bad_rows),
-     .help = "Counts bad rows instead of ending at the first."},
+     .help = "Skip and count bad rows instead of ending at the first."},
     {.name = "long",
      .type = OPT_FLAG,
      .offset = AT(long_window),
-     .help = "Accepts zstd windows over 128 MiB."},
+     .flags = OPT_EXPERT,
+     .help = "Accept zstd windows over 128 MiB."},
+    {.type = OPT_EXAMPLE, .help = "kvreplay --target /mnt/nvme/kv -o result.csv.zst trace.csv.zst"},
+    {.type = OPT_EXAMPLE,
+     .help = "kvreplay --timing served --workers 50 --target /mnt/nvme/kv trace.csv"},
+    {.type = OPT_EXAMPLE, .help = "kvgen --users 50 | kvreplay --target /mnt/nvme/kv | kvstat"},
     {0},
 };
 
@@ -529,35 +568,35 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
     for (size_t i = 0; i < o->tier_engine.count; i++)
         other_tier_0 |= o->tier_engine.item[i][0] == '0';
     const struct opt_mode modes[] = {
-        {.on = !autoscale, .refuses = AUTOSCALE_ONLY, .why = "has a meaning only with --autoscale"},
-        {.on = autoscale, .refuses = NOT_AUTOSCALE, .why = "has no meaning with --autoscale"},
+        {.on = !autoscale, .refuses = AUTOSCALE_ONLY, .why = "applies only with --autoscale"},
+        {.on = autoscale, .refuses = NOT_AUTOSCALE, .why = "does not apply with --autoscale"},
         {.on = results && !compressed,
          .refuses = COMPRESSED_ONLY,
          .why = "the results are not compressed (-z, or a name ending in .zst)"},
         {.on = results && compressed,
          .refuses = PLAIN_ONLY,
-         .why = "compressed results have frames instead of Notes"},
+         .why = "applies only to results that are not compressed"},
         {.on = timing == SCHED_ASAP,
          .refuses = NOT_ASAP,
-         .why = "has no meaning with --timing asap"},
+         .why = "does not apply with --timing asap"},
         {.on = timing != SCHED_TRACE,
          .refuses = TRACE_TIMING_ONLY,
-         .why = "has a meaning only with --timing trace"},
+         .why = "applies only with --timing trace"},
         {.on = timing != SCHED_SERVED,
          .refuses = SERVED_ONLY,
-         .why = "has a meaning only with --timing served"},
+         .why = "applies only with --timing served"},
         {.on = other_tier_0,
          .refuses = SIMULATED_GPU_ONLY,
-         .why = "has no meaning with another engine under tier 0"},
+         .why = "does not apply when --tier-engine replaces tier 0"},
         {.on = real_gpu,
          .refuses = SIMULATED_GPU_ONLY,
-         .why = "is of a simulated GPU, and a real one is required (--gpu)"},
-        {.on = o->null, .refuses = NOT_NULL, .why = "has no meaning with --null"},
-        {.on = !o->nvme, .refuses = NVME_ONLY, .why = "has a meaning only with --nvme"},
+         .why = "applies only to a simulated GPU, but --gpu requires a real one"},
+        {.on = o->null, .refuses = NOT_NULL, .why = "does not apply with --null"},
+        {.on = !o->target, .refuses = TARGET_ONLY, .why = "applies only with --target"},
         {.on = o->ioengine == IO_PSYNC,
          .refuses = URING_ONLY,
-         .why = "has no meaning with --ioengine psync"},
-        {.on = o->buffered, .refuses = DIRECT_ONLY, .why = "has no meaning with --buffered"},
+         .why = "does not apply with --ioengine psync"},
+        {.on = o->buffered, .refuses = DIRECT_ONLY, .why = "does not apply with --buffered"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
 }
@@ -595,7 +634,7 @@ static int read_config(const struct opt_parser *p, struct options *o, struct err
 
     if (o->min_users > o->max_users)
         return err_set(e, -EINVAL, ERR_INPUT, "autoscaler.min_users",
-                       "more than the most users (autoscaler.max_users or --max-users)");
+                       "is more than autoscaler.max_users or --max-users");
     if (!opt_given(p, "start-users")) {
         if (o->start_users < o->min_users)
             o->start_users = o->min_users;
@@ -603,7 +642,7 @@ static int read_config(const struct opt_parser *p, struct options *o, struct err
             o->start_users = o->max_users;
     }
     if (o->storage_p95_ns < 1)
-        return err_set(e, -EINVAL, ERR_INPUT, read_limit, "no time at all: no read could keep it");
+        return err_set(e, -EINVAL, ERR_INPUT, read_limit, "must be more than 0");
     return 0;
 }
 
@@ -615,16 +654,16 @@ static int check_autoscale(const struct opt_parser *p, struct options *o, struct
 
     if (n > 0)
         return err_set(e, -EINVAL, ERR_INPUT, operand[0],
-                       "with --autoscale the traces come from the command of --each");
+                       "with --autoscale the command of --each writes the traces");
     if (!o->each)
         return err_set(e, -EINVAL, ERR_INPUT, "--autoscale", "needs --each COMMAND");
     rc = read_config(p, o, e);
     if (rc < 0)
         return rc;
     if (o->start_users > o->max_users)
-        return err_set(e, -EINVAL, ERR_INPUT, "--start-users", "more than --max-users");
+        return err_set(e, -EINVAL, ERR_INPUT, "--start-users", "is more than --max-users");
     if (o->start_users < o->min_users)
-        return err_set(e, -EINVAL, ERR_INPUT, "--start-users", "fewer than autoscaler.min_users");
+        return err_set(e, -EINVAL, ERR_INPUT, "--start-users", "is less than autoscaler.min_users");
     o->timing = SCHED_SERVED;
     o->workers = 1; /* each step sets its own */
     return 0;
@@ -637,14 +676,14 @@ static int check_files(const struct options *o, const char *trace, struct err *e
 {
     const char *results = options_results(o);
     const struct file_use files[] = {
-        {FILES_STREAMED, "--output", results}, {FILES_WRITTEN, "--summary", o->summary},
-        {FILES_TARGET, "the target", o->nvme}, {FILES_READ, "the trace", trace},
-        {FILES_READ, "--config", o->config},   {FILES_READ, "--ceiling", o->ceiling},
+        {FILES_STREAMED, "--output", results},   {FILES_WRITTEN, "--summary", o->summary},
+        {FILES_TARGET, "the target", o->target}, {FILES_READ, "the trace", trace},
+        {FILES_READ, "--config", o->config},     {FILES_READ, "--ceiling", o->ceiling},
     };
 
     if (results && o->summary && strcmp(results, "-") == 0 && strcmp(o->summary, "-") == 0)
         return err_set(e, -EINVAL, ERR_INPUT, "--summary",
-                       "result rows go to standard output already (-o FILE)");
+                       "standard output already takes the result rows (-o FILE)");
     return files_check(files, sizeof(files) / sizeof(files[0]), e);
 }
 
@@ -678,7 +717,7 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
     size_t n = opt_operands(p, &items);
 
     if (n > 1)
-        return err_set(e, -EINVAL, ERR_INPUT, items[1], "one trace is replayed, not several");
+        return err_set(e, -EINVAL, ERR_INPUT, items[1], "only one trace can be replayed");
     *trace = n ? items[0] : "-";
     if (o->chunk_bytes % 4096)
         return err_set(e, -EINVAL, ERR_INPUT, "--chunk-size", "not a multiple of 4 KiB");
@@ -699,9 +738,10 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
         return err_set(e, -EINVAL, ERR_INPUT, "--timing served", "needs --workers N");
     if (o->timing == SCHED_SERVED && o->order != ORDER_AUTO && o->order != ORDER_REQUEST)
         return err_set(e, -EINVAL, ERR_INPUT, "--order",
-                       "with --timing served the rows of a request run one after another");
+                       "does not apply with --timing served, which runs the rows of a request one "
+                       "after another");
     if (o->warmup_ns && o->duration_ns && o->warmup_ns >= o->duration_ns)
-        return err_set(e, -EINVAL, ERR_INPUT, "--warmup", "not shorter than --duration");
+        return err_set(e, -EINVAL, ERR_INPUT, "--warmup", "must be shorter than --duration");
     if (o->inflight == 0)
         o->inflight = o->timing == SCHED_ASAP ? 64 : o->workers > 1024 ? o->workers : 1024;
     return 0;

@@ -40,11 +40,11 @@ enum options_marks {
 };
 
 struct options {
-    const char *nvme, *output, *summary, *ceiling, *gpu, *spin, *lateness_budget, *config;
+    const char *target, *output, *summary, *ceiling, *gpu, *spin, *lateness_budget, *config;
     double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_share, compress_ratio, dedup_ratio;
     const char *reserve;
-    uint64_t users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, rings, limit,
-        threads, max_writes, loops;
+    uint64_t only_users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, rings,
+        limit, threads, max_writes, loops;
     int64_t warmup_ns, duration_ns, gpu_latency_ns, lag_limit_ns;
     int64_t spin_ns;            /* of --spin: a time, or IDLE_SPIN_AUTO */
     int64_t lateness_budget_ns; /* VALIDITY_BUDGET_NONE unless given */

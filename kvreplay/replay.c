@@ -84,7 +84,7 @@ static int replay_open(struct replay *r, struct err *e)
     r->select =
         (struct selection){.limit = o->limit,
                            .loops = o->loops,
-                           .users = o->users,
+                           .users = o->only_users,
                            .only_tier = o->only_tier == ONLY_ALL ? SELECTION_ALL_TIERS
                                                                  : (int)o->only_tier - ONLY_TIER_0};
     int rc = selection_parse_map(&r->select, &o->tier_map, e);
@@ -105,8 +105,8 @@ static int replay_check_columns(struct replay *r, struct err *e)
     bool requests = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_REQUEST);
     bool users = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_USER);
 
-    if ((o->timing == SCHED_CLOSED || o->users) && !users)
-        return err_set(e, -EINVAL, ERR_INPUT, o->users ? "--users" : "--timing closed",
+    if ((o->timing == SCHED_CLOSED || o->only_users) && !users)
+        return err_set(e, -EINVAL, ERR_INPUT, o->only_users ? "--only-users" : "--timing closed",
                        "the trace has no column User");
     if (o->timing == SCHED_SERVED && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--timing served", "the trace has no column Request");
@@ -171,7 +171,7 @@ static void replay_set_tiers(struct replay *r)
                             .inflight = o->inflight,
                             .any_order = o->timing == SCHED_SERVED,
                             .chunk_bytes = o->chunk_bytes,
-                            .storage = {.path = o->nvme,
+                            .storage = {.path = o->target,
                                         .layout = o->layout,
                                         .destroy_data = o->destroy_data,
                                         .keep = o->keep,

@@ -196,8 +196,8 @@ int tiers_choose(struct tiers *t, struct err *e)
     int rc;
 
     if (o->storage.path && t->choice[TRACE_STORAGE].kind != TIERS_NONE)
-        return err_set(e, -EINVAL, ERR_INPUT, "--nvme",
-                       "has no meaning with another engine under tier 2");
+        return err_set(e, -EINVAL, ERR_INPUT, "--target",
+                       "does not apply when --tier-engine replaces tier 2");
     rc = o->null ? 0 : choose_gpu(t, !s || s->tier_rows[TRACE_GPU] > 0, e);
     if (rc < 0)
         return rc;
@@ -217,7 +217,7 @@ int tiers_choose(struct tiers *t, struct err *e)
             *kind = TIERS_NONE;
         } else if (s && *kind == TIERS_NONE) {
             return err_set(
-                e, -EINVAL, ERR_INPUT, "--nvme",
+                e, -EINVAL, ERR_INPUT, "--target",
                 "the trace has Tier-2 rows: a directory, file or device for them is needed");
         }
     }
@@ -249,7 +249,7 @@ static int too_small(struct err *e, unsigned tier, uint64_t peak, uint64_t has, 
 {
     char need[32], room[32];
     const char *way = tier == TRACE_STORAGE
-                          ? "kvgen --storage-capacity-gb makes a trace that needs less"
+                          ? "kvgen --storage-capacity makes a trace that needs less"
                           : "--overflow wrap uses the space of memory again";
     return err_set(e, -ENOSPC, ERR_TARGET, trace_tier_text((enum trace_tier)tier),
                    "the trace needs %s (%llu bytes) at its peak, and %s has %s "
@@ -266,7 +266,7 @@ static int too_much(struct err *e, unsigned tier, uint64_t peak, uint64_t limit)
     return err_set(
         e, -ENOSPC, ERR_TARGET, trace_tier_text((enum trace_tier)tier),
         "the trace needs %s (%llu bytes) at its peak, and only %s (half of the free "
-        "memory) may be used unless --cpu-mem-gb asks for more (--tier-map runs its rows "
+        "memory) may be used unless --cpu-mem asks for more (--tier-map runs its rows "
         "elsewhere, --overflow wrap uses the space of memory again)",
         units_format_bytes(need, sizeof(need), (double)peak), (unsigned long long)peak,
         units_format_bytes(room, sizeof(room), (double)limit));

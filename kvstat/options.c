@@ -29,161 +29,176 @@ static const struct opt table[] = {
     {.name = "json",
      .type = OPT_FLAG,
      .offset = AT(json),
+     .flags = OPT_COMMON,
      .marks = OPTIONS_NOT_DRAWING,
      .help = "Print JSON with the same numbers instead of text."},
     {.name = "csv",
      .type = OPT_FLAG,
      .offset = AT(csv),
+     .flags = OPT_COMMON,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Print CSV instead of text: a header with the names of the JSON, and a row a run."},
+     .help = "Print CSV instead of text. A header with the names of the JSON, and a row a "
+             "run."},
     {.name = "xlsx",
      .type = OPT_TEXT,
      .offset = AT(xlsx),
      .arg = "FILE",
-     .flags = OPT_NO_EFFECT,
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Write a spreadsheet (.xlsx) with the numbers of the JSON too; a build without "
-             "libxlsxwriter writes FILE as .csv and says so."},
+     .help = "Also write a spreadsheet (.xlsx). A build without libxlsxwriter writes FILE as "
+             ".csv and says so."},
     {.name = "interval",
      .type = OPT_DURATION,
      .offset = AT(interval_ns),
+     .flags = OPT_COMMON,
      .arg = "TIME",
      .def = "0",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
-     .help = "Add a time series with intervals of this length, as 1s or 100ms; 0: none. The CSV is "
-             "then that series."},
+     .help = "Add a time series with intervals of this length, such as 1s or 100ms; 0: none. "
+             "--csv then prints that series."},
     {.name = "reuse",
      .type = OPT_FLAG,
      .offset = AT(reuse),
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help =
-         "Add reuse distances: the bytes, objects and time between two uses of an object. Reads "
-         "the file twice; memory grows with its keys."},
+     .help = "Add reuse distances: bytes, objects and time between two uses of an object. "
+             "Reads the file twice; memory grows with the number of keys."},
     {.name = "hgrm",
      .type = OPT_TEXT,
      .offset = AT(hgrm),
      .arg = "DIR",
      .flags = OPT_NO_EFFECT,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
-     .help = "Write each distribution of times to this folder as percentile text of HdrHistogram."},
+     .help = "Write each distribution of times into this folder, as percentile text of "
+             "HdrHistogram."},
     {.name = "plot",
      .type = OPT_TEXT,
      .offset = AT(plot),
      .arg = "FILE",
-     .flags = OPT_NO_EFFECT,
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_TABLE,
-     .help = "Draw latencies, throughput, contents of the tiers and hit rate to this .svg or .png, "
-             "with gnuplot; also a curve of kvgen or the rounds of kvprecond (CSV)."},
+     .help = "Draw the run as .svg or .png, with gnuplot. Latencies, throughput, contents of "
+             "the tiers and hit rate; also a curve of kvgen or the rounds of kvprecond "
+             "(CSV)."},
     {.name = "fio-job",
      .type = OPT_TEXT,
      .offset = AT(fio_job),
      .arg = "FILE",
-     .flags = OPT_NO_EFFECT,
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
-     .help = "Distil the replay's storage tier into a job for fio: mix, sizes, depth, pauses."},
+     .help = "Write a fio job like the replay's storage tier: its mix, sizes, depth and "
+             "pauses."},
     {.name = "mlperf",
      .type = OPT_TEXT,
      .offset = AT(mlperf),
      .arg = "FILE",
-     .flags = OPT_NO_EFFECT,
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
-     .help = "Write the replay's figures as a results file of the MLPerf Storage KV-cache "
-             "benchmark. Not an official result."},
+     .help = "Write a results file of the MLPerf Storage KV-cache benchmark. Not an official "
+             "result."},
     {.name = "by",
      .type = OPT_TEXT,
      .offset = AT(by_text),
+     .flags = OPT_COMMON,
      .arg = "LIST",
      .def = "tier,op,phase",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "Columns whose combinations make the groups: any of tier, op, phase, qos, class, "
-             "user, status, separated by commas."},
+     .help = "Columns that make the groups. Any of tier, op, phase, qos, class, user, "
+             "status, separated by commas."},
     {.name = "max-groups",
      .type = OPT_U64,
      .offset = AT(max_groups),
+     .flags = OPT_EXPERT,
      .arg = "N",
      .def = "10000",
      .min = 1,
      .max = 1e9,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "With --by user: most groups, some 25 KB each. More end the run with an error."},
+     .help = "With --by user: most groups, about 25 KB each. More end the run with an error."},
     {.name = "output",
      .letter = 'o',
      .type = OPT_TEXT,
      .offset = AT(output),
      .arg = "FILE",
      .def = "-",
-     .flags = OPT_NO_EFFECT,
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
      .marks = OPTIONS_NOT_DRAWING,
      .help = "Write the report here; - is standard output. A file appears whole or not at all."},
     {.name = "merge",
      .type = OPT_FLAG,
      .offset = AT(merge),
+     .flags = OPT_COMMON,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
-     .help = "Pool all files into one report instead of taking them for trials."},
+     .help = "Report on all files as one run instead of as trials."},
     {.name = "compare",
      .type = OPT_LIST,
      .offset = AT(compare),
+     .flags = OPT_COMMON,
      .arg = "BASE",
      .marks = OPTIONS_NOT_VERIFY,
-     .help = "Tell which figures of the files differ from this one's by more than the noise; "
-             "repeated: from those of several trials."},
+     .help = "Show which figures differ from this run by more than the noise. Repeated: from "
+             "several trials of it."},
     {.name = "reference",
      .type = OPT_TEXT,
      .offset = AT(reference),
+     .flags = OPT_COMMON,
      .arg = "FILE",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Say whether hit rate, read/write ratio, tokens a request and tokens a second are "
-             "within 5 % of this trace's, result's or benchmark's (JSON)."},
+     .help = "Check that hit rate, read/write ratio and tokens are within 5 % of another "
+             "run's. FILE is a trace, a result or a benchmark's results (JSON)."},
     {.name = "profile",
      .type = OPT_ENUM,
      .offset = AT(profile),
-     .arg = "NAME",
+     .flags = OPT_COMMON,
      .def = "none",
      .choices = "none|latency|throughput|mlperf",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help =
-         "Judge the run: PASS, FAIL or INCONCLUSIVE by latencies, by bandwidth, or as the MLPerf "
-         "benchmark does."},
+     .help = "Judge the run: PASS, FAIL or INCONCLUSIVE. By latencies, by bandwidth, or as "
+             "the MLPerf benchmark does."},
     {.name = "check",
      .type = OPT_FLAG,
      .offset = AT(check),
+     .flags = OPT_COMMON,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "Exit with status 1 when the verdict of --profile is FAIL, --compare finds a figure "
-             "worse, or --reference one not within 5 %; with 4 when nothing is decided."},
+     .help = "Make the exit status tell the verdict. 1: --profile says FAIL, --compare finds "
+             "a figure worse, or --reference one not within 5 %; 4: nothing is decided."},
     {.name = "verify-trace",
      .type = OPT_FLAG,
      .offset = AT(verify_trace),
-     .help =
-         "Check traces instead of reporting: order of time, sizes, reads of what is not there or "
-         "elsewhere, capacities. Exit status 1 when something is found."},
+     .flags = OPT_COMMON,
+     .help = "Check traces for errors instead of reporting. Order of time, sizes, reads of "
+             "objects that are not there or elsewhere, capacities. Exit status 1 if there "
+             "are any."},
     {.type = OPT_HEADING, .help = "Input"},
     {.name = "run",
      .type = OPT_TEXT,
      .offset = AT(run),
+     .flags = OPT_COMMON,
      .arg = "FILE",
      .marks = OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
-     .help =
-         "Summary (JSON) of the kvreplay or kvgen that made the input, for files that carry none."},
+     .help = "Summary (JSON) of the kvreplay or kvgen run that made the input, if the file "
+             "has none."},
     {.name = "warmup",
      .type = OPT_DURATION,
      .offset = AT(warmup_ns),
+     .flags = OPT_COMMON,
      .arg = "TIME",
      .def = "0",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "Leave out what started within that time of a replay; unless given, what its summary "
-             "tells of kvreplay --warmup."},
+     .help = "Leave out what a replay started in this time. Unless given, as its kvreplay "
+             "--warmup."},
     {.name = "config",
      .type = OPT_TEXT,
      .offset = AT(config),
+     .flags = OPT_COMMON,
      .arg = "FILE",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "Configuration in YAML; its qos_profiles give the targets of the QoS classes, its "
-             "storage_health the limits of --profile latency."},
+     .help = "YAML configuration: targets of the QoS classes (qos_profiles), limits of "
+             "--profile latency (storage_health)."},
     {.name = "skip-bad-rows",
      .type = OPT_FLAG,
      .offset = AT(skip_bad_rows),
      .marks = OPTIONS_NOT_DRAWING,
-     .help = "Count bad rows and report them at the end instead of stopping at the first."},
+     .help = "Skip and count bad rows instead of ending at the first."},
     {.type = OPT_HEADING, .help = "Running"},
     {.name = "threads",
      .type = OPT_U64,
@@ -191,10 +206,13 @@ static const struct opt table[] = {
      .arg = "N",
      .def = "0",
      .max = THREADS_MAX,
-     .flags = OPT_NO_EFFECT,
-     .help = "Threads that read and count; 0: as many as processors, at most 8. The report is the "
-             "same with any number."},
+     .flags = OPT_NO_EFFECT | OPT_EXPERT,
+     .help = "Threads that read and count; 0: one per processor, at most 8. The report does "
+             "not depend on it."},
     OPT_ROW_PROGRESS(AT(progress), 0),
+    {.type = OPT_EXAMPLE, .help = "kvstat result.csv.zst"},
+    {.type = OPT_EXAMPLE, .help = "kvstat --profile latency --check result.csv.zst"},
+    {.type = OPT_EXAMPLE, .help = "kvstat --compare before.csv.zst after.csv.zst"},
     {0},
 };
 
@@ -219,29 +237,28 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
     size_t xlsx_len = o->xlsx ? strlen(o->xlsx) : 0;
 
     if (o->json && o->csv)
-        return refuse(e, "--csv", "is another form than --json: give one");
+        return refuse(e, "--csv", "does not apply with --json: choose one");
     if (o->csv && o->reference)
-        return refuse(e, "--reference", "has no CSV: give --json or neither");
+        return refuse(e, "--reference", "does not apply with --csv");
     if (o->xlsx && (xlsx_len <= 5 || strcmp(o->xlsx + xlsx_len - 5, ".xlsx") != 0))
         return refuse(e, "--xlsx", "the file's name must end in .xlsx");
     if (o->reuse && o->merge)
-        return refuse(e, "--reuse", "means nothing with --merge");
+        return refuse(e, "--reuse", "does not apply with --merge");
     if (o->interval_ns > 0 && files > 1)
-        return err_set(e, -EINVAL, ERR_INPUT, "--interval", "is for one file, not %zu", files);
+        return err_set(e, -EINVAL, ERR_INPUT, "--interval", "takes one file, not %zu", files);
     if (o->plot && files > 1)
-        return err_set(e, -EINVAL, ERR_INPUT, "--plot", "draws one file, not %zu", files);
+        return err_set(e, -EINVAL, ERR_INPUT, "--plot", "takes one file, not %zu", files);
     if (o->plot && !plot_is_drawable(o->plot))
         return refuse(e, "--plot", "the file's name must end in .svg or .png");
     if (o->fio_job && files > 1 && !o->merge)
-        return refuse(e, "--fio-job", "is made of one report: give one file, or --merge");
+        return refuse(e, "--fio-job", "takes one file, or several with --merge");
     if (o->mlperf && files > 1)
-        return refuse(e, "--mlperf", "is of one run: give one file");
+        return refuse(e, "--mlperf", "takes one file");
     if (o->hgrm && files > 1 && !o->merge)
-        return refuse(e, "--hgrm",
-                      "writes the distributions of one report: give one file, or --merge");
+        return refuse(e, "--hgrm", "takes one file, or several with --merge");
     /* Names of users come from the trace: they never become paths. */
     if (o->hgrm && o->by & GROUPS_USER)
-        return refuse(e, "--hgrm", "writes no files by user");
+        return refuse(e, "--hgrm", "does not apply with --by user");
     if (is_dash(o->hgrm))
         return refuse(e, "--hgrm", "writes files into a folder, not to standard output");
 
@@ -322,7 +339,7 @@ static int check_reuse(const char *const *files, size_t n, struct err *e)
         once = is_dash(files[i]) ||
                (stat(files[i], &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
     }
-    return once ? refuse(e, "--reuse", "reads its file twice: give one, not a pipe") : 0;
+    return once ? refuse(e, "--reuse", "reads its file twice, so it cannot be a pipe") : 0;
 }
 
 int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv, struct err *e)
@@ -337,7 +354,7 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
     if (n == 0 && !compares && isatty(STDIN_FILENO))
         return refuse(e, "", "no input: name a trace or result file, or pipe one in");
     if (n > 1 && opt_given(p, "run"))
-        return err_set(e, -EINVAL, ERR_INPUT, "--run", "describes one input, not %zu", n);
+        return err_set(e, -EINVAL, ERR_INPUT, "--run", "takes one file, not %zu", n);
     if (o->check && o->profile == VERDICT_NO_PROFILE && !o->reference && !compares)
         return refuse(e, "--check",
                       "needs --profile, --compare or --reference, which give the verdict");
@@ -353,13 +370,13 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
     if (compares && n == 0)
         return refuse(e, "--compare", "needs a base and a new file: kvstat --compare BASE NEW");
     if (compares && o->by & GROUPS_USER)
-        return refuse(e, "--compare", "does not compare single users");
+        return refuse(e, "--compare", "does not apply with --by user");
 
     const struct opt_mode modes[] = {
-        {.on = compares, .refuses = OPTIONS_NOT_COMPARE, .why = "means nothing with --compare"},
+        {.on = compares, .refuses = OPTIONS_NOT_COMPARE, .why = "does not apply with --compare"},
         {.on = o->verify_trace,
          .refuses = OPTIONS_NOT_VERIFY,
-         .why = "means nothing with --verify-trace"},
+         .why = "does not apply with --verify-trace"},
     };
     rc = opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
     if (rc == 0 && o->reuse)

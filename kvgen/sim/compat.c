@@ -1,10 +1,28 @@
-/* The deviations that --compat mlperf asks for, one by one. They are read in serve.c (what a
- * request does), cache.c (races of writers) and sim.c (the end of the run). */
+/* What --compat mlperf asks for, one by one. It is read in options.c (defaults), run_source.c (the
+ * order of requests), serve.c (what a request does), cache.c (races of writers), sim.c (the end of
+ * the run) and kvgen.c (which rows are written). kvgen(1) has this table for users. */
 #include "kvgen/sim/compat.h"
 
 const struct compat compat_none = {0};
 
+static const struct compat_default mlperf_defaults[] = {
+    /* Users do not wait for answers. */
+    {"arrival", "open"},
+    /* A request reads its object again for every 32 tokens that it generates. */
+    {"decode-reads", "batch"},
+    {0},
+};
+
 const struct compat compat_mlperf = {
+    .defaults = mlperf_defaults,
+    /* All turns of a dataset's conversation are asked at once, then those of another one. As
+     * documented a turn waits for the answer to the one before it. */
+    .asks_back_to_back = true,
+    /* The other turns of a user's conversation are known only while it is among the last ones used
+     * (conversation.max_conversations). */
+    .remembers_few = true,
+    /* A deletion in the last tier is no row, unless --ops asks for it. */
+    .deletes_silently = true,
     /* A shared system prompt is looked up and never written, so that each lookup is a miss. It only
      * makes the rest of the request shorter. */
     .prompt_never_written = true,

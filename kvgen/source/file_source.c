@@ -1,4 +1,4 @@
-/* The part that all sources of files share, so that all of them understand --trace-speedup,
+/* The part that all sources of files share, so that all of them understand --speed,
  * --replay-cycles and --qos in the same way. What a row of a file means is left to blocks.c,
  * burst.c, sharegpt.c and agentic.c. */
 #include "kvgen/source/file_source.h"

@@ -261,7 +261,7 @@ int population_load(struct population **out, const char *path, uint64_t count, s
         rc = check_names(p, path, e);
     if (rc == 0 && p->count < count)
         rc = err_set(e, -EINVAL, ERR_INPUT, path,
-                     "%llu users are wanted (--num-users) and %llu are there",
+                     "%llu users are wanted (--users) and %llu are there",
                      (unsigned long long)count, (unsigned long long)p->count);
     if (rc == 0) {
         *out = p;

@@ -436,7 +436,7 @@ int source_sharegpt_open(struct source **out, struct inputs *in,
         *e = s->files.skips.first;
         rc = e->code;
     } else if (!s->timed && o->speedup_given) {
-        rc = err_set(e, -EINVAL, ERR_INPUT, "--trace-speedup", "this dataset has no times%s",
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--speed", "this dataset has no times%s",
                      o->request_rate > 0 ? " but those of --request-rate" : "");
     } else if (!s->timed && o->files.cycles == 0 && o->request_rate == 0) {
         rc = err_set(e, -EINVAL, ERR_INPUT, "--replay-cycles",

@@ -1,4 +1,4 @@
-/* Used by the reader and the survey: which rows of the trace run (--limit, --loops, --users,
+/* Used by the reader and the survey: which rows of the trace run (--limit, --loops, --only-users,
  * --only-tier), and which tier runs them (--tier-map). Both walk the trace and apply it row by row;
  * they count --limit and --loops themselves. */
 #include "kvreplay/sched/selection.h"

@@ -256,10 +256,10 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
     take_text(p->model, sizeof(p->model), root, PATHS("model.name", "model", "options.model"));
     take_i64(&p->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));
-    /* A recorded trace brings its own users: --num-users then keeps a default that means nothing.
+    /* A recorded trace brings its own users: --users then keeps a default that means nothing.
      */
     if (!source || strcmp(source, "users") == 0)
-        take_i64(&p->users, root, PATHS("options.num-users", "users"));
+        take_i64(&p->users, root, PATHS("options.users", "options.num-users", "users"));
     take_i64(&p->tensor_parallel, root, PATHS("options.tensor-parallel", "tensor_parallel"));
     take_i64(&p->num_gpus, root, PATHS("options.num-gpus", "num_gpus"));
     take_text(p->generation_mode, sizeof(p->generation_mode), root,

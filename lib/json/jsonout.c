@@ -303,6 +303,7 @@ static void put_option(struct jsonout *j, const struct opt *o, const void *value
 
     switch (o->type) {
     case OPT_HEADING:
+    case OPT_EXAMPLE:
         break;
     case OPT_FLAG:
         jsonout_bool(j, o->name, *(const bool *)value);
@@ -312,6 +313,9 @@ static void put_option(struct jsonout *j, const struct opt *o, const void *value
         break;
     case OPT_F64:
         jsonout_f64(j, o->name, *(const double *)value);
+        break;
+    case OPT_GIB:
+        jsonout_u64(j, o->name, (uint64_t)(*(const double *)value * 0x1p30 + 0.5));
         break;
     case OPT_DURATION:
         jsonout_f64(j, o->name, (double)*(const int64_t *)value / 1e9);

@@ -1,5 +1,6 @@
-/* Turns a table of options into the texts that people and scripts read: --help, wrapped at 80
- * columns, and --list-options. opt.c parses. */
+/* Turns a table of options into the texts that people and scripts read: --help (the common
+ * options),
+ * --help all, both wrapped at 80 columns, and --list-options. opt.c parses. */
 #include "lib/opt/help.h"
 
 #include <stdio.h>
@@ -14,9 +15,21 @@ enum {
     HELP_TEXT_MAX = 2048
 };
 
+#define NS_PER_DAY 86400e9
+
+/* Which options a text shows. */
+enum part {
+    COMMON,
+    USUAL, /* all that are not for experts */
+    EXPERT
+};
+
 /* Options that every program has besides those of its table. */
 static const struct opt own[] = {
-    {.name = "help", .letter = 'h', .type = OPT_FLAG, .help = "Print this text."},
+    {.name = "help",
+     .letter = 'h',
+     .type = OPT_FLAG,
+     .help = "Print this text; --help all: every option."},
     {.name = "version", .type = OPT_FLAG, .help = "Print the name and version."},
     {0},
 };
@@ -25,11 +38,13 @@ static const struct {
     const char *word, *arg;
 } types[] = {
     [OPT_HEADING] = {"heading", ""},
+    [OPT_EXAMPLE] = {"example", ""},
     [OPT_FLAG] = {"flag", ""},
     [OPT_TEXT] = {"text", "TEXT"},
     [OPT_U64] = {"u64", "N"},
     [OPT_F64] = {"f64", "X"},
     [OPT_SIZE] = {"size", "SIZE"},
+    [OPT_GIB] = {"size", "SIZE"},
     [OPT_DURATION] = {"duration", "TIME"},
     [OPT_BANDWIDTH] = {"bandwidth", "RATE"},
     [OPT_ENUM] = {"enum", "WORD"},
@@ -38,7 +53,7 @@ static const struct {
 
 const char *opt_help_arg(const struct opt *o)
 {
-    bool none = o->type == OPT_FLAG || o->type == OPT_HEADING;
+    bool none = o->type == OPT_FLAG || !opt_is_option(o);
 
     return o->arg && !none ? o->arg : types[o->type].arg;
 }
@@ -47,8 +62,12 @@ char *opt_help_bound(const struct opt *o, double bound, char *buf, size_t n)
 {
     if (o->type == OPT_SIZE)
         return units_format_bytes(buf, n, bound);
+    if (o->type == OPT_GIB)
+        return units_format_bytes(buf, n, bound * (double)UNITS_GIB);
     if (o->type == OPT_DURATION && bound == 0)
         snprintf(buf, n, "0");
+    else if (o->type == OPT_DURATION && bound >= 2 * NS_PER_DAY)
+        snprintf(buf, n, "%.15g days", bound / NS_PER_DAY);
     else if (o->type == OPT_DURATION)
         return units_format_duration(buf, n, bound);
     else if (o->type == OPT_BANDWIDTH)
@@ -80,39 +99,49 @@ static void add_note(char *notes, size_t n, const char *before, const char *text
     snprintf(notes + len, n - len, "%s%s%s", len ? "; " : "", before, text);
 }
 
-/* Writes the help sentence and, in parentheses, what else the table knows: default, range, choices,
- * alias. */
-static void put_sentence(char *text, size_t n, const struct opt *o)
+/* Returns how long the first sentence of the text is, with its full stop. */
+static size_t first_sentence(const char *text)
 {
-    char notes[HELP_TEXT_MAX / 2] = "", low[48], high[48], part[512];
+    size_t len = strcspn(text, ".");
+
+    while (text[len] && text[len + 1] && text[len + 1] != ' ')
+        len += 1 + strcspn(text + len + 1, ".");
+    return len + (text[len] == '.');
+}
+
+/* Writes the help sentences and, in parentheses, what else the table knows: default, range,
+ * choices. In the short text: the first sentence, without the range. */
+static void put_sentence(char *text, size_t n, const struct opt *o, enum part part)
+{
+    char notes[HELP_TEXT_MAX / 2] = "", low[48], high[48], words[512];
+    size_t len = part == COMMON ? first_sentence(o->help) : strlen(o->help);
     bool number = o->type == OPT_U64 || o->type == OPT_F64 || o->type == OPT_SIZE ||
-                  o->type == OPT_DURATION || o->type == OPT_BANDWIDTH;
+                  o->type == OPT_DURATION || o->type == OPT_BANDWIDTH || o->type == OPT_GIB;
 
     if (o->def)
         add_note(notes, sizeof(notes), "default: ", o->def);
-    if (number && (o->min != 0 || o->max != 0)) {
+    if (part != COMMON && number && (o->min != 0 || o->max != 0)) {
         opt_help_bound(o, o->min, low, sizeof(low));
         opt_help_bound(o, o->max, high, sizeof(high));
         if (o->max < o->min) {
             add_note(notes, sizeof(notes), "at least ", low);
         } else {
-            snprintf(part, sizeof(part), "%s to %s", low, high);
-            add_note(notes, sizeof(notes), "", part);
+            snprintf(words, sizeof(words), "%s to %s", low, high);
+            add_note(notes, sizeof(notes), "", words);
         }
     }
     if (o->type == OPT_ENUM && strcmp(o->choices, opt_help_arg(o)) != 0) {
-        size_t len = 0;
-        for (const char *c = o->choices; *c && len + 3 < sizeof(part); c++) {
-            part[len++] = *c == '|' ? ',' : *c;
+        size_t used = 0;
+        for (const char *c = o->choices; *c && used + 3 < sizeof(words); c++) {
+            words[used++] = *c == '|' ? ',' : *c;
             if (*c == '|')
-                part[len++] = ' ';
+                words[used++] = ' ';
         }
-        part[len] = '\0';
-        add_note(notes, sizeof(notes), "one of ", part);
+        words[used] = '\0';
+        add_note(notes, sizeof(notes), "one of ", words);
     }
-    if (o->alias)
-        add_note(notes, sizeof(notes), "also --", o->alias);
-    snprintf(text, n, "%s%s%s%s", o->help, *notes ? " (" : "", notes, *notes ? ")" : "");
+    snprintf(text, n, "%.*s%s%s%s", (int)len, o->help, *notes ? " (" : "", notes,
+             *notes ? ")" : "");
 }
 
 /* Writes text in words from column `at`; breaks lines before HELP_WIDTH and indents them to
@@ -139,17 +168,13 @@ static void put_wrapped(FILE *f, const char *text, size_t at, size_t column)
     fputc('\n', f);
 }
 
-static void put_option(FILE *f, const struct opt *o, size_t column)
+static void put_option(FILE *f, const struct opt *o, enum part part, size_t column)
 {
     char name[128], text[HELP_TEXT_MAX];
     size_t width;
 
-    if (o->type == OPT_HEADING) {
-        fprintf(f, "\n%s:\n", o->help);
-        return;
-    }
     width = put_name(name, sizeof(name), o);
-    put_sentence(text, sizeof(text), o);
+    put_sentence(text, sizeof(text), o, part);
     fputs(name, f);
     if (width + 2 > column)
         fprintf(f, "\n%*s", (int)column, "");
@@ -170,32 +195,93 @@ static char *stream_text(FILE *f, char **text)
     return *text;
 }
 
-char *opt_help_text(const char *program, const char *usage, const struct opt *table)
+static bool is_shown(const struct opt *o, enum part part)
 {
-    size_t indent = strlen("Usage: ") + strlen(program) + 1, column = 0, len = 0;
-    char *text = NULL, name[128];
+    if (!opt_is_option(o) || o->flags & OPT_OLD)
+        return false;
+    switch (part) {
+    case COMMON:
+        return o->flags & OPT_COMMON;
+    case USUAL:
+        return !(o->flags & OPT_EXPERT);
+    default:
+        return o->flags & OPT_EXPERT;
+    }
+}
+
+static bool any_shown(const struct opt *table, enum part part)
+{
+    for (const struct opt *o = table; o->name || o->help; o++)
+        if (is_shown(o, part))
+            return true;
+    return false;
+}
+
+/* The column of the sentences: behind the widest name that is not too wide. */
+static size_t sentences_at(const struct opt *table)
+{
+    size_t column = 0;
+    char name[128];
+
+    for (const struct opt *o = table; o->name || o->help; o++) {
+        size_t width = opt_is_option(o) ? put_name(name, sizeof(name), o) + 2 : 0;
+        if (width > column && width <= HELP_COLUMN)
+            column = width;
+    }
+    return column ? column : HELP_COLUMN;
+}
+
+/* Writes the options of a part. A heading without one of them is left out. */
+static void put_part(FILE *f, const struct opt *table, enum part part, size_t column)
+{
+    const struct opt *heading = NULL;
+
+    for (const struct opt *o = table; o->name || o->help; o++) {
+        if (o->type == OPT_HEADING)
+            heading = o;
+        if (!is_shown(o, part))
+            continue;
+        if (heading && part != EXPERT)
+            fprintf(f, "\n%s:\n", heading->help);
+        heading = NULL;
+        put_option(f, o, part, column);
+    }
+}
+
+static void put_examples(FILE *f, const struct opt *table)
+{
+    bool first = true;
+
+    for (const struct opt *o = table; o->name || o->help; o++) {
+        if (o->type != OPT_EXAMPLE)
+            continue;
+        fprintf(f, "%s  %s\n", first ? "\nExamples:\n" : "", o->help);
+        first = false;
+    }
+}
+
+char *opt_help_text(const char *program, const char *usage, const struct opt *table, bool all)
+{
+    size_t indent = strlen("Usage: ") + strlen(program) + 1, len = 0, column = sentences_at(table);
+    bool brief = !all && any_shown(table, COMMON);
+    char *text = NULL;
     FILE *f = open_memstream(&text, &len);
 
     if (!f)
         return NULL;
-    /* The column of the sentences: behind the widest name that is not too wide. */
-    for (const struct opt *o = table; o->name || o->help; o++) {
-        size_t width = o->type == OPT_HEADING ? 0 : put_name(name, sizeof(name), o) + 2;
-        if (width > column && width <= HELP_COLUMN)
-            column = width;
-    }
-    if (column == 0)
-        column = HELP_COLUMN;
-
     fprintf(f, "Usage: %s ", program);
     put_wrapped(f, usage, indent, indent);
     if (table->type != OPT_HEADING)
         fputs("\n", f);
-    for (const struct opt *o = table; o->name || o->help; o++)
-        put_option(f, o, column);
+    put_part(f, table, brief ? COMMON : USUAL, column);
+    if (!brief && any_shown(table, EXPERT)) {
+        fputs("\nFor experts:\n", f);
+        put_part(f, table, EXPERT, column);
+    }
     fputs("\nHelp:\n", f);
     for (const struct opt *o = own; o->name; o++)
-        put_option(f, o, column);
+        put_option(f, o, USUAL, column);
+    put_examples(f, table);
     return stream_text(f, &text);
 }
 
@@ -204,7 +290,7 @@ static void put_listing(FILE *f, const struct opt *table)
     for (const struct opt *o = table; o->name || o->help; o++) {
         char letter[2] = {o->letter, '\0'};
         const char *arg = o->type == OPT_ENUM ? o->choices : opt_help_arg(o);
-        if (o->type != OPT_HEADING)
+        if (opt_is_option(o) && !(o->flags & OPT_OLD))
             fprintf(f, "%s\t%s\t%s\t%s\t%s\t%s\n", o->name, letter, types[o->type].word, arg,
                     o->def ? o->def : "", o->help);
     }

@@ -3,12 +3,14 @@
 #ifndef KVTRACE_OPT_HELP_H
 #define KVTRACE_OPT_HELP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/opt/table.h"
 
-/* The --help text, malloc'ed; NULL: no memory. usage as in opt_open. */
-char *opt_help_text(const char *program, const char *usage, const struct opt *table);
+/* The --help text, malloc'ed; NULL: no memory. usage as in opt_open. all: every option, those for
+ * experts last; else the common ones, or all if the table marks none as common. */
+char *opt_help_text(const char *program, const char *usage, const struct opt *table, bool all);
 /* The --list-options text, malloc'ed; NULL: no memory. One line an option, for tests and shell
  * completions: "NAME<TAB>LETTER<TAB>TYPE<TAB>ARG<TAB>DEFAULT<TAB>HELP". ARG of an enum is its
  * choices. */

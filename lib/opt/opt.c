@@ -57,6 +57,14 @@ static int parse_number(const struct opt *o, const char *text, void *field, doub
         rc = units_parse_f64(text, value);
         memcpy(field, value, sizeof(*value));
         return rc;
+    case OPT_GIB:
+        rc = units_parse_f64(text, value);
+        if (rc < 0) {
+            rc = units_parse_size(text, &u);
+            *value = (double)u / (double)UNITS_GIB;
+        }
+        memcpy(field, value, sizeof(*value));
+        return rc;
     case OPT_DURATION:
         rc = units_parse_duration(text, &ns);
         *value = (double)ns;
@@ -104,9 +112,10 @@ static int fail_number(struct err *e, const struct opt *o, const char *text, int
         return fail(e, o, "'", text, "' is not a duration (such as 2, 100ms, 1.5m, 1h)");
     case OPT_BANDWIDTH:
         return fail(e, o, "'", text, "' is not a bandwidth (such as 800MiB/s, 2GB/s)");
+    case OPT_GIB:
+        return fail(e, o, "'", text,
+                    "' is not a size (such as 16GiB, 512MiB; without a unit: GiB)");
     default:
-        if (o->arg && strcmp(o->arg, "GiB") == 0)
-            return fail(e, o, "'", text, "' is not a number of GiB (such as 16, 0.5)");
         return fail(e, o, "'", text, "' is not a number");
     }
 }
@@ -130,7 +139,9 @@ static int set_number(const struct opt *o, void *field, const char *text, struct
 
 static int set_choice(const struct opt *o, int *field, const char *text, struct err *e)
 {
-    char after[520] = "' is not one of: ";
+    char after[600] = "' is not one of: ";
+    struct nearest near = {.typed = text};
+    char nearest[64] = "";
     size_t n = strlen(after);
     int i = 0;
 
@@ -140,6 +151,12 @@ static int set_choice(const struct opt *o, int *field, const char *text, struct 
             *field = i;
             return 0;
         }
+        char word[64];
+        snprintf(word, sizeof(word), "%.*s", (int)len, c);
+        near.best = NULL;
+        nearest_offer(&near, word);
+        if (near.best)
+            strcpy(nearest, word);
         if (c[len] == '\0')
             break;
         c += len + 1;
@@ -152,6 +169,8 @@ static int set_choice(const struct opt *o, int *field, const char *text, struct 
             after[n++] = ' ';
     }
     after[n] = '\0';
+    if (*nearest)
+        snprintf(after + n, sizeof(after) - n, "; did you mean %s?", nearest);
     return fail(e, o, "'", text, after);
 }
 
@@ -163,6 +182,7 @@ static int set_value(const struct opt_parser *p, const struct opt *o, const char
 
     switch (o->type) {
     case OPT_HEADING:
+    case OPT_EXAMPLE:
         return 0;
     case OPT_FLAG:
         *(bool *)field = strcmp(text, "on") == 0;
@@ -186,11 +206,13 @@ static void set_default(const struct opt_parser *p, const struct opt *o)
 {
     static const size_t sizes[] = {
         [OPT_HEADING] = 0,
+        [OPT_EXAMPLE] = 0,
         [OPT_FLAG] = sizeof(bool),
         [OPT_TEXT] = sizeof(const char *),
         [OPT_U64] = sizeof(uint64_t),
         [OPT_F64] = sizeof(double),
         [OPT_SIZE] = sizeof(uint64_t),
+        [OPT_GIB] = sizeof(double),
         [OPT_DURATION] = sizeof(int64_t),
         [OPT_BANDWIDTH] = sizeof(uint64_t),
         [OPT_ENUM] = sizeof(int),
@@ -247,6 +269,18 @@ static bool named(const char *name, const char *text, size_t len)
     return name && strlen(name) == len && memcmp(name, text, len) == 0;
 }
 
+/* Returns whether text[0..len) is one of the names in the list "a|b". */
+static bool in_list(const char *list, const char *text, size_t len)
+{
+    while (list) {
+        size_t n = strcspn(list, "|");
+        if (n == len && memcmp(list, text, len) == 0)
+            return true;
+        list = list[n] ? list + n + 1 : NULL;
+    }
+    return false;
+}
+
 /* Finds the option whose name or alias is text[0..len), NULL if none; *off if it is "no-NAME". */
 static const struct opt *find_long(const struct opt_parser *p, const char *text, size_t len,
                                    bool *off)
@@ -254,9 +288,7 @@ static const struct opt *find_long(const struct opt_parser *p, const char *text,
     *off = false;
     for (size_t i = 0; i < p->count; i++) {
         const struct opt *o = &p->table[i];
-        if (o->type == OPT_HEADING)
-            continue;
-        if (named(o->name, text, len) || named(o->alias, text, len))
+        if (named(o->name, text, len) || in_list(o->alias, text, len))
             return o;
     }
     if (len < 4 || memcmp(text, "no-", 3) != 0)
@@ -271,14 +303,16 @@ static const struct opt *find_long(const struct opt_parser *p, const char *text,
     return NULL;
 }
 
-/* Finds an option of the table that ends in "-NAME", as num-users does in "users"; NULL: none. */
+/* Finds an option of the table that ends in "-NAME", as max-users does in "users"; NULL: none. */
 static const char *find_longer(const struct opt_parser *p, const char *name)
 {
     size_t len = strlen(name);
 
     for (size_t i = 0; i < p->count; i++) {
         const char *own = p->table[i].name;
-        size_t own_len = p->table[i].type == OPT_HEADING ? 0 : strlen(own);
+        size_t own_len = own ? strlen(own) : 0;
+        if (p->table[i].flags & OPT_OLD)
+            continue;
         if (own_len > len + 1 && own[own_len - len - 1] == '-' &&
             strcmp(own + own_len - len, name) == 0)
             return own;
@@ -286,10 +320,33 @@ static const char *find_longer(const struct opt_parser *p, const char *name)
     return NULL;
 }
 
+/* Returns the name of the option that near->typed most likely stands for; of an option that was
+ * called something like it once, today's name. NULL: none is close. */
+static const char *find_nearest(const struct opt_parser *p, struct nearest *near)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        const struct opt *o = &p->table[i];
+        if (!opt_is_option(o) || o->flags & OPT_OLD)
+            continue;
+        nearest_offer(near, o->name);
+        for (const char *a = o->alias; a; a = strchr(a, '|') ? strchr(a, '|') + 1 : NULL) {
+            char alias[96];
+            snprintf(alias, sizeof(alias), "%.*s", (int)strcspn(a, "|"), a);
+            nearest_offer(near, alias);
+            if (near->best == alias)
+                near->best = o->name;
+        }
+    }
+    nearest_offer(near, "help");
+    nearest_offer(near, "version");
+    return near->best;
+}
+
 static int fail_unknown(const struct opt_parser *p, const char *text, size_t len, struct err *e)
 {
     char name[96], where[100], owners[96];
     struct nearest near = {.typed = name};
+    const char *best;
 
     snprintf(name, sizeof(name), "%.*s", (int)(len < sizeof(name) ? len : sizeof(name)), text);
     snprintf(where, sizeof(where), "--%s", name);
@@ -299,18 +356,9 @@ static int fail_unknown(const struct opt_parser *p, const char *text, size_t len
         return err_set(e, -EINVAL, ERR_INPUT, where, "an option of %s%s%s%s", owners,
                        longer ? "; did you mean --" : "", longer ? longer : "", longer ? "?" : "");
     }
-    for (size_t i = 0; i < p->count; i++) {
-        if (p->table[i].type == OPT_HEADING)
-            continue;
-        nearest_offer(&near, p->table[i].name);
-        if (p->table[i].alias)
-            nearest_offer(&near, p->table[i].alias);
-    }
-    nearest_offer(&near, "help");
-    nearest_offer(&near, "version");
-    if (near.best)
-        return err_set(e, -EINVAL, ERR_INPUT, where, "unknown option; did you mean --%s?",
-                       near.best);
+    best = find_nearest(p, &near);
+    if (best)
+        return err_set(e, -EINVAL, ERR_INPUT, where, "unknown option; did you mean --%s?", best);
     return err_set(e, -EINVAL, ERR_INPUT, where, "unknown option; see %s --help", p->program);
 }
 
@@ -342,13 +390,20 @@ static int take_argument(struct opt_parser *p, const struct opt *o, const char *
     return take_value(p, o, text, e);
 }
 
+static bool says_all(const char *text)
+{
+    return text && strcmp(text, "all") == 0;
+}
+
 /* Answers an option that every program has; false if name is none of them. */
 static bool take_common(struct opt_parser *p, const char *name, int *rc, struct err *e)
 {
     char *text = NULL;
 
-    if (strcmp(name, "help") == 0)
-        text = opt_help_text(p->program, p->usage, p->table);
+    if (strcmp(name, "help=all") == 0 || (strcmp(name, "help") == 0 && says_all(*p->next)))
+        text = opt_help_text(p->program, p->usage, p->table, true);
+    else if (strcmp(name, "help") == 0)
+        text = opt_help_text(p->program, p->usage, p->table, false);
     else if (strcmp(name, "list-options") == 0)
         text = opt_help_listing(p->table);
     else if (strcmp(name, "version") != 0)
@@ -391,7 +446,7 @@ static int take_letters(struct opt_parser *p, const char *text, struct err *e)
         char where[3] = {'-', *text, '\0'};
         const struct opt *o = NULL;
         for (size_t i = 0; i < p->count && !o; i++)
-            if (p->table[i].type != OPT_HEADING && p->table[i].letter == *text)
+            if (p->table[i].letter && p->table[i].letter == *text)
                 o = &p->table[i];
         if (!o && *text == 'h')
             take_common(p, "help", &rc, e);
@@ -454,6 +509,15 @@ bool opt_given(const struct opt_parser *p, const char *name)
     return o && p->given[o - p->table];
 }
 
+int opt_preset(struct opt_parser *p, const char *name, const char *value, struct err *e)
+{
+    bool off;
+    const struct opt *o = find_long(p, name, strlen(name), &off);
+
+    assert(o && "an option that the table lacks");
+    return p->given[o - p->table] ? 0 : set_value(p, o, value, e);
+}
+
 size_t opt_operands(const struct opt_parser *p, const char *const **items)
 {
     *items = p->operands;
@@ -477,7 +541,7 @@ const struct opt *opt_effective(const struct opt_parser *p, size_t i, const void
 {
     for (size_t k = 0; k < p->count; k++) {
         const struct opt *o = &p->table[k];
-        if (o->type == OPT_HEADING || (o->flags & OPT_NO_EFFECT) || i-- > 0)
+        if (!opt_is_option(o) || (o->flags & (OPT_NO_EFFECT | OPT_OLD)) || i-- > 0)
             continue;
         *value = field_of(p, o);
         return o;

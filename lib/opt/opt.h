@@ -32,6 +32,10 @@ const char *opt_answer(const struct opt_parser *p);
 /* Prints it to standard output. 0 or -errno with *e. */
 int opt_print_answer(const struct opt_parser *p, struct err *e);
 
+/* Sets an option (long name) that was not given to a value as of the command line. It still counts
+ * as not given. 0 or -EINVAL with *e. */
+int opt_preset(struct opt_parser *p, const char *name, const char *value, struct err *e);
+
 /* Returns whether the option (long name) was given. An unknown name is an assertion. */
 bool opt_given(const struct opt_parser *p, const char *name);
 /* Returns the number of operands; *items lists them in order. */

@@ -11,14 +11,15 @@
     {                                                                                              \
         .name = "zstd", .letter = 'z', .type = OPT_FLAG, .offset = (at), .flags = OPT_NO_EFFECT,   \
         .marks = (marks_),                                                                         \
-        .help = "Compress the rows with zstd; a FILE that ends in .zst is compressed anyway."      \
+        .help = "Compress the rows with zstd, as if the name of the output ended in .zst."         \
     }
 
 /* uint64_t, for trace_write_opts and frame_encoder_create */
 #define OPT_ROW_LEVEL(at, marks_)                                                                  \
     {                                                                                              \
         .name = "level", .type = OPT_U64, .offset = (at), .arg = "N", .def = "3", .min = 1,        \
-        .max = 19, .flags = OPT_NO_EFFECT, .marks = (marks_), .help = "Compression level."         \
+        .max = 19, .flags = OPT_NO_EFFECT | OPT_EXPERT, .marks = (marks_),                         \
+        .help = "Compression level."                                                               \
     }
 
 /* enum opt_frames */
@@ -28,35 +29,34 @@ enum opt_frames {
 };
 #define OPT_ROW_FRAMES(at, marks_)                                                                 \
     {                                                                                              \
-        .name = "frames", .type = OPT_ENUM, .offset = (at), .arg = "HOW", .def = "many",           \
-        .choices = "many|one", .flags = OPT_NO_EFFECT, .marks = (marks_),                          \
-        .help =                                                                                    \
-            "Independent frames with a seek table, or one frame for readers that stop after it."   \
+        .name = "frames", .type = OPT_ENUM, .offset = (at), .def = "many", .choices = "many|one",  \
+        .flags = OPT_NO_EFFECT | OPT_EXPERT, .marks = (marks_),                                    \
+        .help = "many: independent frames with a seek table; one: for readers that stop after "    \
+                "the first."                                                                       \
     }
 
 /* bool */
 #define OPT_ROW_NOTES(at, marks_)                                                                  \
     {                                                                                              \
-        .name = "notes", .type = OPT_FLAG, .offset = (at), .def = "on", .flags = OPT_NO_EFFECT,    \
-        .marks = (marks_),                                                                         \
-        .help = "Begin and end plain rows with Note rows, which hold what frames hold in "         \
-                "compressed files."                                                                \
+        .name = "notes", .type = OPT_FLAG, .offset = (at), .def = "on",                            \
+        .flags = OPT_NO_EFFECT | OPT_EXPERT, .marks = (marks_),                                    \
+        .help = "Add Note rows to uncompressed rows, with what compressed files hold besides."     \
     }
 
 /* const char * */
 #define OPT_ROW_SUMMARY(at, marks_)                                                                \
     {                                                                                              \
         .name = "summary", .type = OPT_TEXT, .offset = (at), .arg = "FILE",                        \
-        .flags = OPT_NO_EFFECT, .marks = (marks_),                                                 \
-        .help = "Write the summary as JSON too; - is standard output."                             \
+        .flags = OPT_NO_EFFECT | OPT_COMMON, .marks = (marks_),                                    \
+        .help = "Also write the summary as JSON; - is standard output."                            \
     }
 
 /* enum progress_mode */
 #define OPT_ROW_PROGRESS(at, marks_)                                                               \
     {                                                                                              \
-        .name = "progress", .type = OPT_ENUM, .offset = (at), .arg = "HOW", .def = "auto",         \
+        .name = "progress", .type = OPT_ENUM, .offset = (at), .def = "auto",                       \
         .choices = "auto|none|text|json", .flags = OPT_NO_EFFECT, .marks = (marks_),               \
-        .help = "A line a second on standard error; auto: on a terminal."                          \
+        .help = "Show a line a second on standard error. auto: on a terminal."                     \
     }
 
 #endif

@@ -9,11 +9,13 @@
 
 enum opt_type {
     OPT_HEADING,   /* a title in --help; only .help is used */
+    OPT_EXAMPLE,   /* a command line for the end of --help; only .help is used */
     OPT_FLAG,      /* bool; --x sets it; --no-x clears it, only if def is "on" */
     OPT_TEXT,      /* const char *, points into argv or at def */
     OPT_U64,       /* uint64_t */
     OPT_F64,       /* double */
     OPT_SIZE,      /* uint64_t bytes, units_parse_size */
+    OPT_GIB,       /* double, GiB: units_parse_size; a number without a unit is GiB */
     OPT_DURATION,  /* int64_t ns, units_parse_duration */
     OPT_BANDWIDTH, /* uint64_t bytes/s, units_parse_bandwidth */
     OPT_ENUM,      /* int, or an enum of that width: index into choices "a|b|c" */
@@ -29,7 +31,10 @@ struct opt_list {
 };
 
 enum opt_flags {
-    OPT_NO_EFFECT = 1 /* does not decide the rows (output, threads, progress): not in provenance */
+    OPT_NO_EFFECT = 1, /* does not decide the rows (output, threads, progress): not in provenance */
+    OPT_COMMON = 2,    /* in the short --help too */
+    OPT_EXPERT = 4,    /* at the end of --help all */
+    OPT_OLD = 8        /* still taken, and listed nowhere: newer options do the same */
 };
 
 /* One option. Arrays end with an entry whose name and help are NULL. Every field except type, name
@@ -45,10 +50,16 @@ struct opt {
     const char *choices; /* OPT_ENUM */
     /* OPT_ENUM: a value that a related program takes and this one does not, and why. NULL: none. */
     const char *absent, *absent_why;
-    const char *alias; /* another long name, NULL: none */
+    const char *alias; /* other long names "a|b", taken and not shown; NULL: none */
     unsigned flags;    /* enum opt_flags */
     uint32_t marks;    /* the program's own bits, for the modes in opt.h */
     const char *help;  /* one or two sentences, without the default: --help adds it */
 };
+
+/* Returns whether the row is an option, not a heading or an example. */
+static inline bool opt_is_option(const struct opt *o)
+{
+    return o->name != NULL;
+}
 
 #endif

@@ -58,7 +58,7 @@ ok "the tiers of the run do not matter" cmp -s "$curve" "$TMP/tiers.csv"
 # Entries in blocks: once a cache has lost a block of an earlier turn, it is not asked for the blocks behind it. The
 # curve counts the lookups of a cache that lost none, sampled or not.
 for policy in lru sieve; do
-    set -- --num-users 20 --duration 60 --generation-mode none --seed 3 --granularity block:256 --eviction $policy
+    set -- --num-users 20 --duration 60 --decode-reads batch --generation-mode none --seed 3 --granularity block:256 --eviction $policy
     generate "$@" --curve "$curve" --curve-sizes 256M,1G,8G --curve-optimal
     is "users, entries in blocks, $policy: as runs of their own" "$(hits)" "$(hits_of_runs "0.25 1 8 0" "$@")"
 done

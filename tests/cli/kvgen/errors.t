@@ -44,11 +44,11 @@ printf 'qos_distribution:\n  interactive_probability: 0.9\n' >"$TMP/c.yaml"
 bad "contradicting shares" 2 ".*c.yaml:2: .*responsive_threshold" --config "$TMP/c.yaml"
 bad "unknown option" 2 "--num-user" --num-user 3
 bad "operand" 2 "trace.csv: " trace.csv
-bad "bad number in an option" 2 "--num-users" --num-users many
+bad "bad number in an option" 2 "--users" --num-users many
 bad "unknown type" 2 "--kv-dtype: float7: " --kv-dtype float7
-bad "no tier" 2 "--storage-capacity-gb" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb none
-bad "bad capacity" 2 "--storage-capacity-gb" --storage-capacity-gb -3
-bad "no such place" 2 "--storage-capacity-gb" --storage-capacity-gb "auto:$TMP/no/where"
+bad "no tier" 2 "--storage-capacity" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb none
+bad "bad capacity" 2 "--storage-capacity" --storage-capacity-gb -3
+bad "no such place" 2 "--storage-capacity" --storage-capacity-gb "auto:$TMP/no/where"
 bad "more ranks than GPUs" 2 "--tensor-parallel" --tensor-parallel 2
 bad "bad tiers" 2 "--only-tier" --only-tier 3
 bad "bad epoch" 2 "--epoch" --epoch yesterday
@@ -56,11 +56,10 @@ bad "no end" 2 "--duration" --duration 0
 bad "no rate" 2 "--arrival poisson" --arrival poisson
 bad "rate without Poisson" 2 "--request-rate" --request-rate 3
 bad "block option for users" 2 "--block-reuse" --block-reuse any
-bad "users option for blocks" 2 "--num-users" --input "$DATA/mooncake_first200.jsonl" --num-users 3
+bad "users option for blocks" 2 "--users" --input "$DATA/mooncake_first200.jsonl" --num-users 3
 bad "mooncake without input" 2 "--source" --source mooncake
 bad "block option for arrivals" 2 "--partial-blocks" --input "$DATA/burstgpt_30rows.csv" --partial-blocks
 bad "burst without path" 2 "--use-burst-trace" --use-burst-trace
-bad "path without burst" 2 "--burst-trace-path" --burst-trace-path "$DATA/burstgpt_30rows.csv"
 bad "no burst trace" 2 ".*first200.jsonl: not an input" --use-burst-trace \
     --burst-trace-path "$DATA/mooncake_first200.jsonl"
 bad "endless cycles" 2 "--replay-cycles" --input "$DATA/burstgpt_30rows.csv" --replay-cycles 0
@@ -88,7 +87,7 @@ bad "azure is no burst" 2 ".*burst.csv: .*TIMESTAMP" --source azure --input "$bu
 
 bad "two for standard output" 2 "standard output" --summary - --dump-users -
 exits "--list-models with what simulates: status 2" 2 "$BIN/kvgen" --list-models --num-users 3
-stderr_like "--list-models with what simulates: says so" '^kvgen: --num-users: '
+stderr_like "--list-models with what simulates: says so" '^kvgen: --users: '
 exits "--list-models with --kv-dtype: status 2" 2 "$BIN/kvgen" --list-models --kv-dtype int4
 bad "level of a plain file" 2 "--level" --level 5
 
@@ -110,7 +109,7 @@ printf 'user_templates:\n  chatbot:\n    think_time_range: [0, 0]\n' >"$TMP/rest
 restless() { # name, status, options...
     name=$1 status=$2
     shift 2
-    exits "$name" "$status" timeout 60 "$BIN/kvgen" --duration 1 -o none "$@"
+    exits "$name" "$status" timeout 60 "$BIN/kvgen" --duration 1 --arrival open -o none "$@"
 }
 restless "no thinking, open arrival: status 2" 2 --users-file "$TMP/restless.csv" --num-users 1
 stderr_like "who it is" '^kvgen: .*restless.csv: user "ann" does not think'
@@ -129,7 +128,7 @@ bad "users over the file that they come from" 2 ".*users.csv: is read .--users-f
 echo 'decode: {batch_size: 8}' >"$TMP/c.yaml"
 bad "the trace over its configuration" 2 ".*c.yaml: is read .--config., and " --config "$TMP/c.yaml" \
     -o "$TMP/c.yaml"
-bad "users from a trace" 2 "--input: synthetic users .--source users. are read from no file" --source users \
+bad "users from a trace" 2 "--input: synthetic users .--source users. read no file" --source users \
     --input "$users"
 printf 'Timestamp,Model,Request tokens,Response tokens\n5,ChatGPT,10,3\n' >"$burst"
 exits "cycles of a pipe: status 2" 2 "$BIN/kvgen" --input - --replay-cycles 2 <"$burst"

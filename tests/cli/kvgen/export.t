@@ -7,7 +7,7 @@ cd "$TMP" || exit 1
 
 generate() {
     "$BIN/kvgen" --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast --gpu-mem-gb 1 \
-        --cpu-mem-gb 2 --storage-capacity-gb 3 "$@"
+        --cpu-mem-gb 2 --storage-capacity-gb 3 --arrival open --decode-reads batch "$@"
 }
 generate -o all.csv 2>/dev/null
 tab=$(printf '\t')
@@ -243,7 +243,7 @@ exits 'lint: many frames' 1 generate --format mlperf --storage-capacity-gb 0 --l
 stderr_like 'lint: frames' '^kvgen: --lint: mlperf: .*--frames one'
 exits 'lint: one frame' 0 generate --format mlperf --storage-capacity-gb 0 --frames one --lint -o kv.csv.zst
 exits 'lint: of our own format' 2 generate --lint -o kv.csv
-exits 'lint: large objects' 1 "$BIN/kvgen" --model llama3.1-70b-instruct --num-users 9 --duration 30 --format oracle \
+exits 'lint: large objects' 1 "$BIN/kvgen" --model llama3.1-70b-instruct --num-users 9 --duration 30 --arrival open --decode-reads batch --format oracle \
     --lint -o none
 stderr_like 'lint: sizes' '^kvgen: --lint: oracle: 1 row \(first: 112\) of more than 4 GiB'
 

@@ -54,6 +54,6 @@ refused "no tokens" 'neither request nor block:N' --granularity block:0
 refused "neither" 'neither request nor block:N' --granularity page
 refused "too many blocks" 'more than 524287 blocks' --granularity block:1 --model tiny-1b --users-file "$TMP/long.csv" \
     --num-users 1 --max-requests 1
-refused "block traces" 'no meaning' --input "$DATA/mooncake_first200.jsonl" --granularity block:16
-refused "partial blocks of nothing" 'kept in blocks' --partial-blocks
+refused "block traces" 'does not apply' --input "$DATA/mooncake_first200.jsonl" --granularity block:16
+refused "partial blocks of nothing" 'applies only to blocks' --partial-blocks
 done_testing

@@ -24,7 +24,7 @@ is "questions are not answered there, requests retrieve" "$(awk -F, '
     END {for (request in reads) if (reads[request] > 5) bad++
         print bad + 0, (length(reads) > 0)}' "$TMP/rag.csv")" "0 1"
 
-generate "$TMP/decode.csv" --decode-only
+generate "$TMP/decode.csv" --decode-only --decode-reads batch
 is "--decode-only: ten objects for each user, then reads" "$(ops "$TMP/decode.csv")" \
     "Generate  ;Read Decode user;Read Evict prepop;Write Evict prepop;Write Prefill prepop;"
 is "their names and sizes" "$(awk -F, '$6 == "Prefill" {print $5, $3, $11, $7, $8}' "$TMP/decode.csv")" \
@@ -37,7 +37,7 @@ picked=$(awk -F, '$2 == "Read" && $7 > 0 {print $5}' "$TMP/decode.csv" | sort -u
 ok "picked among all of them ($picked)" test "$picked" -gt 290
 is "the same requests as elsewhere" "$(awk -F, '$2 == "Generate" {print $1, $8, $11}' "$TMP/decode.csv")" \
     "$(awk -F, '$2 == "Generate" {print $1, $8, $11}' "$TMP/both.csv")"
-generate "$TMP/again.csv" --decode-only --threads 1
+generate "$TMP/again.csv" --decode-only --decode-reads batch --threads 1
 ok "twice the same" cmp "$TMP/decode.csv" "$TMP/again.csv"
 ok "the trace is consistent" "$BIN/kvstat" --verify-trace "$TMP/decode.csv"
 generate "$TMP/once.csv" --decode-only --decode-reads once --num-users 4

@@ -15,7 +15,7 @@ generate() { # FILE OPTIONS...
         --summary "$TMP/s.json" -o "$output" "$@"
 }
 trace=$TMP/trace.csv
-generate "$trace"
+generate "$trace" --decode-reads batch
 
 # At the head: ten documents of 4,000 to 12,000 tokens in chunks of 512, 128 KiB a token; rows without a user.
 heads=$TMP/heads
@@ -76,8 +76,8 @@ asks() { awk -F, '$2 == "Generate" {print $1, $8, $11}' "$1" | sort; }
 awk -F, 'NR == FNR {if ($10 == "user") own[$7]; next} $2 != "Generate" || $7 in own' "$trace" "$trace" >"$TMP/without"
 "$BIN/kvgen" --no-notes --num-users 30 --duration 60 --generation-mode none -o "$TMP/plain.csv" 2>/dev/null
 is "other requests are the same" "$(asks "$TMP/without")" "$(asks "$TMP/plain.csv")"
-generate "$TMP/again.csv" --threads 1
-generate "$TMP/more.csv.zst" --threads 3
+generate "$TMP/again.csv" --decode-reads batch --threads 1
+generate "$TMP/more.csv.zst" --decode-reads batch --threads 3
 ok "twice the same" cmp "$trace" "$TMP/again.csv"
 is "with three threads the same" "$(zstd -qdc "$TMP/more.csv.zst" | cksum)" "$(cksum <"$trace")"
 generate "$TMP/closed.csv" --arrival closed --generation-mode fast

@@ -10,7 +10,7 @@ generate() {
     # shellcheck disable=SC2046 # one word, or none
     told "$BIN/kvgen" $(rows_only "$@") --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast \
         --gpu-mem-gb 1 \
-        --cpu-mem-gb 2 --storage-capacity-gb 3 "$@"
+        --cpu-mem-gb 2 --storage-capacity-gb 3 --arrival open --decode-reads batch "$@"
 }
 rows() { tail -n +2 "$1"; }
 core_columns=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase

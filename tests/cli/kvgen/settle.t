@@ -136,9 +136,9 @@ is "the log before" "$(ops rows.preload.tsv | awk '{printf "%g %s %s %s, ", $1 -
 is "the log" "$(ops rows.tsv | awk '{printf "%g %s %s, ", $1 - 86400, $2, $3}')" \
     "2 PUT a, 2 GET a, 4 PUT a, 5 GET a, 6 PUT b, 8 GET c, 9 DELETE a, "
 exits "it moves nothing" 2 "$BIN/kvgen" --input rows.csv --format sai3 --preload --settle 2s -o rows.tsv
-stderr_like "and says so" '^kvgen: --settle: --preload moves nothing'
+stderr_like "and says so" '^kvgen: --settle: does not apply with --preload'
 exits "it has two files" 2 "$BIN/kvgen" --input rows.csv --format sai3 --preload -o -
-stderr_like "and says that, too" '^kvgen: --preload: there are two files'
+stderr_like "and says that, too" '^kvgen: --preload: writes two files'
 exits "only looked at" 0 "$BIN/kvgen" --input rows.csv --format sai3 --preload --lint -o none
 stderr_like "it writes no file" '^kvgen: --preload: 2 PUTs, 2.79 GiB, in no file'
 

@@ -162,7 +162,7 @@ refused "cut" '' '[{"conversations": [{"from": "human", "value": "a'
 refused "no turn at all" 'no turn' '[{"conversations": [1, 2]}, 3]'
 refused "nothing" 'holds no conversation' '[]'
 exits "speedup without times" 2 "$BIN/kvgen" --dataset-path "$dataset" --trace-speedup 2 -o none
-stderr_like "speedup without times: says so" '^kvgen: --trace-speedup: this dataset has no times'
+stderr_like "speedup without times: says so" '^kvgen: --speed: this dataset has no times'
 exits "endless at one time" 2 "$BIN/kvgen" --dataset-path "$dataset" --replay-cycles 0 --duration 5 -o none
 exits "said twice" 2 "$BIN/kvgen" --dataset-path "$dataset" --input "$dataset" -o none
 done_testing

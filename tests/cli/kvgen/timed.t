@@ -110,5 +110,5 @@ bad "no such file" 'nowhere.json' --tier-model "$TMP/nowhere.json"
 bad "another summary" 'not a summary of kvreplay' --tier-model "$TMP/two.json"
 echo '{"program": "kvreplay", "tiers": [{"tier": "Tier-1", "read": {"gib_per_s": null}}]}' >"$TMP/empty.json"
 bad "a run that measured nothing" 'no measured rates of Tier-1' --tier-model 1="$TMP/empty.json"
-bad "writers without time" 'writes take no time without --tier-model' --max-concurrent-allocs 4
+bad "writers without time" 'needs --tier-model: without it writes take no time' --max-concurrent-allocs 4
 done_testing

@@ -16,7 +16,7 @@ rows() { zstd -qdc "$1" | tail -n +2; }
 small="--gpu-mem-gb 0.25 --cpu-mem-gb 0.5"
 
 # shellcheck disable=SC2086
-generate --num-users 5 --duration 20 --generation-mode none -m tiny-1b $small -o "$original"
+generate --num-users 5 --duration 20 --arrival open --decode-reads batch --generation-mode none -m tiny-1b $small -o "$original"
 made=$(digest)
 rows "$original" >"$TMP/original.rows"
 
@@ -79,7 +79,7 @@ like "a copy's summary" "$(generate --input "$original" -o none --summary -)" '"
 for tiers in "$small" "--gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 100" "--gpu-mem-gb 0.1 --cpu-mem-gb 0" \
     "$small --eviction sieve" "$small --promote on-hit"; do
     # shellcheck disable=SC2086
-    generate --num-users 5 --duration 20 --generation-mode none -m tiny-1b $tiers -o "$TMP/direct.csv"
+    generate --num-users 5 --duration 20 --arrival open --decode-reads batch --generation-mode none -m tiny-1b $tiers -o "$TMP/direct.csv"
     # shellcheck disable=SC2086
     generate --input "$original" --retier $tiers -o "$TMP/retier.csv"
     ok "--retier $tiers: as if generated so" cmp -s "$TMP/direct.csv" "$TMP/retier.csv"
@@ -169,7 +169,7 @@ bad() { # name regex arguments
     ok "$bad_name: no file" test ! -e "$TMP/out.csv"
 }
 bad "a model" "--model: .*nothing is generated" --input "$original" -m tiny-1b
-bad "tiers" "--gpu-mem-gb: .*--retier" --input "$original" --gpu-mem-gb 1
+bad "tiers" "--gpu-mem: .*--retier" --input "$original" --gpu-mem-gb 1
 bad "a curve" "--curve: .*--retier" --input "$original" --curve "$TMP/c.csv"
 bad "--retier of users" "--retier: .*--source trace" --retier
 bad "a folder of traces" ".*several files" --input "$TMP"/'*.csv'

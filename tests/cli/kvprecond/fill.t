@@ -90,7 +90,7 @@ exits 'two targets' 2 "$kvprecond" --size 1M "$TMP/dir" "$TMP/other"
 exits 'a block that is no multiple of 4 KiB' 2 "$kvprecond" --size 1M --block-size 5000 "$TMP/dir"
 exits 'a file size for a single file' 2 "$kvprecond" --size 1M --file-size 1M "$TMP/file"
 exits 'a model in a sequential fill' 2 "$kvprecond" --size 1M --model llama3.1-8b "$TMP/dir"
-stderr_like 'with the reason' '^kvprecond: --model: only --mode kv has a meaning for it$'
+stderr_like 'with the reason' '^kvprecond: --model: applies only with --mode kv$'
 exits 'rounds without --until-steady' 2 "$kvprecond" --size 1M --round 1s "$TMP/dir"
 exits 'a file size for objects' 2 "$kvprecond" --size 1M --mode kv --file-size 1M "$TMP/dir"
 exits 'an unknown model' 2 "$kvprecond" --size 1M --mode kv --model none "$TMP/dir"

@@ -53,7 +53,7 @@ fails "the summary over the trace" 2 '.*same.csv: is read \(the trace\), and --s
 ok "nothing happened to the trace" cmp "$TMP/t.csv" "$TMP/same.csv"
 fails "the summary over the results" 2 '.*out: is named for two outputs \(--output, --summary\)' --null -o "$TMP/out" \
     --summary "$TMP/out" "$TMP/same.csv"
-fails "results and summary to standard output" 2 '--summary: result rows go to standard output' --null \
+fails "results and summary to standard output" 2 '--summary: standard output already takes the result rows' --null \
     --summary - "$TMP/same.csv"
 fails "a summary that has no place" 1 '.*none/s.json: cannot write' --null -o "$TMP/out" \
     --summary "$TMP/none/s.json" "$TMP/same.csv"
@@ -66,7 +66,7 @@ head -n 1 "$TMP/t.csv" | "$BIN/kvreplay" --null -o "$TMP/out" --summary "$TMP/s.
 is "a figure without measurements is not 0" "$(json "$TMP/s.json" '.lateness_us | .p50, .p99, .max, .budget')" \
     "null null null null"
 rm -f "$TMP/out"
-fails "no target" 2 '--nvme: ' "$TMP/t.csv"
+fails "no target" 2 '--target: ' "$TMP/t.csv"
 fails "a folder in a folder that is not there" 3 '.*/a/b: parent directory .*/a does not exist' --nvme "$TMP/a/b" "$TMP/t.csv"
 fails "system directory" 3 '/etc: refused: /etc is the system directory' --nvme /etc "$TMP/t.csv"
 fails "below a system directory" 3 '/etc/x: refused: /etc/x lies in the system directory /etc' --nvme /etc/x "$TMP/t.csv"
@@ -108,7 +108,7 @@ fails "a GPU that is not there" 3 '--gpu: 0,1023: no such GPU \([0-9]+ seen' --g
     -o /dev/null "$TMP/t.csv"
 fails "GPUs under another engine" 2 '--gpu: 0,1: has no meaning with another engine' --gpu 0,1 --tier-engine 0=mem \
     --tier-engine 2=null -o /dev/null "$TMP/t.csv"
-fails "the speed of real GPUs" 2 '--gpu-latency: is of a simulated GPU' --gpu-latency 1us --gpu all \
+fails "the speed of real GPUs" 2 '--gpu-latency: applies only to a simulated GPU' --gpu-latency 1us --gpu all \
     --tier-engine 2=null -o /dev/null "$TMP/t.csv"
 fails "a word that is no GPU" 2 '--gpu: some: expected' --gpu some --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
 fails "a simulated tier without servers" 2 '--tier-engine: .*expected' --tier-engine 2=sim:servers=0 \
@@ -116,9 +116,9 @@ fails "a simulated tier without servers" 2 '--tier-engine: .*expected' --tier-en
 fails "a stall without a length" 2 '--tier-engine: .*expected' --tier-engine 2=sim:stall=1s -o /dev/null "$TMP/t.csv"
 fails "a simulated tier that never ends" 2 '--tier-engine: .*expected' --tier-engine 2=sim:bw=0 \
     -o /dev/null "$TMP/t.csv"
-fails "the speed of a GPU that is none" 2 '--gpu-bandwidth: has no meaning with another engine' --gpu-bandwidth 1GB/s \
+fails "the speed of a GPU that is none" 2 '--gpu-bandwidth: does not apply when --tier-engine' --gpu-bandwidth 1GB/s \
     --tier-engine 0=mem --tier-engine 2=null -o /dev/null "$TMP/t.csv"
-fails "the speed of a real GPU" 2 '--gpu-latency: is of a simulated GPU' --gpu-latency 1us --gpu require \
+fails "the speed of a real GPU" 2 '--gpu-latency: applies only to a simulated GPU' --gpu-latency 1us --gpu require \
     --tier-engine 2=null -o /dev/null "$TMP/t.csv"
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Read,5,Tier-2,nobody,Decode\n' >"$TMP/absent.csv"
 fails "an object that is not there" 1 'row 1 \(Tier-2 Read, key nobody\): the object is not there' --on-absent fail \
@@ -127,7 +127,7 @@ exits "threads instead of a ring" 0 "$BIN/kvreplay" --nvme "$TMP/d" --ioengine p
     --sync object -o /dev/null "$TMP/t.csv"
 stderr_like "what is in force" 'in force: .*; 8 I/Os of 1024 KiB; 1 ring; [0-9]+ threads; objects synced'
 stderr_unlike "is no fallback" 'at most [0-9]* I/Os in flight'
-fails "two things under one tier" 2 '--nvme: has no meaning' --nvme "$TMP/g" --tier-engine 2=null \
+fails "two things under one tier" 2 '--target: does not apply' --nvme "$TMP/g" --tier-engine 2=null \
     -o /dev/null "$TMP/t.csv"
 
 # No room: what was needed and what is free, from a pipe where the peak is not known.

@@ -82,6 +82,6 @@ stderr_like 'is said' '^kvstat: --interval: 1e-05 s makes more than 10000 interv
 sed '$s/,0.550000,100,0,ok$/,9000000000.0,100,0,ok/' "$dozen" >"$TMP/late.csv"
 exits 'a row at the end of time' 2 "$kvstat" --interval 1s "$TMP/late.csv"
 exits 'several files' 2 "$kvstat" --interval 1s "$dozen" "$dozen"
-stderr_like 'are refused' '^kvstat: --interval: is for one file'
+stderr_like 'are refused' '^kvstat: --interval: takes one file'
 exits 'no duration' 2 "$kvstat" --interval soon "$dozen"
 done_testing

@@ -49,7 +49,7 @@ is 'the words that a text can be' "$(offers kvreplay --gpu '')" "$(printf 'all\n
 is 'a file, its name as one word' "$(offers kvreplay --output some)" "$(printf 'some dir\nsome file')"
 is 'behind the short name' "$(offers kvreplay -o some)" "$(printf 'some dir\nsome file')"
 is 'a folder' "$(offers kvstat --hgrm '')" 'some dir'
-is 'a file or a folder' "$(offers kvreplay --nvme some)" "$(printf 'some dir\nsome file')"
+is 'a file or a folder' "$(offers kvreplay --target some)" "$(printf 'some dir\nsome file')"
 is 'nothing for a number' "$(offers kvreplay --limit '')" ''
 is 'an operand' "$(offers kvstat --json some)" "$(printf 'some dir\nsome file')"
 is 'an operand behind --' "$(offers kvstat -- --)" ''

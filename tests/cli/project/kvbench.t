@@ -25,8 +25,11 @@ END
 exits 'kvbench: all of it fits into memory' 0 "$examples/kvbench" --model tiny-1b --num-users 2 --duration 1 \
     --cpu-mem-gb 1 --generation-mode none --seed 7 --cache-dir objects --output memory.json
 stderr_like 'kvbench: and says nothing of the drive' '^kvbench: nothing went to storage, memory held it all'
-exits 'kvbench: as that program' 0 "$examples/kvbench" --dry-run --compat --cache-dir objects
+exits 'kvbench: as that program' 0 "$examples/kvbench" --dry-run --cache-dir objects
 stderr_like 'kvbench: with deletions, which make room' '^  kvgen .*--compat mlperf .*--ops [A-Za-z,]*Delete'
+exits 'kvbench: as an engine' 0 "$examples/kvbench" --dry-run --compat none --cache-dir objects
+stderr_like 'kvbench: has its deletions anyway' '^  kvgen .*--compat none'
+stderr_unlike 'kvbench: and needs no list of operations' '--ops'
 # As many GPUs as asked for, if the machine has them: here two, from a program in the driver's place.
 mkdir fake
 printf '#!/bin/sh\nprintf "GPU 0: A\\nGPU 1: A\\n"\n' >fake/nvidia-smi

@@ -35,12 +35,21 @@ for program in kvgen kvreplay kvstat kvprecond; do
     is "$program: every option stands in the man page" "$(comm -23 "$TMP/listed" "$TMP/documented")" ''
     is "$program: the man page names no other option" "$(comm -13 "$TMP/listed" "$TMP/documented")" ''
 
-    # --help is for people: each option is in it, with its default.
-    "$BIN/$program" --help >"$TMP/help" 2>"$TMP/error"
+    # --help all is for people: each option is in it, with its default. --help fits a screen or two.
+    "$BIN/$program" --help all >"$TMP/help" 2>"$TMP/error"
     missing=$(while read -r name letter; do
         grep -Eq -- "--(\[no-\])?$name( |$)" "$TMP/help" || echo "--$name ($letter)"
     done <"$TMP/listed")
-    is "$program --help shows every option" "$missing" ''
+    is "$program --help all shows every option" "$missing" ''
+
+    "$BIN/$program" --help >"$TMP/brief"
+    ok "$program --help has under 60 lines" test "$(lines "$TMP/brief")" -lt 60
+    not_ok "$program --help: none is wider than 80 columns" grep -q '.\{81\}' "$TMP/brief"
+    like "$program --help has examples" "$(cat "$TMP/brief")" '^Examples:$'
+    ok "$program --help has about twenty options" test "$(grep -c '^  .* --' "$TMP/brief")" -lt 30
+    not_ok "$program: experts' options are not in it" grep -Eq -- '--(level|frames|threads|spin)\b' "$TMP/brief"
+    not_ok "$program: they come last in --help all" \
+        sh -c "sed '/^For experts:/,\$d' '$TMP/help' | grep -Eq -- '^ .*--(level|frames|threads|spin) '"
 
     # Output that cannot be written is an error.
     for option in --help --version --list-options; do
@@ -51,4 +60,25 @@ for program in kvgen kvreplay kvstat kvprecond; do
             "1 $program: standard output: No space left on device"
     done
 done
+
+# A name that an option had before does the same, and is shown nowhere.
+for pair in 'kvgen num-users=7 users=7' 'kvgen trace-speedup=2 speed=2' 'kvgen gpu-mem-gb=3 gpu-mem=3GiB' \
+    'kvgen cpu-mem-gb=0.5 cpu-mem=512MiB' 'kvgen storage-capacity-gb=4 storage-capacity=4GiB' \
+    'kvreplay nvme=d target=d' 'kvreplay cache-dir=d target=d' 'kvreplay gpu-mem-gb=1 gpu-mem=1GiB' \
+    'kvreplay cpu-mem-gb=1 cpu-mem=1GiB' 'kvreplay storage-capacity-gb=1 storage-capacity=1GiB'; do
+    # shellcheck disable=SC2086 # three words
+    set -- $pair
+    not_ok "$1 --$2: is not shown" sh -c "'$BIN/$1' --help all | grep -q -- '--${2%%=*} '"
+    not_ok "$1 --$2: is not listed" sh -c "'$BIN/$1' --list-options | grep -q '^${2%%=*}	'"
+    "$BIN/$1" "--$2" "--$3" --help >"$TMP/out" 2>&1
+    not_ok "$1 --$2: is an option" grep -q 'unknown option\|an option of' "$TMP/out"
+done
+told "$BIN/kvgen" --num-users 7 --gpu-mem-gb 3 --cpu-mem-gb 0.5 --storage-capacity-gb 4 -o /dev/null \
+    --duration 20 --summary "$TMP/old.json" >/dev/null
+told "$BIN/kvgen" --users 7 --gpu-mem 3GiB --cpu-mem 512MiB --storage-capacity 4GiB -o /dev/null --duration 20 \
+    --summary "$TMP/new.json" >/dev/null
+is 'old and new names give the same trace' "$(json "$TMP/new.json" .trace.digest)" "$(json "$TMP/old.json" .trace.digest)"
+is 'sizes without a unit are GiB' "$(told "$BIN/kvgen" --users 7 --gpu-mem 3 --cpu-mem 0.5 --storage-capacity 4 \
+    -o /dev/null --duration 20 --summary "$TMP/plain.json"; json "$TMP/plain.json" .trace.digest)" \
+    "$(json "$TMP/old.json" .trace.digest)"
 done_testing

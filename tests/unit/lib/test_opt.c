@@ -33,7 +33,7 @@ static const struct opt table[] = {
      .offset = AT(output),
      .arg = "FILE",
      .def = "-",
-     .alias = "out",
+     .alias = "out|to",
      .flags = OPT_NO_EFFECT,
      .help = "Where the rows go."},
     {.name = "input", .letter = 'i', .type = OPT_LIST, .offset = AT(inputs), .help = "A file."},
@@ -57,11 +57,11 @@ static const struct opt table[] = {
      .max = -1,
      .def = "7",
      .help = "Rows."},
-    {.name = "gpu-mem-gb",
-     .type = OPT_F64,
+    {.name = "gpu-mem",
+     .type = OPT_GIB,
      .offset = AT(gpu_gb),
-     .arg = "GiB",
-     .def = "16",
+     .alias = "gpu-mem-gb",
+     .def = "16GiB",
      .min = 0,
      .max = 65536,
      .help = "Memory of a GPU."},
@@ -178,19 +178,24 @@ static void every_form_of_an_option_is_taken(void **state)
     assert_string_equal(r->f.output, "-");
     assert_true(opt_given(r->p, "output"));
     done(r);
+    r = PARSE("--to", "y", "--gpu-mem", "512MiB");
+    assert_string_equal(r->f.output, "y");
+    assert_true(r->f.gpu_gb == 0.5);
+    done(r);
 }
 
 static void bad_values_are_named(void **state)
 {
     (void)state;
-    expect_error(PARSE("--gpu-mem-gb", "-1"), "--gpu-mem-gb", "-1 is below 0");
-    expect_error(PARSE("--gpu-mem-gb", "65537"), "--gpu-mem-gb", "65537 is above 65536");
-    expect_error(PARSE("--gpu-mem-gb", "abc"), "--gpu-mem-gb",
-                 "'abc' is not a number of GiB (such as 16, 0.5)");
-    expect_error(PARSE("--gpu-mem-gb", "nan"), "--gpu-mem-gb",
-                 "'nan' is not a number of GiB (such as 16, 0.5)");
-    expect_error(PARSE("--gpu-mem-gb"), "--gpu-mem-gb", "needs a value (GiB)");
-    expect_error(PARSE("--gpu-mem-gb", "--seed", "1"), "--gpu-mem-gb", "needs a value (GiB)");
+    expect_error(PARSE("--gpu-mem-gb", "-1"), "--gpu-mem", "-1 is below 0 B");
+    expect_error(PARSE("--gpu-mem", "65537"), "--gpu-mem", "65537 is above 64.00 TiB");
+    expect_error(PARSE("--gpu-mem", "65TiB"), "--gpu-mem", "65TiB is above 64.00 TiB");
+    expect_error(PARSE("--gpu-mem-gb", "abc"), "--gpu-mem",
+                 "'abc' is not a size (such as 16GiB, 512MiB; without a unit: GiB)");
+    expect_error(PARSE("--gpu-mem-gb", "nan"), "--gpu-mem",
+                 "'nan' is not a size (such as 16GiB, 512MiB; without a unit: GiB)");
+    expect_error(PARSE("--gpu-mem-gb"), "--gpu-mem", "needs a value (SIZE)");
+    expect_error(PARSE("--gpu-mem-gb", "--seed", "1"), "--gpu-mem", "needs a value (SIZE)");
     expect_error(PARSE("--seed", "-3"), "--seed", "-3 is below 0");
     expect_error(PARSE("--seed", "1.5"), "--seed", "'1.5' is not a whole number");
     expect_error(PARSE("--seed="), "--seed", "'' is not a whole number");
@@ -200,6 +205,8 @@ static void bad_values_are_named(void **state)
     expect_error(PARSE("--chunk-size", "1"), "--chunk-size", "1 is below 4.00 KiB");
     expect_error(PARSE("-w", "-2s"), "--wait", "-2s is below 0");
     expect_error(PARSE("--mode", "slow"), "--mode", "'slow' is not one of: none, fast, realistic");
+    expect_error(PARSE("--mode", "realstic"), "--mode",
+                 "'realstic' is not one of: none, fast, realistic; did you mean realistic?");
     expect_error(PARSE("--mode", ""), "--mode", "'' is not one of: none, fast, realistic");
     expect_error(PARSE("--verbose=yes"), "--verbose", "takes no value, 'yes' was given");
 }
@@ -219,7 +226,8 @@ static void unknown_options_get_the_nearest_name(void **state)
 {
     (void)state;
     expect_error(PARSE("--gpu-mem-bg", "1"), "--gpu-mem-bg",
-                 "unknown option; did you mean --gpu-mem-gb?");
+                 "unknown option; did you mean --gpu-mem?");
+    expect_error(PARSE("--outt", "1"), "--outt", "unknown option; did you mean --output?");
     expect_error(PARSE("--chunk=5"), "--chunk", "unknown option; did you mean --chunk-size?");
     expect_error(PARSE("--hepl"), "--hepl", "unknown option; did you mean --help?");
     expect_error(PARSE("--zzzzzz"), "--zzzzzz", "unknown option; see kvtest --help");
@@ -264,9 +272,9 @@ static void help_says_what_the_table_says(void **state)
     assert_non_null(strstr(text, "Usage: kvtest [options] [FILE...]\n"));
     assert_non_null(strstr(text, "\nInput and output:\n"));
     assert_non_null(strstr(text, "  -o, --output FILE"));
-    assert_non_null(strstr(text, "(default: -; also --out)"));
+    assert_non_null(strstr(text, "(default: -)"));
     assert_non_null(strstr(text, "--[no-]verify"));
-    assert_non_null(strstr(text, "(default: 16; 0 to 65536)"));
+    assert_non_null(strstr(text, "(default: 16GiB; 0 B to"));
     assert_non_null(strstr(text, "4.00 KiB to 1.00 GiB"));
     assert_non_null(strstr(text, "(default: 7; at least 1)"));
     assert_non_null(strstr(text, "(default: fast; one of none,"));
@@ -277,6 +285,46 @@ static void help_says_what_the_table_says(void **state)
         line += len + (line[len] == '\n');
     }
     done(r);
+}
+
+/* Rows for experts come last, common ones alone make the short text, old ones are taken and shown
+ * nowhere. */
+static void help_has_two_levels(void **state)
+{
+    (void)state;
+    struct fields f;
+    struct err e = {0};
+    static const struct opt levels[] = {
+        {.type = OPT_HEADING, .help = "Depth"},
+        {.name = "spin", .type = OPT_FLAG, .offset = AT(verify), .flags = OPT_EXPERT, .help = "S."},
+        {.type = OPT_HEADING, .help = "Rows"},
+        {.name = "seed", .type = OPT_U64, .offset = AT(seed), .flags = OPT_COMMON, .help = "D."},
+        {.name = "limit", .type = OPT_U64, .offset = AT(limit), .help = "L."},
+        {.name = "old", .type = OPT_FLAG, .offset = AT(verbose), .flags = OPT_OLD, .help = "O."},
+        {.type = OPT_EXAMPLE, .help = "kvtest --seed 3"},
+        {0}};
+    char *brief[] = {(char *)(uintptr_t) "kvtest", (char *)(uintptr_t) "--old",
+                     (char *)(uintptr_t) "--help", NULL};
+    char *all[] = {(char *)(uintptr_t) "kvtest", (char *)(uintptr_t) "--help",
+                   (char *)(uintptr_t) "all", NULL};
+    struct opt_parser *p = opt_open("kvtest", "", levels, &f);
+
+    assert_int_equal(opt_parse(p, 3, brief, &e), 1);
+    assert_true(f.verbose);
+    assert_non_null(strstr(opt_answer(p), "\nRows:\n"));
+    assert_non_null(strstr(opt_answer(p), "--seed"));
+    assert_non_null(strstr(opt_answer(p), "\nExamples:\n  kvtest --seed 3\n"));
+    assert_null(strstr(opt_answer(p), "Depth"));
+    assert_null(strstr(opt_answer(p), "--limit"));
+    opt_close(p);
+    p = opt_open("kvtest", "", levels, &f);
+    assert_int_equal(opt_parse(p, 3, all, &e), 1);
+    assert_non_null(strstr(opt_answer(p), "--limit"));
+    assert_non_null(strstr(opt_answer(p), "\nFor experts:\n      --spin"));
+    assert_true(strstr(opt_answer(p), "--spin") > strstr(opt_answer(p), "--limit"));
+    assert_null(strstr(opt_answer(p), "Depth"));
+    assert_null(strstr(opt_answer(p), "--old"));
+    opt_close(p);
 }
 
 static void version_and_listing(void **state)
@@ -290,7 +338,7 @@ static void version_and_listing(void **state)
     r = PARSE("--list-options");
     assert_int_equal(r->rc, 1);
     assert_non_null(strstr(opt_answer(r->p), "output\to\ttext\tFILE\t-\tWhere the rows go.\n"));
-    assert_non_null(strstr(opt_answer(r->p), "gpu-mem-gb\t\tf64\tGiB\t16\tMemory of a GPU.\n"));
+    assert_non_null(strstr(opt_answer(r->p), "gpu-mem\t\tsize\tSIZE\t16GiB\tMemory of a GPU.\n"));
     assert_non_null(
         strstr(opt_answer(r->p), "mode\tm\tenum\tnone|fast|realistic\tfast\tHow fast.\n"));
     assert_null(strstr(opt_answer(r->p), "Numbers"));
@@ -368,6 +416,7 @@ int main(void)
         cmocka_unit_test(unknown_options_get_the_nearest_name),
         cmocka_unit_test(lists_are_bounded),
         cmocka_unit_test(help_says_what_the_table_says),
+        cmocka_unit_test(help_has_two_levels),
         cmocka_unit_test(version_and_listing),
         cmocka_unit_test(options_without_meaning_are_refused),
         cmocka_unit_test(a_mode_takes_marked_options_only),
