@@ -136,7 +136,7 @@ static const struct opt table[] = {
              "within 5 % of this trace's, result's or benchmark's (JSON)."},
     {.name = "profile",
      .type = OPT_ENUM,
-     .offset = AT(profile),
+     .offset = AT(asked.profile),
      .arg = "NAME",
      .def = "none",
      .choices = "none|latency|throughput|mlperf",
@@ -144,11 +144,18 @@ static const struct opt table[] = {
      .help =
          "Judge the run: PASS, FAIL or INCONCLUSIVE by latencies, by bandwidth, or as the MLPerf "
          "benchmark does."},
+    {.name = "slo",
+     .type = OPT_FLAG,
+     .offset = AT(asked.slo),
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
+     .help = "Judge the targets of the QoS classes too, P95 to P99.99: end to end, or, where "
+             "generation took time, what storage decides of the time to the first token."},
     {.name = "check",
      .type = OPT_FLAG,
      .offset = AT(check),
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "Exit with status 1 when the verdict of --profile is FAIL, --compare finds a figure "
+     .help = "Exit with status 1 when the verdict of --profile or --slo is FAIL, --compare finds a "
+             "figure "
              "worse, or --reference one not within 5 %; with 4 when nothing is decided."},
     {.name = "verify-trace",
      .type = OPT_FLAG,
@@ -338,9 +345,9 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
         return refuse(e, "", "no input: name a trace or result file, or pipe one in");
     if (n > 1 && opt_given(p, "run"))
         return err_set(e, -EINVAL, ERR_INPUT, "--run", "describes one input, not %zu", n);
-    if (o->check && o->profile == VERDICT_NO_PROFILE && !o->reference && !compares)
+    if (o->check && !verdict_is_asked(o->asked) && !o->reference && !compares)
         return refuse(e, "--check",
-                      "needs --profile, --compare or --reference, which give the verdict");
+                      "needs --profile, --slo, --compare or --reference, which give the verdict");
     if (o->threads == 0) {
         long cpus = sysconf(_SC_NPROCESSORS_ONLN);
         o->threads = cpus < 1 ? 1 : cpus < THREADS_AUTO_MAX ? (uint64_t)cpus : THREADS_AUTO_MAX;

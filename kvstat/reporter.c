@@ -220,7 +220,7 @@ static int put_report(struct reporter *r, const struct figures *f, const struct 
 static int add_report(struct reporter *r, struct figures_source *source,
                       const struct provenance *pooled, struct figures **keep, struct err *e)
 {
-    enum verdict_profile profile = (enum verdict_profile)r->options.profile;
+    const struct verdict_asked asked = r->options.asked;
     struct figures *f = NULL;
     struct verdict verdict;
     int rc = 0;
@@ -235,14 +235,14 @@ static int add_report(struct reporter *r, struct figures_source *source,
     rc = make_figures(&f, *source, pooled, r->options.run, e);
     if (rc < 0)
         return rc;
-    verdict_judge(&verdict, profile, &r->limits, f);
+    verdict_judge(&verdict, asked, &r->limits, f);
     if (figures_failed(f)) {
         rc = err_nomem(e, "figures");
         goto out;
     }
-    if (profile != VERDICT_NO_PROFILE && r->options.check)
+    if (verdict_is_asked(asked) && r->options.check)
         reporter_judged(r, verdict.outcome);
-    rc = put_report(r, f, profile == VERDICT_NO_PROFILE ? NULL : &verdict, e);
+    rc = put_report(r, f, verdict_is_asked(asked) ? &verdict : NULL, e);
 out:
     if (rc == 0 && keep)
         *keep = f;

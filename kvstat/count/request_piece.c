@@ -96,6 +96,7 @@ static struct request_sums *item_of(struct request_piece *p, int64_t id)
                                                   .arrival_ns = TRACE_NONE,
                                                   .first_ns = INT64_MAX,
                                                   .last_ns = INT64_MIN,
+                                                  .read_end_ns = INT64_MIN,
                                                   .due_ns = TRACE_NONE,
                                                   .due_time_ns = TRACE_NONE,
                                                   .qos = TRACE_NO_QOS};
@@ -145,7 +146,13 @@ static void add_result_row(struct request_piece *p, struct request_sums *s,
     if (row->start_ns != TRACE_NONE)
         add_times(s, row->start_ns, length_ns);
 
-    s->client_ns = agg_add_ns(s->client_ns, agg_client_delay_ns(row));
+    int64_t delay_ns = agg_client_delay_ns(row);
+    s->client_ns = agg_add_ns(s->client_ns, delay_ns);
+    if (!s->generated)
+        s->read_client_ns = agg_add_ns(s->read_client_ns, delay_ns);
+    if (!s->generated && row->op == TRACE_READ && row->start_ns != TRACE_NONE &&
+        agg_add_ns(row->start_ns, length_ns) > s->read_end_ns)
+        s->read_end_ns = agg_add_ns(row->start_ns, length_ns);
     if (row->op == TRACE_GENERATE) {
         add_part(s, REQUEST_PART_GENERATION, length_ns);
     } else if (served) {
@@ -215,6 +222,11 @@ void request_sums_merge(struct request_sums *into, const struct request_sums *fr
         into->due_time_ns = from->due_time_ns;
     }
     into->client_ns = agg_add_ns(into->client_ns, from->client_ns);
+    if (!into->generated) {
+        into->read_client_ns = agg_add_ns(into->read_client_ns, from->read_client_ns);
+        if (from->read_end_ns > into->read_end_ns)
+            into->read_end_ns = from->read_end_ns;
+    }
     for (unsigned part = 0; part < REQUEST_PARTS; part++)
         add_part(into, part, from->part_ns[part]);
     if (from->qos != TRACE_NO_QOS)

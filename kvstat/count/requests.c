@@ -22,7 +22,7 @@ struct open {
 };
 
 struct requests {
-    bool result, follow;
+    bool result, follow, first_token;
     int64_t target_ns[TRACE_QOSES];
     struct requests_totals t;
     struct request_clock clock;
@@ -58,6 +58,11 @@ void requests_follow(struct requests *r)
     r->follow = true;
 }
 
+void requests_follow_first_token(struct requests *r)
+{
+    r->first_token = true;
+}
+
 void requests_free(struct requests *r)
 {
     if (!r)
@@ -68,9 +73,12 @@ void requests_free(struct requests *r)
             hist_free(r->t.qos[q].metric[m]);
     }
     hist_free(r->t.prompt);
+    hist_free(r->t.prompt_first_token);
     blocks_free(r->t.end_to_end);
-    for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
+    for (unsigned q = 0; q <= TRACE_NO_QOS; q++) {
         blocks_free(r->t.qos[q].end_to_end);
+        blocks_free(r->t.qos[q].first_token);
+    }
     free(r->open);
     free(r->bucket);
     free(r->closed);
@@ -158,16 +166,37 @@ static void count_parts(struct requests_totals *t, const struct request_sums *s,
     t->part_ns[REQUEST_PART_ROWS] += scale < 1 ? 0 : held_ns - sum_ns;
 }
 
-static int follow(struct requests_totals *t, uint8_t qos, int64_t end_to_end_ns)
+static int follow(struct blocks **b, int64_t ns)
 {
-    struct blocks **b[2] = {&t->end_to_end, &t->qos[qos].end_to_end};
-    int rc = 0;
-    for (unsigned i = 0; i < 2 && rc == 0; i++) {
-        if (!*b[i])
-            *b[i] = blocks_create();
-        rc = *b[i] ? blocks_add(*b[i], end_to_end_ns) : -ENOMEM;
-    }
-    return rc;
+    if (!*b)
+        *b = blocks_create();
+    return *b ? blocks_add(*b, ns) : -ENOMEM;
+}
+
+/* Records a time without the tool's own delays. Delays of operations side by side are counted each:
+ * the time may become too short, not too long. */
+static int record_prompt(struct hist **h, int64_t ns, int64_t delay_ns)
+{
+    if (!*h && !(*h = hist_create()))
+        return -ENOMEM;
+    return hist_record(*h, agg_add_ns(ns, -delay_ns));
+}
+
+/* The end-to-end time of a replayed request and its part before the first token: without the tool's
+ * delays, and in the order of time. */
+static int count_prompt(struct requests *r, const struct request_sums *s,
+                        const int64_t value[REQUESTS_METRICS])
+{
+    struct requests_totals *t = &r->t;
+    int64_t whole_ns = value[REQUESTS_END_TO_END], first_ns = value[REQUESTS_FIRST_TOKEN];
+    int rc = record_prompt(&t->prompt, whole_ns, s->client_ns);
+    if (rc == 0 && r->first_token)
+        rc = record_prompt(&t->prompt_first_token, first_ns, s->read_client_ns);
+    if (rc == 0 && r->follow)
+        rc = follow(&t->end_to_end, whole_ns);
+    if (rc == 0 && r->follow)
+        rc = follow(&t->qos[s->qos].end_to_end, whole_ns);
+    return rc == 0 && r->first_token ? follow(&t->qos[s->qos].first_token, first_ns) : rc;
 }
 
 static int count_request(struct requests *r, struct request_sums *s)
@@ -200,6 +229,10 @@ static int count_request(struct requests *r, struct request_sums *s)
     }
     if (s->generated)
         value[REQUESTS_GENERATION] = s->part_ns[REQUEST_PART_GENERATION];
+    if (r->first_token && r->result)
+        value[REQUESTS_FIRST_TOKEN] =
+            agg_add_ns(s->read_end_ns > s->first_ns ? s->read_end_ns : s->first_ns,
+                       -(arrival != TRACE_NONE ? arrival : s->first_ns));
 
     count_parts(t, s, (double)value[REQUESTS_END_TO_END]);
     if (s->qos < TRACE_QOSES && arrival != TRACE_NONE)
@@ -208,14 +241,7 @@ static int count_request(struct requests *r, struct request_sums *s)
     for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)
         if (value[m] != TRACE_NONE)
             rc = record(t, s->qos, m, value[m]);
-    if (rc < 0 || !r->result)
-        return rc;
-    if (!t->prompt && !(t->prompt = hist_create()))
-        return -ENOMEM;
-    /* Delays of operations side by side are counted each: the time may become too short, not too
-     * long. */
-    rc = hist_record(t->prompt, agg_add_ns(value[REQUESTS_END_TO_END], -s->client_ns));
-    return rc == 0 && r->follow ? follow(t, s->qos, value[REQUESTS_END_TO_END]) : rc;
+    return rc < 0 || !r->result ? rc : count_prompt(r, s, value);
 }
 
 /* ---- the table ---- */
@@ -343,10 +369,14 @@ int requests_merge(struct requests *into, const struct requests *from)
     if (rc == 0)
         rc = merge_hist(&t->prompt, f->prompt);
     if (rc == 0)
+        rc = merge_hist(&t->prompt_first_token, f->prompt_first_token);
+    if (rc == 0)
         rc = merge_blocks(&t->end_to_end, f->end_to_end);
     for (unsigned q = 0; q <= TRACE_NO_QOS; q++) {
         if (rc == 0)
             rc = merge_blocks(&t->qos[q].end_to_end, f->qos[q].end_to_end);
+        if (rc == 0)
+            rc = merge_blocks(&t->qos[q].first_token, f->qos[q].first_token);
         t->qos[q].count += f->qos[q].count;
         t->qos[q].within_target += f->qos[q].within_target;
         for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)

@@ -153,9 +153,10 @@ enum figure_what {
     FIGURE_QUEUE,
     FIGURE_STORAGE,
     FIGURE_GENERATION,
-    FIGURE_QUEUE_MEAN, /* of all that arrived, with those in line at the end */
-    FIGURE_WAITING,    /* requests in line at the end */
-    FIGURE_TARGET_P95, /* in the order of figures_targets */
+    FIGURE_FIRST_TOKEN, /* only with --slo */
+    FIGURE_QUEUE_MEAN,  /* of all that arrived, with those in line at the end */
+    FIGURE_WAITING,     /* requests in line at the end */
+    FIGURE_TARGET_P95,  /* in the order of figures_targets */
     FIGURE_TARGET_P99,
     FIGURE_TARGET_P999,
     FIGURE_TARGET_P9999,
@@ -170,6 +171,7 @@ enum figure_what {
     FIGURE_PROFILE,
     FIGURE_VERDICT,
     FIGURE_SENTENCE,
+    FIGURE_SLO_OF, /* the times that the classes' targets were held against */
     FIGURE_RELATION,
     FIGURE_TARGET,
     FIGURE_ACTUAL,

@@ -382,12 +382,27 @@ static void doubt_group(struct figures *f, const struct group *g, enum group_met
     }
 }
 
+/* Times of requests as they were and without the tool's own delays; NULL: there are none. */
+static void doubt_requests(struct figures *f, enum validity_kind kind, const struct hist *as_is,
+                           const struct hist *prompt)
+{
+    for (size_t i = 0; as_is && prompt && i < sizeof(doubted_ppm) / sizeof(doubted_ppm[0]); i++) {
+        uint32_t ppm = doubted_ppm[i];
+        char what[32];
+        if (!figure_enough(hist_count(as_is), ppm))
+            continue;
+        snprintf(what, sizeof(what), "P%u", ppm / 10000);
+        const struct twice t = {hist_percentile(as_is, ppm), hist_percentile(prompt, ppm),
+                                VALIDITY_EVERYWHERE, what, "the tool's own delays"};
+        doubt_difference(f, kind, &t);
+    }
+}
+
 /* Computes the percentiles that are looked at a second time, without what the tool and its
  * processors added to them. */
 static void doubt_times(struct figures *f)
 {
     const struct requests_totals *r = requests_totals(f->scan->requests);
-    const struct hist *h = r->metric[REQUESTS_END_TO_END];
     for (unsigned tier = 0; tier < TRACE_TIERS; tier++)
         for (unsigned op = TRACE_READ; op <= TRACE_WRITE; op++) {
             const struct group *g =
@@ -398,16 +413,8 @@ static void doubt_times(struct figures *f)
             doubt_group(f, g, GROUP_DEVICE, SECOND_DEVICE);
             doubt_group(f, g, GROUP_RESPONSE, SECOND_RESPONSE);
         }
-    for (size_t i = 0; h && r->prompt && i < sizeof(doubted_ppm) / sizeof(doubted_ppm[0]); i++) {
-        uint32_t ppm = doubted_ppm[i];
-        char what[32];
-        if (!figure_enough(hist_count(h), ppm))
-            continue;
-        snprintf(what, sizeof(what), "P%u", ppm / 10000);
-        const struct twice t = {hist_percentile(h, ppm), hist_percentile(r->prompt, ppm),
-                                VALIDITY_EVERYWHERE, what, "the tool's own delays"};
-        doubt_difference(f, VALIDITY_END_TO_END, &t);
-    }
+    doubt_requests(f, VALIDITY_END_TO_END, r->metric[REQUESTS_END_TO_END], r->prompt);
+    doubt_requests(f, VALIDITY_FIRST_TOKEN, r->metric[REQUESTS_FIRST_TOKEN], r->prompt_first_token);
 }
 
 /* Takes what kvreplay says, and puts the state of each kind of figure. Traces have none: nothing
@@ -420,12 +427,15 @@ static void put_validity(struct figures *f, const struct provenance *p)
         put_unknown(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_ITSELF));
         return;
     }
+    bool first_token = requests_totals(f->scan->requests)->metric[REQUESTS_FIRST_TOKEN];
     f->validity = p->validity;
     doubt_rows(f);
     doubt_times(f);
     put_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE),
              validity_line(line, &f->validity));
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
+        if (kind == VALIDITY_FIRST_TOKEN && !first_token)
+            continue;
         unsigned place = validity_worst_place(&f->validity, kind);
         const struct validity_of *of = &f->validity.of[kind][place];
         id.label = validity_kind_word(kind);
@@ -685,7 +695,8 @@ static void put_request_times(struct figures *f, struct figure_id id,
 {
     for (unsigned m = 0; m < REQUESTS_METRICS; m++) {
         id.what = (uint8_t)(FIGURE_END_TO_END + m);
-        put_hist(f, id, metric[m]);
+        if (m != REQUESTS_FIRST_TOKEN || metric[m])
+            put_hist(f, id, metric[m]);
     }
 }
 
@@ -993,7 +1004,9 @@ const struct blocks *figures_blocks(const struct figures *f, const struct figure
     if (id->scope == FIGURE_OF_REQUESTS)
         return id->what == FIGURE_END_TO_END ? r->end_to_end : NULL;
     if (id->scope == FIGURE_OF_QOS)
-        return id->what == FIGURE_END_TO_END ? r->qos[id->qos].end_to_end : NULL;
+        return id->what == FIGURE_END_TO_END    ? r->qos[id->qos].end_to_end
+               : id->what == FIGURE_FIRST_TOKEN ? r->qos[id->qos].first_token
+                                                : NULL;
     if (s && id->scope == FIGURE_OF_LOOKUPS)
         return id->what == FIGURE_HIT_RATE ? sequences_lookups(s) : NULL;
     if (!s || !followed(id->what, &metric))

@@ -172,7 +172,7 @@ static struct figures *report_of(const char *const *path, unsigned by, struct ve
     source.provenance = &p;
     assert_int_equal(figures_create(&f, &source, &e), 0);
     provenance_free(&p);
-    verdict_judge(verdict, VERDICT_LATENCY, &limits, f);
+    verdict_judge(verdict, (struct verdict_asked){.profile = VERDICT_LATENCY}, &limits, f);
     return f;
 }
 
