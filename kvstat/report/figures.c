@@ -247,6 +247,60 @@ static void put_reasons(struct figures *f, const struct provenance *p)
     free(text);
 }
 
+/* Not known, or known. */
+static void put_answer(struct figures *f, struct figure_id id, enum provenance_answer answer)
+{
+    if (answer == PROVENANCE_UNKNOWN)
+        put_unknown(f, id);
+    else
+        put_truth(f, id, answer == PROVENANCE_YES);
+}
+
+/* What kvreplay saw of its own run, as its summary has it. */
+static void put_evidence(struct figures *f, const struct provenance_evidence *ev)
+{
+    static const enum figure_what whats[PROVENANCE_SEEN] = {
+        [PROVENANCE_RUN_DELAY_S] = FIGURE_RUN_DELAY,
+        [PROVENANCE_STEAL_SHARE] = FIGURE_STEAL_SHARE,
+        [PROVENANCE_LARGEST_GAP_US] = FIGURE_LARGEST_GAP,
+        [PROVENANCE_GAPS] = FIGURE_GAPS,
+        [PROVENANCE_OWN_IO_S] = FIGURE_OWN_IO,
+        [PROVENANCE_KERNEL_IO_S] = FIGURE_KERNEL_IO,
+        [PROVENANCE_OWN_READ_BYTES] = FIGURE_OWN_READ_BYTES,
+        [PROVENANCE_OWN_WRITE_BYTES] = FIGURE_OWN_WRITE_BYTES,
+        [PROVENANCE_DEVICE_READ_BYTES] = FIGURE_DEVICE_READ_BYTES,
+        [PROVENANCE_DEVICE_WRITE_BYTES] = FIGURE_DEVICE_WRITE_BYTES,
+        [PROVENANCE_RESIDENT_SHARE] = FIGURE_RESIDENT_SHARE,
+        [PROVENANCE_CACHED_READ_SHARE] = FIGURE_CACHED_READ_SHARE,
+        [PROVENANCE_OFFERED_PER_S] = FIGURE_OFFERED,
+        [PROVENANCE_ACHIEVED_PER_S] = FIGURE_ACHIEVED,
+        [PROVENANCE_BACKLOG_GROWTH] = FIGURE_BACKLOG_GROWTH};
+    const enum figure_scope scope = FIGURE_OF_EVIDENCE;
+    struct figure_id delay = figure_id(scope, FIGURE_CLIENT_DELAY);
+    if (!ev->known) {
+        put_unknown(f, figure_id(scope, FIGURE_ITSELF));
+        return;
+    }
+    for (unsigned i = 0; i < PROVENANCE_OFFERED_PER_S; i++)
+        put_number(f, figure_id(scope, whats[i]), ev->seen[i]);
+    for (unsigned i = 0; i < PROVENANCE_DELAYS && !isnan(ev->client_delay_us[0]); i++) {
+        delay.statistic = (uint8_t)(FIGURE_COUNT + i);
+        put_number(f, delay, ev->client_delay_us[i]);
+    }
+    if (isnan(ev->client_delay_us[0]))
+        put_unknown(f, delay);
+    put_text(f, figure_id(scope, FIGURE_TARGET), ev->target);
+    put_text(f, figure_id(scope, FIGURE_FILE_SYSTEM), ev->file_system);
+    put_text(f, figure_id(scope, FIGURE_PAGES), ev->pages);
+    put_answer(f, figure_id(scope, FIGURE_REGISTERED), ev->registered_buffers);
+    put_answer(f, figure_id(scope, FIGURE_DIRECT), ev->direct);
+    if (isnan(ev->seen[PROVENANCE_OFFERED_PER_S]))
+        put_unknown(f, figure_id(FIGURE_OF_OVERLOAD, FIGURE_ITSELF));
+    else
+        for (unsigned i = PROVENANCE_OFFERED_PER_S; i < PROVENANCE_SEEN; i++)
+            put_number(f, figure_id(FIGURE_OF_OVERLOAD, whats[i]), ev->seen[i]);
+}
+
 static void put_provenance(struct figures *f, const struct provenance *p)
 {
     const enum figure_scope run = FIGURE_OF_PROVENANCE;
@@ -278,10 +332,7 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         put_texts(f, figure_id(run, FIGURE_SIMULATED), f->simulated, simulated);
     else
         put_unknown(f, figure_id(run, FIGURE_SIMULATED));
-    if (p->valid == PROVENANCE_UNKNOWN)
-        put_unknown(f, figure_id(run, FIGURE_VALID));
-    else
-        put_truth(f, figure_id(run, FIGURE_VALID), p->valid == PROVENANCE_YES);
+    put_answer(f, figure_id(run, FIGURE_VALID), p->valid);
     put_reasons(f, p);
     put_text(f, figure_id(run, FIGURE_HOST), p->host);
     put_text(f, figure_id(run, FIGURE_ENGINE), p->engine);
@@ -298,6 +349,7 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         put_known(f, figure_id(FIGURE_OF_KERNEL, FIGURE_DEVICE_WRITE_BYTES), p->device_write_bytes);
         put_number(f, figure_id(FIGURE_OF_KERNEL, FIGURE_PAGE_CACHE_SHARE), p->page_cache_share);
     }
+    put_evidence(f, &p->evidence);
     if (p->autoscaling.known) {
         const enum figure_scope found = FIGURE_OF_AUTOSCALING;
         put_text(f, figure_id(found, FIGURE_MODE), p->autoscaling.mode);
