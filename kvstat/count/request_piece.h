@@ -9,8 +9,8 @@
 
 #include "lib/trace/trace.h"
 
-/* The parts of a request's end-to-end time, of which they are all. Those from GPU to STORAGE are
- * the service time of its operations. */
+/* The parts of a request's end-to-end time, of which they are all. Those from GPU to TOOL are the
+ * service time of its operations. */
 enum request_part {
     REQUEST_PART_QUEUE, /* before its first operation */
     REQUEST_PART_GENERATION,
@@ -20,6 +20,7 @@ enum request_part {
     REQUEST_PART_DEVICE,
     REQUEST_PART_HOST,
     REQUEST_PART_STORAGE, /* service time whose parts the file does not tell */
+    REQUEST_PART_TOOL,    /* of the service time of any tier, in which the process stood still */
     REQUEST_PART_ROWS,    /* between its operations: what is left */
     REQUEST_PARTS
 };
@@ -58,10 +59,13 @@ struct request_clock {
                             TRACE_NONE, false})
 void request_clock_merge(struct request_clock *into, const struct request_clock *from);
 
+struct gaps;
 struct request_piece;
 /* result: agg_is_result of the file. A request with a row that started before warmup_ns on the
  * replay's clock becomes warm; 0: none does. NULL: no memory. */
 struct request_piece *request_piece_create(bool result, int64_t warmup_ns);
+/* The times in which the process stood still; NULL: none are known. Lent. */
+void request_piece_take_stops(struct request_piece *p, const struct gaps *stops);
 void request_piece_free(struct request_piece *p);
 void request_piece_clear(struct request_piece *p);
 /* 0 or -ENOMEM. */

@@ -212,6 +212,8 @@ static int count_file(struct scan *s, const struct input *in, const struct scan_
         s->sequences = sequences_create(o->by & ~(unsigned)GROUPS_USER);
     if (s->requests && s->sequences)
         requests_follow(s->requests);
+    if (s->requests)
+        requests_take_gaps(s->requests, s->gaps);
     if (s->requests && o->first_token && result)
         requests_follow_first_token(s->requests);
     if (s->requests)

@@ -303,6 +303,7 @@ static const struct what {
     [FIGURE_SHARE_FLUSH] = {"storage_flush", FIGURE_UNIT_SHARE, NULL, NULL},
     [FIGURE_SHARE_STORAGE] = {"storage_unknown", FIGURE_UNIT_SHARE, NULL, NULL},
     [FIGURE_SHARE_HOST] = {"host", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_SHARE_TOOL] = {"tool", FIGURE_UNIT_SHARE, NULL, NULL},
     [FIGURE_OPS] = {"ops", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_GIB_PER_S] = {"gib_per_s", FIGURE_UNIT_GIB_PER_S, NULL, NULL},
     [FIGURE_SIZE] = {"size_bytes", FIGURE_UNIT_BYTES, NULL, NULL},

@@ -137,7 +137,8 @@ enum figure_what {
     FIGURE_SHARE_IO,
     FIGURE_SHARE_FLUSH,
     FIGURE_SHARE_STORAGE, /* not told apart */
-    FIGURE_SHARE_HOST,    /* behind it, FIGURE_ROWS */
+    FIGURE_SHARE_HOST,
+    FIGURE_SHARE_TOOL, /* behind it, FIGURE_ROWS */
     FIGURE_OPS,
     FIGURE_GIB_PER_S,
     FIGURE_SIZE, /* distributions in the order of enum group_metric */
