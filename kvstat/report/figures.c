@@ -469,11 +469,46 @@ static void doubt_times(struct figures *f)
     doubt_requests(f, VALIDITY_FIRST_TOKEN, r->metric[REQUESTS_FIRST_TOKEN], r->prompt_first_token);
 }
 
+static void put_place(struct figures *f, const char *label, unsigned kind, unsigned place)
+{
+    struct figure_id id = figure_id(FIGURE_OF_VALIDITY_KIND, FIGURE_STATE);
+    const struct validity_of *of = &f->validity.of[kind][place];
+    id.label = label;
+    figures_put(f, &(struct figure){
+                       .id = id, .form = FIGURE_FORM_TEXT, .text = validity_state_word(of->state)});
+    id.what = FIGURE_WHY;
+    put_text(f, id, of->why);
+    id.what = FIGURE_DOUBTED_TIER;
+    put_text(f, id, validity_place_tier(place));
+    id.what = FIGURE_DOUBTED_OP;
+    put_text(f, id, validity_place_op(place));
+}
+
+/* The worst place goes by the kind alone: tables of runs and comparisons find it there. Every other
+ * place of which something is said follows. */
+static void put_kind(struct figures *f, unsigned kind)
+{
+    const char *word = validity_kind_word(kind);
+    unsigned worst = validity_worst_place(&f->validity, kind);
+    put_place(f, word, kind, worst);
+    for (unsigned place = VALIDITY_EVERYWHERE; place < VALIDITY_PLACES; place++) {
+        const struct validity_of *of = &f->validity.of[kind][place];
+        char label[64];
+        if (place == worst || (of->state == VALIDITY_GOOD && !of->why[0]))
+            continue;
+        if (place == VALIDITY_EVERYWHERE)
+            snprintf(label, sizeof(label), "%s/all", word);
+        else
+            snprintf(label, sizeof(label), "%s/%s/%s", word, validity_place_tier(place),
+                     validity_place_op(place));
+        put_place(f, figures_keep(f, label), kind, place);
+    }
+}
+
 /* Takes what kvreplay says, and puts the state of each kind of figure. Traces have none: nothing
  * ran. */
 static void put_validity(struct figures *f, const struct provenance *p)
 {
-    struct figure_id id = figure_id(FIGURE_OF_VALIDITY_KIND, FIGURE_ITSELF);
     char line[VALIDITY_LINE];
     if (!f->result) {
         put_unknown(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_ITSELF));
@@ -485,23 +520,9 @@ static void put_validity(struct figures *f, const struct provenance *p)
     doubt_times(f);
     put_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE),
              validity_line(line, &f->validity));
-    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
-        if (kind == VALIDITY_FIRST_TOKEN && !first_token)
-            continue;
-        unsigned place = validity_worst_place(&f->validity, kind);
-        const struct validity_of *of = &f->validity.of[kind][place];
-        id.label = validity_kind_word(kind);
-        id.what = FIGURE_STATE;
-        figures_put(f, &(struct figure){.id = id,
-                                        .form = FIGURE_FORM_TEXT,
-                                        .text = validity_state_word(of->state)});
-        id.what = FIGURE_WHY;
-        put_text(f, id, of->why);
-        id.what = FIGURE_DOUBTED_TIER;
-        put_text(f, id, validity_place_tier(place));
-        id.what = FIGURE_DOUBTED_OP;
-        put_text(f, id, validity_place_op(place));
-    }
+    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
+        if (kind != VALIDITY_FIRST_TOKEN || first_token)
+            put_kind(f, kind);
 }
 
 /* ---- throughput and what holds it up ---- */
