@@ -105,12 +105,16 @@ static int scan_one(struct reporter *r, struct scan **out, const char *path, str
 
 /* ---- from counts to a report ---- */
 
+/* Rows have their times in microseconds at least. */
+#define ENDED_S 10e-6
+
 /* What came with the rows of one file. run: --run, or NULL; it must be of the run that made the
  * rows. *p is to be freed in any case. */
 static int read_provenance(struct provenance *p, const struct scan *s, const char *run,
                            struct err *e)
 {
-    uint64_t rows = agg_totals(s->agg)->rows;
+    const struct agg_totals *t = agg_totals(s->agg);
+    bool whole = agg_result(s->agg) && !s->cut && s->bad_rows == 0;
     struct provenance given, carried;
     int rc = provenance_read(p, run, s->summary, s->provenance, e);
     if (rc < 0 || !run)
@@ -123,11 +127,17 @@ static int read_provenance(struct provenance *p, const struct scan *s, const cha
             rc = err_set(e, -EINVAL, ERR_INPUT, run,
                          "is of another trace than the rows (digest %s, not %s)", given.digest,
                          carried.digest);
-        if (rc == 0 && agg_result(s->agg) && !s->cut && given.rows >= 0 &&
-            (uint64_t)given.rows != rows)
+        if (rc == 0 && whole && given.rows >= 0 && (uint64_t)given.rows != t->rows)
             rc = err_set(e, -EINVAL, ERR_INPUT, run,
                          "is of another run: it counted %lld rows, the file has %llu",
-                         (long long)given.rows, (unsigned long long)rows);
+                         (long long)given.rows, (unsigned long long)t->rows);
+        /* Runs of one length are told apart by when they ended. */
+        if (rc == 0 && whole && t->end_ns > 0 &&
+            fabs(given.elapsed_s - (double)t->end_ns / 1e9) > ENDED_S)
+            rc = err_set(e, -EINVAL, ERR_INPUT, run,
+                         "is of another run: that ended after %.6f s, the file's last row after "
+                         "%.6f s",
+                         given.elapsed_s, (double)t->end_ns / 1e9);
         provenance_free(&carried);
     }
     provenance_free(&given);

@@ -319,6 +319,8 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     p->seed_known = p->seed_known || jsonin_u64(jsonin_get(root, "seed"), &p->seed) == 0;
     take_list(&p->notes, jsonin_get(root, "notes"));
     take_i64(&p->rows, root, PATHS("rows.total"));
+    if (p->rows >= 0)
+        take_f64(&p->elapsed_s, root, "elapsed_s");
     take_text(p->host, sizeof(p->host), root, PATHS("host.name"));
     take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
     take_text(p->model, sizeof(p->model), root, PATHS("model.name", "model", "options.model"));
@@ -380,6 +382,7 @@ void provenance_clear(struct provenance *p)
                              .bytes_per_token = -1,
                              .warmup_ns = -1,
                              .rows = -1,
+                             .elapsed_s = NAN,
                              .device_read_bytes = -1,
                              .device_write_bytes = -1,
                              .storage_parts_ns = {NAN, NAN, NAN},

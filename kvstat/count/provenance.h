@@ -80,6 +80,7 @@ struct provenance {
     struct notes notes;            /* what kvreplay found worth telling */
     struct notes flags, fallbacks; /* of Tier-2 */
     int64_t rows;                  /* that the replay counted in its result */
+    double elapsed_s;              /* of the replay, to the last completion; NAN: not known */
     char digest[64];               /* of the trace that was replayed */
     uint64_t seed;
     bool seed_known; /* every number is a possible seed */
