@@ -40,6 +40,7 @@ struct evidence {
     double offered_per_s, achieved_per_s, growth_per_s;
     bool served;                         /* these are requests; else rows */
     bool real[TRACE_TIERS], real_engine; /* not simulated: a tier's engine, any of them */
+    enum gap_of loops[TRACE_TIERS];      /* of the engine's threads */
     /* from the kernel */
     struct machine machine_before, machine_after;
     enum target_medium target;

@@ -484,6 +484,7 @@ static void replay_set_evidence(struct replay *r)
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         const struct tier_info *info = &r->tiers.info[i];
         ev->real[i] = info->engine && !info->simulated;
+        ev->loops[i] = (enum gap_of)info->loops;
         ev->real_engine |= ev->real[i];
     }
     if (r->tiers.storage.open && r->tiers.info[TRACE_STORAGE].engine) {

@@ -293,27 +293,71 @@ static void judge_gaps(struct validity *v, const struct evidence *ev, const stru
     hist_free(without);
 }
 
+/* The summed service times of a tier, whose rows gaps may have lengthened. */
+static double judge_tier_gaps(struct validity *v, const struct evidence *ev, unsigned tier)
+{
+    double service_ns = 0;
+
+    for (unsigned op = 0; op < COUNTS_OPS; op++) {
+        struct counts_group sum;
+        if (counts_sum(ev->counts, tier, op, &sum) == 0) {
+            service_ns += hist_sum(sum.service);
+            judge_gaps(v, ev, &sum, COUNTS_HELD_SERVICE);
+            judge_gaps(v, ev, &sum, COUNTS_HELD_DEVICE);
+        }
+        counts_group_release(&sum);
+    }
+    return service_ns;
+}
+
+/* Service and device times of all that was moved in one tier. */
+static void judge_tier(struct validity *v, const struct evidence *ev, unsigned tier,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void judge_tier(struct validity *v, const struct evidence *ev, unsigned tier,
+                       const char *format, ...)
+{
+    const uint64_t moved[] = {
+        [TRACE_READ] = ev->counts->read_bytes[tier], [TRACE_WRITE] = ev->counts->write_bytes[tier]};
+    struct validity_figure f = {.tier = tier, .state = VALIDITY_UNRELIABLE};
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(f.why, sizeof(f.why), format, args);
+    va_end(args);
+    for (f.op = TRACE_READ; f.op <= TRACE_WRITE; f.op++)
+        for (f.of = VALIDITY_DEVICE; moved[f.op] > 0 && f.of <= VALIDITY_SERVICE; f.of++)
+            judge_named(v, &f);
+}
+
+/* The threads of a tier waited for a processor. Tiers whose threads bear one name share the doubt:
+ * service_ns are the summed service times of all of them. */
+static void judge_delay(struct validity *v, const struct evidence *ev, unsigned tier,
+                        double service_ns)
+{
+    struct gap_list_delay delay;
+    double time_ns = service_ns < (double)ev->elapsed_ns ? service_ns : (double)ev->elapsed_ns;
+
+    gap_list_run_delay_of(ev->gaps, ev->loops[tier], &delay);
+    double share = (double)delay.most_ns / (time_ns > 1 ? time_ns : 1);
+    double all = (double)delay.engines_ns / (service_ns > 1 ? service_ns : 1);
+    share = all > share ? all : share;
+    if (share > VALIDITY_MOVES && delay.engines_ns >= VALIDITY_DELAY_NS)
+        judge_tier(v, ev, tier, "busy processors: thread %s waited for one for %.0f %% of the time",
+                   gap_list_loop_name(ev->gaps, delay.loop), 100 * (share < 1 ? share : 1));
+}
+
 /* Service and device times contain the time in which processors were away. */
 static void judge_processors(struct validity *v, const struct evidence *ev)
 {
     struct gap_list_delay delay;
-    double service_ns = 0;
+    double service_ns[TRACE_TIERS] = {0};
 
     if (!ev->real_engine)
         return;
     judge_figure(v, VALIDITY_DEVICE, VALIDITY_GOOD, "%s", "");
     judge_figure(v, VALIDITY_SERVICE, VALIDITY_GOOD, "%s", "");
-    for (unsigned tier = 0; tier < TRACE_TIERS; tier++) {
-        for (unsigned op = 0; ev->real[tier] && op < COUNTS_OPS; op++) {
-            struct counts_group sum;
-            if (counts_sum(ev->counts, tier, op, &sum) == 0) {
-                service_ns += hist_sum(sum.service);
-                judge_gaps(v, ev, &sum, COUNTS_HELD_SERVICE);
-                judge_gaps(v, ev, &sum, COUNTS_HELD_DEVICE);
-            }
-            counts_group_release(&sum);
-        }
-    }
+    for (unsigned tier = 0; tier < TRACE_TIERS; tier++)
+        service_ns[tier] = ev->real[tier] ? judge_tier_gaps(v, ev, tier) : 0;
     if (!ev->gaps || !gap_list_run_delay(ev->gaps, &delay)) {
         judge_figure(v, VALIDITY_DEVICE, VALIDITY_UNKNOWN,
                      "the kernel does not tell how long threads waited for a processor");
@@ -321,15 +365,13 @@ static void judge_processors(struct validity *v, const struct evidence *ev)
                      "the kernel does not tell how long threads waited for a processor");
         return;
     }
-    double time_ns = service_ns < (double)ev->elapsed_ns ? service_ns : (double)ev->elapsed_ns;
-    double share = (double)delay.most_ns / (time_ns > 1 ? time_ns : 1);
-    double all = (double)delay.engines_ns / (service_ns > 1 ? service_ns : 1);
-    share = all > share ? all : share;
-    if (share > VALIDITY_MOVES && delay.engines_ns >= VALIDITY_DELAY_NS)
-        for (enum validity_of of = VALIDITY_DEVICE; of <= VALIDITY_SERVICE; of++)
-            judge_figure(v, of, VALIDITY_UNRELIABLE,
-                         "busy processors: thread %s waited for one for %.0f %% of the time",
-                         gap_list_loop_name(ev->gaps, delay.loop), 100 * (share < 1 ? share : 1));
+    for (unsigned tier = 0; tier < TRACE_TIERS; tier++) {
+        double sum_ns = 0;
+        for (unsigned other = 0; other < TRACE_TIERS; other++)
+            sum_ns += ev->loops[other] == ev->loops[tier] ? service_ns[other] : 0;
+        if (ev->real[tier])
+            judge_delay(v, ev, tier, sum_ns);
+    }
 }
 
 /* The sum of the times of all I/Os, by the kernel and by us. */
@@ -348,7 +390,7 @@ static void judge_kernel(struct validity *v, const struct evidence *ev)
     if (!ev->counted || !ev->storage || own_ns <= 0 || kernel_ns < VALIDITY_KERNEL_NS ||
         seen > 1.1 * asked || seen < 0.9 * asked || own_ns < VALIDITY_BEYOND * kernel_ns)
         return;
-    if (!ev->gaps || !gap_list_run_delay(ev->gaps, &delay))
+    if (!ev->gaps || !gap_list_run_delay_of(ev->gaps, ev->loops[TRACE_STORAGE], &delay))
         return; /* not known whose fault it is */
     units_format_duration(a, sizeof(a), own_ns);
     units_format_duration(b, sizeof(b), kernel_ns);
@@ -361,11 +403,10 @@ static void judge_kernel(struct validity *v, const struct evidence *ev)
             a, b);
         return;
     }
-    for (enum validity_of of = VALIDITY_DEVICE; of <= VALIDITY_SERVICE; of++)
-        judge_figure(
-            v, of, VALIDITY_UNRELIABLE,
-            "busy processors: the I/Os of Tier-2 took %s in all by our clock, %s by the kernel's",
-            a, b);
+    judge_tier(
+        v, ev, TRACE_STORAGE,
+        "busy processors: the I/Os of Tier-2 took %s in all by our clock, %s by the kernel's", a,
+        b);
 }
 
 static void judge_storage(struct validity *v, const struct evidence *ev)

@@ -44,9 +44,8 @@ static int report_files(struct reporter *r, const char *const *files, size_t n, 
         trials_json(r->json, r->runs);
     } else if (!r->options.csv) {
         trials_text(output_stream(r->text), r->runs);
-        if (r->options.profile != VERDICT_NO_PROFILE)
-            verdict_last_words_of_runs(output_stream(r->text), r->runs,
-                                       (enum verdict_profile)r->options.profile);
+        if (verdict_is_asked(r->options.asked))
+            verdict_last_words_of_runs(output_stream(r->text), r->runs, r->options.asked);
     }
     return 0;
 }
@@ -77,14 +76,14 @@ static bool is_left_out(const struct input *in)
 /* Adds one input to the table; rows get a report, and are judged by it. */
 static int gather_input(struct reporter *r, const struct input *in, struct err *e)
 {
-    enum verdict_profile profile = (enum verdict_profile)r->options.profile;
+    const struct verdict_asked asked = r->options.asked;
     size_t from = run_table_runs(r->runs);
     if (in->kind == INPUT_DOCUMENT) {
         int rc = gather_document(r->runs, in, e);
         /* Documents carry their verdicts, or none. */
-        bool judge = r->options.check && profile != VERDICT_NO_PROFILE;
+        bool judge = r->options.check && verdict_is_asked(asked);
         for (size_t run = from; judge && run < run_table_runs(r->runs); run++)
-            reporter_judged(r, verdict_of_run(r->runs, run, profile));
+            reporter_judged(r, verdict_of_run(r->runs, run, asked));
         return rc;
     }
     if (is_left_out(in))
@@ -122,9 +121,8 @@ static int report_table(struct reporter *r, const struct opt_parser *p, const st
         run_table_report_json(r->json, r->runs);
     } else if (!r->options.csv) {
         run_table_report_text(output_stream(r->text), r->runs);
-        if (r->options.profile != VERDICT_NO_PROFILE)
-            verdict_last_words_of_runs(output_stream(r->text), r->runs,
-                                       (enum verdict_profile)r->options.profile);
+        if (verdict_is_asked(r->options.asked))
+            verdict_last_words_of_runs(output_stream(r->text), r->runs, r->options.asked);
     }
     return 0;
 }
@@ -376,7 +374,8 @@ static int run(struct reporter *r, const struct opt_parser *p, int argc, char **
     r->scan.threads = (unsigned)o->threads;
     r->scan.skip_bad_rows = o->skip_bad_rows;
     r->scan.run = o->run;
-    r->scan.follow = o->profile != VERDICT_NO_PROFILE || o->compare.count > 0;
+    r->scan.follow = verdict_is_asked(o->asked) || o->compare.count > 0;
+    r->scan.first_token = o->asked.slo;
     r->scan.progress =
         progress_open(stderr, "kvstat", (enum progress_mode)o->progress, INT64_C(1000000000));
     r->text = o->json ? NULL : output_open();

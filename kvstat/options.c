@@ -147,20 +147,26 @@ static const struct opt table[] = {
              "run's. FILE is a trace, a result or a benchmark's results (JSON)."},
     {.name = "profile",
      .type = OPT_ENUM,
-     .offset = AT(profile),
+     .offset = AT(asked.profile),
      .flags = OPT_COMMON,
      .def = "none",
      .choices = "none|latency|throughput|mlperf",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
      .help = "Judge the run: PASS, FAIL or INCONCLUSIVE. By latencies, by bandwidth, or as "
              "the MLPerf benchmark does."},
+    {.name = "slo",
+     .type = OPT_FLAG,
+     .offset = AT(asked.slo),
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
+     .help = "Judge the targets of the QoS classes too, P95 to P99.99: end to end, or, where "
+             "generation took time, what storage decides of the time to the first token."},
     {.name = "check",
      .type = OPT_FLAG,
      .offset = AT(check),
      .flags = OPT_COMMON,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "Make the exit status tell the verdict. 1: --profile says FAIL, --compare finds "
-             "a figure worse, or --reference one not within 5 %; 4: nothing is decided."},
+     .help = "Make the exit status tell the verdict. 1: --profile or --slo says FAIL, --compare "
+             "finds a figure worse, or --reference one not within 5 %; 4: nothing is decided."},
     {.name = "verify-trace",
      .type = OPT_FLAG,
      .offset = AT(verify_trace),
@@ -355,9 +361,9 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
         return refuse(e, "", "no input: name a trace or result file, or pipe one in");
     if (n > 1 && opt_given(p, "run"))
         return err_set(e, -EINVAL, ERR_INPUT, "--run", "takes one file, not %zu", n);
-    if (o->check && o->profile == VERDICT_NO_PROFILE && !o->reference && !compares)
+    if (o->check && !verdict_is_asked(o->asked) && !o->reference && !compares)
         return refuse(e, "--check",
-                      "needs --profile, --compare or --reference, which give the verdict");
+                      "needs --profile, --slo, --compare or --reference, which give the verdict");
     if (o->threads == 0) {
         long cpus = sysconf(_SC_NPROCESSORS_ONLN);
         o->threads = cpus < 1 ? 1 : cpus < THREADS_AUTO_MAX ? (uint64_t)cpus : THREADS_AUTO_MAX;

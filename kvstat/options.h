@@ -18,7 +18,7 @@ struct options {
     int64_t interval_ns, warmup_ns; /* warmup_ns -1: not given */
     struct opt_list compare;
     enum progress_mode progress;
-    enum verdict_profile profile;
+    struct verdict_asked asked;
     unsigned by; /* enum groups_by, from by_text */
 };
 

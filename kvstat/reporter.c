@@ -105,12 +105,16 @@ static int scan_one(struct reporter *r, struct scan **out, const char *path, str
 
 /* ---- from counts to a report ---- */
 
+/* Rows have their times in microseconds at least. */
+#define ENDED_S 10e-6
+
 /* What came with the rows of one file. run: --run, or NULL; it must be of the run that made the
  * rows. *p is to be freed in any case. */
 static int read_provenance(struct provenance *p, const struct scan *s, const char *run,
                            struct err *e)
 {
-    uint64_t rows = agg_totals(s->agg)->rows;
+    const struct agg_totals *t = agg_totals(s->agg);
+    bool whole = agg_result(s->agg) && !s->cut && s->bad_rows == 0;
     struct provenance given, carried;
     int rc = provenance_read(p, run, s->summary, s->provenance, e);
     if (rc < 0 || !run)
@@ -123,11 +127,17 @@ static int read_provenance(struct provenance *p, const struct scan *s, const cha
             rc = err_set(e, -EINVAL, ERR_INPUT, run,
                          "is of another trace than the rows (digest %s, not %s)", given.digest,
                          carried.digest);
-        if (rc == 0 && agg_result(s->agg) && !s->cut && given.rows >= 0 &&
-            (uint64_t)given.rows != rows)
+        if (rc == 0 && whole && given.rows >= 0 && (uint64_t)given.rows != t->rows)
             rc = err_set(e, -EINVAL, ERR_INPUT, run,
                          "is of another run: it counted %lld rows, the file has %llu",
-                         (long long)given.rows, (unsigned long long)rows);
+                         (long long)given.rows, (unsigned long long)t->rows);
+        /* Runs of one length are told apart by when they ended. */
+        if (rc == 0 && whole && t->end_ns > 0 &&
+            fabs(given.elapsed_s - (double)t->end_ns / 1e9) > ENDED_S)
+            rc = err_set(e, -EINVAL, ERR_INPUT, run,
+                         "is of another run: that ended after %.6f s, the file's last row after "
+                         "%.6f s",
+                         given.elapsed_s, (double)t->end_ns / 1e9);
         provenance_free(&carried);
     }
     provenance_free(&given);
@@ -220,7 +230,7 @@ static int put_report(struct reporter *r, const struct figures *f, const struct 
 static int add_report(struct reporter *r, struct figures_source *source,
                       const struct provenance *pooled, struct figures **keep, struct err *e)
 {
-    enum verdict_profile profile = (enum verdict_profile)r->options.profile;
+    const struct verdict_asked asked = r->options.asked;
     struct figures *f = NULL;
     struct verdict verdict;
     int rc = 0;
@@ -235,14 +245,14 @@ static int add_report(struct reporter *r, struct figures_source *source,
     rc = make_figures(&f, *source, pooled, r->options.run, e);
     if (rc < 0)
         return rc;
-    verdict_judge(&verdict, profile, &r->limits, f);
+    verdict_judge(&verdict, asked, &r->limits, f);
     if (figures_failed(f)) {
         rc = err_nomem(e, "figures");
         goto out;
     }
-    if (profile != VERDICT_NO_PROFILE && r->options.check)
+    if (verdict_is_asked(asked) && r->options.check)
         reporter_judged(r, verdict.outcome);
-    rc = put_report(r, f, profile == VERDICT_NO_PROFILE ? NULL : &verdict, e);
+    rc = put_report(r, f, verdict_is_asked(asked) ? &verdict : NULL, e);
 out:
     if (rc == 0 && keep)
         *keep = f;

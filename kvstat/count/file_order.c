@@ -110,6 +110,8 @@ static struct file_order_piece *take_piece(struct file_order *o)
     if (!piece)
         return NULL;
     piece->requests = request_piece_create(o->result, o->warmup_ns);
+    if (piece->requests)
+        request_piece_take_stops(piece->requests, requests_stops(o->requests));
     if (o->sequences)
         piece->sequences = sequence_piece_create(sequences_by(o->sequences), o->warmup_ns);
     if (!piece->requests || (o->sequences && !piece->sequences)) {

@@ -1,5 +1,5 @@
 /* Gaps of several threads that overlap become one, so that sums up to each give the overlap with
- * any span of time by two searches. */
+ * any span of time by two searches. A line remembers what they added to the waits in it. */
 #include "kvstat/count/gaps.h"
 
 #include <errno.h>
@@ -144,4 +144,23 @@ int64_t gaps_overlap_ns(const struct gaps *g, int64_t start_ns, int64_t end_ns)
     if (!g || g->count == 0 || end_ns <= start_ns)
         return 0;
     return sum_until(g, end_ns) - sum_until(g, start_ns);
+}
+
+int64_t gaps_line_add_ns(struct gaps_line *l, const struct gaps *stops, int64_t due_ns,
+                         int64_t start_ns)
+{
+    int64_t wait_ns;
+
+    if (__builtin_sub_overflow(start_ns, due_ns, &wait_ns) || wait_ns < 0)
+        wait_ns = 0;
+    if (start_ns > l->seen_ns) {
+        l->carried_ns += gaps_overlap_ns(stops, l->seen_ns, start_ns);
+        l->seen_ns = start_ns;
+    } else if (gaps_overlap_ns(stops, start_ns, l->seen_ns) > 0) {
+        int64_t own_ns = gaps_overlap_ns(stops, due_ns, start_ns);
+        return own_ns < wait_ns ? own_ns : wait_ns;
+    }
+    if (wait_ns < l->carried_ns)
+        l->carried_ns = wait_ns;
+    return l->carried_ns;
 }

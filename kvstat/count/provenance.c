@@ -239,6 +239,73 @@ static int64_t warmup_of(const struct jsonin_v *root)
     return llround(s * 1e9);
 }
 
+/* The members of the evidence, and how those of several runs become one. */
+static const struct seen {
+    const char *path;
+    bool adds; /* else the greatest counts */
+} seen[PROVENANCE_SEEN] = {[PROVENANCE_RUN_DELAY_S] = {"run_delay_s", true},
+                           [PROVENANCE_STEAL_SHARE] = {"steal_share", false},
+                           [PROVENANCE_LARGEST_GAP_US] = {"largest_gap_us", false},
+                           [PROVENANCE_GAPS] = {"gaps", true},
+                           [PROVENANCE_OWN_IO_S] = {"own_io_s", true},
+                           [PROVENANCE_KERNEL_IO_S] = {"kernel_io_s", true},
+                           [PROVENANCE_OWN_READ_BYTES] = {"own_read_bytes", true},
+                           [PROVENANCE_OWN_WRITE_BYTES] = {"own_write_bytes", true},
+                           [PROVENANCE_DEVICE_READ_BYTES] = {"device_read_bytes", true},
+                           [PROVENANCE_DEVICE_WRITE_BYTES] = {"device_write_bytes", true},
+                           [PROVENANCE_RESIDENT_SHARE] = {"resident_share", false},
+                           [PROVENANCE_CACHED_READ_SHARE] = {"cached_read_share", false},
+                           [PROVENANCE_OFFERED_PER_S] = {"overload.offered_per_s", false},
+                           [PROVENANCE_ACHIEVED_PER_S] = {"overload.achieved_per_s", false},
+                           [PROVENANCE_BACKLOG_GROWTH] = {"overload.backlog_growth", false}};
+
+static void take_evidence(struct provenance_evidence *ev, const struct jsonin_v *v)
+{
+    static const char *const delays[PROVENANCE_DELAYS] = {"count", "mean", "min",  "p50",   "p90",
+                                                          "p95",   "p99",  "p999", "p9999", "max"};
+    if (ev->known || !v)
+        return;
+    ev->known = true;
+    for (size_t i = 0; i < PROVENANCE_SEEN; i++)
+        take_f64(&ev->seen[i], v, seen[i].path);
+    for (size_t i = 0; i < PROVENANCE_DELAYS; i++) {
+        char path[48];
+        snprintf(path, sizeof(path), "client_delay_us.%s", delays[i]);
+        take_f64(&ev->client_delay_us[i], v, path);
+    }
+    take_text(ev->target, sizeof(ev->target), v, PATHS("target"));
+    take_text(ev->file_system, sizeof(ev->file_system), v, PATHS("file_system"));
+    take_text(ev->pages, sizeof(ev->pages), v, PATHS("pages"));
+    take_answer(&ev->registered_buffers, jsonin_get(v, "registered_buffers"));
+    take_answer(&ev->direct, jsonin_get(v, "direct"));
+}
+
+static void pool_text(char *into, const char *from)
+{
+    if (strcmp(into, from) != 0)
+        into[0] = '\0';
+}
+
+/* Of two runs: what one of them does not know is not known of both. */
+static void pool_evidence(struct provenance_evidence *into, const struct provenance_evidence *from)
+{
+    into->known &= from->known;
+    for (size_t i = 0; i < PROVENANCE_SEEN; i++) {
+        double a = into->seen[i], b = from->seen[i];
+        bool either = isnan(a) || isnan(b);
+        into->seen[i] = either ? NAN : seen[i].adds ? a + b : fmax(a, b);
+    }
+    for (size_t i = 0; i < PROVENANCE_DELAYS; i++)
+        into->client_delay_us[i] = NAN;
+    pool_text(into->target, from->target);
+    pool_text(into->file_system, from->file_system);
+    pool_text(into->pages, from->pages);
+    if (into->registered_buffers != from->registered_buffers)
+        into->registered_buffers = PROVENANCE_UNKNOWN;
+    if (into->direct != from->direct)
+        into->direct = PROVENANCE_UNKNOWN;
+}
+
 static int take_document(struct provenance *p, const struct jsonin_v *root)
 {
     const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
@@ -252,6 +319,8 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     p->seed_known = p->seed_known || jsonin_u64(jsonin_get(root, "seed"), &p->seed) == 0;
     take_list(&p->notes, jsonin_get(root, "notes"));
     take_i64(&p->rows, root, PATHS("rows.total"));
+    if (p->rows >= 0)
+        take_f64(&p->elapsed_s, root, "elapsed_s");
     take_text(p->host, sizeof(p->host), root, PATHS("host.name"));
     take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
     take_text(p->model, sizeof(p->model), root, PATHS("model.name", "model", "options.model"));
@@ -277,6 +346,7 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
         take_i64(&a->users, found, PATHS("users"));
         take_f64(&a->tokens_per_s, found, "throughput_tokens_per_s");
     }
+    take_evidence(&p->evidence, jsonin_get(root, "evidence"));
     int rc = take_validity(p, root);
     for (unsigned q = 0; q < TRACE_QOSES && rc == 0; q++) {
         char path[64];
@@ -312,6 +382,7 @@ void provenance_clear(struct provenance *p)
                              .bytes_per_token = -1,
                              .warmup_ns = -1,
                              .rows = -1,
+                             .elapsed_s = NAN,
                              .device_read_bytes = -1,
                              .device_write_bytes = -1,
                              .storage_parts_ns = {NAN, NAN, NAN},
@@ -319,6 +390,10 @@ void provenance_clear(struct provenance *p)
                              .autoscaling = {.users = -1, .tokens_per_s = NAN}};
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         p->capacity_bytes[t] = -1;
+    for (size_t i = 0; i < PROVENANCE_SEEN; i++)
+        p->evidence.seen[i] = NAN;
+    for (size_t i = 0; i < PROVENANCE_DELAYS; i++)
+        p->evidence.client_delay_us[i] = NAN;
 }
 
 int provenance_read(struct provenance *p, const char *summary_path, const char *summary,
@@ -351,6 +426,11 @@ int provenance_pool(struct provenance *into, const struct provenance *from, cons
         return err_set(e, -EINVAL, ERR_INPUT, path,
                        "is of another trace than the files before it (digest %s, not %s)",
                        from->digest, into->digest);
+    if (into->pooled)
+        pool_evidence(&into->evidence, &from->evidence);
+    else
+        into->evidence = from->evidence;
+    into->pooled = true;
     into->known |= from->known;
     if (!into->digest[0])
         snprintf(into->digest, sizeof(into->digest), "%s", from->digest);

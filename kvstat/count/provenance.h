@@ -39,6 +39,37 @@ struct provenance_queue {
     size_t since_count;
 };
 
+/* What kvreplay saw of its own run. */
+enum provenance_seen {
+    PROVENANCE_RUN_DELAY_S,
+    PROVENANCE_STEAL_SHARE,
+    PROVENANCE_LARGEST_GAP_US,
+    PROVENANCE_GAPS,
+    PROVENANCE_OWN_IO_S,
+    PROVENANCE_KERNEL_IO_S,
+    PROVENANCE_OWN_READ_BYTES,
+    PROVENANCE_OWN_WRITE_BYTES,
+    PROVENANCE_DEVICE_READ_BYTES,
+    PROVENANCE_DEVICE_WRITE_BYTES,
+    PROVENANCE_RESIDENT_SHARE,
+    PROVENANCE_CACHED_READ_SHARE,
+    PROVENANCE_OFFERED_PER_S, /* this one and the next two: only of an overload */
+    PROVENANCE_ACHIEVED_PER_S,
+    PROVENANCE_BACKLOG_GROWTH,
+    PROVENANCE_SEEN
+};
+/* The statistics of client_delay_us: count, mean, min, p50, p90, p95, p99, p999, p9999, max. */
+enum {
+    PROVENANCE_DELAYS = 10
+};
+struct provenance_evidence {
+    bool known;
+    double seen[PROVENANCE_SEEN]; /* NAN: not known */
+    double client_delay_us[PROVENANCE_DELAYS];
+    char target[16], file_system[24], pages[8]; /* "": not known, or several that differ */
+    enum provenance_answer registered_buffers, direct;
+};
+
 /* Numbers are -1 and texts empty where nothing is known. */
 struct provenance {
     bool known;      /* there was any JSON */
@@ -49,6 +80,7 @@ struct provenance {
     struct notes notes;            /* what kvreplay found worth telling */
     struct notes flags, fallbacks; /* of Tier-2 */
     int64_t rows;                  /* that the replay counted in its result */
+    double elapsed_s;              /* of the replay, to the last completion; NAN: not known */
     char digest[64];               /* of the trace that was replayed */
     uint64_t seed;
     bool seed_known; /* every number is a possible seed */
@@ -65,6 +97,8 @@ struct provenance {
     double storage_parts_ns[3]; /* sums of meta, I/O and flush times of Tier-2; NAN: not known */
     double page_cache_share;    /* 0..1 of the objects' bytes, at the end; NAN: not known */
     struct provenance_autoscaling autoscaling;
+    struct provenance_evidence evidence;
+    bool pooled; /* with provenance_pool */
     struct provenance_queue queue[TRACE_QOSES];
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kvstat/count/agg.h"
+#include "kvstat/count/gaps.h"
 #include "lib/base/hash.h"
 
 #define FIRST_ITEMS ((size_t)1024)
@@ -16,7 +17,8 @@
 
 struct request_piece {
     bool result;
-    int64_t warmup_ns; /* 0: none */
+    int64_t warmup_ns;        /* 0: none */
+    const struct gaps *stops; /* of the process; NULL: not known */
     struct request_clock clock;
     struct request_sums *item;
     uint32_t *index; /* hash table of 2 x cap places: item number + 1, 0: free */
@@ -39,6 +41,11 @@ struct request_piece *request_piece_create(bool result, int64_t warmup_ns)
         return NULL;
     }
     return p;
+}
+
+void request_piece_take_stops(struct request_piece *p, const struct gaps *stops)
+{
+    p->stops = stops;
 }
 
 void request_piece_free(struct request_piece *p)
@@ -96,6 +103,7 @@ static struct request_sums *item_of(struct request_piece *p, int64_t id)
                                                   .arrival_ns = TRACE_NONE,
                                                   .first_ns = INT64_MAX,
                                                   .last_ns = INT64_MIN,
+                                                  .read_end_ns = INT64_MIN,
                                                   .due_ns = TRACE_NONE,
                                                   .due_time_ns = TRACE_NONE,
                                                   .qos = TRACE_NO_QOS};
@@ -119,14 +127,18 @@ static void add_times(struct request_sums *s, int64_t first_ns, int64_t length_n
         s->last_ns = last_ns;
 }
 
-/* Where the service time of a row of Tier-2 was spent. */
-static void add_storage_row(struct request_sums *s, const struct trace_row *row)
+/* Where the service time of a row of Tier-2 was spent, but for stopped_ns of it. */
+static void add_storage_row(struct request_sums *s, const struct trace_row *row, int64_t stopped_ns)
 {
-    int64_t left_ns = row->latency_ns, slot_ns = row->extra ? row->extra->slot_ns : TRACE_NONE;
+    int64_t left_ns = row->latency_ns - stopped_ns;
+    int64_t slot_ns = row->extra ? row->extra->slot_ns : TRACE_NONE;
     if (row->device_ns == TRACE_NONE) {
         add_part(s, REQUEST_PART_STORAGE, left_ns);
     } else {
-        int64_t device_ns = row->device_ns < left_ns ? row->device_ns : left_ns;
+        /* The device's part of a stop is taken first: I/O goes on meanwhile, but who waits for it
+         * does not hear of its end. */
+        int64_t device_ns = row->device_ns > stopped_ns ? row->device_ns - stopped_ns : 0;
+        device_ns = device_ns < left_ns ? device_ns : left_ns;
         left_ns -= device_ns;
         slot_ns = slot_ns == TRACE_NONE || slot_ns < left_ns ? slot_ns : left_ns;
         add_part(s, REQUEST_PART_DEVICE, device_ns);
@@ -145,17 +157,28 @@ static void add_result_row(struct request_piece *p, struct request_sums *s,
     if (row->start_ns != TRACE_NONE)
         add_times(s, row->start_ns, length_ns);
 
-    s->client_ns = agg_add_ns(s->client_ns, agg_client_delay_ns(row));
+    int64_t delay_ns = agg_client_delay_ns(row);
+    s->client_ns = agg_add_ns(s->client_ns, delay_ns);
+    if (!s->generated)
+        s->read_client_ns = agg_add_ns(s->read_client_ns, delay_ns);
+    if (!s->generated && row->op == TRACE_READ && row->start_ns != TRACE_NONE &&
+        agg_add_ns(row->start_ns, length_ns) > s->read_end_ns)
+        s->read_end_ns = agg_add_ns(row->start_ns, length_ns);
     if (row->op == TRACE_GENERATE) {
         add_part(s, REQUEST_PART_GENERATION, length_ns);
     } else if (served) {
+        int64_t end_ns =
+            row->start_ns == TRACE_NONE ? TRACE_NONE : agg_add_ns(row->start_ns, length_ns);
+        int64_t stopped_ns =
+            p->stops && end_ns != TRACE_NONE ? gaps_overlap_ns(p->stops, row->start_ns, end_ns) : 0;
         s->served = true;
+        add_part(s, REQUEST_PART_TOOL, stopped_ns);
         if (row->tier == TRACE_GPU)
-            add_part(s, REQUEST_PART_GPU, length_ns);
+            add_part(s, REQUEST_PART_GPU, length_ns - stopped_ns);
         else if (row->tier == TRACE_CPU)
-            add_part(s, REQUEST_PART_CPU, length_ns);
+            add_part(s, REQUEST_PART_CPU, length_ns - stopped_ns);
         else
-            add_storage_row(s, row);
+            add_storage_row(s, row, stopped_ns);
     }
 
     if (row->due_ns == TRACE_NONE) {
@@ -215,6 +238,11 @@ void request_sums_merge(struct request_sums *into, const struct request_sums *fr
         into->due_time_ns = from->due_time_ns;
     }
     into->client_ns = agg_add_ns(into->client_ns, from->client_ns);
+    if (!into->generated) {
+        into->read_client_ns = agg_add_ns(into->read_client_ns, from->read_client_ns);
+        if (from->read_end_ns > into->read_end_ns)
+            into->read_end_ns = from->read_end_ns;
+    }
     for (unsigned part = 0; part < REQUEST_PARTS; part++)
         add_part(into, part, from->part_ns[part]);
     if (from->qos != TRACE_NO_QOS)

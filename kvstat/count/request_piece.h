@@ -9,8 +9,8 @@
 
 #include "lib/trace/trace.h"
 
-/* The parts of a request's end-to-end time, of which they are all. Those from GPU to STORAGE are
- * the service time of its operations. */
+/* The parts of a request's end-to-end time, of which they are all. Those from GPU to TOOL are the
+ * service time of its operations. */
 enum request_part {
     REQUEST_PART_QUEUE, /* before its first operation */
     REQUEST_PART_GENERATION,
@@ -20,25 +20,29 @@ enum request_part {
     REQUEST_PART_DEVICE,
     REQUEST_PART_HOST,
     REQUEST_PART_STORAGE, /* service time whose parts the file does not tell */
+    REQUEST_PART_TOOL,    /* of the service time of any tier, in which the process stood still */
     REQUEST_PART_ROWS,    /* between its operations: what is left */
     REQUEST_PARTS
 };
 
-/* Sums over rows of one request. Every field is a minimum, a maximum or a sum, so rows may be added
- * in any order and grouping. */
+/* Sums over rows of one request, which are added in the order of the file: it tells what came
+ * before the first Generate row. */
 struct request_sums {
     int64_t id;
-    int64_t arrival_ns;             /* the least; TRACE_NONE: unknown */
-    int64_t first_ns, last_ns;      /* first start, last end; INT64_MAX, INT64_MIN: none */
-    int64_t due_ns, due_time_ns;    /* least Due and the Timestamp of its row; TRACE_NONE: none */
-    int64_t client_ns;              /* the tool's own delays */
+    int64_t arrival_ns;          /* the least; TRACE_NONE: unknown */
+    int64_t first_ns, last_ns;   /* first start, last end; INT64_MAX, INT64_MIN: none */
+    int64_t due_ns, due_time_ns; /* least Due and the Timestamp of its row; TRACE_NONE: none */
+    int64_t client_ns;           /* the tool's own delays */
+    /* Before the first Generate row: the end of the last read (INT64_MIN: none), and the tool's own
+     * delays. */
+    int64_t read_end_ns, read_client_ns;
     int64_t part_ns[REQUEST_PARTS]; /* of the queue and of waits 0: requests.c sets them */
     uint8_t qos;
     bool generated, served; /* has a Generate row; has an operation with a latency */
     bool warm;              /* a row started during the warm-up */
     bool failed;            /* a row is corrupt or has an errno */
 };
-/* Adds the sums over other rows of the same request. */
+/* Adds the sums over later rows of the same request. */
 void request_sums_merge(struct request_sums *into, const struct request_sums *from);
 
 /* The rows that tell how the trace's clock maps to the replay's (its speed): those with the least
@@ -55,10 +59,13 @@ struct request_clock {
                             TRACE_NONE, false})
 void request_clock_merge(struct request_clock *into, const struct request_clock *from);
 
+struct gaps;
 struct request_piece;
 /* result: agg_is_result of the file. A request with a row that started before warmup_ns on the
  * replay's clock becomes warm; 0: none does. NULL: no memory. */
 struct request_piece *request_piece_create(bool result, int64_t warmup_ns);
+/* The times in which the process stood still; NULL: none are known. Lent. */
+void request_piece_take_stops(struct request_piece *p, const struct gaps *stops);
 void request_piece_free(struct request_piece *p);
 void request_piece_clear(struct request_piece *p);
 /* 0 or -ENOMEM. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kvstat/count/agg.h"
+#include "kvstat/count/gaps.h"
 #include "lib/base/hash.h"
 
 #define NOBODY  UINT32_MAX
@@ -22,8 +23,10 @@ struct open {
 };
 
 struct requests {
-    bool result, follow;
+    bool result, follow, first_token;
     int64_t target_ns[TRACE_QOSES];
+    const struct gaps *stops; /* of the process; NULL: not known */
+    struct gaps_line line[TRACE_NO_QOS + 1];
     struct requests_totals t;
     struct request_clock clock;
     uint64_t rows;
@@ -41,6 +44,8 @@ struct requests *requests_create(bool result, const int64_t target_ns[TRACE_QOSE
     r->result = result;
     memcpy(r->target_ns, target_ns, sizeof(r->target_ns));
     r->clock = REQUEST_CLOCK_NONE;
+    for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
+        r->line[q] = GAPS_LINE_NEW;
     r->free_head = r->oldest = r->newest = NOBODY;
     r->open = malloc(REQUESTS_OPEN_MAX * sizeof(*r->open));
     r->bucket = malloc(BUCKETS * sizeof(*r->bucket));
@@ -58,6 +63,22 @@ void requests_follow(struct requests *r)
     r->follow = true;
 }
 
+void requests_take_gaps(struct requests *r, const struct gaps *gaps)
+{
+    r->stops = gaps_of_process(gaps);
+    r->t.stops_known = r->stops;
+}
+
+const struct gaps *requests_stops(const struct requests *r)
+{
+    return r->stops;
+}
+
+void requests_follow_first_token(struct requests *r)
+{
+    r->first_token = true;
+}
+
 void requests_free(struct requests *r)
 {
     if (!r)
@@ -68,9 +89,12 @@ void requests_free(struct requests *r)
             hist_free(r->t.qos[q].metric[m]);
     }
     hist_free(r->t.prompt);
+    hist_free(r->t.prompt_first_token);
     blocks_free(r->t.end_to_end);
-    for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
+    for (unsigned q = 0; q <= TRACE_NO_QOS; q++) {
         blocks_free(r->t.qos[q].end_to_end);
+        blocks_free(r->t.qos[q].first_token);
+    }
     free(r->open);
     free(r->bucket);
     free(r->closed);
@@ -143,31 +167,75 @@ static int record(struct requests_totals *t, uint8_t qos, enum requests_metric m
 
 /* Adds the parts of a request, which together are its end-to-end time: operations that overlap
  * share the time that they took together, and what none of them took was spent waiting for other
- * rows. */
+ * rows. The queue that stops of the process made is the tool's. */
 static void count_parts(struct requests_totals *t, const struct request_sums *s,
-                        double end_to_end_ns)
+                        double end_to_end_ns, double queue_by_stops_ns)
 {
     double held_ns = end_to_end_ns - (double)s->part_ns[REQUEST_PART_QUEUE], sum_ns = 0;
     for (unsigned part = REQUEST_PART_GENERATION; part < REQUEST_PART_ROWS; part++)
         sum_ns += (double)s->part_ns[part];
     double scale = sum_ns > held_ns && sum_ns > 0 ? held_ns / sum_ns : 1;
     t->end_to_end_ns += end_to_end_ns;
-    t->part_ns[REQUEST_PART_QUEUE] += (double)s->part_ns[REQUEST_PART_QUEUE];
+    t->part_ns[REQUEST_PART_QUEUE] += (double)s->part_ns[REQUEST_PART_QUEUE] - queue_by_stops_ns;
+    t->part_ns[REQUEST_PART_TOOL] += queue_by_stops_ns;
     for (unsigned part = REQUEST_PART_GENERATION; part < REQUEST_PART_ROWS; part++)
         t->part_ns[part] += scale * (double)s->part_ns[part];
     t->part_ns[REQUEST_PART_ROWS] += scale < 1 ? 0 : held_ns - sum_ns;
 }
 
-static int follow(struct requests_totals *t, uint8_t qos, int64_t end_to_end_ns)
+static int follow(struct blocks **b, int64_t ns)
 {
-    struct blocks **b[2] = {&t->end_to_end, &t->qos[qos].end_to_end};
-    int rc = 0;
-    for (unsigned i = 0; i < 2 && rc == 0; i++) {
-        if (!*b[i])
-            *b[i] = blocks_create();
-        rc = *b[i] ? blocks_add(*b[i], end_to_end_ns) : -ENOMEM;
-    }
-    return rc;
+    if (!*b)
+        *b = blocks_create();
+    return *b ? blocks_add(*b, ns) : -ENOMEM;
+}
+
+/* Records a time without the tool's own delays. Delays of operations side by side are counted each:
+ * the time may become too short, not too long. */
+static int record_prompt(struct hist **h, int64_t ns, int64_t delay_ns)
+{
+    if (!*h && !(*h = hist_create()))
+        return -ENOMEM;
+    return hist_record(*h, agg_add_ns(ns, -delay_ns));
+}
+
+/* How much of the request's queue is a line that stops of the process made. Where rows keep the
+ * times of the trace, what was queued before its first Due is none of this run. */
+static int64_t line_of_stops(struct requests *r, const struct request_sums *s, int64_t queue_ns)
+{
+    if (!r->stops || queue_ns == TRACE_NONE || s->due_ns == TRACE_NONE)
+        return 0;
+    int64_t ns = gaps_line_add_ns(&r->line[s->qos], r->stops, s->due_ns, s->first_ns);
+    return ns < queue_ns ? ns : queue_ns;
+}
+
+/* What the tool added to a request until until_ns: its delays, or the line and the stops, in which
+ * delays may lie. */
+static int64_t added_ns(const struct requests *r, const struct request_sums *s, int64_t until_ns,
+                        int64_t line_ns, int64_t client_ns)
+{
+    int64_t stops_ns = line_ns;
+    if (r->stops && until_ns > s->first_ns)
+        stops_ns += gaps_overlap_ns(r->stops, s->first_ns, until_ns);
+    return client_ns > stops_ns ? client_ns : stops_ns;
+}
+
+/* The end-to-end time of a replayed request and its part before the first token: without the tool's
+ * delays, and in the order of time. */
+static int count_prompt(struct requests *r, const struct request_sums *s,
+                        const int64_t value[REQUESTS_METRICS], int64_t line_ns)
+{
+    struct requests_totals *t = &r->t;
+    int64_t whole_ns = value[REQUESTS_END_TO_END], first_ns = value[REQUESTS_FIRST_TOKEN];
+    int rc = record_prompt(&t->prompt, whole_ns, added_ns(r, s, s->last_ns, line_ns, s->client_ns));
+    if (rc == 0 && r->first_token)
+        rc = record_prompt(&t->prompt_first_token, first_ns,
+                           added_ns(r, s, s->read_end_ns, line_ns, s->read_client_ns));
+    if (rc == 0 && r->follow)
+        rc = follow(&t->end_to_end, whole_ns);
+    if (rc == 0 && r->follow)
+        rc = follow(&t->qos[s->qos].end_to_end, whole_ns);
+    return rc == 0 && r->first_token ? follow(&t->qos[s->qos].first_token, first_ns) : rc;
 }
 
 static int count_request(struct requests *r, struct request_sums *s)
@@ -195,27 +263,25 @@ static int count_request(struct requests *r, struct request_sums *s)
         agg_add_ns(s->last_ns, -(arrival != TRACE_NONE ? arrival : s->first_ns));
     if (s->served) {
         value[REQUESTS_STORAGE] = 0;
-        for (unsigned part = REQUEST_PART_GPU; part <= REQUEST_PART_STORAGE; part++)
+        for (unsigned part = REQUEST_PART_GPU; part <= REQUEST_PART_TOOL; part++)
             value[REQUESTS_STORAGE] = agg_add_ns(value[REQUESTS_STORAGE], s->part_ns[part]);
     }
     if (s->generated)
         value[REQUESTS_GENERATION] = s->part_ns[REQUEST_PART_GENERATION];
+    if (r->first_token && r->result)
+        value[REQUESTS_FIRST_TOKEN] =
+            agg_add_ns(s->read_end_ns > s->first_ns ? s->read_end_ns : s->first_ns,
+                       -(arrival != TRACE_NONE ? arrival : s->first_ns));
 
-    count_parts(t, s, (double)value[REQUESTS_END_TO_END]);
+    int64_t line_ns = line_of_stops(r, s, value[REQUESTS_QUEUE]);
+    count_parts(t, s, (double)value[REQUESTS_END_TO_END], (double)line_ns);
     if (s->qos < TRACE_QOSES && arrival != TRACE_NONE)
         t->qos[s->qos].within_target += value[REQUESTS_END_TO_END] <= r->target_ns[s->qos];
     int rc = 0;
     for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)
         if (value[m] != TRACE_NONE)
             rc = record(t, s->qos, m, value[m]);
-    if (rc < 0 || !r->result)
-        return rc;
-    if (!t->prompt && !(t->prompt = hist_create()))
-        return -ENOMEM;
-    /* Delays of operations side by side are counted each: the time may become too short, not too
-     * long. */
-    rc = hist_record(t->prompt, agg_add_ns(value[REQUESTS_END_TO_END], -s->client_ns));
-    return rc == 0 && r->follow ? follow(t, s->qos, value[REQUESTS_END_TO_END]) : rc;
+    return rc < 0 || !r->result ? rc : count_prompt(r, s, value, line_ns);
 }
 
 /* ---- the table ---- */
@@ -334,6 +400,7 @@ int requests_merge(struct requests *into, const struct requests *from)
     t->cut += f->cut;
     t->failed += f->failed;
     t->with_arrival += f->with_arrival;
+    t->stops_known |= f->stops_known;
     t->end_to_end_ns += f->end_to_end_ns;
     for (unsigned part = 0; part < REQUEST_PARTS; part++)
         t->part_ns[part] += f->part_ns[part];
@@ -343,10 +410,14 @@ int requests_merge(struct requests *into, const struct requests *from)
     if (rc == 0)
         rc = merge_hist(&t->prompt, f->prompt);
     if (rc == 0)
+        rc = merge_hist(&t->prompt_first_token, f->prompt_first_token);
+    if (rc == 0)
         rc = merge_blocks(&t->end_to_end, f->end_to_end);
     for (unsigned q = 0; q <= TRACE_NO_QOS; q++) {
         if (rc == 0)
             rc = merge_blocks(&t->qos[q].end_to_end, f->qos[q].end_to_end);
+        if (rc == 0)
+            rc = merge_blocks(&t->qos[q].first_token, f->qos[q].first_token);
         t->qos[q].count += f->qos[q].count;
         t->qos[q].within_target += f->qos[q].within_target;
         for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)

@@ -22,6 +22,10 @@ enum requests_metric {
     REQUESTS_QUEUE,      /* arrival to first start */
     REQUESTS_STORAGE,    /* service time of all its KV operations, in all tiers */
     REQUESTS_GENERATION,
+    REQUESTS_FIRST_TOKEN, /* arrival to the last completion of a read before the first Generate row,
+                             to the first start when there is no such read: what storage decides of
+                             the time to the first token. Measured with requests_follow_first_token
+                           */
     REQUESTS_METRICS
 };
 
@@ -30,22 +34,32 @@ struct requests_totals {
     uint64_t cut;    /* parts counted after a gap beyond the window */
     uint64_t failed; /* with a row that is corrupt or has an errno: in no time and no target */
     uint64_t with_arrival; /* whose arrival on the clock of the rows is known */
-    double end_to_end_ns, part_ns[REQUEST_PARTS]; /* sums */
+    double end_to_end_ns, part_ns[REQUEST_PARTS]; /* sums; the line that stops of the process made
+                                                     is of REQUEST_PART_TOOL, not of the queue */
+    bool stops_known;
     struct {
         uint64_t count, within_target;         /* end to end within target_ns of requests_create */
         struct hist *metric[REQUESTS_METRICS]; /* NULL where empty */
-        struct blocks *end_to_end; /* as the requests were counted; NULL: not followed */
+        /* As the requests were counted; NULL: not followed. */
+        struct blocks *end_to_end, *first_token;
     } qos[TRACE_NO_QOS + 1];
     struct hist *metric[REQUESTS_METRICS];
     struct hist *prompt; /* end to end without the tool's own delays; NULL where empty */
+    struct hist *prompt_first_token; /* likewise */
     struct blocks *end_to_end;
 };
 
+struct gaps;
 struct requests;
 /* target_ns: by QoS. NULL: no memory. */
 struct requests *requests_create(bool result, const int64_t target_ns[TRACE_QOSES]);
 /* Keeps the end-to-end times in the order of time too, as verdicts and comparisons need them. */
 void requests_follow(struct requests *r);
+/* Measures the part before the first token too, and keeps it likewise. */
+void requests_follow_first_token(struct requests *r);
+/* The gaps of the replay, of which those of the whole process count; NULL: none are known. Lent. */
+void requests_take_gaps(struct requests *r, const struct gaps *gaps);
+const struct gaps *requests_stops(const struct requests *r);
 void requests_free(struct requests *r);
 /* Appends the piece of the next rows in file order; rows: how many the piece had. 0 or -ENOMEM. */
 int requests_append(struct requests *r, const struct request_piece *piece, uint64_t rows);

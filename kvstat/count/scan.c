@@ -213,6 +213,10 @@ static int count_file(struct scan *s, const struct input *in, const struct scan_
     if (s->requests && s->sequences)
         requests_follow(s->requests);
     if (s->requests)
+        requests_take_gaps(s->requests, s->gaps);
+    if (s->requests && o->first_token && result)
+        requests_follow_first_token(s->requests);
+    if (s->requests)
         order = file_order_create(o->threads, result, s->warmup_ns, s->requests, s->sequences);
     if (!w || !s->agg || !order || (o->follow && result && !s->sequences) ||
         (o->interval_ns != SCAN_NO_SERIES && !s->series)) {

@@ -5,11 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const kinds[VALIDITY_KINDS] = {[VALIDITY_SERVICE] = "service",
-                                                  [VALIDITY_DEVICE] = "device",
-                                                  [VALIDITY_RESPONSE] = "response",
-                                                  [VALIDITY_END_TO_END] = "end_to_end",
-                                                  [VALIDITY_STORAGE] = "storage"};
+static const char *const kinds[VALIDITY_KINDS] = {
+    [VALIDITY_SERVICE] = "service",   [VALIDITY_DEVICE] = "device",
+    [VALIDITY_RESPONSE] = "response", [VALIDITY_END_TO_END] = "end_to_end",
+    [VALIDITY_STORAGE] = "storage",   [VALIDITY_FIRST_TOKEN] = "first_token"};
 static const char *const states[VALIDITY_STATES] = {
     [VALIDITY_GOOD] = "good", [VALIDITY_UNKNOWN] = "unknown", [VALIDITY_UNRELIABLE] = "unreliable"};
 
@@ -86,6 +85,13 @@ enum validity_state validity_worst(const struct validity *v)
     return worst;
 }
 
+static const char *title_of(unsigned kind)
+{
+    return kind == VALIDITY_END_TO_END    ? "end to end"
+           : kind == VALIDITY_FIRST_TOKEN ? "first token"
+                                          : kinds[kind];
+}
+
 static void add(char buf[VALIDITY_LINE], const char *separator, const char *text)
 {
     size_t len = strlen(buf);
@@ -108,7 +114,7 @@ static void add_reasons(char buf[VALIDITY_LINE], const struct validity *v,
             if (worst_of(v, k)->state == state && strcmp(worst_of(v, k)->why, of->why) == 0) {
                 told[k] = true;
                 if (name_kinds) {
-                    add(buf, comma, k == VALIDITY_END_TO_END ? "end to end" : kinds[k]);
+                    add(buf, comma, title_of(k));
                     comma = "/";
                 }
             }

@@ -28,6 +28,8 @@ static void fill_shares(struct bottleneck *b, const struct requests_totals *r,
     if (r->metric[REQUESTS_GENERATION])
         share[at(FIGURE_SHARE_GENERATION)] = ns[REQUEST_PART_GENERATION] / all;
     share[at(FIGURE_ROWS)] = ns[REQUEST_PART_ROWS] / all;
+    if (r->stops_known)
+        share[at(FIGURE_SHARE_TOOL)] = ns[REQUEST_PART_TOOL] / all;
     if (!result || !r->metric[REQUESTS_STORAGE])
         return;
     share[at(FIGURE_SHARE_GPU)] = ns[REQUEST_PART_GPU] / all;

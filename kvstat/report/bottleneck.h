@@ -8,7 +8,7 @@
 #include "kvstat/report/figure.h"
 
 enum {
-    BOTTLENECK_SHARES = FIGURE_SHARE_HOST - FIGURE_SHARE_QUEUE + 2,
+    BOTTLENECK_SHARES = FIGURE_SHARE_TOOL - FIGURE_SHARE_QUEUE + 2,
     BOTTLENECK_DEVICE_PARTS = 3 /* meta, io, flush */
 };
 /* The bottleneck is at least this share of end-to-end time, and so many times the next one. */

@@ -119,6 +119,20 @@ static void find_clients(struct compare *c, const struct run_table *base,
         }
 }
 
+/* The pages of the buffers of the first two runs whose drives were read into different ones. */
+static void find_pages(struct compare *c, const struct run_table *base, const struct run_table *new)
+{
+    const struct figure_id id = figure_id(FIGURE_OF_EVIDENCE, FIGURE_PAGES);
+    for (size_t i = 0; i < run_table_runs(base); i++)
+        for (size_t k = 0; k < run_table_runs(new); k++) {
+            const char *a = run_table_text(base, i, id), *b = run_table_text(new, k, id);
+            if (c->pages[0] || !a[0] || !b[0] || strcmp(a, b) == 0)
+                continue;
+            c->pages[0] = a;
+            c->pages[1] = b;
+        }
+}
+
 /* The worst state of a run's figures. */
 static enum validity_state state_of_run(const struct run_table *t, size_t run)
 {
@@ -202,6 +216,7 @@ int compare_sides(struct compare **out, const struct compare_side *base,
     c->one_load = one_load(base->runs, new->runs);
     c->unreliable = any_unreliable(base->runs) || any_unreliable(new->runs);
     find_clients(c, base->runs, new->runs);
+    find_pages(c, base->runs, new->runs);
     find_device(c, base->runs, new->runs);
     for (size_t i = 0; i < n; i++)
         c->count += compare_figure(&c->figure[c->count], base, new, i);
@@ -439,6 +454,13 @@ static const char *sentence(char *buf, const struct compare *c)
                  " The clients differ (base: %s, new: %s): part of a difference may be theirs.",
                  c->client[0], c->client[1]);
     }
+    if (c->pages[0]) {
+        size_t len = strlen(buf);
+        snprintf(buf + len, SENTENCE - len,
+                 " Buffers were in other pages (base: %s, new: %s): part of a difference may be "
+                 "theirs.",
+                 c->pages[0], c->pages[1]);
+    }
     if (c->unreliable)
         add(buf, " Figures of at least one of the runs are unreliable.");
     if (c->device[0]) {
@@ -569,6 +591,7 @@ void compare_json(struct jsonout *j, const struct compare *c, const struct run_t
     jsonout_end(j);
     jsonout_text_value(j, "verdict", answer);
     jsonout_bool(j, "clients_differ", c->client[0]);
+    jsonout_bool(j, "pages_differ", c->pages[0]);
     jsonout_f64(j, "would_show", c->shows);
     jsonout_bool(j, "unreliable", c->unreliable);
     jsonout_text_value(j, "device", c->device[0] ? c->device : NULL);

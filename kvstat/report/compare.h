@@ -49,11 +49,12 @@ struct compare {
     size_t changes[COMPARE_CHANGES]; /* figures by change */
     bool one_load;                   /* no two runs are known to be of different traces */
     const char
-        *client[2];  /* of base and new, lent, where two runs have different ones; else NULL */
-    bool unreliable; /* figures of a run on either side are known to be */
-    double shows;    /* the median of the figures; NAN: not known */
-    char device[64]; /* the one device that all runs used; "": not known, or several */
-    bool result;     /* replays. More of what a trace asks for is not better. */
+        *client[2];       /* of base and new, lent, where two runs have different ones; else NULL */
+    const char *pages[2]; /* likewise: "huge", "small" */
+    bool unreliable;      /* figures of a run on either side are known to be */
+    double shows;         /* the median of the figures; NAN: not known */
+    char device[64];      /* the one device that all runs used; "": not known, or several */
+    bool result;          /* replays. More of what a trace asks for is not better. */
     struct compare_figure figure[]; /* the headlines of figure.h that both sides have */
 };
 

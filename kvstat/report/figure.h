@@ -22,6 +22,8 @@ enum figure_scope {
     FIGURE_OF_PROVENANCE,
     FIGURE_OF_CAPACITY, /* of a tier */
     FIGURE_OF_KERNEL,
+    FIGURE_OF_EVIDENCE,
+    FIGURE_OF_OVERLOAD, /* in the evidence */
     FIGURE_OF_AUTOSCALING,
     FIGURE_OF_VALIDITY,
     FIGURE_OF_VALIDITY_KIND, /* of the kind of figure in label */
@@ -81,6 +83,24 @@ enum figure_what {
     FIGURE_DEVICE_WRITE_BYTES,
     FIGURE_PAGE_CACHE_SHARE,
     FIGURE_HOST,
+    FIGURE_RUN_DELAY,
+    FIGURE_STEAL_SHARE,
+    FIGURE_LARGEST_GAP,
+    FIGURE_GAPS,
+    FIGURE_OWN_IO,
+    FIGURE_KERNEL_IO,
+    FIGURE_OWN_READ_BYTES,
+    FIGURE_OWN_WRITE_BYTES,
+    FIGURE_RESIDENT_SHARE,
+    FIGURE_CACHED_READ_SHARE,
+    FIGURE_OFFERED,
+    FIGURE_ACHIEVED,
+    FIGURE_BACKLOG_GROWTH,
+    FIGURE_CLIENT_DELAY, /* with a statistic */
+    FIGURE_FILE_SYSTEM,
+    FIGURE_PAGES,
+    FIGURE_REGISTERED,
+    FIGURE_DIRECT,
     FIGURE_LATENESS,
     FIGURE_ENGINE,
     FIGURE_NOTES,
@@ -117,7 +137,8 @@ enum figure_what {
     FIGURE_SHARE_IO,
     FIGURE_SHARE_FLUSH,
     FIGURE_SHARE_STORAGE, /* not told apart */
-    FIGURE_SHARE_HOST,    /* behind it, FIGURE_ROWS */
+    FIGURE_SHARE_HOST,
+    FIGURE_SHARE_TOOL, /* behind it, FIGURE_ROWS */
     FIGURE_OPS,
     FIGURE_GIB_PER_S,
     FIGURE_SIZE, /* distributions in the order of enum group_metric */
@@ -153,9 +174,10 @@ enum figure_what {
     FIGURE_QUEUE,
     FIGURE_STORAGE,
     FIGURE_GENERATION,
-    FIGURE_QUEUE_MEAN, /* of all that arrived, with those in line at the end */
-    FIGURE_WAITING,    /* requests in line at the end */
-    FIGURE_TARGET_P95, /* in the order of figures_targets */
+    FIGURE_FIRST_TOKEN, /* only with --slo */
+    FIGURE_QUEUE_MEAN,  /* of all that arrived, with those in line at the end */
+    FIGURE_WAITING,     /* requests in line at the end */
+    FIGURE_TARGET_P95,  /* in the order of figures_targets */
     FIGURE_TARGET_P99,
     FIGURE_TARGET_P999,
     FIGURE_TARGET_P9999,
@@ -170,6 +192,7 @@ enum figure_what {
     FIGURE_PROFILE,
     FIGURE_VERDICT,
     FIGURE_SENTENCE,
+    FIGURE_SLO_OF, /* the times that the classes' targets were held against */
     FIGURE_RELATION,
     FIGURE_TARGET,
     FIGURE_ACTUAL,

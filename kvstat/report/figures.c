@@ -247,6 +247,60 @@ static void put_reasons(struct figures *f, const struct provenance *p)
     free(text);
 }
 
+/* Not known, or known. */
+static void put_answer(struct figures *f, struct figure_id id, enum provenance_answer answer)
+{
+    if (answer == PROVENANCE_UNKNOWN)
+        put_unknown(f, id);
+    else
+        put_truth(f, id, answer == PROVENANCE_YES);
+}
+
+/* What kvreplay saw of its own run, as its summary has it. */
+static void put_evidence(struct figures *f, const struct provenance_evidence *ev)
+{
+    static const enum figure_what whats[PROVENANCE_SEEN] = {
+        [PROVENANCE_RUN_DELAY_S] = FIGURE_RUN_DELAY,
+        [PROVENANCE_STEAL_SHARE] = FIGURE_STEAL_SHARE,
+        [PROVENANCE_LARGEST_GAP_US] = FIGURE_LARGEST_GAP,
+        [PROVENANCE_GAPS] = FIGURE_GAPS,
+        [PROVENANCE_OWN_IO_S] = FIGURE_OWN_IO,
+        [PROVENANCE_KERNEL_IO_S] = FIGURE_KERNEL_IO,
+        [PROVENANCE_OWN_READ_BYTES] = FIGURE_OWN_READ_BYTES,
+        [PROVENANCE_OWN_WRITE_BYTES] = FIGURE_OWN_WRITE_BYTES,
+        [PROVENANCE_DEVICE_READ_BYTES] = FIGURE_DEVICE_READ_BYTES,
+        [PROVENANCE_DEVICE_WRITE_BYTES] = FIGURE_DEVICE_WRITE_BYTES,
+        [PROVENANCE_RESIDENT_SHARE] = FIGURE_RESIDENT_SHARE,
+        [PROVENANCE_CACHED_READ_SHARE] = FIGURE_CACHED_READ_SHARE,
+        [PROVENANCE_OFFERED_PER_S] = FIGURE_OFFERED,
+        [PROVENANCE_ACHIEVED_PER_S] = FIGURE_ACHIEVED,
+        [PROVENANCE_BACKLOG_GROWTH] = FIGURE_BACKLOG_GROWTH};
+    const enum figure_scope scope = FIGURE_OF_EVIDENCE;
+    struct figure_id delay = figure_id(scope, FIGURE_CLIENT_DELAY);
+    if (!ev->known) {
+        put_unknown(f, figure_id(scope, FIGURE_ITSELF));
+        return;
+    }
+    for (unsigned i = 0; i < PROVENANCE_OFFERED_PER_S; i++)
+        put_number(f, figure_id(scope, whats[i]), ev->seen[i]);
+    for (unsigned i = 0; i < PROVENANCE_DELAYS && !isnan(ev->client_delay_us[0]); i++) {
+        delay.statistic = (uint8_t)(FIGURE_COUNT + i);
+        put_number(f, delay, ev->client_delay_us[i]);
+    }
+    if (isnan(ev->client_delay_us[0]))
+        put_unknown(f, delay);
+    put_text(f, figure_id(scope, FIGURE_TARGET), ev->target);
+    put_text(f, figure_id(scope, FIGURE_FILE_SYSTEM), ev->file_system);
+    put_text(f, figure_id(scope, FIGURE_PAGES), ev->pages);
+    put_answer(f, figure_id(scope, FIGURE_REGISTERED), ev->registered_buffers);
+    put_answer(f, figure_id(scope, FIGURE_DIRECT), ev->direct);
+    if (isnan(ev->seen[PROVENANCE_OFFERED_PER_S]))
+        put_unknown(f, figure_id(FIGURE_OF_OVERLOAD, FIGURE_ITSELF));
+    else
+        for (unsigned i = PROVENANCE_OFFERED_PER_S; i < PROVENANCE_SEEN; i++)
+            put_number(f, figure_id(FIGURE_OF_OVERLOAD, whats[i]), ev->seen[i]);
+}
+
 static void put_provenance(struct figures *f, const struct provenance *p)
 {
     const enum figure_scope run = FIGURE_OF_PROVENANCE;
@@ -278,10 +332,7 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         put_texts(f, figure_id(run, FIGURE_SIMULATED), f->simulated, simulated);
     else
         put_unknown(f, figure_id(run, FIGURE_SIMULATED));
-    if (p->valid == PROVENANCE_UNKNOWN)
-        put_unknown(f, figure_id(run, FIGURE_VALID));
-    else
-        put_truth(f, figure_id(run, FIGURE_VALID), p->valid == PROVENANCE_YES);
+    put_answer(f, figure_id(run, FIGURE_VALID), p->valid);
     put_reasons(f, p);
     put_text(f, figure_id(run, FIGURE_HOST), p->host);
     put_text(f, figure_id(run, FIGURE_ENGINE), p->engine);
@@ -298,6 +349,7 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         put_known(f, figure_id(FIGURE_OF_KERNEL, FIGURE_DEVICE_WRITE_BYTES), p->device_write_bytes);
         put_number(f, figure_id(FIGURE_OF_KERNEL, FIGURE_PAGE_CACHE_SHARE), p->page_cache_share);
     }
+    put_evidence(f, &p->evidence);
     if (p->autoscaling.known) {
         const enum figure_scope found = FIGURE_OF_AUTOSCALING;
         put_text(f, figure_id(found, FIGURE_MODE), p->autoscaling.mode);
@@ -382,12 +434,27 @@ static void doubt_group(struct figures *f, const struct group *g, enum group_met
     }
 }
 
+/* Times of requests as they were and without the tool's own delays; NULL: there are none. */
+static void doubt_requests(struct figures *f, enum validity_kind kind, const struct hist *as_is,
+                           const struct hist *prompt)
+{
+    for (size_t i = 0; as_is && prompt && i < sizeof(doubted_ppm) / sizeof(doubted_ppm[0]); i++) {
+        uint32_t ppm = doubted_ppm[i];
+        char what[32];
+        if (!figure_enough(hist_count(as_is), ppm))
+            continue;
+        snprintf(what, sizeof(what), "P%u", ppm / 10000);
+        const struct twice t = {hist_percentile(as_is, ppm), hist_percentile(prompt, ppm),
+                                VALIDITY_EVERYWHERE, what, "the tool's own delays"};
+        doubt_difference(f, kind, &t);
+    }
+}
+
 /* Computes the percentiles that are looked at a second time, without what the tool and its
  * processors added to them. */
 static void doubt_times(struct figures *f)
 {
     const struct requests_totals *r = requests_totals(f->scan->requests);
-    const struct hist *h = r->metric[REQUESTS_END_TO_END];
     for (unsigned tier = 0; tier < TRACE_TIERS; tier++)
         for (unsigned op = TRACE_READ; op <= TRACE_WRITE; op++) {
             const struct group *g =
@@ -398,15 +465,43 @@ static void doubt_times(struct figures *f)
             doubt_group(f, g, GROUP_DEVICE, SECOND_DEVICE);
             doubt_group(f, g, GROUP_RESPONSE, SECOND_RESPONSE);
         }
-    for (size_t i = 0; h && r->prompt && i < sizeof(doubted_ppm) / sizeof(doubted_ppm[0]); i++) {
-        uint32_t ppm = doubted_ppm[i];
-        char what[32];
-        if (!figure_enough(hist_count(h), ppm))
+    doubt_requests(f, VALIDITY_END_TO_END, r->metric[REQUESTS_END_TO_END], r->prompt);
+    doubt_requests(f, VALIDITY_FIRST_TOKEN, r->metric[REQUESTS_FIRST_TOKEN], r->prompt_first_token);
+}
+
+static void put_place(struct figures *f, const char *label, unsigned kind, unsigned place)
+{
+    struct figure_id id = figure_id(FIGURE_OF_VALIDITY_KIND, FIGURE_STATE);
+    const struct validity_of *of = &f->validity.of[kind][place];
+    id.label = label;
+    figures_put(f, &(struct figure){
+                       .id = id, .form = FIGURE_FORM_TEXT, .text = validity_state_word(of->state)});
+    id.what = FIGURE_WHY;
+    put_text(f, id, of->why);
+    id.what = FIGURE_DOUBTED_TIER;
+    put_text(f, id, validity_place_tier(place));
+    id.what = FIGURE_DOUBTED_OP;
+    put_text(f, id, validity_place_op(place));
+}
+
+/* The worst place goes by the kind alone: tables of runs and comparisons find it there. Every other
+ * place of which something is said follows. */
+static void put_kind(struct figures *f, unsigned kind)
+{
+    const char *word = validity_kind_word(kind);
+    unsigned worst = validity_worst_place(&f->validity, kind);
+    put_place(f, word, kind, worst);
+    for (unsigned place = VALIDITY_EVERYWHERE; place < VALIDITY_PLACES; place++) {
+        const struct validity_of *of = &f->validity.of[kind][place];
+        char label[64];
+        if (place == worst || (of->state == VALIDITY_GOOD && !of->why[0]))
             continue;
-        snprintf(what, sizeof(what), "P%u", ppm / 10000);
-        const struct twice t = {hist_percentile(h, ppm), hist_percentile(r->prompt, ppm),
-                                VALIDITY_EVERYWHERE, what, "the tool's own delays"};
-        doubt_difference(f, VALIDITY_END_TO_END, &t);
+        if (place == VALIDITY_EVERYWHERE)
+            snprintf(label, sizeof(label), "%s/all", word);
+        else
+            snprintf(label, sizeof(label), "%s/%s/%s", word, validity_place_tier(place),
+                     validity_place_op(place));
+        put_place(f, figures_keep(f, label), kind, place);
     }
 }
 
@@ -414,32 +509,20 @@ static void doubt_times(struct figures *f)
  * ran. */
 static void put_validity(struct figures *f, const struct provenance *p)
 {
-    struct figure_id id = figure_id(FIGURE_OF_VALIDITY_KIND, FIGURE_ITSELF);
     char line[VALIDITY_LINE];
     if (!f->result) {
         put_unknown(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_ITSELF));
         return;
     }
+    bool first_token = requests_totals(f->scan->requests)->metric[REQUESTS_FIRST_TOKEN];
     f->validity = p->validity;
     doubt_rows(f);
     doubt_times(f);
     put_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE),
              validity_line(line, &f->validity));
-    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
-        unsigned place = validity_worst_place(&f->validity, kind);
-        const struct validity_of *of = &f->validity.of[kind][place];
-        id.label = validity_kind_word(kind);
-        id.what = FIGURE_STATE;
-        figures_put(f, &(struct figure){.id = id,
-                                        .form = FIGURE_FORM_TEXT,
-                                        .text = validity_state_word(of->state)});
-        id.what = FIGURE_WHY;
-        put_text(f, id, of->why);
-        id.what = FIGURE_DOUBTED_TIER;
-        put_text(f, id, validity_place_tier(place));
-        id.what = FIGURE_DOUBTED_OP;
-        put_text(f, id, validity_place_op(place));
-    }
+    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
+        if (kind != VALIDITY_FIRST_TOKEN || first_token)
+            put_kind(f, kind);
 }
 
 /* ---- throughput and what holds it up ---- */
@@ -685,7 +768,8 @@ static void put_request_times(struct figures *f, struct figure_id id,
 {
     for (unsigned m = 0; m < REQUESTS_METRICS; m++) {
         id.what = (uint8_t)(FIGURE_END_TO_END + m);
-        put_hist(f, id, metric[m]);
+        if (m != REQUESTS_FIRST_TOKEN || metric[m])
+            put_hist(f, id, metric[m]);
     }
 }
 
@@ -993,7 +1077,9 @@ const struct blocks *figures_blocks(const struct figures *f, const struct figure
     if (id->scope == FIGURE_OF_REQUESTS)
         return id->what == FIGURE_END_TO_END ? r->end_to_end : NULL;
     if (id->scope == FIGURE_OF_QOS)
-        return id->what == FIGURE_END_TO_END ? r->qos[id->qos].end_to_end : NULL;
+        return id->what == FIGURE_END_TO_END    ? r->qos[id->qos].end_to_end
+               : id->what == FIGURE_FIRST_TOKEN ? r->qos[id->qos].first_token
+                                                : NULL;
     if (s && id->scope == FIGURE_OF_LOOKUPS)
         return id->what == FIGURE_HIT_RATE ? sequences_lookups(s) : NULL;
     if (!s || !followed(id->what, &metric))

@@ -1,5 +1,6 @@
 /* The figures as JSON: each under the name that figure.h gives it, in the order of the list. What
  * is not known is null, never 0. */
+#include <stdio.h>
 #include <string.h>
 
 #include "kvstat/report/intervals.h"
@@ -29,7 +30,9 @@ static void put_element(struct jsonout *j, const struct figure_id *id)
     if (id->scope == FIGURE_OF_CRITERION) {
         jsonout_text_value(j, "name", id->label);
     } else if (id->scope == FIGURE_OF_VALIDITY_KIND) {
-        jsonout_text_value(j, "figures", id->label);
+        char kind[32]; /* behind it, the label has the place, which has members of its own */
+        snprintf(kind, sizeof(kind), "%.*s", (int)strcspn(id->label, "/"), id->label);
+        jsonout_text_value(j, "figures", kind);
     } else if (id->scope == FIGURE_OF_PHASE) {
         jsonout_text_value(j, "phase", trace_phase_text(id->phase));
     } else if (id->scope != FIGURE_OF_GROUP) {

@@ -1,4 +1,4 @@
-/* --profile: judges the figures of one report, and says the verdict in words. Criteria on
+/* --profile and --slo: judge the figures of one report, and says the verdict in words. Criteria on
  * operations that a file does not hold do not apply. What samples do not decide, what the file does
  * not carry, and what cannot be believed leaves the verdict open. */
 #include "kvstat/report/verdict.h"
@@ -15,14 +15,15 @@
 #include "lib/base/units.h"
 
 #define P95_PPM  950000u
-#define SENTENCE 2048
+#define SENTENCE 8192
 /* A line that grows by more than this share of the time that passes is one that is not served. */
 #define BACKLOG_LIMIT 0.01
 
-static const char *const profiles[] = {[VERDICT_NO_PROFILE] = "none",
-                                       [VERDICT_LATENCY] = "latency",
-                                       [VERDICT_THROUGHPUT] = "throughput",
-                                       [VERDICT_MLPERF] = "mlperf"};
+/* By profile and by whether the targets of the classes are judged. */
+static const char *const profiles[][2] = {[VERDICT_NO_PROFILE] = {"none", "slo"},
+                                          [VERDICT_LATENCY] = {"latency", "latency+slo"},
+                                          [VERDICT_THROUGHPUT] = {"throughput", "throughput+slo"},
+                                          [VERDICT_MLPERF] = {"mlperf", "mlperf+slo"}};
 static const char *const words[] = {
     [VERDICT_FAIL] = "FAIL", [VERDICT_PASS] = "PASS", [VERDICT_INCONCLUSIVE] = "INCONCLUSIVE"};
 static const char *const relations[] = {[VERDICT_BELOW] = "<", [VERDICT_ABOVE] = ">"};
@@ -30,6 +31,16 @@ static const char *const units[] = {[FIGURE_UNIT_NONE] = "rows",
                                     [FIGURE_UNIT_MS] = "ms",
                                     [FIGURE_UNIT_SHARE] = "share",
                                     [FIGURE_UNIT_GIB_PER_S] = "GiB/s"};
+
+bool verdict_is_asked(struct verdict_asked asked)
+{
+    return asked.slo || asked.profile != VERDICT_NO_PROFILE;
+}
+
+static const char *profile_word(struct verdict_asked asked)
+{
+    return profiles[asked.profile][asked.slo];
+}
 
 /* ---- judging ---- */
 
@@ -71,9 +82,9 @@ static double p95_ms(const struct hist *h)
     return h ? (double)hist_percentile(h, P95_PPM) / 1e6 : NAN;
 }
 
-/* Fills in what the distribution's P95 is, against a limit in ms. */
+/* Fills in what the percentile of the distribution is, against a limit in ms. */
 static void measure(struct verdict_criterion *c, const struct figures *f, struct figure_id id,
-                    double limit_ms)
+                    uint32_t ppm, double limit_ms)
 {
     static const enum verdict_outcome outcomes[] = {[BOUNDS_WITHIN] = VERDICT_PASS,
                                                     [BOUNDS_BEYOND] = VERDICT_FAIL,
@@ -86,9 +97,8 @@ static void measure(struct verdict_criterion *c, const struct figures *f, struct
         snprintf(c->doubt, sizeof(c->doubt), "unknown: the file does not carry it");
         return;
     }
-    struct bounds b =
-        bounds_of(h, figures_blocks(f, &id), P95_PPM, (int64_t)llround(limit_ms * 1e6));
-    c->actual = p95_ms(h);
+    struct bounds b = bounds_of(h, figures_blocks(f, &id), ppm, (int64_t)llround(limit_ms * 1e6));
+    c->actual = (double)hist_percentile(h, ppm) / 1e6;
     c->low = b.low / 1e6;
     c->high = b.high / 1e6;
     c->samples = hist_count(h);
@@ -110,7 +120,7 @@ static void judge_storage(struct verdict *v, const struct figures *f, enum trace
     if (!holds(f, TRACE_STORAGE, op))
         return;
     c.name = names[op == TRACE_WRITE][device];
-    measure(&c, f, figure_id_direction(TRACE_STORAGE, op, what), limit_ms);
+    measure(&c, f, figure_id_direction(TRACE_STORAGE, op, what), P95_PPM, limit_ms);
     *(device ? &c.service : &c.device) = p95_ms(figures_hist(f, other));
     doubt(&c, f, device ? VALIDITY_DEVICE : VALIDITY_SERVICE,
           validity_place(TRACE_STORAGE, (uint8_t)op));
@@ -129,7 +139,7 @@ static void judge_cpu(struct verdict *v, const struct figures *f, double limit_m
         return;
     c.name = "cpu_p95";
     bool reads = of_reads >= of_writes || isnan(of_writes);
-    measure(&c, f, reads ? read : write, limit_ms);
+    measure(&c, f, reads ? read : write, P95_PPM, limit_ms);
     doubt(&c, f, VALIDITY_SERVICE, validity_place(TRACE_CPU, reads ? TRACE_READ : TRACE_WRITE));
     add_criterion(v, &c);
 }
@@ -152,7 +162,7 @@ static void judge_response(struct verdict *v, const struct figures *f, enum trac
     if (!is_timed(f, op))
         return;
     c.name = op == TRACE_WRITE ? "storage_write_response_p95" : "storage_read_response_p95";
-    measure(&c, f, figure_id_direction(TRACE_STORAGE, op, FIGURE_RESPONSE), limit_ms);
+    measure(&c, f, figure_id_direction(TRACE_STORAGE, op, FIGURE_RESPONSE), P95_PPM, limit_ms);
     doubt(&c, f, VALIDITY_RESPONSE, validity_place(TRACE_STORAGE, (uint8_t)op));
     doubt(&c, f, VALIDITY_STORAGE, VALIDITY_EVERYWHERE);
     add_criterion(v, &c);
@@ -244,6 +254,77 @@ static void judge_bandwidth(struct verdict *v, const struct figures *f, enum tra
     add_criterion(v, &c);
 }
 
+/* ---- the targets of the classes ---- */
+
+/* A run whose requests took time to generate: their end-to-end times are not storage's. */
+static bool generates(const struct figures *f)
+{
+    const struct hist *h = figures_hist(f, figure_id(FIGURE_OF_REQUESTS, FIGURE_GENERATION));
+    return h && hist_max(h) > 0 &&
+           !figures_is(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATION_SKIPPED));
+}
+
+/* Requests that were still in line at the end have no time, and it would be a long one. */
+static void doubt_line(struct verdict_criterion *c, const struct figures *f, uint8_t qos,
+                       uint32_t ppm)
+{
+    const struct figure_id id = {
+        .scope = FIGURE_OF_QOS, .by = GROUPS_QOS, .qos = qos, .what = FIGURE_WAITING};
+    uint64_t waiting = figures_count(f, id);
+    double beyond = (double)(c->samples + waiting) * (1000000.0 - ppm) / 1e6;
+    if (c->outcome == VERDICT_FAIL || (double)waiting <= beyond)
+        return;
+    c->outcome = VERDICT_INCONCLUSIVE;
+    if (!c->doubt[0])
+        snprintf(c->doubt, sizeof(c->doubt), "unknown: %llu requests were still in line at the end",
+                 (unsigned long long)waiting);
+}
+
+/* One class against its four targets: end to end, or what storage decides of the time to the first
+ * token. */
+static void judge_class(struct verdict *v, struct figures *f, uint8_t qos, bool first_token)
+{
+    static const uint32_t ppm[FIGURES_TARGETS] = {950000, 990000, 999000, 999900};
+    static const char *const percentiles[FIGURES_TARGETS] = {"p95", "p99", "p999", "p9999"};
+    const struct figure_id time = {.scope = FIGURE_OF_QOS,
+                                   .by = GROUPS_QOS,
+                                   .qos = qos,
+                                   .what = first_token ? FIGURE_FIRST_TOKEN : FIGURE_END_TO_END};
+    struct figure_id target = {.scope = FIGURE_OF_TARGETS, .by = GROUPS_QOS, .qos = qos};
+    for (unsigned i = 0; i < FIGURES_TARGETS; i++) {
+        struct verdict_criterion c = none;
+        char name[64];
+        target.what = (uint8_t)(FIGURE_TARGET_P95 + i);
+        double limit_ms = figures_number(f, target);
+        snprintf(name, sizeof(name), "%s_%s_%s", trace_qos_text(qos),
+                 first_token ? "first_token" : "end_to_end", percentiles[i]);
+        c.name = figures_keep(f, name);
+        c.unit = FIGURE_UNIT_MS;
+        if (isnan(limit_ms))
+            snprintf(c.doubt, sizeof(c.doubt),
+                     "unknown: the file does not tell when all requests "
+                     "arrived");
+        else
+            measure(&c, f, time, ppm[i], limit_ms);
+        doubt(&c, f, first_token ? VALIDITY_FIRST_TOKEN : VALIDITY_END_TO_END, VALIDITY_EVERYWHERE);
+        doubt(&c, f, VALIDITY_STORAGE, VALIDITY_EVERYWHERE);
+        doubt_line(&c, f, qos, ppm[i]);
+        add_criterion(v, &c);
+    }
+}
+
+static void judge_slo(struct verdict *v, struct figures *f)
+{
+    bool first_token = generates(f);
+    for (uint8_t q = 0; q < TRACE_QOSES; q++) {
+        const struct figure_id requests = {
+            .scope = FIGURE_OF_QOS, .by = GROUPS_QOS, .qos = q, .what = FIGURE_REQUESTS};
+        if (figures_count(f, requests) > 0)
+            judge_class(v, f, q, first_token);
+    }
+    v->slo_of = figure_member(first_token ? FIGURE_FIRST_TOKEN : FIGURE_END_TO_END);
+}
+
 static size_t count_of(const struct verdict *v, enum verdict_outcome outcome)
 {
     size_t n = 0;
@@ -253,11 +334,11 @@ static size_t count_of(const struct verdict *v, enum verdict_outcome outcome)
 }
 
 enum verdict_outcome verdict_of_run(const struct run_table *t, size_t run,
-                                    enum verdict_profile profile)
+                                    struct verdict_asked asked)
 {
     const char *judged = run_table_text(t, run, figure_id(FIGURE_OF_VERDICT, FIGURE_PROFILE));
     const char *word = run_table_text(t, run, figure_id(FIGURE_OF_VERDICT, FIGURE_VERDICT));
-    if (strcmp(judged, profiles[profile]) != 0)
+    if (strcmp(judged, profile_word(asked)) != 0)
         return VERDICT_INCONCLUSIVE;
     if (strcmp(word, words[VERDICT_FAIL]) == 0)
         return VERDICT_FAIL;
@@ -342,7 +423,7 @@ static void add_criteria(char *buf, const struct verdict *v, enum verdict_outcom
 /* The answer in a sentence, SENTENCE bytes. */
 static const char *sentence(char *buf, const struct verdict *v)
 {
-    const char *profile = profiles[v->profile];
+    const char *profile = profile_word(v->asked);
     const char *criteria = v->count == 1 ? "on" : "a";
     buf[0] = '\0';
     add(buf, "%s: ", words[v->outcome]);
@@ -367,20 +448,25 @@ static const char *sentence(char *buf, const struct verdict *v)
 void verdict_text(FILE *out, const struct verdict *v)
 {
     char target[CELL], actual[CELL], low[CELL], high[CELL], beside[CELL], rate[CELL];
-    bool device = v->profile == VERDICT_MLPERF;
-    fprintf(out, "\nProfile %s: %s\n", profiles[v->profile], words[v->outcome]);
+    bool device = v->asked.profile == VERDICT_MLPERF;
+    fprintf(out, "\nProfile %s: %s\n", profile_word(v->asked), words[v->outcome]);
     if (v->count == 0)
         fprintf(out, "  nothing in the file that it judges\n");
     else
-        fprintf(out, "  %-26s %12s %12s %11s %11s %11s  %s\n", "criterion", "target", "value",
+        fprintf(out, "  %-29s %12s %12s %11s %11s %11s  %s\n", "criterion", "target", "value",
                 "95 % low", "high", device ? "service" : "device", "verdict");
     for (size_t i = 0; i < v->count; i++) {
         const struct verdict_criterion *c = &v->criterion[i];
-        fprintf(out, "  %-26s %1s %10s %12s %11s %11s %11s  %s\n", c->name, relations[c->relation],
+        fprintf(out, "  %-29s %1s %10s %12s %11s %11s %11s  %s\n", c->name, relations[c->relation],
                 value(target, c, c->target), value(actual, c, c->actual), value(low, c, c->low),
                 value(high, c, c->high), value(beside, c, device ? c->service : c->device),
                 words[c->outcome]);
     }
+    if (v->slo_of)
+        fprintf(out, "  targets of the classes: %s\n",
+                v->slo_of == figure_member(FIGURE_END_TO_END)
+                    ? "end to end; generation took no time"
+                    : "what storage decides of the time to the first token; generation took time");
     if (!isnan(v->figure_of_merit))
         fprintf(out, "  figure of merit: %s generated tokens/s of wall clock\n",
                 cell_number(rate, v->figure_of_merit));
@@ -392,13 +478,13 @@ void verdict_last_words(FILE *out, const struct verdict *v)
     cell_verdict(out, sentence(text, v));
 }
 
-void verdict_last_words_of_runs(FILE *out, const struct run_table *t, enum verdict_profile profile)
+void verdict_last_words_of_runs(FILE *out, const struct run_table *t, struct verdict_asked asked)
 {
     char text[SENTENCE] = "", names[SENTENCE] = "";
     enum verdict_outcome worst = VERDICT_PASS;
     size_t passed = 0, all = run_table_runs(t);
     for (size_t run = 0; run < all; run++) {
-        enum verdict_outcome outcome = verdict_of_run(t, run, profile);
+        enum verdict_outcome outcome = verdict_of_run(t, run, asked);
         passed += outcome == VERDICT_PASS;
         if (outcome != VERDICT_PASS)
             add(names, "%s%s", names[0] ? "; " : "", run_table_label(t, run));
@@ -407,7 +493,7 @@ void verdict_last_words_of_runs(FILE *out, const struct run_table *t, enum verdi
     }
     err_make_harmless(names);
     add(text, "%s: %zu of %zu run%s pass%s profile %s", words[worst], passed, all,
-        units_plural(all), passed == 1 ? "es" : "", profiles[profile]);
+        units_plural(all), passed == 1 ? "es" : "", profile_word(asked));
     if (passed < all)
         add(text, "; not so %s", names);
     add(text, ".");
@@ -461,7 +547,7 @@ static void put_criterion(struct figures *f, const struct verdict_criterion *c)
 static void judge_profile(struct verdict *v, const struct verdict_limits *limits,
                           const struct figures *f)
 {
-    switch (v->profile) {
+    switch (v->asked.profile) {
     case VERDICT_LATENCY:
         judge_storage(v, f, TRACE_WRITE, FIGURE_SERVICE, limits->write_p95_ms);
         judge_storage(v, f, TRACE_READ, FIGURE_SERVICE, limits->read_p95_ms);
@@ -488,19 +574,21 @@ static void judge_profile(struct verdict *v, const struct verdict_limits *limits
     }
 }
 
-void verdict_judge(struct verdict *v, enum verdict_profile profile,
+void verdict_judge(struct verdict *v, struct verdict_asked asked,
                    const struct verdict_limits *limits, struct figures *f)
 {
     const enum figure_scope scope = FIGURE_OF_VERDICT;
     char text[SENTENCE];
-    *v = (struct verdict){.profile = profile, .figure_of_merit = NAN};
-    if (profile == VERDICT_NO_PROFILE) {
+    *v = (struct verdict){.asked = asked, .figure_of_merit = NAN};
+    if (!verdict_is_asked(asked)) {
         figures_put(f, &(struct figure){.id = figure_id(scope, FIGURE_ITSELF)});
         return;
     }
     /* In a trace nothing ran: there is nothing to judge. */
     if (figures_is_result(f))
         judge_profile(v, limits, f);
+    if (figures_is_result(f) && asked.slo)
+        judge_slo(v, f);
     bool any = v->count > 0;
     if (figures_is_result(f))
         judge_failures(v, f);
@@ -509,13 +597,15 @@ void verdict_judge(struct verdict *v, enum verdict_profile profile,
                                                                  : VERDICT_PASS;
 
     const struct figure figure[] = {
-        text_figure(figure_id(scope, FIGURE_PROFILE), profiles[profile]),
+        text_figure(figure_id(scope, FIGURE_PROFILE), profile_word(asked)),
         {.id = figure_id(scope, FIGURE_VERDICT),
          .form = FIGURE_FORM_WORD,
          .list = {words, v->outcome}},
         text_figure(figure_id(scope, FIGURE_SENTENCE), figures_keep(f, sentence(text, v))),
-        number_figure(figure_id(scope, FIGURE_GENERATED_TOKENS_PER_S), v->figure_of_merit)};
-    for (size_t i = 0; i < sizeof(figure) / sizeof(figure[0]); i++)
+        number_figure(figure_id(scope, FIGURE_GENERATED_TOKENS_PER_S), v->figure_of_merit),
+        text_figure(figure_id(scope, FIGURE_SLO_OF), v->slo_of)};
+    size_t n = sizeof(figure) / sizeof(figure[0]);
+    for (size_t i = 0; i < (v->slo_of ? n : n - 1); i++)
         figures_put(f, &figure[i]);
     for (size_t i = 0; i < v->count; i++)
         put_criterion(f, &v->criterion[i]);

@@ -20,6 +20,13 @@ enum verdict_profile {
     VERDICT_MLPERF
 };
 
+/* What a run is judged by. */
+struct verdict_asked {
+    enum verdict_profile profile;
+    bool slo; /* the targets of the QoS classes too */
+};
+bool verdict_is_asked(struct verdict_asked asked);
+
 /* The configuration's storage_health: a run passes with P95s below and a hit rate above these. */
 struct verdict_limits {
     double write_p95_ms, read_p95_ms, cpu_p95_ms, hit_rate;
@@ -52,30 +59,31 @@ struct verdict_criterion {
 };
 
 enum {
-    VERDICT_CRITERIA = 8
+    VERDICT_CRITERIA = 8 + TRACE_QOSES * FIGURES_TARGETS
 };
 
 /* Plain values. */
 struct verdict {
-    enum verdict_profile profile;
+    struct verdict_asked asked;
     enum verdict_outcome outcome; /* one FAIL makes it that, else one INCONCLUSIVE */
     struct verdict_criterion criterion[VERDICT_CRITERIA];
     size_t count;           /* criteria that apply: those whose operations are in the file */
+    const char *slo_of;     /* the member that classes' targets were held against; NULL: not */
     double figure_of_merit; /* throughput: generated tokens per second of wall clock; else NAN */
 };
 
-/* Judges f and adds the verdict to its figures. Without a profile nothing is judged. */
-void verdict_judge(struct verdict *v, enum verdict_profile profile,
+/* Judges f and adds the verdict to its figures. When nothing is asked for, nothing is judged. */
+void verdict_judge(struct verdict *v, struct verdict_asked asked,
                    const struct verdict_limits *limits, struct figures *f);
 /* The verdict of a run in a table, which also has runs that were judged before; INCONCLUSIVE where
- * it was not judged by this profile. */
+ * it was not judged by the same. */
 enum verdict_outcome verdict_of_run(const struct run_table *t, size_t run,
-                                    enum verdict_profile profile);
+                                    struct verdict_asked asked);
 
 /* The section of the text, and its last lines in words. */
 void verdict_text(FILE *out, const struct verdict *v);
 void verdict_last_words(FILE *out, const struct verdict *v);
 /* The last line on several runs: the worst verdict, how many pass, and which do not. */
-void verdict_last_words_of_runs(FILE *out, const struct run_table *t, enum verdict_profile profile);
+void verdict_last_words_of_runs(FILE *out, const struct run_table *t, struct verdict_asked asked);
 
 #endif

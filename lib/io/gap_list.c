@@ -98,7 +98,7 @@ static unsigned add_loop(struct gap_list *g, enum gap_of of, const char *name, u
     if (i < GAPS_LOOPS_MAX) {
         struct loop *l = &g->loop[g->loops++];
         l->of = of;
-        if (of == GAPS_OF_ENGINE)
+        if (of < GAPS_OF_SCHEDULER)
             snprintf(l->name, sizeof(l->name), "%.12s %u", name, number);
         else
             snprintf(l->name, sizeof(l->name), "%s",
@@ -247,7 +247,9 @@ const char *gap_list_loop_name(const struct gap_list *g, unsigned loop)
     return g->loop[loop].name;
 }
 
-bool gap_list_run_delay(const struct gap_list *g, struct gap_list_delay *d)
+/* The engines from first to last. */
+static bool add_delays(const struct gap_list *g, enum gap_of first, enum gap_of last,
+                       struct gap_list_delay *d)
 {
     pthread_mutex_t *lock = (pthread_mutex_t *)&g->lock;
     bool known = false;
@@ -260,7 +262,7 @@ bool gap_list_run_delay(const struct gap_list *g, struct gap_list_delay *d)
             continue;
         known = true;
         d->all_ns += delay;
-        if (g->loop[i].of != GAPS_OF_ENGINE)
+        if (g->loop[i].of < first || g->loop[i].of > last)
             continue;
         d->engines_ns += delay;
         if (delay > d->most_ns) {
@@ -270,6 +272,16 @@ bool gap_list_run_delay(const struct gap_list *g, struct gap_list_delay *d)
     }
     pthread_mutex_unlock(lock);
     return known;
+}
+
+bool gap_list_run_delay(const struct gap_list *g, struct gap_list_delay *d)
+{
+    return add_delays(g, GAPS_OF_ENGINE, GAPS_OF_GPU, d);
+}
+
+bool gap_list_run_delay_of(const struct gap_list *g, enum gap_of of, struct gap_list_delay *d)
+{
+    return add_delays(g, of, of, d);
 }
 
 int64_t gap_list_overlap(const struct gap_list *g, int64_t start_ns, int64_t end_ns)

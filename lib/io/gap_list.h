@@ -19,9 +19,11 @@ enum {
 /* Whose loop it is. The scheduler takes no time that an engine measures: its gaps make rows start
  * late, and lengthen neither service nor device times. */
 enum gap_of {
+    GAPS_OF_ENGINE, /* of storage, or of any other engine but these two */
+    GAPS_OF_MEMORY,
+    GAPS_OF_GPU,
     GAPS_OF_SCHEDULER, /* "scheduler" */
-    GAPS_OF_ENGINE,
-    GAPS_OF_PROCESS /* "process": the thread that only wakes up */
+    GAPS_OF_PROCESS    /* "process": the thread that only wakes up */
 };
 
 struct gap_list;
@@ -75,6 +77,8 @@ struct gap_list_delay {
 };
 /* False: the kernel does not tell. After gap_list_end. */
 bool gap_list_run_delay(const struct gap_list *g, struct gap_list_delay *d);
+/* The same, with only these engines' loops. */
+bool gap_list_run_delay_of(const struct gap_list *g, enum gap_of of, struct gap_list_delay *d);
 /* How much of start_ns to end_ns lies in gaps of engines and process that are known now. Cheap when
  * none is as late. */
 int64_t gap_list_overlap(const struct gap_list *g, int64_t start_ns, int64_t end_ns);

@@ -166,7 +166,7 @@ static void *thread_main(void *arg)
 {
     struct arena_thread *t = arg;
 
-    gap_loop_open(&t->gaps, t->arena->o.gaps, GAPS_OF_ENGINE, t->arena->o.name,
+    gap_loop_open(&t->gaps, t->arena->o.gaps, t->arena->o.of, t->arena->o.name,
                   (unsigned)(t - t->arena->thread));
     t->arena->o.engine->run(t, t->arena->o.state);
     gap_loop_close(&t->gaps);
@@ -302,6 +302,7 @@ static void arena_describe(const struct tier *tier, struct tier_info *info)
 
     *info = (struct tier_info){.verifies = !a->wrap_bytes,
                                .threads = a->threads,
+                               .loops = a->o.of,
                                .huge_pages = -1,
                                .registered = -1,
                                .direct = -1};

@@ -45,6 +45,7 @@ struct arena_opts {
     unsigned max_ops;
     struct gap_list *gaps; /* the caller's; may be NULL */
     const char *name;      /* of its threads: "memory" */
+    enum gap_of of;        /* likewise */
 };
 /* After a failure the state is still the caller's to close. */
 int arena_open(struct tier **out, const struct arena_opts *o, struct err *e);

@@ -332,7 +332,8 @@ int tier_gpu_open(struct tier **out, const struct tier_gpu_opts *o, struct bell 
                                 .threads = THREADS,
                                 .max_ops = o->max_ops,
                                 .gaps = o->gaps,
-                                .name = "GPU"};
+                                .name = "GPU",
+                                .of = GAPS_OF_GPU};
     ret = arena_open(out, &arena, e);
 out:
     if (ret < 0)

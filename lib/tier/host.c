@@ -268,7 +268,8 @@ int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bel
                                 .threads = h->threads,
                                 .max_ops = o->max_ops,
                                 .gaps = o->gaps,
-                                .name = "memory"};
+                                .name = "memory",
+                                .of = GAPS_OF_MEMORY};
     ret = arena_open(out, &arena, e);
 out:
     if (ret < 0)

@@ -85,6 +85,7 @@ struct tier_info {
     bool simulated;         /* times come from a model; nothing was moved */
     bool verifies;          /* reads are checked */
     unsigned threads;       /* that serve operations; 0: the engine has none */
+    unsigned loops;         /* enum gap_of of these threads */
     char target[256];       /* a directory, "host memory", "GPU 0", "GPU 0, GPU 1" */
     char device[160];       /* model of the drive or GPU; "" unknown */
     struct notes fallbacks; /* what was asked for and could not be had */

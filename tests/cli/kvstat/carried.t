@@ -31,6 +31,45 @@ unlike 'nor told as one' "$(cat "$TMP/of_pipe")" 'generated, wall clock'
 is 'in JSON' "$("$kvstat" --json "$TMP/a.zst" | jq -c '.throughput.wall | .generation_skipped, .generated_tokens_per_s' |
     tr '\n' ' ')" 'true null '
 
+# The same rows and the same frames, once as Notes of a pipe: every figure is the same. A replay of its own for each would
+# have other times, so one result becomes the other form. Gaps come after the rows there: what rests on them is kvreplay's.
+same() { # FILE NOTES
+    "$kvstat" --json --interval 1s --profile latency --slo "$1" | jq 'del(.files, .command, .started)' >"$TMP/of.json"
+    "$kvstat" --json --interval 1s --profile latency --slo - <"$2" | jq 'del(.files, .command, .started)' >"$TMP/and.json"
+    diff "$TMP/of.json" "$TMP/and.json"
+}
+as_notes() { # FILE.zst: the rows as text, with the frames as Notes, as kvreplay writes them into a pipe
+    fields=$(zstd -dqc "$1" | head -n 1 | tr -cd , | wc -c)
+    zstd -dqc "$1" | head -n 1
+    note() { awk -v n="$fields" '{ gsub(/"/, "\"\""); printf "0.000000,Note,0,,\"%s\"", $0; for (i = 4; i < n; i++) printf ","; print "" }'; }
+    provenance "$1" | jq -c . | note
+    zstd -dqc "$1" | sed 1d
+    jq -c . "$2" | note
+}
+without_gaps() {
+    "$BIN/kvreplay" --timing served --workers 3 --tier-engine 0=sim:lat=1ms --tier-engine 1=sim --tier-engine 2=sim --speed 4 \
+        --progress none --summary "$TMP/served.json" -o "$TMP/served.zst" "$TMP/a.csv" 2>"$TMP/stderr"
+    [ "$(json "$TMP/served.json" .gaps)" = '[]' ]
+}
+tries 5 without_gaps >/dev/null
+as_notes "$TMP/served.zst" "$TMP/served.json" >"$TMP/served.csv"
+ok 'the figures of a pipe are those of a file of frames' same "$TMP/served.zst" "$TMP/served.csv"
+is 'which has Notes at both ends' "$(grep -n ',Note,' "$TMP/served.csv" | cut -d : -f 1 | tr '\n' ' ')" \
+    "2 $(lines "$TMP/served.csv") "
+ok 'and those of plain rows, packed by another program' sh -c 'zstd -qf "$1" -o "$2"' sh "$TMP/served.csv" "$TMP/packed.zst"
+ok 'are the same' same "$TMP/packed.zst" "$TMP/served.csv"
+
+# The pipeline itself: what is written to a file on the way is what came out of the pipe.
+"$BIN/kvgen" --num-users 5 --duration 5s --model tiny-1b --generation-mode fast 2>"$TMP/stderr" |
+    "$BIN/kvreplay" --null --progress none -o - - 2>"$TMP/stderr" | tee "$TMP/tee.csv" | "$kvstat" --json - |
+    jq 'del(.files, .command, .started)' >"$TMP/of_pipe.json"
+"$kvstat" --json "$TMP/tee.csv" | jq 'del(.files, .command, .started)' >"$TMP/of_file.json"
+ok 'a pipeline ends in the figures of its rows' diff "$TMP/of_file.json" "$TMP/of_pipe.json"
+zstd -qf "$TMP/tee.csv" -o "$TMP/tee.csv.zst"
+"$kvstat" --json "$TMP/tee.csv.zst" | jq 'del(.files, .command, .started)' >"$TMP/of_zst.json"
+ok 'compressed too' diff "$TMP/of_file.json" "$TMP/of_zst.json"
+isnt 'with a run that is known' "$(json "$TMP/of_pipe.json" '.run.evidence, .validity.line')" 'null null'
+
 # ---- Notes that are not in their place ----
 
 sed '$d' "$TMP/a.result.csv" >"$TMP/cut.csv"
@@ -49,13 +88,17 @@ is 'nothing is missing' "$(cat "$TMP/stderr")" ''
 
 # ---- --run ----
 
-exits 'the summary of the rows' 0 "$kvstat" --run "$TMP/a.zst.json" "$TMP/bare.csv"
+exits 'the summary of the rows' 0 "$kvstat" --run "$TMP/a.result.csv.json" "$TMP/bare.csv"
 stdout_like 'gives them their validity' '^Validity +good'
 head -n 20 "$TMP/bare.csv" >"$TMP/fewer.csv"
-exits 'that of more rows' 2 "$kvstat" --run "$TMP/a.zst.json" "$TMP/fewer.csv"
-stderr_like 'is refused' '^kvstat: .*/a\.zst\.json: is of another run: it counted [0-9]+ rows, the file has 19$'
+exits 'that of more rows' 2 "$kvstat" --run "$TMP/a.result.csv.json" "$TMP/fewer.csv"
+stderr_like 'is refused' '^kvstat: .*/a\.result\.csv\.json: is of another run: it counted [0-9]+ rows, the file has 19$'
 exits 'that of another trace' 2 "$kvstat" --run "$TMP/b.zst.json" "$TMP/a.zst"
 stderr_like 'too' '^kvstat: .*/b\.zst\.json: is of another trace than the rows \(digest [0-9a-f]{32}, not [0-9a-f]{32}\)$'
+
+replay a.csv slow.zst --timing trace --speed 100
+exits 'that of another run of as many rows' 2 "$kvstat" --run "$TMP/slow.zst.json" "$TMP/bare.csv"
+stderr_like 'likewise' '^kvstat: .*/slow\.zst\.json: is of another run: that ended after [0-9.]+ s, the file.s last row after [0-9.]+ s$'
 
 # ---- several files ----
 
@@ -67,8 +110,13 @@ stderr_like 'are not pooled' '^kvstat: .*/b\.zst: is of another trace than the f
 exits 'one good run and one of which nothing is known' 0 "$kvstat" --merge --json "$TMP/a.zst" "$TMP/bare.csv"
 is 'are not known' "$(json "$TMP/stdout" '.validity.figures[] | select(.figures == "service") | .state')" unknown
 sed '$s/,ok$/,EIO/' "$TMP/bare.csv" >"$TMP/failed.csv"
+exits 'runs of two traces, and one of which nothing is known between them' 2 \
+    "$kvstat" --merge "$TMP/a.zst" "$TMP/bare.csv" "$TMP/b.zst"
+exits 'plain results of two traces' 2 "$kvstat" --merge "$TMP/a.result.csv" "$TMP/b.zst"
 exits 'a good run and a failed one' 1 "$kvstat" --merge --profile throughput --check "$TMP/a.zst" "$TMP/failed.csv"
 stdout_like 'fail' '^Profile throughput: FAIL$'
+exits 'in the other order' 1 "$kvstat" --merge --profile latency --check "$TMP/failed.csv" "$TMP/a.zst"
+exits 'against their targets' 1 "$kvstat" --merge --slo --check "$TMP/a.zst" "$TMP/failed.csv"
 
 # ---- rows that contradict themselves ----
 

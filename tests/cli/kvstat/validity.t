@@ -103,6 +103,21 @@ like 'and leave the drive alone' "$(json "$TMP/stdout" .validity.line)" '^good f
 exits 'the drive is judged' 0 "$kvstat" --json --profile latency --run "$TMP/run.json" "$TMP/rows.csv"
 is 'on its own' "$(json "$TMP/stdout" '.assessment.criteria[] | select(.name == "storage_read_p95" or .name == "cpu_p95") |
     .name, .passed, (.doubt // "" | test("Tier-1"))')" 'storage_read_p95 true false cpu_p95 null true'
+# Every place of which something is said has its own element, the worst first.
+{
+    held 30
+    awk 'BEGIN {
+        for (i = 0; i < 30; i++)
+            printf "%d,Write,4096,Tier-0,g%d,Prefill,%d,u,batch,user,1,%d,,%d,%d,%d,1000000,900000,ok\n", i, i, 7000 + i, i, i, i, i
+    }'
+} >"$TMP/rows.csv"
+report 'gaps in rows of two tiers'
+is 'are told of each' "$(json "$TMP/stdout" '.validity.figures[] | select(.figures == "service") | .state, .tier, .op')" \
+    'unreliable Tier-0 Write unreliable Tier-1 Read'
+like 'each with its own reason' "$(json "$TMP/stdout" '.validity.figures[] | select(.figures == "device" and .tier == "Tier-1") | .why')" \
+    '^Tier-1 Read P[0-9]+ '
+exits 'in CSV' 0 "$kvstat" --csv --run "$TMP/run.json" "$TMP/rows.csv"
+like 'by their names' "$(head -n 1 "$TMP/stdout" | tr , '\n')" '^validity\.figures\.service/Tier-1/Read\.state$'
 held 5 >"$TMP/rows.csv"
 report 'five rows of it'
 is 'show nothing' "$(state service) $(state device)" 'good good'

@@ -12,9 +12,12 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include "kvreplay/evidence.h"
 #include "kvreplay/validity.h"
+#include "lib/base/clock.h"
 
 #define GB UINT64_C(1000000000)
 
@@ -312,6 +315,99 @@ static void rows_that_gaps_lengthened(void **state)
     }
 }
 
+/* Two threads on one processor: both wait for it half of the time. */
+struct pair {
+    struct gap_list *gaps;
+    pthread_barrier_t opened, begun, read;
+    int cpu;
+};
+
+static void keep_to(int cpu)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)cpu, &set);
+    sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void spin(int64_t ns)
+{
+    int64_t until = clock_now_ns() + ns;
+    while (clock_now_ns() < until)
+        ;
+}
+
+static void *rival(void *arg)
+{
+    struct pair *p = arg;
+    keep_to(p->cpu);
+    pthread_barrier_wait(&p->opened);
+    pthread_barrier_wait(&p->begun);
+    spin(200000000);
+    return NULL;
+}
+
+static void *of_memory(void *arg)
+{
+    struct pair *p = arg;
+    struct gap_loop loop;
+    keep_to(p->cpu);
+    gap_loop_open(&loop, p->gaps, GAPS_OF_MEMORY, "memory", 0);
+    pthread_barrier_wait(&p->opened);
+    pthread_barrier_wait(&p->begun);
+    spin(200000000);
+    pthread_barrier_wait(&p->read); /* it lives until its delay was read */
+    gap_loop_close(&loop);
+    return NULL;
+}
+
+/* The threads of the memory tier had no processor; those of storage had. */
+static void the_tier_whose_threads_waited(void **state)
+{
+    (void)state;
+    struct run *r = run_of(GB, 2 * GB, 0);
+    struct pair p = {.gaps = gap_list_create(), .cpu = sched_getcpu()};
+    struct gap_loop loop;
+    struct gap_list_delay delay;
+    pthread_t thread[2];
+    add_held(&r->counts, 1000, 0);
+    r->counts.read_bytes[TRACE_CPU] = GB;
+    r->evidence.real[TRACE_STORAGE] = r->evidence.real[TRACE_CPU] = r->evidence.real_engine = true;
+    r->evidence.loops[TRACE_CPU] = GAPS_OF_MEMORY;
+    r->evidence.gaps = p.gaps;
+    pthread_barrier_init(&p.opened, NULL, 3);
+    pthread_barrier_init(&p.begun, NULL, 3);
+    pthread_barrier_init(&p.read, NULL, 2);
+    gap_loop_open(&loop, p.gaps, GAPS_OF_ENGINE, "storage", 0);
+    assert_int_equal(pthread_create(&thread[0], NULL, rival, &p), 0);
+    assert_int_equal(pthread_create(&thread[1], NULL, of_memory, &p), 0);
+    pthread_barrier_wait(&p.opened);
+    gap_list_begin(p.gaps);
+    pthread_barrier_wait(&p.begun);
+    pthread_join(thread[0], NULL);
+    gap_list_end(p.gaps);
+    bool known = gap_list_run_delay_of(p.gaps, GAPS_OF_MEMORY, &delay);
+    judge(r);
+    pthread_barrier_wait(&p.read);
+    pthread_join(thread[1], NULL);
+    gap_loop_close(&loop);
+    gap_list_free(p.gaps);
+    if (!known || delay.engines_ns < 60000000) { /* no schedstat, or nobody had to wait */
+        run_free(r);
+        skip();
+    }
+    const struct validity_figure *f = figure_of_place(r, VALIDITY_DEVICE);
+    assert_int_equal(figure(r, VALIDITY_DEVICE)->state, VALIDITY_GOOD);
+    assert_non_null(f);
+    assert_int_equal(f->tier, TRACE_CPU);
+    assert_int_equal(f->op, TRACE_READ);
+    assert_non_null(strstr(f->why, "thread memory 0 waited for one"));
+    for (unsigned i = 0; i < r->validity.figures; i++)
+        assert_false(!r->validity.figure[i].everywhere &&
+                     r->validity.figure[i].tier == TRACE_STORAGE);
+    run_free(r);
+}
+
 static void near_the_ceiling(void **state)
 {
     (void)state;
@@ -382,6 +478,7 @@ int main(void)
         cmocka_unit_test(what_the_target_is),
         cmocka_unit_test(time_above_the_block_layer),
         cmocka_unit_test(rows_that_gaps_lengthened),
+        cmocka_unit_test(the_tier_whose_threads_waited),
         cmocka_unit_test(near_the_ceiling),
         cmocka_unit_test(the_link_of_a_drive),
     };
