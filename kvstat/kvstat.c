@@ -376,6 +376,7 @@ static int run(struct reporter *r, const struct opt_parser *p, int argc, char **
     r->scan.threads = (unsigned)o->threads;
     r->scan.skip_bad_rows = o->skip_bad_rows;
     r->scan.run = o->run;
+    r->scan.direct = o->mlperf != NULL;
     r->scan.follow = o->profile != VERDICT_NO_PROFILE || o->compare.count > 0;
     r->scan.progress =
         progress_open(stderr, "kvstat", (enum progress_mode)o->progress, INT64_C(1000000000));

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kvstat/count/direct.h"
 #include "kvstat/count/gaps.h"
 #include "kvstat/count/groups.h"
 #include "lib/base/err.h"
@@ -80,6 +81,8 @@ void agg_leave_out(struct agg *a, int64_t warmup_ns);
 /* Times are computed a second time without these gaps, which are lent. Call before the first row.
  */
 void agg_take_gaps(struct agg *a, const struct gaps *gaps);
+/* Counts direct operations too. Call before the first row. 0 or -ENOMEM. */
+int agg_take_direct(struct agg *a);
 void agg_free(struct agg *a);
 /* Adds n rows of one file. 0, -ENOMEM or -EOVERFLOW (sums do not fit) with *e. */
 int agg_add(struct agg *a, const struct trace_row *rows, size_t n, struct err *e);
@@ -93,6 +96,8 @@ const struct agg_totals *agg_totals(const struct agg *a);
 bool agg_result(const struct agg *a);
 /* Times computed a second time. Lent. */
 const struct second *agg_second(const struct agg *a);
+/* NULL: they were not counted. Lent. */
+const struct direct *agg_direct(const struct agg *a);
 /* The table by the columns given to agg_create, by tier and operation, by phase; the last two exist
  * after agg_end_file. Lent. */
 struct groups *agg_groups(const struct agg *a);

@@ -136,6 +136,20 @@ static void add_storage_row(struct request_sums *s, const struct trace_row *row)
     }
 }
 
+/* Whether a request moved the object for itself. */
+static void add_direct(struct request_sums *s, const struct trace_row *row)
+{
+    if (row->phase == TRACE_EVICT) {
+        s->evict_ns = agg_add_ns(s->evict_ns, row->latency_ns);
+    } else if (row->op == TRACE_WRITE) {
+        s->prefill_ns = agg_add_ns(s->prefill_ns, row->latency_ns);
+        s->wrote = true;
+    } else if (row->op == TRACE_READ && row->class != TRACE_MULTI_TURN) {
+        s->decode_ns = agg_add_ns(s->decode_ns, row->latency_ns);
+        s->read = true;
+    }
+}
+
 /* Times of a row of a result file: when it ran, where its service time was spent, and its Due. */
 static void add_result_row(struct request_piece *p, struct request_sums *s,
                            const struct trace_row *row)
@@ -150,6 +164,7 @@ static void add_result_row(struct request_piece *p, struct request_sums *s,
         add_part(s, REQUEST_PART_GENERATION, length_ns);
     } else if (served) {
         s->served = true;
+        add_direct(s, row);
         if (row->tier == TRACE_GPU)
             add_part(s, REQUEST_PART_GPU, length_ns);
         else if (row->tier == TRACE_CPU)
@@ -215,6 +230,11 @@ void request_sums_merge(struct request_sums *into, const struct request_sums *fr
         into->due_time_ns = from->due_time_ns;
     }
     into->client_ns = agg_add_ns(into->client_ns, from->client_ns);
+    into->evict_ns = agg_add_ns(into->evict_ns, from->evict_ns);
+    into->prefill_ns = agg_add_ns(into->prefill_ns, from->prefill_ns);
+    into->decode_ns = agg_add_ns(into->decode_ns, from->decode_ns);
+    into->wrote |= from->wrote;
+    into->read |= from->read;
     for (unsigned part = 0; part < REQUEST_PARTS; part++)
         add_part(into, part, from->part_ns[part]);
     if (from->qos != TRACE_NO_QOS)

@@ -22,7 +22,7 @@ struct open {
 };
 
 struct requests {
-    bool result, follow;
+    bool result, follow, list;
     int64_t target_ns[TRACE_QOSES];
     struct requests_totals t;
     struct request_clock clock;
@@ -58,10 +58,17 @@ void requests_follow(struct requests *r)
     r->follow = true;
 }
 
+void requests_list(struct requests *r)
+{
+    r->list = true;
+}
+
 void requests_free(struct requests *r)
 {
     if (!r)
         return;
+    free(r->t.list.item);
+    hist_free(r->t.list.storage);
     for (unsigned m = 0; m < REQUESTS_METRICS; m++) {
         hist_free(r->t.metric[m]);
         for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
@@ -170,6 +177,34 @@ static int follow(struct requests_totals *t, uint8_t qos, int64_t end_to_end_ns)
     return rc;
 }
 
+/* Adds the request to the list; value: by enum requests_metric. */
+static int list_request(struct requests_list *l, const struct request_sums *s, const int64_t *value)
+{
+    int64_t storage_ns = value[REQUESTS_STORAGE];
+    if (storage_ns != TRACE_NONE)
+        storage_ns = agg_add_ns(storage_ns, -s->evict_ns);
+    if (!l->storage && !(l->storage = hist_create()))
+        return -ENOMEM;
+    int rc = hist_record(l->storage, storage_ns == TRACE_NONE ? 0 : storage_ns);
+    if (rc < 0 || l->count == REQUESTS_LIST_MAX)
+        return rc;
+    if (l->count == l->room) {
+        size_t room = l->room ? 2 * l->room : 1024;
+        void *grown = realloc(l->item, room * sizeof(*l->item));
+        if (!grown)
+            return -ENOMEM;
+        l->item = grown;
+        l->room = room;
+    }
+    int64_t *ns = l->item[l->count++].ns;
+    ns[REQUESTS_LISTED_END_TO_END] = value[REQUESTS_END_TO_END];
+    ns[REQUESTS_LISTED_STORAGE] = storage_ns;
+    ns[REQUESTS_LISTED_GENERATION] = value[REQUESTS_GENERATION];
+    ns[REQUESTS_LISTED_PREFILL] = s->wrote ? s->prefill_ns : TRACE_NONE;
+    ns[REQUESTS_LISTED_DECODE] = s->read ? s->decode_ns : TRACE_NONE;
+    return 0;
+}
+
 static int count_request(struct requests *r, struct request_sums *s)
 {
     struct requests_totals *t = &r->t;
@@ -208,6 +243,8 @@ static int count_request(struct requests *r, struct request_sums *s)
     for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)
         if (value[m] != TRACE_NONE)
             rc = record(t, s->qos, m, value[m]);
+    if (rc == 0 && r->list)
+        rc = list_request(&t->list, s, value);
     if (rc < 0 || !r->result)
         return rc;
     if (!t->prompt && !(t->prompt = hist_create()))

@@ -22,6 +22,7 @@ struct scan_opts {
     size_t most_groups; /* where users make them; 0: any number */
     unsigned threads;   /* >= 1, the caller's included */
     bool skip_bad_rows;
+    bool direct;         /* direct operations and single requests, for --mlperf */
     bool follow;         /* result files in the order of time, for verdicts and comparisons */
     int64_t interval_ns; /* of the time series; or SCAN_NO_SERIES, SCAN_SERIES_AUTO */
     int64_t target_ns[TRACE_QOSES]; /* of requests_create */

@@ -38,6 +38,8 @@ struct figures {
     const char *foremost[2];
     const char *notes[3 * NOTES_MAX]; /* of the run: flags, fallbacks, notes */
     size_t note_count;
+    const char **why_invalid;
+    size_t why_count;
     struct validity validity;
 };
 
@@ -229,9 +231,13 @@ static void put_rows(struct figures *f)
     put_count(f, figure_id(FIGURE_OF_ROWS, FIGURE_GENERATE_ROWS), t->generate_rows);
 }
 
-/* One text, as the JSON has it. */
+/* One text, as the JSON has it, and the list. */
 static void put_reasons(struct figures *f, const struct provenance *p)
 {
+    f->why_invalid = calloc(p->why_count + 1, sizeof(*f->why_invalid));
+    f->failed |= !f->why_invalid;
+    for (size_t i = 0; f->why_invalid && i < p->why_count; i++)
+        f->why_invalid[f->why_count++] = figures_keep(f, p->why_invalid[i]);
     char *text = NULL;
     size_t len;
     FILE *out = open_memstream(&text, &len);
@@ -867,6 +873,7 @@ void figures_free(struct figures *f)
     for (size_t i = 0; i < f->texts; i++)
         free(f->text[i]);
     free(f->text);
+    free(f->why_invalid);
     free(f->list);
     intervals_free(f->intervals);
     scan_free(f->scan);
@@ -1007,6 +1014,22 @@ const struct blocks *figures_blocks(const struct figures *f, const struct figure
 const struct blocks *figures_waits(const struct figures *f)
 {
     return f->scan->sequences ? sequences_waits(f->scan->sequences) : NULL;
+}
+
+const struct direct *figures_direct(const struct figures *f)
+{
+    return agg_direct(f->scan->agg);
+}
+
+const struct requests_list *figures_request_list(const struct figures *f)
+{
+    return figures_direct(f) ? &requests_totals(f->scan->requests)->list : NULL;
+}
+
+const char *const *figures_why_invalid(const struct figures *f, size_t *n)
+{
+    *n = f->why_count;
+    return f->why_invalid;
 }
 
 const struct validity *figures_validity(const struct figures *f)
