@@ -44,10 +44,10 @@ kvreplay/sched := sched selection reader order pool line admission pace room obj
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/mlperf
 kvstat        := kvstat options inputs document number_table reporter verify output
-kvstat/count  := validity provenance gaps second scan agg direct groups occupancy statistics coarse_hist blocks sequences request_piece requests file_order series reuse
+kvstat/count  := validity provenance gaps second scan agg groups occupancy statistics coarse_hist blocks sequences request_piece requests file_order series reuse
 kvstat/report := figure intervals bottleneck figures verdict run_table bounds compare reference cells text json sheets xlsx exports gnuplot \
                  run_plot number_plot
-kvstat/mlperf := results
+kvstat/mlperf := direct results
 
 KVPRECOND_FOLDERS := kvprecond
 kvprecond := kvprecond options plan fill_target fill steady rounds run_progress report

@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kvstat/count/direct.h"
 #include "kvstat/count/gaps.h"
 #include "kvstat/count/groups.h"
+#include "kvstat/mlperf/direct.h"
 #include "lib/base/err.h"
 #include "lib/trace/trace.h"
 

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 #include "kvstat/count/blocks.h"
-#include "kvstat/count/direct.h"
 #include "kvstat/count/requests.h"
 #include "kvstat/count/validity.h"
+#include "kvstat/mlperf/direct.h"
 #include "kvstat/report/figure.h"
 #include "lib/base/err.h"
 #include "lib/base/hist.h"

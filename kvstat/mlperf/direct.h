@@ -1,7 +1,7 @@
 /* direct.h - the reads and writes that requests made themselves, without demotions and promotions:
  * their times and bytes by tier, as the MLPerf Storage KV-cache benchmark counts them. */
-#ifndef KVSTAT_COUNT_DIRECT_H
-#define KVSTAT_COUNT_DIRECT_H
+#ifndef KVSTAT_MLPERF_DIRECT_H
+#define KVSTAT_MLPERF_DIRECT_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* Beside groups: what the results file of the MLPerf Storage KV-cache benchmark needs and groups do
  * not have: bytes and times without demotions, and the host's part of each time. It is only filled
  * for kvstat --mlperf. */
-#include "kvstat/count/direct.h"
+#include "kvstat/mlperf/direct.h"
 
 #include <errno.h>
 #include <stdlib.h>
