@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "kvstat/count/groups.h"
+#include "kvstat/mlperf/run_folder.h"
 #include "kvstat/report/gnuplot.h"
 #include "kvstat/report/plot.h"
 #include "kvstat/report/xlsx.h"
@@ -84,11 +85,11 @@ static const struct opt table[] = {
     {.name = "mlperf",
      .type = OPT_TEXT,
      .offset = AT(mlperf),
-     .arg = "FILE",
+     .arg = "FILE|DIR/",
      .flags = OPT_NO_EFFECT,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
      .help = "Write the replay's figures as a results file of the MLPerf Storage KV-cache "
-             "benchmark. Not an official result."},
+             "benchmark, or those of several as the folder of a run. Not an official result."},
     {.name = "by",
      .type = OPT_TEXT,
      .offset = AT(by_text),
@@ -234,8 +235,12 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
         return refuse(e, "--plot", "the file's name must end in .svg or .png");
     if (o->fio_job && files > 1 && !o->merge)
         return refuse(e, "--fio-job", "is made of one report: give one file, or --merge");
-    if (o->mlperf && files > 1)
-        return refuse(e, "--mlperf", "is of one run: give one file");
+    bool folder = o->mlperf && run_folder_is_meant(o->mlperf);
+    if (o->mlperf && files > 1 && !folder)
+        return refuse(e, "--mlperf", "a file is of one run: give one input, or name a folder");
+    if (folder && o->merge)
+        return refuse(e, "--mlperf",
+                      "a folder has a file for each input: --merge makes one of all");
     if (o->hgrm && files > 1 && !o->merge)
         return refuse(e, "--hgrm",
                       "writes the distributions of one report: give one file, or --merge");
@@ -287,7 +292,7 @@ static int check_files(const struct options *o, const char *const *files, size_t
         {FILES_WRITTEN, "--xlsx", csv ? csv : o->xlsx},
         {FILES_WRITTEN, "--plot", o->plot},
         {FILES_WRITTEN, "--fio-job", o->fio_job},
-        {FILES_WRITTEN, "--mlperf", o->mlperf},
+        {FILES_WRITTEN, "--mlperf", o->mlperf && run_folder_is_meant(o->mlperf) ? NULL : o->mlperf},
         {FILES_READ, "--reference", o->reference},
         {FILES_READ, "--run", o->run},
         {FILES_READ, "--config", o->config},

@@ -214,7 +214,11 @@ static int put_report(struct reporter *r, const struct figures *f, const struct 
         rc = plot_save(o->plot, f, e);
     if (rc == 0 && o->fio_job)
         rc = save_fio_job(o->fio_job, f, e);
-    return rc == 0 && o->mlperf ? save_mlperf(r, f, e) : rc;
+    if (rc == 0 && r->mlperf)
+        rc = run_folder_add(r->mlperf, f, &r->limits, e);
+    else if (rc == 0 && o->mlperf)
+        rc = save_mlperf(r, f, e);
+    return rc;
 }
 
 /* Takes the scan of source. pooled: of several files, else NULL. The figures go to *keep unless

@@ -109,6 +109,10 @@ static void gather(struct source *s, const struct figures *f)
     *s = (struct source){.f = f, .direct = figures_direct(f), .list = figures_request_list(f)};
     s->elapsed_s = figures_number(f, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED));
     s->tokens = figures_number(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS));
+    /* Requests of which none came to its end have generated nothing. */
+    if (isnan(s->tokens) && s->list->count > 0 &&
+        figures_count(f, figure_id(FIGURE_OF_ROWS, FIGURE_GENERATE_ROWS)) == 0)
+        s->tokens = 0;
     s->hit_rate = figures_number(f, figure_id(FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE));
     s->storage_s = sum_s(s->list->storage);
     for (unsigned t = 0; t < TRACE_TIERS; t++) {
@@ -474,12 +478,14 @@ bool mlperf_results(struct jsonout *j, const struct figures *f, const struct ver
     if (!figures_is_result(f) || !figures_direct(f))
         return false;
     gather(&s, f);
+    bool skipped = figures_is(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATION_SKIPPED));
     *rank = (struct mlperf_rank){
         .read_gbps = per_s(&s, gib(s.read[TRACE_STORAGE])),
         .write_gbps = per_s(&s, gib(s.written[TRACE_STORAGE])),
-        .tokens_per_s = figures_number(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS_PER_S)),
-        .storage_tokens_per_s = s.storage_s > 0 ? s.tokens / s.storage_s : NAN,
+        .tokens_per_s = skipped || isnan(s.tokens) ? NAN : per_s(&s, s.tokens),
+        .storage_tokens_per_s = s.storage_s > 0 ? s.tokens / s.storage_s : 0 * s.tokens,
         .request_p95_ms = p95_ms(s.list->storage),
+        .read_p95_ms = p95_ms(s.direct->tier[TRACE_STORAGE][DIRECT_READ].time[DIRECT_SERVICE]),
         .read_device_p95_ms =
             p95_ms(s.direct->tier[TRACE_STORAGE][DIRECT_READ].time[DIRECT_DEVICE]),
         .write_device_p95_ms =

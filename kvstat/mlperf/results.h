@@ -15,6 +15,7 @@ struct mlperf_rank {
     double read_gbps, write_gbps; /* GiB/s of the storage tier */
     double tokens_per_s, storage_tokens_per_s;
     double request_p95_ms; /* storage time of a request */
+    double read_p95_ms;    /* service time of a read of storage */
     double read_device_p95_ms, write_device_p95_ms;
     bool cpu_tier; /* it had one */
 };
