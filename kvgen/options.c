@@ -152,16 +152,28 @@ const struct opt options_table[] = {
      .offset = AT(arrival),
      .arg = "HOW",
      .def = "open",
-     .choices = "open|closed|poisson",
+     .choices = "open|closed|poisson|gamma",
      .marks = GENERATES | USERS_ONLY,
-     .help = "Users do not wait for answers, do wait, or ask at random times at --request-rate."},
+     .help = "Users do not wait for answers, do wait, or ask at random times at --request-rate: "
+             "with exponential intervals, or with those of --arrival-cv."},
+    {.name = "arrival-cv",
+     .type = OPT_F64,
+     .offset = AT(arrival_cv),
+     .arg = "CV",
+     .def = "1",
+     .min = 0.05,
+     .max = 20,
+     .marks = GENERATES | USERS_ONLY,
+     .help = "With --arrival gamma: standard deviation of the intervals over their mean. Above 1 "
+             "is burstier than poisson, below 1 smoother."},
     {.name = "request-rate",
      .type = OPT_F64,
      .offset = AT(request_rate),
      .arg = "R",
      .max = 1e9,
      .marks = GENERATES | DATASETS_ONLY | POISSON_ONLY,
-     .help = "Requests a second: of all users with --arrival poisson; of a dataset, evenly spaced "
+     .help = "Requests a second: of all users with --arrival poisson or gamma; of a dataset, "
+             "evenly spaced "
              "(0: all at once)."},
     {.name = "input-len",
      .type = OPT_U64,
@@ -718,9 +730,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = (users || dataset || arrivals) && whole,
          .refuses = IN_BLOCKS_ONLY,
          .why = "nothing is kept in blocks (--granularity block:N)"},
-        {.on = users && o->arrival != SOURCE_USERS_POISSON,
+        {.on = users && !source_users_at_rate(o->arrival),
          .refuses = POISSON_ONLY,
-         .why = "only --arrival poisson has a rate"},
+         .why = "only --arrival poisson and gamma have a rate"},
 
         {.on = !o->enable_rag, .refuses = RAG_ONLY, .why = "only --enable-rag has documents"},
         {.on = o->prefill_only, .refuses = DECODES, .why = "--prefill-only leaves no decode reads"},
@@ -863,8 +875,11 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
         return rc;
     if (strcmp(o->granularity, "request") != 0 && options_is_mlperf(o) && o->enable_rag)
         return refuse(e, "--granularity", "a document of --compat mlperf is one object");
-    if (o->source == OPTIONS_USERS && o->arrival == SOURCE_USERS_POISSON && o->request_rate == 0)
-        return refuse(e, "--arrival poisson", "needs --request-rate");
+    if (o->source == OPTIONS_USERS && source_users_at_rate(o->arrival) && o->request_rate == 0)
+        return refuse(e, o->arrival == SOURCE_USERS_GAMMA ? "--arrival gamma" : "--arrival poisson",
+                      "needs --request-rate");
+    if (opt_given(p, "arrival-cv") && o->arrival != SOURCE_USERS_GAMMA)
+        return refuse(e, "--arrival-cv", "only --arrival gamma has it");
     rc = check_end(o, e);
     return rc < 0 ? rc : check_output(o, p, e);
 }
