@@ -295,7 +295,7 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
     if (sample->end_ns != TRACE_NONE && sample->end_ns > t->end_ns)
         t->end_ns = sample->end_ns;
     if (row->request != TRACE_NONE && row->tier != TRACE_NO_TIER && row->latency_ns > 0 &&
-        add_u64(&t->busy_ns, (uint64_t)row->latency_ns))
+        row->phase != TRACE_EVICT && add_u64(&t->busy_ns, (uint64_t)row->latency_ns))
         return -EOVERFLOW;
     return 1;
 }

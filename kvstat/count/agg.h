@@ -58,7 +58,8 @@ struct agg_totals {
     uint64_t tier2_tokens;                    /* Tokens of Read and Write rows of Tier-2 */
     uint64_t tier2_bare_bytes;                /* bytes of those whose Tokens are empty */
     uint64_t decode_bytes;                    /* Read rows of phase Decode */
-    uint64_t busy_ns; /* service time of rows with a tier and a Request, failed too */
+    uint64_t busy_ns; /* service time of rows with a tier and a Request, failed too;
+                         demotions and promotions are no part of it */
     uint64_t io_ops, read_bytes, write_bytes; /* Read and Write rows of all phases */
     uint64_t evict_ops[TRACE_TIERS];          /* Evict reads: objects moved down out of this tier */
     uint64_t offload_ops[TRACE_TIERS];        /* Evict writes: objects moved down into this tier */

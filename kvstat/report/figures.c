@@ -764,6 +764,16 @@ static void put_requests(struct figures *f, const struct figures_targets *target
 
 /* ---- tiers, phases, reuse ---- */
 
+/* The bandwidth of the MLPerf Storage KV-cache benchmark. */
+static void put_over_elapsed(struct figures *f, struct figure_id id, const struct group *g)
+{
+    double elapsed_s = (double)agg_totals(f->scan->agg)->elapsed_ns / 1e9;
+    if (id.op != TRACE_READ && id.op != TRACE_WRITE)
+        return;
+    id.what = FIGURE_GIB_PER_ELAPSED_S;
+    put_number(f, id, ratio((double)g->moved / (double)UNITS_GIB, elapsed_s));
+}
+
 /* By tier and operation, all phases together. Only reads and writes of tiers have names; the text
  * shows the others too. */
 static void put_directions(struct figures *f)
@@ -776,9 +786,10 @@ static void put_directions(struct figures *f)
         for (unsigned op = 0; op < TRACE_OPS; op++) {
             const struct group *g = groups_find(groups, (uint8_t)tier, (uint8_t)op);
             struct figure_id id = figure_id_direction(tier, op, FIGURE_ITSELF);
-            if (g)
+            if (g) {
                 put_group(f, id, g);
-            else if (used && (op == TRACE_READ || op == TRACE_WRITE))
+                put_over_elapsed(f, id, g);
+            } else if (used && (op == TRACE_READ || op == TRACE_WRITE))
                 put_unknown(f, id);
         }
     }
