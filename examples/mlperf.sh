@@ -1,7 +1,7 @@
 #!/bin/sh
 # mlperf.sh - the workloads of the MLPerf Storage KV-cache benchmark, with trials, and its results tree.
 #
-#   examples/mlperf.sh [-w NAMES] [-d DIR] [-o OUT] [-t SECONDS] [--trials N] [-u USERS]
+#   examples/mlperf.sh [-w NAMES] [-d DIR] [-o OUT] [-t SECONDS] [--trials N] [-u USERS] [--ranks N] [--closed]
 #
 #   -w NAMES     with commas between; default option_1,option_2,option_3, the three of the current rules:
 #                  option_1   llama3.1-8b, 200 users, no CPU tier, 16 concurrent allocations
@@ -14,19 +14,25 @@
 #   -o OUT       the folder of the results; default kvtrace-mlperf
 #   -t SECONDS   of each run; default 300 (600 for the earlier ones); --trials N: 3
 #   -u USERS     instead of the numbers above, -m MODEL likewise: for a first try on a small machine
+#   --ranks N    so many at once on this host, each with a folder of its own; rank R has seed 42 + R. Bandwidths and
+#                rates are the sum of all
+#   --closed     with pauses of 90 s before and after each trial, as the rules of CLOSED have it; without it there are none
 #
-# The options write OUT/option_<1-3>/trial_<0-2>/rank_0/kvcache_results_*.json, as that benchmark's
-# aggregator reads them: it averages trials and takes the largest P95. The seed is 42 in every trial: the
-# load is the same, so what differs is the drive. What to look at: storage read and write bandwidth,
-# and the device P95 of reads, of option 1 for a drive alone and of option 2 with a little memory before it.
+# The options write OUT/kv_cache/MODEL/run/DATE_TIME with metadata, summary.json and
+# option_<1-3>/trial_<0-2>/rank_<R>/kvcache_results_*.json, as that benchmark's wrapper leaves them; a second run into OUT is a
+# folder of its own there. Each trial has the same load, so what differs is the drive. What to look at: storage read and write
+# bandwidth (bytes over the time of the run), and the device P95 of reads, the largest of all trials and ranks, of option 1 for
+# a drive alone and of option 2 with a little memory before it.
 # These are not official MLPerf results: those need the benchmark's own program.
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -d -o -t --trials --storage-capacity-gb'
-names=option_1,option_2,option_3 model='' users='' seconds='' trials=3
+names=option_1,option_2,option_3 model='' users='' seconds='' trials=3 ranks=1 pause=0
 while [ $# -gt 0 ]; do
     case $1 in
     -h | --help) usage "$0" && exit 0 ;;
+    --closed) pause=90 && shift && continue ;;
+    --ranks) ranks=$(value "$@") && number "$@" ;;
     -w) names=$(value "$@") ;;
     *) option "$@" ;;
     esac
@@ -52,38 +58,93 @@ workload() {
     m=${model:-$m} n=${users:-$n} t=${seconds:-$t}
 }
 
+# run_rank NAME TRIAL RANK: one replay; the first trial makes the trace.
+run_rank() {
+    run=$1-trial_$2-rank_$3
+    if [ "$ranks" != 1 ]; then target=$target/rank_$3; fi
+    if [ "$2" = 0 ]; then
+        # That program's trace tells no deletions; a replay must know them to find room.
+        load "$run" "$n" "$t" --compat mlperf --ops Read,Write,Delete,Generate,Miss --seed "$((42 + $3))" --model "$m" \
+            --gpu-mem-gb 0 --cpu-mem-gb "$c" --storage-capacity-gb "$storage" --generation-mode "$g"
+    fi
+    execute "$run" "$1-trial_0-rank_$3" --timing served --workers "$(workers "$n")" --duration "$t"
+    kvstat --mlperf "$out/$run.mlperf.json" "$out/$run.result.csv.zst" >"$out/$run.txt"
+}
+
+# each_rank NAME TRIAL: all ranks at once; ends the suite when one fails.
+each_rank() {
+    rank=0 jobs='' failed=0
+    while [ "$rank" -lt "$ranks" ]; do
+        (run_rank "$1" "$2" "$rank") &
+        jobs="$jobs $!"
+        rank=$((rank + 1))
+    done
+    for job in $jobs; do wait "$job" || failed=$?; done
+    if [ "$failed" != 0 ]; then die "$failed" "$1, trial $2: a rank failed, as said above"; fi
+    rank=0
+    while [ "$rank" -lt "$ranks" ]; do
+        run=$1-trial_$2-rank_$rank
+        runs=$((runs + 1))
+        if grep -q '^INVALID: ' "$out/$run.log"; then invalid=$((invalid + 1)); fi
+        files="$files $out/$run.result.csv.zst"
+        results="$results $out/$run.mlperf.json"
+        rank=$((rank + 1))
+    done
+}
+
+# row NAME RESULTS...: one line of the table, as that benchmark aggregates: sums over ranks and means over trials; the largest
+# P95; a hit rate is the mean of all.
+row_head='workload        read GiB/s  write GiB/s  device read P95 ms  device write P95 ms  hit rate  tokens/s  storage tokens/s  read GiB'
+row() {
+    row_name=$1
+    shift
+    for file; do
+        for member in tier_storage_read_bandwidth_gbps tier_storage_write_bandwidth_gbps storage_read_device_p95_ms \
+            storage_write_device_p95_ms cache_hit_rate avg_throughput_tokens_per_sec storage_throughput_tokens_per_sec \
+            tier_storage_kv_bytes_read_gb; do
+            if grep -q "\"$member\":" "$file"; then printf '%s\n' "$(figure "$file" "$member")"; else echo -; fi
+        done | tr '\n' ' '
+        echo
+    done | awk -v name="$row_name" -v ranks="$ranks" '
+        {
+            for (i = 1; i <= 8; i++) if ($i != "-") { sum[i] += $i; count[i]++; if ($i + 0 > most[i]) most[i] = $i + 0 }
+        }
+        function total(i, digits) { return count[i] ? sprintf("%.*f", digits, sum[i] / count[i] * ranks) : "-" }
+        function worst(i) { return count[i] ? sprintf("%.1f", most[i]) : "-" }
+        END {
+            printf "%-15s %10s %12s %19s %20s %9s %9s %17s %9s\n", name, total(1, 3), total(2, 3), worst(3), worst(4),
+                count[5] ? sprintf("%.3f", sum[5] / count[5]) : "-", total(6, 1), total(7, 2), total(8, 2)
+        }'
+}
+
+if [ "$pause" = 0 ]; then say "$suite: no pauses between trials (--closed: 90 s before and after each)"; fi
+if [ "$ranks" != 1 ]; then storage=$(awk -v all="$storage" -v n="$ranks" 'BEGIN { printf "%.3f", all / n }'); fi
 table=$out/table.txt
 echo "$row_head" >"$table"
+options=''
 for name in $(echo "$names" | tr , ' '); do
     workload "$name"
     # kvreplay bounds the writes in flight; the trace itself is the same for every trial.
     replay_options=''
     if [ "$a" != 0 ]; then replay_options="--max-concurrent-allocs $a"; fi
-    files=''
-    trial=0
+    files='' results='' trial=0
     while [ "$trial" -lt "$trials" ]; do
-        run=$name-trial_$trial
         say "$suite: $name, trial $trial"
-        if [ "$trial" = 0 ]; then
-            # That program's trace tells no deletions; a replay must know them to find room.
-            serve "$run" "$n" "$t" --compat mlperf --ops Read,Write,Delete,Generate,Miss --seed 42 --model "$m" --gpu-mem-gb 0 --cpu-mem-gb "$c" \
-                --storage-capacity-gb "$storage" --generation-mode "$g"
-        else
-            execute "$run" "$name-trial_0" --timing served --workers "$(workers "$n")" --duration "$t"
-        fi
-        folder=$out/$name/trial_$trial/rank_0
-        mkdir -p "$folder"
-        kvstat --mlperf "$folder/kvcache_results_$(date -u +%Y%m%d_%H%M%S).json" \
-            "$out/$run.result.csv.zst" >"$folder/report.txt"
-        files="$files $out/$run.result.csv.zst"
+        if [ "$pause" != 0 ]; then sleep "$pause"; fi
+        each_rank "$name" "$trial"
+        if [ "$pause" != 0 ]; then sleep "$pause"; fi
         trial=$((trial + 1))
     done
     # shellcheck disable=SC2086 # file names between blanks, as made here
-    scenario_row "$name" $files >>"$table"
+    row "$name" $results >>"$table"
+    case $name in option_*) options="$options $files" ;; esac
     # shellcheck disable=SC2086
     if [ "$trials" -gt 1 ]; then kvstat $files >"$out/$name.trials.txt"; fi
 done
+# shellcheck disable=SC2086
+if [ -n "$options" ]; then kvstat --mlperf "$out/" $options >"$out/options.txt"; fi
 cat "$table"
 caution
-echo "mean of $(counted "$trials" trial) each; not an official MLPerf result"
-echo "The drive is in the columns Tier-2 read (GiB/s) and device ms (P95 of reads); in option_1 no memory is before it."
+echo "mean of $(counted "$trials" trial) each, P95: the largest; $(counted "$ranks" rank); not an official MLPerf result"
+echo "The drive is in read GiB/s and device read P95; in option_1 and option_3 no memory is before it. Storage tokens/s misleads"
+echo "there: requests wait for each other's I/O, and it falls as a drive takes more at once. Compare read GiB (decode bytes) instead."

@@ -154,19 +154,30 @@ const struct opt options_table[] = {
      .offset = AT(arrival),
      .flags = OPT_COMMON,
      .def = "closed",
-     .choices = "open|closed|poisson",
+     .choices = "open|closed|poisson|gamma",
      .marks = GENERATES | USERS_ONLY,
      .help = "When a user asks again. closed: after the answer and a time to think; open: after a "
              "time to think, whether or not the answer has come; poisson: at random times, "
-             "--request-rate a second for all users."},
+             "--request-rate a second for all users; gamma: likewise, with intervals of "
+             "--arrival-cv."},
+    {.name = "arrival-cv",
+     .type = OPT_F64,
+     .offset = AT(arrival_cv),
+     .arg = "CV",
+     .def = "1",
+     .min = 0.05,
+     .max = 20,
+     .marks = GENERATES | USERS_ONLY,
+     .help = "With --arrival gamma: standard deviation of the intervals divided by their mean. "
+             "Above 1 requests come in bursts, below 1 more evenly than with poisson."},
     {.name = "request-rate",
      .type = OPT_F64,
      .offset = AT(request_rate),
      .arg = "N",
      .max = 1e9,
      .marks = GENERATES | DATASETS_ONLY | POISSON_ONLY,
-     .help = "Requests per second: of all users with --arrival poisson; of a dataset, evenly "
-             "spaced (0: all at once)."},
+     .help = "Requests per second: of all users with --arrival poisson or gamma; of a dataset, "
+             "evenly spaced (0: all at once)."},
     {.name = "input-len",
      .type = OPT_U64,
      .offset = AT(input_len),
@@ -749,9 +760,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = (users || dataset || arrivals) && whole,
          .refuses = IN_BLOCKS_ONLY,
          .why = "applies only to blocks (--granularity block:N)"},
-        {.on = users && o->arrival != SOURCE_USERS_POISSON,
+        {.on = users && !source_users_at_rate(o->arrival),
          .refuses = POISSON_ONLY,
-         .why = "needs --arrival poisson"},
+         .why = "needs --arrival poisson or gamma"},
 
         {.on = !o->enable_rag, .refuses = RAG_ONLY, .why = "needs --enable-rag"},
         {.on = o->prefill_only,
@@ -898,8 +909,11 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
     if (strcmp(o->granularity, "request") != 0 && options_compat(o)->query_is_one_object &&
         o->enable_rag)
         return refuse(e, "--granularity", "with --compat mlperf a document is one object");
-    if (o->source == OPTIONS_USERS && o->arrival == SOURCE_USERS_POISSON && o->request_rate == 0)
-        return refuse(e, "--arrival poisson", "needs --request-rate");
+    if (o->source == OPTIONS_USERS && source_users_at_rate(o->arrival) && o->request_rate == 0)
+        return refuse(e, o->arrival == SOURCE_USERS_GAMMA ? "--arrival gamma" : "--arrival poisson",
+                      "needs --request-rate");
+    if (opt_given(p, "arrival-cv") && o->arrival != SOURCE_USERS_GAMMA)
+        return refuse(e, "--arrival-cv", "applies only with --arrival gamma");
     rc = check_end(o, e);
     return rc < 0 ? rc : check_output(o, p, e);
 }

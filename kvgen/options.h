@@ -65,7 +65,7 @@ struct options {
     uint64_t users, max_requests, seed, workers;
     const char *users_file, *dump_users;
     enum source_users_arrival arrival;
-    double request_rate;
+    double request_rate, arrival_cv;
     int64_t duration_ns;
     bool disable_multi_turn, disable_prefix_caching, partial_blocks;
     bool enable_rag, prefill_only, decode_only;

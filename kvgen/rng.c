@@ -122,3 +122,68 @@ double rng_ln(double x)
         sum = sum * z2 + 1.0 / (double)k;
     return (double)e * 0x1.62e42fefa39efp-1 + 2.0 * z * sum;
 }
+
+/*
+ * x = n ln 2 + r with |r| <= ln(2)/2, e^x = 2^n e^r (Abramowitz and Stegun, 4.2.1). The first term
+ * left out, r^18/18!, is under 1e-24. ln 2 is subtracted in two parts, of which the first has
+ * trailing zeros, so that n times it is exact.
+ */
+double rng_exp(double x)
+{
+    assert(x <= 700);
+    if (!(x >= -700))
+        return 0;
+    double n = (double)(int)(x * 0x1.71547652b82fep+0 + (x < 0 ? -0.5 : 0.5));
+    double r = (x - n * 0x1.62e42fefa0000p-1) - n * 0x1.cf79abc9e3b3ap-40;
+    double sum = 1.0;
+    for (int k = 17; k >= 1; k--)
+        sum = 1.0 + sum * r / (double)k;
+    uint64_t bits = (uint64_t)((int)n + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof(power));
+    return sum * power;
+}
+
+/* The square root of x > 0. */
+static double root(double x)
+{
+    return rng_exp(0.5 * rng_ln(x));
+}
+
+/* Normal with mean 0 and deviation 1, by Marsaglia's polar method; its second value is not kept. */
+static double normal(struct rng *r)
+{
+    double u, s;
+    do {
+        u = rng_uniform(r, -1, 1);
+        double v = rng_uniform(r, -1, 1);
+        s = u * u + v * v;
+    } while (s >= 1 || s <= 0);
+    return u * root((0.0 - 2.0) * rng_ln(s) / s);
+}
+
+/* Gamma of a shape of at least 1 and scale 1. */
+static double gamma_of(struct rng *r, double shape)
+{
+    double d = shape - 1.0 / 3.0, c = 1.0 / root(9.0 * d);
+    for (;;) {
+        double x = normal(r), v = 1.0 + c * x;
+        if (v <= 0)
+            continue;
+        v = v * v * v;
+        double u = 1.0 - rng_unit(r); /* never 0 */
+        if (rng_ln(u) < 0.5 * x * x + d - d * v + d * rng_ln(v))
+            return d * v;
+    }
+}
+
+double rng_gamma(struct rng *r, double mean, double cv)
+{
+    double shape = 1.0 / (cv * cv);
+    double scaled = shape >= 1 ? gamma_of(r, shape) : gamma_of(r, shape + 1);
+    if (shape < 1) {
+        double u = 1.0 - rng_unit(r);
+        scaled *= rng_exp(rng_ln(u) / shape);
+    }
+    return mean * scaled / shape;
+}

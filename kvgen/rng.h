@@ -30,6 +30,12 @@ double rng_uniform(struct rng *r, double lo, double hi);
 bool rng_chance(struct rng *r, double p);
 /* Exponential with the given mean: -mean x ln(1 - u); ln by rng_ln below. */
 double rng_exponential(struct rng *r, double mean);
+/* Gamma with the given mean and coefficient of variation cv, from 0.01 to 100: shape 1/cv^2. By
+ * Marsaglia and Tsang, "A simple method for generating gamma variables", 2000; a shape below 1 by
+ * their note at the end of section 6. */
+double rng_gamma(struct rng *r, double mean, double cv);
+/* e^x; 0 below -700; x at most 700. Relative error under 1e-13; the same bits everywhere. */
+double rng_exp(double x);
 /* Natural logarithm of x > 0, from the exponent of x and an atanh series on its mantissa. Relative
  * error under 1e-14; the same bits everywhere. */
 double rng_ln(double x);

@@ -92,6 +92,7 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
         .seed = o->seed,
         .arrival = (enum source_users_arrival)o->arrival,
         .request_rate = o->request_rate,
+        .arrival_cv = o->arrival_cv,
         .multi_turn = !o->disable_multi_turn,
         .remembered = options_compat(o)->remembers_few ? w->max_conversations : 0,
         .rag = r->rag,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvstat/report/reference.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonin.h"
 #include "lib/trace/frame.h"
@@ -47,7 +48,8 @@ struct same {
 #define ELAPSED FIGURE(FIGURE_OF_RUN, FIGURE_ELAPSED)
 #define COUNT   FIGURE(FIGURE_OF_REQUESTS, FIGURE_REQUESTS)
 
-/* kv-cache.py's results, mid-2026: `gb` and `gbps` there are powers of two. */
+/* kv-cache.py's results, mid-2026: `gb` and `gbps` there are powers of two. Files of January 2026
+ * call the storage tier nvme, those before it have decode_bytes_read_gb. */
 static const struct same of_mlperf[] = {
     {ELAPSED, "summary.elapsed_time", 1},
     {TOKENS, "summary.total_tokens", 1},
@@ -55,6 +57,8 @@ static const struct same of_mlperf[] = {
     {FIGURE(FIGURE_OF_STORAGE_TIME, FIGURE_GENERATED_TOKENS_PER_S),
      "summary.storage_throughput_tokens_per_sec", 1},
     {FIGURE(FIGURE_OF_STORAGE_TIME, FIGURE_BUSY), "summary.total_storage_io_time", 1},
+    {FIGURE(FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ), "summary.cache_stats.total_read_gb",
+     (double)UNITS_GIB},
     {FIGURE(FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ),
      "summary.cache_stats.decode_bytes_read_gb", (double)UNITS_GIB},
     {HITS, "summary.cache_stats.cache_hit_rate", 1},
@@ -66,6 +70,12 @@ static const struct same of_mlperf[] = {
       .tier = TRACE_STORAGE},
      "summary.cache_stats.storage_entries",
      1},
+    {{.scope = FIGURE_OF_CACHE_TIER,
+      .what = FIGURE_FINAL_OBJECTS,
+      .by = GROUPS_TIER,
+      .tier = TRACE_STORAGE},
+     "summary.cache_stats.nvme_entries",
+     1},
     {COUNT, "summary.total_requests", 1},
     {TIMES(FIGURE_END_TO_END, FIGURE_MEAN), "summary.end_to_end_latency_ms.mean", 1},
     {TIMES(FIGURE_END_TO_END, FIGURE_P50), "summary.end_to_end_latency_ms.p50", 1},
@@ -73,19 +83,60 @@ static const struct same of_mlperf[] = {
     {TIMES(FIGURE_END_TO_END, FIGURE_P99), "summary.end_to_end_latency_ms.p99", 1},
     {TIMES(FIGURE_STORAGE, FIGURE_MEAN), "summary.storage_io_latency_ms.mean", 1},
     {TIMES(FIGURE_STORAGE, FIGURE_P95), "summary.storage_io_latency_ms.p95", 1},
-    {STORAGE(TRACE_READ, FIGURE_GIB_PER_S, FIGURE_VALUE),
+    {STORAGE(TRACE_READ, FIGURE_GIB_PER_ELAPSED_S, FIGURE_VALUE),
      "summary.cache_stats.tier_storage_read_bandwidth_gbps", 1},
     {STORAGE(TRACE_READ, FIGURE_SERVICE, FIGURE_P95), "summary.cache_stats.storage_read_p95_ms",
      1e3},
     {STORAGE(TRACE_READ, FIGURE_DEVICE, FIGURE_P95),
      "summary.cache_stats.storage_read_device_p95_ms", 1e3},
-    {STORAGE(TRACE_WRITE, FIGURE_GIB_PER_S, FIGURE_VALUE),
+    {STORAGE(TRACE_WRITE, FIGURE_GIB_PER_ELAPSED_S, FIGURE_VALUE),
      "summary.cache_stats.tier_storage_write_bandwidth_gbps", 1},
     {STORAGE(TRACE_WRITE, FIGURE_SERVICE, FIGURE_P95), "summary.cache_stats.storage_write_p95_ms",
      1e3},
     {STORAGE(TRACE_WRITE, FIGURE_DEVICE, FIGURE_P95),
      "summary.cache_stats.storage_write_device_p95_ms", 1e3},
+    {STORAGE(TRACE_READ, FIGURE_GIB_PER_ELAPSED_S, FIGURE_VALUE),
+     "summary.cache_stats.tier_nvme_read_bandwidth_gbps", 1},
+    {STORAGE(TRACE_READ, FIGURE_SERVICE, FIGURE_P95), "summary.cache_stats.nvme_read_p95_ms", 1e3},
+    {STORAGE(TRACE_READ, FIGURE_DEVICE, FIGURE_P95), "summary.cache_stats.nvme_read_device_p95_ms",
+     1e3},
+    {STORAGE(TRACE_WRITE, FIGURE_GIB_PER_ELAPSED_S, FIGURE_VALUE),
+     "summary.cache_stats.tier_nvme_write_bandwidth_gbps", 1},
+    {STORAGE(TRACE_WRITE, FIGURE_SERVICE, FIGURE_P95), "summary.cache_stats.nvme_write_p95_ms",
+     1e3},
+    {STORAGE(TRACE_WRITE, FIGURE_DEVICE, FIGURE_P95),
+     "summary.cache_stats.nvme_write_device_p95_ms", 1e3},
     {.member = NULL}};
+
+/* One option in the summary of a whole run; each of its versions has other P95s. */
+static const struct same of_option[] = {
+    {RATE, "aggregated_avg_throughput_tokens_per_sec", 1},
+    {FIGURE(FIGURE_OF_STORAGE_TIME, FIGURE_GENERATED_TOKENS_PER_S),
+     "aggregated_storage_throughput_tokens_per_sec", 1},
+    {TIMES(FIGURE_STORAGE, FIGURE_P95), "aggregated_p95_latency_ms", 1},
+    {STORAGE(TRACE_READ, FIGURE_GIB_PER_ELAPSED_S, FIGURE_VALUE), "aggregated_read_bandwidth_gbps",
+     1},
+    {STORAGE(TRACE_READ, FIGURE_SERVICE, FIGURE_P95), "aggregated_storage_read_p95_ms", 1e3},
+    {STORAGE(TRACE_READ, FIGURE_DEVICE, FIGURE_P95), "aggregated_device_read_p95_ms", 1e3},
+    {STORAGE(TRACE_WRITE, FIGURE_GIB_PER_ELAPSED_S, FIGURE_VALUE),
+     "aggregated_write_bandwidth_gbps", 1},
+    {STORAGE(TRACE_WRITE, FIGURE_DEVICE, FIGURE_P95), "aggregated_device_write_p95_ms", 1e3},
+    {.member = NULL}};
+
+/* `vllm bench throughput`: its tokens are those of prompts and answers together. */
+static const struct same of_throughput[] = {{ELAPSED, "elapsed_time", 1},
+                                            {COUNT, "num_requests", 1},
+                                            {REFERENCE_REQUESTS_PER_S, "requests_per_second", 1},
+                                            {REFERENCE_ALL_TOKENS_PER_S, "tokens_per_second", 1},
+                                            {.member = NULL}};
+
+/* What the benchmark's comparison with LMCache writes: tokens are the generated ones. */
+static const struct same of_lmcache[] = {{ELAPSED, "elapsed_time", 1},
+                                         {COUNT, "num_prompts", 1},
+                                         {TOKENS, "total_tokens", 1},
+                                         {RATE, "tokens_per_second", 1},
+                                         {REFERENCE_REQUESTS_PER_S, "requests_per_second", 1},
+                                         {.member = NULL}};
 
 /* One seed of a measured run of that benchmark in trace mode. */
 static const struct same of_sample[] = {
@@ -374,6 +425,89 @@ static void read_samples(struct reading *r, const struct jsonin_v *root)
     }
 }
 
+/* Files that kvstat wrote tell whether the replay was valid. */
+static void put_valid(struct reading *r, const struct jsonin_v *v)
+{
+    bool valid;
+    if (jsonin_bool(jsonin_get(v, "valid"), &valid) == 0)
+        put(r, &(struct figure){.id = figure_id(FIGURE_OF_PROVENANCE, FIGURE_VALID),
+                                .form = FIGURE_FORM_TRUTH,
+                                .truth = valid});
+}
+
+/* Each option is a run: "DIR/summary option 1". */
+static void read_options(struct reading *r, const struct jsonin_v *root)
+{
+    const struct jsonin_v *options = jsonin_get(root, "options");
+    char *slash = strrchr(r->name, '/'), *file = slash ? slash + 1 : r->name;
+    if (strncmp(file, "kvcache_run_summary", 19) == 0 || strcmp(file, "summary.json") == 0)
+        snprintf(file, sizeof(r->name) - (size_t)(file - r->name), "summary");
+    size_t len = strlen(r->name);
+    for (size_t i = 0; r->rc == 0; i++) {
+        const char *number = NULL;
+        const struct jsonin_v *v = jsonin_member(options, i, &number);
+        if (!number)
+            break;
+        snprintf(r->name + len, sizeof(r->name) - len, " option %s", number);
+        begin_run(r, "mlperf");
+        put_same(r, v, of_option);
+        end_run(r);
+    }
+}
+
+/* --validation-trace of the benchmark: an object for each request. */
+static void read_requests(struct reading *r, const struct jsonin_v *root)
+{
+    static const char *const names[] = {"cache_hit",      "read_bytes",        "write_bytes",
+                                        "context_tokens", "generation_tokens", "timestamp"};
+    enum {
+        HIT,
+        READ,
+        WRITTEN,
+        CONTEXT,
+        GENERATED,
+        TIME,
+        MEMBERS
+    };
+    double sum[MEMBERS] = {0}, known[MEMBERS] = {0}, first = INFINITY, last = -INFINITY;
+    for (size_t i = 0; i < jsonin_count(root); i++)
+        for (int m = 0; m < MEMBERS; m++) {
+            const struct jsonin_v *v = jsonin_get(jsonin_at(root, i), names[m]);
+            bool hit;
+            double n;
+            if (jsonin_bool(v, &hit) == 0)
+                n = hit;
+            else if (jsonin_f64(v, &n) < 0)
+                continue;
+            sum[m] += n;
+            known[m]++;
+            first = m == TIME ? fmin(first, n) : first;
+            last = m == TIME ? fmax(last, n) : last;
+        }
+    begin_run(r, "requests");
+    put_number(r, (struct figure_id)COUNT, (double)jsonin_count(root));
+    put_number(r, (struct figure_id)HITS, ratio(sum[HIT], known[HIT]));
+    put_number(r, figure_id(FIGURE_OF_CACHE, FIGURE_READ_WRITE_RATIO),
+               ratio(sum[READ], sum[WRITTEN]));
+    put_number(r, figure_id(FIGURE_OF_REQUESTS, FIGURE_CONTEXT_TOKENS_MEAN),
+               ratio(sum[CONTEXT], known[CONTEXT]));
+    put_number(r, figure_id(FIGURE_OF_REQUESTS, FIGURE_GENERATED_TOKENS_MEAN),
+               ratio(sum[GENERATED], known[GENERATED]));
+    if (known[GENERATED] > 0)
+        put_rate(r, sum[GENERATED], last - first);
+    end_run(r);
+}
+
+/* "DIR/option_1/trial_0/rank_0/kvcache_results_20261122_152151.json" goes by its folder. */
+static void name_rank(struct reading *r)
+{
+    char *slash = strrchr(r->name, '/');
+    char *folder = slash ? memrchr(r->name, '/', (size_t)(slash - r->name)) : NULL;
+    if (slash && strncmp(slash, "/kvcache_results_", 17) == 0 &&
+        strncmp(folder ? folder + 1 : r->name, "rank_", 5) == 0)
+        *slash = '\0';
+}
+
 static double bytes_of(const struct jsonin_v *rows_by, const char *op)
 {
     double sum = 0;
@@ -435,7 +569,15 @@ static bool has_members(const struct jsonin_v *v, const char *const *members, si
     has_members(v, (const char *const[]){__VA_ARGS__},                                             \
                 sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
-/* -ENOTSUP: it is none of these. */
+/* The metadata of a run of the benchmark, and what its wrapper collected about the hosts. */
+static bool is_of_no_run(const struct jsonin_v *v)
+{
+    return HAS(v, "benchmark_type", "run_datetime") || HAS(v, "cluster_information") ||
+           HAS(v, "num_hosts", "host_info_list") || HAS(v, "hostname", "cpu_info", "meminfo") ||
+           HAS(v, "_metadata", "hosts");
+}
+
+/* -ENOTSUP: it is none of these; -ENODATA: it is known to have no figures. */
 static int read_root(struct reading *r, const struct jsonin_v *v)
 {
     const char *program = jsonin_text(jsonin_get(v, "program"), NULL);
@@ -458,12 +600,30 @@ static int read_root(struct reading *r, const struct jsonin_v *v)
             put_same(r, v, of_kvprecond);
         visit_members(r, v, 0);
         end_run(r);
-    } else if (HAS(v, "summary.avg_throughput_tokens_per_sec")) {
+    } else if (HAS(v, "summary.avg_throughput_tokens_per_sec") ||
+               HAS(v, "summary.cache_stats", "summary.elapsed_time")) {
+        name_rank(r);
         begin_run(r, "mlperf");
         put_same(r, v, of_mlperf);
+        put_valid(r, v);
         put_token_means(r, NAN, number(v, "summary.total_tokens"),
                         number(v, "summary.total_requests"));
         end_run(r);
+    } else if (HAS(v, "schema_version", "options", "trials_per_option")) {
+        read_options(r, v);
+    } else if (jsonin_is_array(v) && HAS(jsonin_at(v, 0), "cache_hit")) {
+        read_requests(r, v);
+    } else if (HAS(v, "elapsed_time", "num_requests", "total_num_tokens")) {
+        begin_run(r, "engine");
+        put_same(r, v, of_throughput);
+        end_run(r);
+    } else if (HAS(v, "elapsed_time", "num_prompts", "total_tokens", "tokens_per_second")) {
+        begin_run(r, "engine");
+        put_same(r, v, of_lmcache);
+        put_token_means(r, NAN, number(v, "total_tokens"), number(v, "num_prompts"));
+        end_run(r);
+    } else if (is_of_no_run(v)) {
+        return -ENODATA;
     } else if (HAS(v, "config", "seeds")) {
         read_samples(r, v);
     } else if (HAS(v, "duration", "completed", "total_output_tokens")) {
@@ -486,6 +646,9 @@ static int read_document(struct reading *r, const char *where, const struct json
     if (rc == -ENOTSUP)
         return err_set(e, rc, ERR_INPUT, where,
                        "is JSON, but no report, summary or benchmark result that kvstat knows");
+    if (rc == -ENODATA)
+        return err_set(e, rc, ERR_INPUT, where,
+                       "tells about a run of the MLPerf benchmark and has no figures");
     return rc == -ENOMEM ? err_nomem(e, "figures of runs") : rc;
 }
 

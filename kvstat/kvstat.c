@@ -59,6 +59,8 @@ static int gather_document(struct run_table *runs, const struct input *in, struc
     int rc = document_read(in->path, &sink, e);
     if (rc == 0 || !in->found || e->class != ERR_INPUT)
         return rc;
+    if (rc == -ENODATA) /* of a results tree, where it belongs */
+        return 0;
     fprintf(stderr, "kvstat: %s: left out: %s\n", e->where, e->what);
     return 0;
 }
@@ -376,19 +378,25 @@ static int run(struct reporter *r, const struct opt_parser *p, int argc, char **
     r->scan.run = o->run;
     r->scan.follow = verdict_is_asked(o->asked) || o->compare.count > 0;
     r->scan.first_token = o->asked.slo;
+    r->scan.direct = o->mlperf != NULL;
     r->scan.progress =
         progress_open(stderr, "kvstat", (enum progress_mode)o->progress, INT64_C(1000000000));
     r->text = o->json ? NULL : output_open();
     r->json = o->json ? jsonout_create() : NULL;
     bool series = (o->csv || o->xlsx) && o->interval_ns > 0;
     r->series = series ? run_table_create() : NULL;
-    if (!r->scan.progress || (!r->text && !r->json) || (series && !r->series)) {
+    bool folder = o->mlperf && run_folder_is_meant(o->mlperf);
+    r->mlperf = folder ? run_folder_create(o->mlperf, started) : NULL;
+    if ((folder && !r->mlperf) || !r->scan.progress || (!r->text && !r->json) ||
+        (series && !r->series)) {
         rc = err_nomem(e, "report");
         goto out;
     }
     if (r->json)
         jsonout_identity(r->json, "kvstat", argc, argv, started);
     rc = report_all(r, p, e);
+    if (rc == 0 && r->mlperf)
+        rc = run_folder_finish(r->mlperf, e);
     if (rc == 0)
         rc =
             r->json ? jsonout_save(r->json, o->output, e) : output_save_text(r->text, o->output, e);
@@ -397,6 +405,7 @@ out:
     output_free(r->text);
     run_table_free(r->runs);
     run_table_free(r->series);
+    run_folder_free(r->mlperf);
     progress_close(r->scan.progress);
     return rc;
 }

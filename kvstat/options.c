@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "kvstat/count/groups.h"
+#include "kvstat/mlperf/run_folder.h"
 #include "kvstat/report/gnuplot.h"
 #include "kvstat/report/plot.h"
 #include "kvstat/report/xlsx.h"
@@ -90,11 +91,11 @@ static const struct opt table[] = {
     {.name = "mlperf",
      .type = OPT_TEXT,
      .offset = AT(mlperf),
-     .arg = "FILE",
+     .arg = "FILE|DIR/",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
-     .help = "Write a results file of the MLPerf Storage KV-cache benchmark. Not an official "
-             "result."},
+     .help = "Write a results file of the MLPerf Storage KV-cache benchmark, or of several inputs "
+             "the folder of a run. Not an official result."},
     {.name = "by",
      .type = OPT_TEXT,
      .offset = AT(by_text),
@@ -258,8 +259,11 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
         return refuse(e, "--plot", "the file's name must end in .svg or .png");
     if (o->fio_job && files > 1 && !o->merge)
         return refuse(e, "--fio-job", "takes one file, or several with --merge");
-    if (o->mlperf && files > 1)
-        return refuse(e, "--mlperf", "takes one file");
+    bool folder = o->mlperf && run_folder_is_meant(o->mlperf);
+    if (o->mlperf && files > 1 && !folder)
+        return refuse(e, "--mlperf", "a file takes one input; name a folder (DIR/) for several");
+    if (folder && o->merge)
+        return refuse(e, "--mlperf", "a folder has a file for each input; leave out --merge");
     if (o->hgrm && files > 1 && !o->merge)
         return refuse(e, "--hgrm", "takes one file, or several with --merge");
     /* Names of users come from the trace: they never become paths. */
@@ -310,7 +314,7 @@ static int check_files(const struct options *o, const char *const *files, size_t
         {FILES_WRITTEN, "--xlsx", csv ? csv : o->xlsx},
         {FILES_WRITTEN, "--plot", o->plot},
         {FILES_WRITTEN, "--fio-job", o->fio_job},
-        {FILES_WRITTEN, "--mlperf", o->mlperf},
+        {FILES_WRITTEN, "--mlperf", o->mlperf && run_folder_is_meant(o->mlperf) ? NULL : o->mlperf},
         {FILES_READ, "--reference", o->reference},
         {FILES_READ, "--run", o->run},
         {FILES_READ, "--config", o->config},

@@ -11,6 +11,7 @@
 
 #include "kvstat/count/provenance.h"
 #include "kvstat/count/reuse.h"
+#include "kvstat/mlperf/results.h"
 #include "kvstat/report/exports.h"
 #include "kvstat/report/plot.h"
 #include "kvstat/report/report.h"
@@ -183,14 +184,15 @@ static int save_fio_job(const char *path, const struct figures *f, struct err *e
     return rc;
 }
 
-static int save_mlperf(const char *path, const struct figures *f, struct err *e)
+static int save_mlperf(const struct reporter *r, const struct figures *f, struct err *e)
 {
     struct jsonout *j = jsonout_create();
+    struct mlperf_rank rank;
     size_t n;
     if (!j)
         return err_nomem(e, "results");
-    int rc = export_mlperf(j, f)
-                 ? jsonout_save(j, path, e)
+    int rc = mlperf_results(j, f, &r->limits, &rank)
+                 ? jsonout_save(j, r->options.mlperf, e)
                  : err_set(e, -EINVAL, ERR_INPUT, "--mlperf",
                            "%s is a trace: results are those of a replay", figures_files(f, &n)[0]);
     jsonout_free(j);
@@ -222,7 +224,11 @@ static int put_report(struct reporter *r, const struct figures *f, const struct 
         rc = plot_save(o->plot, f, e);
     if (rc == 0 && o->fio_job)
         rc = save_fio_job(o->fio_job, f, e);
-    return rc == 0 && o->mlperf ? save_mlperf(o->mlperf, f, e) : rc;
+    if (rc == 0 && r->mlperf)
+        rc = run_folder_add(r->mlperf, f, &r->limits, e);
+    else if (rc == 0 && o->mlperf)
+        rc = save_mlperf(r, f, e);
+    return rc;
 }
 
 /* Takes the scan of source. pooled: of several files, else NULL. The figures go to *keep unless

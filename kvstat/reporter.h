@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "kvstat/count/scan.h"
+#include "kvstat/mlperf/run_folder.h"
 #include "kvstat/options.h"
 #include "kvstat/output.h"
 #include "kvstat/report/figures.h"
@@ -23,11 +24,12 @@ struct reporter {
     struct verdict_limits limits;
     struct jsonout *json; /* one of these two is used */
     struct output *text;
-    struct run_table *runs;   /* gathers the figures of each report; NULL: they are not needed */
-    struct run_table *series; /* gathers the intervals of the one report; NULL: not needed */
-    bool several;             /* reports in one output */
-    bool hidden;              /* reports are gathered only */
-    int status;               /* exit status so far */
+    struct run_table *runs;    /* gathers the figures of each report; NULL: they are not needed */
+    struct run_table *series;  /* gathers the intervals of the one report; NULL: not needed */
+    struct run_folder *mlperf; /* of --mlperf FOLDER; NULL: not asked for */
+    bool several;              /* reports in one output */
+    bool hidden;               /* reports are gathered only */
+    int status;                /* exit status so far */
 };
 
 /* The exit status of a check that could not be decided. */

@@ -20,7 +20,7 @@ enum {
 };
 #define NOBODY UINT32_MAX
 #define ARRIVAL_STREAM                                                                             \
-    ((uint64_t)2 << 32)                  /* of the seed: who asks when, with SOURCE_USERS_POISSON */
+    ((uint64_t)2 << 32) /* of the seed: who asks when, where source_users_at_rate */
 #define QUERY_STREAM ((uint64_t)6 << 32) /* + i: what user i asks about documents */
 
 struct user {
@@ -38,9 +38,9 @@ struct users {
     struct user *user;
     uint32_t count;
     struct heap
-        next; /* users by the time of their next request; unused with SOURCE_USERS_POISSON */
+        next; /* users by the time of their next request; unused where source_users_at_rate */
     struct rng arrivals;
-    int64_t next_arrival_ns; /* with SOURCE_USERS_POISSON */
+    int64_t next_arrival_ns; /* where source_users_at_rate */
     uint64_t issued;
     uint32_t newest, oldest; /* users with a live conversation, by its last use */
     uint64_t live, begun, turns;
@@ -61,9 +61,12 @@ static void think(struct users *s, uint32_t i, int64_t from_ns)
     heap_push(&s->next, (struct heap_event){.time_ns = from_ns + wait_ns, .tie = i, .item = i});
 }
 
-static void next_poisson(struct users *s)
+static void next_at_rate(struct users *s)
 {
-    double ns = rng_exponential(&s->arrivals, (double)UNITS_NS_PER_S / s->o.request_rate);
+    double mean_ns = (double)UNITS_NS_PER_S / s->o.request_rate;
+    double ns = s->o.arrival == SOURCE_USERS_GAMMA
+                    ? rng_gamma(&s->arrivals, mean_ns, s->o.arrival_cv)
+                    : rng_exponential(&s->arrivals, mean_ns);
     s->next_arrival_ns += (int64_t)(ns + 0.5);
 }
 
@@ -188,7 +191,7 @@ static int users_peek(struct source *base, int64_t *arrival_ns, struct err *e)
         *arrival_ns = s->query.arrival_ns;
         return 1;
     }
-    if (s->o.arrival == SOURCE_USERS_POISSON) {
+    if (source_users_at_rate(s->o.arrival)) {
         *arrival_ns = s->next_arrival_ns;
         return 1;
     }
@@ -208,10 +211,10 @@ static void users_take(struct source *base, struct request *out)
         out->number = ++s->issued;
         return;
     }
-    if (s->o.arrival == SOURCE_USERS_POISSON) {
+    if (source_users_at_rate(s->o.arrival)) {
         uint32_t i = (uint32_t)rng_below(&s->arrivals, s->count);
         make_request(s, i, s->next_arrival_ns, out);
-        next_poisson(s);
+        next_at_rate(s);
         return;
     }
     struct heap_event event = heap_pop(&s->next);
@@ -303,11 +306,11 @@ int source_users_open(struct source **out, const struct source_users_opts *o, st
         rng_seed(&s->user[i].rng, o->seed, i);
         if (o->rag)
             rng_seed(&s->queries[i], o->seed, QUERY_STREAM + i);
-        if (o->arrival != SOURCE_USERS_POISSON)
+        if (!source_users_at_rate(o->arrival))
             think(s, i, 0);
     }
-    if (o->arrival == SOURCE_USERS_POISSON)
-        next_poisson(s);
+    if (source_users_at_rate(o->arrival))
+        next_at_rate(s);
     *out = &s->base;
     return 0;
 }

@@ -40,6 +40,7 @@ struct agg {
     struct groups *groups;  /* as asked for; the same as base when that is asked for */
     struct groups *tier_op; /* from base, when the file ends */
     struct groups *phase;
+    struct direct *direct; /* NULL: not asked for */
 };
 
 #define CELLS (sizeof(((struct agg *)0)->cell) / sizeof(struct cell))
@@ -89,6 +90,12 @@ void agg_take_gaps(struct agg *a, const struct gaps *gaps)
     second_take_gaps(a->second, gaps);
 }
 
+int agg_take_direct(struct agg *a)
+{
+    a->direct = direct_create();
+    return a->direct ? 0 : -ENOMEM;
+}
+
 void agg_leave_out(struct agg *a, int64_t warmup_ns)
 {
     a->warmup_ns = warmup_ns;
@@ -99,6 +106,7 @@ void agg_free(struct agg *a)
     if (!a)
         return;
     second_free(a->second);
+    direct_free(a->direct);
     if (a->groups != a->base)
         groups_free(a->groups);
     groups_free(a->base);
@@ -266,6 +274,11 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
     c->bare_rows += bare;
     c->bare_bytes += bare ? row->size : 0; /* not more than bytes */
     c->over |= over;
+    if (a->direct && sample->ok) {
+        int rc = direct_add(a->direct, row);
+        if (rc < 0)
+            return rc;
+    }
 
     if (!a->result)
         return 1;
@@ -282,7 +295,7 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
     if (sample->end_ns != TRACE_NONE && sample->end_ns > t->end_ns)
         t->end_ns = sample->end_ns;
     if (row->request != TRACE_NONE && row->tier != TRACE_NO_TIER && row->latency_ns > 0 &&
-        add_u64(&t->busy_ns, (uint64_t)row->latency_ns))
+        row->phase != TRACE_EVICT && add_u64(&t->busy_ns, (uint64_t)row->latency_ns))
         return -EOVERFLOW;
     return 1;
 }
@@ -362,6 +375,8 @@ int agg_merge(struct agg *into, const struct agg *from, struct err *e)
     int rc = over ? -EOVERFLOW : groups_merge(into->base, from->base);
     if (rc == 0)
         rc = second_merge(into->second, from->second);
+    if (rc == 0 && into->direct && from->direct)
+        rc = direct_merge(into->direct, from->direct);
     if (rc == 0 && into->groups != into->base)
         rc = groups_merge(into->groups, from->groups);
     if (rc == 0)
@@ -407,6 +422,11 @@ const struct agg_totals *agg_totals(const struct agg *a)
 const struct second *agg_second(const struct agg *a)
 {
     return a->second;
+}
+
+const struct direct *agg_direct(const struct agg *a)
+{
+    return a->direct;
 }
 
 bool agg_result(const struct agg *a)

@@ -9,6 +9,7 @@
 
 #include "kvstat/count/gaps.h"
 #include "kvstat/count/groups.h"
+#include "kvstat/mlperf/direct.h"
 #include "lib/base/err.h"
 #include "lib/trace/trace.h"
 
@@ -57,7 +58,8 @@ struct agg_totals {
     uint64_t tier2_tokens;                    /* Tokens of Read and Write rows of Tier-2 */
     uint64_t tier2_bare_bytes;                /* bytes of those whose Tokens are empty */
     uint64_t decode_bytes;                    /* Read rows of phase Decode */
-    uint64_t busy_ns; /* service time of rows with a tier and a Request, failed too */
+    uint64_t busy_ns; /* service time of rows with a tier and a Request, failed too;
+                         demotions and promotions are no part of it */
     uint64_t io_ops, read_bytes, write_bytes; /* Read and Write rows of all phases */
     uint64_t evict_ops[TRACE_TIERS];          /* Evict reads: objects moved down out of this tier */
     uint64_t offload_ops[TRACE_TIERS];        /* Evict writes: objects moved down into this tier */
@@ -80,6 +82,8 @@ void agg_leave_out(struct agg *a, int64_t warmup_ns);
 /* Times are computed a second time without these gaps, which are lent. Call before the first row.
  */
 void agg_take_gaps(struct agg *a, const struct gaps *gaps);
+/* Counts direct operations too. Call before the first row. 0 or -ENOMEM. */
+int agg_take_direct(struct agg *a);
 void agg_free(struct agg *a);
 /* Adds n rows of one file. 0, -ENOMEM or -EOVERFLOW (sums do not fit) with *e. */
 int agg_add(struct agg *a, const struct trace_row *rows, size_t n, struct err *e);
@@ -93,6 +97,8 @@ const struct agg_totals *agg_totals(const struct agg *a);
 bool agg_result(const struct agg *a);
 /* Times computed a second time. Lent. */
 const struct second *agg_second(const struct agg *a);
+/* NULL: they were not counted. Lent. */
+const struct direct *agg_direct(const struct agg *a);
 /* The table by the columns given to agg_create, by tier and operation, by phase; the last two exist
  * after agg_end_file. Lent. */
 struct groups *agg_groups(const struct agg *a);

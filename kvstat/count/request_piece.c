@@ -148,6 +148,20 @@ static void add_storage_row(struct request_sums *s, const struct trace_row *row,
     }
 }
 
+/* Whether a request moved the object for itself. */
+static void add_direct(struct request_sums *s, const struct trace_row *row)
+{
+    if (row->phase == TRACE_EVICT) {
+        s->evict_ns = agg_add_ns(s->evict_ns, row->latency_ns);
+    } else if (row->op == TRACE_WRITE) {
+        s->prefill_ns = agg_add_ns(s->prefill_ns, row->latency_ns);
+        s->wrote = true;
+    } else if (row->op == TRACE_READ && row->class != TRACE_MULTI_TURN) {
+        s->decode_ns = agg_add_ns(s->decode_ns, row->latency_ns);
+        s->read = true;
+    }
+}
+
 /* Times of a row of a result file: when it ran, where its service time was spent, and its Due. */
 static void add_result_row(struct request_piece *p, struct request_sums *s,
                            const struct trace_row *row)
@@ -173,6 +187,7 @@ static void add_result_row(struct request_piece *p, struct request_sums *s,
             p->stops && end_ns != TRACE_NONE ? gaps_overlap_ns(p->stops, row->start_ns, end_ns) : 0;
         s->served = true;
         add_part(s, REQUEST_PART_TOOL, stopped_ns);
+        add_direct(s, row);
         if (row->tier == TRACE_GPU)
             add_part(s, REQUEST_PART_GPU, length_ns - stopped_ns);
         else if (row->tier == TRACE_CPU)
@@ -243,6 +258,11 @@ void request_sums_merge(struct request_sums *into, const struct request_sums *fr
         if (from->read_end_ns > into->read_end_ns)
             into->read_end_ns = from->read_end_ns;
     }
+    into->evict_ns = agg_add_ns(into->evict_ns, from->evict_ns);
+    into->prefill_ns = agg_add_ns(into->prefill_ns, from->prefill_ns);
+    into->decode_ns = agg_add_ns(into->decode_ns, from->decode_ns);
+    into->wrote |= from->wrote;
+    into->read |= from->read;
     for (unsigned part = 0; part < REQUEST_PARTS; part++)
         add_part(into, part, from->part_ns[part]);
     if (from->qos != TRACE_NO_QOS)

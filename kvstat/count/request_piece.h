@@ -36,8 +36,11 @@ struct request_sums {
     /* Before the first Generate row: the end of the last read (INT64_MIN: none), and the tool's own
      * delays. */
     int64_t read_end_ns, read_client_ns;
+    int64_t evict_ns;               /* service time of demotions and promotions */
+    int64_t prefill_ns, decode_ns;  /* of direct writes; of direct reads but of earlier turns */
     int64_t part_ns[REQUEST_PARTS]; /* of the queue and of waits 0: requests.c sets them */
     uint8_t qos;
+    bool wrote, read;       /* has direct writes; such reads */
     bool generated, served; /* has a Generate row; has an operation with a latency */
     bool warm;              /* a row started during the warm-up */
     bool failed;            /* a row is corrupt or has an errno */

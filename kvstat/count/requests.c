@@ -23,7 +23,7 @@ struct open {
 };
 
 struct requests {
-    bool result, follow, first_token;
+    bool result, follow, first_token, list;
     int64_t target_ns[TRACE_QOSES];
     const struct gaps *stops; /* of the process; NULL: not known */
     struct gaps_line line[TRACE_NO_QOS + 1];
@@ -79,10 +79,17 @@ void requests_follow_first_token(struct requests *r)
     r->first_token = true;
 }
 
+void requests_list(struct requests *r)
+{
+    r->list = true;
+}
+
 void requests_free(struct requests *r)
 {
     if (!r)
         return;
+    free(r->t.list.item);
+    hist_free(r->t.list.storage);
     for (unsigned m = 0; m < REQUESTS_METRICS; m++) {
         hist_free(r->t.metric[m]);
         for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
@@ -238,6 +245,34 @@ static int count_prompt(struct requests *r, const struct request_sums *s,
     return rc == 0 && r->first_token ? follow(&t->qos[s->qos].first_token, first_ns) : rc;
 }
 
+/* Adds the request to the list; value: by enum requests_metric. */
+static int list_request(struct requests_list *l, const struct request_sums *s, const int64_t *value)
+{
+    int64_t storage_ns = value[REQUESTS_STORAGE];
+    if (storage_ns != TRACE_NONE)
+        storage_ns = agg_add_ns(storage_ns, -s->evict_ns);
+    if (!l->storage && !(l->storage = hist_create()))
+        return -ENOMEM;
+    int rc = hist_record(l->storage, storage_ns == TRACE_NONE ? 0 : storage_ns);
+    if (rc < 0 || l->count == REQUESTS_LIST_MAX)
+        return rc;
+    if (l->count == l->room) {
+        size_t room = l->room ? 2 * l->room : 1024;
+        void *grown = realloc(l->item, room * sizeof(*l->item));
+        if (!grown)
+            return -ENOMEM;
+        l->item = grown;
+        l->room = room;
+    }
+    int64_t *ns = l->item[l->count++].ns;
+    ns[REQUESTS_LISTED_END_TO_END] = value[REQUESTS_END_TO_END];
+    ns[REQUESTS_LISTED_STORAGE] = storage_ns;
+    ns[REQUESTS_LISTED_GENERATION] = value[REQUESTS_GENERATION];
+    ns[REQUESTS_LISTED_PREFILL] = s->wrote ? s->prefill_ns : TRACE_NONE;
+    ns[REQUESTS_LISTED_DECODE] = s->read ? s->decode_ns : TRACE_NONE;
+    return 0;
+}
+
 static int count_request(struct requests *r, struct request_sums *s)
 {
     struct requests_totals *t = &r->t;
@@ -281,6 +316,8 @@ static int count_request(struct requests *r, struct request_sums *s)
     for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)
         if (value[m] != TRACE_NONE)
             rc = record(t, s->qos, m, value[m]);
+    if (rc == 0 && r->list)
+        rc = list_request(&t->list, s, value);
     return rc < 0 || !r->result ? rc : count_prompt(r, s, value, line_ns);
 }
 

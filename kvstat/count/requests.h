@@ -29,6 +29,26 @@ enum requests_metric {
     REQUESTS_METRICS
 };
 
+/* The times of one request, as the MLPerf Storage KV-cache benchmark lists them. TRACE_NONE: it has
+ * none. */
+enum requests_listed {
+    REQUESTS_LISTED_END_TO_END,
+    REQUESTS_LISTED_STORAGE, /* service time of its operations without demotions */
+    REQUESTS_LISTED_GENERATION,
+    REQUESTS_LISTED_PREFILL, /* of its writes */
+    REQUESTS_LISTED_DECODE,  /* of its reads but those of earlier turns */
+    REQUESTS_LISTED
+};
+/* So many requests are listed at most; all enter the sums and distributions. */
+#define REQUESTS_LIST_MAX ((size_t)1 << 19)
+struct requests_list {
+    struct {
+        int64_t ns[REQUESTS_LISTED];
+    } * item;
+    size_t count, room;
+    struct hist *storage; /* REQUESTS_LISTED_STORAGE of all requests; NULL where empty */
+};
+
 struct requests_totals {
     uint64_t count;  /* requests; a cut one counts once for each part */
     uint64_t cut;    /* parts counted after a gap beyond the window */
@@ -47,6 +67,7 @@ struct requests_totals {
     struct hist *prompt; /* end to end without the tool's own delays; NULL where empty */
     struct hist *prompt_first_token; /* likewise */
     struct blocks *end_to_end;
+    struct requests_list list; /* empty: not asked for */
 };
 
 struct gaps;
@@ -60,6 +81,8 @@ void requests_follow_first_token(struct requests *r);
 /* The gaps of the replay, of which those of the whole process count; NULL: none are known. Lent. */
 void requests_take_gaps(struct requests *r, const struct gaps *gaps);
 const struct gaps *requests_stops(const struct requests *r);
+/* Lists the times of each request too. */
+void requests_list(struct requests *r);
 void requests_free(struct requests *r);
 /* Appends the piece of the next rows in file order; rows: how many the piece had. 0 or -ENOMEM. */
 int requests_append(struct requests *r, const struct request_piece *piece, uint64_t rows);

@@ -161,6 +161,8 @@ static int open_workers(struct worker *w, const struct scan_opts *o, struct scan
             agg_limit(w[i].agg, o->most_groups);
         agg_leave_out(w[i].agg, s->warmup_ns);
         agg_take_gaps(w[i].agg, s->gaps);
+        if (o->direct && agg_take_direct(w[i].agg) < 0)
+            return err_nomem(e, "operations");
         int rc = w[i].log ? 0 : trace_cursor_open(&w[i].cursor, w[i].reader, e);
         if (rc < 0)
             return rc;
@@ -212,6 +214,8 @@ static int count_file(struct scan *s, const struct input *in, const struct scan_
         s->sequences = sequences_create(o->by & ~(unsigned)GROUPS_USER);
     if (s->requests && s->sequences)
         requests_follow(s->requests);
+    if (s->requests && o->direct)
+        requests_list(s->requests);
     if (s->requests)
         requests_take_gaps(s->requests, s->gaps);
     if (s->requests && o->first_token && result)

@@ -23,6 +23,7 @@ struct scan_opts {
     unsigned threads;   /* >= 1, the caller's included */
     bool skip_bad_rows;
     bool first_token;    /* requests_follow_first_token */
+    bool direct;         /* direct operations and single requests, for --mlperf */
     bool follow;         /* result files in the order of time, for verdicts and comparisons */
     int64_t interval_ns; /* of the time series; or SCAN_NO_SERIES, SCAN_SERIES_AUTO */
     int64_t target_ns[TRACE_QOSES]; /* of requests_create */

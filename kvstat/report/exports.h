@@ -1,5 +1,5 @@
 /* exports.h - figures in the forms of other programs: HdrHistogram's percentile text, a job for
- * fio, a results file of the MLPerf Storage KV-cache benchmark. */
+ * fio. */
 #ifndef KVSTAT_REPORT_EXPORTS_H
 #define KVSTAT_REPORT_EXPORTS_H
 
@@ -8,7 +8,6 @@
 
 #include "kvstat/report/figures.h"
 #include "lib/base/err.h"
-#include "lib/json/jsonout.h"
 
 /*
  * Writes a file into dir for every time of every group of --by that moves objects, and for the
@@ -20,9 +19,5 @@ int export_hgrm(const char *dir, const struct figures *f, struct err *e);
 /* A job like the run's storage tier. False, and nothing written, when f is no result file or has no
  * reads and writes there. */
 bool export_fio_job(FILE *out, const struct figures *f);
-
-/* Adds the members of a results file that the benchmark's aggregator reads. False, and nothing
- * added, when f is no result file. */
-bool export_mlperf(struct jsonout *j, const struct figures *f);
 
 #endif

@@ -378,6 +378,7 @@ static const struct what {
     [FIGURE_TIME] = {"t_s", FIGURE_UNIT_S, NULL, NULL},
     [FIGURE_CONTENTS_BYTES] = {"contents_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
     [FIGURE_MOVED] = {NULL, FIGURE_UNIT_BYTES, NULL, NULL},
+    [FIGURE_GIB_PER_ELAPSED_S] = {"gib_per_elapsed_s", FIGURE_UNIT_GIB_PER_S, NULL, NULL},
 };
 
 static const char *const statistics[FIGURE_STATISTICS] = {[FIGURE_COUNT] = "count",

@@ -208,10 +208,11 @@ enum figure_what {
     FIGURE_PASSED,
     FIGURE_TIME, /* of an interval's begin */
     FIGURE_CONTENTS_BYTES,
-    FIGURE_MOVED,         /* bytes of Read and Write rows; no name */
-    FIGURE_IO_OPS,        /* no name */
-    FIGURE_GENERATE_ROWS, /* no name */
-    FIGURE_OTHER,         /* the member in id.member */
+    FIGURE_MOVED,             /* bytes of Read and Write rows; no name */
+    FIGURE_GIB_PER_ELAPSED_S, /* of a direction: bytes over the elapsed time of the run */
+    FIGURE_IO_OPS,            /* no name */
+    FIGURE_GENERATE_ROWS,     /* no name */
+    FIGURE_OTHER,             /* the member in id.member */
     FIGURE_WHATS
 };
 

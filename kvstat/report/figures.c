@@ -38,6 +38,8 @@ struct figures {
     const char *foremost[2];
     const char *notes[3 * NOTES_MAX]; /* of the run: flags, fallbacks, notes */
     size_t note_count;
+    const char **why_invalid;
+    size_t why_count;
     struct validity validity;
 };
 
@@ -229,9 +231,13 @@ static void put_rows(struct figures *f)
     put_count(f, figure_id(FIGURE_OF_ROWS, FIGURE_GENERATE_ROWS), t->generate_rows);
 }
 
-/* One text, as the JSON has it. */
+/* One text, as the JSON has it, and the list. */
 static void put_reasons(struct figures *f, const struct provenance *p)
 {
+    f->why_invalid = calloc(p->why_count + 1, sizeof(*f->why_invalid));
+    f->failed |= !f->why_invalid;
+    for (size_t i = 0; f->why_invalid && i < p->why_count; i++)
+        f->why_invalid[f->why_count++] = figures_keep(f, p->why_invalid[i]);
     char *text = NULL;
     size_t len;
     FILE *out = open_memstream(&text, &len);
@@ -842,6 +848,16 @@ static void put_requests(struct figures *f, const struct figures_targets *target
 
 /* ---- tiers, phases, reuse ---- */
 
+/* The bandwidth of the MLPerf Storage KV-cache benchmark. */
+static void put_over_elapsed(struct figures *f, struct figure_id id, const struct group *g)
+{
+    double elapsed_s = (double)agg_totals(f->scan->agg)->elapsed_ns / 1e9;
+    if (id.op != TRACE_READ && id.op != TRACE_WRITE)
+        return;
+    id.what = FIGURE_GIB_PER_ELAPSED_S;
+    put_number(f, id, ratio((double)g->moved / (double)UNITS_GIB, elapsed_s));
+}
+
 /* By tier and operation, all phases together. Only reads and writes of tiers have names; the text
  * shows the others too. */
 static void put_directions(struct figures *f)
@@ -854,9 +870,10 @@ static void put_directions(struct figures *f)
         for (unsigned op = 0; op < TRACE_OPS; op++) {
             const struct group *g = groups_find(groups, (uint8_t)tier, (uint8_t)op);
             struct figure_id id = figure_id_direction(tier, op, FIGURE_ITSELF);
-            if (g)
+            if (g) {
                 put_group(f, id, g);
-            else if (used && (op == TRACE_READ || op == TRACE_WRITE))
+                put_over_elapsed(f, id, g);
+            } else if (used && (op == TRACE_READ || op == TRACE_WRITE))
                 put_unknown(f, id);
         }
     }
@@ -951,6 +968,7 @@ void figures_free(struct figures *f)
     for (size_t i = 0; i < f->texts; i++)
         free(f->text[i]);
     free(f->text);
+    free(f->why_invalid);
     free(f->list);
     intervals_free(f->intervals);
     scan_free(f->scan);
@@ -1093,6 +1111,22 @@ const struct blocks *figures_blocks(const struct figures *f, const struct figure
 const struct blocks *figures_waits(const struct figures *f)
 {
     return f->scan->sequences ? sequences_waits(f->scan->sequences) : NULL;
+}
+
+const struct direct *figures_direct(const struct figures *f)
+{
+    return agg_direct(f->scan->agg);
+}
+
+const struct requests_list *figures_request_list(const struct figures *f)
+{
+    return figures_direct(f) ? &requests_totals(f->scan->requests)->list : NULL;
+}
+
+const char *const *figures_why_invalid(const struct figures *f, size_t *n)
+{
+    *n = f->why_count;
+    return f->why_invalid;
 }
 
 const struct validity *figures_validity(const struct figures *f)

@@ -8,7 +8,9 @@
 #include <stdint.h>
 
 #include "kvstat/count/blocks.h"
+#include "kvstat/count/requests.h"
 #include "kvstat/count/validity.h"
+#include "kvstat/mlperf/direct.h"
 #include "kvstat/report/figure.h"
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
@@ -75,6 +77,11 @@ const struct hist *figures_hist(const struct figures *f, struct figure_id id);
 const struct blocks *figures_blocks(const struct figures *f, const struct figure_id *id);
 /* The waits of all reads and writes in the order of time; NULL: they were not followed. */
 const struct blocks *figures_waits(const struct figures *f);
+/* Operations without demotions, and the times of single requests; NULL: they were not asked for. */
+const struct direct *figures_direct(const struct figures *f);
+const struct requests_list *figures_request_list(const struct figures *f);
+/* The reasons why the run is not valid. Lent. */
+const char *const *figures_why_invalid(const struct figures *f, size_t *n);
 /* Which figures may be believed. */
 const struct validity *figures_validity(const struct figures *f);
 

@@ -9,19 +9,49 @@
 static const struct {
     struct figure_id id;
     const char *label;
+    bool if_there; /* left out where the reference does not have it */
 } compared[REFERENCE_FIGURES] = {
-    {{.scope = FIGURE_OF_LOOKUPS, .what = FIGURE_HIT_RATE}, "hit rate of all lookups"},
-    {{.scope = FIGURE_OF_CACHE, .what = FIGURE_READ_WRITE_RATIO}, "bytes read / written"},
-    {{.scope = FIGURE_OF_REQUESTS, .what = FIGURE_CONTEXT_TOKENS_MEAN}, "context tokens a request"},
+    {{.scope = FIGURE_OF_LOOKUPS, .what = FIGURE_HIT_RATE}, "hit rate of all lookups", false},
+    {{.scope = FIGURE_OF_CACHE, .what = FIGURE_READ_WRITE_RATIO}, "bytes read / written", false},
+    {{.scope = FIGURE_OF_REQUESTS, .what = FIGURE_CONTEXT_TOKENS_MEAN},
+     "context tokens a request",
+     false},
     {{.scope = FIGURE_OF_REQUESTS, .what = FIGURE_GENERATED_TOKENS_MEAN},
-     "generated tokens a request"},
-    {{.scope = FIGURE_OF_WALL, .what = FIGURE_GENERATED_TOKENS_PER_S}, "generated tokens a second"},
+     "generated tokens a request",
+     false},
+    {{.scope = FIGURE_OF_WALL, .what = FIGURE_GENERATED_TOKENS_PER_S},
+     "generated tokens a second",
+     false},
+    {REFERENCE_REQUESTS_PER_S, "requests a second", true},
+    {REFERENCE_ALL_TOKENS_PER_S, "all tokens a second", true},
 };
 
 static double mean_of(const struct run_table *t, struct figure_id id)
 {
     size_t column = run_table_find(t, id);
     return column < run_table_columns(t) ? run_table_sample(t, column).mean : NAN;
+}
+
+/* Of runs of our own, by requests, their tokens and the elapsed time. */
+static double actual_of(const struct run_table *t, struct figure_id id)
+{
+    const struct figure_id requests = REFERENCE_REQUESTS_PER_S, tokens = REFERENCE_ALL_TOKENS_PER_S;
+    double per_s = mean_of(t, figure_id(FIGURE_OF_REQUESTS, FIGURE_REQUESTS)) /
+                   mean_of(t, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED));
+    double told = mean_of(t, id);
+    if (!isnan(told))
+        return told;
+    if (figure_id_compare(&id, &requests) == 0)
+        return per_s;
+    if (figure_id_compare(&id, &tokens) == 0)
+        return per_s * (mean_of(t, figure_id(FIGURE_OF_REQUESTS, FIGURE_CONTEXT_TOKENS_MEAN)) +
+                        mean_of(t, figure_id(FIGURE_OF_REQUESTS, FIGURE_GENERATED_TOKENS_MEAN)));
+    return NAN;
+}
+
+static bool is_left_out(const struct reference *r, int i)
+{
+    return compared[i].if_there && isnan(r->figure[i].reference);
 }
 
 static enum reference_verdict verdict_of(const struct reference_figure *f)
@@ -42,7 +72,7 @@ void reference_compare(struct reference *out, const struct run_table *reference,
     for (int i = 0; i < REFERENCE_FIGURES; i++) {
         struct reference_figure *f = &out->figure[i];
         f->reference = mean_of(reference, compared[i].id);
-        f->actual = mean_of(actual, compared[i].id);
+        f->actual = actual_of(actual, compared[i].id);
         f->difference = f->reference != 0 ? (f->actual - f->reference) / fabs(f->reference) : NAN;
         f->verdict = verdict_of(f);
         if (f->verdict == REFERENCE_OUTSIDE ||
@@ -62,6 +92,8 @@ void reference_text(FILE *out, const char *file, const struct reference *r)
         bool share = figure_unit(compared[i].id.what) == FIGURE_UNIT_SHARE;
         const char *(*cell)(char *, double) = share ? cell_share : cell_number;
         char a[CELL], b[CELL], difference[CELL] = "-";
+        if (is_left_out(r, i))
+            continue;
         if (!isnan(f->difference))
             snprintf(difference, sizeof(difference), "%+.1f %%",
                      fabs(f->difference) < 0.0005 ? 0 : 100 * f->difference);
@@ -87,6 +119,8 @@ void reference_json(struct jsonout *j, const char *file, const struct reference 
     for (int i = 0; i < REFERENCE_FIGURES; i++) {
         const struct reference_figure *f = &r->figure[i];
         char name[FIGURE_NAME];
+        if (is_left_out(r, i))
+            continue;
         jsonout_object(j, NULL);
         jsonout_text_value(j, "name", figure_name(name, &compared[i].id));
         jsonout_f64(j, "reference", f->reference);

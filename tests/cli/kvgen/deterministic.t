@@ -42,7 +42,7 @@ drawn=$(digest_of --seed 7 --dump-users "$TMP/users.csv" -o "$TMP/other.csv")
 is "--users-file of --dump-users gives the same trace" \
     "$(digest_of --seed 7 --users-file "$TMP/users.csv" -o "$TMP/other.csv")" "$drawn"
 is "a users file has its header and a row a user" "$(lines "$TMP/users.csv")" 51
-for how in open "poisson --request-rate 20"; do
+for how in open "poisson --request-rate 20" "gamma --request-rate 20 --arrival-cv 4"; do
     # shellcheck disable=SC2086
     once=$(digest_of --seed 1 --arrival $how -o "$TMP/other.csv")
     # shellcheck disable=SC2086

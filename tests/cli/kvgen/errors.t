@@ -54,6 +54,9 @@ bad "bad tiers" 2 "--only-tier" --only-tier 3
 bad "bad epoch" 2 "--epoch" --epoch yesterday
 bad "no end" 2 "--duration" --duration 0
 bad "no rate" 2 "--arrival poisson" --arrival poisson
+bad "no rate for gamma" 2 "--arrival gamma" --arrival gamma
+bad "a spread without gamma" 2 "--arrival-cv" --arrival-cv 2
+bad "a spread that is none" 2 "--arrival-cv" --arrival gamma --request-rate 3 --arrival-cv 0
 bad "rate without Poisson" 2 "--request-rate" --request-rate 3
 bad "block option for users" 2 "--block-reuse" --block-reuse any
 bad "users option for blocks" 2 "--users" --input "$DATA/mooncake_first200.jsonl" --num-users 3

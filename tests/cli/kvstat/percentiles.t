@@ -91,7 +91,7 @@ is 'and is no error' "$(json "$TMP/json" .rows)" 0
 # distributions ARGS...: the parts of the report that do not depend on elapsed times, which add up.
 distributions() {
     "$kvstat" --json "$@" >"$TMP/json"
-    json "$TMP/json" '{groups, cache, requests, tiers, phases} | del(.. | .gib_per_s?)'
+    json "$TMP/json" '{groups, cache, requests, tiers, phases} | del(.. | .gib_per_s?, .gib_per_elapsed_s?)'
 }
 # without_contents FILE: the same without the contents of tiers, which a pool of runs does not have.
 without_contents() {

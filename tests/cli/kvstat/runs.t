@@ -60,7 +60,7 @@ echo '{broken' >"$TMP/runs/.hidden.json"
 exits 'a folder' 0 "$kvstat" "$TMP/runs"
 stdout_like 'is a table' "^16 runs in $TMP/runs/\$"
 is 'of lines that fit 110 columns' "$(awk 'length > 110 && !/runs in/' "$TMP/stdout")" ''
-stdout_like 'a line of it' '^deeper/result\.csv +result +1\.15 s +104 +80\.00 % +0\.021 +- +15\.0 ms +- +53\.0 ms$'
+stdout_like 'a line of it' '^deeper/result\.csv +result +1\.15 s +104 +80\.00 % +0\.020 +- +15\.0 ms +- +53\.0 ms$'
 stderr_like 'foreign files are named' 'runs/other\.csv: left out: '
 stderr_like 'also of JSON' 'runs/other\.json: left out: '
 is 'and nothing else' "$(lines "$TMP/stderr")" 2
@@ -91,12 +91,13 @@ is 'no name twice' "$(head -n 1 "$TMP/stdout" | tr , '\n' | sort | uniq -d)" ''
 # One replay, told by three documents.
 for name in throughput.wall.generated_tokens_per_s throughput.storage.generated_tokens_per_s \
     cache.lookups.all.hit_rate \
-    tiers.Tier-2.read.gib_per_s tiers.Tier-2.read.device_us.p95 cache.tiers.Tier-2.final_objects; do
+    tiers.Tier-2.read.gib_per_elapsed_s tiers.Tier-2.read.device_us.p95 cache.tiers.Tier-2.final_objects; do
     for run in report.json 'trials.json 2' runs/mlperf.json; do
         is "$name of $run" "$(figure $name "$run")" "$(figure $name result.csv)"
     done
     like "$name is known" "$(figure $name result.csv)" '^[0-9]'
 done
+is 'its bandwidth is the benchmark'"'"'s, over the elapsed time, and no other' "$(figure tiers.Tier-2.read.gib_per_s runs/mlperf.json)" ''
 is 'hit rate' "$(figure cache.lookups.all.hit_rate result.csv)" 0.8
 is 'kvstat JSON has its other figures too' \
     "$(figures report.json groups.Tier-2/Read/Decode.service_us.max assessment.status)" '20000 INCONCLUSIVE'

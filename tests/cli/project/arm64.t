@@ -33,6 +33,7 @@ same_trace() { # NAME OPTIONS...
     ok "$name: the same rows" cmp here.csv there.csv
 }
 same_trace 'simulated users' --num-users 20 --duration 30
+same_trace 'gamma arrivals' --num-users 20 --duration 60 --arrival gamma --arrival-cv 3 --request-rate 3
 same_trace 'Poisson arrivals, timed tiers' --num-users 20 --duration 60 --arrival poisson --request-rate 3 \
     --generation-mode fast --gpu-mem-gb 4 --cpu-mem-gb 8 --tier-model 0=hbm3 --tier-model 1=ddr5 \
     --tier-model 2=nvme-gen4

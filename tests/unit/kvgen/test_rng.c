@@ -79,6 +79,9 @@ static void golden_draws(void **state)
     assert_true(rng_uniform(&r, 0.8, 1.2) == 0x1.190956bdc9d93p+0);
     assert_true(rng_exponential(&r, 3.0) == 0x1.2582a281f1e8cp+2);
     assert_true(rng_ln(10.0) == 0x1.26bb1bbb55515p+1);
+    assert_true(rng_exp(-3.25) == 0x1.3da368521902dp-5);
+    assert_true(rng_gamma(&r, 3.0, 0.5) == 0x1.28c3ae59abe35p+2);
+    assert_true(rng_gamma(&r, 3.0, 4.0) == 0x1.43347cbe70cfbp+6);
 }
 
 static void streams_differ(void **state)
@@ -172,6 +175,81 @@ static void exponential_has_its_mean(void **state)
     assert_in_range(above, 36000, 37600); /* 1/e of them */
 }
 
+static void exp_agrees_with_libm(void **state)
+{
+    (void)state;
+    struct rng r;
+    rng_seed(&r, 9, 0);
+    assert_true(rng_exp(0) == 1);
+    assert_true(rng_exp(-701) == 0);
+    assert_true(rng_exp(-1e300) == 0);
+    for (int i = 0; i < 200000; i++) {
+        double x = rng_uniform(&r, -700, 700);
+        if (i % 2)
+            x /= 700;
+        double want = exp(x);
+        assert_true(fabs(rng_exp(x) - want) <= 1e-13 * want);
+    }
+}
+
+enum {
+    INTERVALS = 1000000
+};
+
+static int upwards(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void gamma_has_its_mean_and_spread(void **state)
+{
+    (void)state;
+    static const double spread[] = {0.5, 1, 2, 4};
+    for (size_t i = 0; i < sizeof spread / sizeof spread[0]; i++) {
+        struct rng r;
+        double sum = 0, squares = 0;
+        rng_seed(&r, 42, i);
+        for (int n = 0; n < INTERVALS; n++) {
+            double v = rng_gamma(&r, 0.25, spread[i]);
+            assert_true(v >= 0 && !signbit(v));
+            sum += v;
+            squares += v * v;
+        }
+        double mean = sum / INTERVALS;
+        double cv = sqrt(squares / INTERVALS - mean * mean) / mean;
+        print_message("cv %g: mean %.6f of 0.25, cv %.5f\n", spread[i], mean, cv);
+        assert_true(fabs(mean / 0.25 - 1) < 0.01);
+        assert_true(fabs(cv / spread[i] - 1) < 0.01);
+    }
+}
+
+/* Kolmogorov and Smirnov: at 1 %, D exceeds 1.628 / sqrt(n) by chance. */
+static double distance_from_exponential(double cv)
+{
+    static double v[INTERVALS];
+    struct rng r;
+    double most = 0;
+    rng_seed(&r, 42, 100);
+    for (int n = 0; n < INTERVALS; n++)
+        v[n] = rng_gamma(&r, 2.0, cv);
+    qsort(v, INTERVALS, sizeof(v[0]), upwards);
+    for (int n = 0; n < INTERVALS; n++) {
+        double below = 1 - exp(-v[n] / 2.0);
+        most = fmax(most, fmax(fabs(below - (double)n / INTERVALS),
+                               fabs(below - (double)(n + 1) / INTERVALS)));
+    }
+    return most;
+}
+
+static void gamma_of_one_is_exponential(void **state)
+{
+    (void)state;
+    double bound = 1.628 / sqrt(INTERVALS);
+    assert_true(distance_from_exponential(1) < bound);
+    assert_true(distance_from_exponential(1.02) > bound); /* the test tells a small difference */
+}
+
 static void ln_agrees_with_libm(void **state)
 {
     (void)state;
@@ -200,6 +278,9 @@ int main(void)
         cmocka_unit_test(range_reaches_both_ends),
         cmocka_unit_test(unit_uniform_chance),
         cmocka_unit_test(exponential_has_its_mean),
+        cmocka_unit_test(exp_agrees_with_libm),
+        cmocka_unit_test(gamma_has_its_mean_and_spread),
+        cmocka_unit_test(gamma_of_one_is_exponential),
         cmocka_unit_test(ln_agrees_with_libm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
