@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "kvstat/count/groups.h"
-#include "kvstat/report/gnuplot.h"
-#include "kvstat/report/plot.h"
+#include "kvstat/draw/gnuplot.h"
+#include "kvstat/draw/plot.h"
 #include "kvstat/report/xlsx.h"
 #include "lib/base/save.h"
 #include "lib/opt/files.h"
@@ -34,8 +34,9 @@ static const struct opt table[] = {
     {.name = "csv",
      .type = OPT_FLAG,
      .offset = AT(csv),
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Print CSV instead of text: a header with the names of the JSON, and a row a run."},
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
+     .help = "Print CSV instead of text: one row for each figure, with its run, tier, operation, "
+             "value and unit."},
     {.name = "xlsx",
      .type = OPT_TEXT,
      .offset = AT(xlsx),
@@ -50,8 +51,7 @@ static const struct opt table[] = {
      .arg = "TIME",
      .def = "0",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
-     .help = "Add a time series with intervals of this length, as 1s or 100ms; 0: none. The CSV is "
-             "then that series."},
+     .help = "Add a time series with intervals of this length, as 1s or 100ms; 0: none."},
     {.name = "reuse",
      .type = OPT_FLAG,
      .offset = AT(reuse),

@@ -11,8 +11,8 @@
 
 #include "kvstat/count/provenance.h"
 #include "kvstat/count/reuse.h"
+#include "kvstat/draw/plot.h"
 #include "kvstat/report/exports.h"
-#include "kvstat/report/plot.h"
 #include "kvstat/report/report.h"
 #include "lib/base/units.h"
 #include "lib/conf/conf.h"

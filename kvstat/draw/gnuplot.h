@@ -1,6 +1,6 @@
 /* gnuplot.h - runs gnuplot on a script, and writes what all scripts begin with. */
-#ifndef KVSTAT_REPORT_GNUPLOT_H
-#define KVSTAT_REPORT_GNUPLOT_H
+#ifndef KVSTAT_DRAW_GNUPLOT_H
+#define KVSTAT_DRAW_GNUPLOT_H
 
 #include <stdbool.h>
 #include <stdio.h>

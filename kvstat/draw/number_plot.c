@@ -2,9 +2,9 @@
  * rounds of kvprecond with the steady ones marked. */
 #include <math.h>
 
+#include "kvstat/draw/gnuplot.h"
+#include "kvstat/draw/plot.h"
 #include "kvstat/report/cells.h"
-#include "kvstat/report/gnuplot.h"
-#include "kvstat/report/plot.h"
 #include "lib/base/units.h"
 
 /* A line of a panel: a column of the table, times scale. */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvstat/draw/gnuplot.h"
+#include "kvstat/draw/plot.h"
 #include "kvstat/report/cells.h"
-#include "kvstat/report/gnuplot.h"
 #include "kvstat/report/intervals.h"
-#include "kvstat/report/plot.h"
 #include "lib/trace/trace.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* Runs gnuplot: the script is its standard input and the picture its standard output, so that no
  * file's name is ever part of a command. Texts from outside stand in single quotes only. */
-#include "kvstat/report/gnuplot.h"
+#include "kvstat/draw/gnuplot.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* plot.h - pictures, drawn by gnuplot: of a report, and of what the other programs measure. */
-#ifndef KVSTAT_REPORT_PLOT_H
-#define KVSTAT_REPORT_PLOT_H
+#ifndef KVSTAT_DRAW_PLOT_H
+#define KVSTAT_DRAW_PLOT_H
 
 #include <stdbool.h>
 
