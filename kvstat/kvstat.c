@@ -192,6 +192,17 @@ static int check_rows(const char *const *path, size_t n, struct err *e)
     return rc;
 }
 
+/* The runs of both sides, one each, in one picture. */
+static int plot_both(const char *path, struct figures *const only[2], struct err *e)
+{
+    struct plot *plot = NULL;
+    int rc = plot_open(&plot, only[0], only[1], e);
+    if (rc == 0)
+        rc = plot_save(path, plot, e);
+    plot_close(plot);
+    return rc;
+}
+
 static int report_comparison(struct reporter *r, const char *const *files, size_t n, struct err *e)
 {
     const struct opt_list *bases = &r->options.compare;
@@ -220,6 +231,8 @@ static int report_comparison(struct reporter *r, const char *const *files, size_
         reporter_judged(r, c->changes[COMPARE_WORSE] > 0 ? VERDICT_FAIL
                            : c->tested == 0              ? VERDICT_INCONCLUSIVE
                                                          : VERDICT_PASS);
+    if (rc == 0 && r->options.plot)
+        rc = plot_both(r->options.plot, only, e);
     if (rc < 0)
         goto out;
     if (r->json) {

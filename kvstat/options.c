@@ -71,9 +71,10 @@ static const struct opt table[] = {
      .offset = AT(plot),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_TABLE,
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_TABLE,
      .help = "Draw latencies, throughput, contents of the tiers and hit rate to this .svg or .png, "
-             "with gnuplot; also a curve of kvgen or the rounds of kvprecond (CSV)."},
+             "with gnuplot; with --compare both runs in one picture; also a curve of kvgen or the "
+             "rounds of kvprecond (CSV)."},
     {.name = "fio-job",
      .type = OPT_TEXT,
      .offset = AT(fio_job),
@@ -230,6 +231,8 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--interval", "is for one file, not %zu", files);
     if (o->plot && files > 1)
         return err_set(e, -EINVAL, ERR_INPUT, "--plot", "draws one file, not %zu", files);
+    if (o->plot && o->compare.count > 1)
+        return refuse(e, "--plot", "draws one run of each side: give one --compare");
     if (o->plot && !plot_is_drawable(o->plot))
         return refuse(e, "--plot", "the file's name must end in .svg or .png");
     if (o->fio_job && files > 1 && !o->merge)

@@ -1,47 +1,22 @@
-/* The report as a picture: percentiles, throughput, contents of the tiers, and hit rate, as a
- * script with its data for gnuplot. */
+/* The report as a picture: percentiles, throughput, times, contents of the tiers and hit rate, as a
+ * script with its data for gnuplot; of two runs with the lines of both in each panel. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kvstat/draw/gnuplot.h"
 #include "kvstat/draw/plot.h"
+#include "kvstat/draw/run_points.h"
 #include "kvstat/report/cells.h"
-#include "kvstat/report/intervals.h"
-#include "lib/trace/trace.h"
 
-enum {
-    DIRECTIONS = 2
-};
-static const enum trace_op ops[DIRECTIONS] = {TRACE_READ, TRACE_WRITE};
-static const char *const directions[DIRECTIONS] = {"Read", "Write"};
-/* Okabe and Ito's colours, which colour-blind readers tell apart: blue, orange and green for the
- * tiers, light for reads, dark for writes. */
-static const char *const colours[TRACE_TIERS][DIRECTIONS] = {
+static const char *const directions[POINTS_DIRECTIONS] = {"read", "write"};
+static const char *const names_of_runs[] = {"base", "new"};
+/* Okabe and Ito's colours, which colour-blind readers tell apart: light for reads, dark for writes;
+ * orange, green and blue for the tiers of one run; blue and orange for base and new. */
+static const char *const tier_colours[TRACE_TIERS][POINTS_DIRECTIONS] = {
     {"#e69f00", "#a85d00"}, {"#009e73", "#00563f"}, {"#56b4e9", "#0072b2"}};
-
-/* Times over time. */
-enum {
-    SERVICE,
-    RESPONSE,
-    WAIT,
-    LATENESS,
-    TIMES
-};
-static const enum figure_what times[TIMES] = {[SERVICE] = FIGURE_SERVICE,
-                                              [RESPONSE] = FIGURE_RESPONSE,
-                                              [WAIT] = FIGURE_WAIT,
-                                              [LATENESS] = FIGURE_LATENESS};
-
-/* What happened in the intervals of a point. */
-struct point {
-    size_t intervals;
-    double length_s; /* of them */
-    uint64_t ops[TRACE_TIERS][DIRECTIONS], bytes[TRACE_TIERS][DIRECTIONS];
-    double contents[TRACE_TIERS];     /* bytes at the end */
-    double p95_us[TIMES][DIRECTIONS]; /* of Tier-2, the greatest of the intervals; NAN: none */
-    uint64_t hits, lookups;
-};
+static const char *const run_colours[][POINTS_DIRECTIONS] = {{"#56b4e9", "#0072b2"},
+                                                             {"#e69f00", "#a85d00"}};
 
 /* An axis: a value is divided by the divisor to be in that unit. */
 struct scale {
@@ -49,91 +24,73 @@ struct scale {
     const char *unit;
 };
 
-struct picture {
-    const struct figures *f;
-    struct point *point;
-    size_t points;
-    double length_s; /* of all */
-    struct scale time, rate, size;
+enum panel {
+    PERCENTILES,          /* service of all tiers, response of one; of a trace sizes */
+    SERVICE_PERCENTILES,  /* of one tier, both runs */
+    RESPONSE_PERCENTILES, /* the same */
+    THROUGHPUT,
+    CONTENTS,
+    TIMES,    /* service and response over time, and the worst */
+    SERVICE,  /* of one tier over time, both runs */
+    RESPONSE, /* the same, and the worst */
+    WAITS,
+    CACHE, /* the hit rate; operations where it is not known */
+    PANELS
 };
 
-/* ---- points and scales ---- */
+struct plot {
+    struct run_points run[2];
+    size_t runs;
+    unsigned tier;
+    bool result;
+    double length_s; /* of the longer run */
+    struct scale time, rate, size;
+    enum panel panel[6];
+    size_t panels;
+    char title[6][64];
+};
 
-/* A point of a few operations is noise: where kvstat chose the interval, points have so many. */
-#define POINT_OPS 16
+/* ---- lines ---- */
 
-/* How many intervals make a point. */
-static size_t choose_together(const struct figures *f, const struct intervals *series)
+enum quantity {
+    CURVE_SERVICE, /* percentiles of a tier and direction */
+    CURVE_RESPONSE,
+    CURVE_SIZE,
+    RATE,        /* bytes a second of a tier and direction */
+    HELD,        /* contents of a tier */
+    HIT_RATE,    /* in the point */
+    HITS_SO_FAR, /* since the start */
+    OPERATIONS,  /* a second in one direction, all tiers */
+    P95,         /* of a time of one tier in one direction, in ms */
+    WORST        /* of a time of one tier in both directions, in ms */
+};
+
+enum {
+    LINES = 12
+};
+struct line {
+    enum quantity quantity;
+    unsigned run, tier, direction, time;
+    const char *colour, *style;
+    char title[48];
+};
+struct lines {
+    struct line line[LINES];
+    size_t count;
+};
+
+static void add_line(struct lines *l, const struct line *line)
 {
-    size_t n = intervals_count(series), together = 1;
-    uint64_t moved = figures_count(f, figure_id(FIGURE_OF_ROWS, FIGURE_IO_OPS));
-    if (intervals_asked_for(series))
-        return 1;
-    while (together * 12 < n && moved * together < (uint64_t)POINT_OPS * n)
-        together++;
-    return together;
+    l->line[l->count++] = *line;
 }
 
-static void add_interval(struct point *p, const struct intervals *series, size_t i)
+static const struct hist *curve(const struct plot *p, const struct line *l)
 {
-    const struct figure_part part = intervals_at(series, i);
-    for (unsigned m = 0; m < TIMES; m++)
-        for (unsigned d = 0; d < DIRECTIONS; d++) {
-            const struct figure_id id = figure_id_statistic(
-                figure_id_direction(TRACE_STORAGE, ops[d], times[m]), FIGURE_P95);
-            double us = intervals_number(series, i, id);
-            p->p95_us[m][d] = p->intervals ? fmax(p->p95_us[m][d], us) : us;
-        }
-    p->intervals++;
-    p->length_s = (double)p->intervals * intervals_length_s(series);
-    for (size_t k = 0; k < part.count; k++) {
-        const struct figure *v = &part.figure[k];
-        unsigned t = v->id.tier, d = v->id.op == TRACE_WRITE;
-        if (v->id.scope == FIGURE_OF_DIRECTION && v->id.what == FIGURE_OPS)
-            p->ops[t][d] += v->count;
-        else if (v->id.scope == FIGURE_OF_DIRECTION && v->id.what == FIGURE_BYTES)
-            p->bytes[t][d] += v->count;
-        else if (v->id.what == FIGURE_CONTENTS_BYTES)
-            p->contents[t] = (double)v->level;
-        else if (v->id.what == FIGURE_HITS)
-            p->hits += v->count;
-        else if (v->id.what == FIGURE_LOOKUPS)
-            p->lookups += v->count;
-    }
-}
-
-static struct scale scale_of_bytes(double most)
-{
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
-    struct scale s = {1024, units[0]};
-    for (size_t i = 1; i < sizeof(units) / sizeof(units[0]) && most >= s.divisor * 1024; i++)
-        s = (struct scale){s.divisor * 1024, units[i]};
-    return s;
-}
-
-static void choose_scales(struct picture *p)
-{
-    double rate = 0, size = 0;
-    p->time = p->length_s > 4 * 3600 ? (struct scale){3600, "h"}
-              : p->length_s > 600    ? (struct scale){60, "min"}
-              : p->length_s < 1      ? (struct scale){1e-3, "ms"}
-                                     : (struct scale){1, "s"};
-    for (size_t i = 0; i < p->points; i++)
-        for (unsigned t = 0; t < TRACE_TIERS; t++) {
-            size = fmax(size, p->point[i].contents[t]);
-            for (unsigned d = 0; d < DIRECTIONS; d++)
-                rate = fmax(rate, (double)p->point[i].bytes[t][d] / p->point[i].length_s);
-        }
-    p->rate = scale_of_bytes(rate);
-    p->size = scale_of_bytes(size);
-}
-
-/* ---- percentiles ---- */
-
-static const struct hist *curve(const struct figures *f, unsigned t, unsigned d)
-{
-    return figures_hist(
-        f, figure_id_direction(t, ops[d], figures_is_result(f) ? FIGURE_SERVICE : FIGURE_SIZE));
+    enum figure_what what = l->quantity == CURVE_SIZE      ? FIGURE_SIZE
+                            : l->quantity == CURVE_SERVICE ? FIGURE_SERVICE
+                                                           : FIGURE_RESPONSE;
+    return figures_hist(p->run[l->run].f,
+                        figure_id_direction(l->tier, points_op[l->direction], what));
 }
 
 /* Points at 1 / (1 - p), twenty for each nine, as far as there are samples. */
@@ -147,78 +104,17 @@ static void put_curve(FILE *out, const struct hist *h, double unit)
             break;
         fprintf(out, "%.6g %.6g\n", x, v > 0 ? v : 1 / unit); /* a log axis has no 0 */
     }
-    fprintf(out, "e\n");
 }
-
-/* An empty panel that says so, since the layout counts plots. */
-static void put_nothing(FILE *out, const char *why)
-{
-    fprintf(out,
-            "set label 1 '%s' at graph 0.5,0.5 center\nset xrange [0:1]\nset yrange [0:1]\n"
-            "plot '-' with points notitle\n-1 -1\ne\nunset label 1\n",
-            why);
-}
-
-/* Leaves axes of linear time behind, up to last. */
-static void put_percentiles(FILE *out, const struct figures *f, double last)
-{
-    bool any = false;
-    fprintf(out,
-            "set key title '%s' font 'Sans,12'\nset xlabel 'percentile [%%]'\nset ylabel '%s'\n",
-            figures_is_result(f) ? "Service time of whole objects" : "Size of objects",
-            figures_is_result(f) ? "service time [ms]" : "size [MiB]");
-    fprintf(out, "set logscale xy\nset format y '%%g'\nset xrange [1:*]\n"
-                 "set xtics ('0' 1, '50' 2, '90' 10, '99' 100, '99.9' 1e3, '99.99' 1e4, "
-                 "'99.999' 1e5, '99.9999' 1e6)\n");
-    for (unsigned t = 0; t < TRACE_TIERS; t++)
-        for (unsigned d = 0; d < DIRECTIONS; d++)
-            if (curve(f, t, d)) {
-                fprintf(out, "%s '-' with lines lw 2 lc '%s' title '%s %s'", any ? "," : "plot",
-                        colours[t][d], trace_tier_text(t), directions[d]);
-                any = true;
-            }
-    if (any) {
-        fputc('\n', out);
-        for (unsigned t = 0; t < TRACE_TIERS; t++)
-            for (unsigned d = 0; d < DIRECTIONS; d++)
-                if (curve(f, t, d))
-                    put_curve(out, curve(f, t, d), figures_is_result(f) ? 1e6 : 1 << 20);
-    } else {
-        fprintf(out, "unset logscale\n");
-        put_nothing(out, "no reads and writes");
-    }
-    fprintf(out,
-            "unset logscale\nset xtics auto\nset format '%%g'\nset xrange [0:%.9g]\n"
-            "set yrange [0:*]\n",
-            last);
-}
-
-/* ---- over time ---- */
-
-enum quantity {
-    RATE,        /* bytes a second of a tier and direction */
-    CONTENTS,    /* of a tier */
-    HIT_RATE,    /* in the point */
-    HITS_SO_FAR, /* since the start */
-    OPERATIONS,  /* a second in one direction, all tiers */
-    P95          /* of a time of Tier-2 in one direction, in ms */
-};
-
-struct line {
-    const char *title, *colour, *style;
-    enum quantity quantity;
-    unsigned tier, direction, time;
-};
 
 /* NAN: not known. so_far: hits and lookups up to the end of the point. */
-static double value_at(const struct picture *p, const struct line *l, const struct point *point,
+static double value_at(const struct plot *p, const struct line *l, const struct point *point,
                        const uint64_t so_far[2])
 {
     double n = 0;
     switch (l->quantity) {
     case RATE:
         return (double)point->bytes[l->tier][l->direction] / point->length_s / p->rate.divisor;
-    case CONTENTS:
+    case HELD:
         return point->contents[l->tier] / p->size.divisor;
     case HIT_RATE:
         return point->lookups > 0 ? 100 * (double)point->hits / (double)point->lookups : NAN;
@@ -226,192 +122,472 @@ static double value_at(const struct picture *p, const struct line *l, const stru
         return so_far[1] > 0 ? 100 * (double)so_far[0] / (double)so_far[1] : NAN;
     case P95:
         return point->p95_us[l->time][l->direction] / 1e3;
+    case WORST:
+        return fmax(point->max_us[l->time][POINTS_READ], point->max_us[l->time][POINTS_WRITE]) /
+               1e3;
     case OPERATIONS:
         for (unsigned t = 0; t < TRACE_TIERS; t++)
             n += (double)point->ops[t][l->direction];
         return n / point->length_s;
+    case CURVE_SERVICE:
+    case CURVE_RESPONSE:
+    case CURVE_SIZE:
+        break;
     }
     return NAN;
 }
 
-/* Points at the middles of their intervals; contents are those at the end. */
-static void put_line(FILE *out, const struct picture *p, const struct line *l)
+/* Points at the middles of their intervals; contents are those at the end. out: NULL: none are
+ * written. Returns how many there are. */
+static size_t put_over_time(FILE *out, const struct plot *p, const struct line *l)
 {
+    const struct run_points *run = &p->run[l->run];
+    size_t known = 0;
     double at = 0;
     uint64_t so_far[2] = {0};
-    for (size_t i = 0; i < p->points; i++) {
-        const struct point *point = &p->point[i];
+    for (size_t i = 0; i < run->points; i++) {
+        const struct point *point = &run->point[i];
         so_far[0] += point->hits;
         so_far[1] += point->lookups;
         double v = value_at(p, l, point, so_far);
-        if (!isnan(v))
+        if ((l->quantity == P95 || l->quantity == WORST) && l->time <= POINTS_RESPONSE)
+            v = v < 1e-3 ? 1e-3 : v; /* a log axis has no 0 */
+        known += isnan(v) ? 0 : 1;
+        if (out && !isnan(v))
             fprintf(out, "%.9g %.6g\n",
-                    (at + (l->quantity == CONTENTS ? 1 : 0.5) * point->length_s) / p->time.divisor,
-                    v);
+                    (at + (l->quantity == HELD ? 1 : 0.5) * point->length_s) / p->time.divisor, v);
         at += point->length_s;
     }
+    return known;
+}
+
+static void put_line(FILE *out, const struct plot *p, const struct line *l)
+{
+    if (l->quantity > CURVE_SIZE)
+        put_over_time(out, p, l);
+    else
+        put_curve(out, curve(p, l), l->quantity == CURVE_SIZE ? 1 << 20 : 1e6);
     fprintf(out, "e\n");
 }
 
-static void put_lines(FILE *out, const struct picture *p, const struct line *lines, size_t n)
+static void drop_empty(struct lines *l, const struct plot *p)
 {
-    /* A run of a single interval is a point. */
-    const char *mark = p->points < 40 ? "linespoints pt 7 ps 0.5" : "lines";
-    if (n == 0 || p->points == 0) {
-        put_nothing(out, "no reads and writes");
-        fprintf(out, "set xrange [0:*]\nset yrange [0:*]\n");
+    size_t kept = 0;
+    for (size_t i = 0; i < l->count; i++)
+        if (l->line[i].quantity <= CURVE_SIZE || put_over_time(NULL, p, &l->line[i]) > 0)
+            l->line[kept++] = l->line[i];
+    l->count = kept;
+}
+
+/* An empty panel says why, since the layout counts plots. */
+static void put_lines(FILE *out, const struct plot *p, const struct lines *l, const char *nothing)
+{
+    if (l->count == 0) {
+        fprintf(out,
+                "unset logscale\nset label 1 '%s' at graph 0.5,0.5 center\nset xrange [0:1]\n"
+                "set yrange [0:1]\nplot '-' with points notitle\n-1 -1\ne\nunset label 1\n",
+                nothing);
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        fprintf(out, "%s '-' with %s lw 2 lc '%s' %s title '%s'", i ? "," : "plot", mark,
-                lines[i].colour, lines[i].style, lines[i].title);
+    for (size_t i = 0; i < l->count; i++) {
+        const struct line *line = &l->line[i];
+        bool few = p->run[line->run].points < 40 && line->quantity > CURVE_SIZE;
+        /* A run of a single interval is a point. */
+        const char *with = line->quantity == WORST ? "points pt 7 ps 0.6"
+                           : few                   ? "linespoints pt 7 ps 0.5 lw 2"
+                                                   : "lines lw 2";
+        fprintf(out, "%s '-' with %s lc '%s' %s title '%s'", i ? "," : "plot", with, line->colour,
+                line->style, line->title);
+    }
     fputc('\n', out);
-    for (size_t i = 0; i < n; i++)
-        put_line(out, p, &lines[i]);
+    for (size_t i = 0; i < l->count; i++)
+        put_line(out, p, &l->line[i]);
 }
 
-static void put_throughput(FILE *out, const struct picture *p)
+/* ---- which lines a panel has ---- */
+
+static bool moves(const struct plot *p, unsigned run, unsigned tier, unsigned direction)
 {
-    struct line lines[TRACE_TIERS * DIRECTIONS];
-    char titles[TRACE_TIERS * DIRECTIONS][32];
-    size_t n = 0;
-    for (unsigned t = 0; t < TRACE_TIERS; t++)
-        for (unsigned d = 0; d < DIRECTIONS; d++) {
-            if (!figures_find(p->f, figure_id_direction(t, ops[d], FIGURE_OPS)))
+    return figures_find(p->run[run].f,
+                        figure_id_direction(tier, points_op[direction], FIGURE_OPS)) != NULL;
+}
+
+/* The percentiles of one tier, of each run. */
+static void add_curves(struct lines *l, const struct plot *p, enum quantity quantity,
+                       const char *style)
+{
+    bool named = false;
+    for (unsigned run = 0; run < p->runs; run++)
+        for (unsigned d = 0; d < POINTS_DIRECTIONS; d++) {
+            struct line line = {.quantity = quantity,
+                                .run = run,
+                                .tier = p->tier,
+                                .direction = d,
+                                .colour =
+                                    p->runs > 1 ? run_colours[run][d] : tier_colours[p->tier][d],
+                                .style = style};
+            if (!curve(p, &line))
                 continue;
-            snprintf(titles[n], sizeof(titles[n]), "%s %s", trace_tier_text(t), directions[d]);
-            lines[n] = (struct line){titles[n], colours[t][d], "", RATE, t, d, 0};
-            n++;
+            if (p->runs > 1)
+                snprintf(line.title, sizeof(line.title), "%s %s", names_of_runs[run],
+                         directions[d]);
+            else if (!named) /* one word for both: the legend is full of tiers */
+                snprintf(line.title, sizeof(line.title), "%s response", trace_tier_text(p->tier));
+            named = true;
+            add_line(l, &line);
         }
-    fprintf(out,
-            "set key title 'Throughput%s' font 'Sans,12'\nset xlabel 'time [%s]'\nset ylabel "
-            "'throughput [%s/s]'\n",
-            figures_is_result(p->f) ? "" : " asked for", p->time.unit, p->rate.unit);
-    put_lines(out, p, lines, n);
 }
 
-static void put_contents(FILE *out, const struct picture *p)
+/* One run: the curves of all tiers, and the response of the one that is looked at. */
+static void add_all_curves(struct lines *l, const struct plot *p)
 {
-    struct line lines[TRACE_TIERS];
-    size_t n = 0;
     for (unsigned t = 0; t < TRACE_TIERS; t++)
-        if (figures_find(p->f, figure_id_tier(FIGURE_OF_CACHE_TIER, t, FIGURE_PEAK_BYTES)))
-            lines[n++] = (struct line){trace_tier_text(t), colours[t][0], "", CONTENTS, t, 0, 0};
-    fprintf(out,
-            "set key title 'Contents of the tiers' font 'Sans,12'\nset xlabel 'time [%s]'\nset "
-            "ylabel 'contents [%s]'\n",
-            p->time.unit, p->size.unit);
-    put_lines(out, p, lines, n);
-}
-
-static bool has_time(const struct picture *p, unsigned time, unsigned direction)
-{
-    for (size_t i = 0; i < p->points; i++)
-        if (!isnan(p->point[i].p95_us[time][direction]))
-            return true;
-    return false;
-}
-
-/* A panel of two times of Tier-2: what the drive took beside what a user felt, or how long
- * operations waited beside what of it the tool itself made. */
-static void put_times(FILE *out, const struct picture *p, const char *title, unsigned first)
-{
-    static const char *const names[TIMES] = {"service", "response", "wait", "lateness"};
-    struct line lines[2 * DIRECTIONS];
-    char titles[2 * DIRECTIONS][32];
-    size_t n = 0;
-    for (unsigned m = first; m < first + 2; m++)
-        for (unsigned d = 0; d < DIRECTIONS; d++) {
-            if (!has_time(p, m, d))
-                continue;
-            snprintf(titles[n], sizeof(titles[n]), "%s %s", directions[d], names[m]);
-            lines[n] = (struct line){.title = titles[n],
-                                     .colour = colours[m == first ? TRACE_STORAGE : TRACE_GPU][d],
-                                     .style = "",
-                                     .quantity = P95,
-                                     .direction = d,
-                                     .time = m};
-            n++;
+        for (unsigned d = 0; d < POINTS_DIRECTIONS; d++) {
+            struct line line = {.quantity = p->result ? CURVE_SERVICE : CURVE_SIZE,
+                                .tier = t,
+                                .direction = d,
+                                .colour = tier_colours[t][d],
+                                .style = ""};
+            snprintf(line.title, sizeof(line.title), "%s %s", trace_tier_text(t), directions[d]);
+            if (curve(p, &line))
+                add_line(l, &line);
         }
-    fprintf(out,
-            "set key title '%s' font 'Sans,12'\nset xlabel 'time [%s]'\nset ylabel 'P95 [ms]'\n",
-            title, p->time.unit);
-    if (n > 0) {
-        put_lines(out, p, lines, n);
-        return;
+    if (p->result)
+        add_curves(l, p, CURVE_RESPONSE, "dt 2");
+}
+
+static void add_rates(struct lines *l, const struct plot *p)
+{
+    for (unsigned run = 0; run < p->runs; run++)
+        for (unsigned t = 0; t < TRACE_TIERS; t++)
+            for (unsigned d = 0; d < POINTS_DIRECTIONS; d++) {
+                struct line line = {.quantity = RATE,
+                                    .run = run,
+                                    .tier = t,
+                                    .direction = d,
+                                    .colour =
+                                        p->runs > 1 ? run_colours[run][d] : tier_colours[t][d],
+                                    .style = ""};
+                if (!moves(p, run, t, d) || (p->runs > 1 && t != p->tier))
+                    continue;
+                snprintf(line.title, sizeof(line.title), "%s %s",
+                         p->runs > 1 ? names_of_runs[run] : trace_tier_text(t), directions[d]);
+                add_line(l, &line);
+            }
+}
+
+static void add_contents(struct lines *l, const struct plot *p)
+{
+    for (unsigned run = 0; run < p->runs; run++)
+        for (unsigned t = 0; t < TRACE_TIERS; t++) {
+            struct line line = {.quantity = HELD,
+                                .run = run,
+                                .tier = t,
+                                .colour = p->runs > 1 ? run_colours[run][0] : tier_colours[t][0],
+                                .style = ""};
+            if ((p->runs > 1 && t != p->tier) ||
+                !figures_find(p->run[run].f,
+                              figure_id_tier(FIGURE_OF_CACHE_TIER, t, FIGURE_PEAK_BYTES)))
+                continue;
+            snprintf(line.title, sizeof(line.title), "%s",
+                     p->runs > 1 ? names_of_runs[run] : trace_tier_text(t));
+            add_line(l, &line);
+        }
+}
+
+/* A time of the tier that is looked at, over time. colours: NULL: those of the runs. */
+static void add_p95(struct lines *l, const struct plot *p, unsigned time,
+                    const char *const colours[POINTS_DIRECTIONS])
+{
+    static const char *const names[POINTS_TIMES] = {"service", "response", "wait", "lateness"};
+    for (unsigned run = 0; run < p->runs; run++)
+        for (unsigned d = 0; d < POINTS_DIRECTIONS; d++) {
+            struct line line = {.quantity = P95,
+                                .run = run,
+                                .direction = d,
+                                .time = time,
+                                .colour = colours ? colours[d] : run_colours[run][d],
+                                .style = ""};
+            if (!run_points_have(&p->run[run], time, d))
+                continue;
+            snprintf(line.title, sizeof(line.title), "%s %s",
+                     p->runs > 1 ? names_of_runs[run] : directions[d],
+                     p->runs > 1 ? directions[d] : names[time]);
+            add_line(l, &line);
+        }
+}
+
+/* The longest answer in each point: a stall of a few operations shows in no percentile. */
+static void add_worst(struct lines *l, const struct plot *p)
+{
+    for (unsigned run = 0; run < p->runs; run++) {
+        const struct run_points *points = &p->run[run];
+        bool response = run_points_have(points, POINTS_RESPONSE, POINTS_READ) ||
+                        run_points_have(points, POINTS_RESPONSE, POINTS_WRITE);
+        struct line line = {.quantity = WORST,
+                            .run = run,
+                            .time = response ? POINTS_RESPONSE : POINTS_SERVICE,
+                            .colour = p->runs == 1 ? "#d55e00"
+                                      : run        ? "#d55e00"
+                                                   : "#332288",
+                            .style = ""};
+        snprintf(line.title, sizeof(line.title), "%s%sworst", p->runs > 1 ? names_of_runs[run] : "",
+                 p->runs > 1 ? " " : "");
+        if (response || run_points_have(points, POINTS_SERVICE, POINTS_READ) ||
+            run_points_have(points, POINTS_SERVICE, POINTS_WRITE))
+            add_line(l, &line);
     }
-    put_nothing(out, first == WAIT ? "nothing was due at a time" : "no reads and writes");
-    fprintf(out, "set xrange [0:%.9g]\nset yrange [0:*]\n",
-            p->length_s > 0 ? p->length_s / p->time.divisor : 1);
 }
 
-/* The hit rate; operations where it is not known. */
-static void put_last(FILE *out, const struct picture *p)
+static bool hits_known(const struct plot *p)
 {
-    static const struct line hits[] = {
-        {"in the interval", "#cc79a7", "", HIT_RATE, 0, 0, 0},
-        {"since the start", "#000000", "dt 2", HITS_SO_FAR, 0, 0, 0},
-    };
-    static const struct line operations[] = {
-        {"Read", "#56b4e9", "", OPERATIONS, 0, 0, 0},
-        {"Write", "#0072b2", "", OPERATIONS, 0, 1, 0},
-    };
-    bool known = !isnan(figures_number(p->f, figure_id(FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE)));
-    fprintf(out, "set key title '%s' font 'Sans,12'\nset xlabel 'time [%s]'\nset ylabel '%s'\n%s",
-            known ? "Hit rate of all lookups" : "Operations, all tiers", p->time.unit,
-            known ? "hit rate [%]" : "operations [1/s]", known ? "set yrange [0:105]\n" : "");
-    put_lines(out, p, known ? hits : operations, 2);
+    for (size_t run = 0; run < p->runs; run++)
+        if (isnan(figures_number(p->run[run].f, figure_id(FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE))))
+            return false;
+    return true;
 }
 
-/* ---- the picture ---- */
-
-/* What a reader of the picture must know: simulated tiers, and figures not to be believed. */
-static void add_doubts(char *title, size_t n, const struct figures *f)
+static void add_hits(struct lines *l, const struct plot *p)
 {
-    size_t len = strlen(title);
-    for (unsigned t = 0; t < TRACE_TIERS && len < n; t++)
-        if (figures_is(f, figure_id_tier(FIGURE_OF_ROWS, t, FIGURE_SIMULATED)))
-            len += (size_t)snprintf(title + len, n - len, "; %s SIMULATED", trace_tier_text(t));
-    if (!figures_is_result(f) || len >= n)
-        return;
-    snprintf(title + len, n - len, "; validity %s",
-             validity_state_word(validity_worst(figures_validity(f))));
+    for (unsigned run = 0; run < p->runs; run++) {
+        const char *name = p->runs > 1 ? names_of_runs[run] : "";
+        struct line now = {.quantity = HIT_RATE,
+                           .run = run,
+                           .colour = p->runs > 1 ? run_colours[run][0] : "#cc79a7",
+                           .style = ""};
+        struct line so_far = {.quantity = HITS_SO_FAR,
+                              .run = run,
+                              .colour = p->runs > 1 ? run_colours[run][1] : "#000000",
+                              .style = "dt 2"};
+        snprintf(now.title, sizeof(now.title), "%s%sin the interval", name, name[0] ? " " : "");
+        snprintf(so_far.title, sizeof(so_far.title), "%s%ssince the start", name,
+                 name[0] ? " " : "");
+        add_line(l, &now);
+        add_line(l, &so_far);
+    }
 }
 
-static bool write_script(FILE *out, const void *what, bool svg)
+static void add_operations(struct lines *l, const struct plot *p)
 {
-    const struct picture *p = what;
-    const struct figures *f = p->f;
-    const char *of = figures_is_result(f) ? "replay" : "simulated";
-    uint64_t rows = figures_count(f, figure_id(FIGURE_OF_RUN, FIGURE_ROWS)) -
-                    figures_count(f, figure_id(FIGURE_OF_WARMUP, FIGURE_ROWS));
-    double warmup_s = figures_number(f, figure_id(FIGURE_OF_WARMUP, FIGURE_SECONDS));
-    char title[256], a[CELL], b[CELL];
-    size_t files;
-    /* gnuplot draws what fits: the end of the path says most. */
-    snprintf(title, sizeof(title), "%.90s: %s, %s over %s of %s time",
-             gnuplot_name(figures_files(f, &files)[0]), figures_is_result(f) ? "replay" : "trace",
-             cell_rows(a, rows),
-             cell_seconds(b, figures_number(f, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED))), of);
-    add_doubts(title, sizeof(title), f);
-    gnuplot_begin(out, svg, figures_is_result(f) ? 3 : 2, 2, title);
-    put_percentiles(out, f, p->length_s > 0 ? p->length_s / p->time.divisor : 1);
-    /* A band behind all panels over time; the percentiles leave it out. */
-    if (warmup_s > 0)
+    for (unsigned run = 0; run < p->runs; run++)
+        for (unsigned d = 0; d < POINTS_DIRECTIONS; d++) {
+            struct line line = {.quantity = OPERATIONS,
+                                .run = run,
+                                .direction = d,
+                                .colour = run_colours[run][d],
+                                .style = ""};
+            snprintf(line.title, sizeof(line.title), "%s%s%s",
+                     p->runs > 1 ? names_of_runs[run] : "", p->runs > 1 ? " " : "", directions[d]);
+            add_line(l, &line);
+        }
+}
+
+/* ---- panels ---- */
+
+static void add_lines(struct lines *l, const struct plot *p, enum panel panel)
+{
+    const char *const *storage = tier_colours[TRACE_STORAGE], *const *other = tier_colours[0];
+    switch (panel) {
+    case PERCENTILES:
+        add_all_curves(l, p);
+        break;
+    case SERVICE_PERCENTILES:
+        add_curves(l, p, p->result ? CURVE_SERVICE : CURVE_SIZE, "");
+        break;
+    case RESPONSE_PERCENTILES:
+        add_curves(l, p, CURVE_RESPONSE, "");
+        break;
+    case THROUGHPUT:
+        add_rates(l, p);
+        break;
+    case CONTENTS:
+        add_contents(l, p);
+        break;
+    case TIMES:
+        add_p95(l, p, POINTS_SERVICE, storage);
+        add_p95(l, p, POINTS_RESPONSE, other);
+        add_worst(l, p);
+        break;
+    case SERVICE:
+        add_p95(l, p, POINTS_SERVICE, NULL);
+        break;
+    case RESPONSE:
+        add_p95(l, p, POINTS_RESPONSE, NULL);
+        add_worst(l, p);
+        break;
+    case WAITS:
+        add_p95(l, p, POINTS_WAIT, storage);
+        add_p95(l, p, POINTS_LATENESS, other);
+        break;
+    case CACHE:
+        if (hits_known(p))
+            add_hits(l, p);
+        else
+            add_operations(l, p);
+        break;
+    case PANELS:
+        break;
+    }
+}
+
+static void put_axes(FILE *out, const struct plot *p, enum panel panel)
+{
+    bool curves = panel <= RESPONSE_PERCENTILES, hits = panel == CACHE && hits_known(p);
+    bool logarithmic = panel == TIMES || panel == SERVICE || panel == RESPONSE;
+    fprintf(out, "unset logscale\nset format '%%g'\n");
+    if (curves)
+        fprintf(out,
+                "set logscale xy\nset xrange [1:*]\nset yrange [*:*]\nset xlabel 'percentile "
+                "[%%]'\nset ylabel '%s'\n"
+                "set xtics ('0' 1, '50' 2, '90' 10, '99' 100, '99.9' 1e3, '99.99' 1e4, "
+                "'99.999' 1e5, '99.9999' 1e6)\n",
+                p->result ? "time [ms]" : "size [MiB]");
+    else
+        fprintf(out, "set xtics auto\nset xlabel 'time [%s]'\nset xrange [0:%.9g]\n", p->time.unit,
+                p->length_s > 0 ? p->length_s / p->time.divisor : 1);
+    if (logarithmic)
+        fprintf(out, "set logscale y\nset yrange [*:*]\nset ylabel 'time [ms]'\n");
+    else if (panel == THROUGHPUT)
+        fprintf(out, "set yrange [0:*]\nset ylabel 'throughput [%s/s]'\n", p->rate.unit);
+    else if (panel == CONTENTS)
+        fprintf(out, "set yrange [0:*]\nset ylabel 'contents [%s]'\n", p->size.unit);
+    else if (panel == WAITS)
+        fprintf(out, "set yrange [0:*]\nset ylabel 'P95 [ms]'\n");
+    else if (!curves)
+        fprintf(out, "set yrange [0:%s]\nset ylabel '%s'\n", hits ? "105" : "*",
+                hits ? "hit rate [%]" : "operations [1/s]");
+}
+
+static void put_panel(FILE *out, const struct plot *p, size_t i)
+{
+    enum panel panel = p->panel[i];
+    struct lines lines = {.count = 0};
+    double warmup_s = figures_number(p->run[0].f, figure_id(FIGURE_OF_WARMUP, FIGURE_SECONDS));
+    fprintf(out, "set key title '%s' font ',12'\n", p->title[i]);
+    put_axes(out, p, panel);
+    add_lines(&lines, p, panel);
+    drop_empty(&lines, p);
+    /* A band behind panels over time; the percentiles leave the warm-up out. */
+    bool band = warmup_s > 0 && p->runs == 1 && panel > RESPONSE_PERCENTILES && lines.count > 0;
+    if (band)
         fprintf(out,
                 "set object 1 rectangle from graph 0,graph 0 to first %.9g,graph 1 behind "
                 "fillcolor rgb '#eeeeee' fillstyle solid noborder\n"
                 "set label 2 'warm-up' at first 0,graph 0.06 offset 0.5,0 textcolor rgb "
                 "'#707070'\n",
                 warmup_s / p->time.divisor);
-    put_throughput(out, p);
-    put_contents(out, p);
-    if (figures_is_result(f)) {
-        put_times(out, p, "Times of Tier-2", SERVICE);
-        put_times(out, p, "Waits for Tier-2", WAIT);
+    put_lines(out, p, &lines,
+              panel == WAITS || panel == RESPONSE || panel == RESPONSE_PERCENTILES
+                  ? "nothing was due at a time"
+                  : "no reads and writes");
+    if (band)
+        fprintf(out, "unset object 1\nunset label 2\n");
+}
+
+/* ---- titles ---- */
+
+static void append(char *line, const char *text)
+{
+    size_t len = strlen(line);
+    snprintf(line + len, GNUPLOT_TITLE - len, "%s", text);
+}
+
+/* What was run: the file, the model, users, and where Tier-2 lay. The end of a path says most. */
+static void name_run(char *line, const struct plot *p, unsigned run)
+{
+    const struct figures *f = p->run[run].f;
+    const enum figure_scope of = FIGURE_OF_PROVENANCE;
+    const char *target = figures_text(f, figure_id(of, FIGURE_TARGET));
+    const char *device = figures_text(f, figure_id(of, FIGURE_SAME_OF_DEVICE));
+    double users = figures_number(f, figure_id(of, FIGURE_USERS));
+    size_t files, len = strlen(target), cut = len > 40 ? len - 40 : 0;
+    char name[96], model[48], text[160];
+    figure_cut_text(name, sizeof(name), gnuplot_name(figures_files(f, &files)[0]));
+    figure_cut_text(model, sizeof(model), figures_text(f, figure_id(of, FIGURE_MODEL)));
+    line[0] = '\0';
+    if (p->runs > 1) {
+        append(line, names_of_runs[run]);
+        append(line, ": ");
     }
-    put_last(out, p);
+    append(line, name);
+    if (model[0]) {
+        append(line, ": ");
+        append(line, model);
+    }
+    if (users > 0) {
+        snprintf(text, sizeof(text), ", %.0f user%s", users, users > 1 ? "s" : "");
+        append(line, text);
+    }
+    if (target[0]) {
+        while (cut && ((unsigned char)target[cut] & 0xc0) == 0x80)
+            cut++;
+        snprintf(text, sizeof(text), ", %s%s%s%s", cut ? "..." : "", target + cut,
+                 device[0] ? " on " : "", device);
+        append(line, text);
+    }
+}
+
+/* How much there was of it, and what a reader of the picture must know: simulated tiers, and
+ * figures not to be believed. */
+static void describe_run(char *line, const struct plot *p, unsigned run)
+{
+    const struct figures *f = p->run[run].f;
+    uint64_t rows = figures_count(f, figure_id(FIGURE_OF_RUN, FIGURE_ROWS)) -
+                    figures_count(f, figure_id(FIGURE_OF_WARMUP, FIGURE_ROWS));
+    const char *why = figures_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE));
+    char a[CELL], b[CELL], text[160];
+    snprintf(text, sizeof(text), "%s, %s over %s of %s time", p->result ? "replay" : "trace",
+             cell_rows(a, rows),
+             cell_seconds(b, figures_number(f, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED))),
+             p->result ? "replay" : "simulated");
+    append(line, text);
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        if (figures_is(f, figure_id_tier(FIGURE_OF_ROWS, t, FIGURE_SIMULATED))) {
+            append(line, "; ");
+            append(line, trace_tier_text(t));
+            append(line, " SIMULATED");
+        }
+    if (!p->result)
+        return;
+    const char *state = validity_state_word(validity_worst(figures_validity(f)));
+    append(line, "; validity ");
+    append(line, state);
+    if (strncmp(why, state, strlen(state)) == 0) {
+        figure_cut_text(text, 80, why + strlen(state));
+        append(line, text);
+        append(line, strlen(why) - strlen(state) >= 80 ? "..." : "");
+    }
+}
+
+/* ---- the picture ---- */
+
+static bool write_script(FILE *out, const void *what, const struct gnuplot_paper *paper)
+{
+    const struct plot *p = what;
+    char title[4][GNUPLOT_TITLE];
+    for (unsigned run = 0; run < p->runs; run++) {
+        name_run(title[2 * run], p, run);
+        title[2 * run + 1][0] = '\0';
+        describe_run(title[2 * run + 1], p, run);
+    }
+    gnuplot_begin(out, paper);
+    gnuplot_layout(out, (unsigned)(p->panels + 1) / 2, 2, title, 2 * p->runs);
+    for (size_t i = 0; i < p->panels; i++)
+        put_panel(out, p, i);
     fprintf(out, "unset multiplot\n");
+    return true;
+}
+
+struct one_panel {
+    const struct plot *plot;
+    size_t panel;
+};
+
+static bool write_panel(FILE *out, const void *what, const struct gnuplot_paper *paper)
+{
+    const struct one_panel *one = what;
+    gnuplot_begin(out, paper);
+    put_panel(out, one->plot, one->panel);
     return true;
 }
 
@@ -426,22 +602,149 @@ bool plot_is_drawable(const char *path)
     return ends_with(path, ".svg") || ends_with(path, ".png");
 }
 
-int plot_save(const char *path, const struct figures *f, struct err *e)
+static struct scale scale_of_bytes(double most)
 {
-    const struct intervals *series = figures_intervals(f);
-    size_t n = intervals_count(series), together = choose_together(f, series), files;
-    struct picture p = {.f = f,
-                        .points = n > 0 && n < together ? 1 : n / together,
-                        .length_s = intervals_length_s(series) * (double)n};
-    p.point = calloc(p.points + 1, sizeof(*p.point));
-    if (!p.point)
-        return err_nomem(e, "plot");
-    for (size_t i = 0; i < n; i++) { /* the last point has the intervals that are left, too */
-        size_t point = i / together < p.points ? i / together : p.points - 1;
-        add_interval(&p.point[point], series, i);
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+    struct scale s = {1024, units[0]};
+    for (size_t i = 1; i < sizeof(units) / sizeof(units[0]) && most >= s.divisor * 1024; i++)
+        s = (struct scale){s.divisor * 1024, units[i]};
+    return s;
+}
+
+static void choose_scales(struct plot *p)
+{
+    double rate = 0, size = 0;
+    p->time = p->length_s > 4 * 3600 ? (struct scale){3600, "h"}
+              : p->length_s > 600    ? (struct scale){60, "min"}
+              : p->length_s < 1      ? (struct scale){1e-3, "ms"}
+                                     : (struct scale){1, "s"};
+    for (size_t run = 0; run < p->runs; run++)
+        for (size_t i = 0; i < p->run[run].points; i++) {
+            const struct point *point = &p->run[run].point[i];
+            for (unsigned t = 0; t < TRACE_TIERS; t++) {
+                size = fmax(size, point->contents[t]);
+                for (unsigned d = 0; d < POINTS_DIRECTIONS; d++)
+                    rate = fmax(rate, (double)point->bytes[t][d] / point->length_s);
+            }
+        }
+    p->rate = scale_of_bytes(rate);
+    p->size = scale_of_bytes(size);
+}
+
+static void choose_panels(struct plot *p)
+{
+    static const enum panel of_result[] = {PERCENTILES, THROUGHPUT, CONTENTS, TIMES, WAITS, CACHE};
+    static const enum panel of_trace[] = {PERCENTILES, THROUGHPUT, CONTENTS, CACHE};
+    static const enum panel of_results[] = {
+        SERVICE_PERCENTILES, RESPONSE_PERCENTILES, THROUGHPUT, SERVICE, RESPONSE, CACHE};
+    static const enum panel of_traces[] = {SERVICE_PERCENTILES, THROUGHPUT, CONTENTS, CACHE};
+    const char *tier = trace_tier_text(p->tier), *of = p->runs > 1 ? " of " : "";
+    const char *of_one = p->runs > 1 ? tier : "";
+    const enum panel *panels =
+        p->result ? (p->runs > 1 ? of_results : of_result) : (p->runs > 1 ? of_traces : of_trace);
+    p->panels = p->result ? 6 : 4;
+    for (size_t i = 0; i < p->panels; i++) {
+        char *title = p->title[i];
+        size_t n = sizeof(p->title[i]);
+        p->panel[i] = panels[i];
+        switch (panels[i]) {
+        case PERCENTILES:
+        case SERVICE_PERCENTILES:
+            snprintf(title, n, "%s%s%s",
+                     p->result ? "Service time of whole objects" : "Size of objects", of, of_one);
+            break;
+        case RESPONSE_PERCENTILES:
+            snprintf(title, n, "Response time of whole objects%s%s", of, of_one);
+            break;
+        case THROUGHPUT:
+            snprintf(title, n, "Throughput%s%s%s", p->result ? "" : " asked for", of, of_one);
+            break;
+        case CONTENTS:
+            snprintf(title, n, "Contents of %s", p->runs > 1 ? tier : "the tiers");
+            break;
+        case TIMES:
+            snprintf(title, n, "Times of %s: P95, and the worst response", tier);
+            break;
+        case SERVICE:
+            snprintf(title, n, "Service time of %s: P95", tier);
+            break;
+        case RESPONSE:
+            snprintf(title, n, "Response time of %s: P95, and the worst", tier);
+            break;
+        case WAITS:
+            snprintf(title, n, "Waits for %s", tier);
+            break;
+        case CACHE:
+            snprintf(title, n, "%s",
+                     hits_known(p) ? "Hit rate of all lookups" : "Operations, all tiers");
+            break;
+        case PANELS:
+            break;
+        }
     }
-    choose_scales(&p);
-    int rc = gnuplot_save(path, write_script, &p, figures_files(f, &files)[0], e);
-    free(p.point);
-    return rc;
+}
+
+int plot_open(struct plot **out, const struct figures *base, const struct figures *new,
+              struct err *e)
+{
+    struct plot *p = calloc(1, sizeof(*p));
+    if (!p)
+        return err_nomem(e, "plot");
+    p->runs = new ? 2 : 1;
+    p->result = figures_is_result(base);
+    int rc = run_points_make(&p->run[0], base, e);
+    if (rc == 0 && new)
+        rc = run_points_make(&p->run[1], new, e);
+    if (rc < 0) {
+        plot_close(p);
+        return rc;
+    }
+    p->tier = p->run[0].tier;
+    p->length_s = fmax(p->run[0].length_s, new ? p->run[1].length_s : 0);
+    choose_scales(p);
+    choose_panels(p);
+    *out = p;
+    return 0;
+}
+
+void plot_close(struct plot *p)
+{
+    if (!p)
+        return;
+    for (size_t run = 0; run < 2; run++)
+        free(p->run[run].point);
+    free(p);
+}
+
+static const char *source_of(const struct plot *p)
+{
+    size_t files;
+    return figures_files(p->run[p->runs - 1].f, &files)[0];
+}
+
+int plot_save(const char *path, const struct plot *p, struct err *e)
+{
+    const struct gnuplot_job job = {.script = write_script, .what = p, .source = source_of(p)};
+    return gnuplot_save(path, &job, e);
+}
+
+size_t plot_panels(const struct plot *p)
+{
+    return p->panels;
+}
+
+int plot_panel(FILE *svg, const struct plot *p, size_t panel, struct err *e)
+{
+    const struct one_panel one = {p, panel};
+    const struct gnuplot_job job = {
+        .script = write_panel,
+        .what = &one,
+        .source = source_of(p),
+        .paper = {.svg = true, .width = 640, .height = 400, .font = 13}};
+    return gnuplot_draw(svg, &job, e);
+}
+
+const char *plot_panel_title(const struct plot *p, size_t panel)
+{
+    return p->title[panel];
 }
