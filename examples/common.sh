@@ -221,8 +221,9 @@ better() {
 # bottleneck FILE: what holds requests up most in a result, in words, with its share.
 bottleneck() { kvstat "$1" | sed -n 's/^Bottleneck  *\(.*\) of end-to-end time.*/\1/p; s/^Bottleneck  *\(none stands.*\)/\1/p'; }
 
-# pick NAME... : from one run's CSV (kvstat --csv) on standard input, the values of the named columns in
-# this order, one a line; "-" for a column that is not there or empty. Texts in quotes may hold commas.
+# pick NAME... : from one run's CSV (kvstat --csv) on standard input, the values of the figures with these names in
+# this order, one a line; "-" for a figure that is not there or not known. Names are those of the JSON:
+# requests.count, groups.Tier-2/Read.service_us.p95, cache.lookups.rag.hits.
 pick() {
     awk -v names="$*" '
         function split_csv(line, into,   n, c, i, text, quoted) {
@@ -236,11 +237,26 @@ pick() {
             into[n] = text
             return n
         }
+        # What tells the parts of a figure apart stands before its last word: groups.ops of Tier-2, Read is
+        # groups.Tier-2/Read.ops.
+        function name_of(figure, tier, op, part, statistic,   key) {
+            key = tier
+            if (op != "") key = key (key != "" ? "/" : "") op
+            if (part != "") key = key (key != "" ? "/" : "") part
+            if (key != "" && match(figure, /[^.]*$/))
+                figure = substr(figure, 1, RSTART - 1) key "." substr(figure, RSTART)
+            return figure (statistic != "" ? "." : "") statistic
+        }
         NR == 1 { n = split_csv($0, head); for (i = 1; i <= n; i++) at[head[i]] = i; next }
-        NR == 2 {
+        {
             split_csv($0, field)
+            name = name_of(field[at["figure"]], field[at["tier"]], field[at["op"]], field[at["part"]],
+                field[at["statistic"]])
+            if (!(name in value)) value[name] = field[at["value"]]
+        }
+        END {
             n = split(names, want, " ")
-            for (i = 1; i <= n; i++) print want[i] in at && field[at[want[i]]] != "" ? field[at[want[i]]] : "-"
+            for (i = 1; i <= n; i++) print value[want[i]] != "" ? value[want[i]] : "-"
         }'
 }
 

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "kvstat/document.h"
+#include "kvstat/draw/plot.h"
 #include "kvstat/inputs.h"
 #include "kvstat/number_table.h"
 #include "kvstat/options.h"
 #include "kvstat/output.h"
 #include "kvstat/report/compare.h"
-#include "kvstat/report/plot.h"
+#include "kvstat/report/long_csv.h"
 #include "kvstat/report/reference.h"
 #include "kvstat/report/report.h"
 #include "kvstat/report/run_table.h"
@@ -191,6 +192,17 @@ static int check_rows(const char *const *path, size_t n, struct err *e)
     return rc;
 }
 
+/* The runs of both sides, one each, in one picture. */
+static int plot_both(const char *path, struct figures *const only[2], struct err *e)
+{
+    struct plot *plot = NULL;
+    int rc = plot_open(&plot, only[0], only[1], e);
+    if (rc == 0)
+        rc = plot_save(path, plot, e);
+    plot_close(plot);
+    return rc;
+}
+
 static int report_comparison(struct reporter *r, const char *const *files, size_t n, struct err *e)
 {
     const struct opt_list *bases = &r->options.compare;
@@ -219,10 +231,18 @@ static int report_comparison(struct reporter *r, const char *const *files, size_
         reporter_judged(r, c->changes[COMPARE_WORSE] > 0 ? VERDICT_FAIL
                            : c->tested == 0              ? VERDICT_INCONCLUSIVE
                                                          : VERDICT_PASS);
-    if (rc == 0 && r->json)
+    if (rc == 0 && r->options.plot)
+        rc = plot_both(r->options.plot, only, e);
+    if (rc < 0)
+        goto out;
+    if (r->json) {
         compare_json(r->json, c, runs[0], runs[1]);
-    else if (rc == 0)
+    } else if (r->options.csv) {
+        long_csv_header(output_stream(r->text));
+        long_csv_compare(output_stream(r->text), c, runs[0], runs[1]);
+    } else {
         compare_text(output_stream(r->text), c, runs[0], runs[1]);
+    }
 out:
     free(c);
     for (int i = 0; i < 2; i++) {
@@ -295,6 +315,16 @@ static int save_xlsx(struct reporter *r, struct err *e)
     return rc;
 }
 
+static void put_csv(FILE *out, const struct reporter *r)
+{
+    long_csv_header(out);
+    long_csv_runs(out, r->runs);
+    if (r->series)
+        long_csv_series(out, r->series, run_table_label(r->runs, 0));
+    if (r->several)
+        long_csv_trials(out, r->runs);
+}
+
 /* What --xlsx writes in a build without libxlsxwriter. */
 static int save_csv_instead(struct reporter *r, struct err *e)
 {
@@ -302,7 +332,7 @@ static int save_csv_instead(struct reporter *r, struct err *e)
     char *path = options_csv_path(r->options.xlsx);
     int rc = csv && path ? 0 : err_nomem(e, "report");
     if (rc == 0) {
-        run_table_csv(output_stream(csv), r->series ? r->series : r->runs);
+        put_csv(output_stream(csv), r);
         rc = output_save(csv, path, e);
     }
     if (rc == 0)
@@ -334,7 +364,7 @@ static int report_inputs(struct reporter *r, const struct opt_parser *p, const c
     if (rc == 0 && o->xlsx)
         rc = xlsx_is_built() ? save_xlsx(r, e) : save_csv_instead(r, e);
     if (rc == 0 && o->csv)
-        run_table_csv(output_stream(r->text), r->series ? r->series : r->runs);
+        put_csv(output_stream(r->text), r);
     run_table_free(reference);
     inputs_free(&in);
     return rc;

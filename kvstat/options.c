@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "kvstat/count/groups.h"
+#include "kvstat/draw/gnuplot.h"
+#include "kvstat/draw/plot.h"
 #include "kvstat/mlperf/run_folder.h"
-#include "kvstat/report/gnuplot.h"
-#include "kvstat/report/plot.h"
 #include "kvstat/report/xlsx.h"
 #include "lib/base/save.h"
 #include "lib/opt/files.h"
@@ -37,9 +37,9 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = AT(csv),
      .flags = OPT_COMMON,
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Print CSV instead of text. A header with the names of the JSON, and a row a "
-             "run."},
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
+     .help = "Print CSV instead of text: one row for each figure, with its run, tier, operation, "
+             "value and unit."},
     {.name = "xlsx",
      .type = OPT_TEXT,
      .offset = AT(xlsx),
@@ -55,8 +55,7 @@ static const struct opt table[] = {
      .arg = "TIME",
      .def = "0",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
-     .help = "Add a time series with intervals of this length, such as 1s or 100ms; 0: none. "
-             "--csv then prints that series."},
+     .help = "Add a time series with intervals of this length, such as 1s or 100ms; 0: none."},
     {.name = "reuse",
      .type = OPT_FLAG,
      .offset = AT(reuse),
@@ -76,10 +75,10 @@ static const struct opt table[] = {
      .offset = AT(plot),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_TABLE,
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_TABLE,
      .help = "Draw the run as .svg or .png, with gnuplot. Latencies, throughput, contents of "
-             "the tiers and hit rate; also a curve of kvgen or the rounds of kvprecond "
-             "(CSV)."},
+             "the tiers and hit rate; with --compare both runs in one picture; also a curve of "
+             "kvgen or the rounds of kvprecond (CSV)."},
     {.name = "fio-job",
      .type = OPT_TEXT,
      .offset = AT(fio_job),
@@ -255,6 +254,8 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--interval", "takes one file, not %zu", files);
     if (o->plot && files > 1)
         return err_set(e, -EINVAL, ERR_INPUT, "--plot", "takes one file, not %zu", files);
+    if (o->plot && o->compare.count > 1)
+        return refuse(e, "--plot", "takes one run on each side: give one --compare");
     if (o->plot && !plot_is_drawable(o->plot))
         return refuse(e, "--plot", "the file's name must end in .svg or .png");
     if (o->fio_job && files > 1 && !o->merge)

@@ -11,9 +11,9 @@
 
 #include "kvstat/count/provenance.h"
 #include "kvstat/count/reuse.h"
+#include "kvstat/draw/plot.h"
 #include "kvstat/mlperf/results.h"
 #include "kvstat/report/exports.h"
-#include "kvstat/report/plot.h"
 #include "kvstat/report/report.h"
 #include "lib/base/units.h"
 #include "lib/conf/conf.h"
@@ -199,6 +199,16 @@ static int save_mlperf(const struct reporter *r, const struct figures *f, struct
     return rc;
 }
 
+static int save_plot(const char *path, const struct figures *f, struct err *e)
+{
+    struct plot *plot = NULL;
+    int rc = plot_open(&plot, f, NULL, e);
+    if (rc == 0)
+        rc = plot_save(path, plot, e);
+    plot_close(plot);
+    return rc;
+}
+
 /* Puts the report to all that takes one. verdict: NULL: not asked for. */
 static int put_report(struct reporter *r, const struct figures *f, const struct verdict *verdict,
                       struct err *e)
@@ -220,8 +230,8 @@ static int put_report(struct reporter *r, const struct figures *f, const struct 
         rc = run_table_add_series(r->series, f, e);
     if (rc == 0 && o->hgrm)
         rc = export_hgrm(o->hgrm, f, e);
-    if (rc == 0 && o->plot)
-        rc = plot_save(o->plot, f, e);
+    if (rc == 0 && o->plot && o->compare.count == 0)
+        rc = save_plot(o->plot, f, e);
     if (rc == 0 && o->fio_job)
         rc = save_fio_job(o->fio_job, f, e);
     if (rc == 0 && r->mlperf)

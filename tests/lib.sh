@@ -123,6 +123,40 @@ rows_only() {
 }
 
 lines() { wc -l <"$1"; }
+# csv_rows FILE: the rows of kvstat --csv as lines "name of the JSON<tab>value<tab>run<tab>time_s<tab>unit".
+csv_rows() {
+    awk '
+        function split_csv(line, into,   n, c, i, quoted) {
+            n = 1; quoted = 0; into[n] = ""
+            for (i = 1; i <= length(line); i++) {
+                c = substr(line, i, 1)
+                if (c == "\"" && quoted && substr(line, i + 1, 1) == "\"") { into[n] = into[n] c; i++ }
+                else if (c == "\"") quoted = !quoted
+                else if (c == "," && !quoted) into[++n] = ""
+                else into[n] = into[n] c
+            }
+        }
+        NR == 1 { split_csv($0, head); for (i in head) at[head[i]] = i; next }
+        {
+            split_csv($0, field)
+            name = field[at["figure"]]; part = field[at["part"]]; op = field[at["op"]]
+            if (name ~ /^((series|trials)\.)?tiers/) op = tolower(op)
+            key = field[at["tier"]]
+            separator = name ~ /^(trials\.|compare\.)?groups/ ? "/" : "."
+            if (op != "") key = key (key != "" ? separator : "") op
+            if (part != "") key = key (key != "" ? separator : "") part
+            tail = name ~ /by_qos\.sla\./ ? "sla.[^.]*$" : "[^.]*$"
+            if (key != "" && name ~ /^((series|trials)\.)?(run\.capacities|tiers|requests\.by_qos)$/) name = name "." key
+            else if (key != "" && match(name, tail)) name = substr(name, 1, RSTART - 1) key "." substr(name, RSTART)
+            if (field[at["statistic"]] != "") name = name "." field[at["statistic"]]
+            print name "\t" field[at["value"]] "\t" field[at["run"]] "\t" field[at["time_s"]] "\t" field[at["unit"]]
+        }' "$1"
+}
+# csv_figure FILE NAME [RUN]: the values of that figure, one a line; of the runs whose name ends so.
+csv_figure() {
+    csv_rows "$1" | awk -F '\t' -v name="$2" -v run="${3-}" '
+        $1 == name && substr($3, length($3) - length(run) + 1) == run { print $2 }'
+}
 
 arrivals() { awk -F, '$2 == "Generate" {print $1}' "$1" | tr '\n' ' '; }
 

@@ -18,7 +18,6 @@
 #define NAME_WIDTH    26
 #define CHANGED_WIDTH 46
 #define SECTION       160
-#define SENTENCE      1024
 
 /* ---- comparing ---- */
 
@@ -371,7 +370,7 @@ static bool single_runs(const struct compare *c)
 static void add(char *buf, const char *text)
 {
     size_t len = strlen(buf);
-    snprintf(buf + len, SENTENCE - len, "%s", text);
+    snprintf(buf + len, COMPARE_SENTENCE - len, "%s", text);
 }
 
 /* "Tier-2 Read Decode service, p95 is 21.3 % lower (12.0 ms, was 15.2 ms)": the first figure with
@@ -394,7 +393,7 @@ static void add_foremost(char *buf, const struct compare *c, enum compare_change
     bool of_group = is_of_group(f->id);
     if (!isnan(f->difference))
         snprintf(by, sizeof(by), "%.1f %% ", 100 * fabs(f->difference));
-    snprintf(buf + len, SENTENCE - len, "%s%s%s is %s%s (%s, was %s)",
+    snprintf(buf + len, COMPARE_SENTENCE - len, "%s%s%s is %s%s (%s, was %s)",
              of_group ? section_of(section, f->id) : "", of_group ? " " : "",
              figure_headline(f->id)->label, by, f->new > f->base ? "higher" : "lower",
              cell(a, f->id, f->new), cell(b, f->id, f->base));
@@ -404,25 +403,24 @@ static void add_others(char *buf, size_t count, const char *what)
 {
     size_t len = strlen(buf);
     if (count > 0)
-        snprintf(buf + len, SENTENCE - len, ", and %zu more figure%s %s %s", count,
+        snprintf(buf + len, COMPARE_SENTENCE - len, ", and %zu more figure%s %s %s", count,
                  units_plural(count), count == 1 ? "is" : "are", what);
 }
 
-/* The answer in a sentence, SENTENCE bytes. */
-static const char *sentence(char *buf, const struct compare *c)
+const char *compare_sentence(char buf[COMPARE_SENTENCE], const struct compare *c)
 {
     size_t better = c->changes[COMPARE_BETTER], worse = c->changes[COMPARE_WORSE];
     buf[0] = '\0';
     if (better && worse) {
-        snprintf(buf, SENTENCE, "new is better than base in %zu figure%s: ", better,
+        snprintf(buf, COMPARE_SENTENCE, "new is better than base in %zu figure%s: ", better,
                  units_plural(better));
         add_foremost(buf, c, COMPARE_BETTER);
         size_t len = strlen(buf);
-        snprintf(buf + len, SENTENCE - len, "; and worse in %zu: ", worse);
+        snprintf(buf + len, COMPARE_SENTENCE - len, "; and worse in %zu: ", worse);
         add_foremost(buf, c, COMPARE_WORSE);
     } else if (better || worse) {
         const char *than = better ? "better" : "worse";
-        snprintf(buf, SENTENCE, "new is %s than base: ", than);
+        snprintf(buf, COMPARE_SENTENCE, "new is %s than base: ", than);
         add_foremost(buf, c, better ? COMPARE_BETTER : COMPARE_WORSE);
         add_others(buf, better + worse - 1, than);
         add(buf, better ? "; none is worse" : "; none is better");
@@ -435,7 +433,7 @@ static const char *sentence(char *buf, const struct compare *c)
         size_t len = strlen(buf);
         if (!single_runs(c) && c->shows > 0)
             snprintf(
-                buf + len, SENTENCE - len,
+                buf + len, COMPARE_SENTENCE - len,
                 "; with these %zu and %zu trials a change under %.2g %% would not show in half "
                 "of the figures",
                 c->base_runs, c->new_runs, 100 * c->shows);
@@ -450,7 +448,7 @@ static const char *sentence(char *buf, const struct compare *c)
         add(buf, " The runs are of different traces.");
     if (c->client[0]) {
         size_t len = strlen(buf);
-        snprintf(buf + len, SENTENCE - len,
+        snprintf(buf + len, COMPARE_SENTENCE - len,
                  " The clients differ (base: %s, new: %s): part of a difference may be theirs.",
                  c->client[0], c->client[1]);
     }
@@ -508,7 +506,7 @@ void compare_text(FILE *out, const struct compare *c, const struct run_table *ba
                   const struct run_table *new)
 {
     size_t changed = c->count - c->changes[COMPARE_NOT_CHANGED];
-    char text[SENTENCE], section[SECTION], label[SECTION + 64];
+    char text[COMPARE_SENTENCE], section[SECTION], label[SECTION + 64];
     bool any = false;
     fprintf(out, "Base:\n");
     put_runs(out, base);
@@ -538,7 +536,7 @@ void compare_text(FILE *out, const struct compare *c, const struct run_table *ba
     }
     put_figures(out, c, false);
     put_figures(out, c, true);
-    cell_verdict(out, sentence(text, c));
+    cell_verdict(out, compare_sentence(text, c));
 }
 
 /* ---- the comparison as JSON ---- */
@@ -551,17 +549,21 @@ static void put_files(struct jsonout *j, const char *key, const struct run_table
     jsonout_end(j);
 }
 
+const char *compare_answer(const struct compare *c)
+{
+    size_t better = c->changes[COMPARE_BETTER], worse = c->changes[COMPARE_WORSE];
+    return c->tested == 0                  ? NULL
+           : better && worse               ? "mixed"
+           : better                        ? "better"
+           : worse                         ? "worse"
+           : c->changes[COMPARE_DIFFERENT] ? "different"
+                                           : "same";
+}
+
 void compare_json(struct jsonout *j, const struct compare *c, const struct run_table *base,
                   const struct run_table *new)
 {
-    size_t better = c->changes[COMPARE_BETTER], worse = c->changes[COMPARE_WORSE];
-    const char *answer = c->tested == 0                  ? NULL
-                         : better && worse               ? "mixed"
-                         : better                        ? "better"
-                         : worse                         ? "worse"
-                         : c->changes[COMPARE_DIFFERENT] ? "different"
-                                                         : "same";
-    char text[SENTENCE];
+    char text[COMPARE_SENTENCE];
     jsonout_object(j, "compare");
     put_files(j, "base", base);
     put_files(j, "new", new);
@@ -589,12 +591,12 @@ void compare_json(struct jsonout *j, const struct compare *c, const struct run_t
         jsonout_end(j);
     }
     jsonout_end(j);
-    jsonout_text_value(j, "verdict", answer);
+    jsonout_text_value(j, "verdict", compare_answer(c));
     jsonout_bool(j, "clients_differ", c->client[0]);
     jsonout_bool(j, "pages_differ", c->pages[0]);
     jsonout_f64(j, "would_show", c->shows);
     jsonout_bool(j, "unreliable", c->unreliable);
     jsonout_text_value(j, "device", c->device[0] ? c->device : NULL);
-    jsonout_text_value(j, "sentence", sentence(text, c));
+    jsonout_text_value(j, "sentence", compare_sentence(text, c));
     jsonout_end(j);
 }

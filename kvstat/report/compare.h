@@ -63,6 +63,14 @@ struct compare {
 int compare_sides(struct compare **out, const struct compare_side *base,
                   const struct compare_side *new, struct err *e);
 
+/* "better", "mixed", "same" ...; NULL: nothing could be tested. */
+const char *compare_answer(const struct compare *c);
+/* The answer in words. Returns buf. */
+enum {
+    COMPARE_SENTENCE = 1024
+};
+const char *compare_sentence(char buf[COMPARE_SENTENCE], const struct compare *c);
+
 void compare_text(FILE *out, const struct compare *c, const struct run_table *base,
                   const struct run_table *new);
 void compare_json(struct jsonout *j, const struct compare *c, const struct run_table *base,

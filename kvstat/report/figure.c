@@ -478,16 +478,18 @@ static bool add_key(struct figure_path *p, const struct figure_id *id, enum key 
     return true;
 }
 
-bool figure_path(struct figure_path *p, const struct figure_id *id)
+/* Adds the steps up to what tells the part of the scope. */
+static void add_scope(struct figure_path *p, const struct scope *scope)
 {
-    const struct scope *scope = &scopes[id->scope];
     p->steps = 0;
-    if (id->scope == FIGURE_OF_ROWS)
-        return false;
     for (size_t i = 0; i < 2 && scope->path[i]; i++)
         add_step(p, scope->path[i], false);
-    if (!add_key(p, id, scope->key))
-        return false;
+}
+
+/* Adds the steps behind it, but for the statistic. False: the figure has no name. */
+static bool add_member(struct figure_path *p, const struct figure_id *id)
+{
+    const struct scope *scope = &scopes[id->scope];
     if (scope->tail)
         add_step(p, scope->tail, false);
     if (id->what == FIGURE_OTHER)
@@ -496,21 +498,129 @@ bool figure_path(struct figure_path *p, const struct figure_id *id)
         return false;
     else if (id->what != FIGURE_ITSELF)
         add_step(p, whats[id->what].member, false);
+    return true;
+}
+
+bool figure_path(struct figure_path *p, const struct figure_id *id)
+{
+    const struct scope *scope = &scopes[id->scope];
+    add_scope(p, scope);
+    if (id->scope == FIGURE_OF_ROWS || !add_key(p, id, scope->key) || !add_member(p, id))
+        return false;
     if (id->statistic != FIGURE_VALUE)
         add_step(p, statistics[id->statistic], false);
     return true;
 }
 
+static const char *join_steps(char buf[FIGURE_NAME], const struct figure_path *p)
+{
+    size_t len = 0;
+    buf[0] = '\0';
+    for (size_t i = 0; i < p->steps && len < FIGURE_NAME; i++)
+        len +=
+            (size_t)snprintf(buf + len, FIGURE_NAME - len, "%s%s", i ? "." : "", p->step[i].text);
+    return buf;
+}
+
 const char *figure_name(char buf[FIGURE_NAME], const struct figure_id *id)
 {
     struct figure_path p;
-    size_t len = 0;
-    buf[0] = '\0';
     if (!figure_path(&p, id))
-        return buf;
-    for (size_t i = 0; i < p.steps && len < FIGURE_NAME; i++)
-        len += (size_t)snprintf(buf + len, FIGURE_NAME - len, "%s%s", i ? "." : "", p.step[i].text);
-    return buf;
+        p.steps = 0;
+    return join_steps(buf, &p);
+}
+
+const char *figure_family(char buf[FIGURE_NAME], const struct figure_id *id)
+{
+    struct figure_path p;
+    bool named = figure_path(&p, id);
+    add_scope(&p, &scopes[id->scope]);
+    if (!named || !add_member(&p, id))
+        p.steps = 0;
+    return join_steps(buf, &p);
+}
+
+/* What follows the first word of a label; NULL: the label begins with another word. */
+static const char *behind_word(const char *label, const char *word)
+{
+    size_t len = strlen(word);
+    if (strncmp(label, word, len) != 0 || (label[len] != '/' && label[len] != '\0'))
+        return NULL;
+    return label + len + (label[len] == '/');
+}
+
+/* Splits the label of a group. A group that was read has no columns: its tier and operation are
+ * known by their words, and a "-" is no tier unless an operation follows. */
+static void split_label(struct figure_key *k, const struct figure_id *id)
+{
+    unsigned by = id->by ? id->by : GROUPS_TIER | GROUPS_OP;
+    const char *rest = id->label, *next = NULL;
+    for (unsigned t = 0; by & GROUPS_TIER && t <= TRACE_NO_TIER && !next; t++) {
+        next = behind_word(rest, t < TRACE_NO_TIER ? trace_tier_text(t) : "-");
+        if (next)
+            k->tier = t < TRACE_NO_TIER ? trace_tier_text(t) : "";
+    }
+    k->part = next ? next : rest;
+    for (unsigned op = 0; by & GROUPS_OP && op < TRACE_OPS && !k->op[0]; op++) {
+        const char *after_op = behind_word(k->part, trace_op_text(op));
+        if (!after_op)
+            continue;
+        k->op = trace_op_text(op);
+        k->part = after_op;
+    }
+    if (!id->by && !k->op[0] && !k->tier[0])
+        k->part = id->label;
+}
+
+void figure_key(struct figure_key *k, const struct figure_id *id)
+{
+    *k = (struct figure_key){"", "", ""};
+    switch (scopes[id->scope].key) {
+    case KEY_NONE:
+        break;
+    case KEY_TIER:
+    case KEY_TIERS:
+    case KEY_DIRECTION:
+        k->tier = id->by & GROUPS_TIER ? trace_tier_text(id->tier) : "";
+        k->op = id->by & GROUPS_OP ? trace_op_text(id->op) : "";
+        break;
+    case KEY_LOOKUP:
+        k->part = id->by & GROUPS_CLASS ? trace_class_text(id->class) : ALL_LOOKUPS;
+        break;
+    case KEY_QOS:
+        k->part = trace_qos_text(id->qos);
+        break;
+    case KEY_PHASES:
+        k->part = id->by & GROUPS_PHASE ? trace_phase_text(id->phase) : "";
+        break;
+    case KEY_LABEL:
+        if (id->label && id->scope == FIGURE_OF_GROUP)
+            split_label(k, id);
+        else if (id->label)
+            k->part = id->label;
+        break;
+    }
+}
+
+const char *figure_statistic_word(enum figure_statistic statistic)
+{
+    return statistic == FIGURE_VALUE ? "" : statistics[statistic];
+}
+
+const char *figure_unit_word(const struct figure_id *id)
+{
+    static const char *const words[] = {[FIGURE_UNIT_NONE] = "",
+                                        [FIGURE_UNIT_BYTES] = "bytes",
+                                        [FIGURE_UNIT_SHARE] = "share",
+                                        [FIGURE_UNIT_S] = "s",
+                                        [FIGURE_UNIT_MS] = "ms",
+                                        [FIGURE_UNIT_US] = "us",
+                                        [FIGURE_UNIT_PER_S] = "1/s",
+                                        [FIGURE_UNIT_TOKENS_PER_S] = "tokens/s",
+                                        [FIGURE_UNIT_BYTES_PER_S] = "bytes/s",
+                                        [FIGURE_UNIT_GIB_PER_S] = "GiB/s"};
+    bool counts = id->statistic == FIGURE_COUNT || id->statistic == FIGURE_FEW_SAMPLES;
+    return counts ? "" : words[figure_unit(id->what)];
 }
 
 /* ---- names read back ---- */

@@ -398,6 +398,20 @@ struct figure_path {
 bool figure_path(struct figure_path *p, const struct figure_id *id);
 /* The name; "" when there is none. Returns buf. */
 const char *figure_name(char buf[FIGURE_NAME], const struct figure_id *id);
+
+/* The name without what tells the parts of a scope apart and without the statistic:
+ * "groups.service_us"; "" when there is none. Returns buf. */
+const char *figure_family(char buf[FIGURE_NAME], const struct figure_id *id);
+/* What tells the parts apart; "" where nothing does. part: the class, phase, QoS class, criterion,
+ * or the other words of a group's label. Lent as the identity is. */
+struct figure_key {
+    const char *tier, *op, *part;
+};
+void figure_key(struct figure_key *k, const struct figure_id *id);
+const char *figure_statistic_word(enum figure_statistic statistic); /* "p95"; "" of a value */
+/* "bytes", "GiB/s", "us"; "" of counts, ratios and texts. */
+const char *figure_unit_word(const struct figure_id *id);
+
 /* The identity of the figure with that name, FIGURE_OF_OTHER when kvstat has none: the inverse of
  * figure_name. Its texts stand in scratch, of strlen(name) + 2 bytes or more. */
 struct figure_id figure_parse(const char *name, char *scratch);

@@ -15,6 +15,7 @@
 
 struct cell {
     enum figure_form form; /* neither a word nor a list nor a distribution */
+    bool there;            /* the run has the figure, if only to say that it is unknown */
     union {
         double number;
         uint64_t count;
@@ -139,7 +140,7 @@ static char *join(const char *const *item, size_t n)
 /* False: no memory. */
 static bool fill(struct cell *c, const struct figure *f)
 {
-    *c = (struct cell){.form = f->form};
+    *c = (struct cell){.form = f->form, .there = true};
     switch (f->form) {
     case FIGURE_FORM_NUMBER:
         c->number = f->number;
@@ -315,6 +316,12 @@ struct figure run_table_cell(const struct run_table *t, size_t run, size_t colum
     return f;
 }
 
+bool run_table_has(const struct run_table *t, size_t run, size_t column)
+{
+    const struct column *c = t->column[column];
+    return run < c->cells && c->cell[run].there;
+}
+
 static struct figure cell_of(const struct run_table *t, size_t run, struct figure_id id)
 {
     return run_table_cell(t, run, run_table_find(t, id));
@@ -359,35 +366,6 @@ struct statistics_sample run_table_sample(const struct run_table *t, size_t colu
         n += isnan(t->sample[n]) ? 0 : 1;
     }
     return statistics_of(t->sample, n);
-}
-
-/* ---- CSV ---- */
-
-/* A field and what stands behind it. Quotes as RFC 4180 has them. */
-static void put_field(FILE *out, const char *text, char end)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        fprintf(out, "%s%c", text, end);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++)
-        fprintf(out, "%s%c", *text == '"' ? "\"" : "", *text);
-    fprintf(out, "\"%c", end);
-}
-
-void run_table_csv(FILE *out, const struct run_table *t)
-{
-    for (size_t i = 0; i < t->columns; i++) {
-        char name[FIGURE_NAME];
-        put_field(out, figure_name(name, run_table_id(t, i)), i + 1 < t->columns ? ',' : '\n');
-    }
-    for (size_t run = 0; run < t->runs; run++)
-        for (size_t i = 0; i < t->columns; i++) {
-            char text[FIGURE_TEXT];
-            const struct figure f = run_table_cell(t, run, i);
-            put_field(out, figure_text(&f, text), i + 1 < t->columns ? ',' : '\n');
-        }
 }
 
 /* ---- text ---- */

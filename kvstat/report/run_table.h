@@ -1,5 +1,5 @@
 /* run_table.h - the figures of several runs side by side: a column for each identity, a row for
- * each run. Also prints the table itself, as text, JSON and CSV. */
+ * each run. Also prints the table itself, as text and JSON. */
 #ifndef KVSTAT_REPORT_RUN_TABLE_H
 #define KVSTAT_REPORT_RUN_TABLE_H
 
@@ -53,6 +53,8 @@ size_t run_table_find(const struct run_table *t, struct figure_id id);
 
 /* A cell: FIGURE_FORM_UNKNOWN when the run lacks the figure. Lists have become a text. */
 struct figure run_table_cell(const struct run_table *t, size_t run, size_t column);
+/* Whether the run has the figure, known or unknown. */
+bool run_table_has(const struct run_table *t, size_t run, size_t column);
 /* Its value by identity; unknown: NAN, "" or false. */
 double run_table_number(const struct run_table *t, size_t run, struct figure_id id);
 const char *run_table_text(const struct run_table *t, size_t run, struct figure_id id);
@@ -66,8 +68,6 @@ struct statistics_sample run_table_sample(const struct run_table *t, size_t colu
 
 /* ---- printing it ---- */
 
-/* CSV: a header with the names and a row a run. */
-void run_table_csv(FILE *out, const struct run_table *t);
 /* Text: a line a run, with the figures that are looked at first. */
 void run_table_report_text(FILE *out, const struct run_table *t);
 /* JSON: the member runs, with all figures of each under their flat names. */

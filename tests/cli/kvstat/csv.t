@@ -1,23 +1,22 @@
 #!/bin/sh
-# csv.t - --csv has the numbers of --json under the same names, one row for each run; --hgrm has the distributions, as
-# HdrHistogram's percentile text. Bugs looked like a figure in the wrong column when a run lacks a group of another.
+# csv.t - --csv has the numbers of --json under the same names, one row for each figure; --hgrm has the distributions, as
+# HdrHistogram's percentile text. Bugs looked like a figure of another tier when a run lacks a group of another.
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=tests/data/kvstat_dozen.csv
 cd "$TOP" || exit 1
 
-# figure NAME [ROW]: the field in that column, of rows without quotes.
-figure() {
-    awk -F, -v name="$1" -v row="${2:-1}" '
-        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
-        NR == row + 1 { print $(at[name]) }' "$TMP/stdout"
-}
+# figure NAME [RUN]: its value, by its name in the JSON.
+figure() { csv_figure "$TMP/stdout" "$@"; }
 "$kvstat" --json --profile latency "$dozen" >"$TMP/dozen.json"
 
 exits 'CSV' 0 "$kvstat" --csv --profile latency "$dozen"
-is 'a header and a row' "$(lines "$TMP/stdout")" 2
-is 'as many fields as names' "$(awk -F, '{ print NF }' "$TMP/stdout" | sort -u | wc -l)" 1
-is 'no name twice' "$(head -n 1 "$TMP/stdout" | tr , '\n' | sort | uniq -d)" ''
+is 'the columns' "$(head -n 1 "$TMP/stdout")" 'run,figure,tier,op,part,statistic,value,unit,time_s'
+is 'as many fields in each row' "$(sed 's/"[^"]*"//g' "$TMP/stdout" | awk -F, '{ print NF }' | sort -u)" 9
+is 'no figure twice' "$(cut -d, -f1-6,9 "$TMP/stdout" | sort | uniq -d)" ''
+is 'a row' "$(grep ',groups.service_us,Tier-2,Read,Decode,max,' "$TMP/stdout")" \
+    "$dozen,groups.service_us,Tier-2,Read,Decode,max,20000,us,"
+is 'all rows of the run' "$(sed 1d "$TMP/stdout" | cut -d, -f1 | sort -u)" "$dozen"
 is 'file' "$(figure files)" "$dozen"
 is 'elapsed time' "$(figure elapsed_s)" 1.153
 is 'a rate' "$(figure throughput.storage.generated_tokens_per_s | cut -c 1-12)" \
@@ -32,33 +31,69 @@ is 'the verdict' "$(figure assessment.status) $(figure assessment.criteria.cpu_p
 # Every number of the JSON, in its order, but for those of the host.
 numbers() { grep -E '^-?[0-9][-+.0-9e]*$' | awk '{ printf "%.12g\n", $1 }'; }
 json "$TMP/dozen.json" 'del(.host) | .. | numbers' | tr ' ' '\n' | numbers >"$TMP/json"
-sed -n 2p "$TMP/stdout" | tr , '\n' | numbers >"$TMP/csv"
+csv_rows "$TMP/stdout" | cut -f2 | numbers >"$TMP/csv"
 ok 'many numbers' test "$(lines "$TMP/csv")" -gt 100
 ok 'every number of the JSON' diff "$TMP/json" "$TMP/csv"
+# And each under its name. What is null in the JSON is in the CSV, empty.
+jq -r 'def key: to_entries[0].value | if type == "object" then [.[] | . // "-"] | join("/") else . end;
+    def walk_names($path): if type == "object" then to_entries[] | .key as $k | .value |
+            walk_names(if $path == "" then $k else "\($path).\($k)" end)
+        elif type == "array" and (.[0] | type) == "object" then .[] | key as $k |
+            (to_entries[1:] | from_entries) | walk_names("\($path).\($k)")
+        else "\($path)\t\(if type == "array" then join("; ") elif . == null then "" else tostring end)" end;
+    del(.program, .version, .command, .host, .started) | walk_names("")' "$TMP/dozen.json" >"$TMP/names.json"
+csv_rows "$TMP/stdout" | cut -f1,2 >"$TMP/names.csv"
+# Groups without a tier have none in the CSV; shortest digits may be written in two ways.
+tidy() {
+    sed -E 's|groups\.-/|groups.|' "$1" | awk -F '\t' -v OFS='\t' '
+        $2 ~ /^-?[0-9]+\.[0-9]*([eE][-+][0-9]+)?$/ { $2 = sprintf("%.14g", $2) } { print }' | sort
+}
+tidy "$TMP/names.json" >"$TMP/a" && tidy "$TMP/names.csv" >"$TMP/b"
+ok 'each under its name' diff "$TMP/a" "$TMP/b"
+is 'units' "$(csv_rows "$TMP/stdout" | cut -f5 | sort -u | tr '\n' ' ')" ' 1/s GiB/s bytes bytes/s ms rows s share tokens/s us '
+is 'a unit of a criterion' "$(csv_rows "$TMP/stdout" | awk -F '\t' '$1 == "assessment.criteria.cpu_p95.actual" { print $5 }')" ms
 
 # A run with another set of groups.
 grep -v Tier-1 "$dozen" | sed 's/,Read,2097152,/,Read,4194304,/' >"$TMP/other.csv"
 exits 'two runs' 0 "$kvstat" --csv "$TMP/other.csv" "$dozen"
-is 'two rows' "$(lines "$TMP/stdout")" 3
-is 'each in its columns' "$(figure throughput.decode_bytes_read 1) $(figure throughput.decode_bytes_read 2)" \
-    '50331648 25165824'
+is 'each under its run' \
+    "$(figure throughput.decode_bytes_read other.csv) $(figure throughput.decode_bytes_read "$dozen")" '50331648 25165824'
 group=groups.Tier-1/Delete/Evict.ops
-is 'a group that the first lacks' "$(figure $group 1)+$(figure $group 2)" '+1'
+is 'a group that the first lacks' "$(figure $group other.csv)+$(figure $group "$dozen")" '+1'
+is 'the mean of both' "$(figure trials.throughput.decode_bytes_read.mean)" 37748736
+is 'with its spread' "$(figure trials.throughput.decode_bytes_read.count) $(figure trials.throughput.decode_bytes_read.cv | cut -c 1-6)" '2 0.4714'
+is 'of a percentile too' "$(figure trials.groups.Tier-2/Read/Decode.service_us.p95.sd)" 0
+"$kvstat" --json "$TMP/other.csv" "$dozen" | jq -r '.trials.figures[] | .name as $n | del(.name) | to_entries[] |
+    select(.value != null) | "trials.\($n).\(.key)\t\(.value)"' | sed -E 's|groups\.-/|groups.|' >"$TMP/names.json"
+csv_rows "$TMP/stdout" | grep '^trials\.' | cut -f1,2 | grep -v '	$' >"$TMP/names.csv"
+tidy "$TMP/names.json" >"$TMP/a" && tidy "$TMP/names.csv" >"$TMP/b"
+ok 'all of them those of the JSON' diff "$TMP/a" "$TMP/b"
 exits 'pooled' 0 "$kvstat" --csv --merge "$dozen" "$dozen"
-is 'one row' "$(lines "$TMP/stdout") $(figure rows)" '2 86'
+is 'one run' "$(sed 1d "$TMP/stdout" | cut -d, -f1 | sort -u | wc -l) $(figure rows)" '1 86'
 sed 's/,u1,/,"a,""b",/' "$dozen" >"$TMP/user.csv"
 exits 'a user with comma and quote' 0 "$kvstat" --csv --by user "$TMP/user.csv"
-like 'is quoted' "$(head -n 1 "$TMP/stdout")" ',"groups.a,""b.ops",'
+like 'is quoted' "$(cat "$TMP/stdout")" ',groups.ops,,,"a,""b",,'
 # A name that is too long for a column is cut between characters, and bytes that are no text become '?'.
 awk -F, -v OFS=, 'NR > 1 { $8 = ""; for (i = 0; i < 300; i++) $8 = $8 "\303\274" } { print }' "$dozen" >"$TMP/long.csv"
 exits 'a long user' 0 "$kvstat" --csv --by user "$TMP/long.csv"
-is 'is cut between characters' "$(head -n 1 "$TMP/stdout" | iconv -f UTF-8 -t UTF-8 | tr , '\n' | grep -c '^groups\.ü*\.ops$')" 1
+is 'is cut between characters' "$(iconv -f UTF-8 -t UTF-8 "$TMP/stdout" | grep -c ',groups.ops,,,ü*,')" 1
 odd=$(printf '%s/n\377.csv' "$TMP")
 cp "$dozen" "$odd"
 exits 'a file of a name that is no text' 0 "$kvstat" --csv "$odd" "$DATA/mlperf_measured_k.json"
-is 'has one name' "$(sed -n 2p "$TMP/stdout" | cut -d, -f1) $(sed -n 2p "$TMP/stdout" | grep -o "$TMP/n?.csv" | wc -l)" "$TMP/n?.csv 2"
+is 'has one name' "$(cut -d, -f1 "$TMP/stdout" | grep -cxF "$TMP/n?.csv") $(grep -c ',files,' "$TMP/stdout")" \
+    "$(grep -c 'n?[.]csv,' "$TMP/stdout") 1"
 exits '-o' 0 "$kvstat" --csv -o "$TMP/out" "$dozen"
-is 'writes it there' "$(lines "$TMP/out") $(wc -c <"$TMP/stdout")" '2 0'
+is 'writes it there' "$(head -c 4 "$TMP/out") $(wc -c <"$TMP/stdout")" 'run, 0'
+exits 'a comparison' 0 "$kvstat" --csv --compare "$dozen" "$TMP/other.csv"
+is 'has a row for each of its figures' "$(figure compare.groups.Tier-2/Read/Decode.gib_per_s.new)" \
+    "$("$kvstat" --json "$TMP/other.csv" | jq '.groups[] | select(.by.tier == "Tier-2" and .by.op == "Read").gib_per_s')"
+"$kvstat" --json --compare "$dozen" "$TMP/other.csv" | jq -r '.compare | (.figures[] | .name as $n | del(.name) |
+    to_entries[] | "compare.\($n).\(.key)\t\(if .value == null then "" else .value end)"), (del(.figures) | to_entries[] |
+    "compare.\(.key)\t\(.value | if type == "array" then .[0] elif . == null then "" else . end)")' |
+    sed -E 's|groups\.-/|groups.|' >"$TMP/names.json"
+csv_rows "$TMP/stdout" | cut -f1,2 >"$TMP/names.csv"
+tidy "$TMP/names.json" >"$TMP/a" && tidy "$TMP/names.csv" >"$TMP/b"
+ok 'those of the JSON' diff "$TMP/a" "$TMP/b"
 exits '--json too' 2 "$kvstat" --csv --json "$dozen"
 exits 'a trace beside a result' 2 "$kvstat" --csv "$dozen" "$DATA/mlperf_trace_first400.csv.zst"
 stderr_like 'is refused' '^kvstat: .*mlperf.*: is a trace'

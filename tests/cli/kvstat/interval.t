@@ -7,16 +7,14 @@ kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv
 
 # column NAME: its values, one a line.
-column() {
-    awk -F, -v name="$1" '
-        NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i }
-        NR > 1 && at { print $at }' "$TMP/stdout"
-}
+column() { csv_figure "$TMP/stdout" "series.$1"; }
 row() { column "$1" | tr '\n' ' '; }
 
 # Reads complete at 23, 123, 213, 323... ms (see report.t): request i at 100 i + 13 or 23.
 exits 'CSV' 0 "$kvstat" --csv --interval 500ms "$dozen"
 is 'intervals' "$(row t_s)" '0 0.5 1 '
+is 'each row with the begin of its interval' "$(csv_rows "$TMP/stdout" | awk -F '\t' '$1 == "series.t_s" && $2 != $4')" ''
+is 'beside the figures of the whole run' "$(csv_figure "$TMP/stdout" elapsed_s)" 1.153
 is 'reads' "$(row tiers.Tier-2.read.ops)" '5 5 2 '
 is 'bytes' "$(row tiers.Tier-0.write.bytes)" '5242880 5242880 2097152 '
 is 'rate: 10 MiB in 0.5 s' "$(row tiers.Tier-2.read.gib_per_s)" '0.01953125 0.01953125 0.0078125 '

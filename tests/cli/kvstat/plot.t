@@ -1,7 +1,7 @@
 #!/bin/sh
 # plot.t - --plot draws four panels (six of a result) in 1200 x 800 as SVG or PNG, of results, traces and files without
-# rows, whatever the name of the file, and leaves nothing behind when gnuplot is not there. Bugs looked like a title that ran a
-# command, or an empty picture for a file of one row.
+# rows, whatever the name of the file, of two runs over each other, and leaves nothing behind when gnuplot is not
+# there. Bugs looked like a title that ran a command, or an empty picture for a file of one row.
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv
@@ -14,14 +14,15 @@ exits 'SVG' 0 "$kvstat" --plot "$TMP/a.svg" "$dozen"
 stdout_like 'beside the report' '^Bottleneck'
 stdout_unlike 'without a series in it' '^Each '
 is 'nothing is complained of' "$(cat "$TMP/stderr")" ''
-like 'size' "$(cat "$TMP/a.svg")" 'width="1200" height="800"'
-for text in 'kvstat_dozen.csv: replay, 43 rows over 1.15 s' 'Service time of whole objects' 'service time \[ms\]' \
+like 'an SVG fills what it is shown in, a phone too' "$(cat "$TMP/a.svg")" '^ viewBox="0 0 1200 800"'
+unlike 'so it has no size of its own' "$(head -n 4 "$TMP/a.svg")" 'width="1200"'
+for text in '>kvstat_dozen.csv<' '>replay, 43 rows over 1.15 s' 'Service time of whole objects' 'time \[ms\]' \
     'percentile \[%\]' \
     Throughput 'throughput \[MiB/s\]' 'Contents of the tiers' 'contents \[MiB\]' 'Hit rate of all lookups' \
-    'hit rate \[%\]' 'since the start' 'time \[s\]' 'Tier-2 Read' 'Tier-0 Write'; do
+    'hit rate \[%\]' 'since the start' 'time \[s\]' 'Tier-2 read' 'Tier-0 write' 'Tier-2 response'; do
     like "$text" "$(cat "$TMP/a.svg")" "$text"
 done
-unlike 'nothing of tiers that were not written' "$(cat "$TMP/a.svg")" 'Tier-2 Write'
+unlike 'nothing of tiers that were not written' "$(cat "$TMP/a.svg")" 'Tier-2 write'
 ok 'it is small' test "$(wc -c <"$TMP/a.svg")" -lt 200000
 exits 'PNG' 0 "$kvstat" --json --plot "$TMP/a.png" "$dozen"
 is 'size' "$(size "$TMP/a.png")" '1200 800'
@@ -41,7 +42,7 @@ exits 'a run of which one tier moved' 0 "$kvstat" --run "$TMP/moved.json" --plot
 like 'is not to be believed' "$(tr '\n' ' ' <"$TMP/moved.svg")" '; validity unreliable'
 is 'and in none without' "$(grep -c 'warm-up' "$TMP/a.svg")" 0
 exits 'intervals of its own' 0 "$kvstat" --csv --interval 500ms --plot "$TMP/b.svg" "$dozen"
-is 'which are reported' "$(lines "$TMP/stdout")" 4
+is 'which are reported' "$(csv_figure "$TMP/stdout" series.t_s | wc -l)" 3
 not_ok 'make another picture' cmp -s "$TMP/a.svg" "$TMP/b.svg"
 
 exits 'a trace' 0 "$kvstat" --plot "$TMP/t.svg" "$DATA/mlperf_trace_first400.csv.zst"
@@ -55,7 +56,7 @@ exits 'one row' 0 "$kvstat" --plot "$TMP/r.svg" "$TMP/row"
 awk -F, -v OFS=, 'NR > 1 { $17 = 0 } { print }' "$dozen" >"$TMP/zero"
 exits 'times of 0 on a log axis' 0 "$kvstat" --plot "$TMP/z.svg" "$TMP/zero"
 exits 'from a pipe' 0 "$kvstat" --plot "$TMP/p.svg" - <"$dozen"
-like 'named so' "$(cat "$TMP/p.svg")" 'standard input: replay'
+like 'named so' "$(cat "$TMP/p.svg")" '>standard input<'
 
 cp "$dozen" "$TMP/a'b\"\`touch $(basename "$TMP")\`\$(x)_{y}.csv"
 exits 'a name with all sorts of quotes' 0 "$kvstat" \
@@ -63,15 +64,68 @@ exits 'a name with all sorts of quotes' 0 "$kvstat" \
 not_ok 'runs nothing' test -e "$(basename "$TMP")"
 like 'and is drawn as it is' "$(cat "$TMP/q'\`q\`.svg")" '\$\(x\)_\{y\}\.csv'
 
+# The title says what was run: model, users, target, validity; texts of a file stay texts.
+cat >"$TMP/run.json" <<'END'
+{"program": "kvreplay", "model": {"name": "m<8>&\"b'"}, "options": {"num-users": 50},
+ "tiers": [{"tier": "Tier-2", "engine": "io_uring", "target": "/mnt/<nvme>/kv", "device": "vda", "simulated": false}]}
+END
+exits 'a run with a summary' 0 "$kvstat" --run "$TMP/run.json" --plot "$TMP/s.svg" "$dozen"
+like 'is named in the title' "$(cat "$TMP/s.svg")" \
+    'kvstat_dozen.csv: m&lt;8>&amp;"b.*, 50 users, /mnt/&lt;nvme>/kv on vda<'
+if command -v python3 >/dev/null; then
+    ok 'and is well-formed XML' python3 -c 'import sys, xml.dom.minidom as d; d.parse(sys.argv[1])' "$TMP/s.svg"
+fi
+
+# A stall of one operation of 2 s among a thousand of 1 ms: no percentile shows it.
+{
+    head -n 1 "$dozen"
+    awk 'BEGIN {
+        for (i = 0; i < 4000; i++) {
+            at = i / 1000
+            printf "%.3f,Read,1000,Tier-2,k%d,Decode,,,,,,,,%.3f,%.3f,%.3f,%d,%d,ok\n", at, i, at, at, at, \
+                i == 1500 ? 2000000 : 1000, i == 1500 ? 2000000 : 900
+        }
+    }'
+} >"$TMP/stall.csv"
+mkdir -p "$TMP/caught"
+printf '#!/bin/sh\ncat >"%s/caught/script"\nexec cat "%s/a.svg"\n' "$TMP" "$TMP" >"$TMP/caught/gnuplot" && chmod +x "$TMP/caught/gnuplot"
+exits 'a stall of 2 s' 0 env PATH="$TMP/caught:$PATH" "$kvstat" --plot "$TMP/stall.svg" "$TMP/stall.csv"
+like 'has a title of its own' "$(cat "$TMP/caught/script")" "^set key title 'Times of Tier-2: P95, and the worst response'"
+ok 'and a point at its height' awk '/^set key title/ { times = /Times of/ } times && $2 > 1950 && $2 < 2050 { found = 1 }
+    END { exit !found }' "$TMP/caught/script"
+
+# ---- two runs ----
+
+exits 'a comparison' 0 "$kvstat" --compare "$TMP/stall.csv" --plot "$TMP/both.svg" "$dozen"
+stdout_like 'beside the comparison' '^Base:'
+for text in 'base: stall.csv' 'new: kvstat_dozen.csv' 'base read' 'new read' 'base worst' 'new worst' \
+    'Response time of Tier-2: P95, and the worst' 'Service time of whole objects of Tier-2'; do
+    like "$text" "$(cat "$TMP/both.svg")" ">$text"
+done
+exits 'of two traces' 0 "$kvstat" --compare "$DATA/mlperf_trace_first400.csv.zst" --plot "$TMP/both.svg" \
+    "$DATA/mlperf_trace_first400.csv.zst"
+like 'has their sizes' "$(cat "$TMP/both.svg")" 'Size of objects of Tier-2'
+exits 'of several bases' 2 "$kvstat" --compare "$dozen" --compare "$dozen" --plot "$TMP/both.svg" "$dozen"
+stderr_like 'is refused' '^kvstat: --plot: draws one run of each side'
+
 # ---- what the other programs measure ----
 
-"$BIN/kvgen" --input "$DATA/mooncake_first200.jsonl" --curve "$TMP/curve.csv" --curve-optimal -o none 2>/dev/null
+"$BIN/kvgen" --input "$DATA/mooncake_first200.jsonl" --curve "$TMP/curve.csv" --curve-optimal -o none \
+    --summary "$TMP/curve.json" 2>/dev/null
 exits 'a hit-rate curve' 0 "$kvstat" --plot "$TMP/c.svg" "$TMP/curve.csv"
 is 'is drawn, not reported' "$(cat "$TMP/stdout" "$TMP/stderr")" ''
 for text in 'curve\.csv: hit rate by capacity, [0-9,]+ lookups' 'hit rate \[%\]' 'capacity of the cache' 'of objects' \
     'of bytes at best' ' [MG]iB'; do
     like "$text" "$(cat "$TMP/c.svg")" "$text"
 done
+exits 'its script' 0 env PATH="$TMP/caught:$PATH" "$kvstat" --plot "$TMP/k.svg" "$TMP/curve.csv"
+is 'marks the knee that kvgen found' \
+    "$(sed -n "s/^set arrow 1 from first \\([0-9.e+]*\\),.*/\\1/p" "$TMP/caught/script" | awk '{ printf "%.0f", $1 * 1048576 / 1000 }')" \
+    "$(json "$TMP/curve.json" .curve.knee.capacity_bytes | awk '{ printf "%.0f", $1 / 1000 }')"
+like 'in words too' "$(cat "$TMP/c.svg")" '>knee: [0-9.]+ [MG]iB, [0-9.]+ %<'
+sed '2,$s/^\([0-9]*,[0-9]*\),[^,]*,[^,]*,[^,]*/\1,0,0,0/' "$TMP/curve.csv" >"$TMP/flat.csv"
+exits 'a curve without hits' 0 "$kvstat" --plot "$TMP/f.svg" "$TMP/flat.csv"
+unlike 'has no knee' "$(cat "$TMP/f.svg")" 'knee'
 cut -d, -f1-5 "$TMP/curve.csv" >"$TMP/bare.csv"
 exits 'without the bound' 0 "$kvstat" --plot "$TMP/c.svg" "$TMP/bare.csv"
 unlike 'there is no line of it' "$(cat "$TMP/c.svg")" 'at best'
@@ -107,7 +161,7 @@ stderr_like 'is refused' '^kvstat: --json: means nothing with --plot of'
 
 mkdir "$TMP/bin" "$TMP/out"
 exits 'without gnuplot' 1 env PATH="$TMP/bin" "$kvstat" --plot "$TMP/out/n.svg" "$dozen"
-stderr_like 'is said' '^kvstat: --plot: gnuplot is not installed \(package gnuplot'
+stderr_like 'is said' '^kvstat: --plot: gnuplot is not installed: install the package gnuplot-nox \(Debian.*Fedora: dnf install gnuplot'
 exits 'before anything is read' 1 env PATH="$TMP/bin" "$kvstat" --plot "$TMP/out/n.svg" "$TMP/missing.csv"
 stderr_like 'is said' 'gnuplot is not installed'
 printf '#!/bin/sh\necho "no terminal today" >&2\nexit 1\n' >"$TMP/bin/gnuplot" && chmod +x "$TMP/bin/gnuplot"

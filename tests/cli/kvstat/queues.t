@@ -22,11 +22,7 @@ cat >"$TMP/s.json" <<'END'
     "responsive": null,
     "batch": {"count": 3, "waiting": 2, "unread": 0, "waiting_since_s": [[1, 2], [-1, 5], ["x"], 7], "mean": 1433.25}}}}
 END
-column() {
-    awk -F, -v name="requests.by_qos.$1" '
-        NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i }
-        NR > 1 && at { printf "%s ", $at }' "$TMP/stdout"
-}
+column() { csv_figure "$TMP/stdout" "series.requests.by_qos.$1" | tr '\n' ' '; }
 exits "the rows alone" 0 "$kvstat" --csv --interval 1s "$TMP/r.csv"
 is "interactive: let in" "$(column interactive.count)" "1 0 0 "
 is "waited" "$(column interactive.queue_mean_ms)" "300   "

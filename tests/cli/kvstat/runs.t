@@ -6,19 +6,18 @@
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv
 
-# figures RUN NAME...: the fields of those columns, of the row whose run ends so; with blanks between.
+# figures RUN NAME...: the values of those figures, of the run whose name ends so; with blanks between.
 figures() {
     run=$1
     shift
-    awk -F, -v run="$run" -v names="$*" '
-        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; count = split(names, name, " ") }
-        NR > 1 && substr($1, length($1) - length(run) + 1) == run {
-            for (i = 1; i <= count; i++) {
-                field = name[i] in at ? $(at[name[i]]) : "no column"
-                printf "%s%s", (i > 1 ? " " : ""), field
-            }
+    csv_rows "$TMP/stdout" | awk -F '\t' -v run="$run" -v names="$*" '
+        substr($3, length($3) - length(run) + 1) == run { value[$1] = $2; found[$1] = 1 }
+        END {
+            count = split(names, name, " ")
+            for (i = 1; i <= count; i++)
+                printf "%s%s", (i > 1 ? " " : ""), (name[i] in found ? value[name[i]] : "no figure")
             print ""
-        }' "$TMP/stdout"
+        }'
 }
 figure() { figures "$2" "$1"; } # NAME RUN
 
@@ -66,9 +65,8 @@ stderr_like 'also of JSON' 'runs/other\.json: left out: '
 is 'and nothing else' "$(lines "$TMP/stderr")" 2
 
 exits 'as CSV' 0 "$kvstat" --csv "$TMP/runs"
-is 'a header and a row a run' "$(lines "$TMP/stdout")" 17
+is 'sixteen runs' "$(sed 1d "$TMP/stdout" | cut -d, -f1 | sort -u | wc -l)" 16
 cat >"$TMP/want" <<'EOF'
-run,kind
 deeper/result.csv,result
 full.json,mlperf
 kvgen.json,kvgen
@@ -86,8 +84,9 @@ trials.json 1,result
 trials.json 2,result
 vllm.json,engine
 EOF
-is 'named and of their kinds' "$(cut -d, -f1,2 "$TMP/stdout" | sed "s|$TMP/runs/||")" "$(cat "$TMP/want")"
-is 'no name twice' "$(head -n 1 "$TMP/stdout" | tr , '\n' | sort | uniq -d)" ''
+is 'named and of their kinds' \
+    "$(awk -F, -v OFS=, '$2 == "kind" { print $1, $7 }' "$TMP/stdout" | sed "s|$TMP/runs/||")" "$(cat "$TMP/want")"
+is 'no figure twice' "$(cut -d, -f1-6,9 "$TMP/stdout" | sort | uniq -d)" ''
 # One replay, told by three documents.
 for name in throughput.wall.generated_tokens_per_s throughput.storage.generated_tokens_per_s \
     cache.lookups.all.hit_rate \
@@ -140,7 +139,8 @@ for name in throughput.wall.generated_tokens requests.generated_tokens_mean; do
     is "$name" "$(figure $name cuts.json)" "$(figure $name cuts.csv)"
 done
 both --duration 30
-is 'and otherwise not' "$(figures cuts.json throughput.wall.generated_tokens requests.generated_tokens_mean)" ' '
+is 'and otherwise not' "$(figures cuts.json throughput.wall.generated_tokens requests.generated_tokens_mean)" \
+    'no figure no figure'
 # kvreplay's and kvstat's of the same replay.
 exits 'a result and its summary' 0 "$kvstat" --csv "$TMP/replay.csv" "$TMP/runs/kvreplay.json"
 for name in tiers.Tier-2.read.ops tiers.Tier-2.read.bytes tiers.Tier-2.write.bytes; do
@@ -163,8 +163,8 @@ cp "$dozen" "$TMP/mixed/result.csv"
 printf '{"program": "kvrep' >"$TMP/mixed/half.json"
 cat "$TMP/runs/sglang.jsonl" "$TMP/mixed/half.json" >"$TMP/mixed/log.jsonl"
 exits 'a folder with documents that are cut' 0 "$kvstat" --csv "$TMP/mixed"
-is 'has the runs that are whole' "$(cut -d, -f1 "$TMP/stdout" | sed "s|$TMP/mixed/||" | tr '\n' ' ')" \
-    'run log.jsonl:1 log.jsonl:2 result.csv '
+is 'has the runs that are whole' "$(sed 1d "$TMP/stdout" | cut -d, -f1 | uniq | sed "s|$TMP/mixed/||" | tr '\n' ' ')" \
+    'log.jsonl:1 log.jsonl:2 result.csv '
 for file in 'empty\.json:1' 'half\.json:1' 'log\.jsonl:3'; do
     stderr_like "$file is left out" "^kvstat: $TMP/mixed/$file: left out: not JSON"
 done

@@ -207,7 +207,7 @@ unlike 'is not' "$(answer)" 'different traces'
 exits '--compare alone' 2 "$kvstat" --compare "$dozen"
 stderr_like 'is refused' '^kvstat: --compare: needs a base and a new file'
 exits 'a trace with a result' 2 "$kvstat" --compare "$dozen" "$DATA/mlperf_trace_first400.csv.zst"
-for option in --csv --merge '--interval=1s' "--hgrm=$TMP/h" '--profile=latency' '--run=x'; do
+for option in --merge '--interval=1s' "--hgrm=$TMP/h" '--profile=latency' '--run=x'; do
     exits "$option" 2 "$kvstat" --compare "$dozen" "$option" "$dozen"
     stderr_like 'is refused' "^kvstat: ${option%%=*}: "
 done

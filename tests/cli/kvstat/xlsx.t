@@ -59,8 +59,8 @@ is 'a phase' "$(at phases phase 3) $(at phases bytes 3)" 's Decode n 25165824'
 row=$(awk -F '\t' '$1 == "groups" && $5 == "Tier-2/Read/Decode" { print $2 }' "$TMP/cells")
 is 'a group' "$(at groups ops "$row") $(at groups service_us.p90 "$row")" 'n 12 n 19996.672'
 # Every figure of the CSV stands in one cell, numbers as numbers.
-"$kvstat" --csv "$dozen" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) name[i] = $i }
-    NR == 2 { for (i = 1; i <= NF; i++) if ($i != "") print ($i ~ /^-?[0-9.]+(e[-+0-9]+)?$/ ? "n" : "s") }' |
+"$kvstat" --csv "$dozen" >"$TMP/long.csv"
+csv_rows "$TMP/long.csv" | awk -F '\t' '$2 != "" { print ($2 ~ /^-?[0-9.]+(e[-+0-9]+)?$/ ? "n" : "s") }' |
     sort | uniq -c >"$TMP/csv"
 awk -F '\t' '$2 > 1 && !($1 != "summary" && $3 <= 2) { print $4 }' "$TMP/cells" | sort | uniq -c >"$TMP/xlsx"
 ok 'all figures of the CSV' diff "$TMP/csv" "$TMP/xlsx"
@@ -76,9 +76,8 @@ is 'a row for each run and group' "$(awk -F '\t' '$1 == "groups" && $3 == 1' "$T
 exits 'a series' 0 "$kvstat" --interval 500ms --xlsx "$TMP/c.xlsx" "$dozen"
 cells "$TMP/c.xlsx" >"$TMP/cells"
 is 'has one too' "$(sheets)" 'summary tiers phases groups series '
-lookups=$("$kvstat" --csv --interval 500ms "$dozen" | awk -F, '
-    NR == 1 { for (i = 1; i <= NF; i++) if ($i == "lookups") column = i }
-    NR == 3 { print $column }')
+"$kvstat" --csv --interval 500ms "$dozen" >"$TMP/long.csv"
+lookups=$(csv_figure "$TMP/long.csv" series.lookups | sed -n 2p)
 is 'a row an interval' "$(at series t_s 3) $(at series lookups 3)" "n 0.5 n $lookups"
 is 'with what each tier did' "$(at series tiers.Tier-2.read.ops 2) $(at series tiers.Tier-2.contents_bytes 3)" 'n 5 n 2097152'
 sed 's/,u1,/,a.ops.b=1+1,/' "$dozen" >"$TMP/user.csv"

@@ -172,11 +172,11 @@ knows() {
     reached "$1" | awk -F'\t' '
         $1 ~ /^lib\/(tier|io|data)\// && $2 ~ /^lib\/trace\// ||
         $1 ~ /^kvgen\/(sim|policy)\// && $2 ~ /^lib\/(io|tier|json|trace\/(frame|csv))/ ||
-        $1 ~ /^kvstat\/report\// && $2 ~ /^lib\/(io|tier|trace\/(frame|csv))/ { print $1 " reaches " $2 }' | sort
+        $1 ~ /^kvstat\/(report|draw)\// && $2 ~ /^lib\/(io|tier|trace\/(frame|csv))/ { print $1 " reaches " $2 }' | sort
 }
 opens() { # calls that open or read an input, in stages that have none; those that open an output are allowed
     calls='fopen|open|openat|fdopen|trace_open|trace_cursor_[a-z]*|frame_in_[a-z]*|conf_open|jsonin_[a-z]*'
-    (cd "$1" && find kvstat/report kvgen/sim kvgen/policy -name '*.c' 2>/dev/null) | bare "$1" texts |
+    (cd "$1" && find kvstat/report kvstat/draw kvgen/sim kvgen/policy -name '*.c' 2>/dev/null) | bare "$1" texts |
         grep -E ": (.*[^a-z_])?($calls) *\(" | grep -Ev 'fopen *\([^)]*, "w|open *\([^;]*O_WRONLY'
 }
 

@@ -1,6 +1,6 @@
 /* Runs gnuplot: the script is its standard input and the picture its standard output, so that no
  * file's name is ever part of a command. Texts from outside stand in single quotes only. */
-#include "kvstat/report/gnuplot.h"
+#include "kvstat/draw/gnuplot.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,20 +11,51 @@
 #include <unistd.h>
 
 #include "kvstat/output.h"
+#include "lib/json/jsonout.h"
 
 extern char **environ;
 
-void gnuplot_begin(FILE *out, bool svg, unsigned rows, unsigned columns, const char *title)
+void gnuplot_begin(FILE *out, const struct gnuplot_paper *p)
 {
-    fprintf(out, "set terminal %s size 1200,800 noenhanced font 'Sans,11' background '#ffffff'\n",
-            svg ? "svg" : "pngcairo");
-    fprintf(out, "set encoding utf8\nset multiplot layout %u,%u title '", rows, columns);
-    /* In single quotes gnuplot neither expands nor runs anything. */
-    for (const char *c = title; *c; c++)
-        fprintf(out, "%s%c", *c == '\'' ? "'" : "", (unsigned char)*c < 32 || *c == 127 ? '?' : *c);
-    fprintf(out, "' font 'Sans,14'\n"
-                 "set grid lt 1 lw 1 lc '#d8d8d8'\nset border 3\nset tics nomirror\n"
-                 "set key outside top center horizontal samplen 3\nset xlabel offset 0,0.3\n");
+    fprintf(out, "set terminal %s size %u,%u%s noenhanced font 'Sans,%u' background '#ffffff'\n",
+            p->svg ? "svg" : "pngcairo", p->width, p->height, p->svg ? " dynamic" : "", p->font);
+    fprintf(
+        out,
+        "set encoding utf8\n"
+        "set grid lt 1 lw 1 lc '#d8d8d8'\nset border 3\nset tics nomirror\n"
+        "set key outside top center horizontal samplen 2 font ',10'\nset xlabel offset 0,0.3\n");
+}
+
+/* Characters of a line of the title that the picture has room for. */
+#define TITLE_CHARACTERS 138
+
+/* In single quotes gnuplot neither expands nor runs anything. */
+static void put_quoted(FILE *out, char *text)
+{
+    size_t characters = 0;
+    jsonout_clean(text); /* an SVG takes valid UTF-8 only */
+    err_make_harmless(text);
+    fputc('\'', out);
+    for (const char *c = text; *c; c++) {
+        characters += ((unsigned char)*c & 0xc0) != 0x80;
+        if (characters > TITLE_CHARACTERS) {
+            fputs("...", out);
+            break;
+        }
+        fprintf(out, "%s%c", *c == '\'' ? "'" : "", *c);
+    }
+    fputc('\'', out);
+}
+
+void gnuplot_layout(FILE *out, unsigned rows, unsigned columns, char (*title)[GNUPLOT_TITLE],
+                    size_t lines)
+{
+    fprintf(out, "set multiplot layout %u,%u title ", rows, columns);
+    for (size_t i = 0; i < lines; i++) {
+        fputs(i ? ".\"\\n\"." : "", out);
+        put_quoted(out, title[i]);
+    }
+    fputs(" font 'Sans,12'\n", out);
 }
 
 const char *gnuplot_name(const char *path)
@@ -35,7 +66,7 @@ const char *gnuplot_name(const char *path)
     return base ? base + 1 : path;
 }
 
-int gnuplot_find(struct err *e)
+bool gnuplot_is_there(void)
 {
     const char *path = getenv("PATH");
     char name[4096];
@@ -44,11 +75,20 @@ int gnuplot_find(struct err *e)
         const char *end = strchrnul(at, ':');
         int len = snprintf(name, sizeof(name), "%.*s/gnuplot", (int)(end - at), at);
         if (len < (int)sizeof(name) && access(name, X_OK) == 0)
-            return 0;
+            return true;
         at = *end ? end + 1 : NULL;
     }
+    return false;
+}
+
+int gnuplot_find(struct err *e)
+{
+    if (gnuplot_is_there())
+        return 0;
     return err_set(e, -ENOENT, ERR_OUTPUT, "--plot",
-                   "gnuplot is not installed (package gnuplot, in Debian and Ubuntu gnuplot-nox)");
+                   "gnuplot is not installed: install the package gnuplot-nox (Debian, Ubuntu: apt "
+                   "install gnuplot-nox) or gnuplot (Fedora: dnf install gnuplot; Arch: pacman -S "
+                   "gnuplot)");
 }
 
 static int spawn_gnuplot(pid_t *pid, int script, int picture, int complaints)
@@ -103,7 +143,7 @@ static int run_gnuplot(FILE *script, FILE *complaints, FILE *picture, int *statu
     return rc;
 }
 
-static int draw(FILE *script, FILE *complaints, FILE *picture, struct err *e)
+static int run_script(FILE *script, FILE *complaints, FILE *picture, struct err *e)
 {
     char words[256];
     int status = 0;
@@ -122,35 +162,37 @@ static int draw(FILE *script, FILE *complaints, FILE *picture, struct err *e)
     return err_set(e, -EIO, ERR_OUTPUT, "--plot", "gnuplot failed: %s", words);
 }
 
-int gnuplot_save(const char *path, gnuplot_script_fn script_of, const void *what,
-                 const char *source, struct err *e)
+int gnuplot_draw(FILE *picture, const struct gnuplot_job *job, struct err *e)
 {
-    size_t len = strlen(path);
-    bool svg = len > 4 && strcmp(path + len - 4, ".svg") == 0;
     FILE *script = tmpfile(), *complaints = tmpfile();
-    struct output *picture = NULL;
-    int rc;
-    if (!script || !complaints) {
+    int rc = 0;
+    if (!script || !complaints)
         rc = err_errno(e, -errno, ERR_OUTPUT, "--plot", "no temporary file");
-        goto out;
-    }
-    if (!script_of(script, what, svg)) {
-        rc = err_set(e, -EINVAL, ERR_INPUT, source, "holds nothing to draw");
-        goto out;
-    }
-    picture = output_open();
-    if (!picture) {
-        rc = err_nomem(e, "plot");
-        goto out;
-    }
-    rc = draw(script, complaints, output_stream(picture), e);
-    if (rc == 0)
-        rc = output_save(picture, path, e);
-out:
-    output_free(picture);
+    else if (!job->script(script, job->what, &job->paper))
+        rc = err_set(e, -EINVAL, ERR_INPUT, job->source, "holds nothing to draw");
+    else
+        rc = run_script(script, complaints, picture, e);
     if (complaints)
         fclose(complaints);
     if (script)
         fclose(script);
+    return rc;
+}
+
+int gnuplot_save(const char *path, const struct gnuplot_job *job, struct err *e)
+{
+    size_t len = strlen(path);
+    struct gnuplot_job to = *job;
+    struct output *picture = output_open();
+    if (!picture)
+        return err_nomem(e, "plot");
+    to.paper = (struct gnuplot_paper){.svg = len > 4 && strcmp(path + len - 4, ".svg") == 0,
+                                      .width = 1200,
+                                      .height = 800,
+                                      .font = 11};
+    int rc = gnuplot_draw(output_stream(picture), &to, e);
+    if (rc == 0)
+        rc = output_save(picture, path, e);
+    output_free(picture);
     return rc;
 }

@@ -2,9 +2,9 @@
  * rounds of kvprecond with the steady ones marked. */
 #include <math.h>
 
+#include "kvstat/draw/gnuplot.h"
+#include "kvstat/draw/plot.h"
 #include "kvstat/report/cells.h"
-#include "kvstat/report/gnuplot.h"
-#include "kvstat/report/plot.h"
 #include "lib/base/units.h"
 
 /* A line of a panel: a column of the table, times scale. */
@@ -40,7 +40,55 @@ static void put_points(FILE *out, const struct number_table *t, const struct lin
 
 /* ---- hit rate over capacity ---- */
 
-static bool write_curve(FILE *out, const void *what, bool svg)
+/* How far x has come from low to high: 0 to 1. */
+static double fraction(double x, double low, double high)
+{
+    return high > low ? (x - low) / (high - low) : 0;
+}
+
+/* The row of the knee as kvgen finds it: where hits are furthest ahead of capacity on the way from
+ * the first row to the ceiling (Satopaa et al., "Finding a 'Kneedle' in a haystack", ICDCSW 2011).
+ * The number of rows: there is none. */
+static size_t find_knee(const struct number_table *t)
+{
+    size_t n = number_table_rows(t), ceiling = 0, knee = n;
+    double best = 0, most = n ? number_table_at(t, n - 1, "Hits") : NAN;
+    if (!(most > 0))
+        return n;
+    while (number_table_at(t, ceiling, "Hits") < most)
+        ceiling++;
+    for (size_t i = 1; i <= ceiling; i++) {
+        double above =
+            fraction(number_table_at(t, i, "Hits"), number_table_at(t, 0, "Hits"), most) -
+            fraction(number_table_at(t, i, "Capacity_Bytes"),
+                     number_table_at(t, 0, "Capacity_Bytes"),
+                     number_table_at(t, ceiling, "Capacity_Bytes"));
+        if (above > best) {
+            best = above;
+            knee = i;
+        }
+    }
+    return knee;
+}
+
+/* A label below the curve, on the side that has room, and a line down to the capacity. */
+static void put_knee_label(FILE *out, const struct number_table *t, size_t knee)
+{
+    char size[CELL];
+    double bytes = number_table_at(t, knee, "Capacity_Bytes"), mib = bytes / (double)UNITS_MIB;
+    double rate = 100 * number_table_at(t, knee, "Object_Hit_Rate");
+    double most = number_table_at(t, number_table_rows(t) - 1, "Capacity_Bytes");
+    bool room = most > 16 * bytes;
+    fprintf(out,
+            "set style textbox opaque noborder\n"
+            "set label 3 'knee: %s, %.1f %%' at first %.9g,first %.9g %s offset %s front boxed\n"
+            "set arrow 1 from first %.9g,graph 0 to first %.9g,first %.9g nohead dt 3 lw 2 lc "
+            "'#d55e00'\n",
+            cell_bytes(size, bytes), rate, mib, rate, room ? "left" : "right",
+            room ? "1.5,-0.7" : "-1.5,0.7", mib, mib, rate);
+}
+
+static bool write_curve(FILE *out, const void *what, const struct gnuplot_paper *paper)
 {
     static const struct line capacity = {"Capacity_Bytes", "", "", 1.0 / (double)UNITS_MIB};
     static const struct line lines[] = {
@@ -54,14 +102,15 @@ static bool write_curve(FILE *out, const void *what, bool svg)
     const struct number_table *t = what;
     size_t n = number_table_rows(t);
     double lookups = n ? number_table_at(t, n - 1, "Lookups") : NAN, most = 0;
-    char title[256], count[CELL];
+    char title[1][GNUPLOT_TITLE], count[CELL];
     for (size_t row = 0; row < n; row++)
         for (size_t i = 0; i < all; i++)
             most = fmax(most, value_of(t, row, &lines[i]));
-    snprintf(title, sizeof(title), "%.90s: hit rate by capacity%s%s%s",
+    snprintf(title[0], sizeof(title[0]), "%.90s: hit rate by capacity%s%s%s",
              gnuplot_name(number_table_file(t)), lookups >= 0 ? ", " : "",
              lookups >= 0 ? cell_number(count, lookups) : "", lookups >= 0 ? " lookups" : "");
-    gnuplot_begin(out, svg, 1, 1, title);
+    gnuplot_begin(out, paper);
+    gnuplot_layout(out, 1, 1, title, 1);
 
     /* Marks at powers of two, each with its unit. */
     fprintf(out, "set logscale x 2\nset xtics (");
@@ -76,6 +125,10 @@ static bool write_curve(FILE *out, const void *what, bool svg)
             "set ylabel 'hit rate [%%]'\nset yrange [0:%.9g]\n",
             most > 0 ? fmin(1.15 * most, 105) : 105);
 
+    size_t knee = find_knee(t);
+    if (knee < n)
+        put_knee_label(out, t, knee);
+
     /* The lines that the file has columns for. */
     bool any = false;
     for (size_t i = 0; i < all; i++)
@@ -84,11 +137,15 @@ static bool write_curve(FILE *out, const void *what, bool svg)
                     lines[i].title);
             any = true;
         }
+    if (any && knee < n)
+        fprintf(out, ", '-' with points pt 6 ps 1.6 lw 2 lc '#d55e00' title 'knee'");
     if (any)
         fputc('\n', out);
     for (size_t i = 0; i < all; i++)
         if (has_values(t, lines[i].column))
             put_points(out, t, &capacity, &lines[i]);
+    if (any && knee < n)
+        fprintf(out, "%.9g %.9g\ne\n", value_of(t, knee, &capacity), value_of(t, knee, &lines[0]));
     fprintf(out, "unset multiplot\n");
     return any;
 }
@@ -140,7 +197,7 @@ static void put_round_panel(FILE *out, const struct number_table *t, const char 
     }
 }
 
-static bool write_rounds(FILE *out, const void *what, bool svg)
+static bool write_rounds(FILE *out, const void *what, const struct gnuplot_paper *paper)
 {
     static const struct line bandwidth = {"Bandwidth_GiB_s", "writes",
                                           "linespoints pt 7 ps 0.6 lw 2 lc '#0072b2'", 1};
@@ -151,14 +208,15 @@ static bool write_rounds(FILE *out, const void *what, bool svg)
         {"Latency_p99_us", "p99", "linespoints pt 7 ps 0.6 lw 2 lc '#7a3e5f'", 1e-3}};
     const struct number_table *t = what;
     size_t n = number_table_rows(t);
-    char title[256];
+    char title[1][GNUPLOT_TITLE];
     if (!has_values(t, bandwidth.column) || !has_values(t, iops.column) ||
         !has_values(t, latency[0].column) || !has_values(t, latency[1].column))
         return false;
-    snprintf(title, sizeof(title), "%.90s: %zu round%s of %.3g s, %s",
+    snprintf(title[0], sizeof(title[0]), "%.90s: %zu round%s of %.3g s, %s",
              gnuplot_name(number_table_file(t)), n, units_plural(n),
              number_table_at(t, 0, "Seconds"), is_steady(t, n - 1) ? "steady" : "not steady");
-    gnuplot_begin(out, svg, 3, 1, title);
+    gnuplot_begin(out, paper);
+    gnuplot_layout(out, 3, 1, title, 1);
     fprintf(out,
             "set lmargin 11\nset xlabel 'round'\nset xrange [0.5:%zu.5]\nset xtics 1\nset yrange "
             "[0:*]\n",
@@ -178,6 +236,9 @@ static bool write_rounds(FILE *out, const void *what, bool svg)
 int plot_save_numbers(const char *path, const struct number_table *t, enum number_table_kind kind,
                       struct err *e)
 {
-    return gnuplot_save(path, kind == NUMBER_TABLE_CURVE ? write_curve : write_rounds, t,
-                        number_table_file(t), e);
+    const struct gnuplot_job job = {.script =
+                                        kind == NUMBER_TABLE_CURVE ? write_curve : write_rounds,
+                                    .what = t,
+                                    .source = number_table_file(t)};
+    return gnuplot_save(path, &job, e);
 }
