@@ -42,11 +42,12 @@ kvreplay       := kvreplay options autoscale search step_command replay survey t
                   machine evidence validity evidence_json summary
 kvreplay/sched := sched selection reader order pool line admission pace room objects dispatch ledger counts results idle
 
-KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report
+KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen
 kvstat        := kvstat options inputs document number_table reporter verify output
 kvstat/count  := validity provenance gaps second scan agg groups occupancy statistics coarse_hist blocks sequences request_piece requests file_order series reuse
 kvstat/report := figure intervals bottleneck figures verdict run_table bounds compare reference cells text json sheets xlsx exports gnuplot \
                  run_plot number_plot
+kvstat/screen := lines run runs
 
 KVPRECOND_FOLDERS := kvprecond
 kvprecond := kvprecond options plan fill_target fill steady rounds run_progress report

@@ -18,6 +18,7 @@
 #include "kvstat/report/run_table.h"
 #include "kvstat/report/xlsx.h"
 #include "kvstat/reporter.h"
+#include "kvstat/screen/screen.h"
 #include "kvstat/verify.h"
 #include "lib/base/clock.h"
 #include "lib/base/descriptors.h"
@@ -42,6 +43,8 @@ static int report_files(struct reporter *r, const char *const *files, size_t n, 
     if (r->json) {
         jsonout_end(r->json);
         trials_json(r->json, r->runs);
+    } else if (!r->options.csv && !r->options.full) {
+        screen_trials(output_stream(r->text), r->runs, (enum verdict_profile)r->options.profile);
     } else if (!r->options.csv) {
         trials_text(output_stream(r->text), r->runs);
         if (r->options.profile != VERDICT_NO_PROFILE)
@@ -221,8 +224,10 @@ static int report_comparison(struct reporter *r, const char *const *files, size_
                                                          : VERDICT_PASS);
     if (rc == 0 && r->json)
         compare_json(r->json, c, runs[0], runs[1]);
-    else if (rc == 0)
+    else if (rc == 0 && r->options.full)
         compare_text(output_stream(r->text), c, runs[0], runs[1]);
+    else if (rc == 0)
+        screen_comparison(output_stream(r->text), c, runs[0], runs[1]);
 out:
     free(c);
     for (int i = 0; i < 2; i++) {

@@ -26,6 +26,11 @@
 
 static const struct opt table[] = {
     {.type = OPT_HEADING, .help = "Report"},
+    {.name = "full",
+     .type = OPT_FLAG,
+     .offset = AT(full),
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
+     .help = "Print every table instead of the one screen that matters most."},
     {.name = "json",
      .type = OPT_FLAG,
      .offset = AT(json),
@@ -220,6 +225,8 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
 
     if (o->json && o->csv)
         return refuse(e, "--csv", "is another form than --json: give one");
+    if (o->full && (o->json || o->csv))
+        return refuse(e, "--full", "is text, and has what --json and --csv have: give one");
     if (o->csv && o->reference)
         return refuse(e, "--reference", "has no CSV: give --json or neither");
     if (o->xlsx && (xlsx_len <= 5 || strcmp(o->xlsx + xlsx_len - 5, ".xlsx") != 0))

@@ -16,9 +16,8 @@
 #define RESOLUTION 0.001
 
 #define NAME_WIDTH    26
-#define CHANGED_WIDTH 46
+#define CHANGED_WIDTH 36
 #define SECTION       160
-#define SENTENCE      1024
 
 /* ---- comparing ---- */
 
@@ -119,8 +118,7 @@ static void find_clients(struct compare *c, const struct run_table *base,
         }
 }
 
-/* The worst state of a run's figures. */
-static enum validity_state state_of_run(const struct run_table *t, size_t run)
+enum validity_state compare_state_of_run(const struct run_table *t, size_t run)
 {
     enum validity_state worst = VALIDITY_GOOD;
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
@@ -137,7 +135,7 @@ static enum validity_state state_of_run(const struct run_table *t, size_t run)
 static bool any_unreliable(const struct run_table *t)
 {
     for (size_t run = 0; run < run_table_runs(t); run++)
-        if (state_of_run(t, run) == VALIDITY_UNRELIABLE)
+        if (compare_state_of_run(t, run) == VALIDITY_UNRELIABLE)
             return true;
     return false;
 }
@@ -251,6 +249,15 @@ static const char *section_of(char buf[SECTION], const struct figure_id *id)
     return buf;
 }
 
+const char *compare_label(char *buf, size_t n, const struct figure_id *id)
+{
+    char section[SECTION];
+    bool of_group = is_of_group(id);
+    snprintf(buf, n, "%s%s%s", of_group ? section_of(section, id) : "", of_group ? " " : "",
+             figure_headline(id)->label);
+    return buf;
+}
+
 static const char *cell(char *buf, const struct figure_id *id, double v)
 {
     return cell_value(buf, figure_unit(id->what), v);
@@ -280,9 +287,9 @@ static void put_runs(FILE *out, const struct run_table *t)
             fprintf(out, "; %s: %s", profile, verdict[0] ? verdict : "NOT KNOWN");
         if (run_table_is(t, run, figure_id(FIGURE_OF_RUN, FIGURE_CUT)))
             fprintf(out, "; CUT");
-        if (state_of_run(t, run) == VALIDITY_UNKNOWN)
+        if (compare_state_of_run(t, run) == VALIDITY_UNKNOWN)
             fprintf(out, "; validity unknown");
-        else if (state_of_run(t, run) == VALIDITY_UNRELIABLE)
+        else if (compare_state_of_run(t, run) == VALIDITY_UNRELIABLE)
             fprintf(out, "\n    %s",
                     run_table_text(t, run, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE)));
         fputc('\n', out);
@@ -302,10 +309,10 @@ static void put_trial_figures(FILE *out, const struct run_table *t, bool of_grou
         if (!headline || s.n == 0 || is_of_group(id) != of_groups)
             continue;
         if (!same_section(last, id))
-            fprintf(out, "\n%-*s %6s %14s %14s %8s %28s\n", NAME_WIDTH + 2, section_of(section, id),
+            fprintf(out, "\n%-*s %6s %13s %13s %8s %27s\n", NAME_WIDTH + 2, section_of(section, id),
                     "trials", "mean", "deviation", "cv", "95 % interval");
         last = id;
-        fprintf(out, "  %-*s %6zu %14s %14s %8s %13s  %13s\n", NAME_WIDTH, headline->label, s.n,
+        fprintf(out, "  %-*s %6zu %13s %13s %8s %12s  %13s\n", NAME_WIDTH, headline->label, s.n,
                 cell(a, id, s.mean), cell(b, id, s.sd), percent(c, s.cv), cell(d, id, s.low),
                 cell(e, id, s.high));
     }
@@ -319,7 +326,7 @@ void trials_text(FILE *out, const struct run_table *t)
     put_trial_figures(out, t, true);
     fprintf(out,
             "\nMean, standard deviation, coefficient of variation and 95 %% confidence interval "
-            "of the mean over trials.\nAll figures: --json.\n");
+            "of the mean.\nAll figures: --json.\n");
 }
 
 void trials_json(struct jsonout *j, const struct run_table *t)
@@ -356,7 +363,7 @@ static bool single_runs(const struct compare *c)
 static void add(char *buf, const char *text)
 {
     size_t len = strlen(buf);
-    snprintf(buf + len, SENTENCE - len, "%s", text);
+    snprintf(buf + len, COMPARE_SENTENCE - len, "%s", text);
 }
 
 /* "Tier-2 Read Decode service, p95 is 21.3 % lower (12.0 ms, was 15.2 ms)": the first figure with
@@ -364,7 +371,7 @@ static void add(char *buf, const char *text)
 static void add_foremost(char *buf, const struct compare *c, enum compare_change change)
 {
     size_t first = c->count;
-    char a[CELL], b[CELL], by[CELL] = "", section[SECTION];
+    char a[CELL], b[CELL], by[CELL] = "", label[SECTION + 64];
     size_t len = strlen(buf);
     for (size_t i = 0; i < c->count; i++) {
         if (c->figure[i].change != change)
@@ -376,12 +383,10 @@ static void add_foremost(char *buf, const struct compare *c, enum compare_change
             break;
     }
     const struct compare_figure *f = &c->figure[first];
-    bool of_group = is_of_group(f->id);
     if (!isnan(f->difference))
         snprintf(by, sizeof(by), "%.1f %% ", 100 * fabs(f->difference));
-    snprintf(buf + len, SENTENCE - len, "%s%s%s is %s%s (%s, was %s)",
-             of_group ? section_of(section, f->id) : "", of_group ? " " : "",
-             figure_headline(f->id)->label, by, f->new > f->base ? "higher" : "lower",
+    snprintf(buf + len, COMPARE_SENTENCE - len, "%s is %s%s (%s, was %s)",
+             compare_label(label, sizeof(label), f->id), by, f->new > f->base ? "higher" : "lower",
              cell(a, f->id, f->new), cell(b, f->id, f->base));
 }
 
@@ -389,25 +394,24 @@ static void add_others(char *buf, size_t count, const char *what)
 {
     size_t len = strlen(buf);
     if (count > 0)
-        snprintf(buf + len, SENTENCE - len, ", and %zu more figure%s %s %s", count,
+        snprintf(buf + len, COMPARE_SENTENCE - len, ", and %zu more figure%s %s %s", count,
                  units_plural(count), count == 1 ? "is" : "are", what);
 }
 
-/* The answer in a sentence, SENTENCE bytes. */
-static const char *sentence(char *buf, const struct compare *c)
+const char *compare_sentence(char buf[COMPARE_SENTENCE], const struct compare *c)
 {
     size_t better = c->changes[COMPARE_BETTER], worse = c->changes[COMPARE_WORSE];
     buf[0] = '\0';
     if (better && worse) {
-        snprintf(buf, SENTENCE, "new is better than base in %zu figure%s: ", better,
+        snprintf(buf, COMPARE_SENTENCE, "new is better than base in %zu figure%s: ", better,
                  units_plural(better));
         add_foremost(buf, c, COMPARE_BETTER);
         size_t len = strlen(buf);
-        snprintf(buf + len, SENTENCE - len, "; and worse in %zu: ", worse);
+        snprintf(buf + len, COMPARE_SENTENCE - len, "; and worse in %zu: ", worse);
         add_foremost(buf, c, COMPARE_WORSE);
     } else if (better || worse) {
         const char *than = better ? "better" : "worse";
-        snprintf(buf, SENTENCE, "new is %s than base: ", than);
+        snprintf(buf, COMPARE_SENTENCE, "new is %s than base: ", than);
         add_foremost(buf, c, better ? COMPARE_BETTER : COMPARE_WORSE);
         add_others(buf, better + worse - 1, than);
         add(buf, better ? "; none is worse" : "; none is better");
@@ -420,7 +424,7 @@ static const char *sentence(char *buf, const struct compare *c)
         size_t len = strlen(buf);
         if (!single_runs(c) && c->shows > 0)
             snprintf(
-                buf + len, SENTENCE - len,
+                buf + len, COMPARE_SENTENCE - len,
                 "; with these %zu and %zu trials a change under %.2g %% would not show in half "
                 "of the figures",
                 c->base_runs, c->new_runs, 100 * c->shows);
@@ -435,7 +439,7 @@ static const char *sentence(char *buf, const struct compare *c)
         add(buf, " The runs are of different traces.");
     if (c->client[0]) {
         size_t len = strlen(buf);
-        snprintf(buf + len, SENTENCE - len,
+        snprintf(buf + len, COMPARE_SENTENCE - len,
                  " The clients differ (base: %s, new: %s): part of a difference may be theirs.",
                  c->client[0], c->client[1]);
     }
@@ -486,7 +490,7 @@ void compare_text(FILE *out, const struct compare *c, const struct run_table *ba
                   const struct run_table *new)
 {
     size_t changed = c->count - c->changes[COMPARE_NOT_CHANGED];
-    char text[SENTENCE], section[SECTION], label[SECTION + 64];
+    char text[COMPARE_SENTENCE], section[SECTION], label[SECTION + 64];
     bool any = false;
     fprintf(out, "Base:\n");
     put_runs(out, base);
@@ -500,9 +504,8 @@ void compare_text(FILE *out, const struct compare *c, const struct run_table *ba
         fprintf(
             out,
             "One run on each side: the noise is that between blocks of the operations within it, "
-            "and "
-            "that of rates is\nnot known. Runs of one load often differ more: give three to five "
-            "trials of each, the base's by repeating\n--compare.\n");
+            "and that\nof rates is not known. Runs of one load often differ more: give three to "
+            "five trials of each,\nthe base's by repeating --compare.\n");
     for (size_t i = 0; i < c->count; i++) {
         const struct compare_figure *f = &c->figure[i];
         if (f->change == COMPARE_NOT_CHANGED)
@@ -516,7 +519,7 @@ void compare_text(FILE *out, const struct compare *c, const struct run_table *ba
     }
     put_figures(out, c, false);
     put_figures(out, c, true);
-    cell_verdict(out, sentence(text, c));
+    cell_verdict(out, compare_sentence(text, c));
 }
 
 /* ---- the comparison as JSON ---- */
@@ -539,7 +542,7 @@ void compare_json(struct jsonout *j, const struct compare *c, const struct run_t
                          : worse                         ? "worse"
                          : c->changes[COMPARE_DIFFERENT] ? "different"
                                                          : "same";
-    char text[SENTENCE];
+    char text[COMPARE_SENTENCE];
     jsonout_object(j, "compare");
     put_files(j, "base", base);
     put_files(j, "new", new);
@@ -572,6 +575,6 @@ void compare_json(struct jsonout *j, const struct compare *c, const struct run_t
     jsonout_f64(j, "would_show", c->shows);
     jsonout_bool(j, "unreliable", c->unreliable);
     jsonout_text_value(j, "device", c->device[0] ? c->device : NULL);
-    jsonout_text_value(j, "sentence", sentence(text, c));
+    jsonout_text_value(j, "sentence", compare_sentence(text, c));
     jsonout_end(j);
 }
