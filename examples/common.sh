@@ -219,7 +219,7 @@ better() {
 }
 
 # bottleneck FILE: what holds requests up most in a result, in words, with its share.
-bottleneck() { kvstat "$1" | sed -n 's/^Bottleneck  *\(.*\) of end-to-end time.*/\1/p; s/^Bottleneck  *\(none stands.*\)/\1/p'; }
+bottleneck() { kvstat --full "$1" | sed -n 's/^Bottleneck  *\(.*\) of end-to-end time.*/\1/p; s/^Bottleneck  *\(none stands.*\)/\1/p'; }
 
 # pick NAME... : from one run's CSV (kvstat --csv) on standard input, the values of the figures with these names in
 # this order, one a line; "-" for a figure that is not there or not known. Names are those of the JSON:

@@ -19,6 +19,7 @@
 #include "kvstat/report/run_table.h"
 #include "kvstat/report/xlsx.h"
 #include "kvstat/reporter.h"
+#include "kvstat/screen/screen.h"
 #include "kvstat/verify.h"
 #include "lib/base/clock.h"
 #include "lib/base/descriptors.h"
@@ -43,6 +44,8 @@ static int report_files(struct reporter *r, const char *const *files, size_t n, 
     if (r->json) {
         jsonout_end(r->json);
         trials_json(r->json, r->runs);
+    } else if (!r->options.csv && !r->options.full) {
+        screen_trials(output_stream(r->text), r->runs, r->options.asked);
     } else if (!r->options.csv) {
         trials_text(output_stream(r->text), r->runs);
         if (verdict_is_asked(r->options.asked))
@@ -240,8 +243,10 @@ static int report_comparison(struct reporter *r, const char *const *files, size_
     } else if (r->options.csv) {
         long_csv_header(output_stream(r->text));
         long_csv_compare(output_stream(r->text), c, runs[0], runs[1]);
-    } else {
+    } else if (r->options.full) {
         compare_text(output_stream(r->text), c, runs[0], runs[1]);
+    } else {
+        screen_comparison(output_stream(r->text), c, runs[0], runs[1]);
     }
 out:
     free(c);

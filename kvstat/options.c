@@ -27,6 +27,11 @@
 
 static const struct opt table[] = {
     {.type = OPT_HEADING, .help = "Report"},
+    {.name = "full",
+     .type = OPT_FLAG,
+     .offset = AT(full),
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
+     .help = "Print every table instead of the one screen that matters most."},
     {.name = "json",
      .type = OPT_FLAG,
      .offset = AT(json),
@@ -244,6 +249,8 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
 
     if (o->json && o->csv)
         return refuse(e, "--csv", "does not apply with --json: choose one");
+    if (o->full && (o->json || o->csv))
+        return refuse(e, "--full", "does not apply with --json or --csv, which have all figures");
     if (o->csv && o->reference)
         return refuse(e, "--reference", "does not apply with --csv");
     if (o->xlsx && (xlsx_len <= 5 || strcmp(o->xlsx + xlsx_len - 5, ".xlsx") != 0))

@@ -15,6 +15,7 @@
 #include "kvstat/mlperf/results.h"
 #include "kvstat/report/exports.h"
 #include "kvstat/report/report.h"
+#include "kvstat/screen/screen.h"
 #include "lib/base/units.h"
 #include "lib/conf/conf.h"
 
@@ -222,7 +223,12 @@ static int put_report(struct reporter *r, const struct figures *f, const struct 
     } else if (r->json && !r->hidden) {
         report_json(r->json, f);
     } else if (!r->hidden && !r->several && !o->csv) {
-        report_text(output_stream(r->text), f, verdict);
+        if (o->full) {
+            report_text(output_stream(r->text), f, verdict);
+        } else {
+            screen_run(output_stream(r->text), f, verdict);
+            report_text_asked(output_stream(r->text), f);
+        }
     }
     if (r->runs)
         rc = run_table_add(r->runs, f, e);

@@ -58,6 +58,32 @@ const char *cell_bytes(char *buf, double bytes)
     return buf;
 }
 
+const char *cell_percent(char *buf, double v)
+{
+    if (!isfinite(v))
+        snprintf(buf, CELL, "-");
+    else
+        snprintf(buf, CELL, "%.1f %%", 100 * v);
+    return buf;
+}
+
+const char *cell_size(char *buf, double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    char number[CELL];
+    size_t i = 0;
+    if (!isfinite(bytes)) {
+        snprintf(buf, CELL, "-");
+        return buf;
+    }
+    while (i < 6 && fabs(bytes) >= 999.5) {
+        bytes /= 1024;
+        i++;
+    }
+    snprintf(buf, CELL, "%s %s", cell_number(number, bytes), units[i]);
+    return buf;
+}
+
 const char *cell_seconds(char *buf, double s)
 {
     if (!isfinite(s))

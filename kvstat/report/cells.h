@@ -12,14 +12,16 @@
 enum {
     CELL = 40,
     LABEL = 160,
-    CELL_COLUMNS = 110 /* of a report */
+    CELL_COLUMNS = 100 /* of a report */
 };
 
 const char *cell_count(char *buf, uint64_t count); /* "1,234,567" */
 const char *cell_rows(char *buf, uint64_t count);  /* "1 row", "1,234 rows" */
 const char *cell_number(char *buf, double v);      /* three or more digits: "0.123", "1,234" */
 const char *cell_share(char *buf, double v);       /* of 1: "12.34 %" */
+const char *cell_percent(char *buf, double v);     /* of 1: "12.3 %" */
 const char *cell_bytes(char *buf, double bytes);   /* "1.50 GiB" */
+const char *cell_size(char *buf, double bytes);    /* in three digits: "15.9 GiB" */
 const char *cell_seconds(char *buf, double s);     /* "12.3 s", "2 h 05 min" */
 /* At most 8 characters: "12.3 us"; marked with * when too few samples support it. */
 const char *cell_time(char *buf, double ns, bool supported);
@@ -38,9 +40,9 @@ int cell_columns(const char *text);
 /* The width for printf, which counts bytes, that makes text fill so many columns. */
 int cell_pad(const char *text, int columns);
 
-/* "Notes        ...": a text in lines of at most 110 bytes, the title in front of the first. */
+/* "Notes        ...": a text in lines of at most 100 bytes, the title in front of the first. */
 void cell_paragraph(FILE *out, const char *title, const char *text);
-/* The last lines of a report: "Verdict: ...", the sentence in lines of at most 110 bytes. */
+/* The last lines of a report: "Verdict: ...", the sentence in lines of at most 100 bytes. */
 void cell_verdict(FILE *out, const char *sentence);
 
 #endif

@@ -16,7 +16,7 @@
 #define RESOLUTION 0.001
 
 #define NAME_WIDTH    26
-#define CHANGED_WIDTH 46
+#define CHANGED_WIDTH 36
 #define SECTION       160
 
 /* ---- comparing ---- */
@@ -132,8 +132,7 @@ static void find_pages(struct compare *c, const struct run_table *base, const st
         }
 }
 
-/* The worst state of a run's figures. */
-static enum validity_state state_of_run(const struct run_table *t, size_t run)
+enum validity_state compare_state_of_run(const struct run_table *t, size_t run)
 {
     enum validity_state worst = VALIDITY_GOOD;
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
@@ -150,7 +149,7 @@ static enum validity_state state_of_run(const struct run_table *t, size_t run)
 static bool any_unreliable(const struct run_table *t)
 {
     for (size_t run = 0; run < run_table_runs(t); run++)
-        if (state_of_run(t, run) == VALIDITY_UNRELIABLE)
+        if (compare_state_of_run(t, run) == VALIDITY_UNRELIABLE)
             return true;
     return false;
 }
@@ -265,6 +264,15 @@ static const char *section_of(char buf[SECTION], const struct figure_id *id)
     return buf;
 }
 
+const char *compare_label(char *buf, size_t n, const struct figure_id *id)
+{
+    char section[SECTION];
+    bool of_group = is_of_group(id);
+    snprintf(buf, n, "%s%s%s", of_group ? section_of(section, id) : "", of_group ? " " : "",
+             figure_headline(id)->label);
+    return buf;
+}
+
 static const char *cell(char *buf, const struct figure_id *id, double v)
 {
     return cell_value(buf, figure_unit(id->what), v);
@@ -294,9 +302,9 @@ static void put_runs(FILE *out, const struct run_table *t)
             fprintf(out, "; %s: %s", profile, verdict[0] ? verdict : "NOT KNOWN");
         if (run_table_is(t, run, figure_id(FIGURE_OF_RUN, FIGURE_CUT)))
             fprintf(out, "; CUT");
-        if (state_of_run(t, run) == VALIDITY_UNKNOWN)
+        if (compare_state_of_run(t, run) == VALIDITY_UNKNOWN)
             fprintf(out, "; validity unknown");
-        else if (state_of_run(t, run) == VALIDITY_UNRELIABLE)
+        else if (compare_state_of_run(t, run) == VALIDITY_UNRELIABLE)
             fprintf(out, "\n    %s",
                     run_table_text(t, run, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE)));
         fputc('\n', out);
@@ -316,10 +324,10 @@ static void put_trial_figures(FILE *out, const struct run_table *t, bool of_grou
         if (!headline || s.n == 0 || is_of_group(id) != of_groups)
             continue;
         if (!same_section(last, id))
-            fprintf(out, "\n%-*s %6s %14s %14s %8s %28s\n", NAME_WIDTH + 2, section_of(section, id),
+            fprintf(out, "\n%-*s %6s %13s %13s %8s %27s\n", NAME_WIDTH + 2, section_of(section, id),
                     "trials", "mean", "deviation", "cv", "95 % interval");
         last = id;
-        fprintf(out, "  %-*s %6zu %14s %14s %8s %13s  %13s\n", NAME_WIDTH, headline->label, s.n,
+        fprintf(out, "  %-*s %6zu %13s %13s %8s %12s  %13s\n", NAME_WIDTH, headline->label, s.n,
                 cell(a, id, s.mean), cell(b, id, s.sd), percent(c, s.cv), cell(d, id, s.low),
                 cell(e, id, s.high));
     }
@@ -333,7 +341,7 @@ void trials_text(FILE *out, const struct run_table *t)
     put_trial_figures(out, t, true);
     fprintf(out,
             "\nMean, standard deviation, coefficient of variation and 95 %% confidence interval "
-            "of the mean over trials.\nAll figures: --json.\n");
+            "of the mean.\nAll figures: --json.\n");
 }
 
 void trials_json(struct jsonout *j, const struct run_table *t)
@@ -378,7 +386,7 @@ static void add(char *buf, const char *text)
 static void add_foremost(char *buf, const struct compare *c, enum compare_change change)
 {
     size_t first = c->count;
-    char a[CELL], b[CELL], by[CELL] = "", section[SECTION];
+    char a[CELL], b[CELL], by[CELL] = "", label[SECTION + 64];
     size_t len = strlen(buf);
     for (size_t i = 0; i < c->count; i++) {
         if (c->figure[i].change != change)
@@ -390,12 +398,10 @@ static void add_foremost(char *buf, const struct compare *c, enum compare_change
             break;
     }
     const struct compare_figure *f = &c->figure[first];
-    bool of_group = is_of_group(f->id);
     if (!isnan(f->difference))
         snprintf(by, sizeof(by), "%.1f %% ", 100 * fabs(f->difference));
-    snprintf(buf + len, COMPARE_SENTENCE - len, "%s%s%s is %s%s (%s, was %s)",
-             of_group ? section_of(section, f->id) : "", of_group ? " " : "",
-             figure_headline(f->id)->label, by, f->new > f->base ? "higher" : "lower",
+    snprintf(buf + len, COMPARE_SENTENCE - len, "%s is %s%s (%s, was %s)",
+             compare_label(label, sizeof(label), f->id), by, f->new > f->base ? "higher" : "lower",
              cell(a, f->id, f->new), cell(b, f->id, f->base));
 }
 
@@ -454,7 +460,7 @@ const char *compare_sentence(char buf[COMPARE_SENTENCE], const struct compare *c
     }
     if (c->pages[0]) {
         size_t len = strlen(buf);
-        snprintf(buf + len, SENTENCE - len,
+        snprintf(buf + len, COMPARE_SENTENCE - len,
                  " Buffers were in other pages (base: %s, new: %s): part of a difference may be "
                  "theirs.",
                  c->pages[0], c->pages[1]);
@@ -520,9 +526,8 @@ void compare_text(FILE *out, const struct compare *c, const struct run_table *ba
         fprintf(
             out,
             "One run on each side: the noise is that between blocks of the operations within it, "
-            "and "
-            "that of rates is\nnot known. Runs of one load often differ more: give three to five "
-            "trials of each, the base's by repeating\n--compare.\n");
+            "and that\nof rates is not known. Runs of one load often differ more: give three to "
+            "five trials of each,\nthe base's by repeating --compare.\n");
     for (size_t i = 0; i < c->count; i++) {
         const struct compare_figure *f = &c->figure[i];
         if (f->change == COMPARE_NOT_CHANGED)

@@ -65,11 +65,16 @@ int compare_sides(struct compare **out, const struct compare_side *base,
 
 /* "better", "mixed", "same" ...; NULL: nothing could be tested. */
 const char *compare_answer(const struct compare *c);
-/* The answer in words. Returns buf. */
+/* The answer in a sentence. Returns buf. */
 enum {
     COMPARE_SENTENCE = 1024
 };
 const char *compare_sentence(char buf[COMPARE_SENTENCE], const struct compare *c);
+/* The figure in words: "end to end, p95", "Tier-2 Read Decode service, p95". Returns buf, of n
+ * bytes. */
+const char *compare_label(char *buf, size_t n, const struct figure_id *id);
+/* The worst state that the figures of a run are in. */
+enum validity_state compare_state_of_run(const struct run_table *t, size_t run);
 
 void compare_text(FILE *out, const struct compare *c, const struct run_table *base,
                   const struct run_table *new);

@@ -210,6 +210,11 @@ bool figure_enough(uint64_t samples, uint32_t ppm)
     return (double)samples * (1000000.0 - ppm) >= 10e6;
 }
 
+bool figure_bounded(uint64_t samples, uint32_t ppm)
+{
+    return pow((double)ppm / 1e6, (double)samples) <= 0.05;
+}
+
 /* ---- unit and name ---- */
 
 /* The member that a figure is (NULL: it has no name), its unit, and for distributions their title

@@ -228,6 +228,8 @@ static void put_rows(struct figures *f)
     put_count(f, figure_id(FIGURE_OF_ROWS, FIGURE_IO_OPS), t->io_ops);
     put_count(f, figure_id(FIGURE_OF_ROWS, FIGURE_READ_BYTES), t->read_bytes);
     put_count(f, figure_id(FIGURE_OF_ROWS, FIGURE_WRITE_BYTES), t->write_bytes);
+    put_number(f, figure_id(FIGURE_OF_ROWS, FIGURE_SIZE),
+               ratio((double)t->read_bytes + (double)t->write_bytes, (double)t->io_ops));
     put_count(f, figure_id(FIGURE_OF_ROWS, FIGURE_GENERATE_ROWS), t->generate_rows);
 }
 
@@ -382,8 +384,8 @@ static void doubt_rows(struct figures *f)
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
         struct validity_of doubt = {.state = odd[i].rows * 100 > t->rows ? VALIDITY_UNRELIABLE
                                                                          : VALIDITY_GOOD};
-        snprintf(doubt.why, sizeof(doubt.why), "%llu rows have %s", (unsigned long long)odd[i].rows,
-                 odd[i].what);
+        snprintf(doubt.why, sizeof(doubt.why), "%llu row%s with %s",
+                 (unsigned long long)odd[i].rows, units_plural(odd[i].rows), odd[i].what);
         if (odd[i].rows > 0)
             validity_doubt(&f->validity, odd[i].kind, VALIDITY_EVERYWHERE, &doubt);
     }

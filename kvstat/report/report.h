@@ -13,9 +13,12 @@ struct run_table;
 struct verdict;
 struct xlsx;
 
-/* The report on one run, 110 columns at most. Groups that are not by the default columns get tables
- * of their own. verdict: NULL: not asked for. */
+/* Every table on one run, 100 columns at most where names of users and groups have room in it.
+ * verdict: NULL: not asked for. */
 void report_text(FILE *out, const struct figures *f, const struct verdict *verdict);
+/* The tables that options ask for: reuse distances, groups that are not by the default columns, the
+ * time series. report_text has them too. */
+void report_text_asked(FILE *out, const struct figures *f);
 /* Adds the members of the report to the object that is open. */
 void report_json(struct jsonout *j, const struct figures *f);
 

@@ -63,11 +63,18 @@ static unsigned percentiles_for(uint64_t samples)
     return n;
 }
 
+/* A table of all percentiles has no room for P90. */
+static bool has_room(unsigned percentile, unsigned percentiles)
+{
+    return hist_percentiles[percentile].ppm != 900000 || percentiles < HIST_PERCENTILES;
+}
+
 static void put_times_header(FILE *out, const char *label, int width, unsigned percentiles)
 {
-    fprintf(out, "  %-*s %11s %8s %8s", width, label, "samples", "mean", "min");
+    fprintf(out, "  %-*s %9s %8s %8s", width, label, "samples", "mean", "min");
     for (unsigned i = 0; i < percentiles; i++)
-        fprintf(out, " %8s", hist_percentiles[i].label);
+        if (has_room(i, percentiles))
+            fprintf(out, " %8s", hist_percentiles[i].label);
     fprintf(out, " %8s\n", "max");
 }
 
@@ -76,14 +83,15 @@ static void put_times(FILE *out, const char *label, int width, const struct hist
 {
     char a[CELL], b[CELL], c[CELL];
     if (hist_max(h) == 0) {
-        fprintf(out, "  %-*s %11s %8s\n", cell_pad(label, width), label,
+        fprintf(out, "  %-*s %9s %8s\n", cell_pad(label, width), label,
                 cell_count(a, hist_count(h)), "all 0");
         return;
     }
-    fprintf(out, "  %-*s %11s %8s %8s", cell_pad(label, width), label, cell_count(a, hist_count(h)),
+    fprintf(out, "  %-*s %9s %8s %8s", cell_pad(label, width), label, cell_count(a, hist_count(h)),
             cell_time(b, hist_mean(h), true), cell_time(c, (double)hist_min(h), true));
     for (unsigned i = 0; i < percentiles; i++)
-        fprintf(out, " %8s", cell_percentile(a, h, hist_percentiles[i].ppm));
+        if (has_room(i, percentiles))
+            fprintf(out, " %8s", cell_percentile(a, h, hist_percentiles[i].ppm));
     fprintf(out, " %8s\n", cell_time(a, (double)hist_max(h), true));
 }
 
@@ -380,13 +388,13 @@ static void put_throughput(FILE *out, const struct figures *f)
             continue;
         rate_note(note, f, h);
         if (unit != FIGURE_UNIT_TOKENS_PER_S)
-            fprintf(out, "  %-28s %14s/s         %s\n", h->label,
+            fprintf(out, "  %-24s %11s/s         %s\n", h->label,
                     unit == FIGURE_UNIT_BYTES_PER_S ? cell_bytes(cell, v) : cell_number(cell, v),
                     note);
         else if (!isnan(v))
-            fprintf(out, "  %-28s %14s tokens/s  %s\n", h->label, cell_number(cell, v), note);
+            fprintf(out, "  %-24s %11s tokens/s  %s\n", h->label, cell_number(cell, v), note);
     }
-    fprintf(out, "  %-28s %14s           read in phase Decode\n", "decode bytes",
+    fprintf(out, "  %-24s %11s           read in phase Decode\n", "decode bytes",
             cell_bytes(cell, number(f, FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ)));
 }
 
@@ -405,7 +413,7 @@ static void put_class(FILE *out, const struct figures *f, const struct figure_pa
     const struct hist *h = hist_in(class, FIGURE_END_TO_END);
     struct figure_id id = class->figure->id;
     char a[CELL];
-    fprintf(out, "  %-13s %11s", trace_qos_text(id.qos),
+    fprintf(out, "  %-13s %9s", trace_qos_text(id.qos),
             cell_count(a, count_in(class, FIGURE_REQUESTS)));
     for (unsigned i = 0; i < percentiles; i++)
         if (is_of_target(i))
@@ -418,9 +426,9 @@ static void put_class(FILE *out, const struct figures *f, const struct figure_pa
     double target_ms = figures_number(f, id);
     id.what = FIGURE_MET;
     if (isnan(share))
-        fprintf(out, " %11s %10s  %s\n", "-", "-", "not known");
+        fprintf(out, " %10s %9s  %s\n", "-", "-", "not known");
     else
-        fprintf(out, " %8.0f ms %8.2f %%  %s\n", target_ms, 100 * share,
+        fprintf(out, " %7.0f ms %7.2f %%  %s\n", target_ms, 100 * share,
                 figures_is(f, id) ? "met" : "NOT MET");
 }
 
@@ -439,11 +447,11 @@ static void put_classes(FILE *out, const struct figures *f)
         if (count_in(&class, FIGURE_REQUESTS) == 0)
             continue;
         if (!any) {
-            fprintf(out, "  %-13s %11s", "end to end by", "requests");
+            fprintf(out, "  %-13s %9s", "end to end by", "requests");
             for (unsigned i = 0; i < percentiles; i++)
                 if (is_of_target(i))
                     fprintf(out, " %8s", hist_percentiles[i].label);
-            fprintf(out, " %8s %11s %10s\n", "max", "target p95", "within it");
+            fprintf(out, " %8s %10s %9s\n", "max", "target p95", "within it");
         }
         any = true;
         put_class(out, f, &class, percentiles);
@@ -530,7 +538,7 @@ static void put_volume(FILE *out, const struct figure_part *group, const char *l
     const struct hist *size = hist_in(group, FIGURE_SIZE);
     uint64_t moved = count_in(group, FIGURE_MOVED), failed = count_in(group, FIGURE_FAILED);
     char a[CELL], b[CELL], c[CELL], d[CELL];
-    fprintf(out, "  %-*s %11s %11s %10s", cell_pad(label, width), label,
+    fprintf(out, "  %-*s %9s %10s %9s", cell_pad(label, width), label,
             cell_count(a, count_in(group, FIGURE_OPS)), moved ? cell_bytes(b, (double)moved) : "-",
             cell_number(c, number_in(group, FIGURE_GIB_PER_S)));
     if (size)
@@ -589,7 +597,7 @@ static void put_groups(FILE *out, const struct figures *f, const struct section 
             continue;
         if (!any) {
             put_heading(out, s->title, "");
-            fprintf(out, "  %-*s %11s %11s %10s %10s %10s %10s %10s\n", width, s->label, "ops",
+            fprintf(out, "  %-*s %9s %10s %9s %10s %10s %10s %10s\n", width, s->label, "ops",
                     "moved", "GiB/s", "size min", "mean", "p95", "max");
         }
         any = true;
@@ -664,7 +672,7 @@ static void put_contents(FILE *out, const struct figures *f)
         if (!any) {
             put_heading(out, "Tier contents",
                         "from the sizes of rows: writes less deletions and moves");
-            fprintf(out, "  %-8s %11s %11s %11s %12s", "tier", "capacity", "peak", "at the end",
+            fprintf(out, "  %-6s %10s %10s %10s %12s", "tier", "capacity", "peak", "at the end",
                     "objects peak");
             for (unsigned m = 0; m < MOVES; m++)
                 if (moved[m])
@@ -672,7 +680,7 @@ static void put_contents(FILE *out, const struct figures *f)
             fputc('\n', out);
         }
         any = true;
-        fprintf(out, "  %-8s %11s %11s %11s %12s", trace_tier_text(tier.figure->id.tier),
+        fprintf(out, "  %-6s %10s %10s %10s %12s", trace_tier_text(tier.figure->id.tier),
                 cell_bytes(a, number_in(&tier, FIGURE_CAPACITY_BYTES)),
                 cell_bytes(b, number_in(&tier, FIGURE_PEAK_BYTES)),
                 cell_bytes(c, number_in(&tier, FIGURE_FINAL_BYTES)),
@@ -745,7 +753,7 @@ static void put_series(FILE *out, const struct intervals *s, bool result)
     } times[] = {{FIGURE_SERVICE, "service"},
                  {FIGURE_RESPONSE, "response"},
                  {FIGURE_WAIT, "wait"},
-                 {FIGURE_LATENESS, "lateness"}};
+                 {FIGURE_LATENESS, "late"}};
     enum {
         TIMES = sizeof(times) / sizeof(times[0])
     };
@@ -767,34 +775,34 @@ static void put_series(FILE *out, const struct intervals *s, bool result)
             result ? ", at completion; P95 of the times of Tier-2, the longer of reads and writes"
                    : "");
     for (int line = 0; line < 2; line++) {
-        fprintf(out, "  %8s", line == 0 ? "" : "from");
+        fprintf(out, "  %7s", line == 0 ? "" : "from");
         for (unsigned t = 0; t < TRACE_TIERS; t++)
             for (unsigned d = 0; d < 2; d++)
                 if (used[t][d])
-                    fprintf(out, " %8s", line == 0 ? trace_tier_text(t) : names[d]);
+                    fprintf(out, " %7s", line == 0 ? trace_tier_text(t) : names[d]);
         for (unsigned m = 0; m < TIMES; m++)
             if (timed[m])
-                fprintf(out, " %8s", line == 0 ? "P95" : times[m].title);
-        fprintf(out, " %8s\n", line == 0 ? "" : "hit rate");
+                fprintf(out, " %7s", line == 0 ? "P95" : times[m].title);
+        fprintf(out, " %7s\n", line == 0 ? "hit" : "rate");
     }
     for (size_t i = 0; i < n; i++) {
         const struct figure_part part = intervals_at(s, i);
         const struct figure *warm = figure_in(&part, FIGURE_ITSELF);
-        fprintf(out, "  %6.6g s", number_in(&part, FIGURE_TIME));
+        fprintf(out, "  %5.5g s", number_in(&part, FIGURE_TIME));
         for (unsigned t = 0; t < TRACE_TIERS; t++)
             for (unsigned d = 0; d < 2; d++) {
                 const struct figure_id rate = figure_id_direction(t, ops[d], FIGURE_GIB_PER_S);
                 if (used[t][d])
-                    fprintf(out, " %8s", cell_number(cell, intervals_number(s, i, rate)));
+                    fprintf(out, " %7s", cell_number(cell, intervals_number(s, i, rate)));
             }
         for (unsigned m = 0; m < TIMES; m++) {
             double us = fmax(interval_p95(s, i, TRACE_READ, times[m].what),
                              interval_p95(s, i, TRACE_WRITE, times[m].what));
             if (timed[m])
-                fprintf(out, " %8s", isnan(us) ? "-" : cell_of_us(cell, us));
+                fprintf(out, " %7s", isnan(us) ? "-" : cell_of_us(cell, us));
         }
-        fprintf(out, " %8s", cell_share(cell, number_in(&part, FIGURE_HIT_RATE)));
-        fprintf(out, "%s\n", warm && warm->truth ? "  warm-up" : "");
+        fprintf(out, " %7s", cell_percent(cell, number_in(&part, FIGURE_HIT_RATE)));
+        fprintf(out, "%s\n", warm && warm->truth ? " warm-up" : "");
     }
 }
 
@@ -831,17 +839,28 @@ static void put_series_queues(FILE *out, const struct intervals *s)
 
 /* ---- all of it ---- */
 
+void report_text_asked(FILE *out, const struct figures *f)
+{
+    static const struct section groups = {FIGURE_OF_GROUP, "Groups of --by", "group", " by group",
+                                          FIGURE_DEVICE};
+    const struct intervals *series = figures_intervals(f);
+    struct figure_part group = {0};
+    put_reuse(out, f);
+    if (figures_next(f, FIGURE_OF_GROUP, &group) && group.figure->id.by != GROUPS_DEFAULT)
+        put_groups(out, f, &groups);
+    if (!series || !intervals_asked_for(series))
+        return;
+    put_series(out, series, figures_is_result(f));
+    put_series_queues(out, series);
+}
+
 void report_text(FILE *out, const struct figures *f, const struct verdict *verdict)
 {
     static const struct section operations = {FIGURE_OF_DIRECTION, "Tiers and operations",
                                               "operation", "", FIGURE_DEVICE},
                                 phases = {FIGURE_OF_PHASE, "Phases", "phase", " by phase",
-                                          FIGURE_SERVICE},
-                                groups = {FIGURE_OF_GROUP, "Groups of --by", "group", " by group",
-                                          FIGURE_DEVICE};
-    const struct intervals *series = figures_intervals(f);
+                                          FIGURE_SERVICE};
     bool result = figures_is_result(f);
-    struct figure_part group = {0};
     put_title(out, f);
     put_run(out, f);
     put_bottleneck(out, f);
@@ -853,17 +872,11 @@ void report_text(FILE *out, const struct figures *f, const struct verdict *verdi
     put_groups(out, f, &operations);
     put_hit_rates(out, f);
     put_contents(out, f);
-    put_reuse(out, f);
     put_groups(out, f, &phases);
-    if (figures_next(f, FIGURE_OF_GROUP, &group) && group.figure->id.by != GROUPS_DEFAULT)
-        put_groups(out, f, &groups);
-    if (series && intervals_asked_for(series))
-        put_series(out, series, result);
-    if (series && intervals_asked_for(series))
-        put_series_queues(out, series);
+    report_text_asked(out, f);
     if (count(f, FIGURE_OF_RUN, FIGURE_ROWS) > 0)
         fprintf(out, "\nSizes are powers of two (1 GiB = 2^30 bytes).%s\n",
-                result ? " Latencies are of whole objects, whose sizes stand above them." : "");
+                result ? " Latencies are those of whole objects." : "");
     if (count(f, FIGURE_OF_RUN, FIGURE_ROWS) > 0 &&
         (result || count(f, FIGURE_OF_REQUESTS, FIGURE_REQUESTS) > 0))
         fprintf(

@@ -15,7 +15,7 @@
 #include "lib/base/units.h"
 
 #define P95_PPM  950000u
-#define SENTENCE 8192
+#define SENTENCE VERDICT_SENTENCE
 /* A line that grows by more than this share of the time that passes is one that is not served. */
 #define BACKLOG_LIMIT 0.01
 
@@ -453,11 +453,11 @@ void verdict_text(FILE *out, const struct verdict *v)
     if (v->count == 0)
         fprintf(out, "  nothing in the file that it judges\n");
     else
-        fprintf(out, "  %-29s %12s %12s %11s %11s %11s  %s\n", "criterion", "target", "value",
+        fprintf(out, "  %-26s %11s %11s %10s %10s %10s  %s\n", "criterion", "target", "value",
                 "95 % low", "high", device ? "service" : "device", "verdict");
     for (size_t i = 0; i < v->count; i++) {
         const struct verdict_criterion *c = &v->criterion[i];
-        fprintf(out, "  %-29s %1s %10s %12s %11s %11s %11s  %s\n", c->name, relations[c->relation],
+        fprintf(out, "  %-26s %1s %9s %11s %10s %10s %10s  %s\n", c->name, relations[c->relation],
                 value(target, c, c->target), value(actual, c, c->actual), value(low, c, c->low),
                 value(high, c, c->high), value(beside, c, device ? c->service : c->device),
                 words[c->outcome]);
@@ -478,11 +478,13 @@ void verdict_last_words(FILE *out, const struct verdict *v)
     cell_verdict(out, sentence(text, v));
 }
 
-void verdict_last_words_of_runs(FILE *out, const struct run_table *t, struct verdict_asked asked)
+const char *verdict_sentence_of_runs(char text[VERDICT_SENTENCE], const struct run_table *t,
+                                     struct verdict_asked asked)
 {
-    char text[SENTENCE] = "", names[SENTENCE] = "";
+    char names[SENTENCE] = "";
     enum verdict_outcome worst = VERDICT_PASS;
     size_t passed = 0, all = run_table_runs(t);
+    text[0] = '\0';
     for (size_t run = 0; run < all; run++) {
         enum verdict_outcome outcome = verdict_of_run(t, run, asked);
         passed += outcome == VERDICT_PASS;
@@ -495,9 +497,15 @@ void verdict_last_words_of_runs(FILE *out, const struct run_table *t, struct ver
     add(text, "%s: %zu of %zu run%s pass%s profile %s", words[worst], passed, all,
         units_plural(all), passed == 1 ? "es" : "", profile_word(asked));
     if (passed < all)
-        add(text, "; not so %s", names);
+        add(text, "; these do not: %s", names);
     add(text, ".");
-    cell_verdict(out, text);
+    return text;
+}
+
+void verdict_last_words_of_runs(FILE *out, const struct run_table *t, struct verdict_asked asked)
+{
+    char text[SENTENCE];
+    cell_verdict(out, verdict_sentence_of_runs(text, t, asked));
 }
 
 /* ---- as figures ---- */

@@ -83,7 +83,13 @@ enum verdict_outcome verdict_of_run(const struct run_table *t, size_t run,
 /* The section of the text, and its last lines in words. */
 void verdict_text(FILE *out, const struct verdict *v);
 void verdict_last_words(FILE *out, const struct verdict *v);
-/* The last line on several runs: the worst verdict, how many pass, and which do not. */
+/* Several runs in a sentence: the worst verdict, how many pass, and which do not. Returns buf. */
+enum {
+    VERDICT_SENTENCE = 8192
+};
+const char *verdict_sentence_of_runs(char buf[VERDICT_SENTENCE], const struct run_table *t,
+                                     struct verdict_asked asked);
+/* That as the last lines of a text. */
 void verdict_last_words_of_runs(FILE *out, const struct run_table *t, struct verdict_asked asked);
 
 #endif

@@ -19,9 +19,9 @@ replay b.csv b.zst
 # ---- one run, through a frame and through Notes ----
 
 told() { sed -n '/^Run /,/^Bottleneck/p' "$1" | grep -E '^(Run|Tiers|Storage)'; }
-"$kvstat" "$TMP/a.zst" >"$TMP/of_frames"
-"$kvstat" "$TMP/a.result.csv" >"$TMP/of_notes"
-"$kvstat" - <"$TMP/a.result.csv" >"$TMP/of_pipe"
+"$kvstat" --full "$TMP/a.zst" >"$TMP/of_frames"
+"$kvstat" --full "$TMP/a.result.csv" >"$TMP/of_notes"
+"$kvstat" --full - <"$TMP/a.result.csv" >"$TMP/of_pipe"
 is 'Notes tell what frames do' "$(told "$TMP/of_notes")" "$(told "$TMP/of_frames")"
 is 'in a pipe too' "$(told "$TMP/of_pipe")" "$(told "$TMP/of_frames")"
 like 'and what was simulated' "$(told "$TMP/of_pipe")" 'SIMULATED'
@@ -73,22 +73,22 @@ isnt 'with a run that is known' "$(json "$TMP/of_pipe.json" '.run.evidence, .val
 # ---- Notes that are not in their place ----
 
 sed '$d' "$TMP/a.result.csv" >"$TMP/cut.csv"
-exits 'a file without its last row' 2 "$kvstat" "$TMP/cut.csv"
+exits 'a file without its last row' 2 "$kvstat" --full "$TMP/cut.csv"
 stderr_like 'is noticed' '^kvstat: .*/cut\.csv: incomplete: the run was killed after [0-9.]+ [mu]?s; 500 rows recovered$'
 like 'and not believed' "$(sed -n '/^Validity/,/^[BS]/p' "$TMP/stdout" | tr -s '\n ' ' ')" 'unknown: .*no summary of the replay'
 { cat "$TMP/a.result.csv" && sed 1d "$TMP/a.result.csv"; } >"$TMP/twice.csv"
-exits 'two files in one' 0 "$kvstat" "$TMP/twice.csv"
+exits 'two files in one' 0 "$kvstat" --full "$TMP/twice.csv"
 stderr_like 'are noticed' '^kvstat: .*/twice\.csv: it is made of several files, or its rows are not in their order$'
 { head -n 1 "$TMP/a.result.csv" && sed 1d "$TMP/a.result.csv" | sort -r; } >"$TMP/shuffled.csv"
-exits 'rows in another order' 0 "$kvstat" "$TMP/shuffled.csv"
+exits 'rows in another order' 0 "$kvstat" --full "$TMP/shuffled.csv"
 stderr_like 'are noticed too' '^kvstat: .*/shuffled\.csv: it'
 grep -v ',Note,' "$TMP/a.result.csv" >"$TMP/bare.csv"
-exits 'without any Note' 0 "$kvstat" "$TMP/bare.csv"
+exits 'without any Note' 0 "$kvstat" --full "$TMP/bare.csv"
 is 'nothing is missing' "$(cat "$TMP/stderr")" ''
 
 # ---- --run ----
 
-exits 'the summary of the rows' 0 "$kvstat" --run "$TMP/a.result.csv.json" "$TMP/bare.csv"
+exits 'the summary of the rows' 0 "$kvstat" --full --run "$TMP/a.result.csv.json" "$TMP/bare.csv"
 stdout_like 'gives them their validity' '^Validity +good'
 head -n 20 "$TMP/bare.csv" >"$TMP/fewer.csv"
 exits 'that of more rows' 2 "$kvstat" --run "$TMP/a.result.csv.json" "$TMP/fewer.csv"
@@ -102,18 +102,18 @@ stderr_like 'likewise' '^kvstat: .*/slow\.zst\.json: is of another run: that end
 
 # ---- several files ----
 
-exits 'two runs of one trace' 0 "$kvstat" --merge "$TMP/a.zst" "$TMP/a2.zst"
+exits 'two runs of one trace' 0 "$kvstat" --full --merge "$TMP/a.zst" "$TMP/a2.zst"
 stdout_like 'are as good as each' '^Validity +good'
 stdout_like 'and as simulated' 'SIMULATED'
-exits 'runs of two traces' 2 "$kvstat" --merge "$TMP/a.zst" "$TMP/b.zst"
+exits 'runs of two traces' 2 "$kvstat" --full --merge "$TMP/a.zst" "$TMP/b.zst"
 stderr_like 'are not pooled' '^kvstat: .*/b\.zst: is of another trace than the files before it \(digest '
 exits 'one good run and one of which nothing is known' 0 "$kvstat" --merge --json "$TMP/a.zst" "$TMP/bare.csv"
 is 'are not known' "$(json "$TMP/stdout" '.validity.figures[] | select(.figures == "service") | .state')" unknown
 sed '$s/,ok$/,EIO/' "$TMP/bare.csv" >"$TMP/failed.csv"
 exits 'runs of two traces, and one of which nothing is known between them' 2 \
-    "$kvstat" --merge "$TMP/a.zst" "$TMP/bare.csv" "$TMP/b.zst"
-exits 'plain results of two traces' 2 "$kvstat" --merge "$TMP/a.result.csv" "$TMP/b.zst"
-exits 'a good run and a failed one' 1 "$kvstat" --merge --profile throughput --check "$TMP/a.zst" "$TMP/failed.csv"
+    "$kvstat" --full --merge "$TMP/a.zst" "$TMP/bare.csv" "$TMP/b.zst"
+exits 'plain results of two traces' 2 "$kvstat" --full --merge "$TMP/a.result.csv" "$TMP/b.zst"
+exits 'a good run and a failed one' 1 "$kvstat" --full --merge --profile throughput --check "$TMP/a.zst" "$TMP/failed.csv"
 stdout_like 'fail' '^Profile throughput: FAIL$'
 exits 'in the other order' 1 "$kvstat" --merge --profile latency --check "$TMP/failed.csv" "$TMP/a.zst"
 exits 'against their targets' 1 "$kvstat" --merge --slo --check "$TMP/a.zst" "$TMP/failed.csv"
@@ -128,7 +128,7 @@ done >>"$TMP/odd.csv"
 exits 'device times above latencies, starts before they were due' 0 "$kvstat" --json "$TMP/odd.csv"
 is 'are counted' "$(json "$TMP/stdout" '.device_over_latency, .start_before_due')" '3 3'
 is 'and doubted' "$(json "$TMP/stdout" '.validity.figures[] | select(.state == "unreliable") | .figures, .why')" \
-    'device 3 rows have a device time above their latency response 3 rows have a start before they were due'
+    'device 3 rows with a device time above their latency response 3 rows with a start before they were due'
 
 # ---- notes, flags, fallbacks ----
 
@@ -137,7 +137,7 @@ cat >"$TMP/told.json" <<'END'
  "tiers": [{"tier": "Tier-2", "engine": "psync", "target": "/mnt/x", "device": "vdb", "simulated": false,
   "flags": ["buffered"], "fallbacks": ["O_DIRECT refused"]}]}
 END
-exits 'a summary with notes' 0 "$kvstat" --run "$TMP/told.json" tests/data/kvstat_dozen.csv
+exits 'a summary with notes' 0 "$kvstat" --full --run "$TMP/told.json" tests/data/kvstat_dozen.csv
 stdout_like 'the engine and its flags are told' '^Storage +psync on /mnt/x \(vdb\), buffered$'
 stdout_like 'what it did without' '^Fallbacks +O_DIRECT refused$'
 stdout_like 'and the notes, which steer no terminal' '^Notes +the device moved 3\.4 times what was asked for; a\?\[31m note$'

@@ -52,11 +52,11 @@ exits 'a folder of them' 0 "$BIN/kvstat" --json "$TMP/runs"
 is 'a folder of them: two runs' "$(json "$TMP/stdout" '.runs | length')" 2
 
 # Comparisons say when the clients differ.
-exits 'two clients' 0 "$BIN/kvstat" --compare "$DATA/kvstat_dozen.csv" "$warp"
+exits 'two clients' 0 "$BIN/kvstat" --full --compare "$DATA/kvstat_dozen.csv" "$warp"
 stdout_like 'two clients: says so' 'clients differ \(base: not known,?'
 exits 'two foreign clients' 0 "$BIN/kvstat" --compare "$warp" --json "$sai3"
 is 'two foreign clients: says so' "$(json "$TMP/stdout" .compare.clients_differ)" true
-exits 'one client' 0 "$BIN/kvstat" --compare "$warp" "$warp"
+exits 'one client' 0 "$BIN/kvstat" --full --compare "$warp" "$warp"
 stdout_unlike 'one client: says nothing' 'clients differ'
 
 # An operation that is counted apart is counted, too, when its times make no sense.
@@ -70,11 +70,11 @@ is 'an end before the start: no latency' "$(json "$TMP/stdout" '.run.notes[0]')"
 
 # Refused.
 zstd -dqc "$warp" | sed '3s/GET/GET\tx/' >"$TMP/bad.csv"
-exits 'a bad row' 2 "$BIN/kvstat" "$TMP/bad.csv"
+exits 'a bad row' 2 "$BIN/kvstat" --full "$TMP/bad.csv"
 stderr_like 'a bad row: where' '^kvstat: .*bad\.csv:3: 16 fields, the header has 15'
-exits 'bad rows cannot be skipped' 2 "$BIN/kvstat" --skip-bad-rows "$warp"
+exits 'bad rows cannot be skipped' 2 "$BIN/kvstat" --full --skip-bad-rows "$warp"
 stderr_like 'bad rows cannot be skipped: says so' '^kvstat: --skip-bad-rows: means nothing for .*log'
 head -c 20000 "$warp" >"$TMP/cut.csv.zst"
-exits 'a cut log' 2 "$BIN/kvstat" "$TMP/cut.csv.zst"
+exits 'a cut log' 2 "$BIN/kvstat" --full "$TMP/cut.csv.zst"
 stderr_like 'a cut log: says so' 'cut'
 done_testing

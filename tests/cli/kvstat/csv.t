@@ -110,7 +110,7 @@ stderr_like 'is refused' '^kvstat: .*mlperf.*: is a trace'
         }
     }'
 } >"$TMP/ramp.csv"
-exits '--hgrm' 0 "$kvstat" --hgrm "$TMP/h" "$TMP/ramp.csv"
+exits '--hgrm' 0 "$kvstat" --full --hgrm "$TMP/h" "$TMP/ramp.csv"
 stdout_like 'beside the report' '^Throughput'
 hgrm="$TMP/h/Tier-2_Write_Prefill_service_us.hgrm"
 is 'its first lines' "$(sed -n '1,3p' "$hgrm")" '       Value     Percentile TotalCount 1/(1-Percentile)

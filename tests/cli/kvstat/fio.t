@@ -23,7 +23,7 @@ dozen=$DATA/kvstat_dozen.csv
 # mean_size OP: of the operations in the run.
 mean_size() { awk -F, -v op="$1" '$2 == op { n++; bytes += $3 } END { printf "%d", bytes / n }' "$TMP/run.csv"; }
 
-exits '--fio-job' 0 "$kvstat" --fio-job "$TMP/job" "$TMP/run.csv"
+exits '--fio-job' 0 "$kvstat" --full --fio-job "$TMP/job" "$TMP/run.csv"
 stdout_like 'beside the report' '^Throughput'
 # 5600 x 25 ms + 2400 x 5 ms = 152 s over 80 s: 1.9 in flight, so 2, with a pause of 0.1 x 80 s / 8000.
 like 'depth by Little'"'"'s law' "$(cat "$TMP/job")" '^iodepth=2$'

@@ -33,7 +33,7 @@ sed '3s/,Write,[0-9]*,/,Write,many,/' "$dozen" >"$TMP/bad.csv"
 complains 'a bad number' 2 '.*bad\.csv:3: .*' "$TMP/bad.csv"
 sed '3s/,Write,[0-9]*,/,Write,-5,/' "$dozen" >"$TMP/negative.csv"
 complains 'a negative size' 2 '.*negative\.csv:3: .*' "$TMP/negative.csv"
-exits '--skip-bad-rows' 0 "$kvstat" --skip-bad-rows "$TMP/bad.csv"
+exits '--skip-bad-rows' 0 "$kvstat" --full --skip-bad-rows "$TMP/bad.csv"
 stderr_like 'counts it' '^kvstat: 1 bad row skipped, the first: .*bad\.csv:3'
 stdout_like 'also in the report' '^1 bad row was skipped'
 awk -F, -v OFS=, 'NR > 1 { $3 = "9223372036854775807" } { print }' "$dozen" >"$TMP/huge.csv"
@@ -54,12 +54,12 @@ ok 'it is as it was' cmp "$dozen" "$TMP/mine.csv"
 # Only one thing goes to standard output.
 for option in --mlperf --fio-job; do
     complains "$option beside the report" 2 "$option: would mix with the report on standard output" $option - "$dozen"
-    exits "$option alone" 0 "$kvstat" $option - -o "$TMP/report" "$dozen"
+    exits "$option alone" 0 "$kvstat" --full $option - -o "$TMP/report" "$dozen"
     stdout_like 'is written' '^(\{|\[kvcache\])$'
 done
 complains 'both there' 2 '--mlperf: would mix ' --mlperf - --fio-job - -o "$TMP/report" "$dozen"
 
-exits 'a header without rows' 0 "$kvstat" "$TMP/header"
+exits 'a header without rows' 0 "$kvstat" --full "$TMP/header"
 stdout_like 'is a report of nothing' ' 0 rows'
 
 # A cut file: 4,000 rows in one frame, of which the first blocks are whole.
@@ -76,7 +76,7 @@ zstd -q -c "$TMP/long.csv" >"$TMP/long.zst"
 size=$(wc -c <"$TMP/long.zst")
 head -c $((size * 2 / 3)) "$TMP/long.zst" >"$TMP/cut.zst"
 for threads in 1 2; do
-    exits "a cut file, $threads threads" 2 "$kvstat" --threads "$threads" "$TMP/cut.zst"
+    exits "a cut file, $threads threads" 2 "$kvstat" --full --threads "$threads" "$TMP/cut.zst"
     stderr_like 'is said to be cut' '^kvstat: .*cut\.zst: cut after row [0-9]+'
     stdout_like 'and reported as far as it goes' '^The file is CUT'
     rows=$(sed -n 's/.*cut after row \([0-9]*\).*/\1/p' "$TMP/stderr")
@@ -88,16 +88,16 @@ done
 # ---- output ----
 
 if [ -c /dev/full ]; then
-    full() { "$kvstat" "$dozen" >/dev/full; }
+    full() { "$kvstat" --full "$dozen" >/dev/full; }
     exits 'a full disk' 1 full
     stderr_like 'is said' '^kvstat: standard output: .*No space'
     full_json() { "$kvstat" --json "$dozen" >/dev/full; }
     exits 'a full disk, JSON' 1 full_json
 fi
-exits 'a folder that is not there' 1 "$kvstat" -o "$TMP/none/out" "$dozen"
+exits 'a folder that is not there' 1 "$kvstat" --full -o "$TMP/none/out" "$dozen"
 stderr_like 'is said' '^kvstat: .*none/out: '
-exits 'a name that is empty' 2 "$kvstat" ""
+exits 'a name that is empty' 2 "$kvstat" --full ""
 is 'is shown' "$(cat "$TMP/stderr")" 'kvstat: "": cannot open: No such file or directory'
-exits 'a bad row and -o' 2 "$kvstat" -o "$TMP/out" "$TMP/bad.csv"
+exits 'a bad row and -o' 2 "$kvstat" --full -o "$TMP/out" "$TMP/bad.csv"
 not_ok 'leave no file' test -e "$TMP/out"
 done_testing

@@ -46,12 +46,12 @@ is 'beside the report' "$(json "$TMP/stdout" .elapsed_s)" 1.153
 exits 'a warm-up' 0 "$kvstat" --csv --warmup 600ms --interval 500ms "$dozen"
 is 'is in the series' "$(row t_s)" '0 0.5 1 '
 is 'and marked' "$(row warmup)" 'true true false '
-exits 'in the text' 0 "$kvstat" --warmup 500ms --interval 500ms "$dozen"
+exits 'in the text' 0 "$kvstat" --full --warmup 500ms --interval 500ms "$dozen"
 is 'too' "$(grep -c '^ .* warm-up$' "$TMP/stdout")" 1
-exits 'text' 0 "$kvstat" --interval 1s "$dozen"
+exits 'text' 0 "$kvstat" --full --interval 1s "$dozen"
 stdout_like 'a line each, with response, wait and lateness beside service' \
-    '^ +1 s .* 20\.0 ms +22\.8 ms +2\.98 ms +2\.98 ms 100\.00 %$'
-is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/stdout")" ''
+    '^ +1 s .* 20\.0 ms +22\.8 ms +2\.98 ms +2\.98 ms 100\.0 %$'
+is 'lines fit 100 columns' "$(awk 'length > 100' "$TMP/stdout")" ''
 
 # Many rows, several pieces, threads: 100,000 reads, 1 ms apart, in a file that is not in order of time.
 {
@@ -75,11 +75,11 @@ is 'from 0' "$(column t_s | head -n 1)" 0
 is 'all its rows' "$(column tiers.Tier-2.read.ops | awk '{ n += $1 } END { print n }')" \
     "$(zstd -dcq "$DATA/mlperf_trace_first400.csv.zst" | grep -c ',Read,')"
 
-exits 'too many intervals' 2 "$kvstat" --interval 10us "$dozen"
+exits 'too many intervals' 2 "$kvstat" --full --interval 10us "$dozen"
 stderr_like 'is said' '^kvstat: --interval: 1e-05 s makes more than 10000 intervals'
 sed '$s/,0.550000,100,0,ok$/,9000000000.0,100,0,ok/' "$dozen" >"$TMP/late.csv"
-exits 'a row at the end of time' 2 "$kvstat" --interval 1s "$TMP/late.csv"
-exits 'several files' 2 "$kvstat" --interval 1s "$dozen" "$dozen"
+exits 'a row at the end of time' 2 "$kvstat" --full --interval 1s "$TMP/late.csv"
+exits 'several files' 2 "$kvstat" --full --interval 1s "$dozen" "$dozen"
 stderr_like 'are refused' '^kvstat: --interval: takes one file'
-exits 'no duration' 2 "$kvstat" --interval soon "$dozen"
+exits 'no duration' 2 "$kvstat" --full --interval soon "$dozen"
 done_testing

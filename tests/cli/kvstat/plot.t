@@ -10,7 +10,7 @@ echo 'set terminal' | gnuplot 2>&1 | grep -q pngcairo || skip_all 'gnuplot with 
 # size FILE: width and height of a PNG.
 size() { od -An -tu1 -j16 -N8 "$1" | awk '{ print $3 * 256 + $4, $7 * 256 + $8 }'; }
 
-exits 'SVG' 0 "$kvstat" --plot "$TMP/a.svg" "$dozen"
+exits 'SVG' 0 "$kvstat" --full --plot "$TMP/a.svg" "$dozen"
 stdout_like 'beside the report' '^Bottleneck'
 stdout_unlike 'without a series in it' '^Each '
 is 'nothing is complained of' "$(cat "$TMP/stderr")" ''

@@ -36,7 +36,9 @@ profile=mlperf
 judged() {
     name=$1 status=$2 file=$3
     shift 3
-    exits "$name" "$status" "$kvstat" --profile $profile --check --run "$TMP/good.json" "$@" "$TMP/$file"
+    case " $* " in *' --json '*) form= ;; *) form=--full ;; esac
+    # shellcheck disable=SC2086 # no word, or one
+    exits "$name" "$status" "$kvstat" $form --profile $profile --check --run "$TMP/good.json" "$@" "$TMP/$file"
 }
 # verdict CRITERION: its word in the text.
 verdict() { sed -n "s/^  $1  *[<>].*  \([A-Z]*\)\$/\1/p" "$TMP/stdout"; }
@@ -67,7 +69,7 @@ outside storage_write_device_p95 500000 1000 1000 301
 outside storage_read_device_p95 1000 200000 1000 301
 outside cpu_p95 1000 1000 150000 301
 outside hit_rate 1000 1000 1000 300
-exits 'without --check' 0 "$kvstat" --profile mlperf "$TMP/outside"
+exits 'without --check' 0 "$kvstat" --full --profile mlperf "$TMP/outside"
 
 # Of 100 samples 1 beyond the limit is too few to doubt P95, 10 are enough to refuse it; between them they do not tell.
 slow() { # N: the run with so many slow reads
@@ -125,7 +127,7 @@ sed '$s/,ok$/,corrupt/' "$TMP/inside" >"$TMP/corrupt"
 judged 'a corrupt row' 1 corrupt
 is 'fails the run' "$(verdict failed_rows)" FAIL
 for p in latency throughput; do
-    exits "in profile $p too" 1 "$kvstat" --profile $p --check --run "$TMP/good.json" "$TMP/corrupt"
+    exits "in profile $p too" 1 "$kvstat" --full --profile $p --check --run "$TMP/good.json" "$TMP/corrupt"
 done
 sed '$s/,ok$/,lost/' "$TMP/inside" >"$TMP/lost"
 judged 'a lost row' 1 lost
@@ -135,7 +137,7 @@ cut -d, -f 1-18 "$TMP/inside" >"$TMP/no_status"
 judged 'no Status' 4 no_status
 like 'leaves failures unknown' "$(answer)" 'failed_rows is unknown: the file does not carry it\.$'
 
-exits 'rows without a summary' 4 "$kvstat" --profile mlperf --check "$TMP/inside"
+exits 'rows without a summary' 4 "$kvstat" --full --profile mlperf --check "$TMP/inside"
 like 'are not known to be good' "$(answer)" \
     'INCONCLUSIVE: .*storage_write_device_p95 is unknown: no summary of the replay came with the rows'
 echo '{"valid": false, "why_invalid": ["the tool was late"]}' >"$TMP/invalid.json"
@@ -144,7 +146,7 @@ like 'is believed in nothing' "$(answer)" 'storage_write_device_p95 is unreliabl
 "$kvstat" --profile mlperf --json --run "$TMP/invalid.json" "$TMP/inside" >"$TMP/invalid.report.json"
 exits 'nor in its report' 4 "$kvstat" --profile mlperf --check "$TMP/invalid.report.json"
 is 'among others' "$(answer | sed "s|$TMP/||")" \
-    'Verdict: INCONCLUSIVE: 0 of 1 run pass profile mlperf; not so invalid.report.json.'
+    'Verdict: INCONCLUSIVE: 0 of 1 run pass profile mlperf; these do not: invalid.report.json.'
 # doubt FIGURES STATE: the summary of a run some of whose figures are not good.
 doubt() {
     echo "{\"valid\": true, \"validity\": [{\"figures\": \"$1\", \"state\": \"$2\", \"why\": \"so it is\"}]}" \
@@ -172,7 +174,7 @@ stdout_like 'is no PASS' '^Profile mlperf: INCONCLUSIVE$'
 like 'and why' "$(answer)" ' storage_read_device_p95 is unknown: the file does not carry it\.$'
 judged 'as JSON' 4 no_device --json
 is 'says null' "$(json "$TMP/stdout" '.assessment | .status, .criteria[0].passed')" 'INCONCLUSIVE null'
-exits 'a trace' 4 "$kvstat" --profile throughput --check "$DATA/mlperf_trace_first400.csv.zst"
+exits 'a trace' 4 "$kvstat" --full --profile throughput --check "$DATA/mlperf_trace_first400.csv.zst"
 stdout_like 'has no verdict' '^Profile throughput: INCONCLUSIVE$'
 
 # ---- latency: what a drive is asked for ----
@@ -207,18 +209,18 @@ profile=mlperf
 
 # ---- throughput ----
 
-exits 'throughput' 0 "$kvstat" --profile throughput --check --run "$TMP/good.json" "$TMP/inside"
+exits 'throughput' 0 "$kvstat" --full --profile throughput --check --run "$TMP/good.json" "$TMP/inside"
 stdout_like 'passes' '^  storage_read_bandwidth .*  PASS$'
 is 'in words' "$(answer)" 'Verdict: PASS: the run meets all 4 criteria of profile throughput.'
 stdout_like 'with its figure of merit' '^  figure of merit: [0-9.]+ generated tokens/s'
 for op in Read Write; do
     sed "/,$op,4096,Tier-2,/s/,ok\$/,EIO/" "$TMP/inside" >"$TMP/failed"
-    exits "every $op failed" 1 "$kvstat" --profile throughput --check --run "$TMP/good.json" "$TMP/failed"
+    exits "every $op failed" 1 "$kvstat" --full --profile throughput --check --run "$TMP/good.json" "$TMP/failed"
     is 'is no bandwidth' "$(sed -n 's/^  \(storage_[a-z]*_bandwidth\) .*  FAIL$/\1/p' "$TMP/stdout")" \
         "storage_$(echo $op | tr RW rw)_bandwidth"
 done
 grep -v ',Read,4096,Tier-2,' "$TMP/inside" >"$TMP/no_reads"
-exits 'no reads' 0 "$kvstat" --profile throughput --check --run "$TMP/good.json" "$TMP/no_reads"
+exits 'no reads' 0 "$kvstat" --full --profile throughput --check --run "$TMP/good.json" "$TMP/no_reads"
 stdout_unlike 'are no criterion' 'storage_read_bandwidth'
 
 # ---- JSON, several files, refusals ----
@@ -230,12 +232,12 @@ is 'criteria' "$(json "$TMP/stdout" '[.assessment.criteria[].passed] | sort[]')"
 is 'with bounds and samples' "$(json "$TMP/stdout" \
     '.assessment.criteria[1] | .low < .actual * 1.01, .high >= .actual, .samples, .independent_samples')" \
     'true true 100 100'
-exits 'two of which nothing tells whether they are good' 4 "$kvstat" --profile mlperf --check "$TMP/inside" "$TMP/outside"
+exits 'two of which nothing tells whether they are good' 4 "$kvstat" --full --profile mlperf --check "$TMP/inside" "$TMP/outside"
 is 'are named' "$(answer | sed "s|$TMP/||g")" \
-    'Verdict: INCONCLUSIVE: 0 of 2 runs pass profile mlperf; not so inside; outside.'
-exits 'a FAIL among several makes the run FAIL' 1 "$kvstat" --profile mlperf --check "$TMP/inside" "$TMP/corrupt" "$TMP/inside"
+    'Verdict: INCONCLUSIVE: 0 of 2 runs pass profile mlperf; these do not: inside; outside.'
+exits 'a FAIL among several makes the run FAIL' 1 "$kvstat" --full --profile mlperf --check "$TMP/inside" "$TMP/corrupt" "$TMP/inside"
 is 'and is named' "$(answer | sed "s|$TMP/||g")" \
-    'Verdict: FAIL: 0 of 3 runs pass profile mlperf; not so inside; corrupt; inside.'
-exits '--check alone' 2 "$kvstat" --check "$TMP/inside"
+    'Verdict: FAIL: 0 of 3 runs pass profile mlperf; these do not: inside; corrupt; inside.'
+exits '--check alone' 2 "$kvstat" --full --check "$TMP/inside"
 stderr_like 'is refused' '^kvstat: --check: needs --profile'
 done_testing

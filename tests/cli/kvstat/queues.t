@@ -38,12 +38,12 @@ is "with their wait so far" "$(column batch.queue_mean_ms | tr ' ' '\n' | awk '{
 exits "one interval" 0 "$kvstat" --csv --interval 1h --run "$TMP/s.json" "$TMP/r.csv"
 is "has the mean of all" "$(column batch.queue_mean_ms | awk '{ printf "%.3f", $1 }')" 1433.333
 
-exits "the report" 0 "$kvstat" --run "$TMP/s.json" "$TMP/r.csv"
+exits "the report" 0 "$kvstat" --full --run "$TMP/s.json" "$TMP/r.csv"
 stdout_like "has the waits by class" \
     '^  queue wait, with those still waiting: interactive mean  *300 ms, batch mean 1[.]43 s [(]2 waiting[)]$'
 exits "as JSON" 0 "$kvstat" --json --run "$TMP/s.json" "$TMP/r.csv"
 is "too" "$(json "$TMP/stdout" '.requests.by_qos | .batch.queue_mean_ms, .batch.waiting, .responsive')" "1433.25 2 null"
-exits "in text" 0 "$kvstat" --interval 1s --run "$TMP/s.json" "$TMP/r.csv"
+exits "in text" 0 "$kvstat" --full --interval 1s --run "$TMP/s.json" "$TMP/r.csv"
 stdout_like "the series is a table" '^ +1 s +- +0 +- +- +867 ms +3$'
 
 # A class of which nobody was let in.

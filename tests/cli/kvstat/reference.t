@@ -25,7 +25,7 @@ verdict() { sed -n "s|^  $1 .*[-%]  \([a-zA-Z ]*\)\$|\1|p" "$TMP/stdout"; }
 against() {
     name=$1 status=$2 file=$3
     shift 3
-    exits "$name" "$status" "$kvstat" --reference "$TMP/$file" "$@" "$dozen"
+    exits "$name" "$status" "$kvstat" --full --reference "$TMP/$file" "$@" "$dozen"
 }
 
 mlperf same 0.8 1.9230769230769231 104.07632263660018
@@ -66,11 +66,11 @@ engine tokens 1200 127 104.076
 against 'one generated token more' 1 tokens --check
 is 'is outside' "$(verdict 'generated tokens a request')" NO
 
-exits 'a result as reference' 0 "$kvstat" --check --reference "$dozen" "$dozen"
+exits 'a result as reference' 0 "$kvstat" --full --check --reference "$dozen" "$dozen"
 is 'is like itself' "$(grep -c '  yes$' "$TMP/stdout")" 5
-exits 'a trace of the core columns' 0 "$kvstat" --reference "$DATA/mlperf_trace_first400.csv.zst" "$dozen"
+exits 'a trace of the core columns' 0 "$kvstat" --full --reference "$DATA/mlperf_trace_first400.csv.zst" "$dozen"
 is 'tells one figure' "$(grep -c 'not known$' "$TMP/stdout")" 4
-exits 'the means of several runs' 0 "$kvstat" --reference "$DATA/mlperf_measured_k.json" "$dozen" "$dozen"
+exits 'the means of several runs' 0 "$kvstat" --full --reference "$DATA/mlperf_measured_k.json" "$dozen" "$dozen"
 stdout_like 'behind the trials' '^2 trials'
 mean=$(json "$DATA/mlperf_measured_k.json" '[.. | .cache_hit_rate? // empty] | add / length' |
     awk '{ printf "%.2f", 100 * $1 }')
@@ -80,16 +80,16 @@ exits 'as JSON' 1 "$kvstat" --json --check --reference "$TMP/out" "$dozen"
 is 'the verdict' "$(json "$TMP/stdout" .reference.within)" false
 is 'null where not known' "$(json "$TMP/stdout" '[.reference.figures[] | select(.within == null)] | length')" 1
 
-exits 'a reference that is not there' 2 "$kvstat" --reference "$TMP/none" "$dozen"
+exits 'a reference that is not there' 2 "$kvstat" --full --reference "$TMP/none" "$dozen"
 echo '{"a": 1}' >"$TMP/other.json"
-exits 'one that is none' 2 "$kvstat" --reference "$TMP/other.json" "$dozen"
+exits 'one that is none' 2 "$kvstat" --full --reference "$TMP/other.json" "$dozen"
 mkdir "$TMP/folder"
 echo 'a,b' >"$TMP/folder/other.csv"
-exits 'a folder without a run' 2 "$kvstat" --reference "$TMP/folder" "$dozen"
+exits 'a folder without a run' 2 "$kvstat" --full --reference "$TMP/folder" "$dozen"
 stderr_like 'is refused' '^kvstat: .*/folder: holds no run$'
 cp "$dozen" "$TMP/folder"
-exits 'a folder with a run and a foreign file' 0 "$kvstat" --check --reference "$TMP/folder" "$dozen"
+exits 'a folder with a run and a foreign file' 0 "$kvstat" --full --check --reference "$TMP/folder" "$dozen"
 is 'is a reference' "$(grep -c '  yes$' "$TMP/stdout")" 5
 exits 'with --csv' 2 "$kvstat" --csv --reference "$dozen" "$dozen"
-exits 'with --compare' 2 "$kvstat" --compare "$dozen" --reference "$dozen" "$dozen"
+exits 'with --compare' 2 "$kvstat" --full --compare "$dozen" --reference "$dozen" "$dozen"
 done_testing

@@ -18,14 +18,14 @@ cd "$TOP" || exit 1
 # report FILE: the JSON without the lines about the host and the time.
 report() { sed '/"program":/,/"started":/d' "$1"; }
 
-exits 'text' 0 "$kvstat" "$dozen"
+exits 'text' 0 "$kvstat" --full "$dozen"
 cp "$TMP/stdout" "$TMP/text"
 ok 'the text is as expected' diff -u tests/golden/kvstat_dozen.txt "$TMP/text"
 sections='Bottleneck|Throughput|Requests|Tiers and operations|Service time|Cache hits|Phases'
 is 'what matters most comes first' "$(grep -oE "^($sections)( |$)" "$TMP/text" | tr -d ' ' | tr '\n' ' ')" \
     'Bottleneck Throughput Requests Tiersandoperations Servicetime Cachehits Phases Servicetime '
 is 'every section fits a screen' "$(awk 'BEGIN { RS = "" } { if (split($0, line, "\n") > 24) print }' "$TMP/text")" ''
-is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/text")" ''
+is 'lines fit 100 columns' "$(awk 'length > 100' "$TMP/text")" ''
 exits 'JSON' 0 "$kvstat" --json "$dozen"
 cp "$TMP/stdout" "$TMP/json"
 report "$TMP/json" >"$TMP/report"
@@ -97,7 +97,7 @@ zstd -q -c "$dozen" >"$TMP/dozen.zst"
 compressed() { "$kvstat" --json - <"$TMP/dozen.zst"; }
 exits 'compressed, whatever its name' 0 compressed
 ok 'the same' same
-exits '-o' 0 "$kvstat" -o "$TMP/out" "$dozen"
+exits '-o' 0 "$kvstat" --full -o "$TMP/out" "$dozen"
 ok 'writes the same text' cmp "$TMP/out" "$TMP/text"
 
 # CRLF, quotes, a column of another program in front, the six result columns at the end in the other order.
@@ -114,7 +114,7 @@ ok 'reads the same' same
 
 # ---- several files ----
 
-exits 'two files' 0 "$kvstat" "$dozen" "$dozen"
+exits 'two files' 0 "$kvstat" --full "$dozen" "$dozen"
 stdout_like 'are two trials' '^2 trials$'
 exits 'as JSON' 0 "$kvstat" --json "$dozen" "$dozen"
 is 'with two reports' "$(json "$TMP/stdout" '.reports[].kind')" 'result result'
@@ -132,7 +132,7 @@ END
 
 exits 'by user and operation' 0 "$kvstat" --json --by user,op "$dozen"
 is '3 users x 3 operations, misses of two, moves and deletion' "$(json "$TMP/stdout" '.groups | length')" 13
-exits 'by class' 0 "$kvstat" --by class,qos "$dozen"
+exits 'by class' 0 "$kvstat" --full --by class,qos "$dozen"
 stdout_like 'Generate and Miss rows are counted' '^  interactive user +14 '
 stdout_like 'but not as latencies of operations' '^  interactive user +8 +4\.00 ms '
 stdout_like 'in the text' '^  multi_turn interactive|^  interactive multi_turn'
@@ -155,12 +155,12 @@ is 'does not know it' "$(json "$TMP/stdout" .status)" null
         echo "0,Generate,0,,,,$i,u,batch,user,1,0,,0,0,3,400000,,ok"
     done
 } >"$TMP/parts"
-exits 'many shares' 0 "$kvstat" "$TMP/parts"
-is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/stdout")" ''
+exits 'many shares' 0 "$kvstat" --full "$TMP/parts"
+is 'lines fit 100 columns' "$(awk 'length > 100' "$TMP/stdout")" ''
 stdout_like 'the largest first' \
     '^Bottleneck   none stands out; the largest: waiting for other operations and generation$'
 stdout_like 'all below' \
-    '^             \(queue 58\.8, generation 11\.8, GPU 2\.9, CPU 3\.5, I/O 5\.6, storage 3\.2, waits between 14\.1\)$'
+    '^             \(queue 58\.8, generation 11\.8, GPU 2\.9, CPU 3\.5, I/O 5\.6, storage 3\.2, waits 14\.1\)$'
 
 # Wide, combining and accented characters fill as many columns as they have on a terminal; a long name is cut between
 # characters.
@@ -169,7 +169,7 @@ awk -F, -v OFS=, '
     BEGIN { user[0] = "\347\224\250\346\210\267"; user[1] = "e\314\201"; user[2] = "\303\251"; user[3] = "plain" }
     NR > 1 { $8 = user[NR % 4] }
     { print }' "$dozen" >"$TMP/wide.csv"
-exits 'names that are not ASCII' 0 "$kvstat" --by user "$TMP/wide.csv"
+exits 'names that are not ASCII' 0 "$kvstat" --full --by user "$TMP/wide.csv"
 is 'keep the columns in line' "$(sed -n '/^Groups of/,/^$/p' "$TMP/stdout" | python3 -c '
 import sys, unicodedata
 width = lambda s: sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in s)
@@ -182,7 +182,7 @@ for form in '--by user' '--by user --json'; do
     not_ok 'is not cut within a character' grep -q '户?\|a?' "$TMP/stdout"
     ok 'and stays UTF-8' iconv -f UTF-8 -t UTF-16 "$TMP/stdout"
 done
-exits 'a name with control characters' 0 "$kvstat" --by user "$TMP/steer.csv"
+exits 'a name with control characters' 0 "$kvstat" --full --by user "$TMP/steer.csv"
 stdout_like 'is shown without' '^  a\?\[31mb '
 
 # ---- targets and run ----
@@ -196,12 +196,12 @@ cat >"$TMP/run.json" <<'EOF'
  "model": {"name": "tiny-1b", "bytes_per_token": 24576}, "options": {"num-users": 50},
  "tiers": [{"tier": "Tier-0", "simulated": true}, {"tier": "Tier-2", "simulated": false}]}
 EOF
-exits '--run' 0 "$kvstat" --run "$TMP/run.json" "$dozen"
+exits '--run' 0 "$kvstat" --full --run "$TMP/run.json" "$dozen"
 stdout_like 'what was simulated is marked' '^Tiers +Tier-0 SIMULATED$'
 stdout_like 'what is known is told' '^Run +tiny-1b, 24576 bytes a token; 50 users; seed 7$'
 stdout_like 'a run that is not valid too' '^Validity +unreliable: late; lag$'
 sed 's/"seed": 7/"seed": 18446744073709551614/; s/tiny-1b/tiny\\u001b[31m/' "$TMP/run.json" >"$TMP/odd.json"
-exits 'a great seed and an odd name' 0 "$kvstat" --run "$TMP/odd.json" "$dozen"
+exits 'a great seed and an odd name' 0 "$kvstat" --full --run "$TMP/odd.json" "$dozen"
 stdout_like 'are told, and no terminal is steered' '^Run +tiny\?\[31m, .*; seed 18446744073709551614$'
 
 # What a replay's summary tells of the device and of --autoscale.
@@ -210,7 +210,7 @@ cat >"$TMP/run.json" <<'EOF'
  "kernel": {"device_read_bytes": 3145728, "device_write_bytes": 1048576, "page_cache_resident_share": 0.125},
  "autoscaling": {"mode": "qos", "users": 1200, "throughput_tokens_per_s": 5000.4, "reason": "limit of Tier-2 reads"}}
 EOF
-exits 'counters of the kernel, autoscaling' 0 "$kvstat" --run "$TMP/run.json" --profile throughput "$dozen"
+exits 'counters of the kernel, autoscaling' 0 "$kvstat" --full --run "$TMP/run.json" --profile throughput "$dozen"
 stdout_like 'the device' \
     '^Device +3\.00 MiB read and 1\.00 MiB written, .*; page cache holds 12\.5 % of the objects$'
 stdout_like 'how many users' '^Autoscaling +qos: 1,200 users, 5,000 tokens/s; limit of Tier-2 reads$'
@@ -241,21 +241,21 @@ and their tokens                             | .throughput.wall.generated_tokens
 nine reads of Tier-2                         | .throughput.decode_bytes_read | 18874368
 contents are those of all rows               | .cache | tier("Tier-0").peak_bytes | 11534336
 END
-exits 'as text' 0 "$kvstat" --warmup 250ms "$dozen"
+exits 'as text' 0 "$kvstat" --full --warmup 250ms "$dozen"
 stdout_like 'says so' '^Warm-up +11 rows in the first 250 ms; not counted below$'
 echo '{"warmup": {"seconds": 0.25, "rows": 11}}' >"$TMP/run.json"
 exits 'as --run tells' 0 "$kvstat" --json --run "$TMP/run.json" "$dozen"
 is 'the same requests' "$(json "$TMP/stdout" .requests.count)" 9
 exits '--warmup 0' 0 "$kvstat" --json --warmup 0 --run "$TMP/run.json" "$dozen"
 is 'overrides it' "$(json "$TMP/stdout" .requests.count)" 12
-exits 'a trace' 2 "$kvstat" --warmup 1s "$DATA/mlperf_trace_first400.csv.zst"
+exits 'a trace' 2 "$kvstat" --full --warmup 1s "$DATA/mlperf_trace_first400.csv.zst"
 stderr_like 'has none' '^kvstat: --warmup: .*is a trace'
 exits 'a replay that was nothing but warm-up' 0 "$BIN/kvreplay" --null --warmup 1h \
     -o "$TMP/warm.csv.zst" "$DATA/mlperf_trace_first400.csv.zst"
 exits 'is known by its summary' 0 "$kvstat" --json "$TMP/warm.csv.zst"
 is 'all of it is left out' "$(json "$TMP/stdout" '.warmup.seconds, .warmup.rows, .throughput.decode_bytes_read')" \
     "3600 $(json "$TMP/stdout" .rows) 0"
-piped_warm() { dd if="$TMP/warm.csv.zst" 2>"$TMP/dd" | "$kvstat"; }
+piped_warm() { dd if="$TMP/warm.csv.zst" 2>"$TMP/dd" | "$kvstat" --full; }
 exits 'from a pipe it is told too late' 0 piped_warm
 stderr_like 'and that is said' '^kvstat: -: its warm-up of 3600 s is counted'
 
@@ -272,15 +272,15 @@ are requests                 | .requests.count | 12
 in no time of requests       | .requests.end_to_end_ms.count | 10
 and within no target         | .requests.by_qos.batch.sla.compliance | 0[.]6666.*
 END
-exits 'as text' 0 "$kvstat" "$TMP/failed.csv"
+exits 'as text' 0 "$kvstat" --full "$TMP/failed.csv"
 stdout_like 'are told' '^  2 of 12 requests FAILED'
 stdout_like 'and count in their class' '^  batch +6 .* 66\.67 %  NOT MET$'
 sed '2,$s/,ok$/,EIO/' "$dozen" >"$TMP/all.csv"
-exits 'nothing but failures' 0 "$kvstat" "$TMP/all.csv"
+exits 'nothing but failures' 0 "$kvstat" --full "$TMP/all.csv"
 stdout_like 'has its section of requests' '^  12 of 12 requests FAILED'
 stdout_unlike 'no bottleneck, no rates, no tiers that hold nothing' '^(Bottleneck|Throughput|Tier contents)'
 head -n 2 "$dozen" >"$TMP/one.csv"
-exits 'one row' 0 "$kvstat" "$TMP/one.csv"
+exits 'one row' 0 "$kvstat" --full "$TMP/one.csv"
 stdout_like 'is one row' ': replay results, 1 row over '
 
 # ---- the benchmark's own trace ----
@@ -293,6 +293,6 @@ is 'reads and their bytes' "$(json "$TMP/stdout" '.cache | tier("Tier-2") | .rea
 is 'it has no requests' "$(json "$TMP/stdout" .requests)" null
 is 'and no known hit rate' "$(json "$TMP/stdout" .cache.lookups.all.hit_rate)" null
 is 'no latency' "$(json "$TMP/stdout" 'tier("Tier-2").read.service_us')" null
-exits 'as text' 0 "$kvstat" "$trace"
+exits 'as text' 0 "$kvstat" --full "$trace"
 stdout_unlike 'no table of latencies' 'p99'
 done_testing

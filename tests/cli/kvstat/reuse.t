@@ -31,7 +31,7 @@ is 'objects: 3, 1, 2, 4' "$(reuse '.distance_objects | .min, .mean, .max')" '1 2
 is 'bytes: 10 + 20 + 30, 10, 10 + 40, 20 + 30 + 10 + 40' "$(reuse '.distance_bytes | .min, .mean, .p50, .max')" \
     '10 55 50 100'
 is 'time: 3, 0, 6, 9 s' "$(reuse '.time_s | .min, .mean, .max')" '0 4.5 9'
-exits 'as text' 0 "$kvstat" --reuse "$TMP/hand"
+exits 'as text' 0 "$kvstat" --full --reuse "$TMP/hand"
 stdout_like 'a line of it' '^  4 of 9 uses are of objects used before; 4 objects of 100 B in all$'
 stdout_like 'bytes' '^  bytes +55 B +10 B +50 B +100 B +'
 is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/stdout")" ''
@@ -75,14 +75,14 @@ ceiling() { tail -n 1 "$TMP/curve.csv" | cut -d, -f"$1"; }
 is 'all reuses are the hits of an endless cache' "$(reuse .reuses)" "$(ceiling 3)"
 is 'the furthest is the capacity that reaches the ceiling' "$(reuse .distance_bytes.max)" "$(ceiling 1)"
 
-exits 'a result file' 0 "$kvstat" --reuse "$DATA/kvstat_dozen.csv"
+exits 'a result file' 0 "$kvstat" --full --reuse "$DATA/kvstat_dozen.csv"
 exits 'no rows' 0 sh -c "head -n 1 '$TMP/hand' >'$TMP/none' && '$kvstat' --reuse '$TMP/none'"
-exits 'standard input' 2 "$kvstat" --reuse - <"$TMP/hand"
+exits 'standard input' 2 "$kvstat" --full --reuse - <"$TMP/hand"
 stderr_like 'is refused' '^kvstat: --reuse: reads its file twice'
 mkfifo "$TMP/pipe"
-exits 'a pipe' 2 timeout 20 "$kvstat" --reuse "$TMP/pipe"
+exits 'a pipe' 2 timeout 20 "$kvstat" --full --reuse "$TMP/pipe"
 stderr_like 'is refused' '^kvstat: --reuse: reads its file twice'
 for option in --merge --verify-trace "--compare=$TMP/hand"; do
-    exits "$option" 2 "$kvstat" --reuse "$option" "$TMP/hand"
+    exits "$option" 2 "$kvstat" --full --reuse "$option" "$TMP/hand"
 done
 done_testing

@@ -29,7 +29,7 @@ done
 # trial NAME, changed NAME: a member of that figure in the JSON of trials, or of a comparison.
 trial() { json "$TMP/stdout" ".trials.figures[] | select(.name == \"$figure\") | $1"; }
 changed() { json "$TMP/stdout" ".compare.figures[] | select(.name == \"$figure\") | $1"; }
-exits 'three files' 0 "$kvstat" "$TMP/10.csv" "$TMP/12.csv" "$TMP/14.csv"
+exits 'three files' 0 "$kvstat" --full "$TMP/10.csv" "$TMP/12.csv" "$TMP/14.csv"
 stdout_like 'are trials' '^3 trials$'
 is 'each is named' "$(grep -c '\.csv: 20 rows over 19\.0 s; validity unknown$' "$TMP/stdout")" 3
 like 'mean 12, deviation 2, 17 %, 12 +- 4.303 x 2 / sqrt 3' "$(figure 'Tier-2 Read Decode' 'service, mean')" \
@@ -44,26 +44,26 @@ figure=groups.Tier-2/Read/Decode.service_us.mean
 is 'count, mean, deviation' "$(trial '.count, .mean, .sd')" '3 12000 2000'
 like 'variation' "$(trial .cv)" '^0\.16666'
 like 'interval' "$(trial '.ci95_low, .ci95_high')" '^7031\.7[0-9]* 16968\.2'
-exits 'two' 0 "$kvstat" "$TMP/10.csv" "$TMP/14.csv"
+exits 'two' 0 "$kvstat" --full "$TMP/10.csv" "$TMP/14.csv"
 like '12.706 x 2.828 / sqrt 2' "$(figure 'Tier-2 Read Decode' 'service, mean')" \
     ' 2 +12\.0 ms +2\.83 ms +23\.6 % +-13\.4 ms +37\.4 ms$'
-exits 'a figure that one file lacks' 0 "$kvstat" "$TMP/10.csv" "$dozen"
+exits 'a figure that one file lacks' 0 "$kvstat" --full "$TMP/10.csv" "$dozen"
 like 'comes from the other' "$(figure 'Throughput and cache' 'generated, wall clock')" ' 1 +104 tok/s +- +- +- +-$'
 # Its 2,082 tokens a second and 1.05 of the other: the interval reaches far below zero.
 like 'a number below -1,000 keeps its sign' "$(figure 'Throughput and cache' 'KV through Tier-2')" \
     ' -12,1[0-9][0-9] tok/s +14,2[0-9][0-9] tok/s$'
 # A longer generation was "worse", and a Miss had a service time.
 for by in op tier,op op,status; do
-    exits "by $by" 0 "$kvstat" --by $by "$dozen" "$dozen"
+    exits "by $by" 0 "$kvstat" --full --by $by "$dozen" "$dozen"
     is 'rows that move nothing are not compared' "$(grep -cE '^.*(Generate|Miss|Delete).* trials ' "$TMP/stdout")" 0
 done
-exits 'with a profile' 4 "$kvstat" --profile latency --check "$TMP/10.csv" "$dozen" "$TMP/12.csv" --config /dev/stdin \
+exits 'with a profile' 4 "$kvstat" --full --profile latency --check "$TMP/10.csv" "$dozen" "$TMP/12.csv" --config /dev/stdin \
     <<'EOC'
 storage_health: {read_device_p95_ms: 5.5}
 EOC
 is 'each has its verdict' "$(grep -o 'latency: .*' "$TMP/stdout" | tr '\n' ' ')" \
     'latency: INCONCLUSIVE; validity unknown latency: INCONCLUSIVE; validity unknown latency: INCONCLUSIVE; validity unknown '
-exits 'a trace among them' 2 "$kvstat" "$dozen" "$DATA/mlperf_trace_first400.csv.zst"
+exits 'a trace among them' 2 "$kvstat" --full "$dozen" "$DATA/mlperf_trace_first400.csv.zst"
 stderr_like 'is refused' '^kvstat: .*: is a trace, the files before are not'
 
 # ---- planted differences ----
@@ -91,7 +91,7 @@ draw() {
 }
 draw base 1 1 0
 draw slower 2 1.1 0
-exits '10 % in 3 %' 0 "$kvstat" --compare "$TMP/base" "$TMP/slower"
+exits '10 % in 3 %' 0 "$kvstat" --full --compare "$TMP/base" "$TMP/slower"
 about_ten='(9\.[0-9]|1[01]\.[0-9]) %'
 for label in 'service, mean' 'service, p50' 'service, p95'; do
     like "$label of reads has changed" "$(figure 'Tier-2 Read Decode' "$label")" " $about_ten .*CHANGED$"
@@ -117,9 +117,9 @@ is 'changed' "$(changed .changed)" true
 like 'by' "$(changed .change)" '^0\.(09|10)'
 is 'for the worse' "$(changed .better) $(json "$TMP/stdout" .compare.verdict)" 'false worse'
 like 'in words' "$(json "$TMP/stdout" .compare.sentence)" '^new is worse than base: '
-exits '--check' 1 "$kvstat" --check --compare "$TMP/base" "$TMP/slower"
-exits 'of what is better' 0 "$kvstat" --check --compare "$TMP/slower" "$TMP/base"
-exits 'and of what is the same' 0 "$kvstat" --check --compare "$TMP/base" "$TMP/base"
+exits '--check' 1 "$kvstat" --full --check --compare "$TMP/base" "$TMP/slower"
+exits 'of what is better' 0 "$kvstat" --full --check --compare "$TMP/slower" "$TMP/base"
+exits 'and of what is the same' 0 "$kvstat" --full --check --compare "$TMP/base" "$TMP/base"
 exits 'JSON once more' 0 "$kvstat" --json --compare "$TMP/base" "$TMP/slower"
 figure=throughput.wall.ops_per_s
 is 'not known is null' "$(changed .changed)" null
@@ -130,7 +130,7 @@ alarms=0
 for i in $(seq 0 99); do
     draw one $((1000 + 2 * i)) 1 0
     draw other $((1001 + 2 * i)) 1 0
-    "$kvstat" --compare "$TMP/one" "$TMP/other" --threads 1 >"$TMP/compared" || alarms=1000
+    "$kvstat" --full --compare "$TMP/one" "$TMP/other" --threads 1 >"$TMP/compared" || alarms=1000
     ! grep -q 'CHANGED' "$TMP/compared" || alarms=$((alarms + 1))
 done
 diag "$alarms of 100 pairs of one distribution with a change"
@@ -141,7 +141,7 @@ found=0 pairs=$(scaled 20)
 for i in $(seq "$pairs"); do
     draw one $((2000 + 2 * i)) 1 0 10000
     draw other $((2001 + 2 * i)) 1.1 0 10000
-    "$kvstat" --compare "$TMP/one" "$TMP/other" --threads 1 >"$TMP/stdout"
+    "$kvstat" --full --compare "$TMP/one" "$TMP/other" --threads 1 >"$TMP/stdout"
     case $(figure 'Tier-2 Read Decode' 'service, mean') in *CHANGED) found=$((found + 1)) ;; esac
 done
 diag "$found of $pairs shifts of 10 % found"
@@ -155,7 +155,7 @@ done
 five() { # NAME: five trials of that name against those of the base
     set -- "$TMP/${1}1" "$TMP/${1}2" "$TMP/${1}3" "$TMP/${1}4" "$TMP/${1}5"
     for i in 1 2 3 4 5; do set -- "$@" --compare "$TMP/base$i"; done
-    "$kvstat" "$@"
+    "$kvstat" --full "$@"
 }
 exits 'five trials each' 0 five new
 like 'have changed' "$(figure 'Tier-2 Read Decode' 'service, mean')" 'CHANGED$'
@@ -165,7 +165,7 @@ exits 'five trials of the same' 0 five same
 stdout_unlike 'have not' 'CHANGED'
 like 'which the last words say, and what would have shown' "$(answer)" \
     '^Verdict: no difference .*the noise; with these 5 and 5 trials a change under [3-9][.0-9]* % would not show in half of '
-exits 'one new run' 0 "$kvstat" --compare "$TMP/base1" --compare "$TMP/base2" --compare "$TMP/base3" "$TMP/same1"
+exits 'one new run' 0 "$kvstat" --full --compare "$TMP/base1" --compare "$TMP/base2" --compare "$TMP/base3" "$TMP/same1"
 like "is judged by the others' noise" "$(figure 'Tier-2 Read Decode' 'service, mean')" 'noise$'
 
 # ---- the verdict in words ----
@@ -177,14 +177,14 @@ is 'is better' "$(json "$TMP/stdout" .compare.verdict) $(changed .better)" 'bett
 # Reads 10 % slower, writes 10 % faster.
 { head -n 1 "$dozen" && grep ',Read,' "$TMP/slower" && grep ',Write,' "$TMP/base"; } >"$TMP/reads"
 { head -n 1 "$dozen" && grep ',Read,' "$TMP/base" && grep ',Write,' "$TMP/slower"; } >"$TMP/writes"
-exits 'for better and worse' 0 "$kvstat" --compare "$TMP/reads" "$TMP/writes"
+exits 'for better and worse' 0 "$kvstat" --full --compare "$TMP/reads" "$TMP/writes"
 like 'says that it is better' "$(answer)" \
     '^Verdict: new is better than base in [2-9] figures: end to end, mean is 9\.[0-9] % lower \(.*\); and worse in '
 like 'and worse' "$(answer)" '\); and worse in [2-9]: .*Tier-2 Write Prefill .* higher \('
-exits 'too little to test' 0 "$kvstat" --compare "$TMP/one_row" "$TMP/one_row"
+exits 'too little to test' 0 "$kvstat" --full --compare "$TMP/one_row" "$TMP/one_row"
 like 'is not known' "$(answer)" \
     '^Verdict: not known: no figure could be tested against the noise; give trials\. It rests on one run of each\.$'
-exits 'which decides nothing' 4 "$kvstat" --check --compare "$TMP/one_row" "$TMP/one_row"
+exits 'which decides nothing' 4 "$kvstat" --full --check --compare "$TMP/one_row" "$TMP/one_row"
 exits 'as JSON' 0 "$kvstat" --json --compare "$TMP/one_row" "$TMP/one_row"
 is 'is null' "$(json "$TMP/stdout" .compare.verdict)" null
 # The times of a trace are asked for, not achieved.
@@ -197,32 +197,32 @@ for users in 1 2; do
     "$BIN/kvgen" --num-users $users --duration 5s -o "$TMP/load$users.csv" 2>"$TMP/stderr"
     "$BIN/kvreplay" --null --progress none -o "$TMP/load$users.zst" "$TMP/load$users.csv" >"$TMP/stdout" 2>&1
 done
-exits 'other loads' 0 "$kvstat" --compare "$TMP/load1.zst" "$TMP/load2.zst"
+exits 'other loads' 0 "$kvstat" --full --compare "$TMP/load1.zst" "$TMP/load2.zst"
 like 'are told' "$(answer)" ' The runs are of different traces\.'
-exits 'one load' 0 "$kvstat" --compare "$TMP/load1.zst" "$TMP/load1.zst"
+exits 'one load' 0 "$kvstat" --full --compare "$TMP/load1.zst" "$TMP/load1.zst"
 unlike 'is not' "$(answer)" 'different traces'
 
 # ---- refusals ----
 
-exits '--compare alone' 2 "$kvstat" --compare "$dozen"
+exits '--compare alone' 2 "$kvstat" --full --compare "$dozen"
 stderr_like 'is refused' '^kvstat: --compare: needs a base and a new file'
-exits 'a trace with a result' 2 "$kvstat" --compare "$dozen" "$DATA/mlperf_trace_first400.csv.zst"
+exits 'a trace with a result' 2 "$kvstat" --full --compare "$dozen" "$DATA/mlperf_trace_first400.csv.zst"
 for option in --merge '--interval=1s' "--hgrm=$TMP/h" '--profile=latency' '--run=x'; do
-    exits "$option" 2 "$kvstat" --compare "$dozen" "$option" "$dozen"
+    exits "$option" 2 "$kvstat" --full --compare "$dozen" "$option" "$dozen"
     stderr_like 'is refused' "^kvstat: ${option%%=*}: "
 done
-exits 'users' 2 "$kvstat" --compare "$dozen" --by user "$dozen"
+exits 'users' 2 "$kvstat" --full --compare "$dozen" --by user "$dozen"
 # A figure that changes its place in the JSON drops out of trials without a message, so each is looked for.
-"$kvstat" "$dozen" "$dozen" >"$TMP/stdout"
+"$kvstat" --full "$dozen" "$dozen" >"$TMP/stdout"
 for label in 'generated, wall clock' 'generated, storage time' 'KV through Tier-2' 'bytes moved' 'operations' \
     'hit rate of all lookups' 'tokens read per generated'; do
     like "$label is among the figures of trials" "$(figure 'Throughput and cache' "$label")" ' 2 '
 done
 like 'requests too' "$(figure Requests 'end to end, p95')" ' 2 +53\.0 ms +0 ns '
 echo '{"runs": []}' >"$TMP/figures.json"
-exits 'a base of figures' 2 "$kvstat" --compare "$TMP/figures.json" "$dozen"
+exits 'a base of figures' 2 "$kvstat" --full --compare "$TMP/figures.json" "$dozen"
 stderr_like 'is told where it goes' '^kvstat: .*/figures\.json: --compare takes traces and result files \(--reference'
-exits 'figures as the new side' 2 "$kvstat" --compare "$dozen" "$TMP/figures.json"
+exits 'figures as the new side' 2 "$kvstat" --full --compare "$dozen" "$TMP/figures.json"
 stderr_like 'are told too' '^kvstat: .*/figures\.json: --compare takes traces'
-exits 'a base that is not there' 2 "$kvstat" --compare "$TMP/none" "$dozen"
+exits 'a base that is not there' 2 "$kvstat" --full --compare "$TMP/none" "$dozen"
 done_testing

@@ -19,9 +19,9 @@ want=$(digest "$TMP/plain.csv")
 like 'a digest' "$want" '^[0-9a-f]{32}$'
 for form in csv csv.zst; do
     is "$form: kvgen copies the rows and no Note" "$(digest "$TMP/notes.$form")" "$want"
-    is "$form: kvstat reports the same" "$("$BIN/kvstat" "$TMP/notes.$form" | sed 1d)" "$("$BIN/kvstat" "$TMP/plain.csv" | sed 1d)"
-    is "$form: also with one thread" "$("$BIN/kvstat" --threads 1 "$TMP/notes.$form" | sed 1d)" \
-        "$("$BIN/kvstat" "$TMP/plain.csv" | sed 1d)"
+    is "$form: kvstat reports the same" "$("$BIN/kvstat" --full "$TMP/notes.$form" | sed 1d)" "$("$BIN/kvstat" --full "$TMP/plain.csv" | sed 1d)"
+    is "$form: also with one thread" "$("$BIN/kvstat" --full --threads 1 "$TMP/notes.$form" | sed 1d)" \
+        "$("$BIN/kvstat" --full "$TMP/plain.csv" | sed 1d)"
     exits "$form: --verify-trace" 0 "$BIN/kvstat" --verify-trace "$TMP/notes.$form"
     is "$form: finds as many rows" "$(sed -n 's/.*: \([0-9,]* rows.*\)/\1/p' "$TMP/stdout")" \
         "$("$BIN/kvstat" --verify-trace "$TMP/plain.csv" | sed -n 's/.*: \([0-9,]* rows.*\)/\1/p')"

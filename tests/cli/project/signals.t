@@ -120,7 +120,7 @@ feeding() {
         while [ -e "$TMP/feed" ]; do sleep 0.1; done
         sed -n '1002,2001p' "$TMP/r.csv"
     } >"$TMP/fifo" &
-    "$BIN/kvstat" --progress none <"$TMP/fifo" >"$TMP/stdout" 2>"$TMP/stderr" &
+    "$BIN/kvstat" --full --progress none <"$TMP/fifo" >"$TMP/stdout" 2>"$TMP/stderr" &
     pid=$!
     catches $pid
     sleep 0.3
@@ -163,7 +163,7 @@ done
 if command -v script >/dev/null; then
     pipeline="'$BIN/kvgen' --num-users 50 --duration 36000 --model tiny-1b --progress none 2>'$TMP/gen' |
         '$BIN/kvreplay' --tier-engine 0=null --tier-engine 1=null --tier-engine 2=null --timing trace --progress none \
-            2>'$TMP/replay' | '$BIN/kvstat' --progress none >'$TMP/report'"
+            2>'$TMP/replay' | '$BIN/kvstat' --full --progress none >'$TMP/report'"
     for times in 1 2 3; do
         {
             sleep 2

@@ -264,7 +264,7 @@ isnt 'mlperf: and deleted' "$(zstd -dcq mlperf_full.out/option_1-trial_0-rank_0.
 
 ended 'compare-drives' 0 compare
 stdout_like 'compare-drives: a line for each drive' '^two '
-stdout_like 'compare-drives: the verdict of kvstat' '^[0-9]+ of [0-9]+ figures that could be tested'
+stdout_like 'compare-drives: the verdict of kvstat' '^Verdict +(new is|new differs|no difference|not known)'
 answers='No difference beyond the noise between one and two|(one|two) is better than'
 like 'compare-drives: ends with an answer' "$(tail -1 stdout)" \
     "^($answers|Mixed: by more than the noise, one is|Nothing could be comp)"

@@ -1,0 +1,723 @@
+/* The one-screen report on a run: what was run, the verdict, whether to believe it, where the time
+ * went, the table of tiers, requests, cache, notes, and what to do next. A section without anything
+ * to say is left out. When all of it is more than a screen, its paragraphs become shorter. */
+#include <math.h>
+#include <string.h>
+
+#include "kvstat/report/bottleneck.h"
+#include "kvstat/report/cells.h"
+#include "kvstat/screen/lines.h"
+#include "kvstat/screen/screen.h"
+#include "lib/base/err.h"
+#include "lib/base/units.h"
+#include "lib/trace/trace.h"
+
+/* The lines that paragraphs may take, and whether sections are set apart. */
+struct room {
+    size_t verdict, validity, time, requests, targets, notes;
+    bool apart;
+};
+
+static double number(const struct figures *f, enum figure_scope scope, enum figure_what what)
+{
+    return figures_number(f, figure_id(scope, what));
+}
+
+static uint64_t count(const struct figures *f, enum figure_scope scope, enum figure_what what)
+{
+    return figures_count(f, figure_id(scope, what));
+}
+
+static const char *text(const struct figures *f, enum figure_scope scope, enum figure_what what)
+{
+    return figures_text(f, figure_id(scope, what));
+}
+
+static bool is_simulated(const struct figures *f, unsigned tier)
+{
+    return figures_is(f, figure_id_tier(FIGURE_OF_ROWS, tier, FIGURE_SIMULATED));
+}
+
+static const char *const tiers[TRACE_TIERS] = {
+    [TRACE_GPU] = "GPU", [TRACE_CPU] = "memory", [TRACE_STORAGE] = "storage"};
+
+/* ---- what was run ---- */
+
+/* "llama3.1-8b, 50 users, 5 min 00 s, seed 42". */
+static void add_what(char *buf, size_t n, const struct figures *f)
+{
+    const enum figure_scope run = FIGURE_OF_PROVENANCE;
+    const char *model = text(f, run, FIGURE_MODEL);
+    const struct figure *seed = figures_find(f, figure_id(run, FIGURE_SEED));
+    double users = number(f, run, FIGURE_USERS);
+    char cell[CELL];
+    size_t len = 0;
+    buf[0] = '\0';
+    if (model[0])
+        len += (size_t)snprintf(buf + len, n - len, "%.40s, ", model);
+    if (users > 0)
+        len += (size_t)snprintf(buf + len, n - len, "%s user%s, ",
+                                cell_count(cell, (uint64_t)users), units_plural((uint64_t)users));
+    len += (size_t)snprintf(buf + len, n - len, "%s%s",
+                            cell_seconds(cell, number(f, FIGURE_OF_RUN, FIGURE_ELAPSED)),
+                            figures_is_result(f) ? "" : " of simulated time");
+    if (seed && seed->form == FIGURE_FORM_UNSIGNED)
+        snprintf(buf + len, n - len, ", seed %llu", (unsigned long long)seed->count);
+}
+
+static void put_title(struct lines *l, const struct figures *f)
+{
+    char what[160], name[LINES_BYTES], files[LINES_BYTES], of_pool[64] = "";
+    size_t n;
+    const char *const *file = figures_files(f, &n);
+    add_what(what, sizeof(what), f);
+    if (n > 1)
+        snprintf(of_pool, sizeof(of_pool), " and %zu more, pooled", n - 1);
+    int columns =
+        LINES_COLUMNS - 3 - cell_columns(what) - (int)strlen(of_pool); /* three blanks between */
+    lines_shorten(name, strcmp(file[0], "-") == 0 ? "standard input" : file[0],
+                  columns < 12 ? 12 : columns);
+    snprintf(files, sizeof(files), "%s%s", name, of_pool);
+    lines_add(l, "%s   %s", files, what);
+}
+
+/* "storage on vda (io_uring, O_DIRECT)"; "" when it is not known. */
+static void add_storage(char *buf, size_t n, const struct figures *f)
+{
+    const enum figure_scope run = FIGURE_OF_PROVENANCE;
+    const char *engine = text(f, run, FIGURE_ENGINE), *target = text(f, run, FIGURE_TARGET);
+    const char *device = text(f, run, FIGURE_SAME_OF_DEVICE);
+    const struct figure *flags = figures_find(f, figure_id(run, FIGURE_FLAGS));
+    char place[LINES_BYTES];
+    buf[0] = '\0';
+    if (!engine[0])
+        return;
+    if (is_simulated(f, TRACE_STORAGE)) {
+        snprintf(buf, n, "storage simulated");
+        return;
+    }
+    lines_shorten(place, device[0] ? device : target, 30);
+    snprintf(buf, n, "storage%s%s (%.30s%s%.30s)", place[0] ? " on " : "", place, engine,
+             flags && flags->list.n > 0 ? ", " : "",
+             flags && flags->list.n > 0 ? flags->list.item[0] : "");
+}
+
+static void put_operations(struct lines *l, const struct figures *f)
+{
+    uint64_t ops = count(f, FIGURE_OF_ROWS, FIGURE_IO_OPS);
+    char a[CELL], b[CELL], c[CELL], line[200], storage[LINES_BYTES + 80];
+    snprintf(line, sizeof(line), "%s%s operation%s",
+             figures_is_result(f) ? "" : "trace: ", cell_count(a, ops), units_plural(ops));
+    size_t len = strlen(line);
+    if (ops > 0)
+        snprintf(line + len, sizeof(line) - len, " of %s on average: %s read, %s written",
+                 cell_size(a, number(f, FIGURE_OF_ROWS, FIGURE_SIZE)),
+                 cell_size(b, number(f, FIGURE_OF_ROWS, FIGURE_READ_BYTES)),
+                 cell_size(c, number(f, FIGURE_OF_ROWS, FIGURE_WRITE_BYTES)));
+    add_storage(storage, sizeof(storage), f);
+    if (storage[0] && strlen(line) + 2 + (size_t)cell_columns(storage) <= LINES_COLUMNS) {
+        lines_add(l, "%s; %s", line, storage);
+        return;
+    }
+    lines_add(l, "%s", line);
+    if (storage[0])
+        lines_add(l, "%s", storage);
+}
+
+/* Statuses count among the rows where the file is no replay's. */
+static uint64_t status_count(const struct figures *f, enum figure_what status)
+{
+    return count(f, FIGURE_OF_STATUS, status) + count(f, FIGURE_OF_ROWS, status);
+}
+
+static void put_failures(struct lines *l, const struct figures *f, const struct room *room)
+{
+    static const struct {
+        enum figure_what status;
+        const char *what;
+    } failures[] = {{FIGURE_FAILED, "with an I/O error"},
+                    {FIGURE_CORRUPT, "with wrong data"},
+                    {FIGURE_ABSENT, "without their objects"}};
+    uint64_t bad = count(f, FIGURE_OF_RUN, FIGURE_BAD_ROWS);
+    struct lines_parts p = {0};
+    char cell[CELL];
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+        uint64_t n = status_count(f, failures[i].status);
+        if (n > 0)
+            lines_part(&p, "%s %s", p.count ? cell_count(cell, n) : cell_rows(cell, n),
+                       failures[i].what);
+    }
+    if (bad > 0)
+        lines_part(&p, "%s not readable, skipped", cell_rows(cell, bad));
+    lines_paragraph(l, "Failed", &p, ", ", room->requests);
+    if (figures_is(f, figure_id(FIGURE_OF_RUN, FIGURE_CUT)))
+        lines_add(l, "%-*sthe file ends early; this is what stands before its end", LINES_INDENT,
+                  "Incomplete");
+}
+
+/* ---- the verdict ---- */
+
+/* "storage_read_device_p95" as words: "read device p95". */
+static void criterion_words(char *buf, size_t n, const char *name)
+{
+    static const char tier[] = "storage_";
+    if (strncmp(name, tier, strlen(tier)) == 0)
+        name += strlen(tier);
+    snprintf(buf, n, "%s", name);
+    for (char *p = buf; *p; p++)
+        if (*p == '_')
+            *p = ' ';
+}
+
+/* A criterion's value in its unit: "41.0 ms". */
+static const char *criterion_value(char buf[CELL], const struct verdict_criterion *c, double v)
+{
+    char size[CELL];
+    if (!isfinite(v))
+        snprintf(buf, CELL, "no bound");
+    else if (c->unit == FIGURE_UNIT_SHARE)
+        cell_percent(buf, v);
+    else if (c->unit == FIGURE_UNIT_GIB_PER_S)
+        snprintf(buf, CELL, "%s/s", cell_size(size, v * (double)UNITS_GIB));
+    else
+        cell_value(buf, c->unit, v);
+    return buf;
+}
+
+static void add_criterion(struct lines_parts *p, const struct verdict_criterion *c)
+{
+    static const char *const relations[] = {[VERDICT_BELOW] = "<", [VERDICT_ABOVE] = ">"};
+    char words[80], low[CELL], high[CELL], target[CELL], samples[CELL], more[64] = "";
+    criterion_words(words, sizeof(words), c->name);
+    criterion_value(target, c, c->target);
+    if (c->unit == FIGURE_UNIT_NONE && isfinite(c->actual)) { /* a number of rows */
+        lines_part(p, "%s %s", c->actual > 0 ? cell_count(low, (uint64_t)c->actual) : "no", words);
+        return;
+    }
+    if (c->outcome != VERDICT_INCONCLUSIVE) {
+        lines_part(p, "%s %s%s %s %s", words, criterion_value(low, c, c->actual),
+                   c->outcome == VERDICT_PASS ? "" : ", not", relations[c->relation], target);
+        return;
+    }
+    if (isfinite(c->to_decide) && c->to_decide < 1e12)
+        snprintf(more, sizeof(more), " (about %s would decide)", cell_number(high, c->to_decide));
+    cell_count(samples, c->samples);
+    if (!isfinite(c->low) || !isfinite(c->high))
+        lines_part(p, "%s: only %s sample%s%s: run longer", words, samples,
+                   units_plural(c->samples), more);
+    else
+        lines_part(p, "%s is between %s and %s, too near to %s on %s samples%s", words,
+                   criterion_value(low, c, c->low), criterion_value(high, c, c->high), target,
+                   samples, more);
+}
+
+/* Criteria that nobody can decide for the same reason: "read p95, write p95 unknown: ...". first:
+ * of them; the others come with it. */
+static void add_doubt(struct lines_parts *p, const struct verdict *v, size_t first)
+{
+    const char *doubt = v->criterion[first].doubt;
+    char names[400] = "", words[80];
+    size_t len = 0;
+    for (size_t i = 0; i < first; i++)
+        if (strcmp(v->criterion[i].doubt, doubt) == 0)
+            return;
+    for (size_t i = first; i < v->count && len < sizeof(names); i++) {
+        if (strcmp(v->criterion[i].doubt, doubt) != 0)
+            continue;
+        criterion_words(words, sizeof(words), v->criterion[i].name);
+        len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", len ? ", " : "", words);
+    }
+    lines_part(p, "%s %s", names, doubt);
+}
+
+/* Of a FAIL the failures come first, of the others what is open. */
+static void put_verdict(struct lines *l, const struct figures *f, const struct verdict *v,
+                        const struct room *room)
+{
+    static const enum verdict_outcome order[] = {VERDICT_FAIL, VERDICT_INCONCLUSIVE, VERDICT_PASS};
+    static const char *const words[] = {
+        [VERDICT_FAIL] = "FAIL", [VERDICT_PASS] = "PASS", [VERDICT_INCONCLUSIVE] = "INCONCLUSIVE"};
+    struct lines_parts p = {0};
+    char title[80];
+    if (!v && !figures_is_result(f))
+        return;
+    if (!v) {
+        lines_add(l, "%-*snot judged: add --profile latency, throughput or mlperf", LINES_INDENT,
+                  "Verdict");
+        return;
+    }
+    for (size_t k = 0; k < sizeof(order) / sizeof(order[0]); k++)
+        for (size_t i = 0; i < v->count; i++) {
+            if (v->criterion[i].outcome != order[k] ||
+                (order[k] == VERDICT_PASS && v->outcome != VERDICT_PASS))
+                continue;
+            if (v->criterion[i].doubt[0])
+                add_doubt(&p, v, i);
+            else
+                add_criterion(&p, &v->criterion[i]);
+        }
+    if (p.count == 0)
+        lines_part(&p, "the file holds nothing that this profile judges");
+    snprintf(title, sizeof(title), "%-*s%s  %s:", LINES_INDENT, "Verdict", words[v->outcome],
+             text(f, FIGURE_OF_VERDICT, FIGURE_PROFILE));
+    lines_paragraph(l, title, &p, v->outcome == VERDICT_PASS ? ", " : "; ", room->verdict);
+}
+
+static void put_validity(struct lines *l, const struct figures *f, const struct room *room)
+{
+    const char *line = text(f, FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE);
+    struct lines_parts p = {0};
+    if (line[0])
+        lines_part(&p, "%s", line);
+    lines_paragraph(l, "Validity", &p, "; ", room->validity);
+}
+
+/* ---- where the time went ---- */
+
+static const char *share_words(enum figure_what what)
+{
+    switch (what) {
+    case FIGURE_SHARE_QUEUE:
+        return "queue";
+    case FIGURE_SHARE_GENERATION:
+        return "generation";
+    case FIGURE_SHARE_GPU:
+        return "GPU copies";
+    case FIGURE_SHARE_CPU:
+        return "memory copies";
+    case FIGURE_SHARE_SLOT:
+        return "waiting for an I/O slot";
+    case FIGURE_SHARE_META:
+        return "opening and closing files";
+    case FIGURE_SHARE_IO:
+        return "storage I/O";
+    case FIGURE_SHARE_FLUSH:
+        return "flush to storage";
+    case FIGURE_SHARE_STORAGE:
+        return "other time of storage";
+    case FIGURE_SHARE_HOST:
+        return "host CPU";
+    case FIGURE_ROWS:
+        return "waiting for other operations";
+    default:
+        return figure_member(what);
+    }
+}
+
+static const char *simulated_word(const struct figures *f, enum figure_what what)
+{
+    unsigned tier = what == FIGURE_SHARE_GPU                                    ? TRACE_GPU
+                    : what == FIGURE_SHARE_CPU                                  ? TRACE_CPU
+                    : what >= FIGURE_SHARE_SLOT && what <= FIGURE_SHARE_STORAGE ? TRACE_STORAGE
+                                                                                : TRACE_TIERS;
+    return tier < TRACE_TIERS && is_simulated(f, tier) ? " (simulated)" : "";
+}
+
+/* The one part that stands out, if any does. */
+static void add_bottleneck(struct lines_parts *p, const struct figures *f)
+{
+    const char *largest = text(f, FIGURE_OF_BOTTLENECK, FIGURE_LARGEST);
+    bool queue = number(f, FIGURE_OF_SHARES, FIGURE_SHARE_QUEUE) >= 0.005;
+    char percent[80];
+    if (!largest[0]) {
+        lines_part(p, "no single bottleneck");
+        return;
+    }
+    enum figure_what what = FIGURE_SHARE_STORAGE; /* all of Tier-2 */
+    const char *words = "storage";
+    for (unsigned i = 0; i < BOTTLENECK_SHARES; i++)
+        if (strcmp(figure_member(bottleneck_part(i)), largest) == 0) {
+            what = bottleneck_part(i);
+            words = share_words(what);
+        }
+    snprintf(percent, sizeof(percent), " (%.0f %% with its queue)",
+             100 * number(f, FIGURE_OF_BOTTLENECK, FIGURE_SHARE));
+    lines_part(p, "bottleneck: %s%s%s", words, simulated_word(f, what), queue ? percent : "");
+}
+
+/* The largest parts of the time, at most so many; those below 1 % and the rest are "other". */
+static void add_shares(struct lines_parts *p, const struct figures *f, size_t shown)
+{
+    bool told[BOTTLENECK_SHARES] = {false};
+    char line[LINES_PART_BYTES] = "";
+    double rest = 0;
+    size_t len = 0;
+    for (unsigned k = 0; k < BOTTLENECK_SHARES; k++) {
+        unsigned best = BOTTLENECK_SHARES;
+        double most = 0;
+        for (unsigned i = 0; i < BOTTLENECK_SHARES; i++) {
+            double share = number(f, FIGURE_OF_SHARES, bottleneck_part(i));
+            if (!told[i] && share > most) {
+                most = share;
+                best = i;
+            }
+        }
+        if (best == BOTTLENECK_SHARES)
+            break;
+        told[best] = true;
+        if (k >= shown || most < 0.01) {
+            rest += most;
+            continue;
+        }
+        len += (size_t)snprintf(line + len, sizeof(line) - len, "%s%s%s %.0f %%", k ? ", " : "",
+                                share_words(bottleneck_part(best)),
+                                simulated_word(f, bottleneck_part(best)), 100 * most);
+    }
+    if (rest >= 0.005)
+        snprintf(line + len, sizeof(line) - len, ", other %.0f %%", 100 * rest);
+    lines_part(p, "%s", line);
+}
+
+static void put_time(struct lines *l, const struct figures *f, const struct room *room)
+{
+    size_t before = l->count;
+    bool fits = false;
+    if (!figures_find(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_FOREMOST)))
+        return;
+    for (size_t shown = 4; shown > 0 && !fits; shown--) {
+        struct lines_parts p = {0};
+        l->count = before;
+        add_shares(&p, f, shown);
+        add_bottleneck(&p, f);
+        fits = lines_paragraph(l, "Time went", &p, "; ", room->time);
+    }
+}
+
+/* ---- the table of tiers ---- */
+
+static const uint32_t shown_ppm[] = {500000, 950000, 990000};
+enum {
+    PERCENTILES = sizeof(shown_ppm) / sizeof(shown_ppm[0]),
+    LABEL_COLUMNS = 21
+};
+
+static const char *row_label(char buf[LABEL_COLUMNS], const struct figures *f, unsigned tier,
+                             enum trace_op op)
+{
+    snprintf(buf, LABEL_COLUMNS, "%s %s%s", tiers[tier], op == TRACE_READ ? "read" : "write",
+             is_simulated(f, tier) ? " (sim.)" : "");
+    buf[0] = (char)(tier == TRACE_GPU ? 'G' : tier == TRACE_CPU ? 'M' : 'S');
+    return buf;
+}
+
+/* A count of at most 9 columns. */
+static const char *short_count(char buf[CELL], uint64_t n)
+{
+    if (n < 10000000)
+        return cell_count(buf, n);
+    snprintf(buf, CELL, "%.4g M", (double)n / 1e6);
+    return buf;
+}
+
+/* A rate in GiB/s of at most 7 columns. */
+static const char *short_rate(char buf[CELL], double v)
+{
+    if (v > 0 && v < 0.0005)
+        snprintf(buf, CELL, "<0.001");
+    else if (v >= 1e6)
+        snprintf(buf, CELL, "%.1e", v);
+    else
+        cell_number(buf, v);
+    return buf;
+}
+
+/* One row; whether one of its percentiles is a dash. */
+static bool put_row(struct lines *l, const struct figures *f, unsigned tier, enum trace_op op,
+                    int width)
+{
+    const struct hist *service = figures_hist(f, figure_id_direction(tier, op, FIGURE_SERVICE));
+    const struct hist *size = figures_hist(f, figure_id_direction(tier, op, FIGURE_SIZE));
+    char label[LABEL_COLUMNS], a[CELL], b[CELL], c[CELL], line[200];
+    bool dash = false;
+    size_t len = (size_t)snprintf(
+        line, sizeof(line), "%-*s %9s %9s %7s", width, row_label(label, f, tier, op),
+        short_count(a, figures_count(f, figure_id_direction(tier, op, FIGURE_OPS))),
+        cell_size(b, (double)figures_count(f, figure_id_direction(tier, op, FIGURE_MOVED))),
+        short_rate(c, figures_number(f, figure_id_direction(tier, op, FIGURE_GIB_PER_S))));
+    if (!figures_is_result(f)) {
+        lines_add(l, "%s %9s %9s", line, size ? cell_size(a, hist_mean(size)) : "-",
+                  size ? cell_size(b, (double)hist_max(size)) : "-");
+        return false;
+    }
+    for (unsigned i = 0; i < PERCENTILES; i++) {
+        bool enough = service && figure_bounded(hist_count(service), shown_ppm[i]);
+        dash |= !enough;
+        len += (size_t)snprintf(
+            line + len, sizeof(line) - len, " %7s",
+            enough ? cell_time(a, (double)hist_percentile(service, shown_ppm[i]), true) : "-");
+    }
+    lines_add(l, "%s %7s", line, service ? cell_time(a, (double)hist_max(service), true) : "-");
+    return dash;
+}
+
+/* Whether any percentile is a dash. */
+static bool put_table(struct lines *l, const struct figures *f)
+{
+    static const enum trace_tier order[] = {TRACE_STORAGE, TRACE_CPU, TRACE_GPU};
+    static const enum trace_op ops[] = {TRACE_READ, TRACE_WRITE};
+    bool dash = false, any = false;
+    char label[LABEL_COLUMNS];
+    int width = (int)strlen("Service times");
+    for (int pass = 0; pass < 2; pass++)
+        for (unsigned t = 0; t < TRACE_TIERS; t++)
+            for (unsigned o = 0; o < 2; o++) {
+                if (figures_count(f, figure_id_direction(order[t], ops[o], FIGURE_OPS)) == 0)
+                    continue;
+                int columns = (int)strlen(row_label(label, f, order[t], ops[o]));
+                if (pass == 0) {
+                    width = columns > width ? columns : width;
+                    continue;
+                }
+                if (!any && figures_is_result(f))
+                    lines_add(l, "%-*s %9s %9s %7s %7s %7s %7s %7s", width, "Service times", "ops",
+                              "moved", "GiB/s", "p50", "p95", "p99", "max");
+                else if (!any)
+                    lines_add(l, "%-*s %9s %9s %7s %9s %9s", width, "Load", "ops", "moved", "GiB/s",
+                              "mean size", "largest");
+                any = true;
+                dash |= put_row(l, f, order[t], ops[o], width);
+            }
+    return dash;
+}
+
+/* ---- requests and cache ---- */
+
+static const char *percentile(char buf[CELL], const struct hist *h, uint32_t ppm)
+{
+    return h && figure_bounded(hist_count(h), ppm)
+               ? cell_time(buf, (double)hist_percentile(h, ppm), true)
+               : NULL;
+}
+
+static void put_requests(struct lines *l, const struct figures *f, const struct room *room)
+{
+    const enum figure_scope scope = FIGURE_OF_REQUESTS;
+    const struct hist *h = figures_hist(f, figure_id(scope, FIGURE_END_TO_END));
+    double rate = number(f, FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS_PER_S);
+    uint64_t n = count(f, scope, FIGURE_REQUESTS), failed = count(f, scope, FIGURE_FAILED);
+    struct lines_parts p = {0};
+    char a[CELL], b[CELL];
+    if (n == 0)
+        return;
+    lines_part(&p, "%s%s%s", cell_count(a, n), failed ? ", failed " : "",
+               failed ? cell_count(b, failed) : "");
+    if (h && hist_max(h) > 0) {
+        const char *p50 = percentile(a, h, 500000), *p95 = percentile(b, h, 950000);
+        char max[CELL];
+        lines_part(&p, "end to end %s%s%s%s%s%smax %s", p50 ? "p50 " : "", p50 ? p50 : "",
+                   p50 ? ", " : "", p95 ? "p95 " : "", p95 ? p95 : "", p95 ? ", " : "",
+                   cell_time(max, (double)hist_max(h), true));
+    }
+    if (isfinite(rate) && rate > 0)
+        lines_part(&p, "%s tokens/s generated", cell_number(a, rate));
+    lines_paragraph(l, "Requests", &p, "; ", room->requests);
+}
+
+/* The classes that miss their targets, and what makes it impossible. */
+static void put_targets(struct lines *l, const struct figures *f, const struct room *room)
+{
+    struct figure_part class = {0};
+    struct lines_parts p = {0};
+    bool any = false;
+    while (figures_next(f, FIGURE_OF_QOS, &class)) {
+        struct figure_id id = class.figure->id;
+        const struct figure *generation = figure_in(&class, FIGURE_GENERATION);
+        char target[CELL], alone[CELL], why[80] = "";
+        id.scope = FIGURE_OF_TARGETS;
+        id.what = FIGURE_MET;
+        bool is_met = figures_is(f, id), is_missed = figures_is_not(f, id);
+        any |= is_met;
+        if (!is_missed)
+            continue;
+        id.what = FIGURE_TARGET_P95;
+        double target_ms = figures_number(f, id);
+        id.what = FIGURE_COMPLIANCE;
+        double share = figures_number(f, id);
+        snprintf(target, sizeof(target), "%.6g ms", target_ms);
+        if (generation && generation->form == FIGURE_FORM_DISTRIBUTION) {
+            double p50 = (double)hist_percentile(generation->hist, 500000);
+            if (p50 > target_ms * 1e6)
+                snprintf(why, sizeof(why), " (generation alone takes %s)",
+                         cell_time(alone, p50, true));
+        }
+        lines_part(&p, "%s missed: %.0f %% of requests within %s%s", trace_qos_text(id.qos),
+                   100 * share, target, why);
+    }
+    if (any && p.count == 0)
+        lines_part(&p, "met by all classes of requests");
+    else if (any)
+        lines_part(&p, "met by the other classes");
+    lines_paragraph(l, "Targets", &p, "; ", room->targets);
+}
+
+static void put_cache(struct lines *l, const struct figures *f)
+{
+    double rate = number(f, FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE);
+    double amplification = number(f, FIGURE_OF_CACHE, FIGURE_READ_AMPLIFICATION);
+    uint64_t lookups = count(f, FIGURE_OF_LOOKUPS, FIGURE_LOOKUPS);
+    struct lines_parts p = {0};
+    char a[CELL], b[CELL];
+    if (lookups > 0 && isnan(rate))
+        lines_part(&p, "hit rate not known: the file records no misses");
+    else if (lookups > 0)
+        lines_part(&p, "hit rate %s of %s lookups", cell_percent(a, rate), cell_count(b, lookups));
+    if (isfinite(amplification))
+        lines_part(&p, "%s tokens read for each generated", cell_number(a, amplification));
+    lines_paragraph(l, "Cache", &p, "; ", 1);
+}
+
+static void put_autoscaling(struct lines *l, const struct figures *f)
+{
+    const enum figure_scope scope = FIGURE_OF_AUTOSCALING;
+    double users = number(f, scope, FIGURE_USERS);
+    double rate = number(f, scope, FIGURE_FOUND_TOKENS_PER_S);
+    struct lines_parts p = {0};
+    char a[CELL], b[CELL];
+    if (!figures_find(f, figure_id(scope, FIGURE_USERS)))
+        return;
+    if (isnan(users))
+        lines_part(&p, "no number of users found");
+    else if (isnan(rate))
+        lines_part(&p, "%s users", cell_number(a, users));
+    else
+        lines_part(&p, "%s users, %s tokens/s", cell_number(a, users), cell_number(b, rate));
+    if (text(f, scope, FIGURE_REASON)[0])
+        lines_part(&p, "%.300s", text(f, scope, FIGURE_REASON));
+    lines_paragraph(l, "Autoscale", &p, "; ", 1);
+}
+
+/* ---- notes ---- */
+
+static void add_texts(struct lines_parts *p, const struct figures *f, enum figure_what what)
+{
+    const struct figure *list = figures_find(f, figure_id(FIGURE_OF_PROVENANCE, what));
+    for (size_t i = 0; list && list->form == FIGURE_FORM_TEXTS && i < list->list.n; i++)
+        lines_part(p, "%.600s", list->list.item[i]);
+}
+
+static void add_simulated(struct lines_parts *p, const struct figures *f)
+{
+    char names[64] = "";
+    size_t n = 0;
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        if (is_simulated(f, t)) {
+            size_t len = strlen(names);
+            snprintf(names + len, sizeof(names) - len, "%s%s", n ? ", " : "", tiers[t]);
+            n++;
+        }
+    if (n > 0)
+        lines_part(p, "%s SIMULATED (sim.): %s times come from a model, not from a device", names,
+                   n == 1 ? "its" : "their");
+}
+
+static void put_notes(struct lines *l, const struct figures *f, const struct room *room)
+{
+    uint64_t parts = count(f, FIGURE_OF_REQUESTS, FIGURE_COUNTED_IN_PARTS);
+    uint64_t populated = count(f, FIGURE_OF_POPULATED, FIGURE_ROWS);
+    uint64_t warm = count(f, FIGURE_OF_WARMUP, FIGURE_ROWS);
+    struct lines_parts p = {0};
+    char a[CELL], b[CELL];
+    add_simulated(&p, f);
+    add_texts(&p, f, FIGURE_FALLBACKS);
+    add_texts(&p, f, FIGURE_NOTES);
+    if (warm > 0)
+        lines_part(&p, "warm-up not counted: %s in the first %s", cell_rows(a, warm),
+                   cell_seconds(b, number(f, FIGURE_OF_WARMUP, FIGURE_SECONDS)));
+    if (populated > 0)
+        lines_part(&p, "not counted: %s (%s) written before the start", cell_rows(a, populated),
+                   cell_size(b, number(f, FIGURE_OF_POPULATED, FIGURE_BYTES)));
+    if (figures_is(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATION_SKIPPED)))
+        lines_part(&p, "generation was skipped: no token rates");
+    if (parts > 0)
+        lines_part(&p, "%s request%s counted in parts", cell_count(a, parts), units_plural(parts));
+    lines_paragraph(l, "Notes", &p, "; ", room->notes);
+}
+
+/* ---- what to do next ---- */
+
+/* A name that a shell takes as it stands; else, or when it is long, "FILE". */
+static const char *as_operand(const char *name)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_./,:+@%=-";
+    size_t len = strlen(name);
+    return len > 0 && len <= 44 && name[0] != '-' && strspn(name, plain) == len ? name : "FILE";
+}
+
+static void put_more(struct lines *l, const struct figures *f)
+{
+    size_t n;
+    const char *const *files = figures_files(f, &n);
+    const char *name = n == 1 ? as_operand(files[0]) : "FILE...", *merge = n > 1 ? "--merge " : "";
+    char first[120], second[120];
+    if (n == 1 && strcmp(files[0], "-") == 0) {
+        lines_add(l, "More: --full here; or keep the rows (%s -o rows.csv.zst) for kvstat",
+                  figures_is_result(f) ? "kvreplay" : "kvgen");
+        return;
+    }
+    snprintf(first, sizeof(first), "More: kvstat --full %s%s", merge, name);
+    if (figures_is_result(f))
+        snprintf(second, sizeof(second), "kvstat --plot out.svg %s", name);
+    else
+        snprintf(second, sizeof(second), "kvreplay --nvme DIR %s", name);
+    if (n > 1) {
+        lines_add(l, "%s", first);
+    } else if (strlen(first) + 2 + strlen(second) <= LINES_COLUMNS) {
+        lines_add(l, "%s; %s", first, second);
+    } else {
+        lines_add(l, "%s", first);
+        lines_add(l, "      %s", second);
+    }
+}
+
+/* ---- all of it ---- */
+
+static void set_apart(struct lines *l, const struct room *room)
+{
+    if (room->apart)
+        lines_gap(l);
+}
+
+static void put_all(struct lines *l, const struct figures *f, const struct verdict *v,
+                    const struct room *room)
+{
+    l->count = 0;
+    put_title(l, f);
+    put_operations(l, f);
+    set_apart(l, room);
+    put_failures(l, f, room);
+    put_verdict(l, f, v, room);
+    put_validity(l, f, room);
+    put_time(l, f, room);
+    set_apart(l, room);
+    bool dash = put_table(l, f);
+    if (dash)
+        lines_add(l, "-  too few samples: p50 takes 5, p95 59, p99 299");
+    set_apart(l, room);
+    put_requests(l, f, room);
+    put_targets(l, f, room);
+    put_cache(l, f);
+    put_autoscaling(l, f);
+    put_notes(l, f, room);
+    set_apart(l, room);
+    put_more(l, f);
+}
+
+void screen_run(FILE *out, const struct figures *f, const struct verdict *verdict)
+{
+    /* The last is no more than a screen, whatever there is to say. */
+    static const struct room rooms[] = {{3, 2, 3, 2, 3, 4, true}, {3, 2, 3, 2, 2, 2, true},
+                                        {2, 2, 2, 2, 2, 2, true}, {2, 2, 2, 2, 2, 1, true},
+                                        {2, 2, 2, 1, 2, 1, true}, {2, 2, 2, 1, 1, 1, true},
+                                        {2, 1, 2, 1, 1, 1, true}, {1, 1, 1, 1, 1, 1, false}};
+    enum {
+        ROOMS = sizeof(rooms) / sizeof(rooms[0])
+    };
+    struct lines l = {0};
+    for (unsigned i = 0; i < ROOMS; i++) {
+        put_all(&l, f, verdict, &rooms[i]);
+        if (l.count <= LINES_MOST)
+            break;
+    }
+    lines_put(out, &l);
+}
