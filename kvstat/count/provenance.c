@@ -325,9 +325,10 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
     take_text(p->model, sizeof(p->model), root, PATHS("model.name", "model", "options.model"));
     take_i64(&p->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));
-    /* A recorded trace brings its own users: --users then keeps a default that means nothing.
-     */
-    if (!source || strcmp(source, "users") == 0)
+    /* A recorded trace brings its own users: --users then keeps a default that means nothing. And
+     * kvreplay once had an option of that name that means something else. */
+    bool of_kvreplay = program && strcmp(program, "kvreplay") == 0;
+    if (!of_kvreplay && (!source || strcmp(source, "users") == 0))
         take_i64(&p->users, root, PATHS("options.users", "options.num-users", "users"));
     take_i64(&p->tensor_parallel, root, PATHS("options.tensor-parallel", "tensor_parallel"));
     take_i64(&p->num_gpus, root, PATHS("options.num-gpus", "num_gpus"));

@@ -285,7 +285,7 @@ static void put_bottleneck(FILE *out, const struct figures *f)
 {
     static const char *const briefs[BOTTLENECK_SHARES] = {
         "queue", "generation", "GPU",     "CPU",  "slot",  "files",
-        "I/O",   "flush",      "storage", "host", "stops", "waits between"};
+        "I/O",   "flush",      "storage", "host", "stops", "waits"};
     const struct figure *foremost =
         figures_find(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_FOREMOST));
     const char *what = text(f, FIGURE_OF_BOTTLENECK, FIGURE_LARGEST);

@@ -7,8 +7,7 @@
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv # 12 requests, 100 and 10 tokens each, 1.153 s; hit rate 0.8
 tree=$DATA/mlperf_example
-cell() { awk -F, -v run="$1" -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
-    NR > 1 && substr($1, length($1) - length(run) + 1) == run { print $at[name] }' "$TMP/stdout"; }
+cell() { csv_figure "$TMP/stdout" "$2" "$1"; } # cell RUN FIGURE
 
 # ---- a results tree ----
 exits 'a results tree' 0 "$kvstat" "$tree"

@@ -97,7 +97,7 @@ ok 'and a point at its height' awk '/^set key title/ { times = /Times of/ } time
 # ---- two runs ----
 
 exits 'a comparison' 0 "$kvstat" --compare "$TMP/stall.csv" --plot "$TMP/both.svg" "$dozen"
-stdout_like 'beside the comparison' '^Base:'
+stdout_like 'beside the comparison' '^Base '
 for text in 'base: stall.csv' 'new: kvstat_dozen.csv' 'base read' 'new read' 'base worst' 'new worst' \
     'Response time of Tier-2: P95, and the worst' 'Service time of whole objects of Tier-2'; do
     like "$text" "$(cat "$TMP/both.svg")" ">$text"
@@ -106,7 +106,7 @@ exits 'of two traces' 0 "$kvstat" --compare "$DATA/mlperf_trace_first400.csv.zst
     "$DATA/mlperf_trace_first400.csv.zst"
 like 'has their sizes' "$(cat "$TMP/both.svg")" 'Size of objects of Tier-2'
 exits 'of several bases' 2 "$kvstat" --compare "$dozen" --compare "$dozen" --plot "$TMP/both.svg" "$dozen"
-stderr_like 'is refused' '^kvstat: --plot: draws one run of each side'
+stderr_like 'is refused' '^kvstat: --plot: takes one run on each side'
 
 # ---- what the other programs measure ----
 

@@ -55,7 +55,7 @@ is 'first tokens are judged' "$(json "$TMP/stdout" .assessment.slo_of) $(criteri
 is 'figures: the part before the first token' "$(json "$TMP/stdout" '.requests.first_token_ms.max,
     .requests.by_qos.interactive.first_token_ms.count, (.requests.end_to_end_ms.max | round)')" '40 40000 1020'
 is 'believed as such' "$(json "$TMP/stdout" '.validity.figures[] | select(.figures == "first_token") | .state')" good
-exits 'in text' 0 "$kvstat" --slo --run "$TMP/good.json" "$TMP/rows.csv"
+exits 'in text' 0 "$kvstat" --full --slo --run "$TMP/good.json" "$TMP/rows.csv"
 stdout_like 'the report says which' '^  targets of the classes: what storage decides of the time to the first token'
 result 2000 40 900 20 >"$TMP/rows.csv"
 judge 'a wait in line of 20 ms before the read' 1
@@ -83,9 +83,9 @@ is 'both are judged' "$(json "$TMP/stdout" '.assessment.profile, ([.assessment.c
 echo 'qos_profiles: {interactive: {target_latency_p95_ms: 39}}' >"$TMP/c.yaml"
 judge 'a target of the configuration' 1 --config "$TMP/c.yaml"
 is 'is judged' "$(criterion end_to_end_p95 '.target, .passed')" '39 false'
-exits 'of two runs' 4 "$kvstat" --slo --check "$TMP/rows.csv" "$TMP/rows.csv"
+exits 'of two runs' 4 "$kvstat" --full --slo --check "$TMP/rows.csv" "$TMP/rows.csv"
 stdout_like 'the worst counts' '^Verdict: INCONCLUSIVE: 0 of 2 runs pass profile slo; '
 "$BIN/kvgen" --num-users 3 --duration 3s --model tiny-1b -o "$TMP/t.csv" 2>/dev/null
-exits 'a trace' 4 "$kvstat" --slo --check "$TMP/t.csv"
+exits 'a trace' 4 "$kvstat" --full --slo --check "$TMP/t.csv"
 stdout_like 'has nothing to judge' '^Verdict: INCONCLUSIVE: the file holds nothing that profile slo judges'
 done_testing

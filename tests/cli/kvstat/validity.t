@@ -117,7 +117,7 @@ is 'are told of each' "$(json "$TMP/stdout" '.validity.figures[] | select(.figur
 like 'each with its own reason' "$(json "$TMP/stdout" '.validity.figures[] | select(.figures == "device" and .tier == "Tier-1") | .why')" \
     '^Tier-1 Read P[0-9]+ '
 exits 'in CSV' 0 "$kvstat" --csv --run "$TMP/run.json" "$TMP/rows.csv"
-like 'by their names' "$(head -n 1 "$TMP/stdout" | tr , '\n')" '^validity\.figures\.service/Tier-1/Read\.state$'
+like 'by their names' "$(csv_rows "$TMP/stdout" | cut -f 1)" '^validity\.figures\.service/Tier-1/Read\.state$'
 held 5 >"$TMP/rows.csv"
 report 'five rows of it'
 is 'show nothing' "$(state service) $(state device)" 'good good'
