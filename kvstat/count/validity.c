@@ -71,6 +71,12 @@ unsigned validity_worst_place(const struct validity *v, enum validity_kind kind)
     return worst;
 }
 
+/* How many kinds something is said of. */
+static unsigned kinds_of(const struct validity *v)
+{
+    return v->first_token ? VALIDITY_KINDS : VALIDITY_FIRST_TOKEN;
+}
+
 /* What is said of a kind where it is worst. */
 static const struct validity_of *worst_of(const struct validity *v, unsigned kind)
 {
@@ -80,7 +86,7 @@ static const struct validity_of *worst_of(const struct validity *v, unsigned kin
 enum validity_state validity_worst(const struct validity *v)
 {
     enum validity_state worst = VALIDITY_GOOD;
-    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
+    for (unsigned kind = 0; kind < kinds_of(v); kind++)
         worst = worst_of(v, kind)->state > worst ? worst_of(v, kind)->state : worst;
     return worst;
 }
@@ -103,14 +109,14 @@ static void add_reasons(char buf[VALIDITY_LINE], const struct validity *v,
                         enum validity_state state, bool name_kinds, const char *separator)
 {
     bool told[VALIDITY_KINDS] = {false};
-    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
+    for (unsigned kind = 0; kind < kinds_of(v); kind++) {
         const struct validity_of *of = worst_of(v, kind);
         if (of->state != state || told[kind] || !of->why[0])
             continue;
         add(buf, separator, "");
         separator = "; ";
         const char *comma = "";
-        for (unsigned k = kind; k < VALIDITY_KINDS; k++)
+        for (unsigned k = kind; k < kinds_of(v); k++)
             if (worst_of(v, k)->state == state && strcmp(worst_of(v, k)->why, of->why) == 0) {
                 told[k] = true;
                 if (name_kinds) {
@@ -140,7 +146,7 @@ const char *validity_line(char buf[VALIDITY_LINE], const struct validity *v)
 {
     enum validity_state worst = validity_worst(v);
     size_t worst_kinds = 0;
-    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
+    for (unsigned kind = 0; kind < kinds_of(v); kind++)
         worst_kinds += worst_of(v, kind)->state == worst;
     bool drive = is_good_of_drive(v);
     buf[0] = '\0';
@@ -155,7 +161,7 @@ const char *validity_line(char buf[VALIDITY_LINE], const struct validity *v)
     } else {
         add(buf, "", states[worst]);
     }
-    add_reasons(buf, v, worst, worst_kinds < VALIDITY_KINDS, ": ");
+    add_reasons(buf, v, worst, worst_kinds < kinds_of(v), ": ");
     if (worst == VALIDITY_UNRELIABLE) {
         char others[VALIDITY_LINE] = "";
         add_reasons(others, v, VALIDITY_UNKNOWN, true, "");

@@ -51,6 +51,7 @@ const char *validity_place_tier(unsigned place);
 const char *validity_place_op(unsigned place);
 
 struct validity {
+    bool first_token; /* times to the first token are measured; else nothing is said of them */
     struct validity_of of[VALIDITY_KINDS][VALIDITY_PLACES];
 };
 

@@ -524,6 +524,7 @@ static void put_validity(struct figures *f, const struct provenance *p)
     }
     bool first_token = requests_totals(f->scan->requests)->metric[REQUESTS_FIRST_TOKEN];
     f->validity = p->validity;
+    f->validity.first_token = first_token;
     doubt_rows(f);
     doubt_times(f);
     put_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE),
