@@ -24,10 +24,11 @@ enum groups_by {
 /* The values measured for a row; times in ns, sizes in bytes. */
 enum group_metric {
     GROUP_SIZE,
-    GROUP_SERVICE,  /* issue to completion */
-    GROUP_WAIT,     /* Start - Due */
-    GROUP_RESPONSE, /* wait + service */
-    GROUP_DEVICE,   /* part of service in which the I/O or copy was in flight */
+    GROUP_SERVICE,    /* issue to completion */
+    GROUP_WAIT,       /* Start - Due */
+    GROUP_RESPONSE,   /* wait + service */
+    GROUP_DEVICE,     /* part of service in which the I/O or copy was in flight */
+    GROUP_FIRST_BYTE, /* issue to the first byte of the answer; of targets that tell it */
     GROUP_METRICS
 };
 

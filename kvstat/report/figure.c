@@ -315,6 +315,8 @@ static const struct what {
                          "wait and service: what a user would have felt"},
     [FIGURE_DEVICE] = {"device_us", FIGURE_UNIT_US, "Device time",
                        "the part of service in which I/O or copy was in flight"},
+    [FIGURE_FIRST_BYTE] = {"first_byte_us", FIGURE_UNIT_US, "First byte",
+                           "from the start to the first byte of the answer"},
     [FIGURE_LOOKUPS] = {"lookups", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_HITS] = {"hits", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_MISSES] = {"misses", FIGURE_UNIT_NONE, NULL, NULL},
@@ -611,7 +613,7 @@ static bool parse_labelled(struct figure_id *id, char *name, enum figure_scope s
     bool group = scope == FIGURE_OF_GROUP;
     bool criterion = scope == FIGURE_OF_CRITERION;
     for (char *dot = strrchr(name, '.'); dot; dot = memrchr(name, '.', (size_t)(dot - name)))
-        if (group ? parse_what(id, dot + 1, FIGURE_OPS, FIGURE_DEVICE) ||
+        if (group ? parse_what(id, dot + 1, FIGURE_OPS, FIGURE_FIRST_BYTE) ||
                         parse_what(id, dot + 1, FIGURE_FAILED, FIGURE_BYTES)
             : criterion ? parse_what(id, dot + 1, FIGURE_RELATION, FIGURE_PASSED)
                         : parse_what(id, dot + 1, FIGURE_STATE, FIGURE_DOUBTED_OP)) {

@@ -146,6 +146,7 @@ enum figure_what {
     FIGURE_WAIT,
     FIGURE_RESPONSE,
     FIGURE_DEVICE,
+    FIGURE_FIRST_BYTE, /* only where the file has it */
     FIGURE_LOOKUPS,
     FIGURE_HITS,
     FIGURE_MISSES,

@@ -623,7 +623,8 @@ static void put_group(struct figures *f, struct figure_id id, const struct group
     put_number(f, id, gib_per_s(f, g, id.by));
     for (unsigned m = 0; m < GROUP_METRICS; m++) {
         id.what = (uint8_t)(FIGURE_SIZE + m);
-        put_hist(f, id, g->metric[m]);
+        if (m != GROUP_FIRST_BYTE || has(f, TRACE_COL_FIRST_BYTE))
+            put_hist(f, id, g->metric[m]);
     }
     id.what = FIGURE_MOVED;
     put_count(f, id, g->moved);

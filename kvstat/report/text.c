@@ -834,11 +834,11 @@ static void put_series_queues(FILE *out, const struct intervals *s)
 void report_text(FILE *out, const struct figures *f, const struct verdict *verdict)
 {
     static const struct section operations = {FIGURE_OF_DIRECTION, "Tiers and operations",
-                                              "operation", "", FIGURE_DEVICE},
+                                              "operation", "", FIGURE_FIRST_BYTE},
                                 phases = {FIGURE_OF_PHASE, "Phases", "phase", " by phase",
                                           FIGURE_SERVICE},
                                 groups = {FIGURE_OF_GROUP, "Groups of --by", "group", " by group",
-                                          FIGURE_DEVICE};
+                                          FIGURE_FIRST_BYTE};
     const struct intervals *series = figures_intervals(f);
     bool result = figures_is_result(f);
     struct figure_part group = {0};

@@ -28,6 +28,20 @@ is 'benchdata: DELETE' "$(figures "$TMP/warp.json" Delete '"\(.ops) \(.service_u
 like 'benchdata: STAT is counted apart' "$(json "$TMP/warp.json" '.run.notes[0]')" \
     '^318 STAT counted apart: latency 4339\.051 us on average'
 
+# Times to the first byte are figures like the others, of files that have them: warp's of GETs, as awk finds them.
+zstd -dqc "$warp" | awk -F '\t' '
+    function s(t,  p) { split(t, p, /[T:Z]/); return ((p[2] * 60 + p[3]) * 60 + p[4]) }
+    $3 == "GET" && $11 != "" { d = (s($11) - s($10)) * 1e6; sum += d; n++; max = d > max ? d : max }
+    END { printf "%d %.0f %.0f", n, sum / n, max }' >"$TMP/first"
+is 'benchdata: first bytes' "$(figures "$TMP/warp.json" Read '.first_byte_us | "\(.count) \(.mean | round) \(.max | round)"')" \
+    "$(cat "$TMP/first")"
+exits 'benchdata: in text' 0 "$BIN/kvstat" "$warp"
+stdout_like 'benchdata: a table of them' '^First byte - from the start to the first byte of the answer$'
+exits 'benchdata: in CSV' 0 "$BIN/kvstat" --csv "$warp"
+like 'benchdata: under their name' "$(head -n 1 "$TMP/stdout" | tr , '\n')" '^groups\.Tier-2/Read/Decode\.first_byte_us\.p99$'
+exits 'a result of ours without them' 0 "$BIN/kvstat" --json "$DATA/kvstat_dozen.csv"
+is 'has none' "$(json "$TMP/stdout" '[.groups[] | has("first_byte_us")] | any')" false
+
 exits 'an op-log: a result' 0 "$BIN/kvstat" --json "$sai3"
 cp "$TMP/stdout" "$TMP/sai3.json"
 is 'an op-log: each operation once' "$(figures "$TMP/sai3.json" Read '"\(.ops) \(.bytes)"') $(figures "$TMP/sai3.json" Write .ops)" \
