@@ -96,7 +96,7 @@ static const struct opt table[] = {
      .def = "tier,op,phase",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
      .help = "Columns whose combinations make the groups: any of tier, op, phase, qos, class, "
-             "user, status, separated by commas."},
+             "user, status, endpoint, thread, separated by commas."},
     {.name = "max-groups",
      .type = OPT_U64,
      .offset = AT(max_groups),
@@ -105,7 +105,8 @@ static const struct opt table[] = {
      .min = 1,
      .max = 1e9,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "With --by user: most groups, some 25 KB each. More end the run with an error."},
+     .help = "With --by user, endpoint or thread: most groups, some 25 KB each. More end the run "
+             "with an error."},
     {.name = "output",
      .letter = 'o',
      .type = OPT_TEXT,
@@ -247,8 +248,8 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
         return refuse(e, "--hgrm",
                       "writes the distributions of one report: give one file, or --merge");
     /* Names of users come from the trace: they never become paths. */
-    if (o->hgrm && o->by & GROUPS_USER)
-        return refuse(e, "--hgrm", "writes no files by user");
+    if (o->hgrm && o->by & GROUPS_TEXT)
+        return refuse(e, "--hgrm", "writes no files by user, endpoint or thread");
     if (is_dash(o->hgrm))
         return refuse(e, "--hgrm", "writes files into a folder, not to standard output");
 
@@ -359,8 +360,8 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
         return rc;
     if (compares && n == 0)
         return refuse(e, "--compare", "needs a base and a new file: kvstat --compare BASE NEW");
-    if (compares && o->by & GROUPS_USER)
-        return refuse(e, "--compare", "does not compare single users");
+    if (compares && o->by & GROUPS_TEXT)
+        return refuse(e, "--compare", "does not compare single users, endpoints or threads");
 
     const struct opt_mode modes[] = {
         {.on = compares, .refuses = OPTIONS_NOT_COMPARE, .why = "means nothing with --compare"},

@@ -297,7 +297,8 @@ static int fail(int rc, struct err *e)
         return err_nomem(e, "groups");
     if (rc == -EFBIG)
         return err_set(e, rc, ERR_INPUT, "--by",
-                       "the rows make too many groups by user (--max-groups allows more, some "
+                       "the rows make too many groups by user, endpoint or thread (--max-groups "
+                       "allows more, some "
                        "25 KB each)");
     return err_set(e, rc, ERR_INPUT, "",
                    "sums of the rows do not fit 64 bits: the values are no trace's");

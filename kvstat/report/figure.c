@@ -689,20 +689,21 @@ const char *figure_label(char *buf, size_t n, const struct figure_id *id, char s
     const struct {
         unsigned bit;
         const char *text;
-    } part[] = {
-        {GROUPS_TIER, trace_tier_text(id->tier)},
-        {GROUPS_OP, id->op < TRACE_OPS ? trace_op_text(id->op) : ""},
-        {GROUPS_PHASE, trace_phase_text(id->phase)},
-        {GROUPS_QOS, trace_qos_text(id->qos)},
-        {GROUPS_CLASS, trace_class_text(id->class)},
-        {GROUPS_USER, id->user ? id->user : ""},
-        {GROUPS_STATUS, id->status == TRACE_NO_STATUS ? "" : trace_status_text(id->status)}};
+    } part[] = {{GROUPS_TIER, trace_tier_text(id->tier)},
+                {GROUPS_OP, id->op < TRACE_OPS ? trace_op_text(id->op) : ""},
+                {GROUPS_PHASE, trace_phase_text(id->phase)},
+                {GROUPS_QOS, trace_qos_text(id->qos)},
+                {GROUPS_CLASS, trace_class_text(id->class)},
+                {GROUPS_USER, id->text[GROUP_USER]},
+                {GROUPS_STATUS, id->status == TRACE_NO_STATUS ? "" : trace_status_text(id->status)},
+                {GROUPS_ENDPOINT, id->text[GROUP_ENDPOINT]},
+                {GROUPS_THREAD, id->text[GROUP_THREAD]}};
     size_t len = 0;
     buf[0] = '\0';
     for (size_t i = 0; i < sizeof(part) / sizeof(part[0]) && len < n; i++)
         if (id->by & part[i].bit)
             len += (size_t)snprintf(buf + len, n - len, "%.*s%s", len > 0, &separator,
-                                    part[i].text[0] ? part[i].text : "-");
+                                    part[i].text && part[i].text[0] ? part[i].text : "-");
     return buf;
 }
 

@@ -73,6 +73,24 @@ is 'two foreign clients: says so' "$(json "$TMP/stdout" .compare.clients_differ)
 exits 'one client' 0 "$BIN/kvstat" --compare "$warp" "$warp"
 stdout_unlike 'one client: says nothing' 'clients differ'
 
+# By client thread and by endpoint: as awk counts them.
+zstd -dqc "$warp" | awk -F '\t' '$3 == "GET" && $9 == "" { n[$2]++ } END { for (t in n) print t "=" n[t] }' | sort >"$TMP/threads"
+exits 'by thread' 0 "$BIN/kvstat" --json --by op,thread "$warp"
+is 'by thread: operations of each' "$(json "$TMP/stdout" '.groups[] | select(.by.op == "Read") | "\(.by.thread)=\(.ops)"')" \
+    "$(tr '\n' ' ' <"$TMP/threads" | sed 's/ $//')"
+exits 'by endpoint and thread' 0 "$BIN/kvstat" --json --by endpoint,thread "$sai3"
+is 'by endpoint: one of each' "$(json "$TMP/stdout" '[.groups[].by.endpoint] | unique | length')" \
+    "$("$BIN/kvgen" --input "$sai3" -o - 2>/dev/null | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "Endpoint") c = i; next }
+        $2 != "Note" && !seen[$c]++ { n++ } END { print n }')"
+is 'by endpoint and thread: all operations' "$(json "$TMP/stdout" '[.groups[].ops] | add')" \
+    "$(json "$TMP/sai3.json" '[.groups[].ops] | add')"
+exits 'in text' 0 "$BIN/kvstat" --by thread "$TMP/ours.csv.zst"
+stdout_like 'a table by thread, of a result of ours too' '^  0  '
+exits 'too many' 2 "$BIN/kvstat" --by thread --max-groups 2 "$warp"
+stderr_like 'are told' 'too many groups by user, endpoint or thread'
+exits 'results without these columns' 0 "$BIN/kvstat" --json --by endpoint,op "$DATA/kvstat_dozen.csv"
+is 'have one group of each operation' "$(json "$TMP/stdout" '[.groups[].by.endpoint] | unique[]')" null
+
 # An operation that is counted apart is counted, too, when its times make no sense.
 {
     printf 'idx\tthread\top\tbytes\tfile\terror\tstart\tend\n'
