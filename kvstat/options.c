@@ -108,7 +108,7 @@ static const struct opt table[] = {
      .def = "tier,op,phase",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
      .help = "Columns that make the groups. Any of tier, op, phase, qos, class, user, "
-             "status, separated by commas."},
+             "status, endpoint, thread, separated by commas."},
     {.name = "max-groups",
      .type = OPT_U64,
      .offset = AT(max_groups),
@@ -118,7 +118,8 @@ static const struct opt table[] = {
      .min = 1,
      .max = 1e9,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "With --by user: most groups, about 25 KB each. More end the run with an error."},
+     .help = "With --by user, endpoint or thread: most groups, about 25 KB each. More end the "
+             "run with an error."},
     {.name = "output",
      .letter = 'o',
      .type = OPT_TEXT,
@@ -275,8 +276,8 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
     if (o->hgrm && files > 1 && !o->merge)
         return refuse(e, "--hgrm", "takes one file, or several with --merge");
     /* Names of users come from the trace: they never become paths. */
-    if (o->hgrm && o->by & GROUPS_USER)
-        return refuse(e, "--hgrm", "does not apply with --by user");
+    if (o->hgrm && o->by & GROUPS_TEXT)
+        return refuse(e, "--hgrm", "does not apply with --by user, endpoint or thread");
     if (is_dash(o->hgrm))
         return refuse(e, "--hgrm", "writes files into a folder, not to standard output");
 
@@ -387,8 +388,8 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
         return rc;
     if (compares && n == 0)
         return refuse(e, "--compare", "needs a base and a new file: kvstat --compare BASE NEW");
-    if (compares && o->by & GROUPS_USER)
-        return refuse(e, "--compare", "does not apply with --by user");
+    if (compares && o->by & GROUPS_TEXT)
+        return refuse(e, "--compare", "does not apply with --by user, endpoint or thread");
 
     const struct opt_mode modes[] = {
         {.on = compares, .refuses = OPTIONS_NOT_COMPARE, .why = "does not apply with --compare"},

@@ -209,13 +209,17 @@ static void sample_of(const struct agg *a, const struct trace_row *row, struct g
     s->metrics = GROUP_SIZE + 1;
     if (!a->result || row->start_ns == TRACE_NONE)
         return;
-    s->metrics = GROUP_METRICS;
+    s->metrics = GROUP_FIRST_BYTE;
     s->value[GROUP_WAIT] = s->value[GROUP_RESPONSE] = TRACE_NONE;
     s->start_ns = s->end_ns = row->start_ns;
     if (row->latency_ns != TRACE_NONE)
         s->end_ns = agg_add_ns(row->start_ns, row->latency_ns);
     s->value[GROUP_SERVICE] = row->latency_ns;
     s->value[GROUP_DEVICE] = row->device_ns;
+    if (a->columns & TRACE_BIT(TRACE_COL_FIRST_BYTE) && row->extra) {
+        s->metrics = GROUP_METRICS;
+        s->value[GROUP_FIRST_BYTE] = row->extra->first_byte_ns;
+    }
     if (row->due_ns != TRACE_NONE) {
         s->value[GROUP_WAIT] = agg_add_ns(row->start_ns, -row->due_ns);
         if (row->latency_ns != TRACE_NONE)
@@ -306,7 +310,8 @@ static int fail(int rc, struct err *e)
         return err_nomem(e, "groups");
     if (rc == -EFBIG)
         return err_set(e, rc, ERR_INPUT, "--by",
-                       "the rows make too many groups by user (--max-groups allows more, some "
+                       "the rows make too many groups by user, endpoint or thread (--max-groups "
+                       "allows more, some "
                        "25 KB each)");
     return err_set(e, rc, ERR_INPUT, "",
                    "sums of the rows do not fit 64 bits: the values are no trace's");

@@ -13,7 +13,7 @@
 struct groups {
     unsigned by;
     size_t slots, used; /* slots: size of the index, a power of two when hashed */
-    size_t most;        /* groups, with GROUPS_USER */
+    size_t most;        /* groups, with GROUPS_TEXT */
     struct group **slot;
     struct group **sorted; /* room for used pointers after groups_sort */
 };
@@ -55,7 +55,7 @@ struct groups *groups_create(unsigned by)
         return NULL;
     g->by = by;
     g->most = SIZE_MAX;
-    g->slots = by & GROUPS_USER ? 1024 : groups_places(by);
+    g->slots = by & GROUPS_TEXT ? 1024 : groups_places(by);
     g->slot = calloc(g->slots, sizeof(*g->slot));
     if (!g->slot) {
         free(g);
@@ -74,7 +74,8 @@ void groups_free(struct groups *g)
             continue;
         for (size_t m = 0; m < GROUP_METRICS; m++)
             hist_free(p->metric[m]);
-        free((char *)(uintptr_t)p->key.user.p);
+        for (size_t t = 0; t < GROUP_TEXTS; t++)
+            free((char *)(uintptr_t)p->key.text[t].p);
         free(p);
     }
     free(g->slot);
@@ -87,14 +88,27 @@ unsigned groups_by(const struct groups *g)
     return g->by;
 }
 
+static bool same_texts(unsigned by, const struct group_key *a, const struct group_key *b)
+{
+    for (unsigned t = 0; t < GROUP_TEXTS; t++) {
+        const struct trace_str *x = &a->text[t], *y = &b->text[t];
+        if (by & group_text_bit(t) &&
+            (x->len != y->len || (x->len > 0 && memcmp(x->p, y->p, x->len) != 0)))
+            return false;
+    }
+    return true;
+}
+
 static size_t hashed_slot(const struct groups *g, const struct group_key *k)
 {
     size_t index = groups_place(g->by, k), mask = g->slots - 1;
-    uint64_t h = hash_64(k->user.len ? k->user.p : "", k->user.len) ^ hash_mix(index);
+    uint64_t h = hash_mix(index);
+    for (unsigned t = 0; t < GROUP_TEXTS; t++)
+        if (g->by & group_text_bit(t))
+            h = hash_mix(h) ^ hash_64(k->text[t].len ? k->text[t].p : "", k->text[t].len);
     for (size_t i = (size_t)h & mask;; i = (i + 1) & mask) {
         const struct group *p = g->slot[i];
-        if (!p || (groups_place(g->by, &p->key) == index && p->key.user.len == k->user.len &&
-                   (k->user.len == 0 || memcmp(p->key.user.p, k->user.p, k->user.len) == 0)))
+        if (!p || (groups_place(g->by, &p->key) == index && same_texts(g->by, &p->key, k)))
             return i;
     }
 }
@@ -119,24 +133,30 @@ static int grow(struct groups *g)
 /* An empty group. Columns that are not in by get their empty value. */
 static struct group *group_new(unsigned by, const struct group_key *k)
 {
-    uint32_t len = by & GROUPS_USER ? k->user.len : 0;
     struct group *p = calloc(1, sizeof(*p));
-    char *user = malloc(len ? len : 1);
-    if (!p || !user) {
+    char *text[GROUP_TEXTS] = {NULL};
+    bool whole = p;
+    for (unsigned t = 0; t < GROUP_TEXTS && whole; t++) {
+        uint32_t len = by & group_text_bit(t) ? k->text[t].len : 0;
+        text[t] = len > 0 ? malloc(len) : NULL;
+        whole = text[t] || len == 0;
+        if (text[t])
+            memcpy(text[t], k->text[t].p, len);
+    }
+    if (!whole) {
+        for (unsigned t = 0; t < GROUP_TEXTS; t++)
+            free(text[t]);
         free(p);
-        free(user);
         return NULL;
     }
-    if (len)
-        memcpy(user, k->user.p, len);
     p->key = (struct group_key){.tier = by & GROUPS_TIER ? k->tier : TRACE_NO_TIER,
                                 .op = by & GROUPS_OP ? k->op : TRACE_OPS,
                                 .phase = by & GROUPS_PHASE ? k->phase : TRACE_NO_PHASE,
                                 .qos = by & GROUPS_QOS ? k->qos : TRACE_NO_QOS,
                                 .class = by & GROUPS_CLASS ? k->class : TRACE_NO_CLASS,
                                 .status = by & GROUPS_STATUS ? k->status : TRACE_NO_STATUS};
-    p->key.user.p = user;
-    p->key.user.len = len;
+    for (unsigned t = 0; t < GROUP_TEXTS; t++)
+        p->key.text[t] = (struct trace_str){.p = text[t], .len = text[t] ? k->text[t].len : 0};
     p->first_ns = INT64_MAX;
     p->last_ns = INT64_MIN;
     return p;
@@ -145,7 +165,7 @@ static struct group *group_new(unsigned by, const struct group_key *k)
 /* The group of the key, made when it is new: 0, -ENOMEM, or -EFBIG: there are too many. */
 static int group_of(struct groups *g, const struct group_key *k, struct group **out)
 {
-    bool hashed = g->by & GROUPS_USER;
+    bool hashed = g->by & GROUPS_TEXT;
     if (hashed && g->used * 4 >= g->slots * 3 && grow(g) < 0)
         return -ENOMEM;
     size_t i = hashed ? hashed_slot(g, k) : groups_place(g->by, k);
@@ -180,7 +200,11 @@ static inline int group_of_row(struct groups *g, const struct trace_row *row, st
                           .qos = row->qos,
                           .class = row->class,
                           .status = row->status,
-                          .user = row->user};
+                          .text = {[GROUP_USER] = row->user}};
+    if (row->extra) {
+        k.text[GROUP_ENDPOINT] = row->extra->endpoint;
+        k.text[GROUP_THREAD] = row->extra->thread;
+    }
     return group_of(g, &k, out);
 }
 
@@ -294,9 +318,14 @@ static int group_compare(const void *a, const void *b)
     size_t i = groups_place(all, x), j = groups_place(all, y);
     if (i != j)
         return i < j ? -1 : 1;
-    uint32_t shorter = x->user.len < y->user.len ? x->user.len : y->user.len;
-    int c = shorter ? memcmp(x->user.p, y->user.p, shorter) : 0;
-    return c ? c : (x->user.len > y->user.len) - (x->user.len < y->user.len);
+    int c = 0;
+    for (unsigned t = 0; t < GROUP_TEXTS && c == 0; t++) {
+        const struct trace_str *u = &x->text[t], *v = &y->text[t];
+        uint32_t shorter = u->len < v->len ? u->len : v->len;
+        c = shorter ? memcmp(u->p, v->p, shorter) : 0;
+        c = c ? c : (u->len > v->len) - (u->len < v->len);
+    }
+    return c;
 }
 
 int groups_sort(struct groups *g, size_t *count)
@@ -329,7 +358,8 @@ const struct group *groups_find(const struct groups *g, uint8_t tier, uint8_t op
 int groups_parse_by(const char *text, unsigned *by, struct err *e)
 {
     /* In the order of the bits of enum groups_by. */
-    static const char *const names[] = {"tier", "op", "phase", "qos", "class", "user", "status"};
+    static const char *const names[] = {"tier", "op",     "phase",    "qos",   "class",
+                                        "user", "status", "endpoint", "thread"};
     const size_t all = sizeof(names) / sizeof(names[0]);
     unsigned mask = 0;
     for (const char *p = text;; p++) {
@@ -338,7 +368,8 @@ int groups_parse_by(const char *text, unsigned *by, struct err *e)
             i++;
         if (i == all)
             return err_set(e, -EINVAL, ERR_INPUT, "--by",
-                           "no column \"%.*s\" (any of tier,op,phase,qos,class,user,status)",
+                           "no column \"%.*s\" (any of "
+                           "tier,op,phase,qos,class,user,status,endpoint,thread)",
                            (int)(len < 64 ? len : 64), p);
         if (mask & 1u << i)
             return err_set(e, -EINVAL, ERR_INPUT, "--by", "column %s twice", names[i]);

@@ -1,4 +1,5 @@
-/* groups.h - counts rows by any product of tier, operation, phase, QoS, class, user and status. */
+/* groups.h - counts rows by any product of tier, operation, phase, QoS, class, status, user,
+ * endpoint and thread. */
 #ifndef KVSTAT_COUNT_GROUPS_H
 #define KVSTAT_COUNT_GROUPS_H
 
@@ -18,25 +19,43 @@ enum groups_by {
     GROUPS_CLASS = 16,
     GROUPS_USER = 32,
     GROUPS_STATUS = 64,
+    GROUPS_ENDPOINT = 128,
+    GROUPS_THREAD = 256,
+    GROUPS_TEXT = GROUPS_USER | GROUPS_ENDPOINT | GROUPS_THREAD, /* names that the file gives */
     GROUPS_DEFAULT = GROUPS_TIER | GROUPS_OP | GROUPS_PHASE
 };
 
 /* The values measured for a row; times in ns, sizes in bytes. */
 enum group_metric {
     GROUP_SIZE,
-    GROUP_SERVICE,  /* issue to completion */
-    GROUP_WAIT,     /* Start - Due */
-    GROUP_RESPONSE, /* wait + service */
-    GROUP_DEVICE,   /* part of service in which the I/O or copy was in flight */
+    GROUP_SERVICE,    /* issue to completion */
+    GROUP_WAIT,       /* Start - Due */
+    GROUP_RESPONSE,   /* wait + service */
+    GROUP_DEVICE,     /* part of service in which the I/O or copy was in flight */
+    GROUP_FIRST_BYTE, /* issue to the first byte of the answer; of targets that tell it */
     GROUP_METRICS
 };
+
+/* Columns of texts, of which there may be any number. */
+enum group_text {
+    GROUP_USER,
+    GROUP_ENDPOINT,
+    GROUP_THREAD,
+    GROUP_TEXTS
+};
+static inline unsigned group_text_bit(enum group_text text)
+{
+    return text == GROUP_USER       ? GROUPS_USER
+           : text == GROUP_ENDPOINT ? GROUPS_ENDPOINT
+                                    : GROUPS_THREAD;
+}
 
 /* The words that all rows of a group share. Columns that are not grouped by hold the enums'
  * TRACE_NO_... values (op: TRACE_OPS). */
 struct group_key {
     uint8_t tier, op, phase, qos, class;
     int32_t status;
-    struct trace_str user;
+    struct trace_str text[GROUP_TEXTS];
 };
 
 struct group {
@@ -63,7 +82,7 @@ struct group_sample {
 struct groups;
 
 /* A table by a mask of enum groups_by. NULL: no memory. One thread. */
-/* The most groups, where users make them. */
+/* The most groups, where users, endpoints or threads make them. */
 void groups_limit(struct groups *g, size_t most);
 struct groups *groups_create(unsigned by);
 void groups_free(struct groups *g);
@@ -78,14 +97,14 @@ int groups_merge(struct groups *into, const struct groups *from);
 /* Ends a file: adds last - first of every group to its span_ns. */
 void groups_end_file(struct groups *g);
 
-/* Sorts the groups (by the enums, then by user) and counts them. 0 or -ENOMEM (*count is 0 then).
- * groups_at: the i-th after that. Lent. */
+/* Sorts the groups (by the enums, then by user, endpoint and thread) and counts them. 0 or -ENOMEM
+ * (*count is 0 then). groups_at: the i-th after that. Lent. */
 int groups_sort(struct groups *g, size_t *count);
 const struct group *groups_at(const struct groups *g, size_t i);
 /* The group with that tier and operation, in a table by these two; NULL: there is none. */
 const struct group *groups_find(const struct groups *g, uint8_t tier, uint8_t op);
 
-/* The number of a key among all combinations of the columns in by, users aside: dense, and in the
+/* The number of a key among all combinations of the columns in by, texts aside: dense, and in the
  * order in which groups are shown. groups_places: how many there are. */
 size_t groups_place(unsigned by, const struct group_key *k);
 size_t groups_places(unsigned by);

@@ -211,7 +211,7 @@ static int count_file(struct scan *s, const struct input *in, const struct scan_
     if (o->interval_ns != SCAN_NO_SERIES)
         s->series = new_series(o, result);
     if (o->follow && result)
-        s->sequences = sequences_create(o->by & ~(unsigned)GROUPS_USER);
+        s->sequences = sequences_create(o->by & ~(unsigned)GROUPS_TEXT);
     if (s->requests && s->sequences)
         requests_follow(s->requests);
     if (s->requests && o->direct)
@@ -309,6 +309,10 @@ static int open_input(struct input *in, const char *path, const struct scan_opts
     struct frame_in *file;
     if (o->by & GROUPS_USER)
         read.want |= TRACE_BIT(TRACE_COL_USER);
+    if (o->by & GROUPS_ENDPOINT)
+        read.want |= TRACE_BIT(TRACE_COL_ENDPOINT);
+    if (o->by & GROUPS_THREAD)
+        read.want |= TRACE_BIT(TRACE_COL_THREAD);
     int rc = frame_in_open(&file, path, &patient, e);
     if (rc < 0)
         return rc;

@@ -172,10 +172,12 @@ const char *cell_value(char *buf, enum figure_unit unit, double v)
 const char *cell_label(char *buf, const struct figure_id *id)
 {
     struct figure_id brief = *id;
-    char user[80];
-    figure_cut_text(user, sizeof(user), id->user ? id->user : "");
-    err_make_harmless(user);
-    brief.user = user;
+    char text[GROUP_TEXTS][80];
+    for (unsigned t = 0; t < GROUP_TEXTS; t++) {
+        figure_cut_text(text[t], sizeof(text[t]), id->text[t] ? id->text[t] : "");
+        err_make_harmless(text[t]);
+        brief.text[t] = text[t];
+    }
     return figure_label(buf, LABEL, &brief, ' ');
 }
 

@@ -320,6 +320,8 @@ static const struct what {
                          "wait and service: what a user would have felt"},
     [FIGURE_DEVICE] = {"device_us", FIGURE_UNIT_US, "Device time",
                        "the part of service in which I/O or copy was in flight"},
+    [FIGURE_FIRST_BYTE] = {"first_byte_us", FIGURE_UNIT_US, "First byte",
+                           "from the start to the first byte of the answer"},
     [FIGURE_LOOKUPS] = {"lookups", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_HITS] = {"hits", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_MISSES] = {"misses", FIGURE_UNIT_NONE, NULL, NULL},
@@ -727,7 +729,7 @@ static bool parse_labelled(struct figure_id *id, char *name, enum figure_scope s
     bool group = scope == FIGURE_OF_GROUP;
     bool criterion = scope == FIGURE_OF_CRITERION;
     for (char *dot = strrchr(name, '.'); dot; dot = memrchr(name, '.', (size_t)(dot - name)))
-        if (group ? parse_what(id, dot + 1, FIGURE_OPS, FIGURE_DEVICE) ||
+        if (group ? parse_what(id, dot + 1, FIGURE_OPS, FIGURE_FIRST_BYTE) ||
                         parse_what(id, dot + 1, FIGURE_FAILED, FIGURE_BYTES)
             : criterion ? parse_what(id, dot + 1, FIGURE_RELATION, FIGURE_PASSED)
                         : parse_what(id, dot + 1, FIGURE_STATE, FIGURE_DOUBTED_OP)) {
@@ -803,20 +805,21 @@ const char *figure_label(char *buf, size_t n, const struct figure_id *id, char s
     const struct {
         unsigned bit;
         const char *text;
-    } part[] = {
-        {GROUPS_TIER, trace_tier_text(id->tier)},
-        {GROUPS_OP, id->op < TRACE_OPS ? trace_op_text(id->op) : ""},
-        {GROUPS_PHASE, trace_phase_text(id->phase)},
-        {GROUPS_QOS, trace_qos_text(id->qos)},
-        {GROUPS_CLASS, trace_class_text(id->class)},
-        {GROUPS_USER, id->user ? id->user : ""},
-        {GROUPS_STATUS, id->status == TRACE_NO_STATUS ? "" : trace_status_text(id->status)}};
+    } part[] = {{GROUPS_TIER, trace_tier_text(id->tier)},
+                {GROUPS_OP, id->op < TRACE_OPS ? trace_op_text(id->op) : ""},
+                {GROUPS_PHASE, trace_phase_text(id->phase)},
+                {GROUPS_QOS, trace_qos_text(id->qos)},
+                {GROUPS_CLASS, trace_class_text(id->class)},
+                {GROUPS_USER, id->text[GROUP_USER]},
+                {GROUPS_STATUS, id->status == TRACE_NO_STATUS ? "" : trace_status_text(id->status)},
+                {GROUPS_ENDPOINT, id->text[GROUP_ENDPOINT]},
+                {GROUPS_THREAD, id->text[GROUP_THREAD]}};
     size_t len = 0;
     buf[0] = '\0';
     for (size_t i = 0; i < sizeof(part) / sizeof(part[0]) && len < n; i++)
         if (id->by & part[i].bit)
             len += (size_t)snprintf(buf + len, n - len, "%.*s%s", len > 0, &separator,
-                                    part[i].text[0] ? part[i].text : "-");
+                                    part[i].text && part[i].text[0] ? part[i].text : "-");
     return buf;
 }
 

@@ -146,6 +146,7 @@ enum figure_what {
     FIGURE_WAIT,
     FIGURE_RESPONSE,
     FIGURE_DEVICE,
+    FIGURE_FIRST_BYTE, /* only where the file has it */
     FIGURE_LOOKUPS,
     FIGURE_HITS,
     FIGURE_MISSES,
@@ -234,14 +235,15 @@ enum figure_statistic {
 };
 
 /*
- * by: mask of enum groups_by that tells which of tier ... user are set; the others are 0. Zero but
+ * by: mask of enum groups_by that tells which of tier ... text are set; the others are 0. Zero but
  * for scope and what is the identity of a figure that needs neither these nor a label.
  */
 struct figure_id {
-    uint8_t scope, what, statistic, by;
+    uint8_t scope, what, statistic;
     uint8_t tier, op, phase, qos, class;
+    uint16_t by;
     int32_t status;
-    const char *user;   /* of a group; may be empty */
+    const char *text[GROUP_TEXTS]; /* of a group; may be empty; NULL: not by it */
     const char *label;  /* of a group: the words of its columns, "Tier-2/Read/Decode"; of a
                            criterion:  its name */
     const char *member; /* of FIGURE_OTHER: the rest of the name */

@@ -632,7 +632,8 @@ static void put_group(struct figures *f, struct figure_id id, const struct group
     put_number(f, id, gib_per_s(f, g, id.by));
     for (unsigned m = 0; m < GROUP_METRICS; m++) {
         id.what = (uint8_t)(FIGURE_SIZE + m);
-        put_hist(f, id, g->metric[m]);
+        if (m != GROUP_FIRST_BYTE || has(f, TRACE_COL_FIRST_BYTE))
+            put_hist(f, id, g->metric[m]);
     }
     id.what = FIGURE_MOVED;
     put_count(f, id, g->moved);
@@ -641,7 +642,7 @@ static void put_group(struct figures *f, struct figure_id id, const struct group
 static struct figure_id group_id(enum figure_scope scope, const struct group_key *k, unsigned by)
 {
     return (struct figure_id){.scope = (uint8_t)scope,
-                              .by = (uint8_t)by,
+                              .by = (uint16_t)by,
                               .tier = by & GROUPS_TIER ? k->tier : 0,
                               .op = by & GROUPS_OP ? k->op : 0,
                               .phase = by & GROUPS_PHASE ? k->phase : 0,
@@ -650,25 +651,36 @@ static struct figure_id group_id(enum figure_scope scope, const struct group_key
                               .status = by & GROUPS_STATUS ? k->status : 0};
 }
 
+/* A name in a trace may be as long as it likes; names of figures are bounded. */
+static const char *keep_name(struct figures *f, const struct trace_str *name)
+{
+    char whole[1100], cut[1024];
+    size_t len = name->len < sizeof(whole) ? name->len : sizeof(whole) - 1;
+    snprintf(whole, sizeof(whole), "%.*s", (int)len, len ? name->p : "");
+    figure_cut_text(cut, sizeof(cut), whole);
+    return figures_keep(f, cut);
+}
+
 static void put_groups(struct figures *f)
 {
     struct groups *groups = agg_groups(f->scan->agg);
-    size_t n = sort_groups(f, groups);
+    unsigned texts = groups_by(groups) & GROUPS_TEXT;
+    size_t n = sort_groups(f, groups),
+           room = texts & (texts - 1) ? 300 : 512; /* of each name in a label */
     if (n == 0)
         put_texts(f, figure_id(FIGURE_OF_GROUP, FIGURE_ITSELF), NULL, 0);
     for (size_t i = 0; i < n; i++) {
         const struct group *g = groups_at(groups, i);
         struct figure_id id = group_id(FIGURE_OF_GROUP, &g->key, groups_by(groups));
         struct figure_id brief = id;
-        char whole[1100], user[1024], start[512], label[1024];
-        /* A name in a trace may be as long as it likes; names of figures are bounded. */
-        size_t len = g->key.user.len < sizeof(whole) ? g->key.user.len : sizeof(whole) - 1;
-        snprintf(whole, sizeof(whole), "%.*s", (int)len, len ? g->key.user.p : "");
-        figure_cut_text(user, sizeof(user), whole);
-        figure_cut_text(start, sizeof(start), user);
-        jsonout_clean(start);
-        brief.user = start;
-        id.user = id.by & GROUPS_USER ? figures_keep(f, user) : NULL;
+        char start[GROUP_TEXTS][512], label[1024];
+        for (unsigned t = 0; t < GROUP_TEXTS; t++)
+            if (id.by & group_text_bit(t)) {
+                id.text[t] = keep_name(f, &g->key.text[t]);
+                figure_cut_text(start[t], room, id.text[t]);
+                jsonout_clean(start[t]);
+                brief.text[t] = start[t];
+            }
         id.label = figures_keep(f, figure_label(label, sizeof(label), &brief, '/'));
         put_group(f, id, g);
     }

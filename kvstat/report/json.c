@@ -23,9 +23,11 @@ static void put_element(struct jsonout *j, const struct figure_id *id)
               {GROUPS_PHASE, "phase", trace_phase_text(id->phase)},
               {GROUPS_QOS, "qos", trace_qos_text(id->qos)},
               {GROUPS_CLASS, "class", trace_class_text(id->class)},
-              {GROUPS_USER, "user", id->user ? id->user : ""},
+              {GROUPS_USER, "user", id->text[GROUP_USER]},
               {GROUPS_STATUS, "status",
-               id->status == TRACE_NO_STATUS ? "" : trace_status_text(id->status)}};
+               id->status == TRACE_NO_STATUS ? "" : trace_status_text(id->status)},
+              {GROUPS_ENDPOINT, "endpoint", id->text[GROUP_ENDPOINT]},
+              {GROUPS_THREAD, "thread", id->text[GROUP_THREAD]}};
     jsonout_object(j, NULL);
     if (id->scope == FIGURE_OF_CRITERION) {
         jsonout_text_value(j, "name", id->label);
@@ -41,7 +43,8 @@ static void put_element(struct jsonout *j, const struct figure_id *id)
         jsonout_object(j, "by");
         for (size_t i = 0; i < sizeof(by) / sizeof(by[0]); i++)
             if (id->by & by[i].bit)
-                jsonout_text_value(j, by[i].member, by[i].text[0] ? by[i].text : NULL);
+                jsonout_text_value(j, by[i].member,
+                                   by[i].text && by[i].text[0] ? by[i].text : NULL);
         jsonout_end(j);
     }
 }

@@ -105,7 +105,7 @@ static struct column *new_column(struct run_table *t, const struct figure_id *id
     if (!c)
         return NULL;
     c->id = *id;
-    c->id.user = NULL;
+    memset(c->id.text, 0, sizeof(c->id.text));
     c->index = t->columns;
     bool copied = copy_text(&c->id.label);
     copied &= copy_text(&c->id.member);

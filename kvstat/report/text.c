@@ -842,7 +842,7 @@ static void put_series_queues(FILE *out, const struct intervals *s)
 void report_text_asked(FILE *out, const struct figures *f)
 {
     static const struct section groups = {FIGURE_OF_GROUP, "Groups of --by", "group", " by group",
-                                          FIGURE_DEVICE};
+                                          FIGURE_FIRST_BYTE};
     const struct intervals *series = figures_intervals(f);
     struct figure_part group = {0};
     put_reuse(out, f);
@@ -857,7 +857,7 @@ void report_text_asked(FILE *out, const struct figures *f)
 void report_text(FILE *out, const struct figures *f, const struct verdict *verdict)
 {
     static const struct section operations = {FIGURE_OF_DIRECTION, "Tiers and operations",
-                                              "operation", "", FIGURE_DEVICE},
+                                              "operation", "", FIGURE_FIRST_BYTE},
                                 phases = {FIGURE_OF_PHASE, "Phases", "phase", " by phase",
                                           FIGURE_SERVICE};
     bool result = figures_is_result(f);

@@ -28,6 +28,20 @@ is 'benchdata: DELETE' "$(figures "$TMP/warp.json" Delete '"\(.ops) \(.service_u
 like 'benchdata: STAT is counted apart' "$(json "$TMP/warp.json" '.run.notes[0]')" \
     '^318 STAT counted apart: latency 4339\.051 us on average'
 
+# Times to the first byte are figures like the others, of files that have them: warp's of GETs, as awk finds them.
+zstd -dqc "$warp" | awk -F '\t' '
+    function s(t,  p) { split(t, p, /[T:Z]/); return ((p[2] * 60 + p[3]) * 60 + p[4]) }
+    $3 == "GET" && $11 != "" { d = (s($11) - s($10)) * 1e6; sum += d; n++; max = d > max ? d : max }
+    END { printf "%d %.0f %.0f", n, sum / n, max }' >"$TMP/first"
+is 'benchdata: first bytes' "$(figures "$TMP/warp.json" Read '.first_byte_us | "\(.count) \(.mean | round) \(.max | round)"')" \
+    "$(cat "$TMP/first")"
+exits 'benchdata: in text' 0 "$BIN/kvstat" "$warp"
+stdout_like 'benchdata: a table of them' '^First byte - from the start to the first byte of the answer$'
+exits 'benchdata: in CSV' 0 "$BIN/kvstat" --csv "$warp"
+like 'benchdata: under their name' "$(head -n 1 "$TMP/stdout" | tr , '\n')" '^groups\.Tier-2/Read/Decode\.first_byte_us\.p99$'
+exits 'a result of ours without them' 0 "$BIN/kvstat" --json "$DATA/kvstat_dozen.csv"
+is 'has none' "$(json "$TMP/stdout" '[.groups[] | has("first_byte_us")] | any')" false
+
 exits 'an op-log: a result' 0 "$BIN/kvstat" --json "$sai3"
 cp "$TMP/stdout" "$TMP/sai3.json"
 is 'an op-log: each operation once' "$(figures "$TMP/sai3.json" Read '"\(.ops) \(.bytes)"') $(figures "$TMP/sai3.json" Write .ops)" \
@@ -58,6 +72,24 @@ exits 'two foreign clients' 0 "$BIN/kvstat" --compare "$warp" --json "$sai3"
 is 'two foreign clients: says so' "$(json "$TMP/stdout" .compare.clients_differ)" true
 exits 'one client' 0 "$BIN/kvstat" --full --compare "$warp" "$warp"
 stdout_unlike 'one client: says nothing' 'clients differ'
+
+# By client thread and by endpoint: as awk counts them.
+zstd -dqc "$warp" | awk -F '\t' '$3 == "GET" && $9 == "" { n[$2]++ } END { for (t in n) print t "=" n[t] }' | sort >"$TMP/threads"
+exits 'by thread' 0 "$BIN/kvstat" --json --by op,thread "$warp"
+is 'by thread: operations of each' "$(json "$TMP/stdout" '.groups[] | select(.by.op == "Read") | "\(.by.thread)=\(.ops)"')" \
+    "$(tr '\n' ' ' <"$TMP/threads" | sed 's/ $//')"
+exits 'by endpoint and thread' 0 "$BIN/kvstat" --json --by endpoint,thread "$sai3"
+is 'by endpoint: one of each' "$(json "$TMP/stdout" '[.groups[].by.endpoint] | unique | length')" \
+    "$("$BIN/kvgen" --input "$sai3" -o - 2>/dev/null | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "Endpoint") c = i; next }
+        $2 != "Note" && !seen[$c]++ { n++ } END { print n }')"
+is 'by endpoint and thread: all operations' "$(json "$TMP/stdout" '[.groups[].ops] | add')" \
+    "$(json "$TMP/sai3.json" '[.groups[].ops] | add')"
+exits 'in text' 0 "$BIN/kvstat" --by thread "$TMP/ours.csv.zst"
+stdout_like 'a table by thread, of a result of ours too' '^  0  '
+exits 'too many' 2 "$BIN/kvstat" --by thread --max-groups 2 "$warp"
+stderr_like 'are told' 'too many groups by user, endpoint or thread'
+exits 'results without these columns' 0 "$BIN/kvstat" --json --by endpoint,op "$DATA/kvstat_dozen.csv"
+is 'have one group of each operation' "$(json "$TMP/stdout" '[.groups[].by.endpoint] | unique[]')" null
 
 # An operation that is counted apart is counted, too, when its times make no sense.
 {

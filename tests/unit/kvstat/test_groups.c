@@ -122,8 +122,9 @@ static void same_groups(struct groups *a, struct groups *b)
         assert_int_equal(x->failed, y->failed);
         assert_int_equal(x->bytes, y->bytes);
         assert_int_equal(x->span_ns, y->span_ns);
-        assert_int_equal(x->key.user.len, y->key.user.len);
-        assert_memory_equal(x->key.user.p, y->key.user.p, x->key.user.len);
+        assert_int_equal(x->key.text[GROUP_USER].len, y->key.text[GROUP_USER].len);
+        assert_memory_equal(x->key.text[GROUP_USER].p, y->key.text[GROUP_USER].p,
+                            x->key.text[GROUP_USER].len);
         for (int m = 0; m < GROUP_METRICS; m++) {
             assert_int_equal(!x->metric[m], !y->metric[m]);
             if (!x->metric[m])
