@@ -3,6 +3,9 @@
 #include "kvgen/summary.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "kvgen/provenance.h"
 #include "lib/base/units.h"
@@ -52,133 +55,195 @@ static struct text duration(int64_t ns)
     return t;
 }
 
-static void print_tier(FILE *f, const struct summary *s, int tier)
+/* In three digits: "1.23 M". */
+static struct text brief(uint64_t n)
+{
+    struct text t = count(n);
+    if (n >= 1000000)
+        snprintf(t.s, sizeof(t.s), "%.3g %s", (double)n / (n < 1000000000 ? 1e6 : 1e9),
+                 n < 1000000000 ? "M" : "G");
+    return t;
+}
+
+static struct text brief_bytes(uint64_t n)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    struct text t = {""};
+    double v = (double)n;
+    size_t i = 0;
+    for (; i < 6 && v >= 999.5; i++)
+        v /= 1024;
+    int digits = i == 0 || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2;
+    snprintf(t.s, sizeof(t.s), "%.*f %s", digits, v, units[i]);
+    return t;
+}
+
+enum {
+    LINES = 8, /* of the summary, of 80 columns */
+    COLUMNS = 80
+};
+
+/* A line that is too long loses its end, and says so. */
+static void put_line(FILE *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put_line(FILE *f, const char *format, ...)
+{
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    if (strlen(line) > COLUMNS)
+        fprintf(f, "%.*s...\n", COLUMNS - 3, line);
+    else
+        fprintf(f, "%s\n", line);
+}
+
+/* Whether the tier was in use. */
+static bool print_tier(FILE *f, const struct summary *s, int tier)
 {
     const struct row_counts_tier *rows = &s->stats->rows.tier[tier];
     struct row_count reads = sum_phases(s->stats, TRACE_READ, tier);
     struct row_count writes = sum_phases(s->stats, TRACE_WRITE, tier);
-    const char *name = trace_tier_text((enum trace_tier)tier);
     struct hierarchy_tier_stats t = {0};
-    if (s->hierarchy) {
+    char peak[64] = "";
+    if (s->hierarchy)
         hierarchy_stats(s->hierarchy, (enum trace_tier)tier, &t);
-        if (!t.present)
-            return;
-    }
-    fprintf(f, "%-10s %12s %12s %12s %12s", name, count(reads.rows).s, bytes(reads.bytes).s,
-            count(writes.rows).s, bytes(writes.bytes).s);
-    if (!s->hierarchy) {
-        fputc('\n', f);
-        return;
-    }
-    fprintf(f, " %11s %11s %12s %12s\n", count(rows->evicted).s, count(rows->deleted).s,
-            bytes(rows->peak_bytes).s,
-            t.capacity == HIERARCHY_UNLIMITED ? "-" : bytes(t.capacity).s);
-    if (rows->oversized > 0)
-        fprintf(f, "           %s object%s larger than all of %s; most over its capacity: %s\n",
-                count(rows->oversized).s, rows->oversized == 1 ? " was" : "s were", name,
-                bytes(rows->peak_bytes - t.capacity).s);
+    if (reads.rows + writes.rows == 0)
+        return false;
+    if (s->hierarchy && (t.capacity == HIERARCHY_UNLIMITED || t.capacity == 0))
+        snprintf(peak, sizeof(peak), ", peak %s", brief_bytes(rows->peak_bytes).s);
+    else if (s->hierarchy)
+        snprintf(peak, sizeof(peak), ", peak %.0f %% of %s",
+                 100.0 * (double)rows->peak_bytes / (double)t.capacity, brief_bytes(t.capacity).s);
+    put_line(f, "%-10s %s read%s %s, %s write%s %s%s", trace_tier_text((enum trace_tier)tier),
+             brief(reads.rows).s, units_plural(reads.rows), brief_bytes(reads.bytes).s,
+             brief(writes.rows).s, units_plural(writes.rows), brief_bytes(writes.bytes).s, peak);
+    return true;
 }
 
-static void print_tiers(FILE *f, const struct summary *s)
+/* Adds part to a line where it has room. */
+static void add_part(char line[COLUMNS + 1], const char *separator, const char *part)
 {
-    uint64_t dropped = 0, dropped_bytes = 0;
-    fprintf(f, "%-10s %12s %12s %12s %12s", "tier", "reads", "bytes", "writes", "bytes");
-    if (s->hierarchy)
-        fprintf(f, " %11s %11s %12s %12s", "demoted", "deleted", "peak", "capacity");
-    fputc('\n', f);
-    for (int t = 0; t < TRACE_TIERS; t++)
-        print_tier(f, s, t);
-    if (s->hierarchy)
-        hierarchy_dropped(s->hierarchy, &dropped, &dropped_bytes);
-    if (dropped > 0)
-        fprintf(f, "dropped    %s object%s (%s) that no tier could hold\n", count(dropped).s,
-                units_plural(dropped), bytes(dropped_bytes).s);
+    size_t len = strlen(line);
+    if (len + strlen(separator) + strlen(part) <= COLUMNS)
+        snprintf(line + len, COLUMNS + 1 - len, "%s%s", separator, part);
 }
 
-static void print_hits(FILE *f, const struct sim_stats *st)
+/* "hit rate   99.6 % of 726 lookups: user 100.0 %, system 76.9 %". */
+static bool print_hits(FILE *f, const struct sim_stats *st)
 {
-    const char *separator = "hit rates  ";
+    char line[COLUMNS + 1], part[64];
+    const char *separator = ": ";
+    uint64_t hits = 0, lookups = 0;
+    for (int c = 0; c <= TRACE_CLASSES; c++) {
+        hits += st->rows.hits[c];
+        lookups += st->rows.hits[c] + st->rows.misses[c];
+    }
+    if (lookups == 0)
+        return false;
+    snprintf(line, sizeof(line), "hit rate   %.1f %% of %s lookup%s",
+             100.0 * (double)hits / (double)lookups, brief(lookups).s, units_plural(lookups));
     for (int c = 0; c < TRACE_CLASSES; c++) {
-        uint64_t lookups = st->rows.hits[c] + st->rows.misses[c];
-        if (lookups == 0)
+        uint64_t of_class = st->rows.hits[c] + st->rows.misses[c];
+        if (of_class == 0)
             continue;
-        fprintf(f, "%s%s %.4f of %s", separator, trace_class_text((enum trace_class)c),
-                (double)st->rows.hits[c] / (double)lookups, count(lookups).s);
+        snprintf(part, sizeof(part), "%s %.1f %%", trace_class_text((enum trace_class)c),
+                 100.0 * (double)st->rows.hits[c] / (double)of_class);
+        add_part(line, separator, part);
         separator = ", ";
     }
-    if (separator[0] == ',')
-        fputc('\n', f);
+    fprintf(f, "%s\n", line);
+    return true;
+}
+
+static bool print_dropped(FILE *f, const struct summary *s)
+{
+    uint64_t dropped = 0, dropped_bytes = 0;
+    if (s->hierarchy)
+        hierarchy_dropped(s->hierarchy, &dropped, &dropped_bytes);
+    if (dropped == 0)
+        return false;
+    put_line(f, "dropped    %s object%s (%s) that no tier could hold", count(dropped).s,
+             units_plural(dropped), bytes(dropped_bytes).s);
+    return true;
+}
+
+static bool print_oversized(FILE *f, const struct summary *s)
+{
+    for (int t = 0; t < TRACE_TIERS && s->hierarchy; t++) {
+        const struct row_counts_tier *rows = &s->stats->rows.tier[t];
+        if (rows->oversized == 0)
+            continue;
+        put_line(f, "oversized  %s object%s larger than all of %s", count(rows->oversized).s,
+                 rows->oversized == 1 ? " was" : "s were", trace_tier_text((enum trace_tier)t));
+        return true;
+    }
+    return false;
+}
+
+static bool print_curve(FILE *f, const struct summary *s)
+{
+    const struct curve_result *r = s->curve;
+    if (!r || r->knee == CURVE_NO_KNEE)
+        return false;
+    const struct curve_point *top = &r->point[r->points - 1], *knee = &r->point[r->knee];
+    put_line(f, "curve      %s%s: knee %.4f at %s, ceiling %.4f from %s on", s->curve_policy,
+             s->curve_sample < 1 ? " (sampled)" : "", (double)knee->hits / (double)r->lookups,
+             bytes(knee->capacity).s, (double)top->hits / (double)r->lookups, bytes(r->need).s);
+    return true;
 }
 
 /* Leaves out times that are all zero, such as those in tiers that take no time. */
-static void print_latencies(FILE *f, const struct sim_stats *st)
+static bool print_latencies(FILE *f, const struct summary *s)
 {
-    static const char *const name[] = {[SIM_END_TO_END] = "end to end",
-                                       [SIM_QUEUE] = "in the queue",
-                                       [SIM_STORAGE] = "in the tiers"};
-    const char *before = "latency    ";
-    for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++) {
-        const struct hist *h = st->time_ns[i];
-        if (!name[i] || !h || hist_max(h) == 0)
-            continue;
-        fprintf(f, "%s%s P50 %s, P95 %s, P99 %s", before, name[i],
-                duration(hist_percentile(h, 500000)).s, duration(hist_percentile(h, 950000)).s,
-                duration(hist_percentile(h, 990000)).s);
-        before = "; ";
-    }
-    if (before[0] == ';')
-        fputc('\n', f);
-}
-
-/* Mean waits by class, where tiers take time and somebody waited. */
-static void print_queues(FILE *f, const struct sim_stats *st)
-{
-    const char *before = "queue      ";
-    for (int q = 0; q < TRACE_QOSES; q++) {
-        const struct hist *h = st->queued_ns[q];
+    static const enum sim_time shown[] = {SIM_END_TO_END, SIM_QUEUE, SIM_STORAGE};
+    static const char *const names[] = {"end to end", "in the queue", "in the tiers"};
+    char line[COLUMNS + 1] = "latency    ", part[128];
+    const char *separator = "";
+    for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+        const struct hist *h = s->stats->time_ns[shown[i]];
         if (!h || hist_max(h) == 0)
             continue;
-        fprintf(f, "%s%s mean %s (%s, %s waiting at the end)", before,
-                trace_qos_text((enum trace_qos)q),
-                duration((int64_t)(hist_sum(h) / (double)hist_count(h))).s, count(hist_count(h)).s,
-                count(st->waiting_by_qos[q]).s);
-        before = "; ";
+        snprintf(part, sizeof(part), "%s p50 %s, p95 %s", names[i],
+                 duration(hist_percentile(h, 500000)).s, duration(hist_percentile(h, 950000)).s);
+        add_part(line, separator, part);
+        separator = "; ";
     }
-    if (before[0] == ';')
-        fputc('\n', f);
+    if (separator[0] == '\0')
+        return false;
+    fprintf(f, "%s\n", line);
+    return true;
 }
 
 void summary_print(FILE *f, const struct summary *s)
 {
+    /* In the order of what a user must know; what has no room is in the JSON. */
+    static bool (*const optional[])(FILE *, const struct summary *) = {
+        print_dropped, print_oversized, print_curve, print_latencies};
     const struct sim_stats *st = s->stats;
-    fprintf(f, "requests   %s issued, %s completed, %s waiting at the end\n", count(st->issued).s,
-            count(st->completed).s, count(st->waiting).s);
+    const char *digest = s->trace->digest;
+    int lines = 2 + (digest[0] != '\0');
+    put_line(f, "requests   %s issued in %s, %s completed, %s waiting at the end",
+             count(st->issued).s, duration(st->now_ns).s, count(st->completed).s,
+             count(st->waiting).s);
     if (!s->model)
-        fprintf(f, "tokens     %s generated\n", count(st->generated_tokens).s);
+        put_line(f, "tokens     %s generated", brief(st->generated_tokens).s);
     else
-        fprintf(f, "tokens     %s of context, %s generated%s; %s, %s a token%s%s\n",
-                count(st->context_tokens).s, count(st->generated_tokens).s,
-                is_estimated(s->source) ? " (estimated)" : "", s->model->name,
-                bytes(model_bytes_per_token(s->model)).s,
-                s->model->state_bytes > 0 ? ", state of a sequence " : "",
-                s->model->state_bytes > 0 ? bytes(s->model->state_bytes).s : "");
-    print_tiers(f, s);
-    print_hits(f, st);
-
-    const struct curve_result *r = s->curve;
-    if (r && r->knee != CURVE_NO_KNEE) {
-        const struct curve_point *top = &r->point[r->points - 1], *knee = &r->point[r->knee];
-        fprintf(f, "curve      %s: knee %.4f at %s, ceiling %.4f from %s on%s\n", s->curve_policy,
-                (double)knee->hits / (double)r->lookups, bytes(knee->capacity).s,
-                (double)top->hits / (double)r->lookups, bytes(r->need).s,
-                s->curve_sample < 1 ? " (sampled)" : "");
-    }
-    print_latencies(f, st);
-    print_queues(f, st);
-    fprintf(f, "time       %s simulated in %s\n", duration(st->now_ns).s, duration(s->wall_ns).s);
-    if (s->trace->digest[0] != '\0')
+        put_line(f, "tokens     %s of context, %s generated%s; %s, %s a token%s%s",
+                 brief(st->context_tokens).s, brief(st->generated_tokens).s,
+                 is_estimated(s->source) ? " (estimated)" : "", s->model->name,
+                 bytes(model_bytes_per_token(s->model)).s,
+                 s->model->state_bytes > 0 ? ", state of a sequence " : "",
+                 s->model->state_bytes > 0 ? bytes(s->model->state_bytes).s : "");
+    for (int t = 0; t < TRACE_TIERS; t++)
+        lines += print_tier(f, s, t);
+    lines += print_hits(f, st);
+    for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]) && lines < LINES; i++)
+        lines += optional[i](f, s);
+    if (digest[0] != '\0')
         fprintf(f, "trace      %s row%s, digest %s\n", count(s->trace->rows).s,
-                units_plural(s->trace->rows), s->trace->digest);
+                units_plural(s->trace->rows), digest);
 }
 
 /* ---- as JSON ---- */

@@ -29,7 +29,8 @@ struct summary {
     const struct trace_totals *trace;   /* digest "": nothing was written */
 };
 
-/* Prints a short table. */
+/* Eight lines of 80 columns at most; the trace and its digest are the last. The JSON has the rest.
+ */
 void summary_print(FILE *f, const struct summary *s);
 /* Writes the same and more as JSON (--summary); path "-": standard output. 0 or negative errno. */
 int summary_save(const struct summary *s, const char *path, struct err *e);

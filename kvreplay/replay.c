@@ -549,7 +549,7 @@ static int replay_report(struct replay *r, int rc, struct err *e)
     progress_clear(r->progress);
     ledger_end(&r->ledger);
     if (r->outcome.end != SCHED_EPIPE)
-        summary_text(&s, stderr);
+        (r->o->full ? summary_text_full : summary_text)(&s, stderr);
     return rc;
 }
 

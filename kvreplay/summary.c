@@ -528,7 +528,7 @@ static void text_evidence(FILE *out, const struct summary *s)
                 units_format_duration(a, sizeof(a), (double)n->lag_max_ns));
     fprintf(out, "; CPU %.2f s", (double)s->cpu_ns / 1e9);
     if (s->spun_ns > 0)
-        fprintf(out, " (%.2f s of it spun until rows were due)", (double)s->spun_ns / 1e9);
+        fprintf(out, " (%.2f s busy-waiting)", (double)s->spun_ns / 1e9);
     if (per_gib >= 0)
         fprintf(out, ", %.3f s/GiB%s", per_gib, s->spun_ns > 0 ? " without that" : "");
     fputc('\n', out);
@@ -545,7 +545,7 @@ static void text_evidence(FILE *out, const struct summary *s)
         fprintf(out, "%s%s\n", i ? "         " : "INVALID: ", v->why[i]);
 }
 
-void summary_text(const struct summary *s, FILE *out)
+void summary_text_full(const struct summary *s, FILE *out)
 {
     text_rows(out, s);
     text_tiers(out, s->tiers);
@@ -553,4 +553,229 @@ void summary_text(const struct summary *s, FILE *out)
     if (s->workers)
         text_served(out, s);
     text_evidence(out, s);
+}
+
+/* ---- five lines ---- */
+
+enum {
+    LINE = 80
+};
+static const char *const tier_names[TRACE_TIERS] = {
+    [TRACE_GPU] = "GPU", [TRACE_CPU] = "memory", [TRACE_STORAGE] = "storage"};
+
+/* "147 rows in 5.45 s (27 rows/s): all ok". What is not ok is told. */
+static void line_rows(char buf[256], const struct summary *s)
+{
+    const struct counts *n = s->evidence->counts;
+    const struct {
+        uint64_t count;
+        const char *what;
+    } others[] = {{n->absent, "absent"},
+                  {n->corrupt, "corrupt"},
+                  {n->failed, "failed"},
+                  {s->skipped, "left out"},
+                  {s->bad_rows, "not readable"}};
+    double per_s = evidence_rows_per_s(s->evidence);
+    char rows[32], took[32], rate[32], count[32];
+    int len = snprintf(buf, 256, "%s row%s in %s (%s rows/s): ",
+                       units_format_count(rows, sizeof(rows), n->rows), units_plural(n->rows),
+                       units_format_duration(took, sizeof(took), (double)s->evidence->elapsed_ns),
+                       units_format_count(rate, sizeof(rate), per_s >= 0 ? (uint64_t)per_s : 0));
+
+    if (n->ok == n->rows)
+        len += snprintf(buf + len, 256 - (size_t)len, "all ok");
+    else
+        len += snprintf(buf + len, 256 - (size_t)len, "%s ok",
+                        units_format_count(count, sizeof(count), n->ok));
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (others[i].count)
+            len +=
+                snprintf(buf + len, 256 - (size_t)len, ", %s %s",
+                         units_format_count(count, sizeof(count), others[i].count), others[i].what);
+    if (s->by_duration)
+        snprintf(buf + len, 256 - (size_t)len, "; ended by --duration");
+}
+
+/* "read 8.50 GiB, wrote 964.12 MiB: storage (io_uring on vda); simulated: GPU". */
+static void line_moved(char buf[256], const struct summary *s)
+{
+    static const enum trace_tier order[] = {TRACE_STORAGE, TRACE_CPU, TRACE_GPU};
+    const struct counts *n = s->evidence->counts;
+    uint64_t read = 0, written = 0;
+    const char *before = ": ", *simulated = "; simulated: ";
+    char a[32], b[32];
+
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        read += n->read_bytes[i];
+        written += n->write_bytes[i];
+    }
+    int len =
+        snprintf(buf, 256, "read %s, wrote %s", units_format_bytes(a, sizeof(a), (double)read),
+                 units_format_bytes(b, sizeof(b), (double)written));
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        const struct tier_info *info = &s->tiers->info[order[i]];
+        if (!info->engine || info->simulated)
+            continue;
+        len += snprintf(buf + len, 256 - (size_t)len, "%s%s", before, tier_names[order[i]]);
+        if (order[i] == TRACE_STORAGE)
+            len += snprintf(buf + len, 256 - (size_t)len, " (%s on %.24s)", info->engine,
+                            info->device[0] ? info->device : info->target);
+        before = ", ";
+    }
+    for (unsigned i = 0; i < TRACE_TIERS; i++)
+        if (s->tiers->info[order[i]].engine && s->tiers->info[order[i]].simulated) {
+            len += snprintf(buf + len, 256 - (size_t)len, "%s%s", simulated, tier_names[order[i]]);
+            simulated = ", ";
+        }
+}
+
+/* The percentile that so many samples bound from above with 95 % confidence; 0: none. */
+static unsigned highest_known(uint64_t samples)
+{
+    return samples >= 299 ? 99 : samples >= 59 ? 95 : samples >= 5 ? 50 : 0;
+}
+
+/* "; writes p50 22.0 ms, p99 180 ms". Takes the longest into *max. */
+static void add_times(char buf[256], const struct counts_group *sum, const char *what, int64_t *max)
+{
+    size_t len = strlen(buf);
+    uint64_t n = hist_count(sum->service);
+    unsigned highest = highest_known(n);
+    char a[32], b[32];
+
+    if (n == 0)
+        return;
+    *max = hist_max(sum->service) > *max ? hist_max(sum->service) : *max;
+    len += (size_t)snprintf(buf + len, 256 - len, "%s%s", buf[len - 1] == ' ' ? "" : "; ", what);
+    if (highest > 0)
+        len +=
+            (size_t)snprintf(buf + len, 256 - len, " p50 %s", text_time(a, sum->service, 500000));
+    else
+        len += (size_t)snprintf(buf + len, 256 - len, ": %s", units_format_count(a, sizeof(a), n));
+    if (highest > 50)
+        snprintf(buf + len, 256 - len, ", p%u %s", highest,
+                 text_time(b, sum->service, highest * 10000));
+}
+
+/* Times of reads and writes of the slowest tier in use; "": there were none. */
+static void line_times(char buf[256], const struct summary *s)
+{
+    static const enum trace_tier order[] = {TRACE_STORAGE, TRACE_CPU, TRACE_GPU};
+    struct counts_group read = {0}, write = {0};
+    const struct counts *n = s->evidence->counts;
+    int64_t max = -1;
+    char a[32];
+
+    buf[0] = '\0';
+    for (unsigned i = 0; i < TRACE_TIERS && max < 0; i++) {
+        snprintf(buf, 256, "%s ", tier_names[order[i]]);
+        if (counts_sum(n, order[i], TRACE_READ, &read) == 0 &&
+            counts_sum(n, order[i], TRACE_WRITE, &write) == 0) {
+            add_times(buf, &read, "reads", &max);
+            add_times(buf, &write, "writes", &max);
+        }
+        counts_group_release(&read);
+        counts_group_release(&write);
+        read = write = (struct counts_group){0};
+    }
+    size_t len = strlen(buf);
+    snprintf(buf + len, 256 - len, "; max %s", units_format_duration(a, sizeof(a), (double)max));
+    if (max < 0)
+        buf[0] = '\0';
+}
+
+static void line_requests(char buf[256], const struct summary *s)
+{
+    const struct hist *queue = s->evidence->counts->queue;
+    char n[32], a[32], b[32], c[32];
+
+    int len = snprintf(buf, 256, "%s request%s let in to %llu worker%s",
+                       units_format_count(n, sizeof(n), hist_count(queue)),
+                       hist_count(queue) == 1 ? " was" : "s were", (unsigned long long)s->workers,
+                       units_plural(s->workers));
+    if (hist_count(queue) == 0)
+        return;
+    unsigned highest = highest_known(hist_count(queue));
+    len +=
+        snprintf(buf + len, 256 - (size_t)len, "; queue wait p50 %s", text_time(a, queue, 500000));
+    if (highest > 50)
+        len += snprintf(buf + len, 256 - (size_t)len, ", p%u %s", highest,
+                        text_time(b, queue, highest * 10000));
+    snprintf(buf + len, 256 - (size_t)len, ", max %s", text_time(c, queue, 1000000));
+}
+
+/* Writes text in so many lines at most, the last with more behind it; what has no room is cut. */
+static void put_wrapped(FILE *out, const char *text, const char *more, unsigned lines)
+{
+    enum {
+        INDENT = 10
+    };
+    int indent = 0;
+
+    while (lines > 1 && strlen(text) + strlen(more) + (size_t)indent > LINE) {
+        size_t len = LINE - (size_t)indent;
+        if (strlen(text) < len)
+            len = strlen(text);
+        else
+            while (len > 1 && text[len] != ' ')
+                len--;
+        fprintf(out, "%*s%.*s\n", indent, "", (int)len, text);
+        text += len + strspn(text + len, " ");
+        indent = INDENT;
+        lines--;
+    }
+    int room = LINE - indent - (int)strlen(more);
+    if ((int)strlen(text) > room)
+        fprintf(out, "%*s%.*s...%s\n", indent, "", room - 3, text, more);
+    else
+        fprintf(out, "%*s%s%s\n", indent, "", text, more);
+}
+
+/* Whether the figures may be believed; what else there is to say is counted. */
+static void put_validity(FILE *out, const struct summary *s, unsigned lines)
+{
+    const struct validity *v = s->validity;
+    unsigned said = 0, all = v->whys + v->notes;
+    char text[VALIDITY_NOTE_CAP + 64] = "validity: good", more[48] = "";
+
+    for (unsigned i = 0; i < v->figures; i++) {
+        const struct validity_figure *f = &v->figure[i];
+        bool told = f->of != VALIDITY_ALL && f->why[0];
+        all += told;
+        if (told && !said && v->whys == 0 && f->state != VALIDITY_GOOD) {
+            snprintf(text, sizeof(text), "validity: %s figures %s: %s", validity_words(f->of),
+                     validity_state_text(f->state), f->why);
+            said = 1;
+        }
+    }
+    if (v->whys > 0) {
+        snprintf(text, sizeof(text), "INVALID: %s", v->why[0]);
+        said = 1;
+    }
+    if (all > said)
+        snprintf(more, sizeof(more), " (%u more: --full)", all - said);
+    put_wrapped(out, text, more, lines);
+}
+
+void summary_text(const struct summary *s, FILE *out)
+{
+    char line[256];
+    unsigned lines = 5;
+
+    line_rows(line, s);
+    put_wrapped(out, line, "", 1);
+    line_moved(line, s);
+    put_wrapped(out, line, "", 1);
+    lines -= 2;
+    line_times(line, s);
+    if (line[0]) {
+        put_wrapped(out, line, "", 1);
+        lines--;
+    }
+    if (s->workers) {
+        line_requests(line, s);
+        put_wrapped(out, line, "", 1);
+        lines--;
+    }
+    put_validity(out, s, lines);
 }

@@ -41,6 +41,9 @@ struct summary {
 
 /* The document; NULL: no memory. The caller frees it. */
 struct jsonout *summary_json(const struct summary *s);
+/* Five lines of 80 columns at most: rows, what moved where, times, and whether to believe them. */
 void summary_text(const struct summary *s, FILE *out);
+/* All of it. */
+void summary_text_full(const struct summary *s, FILE *out);
 
 #endif

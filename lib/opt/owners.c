@@ -63,7 +63,7 @@ static const struct {
     {"force-model", KVGEN | KVPRECOND},
     {"format", KVGEN},
     {"frames", KVGEN | KVREPLAY},
-    {"full", KVSTAT},
+    {"full", KVREPLAY | KVSTAT},
     {"generation-mode", KVGEN},
     {"gpu", KVREPLAY},
     {"gpu-bandwidth", KVREPLAY | OLD},

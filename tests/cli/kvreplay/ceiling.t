@@ -10,11 +10,11 @@ awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 2000; i++) printf "0,Write,%d,Tier-1,k%d,Prefill\n", 100 + i, i % 100
 }' >"$TMP/t.csv"
-exits "the ceiling is measured" 0 "$BIN/kvreplay" --null -o "$TMP/r.csv" --summary "$TMP/ceiling.json" "$TMP/t.csv"
+exits "the ceiling is measured" 0 "$BIN/kvreplay" --full --null -o "$TMP/r.csv" --summary "$TMP/ceiling.json" "$TMP/t.csv"
 # against RATE: a run against that ceiling.
 against() {
     sed 's/"rows_per_s": .*,/"rows_per_s": '"$1"',/' "$TMP/ceiling.json" >"$TMP/c.json"
-    "$BIN/kvreplay" --ceiling "$TMP/c.json" -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/t.csv" 2>"$TMP/stderr"
+    "$BIN/kvreplay" --full --ceiling "$TMP/c.json" -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/t.csv" 2>"$TMP/stderr"
 }
 share() { json "$TMP/s.json" .share_of_ceiling; }
 against 10
@@ -25,11 +25,11 @@ against 1e15
 stderr_unlike "a run far below a fast one is not" 'ceiling'
 like "its share is there all the same" "$(share)" '^[1-9][-.e0-9]*$'
 sed '$d' "$TMP/t.csv" >"$TMP/other.csv"
-exits "another trace" 0 "$BIN/kvreplay" --ceiling "$TMP/c.json" -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/other.csv"
+exits "another trace" 0 "$BIN/kvreplay" --full --ceiling "$TMP/c.json" -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/other.csv"
 stderr_like "is not compared" 'another trace'
 is "and has no share" "$(share)" null
-exits "a file that is no summary of --null" 2 "$BIN/kvreplay" --ceiling "$TMP/s.json" -o "$TMP/r.csv" "$TMP/t.csv"
+exits "a file that is no summary of --null" 2 "$BIN/kvreplay" --full --ceiling "$TMP/s.json" -o "$TMP/r.csv" "$TMP/t.csv"
 stderr_like "is refused" '^kvreplay: .*s.json: not the summary of a run with --null'
-exits "a missing one" 2 "$BIN/kvreplay" --ceiling "$TMP/missing.json" -o "$TMP/r.csv" "$TMP/t.csv"
-exits "no JSON" 2 "$BIN/kvreplay" --ceiling "$TMP/t.csv" -o "$TMP/r.csv" "$TMP/t.csv"
-exits "without meaning with --null itself" 2 "$BIN/kvreplay" --ceiling "$TMP/c.json" --null "$TMP/t.csv"
+exits "a missing one" 2 "$BIN/kvreplay" --full --ceiling "$TMP/missing.json" -o "$TMP/r.csv" "$TMP/t.csv"
+exits "no JSON" 2 "$BIN/kvreplay" --full --ceiling "$TMP/t.csv" -o "$TMP/r.csv" "$TMP/t.csv"
+exits "without meaning with --null itself" 2 "$BIN/kvreplay" --full --ceiling "$TMP/c.json" --null "$TMP/t.csv"

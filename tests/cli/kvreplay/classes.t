@@ -25,7 +25,7 @@ load() {
 serve() {
     name=$1
     shift
-    "$BIN/kvreplay" --timing served --workers 8 --tier-engine 2=sim:lat=4ms,servers=1 --lateness-budget 10s \
+    "$BIN/kvreplay" --full --timing served --workers 8 --tier-engine 2=sim:lat=4ms,servers=1 --lateness-budget 10s \
         --summary "$TMP/$name.json" -o "$TMP/$name.csv" "$@" 2>"$TMP/stderr"
 }
 waits() { json "$TMP/$1.json" ".served.queue_by_qos_ms | $2"; }
@@ -74,4 +74,4 @@ cut -d, -f1-7,9- "$TMP/light.csv" >"$TMP/plain.csv"
 exits "without the column" 0 serve none "$TMP/plain.csv"
 is "the trace's order" "$(json "$TMP/none.json" '.served.admit')" fifo
 exits "qos needs it" 2 serve none --admit qos "$TMP/plain.csv"
-exits "--admit means nothing otherwise" 2 "$BIN/kvreplay" --admit qos --null "$TMP/light.csv"
+exits "--admit means nothing otherwise" 2 "$BIN/kvreplay" --full --admit qos --null "$TMP/light.csv"

@@ -12,7 +12,7 @@ awk 'BEGIN {
 
 # interrupted SIGNAL: a run on the device, stopped once twenty of its objects are there.
 interrupted() {
-    "$BIN/kvreplay" --nvme "$TMP/d" --timing trace -o "$TMP/r.csv.zst" --progress none "$TMP/t.csv" 2>"$TMP/stderr" &
+    "$BIN/kvreplay" --full --nvme "$TMP/d" --timing trace -o "$TMP/r.csv.zst" --progress none "$TMP/t.csv" 2>"$TMP/stderr" &
     pid=$!
     while kill -s 0 "$pid" && [ "$(find "$TMP/d" -name '*.kv' 2>/dev/null | wc -l)" -lt 20 ]; do sleep 0.05; done
     kill -s "$1" "$pid"
@@ -30,7 +30,7 @@ not_ok "the directory is gone" test -e "$TMP/d"
 interrupted TERM
 is "SIGTERM: exit 143" $? 143
 
-{ "$BIN/kvreplay" --null "$TMP/t.csv" 2>"$TMP/stderr"; echo $? >"$TMP/status"; } | head -n 1 >/dev/null
+{ "$BIN/kvreplay" --full --null "$TMP/t.csv" 2>"$TMP/stderr"; echo $? >"$TMP/status"; } | head -n 1 >/dev/null
 is "a reader that goes away: exit 1" "$(cat "$TMP/status")" 1
 is "quietly" "$(cat "$TMP/stderr")" ""
 
@@ -39,7 +39,7 @@ fails() {
     name=$1 want=$2 pattern=$3
     shift 3
     rm -f "$TMP/out"
-    exits "$name: exit $want" "$want" "$BIN/kvreplay" "$@"
+    exits "$name: exit $want" "$want" "$BIN/kvreplay" --full "$@"
     like "$name: said why" "$(head -n 1 "$TMP/stderr")" "^kvreplay: $pattern"
 }
 sed '100s/65536/-5/' "$TMP/t.csv" >"$TMP/bad.csv"
@@ -62,7 +62,7 @@ fails "a level of what is not compressed" 2 '--level: the results are not compre
     -o "$TMP/out" "$TMP/same.csv"
 fails "frames of what is not compressed" 2 '--frames: the results are not compressed' --null --frames one \
     -o "$TMP/out" "$TMP/same.csv"
-head -n 1 "$TMP/t.csv" | "$BIN/kvreplay" --null -o "$TMP/out" --summary "$TMP/s.json" 2>/dev/null
+head -n 1 "$TMP/t.csv" | "$BIN/kvreplay" --full --null -o "$TMP/out" --summary "$TMP/s.json" 2>/dev/null
 is "a figure without measurements is not 0" "$(json "$TMP/s.json" '.lateness_us | .p50, .p99, .max, .budget')" \
     "null null null null"
 rm -f "$TMP/out"
@@ -73,15 +73,15 @@ fails "below a system directory" 3 '/etc/x: refused: /etc/x lies in the system d
 grep -v Tier-2 "$TMP/t.csv" >"$TMP/no2.csv"
 fails "a place that is not used, in a folder that is not there" 3 '.*/a/b: parent directory .*/a does not exist' \
     --nvme "$TMP/a/b" "$TMP/no2.csv"
-exits "a place that is not used" 0 "$BIN/kvreplay" --nvme "$TMP/unused" -o /dev/null "$TMP/no2.csv"
+exits "a place that is not used" 0 "$BIN/kvreplay" --full --nvme "$TMP/unused" -o /dev/null "$TMP/no2.csv"
 stderr_like "is told as such" '/unused is not used: the trace has no Tier-2 rows'
 not_ok "and not made" test -e "$TMP/unused"
 fails "options without meaning" 2 '--speed: ' --null --speed 2 "$TMP/t.csv"
 fails "full disk" 1 '.*No space left' --null --progress none -o /dev/full "$TMP/t.csv"
-exits "bad rows skipped" 0 "$BIN/kvreplay" --null --skip-bad-rows -o "$TMP/out" "$TMP/bad.csv"
+exits "bad rows skipped" 0 "$BIN/kvreplay" --full --null --skip-bad-rows -o "$TMP/out" "$TMP/bad.csv"
 stderr_like "and counted" ' 1 bad row skipped'
 mkdir "$TMP/foreign" && echo mine >"$TMP/foreign/file"
-exits "a directory with foreign files" 3 "$BIN/kvreplay" --nvme "$TMP/foreign" -o /dev/null "$TMP/t.csv"
+exits "a directory with foreign files" 3 "$BIN/kvreplay" --full --nvme "$TMP/foreign" -o /dev/null "$TMP/t.csv"
 
 # A GPU that was asked for must be there even when no row needs it.
 if ! nvidia-smi >/dev/null 2>&1 && [ ! -e /dev/nvidia0 ]; then
@@ -90,10 +90,10 @@ if ! nvidia-smi >/dev/null 2>&1 && [ ! -e /dev/nvidia0 ]; then
     fails "--gpu all without a GPU" 3 '--gpu: all: no such GPU \(0 seen; .' --gpu all --nvme "$TMP/g" \
         -o /dev/null "$TMP/t.csv"
 else
-    exits "--gpu require with a GPU" 0 "$BIN/kvreplay" --gpu require --nvme "$TMP/g" --limit 10 \
+    exits "--gpu require with a GPU" 0 "$BIN/kvreplay" --full --gpu require --nvme "$TMP/g" --limit 10 \
         -o /dev/null "$TMP/t.csv"
     stderr_unlike "is not simulated" 'simulated'
-    exits "--gpu all with a GPU" 0 "$BIN/kvreplay" --gpu all --nvme "$TMP/g" --limit 10 -o /dev/null "$TMP/t.csv"
+    exits "--gpu all with a GPU" 0 "$BIN/kvreplay" --full --gpu all --nvme "$TMP/g" --limit 10 -o /dev/null "$TMP/t.csv"
     stderr_unlike "is not simulated either" 'simulated'
 fi
 not_ok "and nothing was made" test -e "$TMP/g"
@@ -123,7 +123,7 @@ fails "the speed of a real GPU" 2 '--gpu-latency: applies only to a simulated GP
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Read,5,Tier-2,nobody,Decode\n' >"$TMP/absent.csv"
 fails "an object that is not there" 1 'row 1 \(Tier-2 Read, key nobody\): the object is not there' --on-absent fail \
     --tier-engine 2=mem -o /dev/null "$TMP/absent.csv"
-exits "threads instead of a ring" 0 "$BIN/kvreplay" --nvme "$TMP/d" --ioengine psync --iodepth 8 --limit 10 \
+exits "threads instead of a ring" 0 "$BIN/kvreplay" --full --nvme "$TMP/d" --ioengine psync --iodepth 8 --limit 10 \
     --sync object -o /dev/null "$TMP/t.csv"
 stderr_like "what is in force" 'in force: .*; 8 I/Os of 1024 KiB; 1 ring; [0-9]+ threads; objects synced'
 stderr_unlike "is no fallback" 'at most [0-9]* I/Os in flight'
@@ -131,14 +131,14 @@ fails "two things under one tier" 2 '--target: does not apply' --nvme "$TMP/g" -
     -o /dev/null "$TMP/t.csv"
 
 # No room: what was needed and what is free, from a pipe where the peak is not known.
-tail -n +1 "$TMP/t.csv" | "$BIN/kvreplay" --nvme "$TMP/d" --storage-capacity-gb 0.0001 --limit 40 -o /dev/null \
+tail -n +1 "$TMP/t.csv" | "$BIN/kvreplay" --full --nvme "$TMP/d" --storage-capacity-gb 0.0001 --limit 40 -o /dev/null \
     2>"$TMP/stderr"
 is "no room in the tier: exit 1" $? 1
 stderr_like "says what was needed and what is free" \
     'ENOSPC: no room: 65536 bytes needed, 41838 free in the tier of 107374'
-tail -n +1 "$TMP/t.csv" | "$BIN/kvreplay" --cpu-mem-gb 1000000 --null -o /dev/null 2>/dev/null
+tail -n +1 "$TMP/t.csv" | "$BIN/kvreplay" --full --cpu-mem-gb 1000000 --null -o /dev/null 2>/dev/null
 is "a null tier may be of any size" $? 0
-tail -n +1 "$TMP/t.csv" | "$BIN/kvreplay" --cpu-mem-gb 1000000 --nvme "$TMP/d" -o /dev/null 2>"$TMP/stderr"
+tail -n +1 "$TMP/t.csv" | "$BIN/kvreplay" --full --cpu-mem-gb 1000000 --nvme "$TMP/d" -o /dev/null 2>"$TMP/stderr"
 is "more memory than there is: exit 3" $? 3
 stderr_like "and said so" 'Tier-1: .* asked for, and .* available'
 
@@ -147,7 +147,7 @@ awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 6000; i++) printf "0,Read,67108864,Tier-1,k%d,Decode\n", i
 }' >"$TMP/reads.csv"
-"$BIN/kvreplay" --tier-engine 1=sim:lat=20ms -o "$TMP/out" "$TMP/reads.csv" 2>"$TMP/stderr" &
+"$BIN/kvreplay" --full --tier-engine 1=sim:lat=20ms -o "$TMP/out" "$TMP/reads.csv" 2>"$TMP/stderr" &
 pid=$!
 catches $pid
 sleep 0.3
@@ -156,7 +156,7 @@ wait $pid
 is "SIGINT while populating: exit 130" $? 130
 like "with one line" "$(cat "$TMP/stderr")" '^kvreplay: stopping: finishing [0-9]+ writes; again to abort$'
 not_ok "and without a result" test -e "$TMP/out"
-sed 's/Tier-2/Tier-1/' "$TMP/t.csv" | "$BIN/kvreplay" --tier-engine 1=sim:lat=1h --progress json -o "$TMP/out" \
+sed 's/Tier-2/Tier-1/' "$TMP/t.csv" | "$BIN/kvreplay" --full --tier-engine 1=sim:lat=1h --progress json -o "$TMP/out" \
     2>"$TMP/stderr" &
 pid=$!
 while kill -s 0 $pid && ! grep -q '"in_flight": [1-9]' "$TMP/stderr"; do sleep 0.05; done
@@ -176,7 +176,7 @@ for header in no yes; do
     writer=$!
     { [ $header = no ] || head -n 2 "$TMP/t.csv"; sleep 60 & echo $! >"$TMP/sleeper"; wait; } >"$TMP/fifo" &
     shell=$!
-    "$BIN/kvreplay" --null -o /dev/null "$TMP/fifo" 2>/dev/null &
+    "$BIN/kvreplay" --full --null -o /dev/null "$TMP/fifo" 2>/dev/null &
     pid=$!
     catches $pid
     sleep 0.3

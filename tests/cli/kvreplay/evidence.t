@@ -16,12 +16,12 @@ rows() {
     }'
 }
 figure() { json "$summary" "[.validity[] | select(.figures == \"$1\")][0] | .state, .why"; }
-replay() { "$BIN/kvreplay" -o "$TMP/r.csv.zst" --summary "$summary" "$@" 2>"$TMP/err"; }
+replay() { "$BIN/kvreplay" --full -o "$TMP/r.csv.zst" --summary "$summary" "$@" 2>"$TMP/err"; }
 
 # Stopped for half a second of about one, in every timing. Half of a row's times: no percentile may hide it.
 rows 400 0.0025 Read 65536 20 >"$TMP/timed.csv"
 stopped() { # OPTIONS...: fails and says why when the stop is not in the summary as it should be
-    "$BIN/kvreplay" -o "$TMP/r.csv.zst" --summary "$summary" "$@" 2>"$TMP/err" &
+    "$BIN/kvreplay" --full -o "$TMP/r.csv.zst" --summary "$summary" "$@" 2>"$TMP/err" &
     child=$!
     catches $child
     sleep 0.3
@@ -113,7 +113,7 @@ is 'a flush is device time' "$(json "$summary" "tier(\"Tier-2\").write | .flush_
 # Where /proc cannot be read, what it tells is unknown by name, and so are the figures that rest on it.
 blind() { unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"; }
 if [ "$(id -u)" -eq 0 ] && blind true 2>/dev/null; then
-    blind "$BIN/kvreplay" --nvme "$TMP/d" -o "$TMP/r.csv.zst" --summary "$summary" "$TMP/timed.csv" 2>"$TMP/err"
+    blind "$BIN/kvreplay" --full --nvme "$TMP/d" -o "$TMP/r.csv.zst" --summary "$summary" "$TMP/timed.csv" 2>"$TMP/err"
     is 'no /proc: unknown' "$(json "$summary" '.evidence | .run_delay_s, .steal_share, .own_read_bytes, .pages,
         .cached_read_share')" 'null null null null null'
     like 'no /proc: device figures' "$(figure device)" '^unknown the kernel does not tell'
@@ -139,7 +139,7 @@ ok 'overload' tries 3 grows
 replay --timing trace --tier-engine 2=sim:lat=500us "$TMP/load.csv"
 is 'none' "$(json "$summary" .evidence.overload)" null
 is 'lateness does not void a run' "$(json "$summary" '.lateness_us.budget, .valid')" 'null true'
-exits 'a budget does' 0 "$BIN/kvreplay" --timing trace --tier-engine 2=sim:lat=500us --lateness-budget 1ns -o "$TMP/r.csv" \
+exits 'a budget does' 0 "$BIN/kvreplay" --full --timing trace --tier-engine 2=sim:lat=500us --lateness-budget 1ns -o "$TMP/r.csv" \
     --summary "$summary" "$TMP/load.csv"
 is 'as asked for' "$(json "$summary" .valid)" false
 

@@ -11,13 +11,13 @@ summary=$TMP/summary.json
 { echo $header; seq 0 19 | sed 's/.*/0,Read,65536,Tier-2,k&,Decode/'; } >"$TMP/r.csv"
 # Reads, and then a row that comes too late to be reached.
 { cat "$TMP/r.csv"; echo '600,Write,65536,Tier-2,late,Prefill'; } >"$TMP/slow.csv"
-replay() { "$BIN/kvreplay" --progress none -o "$TMP/o.csv" --summary "$summary" "$@"; }
+replay() { "$BIN/kvreplay" --full --progress none -o "$TMP/o.csv" --summary "$summary" "$@"; }
 populated() { json "$summary" '.populated | .adopted_objects, .objects, .torn_objects'; }
 # killed FILE ARGUMENTS...: a run that has made FILE, if it is not there yet, and is killed a moment later.
 killed() {
     file=$1
     shift
-    "$BIN/kvreplay" --progress none -o "$TMP/k.csv" "$@" 2>/dev/null &
+    "$BIN/kvreplay" --full --progress none -o "$TMP/k.csv" "$@" 2>/dev/null &
     pid=$!
     catches $pid
     until [ -e "$file" ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.02; done
@@ -69,7 +69,7 @@ is "too" "$(populated)" "60 0 0"
 # Many runs that write a little more each: the slab grows in its own time, and its index never touches the old one.
 for i in $(seq 6); do
     printf '%s\n' $header "0,Write,3000000,Tier-2,grown$i,Prefill" >"$TMP/one.csv"
-    "$BIN/kvreplay" --nvme "$TMP/f" --keep --progress none -o /dev/null "$TMP/one.csv" 2>"$TMP/stderr" || break
+    "$BIN/kvreplay" --full --nvme "$TMP/f" --keep --progress none -o /dev/null "$TMP/one.csv" 2>"$TMP/stderr" || break
 done
 is "grown in $i steps" "$(grep -c "INVALID\|rror" "$TMP/stderr")" 0
 for i in $(seq 6); do echo "0,Read,3000000,Tier-2,grown$i,Decode"; done >"$TMP/grown"
@@ -96,7 +96,7 @@ not_ok "it goes" test -e "$TMP/d"
 
 # Planted links: the object is written, the file that the link names is not.
 echo precious >"$TMP/precious"
-"$BIN/kvreplay" --nvme "$TMP/d" --keep -o /dev/null "$TMP/w.csv" 2>/dev/null
+"$BIN/kvreplay" --full --nvme "$TMP/d" --keep -o /dev/null "$TMP/w.csv" 2>/dev/null
 for file in $(find "$TMP/d" -name '*.kv' | head -n 5); do ln -f "$TMP/precious" "$file"; done
 for file in $(find "$TMP/d" -name '*.kv' -size +100 | head -n 5); do ln -sf "$TMP/precious" "$file"; done
 for trace in r w; do
@@ -120,28 +120,28 @@ rm "$TMP/g"
 # A file of somebody's in a home folder is not even for --destroy-data.
 mkdir "$TMP/home"
 echo precious >"$TMP/home/notes"
-exits "a file in a home folder" 3 env HOME="$TMP/home" "$BIN/kvreplay" --nvme "$TMP/home/notes" --destroy-data \
+exits "a file in a home folder" 3 env HOME="$TMP/home" "$BIN/kvreplay" --full --nvme "$TMP/home/notes" --destroy-data \
     -o /dev/null "$TMP/w.csv"
 stderr_like "is refused" 'notes: refused: holds data that is not kvtrace.s, in a home folder'
 is "and stays" "$(cat "$TMP/home/notes")" precious
-exits "the folder itself" 3 env HOME="$TMP/home" "$BIN/kvreplay" --nvme "$TMP/home" -o /dev/null "$TMP/w.csv"
+exits "the folder itself" 3 env HOME="$TMP/home" "$BIN/kvreplay" --full --nvme "$TMP/home" -o /dev/null "$TMP/w.csv"
 stderr_like "is refused too" 'home: refused: .*/home is a home folder; name a directory below it'
 
 # Contents.
 digest() { cat "$TMP"/d/*/*.kv | cksum; }
 for seed in 7 7 8 0 0; do
-    "$BIN/kvreplay" --nvme "$TMP/d" --keep --data-seed $seed --inflight 1 --summary "$summary" -o /dev/null \
+    "$BIN/kvreplay" --full --nvme "$TMP/d" --keep --data-seed $seed --inflight 1 --summary "$summary" -o /dev/null \
         "$TMP/w.csv" 2>"$TMP/stderr"
     echo "$seed $(digest)"
     rm -rf "$TMP/d"
 done >"$TMP/digests"
 is "runs with one seed write the same, others do not" "$(sort -u "$TMP/digests" | wc -l)" 4
-"$BIN/kvreplay" --nvme "$TMP/d" --keep --inflight 1 --summary "$summary" -o /dev/null "$TMP/w.csv" 2>"$TMP/stderr"
+"$BIN/kvreplay" --full --nvme "$TMP/d" --keep --inflight 1 --summary "$summary" -o /dev/null "$TMP/w.csv" 2>"$TMP/stderr"
 seed=$(json "$summary" .data_seed)
 like "the marker has the seed" "$(cat "$TMP/d/.kvtrace")" "^seed $seed$"
 first=$(digest)
 exits "kept objects of another seed verify" 0 replay --nvme "$TMP/d" --keep --data-seed 9 "$TMP/r.csv"
 rm -rf "$TMP/d"
-"$BIN/kvreplay" --nvme "$TMP/d" --keep --inflight 1 --data-seed "$seed" -o /dev/null "$TMP/w.csv" 2>"$TMP/stderr"
+"$BIN/kvreplay" --full --nvme "$TMP/d" --keep --inflight 1 --data-seed "$seed" -o /dev/null "$TMP/w.csv" 2>"$TMP/stderr"
 is "the seed in the summary makes the same contents" "$(digest)" "$first"
 done_testing

@@ -50,11 +50,11 @@ for form in csv.zst csv pipe; do
         ok "$form, killed after $moment s: the rows are there" tries 3 within $form "$moment"
         if [ $form = csv.zst ]; then # a plain file that ends at a row's end does not tell
             rows=$(rows_of "$TMP/r.$form" | grep -c ',ok$')
-            exits "is incomplete" 2 "$BIN/kvstat" "$TMP/r.$form"
+            exits "is incomplete" 2 "$BIN/kvstat" --full "$TMP/r.$form"
             stderr_like "as kvstat says" \
                 "^kvstat: .*r\.csv\.zst: incomplete: the run was killed after [0-9.]+ m?s; $rows rows recovered\$"
             stdout_like "and reports on the rest" "$rows rows over"
-            exits "also with --check" 2 "$BIN/kvstat" --profile mlperf --check "$TMP/r.$form"
+            exits "also with --check" 2 "$BIN/kvstat" --full --profile mlperf --check "$TMP/r.$form"
         fi
     done
 done
@@ -70,14 +70,14 @@ until [ -s "$TMP/r.csv.zst" ] || ! kill -0 $pid; do sleep 0.05; done
 sleep 0.3
 kill -s KILL $pid
 wait $pid 2>/dev/null
-exits "killed before its first row" 2 "$BIN/kvstat" "$TMP/r.csv.zst"
+exits "killed before its first row" 2 "$BIN/kvstat" --full "$TMP/r.csv.zst"
 stderr_like "is said" 'incomplete: the run was killed after its start; 0 rows recovered'
 
 # Plain text tells by its last row, or by the Note that a finished file ends with where it begins with one.
 "$BIN/kvreplay" --null --limit 9 --progress none --no-notes -o "$TMP/r.csv" "$TMP/t.csv" 2>"$TMP/err"
 head -c -5 "$TMP/r.csv" >"$TMP/cut.csv"
 for threads in 1 2; do
-    exits "plain text that ends within a row, $threads threads" 2 "$BIN/kvstat" --threads $threads "$TMP/cut.csv"
+    exits "plain text that ends within a row, $threads threads" 2 "$BIN/kvstat" --full --threads $threads "$TMP/cut.csv"
     stderr_like "is incomplete" 'cut\.csv: incomplete: the run was killed after [0-9.]+ [mu]?s, or .*: cut after row 8 '
     stdout_like "and reported" '8 rows over'
 done
@@ -86,18 +86,18 @@ is "its rows are replayed" "$(grep -c ',ok$' "$TMP/again.csv")" 8
 "$BIN/kvreplay" --null --limit 9 --progress none -o "$TMP/ended.csv" "$TMP/t.csv" 2>"$TMP/err"
 sed '$d' "$TMP/ended.csv" >"$TMP/begun.csv"
 for threads in 1 2; do
-    exits "a Note at the begin and at the end, $threads threads" 0 "$BIN/kvstat" --threads $threads "$TMP/ended.csv"
-    exits "none at the end" 2 "$BIN/kvstat" --threads $threads "$TMP/begun.csv"
+    exits "a Note at the begin and at the end, $threads threads" 0 "$BIN/kvstat" --full --threads $threads "$TMP/ended.csv"
+    exits "none at the end" 2 "$BIN/kvstat" --full --threads $threads "$TMP/begun.csv"
     stderr_like "is incomplete" 'begun\.csv: incomplete: the run was killed after [0-9.]+ [mu]?s; 9 rows recovered$'
 done
 
 # Cut later, within a frame: what came before is reported. And a trace that was cut is called so.
 "$BIN/kvreplay" --null --progress none -o "$TMP/r.csv.zst" "$TMP/t.csv" 2>"$TMP/err"
 head -c $(($(wc -c <"$TMP/r.csv.zst") / 4)) "$TMP/r.csv.zst" >"$TMP/cut.csv.zst"
-exits "a result that is cut within a frame" 2 "$BIN/kvstat" "$TMP/cut.csv.zst"
+exits "a result that is cut within a frame" 2 "$BIN/kvstat" --full "$TMP/cut.csv.zst"
 stderr_like "may be either" 'incomplete: the run was killed after .*, or the file was cut there: cut after row [0-9]+ '
 "$BIN/kvgen" --model tiny-1b --num-users 2 --duration 5 -o "$TMP/w.csv.zst" 2>"$TMP/err"
 head -c -20 "$TMP/w.csv.zst" >"$TMP/cut.csv.zst"
-exits "a trace without its end" 2 "$BIN/kvstat" "$TMP/cut.csv.zst"
+exits "a trace without its end" 2 "$BIN/kvstat" --full "$TMP/cut.csv.zst"
 stderr_like "is cut" 'cut after row'
 done_testing

@@ -11,7 +11,7 @@ statuses() { awk -F, 'NR > 1 { n[$2 " " $NF]++ } END { for (s in n) print s, n[s
 # between COMMAND...: three writes of a page, the command, then rows for each of the three; exit status in $status.
 mkfifo "$TMP/pipe"
 between() {
-    "$BIN/kvreplay" --nvme "$TMP/d" --ioengine "$engine" --on-absent skip --progress none --no-notes -o "$TMP/o.csv" \
+    "$BIN/kvreplay" --full --nvme "$TMP/d" --ioengine "$engine" --on-absent skip --progress none --no-notes -o "$TMP/o.csv" \
         --summary "$summary" <"$TMP/pipe" 2>"$TMP/stderr" &
     pid=$!
     exec 3>"$TMP/pipe"
@@ -58,8 +58,8 @@ done
 
 printf '%s\n' $header 0,Write,4096,Tier-2,a,Prefill >"$TMP/w.csv"
 printf '%s\n' $header 0,Read,4096,Tier-2,a,Decode 2,Read,4096,Tier-2,a,Decode >"$TMP/r.csv"
-exits "kept" 0 "$BIN/kvreplay" --nvme "$TMP/d" --keep -o /dev/null "$TMP/w.csv"
-"$BIN/kvreplay" --nvme "$TMP/d" --keep --timing trace --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/r.csv" \
+exits "kept" 0 "$BIN/kvreplay" --full --nvme "$TMP/d" --keep -o /dev/null "$TMP/w.csv"
+"$BIN/kvreplay" --full --nvme "$TMP/d" --keep --timing trace --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/r.csv" \
     2>"$TMP/stderr" &
 pid=$!
 catches $pid

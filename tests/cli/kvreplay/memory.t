@@ -15,14 +15,14 @@ like "a trace of some hundred MiB ($peak bytes)" "$peak" '^3[0-9]{8}$'
 small() (ulimit -v 4000000 && exec "$@")
 for timing in 'asap' 'served --workers 4 --speed 1000'; do
     # shellcheck disable=SC2086
-    exits "$timing: in 4 GB of address space" 0 small "$BIN/kvreplay" --timing $timing -o "$TMP/r.csv" \
+    exits "$timing: in 4 GB of address space" 0 small "$BIN/kvreplay" --full --timing $timing -o "$TMP/r.csv" \
         --summary "$TMP/s.json" "$TMP/t.csv.zst"
     stderr_like "it says what it takes" '^Tier-1: memory, 3[0-9][0-9][.][0-9]* MiB of host memory'
     is "the tier's capacity is the peak" "$(json "$TMP/s.json" 'tier("Tier-1").capacity_bytes')" "$peak"
 done
 exits "from a pipe: half of what may be mapped" 0 sh -c \
-    "ulimit -v 4000000; cat '$TMP/t.csv.zst' | '$BIN/kvreplay' -o '$TMP/r.csv'"
+    "ulimit -v 4000000; cat '$TMP/t.csv.zst' | '$BIN/kvreplay' --full -o '$TMP/r.csv'"
 stderr_like "it says up to how much" '^Tier-1: memory, up to 1[.][0-9]* GiB of host memory'
-exits "asked for less than the peak: refused" 3 "$BIN/kvreplay" --cpu-mem-gb 0.1 -o "$TMP/r.csv" "$TMP/t.csv.zst"
-exits "asked for more: no more is taken" 0 small "$BIN/kvreplay" --cpu-mem-gb 64 -o "$TMP/r.csv" "$TMP/t.csv.zst"
+exits "asked for less than the peak: refused" 3 "$BIN/kvreplay" --full --cpu-mem-gb 0.1 -o "$TMP/r.csv" "$TMP/t.csv.zst"
+exits "asked for more: no more is taken" 0 small "$BIN/kvreplay" --full --cpu-mem-gb 64 -o "$TMP/r.csv" "$TMP/t.csv.zst"
 done_testing

@@ -36,7 +36,7 @@ trace 5000 7 >"$TMP/t.csv"
 rows=$(($(lines "$TMP/t.csv") - 1))
 for order in key request; do
     for inflight in 1 64; do
-        exits "order $order, $inflight in flight: exit 0" 0 "$BIN/kvreplay" --gpu off --tier-engine 0=mem \
+        exits "order $order, $inflight in flight: exit 0" 0 "$BIN/kvreplay" --full --gpu off --tier-engine 0=mem \
             --nvme "$TMP/dir" --order "$order" --inflight "$inflight" --verify full -o "$TMP/r.csv" "$TMP/t.csv"
         stderr_like "order $order, $inflight in flight: all ok" \
             " $rows ok, 0 absent, 0 corrupt, 0 failed; reads before their write: 0"
@@ -46,7 +46,7 @@ for order in key request; do
 done
 
 # The same proof must be able to fail: without order some reads come too early.
-"$BIN/kvreplay" --null --order none --inflight 64 -o /dev/null --summary "$TMP/none.json" "$TMP/t.csv" 2>/dev/null
+"$BIN/kvreplay" --full --null --order none --inflight 64 -o /dev/null --summary "$TMP/none.json" "$TMP/t.csv" 2>/dev/null
 like "without order the proof fails" "$(json "$TMP/none.json" .reads_before_write)" '^[1-9]'
 
 # Each tier exactly as large as its peak: rows wait for room instead of failing.
@@ -60,7 +60,7 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0,Write,1048576,Tier-1,a,Prefill
 0,Read,1048576,Tier-1,a,Decode
 END
-exits "a tier as large as the peak is enough" 0 "$BIN/kvreplay" --cpu-mem-gb 0.0009765625 -o /dev/null "$TMP/room.csv"
+exits "a tier as large as the peak is enough" 0 "$BIN/kvreplay" --full --cpu-mem-gb 0.0009765625 -o /dev/null "$TMP/room.csv"
 stderr_like "and every row is ok" ' 7 ok, 0 absent'
-exits "a smaller one is refused" 3 "$BIN/kvreplay" --cpu-mem-gb 0.0009 -o /dev/null "$TMP/room.csv"
+exits "a smaller one is refused" 3 "$BIN/kvreplay" --full --cpu-mem-gb 0.0009 -o /dev/null "$TMP/room.csv"
 stderr_like "naming the peak" '1048576 bytes'

@@ -14,7 +14,7 @@ trace() {
     }'
 }
 # written ARGS...: keeps objects in $TMP/d.
-written() { "$BIN/kvreplay" --nvme "$TMP/d" --keep --progress none -o /dev/null "$@"; }
+written() { "$BIN/kvreplay" --full --nvme "$TMP/d" --keep --progress none -o /dev/null "$@"; }
 contents() { find "$TMP/d" -name '*.kv' -exec cat {} +; }
 # The size over that of zstd -3, and the number of blocks over that of different blocks.
 compressed() { contents | zstd -3 -q -c | wc -c | awk -v whole="$(contents | wc -c)" '{ printf "%.4f", whole / $1 }'; }

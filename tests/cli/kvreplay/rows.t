@@ -19,7 +19,7 @@ Key,Operation,Tier,Object_Size_Bytes,Note,Timestamp,Phase
 "a,""b",Delete,Tier-2,5000,,0.6,Evict
 "a,""b",Delete,Tier-2,5000,,0.7,Evict
 END
-exits "one failed row is exit 1" 1 "$BIN/kvreplay" --nvme "$TMP/d" --inflight 1 --no-notes -o "$TMP/r.csv" "$TMP/t.csv"
+exits "one failed row is exit 1" 1 "$BIN/kvreplay" --full --nvme "$TMP/d" --inflight 1 --no-notes -o "$TMP/r.csv" "$TMP/t.csv"
 is "header" "$(head -n 1 "$TMP/r.csv")" "Key,Operation,Tier,Object_Size_Bytes,Note,Timestamp,Phase,$result"
 without_result() { sed 's/\(,[^,]*\)\{7\}$//'; }
 is "rows verbatim" "$(without_result <"$TMP/r.csv")" "$(cat "$TMP/t.csv")"
@@ -33,16 +33,16 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,Toke
 0.0,Generate,0,,,,1,u,batch,user,10,0.0,60000000
 END
 start=$(date +%s)
-exits "Generate takes no time as fast as possible" 0 "$BIN/kvreplay" --no-notes -o "$TMP/g.out" "$TMP/g.csv"
+exits "Generate takes no time as fast as possible" 0 "$BIN/kvreplay" --full --no-notes -o "$TMP/g.out" "$TMP/g.csv"
 ok "indeed" test $(($(date +%s) - start)) -lt 30
 is "prepop has a negative Start, the others not" \
     "$(awk -F, 'NR > 1 { printf "%s%s ", $10, ($16 < 0 ? "-" : "+") }' "$TMP/g.out")" "prepop- block+ block+ user+ "
 stderr_like "prepop is reported apart" 'before the clock: 1 row of'
 
-"$BIN/kvreplay" --nvme "$TMP/d" --inflight 1 -o "$TMP/r.csv.zst" "$TMP/t.csv" 2>/dev/null
+"$BIN/kvreplay" --full --nvme "$TMP/d" --inflight 1 -o "$TMP/r.csv.zst" "$TMP/t.csv" 2>/dev/null
 is "compressed rows have the same columns" "$(zstd -dcq "$TMP/r.csv.zst" | without_result)" "$(cat "$TMP/t.csv")"
 is "a summary frame is inside" "$(grep -ac '"program":' "$TMP/r.csv.zst")" 1
-exits "a result is a trace again" 1 "$BIN/kvreplay" --nvme "$TMP/d" --no-notes -o "$TMP/r2.csv" "$TMP/r.csv.zst"
+exits "a result is a trace again" 1 "$BIN/kvreplay" --full --nvme "$TMP/d" --no-notes -o "$TMP/r2.csv" "$TMP/r.csv.zst"
 is "with one set of result columns" "$(head -n 1 "$TMP/r2.csv")" "$(head -n 1 "$TMP/r.csv")"
 
 cat >"$TMP/a.csv" <<'END'
@@ -51,15 +51,15 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0.1,Read,90000,Tier-2,x,Decode
 0.2,Read,10,Tier-1,y,Evict
 END
-exits "objects read before written are created" 0 "$BIN/kvreplay" --nvme "$TMP/d" -o "$TMP/o" "$TMP/a.csv"
+exits "objects read before written are created" 0 "$BIN/kvreplay" --full --nvme "$TMP/d" -o "$TMP/o" "$TMP/a.csv"
 stderr_like "before the clock starts" 'populated: 2 objects written'
-"$BIN/kvreplay" --nvme "$TMP/d" --only-tier 1 <"$TMP/a.csv" >"$TMP/o" 2>"$TMP/stderr"
+"$BIN/kvreplay" --full --nvme "$TMP/d" --only-tier 1 <"$TMP/a.csv" >"$TMP/o" 2>"$TMP/stderr"
 stderr_like "from a regular file on standard input or a pipe alike" ' 1 ok.* 2 left out'
-like "a pipe creates them on the way" "$(tail -n +1 "$TMP/a.csv" | "$BIN/kvreplay" --nvme "$TMP/d" 2>&1 >"$TMP/o")" \
+like "a pipe creates them on the way" "$(tail -n +1 "$TMP/a.csv" | "$BIN/kvreplay" --full --nvme "$TMP/d" 2>&1 >"$TMP/o")" \
     'created during the run'
-exits "--on-absent skip" 0 "$BIN/kvreplay" --nvme "$TMP/d" --on-absent skip -o "$TMP/o" "$TMP/a.csv"
+exits "--on-absent skip" 0 "$BIN/kvreplay" --full --nvme "$TMP/d" --on-absent skip -o "$TMP/o" "$TMP/a.csv"
 stderr_like "counts them" '0 ok, 3 absent'
-exits "--on-absent fail stops" 1 "$BIN/kvreplay" --nvme "$TMP/d" --on-absent fail -o "$TMP/o" "$TMP/a.csv"
+exits "--on-absent fail stops" 1 "$BIN/kvreplay" --full --nvme "$TMP/d" --on-absent fail -o "$TMP/o" "$TMP/a.csv"
 
 # The first users only, with the objects that were there before, but for those that only other users read.
 cat >"$TMP/u.csv" <<'END'
@@ -72,10 +72,10 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,User
 0.4,Write,4096,Tier-1,d,Prefill,dan
 0.5,Read,4096,Tier-1,b,Decode,bob
 END
-exits "--only-users 2" 0 "$BIN/kvreplay" --only-users 2 --inflight 1 --no-notes -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/u.csv"
+exits "--only-users 2" 0 "$BIN/kvreplay" --full --only-users 2 --inflight 1 --no-notes -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/u.csv"
 is "rows of the first two and of nobody" "$(sed 1d "$TMP/r.csv" | cut -d, -f5,7 | sort | tr '\n' ' ')" \
     "a,ann a,ann b,bob b,bob n, "
 is "one object was there before, two rows were left out" "$(json "$TMP/s.json" '.populated.bytes, .rows.skipped')" \
     "4096 2"
 cut -d, -f1-6 "$TMP/u.csv" >"$TMP/core.csv"
-exits "without a column User there are no users" 2 "$BIN/kvreplay" --only-users 2 --null "$TMP/core.csv"
+exits "without a column User there are no users" 2 "$BIN/kvreplay" --full --only-users 2 --null "$TMP/core.csv"

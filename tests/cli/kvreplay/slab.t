@@ -14,7 +14,7 @@ flip() {
     printf "$(printf '\\%03o' $((255 - byte)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
 bytes() { wc -c <"$1" | tr -d ' '; }
-replay() { "$BIN/kvreplay" --progress none -o /dev/null "$@"; }
+replay() { "$BIN/kvreplay" --full --progress none -o /dev/null "$@"; }
 
 cat >"$TMP/w.csv" <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
@@ -90,13 +90,13 @@ printf '%s\n' 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase' '0,Write,20
     >"$TMP/vast.csv"
 exits "an empty file that may not grow as far as is needed" 3 replay --nvme "$TMP/f" "$TMP/vast.csv"
 is "stays empty" "$(bytes "$TMP/f")" 0
-exits "the slab's file is no place for results" 2 "$BIN/kvreplay" --nvme "$TMP/f" -o "$TMP/f" "$TMP/w.csv"
+exits "the slab's file is no place for results" 2 "$BIN/kvreplay" --full --nvme "$TMP/f" -o "$TMP/f" "$TMP/w.csv"
 stderr_like "and why" 'f: is the target'
 exits "nor for the summary" 2 replay --nvme "$TMP/f" --summary "$TMP/f" "$TMP/w.csv"
 exits "the trace is no target" 2 replay --nvme "$TMP/vast.csv" --destroy-data "$TMP/vast.csv"
 exits "kept in a directory again" 0 replay --nvme "$TMP/d" --layout slab --keep "$TMP/w.csv"
 exits "a slab in use by its name is not taken by its directory's" 3 \
-    flock "$TMP/d/slab.kv" "$BIN/kvreplay" --nvme "$TMP/d" --keep --layout slab -o /dev/null "$TMP/w.csv"
+    flock "$TMP/d/slab.kv" "$BIN/kvreplay" --full --nvme "$TMP/d" --keep --layout slab -o /dev/null "$TMP/w.csv"
 stderr_like "and why" 'slab\.kv is in use'
 # The lock is held when the run begins, and for 300 ms more.
 waits() {
@@ -112,7 +112,7 @@ is "kept" "$(adopted)" 2
 # Killed before its first write to Tier-2: the file that grew is known as ours.
 printf '%s\n' 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase' '0,Write,5000,Tier-1,b,Prefill' \
     '60,Write,9000,Tier-2,a,Prefill' >"$TMP/late.csv"
-"$BIN/kvreplay" --progress none --nvme "$TMP/f" --timing trace -o "$TMP/late.out" "$TMP/late.csv" 2>"$TMP/stderr" &
+"$BIN/kvreplay" --full --progress none --nvme "$TMP/f" --timing trace -o "$TMP/late.out" "$TMP/late.csv" 2>"$TMP/stderr" &
 pid=$!
 for _ in $(seq 2500); do
     [ -e "$TMP/late.out" ] && break

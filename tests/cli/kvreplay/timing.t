@@ -20,7 +20,7 @@ takes() {
     least=$1 most=$2
     shift 2
     for _ in 1 2 3 4 5; do
-        "$BIN/kvreplay" --lateness-budget 1s --no-notes -o "$TMP/r.csv" "$@" 2>/dev/null || return
+        "$BIN/kvreplay" --full --lateness-budget 1s --no-notes -o "$TMP/r.csv" "$@" 2>/dev/null || return
         ms=$(elapsed "$TMP/r.csv")
         echo "$ms ms"
         [ "$ms" -ge "$least" ] || return
@@ -46,14 +46,14 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Duration_us
 0.1,Write,4096,Tier-1,a,Prefill,7,
 0.1,Write,4096,Tier-1,b,Prefill,8,
 END
-"$BIN/kvreplay" --timing trace --speed 2 --lateness-budget 1s --no-notes -o "$TMP/g.out" "$TMP/g.csv" 2>/dev/null
+"$BIN/kvreplay" --full --timing trace --speed 2 --lateness-budget 1s --no-notes -o "$TMP/g.out" "$TMP/g.csv" 2>/dev/null
 is "the held row's own request waits, another does not" \
     "$(awk -F, 'NR > 1 && $2 == "Write" { printf "%s%d ", $5, ($11 >= 0.6) }' "$TMP/g.out")" "b0 a1 "
 is "Due stays" "$(awk -F, '$5 == "a" { print $9 + 0 }' "$TMP/g.out")" 0.05
 
 # One server that takes 10 ms an operation, rows 5 ms apart: the last of 100 is about 500 ms late.
 head -n 101 "$TMP/t.csv" >"$TMP/s.csv"
-exits "behind by more than the limit" 0 "$BIN/kvreplay" --timing trace --tier-engine 1=sim:lat=10ms --inflight 1 \
+exits "behind by more than the limit" 0 "$BIN/kvreplay" --full --timing trace --tier-engine 1=sim:lat=10ms --inflight 1 \
     --lag-limit 100ms --lateness-budget 1s --no-notes -o "$TMP/r.csv" "$TMP/s.csv"
 is "said once" "$(grep -c 'behind its time' "$TMP/stderr")" 1
 stderr_like "in the summary too" '^note: the target was slower than the trace: furthest behind .*, limit 100 ms'
@@ -67,7 +67,7 @@ ok "service time does not ($service us)" test "$service" -ge 9900 -a "$service" 
 # The engine stalls from 300 to 500 ms after its first operation: every row due in that time ends after the stall, and
 # none is lost.
 for inflight in 1 64; do
-    "$BIN/kvreplay" --timing trace --tier-engine 1=sim:lat=100us,stall=300ms+200ms --inflight $inflight --lag-limit 1h \
+    "$BIN/kvreplay" --full --timing trace --tier-engine 1=sim:lat=100us,stall=300ms+200ms --inflight $inflight --lag-limit 1h \
         --lateness-budget 1s --no-notes -o "$TMP/r.csv" "$TMP/t.csv" 2>/dev/null
     like "a stall is seen by all rows due in it, $inflight in flight" "$(awk -F, '
         NR == 2 { first = $9 }
@@ -83,23 +83,23 @@ awk 'BEGIN {
         for (user = 0; user < 2; user++)
             printf "%.3f,Write,4096,Tier-1,k%d-%d,Prefill,user%d\n", i * 0.01, user, i, user
 }' >"$TMP/u.csv"
-exits "two users" 0 "$BIN/kvreplay" --timing closed --tier-engine 1=sim:lat=10ms --lateness-budget 1s --no-notes -o "$TMP/r.csv" \
+exits "two users" 0 "$BIN/kvreplay" --full --timing closed --tier-engine 1=sim:lat=10ms --lateness-budget 1s --no-notes -o "$TMP/r.csv" \
     "$TMP/u.csv"
 is "a user's rows keep their distance from the row before" "$(awk -F, 'NR > 1 {
     if ($7 in end && $8 < end[$7] + 0.01 - 1e-6) print
     end[$7] = $10 + $11 / 1e6 }' "$TMP/r.csv")" ""
 ms=$(elapsed "$TMP/r.csv" 10)
 ok "a slow target slows its users down ($ms ms)" test "$ms" -ge 395 -a "$ms" -le 2000
-exits "a trace without users cannot be closed" 2 "$BIN/kvreplay" --timing closed --null "$TMP/t.csv"
+exits "a trace without users cannot be closed" 2 "$BIN/kvreplay" --full --timing closed --null "$TMP/t.csv"
 
 # Spinning: never, or all the time, as asked; its CPU time is reported apart.
 head -n 41 "$TMP/t.csv" >"$TMP/w.csv"
-"$BIN/kvreplay" --timing trace --spin 0 --lateness-budget 1s --no-notes -o "$TMP/r.csv" --summary "$summary" "$TMP/w.csv" \
+"$BIN/kvreplay" --full --timing trace --spin 0 --lateness-budget 1s --no-notes -o "$TMP/r.csv" --summary "$summary" "$TMP/w.csv" \
     2>/dev/null
 is "--spin 0 spins nothing" "$(json "$summary" .spin_s)" 0
-exits "--spin 1s" 0 "$BIN/kvreplay" --timing trace --spin 1s --lateness-budget 1s --no-notes -o "$TMP/r.csv" --summary "$summary" \
+exits "--spin 1s" 0 "$BIN/kvreplay" --full --timing trace --spin 1s --lateness-budget 1s --no-notes -o "$TMP/r.csv" --summary "$summary" \
     "$TMP/w.csv"
 is "spins, within the CPU time" "$(json "$summary" '.spin_s > 0, .spin_s <= .cpu_s')" "true true"
-stderr_like "and says so" 'CPU .* of it spun until rows were due'
-exits "a wrong time" 2 "$BIN/kvreplay" --timing trace --spin soon "$TMP/w.csv"
-exits "nothing to spin for" 2 "$BIN/kvreplay" --spin 1ms "$TMP/w.csv"
+stderr_like "and says so" 'CPU .* busy-waiting'
+exits "a wrong time" 2 "$BIN/kvreplay" --full --timing trace --spin soon "$TMP/w.csv"
+exits "nothing to spin for" 2 "$BIN/kvreplay" --full --spin 1ms "$TMP/w.csv"

@@ -12,7 +12,7 @@ awk 'BEGIN {
 }' >"$TMP/t.csv"
 # warm: a run of which at least five rows start early. Half of them do, unless the machine is busy.
 warm() {
-    "$BIN/kvreplay" --null --timing trace --lateness-budget 10s --warmup 190ms --no-notes -o "$TMP/r.csv" \
+    "$BIN/kvreplay" --full --null --timing trace --lateness-budget 10s --warmup 190ms --no-notes -o "$TMP/r.csv" \
         --summary "$TMP/s.json" "$TMP/t.csv" 2>"$TMP/stderr" || return
     early=$(awk -F, 'NR > 1 && $9 < 0.19' "$TMP/r.csv" | wc -l)
     echo "$early early rows"
@@ -29,4 +29,4 @@ nor in their tier             | [tier("Tier-0").write.ops] | add // 0 | $late
 nor in the rate               | .rows_per_s * (.elapsed_s - 0.19) - ([.groups[].ops] | add) | fabs < 0.01 | true
 END
 ok "half of them at most ($early)" test "$early" -le 10
-exits "longer than the run" 2 "$BIN/kvreplay" --null --warmup 2s --duration 1s "$TMP/t.csv"
+exits "longer than the run" 2 "$BIN/kvreplay" --full --null --warmup 2s --duration 1s "$TMP/t.csv"

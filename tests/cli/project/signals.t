@@ -27,7 +27,7 @@ ended() { wait "$pid" 2>/dev/null; }
 # hangs [OPTION...]: a replay on a tier whose operations take an hour each, once some of them are in flight.
 hangs() {
     rm -f "$TMP"/r.*
-    "$BIN/kvreplay" --tier-engine 2=sim:lat=3600s --timing trace --progress none -o "$TMP/r.csv.zst" "$@" 2>"$TMP/stderr" &
+    "$BIN/kvreplay" --full --tier-engine 2=sim:lat=3600s --timing trace --progress none -o "$TMP/r.csv.zst" "$@" 2>"$TMP/stderr" &
     pid=$!
     until [ -s "$TMP/r.csv.zst" ]; do sleep 0.05; done
     sleep 0.5
