@@ -46,7 +46,7 @@ KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/draw
 kvstat        := kvstat options inputs document number_table reporter verify output
 kvstat/count  := validity provenance gaps second scan agg groups occupancy statistics coarse_hist blocks sequences request_piece requests file_order series reuse
 kvstat/report := figure intervals bottleneck figures verdict run_table bounds compare reference cells text json long_csv sheets xlsx exports
-kvstat/draw   := gnuplot run_points run_plot number_plot
+kvstat/draw   := gnuplot run_points run_plot number_plot html page_tables page
 
 KVPRECOND_FOLDERS := kvprecond
 kvprecond := kvprecond options plan fill_target fill steady rounds run_progress report

@@ -239,6 +239,38 @@ static int64_t warmup_of(const struct jsonin_v *root)
     return llround(s * 1e9);
 }
 
+/* Adds an argument as a shell would need it, cut to the room that is left. */
+static void add_argument(char *command, size_t n, const char *argument)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_=+./:,@%";
+    bool bare = argument[0] && argument[strspn(argument, plain)] == '\0';
+    size_t len = strlen(command);
+    len += (size_t)snprintf(command + len, n - len, "%s%s", len ? " " : "", bare ? "" : "'");
+    for (const char *c = argument; *c && len + 6 < n; c++)
+        len += (size_t)snprintf(command + len, n - len, *c == '\'' ? "'\\''" : "%c", *c);
+    if (!bare && len + 1 < n)
+        snprintf(command + len, n - len, "'");
+}
+
+/* Of the program that measured: only its own summary has a command. */
+static void take_start(struct provenance *p, const struct jsonin_v *root)
+{
+    const struct jsonin_v *command = jsonin_get(root, "command");
+    if (p->command[0] || jsonin_count(command) == 0)
+        return;
+    for (size_t i = 0; i < jsonin_count(command); i++) {
+        const char *argument = jsonin_text(jsonin_at(command, i), NULL);
+        size_t used = strlen(p->command);
+        if (argument && used + 8 < sizeof(p->command))
+            add_argument(p->command, sizeof(p->command), argument);
+    }
+    err_make_harmless(p->command);
+    take_text(p->version, sizeof(p->version), root, PATHS("version"));
+    take_text(p->started, sizeof(p->started), root, PATHS("started"));
+    take_text(p->host_kernel, sizeof(p->host_kernel), root, PATHS("host.kernel"));
+}
+
 static int take_document(struct provenance *p, const struct jsonin_v *root)
 {
     const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
@@ -253,6 +285,7 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     take_list(&p->notes, jsonin_get(root, "notes"));
     take_i64(&p->rows, root, PATHS("rows.total"));
     take_text(p->host, sizeof(p->host), root, PATHS("host.name"));
+    take_start(p, root);
     take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
     take_text(p->model, sizeof(p->model), root, PATHS("model.name", "model", "options.model"));
     take_i64(&p->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));

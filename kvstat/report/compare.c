@@ -17,7 +17,6 @@
 
 #define NAME_WIDTH    26
 #define CHANGED_WIDTH 46
-#define SECTION       160
 
 /* ---- comparing ---- */
 
@@ -238,12 +237,11 @@ static bool same_section(const struct figure_id *last, const struct figure_id *i
     return figure_id_compare(&group, last) == 0;
 }
 
-/* The title of a figure's section; of a group's figure it is the group, "Tier-2 Read Decode". */
-static const char *section_of(char buf[SECTION], const struct figure_id *id)
+const char *compare_section(char buf[COMPARE_SECTION], const struct figure_id *id)
 {
     if (!is_of_group(id))
         return id->scope == FIGURE_OF_REQUESTS ? "Requests" : "Throughput and cache";
-    snprintf(buf, SECTION, "%s", id->label);
+    snprintf(buf, COMPARE_SECTION, "%s", id->label);
     for (char *p = buf; *p; p++)
         if (*p == '/')
             *p = ' ';
@@ -293,7 +291,7 @@ static void put_runs(FILE *out, const struct run_table *t)
 static void put_trial_figures(FILE *out, const struct run_table *t, bool of_groups)
 {
     const struct figure_id *last = NULL;
-    char section[SECTION], a[CELL], b[CELL], c[CELL], d[CELL], e[CELL];
+    char section[COMPARE_SECTION], a[CELL], b[CELL], c[CELL], d[CELL], e[CELL];
     for (size_t i = 0; i < run_table_columns(t); i++) {
         const struct figure_id *id = run_table_id(t, i);
         const struct figure_headline *headline = figure_headline(id);
@@ -301,8 +299,9 @@ static void put_trial_figures(FILE *out, const struct run_table *t, bool of_grou
         if (!headline || s.n == 0 || is_of_group(id) != of_groups)
             continue;
         if (!same_section(last, id))
-            fprintf(out, "\n%-*s %6s %14s %14s %8s %28s\n", NAME_WIDTH + 2, section_of(section, id),
-                    "trials", "mean", "deviation", "cv", "95 % interval");
+            fprintf(out, "\n%-*s %6s %14s %14s %8s %28s\n", NAME_WIDTH + 2,
+                    compare_section(section, id), "trials", "mean", "deviation", "cv",
+                    "95 % interval");
         last = id;
         fprintf(out, "  %-*s %6zu %14s %14s %8s %13s  %13s\n", NAME_WIDTH, headline->label, s.n,
                 cell(a, id, s.mean), cell(b, id, s.sd), percent(c, s.cv), cell(d, id, s.low),
@@ -363,7 +362,7 @@ static void add(char *buf, const char *text)
 static void add_foremost(char *buf, const struct compare *c, enum compare_change change)
 {
     size_t first = c->count;
-    char a[CELL], b[CELL], by[CELL] = "", section[SECTION];
+    char a[CELL], b[CELL], by[CELL] = "", section[COMPARE_SECTION];
     size_t len = strlen(buf);
     for (size_t i = 0; i < c->count; i++) {
         if (c->figure[i].change != change)
@@ -379,7 +378,7 @@ static void add_foremost(char *buf, const struct compare *c, enum compare_change
     if (!isnan(f->difference))
         snprintf(by, sizeof(by), "%.1f %% ", 100 * fabs(f->difference));
     snprintf(buf + len, COMPARE_SENTENCE - len, "%s%s%s is %s%s (%s, was %s)",
-             of_group ? section_of(section, f->id) : "", of_group ? " " : "",
+             of_group ? compare_section(section, f->id) : "", of_group ? " " : "",
              figure_headline(f->id)->label, by, f->new > f->base ? "higher" : "lower",
              cell(a, f->id, f->new), cell(b, f->id, f->base));
 }
@@ -468,13 +467,13 @@ static void put_figure(FILE *out, const struct compare_figure *f, const char *la
 static void put_figures(FILE *out, const struct compare *c, bool of_groups)
 {
     const struct figure_id *last = NULL;
-    char section[SECTION];
+    char section[COMPARE_SECTION];
     for (size_t i = 0; i < c->count; i++) {
         const struct figure_id *id = c->figure[i].id;
         if (is_of_group(id) != of_groups)
             continue;
         if (!same_section(last, id))
-            put_figure_header(out, section_of(section, id), NAME_WIDTH);
+            put_figure_header(out, compare_section(section, id), NAME_WIDTH);
         last = id;
         put_figure(out, &c->figure[i], figure_headline(id)->label, NAME_WIDTH);
     }
@@ -484,7 +483,7 @@ void compare_text(FILE *out, const struct compare *c, const struct run_table *ba
                   const struct run_table *new)
 {
     size_t changed = c->count - c->changes[COMPARE_NOT_CHANGED];
-    char text[COMPARE_SENTENCE], section[SECTION], label[SECTION + 64];
+    char text[COMPARE_SENTENCE], section[COMPARE_SECTION], label[COMPARE_SECTION + 64];
     bool any = false;
     fprintf(out, "Base:\n");
     put_runs(out, base);
@@ -508,7 +507,7 @@ void compare_text(FILE *out, const struct compare *c, const struct run_table *ba
         if (!any)
             put_figure_header(out, "Changed", CHANGED_WIDTH);
         any = true;
-        snprintf(label, sizeof(label), "%s: %s", section_of(section, f->id),
+        snprintf(label, sizeof(label), "%s: %s", compare_section(section, f->id),
                  figure_headline(f->id)->label);
         put_figure(out, f, label, CHANGED_WIDTH);
     }

@@ -70,6 +70,12 @@ enum {
 };
 const char *compare_sentence(char buf[COMPARE_SENTENCE], const struct compare *c);
 
+/* What a figure is of, for a table: "Requests", or the group, "Tier-2 Read Decode". Returns buf. */
+enum {
+    COMPARE_SECTION = 160
+};
+const char *compare_section(char buf[COMPARE_SECTION], const struct figure_id *id);
+
 void compare_text(FILE *out, const struct compare *c, const struct run_table *base,
                   const struct run_table *new);
 void compare_json(struct jsonout *j, const struct compare *c, const struct run_table *base,
