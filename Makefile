@@ -48,7 +48,7 @@ kvstat/count  := validity provenance gaps second scan agg groups occupancy stati
                  request_piece requests file_order series reuse
 kvstat/report := figure intervals bottleneck figures verdict run_table bounds compare reference cells text json long_csv sheets xlsx exports
 kvstat/screen := lines run runs
-kvstat/draw   := gnuplot run_points run_plot number_plot
+kvstat/draw   := gnuplot run_points run_plot number_plot html page_tables page
 kvstat/mlperf := direct results run_folder
 
 KVPRECOND_FOLDERS := kvprecond

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kvstat/document.h"
+#include "kvstat/draw/page.h"
 #include "kvstat/draw/plot.h"
 #include "kvstat/inputs.h"
 #include "kvstat/number_table.h"
@@ -236,6 +237,14 @@ static int report_comparison(struct reporter *r, const char *const *files, size_
                                                          : VERDICT_PASS);
     if (rc == 0 && r->options.plot)
         rc = plot_both(r->options.plot, only, e);
+    const struct page page = {.run = {only[0], only[1]},
+                              .compare = c,
+                              .base = runs[0],
+                              .new = runs[1],
+                              .argc = r->argc,
+                              .argv = r->argv};
+    if (rc == 0 && r->options.html)
+        rc = page_save(r->options.html, &page, e);
     if (rc < 0)
         goto out;
     if (r->json) {
@@ -406,7 +415,8 @@ static int run(struct reporter *r, const struct opt_parser *p, int argc, char **
         return rc;
     r->scan.by = o->by;
     r->scan.most_groups = o->max_groups;
-    r->scan.interval_ns = o->plot && o->interval_ns == 0 ? SCAN_SERIES_AUTO : o->interval_ns;
+    r->scan.interval_ns =
+        (o->plot || o->html) && o->interval_ns == 0 ? SCAN_SERIES_AUTO : o->interval_ns;
     r->scan.warmup_ns = o->warmup_ns;
     r->scan.threads = (unsigned)o->threads;
     r->scan.skip_bad_rows = o->skip_bad_rows;
@@ -416,6 +426,8 @@ static int run(struct reporter *r, const struct opt_parser *p, int argc, char **
     r->scan.direct = o->mlperf != NULL;
     r->scan.progress =
         progress_open(stderr, "kvstat", (enum progress_mode)o->progress, INT64_C(1000000000));
+    r->argc = argc;
+    r->argv = argv;
     r->text = o->json ? NULL : output_open();
     r->json = o->json ? jsonout_create() : NULL;
     bool series = (o->csv || o->xlsx) && o->interval_ns > 0;

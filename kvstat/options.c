@@ -84,6 +84,14 @@ static const struct opt table[] = {
      .help = "Draw the run as .svg or .png, with gnuplot. Latencies, throughput, contents of "
              "the tiers and hit rate; with --compare both runs in one picture; also a curve of "
              "kvgen or the rounds of kvprecond (CSV)."},
+    {.name = "html",
+     .type = OPT_TEXT,
+     .offset = AT(html),
+     .arg = "FILE",
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
+     .help = "Write the report, or the comparison, as one HTML page that needs no other file: "
+             "tables, pictures (with gnuplot), and how it was run."},
     {.name = "fio-job",
      .type = OPT_TEXT,
      .offset = AT(fio_job),
@@ -266,6 +274,8 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
         return refuse(e, "--plot", "takes one run on each side: give one --compare");
     if (o->plot && !plot_is_drawable(o->plot))
         return refuse(e, "--plot", "the file's name must end in .svg or .png");
+    if (o->html && files > 1 && !o->merge && o->compare.count == 0)
+        return refuse(e, "--html", "shows one report: give one file, --merge or --compare");
     if (o->fio_job && files > 1 && !o->merge)
         return refuse(e, "--fio-job", "takes one file, or several with --merge");
     bool folder = o->mlperf && run_folder_is_meant(o->mlperf);
@@ -281,8 +291,12 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
     if (is_dash(o->hgrm))
         return refuse(e, "--hgrm", "writes files into a folder, not to standard output");
 
-    /* Standard output takes one of the report, a fio job and benchmark results. */
+    /* Standard output takes one of the report, a page, a fio job and benchmark results. */
     bool taken = !o->output || is_dash(o->output);
+    if (is_dash(o->html) && taken)
+        return refuse(e, "--html",
+                      "would mix with the report on standard output: give --output too");
+    taken |= is_dash(o->html);
     if (is_dash(o->fio_job) && taken)
         return refuse(e, "--fio-job",
                       "would mix with the report on standard output: give --output too");
@@ -304,7 +318,7 @@ char *options_csv_path(const char *xlsx)
 
 bool options_is_output(const struct options *o, const char *path)
 {
-    const char *const outputs[] = {o->output, o->xlsx, o->plot, o->fio_job, o->mlperf};
+    const char *const outputs[] = {o->output, o->xlsx, o->plot, o->html, o->fio_job, o->mlperf};
     char *csv = o->xlsx && !xlsx_is_built() ? options_csv_path(o->xlsx) : NULL;
     bool found = csv && save_is_same(csv, path);
 
@@ -322,6 +336,7 @@ static int check_files(const struct options *o, const char *const *files, size_t
         {FILES_WRITTEN, "--output", o->output ? o->output : "-"},
         {FILES_WRITTEN, "--xlsx", csv ? csv : o->xlsx},
         {FILES_WRITTEN, "--plot", o->plot},
+        {FILES_WRITTEN, "--html", o->html},
         {FILES_WRITTEN, "--fio-job", o->fio_job},
         {FILES_WRITTEN, "--mlperf", o->mlperf && run_folder_is_meant(o->mlperf) ? NULL : o->mlperf},
         {FILES_READ, "--reference", o->reference},

@@ -13,7 +13,8 @@
 /* Texts point into argv. */
 struct options {
     bool full, json, csv, merge, reuse, verify_trace, check, skip_bad_rows;
-    const char *by_text, *output, *xlsx, *hgrm, *plot, *fio_job, *mlperf, *reference, *config, *run;
+    const char *by_text, *output, *xlsx, *hgrm, *plot, *html, *fio_job, *mlperf, *reference,
+        *config, *run;
     uint64_t threads, max_groups;
     int64_t interval_ns, warmup_ns; /* warmup_ns -1: not given */
     struct opt_list compare;

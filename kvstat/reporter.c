@@ -11,6 +11,7 @@
 
 #include "kvstat/count/provenance.h"
 #include "kvstat/count/reuse.h"
+#include "kvstat/draw/page.h"
 #include "kvstat/draw/plot.h"
 #include "kvstat/mlperf/results.h"
 #include "kvstat/report/exports.h"
@@ -238,6 +239,9 @@ static int put_report(struct reporter *r, const struct figures *f, const struct 
         rc = export_hgrm(o->hgrm, f, e);
     if (rc == 0 && o->plot && o->compare.count == 0)
         rc = save_plot(o->plot, f, e);
+    const struct page page = {.run = {f, NULL}, .argc = r->argc, .argv = r->argv};
+    if (rc == 0 && o->html && o->compare.count == 0)
+        rc = page_save(o->html, &page, e);
     if (rc == 0 && o->fio_job)
         rc = save_fio_job(o->fio_job, f, e);
     if (rc == 0 && r->mlperf)

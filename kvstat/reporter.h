@@ -19,6 +19,8 @@
 /* Owned by main. */
 struct reporter {
     struct options options;
+    int argc; /* of the command line, for what tells how it was made */
+    char *const *argv;
     struct scan_opts scan;
     struct figures_targets targets[TRACE_QOSES];
     struct verdict_limits limits;

@@ -306,6 +306,38 @@ static void pool_evidence(struct provenance_evidence *into, const struct provena
         into->direct = PROVENANCE_UNKNOWN;
 }
 
+/* Adds an argument as a shell would need it, cut to the room that is left. */
+static void add_argument(char *command, size_t n, const char *argument)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_=+./:,@%";
+    bool bare = argument[0] && argument[strspn(argument, plain)] == '\0';
+    size_t len = strlen(command);
+    len += (size_t)snprintf(command + len, n - len, "%s%s", len ? " " : "", bare ? "" : "'");
+    for (const char *c = argument; *c && len + 6 < n; c++)
+        len += (size_t)snprintf(command + len, n - len, *c == '\'' ? "'\\''" : "%c", *c);
+    if (!bare && len + 1 < n)
+        snprintf(command + len, n - len, "'");
+}
+
+/* Of the program that measured: only its own summary has a command. */
+static void take_start(struct provenance *p, const struct jsonin_v *root)
+{
+    const struct jsonin_v *command = jsonin_get(root, "command");
+    if (p->command[0] || jsonin_count(command) == 0)
+        return;
+    for (size_t i = 0; i < jsonin_count(command); i++) {
+        const char *argument = jsonin_text(jsonin_at(command, i), NULL);
+        size_t used = strlen(p->command);
+        if (argument && used + 8 < sizeof(p->command))
+            add_argument(p->command, sizeof(p->command), argument);
+    }
+    err_make_harmless(p->command);
+    take_text(p->version, sizeof(p->version), root, PATHS("version"));
+    take_text(p->started, sizeof(p->started), root, PATHS("started"));
+    take_text(p->host_kernel, sizeof(p->host_kernel), root, PATHS("host.kernel"));
+}
+
 static int take_document(struct provenance *p, const struct jsonin_v *root)
 {
     const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
@@ -322,6 +354,7 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     if (p->rows >= 0)
         take_f64(&p->elapsed_s, root, "elapsed_s");
     take_text(p->host, sizeof(p->host), root, PATHS("host.name"));
+    take_start(p, root);
     take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
     take_text(p->model, sizeof(p->model), root, PATHS("model.name", "model", "options.model"));
     take_i64(&p->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));

@@ -76,6 +76,8 @@ struct provenance {
     char client[32]; /* the program that made the measurements */
     char model[96], generation_mode[32];
     char host[64], device[64]; /* of the replay, and under its Tier-2 */
+    char command[1024];        /* that the client was started with, as for a shell */
+    char version[32], started[32], host_kernel[96];
     char engine[32], target[256];
     struct notes notes;            /* what kvreplay found worth telling */
     struct notes flags, fallbacks; /* of Tier-2 */

@@ -19,11 +19,10 @@ void gnuplot_begin(FILE *out, const struct gnuplot_paper *p)
 {
     fprintf(out, "set terminal %s size %u,%u%s noenhanced font 'Sans,%u' background '#ffffff'\n",
             p->svg ? "svg" : "pngcairo", p->width, p->height, p->svg ? " dynamic" : "", p->font);
-    fprintf(
-        out,
-        "set encoding utf8\n"
-        "set grid lt 1 lw 1 lc '#d8d8d8'\nset border 3\nset tics nomirror\n"
-        "set key outside top center horizontal samplen 2 font ',10'\nset xlabel offset 0,0.3\n");
+    fprintf(out, "set key outside top center horizontal samplen 2 font ',%u'\n", p->font - 1);
+    fprintf(out, "set encoding utf8\n"
+                 "set grid lt 1 lw 1 lc '#d8d8d8'\nset border 3\nset tics nomirror\n"
+                 "set xlabel offset 0,0.3\n");
 }
 
 /* Characters of a line of the title that the picture has room for. */

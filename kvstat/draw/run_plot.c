@@ -458,12 +458,12 @@ static void put_axes(FILE *out, const struct plot *p, enum panel panel)
                 hits ? "hit rate [%]" : "operations [1/s]");
 }
 
-static void put_panel(FILE *out, const struct plot *p, size_t i)
+static void put_panel(FILE *out, const struct plot *p, size_t i, unsigned font)
 {
     enum panel panel = p->panel[i];
     struct lines lines = {.count = 0};
     double warmup_s = figures_number(p->run[0].f, figure_id(FIGURE_OF_WARMUP, FIGURE_SECONDS));
-    fprintf(out, "set key title '%s' font ',12'\n", p->title[i]);
+    fprintf(out, "set key title '%s' font ',%u'\n", p->title[i], font + 1);
     put_axes(out, p, panel);
     add_lines(&lines, p, panel);
     drop_empty(&lines, p);
@@ -573,7 +573,7 @@ static bool write_script(FILE *out, const void *what, const struct gnuplot_paper
     gnuplot_begin(out, paper);
     gnuplot_layout(out, (unsigned)(p->panels + 1) / 2, 2, title, 2 * p->runs);
     for (size_t i = 0; i < p->panels; i++)
-        put_panel(out, p, i);
+        put_panel(out, p, i, paper->font);
     fprintf(out, "unset multiplot\n");
     return true;
 }
@@ -587,7 +587,7 @@ static bool write_panel(FILE *out, const void *what, const struct gnuplot_paper 
 {
     const struct one_panel *one = what;
     gnuplot_begin(out, paper);
-    put_panel(out, one->plot, one->panel);
+    put_panel(out, one->plot, one->panel, paper->font);
     return true;
 }
 
@@ -740,7 +740,7 @@ int plot_panel(FILE *svg, const struct plot *p, size_t panel, struct err *e)
         .script = write_panel,
         .what = &one,
         .source = source_of(p),
-        .paper = {.svg = true, .width = 640, .height = 400, .font = 13}};
+        .paper = {.svg = true, .width = 600, .height = 400, .font = 14}};
     return gnuplot_draw(svg, &job, e);
 }
 

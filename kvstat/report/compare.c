@@ -17,7 +17,6 @@
 
 #define NAME_WIDTH    26
 #define CHANGED_WIDTH 36
-#define SECTION       160
 
 /* ---- comparing ---- */
 
@@ -252,12 +251,11 @@ static bool same_section(const struct figure_id *last, const struct figure_id *i
     return figure_id_compare(&group, last) == 0;
 }
 
-/* The title of a figure's section; of a group's figure it is the group, "Tier-2 Read Decode". */
-static const char *section_of(char buf[SECTION], const struct figure_id *id)
+const char *compare_section(char buf[COMPARE_SECTION], const struct figure_id *id)
 {
     if (!is_of_group(id))
         return id->scope == FIGURE_OF_REQUESTS ? "Requests" : "Throughput and cache";
-    snprintf(buf, SECTION, "%s", id->label);
+    snprintf(buf, COMPARE_SECTION, "%s", id->label);
     for (char *p = buf; *p; p++)
         if (*p == '/')
             *p = ' ';
@@ -266,9 +264,9 @@ static const char *section_of(char buf[SECTION], const struct figure_id *id)
 
 const char *compare_label(char *buf, size_t n, const struct figure_id *id)
 {
-    char section[SECTION];
+    char section[COMPARE_SECTION];
     bool of_group = is_of_group(id);
-    snprintf(buf, n, "%s%s%s", of_group ? section_of(section, id) : "", of_group ? " " : "",
+    snprintf(buf, n, "%s%s%s", of_group ? compare_section(section, id) : "", of_group ? " " : "",
              figure_headline(id)->label);
     return buf;
 }
@@ -316,7 +314,7 @@ static void put_runs(FILE *out, const struct run_table *t)
 static void put_trial_figures(FILE *out, const struct run_table *t, bool of_groups)
 {
     const struct figure_id *last = NULL;
-    char section[SECTION], a[CELL], b[CELL], c[CELL], d[CELL], e[CELL];
+    char section[COMPARE_SECTION], a[CELL], b[CELL], c[CELL], d[CELL], e[CELL];
     for (size_t i = 0; i < run_table_columns(t); i++) {
         const struct figure_id *id = run_table_id(t, i);
         const struct figure_headline *headline = figure_headline(id);
@@ -324,8 +322,9 @@ static void put_trial_figures(FILE *out, const struct run_table *t, bool of_grou
         if (!headline || s.n == 0 || is_of_group(id) != of_groups)
             continue;
         if (!same_section(last, id))
-            fprintf(out, "\n%-*s %6s %13s %13s %8s %27s\n", NAME_WIDTH + 2, section_of(section, id),
-                    "trials", "mean", "deviation", "cv", "95 % interval");
+            fprintf(out, "\n%-*s %6s %13s %13s %8s %27s\n", NAME_WIDTH + 2,
+                    compare_section(section, id), "trials", "mean", "deviation", "cv",
+                    "95 % interval");
         last = id;
         fprintf(out, "  %-*s %6zu %13s %13s %8s %12s  %13s\n", NAME_WIDTH, headline->label, s.n,
                 cell(a, id, s.mean), cell(b, id, s.sd), percent(c, s.cv), cell(d, id, s.low),
@@ -386,7 +385,7 @@ static void add(char *buf, const char *text)
 static void add_foremost(char *buf, const struct compare *c, enum compare_change change)
 {
     size_t first = c->count;
-    char a[CELL], b[CELL], by[CELL] = "", label[SECTION + 64];
+    char a[CELL], b[CELL], by[CELL] = "", label[COMPARE_SECTION + 64];
     size_t len = strlen(buf);
     for (size_t i = 0; i < c->count; i++) {
         if (c->figure[i].change != change)
@@ -496,13 +495,13 @@ static void put_figure(FILE *out, const struct compare_figure *f, const char *la
 static void put_figures(FILE *out, const struct compare *c, bool of_groups)
 {
     const struct figure_id *last = NULL;
-    char section[SECTION];
+    char section[COMPARE_SECTION];
     for (size_t i = 0; i < c->count; i++) {
         const struct figure_id *id = c->figure[i].id;
         if (is_of_group(id) != of_groups)
             continue;
         if (!same_section(last, id))
-            put_figure_header(out, section_of(section, id), NAME_WIDTH);
+            put_figure_header(out, compare_section(section, id), NAME_WIDTH);
         last = id;
         put_figure(out, &c->figure[i], figure_headline(id)->label, NAME_WIDTH);
     }
@@ -512,7 +511,7 @@ void compare_text(FILE *out, const struct compare *c, const struct run_table *ba
                   const struct run_table *new)
 {
     size_t changed = c->count - c->changes[COMPARE_NOT_CHANGED];
-    char text[COMPARE_SENTENCE], section[SECTION], label[SECTION + 64];
+    char text[COMPARE_SENTENCE], section[COMPARE_SECTION], label[COMPARE_SECTION + 64];
     bool any = false;
     fprintf(out, "Base:\n");
     put_runs(out, base);
@@ -535,7 +534,7 @@ void compare_text(FILE *out, const struct compare *c, const struct run_table *ba
         if (!any)
             put_figure_header(out, "Changed", CHANGED_WIDTH);
         any = true;
-        snprintf(label, sizeof(label), "%s: %s", section_of(section, f->id),
+        snprintf(label, sizeof(label), "%s: %s", compare_section(section, f->id),
                  figure_headline(f->id)->label);
         put_figure(out, f, label, CHANGED_WIDTH);
     }

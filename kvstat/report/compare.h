@@ -76,6 +76,12 @@ const char *compare_label(char *buf, size_t n, const struct figure_id *id);
 /* The worst state that the figures of a run are in. */
 enum validity_state compare_state_of_run(const struct run_table *t, size_t run);
 
+/* What a figure is of, for a table: "Requests", or the group, "Tier-2 Read Decode". Returns buf. */
+enum {
+    COMPARE_SECTION = 160
+};
+const char *compare_section(char buf[COMPARE_SECTION], const struct figure_id *id);
+
 void compare_text(FILE *out, const struct compare *c, const struct run_table *base,
                   const struct run_table *new);
 void compare_json(struct jsonout *j, const struct compare *c, const struct run_table *base,

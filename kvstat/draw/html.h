@@ -1,0 +1,35 @@
+/* html.h - writes HTML. Every text from outside goes through html_text, numbers through html_value:
+ * names in a trace are whatever its writer liked. */
+#ifndef KVSTAT_DRAW_HTML_H
+#define KVSTAT_DRAW_HTML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "kvstat/report/figure.h"
+
+/* Text, also inside a quoted attribute: no markup, no control characters, valid UTF-8. */
+void html_text(FILE *out, const char *text);
+/* <tag>text</tag>; class: "" none. Both are ours, not texts from outside. */
+void html_element(FILE *out, const char *tag, const char *class, const char *text);
+
+/* A picture whose SVG is part of the page. */
+void html_svg(FILE *out, const char *svg, size_t len, const char *description);
+
+/* A table in a box of its own, which scrolls where the page is narrow. titles: of the columns, the
+ * first to the left and the others to the right, but for the last ones, of cells of class text. */
+void html_table_begin(FILE *out, const char *const *titles, size_t columns, size_t texts);
+void html_table_end(FILE *out);
+
+/*
+ * A number with its name in the JSON and its exact value:
+ * <data title="tiers.Tier-2.read.ops" value="12">12</data>, shown as the text report has it; a dash
+ * where it is not known. few: too few samples support it.
+ */
+void html_value(FILE *out, const char *name, enum figure_unit unit, double v, bool few);
+/* The figure of a part that says this, or its statistic, as a cell of a table. */
+void html_cell(FILE *out, const struct figure_part *part, enum figure_what what,
+               enum figure_statistic statistic);
+
+#endif

@@ -1,0 +1,276 @@
+/* The HTML page: its frame, pictures and comparison. It has no script and asks for nothing from
+ * elsewhere; the style is plain, for light and dark screens, phones and paper. */
+#include "kvstat/draw/page.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvstat/draw/gnuplot.h"
+#include "kvstat/draw/html.h"
+#include "kvstat/draw/page_tables.h"
+#include "kvstat/output.h"
+#include "kvstat/report/cells.h"
+#include "lib/base/units.h"
+
+#define COLUMNS(titles) (titles), sizeof(titles) / sizeof((titles)[0])
+
+static const char style[] =
+    ":root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d1d9e0;"
+    "--card:#f6f8fa;--good:#116329;--bad:#b3202b;--doubt:#7d4e00}\n"
+    "*{box-sizing:border-box}\n"
+    "body{margin:0 auto;padding:1rem;max-width:75rem;background:var(--bg);color:var(--fg);"
+    "font:1rem/1.5 system-ui,sans-serif}\n"
+    "h1{font-size:1.5rem;margin:.5rem 0;overflow-wrap:anywhere}h2{font-size:1.2rem;margin:2rem 0 "
+    ".5rem}h3{font-size:1rem;overflow-wrap:anywhere}\n"
+    "p,dd,code{overflow-wrap:anywhere}.sub,.note,.none,.few{color:var(--soft)}.note{font-size:"
+    ".875rem}\n"
+    ".box{overflow-x:auto;border:1px solid var(--line);border-radius:.5rem;margin:.75rem 0}\n"
+    "table{border-collapse:collapse;width:100%;font-size:.875rem;font-variant-numeric:tabular-"
+    "nums}\n"
+    "th,td{padding:.3rem .6rem;text-align:right;white-space:nowrap}th:first-child{text-align:left;"
+    "font-weight:500}\n"
+    ".narrow{max-width:34rem}thead th.text{text-align:left}\n"
+    "thead th{background:var(--card);font-weight:600}tbody tr+tr>*{border-top:1px solid var(--"
+    "line)}\n"
+    "td.text{text-align:left;white-space:normal;min-width:14rem}\n"
+    ".good{color:var(--good)}.bad{color:var(--bad)}.doubt{color:var(--doubt)}.verdict strong{font-"
+    "size:1.4rem}\n"
+    ".bar{display:flex;height:1.5rem;border-radius:.4rem;overflow:hidden;background:var(--card)}\n"
+    ".key{display:inline-block;width:.8rem;height:.8rem;margin-right:.5rem;border-radius:.2rem}\n"
+    ".c0{background:#999}.c1{background:#cc79a7}.c2{background:#e69f00}.c3{background:#009e73}"
+    ".c4{background:#f0e442}.c5{background:#56b4e9}.c6{background:#0072b2}.c7{background:#332288}"
+    ".c8{background:#88ccee}.c9{background:#d55e00}.c10{background:#555}\n"
+    ".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(28rem,100%),1fr));gap:"
+    "1rem}\n"
+    "figure{margin:0;border:1px solid var(--line);border-radius:.5rem;overflow:hidden}\n"
+    "figure img{display:block;width:100%;height:auto}\n"
+    "dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.2rem 1rem;font-size:"
+    ".9rem}dt{grid-column:1;color:var(--soft)}dd{grid-column:2;margin:0}\n"
+    "@media(max-width:30rem){dl{display:block}dt{margin-top:.4rem}body{padding:.75rem}th,td{"
+    "padding:"
+    ".3rem .4rem}th:first-child{white-space:normal}}\n"
+    "@media(prefers-color-scheme:dark){:root{--bg:#0d1117;--fg:#e6edf3;--soft:#9198a1;--line:"
+    "#3d444d;--card:#151b23;--good:#56d364;--bad:#ff7b72;--doubt:#e3b341}figure img{filter:invert("
+    ".93) hue-rotate(180deg)}}\n"
+    "@media print{:root{--bg:#fff;--fg:#000;--soft:#444;--line:#bbb;--card:#eee;--good:#116329;"
+    "--bad:#b3202b;--doubt:#7d4e00}body{max-width:none;padding:0;font-size:10pt}table{font-size:"
+    "7.5pt}th,td{padding:.1rem .25rem;white-space:normal}.box{overflow:visible}figure,tr{break-"
+    "inside:avoid}h2{break-after:avoid}figure img{filter:none}}\n";
+
+/* ---- pictures ---- */
+
+static int put_picture(FILE *out, const struct plot *plot, size_t panel, struct err *e)
+{
+    char *svg = NULL;
+    size_t len = 0;
+    FILE *memory = open_memstream(&svg, &len);
+    if (!memory)
+        return err_nomem(e, "plot");
+    int rc = plot_panel(memory, plot, panel, e);
+    if (fclose(memory) != 0 && rc == 0)
+        rc = err_nomem(e, "plot");
+    if (rc == 0) {
+        fputs("<figure>", out);
+        html_svg(out, svg, len, plot_panel_title(plot, panel));
+        fputs("</figure>\n", out);
+    }
+    free(svg);
+    return rc;
+}
+
+static int put_plots(FILE *out, const struct page *p, struct err *e)
+{
+    struct plot *plot = NULL;
+    int rc = 0;
+    if (p->compare && (!p->run[0] || !p->run[1])) {
+        fputs("<p>Pictures show one run of each side; here one side has several.</p>\n", out);
+        return 0;
+    }
+    if (!gnuplot_is_there()) {
+        fputs("<p>There are no pictures, for gnuplot is not installed (Debian, Ubuntu: "
+              "<code>apt install gnuplot-nox</code>; Fedora: <code>dnf install gnuplot</code>)."
+              "</p>\n",
+              out);
+        return 0;
+    }
+    rc = plot_open(&plot, p->run[0], p->run[1], e);
+    fputs("<div class=\"plots\">\n", out);
+    for (size_t i = 0; rc == 0 && i < plot_panels(plot); i++)
+        rc = put_picture(out, plot, i, e);
+    fputs("</div>\n", out);
+    plot_close(plot);
+    return rc;
+}
+
+/* ---- a comparison ---- */
+
+static void put_compared_number(FILE *out, const struct compare_figure *f, const char *member,
+                                enum figure_unit unit, double v)
+{
+    char name[FIGURE_NAME], full[FIGURE_NAME + 16];
+    snprintf(full, sizeof(full), "%s.%s", figure_name(name, f->id), member);
+    fputs("<td>", out);
+    html_value(out, full, unit, v, false);
+    fputs("</td>", out);
+}
+
+static void put_compared(FILE *out, const struct compare_figure *f)
+{
+    static const struct {
+        const char *word, *class;
+    } changes[COMPARE_CHANGES] = {[COMPARE_NOT_CHANGED] = {"noise", "none"},
+                                  [COMPARE_BETTER] = {"better", "good"},
+                                  [COMPARE_WORSE] = {"worse", "bad"},
+                                  [COMPARE_DIFFERENT] = {"different", "doubt"}};
+    char section[COMPARE_SECTION];
+    enum figure_unit unit = figure_unit(f->id->what);
+    fputs("<tr><th scope=\"row\">", out);
+    html_text(out, compare_section(section, f->id));
+    fputs(": ", out);
+    html_text(out, figure_headline(f->id)->label);
+    fputs("</th>", out);
+    put_compared_number(out, f, "base", unit, f->base);
+    put_compared_number(out, f, "new", unit, f->new);
+    put_compared_number(out, f, "change", FIGURE_UNIT_SHARE, f->difference);
+    put_compared_number(out, f, "p_value", FIGURE_UNIT_NONE, f->p);
+    html_element(out, "td", isnan(f->p) ? "none" : changes[f->change].class,
+                 isnan(f->p) ? "not known" : changes[f->change].word);
+    fputs("</tr>\n", out);
+}
+
+static void put_changes(FILE *out, const struct compare *c, bool changed)
+{
+    static const char *const titles[] = {"figure", "base", "new", "change", "p", "verdict"};
+    html_table_begin(out, COLUMNS(titles), 0);
+    for (size_t i = 0; i < c->count; i++)
+        if ((c->figure[i].change != COMPARE_NOT_CHANGED) == changed)
+            put_compared(out, &c->figure[i]);
+    html_table_end(out);
+}
+
+static void put_runs(FILE *out, const char *side, const struct run_table *t)
+{
+    const struct figure_id rows = figure_id(FIGURE_OF_RUN, FIGURE_ROWS);
+    const struct figure_id elapsed = figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED);
+    for (size_t run = 0; run < run_table_runs(t); run++) {
+        char cell[CELL];
+        fputs("<tr><th scope=\"row\">", out);
+        html_text(out, side);
+        fputs("</th>", out);
+        html_element(out, "td", "", cell_count(cell, (uint64_t)run_table_number(t, run, rows)));
+        html_element(out, "td", "", cell_seconds(cell, run_table_number(t, run, elapsed)));
+        html_element(out, "td", "text",
+                     run_table_text(t, run, figure_id(FIGURE_OF_RUN, FIGURE_FILES)));
+        html_element(out, "td", "text",
+                     run_table_text(t, run, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE)));
+        fputs("</tr>\n", out);
+    }
+}
+
+static int put_comparison(FILE *out, const struct page *p, struct err *e)
+{
+    static const char *const titles[] = {"side", "rows", "elapsed", "file", "validity"};
+    char sentence[COMPARE_SENTENCE];
+    const struct compare *c = p->compare;
+    size_t changed = c->count - c->changes[COMPARE_NOT_CHANGED];
+    fputs("<h1>New against base</h1>\n<section>\n", out);
+    html_element(out, "p", "", compare_sentence(sentence, c));
+    html_table_begin(out, COLUMNS(titles), 2);
+    put_runs(out, "base", p->base);
+    put_runs(out, "new", p->new);
+    html_table_end(out);
+    fprintf(out,
+            "</section>\n<section>\n<h2>Changed</h2>\n<p>%zu of %zu figure%s that could be tested "
+            "changed by more than the noise (99 %%, corrected for their number).</p>\n",
+            changed, c->tested, units_plural(c->tested));
+    if (changed > 0)
+        put_changes(out, c, true);
+    fputs("</section>\n<section>\n<h2>Both runs over each other</h2>\n", out);
+    int rc = put_plots(out, p, e);
+    fputs("</section>\n<section>\n<h2>Not changed, or not known</h2>\n", out);
+    put_changes(out, c, false);
+    fputs("</section>\n<section>\n<h2>How it was run</h2>\n", out);
+    for (int side = 0; side < 2; side++)
+        if (p->run[side]) {
+            fprintf(out, "<h3>%s</h3>\n", side ? "New" : "Base");
+            page_how(out, p->run[side]);
+        }
+    fputs("</section>\n", out);
+    return rc;
+}
+
+/* ---- one run ---- */
+
+static int put_run(FILE *out, const struct page *p, struct err *e)
+{
+    const struct figures *f = p->run[0];
+    size_t files;
+    const char *const *file = figures_files(f, &files);
+    double users = figures_number(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_USERS));
+    const char *model = figures_text(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_MODEL));
+    char count[CELL], elapsed[CELL], number[CELL];
+    html_element(out, "h1", "", gnuplot_name(file[0]));
+    fprintf(out, "<p class=\"sub\">%s, %s over %s",
+            figures_is_result(f) ? "Result of a replay" : "Trace: times are simulated",
+            cell_rows(count, figures_count(f, figure_id(FIGURE_OF_RUN, FIGURE_ROWS))),
+            cell_seconds(elapsed, figures_number(f, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED))));
+    if (files > 1)
+        fprintf(out, "; %zu files pooled", files);
+    if (model[0]) {
+        fputs("; ", out);
+        html_text(out, model);
+    }
+    if (users >= 0)
+        fprintf(out, ", %s user%s", cell_count(number, (uint64_t)users), users != 1 ? "s" : "");
+    if (figures_is(f, figure_id(FIGURE_OF_RUN, FIGURE_CUT)))
+        fputs("; <strong class=\"bad\">the file is cut: this is on what is there</strong>", out);
+    fputs("</p>\n", out);
+    page_verdict(out, f);
+    page_validity(out, f);
+    fputs("<section>\n<h2>Pictures</h2>\n", out);
+    int rc = put_plots(out, p, e);
+    fputs("</section>\n", out);
+    page_tables(out, f);
+    fputs("<section>\n<h2>How it was run</h2>\n", out);
+    page_how(out, f);
+    fputs("</section>\n", out);
+    return rc;
+}
+
+/* ---- the page ---- */
+
+static int put_page(FILE *out, const struct page *p, struct err *e)
+{
+    size_t files;
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+          out);
+    if (p->compare)
+        fputs("Comparison", out);
+    else
+        html_text(out, gnuplot_name(figures_files(p->run[0], &files)[0]));
+    fprintf(out, " - kvstat</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n", style);
+    int rc = p->compare ? put_comparison(out, p, e) : put_run(out, p, e);
+    fputs("</main>\n<footer>\n<p class=\"note\">Made by kvstat " KVTRACE_VERSION ": <code>", out);
+    for (int i = 0; i < p->argc; i++) {
+        fputs(i ? " " : "", out);
+        html_text(out, p->argv[i]);
+    }
+    fputs("</code></p>\n</footer>\n</body>\n</html>\n", out);
+    return rc;
+}
+
+int page_save(const char *path, const struct page *page, struct err *e)
+{
+    struct output *html = output_open();
+    if (!html)
+        return err_nomem(e, "page");
+    int rc = put_page(output_stream(html), page, e);
+    if (rc == 0)
+        rc = output_save(html, path, e);
+    output_free(html);
+    return rc;
+}
