@@ -74,7 +74,7 @@ int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], 
     if (rc == 0 && capacity[TRACE_GPU] == 0 && capacity[TRACE_CPU] == 0 &&
         capacity[TRACE_STORAGE] == 0)
         return err_set(e, -EINVAL, ERR_INPUT, "--storage-capacity",
-                       "none leaves no tier at all: --gpu-mem and --cpu-mem are 0");
+                       "none needs another tier, but --gpu-mem and --cpu-mem are 0");
     return rc;
 }
 
@@ -88,7 +88,7 @@ int options_granularity(const struct options *o, int64_t *tokens, struct err *e)
         *tokens <= REQUEST_MAX_TOKENS)
         return 0;
     return err_set(e, -EINVAL, ERR_INPUT, "--granularity",
-                   "\"%s\" is neither request nor block:N with N tokens from 1 on", o->granularity);
+                   "\"%s\" is not request or block:N, with N tokens, at least 1", o->granularity);
 }
 
 int options_speed(const struct options *o, const uint64_t capacity[TRACE_TIERS],

@@ -10,6 +10,7 @@
 
 #include "kvgen/sim/compat.h"
 #include "lib/base/units.h"
+#include "lib/opt/files.h"
 #include "lib/opt/rows.h"
 
 #define AT(field) offsetof(struct options, field)
@@ -695,6 +696,8 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
                       "only one of --config, --input and --users-file can come from it");
     if (o->source == OPTIONS_AUTO && !o->input)
         o->source = OPTIONS_USERS;
+    if (o->input && files_check_terminal(o->input, e) < 0)
+        return -EINVAL;
     if (o->source != OPTIONS_AUTO && o->source != OPTIONS_USERS && !o->input)
         return refuse(e, "--source", "needs --input FILE");
     return 0;
@@ -879,6 +882,11 @@ static int check_output(const struct options *o, const struct opt_parser *p, str
         return refuse(e, "standard output",
                       "only one of --output (which is there unless given), --summary, "
                       "--dump-users and --curve can go to it");
+    bool simulates = !o->list_models && !o->show_model && !o->print_config;
+    if (simulates && !opt_given(p, "output") && isatty(STDOUT_FILENO))
+        return refuse(e, "--output",
+                      "the trace would fill this terminal: give -o FILE, -o none to simulate only, "
+                      "or -o - to print it here");
     if (o->zstd && is_dash(o->output) && isatty(STDOUT_FILENO))
         return refuse(e, "--zstd", "a terminal cannot show compressed rows");
     return 0;

@@ -80,10 +80,11 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
         size_t len;
         const char *name = population_name(r->population, i, &len);
         if (population_person(r->population, i)->think_ns == 0)
-            return err_set(e, -EINVAL, ERR_INPUT, o->users_file ? o->users_file : "user_templates",
-                           "user \"%.*s\" does not think: without time between requests they "
-                           "never end (--max-requests, --arrival)",
-                           (int)len, name);
+            return err_set(
+                e, -EINVAL, ERR_INPUT, o->users_file ? o->users_file : "user_templates",
+                "user \"%.*s\" has zero think time; the run would never end (give "
+                "--max-requests, or --arrival closed with --generation-mode fast or realistic)",
+                (int)len, name);
     }
 
     struct source_users_opts users = {

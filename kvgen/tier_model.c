@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/nearest.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonin.h"
 
@@ -94,11 +95,16 @@ static int set_parts(struct tier_model *m, const char *text, const char *parts, 
         while (i < PROFILES && strcmp(profile[i].name, part) != 0)
             i++;
         if (i == PROFILES) {
-            char why[MAX_TEXT] = "profiles are:";
+            char why[MAX_TEXT] = "unknown profile (known:";
+            struct nearest near = {.typed = part};
+            size_t n = strlen(why);
             for (i = 0; i < PROFILES; i++) {
-                size_t n = strlen(why);
-                snprintf(why + n, sizeof(why) - n, " %s", profile[i].name);
+                nearest_offer(&near, profile[i].name);
+                n += (size_t)snprintf(why + n, sizeof(why) - n, "%s %s", i > 0 ? "," : "",
+                                      profile[i].name);
             }
+            snprintf(why + n, sizeof(why) - n, ")%s%s%s", near.best ? "; did you mean " : "",
+                     near.best ? near.best : "", near.best ? "?" : "");
             return bad(e, text, why);
         }
         m->read = profile[i].read;

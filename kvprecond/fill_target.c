@@ -93,7 +93,7 @@ int fill_target_open(struct fill_target **out, const struct fill_target_opts *o,
         ret = target_file_open(&t->file, o->path, &how, e);
         t->direct = t->file.direct;
         if (ret == 0 && t->file.is_device != (o->kind == TARGET_DEVICE))
-            ret = err_set(e, EAGAIN, ERR_TARGET, o->path, "is not what it was a moment ago");
+            ret = err_set(e, EAGAIN, ERR_TARGET, o->path, "has changed since it was checked");
     }
     if (ret < 0) {
         fill_target_close(t, false, NULL);
@@ -122,7 +122,7 @@ static int check_room(const struct fill_target *t, struct err *e)
     if (need <= own || need - own <= room)
         return 0;
     return err_set(e, ENOSPC, ERR_TARGET, t->o.path,
-                   "%s asked for, %s free beside what stays free (--reserve)",
+                   "%s asked for, but only %s may be used (--reserve keeps the rest free)",
                    units_format_bytes(need_text, sizeof(need_text), (double)need),
                    units_format_bytes(have_text, sizeof(have_text), (double)(room + own)));
 }
@@ -143,8 +143,8 @@ int fill_target_plan(struct fill_target *t, const struct plan *plan, unsigned ou
 
         if (can != files)
             return err_set(e, EMFILE, ERR_TARGET, t->o.path,
-                           "%" PRIu64 " files would be open at once, and %" PRIu64
-                           " can be: take a larger --file-size",
+                           "%" PRIu64 " files must be open, but only %" PRIu64
+                           " are allowed: use a larger --file-size",
                            files, can);
         t->fds = malloc(files * sizeof(*t->fds));
         if (!t->fds)

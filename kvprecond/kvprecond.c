@@ -116,11 +116,11 @@ static int open_queues(struct run *r, struct err *e)
     char a[32], b[32];
 
     if (need > have / 2)
-        return err_set(
-            e, ENOMEM, ERR_INPUT, "--threads",
-            "%s of buffers for all queues, and the host has %s: take fewer, or a smaller "
-            "--iodepth or --block-size",
-            units_format_bytes(a, sizeof(a), need), units_format_bytes(b, sizeof(b), have));
+        return err_set(e, ENOMEM, ERR_INPUT, "--threads",
+                       "the buffers need %s, but the host has %s: use fewer threads, or a smaller "
+                       "--iodepth or --block-size",
+                       units_format_bytes(a, sizeof(a), need),
+                       units_format_bytes(b, sizeof(b), have));
     r->pool_bytes = pool_bytes;
     r->queues = calloc(r->o.threads, sizeof(*r->queues));
     r->service = hist_create();
@@ -164,7 +164,7 @@ static int purge(struct run *r, struct err *e)
     if (ret == 0)
         return 0;
     if (stopped())
-        return err_set(e, EINTR, ERR_FAILED, r->o.path, "stopped while it was purged");
+        return err_set(e, EINTR, ERR_FAILED, r->o.path, "stopped during the purge");
     r->report.purge_failed = errno_name(ret);
     print_error(&why);
     return 0;

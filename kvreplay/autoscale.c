@@ -291,7 +291,7 @@ static int autoscale_step(struct autoscale *a, struct err *e)
         return rc;
     if (f.stopped)
         return err_set(e, -EIO, ERR_FAILED, "--autoscale",
-                       "the step of %" PRIu64 " user%s was stopped by a row", users,
+                       "the step of %" PRIu64 " user%s stopped at a failed row", users,
                        units_plural(users));
     if (f.seconds < want_s / 2)
         return err_set(e, -EINVAL, ERR_INPUT, "--each",

@@ -195,8 +195,8 @@ int populate_write(struct populate *p, struct err *e)
         uint64_t room_bytes = storage_free(&p->tiers->storage);
         return err_set(
             e, -ENOSPC, ERR_TARGET, "populate",
-            "the target is full: of %s that the trace reads before it writes them %s were "
-            "written, and %s %s free now%s",
+            "the target is full: the trace needs %s to be there at its start, %s were written, and "
+            "%s %s free now%s",
             units_format_bytes(need, sizeof(need), (double)p->survey->initial_bytes[TRACE_STORAGE]),
             units_format_bytes(done, sizeof(done), (double)p->done.bytes),
             units_format_bytes(room, sizeof(room), (double)room_bytes),

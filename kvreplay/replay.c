@@ -121,7 +121,7 @@ static int replay_check_columns(struct replay *r, struct err *e)
         o->order = requests ? ORDER_REQUEST : ORDER_KEY;
     if (o->loops > 1 && !trace_can_rewind(r->trace))
         return err_set(e, -EINVAL, ERR_INPUT, "--loops",
-                       "the trace is no regular file: it can be read once only");
+                       "the trace is not a regular file, so it can be read only once");
     return 0;
 }
 

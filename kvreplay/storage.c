@@ -195,7 +195,7 @@ static int slab_space(const struct storage *s, uint64_t bytes, uint64_t *space, 
         *space = h.space_bytes;
     else if (!s->o.destroy_data)
         return err_set(e, -EBADMSG, ERR_TARGET, s->o.path,
-                       "is shorter than the objects kept in it: --destroy-data gives them up");
+                       "is shorter than the objects kept in it: --destroy-data discards them");
     return 0;
 }
 
@@ -281,7 +281,7 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
     if (rc < 0)
         return rc;
     if (kind != TARGET_DIR && o->layout == STORAGE_LAYOUT_FILES)
-        return err_set(e, -EINVAL, ERR_INPUT, "--layout files", "%s is no directory", o->path);
+        return err_set(e, -EINVAL, ERR_INPUT, "--layout files", "%s is not a directory", o->path);
     s->o = *o;
     snprintf(s->path, sizeof(s->path), "%s", o->path);
     s->open = true;

@@ -213,7 +213,7 @@ static int check_rows(struct check *c, struct trace_cursor *cursor, const char *
                 return err_nomem(e, "keys");
             if (rc < 0)
                 return err_set(e, rc, ERR_INPUT, name,
-                               "sums of the rows do not fit 64 bits: the values are no trace's");
+                               "the sums of the rows exceed 64 bits: not a valid trace");
         }
     }
     return rc;
@@ -237,7 +237,7 @@ static int check_file(struct check *c, struct trace_reader *reader, const char *
     if (rc < 0)
         return rc;
     if (header.len < sizeof(core) - 1 || memcmp(header.p, core, sizeof(core) - 1) != 0)
-        note(c, VERIFY_HEADER, 0, "the six core columns are not the first, in their order");
+        note(c, VERIFY_HEADER, 0, "the first six columns must be the core columns, in their order");
     rc = trace_cursor_open(&cursor, reader, e);
     if (rc == 0)
         rc = check_rows(c, cursor, trace_name(reader), e);

@@ -82,8 +82,8 @@ static int read_action(struct reader *r, char *const *token, size_t tokens, stru
                                                       : TRACE_OPS;
     if (op == TRACE_OPS || tokens != 4)
         return lines_bad(r->lines, e,
-                         "neither FILE add|open|close nor FILE read|write|trim OFFSET LENGTH%s",
-                         r->times ? " behind a time" : "");
+                         "expected FILE add|open|close or FILE read|write|trim OFFSET LENGTH%s",
+                         r->times ? ", after a time" : "");
     if (read_number(r, &offset_bytes, token[2], &offset, e) < 0 ||
         read_number(r, &length_bytes, token[3], &bytes, e) < 0)
         return -EINVAL;

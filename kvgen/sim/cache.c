@@ -102,10 +102,9 @@ static bool size_of(struct cache *c, const struct cache_entry *e, uint64_t *byte
     int rc = e->later ? model_bytes(c->o->model, tokens, bytes)
                       : model_sequence_bytes(c->o->model, tokens, bytes);
     if (rc < 0 || *bytes > (uint64_t)INT64_MAX) {
-        virtual_clock_fail(c->clock,
-                           err_set(c->clock->err, -EOVERFLOW, ERR_INPUT, c->o->model->id,
-                                   "an object of %lld tokens does not fit 63 bits of bytes",
-                                   (long long)e->tokens));
+        virtual_clock_fail(c->clock, err_set(c->clock->err, -EOVERFLOW, ERR_INPUT, c->o->model->id,
+                                             "an object of %lld tokens is larger than 2^63 bytes",
+                                             (long long)e->tokens));
         return false;
     }
     *bytes /= c->o->tensor_parallel;

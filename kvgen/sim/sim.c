@@ -203,7 +203,8 @@ static int advance(struct sim *s)
         return 0;
     }
     if (next_ns >= VIRTUAL_CLOCK_LAST_NS)
-        return err_set(s->clock.err, -EOVERFLOW, ERR_INPUT, "", "virtual time passes 146 years");
+        return err_set(s->clock.err, -EOVERFLOW, ERR_INPUT, "",
+                       "virtual time is limited to 146 years");
     s->clock.now_ns = next_ns;
     return 1;
 }

@@ -235,7 +235,7 @@ static int check_names(const struct population *p, const char *path, struct err 
     int rc = 0;
     for (uint64_t i = 1; i < p->count && rc == 0; i++)
         if (compare_names(&name[i - 1], &name[i]) == 0)
-            rc = err_set(e, -EINVAL, ERR_INPUT, path, "user \"%.*s\" stands twice",
+            rc = err_set(e, -EINVAL, ERR_INPUT, path, "user \"%.*s\" is listed twice",
                          (int)name[i].len, name[i].p);
     free(name);
     return rc;
@@ -260,9 +260,9 @@ int population_load(struct population **out, const char *path, uint64_t count, s
     if (rc == 0)
         rc = check_names(p, path, e);
     if (rc == 0 && p->count < count)
-        rc = err_set(e, -EINVAL, ERR_INPUT, path,
-                     "%llu users are wanted (--users) and %llu are there",
-                     (unsigned long long)count, (unsigned long long)p->count);
+        rc = err_set(e, -EINVAL, ERR_INPUT, path, "has %llu user%s, but --users asks for %llu",
+                     (unsigned long long)p->count, units_plural(p->count),
+                     (unsigned long long)count);
     if (rc == 0) {
         *out = p;
         p = NULL;

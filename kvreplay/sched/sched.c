@@ -394,7 +394,7 @@ static void sched_admit_room(struct sched *s, struct row *r)
         return;
     if (!s->env.tier[tier]) {
         sched_fail(s, err_set(s->e, -EINVAL, ERR_INPUT, trace_tier_text((enum trace_tier)tier),
-                              "the trace has rows of this tier, and no target for it was given"));
+                              "the trace has rows of this tier, but no target for it was given"));
         return;
     }
     struct room_row row = {.t = &r->t,

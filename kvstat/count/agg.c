@@ -313,8 +313,7 @@ static int fail(int rc, struct err *e)
                        "the rows make too many groups by user, endpoint or thread (--max-groups "
                        "allows more, some "
                        "25 KB each)");
-    return err_set(e, rc, ERR_INPUT, "",
-                   "sums of the rows do not fit 64 bits: the values are no trace's");
+    return err_set(e, rc, ERR_INPUT, "", "the sums of the rows exceed 64 bits: not a valid trace");
 }
 
 void agg_limit(struct agg *a, size_t most_groups)

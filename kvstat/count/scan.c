@@ -324,7 +324,7 @@ static int open_input(struct input *in, const char *path, const struct scan_opts
     frame_in_close(file);
     return log < 0 ? log
                    : err_set(e, -EINVAL, ERR_INPUT, "--skip-bad-rows",
-                             "means nothing for %s, a log of another client", path);
+                             "does not apply to %s, a log of another program", path);
 }
 
 static void close_input(struct input *in)
@@ -413,7 +413,8 @@ int scan_file(struct scan **out, const char *path, const struct scan_opts *given
         if (rc < 0)
             goto out;
     } else if (o->warmup_ns > 0) {
-        rc = err_set(e, -EINVAL, ERR_INPUT, "--warmup", "%s is a trace: nothing ran", path);
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--warmup",
+                     "%s is a trace, not a result: it has no warmup", path);
         goto out;
     }
     rc = count_file(s, &in, o, e);

@@ -244,7 +244,7 @@ int run_table_add(struct run_table *t, const struct figures *f, struct err *e)
     const struct figure *figure = figures_list(f, &n);
     if (t->runs > 0 && !t->mixed && t->result != result)
         return err_set(e, -EINVAL, ERR_INPUT, figures_files(f, &files)[0],
-                       "is a %s, the files before are not: they are no trials of one load",
+                       "is a %s, unlike the files before: they are not trials of one load",
                        result ? "result file" : "trace");
     t->result = result;
     /* A series has a table of its own. */

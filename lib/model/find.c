@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/nearest.h"
 #include "lib/model/hf.h"
 
 enum {
@@ -16,8 +17,12 @@ enum {
 
 static const struct model *find_builtin(const char *id)
 {
+    /* The name without its kind, as many people write it. */
+    static const char short_name[] = "llama3.1-70b", whole_name[] = "llama3.1-70b-instruct";
     const struct model *m;
 
+    if (strcmp(id, short_name) == 0)
+        id = whole_name;
     for (size_t i = 0; (m = model_builtin(i)) != NULL; i++)
         if (strcmp(m->id, id) == 0)
             return m;
@@ -187,6 +192,7 @@ int model_find_forced(struct model *out, const char *id, const struct conf *conf
 {
     struct model_reader r = {.conf = conf, .id = id, .e = e};
     const struct model *m = find_builtin(id);
+    struct nearest near = {.typed = id};
     char known[MODEL_KNOWN_MAX] = "";
     const char *name;
 
@@ -200,11 +206,17 @@ int model_find_forced(struct model *out, const char *id, const struct conf *conf
     if (model_file(id))
         return model_hf_load(out, id, ignored, e);
 
-    for (size_t i = 0; (m = model_builtin(i)) != NULL; i++)
+    for (size_t i = 0; (m = model_builtin(i)) != NULL; i++) {
         add_known(known, m->id);
+        nearest_offer(&near, m->id);
+    }
     for (size_t i = 0; conf && (name = conf_name(conf, "model_configs", i)) != NULL; i++)
-        if (!find_builtin(name))
+        if (!find_builtin(name)) {
             add_known(known, name);
+            nearest_offer(&near, name);
+        }
     return err_set(e, -ENOENT, ERR_INPUT, id,
-                   "unknown model (known: %s; or a Hugging Face config.json)", known);
+                   "unknown model%s%s%s (known: %s; or a Hugging Face config.json)",
+                   near.best ? "; did you mean " : "", near.best ? near.best : "",
+                   near.best ? "?" : "", known);
 }

@@ -157,10 +157,21 @@ static int check_place(const struct file_use *f, struct err *e)
     return save_check(f->path, e);
 }
 
+int files_check_terminal(const char *path, struct err *e)
+{
+    if (strcmp(path, "-") != 0 || !isatty(STDIN_FILENO))
+        return 0;
+    return err_set(e, -EINVAL, ERR_INPUT, "standard input",
+                   "is a terminal: name a file, or pipe one in (see --help for examples)");
+}
+
 int files_check(const struct file_use *f, size_t n, struct err *e)
 {
     int rc = 0;
 
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (f[i].path && f[i].use == FILES_READ)
+            rc = files_check_terminal(f[i].path, e);
     for (size_t i = 0; i < n && rc == 0; i++)
         if (f[i].path && f[i].use != FILES_READ)
             rc = check_clashes(f, n, i, e);

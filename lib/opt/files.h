@@ -29,4 +29,8 @@ struct file_use {
  * ERR_INPUT, for an output that cannot be written ERR_OUTPUT. */
 int files_check(const struct file_use *files, size_t n, struct err *e);
 
+/* Refuses a path that is "-" when standard input is a terminal, where the program would wait for
+ * somebody to type. -EINVAL, class ERR_INPUT. */
+int files_check_terminal(const char *path, struct err *e);
+
 #endif

@@ -98,7 +98,7 @@ users=$TMP/users.csv
 head='User,Context_Tokens,Generation_Tokens,Think_s,QoS'
 printf '%s\nann,100,10,0.5,batch\n' "$head" >"$users"
 ok "a users file" "$BIN/kvgen" --users-file "$users" --num-users 1 --duration 1 -o none
-bad "too few users" 2 ".*users.csv: 2 users are wanted" --users-file "$users" --num-users 2
+bad "too few users" 2 ".*users.csv: has [0-9]* users*, but --users asks for 2" --users-file "$users" --num-users 2
 printf '%s\nann,100,10,0.5,batch\nbob,0,10,0.5,batch\n' "$head" >"$users"
 bad "bad user" 2 ".*users.csv:3: Context_Tokens" --users-file "$users" --num-users 2
 printf '%s\nann,100,10,0.5,batch\nann,100,10,0.5,batch\n' "$head" >"$users"
@@ -115,9 +115,9 @@ restless() { # name, status, options...
     exits "$name" "$status" timeout 60 "$BIN/kvgen" --duration 1 --arrival open -o none "$@"
 }
 restless "no thinking, open arrival: status 2" 2 --users-file "$TMP/restless.csv" --num-users 1
-stderr_like "who it is" '^kvgen: .*restless.csv: user "ann" does not think'
+stderr_like "who it is" '^kvgen: .*restless.csv: user "ann" has zero think time'
 restless "the same by a configuration: status 2" 2 --config "$TMP/restless.yaml"
-stderr_like "where" '^kvgen: user_templates: user "user_[0-9]*" does not think'
+stderr_like "where" '^kvgen: user_templates: user "user_[0-9]*" has zero think time'
 restless "closed, with nothing that takes time: status 2" 2 --users-file "$TMP/restless.csv" --num-users 1 \
     --arrival closed --generation-mode none
 restless "a number of requests ends it" 0 --users-file "$TMP/restless.csv" --num-users 1 --max-requests 5

@@ -50,8 +50,8 @@ refused() { # NAME REGEX OPTIONS...
     stderr_like "$name: why" "$why"
 }
 printf "User,Context_Tokens,Generation_Tokens,Think_s,QoS\nu,900000000,1,0.1,batch\n" >"$TMP/long.csv"
-refused "no tokens" 'neither request nor block:N' --granularity block:0
-refused "neither" 'neither request nor block:N' --granularity page
+refused "no tokens" 'is not request or block:N' --granularity block:0
+refused "neither" 'is not request or block:N' --granularity page
 refused "too many blocks" 'more than 524287 blocks' --granularity block:1 --model tiny-1b --users-file "$TMP/long.csv" \
     --num-users 1 --max-requests 1
 refused "block traces" 'does not apply' --input "$DATA/mooncake_first200.jsonl" --granularity block:16

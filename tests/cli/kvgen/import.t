@@ -35,9 +35,9 @@ fio_log() { # FORMAT [VALUE...]: an iolog that ends so
     printf "$@"
 }
 fio_log '5 x read 0\n' >"$log"
-refused "fio: no length" '.*in:4: neither FILE add'
+refused "fio: no length" '.*in:4: expected FILE add'
 fio_log '5 x munge 0 1\n' >"$log"
-refused "fio: an unknown action" '.*in:4: neither FILE add'
+refused "fio: an unknown action" '.*in:4: expected FILE add'
 fio_log '5 x read -1 1\n' >"$log"
 refused "fio: a negative offset" '.*in:4: offset is "-1"'
 fio_log '5 x read 0 99999999999999999999\n' >"$log"

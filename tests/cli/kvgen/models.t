@@ -105,4 +105,17 @@ provenance "$TMP/hybrid.csv.zst" >"$TMP/hybrid.provenance"
 provenance "$TMP/plain.csv.zst" >"$TMP/plain.provenance"
 is "the provenance has the state" "$(json "$TMP/hybrid.provenance" .model.state_bytes)" "$state"
 is "and no such member without one" "$(json "$TMP/plain.provenance" .model.state_bytes)" null
+# Names that are nearly right.
+exits 'a model that is none' 2 "$BIN/kvgen" --model llama3.1-8 -o none
+stderr_like 'and what may be meant' '^kvgen: llama3.1-8: unknown model; did you mean llama3.1-8b[?]'
+is 'the instruct model, without its kind' "$("$BIN/kvgen" --model llama3.1-70b --show-model)" \
+    "$("$BIN/kvgen" --model llama3.1-70b-instruct --show-model)"
+exits 'a source that is none' 2 "$BIN/kvgen" --source mooncak -o none
+stderr_like 'and the source that may be meant' 'did you mean mooncake[?]'
+exits 'a format that is none' 2 "$BIN/kvgen" --format mlperff -o none
+stderr_like 'and the format that may be meant' 'did you mean mlperf[?]'
+exits 'a profile that is none' 2 "$BIN/kvstat" --profile latancy /dev/null
+stderr_like 'and the profile that may be meant' 'did you mean latency[?]'
+exits 'a tier model that is none' 2 "$BIN/kvgen" --tier-model 2=nvme-gen6 -o none
+stderr_like 'and the tier model that may be meant' 'did you mean nvme-gen4[?]'
 done_testing

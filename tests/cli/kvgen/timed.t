@@ -101,7 +101,7 @@ bad() { # NAME REGEX OPTIONS...
     exits "$name" 2 "$BIN/kvgen" -o none "$@"
     stderr_like "$name: why" "$why"
 }
-bad "an unknown profile" 'profiles are: hbm3 ddr5' --tier-model 2=floppy
+bad "an unknown profile" 'unknown profile .known: hbm3, ddr5' --tier-model 2=floppy
 bad "an unknown number" 'expected read:RATE' --tier-model 2=speed:3GB/s
 bad "no bandwidth" 'expected read:RATE' --tier-model 2=read:0
 bad "nothing" 'nothing behind' --tier-model 2=

@@ -29,7 +29,7 @@ ok 'the same seed gives the same contents in any order' diff -r -x .kvtrace "$TM
 exits 'more files at random than can be open' 3 sh -c 'ulimit -n 100; exec "$@"' - "$kvprecond" --mode random \
     --size 1M --file-size 4K "$TMP/many"
 stderr_like 'are refused' \
-    '^kvprecond: .*/many: 256 files would be open at once, and 36 can be: take a larger --file-size$'
+    '^kvprecond: .*/many: 256 files must be open, but only 36 are allowed: use a larger --file-size$'
 is 'before anything is written' "$(cat "$TMP/stdout")" ''
 : >"$TMP/file"
 exits 'a file, with writes of 64 KiB that do not divide it' 0 "$kvprecond" --mode random --size 1000K --block-size 64K \

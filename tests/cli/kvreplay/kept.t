@@ -78,7 +78,7 @@ exits "all that was ever kept in it" 0 replay --nvme "$TMP/f" --keep --on-absent
 is "is there" "$(populated)" "86 0 0"
 truncate -s 3M "$TMP/f"
 exits "a slab that was cut" 3 replay --nvme "$TMP/f" --keep "$TMP/r.csv"
-stderr_like "is not taken for an empty one" 'f: is shorter than the objects kept in it: --destroy-data gives them up'
+stderr_like "is not taken for an empty one" 'f: is shorter than the objects kept in it: --destroy-data discards them'
 exits "unless it is to be" 0 replay --nvme "$TMP/f" --destroy-data --keep "$TMP/w.csv"
 exits "and kept again" 0 replay --nvme "$TMP/f" --keep "$TMP/more.csv"
 exits "written over in place, not twice" 0 replay --nvme "$TMP/f" --keep "$TMP/w.csv"

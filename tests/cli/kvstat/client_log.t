@@ -105,7 +105,7 @@ zstd -dqc "$warp" | sed '3s/GET/GET\tx/' >"$TMP/bad.csv"
 exits 'a bad row' 2 "$BIN/kvstat" --full "$TMP/bad.csv"
 stderr_like 'a bad row: where' '^kvstat: .*bad\.csv:3: 16 fields, the header has 15'
 exits 'bad rows cannot be skipped' 2 "$BIN/kvstat" --full --skip-bad-rows "$warp"
-stderr_like 'bad rows cannot be skipped: says so' '^kvstat: --skip-bad-rows: means nothing for .*log'
+stderr_like 'bad rows cannot be skipped: says so' '^kvstat: --skip-bad-rows: does not apply to .*log'
 head -c 20000 "$warp" >"$TMP/cut.csv.zst"
 exits 'a cut log' 2 "$BIN/kvstat" --full "$TMP/cut.csv.zst"
 stderr_like 'a cut log: says so' 'cut'

@@ -64,7 +64,7 @@ EOC
 is 'each has its verdict' "$(grep -o 'latency: .*' "$TMP/stdout" | tr '\n' ' ')" \
     'latency: INCONCLUSIVE; validity unknown latency: INCONCLUSIVE; validity unknown latency: INCONCLUSIVE; validity unknown '
 exits 'a trace among them' 2 "$kvstat" --full "$dozen" "$DATA/mlperf_trace_first400.csv.zst"
-stderr_like 'is refused' '^kvstat: .*: is a trace, the files before are not'
+stderr_like 'is refused' '^kvstat: .*: is a trace, unlike the files before'
 
 # ---- planted differences ----
 

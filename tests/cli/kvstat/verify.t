@@ -85,7 +85,7 @@ finds 'are counted' '^  absent +50,000 findings, the first 20:$'
 is 'and 20 told' "$(grep -c '^  row' "$TMP/stdout")" 20
 awk -F, -v OFS=, '{ print $5, $1, $2, $3, $4, $6 }' "$TMP/good" >"$TMP/moved"
 exits 'columns in another order' 1 "$kvstat" --verify-trace "$TMP/moved"
-finds 'are a finding of the header' '^  header: the six core columns'
+finds 'are a finding of the header' '^  header: the first six columns'
 exits 'two files' 1 "$kvstat" --verify-trace "$TMP/good" "$TMP/bad"
 is 'are told one by one' "$(grep -c 'PASS$' "$TMP/stdout") $(grep -c 'FAIL$' "$TMP/stdout")" '1 1'
 zstd -q -c "$TMP/many" | head -c 100000 >"$TMP/cut.zst"

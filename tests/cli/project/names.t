@@ -43,7 +43,7 @@ awk -F, -v OFS=, '$2 == "Write" { $3 = "9000000000000000000" } { print }' "$esc.
 for option in '' --verify-trace '--by tier,op' --merge; do
     # shellcheck disable=SC2086
     exits "values of a file do not fit, $option" 2 "$BIN/kvstat" $option good.csv large.csv
-    stderr_like 'it is named' '^kvstat: large\.csv: .* do not fit'
+    stderr_like 'it is named' '^kvstat: large\.csv: .* exceed 64 bits'
 done
 exits 'nor in reuse distances' 2 "$BIN/kvstat" --reuse large.csv
 stderr_like 'it is named' '^kvstat: large\.csv: '
