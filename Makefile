@@ -47,7 +47,7 @@ kvstat        := kvstat options inputs document number_table reporter verify out
 kvstat/count  := validity provenance gaps second scan agg groups occupancy statistics coarse_hist blocks sequences request_piece requests file_order series reuse
 kvstat/report := figure intervals bottleneck figures verdict run_table bounds compare reference cells text json sheets xlsx exports gnuplot \
                  run_plot number_plot
-kvstat/mlperf := direct results run_folder
+kvstat/mlperf := direct results run_folder compare_runs
 
 KVPRECOND_FOLDERS := kvprecond
 kvprecond := kvprecond options plan fill_target fill steady rounds run_progress report
