@@ -49,7 +49,7 @@ kvstat/count  := validity provenance gaps second scan agg groups occupancy stati
 kvstat/report := figure intervals bottleneck figures verdict run_table bounds compare reference cells text json long_csv sheets xlsx exports
 kvstat/screen := lines run runs
 kvstat/draw   := gnuplot run_points run_plot number_plot html page_tables page
-kvstat/mlperf := direct results run_folder
+kvstat/mlperf := direct results run_folder compare_runs
 
 KVPRECOND_FOLDERS := kvprecond
 kvprecond := kvprecond options plan fill_target fill steady rounds run_progress report

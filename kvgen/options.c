@@ -833,9 +833,11 @@ static int check_end(const struct options *o, struct err *e)
                                 "0 would never end: give a duration, --max-requests or --limit");
     if (o->replay_cycles != 0)
         return 0;
-    if (o->speed == 0 && !spaced)
+    bool counted = o->max_requests != 0 || o->limit != 0;
+    if (o->speed == 0 && !spaced && !counted)
         return refuse(e, "--replay-cycles",
-                      "0 would never end: --speed 0 leaves no time between requests");
+                      "0 would never end: --speed 0 leaves no time between requests "
+                      "(--max-requests ends it)");
     return limited ? 0
                    : refuse(e, "--replay-cycles",
                             "0 would never end: give a duration, --max-requests or --limit");

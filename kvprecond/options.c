@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/base/units.h"
+#include "lib/conf/conf.h"
 #include "lib/data/data.h"
 #include "lib/io/target_device.h"
 #include "lib/model/find.h"
@@ -66,6 +68,13 @@ static const struct opt table[] = {
      .marks = KV_ONLY,
      .help = "With --mode kv: a built-in model, or a Hugging Face config.json. Its name must "
              "end in .json."},
+    {.name = "config",
+     .letter = 'c',
+     .type = OPT_TEXT,
+     .offset = AT(config),
+     .arg = "FILE",
+     .marks = KV_ONLY,
+     .help = "With --mode kv: a configuration in YAML, whose model_configs --model may name."},
     {.name = "force-model",
      .type = OPT_FLAG,
      .offset = AT(force_model),
@@ -229,9 +238,16 @@ static int check_model(struct options *o, struct err *e)
     if (o->force_model && !strstr(o->model_id, ".json"))
         return err_set(e, EINVAL, ERR_INPUT, "--force-model",
                        "applies only to a config.json (--model FILE.json)");
-    int rc = model_find_forced(&o->model, o->model_id, NULL,
-                               o->force_model ? &o->ignored_keys : NULL, e);
+    struct conf *conf = NULL;
+    const char *warning;
+    int rc = o->config ? conf_open(&conf, o->config, e) : 0;
 
+    for (size_t i = 0; conf && (warning = conf_warning(conf, i)) != NULL; i++)
+        fprintf(stderr, "kvprecond: %s\n", warning);
+    if (rc == 0)
+        rc = model_find_forced(&o->model, o->model_id, conf,
+                               o->force_model ? &o->ignored_keys : NULL, e);
+    conf_free(conf);
     if (rc == 0 && o->kv_dtype)
         rc = model_set_dtype(&o->model, o->kv_dtype, e);
     if (rc < 0)
@@ -252,6 +268,7 @@ static int check_files(const struct options *o, struct err *e)
         {FILES_STREAMED, "the report", "-"},
         {FILES_WRITTEN, "--summary", o->summary},
         {FILES_WRITTEN, "--rounds", o->rounds},
+        {FILES_READ, "--config", o->config},
         {FILES_READ, "--model", o->mode == PLAN_KV ? model_file(o->model_id) : NULL},
     };
 

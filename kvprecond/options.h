@@ -21,7 +21,7 @@ struct options {
     enum plan_mode mode;
     uint64_t size; /* 0: twice the device */
     uint64_t block_bytes, file_bytes, iodepth, threads, seed;
-    const char *model_id, *kv_dtype;
+    const char *model_id, *kv_dtype, *config;
     bool force_model;
     struct notes ignored_keys; /* of --force-model */
     struct model model;        /* of --mode kv */

@@ -10,6 +10,7 @@
 #include "kvstat/draw/page.h"
 #include "kvstat/draw/plot.h"
 #include "kvstat/inputs.h"
+#include "kvstat/mlperf/compare_runs.h"
 #include "kvstat/number_table.h"
 #include "kvstat/options.h"
 #include "kvstat/output.h"
@@ -190,7 +191,7 @@ static int check_rows(const char *const *path, size_t n, struct err *e)
         if (rc == 0 && in.table)
             rc = err_set(e, -EINVAL, ERR_INPUT, path[i],
                          "--compare takes traces and result files (--reference and tables of runs "
-                         "take folders and JSON)");
+                         "take folders and JSON), or two runs of the MLPerf benchmark");
         inputs_free(&in);
     }
     return rc;
@@ -207,9 +208,37 @@ static int plot_both(const char *path, struct figures *const only[2], struct err
     return rc;
 }
 
+/* Whether it is a folder or a document: then of a run of the MLPerf benchmark. */
+static bool is_run(const char *path)
+{
+    struct inputs in = {0};
+    struct err ignored = {0};
+    bool run = inputs_add(&in, path, &ignored) < 0 || in.table;
+    inputs_free(&in);
+    return run;
+}
+
+static int report_runs(struct reporter *r, const char *base, const char *new, struct err *e)
+{
+    struct compare_runs *c = NULL;
+    int rc = compare_runs_read(&c, base, new, e);
+    if (rc < 0)
+        return rc;
+    if (r->options.check)
+        reporter_judged(r, VERDICT_INCONCLUSIVE);
+    if (r->json)
+        compare_runs_json(r->json, c);
+    else
+        compare_runs_text(output_stream(r->text), c);
+    compare_runs_free(c);
+    return 0;
+}
+
 static int report_comparison(struct reporter *r, const char *const *files, size_t n, struct err *e)
 {
     const struct opt_list *bases = &r->options.compare;
+    if (bases->count == 1 && n == 1 && is_run(bases->item[0]) && is_run(files[0]))
+        return report_runs(r, bases->item[0], files[0], e);
     struct run_table *runs[2] = {run_table_create(), run_table_create()};
     struct figures *only[2] = {NULL, NULL};
     struct compare *c = NULL;

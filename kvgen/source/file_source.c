@@ -57,7 +57,7 @@ int file_source_again(void *source, const char *path, struct err *e)
     s->cycles++;
     if (!s->running || s->cycles == s->o.cycles)
         return 0;
-    if (s->o.cycles == 0 && s->arrival_ns == s->cycle_ns)
+    if (s->o.cycles == 0 && !s->o.counted && s->arrival_ns == s->cycle_ns)
         return err_set(e, -EINVAL, ERR_INPUT, path,
                        "all requests come at one time: --replay-cycles 0 would never end");
     s->cycle_ns = s->arrival_ns;

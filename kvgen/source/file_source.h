@@ -24,6 +24,7 @@
 struct file_source_opts {
     double speedup;  /* times are divided by it; 0: no time between requests */
     uint64_t cycles; /* how often the input is read; 0: without end */
+    bool counted;    /* the run ends after so many requests: time need not pass */
     /* Most memory of what an element of a file becomes, and of all that is held of files; 0:
      * FILE_SOURCE_MEMORY. */
     uint64_t memory_bytes;

@@ -438,7 +438,7 @@ int source_sharegpt_open(struct source **out, struct inputs *in,
     } else if (!s->timed && o->speedup_given) {
         rc = err_set(e, -EINVAL, ERR_INPUT, "--speed", "this dataset has no times%s",
                      o->request_rate > 0 ? " but those of --request-rate" : "");
-    } else if (!s->timed && o->files.cycles == 0 && o->request_rate == 0) {
+    } else if (!s->timed && o->files.cycles == 0 && !o->files.counted && o->request_rate == 0) {
         rc = err_set(e, -EINVAL, ERR_INPUT, "--replay-cycles",
                      "0 would never end: --request-rate 0 leaves no time between requests");
     }

@@ -367,6 +367,7 @@ static void put_summary(struct jsonout *j, const struct run_folder *r)
     jsonout_bool(j, "partial_failure", missing > 0);
     jsonout_object(j, "trial_failures");
     jsonout_end(j);
+    jsonout_text_value(j, "client", "kvreplay"); /* compare_runs.c tells ours by it */
     jsonout_text_value(j, "note", "written by kvstat from replays: not an official MLPerf result");
 }
 

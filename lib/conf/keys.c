@@ -149,6 +149,7 @@ const struct conf_key conf_keys[] = {
      "Requests in line at the end of a step above which it is recorded as saturated. 0: any."},
     NOTHING("saturation_detection.history_window_size"),
     NOTHING("validation_limits.*"),
+    NOTHING("cache_sizing.*"),
 
     {"storage_health.write_device_p95_ms", CONF_F64, "500", 0, MS_MAX, NULL,
      "Highest P95 of storage writes on the device that passes, in ms."},

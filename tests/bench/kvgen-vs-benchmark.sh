@@ -106,9 +106,40 @@ simulated() { # SUMMARY, the writes on standard input
             if (conversations > 0) print "turns_mean", turns / conversations
         }'
 }
+# Of the arguments of a run, those that decide its trace. The others say what the benchmark does with it (its drive, its
+# outputs, how many writes it makes at once, what it is judged by), how the users were drawn (the seed, whose users are in
+# a file here), or have no effect in trace mode. --request-rate does nothing for synthetic users there.
+arguments() { # CONFIG
+    jq -r .arguments "$folder/$1.json" | tr -s ' =' '\n' | awk '
+        skip > 0 {skip--; next}
+        /^--(config|cache-dir|output|xlsx-output|log-level|performance-profile|seed|io-trace-log|validation-trace)$/ ||
+        /^--(max-concurrent-allocs|autoscaler-mode|target-saturation|precondition-size-gb|precondition-threads)$/ {skip = 1; next}
+        /^--(enable-latency-tracing|precondition|enable-autoscaling)$/ {next}
+        /^--request-rate$/ {rate = 1; next}
+        rate == 1 {rate = $0; next}
+        /^--max-conversations$/ {conversations = 1; next}
+        conversations == 1 {conversations = $0; next}
+        /^--(trace-speedup|replay-cycles)$/ {name = $0; next}
+        name != "" {timed = timed name "\n" $0 "\n"; name = ""; next}
+        /^--rag-num-docs$/ {documents = 1; next}
+        documents == 1 {documents = $0; next}
+        /^--enable-rag$/ {rag = 1}
+        /^--use-burst-trace$/ {burst = 1}
+        /^--burst-trace-path$/ {path = 1; next}
+        path == 1 {path = $0; next}
+        /^--dataset-path$/ {dataset = 1}
+        {print}
+        END {
+            if (burst && path) print "--burst-trace-path\n" path
+            if (burst || dataset) printf "%s", timed
+            if (dataset && rate) print "--request-rate\n" rate
+            if (dataset && conversations) print "--max-conversations\n" conversations
+            if (rag && documents) print "--rag-num-docs\n" documents
+        }'
+}
 run() { # CONFIG USERS SEED: one run of kvgen
     # shellcheck disable=SC2046,SC2086
-    "$BIN/kvgen" $(jq -r '.arguments | sub(" *--config [^ ]*"; "")' "$folder/$1.json") $compat $extra \
+    "$BIN/kvgen" $(arguments "$1") $compat $extra \
         --users-file "$2" --seed "$3" --summary "$TMP/summary.json" --progress none --format mlperf --epoch 0 -o - \
         2>"$TMP/err" |
         awk -F, -v unit="$token_bytes" '$6 == "Prefill" && $5 !~ /^(prepop|kv_system|system)_/ {

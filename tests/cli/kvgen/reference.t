@@ -27,6 +27,19 @@ done
 
 like "without --compat the verdict is another" "$plain" '^FAIL: [0-9]+ single lines'
 exits "and the status" 1 "$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 1 -p "$DATA/mlperf_reference" h
+# Every argument of the benchmark, as of mid-2026, but those of other sources.
+mkdir "$TMP/every"
+cp "$DATA/mlperf_reference/users_seed1.csv" "$TMP/every"
+jq '.arguments += " --log-level INFO --num-gpus 1 --tensor-parallel 1 --cache-dir /mnt/kv --performance-profile latency --rag-num-docs 10
+    --autoscaler-mode qos --target-saturation 0.8 --burst-trace-path BurstGPT.csv --validation-trace v.json --max-conversations 500
+    --output o.json --seed 1 --max-concurrent-allocs 16 --request-rate 0 --max-requests 0 --xlsx-output o.xlsx --config=c.yaml
+    --storage-capacity-gb 0 --precondition --precondition-size-gb 0 --precondition-threads 0 --trace-speedup 1.0 --replay-cycles 0
+    --io-trace-log t.csv --enable-latency-tracing"' "$DATA/mlperf_reference/a.json" >"$TMP/every/a.json"
+exits "every argument of the benchmark" 0 "$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 4 "$TMP/every" a
+jq '.arguments += " --enable-rag --disable-multi-turn --disable-prefix-caching --prefill-only --rag-num-docs 3"' \
+    "$TMP/every/a.json" >"$TMP/every/b.json"
+"$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 1 "$TMP/every" b >"$TMP/stdout" 2>"$TMP/stderr"
+isnt "and its switches run" $? 2
 exits "a configuration that cannot run is no result" 2 \
     "$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 1 -x --nonsense "$DATA/mlperf_reference" h i
 stderr_like "and says so" '^kvgen-vs-benchmark.sh: h, seed 1: kvgen failed: kvgen: --nonsense: unknown'

@@ -34,6 +34,40 @@ jq '.valid = false | .why_invalid = ["slow"]' "$TMP/own.json" >"$TMP/invalid.jso
 exits 'a run of our own that is not valid' 0 "$kvstat" "$TMP/invalid.json"
 stdout_like 'is told so' 'NOT VALID'
 
+# ---- beside a published run ----
+# The figures of a published result of version 3.0; a summary of that version has these members only.
+cat >"$TMP/published.json" <<'END'
+{"schema_version": "1.0", "run_datetime": "20260704_140000", "npernode": 1, "host_count": 1, "total_ranks": 1,
+ "trials_per_option": 3, "options": {
+ "1": {"option": 1, "aggregated_read_bandwidth_gbps": 7.98, "aggregated_write_bandwidth_gbps": 1.77,
+       "aggregated_avg_throughput_tokens_per_sec": 480, "aggregated_storage_throughput_tokens_per_sec": 7.93,
+       "aggregated_p95_latency_ms": 63368, "rank_count": 1, "trial_count": 3},
+ "2": {"option": 2, "aggregated_read_bandwidth_gbps": 1.79, "aggregated_p95_latency_ms": 15143}}}
+END
+exits 'a folder beside a published summary' 0 "$kvstat" --compare "$TMP/published.json" "$tree"
+stdout_like 'option by option' '^Option 2  .*base'
+is 'what both have' "$(grep -c '^  storage reads, GiB/s' "$TMP/stdout")" 2
+stdout_like 'with the change' '^  storage reads, GiB/s +7\.98 +0\.615 +-92\.3 %$'
+stdout_like 'what was measured differently' '^  trials an option +3 +1$'
+stdout_like 'and what is not known' '^  users +not known +6$'
+stdout_unlike 'both clients are Python' '^  client '
+cp "$dozen" "$TMP/option_1-trial_0-rank_0.csv"
+"$kvstat" --mlperf "$TMP/ours/" "$TMP/option_1-trial_0-rank_0.csv" >/dev/null
+exits 'a run of our own beside it' 0 "$kvstat" --json --compare "$TMP/published.json" "$TMP/ours"
+json_like "$TMP/stdout" <<'END'
+its client is another | .compare_runs.measured_differently[] | select(.what == "client") | .base, .new | the benchmark's own program .Python. kvreplay
+the option that both have | .compare_runs.options[].option | 1
+the difference            | .compare_runs.options[0].figures[] | select(.name == "aggregated_avg_throughput_tokens_per_sec") | .base, (.new | floor) | 480 104
+END
+exits 'a difference without trials decides nothing' 4 "$kvstat" --check --compare "$tree" "$tree"
+exits 'a folder without a summary' 2 "$kvstat" --compare "$tree/option_1" "$tree"
+stderr_like 'is refused' 'holds no summary of a run of the MLPerf benchmark'
+cp -r "$tree" "$TMP/ours/second"
+exits 'a folder of two runs' 2 "$kvstat" --compare "$TMP/ours" "$tree"
+stderr_like 'is to be named' 'holds several runs'
+exits 'rows beside a run' 2 "$kvstat" --compare "$tree" "$dozen"
+stderr_like 'are no run' 'two runs of the MLPerf benchmark'
+
 # ---- January 2026 ----
 cat >"$TMP/january.json" <<'END'
 {"summary": {"total_requests": 3, "total_tokens": 30, "elapsed_time": 2, "avg_throughput_tokens_per_sec": 15,

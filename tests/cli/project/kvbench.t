@@ -22,6 +22,36 @@ kvbench: of kvstat    | .kvstat.assessment.profile | throughput
 kvbench: none         | .kvprecond | null
 kvbench: the pipeline | .pipeline[] | split(" ")[0] | kvgen kvreplay kvstat
 END
+# The file is the benchmark's own, too.
+exits 'kvbench: kvstat reads its file' 0 kvstat all.json
+stdout_like 'kvbench: as results of the benchmark' '^all[.]json +mlperf '
+if command -v python3 >/dev/null; then
+    ok "kvbench: which it is by that program's schema" python3 "$TOP/tests/mlperf_schema.py" rank all.json
+fi
+
+# run NAME ARGS...: a short run, its document in NAME.json and whole.
+run() {
+    run=$1
+    shift
+    exits "kvbench: $run" 0 "$examples/kvbench" --num-users 2 --duration 1 --gpu-mem-gb 0 --cpu-mem-gb 0 --generation-mode none \
+        --storage-capacity-gb 0.2 --seed 7 --cache-dir objects --output "$run.json" "$@"
+    is "kvbench: $run: everything is in the document" \
+        "$(json "$run.json" '.kvgen, .kvreplay, .kvstat, .summary | type' | tr ' ' '\n' | sort -u)" object
+}
+run tracing --model tiny-1b --enable-latency-tracing </dev/null
+stderr_like 'kvbench: tracing: the fio job is shown' '^rw=rand'
+run precondition --model tiny-1b --precondition
+is 'kvbench: precondition: twice the capacity' "$(grep -c '^  kvprecond .*--size 209715KiB' stderr)" 2
+printf 'model_configs:\n  own:\n    name: Own\n    num_layers: 4\n    hidden_dim: 256\n    num_heads: 4\n    kv_heads: 2\n' >m.yaml
+printf 'cache_sizing:\n  gpu_memory_gb: 16\n' >>m.yaml
+run own --config m.yaml --model own --precondition
+is 'kvbench: own: is the model of the fill' "$(json own.json .kvprecond.model)" own
+run burst --model tiny-1b --use-burst-trace --burst-trace-path "$DATA/burstgpt_30rows.csv" --trace-speedup 0
+stderr_like 'kvbench: burst: served by two' 'kvreplay .* --workers 2 '
+zstd -dcq "$DATA/sharegpt_dummy_250.json.zst" >conversations
+run sharegpt --model tiny-1b --dataset-path conversations
+ok 'kvbench: sharegpt: lasts as long as it was told' awk -v s="$(json sharegpt.json .summary.elapsed_time)" 'BEGIN { exit !(s >= 0.95) }'
+is 'kvbench: sharegpt: by beginning again' "$(json sharegpt.json .kvgen.requests.issued)" 500
 exits 'kvbench: all of it fits into memory' 0 "$examples/kvbench" --model tiny-1b --num-users 2 --duration 1 \
     --cpu-mem-gb 1 --generation-mode none --seed 7 --cache-dir objects --output memory.json
 stderr_like 'kvbench: and says nothing of the drive' '^kvbench: nothing went to storage, memory held it all'
@@ -45,7 +75,10 @@ exits 'kvbench: trace mode' 0 "$examples/kvbench" --model tiny-1b --num-users 3 
 is 'kvbench: trace mode writes that columns' "$(head -1 io.csv)" 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase'
 exits 'kvbench: both kinds of node at once' 2 "$examples/kvbench" --prefill-only --decode-only
 exits 'kvbench: a value for a flag' 2 "$examples/kvbench" --enable-rag=yes
-exits 'kvbench: an endless run' 2 "$examples/kvbench" --dry-run --use-burst-trace --burst-trace-path x --trace-speedup 0
+exits 'kvbench: all requests at once, until --duration' 0 "$examples/kvbench" --dry-run --use-burst-trace --burst-trace-path x \
+    --trace-speedup 0 --num-users 700
+stderr_like 'kvbench: which the number of requests ends' 'kvgen .* --replay-cycles 0 .*--max-requests 30000 '
+stderr_like 'kvbench: served by as many as that program has' 'kvgen .* --workers 500 '
 
 # Every option of that program, as of mid-2026, in one command line that is only shown.
 exits 'kvbench: every option' 0 "$examples/kvbench" --dry-run --log-level INFO --model llama3.1-8b --num-users 10 \

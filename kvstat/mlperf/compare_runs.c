@@ -1,0 +1,320 @@
+/* Beside report/compare, which needs rows: takes the aggregated figures of whole runs, as the
+ * benchmark's wrapper or run_folder.c wrote them. */
+#include "kvstat/mlperf/compare_runs.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvstat/inputs.h"
+#include "kvstat/report/cells.h"
+#include "lib/json/jsonin.h"
+
+enum {
+    OPTIONS = 3,
+    SUMMARY_BYTES_MAX = 16 << 20
+};
+
+static const struct {
+    const char *member, *label;
+} compared[] = {
+    {"aggregated_read_bandwidth_gbps", "storage reads, GiB/s"},
+    {"aggregated_write_bandwidth_gbps", "storage writes, GiB/s"},
+    {"aggregated_avg_throughput_tokens_per_sec", "generated tokens/s"},
+    {"aggregated_storage_throughput_tokens_per_sec", "tokens/s of storage time"},
+    {"aggregated_p95_latency_ms", "storage time of a request, P95 ms"},
+    {"aggregated_storage_read_p95_ms", "read, P95 ms"},
+    {"aggregated_device_read_p95_ms", "read on the device, P95 ms"},
+    {"aggregated_device_write_p95_ms", "write on the device, P95 ms"},
+};
+enum {
+    COMPARED = sizeof(compared) / sizeof(compared[0])
+};
+
+/* What describes how a run was measured, as texts; "": not known. */
+enum {
+    CLIENT,
+    MODEL,
+    USERS,
+    DURATION,
+    GPU_GIB,
+    CPU_GIB,
+    GENERATION,
+    RANKS,
+    HOSTS,
+    TRIALS,
+    DESCRIPTIONS
+};
+static const char *const descriptions[DESCRIPTIONS] = {
+    "client",        "model",           "users", "duration, s", "GPU tier, GiB",
+    "CPU tier, GiB", "generation mode", "ranks", "hosts",       "trials an option"};
+
+/* Only kvstat writes who measured. */
+#define PYTHON "the benchmark's own program (Python)"
+
+struct side {
+    const char *path;
+    char described[DESCRIPTIONS][96];
+    struct {
+        bool there;
+        double value[COMPARED]; /* NAN: not known */
+    } option[OPTIONS];
+};
+
+struct compare_runs {
+    struct side side[2];
+};
+
+/* ---- reading ---- */
+
+static bool is_summary(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    return strcmp(name, "summary.json") == 0 || strncmp(name, "kvcache_run_summary", 19) == 0;
+}
+
+/* The one summary among the files; NULL with *e. */
+static const char *find_summary(const struct inputs *in, const char *path, struct err *e)
+{
+    const char *found = in->count == 1 && !in->item[0].found ? in->item[0].path : NULL;
+    for (size_t i = 0; i < in->count; i++) {
+        if (!in->item[i].found || !is_summary(in->item[i].path))
+            continue;
+        if (found) {
+            err_set(e, -EINVAL, ERR_INPUT, path, "holds several runs (%s, %s): name one", found,
+                    in->item[i].path);
+            return NULL;
+        }
+        found = in->item[i].path;
+    }
+    if (!found)
+        err_set(e, -ENOENT, ERR_INPUT, path,
+                "holds no summary of a run of the MLPerf benchmark (summary.json)");
+    return found;
+}
+
+/* Keeps a text or number under a description that is still empty. */
+static void describe(struct side *s, int what, const struct jsonin_v *v)
+{
+    const char *text = jsonin_text(v, NULL);
+    char *to = s->described[what];
+    double n;
+    if (to[0])
+        return;
+    if (text)
+        snprintf(to, sizeof(s->described[what]), "%s", text);
+    else if (jsonin_f64(v, &n) == 0)
+        snprintf(to, sizeof(s->described[what]), "%.6g", n);
+    jsonout_clean(to);
+    err_make_harmless(to);
+}
+
+static int take_summary(struct side *s, const char *path, const struct jsonin_v *root,
+                        struct err *e)
+{
+    const char *client = jsonin_text(jsonin_get(root, "client"), NULL);
+    if (!jsonin_get(root, "options") || !jsonin_get(root, "schema_version"))
+        return err_set(e, -EINVAL, ERR_INPUT, path,
+                       "is no summary of a run of the MLPerf benchmark");
+    snprintf(s->described[CLIENT], sizeof(s->described[CLIENT]), "%s", client ? client : PYTHON);
+    err_make_harmless(s->described[CLIENT]);
+    describe(s, RANKS, jsonin_get(root, "total_ranks"));
+    describe(s, HOSTS, jsonin_get(root, "host_count"));
+    describe(s, TRIALS, jsonin_get(root, "trials_per_option"));
+    for (int i = 0; i < OPTIONS; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "options.%d", i + 1);
+        const struct jsonin_v *option = jsonin_get(root, name);
+        s->option[i].there = option != NULL;
+        for (int f = 0; f < COMPARED; f++) {
+            s->option[i].value[f] = NAN;
+            jsonin_f64(jsonin_get(option, compared[f].member), &s->option[i].value[f]);
+        }
+    }
+    return 0;
+}
+
+/* A published summary comes alone: then only it is told. */
+static int take_metadata(struct side *s, const char *summary, struct err *e)
+{
+    static const struct {
+        int what;
+        const char *member;
+    } members[] = {{MODEL, "model"},        {USERS, "num_users"},
+                   {DURATION, "duration"},  {GPU_GIB, "gpu_mem_gb"},
+                   {CPU_GIB, "cpu_mem_gb"}, {GENERATION, "generation_mode"}};
+    const char *slash = strrchr(summary, '/');
+    char pattern[4200];
+    glob_t found = {0};
+    struct jsonin *doc = NULL;
+    snprintf(pattern, sizeof(pattern), "%.*s*_metadata.json",
+             slash ? (int)(slash - summary) + 1 : 0, summary);
+    int rc = 0;
+    if (glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1)
+        rc = jsonin_load(&doc, found.gl_pathv[0], SUMMARY_BYTES_MAX, e);
+    for (size_t i = 0; doc && i < sizeof(members) / sizeof(members[0]); i++)
+        describe(s, members[i].what, jsonin_get(jsonin_root(doc), members[i].member));
+    jsonin_free(doc);
+    globfree(&found);
+    return rc;
+}
+
+static int read_side(struct side *s, const char *path, struct err *e)
+{
+    struct inputs in = {0};
+    struct jsonin *doc = NULL;
+    s->path = path;
+    int rc = inputs_add(&in, path, e);
+    const char *summary = rc == 0 ? find_summary(&in, path, e) : NULL;
+    if (rc == 0 && !summary)
+        rc = e->code;
+    if (rc == 0)
+        rc = jsonin_load(&doc, summary, SUMMARY_BYTES_MAX, e);
+    if (rc == 0)
+        rc = take_summary(s, summary, jsonin_root(doc), e);
+    if (rc == 0)
+        rc = take_metadata(s, summary, e);
+    jsonin_free(doc);
+    inputs_free(&in);
+    return rc;
+}
+
+int compare_runs_read(struct compare_runs **out, const char *base, const char *new, struct err *e)
+{
+    struct compare_runs *c = calloc(1, sizeof(*c));
+    bool both = false;
+    if (!c)
+        return err_nomem(e, "comparison");
+    int rc = read_side(&c->side[0], base, e);
+    if (rc == 0)
+        rc = read_side(&c->side[1], new, e);
+    for (int i = 0; i < OPTIONS; i++)
+        both |= c->side[0].option[i].there && c->side[1].option[i].there;
+    if (rc == 0 && !both)
+        rc = err_set(e, -EINVAL, ERR_INPUT, new, "has no option that %s has too", base);
+    if (rc < 0)
+        compare_runs_free(c);
+    else
+        *out = c;
+    return rc;
+}
+
+void compare_runs_free(struct compare_runs *c)
+{
+    free(c);
+}
+
+/* ---- telling ---- */
+
+static bool in_both(const struct compare_runs *c, int option)
+{
+    return c->side[0].option[option].there && c->side[1].option[option].there;
+}
+
+static bool is_known(const struct compare_runs *c, int option, int figure)
+{
+    return isfinite(c->side[0].option[option].value[figure]) &&
+           isfinite(c->side[1].option[option].value[figure]);
+}
+
+static double difference(const struct compare_runs *c, int option, int figure)
+{
+    double a = c->side[0].option[option].value[figure];
+    double b = c->side[1].option[option].value[figure];
+    return a != 0 ? (b - a) / fabs(a) : NAN;
+}
+
+static bool differs(const struct compare_runs *c, int what)
+{
+    return strcmp(c->side[0].described[what], c->side[1].described[what]) != 0;
+}
+
+static const char *or_unknown(const char *text)
+{
+    return text[0] ? text : "not known";
+}
+
+void compare_runs_text(FILE *out, const struct compare_runs *c)
+{
+    char path[2][512];
+    for (int s = 0; s < 2; s++) {
+        snprintf(path[s], sizeof(path[s]), "%s", c->side[s].path);
+        err_make_harmless(path[s]);
+    }
+    fprintf(out, "base: %s\nnew:  %s\n", path[0], path[1]);
+    for (int i = 0; i < OPTIONS; i++) {
+        char name[16];
+        if (!in_both(c, i))
+            continue;
+        snprintf(name, sizeof(name), "Option %d", i + 1);
+        fprintf(out, "\n%-36s %14s %14s %10s\n", name, "base", "new", "change");
+        for (int f = 0; f < COMPARED; f++) {
+            char a[CELL], b[CELL], change[CELL] = "-";
+            double d = difference(c, i, f);
+            if (!is_known(c, i, f))
+                continue;
+            if (isfinite(d))
+                snprintf(change, sizeof(change), "%+.1f %%", 100 * d);
+            fprintf(out, "  %-34s %14s %14s %10s\n", compared[f].label,
+                    cell_number(a, c->side[0].option[i].value[f]),
+                    cell_number(b, c->side[1].option[i].value[f]), change);
+        }
+    }
+    fprintf(out, "\n%-22s %36s %36s\n", "Measured differently", "base", "new");
+    bool any = false;
+    for (int what = 0; what < DESCRIPTIONS; what++)
+        if (differs(c, what)) {
+            fprintf(out, "  %-20s %36s %36s\n", descriptions[what],
+                    or_unknown(c->side[0].described[what]), or_unknown(c->side[1].described[what]));
+            any = true;
+        }
+    if (!any)
+        fprintf(out, "  nothing that the files tell\n");
+    if (differs(c, CLIENT))
+        fprintf(out, "The Python client takes time of its own for each object, which its figures "
+                     "hold: a faster run\nis not only the drive's.\n");
+    fprintf(out, "Summaries have no trials: whether a change is more than noise is not known.\n");
+}
+
+void compare_runs_json(struct jsonout *j, const struct compare_runs *c)
+{
+    jsonout_object(j, "compare_runs");
+    jsonout_text_value(j, "base", c->side[0].path);
+    jsonout_text_value(j, "new", c->side[1].path);
+    jsonout_array(j, "options");
+    for (int i = 0; i < OPTIONS; i++) {
+        if (!in_both(c, i))
+            continue;
+        jsonout_object(j, NULL);
+        jsonout_i64(j, "option", i + 1);
+        jsonout_array(j, "figures");
+        for (int f = 0; f < COMPARED; f++) {
+            if (!is_known(c, i, f))
+                continue;
+            jsonout_object(j, NULL);
+            jsonout_text_value(j, "name", compared[f].member);
+            jsonout_f64(j, "base", c->side[0].option[i].value[f]);
+            jsonout_f64(j, "new", c->side[1].option[i].value[f]);
+            jsonout_f64(j, "difference", difference(c, i, f));
+            jsonout_end(j);
+        }
+        jsonout_end(j);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    jsonout_array(j, "measured_differently");
+    for (int what = 0; what < DESCRIPTIONS; what++) {
+        const char *const text[2] = {c->side[0].described[what], c->side[1].described[what]};
+        if (!differs(c, what))
+            continue;
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "what", descriptions[what]);
+        jsonout_text_value(j, "base", text[0][0] ? text[0] : NULL);
+        jsonout_text_value(j, "new", text[1][0] ? text[1] : NULL);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    jsonout_end(j);
+}
