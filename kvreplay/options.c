@@ -40,14 +40,21 @@ enum {
 
 static const struct opt table[] = {
     {.type = OPT_HEADING, .help = "Targets"},
-    {.name = "nvme",
-     .type = OPT_TEXT,
-     .offset = AT(nvme),
-     .arg = "DIR|FILE|DEVICE",
-     .alias = "cache-dir",
+    {.name = "target",
+     .type = OPT_LIST,
+     .offset = AT(targets),
+     .arg = "[TIER=]URI",
+     .alias = "nvme",
      .marks = NOT_NULL,
-     .help = "Where Tier-2 objects go: a directory (created, or empty, or ours), a file or a block "
-             "device. Needed when the trace has Tier-2 rows."},
+     .help = "Where the objects of a tier go, Tier-2 unless TIER says otherwise: a directory "
+             "(created, or empty, or ours), a file or a block device. Needed when the trace has "
+             "Tier-2 rows."},
+    {.name = "cache-dir",
+     .type = OPT_TEXT,
+     .offset = AT(cache_dir),
+     .arg = "DIR",
+     .marks = NOT_NULL,
+     .help = "The same for a directory, as the benchmark names it."},
     {.name = "layout",
      .type = OPT_ENUM,
      .offset = AT(layout),
@@ -515,6 +522,36 @@ const char *options_results(const struct options *o)
     return o->output ? o->output : isatty(STDOUT_FILENO) ? NULL : "-";
 }
 
+/* Takes the texts of --target. */
+static int check_targets(struct options *o, struct err *e)
+{
+    o->nvme = NULL;
+    for (unsigned i = 0; i < TRACE_TIERS; i++)
+        o->has_target[i] = false;
+    for (size_t i = 0; i < o->targets.count + (o->cache_dir != NULL); i++) {
+        const char *text = i < o->targets.count ? o->targets.item[i] : o->cache_dir;
+        struct uri u;
+        int rc = uri_parse(&u, text, "--target", e);
+        if (rc < 0)
+            return rc;
+        if (u.scheme == URI_PATH && u.tier != TRACE_STORAGE)
+            return err_set(e, -EINVAL, ERR_INPUT, "--target",
+                           "%s: a path serves tier 2 only (--tier-map runs rows of other tiers "
+                           "there)",
+                           text);
+        if (o->has_target[u.tier])
+            return err_set(e, -EINVAL, ERR_INPUT, "--target", "two of them for tier %u", u.tier);
+        if (u.scheme != URI_PATH)
+            return err_set(e, -ENOTSUP, ERR_INPUT, "--target", "%s is not supported by this build",
+                           uri_scheme_text(u.scheme));
+        o->has_target[u.tier] = true;
+        o->target[u.tier] = u;
+        if (u.scheme == URI_PATH)
+            o->nvme = u.path;
+    }
+    return 0;
+}
+
 /* Refuses options that have no meaning in the modes that others choose. */
 static int check_modes(const struct options *o, const struct opt_parser *p, struct err *e)
 {
@@ -553,7 +590,7 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .refuses = SIMULATED_GPU_ONLY,
          .why = "is of a simulated GPU, and a real one is required (--gpu)"},
         {.on = o->null, .refuses = NOT_NULL, .why = "has no meaning with --null"},
-        {.on = !o->nvme, .refuses = NVME_ONLY, .why = "has a meaning only with --nvme"},
+        {.on = !o->nvme, .refuses = NVME_ONLY, .why = "has a meaning only with --target PATH"},
         {.on = o->ioengine == IO_PSYNC,
          .refuses = URING_ONLY,
          .why = "has no meaning with --ioengine psync"},
@@ -682,7 +719,9 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
     *trace = n ? items[0] : "-";
     if (o->chunk_bytes % 4096)
         return err_set(e, -EINVAL, ERR_INPUT, "--chunk-size", "not a multiple of 4 KiB");
-    int rc = check_modes(o, p, e);
+    int rc = check_targets(o, e);
+    if (rc == 0)
+        rc = check_modes(o, p, e);
     if (rc == 0 && o->autoscale != SEARCH_OFF)
         rc = check_autoscale(p, o, e);
     if (rc == 0)

@@ -17,6 +17,7 @@
 #include "lib/opt/opt.h"
 #include "lib/opt/rows.h"
 #include "lib/tier/tier.h"
+#include "lib/tier/uri.h"
 
 /* --only-tier, in the order of its choices. */
 enum options_only_tier {
@@ -40,7 +41,7 @@ enum options_marks {
 };
 
 struct options {
-    const char *nvme, *output, *summary, *ceiling, *gpu, *spin, *lateness_budget, *config;
+    const char *cache_dir, *output, *summary, *ceiling, *gpu, *spin, *lateness_budget, *config;
     double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_share, compress_ratio, dedup_ratio;
     const char *reserve;
     uint64_t users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, rings, limit,
@@ -65,7 +66,11 @@ struct options {
     enum ledger_on_lag on_lag;
     bool zstd, notes, keep, destroy_data, sqpoll, iopoll, buffered, null, skip_bad_rows,
         long_window;
-    struct opt_list tier_engine, tier_map;
+    struct opt_list tier_engine, tier_map, targets;
+    /* of --target, by tier; nvme: the path under Tier-2, NULL: none */
+    struct uri target[TRACE_TIERS];
+    bool has_target[TRACE_TIERS];
+    const char *nvme;
 
     /* --autoscale; the last four come from the configuration. */
     enum search_mode autoscale;

@@ -196,7 +196,7 @@ int tiers_choose(struct tiers *t, struct err *e)
     int rc;
 
     if (o->storage.path && t->choice[TRACE_STORAGE].kind != TIERS_NONE)
-        return err_set(e, -EINVAL, ERR_INPUT, "--nvme",
+        return err_set(e, -EINVAL, ERR_INPUT, "--target",
                        "has no meaning with another engine under tier 2");
     rc = o->null ? 0 : choose_gpu(t, !s || s->tier_rows[TRACE_GPU] > 0, e);
     if (rc < 0)
@@ -217,7 +217,7 @@ int tiers_choose(struct tiers *t, struct err *e)
             *kind = TIERS_NONE;
         } else if (s && *kind == TIERS_NONE) {
             return err_set(
-                e, -EINVAL, ERR_INPUT, "--nvme",
+                e, -EINVAL, ERR_INPUT, "--target",
                 "the trace has Tier-2 rows: a directory, file or device for them is needed");
         }
     }

@@ -152,6 +152,7 @@ static const struct {
     {"storage-p95", KVREPLAY},
     {"summary", KVGEN | KVREPLAY | KVPRECOND},
     {"sync", KVREPLAY},
+    {"target", KVREPLAY | KVPRECOND},
     {"target-saturation", KVREPLAY},
     {"tensor-parallel", KVGEN},
     {"threads", KVGEN | KVREPLAY | KVSTAT | KVPRECOND},

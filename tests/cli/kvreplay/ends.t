@@ -66,7 +66,7 @@ head -n 1 "$TMP/t.csv" | "$BIN/kvreplay" --null -o "$TMP/out" --summary "$TMP/s.
 is "a figure without measurements is not 0" "$(json "$TMP/s.json" '.lateness_us | .p50, .p99, .max, .budget')" \
     "null null null null"
 rm -f "$TMP/out"
-fails "no target" 2 '--nvme: ' "$TMP/t.csv"
+fails "no target" 2 '--target: ' "$TMP/t.csv"
 fails "a folder in a folder that is not there" 3 '.*/a/b: parent directory .*/a does not exist' --nvme "$TMP/a/b" "$TMP/t.csv"
 fails "system directory" 3 '/etc: refused: /etc is the system directory' --nvme /etc "$TMP/t.csv"
 fails "below a system directory" 3 '/etc/x: refused: /etc/x lies in the system directory /etc' --nvme /etc/x "$TMP/t.csv"
@@ -127,7 +127,7 @@ exits "threads instead of a ring" 0 "$BIN/kvreplay" --nvme "$TMP/d" --ioengine p
     --sync object -o /dev/null "$TMP/t.csv"
 stderr_like "what is in force" 'in force: .*; 8 I/Os of 1024 KiB; 1 ring; [0-9]+ threads; objects synced'
 stderr_unlike "is no fallback" 'I/Os at the device at most'
-fails "two things under one tier" 2 '--nvme: has no meaning' --nvme "$TMP/g" --tier-engine 2=null \
+fails "two things under one tier" 2 '--target: has no meaning' --nvme "$TMP/g" --tier-engine 2=null \
     -o /dev/null "$TMP/t.csv"
 
 # No room: what was needed and what is free, from a pipe where the peak is not known.

@@ -46,10 +46,10 @@ done
 # The library lists the options of all programs: an option that left its program must leave that list too.
 listed=$(sed -n 's/^ *{"\([a-z0-9-]*\)", [A-Z |]*},$/\1/p' "$TOP/lib/opt/owners.c" | sort)
 ok 'the library lists options' test "$(echo "$listed" | wc -l)" -gt 100
-is 'and no others than the programs have' "$(echo "$listed" | grep -vx cache-dir)" \
+is 'and no others than the programs have' "$(echo "$listed" | grep -vx nvme)" \
     "$(cut -d' ' -f1 "$TMP/owners" | sort -u)"
-exits 'an alias' 2 "$BIN/kvgen" --cache-dir /tmp
-is 'has an owner too' "$(cat "$TMP/stderr")" 'kvgen: --cache-dir: an option of kvreplay'
+exits 'an alias' 2 "$BIN/kvgen" --nvme /tmp
+is 'has an owner too' "$(cat "$TMP/stderr")" 'kvgen: --nvme: an option of kvreplay'
 exits 'the end of an own one' 2 "$BIN/kvgen" --users 3
 is 'is offered' "$(cat "$TMP/stderr")" 'kvgen: --users: an option of kvreplay; did you mean --num-users?'
 exits "an option that none has" 2 "$BIN/kvgen" --num-user 3
