@@ -31,11 +31,13 @@ enum {
     SERVED_ONLY = OPTIONS_MARKS << 4,
     SIMULATED_GPU_ONLY = OPTIONS_MARKS << 5,
     NOT_NULL = OPTIONS_MARKS << 6,
-    NVME_ONLY = OPTIONS_MARKS << 7,
+    NVME_ONLY = OPTIONS_MARKS << 7, /* a path */
     URING_ONLY = OPTIONS_MARKS << 8,
     DIRECT_ONLY = OPTIONS_MARKS << 9,
     COMPRESSED_ONLY = OPTIONS_MARKS << 10,
-    PLAIN_ONLY = OPTIONS_MARKS << 11
+    PLAIN_ONLY = OPTIONS_MARKS << 11,
+    STORE_ONLY = OPTIONS_MARKS << 12, /* a path or a remote store */
+    REMOTE_ONLY = OPTIONS_MARKS << 13
 };
 
 static const struct opt table[] = {
@@ -47,8 +49,8 @@ static const struct opt table[] = {
      .alias = "nvme",
      .marks = NOT_NULL,
      .help = "Where the objects of a tier go, Tier-2 unless TIER says otherwise: a directory "
-             "(created, or empty, or ours), a file or a block device. Needed when the trace has "
-             "Tier-2 rows."},
+             "(created, or empty, or ours), a file or a block device, or a Redis server "
+             "(redis://HOST:PORT/DB). Needed when the trace has Tier-2 rows."},
     {.name = "cache-dir",
      .type = OPT_TEXT,
      .offset = AT(cache_dir),
@@ -65,7 +67,7 @@ static const struct opt table[] = {
     {.name = "destroy-data",
      .type = OPT_FLAG,
      .offset = AT(destroy_data),
-     .marks = NOT_NULL | NVME_ONLY,
+     .marks = NOT_NULL | STORE_ONLY,
      .help = "Writes over a device, or a file that holds what kvreplay did not write; removes what "
              "an earlier run kept."},
     {.name = "gpu-mem-gb",
@@ -136,7 +138,7 @@ static const struct opt table[] = {
     {.name = "keep",
      .type = OPT_FLAG,
      .offset = AT(keep),
-     .marks = NOT_AUTOSCALE | NOT_NULL | NVME_ONLY,
+     .marks = NOT_AUTOSCALE | NOT_NULL | STORE_ONLY,
      .help = "Leaves the objects on the target, for a later run to adopt, safe from a power cut "
              "when the run has ended; uses and leaves what an earlier run kept."},
     {.name = "reserve",
@@ -433,6 +435,15 @@ static const struct opt table[] = {
      .def = "none",
      .marks = NOT_NULL | NVME_ONLY,
      .help = "fdatasync: never, once at the end, or after each object."},
+    {.name = "timeout",
+     .type = OPT_DURATION,
+     .offset = AT(timeout_ns),
+     .arg = "TIME",
+     .def = "60s",
+     .min = 1e6,
+     .max = 1e14,
+     .marks = NOT_NULL | REMOTE_ONLY,
+     .help = "An operation on a remote store fails (ETIMEDOUT) when nothing moves for so long."},
     {.name = "verify",
      .type = OPT_ENUM,
      .offset = AT(verify),
@@ -457,7 +468,7 @@ static const struct opt table[] = {
      .def = "1",
      .min = 1,
      .max = 64,
-     .marks = NOT_NULL | NVME_ONLY,
+     .marks = NOT_NULL | STORE_ONLY,
      .help = "Tier-2 objects that a compressor makes R times smaller."},
     {.name = "dedup-ratio",
      .type = OPT_F64,
@@ -466,7 +477,7 @@ static const struct opt table[] = {
      .def = "1",
      .min = 1,
      .max = 255,
-     .marks = NOT_NULL | NVME_ONLY,
+     .marks = NOT_NULL | STORE_ONLY,
      .help = "Tier-2 objects of which R blocks one after another are alike."},
     {.type = OPT_HEADING, .help = "Output"},
     {.name = "output",
@@ -541,9 +552,6 @@ static int check_targets(struct options *o, struct err *e)
                            text);
         if (o->has_target[u.tier])
             return err_set(e, -EINVAL, ERR_INPUT, "--target", "two of them for tier %u", u.tier);
-        if (u.scheme != URI_PATH)
-            return err_set(e, -ENOTSUP, ERR_INPUT, "--target", "%s is not supported by this build",
-                           uri_scheme_text(u.scheme));
         o->has_target[u.tier] = true;
         o->target[u.tier] = u;
         if (u.scheme == URI_PATH)
@@ -561,7 +569,12 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
     bool autoscale = o->autoscale != SEARCH_OFF;
     enum sched_timing timing = autoscale ? SCHED_SERVED : o->timing;
     bool real_gpu = strcmp(o->gpu, "auto") != 0 && strcmp(o->gpu, "off") != 0;
-    bool other_tier_0 = false;
+    bool other_tier_0 = o->has_target[TRACE_GPU], store = false, remote = false;
+
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        store |= o->has_target[i];
+        remote |= o->has_target[i] && o->target[i].scheme != URI_PATH;
+    }
 
     for (size_t i = 0; i < o->tier_engine.count; i++)
         other_tier_0 |= o->tier_engine.item[i][0] == '0';
@@ -591,6 +604,10 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .why = "is of a simulated GPU, and a real one is required (--gpu)"},
         {.on = o->null, .refuses = NOT_NULL, .why = "has no meaning with --null"},
         {.on = !o->nvme, .refuses = NVME_ONLY, .why = "has a meaning only with --target PATH"},
+        {.on = !store, .refuses = STORE_ONLY, .why = "has a meaning only with --target"},
+        {.on = !remote,
+         .refuses = REMOTE_ONLY,
+         .why = "has a meaning only with a --target behind a network"},
         {.on = o->ioengine == IO_PSYNC,
          .refuses = URING_ONLY,
          .why = "has no meaning with --ioengine psync"},

@@ -159,6 +159,7 @@ static const struct {
     {"tier-engine", KVREPLAY},
     {"tier-map", KVREPLAY},
     {"tier-model", KVGEN},
+    {"timeout", KVREPLAY},
     {"timing", KVREPLAY},
     {"trace-speedup", KVGEN},
     {"track", KVPRECOND},
