@@ -24,7 +24,7 @@ lib/conf  := keys value conf
 lib/model := model hf_fields hf_layers hf_state hf_keys hf find
 lib/data  := data stream_avx2 stream_avx512
 lib/io    := gap_list io uring psync target_guard target_marker target_dir target_file target_device
-lib/tier  := extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object sim null
+lib/tier  := uri extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object owner remote resp_control resp sim null
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format
@@ -107,6 +107,16 @@ else
 XLSX_FLAGS := -DKVTRACE_XLSX=0
 endif
 
+# So is Redis: RESP=no builds without.
+RESP      ?= $(shell $(CC) -include hiredis/hiredis.h -E -x c -o /dev/null /dev/null 2>/dev/null && echo yes || echo no)
+ifeq ($(RESP),yes)
+RESP_FLAGS := -DKVTRACE_RESP=1
+# Only kvreplay uses it.
+LDLIBS     += -Wl,--as-needed -lhiredis -Wl,--no-as-needed
+else
+RESP_FLAGS := -DKVTRACE_RESP=0
+endif
+
 # ---- objects ----
 objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
 LIB_OBJS := $(call objs,$(LIB_FOLDERS))
@@ -130,8 +140,9 @@ ifneq ($(PKG_OK),yes)
 endif
 	@echo "optional parts: CUDA: $(CUDA)$(if $(CUDART), ($(CUDA_HOME)))"
 	@echo "optional parts: spreadsheets (libxlsxwriter): $(XLSX)"
+	@echo "optional parts: Redis as a target (hiredis): $(RESP)"
 FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(ISA_AVX2) $(ISA_AVX512) $(ISA_FETCH) $(GPU_FLAGS) \
-             $(XLSX_FLAGS)
+             $(XLSX_FLAGS) $(RESP_FLAGS)
 # Goals that build in folders of their own leave this one as it is.
 ifneq ($(filter-out asan tsan asan-build tsan-build arm64-build lint,$(or $(MAKECMDGOALS),all)),)
 $(shell mkdir -p $(BUILD) && { printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $(BUILD)/flags || \
@@ -158,6 +169,7 @@ $(BUILD)/lib/data/stream_avx512.o: ISA := $(ISA_AVX512)
 $(BUILD)/kvreplay/sched/reader.o $(BUILD)/kvreplay/sched/sched.o: ISA := $(ISA_FETCH)
 $(BUILD)/lib/tier/gpu.o $(BUILD)/tests/unit/tier/test_tier_gpu.o: ISA := $(GPU_FLAGS)
 $(BUILD)/kvstat/report/xlsx.o: ISA := $(XLSX_FLAGS)
+$(BUILD)/lib/tier/resp.o $(BUILD)/lib/tier/resp_control.o: ISA := $(RESP_FLAGS)
 $(BUILD)/bin/kvstat $(BUILD)/tests/unit/kvstat/test_% $(BUILD)/tests/bench/bench_kvstat_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)
 $(BUILD)/kvstat/report/xlsx_none.o: kvstat/report/xlsx.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -252,7 +264,7 @@ SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' ins
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck -j $(shell getconf _NPROCESSORS_ONLN) --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
-	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 -DKVTRACE_XLSX=0 '-DKVTRACE_VERSION="x"' \
+	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 -DKVTRACE_XLSX=0 -DKVTRACE_RESP=1 '-DKVTRACE_VERSION="x"' \
 	    -I. lib kvgen kvreplay kvstat kvprecond
 	shellcheck -x $(SH_FILES)
 	mandoc -Tlint -W warning $(addprefix man/,$(MANPAGES))
@@ -299,7 +311,7 @@ deb:
 	@echo build/deb/kvtrace_*.deb
 
 # The same objects with the third-party libraries linked in: only glibc is dynamic.
-$(STATIC): LDLIBS := $(patsubst %,-l:lib%.a,zstd json-c uring yaml xxhash csv) $(CUDART) -ldl -lrt -lm
+$(STATIC): LDLIBS := $(patsubst %,-l:lib%.a,zstd json-c uring yaml xxhash csv $(if $(filter yes,$(RESP)),hiredis)) $(CUDART) -ldl -lrt -lm
 STATIC_NAME := kvtrace-$(VERSION)-$(ARCH)
 STATIC_DIR  := $(BUILD)/static/$(STATIC_NAME)
 static: completions $(STATIC)

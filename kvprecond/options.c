@@ -14,6 +14,7 @@
 #include "lib/model/find.h"
 #include "lib/opt/files.h"
 #include "lib/opt/rows.h"
+#include "lib/tier/uri.h"
 
 #define BLOCK_MAX      (64 * UNITS_MIB)
 #define SIZE_MAX_BYTES (UNITS_GIB << 30) /* 1 EiB: sums of offsets stay far from overflow */
@@ -169,9 +170,9 @@ static const struct opt table[] = {
     {.type = OPT_HEADING, .help = "The target"},
     {.name = "target",
      .type = OPT_TEXT,
-     .offset = AT(path),
+     .offset = AT(target),
      .flags = OPT_COMMON,
-     .arg = "DIR|FILE|DEVICE",
+     .arg = "PATH|file:PATH",
      .help = "What to fill; the same as the operand."},
     {.name = "reserve",
      .type = OPT_TEXT,
@@ -279,20 +280,38 @@ static int check_files(const struct options *o, struct err *e)
     return files_check(files, sizeof(files) / sizeof(files[0]), e);
 }
 
+/* text: of the operand or the option. */
+static int check_target(struct options *o, const char *text, struct err *e)
+{
+    struct uri u;
+    int rc = uri_parse(&u, text, o->target ? "--target" : "", e);
+
+    if (rc < 0)
+        return rc;
+    if (u.scheme != URI_PATH)
+        return err_set(e, EINVAL, ERR_INPUT, o->target ? "--target" : "",
+                       "%s: kvprecond fills directories, files and devices only",
+                       uri_scheme_text(u.scheme));
+    if (u.text != text)
+        return err_set(e, EINVAL, ERR_INPUT, o->target ? "--target" : "",
+                       "a fill has no tiers: leave out the number before the path");
+    o->path = u.path;
+    return 0;
+}
+
 static int check(struct options *o, const struct opt_parser *p, struct err *e)
 {
     const char *const *operand;
     size_t n = opt_operands(p, &operand);
     int rc;
 
-    if (n == 0 && !o->path)
+    if (n == 0 && !o->target)
         return err_set(e, EINVAL, ERR_INPUT, "", "no target given (see kvprecond --help)");
-    if (n + (o->path != NULL) > 1)
+    if (n + (o->target != NULL) > 1)
         return err_set(e, EINVAL, ERR_INPUT, operand[n - 1], "only one target can be given");
-    if (!o->path)
-        o->path = operand[0];
-    if (!*o->path)
-        return err_set(e, EINVAL, ERR_INPUT, "", "the target's name is empty");
+    rc = check_target(o, n ? operand[0] : o->target, e);
+    if (rc < 0)
+        return rc;
     rc = target_kind(o->path, &o->kind, e);
     if (rc < 0)
         return rc;

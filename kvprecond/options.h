@@ -16,7 +16,8 @@
 #include "lib/opt/opt.h"
 
 struct options {
-    const char *path;      /* the operand, lent from argv */
+    const char *target;    /* of --target; NULL: the operand says it */
+    const char *path;      /* of the target, lent from argv */
     enum target_kind kind; /* of path */
     enum plan_mode mode;
     uint64_t size; /* 0: twice the device */

@@ -31,37 +31,40 @@ enum {
     SERVED_ONLY = OPTIONS_MARKS << 4,
     SIMULATED_GPU_ONLY = OPTIONS_MARKS << 5,
     NOT_NULL = OPTIONS_MARKS << 6,
-    TARGET_ONLY = OPTIONS_MARKS << 7,
+    PATH_ONLY = OPTIONS_MARKS << 7, /* a target that is a path */
     URING_ONLY = OPTIONS_MARKS << 8,
     DIRECT_ONLY = OPTIONS_MARKS << 9,
     COMPRESSED_ONLY = OPTIONS_MARKS << 10,
-    PLAIN_ONLY = OPTIONS_MARKS << 11
+    PLAIN_ONLY = OPTIONS_MARKS << 11,
+    STORE_ONLY = OPTIONS_MARKS << 12, /* a path or a remote store */
+    REMOTE_ONLY = OPTIONS_MARKS << 13
 };
 
 static const struct opt table[] = {
     {.type = OPT_HEADING, .help = "Targets"},
     {.name = "target",
-     .type = OPT_TEXT,
-     .offset = AT(target),
+     .type = OPT_LIST,
+     .offset = AT(targets),
      .flags = OPT_COMMON,
-     .arg = "DIR|FILE|DEVICE",
+     .arg = "[TIER=]URI",
      .alias = "nvme|cache-dir",
      .marks = NOT_NULL,
-     .help = "Where Tier-2 objects go. A directory (created, or empty, or ours), a file or a "
-             "block device; needed if the trace has Tier-2 rows."},
+     .help = "Where the objects of a tier go, Tier-2 unless TIER says otherwise. A directory "
+             "(created, or empty, or ours), a file, a block device, or a Redis server "
+             "(redis://HOST:PORT/DB); needed if the trace has Tier-2 rows."},
     {.name = "layout",
      .type = OPT_ENUM,
      .offset = AT(layout),
      .choices = "auto|files|slab",
      .def = "auto",
-     .marks = NOT_NULL | TARGET_ONLY,
+     .marks = NOT_NULL | PATH_ONLY,
      .help = "How objects lie on the target: one file each, or all in one slab. auto: files "
              "in a directory, else a slab."},
     {.name = "destroy-data",
      .type = OPT_FLAG,
      .offset = AT(destroy_data),
      .flags = OPT_COMMON,
-     .marks = NOT_NULL | TARGET_ONLY,
+     .marks = NOT_NULL | STORE_ONLY,
      .help = "Overwrite a device, or data of others in a file. Removes what an earlier run "
              "kept, too."},
     {.name = "gpu-mem",
@@ -141,7 +144,7 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = AT(keep),
      .flags = OPT_COMMON,
-     .marks = NOT_AUTOSCALE | NOT_NULL | TARGET_ONLY,
+     .marks = NOT_AUTOSCALE | NOT_NULL | STORE_ONLY,
      .help = "Leave the objects on the target for later runs. They survive a power cut once "
              "the run has ended. What an earlier run kept is used and left."},
     {.name = "reserve",
@@ -149,7 +152,7 @@ static const struct opt table[] = {
      .offset = AT(reserve),
      .arg = "PERCENT|auto",
      .def = "auto",
-     .marks = NOT_NULL | TARGET_ONLY,
+     .marks = NOT_NULL | PATH_ONLY,
      .help = "Percentage of the target's file system that stays free. auto: the smaller of 5 "
              "% of it and half of what is free."},
     {.type = OPT_HEADING, .help = "Load"},
@@ -404,14 +407,14 @@ static const struct opt table[] = {
      .def = "1MiB",
      .min = 4096,
      .max = 64 * MIB,
-     .marks = NOT_NULL | TARGET_ONLY,
+     .marks = NOT_NULL | PATH_ONLY,
      .help = "Size of the I/Os that an object is cut into, a multiple of 4 KiB."},
     {.name = "iodepth",
      .type = OPT_U64,
      .offset = AT(iodepth),
      .arg = "N",
      .max = 1024,
-     .marks = NOT_NULL | TARGET_ONLY,
+     .marks = NOT_NULL | PATH_ONLY,
      .help = "I/Os in flight; 0: 32, with --timing served one for each worker, at most 256 "
              "MiB."},
     {.name = "rings",
@@ -422,7 +425,7 @@ static const struct opt table[] = {
      .def = "1",
      .min = 1,
      .max = 64,
-     .marks = NOT_NULL | TARGET_ONLY,
+     .marks = NOT_NULL | PATH_ONLY,
      .help = "I/O threads, each with its own ring; they share --iodepth."},
     {.name = "ioengine",
      .type = OPT_ENUM,
@@ -430,33 +433,42 @@ static const struct opt table[] = {
      .flags = OPT_EXPERT,
      .choices = "auto|uring|psync",
      .def = "auto",
-     .marks = NOT_NULL | TARGET_ONLY,
+     .marks = NOT_NULL | PATH_ONLY,
      .help = "How I/O is done. uring: io_uring; psync: threads with pread and pwrite; auto: "
              "io_uring where it works."},
     {.name = "sqpoll",
      .type = OPT_FLAG,
      .offset = AT(sqpoll),
      .flags = OPT_EXPERT,
-     .marks = NOT_NULL | TARGET_ONLY | URING_ONLY,
+     .marks = NOT_NULL | PATH_ONLY | URING_ONLY,
      .help = "io_uring with a kernel thread that polls for submissions."},
     {.name = "iopoll",
      .type = OPT_FLAG,
      .offset = AT(iopoll),
      .flags = OPT_EXPERT,
-     .marks = NOT_NULL | TARGET_ONLY | URING_ONLY | DIRECT_ONLY,
+     .marks = NOT_NULL | PATH_ONLY | URING_ONLY | DIRECT_ONLY,
      .help = "io_uring that polls for completions."},
     {.name = "buffered",
      .type = OPT_FLAG,
      .offset = AT(buffered),
-     .marks = NOT_NULL | TARGET_ONLY,
+     .marks = NOT_NULL | PATH_ONLY,
      .help = "Use the page cache (no O_DIRECT)."},
     {.name = "sync",
      .type = OPT_ENUM,
      .offset = AT(sync),
      .choices = "none|end|object",
      .def = "none",
-     .marks = NOT_NULL | TARGET_ONLY,
+     .marks = NOT_NULL | PATH_ONLY,
      .help = "When to call fdatasync: never, once at the end, or after each object."},
+    {.name = "timeout",
+     .type = OPT_DURATION,
+     .offset = AT(timeout_ns),
+     .arg = "TIME",
+     .def = "60s",
+     .min = 1e6,
+     .max = 1e14,
+     .marks = NOT_NULL | REMOTE_ONLY,
+     .help = "Fail an operation on a remote store (ETIMEDOUT) after this time without progress."},
     {.name = "verify",
      .type = OPT_ENUM,
      .offset = AT(verify),
@@ -483,7 +495,7 @@ static const struct opt table[] = {
      .def = "1",
      .min = 1,
      .max = 64,
-     .marks = NOT_NULL | TARGET_ONLY,
+     .marks = NOT_NULL | STORE_ONLY,
      .help = "Make Tier-2 objects that compress R times."},
     {.name = "dedup-ratio",
      .type = OPT_F64,
@@ -492,7 +504,7 @@ static const struct opt table[] = {
      .def = "1",
      .min = 1,
      .max = 255,
-     .marks = NOT_NULL | TARGET_ONLY,
+     .marks = NOT_NULL | STORE_ONLY,
      .help = "Make Tier-2 objects in which R consecutive blocks are the same."},
     {.type = OPT_HEADING, .help = "Output"},
     {.name = "output",
@@ -559,6 +571,33 @@ const char *options_results(const struct options *o)
     return o->output ? o->output : isatty(STDOUT_FILENO) ? NULL : "-";
 }
 
+/* Takes the texts of --target. */
+static int check_targets(struct options *o, struct err *e)
+{
+    o->nvme = NULL;
+    for (unsigned i = 0; i < TRACE_TIERS; i++)
+        o->has_target[i] = false;
+    for (size_t i = 0; i < o->targets.count; i++) {
+        const char *text = o->targets.item[i];
+        struct uri u;
+        int rc = uri_parse(&u, text, "--target", e);
+        if (rc < 0)
+            return rc;
+        if (u.scheme == URI_PATH && u.tier != TRACE_STORAGE)
+            return err_set(e, -EINVAL, ERR_INPUT, "--target",
+                           "%s: a path serves tier 2 only (--tier-map runs rows of other tiers "
+                           "there)",
+                           text);
+        if (o->has_target[u.tier])
+            return err_set(e, -EINVAL, ERR_INPUT, "--target", "two of them for tier %u", u.tier);
+        o->has_target[u.tier] = true;
+        o->target[u.tier] = u;
+        if (u.scheme == URI_PATH)
+            o->nvme = u.path;
+    }
+    return 0;
+}
+
 /* Refuses options that have no meaning in the modes that others choose. */
 static int check_modes(const struct options *o, const struct opt_parser *p, struct err *e)
 {
@@ -568,7 +607,12 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
     bool autoscale = o->autoscale != SEARCH_OFF;
     enum sched_timing timing = autoscale ? SCHED_SERVED : o->timing;
     bool real_gpu = strcmp(o->gpu, "auto") != 0 && strcmp(o->gpu, "off") != 0;
-    bool other_tier_0 = false;
+    bool other_tier_0 = o->has_target[TRACE_GPU], store = false, remote = false;
+
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        store |= o->has_target[i];
+        remote |= o->has_target[i] && o->target[i].scheme != URI_PATH;
+    }
 
     for (size_t i = 0; i < o->tier_engine.count; i++)
         other_tier_0 |= o->tier_engine.item[i][0] == '0';
@@ -597,7 +641,11 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .refuses = SIMULATED_GPU_ONLY,
          .why = "applies only to a simulated GPU, but --gpu requires a real one"},
         {.on = o->null, .refuses = NOT_NULL, .why = "does not apply with --null"},
-        {.on = !o->target, .refuses = TARGET_ONLY, .why = "applies only with --target"},
+        {.on = !o->nvme, .refuses = PATH_ONLY, .why = "applies only with --target PATH"},
+        {.on = !store, .refuses = STORE_ONLY, .why = "applies only with --target"},
+        {.on = !remote,
+         .refuses = REMOTE_ONLY,
+         .why = "applies only with a --target behind a network"},
         {.on = o->ioengine == IO_PSYNC,
          .refuses = URING_ONLY,
          .why = "does not apply with --ioengine psync"},
@@ -682,7 +730,7 @@ static int check_files(const struct options *o, const char *trace, struct err *e
     const char *results = options_results(o);
     const struct file_use files[] = {
         {FILES_STREAMED, "--output", results},   {FILES_WRITTEN, "--summary", o->summary},
-        {FILES_TARGET, "the target", o->target}, {FILES_READ, "the trace", trace},
+        {FILES_TARGET, "the target", o->nvme}, {FILES_READ, "the trace", trace},
         {FILES_READ, "--config", o->config},     {FILES_READ, "--ceiling", o->ceiling},
     };
 
@@ -726,7 +774,9 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
     *trace = n ? items[0] : "-";
     if (o->chunk_bytes % 4096)
         return err_set(e, -EINVAL, ERR_INPUT, "--chunk-size", "not a multiple of 4 KiB");
-    int rc = check_modes(o, p, e);
+    int rc = check_targets(o, e);
+    if (rc == 0)
+        rc = check_modes(o, p, e);
     if (rc == 0 && o->autoscale != SEARCH_OFF)
         rc = check_autoscale(p, o, e);
     if (rc == 0)

@@ -17,6 +17,7 @@
 #include "lib/opt/opt.h"
 #include "lib/opt/rows.h"
 #include "lib/tier/tier.h"
+#include "lib/tier/uri.h"
 
 /* --only-tier, in the order of its choices. */
 enum options_only_tier {
@@ -40,13 +41,14 @@ enum options_marks {
 };
 
 struct options {
-    const char *target, *output, *summary, *ceiling, *gpu, *spin, *lateness_budget, *config;
+    const char *output, *summary, *ceiling, *gpu, *spin, *lateness_budget, *config;
     double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_share, compress_ratio, dedup_ratio;
     const char *reserve;
     uint64_t only_users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, rings,
         limit, threads, max_writes, loops;
     bool full;
     int64_t warmup_ns, duration_ns, gpu_latency_ns, lag_limit_ns;
+    int64_t timeout_ns;         /* of remote stores */
     int64_t spin_ns;            /* of --spin: a time, or IDLE_SPIN_AUTO */
     int64_t lateness_budget_ns; /* VALIDITY_BUDGET_NONE unless given */
     enum opt_frames frames;
@@ -66,7 +68,11 @@ struct options {
     enum ledger_on_lag on_lag;
     bool zstd, notes, keep, destroy_data, sqpoll, iopoll, buffered, null, skip_bad_rows,
         long_window;
-    struct opt_list tier_engine, tier_map;
+    struct opt_list tier_engine, tier_map, targets;
+    /* of --target, by tier; nvme: the path under Tier-2, NULL: none */
+    struct uri target[TRACE_TIERS];
+    bool has_target[TRACE_TIERS];
+    const char *nvme;
 
     /* --autoscale; the last four come from the configuration. */
     enum search_mode autoscale;

@@ -49,17 +49,15 @@ static void populate_take_room(struct populate *p, const struct object *want)
 
 int populate_adopt(struct populate *p, struct err *e)
 {
-    struct tier *tier = p->tiers->tier[TRACE_STORAGE];
     struct object *want;
 
-    if (!p->tiers->storage.was_kept)
-        return 0;
     for (size_t pos = 0; (want = objects_next(p->survey->objects, &pos));) {
         uint64_t size, generation;
-        if (!want->initial || want->tier != TRACE_STORAGE)
+        if (!want->initial || !p->tiers->kept[want->tier])
             continue;
+        struct tier *tier = p->tiers->tier[want->tier];
         struct tier_op op = populate_op(want, 0);
-        op.verify = p->tiers->storage.unsure ? TIER_VERIFY_HEADER : TIER_VERIFY_NONE;
+        op.verify = p->tiers->unsure[want->tier] ? TIER_VERIFY_HEADER : TIER_VERIFY_NONE;
         int rc = tier->ops->adopt(tier, &op, &size, &generation);
         p->done.torn_objects += rc == -EBADMSG;
         if (rc < 0 || DATA_PADDED(size) != DATA_PADDED(want->size))

@@ -171,7 +171,7 @@ static void replay_set_tiers(struct replay *r)
                             .inflight = o->inflight,
                             .any_order = o->timing == SCHED_SERVED,
                             .chunk_bytes = o->chunk_bytes,
-                            .storage = {.path = o->target,
+                            .storage = {.path = o->nvme,
                                         .layout = o->layout,
                                         .destroy_data = o->destroy_data,
                                         .keep = o->keep,
@@ -180,6 +180,7 @@ static void replay_set_tiers(struct replay *r)
                                         .bytes = (uint64_t)(o->storage_gb * (double)UNITS_GIB),
                                         .reserve = o->reserve_share,
                                         .inflight = o->inflight},
+                            .timeout_ns = o->timeout_ns,
                             .io = o->ioengine,
                             .iodepth = options_iodepth(o),
                             .rings = (unsigned)o->rings,
@@ -188,6 +189,10 @@ static void replay_set_tiers(struct replay *r)
                             .sync_objects = o->sync == STORAGE_SYNC_OBJECT,
                             .compress_ratio = o->compress_ratio,
                             .dedup_ratio = o->dedup_ratio};
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        if (o->has_target[i] && o->target[i].scheme != URI_PATH)
+            r->tiers.o.remote[i] = &o->target[i];
+    }
 }
 
 /* Opens the tiers, adopts what an earlier run left, and checks that the rest has room. */
@@ -477,7 +482,8 @@ static void replay_set_evidence(struct replay *r)
     ev->lag_limit_ns = r->o->lag_limit_ns;
     ev->elapsed_ns = last > r->outcome.zero_ns ? last - r->outcome.zero_ns : 0;
     ev->warmup_ns = r->o->warmup_ns;
-    ev->dedup_ratio = r->tiers.storage.open ? r->o->dedup_ratio : 1;
+    bool remote = r->tiers.choice[TRACE_STORAGE].kind == TIERS_REMOTE;
+    ev->dedup_ratio = r->tiers.storage.open || remote ? r->o->dedup_ratio : 1;
     ev->gaps = r->tiers.gaps;
     ev->zero_ns = r->outcome.zero_ns;
     ev->own_io_ns = -1;
@@ -487,9 +493,13 @@ static void replay_set_evidence(struct replay *r)
         ev->loops[i] = (enum gap_of)info->loops;
         ev->real_engine |= ev->real[i];
     }
-    if (r->tiers.storage.open && r->tiers.info[TRACE_STORAGE].engine) {
+    if ((r->tiers.storage.open || remote) && r->tiers.info[TRACE_STORAGE].engine) {
         ev->storage = &r->tiers.info[TRACE_STORAGE];
         ev->own_io_ns = ev->storage->io_ns - r->tiers.io_ns_before[TRACE_STORAGE];
+    }
+    if (remote) {
+        ev->target = TARGET_MEDIUM_NETWORK;
+        snprintf(ev->file_system, sizeof(ev->file_system), "%s", ev->storage->engine);
     }
     replay_set_overload(r);
     ev->fell_back = r->tiers.info[TRACE_STORAGE].fallbacks.count > 0;
@@ -616,6 +626,8 @@ out:;
      * When nothing was run, what an earlier run kept stays. A target that is still at work stays as
      * it is, for the next run to clear. */
     bool keep = ran ? r.o->keep : r.tiers.storage.was_kept;
+    if (ran && !r.tiers_stuck)
+        tiers_keep(&r.tiers, r.o->keep);
     int closed = r.tiers_stuck ? 0 : tiers_close(&r.tiers, keep, r.objects, rc ? NULL : e);
     const struct counts *n = &r.counts;
     enum sched_end end = r.outcome.end;

@@ -198,6 +198,14 @@ int tiers_choose(struct tiers *t, struct err *e)
     if (o->storage.path && t->choice[TRACE_STORAGE].kind != TIERS_NONE)
         return err_set(e, -EINVAL, ERR_INPUT, "--target",
                        "does not apply when --tier-engine replaces tier 2");
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        if (!o->remote[i])
+            continue;
+        if (t->choice[i].kind != TIERS_NONE || (i == TRACE_GPU && strcmp(o->gpu, "auto") != 0))
+            return err_set(e, -EINVAL, ERR_INPUT, "--target",
+                           "does not apply when another engine replaces tier %u", i);
+        t->choice[i].kind = TIERS_REMOTE;
+    }
     rc = o->null ? 0 : choose_gpu(t, !s || s->tier_rows[TRACE_GPU] > 0, e);
     if (rc < 0)
         return rc;
@@ -344,7 +352,8 @@ static int size_one(struct tiers *t, unsigned i, uint64_t known, struct err *e)
                                                      : TIERS_NO_LIMIT,
                                .max_objects = TIERS_NO_LIMIT};
     t->exact[i] = asked > 0;
-    t->wrap[i] = t->o.overflow == TIERS_OVERFLOW_WRAP && kind != TIERS_STORAGE;
+    t->wrap[i] =
+        t->o.overflow == TIERS_OVERFLOW_WRAP && kind != TIERS_STORAGE && kind != TIERS_REMOTE;
     if (asked && peak > asked && !t->wrap[i])
         return too_small(e, i, peak, asked, "the tier as asked for");
     if (memory && !asked) {
@@ -446,6 +455,33 @@ static int open_storage(struct tiers *t, struct bell *bell, struct err *e)
     return tier_storage_open(&t->tier[TRACE_STORAGE], &s, bell, e);
 }
 
+static int open_remote(struct tiers *t, unsigned i, struct bell *bell, struct err *e)
+{
+    const struct tiers_opts *o = &t->o;
+    struct tier_remote_opts r = {.uri = o->remote[i],
+                                 .program = "kvreplay",
+                                 .keep = o->storage.keep,
+                                 .destroys = o->storage.destroy_data,
+                                 .data_seed = o->storage.data_seed,
+                                 .timeout_ns = o->timeout_ns,
+                                 .max_ops = (unsigned)o->inflight,
+                                 .gaps = t->gaps};
+    struct tier_remote_facts facts;
+    int rc = data_shape(o->compress_ratio, o->dedup_ratio, &r.shape);
+
+    if (rc < 0)
+        return err_set(e, rc, ERR_INPUT, "--compress-ratio", "out of range");
+    rc = tier_resp_open(&t->tier[i], &r, bell, e);
+    if (rc < 0)
+        return rc;
+    tier_remote_look(t->tier[i], &facts);
+    t->kept[i] = facts.kept;
+    t->unsure[i] = facts.unsure;
+    uint64_t peak = t->surveyed ? t->surveyed->room[i].peak : 0;
+    return peak > facts.room_bytes ? too_small(e, i, peak, facts.room_bytes, o->remote[i]->text)
+                                   : 0;
+}
+
 static int open_host(struct tiers *t, unsigned i, struct bell *bell, struct err *e)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -482,6 +518,11 @@ int tiers_open(struct tiers *t, struct bell *bell, struct err *e)
         switch (t->choice[i].kind) {
         case TIERS_STORAGE:
             rc = open_storage(t, bell, e);
+            t->kept[i] = t->storage.was_kept;
+            t->unsure[i] = t->storage.unsure;
+            break;
+        case TIERS_REMOTE:
+            rc = open_remote(t, i, bell, e);
             break;
         case TIERS_HOST:
             rc = open_host(t, i, bell, e);
@@ -506,6 +547,14 @@ int tiers_open(struct tiers *t, struct bell *bell, struct err *e)
     }
     tiers_describe(t);
     return 0;
+}
+
+void tiers_keep(struct tiers *t, bool keep)
+{
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        if (t->tier[i] && t->choice[i].kind == TIERS_REMOTE)
+            tier_remote_keep(t->tier[i], keep);
+    }
 }
 
 void tiers_describe(struct tiers *t)

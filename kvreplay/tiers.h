@@ -13,6 +13,7 @@
 #include "lib/io/io.h"
 #include "lib/opt/opt.h"
 #include "lib/tier/tier.h"
+#include "lib/tier/uri.h"
 
 /* In the order of the choices of --overflow. */
 enum tiers_overflow {
@@ -32,6 +33,8 @@ struct tiers_opts {
     bool any_order;    /* requests run in another order than the trace's (--timing served) */
     uint64_t chunk_bytes;
     struct storage_opts storage;
+    const struct uri *remote[TRACE_TIERS]; /* stores behind a network; NULL: none */
+    int64_t timeout_ns;                    /* theirs */
     /* of the storage engine */
     enum io_engine io;
     unsigned iodepth, rings;
@@ -45,7 +48,8 @@ enum tiers_kind {
     TIERS_HOST,
     TIERS_GPU,
     TIERS_SIM,
-    TIERS_NULL
+    TIERS_NULL,
+    TIERS_REMOTE
 };
 
 /* The engine of a tier. */
@@ -73,7 +77,8 @@ struct tiers {
     int64_t io_ns_before[TRACE_TIERS];
     bool verifies[TRACE_TIERS];
     struct storage storage;
-    struct gap_list *gaps; /* the caller's, set before the opening */
+    bool kept[TRACE_TIERS], unsure[TRACE_TIERS]; /* what an earlier run left: struct storage */
+    struct gap_list *gaps;                       /* the caller's, set before the opening */
 };
 
 /* Takes the texts of --tier-engine, before the trace is read. -EINVAL with *e. */
@@ -89,13 +94,15 @@ int tiers_open(struct tiers *t, struct bell *bell, struct err *e);
 /* Checks the room on the storage target, of which adopted objects hold kept_bytes. Refuses a target
  * too small for the peak and the staying_bytes of objects that the trace only reads. */
 int tiers_storage_room(struct tiers *t, uint64_t kept_bytes, uint64_t staying_bytes, struct err *e);
+/* Whether closing leaves the objects of remote stores there. Without it, what was kept stays. */
+void tiers_keep(struct tiers *t, bool keep);
 /* Asks the open engines again what they are, and what they had to do without. */
 void tiers_describe(struct tiers *t);
 /* The clock starts: what the engines moved so far is no part of the run. */
 void tiers_began(struct tiers *t);
 /* Threads that serve operations, of all engines. */
 unsigned tiers_threads(const struct tiers *t);
-/* Closes what is open, the target last (keep: objects stay). The first failure is in *e.
+/* Closes what is open, the target last (keep: its objects stay). The first failure is in *e.
  * Idempotent. */
 int tiers_close(struct tiers *t, bool keep, const struct objects *objects, struct err *e);
 

@@ -222,7 +222,7 @@ void counts_add(struct counts *s, const struct row *r)
     s->absent += t->status == TRACE_ABSENT;
     s->corrupt += t->status == TRACE_CORRUPT;
     s->lost += t->status == TRACE_LOST;
-    s->failed += (t->status > 0 && t->status < TRACE_ABSENT) || t->status == TRACE_LOST;
+    s->failed += t->status > 0 && t->status != TRACE_ABSENT && t->status != TRACE_CORRUPT;
     if (ok && has_tier) {
         s->read_bytes[t->tier] += read ? t->size : 0;
         s->write_bytes[t->tier] += write ? t->size : 0;

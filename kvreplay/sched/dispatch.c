@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A slot in flight: one operation. */
 struct slot {
@@ -68,6 +69,7 @@ static void prepare_op(struct tier_op *op, enum tier_verb verb, const struct row
     op->place = o->place;
     op->owner = op->state = NULL;
     op->fault.kind = DATA_FAULT_NONE;
+    op->code[0] = '\0';
 }
 
 static bool prepare_write(struct row *r, struct tier_op *op)
@@ -168,10 +170,15 @@ static bool complete_removal(struct object *o, const struct tier_op *op)
  * that finds no folder is an error like any other. */
 static int status_of(const struct tier_op *op)
 {
+    int status;
+
     if (op->status == -EBADMSG && op->fault.kind)
         return TRACE_CORRUPT;
     if (op->status == -ENOENT && op->verb != TIER_WRITE)
         return TRACE_LOST;
+    if (op->status == -EREMOTEIO && op->code[0] &&
+        trace_status_parse(op->code, strlen(op->code), &status) == 0)
+        return status;
     return -op->status;
 }
 

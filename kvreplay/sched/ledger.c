@@ -87,6 +87,10 @@ static void ledger_say_failed(const struct ledger *l, const struct row *r)
     char row[LEDGER_ROW];
 
     ledger_row(r, row);
+    if (r->t.status >= TRACE_FOREIGN) {
+        ledger_say(l, "%s, %llu bytes): %s: the store refused it", row, size, name);
+        return;
+    }
     switch (r->t.status) {
     case TRACE_LOST:
         ledger_say(l,

@@ -165,6 +165,7 @@ static const struct {
     {"tier-engine", KVREPLAY},
     {"tier-map", KVREPLAY},
     {"tier-model", KVGEN},
+    {"timeout", KVREPLAY},
     {"timing", KVREPLAY},
     {"trace-speedup", KVGEN | OLD},
     {"track", KVPRECOND},

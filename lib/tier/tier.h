@@ -47,6 +47,9 @@ struct tier_parts {
  * caller also orders the operations on one object (reads may run together; a write or delete runs
  * alone), and keeps the live objects within the capacity that it opened the tier with.
  */
+enum {
+    TIER_CODE_CAP = 40
+};
 struct tier_op {
     /* in */
     enum tier_verb verb;
@@ -60,8 +63,10 @@ struct tier_op {
     void *owner; /* the caller's */
     /* out */
     int status; /* 0; -ENOENT not there; -EINVAL more asked for than stored; other negative errno.
-                   -EBADMSG with fault.kind set: corrupt; without: the device's own error */
-    int64_t done_ns; /* monotonic time of completion */
+                   -EBADMSG with fault.kind set: corrupt; without: the device's own error;
+                   -EREMOTEIO with code set: a remote store refused */
+    char code[TIER_CODE_CAP]; /* what it answered: "RESP:OOM" */
+    int64_t done_ns;          /* monotonic time of completion */
     struct tier_parts part;
     int64_t device_ns;       /* storage or memory worked for it: meta + io + flush */
     struct data_fault fault; /* when corrupt; the submitter sets its kind to DATA_FAULT_NONE */
@@ -196,6 +201,33 @@ struct tier_sim_opts {
 };
 int tier_sim_open(struct tier **out, const struct tier_sim_opts *o, struct bell *bell,
                   struct err *e);
+
+/* Stores behind a network (resp.c). */
+struct uri;
+struct tier_remote_opts {
+    const struct uri *uri; /* the caller's */
+    const char *program;   /* for the marker; letters */
+    bool keep;             /* objects are to stay */
+    bool destroys;         /* what an earlier run kept may be removed */
+    uint64_t data_seed;
+    int64_t timeout_ns; /* without progress, before an operation fails with -ETIMEDOUT */
+    uint32_t shape;     /* of all contents (data_shape) */
+    unsigned max_ops;
+    struct gap_list *gaps; /* as of storage */
+};
+/* Redis and all that speak its protocol. A password comes from REDISCLI_AUTH. -ENOTSUP: built
+ * without hiredis, or (rediss:) without TLS. */
+int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct bell *bell,
+                   struct err *e);
+/* Of a remote store that is open. */
+struct tier_remote_facts {
+    bool kept;           /* an earlier run left its objects, for adopt */
+    bool unsure;         /* ... and may have died: verify them */
+    uint64_t room_bytes; /* free; UINT64_MAX: not known */
+};
+void tier_remote_look(const struct tier *tier, struct tier_remote_facts *f);
+/* Whether closing leaves the objects there. Without it, what an earlier run kept stays. */
+void tier_remote_keep(struct tier *tier, bool keep);
 
 /* Null (null.c): completes at once and stores nothing. */
 int tier_null_open(struct tier **out, struct bell *bell, struct err *e);

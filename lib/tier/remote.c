@@ -1,0 +1,230 @@
+/* The tier behind the engines of remote stores. The scheduler's thread submits and polls; the
+ * engine's thread does all I/O. */
+#include "lib/tier/remote.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/spsc.h"
+#include "lib/base/thread.h"
+#include "lib/base/units.h"
+#include "lib/io/gap_list.h"
+
+struct remote {
+    struct tier tier;
+    const struct remote_engine *engine;
+    void *state;
+    struct bell *bell;        /* the scheduler's */
+    struct spsc *todo, *done; /* to the engine's thread and back */
+    struct gap_list *gaps;
+    struct gap_loop loop; /* the engine's thread's */
+    unsigned inside, max_ops;
+    uint32_t shape;
+    bool kicked, keep;
+    atomic_bool stop;
+    struct owner owner; /* the renewing thread's, while it runs */
+    struct bell *end;   /* rings when that thread shall end */
+    bool runs, renews;
+    pthread_t run_thread, renew_thread;
+};
+
+/* ---- the engine's thread ---- */
+
+struct tier_op *remote_take(struct remote *r)
+{
+    return spsc_pop(r->todo);
+}
+
+bool remote_stopping(const struct remote *r)
+{
+    return atomic_load_explicit(&r->stop, memory_order_acquire);
+}
+
+void remote_done(struct remote *r, struct tier_op *op, int64_t at_ns)
+{
+    op->done_ns = at_ns;
+    gap_loop_look(&r->loop, op->start_ns, op->done_ns);
+    (void)spsc_push(r->done, op); /* has room for max_ops */
+    bell_ring(r->bell);
+}
+
+static void *run_main(void *arg)
+{
+    struct remote *r = arg;
+
+    gap_loop_open(&r->loop, r->gaps, GAPS_OF_ENGINE, r->engine->name, 0);
+    r->engine->run(r, r->state);
+    gap_loop_close(&r->loop);
+    return NULL;
+}
+
+static void *renew_main(void *arg)
+{
+    struct remote *r = arg;
+
+    for (;;) {
+        uint32_t seen = bell_seen(r->end);
+        int64_t until = clock_now_ns() + OWNER_RENEW_S * UNITS_NS_PER_S;
+        if (remote_stopping(r))
+            return NULL;
+        if (bell_wait(r->end, seen, until) == -ETIMEDOUT)
+            (void)owner_renew(&r->owner); /* closing says what was lost */
+    }
+}
+
+/* ---- the scheduler's side ---- */
+
+static int remote_submit(struct tier *tier, struct tier_op *op)
+{
+    struct remote *r = (struct remote *)tier;
+
+    if (r->inside == r->max_ops)
+        return -EAGAIN;
+    r->inside++;
+    op->start_ns = clock_now_ns();
+    op->status = 0;
+    op->code[0] = '\0';
+    op->part = (struct tier_parts){0};
+    op->device_ns = 0;
+    op->fault.kind = DATA_FAULT_NONE;
+    op->id.shape = r->shape;
+    (void)spsc_push(r->todo, op);
+    r->kicked = true;
+    return 0;
+}
+
+static void remote_kick(struct tier *tier)
+{
+    struct remote *r = (struct remote *)tier;
+
+    if (r->kicked)
+        r->engine->wake(r->state);
+    r->kicked = false;
+}
+
+static size_t remote_poll(struct tier *tier, struct tier_op **done, size_t max)
+{
+    struct remote *r = (struct remote *)tier;
+    size_t n = 0;
+
+    while (n < max && (done[n] = spsc_pop(r->done)))
+        n++;
+    r->inside -= (unsigned)n;
+    return n;
+}
+
+static int64_t remote_next_ns(struct tier *tier)
+{
+    (void)tier;
+    return INT64_MAX;
+}
+
+static int remote_adopt(struct tier *tier, struct tier_op *op, uint64_t *size, uint64_t *generation)
+{
+    struct remote *r = (struct remote *)tier;
+
+    op->id.shape = r->shape;
+    return r->engine->adopt(r->state, op, size, generation);
+}
+
+static void remote_describe(const struct tier *tier, struct tier_info *info)
+{
+    const struct remote *r = (const struct remote *)tier;
+
+    *info = (struct tier_info){
+        .verifies = true, .threads = 1, .huge_pages = -1, .registered = -1, .direct = -1};
+    r->engine->describe(r->state, info);
+}
+
+void tier_remote_look(const struct tier *tier, struct tier_remote_facts *f)
+{
+    const struct remote *r = (const struct remote *)tier;
+
+    *f = (struct tier_remote_facts){
+        .kept = r->owner.kept, .unsure = r->owner.unsure, .room_bytes = r->engine->room(r->state)};
+}
+
+void tier_remote_keep(struct tier *tier, bool keep)
+{
+    ((struct remote *)tier)->keep = keep;
+}
+
+static int remote_close(struct tier *tier, struct err *e)
+{
+    struct remote *r = (struct remote *)tier;
+
+    atomic_store_explicit(&r->stop, true, memory_order_release);
+    if (r->runs) {
+        r->engine->wake(r->state);
+        pthread_join(r->run_thread, NULL);
+    }
+    if (r->renews) {
+        bell_ring(r->end);
+        pthread_join(r->renew_thread, NULL);
+    }
+    int rc = owner_leave(&r->owner, r->keep, e);
+    if (rc < 0 && e)
+        e->class = ERR_FAILED; /* the run itself is done */
+    r->engine->close(r->state);
+    spsc_free(r->todo);
+    spsc_free(r->done);
+    bell_free(r->end);
+    free(r);
+    return rc;
+}
+
+static const struct tier_ops remote_ops = {
+    .submit = remote_submit,
+    .kick = remote_kick,
+    .poll = remote_poll,
+    .next_ns = remote_next_ns,
+    .adopt = remote_adopt,
+    .describe = remote_describe,
+    .close = remote_close,
+};
+
+int remote_open(struct tier **out, const struct remote_engine *engine, void *state,
+                const struct owner_store *store, const struct tier_remote_opts *o,
+                struct bell *bell, struct err *e)
+{
+    const struct owner_opts owner = {.program = o->program,
+                                     .keeps = o->keep,
+                                     .destroys = o->destroys,
+                                     .data_seed = o->data_seed};
+    struct remote *r = calloc(1, sizeof(*r));
+    int rc = 0;
+
+    if (!r) {
+        engine->close(state);
+        return err_nomem(e, "remote store");
+    }
+    *r = (struct remote){.tier.ops = &remote_ops,
+                         .engine = engine,
+                         .state = state,
+                         .bell = bell,
+                         .todo = spsc_create(o->max_ops),
+                         .done = spsc_create(o->max_ops),
+                         .end = bell_create(),
+                         .gaps = o->gaps,
+                         .max_ops = o->max_ops,
+                         .shape = o->shape};
+    if (!r->todo || !r->done || !r->end)
+        rc = err_nomem(e, "remote store");
+    if (rc == 0)
+        rc = owner_take(&r->owner, store, &owner, e);
+    r->keep = r->owner.kept; /* until the run says otherwise */
+    if (rc == 0 && (rc = thread_start(&r->run_thread, run_main, r)) == 0)
+        r->runs = true;
+    if (rc == 0 && (rc = thread_start(&r->renew_thread, renew_main, r)) == 0)
+        r->renews = true;
+    if (rc < 0) {
+        if (e && !e->code)
+            err_errno(e, rc, ERR_FAILED, "", "cannot start a thread for the store");
+        remote_close(&r->tier, NULL);
+        return rc;
+    }
+    *out = &r->tier;
+    return 0;
+}

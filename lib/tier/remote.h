@@ -1,0 +1,39 @@
+/* The half that the engines of remote stores share (resp.c): operations go to a thread of the
+ * engine and come back over bounded queues, another thread renews the marker that says whose the
+ * store is, and closing leaves the store as asked. */
+#ifndef KVTRACE_TIER_REMOTE_H
+#define KVTRACE_TIER_REMOTE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/tier/owner.h"
+#include "lib/tier/tier.h"
+
+struct remote;
+
+/* What an engine adds. state is its own. */
+struct remote_engine {
+    const char *name; /* of its thread */
+    /* The whole life of the thread, in that thread: takes operations (remote_take) and completes
+     * them (remote_done), until remote_stopping. */
+    void (*run)(struct remote *r, void *state);
+    void (*wake)(void *state); /* makes run look again; any thread */
+    int (*adopt)(void *state, struct tier_op *op, uint64_t *size, uint64_t *generation);
+    void (*describe)(void *state, struct tier_info *info);
+    uint64_t (*room)(void *state); /* bytes that are free; UINT64_MAX: not known */
+    void (*close)(void *state);    /* after the threads have ended; frees state */
+};
+
+/* Opens the tier over state, which it takes over also when it fails. The store is taken first. */
+int remote_open(struct tier **out, const struct remote_engine *engine, void *state,
+                const struct owner_store *store, const struct tier_remote_opts *o,
+                struct bell *bell, struct err *e);
+
+/* For the engine's thread. */
+struct tier_op *remote_take(struct remote *r); /* NULL: nothing to do now */
+bool remote_stopping(const struct remote *r);
+/* op's outputs but done_ns are set; at_ns is the time now. */
+void remote_done(struct remote *r, struct tier_op *op, int64_t at_ns);
+
+#endif

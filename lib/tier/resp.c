@@ -1,0 +1,863 @@
+/* Redis and what speaks its protocol as a tier: objects are values of keys, as they are. One thread
+ * pipelines commands over several connections; hiredis connects and takes replies apart, and the
+ * contents go from our buffers to the socket and are checked where they arrive. What is not on the
+ * path of an operation is in resp_control.c. Specification: redis.io, "Redis serialization protocol
+ * specification". */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/units.h"
+#include "lib/tier/remote.h"
+#include "lib/tier/resp_control.h"
+
+#if KVTRACE_RESP
+#include <hiredis/hiredis.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+enum {
+    CONNECTIONS_DEFAULT = 64, /* at most, unless asked for */
+    TEXT_CAP = 1024,          /* of the commands at the head of what is sent */
+    CHUNK = 128 << 10,        /* of contents, generated at a time */
+    RECEIVE = 256 << 10,
+    EVENTS = 64
+};
+#define PIECE    (4 * UNITS_MIB) /* of a value that is read at a time: bounds the reader's memory */
+#define PART_MAX (512 * UNITS_MIB)
+
+enum job_kind {
+    JOB_WRITE,
+    JOB_READ,
+    JOB_REMOVE /* a delete, or the end of a read that drops */
+};
+
+/* An operation as a sequence of commands. The cursors are bytes of the object, then parts. */
+struct cursor {
+    uint64_t at;   /* contents up to here are done */
+    uint64_t part; /* next part to remove */
+    bool began;    /* an empty object has a command, too */
+};
+struct job {
+    struct tier_op *op;
+    enum job_kind kind;
+    uint64_t bytes;        /* of contents to move */
+    uint64_t remove_until; /* parts from cursor.part on to be removed */
+    struct cursor sent, answered;
+    int64_t begin_ns, last_ns; /* first byte sent, last reply */
+    struct job *next;
+};
+
+struct reply {
+    int type; /* REDIS_REPLY_... */
+    long long integer;
+    size_t len; /* of a string */
+    char text[TIER_CODE_CAP];
+};
+
+struct resp;
+struct link {
+    struct resp *r;
+    redisContext *context; /* NULL: not connected */
+    bool writable_wanted;
+    unsigned greetings;                 /* replies to AUTH and SELECT that are still to come */
+    struct job *first, *last, *sending; /* in the order of their commands; sending: not all sent */
+    unsigned jobs;
+    char text[TEXT_CAP]; /* commands */
+    size_t text_len, text_at;
+    uint64_t body_left, body_at; /* contents of the last command, not yet in chunk; in the object */
+    struct data_id body_id;      /* a copy: a server may answer before it has all of them */
+    unsigned char *chunk;
+    size_t chunk_len, chunk_at;
+    bool tail; /* "\r\n" behind the contents is still to be sent */
+    struct reply reply;
+    int64_t progress_ns; /* when bytes last moved */
+};
+
+struct resp {
+    struct resp_control *control;
+    struct uri u;
+    int64_t timeout_ns;
+    uint64_t part_bytes;
+    unsigned links;
+    struct link *link;
+    struct job *job, *spare, *waiting, *waiting_last;
+    unsigned char *received; /* RECEIVE bytes */
+    unsigned char *checked;  /* CHUNK bytes, aligned */
+    int epoll, event;
+    struct remote *remote;
+    unsigned inside;
+    int64_t evicted_before;
+    atomic_uint_fast64_t ios;
+    atomic_int_fast64_t io_ns;
+};
+
+static uint64_t parts_of(const struct resp *r, uint64_t bytes)
+{
+    return bytes <= r->part_bytes ? 1 : (bytes + r->part_bytes - 1) / r->part_bytes;
+}
+
+/* ---- jobs ---- */
+
+static void fail(struct tier_op *op, int status)
+{
+    if (op->status == 0)
+        op->status = status;
+}
+
+/* The length of the command that begins at at: a part that is written, a piece that is read. */
+static uint64_t step_bytes(const struct resp *r, const struct job *j, uint64_t at)
+{
+    uint64_t len = r->part_bytes - at % r->part_bytes;
+
+    if (j->kind == JOB_READ && len > PIECE)
+        len = PIECE;
+    return len < j->bytes - at ? len : j->bytes - at;
+}
+
+enum step {
+    STEP_CONTENTS,
+    STEP_REMOVE,
+    STEP_NONE
+};
+static enum step next_step(const struct job *j, const struct cursor *c)
+{
+    if (j->kind != JOB_REMOVE && (c->at < j->bytes || !c->began))
+        return STEP_CONTENTS;
+    return c->part < j->remove_until ? STEP_REMOVE : STEP_NONE;
+}
+
+static void step_done(const struct resp *r, const struct job *j, struct cursor *c)
+{
+    if (next_step(j, c) == STEP_CONTENTS) {
+        c->at += step_bytes(r, j, c->at);
+        c->began = true;
+    } else {
+        c->part++;
+    }
+}
+
+static void job_begin(const struct resp *r, struct job *j, struct tier_op *op)
+{
+    uint64_t stored = (uint64_t)(uintptr_t)op->place, bytes = DATA_PADDED(op->size);
+
+    *j = (struct job){.op = op};
+    switch (op->verb) {
+    case TIER_WRITE: /* parts of a longer object before it go */
+        j->kind = JOB_WRITE;
+        j->bytes = bytes;
+        j->sent.part = j->answered.part = parts_of(r, bytes);
+        j->remove_until = parts_of(r, stored);
+        break;
+    case TIER_READ:
+        j->kind = JOB_READ;
+        j->bytes = bytes;
+        break;
+    case TIER_DELETE:
+        j->kind = JOB_REMOVE;
+        j->remove_until = parts_of(r, stored);
+        break;
+    }
+}
+
+/* A read that drops its object goes on as a removal. */
+static bool job_drops(const struct resp *r, struct job *j)
+{
+    struct tier_op *op = j->op;
+
+    if (j->kind != JOB_READ || !op->drop || op->status < 0)
+        return false;
+    op->part.slot_ns = j->begin_ns - op->start_ns;
+    op->part.io_ns = j->last_ns - j->begin_ns;
+    j->kind = JOB_REMOVE;
+    j->sent = j->answered = (struct cursor){0};
+    j->remove_until = parts_of(r, (uint64_t)(uintptr_t)op->place);
+    j->begin_ns = 0;
+    return true;
+}
+
+static void job_end(struct resp *r, struct job *j)
+{
+    struct tier_op *op = j->op;
+    uint64_t stored = (uint64_t)(uintptr_t)op->place, bytes = DATA_PADDED(op->size);
+    int64_t now = clock_now_ns();
+    int64_t took = j->begin_ns && j->last_ns > j->begin_ns ? j->last_ns - j->begin_ns : 0;
+
+    if (op->verb == TIER_WRITE) /* what a failed write may have left is removed by this length */
+        op->place = (void *)(uintptr_t)(op->status == 0 || bytes > stored ? bytes : stored);
+    else if (op->status == 0 && (op->verb == TIER_DELETE || op->drop))
+        op->place = NULL;
+    if (j->kind == JOB_REMOVE && op->verb == TIER_READ) {
+        op->part.meta_ns = took;
+    } else {
+        op->part.slot_ns = j->begin_ns ? j->begin_ns - op->start_ns : now - op->start_ns;
+        if (j->kind == JOB_REMOVE)
+            op->part.meta_ns = took;
+        else
+            op->part.io_ns = took;
+    }
+    op->device_ns = tier_parts_device_ns(&op->part);
+    atomic_fetch_add_explicit(&r->ios, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->io_ns, op->device_ns, memory_order_relaxed);
+    j->next = r->spare;
+    r->spare = j;
+    r->inside--;
+    remote_done(r->remote, op, now);
+}
+
+/* ---- replies ---- */
+
+/* Checks the contents text[0..len) of the object from byte at on. */
+static void check_contents(struct resp *r, struct tier_op *op, const char *text, size_t len,
+                           uint64_t at)
+{
+    struct data_fault fault;
+    int rc = 0;
+
+    for (size_t done = 0; op->verify != TIER_VERIFY_NONE && rc == 0 && done < len; done += CHUNK) {
+        size_t n = len - done < CHUNK ? len - done : CHUNK;
+        uint64_t block = (at + done) / DATA_BLOCK;
+        memcpy(r->checked, text + done, n); /* blocks are aligned there */
+        rc = op->verify == TIER_VERIFY_FULL
+                 ? data_check_full(r->checked, n, &op->id, block, &fault)
+                 : data_check_headers(r->checked, n, &op->id, block, &fault);
+    }
+    if (rc < 0 && op->status == 0) {
+        op->status = -EBADMSG;
+        op->fault = fault;
+    }
+}
+
+/* The value of a read has arrived. Nothing where something was stored: it is gone. */
+static void take_value(struct resp *r, struct job *j, const char *text, size_t len)
+{
+    uint64_t at = j->answered.at, want = step_bytes(r, j, at);
+    struct tier_op *op = j->op;
+
+    if (len == 0 && at == 0) {
+        fail(op, -ENOENT);
+        return;
+    }
+    check_contents(r, op, text, (len < want ? len : want) / DATA_BLOCK * DATA_BLOCK, at);
+    if (len < want && op->status == 0) {
+        op->status = -EBADMSG;
+        op->fault = (struct data_fault){.kind = DATA_FAULT_END,
+                                        .block = (at + len) / DATA_BLOCK,
+                                        .offset = (at + len) / DATA_BLOCK * DATA_BLOCK};
+    }
+}
+
+/* hiredis calls these for each reply, with the text where it was received. */
+static void *reply_string(const redisReadTask *task, char *text, size_t len)
+{
+    struct link *l = task->privdata;
+    struct job *j = l->first;
+
+    l->reply.type = task->type;
+    l->reply.len = len;
+    if (task->type != REDIS_REPLY_STRING) {
+        size_t n = len < sizeof(l->reply.text) - 1 ? len : sizeof(l->reply.text) - 1;
+        memcpy(l->reply.text, text, n);
+        l->reply.text[n] = '\0';
+    } else if (l->greetings == 0 && j && j->kind == JOB_READ) {
+        j->last_ns = clock_now_ns();
+        take_value(l->r, j, text, len);
+    }
+    return &l->reply;
+}
+
+static void *reply_array(const redisReadTask *task, int elements)
+{
+    struct link *l = task->privdata;
+
+    (void)elements;
+    l->reply.type = REDIS_REPLY_ARRAY; /* none of our commands has one */
+    return &l->reply;
+}
+
+static void *reply_integer(const redisReadTask *task, long long value)
+{
+    struct link *l = task->privdata;
+
+    l->reply.type = REDIS_REPLY_INTEGER;
+    l->reply.integer = value;
+    return &l->reply;
+}
+
+static void *reply_nil(const redisReadTask *task)
+{
+    struct link *l = task->privdata;
+
+    l->reply.type = REDIS_REPLY_NIL;
+    return &l->reply;
+}
+
+static void reply_free(void *reply)
+{
+    (void)reply;
+}
+
+static redisReplyObjectFunctions reply_functions = {reply_string, reply_array, reply_integer,
+                                                    reply_nil, reply_free};
+
+/* A whole reply to the first command that waits for one. False: the link cannot go on. */
+static bool take_reply(struct resp *r, struct link *l)
+{
+    static const int wanted[][2] = {
+        [JOB_WRITE] = {REDIS_REPLY_STATUS, REDIS_REPLY_INTEGER},
+        [JOB_READ] = {REDIS_REPLY_STRING, REDIS_REPLY_STRING},
+        [JOB_REMOVE] = {REDIS_REPLY_INTEGER, REDIS_REPLY_INTEGER},
+    };
+    struct job *j = l->first;
+
+    if (l->greetings > 0) {
+        l->greetings--;
+        return l->reply.type == REDIS_REPLY_STATUS;
+    }
+    if (!j || (j == l->sending && j->answered.at == j->sent.at &&
+               j->answered.part == j->sent.part && j->answered.began == j->sent.began))
+        return false; /* nobody asked */
+    bool main = next_step(j, &j->answered) == STEP_CONTENTS;
+    bool first = !j->answered.began && j->answered.part == 0;
+    if (j->kind != JOB_READ || l->reply.type != REDIS_REPLY_STRING)
+        j->last_ns = clock_now_ns();
+    if (l->reply.type == REDIS_REPLY_ERROR) {
+        if (j->op->status == 0)
+            resp_code(j->op->code, l->reply.text);
+        fail(j->op, -EREMOTEIO);
+    } else if (l->reply.type != wanted[j->kind][main ? 0 : 1]) {
+        fail(j->op, -EPROTO);
+    } else if (j->kind == JOB_REMOVE && first && l->reply.integer == 0) {
+        fail(j->op, -ENOENT);
+    }
+    step_done(r, j, &j->answered);
+    if (next_step(j, &j->answered) != STEP_NONE)
+        return true;
+    l->first = j->next;
+    if (!l->first)
+        l->last = NULL;
+    if (l->sending == j)
+        l->sending = j->next;
+    l->jobs--;
+    j->next = NULL;
+    if (!job_drops(r, j)) {
+        job_end(r, j);
+        return true;
+    }
+    if (l->last)
+        l->last->next = j;
+    else
+        l->first = j;
+    l->last = j;
+    l->sending = l->sending ? l->sending : j;
+    l->jobs++;
+    return true;
+}
+
+/* ---- links ---- */
+
+static void link_close(struct link *l)
+{
+    if (l->context)
+        redisFree(l->context); /* also takes it out of the epoll */
+    l->context = NULL;
+    l->text_len = l->text_at = l->chunk_len = l->chunk_at = 0;
+    l->body_left = 0;
+    l->tail = l->writable_wanted = false;
+    l->greetings = 0;
+}
+
+/* Closes the link; all its operations fail. */
+static void link_fail(struct resp *r, struct link *l, int status, const char *code)
+{
+    struct job *j = l->first;
+
+    link_close(l);
+    l->first = l->last = l->sending = NULL;
+    l->jobs = 0;
+    while (j) {
+        struct job *next = j->next;
+        if (code && j->op->status == 0)
+            snprintf(j->op->code, sizeof(j->op->code), "%s", code);
+        fail(j->op, code ? -EREMOTEIO : status);
+        job_end(r, j);
+        j = next;
+    }
+}
+
+/* Appends a command of n words, without the last one's contents when body is above 0. */
+static void put_command(struct link *l, const char *const *word, unsigned n, uint64_t body,
+                        bool has_body)
+{
+    size_t at = l->text_len;
+
+    at += (size_t)snprintf(l->text + at, sizeof(l->text) - at, "*%u\r\n", n + has_body);
+    for (unsigned i = 0; i < n; i++)
+        at += (size_t)snprintf(l->text + at, sizeof(l->text) - at, "$%zu\r\n%s\r\n",
+                               strlen(word[i]), word[i]);
+    if (has_body)
+        at += (size_t)snprintf(l->text + at, sizeof(l->text) - at, "$%llu\r\n",
+                               (unsigned long long)body);
+    l->text_len = at;
+}
+
+/* AUTH and SELECT. */
+static int put_greetings(struct resp *r, struct link *l)
+{
+    const char *password = getenv("REDISCLI_AUTH");
+    char database[16];
+
+    if (password && strlen(password) > TEXT_CAP / 2)
+        return -E2BIG;
+    if (password && *password) {
+        const char *const with_user[] = {"AUTH", r->u.user, password};
+        const char *const without[] = {"AUTH", password};
+        put_command(l, r->u.user[0] ? with_user : without, r->u.user[0] ? 3 : 2, 0, false);
+        l->greetings++;
+    }
+    snprintf(database, sizeof(database), "%u", r->u.database);
+    const char *const select[] = {"SELECT", database};
+    put_command(l, select, 2, 0, false);
+    l->greetings++;
+    return 0;
+}
+
+static int link_open(struct resp *r, struct link *l)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT, .data.ptr = l};
+
+    errno = 0;
+    l->context = r->u.socket[0] ? redisConnectUnixNonBlock(r->u.socket)
+                                : redisConnectNonBlock(r->u.host, r->u.port);
+    if (!l->context)
+        return -ENOMEM;
+    if (l->context->err) {
+        int rc = l->context->err == REDIS_ERR_IO && errno ? -errno : -EHOSTUNREACH;
+        link_close(l);
+        return rc;
+    }
+    l->context->reader->fn = &reply_functions;
+    l->context->reader->privdata = l;
+    l->context->reader->maxbuf = 0; /* the buffer stays */
+    l->writable_wanted = true;
+    l->progress_ns = clock_now_ns();
+    if (epoll_ctl(r->epoll, EPOLL_CTL_ADD, l->context->fd, &event) < 0) {
+        int rc = -errno;
+        link_close(l);
+        return rc;
+    }
+    return put_greetings(r, l);
+}
+
+/* Puts the next command into text. False: there is none, or nothing more fits behind contents. */
+static bool link_next(struct resp *r, struct link *l)
+{
+    struct job *j = l->sending;
+    char name[RESP_NAME_CAP], from[24], to[24];
+
+    if (!j || l->body_left || l->tail || TEXT_CAP - l->text_len < 256)
+        return false;
+    struct tier_op *op = j->op;
+    if (!j->begin_ns)
+        j->begin_ns = clock_now_ns();
+    if (next_step(j, &j->sent) == STEP_REMOVE) {
+        const char *const word[] = {"UNLINK", name};
+        resp_name(name, op->name, j->sent.part);
+        put_command(l, word, 2, 0, false);
+    } else {
+        uint64_t at = j->sent.at, len = step_bytes(r, j, at), in = at % r->part_bytes;
+        resp_name(name, op->name, at / r->part_bytes);
+        if (j->kind == JOB_WRITE) {
+            const char *const word[] = {"SET", name};
+            put_command(l, word, 2, len, true);
+            l->body_left = len;
+            l->body_at = at;
+            l->body_id = op->id;
+            l->tail = true;
+        } else {
+            const char *const word[] = {"GETRANGE", name, from, to};
+            snprintf(from, sizeof(from), "%llu", (unsigned long long)in);
+            snprintf(to, sizeof(to), "%llu", (unsigned long long)(in + len - 1));
+            put_command(l, word, 4, 0, false);
+        }
+    }
+    step_done(r, j, &j->sent);
+    if (next_step(j, &j->sent) == STEP_NONE)
+        l->sending = j->next;
+    return true;
+}
+
+/* Fills the chunk with the next contents. */
+static void link_fill(struct link *l)
+{
+    size_t n = l->body_left < CHUNK ? (size_t)l->body_left : CHUNK;
+
+    data_fill(l->chunk, n, &l->body_id, l->body_at / DATA_BLOCK);
+    l->chunk_len = n;
+    l->chunk_at = 0;
+    l->body_at += n;
+    l->body_left -= n;
+}
+
+/* What is next to be sent, as up to three pieces. */
+static unsigned link_pieces(const struct link *l, struct iovec piece[3])
+{
+    static char tail[] = "\r\n";
+    unsigned n = 0;
+
+    if (l->text_at < l->text_len)
+        piece[n++] = (struct iovec){(void *)(l->text + l->text_at), l->text_len - l->text_at};
+    if (l->chunk_at < l->chunk_len)
+        piece[n++] = (struct iovec){l->chunk + l->chunk_at, l->chunk_len - l->chunk_at};
+    if (l->tail && l->body_left == 0)
+        piece[n++] = (struct iovec){tail, 2};
+    return n;
+}
+
+/* n bytes of the pieces were sent. The tail goes whole or not at all: its second byte becomes a
+ * command's text. */
+static void link_sent(struct link *l, size_t n)
+{
+    size_t text = l->text_len - l->text_at, chunk = l->chunk_len - l->chunk_at, take;
+
+    take = n < text ? n : text;
+    l->text_at += take;
+    n -= take;
+    if (l->text_at == l->text_len)
+        l->text_at = l->text_len = 0;
+    take = n < chunk ? n : chunk;
+    l->chunk_at += take;
+    n -= take;
+    if (n > 0) {
+        l->tail = false;
+        if (n == 1)
+            l->text[l->text_len++] = '\n';
+    }
+}
+
+/* Sends as much as the socket takes. 0 or negative errno. */
+static int link_send(struct resp *r, struct link *l)
+{
+    for (;;) {
+        struct iovec piece[3];
+        while (link_next(r, l))
+            ;
+        if (l->body_left && l->chunk_at == l->chunk_len)
+            link_fill(l);
+        struct msghdr m = {.msg_iov = piece, .msg_iovlen = link_pieces(l, piece)};
+        if (m.msg_iovlen == 0)
+            return 0;
+        ssize_t n = sendmsg(l->context->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN || errno == ENOTCONN ? 0 : -errno;
+        l->progress_ns = clock_now_ns();
+        link_sent(l, (size_t)n);
+    }
+}
+
+/* Takes what has arrived. 0 or negative errno; a refused greeting leaves its code in code. */
+static int link_receive(struct resp *r, struct link *l, char code[TIER_CODE_CAP])
+{
+    for (;;) {
+        ssize_t n = recv(l->context->fd, r->received, RECEIVE, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN || errno == ENOTCONN ? 0 : -errno;
+        if (n == 0)
+            return -ECONNRESET;
+        l->progress_ns = clock_now_ns();
+        if (redisReaderFeed(l->context->reader, (char *)r->received, (size_t)n) != REDIS_OK)
+            return -ENOMEM;
+        for (void *reply = NULL;; reply = NULL) {
+            if (redisReaderGetReply(l->context->reader, &reply) != REDIS_OK)
+                return -EPROTO;
+            if (!reply)
+                break;
+            if (!take_reply(r, l)) {
+                if (l->reply.type == REDIS_REPLY_ERROR)
+                    resp_code(code, l->reply.text);
+                return -EPROTO;
+            }
+        }
+        if (n < RECEIVE)
+            return 0;
+    }
+}
+
+/* ---- the thread ---- */
+
+/* Watches for room in the socket while there is something to send. */
+static void link_watch(struct resp *r, struct link *l)
+{
+    struct iovec piece[3];
+    bool wants = l->sending || link_pieces(l, piece) > 0 || l->body_left > 0;
+
+    if (!l->context || wants == l->writable_wanted)
+        return;
+    struct epoll_event event = {.events = EPOLLIN | (wants ? (uint32_t)EPOLLOUT : 0),
+                                .data.ptr = l};
+    epoll_ctl(r->epoll, EPOLL_CTL_MOD, l->context->fd, &event);
+    l->writable_wanted = wants;
+}
+
+static void link_serve(struct resp *r, struct link *l, uint32_t events)
+{
+    char code[TIER_CODE_CAP] = "";
+    int rc = 0;
+
+    if (!l->context)
+        return;
+    if (events & (EPOLLERR | EPOLLHUP)) {
+        int error = 0;
+        socklen_t len = sizeof(error);
+        if (getsockopt(l->context->fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error)
+            rc = -error;
+    }
+    if (rc == 0 && events & (EPOLLIN | EPOLLHUP))
+        rc = link_receive(r, l, code);
+    if (rc == 0)
+        rc = link_send(r, l);
+    if (rc < 0)
+        link_fail(r, l, rc, code[0] ? code : NULL);
+    else
+        link_watch(r, l);
+}
+
+/* Gives a waiting operation to the link with the least to do. */
+static void assign(struct resp *r, struct job *j)
+{
+    struct link *l = &r->link[0];
+
+    for (unsigned i = 1; i < r->links && l->jobs > 0; i++) {
+        if (r->link[i].jobs < l->jobs)
+            l = &r->link[i];
+    }
+    if (l->jobs == 0)
+        l->progress_ns = clock_now_ns();
+    if (l->last)
+        l->last->next = j;
+    else
+        l->first = j;
+    l->last = j;
+    l->sending = l->sending ? l->sending : j;
+    l->jobs++;
+    int rc = l->context ? 0 : link_open(r, l);
+    if (rc < 0)
+        link_fail(r, l, rc, NULL);
+    else
+        link_serve(r, l, 0);
+}
+
+static void take_operations(struct resp *r)
+{
+    struct tier_op *op;
+
+    while ((op = remote_take(r->remote))) {
+        struct job *j = r->spare; /* as many as operations may be inside */
+        r->spare = j->next;
+        r->inside++;
+        job_begin(r, j, op);
+        assign(r, j);
+    }
+}
+
+/* Links on which nothing moves fail. Returns how long to sleep, in ms; -1: until something comes.
+ */
+static int check_progress(struct resp *r)
+{
+    int64_t now = clock_now_ns(), least = INT64_MAX;
+
+    for (unsigned i = 0; i < r->links; i++) {
+        struct link *l = &r->link[i];
+        if (l->jobs == 0)
+            continue;
+        int64_t left = l->progress_ns + r->timeout_ns - now;
+        if (left <= 0)
+            link_fail(r, l, -ETIMEDOUT, NULL);
+        else if (left < least)
+            least = left;
+    }
+    return least == INT64_MAX ? -1 : (int)(least / 1000000 > 60000 ? 60000 : least / 1000000 + 1);
+}
+
+static void resp_run(struct remote *remote, void *state)
+{
+    struct resp *r = state;
+    struct epoll_event event[EVENTS];
+    uint64_t count;
+
+    r->remote = remote;
+    for (;;) {
+        take_operations(r);
+        if (remote_stopping(remote) && r->inside == 0)
+            return;
+        int n = epoll_wait(r->epoll, event, EVENTS, check_progress(r));
+        for (int i = 0; i < n; i++) {
+            if (event[i].data.ptr)
+                link_serve(r, event[i].data.ptr, event[i].events);
+            else if (read(r->event, &count, sizeof(count)) < 0)
+                continue; /* somebody else's ring is taken with it */
+        }
+    }
+}
+
+static void resp_wake(void *state)
+{
+    const struct resp *r = state;
+    const uint64_t one = 1;
+
+    /* Fails only when the count is at its end: then the thread is awake. */
+    if (write(r->event, &one, sizeof(one)) < 0)
+        return;
+}
+
+/* ---- the tier ---- */
+
+static int resp_adopt(void *state, struct tier_op *op, uint64_t *size, uint64_t *generation)
+{
+    struct resp *r = state;
+
+    return resp_control_adopt(r->control, op, r->part_bytes, size, generation);
+}
+
+static void resp_describe(void *state, struct tier_info *info)
+{
+    const struct resp *r = state;
+    char size[32];
+    struct resp_info i;
+
+    info->engine = "redis";
+    snprintf(info->target, sizeof(info->target), "%.250s", r->u.text);
+    info->ios = atomic_load_explicit(&r->ios, memory_order_relaxed);
+    info->io_ns = atomic_load_explicit(&r->io_ns, memory_order_relaxed);
+    notes_add(&info->flags, "%u connection%s", r->links, units_plural(r->links));
+    if (resp_control_info(r->control, &i) < 0) {
+        notes_add(&info->fallbacks, "the server does not answer INFO: evictions are not known");
+        return;
+    }
+    snprintf(info->device, sizeof(info->device), "%s", i.server);
+    if (i.max_bytes > 0)
+        notes_add(&info->flags, "maxmemory %s, %s",
+                  units_format_bytes(size, sizeof(size), (double)i.max_bytes), i.policy);
+    else if (i.max_bytes == 0)
+        notes_add(&info->flags, "no maxmemory");
+    if (i.evicted > r->evicted_before && r->evicted_before >= 0)
+        notes_add(&info->fallbacks, "the server evicted %lld keys",
+                  (long long)(i.evicted - r->evicted_before));
+}
+
+static uint64_t resp_room(void *state)
+{
+    const struct resp *r = state;
+    struct resp_info i;
+
+    if (resp_control_info(r->control, &i) < 0 || i.max_bytes <= 0 || i.used_bytes < 0 ||
+        strcmp(i.policy, "noeviction") != 0)
+        return UINT64_MAX;
+    return i.used_bytes < i.max_bytes ? (uint64_t)(i.max_bytes - i.used_bytes) : 0;
+}
+
+static void resp_close(void *state)
+{
+    struct resp *r = state;
+
+    for (unsigned i = 0; r->link && i < r->links; i++) {
+        link_close(&r->link[i]);
+        free(r->link[i].chunk);
+    }
+    resp_control_close(r->control);
+    if (r->epoll >= 0)
+        close(r->epoll);
+    if (r->event >= 0)
+        close(r->event);
+    free(r->link);
+    free(r->job);
+    free(r->received);
+    free(r->checked);
+    free(r);
+}
+
+static const struct remote_engine resp_engine = {.name = "redis",
+                                                 .run = resp_run,
+                                                 .wake = resp_wake,
+                                                 .adopt = resp_adopt,
+                                                 .describe = resp_describe,
+                                                 .room = resp_room,
+                                                 .close = resp_close};
+
+/* Takes memory and descriptors. */
+static int resp_prepare(struct resp *r, const struct tier_remote_opts *o, struct err *e)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
+    void *chunk;
+
+    r->link = calloc(r->links, sizeof(*r->link));
+    r->job = calloc(o->max_ops, sizeof(*r->job));
+    r->received = malloc(RECEIVE);
+    r->checked = posix_memalign(&chunk, DATA_BLOCK, CHUNK) == 0 ? chunk : NULL;
+    if (!r->link || !r->job || !r->received || !r->checked)
+        return err_nomem(e, "connections");
+    for (unsigned i = 0; i < o->max_ops; i++) {
+        r->job[i].next = r->spare;
+        r->spare = &r->job[i];
+    }
+    for (unsigned i = 0; i < r->links; i++) {
+        r->link[i].r = r;
+        if (posix_memalign(&chunk, DATA_BLOCK, CHUNK) != 0)
+            return err_nomem(e, "connections");
+        r->link[i].chunk = chunk;
+    }
+    r->epoll = epoll_create1(EPOLL_CLOEXEC);
+    r->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (r->epoll < 0 || r->event < 0 || epoll_ctl(r->epoll, EPOLL_CTL_ADD, r->event, &event) < 0)
+        return err_errno(e, -errno, ERR_FAILED, "", "cannot watch connections");
+    return 0;
+}
+
+int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct bell *bell,
+                   struct err *e)
+{
+    unsigned most = o->uri->connections ? o->uri->connections : CONNECTIONS_DEFAULT;
+    struct resp_info i;
+
+    if (o->uri->tls)
+        return err_set(e, -ENOTSUP, ERR_INPUT, o->uri->text,
+                       "TLS to Redis is not supported: hiredis was built without it");
+    struct resp *r = calloc(1, sizeof(*r));
+    if (!r)
+        return err_nomem(e, "Redis");
+    r->u = *o->uri;
+    r->epoll = r->event = -1;
+    r->timeout_ns = o->timeout_ns;
+    r->part_bytes = o->uri->part_bytes ? o->uri->part_bytes : PART_MAX;
+    r->links = o->max_ops < most ? o->max_ops : most;
+    int rc = resp_prepare(r, o, e);
+    if (rc == 0)
+        rc = resp_control_open(&r->control, o->uri, o->timeout_ns, e);
+    if (rc < 0) {
+        resp_close(r);
+        return rc;
+    }
+    r->evicted_before = resp_control_info(r->control, &i) == 0 ? i.evicted : -1;
+    return remote_open(out, &resp_engine, r, resp_control_store(r->control), o, bell, e);
+}
+
+#else
+
+int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct bell *bell,
+                   struct err *e)
+{
+    (void)out, (void)bell;
+    return err_set(e, -ENOTSUP, ERR_INPUT, o->uri->text,
+                   "this build has no Redis: it was made without hiredis");
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* A connection to a RESP server for what is not on the path of an operation: marker, listing,
+ * adoption, INFO. All calls are synchronous; they exclude each other, so any thread may call. */
+#ifndef KVTRACE_TIER_RESP_CONTROL_H
+#define KVTRACE_TIER_RESP_CONTROL_H
+
+#include <stdint.h>
+
+#include "lib/tier/owner.h"
+#include "lib/tier/tier.h"
+#include "lib/tier/uri.h"
+
+enum {
+    RESP_NAME_CAP = 64 /* "kvtrace:<hash>", ".PART" */
+};
+/* The name of an object's part; 0: "kvtrace:<hash>". */
+void resp_name(char name[RESP_NAME_CAP], struct hash128 object, uint64_t part);
+/* "RESP:WORD" from the text of an error reply. */
+void resp_code(char code[TIER_CODE_CAP], const char *text);
+
+struct resp_control;
+
+/* Connects, authenticates (REDISCLI_AUTH) and selects the database. Class ERR_TARGET. */
+int resp_control_open(struct resp_control **out, const struct uri *u, int64_t timeout_ns,
+                      struct err *e);
+void resp_control_close(struct resp_control *c);
+/* For owner_take; valid as long as c. */
+const struct owner_store *resp_control_store(const struct resp_control *c);
+/* As tier_ops.adopt, of objects in parts of part_bytes. */
+int resp_control_adopt(struct resp_control *c, struct tier_op *op, uint64_t part_bytes,
+                       uint64_t *size, uint64_t *generation);
+
+/* What INFO says; negative: not known. */
+struct resp_info {
+    char server[64]; /* "redis 7.0.15" */
+    char policy[32]; /* maxmemory-policy */
+    int64_t max_bytes, used_bytes, evicted;
+};
+int resp_control_info(struct resp_control *c, struct resp_info *i);
+
+#endif

@@ -1,0 +1,314 @@
+/* Before a target is opened: takes its name apart. What the parts mean is the engines' business.
+ * Errors never repeat what may be a secret: they name parameters, not their values. */
+#include "lib/tier/uri.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/nearest.h"
+#include "lib/base/units.h"
+
+#define RESP_PORT     6379
+#define RESP_PART_MAX (512 * UNITS_MIB) /* the protocol's limit (proto-max-bulk-len) */
+#define BLOCK         4096u
+
+/* What is being parsed, for messages. */
+struct parse {
+    struct uri *u;
+    const char *option;
+    struct err *e;
+};
+
+static int bad(const struct parse *p, const char *what)
+{
+    return err_set(p->e, -EINVAL, ERR_INPUT, p->option, "%s", what);
+}
+
+/* ---- schemes ---- */
+
+struct scheme {
+    const char *name; /* with its colon */
+    enum uri_scheme scheme;
+    bool slashes; /* "//" and a server follow */
+    bool tls;
+    const char *form;
+};
+static const struct scheme schemes[] = {
+    {"file:", URI_PATH, false, false, "file:PATH"},
+    {"redis:", URI_RESP, true, false, "redis://HOST:PORT/DB"},
+    {"rediss:", URI_RESP, true, true, "rediss://HOST:PORT/DB"},
+    {"redis+unix:", URI_RESP, false, false, "redis+unix:PATH?db=N"},
+};
+#define SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
+
+const char *uri_scheme_text(enum uri_scheme scheme)
+{
+    static const char *const text[] = {
+        [URI_PATH] = "directory, file or device", [URI_RESP] = "Redis"};
+    return text[scheme];
+}
+
+/* Length of what looks like a scheme at the head of text, with its colon; 0: there is none. */
+static size_t scheme_len(const char *text)
+{
+    size_t n = 0;
+
+    if (!isalpha((unsigned char)text[0]))
+        return 0;
+    while (isalnum((unsigned char)text[n]) || strchr("+-.", text[n] ? text[n] : '/'))
+        n++;
+    return text[n] == ':' ? n + 1 : 0;
+}
+
+/* NULL: text is a path, or (*unknown) of a scheme that nobody knows. */
+static const struct scheme *find_scheme(const char *text, bool *unknown)
+{
+    size_t len = scheme_len(text);
+
+    for (size_t i = 0; len && i < SCHEMES; i++) {
+        if (strlen(schemes[i].name) == len && strncmp(schemes[i].name, text, len) == 0)
+            return &schemes[i];
+    }
+    *unknown = len && strncmp(text + len, "//", 2) == 0;
+    return NULL;
+}
+
+static int unknown_scheme(const struct parse *p, const char *text)
+{
+    char typed[32];
+    size_t len = scheme_len(text);
+
+    if (len >= sizeof(typed))
+        return bad(p, "an unknown kind of target (a path with a colon is written file:PATH)");
+    memcpy(typed, text, len);
+    typed[len] = '\0';
+    struct nearest near = {.typed = typed};
+    for (size_t i = 0; i < SCHEMES; i++)
+        nearest_offer(&near, schemes[i].name);
+    for (size_t i = 0; near.best && i < SCHEMES; i++) {
+        if (strcmp(near.best, schemes[i].name) == 0)
+            return err_set(p->e, -EINVAL, ERR_INPUT, p->option,
+                           "%s is no kind of target that is known (did you mean %s?)", typed,
+                           schemes[i].form);
+    }
+    return err_set(p->e, -EINVAL, ERR_INPUT, p->option,
+                   "%s is no kind of target that is known (known are PATH, file:PATH, "
+                   "redis://HOST:PORT/DB and redis+unix:PATH)",
+                   typed);
+}
+
+/* ---- the server ---- */
+
+/* from[0..len) into to. */
+static int take_name(const struct parse *p, char *to, size_t cap, const char *from, size_t len)
+{
+    if (len >= cap)
+        return bad(p, "the name of the server is too long");
+    memcpy(to, from, len);
+    to[len] = '\0';
+    return 0;
+}
+
+/* "USER@" at the head of *at, which moves behind it. */
+static int take_user(const struct parse *p, const char **at, const char *end)
+{
+    const char *sign = memrchr(*at, '@', (size_t)(end - *at));
+
+    if (!sign)
+        return 0;
+    if (memchr(*at, ':', (size_t)(sign - *at)))
+        return bad(p, "a password does not belong in a URI, where others can read it: put it into "
+                      "the environment (REDISCLI_AUTH)");
+    int rc = take_name(p, p->u->user, sizeof(p->u->user), *at, (size_t)(sign - *at));
+    *at = sign + 1;
+    return rc;
+}
+
+/* "HOST:PORT", "[::1]:PORT", "HOST" in at[0..end). */
+static int take_server(const struct parse *p, const char *at, const char *end)
+{
+    struct uri *u = p->u;
+    uint64_t port = RESP_PORT;
+    int rc = take_user(p, &at, end);
+
+    if (rc < 0)
+        return rc;
+    const char *stop = *at == '[' ? memchr(at, ']', (size_t)(end - at)) : NULL;
+    bool brackets = stop != NULL;
+    if (!brackets)
+        stop = memchr(at, ':', (size_t)(end - at));
+    if (!stop)
+        stop = end;
+    at += brackets;
+    if (at == stop)
+        return bad(p, "the name of the server is missing");
+    rc = take_name(p, u->host, sizeof(u->host), at, (size_t)(stop - at));
+    if (rc < 0)
+        return rc;
+    for (const char *c = u->host; *c; c++) {
+        if (!isalnum((unsigned char)*c) && !strchr("-._:%", *c))
+            return bad(p, "the name of the server has a character that no name has");
+    }
+    stop += brackets;
+    if (stop < end &&
+        (*stop != ':' || units_parse_digits(stop + 1, (size_t)(end - stop - 1), &port) < 0 ||
+         port < 1 || port > UINT16_MAX))
+        return bad(p, "the server's port is no number from 1 to 65535");
+    u->port = (uint16_t)port;
+    return 0;
+}
+
+static int take_database(const struct parse *p, const char *text, size_t len)
+{
+    uint64_t n;
+
+    if (units_parse_digits(text, len, &n) < 0 || n > UINT32_MAX / 2)
+        return bad(p, "the database is no number");
+    p->u->database = (uint32_t)n;
+    return 0;
+}
+
+/* ---- parameters ---- */
+
+static int take_connections(const struct parse *p, const char *text, size_t len)
+{
+    uint64_t n;
+
+    if (units_parse_digits(text, len, &n) < 0 || n < 1 || n > URI_CONNECTIONS_MAX)
+        return bad(p, "connections= is no number from 1 to 1024");
+    p->u->connections = (unsigned)n;
+    return 0;
+}
+
+static int take_part(const struct parse *p, const char *text, size_t len)
+{
+    char size[32];
+    uint64_t bytes;
+
+    if (len >= sizeof(size))
+        return bad(p, "part= is no size");
+    memcpy(size, text, len);
+    size[len] = '\0';
+    if (units_parse_size(size, &bytes) < 0 || bytes < BLOCK || bytes % BLOCK ||
+        bytes > RESP_PART_MAX)
+        return bad(p, "part= is no multiple of 4 KiB up to 512 MiB");
+    p->u->part_bytes = bytes;
+    return 0;
+}
+
+static const struct parameter {
+    const char *name;
+    unsigned schemes; /* mask of 1 << enum uri_scheme */
+    int (*take)(const struct parse *p, const char *text, size_t len);
+} parameters[] = {
+    {"db", 1 << URI_RESP, take_database},
+    {"connections", 1 << URI_RESP, take_connections},
+    {"part", 1 << URI_RESP, take_part},
+};
+#define PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
+
+static int unknown_parameter(const struct parse *p, const char *name, size_t len)
+{
+    char typed[32];
+
+    if (len >= sizeof(typed))
+        return bad(p, "an unknown parameter");
+    memcpy(typed, name, len);
+    typed[len] = '\0';
+    struct nearest near = {.typed = typed};
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        if (parameters[i].schemes & 1u << p->u->scheme)
+            nearest_offer(&near, parameters[i].name);
+    }
+    if (strcmp(typed, "password") == 0 || strcmp(typed, "auth") == 0)
+        return bad(p, "a password does not belong in a URI, where others can read it: put it into "
+                      "the environment (REDISCLI_AUTH)");
+    if (near.best)
+        return err_set(p->e, -EINVAL, ERR_INPUT, p->option,
+                       "%s= is no parameter of this kind of target (did you mean %s=?)", typed,
+                       near.best);
+    return err_set(p->e, -EINVAL, ERR_INPUT, p->option,
+                   "%s= is no parameter of this kind of target", typed);
+}
+
+/* "NAME=VALUE" in text[0..len). */
+static int take_parameter(const struct parse *p, const char *text, size_t len)
+{
+    const char *equals = memchr(text, '=', len);
+    size_t name = equals ? (size_t)(equals - text) : len;
+    const struct parameter *found = NULL;
+
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        if (strlen(parameters[i].name) == name && strncmp(parameters[i].name, text, name) == 0 &&
+            parameters[i].schemes & 1u << p->u->scheme)
+            found = &parameters[i];
+    }
+    if (!found)
+        return unknown_parameter(p, text, name);
+    if (!equals || name + 1 == len)
+        return err_set(p->e, -EINVAL, ERR_INPUT, p->option, "%s= has no value", found->name);
+    return found->take(p, equals + 1, len - name - 1);
+}
+
+static int take_parameters(const struct parse *p, const char *at)
+{
+    for (size_t len; *at; at += len + (at[len] == '&')) {
+        len = strcspn(at, "&");
+        int rc = len ? take_parameter(p, at, len) : 0;
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+static int parse_resp(const struct parse *p, const struct scheme *s, const char *rest)
+{
+    struct uri *u = p->u;
+    size_t len = strcspn(rest, "?");
+    int rc;
+
+    u->tls = s->tls;
+    if (s->slashes) {
+        const char *end = rest + len, *slash = memchr(rest, '/', len);
+        rc = take_server(p, rest, slash ? slash : end);
+        if (rc == 0 && slash && slash + 1 < end)
+            rc = take_database(p, slash + 1, (size_t)(end - slash - 1));
+    } else {
+        if (len == 0)
+            return bad(p, "the path of the socket is missing");
+        rc = take_name(p, u->socket, sizeof(u->socket), rest, len);
+    }
+    return rc < 0 || !rest[len] ? rc : take_parameters(p, rest + len + 1);
+}
+
+int uri_parse(struct uri *u, const char *text, const char *option, struct err *e)
+{
+    const struct parse p = {.u = u, .option = option, .e = e};
+    bool unknown = false;
+
+    *u = (struct uri){.scheme = URI_PATH, .tier = 2};
+    if (text[0] >= '0' && text[0] <= '9' && text[1] == '=') {
+        if (text[0] > '2')
+            return bad(&p, "the tiers are 0, 1 and 2");
+        u->tier = (unsigned)(text[0] - '0');
+        text += 2;
+    }
+    u->text = text;
+    const struct scheme *s = find_scheme(text, &unknown);
+    if (unknown)
+        return unknown_scheme(&p, text);
+    const char *rest = s ? text + strlen(s->name) : text;
+    if (!*rest)
+        return bad(&p, "the target's name is empty");
+    if (!s || s->scheme == URI_PATH) {
+        u->path = rest;
+        return 0;
+    }
+    u->scheme = s->scheme;
+    if (s->slashes && strncmp(rest, "//", 2) != 0)
+        return err_set(e, -EINVAL, ERR_INPUT, option, "expected %s", s->form);
+    return parse_resp(&p, s, rest + (s->slashes ? 2 : 0));
+}

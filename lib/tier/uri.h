@@ -1,0 +1,46 @@
+/* Names of targets: [TIER=]URI, or a path. A URI holds all that belongs to one store, and never a
+ * password: other users of the host see command lines. */
+#ifndef KVTRACE_TIER_URI_H
+#define KVTRACE_TIER_URI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+
+enum uri_scheme {
+    URI_PATH, /* PATH, file:PATH */
+    URI_RESP  /* redis://[USER@]HOST[:PORT][/DB], rediss://..., redis+unix:PATH */
+};
+
+enum {
+    URI_NAME_CAP = 256,
+    URI_CONNECTIONS_MAX = 1024
+};
+
+/* Plain values; "" and 0: not given. */
+struct uri {
+    enum uri_scheme scheme;
+    unsigned tier;    /* 0 to 2 */
+    const char *path; /* of URI_PATH, within the text that was parsed; else NULL */
+    const char *text; /* the text itself, without the tier */
+
+    /* of a server */
+    char host[URI_NAME_CAP];
+    uint16_t port;
+    char socket[108]; /* instead of host and port: the path of a socket */
+    char user[64];
+    uint32_t database;
+    bool tls;
+    unsigned connections; /* 0: as many as operations are in flight */
+    uint64_t part_bytes; /* larger objects are stored in parts; 0: the most that the server takes */
+};
+
+/* Parses text, which must outlive *u. -EINVAL, class ERR_INPUT, with the option's name as the
+ * place: an unknown scheme or parameter (with the nearest name), a bad value, a password. No value
+ * of an unknown parameter and no password is in the message. */
+int uri_parse(struct uri *u, const char *text, const char *option, struct err *e);
+/* The kind of target, for people: "directory, file or device", "Redis". */
+const char *uri_scheme_text(enum uri_scheme scheme);
+
+#endif

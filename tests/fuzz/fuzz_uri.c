@@ -1,0 +1,37 @@
+/* fuzz_uri.c - any text as the name of a target: what is accepted has parts within their bounds,
+ * and a refusal has a reason. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/tier/uri.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void need(int truth)
+{
+    if (!truth)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+    struct err e = {0};
+    struct uri u;
+
+    if (!text)
+        abort();
+    memcpy(text, data, size);
+    text[size] = '\0';
+    if (uri_parse(&u, text, "--target", &e) < 0) {
+        need(e.what[0] != '\0');
+    } else {
+        need(u.tier <= 2);
+        need((u.scheme == URI_PATH) == (u.path != NULL));
+        need(u.scheme == URI_PATH || u.host[0] || u.socket[0]);
+        need(u.connections <= URI_CONNECTIONS_MAX && u.part_bytes % 4096 == 0);
+    }
+    free(text);
+    return 0;
+}

@@ -1,0 +1,143 @@
+/* test_uri.c - names of targets. Expected: every form in its parts, and for what is wrong a message
+ * that helps and repeats no secret. A bug looked like "s3://b/x" taken for a path. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/tier/uri.h"
+
+static struct uri parsed(const char *text)
+{
+    struct uri u;
+    struct err e = {0};
+    int rc = uri_parse(&u, text, "--target", &e);
+
+    if (rc < 0)
+        print_error("%s: %s\n", text, e.what);
+    assert_int_equal(rc, 0);
+    return u;
+}
+
+static void refused(const char *text, const char *why)
+{
+    struct uri u;
+    struct err e = {0};
+
+    assert_int_equal(uri_parse(&u, text, "--target", &e), -EINVAL);
+    assert_int_equal(e.class, ERR_INPUT);
+    assert_string_equal(e.where, "--target");
+    if (!strstr(e.what, why))
+        print_error("%s: %s\n", text, e.what);
+    assert_non_null(strstr(e.what, why));
+    assert_null(strstr(e.what, "secret"));
+}
+
+static void paths(void **state)
+{
+    (void)state;
+    static const char *const same[] = {"/mnt/kv", "kv", "./a:b", "a:b", "dir/redis://x", "a=b"};
+
+    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+        struct uri u = parsed(same[i]);
+        assert_int_equal(u.scheme, URI_PATH);
+        assert_int_equal(u.tier, 2);
+        assert_string_equal(u.path, same[i]);
+    }
+    assert_string_equal(parsed("file:/mnt/kv").path, "/mnt/kv");
+    assert_string_equal(parsed("file:s3://b").path, "s3://b");
+    assert_string_equal(parsed("2=/mnt/kv").path, "/mnt/kv");
+    assert_int_equal(parsed("1=/mnt/kv").tier, 1);
+    assert_string_equal(parsed("file:1=x").path, "1=x");
+    refused("", "empty");
+    refused("file:", "empty");
+    refused("2=", "empty");
+    refused("7=x", "0, 1 and 2");
+}
+
+static void redis(void **state)
+{
+    (void)state;
+    struct uri u = parsed("redis://localhost:6380/3?connections=4&part=64KiB");
+
+    assert_int_equal(u.scheme, URI_RESP);
+    assert_string_equal(u.host, "localhost");
+    assert_int_equal(u.port, 6380);
+    assert_int_equal(u.database, 3);
+    assert_int_equal(u.connections, 4);
+    assert_int_equal(u.part_bytes, 65536);
+    assert_false(u.tls);
+    assert_null(u.path);
+    u = parsed("1=rediss://me@[::1]");
+    assert_int_equal(u.tier, 1);
+    assert_string_equal(u.host, "::1");
+    assert_string_equal(u.user, "me");
+    assert_int_equal(u.port, 6379);
+    assert_true(u.tls);
+    u = parsed("redis+unix:/run/redis.sock?db=2");
+    assert_string_equal(u.socket, "/run/redis.sock");
+    assert_int_equal(u.database, 2);
+    assert_string_equal(parsed("redis://h/").host, "h");
+}
+
+static void mistakes(void **state)
+{
+    (void)state;
+    refused("redi://h", "did you mean redis://HOST:PORT/DB?");
+    refused("ftp://h", "no kind of target that is known");
+    refused("redis:localhost", "expected redis://HOST:PORT/DB");
+    refused("redis://", "server is missing");
+    refused("redis:///0", "server is missing");
+    refused("redis://h:0", "port");
+    refused("redis://h:65536", "port");
+    refused("redis://h:1x", "port");
+    refused("redis://[::1]6379", "port");
+    refused("redis://h/x", "database");
+    refused("redis://h o", "character");
+    refused("redis://h?conections=3", "did you mean connections=?");
+    refused("redis://h?colour=secret", "colour= is no parameter");
+    refused("redis://h?part", "no value");
+    refused("redis://h?part=5000", "4 KiB");
+    refused("redis://h?part=1GiB", "512 MiB");
+    refused("redis://h?connections=0", "from 1");
+    refused("redis+unix:", "empty");
+    refused("redis+unix:?db=1", "socket is missing");
+}
+
+/* A password is refused wherever it stands, and repeated nowhere. */
+static void passwords(void **state)
+{
+    (void)state;
+    refused("redis://:secret@h", "REDISCLI_AUTH");
+    refused("redis://me:secret@h:1/0", "REDISCLI_AUTH");
+    refused("redis://me:a@secret@h", "REDISCLI_AUTH");
+    refused("redis://h?password=secret", "REDISCLI_AUTH");
+    refused("foo://me:secret@h", "no kind of target that is known");
+}
+
+static void too_long(void **state)
+{
+    (void)state;
+    char text[2000] = "redis://";
+
+    memset(text + 8, 'a', sizeof(text) - 9);
+    refused(text, "too long");
+    memcpy(text, "redis://h?", 10);
+    refused(text, "unknown parameter");
+    memset(text, 'a', sizeof(text) - 1);
+    memcpy(text + sizeof(text) - 6, "://x", 4);
+    refused(text, "unknown kind of target");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paths),     cmocka_unit_test(redis),    cmocka_unit_test(mistakes),
+        cmocka_unit_test(passwords), cmocka_unit_test(too_long),
+    };
+    return cmocka_run_group_tests_name("uri", tests, NULL, NULL);
+}
