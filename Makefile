@@ -31,7 +31,7 @@ KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/for
 kvgen        := kvgen options option_values print_config models workload rng tier_model run_source convert \
                 output summary provenance
 kvgen/source := population ident rag users turn_counts inputs file_source csv_rows documents \
-                blocks block_line burst sharegpt agentic
+                blocks block_line block_size burst sharegpt agentic
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
 kvgen/curve  := curve sized_cache request_prefixes optimal
