@@ -17,7 +17,7 @@ LIB_FOLDERS := lib/base lib/opt lib/sort lib/trace lib/log lib/json lib/conf lib
 lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
 lib/opt   := owners help opt files
 lib/sort  := heap temp_file time_sort
-lib/trace := trace frame_file frame frame_out csv_scan csv parse parse_avx2 pieces read format write
+lib/trace := trace frame_file gzip frame frame_out csv_scan csv parse parse_avx2 pieces read format write
 lib/log   := lines iso_time layers oplog
 lib/json  := jsoncut jsontree jsonin jsonout
 lib/conf  := keys value conf
@@ -104,6 +104,13 @@ else
 XLSX_FLAGS := -DKVTRACE_XLSX=0
 endif
 
+# So is reading gzip: ZLIB=no builds without.
+ZLIB ?= $(shell pkg-config --exists zlib 2>/dev/null && echo yes || echo no)
+ZLIB_FLAGS := -DKVTRACE_ZLIB=$(if $(filter yes,$(ZLIB)),1,0)
+ifeq ($(ZLIB),yes)
+LDLIBS += -lz
+endif
+
 # ---- objects ----
 objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
 LIB_OBJS := $(call objs,$(LIB_FOLDERS))
@@ -127,8 +134,9 @@ ifneq ($(PKG_OK),yes)
 endif
 	@echo "optional parts: CUDA: $(CUDA)$(if $(CUDART), ($(CUDA_HOME)))"
 	@echo "optional parts: spreadsheets (libxlsxwriter): $(XLSX)"
+	@echo "optional parts: gzip (zlib): $(ZLIB)"
 FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(ISA_AVX2) $(ISA_AVX512) $(ISA_FETCH) $(GPU_FLAGS) \
-             $(XLSX_FLAGS)
+             $(XLSX_FLAGS) $(ZLIB_FLAGS)
 # Goals that build in folders of their own leave this one as it is.
 ifneq ($(filter-out asan tsan asan-build tsan-build arm64-build lint,$(or $(MAKECMDGOALS),all)),)
 $(shell mkdir -p $(BUILD) && { printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $(BUILD)/flags || \
@@ -155,6 +163,7 @@ $(BUILD)/lib/data/stream_avx512.o: ISA := $(ISA_AVX512)
 $(BUILD)/kvreplay/sched/reader.o $(BUILD)/kvreplay/sched/sched.o: ISA := $(ISA_FETCH)
 $(BUILD)/lib/tier/gpu.o $(BUILD)/tests/unit/tier/test_tier_gpu.o: ISA := $(GPU_FLAGS)
 $(BUILD)/kvstat/report/xlsx.o: ISA := $(XLSX_FLAGS)
+$(BUILD)/lib/trace/gzip.o: ISA := $(ZLIB_FLAGS)
 $(BUILD)/bin/kvstat $(BUILD)/tests/unit/kvstat/test_% $(BUILD)/tests/bench/bench_kvstat_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)
 $(BUILD)/kvstat/report/xlsx_none.o: kvstat/report/xlsx.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -249,7 +258,7 @@ SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' ins
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck -j $(shell getconf _NPROCESSORS_ONLN) --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
-	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 -DKVTRACE_XLSX=0 '-DKVTRACE_VERSION="x"' \
+	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 -DKVTRACE_XLSX=0 -DKVTRACE_ZLIB=0 '-DKVTRACE_VERSION="x"' \
 	    -I. lib kvgen kvreplay kvstat kvprecond
 	shellcheck -x $(SH_FILES)
 	mandoc -Tlint -W warning $(addprefix man/,$(MANPAGES))
@@ -296,7 +305,7 @@ deb:
 	@echo build/deb/kvtrace_*.deb
 
 # The same objects with the third-party libraries linked in: only glibc is dynamic.
-$(STATIC): LDLIBS := $(patsubst %,-l:lib%.a,zstd json-c uring yaml xxhash csv) $(CUDART) -ldl -lrt -lm
+$(STATIC): LDLIBS := $(patsubst %,-l:lib%.a,zstd json-c uring yaml xxhash csv $(if $(filter yes,$(ZLIB)),z)) $(CUDART) -ldl -lrt -lm
 STATIC_NAME := kvtrace-$(VERSION)-$(ARCH)
 STATIC_DIR  := $(BUILD)/static/$(STATIC_NAME)
 static: completions $(STATIC)

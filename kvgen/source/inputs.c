@@ -67,6 +67,8 @@ static int list_folder(struct inputs *in, struct err *e)
         size_t len = strlen(name);
         if (ends_in(name, len, ".zst"))
             len -= 4;
+        else if (ends_in(name, len, ".gz"))
+            len -= 3;
         if (name[0] != '.' && (ends_in(name, len, ".csv") || ends_in(name, len, ".json") ||
                                ends_in(name, len, ".jsonl")))
             rc = add_path(in, in->given, name);
@@ -76,7 +78,7 @@ static int list_folder(struct inputs *in, struct err *e)
         return err_nomem(e, "names of files");
     if (in->count == 0)
         return err_set(e, -ENOENT, ERR_INPUT, in->given,
-                       "holds no file named *.csv, *.json, *.jsonl (or with .zst)");
+                       "holds no file named *.csv, *.json, *.jsonl (or with .zst, .gz)");
     qsort(in->path, in->count, sizeof(*in->path), compare_names);
     return 0;
 }

@@ -28,7 +28,7 @@ struct inputs;
 
 /*
  * Opens the first file. path: a file; a folder (all files in it named *.csv, *.json or *.jsonl, or
- * so with .zst, in name order); a pattern as in glob(7), if no file has that name; or "-" for
+ * so with .zst or .gz, in name order); a pattern as in glob(7), if no file has that name; or "-" for
  * standard input. -ENOENT if there is no such file.
  */
 int inputs_open(struct inputs **out, const char *path, struct err *e);
