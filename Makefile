@@ -27,15 +27,16 @@ lib/io    := gap_list io uring psync target_guard target_marker target_dir targe
 lib/tier  := extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object sim null
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
-KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format
+KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format kvgen/record
 kvgen        := kvgen options option_values print_config models workload rng tier_model run_source convert \
                 output summary provenance
 kvgen/source := population ident rag users turn_counts inputs file_source csv_rows documents \
-                blocks block_line block_size burst sharegpt agentic
+                id_lists blocks block_line block_size burst sharegpt agentic
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
 kvgen/curve  := curve sized_cache request_prefixes optimal
 kvgen/format := trace_input import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
+kvgen/record := names dynamo
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \

@@ -47,7 +47,9 @@ enum {
     COMPRESSED_ONLY = 1 << 29,
     PLAIN_ONLY = 1 << 30,
 };
-#define SAI3_ONLY (UINT32_C(1) << 31) /* no int holds it */
+/* No int holds these. */
+#define SAI3_ONLY     (UINT64_C(1) << 31)
+#define RECORDED_ONLY (UINT64_C(1) << 32)
 
 const struct opt options_table[] = {
     {.type = OPT_HEADING, .help = "Requests"},
@@ -56,7 +58,7 @@ const struct opt options_table[] = {
      .offset = AT(source),
      .arg = "NAME",
      .def = "auto",
-     .choices = "auto|users|mooncake|burst|azure|bailian|lmcache|agentic|sharegpt|trace",
+     .choices = "auto|users|mooncake|burst|azure|bailian|lmcache|dynamo|agentic|sharegpt|trace",
      .help = "Where requests come from; auto: told by the content of --input, without it "
              "synthetic users."},
     {.name = "input",
@@ -64,7 +66,8 @@ const struct opt options_table[] = {
      .offset = AT(input),
      .arg = "FILE",
      .marks = READS_FILE,
-     .help = "The trace of a file source, plain or zstd: a file, a folder, a quoted pattern, or - "
+     .help = "The trace of a file source, plain, zstd or gzip: a file, a folder, a quoted pattern, "
+             "or - "
              "for standard input."},
     {.name = "input-memory",
      .type = OPT_SIZE,
@@ -77,6 +80,13 @@ const struct opt options_table[] = {
      .marks = READS_FILE,
      .help = "Most memory that one element of an input may take, and all sessions or conversations "
              "under way. More ends the run with an error."},
+    {.name = "names",
+     .type = OPT_TEXT,
+     .offset = AT(names),
+     .arg = "FILE",
+     .marks = READS_FILE | RECORDED_ONLY,
+     .help = "Key of the hashes that stand for names and blocks of a recording; made if it is not "
+             "there. Unless given, each run has a key of its own."},
     {.name = "use-burst-trace",
      .type = OPT_FLAG,
      .offset = AT(use_burst_trace),
@@ -754,6 +764,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = none || o->format != OPTIONS_KVTRACE || options_write_zstd(o),
          .refuses = PLAIN_ONLY,
          .why = "only a plain trace in --format kvtrace has Notes"},
+        {.on = file && o->source != OPTIONS_DYNAMO,
+         .refuses = RECORDED_ONLY,
+         .why = "only recordings have a meaning for it"},
         {.on = !o->curve, .refuses = CURVE_ONLY, .why = "no curve is asked for (--curve FILE)"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);

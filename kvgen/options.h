@@ -29,6 +29,7 @@ enum options_source {
     OPTIONS_AZURE,
     OPTIONS_BAILIAN,
     OPTIONS_LMCACHE,
+    OPTIONS_DYNAMO,
     OPTIONS_AGENTIC,
     OPTIONS_SHAREGPT,
     OPTIONS_TRACE,
@@ -55,7 +56,7 @@ enum options_format {
 /* Texts point into argv. */
 struct options {
     enum options_source source;
-    const char *input, *burst_trace_path, *dataset_path;
+    const char *input, *names, *burst_trace_path, *dataset_path;
     uint64_t input_memory, queue_memory; /* bytes */
     uint64_t max_conversations;
     double chars_per_token;

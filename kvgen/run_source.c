@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "kvgen/record/dynamo.h"
 #include "kvgen/source/agentic.h"
 #include "kvgen/source/blocks.h"
 #include "kvgen/source/burst.h"
@@ -18,7 +19,7 @@ static const enum inputs_kind kind_of_source[OPTIONS_SOURCES] = {
     [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE, [OPTIONS_BURST] = INPUTS_BURST,
     [OPTIONS_AZURE] = INPUTS_AZURE,       [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
     [OPTIONS_LMCACHE] = INPUTS_LMCACHE,   [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
-    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT};
+    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT, [OPTIONS_DYNAMO] = INPUTS_DYNAMO};
 
 /* Our traces and those of other tools are one source. */
 static bool is_trace(enum inputs_kind kind)
@@ -49,11 +50,12 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
         o->source = OPTIONS_TRACE;
     if (o->source == OPTIONS_AUTO ||
         (o->use_burst_trace && o->source != OPTIONS_BURST && o->source != OPTIONS_AZURE))
-        return err_set(e, -EINVAL, ERR_INPUT, o->input, "not an input that kvgen knows (%s)",
-                       o->use_burst_trace
-                           ? "wanted: BurstGPT CSV, Azure LLM CSV"
-                           : "known: JSON lines of Mooncake, Qwen-Bailian and LMCache, agentic "
-                             "sessions, ShareGPT conversations, CSV of BurstGPT and Azure, traces");
+        return err_set(
+            e, -EINVAL, ERR_INPUT, o->input, "not an input that kvgen knows (%s)",
+            o->use_burst_trace
+                ? "wanted: BurstGPT CSV, Azure LLM CSV"
+                : "known: JSON lines of Mooncake, Qwen-Bailian, LMCache and Dynamo, agentic "
+                  "sessions, ShareGPT conversations, CSV of BurstGPT and Azure, traces");
     return 0;
 }
 
@@ -138,6 +140,15 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
             .qos = drawn,
             .back_to_back = options_is_mlperf(o)};
         return source_sharegpt_open(&r->source, in, &dataset, e);
+    }
+    case OPTIONS_DYNAMO: {
+        struct source_dynamo_opts dynamo = {
+            .files = files, .names = &r->names, .qos = (enum trace_qos)o->qos};
+        int rc = names_init(&r->names, o->names, e);
+        if (rc == 0)
+            return source_dynamo_open(&r->source, in, &dynamo, e);
+        inputs_close(in);
+        return rc;
     }
     case OPTIONS_BURST:
     case OPTIONS_AZURE: {

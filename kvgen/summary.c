@@ -148,6 +148,23 @@ static void print_queues(FILE *f, const struct sim_stats *st)
         fputc('\n', f);
 }
 
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+/* The hit rates of the cache that was recorded and of the one that was simulated. */
+static void print_recorded(FILE *f, const struct summary *s)
+{
+    struct source_recorded r;
+    if (!s->source->ops->recorded)
+        return;
+    s->source->ops->recorded(s->source, &r);
+    fprintf(f, "tokens hit recorded hit rate %.3f, simulated %.3f\n",
+            share(r.cached_tokens, r.input_tokens),
+            share(s->stats->hit_tokens, s->stats->context_tokens));
+}
+
 void summary_print(FILE *f, const struct summary *s)
 {
     const struct sim_stats *st = s->stats;
@@ -164,6 +181,7 @@ void summary_print(FILE *f, const struct summary *s)
                 s->model->state_bytes > 0 ? bytes(s->model->state_bytes).s : "");
     print_tiers(f, s);
     print_hits(f, st);
+    print_recorded(f, s);
 
     const struct curve_result *r = s->curve;
     if (r && r->knee != CURVE_NO_KNEE) {
@@ -298,6 +316,25 @@ static void put_lookups(struct jsonout *j, const char *key, uint64_t hits, uint6
     jsonout_end(j);
 }
 
+/* Rates of tokens of context; null where nothing was recorded. */
+static void put_recorded(struct jsonout *j, const struct summary *s)
+{
+    struct source_recorded r;
+    if (!s->source->ops->recorded) {
+        jsonout_null(j, "recorded");
+        return;
+    }
+    s->source->ops->recorded(s->source, &r);
+    jsonout_object(j, "recorded");
+    jsonout_u64(j, "input_tokens", r.input_tokens);
+    jsonout_u64(j, "cached_tokens", r.cached_tokens);
+    put_ratio(j, "hit_rate", (double)r.cached_tokens, (double)r.input_tokens);
+    jsonout_u64(j, "simulated_cached_tokens", s->stats->hit_tokens);
+    put_ratio(j, "simulated_hit_rate", (double)s->stats->hit_tokens,
+              (double)s->stats->context_tokens);
+    jsonout_end(j);
+}
+
 static void put_all_lookups(struct jsonout *j, const struct sim_stats *st)
 {
     static const enum trace_class shown[] = {TRACE_USER, TRACE_MULTI_TURN, TRACE_SYSTEM, TRACE_RAG,
@@ -428,6 +465,7 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
     put_requests(j, s->stats, s->source);
     put_rows_by(j, s->stats);
     put_all_lookups(j, s->stats);
+    put_recorded(j, s);
     put_tiers(j, s);
     put_curve(j, s);
     int rc = jsonout_save(j, path, e);

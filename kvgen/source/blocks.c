@@ -10,6 +10,7 @@
 
 #include "kvgen/source/block_line.h"
 #include "kvgen/source/block_size.h"
+#include "kvgen/source/id_lists.h"
 #include "lib/json/jsonin.h"
 
 enum {
@@ -58,14 +59,6 @@ static const struct layout layouts[INPUTS_KINDS] = {
                         .known_as = "LMCache lookup log"},
 };
 
-/* The blocks of one request, or a free buffer. */
-struct list {
-    uint64_t *id;
-    size_t cap;
-    uint32_t next_free;
-};
-#define NO_LIST UINT32_MAX
-
 struct blocks {
     struct file_source files; /* first */
     struct jsonin_stream *stream;
@@ -75,8 +68,7 @@ struct blocks {
     int64_t tokens; /* of a block of this file */
     enum trace_qos qos;
     uint64_t chats, read;
-    struct list *list; /* a request's slot is the number of its list */
-    uint32_t lists, free;
+    struct id_lists lists; /* a request's slot is the number of its list */
 };
 
 static int bad_field(const struct blocks *s, struct err *e, const char *name, const char *what)
@@ -149,30 +141,6 @@ static int read_tokens(const struct blocks *s, const char *field, int64_t *token
     return bad_field(s, e, name, "is not a number of tokens from 0 to 2^31");
 }
 
-/* Takes a free list with room for count blocks. */
-static int take_list(struct blocks *s, size_t count, uint32_t *number)
-{
-    if (s->free == NO_LIST) {
-        struct list *grown = realloc(s->list, (s->lists + 1) * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        s->list = grown;
-        s->list[s->lists] = (struct list){.next_free = NO_LIST};
-        s->free = s->lists++;
-    }
-    struct list *l = &s->list[s->free];
-    if (count > l->cap) {
-        uint64_t *id = realloc(l->id, count * sizeof(*id));
-        if (!id)
-            return -ENOMEM;
-        l->id = id;
-        l->cap = count;
-    }
-    *number = s->free;
-    s->free = l->next_free;
-    return 0;
-}
-
 /* Reads the list of blocks, of numbers or of hashes, into a free list. */
 static int read_ids(struct blocks *s, struct err *e)
 {
@@ -185,9 +153,9 @@ static int read_ids(struct blocks *s, struct err *e)
     if (flat ? flat->kind != BLOCK_LINE_IDS : !jsonin_is_array(tree))
         return bad_field(s, e, name, "is not a list");
     size_t count = flat ? flat->count : jsonin_count(tree);
-    if (take_list(s, count, &r->slot) < 0)
+    uint64_t *id = id_lists_take(&s->lists, count, &r->slot);
+    if (!id)
         return err_nomem(e, "blocks of a request");
-    uint64_t *id = s->list[r->slot].id;
     if (flat && count > 0)
         memcpy(id, s->flat.id + flat->first, count * sizeof(*id));
     for (size_t i = 0; tree && i < count; i++) {
@@ -356,8 +324,7 @@ static int read_ahead(struct file_source *files, struct err *e)
 static void blocks_release(struct source *base, const struct request *r)
 {
     struct blocks *s = (struct blocks *)base;
-    s->list[r->slot].next_free = s->free;
-    s->free = r->slot;
+    id_lists_give_back(&s->lists, r->slot);
 }
 
 static void blocks_conversations(const struct source *base, uint64_t *count, uint64_t *turns)
@@ -373,9 +340,7 @@ static void blocks_close(struct source *base)
     jsonin_stream_close(s->stream);
     block_line_free(&s->flat);
     file_source_release(&s->files);
-    for (uint32_t i = 0; i < s->lists; i++)
-        free(s->list[i].id);
-    free(s->list);
+    id_lists_free(&s->lists);
     free(s);
 }
 
@@ -404,7 +369,6 @@ int source_blocks_open(struct source **out, struct inputs *in, const struct sour
     s->layout = &layouts[o->kind];
     s->tokens = s->layout->tokens;
     s->qos = o->qos;
-    s->free = NO_LIST;
     int64_t first_ns;
     int rc = file_source_peek(&s->files.base, &first_ns, e);
     if (rc == 0)

@@ -235,6 +235,8 @@ static enum inputs_kind kind_of(const char *text, size_t len)
     if (len > 0 && *text == '[')
         return INPUTS_SHAREGPT;
     if (len > 0 && *text == '{') {
+        if (has(text, len, "\"dynamo.request.trace.v"))
+            return INPUTS_DYNAMO;
         if (has(text, len, "\"block_size\"") && has(text, len, "\"requests\""))
             return INPUTS_AGENTIC;
         if (has(text, len, "\"input_toks\"") || has(text, len, "\"conversations\""))

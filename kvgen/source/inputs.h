@@ -16,6 +16,7 @@ enum inputs_kind {
     INPUTS_AZURE,
     INPUTS_BAILIAN,
     INPUTS_LMCACHE,
+    INPUTS_DYNAMO,
     INPUTS_AGENTIC,
     INPUTS_SHAREGPT,
     INPUTS_TRACE, /* our own */
@@ -28,8 +29,8 @@ struct inputs;
 
 /*
  * Opens the first file. path: a file; a folder (all files in it named *.csv, *.json or *.jsonl, or
- * so with .zst or .gz, in name order); a pattern as in glob(7), if no file has that name; or "-" for
- * standard input. -ENOENT if there is no such file.
+ * so with .zst or .gz, in name order); a pattern as in glob(7), if no file has that name; or "-"
+ * for standard input. -ENOENT if there is no such file.
  */
 int inputs_open(struct inputs **out, const char *path, struct err *e);
 void inputs_close(struct inputs *in); /* NULL is fine */

@@ -13,6 +13,11 @@
 
 struct source; /* begins with its ops */
 
+/* What a recording says of the cache that served it. */
+struct source_recorded {
+    uint64_t input_tokens, cached_tokens; /* of all requests read so far */
+};
+
 struct source_ops {
     const char *name;
     bool blocks; /* requests name lists of blocks, not one object */
@@ -38,6 +43,8 @@ struct source_ops {
     const struct skips *(*skips)(const struct source *s);
     /* Whether numbers of tokens were estimated from texts. NULL: never. */
     bool (*estimated)(const struct source *s);
+    /* What was recorded, beside what is simulated. NULL: nothing. */
+    void (*recorded)(const struct source *s, struct source_recorded *r);
     void (*close)(struct source *s);
 };
 
