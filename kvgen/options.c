@@ -50,6 +50,8 @@ enum {
 /* No int holds these. */
 #define SAI3_ONLY     (UINT64_C(1) << 31)
 #define RECORDED_ONLY (UINT64_C(1) << 32)
+#define EVENTS_ONLY   (UINT64_C(1) << 33)
+#define SIZES         (UINT64_C(1) << 34) /* the model and what divides its objects */
 
 const struct opt options_table[] = {
     {.type = OPT_HEADING, .help = "Requests"},
@@ -58,7 +60,8 @@ const struct opt options_table[] = {
      .offset = AT(source),
      .arg = "NAME",
      .def = "auto",
-     .choices = "auto|users|mooncake|burst|azure|bailian|lmcache|dynamo|agentic|sharegpt|trace",
+     .choices =
+         "auto|users|mooncake|burst|azure|bailian|lmcache|dynamo|agentic|sharegpt|kv-events|trace",
      .help = "Where requests come from; auto: told by the content of --input, without it "
              "synthetic users."},
     {.name = "input",
@@ -87,6 +90,35 @@ const struct opt options_table[] = {
      .marks = READS_FILE | RECORDED_ONLY,
      .help = "Key of the hashes that stand for names and blocks of a recording; made if it is not "
              "there. Unless given, each run has a key of its own."},
+    {.name = "medium",
+     .type = OPT_LIST,
+     .offset = AT(medium),
+     .arg = "NAME=TIER",
+     .marks = READS_FILE | EVENTS_ONLY,
+     .help = "Tier (0, 1, 2) of a medium that an engine names and kvgen does not know."},
+    {.name = "object-bytes",
+     .type = OPT_SIZE,
+     .offset = AT(object_bytes),
+     .arg = "SIZE",
+     .max = 1e15,
+     .marks = READS_FILE | EVENTS_ONLY,
+     .help = "Size of recorded objects whose size the recording does not say."},
+    {.name = "reorder",
+     .type = OPT_DURATION,
+     .offset = AT(reorder_ns),
+     .arg = "TIME",
+     .def = "1s",
+     .max = 1e12,
+     .marks = READS_FILE | EVENTS_ONLY,
+     .help = "Recorded time in which events of several publishers are put in order."},
+    {.name = "capture",
+     .type = OPT_TEXT,
+     .offset = AT(capture),
+     .arg = "FILE",
+     .flags = OPT_NO_EFFECT,
+     .marks = READS_FILE | EVENTS_ONLY,
+     .help = "Keep the events as they were parsed, without names and token ids, as JSON lines that "
+             "kvgen reads again."},
     {.name = "use-burst-trace",
      .type = OPT_FLAG,
      .offset = AT(use_burst_trace),
@@ -325,20 +357,20 @@ const struct opt options_table[] = {
      .offset = AT(model),
      .arg = "NAME",
      .def = "llama3.1-8b",
-     .marks = WITH_MODELS | GENERATES,
+     .marks = WITH_MODELS | SIZES,
      .help = "A built-in model, one of the configuration's, or a Hugging Face "
              "config.json (FILE.json)."},
     {.name = "force-model",
      .type = OPT_FLAG,
      .offset = AT(force_model),
-     .marks = NOT_LIST_MODELS | WITH_MODELS | GENERATES,
+     .marks = NOT_LIST_MODELS | WITH_MODELS | SIZES,
      .help = "Take a config.json although keys in it are unknown that may change the cache's "
              "size."},
     {.name = "kv-dtype",
      .type = OPT_TEXT,
      .offset = AT(kv_dtype),
      .arg = "TYPE",
-     .marks = NOT_LIST_MODELS | WITH_MODELS | GENERATES,
+     .marks = NOT_LIST_MODELS | WITH_MODELS | SIZES,
      .help = "Element type of the cache: float32, float16, bfloat16, fp8, int8, int4."},
     {.name = "tensor-parallel",
      .type = OPT_U64,
@@ -347,7 +379,7 @@ const struct opt options_table[] = {
      .def = "1",
      .min = 1,
      .max = 65536,
-     .marks = GENERATES,
+     .marks = SIZES,
      .help = "Ranks that share an object; rows show one rank."},
     {.name = "mla-tp",
      .type = OPT_ENUM,
@@ -355,7 +387,7 @@ const struct opt options_table[] = {
      .arg = "HOW",
      .def = "shard",
      .choices = "shard|replicate",
-     .marks = GENERATES | MLA_ONLY,
+     .marks = SIZES | MLA_ONLY,
      .help = "The latent of multi-head latent attention on each rank: its share, or all of it."},
     {.name = "num-gpus",
      .type = OPT_U64,
@@ -633,6 +665,11 @@ bool options_write_zstd(const struct options *o)
     return o->zstd || o->format == OPTIONS_WARP || ends_with(o->output, ".zst");
 }
 
+bool options_is_recording(const struct options *o)
+{
+    return o->source == OPTIONS_KV_EVENTS;
+}
+
 bool options_is_mlperf(const struct options *o)
 {
     return o->compat == OPTIONS_COMPAT_MLPERF;
@@ -678,7 +715,8 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
  */
 static int check_modes(const struct options *o, const struct opt_parser *p, struct err *e)
 {
-    bool users = o->source == OPTIONS_USERS, trace = o->source == OPTIONS_TRACE;
+    bool recording = options_is_recording(o);
+    bool users = o->source == OPTIONS_USERS, trace = o->source == OPTIONS_TRACE || recording;
     bool dataset = o->source == OPTIONS_SHAREGPT, agentic = o->source == OPTIONS_AGENTIC;
     bool arrivals = o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE;
     bool blocks = !users && !trace && !dataset && !arrivals, file = dataset || arrivals || blocks;
@@ -703,6 +741,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .refuses = KEPT_TIERS,
          .why = "a trace keeps its tiers (--retier puts it through others)"},
         {.on = trace, .refuses = GENERATES, .why = "a trace has its rows: nothing is generated"},
+        {.on = trace && !recording,
+         .refuses = SIZES,
+         .why = "a trace has its rows: nothing is generated"},
         {.on = !trace,
          .refuses = RETIERS,
          .why = "only an existing trace (--source trace) has a meaning for it"},
@@ -764,9 +805,12 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = none || o->format != OPTIONS_KVTRACE || options_write_zstd(o),
          .refuses = PLAIN_ONLY,
          .why = "only a plain trace in --format kvtrace has Notes"},
-        {.on = file && o->source != OPTIONS_DYNAMO,
+        {.on = !users && !recording && o->source != OPTIONS_DYNAMO,
          .refuses = RECORDED_ONLY,
          .why = "only recordings have a meaning for it"},
+        {.on = !users && !recording,
+         .refuses = EVENTS_ONLY,
+         .why = "only recorded events (--source kv-events) have a meaning for it"},
         {.on = !o->curve, .refuses = CURVE_ONLY, .why = "no curve is asked for (--curve FILE)"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
@@ -789,7 +833,7 @@ static int check_end(const struct options *o, struct err *e)
     bool limited = o->duration_ns != 0 || o->max_requests != 0 || o->limit != 0;
     bool spaced = o->source == OPTIONS_SHAREGPT && o->request_rate > 0;
 
-    if (o->source == OPTIONS_TRACE)
+    if (o->source == OPTIONS_TRACE || options_is_recording(o))
         return 0;
     if (o->source == OPTIONS_USERS)
         return limited ? 0
@@ -859,7 +903,7 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
 
     if (opt_operands(p, &operand) > 0)
         return refuse(e, operand[0], "not an option (a trace is given with --input)");
-    if (o->tensor_parallel > o->num_gpus)
+    if (o->tensor_parallel > o->num_gpus && !options_is_recording(o))
         return err_set(e, -EINVAL, ERR_INPUT, "--tensor-parallel",
                        "%llu ranks need as many GPUs, --num-gpus is %llu",
                        (unsigned long long)o->tensor_parallel, (unsigned long long)o->num_gpus);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kvgen/record/dynamo.h"
+#include "kvgen/record/recording.h"
 #include "kvgen/source/agentic.h"
 #include "kvgen/source/blocks.h"
 #include "kvgen/source/burst.h"
@@ -16,10 +17,11 @@
 /* ---- what the input is ---- */
 
 static const enum inputs_kind kind_of_source[OPTIONS_SOURCES] = {
-    [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE, [OPTIONS_BURST] = INPUTS_BURST,
-    [OPTIONS_AZURE] = INPUTS_AZURE,       [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
-    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,   [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
-    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT, [OPTIONS_DYNAMO] = INPUTS_DYNAMO};
+    [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE,  [OPTIONS_BURST] = INPUTS_BURST,
+    [OPTIONS_AZURE] = INPUTS_AZURE,        [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
+    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,    [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
+    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT,  [OPTIONS_DYNAMO] = INPUTS_DYNAMO,
+    [OPTIONS_KV_EVENTS] = INPUTS_KV_EVENTS};
 
 /* Our traces and those of other tools are one source. */
 static bool is_trace(enum inputs_kind kind)
@@ -55,7 +57,7 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
             o->use_burst_trace
                 ? "wanted: BurstGPT CSV, Azure LLM CSV"
                 : "known: JSON lines of Mooncake, Qwen-Bailian, LMCache and Dynamo, agentic "
-                  "sessions, ShareGPT conversations, CSV of BurstGPT and Azure, traces");
+                  "sessions, KV events, ShareGPT conversations, CSV of BurstGPT and Azure, traces");
     return 0;
 }
 
@@ -102,6 +104,32 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
 
 /* ---- files ---- */
 
+/* The events of an engine as rows. Takes in, also on failure. */
+static int open_recording(struct run_source *r, const struct run_source_opts *q, struct inputs *in,
+                          struct err *e)
+{
+    const struct options *o = q->options;
+    bool replicated = q->model->attention == MODEL_MLA && o->mla_tp == OPTIONS_MLA_REPLICATE;
+    struct recording_opts recording = {.format = RECORDING_KV_EVENTS,
+                                       .record = {.names = r->names},
+                                       .model = *q->model,
+                                       .ranks = replicated ? 1 : (uint32_t)o->tensor_parallel,
+                                       .object_bytes = o->object_bytes,
+                                       .reorder_ns = o->reorder_ns,
+                                       .capture = o->capture};
+    struct import *import;
+    int rc = media_init(&recording.record.media, &o->medium, e);
+    if (rc < 0) {
+        inputs_close(in);
+        return rc;
+    }
+    rc = recording_open(&import, in, &recording, e);
+    if (rc == 0)
+        rc = trace_input_of_import(&r->trace, import, e);
+    r->source = rc == 0 ? trace_input_source(r->trace) : NULL;
+    return rc;
+}
+
 /* Each source takes the files, also on failure. */
 static int open_file_source(struct run_source *r, const struct run_source_opts *q, struct err *e)
 {
@@ -114,6 +142,11 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
     if (files.cycles != 1 && !inputs_repeatable(in))
         return err_set(e, -ESPIPE, ERR_INPUT, "--replay-cycles", "%s can be read only once",
                        strcmp(o->input, "-") == 0 ? "standard input" : o->input);
+    if (options_is_recording(o) || o->source == OPTIONS_DYNAMO) {
+        int rc = names_init(&r->names, o->names, e);
+        if (rc < 0)
+            return rc;
+    }
     r->inputs = NULL;
     switch (o->source) {
     case OPTIONS_TRACE: {
@@ -144,12 +177,10 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
     case OPTIONS_DYNAMO: {
         struct source_dynamo_opts dynamo = {
             .files = files, .names = &r->names, .qos = (enum trace_qos)o->qos};
-        int rc = names_init(&r->names, o->names, e);
-        if (rc == 0)
-            return source_dynamo_open(&r->source, in, &dynamo, e);
-        inputs_close(in);
-        return rc;
+        return source_dynamo_open(&r->source, in, &dynamo, e);
     }
+    case OPTIONS_KV_EVENTS:
+        return open_recording(r, q, in, e);
     case OPTIONS_BURST:
     case OPTIONS_AZURE: {
         struct source_burst_opts burst = {.workload = w,

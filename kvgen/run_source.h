@@ -5,8 +5,8 @@
 
 #include "kvgen/format/trace_input.h"
 #include "kvgen/options.h"
-#include "kvgen/source/inputs.h"
 #include "kvgen/record/names.h"
+#include "kvgen/source/inputs.h"
 #include "kvgen/source/population.h"
 #include "kvgen/source/rag.h"
 #include "kvgen/source/source.h"

@@ -165,20 +165,46 @@ static void print_recorded(FILE *f, const struct summary *s)
             share(s->stats->hit_tokens, s->stats->context_tokens));
 }
 
+/* What was recorded, and what was not. */
+static void print_recording(FILE *f, const struct summary *s)
+{
+    const struct source_recording *r =
+        s->source->ops->recording ? s->source->ops->recording(s->source) : NULL;
+    if (!r)
+        return;
+    fprintf(f, "recording  %s messages (%s missing, %s restarts) of %s publishers and ranks%s\n",
+            count(r->messages).s, count(r->missing).s, count(r->restarts).s, count(r->owners).s,
+            r->cut ? "; the file is cut" : "");
+    fprintf(
+        f,
+        "blocks     %s stored (%s again), %s removed (%s not known), %s cleared, %s moved down\n",
+        count(r->stored).s, count(r->stored_again).s, count(r->removed).s,
+        count(r->removed_unknown).s, count(r->dropped_by_clear + r->dropped_by_restart).s,
+        count(r->moves).s);
+    if (r->possible_loads > 0)
+        fprintf(f, "           %s possible loads: stored in Tier-0 while resident below\n",
+                count(r->possible_loads).s);
+    if (!r->has_reads)
+        fputs("           writes only: reads are not recorded\n", f);
+}
+
 void summary_print(FILE *f, const struct summary *s)
 {
     const struct sim_stats *st = s->stats;
-    fprintf(f, "requests   %s issued, %s completed, %s waiting at the end\n", count(st->issued).s,
-            count(st->completed).s, count(st->waiting).s);
-    if (!s->model)
+    bool recording = s->source->ops->recording != NULL; /* it names no requests */
+    if (!recording)
+        fprintf(f, "requests   %s issued, %s completed, %s waiting at the end\n",
+                count(st->issued).s, count(st->completed).s, count(st->waiting).s);
+    if (!s->model && !recording)
         fprintf(f, "tokens     %s generated\n", count(st->generated_tokens).s);
-    else
+    else if (s->model)
         fprintf(f, "tokens     %s of context, %s generated%s; %s, %s a token%s%s\n",
                 count(st->context_tokens).s, count(st->generated_tokens).s,
                 is_estimated(s->source) ? " (estimated)" : "", s->model->name,
                 bytes(model_bytes_per_token(s->model)).s,
                 s->model->state_bytes > 0 ? ", state of a sequence " : "",
                 s->model->state_bytes > 0 ? bytes(s->model->state_bytes).s : "");
+    print_recording(f, s);
     print_tiers(f, s);
     print_hits(f, st);
     print_recorded(f, s);
@@ -335,6 +361,54 @@ static void put_recorded(struct jsonout *j, const struct summary *s)
     jsonout_end(j);
 }
 
+/* null for what is no recording of events. */
+static void put_recording(struct jsonout *j, const struct summary *s)
+{
+    const struct source_recording *r =
+        s->source->ops->recording ? s->source->ops->recording(s->source) : NULL;
+    if (!r) {
+        jsonout_null(j, "recording");
+        return;
+    }
+    const struct {
+        const char *name;
+        uint64_t n;
+    } counts[] = {{"messages", r->messages},
+                  {"missing", r->missing},
+                  {"restarts", r->restarts},
+                  {"publishers_and_ranks", r->owners},
+                  {"stored", r->stored},
+                  {"stored_again", r->stored_again},
+                  {"removed", r->removed},
+                  {"removed_not_known", r->removed_unknown},
+                  {"cleared", r->cleared},
+                  {"dropped_by_clear", r->dropped_by_clear},
+                  {"dropped_by_restart", r->dropped_by_restart},
+                  {"moves", r->moves},
+                  {"possible_loads", r->possible_loads},
+                  {"reads", r->reads},
+                  {"reads_of_unknown_size", r->reads_unsized},
+                  {"tokens", r->tokens},
+                  {"late", r->late},
+                  {"unknown_fields", r->unknown_fields},
+                  {"unknown_events", r->unknown_events}};
+    jsonout_object(j, "recording");
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+        jsonout_u64(j, counts[i].name, counts[i].n);
+    jsonout_array(j, "resident");
+    for (size_t i = 0; i < r->media; i++) {
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "medium", r->medium[i].name);
+        jsonout_u64(j, "blocks", r->resident[i]);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    jsonout_bool(j, "writes_only", !r->has_reads);
+    jsonout_bool(j, "times", r->has_times);
+    jsonout_bool(j, "cut", r->cut);
+    jsonout_end(j);
+}
+
 static void put_all_lookups(struct jsonout *j, const struct sim_stats *st)
 {
     static const enum trace_class shown[] = {TRACE_USER, TRACE_MULTI_TURN, TRACE_SYSTEM, TRACE_RAG,
@@ -466,6 +540,7 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
     put_rows_by(j, s->stats);
     put_all_lookups(j, s->stats);
     put_recorded(j, s);
+    put_recording(j, s);
     put_tiers(j, s);
     put_curve(j, s);
     int rc = jsonout_save(j, path, e);

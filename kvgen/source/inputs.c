@@ -229,12 +229,16 @@ static enum inputs_kind kind_of(const char *text, size_t len)
 {
     if (len > 262 && memcmp(text + 257, "ustar", 5) == 0)
         return INPUTS_AGENTIC; /* only sessions are read from archives */
+    if (len >= 8 && memcmp(text, "ZMQREC1\n", 8) == 0)
+        return INPUTS_KV_EVENTS;
     size_t blank = blank_length(text, len);
     text += blank;
     len -= blank;
     if (len > 0 && *text == '[')
         return INPUTS_SHAREGPT;
     if (len > 0 && *text == '{') {
+        if (len >= 20 && memcmp(text, "{\"kvtrace\":\"capture\"", 20) == 0)
+            return INPUTS_KV_EVENTS;
         if (has(text, len, "\"dynamo.request.trace.v"))
             return INPUTS_DYNAMO;
         if (has(text, len, "\"block_size\"") && has(text, len, "\"requests\""))

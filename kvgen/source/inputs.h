@@ -19,9 +19,10 @@ enum inputs_kind {
     INPUTS_DYNAMO,
     INPUTS_AGENTIC,
     INPUTS_SHAREGPT,
-    INPUTS_TRACE, /* our own */
-    INPUTS_FIO,   /* an iolog */
-    INPUTS_OPLOG, /* of s3dlio, or warp's benchdata */
+    INPUTS_KV_EVENTS, /* of engines: .zmqrec, or a capture of ours */
+    INPUTS_TRACE,     /* our own */
+    INPUTS_FIO,       /* an iolog */
+    INPUTS_OPLOG,     /* of s3dlio, or warp's benchdata */
     INPUTS_KINDS
 };
 
