@@ -60,8 +60,8 @@ const struct opt options_table[] = {
      .offset = AT(source),
      .arg = "NAME",
      .def = "auto",
-     .choices =
-         "auto|users|mooncake|burst|azure|bailian|lmcache|dynamo|agentic|sharegpt|kv-events|trace",
+     .choices = "auto|users|mooncake|burst|azure|bailian|lmcache|dynamo|agentic|sharegpt|kv-events|"
+                "trtllm|dynamo-kv|trace",
      .help = "Where requests come from; auto: told by the content of --input, without it "
              "synthetic users."},
     {.name = "input",
@@ -667,7 +667,7 @@ bool options_write_zstd(const struct options *o)
 
 bool options_is_recording(const struct options *o)
 {
-    return o->source == OPTIONS_KV_EVENTS;
+    return o->source >= OPTIONS_KV_EVENTS && o->source < OPTIONS_TRACE;
 }
 
 bool options_is_mlperf(const struct options *o)
@@ -810,7 +810,8 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .why = "only recordings have a meaning for it"},
         {.on = !users && !recording,
          .refuses = EVENTS_ONLY,
-         .why = "only recorded events (--source kv-events) have a meaning for it"},
+         .why =
+             "only recorded events (--source kv-events, trtllm, dynamo-kv) have a meaning for it"},
         {.on = !o->curve, .refuses = CURVE_ONLY, .why = "no curve is asked for (--curve FILE)"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);

@@ -17,11 +17,12 @@
 /* ---- what the input is ---- */
 
 static const enum inputs_kind kind_of_source[OPTIONS_SOURCES] = {
-    [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE,  [OPTIONS_BURST] = INPUTS_BURST,
-    [OPTIONS_AZURE] = INPUTS_AZURE,        [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
-    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,    [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
-    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT,  [OPTIONS_DYNAMO] = INPUTS_DYNAMO,
-    [OPTIONS_KV_EVENTS] = INPUTS_KV_EVENTS};
+    [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE,   [OPTIONS_BURST] = INPUTS_BURST,
+    [OPTIONS_AZURE] = INPUTS_AZURE,         [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
+    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,     [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
+    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT,   [OPTIONS_DYNAMO] = INPUTS_DYNAMO,
+    [OPTIONS_KV_EVENTS] = INPUTS_KV_EVENTS, [OPTIONS_TRTLLM] = INPUTS_TRTLLM,
+    [OPTIONS_DYNAMO_KV] = INPUTS_DYNAMO_KV};
 
 /* Our traces and those of other tools are one source. */
 static bool is_trace(enum inputs_kind kind)
@@ -110,7 +111,11 @@ static int open_recording(struct run_source *r, const struct run_source_opts *q,
 {
     const struct options *o = q->options;
     bool replicated = q->model->attention == MODEL_MLA && o->mla_tp == OPTIONS_MLA_REPLICATE;
-    struct recording_opts recording = {.format = RECORDING_KV_EVENTS,
+    static const enum recording_format formats[OPTIONS_SOURCES] = {
+        [OPTIONS_KV_EVENTS] = RECORDING_KV_EVENTS,
+        [OPTIONS_TRTLLM] = RECORDING_TRTLLM,
+        [OPTIONS_DYNAMO_KV] = RECORDING_DYNAMO_KV};
+    struct recording_opts recording = {.format = formats[o->source],
                                        .record = {.names = r->names},
                                        .model = *q->model,
                                        .ranks = replicated ? 1 : (uint32_t)o->tensor_parallel,
@@ -180,6 +185,8 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
         return source_dynamo_open(&r->source, in, &dynamo, e);
     }
     case OPTIONS_KV_EVENTS:
+    case OPTIONS_TRTLLM:
+    case OPTIONS_DYNAMO_KV:
         return open_recording(r, q, in, e);
     case OPTIONS_BURST:
     case OPTIONS_AZURE: {

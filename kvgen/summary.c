@@ -186,6 +186,8 @@ static void print_recording(FILE *f, const struct summary *s)
                 count(r->possible_loads).s);
     if (!r->has_reads)
         fputs("           writes only: reads are not recorded\n", f);
+    if (!r->has_times)
+        fputs("           no times are recorded: the order of rows is all that is known\n", f);
 }
 
 void summary_print(FILE *f, const struct summary *s)
@@ -385,6 +387,7 @@ static void put_recording(struct jsonout *j, const struct summary *s)
                   {"dropped_by_clear", r->dropped_by_clear},
                   {"dropped_by_restart", r->dropped_by_restart},
                   {"moves", r->moves},
+                  {"moves_up", r->moves_up},
                   {"possible_loads", r->possible_loads},
                   {"reads", r->reads},
                   {"reads_of_unknown_size", r->reads_unsized},

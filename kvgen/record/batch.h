@@ -31,6 +31,8 @@ struct event {
     uint8_t kind, layers; /* the enums above */
     uint8_t medium;       /* number in struct media */
     bool has_parent;
+    bool anywhere;         /* removed: wherever it is, not in one medium only */
+    bool told_move;        /* one end of a move that the engine itself tells */
     uint32_t tokens;       /* of a block; 0: not said */
     uint64_t bytes;        /* of an object; 0: by its tokens */
     struct hash128 group;  /* zero: none is named */

@@ -71,6 +71,10 @@ static void put_event(struct capture *c, const struct batch *b, const struct eve
         put(c, ",\"tokens\":%" PRIu32, v->tokens);
     if (v->bytes > 0)
         put(c, ",\"bytes\":%" PRIu64, v->bytes);
+    if (v->anywhere)
+        put(c, ",\"anywhere\":true");
+    if (v->told_move)
+        put(c, ",\"move\":true");
     if (v->has_parent)
         put_hash(c, ",\"parent\":", v->parent);
     put(c, ",\"hashes\":[");
@@ -208,6 +212,8 @@ static int read_event(struct capture_reader *r, const struct jsonin_v *line, str
     v->medium = (uint8_t)found;
     found = find_text(layers_text, 3, jsonin_get(line, "layers"));
     v->layers = (uint8_t)(found < 0 ? 0 : found);
+    jsonin_bool(jsonin_get(line, "anywhere"), &v->anywhere);
+    jsonin_bool(jsonin_get(line, "move"), &v->told_move);
     if ((value = jsonin_get(line, "tokens")) &&
         (jsonin_u64(value, &tokens) < 0 || tokens > UINT32_MAX))
         return bad(e, "tokens", "is not a number of tokens");

@@ -65,7 +65,8 @@ struct hash128 publisher_of(const struct record_opts *o, uint32_t source, const 
 
 /* ---- messages ---- */
 
-static int open_reader(struct recording *r, struct err *e)
+/* The first bytes tell a container of messages from a capture. */
+static int open_kv_events(struct recording *r, struct err *e)
 {
     static const char magic[8] = {'Z', 'M', 'Q', 'R', 'E', 'C', '1', '\n'};
     char head[sizeof(magic)];
@@ -79,13 +80,25 @@ static int open_reader(struct recording *r, struct err *e)
     }
     if (frame_in_unread(r->file, head, len) < 0)
         return err_nomem(e, "input");
-    r->messages = 0;
     if (len == sizeof(magic) && memcmp(head, magic, len) == 0)
         return zmqrec_open(&r->reader, r->file, &r->o.record, e);
     if (len == sizeof(magic) && memcmp(head, CAPTURE_MAGIC, len) == 0)
         return capture_open(&r->reader, r->file, &r->o.record, e);
     return err_set(e, -EINVAL, ERR_INPUT, frame_in_name(r->file),
                    "no recording of KV events (known: .zmqrec, captures of kvgen)");
+}
+
+static int open_reader(struct recording *r, struct err *e)
+{
+    r->messages = 0;
+    switch (r->o.format) {
+    case RECORDING_TRTLLM:
+        return trtllm_open(&r->reader, r->file, &r->o.record, e);
+    case RECORDING_DYNAMO_KV:
+        return dynamo_kv_open(&r->reader, r->file, &r->o.record, e);
+    default:
+        return open_kv_events(r, e);
+    }
 }
 
 static void close_reader(struct recording *r)
@@ -244,7 +257,7 @@ static int finish(struct import *base, struct err *e)
         r->counts.medium[i].name = r->o.record.media.medium[i].name;
     r->counts.unknown_fields = r->unknown.fields;
     r->counts.unknown_events = r->unknown.events;
-    r->counts.has_times = true;
+    r->counts.has_times = r->o.format != RECORDING_TRTLLM;
     r->counts.has_reads = r->counts.reads > 0;
     r->counts.cut = r->end < 0;
     if (r->unknown.events > 0)
@@ -294,22 +307,26 @@ static void close_recording(struct import *base)
     free(r);
 }
 
+#define RECORDING_OPS(format_name)                                                                 \
+    {                                                                                              \
+        .name = (format_name), .next = next, .finish = finish, .recording = counts,                \
+        .skips = skips, .columns = columns, .close = close_recording                               \
+    }
+
 int recording_open(struct import **out, struct inputs *in, const struct recording_opts *o,
                    struct err *e)
 {
-    static const struct import_ops ops = {.next = next,
-                                          .finish = finish,
-                                          .recording = counts,
-                                          .skips = skips,
-                                          .columns = columns,
-                                          .close = close_recording,
-                                          .name = "kv-events"};
+    static const struct import_ops ops[RECORDING_FORMATS] = {
+        [RECORDING_KV_EVENTS] = RECORDING_OPS("kv-events"),
+        [RECORDING_TRTLLM] = RECORDING_OPS("trtllm"),
+        [RECORDING_DYNAMO_KV] = RECORDING_OPS("dynamo-kv"),
+    };
     struct recording *r = calloc(1, sizeof(*r));
     if (!r) {
         inputs_close(in);
         return err_nomem(e, "recording");
     }
-    r->base.ops = &ops;
+    r->base.ops = &ops[o->format];
     r->in = in;
     r->o = *o;
     r->unused = NONE;

@@ -283,10 +283,10 @@ static int is_moved(struct residency *r, struct hash128 id, uint8_t tier)
         return 0;
     if (collect_gone(r) < 0)
         return -ENOMEM;
+    if (r->gone_count == 0)
+        return 0;
     const struct gone *end = r->gone + r->gone_count;
-    const struct gone *g =
-        r->gone_count == 0 ? NULL
-                           : bsearch(&id, r->gone, r->gone_count, sizeof(*r->gone), compare_gone);
+    const struct gone *g = bsearch(&id, r->gone, r->gone_count, sizeof(*r->gone), compare_gone);
     while (g && g > r->gone && compare_gone(g - 1, &id) == 0)
         g--;
     for (; g && g < end && compare_gone(g, &id) == 0; g++)
@@ -304,7 +304,7 @@ static int stored(struct residency *r, uint32_t owner, const struct event *v, st
     uint8_t tier = tier_of(r, v->medium);
     const uint64_t *number = keymap_find(r->objects, id);
     uint32_t at = number ? (uint32_t)*number : NONE;
-    r->n.stored++;
+    r->n.stored += !v->told_move;
     r->n.tokens += v->tokens;
     if (at != NONE && r->object[at].media & bit) {
         r->n.stored_again++;
@@ -320,7 +320,9 @@ static int stored(struct residency *r, uint32_t owner, const struct event *v, st
     if (moved < 0)
         return err_nomem(r->err, "events");
     r->n.moves += (unsigned)moved;
-    r->n.possible_loads += tier == TRACE_GPU && (o->media & ~media_of(r, TRACE_GPU)) != 0;
+    r->n.moves_up += v->told_move && !moved;
+    r->n.possible_loads +=
+        !v->told_move && tier == TRACE_GPU && (o->media & ~media_of(r, TRACE_GPU)) != 0;
     bool there = (o->media & media_of(r, tier)) != 0;
     o->media |= bit;
     r->n.resident[v->medium]++;
@@ -330,10 +332,10 @@ static int stored(struct residency *r, uint32_t owner, const struct event *v, st
 static int removed(struct residency *r, const struct event *v, struct hash128 hash)
 {
     const uint64_t *number = keymap_find(r->objects, object_id(r->b, v, hash));
-    uint32_t bit = 1u << v->medium;
-    r->n.removed++;
+    uint32_t bit = v->anywhere ? UINT32_MAX : 1u << v->medium;
+    r->n.removed += !v->told_move;
     if (!number || !(r->object[*number].media & bit)) {
-        r->n.removed_unknown++;
+        r->n.removed_unknown += !v->told_move;
         return 0;
     }
     return leave(r, (uint32_t)*number, bit);

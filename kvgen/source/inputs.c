@@ -234,6 +234,12 @@ static enum inputs_kind kind_of(const char *text, size_t len)
     size_t blank = blank_length(text, len);
     text += blank;
     len -= blank;
+    if (len > 0 && (*text == '[' || *text == '{') && has(text, len, "\"event_id\"")) {
+        if (has(text, len, "\"worker_id\""))
+            return INPUTS_DYNAMO_KV;
+        if (has(text, len, "\"data\""))
+            return INPUTS_TRTLLM;
+    }
     if (len > 0 && *text == '[')
         return INPUTS_SHAREGPT;
     if (len > 0 && *text == '{') {

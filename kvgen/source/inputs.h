@@ -20,9 +20,11 @@ enum inputs_kind {
     INPUTS_AGENTIC,
     INPUTS_SHAREGPT,
     INPUTS_KV_EVENTS, /* of engines: .zmqrec, or a capture of ours */
-    INPUTS_TRACE,     /* our own */
-    INPUTS_FIO,       /* an iolog */
-    INPUTS_OPLOG,     /* of s3dlio, or warp's benchdata */
+    INPUTS_TRTLLM,
+    INPUTS_DYNAMO_KV,
+    INPUTS_TRACE, /* our own */
+    INPUTS_FIO,   /* an iolog */
+    INPUTS_OPLOG, /* of s3dlio, or warp's benchdata */
     INPUTS_KINDS
 };
 

@@ -31,6 +31,7 @@ struct source_recording {
     uint64_t removed, removed_unknown; /* of these, stored before the recording began */
     uint64_t cleared, dropped_by_clear, dropped_by_restart;
     uint64_t moves;          /* stored in one tier and removed from one above in one message */
+    uint64_t moves_up;       /* told by the engine */
     uint64_t possible_loads; /* stored in Tier-0 while resident below */
     uint64_t reads, reads_unsized;
     uint64_t tokens; /* of the blocks stored */
