@@ -208,7 +208,7 @@ static char *make_provenance(const struct run *r)
     const struct trace_input *trace = r->source.trace;
     const char *input = trace ? trace_input_provenance(trace) : NULL;
     if (options_is_recording(&r->o) && !r->o.retier)
-        return provenance_of_recording(r->parser, r->source.source->ops->name, &r->model);
+        return provenance_of_recording(r->parser, r->source.source, &r->model);
     if (trace && !r->o.retier)
         return provenance_of_copy(r->parser, input);
     struct provenance p = {.parser = r->parser,

@@ -111,9 +111,10 @@ static void put_conversion(struct jsonout *j, const struct opt_parser *parser)
     put_options(j, parser);
 }
 
-char *provenance_of_recording(const struct opt_parser *parser, const char *source,
+char *provenance_of_recording(const struct opt_parser *parser, const struct source *source,
                               const struct model *model)
 {
+    bool times = source->ops->recording(source)->has_times;
     struct jsonout *j = jsonout_create();
     if (!j)
         return NULL;
@@ -125,11 +126,14 @@ char *provenance_of_recording(const struct opt_parser *parser, const char *sourc
     jsonout_array(j, "tiers");
     jsonout_end(j);
     jsonout_object(j, "recording");
-    jsonout_text_value(j, "source", source);
+    jsonout_text_value(j, "source", source->ops->name);
     jsonout_bool(j, "writes_only", true);
+    jsonout_bool(j, "times", times);
     jsonout_array(j, "missing");
     jsonout_text_value(j, NULL, "reads");
     jsonout_text_value(j, NULL, "durations");
+    if (!times)
+        jsonout_text_value(j, NULL, "times");
     jsonout_end(j);
     jsonout_end(j);
     put_options(j, parser);

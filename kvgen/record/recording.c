@@ -11,7 +11,7 @@
 #include "kvgen/record/capture.h"
 #include "kvgen/record/readers.h"
 #include "kvgen/record/residency.h"
-#include "lib/base/units.h"
+#include "lib/base/keymap.h"
 #include "lib/sort/heap.h"
 
 enum {
@@ -40,9 +40,10 @@ struct recording {
     struct waiting *waiting;
     uint32_t waiting_cap, unused;
     uint64_t rows;
+    struct keymap *clocks;     /* time of the last message of each publisher */
     int64_t newest_ns;         /* time of the newest message */
     int64_t first_ns, last_ns; /* of the rows given */
-    bool any, ended;
+    bool any, ended, has_times;
     int end; /* why it ended: 0, or -EBADMSG with end_err */
     struct err end_err;
     struct source_recording counts;
@@ -182,9 +183,18 @@ static int read_message(struct recording *r, struct err *e)
     }
     if (rc < 0)
         return rc;
+    rc = r->capture ? capture_put(r->capture, &r->batch, e) : 0;
+    /* What a publisher did it did in this order, whatever its clock says. */
+    uint64_t *clock = keymap_get(r->clocks, r->batch.publisher, 0);
+    if (!clock)
+        return err_nomem(e, "publishers");
+    if ((uint64_t)r->batch.time_ns < *clock) {
+        r->counts.late++;
+        r->batch.time_ns = (int64_t)*clock;
+    }
+    *clock = (uint64_t)r->batch.time_ns;
     if (r->batch.time_ns > r->newest_ns)
         r->newest_ns = r->batch.time_ns;
-    rc = r->capture ? capture_put(r->capture, &r->batch, e) : 0;
     return rc < 0 ? rc : at_message(r, residency_apply(r->residency, &r->batch, e), e);
 }
 
@@ -257,7 +267,7 @@ static int finish(struct import *base, struct err *e)
         r->counts.medium[i].name = r->o.record.media.medium[i].name;
     r->counts.unknown_fields = r->unknown.fields;
     r->counts.unknown_events = r->unknown.events;
-    r->counts.has_times = r->o.format != RECORDING_TRTLLM;
+    r->counts.has_times = r->has_times;
     r->counts.has_reads = r->counts.reads > 0;
     r->counts.cut = r->end < 0;
     if (r->unknown.events > 0)
@@ -270,8 +280,8 @@ static int finish(struct import *base, struct err *e)
                   (unsigned long long)r->unknown.fields);
     if (late > 0)
         notes_add(remarks,
-                  "rows that came later than --reorder allows: %llu, moved to the time of "
-                  "the row before",
+                  "rows that came later than --reorder allows, and messages whose time "
+                  "goes back: %llu, moved to the time of those before them",
                   (unsigned long long)late);
     r->capture = NULL;
     return capture ? capture_close(capture, e) : 0;
@@ -300,6 +310,7 @@ static void close_recording(struct import *base)
     close_reader(r);
     inputs_close(r->in);
     residency_free(r->residency);
+    keymap_free(r->clocks);
     capture_abandon(r->capture);
     batch_free(&r->batch);
     heap_free(&r->order);
@@ -330,6 +341,7 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
     r->in = in;
     r->o = *o;
     r->unused = NONE;
+    r->has_times = r->counts.has_times = o->format != RECORDING_TRTLLM;
     struct residency_opts residency = {.media = &r->o.record.media,
                                        .model = &r->o.model,
                                        .ranks = o->ranks,
@@ -337,7 +349,9 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
                                        .sink = keep_row,
                                        .ctx = r};
     r->residency = residency_create(&residency);
-    int rc = r->residency && heap_init(&r->order, 0) == 0 ? 0 : err_nomem(e, "recording");
+    r->clocks = keymap_create();
+    int rc =
+        r->residency && r->clocks && heap_init(&r->order, 0) == 0 ? 0 : err_nomem(e, "recording");
     if (rc == 0 && o->capture)
         rc = capture_create(&r->capture, o->capture, &r->o.record.media, e);
     /* The first message tells whether the input is of the expected kind. */

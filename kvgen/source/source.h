@@ -35,7 +35,7 @@ struct source_recording {
     uint64_t possible_loads; /* stored in Tier-0 while resident below */
     uint64_t reads, reads_unsized;
     uint64_t tokens; /* of the blocks stored */
-    uint64_t late;   /* rows that came too late for their time (--reorder) */
+    uint64_t late;   /* rows and messages that came too late for their time (--reorder) */
     uint64_t unknown_fields, unknown_events;
     /* At the end, by medium; and the names of media. */
     uint64_t resident[SOURCE_MEDIA];

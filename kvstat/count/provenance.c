@@ -239,6 +239,20 @@ static int64_t warmup_of(const struct jsonin_v *root)
     return llround(s * 1e9);
 }
 
+/* What a trace of recorded events has not. */
+static void take_recording(struct notes *out, const struct jsonin_v *recording)
+{
+    static const char writes_only[] =
+        "recorded events, writes only: what the engine read is not in the trace";
+    static const char no_times[] = "the recording has no times, only the order of rows";
+    bool yes;
+    if (jsonin_bool(jsonin_get(recording, "writes_only"), &yes) == 0 && yes &&
+        !notes_has(out, writes_only))
+        notes_add(out, "%s", writes_only);
+    if (jsonin_bool(jsonin_get(recording, "times"), &yes) == 0 && !yes && !notes_has(out, no_times))
+        notes_add(out, "%s", no_times);
+}
+
 static int take_document(struct provenance *p, const struct jsonin_v *root)
 {
     const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
@@ -251,6 +265,7 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
         snprintf(p->client, sizeof(p->client), "%s", program);
     p->seed_known = p->seed_known || jsonin_u64(jsonin_get(root, "seed"), &p->seed) == 0;
     take_list(&p->notes, jsonin_get(root, "notes"));
+    take_recording(&p->notes, jsonin_get(root, "recording"));
     take_i64(&p->rows, root, PATHS("rows.total"));
     take_text(p->host, sizeof(p->host), root, PATHS("host.name"));
     take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
