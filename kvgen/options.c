@@ -61,7 +61,7 @@ const struct opt options_table[] = {
      .arg = "NAME",
      .def = "auto",
      .choices = "auto|users|mooncake|burst|azure|bailian|lmcache|dynamo|agentic|sharegpt|kv-events|"
-                "trtllm|dynamo-kv|trace",
+                "trtllm|dynamo-kv|lct|trace",
      .help = "Where requests come from; auto: told by the content of --input, without it "
              "synthetic users."},
     {.name = "input",
@@ -810,8 +810,8 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .why = "only recordings have a meaning for it"},
         {.on = !users && !recording,
          .refuses = EVENTS_ONLY,
-         .why =
-             "only recorded events (--source kv-events, trtllm, dynamo-kv) have a meaning for it"},
+         .why = "only recorded events (--source kv-events, trtllm, dynamo-kv, lct) have a meaning "
+                "for it"},
         {.on = !o->curve, .refuses = CURVE_ONLY, .why = "no curve is asked for (--curve FILE)"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);

@@ -35,6 +35,7 @@ enum options_source {
     OPTIONS_KV_EVENTS,
     OPTIONS_TRTLLM,
     OPTIONS_DYNAMO_KV,
+    OPTIONS_LCT,
     OPTIONS_TRACE,
     OPTIONS_SOURCES
 };

@@ -114,7 +114,7 @@ static void put_conversion(struct jsonout *j, const struct opt_parser *parser)
 char *provenance_of_recording(const struct opt_parser *parser, const struct source *source,
                               const struct model *model)
 {
-    bool times = source->ops->recording(source)->has_times;
+    const struct source_recording *r = source->ops->recording(source);
     struct jsonout *j = jsonout_create();
     if (!j)
         return NULL;
@@ -127,12 +127,15 @@ char *provenance_of_recording(const struct opt_parser *parser, const struct sour
     jsonout_end(j);
     jsonout_object(j, "recording");
     jsonout_text_value(j, "source", source->ops->name);
-    jsonout_bool(j, "writes_only", true);
-    jsonout_bool(j, "times", times);
+    jsonout_bool(j, "writes_only", !r->has_reads);
+    jsonout_bool(j, "times", r->has_times);
     jsonout_array(j, "missing");
-    jsonout_text_value(j, NULL, "reads");
+    if (!r->has_reads)
+        jsonout_text_value(j, NULL, "reads");
     jsonout_text_value(j, NULL, "durations");
-    if (!times)
+    if (r->unrecorded)
+        jsonout_text_value(j, NULL, r->unrecorded);
+    if (!r->has_times)
         jsonout_text_value(j, NULL, "times");
     jsonout_end(j);
     jsonout_end(j);

@@ -22,7 +22,7 @@ static const enum inputs_kind kind_of_source[OPTIONS_SOURCES] = {
     [OPTIONS_LMCACHE] = INPUTS_LMCACHE,     [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
     [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT,   [OPTIONS_DYNAMO] = INPUTS_DYNAMO,
     [OPTIONS_KV_EVENTS] = INPUTS_KV_EVENTS, [OPTIONS_TRTLLM] = INPUTS_TRTLLM,
-    [OPTIONS_DYNAMO_KV] = INPUTS_DYNAMO_KV};
+    [OPTIONS_DYNAMO_KV] = INPUTS_DYNAMO_KV, [OPTIONS_LCT] = INPUTS_LCT};
 
 /* Our traces and those of other tools are one source. */
 static bool is_trace(enum inputs_kind kind)
@@ -114,7 +114,8 @@ static int open_recording(struct run_source *r, const struct run_source_opts *q,
     static const enum recording_format formats[OPTIONS_SOURCES] = {
         [OPTIONS_KV_EVENTS] = RECORDING_KV_EVENTS,
         [OPTIONS_TRTLLM] = RECORDING_TRTLLM,
-        [OPTIONS_DYNAMO_KV] = RECORDING_DYNAMO_KV};
+        [OPTIONS_DYNAMO_KV] = RECORDING_DYNAMO_KV,
+        [OPTIONS_LCT] = RECORDING_LCT};
     struct recording_opts recording = {.format = formats[o->source],
                                        .record = {.names = r->names},
                                        .model = *q->model,
@@ -187,6 +188,7 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
     case OPTIONS_KV_EVENTS:
     case OPTIONS_TRTLLM:
     case OPTIONS_DYNAMO_KV:
+    case OPTIONS_LCT:
         return open_recording(r, q, in, e);
     case OPTIONS_BURST:
     case OPTIONS_AZURE: {

@@ -186,6 +186,11 @@ static void print_recording(FILE *f, const struct summary *s)
                 count(r->possible_loads).s);
     if (!r->has_reads)
         fputs("           writes only: reads are not recorded\n", f);
+    if (r->reads > 0)
+        fprintf(f, "           %s reads (%s of unknown size)\n", count(r->reads).s,
+                count(r->reads_unsized).s);
+    if (r->unrecorded)
+        fprintf(f, "           not recorded: %s\n", r->unrecorded);
     if (!r->has_times)
         fputs("           no times are recorded: the order of rows is all that is known\n", f);
 }

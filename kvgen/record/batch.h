@@ -32,6 +32,7 @@ struct event {
     uint8_t medium;       /* number in struct media */
     bool has_parent;
     bool anywhere;         /* removed: wherever it is, not in one medium only */
+    bool rewrites;         /* stored: a call that wrote, also what is there already */
     bool told_move;        /* one end of a move that the engine itself tells */
     uint32_t tokens;       /* of a block; 0: not said */
     uint64_t bytes;        /* of an object; 0: by its tokens */
@@ -45,7 +46,8 @@ struct batch {
     int64_t time_ns; /* since 1970; 0: the source has no times */
     struct hash128 publisher;
     int64_t rank;
-    bool numbered; /* seq is the number of the message, of this publisher */
+    bool restarted; /* the publisher is a new process, and what it had placed is void */
+    bool numbered;  /* seq is the number of the message, of this publisher */
     uint64_t seq;
     struct event *event;
     size_t events, events_cap;
@@ -83,6 +85,7 @@ struct batch_reader_ops {
 struct batch_reader {
     const struct batch_reader_ops *ops;
     struct batch_unknown unknown;
+    const char *unrecorded; /* what such recordings never say; set by the first message; or NULL */
 };
 
 #endif

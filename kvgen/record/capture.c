@@ -75,6 +75,8 @@ static void put_event(struct capture *c, const struct batch *b, const struct eve
         put(c, ",\"anywhere\":true");
     if (v->told_move)
         put(c, ",\"move\":true");
+    if (v->rewrites)
+        put(c, ",\"rewrites\":true");
     if (v->has_parent)
         put_hash(c, ",\"parent\":", v->parent);
     put(c, ",\"hashes\":[");
@@ -93,6 +95,8 @@ int capture_put(struct capture *c, const struct batch *b, struct err *e)
         put(c, ",\"rank\":%" PRId64, b->rank);
         if (b->numbered)
             put(c, ",\"seq\":%" PRIu64, b->seq);
+        if (b->restarted)
+            put(c, ",\"restarted\":true");
         if (i < b->events)
             put_event(c, b, &b->event[i]);
         put(c, "}\n");
@@ -214,6 +218,7 @@ static int read_event(struct capture_reader *r, const struct jsonin_v *line, str
     v->layers = (uint8_t)(found < 0 ? 0 : found);
     jsonin_bool(jsonin_get(line, "anywhere"), &v->anywhere);
     jsonin_bool(jsonin_get(line, "move"), &v->told_move);
+    jsonin_bool(jsonin_get(line, "rewrites"), &v->rewrites);
     if ((value = jsonin_get(line, "tokens")) &&
         (jsonin_u64(value, &tokens) < 0 || tokens > UINT32_MAX))
         return bad(e, "tokens", "is not a number of tokens");
@@ -246,6 +251,7 @@ static int read_message(const struct jsonin_v *line, struct batch *b, struct err
     if (jsonin_i64(jsonin_get(line, "rank"), &b->rank) < 0)
         return bad(e, "rank", "is not a whole number");
     b->numbered = seq != NULL;
+    jsonin_bool(jsonin_get(line, "restarted"), &b->restarted);
     if (seq && jsonin_u64(seq, &b->seq) < 0)
         return bad(e, "seq", "is not a whole number");
     return read_hash(jsonin_get(line, "publisher"), "publisher", &b->publisher, e);

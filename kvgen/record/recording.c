@@ -43,8 +43,9 @@ struct recording {
     struct keymap *clocks;     /* time of the last message of each publisher */
     int64_t newest_ns;         /* time of the newest message */
     int64_t first_ns, last_ns; /* of the rows given */
-    bool any, ended, has_times;
-    int end; /* why it ended: 0, or -EBADMSG with end_err */
+    bool any, ended, has_times, has_reads;
+    const char *unrecorded; /* what the reader says of its format; NULL: nothing */
+    int end;                /* why it ended: 0, or -EBADMSG with end_err */
     struct err end_err;
     struct source_recording counts;
     struct batch_unknown unknown; /* of readers that were closed */
@@ -97,6 +98,8 @@ static int open_reader(struct recording *r, struct err *e)
         return trtllm_open(&r->reader, r->file, &r->o.record, e);
     case RECORDING_DYNAMO_KV:
         return dynamo_kv_open(&r->reader, r->file, &r->o.record, e);
+    case RECORDING_LCT:
+        return lct_open(&r->reader, r->file, &r->o.record, e);
     default:
         return open_kv_events(r, e);
     }
@@ -189,7 +192,7 @@ static int read_message(struct recording *r, struct err *e)
     if (!clock)
         return err_nomem(e, "publishers");
     if ((uint64_t)r->batch.time_ns < *clock) {
-        r->counts.late++;
+        r->counts.late += r->batch.time_ns > 0; /* some messages have no time */
         r->batch.time_ns = (int64_t)*clock;
     }
     *clock = (uint64_t)r->batch.time_ns;
@@ -268,7 +271,8 @@ static int finish(struct import *base, struct err *e)
     r->counts.unknown_fields = r->unknown.fields;
     r->counts.unknown_events = r->unknown.events;
     r->counts.has_times = r->has_times;
-    r->counts.has_reads = r->counts.reads > 0;
+    r->counts.has_reads = r->has_reads;
+    r->counts.unrecorded = r->unrecorded;
     r->counts.cut = r->end < 0;
     if (r->unknown.events > 0)
         notes_add(remarks,
@@ -331,6 +335,7 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
         [RECORDING_KV_EVENTS] = RECORDING_OPS("kv-events"),
         [RECORDING_TRTLLM] = RECORDING_OPS("trtllm"),
         [RECORDING_DYNAMO_KV] = RECORDING_OPS("dynamo-kv"),
+        [RECORDING_LCT] = RECORDING_OPS("lct"),
     };
     struct recording *r = calloc(1, sizeof(*r));
     if (!r) {
@@ -342,6 +347,7 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
     r->o = *o;
     r->unused = NONE;
     r->has_times = r->counts.has_times = o->format != RECORDING_TRTLLM;
+    r->has_reads = r->counts.has_reads = o->format == RECORDING_LCT;
     struct residency_opts residency = {.media = &r->o.record.media,
                                        .model = &r->o.model,
                                        .ranks = o->ranks,
@@ -363,6 +369,7 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
         close_recording(&r->base);
         return rc;
     }
+    r->unrecorded = r->counts.unrecorded = r->reader ? r->reader->unrecorded : NULL;
     *out = &r->base;
     return 0;
 }

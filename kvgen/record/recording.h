@@ -11,6 +11,7 @@ enum recording_format {
     RECORDING_KV_EVENTS, /* .zmqrec, or a capture; the content tells */
     RECORDING_TRTLLM,
     RECORDING_DYNAMO_KV,
+    RECORDING_LCT,
     RECORDING_FORMATS
 };
 

@@ -308,7 +308,7 @@ static int stored(struct residency *r, uint32_t owner, const struct event *v, st
     r->n.tokens += v->tokens;
     if (at != NONE && r->object[at].media & bit) {
         r->n.stored_again++;
-        return 0;
+        return v->rewrites ? emit(r, &r->object[at], TRACE_WRITE, tier, TRACE_PREFILL) : 0;
     }
     if (at == NONE && (at = add_object(r, owner, id)) == NONE)
         return err_nomem(r->err, "resident blocks");
@@ -359,13 +359,13 @@ static int was_read(struct residency *r, uint32_t owner, const struct event *v, 
     return emit(r, &o, TRACE_READ, tier_of(r, v->medium), TRACE_DECODE);
 }
 
-/* The publisher is a new process: what its GPUs held is gone. */
-static int restarted(struct residency *r)
+/* The publisher is a new process: what it held in these media is gone. */
+static int restarted(struct residency *r, uint32_t media)
 {
     r->n.restarts++;
     for (uint32_t i = 0; i < r->owner_count; i++)
         if (memcmp(&r->owner[i].publisher, &r->b->publisher, sizeof(r->b->publisher)) == 0) {
-            int rc = leave_all(r, i, media_of(r, TRACE_GPU), &r->n.dropped_by_restart);
+            int rc = leave_all(r, i, media, &r->n.dropped_by_restart);
             if (rc < 0)
                 return rc;
         }
@@ -378,7 +378,11 @@ static int check_number(struct residency *r)
     uint64_t *expected = keymap_get(r->expected, b->publisher, b->seq);
     if (!expected)
         return err_nomem(r->err, "publishers");
-    int rc = b->seq < *expected ? restarted(r) : 0;
+    int rc = 0;
+    if (b->restarted)
+        *expected = b->seq;
+    else if (b->seq < *expected)
+        rc = restarted(r, media_of(r, TRACE_GPU));
     if (b->seq > *expected)
         r->n.missing += b->seq - *expected;
     *expected = b->seq + 1;
@@ -391,7 +395,9 @@ int residency_apply(struct residency *r, const struct batch *b, struct err *e)
     r->err = e;
     r->collected = false;
     r->n.messages++;
-    int rc = b->numbered ? check_number(r) : 0;
+    int rc = b->restarted ? restarted(r, UINT32_MAX) : 0;
+    if (rc == 0 && b->numbered)
+        rc = check_number(r);
     uint32_t owner = rc == 0 ? find_owner(r, b) : 0;
     if (owner == NONE)
         return err_nomem(e, "publishers");

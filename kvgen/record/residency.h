@@ -39,6 +39,7 @@ void residency_free(struct residency *r);                           /* NULL is f
  *   removed    a Delete, where it is resident
  *   cleared    a Delete of everything of that publisher and rank
  *   read       a Read
+ * What a restarted publisher had placed is deleted.
  * 0, -EINVAL with *e (an object of unknown size), -ENOMEM, -EOVERFLOW, or what the sink returned.
  */
 int residency_apply(struct residency *r, const struct batch *b, struct err *e);

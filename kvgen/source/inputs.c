@@ -231,6 +231,8 @@ static enum inputs_kind kind_of(const char *text, size_t len)
         return INPUTS_AGENTIC; /* only sessions are read from archives */
     if (len >= 8 && memcmp(text, "ZMQREC1\n", 8) == 0)
         return INPUTS_KV_EVENTS;
+    if (len >= 64 && text[0] == '\0' && has(text + 4, 60, "magic\xc4\x04LMCT"))
+        return INPUTS_LCT;
     size_t blank = blank_length(text, len);
     text += blank;
     len -= blank;

@@ -22,6 +22,7 @@ enum inputs_kind {
     INPUTS_KV_EVENTS, /* of engines: .zmqrec, or a capture of ours */
     INPUTS_TRTLLM,
     INPUTS_DYNAMO_KV,
+    INPUTS_LCT,   /* trace files of LMCache */
     INPUTS_TRACE, /* our own */
     INPUTS_FIO,   /* an iolog */
     INPUTS_OPLOG, /* of s3dlio, or warp's benchdata */

@@ -43,9 +43,10 @@ struct source_recording {
         const char *name;
     } medium[SOURCE_MEDIA];
     size_t media;
-    bool has_times; /* else only the order is known */
-    bool has_reads; /* else only writes are recorded */
-    bool cut;       /* the end of the file is missing */
+    bool has_times;         /* else only the order is known */
+    bool has_reads;         /* else only writes are recorded */
+    const char *unrecorded; /* what else is not recorded, in words; NULL: nothing */
+    bool cut;               /* the end of the file is missing */
 };
 
 struct source_ops {
