@@ -17,7 +17,7 @@ LIB_FOLDERS := lib/base lib/opt lib/sort lib/trace lib/log lib/json lib/conf lib
 lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
 lib/opt   := owners help opt files
 lib/sort  := heap temp_file time_sort
-lib/trace := trace frame_file frame frame_out csv_scan csv parse parse_avx2 pieces read format write
+lib/trace := trace frame_file gzip frame frame_out csv_scan csv parse parse_avx2 pieces read format write
 lib/log   := lines iso_time layers oplog
 lib/json  := jsoncut jsontree jsonin jsonout
 lib/conf  := keys value conf
@@ -27,15 +27,16 @@ lib/io    := gap_list io uring psync target_guard target_marker target_dir targe
 lib/tier  := uri extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object owner remote resp_control resp sim null
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
-KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format
+KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format kvgen/record
 kvgen        := kvgen options option_values print_config models workload rng tier_model run_source convert \
                 output summary provenance
 kvgen/source := population ident rag users turn_counts inputs file_source csv_rows documents \
-                blocks block_line burst sharegpt agentic
+                id_lists blocks block_line block_size burst sharegpt agentic
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
 kvgen/curve  := curve sized_cache request_prefixes optimal
 kvgen/format := trace_input import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
+kvgen/record := names dynamo media batch msgpack kv_message bytes_in zmqrec capture json_events lct residency recording
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
@@ -116,6 +117,12 @@ LDLIBS     += -Wl,--as-needed -lhiredis -Wl,--no-as-needed
 else
 RESP_FLAGS := -DKVTRACE_RESP=0
 endif
+# So is reading gzip: ZLIB=no builds without.
+ZLIB ?= $(shell pkg-config --exists zlib 2>/dev/null && echo yes || echo no)
+ZLIB_FLAGS := -DKVTRACE_ZLIB=$(if $(filter yes,$(ZLIB)),1,0)
+ifeq ($(ZLIB),yes)
+LDLIBS += -lz
+endif
 
 # ---- objects ----
 objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
@@ -140,9 +147,9 @@ ifneq ($(PKG_OK),yes)
 endif
 	@echo "optional parts: CUDA: $(CUDA)$(if $(CUDART), ($(CUDA_HOME)))"
 	@echo "optional parts: spreadsheets (libxlsxwriter): $(XLSX)"
-	@echo "optional parts: Redis as a target (hiredis): $(RESP)"
+	@echo "optional parts: Redis as a target (hiredis): $(RESP); gzip (zlib): $(ZLIB)"
 FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(ISA_AVX2) $(ISA_AVX512) $(ISA_FETCH) $(GPU_FLAGS) \
-             $(XLSX_FLAGS) $(RESP_FLAGS)
+             $(XLSX_FLAGS) $(RESP_FLAGS) $(ZLIB_FLAGS)
 # Goals that build in folders of their own leave this one as it is.
 ifneq ($(filter-out asan tsan asan-build tsan-build arm64-build lint,$(or $(MAKECMDGOALS),all)),)
 $(shell mkdir -p $(BUILD) && { printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $(BUILD)/flags || \
@@ -170,6 +177,7 @@ $(BUILD)/kvreplay/sched/reader.o $(BUILD)/kvreplay/sched/sched.o: ISA := $(ISA_F
 $(BUILD)/lib/tier/gpu.o $(BUILD)/tests/unit/tier/test_tier_gpu.o: ISA := $(GPU_FLAGS)
 $(BUILD)/kvstat/report/xlsx.o: ISA := $(XLSX_FLAGS)
 $(BUILD)/lib/tier/resp.o $(BUILD)/lib/tier/resp_control.o: ISA := $(RESP_FLAGS)
+$(BUILD)/lib/trace/gzip.o: ISA := $(ZLIB_FLAGS)
 $(BUILD)/bin/kvstat $(BUILD)/tests/unit/kvstat/test_% $(BUILD)/tests/bench/bench_kvstat_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)
 $(BUILD)/kvstat/report/xlsx_none.o: kvstat/report/xlsx.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -264,7 +272,7 @@ SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' ins
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck -j $(shell getconf _NPROCESSORS_ONLN) --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
-	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 -DKVTRACE_XLSX=0 -DKVTRACE_RESP=1 '-DKVTRACE_VERSION="x"' \
+	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 -DKVTRACE_XLSX=0 -DKVTRACE_RESP=1 -DKVTRACE_ZLIB=0 '-DKVTRACE_VERSION="x"' \
 	    -I. lib kvgen kvreplay kvstat kvprecond
 	shellcheck -x $(SH_FILES)
 	mandoc -Tlint -W warning $(addprefix man/,$(MANPAGES))
@@ -311,7 +319,7 @@ deb:
 	@echo build/deb/kvtrace_*.deb
 
 # The same objects with the third-party libraries linked in: only glibc is dynamic.
-$(STATIC): LDLIBS := $(patsubst %,-l:lib%.a,zstd json-c uring yaml xxhash csv $(if $(filter yes,$(RESP)),hiredis)) $(CUDART) -ldl -lrt -lm
+$(STATIC): LDLIBS := $(patsubst %,-l:lib%.a,zstd json-c uring yaml xxhash csv $(if $(filter yes,$(RESP)),hiredis) $(if $(filter yes,$(ZLIB)),z)) $(CUDART) -ldl -lrt -lm
 STATIC_NAME := kvtrace-$(VERSION)-$(ARCH)
 STATIC_DIR  := $(BUILD)/static/$(STATIC_NAME)
 static: completions $(STATIC)

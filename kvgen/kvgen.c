@@ -106,8 +106,10 @@ static int check_files(const struct run *r, struct err *e)
         {FILES_WRITTEN, "--curve", o->curve},
         {FILES_WRITTEN, "--summary", o->summary},
         {FILES_WRITTEN, "--dump-users", o->dump_users},
+        {FILES_WRITTEN, "--capture", o->capture},
         {FILES_READ, "--config", o->config},
         {FILES_READ, "--users-file", o->users_file},
+        {FILES_READ, "--names", o->names},
         {FILES_READ, "--model", model_file(o->model)},
     };
     size_t n = sizeof(fixed) / sizeof(*fixed), models = o->tier_model.count;
@@ -205,6 +207,8 @@ static char *make_provenance(const struct run *r)
 {
     const struct trace_input *trace = r->source.trace;
     const char *input = trace ? trace_input_provenance(trace) : NULL;
+    if (options_is_recording(&r->o) && !r->o.retier)
+        return provenance_of_recording(r->parser, r->source.source, &r->model);
     if (trace && !r->o.retier)
         return provenance_of_copy(r->parser, input);
     struct provenance p = {.parser = r->parser,
@@ -341,6 +345,8 @@ static int finish(struct run *r, struct err *e)
 {
     struct trace_totals totals;
     int rc = output_finish(r->output, &totals, e);
+    if (rc == 0 && r->source.trace)
+        rc = trace_input_finish(r->source.trace, e);
     if (rc < 0)
         return rc;
     struct summary s = {.argc = r->argc,

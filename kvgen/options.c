@@ -49,7 +49,11 @@ enum {
     COMPRESSED_ONLY = 1 << 29,
     PLAIN_ONLY = 1 << 30,
 };
-#define SAI3_ONLY (UINT32_C(1) << 31) /* no int holds it */
+/* No int holds these. */
+#define SAI3_ONLY     (UINT64_C(1) << 31)
+#define RECORDED_ONLY (UINT64_C(1) << 32)
+#define EVENTS_ONLY   (UINT64_C(1) << 33)
+#define SIZES         (UINT64_C(1) << 34) /* the model and what divides its objects */
 
 const struct opt options_table[] = {
     {.type = OPT_HEADING, .help = "Requests"},
@@ -58,7 +62,8 @@ const struct opt options_table[] = {
      .offset = AT(source),
      .flags = OPT_COMMON,
      .def = "auto",
-     .choices = "auto|users|mooncake|burst|azure|bailian|lmcache|agentic|sharegpt|trace",
+     .choices = "auto|users|mooncake|burst|azure|bailian|lmcache|dynamo|agentic|sharegpt|kv-events|"
+                "trtllm|dynamo-kv|lct|trace",
      .help = "Where requests come from. auto: recognised by the content of --input; "
              "synthetic users if there is none."},
     {.name = "input",
@@ -68,8 +73,8 @@ const struct opt options_table[] = {
      .alias = "burst-trace-path",
      .arg = "FILE",
      .marks = READS_FILE,
-     .help = "The file to read requests from. Plain or zstd; a folder, a quoted pattern, or "
-             "- for standard input."},
+     .help = "The file to read requests from. Plain, zstd or gzip; a folder, a quoted pattern, "
+             "or - for standard input."},
     {.name = "input-memory",
      .type = OPT_SIZE,
      .offset = AT(input_memory),
@@ -81,6 +86,44 @@ const struct opt options_table[] = {
      .marks = READS_FILE,
      .help = "Most memory that one element of the input may take, and likewise all sessions "
              "or conversations in progress. Needing more ends the run with an error."},
+    {.name = "names",
+     .type = OPT_TEXT,
+     .offset = AT(names),
+     .arg = "FILE",
+     .marks = READS_FILE | RECORDED_ONLY,
+     .help = "Key of the hashes that replace names and blocks of a recording; made if missing. "
+             "Without it each run draws its own key."},
+    {.name = "medium",
+     .type = OPT_LIST,
+     .offset = AT(medium),
+     .arg = "NAME=TIER",
+     .flags = OPT_EXPERT,
+     .marks = READS_FILE | EVENTS_ONLY,
+     .help = "Tier (0, 1, 2) of a storage medium whose name kvgen does not know."},
+    {.name = "object-bytes",
+     .type = OPT_SIZE,
+     .offset = AT(object_bytes),
+     .arg = "SIZE",
+     .max = 1e15,
+     .marks = READS_FILE | EVENTS_ONLY,
+     .help = "Size of recorded objects whose size the recording does not tell."},
+    {.name = "reorder",
+     .type = OPT_DURATION,
+     .offset = AT(reorder_ns),
+     .arg = "TIME",
+     .def = "1s",
+     .max = 1e12,
+     .flags = OPT_EXPERT,
+     .marks = READS_FILE | EVENTS_ONLY,
+     .help = "Put events of several publishers in order within this much recorded time."},
+    {.name = "capture",
+     .type = OPT_TEXT,
+     .offset = AT(capture),
+     .arg = "FILE",
+     .flags = OPT_NO_EFFECT,
+     .marks = READS_FILE | EVENTS_ONLY,
+     .help = "Save the events as read, without names and token ids, as JSON lines that kvgen "
+             "reads again."},
     {.name = "use-burst-trace",
      .type = OPT_FLAG,
      .offset = AT(use_burst_trace),
@@ -332,21 +375,21 @@ const struct opt options_table[] = {
      .flags = OPT_COMMON,
      .arg = "NAME",
      .def = "llama3.1-8b",
-     .marks = WITH_MODELS | GENERATES,
+     .marks = WITH_MODELS | SIZES,
      .help = "A name of --list-models, or a Hugging Face config.json. Models of --config "
              "have names, too; a file's name must end in .json."},
     {.name = "force-model",
      .type = OPT_FLAG,
      .offset = AT(force_model),
      .flags = OPT_EXPERT,
-     .marks = NOT_LIST_MODELS | WITH_MODELS | GENERATES,
+     .marks = NOT_LIST_MODELS | WITH_MODELS | SIZES,
      .help = "Accept a config.json although it has unknown keys that may change the cache's "
              "size."},
     {.name = "kv-dtype",
      .type = OPT_TEXT,
      .offset = AT(kv_dtype),
      .arg = "TYPE",
-     .marks = NOT_LIST_MODELS | WITH_MODELS | GENERATES,
+     .marks = NOT_LIST_MODELS | WITH_MODELS | SIZES,
      .help = "Element type of the cache: float32, float16, bfloat16, fp8, int8, int4."},
     {.name = "tensor-parallel",
      .type = OPT_U64,
@@ -355,7 +398,7 @@ const struct opt options_table[] = {
      .def = "1",
      .min = 1,
      .max = 65536,
-     .marks = GENERATES,
+     .marks = SIZES,
      .help = "Tensor-parallel ranks. An object is divided among them; the trace shows one "
              "rank."},
     {.name = "mla-tp",
@@ -363,7 +406,7 @@ const struct opt options_table[] = {
      .offset = AT(mla_tp),
      .def = "shard",
      .choices = "shard|replicate",
-     .marks = GENERATES | MLA_ONLY,
+     .marks = SIZES | MLA_ONLY,
      .help = "What each rank holds of the latent of multi-head latent attention. shard: its "
              "share; replicate: all of it, as real engines do."},
     {.name = "num-gpus",
@@ -656,6 +699,11 @@ bool options_write_zstd(const struct options *o)
     return o->zstd || o->format == OPTIONS_WARP || ends_with(o->output, ".zst");
 }
 
+bool options_is_recording(const struct options *o)
+{
+    return o->source >= OPTIONS_KV_EVENTS && o->source < OPTIONS_TRACE;
+}
+
 const struct compat *options_compat(const struct options *o)
 {
     return o->compat == OPTIONS_COMPAT_MLPERF ? &compat_mlperf : &compat_none;
@@ -709,7 +757,8 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
  */
 static int check_modes(const struct options *o, const struct opt_parser *p, struct err *e)
 {
-    bool users = o->source == OPTIONS_USERS, trace = o->source == OPTIONS_TRACE;
+    bool recording = options_is_recording(o);
+    bool users = o->source == OPTIONS_USERS, trace = o->source == OPTIONS_TRACE || recording;
     bool dataset = o->source == OPTIONS_SHAREGPT, agentic = o->source == OPTIONS_AGENTIC;
     bool arrivals = o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE;
     bool blocks = !users && !trace && !dataset && !arrivals, file = dataset || arrivals || blocks;
@@ -739,6 +788,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .why = "does not apply to an existing trace, unless --retier runs it through other tiers"},
         {.on = trace,
          .refuses = GENERATES,
+         .why = "does not apply to an existing trace: nothing is generated"},
+        {.on = trace && !recording,
+         .refuses = SIZES,
          .why = "does not apply to an existing trace: nothing is generated"},
         {.on = !trace,
          .refuses = RETIERS,
@@ -802,6 +854,12 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = none || o->format != OPTIONS_KVTRACE || options_write_zstd(o),
          .refuses = PLAIN_ONLY,
          .why = "applies only to an uncompressed trace in --format kvtrace"},
+        {.on = !users && !recording && o->source != OPTIONS_DYNAMO,
+         .refuses = RECORDED_ONLY,
+         .why = "applies only to recordings"},
+        {.on = !users && !recording,
+         .refuses = EVENTS_ONLY,
+         .why = "applies only to recorded events (--source kv-events, trtllm, dynamo-kv, lct)"},
         {.on = !o->curve, .refuses = CURVE_ONLY, .why = "needs --curve FILE"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
@@ -825,7 +883,7 @@ static int check_end(const struct options *o, struct err *e)
     bool limited = o->duration_ns != 0 || o->max_requests != 0 || o->limit != 0;
     bool spaced = o->source == OPTIONS_SHAREGPT && o->request_rate > 0;
 
-    if (o->source == OPTIONS_TRACE)
+    if (o->source == OPTIONS_TRACE || options_is_recording(o))
         return 0;
     if (o->source == OPTIONS_USERS)
         return limited ? 0
@@ -901,7 +959,7 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
 
     if (opt_operands(p, &operand) > 0)
         return refuse(e, operand[0], "not an option (a trace is given with --input)");
-    if (o->tensor_parallel > o->num_gpus)
+    if (o->tensor_parallel > o->num_gpus && !options_is_recording(o))
         return err_set(e, -EINVAL, ERR_INPUT, "--tensor-parallel",
                        "%llu ranks need as many GPUs, --num-gpus is %llu",
                        (unsigned long long)o->tensor_parallel, (unsigned long long)o->num_gpus);

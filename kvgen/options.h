@@ -29,8 +29,13 @@ enum options_source {
     OPTIONS_AZURE,
     OPTIONS_BAILIAN,
     OPTIONS_LMCACHE,
+    OPTIONS_DYNAMO,
     OPTIONS_AGENTIC,
     OPTIONS_SHAREGPT,
+    OPTIONS_KV_EVENTS,
+    OPTIONS_TRTLLM,
+    OPTIONS_DYNAMO_KV,
+    OPTIONS_LCT,
     OPTIONS_TRACE,
     OPTIONS_SOURCES
 };
@@ -55,7 +60,11 @@ enum options_format {
 /* Texts point into argv. */
 struct options {
     enum options_source source;
-    const char *input, *dataset_path;
+    struct opt_list medium;
+    uint64_t object_bytes;
+    int64_t reorder_ns;
+    const char *capture;
+    const char *input, *names, *dataset_path;
     uint64_t input_memory, queue_memory; /* bytes */
     uint64_t max_conversations;
     double chars_per_token;
@@ -114,6 +123,8 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e);
 /* Refuses options that have no meaning for the model. */
 int options_check_model(const struct opt_parser *p, const struct model *m, struct err *e);
 
+/* Whether the source is the events of an engine, whose rows come as they were recorded. */
+bool options_is_recording(const struct options *o);
 /* Returns whether the output is a zstd stream, or a trace in zstd frames. */
 bool options_write_zstd(const struct options *o);
 /* What --compat asks for. */

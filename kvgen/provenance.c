@@ -9,6 +9,16 @@
 #include "kvgen/sim/hierarchy.h"
 #include "lib/json/jsonin.h"
 
+static void put_model(struct jsonout *j, const struct model *model)
+{
+    jsonout_object(j, "model");
+    jsonout_text_value(j, "name", model->id);
+    jsonout_u64(j, "bytes_per_token", model_bytes_per_token(model));
+    if (model->state_bytes > 0)
+        jsonout_u64(j, "state_bytes", model->state_bytes);
+    jsonout_end(j);
+}
+
 void provenance_put_origin(struct jsonout *j, uint64_t seed, const struct model *model)
 {
     if (!model) {
@@ -17,12 +27,7 @@ void provenance_put_origin(struct jsonout *j, uint64_t seed, const struct model 
         return;
     }
     jsonout_u64(j, "seed", seed);
-    jsonout_object(j, "model");
-    jsonout_text_value(j, "name", model->id);
-    jsonout_u64(j, "bytes_per_token", model_bytes_per_token(model));
-    if (model->state_bytes > 0)
-        jsonout_u64(j, "state_bytes", model->state_bytes);
-    jsonout_end(j);
+    put_model(j, model);
 }
 
 void provenance_put_capacity(struct jsonout *j, uint64_t capacity)
@@ -104,6 +109,38 @@ static void put_conversion(struct jsonout *j, const struct opt_parser *parser)
 {
     jsonout_text_value(j, "version", KVTRACE_VERSION);
     put_options(j, parser);
+}
+
+char *provenance_of_recording(const struct opt_parser *parser, const struct source *source,
+                              const struct model *model)
+{
+    const struct source_recording *r = source->ops->recording(source);
+    struct jsonout *j = jsonout_create();
+    if (!j)
+        return NULL;
+    jsonout_text_value(j, "program", "kvgen");
+    jsonout_text_value(j, "version", KVTRACE_VERSION);
+    jsonout_u64(j, "format", TRACE_FORMAT_VERSION);
+    jsonout_null(j, "seed");
+    put_model(j, model);
+    jsonout_array(j, "tiers");
+    jsonout_end(j);
+    jsonout_object(j, "recording");
+    jsonout_text_value(j, "source", source->ops->name);
+    jsonout_bool(j, "writes_only", !r->has_reads);
+    jsonout_bool(j, "times", r->has_times);
+    jsonout_array(j, "missing");
+    if (!r->has_reads)
+        jsonout_text_value(j, NULL, "reads");
+    jsonout_text_value(j, NULL, "durations");
+    if (r->unrecorded)
+        jsonout_text_value(j, NULL, r->unrecorded);
+    if (!r->has_times)
+        jsonout_text_value(j, NULL, "times");
+    jsonout_end(j);
+    jsonout_end(j);
+    put_options(j, parser);
+    return finish(j);
 }
 
 char *provenance_of_copy(const struct opt_parser *parser, const char *input)

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "kvgen/source/source.h"
 #include "kvgen/tier_model.h"
 #include "lib/json/jsonout.h"
 #include "lib/model/model.h"
@@ -27,6 +28,11 @@ char *provenance_of_run(const struct provenance *p);
  * with a member "converted" (version and options) added. If it has that member already, or is no
  * JSON object with members, a new one that has it as member "input". malloc'ed; NULL: no memory. */
 char *provenance_of_copy(const struct opt_parser *parser, const char *input);
+
+/* Of rows that events of an engine became: sizes by model, the options, and what the recording has
+ * not. source is a recording. malloc'ed; NULL: no memory. */
+char *provenance_of_recording(const struct opt_parser *parser, const struct source *source,
+                              const struct model *model);
 
 /* Adds the members "seed" and "model" to the object that is open; null for both without a model. */
 void provenance_put_origin(struct jsonout *j, uint64_t seed, const struct model *model);

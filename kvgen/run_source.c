@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "kvgen/record/dynamo.h"
+#include "kvgen/record/recording.h"
 #include "kvgen/sim/compat.h"
 #include "kvgen/source/agentic.h"
 #include "kvgen/source/blocks.h"
@@ -16,10 +18,12 @@
 /* ---- what the input is ---- */
 
 static const enum inputs_kind kind_of_source[OPTIONS_SOURCES] = {
-    [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE, [OPTIONS_BURST] = INPUTS_BURST,
-    [OPTIONS_AZURE] = INPUTS_AZURE,       [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
-    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,   [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
-    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT};
+    [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE,   [OPTIONS_BURST] = INPUTS_BURST,
+    [OPTIONS_AZURE] = INPUTS_AZURE,         [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
+    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,     [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
+    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT,   [OPTIONS_DYNAMO] = INPUTS_DYNAMO,
+    [OPTIONS_KV_EVENTS] = INPUTS_KV_EVENTS, [OPTIONS_TRTLLM] = INPUTS_TRTLLM,
+    [OPTIONS_DYNAMO_KV] = INPUTS_DYNAMO_KV, [OPTIONS_LCT] = INPUTS_LCT};
 
 /* Our traces and those of other tools are one source. */
 static bool is_trace(enum inputs_kind kind)
@@ -50,11 +54,12 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
         o->source = OPTIONS_TRACE;
     if (o->source == OPTIONS_AUTO ||
         (o->use_burst_trace && o->source != OPTIONS_BURST && o->source != OPTIONS_AZURE))
-        return err_set(e, -EINVAL, ERR_INPUT, o->input, "not an input that kvgen knows (%s)",
-                       o->use_burst_trace
-                           ? "wanted: BurstGPT CSV, Azure LLM CSV"
-                           : "known: JSON lines of Mooncake, Qwen-Bailian and LMCache, agentic "
-                             "sessions, ShareGPT conversations, CSV of BurstGPT and Azure, traces");
+        return err_set(
+            e, -EINVAL, ERR_INPUT, o->input, "not an input that kvgen knows (%s)",
+            o->use_burst_trace
+                ? "wanted: BurstGPT CSV, Azure LLM CSV"
+                : "known: JSON lines of Mooncake, Qwen-Bailian, LMCache and Dynamo, agentic "
+                  "sessions, KV events, ShareGPT conversations, CSV of BurstGPT and Azure, traces");
     return 0;
 }
 
@@ -104,6 +109,37 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
 
 /* ---- files ---- */
 
+/* The events of an engine as rows. Takes in, also on failure. */
+static int open_recording(struct run_source *r, const struct run_source_opts *q, struct inputs *in,
+                          struct err *e)
+{
+    const struct options *o = q->options;
+    bool replicated = q->model->attention == MODEL_MLA && o->mla_tp == OPTIONS_MLA_REPLICATE;
+    static const enum recording_format formats[OPTIONS_SOURCES] = {
+        [OPTIONS_KV_EVENTS] = RECORDING_KV_EVENTS,
+        [OPTIONS_TRTLLM] = RECORDING_TRTLLM,
+        [OPTIONS_DYNAMO_KV] = RECORDING_DYNAMO_KV,
+        [OPTIONS_LCT] = RECORDING_LCT};
+    struct recording_opts recording = {.format = formats[o->source],
+                                       .record = {.names = r->names},
+                                       .model = *q->model,
+                                       .ranks = replicated ? 1 : (uint32_t)o->tensor_parallel,
+                                       .object_bytes = o->object_bytes,
+                                       .reorder_ns = o->reorder_ns,
+                                       .capture = o->capture};
+    struct import *import;
+    int rc = media_init(&recording.record.media, &o->medium, e);
+    if (rc < 0) {
+        inputs_close(in);
+        return rc;
+    }
+    rc = recording_open(&import, in, &recording, e);
+    if (rc == 0)
+        rc = trace_input_of_import(&r->trace, import, e);
+    r->source = rc == 0 ? trace_input_source(r->trace) : NULL;
+    return rc;
+}
+
 /* Each source takes the files, also on failure. */
 static int open_file_source(struct run_source *r, const struct run_source_opts *q, struct err *e)
 {
@@ -118,6 +154,11 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
     if (files.cycles != 1 && !inputs_repeatable(in))
         return err_set(e, -ESPIPE, ERR_INPUT, "--replay-cycles", "%s can be read only once",
                        strcmp(o->input, "-") == 0 ? "standard input" : o->input);
+    if (options_is_recording(o) || o->source == OPTIONS_DYNAMO) {
+        int rc = names_init(&r->names, o->names, e);
+        if (rc < 0)
+            return rc;
+    }
     r->inputs = NULL;
     switch (o->source) {
     case OPTIONS_TRACE: {
@@ -145,6 +186,16 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
             .back_to_back = options_compat(o)->asks_back_to_back};
         return source_sharegpt_open(&r->source, in, &dataset, e);
     }
+    case OPTIONS_DYNAMO: {
+        struct source_dynamo_opts dynamo = {
+            .files = files, .names = &r->names, .qos = (enum trace_qos)o->qos};
+        return source_dynamo_open(&r->source, in, &dynamo, e);
+    }
+    case OPTIONS_KV_EVENTS:
+    case OPTIONS_TRTLLM:
+    case OPTIONS_DYNAMO_KV:
+    case OPTIONS_LCT:
+        return open_recording(r, q, in, e);
     case OPTIONS_BURST:
     case OPTIONS_AZURE: {
         struct source_burst_opts burst = {.workload = w,

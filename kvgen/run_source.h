@@ -5,6 +5,7 @@
 
 #include "kvgen/format/trace_input.h"
 #include "kvgen/options.h"
+#include "kvgen/record/names.h"
 #include "kvgen/source/inputs.h"
 #include "kvgen/source/population.h"
 #include "kvgen/source/rag.h"
@@ -19,6 +20,7 @@ struct run_source {
     struct population *population; /* NULL without synthetic users */
     struct rag *rag;               /* NULL without --enable-rag */
     struct source *source;
+    struct names names;        /* key of what was recorded */
     struct trace_input *trace; /* source, if it is an existing trace (not owned); else NULL */
 };
 

@@ -216,20 +216,71 @@ static bool print_latencies(FILE *f, const struct summary *s)
     return true;
 }
 
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+/* The hit rates of the cache that was recorded and of the one that was simulated. */
+static bool print_recorded(FILE *f, const struct summary *s)
+{
+    struct source_recorded r;
+    if (!s->source->ops->recorded)
+        return false;
+    s->source->ops->recorded(s->source, &r);
+    put_line(f, "tokens hit recorded hit rate %.3f, simulated %.3f",
+             share(r.cached_tokens, r.input_tokens),
+             share(s->stats->hit_tokens, s->stats->context_tokens));
+    return true;
+}
+
+/* What was recorded, and what was not. Returns the number of lines. */
+static int print_recording(FILE *f, const struct summary *s)
+{
+    const struct source_recording *r = s->source->ops->recording(s->source);
+    int lines = 2;
+    put_line(f, "recording  %s messages (%s missing, %s restarts) of %s publishers and ranks%s",
+             count(r->messages).s, count(r->missing).s, count(r->restarts).s, count(r->owners).s,
+             r->cut ? "; the file is cut" : "");
+    put_line(
+        f, "blocks     %s stored (%s again), %s removed (%s not known), %s cleared, %s moved down",
+        count(r->stored).s, count(r->stored_again).s, count(r->removed).s,
+        count(r->removed_unknown).s, count(r->dropped_by_clear + r->dropped_by_restart).s,
+        count(r->moves).s);
+    if (r->possible_loads > 0 || r->reads > 0) {
+        put_line(f, "reads      %s (%s of unknown size); %s possible loads", count(r->reads).s,
+                 count(r->reads_unsized).s, count(r->possible_loads).s);
+        lines++;
+    }
+    if (!r->has_reads || !r->has_times || r->unrecorded) {
+        put_line(f, "not in it  %s%s%s%s%s", r->has_reads ? "" : "reads (writes only)",
+                 !r->has_reads && !r->has_times ? ", " : "",
+                 r->has_times ? "" : "times (order only)",
+                 (!r->has_reads || !r->has_times) && r->unrecorded ? ", " : "",
+                 r->unrecorded ? r->unrecorded : "");
+        lines++;
+    }
+    return lines;
+}
+
 void summary_print(FILE *f, const struct summary *s)
 {
     /* In the order of what a user must know; what has no room is in the JSON. */
     static bool (*const optional[])(FILE *, const struct summary *) = {
-        print_dropped, print_oversized, print_curve, print_latencies};
+        print_dropped, print_oversized, print_recorded, print_curve, print_latencies};
     const struct sim_stats *st = s->stats;
     const char *digest = s->trace->digest;
-    int lines = 2 + (digest[0] != '\0');
-    put_line(f, "requests   %s issued in %s, %s completed, %s waiting at the end",
-             count(st->issued).s, duration(st->now_ns).s, count(st->completed).s,
-             count(st->waiting).s);
-    if (!s->model)
-        put_line(f, "tokens     %s generated", brief(st->generated_tokens).s);
+    bool recording = s->source->ops->recording != NULL; /* it names no requests */
+    int lines = (recording ? 0 : 2) + (digest[0] != '\0');
+    if (recording)
+        lines += print_recording(f, s);
     else
+        put_line(f, "requests   %s issued in %s, %s completed, %s waiting at the end",
+                 count(st->issued).s, duration(st->now_ns).s, count(st->completed).s,
+                 count(st->waiting).s);
+    if (!s->model && !recording)
+        put_line(f, "tokens     %s generated", brief(st->generated_tokens).s);
+    else if (!recording)
         put_line(f, "tokens     %s of context, %s generated%s; %s, %s a token%s%s",
                  brief(st->context_tokens).s, brief(st->generated_tokens).s,
                  is_estimated(s->source) ? " (estimated)" : "", s->model->name,
@@ -363,6 +414,74 @@ static void put_lookups(struct jsonout *j, const char *key, uint64_t hits, uint6
     jsonout_end(j);
 }
 
+/* Rates of tokens of context; null where nothing was recorded. */
+static void put_recorded(struct jsonout *j, const struct summary *s)
+{
+    struct source_recorded r;
+    if (!s->source->ops->recorded) {
+        jsonout_null(j, "recorded");
+        return;
+    }
+    s->source->ops->recorded(s->source, &r);
+    jsonout_object(j, "recorded");
+    jsonout_u64(j, "input_tokens", r.input_tokens);
+    jsonout_u64(j, "cached_tokens", r.cached_tokens);
+    put_ratio(j, "hit_rate", (double)r.cached_tokens, (double)r.input_tokens);
+    jsonout_u64(j, "simulated_cached_tokens", s->stats->hit_tokens);
+    put_ratio(j, "simulated_hit_rate", (double)s->stats->hit_tokens,
+              (double)s->stats->context_tokens);
+    jsonout_end(j);
+}
+
+/* null for what is no recording of events. */
+static void put_recording(struct jsonout *j, const struct summary *s)
+{
+    const struct source_recording *r =
+        s->source->ops->recording ? s->source->ops->recording(s->source) : NULL;
+    if (!r) {
+        jsonout_null(j, "recording");
+        return;
+    }
+    const struct {
+        const char *name;
+        uint64_t n;
+    } counts[] = {{"messages", r->messages},
+                  {"missing", r->missing},
+                  {"restarts", r->restarts},
+                  {"publishers_and_ranks", r->owners},
+                  {"stored", r->stored},
+                  {"stored_again", r->stored_again},
+                  {"removed", r->removed},
+                  {"removed_not_known", r->removed_unknown},
+                  {"cleared", r->cleared},
+                  {"dropped_by_clear", r->dropped_by_clear},
+                  {"dropped_by_restart", r->dropped_by_restart},
+                  {"moves", r->moves},
+                  {"moves_up", r->moves_up},
+                  {"possible_loads", r->possible_loads},
+                  {"reads", r->reads},
+                  {"reads_of_unknown_size", r->reads_unsized},
+                  {"tokens", r->tokens},
+                  {"late", r->late},
+                  {"unknown_fields", r->unknown_fields},
+                  {"unknown_events", r->unknown_events}};
+    jsonout_object(j, "recording");
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+        jsonout_u64(j, counts[i].name, counts[i].n);
+    jsonout_array(j, "resident");
+    for (size_t i = 0; i < r->media; i++) {
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "medium", r->medium[i].name);
+        jsonout_u64(j, "blocks", r->resident[i]);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    jsonout_bool(j, "writes_only", !r->has_reads);
+    jsonout_bool(j, "times", r->has_times);
+    jsonout_bool(j, "cut", r->cut);
+    jsonout_end(j);
+}
+
 static void put_all_lookups(struct jsonout *j, const struct sim_stats *st)
 {
     static const enum trace_class shown[] = {TRACE_USER, TRACE_MULTI_TURN, TRACE_SYSTEM, TRACE_RAG,
@@ -493,6 +612,8 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
     put_requests(j, s->stats, s->source);
     put_rows_by(j, s->stats);
     put_all_lookups(j, s->stats);
+    put_recorded(j, s);
+    put_recording(j, s);
     put_tiers(j, s);
     put_curve(j, s);
     int rc = jsonout_save(j, path, e);

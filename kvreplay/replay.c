@@ -17,6 +17,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
+#include "lib/json/jsonin.h"
 #include "lib/opt/rows.h"
 
 enum {
@@ -122,6 +123,31 @@ static int replay_check_columns(struct replay *r, struct err *e)
     if (o->loops > 1 && !trace_can_rewind(r->trace))
         return err_set(e, -EINVAL, ERR_INPUT, "--loops",
                        "the trace is not a regular file, so it can be read only once");
+    return 0;
+}
+
+/* A trace of recorded events lacks what engines do not tell: it is said, and what needs it refused.
+ */
+static int replay_check_recording(const struct replay *r, struct err *e)
+{
+    const char *provenance = trace_provenance(r->trace);
+    struct jsonin *doc;
+    bool writes_only = false, times = true;
+
+    if (!provenance || jsonin_parse(&doc, provenance, strlen(provenance), "", NULL) < 0)
+        return 0;
+    const struct jsonin_v *recording = jsonin_get(jsonin_root(doc), "recording");
+    jsonin_bool(jsonin_get(recording, "writes_only"), &writes_only);
+    jsonin_bool(jsonin_get(recording, "times"), &times);
+    jsonin_free(doc);
+    if (!times && r->o->timing == SCHED_TRACE)
+        return err_set(e, -EINVAL, ERR_INPUT, "--timing trace",
+                       "the recording has no times, only the order of rows (--timing asap)");
+    if (writes_only && !r->in->silent)
+        fprintf(stderr,
+                "kvreplay: %s: recorded events, writes only: what the engine read is not in "
+                "the trace\n",
+                r->in->trace);
     return 0;
 }
 
@@ -595,6 +621,8 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     if (rc < 0)
         goto out;
     rc = replay_check_columns(&r, e);
+    if (rc == 0)
+        rc = replay_check_recording(&r, e);
     if (rc < 0)
         goto out;
     rc = replay_survey(&r, e);

@@ -3,6 +3,7 @@
 #ifndef KVGEN_FORMAT_IMPORT_H
 #define KVGEN_FORMAT_IMPORT_H
 
+#include "kvgen/source/source.h"
 #include "lib/log/skips.h"
 #include "lib/trace/frame.h"
 #include "lib/trace/trace.h"
@@ -10,6 +11,7 @@
 struct import; /* begins with its ops */
 
 struct import_ops {
+    const char *name; /* of the source in summaries; NULL: "trace" */
     /* 1 and the next row, lent until the next call; 0 at the end; negative errno with *e, whose
      * where is FILE:LINE. */
     int (*next)(struct import *i, const struct trace_row **row, struct err *e);
@@ -18,6 +20,11 @@ struct import_ops {
     /* Columns that rows may have. NULL: the six core ones. With Start the rows are a result, whose
      * Start counts from the Timestamp of the first row. */
     uint32_t (*columns)(const struct import *i);
+    /* Completes what was written beside the rows, at the end of the run. NULL: nothing was. */
+    int (*finish)(struct import *i, struct err *e);
+    /* What the recording says, lent; complete after finish, but for has_times, has_reads and unrecorded, which are known from
+     * the start. NULL: it is no recording. */
+    const struct source_recording *(*recording)(const struct import *i);
     void (*close)(struct import *i);
 };
 struct import {

@@ -10,6 +10,7 @@
 
 struct trace_input {
     struct source base;    /* first */
+    struct source_ops ops; /* of base */
     struct import *import; /* NULL: a trace of ours */
     struct trace_reader *reader;
     struct trace_cursor *cursor;
@@ -34,6 +35,13 @@ static void no_conversations(const struct source *s, uint64_t *count, uint64_t *
 static void close_source(struct source *s)
 {
     trace_input_close((struct trace_input *)s);
+}
+
+/* Of recordings only. */
+static const struct source_recording *trace_input_recording(const struct source *s)
+{
+    const struct trace_input *t = (const struct trace_input *)s;
+    return t->import->ops->recording(t->import);
 }
 
 static const struct source_ops trace_input_ops = {.name = "trace",
@@ -70,9 +78,33 @@ int trace_input_open(struct trace_input **out, struct inputs *in, enum inputs_ki
         trace_input_close(t);
         return rc;
     }
-    t->base.ops = &trace_input_ops;
+    t->ops = trace_input_ops;
+    t->base.ops = &t->ops;
     *out = t;
     return 0;
+}
+
+int trace_input_of_import(struct trace_input **out, struct import *import, struct err *e)
+{
+    struct trace_input *t = calloc(1, sizeof(*t));
+    if (!t) {
+        import->ops->close(import);
+        return err_nomem(e, "trace");
+    }
+    t->import = import;
+    t->ops = trace_input_ops;
+    if (import->ops->name)
+        t->ops.name = import->ops->name;
+    if (import->ops->recording)
+        t->ops.recording = trace_input_recording;
+    t->base.ops = &t->ops;
+    *out = t;
+    return 0;
+}
+
+int trace_input_finish(struct trace_input *t, struct err *e)
+{
+    return t->import && t->import->ops->finish ? t->import->ops->finish(t->import, e) : 0;
 }
 
 void trace_input_close(struct trace_input *t)

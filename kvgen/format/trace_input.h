@@ -13,6 +13,12 @@ struct trace_input;
  * more than one file. */
 int trace_input_open(struct trace_input **out, struct inputs *in, enum inputs_kind kind,
                      struct err *e);
+/* The rows of an import, which it takes, also on failure. 0 or -ENOMEM with *e. */
+struct import;
+int trace_input_of_import(struct trace_input **out, struct import *import, struct err *e);
+/* Completes what an import wrote beside the rows, at the end of a run. 0 or negative errno with *e.
+ */
+int trace_input_finish(struct trace_input *t, struct err *e);
 void trace_input_close(struct trace_input *t); /* NULL is fine */
 /* The next row, lent until the next call: 1; 0 at the end; negative errno with *e, whose where is
  * FILE:LINE. Rows come in the order of the file; those of an op-log in order of time. */

@@ -81,6 +81,7 @@ void serve_begin(const struct serving *s, struct job *j, uint32_t worker)
     j->access = (struct cache_access){
         .request = r, .job = {.until_ns = now_ns, .request = r->number, .worker = worker}};
     j->round = 0;
+    j->hit_tokens = 0;
     j->behind = j->generating = false;
     j->taken_ns = now_ns;
     j->tokens = r->context_tokens;
@@ -293,8 +294,10 @@ static enum cache_progress step_blocks(struct serving *s, struct job *j)
                 return CACHE_WAIT;
             if (i == 0)
                 tell_curve(s, r);
-            if (found == CACHE_HIT)
+            if (found == CACHE_HIT) {
+                j->hit_tokens += b.tokens;
                 continue;
+            }
             a->missed = true;
         }
         if (cache_write(s->cache, a, &b) == CACHE_WAIT)

@@ -42,6 +42,7 @@ struct job {
     struct cache_access access;  /* access.job.until_ns: when the job may go on */
     int64_t tokens;              /* of the request's own object: its context behind the prompt */
     uint64_t round;              /* a step's own: operations that are done */
+    int64_t hit_tokens;          /* of blocks that hit */
     bool behind;                 /* a step's own: an earlier block was missing */
     bool generating;             /* all operations are over; until_ns is the end of the job */
     int64_t taken_ns, served_ns; /* when a worker took it, and when its operations were over */

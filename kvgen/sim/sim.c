@@ -113,6 +113,9 @@ static void complete(struct sim *s, const struct job *j)
     s->stats.completed++;
     s->stats.completed_by_qos[r->qos]++;
     s->stats.generated_tokens += (uint64_t)r->generated_tokens;
+    /* The last block of a request may have fewer tokens than a block. */
+    s->stats.hit_tokens +=
+        (uint64_t)(j->hit_tokens < r->context_tokens ? j->hit_tokens : r->context_tokens);
     if (source->ops->done)
         source->ops->done(source, r, now_ns);
 }

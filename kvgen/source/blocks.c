@@ -9,24 +9,27 @@
 #include <string.h>
 
 #include "kvgen/source/block_line.h"
+#include "kvgen/source/block_size.h"
+#include "kvgen/source/id_lists.h"
 #include "lib/json/jsonin.h"
 
 enum {
     MAX_LINE = 64 << 20,
-    USERS = 1000, /* among whom requests go round */
+    LOOK = 1 << 20, /* bytes of a file that may tell its block size */
+    USERS = 1000,   /* among whom requests go round */
     NS_PER_MS = 1000000
 };
-#define MAX_MS           (INT64_C(1) << 42) /* 139 years */
-#define MAX_SECONDS      4.4e9
-#define MAX_BLOCK_TOKENS (1 << 20)
+#define MAX_MS      (INT64_C(1) << 42) /* 139 years */
+#define MAX_SECONDS 4.4e9
 
-/* The fields of one kind of trace. */
+/* The fields of one kind of trace. A field is known by its name, or by the other name of it. */
 struct layout {
     const char *wanted[6]; /* that the first line must have */
     const char *context, *generated, *ids;
-    const char *block_tokens; /* NULL: always tokens */
+    const char *block_tokens; /* NULL: tokens */
     int64_t tokens;
-    bool seconds; /* timestamp is in seconds with decimals; else in whole ms */
+    bool derived; /* the block size is tokens only where that fits the lengths of the rows */
+    bool seconds; /* timestamp is in seconds; else in ms */
     bool chats;   /* parent_chat_id below 0 marks the first turn of a conversation */
     const char *known_as;
 };
@@ -37,6 +40,7 @@ static const struct layout layouts[INPUTS_KINDS] = {
                          .generated = "output_length",
                          .ids = "hash_ids",
                          .tokens = 512,
+                         .derived = true,
                          .known_as = "Mooncake"},
     [INPUTS_BAILIAN] = {.wanted = {"chat_id", "timestamp", "input_length", "output_length",
                                    "hash_ids"},
@@ -55,24 +59,16 @@ static const struct layout layouts[INPUTS_KINDS] = {
                         .known_as = "LMCache lookup log"},
 };
 
-/* The blocks of one request, or a free buffer. */
-struct list {
-    uint64_t *id;
-    size_t cap;
-    uint32_t next_free;
-};
-#define NO_LIST UINT32_MAX
-
 struct blocks {
     struct file_source files; /* first */
     struct jsonin_stream *stream;
     struct block_line flat;
     const struct jsonin_v *tree; /* of a line that flat cannot hold; else NULL */
     const struct layout *layout;
+    int64_t tokens; /* of a block of this file */
     enum trace_qos qos;
     uint64_t chats, read;
-    struct list *list; /* a request's slot is the number of its list */
-    uint32_t lists, free;
+    struct id_lists lists; /* a request's slot is the number of its list */
 };
 
 static int bad_field(const struct blocks *s, struct err *e, const char *name, const char *what)
@@ -85,6 +81,18 @@ static int bad_field(const struct blocks *s, struct err *e, const char *name, co
 static bool line_has(const struct blocks *s, const char *name)
 {
     return s->tree ? jsonin_get(s->tree, name) != NULL : block_line_get(&s->flat, name) != NULL;
+}
+
+/* The name under which the line has the field: Dynamo writes either. */
+static const char *name_in_line(const struct blocks *s, const char *name)
+{
+    static const char *const also[][2] = {{"input_length", "input_tokens"},
+                                          {"output_length", "output_tokens"},
+                                          {"timestamp", "created_time"}};
+    for (size_t i = 0; s->layout->derived && i < sizeof(also) / sizeof(*also); i++)
+        if (strcmp(name, also[i][0]) == 0 && !line_has(s, name) && line_has(s, also[i][1]))
+            return also[i][1];
+    return name;
 }
 
 static int line_i64(const struct blocks *s, const char *name, int64_t *out)
@@ -101,57 +109,36 @@ static int line_f64(const struct blocks *s, const char *name, double *out)
 
 /* ---- requests ---- */
 
-/* Whole ms, or seconds to the microsecond, which is exact in doubles of the present. */
+/* Whole ms exactly; fractions of ms and seconds to the microsecond, which is exact in doubles of
+ * the present. */
 static int read_time(struct blocks *s, struct err *e)
 {
+    const char *name = name_in_line(s, "timestamp");
     int64_t ms, ns;
-    double seconds;
+    double t;
     if (s->layout->seconds) {
-        if (line_f64(s, "timestamp", &seconds) < 0 || seconds < -MAX_SECONDS ||
-            seconds > MAX_SECONDS)
-            return bad_field(s, e, "timestamp", "is not a number of seconds");
-        ns = (int64_t)floor(seconds * 1e6 + 0.5) * 1000;
-    } else {
-        if (line_i64(s, "timestamp", &ms) < 0 || ms < -MAX_MS || ms > MAX_MS)
-            return bad_field(s, e, "timestamp", "is not a whole number of milliseconds");
+        if (line_f64(s, name, &t) < 0 || t < -MAX_SECONDS || t > MAX_SECONDS)
+            return bad_field(s, e, name, "is not a number of seconds");
+        ns = (int64_t)floor(t * 1e6 + 0.5) * 1000;
+    } else if (line_i64(s, name, &ms) == 0 && ms >= -MAX_MS && ms <= MAX_MS) {
         ns = ms * NS_PER_MS;
+    } else {
+        if (line_f64(s, name, &t) < 0 || t < -(double)MAX_MS || t > (double)MAX_MS)
+            return bad_field(s, e, name, "is not a number of milliseconds");
+        ns = (int64_t)floor(t * 1e3 + 0.5) * 1000;
     }
     int rc = file_source_arrival(&s->files, ns, &s->files.next.arrival_ns);
     if (rc < 0)
-        return bad_field(s, e, "timestamp",
-                         rc == -EINVAL ? FILE_SOURCE_GOES_BACK : FILE_SOURCE_TOO_LATE);
+        return bad_field(s, e, name, rc == -EINVAL ? FILE_SOURCE_GOES_BACK : FILE_SOURCE_TOO_LATE);
     return 0;
 }
 
-static int read_tokens(const struct blocks *s, const char *name, int64_t *tokens, struct err *e)
+static int read_tokens(const struct blocks *s, const char *field, int64_t *tokens, struct err *e)
 {
+    const char *name = name_in_line(s, field);
     if (line_i64(s, name, tokens) == 0 && *tokens >= 0 && *tokens <= REQUEST_MAX_TOKENS)
         return 0;
     return bad_field(s, e, name, "is not a number of tokens from 0 to 2^31");
-}
-
-/* Takes a free list with room for count blocks. */
-static int take_list(struct blocks *s, size_t count, uint32_t *number)
-{
-    if (s->free == NO_LIST) {
-        struct list *grown = realloc(s->list, (s->lists + 1) * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        s->list = grown;
-        s->list[s->lists] = (struct list){.next_free = NO_LIST};
-        s->free = s->lists++;
-    }
-    struct list *l = &s->list[s->free];
-    if (count > l->cap) {
-        uint64_t *id = realloc(l->id, count * sizeof(*id));
-        if (!id)
-            return -ENOMEM;
-        l->id = id;
-        l->cap = count;
-    }
-    *number = s->free;
-    s->free = l->next_free;
-    return 0;
 }
 
 /* Reads the list of blocks, of numbers or of hashes, into a free list. */
@@ -166,9 +153,9 @@ static int read_ids(struct blocks *s, struct err *e)
     if (flat ? flat->kind != BLOCK_LINE_IDS : !jsonin_is_array(tree))
         return bad_field(s, e, name, "is not a list");
     size_t count = flat ? flat->count : jsonin_count(tree);
-    if (take_list(s, count, &r->slot) < 0)
+    uint64_t *id = id_lists_take(&s->lists, count, &r->slot);
+    if (!id)
         return err_nomem(e, "blocks of a request");
-    uint64_t *id = s->list[r->slot].id;
     if (flat && count > 0)
         memcpy(id, s->flat.id + flat->first, count * sizeof(*id));
     for (size_t i = 0; tree && i < count; i++) {
@@ -184,6 +171,15 @@ static int read_ids(struct blocks *s, struct err *e)
     return 0;
 }
 
+static int bad_count(const struct blocks *s, struct err *e, int64_t tokens)
+{
+    const struct request *r = &s->files.next;
+    return file_source_bad(&s->files, jsonin_stream_line(s->stream), e,
+                           "%u hash_ids for %lld tokens do not fit the block size of the file, "
+                           "which is %lld tokens by the rows before",
+                           r->block_count, (long long)r->context_tokens, (long long)tokens);
+}
+
 static int read_request(struct blocks *s, struct err *e)
 {
     const struct layout *l = s->layout;
@@ -196,20 +192,86 @@ static int read_request(struct blocks *s, struct err *e)
         (l->generated && read_tokens(s, l->generated, &r->generated_tokens, e) < 0))
         return -EINVAL;
 
-    int64_t tokens = l->tokens;
+    int64_t tokens = s->tokens;
     if (l->block_tokens &&
-        (line_i64(s, l->block_tokens, &tokens) < 0 || tokens < 1 || tokens > MAX_BLOCK_TOKENS))
+        (line_i64(s, l->block_tokens, &tokens) < 0 || tokens < 1 || tokens > BLOCK_SIZE_MAX))
         return bad_field(s, e, l->block_tokens, "is not a number of tokens from 1 to 2^20");
     r->block_tokens = (uint32_t)tokens;
     int rc = read_ids(s, e);
     if (rc < 0)
         return rc;
+    if (l->derived && !block_size_fits(tokens, r->context_tokens, r->block_count))
+        return bad_count(s, e, tokens);
 
     int64_t parent = -1;
     if (l->chats && (line_i64(s, "parent_chat_id", &parent) < 0 || parent < 0))
         s->chats++;
     return 0;
 }
+
+/* ---- the block size of a file ---- */
+
+/* Takes the row of a line in. Lines that are none are left to the reading of requests. */
+static bool see_line(struct blocks *s, struct block_size *b, const char *text, size_t len)
+{
+    const struct block_line_member *ids;
+    struct jsonin *d = NULL;
+    int64_t tokens = -1;
+    size_t count = 0;
+    bool row = false;
+    s->tree = NULL;
+    if (block_line_scan(&s->flat, text, len) > 0) {
+        ids = block_line_get(&s->flat, s->layout->ids);
+        row = ids && ids->kind == BLOCK_LINE_IDS;
+        count = row ? ids->count : 0;
+    } else if (jsonin_parse(&d, text, len, "", NULL) == 0) {
+        s->tree = jsonin_root(d);
+        row = jsonin_is_array(jsonin_get(s->tree, s->layout->ids));
+        count = jsonin_count(jsonin_get(s->tree, s->layout->ids));
+    }
+    row = row && read_tokens(s, s->layout->context, &tokens, NULL) == 0;
+    bool fits = !row || block_size_see(b, tokens, count);
+    s->tree = NULL;
+    jsonin_free(d);
+    return fits;
+}
+
+/* Looks at the head of the file until its rows tell the block size, and gives it back. A pipe may
+ * give no more than that for a long time. */
+static int find_block_size(struct blocks *s, struct err *e)
+{
+    struct block_size b = BLOCK_SIZE_ANY;
+    size_t len = 0, at = 0;
+    int64_t n = 1;
+    uint64_t line = 0, misfit = 0;
+    char *text = malloc(LOOK);
+    if (!text)
+        return err_nomem(e, "input");
+    while (n > 0 && len < LOOK && misfit == 0 && block_size_is_open(&b)) {
+        struct err later;
+        n = frame_in_read(s->files.file, text + len, LOOK - len, &later);
+        len += n > 0 ? (size_t)n : 0;
+        const char *end;
+        while (misfit == 0 && block_size_is_open(&b) && at < len &&
+               ((end = memchr(text + at, '\n', len - at)) || n <= 0)) {
+            size_t line_len = end ? (size_t)(end - text) - at : len - at;
+            line++;
+            if (!see_line(s, &b, text + at, line_len))
+                misfit = line;
+            at += line_len + 1;
+        }
+    }
+    int rc = len > 0 && frame_in_unread(s->files.file, text, len) < 0 ? err_nomem(e, "input") : 0;
+    free(text);
+    s->tokens = block_size_choose(&b, s->layout->tokens);
+    if (rc == 0 && misfit > 0)
+        rc = file_source_bad(&s->files, misfit, e,
+                             "the number of hash_ids does not fit the tokens: no block size fits "
+                             "this row and those before");
+    return rc;
+}
+
+/* ---- reading ahead ---- */
 
 /* Reads the next line of any file as a request: 1; 0 at the end; negative errno. */
 static int read_ahead(struct file_source *files, struct err *e)
@@ -224,6 +286,8 @@ static int read_ahead(struct file_source *files, struct err *e)
             return rc;
         jsonin_stream_close(s->stream);
         s->stream = NULL;
+        if (s->layout->derived && (rc = find_block_size(s, e)) < 0)
+            return rc;
         rc = jsonin_stream_open(&s->stream, s->files.file, MAX_LINE, e);
         if (rc < 0)
             return rc;
@@ -244,7 +308,7 @@ static int read_ahead(struct file_source *files, struct err *e)
 
     /* The first line tells whether the file is of the expected kind. */
     for (size_t i = 0; s->read == 0 && s->layout->wanted[i]; i++)
-        if (!line_has(s, s->layout->wanted[i]))
+        if (!line_has(s, name_in_line(s, s->layout->wanted[i])))
             return file_source_bad(&s->files, jsonin_stream_line(s->stream), e,
                                    "not a %s trace: no %s", s->layout->known_as,
                                    s->layout->wanted[i]);
@@ -260,8 +324,7 @@ static int read_ahead(struct file_source *files, struct err *e)
 static void blocks_release(struct source *base, const struct request *r)
 {
     struct blocks *s = (struct blocks *)base;
-    s->list[r->slot].next_free = s->free;
-    s->free = r->slot;
+    id_lists_give_back(&s->lists, r->slot);
 }
 
 static void blocks_conversations(const struct source *base, uint64_t *count, uint64_t *turns)
@@ -277,9 +340,7 @@ static void blocks_close(struct source *base)
     jsonin_stream_close(s->stream);
     block_line_free(&s->flat);
     file_source_release(&s->files);
-    for (uint32_t i = 0; i < s->lists; i++)
-        free(s->list[i].id);
-    free(s->list);
+    id_lists_free(&s->lists);
     free(s);
 }
 
@@ -306,8 +367,8 @@ int source_blocks_open(struct source **out, struct inputs *in, const struct sour
     s->files.read = read_ahead;
     file_source_init(&s->files, &blocks_ops[o->kind], in, &o->files, file_source_again);
     s->layout = &layouts[o->kind];
+    s->tokens = s->layout->tokens;
     s->qos = o->qos;
-    s->free = NO_LIST;
     int64_t first_ns;
     int rc = file_source_peek(&s->files.base, &first_ns, e);
     if (rc == 0)

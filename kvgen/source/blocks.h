@@ -16,8 +16,10 @@ struct source_blocks_opts {
 
 /*
  * Takes in, also on failure, and reads the first request. The kind decides which fields a line has:
- * INPUTS_MOONCAKE: timestamp (whole ms), input_length, output_length (tokens), hash_ids (numbers);
- * INPUTS_BAILIAN: the same, but timestamp in s, and also chat_id and parent_chat_id;
+ * INPUTS_MOONCAKE: timestamp (ms), input_length, output_length (tokens), hash_ids (numbers); or
+ * created_time, input_tokens, output_tokens in place of the first three. Blocks are of 512 tokens,
+ * or of the size that fits the lengths of the rows; -EINVAL if none does;
+ * INPUTS_BAILIAN: the names of the former, but timestamp in s, and also chat_id and parent_chat_id;
  * INPUTS_LMCACHE: timestamp (s), seq_len (tokens), chunk_size, chunk_hashes (hexadecimal texts).
  * -EINVAL with *e if the first line lacks one of them, if there is no line, or if a line is bad.
  * Times must not go back within a file.

@@ -67,6 +67,8 @@ static int list_folder(struct inputs *in, struct err *e)
         size_t len = strlen(name);
         if (ends_in(name, len, ".zst"))
             len -= 4;
+        else if (ends_in(name, len, ".gz"))
+            len -= 3;
         if (name[0] != '.' && (ends_in(name, len, ".csv") || ends_in(name, len, ".json") ||
                                ends_in(name, len, ".jsonl")))
             rc = add_path(in, in->given, name);
@@ -76,7 +78,7 @@ static int list_folder(struct inputs *in, struct err *e)
         return err_nomem(e, "names of files");
     if (in->count == 0)
         return err_set(e, -ENOENT, ERR_INPUT, in->given,
-                       "holds no file named *.csv, *.json, *.jsonl (or with .zst)");
+                       "holds no file named *.csv, *.json, *.jsonl (or with .zst, .gz)");
     qsort(in->path, in->count, sizeof(*in->path), compare_names);
     return 0;
 }
@@ -227,12 +229,26 @@ static enum inputs_kind kind_of(const char *text, size_t len)
 {
     if (len > 262 && memcmp(text + 257, "ustar", 5) == 0)
         return INPUTS_AGENTIC; /* only sessions are read from archives */
+    if (len >= 8 && memcmp(text, "ZMQREC1\n", 8) == 0)
+        return INPUTS_KV_EVENTS;
+    if (len >= 64 && text[0] == '\0' && has(text + 4, 60, "magic\xc4\x04LMCT"))
+        return INPUTS_LCT;
     size_t blank = blank_length(text, len);
     text += blank;
     len -= blank;
+    if (len > 0 && (*text == '[' || *text == '{') && has(text, len, "\"event_id\"")) {
+        if (has(text, len, "\"worker_id\""))
+            return INPUTS_DYNAMO_KV;
+        if (has(text, len, "\"data\""))
+            return INPUTS_TRTLLM;
+    }
     if (len > 0 && *text == '[')
         return INPUTS_SHAREGPT;
     if (len > 0 && *text == '{') {
+        if (len >= 20 && memcmp(text, "{\"kvtrace\":\"capture\"", 20) == 0)
+            return INPUTS_KV_EVENTS;
+        if (has(text, len, "\"dynamo.request.trace.v"))
+            return INPUTS_DYNAMO;
         if (has(text, len, "\"block_size\"") && has(text, len, "\"requests\""))
             return INPUTS_AGENTIC;
         if (has(text, len, "\"input_toks\"") || has(text, len, "\"conversations\""))

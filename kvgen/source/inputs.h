@@ -16,8 +16,13 @@ enum inputs_kind {
     INPUTS_AZURE,
     INPUTS_BAILIAN,
     INPUTS_LMCACHE,
+    INPUTS_DYNAMO,
     INPUTS_AGENTIC,
     INPUTS_SHAREGPT,
+    INPUTS_KV_EVENTS, /* of engines: .zmqrec, or a capture of ours */
+    INPUTS_TRTLLM,
+    INPUTS_DYNAMO_KV,
+    INPUTS_LCT,   /* trace files of LMCache */
     INPUTS_TRACE, /* our own */
     INPUTS_FIO,   /* an iolog */
     INPUTS_OPLOG, /* of s3dlio, or warp's benchdata */
@@ -28,8 +33,8 @@ struct inputs;
 
 /*
  * Opens the first file. path: a file; a folder (all files in it named *.csv, *.json or *.jsonl, or
- * so with .zst, in name order); a pattern as in glob(7), if no file has that name; or "-" for
- * standard input. -ENOENT if there is no such file.
+ * so with .zst or .gz, in name order); a pattern as in glob(7), if no file has that name; or "-"
+ * for standard input. -ENOENT if there is no such file.
  */
 int inputs_open(struct inputs **out, const char *path, struct err *e);
 void inputs_close(struct inputs *in); /* NULL is fine */

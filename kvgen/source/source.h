@@ -13,6 +13,42 @@
 
 struct source; /* begins with its ops */
 
+/* What a recording says of the cache that served it. */
+struct source_recorded {
+    uint64_t input_tokens, cached_tokens; /* of all requests read so far */
+};
+
+enum {
+    SOURCE_MEDIA = 16
+};
+
+/* What the events of a recording say. Zero before use. */
+struct source_recording {
+    uint64_t messages, missing, restarts; /* by their numbers */
+    uint64_t owners;                      /* publishers and ranks */
+    /* Blocks, each as often as it is named. */
+    uint64_t stored, stored_again;     /* of these, there already */
+    uint64_t removed, removed_unknown; /* of these, stored before the recording began */
+    uint64_t cleared, dropped_by_clear, dropped_by_restart;
+    uint64_t moves;          /* stored in one tier and removed from one above in one message */
+    uint64_t moves_up;       /* told by the engine */
+    uint64_t possible_loads; /* stored in Tier-0 while resident below */
+    uint64_t reads, reads_unsized;
+    uint64_t tokens; /* of the blocks stored */
+    uint64_t late;   /* rows and messages that came too late for their time (--reorder) */
+    uint64_t unknown_fields, unknown_events;
+    /* At the end, by medium; and the names of media. */
+    uint64_t resident[SOURCE_MEDIA];
+    struct {
+        const char *name;
+    } medium[SOURCE_MEDIA];
+    size_t media;
+    bool has_times;         /* else only the order is known */
+    bool has_reads;         /* else only writes are recorded */
+    const char *unrecorded; /* what else is not recorded, in words; NULL: nothing */
+    bool cut;               /* the end of the file is missing */
+};
+
 struct source_ops {
     const char *name;
     bool blocks; /* requests name lists of blocks, not one object */
@@ -38,6 +74,9 @@ struct source_ops {
     const struct skips *(*skips)(const struct source *s);
     /* Whether numbers of tokens were estimated from texts. NULL: never. */
     bool (*estimated)(const struct source *s);
+    /* What was recorded, beside what is simulated. NULL: nothing. */
+    const struct source_recording *(*recording)(const struct source *s);
+    void (*recorded)(const struct source *s, struct source_recorded *r);
     void (*close)(struct source *s);
 };
 

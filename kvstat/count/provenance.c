@@ -338,6 +338,20 @@ static void take_start(struct provenance *p, const struct jsonin_v *root)
     take_text(p->host_kernel, sizeof(p->host_kernel), root, PATHS("host.kernel"));
 }
 
+/* What a trace of recorded events has not. */
+static void take_recording(struct notes *out, const struct jsonin_v *recording)
+{
+    static const char writes_only[] =
+        "recorded events, writes only: what the engine read is not in the trace";
+    static const char no_times[] = "the recording has no times, only the order of rows";
+    bool yes;
+    if (jsonin_bool(jsonin_get(recording, "writes_only"), &yes) == 0 && yes &&
+        !notes_has(out, writes_only))
+        notes_add(out, "%s", writes_only);
+    if (jsonin_bool(jsonin_get(recording, "times"), &yes) == 0 && !yes && !notes_has(out, no_times))
+        notes_add(out, "%s", no_times);
+}
+
 static int take_document(struct provenance *p, const struct jsonin_v *root)
 {
     const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
@@ -350,6 +364,7 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
         snprintf(p->client, sizeof(p->client), "%s", program);
     p->seed_known = p->seed_known || jsonin_u64(jsonin_get(root, "seed"), &p->seed) == 0;
     take_list(&p->notes, jsonin_get(root, "notes"));
+    take_recording(&p->notes, jsonin_get(root, "recording"));
     take_i64(&p->rows, root, PATHS("rows.total"));
     if (p->rows >= 0)
         take_f64(&p->elapsed_s, root, "elapsed_s");

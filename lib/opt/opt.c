@@ -529,7 +529,7 @@ int opt_check_modes(const struct opt_parser *p, const struct opt_mode *modes, si
 {
     for (const struct opt_mode *m = modes; m < modes + n; m++) {
         for (size_t i = 0; m->on && i < p->count; i++) {
-            uint32_t marks = p->table[i].marks;
+            uint64_t marks = p->table[i].marks;
             if (p->given[i] && ((marks & m->refuses) || (m->takes && !(marks & m->takes))))
                 return fail(e, &p->table[i], m->why, "", "");
         }

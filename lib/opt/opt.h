@@ -44,8 +44,8 @@ size_t opt_operands(const struct opt_parser *p, const char *const **items);
 /* A mode of the program, and which options have no meaning in it. */
 struct opt_mode {
     bool on;          /* the program is in this mode */
-    uint32_t refuses; /* options with one of these marks have no meaning */
-    uint32_t takes;   /* if not 0, options without any of these marks have no meaning */
+    uint64_t refuses; /* options with one of these marks have no meaning */
+    uint64_t takes;   /* if not 0, options without any of these marks have no meaning */
     const char *why;
 };
 /* Refuses options that were given and have no meaning in a mode that is on: -EINVAL with

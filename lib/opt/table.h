@@ -52,7 +52,7 @@ struct opt {
     const char *absent, *absent_why;
     const char *alias; /* other long names "a|b", taken and not shown; NULL: none */
     unsigned flags;    /* enum opt_flags */
-    uint32_t marks;    /* the program's own bits, for the modes in opt.h */
+    uint64_t marks;    /* the program's own bits, for the modes in opt.h */
     const char *help;  /* one or two sentences, without the default: --help adds it */
 };
 

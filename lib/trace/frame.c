@@ -1,6 +1,6 @@
-/* The input half of files: tells plain from zstd by the first bytes, streams either, and
- * decompresses whole frames of our own files in the threads that ask for them. frame_file.c finds
- * the frames; the meaning of the bytes is left to csv.c and pieces.c. */
+/* The input half of files: tells plain from zstd and gzip by the first bytes, streams any of them,
+ * and decompresses whole frames of our own files in the threads that ask for them. frame_file.c
+ * finds the frames; the meaning of the bytes is left to csv.c and pieces.c. */
 #include "lib/trace/frame.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <zstd_errors.h>
 
 #include "lib/trace/frame_file.h"
+#include "lib/trace/gzip.h"
 
 #define TEXT_PAD 64 /* readable bytes behind a piece's text */
 
@@ -19,7 +20,8 @@ struct frame_in {
     bool in_frame; /* streaming: between a frame's first byte and its last */
     size_t hint;   /* bytes that the decompressor wants next */
     ZSTD_DCtx *dctx;
-    char *back; /* given back; back[back_at..back_len) comes before the rest */
+    struct gzip *gzip; /* NULL: the file is not compressed so; in_frame: within a member */
+    char *back;        /* given back; back[back_at..back_len) comes before the rest */
     size_t back_at, back_len;
 };
 
@@ -35,6 +37,20 @@ struct frame_piece {
 
 /* ---- input ---- */
 
+static int begin_gzip(struct frame_in *in, struct err *e)
+{
+    in->in_frame = true;
+    if (in->gzip) {
+        gzip_reset(in->gzip);
+        return 0;
+    }
+    if (!gzip_is_built())
+        return err_set(e, -ENOTSUP, ERR_INPUT, in->f.name,
+                       "compressed by gzip, and this program was built without zlib (gzip -dc)");
+    in->gzip = gzip_create();
+    return in->gzip ? 0 : err_nomem(e, "gzip");
+}
+
 /* Looks at the first bytes. */
 static int recognise(struct frame_in *in, struct err *e)
 {
@@ -42,6 +58,8 @@ static int recognise(struct frame_in *in, struct err *e)
     if (rc || in->f.have - in->f.at < 4)
         return rc;
     uint32_t magic = frame_le32(in->f.buf + in->f.at);
+    if ((magic & 0xffffff) == 0x088b1f) /* gzip's magic, and deflate */
+        return begin_gzip(in, e);
     in->zstd = frame_is_data(magic) || frame_is_skippable(magic);
     in->f.own = magic == FRAME_MAGIC_PROVENANCE;
     if (!in->zstd)
@@ -87,6 +105,7 @@ void frame_in_close(struct frame_in *in)
         return;
     frame_file_close(&in->f);
     ZSTD_freeDCtx(in->dctx);
+    gzip_free(in->gzip);
     free(in->back);
     free(in);
 }
@@ -213,6 +232,56 @@ static int64_t read_zstd(struct frame_in *in, char *buf, size_t cap, struct err 
     return (int64_t)o.pos;
 }
 
+/* The next member, or the end: 1, 0, negative errno. Files of several members, one behind the
+ * other, are usual: whoever flushes ends one. */
+static int next_member(struct frame_in *in, struct err *e)
+{
+    int rc = frame_file_fill(&in->f, 3, e);
+    if (rc)
+        return rc;
+    const unsigned char *p = in->f.buf + in->f.at;
+    size_t n = in->f.have - in->f.at;
+    if (n == 0)
+        return 0;
+    if (n < 3)
+        return frame_file_cut(&in->f, "cut in the middle of a gzip member", e);
+    if (p[0] != 0x1f || p[1] != 0x8b || p[2] != 8)
+        return frame_file_damaged(&in->f, "no gzip member where one should begin", e);
+    gzip_reset(in->gzip);
+    in->in_frame = true;
+    return 1;
+}
+
+static int64_t read_gzip(struct frame_in *in, char *buf, size_t cap, struct err *e)
+{
+    size_t made = 0;
+    while (made < cap) {
+        int rc = in->in_frame ? 1 : next_member(in, e);
+        if (rc == 0)
+            break;
+        rc = rc > 0 ? frame_file_fill(&in->f, 1, e) : rc;
+        if (rc < 0)
+            return made > 0 ? (int64_t)made : rc;
+        size_t n = in->f.have - in->f.at, room = cap - made;
+        bool empty = n == 0 && in->f.eof;
+        rc = gzip_step(in->gzip, in->f.buf + in->f.at, &n, buf + made, &room);
+        in->f.at += n;
+        made += room;
+        in->in_frame = rc == 0;
+        if (rc == -ENOMEM)
+            return err_nomem(e, "gzip");
+        if (rc < 0)
+            rc = frame_file_damaged(&in->f, "damaged gzip data", e);
+        else if (rc == 0 && empty && room == 0)
+            rc = frame_file_cut(&in->f, "cut in the middle of a gzip member", e);
+        if (rc < 0)
+            return made > 0 ? (int64_t)made : rc;
+        if (made > 0 && in->f.at == in->f.have && !in->f.regular)
+            break; /* a pipe has no more at the moment: do not wait for it */
+    }
+    return (int64_t)made;
+}
+
 int frame_in_unread(struct frame_in *in, const void *buf, size_t len)
 {
     size_t left = in->back_len - in->back_at;
@@ -244,7 +313,9 @@ int64_t frame_in_read(struct frame_in *in, void *buf, size_t cap, struct err *e)
         return frame_file_fail(&in->f, e);
     if (frame_file_look(&in->f, e)) /* a few bytes of a bomb decompress for minutes */
         return -EINTR;
-    return in->zstd ? read_zstd(in, buf, cap, e) : read_plain(in, buf, cap, e);
+    return in->zstd   ? read_zstd(in, buf, cap, e)
+           : in->gzip ? read_gzip(in, buf, cap, e)
+                      : read_plain(in, buf, cap, e);
 }
 
 /* ---- pieces ---- */

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "kvgen/record/dynamo.h"
 #include "kvgen/source/agentic.h"
 #include "kvgen/source/blocks.h"
 #include "kvgen/source/burst.h"
@@ -42,6 +43,11 @@ static int open_source(struct source **out, struct inputs *in, enum inputs_kind 
     if (kind == INPUTS_AGENTIC) {
         struct source_agentic_opts o = {.files = files, .users = 1 + how % 4, .qos = TRACE_BATCH};
         return source_agentic_open(out, in, &o, e);
+    }
+    if (kind == INPUTS_DYNAMO) {
+        struct names names = {{1, 2}};
+        struct source_dynamo_opts o = {.files = files, .names = &names, .qos = TRACE_BATCH};
+        return source_dynamo_open(out, in, &o, e);
     }
     struct source_blocks_opts o = {.kind = kind, .files = files, .qos = TRACE_BATCH};
     return source_blocks_open(out, in, &o, e);

@@ -56,4 +56,46 @@ generate --input "$DATA/mooncake_first200.jsonl" --partial-blocks --max-requests
 tokens=$(head -n 1 "$DATA/mooncake_first200.jsonl" | sed 's/.*"input_length": *\([0-9]*\).*/\1/')
 is "or sized by its tokens" "$(awk -F, '$2 == "Write" {print $3}' "$TMP/d.csv" | tail -n 1)" \
     $((tokens % 512 * 2048))
+
+# Blocks of another size are told by the numbers of ids against the lengths: rows that Dynamo wrote, of 16 tokens. A bug
+# looked like 93 blocks of 512 tokens, 5.81 GiB where 186 MiB were written.
+dynamo=$DATA/recordings/dynamo-1.6.1-mooncake.jsonl
+exits "Dynamo's rows" 0 "$BIN/kvgen" --source mooncake --input "$dynamo" -m llama3.1-8b --summary "$summary" -o none
+json_like "$summary" <<'END'
+blocks of 16 tokens    | tier("Tier-0").write_bytes, tier("Tier-0").write_ops | 195035136 93
+all tokens             | .requests.context_tokens, .requests.generated_tokens | 3919 339
+blocks that came again | .lookups.block.hits, .lookups.block.lookups | 165 258
+END
+row() { # TIME TOKENS IDS [MEMBERS]
+    printf '{"timestamp": %s, "input_length": %s, "output_length": 1, "hash_ids": [%s]%s}\n' "$1" "$2" "$3" "${4-}"
+}
+written() { awk -F, '$2 == "Write" {print $3}' "$TMP/w.csv" | sort -u | tr '\n' ' '; }
+{ row 0 5 1 && row 1 100 '1, 2, 3, 4' '' && row 2 128 '1, 2, 3, 4'; } >"$TMP/small.jsonl"
+exits "rows that come to mean 32 tokens" 0 generate --input "$TMP/small.jsonl" -o "$TMP/w.csv"
+is "they are blocks of 32 tokens" "$(written)" "65536 "
+{ row 0 5 1 && row 1 400 7; } >"$TMP/one.jsonl"
+generate --input "$TMP/one.jsonl" -o "$TMP/w.csv" 2>/dev/null
+is "one block a row: 512 tokens unless that cannot be" "$(written)" "1048576 "
+{ row 0 5 1 && row 1 4000 7; } >"$TMP/one.jsonl"
+generate --input "$TMP/one.jsonl" -o "$TMP/w.csv" 2>/dev/null
+is "or as many as must be" "$(written)" "8388608 "
+sed 's/input_length/input_tokens/; s/output_length/output_tokens/; s/"timestamp": \([0-9]*\)/"created_time": \1.25/' \
+    "$TMP/small.jsonl" >"$TMP/other.jsonl"
+exits "Dynamo's other names of the fields" 0 generate --source mooncake --input "$TMP/other.jsonl" -o "$TMP/w.csv"
+is "mean the same" "$(written)" "65536 "
+{ row 0.5 5 1 && row 2.75 5 1; } | generate --input - -o "$TMP/w.csv" --generation-mode none 2>/dev/null
+is "times may have fractions" "$(arrivals "$TMP/w.csv")" "0.000000 0.002250 "
+
+unfit() { # NAME LINE: the rows of unfit.jsonl fit no size
+    exits "$1: status 2" 2 generate --input "$TMP/unfit.jsonl" -o none
+    stderr_like "$1: says where" "^kvgen: .*unfit.jsonl:$2: .*hash_ids .*fit"
+}
+{ row 0 100 '1, 2, 3, 4' && row 1 100 '1, 2'; } >"$TMP/unfit.jsonl"
+unfit "rows that contradict each other" 2
+{ row 0 1024 '1, 2' && row 1 1024 '1, 2, 3'; } >"$TMP/unfit.jsonl"
+unfit "a row that contradicts the size found" 2
+row 0 2 '1, 2, 3' >"$TMP/unfit.jsonl"
+unfit "more ids than tokens" 1
+row 0 0 '1' >"$TMP/unfit.jsonl"
+unfit "ids without tokens" 1
 done_testing

@@ -1,0 +1,60 @@
+/* The events of one message, collected by the readers and applied by residency.c. */
+#include "kvgen/record/batch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void batch_clear(struct batch *b)
+{
+    struct batch kept = {.event = b->event,
+                         .events_cap = b->events_cap,
+                         .hash = b->hash,
+                         .hashes_cap = b->hashes_cap};
+    *b = kept;
+}
+
+void batch_free(struct batch *b)
+{
+    free(b->event);
+    free(b->hash);
+    *b = (struct batch){0};
+}
+
+struct event *batch_add(struct batch *b, enum event_kind kind)
+{
+    if (b->events == b->events_cap) {
+        size_t cap = b->events_cap * 2 + 64;
+        struct event *grown = realloc(b->event, cap * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        b->event = grown;
+        b->events_cap = cap;
+    }
+    struct event *v = &b->event[b->events++];
+    *v = (struct event){.kind = (uint8_t)kind, .first = b->hashes};
+    return v;
+}
+
+int batch_add_block(struct batch *b, struct hash128 hash)
+{
+    if (b->hashes == b->hashes_cap) {
+        size_t cap = b->hashes_cap * 2 + 64;
+        struct hash128 *grown = realloc(b->hash, cap * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        b->hash = grown;
+        b->hashes_cap = cap;
+    }
+    b->hash[b->hashes++] = hash;
+    b->event[b->events - 1].count++;
+    return 0;
+}
+
+void batch_unknown_event(struct batch_unknown *u, const char *name, size_t len)
+{
+    if (u->events++ > 0)
+        return;
+    snprintf(u->event, sizeof(u->event), "%.*s", (int)(len < sizeof(u->event) ? len : 40), name);
+    err_make_harmless(u->event);
+}

@@ -1,0 +1,91 @@
+/* batch.h - what one message of an engine says, in a form that all readers of recordings share. No
+ * name and no hash of the recording is in it: both are keyed hashes (names.h). */
+#ifndef KVGEN_RECORD_BATCH_H
+#define KVGEN_RECORD_BATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kvgen/record/media.h"
+#include "kvgen/record/names.h"
+#include "lib/base/err.h"
+#include "lib/base/hash.h"
+
+enum event_kind {
+    EVENT_STORED,
+    EVENT_REMOVED,
+    EVENT_CLEARED, /* everything of the publisher and rank, in every medium */
+    EVENT_READ,
+    EVENT_KINDS
+};
+
+/* The layers that the blocks of a group belong to. */
+enum event_layers {
+    EVENT_LAYERS_ALL,
+    EVENT_LAYERS_FULL,
+    EVENT_LAYERS_WINDOWED
+};
+
+struct event {
+    uint8_t kind, layers; /* the enums above */
+    uint8_t medium;       /* number in struct media */
+    bool has_parent;
+    bool anywhere;         /* removed: wherever it is, not in one medium only */
+    bool rewrites;         /* stored: a call that wrote, also what is there already */
+    bool told_move;        /* one end of a move that the engine itself tells */
+    uint32_t tokens;       /* of a block; 0: not said */
+    uint64_t bytes;        /* of an object; 0: by its tokens */
+    struct hash128 group;  /* zero: none is named */
+    struct hash128 parent; /* of the first block */
+    size_t first, count;   /* blocks: batch.hash[first..first + count) */
+};
+
+/* Memory is kept from one message to the next. */
+struct batch {
+    int64_t time_ns; /* since 1970; 0: the source has no times */
+    struct hash128 publisher;
+    int64_t rank;
+    bool restarted; /* the publisher is a new process, and what it had placed is void */
+    bool numbered;  /* seq is the number of the message, of this publisher */
+    uint64_t seq;
+    struct event *event;
+    size_t events, events_cap;
+    struct hash128 *hash;
+    size_t hashes, hashes_cap;
+};
+
+void batch_clear(struct batch *b); /* keeps the memory */
+void batch_free(struct batch *b);
+/* Adds an event without blocks; NULL: no memory. Valid until the next one is added. */
+struct event *batch_add(struct batch *b, enum event_kind kind);
+/* Adds a block to the last event. 0 or -ENOMEM. */
+int batch_add_block(struct batch *b, struct hash128 hash);
+
+/* What readers share. */
+struct record_opts {
+    struct names names;
+    struct media media;
+};
+
+/* What a reader met and left out. Zero before use. */
+struct batch_unknown {
+    uint64_t fields, events;
+    char event[48]; /* the name of the first such event */
+};
+void batch_unknown_event(struct batch_unknown *u, const char *name, size_t len);
+
+/* A reader of recordings: one format a file. */
+struct batch_reader;
+struct batch_reader_ops {
+    /* 1 and the next message in *b; 0 at the end; negative errno with *e. */
+    int (*next)(struct batch_reader *r, struct batch *b, struct err *e);
+    void (*close)(struct batch_reader *r);
+};
+struct batch_reader {
+    const struct batch_reader_ops *ops;
+    struct batch_unknown unknown;
+    const char *unrecorded; /* what such recordings never say; set by the first message; or NULL */
+};
+
+#endif

@@ -1,0 +1,331 @@
+/* Writes and reads captures. A line has ts (ns since 1970), publisher, rank, seq, event, and what
+ * the event has: medium, group, layers, tokens, bytes, parent, hashes. Lines of one message stand
+ * together. */
+#include "kvgen/record/capture.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvgen/format/output_file.h"
+#include "kvgen/record/readers.h"
+#include "lib/json/jsonin.h"
+
+enum {
+    MAX_LINE = 64 << 20,
+    FIELD = 160 /* bytes that one member may take */
+};
+
+static const char *const kind_text[EVENT_KINDS] = {"stored", "removed", "cleared", "read"};
+static const char *const layers_text[] = {"all", "full", "windowed"};
+
+/* ---- writing ---- */
+
+struct capture {
+    struct output_file *file;
+    const struct media *media;
+    char *line;
+    size_t len, cap;
+    bool failed; /* no memory */
+};
+
+static void put(struct capture *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct capture *c, const char *format, ...)
+{
+    if (c->cap - c->len < FIELD) {
+        size_t cap = c->cap * 2 + 4096;
+        char *grown = realloc(c->line, cap);
+        if (!grown) {
+            c->failed = true;
+            return;
+        }
+        c->line = grown;
+        c->cap = cap;
+    }
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(c->line + c->len, c->cap - c->len, format, args);
+    va_end(args);
+    c->len += (size_t)n;
+}
+
+static void put_hash(struct capture *c, const char *before, struct hash128 h)
+{
+    char hex[HASH_HEX_LEN + 1];
+    hash_hex(h, hex);
+    put(c, "%s\"%s\"", before, hex);
+}
+
+static void put_event(struct capture *c, const struct batch *b, const struct event *v)
+{
+    put(c, ",\"event\":\"%s\",\"medium\":\"%s\"", kind_text[v->kind],
+        c->media->medium[v->medium].name);
+    if ((v->group.lo | v->group.hi) != 0)
+        put_hash(c, ",\"group\":", v->group);
+    if (v->layers != EVENT_LAYERS_ALL)
+        put(c, ",\"layers\":\"%s\"", layers_text[v->layers]);
+    if (v->tokens > 0)
+        put(c, ",\"tokens\":%" PRIu32, v->tokens);
+    if (v->bytes > 0)
+        put(c, ",\"bytes\":%" PRIu64, v->bytes);
+    if (v->anywhere)
+        put(c, ",\"anywhere\":true");
+    if (v->told_move)
+        put(c, ",\"move\":true");
+    if (v->rewrites)
+        put(c, ",\"rewrites\":true");
+    if (v->has_parent)
+        put_hash(c, ",\"parent\":", v->parent);
+    put(c, ",\"hashes\":[");
+    for (size_t k = 0; k < v->count; k++)
+        put_hash(c, k > 0 ? "," : "", b->hash[v->first + k]);
+    put(c, "]");
+}
+
+int capture_put(struct capture *c, const struct batch *b, struct err *e)
+{
+    size_t i = 0;
+    c->len = 0;
+    do {
+        put(c, "{\"ts\":%" PRId64, b->time_ns);
+        put_hash(c, ",\"publisher\":", b->publisher);
+        put(c, ",\"rank\":%" PRId64, b->rank);
+        if (b->numbered)
+            put(c, ",\"seq\":%" PRIu64, b->seq);
+        if (b->restarted)
+            put(c, ",\"restarted\":true");
+        if (i < b->events)
+            put_event(c, b, &b->event[i]);
+        put(c, "}\n");
+    } while (++i < b->events);
+    return c->failed ? err_nomem(e, "capture") : output_file_put(c->file, c->line, c->len, e);
+}
+
+int capture_create(struct capture **out, const char *path, const struct media *media, struct err *e)
+{
+    static const char head[] = CAPTURE_MAGIC "\"version\":1}\n";
+    size_t len = strlen(path);
+    bool zstd = len > 4 && strcmp(path + len - 4, ".zst") == 0;
+    struct capture *c = calloc(1, sizeof(*c));
+    if (!c)
+        return err_nomem(e, "capture");
+    c->media = media;
+    int rc = output_file_open(&c->file, path, zstd, 0, e);
+    if (rc == 0)
+        rc = output_file_put(c->file, head, sizeof(head) - 1, e);
+    if (rc < 0) {
+        capture_abandon(c);
+        return rc;
+    }
+    *out = c;
+    return 0;
+}
+
+static void free_capture(struct capture *c)
+{
+    free(c->line);
+    free(c);
+}
+
+int capture_close(struct capture *c, struct err *e)
+{
+    struct trace_totals totals;
+    int rc = output_file_close(c->file, &totals, e);
+    free_capture(c);
+    return rc;
+}
+
+void capture_abandon(struct capture *c)
+{
+    if (!c)
+        return;
+    output_file_abandon(c->file);
+    free_capture(c);
+}
+
+/* ---- reading ---- */
+
+struct capture_reader {
+    struct batch_reader base; /* first */
+    const struct record_opts *o;
+    struct jsonin_stream *stream;
+    const struct jsonin_v *line; /* of the next message; NULL: none was read */
+    bool begun;
+};
+
+static int bad(struct err *e, const char *name, const char *what)
+{
+    return err_set(e, -EINVAL, ERR_INPUT, "", "%s %s", name, what);
+}
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* A hash of 32 digits, as hash_hex writes it. */
+static int read_hash(const struct jsonin_v *v, const char *name, struct hash128 *out, struct err *e)
+{
+    size_t len;
+    const char *text = jsonin_text(v, &len);
+    if (!text || len != HASH_HEX_LEN)
+        return bad(e, name, "is not a hash of 32 hexadecimal digits");
+    *out = (struct hash128){0};
+    for (size_t i = 0; i < len; i++) {
+        int d = digit(text[i]);
+        if (d < 0)
+            return bad(e, name, "is not a hash of 32 hexadecimal digits");
+        out->hi = out->hi << 4 | out->lo >> 60;
+        out->lo = out->lo << 4 | (unsigned)d;
+    }
+    return 0;
+}
+
+static int find_text(const char *const *texts, int count, const struct jsonin_v *v)
+{
+    const char *text = jsonin_text(v, NULL);
+    for (int i = 0; text && i < count; i++)
+        if (strcmp(text, texts[i]) == 0)
+            return i;
+    return -1;
+}
+
+static int read_event(struct capture_reader *r, const struct jsonin_v *line, struct batch *b,
+                      struct err *e)
+{
+    const struct jsonin_v *kind = jsonin_get(line, "event"), *value;
+    size_t len;
+    uint64_t tokens = 0;
+    int rc = 0, found = find_text(kind_text, EVENT_KINDS, kind);
+    if (!kind)
+        return 0;
+    if (found < 0)
+        return bad(e, "event", "is not one of stored, removed, cleared, read");
+    struct event *v = batch_add(b, (enum event_kind)found);
+    const char *medium = jsonin_text(jsonin_get(line, "medium"), &len);
+    if (!v)
+        return err_nomem(e, "events");
+    found = medium ? media_find(&r->o->media, medium, len) : -1;
+    if (found < 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "",
+                       "medium \"%.40s\" is not known (--medium NAME=TIER says which tier it is)",
+                       medium ? medium : "");
+    v->medium = (uint8_t)found;
+    found = find_text(layers_text, 3, jsonin_get(line, "layers"));
+    v->layers = (uint8_t)(found < 0 ? 0 : found);
+    jsonin_bool(jsonin_get(line, "anywhere"), &v->anywhere);
+    jsonin_bool(jsonin_get(line, "move"), &v->told_move);
+    jsonin_bool(jsonin_get(line, "rewrites"), &v->rewrites);
+    if ((value = jsonin_get(line, "tokens")) &&
+        (jsonin_u64(value, &tokens) < 0 || tokens > UINT32_MAX))
+        return bad(e, "tokens", "is not a number of tokens");
+    v->tokens = (uint32_t)tokens;
+    if ((value = jsonin_get(line, "bytes")) && jsonin_u64(value, &v->bytes) < 0)
+        return bad(e, "bytes", "is not a number of bytes");
+    if ((value = jsonin_get(line, "group")))
+        rc = read_hash(value, "group", &v->group, e);
+    if (rc == 0 && (value = jsonin_get(line, "parent"))) {
+        v->has_parent = true;
+        rc = read_hash(value, "parent", &v->parent, e);
+    }
+    const struct jsonin_v *hashes = jsonin_get(line, "hashes");
+    for (size_t i = 0; rc == 0 && i < jsonin_count(hashes); i++) {
+        struct hash128 h;
+        rc = read_hash(jsonin_at(hashes, i), "hashes", &h, e);
+        if (rc == 0 && batch_add_block(b, h) < 0)
+            rc = err_nomem(e, "events");
+    }
+    return rc;
+}
+
+/* What a line says of its message. */
+static int read_message(const struct jsonin_v *line, struct batch *b, struct err *e)
+{
+    const struct jsonin_v *seq = jsonin_get(line, "seq");
+    if (jsonin_i64(jsonin_get(line, "ts"), &b->time_ns) < 0 || b->time_ns < 0 ||
+        b->time_ns > INT64_MAX / 2)
+        return bad(e, "ts", "is not a time in nanoseconds");
+    if (jsonin_i64(jsonin_get(line, "rank"), &b->rank) < 0)
+        return bad(e, "rank", "is not a whole number");
+    b->numbered = seq != NULL;
+    jsonin_bool(jsonin_get(line, "restarted"), &b->restarted);
+    if (seq && jsonin_u64(seq, &b->seq) < 0)
+        return bad(e, "seq", "is not a whole number");
+    return read_hash(jsonin_get(line, "publisher"), "publisher", &b->publisher, e);
+}
+
+static bool same_message(const struct batch *a, const struct batch *b)
+{
+    return a->time_ns == b->time_ns && a->rank == b->rank && a->numbered && b->numbered &&
+           a->seq == b->seq && memcmp(&a->publisher, &b->publisher, sizeof(a->publisher)) == 0;
+}
+
+/* The next line; the head of the file, which tells the version, is passed over. 1, 0, or negative
+ * errno. */
+static int next_line(struct capture_reader *r, struct err *e)
+{
+    uint64_t version;
+    int rc = jsonin_stream_next(r->stream, &r->line, e);
+    if (rc > 0 && !r->begun) {
+        r->begun = true;
+        if (jsonin_u64(jsonin_get(r->line, "version"), &version) < 0 || version != 1)
+            return bad(e, "version", "is not 1: no capture that this program knows");
+        rc = jsonin_stream_next(r->stream, &r->line, e);
+    }
+    if (rc <= 0)
+        r->line = NULL;
+    return rc;
+}
+
+static int next(struct batch_reader *base, struct batch *b, struct err *e)
+{
+    struct capture_reader *r = (struct capture_reader *)base;
+    int rc = r->line ? 1 : next_line(r, e);
+    if (rc <= 0)
+        return rc;
+    batch_clear(b);
+    rc = read_message(r->line, b, e);
+    if (rc == 0)
+        rc = read_event(r, r->line, b, e);
+    while (rc == 0) {
+        struct batch other = {0};
+        rc = next_line(r, e);
+        if (rc <= 0)
+            return rc < 0 ? rc : 1;
+        rc = read_message(r->line, &other, e);
+        if (rc == 0 && !same_message(b, &other))
+            return 1;
+        if (rc == 0)
+            rc = read_event(r, r->line, b, e);
+    }
+    return rc;
+}
+
+static void close_reader(struct batch_reader *base)
+{
+    struct capture_reader *r = (struct capture_reader *)base;
+    jsonin_stream_close(r->stream);
+    free(r);
+}
+
+static const struct batch_reader_ops reader_ops = {.next = next, .close = close_reader};
+
+int capture_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
+                 struct err *e)
+{
+    struct capture_reader *r = calloc(1, sizeof(*r));
+    if (!r)
+        return err_nomem(e, "recording");
+    r->base.ops = &reader_ops;
+    r->o = o;
+    int rc = jsonin_stream_open(&r->stream, file, MAX_LINE, e);
+    if (rc < 0) {
+        free(r);
+        return rc;
+    }
+    *out = &r->base;
+    return 0;
+}

@@ -1,0 +1,410 @@
+/* Reads Dynamo's request traces, sorts their requests by arrival, and hands them out as requests of
+ * blocks. Prompts, token ids and names end here: only lengths, times and keyed hashes go on. */
+#include "kvgen/record/dynamo.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvgen/source/block_size.h"
+#include "kvgen/source/id_lists.h"
+#include "lib/base/keymap.h"
+#include "lib/base/units.h"
+#include "lib/json/jsonin.h"
+#include "lib/sort/temp_file.h"
+#include "lib/sort/time_sort.h"
+
+enum {
+    MAX_LINE = 64 << 20,
+    SORT_MEMORY = 64 << 20,
+    NO_SESSION_USERS = 1000, /* among whom requests without a session go round */
+    PIECE_IDS = 8000         /* ids in one record of the sort */
+};
+#define MAX_MS (INT64_C(1) << 41) /* 2039 */
+
+/* A request on its way through the sort. Its ids follow, in as many records as they need. */
+struct sorted {
+    int64_t context, generated;
+    uint32_t user, block_tokens, ids, here; /* all ids, and those in this record */
+};
+struct piece {
+    struct sorted head;
+    uint64_t id[PIECE_IDS];
+};
+_Static_assert(sizeof(struct piece) <= TIME_SORT_RECORD, "a piece is a record");
+
+struct dynamo {
+    struct file_source files; /* first */
+    struct names names;
+    struct jsonin_stream *stream;
+    struct time_sort *sort;
+    struct piece *piece;
+    bool reload; /* inputs_next begins with the first file again */
+    enum trace_qos qos;
+    struct id_lists lists;
+    /* Sessions: numbers of their users by hash, and the hash of each. */
+    struct keymap *sessions;
+    uint64_t *session;
+    size_t session_count, session_cap;
+    uint64_t requests, in_sessions, input_tokens, cached_tokens, rows;
+    uint64_t payloads, others, unhashed, cycle_requests;
+};
+
+static int bad(const struct dynamo *s, struct err *e, const char *name, const char *what)
+{
+    return file_source_bad(&s->files, jsonin_stream_line(s->stream), e, "%s %s", name, what);
+}
+
+/* ---- a record ---- */
+
+static int read_tokens(const struct dynamo *s, const struct jsonin_v *v, const char *name,
+                       int64_t *tokens, struct err *e)
+{
+    if (!v)
+        return 0;
+    if (jsonin_i64(v, tokens) == 0 && *tokens >= 0 && *tokens <= REQUEST_MAX_TOKENS)
+        return 0;
+    return bad(s, e, name, "is not a number of tokens from 0 to 2^31");
+}
+
+/* The user of the session, a new one if it is new. */
+static int find_user(struct dynamo *s, const struct jsonin_v *record, uint32_t *user, struct err *e)
+{
+    size_t len;
+    const char *session = jsonin_text(jsonin_get(record, "agent_context.session_id"), &len);
+    if (!session) {
+        *user = (uint32_t)(s->requests % NO_SESSION_USERS);
+        return 0;
+    }
+    struct hash128 name = names_hash(&s->names, session, len);
+    uint64_t *number = keymap_get(s->sessions, name, UINT64_MAX);
+    if (!number)
+        return err_nomem(e, "sessions");
+    s->in_sessions++;
+    if (*number == UINT64_MAX) {
+        if (s->session_count == s->session_cap) {
+            size_t cap = s->session_cap * 2 + 256;
+            int rc = file_source_hold(&s->files, (cap - s->session_cap) * 64, "sessions", e);
+            if (rc < 0)
+                return rc;
+            uint64_t *grown = realloc(s->session, cap * sizeof(*grown));
+            if (!grown)
+                return err_nomem(e, "sessions");
+            s->session = grown;
+            s->session_cap = cap;
+        }
+        if (s->session_count + NO_SESSION_USERS >= IDENT_MAX_USERS)
+            return bad(s, e, "session_id", "is one of more than 2^28");
+        *number = s->session_count;
+        s->session[s->session_count++] = name.lo;
+    }
+    *user = (uint32_t)(NO_SESSION_USERS + *number);
+    return 0;
+}
+
+/* Adds the request to the sort. ids were checked to be a list. */
+static int add(struct dynamo *s, int64_t arrival_ms, const struct sorted *r,
+               const struct jsonin_v *ids, struct err *e)
+{
+    struct piece *p = s->piece;
+    uint32_t done = 0;
+    do {
+        p->head = *r;
+        p->head.here = r->ids - done < PIECE_IDS ? r->ids - done : PIECE_IDS;
+        for (uint32_t i = 0; i < p->head.here; i++) {
+            uint64_t id;
+            int64_t negative;
+            const struct jsonin_v *v = jsonin_at(ids, done + i);
+            if (jsonin_u64(v, &id) < 0) {
+                if (jsonin_i64(v, &negative) < 0)
+                    return bad(s, e, "input_sequence_hashes",
+                               "holds something that is no number of 64 bits");
+                id = (uint64_t)negative;
+            }
+            p->id[i] = names_number(&s->names, id);
+        }
+        size_t len = sizeof(p->head) + p->head.here * sizeof(*p->id);
+        int rc = time_sort_add(s->sort, arrival_ms, p, len, e);
+        if (rc < 0)
+            return rc;
+        done += p->head.here;
+    } while (done < r->ids);
+    return 0;
+}
+
+static int read_end(struct dynamo *s, const struct jsonin_v *record, struct err *e)
+{
+    const struct jsonin_v *request = jsonin_get(record, "request");
+    const struct jsonin_v *ids = jsonin_get(request, "replay.input_sequence_hashes");
+    struct sorted r = {0};
+    int64_t arrival_ms, block = 0, input = 0, cached = 0;
+    if (!ids) {
+        s->unhashed++;
+        return 0;
+    }
+    if (jsonin_i64(jsonin_get(request, "request_received_ms"), &arrival_ms) < 0 || arrival_ms < 0 ||
+        arrival_ms > MAX_MS)
+        return bad(s, e, "request_received_ms", "is not a time in milliseconds");
+    if (!jsonin_is_array(ids))
+        return bad(s, e, "input_sequence_hashes", "is not a list");
+    if (jsonin_i64(jsonin_get(request, "replay.trace_block_size"), &block) < 0 || block < 1 ||
+        block > BLOCK_SIZE_MAX)
+        return bad(s, e, "trace_block_size", "is not a number of tokens from 1 to 2^20");
+    if (read_tokens(s, jsonin_get(request, "input_tokens"), "input_tokens", &input, e) < 0)
+        return -EINVAL;
+    r.context = input;
+    if (read_tokens(s, jsonin_get(request, "replay.input_length"), "input_length", &r.context, e) <
+            0 ||
+        read_tokens(s, jsonin_get(request, "output_tokens"), "output_tokens", &r.generated, e) <
+            0 ||
+        read_tokens(s, jsonin_get(request, "cached_tokens"), "cached_tokens", &cached, e) < 0)
+        return -EINVAL;
+    if (!block_size_fits(block, r.context, jsonin_count(ids)))
+        return bad(s, e, "input_sequence_hashes", "does not have one hash for each block of input");
+    r.ids = (uint32_t)jsonin_count(ids);
+    r.block_tokens = (uint32_t)block;
+    int rc = find_user(s, record, &r.user, e);
+    if (rc == 0)
+        rc = add(s, arrival_ms, &r, ids, e);
+    s->requests++;
+    s->cycle_requests++;
+    s->input_tokens += (uint64_t)r.context;
+    s->cached_tokens += (uint64_t)cached;
+    return rc;
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return text && strncmp(text, with, strlen(with)) == 0;
+}
+
+static int read_line(struct dynamo *s, const char *text, size_t len, struct err *e)
+{
+    /* Quotes within a text are escaped, so that this is a member and not part of a prompt. */
+    static const char payload[] = "\"event_type\":\"request_payload\"";
+    const struct jsonin_v *v;
+    s->rows++;
+    if (memmem(text, len, payload, sizeof(payload) - 1) && text[len - 1] == '}') {
+        s->payloads++;
+        return 0;
+    }
+    int rc = jsonin_stream_parse(s->stream, &v, e);
+    if (rc < 0)
+        return rc;
+    const struct jsonin_v *record = jsonin_get(v, "event") ? jsonin_get(v, "event") : v;
+    const char *type = jsonin_text(jsonin_get(record, "event_type"), NULL);
+    if (!begins(jsonin_text(jsonin_get(record, "schema"), NULL), "dynamo.request.trace.v"))
+        return bad(s, e, "schema", "is not dynamo.request.trace.v1: no request trace of Dynamo");
+    if (!type)
+        return bad(s, e, "no", "event_type");
+    if (strcmp(type, "request_end") == 0)
+        return read_end(s, record, e);
+    if (strcmp(type, "request_payload") == 0)
+        s->payloads++;
+    else if (!begins(type, "tool_") && s->others++ == 0)
+        notes_add(&s->files.skips.remarks,
+                  "events of a kind that is not known are left out, the "
+                  "first one \"%.40s\"",
+                  type);
+    return 0;
+}
+
+/* ---- all requests of the files, in order ---- */
+
+static int read_file(struct dynamo *s, struct err *e)
+{
+    const char *text;
+    size_t len;
+    int rc = jsonin_stream_open(&s->stream, s->files.file, MAX_LINE, e);
+    if (rc < 0)
+        return rc;
+    struct jsonin_limit limit = file_source_limit(&s->files);
+    jsonin_stream_limit(s->stream, &limit);
+    while ((rc = jsonin_stream_cut(s->stream, &text, &len, e)) > 0)
+        if ((rc = read_line(s, text, len, e)) < 0)
+            break;
+    jsonin_stream_close(s->stream);
+    s->stream = NULL;
+    return rc;
+}
+
+/* Reads the files once, into the sort. */
+static int load(struct dynamo *s, struct err *e)
+{
+    int rc = time_sort_create(&s->sort, temp_file_folder(), SORT_MEMORY, e);
+    if (rc < 0)
+        return rc;
+    s->cycle_requests = 0;
+    while ((rc = file_source_next_file(&s->files, e)) > 0)
+        if ((rc = read_file(s, e)) < 0)
+            return rc;
+    return rc < 0 ? rc : time_sort_finish(s->sort, e);
+}
+
+/* The files begin anew only when the requests of the cycle before are over. */
+static int begin_again(void *ctx, const char *path, struct err *e)
+{
+    struct dynamo *s = ctx;
+    bool again = s->reload;
+    (void)path;
+    (void)e;
+    s->reload = false;
+    return again;
+}
+
+/* The next record of the sort, of any cycle: 1; 0 at the end; negative errno. */
+static int next_record(struct dynamo *s, int64_t *ms, const struct piece **p, struct err *e)
+{
+    const void *record;
+    size_t len;
+    for (;;) {
+        int rc = s->sort ? time_sort_next(s->sort, ms, &record, &len, e) : 0;
+        if (rc < 0)
+            return rc;
+        if (rc > 0) {
+            *p = record;
+            return 1;
+        }
+        if (s->sort) {
+            time_sort_free(s->sort);
+            s->sort = NULL;
+            rc = file_source_again(s, inputs_path(s->files.in), e);
+            if (rc <= 0)
+                return rc;
+            s->reload = true;
+        }
+        rc = load(s, e);
+        if (rc < 0)
+            return rc;
+        if (s->cycle_requests == 0)
+            return 0;
+    }
+}
+
+static int read_ahead(struct file_source *files, struct err *e)
+{
+    struct dynamo *s = (struct dynamo *)files;
+    struct request *r = &s->files.next;
+    const struct piece *p;
+    uint64_t number = r->number + 1;
+    int64_t ms;
+    int rc = next_record(s, &ms, &p, e);
+    if (rc <= 0)
+        return rc;
+    *r = (struct request){.number = number,
+                          .user = p->head.user,
+                          .qos = (uint8_t)s->qos,
+                          .prompt = -1,
+                          .context_tokens = p->head.context,
+                          .generated_tokens = p->head.generated,
+                          .block_count = p->head.ids,
+                          .block_tokens = p->head.block_tokens};
+    if (file_source_arrival(&s->files, ms * (UNITS_NS_PER_S / 1000), &r->arrival_ns) < 0)
+        return err_set(e, -ERANGE, ERR_INPUT, inputs_path(s->files.in), "request_received_ms %s",
+                       FILE_SOURCE_TOO_LATE);
+    uint64_t *id = id_lists_take(&s->lists, r->block_count, &r->slot);
+    if (!id)
+        return err_nomem(e, "blocks of a request");
+    r->blocks = id;
+    for (uint32_t done = 0;; rc = next_record(s, &ms, &p, e)) {
+        if (rc <= 0)
+            return rc;
+        uint64_t here = p->head.here;
+        memcpy(id + done, p->id, here * sizeof(*id));
+        done += (uint32_t)here;
+        if (done == r->block_count)
+            return 1;
+    }
+}
+
+/* ---- the table's functions ---- */
+
+static void dynamo_release(struct source *base, const struct request *r)
+{
+    id_lists_give_back(&((struct dynamo *)base)->lists, r->slot);
+}
+
+static size_t dynamo_user_name(const struct source *base, uint32_t user, char *buf)
+{
+    const struct dynamo *s = (const struct dynamo *)base;
+    if (user < NO_SESSION_USERS)
+        return file_source_trace_user(base, user, buf);
+    uint64_t name = s->session[user - NO_SESSION_USERS];
+    memcpy(buf, "session_", 8);
+    for (int i = 0; i < 16; i++)
+        buf[8 + i] = "0123456789abcdef"[name >> (60 - 4 * i) & 15];
+    return 24;
+}
+
+static void dynamo_conversations(const struct source *base, uint64_t *count, uint64_t *turns)
+{
+    const struct dynamo *s = (const struct dynamo *)base;
+    *count = s->session_count;
+    *turns = s->in_sessions;
+}
+
+static void dynamo_recorded(const struct source *base, struct source_recorded *r)
+{
+    const struct dynamo *s = (const struct dynamo *)base;
+    r->input_tokens = s->input_tokens;
+    r->cached_tokens = s->cached_tokens;
+}
+
+static void dynamo_close(struct source *base)
+{
+    struct dynamo *s = (struct dynamo *)base;
+    jsonin_stream_close(s->stream);
+    time_sort_free(s->sort);
+    keymap_free(s->sessions);
+    id_lists_free(&s->lists);
+    file_source_release(&s->files);
+    free(s->session);
+    free(s->piece);
+    free(s);
+}
+
+static const struct source_ops dynamo_ops = {
+    .name = "dynamo",
+    .blocks = true,
+    .peek = file_source_peek,
+    .take = file_source_take,
+    .release = dynamo_release,
+    .user_name = dynamo_user_name,
+    .conversations = dynamo_conversations,
+    .skips = file_source_skips,
+    .recorded = dynamo_recorded,
+    .close = dynamo_close,
+};
+
+int source_dynamo_open(struct source **out, struct inputs *in, const struct source_dynamo_opts *o,
+                       struct err *e)
+{
+    struct dynamo *s = calloc(1, sizeof(*s));
+    int64_t first_ns;
+    if (!s) {
+        inputs_close(in);
+        return err_nomem(e, "source");
+    }
+    s->files.read = read_ahead;
+    file_source_init(&s->files, &dynamo_ops, in, &o->files, begin_again);
+    s->names = *o->names;
+    s->qos = o->qos;
+    s->piece = malloc(sizeof(*s->piece));
+    s->sessions = keymap_create();
+    int rc = s->piece && s->sessions ? file_source_peek(&s->files.base, &first_ns, e)
+                                     : err_nomem(e, "source");
+    if (rc == 0)
+        rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no request%s",
+                     s->unhashed > 0 ? " with hashes of its blocks (replay.input_sequence_hashes)"
+                                     : "");
+    if (rc < 0) {
+        dynamo_close(&s->files.base);
+        return rc;
+    }
+    if (s->unhashed > 0)
+        notes_add(&s->files.skips.remarks,
+                  "%llu requests without hashes of their blocks are left out",
+                  (unsigned long long)s->unhashed);
+    *out = &s->files.base;
+    return 0;
+}

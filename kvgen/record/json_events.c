@@ -1,0 +1,323 @@
+/* Reads events that engines and routers write as JSON: TensorRT-LLM's event list (lines, or one
+ * array; no times), and the recorder and router events of NVIDIA Dynamo (lines). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvgen/record/readers.h"
+#include "lib/json/jsonin.h"
+
+enum {
+    MAX_ELEMENT = 64 << 20
+};
+#define MAX_MS (INT64_C(1) << 41)
+
+typedef int (*read_event)(struct batch_reader *r, const struct record_opts *o,
+                          const struct jsonin_v *v, struct batch *b, struct err *e);
+
+struct json_events {
+    struct batch_reader base; /* first */
+    const struct record_opts *o;
+    struct jsonin_stream *stream;
+    read_event read;
+};
+
+static int bad(struct err *e, const char *name, const char *what)
+{
+    return err_set(e, -EINVAL, ERR_INPUT, "", "%s %s", name, what);
+}
+
+/* ---- values ---- */
+
+/* A hash of 64 bits, whose sign does not matter. */
+static int read_hash(const struct record_opts *o, const struct jsonin_v *v, const char *name,
+                     struct hash128 *out, struct err *e)
+{
+    unsigned char b[8];
+    uint64_t bits;
+    int64_t number;
+    if (jsonin_u64(v, &bits) < 0) {
+        if (jsonin_i64(v, &number) < 0)
+            return bad(e, name, "is not a number of 64 bits");
+        bits = (uint64_t)number;
+    }
+    for (int i = 0; i < 8; i++)
+        b[i] = (unsigned char)(bits >> (8 * i));
+    *out = names_hash(&o->names, b, sizeof(b));
+    return 0;
+}
+
+static int add_block(const struct record_opts *o, const struct jsonin_v *v, struct batch *b,
+                     struct err *e)
+{
+    struct hash128 h;
+    int rc = read_hash(o, v, "block_hash", &h, e);
+    if (rc == 0 && batch_add_block(b, h) < 0)
+        rc = err_nomem(e, "events");
+    return rc;
+}
+
+static int add_blocks(const struct record_opts *o, const struct jsonin_v *hashes, struct batch *b,
+                      struct err *e)
+{
+    int rc = jsonin_is_array(hashes) ? 0 : bad(e, "block_hashes", "is not a list");
+    for (size_t i = 0; rc == 0 && i < jsonin_count(hashes); i++)
+        rc = add_block(o, jsonin_at(hashes, i), b, e);
+    return rc;
+}
+
+/* A whole number that may be missing, and is then 0. */
+static int read_small(const struct jsonin_v *v, const char *name, int64_t *out, struct err *e)
+{
+    *out = 0;
+    if (v && (jsonin_i64(v, out) < 0 || *out < 0 || *out > UINT32_MAX))
+        return bad(e, name, "is not a whole number");
+    return 0;
+}
+
+static int read_number(const struct jsonin_v *v, struct batch *b, struct err *e)
+{
+    b->numbered = v != NULL;
+    return v && jsonin_u64(v, &b->seq) < 0 ? bad(e, "event_id", "is not a whole number") : 0;
+}
+
+static void unknown_event(struct batch_reader *r, const char *name)
+{
+    batch_unknown_event(&r->unknown, name ? name : "", name ? strlen(name) : 0);
+}
+
+/* ---- TensorRT-LLM ---- */
+
+/* Levels: 0 is the GPU, 1 the host, and a further one storage. */
+static int read_level(const struct record_opts *o, const struct jsonin_v *v, uint8_t *medium,
+                      struct err *e)
+{
+    static const char *const names[] = {"GPU", "CPU", "DISK"};
+    int64_t level;
+    int rc = read_small(v, "cache_level", &level, e);
+    if (rc < 0 || level > 2)
+        return bad(e, "cache_level", "is not 0, 1 or 2");
+    *medium = (uint8_t)media_find(&o->media, names[level], strlen(names[level]));
+    return 0;
+}
+
+/* Each block of a stored event may lie elsewhere, and have another number of tokens. */
+static int trtllm_stored(const struct record_opts *o, const struct jsonin_v *data,
+                         struct hash128 group, struct batch *b, struct err *e)
+{
+    const struct jsonin_v *blocks = jsonin_get(data, "blocks");
+    const struct jsonin_v *parent = jsonin_get(data, "parent_hash");
+    struct hash128 before = {0};
+    bool has_before = parent != NULL;
+    int rc = parent ? read_hash(o, parent, "parent_hash", &before, e) : 0;
+    if (rc == 0 && !jsonin_is_array(blocks))
+        rc = bad(e, "blocks", "is not a list");
+    for (size_t i = 0; rc == 0 && i < jsonin_count(blocks); i++) {
+        const struct jsonin_v *block = jsonin_at(blocks, i);
+        struct event *v = batch_add(b, EVENT_STORED);
+        if (!v)
+            return err_nomem(e, "events");
+        v->group = group;
+        v->has_parent = has_before;
+        v->parent = before;
+        v->tokens = (uint32_t)jsonin_count(jsonin_get(block, "tokens"));
+        rc = read_level(o, jsonin_get(block, "cache_level"), &v->medium, e);
+        if (rc == 0)
+            rc = add_block(o, jsonin_get(block, "block_hash"), b, e);
+        if (rc == 0)
+            before = b->hash[b->hashes - 1];
+        has_before = true;
+    }
+    return rc;
+}
+
+/* A change of level is a move; one of priority is nothing. */
+static int trtllm_updated(const struct record_opts *o, const struct jsonin_v *data,
+                          struct hash128 group, struct batch *b, struct err *e)
+{
+    static const struct {
+        const char *path;
+        enum event_kind kind;
+    } ends[] = {{"cache_level.new_value", EVENT_STORED}, {"cache_level.old_value", EVENT_REMOVED}};
+    uint8_t medium[2];
+    if (!jsonin_get(data, "cache_level"))
+        return 0;
+    for (size_t i = 0; i < 2; i++) {
+        int rc = read_level(o, jsonin_get(data, ends[i].path), &medium[i], e);
+        if (rc < 0)
+            return rc;
+    }
+    for (size_t i = 0; i < 2 && medium[0] != medium[1]; i++) {
+        struct event *v = batch_add(b, ends[i].kind);
+        if (!v)
+            return err_nomem(e, "events");
+        v->group = group;
+        v->medium = medium[i];
+        v->told_move = true;
+        int rc = add_block(o, jsonin_get(data, "block_hash"), b, e);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int read_trtllm(struct batch_reader *r, const struct record_opts *o,
+                       const struct jsonin_v *v, struct batch *b, struct err *e)
+{
+    const struct jsonin_v *data = jsonin_get(v, "data"), *window = jsonin_get(v, "window_size");
+    const char *type = jsonin_text(jsonin_get(data, "type"), NULL);
+    struct hash128 group = {0};
+    int rc = read_number(jsonin_get(v, "event_id"), b, e);
+    if (!type)
+        return bad(e, "data.type", "is missing: no event of TensorRT-LLM");
+    if (rc == 0)
+        rc = read_small(jsonin_get(v, "attention_dp_rank"), "attention_dp_rank", &b->rank, e);
+    if (rc == 0 && window)
+        rc = read_hash(o, window, "window_size", &group, e);
+    if (rc < 0)
+        return rc;
+    b->publisher = publisher_of(o, 0, "trtllm", 6);
+    if (strcmp(type, "stored") == 0)
+        return trtllm_stored(o, data, group, b, e);
+    if (strcmp(type, "updated") == 0)
+        return trtllm_updated(o, data, group, b, e);
+    if (strcmp(type, "removed") == 0) {
+        struct event *removed = batch_add(b, EVENT_REMOVED);
+        if (!removed)
+            return err_nomem(e, "events");
+        removed->group = group;
+        removed->anywhere = true;
+        return add_blocks(o, jsonin_get(data, "block_hashes"), b, e);
+    }
+    if (strcmp(type, "created") != 0)
+        unknown_event(r, type);
+    return 0;
+}
+
+/* ---- Dynamo's KV router ---- */
+
+static int dynamo_stored(const struct record_opts *o, const struct jsonin_v *stored,
+                         struct batch *b, struct err *e)
+{
+    const struct jsonin_v *blocks = jsonin_get(stored, "blocks");
+    const struct jsonin_v *parent = jsonin_get(stored, "parent_hash");
+    struct event *v = &b->event[b->events - 1];
+    int rc = 0;
+    if (parent) {
+        v->has_parent = true;
+        rc = read_hash(o, parent, "parent_hash", &v->parent, e);
+    }
+    if (rc == 0 && !jsonin_is_array(blocks))
+        rc = bad(e, "blocks", "is not a list");
+    for (size_t i = 0; rc == 0 && i < jsonin_count(blocks); i++)
+        rc = add_block(o, jsonin_get(jsonin_at(blocks, i), "block_hash"), b, e);
+    return rc;
+}
+
+/* Event ids run per worker and rank, so both are the publisher. */
+static int read_worker(const struct record_opts *o, const struct jsonin_v *record, struct batch *b,
+                       struct err *e)
+{
+    struct hash128 worker;
+    int rc = read_hash(o, jsonin_get(record, "worker_id"), "worker_id", &worker, e);
+    if (rc == 0)
+        rc = read_small(jsonin_get(record, "event.dp_rank"), "dp_rank", &b->rank, e);
+    if (rc == 0)
+        b->publisher = publisher_of(o, (uint32_t)b->rank, &worker, sizeof(worker));
+    return rc;
+}
+
+static int read_dynamo(struct batch_reader *r, const struct record_opts *o,
+                       const struct jsonin_v *v, struct batch *b, struct err *e)
+{
+    bool wrapped = jsonin_get(v, "timestamp") != NULL;
+    const struct jsonin_v *record = wrapped ? jsonin_get(v, "event") : v;
+    const struct jsonin_v *data = jsonin_get(record, "event.data");
+    const struct jsonin_v *stored = jsonin_get(data, "stored"),
+                          *removed = jsonin_get(data, "removed");
+    const char *text = jsonin_text(data, NULL), *name;
+    size_t len;
+    int64_t ms = 0;
+    if (!data)
+        return bad(e, "event.data", "is missing: no event of Dynamo's router");
+    if (wrapped && (jsonin_i64(jsonin_get(v, "timestamp"), &ms) < 0 || ms < 0 || ms > MAX_MS))
+        return bad(e, "timestamp", "is not a time in milliseconds");
+    b->time_ns = ms * 1000000;
+    int rc = read_worker(o, record, b, e);
+    if (rc == 0)
+        rc = read_number(jsonin_get(record, "event.event_id"), b, e);
+    if (rc < 0)
+        return rc;
+    bool cleared = text && strcmp(text, "cleared") == 0;
+    if (!stored && !removed && !cleared) {
+        unknown_event(r, text ? text : jsonin_member(data, 0, &name) ? name : "");
+        return 0;
+    }
+    struct event *event = batch_add(b, stored    ? EVENT_STORED
+                                       : removed ? EVENT_REMOVED
+                                                 : EVENT_CLEARED);
+    if (!event)
+        return err_nomem(e, "events");
+    const char *tier = jsonin_text(jsonin_get(record, "storage_tier"), &len);
+    int medium = tier ? media_find(&o->media, tier, len) : MEDIA_GPU;
+    if (medium < 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "",
+                       "medium \"%.40s\" is not known (--medium NAME=TIER says which tier it is)",
+                       tier);
+    event->medium = (uint8_t)medium;
+    return stored    ? dynamo_stored(o, stored, b, e)
+           : removed ? add_blocks(o, jsonin_get(removed, "block_hashes"), b, e)
+                     : 0;
+}
+
+/* ---- elements ---- */
+
+static int next(struct batch_reader *base, struct batch *b, struct err *e)
+{
+    struct json_events *j = (struct json_events *)base;
+    const struct jsonin_v *v;
+    int rc = jsonin_stream_next(j->stream, &v, e);
+    if (rc <= 0)
+        return rc;
+    batch_clear(b);
+    rc = j->read(base, j->o, v, b, e);
+    return rc < 0 ? rc : 1;
+}
+
+static void close_events(struct batch_reader *base)
+{
+    struct json_events *j = (struct json_events *)base;
+    jsonin_stream_close(j->stream);
+    free(j);
+}
+
+static int open_events(struct batch_reader **out, struct frame_in *file,
+                       const struct record_opts *o, read_event read, struct err *e)
+{
+    static const struct batch_reader_ops ops = {.next = next, .close = close_events};
+    struct json_events *j = calloc(1, sizeof(*j));
+    if (!j)
+        return err_nomem(e, "recording");
+    j->base.ops = &ops;
+    j->o = o;
+    j->read = read;
+    int rc = jsonin_stream_open(&j->stream, file, MAX_ELEMENT, e);
+    if (rc < 0) {
+        free(j);
+        return rc;
+    }
+    *out = &j->base;
+    return 0;
+}
+
+int trtllm_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
+                struct err *e)
+{
+    return open_events(out, file, o, read_trtllm, e);
+}
+
+int dynamo_kv_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
+                   struct err *e)
+{
+    return open_events(out, file, o, read_dynamo, e);
+}

@@ -1,0 +1,344 @@
+/* Decodes one message of KV events. A batch and an event may each be an array or a map; arrays
+ * leave out trailing members, and versions add members: what a member means is told by its place in
+ * an array, by its name in a map, and for one place by its type. Everything is then one struct. */
+#include "kvgen/record/kv_message.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "kvgen/record/msgpack.h"
+
+enum field {
+    FIELD_IGNORED, /* known, and not used */
+    FIELD_TYPE,
+    FIELD_EVENT_TYPE,
+    FIELD_HASHES,
+    FIELD_SEQUENCE_HASHES,
+    FIELD_PARENT,
+    FIELD_BLOCK_SIZE,
+    FIELD_MEDIUM,
+    FIELD_GROUP,
+    FIELD_LAYERS,
+    FIELD_OBJECT_KEY,
+    FIELD_UNKNOWN
+};
+
+static const struct {
+    const char *name;
+    enum field field;
+} fields[] = {{"type", FIELD_TYPE},
+              {"event_type", FIELD_EVENT_TYPE},
+              {"block_hashes", FIELD_HASHES},
+              {"seq_hashes", FIELD_SEQUENCE_HASHES},
+              {"parent_block_hash", FIELD_PARENT},
+              {"parent_hash", FIELD_PARENT},
+              {"block_size", FIELD_BLOCK_SIZE},
+              {"medium", FIELD_MEDIUM},
+              {"group_idx", FIELD_GROUP},
+              {"group_id", FIELD_GROUP},
+              {"kv_cache_spec_kind", FIELD_LAYERS},
+              {"object_key", FIELD_OBJECT_KEY},
+              {"token_ids", FIELD_IGNORED},
+              {"lookahead_token_ids", FIELD_IGNORED},
+              {"lora_id", FIELD_IGNORED},
+              {"lora_name", FIELD_IGNORED},
+              {"extra_keys", FIELD_IGNORED},
+              {"cache_salt", FIELD_IGNORED},
+              {"additional_salt", FIELD_IGNORED},
+              {"session_id", FIELD_IGNORED},
+              {"kv_cache_spec_sliding_window", FIELD_IGNORED},
+              {"locality", FIELD_IGNORED},
+              {"ownership", FIELD_IGNORED},
+              {"event_id", FIELD_IGNORED},
+              {"timestamp", FIELD_IGNORED},
+              {"model_name", FIELD_IGNORED},
+              {"tenant_id", FIELD_IGNORED},
+              {"backend_id", FIELD_IGNORED},
+              {"dp_rank", FIELD_IGNORED},
+              {"base_block_idx", FIELD_IGNORED}};
+
+/* Members of an event that is an array, behind its type. Place 7 of a stored block is a name
+ * (vLLM) or a map of metadata (SGLang): neither is used. */
+static const enum field stored_places[] = {
+    FIELD_HASHES,  FIELD_PARENT,  FIELD_IGNORED, FIELD_BLOCK_SIZE, FIELD_IGNORED, FIELD_MEDIUM,
+    FIELD_IGNORED, FIELD_IGNORED, FIELD_GROUP,   FIELD_LAYERS,     FIELD_IGNORED};
+static const enum field removed_places[] = {FIELD_HASHES, FIELD_MEDIUM, FIELD_GROUP};
+
+/* The members of an event that are used, as they stand in the message. */
+struct members {
+    struct msgpack_value type, event_type, hashes, sequence, parent, block_size, medium, group,
+        layers, object_key;
+    struct msgpack in_hashes, in_sequence; /* behind the heads of the lists */
+};
+
+struct decoder {
+    const struct record_opts *o;
+    struct batch *b;
+    struct batch_unknown *unknown;
+    struct err *err;
+};
+
+static int damaged(const struct decoder *d)
+{
+    return err_set(d->err, -EBADMSG, ERR_INPUT, "", "damaged message: no MessagePack of KV events");
+}
+
+static enum field field_of(const struct msgpack_value *name)
+{
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+        if (msgpack_is(name, fields[i].name))
+            return fields[i].field;
+    return FIELD_UNKNOWN;
+}
+
+/* Takes one member. */
+static int take(struct decoder *d, struct msgpack *m, enum field field, struct members *to)
+{
+    struct msgpack_value v;
+    if (msgpack_next(m, &v) < 0)
+        return damaged(d);
+    struct msgpack behind = *m;
+    if (msgpack_skip_rest(m, &v) < 0)
+        return damaged(d);
+    d->unknown->fields += field == FIELD_UNKNOWN;
+    if (v.type == MSGPACK_NIL)
+        return 0;
+    switch (field) {
+    case FIELD_TYPE:
+        to->type = v;
+        break;
+    case FIELD_EVENT_TYPE:
+        to->event_type = v;
+        break;
+    case FIELD_HASHES:
+        to->hashes = v;
+        to->in_hashes = behind;
+        break;
+    case FIELD_SEQUENCE_HASHES:
+        to->sequence = v;
+        to->in_sequence = behind;
+        break;
+    case FIELD_PARENT:
+        to->parent = v;
+        break;
+    case FIELD_BLOCK_SIZE:
+        to->block_size = v;
+        break;
+    case FIELD_MEDIUM:
+        to->medium = v;
+        break;
+    case FIELD_GROUP:
+        to->group = v;
+        break;
+    case FIELD_LAYERS:
+        to->layers = v;
+        break;
+    case FIELD_OBJECT_KEY:
+        to->object_key = v;
+        break;
+    case FIELD_IGNORED:
+    case FIELD_UNKNOWN:
+        break;
+    }
+    return 0;
+}
+
+/* A hash as whole bytes, or as 64 bits whose sign does not matter. False: it is none. */
+static bool read_hash(const struct decoder *d, const struct msgpack_value *v, struct hash128 *out)
+{
+    if (v->type == MSGPACK_WHOLE) {
+        unsigned char b[8];
+        for (int i = 0; i < 8; i++)
+            b[i] = (unsigned char)(v->bits >> (8 * i));
+        *out = names_hash(&d->o->names, b, sizeof(b));
+        return true;
+    }
+    if (v->type != MSGPACK_BYTES && v->type != MSGPACK_TEXT)
+        return false;
+    *out = names_hash(&d->o->names, v->text, v->len);
+    return true;
+}
+
+static int add_blocks(const struct decoder *d, const struct members *m)
+{
+    const struct msgpack_value *list = m->sequence.count > 0 ? &m->sequence : &m->hashes;
+    struct msgpack in = list == &m->sequence ? m->in_sequence : m->in_hashes;
+    struct hash128 hash;
+    if (list->type != MSGPACK_ARRAY && list->type != MSGPACK_NIL)
+        return damaged(d);
+    for (uint32_t i = 0; i < list->count; i++) {
+        struct msgpack_value v;
+        if (msgpack_next(&in, &v) < 0 || !read_hash(d, &v, &hash))
+            return damaged(d);
+        if (batch_add_block(d->b, hash) < 0)
+            return err_nomem(d->err, "events");
+    }
+    /* Mooncake's keys that are no number have no hashes: the key names the object. */
+    if (list->count == 0 && read_hash(d, &m->object_key, &hash) && batch_add_block(d->b, hash) < 0)
+        return err_nomem(d->err, "events");
+    return 0;
+}
+
+static int find_medium(const struct decoder *d, const struct msgpack_value *v, uint8_t *medium)
+{
+    *medium = MEDIA_GPU;
+    if (v->type == MSGPACK_NIL)
+        return 0;
+    if (v->type != MSGPACK_TEXT)
+        return damaged(d);
+    int found = media_find(&d->o->media, v->text, v->len);
+    if (found < 0)
+        return err_set(d->err, -EINVAL, ERR_INPUT, "",
+                       "medium \"%.*s\" is not known (--medium NAME=TIER says which tier it is)",
+                       v->len < 40 ? (int)v->len : 40, v->text);
+    *medium = (uint8_t)found;
+    return 0;
+}
+
+static bool has(const struct msgpack_value *v, const char *text)
+{
+    return memmem(v->text ? v->text : "", v->len, text, strlen(text)) != NULL;
+}
+
+static int add_event(const struct decoder *d, const struct members *m, enum event_kind kind)
+{
+    struct event *v = batch_add(d->b, kind);
+    if (!v)
+        return err_nomem(d->err, "events");
+    int rc = find_medium(d, &m->medium, &v->medium);
+    if (rc < 0 || kind == EVENT_CLEARED)
+        return rc;
+    if (m->block_size.type == MSGPACK_WHOLE && m->block_size.bits <= UINT32_MAX)
+        v->tokens = (uint32_t)m->block_size.bits;
+    v->has_parent = read_hash(d, &m->parent, &v->parent);
+    if (!read_hash(d, &m->group, &v->group))
+        v->group = (struct hash128){0};
+    if (m->layers.type == MSGPACK_TEXT)
+        v->layers = (uint8_t)(has(&m->layers, "sliding") ? EVENT_LAYERS_WINDOWED
+                              : has(&m->layers, "full")  ? EVENT_LAYERS_FULL
+                                                         : EVENT_LAYERS_ALL);
+    return add_blocks(d, m);
+}
+
+/* The kind by its name: 1; 0: an event that is not known. */
+static int kind_of(const struct members *m, enum event_kind *kind)
+{
+    const struct msgpack_value *t = m->type.text ? &m->type : &m->event_type;
+    if (msgpack_is(t, "BlockStored") || msgpack_is(&m->event_type, "stored"))
+        *kind = EVENT_STORED;
+    else if (msgpack_is(t, "BlockRemoved") || msgpack_is(&m->event_type, "removed"))
+        *kind = EVENT_REMOVED;
+    else if (msgpack_is(t, "AllBlocksCleared") || msgpack_is(&m->event_type, "cleared"))
+        *kind = EVENT_CLEARED;
+    else
+        return 0;
+    return 1;
+}
+
+static int decode_event(struct decoder *d, struct msgpack *in)
+{
+    struct msgpack_value head, name;
+    struct members m = {0};
+    enum event_kind kind;
+    if (msgpack_next(in, &head) < 0)
+        return damaged(d);
+    if (head.type == MSGPACK_MAP) {
+        for (uint32_t i = 0; i < head.count; i++) {
+            if (msgpack_next(in, &name) < 0 || msgpack_skip_rest(in, &name) < 0)
+                return damaged(d);
+            int rc = take(d, in, field_of(&name), &m);
+            if (rc < 0)
+                return rc;
+        }
+    } else if (head.type == MSGPACK_ARRAY && head.count > 0) {
+        int rc = take(d, in, FIELD_TYPE, &m);
+        if (rc < 0)
+            return rc;
+        bool removed = msgpack_is(&m.type, "BlockRemoved"), named = kind_of(&m, &kind);
+        const enum field *place = removed ? removed_places : stored_places;
+        size_t places = (removed ? sizeof(removed_places) : sizeof(stored_places)) / sizeof(*place);
+        for (uint32_t i = 1; i < head.count; i++) {
+            enum field field = named && i <= places ? place[i - 1] : FIELD_UNKNOWN;
+            if ((rc = take(d, in, named ? field : FIELD_IGNORED, &m)) < 0)
+                return rc;
+        }
+    } else {
+        return damaged(d);
+    }
+    if (kind_of(&m, &kind))
+        return add_event(d, &m, kind);
+    const struct msgpack_value *t = m.type.text ? &m.type : &m.event_type;
+    batch_unknown_event(d->unknown, t->text ? t->text : "", t->len);
+    return 0;
+}
+
+static int decode_events(struct decoder *d, struct msgpack *in)
+{
+    struct msgpack_value list;
+    if (msgpack_next(in, &list) < 0 || list.type != MSGPACK_ARRAY)
+        return damaged(d);
+    for (uint32_t i = 0; i < list.count; i++) {
+        int rc = decode_event(d, in);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* Seconds since 1970, or whole milliseconds (Mooncake). */
+static int decode_time(const struct decoder *d, struct msgpack *in)
+{
+    struct msgpack_value v;
+    double t;
+    if (msgpack_next(in, &v) < 0 || !msgpack_number(&v, &t) || !(t >= 0 && t < 4e12))
+        return damaged(d);
+    double scale = v.type == MSGPACK_WHOLE && t > 1e11 ? 1e6 : 1e9;
+    if (t * scale > 4e18)
+        return damaged(d);
+    /* To the microsecond, which a double of the present holds. */
+    d->b->time_ns = (int64_t)(t * (scale / 1e3) + 0.5) * 1000;
+    return 0;
+}
+
+static int decode_rank(const struct decoder *d, struct msgpack *in)
+{
+    struct msgpack_value v;
+    if (msgpack_next(in, &v) < 0 || msgpack_skip_rest(in, &v) < 0)
+        return damaged(d);
+    if (v.type == MSGPACK_WHOLE)
+        d->b->rank = (int64_t)v.bits;
+    return 0;
+}
+
+int kv_message_decode(const struct record_opts *o, const void *payload, size_t len, struct batch *b,
+                      struct batch_unknown *unknown, struct err *e)
+{
+    struct decoder d = {.o = o, .b = b, .unknown = unknown, .err = e};
+    struct msgpack in = {payload, (const unsigned char *)payload + len};
+    struct msgpack_value head, name;
+    int rc = 0;
+    if (msgpack_next(&in, &head) < 0 || (head.type != MSGPACK_ARRAY && head.type != MSGPACK_MAP) ||
+        head.count < 2)
+        return damaged(&d);
+    for (uint32_t i = 0; rc == 0 && i < head.count; i++) {
+        uint32_t place = i;
+        if (head.type == MSGPACK_MAP) {
+            if (msgpack_next(&in, &name) < 0 || msgpack_skip_rest(&in, &name) < 0)
+                return damaged(&d);
+            place = msgpack_is(&name, "ts")                   ? 0
+                    : msgpack_is(&name, "events")             ? 1
+                    : msgpack_is(&name, "data_parallel_rank") ? 2
+                                                              : 3;
+        }
+        if (place == 0)
+            rc = decode_time(&d, &in);
+        else if (place == 1)
+            rc = decode_events(&d, &in);
+        else if (place == 2)
+            rc = decode_rank(&d, &in);
+        else if (msgpack_skip(&in) < 0)
+            rc = damaged(&d);
+        unknown->fields += place > 2;
+    }
+    return rc == 0 && in.at != in.end ? damaged(&d) : rc;
+}

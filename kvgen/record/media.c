@@ -1,0 +1,42 @@
+/* Names of media by engine: GPU (vLLM, SGLang), device (Dynamo); CPU, CPU_PINNED, CPU_TIER1,
+ * host_pinned; DISK, STORAGE, EXTERNAL. --medium adds others. */
+#include "kvgen/record/media.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+int media_find(const struct media *m, const char *name, size_t len)
+{
+    if (len == 6 && strncasecmp(name, "device", 6) == 0)
+        return MEDIA_GPU;
+    for (unsigned i = 0; i < m->count; i++)
+        if (strlen(m->medium[i].name) == len && strncasecmp(m->medium[i].name, name, len) == 0)
+            return (int)i;
+    return -1;
+}
+
+int media_init(struct media *m, const struct opt_list *given, struct err *e)
+{
+    static const struct medium known[] = {{"GPU", TRACE_GPU},         {"CPU", TRACE_CPU},
+                                          {"CPU_PINNED", TRACE_CPU},  {"CPU_TIER1", TRACE_CPU},
+                                          {"HOST_PINNED", TRACE_CPU}, {"DISK", TRACE_STORAGE},
+                                          {"STORAGE", TRACE_STORAGE}, {"EXTERNAL", TRACE_STORAGE}};
+    *m = (struct media){.count = sizeof(known) / sizeof(*known)};
+    memcpy(m->medium, known, sizeof(known));
+    for (size_t i = 0; i < given->count; i++) {
+        const char *text = given->item[i], *is = strchr(text, '=');
+        size_t len = is ? (size_t)(is - text) : 0;
+        if (len == 0 || len >= MEDIA_NAME || is[1] < '0' || is[1] > '2' || is[2] != '\0')
+            return err_set(e, -EINVAL, ERR_INPUT, "--medium",
+                           "\"%s\" is not NAME=TIER with a tier from 0 to 2", text);
+        int at = media_find(m, text, len);
+        if (at < 0 && m->count == MEDIA_MAX)
+            return err_set(e, -EINVAL, ERR_INPUT, "--medium", "more than %d media", MEDIA_MAX);
+        struct medium *to = &m->medium[at < 0 ? (int)m->count++ : at];
+        for (size_t k = 0; at < 0 && k < len; k++)
+            to->name[k] = (char)(text[k] >= 'a' && text[k] <= 'z' ? text[k] - 32 : text[k]);
+        to->tier = (uint8_t)(is[1] - '0');
+    }
+    return 0;
+}

@@ -1,0 +1,34 @@
+/* media.h - where engines say that a block lies, and the tier that is. */
+#ifndef KVGEN_RECORD_MEDIA_H
+#define KVGEN_RECORD_MEDIA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/opt/table.h"
+#include "lib/trace/trace.h"
+
+enum {
+    MEDIA_GPU = 0, /* also of engines that name no medium */
+    MEDIA_MAX = 16,
+    MEDIA_NAME = 32 /* bytes of a name, with its NUL */
+};
+
+struct medium {
+    char name[MEDIA_NAME]; /* in capitals */
+    uint8_t tier;          /* enum trace_tier */
+};
+
+/* A plain value: the known media, and those of --medium. */
+struct media {
+    struct medium medium[MEDIA_MAX];
+    unsigned count;
+};
+
+/* given: texts NAME=TIER, with a tier from 0 to 2. 0, or -EINVAL with *e. */
+int media_init(struct media *m, const struct opt_list *given, struct err *e);
+/* The medium of that name in any case, or -1. */
+int media_find(const struct media *m, const char *name, size_t len);
+
+#endif

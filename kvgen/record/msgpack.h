@@ -1,0 +1,54 @@
+/* msgpack.h - reads MessagePack (msgpack.org, specification of 2017) value by value, without memory
+ * of its own. Every length is checked against the bytes that are there. */
+#ifndef KVGEN_RECORD_MSGPACK_H
+#define KVGEN_RECORD_MSGPACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    MSGPACK_DEPTH = 32 /* of arrays and maps in a value that is skipped */
+};
+
+/* What is left of the bytes. */
+struct msgpack {
+    const unsigned char *at, *end;
+};
+
+enum msgpack_type {
+    MSGPACK_NIL,
+    MSGPACK_BOOL,
+    MSGPACK_WHOLE, /* a whole number */
+    MSGPACK_FLOAT,
+    MSGPACK_TEXT,
+    MSGPACK_BYTES,
+    MSGPACK_EXT,
+    MSGPACK_ARRAY, /* count values follow */
+    MSGPACK_MAP    /* count pairs of values follow */
+};
+
+struct msgpack_value {
+    enum msgpack_type type;
+    bool truth;
+    bool negative;    /* of a whole number: it is the bits as int64_t; else as uint64_t */
+    uint64_t bits;    /* of a whole number: 64 bits, the same for -1 and 2^64 - 1 */
+    double number;    /* of a float */
+    const char *text; /* of texts, bytes and ext: lent by the bytes; not NUL-terminated */
+    uint32_t len;     /* of it */
+    uint32_t count;   /* of arrays and maps; never more than bytes are left */
+};
+
+/* The next value; of an array or a map only its head. 0, or -EBADMSG: cut, or not MessagePack. */
+int msgpack_next(struct msgpack *m, struct msgpack_value *v);
+/* The next value with all that is in it. 0 or -EBADMSG, also deeper than MSGPACK_DEPTH. */
+int msgpack_skip(struct msgpack *m);
+/* Skips what is in v, which msgpack_next gave just now. */
+int msgpack_skip_rest(struct msgpack *m, const struct msgpack_value *v);
+
+/* Whether v is a text or bytes and equals text. */
+bool msgpack_is(const struct msgpack_value *v, const char *text);
+/* A whole number or a float as a double. False: v is neither. */
+bool msgpack_number(const struct msgpack_value *v, double *out);
+
+#endif

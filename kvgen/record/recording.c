@@ -1,0 +1,375 @@
+/* Reads recordings message by message, keeps a capture of them if one is wanted, and turns what
+ * they did to blocks into rows, in order of time. The readers know the formats, residency.c knows
+ * what becomes a row. */
+#include "kvgen/record/recording.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvgen/record/capture.h"
+#include "kvgen/record/readers.h"
+#include "kvgen/record/residency.h"
+#include "lib/base/keymap.h"
+#include "lib/sort/heap.h"
+
+enum {
+    KEY = 6 + HASH_HEX_LEN + 1,       /* "block_", the hash */
+    PUBLISHER = 10 + HASH_HEX_LEN + 1 /* "publisher_", half a hash */
+};
+
+/* A row that waits for rows of other publishers with earlier times. */
+struct waiting {
+    struct residency_op op;
+    uint32_t next_free;
+};
+#define NONE UINT32_MAX
+
+struct recording {
+    struct import base; /* first */
+    struct recording_opts o;
+    struct inputs *in;
+    struct frame_in *file; /* lent by in */
+    struct batch_reader *reader;
+    struct batch batch;
+    uint64_t messages; /* of this file */
+    struct residency *residency;
+    struct capture *capture;
+    struct heap order; /* waiting rows: item is their place, tie the order in which they came */
+    struct waiting *waiting;
+    uint32_t waiting_cap, unused;
+    uint64_t rows;
+    struct keymap *clocks;     /* time of the last message of each publisher */
+    int64_t newest_ns;         /* time of the newest message */
+    int64_t first_ns, last_ns; /* of the rows given */
+    bool any, ended, has_times, has_reads;
+    const char *unrecorded; /* what the reader says of its format; NULL: nothing */
+    int end;                /* why it ended: 0, or -EBADMSG with end_err */
+    struct err end_err;
+    struct source_recording counts;
+    struct batch_unknown unknown; /* of readers that were closed */
+    struct skips skips;
+    struct trace_row row;
+    char key[KEY], publisher[PUBLISHER];
+};
+
+struct hash128 publisher_of(const struct record_opts *o, uint32_t source, const void *topic,
+                            size_t len)
+{
+    struct hash128 name = names_hash(&o->names, topic, len);
+    struct {
+        struct hash128 name;
+        uint64_t source;
+    } key = {name, source};
+    return names_hash(&o->names, &key, sizeof(key));
+}
+
+/* ---- messages ---- */
+
+/* The first bytes tell a container of messages from a capture. */
+static int open_kv_events(struct recording *r, struct err *e)
+{
+    static const char magic[8] = {'Z', 'M', 'Q', 'R', 'E', 'C', '1', '\n'};
+    char head[sizeof(magic)];
+    size_t len = 0;
+    int64_t n = 1;
+    while (len < sizeof(head) && n > 0) {
+        n = frame_in_read(r->file, head + len, sizeof(head) - len, e);
+        if (n < 0)
+            return (int)n;
+        len += (size_t)n;
+    }
+    if (frame_in_unread(r->file, head, len) < 0)
+        return err_nomem(e, "input");
+    if (len == sizeof(magic) && memcmp(head, magic, len) == 0)
+        return zmqrec_open(&r->reader, r->file, &r->o.record, e);
+    if (len == sizeof(magic) && memcmp(head, CAPTURE_MAGIC, len) == 0)
+        return capture_open(&r->reader, r->file, &r->o.record, e);
+    return err_set(e, -EINVAL, ERR_INPUT, frame_in_name(r->file),
+                   "no recording of KV events (known: .zmqrec, captures of kvgen)");
+}
+
+static int open_reader(struct recording *r, struct err *e)
+{
+    r->messages = 0;
+    switch (r->o.format) {
+    case RECORDING_TRTLLM:
+        return trtllm_open(&r->reader, r->file, &r->o.record, e);
+    case RECORDING_DYNAMO_KV:
+        return dynamo_kv_open(&r->reader, r->file, &r->o.record, e);
+    case RECORDING_LCT:
+        return lct_open(&r->reader, r->file, &r->o.record, e);
+    default:
+        return open_kv_events(r, e);
+    }
+}
+
+static void close_reader(struct recording *r)
+{
+    if (!r->reader)
+        return;
+    if (r->reader->unknown.events > 0 && r->unknown.events == 0)
+        memcpy(r->unknown.event, r->reader->unknown.event, sizeof(r->unknown.event));
+    r->unknown.events += r->reader->unknown.events;
+    r->unknown.fields += r->reader->unknown.fields;
+    r->reader->ops->close(r->reader);
+    r->reader = NULL;
+}
+
+/* The next message of any file: 1; 0 at the end; negative errno. */
+static int next_message(struct recording *r, struct err *e)
+{
+    for (;;) {
+        int rc;
+        if (!r->reader) {
+            rc = inputs_next(r->in, &r->file, e);
+            if (rc <= 0 || (rc = open_reader(r, e)) < 0)
+                return rc;
+        }
+        r->messages++;
+        rc = r->reader->ops->next(r->reader, &r->batch, e);
+        if (rc != 0)
+            return rc;
+        close_reader(r);
+    }
+}
+
+/* Says where an error of a message is, unless it says so itself. */
+static int at_message(const struct recording *r, int rc, struct err *e)
+{
+    if (rc < 0 && rc != -EINTR && e->where[0] == '\0' && e->class == ERR_INPUT)
+        snprintf(e->where, sizeof(e->where), "%s: message %llu", frame_in_name(r->file),
+                 (unsigned long long)r->messages);
+    return rc;
+}
+
+/* ---- rows in order ---- */
+
+/* The residency's sink. */
+static int keep_row(void *ctx, const struct residency_op *op, struct err *e)
+{
+    struct recording *r = ctx;
+    if (r->unused == NONE) {
+        uint32_t cap = r->waiting_cap * 2 + 1024;
+        struct waiting *grown =
+            cap > r->waiting_cap ? realloc(r->waiting, cap * sizeof(*grown)) : NULL;
+        if (!grown || heap_reserve(&r->order, cap) < 0) {
+            r->waiting = grown ? grown : r->waiting;
+            return err_nomem(e, "rows");
+        }
+        for (uint32_t i = r->waiting_cap; i < cap; i++)
+            grown[i].next_free = i + 1 < cap ? i + 1 : NONE;
+        r->unused = r->waiting_cap;
+        r->waiting = grown;
+        r->waiting_cap = cap;
+    }
+    uint32_t at = r->unused;
+    r->unused = r->waiting[at].next_free;
+    r->waiting[at].op = *op;
+    heap_push(&r->order,
+              (struct heap_event){.time_ns = r->batch.time_ns, .tie = r->rows++, .item = at});
+    return 0;
+}
+
+/* Reads a message and keeps its rows. At the end, and where the input is cut, ended is set: what is
+ * kept is given before the error. */
+static int read_message(struct recording *r, struct err *e)
+{
+    int rc = at_message(r, next_message(r, e), e);
+    if (rc == 0 || rc == -EBADMSG) {
+        r->ended = true;
+        r->end = rc;
+        if (rc < 0)
+            r->end_err = *e;
+        return 0;
+    }
+    if (rc < 0)
+        return rc;
+    rc = r->capture ? capture_put(r->capture, &r->batch, e) : 0;
+    /* What a publisher did it did in this order, whatever its clock says. */
+    uint64_t *clock = keymap_get(r->clocks, r->batch.publisher, 0);
+    if (!clock)
+        return err_nomem(e, "publishers");
+    if ((uint64_t)r->batch.time_ns < *clock) {
+        r->counts.late += r->batch.time_ns > 0; /* some messages have no time */
+        r->batch.time_ns = (int64_t)*clock;
+    }
+    *clock = (uint64_t)r->batch.time_ns;
+    if (r->batch.time_ns > r->newest_ns)
+        r->newest_ns = r->batch.time_ns;
+    return rc < 0 ? rc : at_message(r, residency_apply(r->residency, &r->batch, e), e);
+}
+
+static void make_row(struct recording *r, const struct heap_event *event)
+{
+    const struct residency_op *op = &r->waiting[event->item].op;
+    struct trace_row *row = &r->row;
+    int64_t time_ns = event->time_ns;
+    if (!r->any)
+        r->first_ns = r->last_ns = time_ns;
+    r->any = true;
+    r->counts.late += time_ns < r->last_ns;
+    if (time_ns < r->last_ns)
+        time_ns = r->last_ns;
+    r->last_ns = time_ns;
+
+    trace_row_clear(row);
+    memcpy(r->key, "block_", 6);
+    hash_hex(op->id, r->key + 6);
+    memcpy(r->publisher, "publisher_", 10);
+    hash_hex(op->publisher, r->publisher + 10);
+    row->time_ns = time_ns - r->first_ns;
+    row->op = op->op;
+    row->tier = op->tier;
+    row->phase = op->phase;
+    row->class = op->phase == TRACE_EVICT ? TRACE_CLASS_EVICT : TRACE_BLOCK;
+    row->size = op->bytes;
+    row->tokens = op->tokens > 0 ? (int64_t)op->tokens : TRACE_NONE;
+    row->key = (struct trace_str){.p = r->key, .len = KEY - 1};
+    row->user = (struct trace_str){.p = r->publisher, .len = 10 + HASH_HEX_LEN / 2};
+}
+
+static int next(struct import *base, const struct trace_row **row, struct err *e)
+{
+    struct recording *r = (struct recording *)base;
+    for (;;) {
+        const struct heap_event *top = heap_top(&r->order);
+        if (top && (r->ended || r->newest_ns - top->time_ns >= r->o.reorder_ns)) {
+            struct heap_event event = heap_pop(&r->order);
+            make_row(r, &event);
+            r->waiting[event.item].next_free = r->unused;
+            r->unused = event.item;
+            *row = &r->row;
+            return 1;
+        }
+        if (r->ended) {
+            if (r->end < 0)
+                *e = r->end_err;
+            return r->end;
+        }
+        int rc = read_message(r, e);
+        if (rc < 0)
+            return rc;
+    }
+}
+
+/* ---- the end ---- */
+
+static int finish(struct import *base, struct err *e)
+{
+    struct recording *r = (struct recording *)base;
+    struct notes *remarks = &r->skips.remarks;
+    uint64_t late = r->counts.late;
+    struct capture *capture = r->capture;
+    close_reader(r);
+    r->counts = *residency_counts(r->residency);
+    r->counts.late = late;
+    r->counts.media = r->o.record.media.count;
+    for (size_t i = 0; i < r->counts.media; i++)
+        r->counts.medium[i].name = r->o.record.media.medium[i].name;
+    r->counts.unknown_fields = r->unknown.fields;
+    r->counts.unknown_events = r->unknown.events;
+    r->counts.has_times = r->has_times;
+    r->counts.has_reads = r->has_reads;
+    r->counts.unrecorded = r->unrecorded;
+    r->counts.cut = r->end < 0;
+    if (r->unknown.events > 0)
+        notes_add(remarks,
+                  "events of a kind that is not known are left out: %llu, the first one "
+                  "\"%s\"",
+                  (unsigned long long)r->unknown.events, r->unknown.event);
+    if (r->unknown.fields > 0)
+        notes_add(remarks, "fields that are not known are left out: %llu",
+                  (unsigned long long)r->unknown.fields);
+    if (late > 0)
+        notes_add(remarks,
+                  "rows that came later than --reorder allows, and messages whose time "
+                  "goes back: %llu, moved to the time of those before them",
+                  (unsigned long long)late);
+    r->capture = NULL;
+    return capture ? capture_close(capture, e) : 0;
+}
+
+static const struct source_recording *counts(const struct import *base)
+{
+    return &((const struct recording *)base)->counts;
+}
+
+static const struct skips *skips(const struct import *base)
+{
+    return &((const struct recording *)base)->skips;
+}
+
+static uint32_t columns(const struct import *base)
+{
+    (void)base;
+    return TRACE_CORE | TRACE_BIT(TRACE_COL_USER) | TRACE_BIT(TRACE_COL_CLASS) |
+           TRACE_BIT(TRACE_COL_TOKENS);
+}
+
+static void close_recording(struct import *base)
+{
+    struct recording *r = (struct recording *)base;
+    close_reader(r);
+    inputs_close(r->in);
+    residency_free(r->residency);
+    keymap_free(r->clocks);
+    capture_abandon(r->capture);
+    batch_free(&r->batch);
+    heap_free(&r->order);
+    free(r->waiting);
+    free(r);
+}
+
+#define RECORDING_OPS(format_name)                                                                 \
+    {                                                                                              \
+        .name = (format_name), .next = next, .finish = finish, .recording = counts,                \
+        .skips = skips, .columns = columns, .close = close_recording                               \
+    }
+
+int recording_open(struct import **out, struct inputs *in, const struct recording_opts *o,
+                   struct err *e)
+{
+    static const struct import_ops ops[RECORDING_FORMATS] = {
+        [RECORDING_KV_EVENTS] = RECORDING_OPS("kv-events"),
+        [RECORDING_TRTLLM] = RECORDING_OPS("trtllm"),
+        [RECORDING_DYNAMO_KV] = RECORDING_OPS("dynamo-kv"),
+        [RECORDING_LCT] = RECORDING_OPS("lct"),
+    };
+    struct recording *r = calloc(1, sizeof(*r));
+    if (!r) {
+        inputs_close(in);
+        return err_nomem(e, "recording");
+    }
+    r->base.ops = &ops[o->format];
+    r->in = in;
+    r->o = *o;
+    r->unused = NONE;
+    r->has_times = r->counts.has_times = o->format != RECORDING_TRTLLM;
+    r->has_reads = r->counts.has_reads = o->format == RECORDING_LCT;
+    struct residency_opts residency = {.media = &r->o.record.media,
+                                       .model = &r->o.model,
+                                       .ranks = o->ranks,
+                                       .object_bytes = o->object_bytes,
+                                       .sink = keep_row,
+                                       .ctx = r};
+    r->residency = residency_create(&residency);
+    r->clocks = keymap_create();
+    int rc =
+        r->residency && r->clocks && heap_init(&r->order, 0) == 0 ? 0 : err_nomem(e, "recording");
+    if (rc == 0 && o->capture)
+        rc = capture_create(&r->capture, o->capture, &r->o.record.media, e);
+    /* The first message tells whether the input is of the expected kind. */
+    if (rc == 0)
+        rc = read_message(r, e);
+    if (rc == 0 && r->ended && r->end == 0)
+        rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no event");
+    if (rc < 0) {
+        close_recording(&r->base);
+        return rc;
+    }
+    r->unrecorded = r->counts.unrecorded = r->reader ? r->reader->unrecorded : NULL;
+    *out = &r->base;
+    return 0;
+}

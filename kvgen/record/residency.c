@@ -1,0 +1,450 @@
+/* The state of the caches that were recorded. The readers give it messages; it gives operations to
+ * recording.c. Memory is that of the blocks that are resident. */
+#include "kvgen/record/residency.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/keymap.h"
+#include "lib/base/units.h"
+
+#define NONE UINT32_MAX
+
+/* A resident block. Those of one owner are a list, in the order in which they came. */
+struct object {
+    struct hash128 id;
+    uint64_t bytes;
+    uint32_t tokens;
+    uint32_t media; /* where it is: bits (1 << medium) */
+    uint32_t owner, before, after;
+};
+
+/* A publisher and rank. */
+struct owner {
+    struct hash128 publisher;
+    uint32_t first, last;
+};
+
+/* A copy that the message removes. */
+struct gone {
+    struct hash128 id; /* first */
+    uint8_t tier;
+};
+
+struct residency {
+    struct residency_opts o;
+    struct source_recording n;
+    struct keymap *objects, *owners, *expected; /* numbers of the arrays; next sequence numbers */
+    struct object *object;
+    uint32_t count, cap, unused; /* unused: list of free places through after */
+    struct owner *owner;
+    uint32_t owner_count, owner_cap;
+    /* of the message being applied */
+    const struct batch *b;
+    struct err *err;
+    struct gone *gone; /* once it is collected */
+    size_t gone_count, gone_cap;
+    bool collected;
+};
+
+/* ---- objects and owners ---- */
+
+static struct hash128 owner_key(struct hash128 publisher, int64_t rank)
+{
+    struct {
+        struct hash128 publisher;
+        int64_t rank;
+    } key = {publisher, rank};
+    return hash_128(&key, sizeof(key));
+}
+
+static struct hash128 object_id(const struct batch *b, const struct event *v, struct hash128 hash)
+{
+    struct {
+        struct hash128 owner, group, hash;
+    } key = {owner_key(b->publisher, b->rank), v->group, hash};
+    return hash_128(&key, sizeof(key));
+}
+
+/* The owner of the message; NONE: no memory. */
+static uint32_t find_owner(struct residency *r, const struct batch *b)
+{
+    uint64_t *number = keymap_get(r->owners, owner_key(b->publisher, b->rank), NONE);
+    if (!number)
+        return NONE;
+    if (*number == NONE) {
+        if (r->owner_count == r->owner_cap) {
+            uint32_t cap = r->owner_cap * 2 + 16;
+            struct owner *grown = realloc(r->owner, cap * sizeof(*grown));
+            if (!grown)
+                return NONE;
+            r->owner = grown;
+            r->owner_cap = cap;
+        }
+        *number = r->owner_count;
+        r->owner[r->owner_count++] =
+            (struct owner){.publisher = b->publisher, .first = NONE, .last = NONE};
+        r->n.owners++;
+    }
+    return (uint32_t)*number;
+}
+
+/* A place for a new object at the end of its owner's list; NONE: no memory. */
+static uint32_t add_object(struct residency *r, uint32_t owner, struct hash128 id)
+{
+    uint32_t at = r->unused;
+    if (at == NONE) {
+        if (r->count == r->cap) {
+            uint32_t cap = r->cap * 2 + 1024;
+            struct object *grown = cap > r->cap ? realloc(r->object, cap * sizeof(*grown)) : NULL;
+            if (!grown)
+                return NONE;
+            r->object = grown;
+            r->cap = cap;
+        }
+        at = r->count++;
+    } else {
+        r->unused = r->object[at].after;
+    }
+    uint64_t *number = keymap_get(r->objects, id, at);
+    if (!number) {
+        r->object[at].after = r->unused;
+        r->unused = at;
+        return NONE;
+    }
+    struct owner *w = &r->owner[owner];
+    r->object[at] = (struct object){.id = id, .owner = owner, .before = w->last, .after = NONE};
+    if (w->last != NONE)
+        r->object[w->last].after = at;
+    else
+        w->first = at;
+    w->last = at;
+    return at;
+}
+
+static void drop_object(struct residency *r, uint32_t at)
+{
+    struct object *o = &r->object[at];
+    struct owner *w = &r->owner[o->owner];
+    keymap_remove(r->objects, o->id);
+    if (o->before != NONE)
+        r->object[o->before].after = o->after;
+    else
+        w->first = o->after;
+    if (o->after != NONE)
+        r->object[o->after].before = o->before;
+    else
+        w->last = o->before;
+    o->after = r->unused;
+    r->unused = at;
+}
+
+/* ---- operations ---- */
+
+static uint8_t tier_of(const struct residency *r, unsigned medium)
+{
+    return r->o.media->medium[medium].tier;
+}
+
+/* The media of a tier as bits. */
+static uint32_t media_of(const struct residency *r, uint8_t tier)
+{
+    uint32_t bits = 0;
+    for (unsigned m = 0; m < r->o.media->count; m++)
+        if (tier_of(r, m) == tier)
+            bits |= 1u << m;
+    return bits;
+}
+
+static int emit(struct residency *r, const struct object *o, enum trace_op op, uint8_t tier,
+                enum trace_phase phase)
+{
+    struct residency_op out = {.op = (uint8_t)op,
+                               .tier = tier,
+                               .phase = (uint8_t)phase,
+                               .tokens = o->tokens,
+                               .bytes = o->bytes,
+                               .id = o->id,
+                               .publisher = r->owner[o->owner].publisher};
+    return r->o.sink(r->o.ctx, &out, r->err);
+}
+
+/* The object leaves the media of these bits. A tier loses it with its last medium there. */
+static int leave(struct residency *r, uint32_t at, uint32_t media)
+{
+    int rc = 0;
+    for (uint8_t tier = 0; rc == 0 && tier < TRACE_TIERS; tier++) {
+        struct object *o = &r->object[at];
+        uint32_t here = media_of(r, tier), there = o->media & here;
+        if ((there & media) == 0)
+            continue;
+        for (unsigned m = 0; m < MEDIA_MAX; m++)
+            if (there & media & (1u << m))
+                r->n.resident[m]--;
+        o->media &= ~(here & media);
+        if ((o->media & here) == 0)
+            rc = emit(r, o, TRACE_DELETE, tier, TRACE_EVICT);
+    }
+    if (r->object[at].media == 0)
+        drop_object(r, at);
+    return rc;
+}
+
+/* Everything of an owner leaves the media of these bits; *dropped counts copies. */
+static int leave_all(struct residency *r, uint32_t owner, uint32_t media, uint64_t *dropped)
+{
+    for (uint32_t at = r->owner[owner].first, after; at != NONE; at = after) {
+        after = r->object[at].after;
+        uint32_t gone = r->object[at].media & media;
+        *dropped += (unsigned)__builtin_popcount(gone);
+        int rc = gone ? leave(r, at, gone) : 0;
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* ---- sizes ---- */
+
+/* Bytes of a block of this many tokens on one rank. A model whose layers keep windows has blocks of
+ * two kinds, if the events say of which. */
+static int size_of(const struct residency *r, const struct event *v, uint64_t *bytes)
+{
+    const struct model *m = r->o.model;
+    uint64_t elements = m->full_elements + m->windowed_elements, bits;
+    if (m->windowed_elements > 0 && v->layers == EVENT_LAYERS_FULL)
+        elements = m->full_elements;
+    else if (m->windowed_elements > 0 && v->layers == EVENT_LAYERS_WINDOWED)
+        elements = m->windowed_elements;
+    if (units_mul(elements, v->tokens, &bits) < 0 || units_mul(bits, m->element_bits, &bits) < 0)
+        return err_set(r->err, -EOVERFLOW, ERR_INPUT, "", "a block of %u tokens is too large",
+                       v->tokens);
+    *bytes = bits / 8 / r->o.ranks;
+    return 0;
+}
+
+/* Sets the size of a new object: recorded, by its tokens, or as --object-bytes says. */
+static int set_size(const struct residency *r, const struct event *v, struct object *o)
+{
+    if (v->bytes > 0 || v->tokens > 0) {
+        o->bytes = v->bytes;
+        o->tokens = v->tokens;
+        return v->bytes > 0 ? 0 : size_of(r, v, &o->bytes);
+    }
+    if (o->bytes > 0)
+        return 0;
+    o->bytes = r->o.object_bytes;
+    return o->bytes > 0 ? 0
+                        : err_set(r->err, -EINVAL, ERR_INPUT, "",
+                                  "an object whose size is not recorded (--object-bytes says how "
+                                  "large they are)");
+}
+
+/* ---- moves ---- */
+
+static int compare_gone(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct hash128));
+}
+
+/* Collects what the message removes, sorted: a message may be long. 0 or -ENOMEM. */
+static int collect_gone(struct residency *r)
+{
+    const struct batch *b = r->b;
+    if (r->collected)
+        return 0;
+    r->collected = true;
+    r->gone_count = 0;
+    for (size_t i = 0; i < b->events; i++) {
+        const struct event *v = &b->event[i];
+        for (size_t k = v->first; v->kind == EVENT_REMOVED && k < v->first + v->count; k++) {
+            if (r->gone_count == r->gone_cap) {
+                size_t cap = r->gone_cap * 2 + 64;
+                struct gone *grown = realloc(r->gone, cap * sizeof(*grown));
+                if (!grown)
+                    return -ENOMEM;
+                r->gone = grown;
+                r->gone_cap = cap;
+            }
+            r->gone[r->gone_count++] =
+                (struct gone){.id = object_id(b, v, b->hash[k]), .tier = tier_of(r, v->medium)};
+        }
+    }
+    if (r->gone_count > 0)
+        qsort(r->gone, r->gone_count, sizeof(*r->gone), compare_gone);
+    return 0;
+}
+
+/* Whether the message removes the object from a tier above: 1, 0, -ENOMEM. */
+static int is_moved(struct residency *r, struct hash128 id, uint8_t tier)
+{
+    if (tier == TRACE_GPU || r->b->events < 2)
+        return 0;
+    if (collect_gone(r) < 0)
+        return -ENOMEM;
+    if (r->gone_count == 0)
+        return 0;
+    const struct gone *end = r->gone + r->gone_count;
+    const struct gone *g = bsearch(&id, r->gone, r->gone_count, sizeof(*r->gone), compare_gone);
+    while (g && g > r->gone && compare_gone(g - 1, &id) == 0)
+        g--;
+    for (; g && g < end && compare_gone(g, &id) == 0; g++)
+        if (g->tier < tier)
+            return 1;
+    return 0;
+}
+
+/* ---- events ---- */
+
+static int stored(struct residency *r, uint32_t owner, const struct event *v, struct hash128 hash)
+{
+    struct hash128 id = object_id(r->b, v, hash);
+    uint32_t bit = 1u << v->medium;
+    uint8_t tier = tier_of(r, v->medium);
+    const uint64_t *number = keymap_find(r->objects, id);
+    uint32_t at = number ? (uint32_t)*number : NONE;
+    r->n.stored += !v->told_move;
+    r->n.tokens += v->tokens;
+    if (at != NONE && r->object[at].media & bit) {
+        r->n.stored_again++;
+        return v->rewrites ? emit(r, &r->object[at], TRACE_WRITE, tier, TRACE_PREFILL) : 0;
+    }
+    if (at == NONE && (at = add_object(r, owner, id)) == NONE)
+        return err_nomem(r->err, "resident blocks");
+    struct object *o = &r->object[at];
+    int rc = set_size(r, v, o);
+    if (rc < 0)
+        return rc;
+    int moved = is_moved(r, id, tier);
+    if (moved < 0)
+        return err_nomem(r->err, "events");
+    r->n.moves += (unsigned)moved;
+    r->n.moves_up += v->told_move && !moved;
+    r->n.possible_loads +=
+        !v->told_move && tier == TRACE_GPU && (o->media & ~media_of(r, TRACE_GPU)) != 0;
+    bool there = (o->media & media_of(r, tier)) != 0;
+    o->media |= bit;
+    r->n.resident[v->medium]++;
+    return there ? 0 : emit(r, o, TRACE_WRITE, tier, moved ? TRACE_EVICT : TRACE_PREFILL);
+}
+
+static int removed(struct residency *r, const struct event *v, struct hash128 hash)
+{
+    const uint64_t *number = keymap_find(r->objects, object_id(r->b, v, hash));
+    uint32_t bit = v->anywhere ? UINT32_MAX : 1u << v->medium;
+    r->n.removed += !v->told_move;
+    if (!number || !(r->object[*number].media & bit)) {
+        r->n.removed_unknown += !v->told_move;
+        return 0;
+    }
+    return leave(r, (uint32_t)*number, bit);
+}
+
+/* A read of a block that was stored before the recording began has the size that it says. */
+static int was_read(struct residency *r, uint32_t owner, const struct event *v, struct hash128 hash)
+{
+    struct hash128 id = object_id(r->b, v, hash);
+    const uint64_t *number = keymap_find(r->objects, id);
+    struct object o = {.id = id, .bytes = v->bytes, .tokens = v->tokens, .owner = owner};
+    if (number)
+        o = r->object[*number];
+    if (o.bytes == 0)
+        o.bytes = r->o.object_bytes;
+    r->n.reads++;
+    if (o.bytes == 0) {
+        r->n.reads_unsized++;
+        return 0;
+    }
+    return emit(r, &o, TRACE_READ, tier_of(r, v->medium), TRACE_DECODE);
+}
+
+/* The publisher is a new process: what it held in these media is gone. */
+static int restarted(struct residency *r, uint32_t media)
+{
+    r->n.restarts++;
+    for (uint32_t i = 0; i < r->owner_count; i++)
+        if (memcmp(&r->owner[i].publisher, &r->b->publisher, sizeof(r->b->publisher)) == 0) {
+            int rc = leave_all(r, i, media, &r->n.dropped_by_restart);
+            if (rc < 0)
+                return rc;
+        }
+    return 0;
+}
+
+static int check_number(struct residency *r)
+{
+    const struct batch *b = r->b;
+    uint64_t *expected = keymap_get(r->expected, b->publisher, b->seq);
+    if (!expected)
+        return err_nomem(r->err, "publishers");
+    int rc = 0;
+    if (b->restarted)
+        *expected = b->seq;
+    else if (b->seq < *expected)
+        rc = restarted(r, media_of(r, TRACE_GPU));
+    if (b->seq > *expected)
+        r->n.missing += b->seq - *expected;
+    *expected = b->seq + 1;
+    return rc;
+}
+
+int residency_apply(struct residency *r, const struct batch *b, struct err *e)
+{
+    r->b = b;
+    r->err = e;
+    r->collected = false;
+    r->n.messages++;
+    int rc = b->restarted ? restarted(r, UINT32_MAX) : 0;
+    if (rc == 0 && b->numbered)
+        rc = check_number(r);
+    uint32_t owner = rc == 0 ? find_owner(r, b) : 0;
+    if (owner == NONE)
+        return err_nomem(e, "publishers");
+    for (size_t i = 0; rc == 0 && i < b->events; i++) {
+        const struct event *v = &b->event[i];
+        if (v->kind == EVENT_CLEARED) {
+            r->n.cleared++;
+            rc = leave_all(r, owner, UINT32_MAX, &r->n.dropped_by_clear);
+        }
+        for (size_t k = v->first; rc == 0 && k < v->first + v->count; k++)
+            rc = v->kind == EVENT_STORED    ? stored(r, owner, v, b->hash[k])
+                 : v->kind == EVENT_REMOVED ? removed(r, v, b->hash[k])
+                                            : was_read(r, owner, v, b->hash[k]);
+    }
+    return rc;
+}
+
+struct residency *residency_create(const struct residency_opts *o)
+{
+    struct residency *r = calloc(1, sizeof(*r));
+    if (!r)
+        return NULL;
+    r->o = *o;
+    r->unused = NONE;
+    r->objects = keymap_create();
+    r->owners = keymap_create();
+    r->expected = keymap_create();
+    if (r->objects && r->owners && r->expected)
+        return r;
+    residency_free(r);
+    return NULL;
+}
+
+void residency_free(struct residency *r)
+{
+    if (!r)
+        return;
+    keymap_free(r->objects);
+    keymap_free(r->owners);
+    keymap_free(r->expected);
+    free(r->object);
+    free(r->gone);
+    free(r->owner);
+    free(r);
+}
+
+const struct source_recording *residency_counts(struct residency *r)
+{
+    return &r->n;
+}
