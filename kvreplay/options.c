@@ -160,10 +160,10 @@ static const struct opt table[] = {
      .choices = "asap|trace|served|closed",
      .def = "asap",
      .marks = NOT_AUTOSCALE,
-     .help = "When a row runs. asap: as soon as possible; trace: at its Timestamp; served: "
-             "with its request, which starts when it has arrived and one of --workers is "
-             "free; closed: when its user's row before is done and the trace's pause between "
-             "the two has passed."},
+     .help = "asap: rows run as soon as possible; trace: each row at its Timestamp; served: "
+             "each request when it has arrived and one of --workers is free; closed: each "
+             "row when its user's row before is done and the trace's pause between the two "
+             "has passed."},
     {.name = "workers",
      .type = OPT_U64,
      .offset = AT(workers),
