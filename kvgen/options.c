@@ -417,7 +417,6 @@ const struct opt options_table[] = {
     {.name = "eviction",
      .type = OPT_ENUM,
      .offset = AT(eviction),
-     .flags = OPT_COMMON,
      .def = "lru",
      .choices = "lru|fifo|lfu|s3fifo|sieve",
      .marks = KEPT_TIERS,

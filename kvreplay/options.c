@@ -215,7 +215,6 @@ static const struct opt table[] = {
     {.name = "only-tier",
      .type = OPT_ENUM,
      .offset = AT(only_tier),
-     .flags = OPT_COMMON,
      .choices = "all|0|1|2",
      .def = "all",
      .help = "Execute only the rows of one tier."},
