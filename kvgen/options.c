@@ -358,8 +358,8 @@ const struct opt options_table[] = {
      .def = "prefix",
      .choices = "prefix|any",
      .marks = KEPT_TIERS | TRACES_ONLY | BLOCKS_ONLY,
-     .help = "When a block can hit. prefix: only if all earlier blocks of its request hit; "
-             "any: whenever it is cached."},
+     .help = "When a block can hit. prefix: only while every earlier block of its request "
+             "hits; any: whenever it is cached."},
     {.name = "partial-blocks",
      .type = OPT_FLAG,
      .offset = AT(partial_blocks),
@@ -471,7 +471,6 @@ const struct opt options_table[] = {
     {.name = "eviction",
      .type = OPT_ENUM,
      .offset = AT(eviction),
-     .flags = OPT_COMMON,
      .def = "lru",
      .choices = "lru|fifo|lfu|s3fifo|sieve",
      .marks = KEPT_TIERS,
@@ -490,7 +489,8 @@ const struct opt options_table[] = {
      .arg = "request|block:N",
      .def = "request",
      .marks = KEPT_OBJECTS | KEPT_TIERS | NOT_BLOCKS,
-     .help = "Keep an entry as one object, or as objects of N tokens each."},
+     .help = "Keep an entry as one object (request), or as objects of N tokens each "
+             "(block:N)."},
     {.name = "tier-model",
      .type = OPT_LIST,
      .offset = AT(tier_model),

@@ -43,7 +43,7 @@ static const struct opt table[] = {
      .flags = OPT_COMMON,
      .min = DATA_BLOCK,
      .max = (double)SIZE_MAX_BYTES,
-     .help = "Bytes to write. Required, except for a device, which is written twice over."},
+     .help = "Bytes to write. Required, except for a device, which is written twice."},
     {.name = "mode",
      .type = OPT_ENUM,
      .offset = AT(mode),
@@ -187,7 +187,7 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = AT(destroy_data),
      .flags = OPT_COMMON,
-     .help = "Overwrite a device or data of others in a file. Removes what was kept in a "
+     .help = "Overwrite a device, or a file that holds data. Removes what was kept in a "
              "directory, too."},
     {.name = "keep",
      .type = OPT_FLAG,

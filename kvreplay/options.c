@@ -50,8 +50,8 @@ static const struct opt table[] = {
      .alias = "nvme|cache-dir",
      .marks = NOT_NULL,
      .help = "Where the objects of a tier go, Tier-2 unless TIER says otherwise. A directory "
-             "(created, or empty, or ours), a file, a block device, or a Redis server "
-             "(redis://HOST:PORT/DB); needed if the trace has Tier-2 rows."},
+             "(new, empty, or used by an earlier run), a file, a block device, or a Redis server "
+             "(redis://HOST:PORT/DB). Needed if the trace has Tier-2 rows."},
     {.name = "layout",
      .type = OPT_ENUM,
      .offset = AT(layout),
@@ -65,8 +65,8 @@ static const struct opt table[] = {
      .offset = AT(destroy_data),
      .flags = OPT_COMMON,
      .marks = NOT_NULL | STORE_ONLY,
-     .help = "Overwrite a device, or data of others in a file. Removes what an earlier run "
-             "kept, too."},
+     .help = "Overwrite a device, or a file that kvreplay did not write. Removes what an "
+             "earlier run kept, too."},
     {.name = "gpu-mem",
      .type = OPT_GIB,
      .offset = AT(gpu_mem_gb),
@@ -121,8 +121,8 @@ static const struct opt table[] = {
      .offset = AT(tier_engine),
      .arg = "N=sim:bw=RATE,lat=TIME,servers=N,stall=AT+TIME|null|mem",
      .marks = NOT_NULL,
-     .help = "Run tier N (0, 1 or 2) on another engine: sim (simulated), null (does nothing) "
-             "or mem (host memory)."},
+     .help = "Run tier N (0, 1 or 2) on another engine. sim: simulated; null: does nothing; "
+             "mem: host memory."},
     {.name = "tier-map",
      .type = OPT_LIST,
      .offset = AT(tier_map),
@@ -133,20 +133,21 @@ static const struct opt table[] = {
      .offset = AT(overflow),
      .choices = "fail|wrap",
      .def = "fail",
-     .help = "When a memory tier is too small. fail: end with an error; wrap: use its space "
-             "again, so that copies cost what they cost but contents are lost."},
+     .help = "What to do when a memory tier is too small for its objects. fail: end with an "
+             "error; wrap: use its space again, so that copies take their time but contents "
+             "are lost."},
     {.name = "null",
      .type = OPT_FLAG,
      .offset = AT(null),
      .flags = OPT_COMMON,
-     .help = "Do nothing on any tier: measures the client's own limit."},
+     .help = "Do no I/O and no copies, to measure the client's own limit."},
     {.name = "keep",
      .type = OPT_FLAG,
      .offset = AT(keep),
      .flags = OPT_COMMON,
      .marks = NOT_AUTOSCALE | NOT_NULL | STORE_ONLY,
-     .help = "Leave the objects on the target for later runs. They survive a power cut once "
-             "the run has ended. What an earlier run kept is used and left."},
+     .help = "Leave the objects on the target for later runs, and use what an earlier run "
+             "left. They survive a power cut once the run has ended."},
     {.name = "reserve",
      .type = OPT_TEXT,
      .offset = AT(reserve),
@@ -163,10 +164,10 @@ static const struct opt table[] = {
      .choices = "asap|trace|served|closed",
      .def = "asap",
      .marks = NOT_AUTOSCALE,
-     .help = "When a row runs. asap: as soon as possible; trace: at its Timestamp; served: "
-             "with its request, which starts when it has arrived and one of --workers is "
-             "free; closed: when its user's row before is done and the trace's pause between "
-             "the two has passed."},
+     .help = "asap: rows run as soon as possible; trace: each row at its Timestamp; served: "
+             "each request when it has arrived and one of --workers is free; closed: each "
+             "row when its user's row before is done and the trace's pause between the two "
+             "has passed."},
     {.name = "workers",
      .type = OPT_U64,
      .offset = AT(workers),
@@ -217,7 +218,6 @@ static const struct opt table[] = {
     {.name = "only-tier",
      .type = OPT_ENUM,
      .offset = AT(only_tier),
-     .flags = OPT_COMMON,
      .choices = "all|0|1|2",
      .def = "all",
      .help = "Execute only the rows of one tier."},
@@ -251,23 +251,22 @@ static const struct opt table[] = {
      .flags = OPT_COMMON,
      .arg = "TIME",
      .marks = NOT_AUTOSCALE,
-     .help = "End after this time, with what was done by then; 0: with the trace. Counts "
-             "from the start of the clock."},
+     .help = "End after this time; 0: with the trace. Rows that are not done by then are "
+             "left out."},
     {.name = "warmup",
      .type = OPT_DURATION,
      .offset = AT(warmup_ns),
      .flags = OPT_COMMON,
      .arg = "TIME",
      .marks = NOT_AUTOSCALE,
-     .help = "Leave the rows of the first part of the run out of the statistics. They are "
-             "executed."},
+     .help = "Leave rows that start in this time out of the statistics. They are executed."},
     {.name = "on-absent",
      .type = OPT_ENUM,
      .offset = AT(on_absent),
      .choices = "create|skip|fail",
      .def = "create",
-     .help = "What to do with objects that are read before they are written. create: write "
-             "them first; skip: count them; fail: stop."},
+     .help = "What to do about objects that are read before they are written. create: write "
+             "them before the run; skip: leave the reads out and count them; fail: stop."},
     {.name = "on-error",
      .type = OPT_ENUM,
      .offset = AT(on_error),
@@ -333,7 +332,8 @@ static const struct opt table[] = {
      .min = 1,
      .max = 10000 * 86400e9,
      .marks = AUTOSCALE_ONLY,
-     .help = "How long the command of --each may take until its first byte."},
+     .help = "With --autoscale: how long the command of --each may take until it writes its "
+             "first byte."},
     {.name = "step-warmup",
      .type = OPT_DURATION,
      .offset = AT(step_warmup_ns),
@@ -391,7 +391,8 @@ static const struct opt table[] = {
      .def = "0.8",
      .max = 1,
      .marks = AUTOSCALE_ONLY,
-     .help = "With --autoscale: saturation from which on a step counts as saturated."},
+     .help = "With --autoscale: saturation, from 0 to 1, from which a step counts as "
+             "saturated."},
     {.name = "config",
      .letter = 'c',
      .type = OPT_TEXT,
@@ -496,7 +497,7 @@ static const struct opt table[] = {
      .min = 1,
      .max = 64,
      .marks = NOT_NULL | STORE_ONLY,
-     .help = "Make Tier-2 objects that compress R times."},
+     .help = "Make Tier-2 objects that a compressor shrinks to one R-th."},
     {.name = "dedup-ratio",
      .type = OPT_F64,
      .offset = AT(dedup_ratio),

@@ -271,13 +271,12 @@ static int too_much(struct err *e, unsigned tier, uint64_t peak, uint64_t limit)
 {
     char need[32], room[32];
 
-    return err_set(
-        e, -ENOSPC, ERR_TARGET, trace_tier_text((enum trace_tier)tier),
-        "the trace needs %s (%llu bytes) at its peak, and only %s (half of the free "
-        "memory) may be used unless --cpu-mem asks for more (--tier-map runs its rows "
-        "elsewhere, --overflow wrap uses the space of memory again)",
-        units_format_bytes(need, sizeof(need), (double)peak), (unsigned long long)peak,
-        units_format_bytes(room, sizeof(room), (double)limit));
+    return err_set(e, -ENOSPC, ERR_TARGET, trace_tier_text((enum trace_tier)tier),
+                   "the trace needs %s (%llu bytes) at its peak, and only %s (half of the free "
+                   "memory) may be used unless --cpu-mem asks for more (--tier-map runs its rows "
+                   "elsewhere, --overflow wrap uses the space of memory again)",
+                   units_format_bytes(need, sizeof(need), (double)peak), (unsigned long long)peak,
+                   units_format_bytes(room, sizeof(room), (double)limit));
 }
 
 /* Capacity of a memory or GPU tier that was not asked for. known: what the trace says of itself. */

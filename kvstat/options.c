@@ -179,8 +179,9 @@ static const struct opt table[] = {
      .offset = AT(check),
      .flags = OPT_COMMON,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "Make the exit status tell the verdict. 1: --profile or --slo says FAIL, --compare "
-             "finds a figure worse, or --reference one not within 5 %; 4: nothing is decided."},
+     .help = "Exit with status 1 if the verdict is bad, 4 if nothing is decided. Bad: "
+             "--profile or --slo says FAIL, --compare finds a figure worse, or --reference one "
+             "not within 5 %."},
     {.name = "verify-trace",
      .type = OPT_FLAG,
      .offset = AT(verify_trace),
@@ -204,8 +205,8 @@ static const struct opt table[] = {
      .arg = "TIME",
      .def = "0",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "Leave out what a replay started in this time. Unless given, as its kvreplay "
-             "--warmup."},
+     .help = "Leave out what a replay started in this time. Unless given, the time of its "
+             "kvreplay --warmup."},
     {.name = "config",
      .type = OPT_TEXT,
      .offset = AT(config),

@@ -327,6 +327,23 @@ static void help_has_two_levels(void **state)
     opt_close(p);
 }
 
+/* A preset holds unless the option is given, and does not count as given. */
+static void presets_yield_to_the_command_line(void **state)
+{
+    (void)state;
+    struct run *r = PARSE("--seed", "5");
+    struct err e = {0};
+
+    assert_int_equal(opt_preset(r->p, "seed", "7", &e), 0);
+    assert_int_equal(opt_preset(r->p, "mode", "none", &e), 0);
+    assert_int_equal(r->f.seed, 5);
+    assert_int_equal(r->f.mode, 0);
+    assert_false(opt_given(r->p, "mode"));
+    assert_int_equal(opt_preset(r->p, "mode", "slow", &e), -EINVAL);
+    assert_string_equal(e.where, "--mode");
+    done(r);
+}
+
 static void version_and_listing(void **state)
 {
     (void)state;
@@ -417,6 +434,7 @@ int main(void)
         cmocka_unit_test(lists_are_bounded),
         cmocka_unit_test(help_says_what_the_table_says),
         cmocka_unit_test(help_has_two_levels),
+        cmocka_unit_test(presets_yield_to_the_command_line),
         cmocka_unit_test(version_and_listing),
         cmocka_unit_test(options_without_meaning_are_refused),
         cmocka_unit_test(a_mode_takes_marked_options_only),
