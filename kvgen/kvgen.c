@@ -206,7 +206,7 @@ static char *make_provenance(const struct run *r)
     const struct trace_input *trace = r->source.trace;
     const char *input = trace ? trace_input_provenance(trace) : NULL;
     if (trace && !r->o.retier)
-        return provenance_of_copy(r->parser, input);
+        return provenance_of_copy(r->parser, input, trace_input_client(trace));
     struct provenance p = {.parser = r->parser,
                            .seed = r->o.seed,
                            .model = trace ? NULL : &r->model,
@@ -231,7 +231,7 @@ static int open_output(struct run *r, struct err *e)
     bool six_columns = o->format == OPTIONS_MLPERF;
     bool foreign = is_foreign(o);
     bool one_frame = o->frames == OPT_FRAMES_ONE;
-    bool notes = o->notes && (columns_of(r, six_columns) & TRACE_EXTENDED) != 0;
+    bool notes = o->notes && (columns_of(r, six_columns) & (TRACE_EXTENDED | TRACE_RESULT)) != 0;
     unsigned tiers, ops;
     int64_t epoch_ns, start_epoch_ns;
     int rc;

@@ -106,7 +106,7 @@ static void put_conversion(struct jsonout *j, const struct opt_parser *parser)
     put_options(j, parser);
 }
 
-char *provenance_of_copy(const struct opt_parser *parser, const char *input)
+char *provenance_of_copy(const struct opt_parser *parser, const char *input, const char *client)
 {
     struct jsonin *d;
     bool can_add = false;
@@ -135,6 +135,8 @@ char *provenance_of_copy(const struct opt_parser *parser, const char *input)
     struct jsonout *j = begin(0, NULL);
     if (!j)
         return NULL;
+    if (client)
+        jsonout_text_value(j, "client", client);
     jsonout_array(j, "tiers");
     jsonout_end(j);
     put_input(j, input);

@@ -25,8 +25,9 @@ char *provenance_of_run(const struct provenance *p);
 
 /* Of a trace whose rows were copied from another, whose provenance (JSON, or NULL) is input: input
  * with a member "converted" (version and options) added. If it has that member already, or is no
- * JSON object with members, a new one that has it as member "input". malloc'ed; NULL: no memory. */
-char *provenance_of_copy(const struct opt_parser *parser, const char *input);
+ * JSON object with members, a new one that has it as member "input", and client (NULL: none), which
+ * made the measurements in the rows. malloc'ed; NULL: no memory. */
+char *provenance_of_copy(const struct opt_parser *parser, const char *input, const char *client);
 
 /* Adds the members "seed" and "model" to the object that is open; null for both without a model. */
 void provenance_put_origin(struct jsonout *j, uint64_t seed, const struct model *model);

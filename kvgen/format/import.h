@@ -18,6 +18,8 @@ struct import_ops {
     /* Columns that rows may have. NULL: the six core ones. With Start the rows are a result, whose
      * Start counts from the Timestamp of the first row. */
     uint32_t (*columns)(const struct import *i);
+    /* The client that made the measurements, lent for ever. NULL: there are none. */
+    const char *(*client)(const struct import *i);
     void (*close)(struct import *i);
 };
 struct import {

@@ -315,12 +315,36 @@ static int open_input(struct input *in, const char *path, const struct scan_opts
     int log = oplog_look(file, e);
     if (log == 0)
         return trace_open_in(&in->reader, file, &read, e);
-    if (log > 0 && !o->skip_bad_rows)
-        return oplog_reader_open(&in->log, file, e);
+    if (log > 0 && !o->skip_bad_rows) {
+        rc = oplog_reader_open(&in->log, file, e);
+        if (rc == 0 && agg_is_result(oplog_reader_columns(in->log)))
+            oplog_reader_give_failed(in->log);
+        return rc;
+    }
     frame_in_close(file);
     return log < 0 ? log
                    : err_set(e, -EINVAL, ERR_INPUT, "--skip-bad-rows",
                              "means nothing for %s, a log of another client", path);
+}
+
+int scan_open_trace(struct trace_reader **out, const char *path, const struct trace_read_opts *read,
+                    const char *option, struct err *e)
+{
+    const struct frame_in_opts patient = {.patient = read->patient};
+    struct frame_in *file;
+    int rc = frame_in_open(&file, path, &patient, e);
+    if (rc < 0)
+        return rc;
+    int log = oplog_look(file, e);
+    if (log == 0)
+        return trace_open_in(out, file, read, e);
+    frame_in_close(file);
+    return log < 0
+               ? log
+               : err_set(e, -EINVAL, ERR_INPUT, option,
+                         "%s is a log of another client: give the copy that kvgen --input makes "
+                         "of it",
+                         path);
 }
 
 static void close_input(struct input *in)
