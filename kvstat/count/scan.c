@@ -4,6 +4,7 @@
 #include "kvstat/count/scan.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -365,6 +366,20 @@ static void note_apart(struct notes *notes, const struct oplog_apart *kind)
         notes_add(notes, "%llu %s%s counted apart", rows, failed, op);
 }
 
+/* The same as figures. */
+static void put_apart(struct jsonout *j, const struct oplog_apart *kind)
+{
+    char op[sizeof(kind->op) + 16];
+    snprintf(op, sizeof(op), "%s%s", kind->failed ? "failed " : "",
+             *kind->op ? kind->op : "others");
+    jsonout_object(j, NULL);
+    jsonout_text_value(j, "op", op);
+    jsonout_u64(j, "ops", kind->rows);
+    jsonout_f64(j, "mean_us", kind->timed > 0 ? kind->mean_ns / 1e3 : NAN);
+    jsonout_f64(j, "max_us", kind->timed > 0 ? (double)kind->max_ns / 1e3 : NAN);
+    jsonout_end(j);
+}
+
 /* What a log tells about its run after all rows were read, as JSON for provenance.h: the client,
  * and the operations that are counted apart. malloc'ed; NULL: no memory. */
 static char *log_provenance(const struct oplog_reader *log)
@@ -386,6 +401,10 @@ static char *log_provenance(const struct oplog_reader *log)
                   (unsigned long long)skips->unsized);
     jsonout_text_value(j, "client", oplog_reader_client(log));
     jsonout_notes(j, "notes", &notes);
+    jsonout_array(j, "apart");
+    for (size_t i = 0; i < kinds; i++)
+        put_apart(j, &kind[i]);
+    jsonout_end(j);
     const char *text = jsonout_text(j, false);
     char *copy = text ? strdup(text) : NULL;
     jsonout_free(j);

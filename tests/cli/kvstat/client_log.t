@@ -51,6 +51,11 @@ exits 'an op-log: --check sees it' 1 "$BIN/kvstat" --profile throughput --check 
 is 'an op-log: as failed rows' "$(json "$TMP/stdout" '.assessment.criteria[] | select(.name == "failed_rows") | .actual')" 1
 is 'an op-log: GET, mean and max' \
     "$(figures "$TMP/sai3.json" Read '.service_us | "\(.mean * 1000 | round) \(.max * 1000 | round)"')" '12051514 39055483'
+ok 'an op-log: GET, p99' near "$(figures "$TMP/sai3.json" Read .service_us.p99)" 37606.514
+is 'an op-log: LIST in JSON' "$(json "$TMP/sai3.json" '.run.apart[] | .op, .ops')" 'LIST 37'
+is 'benchdata: STAT in JSON' "$(json "$TMP/warp.json" '.run.apart[] | .op, .ops, (.service_us.mean * 1000 | round)')" 'STAT 318 4339051'
+exits 'benchdata: STAT in CSV' 0 "$BIN/kvstat" --csv "$warp"
+like 'benchdata: under its name' "$(head -n 1 "$TMP/stdout" | tr , '\n')" '^run\.apart\.STAT\.ops$'
 ok 'an op-log: GET, p50' near "$(figures "$TMP/sai3.json" Read .service_us.p50)" 10807.171
 is 'an op-log: what is counted apart' "$(json "$TMP/sai3.json" '[.run.notes[] | split(":")[0]] | join(", ")')" \
     '37 LIST counted apart, 442 operations were logged by two layers'
