@@ -210,7 +210,7 @@ static char *make_provenance(const struct run *r)
     if (options_is_recording(&r->o) && !r->o.retier)
         return provenance_of_recording(r->parser, r->source.source, &r->model);
     if (trace && !r->o.retier)
-        return provenance_of_copy(r->parser, input);
+        return provenance_of_copy(r->parser, input, trace_input_client(trace));
     struct provenance p = {.parser = r->parser,
                            .seed = r->o.seed,
                            .model = trace ? NULL : &r->model,
@@ -235,7 +235,7 @@ static int open_output(struct run *r, struct err *e)
     bool six_columns = o->format == OPTIONS_MLPERF;
     bool foreign = is_foreign(o);
     bool one_frame = o->frames == OPT_FRAMES_ONE;
-    bool notes = o->notes && (columns_of(r, six_columns) & TRACE_EXTENDED) != 0;
+    bool notes = o->notes && (columns_of(r, six_columns) & (TRACE_EXTENDED | TRACE_RESULT)) != 0;
     unsigned tiers, ops;
     int64_t epoch_ns, start_epoch_ns;
     int rc;

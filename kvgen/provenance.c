@@ -143,7 +143,7 @@ char *provenance_of_recording(const struct opt_parser *parser, const struct sour
     return finish(j);
 }
 
-char *provenance_of_copy(const struct opt_parser *parser, const char *input)
+char *provenance_of_copy(const struct opt_parser *parser, const char *input, const char *client)
 {
     struct jsonin *d;
     bool can_add = false;
@@ -172,6 +172,8 @@ char *provenance_of_copy(const struct opt_parser *parser, const char *input)
     struct jsonout *j = begin(0, NULL);
     if (!j)
         return NULL;
+    if (client)
+        jsonout_text_value(j, "client", client);
     jsonout_array(j, "tiers");
     jsonout_end(j);
     put_input(j, input);

@@ -11,6 +11,7 @@
 
 #include "kvstat/count/agg.h"
 #include "kvstat/count/provenance.h"
+#include "kvstat/count/scan.h"
 #include "kvstat/report/cells.h"
 #include "lib/base/hash.h"
 #include "lib/base/units.h"
@@ -260,7 +261,7 @@ int verify_file(struct verify *v, const char *path, const char *summary, bool sk
     struct trace_reader *reader = NULL;
     struct check c = {.v = v, .last_ns = INT64_MIN};
     *v = (struct verify){0};
-    int rc = trace_open(&reader, path, &read, e);
+    int rc = scan_open_trace(&reader, path, &read, "--verify-trace", e);
     if (rc == 0)
         rc = check_file(&c, reader, summary, e);
     free(c.table.slot);

@@ -25,6 +25,8 @@ struct import_ops {
     /* What the recording says, lent; complete after finish, but for has_times, has_reads and unrecorded, which are known from
      * the start. NULL: it is no recording. */
     const struct source_recording *(*recording)(const struct import *i);
+    /* The client that made the measurements, lent for ever. NULL: there are none. */
+    const char *(*client)(const struct import *i);
     void (*close)(struct import *i);
 };
 struct import {

@@ -29,6 +29,11 @@ static uint32_t columns(const struct import *base)
     return oplog_reader_columns(reader_of(base));
 }
 
+static const char *client(const struct import *base)
+{
+    return columns(base) & TRACE_BIT(TRACE_COL_START) ? oplog_reader_client(reader_of(base)) : NULL;
+}
+
 static void close_log(struct import *base)
 {
     oplog_reader_close(reader_of(base));
@@ -38,7 +43,7 @@ static void close_log(struct import *base)
 int import_oplog_open(struct import **out, struct frame_in *file, struct err *e)
 {
     static const struct import_ops ops = {
-        .next = next, .skips = skips, .columns = columns, .close = close_log};
+        .next = next, .skips = skips, .columns = columns, .client = client, .close = close_log};
     struct log *l = calloc(1, sizeof(*l));
     if (!l) {
         frame_in_close(file);

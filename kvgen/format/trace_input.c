@@ -171,6 +171,11 @@ const char *trace_input_provenance(const struct trace_input *t)
     return t->import ? NULL : trace_provenance(t->reader);
 }
 
+const char *trace_input_client(const struct trace_input *t)
+{
+    return t->import && t->import->ops->client ? t->import->ops->client(t->import) : NULL;
+}
+
 struct source *trace_input_source(struct trace_input *t)
 {
     return &t->base;

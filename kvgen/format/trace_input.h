@@ -31,6 +31,8 @@ int trace_input_first_ns(struct trace_input *t, int64_t *time_ns, struct err *e)
 int trace_input_zero_ns(struct trace_input *t, int64_t *time_ns, struct err *e);
 uint32_t trace_input_columns(const struct trace_input *t); /* mask of the known columns it has */
 const char *trace_input_provenance(const struct trace_input *t); /* JSON, lent; NULL: none */
+/* The client that made its measurements, when these came with a log of another tool; else NULL. */
+const char *trace_input_client(const struct trace_input *t);
 /* The trace as a source that has a name and skips, but gives no requests. Lent; to close it is to
  * close t. */
 struct source *trace_input_source(struct trace_input *t);

@@ -280,6 +280,19 @@ static void take_evidence(struct provenance_evidence *ev, const struct jsonin_v 
     take_answer(&ev->direct, jsonin_get(v, "direct"));
 }
 
+static void take_apart(struct provenance *p, const struct jsonin_v *list)
+{
+    for (size_t i = p->apart_count; i < jsonin_count(list) && i < PROVENANCE_APART; i++) {
+        const struct jsonin_v *v = jsonin_at(list, i);
+        struct provenance_apart *a = &p->apart[p->apart_count++];
+        *a = (struct provenance_apart){.ops = -1, .mean_us = NAN, .max_us = NAN};
+        take_text(a->op, sizeof(a->op), v, PATHS("op"));
+        take_i64(&a->ops, v, PATHS("ops"));
+        take_f64(&a->mean_us, v, "mean_us");
+        take_f64(&a->max_us, v, "max_us");
+    }
+}
+
 static void pool_text(char *into, const char *from)
 {
     if (strcmp(into, from) != 0)
@@ -396,6 +409,7 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
         take_f64(&a->tokens_per_s, found, "throughput_tokens_per_s");
     }
     take_evidence(&p->evidence, jsonin_get(root, "evidence"));
+    take_apart(p, jsonin_get(root, "apart"));
     int rc = take_validity(p, root);
     for (unsigned q = 0; q < TRACE_QOSES && rc == 0; q++) {
         char path[64];

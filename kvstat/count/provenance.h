@@ -70,6 +70,16 @@ struct provenance_evidence {
     enum provenance_answer registered_buffers, direct;
 };
 
+/* Operations of another client's log that are no rows. */
+enum {
+    PROVENANCE_APART = 12
+};
+struct provenance_apart {
+    char op[32]; /* "LIST", "failed GET" */
+    int64_t ops;
+    double mean_us, max_us; /* of their latencies; NAN: not known */
+};
+
 /* Numbers are -1 and texts empty where nothing is known. */
 struct provenance {
     bool known;      /* there was any JSON */
@@ -100,6 +110,8 @@ struct provenance {
     double page_cache_share;    /* 0..1 of the objects' bytes, at the end; NAN: not known */
     struct provenance_autoscaling autoscaling;
     struct provenance_evidence evidence;
+    struct provenance_apart apart[PROVENANCE_APART];
+    size_t apart_count;
     bool pooled; /* with provenance_pool */
     struct provenance_queue queue[TRACE_QOSES];
 };

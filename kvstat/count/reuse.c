@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "kvstat/count/agg.h"
+#include "kvstat/count/scan.h"
 #include "lib/base/lru_stack.h"
 #include "lib/trace/read.h"
 
@@ -108,7 +109,7 @@ int reuse_file(struct reuse **out, const char *path, bool skip_bad_rows, struct 
         err_nomem(e, "reuse distances");
         goto out;
     }
-    rc = trace_open(&reader, path, &read, e);
+    rc = scan_open_trace(&reader, path, &read, "--reuse", e);
     if (rc < 0)
         goto out;
     p.result = agg_is_result(trace_columns(reader));

@@ -4,6 +4,7 @@
 #include "kvstat/count/scan.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -319,12 +320,36 @@ static int open_input(struct input *in, const char *path, const struct scan_opts
     int log = oplog_look(file, e);
     if (log == 0)
         return trace_open_in(&in->reader, file, &read, e);
-    if (log > 0 && !o->skip_bad_rows)
-        return oplog_reader_open(&in->log, file, e);
+    if (log > 0 && !o->skip_bad_rows) {
+        rc = oplog_reader_open(&in->log, file, e);
+        if (rc == 0 && agg_is_result(oplog_reader_columns(in->log)))
+            oplog_reader_give_failed(in->log);
+        return rc;
+    }
     frame_in_close(file);
     return log < 0 ? log
                    : err_set(e, -EINVAL, ERR_INPUT, "--skip-bad-rows",
                              "does not apply to %s, a log of another program", path);
+}
+
+int scan_open_trace(struct trace_reader **out, const char *path, const struct trace_read_opts *read,
+                    const char *option, struct err *e)
+{
+    const struct frame_in_opts patient = {.patient = read->patient};
+    struct frame_in *file;
+    int rc = frame_in_open(&file, path, &patient, e);
+    if (rc < 0)
+        return rc;
+    int log = oplog_look(file, e);
+    if (log == 0)
+        return trace_open_in(out, file, read, e);
+    frame_in_close(file);
+    return log < 0
+               ? log
+               : err_set(e, -EINVAL, ERR_INPUT, option,
+                         "%s is a log of another client: give the copy that kvgen --input makes "
+                         "of it",
+                         path);
 }
 
 static void close_input(struct input *in)
@@ -343,6 +368,20 @@ static void note_apart(struct notes *notes, const struct oplog_apart *kind)
                   rows, failed, op, kind->mean_ns / 1e3, (double)kind->max_ns / 1e3);
     else
         notes_add(notes, "%llu %s%s counted apart", rows, failed, op);
+}
+
+/* The same as figures. */
+static void put_apart(struct jsonout *j, const struct oplog_apart *kind)
+{
+    char op[sizeof(kind->op) + 16];
+    snprintf(op, sizeof(op), "%s%s", kind->failed ? "failed " : "",
+             *kind->op ? kind->op : "others");
+    jsonout_object(j, NULL);
+    jsonout_text_value(j, "op", op);
+    jsonout_u64(j, "ops", kind->rows);
+    jsonout_f64(j, "mean_us", kind->timed > 0 ? kind->mean_ns / 1e3 : NAN);
+    jsonout_f64(j, "max_us", kind->timed > 0 ? (double)kind->max_ns / 1e3 : NAN);
+    jsonout_end(j);
 }
 
 /* What a log tells about its run after all rows were read, as JSON for provenance.h: the client,
@@ -366,6 +405,10 @@ static char *log_provenance(const struct oplog_reader *log)
                   (unsigned long long)skips->unsized);
     jsonout_text_value(j, "client", oplog_reader_client(log));
     jsonout_notes(j, "notes", &notes);
+    jsonout_array(j, "apart");
+    for (size_t i = 0; i < kinds; i++)
+        put_apart(j, &kind[i]);
+    jsonout_end(j);
     const char *text = jsonout_text(j, false);
     char *copy = text ? strdup(text) : NULL;
     jsonout_free(j);

@@ -12,6 +12,7 @@
 #include "kvstat/count/series.h"
 #include "lib/base/err.h"
 #include "lib/base/progress.h"
+#include "lib/trace/read.h"
 
 #define SCAN_NO_SERIES   INT64_C(0)
 #define SCAN_SERIES_AUTO INT64_C(-1) /* the series chooses its interval */
@@ -56,6 +57,10 @@ struct scan {
  * negative errno with *e and *out untouched. A pipe is read on after the first signal
  * (stop_ends_reading). */
 int scan_file(struct scan **out, const char *path, const struct scan_opts *o, struct err *e);
+/* Opens a trace or result for an option that takes no log of another client. 0 or a negative errno
+ * with *e. */
+int scan_open_trace(struct trace_reader **out, const char *path, const struct trace_read_opts *read,
+                    const char *option, struct err *e);
 /* Whether path opens as a trace or result file, by its header. */
 bool scan_is_readable(const char *path);
 /* Adds the counts of from to into. -EINVAL: one is a trace and the other a result file. */

@@ -41,6 +41,7 @@ static const struct scope {
     [FIGURE_OF_EVIDENCE] = {{"run", "evidence"}, KEY_NONE, NULL},
     [FIGURE_OF_OVERLOAD] = {{"run", "evidence"}, KEY_NONE, "overload"},
     [FIGURE_OF_AUTOSCALING] = {{"run", "autoscaling"}, KEY_NONE, NULL},
+    [FIGURE_OF_APART] = {{"run", "apart"}, KEY_LABEL, NULL},
     [FIGURE_OF_VALIDITY] = {{"validity"}, KEY_NONE, NULL},
     [FIGURE_OF_VALIDITY_KIND] = {{"validity", "figures"}, KEY_LABEL, NULL},
     [FIGURE_OF_THROUGHPUT] = {{"throughput"}, KEY_NONE, NULL},
@@ -731,11 +732,12 @@ static const char *parse_key(struct figure_id *id, const char *name, enum key ke
 static bool parse_labelled(struct figure_id *id, char *name, enum figure_scope scope)
 {
     bool group = scope == FIGURE_OF_GROUP;
-    bool criterion = scope == FIGURE_OF_CRITERION;
+    bool criterion = scope == FIGURE_OF_CRITERION, apart = scope == FIGURE_OF_APART;
     for (char *dot = strrchr(name, '.'); dot; dot = memrchr(name, '.', (size_t)(dot - name)))
         if (group ? parse_what(id, dot + 1, FIGURE_OPS, FIGURE_FIRST_BYTE) ||
                         parse_what(id, dot + 1, FIGURE_FAILED, FIGURE_BYTES)
             : criterion ? parse_what(id, dot + 1, FIGURE_RELATION, FIGURE_PASSED)
+            : apart     ? parse_what(id, dot + 1, FIGURE_OPS, FIGURE_SERVICE)
                         : parse_what(id, dot + 1, FIGURE_STATE, FIGURE_DOUBTED_OP)) {
             *dot = '\0';
             id->label = name;

@@ -25,6 +25,7 @@ enum figure_scope {
     FIGURE_OF_EVIDENCE,
     FIGURE_OF_OVERLOAD, /* in the evidence */
     FIGURE_OF_AUTOSCALING,
+    FIGURE_OF_APART, /* of the operation in label, which is no row */
     FIGURE_OF_VALIDITY,
     FIGURE_OF_VALIDITY_KIND, /* of the kind of figure in label */
     FIGURE_OF_THROUGHPUT,

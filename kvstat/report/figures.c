@@ -309,6 +309,20 @@ static void put_evidence(struct figures *f, const struct provenance_evidence *ev
             put_number(f, figure_id(FIGURE_OF_OVERLOAD, whats[i]), ev->seen[i]);
 }
 
+/* Operations of another client's log that are no rows. */
+static void put_apart(struct figures *f, const struct provenance *p)
+{
+    for (size_t i = 0; i < p->apart_count; i++) {
+        const struct provenance_apart *a = &p->apart[i];
+        struct figure_id id = figure_id(FIGURE_OF_APART, FIGURE_OPS);
+        id.label = figures_keep(f, a->op);
+        put_known(f, id, a->ops);
+        id.what = FIGURE_SERVICE;
+        put_number(f, figure_id_statistic(id, FIGURE_MEAN), a->mean_us);
+        put_number(f, figure_id_statistic(id, FIGURE_MAX), a->max_us);
+    }
+}
+
 static void put_provenance(struct figures *f, const struct provenance *p)
 {
     const enum figure_scope run = FIGURE_OF_PROVENANCE;
@@ -371,6 +385,7 @@ static void put_provenance(struct figures *f, const struct provenance *p)
     } else {
         put_unknown(f, figure_id(FIGURE_OF_AUTOSCALING, FIGURE_ITSELF));
     }
+    put_apart(f, p);
 }
 
 /* ---- validity ---- */

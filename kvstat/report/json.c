@@ -31,6 +31,8 @@ static void put_element(struct jsonout *j, const struct figure_id *id)
     jsonout_object(j, NULL);
     if (id->scope == FIGURE_OF_CRITERION) {
         jsonout_text_value(j, "name", id->label);
+    } else if (id->scope == FIGURE_OF_APART) {
+        jsonout_text_value(j, "op", id->label);
     } else if (id->scope == FIGURE_OF_VALIDITY_KIND) {
         char kind[32]; /* behind it, the label has the place, which has members of its own */
         snprintf(kind, sizeof(kind), "%.*s", (int)strcspn(id->label, "/"), id->label);

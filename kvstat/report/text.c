@@ -97,20 +97,38 @@ static void put_times(FILE *out, const char *label, int width, const struct hist
 
 /* ---- the run ---- */
 
+/* Another program than kvreplay made the measurements. */
+static bool is_foreign(const struct figures *f)
+{
+    const char *client = text(f, FIGURE_OF_PROVENANCE, FIGURE_CLIENT);
+    return client[0] && strcmp(client, "kvreplay") != 0;
+}
+
+static const char *kind_of(const struct figures *f, char buf[64])
+{
+    if (!figures_is_result(f))
+        return "trace";
+    if (!is_foreign(f))
+        return "replay results";
+    snprintf(buf, 64, "another client's log (%s)", text(f, FIGURE_OF_PROVENANCE, FIGURE_CLIENT));
+    return buf;
+}
+
 static void put_title(FILE *out, const struct figures *f)
 {
-    char rows[CELL], elapsed[CELL];
+    char rows[CELL], elapsed[CELL], kind[64];
     uint64_t bad_rows = count(f, FIGURE_OF_RUN, FIGURE_BAD_ROWS);
     size_t n;
     const char *const *files = figures_files(f, &n);
     for (size_t i = 0; i < n; i++)
         fprintf(out, "%s%s", i ? ", " : "",
                 strcmp(files[i], "-") == 0 ? "standard input" : files[i]);
-    fprintf(out, ": %s%s, %s over %s of %s time\n", n > 1 ? "pooled, " : "",
-            figures_is_result(f) ? "replay results" : "trace",
+    fprintf(out, ": %s%s, %s over %s of %s time\n", n > 1 ? "pooled, " : "", kind_of(f, kind),
             cell_rows(rows, count(f, FIGURE_OF_RUN, FIGURE_ROWS)),
             cell_seconds(elapsed, number(f, FIGURE_OF_RUN, FIGURE_ELAPSED)),
-            figures_is_result(f) ? "replay" : "simulated");
+            !figures_is_result(f) ? "simulated"
+            : is_foreign(f)       ? "the client's"
+                                  : "replay");
     if (figures_is(f, figure_id(FIGURE_OF_RUN, FIGURE_CUT)))
         fprintf(out, "The file is CUT: this is what stands before the cut.\n");
     if (bad_rows > 0)

@@ -45,6 +45,7 @@ struct packed {
     uint64_t size;
     uint32_t key_len;
     uint16_t endpoint_len, thread_len;
+    int32_t status; /* of a failed one; else TRACE_OK */
     uint8_t op;
 };
 enum {
@@ -75,6 +76,7 @@ struct oplog_reader {
     size_t fields;   /* of a row */
     int at[COLUMNS]; /* -1: not there */
     struct skips skips;
+    bool gives_failed;
     struct time_sort *sort;
     bool sorted;            /* all rows are in sort */
     uint64_t layer_rows[3]; /* by enum layer */
@@ -253,6 +255,62 @@ static int read_measured(struct oplog_reader *r, const struct field *field, stru
     return 1;
 }
 
+/* Clients write the text of an error as they like: the code of S3 in it, or what it says, as a
+ * Status. */
+static int32_t status_of(const struct field *error, const struct field *endpoint)
+{
+    static const struct {
+        const char *says, *status;
+    } known[] = {{"does not exist", "S3:NoSuchKey"},
+                 {"not found", "S3:NoSuchKey"},
+                 {"ccess denied", "S3:AccessDenied"},
+                 {"request rate", "S3:SlowDown"},
+                 {"internal error", "S3:InternalError"},
+                 {"timed out", "ETIMEDOUT"},
+                 {"timeout", "ETIMEDOUT"},
+                 {"deadline exceeded", "ETIMEDOUT"},
+                 {"onnection refused", "ECONNREFUSED"},
+                 {"onnection reset", "ECONNRESET"},
+                 {"o space left", "ENOSPC"}};
+    const char *of_s3 = "S3:Other";
+    bool files = endpoint && strncmp(endpoint->p, "file:", 5) == 0;
+    int other, status;
+    trace_status_parse(of_s3, strlen(of_s3), &other);
+    for (const char *p = error->p; *p;) {
+        size_t len = strcspn(p, " \t,;:.()[]{}<>\"'=/");
+        char code[64];
+        int n = snprintf(code, sizeof(code), "S3:%.*s", (int)(len < 48 ? len : 48), p);
+        if (len > 0 && trace_status_parse(code, (size_t)n, &status) == 0 && status != other)
+            return status;
+        p += len + (p[len] != '\0');
+    }
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strstr(error->p, known[i].says) &&
+            trace_status_parse(known[i].status, strlen(known[i].status), &status) == 0)
+            return status;
+    return files ? EIO : other;
+}
+
+/* A failed operation, as far as the log tells of it: 1 and r->row; 0: it is counted apart. */
+static int read_failed(struct oplog_reader *r, const struct field *field, enum trace_op op)
+{
+    const struct field *file = &field[r->at[FILE_NAME]], *start = &field[r->at[START]];
+    const struct field *size = &field[r->at[BYTES]];
+    struct trace_str key = {.p = file->p, .len = (uint32_t)file->len};
+    uint64_t bytes = 0;
+    int64_t start_ns;
+    if (file->len == 0 || file->len > TRACE_MAX_KEY ||
+        iso_time_parse(start->p, start->len, &start_ns) < 0)
+        return skip(r, field, true, "the operation failed");
+    if (units_parse_digits(size->p, size->len, &bytes) < 0 || bytes > INT64_MAX)
+        bytes = 0;
+    r->row = log_row(op, start_ns, bytes, key);
+    if (read_measured(r, field, NULL) < 0)
+        return skip(r, field, true, "the operation failed");
+    r->row.status = status_of(&field[r->at[ERROR]], field_of(r, field, ENDPOINT));
+    return 1;
+}
+
 /* 1 and r->row; 0: the row is skipped; negative errno. */
 static int read_fields(struct oplog_reader *r, const struct field *field, struct err *e)
 {
@@ -265,6 +323,8 @@ static int read_fields(struct oplog_reader *r, const struct field *field, struct
         op++;
     if (op == TRACE_OPS)
         return skip(r, field, false, "not GET, PUT or DELETE");
+    if (r->at[ERROR] >= 0 && field[r->at[ERROR]].len > 0 && r->gives_failed)
+        return read_failed(r, field, (enum trace_op)op);
     if (r->at[ERROR] >= 0 && field[r->at[ERROR]].len > 0)
         return skip(r, field, true, "the operation failed");
     if (iso_time_parse(start->p, start->len, &start_ns) < 0)
@@ -276,6 +336,7 @@ static int read_fields(struct oplog_reader *r, const struct field *field, struct
         return lines_bad(r->lines, e, "bytes is \"%.40s\", not a size", size->p);
     struct trace_str key = {.p = file->p, .len = (uint32_t)file->len};
     r->row = log_row((enum trace_op)op, start_ns, bytes, key);
+    r->row.status = TRACE_OK;
     return read_measured(r, field, e);
 }
 
@@ -308,6 +369,8 @@ static int size_deletion(struct oplog_reader *r, struct err *e)
 {
     const struct hash128 key = hash_128(r->row.key.p, r->row.key.len);
     uint64_t *size;
+    if (r->row.status != TRACE_OK && r->row.status != TRACE_NO_STATUS)
+        return 0; /* it failed */
     if (r->row.op != TRACE_DELETE) {
         size = keymap_get(r->sizes, key, 0);
         if (!size)
@@ -339,6 +402,7 @@ static int sort_row(struct oplog_reader *r, struct err *e)
                                 .latency_ns = r->row.latency_ns,
                                 .first_byte_ns = r->extra.first_byte_ns,
                                 .size = r->row.size,
+                                .status = r->row.status,
                                 .key_len = r->row.key.len,
                                 .endpoint_len = (uint16_t)r->extra.endpoint.len,
                                 .thread_len = (uint16_t)r->extra.thread.len,
@@ -399,7 +463,8 @@ static int next_sorted(struct oplog_reader *r, struct err *e)
     struct trace_str key = {.p = text, .len = head.key_len};
     r->row = log_row((enum trace_op)head.op, head.time_ns, head.size, key);
     r->row.latency_ns = head.latency_ns;
-    r->row.status = head.latency_ns == TRACE_NONE ? TRACE_NO_STATUS : TRACE_OK;
+    r->row.status =
+        head.latency_ns == TRACE_NONE && head.status == TRACE_OK ? TRACE_NO_STATUS : head.status;
     r->row.extra = &r->extra;
     text += head.key_len;
     trace_extra_clear(&r->extra);
@@ -488,6 +553,11 @@ uint32_t oplog_reader_columns(const struct oplog_reader *r)
     if (r->at[THREAD] >= 0)
         columns |= TRACE_BIT(TRACE_COL_THREAD);
     return columns;
+}
+
+void oplog_reader_give_failed(struct oplog_reader *r)
+{
+    r->gives_failed = true;
 }
 
 void oplog_reader_close(struct oplog_reader *r)

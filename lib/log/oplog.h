@@ -38,6 +38,9 @@ const char *oplog_verb(enum trace_op op);
 /* Takes file, also on failure, and reads the header. 0 or negative errno with *e. */
 int oplog_reader_open(struct oplog_reader **out, struct frame_in *file, struct err *e);
 void oplog_reader_close(struct oplog_reader *r); /* NULL is fine */
+/* Gives failed GETs, PUTs and DELETEs too, with a Status made of the error's text, instead of
+ * skipping them. Before the first row. */
+void oplog_reader_give_failed(struct oplog_reader *r);
 /* 1 and the next row, lent until the next call; 0 at the end; negative errno with *e, whose where
  * is FILE:LINE. Rows come in order of start. The file need not have that order, so the first call
  * reads all of it, and sorts it in a temporary file when it is long. */

@@ -132,7 +132,7 @@ awk -F, 'NR > 1 && $4 == "Tier-2" {
 }' "$DATA/kvstat_dozen.csv" | sort -k 5 >operations
 ok 'warp: its operations, starts and latencies' cmp got operations
 is 'warp: thirteen of them' "$(lines got)" 13
-exits 'warp: read as a trace' 0 "$BIN/kvgen" --input kv.csv.zst -o again.csv
+exits 'warp: read as a trace' 0 "$BIN/kvgen" --no-notes --input kv.csv.zst -o again.csv
 tail -n +2 again.csv | cut -d, -f 2,3,5 >got
 sed 's/^GET/Read/; s/^PUT/Write/' operations | awk '{ print $1 "," $2 "," $3 }' >want
 ok 'warp: gives the same operations, sizes and order' cmp got want

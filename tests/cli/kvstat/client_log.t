@@ -44,13 +44,21 @@ is 'has none' "$(json "$TMP/stdout" '[.groups[] | has("first_byte_us")] | any')"
 
 exits 'an op-log: a result' 0 "$BIN/kvstat" --json "$sai3"
 cp "$TMP/stdout" "$TMP/sai3.json"
-is 'an op-log: each operation once' "$(figures "$TMP/sai3.json" Read '"\(.ops) \(.bytes)"') $(figures "$TMP/sai3.json" Write .ops)" \
-    '301 299949076 162'
+is 'an op-log: each operation once' "$(figures "$TMP/sai3.json" Read '"\(.service_us.count) \(.bytes)"') $(figures "$TMP/sai3.json" Write \
+    .ops)" '301 299949076 162'
+is 'an op-log: one GET failed' "$(figures "$TMP/sai3.json" Read '"\(.ops) \(.failed)"') $(json "$TMP/sai3.json" .status.failed)" '302 1 1'
+exits 'an op-log: --check sees it' 1 "$BIN/kvstat" --profile throughput --check --json "$sai3"
+is 'an op-log: as failed rows' "$(json "$TMP/stdout" '.assessment.criteria[] | select(.name == "failed_rows") | .actual')" 1
 is 'an op-log: GET, mean and max' \
     "$(figures "$TMP/sai3.json" Read '.service_us | "\(.mean * 1000 | round) \(.max * 1000 | round)"')" '12051514 39055483'
+ok 'an op-log: GET, p99' near "$(figures "$TMP/sai3.json" Read .service_us.p99)" 37606.514
+is 'an op-log: LIST in JSON' "$(json "$TMP/sai3.json" '.run.apart[] | .op, .ops')" 'LIST 37'
+is 'benchdata: STAT in JSON' "$(json "$TMP/warp.json" '.run.apart[] | .op, .ops, (.service_us.mean * 1000 | round)')" 'STAT 318 4339051'
+exits 'benchdata: STAT in CSV' 0 "$BIN/kvstat" --csv "$warp"
+like 'benchdata: under its name' "$(head -n 1 "$TMP/stdout" | tr , '\n')" '^run\.apart\.STAT\.ops$'
 ok 'an op-log: GET, p50' near "$(figures "$TMP/sai3.json" Read .service_us.p50)" 10807.171
 is 'an op-log: what is counted apart' "$(json "$TMP/sai3.json" '[.run.notes[] | split(":")[0]] | join(", ")')" \
-    '1 failed GET counted apart, 37 LIST counted apart, 442 operations were logged by two layers'
+    '37 LIST counted apart, 442 operations were logged by two layers'
 
 # The same by way of a trace of ours, of a pipe, and in a folder.
 "$BIN/kvgen" --input "$warp" -o "$TMP/ours.csv.zst" 2>/dev/null
@@ -64,6 +72,48 @@ mkdir "$TMP/runs"
 cp "$warp" "$sai3" "$TMP/runs"
 exits 'a folder of them' 0 "$BIN/kvstat" --json "$TMP/runs"
 is 'a folder of them: two runs' "$(json "$TMP/stdout" '.runs | length')" 2
+
+# The report says whose measurements they are, of the log and of its copy.
+exits 'in text' 0 "$BIN/kvstat" "$warp"
+stdout_like 'in text: whose log it is' 'warp_mixed_3s\.csv\.zst: another client.s log \(warp\), 733 rows over '
+exits 'a copy in text' 0 "$BIN/kvstat" "$TMP/ours.csv.zst"
+stdout_like 'a copy in text: likewise' 'another client.s log \(warp\), 733 rows over '
+"$BIN/kvgen" --input "$sai3" -o "$TMP/ours2.csv" 2>/dev/null
+exits 'copies of two clients' 0 "$BIN/kvstat" --compare "$TMP/ours.csv.zst" --json "$TMP/ours2.csv"
+is 'copies of two clients: differ' "$(json "$TMP/stdout" '.compare.clients_differ, (.compare.sentence | test("base: warp, new: s3dlio or"))')" \
+    'true true'
+"$BIN/kvreplay" --null --progress none -o "$TMP/replayed.zst" "$TMP/ours2.csv" 2>/dev/null
+exits 'a replay of a copy' 0 "$BIN/kvstat" --json "$TMP/replayed.zst"
+is 'a replay of a copy: is of kvreplay' "$(json "$TMP/stdout" .run.client)" kvreplay
+
+# What needs the keys or the order of our own traces says so.
+for option in --reuse --verify-trace; do
+    exits "$option of a log" 2 "$BIN/kvstat" $option "$warp"
+    stderr_like "$option of a log: what to give" "^kvstat: $option: .*warp_mixed_3s.csv.zst is a log of another client: give the copy that"
+    exits "$option of its copy" "$([ $option = --reuse ] && echo 0 || echo 2)" "$BIN/kvstat" $option "$TMP/ours.csv.zst"
+done
+
+# The text of an error becomes a code.
+{
+    printf 'idx\tthread\top\tbytes\tendpoint\tfile\terror\tstart\tend\n'
+    while IFS='|' read -r endpoint text; do
+        printf '0\t0\tGET\t7\t%s\tx\t%s\t2025-01-01T00:00:02Z\t2025-01-01T00:00:03Z\n' "$endpoint" "$text"
+    done <<'END'
+http://h|S3 error: code=SlowDown, please
+http://h|The specified key does not exist.
+http://h|dial tcp: connection refused
+http://h|context deadline exceeded
+http://h|something else
+file:///mnt/x/|something else
+http://h|
+END
+} >"$TMP/errors.tsv"
+exits 'errors' 0 "$BIN/kvstat" --json --by status "$TMP/errors.tsv"
+is 'errors: their codes' "$(json "$TMP/stdout" '[.groups[] | "\(.by.status) \(.ops)"] | sort[]')" \
+    'ECONNREFUSED 1 EIO 1 ETIMEDOUT 1 S3:NoSuchKey 1 S3:Other 1 S3:SlowDown 1 ok 1'
+is 'errors: only what succeeded has times' "$(json "$TMP/stdout" '[.groups[] | select(.service_us) | .by.status][]')" ok
+"$BIN/kvgen" --input "$TMP/errors.tsv" --no-notes -o "$TMP/errors.csv" 2>/dev/null
+is 'errors: are none of a trace' "$(lines "$TMP/errors.csv")" 2
 
 # Comparisons say when the clients differ.
 exits 'two clients' 0 "$BIN/kvstat" --full --compare "$DATA/kvstat_dozen.csv" "$warp"

@@ -98,6 +98,8 @@ static void names_lead_back(void **state)
         whole_part_reads_back(id, FIGURE_OPS, FIGURE_FIRST_BYTE);
         whole_part_reads_back(id, FIGURE_FAILED, FIGURE_BYTES);
     }
+    struct figure_id apart = {.scope = FIGURE_OF_APART, .label = "failed GET"};
+    whole_part_reads_back(apart, FIGURE_OPS, FIGURE_SERVICE);
     struct figure_id criterion = {.scope = FIGURE_OF_CRITERION, .label = "cpu_p95"};
     whole_part_reads_back(criterion, FIGURE_RELATION, FIGURE_PASSED);
 }
