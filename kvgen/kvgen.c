@@ -259,6 +259,7 @@ static int open_output(struct run *r, struct err *e)
         .tiers = tiers,
         .ops = ops,
         .limit = o->limit,
+        .end_ns = o->duration_ns,
         .export = {.path = foreign ? path : NULL,
                    .endpoint = o->endpoint,
                    .settle_ns = o->settle_ns,

@@ -4,6 +4,7 @@
 #include "kvgen/output.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -162,7 +163,7 @@ static bool count_row(struct output *out, int64_t virtual_ns)
     if (out->seen++ % ROWS_PER_LOOK != 0)
         return false;
     if (out->progress && progress_due(out->progress)) {
-        char text[160], json[160], simulated[32], rows[32];
+        char text[160], json[160], brief[160], simulated[32], rows[32], short_rows[16], left[16];
         int64_t real_ns = clock_now_ns() - out->started_ns;
         double rate = (double)out->seen * 1e9 / (double)(real_ns > 0 ? real_ns : 1);
         snprintf(text, sizeof(text), "%s simulated, %s rows, %.2f million a second",
@@ -170,7 +171,15 @@ static bool count_row(struct output *out, int64_t virtual_ns)
                  units_format_count(rows, sizeof(rows), out->seen), rate / 1e6);
         snprintf(json, sizeof(json), "{\"simulated_s\":%.3f,\"rows\":%llu,\"rows_per_s\":%.0f}",
                  (double)virtual_ns / 1e9, (unsigned long long)out->seen, rate);
-        progress_show(out->progress, text, json);
+        double share = out->o.limit > 0 ? (double)out->written / (double)out->o.limit : NAN;
+        if (out->o.end_ns > 0)
+            share = fmax(isnan(share) ? 0 : share, (double)virtual_ns / (double)out->o.end_ns);
+        progress_time_left(left, share, real_ns);
+        snprintf(brief, sizeof(brief), "%s%s%s rows, %.2f M rows/s, %s simulated", left,
+                 left[0] ? " left, " : "", progress_count(short_rows, out->seen), rate / 1e6,
+                 simulated);
+        const struct progress_bar bar = {share, brief, NULL};
+        progress_show_bar(out->progress, &bar, text, json);
     }
     return stop_signal() != 0;
 }

@@ -20,6 +20,7 @@ struct output_opts {
     unsigned tiers;   /* mask of (1 << tier): tiers whose rows are written; 0: all rows */
     unsigned ops;     /* mask of (1 << operation), likewise */
     uint64_t limit;   /* rows written; 0: no limit */
+    int64_t end_ns;   /* of the simulated time, for the progress; 0: not known */
     struct trace_write_opts trace;
     bool exported; /* rows go to the format of another tool: also, or (without path) only */
     enum export_format format;

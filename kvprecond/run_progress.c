@@ -11,18 +11,17 @@
 
 void run_progress_tick(struct run_progress *p, uint64_t written)
 {
-    char text[LINE_CAP], line[LINE_CAP + 64], json[LINE_CAP];
+    char text[LINE_CAP], line[LINE_CAP + 64], brief[LINE_CAP + 64], json[LINE_CAP];
     char left[32], done[32], size[32], rate[32];
     int64_t now_ns;
-    double now_rate;
+    double now_rate, share;
 
     if (!progress_due(p->progress))
         return;
     now_ns = clock_now_ns();
     now_rate = (double)(written - p->shown_bytes) * 1e9 / (double)(now_ns - p->shown_ns + 1);
     if (p->round_ns == 0 || written < p->size) {
-        double share = (double)written / (double)p->size;
-
+        share = (double)written / (double)p->size;
         progress_time_left(left, share, now_ns - p->begun_ns);
         snprintf(text, sizeof(text), "%3.0f %%  %s of %s  %s%s", share * 100,
                  units_format_bytes(done, sizeof(done), (double)written),
@@ -31,6 +30,7 @@ void run_progress_tick(struct run_progress *p, uint64_t written)
     } else {
         unsigned more = STEADY_ROUNDS - p->rounds->count;
 
+        share = (double)p->rounds->count / STEADY_ROUNDS;
         snprintf(text, sizeof(text), "round %u of at most %d  %s left at most",
                  p->rounds->count + 1, STEADY_ROUNDS,
                  units_format_duration(left, sizeof(left), (double)(p->round_ns * more)));
@@ -41,7 +41,10 @@ void run_progress_tick(struct run_progress *p, uint64_t written)
              "\"elapsed_s\": %.3f}",
              (unsigned long long)written, (unsigned long long)p->size, p->rounds->count,
              now_rate / (double)UNITS_GIB, (double)(now_ns - p->begun_ns) / 1e9);
-    progress_show(p->progress, line, json);
+    units_format_rate(rate, sizeof(rate), now_rate);
+    snprintf(brief, sizeof(brief), "%s, %s", text, rate);
+    const struct progress_bar bar = {share, brief, NULL};
+    progress_show_bar(p->progress, &bar, line, json);
     p->shown_ns = now_ns;
     p->shown_bytes = written;
 }

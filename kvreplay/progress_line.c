@@ -2,6 +2,7 @@
  * now. */
 #include "kvreplay/progress_line.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "lib/base/clock.h"
@@ -33,7 +34,7 @@ static double progress_line_share(const struct progress_line *p, const struct co
 
 void progress_line_show(struct progress_line *p, struct counts *n, size_t in_flight, size_t waiting)
 {
-    char text[256], json[400], rows[32], left[16];
+    char text[256], json[400], brief[160], briefer[160], rows[32], left[16];
     char p99[32] = "-", p99_us[32] = "null", left_s[32] = "null";
     int64_t now = clock_now_ns(), elapsed = p->zero_ns ? now - p->zero_ns : 0;
     double seconds = (double)(now - p->last_ns) / 1e9, gib = (double)UNITS_GIB;
@@ -61,7 +62,14 @@ void progress_line_show(struct progress_line *p, struct counts *n, size_t in_fli
         "\"queue\": {\"in_flight\": %zu, \"waiting\": %zu}, \"elapsed_s\": %.3f, \"left_s\": %s}",
         (unsigned long long)n->rows, (double)bytes / gib, per_s / gib, p99_us, in_flight, waiting,
         (double)elapsed / 1e9, left_s);
-    progress_show(p->progress, text, json);
+    progress_count(rows, n->rows);
+    snprintf(brief, sizeof(brief), "%s%s%s rows, %.2f GiB, %.2f GiB/s, p99 %s, queue %zu/%zu", left,
+             left[0] ? " left, " : "", rows, (double)bytes / gib, per_s / gib, p99, in_flight,
+             waiting);
+    snprintf(briefer, sizeof(briefer), "%s%s%s rows, %.2f GiB/s, p99 %s, queue %zu/%zu", left,
+             left[0] ? " left, " : "", rows, per_s / gib, p99, in_flight, waiting);
+    const struct progress_bar bar = {share > 0 ? share : NAN, brief, briefer};
+    progress_show_bar(p->progress, &bar, text, json);
     counts_recent_reset(n);
     p->last_ns = now;
     p->last_bytes = bytes;
@@ -83,7 +91,7 @@ void progress_line_survey(struct progress *p, uint64_t rows)
 void progress_line_populate(struct progress *p, uint64_t objects, uint64_t bytes,
                             uint64_t total_bytes, int64_t began_ns)
 {
-    char text[160], json[200], count[32], left[16];
+    char text[160], json[200], brief[120], count[32], left[16];
     double gib = (double)bytes / (double)UNITS_GIB, total = (double)total_bytes / (double)UNITS_GIB;
     int64_t elapsed = clock_now_ns() - began_ns;
 
@@ -97,5 +105,8 @@ void progress_line_populate(struct progress *p, uint64_t objects, uint64_t bytes
              "{\"phase\": \"populate\", \"objects\": %llu, \"gib\": %.6f, \"of_gib\": %.6f, "
              "\"elapsed_s\": %.3f}",
              (unsigned long long)objects, gib, total, (double)elapsed / 1e9);
-    progress_show(p, text, json);
+    snprintf(brief, sizeof(brief), "populating: %s%s%.2f of %.2f GiB, %.2f GiB/s", left,
+             left[0] ? " left, " : "", gib, total, gib / ((double)elapsed / 1e9));
+    const struct progress_bar bar = {total > 0 ? gib / total : NAN, brief, NULL};
+    progress_show_bar(p, &bar, text, json);
 }

@@ -12,6 +12,7 @@
 
 #include "kvstat/count/file_order.h"
 #include "kvstat/count/provenance.h"
+#include "lib/base/clock.h"
 #include "lib/base/stop.h"
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
@@ -32,8 +33,9 @@ struct worker {
     struct trace_cursor *cursor; /* all are open before any one reads: trace.h */
     struct file_order *order;
     struct progress *progress; /* the first worker's only */
-    struct agg *agg;           /* the first worker's are those of the scan */
-    struct series *series;     /* NULL: not asked for */
+    int64_t began_ns;
+    struct agg *agg;       /* the first worker's are those of the scan */
+    struct series *series; /* NULL: not asked for */
     int rc;
     struct err err;
 };
@@ -41,11 +43,20 @@ struct worker {
 static void show_progress(struct worker *w)
 {
     uint64_t done, total;
-    char text[96], json[96], amount[32];
+    char text[96], json[96], brief[96], amount[32], all[32], left[16], rate[32];
     if (!w->progress || !progress_due(w->progress))
         return;
     trace_progress(w->reader, &done, &total);
     units_format_bytes(amount, sizeof(amount), (double)done);
+    double share = total > 0 ? (double)done / (double)total : NAN;
+    int64_t elapsed_ns = clock_now_ns() - w->began_ns;
+    progress_time_left(left, share, elapsed_ns);
+    units_format_rate(rate, sizeof(rate), (double)done * 1e9 / (double)(elapsed_ns + 1));
+    if (total > 0)
+        snprintf(brief, sizeof(brief), "%s%s%s of %s, %s", left, left[0] ? " left, " : "", amount,
+                 units_format_bytes(all, sizeof(all), (double)total), rate);
+    else
+        snprintf(brief, sizeof(brief), "%s, %s", amount, rate);
     if (total > 0)
         snprintf(text, sizeof(text), "%.0f %% of the file, %s",
                  100.0 * (double)done / (double)total, amount);
@@ -53,7 +64,8 @@ static void show_progress(struct worker *w)
         snprintf(text, sizeof(text), "%s read", amount);
     snprintf(json, sizeof(json), "{\"read_bytes\": %llu, \"total_bytes\": %llu}",
              (unsigned long long)done, (unsigned long long)total);
-    progress_show(w->progress, text, json);
+    const struct progress_bar bar = {share, brief, NULL};
+    progress_show_bar(w->progress, &bar, text, json);
 }
 
 static int count_rows(struct worker *w, struct file_order_piece *piece,
@@ -155,6 +167,7 @@ static int open_workers(struct worker *w, const struct scan_opts *o, struct scan
     for (unsigned i = 0; i < o->threads; i++) {
         w[i].number = i;
         w[i].progress = i == 0 ? o->progress : NULL;
+        w[i].began_ns = clock_now_ns();
         w[i].agg = i == 0 ? s->agg : agg_create(o->by, s->columns);
         if (!w[i].agg)
             return err_nomem(e, "groups");

@@ -1,5 +1,5 @@
-/* Shows how far a long run is: decides when a line is due and rewrites a terminal's line. The
- * programs make the text. */
+/* Shows how far a long run is: decides when a line is due, draws the bar and rewrites a terminal's
+ * line. The programs make the text. */
 #include "lib/base/progress.h"
 
 #include <stdlib.h>
@@ -75,6 +75,47 @@ static void rewrite(struct progress *p, const char *line, size_t len)
     p->shown = len;
 }
 
+/* The columns of the terminal that a line may use. */
+static size_t columns_of(const struct progress *p)
+{
+    struct winsize ws;
+
+    return ioctl(fileno(p->out), TIOCGWINSZ, &ws) == 0 && ws.ws_col > 1 ? (size_t)ws.ws_col - 1
+                                                                        : 79;
+}
+
+void progress_show_bar(struct progress *p, const struct progress_bar *b, const char *text,
+                       const char *json)
+{
+    enum {
+        FEWEST = 5, /* cells of a bar */
+        MOST = 20
+    };
+    char line[MAX_LINE], bar[MOST + 1];
+    const char *brief = b->brief;
+
+    if (!p->rewrite) {
+        progress_show(p, text, json);
+        return;
+    }
+    size_t width = columns_of(p), rest = strlen(p->program) + strlen(" [] ");
+    if (b->briefer && rest + FEWEST + strlen(brief) > width)
+        brief = b->briefer;
+    rest += strlen(brief);
+    size_t cells = width > rest ? width - rest : 0;
+    cells = cells > MOST ? MOST : cells;
+    if (b->share >= 0 && b->share <= 1 && cells >= FEWEST) {
+        memset(bar, '-', cells);
+        memset(bar, '#', (size_t)(b->share * (double)cells));
+        bar[cells] = '\0';
+        snprintf(line, sizeof(line), "%.20s [%s] %.440s", p->program, bar, brief);
+    } else {
+        snprintf(line, sizeof(line), "%.20s: %.440s", p->program, brief);
+    }
+    size_t n = strlen(line);
+    rewrite(p, line, n < width ? n : width);
+}
+
 void progress_show(struct progress *p, const char *text, const char *json)
 {
     char line[MAX_LINE];
@@ -91,10 +132,7 @@ void progress_show(struct progress *p, const char *text, const char *json)
     size_t n = len < 0 ? 0 : (size_t)len < sizeof(line) - 1 ? (size_t)len : sizeof(line) - 2;
     if (p->rewrite) {
         /* A line that wraps cannot be rewritten: cut it at the width of the terminal. */
-        struct winsize ws;
-        size_t width = 79;
-        if (ioctl(fileno(p->out), TIOCGWINSZ, &ws) == 0 && ws.ws_col > 1)
-            width = (size_t)ws.ws_col - 1;
+        size_t width = columns_of(p);
         rewrite(p, line, n < width ? n : width);
         return;
     }
@@ -114,6 +152,21 @@ void progress_close(struct progress *p)
         return;
     progress_clear(p);
     free(p);
+}
+
+char *progress_count(char *buf, uint64_t count)
+{
+    static const char letters[] = "kMGTPE";
+    double v = (double)count;
+    int i = -1;
+
+    for (; v >= 999.5 && i < 5; i++)
+        v /= 1000;
+    if (i < 0)
+        snprintf(buf, 16, "%.0f", v);
+    else
+        snprintf(buf, 16, "%.*f%c", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, letters[i]);
+    return buf;
 }
 
 char *progress_time_left(char *buf, double done_share, int64_t elapsed_ns)

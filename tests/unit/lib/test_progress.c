@@ -103,6 +103,75 @@ static void a_terminal_line_is_rewritten(void **state)
     close(master);
 }
 
+/* What a terminal of so many columns shows of a bar. */
+static void shown_bar(char *buf, size_t cap, unsigned short columns, double share,
+                      const char *brief)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0 || grantpt(master) || unlockpt(master))
+        skip();
+    int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    if (slave < 0)
+        skip();
+    FILE *f = fdopen(slave, "r+");
+    assert_non_null(f);
+    struct winsize ws = {.ws_row = 24, .ws_col = columns};
+    assert_int_equal(ioctl(master, TIOCSWINSZ, &ws), 0);
+    struct progress *p = progress_open(f, "kvgen", PROGRESS_AUTO, 0);
+    const struct progress_bar bar = {share, brief, "brief"};
+    progress_show_bar(p, &bar, "text", "{}");
+    progress_close(p);
+    /* the line, and the blanks that wipe it: two times its length, and three returns */
+    size_t got = 0, want = cap;
+    while (got < want) {
+        ssize_t n = read(master, buf + got, cap - 1 - got);
+        assert_true(n > 0);
+        got += (size_t)n;
+        char *end = memchr(buf + 1, '\r', got - 1);
+        if (end)
+            want = 2 * (size_t)(end - buf) + 1;
+    }
+    *(char *)memchr(buf + 1, '\r', got - 1) = '\0';
+    memmove(buf, buf + 1, strlen(buf));
+    fclose(f);
+    close(master);
+}
+
+static void a_bar_takes_the_room_that_is_left(void **state)
+{
+    (void)state;
+    char buf[400];
+    shown_bar(buf, sizeof buf, 41, 0.5, "0:10 left, 1 row");
+    assert_string_equal(buf, "kvgen [#######--------] 0:10 left, 1 row");
+    shown_bar(buf, sizeof buf, 200, 0.99, "brief");
+    assert_string_equal(buf, "kvgen [###################-] brief");
+    shown_bar(buf, sizeof buf, 81, 0, "brief");
+    assert_string_equal(buf, "kvgen [--------------------] brief");
+    shown_bar(buf, sizeof buf, 81, 1, "brief");
+    assert_string_equal(buf, "kvgen [####################] brief");
+    shown_bar(buf, sizeof buf, 81, (double)NAN, "brief");
+    assert_string_equal(buf, "kvgen: brief");
+    shown_bar(buf, sizeof buf, 20, 0.5, "brief and more"); /* no room for five cells */
+    assert_string_equal(buf, "kvgen [##---] brief");
+    shown_bar(buf, sizeof buf, 19, 0.5, "brief and more");
+    assert_string_equal(buf, "kvgen: brief");
+    shown_bar(buf, sizeof buf, 10, 0.5, "brief and more");
+    assert_string_equal(buf, "kvgen: br");
+}
+
+static void counts_are_short(void **state)
+{
+    (void)state;
+    char b[16];
+    assert_string_equal(progress_count(b, 0), "0");
+    assert_string_equal(progress_count(b, 999), "999");
+    assert_string_equal(progress_count(b, 1000), "1.00k");
+    assert_string_equal(progress_count(b, 12345), "12.3k");
+    assert_string_equal(progress_count(b, 999499), "999k");
+    assert_string_equal(progress_count(b, 1234567), "1.23M");
+    assert_string_equal(progress_count(b, UINT64_MAX), "18.4E");
+}
+
 static void due_once_a_second(void **state)
 {
     (void)state;
@@ -146,6 +215,8 @@ int main(void)
         cmocka_unit_test(files_and_pipes),
         cmocka_unit_test(long_lines_are_cut),
         cmocka_unit_test(a_terminal_line_is_rewritten),
+        cmocka_unit_test(a_bar_takes_the_room_that_is_left),
+        cmocka_unit_test(counts_are_short),
         cmocka_unit_test(due_once_a_second),
         cmocka_unit_test(time_left),
     };
