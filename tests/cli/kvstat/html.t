@@ -123,7 +123,7 @@ like 'is made one' "$(page "$TMP/odd.html" texts)" '^[?][?]<'
 
 if echo 'set terminal' | gnuplot 2>&1 | grep -q svg; then
     is 'six pictures are part of it' "$(page "$TMP/a.html" pictures | grep -c '^0 0 600 400 ')" 6
-    like 'of the times, too' "$(page "$TMP/a.html" pictures)" 'Times of Tier-2: P95, and the worst response'
+    like 'of the times, too' "$(page "$TMP/a.html" pictures)" 'Times of Tier-2: P95, and the worst'
     exits 'a trace' 0 "$kvstat" --html "$TMP/t.html" "$DATA/mlperf_trace_first400.csv.zst"
     is 'has four' "$(page "$TMP/t.html" pictures | wc -l)" 4
     is 'and its tags' "$(page "$TMP/t.html" tags)" ''
