@@ -14,6 +14,7 @@
 #include "kvstat/output.h"
 #include "kvstat/report/cells.h"
 #include "lib/base/units.h"
+#include "lib/trace/trace.h"
 
 #define COLUMNS(titles) (titles), sizeof(titles) / sizeof((titles)[0])
 
@@ -225,6 +226,14 @@ static int put_run(FILE *out, const struct page *p, struct err *e)
     }
     if (users >= 0)
         fprintf(out, ", %s user%s", cell_count(number, (uint64_t)users), users != 1 ? "s" : "");
+    const char *target = figures_text(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_TARGET));
+    if (target[0]) {
+        fputs("; on ", out);
+        html_text(out, target);
+    }
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        if (figures_is(f, figure_id_tier(FIGURE_OF_ROWS, t, FIGURE_SIMULATED)))
+            fprintf(out, "; <strong class=\"doubt\">%s SIMULATED</strong>", trace_tier_text(t));
     if (figures_is(f, figure_id(FIGURE_OF_RUN, FIGURE_CUT)))
         fputs("; <strong class=\"bad\">the file is cut: this is on what is there</strong>", out);
     fputs("</p>\n", out);

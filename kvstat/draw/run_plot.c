@@ -663,7 +663,7 @@ static void choose_panels(struct plot *p)
             snprintf(title, n, "Contents of %s", p->runs > 1 ? tier : "the tiers");
             break;
         case TIMES:
-            snprintf(title, n, "Times of %s: P95, and the worst response", tier);
+            snprintf(title, n, "Times of %s: P95, and the worst", tier);
             break;
         case SERVICE:
             snprintf(title, n, "Service time of %s: P95", tier);

@@ -105,7 +105,7 @@ cat >"$TMP/run.json" <<'END'
 {"program": "kvreplay", "version": "<b>9</b>", "command": ["kvreplay", "<script>x</script> it's", "</dl></main>"],
  "host": {"name": "<h1>", "kernel": "&amp;"}, "model": {"name": "m</title><script>"}, "options": {"num-users": 50},
  "notes": ["a <note> & \"more\" ' \u001b[31m"], "tiers": [{"tier": "Tier-2", "engine": "<io>",
- "target": "/mnt/<nvme>&\"'", "device": "v\"da", "simulated": false, "flags": ["<f>"]}],
+ "target": "/mnt/<nvme>&\"'", "device": "v\"da", "simulated": false, "flags": ["<f>"]}, {"tier": "Tier-0", "simulated": true}],
  "validity": [{"figures": "device", "state": "unreliable", "why": "<i>moved</i>"}]}
 END
 exits 'texts with markup in them' 0 "$kvstat" --by user,op --run "$TMP/run.json" --html "$TMP/h.html" "$hostile"
@@ -115,6 +115,9 @@ for text in '<img src=x onerror=alert\(2\)>&"' '<script>alert\(1\)</script>&"0' 
     "kvreplay '<script>x</script> it'.*s' '</dl></main>'" "a <note> & \"more\" ' [?]\[31m" '/mnt/<nvme>&"' 'v"da' '<i>moved</i>' '50 users'; do
     like "$text is text" "$(cat "$TMP/texts")" "$text"
 done
+like 'what was simulated stands in front' "$(cat "$TMP/texts")" '; on /mnt/<nvme>.*; Tier-0 SIMULATED$'
+exits 'in a comparison too' 0 "$kvstat" --compare "$hostile" --html "$TMP/hc.html" "$hostile"
+is 'they are no markup' "$(page "$TMP/hc.html" tags)" ''
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,User\n0.0,Read,1,Tier-2,k,Decode,\377\001<\n' >"$TMP/odd.csv"
 exits 'a user that is no text' 0 "$kvstat" --by user --html "$TMP/odd.html" "$TMP/odd.csv"
 like 'is made one' "$(page "$TMP/odd.html" texts)" '^[?][?]<'
@@ -123,7 +126,7 @@ like 'is made one' "$(page "$TMP/odd.html" texts)" '^[?][?]<'
 
 if echo 'set terminal' | gnuplot 2>&1 | grep -q svg; then
     is 'six pictures are part of it' "$(page "$TMP/a.html" pictures | grep -c '^0 0 600 400 ')" 6
-    like 'of the times, too' "$(page "$TMP/a.html" pictures)" 'Times of Tier-2: P95, and the worst response'
+    like 'of the times, too' "$(page "$TMP/a.html" pictures)" 'Times of Tier-2: P95, and the worst'
     exits 'a trace' 0 "$kvstat" --html "$TMP/t.html" "$DATA/mlperf_trace_first400.csv.zst"
     is 'has four' "$(page "$TMP/t.html" pictures | wc -l)" 4
     is 'and its tags' "$(page "$TMP/t.html" tags)" ''

@@ -90,7 +90,7 @@ fi
 mkdir -p "$TMP/caught"
 printf '#!/bin/sh\ncat >"%s/caught/script"\nexec cat "%s/a.svg"\n' "$TMP" "$TMP" >"$TMP/caught/gnuplot" && chmod +x "$TMP/caught/gnuplot"
 exits 'a stall of 2 s' 0 env PATH="$TMP/caught:$PATH" "$kvstat" --plot "$TMP/stall.svg" "$TMP/stall.csv"
-like 'has a title of its own' "$(cat "$TMP/caught/script")" "^set key title 'Times of Tier-2: P95, and the worst response'"
+like 'has a title of its own' "$(cat "$TMP/caught/script")" "^set key title 'Times of Tier-2: P95, and the worst'"
 ok 'and a point at its height' awk '/^set key title/ { times = /Times of/ } times && $2 > 1950 && $2 < 2050 { found = 1 }
     END { exit !found }' "$TMP/caught/script"
 

@@ -54,6 +54,10 @@ survives "kvreplay, a slab" "$BIN/kvreplay" --nvme "$TMP/d" --layout slab -o "$T
 survives "kvstat, text" "$BIN/kvstat" "$TMP/r.csv.zst"
 survives "kvstat, JSON" "$BIN/kvstat" --json --run "$TMP/s.json" --by user --reuse "$TMP/r.csv.zst"
 survives "kvstat, CSV" "$BIN/kvstat" --csv --interval 0.1 "$TMP/r.csv.zst"
+# Without gnuplot, whose memory is its own.
+exits "kvstat, a page: works" 0 env PATH="$TMP" "$BIN/kvstat" --html "$TMP/o.html" "$TMP/r.csv.zst"
+ok "kvstat, a page: no crash" env PATH="$TMP" LD_PRELOAD="$lib" FAIL_MALLOC="${FIRST:-1}:${STEP:-61}" "$BIN/kvstat" \
+    --html "$TMP/o.html" "$TMP/r.csv.zst"
 survives "kvstat, a comparison" "$BIN/kvstat" --compare "$TMP/r.csv.zst" "$TMP/r.csv.zst"
 survives "kvstat, a summary" "$BIN/kvstat" "$TMP/g.json"
 survives "kvprecond" "$BIN/kvprecond" --size 1M --summary "$TMP/o.json" "$TMP/p"
