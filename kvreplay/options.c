@@ -339,6 +339,16 @@ static const struct opt table[] = {
      .max = 1 << 24,
      .marks = AUTOSCALE_ONLY,
      .help = "Most users that are tried."},
+    {.name = "search-time",
+     .type = OPT_DURATION,
+     .offset = AT(search_time_ns),
+     .arg = "TIME",
+     .def = "0",
+     .max = 1e15,
+     .marks = AUTOSCALE_ONLY,
+     .help =
+         "Time after which no other step begins: the best number of users so far is the answer. "
+         "0: until it is found."},
     {.name = "storage-p95",
      .type = OPT_DURATION,
      .offset = AT(storage_p95_ns),
@@ -362,7 +372,8 @@ static const struct opt table[] = {
      .def = "0.8",
      .max = 1,
      .marks = AUTOSCALE_ONLY,
-     .help = "Saturation from which on a step is recorded as saturated."},
+     .help = "Saturation from which on a step is recorded as saturated. Where it is given, "
+             "--autoscale qos takes it for a limit, too."},
     {.name = "config",
      .letter = 'c',
      .type = OPT_TEXT,
@@ -582,6 +593,7 @@ static int read_config(const struct opt_parser *p, struct options *o, struct err
         return rc;
     for (size_t i = 0; (warning = conf_warning(c, i)) != NULL; i++)
         fprintf(stderr, "kvreplay: %s\n", warning);
+    o->saturation_limits = opt_given(p, "target-saturation");
     o->scale_up = conf_f64(c, "autoscaler.scale_up_factor");
     o->scale_down = conf_f64(c, "autoscaler.scale_down_factor");
     o->min_users = (uint64_t)conf_i64(c, "autoscaler.min_users");
