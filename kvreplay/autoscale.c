@@ -40,7 +40,8 @@ struct autoscale {
     int64_t began_ns, began_wall_ns;
     struct step step[2 * SEARCH_STEPS]; /* with those that confirm an answer, or do not */
     unsigned steps;
-    bool bytes; /* the traces have no tokens: throughput is bytes moved */
+    bool timed_out; /* --search-time is over */
+    bool bytes;     /* the traces have no tokens: throughput is bytes moved */
     bool failed, interrupted, rejected;
 };
 
@@ -78,8 +79,8 @@ static double autoscale_larger(double a, double b)
 }
 
 /* The largest of the P95s and of the waiting requests, each as a share of its limit; NAN: nothing
- * to judge by. Damped while throughput still rises. */
-static double autoscale_saturation(const struct autoscale *a, const struct replay_figures *f)
+ * to judge by. */
+static double autoscale_share(const struct autoscale *a, const struct replay_figures *f)
 {
     double share = NAN;
     if (f->read_p95_ns != TRACE_NONE)
@@ -88,6 +89,13 @@ static double autoscale_saturation(const struct autoscale *a, const struct repla
         share = autoscale_larger(share, (double)f->write_p95_ns / (double)a->o->write_p95_ns);
     if (a->o->queue_limit > 0)
         share = autoscale_larger(share, (double)f->waiting / (double)a->o->queue_limit);
+    return share;
+}
+
+/* The same, damped while throughput still rises. */
+static double autoscale_saturation(const struct autoscale *a, const struct replay_figures *f)
+{
+    double share = autoscale_share(a, f);
     return a->search.flattened ? share : share * AUTOSCALE_DAMPED;
 }
 
@@ -118,11 +126,15 @@ static const char *autoscale_reason(const struct autoscale *a, char *buf, size_t
 
     if (a->search.next)
         snprintf(buf, n, "interrupted before the end of the search");
+    else if (!found && a->timed_out)
+        snprintf(buf, n, "no number of users was served %s before --search-time was over", wanted);
     else if (!found && a->o->min_users > 1)
         snprintf(buf, n, "not even %" PRIu64 " users, the fewest allowed, are served %s",
                  a->o->min_users, wanted);
     else if (!found)
         snprintf(buf, n, "not even one user is served %s", wanted);
+    else if (a->timed_out)
+        snprintf(buf, n, "the best so far when --search-time was over");
     else if (found->users == a->search.o.max)
         snprintf(buf, n, "the most users allowed: %s", a->search.reason);
     else
@@ -271,6 +283,8 @@ static bool autoscale_within(const struct autoscale *a, const struct replay_figu
 
     for (unsigned i = 0; i < TRACE_QOSES; i++)
         within &= a->qos_limit_ns[i] == 0 || f->end_to_end_p95_ns[i] <= a->qos_limit_ns[i];
+    if (a->o->saturation_limits)
+        within &= !(autoscale_share(a, f) > a->o->target_saturation);
     return within;
 }
 
@@ -431,8 +445,13 @@ static int autoscale_search(struct autoscale *a, int *status, struct err *e)
                                                    .scale_down = o->scale_down});
     do {
         a->rejected = false;
-        while (rc == 0 && a->search.next && !a->interrupted)
+        while (rc == 0 && a->search.next && !a->interrupted && !a->timed_out) {
             rc = autoscale_step(a, e);
+            a->timed_out = o->search_time_ns > 0 && a->search.next &&
+                           clock_now_ns() - a->began_ns >= o->search_time_ns;
+        }
+        if (a->timed_out && !a->interrupted)
+            a->search.next = 0;
         if (rc < 0)
             return rc;
         if (a->interrupted || !search_answer(&a->search))

@@ -368,6 +368,15 @@ static const struct opt table[] = {
      .max = 1 << 24,
      .marks = AUTOSCALE_ONLY,
      .help = "With --autoscale: most users to try."},
+    {.name = "search-time",
+     .type = OPT_DURATION,
+     .offset = AT(search_time_ns),
+     .arg = "TIME",
+     .def = "0",
+     .max = 1e15,
+     .marks = AUTOSCALE_ONLY,
+     .help = "With --autoscale: begin no step after this time. The best number of users so far "
+             "is then the answer; 0: search until it is found."},
     {.name = "storage-p95",
      .type = OPT_DURATION,
      .offset = AT(storage_p95_ns),
@@ -392,7 +401,7 @@ static const struct opt table[] = {
      .max = 1,
      .marks = AUTOSCALE_ONLY,
      .help = "With --autoscale: saturation, from 0 to 1, from which a step counts as "
-             "saturated."},
+             "saturated. Where given, --autoscale qos takes it as a limit, too."},
     {.name = "config",
      .letter = 'c',
      .type = OPT_TEXT,
@@ -675,6 +684,7 @@ static int read_config(const struct opt_parser *p, struct options *o, struct err
         return rc;
     for (size_t i = 0; (warning = conf_warning(c, i)) != NULL; i++)
         fprintf(stderr, "kvreplay: %s\n", warning);
+    o->saturation_limits = opt_given(p, "target-saturation");
     o->scale_up = conf_f64(c, "autoscaler.scale_up_factor");
     o->scale_down = conf_f64(c, "autoscaler.scale_down_factor");
     o->min_users = (uint64_t)conf_i64(c, "autoscaler.min_users");

@@ -78,9 +78,10 @@ struct options {
     enum search_mode autoscale;
     const char *each;
     int64_t each_timeout_ns;
-    int64_t step_warmup_ns, step_duration_ns, storage_p95_ns;
+    int64_t step_warmup_ns, step_duration_ns, search_time_ns, storage_p95_ns;
     uint64_t start_users, max_users;
     double target_saturation;
+    bool saturation_limits; /* --target-saturation was given */
     struct opt_list qos_p95;
     uint64_t min_users, queue_limit;
     double scale_up, scale_down;

@@ -52,6 +52,32 @@ zstd -dcq "$DATA/sharegpt_dummy_250.json.zst" >conversations
 run sharegpt --model tiny-1b --dataset-path conversations
 ok 'kvbench: sharegpt: lasts as long as it was told' awk -v s="$(json sharegpt.json .summary.elapsed_time)" 'BEGIN { exit !(s >= 0.95) }'
 is 'kvbench: sharegpt: by beginning again' "$(json sharegpt.json .kvgen.requests.issued)" 500
+# A drive of its own kind, since the search needs one that serves somebody.
+mkdir -p simulated
+printf '#!/bin/sh\nshift 2\nexec "%s" --spin 0 --lateness-budget 1h --tier-engine "2=sim:$SPEED" "$@"\n' "$BIN/kvreplay" >simulated/kvreplay
+chmod +x simulated/kvreplay
+ln -s "$BIN/kvgen" "$BIN/kvstat" "$BIN/kvprecond" simulated
+mkdir programs
+ln -s ../simulated programs/bin
+autoscaled() {
+    exits "kvbench: a search, $1" "$2" env BUILD="$TMP/programs" SPEED="$1" "$examples/kvbench" --model tiny-1b --num-users 2 \
+        --duration 5 --gpu-mem-gb 0 --cpu-mem-gb 0 --generation-mode none --storage-capacity-gb 1 --seed 7 --cache-dir objects \
+        --enable-autoscaling --xlsx-output search.xlsx --output search.json --config limits.yaml
+}
+# A busy machine takes long even so.
+printf 'saturation_detection:\n  read_latency_p95_threshold_ms: %s\n' 60000 >limits.yaml
+autoscaled lat=1us 0
+json_like search.json <<'END'
+kvbench: a search: the answer's run, told by kvgen | .kvgen.requests.issued > 0 | true
+kvbench: by kvstat   | .kvstat.run.users == .kvreplay.autoscaling.users, .kvstat.run.users > 0 | true true
+kvbench: and as the benchmark does | .summary.total_requests > 0 | true
+END
+stderr_like 'kvbench: a search: in --duration' '--search-time 5s'
+ok 'kvbench: a search: the spreadsheet' sh -c 'test -s search.xlsx || test -s search.csv'
+rm search.json
+printf 'saturation_detection:\n  read_latency_p95_threshold_ms: %s\n' 100 >limits.yaml
+autoscaled lat=2s 1
+is 'kvbench: a search without an answer has its steps' "$(json search.json '.kvreplay.autoscaling.users, .kvstat')" 'null null'
 exits 'kvbench: all of it fits into memory' 0 "$examples/kvbench" --model tiny-1b --num-users 2 --duration 1 \
     --cpu-mem-gb 1 --generation-mode none --seed 7 --cache-dir objects --output memory.json
 stderr_like 'kvbench: and says nothing of the drive' '^kvbench: nothing went to storage, memory held it all'
