@@ -137,7 +137,7 @@ is 'fast-enough: the read bandwidth is that of kvreplay' \
 is 'fast-enough: nothing stays on the drive' "$(find objects -name '*.kv' 2>/dev/null)" ''
 # Where the machine is busy for long, answers come too late.
 quick() {
-    BUILD=$TMP/drive SPEED=lat=1us "$examples/fast-enough.sh" -m tiny-1b -u 30 -t 6 -g fast -d objects -o quick >stdout || {
+    BUILD=$TMP/drive SPEED=lat=1us "$examples/fast-enough.sh" -m tiny-1b -u 30 -t 6 -g fast -d objects -o quick.out >stdout || {
         tail -5 stdout
         return 1
     }
@@ -152,7 +152,7 @@ stdout_like 'fast-enough: and says what that is' '^Caution: 1 of 1 run not valid
 # Answers that come too late are a FAIL, whatever the few operations show.
 slow() {
     status=0
-    BUILD=$TMP/drive SPEED=bw=1GB/s "$examples/fast-enough.sh" -m tiny-1b -u 8 -t 5 -d objects -o slow >stdout || status=$?
+    BUILD=$TMP/drive SPEED=bw=1GB/s "$examples/fast-enough.sh" -m tiny-1b -u 8 -t 5 -d objects -o slow.out >stdout || status=$?
     tail -5 stdout
     [ "$status" = 1 ] && grep -Eq '^Bottleneck: storage' stdout
 }
