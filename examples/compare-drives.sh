@@ -1,5 +1,5 @@
 #!/bin/sh
-# compare-drives.sh - Which of two drives is better under the same load, and by more than the noise?
+# compare-drives.sh - Which of two drives is better, and by more than the noise?
 #
 # Usage: compare-drives.sh [OPTION]... DIR1 DIR2
 #
@@ -9,13 +9,15 @@
 #   -t SECONDS   length of each run (default: 60)
 #   --trials N   runs on each drive (default: 3)
 #   -o OUT       folder for trace, results and reports (default: kvtrace-compare-drives)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free on both, less a reserve)
+#   --storage-capacity-gb GiB   what the cache may fill (default: what is free on both,
+#                less a reserve)
 #   --print      show the pipeline, run nothing
 #
-# Both replay one trace, in turn (A B B A ...), so that what else happens on the machine meets both alike.
-# kvstat --compare shows each figure's change and whether it exceeds the noise of the trials (99 %, corrected
-# for the number of figures); the last line says in words which drive is better, and in what. With no memory tiers,
-# the read bandwidth tells drives apart best; do not buy by a difference that is marked as noise.
+# Both replay one trace, in turn (A B B A ...), so that what else happens on the machine
+# meets both alike. kvstat --compare shows each figure's change and whether it exceeds the
+# noise of the trials (99 %, corrected for the number of figures); the last line says in
+# words which drive is better, and in what. With no memory tiers, the read bandwidth tells
+# drives apart best; do not buy by a difference that is marked as noise.
 #
 # Example:
 #   examples/compare-drives.sh -u 20 /mnt/old/kv /mnt/new/kv

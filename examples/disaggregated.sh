@@ -3,17 +3,20 @@
 #
 # Usage: disaggregated.sh [OPTION]... [DIR]
 #
-#   DIR, -d DIR  where the objects of storage go (default: the folder that discover.sh proposes)
+#   DIR, -d DIR  where the objects of storage go (default: the folder that kvtrace
+#                discover proposes)
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
 #   -u USERS     users at once (default: 20)
 #   -t SECONDS   length of each run (default: 30)
 #   -o OUT       folder for traces, results and reports (default: kvtrace-disaggregated)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a reserve)
+#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#                reserve)
 #   --print      show the pipeline, run nothing
 #
-# A prefill node computes the cache and writes it out; a decode node only reads what others wrote. Prefill nodes need
-# write bandwidth, decode nodes read bandwidth and short reads. Size the drives of each kind of node by
-# its own line; the third line is one node that does both, for comparison.
+# A prefill node computes the cache and writes it out; a decode node only reads what
+# others wrote. Prefill nodes need write bandwidth, decode nodes read bandwidth and short
+# reads. Size the drives of each kind of node by its own line; the third line is one node
+# that does both, for comparison.
 #
 # Example:
 #   examples/disaggregated.sh -u 10 /mnt/nvme/kv

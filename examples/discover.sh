@@ -6,13 +6,16 @@
 #   --json       for programs: one line, sizes in bytes, the proposal in GiB
 #   --print      show the commands that it asks, and end
 #
-# Shows GPUs (by nvidia-smi), memory, NVMe devices, and the file systems on disks that can be written
-# to, and proposes --gpu-mem-gb, --cpu-mem-gb, --storage-capacity-gb and a directory for --nvme:
-#   GPU       half of what is free on the first one: the model's weights want the rest; 0 without a GPU
+# Shows GPUs (by nvidia-smi), memory, NVMe devices, and the file systems on disks that can
+# be written to, and proposes --gpu-mem-gb, --cpu-mem-gb, --storage-capacity-gb and a
+# directory for --nvme:
+#   GPU       half of what is free on the first one: the model's weights want the rest; 0
+#             without a GPU
 #   memory    half of what is available: the serving engine and the system want the rest
-#   storage   three quarters of the free space of one file system, and at most what kvreplay may use there (5 % of it
-#             stay free, or half of what is free): one that you may write to, of these
-#             on NVMe if there is one, of these the one with most space
+#   storage   three quarters of the free space of one file system, and at most what
+#             kvreplay may use there (5 % of it stay free, or half of what is free): one
+#             that you may write to, of these on NVMe if there is one, of these the one
+#             with most space
 # It changes nothing. DISCOVER_ROOT=DIR reads DIR/proc and DIR/sys instead, for tests.
 #
 # Example: what the proposal is, for a script

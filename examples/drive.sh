@@ -3,18 +3,22 @@
 #
 # Usage: drive.sh [OPTION]... [DIR]
 #
-#   DIR, -d DIR  a folder on the drive in question (default: the one that discover.sh proposes)
+#   DIR, -d DIR  a folder on the drive in question (default: the one that kvtrace discover
+#                proposes)
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
 #   -u USERS     requests at once (default: 8)
 #   -t SECONDS   length of the run (default: 40)
 #   -o OUT       folder for trace, result and reports (default: kvtrace-drive)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a reserve)
+#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#                reserve)
 #   --print      show the pipeline, run nothing
 #
-# All of the KV cache goes to the drive, none to memory, and a model that takes no time keeps it busy. What the drive gives
-# then is divided by what a user asks for who waits for each answer (30 ms a token): for so many users its bandwidth
-# suffices. Then ask how long they wait: fast-enough.sh has the verdict for a number of users, how-many-users.sh finds the
-# number, with memory before the drive. A new drive is faster than it will be: precondition-then-measure.sh.
+# All of the KV cache goes to the drive, none to memory, and a model that takes no time
+# keeps it busy. The bandwidth that the drive has then is divided by what one user asks
+# for, who waits for each answer (30 ms a token): it suffices for so many users. How long
+# they wait is another question: kvtrace fast-enough has the verdict for a number of
+# users, kvtrace users finds the number. A new drive is faster than it will be later:
+# kvtrace precondition.
 #
 # Example: the drive under /mnt/nvme
 #   examples/drive.sh /mnt/nvme/kv

@@ -1,5 +1,5 @@
 #!/bin/sh
-# handover.sh - Do the load generators that I have measure the same? One trace by kvreplay, sai3-bench and fio, side by side.
+# handover.sh - Do fio and sai3-bench measure the same as kvreplay?
 #
 # Usage: handover.sh [OPTION]... DIR
 #
@@ -8,11 +8,13 @@
 #   -u USERS     users at once (default: 50)
 #   -t SECONDS   length of the run (default: 60)
 #   -o OUT       folder for traces and results (default: kvtrace-handover)
-#   --storage-capacity-gb GiB   what the cache may fill (default: a third of what is free, for each client has its own copy)
+#   --storage-capacity-gb GiB   what the cache may fill (default: a third of what is free,
+#                for each client has its own copy)
 #   --print      show the pipelines, run nothing
 #
-# sai3-bench and fio are used where they are installed. Each client gets the same operations at the same times, in its own
-# form, as kvgen --format writes it. What a client can't do is said below the figures.
+# One trace by each, side by side. sai3-bench and fio are used where they are installed.
+# Each client gets the same operations at the same times, in its own form, as kvgen
+# --format writes it. What a client can't do is said below the figures.
 #
 # Example:
 #   examples/handover.sh -m tiny-1b -u 4 -t 10 /mnt/nvme/kv

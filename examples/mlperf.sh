@@ -1,5 +1,5 @@
 #!/bin/sh
-# mlperf.sh - the workloads of the MLPerf Storage KV-cache benchmark, with trials, and its results tree.
+# mlperf.sh - What does this drive give in MLPerf Storage's KV-cache workloads?
 #
 # Usage: mlperf.sh [OPTION]... [DIR]
 #

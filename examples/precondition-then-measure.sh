@@ -3,21 +3,25 @@
 #
 # Usage: precondition-then-measure.sh -s SIZE [OPTION]... [DIR]
 #
-#   -s SIZE      what kvprecond writes: twice the drive's capacity for a verdict (in passes of what is free), less for a
-#                try, for instance 64GiB
-#   DIR, -d DIR  a folder on the drive in question (default: the one that discover.sh proposes)
+#   -s SIZE      what kvprecond writes: twice the drive's capacity for a verdict (in
+#                passes of what is free), less for a try, for instance 64GiB
+#   DIR, -d DIR  a folder on the drive in question (default: the one that kvtrace discover
+#                proposes)
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
 #   -u USERS     users at once (default: 50)
 #   -t SECONDS   length of each run (default: 60)
 #   --trials N   runs before and after each (default: 3)
-#   -o OUT       folder for trace, results and reports (default: kvtrace-precondition-then-measure)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a reserve)
+#   -o OUT       folder for trace, results and reports (default:
+#                kvtrace-precondition-then-measure)
+#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#                reserve)
 #   --print      show the pipeline, run nothing
 #
-# A new or erased SSD writes faster than it ever will again. The same trace is replayed before and after a fill;
-# kvstat --compare then says which figures changed by more than the noise. If write bandwidth fell, the
-# second run is the true one: quote that. If nothing changed, the drive was in its steady state already, or SIZE was
-# too little to tell.
+# A new or erased SSD writes faster than it ever will again. The same trace is replayed
+# before and after a fill; kvstat --compare then says which figures changed by more than
+# the noise. If write bandwidth fell, the second run is the true one: quote that. If
+# nothing changed, the drive was in its steady state already, or SIZE was too little to
+# tell.
 #
 # Example:
 #   examples/precondition-then-measure.sh -s 64GiB /mnt/nvme/kv

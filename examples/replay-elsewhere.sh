@@ -1,22 +1,24 @@
 #!/bin/sh
-# replay-elsewhere.sh - How does another machine take the same load? Generates here, replays there, installs nothing.
+# replay-elsewhere.sh - How does another machine take the same load?
 #
 # Usage: replay-elsewhere.sh HOST DIR [OPTION]...
 #
-#   HOST         where ssh goes without a question; it needs nothing but glibc. "-" is this machine, unpacked
-#                into a folder of its own, to see how it goes
-#   DIR          the folder there in which objects, programs and files go; removed at the end
+#   HOST         where ssh goes without a question; it needs nothing but glibc. "-" is
+#                this machine, unpacked into a folder of its own, to see how it goes
+#   DIR          the folder there in which objects, programs and files go; removed at the
+#                end
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
 #   -u USERS     users at once (default: 50)
 #   -t SECONDS   length of the run (default: 60)
 #   -o OUT       the folder here for trace and results (default: kvtrace-replay-elsewhere)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free there, less a reserve). For several
-#                machines take what the smallest has
+#   --storage-capacity-gb GiB   what the cache may fill (default: what is free there, less
+#                a reserve). For several machines take what the smallest has
 #   --tarball FILE  what make static made (default: it is made now, from the sources)
 #   --print      show the pipeline, run nothing
 #
-# The same trace has the same digest everywhere: two laboratories that print it ran the same load. The
-# report names the host, kernel and drive of the other machine.
+# Generates here, replays there, installs nothing there. The same trace has the same
+# digest everywhere: two laboratories that print it ran the same load. The report names
+# the host, kernel and drive of the other machine.
 #
 # Example:
 #   examples/replay-elsewhere.sh server7 /mnt/nvme/kv -u 20

@@ -1,22 +1,26 @@
 #!/bin/sh
-# sharegpt-vs-synthetic.sh - Do real conversations ask the same of this machine as synthetic users?
+# sharegpt-vs-synthetic.sh - Do real conversations ask the same as synthetic users?
 #
 # Usage: sharegpt-vs-synthetic.sh -f FILE [OPTION]... [DIR]
 #
 #   -f FILE      a ShareGPT dataset (JSON, plain or zstd)
 #   -r RATE      its requests a second (default: as many as users)
-#   DIR, -d DIR  where the objects of storage go (default: the folder that discover.sh proposes)
+#   DIR, -d DIR  where the objects of storage go (default: the folder that kvtrace
+#                discover proposes)
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
 #   -u USERS     users at once (default: 50)
 #   -t SECONDS   length of each run (default: 60)
-#   -o OUT       folder for traces, results and reports (default: kvtrace-sharegpt-vs-synthetic)
+#   -o OUT       folder for traces, results and reports (default:
+#                kvtrace-sharegpt-vs-synthetic)
 #   --cpu-mem-gb GiB            host memory for the cache (default: 4)
-#   --storage-capacity-gb GiB   what the cache may fill on storage (default: what is free, less a reserve)
+#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#                reserve)
 #   --print      show the pipeline, run nothing
 #
-# Two lines to compare. Real chats are short (hundreds of tokens) and come back to what was said before: the
-# hit rate is high and storage hardly works. Synthetic users carry thousands of tokens each, the case
-# that a drive has to survive. A drive bought for the first line may disappoint under the second.
+# Two lines to compare. Real chats are short (hundreds of tokens) and come back to what
+# was said before: the hit rate is high and storage hardly works. Synthetic users carry
+# thousands of tokens each, the case that a drive has to survive. A drive bought for the
+# first line may disappoint under the second.
 #
 # Example:
 #   examples/sharegpt-vs-synthetic.sh -f ShareGPT_V3.json -u 20 /mnt/nvme/kv

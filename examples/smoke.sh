@@ -3,19 +3,22 @@
 #
 # Usage: smoke.sh [OPTION]... [DIR]
 #
-#   DIR, -d DIR  where the objects of storage go (default: the folder that discover.sh proposes)
-#   -w NAMES     only these, with commas between: storage-only three-tiers autoscale-qos autoscale-capacity
-#                saturation-8b saturation-70b rag everything sharegpt
+#   DIR, -d DIR  where the objects of storage go (default: the folder that kvtrace
+#                discover proposes)
+#   -w NAMES     only these, with commas between: storage-only three-tiers autoscale-qos
+#                autoscale-capacity saturation-8b saturation-70b rag everything sharegpt
 #   -t SECONDS   length of each check (default: 10)
 #   -u USERS     users at once (default: 8)
 #   -m MODEL     in place of the 8B and 70B models, for a first try on a small machine
-#   -f FILE      the ShareGPT dataset of the last check (default: the small one of the source tree)
+#   -f FILE      the ShareGPT dataset of the last check (default: the small one of the
+#                source tree)
 #   -o OUT       folder for what the checks leave (default: kvtrace-smoke)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a reserve)
+#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#                reserve)
 #   --print      show the pipelines, run nothing
 #
-# A line for each check: what it saw, and ok or FAILED. They show that the machine and the programs work together; for
-# numbers to trust take suite.sh with trials.
+# A line for each check: what it saw, and ok or FAILED. They show that the machine and the
+# programs work together; for numbers to trust take kvtrace suite with trials.
 # Exit status: 0 all checks are ok, 1 one failed.
 #
 # Example:

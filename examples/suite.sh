@@ -1,28 +1,35 @@
 #!/bin/sh
-# suite.sh - What is each part of the memory hierarchy worth? Nine scenarios on this machine, and one table.
+# suite.sh - What is each part of the memory hierarchy worth? Nine scenarios, one table.
 #
 # Usage: suite.sh [OPTION]... [DIR]
 #
-#   DIR, -d DIR  where the objects of storage go (default: the folder that discover.sh proposes)
-#   -m MODEL     the model (default: llama3.1-8b; kvgen --list-models, or a Hugging Face config.json)
+#   DIR, -d DIR  where the objects of storage go (default: the folder that kvtrace
+#                discover proposes)
+#   -m MODEL     the model (default: llama3.1-8b; kvgen --list-models, or a Hugging Face
+#                config.json)
 #   -u USERS     users at once (default: 50)
 #   -t SECONDS   length of each run (default: 60)
-#   -w NAMES     only these, with commas between: gpu-only cpu-only storage-only gpu-cpu cpu-storage
-#                gpu-cpu-storage storage-saturation production autoscale
-#   --trials N   each scenario so often (default: 1); storage varies much from run to run, three to five are the rule
+#   -w NAMES     only these, with commas between: gpu-only cpu-only storage-only gpu-cpu
+#                cpu-storage gpu-cpu-storage storage-saturation production autoscale
+#   --trials N   each scenario so often (default: 1); storage varies much from run to run,
+#                three to five are the rule
 #   --xlsx       the table of all runs as OUT/suite.xlsx besides
-#   -o OUT       folder for results (default: kvtrace-suite): kvstat OUT has a row for each; traces, logs and
-#                summaries are in OUT/.work
-#   --gpu-mem-gb GiB, --cpu-mem-gb GiB   sizes of the memory tiers (default: what discover.sh proposes)
-#   --storage-capacity-gb GiB            what the cache may fill on storage (default: what is free, less a reserve)
+#   -o OUT       folder for results (default: kvtrace-suite): kvstat OUT has a row for
+#                each; traces, logs and summaries are in OUT/.work
+#   --gpu-mem-gb GiB            size of the GPU's tier (default: what kvtrace discover
+#                proposes)
+#   --cpu-mem-gb GiB            size of the host memory's tier (default: likewise)
+#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#                reserve)
 #   --print      show the pipelines, run nothing
 #
-# What to look at: "answer P95 s" is what users feel, from question to last token. "Tier-2 read" (GiB/s) and the
-# 95th percentiles of its reads, "P95 ms" for the whole of one and "device ms" for the drive's part, are the
-# drive. A tier is worth its money when the rows with it answer sooner than the rows without.
-# Where requests queue, the machine is overloaded: its latencies say little, its GiB/s much. Where it is generation,
-# storage is fast enough for this load.
-# Without a GPU its tier is simulated: such rows are marked, and left out of the conclusion.
+# What to look at: "answer P95 s" is what users feel, from question to last token. "Tier-2
+# read" (GiB/s) and the 95th percentiles of its reads, "P95 ms" for the whole of one and
+# "device ms" for the drive's part, are the drive. A tier is worth its money when the rows
+# with it answer sooner than the rows without. Where requests queue, the machine is
+# overloaded: its latencies say little, its GiB/s much. Where it is generation, storage is
+# fast enough for this load. Without a GPU its tier is simulated: such rows are marked,
+# and left out of the conclusion.
 #
 # Example:
 #   examples/suite.sh -u 20 --trials 3 /mnt/nvme/kv
