@@ -155,7 +155,8 @@ most() {
 # room FOLDER...: most of where the folder is or will be; of several the least.
 room() { for place; do df -Pk "$(there "$place")" | most; done | sort -n | head -n 1; }
 
-# inside FOLDER: where kvreplay's objects go: the folder, or where it holds other files the folder kvtrace in it.
+# inside FOLDER: where kvreplay's objects go: the folder, or where it holds other files the folder kvtrace in it. (A script
+# makes its folder for results before, since that may be one of those files.)
 inside() {
     if [ -d "$1" ] && [ ! -e "$1/.kvtrace" ] && [ -n "$(ls -A "$1" 2>/dev/null)" ]; then
         printf '%s\n' "${1%/}/kvtrace"
@@ -267,7 +268,7 @@ tried() {
 
 # served WHAT: the answer of a search, in a sentence.
 served() {
-    limits="with 95 % of storage reads within $limit"
+    limits="with 95 % of storage reads within $(echo "$limit" | sed 's/\([0-9]\)\([a-z]\)/\1 \2/')"
     if [ "$found" = 0 ]; then
         alone=$(tried 1)
         if [ "$alone" = - ]; then alone=''; else alone=": with one, 95 % of reads take up to $alone"; fi
@@ -346,7 +347,7 @@ better() {
         }
         END {
             one = ENVIRON["better_1"]; two = ENVIRON["better_2"]
-            if (device != "") printf "%s and %s are on one device, %s, so this says nothing about two drives: ", one, two, device
+            if (device != "") printf "%s and %s are on one device, %s, so this says nothing about two drives. ", one, two, device
             if (trials < 2) print "One run of each does not tell how much runs differ by chance: take --trials 3 to 5."
             else if (!tested) print "Nothing could be compared between " one " and " two "."
             else if (count[1] && count[2])
@@ -354,7 +355,7 @@ better() {
             else if (count[1]) print one " is better than " two " by more than the noise: " best(1) "."
             else if (count[2]) print two " is better than " one " by more than the noise: " best(2) "."
             else print "No difference beyond the noise between " one " and " two " in " trials " trials of each" \
-                (shows ? sprintf("; a change under %.2g %% would not have shown in half of the figures", 100 * shows) : "") "."
+                (shows ? sprintf("; a change under %.3g %% would not have shown in half of the figures", 100 * shows) : "") "."
         }'
 }
 

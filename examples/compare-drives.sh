@@ -38,10 +38,10 @@ while [ $# -gt 0 ]; do
 done
 if [ -z "$second" ]; then die 2 "two folders are needed, one on each drive (try --help)"; fi
 need kvgen kvreplay kvstat
+folders "$out/1" "$out/2"
 first=$(inside "$first") second=$(inside "$second")
 if [ "$first" = "$second" ]; then die 2 "$first: the same folder twice"; fi
 : "${storage:=$(room "$first" "$second")}"
-folders "$out/1" "$out/2"
 
 # One file system is one device, which is said before the runs; kvstat finds two file systems of one device after them.
 device() { df -Pk "$(there "$1")" | awk 'NR == 2 { print $1 }'; }

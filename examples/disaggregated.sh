@@ -30,8 +30,8 @@ while [ $# -gt 0 ]; do
     shift "$words"
 done
 need kvgen kvreplay kvstat
-propose
 folders "$out"
+propose
 
 set -- --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage" --generation-mode none
 tell "a prefill node"

@@ -32,8 +32,8 @@ while [ $# -gt 0 ]; do
     shift "$words"
 done
 need kvgen kvreplay kvstat
-propose
 folders "$out"
+propose
 
 tell "$target under $(counted "$users" request) of $model at once, for $seconds s"
 set -- --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 --arrival closed

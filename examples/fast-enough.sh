@@ -42,8 +42,8 @@ while [ $# -gt 0 ]; do
     shift "$words"
 done
 need kvgen kvreplay kvstat
-propose
 folders "$out"
+propose
 
 tell "$(counted "$users" user) of $model for $seconds s on $target"
 serve run "$users" "$seconds" --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage" \

@@ -40,8 +40,8 @@ while [ $# -gt 0 ]; do
 done
 number -x "$most"
 need kvgen kvreplay
-propose
 folders "$out"
+propose
 
 tell "users of $model with $gpu GiB of GPU memory, $cpu GiB of host memory, and storage on $target"
 search "$limit" "$most" "$seconds" --model "$model" --gpu-mem-gb "$gpu" --cpu-mem-gb "$cpu" --storage-capacity-gb "$storage"

@@ -40,8 +40,8 @@ while [ $# -gt 0 ]; do
     shift "$words"
 done
 need kvgen kvreplay kvstat
-propose
 folders "$out"
+propose
 
 # workload NAME: model m, users n, GiB of CPU tier c, concurrent allocations a, generation g, seconds t.
 workload() {

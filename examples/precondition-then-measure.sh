@@ -39,8 +39,8 @@ while [ $# -gt 0 ]; do
 done
 if [ -z "$size" ]; then die 2 "-s SIZE is needed (try --help)"; fi
 need kvgen kvreplay kvstat kvprecond
-propose
 folders "$out/before" "$out/after"
+propose
 
 # rounds FOLDER: the same trace so often, into FOLDER.
 rounds() {

@@ -40,8 +40,8 @@ done
 if [ -z "$dataset" ]; then die 2 "-f FILE is needed (try --help)"; fi
 if [ ! -r "$dataset" ]; then die 2 "-f $dataset: cannot be read"; fi
 need kvgen kvreplay kvstat
-propose
 folders "$out"
+propose
 
 set -- --model "$model" --gpu-mem-gb 0 --cpu-mem-gb "$cpu" --storage-capacity-gb "$storage" --generation-mode none
 tell "synthetic users"

@@ -37,11 +37,11 @@ while [ $# -gt 0 ]; do
     shift "$words"
 done
 need kvgen kvreplay kvstat
+folders "$out"
 propose
 : "${names:=storage-only,three-tiers,autoscale-qos,autoscale-capacity,saturation-8b,saturation-70b,rag,everything,sharegpt}"
 : "${dataset:=$examples/../tests/data/sharegpt_dummy_250.json.zst}"
 small=${model:-llama3.1-8b} large=${model:-llama3.1-70b-instruct}
-folders "$out"
 failed=0 checked=0
 
 # sees NAME TEXT CONDITION: the verdict on one check; CONDITION is words for test(1).

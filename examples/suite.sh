@@ -47,12 +47,12 @@ while [ $# -gt 0 ]; do
     shift "$words"
 done
 need kvgen kvreplay kvstat
+work=$out/.work
+folders "$out" "$work"
 propose
 : "${names:=gpu-only,cpu-only,storage-only,gpu-cpu,cpu-storage,gpu-cpu-storage,storage-saturation,production,autoscale}"
 # A machine without a GPU still has its scenarios: a tier of 16 GiB, simulated.
 if [ "$gpu" = 0 ]; then gpu=16; fi
-work=$out/.work
-folders "$out" "$work"
 
 # scenario NAME: the sizes, and how long a token takes to generate. "none" for storage takes it away:
 # what fits nowhere is then deleted and has to be written anew. Generation "none" leaves only the moving

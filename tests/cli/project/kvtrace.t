@@ -83,6 +83,10 @@ exits 'a folder with files' 0 "$BIN/kvtrace" drive -m tiny-1b -u 2 -t 2 -o answe
 stdout_like 'a folder in it' '^This drive .mount/kvtrace. '
 is 'the files stay alone' "$(ls -A mount) $(cat mount/file)" 'file mine'
 
+mkdir here
+exits 'an empty folder in which one stands' 0 sh -c "cd here && exec '$BIN/kvtrace' drive -m tiny-1b -u 2 -t 2 ."
+is 'keeps the results' "$(ls -A here)" kvtrace-drive
+
 # Called by another name, from a link somewhere else.
 mkdir links
 ln -s "$BIN/kvtrace" links/kvtrace

@@ -280,7 +280,7 @@ stdout_like 'compare-drives: a line for each drive' '^two '
 stdout_like 'compare-drives: the verdict of kvstat' '^[0-9]+ of [0-9]+ figures that could be tested'
 answers='No difference beyond the noise between one and two|(one|two) is better than'
 like 'compare-drives: ends with an answer' "$(tail -1 stdout)" \
-    "^one and two are on one device, [^ ]+, so this says nothing about two drives: ($answers|Mixed: by more than the noise, one is|Nothing could be comp)"
+    "^one and two are on one device, [^ ]+, so this says nothing about two drives[.] ($answers|Mixed: by more than the noise, one is|Nothing could be comp)"
 stderr_like 'compare-drives: one device, said at the start' '^compare-drives.sh: both folders are on one device, [^ ]+: '
 ended 'compare-drives: a slow one and a quick one' 0 apart
 like 'compare-drives: which is better' "$(tail -1 apart.answer)" '^quick is better than slow by more than the noise: '
