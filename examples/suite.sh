@@ -154,11 +154,12 @@ fi
 
 sed "$(sed -n 's/^\([^ ]*\) .* simulated .*/s|^\1 .*|\& (simulated)|;/p' "$work/conclusion")" "$table"
 if [ -s "$out/autoscale.json" ]; then
-    echo "autoscale: $(sed -n 's/^kvreplay: //p' "$work/autoscale.log" | tail -1) (95 % of storage reads within 100 ms)"
+    found=$(pick autoscaling.users <"$out/autoscale.json" | sed 's/^-$/0/')
+    echo "autoscale: $(counted "$found" user) with 95 % of storage reads within 100 ms"
 fi
 if [ "$trials" -gt 1 ]; then echo "mean of $trials trials each; their spread is in $out/*.trials.txt"; fi
 # shellcheck disable=SC2086
 if [ "$xlsx" = yes ] && [ -n "$results" ]; then kvstat --xlsx "$out/suite.xlsx" $results >/dev/null; fi
 echo
 caution
-conclude
+if [ -s "$work/conclusion" ]; then conclude; fi

@@ -73,7 +73,7 @@ done <commands
 # What is printed works as it stands there.
 "$BIN/kvtrace" drive --print -m tiny-1b -u 2 -t 2 -o answer objects >printed
 PATH=$BIN:$PATH exits 'the printed pipeline' 0 sh -e printed
-stdout_like 'has its report' 'Tier-2'
+stdout_like 'has its report' 'Tier-2|Storage read'
 ok 'and its result' test -s answer/drive.result.csv.zst
 
 # A folder with files of others, as a mount point: a folder in it is used and goes again, the files stay.
