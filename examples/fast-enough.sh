@@ -72,8 +72,8 @@ if [ "$mode" = none ]; then
 else
     came=$(awk -v n="$ideal" -v x="$answers" 'BEGIN {
         if (x >= 0.9 * n) { print "enough"; exit }
-        p = exp(n * log(0.1))                           # binomial, term by term
-        if (p == 0) { print "late"; exit }              # many expected: any lack of this size is no chance
+        if (n > 300) { print (x - 0.9 * n) / sqrt(0.09 * n) < -1.645 ? "late" : "few"; exit } # normal, its fifth percent
+        p = exp(n * log(0.1)) # binomial, term by term
         for (k = 0; k <= x; k++) { sum += p; p *= (n - k) / (k + 1) * 9 }
         print sum < 0.05 ? "late" : "few"
     }')
