@@ -1,4 +1,4 @@
-# kvtrace: one library, four programs. The lists below are the map of the project.
+# kvtrace: one library, four programs, and a script as front door. The lists below are the map of the project.
 #   make            programs in build/bin       make check      all tests
 #   make asan tsan  all tests under sanitizers  make lint       formatting, cppcheck, shell, man pages
 #   make bench      benchmarks (they print ratios, they judge nothing)
@@ -56,7 +56,9 @@ KVPRECOND_FOLDERS := kvprecond
 kvprecond := kvprecond options plan fill_target fill steady rounds run_progress report
 
 PROGRAMS := kvgen kvreplay kvstat kvprecond
-MANPAGES := kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.5 kvtrace.7
+# A script that runs the others of examples/, beside which it lies; in a bin/ it is a link to there.
+FRONT    := kvtrace
+MANPAGES := kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace.5 kvtrace.7
 
 # ---- flags ----
 WARN := -Wall -Wextra -Wshadow -Wvla -Wformat=2 -Wundef -Wstrict-prototypes -Wmissing-prototypes \
@@ -137,7 +139,7 @@ STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 .PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build lint bench fuzz coverage completions install uninstall dist deb static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: options $(BINS) $(BUILD)/kvstat/report/xlsx_none.o
+all: options $(BINS) $(BUILD)/bin/$(FRONT) $(BUILD)/kvstat/report/xlsx_none.o
 
 # What the host allows, said once, and a build that starts anew when the flags change.
 options:
@@ -165,6 +167,9 @@ $(BUILD)/bin/kvprecond $(BUILD)/static/bin/kvprecond: $(call objs,$(KVPRECOND_FO
 $(BINS) $(STATIC):
 	@mkdir -p $(@D)
 	$(LINK)
+
+$(BUILD)/bin/$(FRONT): examples/$(FRONT)
+	@mkdir -p $(@D) && ln -sf $(abspath $<) $@
 
 $(LIB): $(LIB_OBJS)
 	@rm -f $@
@@ -279,24 +284,29 @@ lint:
 
 # ---- install, distribution ----
 completions: all
-	@.ci/packaging/completions $(BUILD)/bin $(BUILD)/completions $(PROGRAMS)
+	@.ci/packaging/completions $(BUILD)/bin $(BUILD)/completions $(PROGRAMS) $(FRONT)
 
 # Where each shell looks: DIR/PROGRAM, with the shell's own prefix and suffix.
 COMPLETIONS := bash-completion/completions/ zsh/site-functions/_ fish/vendor_completions.d/
-complete_as  = $(foreach p,$(PROGRAMS),$(addprefix $(DESTDIR)$(PREFIX)/share/,$(join $(COMPLETIONS),$(p) $(p) $(p).fish)))
+complete_as  = $(foreach p,$(PROGRAMS) $(FRONT),$(addprefix $(DESTDIR)$(PREFIX)/share/,$(join $(COMPLETIONS),$(p) $(p) $(p).fish)))
 
+# The scripts run from libexec; people find them under doc, by a link.
 install: completions
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/doc/kvtrace/examples
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/kvtrace $(DESTDIR)$(PREFIX)/share/doc/kvtrace
 	install -m 755 $(BINS) $(DESTDIR)$(PREFIX)/bin
+	cp -R examples/. $(DESTDIR)$(PREFIX)/libexec/kvtrace
+	rm $(DESTDIR)$(PREFIX)/libexec/kvtrace/quickstart.sh # it builds from the sources
+	ln -sf ../libexec/kvtrace/$(FRONT) $(DESTDIR)$(PREFIX)/bin/$(FRONT)
 	for p in $(MANPAGES); do d=$(DESTDIR)$(PREFIX)/share/man/man$${p##*.}; install -d $$d && \
 	    install -m 644 man/$$p $$d || exit 1; done
 	for f in $(complete_as); do case $$f in */bash-*) s=bash;; */zsh/*) s=zsh;; *) s=fish;; esac; \
 	    install -D -m 644 $(BUILD)/completions/$$s/$${f##*/} $$f || exit 1; done
 	install -m 644 README.md CHANGELOG.md LICENSE $(DESTDIR)$(PREFIX)/share/doc/kvtrace
-	cp -R examples/. $(DESTDIR)$(PREFIX)/share/doc/kvtrace/examples
-	rm $(DESTDIR)$(PREFIX)/share/doc/kvtrace/examples/quickstart.sh # it builds from the sources
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/kvtrace/examples
+	ln -s ../../../libexec/kvtrace $(DESTDIR)$(PREFIX)/share/doc/kvtrace/examples
 uninstall:
-	cd $(DESTDIR)$(PREFIX)/bin && rm -f $(PROGRAMS)
+	cd $(DESTDIR)$(PREFIX)/bin && rm -f $(PROGRAMS) $(FRONT)
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/kvtrace
 	for p in $(MANPAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/kvtrace
 	rm -f $(complete_as)
@@ -325,6 +335,7 @@ STATIC_DIR  := $(BUILD)/static/$(STATIC_NAME)
 static: completions $(STATIC)
 	rm -rf $(STATIC_DIR) && mkdir -p $(STATIC_DIR)/man
 	cp -R $(BUILD)/static/bin $(STATIC_DIR) && strip $(STATIC_DIR)/bin/*
+	ln -s ../examples/$(FRONT) $(STATIC_DIR)/bin/$(FRONT)
 	cp $(addprefix man/,$(MANPAGES)) $(STATIC_DIR)/man
 	cp -R $(BUILD)/completions examples README.md LICENSE $(STATIC_DIR)
 	rm $(STATIC_DIR)/examples/quickstart.sh # it builds from the sources

@@ -2,6 +2,7 @@
 # install-deps.sh - installs the packages that kvtrace needs and that this machine lacks, and no others.
 #
 #   ./install-deps.sh              to build: a C compiler, make, pkg-config and the libraries
+#   ./install-deps.sh --pictures   and gnuplot, with which kvstat draws
 #   ./install-deps.sh --tests      and to run tests/run
 #   ./install-deps.sh --lint       and for make lint, make fuzz and a build with clang
 #   ./install-deps.sh --packaging  and for make deb (Debian and Ubuntu)
@@ -21,9 +22,10 @@ die() {
     exit "$status"
 }
 
-list=no with_tests=no with_lint=no with_packaging=no with_cross=no
+list=no with_pictures=no with_tests=no with_lint=no with_packaging=no with_cross=no
 for arg; do
     case $arg in
+    --pictures) with_pictures=yes ;;
     --tests) with_tests=yes ;;
     --lint) with_lint=yes ;;
     --packaging) with_packaging=yes ;;
@@ -42,6 +44,7 @@ if command -v apt-get >/dev/null; then
     system=apt
     names="gcc libc6-dev make pkg-config zstd libzstd-dev libcsv-dev libjson-c-dev liburing-dev libyaml-dev
         libxxhash-dev libxlsxwriter-dev? libhiredis-dev? zlib1g-dev?"
+    for_pictures="gnuplot-nox?"
     for_tests="libcmocka-dev perl mandoc? shellcheck? python3 mawk? gnuplot-nox? jq xxhash fio? redis-server?"
     # Newer releases have libclang-rt-dev as a package of its own, older ones have it in clang.
     for_lint="clang clang-format libclang-rt-dev cppcheck mandoc shellcheck"
@@ -51,6 +54,7 @@ elif command -v dnf >/dev/null; then
     system=dnf
     names="gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel
         liburing-devel libyaml-devel xxhash-devel libxlsxwriter-devel? hiredis-devel? zlib-devel?"
+    for_pictures="gnuplot?"
     for_tests="libcmocka-devel perl-Test-Harness mandoc? ShellCheck? python3 gnuplot? jq xxhash fio? valkey-compat-redis? tar gzip libasan
         libubsan libtsan"
     for_lint="clang clang-tools-extra compiler-rt cppcheck mandoc ShellCheck"
@@ -59,6 +63,7 @@ elif command -v dnf >/dev/null; then
 elif command -v pacman >/dev/null; then
     system=pacman
     names="gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash libxlsxwriter? hiredis? zlib?"
+    for_pictures="gnuplot?"
     # No mandoc: on Arch it would replace man-db. The tests that want it skip themselves.
     for_tests="cmocka perl shellcheck? python gnuplot? jq fio? valkey?"
     for_lint="clang compiler-rt cppcheck shellcheck"
@@ -68,6 +73,7 @@ else
     die 2 "neither apt, dnf nor pacman here; needed: a C17 compiler, make, pkg-config, zstd, and the" \
         "development files of libzstd, libcsv, json-c, liburing, libyaml, xxHash; for the tests cmocka, prove and jq"
 fi
+if [ $with_pictures = yes ]; then names="$names $for_pictures"; fi
 if [ $with_tests = yes ]; then names="$names $for_tests"; fi
 if [ $with_lint = yes ]; then names="$names $for_lint"; fi
 if [ $with_packaging = yes ]; then names="$names $for_packaging"; fi

@@ -23,8 +23,8 @@
 takes='-m -u -d -o --storage-capacity-gb'
 reference='' dataset='' prompts=500 memory=16 names=gpu_only,gpu_cpu,gpu_cpu_nvme,nvme_only gpu=0 cpu=0
 while [ $# -gt 0 ]; do
+    words=2
     case $1 in
-    -h | --help) usage "$0" && exit 0 ;;
     -r) reference=$(value "$@") ;;
     -f) dataset=$(value "$@") ;;
     -n) prompts=$(value "$@") && number "$@" ;;
@@ -32,7 +32,7 @@ while [ $# -gt 0 ]; do
     -w) names=$(value "$@") ;;
     *) option "$@" ;;
     esac
-    shift 2
+    shift "$words"
 done
 if [ -z "$reference" ] || [ -z "$dataset" ]; then die 2 "-r REFERENCE.json and -f SHAREGPT.json are needed (try --help)"; fi
 for file in "$reference" "$dataset"; do
@@ -40,7 +40,7 @@ for file in "$reference" "$dataset"; do
 done
 need kvgen kvreplay kvstat
 propose
-mkdir -p "$out"
+folders "$out"
 
 # hierarchy NAME: GiB of GPU g and host memory c, storage s.
 hierarchy() {

@@ -1,23 +1,25 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# common.sh - what the suites of this folder share. It is sourced, not run:
+# common.sh - what the scripts of this folder share. It is sourced, not run:
 #   . "$(dirname "$0")/common.sh"
-# Besides the functions below it sets suite (the name of the script that runs) and puts the programs of
-# this source tree, when they are built here, at the head of PATH.
+# It also puts the programs that were built or installed with the scripts at the head of PATH.
 set -eu
 
-suite=${0##*/}
+# The name in messages: kvtrace calls a script by the name of a command.
+suite=${KVTRACE_COMMAND:-${0##*/}}
 examples=$(cd "$(dirname "$0")" && pwd)
-for folder in "${BUILD:-$examples/../build}/bin" "$examples/../bin"; do
+for folder in "${KVTRACE_BIN-}" "${BUILD:-$examples/../build}/bin" "$examples/../bin" "$examples/../../bin"; do
     if [ -x "$folder/kvgen" ]; then
         PATH=$(cd "$folder" && pwd):$PATH
         break
     fi
 done
 
+# ---- words ----
+
 # say TEXT...: progress and explanations go to standard error, answers to standard output.
 say() { printf '%s\n' "$*" >&2; }
 
-# die STATUS TEXT...: ends the suite.
+# die STATUS TEXT...: ends the script.
 die() {
     status=$1
     shift
@@ -28,10 +30,13 @@ die() {
 # counted N NOUN: "1 user", "2 users".
 counted() { if [ "$1" = 1 ]; then echo "1 $2"; else echo "$1 $2s"; fi; }
 
-# usage FILE: prints the comment at the head of a script.
-usage() { sed -n '2,/^[^#]/s/^#\{1,2\} \{0,1\}//p' "$1"; }
+# usage FILE: prints the comment at the head of a script, with the name by which it was called.
+usage() {
+    sed -n '2,/^[^#]/s/^#\{1,2\} \{0,1\}//p' "$1" |
+        sed "s|^\(Usage: *\)${0##*/}|\1$suite|; s|^\( *\)examples/${0##*/}|\1${KVTRACE_COMMAND:-$0}|"
+}
 
-# need PROGRAM...: ends the suite when one is missing.
+# need PROGRAM...: ends the script when one is missing.
 need() {
     for program; do
         command -v "$program" >/dev/null ||
@@ -39,25 +44,44 @@ need() {
     done
 }
 
-# value OPTION ARGS: the value that stands behind an option, or the end of the suite.
+# ---- the command line ----
+
+# value OPTION ARGS: the value that stands behind an option, or the end of the script.
 value() {
     if [ $# -lt 2 ]; then die 2 "$1 needs a value (try --help)"; fi
     printf '%s\n' "$2"
 }
 
-# number OPTION TEXT: ends the suite unless TEXT is a whole number above 0.
+# number OPTION TEXT: ends the script unless TEXT is a whole number above 0.
 number() {
     case $2 in
     '' | *[!0-9]* | 0) die 2 "$1: \"$2\" is not a whole number above 0" ;;
     esac
 }
 
-# What most suites can be told, and the defaults; a suite changes some, and names in $takes which it has.
-model=llama3.1-8b users=50 seconds=60 trials=1 target='' out=kvtrace-${suite%.sh} gpu='' cpu='' storage=''
+# What most scripts can be told, and the defaults; a script changes some, and names in $takes which it has.
+model=llama3.1-8b users=50 seconds=60 trials=1 target='' out=${0##*/} gpu='' cpu='' storage='' print=no
+out=kvtrace-${out%.sh}
 takes=''
 
-# option OPTION ARGS...: takes one of those options with its value; any other ends the suite.
+# option ARGS...: takes the first of the arguments: one of those options, with its value, or the folder that -d names.
+# Sets words to what it took. Anything else ends the script. A script's loop is
+#   while [ $# -gt 0 ]; do words=2; case $1 in -x) x=$(value "$@") ;; *) option "$@" ;; esac; shift "$words"; done
 option() {
+    case $1 in
+    -h | --help) usage "$0" && exit 0 ;;
+    --print)
+        print=yes words=1
+        return
+        ;;
+    -?*) ;;
+    *)
+        case " $takes " in *' -d '*) ;; *) die 2 "$1: unexpected argument (try --help)" ;; esac
+        if [ -n "$target" ]; then die 2 "$1: a second folder (try --help)"; fi
+        target=$1 words=1
+        return
+        ;;
+    esac
     case " $takes " in
     *" $1 "*) ;;
     *) die 2 "$1: unknown option (try --help)" ;;
@@ -76,41 +100,100 @@ option() {
     esac
 }
 
-# most: GiB, three quarters of what is free, out of what df -Pk says of a file system.
-most() { awk 'NR == 2 { printf "%.2f\n", $4 * 0.75 / 1048576 }'; }
+# ---- --print: the commands in place of the run ----
 
-# room FOLDER...: most of where the folder is or will be; of several the least.
-room() {
-    for place; do
-        while [ ! -d "$place" ]; do place=$(dirname "$place"); done
-        df -Pk "$place" | most
-    done | sort -n | head -n 1
+printing() { [ "$print" = yes ]; }
+
+# quote WORD: as a shell would need it.
+quote() {
+    case $1 in
+    '' | *[!A-Za-z0-9_./:=,@%+-]*) printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")" ;;
+    *) printf '%s' "$1" ;;
+    esac
 }
 
-# propose: sets gpu, cpu and storage (GiB) and target (a directory) to what discover.sh proposes for
-# this machine, where they are still empty. A target that was given decides the room of storage.
+# typed COMMAND...: with --print, shows a command as one types it; else it fails, so that the caller runs the command.
+typed() {
+    printing || return 1
+    for word; do
+        # A line for each option where a command is long.
+        case $word in -?*) printf '\n' ;; *) printf ' ' ;; esac
+        quote "$word"
+    done | awk '
+        NR == 1 { text = substr($0, 2); width = length(text); next }
+        width + length($0) > 94 { text = text " \\\n    " $0; width = 4 + length($0); next }
+        { text = text " " $0; width += 1 + length($0) }
+        END { print text }' || exit 1
+}
+
+# tell TEXT...: what comes next: a message, or with --print a comment.
+tell() { if printing; then printf '# %s\n' "$*"; else say "$suite: $*"; fi; }
+
+# folders NAME...: makes them.
+folders() { typed mkdir -p "$@" || mkdir -p "$@"; }
+
+# ---- sizes of this machine ----
+
+# there FOLDER: the folder, or the one above it that exists.
+there() {
+    place=$1
+    while [ ! -d "$place" ]; do place=$(dirname "$place"); done
+    printf '%s\n' "$place"
+}
+
+# most: GiB that kvreplay may use, by what df -Pk says of a file system: 5 % of it stay free, but at most half of what
+# is free; a 32nd and 8 MiB are for what objects need beside their bytes. kvgen --storage-capacity-gb auto:DIR is the same.
+most() {
+    awk 'NR == 2 {
+        keep = $2 * 0.05
+        if (keep > $4 / 2) keep = $4 / 2
+        room = ($4 - keep) * 31 / 32 - 8192
+        printf "%.3f\n", (room > 0 ? room : 0) / 1048576
+    }'
+}
+
+# room FOLDER...: most of where the folder is or will be; of several the least.
+room() { for place; do df -Pk "$(there "$place")" | most; done | sort -n | head -n 1; }
+
+# inside FOLDER: where kvreplay's objects go: the folder, or where it holds other files the folder kvtrace in it. (A script
+# makes its folder for results before, since that may be one of those files.)
+inside() {
+    if [ -d "$1" ] && [ ! -e "$1/.kvtrace" ] && [ -n "$(ls -A "$1" 2>/dev/null)" ]; then
+        printf '%s\n' "${1%/}/kvtrace"
+    else
+        printf '%s\n' "$1"
+    fi
+}
+
+# propose: sets gpu, cpu (GiB), storage and target (a directory) for this machine, where they are still empty: what
+# discover.sh proposes, and of storage what kvreplay may use there.
 propose() {
-    if [ -n "$target" ]; then : "${storage:=$(room "$target")}"; fi
     proposal=$("$examples/discover.sh")
     set -- "$(printf '%s\n' "$proposal" | sed -n 's/^ *--gpu-mem-gb \([^ ]*\) .*/\1/p')" \
         "$(printf '%s\n' "$proposal" | sed -n 's/.* --cpu-mem-gb \([^ ]*\) .*/\1/p')" \
-        "$(printf '%s\n' "$proposal" | sed -n 's/.* --storage-capacity-gb \(.*\)/\1/p')" \
         "$(printf '%s\n' "$proposal" | sed -n 's/^ *--nvme \(.*\)/\1/p')"
-    : "${gpu:=$1}" "${cpu:=$2}" "${storage:=$3}" "${target:=$4}"
+    : "${gpu:=$1}" "${cpu:=$2}" "${target:=$3}"
     if [ -z "$target" ]; then die 3 "no file system that can be written to was found; name a folder (try --help)"; fi
+    target=$(inside "$target")
+    : "${storage:=auto:$(there "$target")}"
 }
 
 # workers USERS: requests that a server of so many users takes at once, as kvgen has it.
 workers() { if [ "$1" -lt 500 ]; then echo "$1"; else echo 500; fi; }
 
-# load NAME USERS SECONDS KVGEN-OPTIONS...: a workload. Leaves in $out: NAME.trace.csv.zst, NAME.kvgen.json and
-# NAME.log.
+# ---- the pipeline ----
+
+# Where load and execute leave what lies beside results: $work, or the folder of the results.
+work=''
+
+# load NAME USERS SECONDS KVGEN-OPTIONS...: a workload: NAME.trace.csv.zst, NAME.kvgen.json and NAME.log.
 load() {
-    loaded=$1 loaded_users=$2 loaded_s=$3
+    loaded=$1 loaded_users=$2 loaded_s=$3 folder=${work:-$out}
     shift 3
-    kvgen "$@" --num-users "$loaded_users" --duration "$loaded_s" --progress none \
-        --summary "$out/$loaded.kvgen.json" -o "$out/$loaded.trace.csv.zst" 2>"$out/$loaded.log" ||
-        die 1 "$loaded: kvgen failed: $(tail -1 "$out/$loaded.log")"
+    set -- kvgen "$@" --num-users "$loaded_users" --duration "$loaded_s" --summary "$folder/$loaded.kvgen.json" \
+        -o "$folder/$loaded.trace.csv.zst"
+    if typed "$@"; then return; fi
+    "$@" --progress none 2>"$folder/$loaded.log" || die 1 "$loaded: kvgen failed: $(tail -1 "$folder/$loaded.log")"
 }
 
 # serve NAME USERS SECONDS KVGEN-OPTIONS...: a workload and its replay as an inference server does it.
@@ -121,38 +204,96 @@ serve() {
     execute "$1" "$1" --timing served --workers "$(workers "$2")" --duration "$3"
 }
 
-# execute NAME TRACE KVREPLAY-OPTIONS...: replays $out/TRACE.trace.csv.zst as NAME. A run that kvreplay
-# itself calls invalid is told as such and kept.
+# execute NAME TRACE KVREPLAY-OPTIONS...: replays TRACE.trace.csv.zst as NAME. A run that kvreplay itself calls invalid
+# is told as such and kept.
+runs=0 invalid=0
 execute() {
-    executed=$1 executed_trace=$2
+    executed=$1 executed_trace=$2 folder=${work:-$out}
     shift 2
     # shellcheck disable=SC2086 # words between blanks
-    kvreplay --nvme "$target" "$@" ${replay_options-} --progress none \
-        --summary "$out/$executed.kvreplay.json" -o "$out/$executed.result.csv.zst" \
-        "$out/$executed_trace.trace.csv.zst" 2>>"$out/$executed.log" ||
-        die 1 "$executed: kvreplay failed: $(tail -1 "$out/$executed.log")"
+    set -- kvreplay --nvme "$target" "$@" ${replay_options-} --summary "$folder/$executed.kvreplay.json" \
+        -o "$out/$executed.result.csv.zst" "$folder/$executed_trace.trace.csv.zst"
+    if typed "$@"; then return; fi
+    "$@" --progress none 2>>"$folder/$executed.log" ||
+        die 1 "$executed: kvreplay failed: $(tail -1 "$folder/$executed.log")"
     runs=$((runs + 1))
-    if grep -q '^INVALID: ' "$out/$executed.log"; then
+    if [ "$(pick valid <"$folder/$executed.kvreplay.json")" = false ]; then
         invalid=$((invalid + 1))
-        sed -n "s|^INVALID: |$suite: $executed: not valid: |p" "$out/$executed.log" >&2
+        say "$suite: $executed: not valid: $(pick why_invalid.0 <"$folder/$executed.kvreplay.json")"
     fi
-    kvstat --json "$out/$executed.result.csv.zst" >"$out/$executed.json"
+    kvstat --json "$out/$executed.result.csv.zst" >"$folder/$executed.json"
 }
 
-# caution: after an answer, what is to be known of runs that were not valid.
-runs=0 invalid=0
+# caution: before an answer, what is to be known of runs that were not valid.
 caution() {
     [ "$invalid" = 0 ] && return
-    echo "Caution: not valid, as said above: $invalid of $(counted "$runs" run). Where the tool itself was late, other work"
-    echo "had the processors, or virtual ones woke slowly: answers are later for it, times of reads and writes hardly."
-    echo "Repeat it on a quiet machine."
+    echo "Caution: $invalid of $(counted "$runs" run) not valid, for the reasons given above. CPU contention makes requests later, and"
+    echo "seldom reads and writes slower. Repeat it on a quiet machine."
 }
 
-# figure FILE MEMBER: a number, text or null out of a JSON file of ours: the last MEMBER in it.
-figure() { tr -d '\n' <"$1" | sed 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\).*/\1/'; }
+# search LIMIT MOST SECONDS KVGEN-OPTIONS...: the most users whose reads of storage keep the limit (P95), tried for so many
+# seconds each and a quarter of that to settle. Sets found (empty or 0: none) and status (kvreplay's); leaves
+# autoscale.json and kvgen.log. The trace of a step is longer than the step, so that none ends for want of requests.
+search() {
+    limit=$1 most=$2 step=$3 settle=$(($3 / 4 + 1)) status=0
+    shift 3
+    each=kvgen
+    for word in "$@" --duration "$((step + settle + 30))" --num-users '{N}' --progress none; do
+        if [ "$word" = '{N}' ]; then each="$each {N}"; else each="$each $(quote "$word")"; fi
+    done
+    if printing; then quiet=''; else quiet=" 2>>$(quote "$out/kvgen.log")"; fi
+    set -- kvreplay --nvme "$target" --autoscale qos --storage-p95 "$limit" --start-users 2 --max-users "$most" \
+        --step-warmup "$settle" --step-duration "$step" --summary "$out/autoscale.json" --each "$each$quiet"
+    if typed "$@"; then return; fi
+    rm -f "$out/autoscale.json" "$out/kvgen.log"
+    "$@" >/dev/null || status=$?
+    if [ "$status" = 2 ] && [ -s "$out/kvgen.log" ]; then grep '^kvgen: ' "$out/kvgen.log" >&2; fi
+    found=-
+    if [ -s "$out/autoscale.json" ]; then found=$(pick autoscaling.users <"$out/autoscale.json"); fi
+    if [ "$found" = - ]; then found=0; fi
+}
+
+# tried N: what 95 % of reads took at most in the steps with so many users; "-": not tried, or none read.
+tried() {
+    step=0 worst=-
+    while tried_users=$(pick "autoscaling_stats.$step.users" <"$out/autoscale.json") && [ "$tried_users" != - ]; do
+        if [ "$tried_users" = "$1" ]; then
+            took=$(pick "autoscaling_stats.$step.storage_read_p95_ms" <"$out/autoscale.json")
+            worst=$(printf '%s\n' "$worst" "$took" | sort -g | tail -n 1)
+        fi
+        step=$((step + 1))
+    done
+    printf '%s\n' "$worst" | awk '$1 == "-" { print; next } { print $1 < 999.5 ? sprintf("%.3g ms", $1) : sprintf("%.3g s", $1 / 1000) }'
+}
+
+# served WHAT: the answer of a search, in a sentence.
+served() {
+    limits="with 95 % of storage reads within $(echo "$limit" | sed 's/\([0-9]\)\([a-z]\)/\1 \2/')"
+    if [ "$found" = 0 ]; then
+        alone=$(tried 1)
+        if [ "$alone" = - ]; then alone=''; else alone=": with one, 95 % of reads take up to $alone"; fi
+        echo "$1 does not serve even one user of $model $limits$alone."
+    elif [ "$found" = "$most" ]; then
+        echo "$1 serves $(counted "$found" user) of $model $limits; that is the most that were tried (-x), so it may serve more."
+    else
+        # The next number that was tried and was too much.
+        next=$(awk -F '[:,]' -v found="$found" '/"users":/ && $2 + 0 > found && (!least || $2 + 0 < least) { least = $2 + 0 }
+            END { print least + 0 }' "$out/autoscale.json")
+        over=$(tried "$next")
+        if [ "$over" = - ]; then over=''; else over="; with $next, 95 % of reads take up to $over"; fi
+        echo "$1 serves $(counted "$found" user) of $model $limits$over."
+    fi
+}
+
+# ---- answers ----
 
 # compare FOLDER1 FOLDER2 [--json]: the results of two folders against each other, each file a trial.
 compare() {
+    if printing; then
+        # shellcheck disable=SC2016 # as it is
+        printf 'kvstat $(printf " --compare %%s" %s/*.result.csv.zst) %s/*.result.csv.zst\n' "$(quote "$1")" "$(quote "$2")"
+        return
+    fi
     folder=$2 form=${3-}
     set -- "$1"/*.result.csv.zst
     for file; do
@@ -206,7 +347,7 @@ better() {
         }
         END {
             one = ENVIRON["better_1"]; two = ENVIRON["better_2"]
-            if (device != "") print "Both lie on one device, " device "."
+            if (device != "") printf "%s and %s are on one device, %s, so this says nothing about two drives. ", one, two, device
             if (trials < 2) print "One run of each does not tell how much runs differ by chance: take --trials 3 to 5."
             else if (!tested) print "Nothing could be compared between " one " and " two "."
             else if (count[1] && count[2])
@@ -214,51 +355,54 @@ better() {
             else if (count[1]) print one " is better than " two " by more than the noise: " best(1) "."
             else if (count[2]) print two " is better than " one " by more than the noise: " best(2) "."
             else print "No difference beyond the noise between " one " and " two " in " trials " trials of each" \
-                (shows ? sprintf("; a change under %.2g %% would not have shown in half of the figures", 100 * shows) : "") "."
+                (shows ? sprintf("; a change under %.3g %% would not have shown in half of the figures", 100 * shows) : "") "."
         }'
+}
+
+# report FILE NAME...: figures out of kvstat's report on a result, a line each, as pick names them.
+report() {
+    reported=$1
+    shift
+    kvstat --by tier,op --profile latency --json "$reported" | pick "$@"
 }
 
 # bottleneck FILE: what holds requests up most in a result, in words, with its share.
-bottleneck() { kvstat --full "$1" | sed -n 's/^Bottleneck  *\(.*\) of end-to-end time.*/\1/p; s/^Bottleneck  *\(none stands.*\)/\1/p'; }
-
-# pick NAME... : from one run's CSV (kvstat --csv) on standard input, the values of the figures with these names in
-# this order, one a line; "-" for a figure that is not there or not known. Names are those of the JSON:
-# requests.count, groups.Tier-2/Read.service_us.p95, cache.lookups.rag.hits.
-pick() {
-    awk -v names="$*" '
-        function split_csv(line, into,   n, c, i, text, quoted) {
-            n = 1; text = ""; quoted = 0
-            for (i = 1; i <= length(line); i++) {
-                c = substr(line, i, 1)
-                if (c == "\"") quoted = !quoted
-                else if (c == "," && !quoted) { into[n++] = text; text = "" }
-                else text = text c
-            }
-            into[n] = text
-            return n
-        }
-        # What tells the parts of a figure apart stands before its last word: groups.ops of Tier-2, Read is
-        # groups.Tier-2/Read.ops.
-        function name_of(figure, tier, op, part, statistic,   key) {
-            key = tier
-            if (op != "") key = key (key != "" ? "/" : "") op
-            if (part != "") key = key (key != "" ? "/" : "") part
-            if (key != "" && match(figure, /[^.]*$/))
-                figure = substr(figure, 1, RSTART - 1) key "." substr(figure, RSTART)
-            return figure (statistic != "" ? "." : "") statistic
-        }
-        NR == 1 { n = split_csv($0, head); for (i = 1; i <= n; i++) at[head[i]] = i; next }
+bottleneck() {
+    report "$1" bottleneck.what bottleneck.share bottleneck.foremost.0 bottleneck.foremost.1 bottleneck.simulated | tr '\n' ' ' | awk '
+        function words(part) { sub(/^storage_io$/, "storage I/O", part); gsub(/_/, " ", part); return part }
         {
-            split_csv($0, field)
-            name = name_of(field[at["figure"]], field[at["tier"]], field[at["op"]], field[at["part"]],
-                field[at["statistic"]])
-            if (!(name in value)) value[name] = field[at["value"]]
-        }
-        END {
-            n = split(names, want, " ")
-            for (i = 1; i <= n; i++) print value[want[i]] != "" ? value[want[i]] : "-"
+            simulated = $5 == "true" ? " (simulated)" : ""
+            if ($1 != "-") printf "%s %.0f %%%s\n", words($1), $2 * 100, simulated
+            else if ($3 != "-") print "none stands out; the largest: " words($3) ($4 == "-" ? "" : " and " words($4)) simulated
+            else print "unknown"
         }'
 }
+
+# pick NAME...: values out of a JSON document of our programs on standard input, one a line; "-" for what is null or not there.
+# A name is the members on the way with dots between them. An element of a list is named by its tier and operation
+# (groups.Tier-2/Read.gib_per_s) or its name (assessment.criteria.storage_read_p95.actual), else by its number from 0.
+pick() {
+    awk -v names="$*" '
+        function path(key,   i, s) { for (i = 2; i <= depth; i++) s = s name[i] "."; return s key }
+        {
+            line = $0; key = ""
+            sub(/^ */, "", line); sub(/,$/, "", line)
+            if (line ~ /^[]}]$/) { depth--; next }
+            if (match(line, /^"[^"]*": /)) { key = substr(line, 2, RLENGTH - 4); line = substr(line, RLENGTH + 1) }
+            else if (depth) key = count[depth]++
+            if (line ~ /^[[{]$/) { depth++; name[depth] = key; count[depth] = 0; next }
+            if (line == "null") next
+            if (line ~ /^"/) line = substr(line, 2, length(line) - 2)
+            if (name[depth] == "by" && name[depth - 2] == "groups")
+                name[depth - 1] = name[depth - 1] ~ /^[0-9]+$/ ? line : name[depth - 1] "/" line
+            else if ((key == "name" || key == "tier") && name[depth] ~ /^[0-9]+$/) name[depth] = line
+            value[path(key)] = line
+        }
+        END { n = split(names, want, " "); for (i = 1; i <= n; i++) print want[i] in value ? value[want[i]] : "-" }'
+}
+
+# figure FILE MEMBER: a number, text or null out of a JSON file, wherever in it the (last) MEMBER stands.
+figure() { tr -d '\n' <"$1" | sed 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\).*/\1/'; }
 
 # scenario_row NAME FILE...: one line of the comparison table, below $row_head. Several files are trials:
 # the line gives their means (kvstat FILE... gives the spread).
@@ -267,7 +411,7 @@ scenario_row() {
     label=$1
     shift
     for file; do
-        kvstat --by tier,op --csv "$file" | pick throughput.wall.bytes_per_s groups.Tier-2/Read.gib_per_s \
+        report "$file" throughput.wall.bytes_per_s groups.Tier-2/Read.gib_per_s \
             groups.Tier-2/Read.service_us.p95 groups.Tier-2/Read.device_us.p95 cache.lookups.all.hit_rate \
             throughput.wall.generated_tokens_per_s requests.end_to_end_ms.p95 bottleneck.what | tr '\n' ' '
         echo

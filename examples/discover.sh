@@ -1,28 +1,47 @@
 #!/bin/sh
-# discover.sh - what this machine has for a KV cache, and sizes to begin with.
+# discover.sh - What does this machine have for a KV cache, and with which sizes do I begin?
 #
-#   examples/discover.sh          for people
-#   examples/discover.sh --json   for programs: one line, sizes in bytes, the proposal in GiB
+# Usage: discover.sh [--json | --print]
 #
-# Shows GPUs (by nvidia-smi), memory, NVMe devices, and the file systems on disks that can be written
-# to, and proposes --gpu-mem-gb, --cpu-mem-gb, --storage-capacity-gb and a directory for --nvme:
-#   GPU       half of what is free on the first one: the model's weights want the rest; 0 without a GPU
+#   --json       for programs: one line, sizes in bytes, the proposal in GiB
+#   --print      show the commands that it asks, and end
+#
+# Shows GPUs (by nvidia-smi), memory, NVMe devices, and the file systems on disks that can
+# be written to, and proposes --gpu-mem-gb, --cpu-mem-gb, --storage-capacity-gb and a
+# directory for --nvme:
+#   GPU       half of what is free on the first one: the model's weights want the rest; 0
+#             without a GPU
 #   memory    half of what is available: the serving engine and the system want the rest
-#   storage   three quarters of the free space of one file system: one that you may write to, of these
-#             on NVMe if there is one, of these the one with most space
+#   storage   three quarters of the free space of one file system, and at most what
+#             kvreplay may use there (5 % of it stay free, or half of what is free): one
+#             that you may write to, of these on NVMe if there is one, of these the one
+#             with most space
 # It changes nothing. DISCOVER_ROOT=DIR reads DIR/proc and DIR/sys instead, for tests.
+#
+# Example: what the proposal is, for a script
+#   examples/discover.sh --json
 set -eu
 
 form=text
 case ${1-} in
 '') ;;
 --json) form=json ;;
+--print)
+    cat <<'END'
+nvidia-smi --query-gpu=name,memory.total,memory.free --format=csv
+grep -E '^Mem(Total|Available):' /proc/meminfo
+grep . /sys/block/nvme*/size /sys/block/nvme*/device/model
+df -Pk
+END
+    exit 0
+    ;;
 -h | --help)
-    sed -n '2,/^set /s/^# \{0,1\}//p' "$0"
+    sed -n '2,/^set /s/^# \{0,1\}//p' "$0" |
+        sed "s|^Usage: ${0##*/}|Usage: ${KVTRACE_COMMAND:-${0##*/}}|; s|examples/${0##*/}|${KVTRACE_COMMAND:-$0}|"
     exit 0
     ;;
 *)
-    echo "discover.sh: $1: unknown option (try --help)" >&2
+    echo "${KVTRACE_COMMAND:-discover.sh}: $1: unknown option (try --help)" >&2
     exit 2
     ;;
 esac
@@ -118,14 +137,19 @@ $1 == "fs" {
     json["fs"] = add(json["fs"], "{\"mount\":" text($9) ",\"device\":" text($2) ",\"type\":" text($3) ",\"bytes\":" $4 \
         ",\"free_bytes\":" $5 ",\"nvme\":" truth($6) ",\"writable\":" truth($7) "}")
     rank = $7 * 2 + $6
-    if (target == "" || rank > best || (rank == best && $5 > free)) { best = rank; free = $5 + 0; target = $8 }
+    if (target == "" || rank > best || (rank == best && $5 > free)) {
+        best = rank; free = $5 + 0; target = $8
+        keep = 0.05 * $4 < free / 2 ? 0.05 * $4 : free / 2
+        fits = (free - keep) * 31 / 32 - 8388608
+        room = free * 0.75 < fits ? free * 0.75 : fits > 0 ? fits : 0
+    }
 }
 END {
     if (gpu == "") gpu = 0
     if (form == "json") {
         print "{\"gpus\":[" json["gpu"] "],\"memory\":" json["memory"] ",\"nvme\":[" json["nvme"] \
             "],\"file_systems\":[" json["fs"] "],\"proposal\":{\"gpu_mem_gb\":" gpu ",\"cpu_mem_gb\":" host \
-            ",\"storage_capacity_gb\":" share(free, 0.75) ",\"target\":" (target == "" ? "null" : text(target)) "}}"
+            ",\"storage_capacity_gb\":" share(room, 1) ",\"target\":" (target == "" ? "null" : text(target)) "}}"
         exit
     }
     printf "%s", shown["gpu"] == "" ? "GPU          none seen\n" : shown["gpu"]
@@ -134,6 +158,10 @@ END {
     printf "%s", shown["fs"] == "" ? "file system  none that can be written to\n" : shown["fs"]
     print ""
     print "To begin with (kvgen takes the sizes, kvreplay the sizes and the directory):"
-    print "  --gpu-mem-gb " gpu " --cpu-mem-gb " host " --storage-capacity-gb " share(free, 0.75)
+    print "  --gpu-mem-gb " gpu " --cpu-mem-gb " host " --storage-capacity-gb " share(room, 1)
     if (target != "") print "  --nvme " target
+    print ""
+    if (target == "") print "No disk of this machine can be written to: name a folder on the drive in question."
+    else print "This machine has " (gpu ? gpu " GiB of GPU memory, " : "no GPU, ") host " GiB of host memory and " share(room, 1) \
+        " GiB of storage at " target " for a KV cache; kvtrace drive " target " measures the drive."
 }'

@@ -1,74 +1,115 @@
 #!/bin/sh
-# fast-enough.sh - is my drive fast enough for model X with N users? PASS or FAIL.
+# fast-enough.sh - Is my drive fast enough for model X with N users? PASS or FAIL.
 #
-#   examples/fast-enough.sh [-m MODEL] [-u USERS] [-d DIR] [-o OUT] [-t SECONDS]
+# Usage: fast-enough.sh [OPTION]... [DIR]
 #
-#   -m MODEL   llama3.1-8b; -u USERS at once: 50; -t SECONDS of the run: 60
-#   -d DIR     a folder on the drive in question; discover.sh's choice unless given
-#   -o OUT     the folder for trace, result and report; default kvtrace-fast-enough
-#   -g MODE    generation: realistic (30 ms a token, the default), fast (2 ms), none
-#   --storage-capacity-gb GiB   what the cache may fill; default: three quarters of what is free there
+#   DIR, -d DIR  a folder on the drive in question (default: the one that kvtrace discover
+#                proposes)
+#   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
+#   -u USERS     users at once (default: 50)
+#   -t SECONDS   length of the run (default: 60)
+#   -g MODE      generation: realistic (30 ms a token, the default), fast (2 ms), none
+#   -o OUT       folder for trace, result and reports (default: kvtrace-fast-enough)
+#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#                reserve)
+#   --print      show the pipeline, run nothing
 #
-# All of the KV cache goes to the drive, none to memory: if the drive passes this it passes any machine
-# with memory before it. PASS wants two things:
-#   operations   kvstat's profile "latency": P95 of reads below 200 ms, of writes below 500 ms, from their start and,
-#                where they were due at a time, from then
-#   answers      at least 90 % of those that users would get in the same time from a drive that takes none, as
-#                kvgen simulates it (not with -g none, where no drive keeps up with a model that takes no time)
-# A drive can do each operation in time and still keep people waiting, when objects wait in the host for their turn
-# on it. After kvstat's report the last lines tell both, the bottleneck, and the verdict. On FAIL with storage as the
-# bottleneck, or a queue that storage makes long, fewer users would do, or more bandwidth, or memory before the
-# drive (suite.sh).
-# When the figures are not to be believed, or too few to judge by, it is INCONCLUSIVE.
+# All of the KV cache goes to the drive, none to memory: a drive that passes this passes
+# on any machine with memory before it. PASS wants two things:
+#   operations   P95 of reads below 200 ms and of writes below 500 ms: kvstat's profile
+#                "latency". It takes 59 reads and 59 writes at least to say so
+#   answers      at least 90 % of those that users would get in the same time from a drive
+#                that takes no time, as kvgen simulates it (not with -g none, where no
+#                drive keeps up with a model that takes no time)
+# A drive can do each operation in time and still keep people waiting, when objects wait
+# for their turn on it. On FAIL with storage as the bottleneck, fewer users would do, or
+# more bandwidth, or memory before the drive (kvtrace suite). INCONCLUSIVE: too few
+# operations, or figures that cannot be believed.
 # Exit status: 0 PASS, 1 FAIL, 4 INCONCLUSIVE.
+#
+# Example: is the drive under /mnt/nvme fast enough for 20 users?
+#   examples/fast-enough.sh -u 20 /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -d -o -t --storage-capacity-gb'
 mode=realistic
 while [ $# -gt 0 ]; do
+    words=2
     case $1 in
-    -h | --help) usage "$0" && exit 0 ;;
     -g) mode=$(value "$@") ;;
     *) option "$@" ;;
     esac
-    shift 2
+    shift "$words"
 done
 need kvgen kvreplay kvstat
+folders "$out"
 propose
-mkdir -p "$out"
 
-say "$suite: $(counted "$users" user) of $model for $seconds s on $target"
+tell "$(counted "$users" user) of $model for $seconds s on $target"
 serve run "$users" "$seconds" --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage" \
     --generation-mode "$mode"
-kvstat --profile latency "$out/run.result.csv.zst"
-verdict=$(kvstat --profile latency --csv "$out/run.result.csv.zst" | pick assessment.status)
+result=$out/run.result.csv.zst
+typed kvstat --profile latency "$result" && exit 0
+kvstat --profile latency "$result"
 echo
-# of OPERATION COLUMN: its 95th percentile against the profile's limit, in words.
+
+# of WHAT CRITERION: its 95th percentile against the profile's limit, in words.
 of() {
-    kvstat --profile latency --csv "$out/run.result.csv.zst" |
-        pick "assessment.criteria.$2.actual" "assessment.criteria.$2.target" | tr '\n' ' ' |
+    report "$result" "assessment.criteria.$2.actual" "assessment.criteria.$2.target" | tr '\n' ' ' |
         awk -v what="$1" '$1 == "-" { print what " none"; next }
-            { printf "%s %.0f ms %s %.0f", what, $1, $1 < $2 ? "of" : "ABOVE", $2 }'
+            { printf "%s %.0f ms %s %.0f ms", what, $1, $1 < $2 ? "<" : "NOT BELOW", $2 }'
 }
 echo "Operations: P95 $(of reads storage_read_p95), $(of writes storage_write_p95)"
-ideal=$(figure "$out/run.kvgen.json" completed)
-answers=$(kvstat --csv "$out/run.result.csv.zst" | pick requests.generation_ms.count)
-if [ "$answers" = - ]; then answers=0; fi
-few=''
-if [ "$mode" != none ] && [ "$((answers * 10))" -lt "$((ideal * 9))" ]; then few=': TOO FEW, below 90 %'; fi
-echo "Answers in $seconds s: $answers by this drive, $ideal by one that takes no time$few"
-echo "Bottleneck: $(bottleneck "$out/run.result.csv.zst")"
+ideal=$(pick requests.completed <"$out/run.kvgen.json")
+answers=$(report "$result" requests.generation_ms.count | sed 's/^-$/0/')
+echo "Answers in $seconds s: $answers by this drive, $ideal by one that takes no time"
+echo "Bottleneck: $(bottleneck "$result")"
 caution
-# Too few answers are a FAIL whatever the operations show; few operations pass nothing.
-if [ -n "$few" ]; then verdict=FAIL; fi
+
+# Answers: "enough", or "late" when so few of 9 in 10 would come by chance less than once in 20 times, else "few".
+if [ "$mode" = none ]; then
+    came=enough
+else
+    came=$(awk -v n="$ideal" -v x="$answers" 'BEGIN {
+        if (x >= 0.9 * n) { print "enough"; exit }
+        if (n > 300) { print (x - 0.9 * n) / sqrt(0.09 * n) < -1.645 ? "late" : "few"; exit } # normal, its fifth percent
+        p = exp(n * log(0.1)) # binomial, term by term
+        for (k = 0; k <= x; k++) { sum += p; p *= (n - k) / (k + 1) * 9 }
+        print sum < 0.05 ? "late" : "few"
+    }')
+fi
+# lacking WHAT CRITERION: what a verdict lacks, where it is not decided.
+lacking() {
+    report "$result" "assessment.criteria.$2.passed" "assessment.criteria.$2.samples" \
+        "assessment.criteria.$2.independent_samples" "assessment.criteria.$2.samples_to_decide" "assessment.criteria.$2.doubt" | paste -sd ' ' - |
+        awk -v what="$1" '
+            function counted(n) { return sprintf("%d %s%s", n, what, n == 1 ? "" : "s") }
+            $1 != "-" || $2 == "-" { next }
+            $2 < 59 { print "only " counted($2) " (59 are the least)"; next }
+            $3 != "-" && $3 < 59 { print counted($2) " count as only " int($3) " independent ones (59 are the least)"; next }
+            $5 == "-" && $4 != "-" { printf "%s, where about %.0f would decide\n", counted($2), $4; next }
+            { print "the times of " what "s cannot be believed" }'
+}
+verdict=$(report "$result" assessment.status)
+if [ "$came" = late ]; then verdict=FAIL; fi
+if [ "$came" = few ] && [ "$verdict" = PASS ]; then verdict=INCONCLUSIVE; fi
 for_them="fast enough for $(counted "$users" user) of $model"
 case $verdict in
-PASS) echo "PASS: $target is $for_them" ;;
-FAIL) echo "FAIL: $target is not $for_them" ;;
-*) echo "INCONCLUSIVE whether $target is $for_them: repeat the run, longer or on a quiet machine" ;;
+PASS)
+    echo "PASS: $target is $for_them."
+    exit 0
+    ;;
+FAIL)
+    if [ "$came" = late ]; then why="people get $answers of $ideal answers"; else why="reads or writes take too long"; fi
+    echo "FAIL: $target is not $for_them: $why."
+    exit 1
+    ;;
 esac
-case $verdict in
-PASS) exit 0 ;;
-FAIL) exit 1 ;;
-*) exit 4 ;;
+why=$({ lacking read storage_read_p95 && lacking write storage_write_p95; } | paste -sd ';' - | sed 's/;/, /g')
+if [ -z "$why" ]; then why="only $answers of $ideal answers came, too few to judge by"; fi
+case $why in
+"the times"*) todo="repeat it on a quiet machine" ;;
+*) if [ "$seconds" -lt 60 ]; then todo="run longer (-t 60)"; else todo="run longer (-t $((seconds * 4)))"; fi ;;
 esac
+echo "INCONCLUSIVE whether $target is $for_them: $why; $todo."
+exit 4

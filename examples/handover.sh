@@ -1,32 +1,39 @@
 #!/bin/sh
-# handover.sh - one trace, by kvreplay and by the load generators that you may have already, side by side.
+# handover.sh - Do fio and sai3-bench measure the same as kvreplay?
 #
-#   examples/handover.sh -d DIR [-m MODEL] [-u USERS] [-o OUT] [-t SECONDS] [--storage-capacity-gb GiB]
+# Usage: handover.sh [OPTION]... DIR
 #
-#   -d DIR     where objects go: a folder on the drive
-#   -m MODEL   llama3.1-8b; -u USERS at once: 50; -t SECONDS of the run: 60
-#   -o OUT     the folder for traces and results; default kvtrace-handover
-#   --storage-capacity-gb GiB   what the cache may fill; default: a quarter of what is free, for each client has its own copy
+#   DIR, -d DIR  where objects go: a folder on the drive
+#   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
+#   -u USERS     users at once (default: 50)
+#   -t SECONDS   length of the run (default: 60)
+#   -o OUT       folder for traces and results (default: kvtrace-handover)
+#   --storage-capacity-gb GiB   what the cache may fill (default: a third of what is free,
+#                for each client has its own copy)
+#   --print      show the pipelines, run nothing
 #
-# sai3-bench and fio are used where they are installed. Each client gets the same operations at the same times, in its own
-# form, as kvgen --format writes it. What a client can't do is said below the figures.
+# One trace by each, side by side. sai3-bench and fio are used where they are installed.
+# Each client gets the same operations at the same times, in its own form, as kvgen
+# --format writes it. What a client can't do is said below the figures.
+#
+# Example:
+#   examples/handover.sh -m tiny-1b -u 4 -t 10 /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -d -o -t --storage-capacity-gb'
 while [ $# -gt 0 ]; do
+    words=2
     case $1 in
-    -h | --help) usage "$0" && exit 0 ;;
-    -?*) option "$@" ;;
-    *) die 2 "$1: what is this?" ;;
+    *) option "$@" ;;
     esac
-    shift 2
+    shift "$words"
 done
 if [ -z "$target" ]; then die 2 "-d DIR is needed (try --help)"; fi
 need kvgen kvreplay kvstat
-mkdir -p "$out" "$target"
+folders "$out" "$target"
 : "${storage:=$(room "$target" | awk '{ print $1 / 3 }')}"
 top=$target
-target=$(cd "$top" && pwd)/kvtrace-handover
+if printing; then target=$top/kvtrace-handover; else target=$(cd "$top" && pwd)/kvtrace-handover; fi
 for file in "$target" "$target.fio" "$target.sai3"; do
     if [ -e "$file" ]; then die 3 "$file is there already"; fi
 done
@@ -41,6 +48,18 @@ trace=$out/handover.trace.csv.zst
 
 # 2. kvreplay, at the trace's times.
 execute kvreplay handover --timing trace
+if printing; then
+    typed kvstat --by op "$out/kvreplay.result.csv.zst"
+    tell "fio"
+    typed mkdir "$target.fio"
+    typed kvgen --input "$trace" --format fio -o "$target.fio/handover.iolog"
+    echo "(cd $(quote "$target.fio") && fio handover.fio)"
+    tell "sai3-bench"
+    typed mkdir "$target.sai3"
+    typed kvgen --input "$trace" --format sai3 --lint -o "$out/handover.tsv.zst"
+    typed sai3-bench replay --op-log "$out/handover.tsv.zst" --target "file://$target.sai3/"
+    exit 0
+fi
 rm -rf "$target"
 
 # 3. fio. Its job uses names of its own folder.
@@ -72,7 +91,7 @@ row='%-10s %-7s %10s %12s %10s %10s %10s\n'
 line() { printf "$row" "$@"; }
 of_kvreplay() { # Read, Write
     # shellcheck disable=SC2046 # a word each
-    set -- "$1" $(kvstat --by op --csv "$out/kvreplay.result.csv.zst" | pick "groups.$1.ops" "groups.$1.bytes" \
+    set -- "$1" $(kvstat --by op --json "$out/kvreplay.result.csv.zst" | pick "groups.$1.ops" "groups.$1.bytes" \
         "groups.$1.service_us.mean" "groups.$1.service_us.p95" "groups.$1.service_us.p99" |
         awk 'NR > 2 && $1 != "-" { $1 = sprintf("%.3f", $1 / 1000) } { print }')
     line kvreplay "$@"

@@ -1,47 +1,50 @@
 #!/bin/sh
-# how-many-users.sh - how many users can this machine serve before its storage is too slow for them?
+# how-many-users.sh - How many users can this machine serve until its storage is too slow?
 #
-#   examples/how-many-users.sh [-m MODEL] [-d DIR] [-o OUT] [-l LIMIT] [-x MAX] [-t SECONDS]
+# Usage: how-many-users.sh [OPTION]... [DIR]
 #
-#   -m MODEL   llama3.1-8b; -d DIR where objects go and the sizes of the tiers (--gpu-mem-gb, --cpu-mem-gb,
-#              --storage-capacity-gb GiB): discover.sh's proposal unless given
-#   -l LIMIT   what a read of storage may take at the 95th percentile: 100ms
-#   -x MAX     users to try at most: 1000; -t SECONDS of each step: 20, a quarter of it more to settle
-#   -o OUT     the folder for the summary of all steps; default kvtrace-how-many-users
+#   DIR, -d DIR  where the objects of storage go (default: the folder that kvtrace
+#                discover proposes)
+#   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
+#   -l LIMIT     what a read of storage may take at the 95th percentile (default: 100ms)
+#   -t SECONDS   length of each step of the search (default: 20, and 6 to settle)
+#   -x MAX       most users to try (default: 1000)
+#   -o OUT       folder for the summary of all steps (default: kvtrace-how-many-users)
+#   --gpu-mem-gb GiB            size of the GPU's tier (default: what kvtrace discover
+#                proposes)
+#   --cpu-mem-gb GiB            size of the host memory's tier (default: likewise)
+#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#                reserve)
+#   --print      show the pipeline, run nothing
 #
-# kvreplay tries numbers of users, a fresh trace for each, and closes in on the largest that keeps the
-# limit. The answer is that number, on the last line: beyond it, users wait for storage. Ask twice; on a quiet machine the
-# answers lie within a tenth of each other. If they don't, something else uses the drive.
+# kvreplay serves growing numbers of users, a fresh trace for each, and closes in on the
+# most that keep the limit. Beyond that number users wait for storage. Ask twice: on a
+# quiet machine the answers lie within a tenth of each other. If they do not, something
+# else uses the drive.
+# Exit status: 0 a number was found, 1 not even one user is served.
+#
+# Example: with 16 GiB of memory before the drive
+#   examples/how-many-users.sh --cpu-mem-gb 16 /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
 takes='-m -d -o -t --gpu-mem-gb --cpu-mem-gb --storage-capacity-gb'
 limit=100ms most=1000 seconds=20
 while [ $# -gt 0 ]; do
+    words=2
     case $1 in
-    -h | --help) usage "$0" && exit 0 ;;
     -l) limit=$(value "$@") ;;
     -x) most=$(value "$@") ;;
     *) option "$@" ;;
     esac
-    shift 2
+    shift "$words"
 done
+number -x "$most"
 need kvgen kvreplay
+folders "$out"
 propose
-mkdir -p "$out"
 
-settle=$((seconds / 4 + 1)) status=0
-rm -f "$out/autoscale.json" "$out/kvgen.log"
-# The trace of each step is longer than the step: no run ends for want of requests.
-kvreplay --nvme "$target" --autoscale qos --storage-p95 "$limit" --start-users 2 --max-users "$most" \
-    --step-warmup "$settle" --step-duration "$seconds" --summary "$out/autoscale.json" \
-    --each "kvgen --model $model --gpu-mem-gb $gpu --cpu-mem-gb $cpu --storage-capacity-gb $storage \
-        --duration $((seconds + settle + 30)) --num-users {N} --progress none 2>>'$out/kvgen.log'" >/dev/null || status=$?
-found=$(sed -n '/"autoscaling": {/,/}/s/.*"users": \([0-9]*\).*/\1/p' "$out/autoscale.json" 2>/dev/null || :)
-if [ "${found:-0}" = 0 ]; then
-    [ "$status" = 1 ] && echo "Not even one user of $model is served with 95 % of storage reads within $limit."
-    [ "$status" = 2 ] && grep '^kvgen: ' "$out/kvgen.log" >&2
-    exit "$status"
-fi
-echo "$(counted "$found" user) of $model can be served with 95 % of storage reads within $limit."
-if [ "$found" = "$most" ]; then echo "That is the most that were tried: give a larger -x to look for more."; fi
+tell "users of $model with $gpu GiB of GPU memory, $cpu GiB of host memory, and storage on $target"
+search "$limit" "$most" "$seconds" --model "$model" --gpu-mem-gb "$gpu" --cpu-mem-gb "$cpu" --storage-capacity-gb "$storage"
+if printing || [ "$status" -gt 1 ]; then exit "$status"; fi
+served "This machine"
 exit "$status"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# mlperf.sh - the workloads of the MLPerf Storage KV-cache benchmark, with trials, and its results tree.
+# mlperf.sh - What does this drive give in MLPerf Storage's KV-cache workloads?
 #
-#   examples/mlperf.sh [-w NAMES] [-d DIR] [-o OUT] [-t SECONDS] [--trials N] [-u USERS] [--ranks N] [--closed]
+# Usage: mlperf.sh [OPTION]... [DIR]
 #
 #   -w NAMES     with commas between; default option_1,option_2,option_3, the three of the current rules:
 #                  option_1   llama3.1-8b, 200 users, no CPU tier, 16 concurrent allocations
@@ -10,13 +10,17 @@
 #                and the runs of earlier submissions (generation realistic, 600 s):
 #                  8b-cpu0 8b-cpu4     llama3.1-8b, 150 users, CPU tier of 0 or 4 GiB
 #                  70b-cpu0 70b-cpu4   llama3.1-70b-instruct, 40 users
-#   -d DIR       where the objects of storage go; chosen by discover.sh unless given
-#   -o OUT       the folder of the results; default kvtrace-mlperf
-#   -t SECONDS   of each run; default 300 (600 for the earlier ones); --trials N: 3
-#   -u USERS     instead of the numbers above, -m MODEL likewise: for a first try on a small machine
-#   --ranks N    so many at once on this host, each with a folder of its own; rank R has seed 42 + R. Bandwidths and
-#                rates are the sum of all
-#   --closed     with pauses of 90 s before and after each trial, as the rules of CLOSED have it; without it there are none
+#   DIR, -d DIR  where the objects of storage go (default: the folder that discover.sh proposes)
+#   -o OUT       folder of the results (default: kvtrace-mlperf)
+#   -t SECONDS   length of each run (default: 300; 600 for the earlier ones)
+#   --trials N   runs of each workload (default: 3)
+#   -u USERS     in place of the numbers above, for a first try on a small machine
+#   -m MODEL     likewise
+#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a reserve)
+#   --ranks N    so many runs at once on this host, each with a folder of its own; rank R has seed 42 + R (default: 1).
+#                Bandwidths and rates are the sum of all
+#   --closed     pause for 90 s before and after each trial, as the rules of CLOSED have it
+#   --print      show the pipelines, run nothing
 #
 # The options write OUT/kv_cache/MODEL/run/DATE_TIME with metadata, summary.json and
 # option_<1-3>/trial_<0-2>/rank_<R>/kvcache_results_*.json, as that benchmark's wrapper leaves them; a second run into OUT is a
@@ -24,23 +28,26 @@
 # bandwidth (bytes over the time of the run), and the device P95 of reads, the largest of all trials and ranks, of option 1 for
 # a drive alone and of option 2 with a little memory before it.
 # These are not official MLPerf results: those need the benchmark's own program.
+#
+# Example:
+#   examples/mlperf.sh -w option_1 -u 10 -t 60 /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -d -o -t --trials --storage-capacity-gb'
 names=option_1,option_2,option_3 model='' users='' seconds='' trials=3 ranks=1 pause=0
 while [ $# -gt 0 ]; do
+    words=2
     case $1 in
-    -h | --help) usage "$0" && exit 0 ;;
-    --closed) pause=90 && shift && continue ;;
+    --closed) pause=90 words=1 ;;
     --ranks) ranks=$(value "$@") && number "$@" ;;
     -w) names=$(value "$@") ;;
     *) option "$@" ;;
     esac
-    shift 2
+    shift "$words"
 done
 need kvgen kvreplay kvstat
+folders "$out"
 propose
-mkdir -p "$out"
 
 # workload NAME: model m, users n, GiB of CPU tier c, concurrent allocations a, generation g, seconds t.
 workload() {
@@ -68,12 +75,23 @@ run_rank() {
             --gpu-mem-gb 0 --cpu-mem-gb "$c" --storage-capacity-gb "$storage" --generation-mode "$g"
     fi
     execute "$run" "$1-trial_0-rank_$3" --timing served --workers "$(workers "$n")" --duration "$t"
-    kvstat --mlperf "$out/$run.mlperf.json" "$out/$run.result.csv.zst" >"$out/$run.txt"
+    typed kvstat --mlperf "$out/$run.mlperf.json" "$out/$run.result.csv.zst" ||
+        kvstat --mlperf "$out/$run.mlperf.json" "$out/$run.result.csv.zst" >"$out/$run.txt"
 }
+
+# rest: the pause before and after a trial.
+rest() { [ "$pause" = 0 ] || typed sleep "$pause" || sleep "$pause"; }
 
 # each_rank NAME TRIAL: all ranks at once; ends the suite when one fails.
 each_rank() {
     rank=0 jobs='' failed=0
+    if printing; then
+        while [ "$rank" -lt "$ranks" ]; do
+            (run_rank "$1" "$2" "$rank")
+            rank=$((rank + 1))
+        done
+        return
+    fi
     while [ "$rank" -lt "$ranks" ]; do
         (run_rank "$1" "$2" "$rank") &
         jobs="$jobs $!"
@@ -85,7 +103,7 @@ each_rank() {
     while [ "$rank" -lt "$ranks" ]; do
         run=$1-trial_$2-rank_$rank
         runs=$((runs + 1))
-        if grep -q '^INVALID: ' "$out/$run.log"; then invalid=$((invalid + 1)); fi
+        if [ "$(pick valid <"$out/$run.kvreplay.json")" = false ]; then invalid=$((invalid + 1)); fi
         files="$files $out/$run.result.csv.zst"
         results="$results $out/$run.mlperf.json"
         rank=$((rank + 1))
@@ -117,10 +135,10 @@ row() {
         }'
 }
 
-if [ "$pause" = 0 ]; then say "$suite: no pauses between trials (--closed: 90 s before and after each)"; fi
-if [ "$ranks" != 1 ]; then storage=$(awk -v all="$storage" -v n="$ranks" 'BEGIN { printf "%.3f", all / n }'); fi
+if [ "$pause" = 0 ]; then tell "no pauses between trials (--closed: 90 s before and after each)"; fi
+if [ "$ranks" != 1 ]; then storage=$(awk -v all="$(room "$target")" -v n="$ranks" 'BEGIN { printf "%.3f", all / n }'); fi
 table=$out/table.txt
-echo "$row_head" >"$table"
+printing || echo "$row_head" >"$table"
 options=''
 for name in $(echo "$names" | tr , ' '); do
     workload "$name"
@@ -129,18 +147,20 @@ for name in $(echo "$names" | tr , ' '); do
     if [ "$a" != 0 ]; then replay_options="--max-concurrent-allocs $a"; fi
     files='' results='' trial=0
     while [ "$trial" -lt "$trials" ]; do
-        say "$suite: $name, trial $trial"
-        if [ "$pause" != 0 ]; then sleep "$pause"; fi
+        tell "$name, trial $trial"
+        rest
         each_rank "$name" "$trial"
-        if [ "$pause" != 0 ]; then sleep "$pause"; fi
+        rest
         trial=$((trial + 1))
     done
+    if printing; then continue; fi
     # shellcheck disable=SC2086 # file names between blanks, as made here
     row "$name" $results >>"$table"
     case $name in option_*) options="$options $files" ;; esac
     # shellcheck disable=SC2086
     if [ "$trials" -gt 1 ]; then kvstat $files >"$out/$name.trials.txt"; fi
 done
+if printing; then exit 0; fi
 # shellcheck disable=SC2086
 if [ -n "$options" ]; then kvstat --mlperf "$out/" $options >"$out/options.txt"; fi
 cat "$table"

@@ -1,42 +1,87 @@
 #!/bin/sh
-# quickstart.sh - from nothing to a report in a minute: installs what is missing, builds, and takes the
-# first requests of a real trace through all four steps of a pipeline on this machine's disk.
+# quickstart.sh - From nothing to a first report in a minute: installs what is missing, builds, and measures.
 #
-#   examples/quickstart.sh [FOLDER]     FOLDER: where the scratch folder is made, to test another
-#                                       drive; default: the current one
+# Usage: quickstart.sh [--print] [FOLDER]
 #
-# It moves about 6 GiB of KV cache in all, 1.2 GiB of it to and from storage, needs 2 GiB of disk and 1 GiB
-# of memory, and cleans up.
-set -eu
+#   FOLDER       on the drive to be measured (default: the current folder)
+#   --print      show the commands, run nothing
+#
+# Takes five users of a small model through a pipeline of kvgen, kvreplay and kvstat. It
+# moves about 25 GiB of KV cache in all, 3 GiB of it to and from storage, needs 4 GiB of
+# disk and 1 GiB of memory. What it measured stays in FOLDER/kvtrace-quickstart, with a
+# log of all that the programs said.
+#
+# Example:
+#   examples/quickstart.sh /mnt/nvme
+. "$(dirname "$0")/common.sh"
 
+case ${1-} in
+--print | -?*) option "$@" && shift ;;
+esac
 where=$(cd "${1:-.}" && pwd)
 cd "$(dirname "$0")/.."
+out=$where/kvtrace-quickstart
+log=$out/log.txt
 
-# 1. A compiler and a few libraries, if they are not here yet; then the programs, into build/bin.
-./install-deps.sh
-make -s -j"$(getconf _NPROCESSORS_ONLN)"
-PATH=$PWD/build/bin:$PATH
+# The workload: five users talk for 20 seconds to a small model (24,576 bytes of KV a token, so a block of 512 tokens is an
+# object of 12 MiB) on a machine with very little memory: what does not fit on the GPU goes to host memory, then to
+# storage, and comes back when a conversation goes on. kvgen only simulates: it writes down what would be moved.
+trace() {
+    $1 kvgen --model tiny-1b --num-users 5 --arrival closed --duration 20 --granularity block:512 \
+        --gpu-mem-gb 0.125 --cpu-mem-gb 0.25 --storage-capacity-gb 4 -o "$out/trace.csv.zst"
+}
+# The measurement: kvreplay does for real what each row says. Storage rows become files, read and written past the page
+# cache; host memory is copied; a GPU is used when there is one, and else modelled and marked so. Every read is verified.
+replay() { $1 kvreplay --nvme "$out/objects" -o "$out/result.csv.zst" "$out/trace.csv.zst"; }
+# The answer, from the rows and their times. (In a shell the three are one pipeline: kvgen | kvreplay --nvme DIR | kvstat)
+report() { $1 kvstat "$out/result.csv.zst"; }
+picture() { $1 kvstat --plot "$out/result.svg" "$out/result.csv.zst"; }
 
-# 2. A scratch folder on the disk to be measured, gone at the end however this script ends.
-scratch=$(mktemp -d "$where/kvtrace-quickstart.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
+if printing; then
+    printf '%s\n' "cd $PWD" './install-deps.sh --pictures' make "export PATH=\"$PWD/build/bin:\$PATH\"" "mkdir -p $out"
+    for part in trace replay report picture; do $part typed; done
+    exit 0
+fi
+
+mkdir -p "$out"
+: >"$log"
+trap 'rm -rf "$out/objects"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+echo "What the programs say goes to $log"
 
-# 3. The workload: the first requests of Mooncake's published conversation trace, served by a small
-#    model (24,576 bytes of KV per token, so a block of 512 tokens is an object of 12 MiB) on a
-#    machine with very little memory: what does not fit on the GPU goes to host memory, then to storage.
-#    kvgen only simulates: it writes down what would be moved, when and where.
-kvgen --source mooncake --input tests/data/mooncake_first200.jsonl --max-requests 7 \
-    --model tiny-1b --block-reuse any \
-    --gpu-mem-gb 0.125 --cpu-mem-gb 0.15 --storage-capacity-gb 4 \
-    --output "$scratch/trace.csv.zst"
+# step TEXT COMMAND...: one line; the end of the log when it fails.
+step() {
+    text=$1 begin=$(date +%s)
+    shift
+    printf '%-50s ' "$text"
+    "$@" >>"$log" 2>&1 || {
+        status=$?
+        echo failed
+        tail -n 20 "$log" >&2
+        exit "$status"
+    }
+    echo "done, $(($(date +%s) - begin)) s"
+}
+step 'packages: compiler, libraries, gnuplot' ./install-deps.sh --pictures
+step 'build: the programs, into build/bin' make -s -j"$(getconf _NPROCESSORS_ONLN)"
+PATH=$PWD/build/bin:$PATH
+step 'kvgen: a trace of five users' trace ''
+step 'kvreplay: carries it out on this machine' replay ''
+if command -v gnuplot >/dev/null; then step 'kvstat: a picture, result.svg' picture ''; fi
+echo
+report ''
+echo
 
-# 4. The measurement: kvreplay does for real what each row says. Storage rows become files below the
-#    scratch folder, read and written past the page cache; host memory is copied; a GPU is used when
-#    there is one, and else its times are modelled and marked as such. Every read is verified.
-kvreplay --nvme "$scratch/objects" --output "$scratch/result.csv.zst" "$scratch/trace.csv.zst"
-
-# 5. The answer, from the rows and their times. (In a shell the three are one pipeline:
-#    kvgen ... | kvreplay --nvme DIR | kvstat)
-kvstat "$scratch/result.csv.zst"
+# What it means.
+kvstat --by tier,op --json "$out/result.csv.zst" |
+    pick groups.Tier-2/Read.ops groups.Tier-2/Write.ops groups.Tier-2/Read.gib_per_s groups.Tier-2/Write.gib_per_s \
+        groups.Tier-2/Read.service_us.p95 run.device groups.Tier-2/Read.service_us.p50 groups.Tier-1/Read.service_us.p50 |
+    paste -sd ' ' - | awk -v where="$where" -v out="$out" '{
+        printf "Measured: %d reads and %d writes of KV-cache objects of 12 MiB on %s (%s), at %.2f and %.2f GiB/s%s; kept in %s.\n",
+            $1, $2, where, $6 == "-" ? "device unknown" : $6, $3, $4,
+            $1 < 59 ? "" : sprintf(", 95 %% of the reads within %.3g ms", $5 / 1000), out
+        printf "For this machine: a cached object comes back from there in %.3g ms (median), from host memory in %.3g ms: storage takes %.2g times as long.\n",
+            $7 / 1000, $8 / 1000, $7 / $8
+        printf "Next, in a minute: build/bin/kvtrace drive %s (build/bin/kvtrace lists more questions).\n", where
+    }'

@@ -1,37 +1,58 @@
 #!/bin/sh
-# replay-elsewhere.sh - generate here, replay there: one load for many machines, through ssh and a tarball.
+# replay-elsewhere.sh - How does another machine take the same load?
 #
-#   examples/replay-elsewhere.sh HOST DIR [-m MODEL] [-u USERS] [-o OUT] [-t SECONDS]
+# Usage: replay-elsewhere.sh HOST DIR [OPTION]...
 #
-#   HOST       where ssh goes without a question; it needs nothing but glibc. "-" is this machine, unpacked
-#              into a folder of its own, to see how it goes
-#   DIR        the folder there in which objects, programs and files go; removed at the end
-#   -m MODEL   llama3.1-8b; -u USERS at once: 50; -t SECONDS of the run: 60
-#   -o OUT     the folder here for trace and results; default kvtrace-replay-elsewhere
-#   --storage-capacity-gb GiB   what the cache may fill; default: three quarters of what is free there. For several
-#              machines take what the smallest has
-#   --tarball FILE  made by make static; made here when it is not there
+#   HOST         where ssh goes without a question; it needs nothing but glibc. "-" is
+#                this machine, unpacked into a folder of its own, to see how it goes
+#   DIR          the folder there in which objects, programs and files go; removed at the
+#                end
+#   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
+#   -u USERS     users at once (default: 50)
+#   -t SECONDS   length of the run (default: 60)
+#   -o OUT       the folder here for trace and results (default: kvtrace-replay-elsewhere)
+#   --storage-capacity-gb GiB   what the cache may fill (default: what is free there, less
+#                a reserve). For several machines take what the smallest has
+#   --tarball FILE  what make static made (default: it is made now, from the sources)
+#   --print      show the pipeline, run nothing
 #
-# The same trace has the same digest everywhere: two laboratories that print it ran the same load. kvreplay's
-# report from there names its host, kernel and drive.
+# Generates here, replays there, installs nothing there. The same trace has the same
+# digest everywhere: two laboratories that print it ran the same load. The report names
+# the host, kernel and drive of the other machine.
+#
+# Example:
+#   examples/replay-elsewhere.sh server7 /mnt/nvme/kv -u 20
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -o -t --storage-capacity-gb'
 host='' folder='' tarball=''
 while [ $# -gt 0 ]; do
+    words=2
     case $1 in
-    -h | --help) usage "$0" && exit 0 ;;
     --tarball) tarball=$(value "$@") ;;
     -?*) option "$@" ;;
     *)
-        if [ -z "$host" ]; then host=$1; elif [ -z "$folder" ]; then folder=$1; else die 2 "$1: what is this?"; fi
-        shift && continue
+        if [ -z "$host" ]; then host=$1; elif [ -z "$folder" ]; then folder=$1; else die 2 "$1: unexpected argument (try --help)"; fi
+        words=1
         ;;
     esac
-    shift 2
+    shift "$words"
 done
 if [ -z "$folder" ]; then die 2 "HOST and DIR are needed (try --help)"; fi
 need kvgen kvstat
+trace=$out/trace.csv.zst result=$out/result.csv.zst
+if printing; then
+    folders "$out"
+    tell "the load, made here"
+    typed kvgen --model "$model" --num-users "$users" --duration "$seconds" --gpu-mem-gb 0 --cpu-mem-gb 0 \
+        --storage-capacity-gb "${storage:-GIB_FREE_THERE}" --generation-mode none -o "$trace"
+    tell "programs and load travel, the rows come back through ssh"
+    typed scp "${tarball:-kvtrace.tar.gz}" "$trace" "$host:$folder"
+    typed ssh "$host" "cd $folder && mkdir programs && tar -xzf $(basename "${tarball:-kvtrace.tar.gz}") -C programs --strip-components=1"
+    printf '%s >%s\n' "$(typed ssh "$host" "cd $folder && programs/bin/kvreplay --nvme objects --timing served --workers $(workers "$users") --duration $seconds -z trace.csv.zst")" "$(quote "$result")"
+    typed kvstat "$result"
+    exit 0
+fi
 mkdir -p "$out"
 
 # there COMMAND: runs it on the host.
@@ -58,19 +79,21 @@ trap 'exit 130' INT TERM HUP
 # 2. The load, made here: a few bytes a row, however many gigabytes it stands for.
 : "${storage:=$(there "df -Pk '$folder'" | most)}"
 kvgen --model "$model" --num-users "$users" --duration "$seconds" --gpu-mem-gb 0 --cpu-mem-gb 0 \
-    --storage-capacity-gb "$storage" --generation-mode none --progress none -o "$out/trace.csv.zst"
+    --storage-capacity-gb "$storage" --generation-mode none --progress none -o "$trace"
 
 # 3. There: unpack, replay, and send the rows back through the pipe that ssh is.
 there "cat >'$folder/kvtrace.tar.gz'" <"$tarball"
-there "cat >'$folder/trace.csv.zst'" <"$out/trace.csv.zst"
+there "cat >'$folder/trace.csv.zst'" <"$trace"
 there "cd '$folder' && mkdir -p programs && tar -xzf kvtrace.tar.gz -C programs --strip-components=1"
 there "cd '$folder' && programs/bin/kvreplay --nvme objects --timing served --workers $(workers "$users") \
-    --duration $seconds --progress none -z trace.csv.zst" >"$out/result.csv.zst"
+    --duration $seconds --progress none -z trace.csv.zst" >"$result"
 
 # 4. The report, here again.
-kvstat "$out/result.csv.zst"
-if [ "$host" = - ]; then place="this machine"; else place=$host; fi
+kvstat "$result"
+if [ "$host" = - ]; then host="This machine"; fi
 echo
-echo "$place: bottleneck $(bottleneck "$out/result.csv.zst")."
-echo "Any other machine that replays $out/trace.csv.zst runs the same load: put their results"
-echo "beside this one with kvstat --compare $out/result.csv.zst OTHER."
+echo "Any other machine that replays $trace runs the same load: compare with kvstat --compare $result OTHER."
+report "$result" groups.Tier-2/Read.gib_per_s groups.Tier-2/Write.gib_per_s | paste -sd ' ' - |
+    awk -v host="$host" -v what="$(bottleneck "$result")" '
+        function rate(n) { return n == "-" ? "nothing" : sprintf("%.2f GiB/s", n) }
+        { printf "%s read %s and wrote %s under this load; bottleneck: %s.\n", host, rate($1), rate($2), what }'

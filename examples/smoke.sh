@@ -1,41 +1,52 @@
 #!/bin/sh
-# smoke.sh - nine quick checks of single behaviours on this machine: does each do what it should?
+# smoke.sh - Does all of it work here? Nine quick checks of single behaviours on this machine.
 #
-#   examples/smoke.sh [-d DIR] [-o OUT] [-t SECONDS] [-u USERS] [-w NAMES] [-f SHAREGPT.json]
+# Usage: smoke.sh [OPTION]... [DIR]
 #
-#   -d DIR      where the objects of storage go; chosen by discover.sh unless given
-#   -o OUT      the folder for what the checks leave; default kvtrace-smoke
-#   -t SECONDS  of each check: 10; -u USERS at once: 8; --storage-capacity-gb GiB: discover.sh's proposal
-#   -w NAMES    only these, with commas between: storage-only three-tiers autoscale-qos autoscale-capacity
-#               saturation-8b saturation-70b rag everything sharegpt
-#   -f FILE     the ShareGPT dataset of the last check; default: the small one of the source tree
-#   -m MODEL    instead of the 8B and 70B models, for a first try on a small machine
+#   DIR, -d DIR  where the objects of storage go (default: the folder that kvtrace
+#                discover proposes)
+#   -w NAMES     only these, with commas between: storage-only three-tiers autoscale-qos
+#                autoscale-capacity saturation-8b saturation-70b rag everything sharegpt
+#   -t SECONDS   length of each check (default: 10)
+#   -u USERS     users at once (default: 8)
+#   -m MODEL     in place of the 8B and 70B models, for a first try on a small machine
+#   -f FILE      the ShareGPT dataset of the last check (default: the small one of the
+#                source tree)
+#   -o OUT       folder for what the checks leave (default: kvtrace-smoke)
+#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#                reserve)
+#   --print      show the pipelines, run nothing
 #
-# A line for each check: what it saw, and ok or FAILED. Exit status 1 when one failed. What they prove is that
-# the machine and the tools work together; for numbers to trust take suite.sh with trials.
+# A line for each check: what it saw, and ok or FAILED. They show that the machine and the
+# programs work together; for numbers to trust take kvtrace suite with trials.
+# Exit status: 0 all checks are ok, 1 one failed.
+#
+# Example:
+#   examples/smoke.sh -m tiny-1b -t 3 /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -d -o -t --storage-capacity-gb'
 names='' dataset='' model='' users=8 seconds=10
 while [ $# -gt 0 ]; do
+    words=2
     case $1 in
-    -h | --help) usage "$0" && exit 0 ;;
     -w) names=$(value "$@") ;;
     -f) dataset=$(value "$@") ;;
     *) option "$@" ;;
     esac
-    shift 2
+    shift "$words"
 done
 need kvgen kvreplay kvstat
+folders "$out"
 propose
 : "${names:=storage-only,three-tiers,autoscale-qos,autoscale-capacity,saturation-8b,saturation-70b,rag,everything,sharegpt}"
 : "${dataset:=$examples/../tests/data/sharegpt_dummy_250.json.zst}"
 small=${model:-llama3.1-8b} large=${model:-llama3.1-70b-instruct}
-mkdir -p "$out"
 failed=0 checked=0
 
 # sees NAME TEXT CONDITION: the verdict on one check; CONDITION is words for test(1).
 sees() {
+    if printing; then return; fi
     check=$1 seen=$2
     shift 2
     checked=$((checked + 1))
@@ -45,13 +56,15 @@ sees() {
 
 # uses NAME TIER: reads and writes of that tier in a check's result.
 uses() {
-    kvstat --by tier,op --csv "$out/$1.result.csv.zst" | pick "groups.$2/Read.ops" "groups.$2/Write.ops" |
+    if printing; then return; fi
+    report "$out/$1.result.csv.zst" "groups.$2/Read.ops" "groups.$2/Write.ops" |
         awk '{ sum += $1 } END { print sum + 0 }'
 }
 
 # bad NAME: rows that were not honoured.
 bad() {
-    kvstat --csv "$out/$1.result.csv.zst" | pick status.absent status.corrupt status.failed |
+    if printing; then return; fi
+    report "$out/$1.result.csv.zst" status.absent status.corrupt status.failed |
         awk '{ sum += $1 } END { print sum + 0 }'
 }
 
@@ -59,16 +72,20 @@ bad() {
 autoscale() {
     searched=$1 mode=$2
     shift 2
+    set -- kvreplay --nvme "$target" --autoscale "$mode" --start-users 2 --max-users "$((users * 4))" \
+        --step-warmup 1 --step-duration "$((seconds / 5 + 1))" --summary "$out/$searched.json" \
+        --each "kvgen $* --duration $((seconds + 10)) --num-users {N} --progress none"
+    if typed "$@" >&3; then return; fi
     rm -f "$out/$searched.json"
-    kvreplay --nvme "$target" --autoscale "$mode" --start-users 2 --max-users "$((users * 4))" \
-        --step-warmup 1 --step-duration "$((seconds / 5 + 1))" --progress none --summary "$out/$searched.json" \
-        --each "kvgen $* --duration $((seconds + 10)) --num-users {N} --progress none" 2>"$out/$searched.log" >/dev/null ||
+    "$@" --progress none 2>"$out/$searched.log" >/dev/null ||
         { [ $? -eq 1 ] && [ -s "$out/$searched.json" ]; } || # not even one user
         die 1 "$searched: $(tail -1 "$out/$searched.log")"
-    tr -d '\n' <"$out/$searched.json" | sed 's/.*"autoscaling": *{[^}]*"users": *\([0-9]*\).*/\1/'
+    pick autoscaling.users <"$out/$searched.json" | sed 's/^-$/0/'
 }
+exec 3>&1 # what is printed inside of $(...)
 
 for name in $(echo "$names" | tr , ' '); do
+    if printing; then tell "$name"; fi
     case $name in
     storage-only) # no memory tiers: everything goes to the drive
         serve "$name" "$users" "$seconds" --model "$small" --gpu-mem-gb 0 --cpu-mem-gb 0 \
@@ -95,15 +112,17 @@ for name in $(echo "$names" | tr , ' '); do
         if [ "$name" = saturation-8b ]; then m=$small; else m=$large; fi
         serve "$name" "$((users * 4))" "$seconds" --model "$m" --gpu-mem-gb 0 --cpu-mem-gb 0 \
             --storage-capacity-gb "$storage" --generation-mode none
-        issued=$(figure "$out/$name.kvgen.json" issued)
-        begun=$(kvstat --csv "$out/$name.result.csv.zst" | pick requests.count | sed 's/^-$/0/')
+        if printing; then continue; fi
+        issued=$(pick requests.issued <"$out/$name.kvgen.json")
+        begun=$(report "$out/$name.result.csv.zst" requests.count | sed 's/^-$/0/')
         sees "$name" "$(counted "$issued" request) asked for, $begun begun in $seconds s" \
             "$(bad "$name")" -eq 0 -a "$begun" -gt 0 -a "$begun" -lt "$issued"
         ;;
     rag) # documents are ingested before, and their chunks are read
         serve "$name" "$users" "$seconds" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 --enable-rag \
             --storage-capacity-gb "$storage" --generation-mode none
-        n=$(kvstat --csv "$out/$name.result.csv.zst" | pick cache.lookups.rag.hits)
+        if printing; then continue; fi
+        n=$(report "$out/$name.result.csv.zst" cache.lookups.rag.hits)
         sees "$name" "$n chunks of documents read" "$n" != - -a "$n" != 0
         ;;
     everything) # the large model, all tiers, conversations, prompts, documents and generation at once
@@ -118,12 +137,14 @@ for name in $(echo "$names" | tr , ' '); do
         fi
         serve "$name" "$users" "$seconds" --dataset-path "$dataset" --model "$small" --gpu-mem-gb 0 --cpu-mem-gb 0 \
             --storage-capacity-gb "$storage" --generation-mode none --request-rate "$users"
-        n=$(kvstat --csv "$out/$name.result.csv.zst" | pick requests.count)
+        if printing; then continue; fi
+        n=$(report "$out/$name.result.csv.zst" requests.count)
         sees "$name" "$n questions of real conversations answered" "$n" -gt 0 -a "$(bad "$name")" -eq 0
         ;;
     *) die 2 "-w $name: no such check (try --help)" ;;
     esac
 done
+if printing; then exit 0; fi
 caution >&2
 if [ "$failed" = 0 ]; then echo "All of it works here: $(counted "$checked" check) ok."; exit 0; fi
 echo "$failed of $(counted "$checked" check) FAILED; what each did is in $out/NAME.log."

@@ -1,44 +1,58 @@
 #!/bin/sh
-# suite.sh - nine scenarios on this machine, and one table that compares them: what each part of the memory
-# hierarchy is worth for this model.
+# suite.sh - What is each part of the memory hierarchy worth? Nine scenarios, one table.
 #
-#   examples/suite.sh [-m MODEL] [-w NAMES] [-d DIR] [-o OUT] [--trials N] [--xlsx]
+# Usage: suite.sh [OPTION]... [DIR]
 #
-#   -m MODEL     llama3.1-8b unless given (kvgen --list-models, or a Hugging Face config.json)
-#   -w NAMES     only these, with commas between: gpu-only cpu-only storage-only gpu-cpu cpu-storage
-#                gpu-cpu-storage storage-saturation production autoscale
-#   -d DIR       where the objects of storage go; chosen by discover.sh unless given
-#   -o OUT       the folder for traces, results and reports; default kvtrace-suite
-#   --trials N   each scenario so often; storage varies much from run to run, three to five are the rule
+#   DIR, -d DIR  where the objects of storage go (default: the folder that kvtrace
+#                discover proposes)
+#   -m MODEL     the model (default: llama3.1-8b; kvgen --list-models, or a Hugging Face
+#                config.json)
+#   -u USERS     users at once (default: 50)
+#   -t SECONDS   length of each run (default: 60)
+#   -w NAMES     only these, with commas between: gpu-only cpu-only storage-only gpu-cpu
+#                cpu-storage gpu-cpu-storage storage-saturation production autoscale
+#   --trials N   each scenario so often (default: 1); storage varies much from run to run,
+#                three to five are the rule
 #   --xlsx       the table of all runs as OUT/suite.xlsx besides
-#   -u USERS     people who talk at once: 50; -t SECONDS of each run: 60
-#   --gpu-mem-gb, --cpu-mem-gb, --storage-capacity-gb GiB   sizes instead of discover.sh's proposal
+#   -o OUT       folder for results (default: kvtrace-suite): kvstat OUT has a row for
+#                each; traces, logs and summaries are in OUT/.work
+#   --gpu-mem-gb GiB            size of the GPU's tier (default: what kvtrace discover
+#                proposes)
+#   --cpu-mem-gb GiB            size of the host memory's tier (default: likewise)
+#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#                reserve)
+#   --print      show the pipelines, run nothing
 #
-# What to look at: "answer P95 s" is what users feel, from question to last token. "Tier-2 read" (GiB/s) and the
-# 95th percentiles of its reads, "P95 ms" for the whole of one and "device ms" for the drive's part, are the
-# drive. A tier is worth its money when the rows with it answer sooner than the rows without. Where the bottleneck
-# is the queue, the machine is overloaded: its latencies say little, its GiB/s much. Where it is generation,
-# storage is fast enough for this load.
-# Without a GPU its tier is simulated, and kvreplay's reports say so.
+# What to look at: "answer P95 s" is what users feel, from question to last token. "Tier-2
+# read" (GiB/s) and the 95th percentiles of its reads, "P95 ms" for the whole of one and
+# "device ms" for the drive's part, are the drive. A tier is worth its money when the rows
+# with it answer sooner than the rows without. Where requests queue, the machine is
+# overloaded: its latencies say little, its GiB/s much. Where it is generation, storage is
+# fast enough for this load. Without a GPU its tier is simulated: such rows are marked,
+# and left out of the conclusion.
+#
+# Example:
+#   examples/suite.sh -u 20 --trials 3 /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -d -o -t --trials --gpu-mem-gb --cpu-mem-gb --storage-capacity-gb'
 names='' xlsx=no
 while [ $# -gt 0 ]; do
+    words=2
     case $1 in
-    -h | --help) usage "$0" && exit 0 ;;
-    --xlsx) xlsx=yes && shift && continue ;;
+    --xlsx) xlsx=yes words=1 ;;
     -w) names=$(value "$@") ;;
     *) option "$@" ;;
     esac
-    shift 2
+    shift "$words"
 done
 need kvgen kvreplay kvstat
+work=$out/.work
+folders "$out" "$work"
 propose
 : "${names:=gpu-only,cpu-only,storage-only,gpu-cpu,cpu-storage,gpu-cpu-storage,storage-saturation,production,autoscale}"
 # A machine without a GPU still has its scenarios: a tier of 16 GiB, simulated.
 if [ "$gpu" = 0 ]; then gpu=16; fi
-mkdir -p "$out"
 
 # scenario NAME: the sizes, and how long a token takes to generate. "none" for storage takes it away:
 # what fits nowhere is then deleted and has to be written anew. Generation "none" leaves only the moving
@@ -58,23 +72,58 @@ scenario() {
     *) die 2 "-w $1: no such scenario (try --help)" ;;
     esac
 }
+# judge NAME RESULT: what the conclusion needs of a scenario: name, end-to-end P95 in s, what holds requests up, its share of
+# waiting in the queue, "simulated" or "measured", and "same" if its users and model are those of the others.
+judge() {
+    set -- "$1" "$(report "$2" requests.end_to_end_ms.p95 bottleneck.what bottleneck.shares.queue run.simulated.0 | paste -sd ' ' -)"
+    case $1 in storage-saturation | production) load=other ;; *) load=same ;; esac
+    echo "$1 $2 $load" | awk '{ print $1, ($2 == "-" ? "-" : sprintf("%.2f", $2 / 1000)), $3, $4,
+        ($5 == "-" ? "measured" : "simulated"), $6 }' >>"$work/conclusion"
+}
+# conclude: in words. Which tiers are worth most is said of measured runs under the same load.
+conclude() {
+    awk '
+        $5 == "simulated" { simulated = simulated " " $1 }
+        $5 == "measured" && $6 == "same" && $2 != "-" {
+            n++
+            if (soonest == "" || $2 + 0 < least) { soonest = $1; least = $2 + 0 }
+            if (latest == "" || $2 + 0 > most) { latest = $1; most = $2 + 0 }
+        }
+        $3 ~ /^storage/ { drive = drive " " $1 }
+        $3 == "generation" { model = model " " $1 }
+        $4 != "-" && $4 >= 0.4 { full = full " " $1 }
+        END {
+            if (drive != "") print "Requests wait for storage in:" drive "."
+            if (full != "") print "Overloaded, requests queue faster than they are served, in:" full "."
+            if (model != "") print "Storage is fast enough, the model takes the time, in:" model "."
+            if (simulated != "") print "The GPU was simulated in:" simulated "; its times are a model, not this machine."
+            if (n > 1) printf "Of what was measured, answers came soonest with %s (P95 %.2f s) and latest with %s (P95 %.2f s).\n",
+                soonest, least, latest, most
+            else print "Too few scenarios were measured under one load to say which tiers are worth most."
+        }' "$work/conclusion"
+}
 options() { echo --model "$model" --gpu-mem-gb "$g" --cpu-mem-gb "$c" --storage-capacity-gb "$s" \
     --generation-mode "$generation" --compat mlperf --ops Read,Write,Delete,Generate,Miss; }
 
 table=$out/table.txt
-echo "$row_head" >"$table"
+if ! printing; then
+    rm -f "$out"/*.result.csv.zst "$out/autoscale.json" # of a run before, which kvstat OUT would show too
+    echo "$row_head" >"$table"
+    : >"$work/conclusion"
+fi
 results=''
 for name in $(echo "$names" | tr , ' '); do
     scenario "$name"
-    say "$suite: $name"
+    tell "$name"
     if [ "$name" = autoscale ]; then
         # How many users before a read of storage takes 100 ms at the 95th percentile.
-        rm -f "$out/autoscale.json"
-        kvreplay --nvme "$target" --autoscale qos --start-users 2 --max-users "$((users * 8))" \
-            --step-warmup "$((seconds / 12 + 1))" --step-duration "$((seconds / 6 + 1))" --progress none --summary "$out/autoscale.json" \
-            --each "kvgen $(options) --duration $((seconds + 30)) --num-users {N} --progress none" 2>"$out/autoscale.log" >/dev/null ||
+        set -- kvreplay --nvme "$target" --autoscale qos --start-users 2 --max-users "$((users * 8))" \
+            --step-warmup "$((seconds / 12 + 1))" --step-duration "$((seconds / 6 + 1))" --summary "$out/autoscale.json" \
+            --each "kvgen $(options) --duration $((seconds + 30)) --num-users {N} --progress none"
+        if typed "$@"; then continue; fi
+        "$@" --progress none 2>"$work/autoscale.log" >/dev/null ||
             { [ $? -eq 1 ] && [ -s "$out/autoscale.json" ]; } || # not even one user
-            die 1 "autoscale: $(tail -1 "$out/autoscale.log")"
+            die 1 "autoscale: $(tail -1 "$work/autoscale.log")"
         continue
     fi
     files=''
@@ -90,38 +139,27 @@ for name in $(echo "$names" | tr , ' '); do
         fi
         trial=$((trial + 1))
     done
+    if printing; then continue; fi
     # shellcheck disable=SC2086 # file names between blanks, as made here
     scenario_row "$name" $files >>"$table"
+    judge "$name" "$out/$name.result.csv.zst"
     # shellcheck disable=SC2086
     if [ "$trials" -gt 1 ]; then kvstat $files >"$out/$name.trials.txt"; fi
     results="$results $files"
 done
+if printing; then
+    typed kvstat "$out"
+    exit 0
+fi
 
-cat "$table"
+sed "$(sed -n 's/^\([^ ]*\) .* simulated .*/s|^\1 .*|\& (simulated)|;/p' "$work/conclusion")" "$table"
 if [ -s "$out/autoscale.json" ]; then
-    echo "autoscale: $(sed -n 's/^kvreplay: //p' "$out/autoscale.log" | tail -1) (95 % of storage reads within 100 ms)"
+    found=$(pick autoscaling.users <"$out/autoscale.json" | sed 's/^-$/0/')
+    echo "autoscale: $(counted "$found" user) with 95 % of storage reads within 100 ms"
 fi
 if [ "$trials" -gt 1 ]; then echo "mean of $trials trials each; their spread is in $out/*.trials.txt"; fi
 # shellcheck disable=SC2086
 if [ "$xlsx" = yes ] && [ -n "$results" ]; then kvstat --xlsx "$out/suite.xlsx" $results >/dev/null; fi
 echo
 caution
-# What the table says, in words: by its last two columns, when answers came and what held them up.
-awk 'NR > 1 {
-        at = $(NF - 1)
-        if (at != "-") {
-            n++
-            if (soonest == "" || at + 0 < least) { soonest = $1; least = at + 0 }
-            if (latest == "" || at + 0 > most) { latest = $1; most = at + 0 }
-        }
-        what = $NF
-        if (what ~ /^storage/) drive = drive " " $1
-        if (what == "queue") full = full " " $1
-        if (what == "generation") model = model " " $1
-    }
-    END {
-        if (n > 1) printf "Answers came soonest with %s (P95 %s s), latest with %s (%s s).\n", soonest, least, latest, most
-        if (drive != "") print "The storage is what people wait for in:" drive "."
-        if (full != "") print "Overloaded, with a line before the machine:" full "."
-        if (model != "") print "Storage is fast enough, and the model is what takes the time, in:" model "."
-    }' "$table"
+if [ -s "$work/conclusion" ]; then conclude; fi

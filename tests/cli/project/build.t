@@ -22,12 +22,17 @@ for program in kvgen kvreplay kvstat kvprecond; do
     ok "$program is installed" test -x "$TMP/root/usr/bin/$program"
     ok "with its man page" cmp "man/$program.1" "$TMP/root/usr/share/man/man1/$program.1"
 done
+ok 'the front door, a link into libexec' test -x "$TMP/root/usr/bin/kvtrace"
+ok 'with its man page' cmp man/kvtrace.1 "$TMP/root/usr/share/man/man1/kvtrace.1"
+exits 'it runs as installed' 0 env PATH=/usr/bin:/bin "$TMP/root/usr/bin/kvtrace" size -m tiny-1b -u 2 -t 20 -o "$TMP/size"
+stdout_like 'and answers' '^(A cache of|Nothing was asked for twice)'
 ok 'the format' test -s "$TMP/root/usr/share/man/man5/kvtrace.5"
 ok 'the overview' test -s "$TMP/root/usr/share/man/man7/kvtrace.7"
 ok 'the licence' test -s "$TMP/root/usr/share/doc/kvtrace/LICENSE"
 ok 'the examples' test -x "$TMP/root/usr/share/doc/kvtrace/examples/suite.sh"
 ok 'but the one that builds from the sources' test ! -e "$TMP/root/usr/share/doc/kvtrace/examples/quickstart.sh"
-for file in bash-completion/completions/kvgen zsh/site-functions/_kvgen fish/vendor_completions.d/kvgen.fish; do
+for file in bash-completion/completions/kvgen zsh/site-functions/_kvgen fish/vendor_completions.d/kvgen.fish \
+    bash-completion/completions/kvtrace zsh/site-functions/_kvtrace fish/vendor_completions.d/kvtrace.fish; do
     ok "$file" test -s "$TMP/root/usr/share/$file"
 done
 is 'nor does an install below the build folder stop make' \

@@ -55,6 +55,15 @@ is 'an operand' "$(offers kvstat --json some)" "$(printf 'some dir\nsome file')"
 is 'an operand behind --' "$(offers kvstat -- --)" ''
 is 'none for kvgen' "$(offers kvgen '')" ''
 
+# kvtrace: a command, then its options or files.
+ok 'the completions of kvtrace' "$TOP/.ci/packaging/completions" "$BIN" "$made" kvtrace
+is 'kvtrace: a command' "$(offers kvtrace us)" users
+is 'kvtrace: all of them' "$(offers kvtrace '' | paste -sd ' ' -)" \
+    "$("$BIN/kvtrace" --list-commands | cut -f 1 | LC_ALL=C sort | paste -sd ' ' -)"
+is 'kvtrace: an option' "$(offers kvtrace suite --x)" --xlsx
+is 'kvtrace: of that command only' "$(offers kvtrace drive --x)" ''
+is 'kvtrace: a folder' "$(offers kvtrace drive some)" "$(printf 'some dir\nsome file')"
+
 for shell in bash zsh fish; do
     command -v $shell >/dev/null || continue
     for file in "$made/$shell"/*; do ok "${file##*/} is valid $shell" $shell -n "$file"; done

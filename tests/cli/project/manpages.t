@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../../lib.sh"
 plain_only
 
-pages='kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.5 kvtrace.7'
+pages='kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace.5 kvtrace.7'
 
 # commands PAGE: a script; each command is preceded by a line that notes it.
 commands() {
@@ -38,7 +38,7 @@ commands() {
     ' "$TOP/man/$1"
 }
 
-plan 18
+plan 21
 for page in $pages; do
     if command -v mandoc >/dev/null; then
         is "$page is clean" "$(mandoc -Tlint -W warning "$TOP/man/$page" 2>&1)" ''
@@ -71,6 +71,6 @@ for page in $pages; do ok "the examples of $page work" worked "$page"; done
 is 'no command is broken by the width of a page' \
     "$(awk '/^\.Dl [$#] / && length($0) > 4 + 78 - 11 { print FILENAME ": " $0 }' $(printf "$TOP/man/%s " $pages))" ''
 
-for page in kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.7; do
+for page in kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace.7; do
     ok "$page has examples that run" grep -q '^kv' "$TMP/$page.sh"
 done

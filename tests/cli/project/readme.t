@@ -8,8 +8,8 @@ PATH=$BIN:$PATH
 cd "$TMP" || exit 1
 ln -s "$TOP/tests" tests
 
-# Not run: commands that build or test everything, and programs of others. benchdata.csv.zst comes from another program.
-sed -n 's/^    //p' "$TOP/README.md" | grep -Ev '^(examples/quickstart.sh|tests/run|sai3-bench|fio) ' |
+# Not run: reports, commands that build or test everything, and programs of others. benchdata.csv.zst comes from another program.
+sed '/^```/,/^```/d' "$TOP/README.md" | sed -n 's/^    //p' | grep -Ev '^(examples/quickstart.sh|kvtrace drive|sai3-bench|fio) ' |
     sed 's|--nvme /mnt/nvme/kv|--null|; s/--timing trace/& --speed 10000/' >commands
 kvgen --input "$DATA/kvstat_dozen.csv" --format warp -o benchdata.csv.zst 2>/dev/null
 ok 'the commands work' sh -ec '. ./commands'
@@ -20,11 +20,11 @@ if command -v gnuplot >/dev/null; then
     ok 'pictures are among them' test -s pictures
     while read -r picture; do ok "$picture is drawn" test -s "$picture"; done <pictures
 fi
-# Every script in the table exists, and every script is in the table.
-is 'each script has its question' \
-    "$(sed -n '/^| question/,/^$/p' "$TOP/README.md" | grep -o '`[^`]*`' | grep -v '`examples`' | tr -d '`' | sort |
-        paste -sd ' ' -)" \
-    "$(cd "$TOP/examples" && for file in *; do
-        case $file in common.sh | quickstart.sh | *.yaml | plots) ;; *) echo "$file" ;; esac
+# Every script and command in the table exists, and every one that exists is in the table.
+sed -n '/^| question/,/^$/p' "$TOP/README.md" | awk -F '`' 'NR > 2 && NF { print $2 "\t" $4 }' >table
+is 'each script has its question' "$(cut -f 2 table | sort | paste -sd ' ' -)" \
+    "$(cd "$TOP/examples" && for file in *.sh kvbench; do
+        case $file in common.sh | quickstart.sh) ;; *) echo "$file" ;; esac
     done | sort | paste -sd ' ' -)"
+is 'each command, in the order of kvtrace' "$(cut -f 1 table | cut -d ' ' -f 1,2)" "$(kvtrace --list-commands | sed 's/^\([^\t]*\).*/kvtrace \1/')"
 done_testing

@@ -54,6 +54,9 @@ pipeline() {
 }
 ok 'the four programs work' pipeline
 
+exits 'the front door works' 0 bin/kvtrace size -m tiny-1b -u 2 -t 20 -o "$TMP/size"
+stdout_like 'and answers' '^(A cache of|Nothing was asked for twice)'
+
 # Spreadsheets are left out of the tarball: CSV comes instead, and that is said.
 exits '--xlsx' 0 bin/kvstat --xlsx "$TMP/sheet.xlsx" "$DATA/kvstat_dozen.csv"
 stderr_like 'says so' "^kvstat: --xlsx: this build has no libxlsxwriter: $TMP/sheet[.]csv is CSV instead$"

@@ -1,0 +1,96 @@
+#!/bin/sh
+# kvtrace.t - the front door: a command for each script of examples/, each with a help and with --print, which shows commands
+# that work and runs nothing. A bug looked like a script without a command, a --print that made folders, or a printed
+# command with an option that its program does not know.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+plain_only
+cd "$TMP" || exit 1
+# Without the programs in PATH: they are found beside kvtrace.
+PATH=/usr/local/bin:/usr/bin:/bin
+export DISCOVER_ROOT="$TMP/machine" # one disk, so that a folder is proposed everywhere
+mkdir -p machine/proc "$TMP/disk"
+printf 'MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n' >machine/proc/meminfo
+echo "/dev/sda1 $TMP/disk ext4 rw 0 0" >machine/proc/mounts
+
+exits 'alone' 0 "$BIN/kvtrace"
+cp stdout list
+"$BIN/kvtrace" --list-commands >commands
+is 'lists each command in a line' "$(sed -n 's/^  \([a-z]\)/\1/p' list | cut -d ' ' -f 1)" "$(cut -f 1 commands)"
+is 'within 100 columns' "$(awk 'length($0) > 100' list)" ''
+is 'a command for each script' \
+    "$(sed -n "s/^[a-z-]* .* \([a-z-]*\(.sh\|bench\)\): .*/\1/p" "$TOP/examples/kvtrace" | sort | paste -sd ' ' -)" \
+    "$(cd "$TOP/examples" && for file in *.sh kvbench; do
+        case $file in common.sh | quickstart.sh) ;; *) echo "$file" ;; esac
+    done | sort | paste -sd ' ' -)"
+is 'the man page has each' "$(sed -n '/^\.Sh COMMANDS/,/^\.Sh OPTIONS/s/^\.It Cm \([a-z-]*\).*/\1/p' "$TOP/man/kvtrace.1")" \
+    "$(cut -f 1 commands)"
+exits 'help' 0 "$BIN/kvtrace" --help
+ok 'is the list' cmp stdout list
+exits 'version' 0 "$BIN/kvtrace" --version
+like 'of the programs' "$(cat stdout)" '^kvtrace [0-9.]+$'
+
+exits 'an unknown command' 2 "$BIN/kvtrace" driv
+is 'did you mean' "$(cat stderr)" 'kvtrace: driv: no such command; did you mean drive?'
+for word in uses:users comp:compare fast:fast-enough mlprf:mlperf; do
+    exits "$word" 2 "$BIN/kvtrace" "${word%:*}"
+    stderr_like 'is near' "did you mean ${word#*:}[?]$"
+done
+exits 'one that is near to none' 2 "$BIN/kvtrace" frobnicate
+is 'no guess' "$(cat stderr)" 'kvtrace: frobnicate: no such command (kvtrace alone lists them)'
+exits 'an unknown option' 2 "$BIN/kvtrace" --frobnicate
+
+# What a command needs at least.
+operands() {
+    case $1 in
+    compare) echo "$DATA/kvstat_dozen.csv" "$DATA/kvstat_dozen.csv" ;;
+    compare-drives) echo one two ;;
+    precondition) echo objects -s 16M ;;
+    sharegpt) echo -f "$DATA/sharegpt_dummy_250.json.zst" ;;
+    elsewhere) echo host folder ;;
+    handover) echo objects ;;
+    kvbench) echo --cache-dir objects ;;
+    esac
+}
+mkdir empty
+while read -r name _; do
+    exits "$name --help" 0 "$BIN/kvtrace" "$name" --help
+    stdout_like "$name: with its usage" "^Usage: kvtrace $name( |$)"
+    stdout_like "$name: the option --print" '--print'
+    stdout_like "$name: and an example" '^Examples?:'
+    stdout_like "$name: as one types it" "^  kvtrace $name"
+    is "$name: within 130 columns" "$(awk 'length($0) > 130' stdout)" ''
+    exits "$name: an unknown option" 2 "$BIN/kvtrace" "$name" --no-such-option 1
+    # shellcheck disable=SC2016,SC2046 # words; the inner shell's
+    exits "$name --print" 0 sh -c 'cd empty && exec "$@"' - "$BIN/kvtrace" "$name" --print $(operands "$name")
+    if [ "$name" = kvbench ]; then sed -n 's/^  kv/kv/p' stderr >printed; else cp stdout printed; fi
+    ok "$name --print: shell" sh -n printed
+    ok "$name --print: with commands" grep -Eq '^(kv(gen|replay|stat|precond)|nvidia-smi) ' printed
+    is "$name --print: nothing else" "$(grep -Ev '^(kv[a-z]+|mkdir|rm|scp|ssh|fio|sai3-bench|nvidia-smi|grep|df|#|    |\(cd) ?' printed)" ''
+    is "$name --print: nothing is made" "$(ls -A empty)" ''
+done <commands
+
+# What is printed works as it stands there.
+"$BIN/kvtrace" drive --print -m tiny-1b -u 2 -t 2 -o answer objects >printed
+PATH=$BIN:$PATH exits 'the printed pipeline' 0 sh -e printed
+stdout_like 'has its report' 'Tier-2|Storage read'
+ok 'and its result' test -s answer/drive.result.csv.zst
+
+# A folder with files of others, as a mount point: a folder in it is used and goes again, the files stay.
+mkdir mount
+echo mine >mount/file
+exits 'a folder with files' 0 "$BIN/kvtrace" drive -m tiny-1b -u 2 -t 2 -o answer mount
+stdout_like 'a folder in it' '^This drive .mount/kvtrace. '
+is 'the files stay alone' "$(ls -A mount) $(cat mount/file)" 'file mine'
+
+mkdir here
+exits 'an empty folder in which one stands' 0 sh -c "cd here && exec '$BIN/kvtrace' drive -m tiny-1b -u 2 -t 2 ."
+is 'keeps the results' "$(ls -A here)" kvtrace-drive
+
+# Called by another name, from a link somewhere else.
+mkdir links
+ln -s "$BIN/kvtrace" links/kvtrace
+PATH=$BIN:$PATH exits 'by a link' 0 links/kvtrace drive -m tiny-1b -u 2 -t 2 -o answer objects
+like 'the answer is the last line' "$(tail -1 stdout)" \
+    '^This drive \(objects\) reads [0-9.]+ GiB/s and writes [0-9.]+ GiB/s of the KV cache of tiny-1b.*: (bandwidth for|not enough).*[.]$'
+done_testing
