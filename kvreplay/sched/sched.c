@@ -568,13 +568,18 @@ static void sched_wait(struct sched *s, uint32_t seen)
         until = INT64_MAX;
     int64_t done = dispatch_next_ns(s->dispatch);
     until = done < until ? done : until;
-    if (s->admission && until == INT64_MAX && !s->stopping) /* perhaps sched_unblock goes on then */
+    /* Perhaps sched_unblock goes on when the oldest request arrives; if it has, only what ends
+     * does. */
+    if (s->admission && until == INT64_MAX && !s->stopping &&
+        admission_oldest_ns(s->admission) > sched_now(s))
         until = admission_oldest_ns(s->admission);
     if (s->o.clock == clock_real() || until == INT64_MAX) {
+        int64_t since_ns = s->turn_ns;
         idle_wait(&s->idle, s->env.bell, seen, until, dispatch_busy(s->dispatch));
         s->turn_ns = clock_now_ns();
+        /* It was due, and slept on. What was due before the wait began is no gap of this wait. */
         if (until != INT64_MAX)
-            gap_loop_add(&s->gaps, until, s->turn_ns); /* it was due, and slept on */
+            gap_loop_add(&s->gaps, until > since_ns ? until : since_ns, s->turn_ns);
     } else {
         s->o.clock->sleep_until(s->o.clock->ctx, until);
     }

@@ -143,6 +143,15 @@ exits 'a budget does' 0 "$BIN/kvreplay" --full --timing trace --tier-engine 2=si
     --summary "$summary" "$TMP/load.csv"
 is 'as asked for' "$(json "$summary" .valid)" false
 
+# All workers busy, and a line: the scheduler waits for what ends. A bug looked like a turn without a pause whose every round
+# was a gap, a million of them, so that a stop found no room in the list.
+rows 300 0.0001 Read 262144 20 >"$TMP/line.csv"
+calm() {
+    replay --timing served --workers 1 --nvme "$TMP/d" "$TMP/line.csv" || return
+    [ "$(json "$summary" '.gaps_more == 0 and .evidence.gaps < 1000')" = true ] || { json "$summary" .evidence.gaps; return 1; }
+}
+ok 'a line makes no gaps' tries 3 calm
+
 # Rows without I/O are never late.
 {
     echo $header
