@@ -61,8 +61,11 @@ static void add_what(char *buf, size_t n, const struct figures *f)
     len += (size_t)snprintf(buf + len, n - len, "%s%s",
                             cell_seconds(cell, number(f, FIGURE_OF_RUN, FIGURE_ELAPSED)),
                             figures_is_result(f) ? "" : " of simulated time");
-    if (seed && seed->form == FIGURE_FORM_UNSIGNED && len <= 40) /* else it has no room */
-        snprintf(buf + len, n - len, ", seed %llu", (unsigned long long)seed->count);
+    if (!seed || seed->form != FIGURE_FORM_UNSIGNED)
+        return;
+    snprintf(cell, sizeof(cell), ", seed %llu", (unsigned long long)seed->count);
+    if (len + strlen(cell) <= LINES_COLUMNS - 15) /* else the name of the file has no room */
+        snprintf(buf + len, n - len, "%s", cell);
 }
 
 static void put_title(struct lines *l, const struct figures *f)
