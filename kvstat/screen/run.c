@@ -50,19 +50,22 @@ static void add_what(char *buf, size_t n, const struct figures *f)
     const char *model = text(f, run, FIGURE_MODEL);
     const struct figure *seed = figures_find(f, figure_id(run, FIGURE_SEED));
     double users = number(f, run, FIGURE_USERS);
-    char cell[CELL];
+    char cell[CELL], name[LINES_BYTES];
     size_t len = 0;
     buf[0] = '\0';
     if (model[0])
-        len += (size_t)snprintf(buf + len, n - len, "%.40s, ", model);
+        len += (size_t)snprintf(buf + len, n - len, "%.60s, ", lines_shorten(name, model, 24));
     if (users > 0)
         len += (size_t)snprintf(buf + len, n - len, "%s user%s, ",
                                 cell_count(cell, (uint64_t)users), units_plural((uint64_t)users));
     len += (size_t)snprintf(buf + len, n - len, "%s%s",
                             cell_seconds(cell, number(f, FIGURE_OF_RUN, FIGURE_ELAPSED)),
                             figures_is_result(f) ? "" : " of simulated time");
-    if (seed && seed->form == FIGURE_FORM_UNSIGNED)
-        snprintf(buf + len, n - len, ", seed %llu", (unsigned long long)seed->count);
+    if (!seed || seed->form != FIGURE_FORM_UNSIGNED)
+        return;
+    snprintf(cell, sizeof(cell), ", seed %llu", (unsigned long long)seed->count);
+    if (len + strlen(cell) <= LINES_COLUMNS - 15) /* else the name of the file has no room */
+        snprintf(buf + len, n - len, "%s", cell);
 }
 
 static void put_title(struct lines *l, const struct figures *f)
@@ -706,10 +709,10 @@ static void put_all(struct lines *l, const struct figures *f, const struct verdi
 void screen_run(FILE *out, const struct figures *f, const struct verdict *verdict)
 {
     /* The last is no more than a screen, whatever there is to say. */
-    static const struct room rooms[] = {{3, 2, 3, 2, 3, 4, true}, {3, 2, 3, 2, 2, 2, true},
-                                        {2, 2, 2, 2, 2, 2, true}, {2, 2, 2, 2, 2, 1, true},
-                                        {2, 2, 2, 1, 2, 1, true}, {2, 2, 2, 1, 1, 1, true},
-                                        {2, 1, 2, 1, 1, 1, true}, {1, 1, 1, 1, 1, 1, false}};
+    static const struct room rooms[] = {
+        {3, 2, 3, 2, 3, 4, true}, {3, 2, 3, 2, 2, 2, true},  {2, 2, 2, 2, 2, 2, true},
+        {2, 2, 2, 2, 2, 1, true}, {2, 2, 2, 1, 2, 1, true},  {2, 2, 2, 1, 1, 1, true},
+        {2, 1, 2, 1, 1, 1, true}, {2, 2, 2, 1, 2, 1, false}, {1, 1, 1, 1, 1, 1, false}};
     enum {
         ROOMS = sizeof(rooms) / sizeof(rooms[0])
     };

@@ -31,6 +31,10 @@ static const char *value(char buf[CELL], const struct figure_id *id, double v)
         return buf;
     }
     bool rate = unit == FIGURE_UNIT_TOKENS_PER_S || unit == FIGURE_UNIT_PER_S;
+    if (rate && v > 0 && v < 0.0005) {
+        snprintf(buf, CELL, "<0.001%s", ending);
+        return buf;
+    }
     for (size_t i = 0; rate && isfinite(v) && i < sizeof(large) / sizeof(large[0]); i++)
         if (fabs(v) >= large[i].unit) {
             snprintf(buf, CELL, "%.3g %s%s", v / large[i].unit, large[i].letter, ending);
@@ -70,7 +74,9 @@ static void add_validity(struct lines_parts *p, const struct run_table *t, const
             lines_part(p, "%s%s: %.500s", whose, lines_shorten(name, run_table_label(t, run), 44),
                        run_table_text(t, run, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE)));
     }
-    if (unknown > 0)
+    if (unknown == run_table_runs(t))
+        lines_part(p, "%sunknown", whose);
+    else if (unknown > 0)
         lines_part(p, "%sunknown for %zu of %zu runs", whose, unknown, run_table_runs(t));
 }
 
