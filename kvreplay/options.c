@@ -49,8 +49,9 @@ static const struct opt table[] = {
      .alias = "nvme",
      .marks = NOT_NULL,
      .help = "Where the objects of a tier go, Tier-2 unless TIER says otherwise: a directory "
-             "(created, or empty, or ours), a file or a block device, or a Redis server "
-             "(redis://HOST:PORT/DB). Needed when the trace has Tier-2 rows."},
+             "(created, or empty, or ours), a file or a block device, a Redis server "
+             "(redis://HOST:PORT/DB) or an object store (s3://BUCKET/PREFIX?endpoint=URL). Needed "
+             "when the trace has Tier-2 rows."},
     {.name = "cache-dir",
      .type = OPT_TEXT,
      .offset = AT(cache_dir),
