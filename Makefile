@@ -24,7 +24,7 @@ lib/conf  := keys value conf
 lib/model := model hf_fields hf_layers hf_state hf_keys hf find
 lib/data  := data stream_avx2 stream_avx512
 lib/io    := gap_list io uring psync target_guard target_marker target_dir target_file target_device
-lib/tier  := uri extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object owner remote resp_control resp sim null
+lib/tier  := uri extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object owner remote resp_control resp s3_control s3 sim null
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format kvgen/record
@@ -126,6 +126,15 @@ ifeq ($(ZLIB),yes)
 LDLIBS += -lz
 endif
 
+# And S3: S3=no builds without.
+S3        ?= $(shell $(CC) -include curl/curl.h -E -x c -o /dev/null /dev/null 2>/dev/null && echo yes || echo no)
+ifeq ($(S3),yes)
+S3_FLAGS  := -DKVTRACE_S3=1
+LDLIBS    += -Wl,--as-needed -lcurl -Wl,--no-as-needed
+else
+S3_FLAGS  := -DKVTRACE_S3=0
+endif
+
 # ---- objects ----
 objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
 LIB_OBJS := $(call objs,$(LIB_FOLDERS))
@@ -139,7 +148,7 @@ STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 .PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build lint bench fuzz coverage completions install uninstall dist deb static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: options $(BINS) $(BUILD)/bin/$(FRONT) $(BUILD)/kvstat/report/xlsx_none.o
+all: options $(BINS) $(BUILD)/bin/$(FRONT) $(BUILD)/kvstat/report/xlsx_none.o $(BUILD)/lib/tier/s3_none.o
 
 # What the host allows, said once, and a build that starts anew when the flags change.
 options:
@@ -149,9 +158,9 @@ ifneq ($(PKG_OK),yes)
 endif
 	@echo "optional parts: CUDA: $(CUDA)$(if $(CUDART), ($(CUDA_HOME)))"
 	@echo "optional parts: spreadsheets (libxlsxwriter): $(XLSX)"
-	@echo "optional parts: Redis as a target (hiredis): $(RESP); gzip (zlib): $(ZLIB)"
+	@echo "optional parts: Redis as a target (hiredis): $(RESP); S3 as a target (libcurl): $(S3); gzip (zlib): $(ZLIB)"
 FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(ISA_AVX2) $(ISA_AVX512) $(ISA_FETCH) $(GPU_FLAGS) \
-             $(XLSX_FLAGS) $(RESP_FLAGS) $(ZLIB_FLAGS)
+             $(XLSX_FLAGS) $(RESP_FLAGS) $(S3_FLAGS) $(ZLIB_FLAGS)
 # Goals that build in folders of their own leave this one as it is.
 ifneq ($(filter-out asan tsan asan-build tsan-build arm64-build lint,$(or $(MAKECMDGOALS),all)),)
 $(shell mkdir -p $(BUILD) && { printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $(BUILD)/flags || \
@@ -183,6 +192,12 @@ $(BUILD)/lib/tier/gpu.o $(BUILD)/tests/unit/tier/test_tier_gpu.o: ISA := $(GPU_F
 $(BUILD)/kvstat/report/xlsx.o: ISA := $(XLSX_FLAGS)
 $(BUILD)/lib/tier/resp.o $(BUILD)/lib/tier/resp_control.o: ISA := $(RESP_FLAGS)
 $(BUILD)/lib/trace/gzip.o: ISA := $(ZLIB_FLAGS)
+$(BUILD)/lib/tier/s3.o $(BUILD)/lib/tier/s3_control.o: ISA := $(S3_FLAGS)
+# The tarball has no S3: libcurl would bring its own needs with it.
+$(BUILD)/static/bin/kvreplay: $(BUILD)/lib/tier/s3_none.o
+$(BUILD)/lib/tier/s3_none.o: lib/tier/s3.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_S3=0 -MMD -MP -c -o $@ $<
 $(BUILD)/bin/kvstat $(BUILD)/tests/unit/kvstat/test_% $(BUILD)/tests/bench/bench_kvstat_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)
 $(BUILD)/kvstat/report/xlsx_none.o: kvstat/report/xlsx.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -277,7 +292,7 @@ SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' ins
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck -j $(shell getconf _NPROCESSORS_ONLN) --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
-	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 -DKVTRACE_XLSX=0 -DKVTRACE_RESP=1 -DKVTRACE_ZLIB=0 '-DKVTRACE_VERSION="x"' \
+	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 -DKVTRACE_XLSX=0 -DKVTRACE_RESP=1 -DKVTRACE_S3=1 -DKVTRACE_ZLIB=0 '-DKVTRACE_VERSION="x"' \
 	    -I. lib kvgen kvreplay kvstat kvprecond
 	shellcheck -x $(SH_FILES)
 	mandoc -Tlint -W warning $(addprefix man/,$(MANPAGES))

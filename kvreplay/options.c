@@ -50,8 +50,9 @@ static const struct opt table[] = {
      .alias = "nvme|cache-dir",
      .marks = NOT_NULL,
      .help = "Where the objects of a tier go, Tier-2 unless TIER says otherwise. A directory "
-             "(new, empty, or used by an earlier run), a file, a block device, or a Redis server "
-             "(redis://HOST:PORT/DB). Needed if the trace has Tier-2 rows."},
+             "(new, empty, or used by an earlier run), a file, a block device, a Redis server "
+             "(redis://HOST:PORT/DB) or an object store (s3://BUCKET/PREFIX?endpoint=URL). Needed "
+             "if the trace has Tier-2 rows."},
     {.name = "layout",
      .type = OPT_ENUM,
      .offset = AT(layout),

@@ -470,7 +470,8 @@ static int open_remote(struct tiers *t, unsigned i, struct bell *bell, struct er
 
     if (rc < 0)
         return err_set(e, rc, ERR_INPUT, "--compress-ratio", "out of range");
-    rc = tier_resp_open(&t->tier[i], &r, bell, e);
+    rc = o->remote[i]->scheme == URI_S3 ? tier_s3_open(&t->tier[i], &r, bell, e)
+                                        : tier_resp_open(&t->tier[i], &r, bell, e);
     if (rc < 0)
         return rc;
     tier_remote_look(t->tier[i], &facts);

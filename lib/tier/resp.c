@@ -216,7 +216,7 @@ static void job_end(struct resp *r, struct job *j)
 static void check_contents(struct resp *r, struct tier_op *op, const char *text, size_t len,
                            uint64_t at)
 {
-    struct data_fault fault;
+    struct data_fault fault = {0};
     int rc = 0;
 
     for (size_t done = 0; op->verify != TIER_VERIFY_NONE && rc == 0 && done < len; done += CHUNK) {

@@ -335,7 +335,7 @@ static int check_range(struct resp_control *c, const struct tier_op *op, uint64_
                        uint64_t at, uint64_t len)
 {
     char name[RESP_NAME_CAP];
-    struct data_fault fault;
+    struct data_fault fault = {0};
     void *copy;
     int rc;
 

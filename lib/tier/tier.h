@@ -202,7 +202,7 @@ struct tier_sim_opts {
 int tier_sim_open(struct tier **out, const struct tier_sim_opts *o, struct bell *bell,
                   struct err *e);
 
-/* Stores behind a network (resp.c). */
+/* Stores behind a network (resp.c, s3.c). */
 struct uri;
 struct tier_remote_opts {
     const struct uri *uri; /* the caller's */
@@ -219,6 +219,10 @@ struct tier_remote_opts {
  * without hiredis, or (rediss:) without TLS. */
 int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct bell *bell,
                    struct err *e);
+/* An object store that speaks S3. Keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+ * -ENOTSUP: built without libcurl, or the store has no conditional PUT and is not unlocked. */
+int tier_s3_open(struct tier **out, const struct tier_remote_opts *o, struct bell *bell,
+                 struct err *e);
 /* Of a remote store that is open. */
 struct tier_remote_facts {
     bool kept;           /* an earlier run left its objects, for adopt */

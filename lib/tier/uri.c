@@ -39,13 +39,14 @@ static const struct scheme schemes[] = {
     {"redis:", URI_RESP, true, false, "redis://HOST:PORT/DB"},
     {"rediss:", URI_RESP, true, true, "rediss://HOST:PORT/DB"},
     {"redis+unix:", URI_RESP, false, false, "redis+unix:PATH?db=N"},
+    {"s3:", URI_S3, true, false, "s3://BUCKET/PREFIX?endpoint=URL"},
 };
 #define SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
 
 const char *uri_scheme_text(enum uri_scheme scheme)
 {
     static const char *const text[] = {
-        [URI_PATH] = "directory, file or device", [URI_RESP] = "Redis"};
+        [URI_PATH] = "directory, file or device", [URI_RESP] = "Redis", [URI_S3] = "S3"};
     return text[scheme];
 }
 
@@ -94,7 +95,7 @@ static int unknown_scheme(const struct parse *p, const char *text)
     }
     return err_set(p->e, -EINVAL, ERR_INPUT, p->option,
                    "%s is no kind of target that is known (known are PATH, file:PATH, "
-                   "redis://HOST:PORT/DB and redis+unix:PATH)",
+                   "redis://HOST:PORT/DB, redis+unix:PATH and s3://BUCKET/PREFIX)",
                    typed);
 }
 
@@ -197,14 +198,79 @@ static int take_part(const struct parse *p, const char *text, size_t len)
     return 0;
 }
 
+/* Only characters that no request has to escape, since signatures are made of the path. */
+static int take_plain(const struct parse *p, char *to, size_t cap, const char *text, size_t len)
+{
+    int rc = take_name(p, to, cap, text, len);
+
+    for (size_t i = 0; rc == 0 && i < len; i++) {
+        if (!isalnum((unsigned char)text[i]) && !strchr("-._/", text[i]))
+            rc = bad(p, "names in it are of letters, digits, and \"-._/\"");
+    }
+    return rc;
+}
+
+static int take_endpoint(const struct parse *p, const char *text, size_t len)
+{
+    struct uri *u = p->u;
+
+    if (memchr(text, '@', len))
+        return bad(p, "keys do not belong in a URI, where others can read them: put them into the "
+                      "environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)");
+    if (u->endpoints == URI_ENDPOINTS_MAX)
+        return bad(p, "more than 16 endpoints");
+    while (len > 0 && text[len - 1] == '/')
+        len--;
+    size_t scheme = strncmp(text, "http://", 7) == 0    ? 7
+                    : strncmp(text, "https://", 8) == 0 ? 8
+                                                        : 0;
+    if (scheme == 0 || len <= scheme)
+        return bad(p, "endpoint= begins with http:// or https:// and a server");
+    for (size_t i = scheme; i < len; i++) {
+        if (!isalnum((unsigned char)text[i]) && !strchr("-.:[]", text[i]))
+            return bad(p, "endpoint= is a server and its port, without a path");
+    }
+    return take_name(p, u->endpoint[u->endpoints++], URI_NAME_CAP, text, len);
+}
+
+static int take_region(const struct parse *p, const char *text, size_t len)
+{
+    return take_plain(p, p->u->region, sizeof(p->u->region), text, len);
+}
+
+static int take_ca(const struct parse *p, const char *text, size_t len)
+{
+    return take_name(p, p->u->ca, sizeof(p->u->ca), text, len);
+}
+
+static int take_insecure(const struct parse *p, const char *text, size_t len)
+{
+    (void)text, (void)len;
+    p->u->insecure = true;
+    return 0;
+}
+
+static int take_unlocked(const struct parse *p, const char *text, size_t len)
+{
+    (void)text, (void)len;
+    p->u->unlocked = true;
+    return 0;
+}
+
 static const struct parameter {
     const char *name;
     unsigned schemes; /* mask of 1 << enum uri_scheme */
+    bool flag;        /* it has no value */
     int (*take)(const struct parse *p, const char *text, size_t len);
 } parameters[] = {
-    {"db", 1 << URI_RESP, take_database},
-    {"connections", 1 << URI_RESP, take_connections},
-    {"part", 1 << URI_RESP, take_part},
+    {"db", 1 << URI_RESP, false, take_database},
+    {"connections", 1 << URI_RESP | 1 << URI_S3, false, take_connections},
+    {"part", 1 << URI_RESP, false, take_part},
+    {"endpoint", 1 << URI_S3, false, take_endpoint},
+    {"region", 1 << URI_S3, false, take_region},
+    {"ca", 1 << URI_S3, false, take_ca},
+    {"insecure", 1 << URI_S3, true, take_insecure},
+    {"unlocked", 1 << URI_S3, true, take_unlocked},
 };
 #define PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
 
@@ -246,9 +312,11 @@ static int take_parameter(const struct parse *p, const char *text, size_t len)
     }
     if (!found)
         return unknown_parameter(p, text, name);
-    if (!equals || name + 1 == len)
+    if (found->flag && equals)
+        return err_set(p->e, -EINVAL, ERR_INPUT, p->option, "%s takes no value", found->name);
+    if (!found->flag && (!equals || name + 1 == len))
         return err_set(p->e, -EINVAL, ERR_INPUT, p->option, "%s= has no value", found->name);
-    return found->take(p, equals + 1, len - name - 1);
+    return found->take(p, text + name + !found->flag, len - name - !found->flag);
 }
 
 static int take_parameters(const struct parse *p, const char *at)
@@ -284,6 +352,30 @@ static int parse_resp(const struct parse *p, const struct scheme *s, const char 
     return rc < 0 || !rest[len] ? rc : take_parameters(p, rest + len + 1);
 }
 
+static int parse_s3(const struct parse *p, const char *rest)
+{
+    struct uri *u = p->u;
+    size_t len = strcspn(rest, "?");
+    const char *slash = memchr(rest, '/', len);
+    size_t bucket = slash ? (size_t)(slash - rest) : len;
+
+    if (memchr(rest, '@', len))
+        return bad(p, "keys do not belong in a URI, where others can read them: put them into the "
+                      "environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)");
+    if (bucket < 3 || bucket >= sizeof(u->bucket))
+        return bad(p, "the name of a bucket has 3 to 63 characters");
+    int rc = take_plain(p, u->bucket, sizeof(u->bucket), rest, bucket);
+    if (rc == 0 && slash) {
+        size_t from = bucket + 1, to = len;
+        while (to > from && rest[to - 1] == '/')
+            to--;
+        if (from < to && rest[from] == '/')
+            return bad(p, "the prefix begins with two slashes");
+        rc = take_plain(p, u->prefix, sizeof(u->prefix), rest + from, to - from);
+    }
+    return rc < 0 || !rest[len] ? rc : take_parameters(p, rest + len + 1);
+}
+
 int uri_parse(struct uri *u, const char *text, const char *option, struct err *e)
 {
     const struct parse p = {.u = u, .option = option, .e = e};
@@ -310,5 +402,6 @@ int uri_parse(struct uri *u, const char *text, const char *option, struct err *e
     u->scheme = s->scheme;
     if (s->slashes && strncmp(rest, "//", 2) != 0)
         return err_set(e, -EINVAL, ERR_INPUT, option, "expected %s", s->form);
-    return parse_resp(&p, s, rest + (s->slashes ? 2 : 0));
+    rest += s->slashes ? 2 : 0;
+    return s->scheme == URI_S3 ? parse_s3(&p, rest) : parse_resp(&p, s, rest);
 }

@@ -10,12 +10,14 @@
 
 enum uri_scheme {
     URI_PATH, /* PATH, file:PATH */
-    URI_RESP  /* redis://[USER@]HOST[:PORT][/DB], rediss://..., redis+unix:PATH */
+    URI_RESP, /* redis://[USER@]HOST[:PORT][/DB], rediss://..., redis+unix:PATH */
+    URI_S3    /* s3://BUCKET[/PREFIX]?endpoint=URL&... */
 };
 
 enum {
     URI_NAME_CAP = 256,
-    URI_CONNECTIONS_MAX = 1024
+    URI_CONNECTIONS_MAX = 1024,
+    URI_ENDPOINTS_MAX = 16
 };
 
 /* Plain values; "" and 0: not given. */
@@ -34,6 +36,14 @@ struct uri {
     bool tls;
     unsigned connections; /* 0: as many as operations are in flight */
     uint64_t part_bytes; /* larger objects are stored in parts; 0: the most that the server takes */
+
+    /* of an object store */
+    char bucket[64], prefix[200];                   /* prefix: without a slash at its ends */
+    char endpoint[URI_ENDPOINTS_MAX][URI_NAME_CAP]; /* doors to one store: http(s)://HOST[:PORT] */
+    unsigned endpoints;
+    char region[64], ca[URI_NAME_CAP];
+    bool insecure; /* certificates are not verified */
+    bool unlocked; /* the store need not have conditional writes */
 };
 
 /* Parses text, which must outlive *u. -EINVAL, class ERR_INPUT, with the option's name as the

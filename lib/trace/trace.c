@@ -115,8 +115,8 @@ const char *trace_column_name(enum trace_column c)
 /* ---- statuses ---- */
 
 /* Answers of other kinds of targets, TRACE_FOREIGN and up: error codes of S3 (Amazon S3 API
- * Reference, "Error responses") and the first words of errors of RESP (Redis and Valkey). The last
- * one of each kind stands for all codes that are not here. New ones go to the end: the numbers stay
+ * Reference, "Error responses") and the first words of errors of RESP (Redis and Valkey). "Other"
+ * of each kind stands for all codes that are not here. New ones go to the end: the numbers stay
  * in tables of one process only, the texts in files. */
 static const char *const foreign[] = {
     "S3:AccessDenied",
@@ -165,6 +165,19 @@ static const char *const foreign[] = {
     "RESP:WRONGPASS",
     "RESP:WRONGTYPE",
     "RESP:Other",
+    /* where the body of an answer names no code */
+    "S3:HTTP400",
+    "S3:HTTP403",
+    "S3:HTTP404",
+    "S3:HTTP408",
+    "S3:HTTP409",
+    "S3:HTTP412",
+    "S3:HTTP416",
+    "S3:HTTP429",
+    "S3:HTTP500",
+    "S3:HTTP502",
+    "S3:HTTP503",
+    "S3:HTTP504",
 };
 #define FOREIGNS (sizeof(foreign) / sizeof(*foreign))
 static_assert(FOREIGNS <= TRACE_FOREIGNS, "room in tables of statuses");

@@ -114,6 +114,7 @@ xxhash\.h|xxh3\.h lib/base/hash.c
 liburing\.h|liburing/.*|linux/io_uring\.h lib/io/uring.c
 yaml\.h lib/conf/conf.c
 cuda.* lib/tier/gpu.c
+curl/.* lib/tier/s3.c lib/tier/s3_control.c
 hiredis/.* lib/tier/resp.c lib/tier/resp_control.c
 xlsxwriter.* kvstat/report/xlsx.c
 END
@@ -155,7 +156,7 @@ bare() {
 }
 
 types='ZSTD_|json_object|json_tokener|XXH[0-9]|XXH_|io_uring_(sqe|cqe|params)|struct io_uring[^_]|yaml_|csv_parser'
-types="$types|cuda[A-Z]|CU[a-z]|lxw_|LXW_|redis[A-Z]|REDIS_"
+types="$types|cuda[A-Z]|CU[a-z]|lxw_|LXW_|redis[A-Z]|REDIS_|CURL|curl_"
 shown() { sources "$1" '*.h' | bare "$1" | grep -E ": .*($types)"; }
 
 # ---- who knows what ----

@@ -84,6 +84,34 @@ static void redis(void **state)
     assert_string_equal(parsed("redis://h/").host, "h");
 }
 
+static void s3(void **state)
+{
+    (void)state;
+    struct uri u = parsed("s3://kv-cache/a/b/?endpoint=http://127.0.0.1:9000&endpoint=https://two/&"
+                          "region=eu-1&connections=8&unlocked&insecure&ca=/etc/ca.pem");
+
+    assert_int_equal(u.scheme, URI_S3);
+    assert_string_equal(u.bucket, "kv-cache");
+    assert_string_equal(u.prefix, "a/b");
+    assert_int_equal(u.endpoints, 2);
+    assert_string_equal(u.endpoint[0], "http://127.0.0.1:9000");
+    assert_string_equal(u.endpoint[1], "https://two");
+    assert_string_equal(u.region, "eu-1");
+    assert_string_equal(u.ca, "/etc/ca.pem");
+    assert_true(u.unlocked && u.insecure);
+    assert_string_equal(parsed("s3://abc").prefix, "");
+    refused("s3://ab/x", "3 to 63");
+    refused("s3:///x", "3 to 63");
+    refused("s3://abc/a b", "letters, digits");
+    refused("s3://abc//a", "two slashes");
+    refused("s3://abc?endpoint=host", "http://");
+    refused("s3://abc?endpoint=http://host/path", "without a path");
+    refused("s3://abc?endpoint=http://me:secret@host", "AWS_ACCESS_KEY_ID");
+    refused("s3://me:secret@abc", "AWS_ACCESS_KEY_ID");
+    refused("s3://abc?unlocked=yes", "takes no value");
+    refused("s3://abc?part=1MiB", "no parameter");
+}
+
 static void mistakes(void **state)
 {
     (void)state;
@@ -136,8 +164,8 @@ static void too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths),     cmocka_unit_test(redis),    cmocka_unit_test(mistakes),
-        cmocka_unit_test(passwords), cmocka_unit_test(too_long),
+        cmocka_unit_test(paths),    cmocka_unit_test(redis),     cmocka_unit_test(s3),
+        cmocka_unit_test(mistakes), cmocka_unit_test(passwords), cmocka_unit_test(too_long),
     };
     return cmocka_run_group_tests_name("uri", tests, NULL, NULL);
 }

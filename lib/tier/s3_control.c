@@ -1,0 +1,607 @@
+/* Beside the data path of s3.c. Answers are XML of which a few elements matter; they are looked for
+ * by name, within bounds. Keys and tokens come from the environment and go to libcurl only. */
+#include "lib/tier/s3_control.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/base/units.h"
+
+#if KVTRACE_S3
+#include <curl/curl.h>
+
+#define ANSWER_MAX (8 * UNITS_MIB)
+#define CHECK_STEP UINT64_C(1048576)
+enum {
+    HEADER_CAP = 160,
+    ELEMENT_CAP = 1100 /* of a key, or a token */
+};
+
+struct answer {
+    char *body; /* NUL-terminated */
+    size_t len, cap;
+    long http;
+    int64_t date_s; /* the server's clock */
+    uint64_t total; /* bytes of the object, of a range */
+    char etag[80];
+};
+
+struct s3_control {
+    struct uri u;
+    char where[300];
+    int64_t timeout_ns;
+    pthread_mutex_t lock;
+    struct answer a;
+    struct owner_store store;
+};
+
+/* What is asked. */
+struct question {
+    const char *verb; /* "GET", "PUT", "DELETE" */
+    const char *url;
+    const char *header; /* one more, NULL: none */
+    const char *text;   /* of a PUT */
+    const char *range;
+};
+
+/* ---- what all requests have in common ---- */
+
+void s3_object_name(char name[S3_NAME_CAP], struct hash128 object)
+{
+    char hex[HASH_HEX_LEN + 1];
+
+    hash_hex(object, hex);
+    snprintf(name, S3_NAME_CAP, "%s.kv", hex);
+}
+
+void s3_url(const struct uri *u, const char *endpoint, const char *name, char url[S3_URL_CAP])
+{
+    snprintf(url, S3_URL_CAP, "%s/%s/%s%s%.40s", endpoint, u->bucket, u->prefix,
+             u->prefix[0] ? "/" : "", name);
+}
+
+/* What stands between <NAME> and </NAME> from *at on; *at moves behind it. False: nothing. */
+static bool element(const char **at, const char *name, char *to, size_t cap)
+{
+    char open[64], close[64];
+
+    snprintf(open, sizeof(open), "<%s>", name);
+    snprintf(close, sizeof(close), "</%s>", name);
+    const char *from = strstr(*at, open);
+    if (!from)
+        return false;
+    from += strlen(open);
+    const char *end = strstr(from, close);
+    if (!end || (size_t)(end - from) >= cap)
+        return false;
+    memcpy(to, from, (size_t)(end - from));
+    to[end - from] = '\0';
+    *at = end + strlen(close);
+    return true;
+}
+
+int s3_refusal(long http, const char *body, char code[TIER_CODE_CAP])
+{
+    char word[TIER_CODE_CAP - 3];
+    const char *at = body;
+
+    bool named = element(&at, "Code", word, sizeof(word)) && word[0];
+    for (const char *p = word; named && *p; p++)
+        named = isalnum((unsigned char)*p);
+    if (http == 404 && (!named || strcmp(word, "NoSuchKey") == 0))
+        return -ENOENT;
+    if (named)
+        snprintf(code, TIER_CODE_CAP, "S3:%s", word);
+    else
+        snprintf(code, TIER_CODE_CAP, "S3:HTTP%ld", http);
+    return -EREMOTEIO;
+}
+
+void *s3_handle(const struct uri *u, int64_t timeout_ns, const char *header, void **headers)
+{
+    const char *token = getenv("AWS_SESSION_TOKEN");
+    long timeout_ms = (long)(timeout_ns / 1000000);
+    struct curl_slist *list = NULL;
+    char text[4200], provider[96];
+    CURL *easy = curl_easy_init();
+
+    if (!easy)
+        return NULL;
+    /* No round trip before each body. */
+    list = curl_slist_append(list, "Expect:");
+    list = curl_slist_append(list, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
+    if (token && *token && strlen(token) < 4096) {
+        snprintf(text, sizeof(text), "x-amz-security-token: %s", token);
+        list = curl_slist_append(list, text);
+    }
+    if (header)
+        list = curl_slist_append(list, header);
+    *headers = list;
+    snprintf(provider, sizeof(provider), "aws:amz:%s:s3", u->region);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
+    curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, provider);
+    curl_easy_setopt(easy, CURLOPT_USERNAME, getenv("AWS_ACCESS_KEY_ID"));
+    curl_easy_setopt(easy, CURLOPT_PASSWORD, getenv("AWS_SECRET_ACCESS_KEY"));
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L << 10);
+    curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, timeout_ms);
+    /* Nothing moves for so long. libcurl counts whole seconds. */
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, timeout_ms < 1000 ? 1L : timeout_ms / 1000);
+    if (u->ca[0])
+        curl_easy_setopt(easy, CURLOPT_CAINFO, u->ca);
+    if (u->insecure) {
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+    return easy;
+}
+
+/* ---- calls ---- */
+
+static size_t take_answer(char *text, size_t one, size_t n, void *ctx)
+{
+    struct answer *a = ctx;
+
+    (void)one;
+    if (a->len + n + 1 > ANSWER_MAX)
+        return 0;
+    if (a->len + n + 1 > a->cap) {
+        size_t cap = (a->len + n + 1) * 2;
+        char *body = realloc(a->body, cap);
+        if (!body)
+            return 0;
+        a->body = body;
+        a->cap = cap;
+    }
+    memcpy(a->body + a->len, text, n);
+    a->len += n;
+    a->body[a->len] = '\0';
+    return n;
+}
+
+static size_t take_header(char *text, size_t one, size_t n, void *ctx)
+{
+    struct answer *a = ctx;
+    char line[HEADER_CAP];
+    size_t len = n < sizeof(line) - 1 ? n : sizeof(line) - 1;
+
+    (void)one;
+    memcpy(line, text, len);
+    line[len] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+    if (strncasecmp(line, "Date: ", 6) == 0)
+        a->date_s = (int64_t)curl_getdate(line + 6, NULL);
+    else if (strncasecmp(line, "ETag: ", 6) == 0)
+        snprintf(a->etag, sizeof(a->etag), "%.79s", line + 6);
+    else if (strncasecmp(line, "Content-Range: ", 15) == 0 && strchr(line, '/'))
+        a->total = strtoull(strchr(line, '/') + 1, NULL, 10);
+    return n;
+}
+
+/* A text that is sent. */
+struct upload {
+    const char *text;
+    size_t left;
+};
+static size_t give_text(char *to, size_t one, size_t n, void *ctx)
+{
+    struct upload *up = ctx;
+    size_t take = up->left < n ? up->left : n;
+
+    (void)one;
+    memcpy(to, up->text, take);
+    up->text += take;
+    up->left -= take;
+    return take;
+}
+
+/* Asks and fills c->a. 0, whatever the server says; negative errno with *e: it does not answer. The
+ * caller holds the lock. */
+static int ask(struct s3_control *c, const struct question *q, struct err *e)
+{
+    struct upload up = {.text = q->text, .left = q->text ? strlen(q->text) : 0};
+    void *headers = NULL;
+    CURL *easy = s3_handle(&c->u, c->timeout_ns, q->header, &headers);
+    int rc = 0;
+
+    if (!easy)
+        return err_nomem(e, "request");
+    c->a.len = 0;
+    c->a.http = 0;
+    c->a.total = 0;
+    c->a.etag[0] = '\0';
+    if (take_answer("", 1, 0, &c->a), !c->a.body)
+        rc = err_nomem(e, "request");
+    curl_easy_setopt(easy, CURLOPT_URL, q->url);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, &c->a);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, &c->a);
+    if (q->range)
+        curl_easy_setopt(easy, CURLOPT_RANGE, q->range);
+    if (q->text) {
+        curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+        curl_easy_setopt(easy, CURLOPT_READFUNCTION, give_text);
+        curl_easy_setopt(easy, CURLOPT_READDATA, &up);
+        curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)up.left);
+    }
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, q->verb);
+    CURLcode code = rc == 0 ? curl_easy_perform(easy) : CURLE_OK;
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &c->a.http);
+    curl_easy_cleanup(easy);
+    curl_slist_free_all(headers);
+    if (code != CURLE_OK)
+        return err_set(e, code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT : -ECONNREFUSED, ERR_TARGET,
+                       c->where, "the server does not answer: %s", curl_easy_strerror(code));
+    return rc;
+}
+
+static bool fine(const struct s3_control *c)
+{
+    return c->a.http >= 200 && c->a.http <= 299;
+}
+
+/* The server said no. */
+static int refused(const struct s3_control *c, struct err *e)
+{
+    char code[TIER_CODE_CAP] = "S3:NoSuchKey", message[200] = "";
+    const char *at = c->a.body;
+    int rc = s3_refusal(c->a.http, c->a.body, code);
+
+    element(&at, "Message", message, sizeof(message));
+    return err_set(e, rc, ERR_TARGET, c->where, "%s%s%s", code, message[0] ? ": " : "", message);
+}
+
+static void marker_url(const struct s3_control *c, char url[S3_URL_CAP])
+{
+    s3_url(&c->u, c->u.endpoint[0], OWNER_MARKER, url);
+}
+
+/* ---- the marker ---- */
+
+static int get_marker(struct s3_control *c, char text[OWNER_BYTES], int64_t *now_s, struct err *e)
+{
+    char url[S3_URL_CAP];
+
+    marker_url(c, url);
+    int rc = ask(c, &(struct question){.verb = "GET", .url = url}, e);
+    if (rc < 0)
+        return rc;
+    *now_s = c->a.date_s;
+    char code[TIER_CODE_CAP];
+    if (c->a.http == 404 && s3_refusal(404, c->a.body, code) == -ENOENT)
+        return -ENOENT;
+    if (!fine(c))
+        return refused(c, e);
+    snprintf(text, OWNER_BYTES, "%s", c->a.body);
+    return 0;
+}
+
+static int store_get(void *ctx, char text[OWNER_BYTES], int64_t *now_s, struct err *e)
+{
+    struct s3_control *c = ctx;
+
+    pthread_mutex_lock(&c->lock);
+    int rc = get_marker(c, text, now_s, e);
+    pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+/* Puts the marker, twice: a server that takes the second one has no conditional PUT. */
+static int put_marker(struct s3_control *c, const char *text, struct err *e)
+{
+    char url[S3_URL_CAP];
+
+    marker_url(c, url);
+    const struct question put = {.verb = "PUT",
+                                 .url = url,
+                                 .text = text,
+                                 .header = c->u.unlocked ? NULL : "If-None-Match: *"};
+    int rc = ask(c, &put, e);
+    if (rc < 0)
+        return rc;
+    if (c->a.http == 412 || c->a.http == 409)
+        return -EEXIST;
+    if (!fine(c))
+        return refused(c, e);
+    if (c->u.unlocked)
+        return 0;
+    rc = ask(c, &put, e);
+    if (rc < 0 || c->a.http == 412)
+        return rc;
+    rc = ask(c, &(struct question){.verb = "DELETE", .url = url}, e);
+    return rc < 0 ? rc
+                  : err_set(e, -ENOTSUP, ERR_TARGET, c->where,
+                            "refused: the server has no conditional PUT, so nothing would keep a "
+                            "second run out (unlocked in the URI goes without)");
+}
+
+static int store_put(void *ctx, const char *text, struct err *e)
+{
+    struct s3_control *c = ctx;
+
+    pthread_mutex_lock(&c->lock);
+    int rc = put_marker(c, text, e);
+    pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+static int swap_marker(struct s3_control *c, const char *old, const char *text, struct err *e)
+{
+    char url[S3_URL_CAP], now[OWNER_BYTES], match[HEADER_CAP];
+    int64_t now_s;
+    int rc = get_marker(c, now, &now_s, e);
+
+    if (rc == -ENOENT || (rc == 0 && strcmp(now, old) != 0))
+        return -EAGAIN;
+    if (rc < 0)
+        return rc;
+    marker_url(c, url);
+    snprintf(match, sizeof(match), "If-Match: %s", c->a.etag);
+    struct question q = {.verb = text ? "PUT" : "DELETE", .url = url, .text = text};
+    if (text && !c->u.unlocked && c->a.etag[0])
+        q.header = match;
+    rc = ask(c, &q, e);
+    if (rc < 0)
+        return rc;
+    if (c->a.http == 412 || c->a.http == 409)
+        return -EAGAIN;
+    return fine(c) ? 0 : refused(c, e);
+}
+
+static int store_swap(void *ctx, const char *old, const char *text, struct err *e)
+{
+    struct s3_control *c = ctx;
+
+    pthread_mutex_lock(&c->lock);
+    int rc = swap_marker(c, old, text, e);
+    pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+/* ---- listing ---- */
+
+static bool is_object(const char *name)
+{
+    for (size_t i = 0; i < HASH_HEX_LEN; i++) {
+        if (!name[i] || !strchr("0123456789abcdef", name[i]))
+            return false;
+    }
+    return strcmp(name + HASH_HEX_LEN, ".kv") == 0;
+}
+
+static void note_name(struct owner_found *found, const char *name)
+{
+    if (is_object(name)) {
+        found->objects++;
+    } else if (strcmp(name, OWNER_MARKER) != 0 && !found->foreign) {
+        found->foreign = true;
+        snprintf(found->name, sizeof(found->name), "%.60s", name);
+    }
+}
+
+static int remove_name(struct s3_control *c, const char *name, struct err *e)
+{
+    char url[S3_URL_CAP];
+
+    if (!is_object(name))
+        return 0;
+    s3_url(&c->u, c->u.endpoint[0], name, url);
+    int rc = ask(c, &(struct question){.verb = "DELETE", .url = url}, e);
+    return rc < 0 || fine(c) || c->a.http == 404 ? rc : refused(c, e);
+}
+
+/* Asks for the names behind token; "" is the first page. Parameters are in the order in which they
+ * are signed. The page is the caller's. */
+static int list_page(struct s3_control *c, const char *token, char **page, struct err *e)
+{
+    char url[4 * ELEMENT_CAP + 1200], prefix[sizeof(c->u.prefix) + 2];
+
+    snprintf(prefix, sizeof(prefix), "%s%s", c->u.prefix, c->u.prefix[0] ? "/" : "");
+    char *after = curl_easy_escape(NULL, token, 0), *below = curl_easy_escape(NULL, prefix, 0);
+    int rc = after && below ? 0 : err_nomem(e, "listing");
+    if (rc == 0) {
+        snprintf(url, sizeof(url), "%s/%s?%s%s%slist-type=2&max-keys=1000&prefix=%s",
+                 c->u.endpoint[0], c->u.bucket, token[0] ? "continuation-token=" : "", after,
+                 token[0] ? "&" : "", below);
+        rc = ask(c, &(struct question){.verb = "GET", .url = url}, e);
+    }
+    curl_free(after);
+    curl_free(below);
+    if (rc == 0 && !fine(c))
+        rc = refused(c, e);
+    *page = rc == 0 ? strdup(c->a.body) : NULL;
+    return rc == 0 && !*page ? err_nomem(e, "listing") : rc;
+}
+
+/* Walks over all names: notes them in found, or (NULL) removes the objects. */
+static int list(struct s3_control *c, struct owner_found *found, struct err *e)
+{
+    char token[ELEMENT_CAP] = "", key[ELEMENT_CAP], cut[8];
+    size_t below = strlen(c->u.prefix) + (c->u.prefix[0] != '\0');
+    bool more = true;
+    int rc = 0;
+
+    pthread_mutex_lock(&c->lock);
+    while (rc == 0 && more && !(found && found->foreign)) {
+        char *page = NULL;
+        rc = list_page(c, token, &page, e);
+        for (const char *at = page; rc == 0 && element(&at, "Key", key, sizeof(key));) {
+            const char *name = strlen(key) >= below ? key + below : key;
+            if (found)
+                note_name(found, name);
+            else
+                rc = remove_name(c, name, e);
+        }
+        const char *at = page ? page : "";
+        more = element(&at, "IsTruncated", cut, sizeof(cut)) && strcmp(cut, "true") == 0;
+        at = page ? page : "";
+        more = more && element(&at, "NextContinuationToken", token, sizeof(token));
+        free(page);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+static int store_look(void *ctx, struct owner_found *found, struct err *e)
+{
+    return list(ctx, found, e);
+}
+
+static int store_clear(void *ctx, struct err *e)
+{
+    return list(ctx, NULL, e);
+}
+
+const struct owner_store *s3_control_store(const struct s3_control *c)
+{
+    return &c->store;
+}
+
+/* ---- adoption ---- */
+
+/* Reads len bytes at at of the object into c->a. -ENOENT: it is not there. */
+static int read_range(struct s3_control *c, const char *url, uint64_t at, uint64_t len)
+{
+    char range[48], code[TIER_CODE_CAP];
+
+    snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)at,
+             (unsigned long long)(at + len - 1));
+    int rc = ask(c, &(struct question){.verb = "GET", .url = url, .range = range}, NULL);
+    if (rc < 0)
+        return rc;
+    return c->a.http == 206 ? 0 : fine(c) ? -EBADMSG : s3_refusal(c->a.http, c->a.body, code);
+}
+
+/* Checks the headers of all blocks. */
+static int check_all(struct s3_control *c, const struct tier_op *op, const char *url, uint64_t size)
+{
+    struct data_fault fault = {0};
+    void *copy;
+    int rc = size % DATA_BLOCK ? -EBADMSG : 0;
+
+    if (posix_memalign(&copy, DATA_BLOCK, CHECK_STEP) != 0)
+        return -ENOMEM;
+    for (uint64_t at = 0; rc == 0 && at < size; at += CHECK_STEP) {
+        uint64_t len = size - at < CHECK_STEP ? size - at : CHECK_STEP;
+        rc = read_range(c, url, at, len);
+        if (rc == 0 && c->a.len != len)
+            rc = -EBADMSG;
+        if (rc == 0) {
+            memcpy(copy, c->a.body, len);
+            rc = data_check_headers(copy, len, &op->id, at / DATA_BLOCK, &fault);
+        }
+    }
+    free(copy);
+    return rc;
+}
+
+int s3_control_adopt(struct s3_control *c, struct tier_op *op, const char *endpoint, uint64_t *size,
+                     uint64_t *generation)
+{
+    _Alignas(64) unsigned char block[DATA_BLOCK];
+    char url[S3_URL_CAP], name[S3_NAME_CAP];
+    struct data_id id;
+    uint64_t index;
+
+    s3_object_name(name, op->name);
+    s3_url(&c->u, endpoint, name, url);
+    *generation = 0;
+    pthread_mutex_lock(&c->lock);
+    int rc = read_range(c, url, 0, DATA_BLOCK);
+    *size = c->a.total;
+    if (rc == 0 && c->a.len == DATA_BLOCK) {
+        memcpy(block, c->a.body, DATA_BLOCK);
+        if (data_identify(block, &id, &index) == 0 && index == 0 && id.key.lo == op->id.key.lo &&
+            id.key.hi == op->id.key.hi) {
+            rc = id.shape == op->id.shape ? 0 : -ENOENT;
+            *generation = id.generation;
+        }
+    }
+    op->id.generation = *generation;
+    if (rc == 0 && op->verify != TIER_VERIFY_NONE)
+        rc = check_all(c, op, url, *size);
+    pthread_mutex_unlock(&c->lock);
+    if (rc == 0)
+        op->place = (void *)(uintptr_t)*size;
+    return rc;
+}
+
+/* ---- opening ---- */
+
+static const char *environment(const char *name, const char *or_name)
+{
+    const char *value = getenv(name);
+
+    if (value && *value)
+        return value;
+    value = or_name ? getenv(or_name) : NULL;
+    return value && *value ? value : NULL;
+}
+
+/* What the URI leaves open. */
+static int complete(struct uri *u, struct err *e)
+{
+    const char *region = environment("AWS_REGION", "AWS_DEFAULT_REGION");
+    const char *endpoint = environment("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
+
+    if (!environment("AWS_ACCESS_KEY_ID", NULL) || !environment("AWS_SECRET_ACCESS_KEY", NULL))
+        return err_set(e, -EACCES, ERR_TARGET, u->text,
+                       "no keys: put them into the environment (AWS_ACCESS_KEY_ID, "
+                       "AWS_SECRET_ACCESS_KEY)");
+    if (!u->region[0])
+        snprintf(u->region, sizeof(u->region), "%.60s", region ? region : "us-east-1");
+    if (u->endpoints == 0) {
+        u->endpoints = 1;
+        if (endpoint)
+            snprintf(u->endpoint[0], URI_NAME_CAP, "%s", endpoint);
+        else
+            snprintf(u->endpoint[0], URI_NAME_CAP, "https://s3.%s.amazonaws.com", u->region);
+    }
+    return 0;
+}
+
+int s3_control_open(struct s3_control **out, struct uri *u, int64_t timeout_ns, struct err *e)
+{
+    int rc = complete(u, e);
+
+    if (rc < 0)
+        return rc;
+    struct s3_control *c = calloc(1, sizeof(*c));
+    if (!c || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+        free(c);
+        return err_nomem(e, "S3");
+    }
+    c->u = *u;
+    c->timeout_ns = timeout_ns;
+    snprintf(c->where, sizeof(c->where), "s3://%s/%s", u->bucket, u->prefix);
+    c->store = (struct owner_store){.ctx = c,
+                                    .where = c->where,
+                                    .get = store_get,
+                                    .put = store_put,
+                                    .swap = store_swap,
+                                    .look = store_look,
+                                    .clear = store_clear};
+    pthread_mutex_init(&c->lock, NULL);
+    *out = c;
+    return 0;
+}
+
+void s3_control_close(struct s3_control *c)
+{
+    if (!c)
+        return;
+    free(c->a.body);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+#endif

@@ -1,0 +1,179 @@
+#!/bin/sh
+# s3.t - an object store that speaks S3 as a target, with the small faulty server of tests/faults: the same rows as on files,
+# every byte verified; whose the prefix is; each fault with its row status; keys that appear nowhere. A bug looked like an
+# object that was changed on the server and read as good, or a run that hung on a server that said nothing.
+# KVTRACE_TEST_S3 names one more store ("s3://BUCKET/PREFIX?endpoint=URL", with its keys in the environment), such as
+# s3rver (npm: s3rver@3.7.1, keys S3RVER and S3RVER, "&unlocked"), for what needs no faults.
+. "$(dirname "$0")/../../lib.sh"
+command -v python3 >/dev/null || skip_all 'no python3'
+command -v curl >/dev/null || skip_all 'no curl (Debian: apt install curl)'
+cd "$TMP" || exit 1
+"$BIN/kvreplay" --target s3://none "$DATA/kvstat_dozen.csv" 2>&1 | grep -q 'made without libcurl' && skip_all 'built without libcurl'
+
+"$TOP/tests/faults/s3_server.py" "$TMP/port" 2>server.log &
+server=$!
+trap 'kill $server 2>/dev/null; tap_exit' EXIT
+until [ -s port ]; do sleep 0.05; done
+door=http://127.0.0.1:$(cat port)
+real_id=${AWS_ACCESS_KEY_ID-} real_key=${AWS_SECRET_ACCESS_KEY-}
+export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
+unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3
+uri="s3://bucket/some/prefix?endpoint=$door"
+admin() { curl -s --noproxy '*' "$@"; }
+names() { admin "$door/-/keys"; }
+put() { admin -T - "$door/-/data/$1"; }
+fault() { admin -X PUT "$door/-/$1/$2/$3"; }
+replay() { "$BIN/kvreplay" --no-notes --progress none -o r.csv "$@"; }
+rows() { awk -F, 'NR > 1 {print $2, $3, $4, $5, $NF}' "$1" | sort; }
+statuses() { awk -F, 'NR > 1 {printf "%s ", $NF}' r.csv; }
+
+cat >t.csv <<'END'
+Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+0.000000,Write,100000,Tier-2,a,Prefill
+0.001000,Read,100000,Tier-2,a,Decode
+0.001000,Read,5000,Tier-2,a,Decode
+0.001500,Write,9000000,Tier-2,b,Prefill
+0.001500,Read,9000000,Tier-2,b,Decode
+0.001500,Write,10,Tier-2,b,Prefill
+0.001500,Read,10,Tier-2,b,Decode
+0.001550,Write,500000,Tier-2,b,Prefill
+0.001550,Read,499999,Tier-2,b,Decode
+0.001600,Read,300000,Tier-2,c,Decode
+0.002000,Delete,100000,Tier-2,a,
+END
+"$BIN/kvgen" --num-users 4 --duration 3 --model tiny-1b --seed 5 --cpu-mem-gb 0.1 --gpu-mem-gb 0 -o g.csv 2>/dev/null
+same() { # NAME URI: the rows are those of a replay on files
+    for trace in t.csv g.csv; do
+        exits "$1: $trace on files" 0 replay --target objects $trace
+        rows r.csv >files
+        exits "$1: $trace" 0 replay --summary s.json --verify full --target "$2" $trace
+        is "$1: $trace: the same rows" "$(rows r.csv)" "$(cat files)"
+    done
+}
+same 'one endpoint' "$uri"
+same 'two connections' "$uri&connections=2"
+same 'three endpoints' "$uri&endpoint=$door/&endpoint=$door"
+is 'nothing is left' "$(names)" ''
+json_like s.json <<'END'
+engine               | tier("Tier-2").engine                                            | s3
+endpoints            | tier("Tier-2").flags | .[0]                                      | 3 endpoints, at most 64 connections
+no counters          | .kernel.device_read_bytes                                        | null
+a network            | .evidence.target                                                 | network
+storage is not known | .validity[] | select(.figures == "storage").state                | unknown
+all verified         | .rows.unverified_reads                                           | 0
+END
+exits 'without a prefix, under Tier-1' 0 replay --target "1=s3://bucket?endpoint=$door" --tier-map 2=1 t.csv
+
+# ---- keeping and adopting ----
+echo 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase' >read.csv
+for key in c d e f g; do echo "0,Read,70000,Tier-2,$key,Decode"; done >>read.csv
+exits 'objects are kept' 0 replay --keep --target "$uri" read.csv
+is 'they and the marker are there' "$(names | wc -l)" 6
+exits 'a run that does not keep them is refused' 3 replay --target "$uri" read.csv
+stderr_like 'and says why' 'holds 5 objects that an earlier run kept: --keep uses them'
+exits 'they are adopted' 0 replay --keep --summary s.json --target "$uri" read.csv
+is 'all' "$(json s.json '.populated | .adopted_objects, .objects')" '5 0'
+victim=$(names | grep 'kv$' | tail -n 1)
+admin -X PUT --data-binary "@/dev/null" "$door/-/data/$victim" >/dev/null
+exits 'a cut object is no object' 0 replay --keep --summary s.json --target "$uri" read.csv
+is 'it is written again' "$(json s.json '.populated | .adopted_objects, .objects')" '4 1'
+exits 'they are removed when asked for' 0 replay --destroy-data --target "$uri" read.csv
+is 'all of them' "$(names)" ''
+
+# ---- whose it is ----
+echo x | put bucket/some/prefix/else >/dev/null
+echo x | put bucket/some/prefixed >/dev/null
+for n in 1 2 3; do
+    exits "a prefix with another object is refused, $n" 3 replay --target "$uri" t.csv
+    stderr_like "$n: why" 'refused: it holds what kvtrace did not write \(else\)'
+done
+is 'and not touched' "$(names | tr '\n' ' ')" 'bucket/some/prefix/else bucket/some/prefixed '
+exits 'a neighbour of the prefix is nobody' 0 replay --target "s3://bucket/some/pre?endpoint=$door" t.csv
+exits 'another prefix is free' 0 replay --target "s3://bucket/other?endpoint=$door" t.csv
+exits 'the bucket is not' 3 replay --target "s3://bucket?endpoint=$door" t.csv
+uri="s3://bucket/fresh?endpoint=$door"
+cat >slow.csv <<'END'
+Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+0.0,Write,8192,Tier-2,a,Prefill
+0.0,Write,8192,Tier-2,b,Prefill
+2.0,Read,8192,Tier-2,a,Decode
+2.0,Read,8192,Tier-2,b,Decode
+END
+start() { # OPTIONS: a run in the background as $pid, which has written its two objects
+    "$BIN/kvreplay" --no-notes --progress none -o r.csv --timing trace --target "$uri" "$@" slow.csv 2>err &
+    pid=$!
+    until [ "$(names | grep -c 'fresh/.*kv$')" = 2 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+}
+start --summary s.json
+tr '\0' ' ' <"/proc/$pid/cmdline" >cmdline
+exits 'a prefix in use is refused' 3 "$BIN/kvreplay" --no-notes -o r2.csv --target "$uri" t.csv
+stderr_like 'by whom' "in use by kvreplay \(process $pid on host .*, since 20.*Z\)"
+wait $pid
+is 'the first run is well' $? 0
+"$BIN/kvreplay" --target "$uri" -o r2.csv t.csv 2>>err
+is 'the secret appears nowhere' "$(cat s.json r.csv r2.csv err cmdline | grep -c hush)" 0
+like 'the command line was looked at' "$(cat cmdline)" kvreplay
+start
+kill -KILL $pid
+wait $pid 2>/dev/null
+is 'a killed run leaves marker and objects' "$(names | grep -c fresh)" 3
+exits 'the next run clears them' 0 replay --target "$uri" t.csv
+is 'all' "$(names | grep -c fresh)" 0
+start
+kill -INT $pid
+wait $pid
+is 'an interrupted run' $? 130
+is 'clears its objects' "$(names | grep -c fresh)" 0
+
+# stale or exchanged by another client, between write and read
+start
+victim=$(names | grep 'fresh/.*kv$' | tail -n 1)
+admin -X PUT --data-binary "@$DATA/kvstat_dozen.csv" "$door/-/data/$victim" >/dev/null
+wait $pid
+is 'an object that another client wrote' "$(statuses | grep -c corrupt)" 1
+
+# ---- faults: VERB KIND STATUS, of one row in three ----
+cat >three.csv <<'END'
+Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+0.0,Write,300000,Tier-2,a,Prefill
+0.1,Read,300000,Tier-2,a,Decode
+0.2,Delete,300000,Tier-2,a,
+END
+while read -r verb kind status failed; do
+    fault "$verb" "$kind" 1
+    exits "$verb $kind" 1 replay --timeout 2s --on-absent skip --order key --target "$uri" --summary s.json three.csv
+    like "$verb $kind: status" "$(statuses)" "$status"
+    is "$verb $kind: counted once" "$(json s.json '.rows | .failed + .corrupt')" "$failed"
+    is "$verb $kind: nothing is left" "$(names | grep -c fresh)" 0
+done <<'END'
+GET slow ^ok.ETIMEDOUT.ok.$ 1
+GET cut ^ok.ECONNRESET.ok.$ 1
+GET flip ^ok.corrupt.ok.$ 1
+GET short ^ok.corrupt.ok.$ 1
+GET die ^ok.ECONNRESET.ok.$ 1
+GET 500 ^ok.S3:HTTP500.ok.$ 1
+GET 503 ^ok.S3:SlowDown.ok.$ 1
+PUT slow ^ETIMEDOUT 1
+PUT flip ^ok.corrupt.ok.$ 1
+PUT die ^ECONNRESET 1
+PUT 500 ^S3:HTTP500 1
+PUT 503 ^S3:SlowDown 1
+DELETE 500 ^ok.ok.S3:HTTP500.$ 1
+END
+exits 'without keys' 3 env -u AWS_SECRET_ACCESS_KEY "$BIN/kvreplay" --target "$uri" t.csv
+stderr_like 'it says where they belong' 'AWS_ACCESS_KEY_ID'
+exits 'other keys' 3 env AWS_ACCESS_KEY_ID=x "$BIN/kvreplay" --target "$uri" t.csv
+stderr_like 'are refused by name' 'S3:AccessDenied: no'
+kill $server
+exits 'no server' 3 replay --target "$uri" t.csv
+stderr_like 'no server: why' 'the server does not answer'
+
+if [ -n "${KVTRACE_TEST_S3-}" ]; then
+    export AWS_ACCESS_KEY_ID="$real_id" AWS_SECRET_ACCESS_KEY="$real_key"
+    same 'the store of the environment' "$KVTRACE_TEST_S3"
+    exits 'it keeps' 0 replay --keep --target "$KVTRACE_TEST_S3" read.csv
+    exits 'and gives back' 0 replay --keep --summary s.json --target "$KVTRACE_TEST_S3" read.csv
+    is 'all objects' "$(json s.json '.populated | .adopted_objects, .objects')" '5 0'
+    exits 'and is cleared' 0 replay --destroy-data --target "$KVTRACE_TEST_S3" read.csv
+fi
+done_testing
