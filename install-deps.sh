@@ -41,7 +41,7 @@ done
 if command -v apt-get >/dev/null; then
     system=apt
     names="gcc libc6-dev make pkg-config zstd libzstd-dev libcsv-dev libjson-c-dev liburing-dev libyaml-dev
-        libxxhash-dev libxlsxwriter-dev? zlib1g-dev?"
+        libxxhash-dev libxlsxwriter-dev? zlib1g-dev? libzmq3-dev?"
     for_tests="libcmocka-dev perl mandoc? shellcheck? python3 mawk? gnuplot-nox? jq xxhash fio?"
     # Newer releases have libclang-rt-dev as a package of its own, older ones have it in clang.
     for_lint="clang clang-format libclang-rt-dev cppcheck mandoc shellcheck"
@@ -50,7 +50,7 @@ if command -v apt-get >/dev/null; then
 elif command -v dnf >/dev/null; then
     system=dnf
     names="gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel
-        liburing-devel libyaml-devel xxhash-devel libxlsxwriter-devel? zlib-devel?"
+        liburing-devel libyaml-devel xxhash-devel libxlsxwriter-devel? zlib-devel? zeromq-devel?"
     for_tests="libcmocka-devel perl-Test-Harness mandoc? ShellCheck? python3 gnuplot? jq xxhash fio? tar gzip libasan
         libubsan libtsan"
     for_lint="clang clang-tools-extra compiler-rt cppcheck mandoc ShellCheck"
@@ -58,7 +58,7 @@ elif command -v dnf >/dev/null; then
     for_cross=""
 elif command -v pacman >/dev/null; then
     system=pacman
-    names="gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash libxlsxwriter? zlib?"
+    names="gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash libxlsxwriter? zlib? zeromq?"
     # No mandoc: on Arch it would replace man-db. The tests that want it skip themselves.
     for_tests="cmocka perl shellcheck? python gnuplot? jq fio?"
     for_lint="clang compiler-rt cppcheck shellcheck"

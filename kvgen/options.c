@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kvgen/record/live.h"
 #include "lib/base/units.h"
 #include "lib/opt/rows.h"
 
@@ -51,6 +52,7 @@ enum {
 #define SAI3_ONLY     (UINT64_C(1) << 31)
 #define RECORDED_ONLY (UINT64_C(1) << 32)
 #define EVENTS_ONLY   (UINT64_C(1) << 33)
+#define TIMED         (UINT64_C(1) << 35) /* a run that takes time: virtual, or of live events */
 #define SIZES         (UINT64_C(1) << 34) /* the model and what divides its objects */
 
 const struct opt options_table[] = {
@@ -111,6 +113,20 @@ const struct opt options_table[] = {
      .max = 1e12,
      .marks = READS_FILE | EVENTS_ONLY,
      .help = "Recorded time in which events of several publishers are put in order."},
+    {.name = "bind",
+     .type = OPT_TEXT,
+     .offset = AT(bind),
+     .arg = "ENDPOINT",
+     .marks = READS_FILE | EVENTS_ONLY,
+     .help = "Take KV events of engines that connect to this endpoint, for instance tcp://*:5557."},
+    {.name = "gap-endpoint",
+     .type = OPT_TEXT,
+     .offset = AT(gap_endpoint),
+     .arg = "ENDPOINT",
+     .marks = READS_FILE | EVENTS_ONLY,
+     .help =
+         "Replay socket of the engine, which is asked for messages that were lost; with several "
+         "endpoints a list in their order."},
     {.name = "capture",
      .type = OPT_TEXT,
      .offset = AT(capture),
@@ -224,9 +240,10 @@ const struct opt options_table[] = {
      .offset = AT(duration_ns),
      .arg = "TIME",
      .max = 3e18,
-     .marks = GENERATES,
-     .help = "Virtual time after which the run ends; 0: no limit. Synthetic users: 60 s unless "
-             "given."},
+     .marks = TIMED,
+     .help =
+         "Virtual time after which the run ends, of live events real time; 0: no limit. Synthetic "
+         "users: 60 s unless given."},
     {.name = "max-requests",
      .type = OPT_U64,
      .offset = AT(max_requests),
@@ -670,6 +687,11 @@ bool options_is_recording(const struct options *o)
     return o->source >= OPTIONS_KV_EVENTS && o->source < OPTIONS_TRACE;
 }
 
+bool options_is_live(const struct options *o)
+{
+    return o->bind || (o->input && live_is_endpoint(o->input));
+}
+
 bool options_is_mlperf(const struct options *o)
 {
     return o->compat == OPTIONS_COMPAT_MLPERF;
@@ -702,9 +724,18 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
     if (is_dash(o->config) + is_dash(o->input) + is_dash(o->users_file) > 1)
         return refuse(e, "standard input",
                       "only one of --config, --input and --users-file can come from it");
+    if (o->gap_endpoint && !options_is_live(o))
+        return refuse(e, "--gap-endpoint",
+                      "only live events (--input tcp://..., --bind) have gaps");
+    if (options_is_live(o) && o->source != OPTIONS_AUTO && o->source != OPTIONS_KV_EVENTS)
+        return refuse(e, "--source", "only KV events come from an endpoint (kv-events)");
+    if (options_is_live(o))
+        o->source = OPTIONS_KV_EVENTS;
+    if (o->bind && o->input && !live_is_endpoint(o->input))
+        return refuse(e, "--input", "a file, together with --bind");
     if (o->source == OPTIONS_AUTO && !o->input)
         o->source = OPTIONS_USERS;
-    if (o->source != OPTIONS_AUTO && o->source != OPTIONS_USERS && !o->input)
+    if (o->source != OPTIONS_AUTO && o->source != OPTIONS_USERS && !o->input && !options_is_live(o))
         return refuse(e, "--source", "this one needs --input FILE");
     return 0;
 }
@@ -741,6 +772,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .refuses = KEPT_TIERS,
          .why = "a trace keeps its tiers (--retier puts it through others)"},
         {.on = trace, .refuses = GENERATES, .why = "a trace has its rows: nothing is generated"},
+        {.on = trace && !options_is_live(o),
+         .refuses = TIMED,
+         .why = "a trace has its rows: nothing is generated"},
         {.on = trace && !recording,
          .refuses = SIZES,
          .why = "a trace has its rows: nothing is generated"},

@@ -172,7 +172,7 @@ static bool count_row(struct output *out, int64_t virtual_ns)
                  (double)virtual_ns / 1e9, (unsigned long long)out->seen, rate);
         progress_show(out->progress, text, json);
     }
-    return stop_signal() != 0;
+    return out->o.patient ? stop_abandons() : stop_signal() != 0;
 }
 
 int output_row(void *ctx, const struct sim_row *row, struct err *e)

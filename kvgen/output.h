@@ -20,6 +20,7 @@ struct output_opts {
     unsigned tiers;   /* mask of (1 << tier): tiers whose rows are written; 0: all rows */
     unsigned ops;     /* mask of (1 << operation), likewise */
     uint64_t limit;   /* rows written; 0: no limit */
+    bool patient; /* the source ends by itself at the first signal; the second one ends the run */
     struct trace_write_opts trace;
     bool exported; /* rows go to the format of another tool: also, or (without path) only */
     enum export_format format;
