@@ -36,7 +36,7 @@ kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers emit
 kvgen/policy := policy lru fifo lfu s3fifo sieve
 kvgen/curve  := curve sized_cache request_prefixes optimal
 kvgen/format := trace_input import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
-kvgen/record := names dynamo media batch msgpack kv_message bytes_in zmqrec capture json_events lct residency recording
+kvgen/record := names dynamo media batch msgpack kv_message bytes_in zmqrec capture json_events lct live residency recording
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
@@ -134,6 +134,14 @@ LDLIBS    += -Wl,--as-needed -lcurl -Wl,--no-as-needed
 else
 S3_FLAGS  := -DKVTRACE_S3=0
 endif
+# And live KV events: ZMQ=no builds without libzmq.
+ZMQ ?= $(shell pkg-config --exists libzmq 2>/dev/null && echo yes || echo no)
+ifeq ($(ZMQ),yes)
+ZMQ_FLAGS := -DKVTRACE_ZMQ=1 $(shell pkg-config --cflags libzmq 2>/dev/null)
+ZMQ_LIBS  := $(shell pkg-config --libs libzmq 2>/dev/null)
+else
+ZMQ_FLAGS := -DKVTRACE_ZMQ=0
+endif
 
 # ---- objects ----
 objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
@@ -148,7 +156,8 @@ STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 .PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build lint bench fuzz coverage completions install uninstall dist deb static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: options $(BINS) $(BUILD)/bin/$(FRONT) $(BUILD)/kvstat/report/xlsx_none.o $(BUILD)/lib/tier/s3_none.o
+all: options $(BINS) $(BUILD)/bin/$(FRONT) $(BUILD)/kvstat/report/xlsx_none.o $(BUILD)/lib/tier/s3_none.o \
+    $(BUILD)/kvgen/record/live_none.o
 
 # What the host allows, said once, and a build that starts anew when the flags change.
 options:
@@ -158,16 +167,19 @@ ifneq ($(PKG_OK),yes)
 endif
 	@echo "optional parts: CUDA: $(CUDA)$(if $(CUDART), ($(CUDA_HOME)))"
 	@echo "optional parts: spreadsheets (libxlsxwriter): $(XLSX)"
-	@echo "optional parts: Redis as a target (hiredis): $(RESP); S3 as a target (libcurl): $(S3); gzip (zlib): $(ZLIB)"
+	@echo "optional parts: targets on Redis (hiredis): $(RESP), on S3 (libcurl): $(S3)"
+	@echo "optional parts: input in gzip (zlib): $(ZLIB), live KV events (libzmq): $(ZMQ)"
 FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(ISA_AVX2) $(ISA_AVX512) $(ISA_FETCH) $(GPU_FLAGS) \
-             $(XLSX_FLAGS) $(RESP_FLAGS) $(S3_FLAGS) $(ZLIB_FLAGS)
+             $(XLSX_FLAGS) $(RESP_FLAGS) $(S3_FLAGS) $(ZLIB_FLAGS) $(ZMQ_FLAGS)
 # Goals that build in folders of their own leave this one as it is.
 ifneq ($(filter-out asan tsan asan-build tsan-build arm64-build lint,$(or $(MAKECMDGOALS),all)),)
 $(shell mkdir -p $(BUILD) && { printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $(BUILD)/flags || \
         printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $(BUILD)/flags; })
 endif
 
-$(BUILD)/bin/kvgen $(BUILD)/static/bin/kvgen: $(call objs,$(KVGEN_FOLDERS)) $(LIB)
+$(BUILD)/bin/kvgen: $(call objs,$(KVGEN_FOLDERS)) $(LIB)
+# libzmq would bring libraries of its own into the tarball.
+$(BUILD)/static/bin/kvgen: $(patsubst %/live.o,%/live_none.o,$(call objs,$(KVGEN_FOLDERS))) $(LIB)
 $(BUILD)/bin/kvreplay $(BUILD)/static/bin/kvreplay: $(call objs,$(KVREPLAY_FOLDERS)) $(LIB)
 $(BUILD)/bin/kvstat: $(call objs,$(KVSTAT_FOLDERS)) $(LIB)
 # libxlsxwriter would bring libraries of its own into the tarball.
@@ -191,6 +203,11 @@ $(BUILD)/kvreplay/sched/reader.o $(BUILD)/kvreplay/sched/sched.o: ISA := $(ISA_F
 $(BUILD)/lib/tier/gpu.o $(BUILD)/tests/unit/tier/test_tier_gpu.o: ISA := $(GPU_FLAGS)
 $(BUILD)/kvstat/report/xlsx.o: ISA := $(XLSX_FLAGS)
 $(BUILD)/lib/tier/resp.o $(BUILD)/lib/tier/resp_control.o: ISA := $(RESP_FLAGS)
+$(BUILD)/kvgen/record/live.o: ISA := $(ZMQ_FLAGS)
+$(BUILD)/bin/kvgen $(BUILD)/tests/unit/kvgen/test_% $(BUILD)/tests/bench/bench_kvgen_% $(BUILD)/tests/fuzz/fuzz_kvgen_%: LDLIBS += $(ZMQ_LIBS)
+$(BUILD)/kvgen/record/live_none.o: kvgen/record/live.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_ZMQ=0 -MMD -MP -c -o $@ $<
 $(BUILD)/lib/trace/gzip.o: ISA := $(ZLIB_FLAGS)
 $(BUILD)/lib/tier/s3.o $(BUILD)/lib/tier/s3_control.o: ISA := $(S3_FLAGS)
 # The tarball has no S3: libcurl would bring its own needs with it.
@@ -292,7 +309,7 @@ SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' ins
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck -j $(shell getconf _NPROCESSORS_ONLN) --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
-	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 -DKVTRACE_XLSX=0 -DKVTRACE_RESP=1 -DKVTRACE_S3=1 -DKVTRACE_ZLIB=0 '-DKVTRACE_VERSION="x"' \
+	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 -DKVTRACE_XLSX=0 -DKVTRACE_RESP=1 -DKVTRACE_S3=1 -DKVTRACE_ZLIB=0 -DKVTRACE_ZMQ=0 '-DKVTRACE_VERSION="x"' \
 	    -I. lib kvgen kvreplay kvstat kvprecond
 	shellcheck -x $(SH_FILES)
 	mandoc -Tlint -W warning $(addprefix man/,$(MANPAGES))

@@ -260,6 +260,7 @@ static int open_output(struct run *r, struct err *e)
         .ops = ops,
         .limit = o->limit,
         .end_ns = o->duration_ns,
+        .patient = options_is_live(o),
         .export = {.path = foreign ? path : NULL,
                    .endpoint = o->endpoint,
                    .settle_ns = o->settle_ns,
@@ -377,7 +378,8 @@ static int finish(struct run *r, struct err *e)
         fprintf(stderr, "%s; rows skipped: %llu\n", line, (unsigned long long)skips->rows);
     }
     for (unsigned i = 0; skips && i < skips->remarks.count; i++)
-        fprintf(stderr, "kvgen: %s: %s\n", r->o.input, skips->remarks.text[i]);
+        fprintf(stderr, "kvgen: %s: %s\n", r->o.input ? r->o.input : r->o.bind,
+                skips->remarks.text[i]);
     if (skips && skips->unsized > 0)
         fprintf(stderr,
                 "kvgen: %s: %llu deletion%s of objects that the log neither wrote nor read before: "

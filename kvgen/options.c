@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kvgen/record/live.h"
 #include "kvgen/sim/compat.h"
 #include "lib/base/units.h"
 #include "lib/opt/files.h"
@@ -53,6 +54,7 @@ enum {
 #define SAI3_ONLY     (UINT64_C(1) << 31)
 #define RECORDED_ONLY (UINT64_C(1) << 32)
 #define EVENTS_ONLY   (UINT64_C(1) << 33)
+#define TIMED         (UINT64_C(1) << 35) /* a run that takes time: virtual, or of live events */
 #define SIZES         (UINT64_C(1) << 34) /* the model and what divides its objects */
 
 const struct opt options_table[] = {
@@ -116,6 +118,19 @@ const struct opt options_table[] = {
      .flags = OPT_EXPERT,
      .marks = READS_FILE | EVENTS_ONLY,
      .help = "Put events of several publishers in order within this much recorded time."},
+    {.name = "bind",
+     .type = OPT_TEXT,
+     .offset = AT(bind),
+     .arg = "ENDPOINT",
+     .marks = READS_FILE | EVENTS_ONLY,
+     .help = "Take KV events of engines that connect here, for instance tcp://*:5557."},
+    {.name = "gap-endpoint",
+     .type = OPT_TEXT,
+     .offset = AT(gap_endpoint),
+     .arg = "ENDPOINT",
+     .marks = READS_FILE | EVENTS_ONLY,
+     .help = "Replay socket of the engine, to ask for lost messages. With several endpoints a "
+             "list in their order."},
     {.name = "capture",
      .type = OPT_TEXT,
      .offset = AT(capture),
@@ -242,9 +257,9 @@ const struct opt options_table[] = {
      .flags = OPT_COMMON,
      .arg = "TIME",
      .max = 30000 * 86400e9,
-     .marks = GENERATES,
-     .help = "Virtual time after which the run ends; 0: no limit. Unless given, 60 s for "
-             "synthetic users."},
+     .marks = TIMED,
+     .help = "Virtual time after which the run ends (real time with live events); 0: no limit. "
+             "Unless given, 60 s for synthetic users."},
     {.name = "max-requests",
      .type = OPT_U64,
      .offset = AT(max_requests),
@@ -704,6 +719,11 @@ bool options_is_recording(const struct options *o)
     return o->source >= OPTIONS_KV_EVENTS && o->source < OPTIONS_TRACE;
 }
 
+bool options_is_live(const struct options *o)
+{
+    return o->bind || (o->input && live_is_endpoint(o->input));
+}
+
 const struct compat *options_compat(const struct options *o)
 {
     return o->compat == OPTIONS_COMPAT_MLPERF ? &compat_mlperf : &compat_none;
@@ -742,11 +762,20 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
     if (is_dash(o->config) + is_dash(o->input) + is_dash(o->users_file) > 1)
         return refuse(e, "standard input",
                       "only one of --config, --input and --users-file can come from it");
+    if (o->gap_endpoint && !options_is_live(o))
+        return refuse(e, "--gap-endpoint",
+                      "only live events (--input tcp://..., --bind) have gaps");
+    if (options_is_live(o) && o->source != OPTIONS_AUTO && o->source != OPTIONS_KV_EVENTS)
+        return refuse(e, "--source", "only KV events come from an endpoint (kv-events)");
+    if (options_is_live(o))
+        o->source = OPTIONS_KV_EVENTS;
+    if (o->bind && o->input && !live_is_endpoint(o->input))
+        return refuse(e, "--input", "a file, together with --bind");
     if (o->source == OPTIONS_AUTO && !o->input)
         o->source = OPTIONS_USERS;
-    if (o->input && files_check_terminal(o->input, e) < 0)
+    if (o->input && !options_is_live(o) && files_check_terminal(o->input, e) < 0)
         return -EINVAL;
-    if (o->source != OPTIONS_AUTO && o->source != OPTIONS_USERS && !o->input)
+    if (o->source != OPTIONS_AUTO && o->source != OPTIONS_USERS && !o->input && !options_is_live(o))
         return refuse(e, "--source", "needs --input FILE");
     return 0;
 }
@@ -788,6 +817,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .why = "does not apply to an existing trace, unless --retier runs it through other tiers"},
         {.on = trace,
          .refuses = GENERATES,
+         .why = "does not apply to an existing trace: nothing is generated"},
+        {.on = trace && !options_is_live(o),
+         .refuses = TIMED,
          .why = "does not apply to an existing trace: nothing is generated"},
         {.on = trace && !recording,
          .refuses = SIZES,

@@ -63,7 +63,7 @@ struct options {
     struct opt_list medium;
     uint64_t object_bytes;
     int64_t reorder_ns;
-    const char *capture;
+    const char *capture, *bind, *gap_endpoint;
     const char *input, *names, *dataset_path;
     uint64_t input_memory, queue_memory; /* bytes */
     uint64_t max_conversations;
@@ -125,6 +125,8 @@ int options_check_model(const struct opt_parser *p, const struct model *m, struc
 
 /* Whether the source is the events of an engine, whose rows come as they were recorded. */
 bool options_is_recording(const struct options *o);
+/* Whether the events come from engines that run now, not from files. */
+bool options_is_live(const struct options *o);
 /* Returns whether the output is a zstd stream, or a trace in zstd frames. */
 bool options_write_zstd(const struct options *o);
 /* What --compat asks for. */

@@ -21,6 +21,7 @@ struct output_opts {
     unsigned ops;     /* mask of (1 << operation), likewise */
     uint64_t limit;   /* rows written; 0: no limit */
     int64_t end_ns;   /* of the simulated time, for the progress; 0: not known */
+    bool patient; /* the source ends by itself at the first signal; the second one ends the run */
     struct trace_write_opts trace;
     bool exported; /* rows go to the format of another tool: also, or (without path) only */
     enum export_format format;

@@ -35,7 +35,7 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
                          struct err *e)
 {
     int rc = options_check_input(o, p, e);
-    if (rc < 0 || !o->input || o->source == OPTIONS_USERS)
+    if (rc < 0 || !o->input || o->source == OPTIONS_USERS || options_is_live(o))
         return rc;
     rc = inputs_open(&r->inputs, o->input, e);
     if (rc < 0 || (o->source != OPTIONS_AUTO && o->source != OPTIONS_TRACE))
@@ -127,6 +127,11 @@ static int open_recording(struct run_source *r, const struct run_source_opts *q,
                                        .object_bytes = o->object_bytes,
                                        .reorder_ns = o->reorder_ns,
                                        .capture = o->capture};
+    struct live_opts live = {.connect = o->input,
+                             .bind = o->bind,
+                             .gaps = o->gap_endpoint,
+                             .duration_ns = o->duration_ns};
+    recording.live = options_is_live(o) ? &live : NULL;
     struct import *import;
     int rc = media_init(&recording.record.media, &o->medium, e);
     if (rc < 0) {

@@ -22,8 +22,8 @@ struct import_ops {
     uint32_t (*columns)(const struct import *i);
     /* Completes what was written beside the rows, at the end of the run. NULL: nothing was. */
     int (*finish)(struct import *i, struct err *e);
-    /* What the recording says, lent; complete after finish, but for has_times, has_reads and unrecorded, which are known from
-     * the start. NULL: it is no recording. */
+    /* What the recording says, lent; complete after finish, but for has_times, has_reads and
+     * unrecorded, which are known from the start. NULL: it is no recording. */
     const struct source_recording *(*recording)(const struct import *i);
     /* The client that made the measurements, lent for ever. NULL: there are none. */
     const char *(*client)(const struct import *i);

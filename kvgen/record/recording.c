@@ -15,6 +15,7 @@
 #include "lib/sort/heap.h"
 
 enum {
+    MAX_WAITING = 1 << 20,            /* rows; the first ones go out then, whatever comes */
     KEY = 6 + HASH_HEX_LEN + 1,       /* "block_", the hash */
     PUBLISHER = 10 + HASH_HEX_LEN + 1 /* "publisher_", half a hash */
 };
@@ -129,7 +130,7 @@ static int next_message(struct recording *r, struct err *e)
         }
         r->messages++;
         rc = r->reader->ops->next(r->reader, &r->batch, e);
-        if (rc != 0)
+        if (rc != 0 || r->o.live)
             return rc;
         close_reader(r);
     }
@@ -139,8 +140,8 @@ static int next_message(struct recording *r, struct err *e)
 static int at_message(const struct recording *r, int rc, struct err *e)
 {
     if (rc < 0 && rc != -EINTR && e->where[0] == '\0' && e->class == ERR_INPUT)
-        snprintf(e->where, sizeof(e->where), "%s: message %llu", frame_in_name(r->file),
-                 (unsigned long long)r->messages);
+        snprintf(e->where, sizeof(e->where), "%s: message %llu",
+                 r->file ? frame_in_name(r->file) : "live", (unsigned long long)r->messages);
     return rc;
 }
 
@@ -235,7 +236,8 @@ static int next(struct import *base, const struct trace_row **row, struct err *e
     struct recording *r = (struct recording *)base;
     for (;;) {
         const struct heap_event *top = heap_top(&r->order);
-        if (top && (r->ended || r->newest_ns - top->time_ns >= r->o.reorder_ns)) {
+        if (top && (r->ended || r->order.count >= MAX_WAITING ||
+                    r->newest_ns - top->time_ns >= r->o.reorder_ns)) {
             struct heap_event event = heap_pop(&r->order);
             make_row(r, &event);
             r->waiting[event.item].next_free = r->unused;
@@ -360,11 +362,14 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
         r->residency && r->clocks && heap_init(&r->order, 0) == 0 ? 0 : err_nomem(e, "recording");
     if (rc == 0 && o->capture)
         rc = capture_create(&r->capture, o->capture, &r->o.record.media, e);
+    if (rc == 0 && o->live)
+        rc = live_open(&r->reader, o->live, &r->o.record, e);
     /* The first message tells whether the input is of the expected kind. */
     if (rc == 0)
         rc = read_message(r, e);
     if (rc == 0 && r->ended && r->end == 0)
-        rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no event");
+        rc = o->live ? err_set(e, -EINVAL, ERR_INPUT, "live", "no message came")
+                     : err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no event");
     if (rc < 0) {
         close_recording(&r->base);
         return rc;

@@ -1,5 +1,5 @@
-/* Input files, plain, zstd or gzip: told apart by their first bytes and decompressed as needed, as a
- * stream or in pieces by several threads. Output is in frame_out.h. */
+/* Input files, plain, zstd or gzip: told apart by their first bytes and decompressed as needed, as
+ * a stream or in pieces by several threads. Output is in frame_out.h. */
 #ifndef KVTRACE_TRACE_FRAME_H
 #define KVTRACE_TRACE_FRAME_H
 
@@ -30,8 +30,8 @@ int frame_in_rewind(struct frame_in *in, struct err *e);
 void frame_in_progress(const struct frame_in *in, uint64_t *consumed, uint64_t *total);
 
 /* Reads up to cap bytes of decompressed data. Returns their count, 0 at the end, or a negative
- * errno: -EBADMSG for a cut or damaged zstd or gzip stream, after all bytes before that place; -EINTR once
- * a signal wants reading to end (lib/base/stop.h). Errors stick. */
+ * errno: -EBADMSG for a cut or damaged zstd or gzip stream, after all bytes before that place;
+ * -EINTR once a signal wants reading to end (lib/base/stop.h). Errors stick. */
 int64_t frame_in_read(struct frame_in *in, void *buf, size_t cap, struct err *e);
 /* Tells what -EBADMSG of frame_in_read or frame_in_take meant: damaged, or else cut. */
 bool frame_in_is_damaged(const struct frame_in *in);

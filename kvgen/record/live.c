@@ -1,0 +1,366 @@
+/* The one file that knows libzmq, which is optional. Subscribes to the publishers of engines and
+ * gives their messages to kv_message.c, after those that were lost and that a replay socket still
+ * holds. One thread, besides libzmq's own. */
+#include "kvgen/record/live.h"
+
+#include <errno.h>
+#include <string.h>
+
+bool live_is_endpoint(const char *text)
+{
+    return strncmp(text, "tcp://", 6) == 0 || strncmp(text, "ipc://", 6) == 0;
+}
+
+#if KVTRACE_ZMQ
+#include <stdlib.h>
+#include <zmq.h>
+
+#include "kvgen/record/bytes_in.h"
+#include "kvgen/record/kv_message.h"
+#include "kvgen/record/readers.h"
+#include "lib/base/clock.h"
+#include "lib/base/keymap.h"
+#include "lib/base/stop.h"
+
+enum {
+    MAX_SOCKETS = 64,
+    MAX_ENDPOINT = 256,
+    HIGH_WATER = 1 << 20, /* messages that libzmq holds while others are worked on */
+    POLL_MS = 100,
+    REPLAY_MS = 3000, /* an engine answers between its own messages */
+    PARTS = 4
+};
+
+/* A message that waits for its turn. */
+struct held {
+    struct hash128 publisher;
+    uint64_t seq;
+    unsigned char *payload;
+    size_t len;
+};
+
+struct live {
+    struct batch_reader base; /* first */
+    const struct record_opts *o;
+    void *context;
+    void *sub[MAX_SOCKETS], *dealer[MAX_SOCKETS]; /* dealer: NULL where there is none */
+    zmq_pollitem_t poll[MAX_SOCKETS];
+    unsigned subs, turn;     /* turn: the socket that is asked first */
+    int64_t end_ns;          /* 0: no limit */
+    struct keymap *expected; /* next number of each publisher */
+    struct held *held;       /* held[at..count) come first */
+    size_t at, count, cap;
+};
+
+static int failed(struct err *e, const char *where, const char *what)
+{
+    return err_set(e, -EINVAL, ERR_INPUT, where, "%s: %s", what, zmq_strerror(zmq_errno()));
+}
+
+/* ---- messages ---- */
+
+struct parts {
+    zmq_msg_t part[PARTS];
+    unsigned count;
+};
+
+static void close_parts(struct parts *p)
+{
+    for (unsigned i = 0; i < p->count; i++)
+        zmq_msg_close(&p->part[i]);
+    p->count = 0;
+}
+
+/* All parts of a message without waiting: 1; 0: there is none. Parts beyond PARTS are dropped. */
+static int receive(void *socket, struct parts *p)
+{
+    int more = 1;
+    p->count = 0;
+    while (more) {
+        zmq_msg_t m;
+        zmq_msg_init(&m);
+        if (zmq_msg_recv(&m, socket, ZMQ_DONTWAIT) < 0) {
+            zmq_msg_close(&m);
+            close_parts(p);
+            return 0;
+        }
+        more = zmq_msg_more(&m);
+        if (p->count < PARTS)
+            p->part[p->count++] = m;
+        else
+            zmq_msg_close(&m);
+    }
+    return 1;
+}
+
+static const unsigned char *data(struct parts *p, unsigned i)
+{
+    return zmq_msg_data(&p->part[i]);
+}
+
+static size_t size(struct parts *p, unsigned i)
+{
+    return zmq_msg_size(&p->part[i]);
+}
+
+/* Keeps a copy of a payload. 0 or -ENOMEM. */
+static int hold(struct live *l, struct hash128 publisher, uint64_t seq, const void *p, size_t len)
+{
+    if (l->count == l->cap) {
+        size_t cap = l->cap * 2 + 64;
+        struct held *grown = realloc(l->held, cap * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        l->held = grown;
+        l->cap = cap;
+    }
+    unsigned char *copy = malloc(len > 0 ? len : 1);
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, p, len);
+    l->held[l->count++] = (struct held){publisher, seq, copy, len};
+    return 0;
+}
+
+static bool ends_now(const struct live *l)
+{
+    return stop_signal() != 0 || (l->end_ns > 0 && clock_now_ns() >= l->end_ns);
+}
+
+/* ---- what was lost ---- */
+
+/* Asks the replay socket of a source for the numbers from first up to, not including, end, and
+ * holds its answers: an empty part, in newer versions the topic, the number, the payload; the last
+ * one has the number -1. 0 or -ENOMEM. */
+static int fill_gap(struct live *l, unsigned source, struct hash128 publisher, uint64_t first,
+                    uint64_t end)
+{
+    unsigned char from[8];
+    void *dealer = l->dealer[source];
+    int64_t until_ns = clock_now_ns() + REPLAY_MS * INT64_C(1000000);
+    if (!dealer)
+        return 0;
+    for (int i = 0; i < 8; i++)
+        from[i] = (unsigned char)(first >> (56 - 8 * i));
+    if (zmq_send(dealer, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0 ||
+        zmq_send(dealer, from, sizeof(from), ZMQ_DONTWAIT) < 0)
+        return 0; /* nobody is there: the gap stays, and is counted */
+    while (first < end && clock_now_ns() < until_ns && !ends_now(l)) {
+        zmq_pollitem_t item = {.socket = dealer, .events = ZMQ_POLLIN};
+        struct parts p;
+        if (zmq_poll(&item, 1, POLL_MS) <= 0 || !receive(dealer, &p))
+            continue;
+        unsigned at = p.count == PARTS ? 2 : 1; /* of the number */
+        int rc = 0;
+        if (p.count > at + 1 && size(&p, at) == 8) {
+            uint64_t seq = bytes_in_number(data(&p, at), 8);
+            bool other = at == 2 && seq != UINT64_MAX;
+            if (other) {
+                struct hash128 named = publisher_of(l->o, source, data(&p, 1), size(&p, 1));
+                other = memcmp(&named, &publisher, sizeof(named)) != 0;
+            }
+            if (seq == UINT64_MAX) {
+                end = 0; /* it has no more */
+            } else if (!other && seq >= first && seq < end) {
+                rc = hold(l, publisher, seq, data(&p, at + 1), size(&p, at + 1));
+                first = seq + 1;
+            }
+        }
+        close_parts(&p);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* Answers that were not waited for any more. */
+static void drop_old_answers(struct live *l, unsigned source)
+{
+    struct parts p;
+    while (l->dealer[source] && receive(l->dealer[source], &p))
+        close_parts(&p);
+}
+
+/* A message of a publisher: holds what is missing before it, then the message. 0, -ENOMEM. */
+static int take(struct live *l, unsigned source, struct parts *p)
+{
+    if (p->count != 3 || size(p, 1) != 8) {
+        batch_unknown_event(&l->base.unknown, "message of other parts", 22);
+        return 0;
+    }
+    struct hash128 publisher = publisher_of(l->o, source, data(p, 0), size(p, 0));
+    uint64_t seq = bytes_in_number(data(p, 1), 8);
+    uint64_t *expected = keymap_get(l->expected, publisher, seq);
+    int rc = 0;
+    if (!expected)
+        return -ENOMEM;
+    /* Below the expected one: a new process, whose first messages may be lost. */
+    uint64_t first = seq < *expected ? 0 : *expected;
+    if (seq > first) {
+        drop_old_answers(l, source);
+        rc = fill_gap(l, source, publisher, first, seq);
+    }
+    *expected = seq + 1;
+    return rc < 0 ? rc : hold(l, publisher, seq, data(p, 2), size(p, 2));
+}
+
+/* ---- the reader ---- */
+
+/* Waits for messages and holds them: 1; 0: it is the end; negative errno. */
+static int wait(struct live *l, struct err *e)
+{
+    struct parts p;
+    l->at = l->count = 0;
+    for (;;) {
+        /* In turns, so that a busy publisher leaves the others their part. */
+        for (unsigned i = 0; i < l->subs; i++) {
+            unsigned source = (l->turn + i) % l->subs;
+            if (!receive(l->sub[source], &p))
+                continue;
+            l->turn = source + 1;
+            int rc = take(l, source, &p);
+            close_parts(&p);
+            if (rc < 0)
+                return err_nomem(e, "messages");
+            if (l->count > 0)
+                return 1;
+        }
+        if (ends_now(l))
+            return 0;
+        if (zmq_poll(l->poll, (int)l->subs, POLL_MS) < 0 && zmq_errno() != EINTR)
+            return failed(e, "--input", "cannot be waited for");
+    }
+}
+
+static int next(struct batch_reader *base, struct batch *b, struct err *e)
+{
+    struct live *l = (struct live *)base;
+    if (l->at == l->count) {
+        int rc = ends_now(l) && l->end_ns > 0 ? 0 : wait(l, e);
+        if (rc <= 0)
+            return rc;
+    }
+    struct held *h = &l->held[l->at++];
+    batch_clear(b);
+    b->publisher = h->publisher;
+    b->numbered = true;
+    b->seq = h->seq;
+    int rc = kv_message_decode(l->o, h->payload, h->len, b, &base->unknown, e);
+    free(h->payload);
+    h->payload = NULL;
+    return rc < 0 ? rc : 1;
+}
+
+static void close_live(struct batch_reader *base)
+{
+    struct live *l = (struct live *)base;
+    for (unsigned i = 0; i < l->subs; i++) {
+        zmq_close(l->sub[i]);
+        if (l->dealer[i])
+            zmq_close(l->dealer[i]);
+    }
+    if (l->context)
+        zmq_ctx_term(l->context);
+    for (; l->at < l->count; l->at++)
+        free(l->held[l->at].payload);
+    keymap_free(l->expected);
+    free(l->held);
+    free(l);
+}
+
+/* A socket of a type for an endpoint; NULL with *e. */
+static void *open_socket(struct live *l, int type, const char *endpoint, bool binds, struct err *e)
+{
+    int none = 0, high = HIGH_WATER;
+    void *s = zmq_socket(l->context, type);
+    if (!s) {
+        failed(e, endpoint, "no socket");
+        return NULL;
+    }
+    zmq_setsockopt(s, ZMQ_LINGER, &none, sizeof(none));
+    zmq_setsockopt(s, ZMQ_RCVHWM, &high, sizeof(high));
+    if ((type == ZMQ_SUB && zmq_setsockopt(s, ZMQ_SUBSCRIBE, "", 0) < 0) ||
+        (binds ? zmq_bind(s, endpoint) : zmq_connect(s, endpoint)) < 0) {
+        failed(e, endpoint, binds ? "cannot be bound" : "cannot be connected to");
+        zmq_close(s);
+        return NULL;
+    }
+    return s;
+}
+
+/* Opens a socket for each endpoint of a list. */
+static int open_list(struct live *l, const char *list, bool binds, struct err *e)
+{
+    while (list && *list) {
+        char endpoint[MAX_ENDPOINT];
+        size_t len = strcspn(list, ",");
+        if (len == 0 || len >= sizeof(endpoint) || l->subs == MAX_SOCKETS)
+            return err_set(e, -EINVAL, ERR_INPUT, list, "not an endpoint, or too many");
+        memcpy(endpoint, list, len);
+        endpoint[len] = '\0';
+        void *s = open_socket(l, ZMQ_SUB, endpoint, binds, e);
+        if (!s)
+            return -EINVAL;
+        l->poll[l->subs] = (zmq_pollitem_t){.socket = s, .events = ZMQ_POLLIN};
+        l->sub[l->subs++] = s;
+        list += len + (list[len] == ',');
+    }
+    return 0;
+}
+
+static int open_gaps(struct live *l, const char *list, struct err *e)
+{
+    for (unsigned i = 0; list && *list; i++) {
+        char endpoint[MAX_ENDPOINT];
+        size_t len = strcspn(list, ",");
+        if (len == 0 || len >= sizeof(endpoint) || i >= l->subs)
+            return err_set(e, -EINVAL, ERR_INPUT, "--gap-endpoint",
+                           "not an endpoint, or more than there are of --input and --bind");
+        memcpy(endpoint, list, len);
+        endpoint[len] = '\0';
+        l->dealer[i] = open_socket(l, ZMQ_DEALER, endpoint, false, e);
+        if (!l->dealer[i])
+            return -EINVAL;
+        list += len + (list[len] == ',');
+    }
+    return 0;
+}
+
+int live_open(struct batch_reader **out, const struct live_opts *how, const struct record_opts *o,
+              struct err *e)
+{
+    static const struct batch_reader_ops ops = {.next = next, .close = close_live};
+    struct live *l = calloc(1, sizeof(*l));
+    if (!l)
+        return err_nomem(e, "recording");
+    l->base.ops = &ops;
+    l->o = o;
+    l->end_ns = how->duration_ns > 0 ? clock_now_ns() + how->duration_ns : 0;
+    l->expected = keymap_create();
+    l->context = zmq_ctx_new();
+    int rc = l->expected && l->context ? open_list(l, how->connect, false, e)
+                                       : err_nomem(e, "recording");
+    if (rc == 0)
+        rc = open_list(l, how->bind, true, e);
+    if (rc == 0)
+        rc = open_gaps(l, how->gaps, e);
+    if (rc < 0) {
+        close_live(&l->base);
+        return rc;
+    }
+    *out = &l->base;
+    return 0;
+}
+
+#else
+
+int live_open(struct batch_reader **out, const struct live_opts *how, const struct record_opts *o,
+              struct err *e)
+{
+    (void)out;
+    (void)how;
+    (void)o;
+    return err_set(e, -ENOTSUP, ERR_INPUT, "--input", "this program was built without libzmq");
+}
+
+#endif

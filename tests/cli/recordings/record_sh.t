@@ -1,0 +1,36 @@
+#!/bin/sh
+# examples/record.sh prints for each engine the way from its own option to a replay's verdict, in eight lines at most, and
+# these lines work. A bug looked like an option that a program does not have.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+
+script=$TOP/examples/record.sh
+samples=$DATA/recordings
+PATH=$BIN:$PATH
+cd "$TMP" || exit 1
+while read -r engine sample; do
+    exits "$engine" 0 env INPUT="$samples/$sample" OUT="$engine.csv.zst" OBJECT_BYTES=1MiB MODEL=tiny-1b "$script" "$engine"
+    ok "$engine: eight lines at most" test "$(lines "$TMP/stdout")" -le 8
+    mkdir "$TMP/drive"
+    # A file has no end to wait for.
+    grep -E '^kv(gen|stat|replay) ' "$TMP/stdout" | sed 's|/mnt/nvme|drive|; s|--duration 600s||; s|kvreplay |&--speed 1000 |' |
+        sed 's|--speed 1000 \(.*--timing asap\)|\1|' >"$TMP/way.sh"
+    is "$engine: of which four are ours" "$(lines "$TMP/way.sh")" 4
+    exits "$engine: they work" 0 sh -eu "$TMP/way.sh"
+    ok "$engine: to the verdict" grep -q . "$TMP/stdout"
+    rm -rf "$TMP/drive" "$TMP/result.csv.zst"
+done <<'END'
+vllm vllm-0.33.0-bytes.zmqrec
+sglang sglang-0.5.23.zmqrec
+trtllm trtllm-kv_cache_events.jsonl
+mooncake mooncake-0.3.12.post1-master.zmqrec
+dynamo dynamo-1.6.1-request-trace-sessions-payload.jsonl
+lmcache lmcache-0.5.6-events.lct
+END
+exits "--run does what kvgen does in them" 0 env INPUT="$samples/lmcache-0.5.6-storage.lct" OUT=run.csv "$script" --run lmcache
+ok "--run: the trace is there" test -s run.csv
+exits "--run without an input: status 2" 2 "$script" --run vllm
+stderr_like "--run without an input: says so" 'INPUT is not set'
+exits "an engine that is none: status 2" 2 "$script" carbon
+stderr_like "an engine that is none: says which there are" 'usage: .*vllm'
+done_testing
