@@ -87,7 +87,7 @@ room() {
     done | sort -n | head -n 1
 }
 
-# propose: sets gpu, cpu and storage (GiB) and target (a directory) to what discover.sh proposes for
+# propose: sets gpu, cpu and storage (GiB), users and target (a directory) to what discover.sh proposes for
 # this machine, where they are still empty. A target that was given decides the room of storage.
 propose() {
     if [ -n "$target" ]; then : "${storage:=$(room "$target")}"; fi
@@ -95,8 +95,9 @@ propose() {
     set -- "$(printf '%s\n' "$proposal" | sed -n 's/^ *--gpu-mem-gb \([^ ]*\) .*/\1/p')" \
         "$(printf '%s\n' "$proposal" | sed -n 's/.* --cpu-mem-gb \([^ ]*\) .*/\1/p')" \
         "$(printf '%s\n' "$proposal" | sed -n 's/.* --storage-capacity-gb \(.*\)/\1/p')" \
-        "$(printf '%s\n' "$proposal" | sed -n 's/^ *--nvme \(.*\)/\1/p')"
-    : "${gpu:=$1}" "${cpu:=$2}" "${storage:=$3}" "${target:=$4}"
+        "$(printf '%s\n' "$proposal" | sed -n 's/^ *--nvme \(.*\)/\1/p')" \
+        "$(printf '%s\n' "$proposal" | sed -n 's/^ *--num-users \(.*\)/\1/p')"
+    : "${gpu:=$1}" "${cpu:=$2}" "${storage:=$3}" "${target:=$4}" "${users:=$5}"
     if [ -z "$target" ]; then die 3 "no file system that can be written to was found; name a folder (try --help)"; fi
 }
 

@@ -6,12 +6,13 @@
 #
 #   -m MODEL     llama3.1-8b unless given (kvgen --list-models, or a Hugging Face config.json)
 #   -w NAMES     only these, with commas between: gpu-only cpu-only storage-only gpu-cpu cpu-storage
-#                gpu-cpu-storage storage-saturation production autoscale
+#                gpu-cpu-storage storage-saturation production autoscale, and mlperf_submission, which is not among
+#                them unless named: the runs of mlperf.sh that earlier submissions had, in OUT/mlperf_submission
 #   -d DIR       where the objects of storage go; chosen by discover.sh unless given
 #   -o OUT       the folder for traces, results and reports; default kvtrace-suite
 #   --trials N   each scenario so often; storage varies much from run to run, three to five are the rule
 #   --xlsx       the table of all runs as OUT/suite.xlsx besides
-#   -u USERS     people who talk at once: 50; -t SECONDS of each run: 60
+#   -u USERS     people who talk at once: as discover.sh proposes for this machine; -t SECONDS of each run: 60
 #   --gpu-mem-gb, --cpu-mem-gb, --storage-capacity-gb GiB   sizes instead of discover.sh's proposal
 #
 # What to look at: "answer P95 s" is what users feel, from question to last token. "Tier-2 read" (GiB/s) and the
@@ -23,7 +24,7 @@
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -d -o -t --trials --gpu-mem-gb --cpu-mem-gb --storage-capacity-gb'
-names='' xlsx=no
+names='' xlsx=no users=''
 while [ $# -gt 0 ]; do
     case $1 in
     -h | --help) usage "$0" && exit 0 ;;
@@ -34,6 +35,11 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 need kvgen kvreplay kvstat
+# What was given is for mlperf.sh, too.
+submission=''
+if [ -n "$users" ]; then submission="-u $users"; fi
+if [ "$seconds" != 60 ]; then submission="$submission -t $seconds"; fi
+if [ "$model" != llama3.1-8b ]; then submission="$submission -m $model"; fi
 propose
 : "${names:=gpu-only,cpu-only,storage-only,gpu-cpu,cpu-storage,gpu-cpu-storage,storage-saturation,production,autoscale}"
 # A machine without a GPU still has its scenarios: a tier of 16 GiB, simulated.
@@ -65,6 +71,13 @@ table=$out/table.txt
 echo "$row_head" >"$table"
 results=''
 for name in $(echo "$names" | tr , ' '); do
+    if [ "$name" = mlperf_submission ]; then
+        say "$suite: $name: ${submission:-150 and 40 users, 600 s each}, $(counted "$trials" trial)"
+        # shellcheck disable=SC2086 # words between blanks
+        "$examples/mlperf.sh" -w 8b-cpu0,8b-cpu4,70b-cpu0,70b-cpu4 -d "$target" -o "$out/$name" --trials "$trials" \
+            --storage-capacity-gb "$storage" $submission >"$out/$name.txt"
+        continue
+    fi
     scenario "$name"
     say "$suite: $name"
     if [ "$name" = autoscale ]; then
@@ -101,6 +114,7 @@ cat "$table"
 if [ -s "$out/autoscale.json" ]; then
     echo "autoscale: $(sed -n 's/^kvreplay: //p' "$out/autoscale.log" | tail -1) (95 % of storage reads within 100 ms)"
 fi
+if [ -s "$out/mlperf_submission.txt" ]; then cat "$out/mlperf_submission.txt"; fi
 if [ "$trials" -gt 1 ]; then echo "mean of $trials trials each; their spread is in $out/*.trials.txt"; fi
 # shellcheck disable=SC2086
 if [ "$xlsx" = yes ] && [ -n "$results" ]; then kvstat --xlsx "$out/suite.xlsx" $results >/dev/null; fi
