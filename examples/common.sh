@@ -165,14 +165,15 @@ inside() {
     fi
 }
 
-# propose: sets gpu, cpu (GiB), storage and target (a directory) for this machine, where they are still empty: what
+# propose: sets gpu, cpu (GiB), storage, users and target (a directory) for this machine, where they are still empty: what
 # discover.sh proposes, and of storage what kvreplay may use there.
 propose() {
     proposal=$("$examples/discover.sh")
     set -- "$(printf '%s\n' "$proposal" | sed -n 's/^ *--gpu-mem-gb \([^ ]*\) .*/\1/p')" \
         "$(printf '%s\n' "$proposal" | sed -n 's/.* --cpu-mem-gb \([^ ]*\) .*/\1/p')" \
-        "$(printf '%s\n' "$proposal" | sed -n 's/^ *--nvme \(.*\)/\1/p')"
-    : "${gpu:=$1}" "${cpu:=$2}" "${target:=$3}"
+        "$(printf '%s\n' "$proposal" | sed -n 's/^ *--nvme \(.*\)/\1/p')" \
+        "$(printf '%s\n' "$proposal" | sed -n 's/^ *--num-users \(.*\)/\1/p')"
+    : "${gpu:=$1}" "${cpu:=$2}" "${target:=$3}" "${users:=$4}"
     if [ -z "$target" ]; then die 3 "no file system that can be written to was found; name a folder (try --help)"; fi
     target=$(inside "$target")
     : "${storage:=auto:$(there "$target")}"

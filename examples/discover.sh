@@ -6,8 +6,8 @@
 #   --json       for programs: one line, sizes in bytes, the proposal in GiB
 #   --print      show the commands that it asks, and end
 #
-# Shows GPUs (by nvidia-smi), memory, NVMe devices, and the file systems on disks that can
-# be written to, and proposes --gpu-mem-gb, --cpu-mem-gb, --storage-capacity-gb and a
+# Shows processors, GPUs (by nvidia-smi), memory, NVMe devices, and the file systems on
+# disks that can be written to, and proposes --gpu-mem-gb, --cpu-mem-gb, --storage-capacity-gb and a
 # directory for --nvme:
 #   GPU       half of what is free on the first one: the model's weights want the rest; 0
 #             without a GPU
@@ -16,6 +16,9 @@
 #             kvreplay may use there (5 % of it stay free, or half of what is free): one
 #             that you may write to, of these on NVMe if there is one, of these the one
 #             with most space
+#   users     twice as many as have an object of llama3.1-8b, half a GiB on average, in
+#             the memory of both, so that storage works for half of them; at least 10, at
+#             most 50 for each processor
 # It changes nothing. DISCOVER_ROOT=DIR reads DIR/proc and DIR/sys instead, for tests.
 #
 # Example: what the proposal is, for a script
@@ -56,6 +59,11 @@ gpus() { # gpu NAME BYTES FREE
         awk -F ', *' -v OFS='\t' 'NF == 3 && $3 ~ /^[0-9]+$/ {
             print "gpu", $1, sprintf("%.0f", $2 * 1048576), sprintf("%.0f", $3 * 1048576)
         }'
+}
+
+processors() { # processors N
+    awk -v OFS='\t' '/^processor[[:space:]]*:/ { n++ } END { print "processors", n + 0 }' "$root/proc/cpuinfo" 2>/dev/null ||
+        printf 'processors\t0\n'
 }
 
 memory() { # memory BYTES AVAILABLE
@@ -101,6 +109,7 @@ file_systems() { # fs DEVICE TYPE BYTES FREE NVME WRITABLE TARGET MOUNT
 }
 
 {
+    processors
     gpus
     memory
     nvmes
@@ -122,6 +131,7 @@ $1 == "gpu" {
     shown["gpu"] = shown["gpu"] sprintf("GPU          %s, %s, %s of it free\n", $2, gib($3), gib($4))
     json["gpu"] = add(json["gpu"], "{\"name\":" text($2) ",\"bytes\":" $3 ",\"free_bytes\":" $4 "}")
 }
+$1 == "processors" { processors = $2 }
 $1 == "memory" {
     host = share($3, 0.5)
     shown["memory"] = sprintf("memory       %s, %s of it available\n", gib($2), gib($3))
@@ -146,12 +156,16 @@ $1 == "fs" {
 }
 END {
     if (gpu == "") gpu = 0
+    users = int(2 * (gpu + host) / 0.5)
+    if (processors > 0 && users > 50 * processors) users = 50 * processors
+    if (users < 10) users = 10
     if (form == "json") {
-        print "{\"gpus\":[" json["gpu"] "],\"memory\":" json["memory"] ",\"nvme\":[" json["nvme"] \
+        print "{\"processors\":" (processors > 0 ? processors : "null") ",\"gpus\":[" json["gpu"] "],\"memory\":" json["memory"] ",\"nvme\":[" json["nvme"] \
             "],\"file_systems\":[" json["fs"] "],\"proposal\":{\"gpu_mem_gb\":" gpu ",\"cpu_mem_gb\":" host \
-            ",\"storage_capacity_gb\":" share(room, 1) ",\"target\":" (target == "" ? "null" : text(target)) "}}"
+            ",\"storage_capacity_gb\":" share(room, 1) ",\"num_users\":" users ",\"target\":" (target == "" ? "null" : text(target)) "}}"
         exit
     }
+    printf "processors   %s\n", (processors > 0 ? processors : "not known")
     printf "%s", shown["gpu"] == "" ? "GPU          none seen\n" : shown["gpu"]
     printf "%s", shown["memory"]
     printf "%s", shown["nvme"] == "" ? "NVMe         none seen\n" : shown["nvme"]
@@ -159,6 +173,7 @@ END {
     print ""
     print "To begin with (kvgen takes the sizes, kvreplay the sizes and the directory):"
     print "  --gpu-mem-gb " gpu " --cpu-mem-gb " host " --storage-capacity-gb " share(room, 1)
+    print "  --num-users " users
     if (target != "") print "  --nvme " target
     print ""
     if (target == "") print "No disk of this machine can be written to: name a folder on the drive in question."

@@ -7,10 +7,12 @@
 #                discover proposes)
 #   -m MODEL     the model (default: llama3.1-8b; kvgen --list-models, or a Hugging Face
 #                config.json)
-#   -u USERS     users at once (default: 50)
+#   -u USERS     users at once (default: what kvtrace discover proposes)
 #   -t SECONDS   length of each run (default: 60)
 #   -w NAMES     only these, with commas between: gpu-only cpu-only storage-only gpu-cpu
-#                cpu-storage gpu-cpu-storage storage-saturation production autoscale
+#                cpu-storage gpu-cpu-storage storage-saturation production autoscale; besides
+#                mlperf_submission, only where named: the runs of mlperf.sh for earlier
+#                submissions, in OUT/mlperf_submission
 #   --trials N   each scenario so often (default: 1); storage varies much from run to run,
 #                three to five are the rule
 #   --xlsx       the table of all runs as OUT/suite.xlsx besides
@@ -36,7 +38,7 @@
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -d -o -t --trials --gpu-mem-gb --cpu-mem-gb --storage-capacity-gb'
-names='' xlsx=no
+names='' xlsx=no users=''
 while [ $# -gt 0 ]; do
     words=2
     case $1 in
@@ -49,6 +51,11 @@ done
 need kvgen kvreplay kvstat
 work=$out/.work
 folders "$out" "$work"
+# What was given is for mlperf.sh, too.
+submission=''
+if [ -n "$users" ]; then submission="-u $users"; fi
+if [ "$seconds" != 60 ]; then submission="$submission -t $seconds"; fi
+if [ "$model" != llama3.1-8b ]; then submission="$submission -m $model"; fi
 propose
 : "${names:=gpu-only,cpu-only,storage-only,gpu-cpu,cpu-storage,gpu-cpu-storage,storage-saturation,production,autoscale}"
 # A machine without a GPU still has its scenarios: a tier of 16 GiB, simulated.
@@ -113,6 +120,14 @@ if ! printing; then
 fi
 results=''
 for name in $(echo "$names" | tr , ' '); do
+    if [ "$name" = mlperf_submission ]; then
+        tell "$name: ${submission:-150 and 40 users, 600 s each}, $(counted "$trials" trial)"
+        # shellcheck disable=SC2086 # words between blanks
+        set -- "$examples/mlperf.sh" -w 8b-cpu0,8b-cpu4,70b-cpu0,70b-cpu4 -d "$target" -o "$out/$name" --trials "$trials" \
+            --storage-capacity-gb "$storage" $submission
+        typed "$@" || "$@" >"$out/$name.txt"
+        continue
+    fi
     scenario "$name"
     tell "$name"
     if [ "$name" = autoscale ]; then
@@ -157,6 +172,7 @@ if [ -s "$out/autoscale.json" ]; then
     found=$(pick autoscaling.users <"$out/autoscale.json" | sed 's/^-$/0/')
     echo "autoscale: $(counted "$found" user) with 95 % of storage reads within 100 ms"
 fi
+if [ -s "$out/mlperf_submission.txt" ]; then cat "$out/mlperf_submission.txt"; fi
 if [ "$trials" -gt 1 ]; then echo "mean of $trials trials each; their spread is in $out/*.trials.txt"; fi
 # shellcheck disable=SC2086
 if [ "$xlsx" = yes ] && [ -n "$results" ]; then kvstat --xlsx "$out/suite.xlsx" $results >/dev/null; fi

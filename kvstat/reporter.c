@@ -217,6 +217,7 @@ static int put_report(struct reporter *r, const struct figures *f, const struct 
 {
     const struct options *o = &r->options;
     int rc = 0;
+    size_t n;
     if (r->json && !r->hidden && r->several) {
         jsonout_object(r->json, NULL);
         report_json(r->json, f);
@@ -248,6 +249,10 @@ static int put_report(struct reporter *r, const struct figures *f, const struct 
         rc = run_folder_add(r->mlperf, f, &r->limits, e);
     else if (rc == 0 && o->mlperf)
         rc = save_mlperf(r, f, e);
+    if (rc == 0 && o->mlperf && !mlperf_knows_tokens(f))
+        fprintf(stderr,
+                "kvstat: --mlperf: %s tells no tokens: their rates are unknown and left out\n",
+                figures_files(f, &n)[0]);
     return rc;
 }
 

@@ -104,15 +104,25 @@ static double per_s(const struct source *s, double amount)
     return s->elapsed_s > 0 ? amount / s->elapsed_s : 0;
 }
 
+/* NAN: the rows do not tell. Requests of which none came to its end have generated nothing. */
+static double generated_tokens(const struct figures *f)
+{
+    double tokens = figures_number(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS));
+    bool nothing = figures_request_list(f)->count > 0 &&
+                   figures_count(f, figure_id(FIGURE_OF_ROWS, FIGURE_GENERATE_ROWS)) == 0;
+    return isnan(tokens) && nothing ? 0 : tokens;
+}
+
+bool mlperf_knows_tokens(const struct figures *f)
+{
+    return !isnan(generated_tokens(f));
+}
+
 static void gather(struct source *s, const struct figures *f)
 {
     *s = (struct source){.f = f, .direct = figures_direct(f), .list = figures_request_list(f)};
     s->elapsed_s = figures_number(f, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED));
-    s->tokens = figures_number(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS));
-    /* Requests of which none came to its end have generated nothing. */
-    if (isnan(s->tokens) && s->list->count > 0 &&
-        figures_count(f, figure_id(FIGURE_OF_ROWS, FIGURE_GENERATE_ROWS)) == 0)
-        s->tokens = 0;
+    s->tokens = generated_tokens(f);
     s->hit_rate = figures_number(f, figure_id(FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE));
     s->storage_s = sum_s(s->list->storage);
     for (unsigned t = 0; t < TRACE_TIERS; t++) {

@@ -49,6 +49,9 @@ is "again, from the last arrival on" "$(arrivals "$trace")" "0.000000 2.500000 4
 like "under new numbers" "$(cat "$trace")" 'trace_user_5_req_6,'
 generate --input "$TMP/odd.csv" --replay-cycles 0 --duration 10 -o "$trace"
 is "until the duration" "$(arrivals "$trace" | wc -w)" 7
+exits "all at one time, again and again" 0 "$BIN/kvgen" --input "$TMP/odd.csv" --trace-speedup 0 --replay-cycles 0 --max-requests 100 \
+    --model tiny-1b --summary "$TMP/cycles.json" -o none
+is "ends after so many requests" "$(json "$TMP/cycles.json" .requests.issued)" 100
 exits "a pipe cannot be repeated" 2 sh -c "cat '$TMP/odd.csv' | '$BIN/kvgen' --input - --replay-cycles 2 -o none"
 
 # A folder and a pattern, in the order of the names. A file whose clock goes on keeps its times; one whose clock starts

@@ -57,6 +57,11 @@ if [ -n "$python" ]; then
         [paths | join(".")] | sort[]' "$tree"/option_1/trial_0/rank_0/*.json)"
     is 'demotions are no direct writes' "$(json "$TMP/some.json" '.summary.cache_stats | has("storage_write_p95_ms")')" false
 fi
+# As a replay of the benchmark's own --io-trace-log leaves it: no tokens, no requests.
+cut -d, -f1-6,14-19 "$dozen" >"$TMP/core.csv"
+exits 'rows without tokens and requests' 0 "$kvstat" --mlperf "$TMP/core.json" "$TMP/core.csv"
+stderr_like 'are told so' '^kvstat: --mlperf: .*core[.]csv tells no tokens: their rates are unknown and left out$'
+is 'and have no rate of them' "$(json "$TMP/core.json" '.summary | has("avg_throughput_tokens_per_sec"), has("elapsed_time")')" 'false true'
 exits 'a trace' 2 "$kvstat" --mlperf "$TMP/none.json" "$DATA/mlperf_trace_first400.csv.zst"
 stderr_like 'is refused' '^kvstat: --mlperf: .* is a trace'
 not_ok 'without a file' test -e "$TMP/none.json"

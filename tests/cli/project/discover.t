@@ -10,6 +10,7 @@ mkdir -p "$root/proc" "$root/sys/block/nvme0n1/device" "$TMP/bin" "$TMP/fast" "$
 printf 'MemTotal:       67108864 kB\nMemFree:  1 kB\nMemAvailable:   52428800 kB\n' >"$root/proc/meminfo"
 echo 3750748848 >"$root/sys/block/nvme0n1/size"
 echo 'A "quick" drive   ' >"$root/sys/block/nvme0n1/device/model"
+printf 'processor\t: 0\nmodel name\t: processor\nprocessor\t: 1\n' >"$root/proc/cpuinfo"
 cat >"$root/proc/mounts" <<END
 proc /proc proc rw 0 0
 tmpfs /tmp tmpfs rw 0 0
@@ -48,6 +49,8 @@ like 'a file system' "$text" "^file system  $TMP/fast, ext4 on /dev/nvme0n1p2, 2
 like 'one that is not ours' "$text" "^file system  $TMP/closed, .*, not yours to write\$"
 unlike 'no firmware, none read-only, none twice' "$text" "$TMP/(boot|readonly|slow/again)"
 like 'the proposal' "$text" '^  --gpu-mem-gb 64 --cpu-mem-gb 25 --storage-capacity-gb 150$'
+like 'the processors' "$text" '^processors   2$'
+like 'as many users as two processors take' "$text" '^  --num-users 100$'
 like 'and its target' "$text" "^  --nvme $TMP/fast two/kvtrace\$"
 
 # The options that it proposes are options.
@@ -59,6 +62,7 @@ exits 'as JSON' 0 discover --json
 is 'one line' "$(lines "$TMP/stdout")" 1
 json_like "$TMP/stdout" <<END
 the same proposal | .proposal | .gpu_mem_gb, .cpu_mem_gb, .storage_capacity_gb | 64 25 150
+processors, users | .processors, .proposal.num_users | 2 100
 and its target    | .proposal.target | $TMP/fast two/kvtrace
 bytes of the GPUs | .gpus[].bytes | 150754820096 8589934592
 the drive         | .nvme[] | .bytes, .model | 1920383410176 A "quick" drive
@@ -72,9 +76,12 @@ printf '#!/bin/sh\necho "no devices were found"\nexit 6\n' >"$TMP/bin/nvidia-smi
 rm -r "$root/sys"
 printf 'MemTotal: 524288 kB\nMemAvailable: 524288 kB\n' >"$root/proc/meminfo"
 : >"$root/proc/mounts"
+rm "$root/proc/cpuinfo"
 exits 'a machine with little' 0 discover
 stdout_like 'no GPU' '^GPU          none seen$'
 stdout_like 'sizes below one' '^  --gpu-mem-gb 0 --cpu-mem-gb 0\.25 --storage-capacity-gb 0$'
+stdout_like 'processors that are not known' '^processors   not known$'
+stdout_like 'few users' '^  --num-users 10$'
 exits 'as JSON too' 0 discover --json
 stdout_like 'without a target' '"gpus":\[\],.*"nvme":\[\],"file_systems":\[\],.*"target":null\}\}$'
 

@@ -58,6 +58,8 @@ lane_suite() {
         -w gpu-only,cpu-only,storage-only,gpu-cpu,cpu-storage,gpu-cpu-storage,storage-saturation,production
     run suite_trials tiny suite.sh suite_trials -w storage-only --trials 2 -u 2 -t 1 -d objects.suite \
         --storage-capacity-gb 8
+    run submission env BUILD="$TMP/no_memory" "$examples/suite.sh" -m tiny-1b -o submission.out -w mlperf_submission -u 2 -t 1 \
+        -d objects.suite --storage-capacity-gb 8
     run sharegpt tiny sharegpt-vs-synthetic.sh sharegpt -u 2 -t 1 -d objects.suite --cpu-mem-gb 0.1 \
         -f "$DATA/sharegpt_dummy_250.json.zst"
 }
@@ -254,6 +256,9 @@ fi
 stdout_unlike 'suite: other loads are not compared' '^Of what was measured, .*(storage-saturation|production)'
 ended 'suite: trials' 0 suite_trials
 ok 'suite: the spread of the trials' grep -q '^ *2 trials' suite_trials.out/storage-only.trials.txt
+ended 'suite: the submission of the benchmark' 0 submission
+stdout_like 'suite: has its four runs' '^70b-cpu4 '
+stdout_like 'suite: with the users that were given' '^8b-cpu0 .* [0-9.]+$'
 ended 'sharegpt-vs-synthetic' 0 sharegpt
 is 'sharegpt-vs-synthetic: two lines' "$(first_words)" 'scenario synthetic sharegpt'
 stdout_like 'sharegpt-vs-synthetic: what each moved, in words' '^The conversations moved [0-9.e-]+ GiB/s, '
