@@ -1,6 +1,6 @@
 /* First half of the request figures: each thread sums the rows of its piece by request. requests.c
- * joins the parts of requests that lie in several pieces; since all sums commute, it does not
- * matter where pieces end. */
+ * joins the parts of requests that lie in several pieces, in the order of the file, so that it does
+ * not matter where pieces end. */
 #include "kvstat/count/request_piece.h"
 
 #include <errno.h>
