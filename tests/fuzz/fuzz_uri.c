@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         need(u.tier <= 2);
         need((u.scheme == URI_PATH) == (u.path != NULL));
-        need(u.scheme == URI_PATH || u.host[0] || u.socket[0]);
+        need(u.scheme == URI_PATH || u.host[0] || u.socket[0] || u.bucket[0]);
         need(u.connections <= URI_CONNECTIONS_MAX && u.part_bytes % 4096 == 0);
     }
     free(text);
