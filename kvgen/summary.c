@@ -189,6 +189,13 @@ static void print_recording(FILE *f, const struct summary *s)
     if (r->reads > 0)
         fprintf(f, "           %s reads (%s of unknown size)\n", count(r->reads).s,
                 count(r->reads_unsized).s);
+    if (r->requests > 0)
+        fprintf(
+            f,
+            "requests   %s paired, %s refused (other block size, adapter, salt, image); %s tokens "
+            "read, as recorded in %s\n",
+            count(r->requests - r->requests_refused).s, count(r->requests_refused).s,
+            count(r->read_tokens).s, count(r->requests_exact).s);
     if (r->unrecorded)
         fprintf(f, "           not recorded: %s\n", r->unrecorded);
     if (!r->has_times)
@@ -396,6 +403,10 @@ static void put_recording(struct jsonout *j, const struct summary *s)
                   {"possible_loads", r->possible_loads},
                   {"reads", r->reads},
                   {"reads_of_unknown_size", r->reads_unsized},
+                  {"requests", r->requests},
+                  {"requests_refused", r->requests_refused},
+                  {"requests_exact", r->requests_exact},
+                  {"read_tokens", r->read_tokens},
                   {"tokens", r->tokens},
                   {"late", r->late},
                   {"unknown_fields", r->unknown_fields},
