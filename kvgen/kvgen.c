@@ -110,6 +110,7 @@ static int check_files(const struct run *r, struct err *e)
         {FILES_READ, "--config", o->config},
         {FILES_READ, "--users-file", o->users_file},
         {FILES_READ, "--names", o->names},
+        {FILES_READ, "--requests", o->requests},
         {FILES_READ, "--model", model_file(o->model)},
     };
     size_t n = sizeof(fixed) / sizeof(*fixed), models = o->tier_model.count;

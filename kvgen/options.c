@@ -131,6 +131,13 @@ const struct opt options_table[] = {
      .marks = READS_FILE | EVENTS_ONLY,
      .help = "Replay socket of the engine, to ask for lost messages. With several endpoints a "
              "list in their order."},
+    {.name = "requests",
+     .type = OPT_TEXT,
+     .offset = AT(requests),
+     .arg = "FILE",
+     .marks = READS_FILE | EVENTS_ONLY,
+     .help =
+         "Dynamo's request trace of the same time. Blocks that its requests found become reads."},
     {.name = "capture",
      .type = OPT_TEXT,
      .offset = AT(capture),
@@ -769,6 +776,8 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
         return refuse(e, "--source", "only KV events come from an endpoint (kv-events)");
     if (options_is_live(o))
         o->source = OPTIONS_KV_EVENTS;
+    if (o->requests && (o->source != OPTIONS_KV_EVENTS && o->source != OPTIONS_AUTO))
+        return refuse(e, "--requests", "only KV events (--source kv-events) are paired");
     if (o->bind && o->input && !live_is_endpoint(o->input))
         return refuse(e, "--input", "a file, together with --bind");
     if (o->source == OPTIONS_AUTO && !o->input)

@@ -63,7 +63,7 @@ struct options {
     struct opt_list medium;
     uint64_t object_bytes;
     int64_t reorder_ns;
-    const char *capture, *bind, *gap_endpoint;
+    const char *capture, *bind, *gap_endpoint, *requests;
     const char *input, *names, *dataset_path;
     uint64_t input_memory, queue_memory; /* bytes */
     uint64_t max_conversations;

@@ -133,7 +133,20 @@ static int open_recording(struct run_source *r, const struct run_source_opts *q,
                              .duration_ns = o->duration_ns};
     recording.live = options_is_live(o) ? &live : NULL;
     struct import *import;
+    enum inputs_kind kind = INPUTS_DYNAMO;
     int rc = media_init(&recording.record.media, &o->medium, e);
+    if (rc == 0 && o->requests) {
+        recording.record.pairing = true;
+        rc = inputs_open(&recording.requests, o->requests, e);
+        if (rc == 0)
+            rc = inputs_recognise(recording.requests, &kind, e);
+        if (rc == 0 && kind != INPUTS_DYNAMO)
+            rc = err_set(e, -EINVAL, ERR_INPUT, o->requests,
+                         "no request trace of Dynamo: only its hashes mean the same as those of "
+                         "events");
+        if (rc < 0)
+            inputs_close(recording.requests);
+    }
     if (rc < 0) {
         inputs_close(in);
         return rc;

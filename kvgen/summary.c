@@ -252,6 +252,12 @@ static int print_recording(FILE *f, const struct summary *s)
                  count(r->reads_unsized).s, count(r->possible_loads).s);
         lines++;
     }
+    if (r->requests > 0) {
+        put_line(f, "requests   %s paired, %s refused; %s tokens read, as recorded in %s",
+                 count(r->requests - r->requests_refused).s, count(r->requests_refused).s,
+                 count(r->read_tokens).s, count(r->requests_exact).s);
+        lines++;
+    }
     if (!r->has_reads || !r->has_times || r->unrecorded) {
         put_line(f, "not in it  %s%s%s%s%s", r->has_reads ? "" : "reads (writes only)",
                  !r->has_reads && !r->has_times ? ", " : "",
@@ -461,6 +467,10 @@ static void put_recording(struct jsonout *j, const struct summary *s)
                   {"possible_loads", r->possible_loads},
                   {"reads", r->reads},
                   {"reads_of_unknown_size", r->reads_unsized},
+                  {"requests", r->requests},
+                  {"requests_refused", r->requests_refused},
+                  {"requests_exact", r->requests_exact},
+                  {"read_tokens", r->read_tokens},
                   {"tokens", r->tokens},
                   {"late", r->late},
                   {"unknown_fields", r->unknown_fields},

@@ -10,6 +10,7 @@ void batch_clear(struct batch *b)
     struct batch kept = {.event = b->event,
                          .events_cap = b->events_cap,
                          .hash = b->hash,
+                         .local = b->local,
                          .hashes_cap = b->hashes_cap};
     *b = kept;
 }
@@ -18,6 +19,7 @@ void batch_free(struct batch *b)
 {
     free(b->event);
     free(b->hash);
+    free(b->local);
     *b = (struct batch){0};
 }
 
@@ -44,6 +46,10 @@ int batch_add_block(struct batch *b, struct hash128 hash)
         if (!grown)
             return -ENOMEM;
         b->hash = grown;
+        uint64_t *local = realloc(b->local, cap * sizeof(*local));
+        if (!local)
+            return -ENOMEM;
+        b->local = local;
         b->hashes_cap = cap;
     }
     b->hash[b->hashes++] = hash;

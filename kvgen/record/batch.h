@@ -12,6 +12,8 @@
 #include "lib/base/err.h"
 #include "lib/base/hash.h"
 
+#define BATCH_SEED 1337 /* of Dynamo's hashes of tokens */
+
 enum event_kind {
     EVENT_STORED,
     EVENT_REMOVED,
@@ -32,6 +34,8 @@ struct event {
     uint8_t medium;       /* number in struct media */
     bool has_parent;
     bool anywhere;         /* removed: wherever it is, not in one medium only */
+    bool salted;           /* an adapter, a salt or an image is part of its hashes */
+    bool has_locals;       /* batch.local has the hash of the tokens of each block */
     bool rewrites;         /* stored: a call that wrote, also what is there already */
     bool told_move;        /* one end of a move that the engine itself tells */
     uint32_t tokens;       /* of a block; 0: not said */
@@ -52,6 +56,7 @@ struct batch {
     struct event *event;
     size_t events, events_cap;
     struct hash128 *hash;
+    uint64_t *local; /* beside hash: XXH3 of a block's token ids, never written anywhere */
     size_t hashes, hashes_cap;
 };
 
@@ -64,6 +69,7 @@ int batch_add_block(struct batch *b, struct hash128 hash);
 
 /* What readers share. */
 struct record_opts {
+    bool pairing; /* hash the token ids of blocks */
     struct names names;
     struct media media;
 };

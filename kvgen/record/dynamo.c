@@ -9,7 +9,6 @@
 #include "kvgen/source/block_size.h"
 #include "kvgen/source/id_lists.h"
 #include "lib/base/keymap.h"
-#include "lib/base/units.h"
 #include "lib/json/jsonin.h"
 #include "lib/sort/temp_file.h"
 #include "lib/sort/time_sort.h"
@@ -20,11 +19,12 @@ enum {
     NO_SESSION_USERS = 1000, /* among whom requests without a session go round */
     PIECE_IDS = 8000         /* ids in one record of the sort */
 };
-#define MAX_MS (INT64_C(1) << 41) /* 2039 */
+#define MAX_MS    (INT64_C(1) << 41) /* 2039 */
+#define NS_PER_MS INT64_C(1000000)
 
 /* A request on its way through the sort. Its ids follow, in as many records as they need. */
 struct sorted {
-    int64_t context, generated;
+    int64_t context, generated, cached;
     uint32_t user, block_tokens, ids, here; /* all ids, and those in this record */
 };
 struct piece {
@@ -41,6 +41,8 @@ struct dynamo {
     struct piece *piece;
     bool reload; /* inputs_next begins with the first file again */
     enum trace_qos qos;
+    bool after_wait;
+    uint64_t next_cached; /* of the request in files.next */
     struct id_lists lists;
     /* Sessions: numbers of their users by hash, and the hash of each. */
     struct keymap *sessions;
@@ -103,7 +105,7 @@ static int find_user(struct dynamo *s, const struct jsonin_v *record, uint32_t *
 }
 
 /* Adds the request to the sort. ids were checked to be a list. */
-static int add(struct dynamo *s, int64_t arrival_ms, const struct sorted *r,
+static int add(struct dynamo *s, int64_t arrival_ns, const struct sorted *r,
                const struct jsonin_v *ids, struct err *e)
 {
     struct piece *p = s->piece;
@@ -124,7 +126,7 @@ static int add(struct dynamo *s, int64_t arrival_ms, const struct sorted *r,
             p->id[i] = names_number(&s->names, id);
         }
         size_t len = sizeof(p->head) + p->head.here * sizeof(*p->id);
-        int rc = time_sort_add(s->sort, arrival_ms, p, len, e);
+        int rc = time_sort_add(s->sort, arrival_ns, p, len, e);
         if (rc < 0)
             return rc;
         done += p->head.here;
@@ -138,6 +140,7 @@ static int read_end(struct dynamo *s, const struct jsonin_v *record, struct err 
     const struct jsonin_v *ids = jsonin_get(request, "replay.input_sequence_hashes");
     struct sorted r = {0};
     int64_t arrival_ms, block = 0, input = 0, cached = 0;
+    double wait_ms = 0;
     if (!ids) {
         s->unhashed++;
         return 0;
@@ -163,9 +166,14 @@ static int read_end(struct dynamo *s, const struct jsonin_v *record, struct err 
         return bad(s, e, "input_sequence_hashes", "does not have one hash for each block of input");
     r.ids = (uint32_t)jsonin_count(ids);
     r.block_tokens = (uint32_t)block;
+    r.cached = cached;
+    int64_t arrival_ns = arrival_ms * NS_PER_MS;
+    if (s->after_wait && jsonin_f64(jsonin_get(request, "prefill_wait_time_ms"), &wait_ms) == 0 &&
+        wait_ms > 0 && wait_ms < 1e9)
+        arrival_ns += (int64_t)(wait_ms * NS_PER_MS);
     int rc = find_user(s, record, &r.user, e);
     if (rc == 0)
-        rc = add(s, arrival_ms, &r, ids, e);
+        rc = add(s, arrival_ns, &r, ids, e);
     s->requests++;
     s->cycle_requests++;
     s->input_tokens += (uint64_t)r.context;
@@ -253,12 +261,12 @@ static int begin_again(void *ctx, const char *path, struct err *e)
 }
 
 /* The next record of the sort, of any cycle: 1; 0 at the end; negative errno. */
-static int next_record(struct dynamo *s, int64_t *ms, const struct piece **p, struct err *e)
+static int next_record(struct dynamo *s, int64_t *ns, const struct piece **p, struct err *e)
 {
     const void *record;
     size_t len;
     for (;;) {
-        int rc = s->sort ? time_sort_next(s->sort, ms, &record, &len, e) : 0;
+        int rc = s->sort ? time_sort_next(s->sort, ns, &record, &len, e) : 0;
         if (rc < 0)
             return rc;
         if (rc > 0) {
@@ -287,8 +295,8 @@ static int read_ahead(struct file_source *files, struct err *e)
     struct request *r = &s->files.next;
     const struct piece *p;
     uint64_t number = r->number + 1;
-    int64_t ms;
-    int rc = next_record(s, &ms, &p, e);
+    int64_t ns;
+    int rc = next_record(s, &ns, &p, e);
     if (rc <= 0)
         return rc;
     *r = (struct request){.number = number,
@@ -299,14 +307,15 @@ static int read_ahead(struct file_source *files, struct err *e)
                           .generated_tokens = p->head.generated,
                           .block_count = p->head.ids,
                           .block_tokens = p->head.block_tokens};
-    if (file_source_arrival(&s->files, ms * (UNITS_NS_PER_S / 1000), &r->arrival_ns) < 0)
+    if (file_source_arrival(&s->files, ns, &r->arrival_ns) < 0)
         return err_set(e, -ERANGE, ERR_INPUT, inputs_path(s->files.in), "request_received_ms %s",
                        FILE_SOURCE_TOO_LATE);
+    s->next_cached = (uint64_t)p->head.cached;
     uint64_t *id = id_lists_take(&s->lists, r->block_count, &r->slot);
     if (!id)
         return err_nomem(e, "blocks of a request");
     r->blocks = id;
-    for (uint32_t done = 0;; rc = next_record(s, &ms, &p, e)) {
+    for (uint32_t done = 0;; rc = next_record(s, &ns, &p, e)) {
         if (rc <= 0)
             return rc;
         uint64_t here = p->head.here;
@@ -389,6 +398,7 @@ int source_dynamo_open(struct source **out, struct inputs *in, const struct sour
     file_source_init(&s->files, &dynamo_ops, in, &o->files, begin_again);
     s->names = *o->names;
     s->qos = o->qos;
+    s->after_wait = o->after_wait;
     s->piece = malloc(sizeof(*s->piece));
     s->sessions = keymap_create();
     int rc = s->piece && s->sessions ? file_source_peek(&s->files.base, &first_ns, e)
@@ -407,4 +417,14 @@ int source_dynamo_open(struct source **out, struct inputs *in, const struct sour
                   (unsigned long long)s->unhashed);
     *out = &s->files.base;
     return 0;
+}
+
+int64_t source_dynamo_start_ns(const struct source *s)
+{
+    return ((const struct dynamo *)s)->files.first_ns;
+}
+
+uint64_t source_dynamo_cached(const struct source *s)
+{
+    return ((const struct dynamo *)s)->next_cached;
 }

@@ -13,6 +13,7 @@ struct source_dynamo_opts {
     struct file_source_opts files;
     const struct names *names; /* key of sessions and blocks; copied */
     enum trace_qos qos;        /* of every request */
+    bool after_wait;           /* a request comes when its prefill begins, not when it arrives */
 };
 
 /*
@@ -26,5 +27,9 @@ struct source_dynamo_opts {
  */
 int source_dynamo_open(struct source **out, struct inputs *in, const struct source_dynamo_opts *o,
                        struct err *e);
+/* The time since 1970 of arrival 0. */
+int64_t source_dynamo_start_ns(const struct source *s);
+/* The cached_tokens of the request that peek announced last. */
+uint64_t source_dynamo_cached(const struct source *s);
 
 #endif

@@ -8,6 +8,10 @@
 
 #include "kvgen/record/msgpack.h"
 
+enum {
+    MAX_PAIRED_TOKENS = 1024 /* of a block */
+};
+
 enum field {
     FIELD_IGNORED, /* known, and not used */
     FIELD_TYPE,
@@ -20,6 +24,10 @@ enum field {
     FIELD_GROUP,
     FIELD_LAYERS,
     FIELD_OBJECT_KEY,
+    FIELD_TOKENS,
+    FIELD_SALT,     /* an adapter or a salt, if it is not nil */
+    FIELD_EXTRA,    /* a list that may hold nothing but nil */
+    FIELD_METADATA, /* an adapter's name (vLLM), or a map (SGLang) */
     FIELD_UNKNOWN
 };
 
@@ -38,13 +46,13 @@ static const struct {
               {"group_id", FIELD_GROUP},
               {"kv_cache_spec_kind", FIELD_LAYERS},
               {"object_key", FIELD_OBJECT_KEY},
-              {"token_ids", FIELD_IGNORED},
+              {"token_ids", FIELD_TOKENS},
               {"lookahead_token_ids", FIELD_IGNORED},
-              {"lora_id", FIELD_IGNORED},
-              {"lora_name", FIELD_IGNORED},
-              {"extra_keys", FIELD_IGNORED},
-              {"cache_salt", FIELD_IGNORED},
-              {"additional_salt", FIELD_IGNORED},
+              {"lora_id", FIELD_SALT},
+              {"lora_name", FIELD_SALT},
+              {"extra_keys", FIELD_EXTRA},
+              {"cache_salt", FIELD_SALT},
+              {"additional_salt", FIELD_SALT},
               {"session_id", FIELD_IGNORED},
               {"kv_cache_spec_sliding_window", FIELD_IGNORED},
               {"locality", FIELD_IGNORED},
@@ -58,17 +66,19 @@ static const struct {
               {"base_block_idx", FIELD_IGNORED}};
 
 /* Members of an event that is an array, behind its type. Place 7 of a stored block is a name
- * (vLLM) or a map of metadata (SGLang): neither is used. */
+ * (vLLM) or a map of metadata (SGLang): both mean that the hashes are salted. */
 static const enum field stored_places[] = {
-    FIELD_HASHES,  FIELD_PARENT,  FIELD_IGNORED, FIELD_BLOCK_SIZE, FIELD_IGNORED, FIELD_MEDIUM,
-    FIELD_IGNORED, FIELD_IGNORED, FIELD_GROUP,   FIELD_LAYERS,     FIELD_IGNORED};
+    FIELD_HASHES,   FIELD_PARENT, FIELD_TOKENS, FIELD_BLOCK_SIZE, FIELD_SALT,   FIELD_MEDIUM,
+    FIELD_METADATA, FIELD_EXTRA,  FIELD_GROUP,  FIELD_LAYERS,     FIELD_IGNORED};
 static const enum field removed_places[] = {FIELD_HASHES, FIELD_MEDIUM, FIELD_GROUP};
 
 /* The members of an event that are used, as they stand in the message. */
 struct members {
     struct msgpack_value type, event_type, hashes, sequence, parent, block_size, medium, group,
         layers, object_key;
-    struct msgpack in_hashes, in_sequence; /* behind the heads of the lists */
+    struct msgpack_value tokens;
+    struct msgpack in_hashes, in_sequence, in_tokens; /* behind the heads of the lists */
+    bool salted;
 };
 
 struct decoder {
@@ -89,6 +99,16 @@ static enum field field_of(const struct msgpack_value *name)
         if (msgpack_is(name, fields[i].name))
             return fields[i].field;
     return FIELD_UNKNOWN;
+}
+
+/* Whether a list has an element that is not nil. */
+static bool holds_any(struct msgpack_value list, struct msgpack in)
+{
+    struct msgpack_value v;
+    for (uint32_t i = 0; list.type == MSGPACK_ARRAY && i < list.count; i++)
+        if (msgpack_next(&in, &v) < 0 || v.type != MSGPACK_NIL)
+            return true;
+    return false;
 }
 
 /* Takes one member. */
@@ -136,6 +156,19 @@ static int take(struct decoder *d, struct msgpack *m, enum field field, struct m
     case FIELD_OBJECT_KEY:
         to->object_key = v;
         break;
+    case FIELD_TOKENS:
+        to->tokens = v;
+        to->in_tokens = behind;
+        break;
+    case FIELD_SALT:
+        to->salted = true;
+        break;
+    case FIELD_METADATA:
+        to->salted = to->salted || v.type == MSGPACK_TEXT || v.count > 0;
+        break;
+    case FIELD_EXTRA:
+        to->salted = to->salted || holds_any(v, behind);
+        break;
     case FIELD_IGNORED:
     case FIELD_UNKNOWN:
         break;
@@ -179,6 +212,30 @@ static int add_blocks(const struct decoder *d, const struct members *m)
     return 0;
 }
 
+/* Hashes the token ids of each block as Dynamo does: XXH3-64 with seed 1337 of the ids as u32 in
+ * little endian. The ids go no further. */
+static void hash_tokens(const struct decoder *d, const struct members *m, struct event *v)
+{
+    unsigned char text[4 * MAX_PAIRED_TOKENS];
+    struct msgpack in = m->in_tokens;
+    v->salted = m->salted;
+    if (!d->o->pairing || v->tokens == 0 || v->tokens > MAX_PAIRED_TOKENS ||
+        m->tokens.type != MSGPACK_ARRAY || m->tokens.count != (uint64_t)v->tokens * v->count)
+        return;
+    for (size_t k = 0; k < v->count; k++) {
+        for (uint32_t i = 0; i < v->tokens; i++) {
+            struct msgpack_value id;
+            if (msgpack_next(&in, &id) < 0 || id.type != MSGPACK_WHOLE || id.bits > UINT32_MAX)
+                return;
+            for (unsigned b = 0; b < 4; b++)
+                text[4 * i + b] = (unsigned char)(id.bits >> (8 * b));
+        }
+        d->b->local[v->first + k] = hash_64_seeded(text, 4 * v->tokens, BATCH_SEED);
+    }
+    memset(text, 0, sizeof(text));
+    v->has_locals = v->count > 0;
+}
+
 static int find_medium(const struct decoder *d, const struct msgpack_value *v, uint8_t *medium)
 {
     *medium = MEDIA_GPU;
@@ -217,7 +274,10 @@ static int add_event(const struct decoder *d, const struct members *m, enum even
         v->layers = (uint8_t)(has(&m->layers, "sliding") ? EVENT_LAYERS_WINDOWED
                               : has(&m->layers, "full")  ? EVENT_LAYERS_FULL
                                                          : EVENT_LAYERS_ALL);
-    return add_blocks(d, m);
+    rc = add_blocks(d, m);
+    if (rc == 0)
+        hash_tokens(d, m, &d->b->event[d->b->events - 1]);
+    return rc;
 }
 
 /* The kind by its name: 1; 0: an event that is not known. */

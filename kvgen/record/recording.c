@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kvgen/record/capture.h"
+#include "kvgen/record/dynamo.h"
 #include "kvgen/record/readers.h"
 #include "kvgen/record/residency.h"
 #include "lib/base/keymap.h"
@@ -41,6 +42,8 @@ struct recording {
     struct waiting *waiting;
     uint32_t waiting_cap, unused;
     uint64_t rows;
+    struct source *requests;   /* NULL: reads are not filled in */
+    int64_t row_ns;            /* time of the rows that come now */
     struct keymap *clocks;     /* time of the last message of each publisher */
     int64_t newest_ns;         /* time of the newest message */
     int64_t first_ns, last_ns; /* of the rows given */
@@ -85,7 +88,11 @@ static int open_kv_events(struct recording *r, struct err *e)
         return err_nomem(e, "input");
     if (len == sizeof(magic) && memcmp(head, magic, len) == 0)
         return zmqrec_open(&r->reader, r->file, &r->o.record, e);
-    if (len == sizeof(magic) && memcmp(head, CAPTURE_MAGIC, len) == 0)
+    bool capture = len == sizeof(magic) && memcmp(head, CAPTURE_MAGIC, len) == 0;
+    if (capture && r->requests)
+        return err_set(e, -EINVAL, ERR_INPUT, "--requests",
+                       "a capture has no hashes of tokens: pair the recording itself");
+    if (capture)
         return capture_open(&r->reader, r->file, &r->o.record, e);
     return err_set(e, -EINVAL, ERR_INPUT, frame_in_name(r->file),
                    "no recording of KV events (known: .zmqrec, captures of kvgen)");
@@ -168,9 +175,37 @@ static int keep_row(void *ctx, const struct residency_op *op, struct err *e)
     uint32_t at = r->unused;
     r->unused = r->waiting[at].next_free;
     r->waiting[at].op = *op;
-    heap_push(&r->order,
-              (struct heap_event){.time_ns = r->batch.time_ns, .tie = r->rows++, .item = at});
+    heap_push(&r->order, (struct heap_event){.time_ns = r->row_ns, .tie = r->rows++, .item = at});
     return 0;
+}
+
+/* Fills in the reads of the requests whose prefill began by a time. 0 or negative errno with *e. */
+static int read_requests(struct recording *r, int64_t until_ns, struct err *e)
+{
+    int64_t arrival_ns;
+    int rc = 1;
+    while (r->requests && (rc = r->requests->ops->peek(r->requests, &arrival_ns, e)) > 0) {
+        struct request q;
+        uint32_t read;
+        uint64_t cached = source_dynamo_cached(r->requests);
+        r->row_ns = source_dynamo_start_ns(r->requests) + arrival_ns;
+        if (r->row_ns > until_ns)
+            return 0;
+        r->requests->ops->take(r->requests, &q);
+        struct residency_request wanted = {.number = q.number,
+                                           .block_tokens = q.block_tokens,
+                                           .block = q.blocks,
+                                           .blocks = q.block_count};
+        rc = residency_read(r->residency, &wanted, &read, e);
+        r->requests->ops->release(r->requests, &q);
+        if (rc < 0)
+            return rc;
+        r->counts.requests++;
+        r->counts.requests_refused += rc == 0;
+        r->counts.requests_exact += rc > 0 && (uint64_t)read * q.block_tokens == cached;
+        r->counts.read_tokens += (uint64_t)read * q.block_tokens;
+    }
+    return rc < 0 ? rc : 0;
 }
 
 /* Reads a message and keeps its rows. At the end, and where the input is cut, ended is set: what is
@@ -183,7 +218,7 @@ static int read_message(struct recording *r, struct err *e)
         r->end = rc;
         if (rc < 0)
             r->end_err = *e;
-        return 0;
+        return read_requests(r, INT64_MAX, e);
     }
     if (rc < 0)
         return rc;
@@ -199,6 +234,9 @@ static int read_message(struct recording *r, struct err *e)
     *clock = (uint64_t)r->batch.time_ns;
     if (r->batch.time_ns > r->newest_ns)
         r->newest_ns = r->batch.time_ns;
+    if (rc == 0)
+        rc = read_requests(r, r->batch.time_ns, e);
+    r->row_ns = r->batch.time_ns;
     return rc < 0 ? rc : at_message(r, residency_apply(r->residency, &r->batch, e), e);
 }
 
@@ -226,6 +264,7 @@ static void make_row(struct recording *r, const struct heap_event *event)
     row->phase = op->phase;
     row->class = op->phase == TRACE_EVICT ? TRACE_CLASS_EVICT : TRACE_BLOCK;
     row->size = op->bytes;
+    row->request = op->request > 0 ? (int64_t)op->request : TRACE_NONE;
     row->tokens = op->tokens > 0 ? (int64_t)op->tokens : TRACE_NONE;
     row->key = (struct trace_str){.p = r->key, .len = KEY - 1};
     row->user = (struct trace_str){.p = r->publisher, .len = 10 + HASH_HEX_LEN / 2};
@@ -262,11 +301,15 @@ static int finish(struct import *base, struct err *e)
 {
     struct recording *r = (struct recording *)base;
     struct notes *remarks = &r->skips.remarks;
-    uint64_t late = r->counts.late;
+    struct source_recording before = r->counts;
     struct capture *capture = r->capture;
     close_reader(r);
     r->counts = *residency_counts(r->residency);
-    r->counts.late = late;
+    r->counts.late = before.late;
+    r->counts.requests = before.requests;
+    r->counts.requests_refused = before.requests_refused;
+    r->counts.requests_exact = before.requests_exact;
+    r->counts.read_tokens = before.read_tokens;
     r->counts.media = r->o.record.media.count;
     for (size_t i = 0; i < r->counts.media; i++)
         r->counts.medium[i].name = r->o.record.media.medium[i].name;
@@ -284,11 +327,11 @@ static int finish(struct import *base, struct err *e)
     if (r->unknown.fields > 0)
         notes_add(remarks, "fields that are not known are left out: %llu",
                   (unsigned long long)r->unknown.fields);
-    if (late > 0)
+    if (before.late > 0)
         notes_add(remarks,
                   "rows that came later than --reorder allows, and messages whose time "
                   "goes back: %llu, moved to the time of those before them",
-                  (unsigned long long)late);
+                  (unsigned long long)before.late);
     r->capture = NULL;
     return capture ? capture_close(capture, e) : 0;
 }
@@ -305,8 +348,9 @@ static const struct skips *skips(const struct import *base)
 
 static uint32_t columns(const struct import *base)
 {
-    (void)base;
-    return TRACE_CORE | TRACE_BIT(TRACE_COL_USER) | TRACE_BIT(TRACE_COL_CLASS) |
+    uint32_t request =
+        ((const struct recording *)base)->requests ? TRACE_BIT(TRACE_COL_REQUEST) : 0;
+    return TRACE_CORE | request | TRACE_BIT(TRACE_COL_USER) | TRACE_BIT(TRACE_COL_CLASS) |
            TRACE_BIT(TRACE_COL_TOKENS);
 }
 
@@ -317,6 +361,8 @@ static void close_recording(struct import *base)
     inputs_close(r->in);
     residency_free(r->residency);
     keymap_free(r->clocks);
+    if (r->requests)
+        r->requests->ops->close(r->requests);
     capture_abandon(r->capture);
     batch_free(&r->batch);
     heap_free(&r->order);
@@ -342,6 +388,7 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
     struct recording *r = calloc(1, sizeof(*r));
     if (!r) {
         inputs_close(in);
+        inputs_close(o->requests);
         return err_nomem(e, "recording");
     }
     r->base.ops = &ops[o->format];
@@ -349,11 +396,12 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
     r->o = *o;
     r->unused = NONE;
     r->has_times = r->counts.has_times = o->format != RECORDING_TRTLLM;
-    r->has_reads = r->counts.has_reads = o->format == RECORDING_LCT;
+    r->has_reads = r->counts.has_reads = o->format == RECORDING_LCT || o->requests;
     struct residency_opts residency = {.media = &r->o.record.media,
                                        .model = &r->o.model,
                                        .ranks = o->ranks,
                                        .object_bytes = o->object_bytes,
+                                       .names = o->requests ? &r->o.record.names : NULL,
                                        .sink = keep_row,
                                        .ctx = r};
     r->residency = residency_create(&residency);
@@ -362,6 +410,16 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
         r->residency && r->clocks && heap_init(&r->order, 0) == 0 ? 0 : err_nomem(e, "recording");
     if (rc == 0 && o->capture)
         rc = capture_create(&r->capture, o->capture, &r->o.record.media, e);
+    if (o->requests) {
+        struct source_dynamo_opts requests = {.files = {.speedup = 1, .cycles = 1},
+                                              .names = &r->o.record.names,
+                                              .after_wait = true,
+                                              .qos = TRACE_BATCH};
+        if (rc == 0)
+            rc = source_dynamo_open(&r->requests, o->requests, &requests, e);
+        else
+            inputs_close(o->requests);
+    }
     if (rc == 0 && o->live)
         rc = live_open(&r->reader, o->live, &r->o.record, e);
     /* The first message tells whether the input is of the expected kind. */

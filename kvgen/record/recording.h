@@ -20,16 +20,17 @@ struct recording_opts {
     enum recording_format format;
     struct record_opts record;
     struct model model;
-    uint32_t ranks;               /* that share an object */
-    uint64_t object_bytes;        /* of objects of unknown size; 0: they are an error */
-    int64_t reorder_ns;           /* rows of several publishers are put in order within this time */
-    const char *capture;          /* file for what was parsed; NULL: none */
+    uint32_t ranks;          /* that share an object */
+    uint64_t object_bytes;   /* of objects of unknown size; 0: they are an error */
+    int64_t reorder_ns;      /* rows of several publishers are put in order within this time */
+    const char *capture;     /* file for what was parsed; NULL: none */
+    struct inputs *requests; /* a request trace of Dynamo, whose reads are filled in; NULL: none */
     const struct live_opts *live; /* engines that are asked now, in place of files; NULL: none */
 };
 
 /*
- * Takes in, also on failure; NULL with live. Rows have the core columns, User (the publisher),
- * Class and Tokens; their times count from the first row. 0 or negative errno with *e.
+ * Takes in and o->requests, also on failure; NULL with live. Rows have the core columns, User (the
+ * publisher), Class and Tokens; their times count from the first row. 0 or negative errno with *e.
  */
 int recording_open(struct import **out, struct inputs *in, const struct recording_opts *o,
                    struct err *e);

@@ -18,6 +18,8 @@ struct object {
     uint32_t tokens;
     uint32_t media; /* where it is: bits (1 << medium) */
     uint32_t owner, before, after;
+    bool has_sequence, salted;
+    uint64_t sequence; /* Dynamo's hash of the tokens up to here; never written anywhere */
 };
 
 /* A publisher and rank. */
@@ -35,6 +37,8 @@ struct gone {
 struct residency {
     struct residency_opts o;
     struct source_recording n;
+    struct keymap *sequences;                   /* objects by keyed sequence hash */
+    uint32_t block_tokens;                      /* of the block stored last; 0: none was */
     struct keymap *objects, *owners, *expected; /* numbers of the arrays; next sequence numbers */
     struct object *object;
     uint32_t count, cap, unused; /* unused: list of free places through after */
@@ -123,11 +127,22 @@ static uint32_t add_object(struct residency *r, uint32_t owner, struct hash128 i
     return at;
 }
 
+static struct hash128 sequence_key(const struct residency *r, uint64_t sequence)
+{
+    return (struct hash128){.lo = names_number(r->o.names, sequence)};
+}
+
 static void drop_object(struct residency *r, uint32_t at)
 {
     struct object *o = &r->object[at];
     struct owner *w = &r->owner[o->owner];
     keymap_remove(r->objects, o->id);
+    if (o->has_sequence) {
+        struct hash128 key = sequence_key(r, o->sequence);
+        const uint64_t *there = keymap_find(r->sequences, key);
+        if (there && *there == at)
+            keymap_remove(r->sequences, key);
+    }
     if (o->before != NONE)
         r->object[o->before].after = o->after;
     else
@@ -297,15 +312,47 @@ static int is_moved(struct residency *r, struct hash128 id, uint8_t tier)
 
 /* ---- events ---- */
 
-static int stored(struct residency *r, uint32_t owner, const struct event *v, struct hash128 hash)
+/* The block k of an event gets its sequence hash, if that of the block before it is known. */
+static int set_sequence(struct residency *r, const struct event *v, size_t k, uint32_t at)
 {
-    struct hash128 id = object_id(r->b, v, hash);
+    struct object *o = &r->object[at];
+    uint64_t local = r->b->local[k], hash = local;
+    if (!r->o.names || !v->has_locals || o->has_sequence)
+        return 0;
+    if (k > v->first || v->has_parent) {
+        struct hash128 before = k > v->first ? r->b->hash[k - 1] : v->parent;
+        const uint64_t *number = keymap_find(r->objects, object_id(r->b, v, before));
+        if (!number || !r->object[*number].has_sequence)
+            return 0;
+        unsigned char text[16];
+        for (unsigned i = 0; i < 8; i++) {
+            text[i] = (unsigned char)(r->object[*number].sequence >> (8 * i));
+            text[8 + i] = (unsigned char)(local >> (8 * i));
+        }
+        hash = hash_64_seeded(text, sizeof(text), BATCH_SEED);
+    }
+    uint64_t *there = keymap_get(r->sequences, sequence_key(r, hash), at);
+    if (!there)
+        return err_nomem(r->err, "resident blocks");
+    if (!v->salted)
+        *there = at;
+    o->has_sequence = true;
+    o->salted = v->salted;
+    o->sequence = hash;
+    return 0;
+}
+
+static int stored(struct residency *r, uint32_t owner, const struct event *v, size_t k)
+{
+    struct hash128 id = object_id(r->b, v, r->b->hash[k]);
     uint32_t bit = 1u << v->medium;
     uint8_t tier = tier_of(r, v->medium);
     const uint64_t *number = keymap_find(r->objects, id);
     uint32_t at = number ? (uint32_t)*number : NONE;
     r->n.stored += !v->told_move;
     r->n.tokens += v->tokens;
+    if (v->tokens > 0)
+        r->block_tokens = v->tokens;
     if (at != NONE && r->object[at].media & bit) {
         r->n.stored_again++;
         return v->rewrites ? emit(r, &r->object[at], TRACE_WRITE, tier, TRACE_PREFILL) : 0;
@@ -314,6 +361,8 @@ static int stored(struct residency *r, uint32_t owner, const struct event *v, st
         return err_nomem(r->err, "resident blocks");
     struct object *o = &r->object[at];
     int rc = set_size(r, v, o);
+    if (rc == 0)
+        rc = set_sequence(r, v, k, at);
     if (rc < 0)
         return rc;
     int moved = is_moved(r, id, tier);
@@ -408,11 +457,42 @@ int residency_apply(struct residency *r, const struct batch *b, struct err *e)
             rc = leave_all(r, owner, UINT32_MAX, &r->n.dropped_by_clear);
         }
         for (size_t k = v->first; rc == 0 && k < v->first + v->count; k++)
-            rc = v->kind == EVENT_STORED    ? stored(r, owner, v, b->hash[k])
+            rc = v->kind == EVENT_STORED    ? stored(r, owner, v, k)
                  : v->kind == EVENT_REMOVED ? removed(r, v, b->hash[k])
                                             : was_read(r, owner, v, b->hash[k]);
     }
     return rc;
+}
+
+int residency_read(struct residency *r, const struct residency_request *q, uint32_t *read,
+                   struct err *e)
+{
+    *read = 0;
+    if (r->block_tokens != 0 && r->block_tokens != q->block_tokens)
+        return 0;
+    for (uint32_t i = 0; i < q->blocks; i++) {
+        const uint64_t *number = keymap_find(r->sequences, (struct hash128){.lo = q->block[i]});
+        if (!number)
+            break;
+        const struct object *o = &r->object[*number];
+        if (o->salted)
+            return 0;
+        struct residency_op op = {.op = TRACE_READ,
+                                  .phase = TRACE_DECODE,
+                                  .tokens = o->tokens,
+                                  .bytes = o->bytes,
+                                  .id = o->id,
+                                  .publisher = r->owner[o->owner].publisher,
+                                  .request = q->number};
+        while (!(o->media & media_of(r, op.tier)))
+            op.tier++;
+        int rc = r->o.sink(r->o.ctx, &op, e);
+        if (rc < 0)
+            return rc;
+        r->n.reads++;
+        ++*read;
+    }
+    return 1;
 }
 
 struct residency *residency_create(const struct residency_opts *o)
@@ -423,9 +503,10 @@ struct residency *residency_create(const struct residency_opts *o)
     r->o = *o;
     r->unused = NONE;
     r->objects = keymap_create();
+    r->sequences = keymap_create();
     r->owners = keymap_create();
     r->expected = keymap_create();
-    if (r->objects && r->owners && r->expected)
+    if (r->sequences && r->objects && r->owners && r->expected)
         return r;
     residency_free(r);
     return NULL;
@@ -436,6 +517,7 @@ void residency_free(struct residency *r)
     if (!r)
         return;
     keymap_free(r->objects);
+    keymap_free(r->sequences);
     keymap_free(r->owners);
     keymap_free(r->expected);
     free(r->object);

@@ -34,6 +34,9 @@ struct source_recording {
     uint64_t moves_up;       /* told by the engine */
     uint64_t possible_loads; /* stored in Tier-0 while resident below */
     uint64_t reads, reads_unsized;
+    /* Requests of the same time, whose reads were filled in; those that could not be; those with as
+     * many tokens read as the service recorded; tokens read. */
+    uint64_t requests, requests_refused, requests_exact, read_tokens;
     uint64_t tokens; /* of the blocks stored */
     uint64_t late;   /* rows and messages that came too late for their time (--reorder) */
     uint64_t unknown_fields, unknown_events;

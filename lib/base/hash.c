@@ -25,6 +25,11 @@ uint64_t hash_64(const void *p, size_t len)
     return XXH3_64bits(p, len);
 }
 
+uint64_t hash_64_seeded(const void *p, size_t len, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(p, len, seed);
+}
+
 uint64_t hash_mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

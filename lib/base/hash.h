@@ -14,6 +14,8 @@ struct hash128 {
 /* XXH3-128 and XXH3-64 of p[0..len). Thread-safe; never fail. */
 struct hash128 hash_128(const void *p, size_t len);
 uint64_t hash_64(const void *p, size_t len);
+/* XXH3-64 with a seed. */
+uint64_t hash_64_seeded(const void *p, size_t len, uint64_t seed);
 /* Mixes the bits of x; a bijection. It is the finaliser of splitmix64 (Steele, Lea and Flood, "Fast
  * splittable pseudorandom number generators", OOPSLA 2014). */
 uint64_t hash_mix(uint64_t x);

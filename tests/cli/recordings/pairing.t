@@ -1,0 +1,48 @@
+#!/bin/sh
+# --requests: the reads of recorded events are filled in from Dynamo's requests of the same time: exactly the tokens that
+# the service found in its cache, for every request. With blocks of another size, or an adapter, requests are refused and
+# counted. A bug looked like a read of a block that another adapter had made.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+# shellcheck source=tests/recordings.sh
+. "$TOP/tests/recordings.sh"
+single_threaded
+
+events=$DATA/recordings/dynamo-1.6.1-mocker-events.zmqrec
+requests=$DATA/recordings/dynamo-1.6.1-request-trace-sessions-payload.jsonl
+pair() { "$BIN/kvgen" -m tiny-1b --summary "$TMP/s.json" -o "$TMP/out.csv" "$@"; }
+counts() {
+    json "$TMP/s.json" '.recording | [.requests, .requests_refused, .requests_exact, .read_tokens] | map(tostring) | join(",")'
+}
+
+exits "events with their requests" 0 pair --input "$events" --requests "$requests" --capture "$TMP/capture.jsonl"
+is "every request reads what it found" "$(counts)" 20,0,20,1552
+is "97 blocks are read" "$(awk -F, '$2 == "Read"' "$TMP/out.csv" | wc -l)" 97
+is "all of them are there" "$(awk -F, '
+    $2 == "Write" { there[$4, $5] = 1 }
+    $2 == "Delete" { there[$4, $5] = 0 }
+    $2 == "Read" && !there[$4, $5]' "$TMP/out.csv")" ""
+like "rows name their request" "$(awk -F, '$2 == "Read" {print $7}' "$TMP/out.csv" | sort -un | tail -n 1)" '^(1[0-9]|20)$'
+is "the trace has reads" "$(json "$TMP/s.json" .recording.writes_only)" false
+unlike "nobody says that reads are missing" "$(cat "$TMP/stderr")" 'writes only'
+is "nothing private is seen" "$(planted "$TMP/out.csv" "$TMP/capture.jsonl" "$TMP/s.json" "$TMP/stderr")" ""
+
+exits "blocks of another size" 0 pair --input "$DATA/recordings/sglang-0.5.19.zmqrec" --requests "$requests"
+is "another size: all are refused" "$(counts)" 20,20,0,0
+sed 's/group_idx/lora_name/g' "$events" >"$TMP/salt.zmqrec"
+exits "blocks of an adapter" 0 pair --input "$TMP/salt.zmqrec" --requests "$requests"
+is "an adapter: none is read" "$(json "$TMP/s.json" .recording.read_tokens)" 0
+isnt "an adapter: requests are refused" "$(json "$TMP/s.json" .recording.requests_refused)" 0
+bad() { # NAME REGEX KVGEN-ARGS...
+    name=$1 regex=$2
+    shift 2
+    exits "$name: status 2" 2 "$BIN/kvgen" -o none "$@"
+    stderr_like "$name: says so" "^kvgen: $regex"
+}
+bad "Mooncake's rows as requests" '.*first200.jsonl: no request trace of Dynamo' --input "$events" \
+    --requests "$DATA/mooncake_first200.jsonl"
+bad "a capture" '--requests: a capture has no hashes of tokens' --input "$TMP/capture.jsonl" --requests "$requests"
+bad "other events" '--requests: only KV events' --source trtllm \
+    --input "$DATA/recordings/trtllm-kv_cache_events.jsonl" --requests "$requests"
+bad "no file" '.*nowhere: ' --input "$events" --requests "$TMP/nowhere"
+done_testing
