@@ -229,7 +229,8 @@ static bool see_line(struct blocks *s, struct block_size *b, const char *text, s
         row = jsonin_is_array(jsonin_get(s->tree, s->layout->ids));
         count = jsonin_count(jsonin_get(s->tree, s->layout->ids));
     }
-    row = row && read_tokens(s, s->layout->context, &tokens, NULL) == 0;
+    row = row && line_i64(s, name_in_line(s, s->layout->context), &tokens) == 0 && tokens >= 0 &&
+          tokens <= REQUEST_MAX_TOKENS;
     bool fits = !row || block_size_see(b, tokens, count);
     s->tree = NULL;
     jsonin_free(d);

@@ -94,6 +94,9 @@ unfit() { # NAME LINE: the rows of unfit.jsonl fit no size
 unfit "rows that contradict each other" 2
 { row 0 1024 '1, 2' && row 1 1024 '1, 2, 3'; } >"$TMP/unfit.jsonl"
 unfit "a row that contradicts the size found" 2
+row 0 -5 '1, 2' >"$TMP/bad.jsonl"
+exits "a first row with a bad length: status 2" 2 generate --input "$TMP/bad.jsonl" -o none
+stderr_like "a first row with a bad length: says so" '^kvgen: .*bad.jsonl:1: input_length is not a number of tokens'
 row 0 2 '1, 2, 3' >"$TMP/unfit.jsonl"
 unfit "more ids than tokens" 1
 row 0 0 '1' >"$TMP/unfit.jsonl"
