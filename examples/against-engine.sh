@@ -1,23 +1,34 @@
 #!/bin/sh
-# against-engine.sh - the comparison of the MLPerf benchmark's validation scripts: a cache in four hierarchies beside what a
-# real engine measured with the same conversations, figure by figure, with the 5 % that those scripts allow.
+# against-engine.sh - Do hit rates agree with what vLLM or LMCache measured?
 #
-#   examples/against-engine.sh -r REFERENCE.json -f SHAREGPT.json [-m MODEL] [-n PROMPTS] [-g GIB] [-w NAMES] [-d DIR] [-o OUT]
+# Usage: against-engine.sh -r REFERENCE -f SHAREGPT [OPTION]... [DIR]
 #
-#   -r FILE    what the engine measured: vllm bench throughput --output-json, vllm bench serve, LMCache's runs in those scripts,
-#              a validation trace (an array of requests), or results of the benchmark itself (kvstat --reference)
-#   -f FILE    the ShareGPT dataset (JSON, plain or zstd) that the engine was given
-#   -m MODEL   llama3.1-8b; -n PROMPTS conversations, and requests: 500; -u USERS at once: 50
-#   -g GIB     all of the cache's memory, in every hierarchy: 16
-#   -w NAMES   only these, with commas between: gpu_only gpu_cpu gpu_cpu_nvme nvme_only
-#   -d DIR     where the objects of storage go; discover.sh's choice unless given
-#   -o OUT     the folder for traces, results and reports; default kvtrace-against-engine
-#   --storage-capacity-gb GiB   what the cache may fill; default: three quarters of what is free there
+#   -r FILE      what the engine measured: vllm bench throughput --output-json, vllm bench
+#                serve, LMCache's runs in the benchmark's validation scripts, a validation
+#                trace (an array of requests), or results of the benchmark itself
+#   -f FILE      the ShareGPT dataset (JSON, plain or zstd) that the engine was given
+#   DIR, -d DIR  where the objects of storage go (default: the folder that kvtrace discover
+#                proposes)
+#   -m MODEL     the model (default: llama3.1-8b)
+#   -n PROMPTS   conversations, and requests (default: 500)
+#   -u USERS     users at once (default: 50)
+#   -g GIB       all memory of the cache, in every hierarchy (default: 16)
+#   -w NAMES     only these, with commas between: gpu_only gpu_cpu gpu_cpu_nvme nvme_only
+#   -o OUT       folder for traces, results and reports (default: kvtrace-against-engine)
+#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#                reserve)
+#   --print      show the pipelines, run nothing
 #
-# Exit status: 0 every figure that both know is within 5 % in one hierarchy at least; 1 in none; 4 nothing is known of both.
-# The rates of a cache without a model behind it are those of its storage: they meet an engine's where the engine waits for
-# its cache. What should agree in any case are the tokens, the hit rate and the ratio of reads to writes.
-# Without a GPU its tier is simulated, and kvreplay's reports say so.
+# The comparison of the MLPerf benchmark's validation scripts: a cache in four hierarchies
+# beside what a real engine measured with the same conversations, figure by figure, with the
+# 5 % that those scripts allow. Rates of a cache without a model are those of its storage:
+# they agree with an engine's where the engine waits for its cache. Tokens, hit rate and
+# the ratio of reads to writes should agree in any case. Without a GPU its tier is simulated.
+# Exit status: 0 all figures that both have are within 5 % in one hierarchy at least; 1 in
+# none; 4 they have no figure in common.
+#
+# Example:
+#   examples/against-engine.sh -r vllm.json -f sharegpt.json /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -d -o --storage-capacity-gb'
@@ -58,11 +69,12 @@ share() { awk -v all="$memory" -v parts="$1" 'BEGIN { printf "%g", all / parts }
 verdict=4
 for name in $(echo "$names" | tr , ' '); do
     hierarchy "$name"
-    say "$suite: $name"
+    tell "$name"
     load "$name" "$users" 0 --compat mlperf --ops Read,Write,Delete,Generate,Miss --dataset-path "$dataset" \
         --max-conversations "$prompts" --max-requests "$prompts" --workers "$(workers "$users")" --model "$model" \
         --gpu-mem-gb "$g" --cpu-mem-gb "$c" --storage-capacity-gb "$s" --generation-mode none
     execute "$name" "$name" --timing served --workers "$(workers "$users")"
+    typed kvstat --reference "$reference" "$out/$name.result.csv.zst" && continue
     kvstat --reference "$reference" "$out/$name.result.csv.zst" >"$out/$name.txt"
     kvstat --json --reference "$reference" "$out/$name.result.csv.zst" >"$out/$name.reference.json"
     echo "$name"
@@ -74,6 +86,7 @@ for name in $(echo "$names" | tr , ' '); do
     esac
     echo
 done
+if printing; then exit 0; fi
 caution
 case $verdict in
 0) echo "PASS: within 5 % of $reference in all that both know" ;;

@@ -32,6 +32,26 @@ static void put_comment(FILE *f, int margin, const char *text)
     }
 }
 
+/* A line, or with many choices several, which end before a choice. */
+static void put_option(FILE *f, const struct opt *o, const char *arg)
+{
+    int column = fprintf(f, "#   --%s%s", o->name, arg ? " " : "");
+    int indent = column;
+
+    while (arg && *arg) {
+        size_t n = strcspn(arg, "|") + 1;
+        if (n > strlen(arg))
+            n = strlen(arg);
+        if (column + (int)n > WIDTH - 10)
+            column = fprintf(f, "\n#%*s", indent - 1, "") - 1;
+        column += fprintf(f, "%.*s", (int)n, arg);
+        arg += n;
+    }
+    if (o->def)
+        fprintf(f, "   (%s)", o->def);
+    fputc('\n', f);
+}
+
 static void put_options(FILE *f)
 {
     fputs("#\n", f);
@@ -47,10 +67,7 @@ static void put_options(FILE *f)
         }
         if (!opt_is_option(o) || o->flags & OPT_OLD)
             continue;
-        fprintf(f, "#   --%s%s%s", o->name, arg ? " " : "", arg ? arg : "");
-        if (o->def)
-            fprintf(f, "   (%s)", o->def);
-        fputc('\n', f);
+        put_option(f, o, arg);
     }
 }
 

@@ -389,8 +389,11 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     /* A recorded trace brings its own users: --users then keeps a default that means nothing. And
      * kvreplay once had an option of that name that means something else. */
     bool of_kvreplay = program && strcmp(program, "kvreplay") == 0;
-    if (!of_kvreplay && (!source || strcmp(source, "users") == 0))
-        take_i64(&p->users, root, PATHS("options.users", "options.num-users", "users"));
+    if (!source || strcmp(source, "users") == 0) {
+        if (!of_kvreplay)
+            take_i64(&p->users, root, PATHS("options.users"));
+        take_i64(&p->users, root, PATHS("options.num-users", "users"));
+    }
     take_i64(&p->tensor_parallel, root, PATHS("options.tensor-parallel", "tensor_parallel"));
     take_i64(&p->num_gpus, root, PATHS("options.num-gpus", "num_gpus"));
     take_text(p->generation_mode, sizeof(p->generation_mode), root,

@@ -47,7 +47,7 @@ static const char *const tiers[TRACE_TIERS] = {
 static void add_what(char *buf, size_t n, const struct figures *f)
 {
     const enum figure_scope run = FIGURE_OF_PROVENANCE;
-    const char *model = text(f, run, FIGURE_MODEL);
+    const char *model = text(f, run, FIGURE_MODEL), *client = text(f, run, FIGURE_CLIENT);
     const struct figure *seed = figures_find(f, figure_id(run, FIGURE_SEED));
     double users = number(f, run, FIGURE_USERS);
     char cell[CELL], name[LINES_BYTES];
@@ -58,6 +58,8 @@ static void add_what(char *buf, size_t n, const struct figures *f)
     if (users > 0)
         len += (size_t)snprintf(buf + len, n - len, "%s user%s, ",
                                 cell_count(cell, (uint64_t)users), units_plural((uint64_t)users));
+    if (client[0] && strcmp(client, "kvreplay") != 0)
+        len += (size_t)snprintf(buf + len, n - len, "log of %.40s, ", client);
     len += (size_t)snprintf(buf + len, n - len, "%s%s",
                             cell_seconds(cell, number(f, FIGURE_OF_RUN, FIGURE_ELAPSED)),
                             figures_is_result(f) ? "" : " of simulated time");

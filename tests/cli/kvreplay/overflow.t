@@ -18,10 +18,10 @@ awk 'BEGIN {
 }' >"$TMP/large.csv"
 exits "memory: refused" 3 "$BIN/kvreplay" --full --only-tier 1 --no-notes -o "$TMP/none.csv" "$TMP/large.csv"
 stderr_like "with the peak, and what helps" \
-    'Tier-1: the trace needs .* \(27487790694400 bytes\) at its peak, and only .* may be used .*--cpu-mem-gb.*--tier-map.*--overflow wrap'
+    'Tier-1: the trace needs .* \(27487790694400 bytes\) at its peak, and only .* may be used .*--cpu-mem .*--tier-map.*--overflow wrap'
 exits "storage: refused" 3 "$BIN/kvreplay" --full --only-tier 2 --nvme "$TMP/d" --no-notes -o "$TMP/none.csv" "$TMP/large.csv"
 stderr_like "with its peak, and what helps a drive" \
-    'Tier-2: the trace needs .* at its peak, .*[(]--tier-map [^,]*, kvgen --storage-capacity-gb '
+    'Tier-2: the trace needs .* at its peak, .*[(]--tier-map [^,]*, kvgen --storage-capacity '
 not_ok "nothing was written" test -e "$TMP/none.csv" -o -e "$TMP/d"
 
 # 64 objects of 1 MiB in each tier, all read after all were written.

@@ -37,7 +37,7 @@ exits 'two targets of a tier' 2 replay --target a --nvme b
 stderr_like 'two targets of a tier: why' 'two of them for tier 2'
 exits 'a target and an engine' 2 replay --target a --tier-engine 2=mem
 exits 'an option of paths without one' 2 replay --layout slab --tier-engine 2=mem
-stderr_like 'an option of paths without one: why' '--layout: has a meaning only with --target PATH'
+stderr_like 'an option of paths without one: why' '--layout: applies only with --target PATH'
 
 exits 'kvprecond takes a path' 0 "$BIN/kvprecond" --size 1M --target file:fill
 exits 'kvprecond takes one target' 2 "$BIN/kvprecond" --size 1M --target fill other

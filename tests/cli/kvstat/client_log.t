@@ -35,10 +35,10 @@ zstd -dqc "$warp" | awk -F '\t' '
     END { printf "%d %.0f %.0f", n, sum / n, max }' >"$TMP/first"
 is 'benchdata: first bytes' "$(figures "$TMP/warp.json" Read '.first_byte_us | "\(.count) \(.mean | round) \(.max | round)"')" \
     "$(cat "$TMP/first")"
-exits 'benchdata: in text' 0 "$BIN/kvstat" "$warp"
+exits 'benchdata: in text' 0 "$BIN/kvstat" --full "$warp"
 stdout_like 'benchdata: a table of them' '^First byte - from the start to the first byte of the answer$'
 exits 'benchdata: in CSV' 0 "$BIN/kvstat" --csv "$warp"
-like 'benchdata: under their name' "$(head -n 1 "$TMP/stdout" | tr , '\n')" '^groups\.Tier-2/Read/Decode\.first_byte_us\.p99$'
+like 'benchdata: under their name' "$(csv_rows "$TMP/stdout" | cut -f 1)" '^groups\.Tier-2/Read/Decode\.first_byte_us\.p99$'
 exits 'a result of ours without them' 0 "$BIN/kvstat" --json "$DATA/kvstat_dozen.csv"
 is 'has none' "$(json "$TMP/stdout" '[.groups[] | has("first_byte_us")] | any')" false
 
@@ -55,7 +55,7 @@ ok 'an op-log: GET, p99' near "$(figures "$TMP/sai3.json" Read .service_us.p99)"
 is 'an op-log: LIST in JSON' "$(json "$TMP/sai3.json" '.run.apart[] | .op, .ops')" 'LIST 37'
 is 'benchdata: STAT in JSON' "$(json "$TMP/warp.json" '.run.apart[] | .op, .ops, (.service_us.mean * 1000 | round)')" 'STAT 318 4339051'
 exits 'benchdata: STAT in CSV' 0 "$BIN/kvstat" --csv "$warp"
-like 'benchdata: under its name' "$(head -n 1 "$TMP/stdout" | tr , '\n')" '^run\.apart\.STAT\.ops$'
+like 'benchdata: under its name' "$(csv_rows "$TMP/stdout" | cut -f 1)" '^run\.apart\.STAT\.ops$'
 ok 'an op-log: GET, p50' near "$(figures "$TMP/sai3.json" Read .service_us.p50)" 10807.171
 is 'an op-log: what is counted apart' "$(json "$TMP/sai3.json" '[.run.notes[] | split(":")[0]] | join(", ")')" \
     '37 LIST counted apart, 442 operations were logged by two layers'
@@ -74,9 +74,11 @@ exits 'a folder of them' 0 "$BIN/kvstat" --json "$TMP/runs"
 is 'a folder of them: two runs' "$(json "$TMP/stdout" '.runs | length')" 2
 
 # The report says whose measurements they are, of the log and of its copy.
-exits 'in text' 0 "$BIN/kvstat" "$warp"
+exits 'on one screen' 0 "$BIN/kvstat" "$warp"
+stdout_like 'on one screen: whose log it is' '   log of warp, 3\.07 s$'
+exits 'in text' 0 "$BIN/kvstat" --full "$warp"
 stdout_like 'in text: whose log it is' 'warp_mixed_3s\.csv\.zst: another client.s log \(warp\), 733 rows over '
-exits 'a copy in text' 0 "$BIN/kvstat" "$TMP/ours.csv.zst"
+exits 'a copy in text' 0 "$BIN/kvstat" --full "$TMP/ours.csv.zst"
 stdout_like 'a copy in text: likewise' 'another client.s log \(warp\), 733 rows over '
 "$BIN/kvgen" --input "$sai3" -o "$TMP/ours2.csv" 2>/dev/null
 exits 'copies of two clients' 0 "$BIN/kvstat" --compare "$TMP/ours.csv.zst" --json "$TMP/ours2.csv"

@@ -49,6 +49,8 @@ operands() {
     sharegpt) echo -f "$DATA/sharegpt_dummy_250.json.zst" ;;
     elsewhere) echo host folder ;;
     handover) echo objects ;;
+    record) echo vllm ;;
+    against-engine) echo -r "$DATA/kvstat_dozen.csv" -f "$DATA/sharegpt_dummy_250.json.zst" ;;
     kvbench) echo --cache-dir objects ;;
     esac
 }

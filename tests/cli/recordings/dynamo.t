@@ -106,7 +106,7 @@ printf 'short' >"$TMP/shortkey"
 exits "a key that is too short: status 2" 2 "$BIN/kvgen" --input "$plain" --names "$TMP/shortkey" -o none
 stderr_like "a key that is too short: says so" 'shortkey: a key has 16 bytes'
 exits "no recording: status 2" 2 "$BIN/kvgen" --input "$DATA/mooncake_first200.jsonl" --names "$TMP/key" -o none
-stderr_like "no recording: says so" '^kvgen: --names: only recordings'
+stderr_like "no recording: says so" '^kvgen: --names: applies only to recordings'
 
 # The test of private things finds one that is let through.
 printf 'x,910001,y\n' >"$TMP/leak"

@@ -64,7 +64,7 @@ the trace says what is missing | .recording.source, .recording.writes_only, .rec
 and by which model blocks have their sizes | .model.name | tiny-1b
 END
 is "the provenance has nothing private" "$(planted "$TMP/p.json")" ""
-stderr_like "the summary says it" 'writes only: reads are not recorded'
+stderr_like "the summary says it" '^not in it  reads [(]writes only[)]$'
 exits "sizes" 0 generate --input "$vllm" -o "$TMP/out.csv"
 is "16 tokens of the model" "$(awk -F, '$2 == "Write" && $9 == 16 {print $3}' "$TMP/out.csv" | sort -u)" 393216
 exits "ranks share an object" 0 generate --input "$vllm" --tensor-parallel 2 -o "$TMP/out.csv"
@@ -108,7 +108,7 @@ printf '{"kvtrace":"capture","version":2}\n{"ts":0}\n' >"$TMP/version.jsonl"
 bad "a capture of another version" '.*version.jsonl: message 1: version is not 1' --input "$TMP/version.jsonl"
 printf '{"kvtrace":"capture","version":1}\n{"ts":0,"publisher":"xy","rank":0}\n' >"$TMP/hash.jsonl"
 bad "a capture with a hash that is none" '.*hash.jsonl: message 1: publisher is not a hash' --input "$TMP/hash.jsonl"
-bad "options of requests" '--num-users: ' --input "$vllm" --num-users 5
-bad "options of events, elsewhere" '--object-bytes: only recorded events' --object-bytes 5 \
+bad "options of requests" '--users: ' --input "$vllm" --num-users 5
+bad "options of events, elsewhere" '--object-bytes: applies only to recorded events' --object-bytes 5 \
     --input "$DATA/mooncake_first200.jsonl"
 done_testing

@@ -9,11 +9,11 @@ samples=$DATA/recordings
 PATH=$BIN:$PATH
 cd "$TMP" || exit 1
 while read -r engine sample; do
-    exits "$engine" 0 env INPUT="$samples/$sample" OUT="$engine.csv.zst" OBJECT_BYTES=1MiB MODEL=tiny-1b "$script" "$engine"
+    exits "$engine" 0 "$script" -i "$samples/$sample" -o "$engine.csv.zst" -m tiny-1b "$engine"
     ok "$engine: eight lines at most" test "$(lines "$TMP/stdout")" -le 8
     mkdir "$TMP/drive"
     # A file has no end to wait for.
-    grep -E '^kv(gen|stat|replay) ' "$TMP/stdout" | sed 's|/mnt/nvme|drive|; s|--duration 600s||; s|kvreplay |&--speed 1000 |' |
+    grep -E '^kv(gen|stat|replay) ' "$TMP/stdout" | sed 's|/mnt/nvme/kv|drive|; s|--duration 600s||; s|kvreplay |&--speed 1000 |' |
         sed 's|--speed 1000 \(.*--timing asap\)|\1|' >"$TMP/way.sh"
     is "$engine: of which four are ours" "$(lines "$TMP/way.sh")" 4
     exits "$engine: they work" 0 sh -eu "$TMP/way.sh"
@@ -27,10 +27,10 @@ mooncake mooncake-0.3.12.post1-master.zmqrec
 dynamo dynamo-1.6.1-request-trace-sessions-payload.jsonl
 lmcache lmcache-0.5.6-events.lct
 END
-exits "--run does what kvgen does in them" 0 env INPUT="$samples/lmcache-0.5.6-storage.lct" OUT=run.csv "$script" --run lmcache
+exits "--run does what kvgen does in them" 0 "$script" -i "$samples/lmcache-0.5.6-storage.lct" -o run.csv --run lmcache
 ok "--run: the trace is there" test -s run.csv
 exits "--run without an input: status 2" 2 "$script" --run vllm
-stderr_like "--run without an input: says so" 'INPUT is not set'
-exits "an engine that is none: status 2" 2 "$script" carbon
-stderr_like "an engine that is none: says which there are" 'usage: .*vllm'
+stderr_like "--run without an input: says so" '--run needs -i INPUT'
+exits "an engine that is none: status 2" 2 "$script" carbon </dev/null
+stderr_like "an engine that is none: is named" 'carbon: unexpected argument'
 done_testing
