@@ -741,9 +741,9 @@ static int check_files(const struct options *o, const char *trace, struct err *e
 {
     const char *results = options_results(o);
     const struct file_use files[] = {
-        {FILES_STREAMED, "--output", results},   {FILES_WRITTEN, "--summary", o->summary},
+        {FILES_STREAMED, "--output", results}, {FILES_WRITTEN, "--summary", o->summary},
         {FILES_TARGET, "the target", o->nvme}, {FILES_READ, "the trace", trace},
-        {FILES_READ, "--config", o->config},     {FILES_READ, "--ceiling", o->ceiling},
+        {FILES_READ, "--config", o->config},   {FILES_READ, "--ceiling", o->ceiling},
     };
 
     if (results && o->summary && strcmp(results, "-") == 0 && strcmp(o->summary, "-") == 0)
