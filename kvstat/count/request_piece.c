@@ -23,6 +23,7 @@ struct request_piece {
     struct request_sums *item;
     uint32_t *index; /* hash table of 2 x cap places: item number + 1, 0: free */
     size_t count, cap, last;
+    uint32_t rows;
 };
 
 struct request_piece *request_piece_create(bool result, int64_t warmup_ns)
@@ -62,6 +63,7 @@ void request_piece_clear(struct request_piece *p)
     memset(p->index, 0, p->cap * 2 * sizeof(*p->index));
     p->count = p->last = 0;
     p->clock = REQUEST_CLOCK_NONE;
+    p->rows = 0;
 }
 
 static size_t place_of(const struct request_piece *p, int64_t id)
@@ -213,11 +215,13 @@ int request_piece_add(struct request_piece *p, const struct trace_row *rows, siz
 {
     for (size_t i = 0; i < n; i++) {
         const struct trace_row *row = &rows[i];
+        p->rows++;
         if (row->request == TRACE_NONE || agg_is_populating(p->result, row))
             continue;
         struct request_sums *s = item_of(p, row->request);
         if (!s)
             return -ENOMEM;
+        s->last_row = p->rows;
         if (row->qos != TRACE_NO_QOS)
             s->qos = row->qos;
         if (row->arrival_ns != TRACE_NONE &&

@@ -39,6 +39,7 @@ struct request_sums {
     int64_t evict_ns;               /* service time of demotions and promotions */
     int64_t prefill_ns, decode_ns;  /* of direct writes; of direct reads but of earlier turns */
     int64_t part_ns[REQUEST_PARTS]; /* of the queue and of waits 0: requests.c sets them */
+    uint32_t last_row;              /* place of its last row in the piece */
     uint8_t qos;
     bool wrote, read;       /* has direct writes; such reads */
     bool generated, served; /* has a Generate row; has an operation with a latency */

@@ -388,6 +388,29 @@ static int add_sums(struct requests *r, const struct request_sums *s)
     return rc;
 }
 
+static int by_last_row(const void *a, const void *b)
+{
+    const struct request_sums *const *x = a, *const *y = b;
+    return ((*x)->last_row > (*y)->last_row) - ((*x)->last_row < (*y)->last_row);
+}
+
+/* Adds them in the order of their last rows, so that requests leave in that order however the file
+ * is cut into pieces: what follows them, one after the other, depends on it. */
+static int add_in_order(struct requests *r, const struct request_sums *item, size_t n)
+{
+    const struct request_sums **order = malloc((n ? n : 1) * sizeof(*order));
+    int rc = 0;
+    if (!order)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        order[i] = &item[i];
+    qsort(order, n, sizeof(*order), by_last_row);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = add_sums(r, order[i]);
+    free(order);
+    return rc;
+}
+
 int requests_append(struct requests *r, const struct request_piece *piece, uint64_t rows)
 {
     size_t n;
@@ -395,8 +418,11 @@ int requests_append(struct requests *r, const struct request_piece *piece, uint6
     int rc = 0;
     r->rows += rows;
     request_clock_merge(&r->clock, request_piece_clock(piece));
-    for (size_t i = 0; i < n && rc == 0; i++)
-        rc = add_sums(r, &item[i]);
+    if (r->follow || r->first_token || r->stops)
+        rc = add_in_order(r, item, n);
+    else
+        for (size_t i = 0; i < n && rc == 0; i++)
+            rc = add_sums(r, &item[i]);
     while (rc == 0 && r->oldest != NOBODY &&
            r->open[r->oldest].seen_row + REQUESTS_WINDOW_ROWS < r->rows)
         rc = close_oldest(r);

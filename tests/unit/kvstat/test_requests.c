@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kvgen/rng.h"
+#include "kvstat/count/blocks.h"
 #include "kvstat/count/file_order.h"
 #include "kvstat/count/requests.h"
 
@@ -313,10 +314,41 @@ static void threads_make_no_difference(void **state)
     requests_free(a);
 }
 
+/* However a file is cut into pieces, requests follow each other in the order of their last rows. */
+static void order_of_the_last_rows(void **state)
+{
+    enum {
+        N = 512
+    };
+    static struct trace_row rows[2 * N];
+    struct blocks_mean mean[2];
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        unsigned turned = 0;
+        for (int bit = 0; bit < 9; bit++)
+            turned |= ((unsigned)i >> bit & 1) << (8 - bit);
+        rows[i] = row(i, TRACE_READ, TRACE_STORAGE, 0, MS);
+        rows[N + i] = row((int64_t)turned, TRACE_READ, TRACE_STORAGE, i * MS, MS);
+    }
+    for (int k = 0; k < 2; k++) {
+        struct requests *r = requests_create(true, targets);
+        requests_follow(r);
+        for (size_t at = 0, n = k == 0 ? 2 * N : 7; at < 2 * N; at += n)
+            add(r, rows + at, 2 * N - at < n ? 2 * N - at : n);
+        assert_int_equal(requests_end_file(r), 0);
+        assert_int_equal(blocks_count(requests_totals(r)->end_to_end), N);
+        assert_true(blocks_mean(requests_totals(r)->end_to_end, &mean[k]));
+        requests_free(r);
+    }
+    assert_true(mean[0].mean == mean[1].mean && mean[0].variance == mean[1].variance);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_by_hand),
+        cmocka_unit_test(order_of_the_last_rows),
         cmocka_unit_test(unscheduled_counts_from_the_first_start),
         cmocka_unit_test(served_due_is_the_arrival),
         cmocka_unit_test(delays_of_a_closed_replay_are_no_speed),
