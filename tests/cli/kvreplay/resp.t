@@ -157,8 +157,10 @@ is 'clears its objects' "$(keys)" ''
 cli config set maxmemory 5mb >/dev/null
 exits 'a server too small for the trace' 3 replay --target "$uri" plain.csv
 stderr_like 'is said before' 'the trace needs 8\.[0-9]+ MiB'
-# shellcheck disable=SC2002 # from a pipe nothing is known before
-cat plain.csv | exits 'from a pipe it is full in the run' 1 replay --target "$uri" -
+# From a pipe nothing is known before.
+mkfifo pipe
+cat plain.csv >pipe &
+exits 'from a pipe it is full in the run' 1 replay --target "$uri" - <pipe
 like 'with its own word' "$(cut -d, -f 2,5,13 r.csv)" '^Write,b,RESP:OOM'
 stderr_like 'that people read' 'row .*Write, key b, .*: RESP:OOM: the store refused'
 is 'nothing is left' "$(keys)" ''

@@ -13,7 +13,7 @@ printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-
 
 "$TOP/tests/faults/s3_server.py" "$TMP/port" 2>server.log &
 server=$!
-trap 'kill $server 2>/dev/null; tap_exit' EXIT
+trap 'rc=$?; kill $server 2>/dev/null; (exit $rc); tap_exit' EXIT
 until [ -s port ]; do sleep 0.05; done
 door=http://127.0.0.1:$(cat port)
 real_id=${AWS_ACCESS_KEY_ID-} real_key=${AWS_SECRET_ACCESS_KEY-}
