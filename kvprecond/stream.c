@@ -114,12 +114,12 @@ static void submit(struct stream *s, struct chunk *c)
     struct err e = {0};
     int ret = io->ops->submit(io, &c->req);
 
-    if (ret == 0)
+    if (ret == 0) {
+        s->in_flight++; /* the engine has it, whatever comes of the kick */
         ret = io->ops->kick(io);
+    }
     if (ret < 0)
         stream_fail(s, err_errno(&e, ret, ERR_FAILED, "", "a write could not be started"), &e);
-    else
-        s->in_flight++;
 }
 
 /* The chunk whose turn it is. NULL: it is not full yet, or the stream stops. */
