@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "lib/base/descriptors.h"
@@ -24,7 +25,8 @@
 #include "lib/io/target_dir.h"
 
 #define TARGET_NAME_CAP 32
-#define TARGET_DISCARD  (4 * UNITS_GIB) /* at a time: a stop waits for one of them at most */
+#define TARGET_WINDOW   (256 * UNITS_MIB) /* of a file, whose pages are counted at a time */
+#define TARGET_DISCARD  (4 * UNITS_GIB)   /* at a time: a stop waits for one of them at most */
 
 struct fill_file {
     int fd;
@@ -72,7 +74,18 @@ static int open_dir(struct fill_target *t, struct err *e)
         if (ret < 0)
             return ret;
     }
-    t->direct = target_direct_io(target_dir_fd(t->dir));
+    t->direct = !t->o.buffered && target_direct_io(target_dir_fd(t->dir));
+    return 0;
+}
+
+/* Takes O_DIRECT off the file or device where it is not wanted. */
+static int set_buffered(struct fill_target *t, struct err *e)
+{
+    int flags = fcntl(t->file.fd, F_GETFL);
+
+    if (flags < 0 || fcntl(t->file.fd, F_SETFL, flags & ~O_DIRECT) < 0)
+        return err_errno(e, -errno, ERR_TARGET, t->o.path, "O_DIRECT cannot be taken off");
+    t->direct = false;
     return 0;
 }
 
@@ -94,6 +107,8 @@ int fill_target_open(struct fill_target **out, const struct fill_target_opts *o,
         t->direct = t->file.direct;
         if (ret == 0 && t->file.is_device != (o->kind == TARGET_DEVICE))
             ret = err_set(e, EAGAIN, ERR_TARGET, o->path, "has changed since it was checked");
+        if (ret == 0 && o->buffered)
+            ret = set_buffered(t, e);
     }
     if (ret < 0) {
         fill_target_close(t, false, NULL);
@@ -343,7 +358,7 @@ int fill_target_begin(struct fill_target *t, const struct plan_part *part, struc
     return *fd < 0 ? *fd : 0;
 }
 
-/* Without O_DIRECT: what was written must neither stay in the page cache nor wait there. */
+/* O_DIRECT was refused: what was written must neither stay in the page cache nor wait there. */
 static int flush_buffered(int fd)
 {
     if (fdatasync(fd) < 0)
@@ -372,7 +387,7 @@ int fill_target_done(struct fill_target *t, struct fill_file *f, uint32_t len, s
     pthread_mutex_unlock(&t->lock);
     if (fd < 0)
         return 0;
-    ret = t->direct ? 0 : flush_buffered(fd);
+    ret = t->direct || t->o.buffered ? 0 : flush_buffered(fd);
     if (close(fd) < 0 && ret == 0)
         ret = -errno;
     return ret < 0 ? fail_file(t, number, ret, "cannot be written", e) : 0;
@@ -404,7 +419,7 @@ int fill_target_sync(struct fill_target *t, struct err *e)
             ret = sync_named(t, i);
         if (ret == 0 && fsync(target_dir_fd(t->dir)) < 0)
             ret = -errno;
-    } else if (!t->direct) {
+    } else if (!t->direct && !t->o.buffered) {
         ret = flush_buffered(t->file.fd);
     } else if (fdatasync(t->file.fd) < 0) {
         ret = -errno;
@@ -425,6 +440,56 @@ bool fill_target_direct(const struct fill_target *t)
 uint64_t fill_target_files(const struct fill_target *t)
 {
     return t->dir ? t->files : 1;
+}
+
+/* Adds what of the file lies in the page cache. pages has a byte for each page of a window. */
+static int count_cached(int fd, unsigned char *pages, uint64_t *bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const off_t end = lseek(fd, 0, SEEK_END);
+
+    if (end < 0)
+        return -errno;
+    for (uint64_t at = 0; at < (uint64_t)end; at += TARGET_WINDOW) {
+        uint64_t left = (uint64_t)end - at;
+        size_t len = left < TARGET_WINDOW ? (size_t)left : (size_t)TARGET_WINDOW;
+        void *map = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, (off_t)at);
+        int ret;
+
+        if (map == MAP_FAILED)
+            return -errno;
+        ret = mincore(map, len, pages) < 0 ? -errno : 0;
+        munmap(map, len);
+        if (ret < 0)
+            return ret;
+        for (size_t i = 0; i * page < len; i++)
+            *bytes += pages[i] & 1 ? page : 0;
+    }
+    return 0;
+}
+
+int fill_target_cached(const struct fill_target *t, uint64_t *bytes)
+{
+    unsigned char *pages = malloc(TARGET_WINDOW / (size_t)sysconf(_SC_PAGESIZE));
+    int ret = pages ? 0 : -ENOMEM;
+
+    *bytes = 0;
+    if (ret == 0 && !t->dir)
+        ret = count_cached(t->file.fd, pages, bytes);
+    for (uint64_t i = 0; t->dir && i < t->beyond && ret == 0; i++) {
+        char name[TARGET_NAME_CAP];
+        int fd =
+            openat(target_dir_fd(t->dir), file_name(name, i), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+        if (fd < 0)
+            ret = -errno;
+        else
+            ret = count_cached(fd, pages, bytes);
+        if (fd >= 0)
+            close(fd);
+    }
+    free(pages);
+    return ret;
 }
 
 int fill_target_close(struct fill_target *t, bool keep, struct err *e)

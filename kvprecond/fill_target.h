@@ -17,6 +17,7 @@ struct fill_target_opts {
     bool keep;             /* what is written is to stay */
     uint64_t data_seed;    /* of its contents, for the marker of a directory */
     bool destroy_data;     /* data that is not ours may be overwritten */
+    bool buffered;         /* no O_DIRECT, and written pages stay where they are */
 };
 
 struct fill_target;
@@ -58,6 +59,8 @@ int fill_target_sync(struct fill_target *t, struct err *e);
 int fill_target_fd(const struct fill_target *t);         /* of the directory, file or device */
 bool fill_target_direct(const struct fill_target *t);    /* written with O_DIRECT */
 uint64_t fill_target_files(const struct fill_target *t); /* files made so far */
+/* Bytes of the target that lie in the page cache, as mincore(2) says. 0 or negative errno. */
+int fill_target_cached(const struct fill_target *t, uint64_t *bytes);
 
 /* keep: leaves what was written. Else removes a directory's files (and the directory, if we created
  * it), and cuts a file to its former length. Frees t, also after a failure. */

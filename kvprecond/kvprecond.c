@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "kvprecond/fill.h"
@@ -14,6 +15,7 @@
 #include "kvprecond/report.h"
 #include "kvprecond/rounds.h"
 #include "kvprecond/run_progress.h"
+#include "kvprecond/stream.h"
 #include "lib/base/clock.h"
 #include "lib/base/descriptors.h"
 #include "lib/base/err.h"
@@ -29,7 +31,8 @@ struct run {
     struct report report;
     struct fill_target *target;
     struct plan plan;
-    struct fill_queue *queues; /* o.threads of them */
+    struct fill_queue *queues; /* queue_count of them */
+    unsigned queue_count;      /* one, or one of each thread */
     unsigned bufs;             /* of each */
     size_t pool_bytes;         /* of each */
     struct hist *service;
@@ -68,14 +71,15 @@ static int open_target(struct run *r, struct err *e)
                                        .reserve_share = r->o.reserve_share,
                                        .keep = r->o.keep,
                                        .data_seed = r->o.seed,
-                                       .destroy_data = r->o.destroy_data};
+                                       .destroy_data = r->o.destroy_data,
+                                       .buffered = r->o.buffered};
     int ret = fill_target_open(&r->target, &o, e);
 
     if (ret < 0)
         return ret;
     r->report.capacity = fill_target_capacity(r->target);
     r->report.direct = fill_target_direct(r->target);
-    if (!r->report.direct)
+    if (!r->report.direct && !r->o.buffered)
         notes_add(&r->report.fallbacks, "O_DIRECT refused by the file system");
     target_device_find(fill_target_fd(r->target), &r->report.device);
     return 0;
@@ -102,37 +106,46 @@ static int make_plan(struct run *r, struct err *e)
         p.volume = r->o.size ? p.volume : 2 * p.region;
     }
     p.file_bytes = r->o.kind == TARGET_DIR ? r->o.file_bytes : p.region;
+    r->report.depth = (unsigned)r->o.iodepth;
+    r->bufs = fill_buffers(r->report.depth, p.write_bytes);
+    r->queue_count = (unsigned)r->o.threads;
+    if (p.mode == PLAN_STREAM) {
+        r->bufs = (unsigned)r->o.buffers;
+        r->report.depth = r->report.depth < r->bufs ? r->report.depth : r->bufs;
+        r->queue_count = 1;
+    }
     plan_init(&r->plan, &p);
     r->report.size_bytes = plan_volume_bytes(&r->plan);
-    r->bufs = fill_buffers((unsigned)r->o.iodepth, p.write_bytes);
-    return fill_target_plan(r->target, &r->plan, (r->bufs + 1) * (unsigned)r->o.threads, e);
+    return fill_target_plan(r->target, &r->plan, (r->bufs + 1) * r->queue_count, e);
 }
 
 static int open_queues(struct run *r, struct err *e)
 {
     const size_t pool_bytes = (size_t)r->bufs * r->o.block_bytes;
-    const double need = (double)pool_bytes * (double)r->o.threads;
+    const double need = (double)pool_bytes * (double)r->queue_count;
     const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const bool stream = r->o.mode == PLAN_STREAM;
     char a[32], b[32];
 
     if (need > have / 2)
-        return err_set(e, ENOMEM, ERR_INPUT, "--threads",
-                       "the buffers need %s, but the host has %s: use fewer threads, or a smaller "
-                       "--iodepth or --block-size",
+        return err_set(e, ENOMEM, ERR_INPUT, stream ? "--buffers" : "--threads",
+                       "the buffers need %s, but the host has %s: use %s",
                        units_format_bytes(a, sizeof(a), need),
-                       units_format_bytes(b, sizeof(b), have));
+                       units_format_bytes(b, sizeof(b), have),
+                       stream ? "fewer or smaller ones"
+                              : "fewer threads, or a smaller --iodepth or --block-size");
     r->pool_bytes = pool_bytes;
-    r->queues = calloc(r->o.threads, sizeof(*r->queues));
+    r->queues = calloc(r->queue_count, sizeof(*r->queues));
     r->service = hist_create();
     r->progress_line.progress =
         progress_open(stderr, PROGRAM, (enum progress_mode)r->o.progress, UNITS_NS_PER_S);
     if (!r->queues || !r->service || !r->progress_line.progress)
         return err_nomem(e, "buffers");
     r->report.service = r->service;
-    for (uint64_t i = 0; i < r->o.threads; i++) {
+    for (unsigned i = 0; i < r->queue_count; i++) {
         struct fill_queue *q = &r->queues[i];
         struct io_opts o = {
-            .depth = (unsigned)r->o.iodepth, .buf_bytes = r->o.block_bytes, .bufs = r->bufs};
+            .depth = r->report.depth, .buf_bytes = r->o.block_bytes, .bufs = r->bufs};
         int ret;
 
         q->pool = o.pool = io_buffers_map(pool_bytes);
@@ -190,14 +203,34 @@ static bool end_round(void *ctx, const struct fill_span *span)
     return steady;
 }
 
+static int stream(struct run *r, struct err *e)
+{
+    const struct stream_opts o = {.plan = &r->plan,
+                                  .target = r->target,
+                                  .queue = r->queues[0],
+                                  .bufs = r->bufs,
+                                  .fillers = (unsigned)r->o.threads,
+                                  .depth = r->report.depth,
+                                  .advice = r->o.advice,
+                                  .tick = tick,
+                                  .ctx = r};
+    struct stream_result result;
+    int ret = stream_run(&o, &result, r->service, e);
+
+    r->report.fill = result.fill;
+    r->report.data_wait_ns = result.data_wait_ns;
+    r->report.store_wait_ns = result.store_wait_ns;
+    return ret;
+}
+
 static int fill(struct run *r, struct err *e)
 {
     const struct fill_opts o = {.plan = &r->plan,
                                 .target = r->target,
                                 .queues = r->queues,
-                                .threads = (unsigned)r->o.threads,
+                                .threads = r->queue_count,
                                 .bufs = r->bufs,
-                                .depth = (unsigned)r->o.iodepth,
+                                .depth = r->report.depth,
                                 .round_ns = r->o.until_steady ? r->o.round_ns : 0,
                                 .round = end_round,
                                 .tick = tick,
@@ -211,7 +244,7 @@ static int fill(struct run *r, struct err *e)
     r->progress_line.size = r->report.size_bytes;
     r->progress_line.round_ns = o.round_ns;
     r->progress_line.begun_ns = r->progress_line.shown_ns = clock_now_ns();
-    ret = fill_run(&o, &r->report.fill, r->service, e);
+    ret = r->o.mode == PLAN_STREAM ? stream(r, e) : fill_run(&o, &r->report.fill, r->service, e);
     r->report.cpu_ns = clock_process_cpu_ns() - cpu_ns;
     progress_clear(r->progress_line.progress);
     if (ret < 0)
@@ -219,6 +252,17 @@ static int fill(struct run *r, struct err *e)
     else if (r->report.fill.stopped)
         r->report.why_short = stop_signal() == SIGTERM ? "SIGTERM" : "SIGINT";
     return ret;
+}
+
+/* What a stream has left in the page cache, and what the program took at most. */
+static void look_at_memory(struct run *r)
+{
+    struct rusage usage = {0};
+
+    r->report.cached_known =
+        !r->report.fill.stuck && fill_target_cached(r->target, &r->report.cached_bytes) == 0;
+    getrusage(RUSAGE_SELF, &usage);
+    r->report.peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
 }
 
 /* The fill, and what is measured around it. */
@@ -241,6 +285,8 @@ static int run_fill(struct run *r, struct err *e)
     if (r->report.device.counted && target_device_count(&r->report.device, &after) == 0)
         r->report.device_write_bytes = after.write_bytes - before.write_bytes;
     r->report.files = fill_target_files(r->target);
+    if (r->o.mode == PLAN_STREAM)
+        look_at_memory(r);
     if (ret < 0 || !r->o.until_steady || r->report.fill.stopped || rounds_steady(rounds))
         return ret;
     return err_set(e, EAGAIN, ERR_FAILED, r->o.path,
@@ -271,7 +317,7 @@ static int run_close(struct run *r, struct err *e)
     progress_close(r->progress_line.progress);
     if (r->report.fill.stuck)
         return 0;
-    for (uint64_t i = 0; r->queues && i < r->o.threads; i++) {
+    for (unsigned i = 0; r->queues && i < r->queue_count; i++) {
         if (r->queues[i].io)
             r->queues[i].io->ops->close(r->queues[i].io);
         io_buffers_unmap(r->queues[i].pool, r->pool_bytes);

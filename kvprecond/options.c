@@ -17,6 +17,8 @@
 #include "lib/tier/uri.h"
 
 #define BLOCK_MAX      (64 * UNITS_MIB)
+#define CHUNK_MAX      UNITS_GIB
+#define BUFFERS_MAX    1024
 #define SIZE_MAX_BYTES (UNITS_GIB << 30) /* 1 EiB: sums of offsets stay far from overflow */
 #define THREADS_MAX    256
 #define KV_THREADS     4
@@ -31,7 +33,10 @@ enum {
     NOT_KV = 1 << 1,
     STEADY_ONLY = 1 << 2,
     NOT_DEVICE = 1 << 3,
-    NOT_FILE = 1 << 4
+    NOT_FILE = 1 << 4,
+    STREAM_ONLY = 1 << 5,
+    NOT_STREAM = 1 << 6,
+    BUFFERED_ONLY = 1 << 7
 };
 
 static const struct opt table[] = {
@@ -49,15 +54,17 @@ static const struct opt table[] = {
      .offset = AT(mode),
      .flags = OPT_COMMON,
      .def = "sequential",
-     .choices = "sequential|random|kv",
+     .choices = "sequential|random|kv|stream",
      .help = "sequential: from first to last byte; random: each block once; kv: objects of a "
-             "model. Objects have 2,048 tokens; random is in random order."},
+             "model; stream: very large files through a few buffers. Objects have 2,048 tokens; "
+             "random is in random order; a stream is what a checkpoint writer does."},
     {.name = "block-size",
      .type = OPT_SIZE,
      .offset = AT(block_bytes),
      .flags = OPT_COMMON,
      .min = DATA_BLOCK,
      .max = (double)BLOCK_MAX,
+     .marks = NOT_STREAM,
      .help = "Bytes of one write, a multiple of 4 KiB. Default: 1M; with --mode random 4K."},
     {.name = "model",
      .letter = 'm',
@@ -97,7 +104,38 @@ static const struct opt table[] = {
      .min = DATA_BLOCK,
      .max = (double)SIZE_MAX_BYTES,
      .marks = NOT_KV | NOT_DEVICE | NOT_FILE,
-     .help = "Bytes of one file in a directory, a multiple of 4 KiB."},
+     .help = "Bytes of one file in a directory, a multiple of 4 KiB. With --mode stream one file "
+             "unless given."},
+    {.name = "buffers",
+     .type = OPT_U64,
+     .offset = AT(buffers),
+     .arg = "N",
+     .def = "4",
+     .min = 2,
+     .max = BUFFERS_MAX,
+     .marks = STREAM_ONLY,
+     .help = "With --mode stream: buffers of --chunk-size, the only memory for data."},
+    {.name = "chunk-size",
+     .type = OPT_SIZE,
+     .offset = AT(chunk_bytes),
+     .def = "32MiB",
+     .min = DATA_BLOCK,
+     .max = (double)CHUNK_MAX,
+     .marks = STREAM_ONLY,
+     .help = "With --mode stream: bytes of one buffer and write, a multiple of 4 KiB."},
+    {.name = "buffered",
+     .type = OPT_FLAG,
+     .offset = AT(buffered),
+     .marks = STREAM_ONLY,
+     .help = "With --mode stream: use the page cache (no O_DIRECT)."},
+    {.name = "fadvise",
+     .type = OPT_ENUM,
+     .offset = AT(advice),
+     .def = "none",
+     .choices = "none|sequential|dontneed",
+     .marks = STREAM_ONLY | BUFFERED_ONLY,
+     .help = "With --buffered: what the kernel is told. dontneed: each chunk is made durable and "
+             "dropped from the page cache."},
     {.name = "seed",
      .type = OPT_U64,
      .offset = AT(seed),
@@ -119,7 +157,8 @@ static const struct opt table[] = {
      .arg = "N",
      .min = 1,
      .max = THREADS_MAX,
-     .help = "Threads that write, each with its own queue. Default: 1; with --mode kv 4."},
+     .help = "Threads that write, each with its own queue; with --mode stream: that fill "
+             "buffers. Default: 1; with --mode kv 4."},
     {.name = "iodepth",
      .type = OPT_U64,
      .offset = AT(iodepth),
@@ -140,6 +179,7 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = AT(until_steady),
      .flags = OPT_COMMON,
+     .marks = NOT_STREAM,
      .help = "Then write in rounds until the drive is steady. 5 rounds must agree as in "
              "SNIA's PTS; at most 25 rounds."},
     {.name = "round",
@@ -227,6 +267,13 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = o->mode == PLAN_KV,
          .refuses = NOT_KV,
          .why = "does not apply with --mode kv, where each object is a file"},
+        {.on = o->mode != PLAN_STREAM,
+         .refuses = STREAM_ONLY,
+         .why = "applies only with --mode stream"},
+        {.on = o->mode == PLAN_STREAM,
+         .refuses = NOT_STREAM,
+         .why = "does not apply with --mode stream"},
+        {.on = !o->buffered, .refuses = BUFFERED_ONLY, .why = "applies only with --buffered"},
         {.on = !o->until_steady, .refuses = STEADY_ONLY, .why = "applies only with --until-steady"},
     };
 
@@ -333,6 +380,11 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
     if (o->file_bytes % DATA_BLOCK != 0)
         return err_set(e, EINVAL, ERR_INPUT, "--file-size", "not a multiple of 4 KiB");
 
+    if (o->chunk_bytes % DATA_BLOCK != 0)
+        return err_set(e, EINVAL, ERR_INPUT, "--chunk-size", "not a multiple of 4 KiB");
+
+    if (o->mode == PLAN_STREAM)
+        o->block_bytes = o->chunk_bytes;
     if (o->block_bytes == 0)
         o->block_bytes = o->mode == PLAN_RANDOM ? DATA_BLOCK : UNITS_MIB;
     if (o->threads == 0)
@@ -340,6 +392,8 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
     if (o->seed == 0)
         o->seed = data_random_seed();
     o->size = DATA_PADDED(o->size);
+    if (o->mode == PLAN_STREAM && !opt_given(p, "file-size"))
+        o->file_bytes = o->size;
     return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "kvprecond/plan.h"
 #include "kvprecond/rounds.h"
+#include "kvprecond/stream.h"
 #include "lib/base/err.h"
 #include "lib/base/notes.h"
 #include "lib/base/progress.h"
@@ -22,6 +23,9 @@ struct options {
     enum plan_mode mode;
     uint64_t size; /* 0: twice the device */
     uint64_t block_bytes, file_bytes, iodepth, threads, seed;
+    uint64_t buffers, chunk_bytes; /* of --mode stream, whose block_bytes are a chunk's */
+    bool buffered;
+    enum stream_advice advice;
     const char *model_id, *kv_dtype, *config;
     bool force_model;
     struct notes ignored_keys; /* of --force-model */

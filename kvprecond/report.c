@@ -26,10 +26,20 @@ static double cpu_s_per_gib(const struct report *r)
 
 static const char *mode_name(const struct report *r)
 {
-    static const char *const names[] = {
-        [PLAN_SEQUENTIAL] = "sequential", [PLAN_RANDOM] = "random", [PLAN_KV] = "kv"};
+    static const char *const names[] = {[PLAN_SEQUENTIAL] = "sequential",
+                                        [PLAN_RANDOM] = "random",
+                                        [PLAN_KV] = "kv",
+                                        [PLAN_STREAM] = "stream"};
 
     return names[r->o->mode];
+}
+
+static const char *advice_name(const struct report *r)
+{
+    static const char *const names[] = {
+        [STREAM_NONE] = "none", [STREAM_SEQUENTIAL] = "sequential", [STREAM_DONTNEED] = "dontneed"};
+
+    return names[r->o->advice];
 }
 
 /* ---- text ---- */
@@ -43,10 +53,15 @@ static void text_asked(const struct report *r, FILE *out)
         fprintf(out, "objects of %s (%s, %d tokens), ",
                 units_format_bytes(b, sizeof(b), (double)r->o->object_bytes), r->o->model.id,
                 OPTIONS_OBJECT_TOKENS);
+    if (r->o->mode == PLAN_STREAM)
+        fprintf(out, "%llu buffers, ", (unsigned long long)r->o->buffers);
     fprintf(out, "%s at a time, up to %llu in flight",
             units_format_bytes(a, sizeof(a), (double)r->o->block_bytes),
-            (unsigned long long)r->o->iodepth);
-    if (r->o->threads > 1)
+            (unsigned long long)r->depth);
+    if (r->o->mode == PLAN_STREAM)
+        fprintf(out, ", filled by %llu thread%s", (unsigned long long)r->o->threads,
+                units_plural(r->o->threads));
+    else if (r->o->threads > 1)
         fprintf(out, " of each of %llu threads", (unsigned long long)r->o->threads);
     fputc('\n', out);
     if (r->o->purge && r->purge_failed)
@@ -88,6 +103,24 @@ static void text_fill(const struct report *r, FILE *out)
     else if (r->o->kind == TARGET_FILE)
         fprintf(out, "  file        %s\n",
                 r->kept ? "kept" : "cut to its former length (--keep leaves it)");
+}
+
+static void text_stream(const struct report *r, FILE *out)
+{
+    char a[TEXT_CAP], b[TEXT_CAP];
+
+    if (r->o->mode != PLAN_STREAM)
+        return;
+    fprintf(out, "  waited      %s for data, %s for the store\n",
+            units_format_duration(a, sizeof(a), (double)r->data_wait_ns),
+            units_format_duration(b, sizeof(b), (double)r->store_wait_ns));
+    fprintf(out, "  memory      %s at most, page cache afterwards %s",
+            units_format_bytes(a, sizeof(a), (double)r->peak_bytes),
+            r->cached_known ? units_format_bytes(b, sizeof(b), (double)r->cached_bytes)
+                            : "unknown");
+    if (r->o->buffered)
+        fprintf(out, " (--fadvise %s)", advice_name(r));
+    fputc('\n', out);
 }
 
 static void text_round(unsigned number, const struct round *round, FILE *out)
@@ -150,6 +183,7 @@ int report_text(const struct report *r, FILE *out, struct err *e)
     fprintf(out, "kvprecond: %s\n", name);
     text_asked(r, out);
     text_fill(r, out);
+    text_stream(r, out);
     text_rounds(r, out);
     if (fflush(out) != 0 || ferror(out))
         return err_errno(e, errno ? -errno : -EIO, ERR_OUTPUT, "standard output",
@@ -198,7 +232,7 @@ static void json_asked(struct jsonout *j, const struct report *r)
     jsonout_text_value(j, "model", kv ? r->o->model.id : NULL);
     json_u64_or_null(j, "object_bytes", kv, r->o->object_bytes);
     jsonout_u64(j, "threads", r->o->threads);
-    jsonout_u64(j, "iodepth", r->o->iodepth);
+    jsonout_u64(j, "iodepth", r->depth);
     jsonout_text_value(j, "engine", r->engine);
     jsonout_bool(j, "direct", r->direct);
     jsonout_notes(j, "fallbacks", &r->fallbacks);
@@ -226,6 +260,22 @@ static void json_fill(struct jsonout *j, const struct report *r)
     jsonout_f64(j, "cpu_s_per_gib", cpu_s_per_gib(r));
     jsonout_object(j, "service_us");
     jsonout_hist_members(j, r->service, 1e3);
+    jsonout_end(j);
+}
+
+static void json_stream(struct jsonout *j, const struct report *r)
+{
+    if (r->o->mode != PLAN_STREAM) {
+        jsonout_null(j, "stream");
+        return;
+    }
+    jsonout_object(j, "stream");
+    jsonout_u64(j, "buffers", r->o->buffers);
+    jsonout_text_value(j, "fadvise", r->o->buffered ? advice_name(r) : NULL);
+    jsonout_f64(j, "waited_for_data_s", (double)r->data_wait_ns / 1e9);
+    jsonout_f64(j, "waited_for_store_s", (double)r->store_wait_ns / 1e9);
+    jsonout_u64(j, "peak_memory_bytes", r->peak_bytes);
+    json_u64_or_null(j, "page_cache_bytes", r->cached_known, r->cached_bytes);
     jsonout_end(j);
 }
 
@@ -276,6 +326,7 @@ int report_json(const struct report *r, const char *path, int argc, char *const 
     jsonout_identity(j, "kvprecond", argc, argv, r->started_wall_ns);
     json_asked(j, r);
     json_fill(j, r);
+    json_stream(j, r);
     json_rounds(j, r);
     jsonout_object(j, "kernel");
     json_u64_or_null(j, "device_write_bytes", r->device.counted, r->device_write_bytes);

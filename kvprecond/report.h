@@ -21,6 +21,7 @@ struct report {
     struct rounds rounds;
     const struct hist *service; /* ns, of the writes of the fill */
     const char *engine;         /* name of the I/O engine */
+    unsigned depth;             /* most writes in flight of a queue */
     struct notes fallbacks;     /* what the host or the target refused */
     bool direct;
     uint64_t size_bytes; /* of the fill */
@@ -33,6 +34,11 @@ struct report {
     uint64_t device_write_bytes; /* by the kernel's count; only with device.counted */
     const char *why_short;       /* "ENOSPC", "SIGINT"; NULL: it ended by itself */
     bool kept;
+    /* Of --mode stream: */
+    int64_t data_wait_ns, store_wait_ns;
+    uint64_t peak_bytes; /* of the process in memory */
+    uint64_t cached_bytes;
+    bool cached_known;
 };
 
 /* Text for a terminal. 0 or negative errno of the stream, class ERR_OUTPUT. */

@@ -45,6 +45,7 @@ operands() {
     case $1 in
     compare) echo "$DATA/kvstat_dozen.csv" "$DATA/kvstat_dozen.csv" ;;
     compare-drives) echo one two ;;
+    compare-targets) echo one redis://127.0.0.1:1/1 ;;
     precondition) echo objects -s 16M ;;
     sharegpt) echo -f "$DATA/sharegpt_dummy_250.json.zst" ;;
     elsewhere) echo host folder ;;

@@ -61,4 +61,6 @@ ok "kvstat, a page: no crash" env PATH="$TMP" LD_PRELOAD="$lib" FAIL_MALLOC="${F
 survives "kvstat, a comparison" "$BIN/kvstat" --compare "$TMP/r.csv.zst" "$TMP/r.csv.zst"
 survives "kvstat, a summary" "$BIN/kvstat" "$TMP/g.json"
 survives "kvprecond" "$BIN/kvprecond" --size 1M --summary "$TMP/o.json" "$TMP/p"
+survives "kvprecond, a stream" "$BIN/kvprecond" --mode stream --size 1M --chunk-size 128K --buffered --fadvise dontneed \
+    --summary "$TMP/o.json" "$TMP/p"
 done_testing
