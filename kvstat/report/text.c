@@ -387,6 +387,14 @@ static void rate_note(char note[96], const struct figures *f, const struct figur
         snprintf(note, 96, "tokens' worth read and written, over %s time", clock);
 }
 
+/* Without a CPU tier, a rate by storage time tells little of a drive: what requests wait for is the
+ * I/O of others. Decode bytes tell drives apart. */
+static bool storage_rate_misleads(const struct figures *f)
+{
+    return number(f, FIGURE_OF_STORAGE_TIME, FIGURE_GENERATED_TOKENS_PER_S) > 0 &&
+           !figures_find(f, figure_id_tier(FIGURE_OF_CACHE_TIER, TRACE_CPU, FIGURE_READ_OPS));
+}
+
 /* Every headline on throughput has a line. */
 static void put_throughput(FILE *out, const struct figures *f)
 {
@@ -414,6 +422,10 @@ static void put_throughput(FILE *out, const struct figures *f)
     }
     fprintf(out, "  %-24s %11s           read in phase Decode\n", "decode bytes",
             cell_bytes(cell, number(f, FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ)));
+    if (storage_rate_misleads(f))
+        fprintf(out,
+                "  No CPU tier: tokens by storage time mislead, requests wait for each other's "
+                "I/O.\n  Compare decode bytes.\n");
 }
 
 /* ---- requests ---- */
