@@ -28,7 +28,7 @@ lib/tier  := uri extent layout_files layout_slab arena host gpu storage storage_
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format kvgen/record
-kvgen        := kvgen options option_values print_config models workload rng tier_model run_source convert \
+kvgen        := kvgen options option_values print_config models workload rng tier_model run_source ingest convert \
                 output summary provenance
 kvgen/source := population ident rag users turn_counts inputs file_source csv_rows documents \
                 id_lists blocks block_line block_size burst sharegpt agentic

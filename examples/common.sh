@@ -406,21 +406,25 @@ pick() {
 figure() { tr -d '\n' <"$1" | sed 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\).*/\1/'; }
 
 # scenario_row NAME FILE...: one line of the comparison table, below $row_head. Several files are trials:
-# the line gives their means (kvstat FILE... gives the spread).
-row_head='scenario              GiB/s  Tier-2 read  P95 ms  device ms  hit rate  tokens/s  answer P95 s  bottleneck'
+# the line gives their means (kvstat FILE... gives the spread). "objects %" is the cache at the end of the run: which share
+# of its objects lay in GPU, host memory and storage.
+row_head='scenario              GiB/s  Tier-2 read  P95 ms  device ms  hit rate  tokens/s  answer P95 s    objects %  bottleneck'
 scenario_row() {
     label=$1
     shift
     for file; do
         report "$file" throughput.wall.bytes_per_s groups.Tier-2/Read.gib_per_s \
             groups.Tier-2/Read.service_us.p95 groups.Tier-2/Read.device_us.p95 cache.lookups.all.hit_rate \
-            throughput.wall.generated_tokens_per_s requests.end_to_end_ms.p95 bottleneck.what | tr '\n' ' '
+            throughput.wall.generated_tokens_per_s requests.end_to_end_ms.p95 cache.tiers.Tier-0.final_objects \
+            cache.tiers.Tier-1.final_objects cache.tiers.Tier-2.final_objects bottleneck.what | tr '\n' ' '
         echo
     done | awk -v label="$label" '
         function mean(i, scale, digits) { return count[i] ? sprintf("%.*f", digits, sum[i] / count[i] * scale) : "-" }
-        { for (i = 1; i <= 7; i++) if ($i != "-") { sum[i] += $i; count[i]++ } what = $8 }
+        function share(i) { return sprintf("%.0f", sum[i] / (sum[8] + sum[9] + sum[10]) * 100) }
+        { for (i = 1; i <= 10; i++) if ($i != "-") { sum[i] += $i; count[i]++ } what = $11 }
         END {
-            printf "%-20s %6s %12s %7s %10s %9s %9s %13s  %s\n", label, mean(1, 1 / 1073741824, 2), mean(2, 1, 2),
-                mean(3, 0.001, 1), mean(4, 0.001, 1), mean(5, 1, 3), mean(6, 1, 0), mean(7, 0.001, 2), what
+            shares = sum[8] + sum[9] + sum[10] > 0 ? share(8) "/" share(9) "/" share(10) : "-"
+            printf "%-20s %6s %12s %7s %10s %9s %9s %13s %12s  %s\n", label, mean(1, 1 / 1073741824, 2), mean(2, 1, 2),
+                mean(3, 0.001, 1), mean(4, 0.001, 1), mean(5, 1, 3), mean(6, 1, 0), mean(7, 0.001, 2), shares, what
         }'
 }

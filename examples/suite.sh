@@ -13,6 +13,10 @@
 #                cpu-storage gpu-cpu-storage storage-saturation production autoscale; besides
 #                mlperf_submission, only where named: the runs of mlperf.sh for earlier
 #                submissions, in OUT/mlperf_submission
+#   --wrapper    the scenarios as the script of the MLPerf Storage KV-cache benchmark has
+#                them, see below; capacity-autoscale besides
+#   -U USERS     with --wrapper, users of its three heavy scenarios (default: 10 for each GiB
+#                of memory, at least 50, at most 300)
 #   --trials N   each scenario so often (default: 1); storage varies much from run to run,
 #                three to five are the rule
 #   --xlsx       the table of all runs as OUT/suite.xlsx besides
@@ -31,17 +35,32 @@
 # with it answer sooner than the rows without. Where requests queue, the machine is
 # overloaded: its latencies say little, its GiB/s much. Where it is generation, storage is
 # fast enough for this load. Without a GPU its tier is simulated: such rows are marked,
-# and left out of the conclusion.
+# and left out of the conclusion. "objects %" says where the cache's objects lay at the end:
+# in GPU, host memory and storage.
+#
+# --wrapper: the same names mean other runs there. Storage is behind all of them, tokens take
+# their time (realistic), and there are 50 users.
+#   gpu-only, storage-only       CPU tier of 4 GiB, with and without the GPU's
+#   cpu-only, gpu-cpu            CPU tier of --cpu-mem-gb
+#   production                   the same, the GPU's tier where there is a GPU; 180 s
+#   cpu-storage, gpu-cpu-storage a quarter of --cpu-mem-gb, at least 1 GiB, and -U users
+#   storage-saturation           CPU tier of 4 GiB, -U users; 180 s
+#   autoscale                    from 20 users on, a saturation of 0.8; 300 s
+#   capacity-autoscale           llama3.1-70b-instruct, or -m, no generation, from 10 users on; 300 s
+#   mlperf_submission            the three workloads of today: mlperf.sh
+# Runs take 120 s where nothing else is said; -t is for all of them.
 #
 # Example:
 #   examples/suite.sh -u 20 --trials 3 /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -d -o -t --trials --gpu-mem-gb --cpu-mem-gb --storage-capacity-gb'
-names='' xlsx=no users=''
+names='' xlsx=no users='' seconds='' wrapper=no heavy=''
 while [ $# -gt 0 ]; do
     words=2
     case $1 in
+    --wrapper) wrapper=yes words=1 ;;
+    -U) heavy=$(value "$@") && number "$1" "$heavy" ;;
     --xlsx) xlsx=yes words=1 ;;
     -w) names=$(value "$@") ;;
     *) option "$@" ;;
@@ -54,18 +73,35 @@ folders "$out" "$work"
 # What was given is for mlperf.sh, too.
 submission=''
 if [ -n "$users" ]; then submission="-u $users"; fi
-if [ "$seconds" != 60 ]; then submission="$submission -t $seconds"; fi
+if [ -n "$seconds" ]; then submission="$submission -t $seconds"; fi
 if [ "$model" != llama3.1-8b ]; then submission="$submission -m $model"; fi
+given_s=$seconds given_model=$model
+if [ "$wrapper" = yes ]; then
+    : "${users:=50}"
+    : "${heavy:=$(awk -v least="$users" '/^MemTotal:/ {
+        n = int($2 / 1048576) * 10
+        n = n > 300 ? 300 : n < 50 ? 50 : n
+        print n > least ? n : least }' /proc/meminfo)}"
+elif [ -n "$heavy" ]; then
+    die 2 "-U applies only with --wrapper (try --help)"
+fi
 propose
 : "${names:=gpu-only,cpu-only,storage-only,gpu-cpu,cpu-storage,gpu-cpu-storage,storage-saturation,production,autoscale}"
 # A machine without a GPU still has its scenarios: a tier of 16 GiB, simulated.
+real_gpu=$gpu
 if [ "$gpu" = 0 ]; then gpu=16; fi
 
 # scenario NAME: the sizes, and how long a token takes to generate. "none" for storage takes it away:
 # what fits nowhere is then deleted and has to be written anew. Generation "none" leaves only the moving
 # of data, "realistic" (30 ms a token) is a server at work.
 scenario() {
-    g=$gpu c=$cpu s=$storage generation=none crowd=$users
+    g=$gpu c=$cpu s=$storage generation=none crowd=$users model=$given_model seconds=${given_s:-60}
+    # Of a search: its mode, limits, and the users of its first and largest step.
+    search="qos --start-users 2 --max-users $((users * 8))"
+    if [ "$wrapper" = yes ]; then
+        wrapper_scenario "$1"
+        return
+    fi
     case $1 in
     gpu-only) c=0 s=none ;;
     cpu-only) g=0 s=none ;;
@@ -79,11 +115,41 @@ scenario() {
     *) die 2 "-w $1: no such scenario (try --help)" ;;
     esac
 }
+# wrapper_scenario NAME: the same, as the benchmark's wrapper has it.
+wrapper_scenario() {
+    generation=realistic seconds=${given_s:-120}
+    small=$(echo "$cpu" | awk '{ n = int($1 / 4); print n < 1 ? 1 : n }')
+    case $1 in
+    gpu-only) c=4 ;;
+    cpu-only) g=0 ;;
+    storage-only) g=0 c=4 ;;
+    gpu-cpu) ;;
+    cpu-storage) g=0 c=$small crowd=$heavy ;;
+    gpu-cpu-storage) c=$small crowd=$heavy ;;
+    storage-saturation) g=0 c=4 crowd=$heavy seconds=${given_s:-180} ;;
+    production) g=$real_gpu seconds=${given_s:-180} ;;
+    autoscale)
+        g=$real_gpu c=$small seconds=${given_s:-300}
+        search="qos --start-users 20 --target-saturation 0.8"
+        ;;
+    capacity-autoscale)
+        g=0 c=4 generation=none seconds=${given_s:-300}
+        if [ "$model" = llama3.1-8b ]; then model=llama3.1-70b-instruct; fi
+        search="capacity --start-users 10"
+        ;;
+    *) die 2 "-w $1: no such scenario (try --help)" ;;
+    esac
+    search="$search --search-time ${seconds}s"
+}
 # judge NAME RESULT: what the conclusion needs of a scenario: name, end-to-end P95 in s, what holds requests up, its share of
 # waiting in the queue, "simulated" or "measured", and "same" if its users and model are those of the others.
 judge() {
     set -- "$1" "$(report "$2" requests.end_to_end_ms.p95 bottleneck.what bottleneck.shares.queue run.simulated.0 | paste -sd ' ' -)"
-    case $1 in storage-saturation | production) load=other ;; *) load=same ;; esac
+    case $1 in
+    storage-saturation | production) load=other ;;
+    cpu-storage | gpu-cpu-storage) if [ "$wrapper" = yes ]; then load=other; else load=same; fi ;;
+    *) load=same ;;
+    esac
     echo "$1 $2 $load" | awk '{ print $1, ($2 == "-" ? "-" : sprintf("%.2f", $2 / 1000)), $3, $4,
         ($5 == "-" ? "measured" : "simulated"), $6 }' >>"$work/conclusion"
 }
@@ -114,33 +180,41 @@ options() { echo --model "$model" --gpu-mem-gb "$g" --cpu-mem-gb "$c" --storage-
 
 table=$out/table.txt
 if ! printing; then
-    rm -f "$out"/*.result.csv.zst "$out/autoscale.json" # of a run before, which kvstat OUT would show too
+    rm -f "$out"/*.result.csv.zst "$out/autoscale.json" "$out/capacity-autoscale.json" # of a run before, which kvstat OUT would show too
     echo "$row_head" >"$table"
     : >"$work/conclusion"
 fi
 results=''
 for name in $(echo "$names" | tr , ' '); do
     if [ "$name" = mlperf_submission ]; then
-        tell "$name: ${submission:-150 and 40 users, 600 s each}, $(counted "$trials" trial)"
+        workloads=8b-cpu0,8b-cpu4,70b-cpu0,70b-cpu4 lasting='150 and 40 users, 600 s each'
+        if [ "$wrapper" = yes ]; then
+            workloads=option_1,option_2,option_3 lasting='200, 100 and 70 users, 300 s each'
+        fi
+        tell "$name: ${submission:-$lasting}, $(counted "$trials" trial)"
         # shellcheck disable=SC2086 # words between blanks
-        set -- "$examples/mlperf.sh" -w 8b-cpu0,8b-cpu4,70b-cpu0,70b-cpu4 -d "$target" -o "$out/$name" --trials "$trials" \
+        set -- "$examples/mlperf.sh" -w "$workloads" -d "$target" -o "$out/$name" --trials "$trials" \
             --storage-capacity-gb "$storage" $submission
         typed "$@" || "$@" >"$out/$name.txt"
         continue
     fi
     scenario "$name"
     tell "$name"
-    if [ "$name" = autoscale ]; then
-        # How many users before a read of storage takes 100 ms at the 95th percentile.
-        set -- kvreplay --nvme "$target" --autoscale qos --start-users 2 --max-users "$((users * 8))" \
-            --step-warmup "$((seconds / 12 + 1))" --step-duration "$((seconds / 6 + 1))" --summary "$out/autoscale.json" \
+    case $name in
+    autoscale | capacity-autoscale)
+        # qos: how many users before a read of storage takes 100 ms at the 95th percentile; capacity: before more of them
+        # move no more.
+        # shellcheck disable=SC2086 # words between blanks
+        set -- kvreplay --nvme "$target" --autoscale $search \
+            --step-warmup "$((seconds / 12 + 1))" --step-duration "$((seconds / 6 + 1))" --summary "$out/$name.json" \
             --each "kvgen $(options) --duration $((seconds + 30)) --num-users {N} --progress none"
         if typed "$@"; then continue; fi
-        "$@" --progress none 2>"$work/autoscale.log" >/dev/null ||
-            { [ $? -eq 1 ] && [ -s "$out/autoscale.json" ]; } || # not even one user
-            die 1 "autoscale: $(tail -1 "$work/autoscale.log")"
+        "$@" --progress none 2>"$work/$name.log" >/dev/null ||
+            { [ $? -eq 1 ] && [ -s "$out/$name.json" ]; } || # not even one user
+            die 1 "$name: $(tail -1 "$work/$name.log")"
         continue
-    fi
+        ;;
+    esac
     files=''
     trial=1
     while [ "$trial" -le "$trials" ]; do
@@ -171,6 +245,10 @@ sed "$(sed -n 's/^\([^ ]*\) .* simulated .*/s|^\1 .*|\& (simulated)|;/p' "$work/
 if [ -s "$out/autoscale.json" ]; then
     found=$(pick autoscaling.users <"$out/autoscale.json" | sed 's/^-$/0/')
     echo "autoscale: $(counted "$found" user) with 95 % of storage reads within 100 ms"
+fi
+if [ -s "$out/capacity-autoscale.json" ]; then
+    found=$(pick autoscaling.users <"$out/capacity-autoscale.json" | sed 's/^-$/0/')
+    echo "capacity-autoscale: $(counted "$found" user), beyond which no more is moved"
 fi
 if [ -s "$out/mlperf_submission.txt" ]; then cat "$out/mlperf_submission.txt"; fi
 if [ "$trials" -gt 1 ]; then echo "mean of $trials trials each; their spread is in $out/*.trials.txt"; fi

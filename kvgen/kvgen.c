@@ -330,6 +330,7 @@ static int open_simulation(struct run *r, struct err *e)
                                                     : SIM_NODE_BOTH,
                            .prepopulated = o->users * PREPOP_OF_USER,
                            .rag = r->source.rag,
+                           .rag_timed = o->rag_ingest == OPTIONS_RAG_TIMED,
                            .compat = options_compat(o),
                            .seed = o->seed,
                            .block_reuse = o->block_reuse,

@@ -364,6 +364,14 @@ const struct opt options_table[] = {
      .max = 1e7,
      .marks = GENERATES | RAG_ONLY,
      .help = "Number of documents for --enable-rag."},
+    {.name = "rag-ingest",
+     .type = OPT_ENUM,
+     .offset = AT(rag_ingest),
+     .def = "before",
+     .choices = "before|timed",
+     .marks = GENERATES | RAG_ONLY,
+     .help = "When documents are written. before: before the first request; timed: spread over "
+             "--duration, in competition with requests."},
     {.name = "compat",
      .type = OPT_ENUM,
      .offset = AT(compat),
@@ -1018,6 +1026,8 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
     if (strcmp(o->granularity, "request") != 0 && options_compat(o)->query_is_one_object &&
         o->enable_rag)
         return refuse(e, "--granularity", "with --compat mlperf a document is one object");
+    if (o->rag_ingest == OPTIONS_RAG_TIMED && o->duration_ns == 0)
+        return refuse(e, "--rag-ingest timed", "needs --duration");
     if (o->source == OPTIONS_USERS && source_users_at_rate(o->arrival) && o->request_rate == 0)
         return refuse(e, o->arrival == SOURCE_USERS_GAMMA ? "--arrival gamma" : "--arrival poisson",
                       "needs --request-rate");

@@ -57,6 +57,12 @@ enum options_format {
     OPTIONS_ORACLE
 };
 
+/* When documents are written. */
+enum options_rag_ingest {
+    OPTIONS_RAG_BEFORE,
+    OPTIONS_RAG_TIMED
+};
+
 /* Texts point into argv. */
 struct options {
     enum options_source source;
@@ -78,6 +84,7 @@ struct options {
     int64_t duration_ns;
     bool disable_multi_turn, disable_prefix_caching, partial_blocks;
     bool enable_rag, prefill_only, decode_only;
+    enum options_rag_ingest rag_ingest;
     uint64_t rag_num_docs, input_len, output_len;
     int qos; /* enum trace_qos */
     enum sim_block_reuse block_reuse;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "kvgen/ingest.h"
 #include "kvgen/record/dynamo.h"
 #include "kvgen/record/recording.h"
 #include "kvgen/sim/compat.h"
@@ -242,8 +243,15 @@ int run_source_open(struct run_source *r, const struct run_source_opts *q, struc
         int rc = rag_create(&r->rag, &rag, e);
         if (rc < 0)
             return rc;
+        if (o->rag_ingest == OPTIONS_RAG_TIMED && rag_oldest(r->rag) > 0)
+            return err_set(e, -EINVAL, ERR_INPUT, "--rag-ingest timed",
+                           "documents are dropped only before the first request; "
+                           "rag.max_documents must be 0 or no less than --rag-num-docs");
     }
-    return o->source == OPTIONS_USERS ? open_users(r, q, e) : open_file_source(r, q, e);
+    int rc = o->source == OPTIONS_USERS ? open_users(r, q, e) : open_file_source(r, q, e);
+    if (rc == 0 && r->rag && o->rag_ingest == OPTIONS_RAG_TIMED)
+        rc = source_ingest_open(&r->source, r->rag, o->duration_ns, e);
+    return rc;
 }
 
 void run_source_close(struct run_source *r)

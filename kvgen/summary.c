@@ -381,6 +381,8 @@ static void put_requests(struct jsonout *j, const struct sim_stats *st, const st
     put_queues(j, st);
     jsonout_hist(j, "storage_ms", st->time_ns[SIM_STORAGE], 1e6);
     jsonout_hist(j, "generation_ms", st->time_ns[SIM_GENERATION], 1e6);
+    if (st->time_ns[SIM_INGEST] && hist_count(st->time_ns[SIM_INGEST]) > 0)
+        jsonout_hist(j, "ingest_ms", st->time_ns[SIM_INGEST], 1e6);
     jsonout_end(j);
 
     source->ops->conversations(source, &conversations, &turns);

@@ -54,6 +54,7 @@ struct sim_opts {
     bool prefix;           /* shared system prompts are looked up */
     enum sim_decode_reads decode_reads;
     struct rag *rag;  /* documents for retrieval; NULL: none */
+    bool rag_timed;   /* the source brings them; else they are there before the first request */
     int64_t token_ns; /* time to generate one token */
 
     /* what the cache holds */

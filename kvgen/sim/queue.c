@@ -25,7 +25,8 @@ enum subject {
     OWN_OBJECT, /* the object of its user and number */
     OTHER_OBJECT,
     BLOCKS,
-    DOCUMENT
+    DOCUMENT,
+    INGESTED_DOCUMENT
 };
 
 struct segment {
@@ -114,7 +115,7 @@ static enum subject subject_of(const struct request *r)
     if (r->blocks)
         return BLOCKS;
     if (r->document > 0)
-        return DOCUMENT;
+        return r->ingest ? INGESTED_DOCUMENT : DOCUMENT;
     if (ident_equal(r->object, ident_turn(r->user, r->object.lo, r->turn)))
         return TURN;
     return ident_equal(r->object, ident_request(r->user, r->number)) ? OWN_OBJECT : OTHER_OBJECT;
@@ -129,6 +130,7 @@ static void put_subject(uint64_t v[NUMBERS], const struct request *r, enum subje
         v[1] = r->object.lo;
         break;
     case DOCUMENT:
+    case INGESTED_DOCUMENT:
         v[0] = r->document;
         v[1] = r->picks;
         break;
@@ -150,6 +152,8 @@ static void get_subject(struct request *r, const uint64_t v[NUMBERS], enum subje
         r->object = (struct ident){.hi = v[0] >> 4 | v[0] << 60, .lo = v[1]};
         break;
     case DOCUMENT:
+    case INGESTED_DOCUMENT:
+        r->ingest = subject == INGESTED_DOCUMENT;
         r->document = (uint32_t)v[0];
         r->object = ident_document(r->document - 1);
         r->picks = v[1];

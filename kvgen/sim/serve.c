@@ -30,6 +30,7 @@ static enum cache_progress step_decode(struct serving *s, struct job *j);
 static enum cache_progress step_decode_prepopulated(struct serving *s, struct job *j);
 static enum cache_progress step_blocks(struct serving *s, struct job *j);
 static enum cache_progress step_query(struct serving *s, struct job *j);
+static enum cache_progress step_ingest(struct serving *s, struct job *j);
 
 /* Requests with an object of their own. */
 static const serve_step object_steps[][6] = {
@@ -50,6 +51,7 @@ static const serve_step object_query_steps[][4] = {
     [SIM_NODE_DECODE] = {step_prompt, step_retrieve, step_decode_prepopulated},
 };
 static const serve_step block_steps[] = {step_blocks, NULL};
+static const serve_step ingest_steps[] = {step_ingest, NULL};
 static const serve_step no_steps[] = {NULL};
 
 static const serve_step *steps_of(const struct serving *s, const struct request *r)
@@ -61,6 +63,8 @@ static const serve_step *steps_of(const struct serving *s, const struct request 
         return no_steps; /* BurstGPT has such: requests that failed */
     if (r->document == 0)
         return object_steps[node];
+    if (r->ingest)
+        return ingest_steps;
     return s->o->compat->query_is_one_object ? object_query_steps[node] : query_steps[node];
 }
 
@@ -92,9 +96,14 @@ void serve_begin(const struct serving *s, struct job *j, uint32_t worker)
     }
 }
 
-/* The operations are over: from now on the worker generates. */
+/* The operations are over: from now on the worker generates. A document generates nothing. */
 static void generate(struct serving *s, struct job *j)
 {
+    if (j->r.ingest) {
+        j->generating = true;
+        j->served_ns = j->access.job.until_ns = s->clock->now_ns;
+        return;
+    }
     uint64_t busy_ns;
     if (units_mul((uint64_t)j->r.generated_tokens, (uint64_t)s->o->token_ns, &busy_ns) < 0 ||
         busy_ns > VIRTUAL_CLOCK_LAST_NS)
@@ -356,13 +365,26 @@ static enum cache_progress step_query(struct serving *s, struct job *j)
     return CACHE_DONE;
 }
 
+/* A document whose chunks are written while others are served. */
+static enum cache_progress step_ingest(struct serving *s, struct job *j)
+{
+    uint32_t document = j->r.document - 1, count = rag_chunks(s->o->rag, document);
+    for (; j->round < count; j->round++) {
+        struct cache_entry entry = chunk(s, document, (uint32_t)j->round, TRACE_INGEST);
+        if (cache_store(s->cache, &j->access, &entry) == CACHE_WAIT)
+            return CACHE_WAIT;
+    }
+    return CACHE_DONE;
+}
+
 /* ---- before the first request ---- */
 
 void serve_populate(struct serving *s)
 {
     const struct rag *rag = s->o->rag;
     const int *ended = &s->clock->ended;
-    uint32_t documents = rag ? rag_documents(rag) : 0, kept = rag ? rag_kept(rag) : 0;
+    uint32_t documents = rag && !s->o->rag_timed ? rag_documents(rag) : 0;
+    uint32_t kept = rag ? rag_kept(rag) : 0;
     for (uint32_t d = 0; d < documents && *ended == 0; d++) {
         /* The oldest document makes room first: there are never more than are kept. */
         for (uint32_t i = 0; d >= kept && i < rag_chunks(rag, d - kept) && *ended == 0; i++) {

@@ -66,7 +66,7 @@ static int submit_due(struct sim *s)
     while ((rc = peek(s, &arrival_ns)) > 0 && arrival_ns <= s->clock.now_ns) {
         struct request r;
         source->ops->take(source, &r);
-        s->stats.issued++;
+        s->stats.issued += !r.ingest;
         if (queue_push(s->queue, &r) < 0)
             return err_nomem(s->clock.err, "waiting requests");
         if (s->o.queue_bytes > 0 && queue_bytes(s->queue) > s->o.queue_bytes)
@@ -106,6 +106,10 @@ static void complete(struct sim *s, const struct job *j)
     struct source *source = s->o.source;
     const struct request *r = &j->r;
     int64_t now_ns = s->clock.now_ns;
+    if (r->ingest) {
+        record_time(s, SIM_INGEST, r->arrival_ns, now_ns);
+        return;
+    }
     record_time(s, SIM_QUEUE, r->arrival_ns, j->taken_ns);
     record_time(s, SIM_STORAGE, j->taken_ns, j->served_ns);
     record_time(s, SIM_GENERATION, j->served_ns, now_ns);
@@ -174,9 +178,11 @@ static void dispatch(struct sim *s)
         if (!queue_pop(s->queue, &j->r))
             return;
         s->idle_count--;
-        s->stats.served++;
-        record_queued(s, &j->r);
-        s->stats.context_tokens += (uint64_t)j->r.context_tokens;
+        if (!j->r.ingest) {
+            s->stats.served++;
+            record_queued(s, &j->r);
+            s->stats.context_tokens += (uint64_t)j->r.context_tokens;
+        }
         serve_begin(&s->serving, j, worker);
         go_on(s, worker);
     }

@@ -20,6 +20,7 @@ enum sim_time {
     SIM_STORAGE,    /* until its operations on the tiers are over */
     SIM_GENERATION, /* until it is answered */
     SIM_END_TO_END, /* all of that */
+    SIM_INGEST,     /* the same of documents ingested in the run, which are no requests here */
     SIM_TIMES
 };
 

@@ -110,6 +110,11 @@ uint32_t rag_chunks(const struct rag *r, uint32_t document)
     return (uint32_t)((r->tokens[document] + r->chunk_tokens - 1) / r->chunk_tokens);
 }
 
+int64_t rag_tokens(const struct rag *r, uint32_t document)
+{
+    return r->tokens[document];
+}
+
 int64_t rag_chunk_tokens(const struct rag *r, uint32_t document, uint32_t chunk)
 {
     int64_t left = r->tokens[document] - (int64_t)chunk * r->chunk_tokens;

@@ -32,6 +32,7 @@ uint32_t rag_documents(const struct rag *r);
 uint32_t rag_oldest(const struct rag *r);
 uint32_t rag_kept(const struct rag *r);
 uint32_t rag_chunks(const struct rag *r, uint32_t document); /* of a document; at least 1 */
+int64_t rag_tokens(const struct rag *r, uint32_t document);  /* of all its chunks */
 int64_t rag_chunk_tokens(const struct rag *r, uint32_t document, uint32_t chunk);
 
 /* Draws whether a document is asked about this time (request_probability). */

@@ -2,6 +2,7 @@
 #ifndef KVGEN_SOURCE_REQUEST_H
 #define KVGEN_SOURCE_REQUEST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kvgen/source/ident.h"
@@ -15,6 +16,7 @@ struct request {
     int64_t arrival_ns; /* when it was submitted */
     uint32_t user;      /* number of the user in its source */
     uint8_t qos;        /* enum trace_qos */
+    bool ingest;        /* a document is written: no query */
     int32_t prompt;     /* shared system prompt that it starts with, from 0; -1: none */
     uint32_t turn;      /* of its conversation, from 1; 0: no conversation */
     int64_t context_tokens, generated_tokens;
@@ -23,7 +25,7 @@ struct request {
     uint32_t block_count, block_tokens;
     uint32_t block_scope; /* equal identifiers mean one block within a scope only; 0: everywhere */
     uint32_t slot;        /* for the source's own use */
-    uint32_t document;    /* of a query: 1 + the document that it is about; else 0 */
+    uint32_t document;    /* of a query or ingest: 1 + the document that it is about; else 0 */
     uint64_t picks;       /* of a query: seed that picks the chunks */
 };
 

@@ -139,10 +139,11 @@ ROW_INLINE void row_prefetch(const struct row *r)
     row_prefetch_part(r, offsetof(struct row, chain), sizeof(*r));
 }
 
-/* Rows of these classes at the head of a trace run before the clock starts. */
+/* Rows of these classes at the head of a trace run before the clock starts. A document that is
+ * ingested in the run is a request. */
 static inline bool row_in_head(const struct trace_row *t)
 {
-    return t->class == TRACE_PREPOP || t->class == TRACE_INGEST;
+    return (t->class == TRACE_PREPOP || t->class == TRACE_INGEST) && t->request == TRACE_NONE;
 }
 
 #endif

@@ -228,6 +228,7 @@ int request_piece_add(struct request_piece *p, const struct trace_row *rows, siz
             (s->arrival_ns == TRACE_NONE || row->arrival_ns < s->arrival_ns))
             s->arrival_ns = row->arrival_ns;
         s->generated |= row->op == TRACE_GENERATE;
+        s->ingest |= row->class == TRACE_INGEST && row->phase == TRACE_PREFILL;
         s->failed |= row->status != TRACE_OK && row->status != TRACE_ABSENT &&
                      row->status != TRACE_NO_STATUS;
         s->warm |= row->start_ns != TRACE_NONE && row->start_ns < p->warmup_ns;
@@ -275,6 +276,7 @@ void request_sums_merge(struct request_sums *into, const struct request_sums *fr
     into->served |= from->served;
     into->failed |= from->failed;
     into->warm |= from->warm;
+    into->ingest |= from->ingest;
 }
 
 /* Is the row of c less behind its Timestamp than the row of other? Of two that are as far behind,

@@ -44,6 +44,7 @@ struct request_sums {
     bool wrote, read;       /* has direct writes; such reads */
     bool generated, served; /* has a Generate row; has an operation with a latency */
     bool warm;              /* a row started during the warm-up */
+    bool ingest;            /* no user's: it writes a document for retrieval */
     bool failed;            /* a row is corrupt or has an errno */
 };
 /* Adds the sums over later rows of the same request. */

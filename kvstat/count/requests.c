@@ -96,6 +96,7 @@ void requests_free(struct requests *r)
             hist_free(r->t.qos[q].metric[m]);
     }
     hist_free(r->t.prompt);
+    hist_free(r->t.ingest);
     hist_free(r->t.prompt_first_token);
     blocks_free(r->t.end_to_end);
     for (unsigned q = 0; q <= TRACE_NO_QOS; q++) {
@@ -273,6 +274,20 @@ static int list_request(struct requests_list *l, const struct request_sums *s, c
     return 0;
 }
 
+/* Nobody waits for a document: it has times of its own. */
+static int count_document(struct requests_totals *t, const struct request_sums *s,
+                          int64_t arrival_ns)
+{
+    t->ingested++;
+    t->ingest_failed += s->failed;
+    if (s->failed || s->last_ns < s->first_ns)
+        return 0;
+    if (!t->ingest && !(t->ingest = hist_create()))
+        return -ENOMEM;
+    return hist_record(
+        t->ingest, agg_add_ns(s->last_ns, -(arrival_ns != TRACE_NONE ? arrival_ns : s->first_ns)));
+}
+
 static int count_request(struct requests *r, struct request_sums *s)
 {
     struct requests_totals *t = &r->t;
@@ -282,6 +297,8 @@ static int count_request(struct requests *r, struct request_sums *s)
     bool again = mark_closed(r, s->id);
     if (s->warm)
         return 0;
+    if (s->ingest)
+        return count_document(t, s, arrival);
     t->count++;
     t->cut += again;
     t->qos[s->qos].count++;
@@ -463,11 +480,13 @@ int requests_merge(struct requests *into, const struct requests *from)
     t->cut += f->cut;
     t->failed += f->failed;
     t->with_arrival += f->with_arrival;
+    t->ingested += f->ingested;
+    t->ingest_failed += f->ingest_failed;
     t->stops_known |= f->stops_known;
     t->end_to_end_ns += f->end_to_end_ns;
     for (unsigned part = 0; part < REQUEST_PARTS; part++)
         t->part_ns[part] += f->part_ns[part];
-    int rc = 0;
+    int rc = merge_hist(&t->ingest, f->ingest);
     for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)
         rc = merge_hist(&t->metric[m], f->metric[m]);
     if (rc == 0)

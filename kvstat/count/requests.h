@@ -67,7 +67,9 @@ struct requests_totals {
     struct hist *prompt; /* end to end without the tool's own delays; NULL where empty */
     struct hist *prompt_first_token; /* likewise */
     struct blocks *end_to_end;
-    struct requests_list list; /* empty: not asked for */
+    uint64_t ingested, ingest_failed; /* documents for retrieval, which are no requests above */
+    struct hist *ingest;              /* end to end; NULL where empty */
+    struct requests_list list;        /* empty: not asked for */
 };
 
 struct gaps;

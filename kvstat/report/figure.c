@@ -57,6 +57,7 @@ static const struct scope {
     [FIGURE_OF_REQUESTS] = {{"requests"}, KEY_NONE, NULL},
     [FIGURE_OF_QOS] = {{"requests", "by_qos"}, KEY_QOS, NULL},
     [FIGURE_OF_TARGETS] = {{"requests", "by_qos"}, KEY_QOS, "sla"},
+    [FIGURE_OF_INGEST] = {{"ingest"}, KEY_NONE, NULL},
     [FIGURE_OF_DIRECTION] = {{"tiers"}, KEY_DIRECTION, NULL},
     [FIGURE_OF_TIER] = {{"tiers"}, KEY_TIERS, NULL},
     [FIGURE_OF_PHASE] = {{"phases"}, KEY_PHASES, NULL},

@@ -39,8 +39,9 @@ enum figure_scope {
     FIGURE_OF_CACHE,
     FIGURE_OF_CACHE_TIER, /* of a tier */
     FIGURE_OF_REQUESTS,
-    FIGURE_OF_QOS,       /* requests of a QoS class */
-    FIGURE_OF_TARGETS,   /* of a QoS class */
+    FIGURE_OF_QOS,     /* requests of a QoS class */
+    FIGURE_OF_TARGETS, /* of a QoS class */
+    FIGURE_OF_INGEST,  /* documents for retrieval that were ingested in the run; none: no figure */
     FIGURE_OF_DIRECTION, /* of a tier and an operation */
     FIGURE_OF_TIER,      /* of a tier */
     FIGURE_OF_PHASE,     /* of a phase */

@@ -880,6 +880,16 @@ static void put_requests(struct figures *f, const struct figures_targets *target
         put_class(f, q, targets, &p->queue[q]);
 }
 
+static void put_ingest(struct figures *f)
+{
+    const struct requests_totals *r = requests_totals(f->scan->requests);
+    if (r->ingested == 0)
+        return;
+    put_count(f, figure_id(FIGURE_OF_INGEST, FIGURE_REQUESTS), r->ingested);
+    put_count(f, figure_id(FIGURE_OF_INGEST, FIGURE_FAILED), r->ingest_failed);
+    put_hist(f, figure_id(FIGURE_OF_INGEST, FIGURE_END_TO_END), r->ingest);
+}
+
 /* ---- tiers, phases, reuse ---- */
 
 /* The bandwidth of the MLPerf Storage KV-cache benchmark. */
@@ -982,6 +992,7 @@ int figures_create(struct figures **out, const struct figures_source *s, struct 
     put_groups(f);
     put_cache(f, s->provenance);
     put_requests(f, s->targets, s->provenance);
+    put_ingest(f);
     put_directions(f);
     put_phases(f);
     put_reuse(f);

@@ -387,6 +387,14 @@ static void rate_note(char note[96], const struct figures *f, const struct figur
         snprintf(note, 96, "tokens' worth read and written, over %s time", clock);
 }
 
+/* Without a CPU tier, a rate by storage time tells little of a drive: what requests wait for is the
+ * I/O of others. Decode bytes tell drives apart. */
+static bool storage_rate_misleads(const struct figures *f)
+{
+    return number(f, FIGURE_OF_STORAGE_TIME, FIGURE_GENERATED_TOKENS_PER_S) > 0 &&
+           !figures_find(f, figure_id_tier(FIGURE_OF_CACHE_TIER, TRACE_CPU, FIGURE_READ_OPS));
+}
+
 /* Every headline on throughput has a line. */
 static void put_throughput(FILE *out, const struct figures *f)
 {
@@ -414,6 +422,10 @@ static void put_throughput(FILE *out, const struct figures *f)
     }
     fprintf(out, "  %-24s %11s           read in phase Decode\n", "decode bytes",
             cell_bytes(cell, number(f, FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ)));
+    if (storage_rate_misleads(f))
+        fprintf(out,
+                "  No CPU tier: tokens by storage time mislead, requests wait for each other's "
+                "I/O.\n  Compare decode bytes.\n");
 }
 
 /* ---- requests ---- */
@@ -496,6 +508,29 @@ static void put_queues(FILE *out, const struct figures *f)
         fputc('\n', out);
 }
 
+/* Documents that were ingested among the requests. */
+static void put_ingest(FILE *out, const struct figures *f)
+{
+    const enum figure_scope scope = FIGURE_OF_INGEST;
+    const struct hist *h = figures_hist(f, figure_id(scope, FIGURE_END_TO_END));
+    uint64_t documents = count(f, scope, FIGURE_REQUESTS), failed = count(f, scope, FIGURE_FAILED);
+    unsigned percentiles = percentiles_for(h ? hist_count(h) : 0);
+    char a[CELL], b[CELL];
+    if (documents == 0)
+        return;
+    put_heading(out, "Ingest", "documents for retrieval, each from its arrival to its last write");
+    if (h && hist_max(h) > 0) {
+        put_times_header(out, "time", 13, percentiles);
+        put_times(out, figure_title(FIGURE_END_TO_END), 13, h, percentiles);
+    } else if (failed < documents) {
+        fprintf(out, "  %s document%s, none of which takes any time here\n",
+                cell_count(a, documents), units_plural(documents));
+    }
+    if (failed > 0)
+        fprintf(out, "  %s of %s document%s FAILED: in no time above.\n", cell_count(a, failed),
+                cell_count(b, documents), units_plural(documents));
+}
+
 static void put_requests(FILE *out, const struct figures *f)
 {
     const enum figure_scope scope = FIGURE_OF_REQUESTS;
@@ -505,8 +540,10 @@ static void put_requests(FILE *out, const struct figures *f)
     uint64_t cut = count(f, scope, FIGURE_COUNTED_IN_PARTS);
     bool timed = whole && hist_max(whole) > 0;
     char a[CELL], b[CELL];
-    if (requests == 0)
+    if (requests == 0) {
+        put_ingest(out, f);
         return;
+    }
     put_heading(out, "Requests",
                 !figures_is_result(f) ? "in simulated time, from arrival"
                 : from->list.n        ? "from arrival, on the replay's clock"
@@ -534,6 +571,7 @@ static void put_requests(FILE *out, const struct figures *f)
     if (cut > 0)
         fprintf(out, "  %s request%s rows too far apart, counted in parts.\n", cell_count(a, cut),
                 cut == 1 ? " has" : "s have");
+    put_ingest(out, f);
 }
 
 /* ---- groups ---- */

@@ -168,4 +168,57 @@ refused "blocks of a document that is one object" '^kvgen: --granularity: .*one 
 printf 'rag:\n  small_model_doc_tokens_min: 20000\n' >"$TMP/c.yaml"
 refused "a range that goes down" '^kvgen: .*c.yaml:2: rag.small_model_doc_tokens_max' --enable-rag \
     --config "$TMP/c.yaml"
+
+# ---- --rag-ingest timed: documents come while requests are served ----
+
+timed() { # FILE OPTIONS...
+    output=$1
+    shift
+    # shellcheck disable=SC2046 # one word, or none
+    told "$BIN/kvgen" $(rows_only "$output" "$@") --model tiny-1b --num-users 10 --duration 5 --generation-mode fast --gpu-mem-gb 0 \
+        --cpu-mem-gb 0.3 --tier-model 1=read:8GB/s,write:8GB/s,lat:100us --enable-rag --rag-ingest timed --summary "$TMP/s.json" \
+        -o "$output" "$@"
+}
+timed "$TMP/timed.csv"
+ingest() { awk -F, '$10 == "ingest" && $6 == "Prefill"' "$1"; }
+is "timed: nothing is there before the first request" "$(awk -F, 'NR > 1 && $7 == ""' "$TMP/timed.csv" | wc -l)" 0
+is "timed: ten documents, spread over the run, without users" \
+    "$(ingest "$TMP/timed.csv" | awk -F, '{sub(/_chunk.*/, "", $5); print $5, $12, $9 $8}' | sort -u)" \
+    "$(for d in 0 1 2 3 4 5 6 7 8 9; do echo "$d" | awk '{printf "rag_doc_000%d %.6f batch\n", $1, $1 / 2}'; done)"
+ok "timed: each is a request of its own" awk -F, '
+    $10 == "ingest" && $6 == "Prefill" {sub(/_chunk.*/, "", $5); if (($7 in of) && of[$7] != $5) bad = 1; of[$7] = $5; next}
+    NR == FNR {next}
+    END {exit bad}' "$TMP/timed.csv"
+is "timed: which generates nothing" \
+    "$(awk -F, 'NR == FNR {if ($10 == "ingest") of[$7]; next} $2 == "Generate" && $7 in of' "$TMP/timed.csv" "$TMP/timed.csv")" ""
+is "timed: and takes time" "$(json "$TMP/s.json" '.requests.ingest_ms.count == 10 and .requests.ingest_ms.p50 > 1')" true
+is "timed: apart from requests" "$(json "$TMP/s.json" '.requests.completed == .requests.end_to_end_ms.count')" true
+ok "timed: the trace is consistent" "$BIN/kvstat" --verify-trace "$TMP/timed.csv"
+requests() { awk -F, '$2 == "Generate" {print $8, $11}' "$1" | sort | head -20; }
+timed "$TMP/before.csv" --rag-ingest before --tier-model 1=read:1GB/s
+is "before: has no such times" "$(json "$TMP/s.json" '.requests.ingest_ms')" null
+isnt "before: and its rows at the head" "$(awk -F, 'NR > 1 && $7 == ""' "$TMP/before.csv" | wc -l)" 0
+
+# One worker, whom everybody waits for: documents are packed with what waits.
+timed "$TMP/one.csv" --workers 1 --rag-num-docs 60 --duration 60 --max-requests 400 --arrival open
+is "timed: no document is lost in the queue" "$(ingest "$TMP/one.csv" | awk -F, '{sub(/_chunk.*/, "", $5); print $5}' | sort -u | wc -l)" \
+    "$(json "$TMP/s.json" .requests.ingest_ms.count)"
+
+# What a replay and the report make of it.
+ok "timed: it is replayed" sh -c "'$BIN/kvreplay' --tier-engine 1=null --tier-engine 2=null --timing served --workers 10 --speed 5 \
+    --on-error continue -o '$TMP/r.csv.zst' '$TMP/timed.csv' 2>'$TMP/log'"
+"$BIN/kvstat" --json "$TMP/r.csv.zst" >"$TMP/r.json"
+is "timed: documents are no populating" "$(json "$TMP/r.json" .populated.rows)" 0
+is "timed: kvstat has their times" "$(json "$TMP/r.json" '.ingest.count, (.ingest.end_to_end_ms.count == 10)' | paste -sd ' ' -)" '10 true'
+is "timed: apart from those of requests" "$(json "$TMP/r.json" .requests.count)" \
+    "$(awk -F, 'NR > 1 && $7 != "" && $10 != "ingest" {all[$7]} $10 == "ingest" {doc[$7]} END {for (r in doc) delete all[r]; print length(all)}' \
+        "$TMP/timed.csv")"
+like "timed: the report has a section" "$("$BIN/kvstat" --full "$TMP/r.csv.zst")" '
+Ingest - documents for retrieval'
+refused "timed: an endless run" '^kvgen: --rag-ingest timed: needs --duration' --enable-rag --rag-ingest timed --duration 0
+printf 'rag:\n  max_documents: 3\n' >"$TMP/c.yaml"
+refused "timed: documents that are dropped" '^kvgen: --rag-ingest timed: documents are dropped only before' --enable-rag \
+    --rag-ingest timed --config "$TMP/c.yaml"
+refused "timed: no documents" '^kvgen: --rag-ingest: needs --enable-rag' --rag-ingest timed
+
 done_testing

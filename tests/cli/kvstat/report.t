@@ -26,6 +26,12 @@ is 'what matters most comes first' "$(grep -oE "^($sections)( |$)" "$TMP/text" |
     'Bottleneck Throughput Requests Tiersandoperations Servicetime Cachehits Phases Servicetime '
 is 'every section fits a screen' "$(awk 'BEGIN { RS = "" } { if (split($0, line, "\n") > 24) print }' "$TMP/text")" ''
 is 'lines fit 100 columns' "$(awk 'length > 100' "$TMP/text")" ''
+not_ok 'with a CPU tier, tokens by storage time do not mislead' grep -q mislead "$TMP/text"
+awk -F , '$4 != "Tier-1"' "$dozen" >"$TMP/no-cpu.csv"
+exits 'no CPU tier' 0 "$kvstat" --full "$TMP/no-cpu.csv"
+stdout_like 'tokens by storage time mislead' '^  No CPU tier: tokens by storage time mislead, '
+is 'below decode bytes' "$(grep -A 2 '^  decode bytes' "$TMP/stdout" | tail -1)" '  Compare decode bytes.'
+is 'and those lines fit, too' "$(awk 'length > 100' "$TMP/stdout")" ''
 exits 'JSON' 0 "$kvstat" --json "$dozen"
 cp "$TMP/stdout" "$TMP/json"
 report "$TMP/json" >"$TMP/report"

@@ -99,6 +99,8 @@ done
 exits 'kvbench: trace mode' 0 "$examples/kvbench" --model tiny-1b --num-users 3 --duration 2 --gpu-mem-gb 0 \
     --cpu-mem-gb 0 --generation-mode none --seed 7 --io-trace-log io.csv --output trace.json
 is 'kvbench: trace mode writes that columns' "$(head -1 io.csv)" 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase'
+exits 'kvbench: documents during the run' 0 "$examples/kvbench" --dry-run --enable-rag --rag-ingest timed --cache-dir objects
+stderr_like 'kvbench: are told to kvgen' '^  kvgen .*--enable-rag --rag-num-docs 10 --rag-ingest timed'
 exits 'kvbench: both kinds of node at once' 2 "$examples/kvbench" --prefill-only --decode-only
 exits 'kvbench: a value for a flag' 2 "$examples/kvbench" --enable-rag=yes
 exits 'kvbench: all requests at once, until --duration' 0 "$examples/kvbench" --dry-run --use-burst-trace --burst-trace-path x \

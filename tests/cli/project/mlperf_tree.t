@@ -10,7 +10,7 @@ cd "$TMP" || exit 1
 
 # A drive that takes no room, and a clock that does not wait.
 mkdir -p programs/bin clock
-ln -s "$BIN/kvgen" "$BIN/kvstat" programs/bin
+ln -s "$BIN/kvgen" "$BIN/kvstat" "$BIN/kvprecond" programs/bin
 printf '#!/bin/sh\nprintf "%%s\\n" "$2" >>"%s/targets"\nshift 2\nexec "%s" --spin 0 --tier-engine 2=sim:lat=2ms,bw=800MB/s "$@"\n' \
     "$TMP" "$BIN/kvreplay" >programs/bin/kvreplay
 printf '#!/bin/sh\nprintf "%%s\\n" "$1" >>"%s/slept"\n' "$TMP" >clock/sleep
@@ -36,6 +36,7 @@ if [ -n "$schema" ]; then
     ok 'and metadata' python3 "$schema" metadata "$run"/*_metadata.json
 fi
 
+rows() { zstd -dcq "$1" | grep -v ',Note,' | md5sum; }
 # The aggregation once more, with jq, from the files of the ranks.
 ranks() { jq -s "$2" "$run/option_$1"/trial_*/rank_*/*.json; }
 same() { ok "$1" awk -v a="$2" -v b="$3" 'BEGIN { print a, b; exit !(a - b < 1e-9 * b && b - a < 1e-9 * b && b > 0) }'; }
@@ -56,6 +57,19 @@ for option in 1 3; do
 done
 like 'what misleads is said' "$(cat table)" 'Storage tokens/s misleads'
 
+# ---- the load is that of kvbench with the same options, and of the benchmark's own behaviour ----
+
+exits "kvbench with the options of option 1" 0 env BUILD="$TMP/programs" "$TOP/examples/kvbench" --model tiny-1b \
+    --num-users 3 --duration 2 --gpu-mem-gb 0 --cpu-mem-gb 0 --max-concurrent-allocs 16 --generation-mode none \
+    --storage-capacity-gb 4 --seed 42 --cache-dir objects/bench --keep-files "bench" --output "bench.json"
+digest() { json "$1" .trace.digest; }
+like "option 1: the trace has a digest" "$(digest "bench/kvreplay.json")" '^[0-9a-f]{16}'
+is "option 1: it is that of mlperf.sh" "$(digest "bench/kvreplay.json")" \
+    "$(digest "out/option_1-trial_0-rank_0.kvreplay.json")"
+is "option 1: and so are the bytes of all rows" "$(rows "bench/trace.csv.zst")" \
+    "$(rows "out/option_1-trial_0-rank_0.trace.csv.zst")"
+isnt "option 1: another seed is another load" "$(rows "bench/trace.csv.zst")" \
+    "$(rows "out/option_1-trial_0-rank_1.trace.csv.zst")"
 exits 'once more into the same folder' 0 env BUILD="$TMP/programs" PATH="$TMP/clock:$PATH" "$mlperf" -m tiny-1b -u 3 -t 1 \
     -d objects -o out --storage-capacity-gb 4 -w option_1 --trials 1 --closed
 is 'is a run of its own' "$(find out/kv_cache/tiny-1b/run -mindepth 1 -maxdepth 1 | wc -l)" 2

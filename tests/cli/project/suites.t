@@ -62,6 +62,8 @@ lane_suite() {
         --storage-capacity-gb 8
     run submission env BUILD="$TMP/no_memory" "$examples/suite.sh" -m tiny-1b -o submission.out -w mlperf_submission -u 2 -t 1 \
         -d objects.suite --storage-capacity-gb 8
+    run wrapper env BUILD="$TMP/no_memory" "$examples/suite.sh" -m tiny-1b -o wrapper.out --wrapper -w storage-only -u 2 -t 1 \
+        -d objects.suite --storage-capacity-gb 8
     run sharegpt tiny sharegpt-vs-synthetic.sh sharegpt -u 2 -t 1 -d objects.suite --cpu-mem-gb 0.1 \
         -f "$DATA/sharegpt_dummy_250.json.zst"
 }
@@ -256,11 +258,57 @@ if [ "$(json suite.out/.work/gpu-only.json .run.simulated[])" = Tier-0 ]; then
     stdout_unlike 'suite: but wins nothing' '^Of what was measured, .*(gpu-|production)'
 fi
 stdout_unlike 'suite: other loads are not compared' '^Of what was measured, .*(storage-saturation|production)'
+# objects NAME FILE: where that scenario's objects lay at the end, by kvstat itself.
+objects() {
+    kvstat --json "$1" >objects.json
+    for objects_tier in Tier-0 Tier-1 Tier-2; do
+        json objects.json "[.cache.tiers[] | select(.tier == \"$objects_tier\").final_objects] | add // 0"
+    done | awk '{ n[NR] = $1; all += $1 } END { for (i = 1; i <= 3; i++) printf "%.0f%s", n[i] / all * 100, i < 3 ? "/" : "\n" }'
+}
+is 'suite: where the objects lay, of one tier' "$(awk '$1 == "gpu-only" || $1 == "storage-only" { print $9 }' stdout | paste -sd ' ' -)" \
+    '100/0/0 0/0/100'
+is 'suite: of two' "$(awk '$1 == "cpu-storage" { print $9 }' stdout)" "$(objects suite.out/cpu-storage.result.csv.zst)"
 ended 'suite: trials' 0 suite_trials
 ok 'suite: the spread of the trials' grep -q '^ *2 trials' suite_trials.out/storage-only.trials.txt
 ended 'suite: the submission of the benchmark' 0 submission
 stdout_like 'suite: has its four runs' '^70b-cpu4 '
 stdout_like 'suite: with the users that were given' '^8b-cpu0 .* [0-9.]+$'
+
+# The scenarios of the benchmark's wrapper have its sizes, users and times.
+# sizes: of each scenario GPU and CPU tier (GiB), generation, users, seconds; of a search what it was told.
+sizes() {
+    sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' stdout | awk '
+        function after(option,   i) { for (i = 1; i < NF; i++) if ($i == option) return $(i + 1) }
+        { gsub("\047", "") }
+        /^# / { name = $2 }
+        $1 == "kvgen" || /--autoscale/ { print name, after("--gpu-mem-gb"), after("--cpu-mem-gb"), after("--generation-mode"), \
+            after("--num-users"), after($1 == "kvgen" ? "--duration" : "--search-time") }'
+}
+exits 'suite: the wrapper' 0 "$examples/suite.sh" --wrapper --print -U 90 -d objects --gpu-mem-gb 24 --cpu-mem-gb 32
+is 'suite: the wrapper: its scenarios' "$(sizes)" "$(sed 's/^ *//' <<'END'
+    gpu-only 24 4 realistic 50 120
+    cpu-only 0 32 realistic 50 120
+    storage-only 0 4 realistic 50 120
+    gpu-cpu 24 32 realistic 50 120
+    cpu-storage 0 8 realistic 90 120
+    gpu-cpu-storage 24 8 realistic 90 120
+    storage-saturation 0 4 realistic 90 180
+    production 24 32 realistic 50 180
+    autoscale 24 8 realistic {N} 300s
+END
+)"
+stdout_unlike 'suite: the wrapper: storage is behind all of them' '--storage-capacity-gb none'
+exits 'suite: the wrapper: its other search' 0 "$examples/suite.sh" --wrapper --print -w capacity-autoscale,mlperf_submission \
+    -d objects
+stdout_like 'suite: the wrapper: for capacity, with a large model' '--autoscale capacity'
+is 'suite: the wrapper: which is' "$(sizes)" 'capacity-autoscale 0 4 none {N} 300s'
+stdout_like 'suite: the wrapper: the workloads of today' 'mlperf.sh -w option_1,option_2,option_3 '
+exits 'suite: its users without it' 2 "$examples/suite.sh" -U 90 --print -d objects
+ended 'suite: the wrapper, one of them for real' 0 wrapper
+is 'suite: the wrapper: generation takes time' \
+    "$(json wrapper.out/.work/storage-only.json '.requests.generation_ms.max > 0')" true
+stdout_like 'suite: the wrapper: has its line' '^storage-only '
+
 ended 'sharegpt-vs-synthetic' 0 sharegpt
 is 'sharegpt-vs-synthetic: two lines' "$(first_words)" 'scenario synthetic sharegpt'
 stdout_like 'sharegpt-vs-synthetic: what each moved, in words' '^The conversations moved [0-9.e-]+ GiB/s, '
