@@ -50,11 +50,18 @@ like 'not called a slow target' "$(cat "$TMP/err")" 'behind its time: kvreplay w
 like 'nor in the notes' "$(cat "$TMP/err")" 'note: kvreplay was stopped or had no processor: furthest behind .*, limit 100 ms'
 ok 'stopped: served' tries 3 stopped --timing served --workers 2 "$slow" "$TMP/timed.csv"
 # Nobody waits without the stop. What waits behind it, waits for the tool, in the end-to-end times and in what held them up.
+like 'what it did to the requests, by kvreplay' "$(figure end_to_end)" '^unreliable P[0-9]+ \+[0-9.]+ % by the tool'
 "$BIN/kvstat" --json "$TMP/r.csv.zst" >"$TMP/k.json"
 is 'what it did to the requests' "$(json "$TMP/k.json" '.validity.figures[] | select(.figures == "end_to_end") | .state')" unreliable
 like 'said with its reason' "$(json "$TMP/k.json" .validity.line)" "end to end: P[0-9]+ .* by the tool's own delays"
 is 'and what held them up' "$(json "$TMP/k.json" '.bottleneck | .what, .shares.tool > 2 * .shares.queue,
     ([.shares[] | numbers] | add | . - 1 | fabs < 1e-6)')" 'tool true true'
+# A pipe carries no list of gaps before its rows: kvreplay's own summary is all that counts there.
+piped() { stopped -o "$TMP/r.csv" --timing served --workers 2 "$slow" "$TMP/timed.csv"; }
+ok 'stopped: served, to a pipe' tries 3 piped
+"$BIN/kvstat" --json - <"$TMP/r.csv" >"$TMP/k.json"
+is 'a pipe says the same' "$(json "$TMP/k.json" '.validity.figures[] | select(.figures == "end_to_end") | .state')" unreliable
+like 'with the same reason' "$(json "$TMP/k.json" .validity.line)" "end to end: P[0-9]+ .* by the tool's own delays"
 ok 'stopped: closed' tries 3 stopped --timing closed "$slow" "$TMP/timed.csv"
 ok 'stopped: files, psync' tries 3 stopped --timing trace --nvme "$TMP/d" --ioengine psync "$TMP/timed.csv"
 ok 'stopped: files' tries 3 stopped --timing trace --nvme "$TMP/d" "$TMP/timed.csv"
