@@ -101,7 +101,7 @@ for loops in 2 4; do
     trace 0.01 65536 200 >"$TMP/short.csv"
     for timing in $timings; do
         input=$TMP/short.csv prefix="taskset -c $cpu" run "$timing"
-        tell "$loops busy loops" "$timing" '^(good for drive figures; )?unreliable.*(processor|gaps|delays)' storage
+        tell "$loops busy loops" "$timing" '^(good for drive figures; )?unreliable.*(CPU contention|paused?|client delay)' storage
     done
     # shellcheck disable=SC2086
     kill $children
