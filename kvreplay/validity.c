@@ -13,6 +13,7 @@
 #define VALIDITY_NEAR_CEILING 0.7
 #define VALIDITY_MOVES        0.05 /* what lengthens a figure by more makes it unreliable */
 #define VALIDITY_SAID         0.01 /* from here on it is said */
+#define VALIDITY_MOST         10   /* what lengthens a figure by more times is most of it */
 #define VALIDITY_BEYOND       1.25 /* times what was asked, or what the kernel saw */
 #define VALIDITY_KERNEL_NS    1e8  /* the kernel counts ms: less is not compared */
 #define VALIDITY_DELAY_NS     1000000
@@ -55,7 +56,7 @@ static void note_moved(struct validity *v, const struct evidence *ev, enum trace
     if (!ev->counted || (double)asked < VALIDITY_ENOUGH ||
         (double)seen >= VALIDITY_MOVED * (double)asked)
         return;
-    validity_note(v, "the device %s %.0f %% of the bytes that Tier-2 asked for: the rest %s%s",
+    validity_note(v, "the device %s %.0f %% of the bytes that Tier-2 asked for; the rest %s%s",
                   read ? "read" : "wrote", 100 * (double)seen / (double)asked,
                   read ? "came from a cache" : "stayed in one, or was never written",
                   ev->fell_back ? "; see fallbacks" : "");
@@ -131,16 +132,16 @@ static void note_overload(struct validity *v, const struct evidence *ev)
 {
     if (ev->overloaded)
         validity_note(v,
-                      "overload: %.1f %s a second offered, %.1f served; the line grew by %.1f a "
-                      "second",
-                      ev->offered_per_s, ev->served ? "requests" : "rows", ev->achieved_per_s,
+                      "overload: %s queue faster than they are served: %.1f a second arrive, %.1f "
+                      "are served, the queue grows by %.1f",
+                      ev->served ? "requests" : "operations", ev->offered_per_s, ev->achieved_per_s,
                       ev->growth_per_s);
 }
 
 /* ---- figures ---- */
 
 static const uint32_t judged_ppm[] = {500000, 950000, 990000};
-static const char *const judged_label[] = {"P50", "P95", "P99"};
+static const char *const judged_label[] = {"p50", "p95", "p99"};
 enum {
     JUDGED = 3
 };
@@ -218,10 +219,20 @@ static double moved_by(const struct hist *as_was, const struct hist *without, un
     return most;
 }
 
-/* Times of rows, or of requests, as the tool's own lateness lengthened them. */
+/* "client delay adds 12 % to", or "is most of" where the percentage would say nothing. */
+static const char *added_text(char buf[96], const char *what, double share)
+{
+    if (share > VALIDITY_MOST)
+        snprintf(buf, 96, "%s is most of", what);
+    else
+        snprintf(buf, 96, "%s adds %.*f %% to", what, share < 0.1, 100 * share);
+    return buf;
+}
+
+/* Times of rows, or of requests, as the tool's own delays lengthened them. */
 static void judge_late(struct validity *v, enum validity_of of, struct hist *const times[2])
 {
-    char a[32], b[32];
+    char a[32], b[32], added[96];
     unsigned i;
 
     if (hist_count(times[0]) == 0)
@@ -233,7 +244,7 @@ static void judge_late(struct validity *v, enum validity_of of, struct hist *con
     }
     judge_figure(
         v, of, share > VALIDITY_MOVES ? VALIDITY_UNRELIABLE : VALIDITY_GOOD,
-        "%s +%.1f %% by the tool's own delays (%s instead of %s)", judged_label[i], 100 * share,
+        "%s %s (%s instead of %s)", added_text(added, "client delay", share), judged_label[i],
         units_format_duration(a, sizeof(a), (double)hist_percentile(times[0], judged_ppm[i])),
         units_format_duration(b, sizeof(b), (double)hist_percentile(times[1], judged_ppm[i])));
 }
@@ -269,7 +280,7 @@ static void judge_gaps(struct validity *v, const struct evidence *ev, const stru
 {
     const struct hist *times = what == COUNTS_HELD_DEVICE ? g->device : g->service;
     enum validity_of of = what == COUNTS_HELD_DEVICE ? VALIDITY_DEVICE : VALIDITY_SERVICE;
-    char a[32], b[32], largest[32];
+    char a[32], b[32], largest[32], pauses[64], added[96];
     unsigned i;
 
     if (hist_count(g->held[what]) == 0)
@@ -282,10 +293,12 @@ static void judge_gaps(struct validity *v, const struct evidence *ev, const stru
         struct validity_figure f = {
             .of = of, .tier = g->tier, .op = g->op, .state = VALIDITY_UNRELIABLE};
         snprintf(
-            f.why, sizeof(f.why),
-            "the processors were away for up to %s: %s %s %s is %s instead of %s",
-            units_format_duration(largest, sizeof(largest), (double)gap_list_largest_ns(ev->gaps)),
-            trace_tier_text(g->tier), trace_op_text(g->op), judged_label[i],
+            pauses, sizeof(pauses), "kvreplay paused for up to %s, which",
+            units_format_duration(largest, sizeof(largest), (double)gap_list_largest_ns(ev->gaps)));
+        snprintf(
+            f.why, sizeof(f.why), "%s %s %s %s (%s instead of %s)",
+            added_text(added, pauses, share), trace_tier_text(g->tier), trace_op_text(g->op),
+            judged_label[i],
             units_format_duration(a, sizeof(a), (double)hist_percentile(times, judged_ppm[i])),
             units_format_duration(b, sizeof(b), (double)hist_percentile(without, judged_ppm[i])));
         judge_named(v, &f);
@@ -342,7 +355,7 @@ static void judge_delay(struct validity *v, const struct evidence *ev, unsigned 
     double all = (double)delay.engines_ns / (service_ns > 1 ? service_ns : 1);
     share = all > share ? all : share;
     if (share > VALIDITY_MOVES && delay.engines_ns >= VALIDITY_DELAY_NS)
-        judge_tier(v, ev, tier, "busy processors: thread %s waited for one for %.0f %% of the time",
+        judge_tier(v, ev, tier, "CPU contention: thread %s waited for a CPU %.0f %% of the time",
                    gap_list_loop_name(ev->gaps, delay.loop), 100 * (share < 1 ? share : 1));
 }
 
@@ -360,9 +373,9 @@ static void judge_processors(struct validity *v, const struct evidence *ev)
         service_ns[tier] = ev->real[tier] ? judge_tier_gaps(v, ev, tier) : 0;
     if (!ev->gaps || !gap_list_run_delay(ev->gaps, &delay)) {
         judge_figure(v, VALIDITY_DEVICE, VALIDITY_UNKNOWN,
-                     "the kernel does not tell how long threads waited for a processor");
+                     "the kernel does not report how long threads waited for a CPU");
         judge_figure(v, VALIDITY_SERVICE, VALIDITY_UNKNOWN,
-                     "the kernel does not tell how long threads waited for a processor");
+                     "the kernel does not report how long threads waited for a CPU");
         return;
     }
     for (unsigned tier = 0; tier < TRACE_TIERS; tier++) {
@@ -398,14 +411,14 @@ static void judge_kernel(struct validity *v, const struct evidence *ev)
     if (!away) {
         validity_note(
             v,
-            "the I/Os of Tier-2 took %s in all, of which %s in the device's queue: the rest is "
+            "storage I/O took %s in total, %s of it in the device's queue; the rest was spent "
             "above it (throttling, file system, tags)",
             a, b);
         return;
     }
     judge_tier(
         v, ev, TRACE_STORAGE,
-        "busy processors: the I/Os of Tier-2 took %s in all by our clock, %s by the kernel's", a,
+        "CPU contention: storage I/O took %s in total by kvreplay's clock, %s by the kernel's", a,
         b);
 }
 
@@ -425,7 +438,7 @@ static void judge_storage(struct validity *v, const struct evidence *ev)
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNKNOWN, "no counters for %s", name);
     else if (cached < 0 && ev->counts->read_bytes[TRACE_STORAGE] > 0 && ev->storage->direct != 1)
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNKNOWN,
-                     "not known how much of it came from the page cache");
+                     "how much was read from the page cache is not known");
     else
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_GOOD, "%s", "");
 }
@@ -455,7 +468,7 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
 
     *v = (struct validity){.state = VALIDITY_GOOD, .budget_ns = budget_ns};
     if (ev->timed && budget_ns != VALIDITY_BUDGET_NONE && p99 > budget_ns)
-        validity_why(v, "P99 of client lateness %s, --lateness-budget %s",
+        validity_why(v, "client delay p99 %s is above --lateness-budget %s",
                      units_format_duration(a, sizeof(a), (double)p99),
                      units_format_duration(b, sizeof(b), (double)budget_ns));
     if (n->corrupt)

@@ -120,6 +120,8 @@ static int read_provenance(struct provenance *p, const struct scan *s, const cha
     bool whole = agg_result(s->agg) && !s->cut && s->bad_rows == 0;
     struct provenance given, carried;
     int rc = provenance_read(p, run, s->summary, s->provenance, e);
+    if (rc == 0 && agg_result(s->agg))
+        provenance_of_result(p, s->columns & TRACE_BIT(TRACE_COL_SLOT));
     if (rc < 0 || !run)
         return rc;
     rc = provenance_read(&given, run, NULL, NULL, e);

@@ -36,8 +36,8 @@ struct request {
     struct row *first; /* waits for a worker; NULL: let in */
     size_t inside;     /* rows */
     uint64_t newest;   /* number of its last row */
-    int64_t done_ns;
-    int64_t late_ns; /* how late the tool itself was with its rows, in all */
+    int64_t start_ns, done_ns;
+    int64_t late_ns, line_ns; /* as of struct admission_ended */
     uint8_t qos;
     /* ADMISSION_QOS */
     uint8_t class;    /* of its line: its own, or that of a request that waits for it */
@@ -497,11 +497,22 @@ void admission_each_waiting(const struct admission *a, int64_t now_ns, admission
 /* Ends the request and frees its worker. */
 static void admission_end(struct admission *a, struct request *q)
 {
-    a->o.ended(a->o.ctx, q->qos, q->arrival_ns, q->done_ns, q->late_ns);
+    a->o.ended(a->o.ctx, &(struct admission_ended){.qos = q->qos,
+                                                   .arrival_ns = q->arrival_ns,
+                                                   .start_ns = q->start_ns,
+                                                   .done_ns = q->done_ns,
+                                                   .late_ns = q->late_ns,
+                                                   .line_ns = q->line_ns});
     if (a->busy <= a->o.workers)
         a->idle[(a->idle_first + a->idle_count++) % a->o.workers] = q->done_ns;
     a->busy--;
     pool_remove(&a->requests, &q->entry);
+}
+
+void admission_started(struct row *r, int64_t start_ns, int64_t line_ns)
+{
+    r->request->start_ns = start_ns;
+    r->request->line_ns = line_ns;
 }
 
 void admission_leave(struct admission *a, struct row *r, int64_t done_ns)

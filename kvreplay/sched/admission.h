@@ -22,9 +22,14 @@ enum admission_rule {
 
 struct admission;
 
-/* Called for every request that ends: its QoS, and when it arrived and was done. */
-typedef void (*admission_ended_fn)(void *ctx, uint8_t qos, int64_t arrival_ns, int64_t done_ns,
-                                   int64_t late_ns);
+/* A request that has ended. */
+struct admission_ended {
+    uint8_t qos;
+    int64_t arrival_ns, start_ns, done_ns; /* start: of its first row */
+    int64_t late_ns;                       /* how late the tool itself was with its rows, in all */
+    int64_t line_ns; /* what stops of the process added to its wait for a worker */
+};
+typedef void (*admission_ended_fn)(void *ctx, const struct admission_ended *request);
 
 struct admission_opts {
     enum admission_rule rule;
@@ -63,6 +68,8 @@ struct row *admission_beyond(struct admission *a, int64_t now_ns, struct admissi
 /* The room of r's request in the tier of r, once that request was let in; NULL: it is in line. Only
  * for a row with a request. */
 struct room_claim *admission_claim(const struct row *r);
+/* The first row of a request starts; line_ns: what stops of the process added to its wait. */
+void admission_started(struct row *r, int64_t start_ns, int64_t line_ns);
 /* The row is finished. */
 void admission_leave(struct admission *a, struct row *r, int64_t done_ns);
 /* Ends the requests that have no row inside and seem to have no further row: newest is the number

@@ -138,13 +138,13 @@ void counts_waited(struct counts *s, uint8_t qos, int64_t since_ns, int64_t wait
 }
 
 void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns,
-                  int64_t late_ns)
+                  int64_t added_ns)
 {
     if (done_ns < s->from_ns)
         return;
     counts_record(s, s->end_to_end[qos], done_ns - arrival_ns);
     counts_record(s, s->whole[0], done_ns - arrival_ns);
-    counts_record(s, s->whole[1], done_ns - arrival_ns - late_ns);
+    counts_record(s, s->whole[1], done_ns - arrival_ns - added_ns);
 }
 
 static void part_add(struct counts *s, struct counts_group *g, enum counts_part part, int64_t ns)
@@ -206,7 +206,8 @@ static void group_add(struct counts *s, struct counts_group *g, const struct row
         counts_record(s, g->wait, t->start_ns - t->due_ns);
         counts_record(s, g->response, t->start_ns + t->latency_ns - t->due_ns);
         counts_record(s, s->response[0], t->start_ns + t->latency_ns - t->due_ns);
-        counts_record(s, s->response[1], t->start_ns + t->latency_ns - t->due_ns - row_late_ns(r));
+        counts_record(s, s->response[1],
+                      t->start_ns + t->latency_ns - t->due_ns - row_late_ns(r) - r->stopped_ns);
     }
 }
 

@@ -85,7 +85,7 @@ struct counts {
     struct hist *end_to_end[TRACE_QOSES + 1]; /* ns from arrival to the end of the last row */
     struct hist *lateness; /* ns, client lateness of rows with I/O: Start - max(Due, Eligible) */
     /* ns, response times of all such rows with a Due, and end to end of all requests: each as it
-     * was, and without the client's lateness */
+     * was, and without what the tool added: its lateness, and stops of the process */
     struct hist *response[2], *whole[2];
     uint64_t due_rows; /* with I/O, of those with a Due */
     int64_t first_due_ns, last_due_ns;
@@ -110,10 +110,10 @@ void counts_admitted(struct counts *s, uint8_t qos, int64_t arrival_ns,
                      const struct admission_way *way);
 /* A request was in line at the end: since_ns after the start of the clock (negative: before). */
 void counts_waited(struct counts *s, uint8_t qos, int64_t since_ns, int64_t wait_ns);
-/* A served request of that QoS (TRACE_NO_QOS: none) has ended; late_ns: client lateness of its
- * rows. */
+/* A served request of that QoS (TRACE_NO_QOS: none) has ended; added_ns: by the tool, its lateness
+ * with the rows or by stops of the process. */
 void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns,
-                  int64_t late_ns);
+                  int64_t added_ns);
 void counts_recent_reset(struct counts *s);
 /* Moves all zeros into the histograms; for the report. */
 void counts_settle(struct counts *s);

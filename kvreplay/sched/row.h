@@ -71,6 +71,7 @@ struct row {
     uint64_t generation;    /* of what this row writes */
     struct tier_parts part; /* of the main stage's operation */
     int64_t away_ns;        /* of its latency, in which the processors were away (gap_list.h) */
+    int64_t stopped_ns;     /* of its response, in stops of the process, beside its lateness */
     struct row *next;       /* in a row_list */
     int64_t wake_ns;        /* in the timers: due time, or end of a Generate row */
     uint8_t waits;          /* mask of enum row_wait */

@@ -19,6 +19,7 @@
 #include "kvreplay/sched/idle.h"
 #include "kvreplay/sched/pace.h"
 #include "lib/base/stop.h"
+#include "lib/io/gap_line.h"
 
 enum {
     SCHED_POLL = 64,
@@ -44,7 +45,8 @@ struct sched {
     struct dispatch *dispatch;
     struct idle idle;
     struct gap_loop gaps;
-    int64_t turn_ns; /* when the loop last began a round */
+    struct gap_line line[TRACE_NO_QOS + 1]; /* of requests, by QoS */
+    int64_t turn_ns;                        /* when the loop last began a round */
     /* rows taken from the reader and not admitted yet */
     struct row *batch[READER_BATCH];
     size_t batch_count, batch_next;
@@ -204,6 +206,21 @@ _Static_assert(TIER_UNKNOWN_NS == TRACE_NONE, "what a tier cannot tell is empty 
 static const struct tier_parts no_parts = {TIER_UNKNOWN_NS, TIER_UNKNOWN_NS, TIER_UNKNOWN_NS,
                                            TIER_UNKNOWN_NS};
 
+static int64_t sched_overlap(const void *gaps, int64_t start_ns, int64_t end_ns)
+{
+    return gap_list_stopped(gaps, start_ns, end_ns);
+}
+
+/* The first row of a request starts: what stops added to its wait for a worker. */
+static void sched_request_started(struct sched *s, struct row *r)
+{
+    int64_t line_ns = s->o.gaps ? gap_line_add_ns(&s->line[r->t.qos], sched_overlap, s->o.gaps,
+                                                  r->t.due_ns, r->t.start_ns)
+                                : 0;
+
+    admission_started(r, r->t.start_ns, line_ns);
+}
+
 static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t slot_ns)
 {
     s->started++;
@@ -213,7 +230,9 @@ static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t s
     r->t.latency_ns = 0;
     r->t.device_ns = TRACE_NONE;
     r->part = no_parts;
-    r->away_ns = 0;
+    r->away_ns = r->stopped_ns = 0;
+    if (r->request && r->t.due_ns != TRACE_NONE)
+        sched_request_started(s, r);
     if (ledger_started(s->env.ledger, r) == LEDGER_END)
         sched_stop(s, SCHED_LAGGED);
 }
@@ -303,6 +322,10 @@ static void sched_complete(struct sched *s, struct tier_op *op)
         r->part = op->part;
         if (s->o.gaps)
             r->away_ns = gap_list_overlap(s->o.gaps, r->t.start_ns, done_ns);
+        if (s->o.gaps && r->t.due_ns != TRACE_NONE)
+            r->stopped_ns =
+                gap_list_stopped(s->o.gaps, r->t.due_ns, r->t.start_ns - row_late_ns(r)) +
+                gap_list_stopped(s->o.gaps, r->t.start_ns, done_ns);
         ledger_moved(s->env.ledger, r, op);
     } else if (was == ROW_CREATE) {
         order_wrote(r, done_ns);
@@ -547,12 +570,16 @@ static bool sched_let_in(struct sched *s, bool entered)
     return sched_unblock(s, now);
 }
 
-/* A request has ended. */
-static void sched_ended(void *ctx, uint8_t qos, int64_t arrival_ns, int64_t done_ns,
-                        int64_t late_ns)
+/* A request has ended. What the tool added is its lateness, or the line and the stops, in which the
+ * lateness may lie. */
+static void sched_ended(void *ctx, const struct admission_ended *q)
 {
     struct sched *s = ctx;
-    counts_ended(s->env.ledger->counts, qos, arrival_ns, done_ns, late_ns);
+    int64_t added_ns =
+        q->line_ns + (s->o.gaps ? gap_list_stopped(s->o.gaps, q->start_ns, q->done_ns) : 0);
+
+    counts_ended(s->env.ledger->counts, q->qos, q->arrival_ns, q->done_ns,
+                 q->late_ns > added_ns ? q->late_ns : added_ns);
 }
 
 /* ---- the loop ---- */
@@ -715,6 +742,8 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
     s->head = true;
     s->generation = o->first_generation;
     s->end_ns = INT64_MAX;
+    for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
+        s->line[q] = GAP_LINE_NEW;
     s->clock = (struct pace_clock){.speed = o->speed, .arrivals = served};
     s->by_class = served && o->admit == ADMISSION_QOS;
     s->order = order_create(o->order, o->window);

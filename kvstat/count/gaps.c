@@ -1,5 +1,5 @@
 /* Gaps of several threads that overlap become one, so that sums up to each give the overlap with
- * any span of time by two searches. A line remembers what they added to the waits in it. */
+ * any span of time by two searches. */
 #include "kvstat/count/gaps.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/io/gap_line.h"
 #include "lib/json/jsonin.h"
 
 #define SUMMARY_BYTES_MAX ((size_t)64 << 20)
@@ -25,10 +26,8 @@ struct gaps {
     struct gap gap[];
 };
 
-/* The name of all threads in kvreplay's list. Of them, shorter gaps are a busy machine's: they hold
- * what runs in them, but make no line. */
+/* The name of all threads in kvreplay's list. */
 #define PROCESS "process"
-#define STOP_NS 100000000
 
 static int by_start(const void *a, const void *b)
 {
@@ -69,7 +68,7 @@ static struct gaps *take(const struct jsonin_v *list, bool process)
         if (jsonin_f64(jsonin_get(v, "start_s"), &start_s) == 0 &&
             jsonin_f64(jsonin_get(v, "end_s"), &end_s) == 0 && fabs(start_s) < SECONDS_MAX &&
             fabs(end_s) < SECONDS_MAX && end_s > start_s &&
-            (!process || (end_s - start_s) * 1e9 >= STOP_NS))
+            (!process || (end_s - start_s) * 1e9 >= GAP_STOP_NS))
             g->gap[g->count++] = (struct gap){llround(start_s * 1e9), llround(end_s * 1e9), 0};
     }
     if (g)
@@ -146,21 +145,13 @@ int64_t gaps_overlap_ns(const struct gaps *g, int64_t start_ns, int64_t end_ns)
     return sum_until(g, end_ns) - sum_until(g, start_ns);
 }
 
-int64_t gaps_line_add_ns(struct gaps_line *l, const struct gaps *stops, int64_t due_ns,
+static int64_t overlap_of(const void *stops, int64_t start_ns, int64_t end_ns)
+{
+    return gaps_overlap_ns(stops, start_ns, end_ns);
+}
+
+int64_t gaps_line_add_ns(struct gap_line *l, const struct gaps *stops, int64_t due_ns,
                          int64_t start_ns)
 {
-    int64_t wait_ns;
-
-    if (__builtin_sub_overflow(start_ns, due_ns, &wait_ns) || wait_ns < 0)
-        wait_ns = 0;
-    if (start_ns > l->seen_ns) {
-        l->carried_ns += gaps_overlap_ns(stops, l->seen_ns, start_ns);
-        l->seen_ns = start_ns;
-    } else if (gaps_overlap_ns(stops, start_ns, l->seen_ns) > 0) {
-        int64_t own_ns = gaps_overlap_ns(stops, due_ns, start_ns);
-        return own_ns < wait_ns ? own_ns : wait_ns;
-    }
-    if (wait_ns < l->carried_ns)
-        l->carried_ns = wait_ns;
-    return l->carried_ns;
+    return gap_line_add_ns(l, overlap_of, stops, due_ns, start_ns);
 }

@@ -485,6 +485,20 @@ int provenance_read(struct provenance *p, const char *summary_path, const char *
     return rc;
 }
 
+void provenance_of_result(struct provenance *p, bool slots)
+{
+    struct validity_of log = {.state = VALIDITY_UNKNOWN};
+    if (p->states_known || p->valid != PROVENANCE_UNKNOWN || !p->client[0])
+        return;
+    if (slots) {
+        snprintf(p->client, sizeof(p->client), "kvreplay");
+        return;
+    }
+    snprintf(log.why, sizeof(log.why), "another client's log (%s) carries no evidence", p->client);
+    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
+        p->validity.of[kind][VALIDITY_EVERYWHERE] = log;
+}
+
 int provenance_pool(struct provenance *into, const struct provenance *from, const char *path,
                     struct err *e)
 {

@@ -121,6 +121,10 @@ struct provenance {
  * free *p in both cases. */
 int provenance_read(struct provenance *p, const char *summary_path, const char *summary,
                     const char *provenance, struct err *e);
+/* After provenance_read, of a result: without a summary, the provenance may name the client whose
+ * log the trace was made of. slots: the rows have Slot_us, which kvreplay alone writes, so they are
+ * its own. Else a log of another client is said to carry no evidence. */
+void provenance_of_result(struct provenance *p, bool slots);
 /* Makes of into what is true of both runs, whose rows are pooled: the worse state of each kind of
  * figures, the tiers that either simulated, and their trace. -EINVAL: they are of different traces.
  * path: of from, for messages. */

@@ -10,6 +10,7 @@
 #include "kvstat/count/agg.h"
 #include "kvstat/count/gaps.h"
 #include "lib/base/hash.h"
+#include "lib/io/gap_line.h"
 
 #define NOBODY  UINT32_MAX
 #define BUCKETS REQUESTS_OPEN_MAX
@@ -26,7 +27,7 @@ struct requests {
     bool result, follow, first_token, list;
     int64_t target_ns[TRACE_QOSES];
     const struct gaps *stops; /* of the process; NULL: not known */
-    struct gaps_line line[TRACE_NO_QOS + 1];
+    struct gap_line line[TRACE_NO_QOS + 1];
     struct requests_totals t;
     struct request_clock clock;
     uint64_t rows;
@@ -45,7 +46,7 @@ struct requests *requests_create(bool result, const int64_t target_ns[TRACE_QOSE
     memcpy(r->target_ns, target_ns, sizeof(r->target_ns));
     r->clock = REQUEST_CLOCK_NONE;
     for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
-        r->line[q] = GAPS_LINE_NEW;
+        r->line[q] = GAP_LINE_NEW;
     r->free_head = r->oldest = r->newest = NOBODY;
     r->open = malloc(REQUESTS_OPEN_MAX * sizeof(*r->open));
     r->bucket = malloc(BUCKETS * sizeof(*r->bucket));

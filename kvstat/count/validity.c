@@ -104,9 +104,16 @@ static void add(char buf[VALIDITY_LINE], const char *separator, const char *text
     snprintf(buf + len, VALIDITY_LINE - len, "%s%s", separator, text);
 }
 
-/* Each reason once, with the kinds of figures that it concerns: "service/device: ...". */
+static bool says_of(const struct validity *v, unsigned kind, enum validity_state state,
+                    const char *why)
+{
+    return worst_of(v, kind)->state == state && strcmp(worst_of(v, kind)->why, why) == 0;
+}
+
+/* Each reason once, with the kinds of figures that it concerns unless these are all:
+ * "service/device: ...". */
 static void add_reasons(char buf[VALIDITY_LINE], const struct validity *v,
-                        enum validity_state state, bool name_kinds, const char *separator)
+                        enum validity_state state, const char *separator)
 {
     bool told[VALIDITY_KINDS] = {false};
     for (unsigned kind = 0; kind < kinds_of(v); kind++) {
@@ -115,16 +122,17 @@ static void add_reasons(char buf[VALIDITY_LINE], const struct validity *v,
             continue;
         add(buf, separator, "");
         separator = "; ";
-        const char *comma = "";
+        unsigned same = 0, named = 0;
         for (unsigned k = kind; k < kinds_of(v); k++)
-            if (worst_of(v, k)->state == state && strcmp(worst_of(v, k)->why, of->why) == 0) {
-                told[k] = true;
-                if (name_kinds) {
-                    add(buf, comma, title_of(k));
-                    comma = "/";
-                }
-            }
-        add(buf, name_kinds ? ": " : "", of->why);
+            same += says_of(v, k, state, of->why);
+        for (unsigned k = kind; k < kinds_of(v); k++) {
+            if (!says_of(v, k, state, of->why))
+                continue;
+            told[k] = true;
+            if (same < kinds_of(v))
+                add(buf, named++ > 0 ? "/" : "", title_of(k));
+        }
+        add(buf, named > 0 ? ": " : "", of->why);
     }
 }
 
@@ -145,14 +153,11 @@ static bool is_good_of_drive(const struct validity *v)
 const char *validity_line(char buf[VALIDITY_LINE], const struct validity *v)
 {
     enum validity_state worst = validity_worst(v);
-    size_t worst_kinds = 0;
-    for (unsigned kind = 0; kind < kinds_of(v); kind++)
-        worst_kinds += worst_of(v, kind)->state == worst;
     bool drive = is_good_of_drive(v);
     buf[0] = '\0';
     if (worst == VALIDITY_GOOD) {
         add(buf, "", "good");
-        add_reasons(buf, v, VALIDITY_GOOD, false, " - ");
+        add_reasons(buf, v, VALIDITY_GOOD, " - ");
         return buf;
     }
     if (drive) {
@@ -161,10 +166,10 @@ const char *validity_line(char buf[VALIDITY_LINE], const struct validity *v)
     } else {
         add(buf, "", states[worst]);
     }
-    add_reasons(buf, v, worst, worst_kinds < kinds_of(v), ": ");
+    add_reasons(buf, v, worst, ": ");
     if (worst == VALIDITY_UNRELIABLE) {
         char others[VALIDITY_LINE] = "";
-        add_reasons(others, v, VALIDITY_UNKNOWN, true, "");
+        add_reasons(others, v, VALIDITY_UNKNOWN, "");
         if (others[0]) {
             add(buf, "; unknown: ", others);
         }

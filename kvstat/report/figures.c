@@ -417,7 +417,7 @@ static void doubt_rows(struct figures *f)
 struct twice {
     int64_t as_is, without;
     unsigned place;
-    const char *what, *by; /* "Tier-2 Read P95", "the tool's own delays" */
+    const char *what, *by; /* "Tier-2 Read p95", "client delay" */
 };
 
 static void doubt_difference(struct figures *f, enum validity_kind kind, const struct twice *t)
@@ -428,10 +428,10 @@ static void doubt_difference(struct figures *f, enum validity_kind kind, const s
     if (t->as_is <= t->without || longer < TOLD)
         return;
     if (longer > 10) /* or nothing else is left */
-        snprintf(doubt.why, sizeof(doubt.why), "%s is made by %s", t->what, t->by);
+        snprintf(doubt.why, sizeof(doubt.why), "%s is most of %s", t->by, t->what);
     else
-        snprintf(doubt.why, sizeof(doubt.why), "%s +%.*f %% by %s", t->what, longer < 0.1,
-                 100 * longer, t->by);
+        snprintf(doubt.why, sizeof(doubt.why), "%s adds %.*f %% to %s", t->by, longer < 0.1,
+                 100 * longer, t->what);
     validity_doubt(&f->validity, kind, t->place, &doubt);
 }
 
@@ -449,14 +449,13 @@ static void doubt_group(struct figures *f, const struct group *g, enum group_met
         uint32_t ppm = doubted_ppm[i];
         if (!figure_enough(hist_count(h), ppm))
             continue;
-        snprintf(what, sizeof(what), "%s %s P%u", trace_tier_text(g->key.tier),
+        snprintf(what, sizeof(what), "%s %s p%u", trace_tier_text(g->key.tier),
                  trace_op_text(g->key.op), ppm / 10000);
         const struct twice t = {
             hist_percentile(h, ppm),
             second_percentile(agg_second(f->scan->agg), h, g->key.tier, g->key.op, time, ppm),
             validity_place(g->key.tier, g->key.op), what,
-            time == SECOND_RESPONSE ? "the tool's own delays"
-                                    : "gaps in which the replay did not run"};
+            time == SECOND_RESPONSE ? "client delay" : "a pause of kvreplay"};
         doubt_difference(f, kinds[time], &t);
     }
 }
@@ -470,9 +469,9 @@ static void doubt_requests(struct figures *f, enum validity_kind kind, const str
         char what[32];
         if (!figure_enough(hist_count(as_is), ppm))
             continue;
-        snprintf(what, sizeof(what), "P%u", ppm / 10000);
+        snprintf(what, sizeof(what), "p%u", ppm / 10000);
         const struct twice t = {hist_percentile(as_is, ppm), hist_percentile(prompt, ppm),
-                                VALIDITY_EVERYWHERE, what, "the tool's own delays"};
+                                VALIDITY_EVERYWHERE, what, "client delay"};
         doubt_difference(f, kind, &t);
     }
 }

@@ -11,6 +11,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/thread.h"
+#include "lib/io/gap_line.h"
 
 /* The thread that only wakes up does so every BEAT, and says so when it is late by LATE: an idle
  * virtual processor may take a few ms to come back, and that alone keeps nobody from working. */
@@ -27,9 +28,11 @@ struct loop {
 struct gap_list {
     pthread_t beat;
     atomic_bool stop;
-    atomic_int_least64_t latest_ns; /* end of the latest gap */
-    pthread_mutex_t lock;           /* guards the following */
-    bool open;                      /* the timed part runs */
+    atomic_int_least64_t latest_ns;      /* end of the latest gap */
+    atomic_int_least64_t latest_stop_ns; /* and of the latest stop */
+    atomic_int_least64_t beat_due_ns;    /* when the beat is to wake up */
+    pthread_mutex_t lock;                /* guards the following */
+    bool open;                           /* the timed part runs */
     struct gap gap[GAPS_MAX];
     size_t kept;
     uint64_t count;
@@ -86,6 +89,8 @@ static void add(struct gap_list *g, unsigned loop, int64_t from_ns, int64_t unti
         if (g->loop[loop].of != GAPS_OF_SCHEDULER &&
             until_ns > atomic_load_explicit(&g->latest_ns, memory_order_relaxed))
             atomic_store_explicit(&g->latest_ns, until_ns, memory_order_release);
+        if (g->loop[loop].of == GAPS_OF_PROCESS && until_ns - from_ns >= GAP_STOP_NS)
+            atomic_store_explicit(&g->latest_stop_ns, until_ns, memory_order_release);
     }
     pthread_mutex_unlock(&g->lock);
 }
@@ -159,11 +164,13 @@ static void *beat_run(void *arg)
     while (!atomic_load(&g->stop)) {
         int64_t due = clock_now_ns() + GAPS_BEAT_NS;
 
+        atomic_store_explicit(&g->beat_due_ns, due, memory_order_release);
         clock_sleep_until(due, 0);
         int64_t now = clock_now_ns();
         if (now - due >= GAPS_LATE_NS)
             gap_loop_add(&self, due, now);
     }
+    atomic_store(&g->beat_due_ns, INT64_MAX);
     gap_loop_close(&self);
     return NULL;
 }
@@ -175,6 +182,7 @@ struct gap_list *gap_list_create(void)
     if (!g)
         return NULL;
     pthread_mutex_init(&g->lock, NULL);
+    atomic_store(&g->beat_due_ns, INT64_MAX);
     if (thread_start(&g->beat, beat_run, g) == 0)
         return g;
     pthread_mutex_destroy(&g->lock);
@@ -304,6 +312,34 @@ int64_t gap_list_overlap(const struct gap_list *g, int64_t start_ns, int64_t end
         sum += to - from;
         until = from;
     }
+    pthread_mutex_unlock(lock);
+    return sum;
+}
+
+int64_t gap_list_stopped(const struct gap_list *g, int64_t start_ns, int64_t end_ns)
+{
+    pthread_mutex_t *lock = (pthread_mutex_t *)&g->lock;
+    /* First the beat: when it is seen to be on its way again, its gap is in the list. */
+    int64_t due_ns = atomic_load_explicit(&g->beat_due_ns, memory_order_acquire);
+    int64_t latest_ns = atomic_load_explicit(&g->latest_stop_ns, memory_order_acquire);
+    bool late = due_ns < end_ns && end_ns - due_ns >= GAP_STOP_NS;
+    int64_t sum = 0;
+
+    if (!late && latest_ns <= start_ns)
+        return 0;
+    pthread_mutex_lock(lock);
+    for (size_t i = g->kept; i > 0; i--) {
+        const struct gap *gap = &g->gap[i - 1];
+        int64_t from = gap->start_ns > start_ns ? gap->start_ns : start_ns;
+        int64_t to = gap->end_ns < end_ns ? gap->end_ns : end_ns;
+        if (gap->end_ns <= start_ns)
+            break;
+        if (g->loop[gap->loop].of == GAPS_OF_PROCESS && gap->end_ns - gap->start_ns >= GAP_STOP_NS)
+            sum += to > from ? to - from : 0;
+    }
+    latest_ns = atomic_load_explicit(&g->latest_stop_ns, memory_order_relaxed);
+    if (late && g->open && latest_ns < due_ns) /* it has not told since */
+        sum += end_ns - (due_ns > start_ns ? due_ns : start_ns);
     pthread_mutex_unlock(lock);
     return sum;
 }

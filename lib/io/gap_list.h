@@ -82,5 +82,8 @@ bool gap_list_run_delay_of(const struct gap_list *g, enum gap_of of, struct gap_
 /* How much of start_ns to end_ns lies in gaps of engines and process that are known now. Cheap when
  * none is as late. */
 int64_t gap_list_overlap(const struct gap_list *g, int64_t start_ns, int64_t end_ns);
+/* How much of it, which is over, lies in stops: gaps of the process of GAP_STOP_NS and more. It
+ * knows of a stop before the thread that wakes up has told it. Cheap likewise. */
+int64_t gap_list_stopped(const struct gap_list *g, int64_t start_ns, int64_t end_ns);
 
 #endif

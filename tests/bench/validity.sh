@@ -57,19 +57,24 @@ run() { # TIMING [OPTIONS...]: into $TMP/r.zst and $TMP/s.json
 }
 line() { "$BIN/kvstat" --json "$TMP/r.zst" | jq -r '.validity.line + (.run.notes | map(select(test("^foreign"))) | map("; " + .) | add // "")'; }
 bottleneck() { "$BIN/kvstat" --json "$TMP/r.zst" | jq -r '.bottleneck | "\(.what // "none stands out") \(.share)"'; }
-# rest FIGURES...: which of these are doubted, each as KIND or KIND/TIER. Other work on the processors is no answer.
+# rest FIGURES...: which of these are doubted, each as KIND or KIND/TIER. For want of a processor is no answer where other work
+# had the processors; for any other reason is one there, too.
 rest() {
-    doubted=$("$BIN/kvstat" --json "$TMP/r.zst" | jq -r '[.validity.figures[] | select(.state == "unreliable") |
+    "$BIN/kvstat" --json "$TMP/r.zst" | jq -r '.validity.figures[] | select(.state == "unreliable") |
         select(.figures as $f | .tier as $t | any($ARGS.positional[] | split("/"); .[0] == $f and ($t == null or .[1] == null or
-        .[1] == $t))) | .figures] | unique | join(",")' --args "$@")
-    if [ -z "$doubted" ]; then echo ok; elif disturbed; then echo 'left out, busy'; else echo "DOUBTED $doubted"; fi
+        .[1] == $t))) | "\(.figures) \(.why)"' --args "$@" >"$TMP/doubted"
+    ! disturbed || processors='CPU contention|paused?|client delay'
+    if [ ! -s "$TMP/doubted" ]; then echo ok; elif grep -qvE "${processors:-^$}" "$TMP/doubted"; then
+        echo "DOUBTED $(cut -d ' ' -f 1 "$TMP/doubted" | sort -u | paste -sd ,)"
+    else echo 'left out, busy'; fi
 }
 tell() { # CASE TIMING EXPECTED FIGURES...: the line, whether it matches, and whether the other figures stay good
     name=$1 timing=$2 expected=$3
     shift 3
     said=$(line)
+    processors=
     if echo "$said" | grep -qE "$expected"; then answer=ok; else answer=MISSED; fi
-    printf '%-14s %-7s %-7s %-20s %s\n' "$name" "$timing" $answer "$(rest "$@")" "$(echo "$said" | cut -c 1-130)"
+    printf '%-14s %-7s %-7s %-20s %s\n' "$name" "$timing" $answer "$(rest "$@")" "$(echo "$said" | cut -c 1-200)"
 }
 disturbed() {
     jq -e '.evidence.steal_share > 0.01 or .evidence.run_delay_s > 0.01 * .elapsed_s' "$TMP/s.json" >/dev/null
@@ -101,7 +106,7 @@ for loops in 2 4; do
     trace 0.01 65536 200 >"$TMP/short.csv"
     for timing in $timings; do
         input=$TMP/short.csv prefix="taskset -c $cpu" run "$timing"
-        tell "$loops busy loops" "$timing" '^(good for drive figures; )?unreliable.*(processor|gaps|delays)' storage
+        tell "$loops busy loops" "$timing" '^(good for drive figures; )?unreliable.*(CPU contention|paused?|client delay)' storage
     done
     # shellcheck disable=SC2086
     kill $children

@@ -17,6 +17,8 @@ is 'benchdata: kind and client' "$(json "$TMP/warp.json" '"\(.kind) \(.run.clien
 is 'benchdata: GET' "$(figures "$TMP/warp.json" Read '"\(.ops) \(.bytes)"')" '471 30867456'
 is 'benchdata: GET, mean and max' \
     "$(figures "$TMP/warp.json" Read '.service_us | "\(.mean * 1000 | round) \(.max * 10 | round)"')" '4922742 296239'
+is 'benchdata: no evidence of how far to believe it' "$(json "$TMP/warp.json" .validity.line)" \
+    "unknown: another client's log (warp) carries no evidence"
 ok 'benchdata: GET, p90' near "$(figures "$TMP/warp.json" Read .service_us.p90)" 9794.514
 is 'benchdata: PUT' "$(figures "$TMP/warp.json" Write '"\(.ops) \(.bytes)"')" '154 10092544'
 is 'benchdata: PUT, mean and max' \
@@ -66,6 +68,14 @@ is 'an op-log: what is counted apart' "$(json "$TMP/sai3.json" '[.run.notes[] | 
 is 'by way of a result of ours: the same groups' "$(json "$TMP/warp.json" .groups)" "$(json "$TMP/ours.json" .groups)"
 "$BIN/kvstat" --json <"$warp" >"$TMP/pipe.json"
 zstd -dqc "$warp" | "$BIN/kvstat" --json --threads 3 >"$TMP/plain.json"
+is 'by way of a result of ours: whose it is' "$(json "$TMP/ours.json" '.run.client, .validity.line')" \
+    "warp unknown: another client's log (warp) carries no evidence"
+# A replay of it that was killed has the log's provenance and no summary, but columns that kvreplay alone writes.
+"$BIN/kvreplay" --progress none --null -o "$TMP/replayed.csv" "$TMP/ours.csv.zst" 2>/dev/null
+sed '$d' "$TMP/replayed.csv" >"$TMP/killed.csv"
+exits 'a killed replay of it' 2 "$BIN/kvstat" --json "$TMP/killed.csv"
+is 'is no log of that client' "$(json "$TMP/stdout" '.run.client, .validity.line')" \
+    'kvreplay unknown: no summary of the replay came with the rows'
 is 'from standard input' "$(json "$TMP/pipe.json" .groups)" "$(json "$TMP/warp.json" .groups)"
 is 'plain, of a pipe' "$(json "$TMP/plain.json" .groups)" "$(json "$TMP/warp.json" .groups)"
 mkdir "$TMP/runs"

@@ -130,7 +130,7 @@ static void a_run_that_was_late(void **state)
         validity_judge(&r->validity, &r->evidence, c[i].budget_ns);
         assert_int_equal(r->validity.state == VALIDITY_GOOD, c[i].valid);
         if (!c[i].valid)
-            assert_non_null(strstr(r->validity.why[0], "P99 of client lateness"));
+            assert_non_null(strstr(r->validity.why[0], "client delay p99"));
         run_free(r);
     }
 }
@@ -303,8 +303,8 @@ static void rows_that_gaps_lengthened(void **state)
             assert_int_equal(f->tier, TRACE_CPU);
             assert_int_equal(f->op, TRACE_READ);
             assert_non_null(strstr(f->why, c[i].reads == 20
-                                               ? "Tier-1 Read P50 is 900 ms instead of"
-                                               : "Tier-1 Read P99 is 900 ms instead of"));
+                                               ? "Tier-1 Read p50 (900 ms instead of"
+                                               : "Tier-1 Read p99 (900 ms instead of"));
         }
         if (all->state != VALIDITY_UNKNOWN) { /* kernels without schedstat */
             assert_int_equal(all->state, VALIDITY_GOOD);
@@ -401,7 +401,7 @@ static void the_tier_whose_threads_waited(void **state)
     assert_non_null(f);
     assert_int_equal(f->tier, TRACE_CPU);
     assert_int_equal(f->op, TRACE_READ);
-    assert_non_null(strstr(f->why, "thread memory 0 waited for one"));
+    assert_non_null(strstr(f->why, "CPU contention: thread memory 0 waited for a CPU"));
     for (unsigned i = 0; i < r->validity.figures; i++)
         assert_false(!r->validity.figure[i].everywhere &&
                      r->validity.figure[i].tier == TRACE_STORAGE);

@@ -11,6 +11,7 @@
 
 #include "kvgen/rng.h"
 #include "kvstat/count/gaps.h"
+#include "lib/io/gap_line.h"
 
 #define MS INT64_C(1000000)
 
@@ -66,7 +67,7 @@ static void a_stop_is_worth_what_it_added(void **state)
     /* Loads of 0.3, 0.8 and 1.1. */
     static const int64_t service[] = {300000, 800000, 1100000};
     for (uint64_t load = 0; load < 3; load++) {
-        struct gaps_line line = GAPS_LINE_NEW;
+        struct gap_line line = GAP_LINE_NEW;
         int64_t off_ns = 0, added_ns = 0;
         serve(&stop, 7 + load, MS, service[load]);
         for (int i = 0; i < CUSTOMERS; i++) {
@@ -91,7 +92,7 @@ static void late_ones_change_nothing(void **state)
     const struct stop stop = {10 * MS, 120 * MS};
     struct gaps *g = gaps_of(&stop);
     const struct gaps *stops = gaps_of_process(g);
-    struct gaps_line line = GAPS_LINE_NEW;
+    struct gap_line line = GAP_LINE_NEW;
     assert_int_equal(gaps_line_add_ns(&line, stops, 5 * MS, 5 * MS), 0);
     assert_int_equal(gaps_line_add_ns(&line, stops, 11 * MS, 121 * MS), 110 * MS);
     /* It started before the stop, and did not wait. */

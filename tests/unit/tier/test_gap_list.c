@@ -84,11 +84,45 @@ static void waiting_is_no_gap(void **state)
     gap_list_free(NULL);
 }
 
+/* Stops are the process's own, and long. One is known before the thread that only wakes up has told
+ * it: what starts first when it is over would miss it. Here that thread sleeps for 5 ms, and is
+ * said to be late by asking for a time in the future. */
+static void stops_of_the_process(void **state)
+{
+    struct gap_list *g = gap_list_create();
+    struct gap_loop process, engine;
+    int64_t t = clock_now_ns() + 10000 * MS;
+
+    (void)state;
+    gap_loop_open(&process, g, GAPS_OF_PROCESS, NULL, 0);
+    gap_loop_open(&engine, g, GAPS_OF_ENGINE, "storage", 0);
+    assert_int_equal(gap_list_stopped(g, t - 1000 * MS, t), 0); /* before the timed part */
+    gap_list_begin(g);
+    for (int i = 0; i < 10000 && gap_list_stopped(g, t - 1000 * MS, t) == 0; i++)
+        clock_sleep_until(clock_now_ns() + MS, 0); /* until that thread runs */
+    assert_int_equal(gap_list_stopped(g, t - 1000 * MS, t), 1000 * MS);
+    int64_t now = clock_now_ns(), ago = now - 5000 * MS;
+    gap_loop_add(&process, ago, ago + 50 * MS); /* a busy machine's */
+    gap_loop_add(&engine, ago, ago + 400 * MS);
+    assert_int_equal(gap_list_stopped(g, ago - MS, ago + 500 * MS), 0);
+    gap_loop_add(&process, ago + 100 * MS, ago + 300 * MS);
+    gap_loop_add(&engine, ago, ago + 600 * MS);
+    gap_loop_add(&process, ago + 1000 * MS, ago + 1150 * MS);
+    assert_int_equal(gap_list_stopped(g, INT64_MIN, ago + 500 * MS), 200 * MS);
+    assert_int_equal(gap_list_stopped(g, ago + 250 * MS, ago + 1100 * MS), 150 * MS);
+    assert_int_equal(gap_list_stopped(g, ago + 1150 * MS, ago + 1200 * MS), 0);
+    gap_list_end(g);
+    gap_loop_close(&process);
+    gap_loop_close(&engine);
+    gap_list_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_and_counted),
         cmocka_unit_test(waiting_is_no_gap),
+        cmocka_unit_test(stops_of_the_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
