@@ -1,25 +1,25 @@
 #!/bin/sh
-# cache-size.sh - How large a cache pays? The hit rate against capacity, without moving a byte.
+# cache-size.sh - How large a cache is worth having? Hit rate against capacity, without moving a byte.
 #
 # Usage: cache-size.sh [OPTION]... [TRACE]
 #
-#   TRACE, -i TRACE   what people really asked: Mooncake, Qwen-Bailian, agentic sessions,
-#                ... (see kvgen(1)); without it synthetic users
-#   -s SIZES     only these, for instance 32GiB,96GiB: what do 64 GiB more bring?
-#   -m MODEL     the model, which decides how many bytes a token takes (default:
+#   TRACE, -i TRACE   recorded requests: Mooncake, Qwen-Bailian, agentic sessions, ...
+#                (see kvgen(1)); default: synthetic users
+#   -s SIZES     only these, for instance 32GiB,96GiB: the effect of 64 GiB more
+#   -m MODEL     the model, which determines the bytes per token (default:
 #                llama3.1-8b)
 #   -u USERS     synthetic users (default: 100)
-#   -t SECONDS   for which they ask (default: 600)
-#   -o OUT       folder for the curve (default: kvtrace-cache-size)
+#   -t SECONDS   duration of their requests (default: 600)
+#   -o OUT       directory for the curve (default: kvtrace-cache-size)
 #   --granularity request|block:N   a conversation kept as one object (the default), or in
-#                blocks of N tokens, as engines do that store blocks (256 is usual); not
-#                for recorded blocks, which have their size
+#                blocks of N tokens, as in engines that store blocks (256 is usual); not
+#                for recorded blocks, which have their own size
 #   --print      show the pipeline, run nothing
 #
-# Up to the knee each GiB adds many hits; beyond it few. The ceiling is the hit rate of an
-# endless cache: the other lookups are for things never seen before, and no money buys
-# those. Buy the knee, or the size that has most of the ceiling's hits, whichever the
-# budget allows.
+# Up to the knee each GiB adds many hits; beyond it each GiB adds few. The ceiling is the
+# hit rate of an endless cache: the other lookups are for objects never seen before, and no
+# capacity can serve them. Choose the knee, or the size with most of the ceiling's hits, as
+# the budget allows.
 #
 # Example:
 #   examples/cache-size.sh tests/data/mooncake_first4000.jsonl.zst

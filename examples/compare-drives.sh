@@ -3,21 +3,21 @@
 #
 # Usage: compare-drives.sh [OPTION]... DIR1 DIR2
 #
-#   DIR1 DIR2    a folder on each drive; the folders are made and removed again
+#   DIR1 DIR2    a directory on each drive; it is created and removed again
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
-#   -u USERS     users at once (default: 50)
+#   -u USERS     number of simultaneous users (default: 50)
 #   -t SECONDS   length of each run (default: 60)
 #   --trials N   runs on each drive (default: 3)
-#   -o OUT       folder for trace, results and reports (default: kvtrace-compare-drives)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free on both,
-#                less a reserve)
+#   -o OUT       directory for trace, results and reports (default: kvtrace-compare-drives)
+#   --storage-capacity-gb GiB   capacity for the cache (default: the free space of both,
+#                minus a reserve)
 #   --print      show the pipeline, run nothing
 #
-# Both replay one trace, in turn (A B B A ...), so that what else happens on the machine
-# meets both alike. kvstat --compare shows each figure's change and whether it exceeds the
-# noise of the trials (99 %, corrected for the number of figures); the last line says in
-# words which drive is better, and in what. With no memory tiers, the read bandwidth tells
-# drives apart best; do not buy by a difference that is marked as noise.
+# Both drives replay one trace, in turn (A B B A ...), so that other work on the machine
+# affects both alike. kvstat --compare shows each figure's change and whether it exceeds the
+# noise of the trials (99 %, corrected for the number of figures); the last line says
+# which drive is better, and in which figure. Without memory tiers, the read bandwidth
+# distinguishes drives best; do not decide by a difference that is marked as noise.
 #
 # Example:
 #   examples/compare-drives.sh -u 20 /mnt/old/kv /mnt/new/kv

@@ -3,14 +3,14 @@
 #
 # Usage: compare.sh [OPTION]... RESULT RESULT
 #
-#   RESULT       a result of kvreplay (the older or known one first), or a folder of
+#   RESULT       a result of kvreplay (the older or known one first), or a directory of
 #                *.result.csv.zst, which are trials
 #   --json       kvstat's report as JSON
 #   --print      show the command, run nothing
 #
-# kvstat tests each figure: with one result a side against the noise within each, with
-# several against their spread, which takes three to five trials a side. Its last line
-# says what changed. Which of two drives is better: kvtrace compare-drives.
+# kvstat tests each figure: with one result per side against the noise within each result,
+# with several against their spread, which needs three to five trials per side. Its last
+# line says what changed. To compare two drives: kvtrace compare-drives.
 #
 # Example:
 #   examples/compare.sh before.csv.zst after.csv.zst

@@ -1,22 +1,22 @@
 #!/bin/sh
-# disaggregated.sh - What do prefill nodes and decode nodes ask of their storage?
+# disaggregated.sh - What do prefill nodes and decode nodes need from their storage?
 #
 # Usage: disaggregated.sh [OPTION]... [DIR]
 #
-#   DIR, -d DIR  where the objects of storage go (default: the folder that kvtrace
-#                discover proposes)
+#   DIR, -d DIR  directory for storage objects (default: the one that kvtrace discover
+#                proposes)
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
-#   -u USERS     users at once (default: 20)
+#   -u USERS     number of simultaneous users (default: 20)
 #   -t SECONDS   length of each run (default: 30)
-#   -o OUT       folder for traces, results and reports (default: kvtrace-disaggregated)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#   -o OUT       directory for traces, results and reports (default: kvtrace-disaggregated)
+#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
 #                reserve)
 #   --print      show the pipeline, run nothing
 #
-# A prefill node computes the cache and writes it out; a decode node only reads what
+# A prefill node computes the cache and writes it out; a decode node only reads objects that
 # others wrote. Prefill nodes need write bandwidth, decode nodes read bandwidth and short
-# reads. Size the drives of each kind of node by its own line; the third line is one node
-# that does both, for comparison.
+# reads. Size the drives of each kind of node by its own line; the third line shows one
+# node that does both, for comparison.
 #
 # Example:
 #   examples/disaggregated.sh -u 10 /mnt/nvme/kv

@@ -1,27 +1,26 @@
 #!/bin/sh
-# discover.sh - What does this machine have for a KV cache, and with which sizes do I begin?
+# discover.sh - What does this machine have for a KV cache, and which sizes are a good start?
 #
 # Usage: discover.sh [--json | --print]
 #
-#   --json       for programs: one line, sizes in bytes, the proposal in GiB
-#   --print      show the commands that it asks, and end
+#   --json       output for programs: one line, sizes in bytes, the proposal in GiB
+#   --print      print the commands that it runs, and exit
 #
-# Shows processors, GPUs (by nvidia-smi), memory, NVMe devices, and the file systems on
-# disks that can be written to, and proposes --gpu-mem-gb, --cpu-mem-gb, --storage-capacity-gb and a
+# Shows processors, GPUs (with nvidia-smi), memory, NVMe devices, and writable file systems
+# on disks, and proposes --gpu-mem-gb, --cpu-mem-gb, --storage-capacity-gb and a
 # directory for --nvme:
-#   GPU       half of what is free on the first one: the model's weights want the rest; 0
-#             without a GPU
-#   memory    half of what is available: the serving engine and the system want the rest
-#   storage   three quarters of the free space of one file system, and at most what
-#             kvreplay may use there (5 % of it stay free, or half of what is free): one
-#             that you may write to, of these on NVMe if there is one, of these the one
-#             with most space
-#   users     twice as many as have an object of llama3.1-8b, half a GiB on average, in
-#             the memory of both, so that storage works for half of them; at least 10, at
+#   GPU       half of the free memory of the first one: the model's weights need the rest;
+#             0 without a GPU
+#   memory    half of the available memory: the serving engine and the system need the rest
+#   storage   three quarters of the free space of one file system, and at most the space
+#             that kvreplay may use there (5 % of it stay free, or half of the free
+#             space): the writable one with most space, on NVMe if possible
+#   users     twice the number of objects of llama3.1-8b (half a GiB on average) that fit
+#             in both memories, so that half of the users need storage; at least 10, at
 #             most 50 for each processor
 # It changes nothing. DISCOVER_ROOT=DIR reads DIR/proc and DIR/sys instead, for tests.
 #
-# Example: what the proposal is, for a script
+# Example: the proposal, for a script
 #   examples/discover.sh --json
 set -eu
 

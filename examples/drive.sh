@@ -1,24 +1,24 @@
 #!/bin/sh
-# drive.sh - What does this drive give a KV cache? An answer in a minute.
+# drive.sh - How fast is this drive for a KV cache? An answer in a minute.
 #
 # Usage: drive.sh [OPTION]... [DIR]
 #
-#   DIR, -d DIR  a folder on the drive in question (default: the one that kvtrace discover
+#   DIR, -d DIR  a directory on the drive to test (default: the one that kvtrace discover
 #                proposes)
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
-#   -u USERS     requests at once (default: 8)
+#   -u USERS     number of simultaneous requests (default: 8)
 #   -t SECONDS   length of the run (default: 40)
-#   -o OUT       folder for trace, result and reports (default: kvtrace-drive)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#   -o OUT       directory for trace, result and reports (default: kvtrace-drive)
+#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
 #                reserve)
 #   --print      show the pipeline, run nothing
 #
-# All of the KV cache goes to the drive, none to memory, and a model that takes no time
-# keeps it busy. The bandwidth that the drive has then is divided by what one user asks
-# for, who waits for each answer (30 ms a token): it suffices for so many users. How long
-# they wait is another question: kvtrace fast-enough has the verdict for a number of
-# users, kvtrace users finds the number. A new drive is faster than it will be later:
-# kvtrace precondition.
+# The whole KV cache goes to the drive, none to memory, and a model that takes no time
+# keeps the drive busy. The measured bandwidth, divided by the bandwidth of one user who
+# waits for each answer (30 ms per token), gives the number of users that it supports. How
+# long they wait is another question: kvtrace fast-enough judges a given number of users,
+# kvtrace users finds the number. A new drive is faster than it will be later: see kvtrace
+# precondition.
 #
 # Example: the drive under /mnt/nvme
 #   examples/drive.sh /mnt/nvme/kv

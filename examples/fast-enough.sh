@@ -3,28 +3,28 @@
 #
 # Usage: fast-enough.sh [OPTION]... [DIR]
 #
-#   DIR, -d DIR  a folder on the drive in question (default: the one that kvtrace discover
+#   DIR, -d DIR  a directory on the drive to test (default: the one that kvtrace discover
 #                proposes)
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
-#   -u USERS     users at once (default: 50)
+#   -u USERS     number of simultaneous users (default: 50)
 #   -t SECONDS   length of the run (default: 60)
-#   -g MODE      generation: realistic (30 ms a token, the default), fast (2 ms), none
-#   -o OUT       folder for trace, result and reports (default: kvtrace-fast-enough)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#   -g MODE      generation: realistic (30 ms per token, the default), fast (2 ms), none
+#   -o OUT       directory for trace, result and reports (default: kvtrace-fast-enough)
+#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
 #                reserve)
 #   --print      show the pipeline, run nothing
 #
-# All of the KV cache goes to the drive, none to memory: a drive that passes this passes
-# on any machine with memory before it. PASS wants two things:
+# The whole KV cache goes to the drive, none to memory: a drive that passes this test also
+# passes on any machine with memory tiers above it. PASS requires two things:
 #   operations   P95 of reads below 200 ms and of writes below 500 ms: kvstat's profile
-#                "latency". It takes 59 reads and 59 writes at least to say so
-#   answers      at least 90 % of those that users would get in the same time from a drive
-#                that takes no time, as kvgen simulates it (not with -g none, where no
-#                drive keeps up with a model that takes no time)
-# A drive can do each operation in time and still keep people waiting, when objects wait
-# for their turn on it. On FAIL with storage as the bottleneck, fewer users would do, or
-# more bandwidth, or memory before the drive (kvtrace suite). INCONCLUSIVE: too few
-# operations, or figures that cannot be believed.
+#                "latency". This needs at least 59 reads and 59 writes
+#   answers      at least 90 % of the answers that users would get in the same time from
+#                a drive that takes no time, as simulated by kvgen (not with -g none:
+#                no drive keeps up with a model that takes no time)
+# A drive can complete each operation in time and still keep users waiting, if objects
+# queue for it. On FAIL with storage as the bottleneck, try fewer users, more bandwidth, or
+# memory tiers above the drive (kvtrace suite). INCONCLUSIVE: too few operations, or
+# unreliable figures.
 # Exit status: 0 PASS, 1 FAIL, 4 INCONCLUSIVE.
 #
 # Example: is the drive under /mnt/nvme fast enough for 20 users?

@@ -3,18 +3,18 @@
 #
 # Usage: handover.sh [OPTION]... DIR
 #
-#   DIR, -d DIR  where objects go: a folder on the drive
+#   DIR, -d DIR  directory for objects, on the drive
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
-#   -u USERS     users at once (default: 50)
+#   -u USERS     number of simultaneous users (default: 50)
 #   -t SECONDS   length of the run (default: 60)
-#   -o OUT       folder for traces and results (default: kvtrace-handover)
-#   --storage-capacity-gb GiB   what the cache may fill (default: a third of what is free,
-#                for each client has its own copy)
+#   -o OUT       directory for traces and results (default: kvtrace-handover)
+#   --storage-capacity-gb GiB   capacity for the cache (default: a third of the free
+#                space, because each client has its own copy)
 #   --print      show the pipelines, run nothing
 #
-# One trace by each, side by side. sai3-bench and fio are used where they are installed.
-# Each client gets the same operations at the same times, in its own form, as kvgen
-# --format writes it. What a client can't do is said below the figures.
+# Each client replays one trace, and the figures are compared. sai3-bench and fio are used
+# if installed. Each client gets the same operations at the same times, in its own format,
+# from kvgen --format. Notes below the figures say what a client cannot do.
 #
 # Example:
 #   examples/handover.sh -m tiny-1b -u 4 -t 10 /mnt/nvme/kv

@@ -3,27 +3,27 @@
 #
 # Usage: how-many-users.sh [OPTION]... [DIR]
 #
-#   DIR, -d DIR  where the objects of storage go (default: the folder that kvtrace
-#                discover proposes)
-#   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
-#   -l LIMIT     what a read of storage may take at the 95th percentile (default: 100ms)
-#   -t SECONDS   length of each step of the search (default: 20, and 6 to settle)
-#   -x MAX       most users to try (default: 1000)
-#   -o OUT       folder for the summary of all steps (default: kvtrace-how-many-users)
-#   --gpu-mem-gb GiB            size of the GPU's tier (default: what kvtrace discover
+#   DIR, -d DIR  directory for storage objects (default: the one that kvtrace discover
 #                proposes)
-#   --cpu-mem-gb GiB            size of the host memory's tier (default: likewise)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
+#   -l LIMIT     limit of the 95th percentile of storage reads (default: 100ms)
+#   -t SECONDS   length of each search step (default: 20, plus 6 to settle)
+#   -x MAX       maximum number of users to try (default: 1000)
+#   -o OUT       directory for the summary of all steps (default: kvtrace-how-many-users)
+#   --gpu-mem-gb GiB            size of the GPU tier (default: the proposal of kvtrace
+#                discover)
+#   --cpu-mem-gb GiB            size of the host memory tier (default: likewise)
+#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
 #                reserve)
 #   --print      show the pipeline, run nothing
 #
-# kvreplay serves growing numbers of users, a fresh trace for each, and closes in on the
-# most that keep the limit. Beyond that number users wait for storage. Ask twice: on a
-# quiet machine the answers lie within a tenth of each other. If they do not, something
-# else uses the drive.
-# Exit status: 0 a number was found, 1 not even one user is served.
+# kvreplay serves increasing numbers of users, with a new trace for each number, and finds
+# the largest number within the limit. With more users, users wait for storage. Run it
+# twice: on a quiet machine the answers are within a tenth of each other. If they are not,
+# something else uses the drive.
+# Exit status: 0 a number was found, 1 not even one user can be served.
 #
-# Example: with 16 GiB of memory before the drive
+# Example: with 16 GiB of host memory above the drive
 #   examples/how-many-users.sh --cpu-mem-gb 16 /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 

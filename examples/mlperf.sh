@@ -1,32 +1,32 @@
 #!/bin/sh
-# mlperf.sh - What does this drive give in MLPerf Storage's KV-cache workloads?
+# mlperf.sh - How fast is this drive in MLPerf Storage's KV-cache workloads?
 #
 # Usage: mlperf.sh [OPTION]... [DIR]
 #
-#   -w NAMES     with commas between; default option_1,option_2,option_3, the three of the current rules:
+#   -w NAMES     separated by commas; default option_1,option_2,option_3, the three workloads of the current rules:
 #                  option_1   llama3.1-8b, 200 users, no CPU tier, 16 concurrent allocations
 #                  option_2   llama3.1-8b, 100 users, CPU tier of 4 GiB, 16
 #                  option_3   llama3.1-70b-instruct, 70 users, no CPU tier, 4
 #                and the runs of earlier submissions (generation realistic, 600 s):
 #                  8b-cpu0 8b-cpu4     llama3.1-8b, 150 users, CPU tier of 0 or 4 GiB
 #                  70b-cpu0 70b-cpu4   llama3.1-70b-instruct, 40 users
-#   DIR, -d DIR  where the objects of storage go (default: the folder that discover.sh proposes)
+#   DIR, -d DIR  directory for storage objects (default: the one that discover.sh proposes)
 #   -o OUT       folder of the results (default: kvtrace-mlperf)
 #   -t SECONDS   length of each run (default: 300; 600 for the earlier ones)
 #   --trials N   runs of each workload (default: 3)
-#   -u USERS     in place of the numbers above, for a first try on a small machine
+#   -u USERS     instead of the numbers above, for a first try on a small machine
 #   -m MODEL     likewise
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a reserve)
-#   --ranks N    so many runs at once on this host, each with a folder of its own; rank R has seed 42 + R (default: 1).
-#                Bandwidths and rates are the sum of all
-#   --closed     pause for 90 s before and after each trial, as the rules of CLOSED have it
+#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a reserve)
+#   --ranks N    number of simultaneous runs on this host, each with its own directory (default: 1). Rank R has seed 42 + R;
+#                bandwidths and rates are the sums over all ranks
+#   --closed     pause for 90 s before and after each trial, as the rules of CLOSED require
 #   --print      show the pipelines, run nothing
 #
 # The options write OUT/kv_cache/MODEL/run/DATE_TIME with metadata, summary.json and
-# option_<1-3>/trial_<0-2>/rank_<R>/kvcache_results_*.json, as that benchmark's wrapper leaves them; a second run into OUT is a
-# folder of its own there. Each trial has the same load, so what differs is the drive. What to look at: storage read and write
-# bandwidth (bytes over the time of the run), and the device P95 of reads, the largest of all trials and ranks, of option 1 for
-# a drive alone and of option 2 with a little memory before it.
+# option_<1-3>/trial_<0-2>/rank_<R>/kvcache_results_*.json, like that benchmark's wrapper; a second run into OUT gets its own
+# directory there. Each trial has the same load, so differences come from the drive. Look at storage read and write
+# bandwidth (bytes over the time of the run), and at the device P95 of reads, the largest of all trials and ranks: of
+# option 1 for a drive alone, and of option 2 for a drive with a little memory above it.
 # These are not official MLPerf results: those need the benchmark's own program.
 #
 # Example:

@@ -1,27 +1,26 @@
 #!/bin/sh
-# precondition-then-measure.sh - What is left of a drive's speed after its first days?
+# precondition-then-measure.sh - How fast is a drive after its first days?
 #
 # Usage: precondition-then-measure.sh -s SIZE [OPTION]... [DIR]
 #
-#   -s SIZE      what kvprecond writes: twice the drive's capacity for a verdict (in
-#                passes of what is free), less for a try, for instance 64GiB
-#   DIR, -d DIR  a folder on the drive in question (default: the one that kvtrace discover
+#   -s SIZE      bytes that kvprecond writes: twice the drive's capacity for a verdict (in
+#                passes over the free space), less for a first try, for instance 64GiB
+#   DIR, -d DIR  a directory on the drive to test (default: the one that kvtrace discover
 #                proposes)
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
-#   -u USERS     users at once (default: 50)
+#   -u USERS     number of simultaneous users (default: 50)
 #   -t SECONDS   length of each run (default: 60)
-#   --trials N   runs before and after each (default: 3)
-#   -o OUT       folder for trace, results and reports (default:
+#   --trials N   runs before and runs after (default: 3)
+#   -o OUT       directory for trace, results and reports (default:
 #                kvtrace-precondition-then-measure)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
 #                reserve)
 #   --print      show the pipeline, run nothing
 #
-# A new or erased SSD writes faster than it ever will again. The same trace is replayed
+# A new or erased SSD writes faster than it will in use. The same trace is replayed
 # before and after a fill; kvstat --compare then says which figures changed by more than
-# the noise. If write bandwidth fell, the second run is the true one: quote that. If
-# nothing changed, the drive was in its steady state already, or SIZE was too little to
-# tell.
+# the noise. If write bandwidth fell, quote the second run. If nothing changed, the drive
+# was already in its steady state, or SIZE was too small to show the difference.
 #
 # Example:
 #   examples/precondition-then-measure.sh -s 64GiB /mnt/nvme/kv

@@ -3,13 +3,13 @@
 #
 # Usage: quickstart.sh [--print] [FOLDER]
 #
-#   FOLDER       on the drive to be measured (default: the current folder)
+#   FOLDER       directory on the drive to measure (default: the current one)
 #   --print      show the commands, run nothing
 #
-# Takes five users of a small model through a pipeline of kvgen, kvreplay and kvstat. It
-# moves about 25 GiB of KV cache in all, 3 GiB of it to and from storage, needs 4 GiB of
-# disk and 1 GiB of memory. What it measured stays in FOLDER/kvtrace-quickstart, with a
-# log of all that the programs said.
+# Runs five users of a small model through a pipeline of kvgen, kvreplay and kvstat. It
+# moves about 25 GiB of KV cache in total, 3 GiB of it to and from storage, and needs 4 GiB
+# of disk and 1 GiB of memory. The results stay in FOLDER/kvtrace-quickstart, with a log of
+# all output of the programs.
 #
 # Example:
 #   examples/quickstart.sh /mnt/nvme

@@ -1,24 +1,23 @@
 #!/bin/sh
-# replay-elsewhere.sh - How does another machine take the same load?
+# replay-elsewhere.sh - How does another machine handle the same load?
 #
 # Usage: replay-elsewhere.sh HOST DIR [OPTION]...
 #
-#   HOST         where ssh goes without a question; it needs nothing but glibc. "-" is
-#                this machine, unpacked into a folder of its own, to see how it goes
-#   DIR          the folder there in which objects, programs and files go; removed at the
-#                end
+#   HOST         host that ssh reaches without a question; it needs only glibc. "-" is this
+#                machine, with the programs unpacked into their own directory, for a trial
+#   DIR          the directory there for objects, programs and files; removed at the end
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
-#   -u USERS     users at once (default: 50)
+#   -u USERS     number of simultaneous users (default: 50)
 #   -t SECONDS   length of the run (default: 60)
-#   -o OUT       the folder here for trace and results (default: kvtrace-replay-elsewhere)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free there, less
-#                a reserve). For several machines take what the smallest has
-#   --tarball FILE  what make static made (default: it is made now, from the sources)
+#   -o OUT       the directory here for trace and results (default: kvtrace-replay-elsewhere)
+#   --storage-capacity-gb GiB   capacity for the cache (default: the free space there, minus
+#                a reserve). For several machines, use the capacity of the smallest
+#   --tarball FILE  the output of make static (default: it is built now from the sources)
 #   --print      show the pipeline, run nothing
 #
-# Generates here, replays there, installs nothing there. The same trace has the same
-# digest everywhere: two laboratories that print it ran the same load. The report names
-# the host, kernel and drive of the other machine.
+# Generates the load here, replays it there, installs nothing there. The same trace has the
+# same digest everywhere: two laboratories with the same digest ran the same load. The
+# report names the host, kernel and drive of the other machine.
 #
 # Example:
 #   examples/replay-elsewhere.sh server7 /mnt/nvme/kv -u 20

@@ -1,26 +1,26 @@
 #!/bin/sh
-# sharegpt-vs-synthetic.sh - Do real conversations ask the same as synthetic users?
+# sharegpt-vs-synthetic.sh - Do real conversations load a machine like synthetic users?
 #
 # Usage: sharegpt-vs-synthetic.sh -f FILE [OPTION]... [DIR]
 #
 #   -f FILE      a ShareGPT dataset (JSON, plain or zstd)
-#   -r RATE      its requests a second (default: as many as users)
-#   DIR, -d DIR  where the objects of storage go (default: the folder that kvtrace
-#                discover proposes)
+#   -r RATE      its requests per second (default: the number of users)
+#   DIR, -d DIR  directory for storage objects (default: the one that kvtrace discover
+#                proposes)
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
-#   -u USERS     users at once (default: 50)
+#   -u USERS     number of simultaneous users (default: 50)
 #   -t SECONDS   length of each run (default: 60)
-#   -o OUT       folder for traces, results and reports (default:
+#   -o OUT       directory for traces, results and reports (default:
 #                kvtrace-sharegpt-vs-synthetic)
 #   --cpu-mem-gb GiB            host memory for the cache (default: 4)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
 #                reserve)
 #   --print      show the pipeline, run nothing
 #
-# Two lines to compare. Real chats are short (hundreds of tokens) and come back to what
-# was said before: the hit rate is high and storage hardly works. Synthetic users carry
-# thousands of tokens each, the case that a drive has to survive. A drive bought for the
-# first line may disappoint under the second.
+# Compare the two lines. Real chats are short (hundreds of tokens) and reuse their earlier
+# turns: the hit rate is high and storage is almost idle. Synthetic users have thousands of
+# tokens each, the hard case for a drive. A drive that is enough for the first line may be
+# too slow for the second.
 #
 # Example:
 #   examples/sharegpt-vs-synthetic.sh -f ShareGPT_V3.json -u 20 /mnt/nvme/kv

@@ -1,25 +1,25 @@
 #!/bin/sh
-# smoke.sh - Does all of it work here? Nine quick checks of single behaviours on this machine.
+# smoke.sh - Does everything work on this machine? Nine quick checks of single behaviours.
 #
 # Usage: smoke.sh [OPTION]... [DIR]
 #
-#   DIR, -d DIR  where the objects of storage go (default: the folder that kvtrace
-#                discover proposes)
-#   -w NAMES     only these, with commas between: storage-only three-tiers autoscale-qos
+#   DIR, -d DIR  directory for storage objects (default: the one that kvtrace discover
+#                proposes)
+#   -w NAMES     only these, separated by commas: storage-only three-tiers autoscale-qos
 #                autoscale-capacity saturation-8b saturation-70b rag everything sharegpt
 #   -t SECONDS   length of each check (default: 10)
-#   -u USERS     users at once (default: 8)
-#   -m MODEL     in place of the 8B and 70B models, for a first try on a small machine
+#   -u USERS     number of simultaneous users (default: 8)
+#   -m MODEL     instead of the 8B and 70B models, for a first try on a small machine
 #   -f FILE      the ShareGPT dataset of the last check (default: the small one of the
 #                source tree)
-#   -o OUT       folder for what the checks leave (default: kvtrace-smoke)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#   -o OUT       directory for the files of the checks (default: kvtrace-smoke)
+#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
 #                reserve)
 #   --print      show the pipelines, run nothing
 #
-# A line for each check: what it saw, and ok or FAILED. They show that the machine and the
-# programs work together; for numbers to trust take kvtrace suite with trials.
-# Exit status: 0 all checks are ok, 1 one failed.
+# Prints a line for each check: its result, and ok or FAILED. The checks show that the
+# machine and the programs work together; for reliable numbers use kvtrace suite with trials.
+# Exit status: 0 all checks are ok, 1 a check failed.
 #
 # Example:
 #   examples/smoke.sh -m tiny-1b -t 3 /mnt/nvme/kv

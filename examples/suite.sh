@@ -3,13 +3,13 @@
 #
 # Usage: suite.sh [OPTION]... [DIR]
 #
-#   DIR, -d DIR  where the objects of storage go (default: the folder that kvtrace
-#                discover proposes)
+#   DIR, -d DIR  directory for storage objects (default: the one that kvtrace discover
+#                proposes)
 #   -m MODEL     the model (default: llama3.1-8b; kvgen --list-models, or a Hugging Face
 #                config.json)
-#   -u USERS     users at once (default: what kvtrace discover proposes)
+#   -u USERS     number of simultaneous users (default: the proposal of kvtrace discover)
 #   -t SECONDS   length of each run (default: 60)
-#   -w NAMES     only these, with commas between: gpu-only cpu-only storage-only gpu-cpu
+#   -w NAMES     only these, separated by commas: gpu-only cpu-only storage-only gpu-cpu
 #                cpu-storage gpu-cpu-storage storage-saturation production autoscale; besides
 #                mlperf_submission, only where named: the runs of mlperf.sh for earlier
 #                submissions, in OUT/mlperf_submission
@@ -19,13 +19,13 @@
 #                of memory, at least 50, at most 300)
 #   --trials N   each scenario so often (default: 1); storage varies much from run to run,
 #                three to five are the rule
-#   --xlsx       the table of all runs as OUT/suite.xlsx besides
-#   -o OUT       folder for results (default: kvtrace-suite): kvstat OUT has a row for
+#   --xlsx       also write the table of all runs to OUT/suite.xlsx
+#   -o OUT       directory for results (default: kvtrace-suite): kvstat OUT has a row for
 #                each; traces, logs and summaries are in OUT/.work
-#   --gpu-mem-gb GiB            size of the GPU's tier (default: what kvtrace discover
-#                proposes)
-#   --cpu-mem-gb GiB            size of the host memory's tier (default: likewise)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#   --gpu-mem-gb GiB            size of the GPU tier (default: the proposal of kvtrace
+#                discover)
+#   --cpu-mem-gb GiB            size of the host memory tier (default: likewise)
+#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
 #                reserve)
 #   --print      show the pipelines, run nothing
 #
