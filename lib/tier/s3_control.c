@@ -85,6 +85,11 @@ static bool element(const char **at, const char *name, char *to, size_t cap)
     return true;
 }
 
+bool s3_element(const char *text, const char *name, char *to, size_t cap)
+{
+    return element(&text, name, to, cap);
+}
+
 int s3_refusal(long http, const char *body, char code[TIER_CODE_CAP])
 {
     char word[TIER_CODE_CAP - 3];

@@ -4,6 +4,8 @@
 #ifndef KVTRACE_TIER_S3_CONTROL_H
 #define KVTRACE_TIER_S3_CONTROL_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/tier/owner.h"
@@ -21,6 +23,8 @@ void s3_url(const struct uri *u, const char *endpoint, const char *name, char ur
 /* -EREMOTEIO with the code ("S3:SlowDown", "S3:HTTP503") of an answer that refused; -ENOENT for an
  * object that is not there. body: NUL-terminated. */
 int s3_refusal(long http, const char *body, char code[TIER_CODE_CAP]);
+/* What the first element name of text holds. False: there is none, or it is too long. */
+bool s3_element(const char *text, const char *name, char *to, size_t cap);
 /* A handle of libcurl that signs its requests, with header (may be NULL) in each; *headers is its
  * list, the caller's to free. NULL: no memory. */
 void *s3_handle(const struct uri *u, int64_t timeout_ns, const char *header, void **headers);

@@ -35,7 +35,7 @@ struct uri {
     uint32_t database;
     bool tls;
     unsigned connections; /* 0: as many as operations are in flight */
-    uint64_t part_bytes; /* larger objects are stored in parts; 0: the most that the server takes */
+    uint64_t part_bytes;  /* larger objects are stored in parts; 0: the engine's default */
 
     /* of an object store */
     char bucket[64], prefix[200];                   /* prefix: without a slash at its ends */
