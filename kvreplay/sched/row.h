@@ -70,6 +70,7 @@ struct row {
     struct room_effect effect;
     uint64_t generation;    /* of what this row writes */
     struct tier_parts part; /* of the main stage's operation */
+    int64_t first_byte_ns;  /* as of struct tier_op */
     int64_t away_ns;        /* of its latency, in which the processors were away (gap_list.h) */
     struct row *next;       /* in a row_list */
     int64_t wake_ns;        /* in the timers: due time, or end of a Generate row */

@@ -128,6 +128,8 @@ static size_t take_body(char *text, size_t one, size_t n, void *ctx)
         q->body_len += take;
         return all;
     }
+    if (q->job->op->first_byte_ns == TIER_UNKNOWN_NS)
+        q->job->op->first_byte_ns = q->moved_ns - q->job->op->start_ns;
     while (n > 0 && q->at + q->have < q->end) { /* a server may send more than was asked for */
         uint64_t left = q->end - q->at - q->have;
         size_t take = CHUNK - q->have;

@@ -67,6 +67,9 @@ struct tier_op {
                    -EREMOTEIO with code set: a remote store refused */
     char code[TIER_CODE_CAP]; /* what it answered: "RESP:OOM" */
     int64_t done_ns;          /* monotonic time of completion */
+    int64_t
+        first_byte_ns; /* of a read: from its submission to the first byte of the answer; the
+                          submitter sets it to TIER_UNKNOWN_NS, engines that know overwrite it */
     struct tier_parts part;
     int64_t device_ns;       /* storage or memory worked for it: meta + io + flush */
     struct data_fault fault; /* when corrupt; the submitter sets its kind to DATA_FAULT_NONE */

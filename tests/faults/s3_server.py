@@ -3,8 +3,8 @@
 
 It knows PUT (If-None-Match, If-Match), GET (ranges), DELETE, multipart uploads and listings of three names a page, for
 any bucket, and wants a signature without checking it. PUT /-/VERB/KIND/COUNT makes the next COUNT requests with VERB for
-an object ("*.kv") go wrong: slow (no answer after three seconds), cut (half of the body), flip (a bit), short (a whole
-answer of half), die (no answer), 500 (no body), 503 (SlowDown), 200 (and an error as body), untagged (no ETag), pair (500
+an object ("*.kv") go wrong: slow (no answer after three seconds), late (half a second), cut (half of the body), flip (a
+bit), short (a whole answer of half), die (no answer), 500 (no body), 503 (SlowDown), 200 (and an error as body), untagged (no ETag), pair (500
 unless another one is there at the same time). VERB is PUT, GET, DELETE, or of an upload CREATE, PART, COMPLETE, ABORT.
 GET /-/keys lists all names, GET /-/uploads what is unfinished; PUT /-/data/NAME changes an object without a signature."""
 import hashlib
@@ -59,6 +59,8 @@ class Handler(BaseHTTPRequestHandler):
             if not name.endswith(".kv") or left == 0:
                 return None
             faults[verb] = (kind, left - 1)
+        if kind == "late":
+            time.sleep(0.5)
         if kind == "slow":
             time.sleep(3)
             return "die"

@@ -26,8 +26,8 @@ uploads() { admin "$door/-/uploads"; }
 put() { admin -T - "$door/-/data/$1"; }
 fault() { admin -X PUT "$door/-/$1/$2/$3"; }
 replay() { "$BIN/kvreplay" --no-notes --progress none -o r.csv "$@"; }
-rows() { awk -F, 'NR > 1 {print $2, $3, $4, $5, $NF}' "$1" | sort; }
-statuses() { awk -F, 'NR > 1 {printf "%s ", $NF}' r.csv; }
+rows() { awk -F, 'NR == 1 {while ($++s != "Status");} NR > 1 {print $2, $3, $4, $5, $s}' "$1" | sort; }
+statuses() { awk -F, 'NR == 1 {while ($++s != "Status");} NR > 1 {printf "%s ", $s}' r.csv; }
 
 cat >t.csv <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
@@ -200,6 +200,19 @@ fault ABORT 500 1
 exits 'an upload that cannot be aborted' 1 replay --on-absent skip --order key --target "$uri&part=5MiB&connections=1" --summary s.json parts.csv
 is 'is said' "$(json s.json '.tiers[] | select(.tier == "Tier-2").fallbacks[]' | grep upload)" '1 unfinished upload could not be aborted'
 is 'and is there' "$(uploads | wc -l)" 1
+
+# ---- the first byte ----
+echo 0.1,Read,300000,Tier-2,a,Decode >>three.csv
+sed -i '/Delete/d' three.csv
+fault GET late 1
+exits 'an answer that comes late' 0 replay --order key --target "$uri" three.csv
+is 'First_byte_us is the last column' "$(head -n 1 r.csv | awk -F, '{print $NF}')" First_byte_us
+is 'of reads, within the latency' "$(awk -F, 'NR > 1 {print $2, ($NF == "" ? "none" : $NF > 0 && $NF <= $10 ? "within" : "not")}' r.csv | tr '\n' ' ')" \
+    'Write none Read within Read within '
+is 'of the late one' "$(awk -F, 'NR > 1 && $NF >= 500000 {n++} END {print n}' r.csv)" 1
+"$BIN/kvstat" --json r.csv >stat.json
+is 'kvstat has it' "$(json stat.json '.groups[] | select(.by.op == "Read") | .first_byte_us | .count, (.max >= 500000)')" '2 true'
+
 exits 'without keys' 3 env -u AWS_SECRET_ACCESS_KEY "$BIN/kvreplay" --target "$uri" t.csv
 stderr_like 'it says where they belong' 'AWS_ACCESS_KEY_ID'
 exits 'other keys' 3 env AWS_ACCESS_KEY_ID=x "$BIN/kvreplay" --target "$uri" t.csv
@@ -211,6 +224,7 @@ stderr_like 'no server: why' 'the server does not answer'
 if [ -n "${KVTRACE_TEST_S3-}" ]; then
     export AWS_ACCESS_KEY_ID="$real_id" AWS_SECRET_ACCESS_KEY="$real_key"
     same 'the store of the environment' "$KVTRACE_TEST_S3"
+    same 'the store of the environment, in parts' "$KVTRACE_TEST_S3&part=5MiB"
     exits 'it keeps' 0 replay --keep --target "$KVTRACE_TEST_S3" read.csv
     exits 'and gives back' 0 replay --keep --summary s.json --target "$KVTRACE_TEST_S3" read.csv
     is 'all objects' "$(json s.json '.populated | .adopted_objects, .objects')" '5 0'
