@@ -606,6 +606,20 @@ static int s3_adopt(void *state, struct tier_op *op, uint64_t *size, uint64_t *g
     return s3_control_adopt(s->control, op, door_of(s, op), size, generation);
 }
 
+/* The environment names a proxy. Its value may hold a password. */
+static bool proxy_named(void)
+{
+    static const char *const name[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
+                                       "ALL_PROXY"};
+
+    for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
+        const char *value = getenv(name[i]);
+        if (value && *value)
+            return true;
+    }
+    return false;
+}
+
 static void s3_describe(void *state, struct tier_info *info)
 {
     const struct s3 *s = state;
@@ -623,6 +637,10 @@ static void s3_describe(void *state, struct tier_info *info)
     if (left > 0)
         notes_add(&info->fallbacks, "%llu unfinished upload%s could not be aborted",
                   (unsigned long long)left, units_plural(left));
+    if (s->u.proxy_env)
+        notes_add(&info->flags, "through the proxy of the environment, if it names one");
+    else if (proxy_named())
+        notes_add(&info->flags, "the environment's proxy is not used (proxy=env uses it)");
     if (s->u.unlocked)
         notes_add(&info->flags, "unlocked: nothing keeps a second run out");
     if (s->u.insecure)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/units.h"
 
 #if KVTRACE_S3
@@ -19,6 +20,7 @@
 #define CHECK_STEP UINT64_C(1048576)
 enum {
     HEADER_CAP = 160,
+    SKEW_S = 240,      /* servers allow 300 s at least */
     ELEMENT_CAP = 1100 /* of a key, or a token */
 };
 
@@ -59,10 +61,21 @@ void s3_object_name(char name[S3_NAME_CAP], struct hash128 object)
     snprintf(name, S3_NAME_CAP, "%s.kv", hex);
 }
 
+void s3_bucket_url(const struct uri *u, const char *endpoint, char url[S3_URL_CAP])
+{
+    int scheme = (int)(strstr(endpoint, "//") + 2 - endpoint);
+
+    if (u->style == URI_STYLE_VIRTUAL)
+        snprintf(url, S3_URL_CAP, "%.*s%s.%s", scheme, endpoint, u->bucket, endpoint + scheme);
+    else
+        snprintf(url, S3_URL_CAP, "%s/%s", endpoint, u->bucket);
+}
+
 void s3_url(const struct uri *u, const char *endpoint, const char *name, char url[S3_URL_CAP])
 {
-    snprintf(url, S3_URL_CAP, "%s/%s/%s%s%.40s", endpoint, u->bucket, u->prefix,
-             u->prefix[0] ? "/" : "", name);
+    s3_bucket_url(u, endpoint, url);
+    size_t len = strlen(url);
+    snprintf(url + len, S3_URL_CAP - len, "/%s%s%.40s", u->prefix, u->prefix[0] ? "/" : "", name);
 }
 
 /* What stands between <NAME> and </NAME> from *at on; *at moves behind it. False: nothing. */
@@ -133,7 +146,8 @@ void *s3_handle(const struct uri *u, int64_t timeout_ns, const char *header, voi
     curl_easy_setopt(easy, CURLOPT_USERNAME, getenv("AWS_ACCESS_KEY_ID"));
     curl_easy_setopt(easy, CURLOPT_PASSWORD, getenv("AWS_SECRET_ACCESS_KEY"));
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    if (!u->proxy_env)
+        curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L << 10);
     curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
@@ -263,6 +277,13 @@ static int refused(const struct s3_control *c, struct err *e)
     int rc = s3_refusal(c->a.http, c->a.body, code);
 
     element(&at, "Message", message, sizeof(message));
+    int64_t apart = c->a.date_s - clock_wall_ns() / UNITS_NS_PER_S;
+    if (c->a.date_s > 0 && (apart > SKEW_S || apart < -SKEW_S))
+        return err_set(e, rc, ERR_TARGET, c->where,
+                       "%s: the server's clock is %lld s %s that of this host; signatures hold for "
+                       "some minutes only",
+                       code, (long long)(apart > 0 ? apart : -apart),
+                       apart > 0 ? "ahead of" : "behind");
     return err_set(e, rc, ERR_TARGET, c->where, "%s%s%s", code, message[0] ? ": " : "", message);
 }
 
@@ -409,15 +430,16 @@ static int remove_name(struct s3_control *c, const char *name, struct err *e)
  * are signed. The page is the caller's. */
 static int list_page(struct s3_control *c, const char *token, char **page, struct err *e)
 {
-    char url[4 * ELEMENT_CAP + 1200], prefix[sizeof(c->u.prefix) + 2];
+    char bucket[S3_URL_CAP], url[4 * ELEMENT_CAP + 1200], prefix[sizeof(c->u.prefix) + 2];
 
     snprintf(prefix, sizeof(prefix), "%s%s", c->u.prefix, c->u.prefix[0] ? "/" : "");
     char *after = curl_easy_escape(NULL, token, 0), *below = curl_easy_escape(NULL, prefix, 0);
     int rc = after && below ? 0 : err_nomem(e, "listing");
     if (rc == 0) {
-        snprintf(url, sizeof(url), "%s/%s?%s%s%slist-type=2&max-keys=1000&prefix=%s",
-                 c->u.endpoint[0], c->u.bucket, token[0] ? "continuation-token=" : "", after,
-                 token[0] ? "&" : "", below);
+        s3_bucket_url(&c->u, c->u.endpoint[0], bucket);
+        snprintf(url, sizeof(url), "%s%s?%s%s%slist-type=2&max-keys=1000&prefix=%s", bucket,
+                 c->u.style == URI_STYLE_VIRTUAL ? "/" : "", token[0] ? "continuation-token=" : "",
+                 after, token[0] ? "&" : "", below);
         rc = ask(c, &(struct question){.verb = "GET", .url = url}, e);
     }
     curl_free(after);
@@ -571,7 +593,14 @@ static int complete(struct uri *u, struct err *e)
             snprintf(u->endpoint[0], URI_NAME_CAP, "%s", endpoint);
         else
             snprintf(u->endpoint[0], URI_NAME_CAP, "https://s3.%s.amazonaws.com", u->region);
+        /* A certificate of all buckets is of names without dots. */
+        if (!endpoint && u->style == URI_STYLE_DEFAULT && !strchr(u->bucket, '.'))
+            u->style = URI_STYLE_VIRTUAL;
     }
+    if (strchr(u->endpoint[0], '@') ||
+        (strncmp(u->endpoint[0], "http://", 7) != 0 && strncmp(u->endpoint[0], "https://", 8) != 0))
+        return err_set(e, -EINVAL, ERR_INPUT, "AWS_ENDPOINT_URL",
+                       "it is not http:// or https:// with a server, and no keys in it");
     return 0;
 }
 

@@ -254,6 +254,31 @@ static int take_insecure(const struct parse *p, const char *text, size_t len)
     return 0;
 }
 
+static bool is_word(const char *text, size_t len, const char *word)
+{
+    return strlen(word) == len && strncmp(word, text, len) == 0;
+}
+
+static int take_style(const struct parse *p, const char *text, size_t len)
+{
+    if (is_word(text, len, "path"))
+        p->u->style = URI_STYLE_PATH;
+    else if (is_word(text, len, "virtual"))
+        p->u->style = URI_STYLE_VIRTUAL;
+    else
+        return bad(p, "style= is path or virtual");
+    return 0;
+}
+
+static int take_proxy(const struct parse *p, const char *text, size_t len)
+{
+    if (!is_word(text, len, "env"))
+        return bad(p, "proxy= is env: the proxy itself stands in the environment (http_proxy, "
+                      "https_proxy)");
+    p->u->proxy_env = true;
+    return 0;
+}
+
 static int take_unlocked(const struct parse *p, const char *text, size_t len)
 {
     (void)text, (void)len;
@@ -272,6 +297,8 @@ static const struct parameter {
     {"part", 1 << URI_RESP | 1 << URI_S3, false, take_part},
     {"endpoint", 1 << URI_S3, false, take_endpoint},
     {"region", 1 << URI_S3, false, take_region},
+    {"style", 1 << URI_S3, false, take_style},
+    {"proxy", 1 << URI_S3, false, take_proxy},
     {"ca", 1 << URI_S3, false, take_ca},
     {"insecure", 1 << URI_S3, true, take_insecure},
     {"unlocked", 1 << URI_S3, true, take_unlocked},

@@ -6,7 +6,8 @@ any bucket, and wants a signature without checking it. PUT /-/VERB/KIND/COUNT ma
 an object ("*.kv") go wrong: slow (no answer after three seconds), late (half a second), cut (half of the body), flip (a
 bit), short (a whole answer of half), die (no answer), 500 (no body), 503 (SlowDown), 200 (and an error as body), untagged (no ETag), pair (500
 unless another one is there at the same time). VERB is PUT, GET, DELETE, or of an upload CREATE, PART, COMPLETE, ABORT.
-GET /-/keys lists all names, GET /-/uploads what is unfinished; PUT /-/data/NAME changes an object without a signature."""
+GET /-/keys lists all names, GET /-/uploads what is unfinished; PUT /-/data/NAME changes an object without a signature; PUT
+/-/clock/SECONDS sets the clock wrong. The host BUCKET.localhost is a bucket, too."""
 import hashlib
 import os
 import re
@@ -20,6 +21,7 @@ store = {}
 faults = {}
 uploads = {}  # its name: (object, {number: data})
 serial = 0
+skew = 0  # of the clock, in seconds
 pair = threading.Barrier(2)
 lock = threading.Lock()
 
@@ -84,7 +86,11 @@ class Handler(BaseHTTPRequestHandler):
             return False
         return True
 
+    def date_time_string(self, timestamp=None):
+        return super().date_time_string(time.time() + skew)
+
     def admin(self, body):
+        global skew
         part = self.path.split("/")
         if part[2] == "keys":
             self.answer(200, "".join(k + "\n" for k in sorted(store)).encode())
@@ -93,7 +99,9 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(200, "".join("%s %s\n" % (k, uploads[k][0]) for k in sorted(uploads)).encode())
             return
         with lock:
-            if part[2] == "data":
+            if part[2] == "clock":
+                skew = int(part[3])
+            elif part[2] == "data":
                 store["/".join(part[3:])] = body
             else:
                 faults[part[2]] = (part[3], int(part[4]))
@@ -107,8 +115,14 @@ class Handler(BaseHTTPRequestHandler):
         if not (self.headers.get("Authorization") or "").startswith("AWS4-HMAC-SHA256 Credential=KEY/"):
             self.refuse(403, "AccessDenied")
             return
+        if abs(skew) > 300:
+            self.refuse(403, "RequestTimeTooSkewed")
+            return
         url = urlsplit(self.path)
         name = unquote(url.path.lstrip("/"))
+        host = (self.headers.get("Host") or "").split(":")[0]
+        if host.endswith(".localhost"):  # the bucket is in the name of the host
+            name = "/".join(filter(None, (host[: -len(".localhost")], name)))
         query = parse_qs(url.query, keep_blank_values=True)
         if "/" not in name:
             self.listing(name, query)

@@ -213,6 +213,26 @@ is 'of the late one' "$(awk -F, 'NR > 1 && $NF >= 500000 {n++} END {print n}' r.
 "$BIN/kvstat" --json r.csv >stat.json
 is 'kvstat has it' "$(json stat.json '.groups[] | select(.by.op == "Read") | .first_byte_us | .count, (.max >= 500000)')" '2 true'
 
+# ---- ways to the store ----
+exits 'the endpoint of the environment' 0 env AWS_ENDPOINT_URL="$door" "$BIN/kvreplay" --no-notes -o r.csv --target s3://bucket/fresh t.csv
+for bad in host http://me:hush-hush@host; do
+    exits "an endpoint of the environment that is none: ${bad%hush*}" 2 env AWS_ENDPOINT_URL="$bad" "$BIN/kvreplay" --target s3://bucket/fresh -o r.csv t.csv
+    stderr_like 'says so' 'AWS_ENDPOINT_URL: it is not http://'
+    is 'and repeats no key' "$(grep -c hush "$TMP/stderr")" 0
+done
+virtual=$(echo "$door" | sed 's/127.0.0.1/localhost/')
+exits 'the bucket in the name of the host' 0 replay --summary s.json --target "s3://bucket/fresh?endpoint=$virtual&style=virtual&part=5MiB" parts.csv
+is 'nothing is left there' "$(names | grep -c fresh)" 0
+unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY
+proxy() { env http_proxy="$1" "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --target "$2" t.csv; }
+exits 'a proxy is not used' 0 proxy http://me:hush-hush@127.0.0.1:1 "$uri"
+like 'and that is said' "$(json s.json '.tiers[] | select(.tier == "Tier-2").flags[]' | grep proxy)" "environment's proxy is not used"
+is 'without its password' "$(cat s.json r.csv "$TMP/stderr" | grep -c hush)" 0
+exits 'unless asked for' 0 proxy "$door" 's3://bucket/fresh?endpoint=http://nowhere.invalid&proxy=env'
+admin -X PUT "$door/-/clock/-1000"
+exits 'clocks that differ' 3 replay --target "$uri" t.csv
+stderr_like 'are said' 'S3:RequestTimeTooSkewed: the server.s clock is (999|100.) s behind that of this host'
+admin -X PUT "$door/-/clock/0"
 exits 'without keys' 3 env -u AWS_SECRET_ACCESS_KEY "$BIN/kvreplay" --target "$uri" t.csv
 stderr_like 'it says where they belong' 'AWS_ACCESS_KEY_ID'
 exits 'other keys' 3 env AWS_ACCESS_KEY_ID=x "$BIN/kvreplay" --target "$uri" t.csv

@@ -112,6 +112,14 @@ static void s3(void **state)
     assert_int_equal(parsed("s3://abc?part=5MiB").part_bytes, 5 << 20);
     assert_int_equal(parsed("s3://abc?part=5GiB").part_bytes, INT64_C(5) << 30);
     assert_int_equal(parsed("s3://abc").part_bytes, 0);
+    assert_int_equal(parsed("s3://abc").style, URI_STYLE_DEFAULT);
+    assert_int_equal(parsed("s3://abc?style=path").style, URI_STYLE_PATH);
+    assert_int_equal(parsed("s3://abc?style=virtual&proxy=env").style, URI_STYLE_VIRTUAL);
+    assert_true(parsed("s3://abc?proxy=env").proxy_env);
+    assert_false(parsed("s3://abc").proxy_env);
+    refused("s3://abc?style=virtua", "path or virtual");
+    refused("s3://abc?proxy=http://me:secret@host", "environment");
+    refused("redis://h?style=path", "no parameter");
     refused("s3://abc?part=4MiB", "5 MiB");
     refused("s3://abc?part=5243000", "4 KiB");
     refused("s3://abc?part=6GiB", "5 GiB");
