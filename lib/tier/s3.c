@@ -685,7 +685,7 @@ static int request_open(struct s3 *s, struct request *q, struct err *e)
     void *chunk = NULL;
 
     q->s = s;
-    q->easy = s3_handle(&s->u, s->timeout_ns, NULL, &q->headers);
+    q->easy = s3_handle(s->control, NULL, &q->headers);
     if (!q->easy || posix_memalign(&chunk, DATA_BLOCK, CHUNK) != 0)
         return err_nomem(e, "requests");
     q->chunk = chunk;

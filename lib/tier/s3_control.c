@@ -12,6 +12,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
+#include "lib/tier/s3_keys.h"
 
 #if KVTRACE_S3
 #include <curl/curl.h>
@@ -35,6 +36,7 @@ struct answer {
 
 struct s3_control {
     struct uri u;
+    struct s3_keys keys;
     char where[300];
     int64_t timeout_ns;
     pthread_mutex_t lock;
@@ -120,10 +122,10 @@ int s3_refusal(long http, const char *body, char code[TIER_CODE_CAP])
     return -EREMOTEIO;
 }
 
-void *s3_handle(const struct uri *u, int64_t timeout_ns, const char *header, void **headers)
+void *s3_handle(const struct s3_control *c, const char *header, void **headers)
 {
-    const char *token = getenv("AWS_SESSION_TOKEN");
-    long timeout_ms = (long)(timeout_ns / 1000000);
+    const struct uri *u = &c->u;
+    long timeout_ms = (long)(c->timeout_ns / 1000000);
     struct curl_slist *list = NULL;
     char text[4200], provider[96];
     CURL *easy = curl_easy_init();
@@ -133,8 +135,8 @@ void *s3_handle(const struct uri *u, int64_t timeout_ns, const char *header, voi
     /* No round trip before each body. */
     list = curl_slist_append(list, "Expect:");
     list = curl_slist_append(list, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
-    if (token && *token && strlen(token) < 4096) {
-        snprintf(text, sizeof(text), "x-amz-security-token: %s", token);
+    if (c->keys.token[0]) {
+        snprintf(text, sizeof(text), "x-amz-security-token: %s", c->keys.token);
         list = curl_slist_append(list, text);
     }
     if (header)
@@ -143,8 +145,8 @@ void *s3_handle(const struct uri *u, int64_t timeout_ns, const char *header, voi
     snprintf(provider, sizeof(provider), "aws:amz:%s:s3", u->region);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
     curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, provider);
-    curl_easy_setopt(easy, CURLOPT_USERNAME, getenv("AWS_ACCESS_KEY_ID"));
-    curl_easy_setopt(easy, CURLOPT_PASSWORD, getenv("AWS_SECRET_ACCESS_KEY"));
+    curl_easy_setopt(easy, CURLOPT_USERNAME, c->keys.id);
+    curl_easy_setopt(easy, CURLOPT_PASSWORD, c->keys.secret);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     if (!u->proxy_env)
         curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
@@ -229,7 +231,7 @@ static int ask(struct s3_control *c, const struct question *q, struct err *e)
 {
     struct upload up = {.text = q->text, .left = q->text ? strlen(q->text) : 0};
     void *headers = NULL;
-    CURL *easy = s3_handle(&c->u, c->timeout_ns, q->header, &headers);
+    CURL *easy = s3_handle(c, q->header, &headers);
     int rc = 0;
 
     if (!easy)
@@ -576,15 +578,15 @@ static const char *environment(const char *name, const char *or_name)
 }
 
 /* What the URI leaves open. */
-static int complete(struct uri *u, struct err *e)
+static int complete(struct uri *u, const struct s3_keys *k, struct err *e)
 {
     const char *region = environment("AWS_REGION", "AWS_DEFAULT_REGION");
     const char *endpoint = environment("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
 
-    if (!environment("AWS_ACCESS_KEY_ID", NULL) || !environment("AWS_SECRET_ACCESS_KEY", NULL))
-        return err_set(e, -EACCES, ERR_TARGET, u->text,
-                       "no keys: put them into the environment (AWS_ACCESS_KEY_ID, "
-                       "AWS_SECRET_ACCESS_KEY)");
+    if (!region && k->region[0])
+        region = k->region;
+    if (!endpoint && k->endpoint[0])
+        endpoint = k->endpoint;
     if (!u->region[0])
         snprintf(u->region, sizeof(u->region), "%.60s", region ? region : "us-east-1");
     if (u->endpoints == 0) {
@@ -599,21 +601,26 @@ static int complete(struct uri *u, struct err *e)
     }
     if (strchr(u->endpoint[0], '@') ||
         (strncmp(u->endpoint[0], "http://", 7) != 0 && strncmp(u->endpoint[0], "https://", 8) != 0))
-        return err_set(e, -EINVAL, ERR_INPUT, "AWS_ENDPOINT_URL",
+        return err_set(e, -EINVAL, ERR_INPUT, "endpoint",
                        "it is not http:// or https:// with a server, and no keys in it");
     return 0;
 }
 
 int s3_control_open(struct s3_control **out, struct uri *u, int64_t timeout_ns, struct err *e)
 {
-    int rc = complete(u, e);
-
-    if (rc < 0)
-        return rc;
     struct s3_control *c = calloc(1, sizeof(*c));
+
     if (!c || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         free(c);
         return err_nomem(e, "S3");
+    }
+    int rc = s3_keys_find(&c->keys, u->profile, u->text, e);
+    if (rc == 0)
+        rc = complete(u, &c->keys, e);
+    if (rc < 0) {
+        s3_keys_forget(&c->keys);
+        free(c);
+        return rc;
     }
     c->u = *u;
     c->timeout_ns = timeout_ns;
@@ -635,6 +642,7 @@ void s3_control_close(struct s3_control *c)
     if (!c)
         return;
     free(c->a.body);
+    s3_keys_forget(&c->keys);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }

@@ -27,14 +27,15 @@ void s3_url(const struct uri *u, const char *endpoint, const char *name, char ur
 int s3_refusal(long http, const char *body, char code[TIER_CODE_CAP]);
 /* What the first element name of text holds. False: there is none, or it is too long. */
 bool s3_element(const char *text, const char *name, char *to, size_t cap);
-/* A handle of libcurl that signs its requests, with header (may be NULL) in each; *headers is its
- * list, the caller's to free. NULL: no memory. */
-void *s3_handle(const struct uri *u, int64_t timeout_ns, const char *header, void **headers);
 
 struct s3_control;
 
-/* Fills in what u leaves to the environment (endpoint, region), and opens. Nothing is asked of the
- * server yet. -EACCES, class ERR_TARGET: no keys in the environment. */
+/* A handle of libcurl that signs its requests, with header (may be NULL) in each; *headers is its
+ * list, the caller's to free. NULL: no memory. */
+void *s3_handle(const struct s3_control *c, const char *header, void **headers);
+
+/* Fills in what u leaves to the environment and the profile (endpoint, region), and opens. Nothing
+ * is asked of the server yet. -EACCES, class ERR_TARGET: there are no keys. */
 int s3_control_open(struct s3_control **out, struct uri *u, int64_t timeout_ns, struct err *e);
 void s3_control_close(struct s3_control *c);
 /* For owner_take; valid as long as c. */

@@ -222,7 +222,7 @@ struct tier_remote_opts {
  * without hiredis, or (rediss:) without TLS. */
 int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct bell *bell,
                    struct err *e);
-/* An object store that speaks S3. Keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+/* An object store that speaks S3. Keys come from the environment or a profile (s3_keys.h).
  * -ENOTSUP: built without libcurl, or the store has no conditional PUT and is not unlocked. */
 int tier_s3_open(struct tier **out, const struct tier_remote_opts *o, struct bell *bell,
                  struct err *e);

@@ -242,6 +242,11 @@ static int take_region(const struct parse *p, const char *text, size_t len)
     return take_plain(p, p->u->region, sizeof(p->u->region), text, len);
 }
 
+static int take_profile(const struct parse *p, const char *text, size_t len)
+{
+    return take_plain(p, p->u->profile, sizeof(p->u->profile), text, len);
+}
+
 static int take_ca(const struct parse *p, const char *text, size_t len)
 {
     return take_name(p, p->u->ca, sizeof(p->u->ca), text, len);
@@ -297,6 +302,7 @@ static const struct parameter {
     {"part", 1 << URI_RESP | 1 << URI_S3, false, take_part},
     {"endpoint", 1 << URI_S3, false, take_endpoint},
     {"region", 1 << URI_S3, false, take_region},
+    {"profile", 1 << URI_S3, false, take_profile},
     {"style", 1 << URI_S3, false, take_style},
     {"proxy", 1 << URI_S3, false, take_proxy},
     {"ca", 1 << URI_S3, false, take_ca},

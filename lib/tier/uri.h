@@ -49,6 +49,7 @@ struct uri {
     char endpoint[URI_ENDPOINTS_MAX][URI_NAME_CAP]; /* doors to one store: http(s)://HOST[:PORT] */
     unsigned endpoints;
     char region[64], ca[URI_NAME_CAP];
+    char profile[64];
     enum uri_style style;
     bool insecure;  /* certificates are not verified */
     bool proxy_env; /* through the proxy of the environment */

@@ -18,7 +18,7 @@ until [ -s port ]; do sleep 0.05; done
 door=http://127.0.0.1:$(cat port)
 real_id=${AWS_ACCESS_KEY_ID-} real_key=${AWS_SECRET_ACCESS_KEY-}
 export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
-unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3
+unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
 uri="s3://bucket/some/prefix?endpoint=$door"
 admin() { curl -s --noproxy '*' "$@"; }
 names() { admin "$door/-/keys"; }
@@ -217,7 +217,7 @@ is 'kvstat has it' "$(json stat.json '.groups[] | select(.by.op == "Read") | .fi
 exits 'the endpoint of the environment' 0 env AWS_ENDPOINT_URL="$door" "$BIN/kvreplay" --no-notes -o r.csv --target s3://bucket/fresh t.csv
 for bad in host http://me:hush-hush@host; do
     exits "an endpoint of the environment that is none: ${bad%hush*}" 2 env AWS_ENDPOINT_URL="$bad" "$BIN/kvreplay" --target s3://bucket/fresh -o r.csv t.csv
-    stderr_like 'says so' 'AWS_ENDPOINT_URL: it is not http://'
+    stderr_like 'says so' 'endpoint: it is not http://'
     is 'and repeats no key' "$(grep -c hush "$TMP/stderr")" 0
 done
 virtual=$(echo "$door" | sed 's/127.0.0.1/localhost/')
@@ -233,6 +233,17 @@ admin -X PUT "$door/-/clock/-1000"
 exits 'clocks that differ' 3 replay --target "$uri" t.csv
 stderr_like 'are said' 'S3:RequestTimeTooSkewed: the server.s clock is (999|100.) s behind that of this host'
 admin -X PUT "$door/-/clock/0"
+printf '[default]\naws_access_key_id = x\naws_secret_access_key = hush-hush\n[work]\naws_access_key_id = KEY\naws_secret_access_key = hush-hush\n' >keys
+printf '[profile work]\nendpoint_url = %s\n' "$door" >config
+profile() { env -u AWS_ACCESS_KEY_ID AWS_SHARED_CREDENTIALS_FILE=keys AWS_CONFIG_FILE=config "$@" -o r.csv --summary s.json t.csv; }
+exits 'keys and endpoint of a profile' 0 profile "$BIN/kvreplay" --target 's3://bucket/fresh?profile=work'
+is 'its secret appears nowhere' "$(cat s.json r.csv "$TMP/stderr" | grep -c hush)" 0
+exits 'of AWS_PROFILE' 0 profile AWS_PROFILE=work "$BIN/kvreplay" --target s3://bucket/fresh
+exits 'another profile is refused by the server' 3 profile "$BIN/kvreplay" --target "$uri"
+stderr_like 'by name' 'S3:AccessDenied'
+exits 'a profile that is not there' 3 profile "$BIN/kvreplay" --target "$uri&profile=home"
+stderr_like 'says where it was looked for' 'there is no profile home in keys or config'
+export HOME="$PWD"
 exits 'without keys' 3 env -u AWS_SECRET_ACCESS_KEY "$BIN/kvreplay" --target "$uri" t.csv
 stderr_like 'it says where they belong' 'AWS_ACCESS_KEY_ID'
 exits 'other keys' 3 env AWS_ACCESS_KEY_ID=x "$BIN/kvreplay" --target "$uri" t.csv

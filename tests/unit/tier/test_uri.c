@@ -117,6 +117,9 @@ static void s3(void **state)
     assert_int_equal(parsed("s3://abc?style=virtual&proxy=env").style, URI_STYLE_VIRTUAL);
     assert_true(parsed("s3://abc?proxy=env").proxy_env);
     assert_false(parsed("s3://abc").proxy_env);
+    assert_string_equal(parsed("s3://abc?profile=work").profile, "work");
+    refused("s3://abc?profile=", "no value");
+    refused("redis://h?profile=a", "no parameter");
     refused("s3://abc?style=virtua", "path or virtual");
     refused("s3://abc?proxy=http://me:secret@host", "environment");
     refused("redis://h?style=path", "no parameter");
