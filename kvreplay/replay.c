@@ -276,10 +276,15 @@ static int replay_populate(struct replay *r, struct err *e)
 static int replay_open_results(struct replay *r, struct err *e)
 {
     const struct options *o = r->o;
+    uint32_t told = 0; /* columns of some results only */
     const char *results = r->in->results ? r->in->results : options_results(o);
     const char *path = r->in->silent ? NULL : results;
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        if (o->has_target[i] && o->target[i].scheme == URI_S3)
+            told |= TRACE_BIT(TRACE_COL_FIRST_BYTE);
+    }
     struct trace_str header = trace_header(r->trace);
-    struct trace_write_opts w = {.columns = TRACE_RESULT | TRACE_BIT(TRACE_COL_SLOT),
+    struct trace_write_opts w = {.columns = TRACE_RESULT | TRACE_BIT(TRACE_COL_SLOT) | told,
                                  .header = header.p,
                                  .header_len = header.len,
                                  .zstd = o->zstd ? 1 : -1,

@@ -209,7 +209,7 @@ int ledger_abandoned(struct ledger *l, struct row *r, int64_t now_ns, struct err
         r->t.device_ns = TRACE_NONE;
     }
     counts_add(l->counts, r);
-    return results_put(l->results, &r->t, r->part.slot_ns, e);
+    return results_put(l->results, r, e);
 }
 
 int ledger_finished(struct ledger *l, const struct row *r, enum ledger_verdict *verdict,
@@ -219,7 +219,7 @@ int ledger_finished(struct ledger *l, const struct row *r, enum ledger_verdict *
     char row[LEDGER_ROW];
 
     counts_add(l->counts, r);
-    int rc = results_put(l->results, &r->t, r->part.slot_ns, e);
+    int rc = results_put(l->results, r, e);
     *verdict = LEDGER_GO_ON;
     if (r->t.status == TRACE_OK || (absent && l->on_absent != LEDGER_ABSENT_FAIL))
         return rc;

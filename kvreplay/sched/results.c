@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kvreplay/sched/row.h"
+
 enum {
     RESULTS_FLUSH_NS = 500000000 /* a row reaches the output within a second */
 };
@@ -24,7 +26,7 @@ struct results {
 
 /* A held row: the result columns, then the text of the row. */
 struct held_row {
-    int64_t due_ns, eligible_ns, start_ns, latency_ns, device_ns, slot_ns;
+    int64_t due_ns, eligible_ns, start_ns, latency_ns, device_ns, slot_ns, first_byte_ns;
     int32_t status;
     uint32_t line_len;
 };
@@ -54,13 +56,11 @@ static int64_t results_since(const struct results *r, int64_t t)
     return t == TRACE_NONE ? TRACE_NONE : t - r->zero_ns;
 }
 
-static int results_write(struct results *r, const struct trace_row *t, int64_t slot_ns,
+static int results_write(struct results *r, const struct trace_row *t, struct trace_extra *extra,
                          struct err *e)
 {
-    struct trace_extra extra = {
-        .slot_ns = slot_ns, .first_byte_ns = TRACE_NONE, .rank = TRACE_NONE};
     struct trace_row out = *t;
-    out.extra = &extra;
+    out.extra = extra;
     out.due_ns = results_since(r, t->due_ns);
     out.eligible_ns = results_since(r, t->eligible_ns);
     out.start_ns = results_since(r, t->start_ns);
@@ -102,7 +102,9 @@ int results_zero(struct results *r, int64_t zero_ns, struct err *e)
                               .device_ns = h.device_ns,
                               .status = h.status,
                               .line = {r->line, h.line_len}};
-        rc = results_write(r, &t, h.slot_ns, e);
+        struct trace_extra extra = {
+            .slot_ns = h.slot_ns, .first_byte_ns = h.first_byte_ns, .rank = TRACE_NONE};
+        rc = results_write(r, &t, &extra, e);
     }
     if (rc == 0 && ferror(r->held))
         rc = results_scratch_error(e);
@@ -119,18 +121,23 @@ void results_flush(struct results *r, int64_t now_ns)
     trace_flush(r->w);
 }
 
-int results_put(struct results *r, const struct trace_row *t, int64_t slot_ns, struct err *e)
+int results_put(struct results *r, const struct row *row, struct err *e)
 {
+    const struct trace_row *t = &row->t;
+    struct trace_extra extra = {
+        .slot_ns = row->part.slot_ns, .first_byte_ns = row->first_byte_ns, .rank = TRACE_NONE};
+
     if (!r->w)
         return 0;
     if (r->zero_known)
-        return results_write(r, t, slot_ns, e);
+        return results_write(r, t, &extra, e);
     struct held_row h = {.due_ns = t->due_ns,
                          .eligible_ns = t->eligible_ns,
                          .start_ns = t->start_ns,
                          .latency_ns = t->latency_ns,
                          .device_ns = t->device_ns,
-                         .slot_ns = slot_ns,
+                         .slot_ns = extra.slot_ns,
+                         .first_byte_ns = extra.first_byte_ns,
                          .status = t->status,
                          .line_len = t->line.len};
     if (!r->held && !(r->held = tmpfile()))

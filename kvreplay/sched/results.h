@@ -10,6 +10,7 @@
 #include "lib/trace/write.h"
 
 struct results;
+struct row;
 
 /* Writes to w, which stays the caller's; NULL: no result rows are wanted. */
 int results_open(struct results **out, struct trace_writer *w, struct err *e);
@@ -18,8 +19,7 @@ void results_close(struct results *r);
 int results_zero(struct results *r, int64_t zero_ns, struct err *e);
 /* Hands what was written over to the output, twice a second at most. For calls at any rate. */
 void results_flush(struct results *r, int64_t now_ns);
-/* One finished row. slot_ns: its Slot_us (TRACE_NONE: empty). -EPIPE: the reader of the output went
- * away. */
-int results_put(struct results *r, const struct trace_row *t, int64_t slot_ns, struct err *e);
+/* One finished row. -EPIPE: the reader of the output went away. */
+int results_put(struct results *r, const struct row *row, struct err *e);
 
 #endif

@@ -70,6 +70,7 @@ struct row {
     struct room_effect effect;
     uint64_t generation;    /* of what this row writes */
     struct tier_parts part; /* of the main stage's operation */
+    int64_t first_byte_ns;  /* as of struct tier_op */
     int64_t away_ns;        /* of its latency, in which the processors were away (gap_list.h) */
     int64_t stopped_ns;     /* of its response, in stops of the process, beside its lateness */
     struct row *next;       /* in a row_list */

@@ -230,6 +230,7 @@ static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t s
     r->t.latency_ns = 0;
     r->t.device_ns = TRACE_NONE;
     r->part = no_parts;
+    r->first_byte_ns = TIER_UNKNOWN_NS;
     r->away_ns = r->stopped_ns = 0;
     if (r->request && r->t.due_ns != TRACE_NONE)
         sched_request_started(s, r);
@@ -320,6 +321,7 @@ static void sched_complete(struct sched *s, struct tier_op *op)
         r->t.latency_ns = done_ns - r->t.start_ns;
         r->t.device_ns = op->device_ns;
         r->part = op->part;
+        r->first_byte_ns = op->first_byte_ns;
         if (s->o.gaps)
             r->away_ns = gap_list_overlap(s->o.gaps, r->t.start_ns, done_ns);
         if (s->o.gaps && r->t.due_ns != TRACE_NONE)

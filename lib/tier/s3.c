@@ -1,12 +1,14 @@
 /* An object store that speaks S3 as a tier, over libcurl: one thread drives all transfers by the
  * multi interface. Contents are generated as libcurl asks for them, and checked as it brings them.
- * An object is one PUT; a part of one is a GET with a range. What is not on the path of an
- * operation is in s3_control.c. Source: Amazon S3 API Reference. */
+ * An object is one PUT; a larger one is a multipart upload, and is read by several ranges at once.
+ * An operation is a job with one request for each piece of its contents. What is not on the path of
+ * an operation is in s3_control.c. Source: Amazon S3 API Reference. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
@@ -20,18 +22,48 @@ enum {
     CONNECTIONS_DEFAULT = 64, /* at most, unless asked for */
     CHUNK = 128 << 10,        /* of contents, generated or checked at a time */
     BODY_CAP = 2048,          /* of an error's body that is looked at */
-    POLL_MS = 1000
+    POLL_MS = 1000,
+    PARTS_MAX = 10000, /* of one upload */
+    TAG_CAP = 96,
+    UPLOAD_CAP = 1024 /* the server's name of an upload */
 };
-#define OBJECT_MAX (5 * UNITS_GIB) /* of one PUT */
+#define PART_DEFAULT (64 * UNITS_MIB)
+
+enum stage {
+    STAGE_CREATE,   /* of a multipart upload */
+    STAGE_MOVE,     /* contents, in pieces at once */
+    STAGE_COMPLETE, /* the upload becomes the object */
+    STAGE_ABORT,    /* the upload is given up */
+    STAGE_REMOVE    /* a delete, or the end of a read that drops */
+};
+
+/* The tag that the server gave a part. */
+struct tag {
+    char text[TAG_CAP];
+};
+
+/* An operation under way. It has a request at least: no more jobs than requests. */
+struct job {
+    struct tier_op *op;
+    enum stage stage;
+    int64_t stage_ns;              /* when it began */
+    uint64_t bytes;                /* of contents: whole blocks */
+    unsigned pieces, next, inside; /* of the contents; to begin next; requests of this stage */
+    char *upload;                  /* its name, escaped; NULL: none */
+    struct tag *tag;               /* of each piece of an upload */
+    char *text;                    /* that completes it */
+    size_t text_len;
+    struct job *link; /* spare, or with pieces that wait for a request */
+};
 
 /* A transfer, with a handle of its own, which keeps its settings and connections are shared. */
 struct request {
     struct s3 *s;
     CURL *easy;
     void *headers; /* of every request */
-    struct tier_op *op;
-    bool removing;     /* a delete, or the end of a read that drops */
-    uint64_t want, at; /* bytes of contents: to move, moved */
+    struct job *job;
+    unsigned piece;
+    uint64_t at, end; /* bytes of the object: the next to move, behind the last */
     unsigned char *chunk;
     size_t have, taken;  /* bytes in chunk; given to libcurl */
     char body[BODY_CAP]; /* what came instead of contents */
@@ -46,12 +78,15 @@ struct s3 {
     struct uri u;
     struct s3_control *control;
     int64_t timeout_ns;
+    uint64_t part_bytes; /* of a piece */
     CURLM *multi;
     unsigned requests, running;
     struct request *request, *spare;
+    struct job *job, *spare_job;
+    struct job *more, *more_last;           /* with pieces to begin */
     struct tier_op *waiting, *waiting_last; /* for a spare request; linked by next */
     struct remote *remote;
-    atomic_uint_fast64_t ios, new_links;
+    atomic_uint_fast64_t ios, new_links, uploads_left;
     atomic_int_fast64_t io_ns;
 };
 
@@ -59,7 +94,7 @@ struct s3 {
 
 static void check_chunk(struct request *q)
 {
-    struct tier_op *op = q->op;
+    struct tier_op *op = q->job->op;
     size_t n = q->have / DATA_BLOCK * DATA_BLOCK;
     uint64_t block = q->at / DATA_BLOCK;
     struct data_fault fault = {0};
@@ -87,14 +122,16 @@ static size_t take_body(char *text, size_t one, size_t n, void *ctx)
     (void)one;
     q->moved_ns = clock_now_ns();
     curl_easy_getinfo(q->easy, CURLINFO_RESPONSE_CODE, &http);
-    if (http < 200 || http > 299 || q->op->verb != TIER_READ || q->removing) {
+    if (http < 200 || http > 299 || q->job->op->verb != TIER_READ || q->job->stage != STAGE_MOVE) {
         size_t room = sizeof(q->body) - 1 - q->body_len, take = n < room ? n : room;
         memcpy(q->body + q->body_len, text, take);
         q->body_len += take;
         return all;
     }
-    while (n > 0 && q->at + q->have < q->want) { /* a server that ignores ranges sends more */
-        uint64_t left = q->want - q->at - q->have;
+    if (q->job->op->first_byte_ns == TIER_UNKNOWN_NS)
+        q->job->op->first_byte_ns = q->moved_ns - q->job->op->start_ns;
+    while (n > 0 && q->at + q->have < q->end) { /* a server may send more than was asked for */
+        uint64_t left = q->end - q->at - q->have;
         size_t take = CHUNK - q->have;
         take = take < n ? take : n;
         take = take < left ? take : (size_t)left;
@@ -102,34 +139,60 @@ static size_t take_body(char *text, size_t one, size_t n, void *ctx)
         q->have += take;
         text += take;
         n -= take;
-        if (q->have == CHUNK || q->at + q->have == q->want)
+        if (q->have == CHUNK || q->at + q->have == q->end)
             check_chunk(q);
     }
     return all;
 }
 
-/* libcurl asks for up to n bytes of an object. */
-static size_t give_body(char *text, size_t one, size_t n, void *ctx)
+/* libcurl asks for up to n bytes of an object, or of the text that completes one. */
+static size_t give_body(char *to, size_t one, size_t n, void *ctx)
 {
     struct request *q = ctx;
+    const struct job *j = q->job;
     size_t given = 0;
 
     (void)one;
     q->moved_ns = clock_now_ns();
-    while (given < n && (q->taken < q->have || q->at < q->want)) {
+    if (j->stage == STAGE_COMPLETE) {
+        given = j->text_len - q->taken < n ? j->text_len - q->taken : n;
+        memcpy(to, j->text + q->taken, given);
+        q->taken += given;
+        return given;
+    }
+    while (given < n && (q->taken < q->have || q->at < q->end)) {
         if (q->taken == q->have) {
-            uint64_t left = q->want - q->at;
+            uint64_t left = q->end - q->at;
             q->have = left < CHUNK ? (size_t)left : CHUNK;
             q->taken = 0;
-            data_fill(q->chunk, q->have, &q->op->id, q->at / DATA_BLOCK);
+            data_fill(q->chunk, q->have, &j->op->id, q->at / DATA_BLOCK);
             q->at += q->have;
         }
         size_t take = q->have - q->taken < n - given ? q->have - q->taken : n - given;
-        memcpy(text + given, q->chunk + q->taken, take);
+        memcpy(to + given, q->chunk + q->taken, take);
         q->taken += take;
         given += take;
     }
     return given;
+}
+
+/* A line of an answer's head: the tag of a part is kept. */
+static size_t take_header(char *line, size_t one, size_t n, void *ctx)
+{
+    struct request *q = ctx;
+    const struct job *j = q->job;
+
+    (void)one;
+    if (j->stage != STAGE_MOVE || !j->tag || n < 7 || strncasecmp(line, "ETag: ", 6) != 0)
+        return n;
+    size_t len = n - 6;
+    while (len > 0 && strchr("\r\n ", line[6 + len - 1]))
+        len--;
+    if (len < TAG_CAP) {
+        memcpy(j->tag[q->piece].text, line + 6, len);
+        j->tag[q->piece].text[len] = '\0';
+    }
+    return n;
 }
 
 /* libcurl is about to send the request. It would send it again, on another connection, when the
@@ -150,69 +213,72 @@ static const char *door_of(const struct s3 *s, const struct tier_op *op)
     return s->u.endpoint[op->name.lo % s->u.endpoints];
 }
 
-/* True: a read that drops goes on as a delete. */
-static bool finish(struct s3 *s, struct request *q)
+/* The address of what q asks. Parameters are in the order in which they are signed. */
+static void set_url(const struct s3 *s, const struct request *q)
 {
-    struct tier_op *op = q->op;
-    int64_t now = clock_now_ns(), took = now - q->begin_ns;
+    const struct job *j = q->job;
+    char url[S3_URL_CAP + 3 * UPLOAD_CAP + 64], name[S3_NAME_CAP];
 
-    if (!q->removing)
-        op->part.slot_ns = q->begin_ns - op->start_ns;
-    if (q->removing)
-        op->part.meta_ns = took;
-    else
-        op->part.io_ns = took;
-    if (op->verb == TIER_READ && op->drop && op->status == 0 && !q->removing) {
-        q->removing = true;
-        return true;
-    }
-    if (op->verb == TIER_DELETE)
-        op->part.slot_ns = q->begin_ns - op->start_ns;
-    if (op->verb == TIER_WRITE)
-        op->place = op->status == 0 ? (void *)(uintptr_t)q->want : NULL;
-    else if (op->status == 0 && (op->verb == TIER_DELETE || op->drop))
-        op->place = NULL;
-    op->device_ns = tier_parts_device_ns(&op->part);
-    atomic_fetch_add_explicit(&s->ios, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&s->io_ns, op->device_ns, memory_order_relaxed);
-    remote_done(s->remote, op, now);
-    return false;
+    s3_object_name(name, j->op->name);
+    s3_url(&s->u, door_of(s, j->op), name, url);
+    size_t len = strlen(url), room = sizeof(url) - len;
+    if (j->stage == STAGE_CREATE)
+        snprintf(url + len, room, "?uploads=");
+    else if (j->stage == STAGE_MOVE && j->upload)
+        snprintf(url + len, room, "?partNumber=%u&uploadId=%s", q->piece + 1, j->upload);
+    else if (j->upload && j->stage != STAGE_REMOVE)
+        snprintf(url + len, room, "?uploadId=%s", j->upload);
+    curl_easy_setopt(q->easy, CURLOPT_URL, url);
 }
 
-static void request_start(struct s3 *s, struct request *q)
+/* Verb, range and length of what q asks. */
+static void set_verb(struct request *q)
 {
-    struct tier_op *op = q->op;
-    char url[S3_URL_CAP], name[S3_NAME_CAP], range[48];
+    const struct job *j = q->job;
+    bool sends = j->stage == STAGE_CREATE || j->stage == STAGE_COMPLETE ||
+                 (j->stage == STAGE_MOVE && j->op->verb == TIER_WRITE);
+    uint64_t len = j->stage == STAGE_COMPLETE ? j->text_len : q->end - q->at;
+    char range[48];
 
-    s3_object_name(name, op->name);
-    s3_url(&s->u, door_of(s, op), name, url);
-    q->at = q->have = q->taken = q->body_len = 0;
-    q->want = DATA_PADDED(op->size);
-    q->begin_ns = q->moved_ns = clock_now_ns();
-    q->sent = 0;
-    curl_easy_setopt(q->easy, CURLOPT_URL, url);
     curl_easy_setopt(q->easy, CURLOPT_UPLOAD, 0L);
     curl_easy_setopt(q->easy, CURLOPT_HTTPGET, 1L);
     curl_easy_setopt(q->easy, CURLOPT_CUSTOMREQUEST, NULL);
     curl_easy_setopt(q->easy, CURLOPT_RANGE, NULL);
-    if (q->removing) {
-        curl_easy_setopt(q->easy, CURLOPT_CUSTOMREQUEST, "DELETE");
-    } else if (op->verb == TIER_WRITE) {
+    if (sends) {
         curl_easy_setopt(q->easy, CURLOPT_UPLOAD, 1L);
-        curl_easy_setopt(q->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)q->want);
-    } else if (q->want < (uint64_t)(uintptr_t)op->place) {
-        snprintf(range, sizeof(range), "0-%llu", (unsigned long long)q->want - 1);
+        curl_easy_setopt(q->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)len);
+        if (j->stage != STAGE_MOVE)
+            curl_easy_setopt(q->easy, CURLOPT_CUSTOMREQUEST, "POST");
+    } else if (j->stage != STAGE_MOVE) {
+        curl_easy_setopt(q->easy, CURLOPT_CUSTOMREQUEST, "DELETE");
+    } else if (len < (uint64_t)(uintptr_t)j->op->place) {
+        snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)q->at,
+                 (unsigned long long)q->end - 1);
         curl_easy_setopt(q->easy, CURLOPT_RANGE, range);
     }
-    if (curl_multi_add_handle(s->multi, q->easy) == CURLM_OK) {
-        s->running++;
-        q->active = true;
-        return;
+}
+
+static void end_request(struct s3 *s, struct request *q, CURLcode code);
+
+/* Begins the stage of its job, or the next piece of it. */
+static void request_start(struct s3 *s, struct request *q, struct job *j)
+{
+    q->job = j;
+    q->at = q->end = q->have = q->taken = q->body_len = 0;
+    if (j->stage == STAGE_MOVE) {
+        q->piece = j->next++;
+        q->at = q->piece * s->part_bytes;
+        q->end = q->piece + 1 == j->pieces ? j->bytes : q->at + s->part_bytes;
     }
-    op->status = -ENOMEM;
-    finish(s, q);
-    q->next = s->spare;
-    s->spare = q;
+    j->inside++;
+    q->begin_ns = q->moved_ns = clock_now_ns();
+    q->sent = 0;
+    set_url(s, q);
+    set_verb(q);
+    s->running++;
+    q->active = true;
+    if (curl_multi_add_handle(s->multi, q->easy) != CURLM_OK)
+        end_request(s, q, CURLE_OUT_OF_MEMORY);
 }
 
 /* The errno of a transfer that failed below HTTP. */
@@ -242,44 +308,177 @@ static int transfer_errno(CURL *easy, CURLcode code)
     }
 }
 
-/* What the answer says of the operation. */
-static void judge(struct request *q, CURLcode code)
+/* What the answer says of the operation. How an upload was given up says nothing of it. */
+static void judge(struct s3 *s, struct request *q, CURLcode code)
 {
-    struct tier_op *op = q->op;
+    struct job *j = q->job;
+    struct tier_op *op = j->op;
+    char ignored[TIER_CODE_CAP];
     long http = 0;
     int rc = 0;
 
     curl_easy_getinfo(q->easy, CURLINFO_RESPONSE_CODE, &http);
     q->body[q->body_len] = '\0';
+    bool quiet = j->stage == STAGE_ABORT || op->status < 0;
     if (code != CURLE_OK)
         rc = transfer_errno(q->easy, code);
-    else if (http < 200 || http > 299)
-        rc = s3_refusal(http, q->body, op->code);
-    if (op->status == 0)
-        op->status = rc;
-    if (op->status == 0 && op->verb == TIER_READ && !q->removing)
+    else if (http < 200 || http > 299 ||
+             (j->stage == STAGE_COMPLETE && strstr(q->body, "<Error>"))) /* 200, then a refusal */
+        rc = s3_refusal(http, q->body, quiet ? ignored : op->code);
+    if (j->stage == STAGE_ABORT && rc < 0 && http != 404)
+        atomic_fetch_add_explicit(&s->uploads_left, 1, memory_order_relaxed);
+    if (quiet)
+        return;
+    op->status = rc;
+    if (rc < 0 || j->stage != STAGE_MOVE)
+        return;
+    if (op->verb == TIER_READ)
         check_chunk(q); /* of a body that ended early */
-    if (op->status == 0 && op->verb == TIER_READ && !q->removing && q->at < q->want) {
+    if (op->status == 0 && op->verb == TIER_READ && q->at < q->end) {
         op->status = -EBADMSG; /* a whole answer, and less than was stored */
         op->fault = (struct data_fault){
             .kind = DATA_FAULT_END, .block = q->at / DATA_BLOCK, .offset = q->at};
+    }
+    if (j->tag && !j->tag[q->piece].text[0])
+        op->status = -EPROTO; /* a part without a tag cannot be completed */
+}
+
+/* ---- jobs ---- */
+
+/* The name of the upload that the answer in q tells, and room for its tags. */
+static int upload_begins(struct job *j, const struct request *q)
+{
+    char name[UPLOAD_CAP];
+
+    if (!s3_element(q->body, "UploadId", name, sizeof(name)) || !name[0])
+        return -EPROTO;
+    char *escaped = curl_easy_escape(NULL, name, 0);
+    j->upload = escaped ? strdup(escaped) : NULL;
+    curl_free(escaped);
+    j->tag = calloc(j->pieces, sizeof(*j->tag));
+    return j->upload && j->tag ? 0 : -ENOMEM;
+}
+
+/* The text that completes the upload: its parts in order. */
+static int upload_text(struct job *j)
+{
+    static const char form[] = "<Part><PartNumber>%u</PartNumber><ETag>%s</ETag></Part>";
+    size_t cap = 64 + j->pieces * (sizeof(form) + TAG_CAP + 8);
+    char *text = malloc(cap);
+
+    if (!text)
+        return -ENOMEM;
+    size_t n = (size_t)snprintf(text, cap, "<CompleteMultipartUpload>");
+    for (unsigned i = 0; i < j->pieces; i++)
+        n += (size_t)snprintf(text + n, cap - n, form, i + 1, j->tag[i].text);
+    n += (size_t)snprintf(text + n, cap - n, "</CompleteMultipartUpload>");
+    j->text = text;
+    j->text_len = n;
+    return 0;
+}
+
+static void job_done(struct s3 *s, struct job *j, int64_t now)
+{
+    struct tier_op *op = j->op;
+
+    if (op->verb == TIER_WRITE)
+        op->place = op->status == 0 ? (void *)(uintptr_t)j->bytes : NULL;
+    else if (op->status == 0 && (op->verb == TIER_DELETE || op->drop))
+        op->place = NULL;
+    op->device_ns = tier_parts_device_ns(&op->part);
+    free(j->upload);
+    free(j->tag);
+    free(j->text);
+    *j = (struct job){.link = s->spare_job};
+    s->spare_job = j;
+    remote_done(s->remote, op, now);
+}
+
+/* No further piece of j begins. */
+static void stop_pieces(struct s3 *s, struct job *j)
+{
+    struct job **at = &s->more, *last = NULL;
+
+    j->next = j->pieces;
+    while (*at && *at != j) {
+        last = *at;
+        at = &last->link;
+    }
+    if (!*at)
+        return;
+    *at = j->link;
+    if (s->more_last == j)
+        s->more_last = last;
+}
+
+static void more_pieces(struct s3 *s, struct job *j)
+{
+    j->link = NULL;
+    if (s->more)
+        s->more_last->link = j;
+    else
+        s->more = j;
+    s->more_last = j;
+}
+
+/* What comes after the stage of j, whose last answer is in q. False: nothing. */
+static bool next_stage(struct job *j, const struct request *q)
+{
+    struct tier_op *op = j->op;
+
+    switch (j->stage) {
+    case STAGE_CREATE:
+        if (op->status == 0)
+            op->status = upload_begins(j, q);
+        j->stage = op->status == 0 ? STAGE_MOVE : STAGE_ABORT;
+        return op->status == 0 || j->upload;
+    case STAGE_MOVE:
+        if (j->upload && op->status == 0)
+            op->status = upload_text(j);
+        if (j->upload)
+            j->stage = op->status == 0 ? STAGE_COMPLETE : STAGE_ABORT;
+        else
+            j->stage = STAGE_REMOVE;
+        return j->upload || (op->verb == TIER_READ && op->drop && op->status == 0);
+    case STAGE_COMPLETE:
+        j->stage = STAGE_ABORT;
+        return op->status < 0;
+    default:
+        return false;
     }
 }
 
 /* The transfer of q has ended, or is given up. */
 static void end_request(struct s3 *s, struct request *q, CURLcode code)
 {
+    struct job *j = q->job;
+    int64_t now = clock_now_ns();
     long links = 0;
 
     curl_easy_getinfo(q->easy, CURLINFO_NUM_CONNECTS, &links);
     atomic_fetch_add_explicit(&s->new_links, (uint64_t)links, memory_order_relaxed);
-    judge(q, code);
+    atomic_fetch_add_explicit(&s->ios, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->io_ns, now - q->begin_ns, memory_order_relaxed);
+    judge(s, q, code);
     curl_multi_remove_handle(s->multi, q->easy);
     s->running--;
     q->active = false;
-    if (finish(s, q)) {
-        request_start(s, q);
-        return;
+    j->inside--;
+    if (j->op->status < 0)
+        stop_pieces(s, j);
+    if (j->inside == 0 && (j->stage != STAGE_MOVE || j->next == j->pieces)) {
+        if (j->stage == STAGE_MOVE)
+            j->op->part.io_ns = now - j->stage_ns;
+        else
+            j->op->part.meta_ns += now - j->stage_ns;
+        j->stage_ns = now;
+        if (next_stage(j, q)) {
+            request_start(s, q, j);
+            if (j->stage == STAGE_MOVE && j->next < j->pieces)
+                more_pieces(s, j);
+            return;
+        }
+        job_done(s, j, now);
     }
     q->next = s->spare;
     s->spare = q;
@@ -321,6 +520,32 @@ static int check_progress(struct s3 *s)
 
 /* ---- the thread ---- */
 
+/* The job of the operation that waits longest. NULL: it is done already. */
+static struct job *next_job(struct s3 *s)
+{
+    struct tier_op *op = s->waiting;
+    int64_t now = clock_now_ns();
+    uint64_t bytes = DATA_PADDED(op->size);
+    uint64_t pieces = bytes ? (bytes + s->part_bytes - 1) / s->part_bytes : 1;
+
+    s->waiting = op->next;
+    if (op->verb == TIER_WRITE && pieces > PARTS_MAX) {
+        op->status = -EFBIG;
+        remote_done(s->remote, op, now);
+        return NULL;
+    }
+    struct job *j = s->spare_job;
+    s->spare_job = j->link;
+    *j = (struct job){.op = op, .stage = STAGE_MOVE, .stage_ns = now, .bytes = bytes};
+    j->pieces = (unsigned)pieces;
+    if (op->verb == TIER_DELETE)
+        j->stage = STAGE_REMOVE;
+    else if (op->verb == TIER_WRITE && pieces > 1)
+        j->stage = STAGE_CREATE;
+    op->part.slot_ns = now - op->start_ns;
+    return j;
+}
+
 static void take_operations(struct s3 *s)
 {
     struct tier_op *op;
@@ -333,19 +558,17 @@ static void take_operations(struct s3 *s)
             s->waiting = op;
         s->waiting_last = op;
     }
-    while (s->waiting && s->spare) {
+    while (s->spare && (s->more || s->waiting)) {
         struct request *q = s->spare;
-        op = s->waiting;
-        s->waiting = op->next;
-        if (op->verb == TIER_WRITE && op->size > OBJECT_MAX) {
-            op->status = -EFBIG;
-            remote_done(s->remote, op, clock_now_ns());
+        struct job *j = s->more;
+        if (!j && !(j = next_job(s)))
             continue;
-        }
         s->spare = q->next;
-        q->op = op;
-        q->removing = op->verb == TIER_DELETE;
-        request_start(s, q);
+        if (s->more == j)
+            s->more = j->link;
+        request_start(s, q, j);
+        if (j->stage == STAGE_MOVE && j->next < j->pieces)
+            more_pieces(s, j);
     }
 }
 
@@ -383,6 +606,20 @@ static int s3_adopt(void *state, struct tier_op *op, uint64_t *size, uint64_t *g
     return s3_control_adopt(s->control, op, door_of(s, op), size, generation);
 }
 
+/* The environment names a proxy. Its value may hold a password. */
+static bool proxy_named(void)
+{
+    static const char *const name[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
+                                       "ALL_PROXY"};
+
+    for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
+        const char *value = getenv(name[i]);
+        if (value && *value)
+            return true;
+    }
+    return false;
+}
+
 static void s3_describe(void *state, struct tier_info *info)
 {
     const struct s3 *s = state;
@@ -396,6 +633,14 @@ static void s3_describe(void *state, struct tier_info *info)
               units_plural(s->u.endpoints), s->requests);
     notes_add(&info->flags, "%llu connections made",
               (unsigned long long)atomic_load_explicit(&s->new_links, memory_order_relaxed));
+    uint64_t left = atomic_load_explicit(&s->uploads_left, memory_order_relaxed);
+    if (left > 0)
+        notes_add(&info->fallbacks, "%llu unfinished upload%s could not be aborted",
+                  (unsigned long long)left, units_plural(left));
+    if (s->u.proxy_env)
+        notes_add(&info->flags, "through the proxy of the environment, if it names one");
+    else if (proxy_named())
+        notes_add(&info->flags, "the environment's proxy is not used (proxy=env uses it)");
     if (s->u.unlocked)
         notes_add(&info->flags, "unlocked: nothing keeps a second run out");
     if (s->u.insecure)
@@ -423,6 +668,7 @@ static void s3_close(void *state)
         curl_multi_cleanup(s->multi);
     s3_control_close(s->control);
     free(s->request);
+    free(s->job);
     free(s);
 }
 
@@ -439,7 +685,7 @@ static int request_open(struct s3 *s, struct request *q, struct err *e)
     void *chunk = NULL;
 
     q->s = s;
-    q->easy = s3_handle(&s->u, s->timeout_ns, NULL, &q->headers);
+    q->easy = s3_handle(s->control, NULL, &q->headers);
     if (!q->easy || posix_memalign(&chunk, DATA_BLOCK, CHUNK) != 0)
         return err_nomem(e, "requests");
     q->chunk = chunk;
@@ -448,30 +694,36 @@ static int request_open(struct s3 *s, struct request *q, struct err *e)
     curl_easy_setopt(q->easy, CURLOPT_WRITEDATA, q);
     curl_easy_setopt(q->easy, CURLOPT_READFUNCTION, give_body);
     curl_easy_setopt(q->easy, CURLOPT_READDATA, q);
+    curl_easy_setopt(q->easy, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(q->easy, CURLOPT_HEADERDATA, q);
     curl_easy_setopt(q->easy, CURLOPT_PREREQFUNCTION, before_request);
     curl_easy_setopt(q->easy, CURLOPT_PREREQDATA, q);
     q->next = s->spare;
     s->spare = q;
+    struct job *j = &s->job[q - s->request];
+    j->link = s->spare_job;
+    s->spare_job = j;
     return 0;
 }
 
 int tier_s3_open(struct tier **out, const struct tier_remote_opts *o, struct bell *bell,
                  struct err *e)
 {
-    unsigned most = o->uri->connections ? o->uri->connections : CONNECTIONS_DEFAULT;
     struct s3 *s = calloc(1, sizeof(*s));
 
     if (!s)
         return err_nomem(e, "S3");
     s->u = *o->uri;
     s->timeout_ns = o->timeout_ns;
-    s->requests = o->max_ops < most ? o->max_ops : most;
+    s->part_bytes = o->uri->part_bytes ? o->uri->part_bytes : PART_DEFAULT;
+    s->requests = o->uri->connections ? o->uri->connections : CONNECTIONS_DEFAULT;
     int rc = s3_control_open(&s->control, &s->u, o->timeout_ns, e);
     if (rc < 0)
         goto out;
     s->request = calloc(s->requests, sizeof(*s->request));
+    s->job = calloc(s->requests, sizeof(*s->job));
     s->multi = curl_multi_init();
-    if (!s->request || !s->multi) {
+    if (!s->request || !s->job || !s->multi) {
         rc = err_nomem(e, "requests");
         goto out;
     }

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/units.h"
+#include "lib/tier/s3_keys.h"
 
 #if KVTRACE_S3
 #include <curl/curl.h>
@@ -19,6 +21,7 @@
 #define CHECK_STEP UINT64_C(1048576)
 enum {
     HEADER_CAP = 160,
+    SKEW_S = 240,      /* servers allow 300 s at least */
     ELEMENT_CAP = 1100 /* of a key, or a token */
 };
 
@@ -33,6 +36,7 @@ struct answer {
 
 struct s3_control {
     struct uri u;
+    struct s3_keys keys;
     char where[300];
     int64_t timeout_ns;
     pthread_mutex_t lock;
@@ -59,10 +63,21 @@ void s3_object_name(char name[S3_NAME_CAP], struct hash128 object)
     snprintf(name, S3_NAME_CAP, "%s.kv", hex);
 }
 
+void s3_bucket_url(const struct uri *u, const char *endpoint, char url[S3_URL_CAP])
+{
+    int scheme = (int)(strstr(endpoint, "//") + 2 - endpoint);
+
+    if (u->style == URI_STYLE_VIRTUAL)
+        snprintf(url, S3_URL_CAP, "%.*s%s.%s", scheme, endpoint, u->bucket, endpoint + scheme);
+    else
+        snprintf(url, S3_URL_CAP, "%s/%s", endpoint, u->bucket);
+}
+
 void s3_url(const struct uri *u, const char *endpoint, const char *name, char url[S3_URL_CAP])
 {
-    snprintf(url, S3_URL_CAP, "%s/%s/%s%s%.40s", endpoint, u->bucket, u->prefix,
-             u->prefix[0] ? "/" : "", name);
+    s3_bucket_url(u, endpoint, url);
+    size_t len = strlen(url);
+    snprintf(url + len, S3_URL_CAP - len, "/%s%s%.40s", u->prefix, u->prefix[0] ? "/" : "", name);
 }
 
 /* What stands between <NAME> and </NAME> from *at on; *at moves behind it. False: nothing. */
@@ -85,6 +100,11 @@ static bool element(const char **at, const char *name, char *to, size_t cap)
     return true;
 }
 
+bool s3_element(const char *text, const char *name, char *to, size_t cap)
+{
+    return element(&text, name, to, cap);
+}
+
 int s3_refusal(long http, const char *body, char code[TIER_CODE_CAP])
 {
     char word[TIER_CODE_CAP - 3];
@@ -102,10 +122,10 @@ int s3_refusal(long http, const char *body, char code[TIER_CODE_CAP])
     return -EREMOTEIO;
 }
 
-void *s3_handle(const struct uri *u, int64_t timeout_ns, const char *header, void **headers)
+void *s3_handle(const struct s3_control *c, const char *header, void **headers)
 {
-    const char *token = getenv("AWS_SESSION_TOKEN");
-    long timeout_ms = (long)(timeout_ns / 1000000);
+    const struct uri *u = &c->u;
+    long timeout_ms = (long)(c->timeout_ns / 1000000);
     struct curl_slist *list = NULL;
     char text[4200], provider[96];
     CURL *easy = curl_easy_init();
@@ -115,8 +135,8 @@ void *s3_handle(const struct uri *u, int64_t timeout_ns, const char *header, voi
     /* No round trip before each body. */
     list = curl_slist_append(list, "Expect:");
     list = curl_slist_append(list, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
-    if (token && *token && strlen(token) < 4096) {
-        snprintf(text, sizeof(text), "x-amz-security-token: %s", token);
+    if (c->keys.token[0]) {
+        snprintf(text, sizeof(text), "x-amz-security-token: %s", c->keys.token);
         list = curl_slist_append(list, text);
     }
     if (header)
@@ -125,10 +145,11 @@ void *s3_handle(const struct uri *u, int64_t timeout_ns, const char *header, voi
     snprintf(provider, sizeof(provider), "aws:amz:%s:s3", u->region);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
     curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, provider);
-    curl_easy_setopt(easy, CURLOPT_USERNAME, getenv("AWS_ACCESS_KEY_ID"));
-    curl_easy_setopt(easy, CURLOPT_PASSWORD, getenv("AWS_SECRET_ACCESS_KEY"));
+    curl_easy_setopt(easy, CURLOPT_USERNAME, c->keys.id);
+    curl_easy_setopt(easy, CURLOPT_PASSWORD, c->keys.secret);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    if (!u->proxy_env)
+        curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L << 10);
     curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
@@ -210,7 +231,7 @@ static int ask(struct s3_control *c, const struct question *q, struct err *e)
 {
     struct upload up = {.text = q->text, .left = q->text ? strlen(q->text) : 0};
     void *headers = NULL;
-    CURL *easy = s3_handle(&c->u, c->timeout_ns, q->header, &headers);
+    CURL *easy = s3_handle(c, q->header, &headers);
     int rc = 0;
 
     if (!easy)
@@ -258,6 +279,13 @@ static int refused(const struct s3_control *c, struct err *e)
     int rc = s3_refusal(c->a.http, c->a.body, code);
 
     element(&at, "Message", message, sizeof(message));
+    int64_t apart = c->a.date_s - clock_wall_ns() / UNITS_NS_PER_S;
+    if (c->a.date_s > 0 && (apart > SKEW_S || apart < -SKEW_S))
+        return err_set(e, rc, ERR_TARGET, c->where,
+                       "%s: the server's clock is %lld s %s that of this host; signatures hold for "
+                       "some minutes only",
+                       code, (long long)(apart > 0 ? apart : -apart),
+                       apart > 0 ? "ahead of" : "behind");
     return err_set(e, rc, ERR_TARGET, c->where, "%s%s%s", code, message[0] ? ": " : "", message);
 }
 
@@ -404,15 +432,16 @@ static int remove_name(struct s3_control *c, const char *name, struct err *e)
  * are signed. The page is the caller's. */
 static int list_page(struct s3_control *c, const char *token, char **page, struct err *e)
 {
-    char url[4 * ELEMENT_CAP + 1200], prefix[sizeof(c->u.prefix) + 2];
+    char bucket[S3_URL_CAP], url[4 * ELEMENT_CAP + 1200], prefix[sizeof(c->u.prefix) + 2];
 
     snprintf(prefix, sizeof(prefix), "%s%s", c->u.prefix, c->u.prefix[0] ? "/" : "");
     char *after = curl_easy_escape(NULL, token, 0), *below = curl_easy_escape(NULL, prefix, 0);
     int rc = after && below ? 0 : err_nomem(e, "listing");
     if (rc == 0) {
-        snprintf(url, sizeof(url), "%s/%s?%s%s%slist-type=2&max-keys=1000&prefix=%s",
-                 c->u.endpoint[0], c->u.bucket, token[0] ? "continuation-token=" : "", after,
-                 token[0] ? "&" : "", below);
+        s3_bucket_url(&c->u, c->u.endpoint[0], bucket);
+        snprintf(url, sizeof(url), "%s%s?%s%s%slist-type=2&max-keys=1000&prefix=%s", bucket,
+                 c->u.style == URI_STYLE_VIRTUAL ? "/" : "", token[0] ? "continuation-token=" : "",
+                 after, token[0] ? "&" : "", below);
         rc = ask(c, &(struct question){.verb = "GET", .url = url}, e);
     }
     curl_free(after);
@@ -549,15 +578,15 @@ static const char *environment(const char *name, const char *or_name)
 }
 
 /* What the URI leaves open. */
-static int complete(struct uri *u, struct err *e)
+static int complete(struct uri *u, const struct s3_keys *k, struct err *e)
 {
     const char *region = environment("AWS_REGION", "AWS_DEFAULT_REGION");
     const char *endpoint = environment("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
 
-    if (!environment("AWS_ACCESS_KEY_ID", NULL) || !environment("AWS_SECRET_ACCESS_KEY", NULL))
-        return err_set(e, -EACCES, ERR_TARGET, u->text,
-                       "no keys: put them into the environment (AWS_ACCESS_KEY_ID, "
-                       "AWS_SECRET_ACCESS_KEY)");
+    if (!region && k->region[0])
+        region = k->region;
+    if (!endpoint && k->endpoint[0])
+        endpoint = k->endpoint;
     if (!u->region[0])
         snprintf(u->region, sizeof(u->region), "%.60s", region ? region : "us-east-1");
     if (u->endpoints == 0) {
@@ -566,20 +595,32 @@ static int complete(struct uri *u, struct err *e)
             snprintf(u->endpoint[0], URI_NAME_CAP, "%s", endpoint);
         else
             snprintf(u->endpoint[0], URI_NAME_CAP, "https://s3.%s.amazonaws.com", u->region);
+        /* A certificate of all buckets is of names without dots. */
+        if (!endpoint && u->style == URI_STYLE_DEFAULT && !strchr(u->bucket, '.'))
+            u->style = URI_STYLE_VIRTUAL;
     }
+    if (strchr(u->endpoint[0], '@') ||
+        (strncmp(u->endpoint[0], "http://", 7) != 0 && strncmp(u->endpoint[0], "https://", 8) != 0))
+        return err_set(e, -EINVAL, ERR_INPUT, "endpoint",
+                       "it is not http:// or https:// with a server, and no keys in it");
     return 0;
 }
 
 int s3_control_open(struct s3_control **out, struct uri *u, int64_t timeout_ns, struct err *e)
 {
-    int rc = complete(u, e);
-
-    if (rc < 0)
-        return rc;
     struct s3_control *c = calloc(1, sizeof(*c));
+
     if (!c || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         free(c);
         return err_nomem(e, "S3");
+    }
+    int rc = s3_keys_find(&c->keys, u->profile, u->text, e);
+    if (rc == 0)
+        rc = complete(u, &c->keys, e);
+    if (rc < 0) {
+        s3_keys_forget(&c->keys);
+        free(c);
+        return rc;
     }
     c->u = *u;
     c->timeout_ns = timeout_ns;
@@ -601,6 +642,7 @@ void s3_control_close(struct s3_control *c)
     if (!c)
         return;
     free(c->a.body);
+    s3_keys_forget(&c->keys);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }

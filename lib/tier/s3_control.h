@@ -4,6 +4,8 @@
 #ifndef KVTRACE_TIER_S3_CONTROL_H
 #define KVTRACE_TIER_S3_CONTROL_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/tier/owner.h"
@@ -16,19 +18,24 @@ enum {
 };
 /* "HASH.kv". */
 void s3_object_name(char name[S3_NAME_CAP], struct hash128 object);
+/* The address of the bucket, without a slash at its end, through the door endpoint. */
+void s3_bucket_url(const struct uri *u, const char *endpoint, char url[S3_URL_CAP]);
 /* The address of name below the prefix, through the door endpoint. */
 void s3_url(const struct uri *u, const char *endpoint, const char *name, char url[S3_URL_CAP]);
 /* -EREMOTEIO with the code ("S3:SlowDown", "S3:HTTP503") of an answer that refused; -ENOENT for an
  * object that is not there. body: NUL-terminated. */
 int s3_refusal(long http, const char *body, char code[TIER_CODE_CAP]);
-/* A handle of libcurl that signs its requests, with header (may be NULL) in each; *headers is its
- * list, the caller's to free. NULL: no memory. */
-void *s3_handle(const struct uri *u, int64_t timeout_ns, const char *header, void **headers);
+/* What the first element name of text holds. False: there is none, or it is too long. */
+bool s3_element(const char *text, const char *name, char *to, size_t cap);
 
 struct s3_control;
 
-/* Fills in what u leaves to the environment (endpoint, region), and opens. Nothing is asked of the
- * server yet. -EACCES, class ERR_TARGET: no keys in the environment. */
+/* A handle of libcurl that signs its requests, with header (may be NULL) in each; *headers is its
+ * list, the caller's to free. NULL: no memory. */
+void *s3_handle(const struct s3_control *c, const char *header, void **headers);
+
+/* Fills in what u leaves to the environment and the profile (endpoint, region), and opens. Nothing
+ * is asked of the server yet. -EACCES, class ERR_TARGET: there are no keys. */
 int s3_control_open(struct s3_control **out, struct uri *u, int64_t timeout_ns, struct err *e);
 void s3_control_close(struct s3_control *c);
 /* For owner_take; valid as long as c. */

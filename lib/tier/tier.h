@@ -67,6 +67,9 @@ struct tier_op {
                    -EREMOTEIO with code set: a remote store refused */
     char code[TIER_CODE_CAP]; /* what it answered: "RESP:OOM" */
     int64_t done_ns;          /* monotonic time of completion */
+    int64_t
+        first_byte_ns; /* of a read: from its submission to the first byte of the answer; the
+                          submitter sets it to TIER_UNKNOWN_NS, engines that know overwrite it */
     struct tier_parts part;
     int64_t device_ns;       /* storage or memory worked for it: meta + io + flush */
     struct data_fault fault; /* when corrupt; the submitter sets its kind to DATA_FAULT_NONE */
@@ -219,7 +222,7 @@ struct tier_remote_opts {
  * without hiredis, or (rediss:) without TLS. */
 int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct bell *bell,
                    struct err *e);
-/* An object store that speaks S3. Keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+/* An object store that speaks S3. Keys come from the environment or a profile (s3_keys.h).
  * -ENOTSUP: built without libcurl, or the store has no conditional PUT and is not unlocked. */
 int tier_s3_open(struct tier **out, const struct tier_remote_opts *o, struct bell *bell,
                  struct err *e);

@@ -12,6 +12,8 @@
 #define RESP_PORT     6379
 #define RESP_PART_MAX (512 * UNITS_MIB) /* the protocol's limit (proto-max-bulk-len) */
 #define BLOCK         4096u
+#define S3_PART_MIN   (5 * UNITS_MIB) /* of all parts but the last */
+#define S3_PART_MAX   (5 * UNITS_GIB) /* of one PUT */
 
 /* What is being parsed, for messages. */
 struct parse {
@@ -191,9 +193,11 @@ static int take_part(const struct parse *p, const char *text, size_t len)
         return bad(p, "part= is no size");
     memcpy(size, text, len);
     size[len] = '\0';
-    if (units_parse_size(size, &bytes) < 0 || bytes < BLOCK || bytes % BLOCK ||
-        bytes > RESP_PART_MAX)
-        return bad(p, "part= is no multiple of 4 KiB up to 512 MiB");
+    bool s3 = p->u->scheme == URI_S3;
+    uint64_t least = s3 ? S3_PART_MIN : BLOCK, most = s3 ? S3_PART_MAX : RESP_PART_MAX;
+    if (units_parse_size(size, &bytes) < 0 || bytes < least || bytes % BLOCK || bytes > most)
+        return bad(p, s3 ? "part= is no multiple of 4 KiB from 5 MiB to 5 GiB"
+                         : "part= is no multiple of 4 KiB up to 512 MiB");
     p->u->part_bytes = bytes;
     return 0;
 }
@@ -238,6 +242,11 @@ static int take_region(const struct parse *p, const char *text, size_t len)
     return take_plain(p, p->u->region, sizeof(p->u->region), text, len);
 }
 
+static int take_profile(const struct parse *p, const char *text, size_t len)
+{
+    return take_plain(p, p->u->profile, sizeof(p->u->profile), text, len);
+}
+
 static int take_ca(const struct parse *p, const char *text, size_t len)
 {
     return take_name(p, p->u->ca, sizeof(p->u->ca), text, len);
@@ -247,6 +256,31 @@ static int take_insecure(const struct parse *p, const char *text, size_t len)
 {
     (void)text, (void)len;
     p->u->insecure = true;
+    return 0;
+}
+
+static bool is_word(const char *text, size_t len, const char *word)
+{
+    return strlen(word) == len && strncmp(word, text, len) == 0;
+}
+
+static int take_style(const struct parse *p, const char *text, size_t len)
+{
+    if (is_word(text, len, "path"))
+        p->u->style = URI_STYLE_PATH;
+    else if (is_word(text, len, "virtual"))
+        p->u->style = URI_STYLE_VIRTUAL;
+    else
+        return bad(p, "style= is path or virtual");
+    return 0;
+}
+
+static int take_proxy(const struct parse *p, const char *text, size_t len)
+{
+    if (!is_word(text, len, "env"))
+        return bad(p, "proxy= is env: the proxy itself stands in the environment (http_proxy, "
+                      "https_proxy)");
+    p->u->proxy_env = true;
     return 0;
 }
 
@@ -265,9 +299,12 @@ static const struct parameter {
 } parameters[] = {
     {"db", 1 << URI_RESP, false, take_database},
     {"connections", 1 << URI_RESP | 1 << URI_S3, false, take_connections},
-    {"part", 1 << URI_RESP, false, take_part},
+    {"part", 1 << URI_RESP | 1 << URI_S3, false, take_part},
     {"endpoint", 1 << URI_S3, false, take_endpoint},
     {"region", 1 << URI_S3, false, take_region},
+    {"profile", 1 << URI_S3, false, take_profile},
+    {"style", 1 << URI_S3, false, take_style},
+    {"proxy", 1 << URI_S3, false, take_proxy},
     {"ca", 1 << URI_S3, false, take_ca},
     {"insecure", 1 << URI_S3, true, take_insecure},
     {"unlocked", 1 << URI_S3, true, take_unlocked},

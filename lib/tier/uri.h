@@ -14,6 +14,13 @@ enum uri_scheme {
     URI_S3    /* s3://BUCKET[/PREFIX]?endpoint=URL&... */
 };
 
+/* Where an object store has the bucket's name. */
+enum uri_style {
+    URI_STYLE_DEFAULT, /* in the path, of the default endpoint in the host */
+    URI_STYLE_PATH,
+    URI_STYLE_VIRTUAL /* in the name of the host */
+};
+
 enum {
     URI_NAME_CAP = 256,
     URI_CONNECTIONS_MAX = 1024,
@@ -35,15 +42,18 @@ struct uri {
     uint32_t database;
     bool tls;
     unsigned connections; /* 0: as many as operations are in flight */
-    uint64_t part_bytes; /* larger objects are stored in parts; 0: the most that the server takes */
+    uint64_t part_bytes;  /* larger objects are stored in parts; 0: the engine's default */
 
     /* of an object store */
     char bucket[64], prefix[200];                   /* prefix: without a slash at its ends */
     char endpoint[URI_ENDPOINTS_MAX][URI_NAME_CAP]; /* doors to one store: http(s)://HOST[:PORT] */
     unsigned endpoints;
     char region[64], ca[URI_NAME_CAP];
-    bool insecure; /* certificates are not verified */
-    bool unlocked; /* the store need not have conditional writes */
+    char profile[64];
+    enum uri_style style;
+    bool insecure;  /* certificates are not verified */
+    bool proxy_env; /* through the proxy of the environment */
+    bool unlocked;  /* the store need not have conditional writes */
 };
 
 /* Parses text, which must outlive *u. -EINVAL, class ERR_INPUT, with the option's name as the

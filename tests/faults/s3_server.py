@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """s3_server.py PORT_FILE - a small object store in memory for the tests of S3 targets, with faults on demand.
 
-It knows PUT (If-None-Match, If-Match), GET (ranges), DELETE and listings of three names a page, for any bucket, and wants
-a signature without checking it. PUT /-/VERB/KIND/COUNT makes the next COUNT requests with VERB for an object ("*.kv")
-go wrong: slow (five seconds), cut (half of the body), flip (a bit), short (a whole answer of half), die (no answer),
-500 (no body), 503 (SlowDown). GET /-/keys lists all names; PUT /-/data/NAME changes an object without a signature."""
+It knows PUT (If-None-Match, If-Match), GET (ranges), DELETE, multipart uploads and listings of three names a page, for
+any bucket, and wants a signature without checking it. PUT /-/VERB/KIND/COUNT makes the next COUNT requests with VERB for
+an object ("*.kv") go wrong: slow (no answer after three seconds), late (half a second), cut (half of the body), flip (a
+bit), short (a whole answer of half), die (no answer), 500 (no body), 503 (SlowDown), 200 (and an error as body), untagged (no ETag), pair (500
+unless another one is there at the same time). VERB is PUT, GET, DELETE, or of an upload CREATE, PART, COMPLETE, ABORT.
+GET /-/keys lists all names, GET /-/uploads what is unfinished; PUT /-/data/NAME changes an object without a signature; PUT
+/-/clock/SECONDS sets the clock wrong. The host BUCKET.localhost is a bucket, too."""
 import hashlib
 import os
 import re
@@ -16,6 +19,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 store = {}
 faults = {}
+uploads = {}  # its name: (object, {number: data})
+serial = 0
+skew = 0  # of the clock, in seconds
+pair = threading.Barrier(2)
 lock = threading.Lock()
 
 
@@ -41,14 +48,29 @@ class Handler(BaseHTTPRequestHandler):
     def refuse(self, status, code):
         self.answer(status, b"<?xml version='1.0'?><Error><Code>%s</Code><Message>no</Message></Error>" % code.encode())
 
-    def fault(self, name):
+    def verb(self, query):
+        if "uploads" in query:
+            return "CREATE"
+        if "uploadId" in query:
+            return {"PUT": "PART", "POST": "COMPLETE", "DELETE": "ABORT"}[self.command]
+        return self.command
+
+    def fault(self, name, verb):
         with lock:
-            kind, left = faults.get(self.command, (None, 0))
+            kind, left = faults.get(verb, (None, 0))
             if not name.endswith(".kv") or left == 0:
                 return None
-            faults[self.command] = (kind, left - 1)
+            faults[verb] = (kind, left - 1)
+        if kind == "late":
+            time.sleep(0.5)
         if kind == "slow":
-            time.sleep(5)
+            time.sleep(3)
+            return "die"
+        if kind == "pair":
+            try:
+                pair.wait(5)
+            except threading.BrokenBarrierError:
+                return "500"
         return kind
 
     def refused_by_fault(self, kind):
@@ -58,17 +80,28 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(500)
         elif kind == "503":
             self.refuse(503, "SlowDown")
+        elif kind == "200":
+            self.refuse(200, "InternalError")
         else:
             return False
         return True
 
+    def date_time_string(self, timestamp=None):
+        return super().date_time_string(time.time() + skew)
+
     def admin(self, body):
+        global skew
         part = self.path.split("/")
         if part[2] == "keys":
             self.answer(200, "".join(k + "\n" for k in sorted(store)).encode())
             return
+        if part[2] == "uploads":
+            self.answer(200, "".join("%s %s\n" % (k, uploads[k][0]) for k in sorted(uploads)).encode())
+            return
         with lock:
-            if part[2] == "data":
+            if part[2] == "clock":
+                skew = int(part[3])
+            elif part[2] == "data":
                 store["/".join(part[3:])] = body
             else:
                 faults[part[2]] = (part[3], int(part[4]))
@@ -82,17 +115,70 @@ class Handler(BaseHTTPRequestHandler):
         if not (self.headers.get("Authorization") or "").startswith("AWS4-HMAC-SHA256 Credential=KEY/"):
             self.refuse(403, "AccessDenied")
             return
+        if abs(skew) > 300:
+            self.refuse(403, "RequestTimeTooSkewed")
+            return
         url = urlsplit(self.path)
         name = unquote(url.path.lstrip("/"))
+        host = (self.headers.get("Host") or "").split(":")[0]
+        if host.endswith(".localhost"):  # the bucket is in the name of the host
+            name = "/".join(filter(None, (host[: -len(".localhost")], name)))
+        query = parse_qs(url.query, keep_blank_values=True)
         if "/" not in name:
-            self.listing(name, parse_qs(url.query))
+            self.listing(name, query)
             return
-        kind = self.fault(name)
+        verb = self.verb(query)
+        kind = self.fault(name, verb)
         if self.refused_by_fault(kind):
             return
-        getattr(self, "on_" + self.command)(name, body, kind)
+        if verb == self.command:
+            getattr(self, "on_" + verb)(name, body, kind)
+            return
+        with lock:
+            self.upload(verb, name, body, query, kind)
 
-    do_GET = do_PUT = do_DELETE = serve
+    do_GET = do_PUT = do_POST = do_DELETE = serve
+
+    def upload(self, verb, name, body, query, kind):
+        global serial
+        if verb == "CREATE":
+            serial += 1
+            known = "up/%d+=" % serial  # with what has to be escaped
+            uploads[known] = (name, {})
+            self.answer(
+                200,
+                b"<InitiateMultipartUploadResult><UploadId>%s</UploadId></InitiateMultipartUploadResult>"
+                % known.encode(),
+            )
+            return
+        known = query["uploadId"][0]
+        if known not in uploads or uploads[known][0] != name:
+            self.refuse(404, "NoSuchUpload")
+            return
+        parts = uploads[known][1]
+        if verb == "PART":
+            if kind == "flip":
+                body = body[:5000] + bytes([body[5000] ^ 1]) + body[5001:]
+            parts[int(query["partNumber"][0])] = body
+            self.answer(200, b"", [] if kind == "untagged" else [("ETag", etag(body))])
+        elif verb == "ABORT":
+            del uploads[known]
+            self.answer(204)
+        else:
+            self.complete(known, parts, body.decode())
+
+    def complete(self, known, parts, text):
+        asked = re.findall(r"<Part><PartNumber>(\d+)</PartNumber><ETag>(.*?)</ETag></Part>", text)
+        numbers = [int(n) for n, tag in asked]
+        if numbers != sorted(numbers) or not numbers:
+            self.refuse(400, "InvalidPartOrder")
+        elif any(n not in parts or etag(parts[n]) != tag for n, tag in zip(numbers, (tag for _, tag in asked))):
+            self.refuse(400, "InvalidPart")
+        elif any(len(parts[n]) < 5 << 20 for n in numbers[:-1]):
+            self.refuse(400, "EntityTooSmall")
+        else:
+            store[uploads.pop(known)[0]] = b"".join(parts[n] for n in numbers)
+            self.answer(200, b"<CompleteMultipartUploadResult></CompleteMultipartUploadResult>")
 
     def on_PUT(self, name, body, kind):
         with lock:
@@ -154,7 +240,11 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(200, (text + "</ListBucketResult>").encode())
 
 
-server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+class Server(ThreadingHTTPServer):
+    request_queue_size = 256
+
+
+server = Server(("127.0.0.1", 0), Handler)
 server.daemon_threads = True
 with open(sys.argv[1] + ".new", "w") as f:
     f.write("%d\n" % server.server_port)

@@ -13,20 +13,21 @@ printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-
 
 "$TOP/tests/faults/s3_server.py" "$TMP/port" 2>server.log &
 server=$!
-trap 'rc=$?; kill $server 2>/dev/null; (exit $rc); tap_exit' EXIT
+trap 'status=$?; kill "$server" 2>/dev/null; (exit $status); tap_exit' EXIT
 until [ -s port ]; do sleep 0.05; done
 door=http://127.0.0.1:$(cat port)
 real_id=${AWS_ACCESS_KEY_ID-} real_key=${AWS_SECRET_ACCESS_KEY-}
 export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
-unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3
+unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
 uri="s3://bucket/some/prefix?endpoint=$door"
 admin() { curl -s --noproxy '*' "$@"; }
 names() { admin "$door/-/keys"; }
+uploads() { admin "$door/-/uploads"; }
 put() { admin -T - "$door/-/data/$1"; }
 fault() { admin -X PUT "$door/-/$1/$2/$3"; }
 replay() { "$BIN/kvreplay" --no-notes --progress none -o r.csv "$@"; }
-rows() { awk -F, 'NR > 1 {print $2, $3, $4, $5, $NF}' "$1" | sort; }
-statuses() { awk -F, 'NR > 1 {printf "%s ", $NF}' r.csv; }
+rows() { awk -F, 'NR == 1 {while ($++s != "Status");} NR > 1 {print $2, $3, $4, $5, $s}' "$1" | sort; }
+statuses() { awk -F, 'NR == 1 {while ($++s != "Status");} NR > 1 {printf "%s ", $s}' r.csv; }
 
 cat >t.csv <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
@@ -42,7 +43,8 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0.001600,Read,300000,Tier-2,c,Decode
 0.002000,Delete,100000,Tier-2,a,
 END
-"$BIN/kvgen" --num-users 4 --duration 3 --model tiny-1b --seed 5 --cpu-mem-gb 0.1 --gpu-mem-gb 0 -o g.csv 2>/dev/null
+"$BIN/kvgen" --num-users 4 --duration 3 --model tiny-1b --seed 5 --cpu-mem-gb 0.1 --gpu-mem-gb 0 2>/dev/null |
+    awk -F, -v OFS=, '$3 ~ /^[1-9]/ {$3 = int($3 / 32)} 1' >g.csv # its objects are 2 to 17 MB
 same() { # NAME URI: the rows are those of a replay on files
     for trace in t.csv g.csv; do
         exits "$1: $trace on files" 0 replay --target objects $trace
@@ -63,6 +65,8 @@ a network            | .evidence.target                                         
 storage is not known | .validity[] | select(.figures == "storage").state                | unknown
 all verified         | .rows.unverified_reads                                           | 0
 END
+same 'in parts of 5 MiB' "$uri&part=5MiB"
+is 'parts: nothing is left' "$(names; uploads)" ''
 exits 'without a prefix, under Tier-1' 0 replay --target "1=s3://bucket?endpoint=$door" --tier-map 2=1 t.csv
 
 # ---- keeping and adopting ----
@@ -97,8 +101,8 @@ cat >slow.csv <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0.0,Write,8192,Tier-2,a,Prefill
 0.0,Write,8192,Tier-2,b,Prefill
-2.0,Read,8192,Tier-2,a,Decode
-2.0,Read,8192,Tier-2,b,Decode
+1.2,Read,8192,Tier-2,a,Decode
+1.2,Read,8192,Tier-2,b,Decode
 END
 start() { # OPTIONS: a run in the background as $pid, which has written its two objects
     "$BIN/kvreplay" --no-notes --progress none -o r.csv --timing trace --target "$uri" "$@" slow.csv 2>err &
@@ -142,7 +146,7 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 END
 while read -r verb kind status failed; do
     fault "$verb" "$kind" 1
-    exits "$verb $kind" 1 replay --timeout 2s --on-absent skip --order key --target "$uri" --summary s.json three.csv
+    exits "$verb $kind" 1 replay --timeout 1s --on-absent skip --order key --target "$uri" --summary s.json three.csv
     like "$verb $kind: status" "$(statuses)" "$status"
     is "$verb $kind: counted once" "$(json s.json '.rows | .failed + .corrupt')" "$failed"
     is "$verb $kind: nothing is left" "$(names | grep -c fresh)" 0
@@ -161,6 +165,85 @@ PUT 500 ^S3:HTTP500 1
 PUT 503 ^S3:SlowDown 1
 DELETE 500 ^ok.ok.S3:HTTP500.$ 1
 END
+# ---- uploads in parts: one fault, and the upload is gone; a 200 may hold a refusal ----
+cat >parts.csv <<'END'
+Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+0.0,Write,12000000,Tier-2,a,Prefill
+0.1,Read,12000000,Tier-2,a,Decode
+0.2,Delete,12000000,Tier-2,a,
+END
+while read -r verb kind status failed; do
+    fault "$verb" "$kind" 1
+    exits "$verb $kind" 1 replay --timeout 1s --on-absent skip --order key --target "$uri&part=5MiB" --summary s.json parts.csv
+    like "$verb $kind: status" "$(statuses)" "$status"
+    is "$verb $kind: counted once" "$(json s.json '.rows | .failed + .corrupt')" "$failed"
+    is "$verb $kind: nothing is left" "$(names | grep -c fresh; uploads)" 0
+done <<'END'
+CREATE 503 ^S3:SlowDown 1
+CREATE 200 ^EPROTO 1
+PART 500 ^S3:HTTP500 1
+PART die ^ECONNRESET 1
+PART slow ^ETIMEDOUT 1
+PART untagged ^EPROTO 1
+PART flip ^ok.corrupt.ok.$ 1
+COMPLETE 200 ^S3:InternalError 1
+COMPLETE 503 ^S3:SlowDown 1
+GET short ^ok.corrupt.ok.$ 1
+GET 503 ^ok.S3:SlowDown.ok.$ 1
+END
+fault PART pair 2
+exits 'parts go at the same time' 0 replay --order key --target "$uri&part=5MiB" parts.csv
+fault GET pair 2
+exits 'and ranges' 0 replay --order key --target "$uri&part=5MiB" parts.csv
+fault PART pair 1
+fault ABORT 500 1
+exits 'an upload that cannot be aborted' 1 replay --on-absent skip --order key --target "$uri&part=5MiB&connections=1" --summary s.json parts.csv
+is 'is said' "$(json s.json '.tiers[] | select(.tier == "Tier-2").fallbacks[]' | grep upload)" '1 unfinished upload could not be aborted'
+is 'and is there' "$(uploads | wc -l)" 1
+
+# ---- the first byte ----
+echo 0.1,Read,300000,Tier-2,a,Decode >>three.csv
+sed -i '/Delete/d' three.csv
+fault GET late 1
+exits 'an answer that comes late' 0 replay --order key --target "$uri" three.csv
+is 'First_byte_us is the last column' "$(head -n 1 r.csv | awk -F, '{print $NF}')" First_byte_us
+is 'of reads, within the latency' "$(awk -F, 'NR > 1 {print $2, ($NF == "" ? "none" : $NF > 0 && $NF <= $10 ? "within" : "not")}' r.csv | tr '\n' ' ')" \
+    'Write none Read within Read within '
+is 'of the late one' "$(awk -F, 'NR > 1 && $NF >= 500000 {n++} END {print n}' r.csv)" 1
+"$BIN/kvstat" --json r.csv >stat.json
+is 'kvstat has it' "$(json stat.json '.groups[] | select(.by.op == "Read") | .first_byte_us | .count, (.max >= 500000)')" '2 true'
+
+# ---- ways to the store ----
+exits 'the endpoint of the environment' 0 env AWS_ENDPOINT_URL="$door" "$BIN/kvreplay" --no-notes -o r.csv --target s3://bucket/fresh t.csv
+for bad in host http://me:hush-hush@host; do
+    exits "an endpoint of the environment that is none: ${bad%hush*}" 2 env AWS_ENDPOINT_URL="$bad" "$BIN/kvreplay" --target s3://bucket/fresh -o r.csv t.csv
+    stderr_like 'says so' 'endpoint: it is not http://'
+    is 'and repeats no key' "$(grep -c hush "$TMP/stderr")" 0
+done
+virtual=$(echo "$door" | sed 's/127.0.0.1/localhost/')
+exits 'the bucket in the name of the host' 0 replay --summary s.json --target "s3://bucket/fresh?endpoint=$virtual&style=virtual&part=5MiB" parts.csv
+is 'nothing is left there' "$(names | grep -c fresh)" 0
+unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY
+proxy() { env http_proxy="$1" "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --target "$2" t.csv; }
+exits 'a proxy is not used' 0 proxy http://me:hush-hush@127.0.0.1:1 "$uri"
+like 'and that is said' "$(json s.json '.tiers[] | select(.tier == "Tier-2").flags[]' | grep proxy)" "environment's proxy is not used"
+is 'without its password' "$(cat s.json r.csv "$TMP/stderr" | grep -c hush)" 0
+exits 'unless asked for' 0 proxy "$door" 's3://bucket/fresh?endpoint=http://nowhere.invalid&proxy=env'
+admin -X PUT "$door/-/clock/-1000"
+exits 'clocks that differ' 3 replay --target "$uri" t.csv
+stderr_like 'are said' 'S3:RequestTimeTooSkewed: the server.s clock is (999|100.) s behind that of this host'
+admin -X PUT "$door/-/clock/0"
+printf '[default]\naws_access_key_id = x\naws_secret_access_key = hush-hush\n[work]\naws_access_key_id = KEY\naws_secret_access_key = hush-hush\n' >keys
+printf '[profile work]\nendpoint_url = %s\n' "$door" >config
+profile() { env -u AWS_ACCESS_KEY_ID AWS_SHARED_CREDENTIALS_FILE=keys AWS_CONFIG_FILE=config "$@" -o r.csv --summary s.json t.csv; }
+exits 'keys and endpoint of a profile' 0 profile "$BIN/kvreplay" --target 's3://bucket/fresh?profile=work'
+is 'its secret appears nowhere' "$(cat s.json r.csv "$TMP/stderr" | grep -c hush)" 0
+exits 'of AWS_PROFILE' 0 profile AWS_PROFILE=work "$BIN/kvreplay" --target s3://bucket/fresh
+exits 'another profile is refused by the server' 3 profile "$BIN/kvreplay" --target "$uri"
+stderr_like 'by name' 'S3:AccessDenied'
+exits 'a profile that is not there' 3 profile "$BIN/kvreplay" --target "$uri&profile=home"
+stderr_like 'says where it was looked for' 'there is no profile home in keys or config'
+export HOME="$PWD"
 exits 'without keys' 3 env -u AWS_SECRET_ACCESS_KEY "$BIN/kvreplay" --target "$uri" t.csv
 stderr_like 'it says where they belong' 'AWS_ACCESS_KEY_ID'
 exits 'other keys' 3 env AWS_ACCESS_KEY_ID=x "$BIN/kvreplay" --target "$uri" t.csv
@@ -172,6 +255,7 @@ stderr_like 'no server: why' 'the server does not answer'
 if [ -n "${KVTRACE_TEST_S3-}" ]; then
     export AWS_ACCESS_KEY_ID="$real_id" AWS_SECRET_ACCESS_KEY="$real_key"
     same 'the store of the environment' "$KVTRACE_TEST_S3"
+    same 'the store of the environment, in parts' "$KVTRACE_TEST_S3&part=5MiB"
     exits 'it keeps' 0 replay --keep --target "$KVTRACE_TEST_S3" read.csv
     exits 'and gives back' 0 replay --keep --summary s.json --target "$KVTRACE_TEST_S3" read.csv
     is 'all objects' "$(json s.json '.populated | .adopted_objects, .objects')" '5 0'

@@ -109,7 +109,23 @@ static void s3(void **state)
     refused("s3://abc?endpoint=http://me:secret@host", "AWS_ACCESS_KEY_ID");
     refused("s3://me:secret@abc", "AWS_ACCESS_KEY_ID");
     refused("s3://abc?unlocked=yes", "takes no value");
-    refused("s3://abc?part=1MiB", "no parameter");
+    assert_int_equal(parsed("s3://abc?part=5MiB").part_bytes, 5 << 20);
+    assert_int_equal(parsed("s3://abc?part=5GiB").part_bytes, INT64_C(5) << 30);
+    assert_int_equal(parsed("s3://abc").part_bytes, 0);
+    assert_int_equal(parsed("s3://abc").style, URI_STYLE_DEFAULT);
+    assert_int_equal(parsed("s3://abc?style=path").style, URI_STYLE_PATH);
+    assert_int_equal(parsed("s3://abc?style=virtual&proxy=env").style, URI_STYLE_VIRTUAL);
+    assert_true(parsed("s3://abc?proxy=env").proxy_env);
+    assert_false(parsed("s3://abc").proxy_env);
+    assert_string_equal(parsed("s3://abc?profile=work").profile, "work");
+    refused("s3://abc?profile=", "no value");
+    refused("redis://h?profile=a", "no parameter");
+    refused("s3://abc?style=virtua", "path or virtual");
+    refused("s3://abc?proxy=http://me:secret@host", "environment");
+    refused("redis://h?style=path", "no parameter");
+    refused("s3://abc?part=4MiB", "5 MiB");
+    refused("s3://abc?part=5243000", "4 KiB");
+    refused("s3://abc?part=6GiB", "5 GiB");
 }
 
 static void mistakes(void **state)

@@ -1,0 +1,145 @@
+/* Before the first request: finds the keys of an object store. Source: AWS SDKs and Tools Reference
+ * Guide, shared config and credentials files. */
+#include "lib/tier/s3_keys.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PATH_CAP = 4096,
+    LINE_CAP = 4608 /* longer lines are none of ours */
+};
+
+static const char *environment(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+/* to = value, unless it has one. */
+static void take(char *to, size_t cap, const char *value)
+{
+    if (!to[0] && strlen(value) < cap)
+        memcpy(to, value, strlen(value) + 1);
+}
+
+/* The text without blanks around it; its end is cut off. */
+static char *trimmed(char *text)
+{
+    size_t n = strlen(text);
+
+    while (n > 0 && isspace((unsigned char)text[n - 1]))
+        text[--n] = '\0';
+    return text + strspn(text, " \t");
+}
+
+/* "[NAME]" or "[profile NAME]" begins the section of profile. */
+static bool begins(char *line, const char *profile)
+{
+    char *end = strchr(line, ']');
+
+    if (end)
+        *end = '\0';
+    char *name = trimmed(line + 1);
+    if (strncmp(name, "profile", 7) == 0 && isblank((unsigned char)name[7]))
+        name = trimmed(name + 7);
+    return strcmp(name, profile) == 0;
+}
+
+static void take_line(struct s3_keys *k, char *line)
+{
+    char *equals = strchr(line, '=');
+
+    if (!equals)
+        return;
+    *equals = '\0';
+    const char *name = trimmed(line), *value = trimmed(equals + 1);
+    if (strcmp(name, "aws_access_key_id") == 0)
+        take(k->id, sizeof(k->id), value);
+    else if (strcmp(name, "aws_secret_access_key") == 0)
+        take(k->secret, sizeof(k->secret), value);
+    else if (strcmp(name, "aws_session_token") == 0)
+        take(k->token, sizeof(k->token), value);
+    else if (strcmp(name, "region") == 0)
+        take(k->region, sizeof(k->region), value);
+    else if (strcmp(name, "endpoint_url") == 0)
+        take(k->endpoint, sizeof(k->endpoint), value);
+}
+
+/* Takes what k lacks from the section of profile. True: the file has it. */
+static bool read_profile(struct s3_keys *k, const char *path, const char *profile)
+{
+    char line[LINE_CAP];
+    FILE *f = fopen(path, "re");
+    bool inside = false, found = false;
+
+    while (f && fgets(line, sizeof(line), f)) {
+        if (line[0] == '[') {
+            inside = begins(line, profile);
+            found |= inside;
+        } else if (inside && !isspace((unsigned char)line[0]) && line[0] != '#' && line[0] != ';') {
+            take_line(k, line); /* indented lines belong to settings that are lists */
+        }
+    }
+    explicit_bzero(line, sizeof(line));
+    if (f)
+        fclose(f);
+    return found;
+}
+
+/* The path that variable names, else name below ~/.aws. */
+static void path_of(char path[PATH_CAP], const char *variable, const char *name)
+{
+    const char *given = environment(variable), *home = environment("HOME");
+
+    if (given)
+        snprintf(path, PATH_CAP, "%s", given);
+    else
+        snprintf(path, PATH_CAP, "%s/.aws/%s", home ? home : "", name);
+}
+
+int s3_keys_find(struct s3_keys *k, const char *profile, const char *where, struct err *e)
+{
+    const char *id = environment("AWS_ACCESS_KEY_ID"), *token = environment("AWS_SESSION_TOKEN");
+    const char *secret = environment("AWS_SECRET_ACCESS_KEY"), *named = environment("AWS_PROFILE");
+    const char *name = profile[0] ? profile : named ? named : "default";
+    char keys[PATH_CAP], config[PATH_CAP];
+
+    *k = (struct s3_keys){0};
+    if (!profile[0] && id && secret) {
+        take(k->id, sizeof(k->id), id);
+        take(k->secret, sizeof(k->secret), secret);
+        take(k->token, sizeof(k->token), token ? token : "");
+        return k->id[0] && k->secret[0] && !token == !k->token[0]
+                   ? 0
+                   : err_set(e, -EACCES, ERR_TARGET, where, "a key of the environment is too long");
+    }
+    path_of(keys, "AWS_SHARED_CREDENTIALS_FILE", "credentials");
+    path_of(config, "AWS_CONFIG_FILE", "config");
+    bool found = read_profile(k, keys, name);
+    found |= read_profile(k, config, name);
+    if (k->id[0] && k->secret[0])
+        return 0;
+    s3_keys_forget(k);
+    if (found)
+        return err_set(e, -EACCES, ERR_TARGET, where,
+                       "the profile %.60s has no aws_access_key_id with its "
+                       "aws_secret_access_key (no role is assumed, and no program asked)",
+                       name);
+    if (profile[0] || named)
+        return err_set(e, -EACCES, ERR_TARGET, where,
+                       "there is no profile %.60s in %.100s or %.100s", name, keys, config);
+    return err_set(e, -EACCES, ERR_TARGET, where,
+                   "no keys: put them into the environment (AWS_ACCESS_KEY_ID, "
+                   "AWS_SECRET_ACCESS_KEY) or into %.100s",
+                   keys);
+}
+
+void s3_keys_forget(struct s3_keys *k)
+{
+    explicit_bzero(k, sizeof(*k));
+}

@@ -1,0 +1,23 @@
+/* Whose requests an object store gets: keys from the environment, or from the files that Amazon's
+ * programs share (~/.aws/credentials, ~/.aws/config). They go to libcurl only: no message has one.
+ */
+#ifndef KVTRACE_TIER_S3_KEYS_H
+#define KVTRACE_TIER_S3_KEYS_H
+
+#include <stdbool.h>
+
+#include "lib/base/err.h"
+
+/* "": not given. */
+struct s3_keys {
+    char id[160], secret[256], token[4096];
+    char region[64], endpoint[256]; /* of the profile; the environment's are not looked at */
+};
+
+/* Those of profile; of "", those of the environment, else of the profile AWS_PROFILE or default.
+ * -EACCES, class ERR_TARGET, with where as the place: there are none. */
+int s3_keys_find(struct s3_keys *k, const char *profile, const char *where, struct err *e);
+/* Leaves nothing of them in memory. */
+void s3_keys_forget(struct s3_keys *k);
+
+#endif
