@@ -36,6 +36,7 @@ enum options_source {
     OPTIONS_TRTLLM,
     OPTIONS_DYNAMO_KV,
     OPTIONS_LCT,
+    OPTIONS_STRACE,
     OPTIONS_TRACE,
     OPTIONS_SOURCES
 };

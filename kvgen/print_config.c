@@ -47,9 +47,18 @@ static void put_options(FILE *f)
         }
         if (!opt_is_option(o) || o->flags & OPT_OLD)
             continue;
-        fprintf(f, "#   --%s%s%s", o->name, arg ? " " : "", arg ? arg : "");
+        int column = fprintf(f, "#   --%s%s", o->name, arg ? " " : "");
+        /* Choices go on in the next line behind a bar. */
+        for (size_t n; arg && *arg; arg += n) {
+            n = strcspn(arg, "|");
+            n += arg[n] == '|';
+            if (column > 12 && column + (int)n > WIDTH)
+                column = fprintf(f, "\n#       ") - 1;
+            column += fprintf(f, "%.*s", (int)n, arg);
+        }
         if (o->def)
-            fprintf(f, "   (%s)", o->def);
+            fprintf(f, "%s   (%s)", column + 5 + (int)strlen(o->def) > WIDTH ? "\n#    " : "",
+                    o->def);
         fputc('\n', f);
     }
 }

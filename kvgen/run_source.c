@@ -23,7 +23,8 @@ static const enum inputs_kind kind_of_source[OPTIONS_SOURCES] = {
     [OPTIONS_LMCACHE] = INPUTS_LMCACHE,     [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
     [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT,   [OPTIONS_DYNAMO] = INPUTS_DYNAMO,
     [OPTIONS_KV_EVENTS] = INPUTS_KV_EVENTS, [OPTIONS_TRTLLM] = INPUTS_TRTLLM,
-    [OPTIONS_DYNAMO_KV] = INPUTS_DYNAMO_KV, [OPTIONS_LCT] = INPUTS_LCT};
+    [OPTIONS_DYNAMO_KV] = INPUTS_DYNAMO_KV, [OPTIONS_LCT] = INPUTS_LCT,
+    [OPTIONS_STRACE] = INPUTS_STRACE};
 
 /* Our traces and those of other tools are one source. */
 static bool is_trace(enum inputs_kind kind)
@@ -59,7 +60,8 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
             o->use_burst_trace
                 ? "wanted: BurstGPT CSV, Azure LLM CSV"
                 : "known: JSON lines of Mooncake, Qwen-Bailian, LMCache and Dynamo, agentic "
-                  "sessions, KV events, ShareGPT conversations, CSV of BurstGPT and Azure, traces");
+                  "sessions, KV events, strace, ShareGPT conversations, CSV of BurstGPT and Azure, "
+                  "traces");
     return 0;
 }
 
@@ -119,7 +121,8 @@ static int open_recording(struct run_source *r, const struct run_source_opts *q,
         [OPTIONS_KV_EVENTS] = RECORDING_KV_EVENTS,
         [OPTIONS_TRTLLM] = RECORDING_TRTLLM,
         [OPTIONS_DYNAMO_KV] = RECORDING_DYNAMO_KV,
-        [OPTIONS_LCT] = RECORDING_LCT};
+        [OPTIONS_LCT] = RECORDING_LCT,
+        [OPTIONS_STRACE] = RECORDING_STRACE};
     struct recording_opts recording = {.format = formats[o->source],
                                        .record = {.names = r->names},
                                        .model = *q->model,
@@ -213,6 +216,7 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
     case OPTIONS_TRTLLM:
     case OPTIONS_DYNAMO_KV:
     case OPTIONS_LCT:
+    case OPTIONS_STRACE:
         return open_recording(r, q, in, e);
     case OPTIONS_BURST:
     case OPTIONS_AZURE: {

@@ -23,6 +23,7 @@ enum inputs_kind {
     INPUTS_TRTLLM,
     INPUTS_DYNAMO_KV,
     INPUTS_LCT,   /* trace files of LMCache */
+    INPUTS_STRACE,
     INPUTS_TRACE, /* our own */
     INPUTS_FIO,   /* an iolog */
     INPUTS_OPLOG, /* of s3dlio, or warp's benchdata */
