@@ -64,8 +64,9 @@ const struct opt options_table[] = {
      .offset = AT(source),
      .flags = OPT_COMMON,
      .def = "auto",
-     .choices = "auto|users|mooncake|burst|azure|bailian|lmcache|dynamo|agentic|sharegpt|kv-events|"
-                "trtllm|dynamo-kv|lct|strace|trace",
+     .choices =
+         "auto|users|mooncake|burst|azure|bailian|lmcache|dynamo|satf|agentic|sharegpt|kv-events|"
+         "trtllm|dynamo-kv|lct|strace|trace",
      .help = "Where requests come from. auto: recognised by the content of --input; "
              "synthetic users if there is none."},
     {.name = "input",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kvgen/record/dynamo.h"
+#include "kvgen/record/graph.h"
 #include "kvgen/record/recording.h"
 #include "kvgen/sim/compat.h"
 #include "kvgen/source/agentic.h"
@@ -18,13 +19,13 @@
 /* ---- what the input is ---- */
 
 static const enum inputs_kind kind_of_source[OPTIONS_SOURCES] = {
-    [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE,   [OPTIONS_BURST] = INPUTS_BURST,
-    [OPTIONS_AZURE] = INPUTS_AZURE,         [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
-    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,     [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
-    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT,   [OPTIONS_DYNAMO] = INPUTS_DYNAMO,
-    [OPTIONS_KV_EVENTS] = INPUTS_KV_EVENTS, [OPTIONS_TRTLLM] = INPUTS_TRTLLM,
-    [OPTIONS_DYNAMO_KV] = INPUTS_DYNAMO_KV, [OPTIONS_LCT] = INPUTS_LCT,
-    [OPTIONS_STRACE] = INPUTS_STRACE};
+    [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE, [OPTIONS_BURST] = INPUTS_BURST,
+    [OPTIONS_AZURE] = INPUTS_AZURE,       [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
+    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,   [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
+    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT, [OPTIONS_DYNAMO] = INPUTS_DYNAMO,
+    [OPTIONS_SATF] = INPUTS_SATF,         [OPTIONS_KV_EVENTS] = INPUTS_KV_EVENTS,
+    [OPTIONS_TRTLLM] = INPUTS_TRTLLM,     [OPTIONS_DYNAMO_KV] = INPUTS_DYNAMO_KV,
+    [OPTIONS_LCT] = INPUTS_LCT,           [OPTIONS_STRACE] = INPUTS_STRACE};
 
 /* Our traces and those of other tools are one source. */
 static bool is_trace(enum inputs_kind kind)
@@ -48,6 +49,8 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
         return err_set(e, -EINVAL, ERR_INPUT, o->input,
                        "not a trace (known: kvtrace and MLPerf CSV, fio iolog, s3dlio op-log, warp "
                        "benchdata)");
+    if (r->kind == INPUTS_AGENTIC_ROWS)
+        o->source = OPTIONS_MOONCAKE;
     for (int i = OPTIONS_MOONCAKE; o->source == OPTIONS_AUTO && i < OPTIONS_TRACE; i++)
         if (kind_of_source[i] == r->kind)
             o->source = (enum options_source)i;
@@ -211,6 +214,22 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
         struct source_dynamo_opts dynamo = {
             .files = files, .names = &r->names, .qos = (enum trace_qos)o->qos};
         return source_dynamo_open(&r->source, in, &dynamo, e);
+    }
+    case OPTIONS_MOONCAKE:
+    case OPTIONS_SATF: {
+        struct source_graph_opts graph = {
+            .kind = kind_of_source[o->source], .files = files, .qos = (enum trace_qos)o->qos};
+        struct source_blocks_opts rows = {
+            .kind = graph.kind, .files = files, .qos = (enum trace_qos)o->qos};
+        enum inputs_kind kind = graph.kind;
+        if (kind == INPUTS_MOONCAKE && inputs_recognise(in, &kind, e) < 0) {
+            inputs_close(in);
+            return e->code;
+        }
+        if (kind == INPUTS_AGENTIC_ROWS)
+            graph.kind = kind;
+        return graph.kind == INPUTS_MOONCAKE ? source_blocks_open(&r->source, in, &rows, e)
+                                             : source_graph_open(&r->source, in, &graph, e);
     }
     case OPTIONS_KV_EVENTS:
     case OPTIONS_TRTLLM:

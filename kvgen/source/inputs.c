@@ -263,6 +263,10 @@ static enum inputs_kind kind_of(const char *text, size_t len)
     if (len > 0 && *text == '{') {
         if (len >= 20 && memcmp(text, "{\"kvtrace\":\"capture\"", 20) == 0)
             return INPUTS_KV_EVENTS;
+        if (has(text, len, "\"satf\"") && has(text, len, "\"format_version\""))
+            return INPUTS_SATF;
+        if (has(text, len, "\"dynamo.agentic_mooncake\""))
+            return INPUTS_AGENTIC_ROWS;
         if (has(text, len, "\"dynamo.request.trace.v"))
             return INPUTS_DYNAMO;
         if (has(text, len, "\"block_size\"") && has(text, len, "\"requests\""))
