@@ -64,8 +64,9 @@ const struct opt options_table[] = {
      .offset = AT(source),
      .flags = OPT_COMMON,
      .def = "auto",
-     .choices = "auto|users|mooncake|burst|azure|bailian|lmcache|dynamo|agentic|sharegpt|kv-events|"
-                "trtllm|dynamo-kv|lct|trace",
+     .choices =
+         "auto|users|mooncake|burst|azure|bailian|lmcache|dynamo|satf|agentic|sharegpt|kv-events|"
+         "trtllm|dynamo-kv|lct|strace|trace",
      .help = "Where requests come from. auto: recognised by the content of --input; "
              "synthetic users if there is none."},
     {.name = "input",
@@ -908,7 +909,8 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .why = "applies only to recordings"},
         {.on = !users && !recording,
          .refuses = EVENTS_ONLY,
-         .why = "applies only to recorded events (--source kv-events, trtllm, dynamo-kv, lct)"},
+         .why = "applies only to recorded events (--source kv-events, trtllm, dynamo-kv, lct, "
+                "strace)"},
         {.on = !o->curve, .refuses = CURVE_ONLY, .why = "needs --curve FILE"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);

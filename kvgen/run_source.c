@@ -8,6 +8,7 @@
 
 #include "kvgen/ingest.h"
 #include "kvgen/record/dynamo.h"
+#include "kvgen/record/graph.h"
 #include "kvgen/record/recording.h"
 #include "kvgen/sim/compat.h"
 #include "kvgen/source/agentic.h"
@@ -19,12 +20,13 @@
 /* ---- what the input is ---- */
 
 static const enum inputs_kind kind_of_source[OPTIONS_SOURCES] = {
-    [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE,   [OPTIONS_BURST] = INPUTS_BURST,
-    [OPTIONS_AZURE] = INPUTS_AZURE,         [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
-    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,     [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
-    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT,   [OPTIONS_DYNAMO] = INPUTS_DYNAMO,
-    [OPTIONS_KV_EVENTS] = INPUTS_KV_EVENTS, [OPTIONS_TRTLLM] = INPUTS_TRTLLM,
-    [OPTIONS_DYNAMO_KV] = INPUTS_DYNAMO_KV, [OPTIONS_LCT] = INPUTS_LCT};
+    [OPTIONS_MOONCAKE] = INPUTS_MOONCAKE, [OPTIONS_BURST] = INPUTS_BURST,
+    [OPTIONS_AZURE] = INPUTS_AZURE,       [OPTIONS_BAILIAN] = INPUTS_BAILIAN,
+    [OPTIONS_LMCACHE] = INPUTS_LMCACHE,   [OPTIONS_AGENTIC] = INPUTS_AGENTIC,
+    [OPTIONS_SHAREGPT] = INPUTS_SHAREGPT, [OPTIONS_DYNAMO] = INPUTS_DYNAMO,
+    [OPTIONS_SATF] = INPUTS_SATF,         [OPTIONS_KV_EVENTS] = INPUTS_KV_EVENTS,
+    [OPTIONS_TRTLLM] = INPUTS_TRTLLM,     [OPTIONS_DYNAMO_KV] = INPUTS_DYNAMO_KV,
+    [OPTIONS_LCT] = INPUTS_LCT,           [OPTIONS_STRACE] = INPUTS_STRACE};
 
 /* Our traces and those of other tools are one source. */
 static bool is_trace(enum inputs_kind kind)
@@ -48,6 +50,8 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
         return err_set(e, -EINVAL, ERR_INPUT, o->input,
                        "not a trace (known: kvtrace and MLPerf CSV, fio iolog, s3dlio op-log, warp "
                        "benchdata)");
+    if (r->kind == INPUTS_AGENTIC_ROWS)
+        o->source = OPTIONS_MOONCAKE;
     for (int i = OPTIONS_MOONCAKE; o->source == OPTIONS_AUTO && i < OPTIONS_TRACE; i++)
         if (kind_of_source[i] == r->kind)
             o->source = (enum options_source)i;
@@ -60,7 +64,8 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
             o->use_burst_trace
                 ? "wanted: BurstGPT CSV, Azure LLM CSV"
                 : "known: JSON lines of Mooncake, Qwen-Bailian, LMCache and Dynamo, agentic "
-                  "sessions, KV events, ShareGPT conversations, CSV of BurstGPT and Azure, traces");
+                  "sessions, KV events, strace, ShareGPT conversations, CSV of BurstGPT and Azure, "
+                  "traces");
     return 0;
 }
 
@@ -120,7 +125,8 @@ static int open_recording(struct run_source *r, const struct run_source_opts *q,
         [OPTIONS_KV_EVENTS] = RECORDING_KV_EVENTS,
         [OPTIONS_TRTLLM] = RECORDING_TRTLLM,
         [OPTIONS_DYNAMO_KV] = RECORDING_DYNAMO_KV,
-        [OPTIONS_LCT] = RECORDING_LCT};
+        [OPTIONS_LCT] = RECORDING_LCT,
+        [OPTIONS_STRACE] = RECORDING_STRACE};
     struct recording_opts recording = {.format = formats[o->source],
                                        .record = {.names = r->names},
                                        .model = *q->model,
@@ -210,10 +216,27 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
             .files = files, .names = &r->names, .qos = (enum trace_qos)o->qos};
         return source_dynamo_open(&r->source, in, &dynamo, e);
     }
+    case OPTIONS_MOONCAKE:
+    case OPTIONS_SATF: {
+        struct source_graph_opts graph = {
+            .kind = kind_of_source[o->source], .files = files, .qos = (enum trace_qos)o->qos};
+        struct source_blocks_opts rows = {
+            .kind = graph.kind, .files = files, .qos = (enum trace_qos)o->qos};
+        enum inputs_kind kind = graph.kind;
+        if (kind == INPUTS_MOONCAKE && inputs_recognise(in, &kind, e) < 0) {
+            inputs_close(in);
+            return e->code;
+        }
+        if (kind == INPUTS_AGENTIC_ROWS)
+            graph.kind = kind;
+        return graph.kind == INPUTS_MOONCAKE ? source_blocks_open(&r->source, in, &rows, e)
+                                             : source_graph_open(&r->source, in, &graph, e);
+    }
     case OPTIONS_KV_EVENTS:
     case OPTIONS_TRTLLM:
     case OPTIONS_DYNAMO_KV:
     case OPTIONS_LCT:
+    case OPTIONS_STRACE:
         return open_recording(r, q, in, e);
     case OPTIONS_BURST:
     case OPTIONS_AZURE: {

@@ -51,6 +51,7 @@ struct batch {
     struct hash128 publisher;
     int64_t rank;
     bool restarted; /* the publisher is a new process, and what it had placed is void */
+    bool by_object; /* its times are in order for each object, not for the publisher */
     bool numbered;  /* seq is the number of the message, of this publisher */
     uint64_t seq;
     struct event *event;
@@ -77,7 +78,9 @@ struct record_opts {
 /* What a reader met and left out. Zero before use. */
 struct batch_unknown {
     uint64_t fields, events;
-    char event[48]; /* the name of the first such event */
+    char event[48];   /* the name of the first such event */
+    uint64_t calls;   /* on descriptors that were not opened in the recording */
+    uint64_t unnamed; /* files written under a name for the meantime, and not renamed */
 };
 void batch_unknown_event(struct batch_unknown *u, const char *name, size_t len);
 

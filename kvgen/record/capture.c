@@ -97,6 +97,8 @@ int capture_put(struct capture *c, const struct batch *b, struct err *e)
             put(c, ",\"seq\":%" PRIu64, b->seq);
         if (b->restarted)
             put(c, ",\"restarted\":true");
+        if (b->by_object)
+            put(c, ",\"by_object\":true");
         if (i < b->events)
             put_event(c, b, &b->event[i]);
         put(c, "}\n");
@@ -252,6 +254,7 @@ static int read_message(const struct jsonin_v *line, struct batch *b, struct err
         return bad(e, "rank", "is not a whole number");
     b->numbered = seq != NULL;
     jsonin_bool(jsonin_get(line, "restarted"), &b->restarted);
+    jsonin_bool(jsonin_get(line, "by_object"), &b->by_object);
     if (seq && jsonin_u64(seq, &b->seq) < 0)
         return bad(e, "seq", "is not a whole number");
     return read_hash(jsonin_get(line, "publisher"), "publisher", &b->publisher, e);

@@ -108,6 +108,8 @@ static int open_reader(struct recording *r, struct err *e)
         return dynamo_kv_open(&r->reader, r->file, &r->o.record, e);
     case RECORDING_LCT:
         return lct_open(&r->reader, r->file, &r->o.record, e);
+    case RECORDING_STRACE:
+        return strace_open(&r->reader, r->file, &r->o.record, e);
     default:
         return open_kv_events(r, e);
     }
@@ -121,6 +123,8 @@ static void close_reader(struct recording *r)
         memcpy(r->unknown.event, r->reader->unknown.event, sizeof(r->unknown.event));
     r->unknown.events += r->reader->unknown.events;
     r->unknown.fields += r->reader->unknown.fields;
+    r->unknown.calls += r->reader->unknown.calls;
+    r->unknown.unnamed += r->reader->unknown.unnamed;
     r->reader->ops->close(r->reader);
     r->reader = NULL;
 }
@@ -224,7 +228,8 @@ static int read_message(struct recording *r, struct err *e)
         return rc;
     rc = r->capture ? capture_put(r->capture, &r->batch, e) : 0;
     /* What a publisher did it did in this order, whatever its clock says. */
-    uint64_t *clock = keymap_get(r->clocks, r->batch.publisher, 0);
+    bool by_object = r->batch.by_object && r->batch.hashes > 0;
+    uint64_t *clock = keymap_get(r->clocks, by_object ? r->batch.hash[0] : r->batch.publisher, 0);
     if (!clock)
         return err_nomem(e, "publishers");
     if ((uint64_t)r->batch.time_ns < *clock) {
@@ -327,6 +332,16 @@ static int finish(struct import *base, struct err *e)
     if (r->unknown.fields > 0)
         notes_add(remarks, "fields that are not known are left out: %llu",
                   (unsigned long long)r->unknown.fields);
+    if (r->unknown.calls > 0)
+        notes_add(remarks,
+                  "reads and writes of descriptors that were opened before the recording began are "
+                  "left out: %llu",
+                  (unsigned long long)r->unknown.calls);
+    if (r->unknown.unnamed > 0)
+        notes_add(remarks,
+                  "files named .tmp that got no other name: %llu (rename, renameat and renameat2 "
+                  "must be recorded)",
+                  (unsigned long long)r->unknown.unnamed);
     if (before.late > 0)
         notes_add(remarks,
                   "rows that came later than --reorder allows, and messages whose time "
@@ -384,6 +399,7 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
         [RECORDING_TRTLLM] = RECORDING_OPS("trtllm"),
         [RECORDING_DYNAMO_KV] = RECORDING_OPS("dynamo-kv"),
         [RECORDING_LCT] = RECORDING_OPS("lct"),
+        [RECORDING_STRACE] = RECORDING_OPS("strace"),
     };
     struct recording *r = calloc(1, sizeof(*r));
     if (!r) {
@@ -396,7 +412,8 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
     r->o = *o;
     r->unused = NONE;
     r->has_times = r->counts.has_times = o->format != RECORDING_TRTLLM;
-    r->has_reads = r->counts.has_reads = o->format == RECORDING_LCT || o->requests;
+    r->has_reads = r->counts.has_reads =
+        o->format == RECORDING_LCT || o->format == RECORDING_STRACE || o->requests;
     struct residency_opts residency = {.media = &r->o.record.media,
                                        .model = &r->o.model,
                                        .ranks = o->ranks,

@@ -13,6 +13,7 @@ enum recording_format {
     RECORDING_TRTLLM,
     RECORDING_DYNAMO_KV,
     RECORDING_LCT,
+    RECORDING_STRACE,
     RECORDING_FORMATS
 };
 

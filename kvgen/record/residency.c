@@ -355,6 +355,8 @@ static int stored(struct residency *r, uint32_t owner, const struct event *v, si
         r->block_tokens = v->tokens;
     if (at != NONE && r->object[at].media & bit) {
         r->n.stored_again++;
+        if (v->rewrites && v->bytes > 0)
+            r->object[at].bytes = v->bytes;
         return v->rewrites ? emit(r, &r->object[at], TRACE_WRITE, tier, TRACE_PREFILL) : 0;
     }
     if (at == NONE && (at = add_object(r, owner, id)) == NONE)
@@ -398,6 +400,8 @@ static int was_read(struct residency *r, uint32_t owner, const struct event *v, 
     struct object o = {.id = id, .bytes = v->bytes, .tokens = v->tokens, .owner = owner};
     if (number)
         o = r->object[*number];
+    if (v->bytes > 0 && v->bytes < o.bytes)
+        o.bytes = v->bytes; /* of a part */
     if (o.bytes == 0)
         o.bytes = r->o.object_bytes;
     r->n.reads++;

@@ -225,6 +225,20 @@ static size_t blank_length(const char *text, size_t len)
     return n;
 }
 
+/* "[pid 12] 1795361844.562686 write(" or "12 1795361844.562686 +++": a line of strace -f -ttt. */
+static bool is_strace(const char *p, size_t len)
+{
+    char line[80];
+    unsigned pid, part;
+    unsigned long long seconds;
+    char sign;
+    snprintf(line, sizeof(line), "%.*s", (int)(len < 79 ? len : 79), p);
+    return (sscanf(line, "%u %10llu.%6u %c", &pid, &seconds, &part, &sign) == 4 ||
+            sscanf(line, "[pid %u] %10llu.%6u %c", &pid, &seconds, &part, &sign) == 4 ||
+            sscanf(line, "%10llu.%6u %c", &seconds, &part, &sign) == 3) &&
+           seconds > 99999999 && ((sign >= 'a' && sign <= 'z') || strchr("+-<_", sign));
+}
+
 static enum inputs_kind kind_of(const char *text, size_t len)
 {
     if (len > 262 && memcmp(text + 257, "ustar", 5) == 0)
@@ -242,11 +256,17 @@ static enum inputs_kind kind_of(const char *text, size_t len)
         if (has(text, len, "\"data\""))
             return INPUTS_TRTLLM;
     }
+    if (len > 5 && memcmp(text, "[pid ", 5) == 0)
+        return is_strace(text, len) ? INPUTS_STRACE : INPUTS_UNKNOWN;
     if (len > 0 && *text == '[')
         return INPUTS_SHAREGPT;
     if (len > 0 && *text == '{') {
         if (len >= 20 && memcmp(text, "{\"kvtrace\":\"capture\"", 20) == 0)
             return INPUTS_KV_EVENTS;
+        if (has(text, len, "\"satf\"") && has(text, len, "\"format_version\""))
+            return INPUTS_SATF;
+        if (has(text, len, "\"dynamo.agentic_mooncake\""))
+            return INPUTS_AGENTIC_ROWS;
         if (has(text, len, "\"dynamo.request.trace.v"))
             return INPUTS_DYNAMO;
         if (has(text, len, "\"block_size\"") && has(text, len, "\"requests\""))
@@ -268,6 +288,8 @@ static enum inputs_kind kind_of(const char *text, size_t len)
         return INPUTS_FIO;
     if (oplog_is_header(text, len))
         return INPUTS_OPLOG;
+    if (is_strace(text, len))
+        return INPUTS_STRACE;
     if (has(text, len, "Operation") && has(text, len, "Object_Size_Bytes"))
         return INPUTS_TRACE;
     if (has(text, len, "ContextTokens"))

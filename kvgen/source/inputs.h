@@ -17,12 +17,15 @@ enum inputs_kind {
     INPUTS_BAILIAN,
     INPUTS_LMCACHE,
     INPUTS_DYNAMO,
+    INPUTS_SATF,
+    INPUTS_AGENTIC_ROWS, /* of Mooncake, with a header and dependencies */
     INPUTS_AGENTIC,
     INPUTS_SHAREGPT,
     INPUTS_KV_EVENTS, /* of engines: .zmqrec, or a capture of ours */
     INPUTS_TRTLLM,
     INPUTS_DYNAMO_KV,
-    INPUTS_LCT,   /* trace files of LMCache */
+    INPUTS_LCT, /* trace files of LMCache */
+    INPUTS_STRACE,
     INPUTS_TRACE, /* our own */
     INPUTS_FIO,   /* an iolog */
     INPUTS_OPLOG, /* of s3dlio, or warp's benchdata */

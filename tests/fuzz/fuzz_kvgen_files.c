@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "kvgen/record/dynamo.h"
+#include "kvgen/record/graph.h"
 #include "kvgen/source/agentic.h"
 #include "kvgen/source/blocks.h"
 #include "kvgen/source/burst.h"
@@ -48,6 +49,10 @@ static int open_source(struct source **out, struct inputs *in, enum inputs_kind 
         struct names names = {{1, 2}};
         struct source_dynamo_opts o = {.files = files, .names = &names, .qos = TRACE_BATCH};
         return source_dynamo_open(out, in, &o, e);
+    }
+    if (kind == INPUTS_SATF || kind == INPUTS_AGENTIC_ROWS) {
+        struct source_graph_opts o = {.kind = kind, .files = files, .qos = TRACE_BATCH};
+        return source_graph_open(out, in, &o, e);
     }
     struct source_blocks_opts o = {.kind = kind, .files = files, .qos = TRACE_BATCH};
     return source_blocks_open(out, in, &o, e);

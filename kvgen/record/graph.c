@@ -1,0 +1,594 @@
+/* Reads the graphs of recorded agents into flat arrays and plays them: answers, dispatches and
+ * delays make further steps ready. Only lengths, times and block ids are kept. */
+#include "kvgen/record/graph.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvgen/source/documents.h"
+#include "lib/base/keymap.h"
+#include "lib/json/jsonin.h"
+#include "lib/sort/heap.h"
+
+enum {
+    MAX_LINE = 64 << 20,
+    MAX_BLOCK_TOKENS = 1 << 20,
+    BLOCK_BYTES = 96 /* that the number of a block takes */
+};
+#define MAX_US 1e15 /* 31 years */
+#define NONE   UINT32_MAX
+
+struct step {
+    bool pause;                                /* no request: it takes pause_ns */
+    int64_t pause_ns, not_before_ns, least_ns; /* least: delay after the last that it waits for */
+    int64_t context, generated;
+    size_t first_id;
+    uint32_t ids, block_tokens, session;
+    uint32_t waits_for, first_edge; /* edges that lead here; list of those that go out */
+    uint32_t waiting;               /* of waits_for, in this cycle */
+    int64_t ready_ns;
+};
+
+struct edge {
+    struct hash128 from_name, to_name; /* until the file is read */
+    uint32_t from, to, next;
+    bool dispatch; /* else completion */
+    int64_t delay_ns;
+};
+
+struct graph {
+    struct file_source files; /* first */
+    struct source_graph_opts o;
+    struct step *step;
+    struct edge *edge;
+    uint64_t *id;
+    size_t steps, steps_cap, edges, edges_cap, ids, ids_cap;
+    struct keymap *names, *session_names; /* steps by their name; sessions */
+    struct keymap *blocks; /* numbers in place of recorded ids, which may be hashes */
+    uint32_t scope, sessions;
+    struct heap ready; /* steps by time */
+    size_t left;       /* steps that have not ended, in this cycle */
+    uint64_t issued, turns;
+    int64_t last_ns, end_ns, began_ns; /* the last arrival; the last end; of the cycle */
+    const char *where;                 /* of the element being read */
+    struct err *err;
+};
+
+/* ---- values ---- */
+
+static int bad(const struct graph *g, const char *name, const char *what)
+{
+    return err_set(g->err, -EINVAL, ERR_INPUT, g->where, "%s %s", name, what);
+}
+
+static int reserve(struct graph *g, void **array, size_t *cap, size_t need, size_t size)
+{
+    if (need <= *cap)
+        return 0;
+    if (need >= NONE / 2)
+        return bad(g, "too many", "steps");
+    size_t room = need + need / 2 + 64;
+    int rc = file_source_hold(&g->files, (room - *cap) * size, "steps", g->err);
+    if (rc < 0)
+        return rc;
+    void *grown = realloc(*array, room * size);
+    if (!grown)
+        return err_nomem(g->err, "steps");
+    *array = grown;
+    *cap = room;
+    return 0;
+}
+
+/* A time in units of unit_ns; 0 if it is missing. */
+static int read_time(const struct graph *g, const struct jsonin_v *v, const char *name,
+                     double unit_ns, int64_t *ns)
+{
+    double t = 0;
+    const struct jsonin_v *field = jsonin_get(v, name);
+    if (field && (jsonin_f64(field, &t) < 0 || !(t >= 0) || t * unit_ns > MAX_US * 1e3))
+        return bad(g, name, "is not a time from 0 to 31 years");
+    *ns = (int64_t)(t * unit_ns + 0.5);
+    return 0;
+}
+
+static int read_tokens(const struct graph *g, const struct jsonin_v *v, const char *name,
+                       int64_t *tokens)
+{
+    if (jsonin_i64(jsonin_get(v, name), tokens) == 0 && *tokens >= 0 &&
+        *tokens <= REQUEST_MAX_TOKENS)
+        return 0;
+    return bad(g, name, "is not a number of tokens from 0 to 2^31");
+}
+
+static int read_name(const struct graph *g, const struct jsonin_v *v, const char *name,
+                     struct hash128 *out)
+{
+    size_t len;
+    const char *text = jsonin_text(jsonin_get(v, name), &len);
+    if (!text)
+        return bad(g, name, "is no text");
+    struct hash128 key[2] = {{.lo = g->scope}, hash_128(text, len)};
+    *out = hash_128(key, sizeof(key));
+    return 0;
+}
+
+static int read_ids(struct graph *g, const struct jsonin_v *v, const char *name, struct step *s)
+{
+    const struct jsonin_v *list = jsonin_get(v, name);
+    size_t count = jsonin_count(list);
+    if (!jsonin_is_array(list) || count >= NONE)
+        return bad(g, name, "is not a list of blocks");
+    int rc = reserve(g, (void **)&g->id, &g->ids_cap, g->ids + count, sizeof(*g->id));
+    s->first_id = g->ids;
+    s->ids = (uint32_t)count;
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        uint64_t id, known = keymap_count(g->blocks);
+        if (jsonin_u64(jsonin_at(list, i), &id) < 0)
+            return bad(g, name, "holds something that is not a number of 64 bits");
+        struct hash128 key = {.lo = hash_mix(id), .hi = hash_mix(g->scope)};
+        const uint64_t *number = keymap_get(g->blocks, key, known);
+        if (!number)
+            return err_nomem(g->err, "blocks");
+        g->id[g->ids++] = *number;
+        if (keymap_count(g->blocks) > known)
+            rc = file_source_hold(&g->files, BLOCK_BYTES, "blocks", g->err);
+    }
+    return rc;
+}
+
+static int read_block_size(const struct graph *g, const struct jsonin_v *v, const char *name,
+                           uint32_t *tokens)
+{
+    int64_t n;
+    if (jsonin_i64(jsonin_get(v, name), &n) < 0 || n < 1 || n > MAX_BLOCK_TOKENS)
+        return bad(g, name, "is not a number of tokens from 1 to 2^20");
+    *tokens = (uint32_t)n;
+    return 0;
+}
+
+/* ---- steps and edges ---- */
+
+/* Adds *s under a name of the file. */
+static int add_step(struct graph *g, struct hash128 name, const struct step *s)
+{
+    int rc = reserve(g, (void **)&g->step, &g->steps_cap, g->steps + 1, sizeof(*g->step));
+    if (rc < 0)
+        return rc;
+    size_t known = keymap_count(g->names);
+    if (!keymap_get(g->names, name, g->steps))
+        return err_nomem(g->err, "steps");
+    if (keymap_count(g->names) == known)
+        return bad(g, "the step's", "name is that of another step");
+    g->step[g->steps] = *s;
+    g->step[g->steps++].first_edge = NONE;
+    return 0;
+}
+
+static int add_edge(struct graph *g, const struct edge *edge)
+{
+    int rc = reserve(g, (void **)&g->edge, &g->edges_cap, g->edges + 1, sizeof(*g->edge));
+    if (rc == 0)
+        g->edge[g->edges++] = *edge;
+    return rc;
+}
+
+static int see_session(struct graph *g, struct hash128 name, uint32_t *session)
+{
+    uint64_t *number = keymap_get(g->session_names, name, g->sessions);
+    if (!number)
+        return err_nomem(g->err, "sessions");
+    if (*number == g->sessions && ++g->sessions >= IDENT_MAX_USERS)
+        return bad(g, "more than", "2^28 sessions");
+    *session = (uint32_t)*number;
+    return 0;
+}
+
+/* Joins the edges from first on with the steps that they name. */
+static int join_edges(struct graph *g, size_t first)
+{
+    for (size_t i = first; i < g->edges; i++) {
+        struct edge *edge = &g->edge[i];
+        const uint64_t *from = keymap_find(g->names, edge->from_name);
+        const uint64_t *to = keymap_find(g->names, edge->to_name);
+        if (!from || !to)
+            return bad(g, "a dependency", "is on a step that the file does not have");
+        edge->from = (uint32_t)*from;
+        edge->to = (uint32_t)*to;
+        edge->next = g->step[*from].first_edge;
+        g->step[*from].first_edge = (uint32_t)i;
+        g->step[*to].waits_for++;
+    }
+    return 0;
+}
+
+/* ---- SATF ---- */
+
+static int read_node(struct graph *g, const struct jsonin_v *v, struct step *s)
+{
+    const struct jsonin_v *payload = jsonin_get(v, "payload");
+    const char *kind = jsonin_text(jsonin_get(v, "kind"), NULL);
+    struct hash128 name;
+    if (!kind)
+        return bad(g, "kind", "of a node is no text");
+    s->pause = strcmp(kind, "llm_infer") != 0;
+    int rc = read_name(g, v, "id", &name);
+    /* The recorded duration of an inference is not used: it is simulated. */
+    if (rc == 0 && s->pause)
+        rc = read_time(g, v, "duration_us", 1e3, &s->pause_ns);
+    if (rc == 0)
+        rc = read_time(g, v, "min_start_delay_us", 1e3, &s->not_before_ns);
+    if (rc == 0 && !s->pause) {
+        rc = read_tokens(g, payload, "input_tokens_total", &s->context);
+        if (rc == 0)
+            rc = read_tokens(g, payload, "output_tokens", &s->generated);
+        if (rc == 0)
+            rc = read_ids(g, payload, "kv_block_ids", s);
+    }
+    return rc < 0 ? rc : add_step(g, name, s);
+}
+
+static int read_session(struct graph *g, const struct jsonin_v *v, uint32_t block_tokens)
+{
+    const struct jsonin_v *nodes = jsonin_get(v, "nodes"), *edges = jsonin_get(v, "edges");
+    struct step s = {.block_tokens = block_tokens};
+    struct hash128 name;
+    size_t first_edge = g->edges, first_step = g->steps;
+    if (!jsonin_is_array(nodes) || (edges && !jsonin_is_array(edges)))
+        return bad(g, "nodes or edges", "of a session are no list");
+    int rc = read_name(g, v, "session_id", &name);
+    if (rc == 0)
+        rc = see_session(g, name, &s.session);
+    for (size_t i = 0; rc == 0 && i < jsonin_count(nodes); i++) {
+        struct step node = s;
+        rc = read_node(g, jsonin_at(nodes, i), &node);
+    }
+    for (size_t i = 0; rc == 0 && i < jsonin_count(edges); i++) {
+        const struct jsonin_v *edge = jsonin_at(edges, i);
+        struct edge out = {0};
+        rc = read_name(g, edge, "from", &out.from_name);
+        if (rc == 0)
+            rc = read_name(g, edge, "to", &out.to_name);
+        if (rc == 0)
+            rc = read_time(g, edge, "delay_after_predecessor_us", 1e3, &out.delay_ns);
+        if (rc == 0)
+            rc = add_edge(g, &out);
+    }
+    if (rc == 0)
+        rc = join_edges(g, first_edge);
+    /* The least delay of a step is that after those it waits for; without any, from the start. */
+    for (size_t i = first_step; rc == 0 && i < g->steps; i++)
+        if (g->step[i].waits_for > 0) {
+            g->step[i].least_ns = g->step[i].not_before_ns;
+            g->step[i].not_before_ns = 0;
+        }
+    return rc;
+}
+
+static int read_documents(struct graph *g)
+{
+    struct documents *documents = documents_create(g->files.in);
+    struct jsonin_limit limit = file_source_limit(&g->files);
+    struct jsonin *d = NULL;
+    const char *text;
+    size_t len;
+    int rc = documents ? 1 : err_nomem(g->err, "documents");
+    while (rc > 0 && (rc = documents_next(documents, &text, &len, &g->where, g->err)) > 0) {
+        rc = jsonin_parse_within(&d, text, len, &limit, g->where, g->err);
+        if (rc < 0)
+            break;
+        const struct jsonin_v *root = jsonin_root(d), *sessions = jsonin_get(root, "sessions");
+        const char *format = jsonin_text(jsonin_get(root, "format"), NULL);
+        const char *version = jsonin_text(jsonin_get(root, "format_version"), NULL);
+        const char *unit = jsonin_text(jsonin_get(root, "time_base"), NULL);
+        uint32_t tokens;
+        g->scope++;
+        if (!format || strcmp(format, "satf") != 0 || !jsonin_is_array(sessions))
+            rc = bad(g, "not a SATF document:", "no format or no sessions");
+        else if (!version || strncmp(version, "2.", 2) != 0)
+            rc = bad(g, "format_version", "is not 2");
+        else if (!unit || strcmp(unit, "us") != 0)
+            rc = bad(g, "time_base", "is not us");
+        else
+            rc = read_block_size(g, root, "block_size_tokens", &tokens);
+        for (size_t i = 0; rc == 0 && i < jsonin_count(sessions); i++)
+            rc = read_session(g, jsonin_at(sessions, i), tokens);
+        jsonin_free(d);
+        if (rc == 0)
+            rc = 1;
+    }
+    documents_free(documents);
+    return rc;
+}
+
+/* ---- agentic Mooncake rows ---- */
+
+static int read_header(struct graph *g, const struct jsonin_v *v, uint32_t *block_tokens)
+{
+    const char *schema = jsonin_text(jsonin_get(v, "schema"), NULL);
+    const char *scope = jsonin_text(jsonin_get(v, "hash_id_scope"), NULL);
+    int64_t version;
+    if (!schema || strcmp(schema, "dynamo.agentic_mooncake") != 0)
+        return bad(g, "schema", "is not dynamo.agentic_mooncake");
+    if (jsonin_i64(jsonin_get(v, "version"), &version) < 0 || version != 2)
+        return bad(g, "version", "is not 2");
+    if (scope && strcmp(scope, "local") != 0)
+        return bad(g, "hash_id_scope", "is not local");
+    return read_block_size(g, v, "block_size", block_tokens);
+}
+
+static int read_row(struct graph *g, const struct jsonin_v *v, uint32_t block_tokens)
+{
+    const struct jsonin_v *list = jsonin_get(v, "dependencies");
+    struct step s = {.block_tokens = block_tokens};
+    struct hash128 name, session;
+    if (list && !jsonin_is_array(list))
+        return bad(g, "dependencies", "is not a list");
+    int rc = read_name(g, v, "request_id", &name);
+    session = name;
+    if (rc == 0 && jsonin_get(v, "session_id"))
+        rc = read_name(g, v, "session_id", &session);
+    if (rc == 0)
+        rc = see_session(g, session, &s.session);
+    if (rc == 0)
+        rc = read_time(g, v, "not_before_ms", 1e6, &s.not_before_ns);
+    if (rc == 0)
+        rc = read_tokens(g, v, "input_length", &s.context);
+    if (rc == 0)
+        rc = read_tokens(g, v, "output_length", &s.generated);
+    if (rc == 0)
+        rc = read_ids(g, v, "hash_ids", &s);
+    if (rc == 0)
+        rc = add_step(g, name, &s);
+    for (size_t i = 0; rc == 0 && i < jsonin_count(list); i++) {
+        const struct jsonin_v *d = jsonin_at(list, i);
+        const char *trigger = jsonin_text(jsonin_get(d, "trigger"), NULL);
+        struct edge out = {.to_name = name,
+                           .dispatch = trigger && strcmp(trigger, "dispatch") == 0};
+        if (!trigger || (!out.dispatch && strcmp(trigger, "completion") != 0))
+            return bad(g, "trigger", "is not dispatch or completion");
+        rc = read_name(g, d, "request_id", &out.from_name);
+        if (rc == 0)
+            rc = read_time(g, d, "delay_ms", 1e6, &out.delay_ns);
+        if (rc == 0)
+            rc = add_edge(g, &out);
+    }
+    return rc;
+}
+
+static int read_rows(struct graph *g)
+{
+    char where[320];
+    int rc;
+    g->where = where;
+    while ((rc = inputs_next(g->files.in, &g->files.file, g->err)) > 0) {
+        struct jsonin_stream *stream;
+        struct jsonin_limit limit = file_source_limit(&g->files);
+        const struct jsonin_v *v;
+        const char *name = frame_in_name(g->files.file);
+        size_t first_edge = g->edges;
+        uint32_t block_tokens = 0;
+        rc = jsonin_stream_open(&stream, g->files.file, MAX_LINE, g->err);
+        if (rc < 0)
+            break;
+        jsonin_stream_limit(stream, &limit);
+        g->scope++;
+        while ((rc = jsonin_stream_next(stream, &v, g->err)) > 0) {
+            snprintf(where, sizeof(where), "%.290s:%llu", name,
+                     (unsigned long long)jsonin_stream_line(stream));
+            rc =
+                block_tokens == 0 ? read_header(g, v, &block_tokens) : read_row(g, v, block_tokens);
+            if (rc < 0)
+                break;
+        }
+        jsonin_stream_close(stream);
+        snprintf(where, sizeof(where), "%.300s", name);
+        if (rc == 0)
+            rc = join_edges(g, first_edge);
+        if (rc < 0)
+            break;
+    }
+    g->where = "";
+    return rc;
+}
+
+/* ---- playing ---- */
+
+static int64_t scaled(const struct graph *g, int64_t ns)
+{
+    double speed = g->files.o.speedup;
+    double out = speed == 0 ? 0 : (double)ns / speed;
+    return out > (double)(FILE_SOURCE_MAX_NS / 2) ? FILE_SOURCE_MAX_NS / 2 : (int64_t)(out + 0.5);
+}
+
+static void make_ready(struct graph *g, uint32_t at)
+{
+    const struct step *s = &g->step[at];
+    int64_t due_ns = s->ready_ns + scaled(g, s->least_ns);
+    int64_t first_ns = g->began_ns + scaled(g, s->not_before_ns);
+    if (due_ns < first_ns)
+        due_ns = first_ns;
+    heap_push(&g->ready, (struct heap_event){.time_ns = due_ns > g->last_ns ? due_ns : g->last_ns,
+                                             .tie = at,
+                                             .item = at});
+}
+
+/* A step was dispatched, or has ended. */
+static void follow(struct graph *g, uint32_t at, bool dispatch, int64_t now_ns)
+{
+    for (uint32_t i = g->step[at].first_edge; i != NONE; i = g->edge[i].next) {
+        const struct edge *edge = &g->edge[i];
+        struct step *s = &g->step[edge->to];
+        if (edge->dispatch != dispatch)
+            continue;
+        int64_t ns = now_ns + scaled(g, edge->delay_ns);
+        if (ns > s->ready_ns)
+            s->ready_ns = ns;
+        if (--s->waiting == 0)
+            make_ready(g, edge->to);
+    }
+    if (dispatch)
+        return;
+    g->left--;
+    if (now_ns > g->end_ns)
+        g->end_ns = now_ns;
+}
+
+static void begin_cycle(struct graph *g)
+{
+    g->began_ns = g->end_ns;
+    g->left = g->steps;
+    for (size_t i = 0; i < g->steps; i++) {
+        g->step[i].waiting = g->step[i].waits_for;
+        g->step[i].ready_ns = g->began_ns;
+    }
+    for (size_t i = 0; i < g->steps; i++)
+        if (g->step[i].waiting == 0)
+            make_ready(g, (uint32_t)i);
+}
+
+/* Whether every step begins at some time: none waits for itself. Uses the heap and leaves it empty.
+ */
+static bool all_begin(struct graph *g)
+{
+    begin_cycle(g);
+    while (heap_top(&g->ready)) {
+        struct heap_event event = heap_pop(&g->ready);
+        follow(g, event.item, true, 0);
+        follow(g, event.item, false, 0);
+    }
+    g->end_ns = g->last_ns = 0;
+    return g->left == 0;
+}
+
+static int graph_peek(struct source *base, int64_t *arrival_ns, struct err *e)
+{
+    struct graph *g = (struct graph *)base;
+    for (;;) {
+        const struct heap_event *top = heap_top(&g->ready);
+        if (!top && g->left > 0)
+            return 0; /* until an answer comes */
+        if (!top) {
+            g->files.cycles++;
+            if (g->files.cycles == g->files.o.cycles)
+                g->files.ended = true;
+            if (g->files.ended)
+                return 0;
+            if (g->files.o.cycles == 0 && !g->files.o.counted && g->end_ns == g->began_ns)
+                return err_set(e, -EINVAL, ERR_INPUT, inputs_path(g->files.in),
+                               "its steps take no time: --replay-cycles 0 would never end");
+            begin_cycle(g);
+            continue;
+        }
+        if (top->time_ns > FILE_SOURCE_MAX_NS)
+            return err_set(e, -ERANGE, ERR_INPUT, inputs_path(g->files.in),
+                           "a step " FILE_SOURCE_TOO_LATE);
+        g->last_ns = top->time_ns;
+        if (!g->step[top->item].pause) {
+            *arrival_ns = top->time_ns;
+            return 1;
+        }
+        struct heap_event event = heap_pop(&g->ready);
+        follow(g, event.item, true, event.time_ns);
+        follow(g, event.item, false, event.time_ns + scaled(g, g->step[event.item].pause_ns));
+    }
+}
+
+static void graph_take(struct source *base, struct request *out)
+{
+    struct graph *g = (struct graph *)base;
+    struct heap_event event = heap_pop(&g->ready);
+    const struct step *s = &g->step[event.item];
+    g->last_ns = event.time_ns;
+    *out = (struct request){.number = ++g->issued,
+                            .arrival_ns = event.time_ns,
+                            .user = s->session,
+                            .qos = (uint8_t)g->o.qos,
+                            .prompt = -1,
+                            .context_tokens = s->context,
+                            .generated_tokens = s->generated,
+                            .blocks = g->id + s->first_id,
+                            .block_count = s->ids,
+                            .block_tokens = s->block_tokens,
+                            .slot = event.item};
+    follow(g, event.item, true, event.time_ns);
+}
+
+static void graph_done(struct source *base, const struct request *r, int64_t now_ns)
+{
+    follow((struct graph *)base, r->slot, false, now_ns);
+}
+
+static void graph_conversations(const struct source *base, uint64_t *count, uint64_t *turns)
+{
+    const struct graph *g = (const struct graph *)base;
+    *count = g->sessions;
+    *turns = g->issued;
+}
+
+static void graph_close(struct source *base)
+{
+    struct graph *g = (struct graph *)base;
+    free(g->step);
+    free(g->edge);
+    free(g->id);
+    keymap_free(g->names);
+    keymap_free(g->session_names);
+    keymap_free(g->blocks);
+    heap_free(&g->ready);
+    file_source_release(&g->files);
+    free(g);
+}
+
+#define GRAPH_OPS(kind_name)                                                                       \
+    {                                                                                              \
+        .name = (kind_name), .blocks = true, .peek = graph_peek, .take = graph_take,               \
+        .done = graph_done, .user_name = file_source_trace_user,                                   \
+        .conversations = graph_conversations, .close = graph_close                                 \
+    }
+
+/* The files are held, so cycles need not read them again. */
+static int never_again(void *ctx, const char *path, struct err *e)
+{
+    (void)ctx;
+    (void)path;
+    (void)e;
+    return 0;
+}
+
+int source_graph_open(struct source **out, struct inputs *in, const struct source_graph_opts *o,
+                      struct err *e)
+{
+    static const struct source_ops satf = GRAPH_OPS("satf"), rows = GRAPH_OPS("mooncake");
+    struct graph *g = calloc(1, sizeof(*g));
+    if (!g) {
+        inputs_close(in);
+        return err_nomem(e, "source");
+    }
+    file_source_init(&g->files, o->kind == INPUTS_SATF ? &satf : &rows, in, &o->files, never_again);
+    g->o = *o;
+    g->err = e;
+    g->names = keymap_create();
+    g->session_names = keymap_create();
+    g->blocks = keymap_create();
+    int rc = g->names && g->session_names && g->blocks && heap_init(&g->ready, 0) == 0
+                 ? 0
+                 : err_nomem(e, "source");
+    if (rc == 0)
+        rc = o->kind == INPUTS_SATF ? read_documents(g) : read_rows(g);
+    if (rc == 0 && (g->steps == 0 || heap_reserve(&g->ready, g->steps) < 0))
+        rc = g->steps == 0 ? err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no request")
+                           : err_nomem(e, "source");
+    if (rc == 0 && !all_begin(g))
+        rc =
+            err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds steps that wait for each other");
+    if (rc < 0) {
+        graph_close(&g->files.base);
+        return rc;
+    }
+    begin_cycle(g);
+    *out = &g->files.base;
+    return 0;
+}
