@@ -499,6 +499,12 @@ const struct opt options_table[] = {
      .marks = KEPT_TIERS,
      .help = "Tier-2: a size (a number without a unit is GiB). 0: unlimited; none: no such "
              "tier; auto: what kvreplay can store at PATH."},
+    {.name = "prefill-store",
+     .type = OPT_FLAG,
+     .offset = AT(prefill_store),
+     .marks = GENERATES,
+     .help = "Fill storage before the first request: objects that nobody reads are written until "
+             "all tiers are full."},
     {.name = "eviction",
      .type = OPT_ENUM,
      .offset = AT(eviction),

@@ -50,6 +50,7 @@ struct sim_opts {
 
     /* what a request does */
     enum sim_node node;
+    bool fill_storage; /* storage, whose capacity is limited, is full before the first request */
     uint64_t prepopulated; /* objects that a decode node finds; at least 1 there */
     bool prefix;           /* shared system prompts are looked up */
     enum sim_decode_reads decode_reads;

@@ -15,7 +15,7 @@
 #define RETRIEVAL_STREAM UINT64_C(0x726574726965)
 
 enum {
-    PREPOPULATED_TOKENS = 2048, /* of an object that a decode node finds */
+    PREPOPULATED_TOKENS = 2048, /* of an object that a decode node finds, or that fills storage */
     LOOK_AHEAD = 16,            /* blocks: how far ahead their slots are fetched, ... */
     LOOK_AHEAD_OBJECT = 8       /* ... and the objects themselves */
 };
@@ -379,8 +379,41 @@ static enum cache_progress step_ingest(struct serving *s, struct job *j)
 
 /* ---- before the first request ---- */
 
+static uint64_t bytes_held(const struct serving *s)
+{
+    uint64_t bytes = 0;
+    for (int t = 0; t < TRACE_TIERS; t++) {
+        struct hierarchy_tier_stats tier;
+        hierarchy_stats(s->hierarchy, (enum trace_tier)t, &tier);
+        bytes += tier.present ? tier.bytes : 0;
+    }
+    return bytes;
+}
+
+static void populate_object(struct serving *s, uint64_t i)
+{
+    struct cache_entry entry = {
+        .id = ident_prepop(i), .tokens = PREPOPULATED_TOKENS, .class = TRACE_PREPOP};
+    cache_populate(s->cache, &entry);
+}
+
+/* Writes objects that nobody reads, from number first on, until one makes room for itself: then all
+ * tiers hold what they can. They are older than what requests bring, and so leave before it. */
+static void fill_storage(struct serving *s, uint64_t first)
+{
+    uint64_t before, after = bytes_held(s);
+    do {
+        before = after;
+        populate_object(s, first++);
+        after = bytes_held(s);
+    } while (after > before && s->clock->ended == 0);
+}
+
 void serve_populate(struct serving *s)
 {
+    uint64_t objects = s->o->node == SIM_NODE_DECODE ? s->o->prepopulated : 0;
+    if (s->o->fill_storage)
+        fill_storage(s, objects);
     const struct rag *rag = s->o->rag;
     const int *ended = &s->clock->ended;
     uint32_t documents = rag && !s->o->rag_timed ? rag_documents(rag) : 0;
@@ -396,10 +429,6 @@ void serve_populate(struct serving *s)
             cache_populate(s->cache, &new);
         }
     }
-    uint64_t objects = s->o->node == SIM_NODE_DECODE ? s->o->prepopulated : 0;
-    for (uint64_t i = 0; i < objects && *ended == 0; i++) {
-        struct cache_entry entry = {
-            .id = ident_prepop(i), .tokens = PREPOPULATED_TOKENS, .class = TRACE_PREPOP};
-        cache_populate(s->cache, &entry);
-    }
+    for (uint64_t i = 0; i < objects && *ended == 0; i++)
+        populate_object(s, i);
 }

@@ -42,6 +42,11 @@ run tracing --model tiny-1b --enable-latency-tracing </dev/null
 stderr_like 'kvbench: tracing: the fio job is shown' '^rw=rand'
 run precondition --model tiny-1b --precondition
 is 'kvbench: precondition: twice the capacity' "$(grep -c '^  kvprecond .*--size 209715KiB' stderr)" 2
+run prefill --model tiny-1b --prefill-store
+ok 'kvbench: prefill: the store was full before the clock started' awk -v rows="$(json prefill.json .kvstat.populated.bytes)" \
+    'BEGIN { exit !(rows > 0.2 * 1073741824 * 0.7) }'
+ok 'kvbench: prefill: and stays so' awk -v bytes="$(json prefill.json '.kvgen.tiers[] | select(.tier == "Tier-2").peak_bytes')" \
+    'BEGIN { exit !(bytes > 0.2 * 1073741824 * 0.7) }'
 printf 'model_configs:\n  own:\n    name: Own\n    num_layers: 4\n    hidden_dim: 256\n    num_heads: 4\n    kv_heads: 2\n' >m.yaml
 printf 'cache_sizing:\n  gpu_memory_gb: 16\n' >>m.yaml
 run own --config m.yaml --model own --precondition
