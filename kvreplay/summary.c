@@ -476,7 +476,7 @@ static const char *validity_words(enum validity_of of)
     return text[of];
 }
 
-/* How long the processors were away. */
+/* How long threads had no CPU. */
 static void text_processors(FILE *out, const struct evidence *ev)
 {
     double steal = evidence_steal_share(ev);
@@ -484,14 +484,14 @@ static void text_processors(FILE *out, const struct evidence *ev)
     char a[32], b[32];
 
     if (ev->gaps && gap_list_run_delay(ev->gaps, &delay))
-        fprintf(out, "threads waited %s for a processor",
+        fprintf(out, "threads waited %s for a CPU",
                 units_format_duration(a, sizeof(a), (double)delay.all_ns));
     else
-        fprintf(out, "time that threads waited for a processor: not known");
+        fprintf(out, "time that threads waited for a CPU: not known");
     if (steal >= 0.001)
-        fprintf(out, "; %.1f %% of the processors' time was stolen", 100 * steal);
+        fprintf(out, "; %.1f %% of CPU time was stolen", 100 * steal);
     if (ev->gaps && gap_list_count(ev->gaps) > 0)
-        fprintf(out, "; away %llu time%s for 1 ms or more, at most %s",
+        fprintf(out, "; paused %llu time%s for 1 ms or more, at most %s",
                 (unsigned long long)gap_list_count(ev->gaps),
                 units_plural(gap_list_count(ev->gaps)),
                 units_format_duration(b, sizeof(b), (double)gap_list_largest_ns(ev->gaps)));
@@ -743,7 +743,7 @@ static void put_validity(FILE *out, const struct summary *s, unsigned lines)
         bool told = f->of != VALIDITY_ALL && f->why[0];
         all += told;
         if (told && !said && v->whys == 0 && f->state != VALIDITY_GOOD) {
-            snprintf(text, sizeof(text), "validity: %s figures %s: %s", validity_words(f->of),
+            snprintf(text, sizeof(text), "validity: %s %s: %s", validity_words(f->of),
                      validity_state_text(f->state), f->why);
             said = 1;
         }

@@ -289,7 +289,7 @@ static const char *part_title(const char *member)
                                                           "storage, flush",
                                                           "storage, not told in what",
                                                           "host CPU",
-                                                          "stops of kvreplay itself",
+                                                          "pauses of kvreplay itself",
                                                           "waiting for other operations"};
     unsigned i = 0;
     if (strcmp(member, "storage") == 0) /* all of it */
@@ -302,8 +302,8 @@ static const char *part_title(const char *member)
 static void put_bottleneck(FILE *out, const struct figures *f)
 {
     static const char *const briefs[BOTTLENECK_SHARES] = {
-        "queue", "generation", "GPU",     "CPU",  "slot",  "files",
-        "I/O",   "flush",      "storage", "host", "stops", "waits"};
+        "queue", "generation", "GPU",     "CPU",  "slot",   "files",
+        "I/O",   "flush",      "storage", "host", "pauses", "waits"};
     const struct figure *foremost =
         figures_find(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_FOREMOST));
     const char *what = text(f, FIGURE_OF_BOTTLENECK, FIGURE_LARGEST);

@@ -304,6 +304,8 @@ static const char *share_words(enum figure_what what)
         return "host CPU";
     case FIGURE_ROWS:
         return "waiting for other operations";
+    case FIGURE_SHARE_TOOL:
+        return "pauses of kvreplay";
     default:
         return figure_member(what);
     }

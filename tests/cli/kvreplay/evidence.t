@@ -56,6 +56,8 @@ is 'what it did to the requests' "$(json "$TMP/k.json" '.validity.figures[] | se
 like 'said with its reason' "$(json "$TMP/k.json" .validity.line)" "end to end: client delay (adds [0-9.]+ % to|is most of) p[0-9]+"
 is 'and what held them up' "$(json "$TMP/k.json" '.bottleneck | .what, .shares.tool > 2 * .shares.queue,
     ([.shares[] | numbers] | add | . - 1 | fabs < 1e-6)')" 'tool true true'
+"$BIN/kvstat" "$TMP/r.csv.zst" >"$TMP/screen"
+like 'in words' "$(tr -s '\n ' ' ' <"$TMP/screen")" 'Time went pauses of kvreplay [0-9]+ %.* bottleneck: pauses of kvreplay'
 # A pipe carries no list of gaps before its rows: kvreplay's own summary is all that counts there.
 piped() { stopped -o "$TMP/r.csv" --timing served --workers 2 "$slow" "$TMP/timed.csv"; }
 ok 'stopped: served, to a pipe' tries 3 piped
