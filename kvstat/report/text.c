@@ -130,7 +130,7 @@ static void put_title(FILE *out, const struct figures *f)
             : is_foreign(f)       ? "the client's"
                                   : "replay");
     if (figures_is(f, figure_id(FIGURE_OF_RUN, FIGURE_CUT)))
-        fprintf(out, "The file is CUT: this is what stands before the cut.\n");
+        fprintf(out, "The file is CUT: the report covers the rows before the cut.\n");
     if (bad_rows > 0)
         fprintf(out, "%s bad row%s skipped.\n", cell_count(rows, bad_rows),
                 bad_rows == 1 ? " was" : "s were");
@@ -569,7 +569,7 @@ static void put_requests(FILE *out, const struct figures *f)
         fprintf(out, "  %s of %s request%s FAILED: in no time above, and within no target.\n",
                 cell_count(a, failed), cell_count(b, requests), units_plural(requests));
     if (cut > 0)
-        fprintf(out, "  %s request%s rows too far apart, counted in parts.\n", cell_count(a, cut),
+        fprintf(out, "  %s request%s rows too far apart, counted as several.\n", cell_count(a, cut),
                 cut == 1 ? " has" : "s have");
     put_ingest(out, f);
 }

@@ -156,8 +156,8 @@ static void put_failures(struct lines *l, const struct figures *f, const struct 
         lines_part(&p, "%s not readable, skipped", cell_rows(cell, bad));
     lines_paragraph(l, "Failed", &p, ", ", room->requests);
     if (figures_is(f, figure_id(FIGURE_OF_RUN, FIGURE_CUT)))
-        lines_add(l, "%-*sthe file ends early; this is what stands before its end", LINES_INDENT,
-                  "Incomplete");
+        lines_add(l, "%-*sthe file ends early; the report covers the rows before that",
+                  LINES_INDENT, "Incomplete");
 }
 
 /* ---- the verdict ---- */
@@ -211,7 +211,7 @@ static void add_criterion(struct lines_parts *p, const struct verdict_criterion 
         lines_part(p, "%s: only %s sample%s%s: run longer", words, samples,
                    units_plural(c->samples), more);
     else
-        lines_part(p, "%s is between %s and %s, too near to %s on %s samples%s", words,
+        lines_part(p, "%s is between %s and %s, too close to %s with %s samples%s", words,
                    criterion_value(low, c, c->low), criterion_value(high, c, c->high), target,
                    samples, more);
 }
@@ -262,7 +262,7 @@ static void put_verdict(struct lines *l, const struct figures *f, const struct v
                 add_criterion(&p, &v->criterion[i]);
         }
     if (p.count == 0)
-        lines_part(&p, "the file holds nothing that this profile judges");
+        lines_part(&p, "the file has no data that this profile judges");
     snprintf(title, sizeof(title), "%-*s%s  %s:", LINES_INDENT, "Verdict", words[v->outcome],
              text(f, FIGURE_OF_VERDICT, FIGURE_PROFILE));
     lines_paragraph(l, title, &p, v->outcome == VERDICT_PASS ? ", " : "; ", room->verdict);
@@ -565,7 +565,7 @@ static void put_cache(struct lines *l, const struct figures *f)
     struct lines_parts p = {0};
     char a[CELL], b[CELL];
     if (lookups > 0 && isnan(rate))
-        lines_part(&p, "hit rate not known: the file records no misses");
+        lines_part(&p, "hit rate unknown: the file records no misses");
     else if (lookups > 0)
         lines_part(&p, "hit rate %s of %s lookups", cell_percent(a, rate), cell_count(b, lookups));
     if (isfinite(amplification))
@@ -636,7 +636,8 @@ static void put_notes(struct lines *l, const struct figures *f, const struct roo
     if (figures_is(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATION_SKIPPED)))
         lines_part(&p, "generation was skipped: no token rates");
     if (parts > 0)
-        lines_part(&p, "%s request%s counted in parts", cell_count(a, parts), units_plural(parts));
+        lines_part(&p, "%s request%s counted as several", cell_count(a, parts),
+                   units_plural(parts));
     lines_paragraph(l, "Notes", &p, "; ", room->notes);
 }
 

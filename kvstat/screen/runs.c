@@ -275,7 +275,7 @@ void screen_comparison(FILE *out, const struct compare *c, const struct run_tabl
             untested |= isnan(f->p);
         }
     if (untested)
-        lines_add(&l, "no test: its noise within one run is not known; give 3 to 5 runs a side");
+        lines_add(&l, "not tested: the noise within one run is unknown; use 3 to 5 runs per side");
     put_left_out(&l, left_out);
     lines_add(&l, "More: kvstat --full --compare BASE NEW");
     lines_put(out, &l);

@@ -141,7 +141,7 @@ exits 'compared' 0 "$kvstat" --skip-bad-rows --compare "$long" --compare all.csv
 fits 'compared'
 exits 'one against one' 0 "$kvstat" --compare "$dozen" failed.csv
 fits 'one against one'
-stdout_like 'what one run cannot tell is said' '^no test: '
+stdout_like 'what one run cannot tell is said' '^not tested: '
 head -n 1 "$dozen" >none.csv
 exits 'no rows' 0 "$kvstat" none.csv
 fits 'no rows'
