@@ -25,6 +25,7 @@ struct lct {
     struct bytes_in *in;
     const struct record_opts *o;
     enum level level;
+    struct hash128 publisher;    /* storage: of all calls */
     struct keymap *sizes;        /* storage: bytes of each key, from reservations and prefetches */
     struct keymap *incarnations; /* events: the newest one of each instance */
 };
@@ -41,9 +42,22 @@ static struct msgpack member(struct msgpack map, const char *name)
 {
     struct msgpack_value head, key;
     struct msgpack none = {0};
+    size_t len = strlen(name);
     if (!map.at || msgpack_next(&map, &head) < 0 || head.type != MSGPACK_MAP)
         return none;
     for (uint32_t i = 0; i < head.count; i++) {
+        /* A text of up to 31 bytes has its length in its first byte: nearly every name. */
+        size_t left = (size_t)(map.end - map.at), short_len = left > 0 ? *map.at ^ 0xa0u : 32;
+        if (short_len < 32) {
+            bool same = short_len == len && left > len && memcmp(map.at + 1, name, len) == 0;
+            if (msgpack_skip(&map) < 0)
+                return none;
+            if (same)
+                return map;
+            if (msgpack_skip(&map) < 0)
+                return none;
+            continue;
+        }
         if (msgpack_next(&map, &key) < 0 || msgpack_skip_rest(&map, &key) < 0)
             return none;
         if (msgpack_is(&key, name))
@@ -190,7 +204,7 @@ static int read_call(struct lct *l, struct msgpack record, const struct msgpack_
     struct msgpack_value wall = scalar(member(record, "t_wall"));
     if (msgpack_number(&wall, &t) && t > 0 && t < 4e9)
         b->time_ns = (int64_t)(t * 1e6 + 0.5) * 1000;
-    b->publisher = publisher_of(l->o, 0, "lct", 3);
+    b->publisher = l->publisher;
     if (ends(name, ".reserve_write"))
         return remember(l, keys, layout_bytes(member(args, "layout_desc")));
     if (ends(name, ".finish_write"))
@@ -356,6 +370,7 @@ int lct_open(struct batch_reader **out, struct frame_in *file, const struct reco
         return err_nomem(e, "recording");
     l->base.ops = &ops;
     l->o = o;
+    l->publisher = publisher_of(o, 0, "lct", 3);
     l->in = bytes_in_create(file);
     l->sizes = keymap_create();
     l->incarnations = keymap_create();

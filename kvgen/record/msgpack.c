@@ -163,6 +163,32 @@ int msgpack_next(struct msgpack *m, struct msgpack_value *v)
     return take_typed(m, v, type);
 }
 
+/* Bytes of the next value if it is a short one without others in it, told by its first two bytes;
+ * 0: msgpack_next must see it. Most of what is skipped is of this kind. */
+static size_t short_length(const struct msgpack *m)
+{
+    static const unsigned char of_type[32] = {
+        [0x00] = 1, [0x02] = 1, [0x03] = 1,             /* nil, false, true */
+        [0x0a] = 5, [0x0b] = 9,                         /* floats */
+        [0x0c] = 2, [0x0d] = 3, [0x0e] = 5, [0x0f] = 9, /* whole numbers */
+        [0x10] = 2, [0x11] = 3, [0x12] = 5, [0x13] = 9};
+    size_t there = left(m), n;
+    if (there < 2)
+        return 0;
+    unsigned char type = *m->at;
+    if (type < 0x80 || type >= 0xe0)
+        return 1;
+    if (type < 0xa0)
+        return 0;
+    if (type < 0xc0)
+        n = 1 + (size_t)(type & 31);
+    else if (type == 0xc4 || type == 0xd9)
+        n = 2 + (size_t)m->at[1];
+    else
+        n = of_type[type - 0xc0];
+    return n <= there ? n : 0;
+}
+
 static int skip_within(struct msgpack *m, const struct msgpack_value *v, unsigned depth)
 {
     uint64_t values = v->type == MSGPACK_ARRAY ? v->count
@@ -172,6 +198,10 @@ static int skip_within(struct msgpack *m, const struct msgpack_value *v, unsigne
         return -EBADMSG;
     for (uint64_t i = 0; i < values; i++) {
         struct msgpack_value inner;
+        size_t n = short_length(m);
+        m->at += n;
+        if (n > 0)
+            continue;
         int rc = msgpack_next(m, &inner);
         if (rc == 0)
             rc = skip_within(m, &inner, depth + 1);
@@ -189,6 +219,10 @@ int msgpack_skip_rest(struct msgpack *m, const struct msgpack_value *v)
 int msgpack_skip(struct msgpack *m)
 {
     struct msgpack_value v;
+    size_t n = short_length(m);
+    m->at += n;
+    if (n > 0)
+        return 0;
     int rc = msgpack_next(m, &v);
     return rc < 0 ? rc : skip_within(m, &v, 0);
 }

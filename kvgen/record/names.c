@@ -87,7 +87,7 @@ static uint64_t rotate(uint64_t x, int b)
     return x << b | x >> (64 - b);
 }
 
-static void round_once(uint64_t v[4])
+static inline __attribute__((always_inline)) void round_once(uint64_t v[4])
 {
     v[0] += v[1];
     v[1] = rotate(v[1], 13) ^ v[0];
