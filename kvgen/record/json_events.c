@@ -272,6 +272,64 @@ static int read_dynamo(struct batch_reader *r, const struct record_opts *o,
 
 /* ---- elements ---- */
 
+/* Names of members of both formats, all of their versions. */
+static const char *const known[] = {"event_id",
+                                    "data",
+                                    "type",
+                                    "block_hash",
+                                    "block_hashes",
+                                    "blocks",
+                                    "parent_hash",
+                                    "tokens",
+                                    "window_size",
+                                    "attention_dp_rank",
+                                    "num_blocks_per_cache_level",
+                                    "priority",
+                                    "cache_level",
+                                    "new_value",
+                                    "old_value",
+                                    "lora_name",
+                                    "cache_salt",
+                                    "mm_keys",
+                                    "timestamp",
+                                    "event",
+                                    "worker_id",
+                                    "dp_rank",
+                                    "storage_tier",
+                                    "residency_domain",
+                                    "session_id",
+                                    "stored",
+                                    "removed",
+                                    "tokens_hash",
+                                    "start_position",
+                                    "mm_extra_info"};
+/* Of these, those whose values are passed over whole. */
+static const char *const passed_over[] = {"tokens", "mm_keys", "mm_extra_info"};
+
+static bool is_in(const char *const *names, size_t n, const char *name)
+{
+    while (n > 0 && strcmp(names[n - 1], name) != 0)
+        n--;
+    return n > 0;
+}
+
+/* Counts members that are not known, without what is in them. What is in data of Dynamo is the
+ * event, which is counted elsewhere. Recursion is as deep as the JSON, whose depth is bounded. */
+static void count_unknown(struct batch_reader *r, const struct jsonin_v *v, bool event)
+{
+    const struct jsonin_v *inner;
+    const char *name;
+    for (size_t i = 0; jsonin_is_array(v) && i < jsonin_count(v); i++)
+        count_unknown(r, jsonin_at(v, i), false);
+    for (size_t i = 0, n = jsonin_members(v); i < n; i++) {
+        inner = jsonin_member(v, i, &name);
+        if (!is_in(known, sizeof(known) / sizeof(*known), name))
+            r->unknown.fields += !event;
+        else if (!is_in(passed_over, sizeof(passed_over) / sizeof(*passed_over), name))
+            count_unknown(r, inner, strcmp(name, "data") == 0 && !jsonin_get(inner, "type"));
+    }
+}
+
 static int next(struct batch_reader *base, struct batch *b, struct err *e)
 {
     struct json_events *j = (struct json_events *)base;
@@ -281,6 +339,7 @@ static int next(struct batch_reader *base, struct batch *b, struct err *e)
         return rc;
     batch_clear(b);
     rc = j->read(base, j->o, v, b, e);
+    count_unknown(base, v, false);
     return rc < 0 ? rc : 1;
 }
 

@@ -42,6 +42,8 @@ while read -r sample source want distinct at_end; do
     printf '"event_id": 12, "data": {"type": "dreamt"}}\n' >>"$TMP/new.jsonl"
     exits "$sample: more members" 0 generate --source "$source" --input "$TMP/new.jsonl" --object-bytes 1MiB -o "$TMP/again.csv"
     stderr_like "$sample: the event that is not known is named" 'the first one "dreamt"'
+    new=$(grep -o '"new"' "$TMP/new.jsonl" | wc -l)
+    stderr_like "$sample: the members that are not known are counted" "fields that are not known are left out: $new\$"
     rows "$TMP/again.csv" >"$TMP/again"
     ok "$sample: more members: the same rows" cmp "$TMP/same" "$TMP/again"
     head -c 700 "$in" >"$TMP/cut.jsonl"
