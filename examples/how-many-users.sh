@@ -18,7 +18,7 @@
 #   --print      show the pipeline, run nothing
 #
 # kvreplay serves increasing numbers of users, with a new trace for each number, and finds
-# the largest number within the limit. With more users, users wait for storage. Run it
+# the largest number within the limit. With more users, requests wait for storage. Run it
 # twice: on a quiet machine the answers are within a tenth of each other. If they are not,
 # something else uses the drive.
 # Exit status: 0 a number was found, 1 not even one user can be served.

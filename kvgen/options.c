@@ -109,7 +109,7 @@ const struct opt options_table[] = {
      .arg = "SIZE",
      .max = 1e15,
      .marks = READS_FILE | EVENTS_ONLY,
-     .help = "Size of recorded objects whose size the recording does not tell."},
+     .help = "Size of recorded objects whose recording has no size."},
     {.name = "reorder",
      .type = OPT_DURATION,
      .offset = AT(reorder_ns),
@@ -325,7 +325,7 @@ const struct opt options_table[] = {
      .type = OPT_FLAG,
      .offset = AT(disable_multi_turn),
      .marks = GENERATES | USERS_ONLY,
-     .help = "No conversations: every request stands alone."},
+     .help = "Make every request independent: no conversations."},
     {.name = "disable-prefix-caching",
      .type = OPT_FLAG,
      .offset = AT(disable_prefix_caching),
@@ -381,8 +381,8 @@ const struct opt options_table[] = {
      .choices = "none|mlperf",
      .marks = GENERATES | NOT_BLOCKS,
      .help = "mlperf: act as the MLPerf Storage benchmark. That is its defaults (--arrival "
-             "open, --decode-reads batch), and what its program does beside its "
-             "documentation."},
+             "open, --decode-reads batch), and undocumented behaviour of its "
+             "program."},
     {.name = "block-reuse",
      .type = OPT_ENUM,
      .offset = AT(block_reuse),

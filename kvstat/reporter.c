@@ -100,8 +100,8 @@ static int scan_one(struct reporter *r, struct scan **out, const char *path, str
     if (r->scan.warmup_ns == SCAN_WARMUP_AUTO && agg_result(s->agg) &&
         s->warmup_ns < provenance_warmup_ns(s->summary))
         fprintf(stderr,
-                "kvstat: %s: its warm-up of %g s is counted, for that is told after the rows: "
-                "give --warmup\n",
+                "kvstat: %s: the warm-up of %g s is included, because a stream states it after its "
+                "rows: give --warmup\n",
                 path, (double)provenance_warmup_ns(s->summary) / 1e9);
     return 0;
 }

@@ -69,7 +69,7 @@ static const struct export_rule sai3_rules[] = {
     {EXPORT_LOSS, "that would fail on a target whose PUT takes 0.1 s (see --settle)"},
     {EXPORT_LOSS, "that would fail on a target whose PUT takes 1 s (see --settle)"},
     {EXPORT_REMARK, "that would fail on a target whose PUT takes 10 s (see --settle)"},
-    {EXPORT_REMARK, "that read what was not written before: a PUT of it stands at the head"},
+    {EXPORT_REMARK, "that read what was not written before: a PUT is added at the beginning"},
     {EXPORT_REMARK, "that delete what is used again, or was never read: left out (--preload)"},
     {EXPORT_REMARK, NULL}};
 static const struct export_rule warp_rules[] = {

@@ -444,11 +444,11 @@ const char *compare_sentence(char buf[COMPARE_SENTENCE], const struct compare *c
                 c->base_runs, c->new_runs, 100 * c->shows);
     } else {
         add(buf, "not known: no figure could be tested against the noise");
-        add(buf, single_runs(c) ? "; give trials" : "");
+        add(buf, single_runs(c) ? "; run several trials" : "");
     }
     add(buf, ".");
     if (single_runs(c))
-        add(buf, " It rests on one run of each.");
+        add(buf, " Each side has only one run.");
     if (!c->one_load)
         add(buf, " The runs are of different traces.");
     if (c->client[0]) {

@@ -263,7 +263,7 @@ is 'all of it is left out' "$(json "$TMP/stdout" '.warmup.seconds, .warmup.rows,
     "3600 $(json "$TMP/stdout" .rows) 0"
 piped_warm() { dd if="$TMP/warm.csv.zst" 2>"$TMP/dd" | "$kvstat" --full; }
 exits 'from a pipe it is told too late' 0 piped_warm
-stderr_like 'and that is said' '^kvstat: -: its warm-up of 3600 s is counted'
+stderr_like 'and that is said' '^kvstat: -: the warm-up of 3600 s is included'
 
 # ---- failures ----
 

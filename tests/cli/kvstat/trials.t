@@ -110,7 +110,7 @@ is 'lines fit 110 columns' "$(awk 'length > 110' "$TMP/stdout")" ''
 answer() { awk '/^Verdict: / { on = 1 } on' "$TMP/stdout" | tr '\n' ' ' | sed 's/ $//'; }
 like 'the last words answer' "$(answer)" \
     "^Verdict: new is worse than base: .* is $about_ten higher \\([0-9.]+ ms, was [0-9.]+ ms\\), and [0-9]+ more "
-like 'with all that differs' "$(answer)" ' more figures are worse; none is better\. It rests on one run of each\.$'
+like 'with all that differs' "$(answer)" ' more figures are worse; none is better\. Each side has only one run\.$'
 exits 'JSON' 0 "$kvstat" --json --compare "$TMP/base" "$TMP/slower"
 figure=groups.Tier-2/Read/Decode.service_us.mean
 is 'changed' "$(changed .changed)" true
@@ -183,7 +183,7 @@ like 'says that it is better' "$(answer)" \
 like 'and worse' "$(answer)" '\); and worse in [2-9]: .*Tier-2 Write Prefill .* higher \('
 exits 'too little to test' 0 "$kvstat" --full --compare "$TMP/one_row" "$TMP/one_row"
 like 'is not known' "$(answer)" \
-    '^Verdict: not known: no figure could be tested against the noise; give trials\. It rests on one run of each\.$'
+    '^Verdict: not known: no figure could be tested against the noise; run several trials\. Each side has only one run\.$'
 exits 'which decides nothing' 4 "$kvstat" --full --check --compare "$TMP/one_row" "$TMP/one_row"
 exits 'as JSON' 0 "$kvstat" --json --compare "$TMP/one_row" "$TMP/one_row"
 is 'is null' "$(json "$TMP/stdout" .compare.verdict)" null
