@@ -283,7 +283,7 @@ static int read_documents(struct graph *g)
         const char *format = jsonin_text(jsonin_get(root, "format"), NULL);
         const char *version = jsonin_text(jsonin_get(root, "format_version"), NULL);
         const char *unit = jsonin_text(jsonin_get(root, "time_base"), NULL);
-        uint32_t tokens;
+        uint32_t tokens = 0;
         g->scope++;
         if (!format || strcmp(format, "satf") != 0 || !jsonin_is_array(sessions))
             rc = bad(g, "not a SATF document:", "no format or no sessions");
