@@ -72,7 +72,7 @@ static void add_what(char *buf, size_t n, const struct figures *f)
 
 static void put_title(struct lines *l, const struct figures *f)
 {
-    char what[160], name[LINES_BYTES], files[LINES_BYTES], of_pool[64] = "";
+    char what[160], name[LINES_BYTES], files[LINES_BYTES + 64], of_pool[64] = "";
     size_t n;
     const char *const *file = figures_files(f, &n);
     add_what(what, sizeof(what), f);
