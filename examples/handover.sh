@@ -136,3 +136,10 @@ if command -v sai3-bench >/dev/null; then
 else
     echo "sai3-bench: not installed."
 fi
+
+# The answer: the mean read of each client, and the bytes that each has.
+mean() { if [ -s "$1" ]; then "$2" Read | awk '$5 > 0 { print $5 " ms" }'; fi; }
+answer="One trace, by kvreplay a mean read of $(mean "$out/kvreplay.result.csv.zst" of_kvreplay | grep . || echo 'nothing')"
+if [ -s "$out/fio.json" ]; then answer="$answer, by fio $(mean "$out/fio.json" of_fio | grep . || echo nothing) a piece"; fi
+if [ -s "$out/sai3.txt" ]; then answer="$answer; sai3-bench's own report is above"; fi
+echo "$answer: kvreplay's figures are the ones to decide by."

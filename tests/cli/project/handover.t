@@ -33,6 +33,7 @@ case $5 in file:///*/) [ -d "${5#file://}" ] || exit 8 ;; *) exit 7 ;; esac
 echo "fake sai3-bench: $(zstd -dqc "$3" | grep -c '	PUT	') PUT"
 END
 chmod +x fake/sai3-bench
+like 'without other clients: one sentence at the end' "$(tail -n 1 "$TMP/stdout")" '^One trace, by kvreplay a mean read of .*: kvreplay.s figures'
 exits 'with a fake sai3-bench' 0 handover fake
 stdout_like 'with a fake sai3-bench: its report' '^  fake sai3-bench: [1-9][0-9]* PUT'
 stdout_like 'with a fake sai3-bench: what it cannot do' '^sai3-bench: waits for no other operation'
