@@ -27,13 +27,13 @@ log=$out/log.txt
 # object of 12 MiB) on a machine with very little memory: what does not fit on the GPU goes to host memory, then to
 # storage, and comes back when a conversation goes on. kvgen only simulates: it writes down what would be moved.
 trace() {
-    $1 kvgen --model tiny-1b --num-users 5 --arrival closed --duration 20 --granularity block:512 \
-        --gpu-mem-gb 0.125 --cpu-mem-gb 0.25 --storage-capacity-gb 4 -o "$out/trace.csv.zst"
+    $1 kvgen --model tiny-1b --users 5 --arrival closed --duration 20 --granularity block:512 \
+        --gpu-mem 128MiB --cpu-mem 256MiB --storage-capacity 4GiB -o "$out/trace.csv.zst"
 }
 # The measurement: kvreplay does for real what each row says. Storage rows become files, read and written past the page
 # cache; host memory is copied; a GPU is used when there is one, and else modelled and marked so. Every read is verified.
-replay() { $1 kvreplay --nvme "$out/objects" -o "$out/result.csv.zst" "$out/trace.csv.zst"; }
-# The answer, from the rows and their times. (In a shell the three are one pipeline: kvgen | kvreplay --nvme DIR | kvstat)
+replay() { $1 kvreplay --target "$out/objects" -o "$out/result.csv.zst" "$out/trace.csv.zst"; }
+# The answer, from the rows and their times. (In a shell the three are one pipeline: kvgen | kvreplay --target DIR | kvstat)
 report() { $1 kvstat "$out/result.csv.zst"; }
 picture() { $1 kvstat --plot "$out/result.svg" "$out/result.csv.zst"; }
 

@@ -9,8 +9,8 @@ cd "$TMP" || exit 1
 ln -s "$TOP/tests" tests
 
 # Not run: reports, commands that build or test everything, and programs of others. benchdata.csv.zst comes from another program.
-sed '/^```/,/^```/d' "$TOP/README.md" | sed -n 's/^    //p' | grep -Ev '^(examples/quickstart.sh|kvtrace drive|sai3-bench|fio) ' |
-    sed 's|--nvme /mnt/nvme/kv|--null|; s/--timing trace/& --speed 10000/' >commands
+sed '/^```/,/^```/d' "$TOP/README.md" | sed -n 's/^    //p' | grep -Ev '^(examples/quickstart.sh|tests/run|kvtrace drive|sai3-bench|fio) ' |
+    sed 's/--target .mnt.nvme.kv/--null/; s/--timing trace/& --speed 10000/' >commands
 kvgen --input "$DATA/kvstat_dozen.csv" --format warp -o benchdata.csv.zst 2>/dev/null
 ok 'the commands work' sh -ec '. ./commands'
 isnt 'some there are' "$(grep -c '^kv' commands)" 0
