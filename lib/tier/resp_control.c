@@ -411,7 +411,8 @@ static bool info_value(const char *text, const char *name, char *buf, size_t cap
 {
     size_t len = strlen(name);
 
-    for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL) {
+    for (const char *line = text, *end; line; line = end ? end + 1 : NULL) {
+        end = strchr(line, '\n');
         if (strncmp(line, name, len) == 0 && line[len] == ':') {
             size_t n = strcspn(line + len + 1, "\r\n");
             snprintf(buf, cap, "%.*s", (int)(n < cap ? n : cap - 1), line + len + 1);
