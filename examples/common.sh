@@ -100,6 +100,15 @@ option() {
     esac
 }
 
+# common_options ARGS...: all of them, for a script without options of its own.
+common_options() {
+    while [ $# -gt 0 ]; do
+        words=2
+        option "$@"
+        shift "$words"
+    done
+}
+
 # ---- --print: the commands in place of the run ----
 
 printing() { [ "$print" = yes ]; }

@@ -24,11 +24,7 @@
 
 takes='-m -u -d -o -t --storage-capacity-gb'
 users=20 seconds=30
-while [ $# -gt 0 ]; do
-    words=2
-    option "$@"
-    shift "$words"
-done
+common_options "$@"
 need kvgen kvreplay kvstat
 folders "$out"
 propose

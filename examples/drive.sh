@@ -26,11 +26,7 @@
 
 takes='-m -u -d -o -t --storage-capacity-gb'
 users=8 seconds=40
-while [ $# -gt 0 ]; do
-    words=2
-    option "$@"
-    shift "$words"
-done
+common_options "$@"
 need kvgen kvreplay kvstat
 folders "$out"
 propose

@@ -21,13 +21,7 @@
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -d -o -t --storage-capacity-gb'
-while [ $# -gt 0 ]; do
-    words=2
-    case $1 in
-    *) option "$@" ;;
-    esac
-    shift "$words"
-done
+common_options "$@"
 if [ -z "$target" ]; then die 2 "-d DIR is needed (try --help)"; fi
 need kvgen kvreplay kvstat
 folders "$out" "$target"

@@ -39,7 +39,7 @@ void provenance_put_capacity(struct jsonout *j, uint64_t capacity)
 }
 
 /* The members that every provenance begins with. NULL: no memory. */
-static struct jsonout *begin(uint64_t seed, const struct model *model)
+static struct jsonout *begin(void)
 {
     struct jsonout *j = jsonout_create();
     if (!j)
@@ -47,7 +47,6 @@ static struct jsonout *begin(uint64_t seed, const struct model *model)
     jsonout_text_value(j, "program", "kvgen");
     jsonout_text_value(j, "version", KVTRACE_VERSION);
     jsonout_u64(j, "format", TRACE_FORMAT_VERSION);
-    provenance_put_origin(j, seed, model);
     return j;
 }
 
@@ -83,9 +82,10 @@ static char *finish(struct jsonout *j)
 
 char *provenance_of_run(const struct provenance *p)
 {
-    struct jsonout *j = begin(p->seed, p->model);
+    struct jsonout *j = begin();
     if (!j)
         return NULL;
+    provenance_put_origin(j, p->seed, p->model);
     put_options(j, p->parser);
     jsonout_array(j, "tiers");
     for (int t = 0; t < TRACE_TIERS; t++) {
@@ -115,12 +115,9 @@ char *provenance_of_recording(const struct opt_parser *parser, const struct sour
                               const struct model *model)
 {
     const struct source_recording *r = source->ops->recording(source);
-    struct jsonout *j = jsonout_create();
+    struct jsonout *j = begin();
     if (!j)
         return NULL;
-    jsonout_text_value(j, "program", "kvgen");
-    jsonout_text_value(j, "version", KVTRACE_VERSION);
-    jsonout_u64(j, "format", TRACE_FORMAT_VERSION);
     jsonout_null(j, "seed");
     put_model(j, model);
     jsonout_array(j, "tiers");
@@ -169,9 +166,10 @@ char *provenance_of_copy(const struct opt_parser *parser, const char *input, con
     }
     /* All that is known of the rows is that they were copied. The options are not their origin:
      * most of them say how rows would be made. */
-    struct jsonout *j = begin(0, NULL);
+    struct jsonout *j = begin();
     if (!j)
         return NULL;
+    provenance_put_origin(j, 0, NULL);
     if (client)
         jsonout_text_value(j, "client", client);
     jsonout_array(j, "tiers");

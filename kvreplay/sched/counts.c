@@ -300,17 +300,6 @@ int counts_sum(const struct counts *s, unsigned tier, unsigned op, struct counts
     return rc;
 }
 
-double counts_service_mean_ns(const struct counts *s)
-{
-    double sum = 0, count = 0;
-
-    for (unsigned i = 0; i < COUNTS_GROUPS; i++) {
-        sum += hist_sum(s->group[i].service);
-        count += (double)hist_count(s->group[i].service);
-    }
-    return count > 0 ? sum / count : 0;
-}
-
 double counts_rate(const struct counts_group *g)
 {
     if (g->ops == 0 || g->last_done_ns <= g->first_start_ns)

@@ -121,8 +121,6 @@ void counts_settle(struct counts *s);
  * counts_group_release it in either case. */
 int counts_sum(const struct counts *s, unsigned tier, unsigned op, struct counts_group *sum);
 void counts_group_release(struct counts_group *g);
-/* Mean service time of the operations in all groups; 0 when there are none. */
-double counts_service_mean_ns(const struct counts *s);
 /* Bytes per second from the first start to the last completion; 0 when no time went by. */
 double counts_rate(const struct counts_group *g);
 

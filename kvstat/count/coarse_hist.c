@@ -84,11 +84,6 @@ int coarse_hist_merge(struct coarse_hist **into, const struct coarse_hist *from)
     return 0;
 }
 
-uint64_t coarse_hist_count(const struct coarse_hist *h)
-{
-    return h ? h->count : 0;
-}
-
 int64_t coarse_hist_percentile(const struct coarse_hist *h, uint32_t ppm)
 {
     uint64_t seen = 0;

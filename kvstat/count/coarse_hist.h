@@ -14,7 +14,6 @@ int coarse_hist_record(struct coarse_hist **h, int64_t value);
 /* Adds all counts of from (NULL: none) to *into, which is created when it is NULL. 0 or -ENOMEM. */
 int coarse_hist_merge(struct coarse_hist **into, const struct coarse_hist *from);
 
-uint64_t coarse_hist_count(const struct coarse_hist *h); /* NULL: 0 */
 /* The value of rank ceil(ppm n / 1,000,000), within 1.6 %; -1: there is none. */
 int64_t coarse_hist_percentile(const struct coarse_hist *h, uint32_t ppm);
 /* How many values lie in the bucket of bound or above it. Values that share the bucket of the bound

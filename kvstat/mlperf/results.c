@@ -31,7 +31,9 @@ static double value_at(const struct hist *h, uint64_t number)
     return (double)hist_max(h);
 }
 
-double mlperf_percentile(const struct hist *h, double q)
+/* The percentile q (0..1) by linear interpolation between order statistics, as numpy has it by
+ * default: within 0.1 %. NAN when empty. */
+static double percentile(const struct hist *h, double q)
 {
     uint64_t n = h ? hist_count(h) : 0;
     if (n == 0)
@@ -54,7 +56,7 @@ enum {
 
 static double p95_ms(const struct hist *h)
 {
-    return mlperf_percentile(h, P95) / 1e6;
+    return percentile(h, P95) / 1e6;
 }
 
 /* "storage_read_device_p95_ms" and the others; none of an empty distribution. what: "device_". */
@@ -63,7 +65,7 @@ static void put_times(struct jsonout *j, const char *prefix, const char *what, c
     char name[64];
     for (size_t i = 0; h && hist_count(h) > 0 && i < PERCENTILES; i++) {
         snprintf(name, sizeof(name), "%s_%s%s_ms", prefix, what, percentiles[i].name);
-        jsonout_f64(j, name, mlperf_percentile(h, percentiles[i].q) / 1e6);
+        jsonout_f64(j, name, percentile(h, percentiles[i].q) / 1e6);
     }
 }
 
@@ -74,7 +76,7 @@ static void put_latency(struct jsonout *j, const char *key, const struct hist *h
     jsonout_object(j, key);
     jsonout_f64(j, "mean", any ? hist_mean(h) / 1e6 : 0);
     for (size_t i = 0; i < PERCENTILES; i++)
-        jsonout_f64(j, percentiles[i].name, any ? mlperf_percentile(h, percentiles[i].q) / 1e6 : 0);
+        jsonout_f64(j, percentiles[i].name, any ? percentile(h, percentiles[i].q) / 1e6 : 0);
     jsonout_end(j);
 }
 
@@ -374,7 +376,7 @@ static void put_qos(struct jsonout *j, const struct source *s, unsigned qos)
     jsonout_object(j, "latency_ms");
     jsonout_f64(j, "mean", hist_mean(h) / 1e6);
     for (size_t i = 0; i < QOS_PERCENTILES; i++)
-        jsonout_f64(j, percentiles[i].name, mlperf_percentile(h, percentiles[i].q) / 1e6);
+        jsonout_f64(j, percentiles[i].name, percentile(h, percentiles[i].q) / 1e6);
     jsonout_f64(j, "max", (double)hist_max(h) / 1e6);
     jsonout_end(j);
     id.scope = FIGURE_OF_TARGETS;

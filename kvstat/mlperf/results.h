@@ -28,8 +28,4 @@ bool mlperf_results(struct jsonout *j, const struct figures *f, const struct ver
 /* Whether the rows tell tokens; without them their rates are left out. f: as above. */
 bool mlperf_knows_tokens(const struct figures *f);
 
-/* The percentile q (0..1) by linear interpolation between order statistics, as numpy has it by
- * default: within 0.1 %. NAN when empty. */
-double mlperf_percentile(const struct hist *h, double q);
-
 #endif

@@ -70,11 +70,6 @@ void run_folder_free(struct run_folder *r)
     free(r);
 }
 
-const char *run_folder_path(const struct run_folder *r)
-{
-    return r->path;
-}
-
 /* ---- the place of a rank ---- */
 
 /* The number behind the last "word_" of the path; -1: there is none. */

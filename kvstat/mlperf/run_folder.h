@@ -28,7 +28,5 @@ int run_folder_add(struct run_folder *r, const struct figures *f,
 /* Writes summary and metadata: bandwidths and rates are summed over ranks and averaged over trials,
  * P95s are the largest. 0 or a negative errno with *e. */
 int run_folder_finish(struct run_folder *r, struct err *e);
-/* The path of the run's folder; "" before the first rank. Lent. */
-const char *run_folder_path(const struct run_folder *r);
 
 #endif

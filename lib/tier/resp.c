@@ -305,6 +305,18 @@ static void reply_free(void *reply)
 static redisReplyObjectFunctions reply_functions = {reply_string, reply_array, reply_integer,
                                                     reply_nil, reply_free};
 
+/* Puts the operation behind those that the link has. */
+static void link_append(struct link *l, struct job *j)
+{
+    if (l->last)
+        l->last->next = j;
+    else
+        l->first = j;
+    l->last = j;
+    l->sending = l->sending ? l->sending : j;
+    l->jobs++;
+}
+
 /* A whole reply to the first command that waits for one. False: the link cannot go on. */
 static bool take_reply(struct resp *r, struct link *l)
 {
@@ -349,13 +361,7 @@ static bool take_reply(struct resp *r, struct link *l)
         job_end(r, j);
         return true;
     }
-    if (l->last)
-        l->last->next = j;
-    else
-        l->first = j;
-    l->last = j;
-    l->sending = l->sending ? l->sending : j;
-    l->jobs++;
+    link_append(l, j);
     return true;
 }
 
@@ -642,13 +648,7 @@ static void assign(struct resp *r, struct job *j)
     }
     if (l->jobs == 0)
         l->progress_ns = clock_now_ns();
-    if (l->last)
-        l->last->next = j;
-    else
-        l->first = j;
-    l->last = j;
-    l->sending = l->sending ? l->sending : j;
-    l->jobs++;
+    link_append(l, j);
     int rc = l->context ? 0 : link_open(r, l);
     if (rc < 0)
         link_fail(r, l, rc, NULL);

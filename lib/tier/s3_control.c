@@ -63,7 +63,8 @@ void s3_object_name(char name[S3_NAME_CAP], struct hash128 object)
     snprintf(name, S3_NAME_CAP, "%s.kv", hex);
 }
 
-void s3_bucket_url(const struct uri *u, const char *endpoint, char url[S3_URL_CAP])
+/* The address of the bucket, without a slash at its end, through the door endpoint. */
+static void bucket_url(const struct uri *u, const char *endpoint, char url[S3_URL_CAP])
 {
     int scheme = (int)(strstr(endpoint, "//") + 2 - endpoint);
 
@@ -75,7 +76,7 @@ void s3_bucket_url(const struct uri *u, const char *endpoint, char url[S3_URL_CA
 
 void s3_url(const struct uri *u, const char *endpoint, const char *name, char url[S3_URL_CAP])
 {
-    s3_bucket_url(u, endpoint, url);
+    bucket_url(u, endpoint, url);
     size_t len = strlen(url);
     snprintf(url + len, S3_URL_CAP - len, "/%s%s%.40s", u->prefix, u->prefix[0] ? "/" : "", name);
 }
@@ -438,7 +439,7 @@ static int list_page(struct s3_control *c, const char *token, char **page, struc
     char *after = curl_easy_escape(NULL, token, 0), *below = curl_easy_escape(NULL, prefix, 0);
     int rc = after && below ? 0 : err_nomem(e, "listing");
     if (rc == 0) {
-        s3_bucket_url(&c->u, c->u.endpoint[0], bucket);
+        bucket_url(&c->u, c->u.endpoint[0], bucket);
         snprintf(url, sizeof(url), "%s%s?%s%s%slist-type=2&max-keys=1000&prefix=%s", bucket,
                  c->u.style == URI_STYLE_VIRTUAL ? "/" : "", token[0] ? "continuation-token=" : "",
                  after, token[0] ? "&" : "", below);

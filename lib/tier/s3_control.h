@@ -18,8 +18,6 @@ enum {
 };
 /* "HASH.kv". */
 void s3_object_name(char name[S3_NAME_CAP], struct hash128 object);
-/* The address of the bucket, without a slash at its end, through the door endpoint. */
-void s3_bucket_url(const struct uri *u, const char *endpoint, char url[S3_URL_CAP]);
 /* The address of name below the prefix, through the door endpoint. */
 void s3_url(const struct uri *u, const char *endpoint, const char *name, char url[S3_URL_CAP]);
 /* -EREMOTEIO with the code ("S3:SlowDown", "S3:HTTP503") of an answer that refused; -ENOENT for an

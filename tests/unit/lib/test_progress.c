@@ -69,6 +69,23 @@ static void long_lines_are_cut(void **state)
     fclose(f);
 }
 
+/* A terminal of so many columns. *master reads what it shows; skips where there is none. */
+static FILE *open_terminal(unsigned short columns, int *master)
+{
+    *master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (*master < 0 || grantpt(*master) || unlockpt(*master))
+        skip();
+    /* a session's leader must not get it for its terminal: closing it would hang the test up */
+    int slave = open(ptsname(*master), O_RDWR | O_NOCTTY);
+    if (slave < 0)
+        skip();
+    FILE *f = fdopen(slave, "r+");
+    assert_non_null(f);
+    struct winsize ws = {.ws_row = 24, .ws_col = columns};
+    assert_int_equal(ioctl(*master, TIOCSWINSZ, &ws), 0);
+    return f;
+}
+
 static void a_terminal_line_is_rewritten(void **state)
 {
     (void)state;
@@ -76,17 +93,8 @@ static void a_terminal_line_is_rewritten(void **state)
                                "\rkvgen: short        "
                                "\r            \r";
     char buf[sizeof want] = "";
-    int master = posix_openpt(O_RDWR | O_NOCTTY);
-    if (master < 0 || grantpt(master) || unlockpt(master))
-        skip();
-    /* a session's leader must not get it for its terminal: closing it would hang the test up */
-    int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
-    if (slave < 0)
-        skip();
-    FILE *f = fdopen(slave, "r+");
-    assert_non_null(f);
-    struct winsize ws = {.ws_row = 24, .ws_col = 21};
-    assert_int_equal(ioctl(master, TIOCSWINSZ, &ws), 0);
+    int master;
+    FILE *f = open_terminal(21, &master);
     struct progress *p = progress_open(f, "kvgen", PROGRESS_AUTO, 0);
     assert_true(progress_due(p));
     progress_show(p, "a long line that is cut", "{}");
@@ -107,16 +115,8 @@ static void a_terminal_line_is_rewritten(void **state)
 static void shown_bar(char *buf, size_t cap, unsigned short columns, double share,
                       const char *brief)
 {
-    int master = posix_openpt(O_RDWR | O_NOCTTY);
-    if (master < 0 || grantpt(master) || unlockpt(master))
-        skip();
-    int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
-    if (slave < 0)
-        skip();
-    FILE *f = fdopen(slave, "r+");
-    assert_non_null(f);
-    struct winsize ws = {.ws_row = 24, .ws_col = columns};
-    assert_int_equal(ioctl(master, TIOCSWINSZ, &ws), 0);
+    int master;
+    FILE *f = open_terminal(columns, &master);
     struct progress *p = progress_open(f, "kvgen", PROGRESS_AUTO, 0);
     const struct progress_bar bar = {share, brief, "brief"};
     progress_show_bar(p, &bar, "text", "{}");
