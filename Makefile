@@ -13,7 +13,7 @@ PREFIX  ?= /usr/local
 CC      ?= cc
 
 # ---- the library: a folder includes itself and those before it ----
-LIB_FOLDERS := lib/base lib/opt lib/sort lib/trace lib/log lib/json lib/conf lib/model lib/data lib/io lib/tier
+LIB_FOLDERS := lib/base lib/opt lib/sort lib/trace lib/log lib/json lib/conf lib/model lib/data lib/io lib/tier lib/remote
 lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
 lib/opt   := owners help opt files
 lib/sort  := heap temp_file time_sort
@@ -24,7 +24,8 @@ lib/conf  := keys value conf
 lib/model := model hf_fields hf_layers hf_state hf_keys hf find
 lib/data  := data stream_avx2 stream_avx512
 lib/io    := gap_list gap_line io uring psync target_guard target_marker target_dir target_file target_device
-lib/tier  := uri extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object owner remote resp_control resp s3_keys s3_control s3 sim null
+lib/tier  := uri extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object sim null
+lib/remote := owner remote resp_control resp s3_keys s3_control s3
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format kvgen/record
@@ -156,7 +157,7 @@ STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 .PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build lint bench fuzz coverage completions install uninstall dist deb static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: options $(BINS) $(BUILD)/bin/$(FRONT) $(BUILD)/kvstat/report/xlsx_none.o $(BUILD)/lib/tier/s3_none.o \
+all: options $(BINS) $(BUILD)/bin/$(FRONT) $(BUILD)/kvstat/report/xlsx_none.o $(BUILD)/lib/remote/s3_none.o \
     $(BUILD)/kvgen/record/live_none.o
 
 # What the host allows, said once, and a build that starts anew when the flags change.
@@ -202,17 +203,17 @@ $(BUILD)/lib/data/stream_avx512.o: ISA := $(ISA_AVX512)
 $(BUILD)/kvreplay/sched/reader.o $(BUILD)/kvreplay/sched/sched.o: ISA := $(ISA_FETCH)
 $(BUILD)/lib/tier/gpu.o $(BUILD)/tests/unit/tier/test_tier_gpu.o: ISA := $(GPU_FLAGS)
 $(BUILD)/kvstat/report/xlsx.o: ISA := $(XLSX_FLAGS)
-$(BUILD)/lib/tier/resp.o $(BUILD)/lib/tier/resp_control.o: ISA := $(RESP_FLAGS)
+$(BUILD)/lib/remote/resp.o $(BUILD)/lib/remote/resp_control.o: ISA := $(RESP_FLAGS)
 $(BUILD)/kvgen/record/live.o: ISA := $(ZMQ_FLAGS)
 $(BUILD)/bin/kvgen $(BUILD)/tests/unit/kvgen/test_% $(BUILD)/tests/bench/bench_kvgen_% $(BUILD)/tests/fuzz/fuzz_kvgen_%: LDLIBS += $(ZMQ_LIBS)
 $(BUILD)/kvgen/record/live_none.o: kvgen/record/live.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_ZMQ=0 -MMD -MP -c -o $@ $<
 $(BUILD)/lib/trace/gzip.o: ISA := $(ZLIB_FLAGS)
-$(BUILD)/lib/tier/s3.o $(BUILD)/lib/tier/s3_control.o: ISA := $(S3_FLAGS)
+$(BUILD)/lib/remote/s3.o $(BUILD)/lib/remote/s3_control.o: ISA := $(S3_FLAGS)
 # The tarball has no S3: libcurl would bring its own needs with it.
-$(BUILD)/static/bin/kvreplay: $(BUILD)/lib/tier/s3_none.o
-$(BUILD)/lib/tier/s3_none.o: lib/tier/s3.c $(BUILD)/flags
+$(BUILD)/static/bin/kvreplay: $(BUILD)/lib/remote/s3_none.o
+$(BUILD)/lib/remote/s3_none.o: lib/remote/s3.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_S3=0 -MMD -MP -c -o $@ $<
 $(BUILD)/bin/kvstat $(BUILD)/tests/unit/kvstat/test_% $(BUILD)/tests/bench/bench_kvstat_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)

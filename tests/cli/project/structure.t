@@ -115,8 +115,8 @@ xxhash\.h|xxh3\.h lib/base/hash.c
 liburing\.h|liburing/.*|linux/io_uring\.h lib/io/uring.c
 yaml\.h lib/conf/conf.c
 cuda.* lib/tier/gpu.c
-curl/.* lib/tier/s3.c lib/tier/s3_control.c
-hiredis/.* lib/tier/resp.c lib/tier/resp_control.c
+curl/.* lib/remote/s3.c lib/remote/s3_control.c
+hiredis/.* lib/remote/resp.c lib/remote/resp_control.c
 xlsxwriter.* kvstat/report/xlsx.c
 END
 }

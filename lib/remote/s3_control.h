@@ -1,14 +1,14 @@
 /* What the requests of an object store have in common (addresses, signatures, refusals), and a
  * connection for what is not on the path of an operation: marker, listing, adoption. Its calls are
  * synchronous and exclude each other, so any thread may call. */
-#ifndef KVTRACE_TIER_S3_CONTROL_H
-#define KVTRACE_TIER_S3_CONTROL_H
+#ifndef KVTRACE_REMOTE_S3_CONTROL_H
+#define KVTRACE_REMOTE_S3_CONTROL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/tier/owner.h"
+#include "lib/remote/owner.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 

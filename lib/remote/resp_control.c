@@ -1,6 +1,6 @@
 /* Beside the data path of resp.c, with hiredis' synchronous calls. What an answer may be is decided
  * by its type; only the first word of an error is looked at. */
-#include "lib/tier/resp_control.h"
+#include "lib/remote/resp_control.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* A connection to a RESP server for what is not on the path of an operation: marker, listing,
  * adoption, INFO. All calls are synchronous; they exclude each other, so any thread may call. */
-#ifndef KVTRACE_TIER_RESP_CONTROL_H
-#define KVTRACE_TIER_RESP_CONTROL_H
+#ifndef KVTRACE_REMOTE_RESP_CONTROL_H
+#define KVTRACE_REMOTE_RESP_CONTROL_H
 
 #include <stdint.h>
 
-#include "lib/tier/owner.h"
+#include "lib/remote/owner.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 

@@ -1,6 +1,6 @@
 /* Before the first request: finds the keys of an object store. Source: AWS SDKs and Tools Reference
  * Guide, shared config and credentials files. */
-#include "lib/tier/s3_keys.h"
+#include "lib/remote/s3_keys.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* The tier behind the engines of remote stores. The scheduler's thread submits and polls; the
  * engine's thread does all I/O. */
-#include "lib/tier/remote.h"
+#include "lib/remote/remote.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "lib/tier/s3_keys.h"
+#include "lib/remote/s3_keys.h"
 
 static const char *const variables[] = {"AWS_ACCESS_KEY_ID",           "AWS_SECRET_ACCESS_KEY",
                                         "AWS_SESSION_TOKEN",           "AWS_PROFILE",

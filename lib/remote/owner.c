@@ -1,6 +1,6 @@
 /* The rules that guard a remote store, in one place for all engines: remote.c takes and renews, the
  * engine (resp_control.c) puts and asks. As target_dir.c for directories. */
-#include "lib/tier/owner.h"
+#include "lib/remote/owner.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -12,8 +12,8 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
-#include "lib/tier/remote.h"
-#include "lib/tier/resp_control.h"
+#include "lib/remote/remote.h"
+#include "lib/remote/resp_control.h"
 
 #if KVTRACE_RESP
 #include <hiredis/hiredis.h>

@@ -1,8 +1,8 @@
 /* Whose a remote store is. A marker in it says which run works there, or what an earlier one left;
  * it is made atomically, so that of two runs that start together one is refused. The store is asked
  * through a table of functions, all of them synchronous. */
-#ifndef KVTRACE_TIER_OWNER_H
-#define KVTRACE_TIER_OWNER_H
+#ifndef KVTRACE_REMOTE_OWNER_H
+#define KVTRACE_REMOTE_OWNER_H
 
 #include <stdbool.h>
 #include <stddef.h>

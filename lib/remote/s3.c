@@ -12,8 +12,8 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
-#include "lib/tier/remote.h"
-#include "lib/tier/s3_control.h"
+#include "lib/remote/remote.h"
+#include "lib/remote/s3_control.h"
 
 #if KVTRACE_S3
 #include <curl/curl.h>

@@ -1,6 +1,6 @@
 /* Beside the data path of s3.c. Answers are XML of which a few elements matter; they are looked for
  * by name, within bounds. Keys and tokens come from the environment and go to libcurl only. */
-#include "lib/tier/s3_control.h"
+#include "lib/remote/s3_control.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
-#include "lib/tier/s3_keys.h"
+#include "lib/remote/s3_keys.h"
 
 #if KVTRACE_S3
 #include <curl/curl.h>

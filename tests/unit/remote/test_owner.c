@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "lib/tier/owner.h"
+#include "lib/remote/owner.h"
 
 struct fake {
     char marker[OWNER_BYTES]; /* "": none */

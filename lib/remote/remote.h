@@ -1,13 +1,13 @@
 /* The half that the engines of remote stores share (resp.c): operations go to a thread of the
  * engine and come back over bounded queues, another thread renews the marker that says whose the
  * store is, and closing leaves the store as asked. */
-#ifndef KVTRACE_TIER_REMOTE_H
-#define KVTRACE_TIER_REMOTE_H
+#ifndef KVTRACE_REMOTE_REMOTE_H
+#define KVTRACE_REMOTE_REMOTE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/tier/owner.h"
+#include "lib/remote/owner.h"
 #include "lib/tier/tier.h"
 
 struct remote;
