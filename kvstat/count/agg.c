@@ -50,19 +50,6 @@ bool agg_is_result(uint32_t columns)
     return columns & TRACE_BIT(TRACE_COL_START) && columns & TRACE_BIT(TRACE_COL_LATENCY);
 }
 
-bool agg_is_populating(bool result, const struct trace_row *row)
-{
-    return result && row->start_ns != TRACE_NONE && row->start_ns < 0;
-}
-
-int64_t agg_add_ns(int64_t a, int64_t b)
-{
-    int64_t sum;
-    if (!__builtin_add_overflow(a, b, &sum))
-        return sum;
-    return b > 0 ? INT64_MAX : INT64_MIN + 1; /* INT64_MIN is TRACE_NONE */
-}
-
 struct agg *agg_create(unsigned by, uint32_t columns)
 {
     struct agg *a = calloc(1, sizeof(*a));

@@ -27,7 +27,10 @@
 bool agg_is_result(uint32_t columns);
 /* A row of a result file that ran before the replay's zero: it filled the tiers and is not part of
  * the measurement. */
-bool agg_is_populating(bool result, const struct trace_row *row);
+static inline bool agg_is_populating(bool result, const struct trace_row *row)
+{
+    return result && row->start_ns != TRACE_NONE && row->start_ns < 0;
+}
 /* How late the tool itself started the operation: Start - max(Due, Eligible); 0 where it is not
  * known, or was not late. Generate and Miss rows are never late. */
 static inline int64_t agg_client_delay_ns(const struct trace_row *row)
@@ -40,7 +43,13 @@ static inline int64_t agg_client_delay_ns(const struct trace_row *row)
     return __builtin_sub_overflow(row->start_ns, due_ns, &delay_ns) ? INT64_MAX : delay_ns;
 }
 /* a + b, held at the ends of the range. */
-int64_t agg_add_ns(int64_t a, int64_t b);
+static inline int64_t agg_add_ns(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (!__builtin_add_overflow(a, b, &sum))
+        return sum;
+    return b > 0 ? INT64_MAX : INT64_MIN + 1; /* INT64_MIN is TRACE_NONE */
+}
 
 /* Sums over the rows of the measurement, without those that failed unless said. Sizes in bytes. */
 struct agg_totals {

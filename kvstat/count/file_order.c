@@ -110,6 +110,8 @@ static struct file_order_piece *take_piece(struct file_order *o)
     if (!piece)
         return NULL;
     piece->requests = request_piece_create(o->result, o->warmup_ns);
+    if (piece->requests && requests_lists(o->requests))
+        request_piece_take_direct(piece->requests);
     if (piece->requests)
         request_piece_take_stops(piece->requests, requests_stops(o->requests));
     if (o->sequences)

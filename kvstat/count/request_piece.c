@@ -12,17 +12,19 @@
 #include "lib/base/hash.h"
 
 #define FIRST_ITEMS ((size_t)1024)
+#define RECENT      256u
 /* Smaller differences between times of a result file are rounding. */
 #define CLOCK_ROUNDED_NS 1000
 
 struct request_piece {
-    bool result;
+    bool result, direct;
     int64_t warmup_ns;        /* 0: none */
     const struct gaps *stops; /* of the process; NULL: not known */
     struct request_clock clock;
     struct request_sums *item;
     uint32_t *index; /* hash table of 2 x cap places: item number + 1, 0: free */
-    size_t count, cap, last;
+    size_t count, cap;
+    uint32_t recent[RECENT]; /* items found last, by the low bits of their ids */
     uint32_t rows;
 };
 
@@ -49,6 +51,11 @@ void request_piece_take_stops(struct request_piece *p, const struct gaps *stops)
     p->stops = stops;
 }
 
+void request_piece_take_direct(struct request_piece *p)
+{
+    p->direct = true;
+}
+
 void request_piece_free(struct request_piece *p)
 {
     if (!p)
@@ -61,7 +68,8 @@ void request_piece_free(struct request_piece *p)
 void request_piece_clear(struct request_piece *p)
 {
     memset(p->index, 0, p->cap * 2 * sizeof(*p->index));
-    p->count = p->last = 0;
+    memset(p->recent, 0, sizeof(p->recent));
+    p->count = 0;
     p->clock = REQUEST_CLOCK_NONE;
     p->rows = 0;
 }
@@ -94,9 +102,10 @@ static int grow(struct request_piece *p)
 /* The sums of the request, made when it is new; NULL: no memory. */
 static struct request_sums *item_of(struct request_piece *p, int64_t id)
 {
-    /* Rows of one request mostly follow each other. */
-    if (p->last < p->count && p->item[p->last].id == id)
-        return &p->item[p->last];
+    /* Rows of one request mostly follow each other, or stand among those of a few others. */
+    uint32_t *recent = &p->recent[(uint64_t)id % RECENT];
+    if (*recent < p->count && p->item[*recent].id == id)
+        return &p->item[*recent];
     if (p->count == p->cap && grow(p) < 0)
         return NULL;
     size_t i = place_of(p, id);
@@ -111,8 +120,8 @@ static struct request_sums *item_of(struct request_piece *p, int64_t id)
                                                   .qos = TRACE_NO_QOS};
         p->index[i] = (uint32_t)++p->count;
     }
-    p->last = p->index[i] - 1;
-    return &p->item[p->last];
+    *recent = p->index[i] - 1;
+    return &p->item[*recent];
 }
 
 static void add_part(struct request_sums *s, enum request_part part, int64_t ns)
@@ -120,9 +129,8 @@ static void add_part(struct request_sums *s, enum request_part part, int64_t ns)
     s->part_ns[part] = agg_add_ns(s->part_ns[part], ns);
 }
 
-static void add_times(struct request_sums *s, int64_t first_ns, int64_t length_ns)
+static void add_times(struct request_sums *s, int64_t first_ns, int64_t last_ns)
 {
-    int64_t last_ns = agg_add_ns(first_ns, length_ns);
     if (first_ns < s->first_ns)
         s->first_ns = first_ns;
     if (last_ns > s->last_ns)
@@ -169,27 +177,29 @@ static void add_result_row(struct request_piece *p, struct request_sums *s,
                            const struct trace_row *row)
 {
     int64_t length_ns = row->latency_ns == TRACE_NONE ? 0 : row->latency_ns;
+    int64_t end_ns = TRACE_NONE;
     bool served = row->tier != TRACE_NO_TIER && row->latency_ns != TRACE_NONE;
-    if (row->start_ns != TRACE_NONE)
-        add_times(s, row->start_ns, length_ns);
+    if (row->start_ns != TRACE_NONE) {
+        end_ns = agg_add_ns(row->start_ns, length_ns);
+        add_times(s, row->start_ns, end_ns);
+    }
 
     int64_t delay_ns = agg_client_delay_ns(row);
     s->client_ns = agg_add_ns(s->client_ns, delay_ns);
-    if (!s->generated)
+    if (!s->generated) {
         s->read_client_ns = agg_add_ns(s->read_client_ns, delay_ns);
-    if (!s->generated && row->op == TRACE_READ && row->start_ns != TRACE_NONE &&
-        agg_add_ns(row->start_ns, length_ns) > s->read_end_ns)
-        s->read_end_ns = agg_add_ns(row->start_ns, length_ns);
+        if (row->op == TRACE_READ && end_ns > s->read_end_ns)
+            s->read_end_ns = end_ns;
+    }
     if (row->op == TRACE_GENERATE) {
         add_part(s, REQUEST_PART_GENERATION, length_ns);
     } else if (served) {
-        int64_t end_ns =
-            row->start_ns == TRACE_NONE ? TRACE_NONE : agg_add_ns(row->start_ns, length_ns);
         int64_t stopped_ns =
             p->stops && end_ns != TRACE_NONE ? gaps_overlap_ns(p->stops, row->start_ns, end_ns) : 0;
         s->served = true;
         add_part(s, REQUEST_PART_TOOL, stopped_ns);
-        add_direct(s, row);
+        if (p->direct)
+            add_direct(s, row);
         if (row->tier == TRACE_GPU)
             add_part(s, REQUEST_PART_GPU, length_ns - stopped_ns);
         else if (row->tier == TRACE_CPU)
@@ -237,7 +247,7 @@ int request_piece_add(struct request_piece *p, const struct trace_row *rows, siz
         } else {
             bool generates = row->op == TRACE_GENERATE && row->duration_ns != TRACE_NONE;
             int64_t length_ns = generates ? row->duration_ns : 0;
-            add_times(s, row->time_ns, length_ns);
+            add_times(s, row->time_ns, agg_add_ns(row->time_ns, length_ns));
             add_part(s, REQUEST_PART_GENERATION, length_ns);
         }
     }

@@ -36,16 +36,17 @@ struct request_sums {
     /* Before the first Generate row: the end of the last read (INT64_MIN: none), and the tool's own
      * delays. */
     int64_t read_end_ns, read_client_ns;
-    int64_t evict_ns;               /* service time of demotions and promotions */
-    int64_t prefill_ns, decode_ns;  /* of direct writes; of direct reads but of earlier turns */
     int64_t part_ns[REQUEST_PARTS]; /* of the queue and of waits 0: requests.c sets them */
     uint32_t last_row;              /* place of its last row in the piece */
     uint8_t qos;
-    bool wrote, read;       /* has direct writes; such reads */
     bool generated, served; /* has a Generate row; has an operation with a latency */
     bool warm;              /* a row started during the warm-up */
     bool ingest;            /* no user's: it writes a document for retrieval */
     bool failed;            /* a row is corrupt or has an errno */
+    /* With request_piece_take_direct: service times of demotions and promotions; of direct writes;
+     * of direct reads but of earlier turns. */
+    bool wrote, read; /* has direct writes; such reads */
+    int64_t evict_ns, prefill_ns, decode_ns;
 };
 /* Adds the sums over later rows of the same request. */
 void request_sums_merge(struct request_sums *into, const struct request_sums *from);
@@ -71,6 +72,8 @@ struct request_piece;
 struct request_piece *request_piece_create(bool result, int64_t warmup_ns);
 /* The times in which the process stood still; NULL: none are known. Lent. */
 void request_piece_take_stops(struct request_piece *p, const struct gaps *stops);
+/* Sums the direct operations too. */
+void request_piece_take_direct(struct request_piece *p);
 void request_piece_free(struct request_piece *p);
 void request_piece_clear(struct request_piece *p);
 /* 0 or -ENOMEM. */

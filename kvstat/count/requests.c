@@ -85,6 +85,11 @@ void requests_list(struct requests *r)
     r->list = true;
 }
 
+bool requests_lists(const struct requests *r)
+{
+    return r->list;
+}
+
 void requests_free(struct requests *r)
 {
     if (!r)

@@ -85,6 +85,7 @@ void requests_take_gaps(struct requests *r, const struct gaps *gaps);
 const struct gaps *requests_stops(const struct requests *r);
 /* Lists the times of each request too. */
 void requests_list(struct requests *r);
+bool requests_lists(const struct requests *r);
 void requests_free(struct requests *r);
 /* Appends the piece of the next rows in file order; rows: how many the piece had. 0 or -ENOMEM. */
 int requests_append(struct requests *r, const struct request_piece *piece, uint64_t rows);
