@@ -101,6 +101,16 @@ double evidence_cached_read_share(const struct evidence *ev)
     return seen < asked ? 1 - seen / asked : 0;
 }
 
+double evidence_run_delay_share(const struct evidence *ev)
+{
+    struct gap_list_delay delay;
+
+    if (!ev->gaps || ev->elapsed_ns <= 0 || !gap_list_run_delay(ev->gaps, &delay))
+        return -1;
+    double share = (double)delay.longest_ns / (double)ev->elapsed_ns;
+    return share < 1 ? share : 1;
+}
+
 double evidence_steal_share(const struct evidence *ev)
 {
     const struct machine *before = &ev->machine_before, *after = &ev->machine_after;

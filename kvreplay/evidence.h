@@ -64,6 +64,14 @@ void evidence_end(struct evidence *ev, const struct target_device *device);
 /* Share of the bytes that Tier-2 reads asked for that no storage moved for this process: they came
  * from a cache. Negative: not known. */
 double evidence_cached_read_share(const struct evidence *ev);
+/*
+ * Share of the run (0..1) in which the thread that waited longest for a processor did so; negative:
+ * not known. A row has one thread at a time, so its times grow by what that thread waited: the sum
+ * over all threads would grow with their number, and the mean would hide a busy one among idle
+ * ones. Threads that read the trace or write results take no time that is measured, and do not
+ * count.
+ */
+double evidence_run_delay_share(const struct evidence *ev);
 /* Share of the processors' time that the hypervisor took away; negative: not known. */
 double evidence_steal_share(const struct evidence *ev);
 

@@ -49,6 +49,7 @@ static void json_processors(struct jsonout *j, const struct evidence *ev)
     bool known = ev->gaps && gap_list_run_delay(ev->gaps, &delay);
 
     jsonout_f64(j, "run_delay_s", known ? (double)delay.all_ns / 1e9 : NAN);
+    json_known(j, "run_delay_share", evidence_run_delay_share(ev));
     json_known(j, "steal_share", evidence_steal_share(ev));
     if (ev->gaps) {
         jsonout_f64(j, "largest_gap_us", (double)gap_list_largest_ns(ev->gaps) / 1e3);

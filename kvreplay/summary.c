@@ -484,8 +484,9 @@ static void text_processors(FILE *out, const struct evidence *ev)
     char a[32], b[32];
 
     if (ev->gaps && gap_list_run_delay(ev->gaps, &delay))
-        fprintf(out, "threads waited %s for a CPU",
-                units_format_duration(a, sizeof(a), (double)delay.all_ns));
+        fprintf(out, "threads waited %s for a CPU, one of them %.1f %% of the time",
+                units_format_duration(a, sizeof(a), (double)delay.all_ns),
+                100 * evidence_run_delay_share(ev));
     else
         fprintf(out, "time that threads waited for a CPU: not known");
     if (steal >= 0.001)

@@ -244,6 +244,7 @@ static const struct seen {
     const char *path;
     bool adds; /* else the greatest counts */
 } seen[PROVENANCE_SEEN] = {[PROVENANCE_RUN_DELAY_S] = {"run_delay_s", true},
+                           [PROVENANCE_RUN_DELAY_SHARE] = {"run_delay_share", false},
                            [PROVENANCE_STEAL_SHARE] = {"steal_share", false},
                            [PROVENANCE_LARGEST_GAP_US] = {"largest_gap_us", false},
                            [PROVENANCE_GAPS] = {"gaps", true},

@@ -42,6 +42,7 @@ struct provenance_queue {
 /* What kvreplay saw of its own run. */
 enum provenance_seen {
     PROVENANCE_RUN_DELAY_S,
+    PROVENANCE_RUN_DELAY_SHARE,
     PROVENANCE_STEAL_SHARE,
     PROVENANCE_LARGEST_GAP_US,
     PROVENANCE_GAPS,

@@ -263,6 +263,7 @@ static const struct what {
     [FIGURE_GENERATION_SKIPPED] = {"generation_skipped", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_HOST] = {"host_name", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_RUN_DELAY] = {"run_delay_s", FIGURE_UNIT_S, NULL, NULL},
+    [FIGURE_RUN_DELAY_SHARE] = {"run_delay_share", FIGURE_UNIT_SHARE, NULL, NULL},
     [FIGURE_STEAL_SHARE] = {"steal_share", FIGURE_UNIT_SHARE, NULL, NULL},
     [FIGURE_LARGEST_GAP] = {"largest_gap_us", FIGURE_UNIT_US, NULL, NULL},
     [FIGURE_GAPS] = {"gaps", FIGURE_UNIT_NONE, NULL, NULL},

@@ -269,6 +269,7 @@ static void put_evidence(struct figures *f, const struct provenance_evidence *ev
 {
     static const enum figure_what whats[PROVENANCE_SEEN] = {
         [PROVENANCE_RUN_DELAY_S] = FIGURE_RUN_DELAY,
+        [PROVENANCE_RUN_DELAY_SHARE] = FIGURE_RUN_DELAY_SHARE,
         [PROVENANCE_STEAL_SHARE] = FIGURE_STEAL_SHARE,
         [PROVENANCE_LARGEST_GAP_US] = FIGURE_LARGEST_GAP,
         [PROVENANCE_GAPS] = FIGURE_GAPS,

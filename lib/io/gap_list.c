@@ -266,10 +266,12 @@ static bool add_delays(const struct gap_list *g, enum gap_of first, enum gap_of 
     pthread_mutex_lock(lock); /* a thread that starts late may still be adding its loop */
     for (unsigned i = 0; i < g->loops; i++) {
         int64_t delay = g->loop[i].delay_ns;
-        if (delay < 0)
+        if (delay < 0 || g->loop[i].of == GAPS_OF_PROCESS)
             continue;
         known = true;
         d->all_ns += delay;
+        if (delay > d->longest_ns)
+            d->longest_ns = delay;
         if (g->loop[i].of < first || g->loop[i].of > last)
             continue;
         d->engines_ns += delay;

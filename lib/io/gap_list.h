@@ -69,11 +69,13 @@ struct gap gap_list_at(const struct gap_list *g,
 enum gap_of gap_list_of(const struct gap_list *g, unsigned loop);
 /* Lent. */
 const char *gap_list_loop_name(const struct gap_list *g, unsigned loop);
-/* Time that the loops waited for a processor. */
+/* Time that the loops waited for a processor. The process's own thread is none of them: it measures
+ * nothing that its waiting could lengthen. */
 struct gap_list_delay {
     int64_t all_ns, engines_ns;
-    int64_t most_ns; /* of the engines' loop that waited longest */
-    unsigned loop;   /* which one */
+    int64_t longest_ns; /* of the loop that waited longest, the scheduler too */
+    int64_t most_ns;    /* of the engines' loop that waited longest */
+    unsigned loop;      /* which one */
 };
 /* False: the kernel does not tell. After gap_list_end. */
 bool gap_list_run_delay(const struct gap_list *g, struct gap_list_delay *d);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # validity.sh [FOLDER [RUNS]] - what runs say of themselves, as a table: undisturbed ones, which must be good (RUNS of each
-# timing, default 10; those in which the processors were away for over 1 % of the time, by stolen time or run delay, are
+# timing, default 10; those in which processors were stolen, or a thread waited for one, for over 1 % of the time are
 # counted and left out), and disturbed ones, in which the disturbance must be named: 2 and 4 busy loops on the processor of
 # the replay, a stop of 0.2, 1 and 3 s once a tenth of the bytes was read, 10, 50 and 100 % of the reads from the page cache,
 # other traffic on the drive, and, as root where there is a blkio controller, a throttled drive. The column "rest" says whether
@@ -77,7 +77,7 @@ tell() { # CASE TIMING EXPECTED FIGURES...: the line, whether it matches, and wh
     printf '%-14s %-7s %-7s %-20s %s\n' "$name" "$timing" $answer "$(rest "$@")" "$(echo "$said" | cut -c 1-200)"
 }
 disturbed() {
-    jq -e '.evidence.steal_share > 0.01 or .evidence.run_delay_s > 0.01 * .elapsed_s' "$TMP/s.json" >/dev/null
+    jq -e '.evidence | .steal_share > 0.01 or .run_delay_share > 0.01' "$TMP/s.json" >/dev/null
 }
 
 printf '%-14s %-7s %-7s %-20s %s\n' case timing '' rest says

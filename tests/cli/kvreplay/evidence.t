@@ -70,7 +70,7 @@ ok 'stopped: files' tries 3 stopped --timing trace --nvme "$TMP/d" "$TMP/timed.c
 is 'the run as such is not thrown away' "$(json "$summary" '.why_invalid == [], .rows.failed')" 'true 0'
 
 # Every member is there, null where there is nothing to know.
-names='run_delay_s steal_share largest_gap_us gaps client_delay_us own_io_s kernel_io_s own_read_bytes own_write_bytes
+names='run_delay_s run_delay_share steal_share largest_gap_us gaps client_delay_us own_io_s kernel_io_s own_read_bytes own_write_bytes
 device_read_bytes device_write_bytes target file_system resident_share pages registered_buffers direct cached_read_share
 overload'
 is 'members' "$(json "$summary" '.evidence | keys_unsorted | join(" ")')" "$(echo "$names" | tr '\n' ' ' | sed 's/ $//')"
@@ -123,8 +123,8 @@ is 'a flush is device time' "$(json "$summary" "tier(\"Tier-2\").write | .flush_
 blind() { unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"; }
 if [ "$(id -u)" -eq 0 ] && blind true 2>/dev/null; then
     blind "$BIN/kvreplay" --full --nvme "$TMP/d" -o "$TMP/r.csv.zst" --summary "$summary" "$TMP/timed.csv" 2>"$TMP/err"
-    is 'no /proc: unknown' "$(json "$summary" '.evidence | .run_delay_s, .steal_share, .own_read_bytes, .pages,
-        .cached_read_share')" 'null null null null null'
+    is 'no /proc: unknown' "$(json "$summary" '.evidence | .run_delay_s, .run_delay_share, .steal_share, .own_read_bytes, .pages,
+        .cached_read_share')" 'null null null null null null'
     like 'no /proc: device figures' "$(figure device)" '^unknown the kernel does not report how long'
     is 'no /proc: the run' "$(json "$summary" .valid)" null
 else
