@@ -291,7 +291,8 @@ static struct hash128 key_hash(const struct lct *l, const struct msgpack *member
 {
     struct hash128 sum = {0};
     for (unsigned i = 0; i < COUNT(key_list); i++) {
-        struct hash128 h = hash_128(member[i].at, (size_t)(member[i].end - member[i].at));
+        struct msgpack_value v = scalar(member[i]);
+        struct hash128 h = v.text ? hash_128(v.text, v.len) : (struct hash128){.lo = v.bits};
         sum.lo = hash_mix(sum.lo) + h.lo;
         sum.hi = hash_mix(sum.hi) + h.hi;
     }
