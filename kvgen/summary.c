@@ -234,6 +234,22 @@ static bool print_recorded(FILE *f, const struct summary *s)
     return true;
 }
 
+/* The times of the service that was recorded; the simulated ones are the latency. */
+static bool print_recorded_times(FILE *f, const struct summary *s)
+{
+    struct source_recorded r = {0};
+    if (s->source->ops->recorded)
+        s->source->ops->recorded(s->source, &r);
+    if (!r.end_to_end_ns || hist_count(r.end_to_end_ns) == 0)
+        return false;
+    put_line(f, "recorded   p50 and p95: end to end %s, %s; 1st token %s, %s",
+             duration(hist_percentile(r.end_to_end_ns, 500000)).s,
+             duration(hist_percentile(r.end_to_end_ns, 950000)).s,
+             duration(hist_percentile(r.first_token_ns, 500000)).s,
+             duration(hist_percentile(r.first_token_ns, 950000)).s);
+    return true;
+}
+
 /* What was recorded, and what was not. Returns the number of lines. */
 static int print_recording(FILE *f, const struct summary *s)
 {
@@ -273,7 +289,8 @@ void summary_print(FILE *f, const struct summary *s)
 {
     /* In the order of what a user must know; what has no room is in the JSON. */
     static bool (*const optional[])(FILE *, const struct summary *) = {
-        print_dropped, print_oversized, print_recorded, print_curve, print_latencies};
+        print_dropped,   print_oversized,      print_recorded,
+        print_latencies, print_recorded_times, print_curve};
     const struct sim_stats *st = s->stats;
     const char *digest = s->trace->digest;
     bool recording = s->source->ops->recording != NULL; /* it names no requests */
@@ -438,6 +455,8 @@ static void put_recorded(struct jsonout *j, const struct summary *s)
     jsonout_u64(j, "simulated_cached_tokens", s->stats->hit_tokens);
     put_ratio(j, "simulated_hit_rate", (double)s->stats->hit_tokens,
               (double)s->stats->context_tokens);
+    jsonout_hist(j, "end_to_end_ms", r.end_to_end_ns, 1e6);
+    jsonout_hist(j, "first_token_ms", r.first_token_ns, 1e6);
     jsonout_end(j);
 }
 

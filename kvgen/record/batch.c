@@ -64,3 +64,13 @@ void batch_unknown_event(struct batch_unknown *u, const char *name, size_t len)
     snprintf(u->event, sizeof(u->event), "%.*s", (int)(len < sizeof(u->event) ? len : 40), name);
     err_make_harmless(u->event);
 }
+
+void batch_unknown_note(const struct batch_unknown *u, struct notes *to)
+{
+    if (u->events > 0)
+        notes_add(to, "events of a kind that is not known are left out: %llu, the first one \"%s\"",
+                  (unsigned long long)u->events, u->event);
+    if (u->fields > 0)
+        notes_add(to, "fields that are not known are left out: %llu",
+                  (unsigned long long)u->fields);
+}

@@ -11,6 +11,7 @@
 #include "kvgen/record/names.h"
 #include "lib/base/err.h"
 #include "lib/base/hash.h"
+#include "lib/base/notes.h"
 
 #define BATCH_SEED 1337 /* of Dynamo's hashes of tokens */
 
@@ -83,6 +84,8 @@ struct batch_unknown {
     uint64_t unnamed; /* files written under a name for the meantime, and not renamed */
 };
 void batch_unknown_event(struct batch_unknown *u, const char *name, size_t len);
+/* Adds the counts of events and fields, if there are any. */
+void batch_unknown_note(const struct batch_unknown *u, struct notes *to);
 
 /* A reader of recordings: one format a file. */
 struct batch_reader;

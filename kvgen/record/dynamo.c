@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/record/batch.h"
+#include "kvgen/record/json_fields.h"
 #include "kvgen/source/block_size.h"
 #include "kvgen/source/id_lists.h"
+#include "lib/base/hist.h"
 #include "lib/base/keymap.h"
 #include "lib/json/jsonin.h"
 #include "lib/sort/temp_file.h"
@@ -49,8 +52,53 @@ struct dynamo {
     uint64_t *session;
     size_t session_count, session_cap;
     uint64_t requests, in_sessions, input_tokens, cached_tokens, rows;
-    uint64_t payloads, others, unhashed, cycle_requests;
+    uint64_t payloads, unhashed, cycle_requests;
+    struct batch_unknown unknown;
+    struct hist *end_to_end_ns, *first_token_ns; /* as recorded */
 };
+
+/* Members of a record, of all versions. */
+static const struct json_field fields[] = {{"timestamp", JSON_FIELD_WALKED},
+                                           {"event", JSON_FIELD_WALKED},
+                                           {"schema", JSON_FIELD_WALKED},
+                                           {"event_type", JSON_FIELD_WALKED},
+                                           {"event_time_unix_ms", JSON_FIELD_WALKED},
+                                           {"event_source", JSON_FIELD_WALKED},
+                                           {"agent_context", JSON_FIELD_WALKED},
+                                           {"session_id", JSON_FIELD_WALKED},
+                                           {"parent_session_id", JSON_FIELD_WALKED},
+                                           {"session_final", JSON_FIELD_WALKED},
+                                           {"input_trigger", JSON_FIELD_WALKED},
+                                           {"agent_headers", JSON_FIELD_WHOLE},
+                                           {"request", JSON_FIELD_WALKED},
+                                           {"request_id", JSON_FIELD_WALKED},
+                                           {"x_request_id", JSON_FIELD_WALKED},
+                                           {"model", JSON_FIELD_WALKED},
+                                           {"input_tokens", JSON_FIELD_WALKED},
+                                           {"output_tokens", JSON_FIELD_WALKED},
+                                           {"cached_tokens", JSON_FIELD_WALKED},
+                                           {"request_received_ms", JSON_FIELD_WALKED},
+                                           {"prefill_wait_time_ms", JSON_FIELD_WALKED},
+                                           {"prefill_time_ms", JSON_FIELD_WALKED},
+                                           {"ttft_ms", JSON_FIELD_WALKED},
+                                           {"total_time_ms", JSON_FIELD_WALKED},
+                                           {"avg_itl_ms", JSON_FIELD_WALKED},
+                                           {"kv_hit_rate", JSON_FIELD_WALKED},
+                                           {"kv_transfer_estimated_latency_ms", JSON_FIELD_WALKED},
+                                           {"queue_depth", JSON_FIELD_WALKED},
+                                           {"worker", JSON_FIELD_WALKED},
+                                           {"prefill_worker_id", JSON_FIELD_WALKED},
+                                           {"prefill_dp_rank", JSON_FIELD_WALKED},
+                                           {"decode_worker_id", JSON_FIELD_WALKED},
+                                           {"decode_dp_rank", JSON_FIELD_WALKED},
+                                           {"replay", JSON_FIELD_WALKED},
+                                           {"trace_block_size", JSON_FIELD_WALKED},
+                                           {"input_length", JSON_FIELD_WALKED},
+                                           {"input_sequence_hashes", JSON_FIELD_WHOLE},
+                                           {"finish_reason_metadata", JSON_FIELD_WHOLE},
+                                           {"tool", JSON_FIELD_WHOLE},
+                                           {"payload", JSON_FIELD_WHOLE}};
+static const struct json_fields known_fields = {fields, sizeof(fields) / sizeof(*fields)};
 
 static int bad(const struct dynamo *s, struct err *e, const char *name, const char *what)
 {
@@ -134,6 +182,15 @@ static int add(struct dynamo *s, int64_t arrival_ns, const struct sorted *r,
     return 0;
 }
 
+/* Keeps a time of a request, if it was recorded. 0 or negative errno with *e. */
+static int keep_time(struct hist *to, const struct jsonin_v *ms, struct err *e)
+{
+    double t;
+    if (jsonin_f64(ms, &t) < 0 || !(t >= 0 && t < 1e9))
+        return 0;
+    return hist_record(to, (int64_t)(t * NS_PER_MS)) < 0 ? err_nomem(e, "times") : 0;
+}
+
 static int read_end(struct dynamo *s, const struct jsonin_v *record, struct err *e)
 {
     const struct jsonin_v *request = jsonin_get(record, "request");
@@ -174,6 +231,10 @@ static int read_end(struct dynamo *s, const struct jsonin_v *record, struct err 
     int rc = find_user(s, record, &r.user, e);
     if (rc == 0)
         rc = add(s, arrival_ns, &r, ids, e);
+    if (rc == 0)
+        rc = keep_time(s->end_to_end_ns, jsonin_get(request, "total_time_ms"), e);
+    if (rc == 0)
+        rc = keep_time(s->first_token_ns, jsonin_get(request, "ttft_ms"), e);
     s->requests++;
     s->cycle_requests++;
     s->input_tokens += (uint64_t)r.context;
@@ -205,15 +266,13 @@ static int read_line(struct dynamo *s, const char *text, size_t len, struct err 
         return bad(s, e, "schema", "is not dynamo.request.trace.v1: no request trace of Dynamo");
     if (!type)
         return bad(s, e, "no", "event_type");
+    s->unknown.fields += json_fields_unknown(&known_fields, v);
     if (strcmp(type, "request_end") == 0)
         return read_end(s, record, e);
     if (strcmp(type, "request_payload") == 0)
         s->payloads++;
-    else if (!begins(type, "tool_") && s->others++ == 0)
-        notes_add(&s->files.skips.remarks,
-                  "events of a kind that is not known are left out, the "
-                  "first one \"%.40s\"",
-                  type);
+    else if (!begins(type, "tool_"))
+        batch_unknown_event(&s->unknown, type, strlen(type));
     return 0;
 }
 
@@ -357,6 +416,8 @@ static void dynamo_recorded(const struct source *base, struct source_recorded *r
     const struct dynamo *s = (const struct dynamo *)base;
     r->input_tokens = s->input_tokens;
     r->cached_tokens = s->cached_tokens;
+    r->end_to_end_ns = s->end_to_end_ns;
+    r->first_token_ns = s->first_token_ns;
 }
 
 static void dynamo_close(struct source *base)
@@ -365,6 +426,8 @@ static void dynamo_close(struct source *base)
     jsonin_stream_close(s->stream);
     time_sort_free(s->sort);
     keymap_free(s->sessions);
+    hist_free(s->end_to_end_ns);
+    hist_free(s->first_token_ns);
     id_lists_free(&s->lists);
     file_source_release(&s->files);
     free(s->session);
@@ -401,8 +464,11 @@ int source_dynamo_open(struct source **out, struct inputs *in, const struct sour
     s->after_wait = o->after_wait;
     s->piece = malloc(sizeof(*s->piece));
     s->sessions = keymap_create();
-    int rc = s->piece && s->sessions ? file_source_peek(&s->files.base, &first_ns, e)
-                                     : err_nomem(e, "source");
+    s->end_to_end_ns = hist_create();
+    s->first_token_ns = hist_create();
+    int rc = s->piece && s->sessions && s->end_to_end_ns && s->first_token_ns
+                 ? file_source_peek(&s->files.base, &first_ns, e)
+                 : err_nomem(e, "source");
     if (rc == 0)
         rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no request%s",
                      s->unhashed > 0 ? " with hashes of its blocks (replay.input_sequence_hashes)"
@@ -415,6 +481,7 @@ int source_dynamo_open(struct source **out, struct inputs *in, const struct sour
         notes_add(&s->files.skips.remarks,
                   "%llu requests without hashes of their blocks are left out",
                   (unsigned long long)s->unhashed);
+    batch_unknown_note(&s->unknown, &s->files.skips.remarks);
     *out = &s->files.base;
     return 0;
 }

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/record/batch.h"
+#include "kvgen/record/json_fields.h"
+#include "kvgen/source/block_size.h"
 #include "kvgen/source/documents.h"
 #include "lib/base/keymap.h"
 #include "lib/json/jsonin.h"
@@ -15,13 +18,14 @@
 
 enum {
     MAX_LINE = 64 << 20,
-    MAX_BLOCK_TOKENS = 1 << 20,
-    BLOCK_BYTES = 96 /* that the number of a block takes */
+    USUAL_BLOCK = 512, /* tokens, where a file fits it and says nothing */
+    BLOCK_BYTES = 96   /* that the number of a block takes */
 };
 #define MAX_US 1e15 /* 31 years */
 #define NONE   UINT32_MAX
 
 struct step {
+    struct hash128 name;
     bool pause;                                /* no request: it takes pause_ns */
     int64_t pause_ns, not_before_ns, least_ns; /* least: delay after the last that it waits for */
     int64_t context, generated;
@@ -55,7 +59,69 @@ struct graph {
     int64_t last_ns, end_ns, began_ns; /* the last arrival; the last end; of the cycle */
     const char *where;                 /* of the element being read */
     struct err *err;
+    struct batch_unknown unknown;
 };
+
+/* Members of both formats, of all of their versions. */
+static const struct json_field fields[] = {
+    /* SATF */
+    {"format", JSON_FIELD_WALKED},
+    {"format_version", JSON_FIELD_WALKED},
+    {"time_base", JSON_FIELD_WALKED},
+    {"block_size_tokens", JSON_FIELD_WALKED},
+    {"producer", JSON_FIELD_WHOLE},
+    {"extensions", JSON_FIELD_WHOLE},
+    {"sessions", JSON_FIELD_WALKED},
+    {"session_id", JSON_FIELD_WALKED},
+    {"nodes", JSON_FIELD_WALKED},
+    {"kind", JSON_FIELD_WALKED},
+    {"id", JSON_FIELD_WALKED},
+    {"duration_us", JSON_FIELD_WALKED},
+    {"min_start_delay_us", JSON_FIELD_WALKED},
+    {"performance_metrics", JSON_FIELD_WHOLE},
+    {"payload", JSON_FIELD_WALKED},
+    {"input_tokens_total", JSON_FIELD_WALKED},
+    {"output_tokens", JSON_FIELD_WALKED},
+    {"kv_block_ids", JSON_FIELD_WHOLE},
+    {"request_parameters", JSON_FIELD_WHOLE},
+    {"tool_name", JSON_FIELD_WALKED},
+    {"tool_call_id", JSON_FIELD_WALKED},
+    {"is_error", JSON_FIELD_WALKED},
+    {"edges", JSON_FIELD_WALKED},
+    {"from", JSON_FIELD_WALKED},
+    {"to", JSON_FIELD_WALKED},
+    {"delay_after_predecessor_us", JSON_FIELD_WALKED},
+    /* agentic Mooncake rows */
+    {"schema", JSON_FIELD_WALKED},
+    {"version", JSON_FIELD_WALKED},
+    {"block_size", JSON_FIELD_WALKED},
+    {"hash_id_scope", JSON_FIELD_WALKED},
+    {"source", JSON_FIELD_WHOLE},
+    {"request_id", JSON_FIELD_WALKED},
+    {"play_id", JSON_FIELD_WALKED},
+    {"model", JSON_FIELD_WALKED},
+    {"input_length", JSON_FIELD_WALKED},
+    {"output_length", JSON_FIELD_WALKED},
+    {"hash_ids", JSON_FIELD_WHOLE},
+    {"not_before_ms", JSON_FIELD_WALKED},
+    {"dependencies", JSON_FIELD_WALKED},
+    {"trigger", JSON_FIELD_WALKED},
+    {"delay_ms", JSON_FIELD_WALKED},
+    {"relation", JSON_FIELD_WALKED},
+    {"timestamp", JSON_FIELD_WALKED},
+    {"created_time", JSON_FIELD_WALKED},
+    {"delay", JSON_FIELD_WALKED},
+    {"wait_for", JSON_FIELD_WHOLE},
+    {"branches", JSON_FIELD_WHOLE},
+    {"prefix_reset", JSON_FIELD_WALKED},
+    {"tool_wait_ms", JSON_FIELD_WALKED},
+    {"tool_events", JSON_FIELD_WHOLE},
+    {"input_tokens", JSON_FIELD_WALKED},
+    {"priority", JSON_FIELD_WALKED},
+    {"strict_priority", JSON_FIELD_WALKED},
+    {"policy_class", JSON_FIELD_WALKED},
+    {"output_token_ids", JSON_FIELD_WHOLE}};
+static const struct json_fields known_fields = {fields, sizeof(fields) / sizeof(*fields)};
 
 /* ---- values ---- */
 
@@ -103,16 +169,23 @@ static int read_tokens(const struct graph *g, const struct jsonin_v *v, const ch
     return bad(g, name, "is not a number of tokens from 0 to 2^31");
 }
 
-static int read_name(const struct graph *g, const struct jsonin_v *v, const char *name,
-                     struct hash128 *out)
+/* A name of a step or session of this file. */
+static int name_of(const struct graph *g, const struct jsonin_v *v, const char *name,
+                   struct hash128 *out)
 {
     size_t len;
-    const char *text = jsonin_text(jsonin_get(v, name), &len);
+    const char *text = jsonin_text(v, &len);
     if (!text)
         return bad(g, name, "is no text");
     struct hash128 key[2] = {{.lo = g->scope}, hash_128(text, len)};
     *out = hash_128(key, sizeof(key));
     return 0;
+}
+
+static int read_name(const struct graph *g, const struct jsonin_v *v, const char *name,
+                     struct hash128 *out)
+{
+    return name_of(g, jsonin_get(v, name), name, out);
 }
 
 static int read_ids(struct graph *g, const struct jsonin_v *v, const char *name, struct step *s)
@@ -143,7 +216,7 @@ static int read_block_size(const struct graph *g, const struct jsonin_v *v, cons
                            uint32_t *tokens)
 {
     int64_t n;
-    if (jsonin_i64(jsonin_get(v, name), &n) < 0 || n < 1 || n > MAX_BLOCK_TOKENS)
+    if (jsonin_i64(jsonin_get(v, name), &n) < 0 || n < 1 || n > BLOCK_SIZE_MAX)
         return bad(g, name, "is not a number of tokens from 1 to 2^20");
     *tokens = (uint32_t)n;
     return 0;
@@ -163,6 +236,7 @@ static int add_step(struct graph *g, struct hash128 name, const struct step *s)
     if (keymap_count(g->names) == known)
         return bad(g, "the step's", "name is that of another step");
     g->step[g->steps] = *s;
+    g->step[g->steps].name = name;
     g->step[g->steps++].first_edge = NONE;
     return 0;
 }
@@ -214,6 +288,8 @@ static int read_node(struct graph *g, const struct jsonin_v *v, struct step *s)
     if (!kind)
         return bad(g, "kind", "of a node is no text");
     s->pause = strcmp(kind, "llm_infer") != 0;
+    if (s->pause && strcmp(kind, "tool_call") != 0 && strcmp(kind, "tool_result") != 0)
+        batch_unknown_event(&g->unknown, kind, strlen(kind));
     int rc = read_name(g, v, "id", &name);
     /* The recorded duration of an inference is not used: it is simulated. */
     if (rc == 0 && s->pause)
@@ -285,6 +361,7 @@ static int read_documents(struct graph *g)
         const char *unit = jsonin_text(jsonin_get(root, "time_base"), NULL);
         uint32_t tokens = 0;
         g->scope++;
+        g->unknown.fields += json_fields_unknown(&known_fields, root);
         if (!format || strcmp(format, "satf") != 0 || !jsonin_is_array(sessions))
             rc = bad(g, "not a SATF document:", "no format or no sessions");
         else if (!version || strncmp(version, "2.", 2) != 0)
@@ -319,29 +396,41 @@ static int read_header(struct graph *g, const struct jsonin_v *v, uint32_t *bloc
     return read_block_size(g, v, "block_size", block_tokens);
 }
 
+/* The member by its name, or by the other one that Dynamo writes. */
+static const char *either(const struct jsonin_v *v, const char *name, const char *other)
+{
+    return !jsonin_get(v, name) && jsonin_get(v, other) ? other : name;
+}
+
+/* What rows of both versions have. The session of a row that names none is its own. */
+static int read_request(struct graph *g, const struct jsonin_v *v, struct hash128 name,
+                        struct step *s)
+{
+    struct hash128 session = name;
+    int rc = jsonin_get(v, "session_id") ? read_name(g, v, "session_id", &session) : 0;
+    if (rc == 0)
+        rc = see_session(g, session, &s->session);
+    if (rc == 0)
+        rc = read_tokens(g, v, either(v, "input_length", "input_tokens"), &s->context);
+    if (rc == 0)
+        rc = read_tokens(g, v, either(v, "output_length", "output_tokens"), &s->generated);
+    if (rc == 0)
+        rc = read_ids(g, v, "hash_ids", s);
+    return rc < 0 ? rc : add_step(g, name, s);
+}
+
 static int read_row(struct graph *g, const struct jsonin_v *v, uint32_t block_tokens)
 {
     const struct jsonin_v *list = jsonin_get(v, "dependencies");
     struct step s = {.block_tokens = block_tokens};
-    struct hash128 name, session;
+    struct hash128 name;
     if (list && !jsonin_is_array(list))
         return bad(g, "dependencies", "is not a list");
     int rc = read_name(g, v, "request_id", &name);
-    session = name;
-    if (rc == 0 && jsonin_get(v, "session_id"))
-        rc = read_name(g, v, "session_id", &session);
-    if (rc == 0)
-        rc = see_session(g, session, &s.session);
     if (rc == 0)
         rc = read_time(g, v, "not_before_ms", 1e6, &s.not_before_ns);
     if (rc == 0)
-        rc = read_tokens(g, v, "input_length", &s.context);
-    if (rc == 0)
-        rc = read_tokens(g, v, "output_length", &s.generated);
-    if (rc == 0)
-        rc = read_ids(g, v, "hash_ids", &s);
-    if (rc == 0)
-        rc = add_step(g, name, &s);
+        rc = read_request(g, v, name, &s);
     for (size_t i = 0; rc == 0 && i < jsonin_count(list); i++) {
         const struct jsonin_v *d = jsonin_at(list, i);
         const char *trigger = jsonin_text(jsonin_get(d, "trigger"), NULL);
@@ -358,39 +447,121 @@ static int read_row(struct graph *g, const struct jsonin_v *v, uint32_t block_to
     return rc;
 }
 
-static int read_rows(struct graph *g)
+/* A row of version 1: it waits for the answers of the requests in wait_for, then for its delay and
+ * its tools. One with a delay alone follows the last row of its session; one without either comes
+ * at its timestamp. */
+static int read_row_1(struct graph *g, const struct jsonin_v *v, struct keymap *last,
+                      struct block_size *size)
 {
+    const struct jsonin_v *list = jsonin_get(v, "wait_for");
+    const char *delay = either(v, "delay", "delay_ms");
+    struct step s = {0};
+    struct hash128 name = {.lo = g->scope, .hi = g->steps};
+    int64_t delay_ns = 0, tools_ns = 0;
+    if (list && !jsonin_is_array(list))
+        return bad(g, "wait_for", "is not a list");
+    int rc = jsonin_get(v, "request_id") ? read_name(g, v, "request_id", &name) : 0;
+    if (rc == 0)
+        rc = read_time(g, v, delay, 1e6, &delay_ns);
+    if (rc == 0)
+        rc = read_time(g, v, "tool_wait_ms", 1e6, &tools_ns);
+    if (rc == 0)
+        rc = read_time(g, v, either(v, "timestamp", "created_time"), 1e6, &s.not_before_ns);
+    if (rc == 0)
+        rc = read_request(g, v, name, &s);
+    if (rc == 0 && !block_size_see(size, s.context, s.ids))
+        rc = bad(g, "the number of hash_ids",
+                 "does not fit the tokens: no block size fits this row and those before");
+    if (rc < 0)
+        return rc;
+    /* The row of the session before: its place and 1; 0: there is none. */
+    uint64_t *before = keymap_get(last, (struct hash128){.lo = s.session + 1}, 0);
+    if (!before)
+        return err_nomem(g->err, "sessions");
+    struct edge out = {.to_name = name, .delay_ns = delay_ns + tools_ns};
+    for (size_t i = 0; rc == 0 && i < jsonin_count(list); i++) {
+        rc = name_of(g, jsonin_at(list, i), "wait_for", &out.from_name);
+        if (rc == 0)
+            rc = add_edge(g, &out);
+    }
+    struct step *here = &g->step[g->steps - 1];
+    if (rc == 0 && jsonin_count(list) == 0 && jsonin_get(v, delay) && *before > 0) {
+        out.from_name = g->step[*before - 1].name;
+        rc = add_edge(g, &out);
+        here->not_before_ns = 0;
+    } else if (jsonin_count(list) > 0) {
+        here->not_before_ns = 0;
+    }
+    *before = g->steps;
+    return rc;
+}
+
+/* Gives the steps from first on what only the whole file tells: the size of a block, and the time
+ * from which timestamps count. */
+static void finish_rows_1(struct graph *g, size_t first, const struct block_size *size)
+{
+    int64_t tokens = block_size_choose(size, USUAL_BLOCK), first_ns = INT64_MAX;
+    for (size_t i = first; i < g->steps; i++)
+        if (g->step[i].waits_for == 0 && g->step[i].not_before_ns < first_ns)
+            first_ns = g->step[i].not_before_ns;
+    for (size_t i = first; i < g->steps; i++) {
+        g->step[i].block_tokens = (uint32_t)tokens;
+        if (g->step[i].waits_for == 0)
+            g->step[i].not_before_ns -= first_ns;
+    }
+}
+
+/* One file. Its first line tells the version: that of version 1 is a row. */
+static int read_row_file(struct graph *g, struct jsonin_stream *stream, struct keymap *last)
+{
+    const char *name = frame_in_name(g->files.file);
+    const struct jsonin_v *v;
+    struct block_size size = BLOCK_SIZE_ANY;
+    size_t first_edge = g->edges, first_step = g->steps;
+    uint32_t block_tokens = 0;
+    bool begun = false, version_1 = false;
     char where[320];
     int rc;
+    g->scope++;
     g->where = where;
-    while ((rc = inputs_next(g->files.in, &g->files.file, g->err)) > 0) {
+    while ((rc = jsonin_stream_next(stream, &v, g->err)) > 0) {
+        snprintf(where, sizeof(where), "%.290s:%llu", name,
+                 (unsigned long long)jsonin_stream_line(stream));
+        g->unknown.fields += json_fields_unknown(&known_fields, v);
+        version_1 = begun ? version_1 : !jsonin_get(v, "schema");
+        rc = version_1 ? read_row_1(g, v, last, &size)
+             : begun   ? read_row(g, v, block_tokens)
+                       : read_header(g, v, &block_tokens);
+        begun = true;
+        if (rc < 0)
+            break;
+    }
+    snprintf(where, sizeof(where), "%.300s", name);
+    if (rc == 0)
+        rc = join_edges(g, first_edge);
+    if (rc == 0 && version_1)
+        finish_rows_1(g, first_step, &size);
+    g->where = "";
+    return rc;
+}
+
+static int read_rows(struct graph *g)
+{
+    struct keymap *last = keymap_create();
+    int rc = last ? 1 : err_nomem(g->err, "sessions");
+    while (rc > 0 && (rc = inputs_next(g->files.in, &g->files.file, g->err)) > 0) {
         struct jsonin_stream *stream;
         struct jsonin_limit limit = file_source_limit(&g->files);
-        const struct jsonin_v *v;
-        const char *name = frame_in_name(g->files.file);
-        size_t first_edge = g->edges;
-        uint32_t block_tokens = 0;
         rc = jsonin_stream_open(&stream, g->files.file, MAX_LINE, g->err);
         if (rc < 0)
             break;
         jsonin_stream_limit(stream, &limit);
-        g->scope++;
-        while ((rc = jsonin_stream_next(stream, &v, g->err)) > 0) {
-            snprintf(where, sizeof(where), "%.290s:%llu", name,
-                     (unsigned long long)jsonin_stream_line(stream));
-            rc =
-                block_tokens == 0 ? read_header(g, v, &block_tokens) : read_row(g, v, block_tokens);
-            if (rc < 0)
-                break;
-        }
+        rc = read_row_file(g, stream, last);
         jsonin_stream_close(stream);
-        snprintf(where, sizeof(where), "%.300s", name);
         if (rc == 0)
-            rc = join_edges(g, first_edge);
-        if (rc < 0)
-            break;
+            rc = 1;
     }
-    g->where = "";
+    keymap_free(last);
     return rc;
 }
 
@@ -545,7 +716,7 @@ static void graph_close(struct source *base)
 #define GRAPH_OPS(kind_name)                                                                       \
     {                                                                                              \
         .name = (kind_name), .blocks = true, .peek = graph_peek, .take = graph_take,               \
-        .done = graph_done, .user_name = file_source_trace_user,                                   \
+        .done = graph_done, .user_name = file_source_trace_user, .skips = file_source_skips,       \
         .conversations = graph_conversations, .close = graph_close                                 \
     }
 
@@ -588,6 +759,7 @@ int source_graph_open(struct source **out, struct inputs *in, const struct sourc
         graph_close(&g->files.base);
         return rc;
     }
+    batch_unknown_note(&g->unknown, &g->files.skips.remarks);
     begin_cycle(g);
     *out = &g->files.base;
     return 0;

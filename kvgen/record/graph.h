@@ -1,5 +1,5 @@
 /* graph.h - recorded steps of agents that begin when others have: SATF documents, and agentic
- * Mooncake rows of version 2. */
+ * Mooncake rows of versions 1 and 2. */
 #ifndef KVGEN_RECORD_GRAPH_H
 #define KVGEN_RECORD_GRAPH_H
 

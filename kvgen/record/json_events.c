@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/record/json_fields.h"
 #include "kvgen/record/readers.h"
 #include "lib/json/jsonin.h"
 
@@ -272,63 +273,38 @@ static int read_dynamo(struct batch_reader *r, const struct record_opts *o,
 
 /* ---- elements ---- */
 
-/* Names of members of both formats, all of their versions. */
-static const char *const known[] = {"event_id",
-                                    "data",
-                                    "type",
-                                    "block_hash",
-                                    "block_hashes",
-                                    "blocks",
-                                    "parent_hash",
-                                    "tokens",
-                                    "window_size",
-                                    "attention_dp_rank",
-                                    "num_blocks_per_cache_level",
-                                    "priority",
-                                    "cache_level",
-                                    "new_value",
-                                    "old_value",
-                                    "lora_name",
-                                    "cache_salt",
-                                    "mm_keys",
-                                    "timestamp",
-                                    "event",
-                                    "worker_id",
-                                    "dp_rank",
-                                    "storage_tier",
-                                    "residency_domain",
-                                    "session_id",
-                                    "stored",
-                                    "removed",
-                                    "tokens_hash",
-                                    "start_position",
-                                    "mm_extra_info"};
-/* Of these, those whose values are passed over whole. */
-static const char *const passed_over[] = {"tokens", "mm_keys", "mm_extra_info"};
-
-static bool is_in(const char *const *names, size_t n, const char *name)
-{
-    while (n > 0 && strcmp(names[n - 1], name) != 0)
-        n--;
-    return n > 0;
-}
-
-/* Counts members that are not known, without what is in them. What is in data of Dynamo is the
- * event, which is counted elsewhere. Recursion is as deep as the JSON, whose depth is bounded. */
-static void count_unknown(struct batch_reader *r, const struct jsonin_v *v, bool event)
-{
-    const struct jsonin_v *inner;
-    const char *name;
-    for (size_t i = 0; jsonin_is_array(v) && i < jsonin_count(v); i++)
-        count_unknown(r, jsonin_at(v, i), false);
-    for (size_t i = 0, n = jsonin_members(v); i < n; i++) {
-        inner = jsonin_member(v, i, &name);
-        if (!is_in(known, sizeof(known) / sizeof(*known), name))
-            r->unknown.fields += !event;
-        else if (!is_in(passed_over, sizeof(passed_over) / sizeof(*passed_over), name))
-            count_unknown(r, inner, strcmp(name, "data") == 0 && !jsonin_get(inner, "type"));
-    }
-}
+/* Members of both formats, of all of their versions. */
+static const struct json_field fields[] = {{"timestamp", JSON_FIELD_WALKED},
+                                           {"event", JSON_FIELD_WALKED},
+                                           {"worker_id", JSON_FIELD_WALKED},
+                                           {"storage_tier", JSON_FIELD_WALKED},
+                                           {"residency_domain", JSON_FIELD_WALKED},
+                                           {"session_id", JSON_FIELD_WALKED},
+                                           {"event_id", JSON_FIELD_WALKED},
+                                           {"data", JSON_FIELD_EVENT},
+                                           {"stored", JSON_FIELD_WALKED},
+                                           {"removed", JSON_FIELD_WALKED},
+                                           {"type", JSON_FIELD_WALKED},
+                                           {"num_blocks_per_cache_level", JSON_FIELD_WALKED},
+                                           {"parent_hash", JSON_FIELD_WALKED},
+                                           {"start_position", JSON_FIELD_WALKED},
+                                           {"blocks", JSON_FIELD_WALKED},
+                                           {"block_hash", JSON_FIELD_WALKED},
+                                           {"block_hashes", JSON_FIELD_WALKED},
+                                           {"tokens_hash", JSON_FIELD_WALKED},
+                                           {"mm_extra_info", JSON_FIELD_WHOLE},
+                                           {"tokens", JSON_FIELD_WHOLE},
+                                           {"cache_level", JSON_FIELD_WALKED},
+                                           {"new_value", JSON_FIELD_WALKED},
+                                           {"old_value", JSON_FIELD_WALKED},
+                                           {"priority", JSON_FIELD_WALKED},
+                                           {"lora_name", JSON_FIELD_WALKED},
+                                           {"cache_salt", JSON_FIELD_WALKED},
+                                           {"mm_keys", JSON_FIELD_WHOLE},
+                                           {"window_size", JSON_FIELD_WALKED},
+                                           {"attention_dp_rank", JSON_FIELD_WALKED},
+                                           {"dp_rank", JSON_FIELD_WALKED}};
+static const struct json_fields known_fields = {fields, sizeof(fields) / sizeof(*fields)};
 
 static int next(struct batch_reader *base, struct batch *b, struct err *e)
 {
@@ -339,7 +315,7 @@ static int next(struct batch_reader *base, struct batch *b, struct err *e)
         return rc;
     batch_clear(b);
     rc = j->read(base, j->o, v, b, e);
-    count_unknown(base, v, false);
+    base->unknown.fields += json_fields_unknown(&known_fields, v);
     return rc < 0 ? rc : 1;
 }
 

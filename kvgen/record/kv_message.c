@@ -300,6 +300,7 @@ static int decode_event(struct decoder *d, struct msgpack *in)
     struct msgpack_value head, name;
     struct members m = {0};
     enum event_kind kind;
+    uint64_t before = d->unknown->fields;
     if (msgpack_next(in, &head) < 0)
         return damaged(d);
     if (head.type == MSGPACK_MAP) {
@@ -314,12 +315,12 @@ static int decode_event(struct decoder *d, struct msgpack *in)
         int rc = take(d, in, FIELD_TYPE, &m);
         if (rc < 0)
             return rc;
-        bool removed = msgpack_is(&m.type, "BlockRemoved"), named = kind_of(&m, &kind);
+        bool removed = msgpack_is(&m.type, "BlockRemoved");
         const enum field *place = removed ? removed_places : stored_places;
         size_t places = (removed ? sizeof(removed_places) : sizeof(stored_places)) / sizeof(*place);
         for (uint32_t i = 1; i < head.count; i++) {
-            enum field field = named && i <= places ? place[i - 1] : FIELD_UNKNOWN;
-            if ((rc = take(d, in, named ? field : FIELD_IGNORED, &m)) < 0)
+            rc = take(d, in, i <= places ? place[i - 1] : FIELD_UNKNOWN, &m);
+            if (rc < 0)
                 return rc;
         }
     } else {
@@ -328,6 +329,7 @@ static int decode_event(struct decoder *d, struct msgpack *in)
     if (kind_of(&m, &kind))
         return add_event(d, &m, kind);
     const struct msgpack_value *t = m.type.text ? &m.type : &m.event_type;
+    d->unknown->fields = before; /* what is in such an event is not counted */
     batch_unknown_event(d->unknown, t->text ? t->text : "", t->len);
     return 0;
 }

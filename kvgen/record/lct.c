@@ -35,43 +35,224 @@ static int damaged(struct err *e)
     return err_set(e, -EBADMSG, ERR_INPUT, "", "damaged: no frame of an LMCache trace");
 }
 
-/* ---- values, as they stand in a frame that was checked as a whole ---- */
+/* ---- values, as they stand in a frame ---- */
 
-/* A value that may be missing: then at is NULL. */
-static struct msgpack member(struct msgpack map, const char *name)
-{
-    struct msgpack_value head, key;
-    struct msgpack none = {0};
-    size_t len = strlen(name);
-    if (!map.at || msgpack_next(&map, &head) < 0 || head.type != MSGPACK_MAP)
-        return none;
-    for (uint32_t i = 0; i < head.count; i++) {
-        /* A text of up to 31 bytes has its length in its first byte: nearly every name. */
-        size_t left = (size_t)(map.end - map.at), short_len = left > 0 ? *map.at ^ 0xa0u : 32;
-        if (short_len < 32) {
-            bool same = short_len == len && left > len && memcmp(map.at + 1, name, len) == 0;
-            if (msgpack_skip(&map) < 0)
-                return none;
-            if (same)
-                return map;
-            if (msgpack_skip(&map) < 0)
-                return none;
-            continue;
-        }
-        if (msgpack_next(&map, &key) < 0 || msgpack_skip_rest(&map, &key) < 0)
-            return none;
-        if (msgpack_is(&key, name))
-            return map;
-        if (msgpack_skip(&map) < 0)
-            return none;
+/* The members that are known of a map. One of them may be a map whose members are taken with it:
+ * their values follow those of the outer map. */
+struct member_list {
+    const struct name {
+        const char *text;
+        size_t len;
+    } * name;
+    unsigned count;
+    unsigned inner_at;
+    const struct member_list *inner; /* NULL: none */
+};
+#define NAME(s)                                                                                    \
+    {                                                                                              \
+        (s), sizeof(s) - 1                                                                         \
     }
-    return none;
+#define COUNT(list) ((unsigned)(sizeof(list) / sizeof(*(list))))
+#define NAMES(list)                                                                                \
+    {                                                                                              \
+        .name = (list), .count = COUNT(list)                                                       \
+    }
+
+/* The places of the members that are used come first in each list. */
+enum {
+    HEADER_MAGIC,
+    HEADER_LEVEL,
+    HEADER_VERSION
+};
+static const struct name header_list[] = {NAME("magic"),
+                                          NAME("level"),
+                                          NAME("format_version"),
+                                          NAME("type"),
+                                          NAME("trace_schema_version"),
+                                          NAME("lmcache_version"),
+                                          NAME("t_mono_start"),
+                                          NAME("t_wall_start"),
+                                          NAME("sm_config_json"),
+                                          NAME("sm_config_digest"),
+                                          NAME("level_meta")};
+static const struct member_list header_names = NAMES(header_list);
+
+/* All members of an object's key are its name. */
+static const struct name key_list[] = {NAME("chunk_hash"),      NAME("chunk_hash_hex"),
+                                       NAME("model_name"),      NAME("kv_rank"),
+                                       NAME("object_group_id"), NAME("cache_salt")};
+static const struct member_list key_names = NAMES(key_list);
+
+enum {
+    CALL_KEYS,
+    CALL_LAYOUT,
+    CALL_SPEC
+};
+static const struct name call_list[] = {
+    NAME("keys"),    NAME("layout_desc"), NAME("spec"), NAME("external_request_id"),
+    NAME("skip_l2"), NAME("read_locks"),  NAME("mode")};
+static const struct member_list call_names = NAMES(call_list);
+
+enum {
+    SPEC_GROUPS
+};
+static const struct name spec_list[] = {NAME("key_groups"), NAME("num_kv_readers"),
+                                        NAME("fetching_policy"), NAME("lock_mode")};
+static const struct member_list spec_names = NAMES(spec_list);
+
+enum {
+    GROUP_KEYS,
+    GROUP_LAYOUT
+};
+static const struct name group_list[] = {NAME("keys"), NAME("layout_desc"), NAME("object_group_id"),
+                                         NAME("sliding_window_size")};
+static const struct member_list group_names = NAMES(group_list);
+
+enum {
+    LAYOUT_SHAPES,
+    LAYOUT_TYPES
+};
+static const struct name layout_list[] = {NAME("shapes"), NAME("dtypes")};
+static const struct member_list layout_names = NAMES(layout_list);
+
+enum {
+    EVENT_INSTANCE,
+    EVENT_INCARNATION,
+    EVENT_SEQ,
+    EVENT_TYPE,
+    EVENT_TIER,
+    EVENT_TS,
+    EVENT_ENTRIES
+};
+static const struct name event_list[] = {NAME("instance_id"),
+                                         NAME("incarnation"),
+                                         NAME("seq"),
+                                         NAME("event_type"),
+                                         NAME("tier"),
+                                         NAME("ts"),
+                                         NAME("entries"),
+                                         NAME("backend"),
+                                         NAME("shared"),
+                                         NAME("capacity_bytes"),
+                                         NAME("capacity_revision"),
+                                         NAME("phase"),
+                                         NAME("ip"),
+                                         NAME("http_port"),
+                                         NAME("mq_port")};
+static const struct member_list event_names = NAMES(event_list);
+
+enum {
+    ENTRY_KEY,
+    ENTRY_SIZE
+};
+static const struct name entry_list[] = {NAME("key"), NAME("size_bytes"), NAME("token_ids"),
+                                         NAME("token_offset")};
+static const struct member_list entry_names = {
+    .name = entry_list, .count = COUNT(entry_list), .inner_at = ENTRY_KEY, .inner = &key_names};
+
+enum {
+    RECORD_ARGS,
+    RECORD_QUALNAME,
+    RECORD_WALL
+};
+static const struct name record_list[] = {NAME("args"), NAME("qualname"), NAME("t_wall"),
+                                          NAME("type"), NAME("t_mono")};
+static const struct member_list record_names[] = {[LEVEL_STORAGE] = {.name = record_list,
+                                                                     .count = COUNT(record_list),
+                                                                     .inner_at = RECORD_ARGS,
+                                                                     .inner = &call_names},
+                                                  [LEVEL_EVENTS] = {.name = record_list,
+                                                                    .count = COUNT(record_list),
+                                                                    .inner_at = RECORD_ARGS,
+                                                                    .inner = &event_names}};
+
+/* The place of a name in a list, or its count. Members mostly come in one order: the search begins
+ * behind the place found last. */
+static unsigned find_name(const struct member_list *names, unsigned from, const char *text,
+                          size_t len)
+{
+    unsigned n = names->count;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned at = from + i < n ? from + i : from + i - n;
+        if (names->name[at].len == len && memcmp(names->name[at].text, text, len) == 0)
+            return at;
+    }
+    return n;
 }
 
-/* What {"__t__": tag, "v": value} wraps; a plain value as it is. */
-static struct msgpack unwrap(struct msgpack v)
+/* Takes the name of a member. 0 or -EBADMSG. */
+static int take_name(struct msgpack *in, const char **text, size_t *len)
 {
-    return member(v, "__t__").at ? member(v, "v") : v;
+    /* A text of up to 31 bytes has its length in its first byte: nearly every name. */
+    size_t left = (size_t)(in->end - in->at), n = left > 0 ? *in->at ^ 0xa0u : 32;
+    if (n < 32 && n < left) {
+        *text = (const char *)in->at + 1;
+        *len = n;
+        in->at += 1 + n;
+        return 0;
+    }
+    struct msgpack_value v;
+    int rc = msgpack_next(in, &v);
+    *text = v.text ? v.text : "";
+    *len = v.len;
+    return rc < 0 ? rc : msgpack_skip_rest(in, &v);
+}
+
+static bool is_name(const char *text, size_t len, const char *name)
+{
+    return len == strlen(name) && memcmp(text, name, len) == 0;
+}
+
+/* Takes a map: the values of its members by their places in the list, each with its end; at is NULL
+ * where one is missing. Members that are not in the list are counted. What {"__t__": tag, "v": map}
+ * wraps is taken as the map. *in is then behind it. 0 or -EBADMSG.
+ * Recursion: a wrapped map in a map in the maps of the lists, no deeper. */
+static int take_map(struct lct *l, struct msgpack *in, const struct member_list *names,
+                    bool may_wrap, struct msgpack *out)
+{
+    struct msgpack wrapped = {0};
+    struct msgpack_value head;
+    bool has_tag = false;
+    unsigned place = 0;
+    int rc = msgpack_next(in, &head);
+    if (rc < 0 || head.type != MSGPACK_MAP)
+        return rc < 0 ? rc : msgpack_skip_rest(in, &head);
+    for (uint32_t i = 0; i < head.count; i++) {
+        const char *text;
+        size_t len;
+        rc = take_name(in, &text, &len);
+        if (rc < 0)
+            return rc;
+        unsigned at = find_name(names, place, text, len);
+        const unsigned char *value = in->at;
+        if (at < names->count && at == names->inner_at && names->inner)
+            rc = take_map(l, in, names->inner, true, out + names->count);
+        else if (may_wrap && has_tag && is_name(text, len, "v"))
+            rc = take_map(l, in, names, false, out);
+        else
+            rc = msgpack_skip(in);
+        if (rc < 0)
+            return rc;
+        if (at < names->count) {
+            out[at] = (struct msgpack){value, in->at};
+            place = at + 1;
+        } else if (may_wrap && is_name(text, len, "__t__")) {
+            has_tag = true;
+        } else if (may_wrap && is_name(text, len, "v")) {
+            wrapped = has_tag ? wrapped : (struct msgpack){value, in->at};
+        } else {
+            l->base.unknown.fields++;
+        }
+    }
+    return has_tag && wrapped.at ? take_map(l, &wrapped, names, false, out) : 0;
+}
+
+/* The same from nothing: 0 or -EBADMSG. */
+static int take_members(struct lct *l, struct msgpack *in, const struct member_list *names,
+                        struct msgpack *out)
+{
+    memset(out, 0, (names->count + (names->inner ? names->inner->count : 0)) * sizeof(*out));
+    return in->at ? take_map(l, in, names, true, out) : -EBADMSG;
 }
 
 /* The value itself; nil if it is missing. */
@@ -83,33 +264,48 @@ static struct msgpack_value scalar(struct msgpack v)
     return out;
 }
 
+/* What {"__t__": tag, "v": value} wraps; another value as it is. */
+static struct msgpack unwrap(struct lct *l, struct msgpack v)
+{
+    static const struct name list[] = {NAME("v"), NAME("__t__")};
+    static const struct member_list names = NAMES(list);
+    struct msgpack out[COUNT(list)], in = v;
+    if (scalar(v).type != MSGPACK_MAP)
+        return v;
+    take_members(l, &in, &names, out);
+    return out[1].at && out[0].at ? out[0] : v;
+}
+
 /* The elements of a list: their count, and v at the first. */
-static uint32_t list(struct msgpack *v)
+static uint32_t list(struct lct *l, struct msgpack *v)
 {
     struct msgpack_value head;
-    *v = unwrap(*v);
+    *v = unwrap(l, *v);
     if (!v->at || msgpack_next(v, &head) < 0 || head.type != MSGPACK_ARRAY)
         return 0;
     return head.count;
 }
 
-/* An object's name: all members of its key, in any order. */
-static struct hash128 key_hash(const struct lct *l, struct msgpack key)
+/* An object's name, by the members of its key. */
+static struct hash128 key_hash(const struct lct *l, const struct msgpack *member)
 {
-    struct msgpack_value head;
     struct hash128 sum = {0};
-    key = unwrap(key);
-    if (!key.at || msgpack_next(&key, &head) < 0)
-        return sum;
-    for (uint32_t i = 0; head.type == MSGPACK_MAP && i < head.count; i++) {
-        const unsigned char *from = key.at;
-        if (msgpack_skip(&key) < 0 || msgpack_skip(&key) < 0)
-            break;
-        struct hash128 h = hash_128(from, (size_t)(key.at - from));
-        sum.lo += h.lo;
-        sum.hi += h.hi;
+    for (unsigned i = 0; i < COUNT(key_list); i++) {
+        struct msgpack_value v = scalar(member[i]);
+        struct hash128 h = v.text ? hash_128(v.text, v.len) : (struct hash128){.lo = v.bits};
+        sum.lo = hash_mix(sum.lo) + h.lo;
+        sum.hi = hash_mix(sum.hi) + h.hi;
     }
     return names_hash(&l->o->names, &sum, sizeof(sum));
+}
+
+/* Takes the next key of a list. 0 or -EBADMSG. */
+static int take_key(struct lct *l, struct msgpack *keys, struct hash128 *key)
+{
+    struct msgpack member[COUNT(key_list)];
+    int rc = take_members(l, keys, &key_names, member);
+    *key = key_hash(l, member);
+    return rc;
 }
 
 /* ---- level storage ---- */
@@ -129,19 +325,18 @@ static uint64_t element_bytes(const struct msgpack_value *type)
 }
 
 /* Bytes of an object: shapes and types of its tensors; 0: not known. */
-static uint64_t layout_bytes(struct msgpack layout)
+static uint64_t layout_bytes(struct lct *l, struct msgpack layout)
 {
-    struct msgpack shapes, types;
+    struct msgpack in[COUNT(layout_list)];
     uint64_t sum = 0;
-    layout = unwrap(layout);
-    shapes = member(layout, "shapes");
-    types = member(layout, "dtypes");
-    uint32_t n = list(&shapes), m = list(&types);
+    take_members(l, &layout, &layout_names, in);
+    struct msgpack shapes = in[LAYOUT_SHAPES], types = in[LAYOUT_TYPES];
+    uint32_t n = list(l, &shapes), m = list(l, &types);
     for (uint32_t i = 0; i < n && i < m; i++) {
         struct msgpack shape = shapes;
-        struct msgpack_value type = scalar(unwrap(types));
+        struct msgpack_value type = scalar(unwrap(l, types));
         uint64_t bytes = element_bytes(&type);
-        for (uint32_t k = list(&shape); k > 0; k--) {
+        for (uint32_t k = list(l, &shape); k > 0; k--) {
             struct msgpack_value size;
             if (msgpack_next(&shape, &size) < 0 || size.type != MSGPACK_WHOLE || size.negative ||
                 units_mul(bytes, size.bits, &bytes) < 0)
@@ -157,14 +352,13 @@ static uint64_t layout_bytes(struct msgpack layout)
 /* Remembers the size of keys. 0 or -ENOMEM. */
 static int remember(struct lct *l, struct msgpack keys, uint64_t bytes)
 {
-    for (uint32_t n = list(&keys); n > 0; n--) {
-        uint64_t *size = keymap_get(l->sizes, key_hash(l, keys), 0);
+    struct hash128 key;
+    for (uint32_t n = list(l, &keys); n > 0 && take_key(l, &keys, &key) == 0; n--) {
+        uint64_t *size = keymap_get(l->sizes, key, 0);
         if (!size)
             return -ENOMEM;
         if (bytes > 0)
             *size = bytes;
-        if (msgpack_skip(&keys) < 0)
-            break;
     }
     return 0;
 }
@@ -172,19 +366,18 @@ static int remember(struct lct *l, struct msgpack keys, uint64_t bytes)
 /* Adds an event for each key. */
 static int use(struct lct *l, struct msgpack keys, enum event_kind kind, struct batch *b)
 {
-    for (uint32_t n = list(&keys); n > 0; n--) {
-        struct hash128 key = key_hash(l, keys);
+    uint8_t medium = (uint8_t)media_find(&l->o->media, "CPU", 3);
+    struct hash128 key;
+    for (uint32_t n = list(l, &keys); n > 0 && take_key(l, &keys, &key) == 0; n--) {
         const uint64_t *size = keymap_find(l->sizes, key);
         struct event *v = batch_add(b, kind);
         if (!v)
             return -ENOMEM;
-        v->medium = (uint8_t)media_find(&l->o->media, "CPU", 3);
+        v->medium = medium;
         v->bytes = size ? *size : 0;
         v->rewrites = true; /* calls tell of no deletion, so each one wrote */
         if (batch_add_block(b, key) < 0)
             return -ENOMEM;
-        if (msgpack_skip(&keys) < 0)
-            break;
     }
     return 0;
 }
@@ -196,30 +389,35 @@ static bool ends(const struct msgpack_value *name, const char *with)
            memcmp(name->text + name->len - n, with, n) == 0;
 }
 
-static int read_call(struct lct *l, struct msgpack record, const struct msgpack_value *name,
+/* Seconds since 1970, to the microsecond. */
+static void read_time(const struct msgpack_value *v, struct batch *b)
+{
+    double t;
+    if (msgpack_number(v, &t) && t > 0 && t < 4e9)
+        b->time_ns = (int64_t)(t * 1e6 + 0.5) * 1000;
+}
+
+static int read_call(struct lct *l, const struct msgpack *record, const struct msgpack_value *name,
                      struct batch *b)
 {
-    struct msgpack args = member(record, "args"), keys = member(args, "keys");
-    double t;
-    struct msgpack_value wall = scalar(member(record, "t_wall"));
-    if (msgpack_number(&wall, &t) && t > 0 && t < 4e9)
-        b->time_ns = (int64_t)(t * 1e6 + 0.5) * 1000;
+    const struct msgpack *args = record + COUNT(record_list);
+    struct msgpack_value wall = scalar(record[RECORD_WALL]);
+    struct msgpack spec = args[CALL_SPEC], in_spec[COUNT(spec_list)], group[COUNT(group_list)];
+    int rc = 0;
+    read_time(&wall, b);
     b->publisher = l->publisher;
     if (ends(name, ".reserve_write"))
-        return remember(l, keys, layout_bytes(member(args, "layout_desc")));
+        return remember(l, args[CALL_KEYS], layout_bytes(l, args[CALL_LAYOUT]));
     if (ends(name, ".finish_write"))
-        return use(l, keys, EVENT_STORED, b);
+        return use(l, args[CALL_KEYS], EVENT_STORED, b);
     if (ends(name, ".read_prefetched_results.__enter__"))
-        return use(l, keys, EVENT_READ, b);
+        return use(l, args[CALL_KEYS], EVENT_READ, b);
     if (ends(name, ".submit_prefetch_task")) {
-        struct msgpack groups = member(unwrap(member(args, "spec")), "key_groups");
-        int rc = 0;
-        for (uint32_t n = list(&groups); rc == 0 && n > 0; n--) {
-            struct msgpack group = unwrap(groups);
-            rc = remember(l, member(group, "keys"), layout_bytes(member(group, "layout_desc")));
-            if (msgpack_skip(&groups) < 0)
-                break;
-        }
+        take_members(l, &spec, &spec_names, in_spec);
+        struct msgpack groups = in_spec[SPEC_GROUPS];
+        for (uint32_t n = list(l, &groups);
+             rc == 0 && n > 0 && take_members(l, &groups, &group_names, group) == 0; n--)
+            rc = remember(l, group[GROUP_KEYS], layout_bytes(l, group[GROUP_LAYOUT]));
         return rc;
     }
     if (!ends(name, ".__exit__") && !ends(name, ".finish_read_prefetched"))
@@ -229,28 +427,27 @@ static int read_call(struct lct *l, struct msgpack record, const struct msgpack_
 
 /* ---- level events ---- */
 
-static int add_entries(struct lct *l, struct msgpack args, enum event_kind kind, uint8_t medium,
+static int add_entries(struct lct *l, struct msgpack entries, enum event_kind kind, uint8_t medium,
                        struct batch *b)
 {
-    struct msgpack entries = member(args, "entries");
-    for (uint32_t n = list(&entries); n > 0; n--) {
-        struct msgpack_value size = scalar(member(entries, "size_bytes"));
+    struct msgpack entry[COUNT(entry_list) + COUNT(key_list)];
+    for (uint32_t n = list(l, &entries);
+         n > 0 && take_members(l, &entries, &entry_names, entry) == 0; n--) {
+        struct msgpack_value size = scalar(entry[ENTRY_SIZE]);
         struct event *v = batch_add(b, kind);
-        if (!v || batch_add_block(b, key_hash(l, member(entries, "key"))) < 0)
+        if (!v || batch_add_block(b, key_hash(l, entry + COUNT(entry_list))) < 0)
             return -ENOMEM;
         v->medium = medium;
         v->bytes = size.type == MSGPACK_WHOLE && !size.negative ? size.bits : 0;
-        if (msgpack_skip(&entries) < 0)
-            break;
     }
     return 0;
 }
 
 /* The server was restarted if its incarnation is higher than before. */
-static int see_incarnation(struct lct *l, struct msgpack args, struct batch *b)
+static int see_incarnation(struct lct *l, const struct msgpack *args, struct batch *b)
 {
-    struct msgpack_value instance = scalar(member(args, "instance_id"));
-    struct msgpack_value incarnation = scalar(member(args, "incarnation"));
+    struct msgpack_value instance = scalar(args[EVENT_INSTANCE]);
+    struct msgpack_value incarnation = scalar(args[EVENT_INCARNATION]);
     b->publisher = publisher_of(l->o, 0, instance.text ? instance.text : "", instance.len);
     if (incarnation.type != MSGPACK_WHOLE)
         return 0;
@@ -263,29 +460,30 @@ static int see_incarnation(struct lct *l, struct msgpack args, struct batch *b)
     return 0;
 }
 
-static int read_event(struct lct *l, struct msgpack record, const struct msgpack_value *name,
+static int read_event(struct lct *l, const struct msgpack *record, const struct msgpack_value *name,
                       struct batch *b)
 {
     static const struct {
         const char *name;
         enum event_kind kind;
     } kinds[] = {{"store", EVENT_STORED}, {"access", EVENT_READ}, {"delete", EVENT_REMOVED}};
-    struct msgpack args = member(record, "args");
-    struct msgpack_value type = scalar(member(args, "event_type"));
-    struct msgpack_value tier = scalar(member(args, "tier"));
-    struct msgpack_value seq = scalar(member(args, "seq")), ts = scalar(member(args, "ts"));
+    const struct msgpack *args = record + COUNT(record_list);
+    struct msgpack_value type = scalar(args[EVENT_TYPE]), tier = scalar(args[EVENT_TIER]);
+    struct msgpack_value seq = scalar(args[EVENT_SEQ]), ts = scalar(args[EVENT_TS]);
     const char *medium = msgpack_is(&tier, "l1") ? "CPU" : "DISK";
-    double t;
     int rc = see_incarnation(l, args, b);
-    if (rc < 0 || !ends(name, "events.batch"))
+    if (rc < 0 || ends(name, "events.lifecycle"))
         return rc;
-    if (msgpack_number(&ts, &t) && t > 0 && t < 4e9)
-        b->time_ns = (int64_t)(t * 1e6 + 0.5) * 1000;
+    if (!ends(name, "events.batch")) {
+        batch_unknown_event(&l->base.unknown, name->text ? name->text : "", name->len);
+        return 0;
+    }
+    read_time(&ts, b);
     b->numbered = seq.type == MSGPACK_WHOLE;
     b->seq = seq.bits;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
         if (msgpack_is(&type, kinds[i].name))
-            return add_entries(l, args, kinds[i].kind,
+            return add_entries(l, args[EVENT_ENTRIES], kinds[i].kind,
                                (uint8_t)media_find(&l->o->media, medium, strlen(medium)), b);
     if (!msgpack_is(&type, "config"))
         batch_unknown_event(&l->base.unknown, type.text ? type.text : "", type.len);
@@ -294,8 +492,9 @@ static int read_event(struct lct *l, struct msgpack record, const struct msgpack
 
 /* ---- frames ---- */
 
-/* 1 and the next frame, checked as a whole; 0 at the end; negative errno. */
-static int next_frame(struct lct *l, struct msgpack *frame, struct err *e)
+/* 1 and the members of the next frame, which was taken whole; 0 at the end; negative errno. */
+static int next_frame(struct lct *l, const struct member_list *names, struct msgpack *out,
+                      struct err *e)
 {
     const unsigned char *p;
     int rc = bytes_in_take(l->in, 4, &p, e);
@@ -307,20 +506,19 @@ static int next_frame(struct lct *l, struct msgpack *frame, struct err *e)
     rc = bytes_in_need(l->in, len, &p, e);
     if (rc < 0)
         return rc;
-    *frame = (struct msgpack){p, p + len};
-    struct msgpack whole = *frame;
-    return msgpack_skip(&whole) < 0 || whole.at != whole.end ? damaged(e) : 1;
+    struct msgpack frame = {p, p + len};
+    return take_members(l, &frame, names, out) < 0 || frame.at != frame.end ? damaged(e) : 1;
 }
 
 static int read_header(struct lct *l, struct err *e)
 {
-    struct msgpack frame;
-    int rc = next_frame(l, &frame, e);
+    struct msgpack header[COUNT(header_list)];
+    int rc = next_frame(l, &header_names, header, e);
     if (rc <= 0)
         return rc;
-    struct msgpack_value magic = scalar(member(frame, "magic"));
-    struct msgpack_value level = scalar(member(frame, "level"));
-    struct msgpack_value version = scalar(member(frame, "format_version"));
+    struct msgpack_value magic = scalar(header[HEADER_MAGIC]);
+    struct msgpack_value level = scalar(header[HEADER_LEVEL]);
+    struct msgpack_value version = scalar(header[HEADER_VERSION]);
     if (!msgpack_is(&magic, "LMCT"))
         return damaged(e);
     if (version.type != MSGPACK_WHOLE || version.bits != 1)
@@ -339,14 +537,14 @@ static int read_header(struct lct *l, struct err *e)
 static int next(struct batch_reader *base, struct batch *b, struct err *e)
 {
     struct lct *l = (struct lct *)base;
-    struct msgpack record;
+    struct msgpack record[COUNT(record_list) + COUNT(event_list)]; /* and its arguments */
     int rc = l->level == LEVEL_UNKNOWN ? read_header(l, e) : 1;
     if (rc > 0)
-        rc = next_frame(l, &record, e);
+        rc = next_frame(l, &record_names[l->level], record, e);
     if (rc <= 0)
         return rc;
     batch_clear(b);
-    struct msgpack_value name = scalar(member(record, "qualname"));
+    struct msgpack_value name = scalar(record[RECORD_QUALNAME]);
     rc =
         l->level == LEVEL_EVENTS ? read_event(l, record, &name, b) : read_call(l, record, &name, b);
     return rc < 0 ? err_nomem(e, "objects") : 1;

@@ -163,68 +163,115 @@ int msgpack_next(struct msgpack *m, struct msgpack_value *v)
     return take_typed(m, v, type);
 }
 
-/* Bytes of the next value if it is a short one without others in it, told by its first two bytes;
- * 0: msgpack_next must see it. Most of what is skipped is of this kind. */
-static size_t short_length(const struct msgpack *m)
-{
-    static const unsigned char of_type[32] = {
-        [0x00] = 1, [0x02] = 1, [0x03] = 1,             /* nil, false, true */
-        [0x0a] = 5, [0x0b] = 9,                         /* floats */
-        [0x0c] = 2, [0x0d] = 3, [0x0e] = 5, [0x0f] = 9, /* whole numbers */
-        [0x10] = 2, [0x11] = 3, [0x12] = 5, [0x13] = 9};
-    size_t there = left(m), n;
-    if (there < 2)
-        return 0;
-    unsigned char type = *m->at;
-    if (type < 0x80 || type >= 0xe0)
-        return 1;
-    if (type < 0xa0)
-        return 0;
-    if (type < 0xc0)
-        n = 1 + (size_t)(type & 31);
-    else if (type == 0xc4 || type == 0xd9)
-        n = 2 + (size_t)m->at[1];
-    else
-        n = of_type[type - 0xc0];
-    return n <= there ? n : 0;
-}
+/* Bytes that follow the first one of a value, where the first one tells. Of a small array or map
+ * its head has none. */
+enum {
+    ASK = 255 /* msgpack_next tells */
+};
+static const unsigned char following[256] = {[0xa0] = 0,
+                                             1,
+                                             2,
+                                             3,
+                                             4,
+                                             5,
+                                             6,
+                                             7,
+                                             8,
+                                             9,
+                                             10,
+                                             11,
+                                             12,
+                                             13,
+                                             14,
+                                             15,
+                                             16,
+                                             17,
+                                             18,
+                                             19,
+                                             20,
+                                             21,
+                                             22,
+                                             23,
+                                             24,
+                                             25,
+                                             26,
+                                             27,
+                                             28,
+                                             29,
+                                             30,
+                                             31, /* texts */
+                                             [0xc1] = ASK,
+                                             [0xc4] = ASK,
+                                             ASK,
+                                             ASK,
+                                             ASK,
+                                             ASK,
+                                             ASK, /* bytes and ext with their length */
+                                             [0xca] = 4,
+                                             8,
+                                             1,
+                                             2,
+                                             4,
+                                             8,
+                                             1,
+                                             2,
+                                             4,
+                                             8, /* floats, whole numbers */
+                                             [0xd4] = 2,
+                                             3,
+                                             5,
+                                             9,
+                                             17, /* ext */
+                                             [0xd9] = ASK,
+                                             ASK,
+                                             ASK,
+                                             ASK,
+                                             ASK,
+                                             ASK,
+                                             ASK}; /* texts, arrays, maps with their length */
 
-static int skip_within(struct msgpack *m, const struct msgpack_value *v, unsigned depth)
+/* Skips so many values with all that is in them. Most of what is read is skipped, so this is one
+ * loop: what is in an array adds to the values that are left. Sums fit: no container has more
+ * values than bytes are left. */
+static int skip_values(struct msgpack *m, uint64_t values)
 {
-    uint64_t values = v->type == MSGPACK_ARRAY ? v->count
-                      : v->type == MSGPACK_MAP ? (uint64_t)v->count * 2
-                                               : 0;
-    if (values > 0 && depth == MSGPACK_DEPTH)
-        return -EBADMSG;
-    for (uint64_t i = 0; i < values; i++) {
-        struct msgpack_value inner;
-        size_t n = short_length(m);
-        m->at += n;
-        if (n > 0)
+    const unsigned char *p = m->at;
+    for (; values > 0; values--) {
+        size_t there = (size_t)(m->end - p), n = 0;
+        if (there == 0)
+            return -EBADMSG;
+        unsigned char type = *p;
+        n = following[type];
+        if ((type & 0xe0) == 0x80) {
+            values += type < 0x90 ? 2 * (type & 15u) : type & 15u;
+        } else if ((type == 0xc4 || type == 0xd9) && there > 1) {
+            n = 1 + (size_t)p[1];
+        } else if (n == ASK) {
+            struct msgpack_value v;
+            m->at = p;
+            int rc = msgpack_next(m, &v);
+            if (rc < 0)
+                return rc;
+            values += v.type == MSGPACK_MAP ? (uint64_t)v.count * 2 : v.count;
+            p = m->at;
             continue;
-        int rc = msgpack_next(m, &inner);
-        if (rc == 0)
-            rc = skip_within(m, &inner, depth + 1);
-        if (rc < 0)
-            return rc;
+        }
+        if (n >= there)
+            return -EBADMSG;
+        p += n + 1;
     }
+    m->at = p;
     return 0;
 }
 
 int msgpack_skip_rest(struct msgpack *m, const struct msgpack_value *v)
 {
-    return skip_within(m, v, 0);
+    return skip_values(m, v->type == MSGPACK_MAP ? (uint64_t)v->count * 2 : v->count);
 }
 
 int msgpack_skip(struct msgpack *m)
 {
-    struct msgpack_value v;
-    size_t n = short_length(m);
-    m->at += n;
-    if (n > 0)
-        return 0;
-    int rc = msgpack_next(m, &v);
-    return rc < 0 ? rc : skip_within(m, &v, 0);
+    return skip_values(m, 1);
 }
 
 bool msgpack_is(const struct msgpack_value *v, const char *text)

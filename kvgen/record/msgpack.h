@@ -7,10 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    MSGPACK_DEPTH = 32 /* of arrays and maps in a value that is skipped */
-};
-
 /* What is left of the bytes. */
 struct msgpack {
     const unsigned char *at, *end;
@@ -36,12 +32,12 @@ struct msgpack_value {
     double number;    /* of a float */
     const char *text; /* of texts, bytes and ext: lent by the bytes; not NUL-terminated */
     uint32_t len;     /* of it */
-    uint32_t count;   /* of arrays and maps; never more than bytes are left */
+    uint32_t count;   /* of arrays and maps, else 0; never more than bytes are left */
 };
 
 /* The next value; of an array or a map only its head. 0, or -EBADMSG: cut, or not MessagePack. */
 int msgpack_next(struct msgpack *m, struct msgpack_value *v);
-/* The next value with all that is in it. 0 or -EBADMSG, also deeper than MSGPACK_DEPTH. */
+/* The next value with all that is in it. 0 or -EBADMSG. */
 int msgpack_skip(struct msgpack *m);
 /* Skips what is in v, which msgpack_next gave just now. */
 int msgpack_skip_rest(struct msgpack *m, const struct msgpack_value *v);

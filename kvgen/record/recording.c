@@ -324,14 +324,7 @@ static int finish(struct import *base, struct err *e)
     r->counts.has_reads = r->has_reads;
     r->counts.unrecorded = r->unrecorded;
     r->counts.cut = r->end < 0;
-    if (r->unknown.events > 0)
-        notes_add(remarks,
-                  "events of a kind that is not known are left out: %llu, the first one "
-                  "\"%s\"",
-                  (unsigned long long)r->unknown.events, r->unknown.event);
-    if (r->unknown.fields > 0)
-        notes_add(remarks, "fields that are not known are left out: %llu",
-                  (unsigned long long)r->unknown.fields);
+    batch_unknown_note(&r->unknown, remarks);
     if (r->unknown.calls > 0)
         notes_add(remarks,
                   "reads and writes of descriptors that were opened before the recording began are "
@@ -347,6 +340,8 @@ static int finish(struct import *base, struct err *e)
                   "rows that came later than --reorder allows, and messages whose time "
                   "goes back: %llu, moved to the time of those before them",
                   (unsigned long long)before.late);
+    if (r->requests)
+        notes_merge(remarks, &r->requests->ops->skips(r->requests)->remarks);
     r->capture = NULL;
     return capture ? capture_close(capture, e) : 0;
 }

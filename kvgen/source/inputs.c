@@ -277,6 +277,9 @@ static enum inputs_kind kind_of(const char *text, size_t len)
             return INPUTS_LMCACHE;
         if (!has(text, len, "\"hash_ids\""))
             return INPUTS_UNKNOWN;
+        if (has(text, len, "\"wait_for\"") || has(text, len, "\"tool_wait_ms\"") ||
+            (has(text, len, "\"delay") && has(text, len, "\"session_id\"")))
+            return INPUTS_AGENTIC_ROWS;
         return has(text, len, "\"chat_id\"") ? INPUTS_BAILIAN : INPUTS_MOONCAKE;
     }
 

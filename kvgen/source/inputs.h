@@ -18,7 +18,7 @@ enum inputs_kind {
     INPUTS_LMCACHE,
     INPUTS_DYNAMO,
     INPUTS_SATF,
-    INPUTS_AGENTIC_ROWS, /* of Mooncake, with a header and dependencies */
+    INPUTS_AGENTIC_ROWS, /* of Mooncake, with dependencies or delays */
     INPUTS_AGENTIC,
     INPUTS_SHAREGPT,
     INPUTS_KV_EVENTS, /* of engines: .zmqrec, or a capture of ours */

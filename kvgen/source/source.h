@@ -13,9 +13,14 @@
 
 struct source; /* begins with its ops */
 
+struct hist;
+
 /* What a recording says of the cache that served it. */
 struct source_recorded {
     uint64_t input_tokens, cached_tokens; /* of all requests read so far */
+    /* Times of the requests that have them, lent: from arrival to the last and to the first token.
+     */
+    const struct hist *end_to_end_ns, *first_token_ns;
 };
 
 enum {

@@ -3,7 +3,9 @@
 #define XXH_INLINE_ALL
 #include "lib/base/hash.h"
 
+#include <endian.h>
 #include <stdlib.h>
+#include <string.h>
 #include <xxhash.h>
 
 struct hash_stream {
@@ -37,10 +39,23 @@ uint64_t hash_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
+/* Eight digits at a time: each in a byte of its own, the first one in the highest. */
+static uint64_t hex_digits(uint32_t v)
+{
+    uint64_t x = v;
+    x = (x << 16 | x) & UINT64_C(0x0000ffff0000ffff);
+    x = (x << 8 | x) & UINT64_C(0x00ff00ff00ff00ff);
+    x = (x << 4 | x) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    uint64_t letters = (x + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+    return x + UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10);
+}
+
 static void put_hex(char *out, uint64_t v)
 {
-    for (int i = 15; i >= 0; i--, v >>= 4)
-        out[i] = "0123456789abcdef"[v & 15];
+    for (int half = 0; half < 2; half++, v <<= 32) {
+        uint64_t digits = htobe64(hex_digits((uint32_t)(v >> 32)));
+        memcpy(out + 8 * half, &digits, sizeof(digits));
+    }
 }
 
 void hash_hex(struct hash128 h, char out[HASH_HEX_LEN + 1])

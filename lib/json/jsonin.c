@@ -193,18 +193,21 @@ const struct jsonin_v *jsonin_member(const struct jsonin_v *object, size_t i, co
 }
 
 /* Returns whether v is a double with a whole value that doubles hold exactly. */
-static bool is_whole(const struct jsonin_v *v)
+static bool is_whole(const struct jsonin_v *v, double *out)
 {
-    return is(v, JSONTREE_F64) && v->f64 >= -JSONIN_EXACT && v->f64 <= JSONIN_EXACT &&
-           trunc(v->f64) == v->f64;
+    if (!is(v, JSONTREE_F64))
+        return false;
+    *out = jsontree_f64(v);
+    return *out >= -JSONIN_EXACT && *out <= JSONIN_EXACT && trunc(*out) == *out;
 }
 
 int jsonin_i64(const struct jsonin_v *v, int64_t *out)
 {
+    double whole;
     if (is(v, JSONTREE_I64))
         *out = v->i64;
-    else if (is_whole(v))
-        *out = (int64_t)v->f64;
+    else if (is_whole(v, &whole))
+        *out = (int64_t)whole;
     else
         return -EINVAL;
     return 0;
@@ -212,10 +215,11 @@ int jsonin_i64(const struct jsonin_v *v, int64_t *out)
 
 int jsonin_u64(const struct jsonin_v *v, uint64_t *out)
 {
+    double whole;
     if (is(v, JSONTREE_U64) || (is(v, JSONTREE_I64) && v->i64 >= 0))
         *out = v->u64;
-    else if (is_whole(v) && v->f64 >= 0)
-        *out = (uint64_t)v->f64;
+    else if (is_whole(v, &whole) && whole >= 0)
+        *out = (uint64_t)whole;
     else
         return -EINVAL;
     return 0;
@@ -223,12 +227,13 @@ int jsonin_u64(const struct jsonin_v *v, uint64_t *out)
 
 int jsonin_f64(const struct jsonin_v *v, double *out)
 {
+    double number;
     if (is(v, JSONTREE_I64))
         *out = (double)v->i64;
     else if (is(v, JSONTREE_U64))
         *out = (double)v->u64;
-    else if (is(v, JSONTREE_F64) && isfinite(v->f64))
-        *out = v->f64;
+    else if (is(v, JSONTREE_F64) && isfinite(number = jsontree_f64(v)))
+        *out = number;
     else
         return -EINVAL;
     return 0;

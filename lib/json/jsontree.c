@@ -3,7 +3,6 @@
 #include "lib/json/jsontree.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,10 @@
 static const char too_early[] = "ends too early";
 
 /* ---- room ---- */
+
+enum {
+    FEW_BYTES = 64 << 10
+};
 
 /* No text has more values and names than this: each but the first follows one of these bytes. */
 static size_t count_values(const char *text, size_t len)
@@ -31,6 +34,11 @@ static size_t count_values(const char *text, size_t len)
         text += text < end;
     }
     return n;
+}
+
+static size_t bytes_of(const struct jsontree *t, size_t values, size_t len)
+{
+    return values * (sizeof(*t->node) + sizeof(*t->stack)) + len;
 }
 
 static int make_room(struct jsontree *t, size_t values, size_t len)
@@ -74,7 +82,8 @@ static int fail(struct jsontree *t, const char *why)
 
 static void skip_space(struct jsontree *t)
 {
-    t->at += jsoncut_space(t->at, (size_t)(t->end - t->at));
+    if (t->at < t->end && *t->at <= ' ')
+        t->at += jsoncut_space(t->at, (size_t)(t->end - t->at));
 }
 
 static bool is_digit(const struct jsontree *t)
@@ -114,6 +123,23 @@ static bool parse_whole(const char *at, const char *end, bool negative, struct j
     return true;
 }
 
+/* Its text, from begin on: most are never asked for, and strtod takes long. What is kept is not
+ * longer than what was read of the text, as it is of strings. */
+static int keep_fraction(struct jsontree *t, const char *begin, struct jsonin_v *v)
+{
+    size_t len = (size_t)(t->at - begin);
+    *v = (struct jsonin_v){.type = JSONTREE_F64, .text = t->put};
+    memcpy(t->put, begin, len);
+    t->put += len;
+    *t->put++ = '\0';
+    return 0;
+}
+
+double jsontree_f64(const struct jsonin_v *v)
+{
+    return strtod(v->text, NULL);
+}
+
 static int parse_number(struct jsontree *t, struct jsonin_v *v)
 {
     const char *begin = t->at;
@@ -140,13 +166,7 @@ static int parse_number(struct jsontree *t, struct jsonin_v *v)
     }
     if (whole && parse_whole(digits, t->at, negative, v))
         return 0;
-    /* strtod wants an end. The place where the next text goes has room for it. */
-    size_t len = (size_t)(t->at - begin);
-    memcpy(t->put, begin, len);
-    t->put[len] = '\0';
-    v->type = JSONTREE_F64;
-    v->f64 = strtod(t->put, NULL);
-    return 0;
+    return keep_fraction(t, begin, v);
 }
 
 static int parse_word(struct jsontree *t, const char *word)
@@ -256,12 +276,31 @@ static int parse_utf8(struct jsontree *t)
 }
 
 /* At the quote that begins it. No text becomes longer than it was, its quotes included. */
+/* Takes eight bytes at once, as long as all of them stand for themselves. */
+static void take_plain(struct jsontree *t)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+    while (t->end - t->at >= 8) {
+        uint64_t x;
+        memcpy(&x, t->at, sizeof(x));
+        uint64_t quote = x ^ ones * '"', escape = x ^ ones * '\\';
+        /* The top bit of a byte is set if it is beyond ASCII, below a blank, a quote or a
+         * backslash. A borrow may set one bit too many, which only costs time. */
+        if ((x | (x - ones * ' ') | (quote - ones) | (escape - ones)) & tops)
+            return;
+        memcpy(t->put, &x, sizeof(x));
+        t->put += 8;
+        t->at += 8;
+    }
+}
+
 static int parse_string(struct jsontree *t, struct jsonin_v *v)
 {
     char *begin = t->put;
 
     t->at++;
     for (;;) {
+        take_plain(t);
         const char *from = t->at;
         while (t->at < t->end && *t->at != '"' && *t->at != '\\' && (unsigned char)*t->at >= 0x20 &&
                (unsigned char)*t->at < 0x80)
@@ -387,14 +426,14 @@ static int parse_value(struct jsontree *t, unsigned depth, struct jsonin_v *v)
         *v = (struct jsonin_v){.type = JSONTREE_BOOL, .i64 = *t->at == 't'};
         return parse_word(t, v->i64 ? "true" : "false");
     case 'N':
-        *v = (struct jsonin_v){.type = JSONTREE_F64, .f64 = (double)NAN};
+        *v = (struct jsonin_v){.type = JSONTREE_F64, .text = "NaN"};
         return parse_word(t, "NaN");
     case 'I':
-        *v = (struct jsonin_v){.type = JSONTREE_F64, .f64 = (double)INFINITY};
+        *v = (struct jsonin_v){.type = JSONTREE_F64, .text = "Infinity"};
         return parse_word(t, "Infinity");
     case '-':
         if (t->end - t->at > 1 && t->at[1] == 'I') {
-            *v = (struct jsonin_v){.type = JSONTREE_F64, .f64 = -(double)INFINITY};
+            *v = (struct jsonin_v){.type = JSONTREE_F64, .text = "-Infinity"};
             return parse_word(t, "-Infinity");
         }
         return parse_number(t, v);
@@ -406,9 +445,11 @@ static int parse_value(struct jsontree *t, unsigned depth, struct jsonin_v *v)
 int jsontree_parse(struct jsontree *t, const char *text, size_t len, size_t max_bytes,
                    const struct jsonin_v **v)
 {
-    size_t values = count_values(text, len);
-
-    if (values > UINT32_MAX || values * 2 * sizeof(*t->node) + len > max_bytes)
+    /* A short text is not counted: a value and what parts it from the next are two bytes. */
+    size_t values = len / 2 + 1;
+    if (len > FEW_BYTES || bytes_of(t, values, len) > max_bytes)
+        values = count_values(text, len);
+    if (values > UINT32_MAX || bytes_of(t, values, len) > max_bytes)
         return -EFBIG;
     int rc = make_room(t, values, len);
     if (rc < 0)

@@ -25,8 +25,7 @@ struct jsonin_v {
     union {
         int64_t i64;
         uint64_t u64;
-        double f64;
-        const char *text;          /* NUL-terminated */
+        const char *text;          /* NUL-terminated; of JSONTREE_F64 the number */
         const struct jsonin_v *in; /* elements; of an object: name, value, name, value, ... */
     };
 };
@@ -52,6 +51,8 @@ enum {
  * memory. */
 int jsontree_parse(struct jsontree *t, const char *text, size_t len, size_t max_bytes,
                    const struct jsonin_v **v);
+/* The number of a JSONTREE_F64. */
+double jsontree_f64(const struct jsonin_v *v);
 void jsontree_release(struct jsontree *t);
 
 #endif

@@ -36,7 +36,8 @@ static void same(const struct jsonin_v *v, struct json_object *o)
     }
     case json_type_double: {
         double want = json_object_get_double(o);
-        if (v->type != JSONTREE_F64 || (v->f64 != want && (v->f64 == v->f64 || want == want)))
+        double is = v->type == JSONTREE_F64 ? jsontree_f64(v) : 0;
+        if (v->type != JSONTREE_F64 || (is != want && (is == is || want == want)))
             abort();
         return;
     }

@@ -84,6 +84,18 @@ static int read_all(struct source *s, struct err *e)
     return rc;
 }
 
+/* Events and traces are read elsewhere (fuzz_kvgen_recording, fuzz_kvgen_trace). */
+static bool is_source(enum inputs_kind kind)
+{
+    static const enum inputs_kind kinds[] = {
+        INPUTS_BURST, INPUTS_AZURE,        INPUTS_SHAREGPT, INPUTS_AGENTIC, INPUTS_DYNAMO,
+        INPUTS_SATF,  INPUTS_AGENTIC_ROWS, INPUTS_MOONCAKE, INPUTS_BAILIAN, INPUTS_LMCACHE};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+        if (kinds[i] == kind)
+            return true;
+    return false;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int fd = memfd_create("input", MFD_CLOEXEC);
@@ -99,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int rc = inputs_open(&in, path, &e);
     if (rc == 0)
         rc = inputs_recognise(in, &kind, &e);
-    if (rc == 0 && kind == INPUTS_UNKNOWN) {
+    if (rc == 0 && !is_source(kind)) {
         inputs_close(in);
         goto out;
     }

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         goto out;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     struct recording_opts o = {.format = (enum recording_format)(data[0] % RECORDING_FORMATS),
-                               .record = {.names = {{1, 2}}},
+                               .record = {.pairing = (data[0] & 64) != 0, .names = {{1, 2}}},
                                .model = *model_builtin(0),
                                .ranks = 1,
                                .object_bytes = 4096,

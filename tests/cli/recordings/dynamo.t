@@ -23,8 +23,12 @@ sessions          | .conversations.count, .conversations.turns_mean | 5 4
 recorded          | .recorded.input_tokens, .recorded.cached_tokens | 3913 1552
 recorded hit rate | .recorded.hit_rate | 0\.396626.*
 simulated         | .recorded.simulated_cached_tokens | 2640
+recorded times    | .recorded.end_to_end_ms.count, .recorded.first_token_ms.count | 20 20
 END
 stderr_like "both rates are told" '^tokens hit +recorded hit rate 0\.397, simulated 0\.675$'
+stderr_like "recorded times are told" '^recorded +p50 and p95: end to end [0-9.]+ ms, [0-9.]+ ms; 1st token '
+like "their mean is that of the file" "$(json "$TMP/s.json" .recorded.end_to_end_ms.mean) $(jq -s '
+    [.[].event.request.total_time_ms | numbers] | add / length' "$plain")" '^([0-9]+\.[0-9]{3})[0-9]* \1[0-9]*$'
 is "distinct blocks" "$(awk -F, '$2 == "Write" {print $5}' "$TMP/out.csv" | sort -u | wc -l)" 92
 is "of 16 tokens" "$(awk -F, '$2 == "Write" {print $11}' "$TMP/out.csv" | sort -u)" 16
 is "in the order of arrival" "$(awk -F, '$2 == "Generate" {print $12}' "$TMP/out.csv" | sort -nu | tail -n 1)" 1.634000
@@ -55,7 +59,8 @@ printf '{"timestamp": 1, "event": {"schema": "dynamo.request.trace.v1", "event_t
     >>"$TMP/new.jsonl"
 exits "unknown fields and events" 0 keyed --input "$TMP/new.jsonl"
 is "unknown: the same" "$(digest)" "$same"
-stderr_like "unknown: the event is named" 'events of a kind that is not known are left out, the first one "dream"'
+stderr_like "unknown: the event is named" 'events of a kind that is not known are left out: 1, the first one "dream"'
+stderr_like "unknown: fields are counted" 'fields that are not known are left out: 60$'
 mkdir "$TMP/folder"
 head -n 20 "$plain" >"$TMP/folder/a.000000.jsonl"
 tail -n +21 "$plain" | gzip -c >"$TMP/folder/a.000001.jsonl.gz"
@@ -107,6 +112,19 @@ exits "a key that is too short: status 2" 2 "$BIN/kvgen" --input "$plain" --name
 stderr_like "a key that is too short: says so" 'shortkey: a key has 16 bytes'
 exits "no recording: status 2" 2 "$BIN/kvgen" --input "$DATA/mooncake_first200.jsonl" --names "$TMP/key" -o none
 stderr_like "no recording: says so" '^kvgen: --names: applies only to recordings'
+
+# Recorded times against those of a replay.
+exits "a trace" 0 keyed --input "$plain" --generation-mode none
+cp "$TMP/s.json" "$TMP/recorded.json"
+exits "its replay" 0 "$BIN/kvreplay" --null --timing trace --speed 100 -o "$TMP/result.csv.zst" "$TMP/out.csv"
+exits "against what was recorded" 0 "$BIN/kvstat" --json --reference "$TMP/recorded.json" "$TMP/result.csv.zst"
+cp "$TMP/stdout" "$TMP/report"
+reference() { jq -r ".. | .reference? // empty | .figures[]? | select(.name | endswith(\"$1\")) | $2" "$TMP/report"; }
+is "the hit rate" "$(reference recorded.hit_rate '[.reference > 0.39, .actual > 0.6] | join(",")')" true,true
+for figure in recorded.end_to_end_ms.p50 recorded.end_to_end_ms.p95; do
+    is "$figure" "$(reference $figure '[.reference > 0, .actual >= 0] | join(",")')" true,true
+done
+is "the first token was recorded" "$(reference recorded.first_token_ms.p50 '.reference > 0')" true
 
 # The test of private things finds one that is let through.
 printf 'x,910001,y\n' >"$TMP/leak"

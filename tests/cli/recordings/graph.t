@@ -1,5 +1,5 @@
 #!/bin/sh
-# --source satf, and agentic Mooncake rows of version 2: steps begin by their edges and delays, not by the clock of the
+# --source satf, and agentic Mooncake rows of versions 1 and 2: steps begin by their edges and delays, not by the clock of the
 # file. Both forms of one recording have the same requests. A bug looked like a step before the one it waits for, like ids
 # of 64 bits that fell together, or like a graph that never ends.
 # shellcheck source=tests/lib.sh
@@ -31,6 +31,9 @@ while read -r sample source; do
     exits "$sample: more members" 0 generate --input "$TMP/more" -o "$TMP/again.csv"
     rows "$TMP/again.csv" >"$TMP/b"
     ok "$sample: more members: the same rows" cmp "$TMP/a" "$TMP/b"
+    stderr_like "$sample: more members: they are counted" "fields that are not known are left out: $(grep -o '"new":' "$TMP/more" | wc -l)\$"
+    exits "$sample: as it is" 0 generate --input "$in" -o none
+    stderr_unlike "$sample: as it is: all is known" 'not known'
     exits "$sample: twice" 0 generate --input "$in" --replay-cycles 2 -o none
     is "$sample: twice: requests" "$(json "$TMP/s.json" .requests.issued)" 40
     head -c 5000 "$in" >"$TMP/cut"
@@ -62,6 +65,21 @@ is "ids of 64 bits are kept apart" "$(rows "$TMP/out.csv" | cut -d, -f5 | grep b
 exits "faster" 0 generate --input "$TMP/life.jsonl" --speed 2 -o "$TMP/out.csv"
 is "faster: times" "$(requests "$TMP/out.csv")" "0.050000 0.200000 0.225250 1.000000 "
 
+# Version 1 has no header: b waits for a and c, then for its delay and its tools; c follows a in its session by its delay.
+row_1() { printf '{"request_id":"%s","session_id":"planted-%s","input_length":30,"output_length":0,"hash_ids":[1,%s]%s}\n' "$@"; }
+{
+    row_1 a s 2 ',"timestamp":5000,"branches":["b"]'
+    row_1 b t 3 ',"wait_for":["a","c"],"delay":20,"tool_wait_ms":30.5,"prefix_reset":true,"tool_events":[{"planted":1}]'
+    row_1 c s 4 ',"delay":100'
+    row_1 d u 5 ',"timestamp":5007'
+} >"$TMP/version1.jsonl"
+exits "version 1" 0 generate --input "$TMP/version1.jsonl" -o "$TMP/out.csv"
+is "version 1: times" "$(requests "$TMP/out.csv")" "0.000000 0.007000 0.100000 0.150500 "
+is "version 1: requests, blocks, hits" "$(json "$TMP/s.json" "[.requests.issued, .lookups.block.lookups, .lookups.block.hits] | join(\",\")")" 4,8,3
+is "version 1: blocks of 16 tokens" "$(rows "$TMP/out.csv" | awk -F, '$2 == "Write" {print $11}' | sort -u)" 16
+stderr_unlike "version 1: all is known" 'not known'
+is "version 1: nothing private is seen" "$(planted "$TMP/out.csv" "$TMP/s.json" "$TMP/stderr")" ""
+
 # A tool call between two inferences is a pause.
 infer() { printf '{"kind":"llm_infer","id":"%s","min_start_delay_us":%s,"payload":{"input_tokens_total":16,"output_tokens":0,"kv_block_ids":[%s]}}' "$@"; }
 edge() { printf '{"from":"%s","to":"%s","delay_after_predecessor_us":%s}' "$@"; }
@@ -72,7 +90,13 @@ cat >"$TMP/tools.json" <<END
 "edges":[$(edge a t 10000),$(edge t r 0),$(edge r b 40000)]}]}
 END
 exits "tool calls" 0 generate --input "$TMP/tools.json" -o "$TMP/out.csv"
+stderr_unlike "tool calls: they are known" 'not known'
 is "they are pauses" "$(requests "$TMP/out.csv")" "0.050000 0.500000 "
+
+sed 's/"tool_result"/"dream"/' "$TMP/tools.json" >"$TMP/dream.json"
+exits "a node of another kind" 0 generate --input "$TMP/dream.json" -o "$TMP/out.csv"
+is "is a pause" "$(requests "$TMP/out.csv")" "0.050000 0.500000 "
+stderr_like "is counted and named" 'not known are left out: 1, the first one "dream"'
 
 bad() { # NAME REGEX
     exits "$1: status 2" 2 "$BIN/kvgen" --input "$TMP/bad" -o none
@@ -88,6 +112,10 @@ bad "a name twice" ":3: the step's name is that of another step"
 bad "another trigger" ':2: trigger is not dispatch or completion'
 { echo "$head" && row a -1 ''; } >"$TMP/bad"
 bad "a block that is none" ':2: hash_ids holds something that is not a number of 64 bits'
+{ row_1 a s 1 ',"wait_for":["x"]'; } >"$TMP/bad"
+bad "version 1: a step that is not there" ': a dependency is on a step that the file does not have'
+{ row_1 a s 1 ',"wait_for":[]' && row_1 b s '1,2,3,4,5' ''; } >"$TMP/bad"
+bad "version 1: ids that do not fit" ':2: the number of hash_ids does not fit the tokens'
 echo "$head" | sed 's/2,/3,/' >"$TMP/bad"
 bad "another version" ':1: version is not 2'
 sed 's/"us"/"ms"/' "$TMP/tools.json" >"$TMP/bad"

@@ -55,6 +55,25 @@ vllm-0.9.2-int 10,1,0,22,0,3,0,12,0,0,352 14 18 7 GPU:7
 vllm-main-map-batch 15,1,0,31,0,8,0,16,1,1,496 13 21 7 GPU:7
 END
 
+# Each of them again with unknown fields and events mixed in, and maps from their ends.
+if command -v python3 >/dev/null; then
+    for in in "$DATA"/recordings/*.zmqrec; do
+        sample=$(basename "$in" .zmqrec)
+        read -r fields events <<END
+$(python3 "$TOP/tests/recordings.py" mix "$in" "$TMP/mixed.zmqrec")
+END
+        exits "$sample: as it is" 0 generate --input "$in" -o "$TMP/out.csv"
+        rows "$TMP/out.csv" >"$TMP/a"
+        stderr_unlike "$sample: as it is: all is known" 'not known are left out'
+        exits "$sample: mixed" 0 generate --input "$TMP/mixed.zmqrec" -o "$TMP/again.csv"
+        rows "$TMP/again.csv" >"$TMP/b"
+        ok "$sample: mixed: the same rows" cmp "$TMP/a" "$TMP/b"
+        stderr_like "$sample: mixed: fields are counted" "fields that are not known are left out: $fields\$"
+        stderr_like "$sample: mixed: events are counted and named" \
+            "not known are left out: $events, the first one \"BlockDreamt\"\$"
+    done
+fi
+
 # What the rows say.
 vllm=$DATA/recordings/vllm-0.33.0-bytes.zmqrec
 exits "rows" 0 generate --input "$vllm" -z -o "$TMP/out.csv.zst"

@@ -40,6 +40,25 @@ storage 0,0,14,0,18,0,0 14 Read1:18:8656896,Write1:14:6559744
 events 0,0,32,14,22,0,0 14 Read1:18:8656896,Read2:4:2097152,Write1:18:8656896,Write2:14:6559744,Delete1:14:6559744
 events-tokens 1,1,10,2,4,1,1 6 Read1:2:2097152,Read2:1:1048576,Write1:5:5242880,Write2:5:7340032,Delete1:4:4194304,Delete2:5:7340032
 END
+# Each of them again with unknown fields and events mixed in, and maps from their ends.
+if command -v python3 >/dev/null; then
+    for in in "$DATA"/recordings/*.lct; do
+        sample=$(basename "$in" .lct)
+        read -r fields events <<END
+$(python3 "$TOP/tests/recordings.py" mix "$in" "$TMP/mixed.lct")
+END
+        exits "$sample: as it is" 0 generate --input "$in" -o "$TMP/out.csv"
+        rows "$TMP/out.csv" >"$TMP/a"
+        stderr_unlike "$sample: as it is: all is known" 'not known are left out'
+        exits "$sample: mixed" 0 generate --input "$TMP/mixed.lct" -o "$TMP/again.csv"
+        rows "$TMP/again.csv" >"$TMP/b"
+        ok "$sample: mixed: the same rows" cmp "$TMP/a" "$TMP/b"
+        stderr_like "$sample: mixed: fields are counted" "fields that are not known are left out: $fields\$"
+        stderr_like "$sample: mixed: events are counted and named" \
+            "not known are left out: $events, the first one \"BlockDreamt\"\$"
+    done
+fi
+
 exits "provenance" 0 generate --input "$DATA/recordings/lmcache-0.5.6-events.lct" -z -o "$TMP/out.csv.zst"
 provenance "$TMP/out.csv.zst" >"$TMP/p.json"
 json_like "$TMP/p.json" <<'END'

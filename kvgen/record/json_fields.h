@@ -1,0 +1,31 @@
+/* json_fields.h - counts the members of recorded JSON that no version known to kvgen has. */
+#ifndef KVGEN_RECORD_JSON_FIELDS_H
+#define KVGEN_RECORD_JSON_FIELDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/json/jsonin.h"
+
+/* A known member. */
+struct json_field {
+    const char *name;
+    enum {
+        JSON_FIELD_WALKED, /* what is in it is looked at, too */
+        JSON_FIELD_WHOLE,  /* what is in it is not looked at */
+        JSON_FIELD_EVENT   /* walked; without a "type" its members are events, which are counted
+                              elsewhere, and not fields */
+    } how;
+};
+
+/* All known members, best in the order in which they are written. */
+struct json_fields {
+    const struct json_field *field;
+    size_t count;
+};
+
+/* The number of members of v, and of what is in it, that are not known. What is in these is not
+ * counted. */
+uint64_t json_fields_unknown(const struct json_fields *known, const struct jsonin_v *v);
+
+#endif

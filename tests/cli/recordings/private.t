@@ -1,0 +1,73 @@
+#!/bin/sh
+# Nothing private is in any output: traces of both forms with their provenance, captures, summaries, messages, results and
+# reports are decoded, and every number and text in them is compared with the token ids, names and hashes of the sample
+# (tests/recordings.py). The same search finds each of these where an output is given one. A bug looked like a session's
+# name in a user column, or a block hash that a known prompt could be looked up by.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+single_threaded
+command -v python3 >/dev/null || skip_all 'no python3, which decodes the outputs'
+
+# The key of the hashes is planted, too.
+shown() { python3 "$TOP/tests/recordings.py" private "$sample" "$TMP/key" -- "$@"; }
+generate() { "$BIN/kvgen" -m tiny-1b --names "$TMP/key" --summary "$TMP/s.json" --input "$sample" "$@"; }
+printf 'planted-key-of-names-0123456789\n' >"$TMP/key"
+for sample in "$DATA"/recordings/dynamo* "$DATA"/recordings/*.zmqrec "$DATA"/recordings/*.lct \
+    "$DATA"/recordings/*.strace "$DATA"/recordings/trtllm*; do
+    name=$(basename "$sample")
+    # Requests are no events, and those of Mooncake and SATF keep no name.
+    names="--names $TMP/key" events="--object-bytes 1MiB"
+    capture="--capture $TMP/capture.jsonl.zst"
+    case $name in
+    *request-trace*) events='' capture='' ;;
+    *mooncake*.jsonl | *.satf.json) names='' events='' capture='' ;;
+    esac
+    rm -f "$TMP"/capture.jsonl*
+    # shellcheck disable=SC2086 # words between blanks
+    if ! "$BIN/kvgen" -m tiny-1b $names $events $capture --summary "$TMP/s.json" --input "$sample" -o "$TMP/out.csv" \
+        >"$TMP/out.txt" 2>"$TMP/err.txt"; then
+        if grep -q 'without zlib' "$TMP/err.txt"; then continue; fi
+        not_ok "$name: kvgen" "$(cat "$TMP/err.txt")"
+    fi
+    # shellcheck disable=SC2086
+    "$BIN/kvgen" -m tiny-1b $names $events --input "$sample" -o "$TMP/out.csv.zst" 2>>"$TMP/err.txt"
+    "$BIN/kvreplay" --null --timing asap --summary "$TMP/r.json" -o "$TMP/result.csv.zst" "$TMP/out.csv" >>"$TMP/out.txt" 2>&1
+    "$BIN/kvstat" --json "$TMP/result.csv.zst" >"$TMP/report.json" 2>>"$TMP/err.txt"
+    "$BIN/kvstat" --full "$TMP/result.csv.zst" >"$TMP/report.txt" 2>>"$TMP/err.txt"
+    set --
+    for file in out.csv out.csv.zst s.json out.txt err.txt r.json result.csv.zst report.json report.txt capture.jsonl.zst; do
+        if [ -s "$TMP/$file" ]; then set -- "$@" "$TMP/$file"; fi
+    done
+    ok "$name: there are outputs" test $# -ge 9
+    is "$name: none of them shows what was planted" "$(shown "$@")" ""
+done
+
+# One of each that is let through is found, where programs would have put it.
+sample=$DATA/recordings/vllm-0.33.0-bytes.zmqrec
+exits "an output" 0 generate -o "$TMP/out.csv" --capture "$TMP/capture.jsonl"
+plant() { # NAME WANTED FILE SED-EXPRESSION: found in the file once it is edited
+    extension=${3#*.}
+    sed "$4" "$TMP/$3" >"$TMP/leak.$extension"
+    ok "$1: it is there" test "$(cmp -s "$TMP/$3" "$TMP/leak.$extension"; echo $?)" -eq 1
+    like "$1 is found" "$(shown "$TMP/leak.$extension")" "$2"
+}
+plant "a token id in a column" '^910001$' out.csv '3s/,[0-9]*,/,910001,/'
+plant "a token id in a text" '^910001$' out.csv '3s/block_/block_ 910001 /'
+plant "a token id in a capture" '^910001$' capture.jsonl '2s/"tokens":16/"tokens":910001/'
+plant "a token id in a provenance" '^910001$' out.csv '2s/""format"":1/""format"":910001/'
+plant "a name in a column" '^planted' out.csv '3s/publisher_/planted-session-1_/'
+plant "a name in a capture" '^planted' capture.jsonl '2s/"rank":/"planted-tenant":1,&/'
+plant "a name in a summary" '^planted' s.json 's/"kv-events"/"planted-host-node7"/'
+hash=$(python3 -c '
+import sys
+sys.path.insert(0, sys.argv[1])
+import recordings
+for head, frames in recordings.zmq_messages(open(sys.argv[2], "rb").read()):
+    for event in recordings.decode(frames[2])[0][1]:
+        print(event["block_hashes"][0].hex())
+        sys.exit()' "$TOP/tests" "$sample")
+plant "a block's hash in a key" '^[0-9a-f]{16,}' out.csv "3s/block_[0-9a-f]*/block_$hash/"
+plant "half of a hash in a capture" '^[0-9a-f]{16,}' capture.jsonl "2s/\"[0-9a-f]\{32\}\"/\"$(echo "$hash" | cut -c49-64)\"/"
+zstd -qf "$TMP/leak.jsonl" -o "$TMP/leak.jsonl.zst"
+like "what is compressed is found" "$(shown "$TMP/leak.jsonl.zst")" '^[0-9a-f]{16,}'
+done_testing
