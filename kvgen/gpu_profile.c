@@ -310,3 +310,43 @@ int prefill_points_load(struct prefill_time *p, struct gpu_profile *g, const cha
     jsonin_free(d);
     return rc;
 }
+
+/* ---- both together ---- */
+
+static int calculate(struct prefill_time *t, const struct prefill_setup *s, struct err *e)
+{
+    const struct gpu_profile *g = s->gpu;
+    struct prefill_gpu gpu = {.params = s->params > 0 ? s->params : (double)s->model->active_params,
+                              .operations_per_s = (g->fp8 ? g->fp8_tflops : g->bf16_tflops) * 1e12,
+                              .eta = g->eta,
+                              .t0_ns = g->t0_ms * 1e6,
+                              .tensor_parallel = s->tensor_parallel};
+    if (!(gpu.params > 0))
+        return err_set(e, -EINVAL, ERR_INPUT, "--gpu-profile",
+                       "%s does not tell how many parameters a token multiplies with: give "
+                       "--params N, or measured times (--prefill)",
+                       s->model->id);
+    if (s->model->pair_elements == 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--gpu-profile",
+                       "%s does not tell the width of its attention: give measured times "
+                       "(--prefill), or a config.json with num_attention_heads, qk_nope_head_dim "
+                       "and v_head_dim",
+                       s->model->id);
+    prefill_time_calculate(t, s->model, &gpu);
+    return 0;
+}
+
+int prefill_model_set(struct prefill_model *p, const struct prefill_setup *s, struct err *e)
+{
+    struct gpu_profile *g = s->gpu;
+    *p = (struct prefill_model){
+        .engines = s->engines, .tensor_parallel = s->tensor_parallel, .host_ranks = s->host_ranks};
+    prefill_time_layers(&p->time, s->model);
+    if (!g->given)
+        g->load_overhead_ms = OVERHEAD_MS;
+    int rc =
+        s->prefill ? prefill_points_load(&p->time, g, s->prefill, e) : calculate(&p->time, s, e);
+    p->link_bytes_per_s = g->link_gb_s * 1e9;
+    p->load_overhead_ns = (int64_t)(g->load_overhead_ms * 1e6 + 0.5);
+    return rc;
+}

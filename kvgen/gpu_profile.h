@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvgen/sim/engines.h"
 #include "kvgen/sim/prefill_time.h"
 #include "lib/base/err.h"
 #include "lib/model/model.h"
@@ -34,6 +35,19 @@ const char *gpu_profile_file(const char *text, char *name, size_t size);
 /* A parsed file; where names it in errors. */
 int gpu_profile_parse(struct gpu_profile *g, const struct jsonin_v *root, const char *where,
                       struct err *e);
+
+/* Fills what computes, for m on engines of tensor_parallel GPUs, which the host's tiers serve
+ * host_ranks times the bytes of a row. params: active parameters; 0: those of m. prefill: the file
+ * of points; NULL: by calculation. 0, or negative errno with *e: the model does not tell what the
+ * calculation needs, or the file's error. */
+struct prefill_setup {
+    const struct model *model;
+    struct gpu_profile *gpu; /* zero: none given */
+    const char *prefill;
+    double params;
+    uint32_t engines, tensor_parallel, host_ranks;
+};
+int prefill_model_set(struct prefill_model *p, const struct prefill_setup *s, struct err *e);
 
 /*
  * Fits p, whose layers are set, to the points of a file: {"points": [{"cached": h, "new": m, "ms":
