@@ -42,7 +42,7 @@ kvgen/record := names dynamo graph media batch msgpack kv_message bytes_in zmqre
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
                   machine evidence validity evidence_json summary
-kvreplay/sched := sched selection reader order pool line admission pace room objects dispatch ledger counts results idle
+kvreplay/sched := sched selection reader order pool line admission engines pace room objects dispatch ledger counts results idle
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf
 kvstat        := kvstat options inputs document number_table reporter verify output

@@ -35,7 +35,7 @@ int64_t prefill_model_ns(const struct prefill_model *p, uint64_t cached, uint64_
 
 uint32_t prefill_engine_of(uint32_t engines, const char *user, size_t len)
 {
-    return engines > 1 ? (uint32_t)(hash_64(user, len) % engines) : 0;
+    return engines > 1 ? (uint32_t)(hash_128(user, len).lo % engines) : 0;
 }
 
 struct engines *engines_create(uint32_t count, const int64_t priority[TRACE_QOSES],
